@@ -1,0 +1,92 @@
+/* arena.c: a list of chunks; allocation bumps a pointer in the newest one. */
+#include "base/arena.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct chunk {
+    struct chunk *next;
+    size_t used, cap; /* bytes of data[] */
+    _Alignas(16) unsigned char data[];
+};
+
+struct arena {
+    struct chunk *head;
+    size_t total;
+};
+
+enum { FIRST_CHUNK = 1 << 16 };
+
+static void *must(void *p) {
+    if (!p) {
+        fputs("warpsmith: out of memory\n", stderr);
+        abort();
+    }
+    return p;
+}
+
+static struct chunk *chunk_new(size_t cap, struct chunk *next) {
+    struct chunk *c = must(calloc(1, sizeof *c + cap));
+    c->cap = cap;
+    c->next = next;
+    return c;
+}
+
+struct arena *arena_new(void) {
+    struct arena *a = must(calloc(1, sizeof *a));
+    a->head = chunk_new(FIRST_CHUNK, NULL);
+    return a;
+}
+
+void arena_free(struct arena *a) {
+    if (!a) return;
+    for (struct chunk *c = a->head, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    free(a);
+}
+
+void *arena_alloc(struct arena *a, size_t n) {
+    size_t need = (n + 15) & ~(size_t)15;
+    if (need == 0) need = 16;
+    struct chunk *c = a->head;
+    if (c->cap - c->used < need) {
+        size_t cap = c->cap * 2;
+        while (cap < need) cap *= 2;
+        c = a->head = chunk_new(cap, c);
+    }
+    void *p = c->data + c->used;
+    c->used += need;
+    a->total += need;
+    return p;
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t n) {
+    char *p = arena_alloc(a, n + 1);
+    memcpy(p, s, n);
+    return p;
+}
+
+char *arena_strdup(struct arena *a, const char *s) { return arena_strndup(a, s, strlen(s)); }
+
+char *arena_vprintf(struct arena *a, const char *fmt, va_list ap) {
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    char *p = arena_alloc(a, (size_t)(n < 0 ? 0 : n) + 1);
+    if (n > 0) vsnprintf(p, (size_t)n + 1, fmt, again);
+    va_end(again);
+    return p;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    char *p = arena_vprintf(a, fmt, ap);
+    va_end(ap);
+    return p;
+}
+
+size_t arena_used(const struct arena *a) { return a->total; }

@@ -1,0 +1,16 @@
+/* base.h: everything of compiler/base in one include. Depends on nothing but libc and xxHash. */
+#ifndef WS_BASE_H
+#define WS_BASE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/device.h"
+#include "base/diag.h"
+#include "base/dtype.h"
+#include "base/expr.h"
+#include "base/map.h"
+#include "base/options.h"
+#include "base/stage.h"
+#include "base/vec.h"
+
+#endif

@@ -1,0 +1,88 @@
+/* diag.c: formatting of errors, with the source line and a caret. */
+#include "base/diag.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+
+struct diag diag_new(struct arena *a) { return (struct diag){.arena = a}; }
+
+enum ws_status diag_fail(struct diag *d, enum ws_status s, const char *fmt, ...) {
+    if (d->status != WS_OK) return d->status;
+    d->status = s;
+    va_list ap;
+    va_start(ap, fmt);
+    struct buf b = buf_new(d->arena);
+    buf_vprintf(&b, fmt, ap);
+    buf_putc(&b, '\n');
+    va_end(ap);
+    d->text = b.p;
+    return s;
+}
+
+/* The source line and a caret line under it. Tabs are kept so that the caret stands where the eye expects it. */
+static void put_caret(struct buf *b, const struct source *src, struct span at) {
+    const char *p = src->text;
+    for (uint32_t line = 1; line < at.line; line++) {
+        p = strchr(p, '\n');
+        if (!p) return;
+        p++;
+    }
+    size_t n = strcspn(p, "\r\n");
+    buf_puts(b, "    ");
+    buf_write(b, p, n);
+    buf_puts(b, "\n    ");
+    uint32_t col = at.col ? at.col : 1, end = at.end_col > col ? at.end_col : col + 1;
+    for (uint32_t i = 1; i < col; i++) buf_putc(b, i <= n && p[i - 1] == '\t' ? '\t' : ' ');
+    for (uint32_t i = col; i < end && (i == col || i <= n); i++) buf_putc(b, '^');
+    buf_putc(b, '\n');
+}
+
+enum ws_status diag_fail_at(struct diag *d, enum ws_status s, const struct source *src,
+                            struct span at, const char *fmt, ...) {
+    if (d->status != WS_OK) return d->status;
+    d->status = s;
+    struct buf b = buf_new(d->arena);
+    if (src) buf_printf(&b, "%s:", src->path);
+    if (src && at.line) buf_printf(&b, "%u:%u:", at.line, at.col ? at.col : 1);
+    if (src) buf_putc(&b, ' ');
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    buf_putc(&b, '\n');
+    if (src && at.line) put_caret(&b, src, at);
+    d->text = b.p;
+    return s;
+}
+
+void ws_bug(const char *file, int line, const char *fmt, ...) {
+    fprintf(stderr, "warpsmith: bug at %s:%d: ", file, line);
+    va_list ap;
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    abort();
+}
+
+const struct source *source_read(struct arena *a, const char *path, struct diag *d) {
+    struct stat st;
+    FILE *f = fopen(path, "rb");
+    if (!f || fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode)) {
+        diag_fail(d, WS_USAGE, "cannot read '%s': %s", path,
+                  f && errno == 0 ? "not a regular file" : strerror(errno ? errno : EISDIR));
+        if (f) fclose(f);
+        return NULL;
+    }
+    char *text = arena_alloc(a, (size_t)st.st_size + 1);
+    size_t n = fread(text, 1, (size_t)st.st_size, f);
+    fclose(f);
+    struct source *s = NEW(a, struct source);
+    *s = (struct source){arena_strdup(a, path), text, n};
+    return s;
+}

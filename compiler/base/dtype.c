@@ -1,0 +1,116 @@
+/* dtype.c: facts and conversions of element types. */
+#include "base/dtype.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name, *torch;
+    int bytes;
+    char class;
+    int rank;
+} table[] = {
+#define DTYPE(name, printed, torch, bytes, class, rank) {printed, torch, bytes, class, rank},
+    DTYPES(DTYPE)
+#undef DTYPE
+};
+
+const char *dtype_name(enum dtype d) { return table[d].name; }
+const char *dtype_torch_name(enum dtype d) { return table[d].torch; }
+int dtype_bytes(enum dtype d) { return table[d].bytes; }
+bool dtype_is_float(enum dtype d) { return table[d].class == 'F'; }
+bool dtype_is_int(enum dtype d) { return table[d].class == 'I'; }
+
+bool dtype_parse(const char *s, enum dtype *out) {
+    static const struct {
+        const char *name;
+        enum dtype d;
+    } alias[] = {{"half", DT_F16}, {"float", DT_F32}, {"double", DT_F64},
+                 {"int", DT_I32},  {"long", DT_I64},  {"fp32", DT_F32}};
+    for (int d = 0; d < DT_COUNT; d++)
+        if (!strcmp(s, table[d].name) || !strcmp(s, table[d].torch)) return *out = (enum dtype)d, true;
+    for (size_t i = 0; i < sizeof alias / sizeof *alias; i++)
+        if (!strcmp(s, alias[i].name)) return *out = alias[i].d, true;
+    return false;
+}
+
+static int class_rank(enum dtype d) {
+    return table[d].class == 'B' ? 0 : table[d].class == 'I' ? 1 : 2;
+}
+
+enum dtype dtype_promote(enum dtype a, enum dtype b) {
+    if (a == b) return a;
+    if (class_rank(a) != class_rank(b)) return class_rank(a) > class_rank(b) ? a : b;
+    if (table[a].rank == table[b].rank) return DT_F32; /* f16 with bf16 */
+    return table[a].rank > table[b].rank ? a : b;
+}
+
+enum dtype dtype_opmath(enum dtype d) { return d == DT_F16 || d == DT_BF16 ? DT_F32 : d; }
+
+static float bf16_to_float(uint16_t h) {
+    uint32_t u = (uint32_t)h << 16;
+    float f;
+    memcpy(&f, &u, 4);
+    return f;
+}
+
+static uint16_t bf16_from_double(double v) {
+    float f = (float)v;
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    if (f != f) return 0x7fc0;
+    u += 0x7fff + ((u >> 16) & 1);
+    return (uint16_t)(u >> 16);
+}
+
+static double f16_to_double(uint16_t h) {
+    uint32_t sign = h >> 15, e = (h >> 10) & 31, m = h & 1023;
+    double v;
+    if (e == 31)
+        v = m ? __builtin_nan("") : __builtin_inf();
+    else if (e == 0)
+        v = __builtin_ldexp((double)m, -24);
+    else
+        v = __builtin_ldexp((double)(m + 1024), (int)e - 25);
+    return sign ? -v : v;
+}
+
+static uint16_t f16_from_double(double v) {
+    uint16_t sign = __builtin_signbit(v) ? 0x8000 : 0;
+    if (v != v) return 0x7e00;
+    double a = v < 0 ? -v : v;
+    if (a >= 65520.0) return sign | 0x7c00;
+    int e;
+    if (a == 0) return sign;
+    __builtin_frexp(a, &e); /* a = f * 2^e, 0.5 <= f < 1 */
+    int shift = e - 11 < -24 ? -24 : e - 11;
+    uint32_t m = (uint32_t)__builtin_rint(__builtin_ldexp(a, -shift)); /* ties to even */
+    /* A mantissa that rounded up to the next power of two carries into the exponent field by itself. */
+    return (uint16_t)(sign | ((shift == -24 && m < 1024) ? m : (uint32_t)((shift + 24) << 10) + m));
+}
+
+double dtype_load(enum dtype d, const void *p, size_t i) {
+    switch (d) {
+    case DT_BOOL: return ((const uint8_t *)p)[i] != 0;
+    case DT_I32: return ((const int32_t *)p)[i];
+    case DT_I64: return (double)((const int64_t *)p)[i];
+    case DT_F16: return f16_to_double(((const uint16_t *)p)[i]);
+    case DT_BF16: return bf16_to_float(((const uint16_t *)p)[i]);
+    case DT_F32: return ((const float *)p)[i];
+    case DT_F64: return ((const double *)p)[i];
+    case DT_COUNT: break;
+    }
+    return 0;
+}
+
+void dtype_store(enum dtype d, void *p, size_t i, double v) {
+    switch (d) {
+    case DT_BOOL: ((uint8_t *)p)[i] = v != 0; break;
+    case DT_I32: ((int32_t *)p)[i] = (int32_t)v; break;
+    case DT_I64: ((int64_t *)p)[i] = (int64_t)v; break;
+    case DT_F16: ((uint16_t *)p)[i] = f16_from_double(v); break;
+    case DT_BF16: ((uint16_t *)p)[i] = bf16_from_double(v); break;
+    case DT_F32: ((float *)p)[i] = (float)v; break;
+    case DT_F64: ((double *)p)[i] = v; break;
+    case DT_COUNT: break;
+    }
+}

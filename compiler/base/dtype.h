@@ -1,0 +1,48 @@
+/* dtype.h: the element types, one line each.
+ *
+ *   DTYPE(name, printed, torch name, bytes, class, rank)
+ *
+ * class: B bool, I signed integer, F floating point. rank orders types for promotion inside a class. */
+#ifndef WS_BASE_DTYPE_H
+#define WS_BASE_DTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DTYPES(DTYPE)                                                                              \
+    DTYPE(BOOL, "bool", "bool", 1, 'B', 0)                                                         \
+    DTYPE(I32, "i32", "int32", 4, 'I', 0)                                                          \
+    DTYPE(I64, "i64", "int64", 8, 'I', 1)                                                          \
+    DTYPE(F16, "f16", "float16", 2, 'F', 0)                                                        \
+    DTYPE(BF16, "bf16", "bfloat16", 2, 'F', 0)                                                     \
+    DTYPE(F32, "f32", "float32", 4, 'F', 1)                                                        \
+    DTYPE(F64, "f64", "float64", 8, 'F', 2)
+
+enum dtype {
+#define DTYPE(name, ...) DT_##name,
+    DTYPES(DTYPE)
+#undef DTYPE
+    DT_COUNT
+};
+
+const char *dtype_name(enum dtype d);       /* "f32" */
+const char *dtype_torch_name(enum dtype d); /* "float32" */
+int dtype_bytes(enum dtype d);
+bool dtype_is_float(enum dtype d);
+bool dtype_is_int(enum dtype d); /* signed integers, not bool */
+
+/* "f32", "float32", "float", "half", "double", "long", "int" -> dtype; false if unknown. */
+bool dtype_parse(const char *s, enum dtype *out);
+
+/* The type of a op b for tensors of both types (PyTorch's promotion between tensors of rank >= 1). */
+enum dtype dtype_promote(enum dtype a, enum dtype b);
+
+/* The type that maths on d is done in: bf16 and f16 compute in f32 (PyTorch's opmath), others in themselves. */
+enum dtype dtype_opmath(enum dtype d);
+
+/* One element to and from double; memory in the element's own format (bf16/f16 round to nearest even). */
+double dtype_load(enum dtype d, const void *p, size_t i);
+void dtype_store(enum dtype d, void *p, size_t i, double v);
+
+#endif

@@ -1,0 +1,52 @@
+/* options.c: the only file that calls getenv. */
+#include "base/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[] = {
+#define L(id, text) text,
+    WS_LOG_NAMES(L)
+#undef L
+};
+
+const char *log_names(void) {
+    return "graph_breaks, guards, recompiles, graph_code, aot_graphs, fusion, schedule, "
+           "output_code, autotune, all";
+}
+
+static const char *get(const char *name) {
+    const char *v = getenv(name);
+    return v && *v ? v : NULL;
+}
+
+static void read_logs(struct arena *a, struct env *e) {
+    const char *s = get("WS_LOGS");
+    while (s && *s) {
+        size_t n = strcspn(s, ",");
+        const char *word = *s == '+' ? s + 1 : s; /* torch's "+name" for verbose: accepted, same meaning */
+        size_t len = n - (size_t)(word - s);
+        bool known = len == 0;
+        for (int i = 0; i < LOG_COUNT; i++)
+            if ((strlen(names[i]) == len && !memcmp(word, names[i], len)) ||
+                (len == 3 && !memcmp(word, "all", 3)))
+                e->logs |= 1u << i, known = true;
+        if (!known) e->bad_log = arena_strndup(a, word, len);
+        s += n + (s[n] == ',');
+    }
+}
+
+struct env env_read(struct arena *a) {
+    struct env e = {.cuda_home = get("CUDA_HOME"), .cc = get("CC")};
+    if (!e.cuda_home) e.cuda_home = get("CUDA_PATH");
+    if (!e.cc) e.cc = "cc";
+    const char *cache = get("WARPSMITH_CACHE"), *xdg = get("XDG_CACHE_HOME"), *home = get("HOME");
+    if (cache)
+        e.store_path = arena_strdup(a, cache);
+    else if (xdg)
+        e.store_path = arena_printf(a, "%s/warpsmith/store.db", xdg);
+    else
+        e.store_path = arena_printf(a, "%s/.cache/warpsmith/store.db", home ? home : ".");
+    read_logs(a, &e);
+    return e;
+}

@@ -1,0 +1,43 @@
+/* options.h: the environment, read in one place (options.c) and nowhere else.
+ *
+ *   WS_LOGS          comma list of log names below, "all" for every one; mirrors TORCH_LOGS
+ *   WARPSMITH_CACHE  path of the store; default $XDG_CACHE_HOME/warpsmith/store.db, else ~/.cache/...
+ *   CUDA_HOME        where a CUDA toolkit is looked for first
+ *   CC               the C compiler of the CPU device; default cc */
+#ifndef WS_BASE_OPTIONS_H
+#define WS_BASE_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+
+#define WS_LOG_NAMES(L)                                                                            \
+    L(GRAPH_BREAKS, "graph_breaks")                                                                \
+    L(GUARDS, "guards")                                                                            \
+    L(RECOMPILES, "recompiles")                                                                    \
+    L(GRAPH_CODE, "graph_code")                                                                    \
+    L(AOT_GRAPHS, "aot_graphs")                                                                    \
+    L(FUSION, "fusion")                                                                            \
+    L(SCHEDULE, "schedule")                                                                        \
+    L(OUTPUT_CODE, "output_code")                                                                  \
+    L(AUTOTUNE, "autotune")
+
+enum log_name {
+#define L(id, text) LOG_##id,
+    WS_LOG_NAMES(L)
+#undef L
+    LOG_COUNT
+};
+
+struct env {
+    uint32_t logs;          /* bit per enum log_name */
+    const char *bad_log;    /* an unknown name in WS_LOGS, or NULL */
+    const char *store_path; /* never NULL */
+    const char *cuda_home;  /* NULL if not set */
+    const char *cc;
+};
+
+struct env env_read(struct arena *a);
+const char *log_names(void); /* "graph_breaks, guards, ..." for messages */
+
+#endif

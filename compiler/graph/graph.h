@@ -1,0 +1,190 @@
+/* graph.h: the ATen graph, what the user's program computes, with fake tensors (type, shape, stride; no data).
+ *
+ * A graph is a list of nodes in topological order; a node applies one operator of ops.def to arguments and yields
+ * one tensor. A captured graph may hold every operator; after decompose() only POINTWISE, REDUCE, VIEW, MATMUL,
+ * CREATE and INPUT remain.
+ *
+ * Printed (and parsed back by graph_parse), one node a line:
+ *
+ *   graph(%x: f32[4096, 4096] = L['x']) {
+ *     %softmax: f32[4096, 4096] = softmax(%x, dim=-1, dtype=None)
+ *     return %softmax
+ *   }
+ *
+ * Invariants (graph_verify reports these numbers):
+ *   G1  a node's arguments are nodes before it;
+ *   G2  arguments match the operator's schema in number and kind;
+ *   G3  meta equals what graph_meta infers from the arguments;
+ *   G4  INPUT nodes come first and equal graph.inputs; outputs are nodes of the graph, at least one;
+ *   G5  names are unique and are Python identifiers;
+ *   G6  (after decompose) no COMPOSITE node.
+ *
+ * Ownership: everything lives in graph.arena; expressions in graph.ex. */
+#ifndef WS_GRAPH_H
+#define WS_GRAPH_H
+
+#include "base/base.h"
+
+enum { WS_MAX_RANK = 8 };
+
+enum op_class { POINTWISE, REDUCE, VIEW, MATMUL, CREATE, COMPOSITE, INPUT };
+
+enum op {
+#define OP(id, ...) OP_##id,
+#include "graph/ops.def"
+#undef OP
+    OP_COUNT
+};
+
+enum dtype_rule { RULE_PROMOTE, RULE_FLOAT, RULE_SAME, RULE_BOOL, RULE_SUM, RULE_ARG, RULE_I64, RULE_CUSTOM };
+
+enum arg_kind { ARG_NONE, ARG_NODE, ARG_NODES, ARG_INT, ARG_INTS, ARG_FLOAT, ARG_BOOL, ARG_DTYPE, ARG_STR };
+
+typedef uint32_t node_id; /* index into graph.nodes */
+
+struct arg {
+    enum arg_kind kind;
+    union {
+        node_id node;
+        ex i; /* ARG_INT: integers and dimensions; dimensions are normalised to 0..rank-1 by graph_call */
+        double f;
+        bool b;
+        enum dtype dtype;
+        const char *s;
+        struct {
+            ex *at;
+            uint32_t n;
+        } ints; /* ARG_INTS */
+        struct {
+            node_id *at;
+            uint32_t n;
+        } nodes; /* ARG_NODES */
+    };
+};
+
+struct meta {
+    enum dtype dtype;
+    uint8_t rank;
+    ex size[WS_MAX_RANK];
+    ex stride[WS_MAX_RANK]; /* in elements; 0 where expanded */
+};
+
+/* One parameter of an operator, parsed from its schema. */
+struct param {
+    const char *name;
+    char kind;      /* T I D S F B Y s; '|' for T|S */
+    bool list;      /* kind[] */
+    bool optional;  /* None allowed */
+    bool has_default;
+    struct arg def; /* ARG_INT defaults hold a plain number in f */
+};
+enum { MAX_PARAMS = 10 };
+
+struct op_info {
+    enum op id;
+    const char *name;
+    enum op_class class;
+    enum dtype_rule dtype;
+    const char *code;   /* kernel expression, POINTWISE */
+    const char *python; /* names */
+    int n_params;
+    struct param params[MAX_PARAMS];
+};
+const struct op_info *op_info(enum op op);
+bool op_find(const char *name, enum op *out);        /* by name: "softmax" */
+bool op_find_python(const char *name, enum op *out); /* by Python name: "torch.softmax", "op:+" */
+
+struct node {
+    enum op op;
+    uint8_t n_args;
+    struct arg *args; /* one per schema parameter, in order */
+    struct meta meta;
+    const char *name; /* printed as %name */
+    struct span where;
+    node_id origin;   /* the node of the captured graph that this one came from: eager = one kernel per origin */
+};
+
+/* Where an input's value comes from and what it must be: printed as guards by capture. */
+enum input_kind { INPUT_ARG, INPUT_PARAMETER, INPUT_BUFFER };
+struct graph_input {
+    node_id node;
+    enum input_kind kind;
+    const char *source; /* "L['x']", "L['self'].weight" */
+    uint32_t init;      /* which output of the init graph holds its value */
+};
+
+struct graph {
+    struct arena *arena;
+    struct exprs *ex;
+    const struct source *src; /* for messages; may be NULL */
+    struct map names;
+    VEC(struct node) nodes;
+    VEC(struct graph_input) inputs;
+    VEC(node_id) outputs;
+};
+
+struct graph *graph_new(struct arena *a, struct exprs *ex, const struct source *src);
+
+/* A new leaf. name is a hint; it is made unique. */
+node_id graph_input(struct graph *g, const char *name, enum input_kind kind, const char *source,
+                    const struct meta *meta, uint32_t init);
+
+/* Apply op. args: one per parameter (missing trailing ones get defaults). Checks kinds, normalises dimensions,
+ * infers meta. On a user mistake (shape mismatch, bad dimension, type) fills d with
+ * "file:line:col: add: shapes [4, 8] and [4, 7] do not broadcast" and returns false. */
+bool graph_call(struct graph *g, enum op op, const struct arg *args, int n_args, struct span where,
+                struct diag *d, node_id *out);
+
+/* The same with Python calling conventions: positional args, then named ones. */
+bool graph_bind(struct graph *g, enum op op, const struct arg *pos, int n_pos, const char *const *names,
+                const struct arg *named, int n_named, struct span where, struct diag *d, node_id *out);
+
+/* Shorthands for passes that build graphs; a mistake here is our bug. */
+node_id graph_op1(struct graph *g, enum op op, node_id a);
+node_id graph_op2(struct graph *g, enum op op, node_id a, node_id b);
+node_id graph_op2s(struct graph *g, enum op op, node_id a, double scalar); /* other operand a number */
+struct arg arg_node(node_id n);
+struct arg arg_int(struct graph *g, int64_t v);
+struct arg arg_ex(ex e);
+struct arg arg_float(double v);
+struct arg arg_bool(bool b);
+struct arg arg_none(void);
+struct arg arg_dtype(enum dtype d);
+struct arg arg_ints(struct graph *g, const ex *at, uint32_t n);
+
+/* Shape inference: meta of op applied to args. Used by graph_call and by the verifier. */
+bool graph_meta(struct graph *g, enum op op, const struct arg *args, struct span where, struct diag *d,
+                struct meta *out);
+void meta_contiguous(struct exprs *p, struct meta *m); /* set row-major strides from sizes */
+bool meta_is_contiguous(struct exprs *p, const struct meta *m);
+ex meta_numel(struct exprs *p, const struct meta *m);
+
+/* print.c, parse.c, verify.c */
+void graph_print(struct buf *b, const struct graph *g);
+struct graph *graph_parse(struct arena *a, struct exprs *ex, const struct source *src, struct diag *d);
+/* Returns NULL or a message "G3: ..." in g->arena. */
+const char *graph_verify(struct graph *g, bool decomposed);
+
+/* simplify.c: constant folding, algebraic identities, common subexpressions, dead code.  Needs: verified graph.
+ * Returns a new graph in the same arena. */
+struct graph *graph_simplify(struct graph *g);
+
+/* decompose.c: rewrite COMPOSITE nodes into primitives until none is left. Returns a new graph. */
+struct graph *graph_decompose(struct graph *g);
+
+/* eval.c: the reference. Computes every output in double precision, slowly and obviously, with OpenMP over elements.
+ * inputs[i] are the dense row-major values of graph.inputs[i]; sizes must be constant. Leaves are exact: values are
+ * first rounded to the input's dtype; casts round; everything else is unrounded double.
+ * Composite operators have their own obvious loops here, so that the decompositions are checked, not repeated. */
+struct value {
+    double *v; /* malloc'ed, row-major, meta_numel elements; the caller frees */
+    int64_t n;
+};
+bool graph_eval(const struct graph *g, const struct value *inputs, struct value *outputs, struct diag *d);
+
+/* Random streams: element i of random tensor `index` under `seed`, counter-based (Philox 4x32-10), so that any
+ * element can be made alone. */
+double random_uniform(uint64_t seed, uint64_t index, uint64_t i); /* [0, 1) */
+double random_normal(uint64_t seed, uint64_t index, uint64_t i);
+
+#endif
