@@ -1,10 +1,12 @@
 /* arena.h: memory with two lifetimes and no frees.
  *
- * A compile owns two arenas: the program's (lives as long as the ws_program) and a scratch one (freed when the
- * stage list has run). Passes allocate and never free. Out of memory ends the process with one message: a
- * compiler that cannot allocate a few megabytes has nothing useful left to do.
+ * A compile owns two arenas: the program's (lives as long as the ws_program) and a scratch one
+ * (freed when the stage list has run). Passes allocate and never free. Out of memory ends the
+ * process with one message: a compiler that cannot allocate a few megabytes has nothing useful left
+ * to do.
  *
- * Ownership: whoever calls arena_new calls arena_free; everything handed out dies with its arena. */
+ * Ownership: whoever calls arena_new calls arena_free; everything handed out dies with its arena.
+ */
 #ifndef WS_BASE_ARENA_H
 #define WS_BASE_ARENA_H
 

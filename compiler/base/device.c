@@ -1,19 +1,29 @@
-/* device.c: the table behind `compile --arch`. Figures are the vendor's data sheets (A100 80GB SXM, A10, L40S,
- * H100/H200 SXM, B200, RTX 5090); a real device overrides them with what its driver says. */
+/* device.c: the table behind `compile --arch`. Figures are the vendor's data sheets (A100 80GB SXM,
+ * A10, L40S, H100/H200 SXM, B200, RTX 5090); a real device overrides them with what its driver
+ * says. */
 #include "base/device.h"
 
 #include <string.h>
 
 static const struct device_limits table[] = {
-    /* arch, units, warp, thr/blk, thr/sm, blk/sm, regs, smem/blk, smem/sm, L2, vec, GHz, GB/s, f32, matrix */
-    {DEVICE_CUDA, "sm_80", 108, 32, 1024, 2048, 32, 65536, 166912, 167936, 40 << 20, 16, 1.41, 2039, 19.5, 312},
-    {DEVICE_CUDA, "sm_86", 72, 32, 1024, 1536, 16, 65536, 101376, 102400, 6 << 20, 16, 1.70, 600, 31.2, 125},
-    {DEVICE_CUDA, "sm_89", 142, 32, 1024, 1536, 24, 65536, 101376, 102400, 96 << 20, 16, 2.52, 864, 91.6, 362},
-    {DEVICE_CUDA, "sm_90", 132, 32, 1024, 2048, 32, 65536, 232448, 233472, 50 << 20, 16, 1.98, 4800, 67, 990},
-    {DEVICE_CUDA, "sm_90a", 132, 32, 1024, 2048, 32, 65536, 232448, 233472, 50 << 20, 16, 1.98, 4800, 67, 990},
-    {DEVICE_CUDA, "sm_100", 148, 32, 1024, 2048, 32, 65536, 232448, 233472, 126 << 20, 16, 1.96, 8000, 75, 2250},
-    {DEVICE_CUDA, "sm_100a", 148, 32, 1024, 2048, 32, 65536, 232448, 233472, 126 << 20, 16, 1.96, 8000, 75, 2250},
-    {DEVICE_CUDA, "sm_120", 170, 32, 1024, 1536, 24, 65536, 101376, 102400, 96 << 20, 16, 2.41, 1792, 105, 210},
+    /* arch, units, warp, thr/blk, thr/sm, blk/sm, regs, smem/blk, smem/sm, L2, vec, GHz, GB/s, f32,
+       matrix */
+    {DEVICE_CUDA, "sm_80", 108, 32, 1024, 2048, 32, 65536, 166912, 167936, 40 << 20, 16, 1.41, 2039,
+     19.5, 312},
+    {DEVICE_CUDA, "sm_86", 72, 32, 1024, 1536, 16, 65536, 101376, 102400, 6 << 20, 16, 1.70, 600,
+     31.2, 125},
+    {DEVICE_CUDA, "sm_89", 142, 32, 1024, 1536, 24, 65536, 101376, 102400, 96 << 20, 16, 2.52, 864,
+     91.6, 362},
+    {DEVICE_CUDA, "sm_90", 132, 32, 1024, 2048, 32, 65536, 232448, 233472, 50 << 20, 16, 1.98, 4800,
+     67, 990},
+    {DEVICE_CUDA, "sm_90a", 132, 32, 1024, 2048, 32, 65536, 232448, 233472, 50 << 20, 16, 1.98,
+     4800, 67, 990},
+    {DEVICE_CUDA, "sm_100", 148, 32, 1024, 2048, 32, 65536, 232448, 233472, 126 << 20, 16, 1.96,
+     8000, 75, 2250},
+    {DEVICE_CUDA, "sm_100a", 148, 32, 1024, 2048, 32, 65536, 232448, 233472, 126 << 20, 16, 1.96,
+     8000, 75, 2250},
+    {DEVICE_CUDA, "sm_120", 170, 32, 1024, 1536, 24, 65536, 101376, 102400, 96 << 20, 16, 2.41,
+     1792, 105, 210},
 };
 
 bool device_limits_for_arch(const char *arch, struct device_limits *out) {

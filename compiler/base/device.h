@@ -1,5 +1,6 @@
-/* device.h: the limits of a device as plain data, so that everything left of runtime/ can choose and refuse
- * configs with no device present. The runtime fills it from the driver; `compile --arch` fills it from a table. */
+/* device.h: the limits of a device as plain data, so that everything left of runtime/ can choose
+ * and refuse configs with no device present. The runtime fills it from the driver; `compile --arch`
+ * fills it from a table. */
 #ifndef WS_BASE_DEVICE_H
 #define WS_BASE_DEVICE_H
 
@@ -10,25 +11,26 @@ enum device_kind { DEVICE_CPU, DEVICE_CUDA };
 
 struct device_limits {
     enum device_kind kind;
-    char arch[24];          /* "sm_90a", or the CPU's "x86-64-avx512" */
-    int units;              /* multiprocessors, or cores */
-    int warp;               /* threads in a warp; 1 on a CPU */
-    int max_threads_block;  /* 1024 */
-    int max_threads_unit;   /* resident threads per multiprocessor, 2048 */
-    int max_blocks_unit;    /* resident blocks per multiprocessor, 32 */
-    int64_t regs_unit;      /* 32-bit registers per multiprocessor, 65536 */
-    int64_t smem_block;     /* bytes of shared memory a block may ask for (opt-in limit) */
-    int64_t smem_unit;      /* bytes of shared memory per multiprocessor */
-    int64_t l2_bytes;       /* last-level cache */
-    int simd_bytes;         /* CPU: width of a vector register; GPU: 16, the widest load of a thread */
-    double clock_ghz;       /* boost clock */
-    double peak_gbps;       /* theoretical DRAM bandwidth; 0 = unknown */
-    double f32_tflops;      /* theoretical, plain FMA */
-    double matrix_tflops;   /* theoretical, dense bf16 matrix units; 0 = none */
+    char arch[24];         /* "sm_90a", or the CPU's "x86-64-avx512" */
+    int units;             /* multiprocessors, or cores */
+    int warp;              /* threads in a warp; 1 on a CPU */
+    int max_threads_block; /* 1024 */
+    int max_threads_unit;  /* resident threads per multiprocessor, 2048 */
+    int max_blocks_unit;   /* resident blocks per multiprocessor, 32 */
+    int64_t regs_unit;     /* 32-bit registers per multiprocessor, 65536 */
+    int64_t smem_block;    /* bytes of shared memory a block may ask for (opt-in limit) */
+    int64_t smem_unit;     /* bytes of shared memory per multiprocessor */
+    int64_t l2_bytes;      /* last-level cache */
+    int simd_bytes;    /* CPU: width of a vector register; GPU: 16, the widest load of a thread */
+    double clock_ghz;  /* boost clock */
+    double peak_gbps;  /* theoretical DRAM bandwidth; 0 = unknown */
+    double f32_tflops; /* theoretical, plain FMA */
+    double matrix_tflops; /* theoretical, dense bf16 matrix units; 0 = none */
 };
 
-/* Limits of an architecture by name ("sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a",
- * "sm_120"), as of its largest common part; false if unknown. device_arch_names lists them for messages. */
+/* Limits of an architecture by name ("sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100",
+ * "sm_100a", "sm_120"), as of its largest common part; false if unknown. device_arch_names lists
+ * them for messages. */
 bool device_limits_for_arch(const char *arch, struct device_limits *out);
 const char *device_arch_names(void);
 

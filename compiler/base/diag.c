@@ -9,7 +9,9 @@
 
 #include "base/buf.h"
 
-struct diag diag_new(struct arena *a) { return (struct diag){.arena = a}; }
+struct diag diag_new(struct arena *a) {
+    return (struct diag){.arena = a};
+}
 
 enum ws_status diag_fail(struct diag *d, enum ws_status s, const char *fmt, ...) {
     if (d->status != WS_OK) return d->status;
@@ -24,7 +26,8 @@ enum ws_status diag_fail(struct diag *d, enum ws_status s, const char *fmt, ...)
     return s;
 }
 
-/* The source line and a caret line under it. Tabs are kept so that the caret stands where the eye expects it. */
+/* The source line and a caret line under it. Tabs are kept so that the caret stands where the eye
+ * expects it. */
 static void put_caret(struct buf *b, const struct source *src, struct span at) {
     const char *p = src->text;
     for (uint32_t line = 1; line < at.line; line++) {

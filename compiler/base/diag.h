@@ -1,8 +1,9 @@
 /* diag.h: one error, said once, where the user made it.
  *
- * Three kinds of failure (house rule 4): our bug aborts through WS_BUG with file:line; the user's mistake and the
- * world's failure are written into a struct diag and travel up as an enum ws_status. The first error wins; later
- * ones are consequences. Library code never prints and never exits: main() prints diag_text(). */
+ * Three kinds of failure (house rule 4): our bug aborts through WS_BUG with file:line; the user's
+ * mistake and the world's failure are written into a struct diag and travel up as an enum
+ * ws_status. The first error wins; later ones are consequences. Library code never prints and never
+ * exits: main() prints diag_text(). */
 #ifndef WS_BASE_DIAG_H
 #define WS_BASE_DIAG_H
 

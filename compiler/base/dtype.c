@@ -27,7 +27,8 @@ bool dtype_parse(const char *s, enum dtype *out) {
     } alias[] = {{"half", DT_F16}, {"float", DT_F32}, {"double", DT_F64},
                  {"int", DT_I32},  {"long", DT_I64},  {"fp32", DT_F32}};
     for (int d = 0; d < DT_COUNT; d++)
-        if (!strcmp(s, table[d].name) || !strcmp(s, table[d].torch)) return *out = (enum dtype)d, true;
+        if (!strcmp(s, table[d].name) || !strcmp(s, table[d].torch))
+            return *out = (enum dtype)d, true;
     for (size_t i = 0; i < sizeof alias / sizeof *alias; i++)
         if (!strcmp(s, alias[i].name)) return *out = alias[i].d, true;
     return false;
@@ -84,7 +85,8 @@ static uint16_t f16_from_double(double v) {
     __builtin_frexp(a, &e); /* a = f * 2^e, 0.5 <= f < 1 */
     int shift = e - 11 < -24 ? -24 : e - 11;
     uint32_t m = (uint32_t)__builtin_rint(__builtin_ldexp(a, -shift)); /* ties to even */
-    /* A mantissa that rounded up to the next power of two carries into the exponent field by itself. */
+    /* A mantissa that rounded up to the next power of two carries into the exponent field by
+     * itself. */
     return (uint16_t)(sign | ((shift == -24 && m < 1024) ? m : (uint32_t)((shift + 24) << 10) + m));
 }
 

@@ -2,7 +2,8 @@
  *
  *   DTYPE(name, printed, torch name, bytes, class, rank)
  *
- * class: B bool, I signed integer, F floating point. rank orders types for promotion inside a class. */
+ * class: B bool, I signed integer, F floating point. rank orders types for promotion inside a
+ * class. */
 #ifndef WS_BASE_DTYPE_H
 #define WS_BASE_DTYPE_H
 
@@ -23,7 +24,7 @@ enum dtype {
 #define DTYPE(name, ...) DT_##name,
     DTYPES(DTYPE)
 #undef DTYPE
-    DT_COUNT
+        DT_COUNT
 };
 
 const char *dtype_name(enum dtype d);       /* "f32" */
@@ -35,13 +36,16 @@ bool dtype_is_int(enum dtype d); /* signed integers, not bool */
 /* "f32", "float32", "float", "half", "double", "long", "int" -> dtype; false if unknown. */
 bool dtype_parse(const char *s, enum dtype *out);
 
-/* The type of a op b for tensors of both types (PyTorch's promotion between tensors of rank >= 1). */
+/* The type of a op b for tensors of both types (PyTorch's promotion between tensors of rank >= 1).
+ */
 enum dtype dtype_promote(enum dtype a, enum dtype b);
 
-/* The type that maths on d is done in: bf16 and f16 compute in f32 (PyTorch's opmath), others in themselves. */
+/* The type that maths on d is done in: bf16 and f16 compute in f32 (PyTorch's opmath), others in
+ * themselves. */
 enum dtype dtype_opmath(enum dtype d);
 
-/* One element to and from double; memory in the element's own format (bf16/f16 round to nearest even). */
+/* One element to and from double; memory in the element's own format (bf16/f16 round to nearest
+ * even). */
 double dtype_load(enum dtype d, const void *p, size_t i);
 void dtype_store(enum dtype d, void *p, size_t i, double v);
 

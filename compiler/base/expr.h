@@ -1,15 +1,18 @@
-/* expr.h: symbolic integers. Sizes, strides, index expressions, loop ranges, guards, launch grids and memory plans
- * are all built from these; a static shape is the case where everything folds to constants.
+/* expr.h: symbolic integers. Sizes, strides, index expressions, loop ranges, guards, launch grids
+ * and memory plans are all built from these; a static shape is the case where everything folds to
+ * constants.
  *
- * An ex (32-bit id) names an immutable, hash-consed node in a pool: equal expressions have equal ids.
+ * An ex (32-bit id) names an immutable, hash-consed node in a pool: equal expressions have equal
+ * ids.
  *
  * Invariants (kept by the constructors):
- *   E1  a sum is a sorted list of terms  c1*t1 + c2*t2 + ... + c0  with distinct non-constant t's, no zero c's;
- *   E2  a term's factors are sorted and contain at most one constant;
- *   E3  constants are folded; x/1, x%1, 0*x, min(x,x) do not exist;
- *   E4  division is floor division and the divisor is positive; mod has the sign of the divisor.
+ *   E1  a sum is a sorted list of terms  c1*t1 + c2*t2 + ... + c0  with distinct non-constant t's,
+ * no zero c's; E2  a term's factors are sorted and contain at most one constant; E3  constants are
+ * folded; x/1, x%1, 0*x, min(x,x) do not exist; E4  division is floor division and the divisor is
+ * positive; mod has the sign of the divisor.
  *
- * Symbols are sizes (s0, s1: known >= lo, with a hint used only for heuristics) or loop indices (0 <= i < bound). */
+ * Symbols are sizes (s0, s1: known >= lo, with a hint used only for heuristics) or loop indices (0
+ * <= i < bound). */
 #ifndef WS_BASE_EXPR_H
 #define WS_BASE_EXPR_H
 
@@ -87,14 +90,15 @@ int ex_symbols(const struct exprs *p, ex e, ex *out, int cap);
 /* Value of e when symbol k has value of(ctx, k). */
 int64_t ex_eval(const struct exprs *p, ex e, int64_t (*of)(void *ctx, ex sym), void *ctx);
 
-/* Print as Python/C-like text: "4096", "s0*s1 + i0", "(s0 // 2) % 4". ex_print_c prints C99 that is right for
- * non-negative operands ("(s0 / 2) % 4"). */
+/* Print as Python/C-like text: "4096", "s0*s1 + i0", "(s0 // 2) % 4". ex_print_c prints C99 that is
+ * right for non-negative operands ("(s0 / 2) % 4"). */
 void ex_print(struct buf *b, const struct exprs *p, ex e);
 void ex_print_c(struct buf *b, const struct exprs *p, ex e);
 const char *ex_str(struct arena *a, const struct exprs *p, ex e);
 
-/* Inverse of ex_print. Names of unknown sizes are created (lo 2, hint 0) if create is set. Returns EX_NONE and
- * leaves *end at the offending character on an error; on success *end is the first character not consumed. */
+/* Inverse of ex_print. Names of unknown sizes are created (lo 2, hint 0) if create is set. Returns
+ * EX_NONE and leaves *end at the offending character on an error; on success *end is the first
+ * character not consumed. */
 ex ex_parse(struct exprs *p, const char *text, const char **end, bool create);
 ex ex_find(const struct exprs *p, const char *name); /* a symbol by name, or EX_NONE */
 

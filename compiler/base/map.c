@@ -6,7 +6,9 @@
 
 uint64_t hash_bytes(const void *p, size_t n) { return XXH3_64bits(p, n); }
 
-struct map map_new(struct arena *a) { return (struct map){.arena = a}; }
+struct map map_new(struct arena *a) {
+    return (struct map){.arena = a};
+}
 
 static uint32_t find_slot(const struct map *m, const void *key, size_t len) {
     uint32_t mask = m->n_slots - 1, i = (uint32_t)hash_bytes(key, len) & mask;

@@ -1,5 +1,6 @@
-/* map.h: byte string -> 64-bit value, open addressing, hashed with xxHash. Iteration is in insertion order, so
- * whatever is printed from a map is deterministic. Keys are copied into the arena. */
+/* map.h: byte string -> 64-bit value, open addressing, hashed with xxHash. Iteration is in
+ * insertion order, so whatever is printed from a map is deterministic. Keys are copied into the
+ * arena. */
 #ifndef WS_BASE_MAP_H
 #define WS_BASE_MAP_H
 

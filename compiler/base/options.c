@@ -24,7 +24,8 @@ static void read_logs(struct arena *a, struct env *e) {
     const char *s = get("WS_LOGS");
     while (s && *s) {
         size_t n = strcspn(s, ",");
-        const char *word = *s == '+' ? s + 1 : s; /* torch's "+name" for verbose: accepted, same meaning */
+        const char *word =
+            *s == '+' ? s + 1 : s; /* torch's "+name" for verbose: accepted, same meaning */
         size_t len = n - (size_t)(word - s);
         bool known = len == 0;
         for (int i = 0; i < LOG_COUNT; i++)

@@ -1,9 +1,9 @@
 /* options.h: the environment, read in one place (options.c) and nowhere else.
  *
  *   WS_LOGS          comma list of log names below, "all" for every one; mirrors TORCH_LOGS
- *   WARPSMITH_CACHE  path of the store; default $XDG_CACHE_HOME/warpsmith/store.db, else ~/.cache/...
- *   CUDA_HOME        where a CUDA toolkit is looked for first
- *   CC               the C compiler of the CPU device; default cc */
+ *   WARPSMITH_CACHE  path of the store; default $XDG_CACHE_HOME/warpsmith/store.db, else
+ * ~/.cache/... CUDA_HOME        where a CUDA toolkit is looked for first CC               the C
+ * compiler of the CPU device; default cc */
 #ifndef WS_BASE_OPTIONS_H
 #define WS_BASE_OPTIONS_H
 
@@ -26,7 +26,7 @@ enum log_name {
 #define L(id, text) LOG_##id,
     WS_LOG_NAMES(L)
 #undef L
-    LOG_COUNT
+        LOG_COUNT
 };
 
 struct env {

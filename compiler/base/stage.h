@@ -1,5 +1,6 @@
-/* stage.h: what happens at the end of every stage, in one place: its time is recorded, its IR dumped if asked.
- * Passes contain no dump and no timing code; compile.c verifies, then calls stage_end. */
+/* stage.h: what happens at the end of every stage, in one place: its time is recorded, its IR
+ * dumped if asked. Passes contain no dump and no timing code; compile.c verifies, then calls
+ * stage_end. */
 #ifndef WS_BASE_STAGE_H
 #define WS_BASE_STAGE_H
 
@@ -28,8 +29,8 @@ struct stages stages_new(struct arena *a, const char *dump_dir, uint32_t logs);
 /* The stage `name` is over: record the time since the last end. */
 void stage_end(struct stages *s, const char *name);
 
-/* Write text to DIR/NN_name, numbered in call order, and to stderr if log bit `log` (-1: none) is on.
- * Returns WS_MACHINE with a diag if the file cannot be written. */
+/* Write text to DIR/NN_name, numbered in call order, and to stderr if log bit `log` (-1: none) is
+ * on. Returns WS_MACHINE with a diag if the file cannot be written. */
 enum ws_status stage_dump(struct stages *s, const char *name, int log, const char *text,
                           struct diag *d);
 

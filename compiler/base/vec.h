@@ -4,7 +4,8 @@
  *   vec_push(arena, &xs, 42);
  *   for (uint32_t i = 0; i < xs.n; i++) use(xs.at[i]);
  *
- * Growing copies: pointers into the array die on a push, 32-bit ids do not. That is why IRs refer by id. */
+ * Growing copies: pointers into the array die on a push, 32-bit ids do not. That is why IRs refer
+ * by id. */
 #ifndef WS_BASE_VEC_H
 #define WS_BASE_VEC_H
 

@@ -1,0 +1,163 @@
+/* Symbolic integers: canonical forms, division and modulo with symbolic bounds, text round trip. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka needs the four above */
+#include <cmocka.h>
+
+#include "base/base.h"
+
+struct fix {
+    struct arena *a;
+    struct exprs *p;
+};
+
+static struct fix begin(void) {
+    struct arena *a = arena_new();
+    return (struct fix){a, exprs_new(a)};
+}
+
+static void check(struct fix *f, ex e, const char *want) {
+    assert_string_equal(ex_str(f->a, f->p, e), want);
+}
+
+static void test_sums(void **state) {
+    struct fix f = begin();
+    ex s0 = ex_size(f.p, "s0", 2, 64), s1 = ex_size(f.p, "s1", 2, 32);
+    ex sum = ex_add(f.p, ex_mul(f.p, s1, s0), ex_const(f.p, 3));
+    check(&f, sum, "s0*s1 + 3");
+    assert_int_equal(ex_sub(f.p, sum, sum), ex_const(f.p, 0));
+    assert_int_equal(ex_add(f.p, s0, s1), ex_add(f.p, s1, s0));
+    check(&f, ex_mul(f.p, ex_add(f.p, s0, ex_const(f.p, 1)), ex_const(f.p, 4)), "s0*4 + 4");
+    check(&f, ex_sub(f.p, s0, ex_const(f.p, 1)), "s0 - 1");
+    assert_int_equal(ex_hint(f.p, sum), 64 * 32 + 3);
+    arena_free(f.a);
+}
+
+static void test_division(void **state) {
+    struct fix f = begin();
+    ex s0 = ex_size(f.p, "s0", 2, 64), s1 = ex_size(f.p, "s1", 2, 32);
+    ex i = ex_index(f.p, "i", s0), j = ex_index(f.p, "j", s1);
+    ex flat = ex_add(f.p, ex_mul(f.p, i, s1), j);
+    assert_int_equal(ex_div(f.p, flat, s1), i);
+    assert_int_equal(ex_mod(f.p, flat, s1), j);
+    assert_int_equal(ex_div(f.p, flat, ex_mul(f.p, s0, s1)), ex_const(f.p, 0));
+    assert_int_equal(ex_mod(f.p, flat, ex_mul(f.p, s0, s1)), flat);
+    ex c4 = ex_const(f.p, 4);
+    check(&f, ex_div(f.p, ex_add(f.p, ex_mul(f.p, s0, c4), ex_const(f.p, 9)), c4), "s0 + 2");
+    check(&f, ex_div(f.p, s0, c4), "s0 // 4");
+    check(&f, ex_div(f.p, ex_div(f.p, s0, c4), c4), "s0 // 16");
+    check(&f, ex_ceildiv(f.p, s0, c4), "(s0 + 3) // 4");
+    assert_int_equal(ex_div(f.p, ex_const(f.p, -1), c4), ex_const(f.p, -1));
+    assert_int_equal(ex_mod(f.p, ex_const(f.p, -1), c4), ex_const(f.p, 3));
+    arena_free(f.a);
+}
+
+static void test_static_index(void **state) {
+    struct fix f = begin();
+    ex i = ex_index(f.p, "i", ex_const(f.p, 6)), j = ex_index(f.p, "j", ex_const(f.p, 8));
+    ex flat = ex_add(f.p, ex_mul(f.p, i, ex_const(f.p, 8)), j);
+    assert_int_equal(ex_div(f.p, flat, ex_const(f.p, 8)), i);
+    assert_int_equal(ex_mod(f.p, flat, ex_const(f.p, 8)), j);
+    check(&f, ex_div(f.p, flat, ex_const(f.p, 16)), "(i*8 + j) // 16");
+    assert_true(ex_divides(f.p, 8, ex_mul(f.p, i, ex_const(f.p, 8))));
+    assert_false(ex_divides(f.p, 8, flat));
+    ex c, r;
+    assert_true(ex_linear(f.p, flat, i, &c, &r));
+    assert_int_equal(c, ex_const(f.p, 8));
+    assert_int_equal(r, j);
+    assert_false(ex_linear(f.p, ex_mod(f.p, i, ex_const(f.p, 4)), i, &c, &r));
+    arena_free(f.a);
+}
+
+static void test_compare(void **state) {
+    struct fix f = begin();
+    ex s0 = ex_size(f.p, "s0", 2, 64);
+    assert_int_equal(ex_compare(f.p, EX_LT, ex_const(f.p, 1), s0), ex_const(f.p, 1));
+    assert_int_equal(ex_compare(f.p, EX_EQ, s0, ex_const(f.p, 1)), ex_const(f.p, 0));
+    check(&f, ex_compare(f.p, EX_EQ, ex_mod(f.p, s0, ex_const(f.p, 8)), ex_const(f.p, 0)),
+          "s0 % 8 == 0");
+    assert_int_equal(ex_min(f.p, s0, ex_const(f.p, 1)), ex_const(f.p, 1));
+    arena_free(f.a);
+}
+
+static void test_text(void **state) {
+    struct fix f = begin();
+    ex_size(f.p, "s0", 2, 64), ex_size(f.p, "s1", 2, 32);
+    const char *texts[] = {"s0*s1 + 3",           "(s0 + 3) // 4",   "s0 % 8 == 0", "min(s0, s1)",
+                           "s0 < s1 and 4 <= s0", "(s0 % 8)*4 + s1", "-5",          "s0 - s1 * 2"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *end;
+        ex e = ex_parse(f.p, texts[i], &end, false);
+        assert_true(e != EX_NONE && *end == 0);
+        const char *printed = ex_str(f.a, f.p, e);
+        assert_int_equal(ex_parse(f.p, printed, &end, false), e);
+    }
+    const char *bad[] = {"s0 +", "(s0", "s9", "s0 // 0", "", "min(s0)"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const char *end;
+        assert_int_equal(ex_parse(f.p, bad[i], &end, false), EX_NONE);
+    }
+    arena_free(f.a);
+}
+
+/* Every constructor agrees with plain arithmetic, on random trees evaluated at random points. */
+static int64_t value_of(void *ctx, ex sym) {
+    struct fix *f = ((void **)ctx)[0];
+    const int64_t *v = ((void **)ctx)[1];
+    return v[ex_symbol(f->p, sym)->name[1] - '0'];
+}
+
+static void test_random_trees(void **state) {
+    struct fix f = begin();
+    uint64_t seed = 42;
+#define RND(n)                                                                                     \
+    ((int64_t)((seed = seed * 6364136223846793005ull + 1442695040888963407ull) >> 33) % (n))
+    ex s[3] = {ex_size(f.p, "s0", 2, 0), ex_size(f.p, "s1", 2, 0), ex_size(f.p, "s2", 2, 0)};
+    int64_t v[3];
+    void *ctx[2] = {&f, v};
+    for (int round = 0; round < 3000; round++) {
+        ex e[12];
+        int64_t want[12];
+        for (int i = 0; i < 3; i++) {
+            v[i] = 2 + RND(30);
+            e[i] = s[i];
+            want[i] = v[i];
+        }
+        for (int n = 3; n < 12; n++) {
+            int a = (int)RND(n), b = (int)RND(n);
+            int64_t c = 1 + RND(9);
+            ex k = ex_const(f.p, c);
+            switch (RND(7)) {
+            case 0: e[n] = ex_add(f.p, e[a], e[b]), want[n] = want[a] + want[b]; break;
+            case 1: e[n] = ex_sub(f.p, e[a], e[b]), want[n] = want[a] - want[b]; break;
+            case 2: e[n] = ex_mul(f.p, e[a], k), want[n] = want[a] * c; break;
+            case 3:
+                e[n] = ex_div(f.p, e[a], k), want[n] = (want[a] - ((want[a] % c) + c) % c) / c;
+                break;
+            case 4: e[n] = ex_mod(f.p, e[a], k), want[n] = ((want[a] % c) + c) % c; break;
+            case 5:
+                e[n] = ex_min(f.p, e[a], e[b]), want[n] = want[a] < want[b] ? want[a] : want[b];
+                break;
+            default:
+                e[n] = ex_max(f.p, e[a], e[b]), want[n] = want[a] > want[b] ? want[a] : want[b];
+                break;
+            }
+            assert_int_equal(ex_eval(f.p, e[n], value_of, ctx), want[n]);
+            int64_t lo, hi;
+            ex_range(f.p, e[n], &lo, &hi);
+            assert_true(lo <= want[n] && want[n] <= hi);
+        }
+    }
+    arena_free(f.a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sums),         cmocka_unit_test(test_division),
+        cmocka_unit_test(test_static_index), cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_text),         cmocka_unit_test(test_random_trees),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
