@@ -1,87 +1,203 @@
 # Makefile: build, test, bench. `make help` lists the targets.
 #
 # One static archive per folder, linked in the order of the layers: a folder that used something to its right would
-# not link in its unit test.
+# not link in its unit test. Objects are rebuilt when a header (-MMD) or the flags (a stamp) changed, archives when
+# a file came or went (the folder's time).
 
 CC      ?= cc
 CFLAGS  ?= -O2 -g
+LDFLAGS ?=
 STATIC  ?= 0
 BUILD   ?= build
+PREFIX  ?= /usr/local
+export BUILD DEPS
+
+# As many jobs as cores, unless the caller said how many.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc) --no-print-directory
+endif
+.SUFFIXES:
+ifneq ($(V),1)
+say = @echo '  $(1) $(patsubst $(BUILD)/%,%,$@)';
+endif
 
 LAYERS  := base frontend graph capture loop schedule kernel emit runtime
 ALL_CFLAGS = -std=gnu11 -Wall -Wextra -Werror -Wmissing-prototypes -Wno-unused-parameter -fno-strict-aliasing -fopenmp \
              -Icompiler -I. $(CFLAGS)
+
+# Extra flags of one folder are called EXTRA_<folder>. CUDA's headers are optional, so the code asks __has_include.
+CUDA_HEADER := $(firstword $(wildcard $(CUDA_HOME:%=%/include/cuda.h) /usr/local/cuda/include/cuda.h \
+                 /usr/include/cuda.h .venv/lib/python3*/site-packages/nvidia/*/include/cuda.h))
+CUDA_INCLUDE := $(patsubst %/,-isystem %,$(dir $(CUDA_HEADER)) \
+                  $(dir $(wildcard $(dir $(CUDA_HEADER))../extras/CUPTI/include/cupti.h)))
+EXTRA_cuda   := $(CUDA_INCLUDE)
+
+ifeq ($(STATIC),1)
+# Everything but libc itself: dlopen of the driver needs the dynamic one.
+LINK_FLAGS = -static-libgcc
+LIBS = -Wl,-Bstatic -lcsv -lsqlite3 -lxxhash -lgomp -Wl,-Bdynamic -lm -ldl -lpthread
+else
+LINK_FLAGS = -fopenmp
+LIBS = -lcsv -lsqlite3 -lxxhash -lm -ldl -lpthread
+endif
+LINK = $(CC) $(CFLAGS) $(LINK_FLAGS) $(LDFLAGS)
 
 srcs     = $(sort $(wildcard compiler/$(1)/*.c compiler/$(1)/*/*.c))
 objs     = $(patsubst %.c,$(BUILD)/%.o,$(1))
 COMPILER_SRC := $(sort $(wildcard compiler/*.c))
 TUNER_SRC    := $(sort $(wildcard tuner/*.c tuner/*/*.c))
 REPORTS_SRC  := $(sort $(wildcard reports/*.c))
+UNIT         := $(sort $(wildcard tests/unit/test_*.c))
+UNIT_BINS    := $(UNIT:%.c=$(BUILD)/%)
 
 ARCHIVES := $(BUILD)/libcompile.a $(foreach l,$(LAYERS),$(BUILD)/lib$(l).a)
 # Right to left, so that each archive's needs follow it; a group, because capture and graph may call each other's data.
 LINK_ALL  = -Wl,--start-group $(ARCHIVES) -Wl,--end-group
 
-ifeq ($(STATIC),1)
-LIBS = -Wl,-Bstatic -lcsv -lsqlite3 -lxxhash -Wl,-Bdynamic -lm -ldl -lpthread
-else
-LIBS = -lcsv -lsqlite3 -lxxhash -lm -ldl -lpthread
-endif
+##@ Use
 
 all: $(BUILD)/warpsmith ## build the warpsmith command
 
--include scripts/targets.mk
+# Where a name is given without .py, it is a file of workloads/.
+bench_file = $(if $(filter %.py,$(WORKLOAD)),$(WORKLOAD),workloads/$(WORKLOAD).py)
+bench: $(BUILD)/warpsmith ## tune and time: WORKLOAD=softmax [DEVICE=cuda:0|cpu] [DTYPE=bf16] [D="dim=8192 rows=4"] [MODE=fwd|bwd|train]
+	@$(if $(WORKLOAD),,echo 'which workload? make bench WORKLOAD=NAME, with NAME one of:' \
+	    $(sort $(basename $(notdir $(wildcard workloads/*.py)))) >&2; exit 2)
+	@$< bench $(bench_file) $(DEVICE:%=--device %) $(DTYPE:%=--dtype %) $(D:%=-D %) $(MODE:%=--mode %) $(ARGS)
 
-$(BUILD)/%.o: %.c
-	@mkdir -p $(dir $@)
-	$(CC) $(ALL_CFLAGS) $(EXTRA_$(notdir $(patsubst %/,%,$(dir $<)))) -MMD -MP -c $< -o $@
+report: $(BUILD)/warpsmith ## tables, figures and HTML from the results so far
+	@$< report $(ARGS)
 
-define layer_rule
-$(BUILD)/lib$(1).a: $(call objs,$(call srcs,$(1)))
-	@rm -f $$@; mkdir -p $$(dir $$@)
-	@ar rcs $$@ $$^
-endef
-$(foreach l,$(LAYERS),$(eval $(call layer_rule,$(l))))
+compare: $(BUILD)/warpsmith ## two results against each other: BASE=old.csv NEW=new.csv
+	@$(if $(and $(BASE),$(NEW)),,echo 'compare what? make compare BASE=old.csv NEW=new.csv' >&2; exit 2)
+	@$< compare $(BASE) $(NEW) $(ARGS)
 
-$(BUILD)/libcompile.a: $(call objs,$(COMPILER_SRC))
-	@rm -f $@; ar rcs $@ $^
+nightly: $(BUILD)/warpsmith ## what a nightly job runs: bench everything, compare with the last night
+	@scripts/nightly.sh $(ARGS)
 
-$(BUILD)/libtuner.a: $(call objs,$(filter-out tuner/main.c,$(TUNER_SRC)))
-	@rm -f $@; ar rcs $@ $^
+install: $(BUILD)/warpsmith ## put the command under PREFIX (/usr/local)
+	install -D $< $(DESTDIR)$(PREFIX)/bin/warpsmith
 
-$(BUILD)/libreports.a: $(call objs,$(REPORTS_SRC))
-	@rm -f $@; ar rcs $@ $^
+deps: ## install what is missing; DEPS=check: also what make check needs, DEPS=0: never
+	@scripts/deps.sh $(if $(filter check,$(DEPS)),check,test)
 
-$(BUILD)/warpsmith: $(call objs,tuner/main.c) $(BUILD)/libtuner.a $(BUILD)/libreports.a $(ARCHIVES)
-	$(CC) $(ALL_CFLAGS) -o $@ $(call objs,tuner/main.c) $(BUILD)/libtuner.a $(BUILD)/libreports.a $(LINK_ALL) $(LIBS)
+##@ Test
 
-# Unit tests: tests/unit/test_<layer>_<what>.c is linked with that layer and those to its left only
-# (layer "compile": the whole compiler; "tuner": everything; "reports": reports alone).
-UNIT := $(sort $(wildcard tests/unit/test_*.c))
-upto  = $(if $(filter $(1),$(LAYERS)),$(call upto_,$(1),$(LAYERS)))
-upto_ = $(firstword $(2)) $(if $(filter-out $(1),$(firstword $(2))),$(call upto_,$(1),$(wordlist 2,99,$(2))))
-unit_layer = $(word 2,$(subst _, ,$(notdir $(1))))
-unit_libs  = $(if $(filter reports,$(1)),$(BUILD)/libreports.a,\
-             $(if $(filter tuner,$(1)),$(BUILD)/libtuner.a $(BUILD)/libreports.a $(ARCHIVES),\
-             $(if $(filter compile,$(1)),$(ARCHIVES),$(foreach l,$(call upto,$(1)),$(BUILD)/lib$(l).a))))
+test: $(UNIT_BINS) $(BUILD)/warpsmith ## all tests that need no GPU
+	@scripts/run-tests.sh $(UNIT_BINS) tests/run
 
-define unit_rule
-$(BUILD)/$(patsubst %.c,%,$(1)): $(BUILD)/$(patsubst %.c,%.o,$(1)) $(call unit_libs,$(call unit_layer,$(1)))
-	$$(CC) $$(ALL_CFLAGS) -o $$@ $$< -Wl,--start-group $(call unit_libs,$(call unit_layer,$(1))) -Wl,--end-group \
-	    -lcmocka $$(LIBS)
-endef
-$(foreach t,$(UNIT),$(eval $(call unit_rule,$(t))))
+test-unit: $(UNIT_BINS) ## the unit tests alone
+	@scripts/run-tests.sh $(UNIT_BINS)
 
-unit-%: $(BUILD)/tests/unit/test_% ## run one unit test, e.g. make unit-base_expr
+test-device: $(BUILD)/warpsmith ## the tests that need a GPU
+	@JOBS=1 scripts/run-tests.sh tests/device
+
+unit-%: $(BUILD)/tests/unit/test_% ## one unit test, e.g. make unit-base_expr
 	$<
+
+run-%: $(BUILD)/warpsmith ## one run test, e.g. make run-check_includes
+	@scripts/run-tests.sh tests/run/$*.sh
+
+coverage: ## lines run by the tests, per folder
+	@scripts/coverage.sh
+
+##@ Check
+
+CHECKS := includes format cppcheck gcc clang sanitizers
+check: $(CHECKS:%=check-%) ## everything below; CI runs it
+	@echo 'check: all fine'
+
+check-includes: ## who may include whom (scripts/check-includes.sh)
+	@scripts/check-includes.sh
+
+check-format: | $(BUILD)/deps.check ## clang-format changes nothing
+	@scripts/check-format.sh
+
+check-cppcheck: | $(BUILD)/deps.check ## cppcheck finds nothing
+	@scripts/check-cppcheck.sh
+
+check-gcc check-clang: check-%: | $(BUILD)/deps.check ## builds without a warning, with gcc and with clang
+	@$(MAKE) CC=$* CFLAGS=-O1 BUILD=$(BUILD)/$* STATIC=0 everything
+
+check-sanitizers: | $(BUILD)/deps.check ## unit tests under the address and undefined-behaviour sanitizers
+	@scripts/check-sanitizers.sh
+
+format: | $(BUILD)/deps.check ## let clang-format rewrite the sources
+	@scripts/check-format.sh --fix
+
+##@ Other
+
+everything: $(BUILD)/warpsmith $(UNIT_BINS)
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*##' Makefile scripts/targets.mk 2>/dev/null | sed 's/:.*## /\t/' | expand -t 16
+	@awk '/^##@/ { print substr($$0, 5) ":" } \
+	    /^[a-z%-]+:.*## / { split($$0, h, ":.*## "); printf "  %-16s %s\n", h[1], h[2] }' Makefile
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-
-.PHONY: all clean help
+.PHONY: all bench report compare nightly install deps test test-unit test-device coverage check $(CHECKS:%=check-%) \
+        format everything clean help
 .SECONDARY:
+
+# ---------------------------------------------------------------------------------------------------------------------
+# How things are built
+
+# Stamps. The dependencies are looked at once per build folder; DEPS=0 leaves no stamp.
+$(BUILD)/deps.%: scripts/deps.sh
+	@mkdir -p $(@D)
+	@scripts/deps.sh $* && { [ "$$DEPS" = 0 ] || touch $@; }
+$(BUILD)/deps.test: | $(BUILD)/deps.build
+$(BUILD)/deps.check: | $(BUILD)/deps.test
+
+# build/flags and build/link hold the flags of the last build and are written only when those change.
+define stamp
+ifneq ($$(file <$(BUILD)/$(1)),$$(strip $(2)))
+$$(shell mkdir -p $(BUILD))$$(file >$(BUILD)/$(1),$$(strip $(2)))
+endif
+endef
+ifneq ($(MAKECMDGOALS),clean)
+$(eval $(call stamp,flags,$(CC) $(ALL_CFLAGS) $(EXTRA_cuda)))
+$(eval $(call stamp,link,$(LINK) $(LIBS)))
+endif
+$(BUILD)/flags $(BUILD)/link: ;
+
+$(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/deps.build
+	@mkdir -p $(dir $@)
+	$(call say,cc)$(CC) $(ALL_CFLAGS) $(EXTRA_$(notdir $(patsubst %/,%,$(dir $<)))) -MMD -MP -c $< -o $@
+
+$(BUILD)/tests/unit/%.o: | $(BUILD)/deps.test
+$(BUILD)/tests/unit/test_runtime_%.o: EXTRA_unit = $(CUDA_INCLUDE)
+
+# archive NAME, SOURCES, FOLDERS: a folder's time changes when a file comes or goes.
+define archive_rule
+$(BUILD)/lib$(1).a: $(call objs,$(2)) $(wildcard $(3))
+	@mkdir -p $$(@D); rm -f $$@
+	@ar rcs $$@ $$(filter %.o,$$^)
+endef
+$(foreach l,$(LAYERS),$(eval $(call archive_rule,$(l),$(call srcs,$(l)),compiler/$(l)/ compiler/$(l)/*/)))
+$(eval $(call archive_rule,compile,$(COMPILER_SRC),compiler/))
+$(eval $(call archive_rule,tuner,$(filter-out tuner/main.c,$(TUNER_SRC)),tuner/ tuner/*/))
+$(eval $(call archive_rule,reports,$(REPORTS_SRC),reports/))
+
+$(BUILD)/warpsmith: $(BUILD)/tuner/main.o $(BUILD)/libtuner.a $(BUILD)/libreports.a $(ARCHIVES) $(BUILD)/link
+	$(call say,link)$(LINK) -o $@ $(filter %.o,$^) $(BUILD)/libtuner.a $(BUILD)/libreports.a $(LINK_ALL) $(LIBS)
+
+# Unit tests: tests/unit/test_<layer>_<what>.c is linked with that layer and those to its left only
+# (layer "compile": the whole compiler; "tuner": everything; "reports": reports alone).
+upto  = $(if $(filter $(1),$(LAYERS)),$(call upto_,$(1),$(LAYERS)))
+upto_ = $(firstword $(2)) $(if $(filter-out $(1),$(firstword $(2))),$(call upto_,$(1),$(wordlist 2,99,$(2))))
+unit_layer = $(word 2,$(subst _, ,$(basename $(notdir $(1)))))
+unit_libs  = $(if $(filter reports,$(1)),$(BUILD)/libreports.a,\
+             $(if $(filter tuner,$(1)),$(BUILD)/libtuner.a $(BUILD)/libreports.a $(ARCHIVES),\
+             $(if $(filter compile,$(1)),$(ARCHIVES),$(foreach l,$(call upto,$(1)),$(BUILD)/lib$(l).a))))
+
+define unit_rule
+$(BUILD)/$(1:.c=): $(BUILD)/$(1:.c=.o) $(2) $(BUILD)/link
+	$$(if $(strip $(2)),,$$(error $(1) is named after no layer: test_<layer>_<what>.c))
+	$$(call say,link)$$(LINK) -o $$@ $$< -Wl,--start-group $(2) -Wl,--end-group -lcmocka $$(LIBS)
+endef
+$(foreach t,$(UNIT),$(eval $(call unit_rule,$(t),$(call unit_libs,$(call unit_layer,$(t))))))
+
+-include $(patsubst %.c,$(BUILD)/%.d,$(foreach l,$(LAYERS),$(call srcs,$(l))) \
+           $(COMPILER_SRC) $(TUNER_SRC) $(REPORTS_SRC) $(UNIT))

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# run-tests.sh: run tests in parallel, one line each, and count.
+#
+#   scripts/run-tests.sh TEST...      a TEST is a cmocka binary, a script, or a folder of scripts
+#
+# Each test runs from the project's root with these in its environment:
+#   BUILD            the build folder            TMP, TMPDIR      a fresh folder of its own, removed afterwards
+#   WARPSMITH        the command                 WARPSMITH_CACHE  a store of its own, in TMP
+# A cmocka binary counts as its tests. A script counts as one, by its exit status (77: skipped, its last line says
+# why), unless its last line is "N passed, N failed". A passing test's output is not shown, a failing one's is.
+#
+# JOBS (default: the cores) tests run at once; one that takes longer than TEST_SECONDS (default 170) has failed.
+# The last line is "N passed, N failed". Exit status: 0 none failed, 1 some failed, 2 wrong call, 3 all were skipped.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# count RC LOG: sets passed, failed and skipped from what a test wrote.
+count() {
+    local last
+    last=$(tail -n 1 "$2")
+    passed=0 failed=0 skipped=0
+    if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+        passed=${BASH_REMATCH[1]} failed=${BASH_REMATCH[2]}
+    elif grep -q '^\[==========\]' "$2"; then
+        read -r passed failed skipped < <(awk '
+            /^\[  PASSED  \] [0-9]+ test/ { p += $4 }
+            /^\[  FAILED  \] [0-9]+ test/ { f += $4 }
+            /^\[  SKIPPED \] [0-9]+ test/ { s += $4 }
+            END { print p + 0, f + 0, s + 0 }' "$2")
+    elif [ "$1" = 0 ]; then
+        passed=1
+    elif [ "$1" = 77 ]; then
+        skipped=1
+        return
+    fi
+    # A crash or a timeout cuts the summary off.
+    if [ "$1" != 0 ] && [ "$failed" = 0 ]; then failed=1; fi
+}
+
+run_one() {
+    local test=$1 name=${1#"$BUILD/"} dir rc=0 start text passed failed skipped
+    dir=$RESULTS/$(tr / _ <<<"$name")
+    mkdir -p "$dir/tmp"
+    start=$EPOCHREALTIME
+    [[ $test == /* ]] || test=./$test
+    BUILD=$(realpath -m "$BUILD") TMP=$dir/tmp TMPDIR=$dir/tmp WARPSMITH_CACHE=$dir/tmp/store.db \
+        timeout -k 5 "$TEST_SECONDS" "$test" >"$dir/log" 2>&1 </dev/null || rc=$?
+    count $rc "$dir/log"
+    printf '%d %d %d\n' "$passed" "$failed" "$skipped" >"$dir/count"
+    text=$(printf '%-44s %4d passed' "$name" "$passed")
+    [ "$failed" = 0 ] || text+=", $failed failed"
+    [ "$skipped" = 0 ] || text+=", $skipped skipped"
+    text+=$(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "  %.1f s", b - a }')
+    [ $rc != 77 ] || text+=$'\n'"    $(tail -n 1 "$dir/log")"
+    if [ "$failed" != 0 ]; then
+        [ $rc != 124 ] || text+="  (stopped after $TEST_SECONDS s)"
+        text+=$'\n'$(sed 's/^/    /' "$dir/log")$'\n'"    exit status $rc"
+    fi
+    # One test's lines stay together.
+    (flock 9 && printf '%s\n' "$text") 9>"$RESULTS/lock"
+    rm -rf "$dir/tmp"
+}
+
+if [ "${1:-}" = --one ]; then
+    run_one "$2"
+    exit
+fi
+[ $# -gt 0 ] || {
+    echo "usage: scripts/run-tests.sh TEST..." >&2
+    exit 2
+}
+
+export BUILD=${BUILD:-build} TEST_SECONDS=${TEST_SECONDS:-170}
+# Idle threads that spin would starve the tests beside them.
+export CMOCKA_MESSAGE_OUTPUT=stdout OMP_WAIT_POLICY=passive
+WARPSMITH=$(realpath -m "$BUILD/warpsmith")
+RESULTS=$(mktemp -d "${TMPDIR:-/tmp}/warpsmith-tests.XXXXXX")
+export WARPSMITH RESULTS
+trap 'rm -rf "$RESULTS"' EXIT
+
+tests=()
+for t; do
+    if [ -d "$t" ]; then
+        for f in "$t"/*; do
+            if [ -f "$f" ] && [ -x "$f" ]; then tests+=("$f"); fi
+            if [ -f "$f" ] && [[ $f == *.sh && ! -x $f ]]; then
+                echo "$f is not executable: chmod +x $f" >&2
+                exit 2
+            fi
+        done
+    else
+        tests+=("$t")
+    fi
+done
+
+[ ${#tests[@]} -eq 0 ] || printf '%s\0' "${tests[@]}" | xargs -0 -n 1 -P "${JOBS:-$(nproc)}" "$0" --one
+read -r passed failed skipped < <(cat /dev/null "$RESULTS"/*/count 2>/dev/null |
+    awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }')
+[ "$skipped" = 0 ] || echo "$skipped skipped"
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ] || exit 1
+[ "$passed" != 0 ] || exit 3
