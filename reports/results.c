@@ -1,0 +1,172 @@
+/* results.c: rows of strings <-> struct result_row, driven by columns.def.
+ *
+ *   1,...,softmax,fwd,f32,...,ok,tuned,...,36.96   <->   {.schema = 1, .workload = "softmax",
+ * .status = STATUS_ok, ...} */
+#include "reports/results.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum column_kind { KIND_TEXT, KIND_COUNT, KIND_REAL, KIND_STATUS, KIND_ROLE };
+
+struct column {
+    const char *name;
+    enum column_kind kind;
+    size_t offset; /* in struct result_row */
+};
+
+static const struct column columns[] = {
+#define COLUMN(kind, name) {#name, KIND_##kind, offsetof(struct result_row, name)},
+#include "reports/columns.def"
+};
+enum { N_COLUMNS = sizeof columns / sizeof *columns };
+
+static const char *const status_names[] = {
+#define STATUS(name) #name,
+#include "reports/columns.def"
+};
+
+static const char *const role_names[] = {
+#define ROLE(name) #name,
+#include "reports/columns.def"
+};
+
+const char *result_status_name(enum result_status s) { return status_names[s]; }
+const char *result_role_name(enum result_role r) { return role_names[r]; }
+
+static void *field(struct result_row *r, size_t c) { return (char *)r + columns[c].offset; }
+
+struct result_row result_row_new(void) {
+    struct result_row r = {0};
+    for (size_t c = 0; c < N_COLUMNS; c++)
+        if (columns[c].kind == KIND_COUNT || columns[c].kind == KIND_REAL)
+            *(double *)field(&r, c) = NAN;
+    r.schema = RESULT_SCHEMA;
+    r.is_winner = 0;
+    return r;
+}
+
+bool result_row_measured(const struct result_row *r) {
+    return r && r->status == STATUS_ok && isfinite(r->median_us) && r->median_us > 0;
+}
+
+/* ---- writing
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+enum { CELL = 32 }; /* bytes that hold any number as text */
+
+static const char *format(struct result_row *r, size_t c, char number[CELL]) {
+    void *p = field(r, c);
+    switch (columns[c].kind) {
+    case KIND_TEXT: return *(const char **)p;
+    case KIND_STATUS: return status_names[*(enum result_status *)p];
+    case KIND_ROLE: return role_names[*(enum result_role *)p];
+    case KIND_COUNT:
+    case KIND_REAL: break;
+    }
+    double v = *(double *)p;
+    if (!isfinite(v)) return "";
+    bool whole = columns[c].kind == KIND_COUNT && fabs(v) < 1e18;
+    snprintf(number, CELL, whole ? "%.0f" : "%.7g", v);
+    return number;
+}
+
+enum report_status result_append(const char *path, const struct result_row *rows, size_t n,
+                                 struct text *notes, struct report_error *e) {
+    const char *names[N_COLUMNS];
+    for (size_t c = 0; c < N_COLUMNS; c++) names[c] = columns[c].name;
+    const char **cells = memory_resize(NULL, n * N_COLUMNS, sizeof *cells);
+    char(*numbers)[CELL] = memory_resize(NULL, n * N_COLUMNS, sizeof *numbers);
+    for (size_t i = 0; i < n; i++) {
+        struct result_row row = rows[i];
+        for (size_t c = 0; c < N_COLUMNS; c++)
+            cells[i * N_COLUMNS + c] = format(&row, c, numbers[i * N_COLUMNS + c]);
+    }
+    table_append(path, names, N_COLUMNS, cells, n, notes, e);
+    free(cells);
+    free(numbers);
+    return e->status;
+}
+
+/* ---- reading
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static bool find_word(const char *const *words, int n, const char *cell, int *out) {
+    for (*out = 0; *out < n; ++*out)
+        if (strcmp(words[*out], cell) == 0) return true;
+    return false;
+}
+
+static bool parse_cell(struct result_row *r, size_t c, const char *cell) {
+    void *p = field(r, c);
+    int word;
+    switch (columns[c].kind) {
+    case KIND_TEXT: *(const char **)p = cell; return true;
+    case KIND_COUNT:
+    case KIND_REAL: return table_number(cell, p);
+    case KIND_STATUS:
+        if (!find_word(status_names, STATUS_COUNT, cell, &word)) return false;
+        *(enum result_status *)p = (enum result_status)word;
+        return true;
+    case KIND_ROLE:
+        if (!find_word(role_names, ROLE_COUNT, cell, &word)) return false;
+        *(enum result_role *)p = (enum result_role)word;
+        return true;
+    }
+    return false;
+}
+
+/* position[c] = where column c stands in the file. */
+static enum report_status match_header(const char *path, const struct table *t,
+                                       int position[N_COLUMNS], struct report_error *e) {
+    for (size_t c = 0; c < N_COLUMNS; c++) {
+        position[c] = table_column(t, columns[c].name);
+        if (position[c] < 0)
+            return report_fail(e, REPORT_WRONG, "'%s' is not a result file: column '%s' is missing",
+                               path, columns[c].name);
+    }
+    for (size_t i = 0; i < t->n_columns; i++) {
+        bool known = false;
+        for (size_t c = 0; c < N_COLUMNS; c++) known |= position[c] == (int)i;
+        if (!known)
+            return report_fail(
+                e, REPORT_WRONG,
+                "'%s' is not a result file of schema %d: column '%s' is unknown or doubled", path,
+                RESULT_SCHEMA, table_header(t, i));
+    }
+    return REPORT_OK;
+}
+
+enum report_status results_read(const char *path, struct results *r, struct report_error *e) {
+    *r = (struct results){0};
+    struct table *t = &r->table;
+    int position[N_COLUMNS];
+    if (table_read(path, t, e) != REPORT_OK || t->n_columns == 0) return e->status;
+    if (match_header(path, t, position, e) != REPORT_OK) return e->status;
+    r->rows = memory_resize(NULL, t->n_rows, sizeof *r->rows);
+    for (size_t i = 0; i < t->n_rows; i++) {
+        struct result_row *row = &r->rows[r->n++];
+        *row = result_row_new();
+        for (size_t c = 0; c < N_COLUMNS; c++) {
+            const char *cell = table_cell(t, i, (size_t)position[c]);
+            if (!parse_cell(row, c, cell))
+                return report_fail(e, REPORT_WRONG, "'%s', row %zu: '%s' is not a %s", path, i + 1,
+                                   cell, columns[c].name);
+        }
+        if (row->schema != RESULT_SCHEMA)
+            return report_fail(e, REPORT_WRONG,
+                               "'%s', row %zu: schema %g, this program reads schema %d", path,
+                               i + 1, row->schema, RESULT_SCHEMA);
+    }
+    return REPORT_OK;
+}
+
+void results_free(struct results *r) {
+    free(r->rows);
+    table_free(&r->table);
+    *r = (struct results){0};
+}

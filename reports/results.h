@@ -1,0 +1,57 @@
+/* results.h: a result file as typed rows. The columns are in columns.def. */
+#ifndef REPORTS_RESULTS_H
+#define REPORTS_RESULTS_H
+
+#include "reports/csv_table.h"
+
+enum { RESULT_SCHEMA = 1 };
+
+enum result_status {
+#define STATUS(name) STATUS_##name,
+#include "reports/columns.def"
+    STATUS_COUNT
+};
+
+enum result_role {
+#define ROLE(name) ROLE_##name,
+#include "reports/columns.def"
+    ROLE_COUNT
+};
+
+const char *result_status_name(enum result_status s);
+const char *result_role_name(enum result_role r);
+
+#define COLUMN_TYPE_TEXT const char *
+#define COLUMN_TYPE_COUNT double
+#define COLUMN_TYPE_REAL double
+#define COLUMN_TYPE_STATUS enum result_status
+#define COLUMN_TYPE_ROLE enum result_role
+
+/* Texts may be NULL (written empty; read back as ""); numbers are NAN where not measured. */
+struct result_row {
+#define COLUMN(kind, name) COLUMN_TYPE_##kind name;
+#include "reports/columns.def"
+};
+
+/* A row with the schema set, texts empty and every number not measured. */
+struct result_row result_row_new(void);
+
+/* The row was measured: status ok and a time. */
+bool result_row_measured(const struct result_row *r);
+
+/* Append n rows, all or none. Creates the file, not its folder. notes as in table_append. */
+enum report_status result_append(const char *path, const struct result_row *rows, size_t n,
+                                 struct text *notes, struct report_error *e);
+
+struct results {
+    struct result_row *rows; /* in the order of the file */
+    size_t n;
+    struct table table; /* owns the texts; table.warnings says what was left out */
+};
+
+/* Columns may stand in any order, but none may be missing or unknown. *r must be freed even after
+ * an error. */
+enum report_status results_read(const char *path, struct results *r, struct report_error *e);
+void results_free(struct results *r);
+
+#endif

@@ -1,0 +1,100 @@
+/* text.c: growing strings, the two escapings, and errors.
+ *
+ *   text_html     a<b & "c"   ->  a&lt;b &amp; &quot;c&quot;
+ *   text_gnuplot  say "x\y"   ->  "say ''x/y''" */
+#include "reports/text.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/error.h"
+
+void *memory_resize(void *p, size_t n, size_t size) {
+    size_t bytes = n * size;
+    void *q = size && n > SIZE_MAX / size ? NULL : realloc(p, bytes + !bytes);
+    if (!q) {
+        fputs("warpsmith: out of memory\n", stderr);
+        abort();
+    }
+    return q;
+}
+
+void text_write(struct text *t, const char *s, size_t n) {
+    if (t->n + n + 1 > t->cap) {
+        t->cap = (t->n + n + 1) * 2;
+        t->p = memory_resize(t->p, t->cap, 1);
+    }
+    memcpy(t->p + t->n, s, n);
+    t->n += n;
+    t->p[t->n] = 0;
+}
+
+void text_puts(struct text *t, const char *s) { text_write(t, s, strlen(s)); }
+
+void text_printf(struct text *t, const char *fmt, ...) {
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    if (n >= 0) {
+        char *s = memory_resize(NULL, (size_t)n + 1, 1);
+        vsnprintf(s, (size_t)n + 1, fmt, again);
+        text_write(t, s, (size_t)n);
+        free(s);
+    }
+    va_end(again);
+}
+
+void text_html(struct text *t, const char *s) {
+    for (; *s; s++) {
+        switch (*s) {
+        case '&': text_puts(t, "&amp;"); break;
+        case '<': text_puts(t, "&lt;"); break;
+        case '>': text_puts(t, "&gt;"); break;
+        case '"': text_puts(t, "&quot;"); break;
+        case '\'': text_puts(t, "&#39;"); break;
+        default: text_write(t, s, 1);
+        }
+    }
+}
+
+/* Gnuplot reads a "string" one way in a script and another way in a data block, so the characters
+ * that differ (the double quote, the backslash, control characters) are replaced by look-alikes
+ * instead of escaped. A ` would run a command: it goes too. */
+void text_gnuplot(struct text *t, const char *s) {
+    text_puts(t, "\"");
+    for (; *s; s++) {
+        if (*s == '"')
+            text_puts(t, "''");
+        else if (*s == '\\')
+            text_puts(t, "/");
+        else if (*s == '`')
+            text_puts(t, "'");
+        else if ((unsigned char)*s < ' ')
+            text_puts(t, " ");
+        else
+            text_write(t, s, 1);
+    }
+    text_puts(t, "\"");
+}
+
+const char *text_str(const struct text *t) { return t->p ? t->p : ""; }
+
+void text_free(struct text *t) {
+    free(t->p);
+    *t = (struct text){0};
+}
+
+enum report_status report_fail(struct report_error *e, enum report_status s, const char *fmt, ...) {
+    if (e->status != REPORT_OK) return e->status;
+    e->status = s;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(e->text, sizeof e->text, fmt, ap);
+    va_end(ap);
+    return s;
+}

@@ -1,0 +1,352 @@
+/* test_reports_csv.c: result files survive odd text, foreign and damaged files, a full disk, many
+ * writers and kills. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "reports/results.h"
+
+static char folder[] = "/tmp/test_reports_csv.XXXXXX";
+static char path[64], damaged[80];
+
+static int make_folder(void **state) {
+    if (!mkdtemp(folder)) return -1;
+    snprintf(path, sizeof path, "%s/r.csv", folder);
+    snprintf(damaged, sizeof damaged, "%s.damaged", path);
+    return 0;
+}
+
+static int empty_folder(void **state) {
+    unlink(path);
+    unlink(damaged);
+    return 0;
+}
+
+static int remove_folder(void **state) { return rmdir(folder); }
+
+static void write_file(const char *text, const char *how) {
+    FILE *f = fopen(path, how);
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static struct text read_file(const char *from) {
+    struct text t = {0};
+    FILE *f = fopen(from, "r");
+    assert_non_null(f);
+    for (int c; (c = getc(f)) != EOF;) text_write(&t, (char[]){(char)c}, 1);
+    fclose(f);
+    return t;
+}
+
+static struct result_row sample_row(const char *config, double us) {
+    struct result_row r = result_row_new();
+    r.run_id = "20260901T020000Z-1";
+    r.device = "NVIDIA H200";
+    r.workload = "softmax";
+    r.axes = "dim=4096 rows=4096";
+    r.kernel = "fused_softmax";
+    r.config = config;
+    r.n = 30;
+    r.median_us = us;
+    r.bytes = 134217728;
+    return r;
+}
+
+static void append_ok(const struct result_row *rows, size_t n) {
+    struct report_error e = {0};
+    if (result_append(path, rows, n, NULL, &e) != REPORT_OK) fail_msg("%s", e.text);
+}
+
+static struct results read_ok(void) {
+    struct report_error e = {0};
+    struct results r;
+    if (results_read(path, &r, &e) != REPORT_OK) fail_msg("%s", e.text);
+    return r;
+}
+
+static void test_round_trip(void **state) {
+    const char *odd[] = {"plain",    "a,b", "say \"hi\"", "two\nlines", "\r\n",
+                         " blanks ", "",    "\"",         "é"};
+    size_t n = sizeof odd / sizeof *odd;
+    for (size_t i = 0; i < n; i++) {
+        struct result_row row = sample_row(odd[i], 0.1 + (double)i);
+        row.status = (enum result_status)(i % STATUS_COUNT);
+        row.role = ROLE_tuned;
+        append_ok(&row, 1);
+    }
+    struct results r = read_ok();
+    assert_int_equal(r.n, n);
+    for (size_t i = 0; i < n; i++) {
+        assert_string_equal(r.rows[i].config, odd[i]);
+        assert_string_equal(r.rows[i].workload, "softmax");
+        assert_string_equal(r.rows[i].host, "");
+        assert_float_equal(r.rows[i].median_us, 0.1 + (double)i, 1e-6);
+        assert_int_equal(r.rows[i].status, i % STATUS_COUNT);
+        assert_int_equal(r.rows[i].role, ROLE_tuned);
+        assert_true(r.rows[i].bytes == 134217728);
+        assert_true(isnan(r.rows[i].temp_c));
+        assert_true(r.rows[i].schema == RESULT_SCHEMA);
+    }
+    assert_string_equal(text_str(&r.table.warnings), "");
+    results_free(&r);
+}
+
+static void test_no_rows(void **state) {
+    write_file("", "w");
+    struct results r = read_ok();
+    assert_int_equal(r.n, 0);
+    results_free(&r);
+    append_ok(NULL, 0); /* the header alone */
+    r = read_ok();
+    assert_int_equal(r.n, 0);
+    assert_true(r.table.n_columns > 40);
+    results_free(&r);
+}
+
+static void expect_error(const char *part) {
+    struct report_error e = {0};
+    struct results r;
+    assert_int_equal(results_read(path, &r, &e), REPORT_WRONG);
+    if (!strstr(e.text, part)) fail_msg("'%s' does not say '%s'", e.text, part);
+    results_free(&r);
+}
+
+static void test_foreign_header(void **state) {
+    write_file("name,value\na,1\n", "w");
+    expect_error("column 'schema' is missing");
+
+    struct report_error e = {0};
+    struct result_row row = sample_row("x=1", 1);
+    assert_int_equal(result_append(path, &row, 1, NULL, &e), REPORT_WRONG);
+    assert_non_null(strstr(e.text, "column 1 is 'name', expected 'schema'"));
+    struct text t = read_file(path);
+    assert_string_equal(t.p, "name,value\na,1\n");
+    text_free(&t);
+
+    write_file("just a line without an end",
+               "w"); /* not the start of our header: not ours to move */
+    e = (struct report_error){0};
+    assert_int_equal(result_append(path, &row, 1, NULL, &e), REPORT_WRONG);
+    t = read_file(path);
+    assert_string_equal(t.p, "just a line without an end");
+    text_free(&t);
+}
+
+/* Our header with one column renamed, and with one more. */
+static void test_missing_and_unknown_column(void **state) {
+    append_ok(NULL, 0);
+    struct text t = read_file(path);
+    char *at = strstr(t.p, "median_us");
+    assert_non_null(at);
+    memcpy(at, "median_ms", 9);
+    write_file(t.p, "w");
+    expect_error("column 'median_us' is missing");
+    memcpy(at, "median_us", 9);
+    t.p[t.n - 1] = 0;
+    write_file(t.p, "w");
+    write_file(",colour\n", "a");
+    expect_error("column 'colour' is unknown");
+    text_free(&t);
+}
+
+static void test_bad_cells(void **state) {
+    struct result_row row = sample_row("BAD", 1);
+    append_ok(&row, 1);
+    struct text t = read_file(path);
+    char *at = strstr(t.p, ",ok,");
+    assert_non_null(at);
+    memcpy(at, ",no,", 4);
+    write_file(t.p, "w");
+    expect_error("row 1: 'no' is not a status");
+    text_free(&t);
+    write_file("\"a\"b,c\n", "w");
+    expect_error("not valid CSV");
+    unlink(path);
+    expect_error("cannot open");
+}
+
+static void test_newer_schema(void **state) {
+    struct result_row row = sample_row("x=1", 1);
+    row.schema = 2;
+    append_ok(&row, 1);
+    expect_error("schema 2");
+}
+
+static void test_damaged_tail(void **state) {
+    struct result_row row = sample_row("first", 1);
+    append_ok(&row, 1);
+    write_file("1,half,\"quoted\nnewline", "a");
+    struct results r = read_ok();
+    assert_int_equal(r.n, 1);
+    assert_non_null(strstr(text_str(&r.table.warnings), "half-written last row ignored"));
+    results_free(&r);
+
+    struct report_error e = {0};
+    struct text notes = {0};
+    row.config = "second";
+    assert_int_equal(result_append(path, &row, 1, &notes, &e), REPORT_OK);
+    assert_non_null(strstr(text_str(&notes), "moved to"));
+    text_free(&notes);
+    r = read_ok();
+    assert_int_equal(r.n, 2);
+    assert_string_equal(r.rows[1].config, "second");
+    assert_string_equal(text_str(&r.table.warnings), "");
+    results_free(&r);
+    struct text t = read_file(damaged);
+    assert_string_equal(t.p, "1,half,\"quoted\nnewline\n");
+    text_free(&t);
+}
+
+static void test_half_header(void **state) {
+    write_file("schema,run_", "w");
+    struct result_row row = sample_row("x=1", 1);
+    append_ok(&row, 1);
+    struct results r = read_ok();
+    assert_int_equal(r.n, 1);
+    results_free(&r);
+}
+
+static void test_short_row_in_the_middle(void **state) {
+    struct result_row row = sample_row("x=1", 1);
+    append_ok(&row, 1);
+    write_file("1,too,short\n", "a");
+    append_ok(&row, 1);
+    struct results r = read_ok();
+    assert_int_equal(r.n, 2);
+    assert_non_null(strstr(text_str(&r.table.warnings), "row 2 has 3 fields"));
+    results_free(&r);
+}
+
+static void test_not_a_file(void **state) {
+    struct report_error e = {0};
+    struct result_row row = sample_row("x=1", 1);
+    assert_int_equal(result_append("/dev/full", &row, 1, NULL, &e), REPORT_WRONG);
+    assert_non_null(strstr(e.text, "not a regular file"));
+    e = (struct report_error){0};
+    assert_int_equal(result_append("/no/such/folder/r.csv", &row, 1, NULL, &e), REPORT_WRONG);
+    assert_non_null(strstr(e.text, "No such file"));
+}
+
+/* A file size limit lets the kernel take part of the batch, then refuse: as a disk does that fills
+ * up. */
+static void test_disk_full(void **state) {
+    struct result_row rows[40];
+    for (int i = 0; i < 40; i++) rows[i] = sample_row("x=1", i + 1);
+    append_ok(rows, 2);
+    struct text before = read_file(path);
+
+    struct rlimit old, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = old;
+    small.rlim_cur = before.n + 300; /* one row and a half */
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    struct report_error e = {0};
+    enum report_status s = result_append(path, rows, 40, NULL, &e);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    signal(SIGXFSZ, SIG_DFL);
+
+    assert_int_equal(s, REPORT_MACHINE);
+    assert_non_null(strstr(e.text, "nothing was written"));
+    struct text after = read_file(path);
+    assert_string_equal(after.p, before.p);
+    text_free(&before);
+    text_free(&after);
+    append_ok(rows, 40);
+    struct results r = read_ok();
+    assert_int_equal(r.n, 42);
+    results_free(&r);
+}
+
+static void append_many(int writer, int n) {
+    char config[64];
+    for (int i = 0; i < n; i++) {
+        struct report_error e = {0};
+        snprintf(config, sizeof config, "writer=%d row=%d, \"quoted\"\n", writer, i);
+        struct result_row row = sample_row(config, i + 1);
+        if (result_append(path, &row, 1, NULL, &e) != REPORT_OK) _exit(1);
+    }
+}
+
+static void test_concurrent_writers(void **state) {
+    enum { WRITERS = 8, ROWS = 50 };
+    pid_t pids[WRITERS];
+    for (int w = 0; w < WRITERS; w++) {
+        pids[w] = fork();
+        assert_true(pids[w] >= 0);
+        if (pids[w] == 0) {
+            append_many(w, ROWS);
+            _exit(0);
+        }
+    }
+    for (int w = 0; w < WRITERS; w++) {
+        int status;
+        assert_int_equal(waitpid(pids[w], &status, 0), pids[w]);
+        assert_int_equal(status, 0);
+    }
+    struct results r = read_ok();
+    assert_int_equal(r.n, WRITERS * ROWS);
+    assert_string_equal(text_str(&r.table.warnings), "");
+    int next[WRITERS] = {0}; /* every row of a writer, in its order */
+    for (size_t i = 0; i < r.n; i++) {
+        int writer = -1, row = -1;
+        assert_int_equal(sscanf(r.rows[i].config, "writer=%d row=%d", &writer, &row), 2);
+        assert_int_equal(row, next[writer]++);
+    }
+    results_free(&r);
+}
+
+static void test_killed_writers(void **state) {
+    size_t seen = 0;
+    for (int round = 0; round < 20; round++) {
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            append_many(round, 1000000);
+            _exit(0);
+        }
+        usleep(1000 + 700 * (useconds_t)round);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        struct result_row row = sample_row("survivor", 1);
+        append_ok(&row, 1);
+        struct results r = read_ok();
+        assert_string_equal(text_str(&r.table.warnings), "");
+        assert_true(r.n > seen); /* nothing that was there is lost */
+        assert_string_equal(r.rows[r.n - 1].config, "survivor");
+        seen = r.n;
+        results_free(&r);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_round_trip, empty_folder),
+        cmocka_unit_test_teardown(test_no_rows, empty_folder),
+        cmocka_unit_test_teardown(test_foreign_header, empty_folder),
+        cmocka_unit_test_teardown(test_missing_and_unknown_column, empty_folder),
+        cmocka_unit_test_teardown(test_bad_cells, empty_folder),
+        cmocka_unit_test_teardown(test_newer_schema, empty_folder),
+        cmocka_unit_test_teardown(test_damaged_tail, empty_folder),
+        cmocka_unit_test_teardown(test_half_header, empty_folder),
+        cmocka_unit_test_teardown(test_short_row_in_the_middle, empty_folder),
+        cmocka_unit_test_teardown(test_not_a_file, empty_folder),
+        cmocka_unit_test_teardown(test_disk_full, empty_folder),
+        cmocka_unit_test_teardown(test_concurrent_writers, empty_folder),
+        cmocka_unit_test_teardown(test_killed_writers, empty_folder),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
