@@ -1,0 +1,114 @@
+/* benches.c: group result rows by benchmark, and find runs.
+ *
+ *   run A  softmax f32 dim=4096  eager 56.8        one bench: eager 56.8 (A), tuned 33.9 (B),
+ *   run A  softmax f32 dim=4096  tuned 35.1   ->              torch_compile default 43.6 (T)
+ *   run T  softmax f32 dim=4096  torch_compile 43.6
+ *   run B  softmax f32 dim=4096  tuned 33.9 */
+#include "reports/benches.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool bench_same_key(const struct result_row *a, const struct result_row *b) {
+    return strcmp(a->workload, b->workload) == 0 && strcmp(a->axes, b->axes) == 0 &&
+           strcmp(a->dtype, b->dtype) == 0 && strcmp(a->mode, b->mode) == 0 &&
+           strcmp(a->device, b->device) == 0;
+}
+
+static bool is_torch(const struct result_row *r) {
+    return r->role == ROLE_torch_eager || r->role == ROLE_torch_compile;
+}
+
+static struct bench *find_or_add(struct benches *b, const struct result_row *key) {
+    for (size_t i = 0; i < b->n; i++)
+        if (bench_same_key(b->all[i].key, key)) return &b->all[i];
+    b->all = memory_resize(b->all, b->n + 1, sizeof *b->all);
+    b->all[b->n] = (struct bench){.key = key};
+    return &b->all[b->n++];
+}
+
+static struct bench *find(struct benches *b, const struct result_row *key) {
+    for (size_t i = 0; i < b->n; i++)
+        if (bench_same_key(b->all[i].key, key)) return &b->all[i];
+    return NULL;
+}
+
+static void add_compiled(struct bench *b, const struct result_row *r) {
+    for (size_t i = 0; i < b->n_compiled; i++) {
+        if (strcmp(b->compiled[i]->config, r->config) == 0) {
+            b->compiled[i] = r;
+            return;
+        }
+    }
+    if (b->n_compiled < BENCH_COMPILE_MODES) b->compiled[b->n_compiled++] = r;
+}
+
+void benches_add(struct benches *b, const struct results *r, const char *run_id) {
+    for (size_t i = 0; i < r->n; i++) {
+        const struct result_row *row = &r->rows[i];
+        if (row->role == ROLE_variant || row->role == ROLE_roof || is_torch(row)) continue;
+        if (strcmp(row->kernel, "program") != 0) continue;
+        if (run_id && strcmp(row->run_id, run_id) != 0) continue;
+        find_or_add(b, row)->role[row->role] = row;
+    }
+    for (size_t i = 0; i < r->n; i++) {
+        const struct result_row *row = &r->rows[i];
+        if (!is_torch(row)) continue;
+        struct bench *of = run_id ? find(b, row) : find_or_add(b, row);
+        if (!of) continue;
+        of->role[row->role] = row;
+        if (row->role == ROLE_torch_compile) add_compiled(of, row);
+    }
+}
+
+void benches_free(struct benches *b) {
+    free(b->all);
+    *b = (struct benches){0};
+}
+
+const struct result_row *bench_best_compiled(const struct bench *b) {
+    const struct result_row *best = NULL;
+    for (size_t i = 0; i < b->n_compiled; i++)
+        if (result_row_measured(b->compiled[i]) &&
+            (!best || b->compiled[i]->median_us < best->median_us))
+            best = b->compiled[i];
+    return best;
+}
+
+/* Row that begins the newest run, older than row `before`, that has rows of ours on that device
+ * (NULL = any). Runs are ordered by their first row, since two processes may interleave theirs. */
+static const struct result_row *newest_run(const struct results *r, const char *device,
+                                           const struct result_row *before) {
+    const struct result_row *found = NULL;
+    for (size_t i = 0; i < r->n; i++) {
+        const struct result_row *row = &r->rows[i];
+        if (before && row >= before) break;
+        if (is_torch(row) || (device && strcmp(row->device, device) != 0)) continue;
+        bool first = true;
+        for (size_t j = i; j-- > 0 && first;) {
+            const struct result_row *older = &r->rows[j];
+            first = is_torch(older) || strcmp(older->run_id, row->run_id) != 0 ||
+                    (device && strcmp(older->device, device) != 0);
+        }
+        if (first) found = row;
+    }
+    return found;
+}
+
+const char *run_find(const struct results *r, const char *name) {
+    const struct result_row *last = newest_run(r, NULL, NULL);
+    if (strcmp(name, "last") == 0) return last ? last->run_id : NULL;
+    if (strcmp(name, "prev") == 0) {
+        const struct result_row *prev = last ? newest_run(r, last->device, last) : NULL;
+        return prev ? prev->run_id : NULL;
+    }
+    for (size_t i = 0; i < r->n; i++)
+        if (strcmp(r->rows[i].run_id, name) == 0) return r->rows[i].run_id;
+    return NULL;
+}
+
+double row_floor_us(const struct result_row *r) {
+    if (!result_row_measured(r) || !(r->roof_pct > 0)) return NAN;
+    return r->median_us * r->roof_pct / 100;
+}

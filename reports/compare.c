@@ -1,0 +1,288 @@
+/* compare.c: `warpsmith compare`: match the program rows of two runs, judge each, print a table,
+ * choose an exit code.
+ *
+ *   workload  mode  dtype  axes                role     base us   new us   change  verdict
+ *   softmax   fwd   f32    dim=4096 rows=4096  tuned      36.96    41.20  +11.5 %  SLOW
+ *   geometric mean: tuned 0.897x
+ *   driver of NVIDIA H200 changed: 580.1 -> 580.2
+ *
+ * Why two gates: a significance test alone calls a 0.1 % shift a regression once there are enough
+ * samples, and a threshold alone fires on noise. Both must agree before a night's run is called
+ * slower. */
+#include "reports/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/arguments.h"
+#include "reports/benches.h"
+
+/* ---- the decision
+ * -----------------------------------------------------------------------------------------------
+ */
+
+/* How well the median is known, relative to it: the 95 % confidence interval that came with the
+ * row, else the notch of McGill, Tukey and Larsen (1978), 1.57 IQR / sqrt(n). */
+static double median_error(const struct result_row *r) {
+    double half = r->ci_us >= 0 ? r->ci_us : 1.57 * (r->q3_us - r->q1_us) / sqrt(r->n);
+    return half / r->median_us;
+}
+
+static bool is_usable(const struct result_row *r) {
+    return r->n >= COMPARE_MIN_SAMPLES && r->q1_us <= r->median_us && r->median_us <= r->q3_us;
+}
+
+enum verdict compare_rows(const struct result_row *base, const struct result_row *now,
+                          double threshold) {
+    if (!result_row_measured(now)) return VERDICT_BROKEN;
+    if (!is_usable(base) || !is_usable(now)) return VERDICT_NOISY;
+    double slowdown = now->median_us / base->median_us;
+    bool differs = fmax(slowdown, 1 / slowdown) - 1 >= threshold;
+    bool disjoint = now->q1_us > base->q3_us || now->q3_us < base->q1_us;
+    if (differs && disjoint) return slowdown > 1 ? VERDICT_SLOW : VERDICT_FAST;
+    if (differs) return VERDICT_NOISY;
+    if (median_error(base) > threshold || median_error(now) > threshold) return VERDICT_NOISY;
+    return VERDICT_SAME;
+}
+
+static const char *const verdict_names[] = {"same", "FAST", "SLOW", "noisy", "BROKEN"};
+
+/* ---- one side
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+struct side {
+    const char *option; /* "--base" */
+    const char *given;  /* "results/softmax.csv@prev" */
+    struct results results;
+    struct benches benches;
+};
+
+/* A path may contain '@': a run follows the last one unless a file of the whole name exists. */
+static char *split_run(const char *given, const char **run) {
+    size_t n = strlen(given);
+    char *path = memory_resize(NULL, n + 1, 1);
+    memcpy(path, given, n + 1);
+    FILE *f = fopen(path, "r");
+    if (f) fclose(f);
+    char *at = f ? NULL : strrchr(path, '@');
+    *run = at ? at + 1 : NULL;
+    if (at) *at = 0;
+    return path;
+}
+
+static enum report_status side_read(struct side *s, FILE *err, struct report_error *e) {
+    const char *run, *run_id = NULL;
+    char *path = split_run(s->given, &run);
+    if (results_read(path, &s->results, e) == REPORT_OK) {
+        fputs(text_str(&s->results.table.warnings), err);
+        if (run) run_id = run_find(&s->results, run);
+        if (run && !run_id)
+            report_fail(e, REPORT_USAGE, "%s: '%s' has no run '%s'%s", s->option, path, run,
+                        strcmp(run, "prev") == 0 ? " (only one run of that device so far)" : "");
+        else
+            benches_add(&s->benches, &s->results, run_id);
+    }
+    free(path);
+    return e->status;
+}
+
+static void side_free(struct side *s) {
+    benches_free(&s->benches);
+    results_free(&s->results);
+}
+
+static const struct bench *find_bench(const struct side *s, const struct result_row *key) {
+    for (size_t i = 0; i < s->benches.n; i++)
+        if (bench_same_key(s->benches.all[i].key, key)) return &s->benches.all[i];
+    return NULL;
+}
+
+/* ---- the table
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static const enum result_role roles[] = {ROLE_tuned, ROLE_default, ROLE_eager};
+enum { N_ROLES = sizeof roles / sizeof *roles };
+
+struct pair {
+    const struct result_row *base, *now;
+    enum verdict verdict;
+};
+
+struct comparison {
+    double threshold;
+    struct pair *pairs;
+    size_t n;
+    size_t count[VERDICT_BROKEN + 1];
+};
+
+static void compare_benches(struct comparison *c, const struct side *base, const struct side *now) {
+    for (size_t i = 0; i < base->benches.n; i++) {
+        const struct bench *b = &base->benches.all[i];
+        const struct bench *n = find_bench(now, b->key);
+        for (int r = 0; n && r < N_ROLES; r++) {
+            struct pair p = {b->role[roles[r]], n->role[roles[r]], VERDICT_SAME};
+            if (!result_row_measured(p.base) || !p.now) continue;
+            p.verdict = compare_rows(p.base, p.now, c->threshold);
+            c->count[p.verdict]++;
+            c->pairs = memory_resize(c->pairs, c->n + 1, sizeof *c->pairs);
+            c->pairs[c->n++] = p;
+        }
+    }
+}
+
+static int width(int at_least, const char *s) {
+    int n = (int)strlen(s);
+    return n > at_least ? n : at_least;
+}
+
+static void print_pairs(const struct comparison *c, FILE *out) {
+    int workload = 8, mode = 4, dtype = 5, axes = 4;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct result_row *r = c->pairs[i].base;
+        workload = width(workload, r->workload);
+        mode = width(mode, r->mode);
+        dtype = width(dtype, r->dtype);
+        axes = width(axes, r->axes);
+    }
+    fprintf(out, "%-*s  %-*s  %-*s  %-*s  %-7s  %9s  %9s  %8s  %s\n", workload, "workload", mode,
+            "mode", dtype, "dtype", axes, "axes", "role", "base us", "new us", "change", "verdict");
+    for (size_t i = 0; i < c->n; i++) {
+        const struct result_row *b = c->pairs[i].base, *n = c->pairs[i].now;
+        fprintf(out, "%-*s  %-*s  %-*s  %-*s  %-7s  %9.2f  ", workload, b->workload, mode, b->mode,
+                dtype, b->dtype, axes, b->axes, result_role_name(b->role), b->median_us);
+        if (result_row_measured(n))
+            fprintf(out, "%9.2f  %+6.1f %%  %s\n", n->median_us,
+                    100 * (n->median_us / b->median_us - 1), verdict_names[c->pairs[i].verdict]);
+        else
+            fprintf(out, "%9s  %8s  %s: %s\n", "-", "-", verdict_names[c->pairs[i].verdict],
+                    result_status_name(n->status));
+    }
+}
+
+static void print_means(const struct comparison *c, FILE *out) {
+    for (int r = 0; r < N_ROLES; r++) {
+        double sum = 0;
+        size_t n = 0;
+        for (size_t i = 0; i < c->n; i++) {
+            const struct pair *p = &c->pairs[i];
+            if (p->base->role != roles[r] || !result_row_measured(p->now)) continue;
+            sum += log(p->base->median_us / p->now->median_us);
+            n++;
+        }
+        if (n)
+            fprintf(out, "geometric mean of base/new, %s: %.3fx (%zu)\n",
+                    result_role_name(roles[r]), exp(sum / (double)n), n);
+    }
+    fprintf(out, "%zu slower, %zu faster, %zu same, %zu noisy, %zu broken; threshold %g %%\n",
+            c->count[VERDICT_SLOW], c->count[VERDICT_FAST], c->count[VERDICT_SAME],
+            c->count[VERDICT_NOISY], c->count[VERDICT_BROKEN], 100 * c->threshold);
+}
+
+/* What may explain a change: other driver, compiler or clock. Each difference is said once. */
+static void print_changes(const struct comparison *c, FILE *out) {
+    struct text said = {0}, line = {0};
+    for (size_t i = 0; i < c->n; i++) {
+        const struct result_row *b = c->pairs[i].base, *n = c->pairs[i].now;
+        const struct {
+            const char *what, *from, *to;
+        } facts[] = {{"driver", b->driver, n->driver},
+                     {"toolchain", b->toolchain, n->toolchain},
+                     {"timer", b->timer, n->timer},
+                     {"host", b->host, n->host}};
+        for (size_t f = 0; f < sizeof facts / sizeof *facts; f++) {
+            if (strcmp(facts[f].from, facts[f].to) == 0) continue;
+            text_free(&line);
+            text_printf(&line, "%s of %s changed: %s -> %s\n", facts[f].what, b->device,
+                        facts[f].from, facts[f].to);
+            if (!strstr(text_str(&said), line.p)) text_puts(&said, line.p);
+        }
+        if (fabs(n->clock_mhz / b->clock_mhz - 1) > 0.03)
+            text_printf(&said, "clock of %s %s %s changed: %.0f -> %.0f MHz\n", b->workload,
+                        b->axes, result_role_name(b->role), b->clock_mhz, n->clock_mhz);
+    }
+    fputs(text_str(&said), out);
+    text_free(&said);
+    text_free(&line);
+}
+
+static void print_missing(const struct side *from, const struct side *in, const char *where,
+                          FILE *out) {
+    for (size_t i = 0; i < from->benches.n; i++) {
+        const struct bench *b = &from->benches.all[i], *other = find_bench(in, b->key);
+        for (int r = 0; r < N_ROLES; r++) {
+            if (!b->role[roles[r]] || (other && other->role[roles[r]])) continue;
+            fprintf(out, "only in %s: %s %s %s %s %s on %s\n", where, b->key->workload,
+                    b->key->mode, b->key->dtype, b->key->axes, result_role_name(roles[r]),
+                    b->key->device);
+        }
+    }
+}
+
+static enum report_status exit_code(const struct comparison *c) {
+    if (c->count[VERDICT_BROKEN]) return REPORT_WRONG;
+    if (c->count[VERDICT_SLOW]) return REPORT_SLOWER;
+    if (c->count[VERDICT_NOISY]) return REPORT_NOISY;
+    return REPORT_OK;
+}
+
+static enum report_status compare_sides(struct side *base, struct side *now, double threshold,
+                                        FILE *out, FILE *err, struct report_error *e) {
+    if (side_read(base, err, e) != REPORT_OK || side_read(now, err, e) != REPORT_OK)
+        return e->status;
+    struct comparison c = {.threshold = threshold};
+    compare_benches(&c, base, now);
+    if (c.n) {
+        print_pairs(&c, out);
+        print_means(&c, out);
+        print_changes(&c, out);
+    }
+    print_missing(base, now, "base", out);
+    print_missing(now, base, "new", out);
+    free(c.pairs);
+    if (!c.n)
+        return report_fail(e, REPORT_USAGE, "'%s' and '%s' have no measured benchmark in common",
+                           base->given, now->given);
+    return exit_code(&c);
+}
+
+/* ---- the command
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static const char help[] =
+    "usage: warpsmith compare --base A.csv[@RUN] --new B.csv[@RUN] [--threshold 0.02]\n"
+    "Compare program times row by row. RUN is a run id, last or prev; without one the newest rows "
+    "count.\n"
+    "Exit code: 0 same or faster, 4 slower, 5 too noisy to tell, 1 unreadable file or broken "
+    "benchmark, 2 usage.\n"
+    "example: warpsmith compare --base results/softmax.csv@prev --new results/softmax.csv@last\n";
+
+int compare_command(int argc, char **argv, FILE *out, FILE *err) {
+    struct side base = {.option = "--base"}, now = {.option = "--new"};
+    const char *limit = "0.02";
+    const struct argument known[] = {
+        {"--base", &base.given}, {"--new", &now.given}, {"--threshold", &limit}};
+    struct report_error e = {0};
+    double threshold;
+    bool want_help;
+    arguments_parse(argc, argv, known, 3, &want_help, &e);
+    if (want_help) {
+        fputs(help, out);
+        return REPORT_OK;
+    }
+    if (!base.given || !now.given) report_fail(&e, REPORT_USAGE, "--base and --new are needed");
+    if (!table_number(limit, &threshold) || !(threshold > 0 && threshold < 1))
+        report_fail(&e, REPORT_USAGE, "--threshold takes a number between 0 and 1, not '%s'",
+                    limit);
+    enum report_status status = e.status;
+    if (status == REPORT_OK) status = compare_sides(&base, &now, threshold, out, err, &e);
+    if (e.status != REPORT_OK) fprintf(err, "warpsmith compare: %s\n", e.text);
+    side_free(&base);
+    side_free(&now);
+    return (int)status;
+}
+
+int compare_main(int argc, char **argv) { return compare_command(argc, argv, stdout, stderr); }

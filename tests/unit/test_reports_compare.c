@@ -1,0 +1,221 @@
+/* test_reports_compare.c: verdicts, exit codes, and what the comparison says about runs that
+ * differ. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "reports/benches.h"
+#include "reports/compare.h"
+
+static char folder[] = "/tmp/test_reports_compare.XXXXXX";
+static char path[64];
+
+static int make_folder(void **state) {
+    if (!mkdtemp(folder)) return -1;
+    snprintf(path, sizeof path, "%s/r.csv", folder);
+    return 0;
+}
+static int empty_folder(void **state) { return unlink(path); }
+static int remove_folder(void **state) { return rmdir(folder); }
+
+/* 30 samples around `us` with quartiles `spread` (relative) away. */
+static struct result_row timed(const char *run, enum result_role role, double us, double spread) {
+    struct result_row r = result_row_new();
+    r.run_id = run;
+    r.device = "NVIDIA H200";
+    r.driver = "580.1";
+    r.workload = "softmax";
+    r.mode = "fwd";
+    r.dtype = "f32";
+    r.axes = "dim=4096 rows=4096";
+    r.kernel = "program";
+    r.role = role;
+    r.n = 30;
+    r.median_us = us;
+    r.q1_us = us * (1 - spread);
+    r.q3_us = us * (1 + spread);
+    r.clock_mhz = 1980;
+    return r;
+}
+
+static void append(struct result_row row) {
+    struct report_error e = {0};
+    if (result_append(path, &row, 1, NULL, &e) != REPORT_OK) fail_msg("%s", e.text);
+}
+
+static enum verdict verdict(double base, double now, double spread) {
+    struct result_row b = timed("a", ROLE_tuned, base, spread),
+                      n = timed("b", ROLE_tuned, now, spread);
+    return compare_rows(&b, &n, 0.02);
+}
+
+static void test_two_gates(void **state) {
+    assert_int_equal(verdict(100, 100, 0.005), VERDICT_SAME);
+    assert_int_equal(verdict(100, 110, 0.005), VERDICT_SLOW);
+    assert_int_equal(verdict(110, 100, 0.005), VERDICT_FAST);
+    assert_int_equal(verdict(100, 101, 0.001),
+                     VERDICT_SAME); /* disjoint, but below the threshold */
+    assert_int_equal(verdict(100, 104, 0.05),
+                     VERDICT_NOISY); /* above it, but the intervals overlap */
+    assert_int_equal(verdict(100, 100, 0.2), VERDICT_NOISY); /* 2 % could not be seen */
+    assert_int_equal(verdict(100, 102.5, 0.005), VERDICT_SLOW);
+    assert_int_equal(verdict(102.5, 100, 0.005), VERDICT_FAST);
+}
+
+static void test_thin_evidence(void **state) {
+    struct result_row b = timed("a", ROLE_tuned, 100, 0.001),
+                      n = timed("b", ROLE_tuned, 150, 0.001);
+    n.n = COMPARE_MIN_SAMPLES - 1;
+    assert_int_equal(compare_rows(&b, &n, 0.02), VERDICT_NOISY);
+    n.n = NAN;
+    assert_int_equal(compare_rows(&b, &n, 0.02), VERDICT_NOISY);
+    n.n = 30;
+    n.q1_us = NAN;
+    assert_int_equal(compare_rows(&b, &n, 0.02), VERDICT_NOISY);
+    n = timed("b", ROLE_tuned, 100.1, 0.001);
+    n.ci_us = 5; /* the row's own interval says more than its quartiles */
+    assert_int_equal(compare_rows(&b, &n, 0.02), VERDICT_NOISY);
+    n.status = STATUS_wrong;
+    assert_int_equal(compare_rows(&b, &n, 0.02), VERDICT_BROKEN);
+}
+
+/* Run `compare --base path<base> --new path<now>`; *said gets both streams. */
+static int compare(const char *base, const char *now, struct text *said) {
+    char b[96], n[96], *p = NULL;
+    size_t size;
+    snprintf(b, sizeof b, "%s%s", path, base);
+    snprintf(n, sizeof n, "%s%s", path, now);
+    FILE *f = open_memstream(&p, &size);
+    int rc = compare_command(5, (char *[]){"compare", "--base", b, "--new", n}, f, f);
+    fclose(f);
+    text_puts(said, p);
+    free(p);
+    return rc;
+}
+
+static void expect(int want, const char *base, const char *now, const char *says) {
+    struct text said = {0};
+    int rc = compare(base, now, &said);
+    if (rc != want || !strstr(text_str(&said), says))
+        fail_msg("exit %d, expected %d and '%s', said:\n%s", rc, want, says, text_str(&said));
+    text_free(&said);
+}
+
+static void test_exit_codes(void **state) {
+    append(timed("run1", ROLE_tuned, 100, 0.004));
+    append(timed("run1", ROLE_eager, 200, 0.004));
+    expect(2, "@prev", "@last", "no run 'prev' (only one run of that device so far)");
+    append(timed("run2", ROLE_tuned, 100.4, 0.004));
+    append(timed("run2", ROLE_eager, 199, 0.004));
+    expect(0, "@prev", "@last", "2 same");
+    append(timed("run3", ROLE_tuned, 120, 0.004));
+    append(timed("run3", ROLE_eager, 199, 0.004));
+    expect(4, "@prev", "@last", "SLOW");
+    expect(0, "@run3", "@run2", "FAST");
+    expect(0, "@run3", "@run2", "geometric mean of base/new, tuned: 1.195x (1)");
+    append(timed("run4", ROLE_tuned, 125, 0.10));
+    expect(5, "@prev", "@last", "noisy");
+    expect(5, "@prev", "@last",
+           "only in base: softmax fwd f32 dim=4096 rows=4096 eager on NVIDIA H200");
+    struct result_row broken = timed("run5", ROLE_tuned, 1, 0);
+    broken.status = STATUS_wrong;
+    append(broken);
+    expect(1, "@prev", "@last", "BROKEN: wrong");
+    expect(0, "", "",
+           "same"); /* the newest rows of both sides; what is broken on both is not compared */
+    expect(2, "@run1", "@nosuch", "has no run 'nosuch'");
+}
+
+/* Slow beats noisy: a certain regression is not hidden by an uncertain neighbour. */
+static void test_slow_beats_noisy(void **state) {
+    append(timed("run1", ROLE_tuned, 100, 0.1));
+    append(timed("run1", ROLE_default, 100, 0.001));
+    append(timed("run2", ROLE_tuned, 104, 0.1));
+    append(timed("run2", ROLE_default, 130, 0.001));
+    expect(4, "@prev", "@last", "1 slower, 0 faster, 0 same, 1 noisy");
+}
+
+static void test_machine_changes(void **state) {
+    append(timed("run1", ROLE_tuned, 100, 0.001));
+    struct result_row other = timed("run2", ROLE_tuned, 50, 0.001);
+    other.device = "NVIDIA A100";
+    append(other);
+    expect(2, "@run1", "@run2", "only in base: softmax");
+    expect(2, "@run1", "@run2", "no measured benchmark in common");
+    expect(2, "@prev", "@last", "no run 'prev'"); /* run1 is of another device */
+    struct result_row newer = timed("run3", ROLE_tuned, 100, 0.001);
+    newer.driver = "580.2";
+    newer.clock_mhz = 1700;
+    append(newer);
+    expect(0, "@prev", "@last", "driver of NVIDIA H200 changed: 580.1 -> 580.2");
+    expect(0, "@prev", "@last",
+           "clock of softmax dim=4096 rows=4096 tuned changed: 1980 -> 1700 MHz");
+}
+
+/* Rows of real PyTorch come from runs of their own: neither the last run nor the one before. */
+static void test_torch_rows_are_no_run(void **state) {
+    append(timed("run1", ROLE_tuned, 100, 0.001));
+    append(timed("run2", ROLE_tuned, 101, 0.001));
+    struct result_row peer = timed("torch", ROLE_torch_compile, 90, 0.001);
+    peer.config = "default";
+    append(peer);
+    peer.config = "max-autotune";
+    peer.median_us = 80;
+    append(peer);
+    expect(0, "@prev", "@last", "1 same");
+
+    struct report_error e = {0};
+    struct results r;
+    struct benches b = {0};
+    assert_int_equal(results_read(path, &r, &e), REPORT_OK);
+    assert_string_equal(run_find(&r, "last"), "run2");
+    benches_add(&b, &r, "run2");
+    assert_int_equal(b.n, 1);
+    assert_int_equal(b.all[0].n_compiled, 2);
+    assert_string_equal(bench_best_compiled(&b.all[0])->config, "max-autotune");
+    benches_free(&b);
+    results_free(&r);
+}
+
+static void test_usage(void **state) {
+    FILE *null = fopen("/dev/null", "w");
+    assert_non_null(null);
+    assert_int_equal(compare_command(1, (char *[]){"compare"}, null, null), 2);
+    assert_int_equal(compare_command(3, (char *[]){"compare", "--base", "a"}, null, null), 2);
+    assert_int_equal(compare_command(2, (char *[]){"compare", "--base"}, null, null), 2);
+    assert_int_equal(compare_command(2, (char *[]){"compare", "--what"}, null, null), 2);
+    assert_int_equal(compare_command(2, (char *[]){"compare", "--help"}, null, null), 0);
+    char *bad[] = {"compare", "--base", "a", "--new", "b", "--threshold", "2%"};
+    assert_int_equal(compare_command(7, bad, null, null), 2);
+    char *none[] = {"compare", "--base", "/no/such.csv", "--new", "/no/such.csv"};
+    assert_int_equal(compare_command(5, none, null, null), 1);
+    fclose(null);
+}
+
+static void test_foreign_file(void **state) {
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("a,b\n1,2\n", f);
+    fclose(f);
+    expect(1, "", "", "column 'schema' is missing");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_two_gates),
+        cmocka_unit_test(test_thin_evidence),
+        cmocka_unit_test_teardown(test_exit_codes, empty_folder),
+        cmocka_unit_test_teardown(test_slow_beats_noisy, empty_folder),
+        cmocka_unit_test_teardown(test_machine_changes, empty_folder),
+        cmocka_unit_test_teardown(test_torch_rows_are_no_run, empty_folder),
+        cmocka_unit_test(test_usage),
+        cmocka_unit_test_teardown(test_foreign_file, empty_folder),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
