@@ -75,11 +75,11 @@ void ws_bug(const char *file, int line, const char *fmt, ...) {
 
 const struct source *source_read(struct arena *a, const char *path, struct diag *d) {
     struct stat st;
-    FILE *f = fopen(path, "rb");
-    if (!f || fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode)) {
+    bool found = stat(path, &st) == 0, regular = found && S_ISREG(st.st_mode);
+    FILE *f = regular ? fopen(path, "rb") : NULL; /* opening a pipe would wait for its writer */
+    if (!f) {
         diag_fail(d, WS_USAGE, "cannot read '%s': %s", path,
-                  f && errno == 0 ? "not a regular file" : strerror(errno ? errno : EISDIR));
-        if (f) fclose(f);
+                  found && !regular ? "not a regular file" : strerror(errno));
         return NULL;
     }
     char *text = arena_alloc(a, (size_t)st.st_size + 1);

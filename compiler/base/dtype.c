@@ -54,11 +54,14 @@ static float bf16_to_float(uint16_t h) {
     return f;
 }
 
+/* By way of float, rounded to odd there (cut off, last bit set if anything was lost): rounding to nearest twice would
+ * take what is just above half way for half way. */
 static uint16_t bf16_from_double(double v) {
+    if (v != v) return 0x7fc0;
     float f = (float)v;
     uint32_t u;
     memcpy(&u, &f, 4);
-    if (f != f) return 0x7fc0;
+    if (f != v) u = (u - (__builtin_fabs(f) > __builtin_fabs(v))) | 1;
     u += 0x7fff + ((u >> 16) & 1);
     return (uint16_t)(u >> 16);
 }

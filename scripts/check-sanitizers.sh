@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# check-sanitizers.sh: the unit tests under the address, leak and undefined-behaviour sanitizers.
+#
+# A leak is a bug here, so leaks are looked for; only where the leak checker cannot work at all (it attaches to the
+# process with ptrace, which some containers forbid) is it switched off, and that is said.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+flags='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all'
+build=${BUILD:-build}/asan
+mkdir -p "$build"
+
+probe=$build/leak-probe
+echo 'int main(void) { return 0; }' | gcc -fsanitize=address -x c - -o "$probe"
+leaks=1
+if ! "$probe" 2>/dev/null; then
+    leaks=0
+    echo 'check-sanitizers: no ptrace here, so leaks are not looked for'
+fi
+
+export OMP_NUM_THREADS=2 ASAN_OPTIONS=detect_leaks=$leaks:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
+log=$build/tests.log
+if ! make CC=gcc CFLAGS="$flags" BUILD="$build" STATIC=0 test-unit >"$log" 2>&1; then
+    cat "$log"
+    exit 1
+fi
+# Not alone on its line: only `make test` ends in the bare count.
+echo "sanitizers: $(tail -n 1 "$log")"

@@ -1,0 +1,186 @@
+/* test_base_dtype.c: names, promotion and, for every one of the 65536 values of f16 and bf16,
+ * conversion there and back with rounding to nearest even between each two neighbours. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/dtype.h"
+
+static uint16_t stored(enum dtype d, double v) {
+    uint16_t bits;
+    dtype_store(d, &bits, 0, v);
+    return bits;
+}
+
+static double loaded(enum dtype d, uint16_t bits) { return dtype_load(d, &bits, 0); }
+
+static uint16_t infinity_of(enum dtype d) { return d == DT_F16 ? 0x7c00 : 0x7f80; }
+
+/* The value of the bits, from the definition of the format: (-1)^s * 1.m * 2^(e - bias). */
+static double by_definition(enum dtype d, uint16_t bits) {
+    int mantissa_bits = d == DT_F16 ? 10 : 7, bias = d == DT_F16 ? 15 : 127;
+    int m = bits & ((1 << mantissa_bits) - 1), e = (bits & 0x7fff) >> mantissa_bits;
+    double v = e == 0 ? ldexp(m, 1 - bias - mantissa_bits)
+                      : ldexp(m + (1 << mantissa_bits), e - bias - mantissa_bits);
+    return bits & 0x8000 ? -v : v;
+}
+
+static void round_trip(enum dtype d) {
+    for (unsigned b = 0; b <= 0xffff; b++) {
+        uint16_t bits = (uint16_t)b, magnitude = bits & 0x7fff;
+        double v = loaded(d, bits);
+        if (magnitude > infinity_of(d)) {
+            assert_true(isnan(v));
+            assert_true((stored(d, v) & 0x7fff) > infinity_of(d));
+            continue;
+        }
+        if (magnitude == infinity_of(d))
+            assert_true(v == (bits & 0x8000 ? -INFINITY : INFINITY));
+        else
+            assert_true(v == by_definition(d, bits));
+        assert_int_equal(signbit(v) != 0, bits >> 15);
+        assert_int_equal(stored(d, v), bits);
+    }
+}
+
+/* Between two neighbours the nearer one is stored; exactly half way, the even one; above the last
+ * one, infinity. "A little" is a double's last bit, far below a float's: rounding twice, first to
+ * float, would get these wrong. */
+static void round_to_nearest_even(enum dtype d) {
+    uint16_t inf = infinity_of(d);
+    for (uint16_t low = 0; low < inf; low++) {
+        uint16_t high = low + 1, even = low & 1 ? high : low;
+        double a = loaded(d, low), step = a - loaded(d, low ? low - 1 : 1);
+        double b = high < inf ? loaded(d, high) : a + fabs(step);
+        double half = a + (b - a) / 2;
+        assert_int_equal(stored(d, half), even);
+        assert_int_equal(stored(d, nextafter(half, 0)), low);
+        assert_int_equal(stored(d, nextafter(half, INFINITY)), high);
+        assert_int_equal(stored(d, nextafter(a, INFINITY)), low);
+        assert_int_equal(stored(d, nextafter(b, 0)), high);
+        assert_int_equal(stored(d, -half), even | 0x8000);
+        assert_int_equal(stored(d, -nextafter(half, INFINITY)), high | 0x8000);
+    }
+    assert_int_equal(stored(d, DBL_MAX), inf);
+    assert_int_equal(stored(d, -DBL_MAX), inf | 0x8000);
+    assert_int_equal(stored(d, DBL_TRUE_MIN), 0);
+    assert_int_equal(stored(d, -DBL_TRUE_MIN), 0x8000);
+}
+
+static void test_f16_round_trip(void **state) { round_trip(DT_F16); }
+static void test_bf16_round_trip(void **state) { round_trip(DT_BF16); }
+static void test_f16_rounding(void **state) { round_to_nearest_even(DT_F16); }
+static void test_bf16_rounding(void **state) { round_to_nearest_even(DT_BF16); }
+
+static void test_well_known_values(void **state) {
+    assert_int_equal(stored(DT_F16, 1.0), 0x3c00);
+    assert_int_equal(stored(DT_F16, 65504.0), 0x7bff);
+    assert_int_equal(stored(DT_F16, 65519.99), 0x7bff);
+    assert_int_equal(stored(DT_F16, 65520.0), 0x7c00);
+    assert_int_equal(stored(DT_F16, -0.0), 0x8000);
+    assert_int_equal(stored(DT_BF16, 1.0), 0x3f80);
+    assert_int_equal(stored(DT_BF16, 3.14159265), 0x4049);
+    assert_int_equal(stored(DT_BF16, 1.0 + 1.0 / 256), 0x3f80); /* half way to 1 + 1/128 */
+}
+
+/* Elements are addressed by index, and neighbours are left alone. */
+static void test_elements(void **state) {
+    for (enum dtype d = 0; d < DT_COUNT; d++) {
+        unsigned char memory[4 * 8];
+        memset(memory, 0x55, sizeof memory);
+        for (size_t i = 1; i < 3; i++) dtype_store(d, memory, i, i == 1 ? 1 : 0);
+        assert_true(dtype_load(d, memory, 1) == 1);
+        assert_true(dtype_load(d, memory, 2) == 0);
+        int n = dtype_bytes(d);
+        for (int i = 0; i < n; i++) {
+            assert_int_equal(memory[i], 0x55);
+            assert_int_equal(memory[3 * n + i], 0x55);
+        }
+    }
+    unsigned char flag[2] = {0, 0};
+    dtype_store(DT_BOOL, flag, 0, 0.25);
+    dtype_store(DT_BOOL, flag, 1, NAN);
+    assert_int_equal(flag[0], 1);
+    assert_int_equal(flag[1], 1);
+    int64_t large;
+    dtype_store(DT_I64, &large, 0, -9007199254740992.0);
+    assert_true(large == -9007199254740992);
+    float f;
+    dtype_store(DT_F32, &f, 0, 0.1);
+    assert_true(f == 0.1f);
+}
+
+static void test_names(void **state) {
+    for (enum dtype d = 0; d < DT_COUNT; d++) {
+        enum dtype back = DT_COUNT;
+        assert_true(dtype_parse(dtype_name(d), &back));
+        assert_int_equal(back, d);
+        assert_true(dtype_parse(dtype_torch_name(d), &back));
+        assert_int_equal(back, d);
+    }
+    const struct {
+        const char *alias;
+        enum dtype d;
+    } aliases[] = {{"half", DT_F16}, {"float", DT_F32},     {"double", DT_F64}, {"int", DT_I32},
+                   {"long", DT_I64}, {"bfloat16", DT_BF16}, {"bool", DT_BOOL}};
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+        enum dtype d;
+        assert_true(dtype_parse(aliases[i].alias, &d));
+        assert_int_equal(d, aliases[i].d);
+    }
+    const char *unknown[] = {"", "f33", "float3", "BF16", "torch.float32", "bf16 "};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        enum dtype d = DT_I64;
+        assert_false(dtype_parse(unknown[i], &d));
+        assert_int_equal(d, DT_I64);
+    }
+}
+
+/* PyTorch's table for tensors of rank >= 1, rows and columns in the order of DTYPES. */
+static void test_promotion(void **state) {
+    static const char *const torch[DT_COUNT][DT_COUNT] = {
+        /*          bool    i32    i64    f16    bf16    f32    f64 */
+        /* bool */ {"bool", "i32", "i64", "f16", "bf16", "f32", "f64"},
+        /* i32  */ {"i32", "i32", "i64", "f16", "bf16", "f32", "f64"},
+        /* i64  */ {"i64", "i64", "i64", "f16", "bf16", "f32", "f64"},
+        /* f16  */ {"f16", "f16", "f16", "f16", "f32", "f32", "f64"},
+        /* bf16 */ {"bf16", "bf16", "bf16", "f32", "bf16", "f32", "f64"},
+        /* f32  */ {"f32", "f32", "f32", "f32", "f32", "f32", "f64"},
+        /* f64  */ {"f64", "f64", "f64", "f64", "f64", "f64", "f64"},
+    };
+    for (enum dtype a = 0; a < DT_COUNT; a++)
+        for (enum dtype b = 0; b < DT_COUNT; b++)
+            assert_string_equal(dtype_name(dtype_promote(a, b)), torch[a][b]);
+}
+
+static void test_classes(void **state) {
+    for (enum dtype d = 0; d < DT_COUNT; d++) {
+        bool half = d == DT_F16 || d == DT_BF16;
+        assert_int_equal(dtype_opmath(d), half ? DT_F32 : d);
+        assert_int_equal(dtype_is_float(d), half || d == DT_F32 || d == DT_F64);
+        assert_int_equal(dtype_is_int(d), d == DT_I32 || d == DT_I64);
+    }
+    assert_int_equal(dtype_bytes(DT_BOOL), 1);
+    assert_int_equal(dtype_bytes(DT_BF16), 2);
+    assert_int_equal(dtype_bytes(DT_F64), 8);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_f16_round_trip),
+        cmocka_unit_test(test_bf16_round_trip),
+        cmocka_unit_test(test_f16_rounding),
+        cmocka_unit_test(test_bf16_rounding),
+        cmocka_unit_test(test_well_known_values),
+        cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_promotion),
+        cmocka_unit_test(test_classes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
