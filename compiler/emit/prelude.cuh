@@ -1,0 +1,312 @@
+/* prelude.cuh: the head of every generated CUDA kernel. Includes no CUDA header (NVRTC needs 20 ms instead of
+ * hundreds). Every operation that only PTX can say sits here behind a k_ name and has a second body under
+ * WS_EMULATOR, so that the kernel text below it runs unchanged on the CPU in tests. */
+#ifdef WS_EMULATOR
+#include "emulator.h" /* __global__, threadIdx, __syncthreads, __shfl_xor_sync, emu_load, emu_store, ... */
+#define K_DEVICE static inline
+#define K_DEVICE_MEMBER static inline
+#else
+#define K_DEVICE static __device__ __forceinline__
+#define K_DEVICE_MEMBER static __device__ __forceinline__
+#endif
+
+/* ---- element types in memory; arithmetic on f16 and bf16 is done in float --------------------------------------- */
+
+typedef float k_f32;
+typedef double k_f64;
+typedef int k_i32;
+typedef long long k_i64;
+struct k_bf16 { unsigned short bits; };
+struct k_f16 { unsigned short bits; };
+struct k_bool { unsigned char bits; };
+
+template <typename T> struct k_math { typedef T type; };
+template <> struct k_math<k_bf16> { typedef float type; };
+template <> struct k_math<k_f16> { typedef float type; };
+template <> struct k_math<k_bool> { typedef bool type; };
+
+#ifdef WS_EMULATOR
+K_DEVICE float k_as_float(unsigned u) { return emu_as_float(u); }
+K_DEVICE unsigned k_as_uint(float f) { return emu_as_uint(f); }
+K_DEVICE double k_as_double(unsigned lo, unsigned hi) { return emu_as_double(lo, hi); }
+K_DEVICE unsigned k_low_word(double d) { return emu_low_word(d); }
+K_DEVICE unsigned k_high_word(double d) { return emu_high_word(d); }
+K_DEVICE unsigned short k_bf16_bits(float f) { return emu_bf16_bits(f); }
+K_DEVICE unsigned k_bf16x2(float lo, float hi) { return emu_bf16_bits(lo) | (unsigned)emu_bf16_bits(hi) << 16; }
+K_DEVICE unsigned short k_f16_bits(float f) { return emu_f16_bits(f); }
+K_DEVICE float k_f16_float(unsigned short h) { return emu_f16_float(h); }
+#else
+K_DEVICE float k_as_float(unsigned u) { return __uint_as_float(u); }
+K_DEVICE unsigned k_as_uint(float f) { return __float_as_uint(f); }
+K_DEVICE double k_as_double(unsigned lo, unsigned hi) { return __hiloint2double((int)hi, (int)lo); }
+K_DEVICE unsigned k_low_word(double d) { return (unsigned)__double2loint(d); }
+K_DEVICE unsigned k_high_word(double d) { return (unsigned)__double2hiint(d); }
+K_DEVICE unsigned short k_bf16_bits(float f) {
+    unsigned short h;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
+    return h;
+}
+K_DEVICE unsigned k_bf16x2(float lo, float hi) {
+    unsigned w;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(hi), "f"(lo));
+    return w;
+}
+K_DEVICE unsigned short k_f16_bits(float f) {
+    unsigned short h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
+    return h;
+}
+K_DEVICE float k_f16_float(unsigned short h) {
+    float f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));
+    return f;
+}
+#endif
+
+/* ---- packs: N elements of T as they lie in memory, in 32-bit registers ------------------------------------------- */
+
+template <typename T, int N> struct k_pack {
+    enum { BYTES = (int)sizeof(T) * N, WORDS = BYTES < 4 ? 1 : BYTES / 4 };
+    unsigned w[WORDS];
+};
+
+/* Element i as an arithmetic value. i is a constant after unrolling. */
+template <int N> K_DEVICE float k_get(const k_pack<k_f32, N> &p, int i) { return k_as_float(p.w[i]); }
+template <int N> K_DEVICE int k_get(const k_pack<k_i32, N> &p, int i) { return (int)p.w[i]; }
+template <int N> K_DEVICE double k_get(const k_pack<k_f64, N> &p, int i) { return k_as_double(p.w[2 * i], p.w[2 * i + 1]); }
+template <int N> K_DEVICE long long k_get(const k_pack<k_i64, N> &p, int i) {
+    return (long long)((unsigned long long)p.w[2 * i + 1] << 32 | p.w[2 * i]);
+}
+template <int N> K_DEVICE float k_get(const k_pack<k_bf16, N> &p, int i) {
+    return k_as_float(i & 1 ? p.w[i / 2] & 0xffff0000u : p.w[i / 2] << 16);
+}
+template <int N> K_DEVICE float k_get(const k_pack<k_f16, N> &p, int i) {
+    return k_f16_float((unsigned short)(p.w[i / 2] >> (16 * (i & 1))));
+}
+template <int N> K_DEVICE bool k_get(const k_pack<k_bool, N> &p, int i) { return (p.w[i / 4] >> (8 * (i & 3)) & 255) != 0; }
+
+/* N arithmetic values into a pack, rounded to T. */
+template <int N> K_DEVICE void k_put(k_pack<k_f32, N> &p, const float *v) {
+#pragma unroll
+    for (int i = 0; i < N; i++) p.w[i] = k_as_uint(v[i]);
+}
+template <int N> K_DEVICE void k_put(k_pack<k_i32, N> &p, const int *v) {
+#pragma unroll
+    for (int i = 0; i < N; i++) p.w[i] = (unsigned)v[i];
+}
+template <int N> K_DEVICE void k_put(k_pack<k_f64, N> &p, const double *v) {
+#pragma unroll
+    for (int i = 0; i < N; i++) p.w[2 * i] = k_low_word(v[i]), p.w[2 * i + 1] = k_high_word(v[i]);
+}
+template <int N> K_DEVICE void k_put(k_pack<k_i64, N> &p, const long long *v) {
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        p.w[2 * i] = (unsigned)(unsigned long long)v[i], p.w[2 * i + 1] = (unsigned)((unsigned long long)v[i] >> 32);
+}
+template <int N> K_DEVICE void k_put(k_pack<k_bf16, N> &p, const float *v) {
+#pragma unroll
+    for (int i = 0; i < N / 2; i++) p.w[i] = k_bf16x2(v[2 * i], v[2 * i + 1]);
+    if (N & 1) p.w[N / 2] = k_bf16_bits(v[N - 1]);
+}
+template <int N> K_DEVICE void k_put(k_pack<k_f16, N> &p, const float *v) {
+#pragma unroll
+    for (int i = 0; i < N / 2; i++) p.w[i] = k_f16_bits(v[2 * i]) | (unsigned)k_f16_bits(v[2 * i + 1]) << 16;
+    if (N & 1) p.w[N / 2] = k_f16_bits(v[N - 1]);
+}
+template <int N> K_DEVICE void k_put(k_pack<k_bool, N> &p, const bool *v) {
+#pragma unroll
+    for (int i = 0; i < (N + 3) / 4; i++) p.w[i] = 0;
+#pragma unroll
+    for (int i = 0; i < N; i++) p.w[i / 4] |= (unsigned)v[i] << (8 * (i & 3));
+}
+
+/* ---- global memory. `at` must be aligned to the pack's size; sizes 1, 2, 4, 8, 16, and multiples of 16 ----------- */
+
+template <int BYTES> K_DEVICE void k_load_words(unsigned *w, const void *at) {
+#ifdef WS_EMULATOR
+    emu_load(w, at, BYTES);
+#else
+    if (BYTES == 1) {
+        unsigned short h;
+        asm volatile("ld.global.nc.u8 %0, [%1];" : "=h"(h) : "l"(at));
+        w[0] = h;
+    } else if (BYTES == 2) {
+        unsigned short h;
+        asm volatile("ld.global.nc.u16 %0, [%1];" : "=h"(h) : "l"(at));
+        w[0] = h;
+    } else if (BYTES == 4) {
+        asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(w[0]) : "l"(at));
+    } else if (BYTES == 8) {
+        asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(at));
+    } else {
+#pragma unroll
+        for (int i = 0; i < BYTES / 16; i++)
+            asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(w[4 * i]), "=r"(w[4 * i + 1]), "=r"(w[4 * i + 2]), "=r"(w[4 * i + 3])
+                         : "l"((const char *)at + 16 * i));
+    }
+#endif
+}
+
+template <int BYTES, int STREAM> K_DEVICE void k_store_words(void *at, const unsigned *w) {
+#ifdef WS_EMULATOR
+    emu_store(at, w, BYTES);
+#else
+    if (BYTES == 1) {
+        asm volatile("st.global.u8 [%0], %1;" : : "l"(at), "h"((unsigned short)w[0]) : "memory");
+    } else if (BYTES == 2) {
+        asm volatile("st.global.u16 [%0], %1;" : : "l"(at), "h"((unsigned short)w[0]) : "memory");
+    } else if (BYTES == 4) {
+        asm volatile("st.global.u32 [%0], %1;" : : "l"(at), "r"(w[0]) : "memory");
+    } else if (BYTES == 8) {
+        asm volatile("st.global.v2.u32 [%0], {%1, %2};" : : "l"(at), "r"(w[0]), "r"(w[1]) : "memory");
+    } else {
+#pragma unroll
+        for (int i = 0; i < BYTES / 16; i++)
+            if (STREAM)
+                asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};"
+                             : : "l"((char *)at + 16 * i), "r"(w[4 * i]), "r"(w[4 * i + 1]), "r"(w[4 * i + 2]),
+                             "r"(w[4 * i + 3]) : "memory");
+            else
+                asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
+                             : : "l"((char *)at + 16 * i), "r"(w[4 * i]), "r"(w[4 * i + 1]), "r"(w[4 * i + 2]),
+                             "r"(w[4 * i + 3]) : "memory");
+    }
+#endif
+}
+
+template <typename T, int N> K_DEVICE k_pack<T, N> k_load(const T *at) {
+    k_pack<T, N> p;
+    k_load_words<k_pack<T, N>::BYTES>(p.w, at);
+    return p;
+}
+template <typename T, int N, int STREAM> K_DEVICE void k_store(T *at, const k_pack<T, N> &p) {
+    k_store_words<k_pack<T, N>::BYTES, STREAM>(at, p.w);
+}
+/* One element. */
+template <typename T> K_DEVICE typename k_math<T>::type k_load1(const T *at) { return k_get(k_load<T, 1>(at), 0); }
+template <typename T> K_DEVICE void k_store1(T *at, typename k_math<T>::type v) {
+    k_pack<T, 1> p;
+    k_put(p, &v);
+    k_store<T, 1, 0>(at, p);
+}
+
+/* ---- maths ------------------------------------------------------------------------------------------------------- */
+
+#ifdef WS_EMULATOR
+K_DEVICE float k_max(float a, float b) { return emu_max(a, b); } /* NaN if either is */
+K_DEVICE float k_min(float a, float b) { return emu_min(a, b); }
+K_DEVICE float k_exp2_approx(float a) { return emu_exp2(a); }
+K_DEVICE float k_rcp_approx(float a) { return 1.0f / a; }
+#else
+K_DEVICE float k_max(float a, float b) {
+    float r;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+}
+K_DEVICE float k_min(float a, float b) {
+    float r;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+}
+K_DEVICE float k_exp2_approx(float a) {
+    float r;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+    return r;
+}
+K_DEVICE float k_rcp_approx(float a) {
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+    return r;
+}
+#endif
+K_DEVICE double k_max(double a, double b) { return a != a || a > b ? a : b; }
+K_DEVICE double k_min(double a, double b) { return a != a || a < b ? a : b; }
+K_DEVICE int k_max(int a, int b) { return a > b ? a : b; }
+K_DEVICE int k_min(int a, int b) { return a < b ? a : b; }
+K_DEVICE long long k_max(long long a, long long b) { return a > b ? a : b; }
+K_DEVICE long long k_min(long long a, long long b) { return a < b ? a : b; }
+K_DEVICE long long k_min_i(long long a, long long b) { return a < b ? a : b; }
+K_DEVICE long long k_max_i(long long a, long long b) { return a > b ? a : b; }
+
+/* exp(a) = 2^(a*log2 e): the product's rounding error is carried along, so the error stays at the 2 ulp of ex2. */
+K_DEVICE float k_exp(float a) {
+    float t = a * 1.44269504f;
+    float low = __builtin_fmaf(a, 1.44269504f, -t) + a * 1.9259630e-8f;
+    float e = k_exp2_approx(t);
+    return t > -126.0f && t < 128.0f ? __builtin_fmaf(e, low * 0.693147181f, e) : e;
+}
+K_DEVICE float k_exp2(float a) { return k_exp2_approx(a); }
+K_DEVICE float k_log(float a) { return logf(a); }
+K_DEVICE float k_sqrt(float a) { return sqrtf(a); }
+K_DEVICE float k_rsqrt(float a) { return 1.0f / sqrtf(a); }
+K_DEVICE float k_sin(float a) { return sinf(a); }
+K_DEVICE float k_cos(float a) { return cosf(a); }
+K_DEVICE float k_tanh(float a) { return tanhf(a); }
+K_DEVICE float k_erf(float a) { return erff(a); }
+K_DEVICE float k_pow(float a, float b) { return powf(a, b); }
+K_DEVICE float k_abs(float a) { return fabsf(a); }
+K_DEVICE float k_div(float a, float b) { return a / b; }
+K_DEVICE float k_relu(float a) { return k_max(a, 0.0f); }
+K_DEVICE float k_sigmoid(float a) { return 1.0f / (1.0f + k_exp(-a)); }
+K_DEVICE float k_sign(float a) { return (float)((a > 0.0f) - (a < 0.0f)); }
+K_DEVICE double k_exp(double a) { return exp(a); }
+K_DEVICE double k_exp2(double a) { return exp2(a); }
+K_DEVICE double k_log(double a) { return log(a); }
+K_DEVICE double k_sqrt(double a) { return sqrt(a); }
+K_DEVICE double k_rsqrt(double a) { return 1.0 / sqrt(a); }
+K_DEVICE double k_sin(double a) { return sin(a); }
+K_DEVICE double k_cos(double a) { return cos(a); }
+K_DEVICE double k_tanh(double a) { return tanh(a); }
+K_DEVICE double k_erf(double a) { return erf(a); }
+K_DEVICE double k_pow(double a, double b) { return pow(a, b); }
+K_DEVICE double k_abs(double a) { return fabs(a); }
+K_DEVICE double k_div(double a, double b) { return a / b; }
+K_DEVICE double k_relu(double a) { return a != a || a > 0 ? a : 0; }
+K_DEVICE double k_sigmoid(double a) { return 1.0 / (1.0 + exp(-a)); }
+K_DEVICE double k_sign(double a) { return (a > 0) - (a < 0); }
+K_DEVICE int k_abs(int a) { return a < 0 ? -a : a; }
+K_DEVICE int k_relu(int a) { return a > 0 ? a : 0; }
+K_DEVICE int k_sign(int a) { return (a > 0) - (a < 0); }
+K_DEVICE long long k_abs(long long a) { return a < 0 ? -a : a; }
+K_DEVICE long long k_relu(long long a) { return a > 0 ? a : 0; }
+K_DEVICE long long k_sign(long long a) { return (a > 0) - (a < 0); }
+
+/* ---- reductions: thread -> warp -> block ------------------------------------------------------------------------- */
+
+struct k_sum { template <typename T> K_DEVICE_MEMBER T of(T a, T b) { return a + b; } };
+struct k_prod { template <typename T> K_DEVICE_MEMBER T of(T a, T b) { return a * b; } };
+struct k_amax { template <typename T> K_DEVICE_MEMBER T of(T a, T b) { return k_max(a, b); } };
+struct k_amin { template <typename T> K_DEVICE_MEMBER T of(T a, T b) { return k_min(a, b); } };
+
+template <typename T> K_DEVICE T k_shfl_xor(T v, int lane_mask) { return __shfl_xor_sync(0xffffffffu, v, lane_mask); }
+
+/* Threads of a block form T0 rows of T1 threads, a row's threads adjacent (tid = row*T1 + column). Every thread gets
+ * the reduction of its row. T1 is a power of two; smem holds T0*T1/32 values and is not reused without a barrier. */
+template <typename OP, int T1, typename T> K_DEVICE T k_reduce_row(T v, T *smem) {
+#pragma unroll
+    for (int m = (T1 < 32 ? T1 : 32) / 2; m > 0; m /= 2) v = OP::of(v, k_shfl_xor(v, m));
+    if (T1 > 32) {
+        const int tid = (int)threadIdx.x, row = tid / T1;
+        if ((tid & 31) == 0) smem[tid / 32] = v;
+        __syncthreads();
+        v = smem[row * (T1 / 32)];
+#pragma unroll
+        for (int i = 1; i < T1 / 32; i++) v = OP::of(v, smem[row * (T1 / 32) + i]);
+    }
+    return v;
+}
+
+/* The other way round: tid = column*T0 + row, T1 columns. smem holds T0*T1 values. */
+template <typename OP, int T0, int T1, typename T> K_DEVICE T k_reduce_column(T v, T *smem) {
+    if (T1 > 1) {
+        const int tid = (int)threadIdx.x, row = tid % T0;
+        smem[tid] = v;
+        __syncthreads();
+        v = smem[row];
+        for (int i = 1; i < T1; i++) v = OP::of(v, smem[i * T0 + row]);
+    }
+    return v;
+}
+
+/* ---- kernel text ------------------------------------------------------------------------------------------------- */

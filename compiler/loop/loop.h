@@ -1,0 +1,110 @@
+/* loop.h: loop nests over symbolic indices: what each primitive node computes, element by element.
+ *
+ * Lowering turns every POINTWISE, REDUCE and MATMUL node into one nest that fills one buffer. VIEW
+ * nodes vanish: they become the index with which a reader reads. A nest prints as
+ *
+ *   b3[i0: 4096, i1: 4096] = f32 exp_1                         # softmax, workloads/softmax.py:12
+ *       v0 = load b0[i0, i1] : f32
+ *       v1 = load b1[i0] : f32
+ *       v2 = sub(v0, v1) : f32
+ *       v3 = exp(v2) : f32
+ *   b1[i0: 4096] = f32 amax_0, reduce r0: 4096
+ *       v0 = load b0[i0, r0] : f32
+ *       reduce amax v0
+ *
+ * Invariants (loops_verify reports these numbers):
+ *   L1  a nest's axes and reduce axes are index symbols of its own, each with a bound; axes of size
+ * 1 do not exist (a buffer dimension of size 1 is indexed by the constant 0); L2  an instruction's
+ * arguments are instructions before it; L3  a load has as many indices as its buffer has
+ * dimensions, using only the nest's axes and size symbols; L4  nests come in dependency order: a
+ * buffer is written (by exactly one nest) before it is read; inputs never; L5  a nest without
+ * reduce axes has no reduction, one with has exactly one, and it is the last instruction.
+ *
+ * Ownership: everything in loops.arena, expressions in loops.ex (shared with the graph). */
+#ifndef WS_LOOP_H
+#define WS_LOOP_H
+
+#include "graph/graph.h"
+
+typedef uint32_t buffer_id;
+typedef uint32_t inst_id;
+
+enum buffer_kind { BUFFER_INPUT, BUFFER_TEMP, BUFFER_OUTPUT };
+
+struct buffer {
+    const char *name;
+    enum buffer_kind kind;
+    int index;        /* INPUT: of graph.inputs; OUTPUT: of graph.outputs */
+    struct meta meta; /* TEMP and OUTPUT are contiguous */
+};
+
+/* How a reduction combines, what it starts from, and the prelude's name for it.
+ *   REDUCTION(name, identity as C, combine over a and b in double, prelude operator) */
+#define REDUCTIONS(R)                                                                              \
+    R(SUM, "sum", 0.0, a + b, "k_sum")                                                             \
+    R(PROD, "prod", 1.0, a *b, "k_prod")                                                           \
+    R(AMAX, "amax", -INFINITY, a != a || a > b ? a : b, "k_amax")                                  \
+    R(AMIN, "amin", INFINITY, a != a || a < b ? a : b, "k_amin")
+
+enum reduction {
+#define R(id, ...) REDUCTION_##id,
+    REDUCTIONS(R)
+#undef R
+        REDUCTION_COUNT
+};
+const char *reduction_name(enum reduction r);
+const char *reduction_operator(enum reduction r);
+
+enum inst_kind {
+    INST_CONST,  /* value */
+    INST_INDEX,  /* the integer index[0], as a number */
+    INST_LOAD,   /* buffer[index...] */
+    INST_OP,     /* op(args) */
+    INST_CAST,   /* round to dtype and back to its opmath type: to(args[0], dtype) */
+    INST_REDUCE, /* reduction of args[0] over the reduce axes */
+};
+
+struct inst {
+    enum inst_kind kind;
+    enum op op; /* OP */
+    enum reduction reduction;
+    enum dtype
+        dtype; /* type of the result as the graph sees it; arithmetic is in dtype_opmath(dtype) */
+    uint8_t n_args, n_index;
+    inst_id args[3];
+    double value;
+    buffer_id buffer;
+    ex index[WS_MAX_RANK];
+};
+
+struct nest {
+    const char *name; /* of the graph node, a C identifier */
+    node_id origin;   /* node of the captured graph */
+    struct span where;
+    bool matmul; /* from mm/bmm: wants the dot schedule */
+    buffer_id out;
+    int n_axes, n_reduce;
+    ex axes[WS_MAX_RANK], reduce[WS_MAX_RANK];
+    ex out_index[WS_MAX_RANK]; /* per dimension of out: one of axes, or the constant 0 */
+    VEC(struct inst) insts;    /* the last one is the value stored */
+};
+
+struct loops {
+    struct arena *arena;
+    struct exprs *ex;
+    const struct graph *graph; /* the decomposed graph */
+    VEC(struct buffer) buffers;
+    VEC(struct nest) nests;
+};
+
+/* lower.c. Needs: a verified, decomposed graph. */
+struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d);
+
+/* print.c, verify.c */
+void loops_print(struct buf *b, const struct loops *l);
+void nest_print(struct buf *b, const struct loops *l, const struct nest *n);
+void inst_print(struct buf *b, const struct exprs *p, const struct loops *l, const struct inst *i,
+                uint32_t id);
+const char *loops_verify(const struct loops *l); /* NULL or "L3: ..." */
+
+#endif

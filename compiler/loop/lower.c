@@ -1,0 +1,399 @@
+/* lower.c: graph -> loop nests.
+ *
+ *   %m: f32[8, 1] = amax(%x, dim=(1,), keepdim=True)      b1[i0: 8] = f32 m, reduce r0: 4
+ *   %s: f32[8, 4] = sub(%x, %m)                               v0 = load b0[i0, r0] ...
+ *                                                         b2[i0: 8, i1: 4] = f32 s
+ *                                                             v0 = load b0[i0, i1]; v1 = load
+ * b1[i0, 0]; sub
+ *
+ * Each node has an *access*: the buffer that holds it and, given the node's own multi-index, the
+ * index into that buffer. A view changes the access only; nothing is copied. A CREATE node is
+ * inlined into its readers.
+ *
+ * Needs: decomposed graph (G1..G6). */
+#include "loop/loop.h"
+
+#include <ctype.h>
+
+struct lowering {
+    const struct graph *g;
+    struct loops *l;
+    struct diag *d;
+    buffer_id *buffer_of; /* per node: the buffer that holds its value (for views: their base's) */
+    bool *has_buffer;
+};
+
+static const char *identifier(struct arena *a, const char *name) {
+    char *s = arena_strdup(a, name);
+    for (char *p = s; *p; p++)
+        if (!isalnum((unsigned char)*p)) *p = '_';
+    return s;
+}
+
+static buffer_id add_buffer(struct lowering *w, enum buffer_kind kind, int index,
+                            const struct meta *m) {
+    struct buffer b = {.kind = kind, .index = index, .meta = *m};
+    if (kind != BUFFER_INPUT) meta_contiguous(w->l->ex, &b.meta);
+    b.name = arena_printf(w->l->arena, "b%u", w->l->buffers.n);
+    vec_push(w->l->arena, &w->l->buffers, b);
+    return w->l->buffers.n - 1;
+}
+
+static inst_id add_inst(struct lowering *w, struct nest *n, struct inst i) {
+    vec_push(w->l->arena, &n->insts, i);
+    return n->insts.n - 1;
+}
+
+static inst_id add_const(struct lowering *w, struct nest *n, double v, enum dtype t) {
+    return add_inst(w, n, (struct inst){.kind = INST_CONST, .value = v, .dtype = t});
+}
+
+/* ---- views: index of the view -> index of what it views
+ * ------------------------------------------------------------ */
+
+static bool is_one(struct exprs *p, ex e) {
+    int64_t v;
+    return ex_is_const(p, e, &v) && v == 1;
+}
+
+/* Row-major reinterpretation: flatten `index` over `from`, split over `to`. */
+static void reshape_index(struct exprs *p, const struct meta *from, const ex *index,
+                          const struct meta *to, ex *out) {
+    ex flat = ex_const(p, 0);
+    for (int k = 0; k < from->rank; k++) flat = ex_add(p, ex_mul(p, flat, from->size[k]), index[k]);
+    ex below = ex_const(p, 1);
+    for (int k = to->rank - 1; k >= 0; k--) {
+        ex q = ex_div(p, flat, below);
+        out[k] = is_one(p, to->size[k]) ? ex_const(p, 0) : k == 0 ? q : ex_mod(p, q, to->size[k]);
+        below = ex_mul(p, below, to->size[k]);
+    }
+}
+
+/* index (of node n, a VIEW) becomes the index of its operand. */
+static void view_index(struct lowering *w, const struct node *n, ex *index) {
+    struct exprs *p = w->l->ex;
+    const struct meta *from = &n->meta, *to = &w->g->nodes.at[n->args[0].node].meta;
+    ex out[WS_MAX_RANK];
+    switch (n->op) {
+    case OP_VIEW: reshape_index(p, from, index, to, out); break;
+    case OP_PERMUTE:
+        for (int k = 0; k < from->rank; k++) out[ex_value(p, n->args[1].ints.at[k])] = index[k];
+        break;
+    case OP_EXPAND:
+        for (int k = 0; k < to->rank; k++)
+            out[k] = is_one(p, to->size[k]) ? ex_const(p, 0) : index[k + from->rank - to->rank];
+        break;
+    case OP_SLICE:
+        for (int k = 0; k < to->rank; k++) out[k] = index[k];
+        {
+            int64_t dim = ex_value(p, n->args[1].i);
+            out[dim] = ex_add(p, n->args[2].i, ex_mul(p, index[dim], n->args[4].i));
+        }
+        break;
+    case OP_UNSQUEEZE: {
+        int64_t dim = ex_value(p, n->args[1].i);
+        for (int k = 0; k < to->rank; k++) out[k] = index[k < dim ? k : k + 1];
+        break;
+    }
+    case OP_SQUEEZE: {
+        int64_t dim = ex_value(p, n->args[1].i);
+        bool gone = from->rank < to->rank; /* squeezing a dimension that is not 1 changes nothing */
+        for (int k = 0; k < to->rank; k++)
+            out[k] = gone && k == dim ? ex_const(p, 0) : index[gone && k > dim ? k - 1 : k];
+        break;
+    }
+    default: WS_BUG("no index rule for view %s", op_info(n->op)->name);
+    }
+    memcpy(index, out, sizeof(ex) * to->rank);
+}
+
+/* ---- reading a node inside a nest
+ * ---------------------------------------------------------------------------------- */
+
+static inst_id read_created(struct lowering *w, struct nest *n, const struct node *c,
+                            const ex *index) {
+    struct exprs *p = w->l->ex;
+    if (c->op == OP_FULL) {
+        const struct arg *v = &c->args[1];
+        double x = v->kind == ARG_FLOAT  ? v->f
+                   : v->kind == ARG_BOOL ? v->b
+                                         : (double)ex_value(p, v->i);
+        return add_const(w, n, x, c->meta.dtype);
+    }
+    if (c->op == OP_ARANGE) {
+        bool whole = c->args[0].kind == ARG_INT && c->args[2].kind == ARG_INT;
+        if (whole) {
+            struct inst i = {.kind = INST_INDEX, .dtype = c->meta.dtype, .n_index = 1};
+            i.index[0] = ex_add(p, c->args[0].i, ex_mul(p, index[0], c->args[2].i));
+            return add_inst(w, n, i);
+        }
+    }
+    diag_fail_at(w->d, WS_WRONG, w->g->src, c->where, "%s inside a compiled graph is not supported",
+                 op_info(c->op)->name);
+    return add_const(w, n, 0, c->meta.dtype);
+}
+
+/* The value of node `id` at `index` (of that node's shape). */
+static inst_id read_node(struct lowering *w, struct nest *n, node_id id, const ex *at) {
+    ex index[WS_MAX_RANK] = {0};
+    const struct node *x = &w->g->nodes.at[id];
+    enum dtype t = x->meta.dtype;
+    memcpy(index, at, sizeof(ex) * x->meta.rank);
+    while (op_info(x->op)->class == VIEW) {
+        view_index(w, x, index);
+        id = x->args[0].node;
+        x = &w->g->nodes.at[id];
+    }
+    if (op_info(x->op)->class == CREATE) return read_created(w, n, x, index);
+    WS_ASSERT(w->has_buffer[id]);
+    struct inst i = {
+        .kind = INST_LOAD, .dtype = t, .buffer = w->buffer_of[id], .n_index = x->meta.rank};
+    memcpy(i.index, index, sizeof(ex) * x->meta.rank);
+    return add_inst(w, n, i);
+}
+
+/* Index into a broadcast operand: trailing dimensions line up, size 1 is read at 0. */
+static void broadcast_index(struct exprs *p, const struct meta *operand, const ex *index, int rank,
+                            ex *out) {
+    for (int k = 0; k < operand->rank; k++)
+        out[k] = is_one(p, operand->size[k]) ? ex_const(p, 0) : index[k + rank - operand->rank];
+}
+
+/* ---- one node, one nest
+ * -------------------------------------------------------------------------------------------- */
+
+static struct nest begin_nest(struct lowering *w, node_id id) {
+    const struct node *x = &w->g->nodes.at[id];
+    struct exprs *p = w->l->ex;
+    struct nest n = {
+        .name = identifier(w->l->arena, x->name), .origin = x->origin, .where = x->where};
+    for (int k = 0; k < x->meta.rank; k++) {
+        if (is_one(p, x->meta.size[k])) {
+            n.out_index[k] = ex_const(p, 0);
+        } else {
+            n.out_index[k] =
+                ex_index(p, arena_printf(w->l->arena, "i%d", n.n_axes), x->meta.size[k]);
+            n.axes[n.n_axes++] = n.out_index[k];
+        }
+    }
+    return n;
+}
+
+static void end_nest(struct lowering *w, struct nest *n, node_id id) {
+    n->out = add_buffer(w, BUFFER_TEMP, 0, &w->g->nodes.at[id].meta);
+    w->buffer_of[id] = n->out;
+    w->has_buffer[id] = true;
+    vec_push(w->l->arena, &w->l->nests, *n);
+}
+
+/* An argument of a pointwise operator: a tensor read at the nest's index, or a number. */
+static inst_id read_operand(struct lowering *w, struct nest *n, const struct node *x,
+                            const struct arg *a, enum dtype t) {
+    struct exprs *p = w->l->ex;
+    if (a->kind == ARG_NODE) {
+        ex index[WS_MAX_RANK];
+        broadcast_index(p, &w->g->nodes.at[a->node].meta, n->out_index, x->meta.rank, index);
+        return read_node(w, n, a->node, index);
+    }
+    if (a->kind == ARG_FLOAT) return add_const(w, n, a->f, t);
+    if (a->kind == ARG_BOOL) return add_const(w, n, a->b, t);
+    WS_ASSERT(a->kind == ARG_INT);
+    int64_t v;
+    if (ex_is_const(p, a->i, &v)) return add_const(w, n, (double)v, t);
+    struct inst i = {.kind = INST_INDEX, .dtype = t, .n_index = 1, .index = {a->i}};
+    return add_inst(w, n, i);
+}
+
+/* The type that a pointwise operator computes in: that of its result, or for comparisons that of
+ * its operands. */
+static enum dtype compute_dtype(struct lowering *w, const struct node *x) {
+    enum dtype t = x->meta.dtype;
+    if (op_info(x->op)->dtype != RULE_BOOL) return t;
+    bool any = false, number = false;
+    for (int k = 0; k < x->n_args; k++) {
+        if (x->args[k].kind == ARG_FLOAT) number = true;
+        if (x->args[k].kind != ARG_NODE) continue;
+        enum dtype u = w->g->nodes.at[x->args[k].node].meta.dtype;
+        t = any ? dtype_promote(t, u) : u;
+        any = true;
+    }
+    return number && !dtype_is_float(t) ? DT_F32 : t;
+}
+
+static inst_id convert(struct lowering *w, struct nest *n, inst_id v, enum dtype t) {
+    if (dtype_opmath(n->insts.at[v].dtype) == dtype_opmath(t)) return v;
+    return add_inst(
+        w, n, (struct inst){.kind = INST_CAST, .dtype = dtype_opmath(t), .n_args = 1, .args = {v}});
+}
+
+static void lower_pointwise(struct lowering *w, node_id id) {
+    const struct node *x = &w->g->nodes.at[id];
+    struct nest n = begin_nest(w, id);
+    if (x->op == OP_CAST) {
+        inst_id v = read_operand(w, &n, x, &x->args[0], x->meta.dtype);
+        add_inst(
+            w, &n,
+            (struct inst){.kind = INST_CAST, .dtype = x->meta.dtype, .n_args = 1, .args = {v}});
+        end_nest(w, &n, id);
+        return;
+    }
+    enum dtype t = compute_dtype(w, x);
+    struct inst i = {.kind = INST_OP, .op = x->op, .dtype = x->meta.dtype};
+    int n_operands = x->n_args;
+    if (x->op == OP_ADD || x->op == OP_SUB) n_operands = 2; /* alpha comes below */
+    for (int k = 0; k < n_operands; k++) {
+        bool condition = x->op == OP_WHERE && k == 0;
+        inst_id v = read_operand(w, &n, x, &x->args[k], t);
+        i.args[i.n_args++] = condition ? v : convert(w, &n, v, t);
+    }
+    if (n_operands == 2 && x->n_args == 3) { /* add and sub scale the second operand by alpha */
+        const struct arg *s = &x->args[2];
+        double alpha = s->kind == ARG_FLOAT ? s->f
+                       : s->kind == ARG_INT ? (double)ex_value(w->l->ex, s->i)
+                                            : 1;
+        if (alpha != 1) {
+            inst_id c = add_const(w, &n, alpha, t);
+            i.args[1] = add_inst(w, &n,
+                                 (struct inst){.kind = INST_OP,
+                                               .op = OP_MUL,
+                                               .dtype = t,
+                                               .n_args = 2,
+                                               .args = {i.args[1], c}});
+        }
+    }
+    add_inst(w, &n, i);
+    end_nest(w, &n, id);
+}
+
+static enum reduction reduction_of(enum op op) {
+    switch (op) {
+    case OP_SUM: return REDUCTION_SUM;
+    case OP_PROD: return REDUCTION_PROD;
+    case OP_AMAX: return REDUCTION_AMAX;
+    case OP_AMIN: return REDUCTION_AMIN;
+    default: WS_BUG("%s is not a reduction", op_info(op)->name);
+    }
+}
+
+/* Which dimensions of a tensor of this rank a dim argument names; None or empty means all. */
+static uint32_t dims_mask(struct exprs *p, const struct arg *dim, int rank) {
+    if (dim->kind == ARG_INT) return 1u << ex_value(p, dim->i);
+    uint32_t m = 0;
+    if (dim->kind == ARG_INTS)
+        for (uint32_t k = 0; k < dim->ints.n; k++) m |= 1u << ex_value(p, dim->ints.at[k]);
+    return m ? m : (1u << rank) - 1;
+}
+
+static void lower_reduction(struct lowering *w, node_id id) {
+    const struct node *x = &w->g->nodes.at[id];
+    struct exprs *p = w->l->ex;
+    const struct meta *m = &w->g->nodes.at[x->args[0].node].meta;
+    struct nest n = begin_nest(w, id);
+    uint32_t reduced = dims_mask(p, &x->args[1], m->rank);
+    bool keepdim = x->n_args > 2 && x->args[2].kind == ARG_BOOL && x->args[2].b;
+    ex index[WS_MAX_RANK];
+    for (int k = 0, o = 0; k < m->rank; k++) {
+        if (!(reduced >> k & 1)) {
+            index[k] = n.out_index[o++];
+            continue;
+        }
+        if (keepdim) o++;
+        if (is_one(p, m->size[k])) {
+            index[k] = ex_const(p, 0);
+        } else {
+            index[k] = ex_index(p, arena_printf(w->l->arena, "r%d", n.n_reduce), m->size[k]);
+            n.reduce[n.n_reduce++] = index[k];
+        }
+    }
+    inst_id v = convert(w, &n, read_node(w, &n, x->args[0].node, index), x->meta.dtype);
+    if (n.n_reduce) /* every reduced dimension may have size 1: then it is a copy */
+        add_inst(w, &n,
+                 (struct inst){.kind = INST_REDUCE,
+                               .reduction = reduction_of(x->op),
+                               .dtype = x->meta.dtype,
+                               .n_args = 1,
+                               .args = {v}});
+    end_nest(w, &n, id);
+}
+
+/* out[b, i, j] = sum over k of a[b, i, k] * c[b, k, j], products and sum in opmath. */
+static void lower_matmul(struct lowering *w, node_id id) {
+    const struct node *x = &w->g->nodes.at[id];
+    struct exprs *p = w->l->ex;
+    const struct meta *am = &w->g->nodes.at[x->args[0].node].meta;
+    struct nest n = begin_nest(w, id);
+    int r = x->meta.rank, batch = r - 2;
+    ex depth = am->size[r - 1], k;
+    if (is_one(p, depth)) {
+        k = ex_const(p, 0);
+    } else {
+        k = ex_index(p, "r0", depth);
+        n.reduce[n.n_reduce++] = k;
+    }
+    ex ai[WS_MAX_RANK], bi[WS_MAX_RANK];
+    for (int d = 0; d < batch; d++) ai[d] = bi[d] = n.out_index[d];
+    ai[batch] = n.out_index[batch];
+    ai[batch + 1] = bi[batch] = k;
+    bi[batch + 1] = n.out_index[batch + 1];
+    enum dtype t = x->meta.dtype;
+    inst_id a = convert(w, &n, read_node(w, &n, x->args[0].node, ai), t);
+    inst_id b = convert(w, &n, read_node(w, &n, x->args[1].node, bi), t);
+    inst_id v = add_inst(
+        w, &n,
+        (struct inst){
+            .kind = INST_OP, .op = OP_MUL, .dtype = dtype_opmath(t), .n_args = 2, .args = {a, b}});
+    if (n.n_reduce)
+        add_inst(w, &n,
+                 (struct inst){.kind = INST_REDUCE,
+                               .reduction = REDUCTION_SUM,
+                               .dtype = t,
+                               .n_args = 1,
+                               .args = {v}});
+    n.matmul = true;
+    end_nest(w, &n, id);
+}
+
+/* A graph output must be a buffer of its own, dense, written by a nest: inputs, views, creations
+ * and repeated outputs are copied. */
+static void lower_output(struct lowering *w, int index, node_id id) {
+    const struct node *x = &w->g->nodes.at[id];
+    enum op_class c = op_info(x->op)->class;
+    if ((c == POINTWISE || c == REDUCE || c == MATMUL) &&
+        w->l->buffers.at[w->buffer_of[id]].kind == BUFFER_TEMP) {
+        struct buffer *b = &w->l->buffers.at[w->buffer_of[id]];
+        b->kind = BUFFER_OUTPUT;
+        b->index = index;
+        return;
+    }
+    struct nest n = begin_nest(w, id);
+    n.name = arena_printf(w->l->arena, "copy_%s", n.name);
+    read_node(w, &n, id, n.out_index);
+    n.out = add_buffer(w, BUFFER_OUTPUT, index, &x->meta);
+    vec_push(w->l->arena, &w->l->nests, n);
+}
+
+struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d) {
+    struct loops *l = NEW(a, struct loops);
+    *l = (struct loops){.arena = a, .ex = g->ex, .graph = g};
+    struct lowering w = {.g = g, .l = l, .d = d};
+    w.buffer_of = NEW_ARRAY(a, buffer_id, g->nodes.n);
+    w.has_buffer = NEW_ARRAY(a, bool, g->nodes.n);
+    for (uint32_t i = 0; i < g->inputs.n; i++) {
+        node_id id = g->inputs.at[i].node;
+        w.buffer_of[id] = add_buffer(&w, BUFFER_INPUT, (int)i, &g->nodes.at[id].meta);
+        w.has_buffer[id] = true;
+    }
+    for (node_id id = 0; id < g->nodes.n; id++) {
+        switch (op_info(g->nodes.at[id].op)->class) {
+        case POINTWISE: lower_pointwise(&w, id); break;
+        case REDUCE: lower_reduction(&w, id); break;
+        case MATMUL: lower_matmul(&w, id); break;
+        case VIEW:
+        case CREATE:
+        case INPUT: break;
+        case COMPOSITE: WS_BUG("%s was not decomposed", op_info(g->nodes.at[id].op)->name);
+        }
+    }
+    for (uint32_t i = 0; i < g->outputs.n; i++) lower_output(&w, (int)i, g->outputs.at[i]);
+    return d->status == WS_OK ? l : NULL;
+}

@@ -1,0 +1,95 @@
+/* print.c: loop nests as text; see loop.h for the form. */
+#include <math.h>
+
+#include "loop/loop.h"
+
+static const struct {
+    const char *name, *operator;
+} reductions[] = {
+#define R(id, name, identity, combine, op) {name, op},
+    REDUCTIONS(R)
+#undef R
+};
+
+const char *reduction_name(enum reduction r) { return reductions[r].name; }
+const char *reduction_operator(enum reduction r) { return reductions[r].operator; }
+
+static void put_indices(struct buf *b, const struct exprs *p, const ex *index, int n) {
+    buf_putc(b, '[');
+    for (int k = 0; k < n; k++) {
+        if (k) buf_puts(b, ", ");
+        ex_print(b, p, index[k]);
+    }
+    buf_putc(b, ']');
+}
+
+void inst_print(struct buf *b, const struct exprs *p, const struct loops *l, const struct inst *i,
+                uint32_t id) {
+    buf_printf(b, "v%u = ", id);
+    switch (i->kind) {
+    case INST_CONST: buf_printf(b, "const %.17g", i->value); break;
+    case INST_INDEX:
+        buf_puts(b, "index ");
+        ex_print(b, p, i->index[0]);
+        break;
+    case INST_LOAD:
+        buf_printf(b, "load %s", l->buffers.at[i->buffer].name);
+        put_indices(b, p, i->index, i->n_index);
+        break;
+    case INST_OP:
+        buf_printf(b, "%s(", op_info(i->op)->name);
+        for (int k = 0; k < i->n_args; k++) buf_printf(b, "%sv%u", k ? ", " : "", i->args[k]);
+        buf_putc(b, ')');
+        break;
+    case INST_CAST: buf_printf(b, "to(v%u)", i->args[0]); break;
+    case INST_REDUCE:
+        buf_printf(b, "reduce %s v%u", reduction_name(i->reduction), i->args[0]);
+        break;
+    }
+    buf_printf(b, " : %s\n", dtype_name(i->dtype));
+}
+
+static void put_axes(struct buf *b, const struct exprs *p, const ex *axes, int n) {
+    for (int k = 0; k < n; k++) {
+        if (k) buf_puts(b, ", ");
+        buf_printf(b, "%s: ", ex_symbol(p, axes[k])->name);
+        ex_print(b, p, ex_symbol(p, axes[k])->bound);
+    }
+}
+
+void nest_print(struct buf *b, const struct loops *l, const struct nest *n) {
+    const struct buffer *out = &l->buffers.at[n->out];
+    buf_printf(b, "%s[", out->name);
+    put_axes(b, l->ex, n->axes, n->n_axes);
+    buf_printf(b, "] = %s %s", dtype_name(out->meta.dtype), n->name);
+    if (n->n_reduce) {
+        buf_puts(b, ", reduce ");
+        put_axes(b, l->ex, n->reduce, n->n_reduce);
+    }
+    if (n->where.line) buf_printf(b, "    # line %u", n->where.line);
+    buf_putc(b, '\n');
+    for (uint32_t i = 0; i < n->insts.n; i++) {
+        buf_indent(b, 1);
+        inst_print(b, l->ex, l, &n->insts.at[i], i);
+    }
+}
+
+static void buffer_print(struct buf *b, const struct loops *l, const struct buffer *x) {
+    static const char *const kinds[] = {"input", "temp", "output"};
+    buf_printf(b, "%s: %s %s", x->name, kinds[x->kind], dtype_name(x->meta.dtype));
+    put_indices(b, l->ex, x->meta.size, x->meta.rank);
+    if (x->kind == BUFFER_INPUT) {
+        buf_puts(b, " stride ");
+        put_indices(b, l->ex, x->meta.stride, x->meta.rank);
+        buf_printf(b, " = %s", l->graph->inputs.at[x->index].source);
+    }
+    buf_putc(b, '\n');
+}
+
+void loops_print(struct buf *b, const struct loops *l) {
+    for (uint32_t i = 0; i < l->buffers.n; i++) buffer_print(b, l, &l->buffers.at[i]);
+    for (uint32_t i = 0; i < l->nests.n; i++) {
+        buf_putc(b, '\n');
+        nest_print(b, l, &l->nests.at[i]);
+    }
+}
