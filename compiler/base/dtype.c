@@ -54,8 +54,8 @@ static float bf16_to_float(uint16_t h) {
     return f;
 }
 
-/* By way of float, rounded to odd there (cut off, last bit set if anything was lost): rounding to nearest twice would
- * take what is just above half way for half way. */
+/* By way of float, rounded to odd there (cut off, last bit set if anything was lost): rounding to
+ * nearest twice would take what is just above half way for half way. */
 static uint16_t bf16_from_double(double v) {
     if (v != v) return 0x7fc0;
     float f = (float)v;
