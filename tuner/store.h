@@ -1,0 +1,220 @@
+/* store.h: what tuning has learnt, kept in one SQLite file that many processes share.
+ *
+ *     store_open(env.store_path, arena, &d, &store, &note)
+ *     store_lookup(store, &key, &entry, &why, &d)           entry: the winner and its evidence, or
+ * why not store_tune_begin(store, &key, true, &claim, &d)       one process tunes, the others wait
+ * and look up again store_trials(store, &key, &trials, &n, &d)          what a killed process had
+ * measured already store_add_trial(store, &key, &trial, &d)            after every single
+ * measurement store_put_winner(store, &key, &graph, &winner, &d) store_tune_end(&claim)
+ *
+ * Promises:
+ *   S1  whoever changes the graph, kernel, device, driver, toolchain, generator or guard gets a
+ * miss with the reason, never a wrong hit; S2  every call that writes is one transaction: after a
+ * kill at any moment the file is valid and holds every call that returned WS_OK; S3  a file that is
+ * no database, or a damaged one, is moved to PATH.damaged-N, never deleted, and a note says so; S4
+ * a full disk, a read-only folder, a file of a newer version or of another program: a status with a
+ * message, and what was stored stays.
+ *
+ * All failures are WS_MACHINE unless a line says otherwise. Everything returned lives in the arena
+ * given to store_open. A store belongs to one thread of one process: open it after a fork, not
+ * before. Texts given may be NULL where a comment does not forbid it and come back as "". */
+#ifndef TUNER_STORE_H
+#define TUNER_STORE_H
+
+#include "reports/results.h"
+#include "tuner/stats.h"
+#include "ws.h"
+
+struct store;
+
+/* *note: complete lines for the user ("store: '...' was damaged, moved to '...'; a new one was
+ * made"), or "". */
+enum ws_status store_open(const char *path, struct arena *a, struct diag *d, struct store **out,
+                          const char **note);
+void store_close(struct store *s); /* s may be NULL */
+const char *store_path(const struct store *s);
+
+/* ---- keys
+ * --------------------------------------------------------------------------------------------------------
+ */
+
+/* All that a stored time depends on. No text may be NULL.
+ *   KEY(name, what a reader calls it) */
+#define STORE_KEYS(KEY)                                                                            \
+    KEY(graph, "graph")   /* hash of the captured graph: ws_captured.graph_hash */                 \
+    KEY(kernel, "kernel") /* hash of the kernel's body: ws_kernel.hash; STORE_PROGRAM for the      \
+                             whole graph */                                                        \
+    KEY(guard, "sizes")   /* ws_kernel.guard */                                                    \
+    KEY(device, "device") /* device_facts.name; the caller adds what else sets its speed: "AMD     \
+                             ..., 16 cores" */                                                     \
+    KEY(driver, "driver") /* device_facts.driver */                                                \
+    KEY(toolchain, "toolchain") /* toolchain_version */                                            \
+    KEY(generator, "generator") /* ws_generator_version */
+
+struct store_key {
+#define KEY(name, what) const char *name;
+    STORE_KEYS(KEY)
+#undef KEY
+};
+
+#define STORE_PROGRAM "program"
+
+/* Whence a graph came: for people, no part of any key. */
+struct store_graph {
+    const char *text;     /* canonical text of the graph */
+    const char *workload; /* "softmax" */
+    const char *mode, *dtype, *axes;
+};
+
+/* ---- winners
+ * -----------------------------------------------------------------------------------------------------
+ */
+
+/* How the device was while something was timed. */
+struct store_health {
+    const char *timer;        /* "cupti", "monotonic" */
+    double clock_mhz, temp_c; /* NAN: unknown */
+    const char *throttle;
+};
+
+/* A kernel's winner and the evidence for it. */
+struct store_winner {
+    const char *kernel_name; /* "softmax_amax_sub_exp_sum_div_0" */
+    const char *arch;        /* "sm_90a" */
+    const char *config;      /* config_str; not NULL */
+    struct stats us;
+    double default_us; /* the rule's config, timed interleaved with the winner; NAN: not timed */
+    int tried,
+        tied; /* configs measured; configs statistically equal to the winner, itself included */
+    struct store_health health;
+    const char *run_id;
+    int64_t created; /* seconds since 1970; 0 when writing: now */
+};
+
+/* The whole graph: what a cache hit reports. Its key's kernel is STORE_PROGRAM and its guard "". */
+struct store_program {
+    const char *arch;
+    struct stats eager, dflt, tuned; /* n = 0: not measured */
+    struct store_health health;
+    const char *run_id;
+    int64_t created;
+};
+
+/* Hit: *found is true and *out filled. Miss: *found is false and *why says why, one line without a
+ * newline: "never tuned", "driver changed: 570.1 -> 580.2", "tuning was cut short after 17 trials".
+ * why may be NULL. */
+enum ws_status store_lookup(struct store *s, const struct store_key *k, struct store_winner *out,
+                            bool *found, const char **why, struct diag *d);
+enum ws_status store_put_winner(struct store *s, const struct store_key *k,
+                                const struct store_graph *g, const struct store_winner *w,
+                                struct diag *d);
+enum ws_status store_lookup_program(struct store *s, const struct store_key *k,
+                                    struct store_program *out, bool *found, const char **why,
+                                    struct diag *d);
+enum ws_status store_put_program(struct store *s, const struct store_key *k,
+                                 const struct store_graph *g, const struct store_program *p,
+                                 struct diag *d);
+
+/* ---- trials
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+struct store_trial {
+    const char *config; /* not NULL */
+    enum result_status status;
+    struct stats us;                   /* n = 0 unless it was timed */
+    int regs, spill_bytes, smem_bytes; /* -1: unknown */
+    double compile_ms;                 /* NAN: not compiled */
+    const char *message;               /* why it was refused; "" if ok */
+    const char *run_id;
+    int64_t at; /* seconds since 1970; 0 when writing: now */
+};
+
+/* graph may be NULL if it was given with an earlier call for this key. */
+enum ws_status store_add_trial(struct store *s, const struct store_key *k,
+                               const struct store_graph *g, const struct store_trial *t,
+                               struct diag *d);
+/* The newest trial of every config under exactly this key, oldest first: these need no second
+ * measurement. */
+enum ws_status store_trials(struct store *s, const struct store_key *k, struct store_trial **out,
+                            int *n, struct diag *d);
+
+/* ---- binaries and facts
+ * ------------------------------------------------------------------------------------------ */
+
+struct store_binary {
+    const void *bytes;
+    size_t size;
+    const char *log; /* what the compiler said */
+    double compile_ms;
+};
+
+/* The content key of a binary. options: whatever else decides the bytes, as the arch; for the CPU's
+ * -march=native the device's name. */
+const char *store_binary_key(struct arena *a, const char *toolchain, const char *options,
+                             const char *source);
+/* A binary whose bytes no longer match their checksum is a miss. */
+enum ws_status store_get_binary(struct store *s, const char *key, struct store_binary *out,
+                                bool *found, struct diag *d);
+/* The oldest binaries make room once all of them exceed STORE_BINARY_BYTES. */
+enum ws_status store_put_binary(struct store *s, const char *key, const struct store_binary *b,
+                                struct diag *d);
+#define STORE_BINARY_BYTES ((int64_t)512 << 20)
+
+/* Numbers worth measuring once: "copy_gbps NVIDIA H200 GPU-1b2c 580.65". */
+enum ws_status store_get_fact(struct store *s, const char *key, double *value, bool *found,
+                              struct diag *d);
+enum ws_status store_put_fact(struct store *s, const char *key, double value, struct diag *d);
+
+/* ---- one tuner at a time
+ * ----------------------------------------------------------------------------------------- */
+
+/* The right to tune a key: a lock on the file PATH.lock-<hash of the key>, which the system
+ * releases when its owner dies. */
+struct store_claim {
+    bool held;
+    int fd;
+    const char *path;
+};
+
+/* Without wait, claim->held is false if another process tunes this key: say so and call again with
+ * wait. After a wait look the key up again: the other may have stored the winner. One process must
+ * not claim a key twice. */
+enum ws_status store_tune_begin(struct store *s, const struct store_key *k, bool wait,
+                                struct store_claim *claim, struct diag *d);
+void store_tune_end(struct store_claim *claim); /* nothing to do if it is not held */
+
+/* ---- housekeeping: `warpsmith cache`
+ * ----------------------------------------------------------------------------- */
+
+/* One line of `cache ls`: a winner, a program, or tuning that was cut short. */
+struct store_entry {
+    int64_t id; /* never used again once removed */
+    struct store_key key;
+    struct store_graph graph;
+    int n_trials;
+    bool has_winner, has_program;
+    struct store_winner winner;
+    struct store_program program;
+    int64_t newest; /* when anything was last written about it */
+};
+enum ws_status store_entries(struct store *s, struct store_entry **out, int *n, struct diag *d);
+enum ws_status store_entry(struct store *s, int64_t id, struct store_entry *out, bool *found,
+                           struct diag *d);
+/* All trials of an entry in the order they were made. */
+enum ws_status store_entry_trials(struct store *s, int64_t id, struct store_trial **out, int *n,
+                                  struct diag *d);
+
+enum ws_status store_remove(struct store *s, int64_t id, bool *found, struct diag *d);
+/* Entries and binaries last written before `time`; INT64_MAX removes everything, facts included. */
+enum ws_status store_remove_older(struct store *s, int64_t time, int *n, struct diag *d);
+
+/* Entries, trials and graphs as a file of the same format, which another machine can import.
+ * Replaces the file only when the new one is whole. */
+enum ws_status store_export(struct store *s, const char *path, int *n, struct diag *d);
+/* Merge such a file; of two winners for one key the newer stays. All or nothing. WS_WRONG: the file
+ * is foreign, damaged or of a newer version; WS_USAGE: it does not exist. *n: entries new or
+ * replaced. */
+enum ws_status store_import(struct store *s, const char *path, int *n, struct diag *d);
+
+#endif
