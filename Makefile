@@ -99,7 +99,7 @@ run-%: $(BUILD)/warpsmith ## one run test, e.g. make run-check_includes
 	@scripts/run-tests.sh tests/run/$*.sh
 
 coverage: ## lines run by the tests, per folder
-	@scripts/coverage.sh
+	+@scripts/coverage.sh
 
 ##@ Check
 
@@ -120,7 +120,7 @@ check-gcc check-clang: check-%: | $(BUILD)/deps.check ## builds without a warnin
 	@$(MAKE) CC=$* CFLAGS=-O1 BUILD=$(BUILD)/$* STATIC=0 everything
 
 check-sanitizers: | $(BUILD)/deps.check ## unit tests under the address and undefined-behaviour sanitizers
-	@scripts/check-sanitizers.sh
+	+@scripts/check-sanitizers.sh
 
 format: | $(BUILD)/deps.check ## let clang-format rewrite the sources
 	@scripts/check-format.sh --fix

@@ -70,6 +70,8 @@ fi
     exit 2
 }
 
+# What the caller's shell or make has set is not for the tests.
+unset MAKEFLAGS MFLAGS MAKELEVEL WS_LOGS
 export BUILD=${BUILD:-build} TEST_SECONDS=${TEST_SECONDS:-170}
 # Idle threads that spin would starve the tests beside them.
 export CMOCKA_MESSAGE_OUTPUT=stdout OMP_WAIT_POLICY=passive
@@ -84,8 +86,11 @@ for t; do
         for f in "$t"/*; do
             if [ -f "$f" ] && [[ -x $f || $f == *.sh ]]; then tests+=("$f"); fi
         done
-    else
+    elif [ -f "$t" ]; then
         tests+=("$t")
+    else
+        echo "run-tests: there is no $t" >&2
+        exit 2
     fi
 done
 
