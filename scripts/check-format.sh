@@ -16,6 +16,15 @@ if [ "$found" != $release ]; then
     echo "check-format: found clang-format $found, the format is that of $release: nothing done"
     exit 0
 fi
-args=(--dry-run -Werror)
-if [ "${1:-}" = --fix ]; then args=(-i); fi
-find compiler tuner reports tests -name '*.[ch]' -print0 | xargs -0 -r -P "$(nproc)" -n 20 "$tool" "${args[@]}"
+files() { find compiler tuner reports tests -name '*.[ch]' -print0 | xargs -0 -r "$tool" "$@"; }
+
+if [ "${1:-}" = --fix ]; then
+    files -i
+elif ! found=$(files --dry-run -Werror 2>&1); then
+    # One line per file, not one per blank.
+    sed -n 's/^\([^ :]*\):\([0-9]*\):[0-9]*: error: .*/\1 \2/p' <<<"$found" | sort -k1,1 -k2,2n |
+        awk '!n[$1]++ { first[$1] = $2; names[++files] = $1 }
+            END { for (i = 1; i <= files; i++)
+                printf "%s:%d: not as clang-format writes it; `make format` does\n", names[i], first[names[i]] }'
+    exit 1
+fi
