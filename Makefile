@@ -135,7 +135,7 @@ clean: ## remove what was built
 
 help: ## this list
 	@awk '/^##@/ { print substr($$0, 5) ":" } \
-	    /^[a-z%-]+:.*## / { split($$0, h, ":.*## "); printf "  %-16s %s\n", h[1], h[2] }' Makefile
+	    /^[a-z% -]+:.*## / { split($$0, h, ":.*## "); printf "  %-16s %s\n", h[1], h[2] }' Makefile
 
 .PHONY: all bench report compare nightly install deps test test-unit test-device coverage check $(CHECKS:%=check-%) \
         format everything clean help
