@@ -1,0 +1,485 @@
+/* fuse.c: groups nests into kernels, greedily by bytes saved, as TorchInductor scores fusions.
+ *
+ *   amax | sub exp | sum | div        four nests over x: [4096, 4096]
+ *   -> {amax, sub, exp, sum, div}     one group, X = [4096], R = [4096]
+ *
+ * Two groups may become one when
+ *   - they touch a common buffer (one writes what the other reads, or both read it);
+ *   - no third group stands between them;
+ *   - their iteration spaces unify: the indices with which both touch common buffers tell which
+ * axis is which;
+ *   - inside, every reduction is read at the group's own rows (S3), everything else can be
+ * recomputed;
+ *   - the result could still fill the device (too few rows: kept apart, so that the reduction can
+ * be split). Every refusal is logged with its reason. */
+#include "schedule/schedule.h"
+
+struct fuser {
+    struct schedule *s;
+    struct loops *l;
+    const struct device_limits *limits;
+    bool eager;
+    bool *alive;     /* per group; merged groups die */
+    struct map seen; /* log lines already written */
+};
+
+/* What a merge would look like: the guest's axes as the host's. */
+struct merge {
+    uint32_t a, b; /* a's nests come first in the program */
+    uint32_t host, guest;
+    bool inline_guest; /* the guest is pointwise and vanishes into its readers */
+    int n;
+    ex from[2 * GROUP_MAX_AXES], to[2 * GROUP_MAX_AXES];
+    int64_t saved;
+    const char *why_not;
+};
+
+static struct group *group_at(struct fuser *f, uint32_t g) { return &f->s->groups.at[g]; }
+static struct nest *nest_at(struct fuser *f, uint32_t n) { return &f->l->nests.at[n]; }
+
+int64_t axes_numel(const struct loops *l, const ex *axes, int n) {
+    int64_t p = 1;
+    for (int k = 0; k < n; k++) p *= ex_hint(l->ex, ex_symbol(l->ex, axes[k])->bound);
+    return p;
+}
+
+int64_t buffer_bytes(const struct loops *l, buffer_id b) {
+    const struct meta *m = &l->buffers.at[b].meta;
+    int64_t n = dtype_bytes(m->dtype);
+    for (int k = 0; k < m->rank; k++) n *= ex_hint(l->ex, m->size[k]);
+    return n;
+}
+
+/* ---- accesses
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+static bool group_reads(struct fuser *f, uint32_t g, buffer_id b) {
+    const struct group *G = group_at(f, g);
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = nest_at(f, G->members.at[m].nest);
+        for (uint32_t i = 0; i < n->insts.n; i++)
+            if (n->insts.at[i].kind == INST_LOAD && n->insts.at[i].buffer == b) return true;
+    }
+    return false;
+}
+
+static bool group_writes(struct fuser *f, uint32_t g, buffer_id b) {
+    return f->s->writer[b] != NO_NEST && f->s->group_of[f->s->writer[b]] == g;
+}
+
+/* Does a group other than g and h read b? */
+static bool read_elsewhere(struct fuser *f, buffer_id b, uint32_t g, uint32_t h) {
+    for (uint32_t k = 0; k < f->s->groups.n; k++)
+        if (f->alive[k] && k != g && k != h && group_reads(f, k, b)) return true;
+    return false;
+}
+
+/* b leaves the pair {g, h}: it is an output or another group reads it. */
+static bool escapes(struct fuser *f, buffer_id b, uint32_t g, uint32_t h) {
+    return f->l->buffers.at[b].kind == BUFFER_OUTPUT || read_elsewhere(f, b, g, h);
+}
+
+static int64_t bytes_saved(struct fuser *f, uint32_t a, uint32_t b) {
+    int64_t saved = 0;
+    for (buffer_id x = 0; x < f->l->buffers.n; x++) {
+        bool aw = group_writes(f, a, x), bw = group_writes(f, b, x);
+        bool ar = group_reads(f, a, x), br = group_reads(f, b, x);
+        if (!(aw || ar) || !(bw || br)) continue;
+        saved += buffer_bytes(f->l, x);                                         /* one read less */
+        if ((aw || bw) && !escapes(f, x, a, b)) saved += buffer_bytes(f->l, x); /* and no write */
+    }
+    return saved;
+}
+
+/* ---- dependencies
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static bool depends(struct fuser *f, uint32_t reader, uint32_t writer) { /* directly */
+    const struct group *G = group_at(f, reader);
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = nest_at(f, G->members.at[m].nest);
+        for (uint32_t i = 0; i < n->insts.n; i++)
+            if (n->insts.at[i].kind == INST_LOAD && group_writes(f, writer, n->insts.at[i].buffer))
+                return true;
+    }
+    return false;
+}
+
+/* Is there a path from -> ... -> to through a group that is neither? Depth first with marks. */
+static bool path_through(struct fuser *f, uint32_t from, uint32_t to, uint32_t at, bool *marked) {
+    for (uint32_t k = 0; k < f->s->groups.n; k++) {
+        if (!f->alive[k] || k == from || marked[k] || !depends(f, k, at)) continue;
+        if (k == to) {
+            if (at != from) return true;
+            continue;
+        }
+        marked[k] = true;
+        if (path_through(f, from, to, k, marked)) return true;
+    }
+    return false;
+}
+
+static bool third_between(struct fuser *f, uint32_t a, uint32_t b) {
+    bool *marked = NEW_ARRAY(f->s->arena, bool, f->s->groups.n);
+    bool ab = path_through(f, a, b, a, marked);
+    memset(marked, 0, sizeof(bool) * f->s->groups.n);
+    return ab || path_through(f, b, a, b, marked);
+}
+
+/* ---- unifying iteration spaces
+ * ------------------------------------------------------------------------------------- */
+
+static bool is_axis(const struct group *g, ex e, bool *reduce) {
+    for (int k = 0; k < g->n_x; k++)
+        if (g->x[k] == e) return *reduce = false, true;
+    for (int k = 0; k < g->n_r; k++)
+        if (g->r[k] == e) return *reduce = true, true;
+    return false;
+}
+
+static ex bound_of(struct fuser *f, ex axis) { return ex_symbol(f->l->ex, axis)->bound; }
+
+static ex bound_to(const struct merge *m, ex guest) {
+    for (int k = 0; k < m->n; k++)
+        if (m->from[k] == guest) return m->to[k];
+    return EX_NONE;
+}
+
+static bool taken(const struct merge *m, ex host) {
+    for (int k = 0; k < m->n; k++)
+        if (m->to[k] == host) return true;
+    return false;
+}
+
+/* Bind guest axis g to host axis h if both are axes of equal size and in compatible roles. */
+static void try_bind(struct fuser *f, struct merge *m, ex g, ex h) {
+    const struct group *G = group_at(f, m->guest), *H = group_at(f, m->host);
+    bool g_reduces, h_reduces;
+    if (!is_axis(G, g, &g_reduces) || !is_axis(H, h, &h_reduces)) return;
+    if (bound_of(f, g) != bound_of(f, h) || bound_to(m, g) || taken(m, h)) return;
+    if (G->n_r && g_reduces != h_reduces) return; /* a reducing guest keeps its roles */
+    m->from[m->n] = g;
+    m->to[m->n++] = h;
+}
+
+/* The index with which a member touches buffer b, in group axes: the first store or load found. */
+static bool touch(struct fuser *f, uint32_t g, buffer_id b, uint32_t nth, ex *index) {
+    const struct group *G = group_at(f, g);
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct member *M = &G->members.at[m];
+        const struct nest *n = nest_at(f, M->nest);
+        int rank = f->l->buffers.at[b].meta.rank;
+        if (M->inlined) continue;
+        for (uint32_t i = 0; i <= n->insts.n; i++) {
+            bool store = i == n->insts.n;
+            const ex *at = store ? n->out_index : n->insts.at[i].index;
+            if (store ? n->out != b
+                      : (n->insts.at[i].kind != INST_LOAD || n->insts.at[i].buffer != b))
+                continue;
+            if (nth-- > 0) continue;
+            for (int k = 0; k < rank; k++)
+                index[k] = ex_subst(f->l->ex, at[k], M->from, M->to, M->n);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void bind_by_accesses(struct fuser *f, struct merge *m) {
+    ex hi[WS_MAX_RANK], gi[WS_MAX_RANK];
+    for (buffer_id b = 0; b < f->l->buffers.n; b++)
+        for (uint32_t i = 0; i < 4 && touch(f, m->host, b, i, hi); i++)
+            for (uint32_t j = 0; j < 4 && touch(f, m->guest, b, j, gi); j++)
+                for (int k = 0; k < f->l->buffers.at[b].meta.rank; k++)
+                    try_bind(f, m, gi[k], hi[k]);
+}
+
+/* What accesses left open is bound in order of the axes, parallel to parallel first. */
+static void bind_by_order(struct fuser *f, struct merge *m) {
+    const struct group *G = group_at(f, m->guest), *H = group_at(f, m->host);
+    for (int i = 0; i < G->n_x + G->n_r; i++) {
+        ex g = i < G->n_x ? G->x[i] : G->r[i - G->n_x];
+        for (int k = 0; k < H->n_x + H->n_r && !bound_to(m, g); k++)
+            try_bind(f, m, g, k < H->n_x ? H->x[k] : H->r[k - H->n_x]);
+    }
+}
+
+/* ---- legality
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+/* Can buffer b, written by a nest of the merged pair, be read at `index` (in host axes)? A
+ * reduction only at its own rows; a pointwise value anywhere, if what it reads can be read there.
+ */
+static bool readable(struct fuser *f, const struct merge *m, buffer_id b, const ex *index,
+                     int depth);
+
+static const struct member *member_of(struct fuser *f, uint32_t nest) {
+    const struct group *G = group_at(f, f->s->group_of[nest]);
+    for (uint32_t k = 0; k < G->members.n; k++)
+        if (G->members.at[k].nest == nest) return &G->members.at[k];
+    WS_BUG("nest without a group");
+}
+
+/* Own indices of a member in the merged group's axes. */
+static ex in_host(struct fuser *f, const struct merge *m, const struct member *M, ex e) {
+    ex in_group = ex_subst(f->l->ex, e, M->from, M->to, M->n);
+    return ex_subst(f->l->ex, in_group, m->from, m->to, m->n);
+}
+
+static bool loads_readable(struct fuser *f, const struct merge *m, const struct nest *n,
+                           const ex *from, const ex *to, int count, int depth) {
+    for (uint32_t i = 0; i < n->insts.n; i++) {
+        const struct inst *x = &n->insts.at[i];
+        ex index[WS_MAX_RANK];
+        if (x->kind != INST_LOAD) continue;
+        for (int k = 0; k < x->n_index; k++)
+            index[k] = ex_subst(f->l->ex, x->index[k], from, to, count);
+        if (!readable(f, m, x->buffer, index, depth + 1)) return false;
+    }
+    return true;
+}
+
+static bool readable(struct fuser *f, const struct merge *m, buffer_id b, const ex *index,
+                     int depth) {
+    uint32_t w = f->s->writer[b];
+    if (w == NO_NEST) return true;
+    uint32_t g = f->s->group_of[w];
+    if (g != m->a && g != m->b) return true;
+    const struct nest *n = nest_at(f, w);
+    if (n->n_reduce) {
+        const struct member *M = member_of(f, w);
+        for (int k = 0; k < f->l->buffers.at[b].meta.rank; k++)
+            if (in_host(f, m, M, n->out_index[k]) != index[k]) return false;
+        return true;
+    }
+    if (depth > 64) return false;
+    ex from[WS_MAX_RANK], to[WS_MAX_RANK];
+    int count = 0;
+    for (int k = 0; k < f->l->buffers.at[b].meta.rank; k++)
+        if (ex_kind(f->l->ex, n->out_index[k]) == EX_SYM) {
+            from[count] = n->out_index[k];
+            to[count++] = index[k];
+        }
+    return loads_readable(f, m, n, from, to, count, depth);
+}
+
+/* S3 for every member that is not inlined away. */
+static bool all_readable(struct fuser *f, const struct merge *m) {
+    for (int side = 0; side < 2; side++) {
+        const struct group *G = group_at(f, side ? m->b : m->a);
+        for (uint32_t k = 0; k < G->members.n; k++) {
+            const struct member *M = &G->members.at[k];
+            if (M->inlined || (m->inline_guest && (side ? m->b : m->a) == m->guest)) continue;
+            ex to[GROUP_MAX_AXES];
+            for (int i = 0; i < M->n; i++)
+                to[i] = ex_subst(f->l->ex, M->to[i], m->from, m->to, m->n);
+            if (!loads_readable(f, m, nest_at(f, M->nest), M->from, to, M->n, 0)) return false;
+        }
+    }
+    return true;
+}
+
+/* All members pointwise, and no buffer of theirs seen outside the pair. */
+static bool can_inline(struct fuser *f, uint32_t g, uint32_t other) {
+    const struct group *G = group_at(f, g);
+    if (G->n_r) return false;
+    for (uint32_t k = 0; k < G->members.n; k++)
+        if (escapes(f, nest_at(f, G->members.at[k].nest)->out, g, other)) return false;
+    return true;
+}
+
+/* Every guest axis is bound, and the guest covers X wholly and R wholly or not at all (S4). */
+static const char *covers(struct fuser *f, const struct merge *m) {
+    const struct group *G = group_at(f, m->guest), *H = group_at(f, m->host);
+    if (m->n < G->n_x + G->n_r) return "iteration spaces differ";
+    for (int k = 0; k < H->n_x; k++)
+        if (!taken(m, H->x[k])) return "iteration spaces differ: not every row is covered";
+    int r = 0;
+    for (int k = 0; k < H->n_r; k++) r += taken(m, H->r[k]);
+    if (r != 0 && r != H->n_r)
+        return "iteration spaces differ: some reduced axes are covered, some not";
+    if (G->n_r && r != H->n_r) return "they reduce over different axes";
+    return NULL;
+}
+
+/* A reduction whose result is used again per element needs a whole row in one block. With few, long
+ * rows most of the device would idle; apart, the reduction can be split over blocks. */
+static const char *too_few_rows(struct fuser *f, const struct merge *m) {
+    const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
+    if (!H->n_r) return NULL;
+    int64_t rows = axes_numel(f->l, H->x, H->n_x), cols = axes_numel(f->l, H->r, H->n_r);
+    if (m->inline_guest && depends(f, m->host, m->guest)) return NULL; /* still one phase */
+    bool second_phase = depends(f, m->guest, m->host) || depends(f, m->host, m->guest);
+    int bound = 0;
+    for (int k = 0; k < H->n_r; k++) bound += taken(m, H->r[k]);
+    if (!second_phase || (!bound && !G->n_r)) return NULL; /* only the finished row is used */
+    if (cols < 65536 || rows * 4 >= f->limits->units) return NULL;
+    return arena_printf(f->s->arena,
+                        "%lld rows cannot fill %d units; apart, the reduction can be split",
+                        (long long)rows, f->limits->units);
+}
+
+static const char *matmul_reason(struct fuser *f, const struct merge *m) {
+    const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
+    if (!H->matmul && !G->matmul) return NULL;
+    uint32_t mm = H->matmul ? m->host : m->guest, other = H->matmul ? m->guest : m->host;
+    if (H->matmul && G->matmul) return "two matrix products";
+    if (depends(f, mm, other))
+        return "a producer would be recomputed for every tile of the matrix product";
+    if (!depends(f, other, mm)) return "it shares no result with the matrix product";
+    if (group_at(f, other)->n_r) return "a reduction over the product's columns needs other tiles";
+    return NULL;
+}
+
+static bool same_origin(struct fuser *f, uint32_t a, uint32_t b) {
+    return nest_at(f, group_at(f, a)->members.at[0].nest)->origin ==
+           nest_at(f, group_at(f, b)->members.at[0].nest)->origin;
+}
+
+/* More axes, or a reduction, makes the host. */
+static bool hosts(struct fuser *f, uint32_t g, uint32_t h) {
+    const struct group *G = group_at(f, g), *H = group_at(f, h);
+    if (!G->n_r != !H->n_r) return G->n_r != 0;
+    return G->n_x + G->n_r >= H->n_x + H->n_r;
+}
+
+/* Fill in how b joins a, or why it may not. */
+static void plan(struct fuser *f, struct merge *m) {
+    if (f->eager && !same_origin(f, m->a, m->b)) {
+        m->why_not = "eager: they are different operators";
+        return;
+    }
+    if (third_between(f, m->a, m->b)) {
+        m->why_not = "another kernel stands between them";
+        return;
+    }
+    m->host = hosts(f, m->a, m->b) ? m->a : m->b;
+    m->guest = m->host == m->a ? m->b : m->a;
+    if ((m->why_not = matmul_reason(f, m))) return;
+    bind_by_accesses(f, m);
+    bind_by_order(f, m);
+    m->why_not = covers(f, m);
+    if (!m->why_not && !all_readable(f, m))
+        m->why_not = "a reduction is read at other rows than its own";
+    if (m->why_not) { /* unless the guest can vanish into the host */
+        uint32_t first = depends(f, m->b, m->a) ? m->a : m->b, second = first == m->a ? m->b : m->a;
+        if (!can_inline(f, first, second) || group_at(f, second)->matmul) return;
+        m->guest = first;
+        m->host = second;
+        m->n = 0;
+        m->inline_guest = true;
+        if (!all_readable(f, m)) return;
+        m->why_not = NULL;
+    }
+    m->why_not = too_few_rows(f, m);
+}
+
+/* ---- merging
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+static void put_names(struct fuser *f, struct buf *b, uint32_t g) {
+    const struct group *G = group_at(f, g);
+    for (uint32_t k = 0; k < G->members.n; k++)
+        buf_printf(b, "%s%s", k ? "+" : "", nest_at(f, G->members.at[k].nest)->name);
+}
+
+static void log_decision(struct fuser *f, const struct merge *m) {
+    struct buf b = buf_new(f->s->arena);
+    put_names(f, &b, m->a);
+    buf_puts(&b, "  with  ");
+    put_names(f, &b, m->b);
+    if (m->why_not)
+        buf_printf(&b, ": not fused: %s\n", m->why_not);
+    else
+        buf_printf(&b, ": %s, saves %lld bytes\n", m->inline_guest ? "inlined" : "fused",
+                   (long long)m->saved);
+    if (map_puts(&f->seen, b.p, 1)) buf_puts(&f->s->log, b.p);
+}
+
+static void join(struct fuser *f, const struct merge *m) {
+    struct group *H = group_at(f, m->host), *G = group_at(f, m->guest), out = *H;
+    memset(&out.members, 0, sizeof out.members);
+    out.matmul = H->matmul || G->matmul;
+    uint32_t i = 0, j = 0;
+    while (i < H->members.n || j < G->members.n) { /* both lists are in nest order: merge */
+        bool from_host = j == G->members.n ||
+                         (i < H->members.n && H->members.at[i].nest < G->members.at[j].nest);
+        struct member M = from_host ? H->members.at[i++] : G->members.at[j++];
+        if (!from_host) {
+            M.inlined |= m->inline_guest;
+            for (int k = 0; k < M.n; k++)
+                M.to[k] = ex_subst(f->l->ex, M.to[k], m->from, m->to, m->n);
+        }
+        vec_push(f->s->arena, &out.members, M);
+        f->s->group_of[M.nest] = m->host;
+    }
+    *H = out;
+    f->alive[m->guest] = false;
+}
+
+/* The legal merge that saves most; ties go to the earliest pair, so the result is deterministic. */
+static bool best_merge(struct fuser *f, struct merge *best) {
+    bool found = false;
+    for (uint32_t a = 0; a < f->s->groups.n; a++)
+        for (uint32_t b = a + 1; f->alive[a] && b < f->s->groups.n; b++) {
+            if (!f->alive[b]) continue;
+            struct merge m = {.a = a, .b = b, .saved = bytes_saved(f, a, b)};
+            if (m.saved == 0 || (found && m.saved <= best->saved)) continue;
+            plan(f, &m);
+            if (m.why_not) {
+                log_decision(f, &m);
+            } else {
+                *best = m;
+                found = true;
+            }
+        }
+    return found;
+}
+
+static void start_group(struct fuser *f, uint32_t nest) {
+    const struct nest *n = nest_at(f, nest);
+    struct group g = {.n_x = n->n_axes, .n_r = n->n_reduce, .matmul = n->matmul && n->n_reduce};
+    struct member M = {.nest = nest, .n = n->n_axes + n->n_reduce};
+    memcpy(g.x, n->axes, sizeof(ex) * (size_t)n->n_axes);
+    memcpy(g.r, n->reduce, sizeof(ex) * (size_t)n->n_reduce);
+    for (int k = 0; k < M.n; k++)
+        M.from[k] = M.to[k] = k < n->n_axes ? n->axes[k] : n->reduce[k - n->n_axes];
+    vec_push(f->s->arena, &g.members, M);
+    vec_push(f->s->arena, &f->s->groups, g);
+}
+
+struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits, bool eager,
+                               struct arena *a) {
+    struct schedule *s = NEW(a, struct schedule);
+    *s = (struct schedule){.arena = a, .loops = l, .log = buf_new(a)};
+    s->group_of = NEW_ARRAY(a, uint32_t, l->nests.n);
+    s->writer = NEW_ARRAY(a, uint32_t, l->buffers.n);
+    s->stored = NEW_ARRAY(a, bool, l->buffers.n);
+    s->offset = NEW_ARRAY(a, size_t, l->buffers.n);
+    for (buffer_id b = 0; b < l->buffers.n; b++) s->writer[b] = NO_NEST;
+    struct fuser f = {.s = s, .l = l, .limits = limits, .eager = eager, .seen = map_new(a)};
+    f.alive = NEW_ARRAY(a, bool, l->nests.n);
+    for (uint32_t n = 0; n < l->nests.n; n++) {
+        start_group(&f, n);
+        s->group_of[n] = n;
+        s->writer[l->nests.at[n].out] = n;
+        f.alive[n] = true;
+    }
+    struct merge m;
+    while (best_merge(&f, &m)) {
+        log_decision(&f, &m);
+        join(&f, &m);
+    }
+    uint32_t kept = 0; /* close the gaps */
+    for (uint32_t g = 0; g < s->groups.n; g++)
+        if (f.alive[g]) s->groups.at[kept++] = s->groups.at[g];
+    s->groups.n = kept;
+    for (uint32_t g = 0; g < kept; g++)
+        for (uint32_t k = 0; k < s->groups.at[g].members.n; k++)
+            s->group_of[s->groups.at[g].members.at[k].nest] = g;
+    return s;
+}

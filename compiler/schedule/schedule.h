@@ -1,0 +1,66 @@
+/* schedule.h: which nests become one kernel, in what order the kernels run, and where temporaries
+ * live.
+ *
+ * A *group* is a set of nests over one iteration space: parallel axes X and reduce axes R (R empty:
+ * pointwise). Each nest that is stored or reduces has its own indices mapped to the group's. A
+ * pointwise nest that nobody outside reads needs no mapping: its readers recompute it at whatever
+ * index they read (it is *inlined*).
+ *
+ * Invariants (schedule_verify reports these numbers):
+ *   S1  every nest is in exactly one group;
+ *   S2  groups are in dependency order;
+ *   S3  inside a group a reader of a reduction reads it at the group's own X indices;
+ *   S4  a stored nest covers all of X and all or none of R;
+ *   S5  temporaries that live at the same time do not overlap in the pool.
+ *
+ * Ownership: everything in schedule.arena. */
+#ifndef WS_SCHEDULE_H
+#define WS_SCHEDULE_H
+
+#include "loop/loop.h"
+
+enum { GROUP_MAX_AXES = 2 * WS_MAX_RANK };
+
+struct member {
+    uint32_t nest;
+    bool inlined; /* no mapping: recomputed by its readers */
+    int n;        /* own indices: axes, then reduce axes */
+    ex from[GROUP_MAX_AXES], to[GROUP_MAX_AXES];
+};
+
+struct group {
+    int n_x, n_r;
+    ex x[GROUP_MAX_AXES], r[GROUP_MAX_AXES]; /* index symbols with bounds */
+    bool matmul;
+    VEC(struct member) members; /* in nest order */
+};
+
+struct schedule {
+    struct arena *arena;
+    struct loops *loops;
+    VEC(struct group) groups; /* in launch order */
+    uint32_t *group_of;       /* per nest */
+    uint32_t *writer;         /* per buffer: the nest that writes it; NO_NEST for inputs */
+    bool *stored;   /* per buffer: exists in memory (input, output, or read by another group) */
+    size_t *offset; /* per buffer: TEMP and stored: byte offset in the pool */
+    size_t pool_bytes;
+    struct buf log; /* every fusion considered, and why or why not */
+};
+enum { NO_NEST = UINT32_MAX };
+
+/* fuse.c, order.c, memory.c: the three passes, in this order.
+ * eager: fuse only nests that came from the same operator of the captured graph. */
+struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits, bool eager,
+                               struct arena *a);
+void schedule_order(struct schedule *s);  /* needs groups; breaks group indices held elsewhere */
+void schedule_memory(struct schedule *s); /* needs order */
+
+void schedule_print(struct buf *b, const struct schedule *s); /* groups with their nests */
+void schedule_print_memory(struct buf *b, const struct schedule *s);
+const char *schedule_verify(const struct schedule *s);
+
+/* Shared with later stages. */
+int64_t buffer_bytes(const struct loops *l, buffer_id b); /* at the size hints */
+int64_t axes_numel(const struct loops *l, const ex *axes, int n);
+
+#endif
