@@ -1,0 +1,423 @@
+#!/usr/bin/env python3
+"""Time a workload file under real PyTorch and append the rows to results/<workload>.csv.
+
+    scripts/torch_peer.py --workload workloads/softmax.py --dtype bf16 --axes dim=1024,4096 --device cuda:0
+
+Three ways to run it: eager, torch.compile, torch.compile(mode="max-autotune-no-cudagraphs"). On a GPU the time
+of one call is the sum of its kernel times as CUPTI records them (torch.profiler). Before every call a kernel of ours
+rewrites a buffer of twice the L2; it cannot be part of the sum: it is found by its name, and marks where the next
+call begins. The columns are read from reports/columns.def, the one definition of the format.
+
+Exit codes: 0 fine, 1 outputs differ or the result file is foreign, 2 usage, 3 no torch or no such device."""
+
+import argparse
+import ast
+import csv
+import ctypes
+import datetime
+import fcntl
+import io
+import itertools
+import os
+import pathlib
+import platform
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MODES = [
+    ("torch_eager", ""),
+    ("torch_compile", "default"),
+    ("torch_compile", "max-autotune-no-cudagraphs"),
+]
+TOLERANCE = {"f64": 1e-7, "f32": 1e-3, "f16": 1e-2, "bf16": 4e-2}
+
+
+class Failure(Exception):
+    """Something to say to the user, and the exit code."""
+
+    def __init__(self, code, text):
+        super().__init__(text)
+        self.code = code
+
+
+# ---- the workload ----------------------------------------------------------------------------------------------------
+
+
+def axis_assignments(tree):
+    """The module-level `name = constant` statements: these are the axes."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            try:
+                value = ast.literal_eval(node.value)
+            except ValueError:
+                continue
+            if isinstance(value, (bool, int, float, str)):
+                yield node.targets[0].id, value, node
+
+
+def load_workload(path, overrides):
+    """Run the file with the axes overridden. Returns its names and the axes as a dict."""
+    try:
+        tree = ast.parse(path.read_text(), str(path))
+    except (OSError, SyntaxError) as error:
+        raise Failure(2, f"cannot read {path}: {error}")
+    axes = {}
+    for name, value, node in axis_assignments(tree):
+        if name in overrides:
+            text = overrides[name]
+            try:
+                value = text if isinstance(value, str) else ast.literal_eval(text)
+            except (ValueError, SyntaxError):
+                raise Failure(2, f"axis {name}: '{text}' is not a number")
+            node.value = ast.copy_location(ast.Constant(value), node.value)
+        axes[name] = value
+    for name in overrides:
+        if name not in axes:
+            raise Failure(2, f"{path} has no axis '{name}'; it has: {', '.join(axes) or 'none'}")
+    names = {"__name__": path.stem, "__file__": str(path)}
+    exec(compile(tree, str(path), "exec"), names)
+    return names, axes
+
+
+def build(torch, names, path, dtype, device):
+    """The callable, its inputs, and its parameters, cast and moved."""
+    torch.manual_seed(0)
+
+    def place(value):
+        if not isinstance(value, torch.Tensor):
+            return value
+        return value.to(device=device, dtype=dtype if value.is_floating_point() else value.dtype)
+
+    if "Model" in names:
+        model = names["Model"](*names.get("get_init_inputs", list)())
+        model = model.to(device=device, dtype=dtype)
+        kept = list(model.parameters()) + list(model.buffers())
+    elif path.stem in names:
+        model, kept = names[path.stem], []
+    else:
+        raise Failure(2, f"{path} has neither a class Model nor a function {path.stem}")
+    return model, [place(value) for value in names["get_inputs"]()], kept
+
+
+def tensors_of(torch, value):
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [t for item in value for t in tensors_of(torch, item)]
+    return []
+
+
+def max_error(torch, got, want):
+    """Largest |got - want| / (1 + |want|) over all outputs; inf if NaNs differ."""
+    worst = 0.0
+    for g, w in zip(tensors_of(torch, got), tensors_of(torch, want), strict=True):
+        g, w = g.double(), w.double()
+        same = (g == w) | (g.isnan() & w.isnan())
+        error = torch.where(same, torch.zeros_like(w), (g - w).abs() / (1 + w.abs()))
+        if error.numel():
+            worst = max(worst, float("inf") if error.isnan().any() else error.max().item())
+    return worst
+
+
+# ---- clocks ----------------------------------------------------------------------------------------------------------
+
+
+def driver_cuda_version():
+    """The newest CUDA that the driver speaks, as "13.0"."""
+    version = ctypes.c_int()
+    ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version))
+    return f"{version.value // 1000}.{version.value % 1000 // 10}"
+
+
+class CudaClock:
+    """Kernel times of one call, from CUPTI records."""
+
+    timer = "cupti"
+
+    def __init__(self, torch, device):
+        self.torch, self.device = torch, device
+        torch.cuda.set_device(device)
+        l2_bytes = torch.cuda.get_device_properties(device).L2_cache_size
+        self.buffer = torch.zeros(2 * l2_bytes, dtype=torch.int8, device=device)
+        # Nothing else negates bytes bit by bit, so this name belongs to the flush alone.
+        names = {event.name for event in self.record(self.flush)}
+        if len(names) != 1:
+            raise Failure(3, f"expected one kernel for the L2 flush, CUPTI recorded {sorted(names)}")
+        self.flush_name = names.pop()
+
+    def flush(self):
+        self.buffer.bitwise_not_()
+
+    def record(self, work):
+        """Device activity of work() in the order it ran."""
+        torch = self.torch
+        torch.cuda.synchronize()
+        activities = [torch.profiler.ProfilerActivity.CUDA]
+        with torch.profiler.profile(activities=activities, acc_events=True) as profiler:
+            work()
+            torch.cuda.synchronize()
+        found = [event for event in profiler.events() if event.device_type.name == "CUDA"]
+        return sorted(found, key=lambda event: event.time_range.start)
+
+    def samples(self, call, count):
+        host = []
+
+        def work():
+            for _ in range(count):
+                self.flush()
+                begin = time.perf_counter()
+                call()
+                host.append(1e6 * (time.perf_counter() - begin))
+
+        device = []
+        for event in self.record(work):
+            if event.name == self.flush_name:
+                device.append(0.0)
+            elif device:
+                device[-1] += event.time_range.elapsed_us()
+        if len(device) != count or min(device) <= 0:
+            raise Failure(3, f"CUPTI recorded {len(device)} of {count} calls")
+        return device, host
+
+    def facts(self):
+        properties = self.torch.cuda.get_device_properties(self.device)
+        clock, temperature, driver = self.query("clocks.sm,temperature.gpu,driver_version")
+        return {
+            "device": properties.name,
+            "arch": f"sm_{properties.major}{properties.minor}",
+            "driver": f"{driver} (CUDA {driver_cuda_version()})",
+            "clock_mhz": clock,
+            "temp_c": temperature,
+        }
+
+    def query(self, fields):
+        uuid = f"GPU-{self.torch.cuda.get_device_properties(self.device).uuid}"
+        command = ["nvidia-smi", "-i", uuid, f"--query-gpu={fields}", "--format=csv,noheader,nounits"]
+        try:
+            output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
+            values = [value.strip() for value in output.strip().split(",")]
+        except (OSError, subprocess.SubprocessError):
+            values = []
+        return values if len(values) == 3 else ["", "", ""]
+
+
+class CpuClock:
+    """Wall time of one call, caches overwritten before it."""
+
+    timer = "monotonic"
+
+    def __init__(self, torch):
+        size = pathlib.Path("/sys/devices/system/cpu/cpu0/cache/index3/size")
+        cache = int(size.read_text().strip().rstrip("K")) * 1024 if size.exists() else 32 << 20
+        self.buffer = torch.zeros(2 * cache, dtype=torch.int8)
+
+    def samples(self, call, count):
+        times = []
+        for _ in range(count):
+            self.buffer.bitwise_not_()
+            begin = time.perf_counter()
+            call()
+            times.append(1e6 * (time.perf_counter() - begin))
+        return times, times
+
+    def facts(self):
+        found = re.search(r"^model name\s*:\s*(.+)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+        return {
+            "device": found.group(1) if found else platform.machine(),
+            "arch": platform.machine(),
+            "driver": f"{platform.system()} {platform.release()}",
+        }
+
+
+def summary(times):
+    """n, median, quartiles, minimum, and half the 95 % confidence interval of the median (by ranks)."""
+    ordered = sorted(times)
+    n = len(ordered)
+    q1, median, q3 = statistics.quantiles(ordered, n=4, method="inclusive")
+    reach = 0.98 * n**0.5
+    low = ordered[max(0, int(n / 2 - reach))]
+    high = ordered[min(n - 1, int(n / 2 + reach))]
+    return {
+        "n": n,
+        "median_us": median,
+        "q1_us": q1,
+        "q3_us": q3,
+        "min_us": ordered[0],
+        "ci_us": (high - low) / 2,
+    }
+
+
+# ---- the result file -------------------------------------------------------------------------------------------------
+
+
+def result_columns():
+    return re.findall(r"^COLUMN\(\w+, (\w+)\)", (ROOT / "reports/columns.def").read_text(), re.M)
+
+
+def as_cell(value):
+    return f"{value:.7g}" if isinstance(value, float) else str(value)
+
+
+def append_rows(path, columns, rows):
+    """Whole rows under a lock in one write, or none: the rules of reports/csv_table.c."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([as_cell(row.get(name, "")) for name in columns] for row in rows)
+    header = ",".join(columns) + "\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        length = os.fstat(fd).st_size
+        if length and os.pread(fd, len(header), 0) != header.encode():
+            raise Failure(1, f"{path} has another header; nothing was written")
+        if length and os.pread(fd, 1, length - 1) != b"\n":
+            raise Failure(1, f"{path} ends in a half-written row; `warpsmith bench` moves it aside")
+        batch = ((header if length == 0 else "") + text.getvalue()).encode()
+        try:
+            if os.write(fd, batch) != len(batch):
+                raise OSError("disk full")
+            os.fsync(fd)
+        except OSError as error:
+            os.ftruncate(fd, length)
+            raise Failure(3, f"cannot append to {path}: {error}; nothing was written")
+    finally:
+        os.close(fd)
+
+
+def git_revision():
+    try:
+        command = ["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+# ---- one benchmark ---------------------------------------------------------------------------------------------------
+
+
+def time_mode(torch, clock, model, inputs, mode, samples):
+    """Compile (or not), warm up, time. Returns the columns of one way to run it, and its output."""
+    torch._dynamo.reset()
+    run = torch.compile(model, mode=mode) if mode else model
+    with torch.no_grad():
+        begin = time.perf_counter()
+        output = run(*inputs)
+        for tensor in tensors_of(torch, output):
+            tensor.sum().item()  # wait for it
+        first_ms = 1e3 * (time.perf_counter() - begin)
+        for _ in range(3):
+            run(*inputs)
+        device, host = clock.samples(lambda: run(*inputs), samples)
+    row = summary(device)
+    row["host_us"] = statistics.median(host)
+    if mode:
+        row["compile_ms"] = first_ms
+    return row, output
+
+
+def bench(torch, clock, path, dtype_name, device, overrides, samples):
+    """The rows of one point of the sweep."""
+    names, axes = load_workload(path, overrides)
+    dtype = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}[dtype_name]
+    model, inputs, kept = build(torch, names, path, dtype, device)
+    axes_text = " ".join(f"{name}={axes[name]}" for name in sorted(axes))
+    rows, want = [], None
+    for role, mode in MODES:
+        row = {"role": role, "config": mode, "status": "ok", "axes": axes_text}
+        try:
+            measured, output = time_mode(torch, clock, model, inputs, mode, samples)
+            want = output if want is None else want
+            row.update(measured)
+            error = max_error(torch, output, want)
+            if error > TOLERANCE[dtype_name]:
+                row["status"] = "wrong"
+            touched = tensors_of(torch, inputs) + kept + tensors_of(torch, output)
+            row["bytes"] = sum(tensor.nbytes for tensor in touched)
+            row["gbps"] = row["bytes"] / row["median_us"] / 1e3
+            row.update(clock.facts())
+            said = f"{row['median_us']:10.2f} us  {row['gbps']:8.0f} GB/s  error {error:.1e}  {row['status']}"
+        except Failure:
+            raise
+        except Exception as error:  # the compiler of a peer may fail in any way: that is a result too
+            row.update(clock.facts(), status="compile_error" if mode else "launch_error")
+            said = f"{row['status']}: {type(error).__name__} {' '.join(str(error).split())[:80]}"
+        print(f"{path.stem} {dtype_name} {axes_text}  {role:13} {mode:26} {said}", flush=True)
+        rows.append(row)
+    return rows
+
+
+def open_clock(torch, device):
+    if device == "cpu":
+        return CpuClock(torch)
+    if not re.fullmatch(r"cuda:\d+", device):
+        raise Failure(2, f"--device is cpu or cuda:N, not '{device}'")
+    if not torch.cuda.is_available() or int(device[5:]) >= torch.cuda.device_count():
+        raise Failure(3, f"PyTorch sees no {device}")
+    return CudaClock(torch, device)
+
+
+def parse_axes(pairs):
+    """["dim=1024,4096", "rows=8"] -> [{dim: 1024, rows: 8}, {dim: 4096, rows: 8}], values still text."""
+    for pair in pairs:
+        if not re.fullmatch(r"\w+=[^=]+", pair):
+            raise Failure(2, f"--axes takes name=value, not '{pair}'")
+    split = [pair.split("=") for pair in pairs]
+    points = itertools.product(*[values.split(",") for _, values in split])
+    return [dict(zip([name for name, _ in split], point)) for point in points]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workload", required=True, type=pathlib.Path, metavar="FILE")
+    parser.add_argument("--dtype", default="f32", choices=sorted(TOLERANCE))
+    parser.add_argument("--axes", nargs="*", default=[], metavar="k=v[,v]")
+    parser.add_argument("--results", default="results", type=pathlib.Path, metavar="DIR")
+    parser.add_argument("--device", default="cuda:0", help="cuda:N or cpu")
+    parser.add_argument("--samples", type=int, default=30, help="at least 20")
+    given = parser.parse_args()
+    if given.samples < 20:
+        raise Failure(2, "--samples: fewer than 20 say too little")
+    points = parse_axes(given.axes)
+    try:
+        import torch
+        import torch._dynamo
+        import torch.profiler
+    except ImportError as error:
+        raise Failure(3, f"PyTorch is needed here: {error}")
+    clock = open_clock(torch, given.device)
+    now = datetime.datetime.now(datetime.timezone.utc)
+    common = {
+        "schema": 1,
+        "run_id": now.strftime("%Y%m%dT%H%M%SZ") + f"-torch-{os.getpid()}",
+        "timestamp": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "git_rev": git_revision(),
+        "host": socket.gethostname(),
+        "toolchain": f"torch {torch.__version__}",
+        "timer": clock.timer,
+        "workload": given.workload.stem,
+        "mode": "fwd",
+        "dtype": given.dtype,
+        "kernel": "program",
+        "is_winner": 0,
+    }
+    rows = []
+    for point in points:
+        rows += bench(torch, clock, given.workload, given.dtype, given.device, point, given.samples)
+    path = given.results / f"{given.workload.stem}.csv"
+    append_rows(path, result_columns(), [{**common, **row} for row in rows])
+    print(f"{len(rows)} rows appended to {path}")
+    return 1 if any(row["status"] == "wrong" for row in rows) else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Failure as failure:
+        print(f"torch_peer: {failure}", file=sys.stderr)
+        sys.exit(failure.code)
