@@ -1,23 +1,26 @@
 /* store.h: what tuning has learnt, kept in one SQLite file that many processes share.
  *
  *     store_open(env.store_path, arena, &d, &store, &note)
- *     store_lookup(store, &key, &entry, &why, &d)           entry: the winner and its evidence, or
- * why not store_tune_begin(store, &key, true, &claim, &d)       one process tunes, the others wait
- * and look up again store_trials(store, &key, &trials, &n, &d)          what a killed process had
- * measured already store_add_trial(store, &key, &trial, &d)            after every single
- * measurement store_put_winner(store, &key, &graph, &winner, &d) store_tune_end(&claim)
+ *     store_lookup(store, &key, &winner, &found, &why, &d)   the winner, or why there is none
+ *     store_tune_begin(store, &key, true, &claim, &d)        one tunes, the others wait and look
+ *       store_trials(store, &key, &trials, &n, &d)           what a killed process had measured
+ *       store_add_trial(store, &key, &graph, &trial, &d)     after every single measurement
+ *       store_put_winner(store, &key, &graph, &winner, &d)
+ *     store_tune_end(&claim)
  *
  * Promises:
  *   S1  whoever changes the graph, kernel, device, driver, toolchain, generator or guard gets a
- * miss with the reason, never a wrong hit; S2  every call that writes is one transaction: after a
- * kill at any moment the file is valid and holds every call that returned WS_OK; S3  a file that is
- * no database, or a damaged one, is moved to PATH.damaged-N, never deleted, and a note says so; S4
- * a full disk, a read-only folder, a file of a newer version or of another program: a status with a
- * message, and what was stored stays.
+ *       miss with the reason, never a wrong hit;
+ *   S2  every call that writes is one transaction: after a kill at any moment the file is valid
+ *       and holds every call that returned WS_OK;
+ *   S3  a file that is no database, or a damaged one, is moved to PATH.damaged-N, never deleted,
+ *       and a note says so;
+ *   S4  a full disk, a read-only folder, a file of a newer version or of another program: a status
+ *       with a message, and what was stored stays.
  *
  * All failures are WS_MACHINE unless a line says otherwise. Everything returned lives in the arena
  * given to store_open. A store belongs to one thread of one process: open it after a fork, not
- * before. Texts given may be NULL where a comment does not forbid it and come back as "". */
+ * before. Texts given may be NULL where no comment forbids it, and come back as "". */
 #ifndef TUNER_STORE_H
 #define TUNER_STORE_H
 
@@ -34,20 +37,16 @@ enum ws_status store_open(const char *path, struct arena *a, struct diag *d, str
 void store_close(struct store *s); /* s may be NULL */
 const char *store_path(const struct store *s);
 
-/* ---- keys
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* All that a stored time depends on. No text may be NULL.
  *   KEY(name, what a reader calls it) */
 #define STORE_KEYS(KEY)                                                                            \
-    KEY(graph, "graph")   /* hash of the captured graph: ws_captured.graph_hash */                 \
-    KEY(kernel, "kernel") /* hash of the kernel's body: ws_kernel.hash; STORE_PROGRAM for the      \
-                             whole graph */                                                        \
-    KEY(guard, "sizes")   /* ws_kernel.guard */                                                    \
-    KEY(device, "device") /* device_facts.name; the caller adds what else sets its speed: "AMD     \
-                             ..., 16 cores" */                                                     \
-    KEY(driver, "driver") /* device_facts.driver */                                                \
+    KEY(graph, "graph")         /* hash of the captured graph: ws_captured.graph_hash */           \
+    KEY(kernel, "kernel")       /* ws_kernel.hash; STORE_PROGRAM for the whole graph */            \
+    KEY(guard, "sizes")         /* ws_kernel.guard */                                              \
+    KEY(device, "device")       /* name, and what else sets the speed: "AMD ..., 16 cores" */      \
+    KEY(driver, "driver")       /* device_facts.driver */                                          \
     KEY(toolchain, "toolchain") /* toolchain_version */                                            \
     KEY(generator, "generator") /* ws_generator_version */
 
@@ -66,9 +65,7 @@ struct store_graph {
     const char *mode, *dtype, *axes;
 };
 
-/* ---- winners
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- winners --------------------------------------------------------------------------------- */
 
 /* How the device was while something was timed. */
 struct store_health {
@@ -84,8 +81,8 @@ struct store_winner {
     const char *config;      /* config_str; not NULL */
     struct stats us;
     double default_us; /* the rule's config, timed interleaved with the winner; NAN: not timed */
-    int tried,
-        tied; /* configs measured; configs statistically equal to the winner, itself included */
+    int tried;         /* configs measured */
+    int tied; /* of these, equal to the winner as far as samples can tell, itself included */
     struct store_health health;
     const char *run_id;
     int64_t created; /* seconds since 1970; 0 when writing: now */
@@ -115,9 +112,7 @@ enum ws_status store_put_program(struct store *s, const struct store_key *k,
                                  const struct store_graph *g, const struct store_program *p,
                                  struct diag *d);
 
-/* ---- trials
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- trials ---------------------------------------------------------------------------------- */
 
 struct store_trial {
     const char *config; /* not NULL */
@@ -139,8 +134,7 @@ enum ws_status store_add_trial(struct store *s, const struct store_key *k,
 enum ws_status store_trials(struct store *s, const struct store_key *k, struct store_trial **out,
                             int *n, struct diag *d);
 
-/* ---- binaries and facts
- * ------------------------------------------------------------------------------------------ */
+/* ---- binaries and facts ---------------------------------------------------------------------- */
 
 struct store_binary {
     const void *bytes;
@@ -156,9 +150,10 @@ const char *store_binary_key(struct arena *a, const char *toolchain, const char 
 /* A binary whose bytes no longer match their checksum is a miss. */
 enum ws_status store_get_binary(struct store *s, const char *key, struct store_binary *out,
                                 bool *found, struct diag *d);
-/* The oldest binaries make room once all of them exceed STORE_BINARY_BYTES. */
+/* Once all binaries together exceed the limit, the oldest make room. */
 enum ws_status store_put_binary(struct store *s, const char *key, const struct store_binary *b,
                                 struct diag *d);
+void store_limit_binaries(struct store *s, int64_t bytes); /* default: STORE_BINARY_BYTES */
 #define STORE_BINARY_BYTES ((int64_t)512 << 20)
 
 /* Numbers worth measuring once: "copy_gbps NVIDIA H200 GPU-1b2c 580.65". */
@@ -166,8 +161,7 @@ enum ws_status store_get_fact(struct store *s, const char *key, double *value, b
                               struct diag *d);
 enum ws_status store_put_fact(struct store *s, const char *key, double value, struct diag *d);
 
-/* ---- one tuner at a time
- * ----------------------------------------------------------------------------------------- */
+/* ---- one tuner at a time --------------------------------------------------------------------- */
 
 /* The right to tune a key: a lock on the file PATH.lock-<hash of the key>, which the system
  * releases when its owner dies. */
@@ -184,8 +178,7 @@ enum ws_status store_tune_begin(struct store *s, const struct store_key *k, bool
                                 struct store_claim *claim, struct diag *d);
 void store_tune_end(struct store_claim *claim); /* nothing to do if it is not held */
 
-/* ---- housekeeping: `warpsmith cache`
- * ----------------------------------------------------------------------------- */
+/* ---- housekeeping: `warpsmith cache` --------------------------------------------------------- */
 
 /* One line of `cache ls`: a winner, a program, or tuning that was cut short. */
 struct store_entry {

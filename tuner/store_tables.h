@@ -1,0 +1,118 @@
+/* store_tables.h: the tables of the store and the inside of struct store, for store*.c alone.
+ *
+ * A list below is the one definition of a table's columns: the CREATE statement, what is written,
+ * what is read back and what export and import copy all come from it.
+ *
+ *   F(kind, column, member of the struct)
+ *
+ * kind: TEXT, INT, REAL (NAN is NULL), TIME (seconds since 1970; 0 becomes now), STATUS (by name).
+ * A change of any list is a new STORE_SCHEMA, and store_open then needs a step from the old one. */
+#ifndef TUNER_STORE_TABLES_H
+#define TUNER_STORE_TABLES_H
+
+#include "tuner/sql.h"
+#include "tuner/store.h"
+
+enum {
+    STORE_SCHEMA = 1,              /* PRAGMA user_version */
+    STORE_APPLICATION = 0x57536d31 /* PRAGMA application_id, "WSm1": the file is ours */
+};
+
+#define STATS_FIELDS(F, column, member)                                                            \
+    F(INT, column##_n, member.n)                                                                   \
+    F(REAL, column##_median_us, member.median)                                                     \
+    F(REAL, column##_q1_us, member.q1)                                                             \
+    F(REAL, column##_q3_us, member.q3)                                                             \
+    F(REAL, column##_min_us, member.min)                                                           \
+    F(REAL, column##_lo_us, member.lo)                                                             \
+    F(REAL, column##_hi_us, member.hi)
+
+#define HEALTH_FIELDS(F)                                                                           \
+    F(TEXT, timer, health.timer)                                                                   \
+    F(REAL, clock_mhz, health.clock_mhz)                                                           \
+    F(REAL, temp_c, health.temp_c)                                                                 \
+    F(TEXT, throttle, health.throttle)
+
+#define GRAPH_FIELDS(F)                                                                            \
+    F(TEXT, text, text)                                                                            \
+    F(TEXT, workload, workload)                                                                    \
+    F(TEXT, mode, mode)                                                                            \
+    F(TEXT, dtype, dtype)                                                                          \
+    F(TEXT, axes, axes)
+
+#define WINNER_FIELDS(F)                                                                           \
+    F(TEXT, kernel_name, kernel_name)                                                              \
+    F(TEXT, arch, arch)                                                                            \
+    F(TEXT, config, config)                                                                        \
+    STATS_FIELDS(F, winner, us)                                                                    \
+    F(REAL, default_us, default_us)                                                                \
+    F(INT, tried, tried)                                                                           \
+    F(INT, tied, tied)                                                                             \
+    HEALTH_FIELDS(F)                                                                               \
+    F(TEXT, run_id, run_id)                                                                        \
+    F(TIME, created, created)
+
+#define PROGRAM_FIELDS(F)                                                                          \
+    F(TEXT, arch, arch)                                                                            \
+    STATS_FIELDS(F, eager, eager)                                                                  \
+    STATS_FIELDS(F, default, dflt)                                                                 \
+    STATS_FIELDS(F, tuned, tuned)                                                                  \
+    HEALTH_FIELDS(F)                                                                               \
+    F(TEXT, run_id, run_id)                                                                        \
+    F(TIME, created, created)
+
+#define TRIAL_FIELDS(F)                                                                            \
+    F(TEXT, config, config)                                                                        \
+    F(STATUS, status, status)                                                                      \
+    STATS_FIELDS(F, trial, us)                                                                     \
+    F(INT, regs, regs)                                                                             \
+    F(INT, spill_bytes, spill_bytes)                                                               \
+    F(INT, smem_bytes, smem_bytes)                                                                 \
+    F(REAL, compile_ms, compile_ms)                                                                \
+    F(TEXT, message, message)                                                                      \
+    F(TEXT, run_id, run_id)                                                                        \
+    F(TIME, created, at)
+
+/* ", a, b" and ", ?, ?" of a list; the first column of each table is its key. */
+#define FIELD_NAME(kind, column, member) ", " #column
+#define FIELD_MARK(kind, column, member) ", ?"
+#define KEY_NAME(name, what) ", " #name
+#define KEY_MARK(name, what) ", ?"
+
+enum field_kind { FIELD_TEXT, FIELD_INT, FIELD_REAL, FIELD_TIME, FIELD_STATUS };
+
+struct field {
+    enum field_kind kind;
+    size_t offset; /* in the struct */
+};
+
+struct fields {
+    const struct field *at;
+    int n;
+};
+
+extern const struct fields graph_fields, winner_fields, program_fields, trial_fields;
+
+void put_fields(struct query *q, const struct fields *f, const void *record);
+/* False if a word is unknown to this version: the row is to be left out. */
+bool take_fields(struct query *q, const struct fields *f, void *record);
+void put_key(struct query *q, const struct store_key *k);
+void take_key(struct query *q, struct store_key *k);
+
+struct store {
+    struct arena *arena;
+    const char *path;
+    struct sql *sql;
+    int64_t binary_bytes; /* limit of all binaries together */
+};
+
+/* Make the tables in a new file, or check that an old one is ours; a failure sticks in db. */
+void store_prepare_schema(struct sql *db, struct arena *a);
+/* Report the connection's failure, so that the next call starts afresh. */
+enum ws_status store_fail(struct store *s, struct diag *d);
+
+/* A lock on a file of this name, which goes with its owner. False with errno set if it cannot be
+ * had; true but not held if another process holds it and wait is not set. */
+bool claim_file(const char *path, bool wait, struct store_claim *claim);
+
+#endif
