@@ -1,16 +1,17 @@
 /* runtime.h: the only folder that knows a driver. Two halves:
  *
- *   toolchain   source text -> binary (NVRTC -> cubin, cc -> .so). Needs no device; compile is thread-safe.
+ *   toolchain   source text -> binary (NVRTC -> cubin, cc -> .so). Needs no device; thread-safe.
  *   device      memory, modules, launches, clocks. One thread at a time.
  *
- * Both are vtables with one implementation for cuda (runtime/cuda/) and one for the CPU (runtime/cpu/).
- * Nothing is linked: libcuda, libnvrtc, libcupti and libnvidia-ml are opened at run time. */
+ * Both are vtables with one implementation for cuda (runtime/cuda/) and one for the CPU
+ * (runtime/cpu/). Nothing is linked: libcuda, libnvrtc, libcupti and libnvidia-ml are opened at run
+ * time. */
 #ifndef WS_RUNTIME_H
 #define WS_RUNTIME_H
 
 #include "base/base.h"
 
-/* ---- toolchain -------------------------------------------------------------------------------------------------- */
+/* ---- toolchain ------------------------------------------------------------------------------- */
 
 struct toolchain; /* opaque */
 
@@ -18,54 +19,68 @@ struct compiled {
     bool ok;
     unsigned char *binary; /* malloc'ed: cubin, or the bytes of a shared object */
     size_t size;
-    char *log;  /* malloc'ed compiler output, may be "" */
-    char *ptx;  /* malloc'ed, CUDA with want_ptx only; else NULL */
-    double ms;  /* wall time of this compile */
-    bool serialized; /* NVRTC printed C75xx (wgmma serialized and the like): the variant must be refused */
+    char *log;       /* malloc'ed compiler output, may be "" */
+    char *ptx;       /* malloc'ed, CUDA with want_ptx only; else NULL */
+    double ms;       /* wall time of this compile */
+    bool serialized; /* NVRTC printed C75xx (wgmma serialized and the like): the variant must be
+                        refused */
 };
 void compiled_free(struct compiled *c);
 
-/* kind CUDA: arch is "sm_90a" and so on; fails with WS_MACHINE "libnvrtc.so not found; looked in ..., ...".
- * kind CPU: arch is ignored (-march=native); fails if cc cannot be run. */
-enum ws_status toolchain_open(enum device_kind kind, const char *arch, const struct env *env, struct arena *a,
-                              struct diag *d, struct toolchain **out);
+/* kind CUDA: arch is "sm_90a" and so on; fails with WS_MACHINE "libnvrtc.so not found; looked in
+ * ...". kind CPU: arch is ignored (-march=native); fails if cc cannot be run. */
+enum ws_status toolchain_open(enum device_kind kind, const char *arch, const struct env *env,
+                              struct arena *a, struct diag *d, struct toolchain **out);
 void toolchain_close(struct toolchain *t);
-const char *toolchain_version(const struct toolchain *t); /* "NVRTC 13.0.88", "gcc 12.2.0 -O3 -march=native" */
+/* "NVRTC 13.0.88", "gcc (Debian 12.2.0-14) 12.2.0 -O3 -march=native" */
+const char *toolchain_version(const struct toolchain *t);
 
-/* Compile one translation unit. Thread-safe; does not use the device. Never fails as a call: out->ok tells. */
+/* Compile one translation unit. Thread-safe; does not use the device. Never fails as a call:
+ * out->ok tells. */
 void toolchain_compile(struct toolchain *t, const char *name, const char *source, bool want_ptx,
                        struct compiled *out);
 
-/* ---- device ----------------------------------------------------------------------------------------------------- */
+/* ---- device ---------------------------------------------------------------------------------- */
 
 struct device; /* opaque */
 
 struct device_facts {
-    char name[128];   /* "NVIDIA H200", "AMD EPYC 9654" */
-    char driver[64];  /* "580.159.03 (CUDA 13.0)", "Linux 6.1" */
-    char timer[32];   /* "cupti", "monotonic": what device_time uses */
-    char id[64];      /* "cuda:0", "cpu" */
-    char uuid[64];    /* of the GPU, or "" */
+    char name[128];  /* "NVIDIA H200", "AMD EPYC 9654" */
+    char driver[64]; /* "580.159.03 (CUDA 13.0)", "Linux 6.1" */
+    char timer[32];  /* "cupti", "monotonic": what device_time uses */
+    char id[64];     /* "cuda:0", "cpu" */
+    char uuid[64];   /* of the GPU, or "" */
 };
 
-/* name: "cuda:N", "cpu", or NULL for the default (a GPU if there is one, else the CPU).
- * why: one line for the user, "device cuda:0: NVIDIA H200, sm_90a (default: a GPU is present)".
- * Errors (WS_MACHINE) say which library is missing and where it was looked for, or that there is no such GPU;
- * a name that is neither is WS_USAGE. CUPTI that is missing or taken by another profiler is an error here too,
- * named as such: there is no silent fallback to another clock. */
+/* name: "cuda:N", "cuda" (= cuda:0), "cpu", or NULL for the default (a GPU if there is one, else
+ * the CPU).
+ * why: one line, "device cuda:0: NVIDIA H200, sm_90a, 132 multiprocessors (default: a GPU is
+ * present)". Errors (WS_MACHINE) say which library is missing and where it was looked for, or that
+ * there is no such GPU; a name that is neither is WS_USAGE. CUPTI that is missing or taken by
+ * another profiler is an error here too, named as such: there is no silent fallback to another
+ * clock. */
 enum ws_status device_open(const char *name, const struct env *env, struct arena *a, struct diag *d,
                            struct device **out, const char **why);
 void device_close(struct device *dev);
+
+/* After device_is_lost: a fresh context. All memory, modules and helper buffers of the device are
+ * gone (unloading an old module stays legal, running one is an error). WS_MACHINE if the driver
+ * does not recover: the process must end. */
+enum ws_status device_reset(struct device *dev, struct diag *d);
 const struct device_limits *device_limits(const struct device *dev);
 const struct device_facts *device_facts(const struct device *dev);
 
-/* Memory. A device pointer is an opaque 64-bit number (a host address on the CPU device), 256-byte aligned. */
+/* Memory. A device pointer is an opaque 64-bit number (a host address on the CPU device), 256-byte
+ * aligned. */
 typedef uint64_t dptr;
 enum ws_status device_alloc(struct device *dev, size_t bytes, dptr *out, struct diag *d);
 void device_free(struct device *dev, dptr p);
-enum ws_status device_upload(struct device *dev, dptr to, const void *from, size_t bytes, struct diag *d);
-enum ws_status device_download(struct device *dev, void *to, dptr from, size_t bytes, struct diag *d);
-enum ws_status device_fill(struct device *dev, dptr p, int byte, size_t bytes, struct diag *d); /* poison: 0xFF */
+enum ws_status device_upload(struct device *dev, dptr to, const void *from, size_t bytes,
+                             struct diag *d);
+enum ws_status device_download(struct device *dev, void *to, dptr from, size_t bytes,
+                               struct diag *d);
+enum ws_status device_fill(struct device *dev, dptr p, int byte, size_t bytes,
+                           struct diag *d); /* poison: 0xFF */
 
 /* Modules: a binary made ready to launch. */
 struct module;
@@ -74,16 +89,18 @@ enum ws_status device_load(struct device *dev, const void *binary, size_t size, 
 void device_unload(struct device *dev, struct module *m);
 
 struct function_facts {
-    int regs;          /* registers a thread; 0 on the CPU */
-    int spill_bytes;   /* local memory a thread */
-    int smem_static;   /* bytes a block */
+    int regs;            /* registers a thread; 0 on the CPU */
+    int spill_bytes;     /* local memory a thread */
+    int smem_static;     /* bytes a block */
     int blocks_per_unit; /* resident blocks at that block size and smem; 0 = cannot launch */
 };
-enum ws_status device_function_facts(struct device *dev, struct module *m, const char *entry, int threads,
-                                     int smem, struct function_facts *out, struct diag *d);
+enum ws_status device_function_facts(struct device *dev, struct module *m, const char *entry,
+                                     int threads, int smem, struct function_facts *out,
+                                     struct diag *d);
 
-/* One launch. args[i] points at the i-th argument's value (a dptr or an int64_t), as cuLaunchKernel wants it. A CPU
- * entry has the C type  void entry(void *const *args)  and finds its parallel loop itself. */
+/* One launch. args[i] points at the i-th argument's value (a dptr or an int64_t), as cuLaunchKernel
+ * wants it. A CPU entry has the C type  void entry(void *const *args)  and finds its parallel loop
+ * itself. */
 enum { LAUNCH_MAX_ARGS = 40 };
 struct launch {
     struct module *module;
@@ -95,38 +112,44 @@ struct launch {
     void *args[LAUNCH_MAX_ARGS];
 };
 
-/* Run launches in order and wait. An illegal access or a launch failure is WS_MACHINE; after a sticky CUDA error
- * device_is_lost() is true and the caller must reopen the device (device_reset). */
+/* Run launches in order and wait. An illegal access or a launch failure is WS_MACHINE; after a
+ * sticky CUDA error device_is_lost() is true and the caller must device_reset it. */
 enum ws_status device_run(struct device *dev, const struct launch *l, int n, struct diag *d);
 bool device_is_lost(const struct device *dev);
 
-/* Time `samples` repetitions of the n launches. Before each repetition, outside every window, the caches are flushed
- * (L2 / last level) if flush is set. us[s*n + i] is launch i of repetition s in microseconds, from CUPTI kernel
- * records selected by correlation id, or from the monotonic clock on the CPU. host_us[s] (may be NULL) is the host's
- * time to submit the repetition. */
-enum ws_status device_time(struct device *dev, const struct launch *l, int n, int samples, bool flush, double *us,
-                           double *host_us, struct diag *d);
+/* Time `samples` repetitions of the n launches. Before each repetition, outside every window, the
+ * caches are flushed (L2 / last level) if flush is set. us[s*n + i] is launch i of repetition s in
+ * microseconds, from CUPTI kernel records selected by correlation id, or from the monotonic clock
+ * on the CPU. host_us[s] (may be NULL) is the host's time to submit the repetition (0 on the CPU,
+ * where a launch is a call). A launch whose grid is empty takes 0. */
+enum ws_status device_time(struct device *dev, const struct launch *l, int n, int samples,
+                           bool flush, double *us, double *host_us, struct diag *d);
 
-/* Compare n elements of type dtype at `got` with f32 reference values at `want` (both on the device). An element is
- * bad if !(|got - want| <= atol + rtol * |want|), NaN matching NaN and inf matching inf of the same sign. */
+/* Compare n elements of type dtype at `got` with f32 reference values at `want` (both on the
+ * device). An element is bad if !(|got - want| <= atol + rtol * |want|), NaN matching NaN and inf
+ * matching inf of the same sign. */
 struct mismatch {
     int64_t bad;   /* how many */
-    int64_t worst; /* index of the largest |got - want| / (atol + rtol * |want|); NaN mismatches rank first */
+    int64_t worst; /* first index of the largest |got - want| / (atol + rtol * |want|), NaN
+                    * mismatches rank first, then infinities that differ; given even if nothing is
+                    * bad; -1 if n is 0 */
     double got, want;
 };
-enum ws_status device_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n, double rtol,
-                              double atol, struct mismatch *out, struct diag *d);
+enum ws_status device_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
+                              double rtol, double atol, struct mismatch *out, struct diag *d);
 
 /* Health at this moment. Unknown fields are -1 (NVML missing) and throttle is "". */
 struct health {
     int clock_mhz, mem_clock_mhz, temp_c, power_w;
-    uint64_t throttle_bits; /* NVML's; 0 = none */
+    uint64_t throttle_bits; /* NVML's, without those that are no throttling (idle, clocks set by
+                               hand); 0 = none */
     char throttle[64];      /* "none", "sw_power_cap", "hw_slowdown+sw_thermal", ... */
 };
 void device_health(struct device *dev, struct health *out);
 
-/* Measured copy bandwidth in GB/s, bytes read plus bytes written, by a streaming copy kernel over a buffer far larger
- * than the caches, timed by the same timer. Takes some milliseconds; the caller stores it. */
+/* Measured copy bandwidth in GB/s, bytes read plus bytes written, by a streaming copy kernel over a
+ * buffer far larger than the caches, timed by the same timer. Takes some milliseconds; the caller
+ * stores it. */
 enum ws_status device_copy_gbps(struct device *dev, double *gbps, struct diag *d);
 
 #endif

@@ -1,0 +1,232 @@
+/* cpu_device.c: the CPU as a device.
+ *
+ *   memory   aligned, touched first by the threads that will use it, so pages lie near them
+ *   module   a shared object, loaded from memory through a file descriptor: no file is left behind
+ *   launch   a call of  void entry(void *const *args);  the entry's own OpenMP loop is the grid
+ *   clock    CLOCK_MONOTONIC around the call */
+#define _GNU_SOURCE /* memfd_create */
+#include <dlfcn.h>
+#include <errno.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/cpu/cpu_device.h"
+
+enum { ALIGN = 256, HUGE_PAGE = 2 << 20 };
+
+struct module {
+    void *handle;
+    int fd; /* stays open with the module: its number is the object's name in the loader's list */
+    char path[40];
+};
+
+double cpu_now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static enum ws_status cpu_alloc(struct device *dev, size_t bytes, dptr *out, struct diag *d) {
+    const struct cpu_device *c = (const struct cpu_device *)dev;
+    size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : ALIGN;
+    void *p = NULL;
+    int err = bytes > SIZE_MAX / 2 ? ENOMEM
+                                   : posix_memalign(&p, align, (bytes + align - 1) / align * align);
+    if (err)
+        return diag_fail(d, WS_MACHINE, "cannot allocate %zu bytes on cpu: %s", bytes,
+                         strerror(err));
+    if (align == HUGE_PAGE) madvise(p, bytes, MADV_HUGEPAGE);
+    cpu_fill_parallel(c, p, 0, bytes);
+    *out = (dptr)(uintptr_t)p;
+    return WS_OK;
+}
+
+static void cpu_free(struct device *dev, dptr p) {
+    (void)dev;
+    free((void *)(uintptr_t)p);
+}
+
+static enum ws_status cpu_upload(struct device *dev, dptr to, const void *from, size_t bytes,
+                                 struct diag *d) {
+    (void)dev, (void)d;
+    memcpy((void *)(uintptr_t)to, from, bytes);
+    return WS_OK;
+}
+
+static enum ws_status cpu_download(struct device *dev, void *to, dptr from, size_t bytes,
+                                   struct diag *d) {
+    (void)dev, (void)d;
+    memcpy(to, (const void *)(uintptr_t)from, bytes);
+    return WS_OK;
+}
+
+static enum ws_status cpu_fill(struct device *dev, dptr p, int byte, size_t bytes, struct diag *d) {
+    (void)d;
+    cpu_fill_parallel((const struct cpu_device *)dev, (void *)(uintptr_t)p, byte, bytes);
+    return WS_OK;
+}
+
+/* ---- modules --------------------------------------------------------------------------------- */
+
+static bool write_all(int fd, const char *p, size_t n) {
+    while (n) {
+        ssize_t put = write(fd, p, n);
+        if (put < 0 && errno == EINTR) continue;
+        if (put <= 0) return false;
+        p += put;
+        n -= (size_t)put;
+    }
+    return true;
+}
+
+static enum ws_status open_object(struct module *m, const void *binary, size_t size,
+                                  struct diag *d) {
+    m->fd = memfd_create("warpsmith-module", MFD_CLOEXEC);
+    if (m->fd < 0 || !write_all(m->fd, binary, size))
+        return diag_fail(d, WS_MACHINE, "cannot hold a module of %zu bytes in memory: %s", size,
+                         strerror(errno));
+    snprintf(m->path, sizeof m->path, "/proc/self/fd/%d", m->fd);
+    m->handle = dlopen(m->path, RTLD_NOW | RTLD_LOCAL);
+    if (m->handle) return WS_OK;
+    const char *why = dlerror();
+    return diag_fail(d, WS_MACHINE, "cannot load a module of %zu bytes on cpu: %s", size,
+                     why ? why : "unknown error");
+}
+
+static void cpu_unload(struct device *dev, struct module *m) {
+    (void)dev;
+    if (m->handle) dlclose(m->handle);
+    /* An object that refuses to leave keeps its descriptor: were the number used again, dlopen
+     * would find the old one. */
+    bool stays = m->handle && dlopen(m->path, RTLD_NOW | RTLD_NOLOAD) != NULL;
+    if (m->fd >= 0 && !stays) close(m->fd);
+    free(m);
+}
+
+static enum ws_status cpu_load(struct device *dev, const void *binary, size_t size,
+                               struct module **out, struct diag *d) {
+    struct module *m = calloc(1, sizeof *m);
+    if (!m) return diag_fail(d, WS_MACHINE, "out of memory for a module");
+    if (open_object(m, binary, size, d) == WS_OK)
+        *out = m;
+    else
+        cpu_unload(dev, m);
+    return d->status;
+}
+
+typedef void entry_fn(void *const *args);
+
+static enum ws_status find_entry(struct module *m, const char *name, entry_fn **out,
+                                 struct diag *d) {
+    void *p = dlsym(m->handle, name);
+    if (!p) return diag_fail(d, WS_MACHINE, "the module has no entry '%s'", name);
+    memcpy(out, &p, sizeof p); /* ISO C has no cast from object to function pointer */
+    return WS_OK;
+}
+
+static enum ws_status cpu_function_facts(struct device *dev, struct module *m, const char *entry,
+                                         int threads, int smem, struct function_facts *out,
+                                         struct diag *d) {
+    entry_fn *fn;
+    (void)dev, (void)threads, (void)smem;
+    if (find_entry(m, entry, &fn, d) == WS_OK) out->blocks_per_unit = 1;
+    return d->status;
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+/* The number of threads is the calling thread's setting in OpenMP, so it is set where the call is
+ * made. */
+static enum ws_status cpu_run(struct device *dev, const struct launch *l, int n, struct diag *d) {
+    omp_set_num_threads(((struct cpu_device *)dev)->threads);
+    for (int i = 0; i < n; i++) {
+        entry_fn *fn = NULL;
+        if (find_entry(l[i].module, l[i].entry, &fn, d) != WS_OK) return d->status;
+        if (!launch_is_empty(&l[i])) fn(l[i].args);
+    }
+    return WS_OK;
+}
+
+static void time_sample(const struct launch *l, entry_fn *const *fns, int n, double *us) {
+    for (int i = 0; i < n; i++) {
+        us[i] = 0;
+        if (launch_is_empty(&l[i])) continue;
+        double start = cpu_now_us();
+        fns[i](l[i].args);
+        us[i] = cpu_now_us() - start;
+    }
+}
+
+static enum ws_status cpu_time(struct device *dev, const struct launch *l, int n, int samples,
+                               bool flush, double *us, double *host_us, struct diag *d) {
+    struct cpu_device *c = (struct cpu_device *)dev;
+    (void)host_us; /* already 0: a launch is a call */
+    if (flush && cpu_flush_prepare(c, d) != WS_OK) return d->status;
+    entry_fn **fns = calloc((size_t)n, sizeof *fns);
+    if (!fns) return diag_fail(d, WS_MACHINE, "out of memory for %d launches", n);
+    enum ws_status s = WS_OK;
+    for (int i = 0; i < n && s == WS_OK; i++) s = find_entry(l[i].module, l[i].entry, &fns[i], d);
+    omp_set_num_threads(c->threads);
+    if (s == WS_OK) time_sample(l, fns, n, us); /* warm-up: pages in code, wakes the thread pool */
+    for (int k = 0; k < samples && s == WS_OK; k++) {
+        if (flush) cpu_flush(c);
+        time_sample(l, fns, n, us + (size_t)k * (size_t)n);
+    }
+    free(fns);
+    return s;
+}
+
+static void cpu_health(struct device *dev, struct health *out) {
+    (void)dev;
+    FILE *f = fopen("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "re");
+    long khz;
+    if (f && fscanf(f, "%ld", &khz) == 1) out->clock_mhz = (int)(khz / 1000);
+    if (f) fclose(f);
+}
+
+/* ---- open and close -------------------------------------------------------------------------- */
+
+static void cpu_close(struct device *dev) {
+    struct cpu_device *c = (struct cpu_device *)dev;
+    free(c->flush);
+    c->flush = NULL;
+}
+
+static enum ws_status cpu_reset(struct device *dev, struct diag *d) {
+    (void)dev, (void)d; /* nothing here can be lost without the process */
+    return WS_OK;
+}
+
+static const struct device_ops ops = {
+    .close = cpu_close,
+    .reset = cpu_reset,
+    .alloc = cpu_alloc,
+    .free = cpu_free,
+    .upload = cpu_upload,
+    .download = cpu_download,
+    .fill = cpu_fill,
+    .load = cpu_load,
+    .unload = cpu_unload,
+    .function_facts = cpu_function_facts,
+    .run = cpu_run,
+    .time = cpu_time,
+    .compare = cpu_compare,
+    .health = cpu_health,
+    .copy_gbps = cpu_copy_gbps,
+};
+
+enum ws_status cpu_open(struct arena *a, struct diag *d, struct device **out) {
+    struct cpu_device *c = NEW(a, struct cpu_device);
+    (void)d;
+    c->base.ops = &ops;
+    cpu_read_facts(c);
+    *out = &c->base;
+    return WS_OK;
+}

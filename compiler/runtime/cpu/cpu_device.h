@@ -1,0 +1,36 @@
+/* cpu_device.h: what the files of runtime/cpu/ share.
+ *
+ *   cpu_toolchain.c  C -> shared object through the system's compiler
+ *   cpu_device.c     memory, modules, launches, clock
+ *   cpu_facts.c      name, caches, cores, vector width
+ *   cpu_compare.c    got against reference
+ *   cpu_stream.c     cache flush and copy bandwidth */
+#ifndef WS_RUNTIME_CPU_DEVICE_H
+#define WS_RUNTIME_CPU_DEVICE_H
+
+#include "runtime/vtable.h"
+
+struct cpu_device {
+    struct device base;
+    int threads; /* of every parallel loop: one a physical core */
+    char *flush; /* malloc'ed at first use */
+    size_t flush_bytes;
+    unsigned char flush_value;
+};
+
+/* cpu_facts.c: fills limits and facts. */
+void cpu_read_facts(struct cpu_device *c);
+
+/* cpu_compare.c */
+enum ws_status cpu_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
+                           double rtol, double atol, struct mismatch *out, struct diag *d);
+
+/* cpu_stream.c */
+enum ws_status cpu_flush_prepare(struct cpu_device *c, struct diag *d);
+void cpu_flush(struct cpu_device *c);
+enum ws_status cpu_copy_gbps(struct device *dev, double *gbps, struct diag *d);
+void cpu_fill_parallel(const struct cpu_device *c, void *p, int byte, size_t bytes);
+
+double cpu_now_us(void); /* monotonic */
+
+#endif

@@ -1,0 +1,95 @@
+/* cpu_stream.c: long runs through memory: first touch and fill, cache flush, copy bandwidth. */
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "runtime/cpu/cpu_device.h"
+
+enum {
+    CHUNK =
+        1 << 20, /* bytes a thread takes at a time; static, so a thread meets its own pages again */
+    FLUSH_MOST = 512 << 20, /* bytes */
+    COPY_LEAST = 64 << 20,  /* bytes of each of the two buffers */
+    COPY_MOST = 1 << 30,
+    COPY_SAMPLES = 7,
+};
+
+void cpu_fill_parallel(const struct cpu_device *c, void *p, int byte, size_t bytes) {
+    int64_t chunks = (int64_t)((bytes + CHUNK - 1) / CHUNK);
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (chunks > 1)
+    for (int64_t i = 0; i < chunks; i++) {
+        size_t at = (size_t)i * CHUNK, n = bytes - at < CHUNK ? bytes - at : CHUNK;
+        memset((char *)p + at, byte, n);
+    }
+}
+
+/* ---- flush ----------------------------------------------------------------------------------- */
+
+enum ws_status cpu_flush_prepare(struct cpu_device *c, struct diag *d) {
+    if (c->flush) return WS_OK;
+    int64_t bytes = 2 * c->base.limits.l2_bytes;
+    c->flush_bytes = (size_t)(bytes < FLUSH_MOST ? bytes : FLUSH_MOST);
+    c->flush = malloc(c->flush_bytes);
+    if (!c->flush)
+        return diag_fail(d, WS_MACHINE, "cannot allocate %zu bytes to flush the caches",
+                         c->flush_bytes);
+    return WS_OK;
+}
+
+/* Read and write twice the last-level cache: what the workload left there is evicted. */
+void cpu_flush(struct cpu_device *c) {
+    cpu_fill_parallel(c, c->flush, ++c->flush_value, c->flush_bytes);
+}
+
+/* ---- copy bandwidth -------------------------------------------------------------------------- */
+
+/* Stores that bypass the caches: without them every written line is first read, and the copy moves
+ * half as much more. */
+static void copy_chunk(char *to, const char *from, size_t bytes) {
+#if defined(__x86_64__)
+    for (size_t i = 0; i < bytes; i += 64) {
+        __m128i a = _mm_load_si128((const __m128i *)(from + i));
+        __m128i b = _mm_load_si128((const __m128i *)(from + i + 16));
+        __m128i e = _mm_load_si128((const __m128i *)(from + i + 32));
+        __m128i f = _mm_load_si128((const __m128i *)(from + i + 48));
+        _mm_stream_si128((__m128i *)(to + i), a);
+        _mm_stream_si128((__m128i *)(to + i + 16), b);
+        _mm_stream_si128((__m128i *)(to + i + 32), e);
+        _mm_stream_si128((__m128i *)(to + i + 48), f);
+    }
+    _mm_sfence();
+#else
+    memcpy(to, from, bytes);
+#endif
+}
+
+static double copy_us(const struct cpu_device *c, char *to, const char *from, int64_t chunks) {
+    double start = cpu_now_us();
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (int64_t i = 0; i < chunks; i++) copy_chunk(to + i * CHUNK, from + i * CHUNK, CHUNK);
+    return cpu_now_us() - start;
+}
+
+enum ws_status cpu_copy_gbps(struct device *dev, double *gbps, struct diag *d) {
+    const struct cpu_device *c = (const struct cpu_device *)dev;
+    int64_t bytes = 4 * dev->limits.l2_bytes;
+    bytes = bytes < COPY_LEAST ? COPY_LEAST : bytes > COPY_MOST ? COPY_MOST : bytes;
+    bytes -= bytes % CHUNK;
+    double us[COPY_SAMPLES];
+    dptr from = 0, to = 0;
+    if (device_alloc(dev, (size_t)bytes, &from, d) == WS_OK &&
+        device_alloc(dev, (size_t)bytes, &to, d) == WS_OK) {
+        for (int i = -1; i < COPY_SAMPLES; i++) { /* -1: warm-up */
+            double t =
+                copy_us(c, (char *)(uintptr_t)to, (const char *)(uintptr_t)from, bytes / CHUNK);
+            if (i >= 0) us[i] = t;
+        }
+        *gbps = 2.0 * (double)bytes / (median(us, COPY_SAMPLES) * 1e3); /* bytes a ns = GB/s */
+    }
+    device_free(dev, to);
+    device_free(dev, from);
+    return d->status;
+}

@@ -1,0 +1,127 @@
+/* cuda_device.h: what the files of runtime/cuda/ share.
+ *
+ *   library.c   opens libcuda, libnvrtc, libcupti, libnvidia-ml
+ *   nvrtc.c     CUDA C -> cubin (and PTX)
+ *   driver.c    context, memory, modules, launches
+ *   limits.c    what the device is: limits, name, clocks
+ *   cupti.c     kernel records by correlation id
+ *   timing.c    device_time on top of them
+ *   nvml.c      clocks, temperature, power, throttling
+ *   kernels.c   helper kernels: flush, copy, compare */
+#ifndef WS_RUNTIME_CUDA_DEVICE_H
+#define WS_RUNTIME_CUDA_DEVICE_H
+
+#include "runtime/cuda/api.h"
+#include "runtime/vtable.h"
+
+/* ---- library.c ------------------------------------------------------------------------------- */
+
+/* Fill a table of function pointers from the first library found. WS_MACHINE with every place
+ * looked in. */
+enum ws_status cuda_api_open(struct cuda_api *api, const struct env *env, struct arena *a,
+                             struct diag *d);
+enum ws_status nvrtc_api_open(struct nvrtc_api *api, const struct env *env, struct arena *a,
+                              struct diag *d);
+enum ws_status cupti_api_open(struct cupti_api *api, const struct env *env, struct arena *a,
+                              struct diag *d);
+enum ws_status nvml_api_open(struct nvml_api *api, const struct env *env, struct arena *a,
+                             struct diag *d);
+
+/* ---- cupti.c --------------------------------------------------------------------------------- */
+
+struct cupti; /* the process's one subscription */
+
+enum ws_status cupti_open(const struct env *env, struct arena *a, struct diag *d,
+                          struct cupti **out);
+void cupti_close(struct cupti *c);
+
+/* The correlation id of the last cuLaunchKernel since the last call, or 0 if CUPTI saw none. */
+uint32_t cupti_take_correlation(struct cupti *c);
+
+struct kernel_time {
+    uint32_t correlation;
+    uint64_t start, end; /* ns */
+};
+
+/* Keep the records of kernels that run from now on; the context must be idle. */
+void cupti_begin(struct cupti *c);
+/* The context has been synchronised: deliver what was kept, sorted by correlation id. At least
+ * `expected` records are waited for. The array is valid until the next begin. */
+enum ws_status cupti_end(struct cupti *c, int expected, const struct kernel_time **out, int *n,
+                         struct diag *d);
+/* Records CUPTI said it dropped, since the subscription. */
+size_t cupti_dropped(const struct cupti *c);
+
+/* ---- nvml.c ---------------------------------------------------------------------------------- */
+
+struct nvml; /* NULL where the library is missing: every field of health is then unknown */
+
+struct nvml *nvml_open(const char *pci_bus_id, const struct env *env, struct arena *a);
+void nvml_close(struct nvml *n);
+void nvml_health(struct nvml *n, struct health *out);
+bool nvml_driver_version(struct nvml *n, char *out, size_t size);
+
+/* ---- kernels.c ------------------------------------------------------------------------------- */
+
+struct cuda_device;
+
+/* Everything the helper kernels need; allocated at first use, gone with the context. */
+struct helpers {
+    struct module *module;
+    dptr flush_buffer;
+    int64_t flush_bytes;
+    uint32_t
+        flush_value; /* changes with every flush, so that no line is rewritten with what it holds */
+    dptr result;     /* of compare */
+};
+
+enum ws_status helpers_flush_launch(struct cuda_device *c, struct diag *d); /* asynchronous */
+enum ws_status helpers_prepare(struct cuda_device *c, struct diag *d);
+void helpers_release(struct cuda_device *c);
+enum ws_status cuda_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
+                            double rtol, double atol, struct mismatch *out, struct diag *d);
+enum ws_status cuda_copy_gbps(struct device *dev, double *gbps, struct diag *d);
+
+/* ---- driver.c -------------------------------------------------------------------------------- */
+
+struct cuda_device {
+    struct device base;
+    struct cuda_api api;
+    struct arena *arena; /* used at open and for the helpers' toolchain */
+    struct env env;
+    cu_device dev;
+    cu_context ctx;
+    int generation; /* counts resets: a module of an earlier context must not be touched */
+    struct cupti *cupti;
+    struct nvml *nvml;
+    struct toolchain *nvrtc; /* of the helper kernels, NULL until they are needed */
+    struct helpers helpers;
+};
+
+/* "cuMemAlloc of 64 bytes on cuda:0: CUDA_ERROR_OUT_OF_MEMORY (out of memory)"; a sticky error
+ * marks dev lost. */
+enum ws_status cuda_fail(struct cuda_device *c, struct diag *d, cu_status s, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* A launch whose function is resolved and whose attributes are set. */
+struct ready {
+    cu_function function; /* NULL: an empty grid, nothing to do */
+    unsigned grid[3], threads, smem;
+    void *args[LAUNCH_MAX_ARGS];
+    const char *entry;
+};
+enum ws_status cuda_ready(struct cuda_device *c, const struct launch *l, struct ready *out,
+                          struct diag *d);
+enum ws_status cuda_submit(struct cuda_device *c, const struct ready *r, struct diag *d);
+enum ws_status cuda_synchronize(struct cuda_device *c, const char *after, struct diag *d);
+enum ws_status cuda_enter(struct cuda_device *c,
+                          struct diag *d); /* make the context current in this thread */
+
+/* ---- limits.c, timing.c ---------------------------------------------------------------------- */
+
+enum ws_status cuda_read_limits(struct cuda_device *c, struct diag *d);
+enum ws_status cuda_read_facts(struct cuda_device *c, int ordinal, struct diag *d);
+enum ws_status cuda_time(struct device *dev, const struct launch *l, int n, int samples, bool flush,
+                         double *us, double *host_us, struct diag *d);
+
+#endif

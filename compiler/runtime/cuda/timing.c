@@ -1,0 +1,138 @@
+/* timing.c: device_time on a GPU.
+ *
+ *   repetition 0:  [flush L2]  kernel 0  kernel 1 ...
+ *   repetition 1:  [flush L2]  kernel 0  kernel 1 ...
+ *
+ * us[s*n + i] is end - start of the record of kernel i in repetition s.
+ *
+ * All repetitions are queued without waiting in between, so that the GPU never idles and its clock
+ * stays up; records are matched to launches by correlation id, so the flush is in no window. A
+ * repetition whose record is missing or has no timestamps is measured again; after a few rounds
+ * that is an error, never a guess. */
+#include <stdlib.h>
+
+#include "runtime/cuda/cuda_device.h"
+
+enum {
+    ROUNDS = 4,
+    QUEUE_DEPTH =
+        256, /* launches in flight: below the driver's limit, where a launch would block */
+};
+
+struct timing {
+    struct cuda_device *c;
+    const struct ready *ready;
+    int n, samples;
+    bool flush;
+    uint32_t *ids; /* [samples][n] correlation ids, 0 = no launch (empty grid) */
+    bool *done;    /* [samples] */
+    double *us, *host_us;
+};
+
+static int launches_per_sample(const struct timing *t) {
+    int live = 0;
+    for (int i = 0; i < t->n; i++) live += t->ready[i].function != NULL;
+    return live;
+}
+
+static enum ws_status submit_sample(struct timing *t, int s, struct diag *d) {
+    if (t->flush && helpers_flush_launch(t->c, d) != WS_OK) return d->status;
+    double start = clock_ms();
+    for (int i = 0; i < t->n; i++) {
+        uint32_t *id = &t->ids[s * t->n + i];
+        *id = 0;
+        if (!t->ready[i].function) continue;
+        cupti_take_correlation(t->c->cupti);
+        if (cuda_submit(t->c, &t->ready[i], d) != WS_OK) return d->status;
+        *id = cupti_take_correlation(t->c->cupti);
+        if (!*id)
+            return diag_fail(d, WS_MACHINE, "CUPTI did not see the launch of '%s'",
+                             t->ready[i].entry);
+    }
+    if (t->host_us) t->host_us[s] = (clock_ms() - start) * 1e3;
+    return WS_OK;
+}
+
+/* Queue every repetition that has no time yet; returns how many kernels were queued, -1 on an
+ * error. */
+static int submit_missing(struct timing *t, struct diag *d) {
+    int queued = 0, waiting = 0, per_sample = launches_per_sample(t);
+    for (int s = 0; s < t->samples; s++) {
+        if (t->done[s]) continue;
+        if (submit_sample(t, s, d) != WS_OK) return -1;
+        queued += per_sample + (t->flush ? 1 : 0);
+        waiting += per_sample + 1;
+        if (waiting < QUEUE_DEPTH) continue;
+        if (cuda_synchronize(t->c, "timed kernels", d) != WS_OK) return -1;
+        waiting = 0;
+    }
+    return cuda_synchronize(t->c, "timed kernels", d) == WS_OK ? queued : -1;
+}
+
+static const struct kernel_time *find_time(const struct kernel_time *times, int n, uint32_t id) {
+    int lo = 0, hi = n;
+    while (lo < hi) {
+        int mid = lo + (hi - lo) / 2;
+        if (times[mid].correlation < id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < n && times[lo].correlation == id ? &times[lo] : NULL;
+}
+
+static bool read_sample(struct timing *t, int s, const struct kernel_time *times, int n_times) {
+    for (int i = 0; i < t->n; i++) {
+        uint32_t id = t->ids[s * t->n + i];
+        double *us = &t->us[s * t->n + i];
+        *us = 0;
+        if (!id) continue;
+        const struct kernel_time *k = find_time(times, n_times, id);
+        if (!k || !k->start || k->end <= k->start) return false;
+        *us = (double)(k->end - k->start) / 1e3;
+    }
+    return true;
+}
+
+static enum ws_status measure(struct timing *t, struct diag *d) {
+    int missing = t->samples;
+    size_t dropped = cupti_dropped(t->c->cupti);
+    for (int round = 0; round < ROUNDS && missing; round++) {
+        const struct kernel_time *times = NULL;
+        int n_times = 0;
+        cupti_begin(t->c->cupti);
+        int queued = submit_missing(t, d);
+        if (queued < 0) return d->status;
+        if (cupti_end(t->c->cupti, queued, &times, &n_times, d) != WS_OK) return d->status;
+        for (int s = 0; s < t->samples; s++)
+            if (!t->done[s] && read_sample(t, s, times, n_times)) t->done[s] = true, missing--;
+    }
+    if (!missing) return WS_OK;
+    return diag_fail(d, WS_MACHINE,
+                     "CUPTI delivered no usable record for %d of %d repetitions of '%s' in %d "
+                     "tries (%zu records dropped)",
+                     missing, t->samples, t->ready[0].entry, ROUNDS,
+                     cupti_dropped(t->c->cupti) - dropped);
+}
+
+enum ws_status cuda_time(struct device *dev, const struct launch *l, int n, int samples, bool flush,
+                         double *us, double *host_us, struct diag *d) {
+    struct cuda_device *c = (struct cuda_device *)dev;
+    if (cuda_enter(c, d) != WS_OK || (flush && helpers_prepare(c, d) != WS_OK)) return d->status;
+    struct ready *ready = calloc((size_t)n, sizeof *ready);
+    struct timing t = {c, ready, n, samples, flush, .us = us, .host_us = host_us};
+    t.ids = calloc((size_t)n * (size_t)samples, sizeof *t.ids);
+    t.done = calloc((size_t)samples, sizeof *t.done);
+    enum ws_status s = WS_OK;
+    if (!ready || !t.ids || !t.done)
+        s = diag_fail(d, WS_MACHINE, "out of memory for %d samples", samples);
+    for (int i = 0; i < n && s == WS_OK; i++) s = cuda_ready(c, &l[i], &ready[i], d);
+    /* Once outside any window: module loading is lazy and the first launch pays for it. */
+    for (int i = 0; i < n && s == WS_OK; i++) s = cuda_submit(c, &ready[i], d);
+    if (s == WS_OK) s = cuda_synchronize(c, l[0].entry, d);
+    if (s == WS_OK) s = measure(&t, d);
+    free(t.done);
+    free(t.ids);
+    free(ready);
+    return s;
+}

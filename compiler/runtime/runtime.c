@@ -1,0 +1,219 @@
+/* runtime.c: choose a backend, check what any caller can get wrong, forward.
+ *
+ *   device_open(NULL)      cuda:0 if the driver shows a GPU, else the CPU; `why` says why
+ *   device_open("cuda:1")  that GPU or an error, never another device */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/vtable.h"
+
+/* ---- toolchain ------------------------------------------------------------------------------- */
+
+enum ws_status toolchain_open(enum device_kind kind, const char *arch, const struct env *env,
+                              struct arena *a, struct diag *d, struct toolchain **out) {
+    *out = NULL;
+    if (kind == DEVICE_CUDA) return cuda_toolchain_open(arch, env, a, d, out);
+    return cpu_toolchain_open(env, a, d, out);
+}
+
+/* A toolchain is its arena's memory and libraries that stay loaded: nothing is left to undo. */
+void toolchain_close(struct toolchain *t) { (void)t; }
+
+const char *toolchain_version(const struct toolchain *t) { return t->version; }
+
+void toolchain_compile(struct toolchain *t, const char *name, const char *source, bool want_ptx,
+                       struct compiled *out) {
+    *out = (struct compiled){0};
+    double start = clock_ms();
+    t->ops->compile(t, name, source, want_ptx, out);
+    out->ms = clock_ms() - start;
+}
+
+void compiled_free(struct compiled *c) {
+    free(c->binary);
+    free(c->log);
+    free(c->ptx);
+    *c = (struct compiled){0};
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* First line of a message without its newline, for use inside another. */
+static const char *first_line(struct arena *a, const char *text) {
+    return text ? arena_strndup(a, text, strcspn(text, ";\n")) : "unknown reason";
+}
+
+/* "cuda" or "cuda:N" -> N. */
+static bool parse_cuda(const char *name, int *ordinal) {
+    *ordinal = 0;
+    if (strncmp(name, "cuda", 4) != 0) return false;
+    if (name[4] == 0) return true;
+    if (name[4] != ':' || name[5] < '0' || name[5] > '9') return false;
+    char *end;
+    long n = strtol(name + 5, &end, 10);
+    *ordinal = (int)n;
+    return *end == 0 && n < 1024;
+}
+
+static const char *describe(struct arena *a, const struct device *dev, const char *reason) {
+    const struct device_limits *l = &dev->limits;
+    return arena_printf(a, "device %s: %s, %s, %d %s (%s)", dev->facts.id, dev->facts.name, l->arch,
+                        l->units,
+                        l->kind == DEVICE_CUDA ? "multiprocessors"
+                        : l->units == 1        ? "core"
+                                               : "cores",
+                        reason);
+}
+
+enum ws_status device_open(const char *name, const struct env *env, struct arena *a, struct diag *d,
+                           struct device **out, const char **why) {
+    const char *reason = "as asked";
+    int ordinal = 0;
+    bool cpu = name && !strcmp(name, "cpu");
+    *out = NULL;
+    if (why) *why = "";
+    if (name && !cpu && !parse_cuda(name, &ordinal))
+        return diag_fail(d, WS_USAGE, "unknown device '%s': expected cpu, cuda or cuda:N", name);
+    if (!name) {
+        struct diag quiet = diag_new(a);
+        int count = 0;
+        if (cuda_count(env, a, &quiet, &count) != WS_OK)
+            reason = arena_printf(a, "default: no usable GPU: %s", first_line(a, quiet.text));
+        else
+            reason = count ? "default: a GPU is present" : "default: no GPU";
+        cpu = count == 0;
+    }
+    enum ws_status s = cpu ? cpu_open(a, d, out) : cuda_open(ordinal, env, a, d, out);
+    if (s == WS_OK && why) *why = describe(a, *out, reason);
+    return s;
+}
+
+void device_close(struct device *dev) {
+    if (dev) dev->ops->close(dev);
+}
+
+const struct device_limits *device_limits(const struct device *dev) { return &dev->limits; }
+const struct device_facts *device_facts(const struct device *dev) { return &dev->facts; }
+bool device_is_lost(const struct device *dev) { return dev->lost != NULL; }
+
+enum ws_status device_reset(struct device *dev, struct diag *d) { return dev->ops->reset(dev, d); }
+
+/* ---- forwarding ------------------------------------------------------------------------------ */
+
+static enum ws_status usable(const struct device *dev, struct diag *d) {
+    if (!dev->lost) return WS_OK;
+    return diag_fail(d, WS_MACHINE, "device %s is lost after %s: it must be reset", dev->facts.id,
+                     dev->lost);
+}
+
+/* Return unless dev can work. */
+#define USABLE(dev, d)                                                                             \
+    do {                                                                                           \
+        if (usable(dev, d) != WS_OK) return (d)->status;                                           \
+    } while (0)
+
+enum ws_status device_alloc(struct device *dev, size_t bytes, dptr *out, struct diag *d) {
+    *out = 0;
+    USABLE(dev, d);
+    return dev->ops->alloc(dev, bytes ? bytes : 1, out, d);
+}
+
+void device_free(struct device *dev, dptr p) {
+    if (p && !dev->lost) dev->ops->free(dev, p);
+}
+
+enum ws_status device_upload(struct device *dev, dptr to, const void *from, size_t bytes,
+                             struct diag *d) {
+    USABLE(dev, d);
+    return bytes ? dev->ops->upload(dev, to, from, bytes, d) : WS_OK;
+}
+
+enum ws_status device_download(struct device *dev, void *to, dptr from, size_t bytes,
+                               struct diag *d) {
+    USABLE(dev, d);
+    return bytes ? dev->ops->download(dev, to, from, bytes, d) : WS_OK;
+}
+
+enum ws_status device_fill(struct device *dev, dptr p, int byte, size_t bytes, struct diag *d) {
+    USABLE(dev, d);
+    return bytes ? dev->ops->fill(dev, p, byte, bytes, d) : WS_OK;
+}
+
+enum ws_status device_load(struct device *dev, const void *binary, size_t size, struct module **out,
+                           struct diag *d) {
+    *out = NULL;
+    USABLE(dev, d);
+    if (!binary || !size)
+        return diag_fail(d, WS_MACHINE, "cannot load an empty binary on %s", dev->facts.id);
+    return dev->ops->load(dev, binary, size, out, d);
+}
+
+void device_unload(struct device *dev, struct module *m) {
+    if (m) dev->ops->unload(dev, m);
+}
+
+enum ws_status device_function_facts(struct device *dev, struct module *m, const char *entry,
+                                     int threads, int smem, struct function_facts *out,
+                                     struct diag *d) {
+    *out = (struct function_facts){0};
+    USABLE(dev, d);
+    return dev->ops->function_facts(dev, m, entry, threads, smem, out, d);
+}
+
+static enum ws_status check_launches(const struct launch *l, int n, struct diag *d) {
+    for (int i = 0; i < n; i++) {
+        WS_ASSERT(l[i].module && l[i].entry && l[i].n_args >= 0 && l[i].n_args <= LAUNCH_MAX_ARGS);
+        for (int k = 0; k < 3; k++)
+            if (l[i].grid[k] < 0 || l[i].grid[k] > INT32_MAX)
+                return diag_fail(d, WS_MACHINE,
+                                 "cannot launch '%s': a grid of %lld x %lld x %lld blocks",
+                                 l[i].entry, (long long)l[i].grid[0], (long long)l[i].grid[1],
+                                 (long long)l[i].grid[2]);
+    }
+    return WS_OK;
+}
+
+enum ws_status device_run(struct device *dev, const struct launch *l, int n, struct diag *d) {
+    USABLE(dev, d);
+    if (check_launches(l, n, d) != WS_OK) return d->status;
+    return n ? dev->ops->run(dev, l, n, d) : WS_OK;
+}
+
+enum ws_status device_time(struct device *dev, const struct launch *l, int n, int samples,
+                           bool flush, double *us, double *host_us, struct diag *d) {
+    USABLE(dev, d);
+    if (check_launches(l, n, d) != WS_OK) return d->status;
+    if (host_us) memset(host_us, 0, sizeof *host_us * (size_t)(samples > 0 ? samples : 0));
+    if (n <= 0 || samples <= 0) return WS_OK;
+    return dev->ops->time(dev, l, n, samples, flush, us, host_us, d);
+}
+
+enum ws_status device_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
+                              double rtol, double atol, struct mismatch *out, struct diag *d) {
+    *out = (struct mismatch){.worst = -1};
+    USABLE(dev, d);
+    return n > 0 ? dev->ops->compare(dev, got, dtype, want, n, rtol, atol, out, d) : WS_OK;
+}
+
+void device_health(struct device *dev, struct health *out) {
+    *out = (struct health){.clock_mhz = -1, .mem_clock_mhz = -1, .temp_c = -1, .power_w = -1};
+    dev->ops->health(dev, out);
+}
+
+enum ws_status device_copy_gbps(struct device *dev, double *gbps, struct diag *d) {
+    *gbps = 0;
+    USABLE(dev, d);
+    return dev->ops->copy_gbps(dev, gbps, d);
+}
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double median(double *x, int n) {
+    WS_ASSERT(n > 0);
+    qsort(x, (size_t)n, sizeof *x, compare_doubles);
+    return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
