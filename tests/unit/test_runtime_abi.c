@@ -1,0 +1,134 @@
+/* Our hand-written part of NVIDIA's ABI (runtime/cuda/api.h) against the real headers, at compile
+ * time. On a machine without the toolkit there is nothing to compare with and the test says that it
+ * was skipped. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "runtime/cuda/api.h"
+
+#if __has_include(<cuda.h>)
+#define HAVE_CUDA 1
+#include <cuda.h>
+#endif
+#if __has_include(<nvrtc.h>)
+#define HAVE_NVRTC 1
+#include <nvrtc.h>
+#endif
+#if HAVE_CUDA && __has_include(<cupti.h>)
+#define HAVE_CUPTI 1
+#include <cupti.h>
+#endif
+
+#define SAME(a, b) _Static_assert((long long)(a) == (long long)(b), #a " == " #b)
+#define SAME_SIZE(a, b) SAME(sizeof(a), sizeof(b))
+
+#if HAVE_CUDA
+#define A(name, value) SAME(value, CU_DEVICE_ATTRIBUTE_##name);
+CU_DEVICE_ATTRIBUTES(A)
+#undef A
+#define A(name, value) SAME(value, CU_FUNC_ATTRIBUTE_##name);
+CU_FUNC_ATTRIBUTES(A)
+#undef A
+/* Older headers do not know the newest errors. */
+#if CUDA_VERSION >= 12080
+#define E(name, value, sticky) SAME(value, CUDA_ERROR_##name);
+CU_ERRORS(E)
+#undef E
+#endif
+SAME(CU_OK, CUDA_SUCCESS);
+SAME_SIZE(cu_status, CUresult);
+SAME_SIZE(cu_device, CUdevice);
+SAME_SIZE(cu_context, CUcontext);
+SAME_SIZE(cu_module, CUmodule);
+SAME_SIZE(cu_function, CUfunction);
+SAME_SIZE(cu_stream, CUstream);
+SAME_SIZE(uint64_t, CUdeviceptr);
+SAME_SIZE(unsigned char[16], CUuuid);
+#endif
+
+#if HAVE_NVRTC
+SAME(NVRTC_OK, NVRTC_SUCCESS);
+SAME(NVRTC_COMPILATION_ERROR, NVRTC_ERROR_COMPILATION);
+SAME_SIZE(nvrtc_status, nvrtcResult);
+SAME_SIZE(nvrtc_program, nvrtcProgram);
+#endif
+
+#if HAVE_CUPTI
+#define C(name, value) SAME(value, CUPTI_##name);
+CUPTI_CONSTANTS(C)
+#undef C
+SAME(CUPTI_OK, CUPTI_SUCCESS);
+SAME_SIZE(cupti_status, CUptiResult);
+SAME_SIZE(cupti_subscriber, CUpti_SubscriberHandle);
+
+#define FIELD(ours, theirs)                                                                        \
+    SAME(offsetof(struct cupti_kernel_record, ours), offsetof(KERNEL_RECORD, theirs));             \
+    SAME_SIZE(((struct cupti_kernel_record *)0)->ours, ((KERNEL_RECORD *)0)->theirs)
+#define KERNEL_FIELDS()                                                                            \
+    FIELD(kind, kind);                                                                             \
+    FIELD(registers_per_thread, registersPerThread);                                               \
+    FIELD(start, start);                                                                           \
+    FIELD(end, end);                                                                               \
+    FIELD(completed, completed);                                                                   \
+    FIELD(device_id, deviceId);                                                                    \
+    FIELD(stream_id, streamId);                                                                    \
+    FIELD(grid[0], gridX);                                                                         \
+    FIELD(block[2], blockZ);                                                                       \
+    FIELD(static_smem, staticSharedMemory);                                                        \
+    FIELD(dynamic_smem, dynamicSharedMemory);                                                      \
+    FIELD(local_memory_per_thread, localMemoryPerThread);                                          \
+    FIELD(correlation_id, correlationId);                                                          \
+    FIELD(grid_id, gridId);                                                                        \
+    FIELD(name, name)
+#define KERNEL_RECORD CUpti_ActivityKernel4
+KERNEL_FIELDS();
+#undef KERNEL_RECORD
+#define KERNEL_RECORD CUpti_ActivityKernel9
+KERNEL_FIELDS();
+#undef KERNEL_RECORD
+#if CUPTI_API_VERSION >= 130000
+#define KERNEL_RECORD CUpti_ActivityKernel10
+KERNEL_FIELDS();
+#undef KERNEL_RECORD
+#endif
+
+SAME(offsetof(struct cupti_callback_data, site), offsetof(CUpti_CallbackData, callbackSite));
+SAME(offsetof(struct cupti_callback_data, context), offsetof(CUpti_CallbackData, context));
+SAME(offsetof(struct cupti_callback_data, correlation_id),
+     offsetof(CUpti_CallbackData, correlationId));
+SAME_SIZE(struct cupti_callback_data, CUpti_CallbackData);
+#endif
+
+/* The tables name each exported symbol once; a doubled line would leave a pointer of another type.
+ */
+static const char *const symbols[] = {
+#define F(type, field, symbol, args) symbol,
+    CU_FUNCTIONS(F) NVRTC_FUNCTIONS(F) CUPTI_FUNCTIONS(F) NVML_FUNCTIONS(F)
+#undef F
+};
+
+static void test_symbols_are_distinct(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        for (size_t k = 0; k < i; k++) assert_string_not_equal(symbols[i], symbols[k]);
+}
+
+static void test_headers_agree(void **state) {
+    (void)state;
+#if !HAVE_CUDA || !HAVE_NVRTC || !HAVE_CUPTI
+    skip();
+#endif
+    assert_int_equal(sizeof(struct cupti_kernel_record), 112);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_symbols_are_distinct),
+        cmocka_unit_test(test_headers_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

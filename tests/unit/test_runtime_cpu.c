@@ -1,0 +1,406 @@
+/* The CPU device from C text to numbers: load, run, time, compare, poison, flush, facts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+struct fixture {
+    struct arena *arena;
+    struct env env;
+    struct diag diag;
+    struct toolchain *cc;
+    struct device *dev;
+};
+
+static int setup(void **state) {
+    static struct fixture f;
+    const char *why;
+    f = (struct fixture){.arena = arena_new()};
+    f.env = env_read(f.arena);
+    f.diag = diag_new(f.arena);
+    *state = &f;
+    if (toolchain_open(DEVICE_CPU, NULL, &f.env, f.arena, &f.diag, &f.cc) != WS_OK) return -1;
+    return device_open("cpu", &f.env, f.arena, &f.diag, &f.dev, &why) == WS_OK ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    struct fixture *f = *state;
+    device_close(f->dev);
+    toolchain_close(f->cc);
+    arena_free(f->arena);
+    return 0;
+}
+
+static struct module *load(struct fixture *f, const char *source) {
+    struct compiled c;
+    struct module *m = NULL;
+    toolchain_compile(f->cc, "test.c", source, false, &c);
+    if (!c.ok) fail_msg("%s", c.log);
+    assert_int_equal(device_load(f->dev, c.binary, c.size, &m, &f->diag), WS_OK);
+    compiled_free(&c);
+    return m;
+}
+
+static dptr upload(struct fixture *f, const void *p, size_t bytes) {
+    dptr out;
+    assert_int_equal(device_alloc(f->dev, bytes, &out, &f->diag), WS_OK);
+    assert_int_equal(device_upload(f->dev, out, p, bytes, &f->diag), WS_OK);
+    return out;
+}
+
+/* ---- facts ------------------------------------------------------------------------------------
+ */
+
+static void test_facts(void **state) {
+    struct fixture *f = *state;
+    const struct device_facts *facts = device_facts(f->dev);
+    const struct device_limits *l = device_limits(f->dev);
+    assert_string_equal(facts->id, "cpu");
+    assert_string_equal(facts->timer, "monotonic");
+    assert_true(strlen(facts->name) > 0);
+    assert_int_equal(l->kind, DEVICE_CPU);
+    assert_true(l->units >= 1 && l->units <= 4096);
+    assert_true(l->simd_bytes == 16 || l->simd_bytes == 32 || l->simd_bytes == 64);
+    assert_true(l->l2_bytes >= 64 << 10);
+    assert_true(strlen(l->arch) > 0);
+    struct health h;
+    device_health(f->dev, &h);
+    assert_int_equal(h.temp_c, -1);
+    assert_string_equal(h.throttle, "");
+}
+
+static void test_open_tells_why(void **state) {
+    struct fixture *f = *state;
+    struct device *dev;
+    const char *why;
+    assert_int_equal(device_open("cpu", &f->env, f->arena, &f->diag, &dev, &why), WS_OK);
+    assert_non_null(strstr(why, "device cpu: "));
+    assert_non_null(strstr(why, "(as asked)"));
+    device_close(dev);
+}
+
+/* ---- memory -----------------------------------------------------------------------------------
+ */
+
+static void test_memory(void **state) {
+    struct fixture *f = *state;
+    static const size_t sizes[] = {0, 1, 255, 4096, 3 << 20, (5 << 20) + 7};
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        dptr p;
+        assert_int_equal(device_alloc(f->dev, sizes[i], &p, &f->diag), WS_OK);
+        assert_int_equal(p % 256, 0);
+        assert_true(p != 0);
+        assert_int_equal(device_fill(f->dev, p, 0xff, sizes[i], &f->diag), WS_OK);
+        unsigned char last = 0xff;
+        if (sizes[i])
+            assert_int_equal(device_download(f->dev, &last, p + sizes[i] - 1, 1, &f->diag), WS_OK);
+        assert_int_equal(last, 0xff);
+        device_free(f->dev, p);
+    }
+}
+
+/* 0xFF bytes are NaN in every floating type: what a kernel does not write cannot pass for a result.
+ */
+static void test_poison_is_nan(void **state) {
+    struct fixture *f = *state;
+    static const enum dtype types[] = {DT_F16, DT_BF16, DT_F32, DT_F64};
+    unsigned char element[8];
+    dptr p;
+    assert_int_equal(device_alloc(f->dev, 64, &p, &f->diag), WS_OK);
+    device_fill(f->dev, p, 0xff, 64, &f->diag);
+    device_download(f->dev, element, p, sizeof element, &f->diag);
+    for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
+        assert_true(isnan(dtype_load(types[i], element, 0)));
+    device_free(f->dev, p);
+}
+
+static void test_alloc_too_much(void **state) {
+    struct fixture *f = *state;
+    dptr p = 1;
+    assert_int_equal(device_alloc(f->dev, SIZE_MAX - 5, &p, &f->diag), WS_MACHINE);
+    assert_int_equal(p, 0);
+    assert_non_null(strstr(f->diag.text, "cannot allocate"));
+}
+
+/* ---- modules and launches ---------------------------------------------------------------------
+ */
+
+static const char AXPY[] = "#include <stdint.h>\n"
+                           "void axpy(void *const *args) {\n"
+                           "    float *y = *(float **)args[0];\n"
+                           "    const float *x = *(float **)args[1];\n"
+                           "    int64_t n = *(int64_t *)args[2];\n"
+                           "    #pragma omp parallel for\n"
+                           "    for (int64_t i = 0; i < n; i++) y[i] += 2 * x[i];\n"
+                           "}\n"
+                           "void twice(void *const *args) {\n"
+                           "    float *y = *(float **)args[0];\n"
+                           "    int64_t n = *(int64_t *)args[2];\n"
+                           "    for (int64_t i = 0; i < n; i++) y[i] *= 2;\n"
+                           "}\n";
+
+enum { N = 10000 };
+
+struct axpy {
+    struct module *m;
+    dptr y, x;
+    int64_t n;
+};
+
+static struct axpy axpy_new(struct fixture *f) {
+    static float zeros[N], ramp[N];
+    for (int i = 0; i < N; i++) ramp[i] = (float)i;
+    return (struct axpy){load(f, AXPY), upload(f, zeros, sizeof zeros),
+                         upload(f, ramp, sizeof ramp), N};
+}
+
+static void axpy_free(struct fixture *f, struct axpy *a) {
+    device_free(f->dev, a->y);
+    device_free(f->dev, a->x);
+    device_unload(f->dev, a->m);
+}
+
+static struct launch axpy_launch(struct axpy *a, const char *entry) {
+    return (struct launch){.module = a->m,
+                           .entry = entry,
+                           .grid = {1, 1, 1},
+                           .threads = 1,
+                           .n_args = 3,
+                           .args = {&a->y, &a->x, &a->n}};
+}
+
+static void test_run_in_order(void **state) {
+    struct fixture *f = *state;
+    struct axpy a = axpy_new(f);
+    struct launch l[] = {axpy_launch(&a, "axpy"), axpy_launch(&a, "twice"),
+                         axpy_launch(&a, "axpy")};
+    float y[N];
+    assert_int_equal(device_run(f->dev, l, 3, &f->diag), WS_OK);
+    assert_int_equal(device_download(f->dev, y, a.y, sizeof y, &f->diag), WS_OK);
+    for (int i = 0; i < N; i++) assert_true(y[i] == 6.0f * (float)i); /* (0 + 2i) * 2 + 2i */
+    assert_false(device_is_lost(f->dev));
+    assert_int_equal(device_reset(f->dev, &f->diag), WS_OK);
+    axpy_free(f, &a);
+}
+
+static void test_empty_grid_runs_nothing(void **state) {
+    struct fixture *f = *state;
+    struct axpy a = axpy_new(f);
+    struct launch l = axpy_launch(&a, "axpy");
+    double us[2] = {-1, -1};
+    float y;
+    l.grid[0] = 0;
+    assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_OK);
+    assert_int_equal(device_time(f->dev, &l, 1, 2, false, us, NULL, &f->diag), WS_OK);
+    assert_true(us[0] == 0 && us[1] == 0);
+    device_download(f->dev, &y, a.y + 4, sizeof y, &f->diag);
+    assert_true(y == 0);
+    axpy_free(f, &a);
+}
+
+/* One warm-up and three repetitions have run, each launch with a positive time of its own. */
+static void test_time(void **state) {
+    struct fixture *f = *state;
+    struct axpy a = axpy_new(f);
+    struct launch l[] = {axpy_launch(&a, "axpy"), axpy_launch(&a, "axpy")};
+    double us[6], host_us[3] = {-1, -1, -1};
+    float y;
+    for (int i = 0; i < 6; i++) us[i] = -1;
+    assert_int_equal(device_time(f->dev, l, 2, 3, true, us, host_us, &f->diag), WS_OK);
+    for (int i = 0; i < 6; i++) assert_true(us[i] > 0);
+    for (int i = 0; i < 3; i++) assert_true(host_us[i] == 0);
+    device_download(f->dev, &y, a.y + sizeof y, sizeof y, &f->diag);
+    assert_true(y == 2.0f * 8);
+    axpy_free(f, &a);
+}
+
+static void test_missing_entry(void **state) {
+    struct fixture *f = *state;
+    struct axpy a = axpy_new(f);
+    struct launch l = axpy_launch(&a, "saxpy");
+    struct function_facts facts;
+    double us;
+    struct diag d = diag_new(f->arena);
+    assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "no entry 'saxpy'"));
+    assert_int_equal(device_time(f->dev, &l, 1, 1, false, &us, NULL, &d), WS_MACHINE);
+    d = diag_new(f->arena);
+    assert_int_equal(device_function_facts(f->dev, a.m, "saxpy", 1, 0, &facts, &d), WS_MACHINE);
+    d = diag_new(f->arena);
+    assert_int_equal(device_function_facts(f->dev, a.m, "axpy", 1, 0, &facts, &d), WS_OK);
+    assert_int_equal(facts.blocks_per_unit, 1);
+    assert_int_equal(facts.regs, 0);
+    axpy_free(f, &a);
+}
+
+static void test_bad_grid(void **state) {
+    struct fixture *f = *state;
+    struct axpy a = axpy_new(f);
+    struct launch l = axpy_launch(&a, "axpy");
+    l.grid[1] = -3;
+    assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "1 x -3 x 1"));
+    axpy_free(f, &a);
+}
+
+static void test_bad_binary(void **state) {
+    struct fixture *f = *state;
+    struct module *m;
+    struct diag d = diag_new(f->arena);
+    assert_int_equal(device_load(f->dev, "this is no shared object", 24, &m, &f->diag), WS_MACHINE);
+    assert_null(m);
+    assert_non_null(strstr(f->diag.text, "cannot load a module of 24 bytes"));
+    assert_int_equal(device_load(f->dev, "", 0, &m, &d), WS_MACHINE);
+}
+
+/* The loader knows objects by name: a module loaded after another was unloaded must be the new one.
+ */
+static void test_modules_are_not_confused(void **state) {
+    struct fixture *f = *state;
+    for (int i = 0; i < 6; i++) {
+        int out = -1;
+        int *p = &out;
+        struct module *m = load(
+            f, arena_printf(f->arena, "void set(void *const *a) { **(int **)a[0] = %d; }\n", i));
+        struct launch l = {.module = m,
+                           .entry = "set",
+                           .grid = {1, 1, 1},
+                           .threads = 1,
+                           .n_args = 1,
+                           .args = {&p}};
+        assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_OK);
+        assert_int_equal(out, i);
+        device_unload(f->dev, m);
+    }
+}
+
+/* ---- compare ----------------------------------------------------------------------------------
+ */
+
+struct expect {
+    float got, want;
+    bool bad;
+};
+
+static void test_compare_special_values(void **state) {
+    struct fixture *f = *state;
+    static const struct expect cases[] = {
+        {1.0f, 1.0f, false},  {1.0f, 1.05f, false}, /* within atol + rtol */
+        {1.0f, 1.5f, true},   {NAN, NAN, false},           {NAN, 1, true},
+        {1, NAN, true},       {INFINITY, INFINITY, false}, {-INFINITY, INFINITY, true},
+        {INFINITY, 1, true},  {1, INFINITY, true},         {1e30f, -INFINITY, true},
+        {0.0f, -0.0f, false}, {NAN, INFINITY, true},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct mismatch r;
+        dptr got = upload(f, &cases[i].got, 4), want = upload(f, &cases[i].want, 4);
+        assert_int_equal(device_compare(f->dev, got, DT_F32, want, 1, 0.05, 0.01, &r, &f->diag),
+                         WS_OK);
+        if (r.bad != cases[i].bad)
+            fail_msg("case %u: got %g want %g", i, cases[i].got, cases[i].want);
+        assert_int_equal(r.worst, 0);
+        device_free(f->dev, got);
+        device_free(f->dev, want);
+    }
+}
+
+/* The worst element: NaN before infinity before the largest ratio; of equals the first. */
+static void test_compare_ranks(void **state) {
+    struct fixture *f = *state;
+    enum { COUNT = 5000 };
+    static float got[COUNT], want[COUNT];
+    struct mismatch r;
+    for (int i = 0; i < COUNT; i++) got[i] = want[i] = 1;
+    dptr g = upload(f, got, sizeof got), w = upload(f, want, sizeof want);
+    const struct {
+        int at;
+        float value;
+        int worst, bad;
+    } steps[] = {{4000, 3, 4000, 1},   {100, -1, 100, 2}, /* same distance, smaller index */
+                 {2000, 9, 2000, 3},   {4999, INFINITY, 4999, 4},
+                 {3000, NAN, 3000, 5}, {1, INFINITY, 3000, 6}};
+    for (unsigned i = 0; i < sizeof steps / sizeof *steps; i++) {
+        device_upload(f->dev, g + (dptr)steps[i].at * 4, &steps[i].value, 4, &f->diag);
+        assert_int_equal(device_compare(f->dev, g, DT_F32, w, COUNT, 1e-3, 1e-3, &r, &f->diag),
+                         WS_OK);
+        assert_int_equal(r.worst, steps[i].worst);
+        assert_int_equal(r.bad, steps[i].bad);
+        assert_true(r.want == 1);
+    }
+    device_free(f->dev, g);
+    device_free(f->dev, w);
+}
+
+static void test_compare_every_dtype(void **state) {
+    struct fixture *f = *state;
+    enum { COUNT = 100 };
+    for (int t = 0; t < DT_COUNT; t++) {
+        unsigned char got[COUNT * 8] = {0};
+        float want[COUNT];
+        struct mismatch r;
+        for (int i = 0; i < COUNT; i++) {
+            want[i] = (float)(i % 2);
+            dtype_store((enum dtype)t, got, (size_t)i, want[i]);
+        }
+        dptr w = upload(f, want, sizeof want), g = upload(f, got, sizeof got);
+        assert_int_equal(device_compare(f->dev, g, (enum dtype)t, w, COUNT, 0, 0, &r, &f->diag),
+                         WS_OK);
+        assert_int_equal(r.bad, 0);
+        want[77] = 0;
+        device_upload(f->dev, w, want, sizeof want, &f->diag);
+        assert_int_equal(device_compare(f->dev, g, (enum dtype)t, w, COUNT, 0, 0, &r, &f->diag),
+                         WS_OK);
+        assert_int_equal(r.bad, 1);
+        assert_int_equal(r.worst, 77);
+        assert_true(r.got == 1 && r.want == 0);
+        device_free(f->dev, w);
+        device_free(f->dev, g);
+    }
+}
+
+static void test_compare_nothing(void **state) {
+    struct fixture *f = *state;
+    struct mismatch r = {.bad = 9};
+    assert_int_equal(device_compare(f->dev, 0, DT_F32, 0, 0, 0, 0, &r, &f->diag), WS_OK);
+    assert_int_equal(r.bad, 0);
+    assert_int_equal(r.worst, -1);
+}
+
+static void test_copy_bandwidth(void **state) {
+    struct fixture *f = *state;
+    double gbps = -1;
+    assert_int_equal(device_copy_gbps(f->dev, &gbps, &f->diag), WS_OK);
+    assert_true(gbps > 0.05 && gbps < 1e5 && isfinite(gbps));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_facts),
+        TEST(test_open_tells_why),
+        TEST(test_memory),
+        TEST(test_poison_is_nan),
+        TEST(test_alloc_too_much),
+        TEST(test_run_in_order),
+        TEST(test_empty_grid_runs_nothing),
+        TEST(test_time),
+        TEST(test_missing_entry),
+        TEST(test_bad_grid),
+        TEST(test_bad_binary),
+        TEST(test_modules_are_not_confused),
+        TEST(test_compare_special_values),
+        TEST(test_compare_ranks),
+        TEST(test_compare_every_dtype),
+        TEST(test_compare_nothing),
+        TEST(test_copy_bandwidth),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

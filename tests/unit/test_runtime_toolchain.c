@@ -1,0 +1,276 @@
+/* Both toolchains, with no device: NVRTC where it is installed, the system's C compiler everywhere.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/runtime.h"
+
+static const char AXPY[] =
+    "extern \"C\" __global__ void axpy(float *y, const float *x, float a, long long n) {\n"
+    "    long long i = blockIdx.x * 256ll + threadIdx.x;\n"
+    "    if (i < n) y[i] += a * x[i];\n"
+    "}\n";
+
+struct fixture {
+    struct arena *arena;
+    struct env env;
+    struct diag diag;
+};
+
+static int setup(void **state) {
+    static struct fixture f;
+    f.arena = arena_new();
+    f.env = env_read(f.arena);
+    f.diag = diag_new(f.arena);
+    *state = &f;
+    return 0;
+}
+
+static int teardown(void **state) {
+    arena_free(((struct fixture *)*state)->arena);
+    return 0;
+}
+
+/* NVRTC for arch, or the test is skipped where the library is not installed. */
+static struct toolchain *open_nvrtc(struct fixture *f, const char *arch) {
+    struct toolchain *t = NULL;
+    if (toolchain_open(DEVICE_CUDA, arch, &f->env, f->arena, &f->diag, &t) != WS_OK) {
+        if (strstr(f->diag.text, "libnvrtc.so not found")) skip();
+        fail_msg("%s", f->diag.text);
+    }
+    return t;
+}
+
+static bool is_elf(const struct compiled *c) {
+    return c->size > 64 && !memcmp(c->binary,
+                                   "\x7f"
+                                   "ELF",
+                                   4);
+}
+
+/* ---- NVRTC ------------------------------------------------------------------------------------
+ */
+
+static void test_every_arch_gives_cubin_and_ptx(void **state) {
+    static const char *const archs[] = {"sm_80", "sm_89", "sm_90a", "sm_100"};
+    for (unsigned i = 0; i < sizeof archs / sizeof *archs; i++) {
+        struct toolchain *t = open_nvrtc(*state, archs[i]);
+        struct compiled c;
+        toolchain_compile(t, "axpy.cu", AXPY, true, &c);
+        assert_true(c.ok);
+        assert_true(is_elf(&c));
+        assert_non_null(c.ptx);
+        assert_non_null(strstr(c.ptx, ".entry axpy"));
+        assert_non_null(strstr(c.ptx, archs[i])); /* .target */
+        assert_false(c.serialized);
+        assert_true(c.ms > 0);
+        compiled_free(&c);
+        toolchain_compile(t, "axpy.cu", AXPY, false, &c);
+        assert_true(c.ok);
+        assert_null(c.ptx);
+        compiled_free(&c);
+        assert_null(c.binary);
+        toolchain_close(t);
+    }
+}
+
+static void test_version_has_three_numbers(void **state) {
+    struct toolchain *t = open_nvrtc(*state, "sm_90a");
+    int a, b, c;
+    assert_int_equal(sscanf(toolchain_version(t), "NVRTC %d.%d.%d", &a, &b, &c), 3);
+    assert_true(a >= 12);
+}
+
+static void test_syntax_error_is_in_the_log(void **state) {
+    struct toolchain *t = open_nvrtc(*state, "sm_90a");
+    struct compiled c;
+    toolchain_compile(t, "softmax_k0.cu", "extern \"C\" __global__ void f() {\n    int x = ;\n}\n",
+                      true, &c);
+    assert_false(c.ok);
+    assert_null(c.binary);
+    assert_non_null(strstr(c.log, "softmax_k0.cu(2)"));
+    assert_non_null(strstr(c.log, "expected an expression"));
+    compiled_free(&c);
+}
+
+static void test_bad_arch(void **state) {
+    struct fixture *f = *state;
+    static const char *const bad[] = {"sm_9", "compute_90", "sm_90b", "", "sm_90a --help"};
+    struct toolchain *t;
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct diag d = diag_new(f->arena);
+        assert_int_equal(toolchain_open(DEVICE_CUDA, bad[i], &f->env, f->arena, &d, &t), WS_USAGE);
+        assert_null(t);
+    }
+    open_nvrtc(f, "sm_90a");
+    struct diag d = diag_new(f->arena);
+    assert_int_equal(toolchain_open(DEVICE_CUDA, "sm_35", &f->env, f->arena, &d, &t), WS_MACHINE);
+    assert_non_null(strstr(d.text, "cannot compile for sm_35"));
+}
+
+/* The wgmma of two different accumulators without a wait between: ptxas says C7510 and serializes.
+ * The log line itself is what the flag is made of, so a kernel that prints nothing must not set it.
+ */
+static void test_serialized_wgmma_is_noticed(void **state) {
+    struct toolchain *t = open_nvrtc(*state, "sm_90a");
+    static const char source[] =
+        "extern \"C\" __global__ void f(float *out, unsigned long long da, unsigned long long db, "
+        "int n) {\n"
+        "    float a[4] = {0, 0, 0, 0};\n"
+        "    for (int i = 0; i < n; i++) {\n"
+        "        asm volatile(\"wgmma.fence.sync.aligned;\");\n"
+        "        asm volatile(\"{ wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, "
+        "%3}, %4, %5, 1, 1, 1, 0, 0; }\"\n"
+        "            : \"+f\"(a[0]), \"+f\"(a[1]), \"+f\"(a[2]), \"+f\"(a[3]) : \"l\"(da), "
+        "\"l\"(db));\n"
+        "        a[i & 3] += 1;\n"
+        "        asm volatile(\"wgmma.commit_group.sync.aligned;\");\n"
+        "    }\n"
+        "    asm volatile(\"wgmma.wait_group.sync.aligned 0;\");\n"
+        "    out[threadIdx.x] = a[0] + a[1] + a[2] + a[3];\n"
+        "}\n";
+    struct compiled c;
+    toolchain_compile(t, "wgmma.cu", source, false, &c);
+    assert_true(c.ok);
+    assert_non_null(strstr(c.log, "C75"));
+    assert_true(c.serialized);
+    compiled_free(&c);
+    toolchain_compile(t, "quiet.cu", "// (C7510) in a comment is no message\n", false, &c);
+    assert_false(c.serialized);
+    compiled_free(&c);
+}
+
+struct job {
+    struct toolchain *t;
+    int id, good;
+};
+
+static void *compile_many(void *arg) {
+    struct job *j = arg;
+    for (int i = 0; i < 4; i++) {
+        char source[256], want[32];
+        struct compiled c;
+        snprintf(want, sizeof want, "kernel_%d_%d", j->id, i);
+        snprintf(source, sizeof source,
+                 "extern \"C\" __global__ void %s(int *p) { p[threadIdx.x] = %d; }\n", want, i);
+        toolchain_compile(j->t, "many.cu", source, true, &c);
+        j->good += c.ok && c.ptx && strstr(c.ptx, want) != NULL;
+        compiled_free(&c);
+    }
+    return NULL;
+}
+
+static void test_two_threads(void **state) {
+    struct toolchain *t = open_nvrtc(*state, "sm_90a");
+    struct job jobs[2] = {{t, 0, 0}, {t, 1, 0}};
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, compile_many, &jobs[i]), 0);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    assert_int_equal(jobs[0].good, 4);
+    assert_int_equal(jobs[1].good, 4);
+}
+
+/* ---- C compiler -------------------------------------------------------------------------------
+ */
+
+static struct toolchain *open_cc(struct fixture *f) {
+    struct toolchain *t = NULL;
+    if (toolchain_open(DEVICE_CPU, NULL, &f->env, f->arena, &f->diag, &t) != WS_OK)
+        fail_msg("%s", f->diag.text);
+    return t;
+}
+
+static void test_cc_compiles(void **state) {
+    struct toolchain *t = open_cc(*state);
+    struct compiled c;
+    toolchain_compile(t, "add.c", "void add(void *const *a) { **(float **)a[0] += 1; }\n", true,
+                      &c);
+    assert_true(c.ok);
+    assert_true(is_elf(&c));
+    assert_null(c.ptx);
+    assert_string_equal(c.log, "");
+    compiled_free(&c);
+    assert_non_null(strstr(toolchain_version(t), "-O3 -march=native"));
+}
+
+/* With -v the log tells the private folder; nothing of it may be left. */
+static void test_cc_cleans_up(void **state) {
+    struct fixture *f = *state;
+    struct compiled c;
+    f->env.cc = arena_printf(f->arena, "%s -v", f->env.cc);
+    toolchain_compile(open_cc(f), "add.c", "int x;\n", false, &c);
+    assert_true(c.ok);
+    const char *at = strstr(c.log, "/warpsmith-");
+    assert_non_null(at);
+    const char *folder =
+        arena_printf(f->arena, P_tmpdir "/warpsmith-%.6s", at + strlen("/warpsmith-"));
+    assert_int_equal(access(folder, F_OK), -1);
+    compiled_free(&c);
+}
+
+static void test_cc_error_names_the_kernel(void **state) {
+    struct toolchain *t = open_cc(*state);
+    struct compiled c;
+    toolchain_compile(t, "relu_k3.c", "int ok;\nvoid f(void) { oops; }\n", false, &c);
+    assert_false(c.ok);
+    assert_null(c.binary);
+    assert_non_null(strstr(c.log, "relu_k3.c:2:"));
+    assert_non_null(strstr(c.log, "oops"));
+    compiled_free(&c);
+}
+
+static void test_cc_missing(void **state) {
+    struct fixture *f = *state;
+    struct toolchain *t;
+    struct env env = f->env;
+    env.cc = "no-such-compiler-here";
+    assert_int_equal(toolchain_open(DEVICE_CPU, NULL, &env, f->arena, &f->diag, &t), WS_MACHINE);
+    assert_null(t);
+    assert_non_null(strstr(f->diag.text, "no-such-compiler-here"));
+    env.cc = "false";
+    struct diag d = diag_new(f->arena);
+    assert_int_equal(toolchain_open(DEVICE_CPU, NULL, &env, f->arena, &d, &t), WS_MACHINE);
+    env.cc = "  ";
+    d = diag_new(f->arena);
+    assert_int_equal(toolchain_open(DEVICE_CPU, NULL, &env, f->arena, &d, &t), WS_USAGE);
+}
+
+static void test_cc_of_several_words(void **state) {
+    struct fixture *f = *state;
+    struct toolchain *t = NULL;
+    struct compiled c;
+    f->env.cc = arena_printf(f->arena, "%s -DANSWER=42", f->env.cc);
+    assert_int_equal(toolchain_open(DEVICE_CPU, NULL, &f->env, f->arena, &f->diag, &t), WS_OK);
+    toolchain_compile(t, "words.c", "_Static_assert(ANSWER == 42, \"\");\nint x;\n", false, &c);
+    assert_true(c.ok);
+    compiled_free(&c);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_every_arch_gives_cubin_and_ptx),
+        TEST(test_version_has_three_numbers),
+        TEST(test_syntax_error_is_in_the_log),
+        TEST(test_bad_arch),
+        TEST(test_serialized_wgmma_is_noticed),
+        TEST(test_two_threads),
+        TEST(test_cc_compiles),
+        TEST(test_cc_cleans_up),
+        TEST(test_cc_error_names_the_kernel),
+        TEST(test_cc_missing),
+        TEST(test_cc_of_several_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
