@@ -6,10 +6,16 @@
  *
  * Printed (and parsed back by graph_parse), one node a line:
  *
- *   graph(%x: f32[4096, 4096] = L['x']) {
- *     %softmax: f32[4096, 4096] = softmax(%x, dim=-1, dtype=None)
- *     return %softmax
+ *   graph(%x: f32[4096, 4096] = L['x'],
+ *         %w: f32[4096] = parameter L['self'].weight) {
+ *     %softmax: f32[4096, 4096] = softmax(%x, dim=1, dtype=None)
+ *     %mul: f32[4096, 4096] = mul(%softmax, %w)
+ *     return %mul
  *   }
+ *
+ * Strides follow the sizes where they are not row-major: f32[8, 4][1, 8]. An input's kind is said unless it is an
+ * argument, and the number of its init output unless that equals its position: "= buffer 7 L['self'].mean".
+ * Leading tensor operands are positional, everything after them is named. A parsed node may leave out its type.
  *
  * Invariants (graph_verify reports these numbers):
  *   G1  a node's arguments are nodes before it;
@@ -78,7 +84,7 @@ struct param {
     bool has_default;
     struct arg def; /* ARG_INT defaults hold a plain number in f */
 };
-enum { MAX_PARAMS = 10 };
+enum { MAX_PARAMS = 10, MAX_DROPPED = 4 };
 
 struct op_info {
     enum op id;
@@ -87,12 +93,18 @@ struct op_info {
     enum dtype_rule dtype;
     const char *code;   /* kernel expression, POINTWISE */
     const char *python; /* names */
-    int n_params;
+    bool elementwise;   /* has a ref: each element comes from one element of each operand; composites may, too */
+    int n_params, n_dropped;
     struct param params[MAX_PARAMS];
+    const char *dropped[MAX_DROPPED]; /* keywords accepted and ignored */
 };
 const struct op_info *op_info(enum op op);
 bool op_find(const char *name, enum op *out);        /* by name: "softmax" */
-bool op_find_python(const char *name, enum op *out); /* by Python name: "torch.softmax", "op:+" */
+bool op_find_python(const char *name, enum op *out); /* by Python name: "torch.softmax", "op:+", "op:r+" */
+
+/* The supported Python names nearest to one that is not, "torch.softmax, F.softmax, torch.log_softmax": capture
+ * refuses an operator with "operator torch.sofmax is not supported; nearest: ...". */
+const char *op_suggest(struct arena *a, const char *python_name);
 
 struct node {
     enum op op;
@@ -121,21 +133,37 @@ struct graph {
     VEC(struct node) nodes;
     VEC(struct graph_input) inputs;
     VEC(node_id) outputs;
+    uint32_t n_random; /* random tensors made without an index so far */
+    uint64_t seed;     /* of the random tensors */
 };
 
 struct graph *graph_new(struct arena *a, struct exprs *ex, const struct source *src);
+
+/* For passes that rebuild a graph: an empty graph in from's arena with its source and seed; and a copy of node n of
+ * `from` (its name if free, its place and origin) whose arguments are renamed through map (old id -> new id).
+ * An INPUT brings its graph_input along. */
+struct graph *graph_like(const struct graph *from);
+node_id graph_copy(struct graph *to, const struct graph *from, node_id n, const node_id *map);
+
+/* The node of that name ("x" for %x); false if there is none. */
+bool graph_find(const struct graph *g, const char *name, node_id *out);
+
+/* How often each node is used as an argument or output; n = nodes.n counts, in g->arena. */
+uint32_t *graph_use_counts(const struct graph *g);
 
 /* A new leaf. name is a hint; it is made unique. */
 node_id graph_input(struct graph *g, const char *name, enum input_kind kind, const char *source,
                     const struct meta *meta, uint32_t init);
 
-/* Apply op. args: one per parameter (missing trailing ones get defaults). Checks kinds, normalises dimensions,
- * infers meta. On a user mistake (shape mismatch, bad dimension, type) fills d with
+/* Apply op. args: one per parameter (missing trailing ones get defaults). Checks kinds, normalises dimensions to
+ * 0..rank-1, slice bounds to 0..size and the -1 of view and expand to sizes, infers meta. On a user mistake (shape mismatch, bad dimension, type) fills d with
  * "file:line:col: add: shapes [4, 8] and [4, 7] do not broadcast" and returns false. */
 bool graph_call(struct graph *g, enum op op, const struct arg *args, int n_args, struct span where,
                 struct diag *d, node_id *out);
 
-/* The same with Python calling conventions: positional args, then named ones. */
+/* The same with Python calling conventions: positional args, then named ones. A required list of integers may be
+ * spread over the positional arguments (x.view(2, 3)); a random tensor without an index gets the graph's next one;
+ * messages are Python's: "softmax() missing required argument 'dim'". */
 bool graph_bind(struct graph *g, enum op op, const struct arg *pos, int n_pos, const char *const *names,
                 const struct arg *named, int n_named, struct span where, struct diag *d, node_id *out);
 
@@ -150,6 +178,7 @@ struct arg arg_float(double v);
 struct arg arg_bool(bool b);
 struct arg arg_none(void);
 struct arg arg_dtype(enum dtype d);
+struct arg arg_str(const char *s);
 struct arg arg_ints(struct graph *g, const ex *at, uint32_t n);
 
 /* Shape inference: meta of op applied to args. Used by graph_call and by the verifier. */
@@ -162,6 +191,9 @@ ex meta_numel(struct exprs *p, const struct meta *m);
 /* print.c, parse.c, verify.c */
 void graph_print(struct buf *b, const struct graph *g);
 struct graph *graph_parse(struct arena *a, struct exprs *ex, const struct source *src, struct diag *d);
+/* One argument as printed: "%x", "[4, s0]", "1e-05", "None"; shape: "[4, s0]". */
+void graph_print_arg(struct buf *b, const struct graph *g, const struct arg *a);
+void graph_print_shape(struct buf *b, const struct graph *g, const struct meta *m);
 /* Returns NULL or a message "G3: ..." in g->arena. */
 const char *graph_verify(struct graph *g, bool decomposed);
 
@@ -174,7 +206,7 @@ struct graph *graph_decompose(struct graph *g);
 
 /* eval.c: the reference. Computes every output in double precision, slowly and obviously, with OpenMP over elements.
  * inputs[i] are the dense row-major values of graph.inputs[i]; sizes must be constant. Leaves are exact: values are
- * first rounded to the input's dtype; casts round; everything else is unrounded double.
+ * first rounded to the dtype of the input or created tensor; casts round; everything else is unrounded double.
  * Composite operators have their own obvious loops here, so that the decompositions are checked, not repeated. */
 struct value {
     double *v; /* malloc'ed, row-major, meta_numel elements; the caller frees */

@@ -1,0 +1,195 @@
+/* decompose.c: composites become primitives.
+ *
+ *   %y: bf16[4, 8] = softmax(%x, dim=1, dtype=None)
+ * ->
+ *   %to: f32[4, 8] = to(%x, dtype=f32)
+ *   %amax: f32[4, 1] = amax(%to, dim=[1], keepdim=True)
+ *   %sub: f32[4, 8] = sub(%to, %amax, alpha=1)
+ *   %exp: f32[4, 8] = exp(%sub)
+ *   %sum: f32[4, 1] = sum(%exp, dim=[1], keepdim=True, dtype=None)
+ *   %div: f32[4, 8] = div(%exp, %sum)
+ *   %to_1: bf16[4, 8] = to(%div, dtype=bf16)
+ *
+ * A few primitives have forms that no kernel should see and are rewritten as PyTorch's kernels do: add and sub with
+ * an alpha, pow with a small constant exponent, rounding of integers. */
+#include "graph/decompose.h"
+
+/* Every composite, and those primitives. tests/unit/test_graph_ops.c checks that no composite is missing. */
+static expansion *const expand[OP_COUNT] = {
+    [OP_ADD] = expand_add,
+    [OP_SUB] = expand_add,
+    [OP_POW] = expand_pow,
+    [OP_FLOOR] = expand_round,
+    [OP_CEIL] = expand_round,
+    [OP_ROUND] = expand_round,
+    [OP_TRUNC] = expand_round,
+    [OP_GELU] = expand_gelu,
+    [OP_SILU] = expand_silu,
+    [OP_SQUARE] = expand_square,
+    [OP_CLAMP] = expand_clamp,
+    [OP_CLAMP_MIN] = expand_clamp,
+    [OP_CLAMP_MAX] = expand_clamp,
+    [OP_SOFTPLUS] = expand_softplus,
+    [OP_SOFTSIGN] = expand_softsign,
+    [OP_LEAKY_RELU] = expand_leaky_relu,
+    [OP_ELU] = expand_elu,
+    [OP_SELU] = expand_selu,
+    [OP_RELU6] = expand_relu6,
+    [OP_HARDTANH] = expand_hardtanh,
+    [OP_HARDSIGMOID] = expand_hardsigmoid,
+    [OP_HARDSWISH] = expand_hardswish,
+    [OP_MISH] = expand_mish,
+    [OP_LOGSIGMOID] = expand_logsigmoid,
+    [OP_ADDCMUL] = expand_addc,
+    [OP_ADDCDIV] = expand_addc,
+    [OP_LERP] = expand_lerp,
+    [OP_MASKED_FILL] = expand_masked_fill,
+    [OP_BITWISE_NOT] = expand_bitwise_not,
+    [OP_FLOAT] = expand_cast,
+    [OP_HALF] = expand_cast,
+    [OP_BFLOAT16] = expand_cast,
+    [OP_DOUBLE] = expand_cast,
+    [OP_LONG] = expand_cast,
+    [OP_INT] = expand_cast,
+    [OP_BOOL] = expand_cast,
+    [OP_TYPE_AS] = expand_cast,
+    [OP_SOFTMAX] = expand_softmax,
+    [OP_LOG_SOFTMAX] = expand_log_softmax,
+    [OP_LOGSUMEXP] = expand_logsumexp,
+    [OP_MEAN] = expand_mean,
+    [OP_VAR] = expand_var,
+    [OP_STD] = expand_std,
+    [OP_NORM] = expand_norm,
+    [OP_NORMALIZE] = expand_normalize,
+    [OP_MAX] = expand_extremum,
+    [OP_MIN] = expand_extremum,
+    [OP_ANY] = expand_any,
+    [OP_ALL] = expand_all,
+    [OP_LAYER_NORM] = expand_layer_norm,
+    [OP_RMS_NORM] = expand_rms_norm,
+    [OP_GROUP_NORM] = expand_group_norm,
+    [OP_BATCH_NORM] = expand_batch_norm,
+    [OP_MSE_LOSS] = expand_loss,
+    [OP_L1_LOSS] = expand_loss,
+    [OP_MATMUL] = expand_matmul,
+    [OP_LINEAR] = expand_linear,
+    [OP_ADDMM] = expand_addmm,
+    [OP_FLATTEN] = expand_reshape,
+    [OP_UNFLATTEN] = expand_reshape,
+    [OP_VIEW_AS] = expand_reshape,
+    [OP_TRANSPOSE] = expand_transpose,
+    [OP_T] = expand_transpose,
+    [OP_MT] = expand_transpose,
+    [OP_MOVEDIM] = expand_transpose,
+    [OP_NARROW] = expand_narrow,
+    [OP_SELECT] = expand_select,
+    [OP_EXPAND_AS] = expand_expand_as,
+    [OP_CONTIGUOUS] = expand_copy,
+    [OP_CLONE] = expand_copy,
+    [OP_DETACH] = expand_detach,
+    [OP_TRIL] = expand_triangle,
+    [OP_TRIU] = expand_triangle,
+    [OP_ZEROS] = expand_fill,
+    [OP_ONES] = expand_fill,
+    [OP_EMPTY] = expand_fill,
+    [OP_ZEROS_LIKE] = expand_fill,
+    [OP_ONES_LIKE] = expand_fill,
+    [OP_EMPTY_LIKE] = expand_fill,
+    [OP_FULL_LIKE] = expand_fill,
+    [OP_RAND_LIKE] = expand_random_like,
+    [OP_RANDN_LIKE] = expand_random_like,
+};
+
+/* ---- the builder ------------------------------------------------------------------------------- */
+
+node_id build_call(struct build *b, enum op op, const struct arg *args, int n) {
+    struct diag d = diag_new(b->g->arena);
+    node_id out;
+    if (!graph_call(b->g, op, args, n, b->where, &d, &out)) WS_BUG("decompose: %s", d.text);
+    return out;
+}
+
+node_id unary(struct build *b, enum op op, node_id x) { return call(b, op, arg_node(x)); }
+
+node_id binary(struct build *b, enum op op, node_id x, node_id y) {
+    return call(b, op, arg_node(x), arg_node(y));
+}
+
+node_id scalar(struct build *b, enum op op, node_id x, double y) {
+    return graph_op2s(b->g, op, x, y);
+}
+
+const struct meta *meta_of(const struct build *b, node_id x) { return &b->g->nodes.at[x].meta; }
+
+node_id cast(struct build *b, node_id x, enum dtype d) {
+    return meta_of(b, x)->dtype == d ? x : call(b, OP_CAST, arg_node(x), arg_dtype(d));
+}
+
+node_id operand(struct build *b, const struct node *n, int i) {
+    return cast(b, n->args[i].node, dtype_opmath(n->meta.dtype));
+}
+
+struct arg operand_arg(struct build *b, const struct node *n, int i) {
+    return n->args[i].kind == ARG_NODE ? arg_node(operand(b, n, i)) : n->args[i];
+}
+
+node_id reshape(struct build *b, node_id x, const struct meta *m) {
+    const struct meta *old = meta_of(b, x);
+    bool same = old->rank == m->rank;
+    for (int i = 0; same && i < m->rank; i++) same = old->size[i] == m->size[i];
+    return same ? x : call(b, OP_VIEW, arg_node(x), arg_ints(b->g, m->size, m->rank));
+}
+
+node_id full(struct build *b, const struct meta *m, double v) {
+    struct arg value = dtype_is_float(m->dtype) ? arg_float(v) : arg_int(b->g, (int64_t)v);
+    return call(b, OP_FULL, arg_ints(b->g, m->size, m->rank), value, arg_dtype(m->dtype));
+}
+
+double number_of(const struct build *b, const struct arg *a) { return arg_number(b->g, a); }
+
+/* ---- the pass ---------------------------------------------------------------------------------- */
+
+/* The new node for n, whose arguments are in the new graph; KEEP for a primitive. */
+static node_id expand_node(struct build *b, const struct node *n) {
+    bool composite = op_info(n->op)->class == COMPOSITE;
+    if (composite && meta_numel(b->g->ex, &n->meta) == ex_const(b->g->ex, 0))
+        return full(b, &n->meta, 0); /* no element: no reduction to worry about */
+    if (!expand[n->op] && composite) WS_BUG("%s has no decomposition", op_info(n->op)->name);
+    node_id r = expand[n->op] ? expand[n->op](b, n) : KEEP;
+    return r == KEEP ? KEEP : cast(b, r, n->meta.dtype);
+}
+
+static struct graph *expand_once(const struct graph *from, bool *again) {
+    struct graph *to = graph_like(from);
+    node_id *map = NEW_ARRAY(from->arena, node_id, from->nodes.n);
+    for (uint32_t i = 0; i < from->nodes.n; i++) {
+        struct node n = from->nodes.at[i];
+        struct build b = {to, n.where};
+        uint32_t first = to->nodes.n;
+        const struct arg *old = n.args;
+        n.args = NEW_ARRAY(from->arena, struct arg, n.n_args);
+        for (int k = 0; k < n.n_args; k++) n.args[k] = arg_map(to, &old[k], map);
+        map[i] = expand_node(&b, &n);
+        if (map[i] == KEEP) {
+            map[i] = graph_copy(to, from, i, map);
+            continue;
+        }
+        for (uint32_t k = first; k < to->nodes.n; k++) {
+            to->nodes.at[k].origin = n.origin;
+            to->nodes.at[k].where = n.where;
+            *again |= op_info(to->nodes.at[k].op)->class == COMPOSITE;
+        }
+    }
+    for (uint32_t i = 0; i < from->outputs.n; i++)
+        vec_push(to->arena, &to->outputs, map[from->outputs.at[i]]);
+    return to;
+}
+
+struct graph *graph_decompose(struct graph *g) {
+    bool again = true;
+    while (again) {
+        again = false;
+        g = expand_once(g, &again);
+    }
+    return g;
+}

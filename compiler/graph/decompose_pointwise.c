@@ -1,0 +1,196 @@
+/* decompose_pointwise.c: element by element composites as arithmetic.
+ *
+ *   silu(x) -> x * sigmoid(x)          clamp(x, 0, 6) -> minimum(maximum(x, 0), 6) */
+#include <math.h>
+#include <string.h>
+
+#include "graph/decompose.h"
+
+static node_id add(struct build *b, node_id x, node_id y) { return binary(b, OP_ADD, x, y); }
+static node_id mul(struct build *b, node_id x, node_id y) { return binary(b, OP_MUL, x, y); }
+static node_id times(struct build *b, node_id x, double y) { return scalar(b, OP_MUL, x, y); }
+static node_id plus(struct build *b, node_id x, double y) { return scalar(b, OP_ADD, x, y); }
+
+/* x where x > 0, else y */
+static node_id positive_or(struct build *b, node_id x, node_id y) {
+    return call(b, OP_WHERE, arg_node(scalar(b, OP_GT, x, 0)), arg_node(x), arg_node(y));
+}
+
+static node_id clamp_to(struct build *b, node_id x, struct arg lo, struct arg hi) {
+    if (lo.kind != ARG_NONE) x = call(b, OP_MAXIMUM, arg_node(x), lo);
+    if (hi.kind != ARG_NONE) x = call(b, OP_MINIMUM, arg_node(x), hi);
+    return x;
+}
+
+/* ---- primitives in a form no kernel should see -------------------------------------------------- */
+
+static bool is_int(const struct build *b, const struct arg *a, int64_t v) {
+    if (a->kind == ARG_FLOAT) return a->f == (double)v;
+    if (a->kind == ARG_BOOL) return a->b == v;
+    return a->i == ex_const(b->g->ex, v);
+}
+
+/* add(x, y, alpha=k) -> add(x, mul(y, k)); the same for sub. The number y times k stays a number. */
+node_id expand_add(struct build *b, const struct node *n) {
+    const struct arg *alpha = &n->args[2];
+    if (is_int(b, alpha, 1)) return KEEP;
+    struct arg y = operand_arg(b, n, 1);
+    bool whole = y.kind == ARG_INT && alpha->kind == ARG_INT;
+    if (y.kind == ARG_NODE)
+        y = arg_node(call(b, OP_MUL, y, *alpha));
+    else if (whole)
+        y = arg_ex(ex_mul(b->g->ex, y.i, alpha->i));
+    else
+        y = arg_float(number_of(b, &y) * number_of(b, alpha));
+    return call(b, n->op, operand_arg(b, n, 0), y);
+}
+
+/* The exponents PyTorch's own kernel special-cases. */
+node_id expand_pow(struct build *b, const struct node *n) {
+    const struct arg *e = &n->args[1];
+    bool integer = !dtype_is_float(n->meta.dtype);
+    if (n->args[0].kind != ARG_NODE || e->kind == ARG_NODE) return KEEP;
+    if (e->kind == ARG_INT && !ex_is_const(b->g->ex, e->i, NULL)) return KEEP;
+    double p = number_of(b, e);
+    if (p != 1 && p != 2 && p != 3 && (integer || (p != 0.5 && p != -0.5 && p != -1 && p != -2)))
+        return KEEP;
+    node_id x = operand(b, n, 0);
+    if (p == 1) return x;
+    if (p == 0.5) return unary(b, OP_SQRT, x);
+    if (p == -0.5) return unary(b, OP_RSQRT, x);
+    if (p == -1) return unary(b, OP_RECIPROCAL, x);
+    node_id square = mul(b, x, x);
+    return p == 2 ? square : p == 3 ? mul(b, square, x) : unary(b, OP_RECIPROCAL, square);
+}
+
+/* floor, ceil, round and trunc of integers are the integers. */
+node_id expand_round(struct build *b, const struct node *n) {
+    return dtype_is_float(n->meta.dtype) ? KEEP : n->args[0].node;
+}
+
+/* ---- activations -------------------------------------------------------------------------------- */
+
+/* none: x/2 (1 + erf(x / sqrt 2));  tanh: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
+node_id expand_gelu(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0), t;
+    if (!strcmp(n->args[1].s, "tanh")) {
+        node_id cube = mul(b, mul(b, x, x), x);
+        node_id inner = add(b, x, times(b, cube, 0.044715));
+        t = unary(b, OP_TANH, times(b, inner, sqrt(2 / M_PI)));
+    } else {
+        t = unary(b, OP_ERF, times(b, x, M_SQRT1_2));
+    }
+    return mul(b, times(b, x, 0.5), plus(b, t, 1));
+}
+
+node_id expand_silu(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0);
+    return mul(b, x, unary(b, OP_SIGMOID, x));
+}
+
+node_id expand_square(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0);
+    return mul(b, x, x);
+}
+
+node_id expand_clamp(struct build *b, const struct node *n) {
+    struct arg lo = n->op == OP_CLAMP_MAX ? arg_none() : operand_arg(b, n, 1);
+    struct arg hi = n->op == OP_CLAMP_MIN ? arg_none() : operand_arg(b, n, n->op == OP_CLAMP ? 2 : 1);
+    return clamp_to(b, operand(b, n, 0), lo, hi);
+}
+
+node_id expand_relu6(struct build *b, const struct node *n) {
+    return clamp_to(b, operand(b, n, 0), arg_int(b->g, 0), arg_int(b->g, 6));
+}
+
+node_id expand_hardtanh(struct build *b, const struct node *n) {
+    return cast(b, clamp_to(b, operand(b, n, 0), n->args[1], n->args[2]), n->meta.dtype);
+}
+
+/* relu6(x + 3) */
+static node_id hard_gate(struct build *b, node_id x) {
+    return clamp_to(b, plus(b, x, 3), arg_int(b->g, 0), arg_int(b->g, 6));
+}
+
+node_id expand_hardsigmoid(struct build *b, const struct node *n) {
+    return scalar(b, OP_DIV, hard_gate(b, operand(b, n, 0)), 6);
+}
+
+node_id expand_hardswish(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0);
+    return scalar(b, OP_DIV, mul(b, x, hard_gate(b, x)), 6);
+}
+
+/* x where beta x > threshold, else log1p(exp(beta x)) / beta */
+node_id expand_softplus(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0);
+    node_id bx = call(b, OP_MUL, arg_node(x), n->args[1]);
+    node_id soft = unary(b, OP_LOG1P, unary(b, OP_EXP, bx));
+    node_id linear = call(b, OP_GT, arg_node(bx), n->args[2]);
+    return call(b, OP_WHERE, arg_node(linear), arg_node(x),
+                arg_node(call(b, OP_DIV, arg_node(soft), n->args[1])));
+}
+
+node_id expand_softsign(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0);
+    return binary(b, OP_DIV, x, plus(b, unary(b, OP_ABS, x), 1));
+}
+
+node_id expand_leaky_relu(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0);
+    return positive_or(b, x, call(b, OP_MUL, arg_node(x), n->args[1]));
+}
+
+node_id expand_elu(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0);
+    return positive_or(b, x, call(b, OP_MUL, arg_node(unary(b, OP_EXPM1, x)), n->args[1]));
+}
+
+node_id expand_selu(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0);
+    node_id low = times(b, unary(b, OP_EXPM1, x), 1.6732632423543772848170429916717);
+    return times(b, positive_or(b, x, low), 1.0507009873554804934193349852946);
+}
+
+node_id expand_mish(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0);
+    return mul(b, x, unary(b, OP_TANH, unary(b, OP_LOG1P, unary(b, OP_EXP, x))));
+}
+
+/* min(x, 0) - log1p(exp(-|x|)): no overflow on either side */
+node_id expand_logsigmoid(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0);
+    node_id tail = unary(b, OP_LOG1P, unary(b, OP_EXP, unary(b, OP_NEG, unary(b, OP_ABS, x))));
+    return binary(b, OP_SUB, scalar(b, OP_MINIMUM, x, 0), tail);
+}
+
+/* ---- several operands --------------------------------------------------------------------------- */
+
+/* addcmul: x + value * y * z;  addcdiv: x + value * y / z */
+node_id expand_addc(struct build *b, const struct node *n) {
+    node_id y = operand(b, n, 1);
+    if (!is_int(b, &n->args[3], 1)) y = call(b, OP_MUL, arg_node(y), n->args[3]);
+    node_id yz = binary(b, n->op == OP_ADDCMUL ? OP_MUL : OP_DIV, y, operand(b, n, 2));
+    return add(b, operand(b, n, 0), yz);
+}
+
+node_id expand_lerp(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0), way = binary(b, OP_SUB, operand(b, n, 1), x);
+    return add(b, x, call(b, OP_MUL, arg_node(way), operand_arg(b, n, 2)));
+}
+
+node_id expand_masked_fill(struct build *b, const struct node *n) {
+    return call(b, OP_WHERE, n->args[1], n->args[2], n->args[0]);
+}
+
+/* ~x of a bool is not x, of an integer -x - 1 */
+node_id expand_bitwise_not(struct build *b, const struct node *n) {
+    node_id x = n->args[0].node;
+    if (n->meta.dtype == DT_BOOL) return unary(b, OP_LOGICAL_NOT, x);
+    return scalar(b, OP_SUB, unary(b, OP_NEG, x), 1);
+}
+
+/* float(), half(), ...: the driver casts to the type of the result. */
+node_id expand_cast(struct build *b, const struct node *n) {
+    return call(b, OP_CAST, n->args[0], arg_dtype(n->meta.dtype));
+}

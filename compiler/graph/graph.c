@@ -1,0 +1,211 @@
+/* graph.c: building graphs: names, leaves, copies, arguments, strides. */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "graph/graph_impl.h"
+
+struct graph *graph_new(struct arena *a, struct exprs *ex, const struct source *src) {
+    struct graph *g = NEW(a, struct graph);
+    g->arena = a;
+    g->ex = ex;
+    g->src = src;
+    g->names = map_new(a);
+    return g;
+}
+
+struct graph *graph_like(const struct graph *from) {
+    struct graph *g = graph_new(from->arena, from->ex, from->src);
+    g->seed = from->seed;
+    g->n_random = from->n_random;
+    return g;
+}
+
+bool is_identifier(const char *s) {
+    if (!isalpha((unsigned char)*s) && *s != '_') return false;
+    for (; *s; s++)
+        if (!isalnum((unsigned char)*s) && *s != '_') return false;
+    return true;
+}
+
+/* A name that was given back maps to this. */
+#define NO_NODE UINT32_MAX
+
+bool graph_find(const struct graph *g, const char *name, node_id *out) {
+    uint64_t id;
+    if (!map_gets(&g->names, name, &id) || id == NO_NODE) return false;
+    *out = (node_id)id;
+    return true;
+}
+
+void graph_rename(struct graph *g, node_id n, const char *name) {
+    map_puts(&g->names, g->nodes.at[n].name, NO_NODE);
+    g->nodes.at[n].name = arena_strdup(g->arena, name);
+    map_puts(&g->names, name, n);
+}
+
+/* hint as an identifier that no node has: x, x_1, x_2, ... */
+static const char *unique_name(struct graph *g, const char *hint) {
+    char *base = arena_strdup(g->arena, hint && *hint ? hint : "node");
+    for (char *p = base; *p; p++)
+        if (!isalnum((unsigned char)*p)) *p = '_';
+    if (isdigit((unsigned char)*base)) base = arena_printf(g->arena, "_%s", base);
+    const char *name = base;
+    node_id taken;
+    for (int k = 1; graph_find(g, name, &taken); k++)
+        name = arena_printf(g->arena, "%s_%d", base, k);
+    return name;
+}
+
+node_id graph_push(struct graph *g, struct node n, const char *hint) {
+    node_id id = g->nodes.n;
+    n.name = unique_name(g, hint);
+    map_puts(&g->names, n.name, id);
+    vec_push(g->arena, &g->nodes, n);
+    return id;
+}
+
+node_id graph_input(struct graph *g, const char *name, enum input_kind kind, const char *source,
+                    const struct meta *meta, uint32_t init) {
+    struct node n = {.op = OP_INPUT, .meta = *meta, .origin = g->nodes.n};
+    node_id id = graph_push(g, n, name);
+    struct graph_input in = {id, kind, source ? arena_strdup(g->arena, source) : NULL, init};
+    vec_push(g->arena, &g->inputs, in);
+    return id;
+}
+
+/* ---- arguments --------------------------------------------------------------------------------- */
+
+struct arg arg_node(node_id n) { return (struct arg){.kind = ARG_NODE, .node = n}; }
+struct arg arg_int(struct graph *g, int64_t v) { return arg_ex(ex_const(g->ex, v)); }
+struct arg arg_ex(ex e) { return (struct arg){.kind = ARG_INT, .i = e}; }
+struct arg arg_float(double v) { return (struct arg){.kind = ARG_FLOAT, .f = v}; }
+struct arg arg_bool(bool b) { return (struct arg){.kind = ARG_BOOL, .b = b}; }
+struct arg arg_none(void) { return (struct arg){.kind = ARG_NONE}; }
+struct arg arg_dtype(enum dtype d) { return (struct arg){.kind = ARG_DTYPE, .dtype = d}; }
+struct arg arg_str(const char *s) { return (struct arg){.kind = ARG_STR, .s = s}; }
+
+struct arg arg_ints(struct graph *g, const ex *at, uint32_t n) {
+    struct arg a = {.kind = ARG_INTS};
+    a.ints.at = NEW_ARRAY(g->arena, ex, n);
+    a.ints.n = n;
+    if (n) memcpy(a.ints.at, at, n * sizeof *at);
+    return a;
+}
+
+struct arg arg_copy(struct graph *g, const struct arg *a) {
+    if (a->kind == ARG_INTS) return arg_ints(g, a->ints.at, a->ints.n);
+    struct arg r = *a;
+    if (a->kind == ARG_STR) r.s = arena_strdup(g->arena, a->s);
+    if (a->kind == ARG_NODES) {
+        r.nodes.at = NEW_ARRAY(g->arena, node_id, a->nodes.n);
+        if (a->nodes.n) memcpy(r.nodes.at, a->nodes.at, a->nodes.n * sizeof(node_id));
+    }
+    return r;
+}
+
+struct arg arg_map(struct graph *g, const struct arg *a, const node_id *map) {
+    struct arg r = arg_copy(g, a);
+    if (r.kind == ARG_NODE) r.node = map[r.node];
+    if (r.kind == ARG_NODES)
+        for (uint32_t i = 0; i < r.nodes.n; i++) r.nodes.at[i] = map[r.nodes.at[i]];
+    return r;
+}
+
+int arg_nodes(const struct arg *a, const node_id **out) {
+    if (a->kind == ARG_NODE) return *out = &a->node, 1;
+    if (a->kind == ARG_NODES) return *out = a->nodes.at, (int)a->nodes.n;
+    return 0;
+}
+
+/* ---- copies ------------------------------------------------------------------------------------ */
+
+node_id graph_copy(struct graph *to, const struct graph *from, node_id id, const node_id *map) {
+    struct node n = from->nodes.at[id];
+    const struct arg *old = n.args;
+    n.args = NEW_ARRAY(to->arena, struct arg, n.n_args);
+    for (int i = 0; i < n.n_args; i++) n.args[i] = arg_map(to, &old[i], map);
+    struct diag d = diag_new(to->arena); /* strides may have changed with the arguments */
+    if (n.op != OP_INPUT && !graph_meta(to, n.op, n.args, n.where, &d, &n.meta))
+        WS_BUG("copy of %s: %s", n.name, d.text);
+    node_id copy = graph_push(to, n, n.name);
+    for (uint32_t i = 0; n.op == OP_INPUT && i < from->inputs.n; i++)
+        if (from->inputs.at[i].node == id) {
+            struct graph_input in = from->inputs.at[i];
+            in.node = copy;
+            vec_push(to->arena, &to->inputs, in);
+        }
+    return copy;
+}
+
+uint32_t *graph_use_counts(const struct graph *g) {
+    uint32_t *uses = NEW_ARRAY(g->arena, uint32_t, g->nodes.n);
+    for (uint32_t i = 0; i < g->nodes.n; i++)
+        for (int k = 0; k < g->nodes.at[i].n_args; k++) {
+            const node_id *at;
+            int n = arg_nodes(&g->nodes.at[i].args[k], &at);
+            while (n--) uses[at[n]]++;
+        }
+    for (uint32_t i = 0; i < g->outputs.n; i++) uses[g->outputs.at[i]]++;
+    return uses;
+}
+
+/* ---- shorthands -------------------------------------------------------------------------------- */
+
+static node_id must_call(struct graph *g, enum op op, const struct arg *args, int n) {
+    struct diag d = diag_new(g->arena);
+    node_id out;
+    if (!graph_call(g, op, args, n, (struct span){0}, &d, &out)) WS_BUG("%s", d.text);
+    return out;
+}
+
+node_id graph_op1(struct graph *g, enum op op, node_id a) {
+    struct arg args[] = {arg_node(a)};
+    return must_call(g, op, args, 1);
+}
+
+node_id graph_op2(struct graph *g, enum op op, node_id a, node_id b) {
+    struct arg args[] = {arg_node(a), arg_node(b)};
+    return must_call(g, op, args, 2);
+}
+
+/* A whole number stays an integer beside an integer tensor, so that the type does not change. */
+node_id graph_op2s(struct graph *g, enum op op, node_id a, double scalar) {
+    bool whole = !dtype_is_float(g->nodes.at[a].meta.dtype) && scalar == floor(scalar);
+    struct arg args[] = {arg_node(a), whole ? arg_int(g, (int64_t)scalar) : arg_float(scalar)};
+    return must_call(g, op, args, 2);
+}
+
+/* ---- strides ----------------------------------------------------------------------------------- */
+
+/* A stride steps over at least one element even where a size is 0, as PyTorch's do. */
+static ex at_least_one(struct exprs *p, ex e) {
+    int64_t lo, hi;
+    ex_range(p, e, &lo, &hi);
+    return lo >= 1 ? e : ex_max(p, e, ex_const(p, 1));
+}
+
+void meta_contiguous(struct exprs *p, struct meta *m) {
+    ex step = ex_const(p, 1);
+    for (int i = m->rank - 1; i >= 0; i--) {
+        m->stride[i] = step;
+        step = ex_mul(p, step, at_least_one(p, m->size[i]));
+    }
+}
+
+bool meta_is_contiguous(struct exprs *p, const struct meta *m) {
+    ex one = ex_const(p, 1), step = one;
+    if (meta_numel(p, m) == ex_const(p, 0)) return true;
+    for (int i = m->rank - 1; i >= 0; i--) {
+        if (m->size[i] == one) continue; /* its stride is never taken */
+        if (m->stride[i] != step) return false;
+        step = ex_mul(p, step, m->size[i]);
+    }
+    return true;
+}
+
+ex meta_numel(struct exprs *p, const struct meta *m) {
+    ex n = ex_const(p, 1);
+    for (int i = 0; i < m->rank; i++) n = ex_mul(p, n, m->size[i]);
+    return n;
+}

@@ -1,0 +1,206 @@
+/* meta.c: fake tensors: what type, shape and strides an operator's result has, with no data.
+ *
+ *   add(f32[4, 1], f32[8])  -> f32[4, 8]        meta_shape.c says the sizes, one rule per operator;
+ *   add(i64[4], 1.5)        -> f32[4]           this file says the type, one rule per dtype column of ops.def.
+ *
+ * Types follow PyTorch's three ranks of operands: tensors with dimensions, then 0-dim tensors, then Python numbers.
+ * A lower rank changes the result only if its class (bool < integer < float) is higher. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "graph/graph_impl.h"
+
+const struct param *op_param(enum op op, const char *name, int *index) {
+    const struct op_info *info = op_info(op);
+    for (int i = 0; i < info->n_params; i++)
+        if (!strcmp(info->params[i].name, name)) return *index = i, &info->params[i];
+    return NULL;
+}
+
+bool infer_fail(const struct infer *in, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    char *text = arena_vprintf(in->g->arena, fmt, ap);
+    va_end(ap);
+    diag_fail_at(in->d, WS_WRONG, in->g->src, in->where, "%s: %s", in->op->name, text);
+    return false;
+}
+
+const struct meta *infer_meta(const struct infer *in, int i) {
+    return in->args[i].kind == ARG_NODE ? &in->g->nodes.at[in->args[i].node].meta : NULL;
+}
+
+const char *infer_shape(const struct infer *in, const struct meta *m) {
+    struct buf b = buf_new(in->g->arena);
+    graph_print_shape(&b, in->g, m);
+    return b.p;
+}
+
+uint32_t dims_set(struct exprs *p, const struct arg *a, int rank) {
+    uint32_t set = 0, all = (1u << rank) - 1;
+    if (a->kind == ARG_INT) set = 1u << ex_value(p, a->i);
+    if (a->kind == ARG_INTS)
+        for (uint32_t i = 0; i < a->ints.n; i++) set |= 1u << ex_value(p, a->ints.at[i]);
+    return set ? set & all : all; /* dimension 0 of a number is no dimension */
+}
+
+uint32_t dims_of(const struct graph *g, const struct node *n, const char *param, int rank) {
+    int i;
+    if (!op_param(n->op, param, &i)) WS_BUG("%s has no parameter %s", op_info(n->op)->name, param);
+    return dims_set(g->ex, &n->args[i], rank);
+}
+
+/* ---- types ------------------------------------------------------------------------------------- */
+
+#define NO_DTYPE DT_COUNT
+
+static enum dtype promote(enum dtype a, enum dtype b) {
+    return a == NO_DTYPE ? b : b == NO_DTYPE ? a : dtype_promote(a, b);
+}
+
+/* The type of `higher` unless the class of `lower` is above it. */
+static enum dtype outrank(enum dtype higher, enum dtype lower) {
+    if (higher == NO_DTYPE || lower == NO_DTYPE) return promote(higher, lower);
+    if (dtype_is_float(higher)) return higher;
+    return higher == DT_BOOL || dtype_is_float(lower) ? dtype_promote(higher, lower) : higher;
+}
+
+static enum dtype number_dtype(enum arg_kind k) {
+    return k == ARG_FLOAT ? DT_F32 : k == ARG_BOOL ? DT_BOOL : DT_I64;
+}
+
+/* The common type of all operands of kind T and T|S from parameter `first` on. */
+static enum dtype promote_operands(const struct infer *in, int first) {
+    enum dtype dims = NO_DTYPE, zero = NO_DTYPE, number = NO_DTYPE;
+    for (int i = first; i < in->op->n_params; i++) {
+        char kind = in->op->params[i].kind;
+        const struct meta *m = infer_meta(in, i);
+        if ((kind != 'T' && kind != '|') || in->args[i].kind == ARG_NONE) continue;
+        if (!m)
+            number = promote(number, number_dtype(in->args[i].kind));
+        else if (m->rank)
+            dims = promote(dims, m->dtype);
+        else
+            zero = promote(zero, m->dtype);
+    }
+    return outrank(dims, outrank(zero, number));
+}
+
+static enum dtype first_dtype(const struct infer *in) {
+    for (int i = 0; i < in->op->n_params; i++)
+        if (infer_meta(in, i)) return infer_meta(in, i)->dtype;
+    WS_BUG("%s has no tensor", in->op->name);
+}
+
+/* f32, or what the numbers among the arguments are: full((2,), 1) is i64. */
+static enum dtype numbers_dtype(const struct infer *in) {
+    enum dtype d = NO_DTYPE;
+    for (int i = 0; i < in->op->n_params; i++)
+        if (in->op->params[i].kind == 'S') d = promote(d, number_dtype(in->args[i].kind));
+    return d == NO_DTYPE ? DT_F32 : d;
+}
+
+static enum dtype custom_dtype(const struct infer *in) {
+    switch ((int)in->op->id) {
+    case OP_WHERE: return promote_operands(in, 1);
+    case OP_FLOAT: return DT_F32;
+    case OP_HALF: return DT_F16;
+    case OP_BFLOAT16: return DT_BF16;
+    case OP_DOUBLE: return DT_F64;
+    case OP_LONG: return DT_I64;
+    case OP_INT: return DT_I32;
+    case OP_BOOL: return DT_BOOL;
+    case OP_TYPE_AS: return infer_meta(in, 1)->dtype;
+    }
+    WS_BUG("%s has no type rule", in->op->name);
+}
+
+static enum dtype infer_dtype(const struct infer *in) {
+    int i;
+    enum dtype d;
+    if (op_param(in->op->id, "dtype", &i) && in->args[i].kind == ARG_DTYPE) return in->args[i].dtype;
+    switch (in->op->dtype) {
+    case RULE_PROMOTE: return promote_operands(in, 0);
+    case RULE_FLOAT: d = promote_operands(in, 0); return dtype_is_float(d) ? d : DT_F32;
+    case RULE_SAME: return first_dtype(in);
+    case RULE_BOOL: return DT_BOOL;
+    case RULE_SUM: d = first_dtype(in); return dtype_is_float(d) ? d : DT_I64;
+    case RULE_ARG: return numbers_dtype(in);
+    case RULE_I64: return DT_I64;
+    case RULE_CUSTOM: return custom_dtype(in);
+    }
+    WS_BUG("%s: dtype rule %d", in->op->name, in->op->dtype);
+}
+
+/* ---- types that an operator refuses, as PyTorch does ------------------------------------------- */
+
+static bool need_float(const struct infer *in, enum dtype result) {
+    return dtype_is_float(result) ||
+           infer_fail(in, "needs a floating-point tensor, got %s", dtype_name(result));
+}
+
+static bool need_one_dtype(const struct infer *in) {
+    const struct meta *a = NULL;
+    for (int i = 0; i < in->op->n_params; i++) {
+        const struct meta *m = infer_meta(in, i);
+        if (!m) continue;
+        if (a && a->dtype != m->dtype)
+            return infer_fail(in, "operands must be of one type, got %s and %s", dtype_name(a->dtype),
+                              dtype_name(m->dtype));
+        a = m;
+    }
+    return true;
+}
+
+static bool need_bool(const struct infer *in, int i) {
+    enum dtype d = infer_meta(in, i)->dtype;
+    return d == DT_BOOL || infer_fail(in, "%s must be a bool tensor, got %s", in->op->params[i].name,
+                                      dtype_name(d));
+}
+
+static bool check_dtype(const struct infer *in, enum dtype result) {
+    switch ((int)in->op->id) {
+    case OP_MEAN:
+    case OP_VAR:
+    case OP_STD:
+    case OP_NORM:
+    case OP_NORMALIZE:
+    case OP_LAYER_NORM:
+    case OP_RMS_NORM:
+    case OP_GROUP_NORM:
+    case OP_BATCH_NORM:
+    case OP_RAND:
+    case OP_RANDN:
+    case OP_RAND_LIKE:
+    case OP_RANDN_LIKE: return need_float(in, result);
+    case OP_MM:
+    case OP_BMM:
+    case OP_MATMUL:
+    case OP_LINEAR:
+    case OP_ADDMM: return need_one_dtype(in);
+    case OP_WHERE: return need_bool(in, 0);
+    case OP_MASKED_FILL: return need_bool(in, 1);
+    case OP_BITWISE_AND:
+    case OP_BITWISE_OR:
+    case OP_BITWISE_XOR:
+    case OP_BITWISE_NOT:
+        return !dtype_is_float(result) ||
+               infer_fail(in, "needs bool or integer tensors, got %s", dtype_name(result));
+    case OP_NEG:
+        return result != DT_BOOL || infer_fail(in, "a bool tensor has no negative; use ~ or logical_not");
+    case OP_SUB:
+        return result != DT_BOOL || infer_fail(in, "bool tensors have no difference; use ^ or logical_xor");
+    }
+    return true;
+}
+
+bool graph_meta(struct graph *g, enum op op, const struct arg *args, struct span where, struct diag *d,
+                struct meta *out) {
+    struct infer in = {g, op_info(op), args, where, d};
+    memset(out, 0, sizeof *out);
+    if (!infer_size(&in, out)) return false;
+    out->dtype = infer_dtype(&in);
+    if (!check_dtype(&in, out->dtype)) return false;
+    if (out->rank && out->stride[0] == EX_NONE) meta_contiguous(g->ex, out);
+    return true;
+}
