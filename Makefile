@@ -130,6 +130,16 @@ format: | $(BUILD)/deps.check ## let clang-format rewrite the sources
 
 everything: $(BUILD)/warpsmith $(UNIT_BINS)
 
+# The hand-written part of CUDA's ABI is compared with the real headers where they are installed.
+CUDA_HOME ?= /usr/local/cuda
+EXTRA_unit = $(addprefix -idirafter ,$(wildcard $(CUDA_HOME)/include))
+
+device-smoke: $(BUILD)/tests/device/device_smoke ## does the runtime work on this GPU? Run it first on a new machine
+	$<
+
+$(BUILD)/tests/device/device_smoke: $(BUILD)/tests/device/device_smoke.o $(BUILD)/libruntime.a $(BUILD)/libbase.a
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
