@@ -77,11 +77,10 @@ struct sql *sql_open(const char *path, bool create, struct arena *a) {
     return db;
 }
 
-/* _v2: statements that a failure left open go with the connection. */
 void sql_close(struct sql *db) {
-    if (!db) return;
+    if (!db || !db->handle) return;
     for (sqlite3_stmt *s; (s = sqlite3_next_stmt(db->handle, NULL));) sqlite3_finalize(s);
-    sqlite3_close_v2(db->handle);
+    sqlite3_close(db->handle);
     db->handle = NULL;
 }
 

@@ -200,14 +200,7 @@ static void create_schema(struct sql *db, struct arena *a) {
     sql_run(db, arena_printf(a, "PRAGMA user_version = %d", STORE_SCHEMA));
 }
 
-void store_prepare_schema(struct sql *db, struct arena *a) {
-    bool is_empty = pragma(db, "SELECT count(*) FROM sqlite_schema") == 0;
-    if (is_empty && sql_begin(db)) {
-        /* Another process may have been faster. */
-        is_empty = pragma(db, "SELECT count(*) FROM sqlite_schema") == 0;
-        if (is_empty) create_schema(db, a);
-        sql_commit(db);
-    }
+void store_check_schema(struct sql *db, struct arena *a) {
     int64_t version = pragma(db, "PRAGMA user_version");
     if (pragma(db, "PRAGMA application_id") != STORE_APPLICATION)
         sql_blame(db, SQL_OTHER, "is an SQLite file of another program");
@@ -218,4 +211,17 @@ void store_prepare_schema(struct sql *db, struct arena *a) {
                                (long long)version, STORE_SCHEMA));
     else if (version < STORE_SCHEMA)
         sql_blame(db, SQL_OTHER, "has no schema version");
+}
+
+static bool is_empty(struct sql *db) {
+    return pragma(db, "SELECT count(*) FROM sqlite_schema") == 0;
+}
+
+/* Of processes that start together, the second to get the lock finds the tables made. */
+void store_prepare_schema(struct sql *db, struct arena *a) {
+    if (is_empty(db) && sql_begin(db)) {
+        if (is_empty(db)) create_schema(db, a);
+        sql_commit(db);
+    }
+    store_check_schema(db, a);
 }

@@ -106,10 +106,19 @@ struct store {
     int64_t binary_bytes; /* limit of all binaries together */
 };
 
-/* Make the tables in a new file, or check that an old one is ours; a failure sticks in db. */
+/* Is the file ours, and of a version we know? If not, a failure sticks in db. */
+void store_check_schema(struct sql *db, struct arena *a);
+/* The same, after making the tables in an empty file. */
 void store_prepare_schema(struct sql *db, struct arena *a);
 /* Report the connection's failure, so that the next call starts afresh. */
 enum ws_status store_fail(struct store *s, struct diag *d);
+
+/* What belongs to the row `key` of keys. The select wants one key and yields an id and the fields
+ * of a trial. A failure sticks. */
+bool store_read_winner(struct store *s, int64_t key, struct store_winner *out);
+bool store_read_program(struct store *s, int64_t key, struct store_program *out);
+void store_read_trials(struct store *s, const char *select, int64_t key, struct store_trial **out,
+                       int *n);
 
 /* A lock on a file of this name, which goes with its owner. False with errno set if it cannot be
  * had; true but not held if another process holds it and wait is not set. */

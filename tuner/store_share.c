@@ -1,0 +1,241 @@
+/* store_share.c: list, remove, export and import: what `warpsmith cache` does.
+ *
+ * An exported file is a store without binaries and facts. Export and import are the same merge: of
+ * this store into an empty file, or of a file into this store. Row ids differ from file to file, so
+ * rows meet by the texts of their key. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tuner/store_tables.h"
+
+/* ---- listing --------------------------------------------------------------------------------- */
+
+#define NEWEST                                                                                     \
+    "max(ifnull((SELECT created FROM winners WHERE key = keys.id), 0), "                           \
+    "ifnull((SELECT created FROM programs WHERE key = keys.id), 0), "                              \
+    "ifnull((SELECT max(created) FROM trials WHERE key = keys.id), 0))"
+
+#define SELECT_ENTRY                                                                               \
+    "SELECT id, (SELECT count(*) FROM trials WHERE key = keys.id), " NEWEST STORE_KEYS(KEY_COLUMN) \
+        GRAPH_FIELDS(FIELD_NAME) " FROM keys LEFT JOIN graphs USING (graph)"
+#define KEY_COLUMN(name, what) ", keys." #name
+
+static struct store_entry take_entry(struct query *q) {
+    struct store_entry e = {.id = take_int(q)};
+    e.n_trials = (int)take_int(q);
+    e.newest = take_int(q);
+    take_key(q, &e.key);
+    take_fields(q, &graph_fields, &e.graph);
+    return e;
+}
+
+static void read_records(struct store *s, struct store_entry *e) {
+    e->has_winner = store_read_winner(s, e->id, &e->winner);
+    e->has_program = store_read_program(s, e->id, &e->program);
+}
+
+enum ws_status store_entries(struct store *s, struct store_entry **out, int *n, struct diag *d) {
+    VEC(struct store_entry) entries = {0};
+    struct query q = sql_query(s->sql, SELECT_ENTRY " ORDER BY id");
+    while (query_step(&q)) {
+        struct store_entry e = take_entry(&q);
+        read_records(s, &e);
+        vec_push(s->arena, &entries, e);
+    }
+    *out = entries.at;
+    *n = (int)entries.n;
+    return query_end(&q) ? WS_OK : store_fail(s, d);
+}
+
+enum ws_status store_entry(struct store *s, int64_t id, struct store_entry *out, bool *found,
+                           struct diag *d) {
+    struct query q = sql_query(s->sql, SELECT_ENTRY " WHERE id = ?");
+    put_int(&q, id);
+    *found = query_step(&q);
+    if (*found) {
+        *out = take_entry(&q);
+        read_records(s, out);
+    }
+    return query_end(&q) ? WS_OK : store_fail(s, d);
+}
+
+enum ws_status store_entry_trials(struct store *s, int64_t id, struct store_trial **out, int *n,
+                                  struct diag *d) {
+    store_read_trials(s,
+                      "SELECT id" TRIAL_FIELDS(FIELD_NAME) " FROM trials WHERE key = ? ORDER BY id",
+                      id, out, n);
+    return sql_fault(s->sql) == SQL_FINE ? WS_OK : store_fail(s, d);
+}
+
+/* ---- removing -------------------------------------------------------------------------------- */
+
+static void remove_orphans(struct store *s) {
+    sql_run(s->sql, "DELETE FROM graphs WHERE graph NOT IN (SELECT graph FROM keys)");
+}
+
+enum ws_status store_remove(struct store *s, int64_t id, bool *found, struct diag *d) {
+    sql_begin(s->sql);
+    struct query q = sql_query(s->sql, "DELETE FROM keys WHERE id = ?");
+    put_int(&q, id);
+    query_run(&q);
+    *found = sql_changes(s->sql) > 0;
+    remove_orphans(s);
+    return sql_commit(s->sql) ? WS_OK : store_fail(s, d);
+}
+
+enum ws_status store_remove_older(struct store *s, int64_t time, int *n, struct diag *d) {
+    sql_begin(s->sql);
+    struct query entries = sql_query(s->sql, "DELETE FROM keys WHERE " NEWEST " < ?");
+    put_int(&entries, time);
+    query_run(&entries);
+    *n = (int)sql_changes(s->sql);
+    struct query binaries = sql_query(s->sql, "DELETE FROM binaries WHERE created < ?");
+    put_int(&binaries, time);
+    query_run(&binaries);
+    if (time == INT64_MAX) sql_run(s->sql, "DELETE FROM facts");
+    remove_orphans(s);
+    if (!sql_commit(s->sql)) return store_fail(s, d);
+    /* Give the space back. It needs as much again for a moment: without it, the file stays large
+     * and its free pages are used again. */
+    if (!sql_run(s->sql, "VACUUM")) sql_forgive(s->sql);
+    return WS_OK;
+}
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
+/* One statement of the merge, with FROM and TO for the two files. */
+static int64_t merge_table(struct store *s, const char *text, const char *from, const char *to) {
+    struct buf b = buf_new(s->arena);
+    for (const char *p = text; *p;) {
+        bool is_from = strncmp(p, "{from}", 6) == 0, is_to = strncmp(p, "{to}", 4) == 0;
+        if (is_from || is_to)
+            buf_puts(&b, is_from ? from : to);
+        else
+            buf_putc(&b, *p);
+        p += is_from ? 6 : is_to ? 4 : 1;
+    }
+    return sql_run(s->sql, b.p) ? sql_changes(s->sql) : 0;
+}
+
+#define ALL_KEYS "graph, kernel, guard, device, driver, toolchain, generator"
+/* Rows r of a table, with the id that their key has in the other file. */
+#define ROWS_OF(table)                                                                             \
+    " FROM {from}." table " r JOIN {from}.keys f ON f.id = r.key JOIN {to}.keys t USING "          \
+    "(" ALL_KEYS ")"
+#define FIELD_OF_ROW(kind, column, member) ", r." #column
+/* Of two records for one key the newer stays. */
+#define MERGE_RECORDS(table, FIELDS)                                                               \
+    "INSERT OR REPLACE INTO {to}." table " SELECT t.id" FIELDS(FIELD_OF_ROW)                       \
+        ROWS_OF(table) " LEFT JOIN {to}." table                                                    \
+                       " old ON old.key = t.id WHERE old.key IS NULL OR old.created < "            \
+                       "r.created"
+
+/* Returns how many winners and programs are new or newer. */
+static int merge(struct store *s, const char *from, const char *to) {
+    merge_table(s, "INSERT OR IGNORE INTO {to}.graphs SELECT * FROM {from}.graphs", from, to);
+    merge_table(s,
+                "INSERT OR IGNORE INTO {to}.keys (" ALL_KEYS ") SELECT " ALL_KEYS
+                " FROM {from}.keys ORDER BY id",
+                from, to);
+    int64_t n = merge_table(s, MERGE_RECORDS("winners", WINNER_FIELDS), from, to);
+    n += merge_table(s, MERGE_RECORDS("programs", PROGRAM_FIELDS), from, to);
+    merge_table(s,
+                "INSERT INTO {to}.trials SELECT NULL, t.id" TRIAL_FIELDS(FIELD_OF_ROW)
+                    ROWS_OF("trials") " WHERE NOT EXISTS (SELECT 1 FROM {to}.trials o WHERE "
+                                      "o.key = t.id AND o.config = r.config AND o.run_id = "
+                                      "r.run_id AND o.created = r.created) ORDER BY r.id",
+                from, to);
+    return (int)n;
+}
+
+static bool attach(struct store *s, const char *path) {
+    struct query q = sql_query(s->sql, "ATTACH ? AS other");
+    put_text(&q, path);
+    return query_run(&q);
+}
+
+/* Merge with the file at path, already known to be good, in one transaction. */
+static bool merge_with(struct store *s, const char *path, bool import, int *n) {
+    if (!attach(s, path)) return false;
+    sql_begin(s->sql);
+    *n = import ? merge(s, "other", "main") : merge(s, "main", "other");
+    bool ok = sql_commit(s->sql);
+    const char *message = sql_message(s->sql);
+    enum sql_fault fault = sql_fault(s->sql);
+    sql_forgive(s->sql);
+    sql_run(s->sql, "DETACH other");
+    sql_forgive(s->sql);
+    if (!ok) sql_blame(s->sql, fault, message);
+    return ok;
+}
+
+static bool is_same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* ---- export ---------------------------------------------------------------------------------- */
+
+/* An empty store with its own journal, in one file: portable without a -wal beside it. */
+static bool make_empty(const char *path, struct arena *a, const char **message) {
+    struct sql *db = sql_open(path, true, a);
+    store_prepare_schema(db, a);
+    bool ok = sql_fault(db) == SQL_FINE;
+    *message = sql_message(db);
+    sql_close(db);
+    return ok;
+}
+
+enum ws_status store_export(struct store *s, const char *path, int *n, struct diag *d) {
+    if (is_same_file(path, s->path))
+        return diag_fail(d, WS_USAGE, "'%s' is the store itself", path);
+    const char *part = arena_printf(s->arena, "%s.part-%ld", path, (long)getpid());
+    const char *message = "";
+    unlink(part);
+    bool ok = make_empty(part, s->arena, &message);
+    if (ok && !merge_with(s, part, false, n)) {
+        ok = false;
+        message = sql_message(s->sql);
+        sql_forgive(s->sql);
+    }
+    if (ok && rename(part, path) != 0) {
+        ok = false;
+        message = strerror(errno);
+    }
+    if (ok) return WS_OK;
+    unlink(part);
+    return diag_fail(d, WS_MACHINE, "cannot export to '%s': %s", path, message);
+}
+
+/* ---- import ---------------------------------------------------------------------------------- */
+
+/* The whole file is read before anything of it is believed. */
+static enum ws_status check_import(const char *path, struct arena *a, struct diag *d) {
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return diag_fail(d, WS_USAGE, "cannot import '%s': %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode) || st.st_size == 0)
+        return diag_fail(d, WS_WRONG, "cannot import '%s': is not an exported store", path);
+    struct sql *db = sql_open(path, false, a);
+    store_check_schema(db, a);
+    struct query q = sql_query(db, "PRAGMA quick_check");
+    if (query_step(&q) && strcmp(take_text(&q), "ok") != 0)
+        sql_blame(db, SQL_DAMAGED, "is damaged");
+    query_end(&q);
+    if (sql_fault(db) != SQL_FINE)
+        diag_fail(d, WS_WRONG, "cannot import '%s': %s", path, sql_message(db));
+    bool ok = sql_fault(db) == SQL_FINE;
+    sql_close(db);
+    return ok ? WS_OK : WS_WRONG;
+}
+
+enum ws_status store_import(struct store *s, const char *path, int *n, struct diag *d) {
+    *n = 0;
+    enum ws_status status = check_import(path, s->arena, d);
+    if (status != WS_OK) return status;
+    if (is_same_file(path, s->path)) return WS_OK;
+    return merge_with(s, path, true, n) ? WS_OK : store_fail(s, d);
+}
