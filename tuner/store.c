@@ -15,16 +15,13 @@
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Folders of a path, "a/b/c.db" -> a, a/b. A failure shows when the file cannot be opened, except
- * that errno says more. */
+/* Folders of a path, "a/b/c.db" -> a, a/b. What exists may be a folder of someone else's, where
+ * mkdir says "permission denied" or "read-only" first. False with errno set. */
 static bool make_folders(struct arena *a, const char *path) {
     char *p = arena_strdup(a, path);
     for (char *slash = strchr(p + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        if (mkdir(p, 0777) != 0 && errno != EEXIST) {
-            struct stat st;
-            if (stat(p, &st) != 0) return false;
-        }
+        if (access(p, F_OK) != 0 && mkdir(p, 0777) != 0 && errno != EEXIST) return false;
         *slash = '/';
     }
     return true;
@@ -50,7 +47,7 @@ static void check_pages(struct sql *db, const char *path, struct arena *a) {
             sql_blame(db, SQL_DAMAGED, "is damaged");
         query_end(&q);
     }
-    if (check_all) unlink(suspect);
+    if (check_all && sql_fault(db) == SQL_FINE) unlink(suspect);
 }
 
 /* WAL: readers do not wait for a writer, and a commit is one write. synchronous NORMAL: a killed
@@ -79,6 +76,7 @@ static const char *set_aside(struct arena *a, const char *path) {
     move(a, path, to, "-wal");
     move(a, path, to, "-journal");
     unlink(join(a, path, "-shm"));
+    unlink(join(a, path, ".suspect"));
     return to;
 }
 
