@@ -70,7 +70,7 @@ report: $(BUILD)/warpsmith ## tables, figures and HTML from the results so far
 
 compare: $(BUILD)/warpsmith ## two results against each other: BASE=old.csv NEW=new.csv
 	@$(if $(and $(BASE),$(NEW)),,echo 'compare what? make compare BASE=old.csv NEW=new.csv' >&2; exit 2)
-	@$< compare $(BASE) $(NEW) $(ARGS)
+	@$< compare --base $(BASE) --new $(NEW) $(ARGS)
 
 nightly: $(BUILD)/warpsmith ## what a nightly job runs: bench everything, compare with the last night
 	@scripts/nightly.sh $(ARGS)

@@ -18,9 +18,7 @@
 #include "reports/arguments.h"
 #include "reports/benches.h"
 
-/* ---- the decision
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- the decision ---------------------------------------------------------------------------- */
 
 /* How well the median is known, relative to it: the 95 % confidence interval that came with the
  * row, else the notch of McGill, Tukey and Larsen (1978), 1.57 IQR / sqrt(n). */
@@ -48,9 +46,7 @@ enum verdict compare_rows(const struct result_row *base, const struct result_row
 
 static const char *const verdict_names[] = {"same", "FAST", "SLOW", "noisy", "BROKEN"};
 
-/* ---- one side
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- one side -------------------------------------------------------------------------------- */
 
 struct side {
     const char *option; /* "--base" */
@@ -99,9 +95,7 @@ static const struct bench *find_bench(const struct side *s, const struct result_
     return NULL;
 }
 
-/* ---- the table
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static const enum result_role roles[] = {ROLE_tuned, ROLE_default, ROLE_eager};
 enum { N_ROLES = sizeof roles / sizeof *roles };
@@ -248,9 +242,7 @@ static enum report_status compare_sides(struct side *base, struct side *now, dou
     return exit_code(&c);
 }
 
-/* ---- the command
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static const char help[] =
     "usage: warpsmith compare --base A.csv[@RUN] --new B.csv[@RUN] [--threshold 0.02]\n"

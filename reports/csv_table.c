@@ -21,8 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- the file as bytes
- * ------------------------------------------------------------------------------------------ */
+/* ---- the file as bytes ----------------------------------------------------------------------- */
 
 static int lock(int fd, int how) {
     int r;
@@ -75,9 +74,7 @@ static size_t whole_rows(const char *p, size_t n) {
     return whole;
 }
 
-/* ---- reading
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct reading {
     struct table *t;
@@ -173,9 +170,7 @@ bool table_number(const char *cell, double *value) {
     return !*end && end != cell && isfinite(*value);
 }
 
-/* ---- appending
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- appending ------------------------------------------------------------------------------- */
 
 /* Quoted only where it must be, so that a result file stays easy to read and to diff. libcsv trims
  * blanks around a plain field, so a field with blanks at its ends is quoted as well. */

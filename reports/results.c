@@ -52,9 +52,7 @@ bool result_row_measured(const struct result_row *r) {
     return r && r->status == STATUS_ok && isfinite(r->median_us) && r->median_us > 0;
 }
 
-/* ---- writing
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 enum { CELL = 32 }; /* bytes that hold any number as text */
 
@@ -91,9 +89,7 @@ enum report_status result_append(const char *path, const struct result_row *rows
     return e->status;
 }
 
-/* ---- reading
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool find_word(const char *const *words, int n, const char *cell, int *out) {
     for (*out = 0; *out < n; ++*out)

@@ -1,0 +1,388 @@
+/* figure_bench.c: the figure that `bench` draws: which of its rows become bars, and what the bars
+ * are called.
+ *
+ *   fused_softmax: 62 timed, 30 shown; 9 failed          eager   ████████████ 56.8 µs
+ *   x=1 warps=8 vec=8  ████████  33.9                    default ████████ 43.6  1.30x
+ *   x=1 warps=4 vec=8  █████████ 36.1                    tuned   ██████ 33.9    1.68x
+ *
+ * A config is dozens of characters, most of them the same in every variant: only the knobs that
+ * differ among the shown ones become labels, the others are said once under the axis. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/figure.h"
+#include "reports/gnuplot.h"
+
+enum { MAX_SHOWN = 30, MAX_GROUPS = 8 };
+
+/* ---- names and colours ----------------------------------------------------------------------- */
+
+const char *figure_row_name(const struct result_row *r, char name[64]) {
+    const char *text = result_role_name(r->role);
+    if (r->role == ROLE_torch_eager) text = "torch eager";
+    if (r->role != ROLE_torch_compile) return snprintf(name, 64, "%s", text), name;
+    static const char suffix[] = "-no-cudagraphs";
+    size_t n = strlen(r->config), s = sizeof suffix - 1;
+    if (n > s && strcmp(r->config + n - s, suffix) == 0) n -= s;
+    bool plain = strcmp(r->config, "default") == 0;
+    snprintf(name, 64, "torch.compile%s%.*s", plain ? "" : " ", plain ? 0 : (int)n, r->config);
+    return name;
+}
+
+unsigned figure_row_colour(const struct result_row *r) {
+    switch (r->role) {
+    case ROLE_eager: return 0xb3bac4;
+    case ROLE_default: return 0x8fb3d1;
+    case ROLE_tuned: return 0x2f6d9e;
+    case ROLE_torch_eager: return 0xdccaa8;
+    case ROLE_torch_compile: return strcmp(r->config, "default") == 0 ? 0xd3a468 : 0xb98245;
+    case ROLE_variant:
+    case ROLE_roof:
+    case ROLE_COUNT: break;
+    }
+    return 0x888888;
+}
+
+/* ---- words that differ ----------------------------------------------------------------------- */
+
+/* Texts made of words, of which the shared ones are said once: "x=1 warps=8" and "x=1 warps=4"
+ * differ in warps alone. */
+struct wordings {
+    const char **all;
+    size_t n;
+};
+
+static bool has_word(const char *text, const char *word, size_t length) {
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        if (n == length && memcmp(text, word, n) == 0) return true;
+        text += n + strspn(text + n, " ");
+    }
+    return false;
+}
+
+/* The words of `one` (a text of w) that all texts share, or those that they do not. */
+static struct text select_words(const struct wordings *w, const char *one, bool shared) {
+    struct text out = {0};
+    for (const char *p = one; *p;) {
+        size_t n = strcspn(p, " "), in = 0;
+        while (in < w->n && has_word(w->all[in], p, n)) in++;
+        if ((w->n > 1 && in == w->n) == shared) {
+            if (out.n) text_puts(&out, " ");
+            text_write(&out, p, n);
+        }
+        p += n + strspn(p + n, " ");
+    }
+    return out;
+}
+
+/* ---- variants -------------------------------------------------------------------------------- */
+
+struct variants {
+    const struct result_row **rows; /* measured ones of one kernel, fastest first */
+    size_t n, shown;
+    size_t failed, skipped; /* failed: tried in vain; skipped: pruned or a duplicate */
+    const char *kernel;
+    size_t n_kernels;
+};
+
+static bool is_variant(const struct result_row *r, const char *run_id,
+                       const struct result_row *key) {
+    return r->role == ROLE_variant && strcmp(r->run_id, run_id) == 0 && bench_same_key(r, key);
+}
+
+/* The kernel where the time goes: the one whose best variant is slowest. */
+static void choose_kernel(struct variants *v, const struct results *r, const char *run_id,
+                          const struct result_row *key) {
+    double slowest = -1;
+    for (size_t i = 0; i < r->n; i++) {
+        const char *kernel = r->rows[i].kernel;
+        double best = INFINITY;
+        bool seen = !is_variant(&r->rows[i], run_id, key);
+        for (size_t j = 0; j < r->n && !seen; j++) {
+            const struct result_row *other = &r->rows[j];
+            if (!is_variant(other, run_id, key) || strcmp(other->kernel, kernel) != 0) continue;
+            seen = j < i;
+            if (result_row_measured(other)) best = fmin(best, other->median_us);
+        }
+        if (seen) continue;
+        v->n_kernels++;
+        if (!v->kernel || (isfinite(best) && best > slowest)) {
+            v->kernel = kernel;
+            slowest = isfinite(best) ? best : slowest;
+        }
+    }
+}
+
+static int by_time(const void *a, const void *b) {
+    const struct result_row *x = *(const struct result_row *const *)a,
+                            *y = *(const struct result_row *const *)b;
+    if (x->median_us != y->median_us) return x->median_us < y->median_us ? -1 : 1;
+    return strcmp(x->config, y->config);
+}
+
+static void collect_variants(struct variants *v, const struct results *r, const char *run_id,
+                             const struct result_row *key) {
+    choose_kernel(v, r, run_id, key);
+    v->rows = memory_resize(NULL, r->n, sizeof *v->rows);
+    for (size_t i = 0; i < r->n; i++) {
+        const struct result_row *row = &r->rows[i];
+        if (!is_variant(row, run_id, key) || strcmp(row->kernel, v->kernel) != 0) continue;
+        if (result_row_measured(row))
+            v->rows[v->n++] = row;
+        else if (row->status == STATUS_pruned || row->status == STATUS_duplicate)
+            v->skipped++;
+        else
+            v->failed++;
+    }
+    if (v->n) qsort(v->rows, v->n, sizeof *v->rows, by_time);
+    v->shown = v->n < MAX_SHOWN ? v->n : MAX_SHOWN;
+}
+
+static void put_title(struct text *out, const struct variants *v) {
+    text_puts(out, v->kernel);
+    if (v->n_kernels > 1) text_printf(out, " (slowest of %zu kernels)", v->n_kernels);
+    text_printf(out, ": %zu timed", v->n);
+    if (v->shown < v->n) text_printf(out, ", %zu fastest shown", v->shown);
+    if (v->failed) text_printf(out, ", %zu failed", v->failed);
+    if (v->skipped) text_printf(out, ", %zu skipped", v->skipped);
+}
+
+enum { LABEL_MAX = 46 }; /* characters of a config label */
+
+/* $variants: place, median, q1, q3, colour, label, time. Returns the longest label in characters.
+ */
+static size_t put_variants(struct text *out, const struct variants *v, const struct wordings *w) {
+    double longest_us = 0, floor = NAN;
+    size_t widest = 0;
+    text_puts(out, "$variants << EOD\n");
+    for (size_t i = 0; i < v->shown; i++) {
+        const struct result_row *r = v->rows[i];
+        struct text label = select_words(w, r->config, false);
+        if (label.n > LABEL_MAX) {
+            label.n = LABEL_MAX - 3;
+            text_puts(&label, "...");
+        }
+        if (label.n > widest) widest = label.n;
+        double q1 = isfinite(r->q1_us) ? r->q1_us : r->median_us;
+        double q3 = isfinite(r->q3_us) ? r->q3_us : r->median_us;
+        text_printf(out, "%zu %.7g %.7g %.7g %u ", i + 1, r->median_us, q1, q3,
+                    r->is_winner == 1 ? 0x2f6d9eu : 0xb9cddfu);
+        text_gnuplot(out, label.n ? label.p : "(only config)");
+        text_printf(out, " \"%.*f%s\"\n", r->median_us < 1000 ? 2 : 0, r->median_us,
+                    r->is_winner == 1 ? "  winner" : "");
+        longest_us = fmax(longest_us, fmax(q3, r->median_us));
+        if (!isfinite(floor)) floor = row_floor_us(r);
+        text_free(&label);
+    }
+    text_puts(out, "EOD\n");
+    gnuplot_set_number(out, "n_variants", (double)v->shown);
+    gnuplot_set_number(out, "variants_max", longest_us > 0 ? longest_us : 1);
+    gnuplot_set_number(out, "variants_floor", isfinite(floor) ? floor : 0);
+    return widest;
+}
+
+static size_t put_variant_panel(struct text *out, const struct variants *v) {
+    struct text title = {0}, common = {0};
+    struct wordings w = {memory_resize(NULL, v->shown, sizeof *w.all), v->shown};
+    for (size_t i = 0; i < v->shown; i++) w.all[i] = v->rows[i]->config;
+    if (v->kernel) put_title(&title, v);
+    if (v->shown) common = select_words(&w, v->rows[0]->config, true);
+    gnuplot_set_text(out, "left_title", text_str(&title));
+    gnuplot_set_text(out, "common", text_str(&common));
+    size_t widest = put_variants(out, v, &w);
+    text_free(&title);
+    text_free(&common);
+    free(w.all);
+    return widest;
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+/* The measured rows of a bench in the order of the bars. */
+static size_t bench_bars(const struct bench *b, const struct result_row *bars[]) {
+    const struct result_row *wanted[4 + BENCH_COMPILE_MODES] = {
+        b->role[ROLE_eager], b->role[ROLE_default], b->role[ROLE_tuned], b->role[ROLE_torch_eager]};
+    size_t n_wanted = 4, n = 0;
+    for (size_t i = 0; i < b->n_compiled; i++) wanted[n_wanted++] = b->compiled[i];
+    for (size_t i = 0; i < n_wanted; i++)
+        if (result_row_measured(wanted[i])) bars[n++] = wanted[i];
+    return n;
+}
+
+/* What stands under a bar, in two lines. */
+static void put_tick(struct text *ticks, double x, const char *above, const char *below) {
+    text_printf(ticks, "%.4g ", x);
+    text_gnuplot(ticks, above);
+    text_puts(ticks, " ");
+    text_gnuplot(ticks, below);
+    text_puts(ticks, "\n");
+}
+
+/* torch / max-autotune: "torch.compile max-autotune" in one line is too wide to stand beside
+ * another. */
+static void put_row_tick(struct text *ticks, double x, const struct result_row *r) {
+    char name[64];
+    const char *blank = strchr(figure_row_name(r, name), ' ');
+    bool torch = r->role == ROLE_torch_eager || r->role == ROLE_torch_compile;
+    if (torch)
+        put_tick(ticks, x, "torch", blank ? blank + 1 : "compile");
+    else
+        put_tick(ticks, x, name, "");
+}
+
+/* One point: a bar in us for each way to run it, with its speedup over the first. */
+static void put_one_bench(struct text *out, struct text *ticks, const struct bench *b) {
+    const struct result_row *bars[4 + BENCH_COMPILE_MODES];
+    size_t n = bench_bars(b, bars);
+    double highest = 0, floor = NAN;
+    char name[64];
+    text_puts(out, "$programs << EOD\n");
+    for (size_t i = 0; i < n; i++) {
+        text_printf(out, "%zu %.7g %u \"%.2f×\" \"%.*f µs\"\n", i + 1, bars[i]->median_us,
+                    figure_row_colour(bars[i]), bars[0]->median_us / bars[i]->median_us,
+                    bars[i]->median_us < 1000 ? 2 : 0, bars[i]->median_us);
+        put_row_tick(ticks, (double)i + 1, bars[i]);
+        highest = fmax(highest, bars[i]->median_us);
+        if (!isfinite(floor)) floor = row_floor_us(bars[i]);
+    }
+    text_puts(out, "EOD\n");
+    struct text title = {0};
+    text_printf(&title, "whole program; × is the speedup over %s",
+                n ? figure_row_name(bars[0], name) : "eager");
+    gnuplot_set_text(out, "right_title", text_str(&title));
+    gnuplot_set_text(out, "programs_axis", "time of one call, median in µs");
+    gnuplot_set_number(out, "programs_last", n ? (double)n : 1);
+    gnuplot_set_number(out, "programs_max", highest > 0 ? highest : 1);
+    gnuplot_set_number(out, "programs_floor", isfinite(floor) ? floor : 0);
+    gnuplot_set_number(out, "bar_width", 0.62);
+    gnuplot_set_text(out, "legend", "");
+    text_free(&title);
+}
+
+/* A point is called by what differs: its first word above, the others below. */
+static void put_point_tick(struct text *ticks, double x, const struct wordings *w,
+                           const char *point) {
+    struct text name = select_words(w, point, false), above = {0};
+    size_t n = strcspn(text_str(&name), " ");
+    text_write(&above, text_str(&name), n);
+    put_tick(ticks, x, above.p, text_str(&name) + n);
+    text_free(&above);
+    text_free(&name);
+}
+
+/* The bars of one point of a sweep, around x, as speedups over eager. Returns the highest. */
+static double put_point(struct text *out, double x, const struct bench *b) {
+    const struct result_row *eager = b->role[ROLE_eager];
+    const struct result_row *bars[] = {b->role[ROLE_default], b->role[ROLE_tuned],
+                                       bench_best_compiled(b)};
+    double highest = 0;
+    for (int i = 0; i < 3 && result_row_measured(eager); i++) {
+        if (!result_row_measured(bars[i])) continue;
+        double speedup = eager->median_us / bars[i]->median_us;
+        text_printf(out, "%.4g %.5g %u \"\" \"%.2f\"\n", x + (i - 1) * 0.27, speedup,
+                    figure_row_colour(bars[i]), speedup);
+        highest = fmax(highest, speedup);
+    }
+    return highest;
+}
+
+/* A sweep: a group of bars for each point, as speedups, since times of different sizes share no
+ * scale. A group is called by what differs between the points. */
+static void put_sweep(struct text *out, struct text *ticks, const struct benches *b) {
+    size_t first = b->n > MAX_GROUPS ? b->n - MAX_GROUPS : 0;
+    struct wordings w = {memory_resize(NULL, b->n, sizeof *w.all), 0};
+    struct text names[MAX_GROUPS] = {0};
+    double highest = 1;
+    for (size_t g = first; g < b->n; g++) {
+        const struct result_row *key = b->all[g].key;
+        text_printf(&names[w.n], "%s %s %s %s", key->axes, key->dtype, key->mode, key->device);
+        w.all[w.n] = names[w.n].p;
+        w.n++;
+    }
+    text_puts(out, "$programs << EOD\n");
+    for (size_t i = 0; i < w.n; i++) {
+        put_point_tick(ticks, (double)i + 1, &w, w.all[i]);
+        highest = fmax(highest, put_point(out, (double)i + 1, &b->all[first + i]));
+    }
+    text_puts(out, "EOD\n");
+    for (size_t i = 0; i < w.n; i++) text_free(&names[i]);
+    gnuplot_set_text(out, "right_title", "speedup over eager at each point of the sweep");
+    gnuplot_set_text(out, "programs_axis", "speedup over eager");
+    gnuplot_set_number(out, "programs_last", (double)w.n);
+    gnuplot_set_number(out, "programs_max", highest);
+    gnuplot_set_number(out, "programs_floor", 0);
+    gnuplot_set_number(out, "bar_width", 0.24);
+    gnuplot_set_text(out, "legend", "default tuned torch.compile");
+    gnuplot_set_text(out, "legend_colours", "#8fb3d1 #2f6d9e #b98245");
+    free(w.all);
+}
+
+static void put_program_panel(struct text *out, const struct benches *b) {
+    struct text ticks = {0};
+    text_puts(&ticks, "$ticks << EOD\n");
+    if (b->n == 1)
+        put_one_bench(out, &ticks, &b->all[0]);
+    else
+        put_sweep(out, &ticks, b);
+    text_puts(&ticks, "EOD\n");
+    text_puts(out, ticks.p);
+    text_free(&ticks);
+}
+
+/* ---- the figure ------------------------------------------------------------------------------ */
+
+static void put_titles(struct text *out, const struct result_row *r) {
+    struct text title = {0}, subtitle = {0};
+    text_printf(&title, "%s  %s  %s", r->workload, r->dtype, r->mode);
+    if (*r->axes) text_printf(&title, "   %s", r->axes);
+    text_puts(&subtitle, r->device);
+    const char *facts[] = {r->arch, r->driver, r->toolchain, r->timer, r->timestamp, r->git_rev};
+    static const char *const names[] = {"", "driver ", "", "timer ", "", "rev "};
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        if (*facts[i]) text_printf(&subtitle, "  ·  %s%s", names[i], facts[i]);
+    gnuplot_set_text(out, "title", text_str(&title));
+    gnuplot_set_text(out, "subtitle", text_str(&subtitle));
+    text_free(&title);
+    text_free(&subtitle);
+}
+
+static enum report_status draw(const struct results *r, const struct benches *b, const char *run_id,
+                               const char *out_prefix, struct report_error *e) {
+    const struct result_row *key = b->all[b->n - 1].key;
+    struct text settings = {0};
+    struct variants v = {0};
+    collect_variants(&v, r, run_id, key);
+    put_titles(&settings, key);
+    size_t label = put_variant_panel(&settings, &v);
+    put_program_panel(&settings, b);
+    double width = v.shown ? 1280 : 760, height = fmax(480, 200 + 19.0 * (double)v.shown);
+    gnuplot_set_number(&settings, "width", width);
+    gnuplot_set_number(&settings, "height", height);
+    gnuplot_set_number(&settings, "label_share", 0.025 + 7.7 * (double)label / width);
+    gnuplot_set_number(&settings, "split", v.shown ? 0.61 : 0.06);
+    gnuplot_draw(out_prefix, &settings, gnuplot_bench, e);
+    text_free(&settings);
+    free(v.rows);
+    return e->status;
+}
+
+enum report_status figure_bench(const char *csv_path, const char *run_id, const char *out_prefix,
+                                struct report_error *e) {
+    struct results r;
+    struct benches b = {0};
+    if (results_read(csv_path, &r, e) == REPORT_OK) {
+        const char *run = run_find(&r, run_id ? run_id : "last");
+        if (run) benches_add(&b, &r, run);
+        if (b.n)
+            draw(&r, &b, run, out_prefix, e);
+        else
+            report_fail(e, REPORT_WRONG, "'%s' has no program row of run '%s'", csv_path,
+                        run_id ? run_id : "last");
+    }
+    benches_free(&b);
+    results_free(&r);
+    return e->status;
+}

@@ -1,0 +1,182 @@
+/* report.c: `warpsmith report`: read every result file of a folder, draw two figures, write one
+ * page.
+ *
+ *   results/softmax.csv                      results/report/speedup.svg   (and .png, .gp)
+ *   results/layernorm.csv    ->              results/report/roofline.svg
+ *                                            results/report/index.html    both figures inside */
+#include "reports/report.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "reports/arguments.h"
+#include "reports/figure.h"
+#include "reports/report_page.h"
+
+/* What was read: files that could not be are left out, and notes say why. */
+struct input {
+    struct results *files;
+    size_t n;
+    struct benches benches;
+    struct text notes;
+    bool damaged;
+};
+
+static int is_csv(const struct dirent *entry) {
+    size_t n = strlen(entry->d_name);
+    return n > 4 && strcmp(entry->d_name + n - 4, ".csv") == 0;
+}
+
+static void read_file(struct input *in, const char *path) {
+    struct report_error e = {0};
+    in->files = memory_resize(in->files, in->n + 1, sizeof *in->files);
+    struct results *r = &in->files[in->n];
+    if (results_read(path, r, &e) == REPORT_OK) {
+        if (r->table.warnings.n) text_printf(&in->notes, "%s: %s", path, r->table.warnings.p);
+        in->n++;
+        return;
+    }
+    text_printf(&in->notes, "left out: %s\n", e.text);
+    in->damaged = true;
+    results_free(r);
+}
+
+static enum report_status read_folder(struct input *in, const char *folder,
+                                      struct report_error *e) {
+    struct dirent **entries;
+    int n = scandir(folder, &entries, is_csv, alphasort);
+    if (n < 0) return report_fail(e, REPORT_WRONG, "cannot read '%s': %s", folder, strerror(errno));
+    for (int i = 0; i < n; i++) {
+        struct text path = {0};
+        text_printf(&path, "%s/%s", folder, entries[i]->d_name);
+        read_file(in, path.p);
+        text_free(&path);
+        free(entries[i]);
+    }
+    free(entries);
+    for (size_t i = 0; i < in->n; i++) benches_add(&in->benches, &in->files[i], NULL);
+    if (!in->benches.n)
+        return report_fail(e, REPORT_WRONG, "no results in '%s': run `warpsmith bench` first",
+                           folder);
+    return REPORT_OK;
+}
+
+static void input_free(struct input *in) {
+    for (size_t i = 0; i < in->n; i++) results_free(&in->files[i]);
+    free(in->files);
+    benches_free(&in->benches);
+    text_free(&in->notes);
+}
+
+/* The folder of a file, created with its parents if it is not there. */
+static struct text make_folder_of(const char *file) {
+    const char *slash = strrchr(file, '/');
+    struct text folder = {0};
+    if (!slash) {
+        text_puts(&folder, ".");
+        return folder;
+    }
+    for (const char *p = file; p < slash; p++) {
+        if (*p == '/' && folder.n) mkdir(folder.p, 0777); /* what fails here fails again below */
+        text_write(&folder, p, 1);
+    }
+    if (!folder.n) text_puts(&folder, "/");
+    mkdir(folder.p, 0777);
+    return folder;
+}
+
+static struct text read_text(const char *prefix, const char *suffix) {
+    struct text path = {0}, out = {0};
+    char block[4096];
+    text_printf(&path, "%s%s", prefix, suffix);
+    FILE *f = fopen(path.p, "r");
+    for (size_t n; f && (n = fread(block, 1, sizeof block, f)) > 0;) text_write(&out, block, n);
+    if (f) fclose(f);
+    text_free(&path);
+    return out;
+}
+
+/* Draw one figure beside the page and return its SVG, empty if it could not be drawn. What stops a
+ * figure is noted, once. */
+static struct text draw(const struct input *in, const char *folder, const char *name, bool roofline,
+                        struct text *notes) {
+    struct report_error e = {0};
+    struct text prefix = {0}, svg = {0};
+    text_printf(&prefix, "%s/%s", folder, name);
+    if (roofline)
+        figure_roofline(&in->benches, in->files, in->n, prefix.p, &e);
+    else
+        figure_speedup(&in->benches, prefix.p, &e);
+    if (e.status == REPORT_OK)
+        svg = read_text(prefix.p, ".svg");
+    else if (!strstr(text_str(notes), e.text))
+        text_printf(notes, "%s\n", e.text);
+    text_free(&prefix);
+    return svg;
+}
+
+static enum report_status write_page(const char *path, const struct text *html,
+                                     struct report_error *e) {
+    FILE *f = fopen(path, "w");
+    bool ok = f && fwrite(html->p, 1, html->n, f) == html->n;
+    if (f) ok = (fclose(f) == 0) && ok;
+    if (ok) return REPORT_OK;
+    return report_fail(e, REPORT_MACHINE, "cannot write '%s': %s", path, strerror(errno));
+}
+
+static enum report_status make_page(struct input *in, const char *path, struct report_error *e) {
+    struct text folder = make_folder_of(path), html = {0};
+    struct text speedup = draw(in, folder.p, "speedup", false, &in->notes);
+    struct text roofline = draw(in, folder.p, "roofline", true, &in->notes);
+    report_page(&html, &(struct report_page){.files = in->files,
+                                             .n_files = in->n,
+                                             .benches = &in->benches,
+                                             .speedup_svg = speedup.p,
+                                             .roofline_svg = roofline.p,
+                                             .notes = text_str(&in->notes)});
+    write_page(path, &html, e);
+    text_free(&speedup);
+    text_free(&roofline);
+    text_free(&html);
+    text_free(&folder);
+    return e->status;
+}
+
+static const char help[] =
+    "usage: warpsmith report [--results DIR] [--out FILE]\n"
+    "Write one HTML page from every CSV file of DIR (results) to FILE (DIR/report/index.html).\n"
+    "example: warpsmith report --results results --out results/report/index.html\n";
+
+int report_command(int argc, char **argv, FILE *out, FILE *err) {
+    const char *folder = "results", *given = NULL;
+    const struct argument known[] = {{"--results", &folder}, {"--out", &given}};
+    struct report_error e = {0};
+    struct input in = {0};
+    struct text path = {0};
+    bool want_help;
+    arguments_parse(argc, argv, known, 2, &want_help, &e);
+    if (want_help) {
+        fputs(help, out);
+        return REPORT_OK;
+    }
+    if (given)
+        text_puts(&path, given);
+    else
+        text_printf(&path, "%s/report/index.html", folder);
+    if (e.status == REPORT_OK) read_folder(&in, folder, &e);
+    if (e.status == REPORT_OK) make_page(&in, path.p, &e);
+    fputs(text_str(&in.notes), err);
+    if (e.status == REPORT_OK)
+        fprintf(out, "%s: %zu benchmarks from %zu files\n", path.p, in.benches.n, in.n);
+    else
+        fprintf(err, "warpsmith report: %s\n", e.text);
+    enum report_status status = e.status == REPORT_OK && in.damaged ? REPORT_WRONG : e.status;
+    input_free(&in);
+    text_free(&path);
+    return (int)status;
+}
+
+int report_main(int argc, char **argv) { return report_command(argc, argv, stdout, stderr); }

@@ -1,0 +1,10 @@
+/* reports.h: what the command uses of this folder. */
+#ifndef REPORTS_REPORTS_H
+#define REPORTS_REPORTS_H
+
+#include "reports/compare.h" /* compare_main */
+#include "reports/figure.h"  /* figure_bench */
+#include "reports/report.h"  /* report_main */
+#include "reports/results.h" /* result_append, results_read */
+
+#endif
