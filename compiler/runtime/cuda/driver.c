@@ -241,11 +241,17 @@ enum ws_status cuda_count(const struct env *env, struct arena *a, struct diag *d
     return start_driver(c, env, a, d, count);
 }
 
+static void release(struct cuda_device *c) {
+    c->api.ctx_set_current(NULL);
+    if (c->ctx) c->api.primary_release(c->dev);
+    c->ctx = NULL;
+}
+
 static enum ws_status retain(struct cuda_device *c, struct diag *d) {
     cu_status s = c->api.primary_retain(&c->ctx, c->dev);
     if (s != CU_OK) return cuda_fail(c, d, s, "cuDevicePrimaryCtxRetain");
     if (cuda_enter(c, d) == WS_OK) return WS_OK;
-    c->api.primary_release(c->dev);
+    release(c);
     return d->status;
 }
 
@@ -256,8 +262,7 @@ static void cuda_close(struct device *dev) {
         helpers_release(c);
     }
     cupti_close(c->cupti);
-    c->api.ctx_set_current(NULL);
-    c->api.primary_release(c->dev);
+    release(c);
     nvml_close(c->nvml);
 }
 
@@ -279,8 +284,7 @@ static enum ws_status cuda_reset(struct device *dev, struct diag *d) {
     c->generation++;
     free(c->helpers.module);
     c->helpers = (struct helpers){0};
-    c->api.ctx_set_current(NULL);
-    c->api.primary_release(c->dev);
+    release(c);
     cu_status s = c->api.primary_reset(c->dev);
     dev->lost = NULL;
     if (s != CU_OK) cuda_fail(c, d, s, "cuDevicePrimaryCtxReset");

@@ -1,0 +1,20 @@
+/* fake_cuda.h: how a test steers the fake driver in fake_cuda.c. */
+#ifndef WS_FAKE_CUDA_H
+#define WS_FAKE_CUDA_H
+
+struct fake {
+    int gpus;
+    int major, minor;
+    int subscribe_status; /* what cuptiSubscribe answers */
+    int sync_status;      /* what cuCtxSynchronize answers, until the context is reset */
+    int reset_status;
+    int drop;      /* so many of the next records are never delivered */
+    int zero;      /* so many of the next records have no timestamps */
+    int silent;    /* launches are not told to the callback */
+    int bad_nvrtc; /* compiles fail */
+    unsigned long long throttle;
+    /* counters */
+    int launches, flushes, contexts, subscriptions, allocations, loaded;
+};
+
+#endif

@@ -1,0 +1,500 @@
+/* The CUDA device against the fake driver of fake_cuda.c: what happens when records are lost,
+ * stamps are missing, another profiler is there, a kernel goes astray. No GPU needed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/runtime.h"
+#include "tests/unit/fake_cuda.h"
+
+static const char *const NAMES[] = {"libcuda.so.1", "libcupti.so.13", "libnvrtc.so.13",
+                                    "libnvidia-ml.so.1"};
+enum { N_NAMES = sizeof NAMES / sizeof *NAMES };
+
+/* The fake toolkit, built once: a folder with lib64/ and one object under four names. */
+struct toolkit {
+    char home[64];
+    struct fake *fake;
+};
+
+struct fixture {
+    struct toolkit *kit;
+    struct arena *arena;
+    struct env env;
+    struct diag diag;
+    struct device *dev;
+};
+
+static const char *lib_path(struct arena *a, const struct toolkit *kit, const char *name) {
+    return arena_printf(a, "%s/lib64/%s", kit->home, name);
+}
+
+static void write_file(const char *path, const void *p, size_t n) {
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(p, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void build_fake(struct toolkit *kit, struct arena *a) {
+    struct diag d = diag_new(a);
+    struct env env = env_read(a);
+    struct toolchain *cc;
+    struct compiled c;
+    const struct source *source = source_read(a, "tests/unit/fake_cuda.c", &d);
+    env.cc = arena_printf(a, "%s -I. -Icompiler", env.cc);
+    if (!source || toolchain_open(DEVICE_CPU, NULL, &env, a, &d, &cc) != WS_OK)
+        fail_msg("%s", d.text);
+    toolchain_compile(cc, "fake_cuda.c", source->text, false, &c);
+    if (!c.ok) fail_msg("%s", c.log);
+    write_file(lib_path(a, kit, NAMES[0]), c.binary, c.size);
+    compiled_free(&c);
+    for (int i = 1; i < N_NAMES; i++)
+        assert_int_equal(symlink(NAMES[0], lib_path(a, kit, NAMES[i])), 0);
+}
+
+static int make_toolkit(void **state) {
+    static struct toolkit kit;
+    struct arena *a = arena_new();
+    snprintf(kit.home, sizeof kit.home, P_tmpdir "/fake-cuda-XXXXXX");
+    assert_non_null(mkdtemp(kit.home));
+    assert_int_equal(mkdir(arena_printf(a, "%s/lib64", kit.home), 0700), 0);
+    build_fake(&kit, a);
+    void *handle = dlopen(lib_path(a, &kit, NAMES[0]), RTLD_NOW);
+    if (!handle) fail_msg("%s", dlerror());
+    void *p = dlsym(handle, "fake");
+    struct fake *(*fake)(void);
+    assert_non_null(p);
+    memcpy(&fake, &p, sizeof p);
+    kit.fake = fake();
+    *state = &kit;
+    arena_free(a);
+    return 0;
+}
+
+static int remove_toolkit(void **state) {
+    struct toolkit *kit = *state;
+    struct arena *a = arena_new();
+    for (int i = 0; i < N_NAMES; i++) unlink(lib_path(a, kit, NAMES[i]));
+    rmdir(arena_printf(a, "%s/lib64", kit->home));
+    rmdir(kit->home);
+    arena_free(a);
+    return 0;
+}
+
+static struct fixture fixture;
+
+static int setup(void **state) {
+    struct fixture *f = &fixture;
+    *f = (struct fixture){.kit = *state, .arena = arena_new()};
+    *f->kit->fake = (struct fake){.gpus = 2, .major = 9};
+    f->env = env_read(f->arena);
+    f->env.cuda_home = f->kit->home;
+    f->diag = diag_new(f->arena);
+    *state = f;
+    return 0;
+}
+
+/* Whatever a test did, closing leaves nothing behind in the driver. */
+static int teardown(void **state) {
+    struct fixture *f = *state;
+    device_close(f->dev);
+    struct fake *fake = f->kit->fake;
+    int left = fake->contexts || fake->subscriptions;
+    arena_free(f->arena);
+    *state = f->kit;
+    return left ? -1 : 0;
+}
+
+static void open_device(struct fixture *f) {
+    const char *why;
+    if (device_open("cuda:1", &f->env, f->arena, &f->diag, &f->dev, &why) != WS_OK)
+        fail_msg("%s", f->diag.text);
+}
+
+static struct module *load(struct fixture *f) {
+    unsigned char image[128] = {0x7f, 'E', 'L', 'F'};
+    struct module *m = NULL;
+    assert_int_equal(device_load(f->dev, image, sizeof image, &m, &f->diag), WS_OK);
+    return m;
+}
+
+static struct launch launch(struct module *m, const char *entry) {
+    return (struct launch){.module = m, .entry = entry, .grid = {4, 1, 1}, .threads = 256};
+}
+
+/* ---- opening ----------------------------------------------------------------------------------
+ */
+
+static void test_facts_and_limits(void **state) {
+    struct fixture *f = *state;
+    open_device(f);
+    const struct device_facts *facts = device_facts(f->dev);
+    const struct device_limits *l = device_limits(f->dev);
+    assert_string_equal(facts->name, "Fake H200");
+    assert_string_equal(facts->driver, "580.1.2 (CUDA 13.0)");
+    assert_string_equal(facts->timer, "cupti");
+    assert_string_equal(facts->id, "cuda:1");
+    assert_string_equal(facts->uuid, "GPU-10111213-1415-1617-1819-1a1b1c1d1e1f");
+    assert_string_equal(l->arch, "sm_90a");
+    assert_int_equal(l->kind, DEVICE_CUDA);
+    assert_int_equal(l->units, 132);
+    assert_int_equal(l->smem_block, 232448);
+    assert_int_equal(l->l2_bytes, 1 << 20);
+    assert_int_equal((int)l->peak_gbps, 4916); /* 3201 MHz x 2 x 768 bytes */
+    assert_int_equal((int)(l->matrix_tflops + 0.5), 990);
+}
+
+static void test_arch_names(void **state) {
+    struct fixture *f = *state;
+    static const struct {
+        int major, minor;
+        const char *arch;
+    } cases[] = {{8, 0, "sm_80"}, {8, 9, "sm_89"}, {10, 0, "sm_100a"}, {12, 0, "sm_120"}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        f->kit->fake->major = cases[i].major;
+        f->kit->fake->minor = cases[i].minor;
+        open_device(f);
+        assert_string_equal(device_limits(f->dev)->arch, cases[i].arch);
+        device_close(f->dev);
+        f->dev = NULL;
+    }
+}
+
+static void test_default_is_the_gpu(void **state) {
+    struct fixture *f = *state;
+    const char *why;
+    assert_int_equal(device_open(NULL, &f->env, f->arena, &f->diag, &f->dev, &why), WS_OK);
+    assert_string_equal(
+        why, "device cuda:0: Fake H200, sm_90a, 132 multiprocessors (default: a GPU is present)");
+}
+
+static void test_default_without_gpus(void **state) {
+    struct fixture *f = *state;
+    const char *why;
+    f->kit->fake->gpus = 0;
+    assert_int_equal(device_open(NULL, &f->env, f->arena, &f->diag, &f->dev, &why), WS_OK);
+    assert_string_equal(device_facts(f->dev)->id, "cpu");
+    assert_non_null(strstr(why, "(default: no GPU)"));
+}
+
+static void test_no_such_gpu(void **state) {
+    struct fixture *f = *state;
+    const char *why;
+    assert_int_equal(device_open("cuda:2", &f->env, f->arena, &f->diag, &f->dev, &why), WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "cuda:2; the driver shows 2"));
+}
+
+/* CUPTI in other hands is an error, never another clock; and it is no error any more once it is
+ * free. */
+static void test_another_profiler(void **state) {
+    struct fixture *f = *state;
+    const char *why;
+    f->kit->fake->subscribe_status = 39;
+    assert_int_equal(device_open("cuda:0", &f->env, f->arena, &f->diag, &f->dev, &why), WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "another profiler"));
+    assert_non_null(strstr(f->diag.text, "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"));
+    f->kit->fake->subscribe_status = 0;
+    f->diag = diag_new(f->arena);
+    open_device(f);
+}
+
+static void test_two_devices_at_once(void **state) {
+    struct fixture *f = *state;
+    struct device *second;
+    const char *why;
+    open_device(f);
+    assert_int_equal(device_open("cuda:0", &f->env, f->arena, &f->diag, &second, &why), WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "already open in this process"));
+}
+
+static void test_library_that_does_not_load(void **state) {
+    struct fixture *f = *state;
+    struct toolkit broken;
+    struct device *dev;
+    const char *why;
+    snprintf(broken.home, sizeof broken.home, P_tmpdir "/fake-cuda-XXXXXX");
+    assert_non_null(mkdtemp(broken.home));
+    const char *folder = arena_printf(f->arena, "%s/lib64", broken.home);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    const char *path = lib_path(f->arena, &broken, NAMES[0]);
+    write_file(path, "no library", 10);
+    f->env.cuda_home = broken.home;
+    /* Where there is a real driver it is found elsewhere; else the broken file is named. */
+    if (device_open("cuda:1000", &f->env, f->arena, &f->diag, &dev, &why) != WS_OK &&
+        !strstr(f->diag.text, "no such GPU")) {
+        assert_non_null(strstr(f->diag.text, "libcuda.so.1 does not load"));
+        assert_non_null(strstr(f->diag.text, path));
+    }
+    unlink(path);
+    rmdir(folder);
+    rmdir(broken.home);
+}
+
+/* ---- timing -----------------------------------------------------------------------------------
+ */
+
+enum { SAMPLES = 7 };
+
+/* Kernel "a" takes 1 us and "b" 2 us, whatever else happens around them. */
+static void expect_times(struct fixture *f, bool flush) {
+    struct module *m = load(f);
+    struct launch l[] = {launch(m, "a"), launch(m, "b"), launch(m, "a")};
+    double us[3 * SAMPLES], host_us[SAMPLES];
+    l[2].grid[0] = 0;
+    if (device_time(f->dev, l, 3, SAMPLES, flush, us, host_us, &f->diag) != WS_OK)
+        fail_msg("%s", f->diag.text);
+    for (int i = 0; i < SAMPLES; i++) {
+        assert_true(us[3 * i] == 1.0);
+        assert_true(us[3 * i + 1] == 2.0);
+        assert_true(us[3 * i + 2] == 0.0); /* an empty grid is not launched */
+        assert_true(host_us[i] >= 0);
+    }
+    device_unload(f->dev, m);
+}
+
+static void test_time(void **state) {
+    struct fixture *f = *state;
+    open_device(f);
+    expect_times(f, false);
+    assert_int_equal(f->kit->fake->flushes, 0);
+    assert_int_equal(f->kit->fake->launches, 2 * (SAMPLES + 1)); /* one warm-up */
+    expect_times(f, true);
+    assert_int_equal(f->kit->fake->flushes, SAMPLES);
+}
+
+/* Enough launches to fill several buffers and to pass the queue's depth. */
+static void test_time_many(void **state) {
+    struct fixture *f = *state;
+    enum { MANY = 1500 };
+    static double us[MANY];
+    open_device(f);
+    struct module *m = load(f);
+    struct launch l = launch(m, "b");
+    assert_int_equal(device_time(f->dev, &l, 1, MANY, true, us, NULL, &f->diag), WS_OK);
+    for (int i = 0; i < MANY; i++) assert_true(us[i] == 2.0);
+    device_unload(f->dev, m);
+}
+
+static void test_lost_records_are_measured_again(void **state) {
+    struct fixture *f = *state;
+    open_device(f);
+    f->kit->fake->drop = 2 + 3; /* the warm-up's two, then three of the first repetitions */
+    expect_times(f, true);
+    assert_int_equal(f->kit->fake->drop, 0);
+    assert_true(f->kit->fake->flushes > SAMPLES);
+}
+
+static void test_zero_stamps_are_measured_again(void **state) {
+    struct fixture *f = *state;
+    open_device(f);
+    f->kit->fake->zero = 2 + 5;
+    expect_times(f, false);
+    assert_true(f->kit->fake->launches > 2 * (SAMPLES + 1));
+}
+
+static void test_no_stamps_at_all(void **state) {
+    struct fixture *f = *state;
+    double us[SAMPLES];
+    open_device(f);
+    struct module *m = load(f);
+    struct launch l = launch(m, "a");
+    f->kit->fake->zero = 1 << 20;
+    assert_int_equal(device_time(f->dev, &l, 1, SAMPLES, false, us, NULL, &f->diag), WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "no usable record for 7 of 7 repetitions of 'a'"));
+    assert_false(device_is_lost(f->dev));
+    device_unload(f->dev, m);
+}
+
+static void test_unseen_launch(void **state) {
+    struct fixture *f = *state;
+    double us;
+    open_device(f);
+    struct module *m = load(f);
+    struct launch l = launch(m, "a");
+    f->kit->fake->silent = 1;
+    assert_int_equal(device_time(f->dev, &l, 1, 1, false, &us, NULL, &f->diag), WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "CUPTI did not see the launch of 'a'"));
+    device_unload(f->dev, m);
+}
+
+static void test_helpers_do_not_compile(void **state) {
+    struct fixture *f = *state;
+    double us;
+    open_device(f);
+    struct module *m = load(f);
+    struct launch l = launch(m, "a");
+    f->kit->fake->bad_nvrtc = 1;
+    assert_int_equal(device_time(f->dev, &l, 1, 1, true, &us, NULL, &f->diag), WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "NVRTC_ERROR_COMPILATION"));
+    device_unload(f->dev, m);
+}
+
+/* ---- errors -----------------------------------------------------------------------------------
+ */
+
+static void test_launch_errors(void **state) {
+    struct fixture *f = *state;
+    static const struct {
+        const char *entry, *said;
+        int threads, smem;
+        int64_t gy;
+    } cases[] = {{"missing", "CUDA_ERROR_NOT_FOUND", 256, 0, 1},
+                 {"a", "0 threads", 0, 0, 1},
+                 {"a", "2048 threads", 2048, 0, 1},
+                 {"a", "232449 bytes of shared memory", 32, 232449, 1},
+                 {"a", "over 65535", 32, 0, 70000}};
+    open_device(f);
+    struct module *m = load(f);
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct launch l = launch(m, cases[i].entry);
+        struct diag d = diag_new(f->arena);
+        l.threads = cases[i].threads;
+        l.smem = cases[i].smem;
+        l.grid[1] = cases[i].gy;
+        assert_int_equal(device_run(f->dev, &l, 1, &d), WS_MACHINE);
+        if (!strstr(d.text, cases[i].said)) fail_msg("case %u: %s", i, d.text);
+    }
+    assert_int_equal(f->kit->fake->launches, 0);
+    assert_false(device_is_lost(f->dev));
+    device_unload(f->dev, m);
+}
+
+static void test_bad_cubin(void **state) {
+    struct fixture *f = *state;
+    struct module *m;
+    open_device(f);
+    assert_int_equal(device_load(f->dev, "\177ELF", 4, &m, &f->diag), WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "it is no cubin"));
+    assert_int_equal(f->kit->fake->loaded, 0);
+}
+
+static void test_out_of_memory(void **state) {
+    struct fixture *f = *state;
+    dptr p;
+    open_device(f);
+    assert_int_equal(device_alloc(f->dev, (size_t)2 << 30, &p, &f->diag), WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "2147483648 bytes (1073741824 of 1073741824 bytes free)"));
+    assert_false(device_is_lost(f->dev));
+}
+
+static void lose(struct fixture *f, struct module *m) {
+    struct launch l = launch(m, "a");
+    f->kit->fake->sync_status = 700;
+    assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "CUDA_ERROR_ILLEGAL_ADDRESS"));
+    assert_non_null(strstr(f->diag.text, "cuda:1"));
+    assert_true(device_is_lost(f->dev));
+    f->diag = diag_new(f->arena);
+}
+
+static void test_lost_and_reset(void **state) {
+    struct fixture *f = *state;
+    struct diag d = diag_new(f->arena);
+    dptr p;
+    open_device(f);
+    struct module *m = load(f);
+    expect_times(f, true); /* the helpers are loaded, and will be lost too */
+    lose(f, m);
+    assert_int_equal(device_alloc(f->dev, 16, &p, &d), WS_MACHINE);
+    assert_non_null(strstr(d.text, "cuda:1 is lost after CUDA_ERROR_ILLEGAL_ADDRESS"));
+    assert_int_equal(device_reset(f->dev, &f->diag), WS_OK);
+    assert_false(device_is_lost(f->dev));
+
+    struct launch l = launch(m, "a");
+    assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "before cuda:1 was reset"));
+    f->diag = diag_new(f->arena);
+    int loaded = f->kit->fake->loaded;
+    device_unload(f->dev, m);
+    assert_int_equal(f->kit->fake->loaded, loaded); /* its handle died with the old context */
+    expect_times(f, true);
+}
+
+static void test_reset_that_fails(void **state) {
+    struct fixture *f = *state;
+    open_device(f);
+    struct module *m = load(f);
+    lose(f, m);
+    f->kit->fake->reset_status = 999;
+    assert_int_equal(device_reset(f->dev, &f->diag), WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "cuDevicePrimaryCtxReset"));
+    assert_true(device_is_lost(f->dev));
+    device_unload(f->dev, m);
+}
+
+/* ---- health -----------------------------------------------------------------------------------
+ */
+
+static void test_health(void **state) {
+    struct fixture *f = *state;
+    struct health h;
+    open_device(f);
+    f->kit->fake->throttle = 0x1 | 0x2; /* idle, clocks set by hand */
+    device_health(f->dev, &h);
+    assert_int_equal(h.clock_mhz, 1980);
+    assert_int_equal(h.mem_clock_mhz, 3201);
+    assert_int_equal(h.temp_c, 41);
+    assert_int_equal(h.power_w, 124);
+    assert_int_equal(h.throttle_bits, 0);
+    assert_string_equal(h.throttle, "none");
+    f->kit->fake->throttle = 0x1 | 0x8 | 0x20;
+    device_health(f->dev, &h);
+    assert_int_equal(h.throttle_bits, 0x28);
+    assert_string_equal(h.throttle, "hw_slowdown+sw_thermal");
+}
+
+static void test_function_facts(void **state) {
+    struct fixture *f = *state;
+    struct function_facts facts;
+    open_device(f);
+    struct module *m = load(f);
+    assert_int_equal(device_function_facts(f->dev, m, "a", 256, 0, &facts, &f->diag), WS_OK);
+    assert_int_equal(facts.regs, 40);
+    assert_int_equal(facts.spill_bytes, 16);
+    assert_int_equal(facts.smem_static, 1024);
+    assert_int_equal(facts.blocks_per_unit, 8);
+    assert_int_equal(device_function_facts(f->dev, m, "a", 256, 232448, &facts, &f->diag), WS_OK);
+    assert_int_equal(facts.blocks_per_unit, 0); /* with its static memory that is too much */
+    device_unload(f->dev, m);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_facts_and_limits),
+        TEST(test_arch_names),
+        TEST(test_default_is_the_gpu),
+        TEST(test_default_without_gpus),
+        TEST(test_no_such_gpu),
+        TEST(test_another_profiler),
+        TEST(test_two_devices_at_once),
+        TEST(test_library_that_does_not_load),
+        TEST(test_time),
+        TEST(test_time_many),
+        TEST(test_lost_records_are_measured_again),
+        TEST(test_zero_stamps_are_measured_again),
+        TEST(test_no_stamps_at_all),
+        TEST(test_unseen_launch),
+        TEST(test_helpers_do_not_compile),
+        TEST(test_launch_errors),
+        TEST(test_bad_cubin),
+        TEST(test_out_of_memory),
+        TEST(test_lost_and_reset),
+        TEST(test_reset_that_fails),
+        TEST(test_health),
+        TEST(test_function_facts),
+    };
+    return cmocka_run_group_tests(tests, make_toolkit, remove_toolkit);
+}
