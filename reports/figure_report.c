@@ -43,7 +43,7 @@ static void put_bench_name(struct text *out, const struct bench *b, bool with_de
     if (with_device) text_printf(out, "  %s", k->device);
 }
 
-/* ---- speedup ---- */
+/* ---- speedup --------------------------------------------------------------------------------- */
 
 enum { BENCH_NAME_MAX = 54 };
 
@@ -95,7 +95,7 @@ enum report_status figure_speedup(const struct benches *b, const char *out_prefi
     return e->status;
 }
 
-/* ---- roofline ---- */
+/* ---- roofline -------------------------------------------------------------------------------- */
 
 struct point {
     double x, y, label_x, label_y; /* FLOP/byte, GFLOP/s; in log10 */
@@ -119,7 +119,7 @@ static struct plane plane_around(const struct point *p, size_t n) {
     a.x_min = floor(a.x_min - 0.3);
     a.x_max = ceil(a.x_max + 0.7);
     a.y_min = floor(a.y_min - 0.5);
-    a.y_max = ceil(a.y_max + 0.3);
+    a.y_max = ceil(a.y_max + 0.1);
     return a;
 }
 

@@ -28,7 +28,7 @@ static const char style[] =
     "code{font:12px/1.4 ui-monospace,monospace}\n"
     "figure{margin:.6rem 0}svg{max-width:100%;height:auto}\n";
 
-/* ---- cells ---- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static void put_cell(struct text *h, const char *s) {
     text_puts(h, "<td>");
@@ -88,7 +88,7 @@ static void put_key(struct text *h, const struct result_row *k) {
 
 static const char table_end[] = "</tbody></table></div>\n";
 
-/* ---- header ---- */
+/* ---- header ---------------------------------------------------------------------------------- */
 
 /* The distinct values of a column, in order of appearance: "A, B". */
 static void put_distinct(struct text *h, const struct report_page *p, size_t offset) {
@@ -148,7 +148,7 @@ static void put_figure(struct text *h, const char *title, const char *svg) {
     text_puts(h, "</figure>\n");
 }
 
-/* ---- tables ---- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static void put_programs(struct text *h, const struct benches *b) {
     text_puts(h, "<h2>Programs: time of one call, median in µs</h2>\n");

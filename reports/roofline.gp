@@ -8,6 +8,7 @@ if (format eq "png") set terminal pngcairo size 1.5 * width, 1.5 * height fontsc
 set output out
 
 ink = "#2b2f36"
+set tmargin at screen 1 - 44.0 / height
 set border 3 linecolor rgb "#9aa1ab"
 set tics nomirror scale 0.4 textcolor rgb ink font ",10"
 set key bottom right reverse Left font ",10" textcolor rgb ink noenhanced

@@ -15,7 +15,7 @@ unset key
 set lmargin at screen label_share
 set rmargin at screen 0.97
 set tmargin at screen 1 - 58.0 / height
-set bmargin at screen 44.0 / height
+set bmargin at screen 56.0 / height
 
 set label 1 "Tuned program: speedup over" at screen 0.012, screen 1 - 22.0 / height left font ",12" textcolor rgb ink
 array opponent[3] = ["eager", "torch eager", "torch.compile, its best mode"]

@@ -1,0 +1,276 @@
+/* test_reports_report.c: the page escapes what it shows, holds its figures, counts failures, and
+ * does without gnuplot. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "reports/report_page.h"
+#include "reports/reports.h"
+
+static char folder[] = "/tmp/test_reports_report.XXXXXX";
+static char *old_path;
+
+static const char *in_folder(const char *name) {
+    static char path[2][128];
+    static int turn;
+    turn = !turn;
+    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
+    return path[turn];
+}
+
+static int make_folder(void **state) {
+    old_path = strdup(getenv("PATH"));
+    return mkdtemp(folder) && mkdir(in_folder("bin"), 0777) == 0 ? 0 : -1;
+}
+
+static int empty_folder(void **state) {
+    static const char *const names[] = {"a.csv",
+                                        "b.csv",
+                                        "figure.svg",
+                                        "figure.png",
+                                        "figure.gp",
+                                        "report/index.html",
+                                        "report/speedup.svg",
+                                        "report/speedup.png",
+                                        "report/speedup.gp",
+                                        "report/roofline.svg",
+                                        "report/roofline.png",
+                                        "report/roofline.gp",
+                                        "bin/gnuplot",
+                                        "drawn"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) unlink(in_folder(names[i]));
+    rmdir(in_folder("report"));
+    setenv("PATH", old_path, 1);
+    return 0;
+}
+
+static int remove_folder(void **state) {
+    free(old_path);
+    rmdir(in_folder("bin"));
+    return rmdir(folder);
+}
+
+/* Stand-in for gnuplot: `draws` is what it does, a line of sh. Figures then need no gnuplot on the
+ * machine. */
+static void fake_gnuplot(const char *draws) {
+    FILE *f = fopen(in_folder("bin/gnuplot"), "w");
+    assert_non_null(f);
+    fprintf(f, "#!/bin/sh\n%s\n", draws);
+    fclose(f);
+    chmod(in_folder("bin/gnuplot"), 0755);
+    struct text path = {0};
+    text_printf(&path, "%s:%s", in_folder("bin"), old_path);
+    setenv("PATH", path.p, 1);
+    text_free(&path);
+}
+
+static struct text read_file(const char *path) {
+    struct text t = {0};
+    FILE *f = fopen(path, "r");
+    if (!f) fail_msg("there is no '%s'", path);
+    for (int c; (c = getc(f)) != EOF;) text_write(&t, (char[]){(char)c}, 1);
+    fclose(f);
+    return t;
+}
+
+static struct result_row sample(enum result_role role, const char *kernel, double us) {
+    struct result_row r = result_row_new();
+    r.run_id = "run1";
+    r.timestamp = "2026-09-01T02:00:00Z";
+    r.device = "GPU <b>&\"1\"</b>";
+    r.driver = "580.1";
+    r.workload = "<script>alert('x')</script>";
+    r.mode = "fwd";
+    r.dtype = "f32";
+    r.axes = "dim=4096";
+    r.kernel = kernel;
+    r.role = role;
+    r.n = 30;
+    r.median_us = us;
+    r.q1_us = us * 0.99;
+    r.q3_us = us * 1.01;
+    r.bytes = 1e8;
+    r.flops = 1e8;
+    r.gbps = 1e5 / us;
+    r.roof_pct = 80;
+    return r;
+}
+
+/* Eager, default, tuned, torch.compile, four variants of which two failed. */
+static void write_results(const char *path) {
+    struct result_row rows[] = {
+        sample(ROLE_eager, "program", 90),    sample(ROLE_default, "program", 45),
+        sample(ROLE_tuned, "program", 30),    sample(ROLE_torch_compile, "program", 36),
+        sample(ROLE_variant, "fused_k", 30),  sample(ROLE_variant, "fused_k", 45),
+        sample(ROLE_variant, "fused_k", 0.5), sample(ROLE_variant, "fused_k", 1)};
+    static const char *const configs[] = {"x=1 warps=8 stages=1", "x=1 warps=4 stages=1",
+                                          "x=2 warps=1 stages=1", "x=4 warps=1 stages=1"};
+    for (int i = 0; i < 4; i++) rows[4 + i].config = configs[i];
+    rows[3].config = "max-autotune-no-cudagraphs";
+    rows[4].is_winner = 1;
+    rows[6].status = STATUS_implausible;
+    rows[7].status = STATUS_wrong;
+    struct report_error e = {0};
+    if (result_append(path, rows, 8, NULL, &e) != REPORT_OK) fail_msg("%s", e.text);
+}
+
+static int report(struct text *said) {
+    char *p = NULL;
+    size_t size;
+    FILE *f = open_memstream(&p, &size);
+    int rc = report_command(3, (char *[]){"report", "--results", folder}, f, f);
+    fclose(f);
+    text_puts(said, p);
+    free(p);
+    return rc;
+}
+
+static void expect_in(const char *text, const char *part) {
+    if (!strstr(text, part)) fail_msg("no '%s' in:\n%s", part, text);
+}
+
+static void test_escaping(void **state) {
+    struct text t = {0};
+    text_html(&t, "a<b & \"c\" > 'd' é");
+    assert_string_equal(t.p, "a&lt;b &amp; &quot;c&quot; &gt; &#39;d&#39; é");
+    text_free(&t);
+    text_gnuplot(&t, "say \"`rm`\"\n\\x");
+    assert_string_equal(t.p, "\"say '''rm''' /x\"");
+    text_free(&t);
+}
+
+static void test_page(void **state) {
+    fake_gnuplot("echo '<?xml version=\"1.0\"?><svg><!--figure--></svg>' > "
+                 "$(echo \"$2\" | sed \"s/.*out = '//; s/'.*//\")");
+    write_results(in_folder("a.csv"));
+    struct text said = {0};
+    int rc = report(&said);
+    if (rc != 0) fail_msg("exit %d: %s", rc, said.p);
+    struct text page = read_file(in_folder("report/index.html"));
+    expect_in(page.p, "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;");
+    expect_in(page.p, "GPU &lt;b&gt;&amp;&quot;1&quot;&lt;/b&gt;");
+    assert_null(strstr(page.p, "<script"));
+    assert_null(strstr(page.p, "<?xml"));
+    assert_null(strstr(page.p, "http://")); /* nothing is fetched */
+    assert_null(strstr(page.p, "https://"));
+    expect_in(page.p, "<svg><!--figure--></svg>");
+    expect_in(page.p,
+              "2026-09-01T02:00:00Z to 2026-09-01T02:00:00Z · 8 rows in 1 files · 1 benchmarks");
+    expect_in(page.p,
+              "<td class=n>3.00×</td><td class=n>1.20×</td>"); /* over eager, over torch.compile */
+    expect_in(page.p, "<code>x=1 warps=8 stages=1</code>");
+    text_free(&page);
+    text_free(&said);
+}
+
+static void test_no_gnuplot(void **state) {
+    write_results(in_folder("a.csv"));
+    setenv("PATH", "/no/such/folder", 1);
+    struct text said = {0};
+    assert_int_equal(report(&said), 0);
+    const char *first = strstr(said.p, "gnuplot is not installed: no figures");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "gnuplot is not installed")); /* said once */
+    struct text page = read_file(in_folder("report/index.html"));
+    assert_null(strstr(page.p, "<svg"));
+    expect_in(page.p, "<h2>Winners and their evidence</h2>");
+    text_free(&page);
+    text_free(&said);
+}
+
+static void test_foreign_file_is_left_out(void **state) {
+    fake_gnuplot("exit 1");
+    write_results(in_folder("a.csv"));
+    FILE *f = fopen(in_folder("b.csv"), "w");
+    assert_non_null(f);
+    fputs("x,y\n1,2\n", f);
+    fclose(f);
+    struct text said = {0};
+    assert_int_equal(report(&said), 1);
+    expect_in(said.p, "left out: ");
+    expect_in(said.p, "column 'schema' is missing");
+    expect_in(said.p, "gnuplot failed on");
+    expect_in(said.p, "1 benchmarks from 1 files");
+    text_free(&said);
+}
+
+static void test_usage(void **state) {
+    struct text said = {0};
+    assert_int_equal(report(&said), 1); /* an empty folder */
+    expect_in(said.p, "no results in");
+    text_free(&said);
+    FILE *null = fopen("/dev/null", "w");
+    assert_non_null(null);
+    assert_int_equal(report_command(2, (char *[]){"report", "--what"}, null, null), 2);
+    assert_int_equal(report_command(2, (char *[]){"report", "--help"}, null, null), 0);
+    char *missing[] = {"report", "--results", "/no/such/folder"};
+    assert_int_equal(report_command(3, missing, null, null), 1);
+    write_results(in_folder("a.csv"));
+    char *unwritable[] = {"report", "--results", folder, "--out", "/dev/null/x.html"};
+    assert_int_equal(report_command(5, unwritable, null, null), 3);
+    fclose(null);
+}
+
+/* The figure's script: shared knobs are said once, the failed are counted, the winner stands first.
+ */
+static void test_bench_figure(void **state) {
+    fake_gnuplot("exit 0");
+    write_results(in_folder("a.csv"));
+    struct report_error e = {0};
+    if (figure_bench(in_folder("a.csv"), NULL, in_folder("figure"), &e) != REPORT_OK)
+        fail_msg("%s", e.text);
+    struct text gp = read_file(in_folder("figure.gp"));
+    expect_in(gp.p, "left_title = \"fused_k: 2 timed, 2 failed\"");
+    expect_in(gp.p, "common = \"x=1 stages=1\"");
+    expect_in(gp.p, "\"warps=8\" \"30.00  winner\"\n2 45 ");
+    expect_in(gp.p, "3 30 3108254 \"3.00×\" \"30.00 µs\"");
+    expect_in(gp.p, "\"torch\" \"max-autotune\"");
+    expect_in(gp.p, "variants_floor = 24\n");
+    text_free(&gp);
+
+    e = (struct report_error){0};
+    assert_int_equal(figure_bench(in_folder("a.csv"), "nosuch", in_folder("figure"), &e),
+                     REPORT_WRONG);
+    e = (struct report_error){0};
+    setenv("PATH", "/no/such/folder", 1);
+    assert_int_equal(figure_bench(in_folder("a.csv"), "last", in_folder("figure"), &e),
+                     REPORT_MACHINE);
+    expect_in(e.text, "gnuplot is not installed");
+}
+
+/* Two points: groups of speedups, named by what differs between them. */
+static void test_sweep_figure(void **state) {
+    fake_gnuplot("exit 0");
+    write_results(in_folder("a.csv"));
+    struct result_row rows[] = {sample(ROLE_eager, "program", 200),
+                                sample(ROLE_tuned, "program", 50)};
+    rows[0].axes = rows[1].axes = "dim=8192";
+    struct report_error e = {0};
+    assert_int_equal(result_append(in_folder("a.csv"), rows, 2, NULL, &e), REPORT_OK);
+    if (figure_bench(in_folder("a.csv"), "run1", in_folder("figure"), &e) != REPORT_OK)
+        fail_msg("%s", e.text);
+    struct text gp = read_file(in_folder("figure.gp"));
+    expect_in(gp.p, "n_variants = 0\n"); /* the last point has none */
+    expect_in(gp.p, "2 4 3108254 \"\" \"4.00\"");
+    expect_in(gp.p, "1 \"dim=4096\" \"\"\n2 \"dim=8192\" \"\"\n");
+    text_free(&gp);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_escaping),
+        cmocka_unit_test_teardown(test_page, empty_folder),
+        cmocka_unit_test_teardown(test_no_gnuplot, empty_folder),
+        cmocka_unit_test_teardown(test_foreign_file_is_left_out, empty_folder),
+        cmocka_unit_test_teardown(test_usage, empty_folder),
+        cmocka_unit_test_teardown(test_bench_figure, empty_folder),
+        cmocka_unit_test_teardown(test_sweep_figure, empty_folder),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
