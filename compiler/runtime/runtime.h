@@ -117,11 +117,11 @@ struct launch {
 enum ws_status device_run(struct device *dev, const struct launch *l, int n, struct diag *d);
 bool device_is_lost(const struct device *dev);
 
-/* Time `samples` repetitions of the n launches. Before each repetition, outside every window, the
- * caches are flushed (L2 / last level) if flush is set. us[s*n + i] is launch i of repetition s in
- * microseconds, from CUPTI kernel records selected by correlation id, or from the monotonic clock
- * on the CPU. host_us[s] (may be NULL) is the host's time to submit the repetition (0 on the CPU,
- * where a launch is a call). A launch whose grid is empty takes 0. */
+/* Time `samples` repetitions of the n launches, after one untimed one. Before each repetition,
+ * outside every window, the caches are flushed (L2 / last level) if flush is set. us[s*n + i] is
+ * launch i of repetition s in microseconds, from CUPTI kernel records selected by correlation id,
+ * or from the monotonic clock on the CPU. host_us[s] (may be NULL) is the host's time to submit the
+ * repetition (0 on the CPU, where a launch is a call). A launch whose grid is empty takes 0. */
 enum ws_status device_time(struct device *dev, const struct launch *l, int n, int samples,
                            bool flush, double *us, double *host_us, struct diag *d);
 

@@ -11,7 +11,7 @@
 #include "runtime/cuda/api.h"
 #include "tests/unit/fake_cuda.h"
 
-enum { RECORD_BYTES = 216, MAX_RECORDS = 4096 };
+enum { RECORD_BYTES = 216, MAX_RECORDS = 4096, MAX_ALLOCATIONS = 64 };
 
 static struct fake state;
 static int generation;
@@ -21,6 +21,7 @@ static cupti_buffer_requested buffer_requested;
 static cupti_buffer_completed buffer_completed;
 static struct cupti_kernel_record records[MAX_RECORDS];
 static int n_records;
+static void *memory[MAX_ALLOCATIONS];
 static uint32_t last_id;
 static uint64_t now = 1000;
 
@@ -90,6 +91,16 @@ CU(cuDeviceGetPCIBusId, char *id, int len, int dev) {
     strncpy(id, "0000:01:00.0", (size_t)len);
     return CU_OK;
 }
+/* A context takes its memory with it, as a real one does; what a healthy one still holds was
+ * forgotten. */
+static void end_context(void) {
+    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
+        if (!memory[i]) continue;
+        if (state.sync_status == CU_OK) state.leaked++;
+        free(memory[i]);
+        memory[i] = NULL;
+    }
+}
 CU(cuDevicePrimaryCtxRetain, cu_context *ctx, int dev) {
     (void)dev;
     state.contexts++;
@@ -99,6 +110,7 @@ CU(cuDevicePrimaryCtxRetain, cu_context *ctx, int dev) {
 CU(cuDevicePrimaryCtxRelease_v2, int dev) {
     (void)dev;
     state.contexts--;
+    end_context();
     return CU_OK;
 }
 CU(cuDevicePrimaryCtxReset_v2, int dev) {
@@ -114,14 +126,20 @@ CU(cuCtxSynchronize, void) { return state.sync_status; }
 CU(cuMemGetInfo_v2, size_t *left, size_t *total) { return *left = *total = 1 << 30, CU_OK; }
 CU(cuMemAlloc_v2, uint64_t *p, size_t bytes) {
     void *q = bytes > 1u << 30 ? NULL : aligned_alloc(256, (bytes + 255) / 256 * 256);
-    if (!q) return 2;
-    state.allocations++;
+    int i = 0;
+    while (i < MAX_ALLOCATIONS && memory[i]) i++;
+    if (!q || i == MAX_ALLOCATIONS) return 2;
+    memory[i] = q;
     return *p = (uint64_t)(uintptr_t)q, CU_OK;
 }
 CU(cuMemFree_v2, uint64_t p) {
-    state.allocations--;
-    free((void *)(uintptr_t)p);
-    return CU_OK;
+    for (int i = 0; i < MAX_ALLOCATIONS; i++)
+        if (memory[i] == (void *)(uintptr_t)p) {
+            free(memory[i]);
+            memory[i] = NULL;
+            return CU_OK;
+        }
+    return 1;
 }
 CU(cuMemcpyHtoD_v2, uint64_t to, const void *from, size_t n) {
     return memcpy((void *)(uintptr_t)to, from, n), CU_OK;

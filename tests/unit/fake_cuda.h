@@ -14,7 +14,7 @@ struct fake {
     int bad_nvrtc; /* compiles fail */
     unsigned long long throttle;
     /* counters */
-    int launches, flushes, contexts, subscriptions, allocations, loaded;
+    int launches, flushes, contexts, subscriptions, loaded, leaked;
 };
 
 #endif

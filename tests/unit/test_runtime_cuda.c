@@ -49,7 +49,7 @@ static void write_file(const char *path, const void *p, size_t n) {
 static void build_fake(struct toolkit *kit, struct arena *a) {
     struct diag d = diag_new(a);
     struct env env = env_read(a);
-    struct toolchain *cc;
+    struct toolchain *cc = NULL;
     struct compiled c;
     const struct source *source = source_read(a, "tests/unit/fake_cuda.c", &d);
     env.cc = arena_printf(a, "%s -I. -Icompiler", env.cc);
@@ -110,7 +110,7 @@ static int teardown(void **state) {
     struct fixture *f = *state;
     device_close(f->dev);
     struct fake *fake = f->kit->fake;
-    int left = fake->contexts || fake->subscriptions;
+    int left = fake->contexts || fake->subscriptions || fake->leaked;
     arena_free(f->arena);
     *state = f->kit;
     return left ? -1 : 0;

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/runtime.h"
+#include "runtime/cuda/cuda_device.h"
 
 static const char AXPY[] =
     "extern \"C\" __global__ void axpy(float *y, const float *x, float a, long long n) {\n"
@@ -80,6 +80,24 @@ static void test_every_arch_gives_cubin_and_ptx(void **state) {
         compiled_free(&c);
         assert_null(c.binary);
         toolchain_close(t);
+    }
+}
+
+/* The runtime's own kernels, which only a GPU can run. */
+static void test_helper_kernels_compile(void **state) {
+    struct fixture *f = *state;
+    static const char *const archs[] = {"sm_80", "sm_90a", "sm_120"};
+    static const char *const entries[] = {"ws_flush", "ws_copy", "ws_copy_streaming", "ws_compare",
+                                          "ws_find_worst"};
+    for (unsigned i = 0; i < sizeof archs / sizeof *archs; i++) {
+        struct compiled c;
+        toolchain_compile(open_nvrtc(f, archs[i]), "helpers.cu", helpers_source(f->arena), true,
+                          &c);
+        if (!c.ok) fail_msg("%s", c.log);
+        assert_string_equal(c.log, "");
+        for (unsigned k = 0; k < sizeof entries / sizeof *entries; k++)
+            assert_non_null(strstr(c.ptx, arena_printf(f->arena, ".entry %s(", entries[k])));
+        compiled_free(&c);
     }
 }
 
@@ -261,6 +279,7 @@ static void test_cc_of_several_words(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_every_arch_gives_cubin_and_ptx),
+        TEST(test_helper_kernels_compile),
         TEST(test_version_has_three_numbers),
         TEST(test_syntax_error_is_in_the_log),
         TEST(test_bad_arch),

@@ -35,7 +35,7 @@ enum ws_status cpu_compare(struct device *dev, dptr got, enum dtype dtype, dptr 
     const float *w = (const float *)(uintptr_t)want;
     int64_t bad = 0, worst = 0;
     double worst_badness = -1;
-    (void)d;
+    (void)d, (void)dev; /* without OpenMP the number of threads has no use */
 #pragma omp parallel num_threads(((struct cpu_device *)dev)->threads) reduction(+ : bad)
     {
         int64_t my_worst = 0;

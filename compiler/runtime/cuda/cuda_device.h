@@ -75,6 +75,7 @@ struct helpers {
     dptr result;     /* of compare */
 };
 
+const char *helpers_source(struct arena *a);                                /* CUDA C */
 enum ws_status helpers_flush_launch(struct cuda_device *c, struct diag *d); /* asynchronous */
 enum ws_status helpers_prepare(struct cuda_device *c, struct diag *d);
 void helpers_release(struct cuda_device *c);

@@ -123,7 +123,7 @@ static const char SOURCE[] =
     "}\n";
 
 /* The text above with the element types' numbers in front of it. */
-static const char *helper_source(struct arena *a) {
+const char *helpers_source(struct arena *a) {
     struct buf b = buf_new(a);
 #define DTYPE(name, ...) buf_printf(&b, "#define DT_%s %d\n", #name, DT_##name);
     DTYPES(DTYPE)
@@ -139,7 +139,7 @@ static enum ws_status load_module(struct cuda_device *c, struct diag *d) {
         toolchain_open(DEVICE_CUDA, c->base.limits.arch, &c->env, c->arena, d, &c->nvrtc) != WS_OK)
         return d->status;
     struct compiled out;
-    toolchain_compile(c->nvrtc, "helpers.cu", helper_source(d->arena), false, &out);
+    toolchain_compile(c->nvrtc, "helpers.cu", helpers_source(d->arena), false, &out);
     if (!out.ok)
         diag_fail(d, WS_MACHINE, "the runtime's helper kernels do not compile for %s: %s",
                   c->base.limits.arch, out.log);
