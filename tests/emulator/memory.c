@@ -1,0 +1,262 @@
+/* memory.c: judge every access of a kernel before it happens.
+ *
+ * An address is on the thread's own stack, in the module's image (constants, threadIdx), in shared
+ * memory, in a buffer, or a mistake. Shared memory and the buffers that a launch may write have a
+ * shadow (internal.h) per byte: it tells a read of what nobody wrote, and two threads that use a
+ * byte with no barrier between, whichever order they ran in. Blocks never synchronise, so between
+ * them every such pair is a race unless the launch says that they communicate. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/emulator/internal.h"
+
+/* NaN in every floating type at every even offset, and a huge index. */
+void memory_poison(void *at, size_t bytes) {
+    unsigned char *p = at;
+    for (size_t i = 0; i < bytes; i++) p[i] = i & 1 ? 0x7f : 0xff;
+}
+
+/* ---- buffers -------------------------------------------------------------------------------- */
+
+void *emu_alloc(struct emu *e, const char *name, size_t bytes) {
+    size_t body = (bytes + 255) & ~(size_t)255;
+    unsigned char *all = aligned_alloc(256, body + 2 * RED_ZONE);
+    struct buffer *b = calloc(1, sizeof *b);
+    WS_ASSERT(all && b);
+    memory_poison(all, body + 2 * RED_ZONE);
+    *b = (struct buffer){.next = e->buffers, .name = name, .at = all + RED_ZONE, .bytes = bytes};
+    e->buffers = b;
+    return b->at;
+}
+
+void emu_release(struct emu *e, void *at) {
+    struct buffer **link = &e->buffers;
+    while (*link && (*link)->at != at) link = &(*link)->next;
+    struct buffer *b = *link;
+    if (!b) return;
+    *link = b->next;
+    e->last_hit = NULL;
+    free(b->at - RED_ZONE);
+    free(b->shadow);
+    free(b);
+}
+
+/* The buffer around an address; its end counts, since an empty slice may lie there. */
+struct buffer *memory_buffer(struct emu *e, const void *at) {
+    const unsigned char *p = at;
+    struct buffer *b = e->last_hit;
+    if (b && p >= b->at && p < b->at + b->bytes) return b;
+    for (b = e->buffers; b; b = b->next)
+        if (p >= b->at && p <= b->at + b->bytes) return e->last_hit = b;
+    return NULL;
+}
+
+bool memory_unwritten(const struct emu *e, const struct buffer *b, size_t *offset) {
+    for (size_t i = 0; i < b->bytes; i++)
+        if (!b->shadow || b->shadow[i].written < e->run_start) {
+            *offset = i;
+            return true;
+        }
+    return false;
+}
+
+/* ---- one access ----------------------------------------------------------------------------- */
+
+struct access {
+    const unsigned char *at;
+    unsigned bytes;
+    int how;
+    const unsigned char *data;  /* what a store will write, if known */
+    const unsigned char *base;  /* of the memory it falls into, */
+    const char *where;          /* its name, */
+    struct shadow *shadow;      /* its shadow, */
+    uint32_t floor;             /* the time before which nothing counts, */
+    bool starts_unwritten;
+};
+
+static const char *const VERBS[] = {"read", "write", "atomic operation"};
+
+static void mistake(struct emu *e, enum emu_kind kind, const struct access *a, const char *what) {
+    block_report(e, kind, e->current, e->frame, "%s of %u bytes at offset %td of %s%s",
+                 VERBS[a->how], a->bytes, a->at - a->base, a->where, what);
+    block_stop(e);
+}
+
+static void race(struct emu *e, const struct access *a, unsigned i, unsigned other, uint32_t when,
+                 const char *did) {
+    struct access byte = *a;
+    char what[80];
+    byte.at += i;
+    byte.bytes -= i;
+    if (when < e->block_start)
+        snprintf(what, sizeof what, ", which another block has %s", did);
+    else
+        snprintf(what, sizeof what, ", which thread %u has %s since the last barrier", other, did);
+    mistake(e, EMU_RACE, &byte, what);
+}
+
+/* Did `other` use the byte so that the current thread cannot know? */
+static bool unseen(const struct emu *e, const struct access *a, unsigned other, uint32_t when) {
+    if (when < a->floor) return false;
+    if (when < e->block_start) return !e->launch->blocks_communicate;
+    return !sync_has_seen(e, e->current, other, when);
+}
+
+static void check_read(struct emu *e, const struct access *a, unsigned i, struct shadow *s) {
+    if (s->written < a->floor) {
+        if (a->starts_unwritten) mistake(e, EMU_UNWRITTEN_READ, a, ", which nobody wrote");
+    } else if (unseen(e, a, s->writer, s->written)) {
+        race(e, a, i, s->writer, s->written, "written");
+    }
+    if (s->reader[0] != e->current) {
+        s->reader[1] = s->reader[0];
+        s->read[1] = s->read[0];
+        s->reader[0] = (uint16_t)e->current;
+    }
+    s->read[0] = e->now;
+}
+
+static void check_write(struct emu *e, const struct access *a, unsigned i, struct shadow *s) {
+    bool same = a->data && a->data[i] == a->at[i]; /* everyone may write the same */
+    if (!same && unseen(e, a, s->writer, s->written))
+        race(e, a, i, s->writer, s->written, "written");
+    for (int k = 0; k < 2; k++)
+        if (unseen(e, a, s->reader[k], s->read[k])) race(e, a, i, s->reader[k], s->read[k], "read");
+    s->writer = (uint16_t)e->current;
+    s->written = e->now;
+    s->atomic = false;
+}
+
+/* Atomics do not race with each other. */
+static void check_atomic(struct emu *e, const struct access *a, unsigned i, struct shadow *s) {
+    if (s->written < a->floor && a->starts_unwritten)
+        mistake(e, EMU_UNWRITTEN_READ, a, ", which nobody wrote");
+    if (!s->atomic && unseen(e, a, s->writer, s->written))
+        race(e, a, i, s->writer, s->written, "written");
+    for (int k = 0; k < 2; k++)
+        if (unseen(e, a, s->reader[k], s->read[k])) race(e, a, i, s->reader[k], s->read[k], "read");
+    s->writer = (uint16_t)e->current;
+    s->written = e->now;
+    s->atomic = true;
+}
+
+static void check_shadow(struct emu *e, const struct access *a) {
+    struct shadow *s = a->shadow + (a->at - a->base);
+    for (unsigned i = 0; i < a->bytes; i++) {
+        if (a->how == EMU_READ)
+            check_read(e, a, i, s + i);
+        else if (a->how == EMU_WRITE)
+            check_write(e, a, i, s + i);
+        else
+            check_atomic(e, a, i, s + i);
+    }
+}
+
+static void check_shared(struct emu *e, struct access *a) {
+    const struct emu_module *m = e->module;
+    a->base = m->shared;
+    a->where = "static shared memory";
+    a->shadow = m->shadow;
+    a->floor = e->block_start;
+    a->starts_unwritten = true;
+    if (a->at >= m->dynamic && a->at < m->dynamic + EMU_SHARED_MAX + RED_ZONE) {
+        a->base = m->dynamic;
+        a->where = "shared memory";
+        a->shadow += m->dynamic - m->shared;
+        if (a->at + a->bytes > m->dynamic + e->launch->shared) {
+            char what[64];
+            snprintf(what, sizeof what, ", which has %zu bytes", e->launch->shared);
+            mistake(e, EMU_OUT_OF_BOUNDS, a, what);
+        }
+    }
+    check_shadow(e, a);
+}
+
+static void check_buffer(struct emu *e, struct access *a, struct buffer *b) {
+    char what[64];
+    a->base = b->at;
+    a->where = b->name;
+    if (a->at + a->bytes > b->at + b->bytes) {
+        snprintf(what, sizeof what, ", which has %zu bytes", b->bytes);
+        mistake(e, EMU_OUT_OF_BOUNDS, a, what);
+    }
+    if (b->role == EMU_VALUE) mistake(e, EMU_OUT_OF_BOUNDS, a, ", which is no argument");
+    if (b->role == EMU_IN) {
+        if (a->how != EMU_READ) mistake(e, EMU_READ_ONLY, a, ", which is const");
+        return;
+    }
+    a->shadow = b->shadow;
+    a->floor = e->run_start;
+    a->starts_unwritten = b->role != EMU_INOUT;
+    check_shadow(e, a);
+}
+
+/* In nothing: say what is near. */
+static void lost(struct emu *e, struct access *a) {
+    for (const struct buffer *b = e->buffers; b; b = b->next) {
+        char what[64];
+        a->base = b->at;
+        a->where = b->name;
+        snprintf(what, sizeof what, ", which has %zu bytes", b->bytes);
+        if (a->at >= b->at - RED_ZONE && a->at < b->at + b->bytes + RED_ZONE)
+            mistake(e, EMU_OUT_OF_BOUNDS, a, what);
+    }
+    block_report(e, EMU_OUT_OF_BOUNDS, e->current, e->frame, "%s of %u bytes in no buffer",
+                 VERBS[a->how], a->bytes);
+    block_stop(e);
+}
+
+static bool on_a_stack(const struct emu *e, const unsigned char *p, bool *own) {
+    if (p < e->stacks || p >= e->stacks + (size_t)MAX_THREADS * STACK) return false;
+    *own = (size_t)(p - e->stacks) / STACK == e->current;
+    return true;
+}
+
+static void check(struct emu *e, struct access *a, bool aligned) {
+    const struct emu_module *m = e->module;
+    bool own = true;
+    if (on_a_stack(e, a->at, &own)) {
+        if (own) return;
+        block_report(e, EMU_OUT_OF_BOUNDS, e->current, e->frame,
+                     "%s of %u bytes in another thread's local memory", VERBS[a->how], a->bytes);
+        block_stop(e);
+    }
+    if (a->at >= m->image && a->at < m->image_end) return;
+    e->report.accesses++;
+    bool shared = a->at >= m->shared && a->at < m->shared + m->shared_bytes;
+    struct buffer *b = shared ? NULL : memory_buffer(e, a->at);
+    if (!shared && !b) lost(e, a);
+    unsigned width = a->bytes > 16 ? 16 : a->bytes;
+    if (aligned && (uintptr_t)a->at % width != 0) {
+        char what[64];
+        snprintf(what, sizeof what, ", which needs an alignment of %u", width);
+        a->base = shared ? m->dynamic : b->at;
+        a->where = shared ? "shared memory" : b->name;
+        mistake(e, EMU_MISALIGNED, a, what);
+    }
+    if (shared)
+        check_shared(e, a);
+    else
+        check_buffer(e, a, b);
+}
+
+/* ---- hooks ---------------------------------------------------------------------------------- */
+
+void memory_access(struct emu *e, const void *at, unsigned bytes, int how, int aligned) {
+    e->frame = __builtin_frame_address(0);
+    check(e, &(struct access){.at = at, .bytes = bytes, .how = how}, aligned);
+}
+
+void memory_load(struct emu *e, void *to, const void *at, unsigned bytes) {
+    e->frame = __builtin_frame_address(0);
+    check(e, &(struct access){.at = at, .bytes = bytes, .how = EMU_READ}, true);
+    if (bytes < 4) memset(to, 0, 4);
+    memcpy(to, at, bytes);
+}
+
+void memory_store(struct emu *e, void *at, const void *from, unsigned bytes) {
+    e->frame = __builtin_frame_address(0);
+    check(e, &(struct access){.at = at, .bytes = bytes, .how = EMU_WRITE, .data = from}, true);
+    memcpy(at, from, bytes);
+}

@@ -1,0 +1,32 @@
+# rules.mk: the emulator that runs generated CUDA text on the CPU, its tests and its benchmark. Included last by the
+# Makefile: the tests join the unit tests.
+
+EMULATOR      := tests/emulator
+EMULATOR_TEST := $(sort $(wildcard $(EMULATOR)/test_*.c))
+EMULATOR_BINS := $(EMULATOR_TEST:%.c=$(BUILD)/%)
+EMULATOR_SRC  := $(filter-out $(EMULATOR)/test_% $(EMULATOR)/bench_%,$(sort $(wildcard $(EMULATOR)/*.c)))
+EMULATOR_LIBS := $(BUILD)/libemulator.a $(BUILD)/libbase.a
+EXTRA_emulator = -DEMU_DIR='"$(CURDIR)/$(EMULATOR)"'
+UNIT_BINS     += $(EMULATOR_BINS)
+
+$(eval $(call archive_rule,emulator,$(EMULATOR_SRC),$(EMULATOR)/))
+
+# Needs what only the tests need (cmocka, g++).
+$(EMULATOR_TEST:%.c=$(BUILD)/%.o): | $(BUILD)/deps.test
+
+define emulator_rule
+$(BUILD)/$(1): $(BUILD)/$(1).o $(EMULATOR_LIBS) $(BUILD)/link
+	$$(call say,link)$$(LINK) -o $$@ $$< $(EMULATOR_LIBS) $(2) $$(LIBS)
+endef
+$(foreach t,$(EMULATOR_TEST:%.c=%),$(eval $(call emulator_rule,$(t),-lcmocka)))
+$(eval $(call emulator_rule,$(EMULATOR)/bench_fiber,))
+
+test test-unit everything: $(EMULATOR_BINS)
+
+emulator-%: $(BUILD)/$(EMULATOR)/test_% ## one test of the emulator, e.g. make emulator-bugs
+	$<
+
+emulator-bench: $(BUILD)/$(EMULATOR)/bench_fiber ## what a fiber switch and a barrier cost
+	$<
+
+-include $(patsubst %.c,$(BUILD)/%.d,$(wildcard $(EMULATOR)/*.c))
