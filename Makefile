@@ -138,7 +138,7 @@ device-smoke: $(BUILD)/tests/device/device_smoke ## does the runtime work on thi
 	$<
 
 $(BUILD)/tests/device/device_smoke: $(BUILD)/tests/device/device_smoke.o $(BUILD)/libruntime.a $(BUILD)/libbase.a
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(filter-out -lcsv -lsqlite3,$(LIBS))
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
