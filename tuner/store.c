@@ -80,22 +80,16 @@ static const char *set_aside(struct arena *a, const char *path) {
     return to;
 }
 
-/* Two processes may meet the same damage: the second, once it has the lock, finds a good file. */
-static struct sql *replace_damaged(const char *path, struct arena *a, const char **note) {
-    struct store_claim claim;
-    claim_file(join(a, path, ".lock-open"), true, &claim);
+static struct sql *connect_or_replace(const char *path, struct arena *a, const char **note) {
     struct sql *db = connect(path, a);
-    if (sql_fault(db) == SQL_DAMAGED) {
-        const char *message = sql_message(db);
-        sql_close(db);
-        const char *to = set_aside(a, path);
-        db = connect(path, a);
-        if (to)
-            *note = arena_printf(a, "store: '%s' %s; moved to '%s' and a new one made\n", path,
-                                 message, to);
-    }
-    store_tune_end(&claim);
-    return db;
+    if (sql_fault(db) != SQL_DAMAGED) return db;
+    const char *message = sql_message(db);
+    sql_close(db);
+    const char *to = set_aside(a, path);
+    if (to)
+        *note = arena_printf(a, "store: '%s' %s; moved to '%s' and a new one made\n", path, message,
+                             to);
+    return connect(path, a);
 }
 
 enum ws_status store_open(const char *path, struct arena *a, struct diag *d, struct store **out,
@@ -108,11 +102,13 @@ enum ws_status store_open(const char *path, struct arena *a, struct diag *d, str
                          strerror(errno));
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return diag_fail(d, WS_MACHINE, "store '%s': is a folder", path);
-    struct sql *db = connect(path, a);
-    if (sql_fault(db) == SQL_DAMAGED) {
-        sql_close(db);
-        db = replace_damaged(path, a, note);
-    }
+    /* One at a time: SQLite does not wait its turn to switch to WAL, and of two that meet the same
+     * damage the second must find the new file. Where no lock can be had, nothing can be written.
+     */
+    struct store_claim claim;
+    claim_file(join(a, path, ".lock-open"), true, &claim);
+    struct sql *db = connect_or_replace(path, a, note);
+    store_tune_end(&claim);
     if (sql_fault(db) != SQL_FINE) {
         diag_fail(d, WS_MACHINE, "store '%s': %s (WARPSMITH_CACHE names another place)", path,
                   sql_message(db));
