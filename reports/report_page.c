@@ -15,7 +15,7 @@
 #include "reports/figure.h"
 
 static const char style[] =
-    "body{font:15px/1.5 system-ui,sans-serif;color:#2b2f36;background:#fff;max-width:1180px;"
+    "body{font:15px/1.5 system-ui,sans-serif;color:#2b2f36;background:#fff;max-width:1360px;"
     "margin:2rem auto;padding:0 1.2rem}\n"
     "h1{font-size:1.5rem;margin:0}h2{font-size:1.1rem;margin:2.2rem 0 .6rem}\n"
     "p,dl{margin:.4rem 0;color:#666d78}\n"
@@ -153,7 +153,7 @@ static void put_figure(struct text *h, const char *title, const char *svg) {
 static void put_programs(struct text *h, const struct benches *b) {
     text_puts(h, "<h2>Programs: time of one call, median in µs</h2>\n");
     HEAD(h, KEY_HEAD, ">eager", ">default", ">tuned", ">torch eager", ">torch.compile",
-         ">tuned / eager", ">tuned / torch.compile", ">GB/s", ">TFLOP/s", ">% of roof");
+         ">over eager", ">over torch.compile", ">GB/s", ">TFLOP/s", ">% of roof");
     for (size_t i = 0; i < b->n; i++) {
         const struct bench *bench = &b->all[i];
         const struct result_row *tuned = bench->role[ROLE_tuned];

@@ -13,8 +13,8 @@ set border 3 linecolor rgb "#9aa1ab"
 set tics nomirror scale 0.4 textcolor rgb ink font ",10"
 set key bottom right reverse Left font ",10" textcolor rgb ink noenhanced
 set logscale xy
-set format x "10^{%L}"
-set format y "10^{%L}"
+set format x "%g"
+set format y "%.0s%c"
 set xrange [x_min : x_max]
 set yrange [y_min : y_max]
 set xlabel "arithmetic intensity, FLOP per byte that must move" font ",10.5" textcolor rgb ink

@@ -22,11 +22,15 @@ void *memory_resize(void *p, size_t n, size_t size) {
     return q;
 }
 
+/* Room for n more bytes and the 0. */
+static void reserve(struct text *t, size_t n) {
+    if (t->n + n + 1 <= t->cap) return;
+    t->cap = (t->n + n + 1) * 2;
+    t->p = memory_resize(t->p, t->cap, 1);
+}
+
 void text_write(struct text *t, const char *s, size_t n) {
-    if (t->n + n + 1 > t->cap) {
-        t->cap = (t->n + n + 1) * 2;
-        t->p = memory_resize(t->p, t->cap, 1);
-    }
+    reserve(t, n);
     memcpy(t->p + t->n, s, n);
     t->n += n;
     t->p[t->n] = 0;
@@ -34,19 +38,23 @@ void text_write(struct text *t, const char *s, size_t n) {
 
 void text_puts(struct text *t, const char *s) { text_write(t, s, strlen(s)); }
 
-void text_printf(struct text *t, const char *fmt, ...) {
-    va_list ap, again;
-    va_start(ap, fmt);
+static void text_vprintf(struct text *t, const char *fmt, va_list ap) {
+    va_list again;
     va_copy(again, ap);
     int n = vsnprintf(NULL, 0, fmt, ap);
-    va_end(ap);
-    if (n >= 0) {
-        char *s = memory_resize(NULL, (size_t)n + 1, 1);
-        vsnprintf(s, (size_t)n + 1, fmt, again);
-        text_write(t, s, (size_t)n);
-        free(s);
+    if (n > 0) {
+        reserve(t, (size_t)n);
+        vsnprintf(t->p + t->n, (size_t)n + 1, fmt, again);
+        t->n += (size_t)n;
     }
     va_end(again);
+}
+
+void text_printf(struct text *t, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    text_vprintf(t, fmt, ap);
+    va_end(ap);
 }
 
 void text_html(struct text *t, const char *s) {

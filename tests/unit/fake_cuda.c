@@ -219,7 +219,6 @@ CU(cuptiGetResultString, int s, const char **text) {
     *text = s == 39 ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" : "CUPTI_ERROR_FAKE";
     return CUPTI_OK;
 }
-CU(cuptiGetVersion, uint32_t *v) { return *v = 130001, CUPTI_OK; }
 CU(cuptiSubscribe, cupti_subscriber *s, cupti_callback c, void *user) {
     if (state.subscribe_status != CUPTI_OK) return state.subscribe_status;
     if (callback) return CUPTI_C_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;

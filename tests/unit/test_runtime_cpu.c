@@ -281,6 +281,24 @@ static void test_modules_are_not_confused(void **state) {
     }
 }
 
+/* A parallel loop gets one thread a physical core, however many the machine would give. */
+static void test_thread_count(void **state) {
+    struct fixture *f = *state;
+    int out = -1;
+    int *p = &out;
+    struct module *m =
+        load(f, "#include <omp.h>\n"
+                "void count(void *const *a) {\n"
+                "    #pragma omp parallel\n"
+                "    if (omp_get_thread_num() == 0) **(int **)a[0] = omp_get_num_threads();\n"
+                "}\n");
+    struct launch l = {
+        .module = m, .entry = "count", .grid = {1, 1, 1}, .threads = 1, .n_args = 1, .args = {&p}};
+    assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_OK);
+    assert_int_equal(out, device_limits(f->dev)->units);
+    device_unload(f->dev, m);
+}
+
 /* ---- compare ----------------------------------------------------------------------------------
  */
 
@@ -396,6 +414,7 @@ int main(void) {
         TEST(test_bad_grid),
         TEST(test_bad_binary),
         TEST(test_modules_are_not_confused),
+        TEST(test_thread_count),
         TEST(test_compare_special_values),
         TEST(test_compare_ranks),
         TEST(test_compare_every_dtype),

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# scripts/torch_peer.py as far as it goes without PyTorch: axes, statistics, the result file, exit codes.
+set -euo pipefail
+
+if ! command -v python3 >/dev/null; then
+    echo 'python3 is not installed'
+    exit 77
+fi
+
+cat >"$TMP/workload.py" <<'END'
+rows = 4
+dim = 8
+eps = 1e-5
+half = dim // 2
+
+
+def workload(x):
+    return x
+
+
+def get_inputs():
+    return [rows * dim, half]
+END
+
+PYTHONDONTWRITEBYTECODE=1 python3 - "$TMP" <<'END'
+import pathlib
+import sys
+
+sys.path.insert(0, "scripts")
+import torch_peer as peer
+
+folder = pathlib.Path(sys.argv[1])
+
+
+def fails(code, text, call):
+    try:
+        call()
+    except peer.Failure as failure:
+        assert failure.code == code and text in str(failure), (failure.code, str(failure))
+    else:
+        assert False, f"expected: {text}"
+
+
+# Axes are the constants; what is computed from one follows it.
+names, axes = peer.load_workload(folder / "workload.py", {})
+assert axes == {"rows": 4, "dim": 8, "eps": 1e-5}, axes
+names, axes = peer.load_workload(folder / "workload.py", {"dim": "32"})
+assert names["get_inputs"]() == [128, 16] and axes["dim"] == 32
+fails(2, "no axis 'nope'; it has: rows, dim, eps", lambda: peer.load_workload(folder / "workload.py", {"nope": "1"}))
+fails(2, "is not a number", lambda: peer.load_workload(folder / "workload.py", {"dim": "x+"}))
+assert peer.parse_axes([]) == [{}]
+assert peer.parse_axes(["a=1,2", "b=3"]) == [{"a": "1", "b": "3"}, {"a": "2", "b": "3"}]
+fails(2, "name=value", lambda: peer.parse_axes(["a"]))
+
+found = peer.summary([float(i) for i in range(100, 0, -1)])
+assert (found["n"], found["median_us"], found["min_us"]) == (100, 50.5, 1), found
+assert (found["q1_us"], found["q3_us"]) == (25.75, 75.25) and 9 < found["ci_us"] < 11, found
+
+# The result file: the columns of columns.def, whole rows, and only into a file of the same header.
+columns = peer.result_columns()
+assert columns[0] == "schema" and "median_us" in columns and "name" not in columns
+path = folder / "r" / "workload.csv"
+peer.append_rows(path, columns, [{"schema": 1, "median_us": 1 / 3, "config": 'a, "b"'}])
+peer.append_rows(path, columns, [{"schema": 1, "median_us": 12345678.9}])
+lines = path.read_text().splitlines()
+assert lines[0] == ",".join(columns) and len(lines) == 3
+assert '"a, ""b"""' in lines[1] and ",0.3333333," in lines[1] and ",1.234568e+07," in lines[2], lines
+before = path.read_text()
+path.write_text(before + "1,half")
+fails(1, "half-written", lambda: peer.append_rows(path, columns, [{"schema": 1}]))
+assert path.read_text() == before + "1,half"
+path.write_text("a,b\n")
+fails(1, "another header", lambda: peer.append_rows(path, columns, [{"schema": 1}]))
+assert path.read_text() == "a,b\n"
+END
+
+for file in workloads/*.py; do
+    python3 - "$file" <<'END' || { echo "$file: no docstring, no Model and no function of its name, or no get_inputs"; exit 1; }
+import ast, pathlib, sys
+path = pathlib.Path(sys.argv[1])
+tree = ast.parse(path.read_text())
+defined = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+sys.exit(not (ast.get_docstring(tree) and "get_inputs" in defined and defined & {"Model", path.stem}))
+END
+done
+
+rc=0
+said=$(python3 scripts/torch_peer.py --workload "$TMP/workload.py" --samples 3 2>&1) || rc=$?
+if [ $rc != 2 ] || [[ $said != *'fewer than 20'* ]]; then
+    echo "--samples 3: exit $rc: $said"
+    exit 1
+fi
