@@ -297,7 +297,7 @@ static void lex_string(struct lexer *l, int prefix) {
         bool over = l->p >= l->end || (!triple && at_newline(l, l->p));
         if (over) {
             fail(l, at, "SyntaxError: unterminated %sstring literal (detected at line %u)",
-                 triple ? "triple-quoted " : "", l->line);
+                 triple ? "triple-quoted " : "", l->line - (l->p == l->line_start));
             return;
         }
         if (*l->p == '\\' && l->p + 1 < l->end) {

@@ -154,6 +154,13 @@ static struct expr *parse_parenthesis(struct parser *p) {
     return first;
 }
 
+static struct expr *parse_pair_value(struct parser *p) {
+    struct place colon = expect(p, T_COLON);
+    if (at(p, T_COMMA) || at(p, T_RBRACE))
+        syntax_error(p->f, colon, "expression expected after dictionary key and ':'");
+    return parse_expression(p);
+}
+
 /* key: value, or **value with a NULL key. */
 static struct expr *parse_pair(struct parser *p, struct expr **key) {
     if (accept(p, T_POW)) {
@@ -166,10 +173,7 @@ static struct expr *parse_pair(struct parser *p, struct expr **key) {
             syntax_error(p->f, peek(p)->at, "':' expected after dictionary key");
         invalid_syntax(p);
     }
-    struct place colon = expect(p, T_COLON);
-    if (at(p, T_COMMA) || at(p, T_RBRACE))
-        syntax_error(p->f, colon, "expression expected after dictionary key and ':'");
-    return parse_expression(p);
+    return parse_pair_value(p);
 }
 
 static struct expr *parse_dict(struct parser *p, struct place from, struct expr *key,
@@ -199,8 +203,8 @@ static struct expr *parse_brace(struct parser *p) {
         return parse_dict(p, from, key, value);
     }
     struct expr *first = parse_starred_expression(p);
-    if (first->kind != E_STARRED && accept(p, T_COLON)) {
-        struct expr *value = parse_expression(p);
+    if (first->kind != E_STARRED && at(p, T_COLON)) {
+        struct expr *value = parse_pair_value(p);
         if (at_for(p)) return parse_comprehension(p, COMPREHEND_DICT, from, first, value, T_RBRACE);
         return parse_dict(p, from, first, value);
     }
@@ -254,6 +258,8 @@ static bool parse_positional(struct parser *p, struct expr *call) {
         syntax_error(p->f, arg->at, "positional argument follows keyword argument%s",
                      last->name ? "" : " unpacking");
     }
+    if (at(p, T_ASSIGN) && arg->kind == E_CONSTANT && arg->constant.value.kind <= CONSTANT_TRUE)
+        syntax_error(p->f, arg->at, "cannot assign to %s", expr_describe(arg));
     if (at(p, T_ASSIGN))
         syntax_error(p->f, place_join(arg->at, peek(p)->at),
                      "expression cannot contain assignment, perhaps you meant \"==\"?");

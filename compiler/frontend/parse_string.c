@@ -126,11 +126,19 @@ __attribute__((noreturn)) static void fail_inside(struct string_reader *r, const
     syntax_error(r->p->f, place_of(r, c, c + 1), "f-string%s", message);
 }
 
+static void check_closer(struct string_reader *r, const char *c, const char *open) {
+    char want = *open == '(' ? ')' : *open == '[' ? ']' : '}';
+    if (*c != want)
+        syntax_error(r->p->f, place_of(r, c, c + 1),
+                     "f-string: closing parenthesis '%c' does not match opening parenthesis '%c'",
+                     *c, *open);
+}
+
 /* Where the expression that starts at r->at ends: on `!`, `:`, `=` or `}` outside of brackets and
  * quotes. */
 static const char *find_expression_end(struct string_reader *r) {
-    struct frontend *f = r->p->f;
-    int depth = 0, quotes = 0; /* quotes: 1 or 3 while inside a string */
+    const char *open[MAX_NESTING]; /* the brackets not closed yet */
+    int depth = 0, quotes = 0;     /* quotes: 1 or 3 while inside a string */
     char quote = 0;
     for (const char *c = r->at; c < r->end; c++) {
         char next = c + 1 < r->end ? c[1] : 0;
@@ -147,9 +155,10 @@ static const char *find_expression_end(struct string_reader *r) {
         } else if (*c == '#') {
             fail_inside(r, c, " expression part cannot include '#'");
         } else if (strchr("([{", *c)) {
-            depth++;
+            if (depth == MAX_NESTING) fail_inside(r, c, ": too many nested parentheses");
+            open[depth++] = c;
         } else if (depth && strchr(")]}", *c)) {
-            depth--;
+            check_closer(r, c, open[--depth]);
         } else if (depth == 0 && strchr("!=<>", *c) && next == '=') {
             c++; /* a comparison */
         } else if (depth == 0 && strchr("!:=}", *c)) {
@@ -158,8 +167,8 @@ static const char *find_expression_end(struct string_reader *r) {
             fail_inside(r, c, *c == ')' ? ": unmatched ')'" : ": unmatched ']'");
         }
     }
-    if (quotes) syntax_error(f, r->token->at, "f-string: unterminated string");
-    syntax_error(f, r->token->at, "f-string: expecting '}'");
+    if (quotes) syntax_error(r->p->f, r->token->at, "f-string: unterminated string");
+    syntax_error(r->p->f, r->token->at, "f-string: expecting '}'");
 }
 
 static struct expr *parse_piece(struct string_reader *r, const char *from, const char *to) {

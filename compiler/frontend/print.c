@@ -195,23 +195,21 @@ static void put_operand(struct buf *b, const struct code *c, enum operand_kind k
     }
 }
 
-static void trim(struct buf *b) {
-    while (b->n && b->p[b->n - 1] == ' ') b->p[--b->n] = 0;
-}
-
 static void put_instr(struct buf *b, const struct code *c, uint32_t i, bool is_target) {
     struct instr in = c->instrs[i];
     struct span at = c->spans[i];
     char where[48];
     snprintf(where, sizeof where, "%u:%u-%u", at.line, at.col, at.end_col);
-    buf_printf(b, "  %-11s %s%4u %-20s ", where, is_target ? ">" : " ", i, opcode_name(in.op));
-    put_operand(b, c, opcode_operand(in.op, 0), in.a);
-    buf_putc(b, ' ');
+    struct buf operands = buf_new(b->arena);
+    put_operand(&operands, c, opcode_operand(in.op, 0), in.a);
+    if (operands.n) buf_putc(&operands, ' ');
     if (in.op == OP_BINARY_OP)
-        buf_puts(b, in.b ? "in place" : "");
+        buf_puts(&operands, in.b ? "in place" : "");
     else
-        put_operand(b, c, opcode_operand(in.op, 1), in.b);
-    trim(b);
+        put_operand(&operands, c, opcode_operand(in.op, 1), in.b);
+    while (operands.n && operands.p[operands.n - 1] == ' ') operands.p[--operands.n] = 0;
+    buf_printf(b, "  %-11s %s%4u %s", where, is_target ? ">" : " ", i, opcode_name(in.op));
+    if (operands.n) buf_printf(b, "%*s%s", 21 - (int)strlen(opcode_name(in.op)), " ", operands.p);
     buf_putc(b, '\n');
 }
 

@@ -1,0 +1,2 @@
+def f(x):
+    return f"shape {x.shape} norm {x.norm( :.4f}"

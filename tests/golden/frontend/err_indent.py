@@ -1,0 +1,3 @@
+def forward(self, x):
+    if x.sum() > 0:
+    return x

@@ -1,0 +1,3 @@
+y = model(x,
+          scale=2
+z = y + 1
