@@ -7,7 +7,6 @@
 #define _GNU_SOURCE /* memfd_create */
 #include <dlfcn.h>
 #include <errno.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@ enum { ALIGN = 256, HUGE_PAGE = 2 << 20 };
 
 struct module {
     void *handle;
+    void (*set_threads)(int); /* omp_set_num_threads of the OpenMP it runs on, NULL if of none */
     int fd; /* stays open with the module: its number is the object's name in the loader's list */
     char path[40];
 };
@@ -94,7 +94,11 @@ static enum ws_status open_object(struct module *m, const void *binary, size_t s
                          strerror(errno));
     snprintf(m->path, sizeof m->path, "/proc/self/fd/%d", m->fd);
     m->handle = dlopen(m->path, RTLD_NOW | RTLD_LOCAL);
-    if (m->handle) return WS_OK;
+    if (m->handle) {
+        void *p = dlsym(m->handle, "omp_set_num_threads");
+        memcpy(&m->set_threads, &p, sizeof p);
+        return WS_OK;
+    }
     const char *why = dlerror();
     return diag_fail(d, WS_MACHINE, "cannot load a module of %zu bytes on cpu: %s", size,
                      why ? why : "unknown error");
@@ -143,12 +147,16 @@ static enum ws_status cpu_function_facts(struct device *dev, struct module *m, c
 /* ---- launches -------------------------------------------------------------------------------- */
 
 /* The number of threads is the calling thread's setting in OpenMP, so it is set where the call is
- * made. */
+ * made; and in the module's OpenMP, which is another than ours where ours is linked statically. */
+static void set_threads(const struct cpu_device *c, const struct module *m) {
+    if (m->set_threads) m->set_threads(c->threads);
+}
+
 static enum ws_status cpu_run(struct device *dev, const struct launch *l, int n, struct diag *d) {
-    omp_set_num_threads(((struct cpu_device *)dev)->threads);
     for (int i = 0; i < n; i++) {
         entry_fn *fn = NULL;
         if (find_entry(l[i].module, l[i].entry, &fn, d) != WS_OK) return d->status;
+        set_threads((struct cpu_device *)dev, l[i].module);
         if (!launch_is_empty(&l[i])) fn(l[i].args);
     }
     return WS_OK;
@@ -172,8 +180,10 @@ static enum ws_status cpu_time(struct device *dev, const struct launch *l, int n
     entry_fn **fns = calloc((size_t)n, sizeof *fns);
     if (!fns) return diag_fail(d, WS_MACHINE, "out of memory for %d launches", n);
     enum ws_status s = WS_OK;
-    for (int i = 0; i < n && s == WS_OK; i++) s = find_entry(l[i].module, l[i].entry, &fns[i], d);
-    omp_set_num_threads(c->threads);
+    for (int i = 0; i < n && s == WS_OK; i++) {
+        s = find_entry(l[i].module, l[i].entry, &fns[i], d);
+        set_threads(c, l[i].module);
+    }
     if (s == WS_OK) time_sample(l, fns, n, us); /* warm-up: pages in code, wakes the thread pool */
     for (int k = 0; k < samples && s == WS_OK; k++) {
         if (flush) cpu_flush(c);

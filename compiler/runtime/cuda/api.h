@@ -202,7 +202,6 @@ typedef void (*cupti_buffer_completed)(cu_context ctx, uint32_t stream, uint8_t 
 
 #define CUPTI_FUNCTIONS(F)                                                                         \
     F(cupti_status, result_string, "cuptiGetResultString", (cupti_status s, const char **text))    \
-    F(cupti_status, version, "cuptiGetVersion", (uint32_t * version))                              \
     F(cupti_status, subscribe, "cuptiSubscribe",                                                   \
       (cupti_subscriber * s, cupti_callback callback, void *user))                                 \
     F(cupti_status, unsubscribe, "cuptiUnsubscribe", (cupti_subscriber s))                         \

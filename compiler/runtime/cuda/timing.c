@@ -14,9 +14,8 @@
 #include "runtime/cuda/cuda_device.h"
 
 enum {
-    ROUNDS = 4,
-    QUEUE_DEPTH =
-        256, /* launches in flight: below the driver's limit, where a launch would block */
+    ROUNDS = 4,        /* of measuring again what has no times */
+    QUEUE_DEPTH = 256, /* launches in flight: fewer than would make a launch block */
 };
 
 struct timing {
