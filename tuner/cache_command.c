@@ -1,0 +1,384 @@
+/* cache_command.c: `warpsmith cache ls|show|rm|export|import`.
+ *
+ *   $ warpsmith cache ls
+ *   id  workload  mode  dtype  axes       kernel     device       config       median us  trials
+ * age 3  softmax   fwd   f32    rows=4096  softmax_0  NVIDIA H200  x=1 warps=8      36.96      17
+ * 2 d
+ *
+ * Tables go to stdout, everything else to stderr. */
+#include "tuner/cache_command.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tuner/store.h"
+
+struct cache {
+    struct arena *arena;
+    struct diag *d;
+    struct store *store;
+};
+
+/* ---- words for numbers ----------------------------------------------------------------------- */
+
+static const char *or_dash(const char *s) { return s && *s ? s : "-"; }
+
+static const char *number(struct arena *a, double v, int decimals, const char *unit) {
+    return isfinite(v) ? arena_printf(a, "%.*f%s", decimals, v, unit) : "-";
+}
+
+static const char *known(struct arena *a, int v) { return v < 0 ? "-" : arena_printf(a, "%d", v); }
+
+static const char *age(struct arena *a, int64_t then) {
+    static const struct {
+        int64_t seconds;
+        const char *unit;
+    } units[] = {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}};
+    int64_t now = time(NULL), s = now > then ? now - then : 0;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (s >= units[i].seconds)
+            return arena_printf(a, "%" PRId64 " %s", s / units[i].seconds, units[i].unit);
+    return "0 s";
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+enum { MAX_COLUMNS = 12 };
+
+/* Cells row by row, the header first. A column whose name begins with '>' is right-aligned. */
+struct table_out {
+    struct arena *arena;
+    int n_columns;
+    VEC(const char *) cells;
+};
+
+static void add_cell(struct table_out *t, const char *text) { vec_push(t->arena, &t->cells, text); }
+
+static struct table_out new_table(struct arena *a, const char *const *names, int n) {
+    struct table_out t = {.arena = a, .n_columns = n};
+    for (int i = 0; i < n; i++) add_cell(&t, names[i]);
+    return t;
+}
+
+/* Columns of text in UTF-8: continuation bytes take no room. */
+static int width(const char *s) {
+    int n = 0;
+    for (; *s; s++) n += (*s & 0xc0) != 0x80;
+    return n;
+}
+
+static void print_table(const struct table_out *t, FILE *out) {
+    int widest[MAX_COLUMNS] = {0};
+    bool right[MAX_COLUMNS];
+    for (int c = 0; c < t->n_columns; c++) {
+        right[c] = t->cells.at[c][0] == '>';
+        if (right[c]) t->cells.at[c]++;
+    }
+    for (uint32_t i = 0; i < t->cells.n; i++) {
+        int *w = &widest[i % (uint32_t)t->n_columns], n = width(t->cells.at[i]);
+        if (n > *w) *w = n;
+    }
+    for (uint32_t i = 0; i < t->cells.n; i++) {
+        int c = (int)(i % (uint32_t)t->n_columns);
+        bool last = c + 1 == t->n_columns;
+        int pad = widest[c] - width(t->cells.at[i]);
+        fprintf(out, "%*s%s", right[c] ? pad : 0, "", t->cells.at[i]);
+        fprintf(out, "%*s%s", right[c] || last ? 0 : pad, "", last ? "\n" : "  ");
+    }
+}
+
+/* ---- ls -------------------------------------------------------------------------------------- */
+
+/* What an entry is about, in the columns that all three kinds share. */
+static const char *entry_kernel(const struct store_entry *e) {
+    if (e->has_winner) return or_dash(e->winner.kernel_name);
+    return strcmp(e->key.kernel, STORE_PROGRAM) == 0 ? "(program)" : e->key.kernel;
+}
+
+static const char *entry_config(const struct store_entry *e) {
+    if (e->has_winner) return e->winner.config;
+    return e->has_program ? "-" : "(cut short)";
+}
+
+static enum ws_status list(struct cache *c) {
+    static const char *const names[] = {">id",        "workload", "mode",    "dtype",
+                                        "axes",       "kernel",   "device",  "config",
+                                        ">median us", ">n",       ">trials", ">age"};
+    enum { N = sizeof names / sizeof *names };
+    struct store_entry *e;
+    int n;
+    if (store_entries(c->store, &e, &n, c->d) != WS_OK) return c->d->status;
+    struct table_out t = new_table(c->arena, names, N);
+    for (int i = 0; i < n; i++) {
+        struct stats us = e[i].has_winner    ? e[i].winner.us
+                          : e[i].has_program ? e[i].program.tuned
+                                             : stats_none();
+        add_cell(&t, arena_printf(c->arena, "%" PRId64, e[i].id));
+        add_cell(&t, or_dash(e[i].graph.workload));
+        add_cell(&t, or_dash(e[i].graph.mode));
+        add_cell(&t, or_dash(e[i].graph.dtype));
+        add_cell(&t, or_dash(e[i].graph.axes));
+        add_cell(&t, entry_kernel(&e[i]));
+        add_cell(&t, or_dash(e[i].key.device));
+        add_cell(&t, entry_config(&e[i]));
+        add_cell(&t, number(c->arena, us.median, 2, ""));
+        add_cell(&t, arena_printf(c->arena, "%d", us.n));
+        add_cell(&t, arena_printf(c->arena, "%d", e[i].n_trials));
+        add_cell(&t, age(c->arena, e[i].newest));
+    }
+    if (n) print_table(&t, stdout);
+    fprintf(stderr, "%d entr%s in %s\n", n, n == 1 ? "y" : "ies", store_path(c->store));
+    return WS_OK;
+}
+
+/* ---- show ------------------------------------------------------------------------------------ */
+
+static void print_line(const char *name, const char *value) {
+    printf("%-12s %s\n", name, or_dash(value));
+}
+
+static const char *times(struct arena *a, const struct stats *s) {
+    if (!s->n) return "not measured";
+    return arena_printf(a,
+                        "median %.3f us, quartiles %.3f .. %.3f, min %.3f, 95 %% interval %.3f .. "
+                        "%.3f (+-%.2f %%), n %d",
+                        s->median, s->q1, s->q3, s->min, s->lo, s->hi, 100 * stats_rel_ci(s), s->n);
+}
+
+static void print_evidence(struct arena *a, const char *arch, const struct store_health *h,
+                           const char *run_id, int64_t created) {
+    char when[32] = "-";
+    time_t t = (time_t)created;
+    struct tm tm;
+    if (gmtime_r(&t, &tm)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    print_line("arch", arch);
+    print_line("timer", h->timer);
+    print_line("clock", number(a, h->clock_mhz, 0, " MHz"));
+    print_line("temperature", number(a, h->temp_c, 0, " C"));
+    print_line("throttle", h->throttle);
+    print_line("run", run_id);
+    print_line("stored", when);
+}
+
+static void print_winner(struct arena *a, const struct store_winner *w) {
+    print_line("name", w->kernel_name);
+    print_line("config", w->config);
+    print_line("time", times(a, &w->us));
+    print_line("default", number(a, w->default_us, 3, " us"));
+    print_line("speedup", number(a, w->default_us / w->us.median, 3, " over the default"));
+    print_line("choice", arena_printf(a, "%d tried, %d equal to the winner", w->tried, w->tied));
+    print_evidence(a, w->arch, &w->health, w->run_id, w->created);
+}
+
+static void print_program(struct arena *a, const struct store_program *p) {
+    print_line("eager", times(a, &p->eager));
+    print_line("default", times(a, &p->dflt));
+    print_line("tuned", times(a, &p->tuned));
+    print_line("speedup", number(a, p->eager.median / p->tuned.median, 3, " over eager"));
+    print_evidence(a, p->arch, &p->health, p->run_id, p->created);
+}
+
+static void print_trials(struct arena *a, const struct store_trial *t, int n) {
+    static const char *const names[] = {"config", "status", ">median us",  ">q1",
+                                        ">q3",    ">min",   ">n",          ">regs",
+                                        ">spill", ">smem",  ">compile ms", "message"};
+    struct table_out table = new_table(a, names, sizeof names / sizeof *names);
+    for (int i = 0; i < n; i++) {
+        add_cell(&table, t[i].config);
+        add_cell(&table, result_status_name(t[i].status));
+        add_cell(&table, number(a, t[i].us.median, 3, ""));
+        add_cell(&table, number(a, t[i].us.q1, 3, ""));
+        add_cell(&table, number(a, t[i].us.q3, 3, ""));
+        add_cell(&table, number(a, t[i].us.min, 3, ""));
+        add_cell(&table, arena_printf(a, "%d", t[i].us.n));
+        add_cell(&table, known(a, t[i].regs));
+        add_cell(&table, known(a, t[i].spill_bytes));
+        add_cell(&table, known(a, t[i].smem_bytes));
+        add_cell(&table, number(a, t[i].compile_ms, 1, ""));
+        add_cell(&table, arena_strndup(a, t[i].message, strcspn(t[i].message, "\n")));
+    }
+    if (n) printf("\n"), print_table(&table, stdout);
+}
+
+static enum ws_status no_such(struct cache *c, int64_t id) {
+    return diag_fail(c->d, WS_WRONG, "no entry %" PRId64 " in %s (warpsmith cache ls lists them)",
+                     id, store_path(c->store));
+}
+
+static enum ws_status show(struct cache *c, int64_t id) {
+    struct store_entry e;
+    struct store_trial *t;
+    bool found;
+    int n;
+    if (store_entry(c->store, id, &e, &found, c->d) != WS_OK) return c->d->status;
+    if (!found) return no_such(c, id);
+    if (store_entry_trials(c->store, id, &t, &n, c->d) != WS_OK) return c->d->status;
+    print_line("entry", arena_printf(c->arena, "%" PRId64, id));
+    print_line("workload", e.graph.workload);
+    print_line("mode", e.graph.mode);
+    print_line("dtype", e.graph.dtype);
+    print_line("axes", e.graph.axes);
+#define KEY(name, what) print_line(what, e.key.name);
+    STORE_KEYS(KEY)
+#undef KEY
+    if (e.has_winner) print_winner(c->arena, &e.winner);
+    if (e.has_program) print_program(c->arena, &e.program);
+    if (!e.has_winner && !e.has_program) print_line("winner", "none: tuning was cut short");
+    print_trials(c->arena, t, n);
+    return WS_OK;
+}
+
+/* ---- rm, export, import ---------------------------------------------------------------------- */
+
+static enum ws_status remove_one(struct cache *c, int64_t id) {
+    bool found;
+    if (store_remove(c->store, id, &found, c->d) != WS_OK) return c->d->status;
+    return found ? WS_OK : no_such(c, id);
+}
+
+static enum ws_status remove_older(struct cache *c, int64_t before) {
+    int n;
+    if (store_remove_older(c->store, before, &n, c->d) != WS_OK) return c->d->status;
+    fprintf(stderr, "removed %d entr%s\n", n, n == 1 ? "y" : "ies");
+    return WS_OK;
+}
+
+static enum ws_status export_to(struct cache *c, const char *file) {
+    int n;
+    if (store_export(c->store, file, &n, c->d) != WS_OK) return c->d->status;
+    fprintf(stderr, "wrote %d winner%s to %s\n", n, n == 1 ? "" : "s", file);
+    return WS_OK;
+}
+
+static enum ws_status import_from(struct cache *c, const char *file) {
+    int n;
+    if (store_import(c->store, file, &n, c->d) != WS_OK) return c->d->status;
+    fprintf(stderr, "%d winner%s new or newer in %s\n", n, n == 1 ? "" : "s", file);
+    return WS_OK;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static const char help[] =
+    "usage: warpsmith cache ls | show ID | rm ID | rm --all | rm --older-than DAYS |\n"
+    "                       export FILE | import FILE\n"
+    "What tuning has learnt, kept in $WARPSMITH_CACHE or the XDG cache folder.\n"
+    "\n"
+    "  ls            one line per tuned kernel and program\n"
+    "                example: warpsmith cache ls\n"
+    "  show ID       an entry's key, its evidence and all of its trials\n"
+    "                example: warpsmith cache show 3\n"
+    "  rm            forget an entry, all, or what is older than DAYS days\n"
+    "                example: warpsmith cache rm --older-than 30\n"
+    "  export FILE   entries, trials and graphs in one SQLite file, for another machine\n"
+    "                example: warpsmith cache export tuned.db\n"
+    "  import FILE   merge such a file; of two winners for one key the newer stays\n"
+    "                example: warpsmith cache import tuned.db\n"
+    "\n"
+    "Exit code: 0 fine, 1 no such entry or a foreign or damaged file, 2 usage, 3 the store cannot\n"
+    "be read or written.\n";
+
+/* What is asked for: parsed before the store is touched. */
+struct request {
+    enum { LS, SHOW, REMOVE, REMOVE_OLDER, EXPORT, IMPORT } verb;
+    int64_t number;
+    const char *file;
+};
+
+enum { SECONDS_A_DAY = 86400, MAX_DAYS = 1000000 };
+
+/* A whole number from 0 on. */
+static enum ws_status parse_number(const char *what, const char *s, int64_t *out, struct diag *d) {
+    char *end;
+    errno = 0;
+    *out = strtoll(s, &end, 10);
+    if (*s >= '0' && *s <= '9' && !*end && errno == 0) return WS_OK;
+    return diag_fail(d, WS_USAGE, "%s takes a number, not '%s'", what, s);
+}
+
+static enum ws_status parse_remove(int argc, char **argv, struct request *r, struct diag *d) {
+    if (argc == 1 && strcmp(argv[0], "--all") == 0) {
+        *r = (struct request){REMOVE_OLDER, INT64_MAX, NULL};
+        return WS_OK;
+    }
+    if (argc == 2 && strcmp(argv[0], "--older-than") == 0) {
+        int64_t days;
+        if (parse_number("rm --older-than", argv[1], &days, d) != WS_OK) return d->status;
+        if (days > MAX_DAYS) days = MAX_DAYS;
+        *r = (struct request){REMOVE_OLDER, (int64_t)time(NULL) - days * SECONDS_A_DAY, NULL};
+        return WS_OK;
+    }
+    if (argc != 1) return diag_fail(d, WS_USAGE, "rm takes one ID, --all or --older-than DAYS");
+    r->verb = REMOVE;
+    return parse_number("rm", argv[0], &r->number, d);
+}
+
+/* argv[0] is the verb. */
+static enum ws_status parse_request(int argc, char **argv, struct request *r, struct diag *d) {
+    static const struct {
+        const char *name;
+        int verb, n_args;
+        const char *wants;
+    } verbs[] = {{"ls", LS, 0, "no argument"},
+                 {"show", SHOW, 1, "one ID"},
+                 {"export", EXPORT, 1, "one FILE"},
+                 {"import", IMPORT, 1, "one FILE"}};
+    *r = (struct request){0};
+    if (strcmp(argv[0], "rm") == 0) return parse_remove(argc - 1, argv + 1, r, d);
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        if (strcmp(argv[0], verbs[i].name) != 0) continue;
+        if (argc - 1 != verbs[i].n_args)
+            return diag_fail(d, WS_USAGE, "%s takes %s", argv[0], verbs[i].wants);
+        r->verb = verbs[i].verb;
+        r->file = argv[1];
+        return r->verb == SHOW ? parse_number("show", argv[1], &r->number, d) : WS_OK;
+    }
+    return diag_fail(d, WS_USAGE, "unknown verb '%s': ls, show, rm, export or import", argv[0]);
+}
+
+static enum ws_status serve(struct cache *c, const struct request *r) {
+    switch (r->verb) {
+    case LS: return list(c);
+    case SHOW: return show(c, r->number);
+    case REMOVE: return remove_one(c, r->number);
+    case REMOVE_OLDER: return remove_older(c, r->number);
+    case EXPORT: return export_to(c, r->file);
+    case IMPORT: return import_from(c, r->file);
+    }
+    WS_BUG("verb %d", (int)r->verb);
+}
+
+static bool wants_help(int argc, char **argv) {
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+    return false;
+}
+
+int cache_command(int argc, char **argv) {
+    if (wants_help(argc, argv)) {
+        fputs(help, stdout);
+        return WS_OK;
+    }
+    if (argc < 2) {
+        fputs(help, stderr);
+        return WS_USAGE;
+    }
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct cache c = {a, &d, NULL};
+    struct request r;
+    const char *note = "";
+    enum ws_status status = parse_request(argc - 1, argv + 1, &r, &d);
+    if (status == WS_OK) status = store_open(env_read(a).store_path, a, &d, &c.store, &note);
+    fputs(note, stderr);
+    if (status == WS_OK) status = serve(&c, &r);
+    if (status != WS_OK) fprintf(stderr, "warpsmith cache: %s", d.text);
+    store_close(c.store);
+    arena_free(a);
+    return (int)status;
+}
