@@ -9,8 +9,7 @@
 #include "runtime/cpu/cpu_device.h"
 
 enum {
-    CHUNK =
-        1 << 20, /* bytes a thread takes at a time; static, so a thread meets its own pages again */
+    CHUNK = 1 << 20,        /* bytes a thread takes at a time, the same ones every time */
     FLUSH_MOST = 512 << 20, /* bytes */
     COPY_LEAST = 64 << 20,  /* bytes of each of the two buffers */
     COPY_MOST = 1 << 30,
