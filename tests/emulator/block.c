@@ -40,9 +40,9 @@ void block_report(struct emu *e, enum emu_kind kind, unsigned t, const void *fra
     r->block[0] = e->block.x, r->block[1] = e->block.y, r->block[2] = e->block.z;
     r->thread = t;
     r->line = module_line(e->module, frame);
-    int n = snprintf(r->message, sizeof r->message, "%s:%d: %s: block %u,%u,%u thread %u: ",
-                     e->entry->name, r->line, emu_kind_name(kind), e->block.x, e->block.y,
-                     e->block.z, t);
+    int n = snprintf(r->message, sizeof r->message,
+                     "%s:%d: %s: block %u,%u,%u thread %u: ", e->entry->name, r->line,
+                     emu_kind_name(kind), e->block.x, e->block.y, e->block.z, t);
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(r->message + n, sizeof r->message - (size_t)n, fmt, ap);
@@ -65,8 +65,8 @@ static void thread_main(void *arg) {
 
 static void resume(struct emu *e, unsigned t) {
     const struct emu_index *size = e->module->table->block_size;
-    *e->module->table->thread = (struct emu_index){
-        t % size->x, t / size->x % size->y, t / size->x / size->y};
+    *e->module->table->thread =
+        (struct emu_index){t % size->x, t / size->x % size->y, t / size->x / size->y};
     e->current = t;
     e->threads[t].spun = false;
     fiber_switch(&e->scheduler, &e->threads[t].fiber);

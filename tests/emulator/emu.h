@@ -53,8 +53,8 @@ struct emu_module;
 struct emu *emu_new(void);
 void emu_free(struct emu *e); /* e may be NULL */
 
-/* A buffer that kernels may use, aligned to 256 bytes, poisoned with NaNs; the host reads and writes
- * it as it likes between launches. The name (kept by reference) is for reports. */
+/* A buffer that kernels may use, aligned to 256 bytes, poisoned with NaNs; the host reads and
+ * writes it as it likes between launches. The name (kept by reference) is for reports. */
 void *emu_alloc(struct emu *e, const char *name, size_t bytes);
 void emu_release(struct emu *e, void *buffer);
 

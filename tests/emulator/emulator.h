@@ -43,17 +43,13 @@ static inline unsigned emu_lane() {
 
 #define EMU_HOOK extern "C" __attribute__((used, no_sanitize("thread")))
 #define EMU_SIZED(n)                                                                               \
-    EMU_HOOK void __tsan_read##n(void *p) {                                                        \
-        emu_host.access(emu_host.emu, p, n, EMU_READ, 1);                                        \
-    }                                                                                              \
-    EMU_HOOK void __tsan_write##n(void *p) {                                                       \
-        emu_host.access(emu_host.emu, p, n, EMU_WRITE, 1);                                       \
-    }                                                                                              \
+    EMU_HOOK void __tsan_read##n(void *p) { emu_host.access(emu_host.emu, p, n, EMU_READ, 1); }    \
+    EMU_HOOK void __tsan_write##n(void *p) { emu_host.access(emu_host.emu, p, n, EMU_WRITE, 1); }  \
     EMU_HOOK void __tsan_unaligned_read##n(void *p) {                                              \
-        emu_host.access(emu_host.emu, p, n, EMU_READ, 0);                                        \
+        emu_host.access(emu_host.emu, p, n, EMU_READ, 0);                                          \
     }                                                                                              \
     EMU_HOOK void __tsan_unaligned_write##n(void *p) {                                             \
-        emu_host.access(emu_host.emu, p, n, EMU_WRITE, 0);                                       \
+        emu_host.access(emu_host.emu, p, n, EMU_WRITE, 0);                                         \
     }                                                                                              \
     EMU_HOOK void __tsan_volatile_read##n(void *p) { __tsan_read##n(p); }                          \
     EMU_HOOK void __tsan_volatile_write##n(void *p) { __tsan_write##n(p); }
@@ -111,7 +107,7 @@ static inline void __threadfence_block() {}
 static inline void __threadfence_system() {}
 
 static EMU_QUIET unsigned long long emu_warp(int op, unsigned mask, unsigned long long value,
-                                          unsigned source = 0) {
+                                             unsigned source = 0) {
     return emu_host.warp(emu_host.emu, op, mask, value, source);
 }
 static inline void __syncwarp(unsigned mask = 0xffffffffu) { emu_warp(EMU_SYNCWARP, mask, 0); }
@@ -184,10 +180,8 @@ template <typename T> struct emu_same { typedef T type; }; /* keeps T from being
 
 /* Fibers change places only inside hooks, so what follows the check is atomic. */
 #define EMU_ATOMIC_OP(name, expression)                                                            \
-    template <typename T>                                                                          \
-    static EMU_QUIET T name(                                \
-        T *at, typename emu_same<T>::type v) {                                                     \
-        emu_host.access(emu_host.emu, at, sizeof(T), EMU_ATOMIC, 1);                             \
+    template <typename T> static EMU_QUIET T name(T *at, typename emu_same<T>::type v) {           \
+        emu_host.access(emu_host.emu, at, sizeof(T), EMU_ATOMIC, 1);                               \
         T old = *at;                                                                               \
         *at = expression;                                                                          \
         return old;                                                                                \
@@ -204,8 +198,8 @@ EMU_ATOMIC_OP(atomicInc, old >= v ? 0 : old + 1)
 EMU_ATOMIC_OP(atomicDec, old == 0 || old > v ? v : old - 1)
 #undef EMU_ATOMIC_OP
 template <typename T>
-static EMU_QUIET T atomicCAS(
-    T *at, typename emu_same<T>::type expected, typename emu_same<T>::type v) {
+static EMU_QUIET T atomicCAS(T *at, typename emu_same<T>::type expected,
+                             typename emu_same<T>::type v) {
     emu_host.access(emu_host.emu, at, sizeof(T), EMU_ATOMIC, 1);
     T old = *at;
     if (old == expected) *at = v;
@@ -263,12 +257,14 @@ static inline int __ffs(int i) { return __builtin_ffs(i); }
 /* libm's own names: in a device's text they need no header either. */
 #define EMU_MATHS(UNARY, BINARY)                                                                   \
     UNARY(sqrt)                                                                                    \
-    UNARY(exp) UNARY(exp2) UNARY(exp10) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10)           \
-    UNARY(log1p) UNARY(sin) UNARY(cos) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(atan) UNARY(sinh)  \
-    UNARY(cosh) UNARY(tanh) UNARY(asinh) UNARY(acosh) UNARY(atanh) UNARY(erf) UNARY(erfc)          \
-    UNARY(tgamma) UNARY(lgamma) UNARY(cbrt) UNARY(fabs) UNARY(floor) UNARY(ceil) UNARY(trunc)      \
-    UNARY(round) UNARY(rint) UNARY(nearbyint) BINARY(pow) BINARY(atan2) BINARY(fmod)               \
-    BINARY(remainder) BINARY(fmin) BINARY(fmax) BINARY(hypot) BINARY(copysign) BINARY(fdim)
+    UNARY(exp)                                                                                     \
+    UNARY(exp2) UNARY(exp10) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p)         \
+        UNARY(sin) UNARY(cos) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(atan) UNARY(sinh)           \
+            UNARY(cosh) UNARY(tanh) UNARY(asinh) UNARY(acosh) UNARY(atanh) UNARY(erf) UNARY(erfc)  \
+                UNARY(tgamma) UNARY(lgamma) UNARY(cbrt) UNARY(fabs) UNARY(floor) UNARY(ceil)       \
+                    UNARY(trunc) UNARY(round) UNARY(rint) UNARY(nearbyint) BINARY(pow)             \
+                        BINARY(atan2) BINARY(fmod) BINARY(remainder) BINARY(fmin) BINARY(fmax)     \
+                            BINARY(hypot) BINARY(copysign) BINARY(fdim)
 #define EMU_UNARY(name)                                                                            \
     extern "C" float name##f(float) noexcept;                                                      \
     extern "C" double name(double) noexcept;
@@ -296,9 +292,15 @@ static inline float emu_exp2(float a) {
 }
 
 #define EMU_VECTOR(T, name)                                                                        \
-    struct __align__(2 * sizeof(T)) name##2 { T x, y; };                                           \
-    struct name##3 { T x, y, z; };                                                                 \
-    struct __align__(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) name##4 { T x, y, z, w; };           \
+    struct __align__(2 * sizeof(T)) name##2 {                                                      \
+        T x, y;                                                                                    \
+    };                                                                                             \
+    struct name##3 {                                                                               \
+        T x, y, z;                                                                                 \
+    };                                                                                             \
+    struct __align__(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) name##4 {                            \
+        T x, y, z, w;                                                                              \
+    };                                                                                             \
     static inline name##2 make_##name##2(T x, T y) { return {x, y}; }                              \
     static inline name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; }                      \
     static inline name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
@@ -317,9 +319,15 @@ template <int... I> struct emu_list {};
 template <int N, int... I> struct emu_count : emu_count<N - 1, N - 1, I...> {};
 template <int... I> struct emu_count<0, I...> { typedef emu_list<I...> type; };
 
-template <typename T> struct emu_kind { enum { of = 'v' }; };
-template <typename T> struct emu_kind<T *> { enum { of = 'p' }; };
-template <typename T> struct emu_kind<const T *> { enum { of = 'c' }; };
+template <typename T> struct emu_kind {
+    enum { of = 'v' };
+};
+template <typename T> struct emu_kind<T *> {
+    enum { of = 'p' };
+};
+template <typename T> struct emu_kind<const T *> {
+    enum { of = 'c' };
+};
 
 template <auto Kernel> struct emu_call;
 template <typename... A, void (*Kernel)(A...)> struct emu_call<Kernel> {

@@ -1,8 +1,8 @@
 /* fiber.c: switch stacks.
  *
  * A switch is a function call, so only the registers that a callee preserves are saved: pushed on
- * the old stack, popped from the new one. A new fiber's stack is laid out as if it had once switched
- * away in fiber_start, with entry and arg in two of those registers. */
+ * the old stack, popped from the new one. A new fiber's stack is laid out as if it had once
+ * switched away in fiber_start, with entry and arg in two of those registers. */
 #include "fiber.h"
 
 #include <stdint.h>
@@ -35,7 +35,8 @@ void fiber_switch(struct fiber *from, struct fiber *to) {
 void fiber_start(void);
 
 #ifdef __x86_64__
-/* rdi = from, rsi = to. Lowest address first, a sleeping stack holds: r15 r14 r13 r12 rbx rbp rip. */
+/* rdi = from, rsi = to. Lowest address first, a sleeping stack holds: r15 r14 r13 r12 rbx rbp rip.
+ */
 __asm__(".text\n"
         ".globl fiber_switch\n"
         ".hidden fiber_switch\n"

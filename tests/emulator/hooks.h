@@ -1,7 +1,8 @@
 /* hooks.h: what the compiled kernels (C++, emulator.h) and the runtime (C) say to each other.
  *
  * A module is a shared object with two visible symbols: emu_module, of the type below, and
- * emu_connect, which takes the hooks. The runtime calls emu_connect once and, before it resumes a thread, that thread's indices. */
+ * emu_connect, which takes the hooks. The runtime calls emu_connect once and, before it resumes a
+ * thread, that thread's indices. */
 #ifndef EMU_HOOKS_H
 #define EMU_HOOKS_H
 

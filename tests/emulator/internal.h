@@ -1,5 +1,5 @@
-/* internal.h: the runtime's own state. launch.c runs grids, block.c the threads of one block, sync.c
- * barriers and warp collectives, memory.c judges accesses, module.c compiles and loads. */
+/* internal.h: the runtime's own state. launch.c runs grids, block.c the threads of one block,
+ * sync.c barriers and warp collectives, memory.c judges accesses, module.c compiles and loads. */
 #ifndef EMU_INTERNAL_H
 #define EMU_INTERNAL_H
 
@@ -72,9 +72,9 @@ struct emu {
     /* this block */
     struct thread threads[MAX_THREADS];
     unsigned current, n_done;
-    const void *frame; /* of the hook that runs */
+    const void *frame;                 /* of the hook that runs */
     unsigned n_waiting, first_waiting; /* at __syncthreads */
-    unsigned votes, last_votes;  /* true predicates */
+    unsigned votes, last_votes;        /* true predicates */
     struct named_barrier named[NAMED_BARRIERS];
 
     /* Time ticks at every synchronisation. Thread t has seen what thread w did before

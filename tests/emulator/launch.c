@@ -50,14 +50,14 @@ void emu_free(struct emu *e) {
 
 /* ---- one launch ----------------------------------------------------------------------------- */
 
-static void __attribute__((format(printf, 3, 4))) refuse(struct emu *e, enum emu_kind kind,
-                                                         const char *fmt, ...) {
+static void __attribute__((format(printf, 3, 4)))
+refuse(struct emu *e, enum emu_kind kind, const char *fmt, ...) {
     struct emu_report *r = &e->report;
     if (!r->ok) return;
     r->ok = false;
     r->kind = kind;
-    int n = snprintf(r->message, sizeof r->message, "%s: %s: ", e->launch->kernel,
-                     emu_kind_name(kind));
+    int n =
+        snprintf(r->message, sizeof r->message, "%s: %s: ", e->launch->kernel, emu_kind_name(kind));
     va_list ap;
     va_start(ap, fmt);
     if ((size_t)n < sizeof r->message)

@@ -67,11 +67,11 @@ struct access {
     const unsigned char *at;
     unsigned bytes;
     int how;
-    const unsigned char *data;  /* what a store will write, if known */
-    const unsigned char *base;  /* of the memory it falls into, */
-    const char *where;          /* its name, */
-    struct shadow *shadow;      /* its shadow, */
-    uint32_t floor;             /* the time before which nothing counts, */
+    const unsigned char *data; /* what a store will write, if known */
+    const unsigned char *base; /* of the memory it falls into, */
+    const char *where;         /* its name, */
+    struct shadow *shadow;     /* its shadow, */
+    uint32_t floor;            /* the time before which nothing counts, */
     bool starts_unwritten;
 };
 

@@ -7,8 +7,8 @@
  *                    #include "kernels.cu"
  *                    emu_entry[] = {EMU_ENTRY(softmax), ...};   and the symbol emu_module
  *
- * `extern __shared__ T name[];` declares a thread-local symbol that nobody defines: module.cpp makes
- * each such name an alias of one block of thread-local memory. */
+ * `extern __shared__ T name[];` declares a thread-local symbol that nobody defines: module.cpp
+ * makes each such name an alias of one block of thread-local memory. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -85,9 +85,9 @@ static void put_aliases(struct buf *b, const char *text) {
     for (const char *p = text; (p = strstr(p, DECLARATION)); p += sizeof DECLARATION - 1) {
         const char *name = shared_name(b->arena, p);
         if (!name || !map_puts(&seen, name, 1)) continue;
-        buf_printf(b,
-                   "    \".hidden %s\\n.type %s, \" EMU_TLS \"\\n.set %s, emu_dynamic_shared\\n\"\n",
-                   name, name, name);
+        buf_printf(
+            b, "    \".hidden %s\\n.type %s, \" EMU_TLS \"\\n.set %s, emu_dynamic_shared\\n\"\n",
+            name, name, name);
     }
 }
 
@@ -112,14 +112,16 @@ static const char *module_text(struct arena *a, const char *text, const char *co
                  "static unsigned char *emu_shared() { return emu_dynamic_shared; }\n"
                  "static constexpr emu_entry emu_entries[] = {\n");
     for (int i = 0; i < n; i++) buf_printf(&b, "    EMU_ENTRY(%s),\n", kernels[i]);
-    buf_printf(&b,
-               "};\n"
-               "extern \"C\" __attribute__((visibility(\"default\"))) emu_module_table emu_module;\n"
-               "emu_module_table emu_module = {&threadIdx, &blockIdx, &blockDim, &gridDim,\n"
-               "                               emu_shared, emu_entries, %d};\n"
-               "extern \"C\" __attribute__((visibility(\"default\")))\n"
-               "void emu_connect(const struct emu_host *host) { __builtin_memcpy(&emu_host, host, sizeof emu_host); }\n",
-               n);
+    buf_printf(
+        &b,
+        "};\n"
+        "extern \"C\" __attribute__((visibility(\"default\"))) emu_module_table emu_module;\n"
+        "emu_module_table emu_module = {&threadIdx, &blockIdx, &blockDim, &gridDim,\n"
+        "                               emu_shared, emu_entries, %d};\n"
+        "extern \"C\" __attribute__((visibility(\"default\")))\n"
+        "void emu_connect(const struct emu_host *host) { __builtin_memcpy(&emu_host, host, sizeof "
+        "emu_host); }\n",
+        n);
     return b.p;
 }
 

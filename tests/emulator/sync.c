@@ -7,7 +7,8 @@
  *
  * Each meeting that orders memory (all but the collectives that only exchange values) ticks the
  * clock. What a thread has seen of the others is a row of times; those who meet leave with the
- * greatest of their rows. __syncthreads, which makes all rows the same, is one number: full_sync. */
+ * greatest of their rows. __syncthreads, which makes all rows the same, is one number: full_sync.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,9 +95,11 @@ unsigned sync_block(struct emu *e, int line, int predicate) {
 static const char *named_mistake(const struct named_barrier *b, unsigned id, unsigned threads,
                                  unsigned n_threads) {
     if (id >= NAMED_BARRIERS) return "there are 16 barriers";
-    if (threads == 0 || threads % WARP != 0) return "the number of threads must be a multiple of 32";
+    if (threads == 0 || threads % WARP != 0)
+        return "the number of threads must be a multiple of 32";
     if (threads > n_threads) return "the block has fewer threads";
-    if (b[id].arrived && b[id].count != threads) return "others came with another number of threads";
+    if (b[id].arrived && b[id].count != threads)
+        return "others came with another number of threads";
     return NULL;
 }
 
@@ -294,7 +297,8 @@ static void describe(const struct thread *t, char *text, size_t size) {
     }
 }
 
-/* Nobody can go on: name the first that waits and one that waits for something else, or has ended. */
+/* Nobody can go on: name the first that waits and one that waits for something else, or has ended.
+ */
 void sync_deadlock(struct emu *e) {
     const struct thread *a = NULL, *b = NULL;
     for (unsigned i = 0; i < e->n_threads; i++) {

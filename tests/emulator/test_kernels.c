@@ -88,9 +88,9 @@ struct softmax {
 };
 
 static const struct softmax SOFTMAXES[] = {
-    {"bf16_8", DT_BF16, 32, 8, 8, 2},  {"bf16_32", DT_BF16, 4, 32, 8, 1},
+    {"bf16_8", DT_BF16, 32, 8, 8, 2},    {"bf16_32", DT_BF16, 4, 32, 8, 1},
     {"bf16_256", DT_BF16, 1, 256, 2, 1}, {"f32_8", DT_F32, 4, 8, 4, 1},
-    {"f32_32", DT_F32, 2, 32, 1, 3},   {"f32_256", DT_F32, 1, 256, 4, 1},
+    {"f32_32", DT_F32, 2, 32, 1, 3},     {"f32_256", DT_F32, 1, 256, 4, 1},
 };
 enum { N_SOFTMAXES = sizeof SOFTMAXES / sizeof *SOFTMAXES };
 
@@ -275,31 +275,30 @@ static void test_warp(void **state) {
 }
 
 /* A producer warp hands numbers to a consumer warp through two named barriers. */
-static const char NAMED_TEXT[] =
-    "extern \"C\" __global__ void handover(int *out) {\n"
-    "    __shared__ int slot[32];\n"
-    "    const int lane = (int)threadIdx.x & 31;\n"
-    "    for (int i = 0; i < 4; i++)\n"
-    "        if (threadIdx.x < 32) {\n"
-    "            if (i > 0) emu_bar_sync(2, 64);\n"
-    "            slot[lane] = i * 100 + lane;\n"
-    "            emu_bar_arrive(1, 64);\n"
-    "        } else {\n"
-    "            emu_bar_sync(1, 64);\n"
-    "            out[i * 32 + lane] = slot[31 - lane];\n"
-    "            if (i < 3) emu_bar_arrive(2, 64);\n"
-    "        }\n"
-    "}\n"
-    "extern \"C\" __global__ void warps(int *out) {\n"
-    "    __shared__ int slot[64];\n"
-    "    const int t = (int)threadIdx.x;\n"
-    "    slot[t] = t;\n"
-    "    __syncwarp();\n"
-    "    out[t] = slot[t ^ 1];\n"
-    "}\n"
-    "extern \"C\" __global__ void count(int *total, int *slots) {\n"
-    "    slots[atomicAdd(total, 1)] = 1;\n"
-    "}\n";
+static const char NAMED_TEXT[] = "extern \"C\" __global__ void handover(int *out) {\n"
+                                 "    __shared__ int slot[32];\n"
+                                 "    const int lane = (int)threadIdx.x & 31;\n"
+                                 "    for (int i = 0; i < 4; i++)\n"
+                                 "        if (threadIdx.x < 32) {\n"
+                                 "            if (i > 0) emu_bar_sync(2, 64);\n"
+                                 "            slot[lane] = i * 100 + lane;\n"
+                                 "            emu_bar_arrive(1, 64);\n"
+                                 "        } else {\n"
+                                 "            emu_bar_sync(1, 64);\n"
+                                 "            out[i * 32 + lane] = slot[31 - lane];\n"
+                                 "            if (i < 3) emu_bar_arrive(2, 64);\n"
+                                 "        }\n"
+                                 "}\n"
+                                 "extern \"C\" __global__ void warps(int *out) {\n"
+                                 "    __shared__ int slot[64];\n"
+                                 "    const int t = (int)threadIdx.x;\n"
+                                 "    slot[t] = t;\n"
+                                 "    __syncwarp();\n"
+                                 "    out[t] = slot[t ^ 1];\n"
+                                 "}\n"
+                                 "extern \"C\" __global__ void count(int *total, int *slots) {\n"
+                                 "    slots[atomicAdd(total, 1)] = 1;\n"
+                                 "}\n";
 
 static void test_barriers(void **state) {
     struct fix f = begin(NAMED_TEXT, (const char *[]){"handover", "warps", "count"}, 3);
@@ -366,8 +365,8 @@ static void test_rounding(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax), cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_matmul),  cmocka_unit_test(test_warp),
+        cmocka_unit_test(test_softmax),  cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_matmul),   cmocka_unit_test(test_warp),
         cmocka_unit_test(test_barriers), cmocka_unit_test(test_rounding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,378 @@
+/* Planted mistakes: each is found, as what it is, at its line, in every order of threads. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+/* cmocka needs the first ones of these */
+#include <cmocka.h>
+
+#include "base/base.h"
+#include "tests/emulator/emu.h"
+
+/* Every kernel is `name(const float *x, float *y, int n)` with 64 floats in x and y, 64 threads in
+ * a block and 256 bytes of shared memory s; t is the thread. The wrong line ends in a mark. */
+#define KERNEL(name, body)                                                                         \
+    "extern \"C\" __global__ void " name "(const float *x, float *y, int n) {\n"                   \
+    "    extern __shared__ float s[];\n"                                                           \
+    "    const int t = (int)threadIdx.x;\n" body "}\n"
+#define WRONG " //!\n"
+
+struct bug {
+    const char *name;
+    const char *body;
+    enum emu_kind kind, or_kind; /* which of two it is depends on who comes first; or OK */
+    const char *says;            /* a part of the message */
+};
+
+static const struct bug BUGS[] = {
+    {"missing_barrier",
+     "    s[t] = x[t];\n"
+     "    y[t] = s[t ^ 1];" WRONG,
+     EMU_RACE, EMU_UNWRITTEN_READ, "of shared memory"},
+    {"missing_barrier_static",
+     "    __shared__ int slot[64];\n"
+     "    slot[t] = t;\n"
+     "    y[t] = (float)slot[63 - t];" WRONG,
+     EMU_RACE, EMU_UNWRITTEN_READ, "of static shared memory"},
+    {"missing_barrier_in_loop",
+     "    for (int i = 0; i < 2; i++) {\n"
+     "        s[t] = x[t] + i;" WRONG "        __syncthreads();\n"
+     "        y[t] = s[63 - t];" WRONG "    }\n",
+     EMU_RACE, EMU_OK, "since the last barrier"},
+    {"reduction_reuses_memory",
+     "    float top = k_reduce_row<k_amax, 64>(x[t], s);\n"
+     "    y[t] = k_reduce_row<k_sum, 64>(x[t] - top, s);" WRONG,
+     EMU_RACE, EMU_OK, "since the last barrier"},
+    {"warp_is_no_lockstep",
+     "    s[t] = x[t];\n"
+     "    __shfl_xor_sync(0xffffffffu, t, 1); /* orders no memory */\n"
+     "    y[t] = s[t ^ 1];" WRONG,
+     EMU_RACE, EMU_OK, "since the last barrier"},
+    {"read_past_end", "    y[t] = k_load1(x + t + 1);" WRONG, EMU_OUT_OF_BOUNDS, EMU_OK,
+     "read of 4 bytes at offset 256 of x, which has 256 bytes"},
+    {"read_before_begin", "    y[t] = x[t - 1];" WRONG, EMU_OUT_OF_BOUNDS, EMU_OK,
+     "offset -4 of x"},
+    {"write_past_end", "    k_store1(y + (t + 1) % 65, x[t]);" WRONG, EMU_OUT_OF_BOUNDS, EMU_OK,
+     "write of 4 bytes at offset 256 of y"},
+    {"half_past_end", "    k_store<k_f32, 4, 0>((k_f32 *)y + 4 * t, k_pack<k_f32, 4>());" WRONG,
+     EMU_OUT_OF_BOUNDS, EMU_OK, "of y, which has 256 bytes"},
+    {"shared_past_end", "    y[t] = s[t + 1] = 0;" WRONG, EMU_OUT_OF_BOUNDS, EMU_OK,
+     "of shared memory, which has 256 bytes"},
+    {"wild_pointer", "    y[t] = *(float *)(x + (1 << 28));" WRONG, EMU_OUT_OF_BOUNDS, EMU_OK,
+     "in no buffer"},
+    {"misaligned_16",
+     "    k_pack<k_f32, 4> p = k_load<k_f32, 4>(x + 2);" WRONG "    y[t] = k_get(p, 0);\n",
+     EMU_MISALIGNED, EMU_OK, "read of 16 bytes at offset 8 of x, which needs an alignment of 16"},
+    {"misaligned_vector", "    y[t] = ((const float4 *)(x + 1))->x + ((float2 *)(s + 1))->x;" WRONG,
+     EMU_MISALIGNED, EMU_UNWRITTEN_READ, ""},
+    {"misaligned_shared", "    *(double *)(s + n - 63) = 1;" WRONG, EMU_MISALIGNED, EMU_OK,
+     "at offset 4 of shared memory"},
+    {"writes_its_input", "    ((float *)x)[t] = y[t] = 0;" WRONG, EMU_READ_ONLY, EMU_OK,
+     "of x, which is const"},
+    {"reads_its_output", "    y[t] += x[t];" WRONG, EMU_UNWRITTEN_READ, EMU_OK, "of y"},
+    {"writers_disagree",
+     "    y[t] = 0;\n"
+     "    k_store1(y, (float)t);" WRONG,
+     EMU_RACE, EMU_OK, "of y"},
+    {"half_skips_barrier", "    if (t < 32) __syncthreads();" WRONG "    y[t] = 0;\n",
+     EMU_DIVERGENT_BARRIER, EMU_OK, "ended"},
+    {"two_barriers", "    if (t < 32) __syncthreads();" WRONG "    else __syncthreads();" WRONG,
+     EMU_DIVERGENT_BARRIER, EMU_OK, "another __syncthreads"},
+    {"barrier_of_too_many", "    emu_bar_sync(1, 96);" WRONG, EMU_DIVERGENT_BARRIER, EMU_OK,
+     "the block has fewer threads"},
+    {"barrier_too_few", "    if (t < 32) emu_bar_sync(1, 64);" WRONG, EMU_DEADLOCK, EMU_OK,
+     "it waits at barrier 1 for 64 threads"},
+    {"crossed_barriers", "    emu_bar_sync(t < 32 ? 1 : 2, 64);" WRONG, EMU_DEADLOCK, EMU_OK,
+     "waits at barrier 2"},
+    {"barrier_against_shuffle",
+     "    if (t & 1) __syncthreads();" WRONG "    __shfl_xor_sync(0xffffffffu, t, 1);" WRONG
+     "    if (!(t & 1)) __syncthreads();" WRONG,
+     EMU_DEADLOCK, EMU_OK, "waits in shuffle with mask 0xffffffff"},
+    {"waits_for_ever",
+     "    volatile float *flag = s;\n"
+     "    s[t] = 0;\n"
+     "    while (flag[t] == 0) emu_yield();" WRONG,
+     EMU_DEADLOCK, EMU_OK, "it loops"},
+    {"lane_not_in_mask", "    y[t] = __shfl_xor_sync(0x0000ffffu, x[t], 1);" WRONG, EMU_WARP,
+     EMU_OK, "it does not name its own lane"},
+    {"source_not_in_mask",
+     "    if (t % 32 < 16) y[t] = __shfl_xor_sync(0x0000ffffu, x[t], 16);" WRONG, EMU_WARP, EMU_OK,
+     "a lane that is not there: "},
+    {"lanes_skip_shuffle",
+     "    float v = 0;\n"
+     "    if (t % 32 < 16) v = __shfl_xor_sync(0xffffffffu, x[t], 1);" WRONG "    y[t] = v;\n",
+     EMU_WARP, EMU_OK, "a lane that has ended"},
+    {"other_collective",
+     "    if (t & 1) y[t] = __ballot_sync(0xffffffffu, 1);" WRONG
+     "    else y[t] = __shfl_xor_sync(0xffffffffu, x[t], 1);" WRONG,
+     EMU_WARP, EMU_OK, "another collective"},
+    {"local_of_another",
+     "    __shared__ float *slot[64];\n"
+     "    float mine = x[t];\n"
+     "    slot[t] = &mine;\n"
+     "    __syncthreads();\n"
+     "    y[t] = *slot[63 - t];" WRONG "    __syncthreads();\n",
+     EMU_OUT_OF_BOUNDS, EMU_OK, "another thread's local memory"},
+};
+enum { N_BUGS = sizeof BUGS / sizeof *BUGS };
+
+struct fix {
+    struct arena *a;
+    struct emu *e;
+    struct emu_module *m;
+    const char *text;
+    float *x, *y;
+};
+
+static struct fix begin(const char *kernels, const char *const *names, int n) {
+    struct fix f = {.a = arena_new(), .e = emu_new()};
+    struct diag d = diag_new(f.a);
+    const struct source *prelude = source_read(f.a, "compiler/emit/prelude.cuh", &d);
+    assert_non_null(prelude);
+    f.text = arena_printf(f.a, "%s\n%s", prelude->text, kernels);
+    f.m = emu_open(f.e, f.text, names, n, &d);
+    if (!f.m) fail_msg("%s", d.text);
+    f.x = emu_alloc(f.e, "x", 256);
+    f.y = emu_alloc(f.e, "y", 256);
+    for (int i = 0; i < 64; i++) f.x[i] = (float)i;
+    return f;
+}
+
+static void end(struct fix *f) {
+    emu_free(f->e);
+    arena_free(f->a);
+}
+
+typedef struct emu_report runner(struct emu_module *, const struct emu_launch *);
+
+static struct emu_report launch(struct fix *f, const char *kernel, unsigned blocks,
+                                enum emu_order order, runner *run) {
+    int n = 64;
+    struct emu_launch l = {.kernel = kernel,
+                           .grid = {blocks},
+                           .threads = {64},
+                           .shared = 256,
+                           .args = (void *[]){&f->x, &f->y, &n},
+                           .n_args = 3,
+                           .order = order,
+                           .seed = 7};
+    return run(f->m, &l);
+}
+
+/* Is the line one of the marked ones? */
+static bool is_marked(const char *text, int line) {
+    for (int i = 1; text && i < line; i++) {
+        text = strchr(text, '\n');
+        text += text != NULL;
+    }
+    if (!text || line == 0) return false;
+    const char *end = strchr(text, '\n');
+    return end && end - text >= 3 && memcmp(end - 3, "//!", 3) == 0;
+}
+
+static void assert_found(const struct fix *f, const struct bug *b, const struct emu_report *r) {
+    if (r->ok) fail_msg("%s: not found", b->name);
+    if (r->kind != b->kind && (b->or_kind == EMU_OK || r->kind != b->or_kind))
+        fail_msg("%s: found as something else: %s", b->name, r->message);
+    if (!strstr(r->message, b->says)) fail_msg("%s: %s", b->says, r->message);
+    if (!is_marked(f->text, r->line)) fail_msg("not the marked line: %s", r->message);
+    assert_int_equal(strncmp(r->message, b->name, strlen(b->name)), 0);
+}
+
+static void test_bugs(void **state) {
+    struct arena *a = arena_new();
+    struct buf text = buf_new(a);
+    const char *names[N_BUGS];
+    for (int i = 0; i < N_BUGS; i++) {
+        names[i] = BUGS[i].name;
+        buf_printf(&text, KERNEL("%s", "%s"), BUGS[i].name, BUGS[i].body);
+    }
+    struct fix f = begin(text.p, names, N_BUGS);
+    for (int i = 0; i < N_BUGS; i++)
+        for (enum emu_order o = EMU_FORWARD; o <= EMU_RANDOM; o++) {
+            struct emu_report r = launch(&f, names[i], 1, o, emu_run);
+            assert_found(&f, &BUGS[i], &r);
+        }
+    end(&f);
+    arena_free(a);
+}
+
+/* ---- mistakes of whole grids ---------------------------------------------------------------- */
+
+static const char GRID_TEXT[] =
+    KERNEL("right", "    s[t] = x[63 - t];\n"
+                    "    __syncthreads();\n"
+                    "    y[t] = s[63 - t];\n") KERNEL("writes_half", "    if (t < 32) y[t] = 0;\n")
+        KERNEL("blocks_collide", "    y[t] = 0;\n"
+                                 "    k_store1(y + t, (float)blockIdx.x);" WRONG)
+            KERNEL("block_reads_block", "    if (blockIdx.x == 0) y[t] = 1;\n"
+                                        "    else if (y[t] != 1) y[t] = 2;" WRONG)
+                KERNEL("takes_turns", "    if (t < 2) s[t] = 0;\n"
+                                      "    __syncthreads();\n"
+                                      "    int *turn = (int *)s;\n"
+                                      "    y[atomicAdd(turn, 1)] = (float)t;\n");
+
+static struct fix begin_grid(void) {
+    static const char *const NAMES[] = {"right", "writes_half", "blocks_collide",
+                                        "block_reads_block", "takes_turns"};
+    return begin(GRID_TEXT, NAMES, 5);
+}
+
+static void test_right(void **state) {
+    struct fix f = begin_grid();
+    struct emu_report r = launch(&f, "right", 1, EMU_FORWARD, emu_check);
+    if (!r.ok) fail_msg("%s", r.message);
+    assert_string_equal(r.message, "");
+    assert_memory_equal(f.x, f.y, 256);
+    assert_int_equal(r.accesses, 64 * 4);
+    assert_int_equal(r.barriers, 1);
+    /* The same buffer as another kernel's mistake left it, and no mistake sticks. */
+    assert_false(launch(&f, "writes_half", 1, EMU_FORWARD, emu_run).ok);
+    assert_true(launch(&f, "right", 1, EMU_REVERSE, emu_run).ok);
+    end(&f);
+}
+
+static void test_unwritten_output(void **state) {
+    struct fix f = begin_grid();
+    struct emu_report r = launch(&f, "writes_half", 1, EMU_FORWARD, emu_run);
+    assert_int_equal(r.kind, EMU_UNWRITTEN_OUTPUT);
+    assert_non_null(strstr(r.message, "byte 128 of y"));
+    int n = 64;
+    struct emu_launch l = {.kernel = "writes_half",
+                           .threads = {64},
+                           .shared = 256,
+                           .args = (void *[]){&f.x, &f.y, &n},
+                           .n_args = 3,
+                           .roles = (enum emu_role[]){EMU_IN, EMU_INOUT, EMU_VALUE}};
+    assert_true(emu_run(f.m, &l).ok);
+    end(&f);
+}
+
+static void test_blocks(void **state) {
+    struct fix f = begin_grid();
+    const char *const wrong[] = {"blocks_collide", "block_reads_block"};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(launch(&f, wrong[i], 2, EMU_FORWARD, emu_run).kind, EMU_RACE);
+        struct emu_report r = launch(&f, wrong[i], 2, EMU_FORWARD, emu_run);
+        assert_non_null(strstr(r.message, "another block"));
+        assert_int_equal(r.block[0], 1);
+    }
+    assert_true(launch(&f, "blocks_collide", 1, EMU_FORWARD, emu_run).ok);
+    end(&f);
+}
+
+static void test_order(void **state) {
+    struct fix f = begin_grid();
+    assert_true(launch(&f, "takes_turns", 1, EMU_FORWARD, emu_run).ok);
+    assert_true(f.y[0] == 63); /* the last at the barrier goes on first */
+    assert_true(launch(&f, "takes_turns", 1, EMU_REVERSE, emu_run).ok);
+    assert_true(f.y[0] == 0);
+    assert_int_equal(launch(&f, "takes_turns", 1, EMU_FORWARD, emu_check).kind, EMU_ORDER);
+    end(&f);
+}
+
+/* ---- wrong launches and texts --------------------------------------------------------------- */
+
+static void assert_refused(struct fix *f, struct emu_launch l, const char *says) {
+    struct emu_report r = emu_run(f->m, &l);
+    assert_false(r.ok);
+    assert_int_equal(r.kind, EMU_BAD_LAUNCH);
+    if (!strstr(r.message, says)) fail_msg("%s: %s", says, r.message);
+}
+
+static void test_bad_launch(void **state) {
+    struct fix f = begin_grid();
+    int n = 64;
+    void *wild = &n;
+    struct emu_launch good = {.kernel = "right",
+                              .threads = {64},
+                              .shared = 256,
+                              .args = (void *[]){&f.x, &f.y, &n},
+                              .n_args = 3};
+    struct emu_launch l = good;
+    assert_true(emu_run(f.m, &l).ok);
+    l.kernel = "left";
+    assert_refused(&f, l, "no such kernel");
+    l = good;
+    l.n_args = 2;
+    assert_refused(&f, l, "2 arguments for 3 parameters");
+    l = good;
+    l.threads[1] = 17;
+    assert_refused(&f, l, "1088 threads");
+    l = good;
+    l.shared = 232449;
+    assert_refused(&f, l, "232449 bytes");
+    l = good;
+    l.args = (void *[]){&f.x, &wild, &n};
+    assert_refused(&f, l, "argument 1 points into no buffer");
+    l = good;
+    l.roles = (enum emu_role[]){EMU_IN, EMU_OUT, EMU_OUT};
+    assert_refused(&f, l, "argument 2 is not a pointer");
+    l.roles = (enum emu_role[]){EMU_OUT, EMU_OUT, EMU_VALUE};
+    assert_refused(&f, l, "argument 0 points to const");
+    l.roles = (enum emu_role[]){EMU_IN, EMU_VALUE, EMU_VALUE};
+    assert_refused(&f, l, "argument 1 is a pointer");
+    end(&f);
+}
+
+static void test_bad_text(void **state) {
+    struct arena *a = arena_new();
+    struct emu *e = emu_new();
+    struct diag d = diag_new(a);
+    const char *const names[] = {"broken"};
+    assert_null(emu_open(e, "extern \"C\" __global__ void broken() { oops; }", names, 1, &d));
+    assert_int_equal(d.status, WS_WRONG);
+    assert_non_null(strstr(d.text, "kernels.cu:1"));
+    assert_non_null(strstr(d.text, "oops"));
+    d = diag_new(a);
+    assert_null(emu_open(e, "extern \"C\" __global__ void other() {}", names, 1, &d));
+    assert_non_null(strstr(d.text, "broken"));
+    emu_free(e);
+    emu_free(NULL);
+    arena_free(a);
+}
+
+/* Two modules with the same names side by side. */
+static void test_two_modules(void **state) {
+    struct arena *a = arena_new();
+    struct emu *e = emu_new();
+    struct diag d = diag_new(a);
+    const char *const names[] = {"f"};
+    int *y = emu_alloc(e, "y", 4);
+    struct emu_module *m[2];
+    for (int i = 0; i < 2; i++) {
+        const char *text = arena_printf(a,
+                                        "extern \"C\" __global__ void f(int *y) {\n"
+                                        "    extern __shared__ int s[];\n"
+                                        "    *s = %d;\n"
+                                        "    *y = *s;\n"
+                                        "}\n",
+                                        i + 5);
+        m[i] = emu_open(e, text, names, 1, &d);
+        assert_non_null(m[i]);
+    }
+    struct emu_launch l = {.kernel = "f", .shared = 4, .args = (void *[]){&y}, .n_args = 1};
+    for (int i = 0; i < 4; i++) {
+        assert_true(emu_check(m[i & 1], &l).ok);
+        assert_int_equal(*y, 5 + (i & 1));
+    }
+    emu_close(m[0]);
+    assert_true(emu_check(m[1], &l).ok);
+    emu_free(e);
+    arena_free(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bugs),
+        cmocka_unit_test(test_right),
+        cmocka_unit_test(test_unwritten_output),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_bad_launch),
+        cmocka_unit_test(test_bad_text),
+        cmocka_unit_test(test_two_modules),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
