@@ -85,10 +85,12 @@ static void print_table(const struct table_out *t, FILE *out) {
     }
     for (uint32_t i = 0; i < t->cells.n; i++) {
         int c = (int)(i % (uint32_t)t->n_columns);
+        const char *text = t->cells.at[i];
         bool last = c + 1 == t->n_columns;
-        int pad = widest[c] - width(t->cells.at[i]);
-        fprintf(out, "%*s%s", right[c] ? pad : 0, "", t->cells.at[i]);
-        fprintf(out, "%*s%s", right[c] || last ? 0 : pad, "", last ? "\n" : "  ");
+        int pad = widest[c] - width(text);
+        if (c > 0 && (!last || *text)) fputs("  ", out);
+        fprintf(out, "%*s%s", right[c] ? pad : 0, "", text);
+        fprintf(out, "%*s%s", right[c] || last ? 0 : pad, "", last ? "\n" : "");
     }
 }
 
