@@ -5,8 +5,8 @@
  *                     -> dims   {self=%x, dim=1, dtype=None}
  *                     -> meta   f32[4, 8]
  *
- * graph_bind does the first step and graph_call the rest. Messages of binding are Python's, "softmax() missing ...";
- * messages about values name the operator, "softmax: dimension 5 ...". */
+ * graph_bind does the first step and graph_call the rest. Messages of binding are Python's,
+ * "softmax() missing ..."; messages about values name the operator, "softmax: dimension 5 ...". */
 #include <string.h>
 
 #include "graph/graph_impl.h"
@@ -19,9 +19,11 @@ struct call {
     struct diag *d;
 };
 
-#define call_fail(c, ...) (diag_fail_at((c)->d, WS_WRONG, (c)->g->src, (c)->where, __VA_ARGS__), false)
+#define call_fail(c, ...)                                                                          \
+    (diag_fail_at((c)->d, WS_WRONG, (c)->g->src, (c)->where, __VA_ARGS__), false)
 
-/* ---- kinds ------------------------------------------------------------------------------------- */
+/* ---- kinds -------------------------------------------------------------------------------------
+ */
 
 static const char *kind_name(enum arg_kind k) {
     switch (k) {
@@ -55,7 +57,8 @@ static const char *param_kind_name(const struct param *p) {
 
 static bool is_number(enum arg_kind k) { return k == ARG_INT || k == ARG_FLOAT || k == ARG_BOOL; }
 
-/* Make a fit p, turning ints into floats and one integer into a list where Python would; false if it cannot. */
+/* Make a fit p, turning ints into floats and one integer into a list where Python would; false if
+ * it cannot. */
 static bool coerce(struct graph *g, const struct param *p, struct arg *a) {
     int64_t v;
     if (a->kind == ARG_NONE) return p->optional;
@@ -77,7 +80,8 @@ static bool coerce(struct graph *g, const struct param *p, struct arg *a) {
     return false;
 }
 
-/* Defaults live in the operator table, which has no expressions: an ARG_INT there is a plain number in f. */
+/* Defaults live in the operator table, which has no expressions: an ARG_INT there is a plain number
+ * in f. */
 static struct arg default_of(struct graph *g, const struct param *p) {
     return p->def.kind == ARG_INT ? arg_int(g, (int64_t)p->def.f) : arg_copy(g, &p->def);
 }
@@ -98,7 +102,8 @@ static bool check_kinds(struct call *c) {
     return true;
 }
 
-/* ---- dimensions and bounds --------------------------------------------------------------------- */
+/* ---- dimensions and bounds ---------------------------------------------------------------------
+ */
 
 /* The tensor whose dimensions D parameters name: the first one. */
 static const struct meta *subject(const struct call *c) {
@@ -165,12 +170,14 @@ static void normalize_slice(struct call *c) {
 
 static int random_index(const struct op_info *op) {
     int i;
-    if (op->id != OP_RAND && op->id != OP_RANDN && op->id != OP_RAND_LIKE && op->id != OP_RANDN_LIKE)
+    if (op->id != OP_RAND && op->id != OP_RANDN && op->id != OP_RAND_LIKE &&
+        op->id != OP_RANDN_LIKE)
         return -1;
     return op_param(op->id, "index", &i) ? i : -1;
 }
 
-/* ---- the call ---------------------------------------------------------------------------------- */
+/* ---- the call ----------------------------------------------------------------------------------
+ */
 
 static bool apply(struct call *c, node_id *out) {
     struct graph *g = c->g;
@@ -204,15 +211,16 @@ bool graph_call(struct graph *g, enum op op, const struct arg *args, int n_args,
     return apply(&c, out);
 }
 
-/* ---- binding ----------------------------------------------------------------------------------- */
+/* ---- binding -----------------------------------------------------------------------------------
+ */
 
-/* The other spellings PyTorch takes: numpy's, functional's name of the first operand, and var's older keyword,
- * whose True and False are the corrections 1 and 0. */
+/* The other spellings PyTorch takes: numpy's, functional's name of the first operand, and var's
+ * older keyword, whose True and False are the corrections 1 and 0. */
 static const struct {
     const char *said, *param;
-} aliases[] = {{"input", "self"},       {"self", "input"}, {"x", "self"},
-               {"axis", "dim"},         {"keepdims", "keepdim"},
-               {"unbiased", "correction"}, {"shape", "size"}, {"ord", "p"}};
+} aliases[] = {
+    {"input", "self"},       {"self", "input"},          {"x", "self"},     {"axis", "dim"},
+    {"keepdims", "keepdim"}, {"unbiased", "correction"}, {"shape", "size"}, {"ord", "p"}};
 
 static int find_param(const struct op_info *op, const char *name) {
     int i;
@@ -228,15 +236,23 @@ static bool is_dropped(const struct op_info *op, const char *name) {
     return false;
 }
 
-/* x.view(2, 3): the integers from pos[i] on belong to one required list. Returns how many were taken. */
-static int take_spread(struct call *c, const struct param *p, const struct arg *pos, int n,
-                       struct arg *out) {
+/* A required list of integers that is the last parameter to be required. */
+static bool may_spread(const struct op_info *op, int i) {
+    const struct param *p = &op->params[i];
+    if (!p->list || p->kind == 'T' || p->has_default) return false;
+    for (int k = i + 1; k < op->n_params; k++)
+        if (!op->params[k].has_default && k != random_index(op)) return false;
+    return true;
+}
+
+/* x.view(2, 3): the integers from pos on belong to one list. Returns how many were taken. */
+static int take_spread(struct call *c, int i, const struct arg *pos, int n, struct arg *out) {
     int k = 0;
-    if (p->list && p->kind != 'T' && !p->has_default)
+    if (may_spread(c->op, i))
         while (k < n && pos[k].kind == ARG_INT) k++;
     if (k < 2) return *out = pos[0], 1;
     ex *at = NEW_ARRAY(c->g->arena, ex, k);
-    for (int i = 0; i < k; i++) at[i] = pos[i].i;
+    for (int e = 0; e < k; e++) at[e] = pos[e].i;
     *out = arg_ints(c->g, at, (uint32_t)k);
     return k;
 }
@@ -244,9 +260,10 @@ static int take_spread(struct call *c, const struct param *p, const struct arg *
 static bool bind_positional(struct call *c, const struct arg *pos, int n_pos, bool *given) {
     int at = 0, first = 0;
     /* arange(end) is arange(0, end) */
-    if (c->op->id == OP_ARANGE && n_pos == 1) c->args[0] = arg_int(c->g, 0), given[0] = true, first = 1;
+    if (c->op->id == OP_ARANGE && n_pos == 1)
+        c->args[0] = arg_int(c->g, 0), given[0] = true, first = 1;
     for (int i = first; i < c->op->n_params && at < n_pos; i++) {
-        at += take_spread(c, &c->op->params[i], pos + at, n_pos - at, &c->args[i]);
+        at += take_spread(c, i, pos + at, n_pos - at, &c->args[i]);
         given[i] = true;
     }
     if (at < n_pos)
@@ -293,6 +310,6 @@ bool graph_bind(struct graph *g, enum op op, const struct arg *pos, int n_pos,
     struct call c = {.g = g, .op = op_info(op), .where = where, .d = d};
     bool given[MAX_PARAMS] = {0};
     WS_ASSERT(op != OP_INPUT);
-    return bind_positional(&c, pos, n_pos, given) &&
-           bind_named(&c, names, named, n_named, given) && fill_missing(&c, given) && apply(&c, out);
+    return bind_positional(&c, pos, n_pos, given) && bind_named(&c, names, named, n_named, given) &&
+           fill_missing(&c, given) && apply(&c, out);
 }

@@ -10,11 +10,13 @@
  *   %div: f32[4, 8] = div(%exp, %sum)
  *   %to_1: bf16[4, 8] = to(%div, dtype=bf16)
  *
- * A few primitives have forms that no kernel should see and are rewritten as PyTorch's kernels do: add and sub with
- * an alpha, pow with a small constant exponent, rounding of integers. */
+ * A few primitives have forms that no kernel should see and are rewritten as PyTorch's kernels do:
+ * add and sub with an alpha, pow with a small constant exponent, rounding of integers, sums into
+ * another type. */
 #include "graph/decompose.h"
 
-/* Every composite, and those primitives. tests/unit/test_graph_ops.c checks that no composite is missing. */
+/* Every composite, and those primitives. tests/unit/test_graph_ops.c checks that no composite is
+ * missing. */
 static expansion *const expand[OP_COUNT] = {
     [OP_ADD] = expand_add,
     [OP_SUB] = expand_add,
@@ -23,6 +25,8 @@ static expansion *const expand[OP_COUNT] = {
     [OP_CEIL] = expand_round,
     [OP_ROUND] = expand_round,
     [OP_TRUNC] = expand_round,
+    [OP_SUM] = expand_sum,
+    [OP_PROD] = expand_sum,
     [OP_GELU] = expand_gelu,
     [OP_SILU] = expand_silu,
     [OP_SQUARE] = expand_square,
@@ -100,7 +104,8 @@ static expansion *const expand[OP_COUNT] = {
     [OP_RANDN_LIKE] = expand_random_like,
 };
 
-/* ---- the builder ------------------------------------------------------------------------------- */
+/* ---- the builder -------------------------------------------------------------------------------
+ */
 
 node_id build_call(struct build *b, enum op op, const struct arg *args, int n) {
     struct diag d = diag_new(b->g->arena);
@@ -126,7 +131,11 @@ node_id cast(struct build *b, node_id x, enum dtype d) {
 }
 
 node_id operand(struct build *b, const struct node *n, int i) {
-    return cast(b, n->args[i].node, dtype_opmath(n->meta.dtype));
+    node_id x = n->args[i].node;
+    int k;
+    if (op_param(n->op, "dtype", &k) && n->args[k].kind == ARG_DTYPE)
+        x = cast(b, x, n->args[k].dtype);
+    return cast(b, x, dtype_opmath(n->meta.dtype));
 }
 
 struct arg operand_arg(struct build *b, const struct node *n, int i) {
@@ -147,7 +156,8 @@ node_id full(struct build *b, const struct meta *m, double v) {
 
 double number_of(const struct build *b, const struct arg *a) { return arg_number(b->g, a); }
 
-/* ---- the pass ---------------------------------------------------------------------------------- */
+/* ---- the pass ----------------------------------------------------------------------------------
+ */
 
 /* The new node for n, whose arguments are in the new graph; KEEP for a primitive. */
 static node_id expand_node(struct build *b, const struct node *n) {

@@ -1,8 +1,9 @@
 /* decompose.h: what the decomposition files share: a builder and one function per composite.
  *
- * An expansion gets the node with its arguments already in the new graph, emits operators there and returns the one
- * that stands for it. It may emit other composites, which are expanded in the next round. Maths is done in the opmath
- * type of the result; the driver casts what is returned to the node's own type. */
+ * An expansion gets the node with its arguments already in the new graph, emits operators there and
+ * returns the one that stands for it. It may emit other composites, which are expanded in the next
+ * round. Maths is done in the opmath type of the result; the driver casts what is returned to the
+ * node's own type. */
 #ifndef WS_GRAPH_DECOMPOSE_H
 #define WS_GRAPH_DECOMPOSE_H
 
@@ -26,21 +27,24 @@ node_id unary(struct build *b, enum op op, node_id x);
 node_id binary(struct build *b, enum op op, node_id x, node_id y);
 node_id scalar(struct build *b, enum op op, node_id x, double y);
 node_id cast(struct build *b, node_id x, enum dtype d); /* x itself if it is of that type */
-node_id operand(struct build *b, const struct node *n, int i); /* argument i in n's opmath type */
-struct arg operand_arg(struct build *b, const struct node *n, int i); /* the same; numbers stay numbers */
-node_id reshape(struct build *b, node_id x, const struct meta *m);    /* x itself if of that shape */
+/* Argument i in n's opmath type, by way of n's dtype argument if that is given. */
+node_id operand(struct build *b, const struct node *n, int i);
+struct arg operand_arg(struct build *b, const struct node *n,
+                       int i); /* the same; numbers stay numbers */
+node_id reshape(struct build *b, node_id x, const struct meta *m); /* x itself if of that shape */
 node_id full(struct build *b, const struct meta *m, double v);
 const struct meta *meta_of(const struct build *b, node_id x);
 double number_of(const struct build *b, const struct arg *a);
 
 /* decompose_pointwise.c */
-expansion expand_add, expand_pow, expand_round;
+expansion expand_add, expand_pow, expand_round; /* primitives in forms that no kernel should see */
 expansion expand_gelu, expand_silu, expand_square, expand_clamp, expand_softplus, expand_softsign;
 expansion expand_leaky_relu, expand_elu, expand_selu, expand_relu6, expand_hardtanh;
 expansion expand_hardsigmoid, expand_hardswish, expand_mish, expand_logsigmoid, expand_addc;
 expansion expand_lerp, expand_masked_fill, expand_bitwise_not, expand_cast;
 
 /* decompose_reduce.c */
+expansion expand_sum;
 expansion expand_softmax, expand_log_softmax, expand_logsumexp, expand_mean, expand_var, expand_std;
 expansion expand_norm, expand_normalize, expand_extremum, expand_any, expand_all;
 expansion expand_layer_norm, expand_rms_norm, expand_group_norm, expand_batch_norm, expand_loss;

@@ -1,11 +1,14 @@
-/* decompose_view.c: matrix products as mm and bmm, compound views as the six simple ones, creation as full.
+/* decompose_view.c: matrix products as mm and bmm, compound views as the six simple ones, creation
+ * as full.
  *
- *   linear(x [B, T, K], w [N, K], bias) -> view [B T, K]; mm with permute(w); view [B, T, N]; add bias */
+ *   linear(x [B, T, K], w [N, K], bias) -> view [B T, K]; mm with permute(w); view [B, T, N]; add
+ * bias */
 #include <string.h>
 
 #include "graph/decompose.h"
 
-/* ---- matrix products ---------------------------------------------------------------------------- */
+/* ---- matrix products ----------------------------------------------------------------------------
+ */
 
 /* [..., k] as [all of it, k] */
 static node_id as_matrix(struct build *b, node_id x) {
@@ -26,13 +29,15 @@ static node_id as_batch(struct build *b, node_id x, const ex *batch, int n_batch
         wide.size[i] = batch[i];
         flat.size[0] = ex_mul(b->g->ex, flat.size[0], batch[i]);
     }
-    for (int i = 0; i < 2; i++) wide.size[n_batch + i] = flat.size[1 + i] = m->size[m->rank - 2 + i];
+    for (int i = 0; i < 2; i++)
+        wide.size[n_batch + i] = flat.size[1 + i] = m->size[m->rank - 2 + i];
     bool same = m->rank == wide.rank && !memcmp(m->size, wide.size, wide.rank * sizeof(ex));
     if (!same) x = call(b, OP_EXPAND, arg_node(x), arg_ints(b->g, wide.size, wide.rank));
     return reshape(b, x, &flat);
 }
 
-/* A vector on the left is a row, on the right a column. One matrix on the right serves a whole batch in one mm. */
+/* A vector on the left is a row, on the right a column. One matrix on the right serves a whole
+ * batch in one mm. */
 node_id expand_matmul(struct build *b, const struct node *n) {
     node_id x = n->args[0].node, y = n->args[1].node;
     bool row = meta_of(b, x)->rank == 1, column = meta_of(b, y)->rank == 1;
@@ -65,7 +70,8 @@ node_id expand_linear(struct build *b, const struct node *n) {
 /* beta self + alpha mat1 mat2; with beta 0 self is not read, so that its nan does not count */
 node_id expand_addmm(struct build *b, const struct node *n) {
     double beta = number_of(b, &n->args[3]), alpha = number_of(b, &n->args[4]);
-    node_id mm = cast(b, binary(b, OP_MM, n->args[1].node, n->args[2].node), dtype_opmath(n->meta.dtype));
+    node_id mm =
+        cast(b, binary(b, OP_MM, n->args[1].node, n->args[2].node), dtype_opmath(n->meta.dtype));
     if (alpha != 1) mm = call(b, OP_MUL, arg_node(mm), n->args[4]);
     if (beta == 0) return mm;
     node_id self = operand(b, n, 0);
@@ -73,7 +79,8 @@ node_id expand_addmm(struct build *b, const struct node *n) {
     return binary(b, OP_ADD, mm, self);
 }
 
-/* ---- views -------------------------------------------------------------------------------------- */
+/* ---- views --------------------------------------------------------------------------------------
+ */
 
 node_id expand_reshape(struct build *b, const struct node *n) {
     return reshape(b, n->args[0].node, &n->meta);
@@ -110,7 +117,8 @@ node_id expand_expand_as(struct build *b, const struct node *n) {
     return call(b, OP_EXPAND, n->args[0], arg_ints(b->g, n->meta.size, n->meta.rank));
 }
 
-/* contiguous, clone: nothing to do if row-major; else a cast to the same type, which writes row-major. */
+/* contiguous, clone: nothing to do if row-major; else a cast to the same type, which writes
+ * row-major. */
 node_id expand_copy(struct build *b, const struct node *n) {
     node_id x = n->args[0].node;
     if (meta_is_contiguous(b->g->ex, meta_of(b, x))) return x;
@@ -119,7 +127,8 @@ node_id expand_copy(struct build *b, const struct node *n) {
 
 node_id expand_detach(struct build *b, const struct node *n) { return n->args[0].node; }
 
-/* ---- creation ----------------------------------------------------------------------------------- */
+/* ---- creation -----------------------------------------------------------------------------------
+ */
 
 /* 0, 1, ... along one of the last two dimensions: [m, 1] or [1, n] */
 static node_id ramp(struct build *b, ex size, int column) {

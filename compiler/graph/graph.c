@@ -74,16 +74,33 @@ node_id graph_input(struct graph *g, const char *name, enum input_kind kind, con
     return id;
 }
 
-/* ---- arguments --------------------------------------------------------------------------------- */
+/* ---- arguments ---------------------------------------------------------------------------------
+ */
 
-struct arg arg_node(node_id n) { return (struct arg){.kind = ARG_NODE, .node = n}; }
-struct arg arg_int(struct graph *g, int64_t v) { return arg_ex(ex_const(g->ex, v)); }
-struct arg arg_ex(ex e) { return (struct arg){.kind = ARG_INT, .i = e}; }
-struct arg arg_float(double v) { return (struct arg){.kind = ARG_FLOAT, .f = v}; }
-struct arg arg_bool(bool b) { return (struct arg){.kind = ARG_BOOL, .b = b}; }
-struct arg arg_none(void) { return (struct arg){.kind = ARG_NONE}; }
-struct arg arg_dtype(enum dtype d) { return (struct arg){.kind = ARG_DTYPE, .dtype = d}; }
-struct arg arg_str(const char *s) { return (struct arg){.kind = ARG_STR, .s = s}; }
+struct arg arg_node(node_id n) {
+    return (struct arg){.kind = ARG_NODE, .node = n};
+}
+struct arg arg_int(struct graph *g, int64_t v) {
+    return arg_ex(ex_const(g->ex, v));
+}
+struct arg arg_ex(ex e) {
+    return (struct arg){.kind = ARG_INT, .i = e};
+}
+struct arg arg_float(double v) {
+    return (struct arg){.kind = ARG_FLOAT, .f = v};
+}
+struct arg arg_bool(bool b) {
+    return (struct arg){.kind = ARG_BOOL, .b = b};
+}
+struct arg arg_none(void) {
+    return (struct arg){.kind = ARG_NONE};
+}
+struct arg arg_dtype(enum dtype d) {
+    return (struct arg){.kind = ARG_DTYPE, .dtype = d};
+}
+struct arg arg_str(const char *s) {
+    return (struct arg){.kind = ARG_STR, .s = s};
+}
 
 struct arg arg_ints(struct graph *g, const ex *at, uint32_t n) {
     struct arg a = {.kind = ARG_INTS};
@@ -118,7 +135,17 @@ int arg_nodes(const struct arg *a, const node_id **out) {
     return 0;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------ */
+double arg_number(const struct graph *g, const struct arg *a) {
+    switch (a->kind) {
+    case ARG_INT: return (double)ex_value(g->ex, a->i);
+    case ARG_FLOAT: return a->f;
+    case ARG_BOOL: return a->b;
+    default: WS_BUG("argument of kind %d is no number", a->kind);
+    }
+}
+
+/* ---- copies ------------------------------------------------------------------------------------
+ */
 
 node_id graph_copy(struct graph *to, const struct graph *from, node_id id, const node_id *map) {
     struct node n = from->nodes.at[id];
@@ -150,7 +177,8 @@ uint32_t *graph_use_counts(const struct graph *g) {
     return uses;
 }
 
-/* ---- shorthands -------------------------------------------------------------------------------- */
+/* ---- shorthands --------------------------------------------------------------------------------
+ */
 
 static node_id must_call(struct graph *g, enum op op, const struct arg *args, int n) {
     struct diag d = diag_new(g->arena);
@@ -176,7 +204,8 @@ node_id graph_op2s(struct graph *g, enum op op, node_id a, double scalar) {
     return must_call(g, op, args, 2);
 }
 
-/* ---- strides ----------------------------------------------------------------------------------- */
+/* ---- strides -----------------------------------------------------------------------------------
+ */
 
 /* A stride steps over at least one element even where a size is 0, as PyTorch's do. */
 static ex at_least_one(struct exprs *p, ex e) {

@@ -1,8 +1,9 @@
-/* graph.h: the ATen graph, what the user's program computes, with fake tensors (type, shape, stride; no data).
+/* graph.h: the ATen graph, what the user's program computes, with fake tensors (type, shape,
+ * stride; no data).
  *
- * A graph is a list of nodes in topological order; a node applies one operator of ops.def to arguments and yields
- * one tensor. A captured graph may hold every operator; after decompose() only POINTWISE, REDUCE, VIEW, MATMUL,
- * CREATE and INPUT remain.
+ * A graph is a list of nodes in topological order; a node applies one operator of ops.def to
+ * arguments and yields one tensor. A captured graph may hold every operator; after decompose() only
+ * POINTWISE, REDUCE, VIEW, MATMUL, CREATE and INPUT remain.
  *
  * Printed (and parsed back by graph_parse), one node a line:
  *
@@ -13,17 +14,17 @@
  *     return %mul
  *   }
  *
- * Strides follow the sizes where they are not row-major: f32[8, 4][1, 8]. An input's kind is said unless it is an
- * argument, and the number of its init output unless that equals its position: "= buffer 7 L['self'].mean".
- * Leading tensor operands are positional, everything after them is named. A parsed node may leave out its type.
+ * Strides follow the sizes where they are not row-major: f32[8, 4][1, 8]. An input's kind is said
+ * unless it is an argument, and the number of its init output unless that equals its position: "=
+ * buffer 7 L['self'].mean". Leading tensor operands are positional, everything after them is named.
+ * A parsed node may leave out its type.
  *
  * Invariants (graph_verify reports these numbers):
  *   G1  a node's arguments are nodes before it;
  *   G2  arguments match the operator's schema in number and kind;
  *   G3  meta equals what graph_meta infers from the arguments;
- *   G4  INPUT nodes come first and equal graph.inputs; outputs are nodes of the graph, at least one;
- *   G5  names are unique and are Python identifiers;
- *   G6  (after decompose) no COMPOSITE node.
+ *   G4  INPUT nodes come first and equal graph.inputs; outputs are nodes of the graph, at least
+ * one; G5  names are unique and are Python identifiers; G6  (after decompose) no COMPOSITE node.
  *
  * Ownership: everything lives in graph.arena; expressions in graph.ex. */
 #ifndef WS_GRAPH_H
@@ -42,9 +43,28 @@ enum op {
     OP_COUNT
 };
 
-enum dtype_rule { RULE_PROMOTE, RULE_FLOAT, RULE_SAME, RULE_BOOL, RULE_SUM, RULE_ARG, RULE_I64, RULE_CUSTOM };
+enum dtype_rule {
+    RULE_PROMOTE,
+    RULE_FLOAT,
+    RULE_SAME,
+    RULE_BOOL,
+    RULE_SUM,
+    RULE_ARG,
+    RULE_I64,
+    RULE_CUSTOM
+};
 
-enum arg_kind { ARG_NONE, ARG_NODE, ARG_NODES, ARG_INT, ARG_INTS, ARG_FLOAT, ARG_BOOL, ARG_DTYPE, ARG_STR };
+enum arg_kind {
+    ARG_NONE,
+    ARG_NODE,
+    ARG_NODES,
+    ARG_INT,
+    ARG_INTS,
+    ARG_FLOAT,
+    ARG_BOOL,
+    ARG_DTYPE,
+    ARG_STR
+};
 
 typedef uint32_t node_id; /* index into graph.nodes */
 
@@ -52,7 +72,8 @@ struct arg {
     enum arg_kind kind;
     union {
         node_id node;
-        ex i; /* ARG_INT: integers and dimensions; dimensions are normalised to 0..rank-1 by graph_call */
+        ex i; /* ARG_INT: integers and dimensions; dimensions are normalised to 0..rank-1 by
+                 graph_call */
         double f;
         bool b;
         enum dtype dtype;
@@ -78,9 +99,9 @@ struct meta {
 /* One parameter of an operator, parsed from its schema. */
 struct param {
     const char *name;
-    char kind;      /* T I D S F B Y s; '|' for T|S */
-    bool list;      /* kind[] */
-    bool optional;  /* None allowed */
+    char kind;     /* T I D S F B Y s; '|' for T|S */
+    bool list;     /* kind[] */
+    bool optional; /* None allowed */
     bool has_default;
     struct arg def; /* ARG_INT defaults hold a plain number in f */
 };
@@ -93,17 +114,20 @@ struct op_info {
     enum dtype_rule dtype;
     const char *code;   /* kernel expression, POINTWISE */
     const char *python; /* names */
-    bool elementwise;   /* has a ref: each element comes from one element of each operand; composites may, too */
+    bool elementwise; /* has a ref: each element comes from one element of each operand; composites
+                         may, too */
     int n_params, n_dropped;
     struct param params[MAX_PARAMS];
     const char *dropped[MAX_DROPPED]; /* keywords accepted and ignored */
 };
 const struct op_info *op_info(enum op op);
-bool op_find(const char *name, enum op *out);        /* by name: "softmax" */
-bool op_find_python(const char *name, enum op *out); /* by Python name: "torch.softmax", "op:+", "op:r+" */
+bool op_find(const char *name, enum op *out); /* by name: "softmax" */
+bool op_find_python(const char *name,
+                    enum op *out); /* by Python name: "torch.softmax", "op:+", "op:r+" */
 
-/* The supported Python names nearest to one that is not, "torch.softmax, F.softmax, torch.log_softmax": capture
- * refuses an operator with "operator torch.sofmax is not supported; nearest: ...". */
+/* The supported Python names nearest to one that is not, "torch.softmax, F.softmax,
+ * torch.log_softmax": capture refuses an operator with "operator torch.sofmax is not supported;
+ * nearest: ...". */
 const char *op_suggest(struct arena *a, const char *python_name);
 
 struct node {
@@ -113,7 +137,8 @@ struct node {
     struct meta meta;
     const char *name; /* printed as %name */
     struct span where;
-    node_id origin;   /* the node of the captured graph that this one came from: eager = one kernel per origin */
+    node_id origin; /* the node of the captured graph that this one came from: eager = one kernel
+                       per origin */
 };
 
 /* Where an input's value comes from and what it must be: printed as guards by capture. */
@@ -139,9 +164,9 @@ struct graph {
 
 struct graph *graph_new(struct arena *a, struct exprs *ex, const struct source *src);
 
-/* For passes that rebuild a graph: an empty graph in from's arena with its source and seed; and a copy of node n of
- * `from` (its name if free, its place and origin) whose arguments are renamed through map (old id -> new id).
- * An INPUT brings its graph_input along. */
+/* For passes that rebuild a graph: an empty graph in from's arena with its source and seed; and a
+ * copy of node n of `from` (its name if free, its place and origin) whose arguments are renamed
+ * through map (old id -> new id). An INPUT brings its graph_input along. */
 struct graph *graph_like(const struct graph *from);
 node_id graph_copy(struct graph *to, const struct graph *from, node_id n, const node_id *map);
 
@@ -155,22 +180,26 @@ uint32_t *graph_use_counts(const struct graph *g);
 node_id graph_input(struct graph *g, const char *name, enum input_kind kind, const char *source,
                     const struct meta *meta, uint32_t init);
 
-/* Apply op. args: one per parameter (missing trailing ones get defaults). Checks kinds, normalises dimensions to
- * 0..rank-1, slice bounds to 0..size and the -1 of view and expand to sizes, infers meta. On a user mistake (shape mismatch, bad dimension, type) fills d with
- * "file:line:col: add: shapes [4, 8] and [4, 7] do not broadcast" and returns false. */
+/* Apply op. args: one per parameter (missing trailing ones get defaults). Checks kinds, normalises
+ * dimensions to 0..rank-1, slice bounds to 0..size and the -1 of view and expand to sizes, infers
+ * meta. On a user mistake (shape mismatch, bad dimension, type) fills d with "file:line:col: add:
+ * shapes [4, 8] and [4, 7] do not broadcast" and returns false. */
 bool graph_call(struct graph *g, enum op op, const struct arg *args, int n_args, struct span where,
                 struct diag *d, node_id *out);
 
-/* The same with Python calling conventions: positional args, then named ones. A required list of integers may be
- * spread over the positional arguments (x.view(2, 3)); a random tensor without an index gets the graph's next one;
- * messages are Python's: "softmax() missing required argument 'dim'". */
-bool graph_bind(struct graph *g, enum op op, const struct arg *pos, int n_pos, const char *const *names,
-                const struct arg *named, int n_named, struct span where, struct diag *d, node_id *out);
+/* The same with Python calling conventions: positional args, then named ones. A required list of
+ * integers may be spread over the positional arguments (x.view(2, 3)); a random tensor without an
+ * index gets the graph's next one; messages are Python's: "softmax() missing required argument
+ * 'dim'". */
+bool graph_bind(struct graph *g, enum op op, const struct arg *pos, int n_pos,
+                const char *const *names, const struct arg *named, int n_named, struct span where,
+                struct diag *d, node_id *out);
 
 /* Shorthands for passes that build graphs; a mistake here is our bug. */
 node_id graph_op1(struct graph *g, enum op op, node_id a);
 node_id graph_op2(struct graph *g, enum op op, node_id a, node_id b);
-node_id graph_op2s(struct graph *g, enum op op, node_id a, double scalar); /* other operand a number */
+node_id graph_op2s(struct graph *g, enum op op, node_id a,
+                   double scalar); /* other operand a number */
 struct arg arg_node(node_id n);
 struct arg arg_int(struct graph *g, int64_t v);
 struct arg arg_ex(ex e);
@@ -182,40 +211,46 @@ struct arg arg_str(const char *s);
 struct arg arg_ints(struct graph *g, const ex *at, uint32_t n);
 
 /* Shape inference: meta of op applied to args. Used by graph_call and by the verifier. */
-bool graph_meta(struct graph *g, enum op op, const struct arg *args, struct span where, struct diag *d,
-                struct meta *out);
+bool graph_meta(struct graph *g, enum op op, const struct arg *args, struct span where,
+                struct diag *d, struct meta *out);
+/* The type a pointwise node computes in: its operands' common type, widened to opmath. lt(i64, f32)
+ * compares in f32. */
+enum dtype graph_compute_dtype(struct graph *g, const struct node *n);
 void meta_contiguous(struct exprs *p, struct meta *m); /* set row-major strides from sizes */
 bool meta_is_contiguous(struct exprs *p, const struct meta *m);
 ex meta_numel(struct exprs *p, const struct meta *m);
 
 /* print.c, parse.c, verify.c */
 void graph_print(struct buf *b, const struct graph *g);
-struct graph *graph_parse(struct arena *a, struct exprs *ex, const struct source *src, struct diag *d);
+struct graph *graph_parse(struct arena *a, struct exprs *ex, const struct source *src,
+                          struct diag *d);
 /* One argument as printed: "%x", "[4, s0]", "1e-05", "None"; shape: "[4, s0]". */
 void graph_print_arg(struct buf *b, const struct graph *g, const struct arg *a);
 void graph_print_shape(struct buf *b, const struct graph *g, const struct meta *m);
 /* Returns NULL or a message "G3: ..." in g->arena. */
 const char *graph_verify(struct graph *g, bool decomposed);
 
-/* simplify.c: constant folding, algebraic identities, common subexpressions, dead code.  Needs: verified graph.
- * Returns a new graph in the same arena. */
+/* simplify.c: constant folding, algebraic identities, common subexpressions, dead code.  Needs:
+ * verified graph. Returns a new graph in the same arena. */
 struct graph *graph_simplify(struct graph *g);
 
 /* decompose.c: rewrite COMPOSITE nodes into primitives until none is left. Returns a new graph. */
 struct graph *graph_decompose(struct graph *g);
 
-/* eval.c: the reference. Computes every output in double precision, slowly and obviously, with OpenMP over elements.
- * inputs[i] are the dense row-major values of graph.inputs[i]; sizes must be constant. Leaves are exact: values are
- * first rounded to the dtype of the input or created tensor; casts round; everything else is unrounded double.
- * Composite operators have their own obvious loops here, so that the decompositions are checked, not repeated. */
+/* eval.c: the reference. Computes every output in double precision, slowly and obviously, with
+ * OpenMP over elements. inputs[i] are the dense row-major values of graph.inputs[i]; sizes must be
+ * constant. Leaves are exact: values are first rounded to the dtype of the input or created tensor;
+ * casts round; everything else is unrounded double. Composite operators have their own obvious
+ * loops here, so that the decompositions are checked, not repeated. */
 struct value {
     double *v; /* malloc'ed, row-major, meta_numel elements; the caller frees */
     int64_t n;
 };
-bool graph_eval(const struct graph *g, const struct value *inputs, struct value *outputs, struct diag *d);
+bool graph_eval(const struct graph *g, const struct value *inputs, struct value *outputs,
+                struct diag *d);
 
-/* Random streams: element i of random tensor `index` under `seed`, counter-based (Philox 4x32-10), so that any
- * element can be made alone. */
+/* Random streams: element i of random tensor `index` under `seed`, counter-based (Philox 4x32-10),
+ * so that any element can be made alone. */
 double random_uniform(uint64_t seed, uint64_t index, uint64_t i); /* [0, 1) */
 double random_normal(uint64_t seed, uint64_t index, uint64_t i);
 

@@ -6,11 +6,13 @@
 
 /* graph.c */
 node_id graph_push(struct graph *g, struct node n, const char *hint); /* names it, appends it */
-void graph_rename(struct graph *g, node_id n, const char *name); /* name must be free */
+void graph_rename(struct graph *g, node_id n, const char *name);      /* name must be free */
 bool is_identifier(const char *s);
 struct arg arg_copy(struct graph *g, const struct arg *a); /* lists get their own memory */
 struct arg arg_map(struct graph *g, const struct arg *a, const node_id *map);
 int arg_nodes(const struct arg *a, const node_id **out); /* the nodes an argument names */
+
+double arg_number(const struct graph *g, const struct arg *a); /* a constant INT, FLOAT or BOOL */
 
 /* meta.c */
 const struct param *op_param(enum op op, const char *name, int *index); /* NULL if there is none */
@@ -23,7 +25,8 @@ struct infer {
 };
 /* Record "add: ..." at the call; always false. */
 bool infer_fail(const struct infer *in, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-const struct meta *infer_meta(const struct infer *in, int i);  /* of argument i; NULL unless a node */
+const struct meta *infer_meta(const struct infer *in,
+                              int i); /* of argument i; NULL unless a node */
 const char *infer_shape(const struct infer *in, const struct meta *m); /* "[4, 8]" for messages */
 /* Which dimensions a D or D[] argument names (None and () are all), as a bit set. */
 uint32_t dims_set(struct exprs *p, const struct arg *a, int rank);
@@ -32,29 +35,12 @@ uint32_t dims_of(const struct graph *g, const struct node *n, const char *param,
 /* meta_shape.c: out->rank and size (and strides for views). */
 bool infer_size(const struct infer *in, struct meta *out);
 
-/* Result dimension i of permute, transpose, t, mT or movedim is dimension from[i] of the operand. */
+/* Result dimension i of permute, transpose, t, mT or movedim is dimension from[i] of the operand.
+ */
 void permutation_of(struct exprs *p, enum op op, const struct arg *args, int rank, int *from);
 
 /* print.c */
 void print_float(struct buf *b, double v); /* as Python's repr: 1.0, 1e-05, inf */
 void print_meta(struct buf *b, const struct graph *g, const struct meta *m); /* f32[8, 4][1, 8] */
-
-/* eval*.c: dense row-major doubles of a node. */
-double value_round(enum dtype d, double v); /* the nearest value of the type */
-struct cell {
-    double *v;
-    int64_t n;
-    int rank;
-    int64_t size[WS_MAX_RANK];
-    enum dtype dtype;
-};
-/* Arguments by position: in[i] is the cell of args[i], NULL if that is no tensor. out->v is allocated. */
-void eval_elementwise(const struct graph *g, const struct node *n, struct cell *const *in, struct cell *out);
-void eval_reduce(const struct graph *g, const struct node *n, struct cell *const *in, struct cell *out);
-void eval_view(const struct graph *g, const struct node *n, struct cell *const *in, struct cell *out);
-void eval_matmul(const struct graph *g, const struct node *n, struct cell *const *in, struct cell *out);
-void eval_create(const struct graph *g, const struct node *n, struct cell *const *in, struct cell *out);
-void eval_composite(const struct graph *g, const struct node *n, struct cell *const *in, struct cell *out);
-double arg_number(const struct graph *g, const struct arg *a); /* INT, FLOAT or BOOL */
 
 #endif

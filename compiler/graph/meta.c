@@ -1,10 +1,12 @@
 /* meta.c: fake tensors: what type, shape and strides an operator's result has, with no data.
  *
  *   add(f32[4, 1], f32[8])  -> f32[4, 8]        meta_shape.c says the sizes, one rule per operator;
- *   add(i64[4], 1.5)        -> f32[4]           this file says the type, one rule per dtype column of ops.def.
+ *   add(i64[4], 1.5)        -> f32[4]           this file says the type, one rule per dtype column
+ * of ops.def.
  *
- * Types follow PyTorch's three ranks of operands: tensors with dimensions, then 0-dim tensors, then Python numbers.
- * A lower rank changes the result only if its class (bool < integer < float) is higher. */
+ * Types follow PyTorch's three ranks of operands: tensors with dimensions, then 0-dim tensors, then
+ * Python numbers. A lower rank changes the result only if its class (bool < integer < float) is
+ * higher. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -50,7 +52,8 @@ uint32_t dims_of(const struct graph *g, const struct node *n, const char *param,
     return dims_set(g->ex, &n->args[i], rank);
 }
 
-/* ---- types ------------------------------------------------------------------------------------- */
+/* ---- types -------------------------------------------------------------------------------------
+ */
 
 #define NO_DTYPE DT_COUNT
 
@@ -118,7 +121,8 @@ static enum dtype custom_dtype(const struct infer *in) {
 static enum dtype infer_dtype(const struct infer *in) {
     int i;
     enum dtype d;
-    if (op_param(in->op->id, "dtype", &i) && in->args[i].kind == ARG_DTYPE) return in->args[i].dtype;
+    if (op_param(in->op->id, "dtype", &i) && in->args[i].kind == ARG_DTYPE)
+        return in->args[i].dtype;
     switch (in->op->dtype) {
     case RULE_PROMOTE: return promote_operands(in, 0);
     case RULE_FLOAT: d = promote_operands(in, 0); return dtype_is_float(d) ? d : DT_F32;
@@ -132,7 +136,15 @@ static enum dtype infer_dtype(const struct infer *in) {
     WS_BUG("%s: dtype rule %d", in->op->name, in->op->dtype);
 }
 
-/* ---- types that an operator refuses, as PyTorch does ------------------------------------------- */
+enum dtype graph_compute_dtype(struct graph *g, const struct node *n) {
+    struct infer in = {.g = g, .op = op_info(n->op), .args = n->args};
+    enum dtype d = promote_operands(&in, n->op == OP_WHERE ? 1 : 0);
+    if (in.op->dtype == RULE_FLOAT && !dtype_is_float(d)) d = DT_F32;
+    return dtype_opmath(d);
+}
+
+/* ---- types that an operator refuses, as PyTorch does -------------------------------------------
+ */
 
 static bool need_float(const struct infer *in, enum dtype result) {
     return dtype_is_float(result) ||
@@ -145,8 +157,8 @@ static bool need_one_dtype(const struct infer *in) {
         const struct meta *m = infer_meta(in, i);
         if (!m) continue;
         if (a && a->dtype != m->dtype)
-            return infer_fail(in, "operands must be of one type, got %s and %s", dtype_name(a->dtype),
-                              dtype_name(m->dtype));
+            return infer_fail(in, "operands must be of one type, got %s and %s",
+                              dtype_name(a->dtype), dtype_name(m->dtype));
         a = m;
     }
     return true;
@@ -154,8 +166,8 @@ static bool need_one_dtype(const struct infer *in) {
 
 static bool need_bool(const struct infer *in, int i) {
     enum dtype d = infer_meta(in, i)->dtype;
-    return d == DT_BOOL || infer_fail(in, "%s must be a bool tensor, got %s", in->op->params[i].name,
-                                      dtype_name(d));
+    return d == DT_BOOL || infer_fail(in, "%s must be a bool tensor, got %s",
+                                      in->op->params[i].name, dtype_name(d));
 }
 
 static bool check_dtype(const struct infer *in, enum dtype result) {
@@ -187,15 +199,17 @@ static bool check_dtype(const struct infer *in, enum dtype result) {
         return !dtype_is_float(result) ||
                infer_fail(in, "needs bool or integer tensors, got %s", dtype_name(result));
     case OP_NEG:
-        return result != DT_BOOL || infer_fail(in, "a bool tensor has no negative; use ~ or logical_not");
+        return result != DT_BOOL ||
+               infer_fail(in, "a bool tensor has no negative; use ~ or logical_not");
     case OP_SUB:
-        return result != DT_BOOL || infer_fail(in, "bool tensors have no difference; use ^ or logical_xor");
+        return result != DT_BOOL ||
+               infer_fail(in, "bool tensors have no difference; use ^ or logical_xor");
     }
     return true;
 }
 
-bool graph_meta(struct graph *g, enum op op, const struct arg *args, struct span where, struct diag *d,
-                struct meta *out) {
+bool graph_meta(struct graph *g, enum op op, const struct arg *args, struct span where,
+                struct diag *d, struct meta *out) {
     struct infer in = {g, op_info(op), args, where, d};
     memset(out, 0, sizeof *out);
     if (!infer_size(&in, out)) return false;

@@ -5,8 +5,8 @@
  *   view [4, 6] [-1, 3]     -> [8, 3]
  *   permute [4, 8] [1, 0]   -> [8, 4] with strides [1, 8]
  *
- * Two symbolic sizes are equal if they are the same expression: s0 and s1 do not broadcast, nor do s0 and 4. Views
- * set strides; everything else is row-major, which the caller fills in. */
+ * Two symbolic sizes are equal if they are the same expression: s0 and s1 do not broadcast, nor do
+ * s0 and 4. Views set strides; everything else is row-major, which the caller fills in. */
 #include <math.h>
 #include <string.h>
 
@@ -31,7 +31,8 @@ static void copy_sizes(struct meta *out, const struct meta *m) {
     memcpy(out->size, m->size, sizeof out->size);
 }
 
-/* ---- broadcasting ------------------------------------------------------------------------------ */
+/* ---- broadcasting ------------------------------------------------------------------------------
+ */
 
 /* out = broadcast(out, m); the rank of out may grow. */
 static bool broadcast_into(const struct infer *in, struct meta *out, const struct meta *m) {
@@ -75,7 +76,8 @@ static bool shape_masked_fill(const struct infer *in, struct meta *out) {
     return true;
 }
 
-/* ---- reductions -------------------------------------------------------------------------------- */
+/* ---- reductions --------------------------------------------------------------------------------
+ */
 
 static bool keepdim_of(const struct infer *in) {
     int k;
@@ -97,7 +99,8 @@ static bool shape_reduce(const struct infer *in, struct meta *out) {
         bool reduced = set >> i & 1;
         if (reduced && extremum && m->size[i] == constant(in, 0))
             return infer_fail(in, "dimension %d has size 0, and nothing has no extremum", i);
-        if (!reduced || keepdim_of(in)) append(out, reduced ? constant(in, 1) : m->size[i], EX_NONE);
+        if (!reduced || keepdim_of(in))
+            append(out, reduced ? constant(in, 1) : m->size[i], EX_NONE);
     }
     return true;
 }
@@ -107,7 +110,8 @@ static bool shape_var(const struct infer *in, struct meta *out) {
     const struct meta *m = infer_meta(in, 0);
     bool whole = in->args[2].kind != ARG_FLOAT || in->args[2].f == floor(in->args[2].f);
     if (!whole && !ex_is_const(in->g->ex, meta_numel(in->g->ex, m), NULL))
-        return infer_fail(in, "a fractional correction needs constant sizes, not %s", infer_shape(in, m));
+        return infer_fail(in, "a fractional correction needs constant sizes, not %s",
+                          infer_shape(in, m));
     return shape_reduce(in, out);
 }
 
@@ -120,7 +124,8 @@ static bool shape_loss(const struct infer *in, struct meta *out) {
     return true;
 }
 
-/* ---- norms ------------------------------------------------------------------------------------- */
+/* ---- norms -------------------------------------------------------------------------------------
+ */
 
 static bool has_shape(const struct infer *in, int arg, const ex *size, uint32_t n) {
     const struct meta *m = infer_meta(in, arg);
@@ -134,7 +139,8 @@ static bool has_shape(const struct infer *in, int arg, const ex *size, uint32_t 
                       infer_shape(in, &want), infer_shape(in, m));
 }
 
-/* layer_norm, rms_norm: the last dimensions of the input are normalized_shape, and so is each parameter. */
+/* layer_norm, rms_norm: the last dimensions of the input are normalized_shape, and so is each
+ * parameter. */
 static bool shape_last_norm(const struct infer *in, struct meta *out) {
     const struct meta *m = infer_meta(in, 0);
     const ex *size = in->args[1].ints.at;
@@ -144,8 +150,8 @@ static bool shape_last_norm(const struct infer *in, struct meta *out) {
     if (!ends) {
         struct buf b = buf_new(in->g->arena);
         graph_print_arg(&b, in->g, &in->args[1]);
-        return infer_fail(in, "the input %s does not end in normalized_shape %s", infer_shape(in, m),
-                          b.p);
+        return infer_fail(in, "the input %s does not end in normalized_shape %s",
+                          infer_shape(in, m), b.p);
     }
     for (int i = 2; i < in->op->n_params; i++)
         if (!has_shape(in, i, size, n)) return false;
@@ -155,7 +161,8 @@ static bool shape_last_norm(const struct infer *in, struct meta *out) {
 /* batch_norm, group_norm: parameters have one element per channel, dimension 1. */
 static bool shape_channel_norm(const struct infer *in, struct meta *out) {
     const struct meta *m = infer_meta(in, 0);
-    if (m->rank < 2) return infer_fail(in, "needs at least 2 dimensions, got %s", infer_shape(in, m));
+    if (m->rank < 2)
+        return infer_fail(in, "needs at least 2 dimensions, got %s", infer_shape(in, m));
     for (int i = 1; i < in->op->n_params; i++)
         if (!has_shape(in, i, &m->size[1], 1)) return false;
     return shape_same(in, out);
@@ -180,7 +187,8 @@ static bool shape_batch_norm(const struct infer *in, struct meta *out) {
     return shape_channel_norm(in, out);
 }
 
-/* ---- views ------------------------------------------------------------------------------------- */
+/* ---- views -------------------------------------------------------------------------------------
+ */
 
 /* Product of the sizes not crossed out. */
 static ex product(const struct infer *in, const ex *size, int n, uint32_t skip) {
@@ -190,8 +198,8 @@ static ex product(const struct infer *in, const ex *size, int n, uint32_t skip) 
     return r;
 }
 
-/* Replace the one -1 of a view by what is left of numel. Equal factors are cancelled first, so that symbolic sizes
- * need no proof: [s0, 4] viewed as [s0, -1]. */
+/* Replace the one -1 of a view by what is left of numel. Equal factors are cancelled first, so that
+ * symbolic sizes need no proof: [s0, 4] viewed as [s0, -1]. */
 static bool view_sizes(const struct infer *in, const struct meta *m, struct meta *out) {
     struct exprs *p = in->g->ex;
     uint32_t gone_old = 0, gone_new = 0;
@@ -221,9 +229,9 @@ static bool view_sizes(const struct infer *in, const struct meta *m, struct meta
                       infer_shape(in, m));
 }
 
-/* Strides of a view, if the old strides allow one; else EX_NONE: the elements must be read in another order, and the
- * result counts as row-major. Chunks of old dimensions that lie densely behind one another are dealt out to new
- * dimensions from the right (at::computeStride). */
+/* Strides of a view, if the old strides allow one; else EX_NONE: the elements must be read in
+ * another order, and the result counts as row-major. Chunks of old dimensions that lie densely
+ * behind one another are dealt out to new dimensions from the right (at::computeStride). */
 static void view_strides(const struct infer *in, const struct meta *m, struct meta *out) {
     struct exprs *p = in->g->ex;
     ex one = constant(in, 1), have = one, want = one;
@@ -232,7 +240,8 @@ static void view_strides(const struct infer *in, const struct meta *m, struct me
     int j = out->rank - 1;
     for (int i = m->rank - 1; i >= 0; i--) {
         have = ex_mul(p, have, m->size[i]);
-        bool ends = i == 0 || (!is_one(in, m->size[i - 1]) && m->stride[i - 1] != ex_mul(p, have, base));
+        bool ends =
+            i == 0 || (!is_one(in, m->size[i - 1]) && m->stride[i - 1] != ex_mul(p, have, base));
         if (!ends) continue;
         for (; j >= 0 && (want != have || is_one(in, out->size[j])); j--) {
             stride[j] = ex_mul(p, want, base);
@@ -247,7 +256,8 @@ static void view_strides(const struct infer *in, const struct meta *m, struct me
 
 static bool view_as(const struct infer *in, const ex *size, uint32_t n, struct meta *out) {
     const struct meta *m = infer_meta(in, 0);
-    if (n > WS_MAX_RANK) return infer_fail(in, "%u dimensions; at most %d are supported", n, WS_MAX_RANK);
+    if (n > WS_MAX_RANK)
+        return infer_fail(in, "%u dimensions; at most %d are supported", n, WS_MAX_RANK);
     out->rank = (uint8_t)n;
     memcpy(out->size, size, n * sizeof *size);
     for (uint32_t i = 0; i < n; i++) {
@@ -287,9 +297,11 @@ static bool shape_unflatten(const struct infer *in, struct meta *out) {
     const struct meta *m = infer_meta(in, 0);
     ex size[2 * WS_MAX_RANK];
     uint32_t n = 0, parts = in->args[2].ints.n;
-    if (m->rank == 0 || parts == 0) return infer_fail(in, "needs a dimension and sizes to split it into");
+    if (m->rank == 0 || parts == 0)
+        return infer_fail(in, "needs a dimension and sizes to split it into");
     if (parts + m->rank - 1u > WS_MAX_RANK)
-        return infer_fail(in, "%u dimensions; at most %d are supported", parts + m->rank - 1u, WS_MAX_RANK);
+        return infer_fail(in, "%u dimensions; at most %d are supported", parts + m->rank - 1u,
+                          WS_MAX_RANK);
     for (int i = 0; i < m->rank; i++)
         for (uint32_t k = 0; k < (i == dim_at(in, 1) ? parts : 1); k++)
             size[n++] = i == dim_at(in, 1) ? in->args[2].ints.at[k] : m->size[i];
@@ -428,7 +440,8 @@ static bool shape_narrow(const struct infer *in, struct meta *out) {
 
 static void drop_dim(struct meta *m, int dim) {
     m->rank--;
-    for (int i = dim; i < m->rank; i++) m->size[i] = m->size[i + 1], m->stride[i] = m->stride[i + 1];
+    for (int i = dim; i < m->rank; i++)
+        m->size[i] = m->size[i + 1], m->stride[i] = m->stride[i + 1];
 }
 
 static bool shape_select(const struct infer *in, struct meta *out) {
@@ -451,7 +464,8 @@ static bool shape_unsqueeze(const struct infer *in, struct meta *out) {
     struct exprs *p = in->g->ex;
     const struct meta *m = infer_meta(in, 0);
     int dim = dim_at(in, 1);
-    if (m->rank == WS_MAX_RANK) return infer_fail(in, "at most %d dimensions are supported", WS_MAX_RANK);
+    if (m->rank == WS_MAX_RANK)
+        return infer_fail(in, "at most %d dimensions are supported", WS_MAX_RANK);
     for (int i = 0; i <= m->rank; i++) {
         ex step = dim < m->rank ? ex_mul(p, m->size[dim], m->stride[dim]) : constant(in, 1);
         if (i == dim) append(out, constant(in, 1), step);
@@ -470,11 +484,13 @@ static bool shape_squeeze(const struct infer *in, struct meta *out) {
 
 static bool shape_triangle(const struct infer *in, struct meta *out) {
     const struct meta *m = infer_meta(in, 0);
-    if (m->rank < 2) return infer_fail(in, "needs at least 2 dimensions, got %s", infer_shape(in, m));
+    if (m->rank < 2)
+        return infer_fail(in, "needs at least 2 dimensions, got %s", infer_shape(in, m));
     return shape_same(in, out);
 }
 
-/* ---- matrix products --------------------------------------------------------------------------- */
+/* ---- matrix products ---------------------------------------------------------------------------
+ */
 
 static bool need_rank(const struct infer *in, int i, int rank) {
     const struct meta *m = infer_meta(in, i);
@@ -500,7 +516,8 @@ static bool shape_bmm(const struct infer *in, struct meta *out) {
     if (!need_rank(in, 0, 3) || !need_rank(in, 1, 3)) return false;
     const struct meta *a = infer_meta(in, 0), *b = infer_meta(in, 1);
     if (a->size[0] != b->size[0])
-        return infer_fail(in, "batch sizes of %s and %s differ", infer_shape(in, a), infer_shape(in, b));
+        return infer_fail(in, "batch sizes of %s and %s differ", infer_shape(in, a),
+                          infer_shape(in, b));
     if (a->size[2] != b->size[1]) return inner_differ(in, 0, 1);
     append(out, a->size[0], EX_NONE);
     append(out, a->size[1], EX_NONE);
@@ -508,12 +525,13 @@ static bool shape_bmm(const struct infer *in, struct meta *out) {
     return true;
 }
 
-/* A vector on the left is a row, on the right a column, and its dimension leaves again; what is before the last two
- * dimensions broadcasts. */
+/* A vector on the left is a row, on the right a column, and its dimension leaves again; what is
+ * before the last two dimensions broadcasts. */
 static bool shape_matmul(const struct infer *in, struct meta *out) {
     const struct meta *a = infer_meta(in, 0), *b = infer_meta(in, 1);
     if (!a->rank || !b->rank) return infer_fail(in, "both operands need at least 1 dimension");
-    if (a->size[a->rank - 1] != b->size[b->rank == 1 ? 0 : b->rank - 2]) return inner_differ(in, 0, 1);
+    if (a->size[a->rank - 1] != b->size[b->rank == 1 ? 0 : b->rank - 2])
+        return inner_differ(in, 0, 1);
     struct meta left = *a, right = *b;
     left.rank = a->rank > 2 ? a->rank - 2 : 0;
     right.rank = b->rank > 2 ? b->rank - 2 : 0;
@@ -527,8 +545,8 @@ static bool shape_linear(const struct infer *in, struct meta *out) {
     const struct meta *x = infer_meta(in, 0), *w = infer_meta(in, 1);
     if (!need_rank(in, 1, 2)) return false;
     if (!x->rank || x->size[x->rank - 1] != w->size[1])
-        return infer_fail(in, "an input of shape %s does not fit a weight of shape %s", infer_shape(in, x),
-                          infer_shape(in, w));
+        return infer_fail(in, "an input of shape %s does not fit a weight of shape %s",
+                          infer_shape(in, x), infer_shape(in, w));
     if (!has_shape(in, 2, &w->size[0], 1)) return false;
     copy_sizes(out, x);
     out->size[out->rank - 1] = w->size[0];
@@ -549,7 +567,8 @@ static bool shape_addmm(const struct infer *in, struct meta *out) {
     return true;
 }
 
-/* ---- creation ---------------------------------------------------------------------------------- */
+/* ---- creation ----------------------------------------------------------------------------------
+ */
 
 static bool shape_size(const struct infer *in, struct meta *out) {
     const struct arg *a = &in->args[0];
@@ -588,10 +607,11 @@ static bool shape_arange(const struct infer *in, struct meta *out) {
     return true;
 }
 
-/* ---- which rule -------------------------------------------------------------------------------- */
+/* ---- which rule --------------------------------------------------------------------------------
+ */
 
-/* Pointwise and reduction operators have one rule each; these are the others. tests/unit/test_graph_ops.c checks
- * that every operator has a rule. */
+/* Pointwise and reduction operators have one rule each; these are the others.
+ * tests/unit/test_graph_ops.c checks that every operator has a rule. */
 static shape_rule *const rules[OP_COUNT] = {
     [OP_VIEW] = shape_view,
     [OP_PERMUTE] = shape_permute,

@@ -3,8 +3,8 @@
  *   "self:T dim:D[]?=None keepdim:B=False"
  *     -> {"self", 'T'}, {"dim", 'D', list, optional, default None}, {"keepdim", 'B', default False}
  *
- * The table is the one static of this folder: constant once built, and built under pthread_once, so that any
- * number of compiles may run at a time. */
+ * The table is the one static of this folder: constant once built, and built under pthread_once, so
+ * that any number of compiles may run at a time. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,8 @@ static const struct row {
 };
 
 static struct op_info table[OP_COUNT];
-static char text[OP_COUNT][MAX_SCHEMA]; /* schemas cut into words; names and defaults point into them */
+static char text[OP_COUNT]
+                [MAX_SCHEMA]; /* schemas cut into words; names and defaults point into them */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static struct arg parse_default(const struct param *p, char *s) {
@@ -127,7 +128,8 @@ bool op_find_python(const char *name, enum op *out) {
     return false;
 }
 
-/* ---- suggestions ------------------------------------------------------------------------------- */
+/* ---- suggestions -------------------------------------------------------------------------------
+ */
 
 enum { SUGGESTIONS = 3, MAX_NAME = 64 };
 

@@ -5,8 +5,9 @@
  *   node    := %name [":" type] "=" operator "(" [arg | name "=" arg], ... ")"
  *   type    := dtype "[" size, ... "]" [ "[" stride, ... "]" ]
  *
- * A source is Python text up to the comma or parenthesis that ends the input. # starts a comment. Calls go through
- * graph_bind, so a written graph may use Python's conventions (dim=-1, defaults left out). */
+ * A source is Python text up to the comma or parenthesis that ends the input. # starts a comment.
+ * Calls go through graph_bind, so a written graph may use Python's conventions (dim=-1, defaults
+ * left out). */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,8 @@ static struct span span_between(const struct parser *s, const char *from, const 
 }
 
 #define fail_at(s, from, ...)                                                                      \
-    (diag_fail_at((s)->d, WS_WRONG, (s)->g->src, span_between(s, from, (from) + 1), __VA_ARGS__), false)
+    (diag_fail_at((s)->d, WS_WRONG, (s)->g->src, span_between(s, from, (from) + 1), __VA_ARGS__),  \
+     false)
 
 static void skip_blank(struct parser *s) {
     for (;; s->p++) {
@@ -70,7 +72,8 @@ static bool accept_word(struct parser *s, const char *text) {
     return false;
 }
 
-/* ---- types ------------------------------------------------------------------------------------- */
+/* ---- types -------------------------------------------------------------------------------------
+ */
 
 static bool expr(struct parser *s, ex *out) {
     const char *end;
@@ -98,7 +101,8 @@ static bool type(struct parser *s, struct meta *m) {
     skip_blank(s);
     const char *from = s->p;
     memset(m, 0, sizeof *m);
-    if (!dtype_parse(word(s), &m->dtype)) return fail_at(s, from, "expected a type such as f32[4, 8]");
+    if (!dtype_parse(word(s), &m->dtype))
+        return fail_at(s, from, "expected a type such as f32[4, 8]");
     if (!expect(s, "[") || !exprs(s, m->size, WS_MAX_RANK, &n)) return false;
     m->rank = (uint8_t)n;
     meta_contiguous(s->g->ex, m);
@@ -109,7 +113,8 @@ static bool type(struct parser *s, struct meta *m) {
     return n == m->rank || fail_at(s, from, "%u strides for %u sizes", n, m->rank);
 }
 
-/* ---- names ------------------------------------------------------------------------------------- */
+/* ---- names -------------------------------------------------------------------------------------
+ */
 
 static bool new_name(struct parser *s, const char **name) {
     node_id id;
@@ -127,7 +132,8 @@ static bool old_name(struct parser *s, node_id *out) {
     return graph_find(s->g, name, out) || fail_at(s, from, "%%%s is not defined", name);
 }
 
-/* ---- arguments --------------------------------------------------------------------------------- */
+/* ---- arguments ---------------------------------------------------------------------------------
+ */
 
 static bool string(struct parser *s, struct arg *out) {
     const char *from = s->p++;
@@ -147,7 +153,8 @@ static bool string(struct parser *s, struct arg *out) {
 /* The end of a float at p ("1.5", "-1e-05", "inf"), or NULL: an integer expression starts there. */
 static const char *float_end(const char *p) {
     const char *q = p + (*p == '-');
-    if (!strncmp(q, "inf", 3) || !strncmp(q, "nan", 3)) return isalnum((unsigned char)q[3]) ? NULL : q + 3;
+    if (!strncmp(q, "inf", 3) || !strncmp(q, "nan", 3))
+        return isalnum((unsigned char)q[3]) ? NULL : q + 3;
     size_t digits = strspn(q, "0123456789");
     if (!digits || !q[digits] || !strchr(".eE", q[digits])) return NULL;
     char *end;
@@ -208,7 +215,8 @@ static bool arg(struct parser *s, struct arg *out) {
     return expr(s, &out->i);
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------- */
+/* ---- nodes -------------------------------------------------------------------------------------
+ */
 
 struct arguments {
     struct arg pos[MAX_CALL_ARGS], named[MAX_CALL_ARGS];
@@ -231,7 +239,8 @@ static bool arguments(struct parser *s, struct arguments *a) {
         skip_blank(s);
         const char *from = s->p, *name = keyword(s);
         if (a->n_pos + a->n_named == MAX_CALL_ARGS) return fail_at(s, from, "too many arguments");
-        if (!name && a->n_named) return fail_at(s, from, "positional argument follows keyword argument");
+        if (!name && a->n_named)
+            return fail_at(s, from, "positional argument follows keyword argument");
         if (name) a->names[a->n_named] = name;
         if (!arg(s, name ? &a->named[a->n_named] : &a->pos[a->n_pos])) return false;
         name ? a->n_named++ : a->n_pos++;
@@ -259,7 +268,8 @@ static bool node(struct parser *s) {
     if ((typed && !type(s, &said)) || !expect(s, "=")) return false;
     skip_blank(s);
     const char *from = s->p, *op_name = word(s);
-    if (!op_find(op_name, &op) || op == OP_INPUT) return fail_at(s, from, "no operator is called '%s'", op_name);
+    if (!op_find(op_name, &op) || op == OP_INPUT)
+        return fail_at(s, from, "no operator is called '%s'", op_name);
     if (!arguments(s, a)) return false;
     if (!graph_bind(s->g, op, a->pos, a->n_pos, a->names, a->named, a->n_named,
                     span_between(s, from, s->p), s->d, &id))
@@ -281,8 +291,10 @@ static const char *source_text(struct parser *s) {
     char quote = 0;
     for (; *q && *q != '\n'; q++) {
         if (quote) {
-            if (*q == '\\' && q[1]) q++;
-            else if (*q == quote) quote = 0;
+            if (*q == '\\' && q[1])
+                q++;
+            else if (*q == quote)
+                quote = 0;
         } else if (*q == '\'' || *q == '"') {
             quote = *q;
         } else if (depth == 0 && (*q == ',' || *q == ')')) {
@@ -343,7 +355,8 @@ static bool graph(struct parser *s) {
     return !*s->p || fail_at(s, s->p, "text after the graph");
 }
 
-struct graph *graph_parse(struct arena *a, struct exprs *ex, const struct source *src, struct diag *d) {
+struct graph *graph_parse(struct arena *a, struct exprs *ex, const struct source *src,
+                          struct diag *d) {
     struct graph *g = graph_new(a, ex, src);
     struct parser s = {g, src->text, d};
     return graph(&s) ? g : NULL;

@@ -6,7 +6,8 @@
 
 #include "graph/graph_impl.h"
 
-/* Python's repr: the shortest digits that read back as v, with a point or an exponent so that it is no integer. */
+/* Python's repr: the shortest digits that read back as v, with a point or an exponent so that it is
+ * no integer. */
 void print_float(struct buf *b, double v) {
     char digits[40];
     if (isnan(v)) return buf_puts(b, "nan");

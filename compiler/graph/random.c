@@ -1,8 +1,9 @@
-/* random.c: Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011).
+/* random.c: Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2,
+ * 3; SC 2011).
  *
- * Counter-based: ten rounds of multiply and xor turn the counter (element, tensor) under the key (seed) into four
- * random words, so a kernel makes any element alone and in any order. One element uses one counter; the first word
- * makes a uniform, the first two a normal by Box and Muller. */
+ * Counter-based: ten rounds of multiply and xor turn the counter (element, tensor) under the key
+ * (seed) into four random words, so a kernel makes any element alone and in any order. One element
+ * uses one counter; the first word makes a uniform, the first two a normal by Box and Muller. */
 #include "graph/random.h"
 
 #include <math.h>
@@ -27,7 +28,8 @@ void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
 }
 
 static void draw(uint64_t seed, uint64_t index, uint64_t i, uint32_t out[4]) {
-    uint32_t counter[4] = {(uint32_t)i, (uint32_t)(i >> 32), (uint32_t)index, (uint32_t)(index >> 32)};
+    uint32_t counter[4] = {(uint32_t)i, (uint32_t)(i >> 32), (uint32_t)index,
+                           (uint32_t)(index >> 32)};
     uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     philox(counter, key, out);
 }
@@ -42,6 +44,7 @@ double random_uniform(uint64_t seed, uint64_t index, uint64_t i) {
 double random_normal(uint64_t seed, uint64_t index, uint64_t i) {
     uint32_t r[4];
     draw(seed, index, i, r);
-    double u = (r[0] + 1.0) * 0x1p-32, v = r[1] * 0x1p-32; /* u in (0, 1]: its logarithm is finite */
+    double u = (r[0] + 1.0) * 0x1p-32,
+           v = r[1] * 0x1p-32; /* u in (0, 1]: its logarithm is finite */
     return sqrt(-2 * log(u)) * cos(6.283185307179586476925286766559 * v);
 }

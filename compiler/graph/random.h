@@ -1,4 +1,5 @@
-/* random.h: the generator under random_uniform and random_normal (graph.h), for the device prelude and its test. */
+/* random.h: the generator under random_uniform and random_normal (graph.h), for the device prelude
+ * and its test. */
 #ifndef WS_GRAPH_RANDOM_H
 #define WS_GRAPH_RANDOM_H
 

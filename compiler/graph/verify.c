@@ -10,8 +10,8 @@ static const char *check_order(struct graph *g, node_id id) {
         int k = arg_nodes(&n->args[i], &at);
         while (k--)
             if (at[k] >= id)
-                return arena_printf(g->arena, "G1: %%%s uses node %u, which is not before it", n->name,
-                                    at[k]);
+                return arena_printf(g->arena, "G1: %%%s uses node %u, which is not before it",
+                                    n->name, at[k]);
     }
     return NULL;
 }
@@ -72,7 +72,8 @@ static const char *check_leaves(struct graph *g) {
             return arena_printf(g->arena, "G4: input %u is not node %u", i, i);
     if (!g->outputs.n) return "G4: there is no output";
     for (uint32_t i = 0; i < g->outputs.n; i++)
-        if (g->outputs.at[i] >= g->nodes.n) return arena_printf(g->arena, "G4: output %u is no node", i);
+        if (g->outputs.at[i] >= g->nodes.n)
+            return arena_printf(g->arena, "G4: output %u is no node", i);
     return NULL;
 }
 
@@ -80,7 +81,8 @@ static const char *check_names(struct graph *g) {
     struct map seen = map_new(g->arena);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const char *name = g->nodes.at[i].name;
-        if (!name || !is_identifier(name)) return arena_printf(g->arena, "G5: node %u has no name", i);
+        if (!name || !is_identifier(name))
+            return arena_printf(g->arena, "G5: node %u has no name", i);
         if (!map_puts(&seen, name, i))
             return arena_printf(g->arena, "G5: two nodes are called %%%s", name);
     }
@@ -96,7 +98,8 @@ const char *graph_verify(struct graph *g, bool decomposed) {
         if (!why) why = check_schema(g, n);
         if (!why) why = check_meta(g, n);
         if (!why && decomposed && op_info(n->op)->class == COMPOSITE)
-            why = arena_printf(g->arena, "G6: %%%s is a composite %s", n->name, op_info(n->op)->name);
+            why =
+                arena_printf(g->arena, "G6: %%%s is a composite %s", n->name, op_info(n->op)->name);
     }
     return why;
 }

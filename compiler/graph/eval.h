@@ -1,0 +1,51 @@
+/* eval.h: what the evaluator's files share. A cell is the value of one node: dense row-major
+ * doubles. */
+#ifndef WS_GRAPH_EVAL_H
+#define WS_GRAPH_EVAL_H
+
+#include "graph/graph_impl.h"
+
+struct cell {
+    double *v; /* malloc'ed; NULL before it is computed and after its last use */
+    int64_t n;
+    int rank;
+    int64_t size[WS_MAX_RANK];
+    enum dtype dtype;
+};
+
+/* One node to compute: in[i] is the cell of args[i] (NULL if that is no tensor); out->v is
+ * allocated. */
+struct job {
+    const struct graph *g;
+    const struct node *node;
+    const struct cell *in[MAX_PARAMS];
+    struct cell *out;
+};
+
+/* The nearest value of the type; integers truncate and saturate, nan becomes 0. */
+double value_round(enum dtype d, double v);
+
+/* Row-major strides of a cell; and those that repeat it over the dimensions of `over`. */
+void strides_of(const struct cell *c, int64_t *stride);
+void strides_broadcast(const struct cell *c, const struct cell *over, int64_t *stride);
+/* Where element i (row-major in a tensor of these sizes) lies under other strides. */
+int64_t offset_of(int rank, const int64_t *size, int64_t i, const int64_t *stride);
+
+/* A tensor as lines: the dimensions in `set` run along a line, the others number the lines. */
+struct lines {
+    int64_t n, length;
+    int kept, along; /* ranks */
+    int64_t kept_size[WS_MAX_RANK], kept_stride[WS_MAX_RANK];
+    int64_t size[WS_MAX_RANK], stride[WS_MAX_RANK];
+};
+struct lines lines_along(const struct cell *c, uint32_t set);
+int64_t line_at(const struct lines *l, int64_t line, int64_t i); /* offset of element i of a line */
+
+void eval_elementwise(const struct job *j);
+void eval_reduce(const struct job *j);
+void eval_view(const struct job *j);
+void eval_matmul(const struct job *j);
+void eval_create(const struct job *j);
+void eval_composite(const struct job *j);
+
+#endif

@@ -1,0 +1,473 @@
+/* eval_composite.c: each composite's definition as a plain loop, written without looking at its
+ * decomposition, so that comparing the two checks the decomposition.
+ *
+ *   softmax: for each line along dim: y_i = exp(x_i - max) / sum_k exp(x_k - max) */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/eval.h"
+
+typedef void composite(const struct job *j);
+
+static const struct arg *arg_of(const struct job *j, int i) { return &j->node->args[i]; }
+static double number_at(const struct job *j, int i) { return arg_number(j->g, arg_of(j, i)); }
+
+/* Operand element, first rounded to the dtype argument where there is one. */
+static double load(const struct job *j, double v) {
+    int k;
+    bool given = op_param(j->node->op, "dtype", &k) && arg_of(j, k)->kind == ARG_DTYPE;
+    return given ? value_round(j->out->dtype, v) : v;
+}
+
+/* ---- one result a line --------------------------------------------------------------------------
+ */
+
+static double *new_line(int64_t n) {
+    double *v = malloc((size_t)(n + 1) * sizeof *v);
+    if (!v) WS_BUG("no memory for a line of %lld", (long long)n);
+    return v;
+}
+
+static void gather(const struct job *j, const struct lines *l, int64_t line, double *v) {
+    const double *x = j->in[0]->v;
+    for (int64_t i = 0; i < l->length; i++) v[i] = load(j, x[line_at(l, line, i)]);
+}
+
+static double sum(const double *v, int64_t n) {
+    long double s = 0;
+    for (int64_t i = 0; i < n; i++) s += v[i];
+    return (double)s;
+}
+
+static double maximum(const double *v, int64_t n) {
+    double m = -INFINITY;
+    for (int64_t i = 0; i < n && m == m; i++)
+        if (!(v[i] <= m)) m = v[i];
+    return m;
+}
+
+static double variance(const double *v, int64_t n, double correction) {
+    double m = sum(v, n) / (double)n;
+    long double s = 0;
+    for (int64_t i = 0; i < n; i++) s += (v[i] - m) * (v[i] - m);
+    return (double)s / fmax((double)n - correction, 0);
+}
+
+static double norm(const double *v, int64_t n, double p) {
+    long double s = 0;
+    double m = p > 0 ? 0 : INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        double a = fabs(v[i]);
+        s += p == 0 ? a != 0 : pow(a, p);
+        if (isinf(p) && (a != a || (p > 0 ? a > m : a < m))) m = a;
+        if (m != m) return m;
+    }
+    if (isinf(p)) return n ? m : 0;
+    return p == 0 ? (double)s : pow((double)s, 1 / p);
+}
+
+static double logsumexp(const double *v, int64_t n) {
+    double m = maximum(v, n), shift = isinf(m) ? 0 : m;
+    long double s = 0;
+    for (int64_t i = 0; i < n; i++) s += exp(v[i] - shift);
+    return log((double)s) + shift;
+}
+
+static double line_result(const struct job *j, const double *v, int64_t n) {
+    double count = 0;
+    switch ((int)j->node->op) {
+    case OP_MEAN: return sum(v, n) / (double)n;
+    case OP_VAR: return variance(v, n, number_at(j, 2));
+    case OP_STD: return sqrt(variance(v, n, number_at(j, 2)));
+    case OP_NORM: return norm(v, n, number_at(j, 1));
+    case OP_LOGSUMEXP: return logsumexp(v, n);
+    case OP_MAX: return maximum(v, n);
+    case OP_MIN: {
+        double m = INFINITY;
+        for (int64_t i = 0; i < n && m == m; i++)
+            if (!(v[i] >= m)) m = v[i];
+        return m;
+    }
+    case OP_ANY:
+    case OP_ALL:
+        for (int64_t i = 0; i < n; i++) count += v[i] != 0;
+        return j->node->op == OP_ANY ? count > 0 : count == (double)n;
+    }
+    WS_BUG("no loop for %s", op_info(j->node->op)->name);
+}
+
+static void eval_line_result(const struct job *j) {
+    const struct cell *x = j->in[0];
+    int k;
+    bool has_dim = op_param(j->node->op, "dim", &k) != NULL;
+    uint32_t set = has_dim ? dims_of(j->g, j->node, "dim", x->rank) : (1u << x->rank) - 1;
+    struct lines l = lines_along(x, set);
+#pragma omp parallel
+    {
+        double *v = new_line(l.length);
+#pragma omp for
+        for (int64_t line = 0; line < l.n; line++) {
+            gather(j, &l, line, v);
+            j->out->v[line] = line_result(j, v, l.length);
+        }
+        free(v);
+    }
+}
+
+/* ---- one line a line ----------------------------------------------------------------------------
+ */
+
+static void softmax(double *v, int64_t n, bool logarithm) {
+    double m = maximum(v, n);
+    long double s = 0;
+    for (int64_t i = 0; i < n; i++) s += exp(v[i] - m);
+    for (int64_t i = 0; i < n; i++)
+        v[i] = logarithm ? v[i] - m - log((double)s) : exp(v[i] - m) / (double)s;
+}
+
+static double parameter(const struct job *j, int arg, int64_t i, double absent) {
+    return j->in[arg] ? j->in[arg]->v[i] : absent;
+}
+
+static void layer_norm(const struct job *j, double *v, int64_t n) {
+    double m = sum(v, n) / (double)n, r = 1 / sqrt(variance(v, n, 0) + number_at(j, 4));
+    for (int64_t i = 0; i < n; i++)
+        v[i] = (v[i] - m) * r * parameter(j, 2, i, 1) + parameter(j, 3, i, 0);
+}
+
+static double finfo_eps(enum dtype d) {
+    return d == DT_F16    ? 1.0 / 1024
+           : d == DT_BF16 ? 1.0 / 128
+           : d == DT_F32  ? FLT_EPSILON
+                          : DBL_EPSILON;
+}
+
+static void rms_norm(const struct job *j, double *v, int64_t n) {
+    bool given = arg_of(j, 3)->kind != ARG_NONE;
+    double eps = given ? number_at(j, 3) : finfo_eps(j->out->dtype);
+    long double s = 0;
+    for (int64_t i = 0; i < n; i++) s += v[i] * v[i];
+    double rms = sqrt((double)s / (double)n + eps);
+    for (int64_t i = 0; i < n; i++) v[i] = v[i] / rms * parameter(j, 2, i, 1);
+}
+
+static void normalize(const struct job *j, double *v, int64_t n) {
+    double length = norm(v, n, number_at(j, 1)), eps = number_at(j, 3);
+    for (int64_t i = 0; i < n; i++) v[i] /= length < eps ? eps : length;
+}
+
+static void change_line(const struct job *j, double *v, int64_t n) {
+    switch ((int)j->node->op) {
+    case OP_SOFTMAX: return softmax(v, n, false);
+    case OP_LOG_SOFTMAX: return softmax(v, n, true);
+    case OP_LAYER_NORM: return layer_norm(j, v, n);
+    case OP_RMS_NORM: return rms_norm(j, v, n);
+    case OP_NORMALIZE: return normalize(j, v, n);
+    }
+    WS_BUG("no loop for %s", op_info(j->node->op)->name);
+}
+
+static void eval_line_change(const struct job *j) {
+    const struct cell *x = j->in[0];
+    bool last = j->node->op == OP_LAYER_NORM || j->node->op == OP_RMS_NORM;
+    uint32_t all = (1u << x->rank) - 1;
+    uint32_t set = last ? all & ~((1u << (x->rank - arg_of(j, 1)->ints.n)) - 1)
+                        : dims_of(j->g, j->node, "dim", x->rank);
+    struct lines l = lines_along(x, set);
+#pragma omp parallel
+    {
+        double *v = new_line(l.length);
+#pragma omp for
+        for (int64_t line = 0; line < l.n; line++) {
+            gather(j, &l, line, v);
+            change_line(j, v, l.length);
+            for (int64_t i = 0; i < l.length; i++) j->out->v[line_at(&l, line, i)] = v[i];
+        }
+        free(v);
+    }
+}
+
+/* ---- channels: x is [N, C, rest] ----------------------------------------------------------------
+ */
+
+static int64_t rest_of(const struct cell *x) {
+    int64_t rest = 1;
+    for (int i = 2; i < x->rank; i++) rest *= x->size[i];
+    return rest;
+}
+
+static void eval_group_norm(const struct job *j) {
+    const struct cell *x = j->in[0];
+    int64_t channels = x->size[1], groups = (int64_t)number_at(j, 1), rest = rest_of(x);
+    int64_t n = channels / groups * rest;
+#pragma omp parallel for
+    for (int64_t g = 0; g < x->size[0] * groups; g++) {
+        const double *v = x->v + g * n;
+        double m = sum(v, n) / (double)n, r = 1 / sqrt(variance(v, n, 0) + number_at(j, 4));
+        for (int64_t i = 0; i < n; i++) {
+            int64_t c = (g * n + i) / rest % channels;
+            j->out->v[g * n + i] = (v[i] - m) * r * parameter(j, 2, c, 1) + parameter(j, 3, c, 0);
+        }
+    }
+}
+
+static void eval_batch_norm(const struct job *j) {
+    const struct cell *x = j->in[0];
+    int64_t channels = x->size[1], rest = rest_of(x);
+#pragma omp parallel for
+    for (int64_t i = 0; i < x->n; i++) {
+        int64_t c = i / rest % channels;
+        double y = (x->v[i] - j->in[1]->v[c]) / sqrt(j->in[2]->v[c] + number_at(j, 7));
+        j->out->v[i] = y * parameter(j, 3, c, 1) + parameter(j, 4, c, 0);
+    }
+}
+
+/* ---- element by element, but not by a `ref` -----------------------------------------------------
+ */
+
+/* Operand k at element i of `over`; absent if it is None. */
+static double broadcast(const struct job *j, int k, const struct cell *over, int64_t i,
+                        double absent) {
+    int64_t stride[WS_MAX_RANK];
+    if (arg_of(j, k)->kind == ARG_NONE) return absent;
+    if (!j->in[k]) return number_at(j, k);
+    strides_broadcast(j->in[k], over, stride);
+    return j->in[k]->v[offset_of(over->rank, over->size, i, stride)];
+}
+
+static double gelu(double x, bool by_tanh) {
+    return by_tanh ? x * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * pow(x, 3)))) / 2
+                   : x * (1 + erf(x / sqrt(2))) / 2;
+}
+
+static double clamp(const struct job *j, int64_t i) {
+    double x = broadcast(j, 0, j->out, i, 0);
+    double lo = broadcast(j, 1, j->out, i, -INFINITY), hi = broadcast(j, 2, j->out, i, INFINITY);
+    if (x != x || lo != lo || hi != hi) return NAN;
+    x = x < lo ? lo : x;
+    return x > hi ? hi : x;
+}
+
+static double element(const struct job *j, int64_t i) {
+    const struct cell *x = j->in[0], *out = j->out;
+    int64_t rows, row, column;
+    switch ((int)j->node->op) {
+    case OP_GELU: return gelu(x->v[i], !strcmp(arg_of(j, 1)->s, "tanh"));
+    case OP_CLAMP: return clamp(j, i);
+    case OP_BITWISE_NOT: return out->dtype == DT_BOOL ? x->v[i] == 0 : -x->v[i] - 1;
+    case OP_FLOAT:
+    case OP_HALF:
+    case OP_BFLOAT16:
+    case OP_DOUBLE:
+    case OP_LONG:
+    case OP_INT:
+    case OP_BOOL:
+    case OP_TYPE_AS: return value_round(out->dtype, x->v[i]);
+    case OP_TRIL:
+    case OP_TRIU:
+        rows = out->size[out->rank - 2];
+        column = i % out->size[out->rank - 1];
+        row = i / out->size[out->rank - 1] % rows;
+        if (j->node->op == OP_TRIL) return column <= row + number_at(j, 1) ? x->v[i] : 0;
+        return column >= row + number_at(j, 1) ? x->v[i] : 0;
+    case OP_ZEROS:
+    case OP_EMPTY:
+    case OP_ZEROS_LIKE:
+    case OP_EMPTY_LIKE: return 0;
+    case OP_ONES:
+    case OP_ONES_LIKE: return 1;
+    case OP_FULL_LIKE: return value_round(out->dtype, number_at(j, 1));
+    case OP_RAND_LIKE:
+        return value_round(out->dtype,
+                           random_uniform(j->g->seed, (uint64_t)number_at(j, 1), (uint64_t)i));
+    case OP_RANDN_LIKE:
+        return value_round(out->dtype,
+                           random_normal(j->g->seed, (uint64_t)number_at(j, 1), (uint64_t)i));
+    }
+    WS_BUG("no loop for %s", op_info(j->node->op)->name);
+}
+
+static void eval_element(const struct job *j) {
+#pragma omp parallel for
+    for (int64_t i = 0; i < j->out->n; i++) j->out->v[i] = element(j, i);
+}
+
+/* ---- losses -------------------------------------------------------------------------------------
+ */
+
+static void eval_loss(const struct job *j) {
+    struct cell both = {.rank = 0, .n = 1}; /* the shape the operands broadcast to */
+    const struct cell *x = j->in[0], *y = j->in[1];
+    const char *how = arg_of(j, 2)->s;
+    both.rank = x->rank > y->rank ? x->rank : y->rank;
+    for (int i = 0; i < both.rank; i++) {
+        int a = i - (both.rank - x->rank), b = i - (both.rank - y->rank);
+        int64_t n = a < 0 ? 1 : x->size[a], m = b < 0 ? 1 : y->size[b];
+        both.size[i] = n == 1 ? m : n;
+        both.n *= both.size[i];
+    }
+    long double total = 0;
+    for (int64_t i = 0; i < both.n; i++) {
+        double d = broadcast(j, 0, &both, i, 0) - broadcast(j, 1, &both, i, 0);
+        double loss = j->node->op == OP_L1_LOSS ? fabs(d) : d * d;
+        if (!strcmp(how, "none")) j->out->v[i] = loss;
+        total += loss;
+    }
+    if (!strcmp(how, "sum")) j->out->v[0] = (double)total;
+    if (!strcmp(how, "mean")) j->out->v[0] = (double)total / (double)both.n;
+}
+
+/* ---- matrix products ----------------------------------------------------------------------------
+ */
+
+/* sum over k of x[k dx] y[k dy] */
+static double dot(const double *x, int64_t dx, const double *y, int64_t dy, int64_t n) {
+    double s = 0;
+    for (int64_t k = 0; k < n; k++) s += x[k * dx] * y[k * dy];
+    return s;
+}
+
+/* Where the matrix of batch element i starts: batch dimensions repeat where their size is 1. */
+static int64_t matrix_at(const struct cell *x, int n_batch, const int64_t *batch, int64_t i) {
+    struct cell outer = {.rank = x->rank > 2 ? x->rank - 2 : 0}, over = {.rank = n_batch};
+    int64_t stride[WS_MAX_RANK], matrix = 1;
+    for (int k = outer.rank; k < x->rank; k++) matrix *= x->size[k];
+    memcpy(outer.size, x->size, sizeof outer.size);
+    memcpy(over.size, batch, sizeof(int64_t) * (size_t)n_batch);
+    strides_broadcast(&outer, &over, stride);
+    return offset_of(n_batch, batch, i, stride) * matrix;
+}
+
+static void eval_matmul_any(const struct job *j) {
+    const struct cell *x = j->in[0], *y = j->in[1];
+    bool row = x->rank == 1, column = y->rank == 1;
+    int64_t k = x->size[x->rank - 1], m = row ? 1 : x->size[x->rank - 2];
+    int64_t n = column ? 1 : y->size[y->rank - 1];
+    int n_batch = j->out->rank - !row - !column;
+#pragma omp parallel for
+    for (int64_t i = 0; i < j->out->n; i++) {
+        int64_t q = i % n, p = i / n % m, batch = i / n / m;
+        const double *a = x->v + matrix_at(x, n_batch, j->out->size, batch) + p * k;
+        const double *b = y->v + matrix_at(y, n_batch, j->out->size, batch) + q;
+        j->out->v[i] = dot(a, 1, b, n, k);
+    }
+}
+
+static void eval_linear(const struct job *j) {
+    const struct cell *x = j->in[0], *w = j->in[1];
+    int64_t k = w->size[1], n = w->size[0];
+#pragma omp parallel for
+    for (int64_t i = 0; i < j->out->n; i++)
+        j->out->v[i] = dot(x->v + i / n * k, 1, w->v + i % n * k, 1, k) + parameter(j, 2, i % n, 0);
+}
+
+static void eval_addmm(const struct job *j) {
+    const struct cell *x = j->in[1], *y = j->in[2];
+    int64_t k = x->size[1], n = y->size[1];
+    double beta = number_at(j, 3), alpha = number_at(j, 4);
+#pragma omp parallel for
+    for (int64_t i = 0; i < j->out->n; i++) {
+        double product = alpha * dot(x->v + i / n * k, 1, y->v + i % n, n, k);
+        j->out->v[i] = product + (beta == 0 ? 0 : beta * broadcast(j, 0, j->out, i, 0));
+    }
+}
+
+/* ---- views --------------------------------------------------------------------------------------
+ */
+
+/* Dimension i of the result is dimension from[i] of the operand. */
+static void eval_transpose(const struct job *j) {
+    int64_t own[WS_MAX_RANK], stride[WS_MAX_RANK];
+    int from[WS_MAX_RANK];
+    strides_of(j->in[0], own);
+    permutation_of(j->g->ex, j->node->op, j->node->args, j->out->rank, from);
+    for (int i = 0; i < j->out->rank; i++) stride[i] = own[from[i]];
+#pragma omp parallel for
+    for (int64_t i = 0; i < j->out->n; i++)
+        j->out->v[i] = j->in[0]->v[offset_of(j->out->rank, j->out->size, i, stride)];
+}
+
+/* narrow and select keep a stretch of one dimension: [outer, size, inner] -> [outer, length, inner]
+ */
+static void eval_stretch(const struct job *j) {
+    const struct cell *x = j->in[0];
+    int dim = (int)number_at(j, 1);
+    int64_t start = (int64_t)number_at(j, 2), size = x->size[dim], inner = 1;
+    int64_t length = j->node->op == OP_SELECT ? 1 : (int64_t)number_at(j, 3);
+    if (start < 0) start += size;
+    for (int i = dim + 1; i < x->rank; i++) inner *= x->size[i];
+#pragma omp parallel for
+    for (int64_t i = 0; i < j->out->n; i++) {
+        int64_t outer = i / inner / length, at = i / inner % length;
+        j->out->v[i] = x->v[(outer * size + start + at) * inner + i % inner];
+    }
+}
+
+static void eval_expand_as(const struct job *j) {
+#pragma omp parallel for
+    for (int64_t i = 0; i < j->out->n; i++) j->out->v[i] = broadcast(j, 0, j->out, i, 0);
+}
+
+/* ---- which loop ---------------------------------------------------------------------------------
+ */
+
+static composite *const loops[OP_COUNT] = {
+    [OP_GELU] = eval_element,
+    [OP_CLAMP] = eval_element,
+    [OP_BITWISE_NOT] = eval_element,
+    [OP_FLOAT] = eval_element,
+    [OP_HALF] = eval_element,
+    [OP_BFLOAT16] = eval_element,
+    [OP_DOUBLE] = eval_element,
+    [OP_LONG] = eval_element,
+    [OP_INT] = eval_element,
+    [OP_BOOL] = eval_element,
+    [OP_TYPE_AS] = eval_element,
+    [OP_TRIL] = eval_element,
+    [OP_TRIU] = eval_element,
+    [OP_ZEROS] = eval_element,
+    [OP_ONES] = eval_element,
+    [OP_EMPTY] = eval_element,
+    [OP_ZEROS_LIKE] = eval_element,
+    [OP_ONES_LIKE] = eval_element,
+    [OP_EMPTY_LIKE] = eval_element,
+    [OP_FULL_LIKE] = eval_element,
+    [OP_RAND_LIKE] = eval_element,
+    [OP_RANDN_LIKE] = eval_element,
+    [OP_MEAN] = eval_line_result,
+    [OP_VAR] = eval_line_result,
+    [OP_STD] = eval_line_result,
+    [OP_NORM] = eval_line_result,
+    [OP_LOGSUMEXP] = eval_line_result,
+    [OP_MAX] = eval_line_result,
+    [OP_MIN] = eval_line_result,
+    [OP_ANY] = eval_line_result,
+    [OP_ALL] = eval_line_result,
+    [OP_SOFTMAX] = eval_line_change,
+    [OP_LOG_SOFTMAX] = eval_line_change,
+    [OP_LAYER_NORM] = eval_line_change,
+    [OP_RMS_NORM] = eval_line_change,
+    [OP_NORMALIZE] = eval_line_change,
+    [OP_GROUP_NORM] = eval_group_norm,
+    [OP_BATCH_NORM] = eval_batch_norm,
+    [OP_MSE_LOSS] = eval_loss,
+    [OP_L1_LOSS] = eval_loss,
+    [OP_MATMUL] = eval_matmul_any,
+    [OP_LINEAR] = eval_linear,
+    [OP_ADDMM] = eval_addmm,
+    [OP_TRANSPOSE] = eval_transpose,
+    [OP_T] = eval_transpose,
+    [OP_MT] = eval_transpose,
+    [OP_MOVEDIM] = eval_transpose,
+    [OP_NARROW] = eval_stretch,
+    [OP_SELECT] = eval_stretch,
+    [OP_EXPAND_AS] = eval_expand_as,
+};
+
+void eval_composite(const struct job *j) {
+    composite *loop = loops[j->node->op];
+    if (!loop) WS_BUG("no loop for %s", op_info(j->node->op)->name);
+    loop(j);
+}

@@ -1,0 +1,281 @@
+/* eval_ops.c: the reference loops of the primitives.
+ *
+ * Every operator with a `ref` becomes a C function ref_ADD(a, b, c, d) here, and one loop with
+ * broadcasting calls them. A primitive's loop is the definition one would write on paper. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/eval.h"
+
+/* ---- indices -----------------------------------------------------------------------------------
+ */
+
+void strides_of(const struct cell *c, int64_t *stride) {
+    int64_t step = 1;
+    for (int i = c->rank - 1; i >= 0; i--) {
+        stride[i] = step;
+        step *= c->size[i];
+    }
+}
+
+void strides_broadcast(const struct cell *c, const struct cell *over, int64_t *stride) {
+    int64_t own[WS_MAX_RANK];
+    strides_of(c, own);
+    for (int i = 0; i < over->rank; i++) {
+        int k = i - (over->rank - c->rank);
+        stride[i] = k < 0 || c->size[k] == 1 ? 0 : own[k];
+    }
+}
+
+int64_t offset_of(int rank, const int64_t *size, int64_t i, const int64_t *stride) {
+    int64_t offset = 0;
+    for (int k = rank - 1; k >= 0; k--) {
+        offset += i % size[k] * stride[k];
+        i /= size[k];
+    }
+    return offset;
+}
+
+struct lines lines_along(const struct cell *c, uint32_t set) {
+    struct lines l = {.n = 1, .length = 1};
+    int64_t stride[WS_MAX_RANK];
+    strides_of(c, stride);
+    for (int i = 0; i < c->rank; i++)
+        if (set >> i & 1) {
+            l.size[l.along] = c->size[i];
+            l.stride[l.along++] = stride[i];
+            l.length *= c->size[i];
+        } else {
+            l.kept_size[l.kept] = c->size[i];
+            l.kept_stride[l.kept++] = stride[i];
+            l.n *= c->size[i];
+        }
+    return l;
+}
+
+int64_t line_at(const struct lines *l, int64_t line, int64_t i) {
+    return offset_of(l->kept, l->kept_size, line, l->kept_stride) +
+           offset_of(l->along, l->size, i, l->stride);
+}
+
+/* A tensor cut into runs: up to RUN elements next to each other in the last dimension, so that
+ * offsets are worked out once a run and threads share even a vector. */
+enum { RUN = 4096 };
+struct runs {
+    int64_t inner, per_row, n;
+};
+
+static struct runs runs_of(const struct cell *c) {
+    int64_t inner = c->rank ? c->size[c->rank - 1] : 1;
+    int64_t per_row = (inner + RUN - 1) / RUN;
+    return (struct runs){inner, per_row, inner ? c->n / inner * per_row : 0};
+}
+
+static int64_t run_first(const struct runs *r, int64_t k, int64_t *n) {
+    int64_t from = k % r->per_row * RUN;
+    *n = r->inner - from < RUN ? r->inner - from : RUN;
+    return k / r->per_row * r->inner + from;
+}
+
+/* ---- element by element ------------------------------------------------------------------------
+ */
+
+typedef double ref_fn(double a, double b, double c, double d);
+
+#define OP(id, name, class, schema, dtype, ref, ...)                                               \
+    static double ref_##id(double a, double b, double c, double d) { return ref; }
+#include "graph/ops.def"
+#undef OP
+
+static ref_fn *const refs[OP_COUNT] = {
+#define OP(id, ...) [OP_##id] = ref_##id,
+#include "graph/ops.def"
+#undef OP
+};
+
+enum { MAX_OPERANDS = 4 };
+
+struct operand {
+    const double *v;
+    double number; /* v points here if the operand is a Python number */
+    int64_t stride[WS_MAX_RANK];
+    int64_t last; /* stride of the last dimension */
+};
+
+static int elementwise_operands(const struct job *j, struct operand *x) {
+    const struct op_info *op = op_info(j->node->op);
+    int n = 0, rank = j->out->rank;
+    for (int i = 0; i < op->n_params; i++) {
+        if (!strchr("T|S", op->params[i].kind)) continue;
+        WS_ASSERT(n < MAX_OPERANDS);
+        struct operand *o = &x[n++];
+        *o = (struct operand){.v = &o->number};
+        if (j->in[i]) {
+            o->v = j->in[i]->v;
+            strides_broadcast(j->in[i], j->out, o->stride);
+            o->last = rank ? o->stride[rank - 1] : 0;
+        } else {
+            o->number = arg_number(j->g, &j->node->args[i]);
+        }
+    }
+    return n;
+}
+
+void eval_elementwise(const struct job *j) {
+    struct operand x[MAX_OPERANDS] = {0};
+    int n = elementwise_operands(j, x);
+    for (int k = n; k < MAX_OPERANDS; k++) x[k].v = &x[k].number;
+    ref_fn *f = refs[j->node->op];
+    const struct cell *out = j->out;
+    bool rounds = j->node->op == OP_CAST;
+    struct runs runs = runs_of(out);
+#pragma omp parallel for
+    for (int64_t r = 0; r < runs.n; r++) {
+        int64_t len, first = run_first(&runs, r, &len);
+        const double *v[MAX_OPERANDS];
+        for (int k = 0; k < MAX_OPERANDS; k++)
+            v[k] = x[k].v + offset_of(out->rank, out->size, first, x[k].stride);
+        for (int64_t i = 0; i < len; i++) {
+            double y = f(v[0][i * x[0].last], v[1][i * x[1].last], v[2][i * x[2].last],
+                         v[3][i * x[3].last]);
+            out->v[first + i] = rounds ? value_round(out->dtype, y) : y;
+        }
+    }
+}
+
+/* ---- reductions --------------------------------------------------------------------------------
+ */
+
+static long double reduce_start(enum op op) {
+    switch ((int)op) {
+    case OP_SUM: return 0;
+    case OP_PROD: return 1;
+    case OP_AMAX: return -INFINITY;
+    case OP_AMIN: return INFINITY;
+    }
+    WS_BUG("%s is no reduction", op_info(op)->name);
+}
+
+/* A nan, once in, stays. */
+static long double reduce_step(enum op op, long double r, long double v) {
+    switch ((int)op) {
+    case OP_SUM: return r + v;
+    case OP_PROD: return r * v;
+    case OP_AMAX: return r != r || r > v ? r : v;
+    case OP_AMIN: return r != r || r < v ? r : v;
+    }
+    WS_BUG("%s is no reduction", op_info(op)->name);
+}
+
+/* Each line is cut into blocks; blocks are reduced in parallel, then combined in order. */
+void eval_reduce(const struct job *j) {
+    enum { BLOCK = 1 << 16 };
+    const struct cell *x = j->in[0];
+    enum op op = j->node->op;
+    struct lines l = lines_along(x, dims_of(j->g, j->node, "dim", x->rank));
+    bool truncates = dtype_is_float(x->dtype) && !dtype_is_float(j->out->dtype);
+    int64_t n_blocks = (l.length + BLOCK - 1) / BLOCK;
+    long double *part = malloc((size_t)(l.n * n_blocks + 1) * sizeof *part);
+    if (!part) WS_BUG("no memory for %lld partial results", (long long)(l.n * n_blocks));
+#pragma omp parallel for
+    for (int64_t k = 0; k < l.n * n_blocks; k++) {
+        int64_t line = k / n_blocks, from = k % n_blocks * BLOCK;
+        int64_t to = from + BLOCK < l.length ? from + BLOCK : l.length;
+        int64_t base = offset_of(l.kept, l.kept_size, line, l.kept_stride);
+        long double r = reduce_start(op);
+        for (int64_t i = from; i < to; i++) {
+            double v = x->v[base + offset_of(l.along, l.size, i, l.stride)];
+            r = reduce_step(op, r, truncates ? value_round(j->out->dtype, v) : v);
+        }
+        part[k] = r;
+    }
+    for (int64_t line = 0; line < l.n; line++) {
+        long double r = reduce_start(op);
+        for (int64_t k = 0; k < n_blocks; k++) r = reduce_step(op, r, part[line * n_blocks + k]);
+        j->out->v[line] = (double)r;
+    }
+    free(part);
+}
+
+/* ---- views -------------------------------------------------------------------------------------
+ */
+
+/* The operand's strides in the order of the result's dimensions, and the offset of its first
+ * element. */
+static int64_t view_strides(const struct job *j, int64_t *stride) {
+    const struct node *n = j->node;
+    const struct cell *x = j->in[0];
+    int64_t own[WS_MAX_RANK];
+    int from[WS_MAX_RANK];
+    strides_of(x, own);
+    if (n->op == OP_EXPAND) {
+        strides_broadcast(x, j->out, stride);
+        return 0;
+    }
+    if (n->op == OP_PERMUTE) {
+        permutation_of(j->g->ex, n->op, n->args, x->rank, from);
+        for (int i = 0; i < x->rank; i++) stride[i] = own[from[i]];
+        return 0;
+    }
+    WS_ASSERT(n->op == OP_SLICE);
+    int64_t dim = ex_value(j->g->ex, n->args[1].i), start = (int64_t)arg_number(j->g, &n->args[2]);
+    int64_t first = start * own[dim];
+    memcpy(stride, own, sizeof own);
+    stride[dim] *= (int64_t)arg_number(j->g, &n->args[4]);
+    return first;
+}
+
+void eval_view(const struct job *j) {
+    int64_t stride[WS_MAX_RANK];
+    int64_t base = view_strides(j, stride);
+    const struct cell *out = j->out;
+    const double *x = j->in[0]->v;
+    int64_t last = out->rank ? stride[out->rank - 1] : 0;
+    struct runs runs = runs_of(out);
+#pragma omp parallel for
+    for (int64_t r = 0; r < runs.n; r++) {
+        int64_t len, first = run_first(&runs, r, &len);
+        const double *from = x + base + offset_of(out->rank, out->size, first, stride);
+        for (int64_t i = 0; i < len; i++) out->v[first + i] = from[i * last];
+    }
+}
+
+/* ---- matrix products ---------------------------------------------------------------------------
+ */
+
+/* c [m, n] = a [m, k] b [k, n], for each of `batch` */
+void eval_matmul(const struct job *j) {
+    const struct cell *a = j->in[0], *b = j->in[1];
+    int64_t m = a->size[a->rank - 2], k = a->size[a->rank - 1], n = b->size[b->rank - 1];
+    int64_t batch = a->rank == 3 ? a->size[0] : 1;
+#pragma omp parallel for
+    for (int64_t row = 0; row < batch * m; row++) {
+        const double *from = b->v + row / m * k * n;
+        double *c = j->out->v + row * n;
+        memset(c, 0, (size_t)n * sizeof *c);
+        for (int64_t p = 0; p < k; p++)
+            for (int64_t q = 0; q < n; q++) c[q] += a->v[row * k + p] * from[p * n + q];
+    }
+}
+
+/* ---- creation ----------------------------------------------------------------------------------
+ */
+
+static double created(const struct job *j, int64_t i) {
+    const struct arg *a = j->node->args;
+    uint64_t seed = j->g->seed;
+    switch ((int)j->node->op) {
+    case OP_FULL: return arg_number(j->g, &a[1]);
+    case OP_ARANGE: return arg_number(j->g, &a[0]) + (double)i * arg_number(j->g, &a[2]);
+    case OP_RAND: return random_uniform(seed, (uint64_t)arg_number(j->g, &a[1]), (uint64_t)i);
+    case OP_RANDN: return random_normal(seed, (uint64_t)arg_number(j->g, &a[1]), (uint64_t)i);
+    }
+    WS_BUG("%s creates nothing", op_info(j->node->op)->name);
+}
+
+void eval_create(const struct job *j) {
+#pragma omp parallel for
+    for (int64_t i = 0; i < j->out->n; i++)
+        j->out->v[i] = value_round(j->out->dtype, created(j, i));
+}

@@ -1,0 +1,304 @@
+/* simplify.c: fewer nodes for the same values, bit for bit.
+ *
+ *   %a = mul(%x, 1)        %x
+ *   %b = to(%a, f32)       %x                  casts to the type it has
+ *   %c = exp(%b)           %c = exp(%x)
+ *   %d = exp(%x)           %c                  common subexpressions
+ *   %e = neg(%d)           gone if unused
+ *
+ * One forward walk rewrites each node over already simplified operands; a second keeps what the
+ * outputs need. Only exact identities: x + 0 is not x for x = -0.0, so it goes for integers only,
+ * while x - 0 and x * 1 always do. */
+#include <math.h>
+#include <string.h>
+
+#include "graph/eval.h"
+
+struct pass {
+    struct graph *to;
+    struct map seen; /* operator and arguments -> node */
+};
+
+static const struct node *node_at(const struct pass *s, node_id n) { return &s->to->nodes.at[n]; }
+static const struct node *arg_node_at(const struct pass *s, const struct node *n, int i) {
+    return n->args[i].kind == ARG_NODE ? node_at(s, n->args[i].node) : NULL;
+}
+
+static bool meta_same(const struct meta *a, const struct meta *b) {
+    bool same = a->dtype == b->dtype && a->rank == b->rank;
+    for (int i = 0; same && i < a->rank; i++)
+        same = a->size[i] == b->size[i] && a->stride[i] == b->stride[i];
+    return same;
+}
+
+/* ---- constants ----------------------------------------------------------------------------------
+ */
+
+/* The one value of every element, if it is known: a number, or a full(). */
+static bool constant_value(const struct pass *s, const struct arg *a, double *v) {
+    if (a->kind == ARG_INT && !ex_is_const(s->to->ex, a->i, NULL)) return false;
+    if (a->kind == ARG_INT || a->kind == ARG_FLOAT || a->kind == ARG_BOOL)
+        return *v = arg_number(s->to, a), true;
+    if (a->kind != ARG_NODE || node_at(s, a->node)->op != OP_FULL) return false;
+    const struct node *full = node_at(s, a->node);
+    if (!constant_value(s, &full->args[1], v)) return false;
+    *v = value_round(full->meta.dtype, *v);
+    return true;
+}
+
+static bool is_constant(const struct pass *s, const struct arg *a, double want) {
+    double v;
+    return constant_value(s, a, &v) && v == want && signbit(v) == signbit(want);
+}
+
+/* The value of op on constants, where doubles compute what the type would: +, -, * and / of two f32
+ * values rounded twice round right (53 >= 2 * 24 + 2), and integers below 2^53 are exact. */
+static bool fold_value(const struct node *n, const double *x, double *v) {
+    enum dtype d = n->meta.dtype;
+    switch ((int)n->op) {
+    case OP_ADD: *v = x[0] + x[1]; break;
+    case OP_SUB: *v = x[0] - x[1]; break;
+    case OP_MUL: *v = x[0] * x[1]; break;
+    case OP_DIV: *v = x[0] / x[1]; break;
+    case OP_NEG: *v = -x[0]; break;
+    case OP_ABS: *v = fabs(x[0]); break;
+    case OP_CAST: *v = x[0]; break;
+    default: return false;
+    }
+    if (d == DT_F32) *v = (float)*v;
+    if (n->op == OP_CAST && (d == DT_I32 || d == DT_I64)) *v = trunc(*v);
+    if (d == DT_I32) return fabs(*v) < 0x1p31;
+    if (d == DT_I64) return fabs(*v) < 0x1p53;
+    return d == DT_F32 || d == DT_F64;
+}
+
+/* fold_value combines values of the result's own type. */
+static bool same_types(const struct pass *s, const struct node *n) {
+    for (int i = 0; i < n->n_args; i++) {
+        const struct node *a = arg_node_at(s, n, i);
+        if (a && a->meta.dtype != n->meta.dtype && n->op != OP_CAST) return false;
+    }
+    return true;
+}
+
+static node_id must_call(const struct pass *s, enum op op, const struct node *like,
+                         const struct arg *args, int n) {
+    struct diag d = diag_new(s->to->arena);
+    node_id out;
+    if (!graph_call(s->to, op, args, n, like->where, &d, &out)) WS_BUG("simplify: %s", d.text);
+    s->to->nodes.at[out].origin = like->origin;
+    return out;
+}
+
+/* A number operand as the result's type sees it: 0.1 beside an f32 tensor is the f32 next to it. */
+static double as_type(enum dtype d, double v) { return d == DT_F32 ? (float)v : v; }
+
+static bool fold(const struct pass *s, const struct node *n, node_id *out) {
+    double x[MAX_PARAMS] = {0}, v;
+    const struct op_info *op = op_info(n->op);
+    int k = 0;
+    if (op->class != POINTWISE || !same_types(s, n)) return false;
+    for (int i = 0; i < n->n_args; i++) {
+        char kind = op->params[i].kind;
+        if (kind != 'T' && kind != '|') continue;
+        if (!constant_value(s, &n->args[i], &x[k])) return false;
+        x[k] = as_type(n->op == OP_CAST ? DT_F64 : n->meta.dtype, x[k]);
+        k++;
+    }
+    if ((n->op == OP_ADD || n->op == OP_SUB) && !is_constant(s, &n->args[2], 1)) return false;
+    if (!fold_value(n, x, &v)) return false;
+    bool whole = !dtype_is_float(n->meta.dtype);
+    struct arg args[] = {arg_ints(s->to, n->meta.size, n->meta.rank),
+                         whole ? arg_int(s->to, (int64_t)v) : arg_float(v),
+                         arg_dtype(n->meta.dtype)};
+    *out = must_call(s, OP_FULL, n, args, 3);
+    return true;
+}
+
+/* ---- identities ---------------------------------------------------------------------------------
+ */
+
+/* Every value of a is a value of b, so that a cast back loses nothing. */
+static bool widens(enum dtype a, enum dtype b) {
+    if (a == b || a == DT_BOOL) return true;
+    if (a == DT_I32) return b == DT_I64 || b == DT_F64;
+    if (a == DT_F16 || a == DT_BF16) return b == DT_F32 || b == DT_F64;
+    return a == DT_F32 && b == DT_F64;
+}
+
+/* x + 0, x - 0, x * 1, x / 1, x ** 1 with the constant on the right, or left where that is the same
+ */
+static bool arithmetic(const struct pass *s, const struct node *n, node_id *out) {
+    bool integer = !dtype_is_float(n->meta.dtype), hit = false;
+    int keep = 0;
+    for (int side = 1; side >= 0 && !hit; side--) {
+        const struct arg *a = &n->args[side];
+        keep = 1 - side;
+        switch ((int)n->op) {
+        case OP_ADD:
+            hit = is_constant(s, a, integer ? 0 : -0.0) && is_constant(s, &n->args[2], 1);
+            break;
+        case OP_SUB: hit = side == 1 && is_constant(s, a, 0); break;
+        case OP_MUL: hit = is_constant(s, a, 1); break;
+        case OP_DIV:
+        case OP_POW: hit = side == 1 && is_constant(s, a, 1); break;
+        default: return false;
+        }
+    }
+    if (!hit || n->args[keep].kind != ARG_NODE) return false;
+    *out = n->args[keep].node;
+    return true;
+}
+
+static bool casts(const struct pass *s, struct node *n) {
+    const struct node *x = arg_node_at(s, n, 0);
+    if (x->op != OP_CAST) return false;
+    const struct node *y = arg_node_at(s, x, 0);
+    if (!widens(y->meta.dtype, x->meta.dtype)) return false;
+    n->args[0] = x->args[0]; /* the inner cast changed no value */
+    return true;
+}
+
+/* view(view(x)) reads x; so do chains of the dimension-adding and -dropping views, which are views.
+ */
+static bool views(const struct pass *s, struct node *n) {
+    const struct node *x = arg_node_at(s, n, 0);
+    if (x->op != OP_VIEW && x->op != OP_UNSQUEEZE && x->op != OP_SQUEEZE) return false;
+    n->args[0] = x->args[0];
+    return true;
+}
+
+static bool permutes(const struct pass *s, struct node *n) {
+    const struct node *x = arg_node_at(s, n, 0);
+    if (x->op != OP_PERMUTE) return false;
+    ex dims[WS_MAX_RANK];
+    for (int i = 0; i < n->meta.rank; i++)
+        dims[i] = x->args[1].ints.at[ex_value(s->to->ex, n->args[1].ints.at[i])];
+    n->args[0] = x->args[0];
+    n->args[1] = arg_ints(s->to, dims, n->meta.rank);
+    return true;
+}
+
+/* Rewrite n over what its operand was made of, until that no longer helps. */
+static void skip_operands(const struct pass *s, struct node *n) {
+    bool again = true;
+    while (again) switch ((int)n->op) {
+        case OP_CAST: again = casts(s, n); break;
+        case OP_VIEW: again = views(s, n); break;
+        case OP_PERMUTE: again = permutes(s, n); break;
+        default: again = false;
+        }
+}
+
+/* A node that yields one of its operands unchanged. */
+static bool identity(const struct pass *s, const struct node *n, node_id *out) {
+    const struct node *x = n->n_args ? arg_node_at(s, n, 0) : NULL;
+    switch ((int)n->op) {
+    case OP_CAST:
+    case OP_VIEW:
+    case OP_EXPAND:
+    case OP_SLICE:
+    case OP_SQUEEZE: *out = n->args[0].node; break;
+    case OP_PERMUTE:
+        for (int i = 0; i < n->meta.rank; i++)
+            if (ex_value(s->to->ex, n->args[1].ints.at[i]) != i) return false;
+        *out = n->args[0].node;
+        break;
+    case OP_NEG:
+        if (x->op != OP_NEG) return false;
+        *out = x->args[0].node;
+        break;
+    case OP_RELU:
+        if (x->op != OP_RELU) return false;
+        *out = n->args[0].node;
+        break;
+    default:
+        if (!arithmetic(s, n, out)) return false;
+    }
+    return meta_same(&n->meta, &node_at(s, *out)->meta);
+}
+
+/* ---- common subexpressions ----------------------------------------------------------------------
+ */
+
+static void put(struct buf *b, const void *p, size_t n) { buf_write(b, p, n); }
+
+static struct buf node_key(const struct pass *s, const struct node *n) {
+    struct buf b = buf_new(s->to->arena);
+    put(&b, &n->op, sizeof n->op);
+    for (int i = 0; i < n->n_args; i++) {
+        const struct arg *a = &n->args[i];
+        put(&b, &a->kind, sizeof a->kind);
+        switch (a->kind) {
+        case ARG_NONE: break;
+        case ARG_NODE: put(&b, &a->node, sizeof a->node); break;
+        case ARG_INT: put(&b, &a->i, sizeof a->i); break;
+        case ARG_FLOAT: put(&b, &a->f, sizeof a->f); break;
+        case ARG_BOOL: put(&b, &a->b, sizeof a->b); break;
+        case ARG_DTYPE: put(&b, &a->dtype, sizeof a->dtype); break;
+        case ARG_STR: put(&b, a->s, strlen(a->s) + 1); break;
+        case ARG_INTS:
+            put(&b, &a->ints.n, sizeof a->ints.n);
+            put(&b, a->ints.at, a->ints.n * sizeof(ex));
+            break;
+        case ARG_NODES:
+            put(&b, &a->nodes.n, sizeof a->nodes.n);
+            put(&b, a->nodes.at, a->nodes.n * sizeof(node_id));
+            break;
+        }
+    }
+    return b;
+}
+
+/* ---- the pass -----------------------------------------------------------------------------------
+ */
+
+static node_id simplify_node(struct pass *s, const struct graph *from, node_id id,
+                             const node_id *map) {
+    struct node n = from->nodes.at[id];
+    const struct arg *old = n.args;
+    node_id out;
+    uint64_t seen;
+    if (n.op == OP_INPUT) return graph_copy(s->to, from, id, map);
+    n.args = NEW_ARRAY(s->to->arena, struct arg, n.n_args);
+    for (int i = 0; i < n.n_args; i++) n.args[i] = arg_map(s->to, &old[i], map);
+    skip_operands(s, &n);
+    struct diag d = diag_new(s->to->arena);
+    if (!graph_meta(s->to, n.op, n.args, n.where, &d, &n.meta)) WS_BUG("simplify: %s", d.text);
+    if (identity(s, &n, &out)) return out;
+    bool folded = fold(s, &n, &out);
+    struct buf key = node_key(s, folded ? node_at(s, out) : &n);
+    if (map_get(&s->seen, key.p, key.n, &seen)) return (node_id)seen;
+    if (!folded) out = graph_push(s->to, n, n.name);
+    map_put(&s->seen, key.p, key.n, out);
+    return out;
+}
+
+/* Only what the outputs need, and every input. */
+static struct graph *drop_dead(const struct graph *from) {
+    struct graph *to = graph_like(from);
+    uint32_t *uses = graph_use_counts(from);
+    node_id *map = NEW_ARRAY(from->arena, node_id, from->nodes.n);
+    for (uint32_t i = from->nodes.n; i-- > 0;) {
+        const struct node *n = &from->nodes.at[i];
+        for (int k = 0; !uses[i] && k < n->n_args; k++) {
+            const node_id *at;
+            int count = arg_nodes(&n->args[k], &at);
+            while (count--) uses[at[count]]--;
+        }
+    }
+    for (uint32_t i = 0; i < from->nodes.n; i++)
+        if (uses[i] || from->nodes.at[i].op == OP_INPUT) map[i] = graph_copy(to, from, i, map);
+    for (uint32_t i = 0; i < from->outputs.n; i++)
+        vec_push(to->arena, &to->outputs, map[from->outputs.at[i]]);
+    return to;
+}
+
+struct graph *graph_simplify(struct graph *g) {
+    struct pass s = {graph_like(g), map_new(g->arena)};
+    node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
+    for (uint32_t i = 0; i < g->nodes.n; i++) map[i] = simplify_node(&s, g, i, map);
+    for (uint32_t i = 0; i < g->outputs.n; i++)
+        vec_push(s.to->arena, &s.to->outputs, map[g->outputs.at[i]]);
+    return drop_dead(s.to);
+}

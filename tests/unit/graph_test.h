@@ -1,0 +1,92 @@
+/* graph_test.h: what the tests of compiler/graph share: graphs from text and random inputs. */
+#ifndef GRAPH_TEST_H
+#define GRAPH_TEST_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "graph/graph.h"
+
+enum { MAX_TEST_VALUES = 16 };
+
+static inline const struct source *test_source(struct arena *a, const char *text) {
+    struct source *s = NEW(a, struct source);
+    *s = (struct source){"test.graph", text, strlen(text)};
+    return s;
+}
+
+/* The graph, or NULL with the message in *why. */
+static inline struct graph *try_parse(struct arena *a, const char *text, const char **why) {
+    struct diag d = diag_new(a);
+    struct graph *g = graph_parse(a, exprs_new(a), test_source(a, text), &d);
+    *why = d.text;
+    return g;
+}
+
+static inline struct graph *must_parse(struct arena *a, const char *text) {
+    const char *why;
+    struct graph *g = try_parse(a, text, &why);
+    if (!g) fail_msg("%s", why);
+    why = graph_verify(g, false);
+    if (why) fail_msg("%s\n%s", why, text);
+    return g;
+}
+
+static inline const char *printed(const struct graph *g) {
+    struct buf b = buf_new(g->arena);
+    graph_print(&b, g);
+    return b.p;
+}
+
+/* One node applied to the inputs x, y, z of the given types. */
+static inline struct graph *one_op(struct arena *a, const char *inputs, const char *call) {
+    return must_parse(a,
+                      arena_printf(a, "graph(%s) {\n  %%r = %s\n  return %%r\n}\n", inputs, call));
+}
+
+static inline struct meta result_meta(const struct graph *g) {
+    return g->nodes.at[g->outputs.at[0]].meta;
+}
+
+/* "f32[4, 8]" */
+static inline const char *result_type(const struct graph *g) {
+    struct meta m = result_meta(g);
+    struct buf b = buf_new(g->arena);
+    buf_puts(&b, dtype_name(m.dtype));
+    graph_print_shape(&b, g, &m);
+    return b.p;
+}
+
+/* Normals for floats, -4..4 for integers, coins for bools. */
+static inline double test_value(enum dtype t, uint64_t tensor, uint64_t i) {
+    double u = random_uniform(7, tensor, i);
+    if (t == DT_BOOL) return u < 0.5;
+    return dtype_is_float(t) ? random_normal(7, tensor, i) : floor(u * 9) - 4;
+}
+
+static inline void random_inputs(const struct graph *g, struct value *in) {
+    for (uint32_t k = 0; k < g->inputs.n; k++) {
+        const struct meta *m = &g->nodes.at[g->inputs.at[k].node].meta;
+        in[k].n = ex_value(g->ex, meta_numel(g->ex, m));
+        in[k].v = calloc((size_t)in[k].n + 1, sizeof(double));
+        for (int64_t i = 0; i < in[k].n; i++) in[k].v[i] = test_value(m->dtype, k, (uint64_t)i);
+    }
+}
+
+static inline void free_values(struct value *v, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) free(v[i].v);
+}
+
+static inline void must_eval(const struct graph *g, const struct value *in, struct value *out) {
+    struct diag d = diag_new(g->arena);
+    if (!graph_eval(g, in, out, &d)) fail_msg("%s", d.text);
+}
+
+#endif

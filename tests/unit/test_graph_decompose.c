@@ -1,0 +1,342 @@
+/* Every composite means the same before and after decomposition, on random inputs and on edge
+ * shapes; so does every graph before and after simplification. */
+#include "graph_test.h"
+
+/* inputs of %x %y %z ..., call. Float inputs are f32 unless said otherwise, so no cast rounds. */
+static const struct {
+    const char *inputs, *call;
+} cases[] = {
+    {"%x: f32[4, 8]", "softmax(%x, dim=-1)"},
+    {"%x: f32[4, 8]", "softmax(%x, 0)"},
+    {"%x: f32[3, 4, 5]", "softmax(%x, 1)"},
+    {"%x: f32[]", "softmax(%x, 0)"},
+    {"%x: f32[0, 8]", "softmax(%x, 1)"},
+    {"%x: f32[8, 0]", "softmax(%x, 1)"},
+    {"%x: f32[8, 1]", "softmax(%x, 1)"},
+    {"%x: i64[8, 3]", "softmax(%x, 1)"},
+    {"%x: f32[8, 3]", "softmax(%x, 1, dtype=f64)"},
+    {"%x: f32[4, 8]", "log_softmax(%x, -1)"},
+    {"%x: f32[4, 8, 2]", "log_softmax(%x, 1)"},
+    {"%x: f32[4, 8]", "logsumexp(%x, 1)"},
+    {"%x: f32[4, 8, 3]", "logsumexp(%x, [0, 2], keepdim=True)"},
+    {"%x: f32[4, 0]", "logsumexp(%x, 1)"},
+    {"%x: f32[4, 8]", "mean(%x)"},
+    {"%x: f32[4, 8]", "mean(%x, 1, True)"},
+    {"%x: f32[4, 8, 2]", "mean(%x, [0, -1])"},
+    {"%x: f32[4, 0]", "mean(%x, 1)"},
+    {"%x: f32[]", "mean(%x)"},
+    {"%x: i64[4, 3]", "mean(%x, 1, dtype=f32)"},
+    {"%x: f32[4, 8]", "var(%x)"},
+    {"%x: f32[4, 8]", "var(%x, 1, correction=0)"},
+    {"%x: f32[4, 8]", "var(%x, dim=0, unbiased=False, keepdim=True)"},
+    {"%x: f32[4, 1]", "var(%x, 1)"},
+    {"%x: f32[4, 8]", "std(%x, 1)"},
+    {"%x: f32[4, 8, 3]", "std(%x, [0, 1], correction=2, keepdim=True)"},
+    {"%x: f32[4, 8]", "norm(%x)"},
+    {"%x: f32[4, 8]", "norm(%x, 1, 1)"},
+    {"%x: f32[4, 8]", "norm(%x, 0, 1)"},
+    {"%x: f32[4, 8]", "norm(%x, 3, [0], True)"},
+    {"%x: f32[4, 8]", "norm(%x, 2.5, 1)"},
+    {"%x: f32[4, 8]", "norm(%x, inf, 1)"},
+    {"%x: f32[4, 8]", "norm(%x, -inf, 1)"},
+    {"%x: f32[4, 8]", "normalize(%x)"},
+    {"%x: f32[4, 8, 2]", "normalize(%x, p=1, dim=-1)"},
+    {"%x: f32[4, 8]", "max(%x)"},
+    {"%x: i64[4, 8]", "min(%x)"},
+    {"%x: bool[4, 8]", "any(%x, 1)"},
+    {"%x: f32[4, 8]", "any(%x)"},
+    {"%x: bool[4, 2]", "all(%x, 1, True)"},
+    {"%x: bool[4, 0]", "all(%x, 1)"},
+    {"%x: bool[4, 0]", "any(%x, 1)"},
+    {"%x: f32[4, 8]", "layer_norm(%x, [8])"},
+    {"%x: f32[4, 8], %y: f32[8], %z: f32[8]", "layer_norm(%x, 8, %y, %z, 0.001)"},
+    {"%x: f32[4, 3, 5], %y: f32[3, 5]", "layer_norm(%x, [3, 5], %y)"},
+    {"%x: f32[0, 8]", "layer_norm(%x, [8])"},
+    {"%x: f32[4, 8], %y: f32[8]", "rms_norm(%x, [8], %y)"},
+    {"%x: f32[2, 4, 8]", "rms_norm(%x, [4, 8], eps=0.1)"},
+    {"%x: f32[2, 6, 5], %y: f32[6], %z: f32[6]", "group_norm(%x, 3, %y, %z)"},
+    {"%x: f32[2, 6]", "group_norm(%x, 2)"},
+    {"%x: f32[2, 3, 4], %m: f32[3], %v: f32[3], %y: f32[3], %z: f32[3]",
+     "batch_norm(%x, %m, %v, %y, %z, eps=9.0)"},
+    {"%x: f32[2, 3], %m: f32[3], %v: f32[3]", "batch_norm(%x, %m, %v, eps=9.0)"},
+    {"%x: f32[4, 8], %y: f32[4, 8]", "mse_loss(%x, %y)"},
+    {"%x: f32[4, 8], %y: f32[8]", "mse_loss(%x, %y, reduction='sum')"},
+    {"%x: f32[4, 8], %y: f32[4, 8]", "l1_loss(%x, %y)"},
+    {"%x: f32[4, 8], %y: f32[4, 8]", "l1_loss(%x, %y, reduction='none')"},
+    {"%x: f32[100]", "gelu(%x)"},
+    {"%x: f32[100]", "gelu(%x, approximate='tanh')"},
+    {"%x: f32[100]", "silu(%x)"},
+    {"%x: f32[]", "silu(%x)"},
+    {"%x: f32[100]", "square(%x)"},
+    {"%x: i64[100]", "square(%x)"},
+    {"%x: f32[100]", "clamp(%x, -0.5, 0.5)"},
+    {"%x: f32[100]", "clamp(%x, max=0.25)"},
+    {"%x: f32[4, 8], %y: f32[8]", "clamp(%x, min=%y)"},
+    {"%x: i64[100]", "clamp(%x, 0, 2)"},
+    {"%x: f32[100]", "clamp_min(%x, 0)"},
+    {"%x: f32[100]", "clamp_max(%x, 0.1)"},
+    {"%x: f32[100]", "softplus(%x)"},
+    {"%x: f32[100]", "softplus(%x, beta=2.0, threshold=1)"},
+    {"%x: f32[100]", "softsign(%x)"},
+    {"%x: f32[100]", "leaky_relu(%x)"},
+    {"%x: f32[100]", "leaky_relu(%x, 0.2)"},
+    {"%x: f32[100]", "elu(%x, 1.5)"},
+    {"%x: f32[100]", "selu(%x)"},
+    {"%x: f32[100]", "relu6(%x)"},
+    {"%x: f32[100]", "hardtanh(%x)"},
+    {"%x: f32[100]", "hardsigmoid(%x)"},
+    {"%x: f32[100]", "hardswish(%x)"},
+    {"%x: f32[100]", "mish(%x)"},
+    {"%x: f32[100]", "logsigmoid(%x)"},
+    {"%x: f32[4, 8], %y: f32[8], %z: f32[4, 1]", "addcmul(%x, %y, %z)"},
+    {"%x: f32[4, 8], %y: f32[8], %z: f32[4, 1]", "addcmul(%x, %y, %z, value=0.5)"},
+    {"%x: f32[4, 8], %y: f32[8], %z: f32[4, 1]", "addcdiv(%x, %y, %z, value=3)"},
+    {"%x: f32[4, 8], %y: f32[8]", "lerp(%x, %y, 0.3)"},
+    {"%x: f32[4, 8], %y: f32[8], %z: f32[4, 1]", "lerp(%x, %y, %z)"},
+    {"%x: f32[4, 8], %y: bool[8]", "masked_fill(%x, %y, -inf)"},
+    {"%x: i64[4, 8], %y: bool[4, 1]", "masked_fill(%x, %y, 7)"},
+    {"%x: bool[9]", "bitwise_not(%x)"},
+    {"%x: i64[9]", "bitwise_not(%x)"},
+    {"%x: i64[9]", "float(%x)"},
+    {"%x: f32[9]", "half(%x)"},
+    {"%x: f32[9]", "bfloat16(%x)"},
+    {"%x: bf16[9]", "double(%x)"},
+    {"%x: f32[9]", "long(%x)"},
+    {"%x: f32[9]", "int(%x)"},
+    {"%x: f32[9]", "bool(%x)"},
+    {"%x: f32[9], %y: bf16[2]", "type_as(%x, %y)"},
+    {"%x: f32[5], %y: f32[5]", "matmul(%x, %y)"},
+    {"%x: f32[5], %y: f32[5, 3]", "matmul(%x, %y)"},
+    {"%x: f32[4, 5], %y: f32[5]", "matmul(%x, %y)"},
+    {"%x: f32[4, 5], %y: f32[5, 3]", "matmul(%x, %y)"},
+    {"%x: f32[2, 4, 5], %y: f32[5, 3]", "matmul(%x, %y)"},
+    {"%x: f32[2, 4, 5], %y: f32[5]", "matmul(%x, %y)"},
+    {"%x: f32[4, 5], %y: f32[2, 5, 3]", "matmul(%x, %y)"},
+    {"%x: f32[5], %y: f32[2, 5, 3]", "matmul(%x, %y)"},
+    {"%x: f32[2, 1, 4, 5], %y: f32[3, 5, 6]", "matmul(%x, %y)"},
+    {"%x: f32[4, 0], %y: f32[0, 3]", "matmul(%x, %y)"},
+    {"%x: f32[4, 5], %y: f32[3, 5], %z: f32[3]", "linear(%x, %y, %z)"},
+    {"%x: f32[5], %y: f32[3, 5]", "linear(%x, %y)"},
+    {"%x: f32[2, 4, 5], %y: f32[3, 5], %z: f32[3]", "linear(%x, %y, %z)"},
+    {"%x: f32[3], %y: f32[4, 5], %z: f32[5, 3]", "addmm(%x, %y, %z)"},
+    {"%x: f32[4, 3], %y: f32[4, 5], %z: f32[5, 3]", "addmm(%x, %y, %z, beta=0.5, alpha=2)"},
+    {"%x: f32[4, 3], %y: f32[4, 5], %z: f32[5, 3]", "addmm(%x, %y, %z, beta=0)"},
+    {"%x: f32[2, 3, 4]", "flatten(%x, 1)"},
+    {"%x: f32[]", "flatten(%x)"},
+    {"%x: f32[2, 12]", "unflatten(%x, 1, [3, -1])"},
+    {"%x: f32[2, 3, 4]", "transpose(%x, 0, -1)"},
+    {"%x: f32[2, 3]", "t(%x)"},
+    {"%x: f32[2, 3, 4]", "mT(%x)"},
+    {"%x: f32[2, 3, 4]", "movedim(%x, 0, 2)"},
+    {"%x: f32[2, 3, 4]", "movedim(%x, [0, 1], [2, 0])"},
+    {"%x: f32[2, 9]", "narrow(%x, 1, 2, 5)"},
+    {"%x: f32[2, 9]", "narrow(%x, 1, -3, 2)"},
+    {"%x: f32[2, 9, 2]", "select(%x, 1, -1)"},
+    {"%x: f32[9]", "select(%x, 0, 3)"},
+    {"%x: f32[4, 1], %y: f32[2, 4, 3]", "expand_as(%x, %y)"},
+    {"%x: f32[4, 6], %y: f32[8, 3]", "view_as(%x, %y)"},
+    {"%x: f32[4, 6]", "contiguous(%x)"},
+    {"%x: f32[4, 6]", "clone(%x)"},
+    {"%x: f32[4, 6]", "detach(%x)"},
+    {"%x: f32[2, 4, 6]", "tril(%x)"},
+    {"%x: f32[6, 4]", "tril(%x, -1)"},
+    {"%x: f32[4, 6]", "triu(%x, diagonal=1)"},
+    {"%x: bool[4, 6]", "triu(%x)"},
+    {"", "zeros([2, 3])"},
+    {"", "zeros(2, 3, dtype=i64)"},
+    {"", "ones([2, 3], dtype=bf16)"},
+    {"", "empty([2])"},
+    {"%x: f32[4, 6]", "zeros_like(%x)"},
+    {"%x: i64[4, 6]", "ones_like(%x)"},
+    {"%x: i64[4, 6]", "empty_like(%x, dtype=f32)"},
+    {"%x: f32[4, 6]", "full_like(%x, 1.5)"},
+    {"%x: f32[4, 6]", "rand_like(%x)"},
+    {"%x: f32[4, 6]", "randn_like(%x, index=3)"},
+    /* primitives with forms that are rewritten */
+    {"%x: f32[4, 6], %y: f32[6]", "add(%x, %y, alpha=2)"},
+    {"%x: f32[4, 6], %y: f32[6]", "sub(%x, %y, alpha=0.5)"},
+    {"%x: f32[4, 6]", "sub(%x, 3, alpha=2)"},
+    {"%x: f32[4, 6]", "pow(%x, 2)"},
+    {"%x: f32[4, 6]", "pow(%x, 3.0)"},
+    {"%x: f32[4, 6]", "pow(%x, -1)"},
+    {"%x: f32[4, 6]", "pow(%x, -2)"},
+    {"%x: i64[4, 6]", "pow(%x, 2)"},
+    {"%x: i64[4, 6]", "floor(%x)"},
+    {"%x: bool[4, 6]", "sum(%x, 1)"},
+    {"%x: f32[4, 6]", "sum(%x, 1, dtype=i64)"},
+    {"%x: bf16[4, 6]", "sum(%x, 1, dtype=f32)"},
+};
+
+static bool close_to(double a, double b, double tolerance) {
+    if (a == b || (a != a && b != b)) return true;
+    return fabs(a - b) <= tolerance * fmax(1, fmax(fabs(a), fabs(b)));
+}
+
+static void compare(const struct graph *g, const struct graph *h, double tolerance) {
+    struct value in[MAX_TEST_VALUES], before[MAX_TEST_VALUES], after[MAX_TEST_VALUES];
+    random_inputs(g, in);
+    must_eval(g, in, before);
+    must_eval(h, in, after);
+    for (uint32_t k = 0; k < g->outputs.n; k++) {
+        assert_int_equal(before[k].n, after[k].n);
+        for (int64_t i = 0; i < before[k].n; i++)
+            if (!close_to(before[k].v[i], after[k].v[i], tolerance))
+                fail_msg("element %lld: %.17g before, %.17g after\n%s\n%s", (long long)i,
+                         before[k].v[i], after[k].v[i], printed(g), printed(h));
+    }
+    free_values(in, g->inputs.n);
+    free_values(before, g->outputs.n);
+    free_values(after, g->outputs.n);
+}
+
+static void must_verify(struct graph *g, bool decomposed) {
+    const char *why = graph_verify(g, decomposed);
+    if (why) fail_msg("%s\n%s", why, printed(g));
+}
+
+/* Decomposed and simplified graphs are well formed, compute the same and keep the result's type. */
+static void check_graph(struct graph *g, double tolerance) {
+    struct graph *h = graph_decompose(g), *s = graph_simplify(h);
+    must_verify(h, true);
+    must_verify(s, true);
+    assert_string_equal(result_type(g), result_type(h));
+    assert_string_equal(result_type(g), result_type(s));
+    compare(g, h, tolerance);
+    compare(h, s, 0);
+    compare(g, graph_simplify(g), 0);
+    /* What it prints parses back. */
+    assert_string_equal(printed(must_parse(g->arena, printed(h))), printed(h));
+}
+
+enum { N_CASES = sizeof cases / sizeof *cases };
+
+static void test_means_the_same(void **state) {
+    for (int i = 0; i < N_CASES; i++) {
+        struct arena *a = arena_new();
+        check_graph(one_op(a, cases[i].inputs, cases[i].call), 1e-12);
+        arena_free(a);
+    }
+}
+
+/* The same with bf16 inputs: the result differs by its last cast at most. */
+static void test_opmath(void **state) {
+    static const struct {
+        const char *inputs, *call;
+    } low[] = {
+        {"%x: bf16[4, 8]", "softmax(%x, -1)"},
+        {"%x: f16[4, 8]", "log_softmax(%x, -1)"},
+        {"%x: bf16[4, 8], %y: bf16[8], %z: bf16[8]", "layer_norm(%x, [8], %y, %z)"},
+        {"%x: bf16[4, 8], %y: f32[8]", "rms_norm(%x, [8], %y)"},
+        {"%x: bf16[4, 8]", "gelu(%x)"},
+        {"%x: f16[4, 8]", "mean(%x, 1)"},
+        {"%x: bf16[4, 8], %y: bf16[8]", "addcmul(%x, %y, %y)"},
+    };
+    for (size_t i = 0; i < sizeof low / sizeof *low; i++) {
+        struct arena *a = arena_new();
+        struct graph *g = one_op(a, low[i].inputs, low[i].call), *h = graph_decompose(g);
+        /* No arithmetic in a type narrower than f32, but for the cast at the end. */
+        for (uint32_t k = 0; k < h->nodes.n; k++)
+            if (h->nodes.at[k].op != OP_INPUT && h->nodes.at[k].op != OP_CAST)
+                assert_int_equal(h->nodes.at[k].meta.dtype, DT_F32);
+        check_graph(g, 0x1p-8);
+        arena_free(a);
+    }
+}
+
+static void test_every_composite_is_covered(void **state) {
+    bool seen[OP_COUNT] = {0};
+    for (int i = 0; i < N_CASES; i++) {
+        struct arena *a = arena_new();
+        struct graph *g = one_op(a, cases[i].inputs, cases[i].call);
+        seen[g->nodes.at[g->outputs.at[0]].op] = true;
+        arena_free(a);
+    }
+    for (int i = 0; i < OP_COUNT; i++)
+        if (op_info((enum op)i)->class == COMPOSITE && !seen[i])
+            fail_msg("no test for %s", op_info((enum op)i)->name);
+}
+
+/* Extreme values go through the same branches. */
+static void test_special_values(void **state) {
+    static const char *const calls[] = {"softmax(%x, 0)",  "logsumexp(%x, 0)", "clamp(%x, -1, 1)",
+                                        "relu6(%x)",       "hardswish(%x)",    "norm(%x, inf)",
+                                        "logsigmoid(%x)",  "max(%x)",          "hardsigmoid(%x)",
+                                        "leaky_relu(%x)",  "elu(%x)",          "softplus(%x)",
+                                        "clamp_min(%x, 0)"};
+    double specials[][3] = {{NAN, 1, 2},       {INFINITY, 1, 2},  {-INFINITY, -INFINITY, -INFINITY},
+                            {-INFINITY, 0, 1}, {1000, -1000, 30}, {-0.0, 0.0, 1}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        for (size_t k = 0; k < sizeof specials / sizeof *specials; k++) {
+            struct arena *a = arena_new();
+            struct graph *g = one_op(a, "%x: f32[3]", calls[i]), *h = graph_decompose(g);
+            struct value in = {specials[k], 3}, before, after;
+            must_eval(g, &in, &before);
+            must_eval(h, &in, &after);
+            for (int64_t e = 0; e < before.n; e++)
+                if (!close_to(before.v[e], after.v[e], 1e-12))
+                    fail_msg("%s of special %zu: %g before, %g after", calls[i], k, before.v[e],
+                             after.v[e]);
+            free(before.v);
+            free(after.v);
+            arena_free(a);
+        }
+}
+
+/* A whole network: composites in composites, several outputs, an origin for every node. */
+static void test_network(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(a, "graph(%x: f32[2, 4, 8], %w: f32[16, 8], %b: f32[16]) {\n"
+                                    "  %h = linear(%x, %w, %b)\n"
+                                    "  %g = gelu(%h)\n"
+                                    "  %n = layer_norm(%g, [16])\n"
+                                    "  %s = softmax(%n, -1)\n"
+                                    "  %m = mean(%s, -1)\n"
+                                    "  return %s, %m, %s\n"
+                                    "}\n");
+    check_graph(g, 1e-12);
+    struct graph *h = graph_decompose(g);
+    node_id last = 0;
+    for (uint32_t i = 0; i < h->nodes.n; i++) {
+        assert_true(h->nodes.at[i].origin < g->nodes.n && h->nodes.at[i].origin >= last);
+        last = h->nodes.at[i].origin;
+    }
+    arena_free(a);
+}
+
+/* Sizes may be symbols: the result parses, verifies and has no composite. */
+static void test_symbolic(void **state) {
+    static const struct {
+        const char *inputs, *call, *type;
+    } symbolic[] = {
+        {"%x: f32[s0, s1]", "softmax(%x, -1)", "f32[s0, s1]"},
+        {"%x: f32[s0, s1]", "var(%x, 1)", "f32[s0]"},
+        {"%x: f32[s0, s1]", "mean(%x)", "f32[]"},
+        {"%x: bf16[s0, 64], %w: bf16[32, 64]", "linear(%x, %w)", "bf16[s0, 32]"},
+        {"%x: f32[s0, 4, s1]", "view(%x, [s0, -1])", "f32[s0, s1*4]"},
+        {"%x: f32[s0, 12]", "unflatten(%x, 1, [3, -1])", "f32[s0, 3, 4]"},
+        {"%x: f32[s0, s1], %y: f32[s1, s2]", "matmul(%x, %y)", "f32[s0, s2]"},
+        {"%x: f32[s0, 8]", "tril(%x)", "f32[s0, 8]"},
+        {"%x: f32[s0, 8]", "select(%x, 0, -1)", "f32[8]"},
+        {"%x: f32[s0, 64]", "layer_norm(%x, [64])", "f32[s0, 64]"},
+    };
+    for (size_t i = 0; i < sizeof symbolic / sizeof *symbolic; i++) {
+        struct arena *a = arena_new();
+        struct graph *g = one_op(a, symbolic[i].inputs, symbolic[i].call);
+        assert_string_equal(result_type(g), symbolic[i].type);
+        must_verify(graph_decompose(g), true);
+        must_verify(graph_simplify(graph_decompose(g)), true);
+        arena_free(a);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_means_the_same),
+        cmocka_unit_test(test_opmath),
+        cmocka_unit_test(test_every_composite_is_covered),
+        cmocka_unit_test(test_special_values),
+        cmocka_unit_test(test_network),
+        cmocka_unit_test(test_symbolic),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
