@@ -74,7 +74,7 @@ static int width(const char *s) {
 
 static void print_table(const struct table_out *t, FILE *out) {
     int widest[MAX_COLUMNS] = {0};
-    bool right[MAX_COLUMNS];
+    bool right[MAX_COLUMNS] = {0};
     for (int c = 0; c < t->n_columns; c++) {
         right[c] = t->cells.at[c][0] == '>';
         if (right[c]) t->cells.at[c]++;
