@@ -258,9 +258,10 @@ static inline int __ffs(int i) { return __builtin_ffs(i); }
 #define EMU_MATHS(UNARY, BINARY)                                                                   \
     UNARY(sqrt)                                                                                    \
     UNARY(exp)                                                                                     \
-    UNARY(exp2) UNARY(exp10) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p)         \
-        UNARY(sin) UNARY(cos) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(atan) UNARY(sinh)           \
-            UNARY(cosh) UNARY(tanh) UNARY(asinh) UNARY(acosh) UNARY(atanh) UNARY(erf) UNARY(erfc)  \
+    UNARY(exp2)                                                                                    \
+    UNARY(exp10) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p) UNARY(sin)          \
+        UNARY(cos) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(atan) UNARY(sinh) UNARY(cosh)          \
+            UNARY(tanh) UNARY(asinh) UNARY(acosh) UNARY(atanh) UNARY(erf) UNARY(erfc)              \
                 UNARY(tgamma) UNARY(lgamma) UNARY(cbrt) UNARY(fabs) UNARY(floor) UNARY(ceil)       \
                     UNARY(trunc) UNARY(round) UNARY(rint) UNARY(nearbyint) BINARY(pow)             \
                         BINARY(atan2) BINARY(fmod) BINARY(remainder) BINARY(fmin) BINARY(fmax)     \

@@ -5,8 +5,10 @@
 
 #include <stddef.h>
 
-#if !defined __x86_64__ && !defined __aarch64__
-#define FIBER_UCONTEXT 1
+#if !defined __x86_64__ && !defined __aarch64__ && !defined FIBER_UCONTEXT
+#define FIBER_UCONTEXT
+#endif
+#ifdef FIBER_UCONTEXT
 #include <ucontext.h>
 #endif
 

@@ -29,4 +29,9 @@ emulator-%: $(BUILD)/$(EMULATOR)/test_% ## one test of the emulator, e.g. make e
 emulator-bench: $(BUILD)/$(EMULATOR)/bench_fiber ## what a fiber switch and a barrier cost
 	$<
 
+test-emulator: $(EMULATOR_BINS) ## the tests of the emulator alone
+	@scripts/run-tests.sh $(EMULATOR_BINS)
+
+.PHONY: emulator-bench test-emulator
+
 -include $(patsubst %.c,$(BUILD)/%.d,$(wildcard $(EMULATOR)/*.c))

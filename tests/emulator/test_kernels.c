@@ -340,7 +340,7 @@ static void test_rounding(void **state) {
     uint16_t *b = emu_alloc(f.e, "b", (size_t)n * 2), *h = emu_alloc(f.e, "h", (size_t)n * 2);
     for (int i = 0; i < n; i++) {
         uint32_t bits = (uint32_t)i * 214783u; /* all over the floats, NaNs too */
-        if (i % 2) bits = (0x33000000u + (uint32_t)i * 13421u) | (i % 4 == 1) << 31;
+        if (i % 2) bits = (0x33000000u + (uint32_t)i * 13421u) | (uint32_t)(i % 4 == 1) << 31;
         memcpy(x + i, &bits, 4);
     }
     struct emu_launch l = {.kernel = "round_trip",

@@ -1,0 +1,225 @@
+/* The prelude's own helpers, for every element type and pack size: what is loaded, unpacked, packed
+ * and stored comes out the same, and rows and columns of every width reduce to the right value. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+/* cmocka needs the first ones of these */
+#include <cmocka.h>
+
+#include "base/base.h"
+#include "tests/emulator/emu.h"
+
+static const enum dtype TYPES[] = {DT_BOOL, DT_I32, DT_I64, DT_F16, DT_BF16, DT_F32, DT_F64};
+enum { N_TYPES = sizeof TYPES / sizeof *TYPES, MAX_PACK = 16, THREADS = 64, MAX_KERNELS = 160 };
+
+/* Kernels gathered in one text: a batch compiles much faster than one by one. */
+struct batch {
+    struct arena *a;
+    struct emu *e;
+    struct buf text;
+    const char *names[MAX_KERNELS];
+    int n;
+    struct emu_module *m;
+};
+
+static struct batch begin(void) {
+    struct batch b = {.a = arena_new(), .e = emu_new()};
+    struct diag d = diag_new(b.a);
+    b.text = buf_new(b.a);
+    const struct source *prelude = source_read(b.a, "compiler/emit/prelude.cuh", &d);
+    assert_non_null(prelude);
+    buf_puts(&b.text, prelude->text);
+    return b;
+}
+
+static const char *add_kernel(struct batch *b, const char *params, const char *body) {
+    assert_true(b->n < MAX_KERNELS);
+    const char *name = b->names[b->n] = arena_printf(b->a, "kernel%d", b->n);
+    b->n++;
+    buf_printf(&b->text, "extern \"C\" __global__ void %s(%s) {\n%s}\n", name, params, body);
+    return name;
+}
+
+static void compile(struct batch *b) {
+    struct diag d = diag_new(b->a);
+    b->m = emu_open(b->e, b->text.p, b->names, b->n, &d);
+    if (!b->m) fail_msg("%s", d.text);
+}
+
+static void end(struct batch *b) {
+    emu_free(b->e);
+    arena_free(b->a);
+}
+
+static void check(struct batch *b, const char *kernel, unsigned threads, void **args, int n) {
+    struct emu_launch l = {
+        .kernel = kernel, .threads = {threads}, .shared = 8192, .args = args, .n_args = n};
+    struct emu_report r = emu_check(b->m, &l);
+    if (!r.ok) fail_msg("%s", r.message);
+}
+
+/* Values that each type holds: small ones, and for wide types some that need all bits. */
+static double value(enum dtype t, size_t i) {
+    if (t == DT_BOOL) return i % 3 == 0;
+    if (t == DT_I64) return (double)((int64_t)i - 70) * 1099511627777.0;
+    if (t == DT_F64) return ((double)i - 70) / 3;
+    if (t == DT_I32) return ((double)i - 70) * 16777217;
+    return ((double)i - 70) / 4;
+}
+
+static void test_packs(void **state) {
+    struct batch b = begin();
+    const char *names[N_TYPES][MAX_PACK + 1] = {{0}};
+    for (int t = 0; t < N_TYPES; t++)
+        for (int n = 1; n <= MAX_PACK && n * dtype_bytes(TYPES[t]) <= 32; n *= 2) {
+            const char *type = dtype_name(TYPES[t]);
+            names[t][n] = add_kernel(
+                &b, arena_printf(b.a, "const k_%s *x, k_%s *y", type, type),
+                arena_printf(b.a,
+                             "    k_pack<k_%s, %d> p = k_load<k_%s, %d>(x + threadIdx.x * %d), q;\n"
+                             "    k_math<k_%s>::type v[%d];\n"
+                             "    for (int i = 0; i < %d; i++) v[i] = k_get(p, i);\n"
+                             "    k_put(q, v);\n"
+                             "    k_store<k_%s, %d, 1>(y + threadIdx.x * %d, q);\n",
+                             type, n, type, n, n, type, n, n, type, n, n));
+        }
+    compile(&b);
+    for (int t = 0; t < N_TYPES; t++)
+        for (int n = 1; n <= MAX_PACK; n *= 2) {
+            if (!names[t][n]) continue;
+            size_t bytes = (size_t)(THREADS * n * dtype_bytes(TYPES[t]));
+            void *x = emu_alloc(b.e, "x", bytes), *y = emu_alloc(b.e, "y", bytes);
+            for (size_t i = 0; i < (size_t)(THREADS * n); i++)
+                dtype_store(TYPES[t], x, i, value(TYPES[t], i));
+            check(&b, names[t][n], THREADS, (void *[]){&x, &y}, 2);
+            assert_memory_equal(x, y, bytes);
+            emu_release(b.e, x);
+            emu_release(b.e, y);
+        }
+    end(&b);
+}
+
+/* ---- reductions ----------------------------------------------------------------------------- */
+
+static const char *const OPS[] = {"sum", "amax", "amin"};
+enum { N_OPS = 3, MAX_THREADS_OF_ROW = 256 };
+
+static double combine(int op, double a, double b) {
+    return op == 0 ? a + b : op == 1 ? fmax(a, b) : fmin(a, b);
+}
+
+/* T1 threads make a row, 256/T1 rows a block; x[thread] is its value, y[thread] its row's. */
+static void add_reduction(struct batch *b, const char *type, const char *op, const char *way,
+                          const char *widths) {
+    add_kernel(b, arena_printf(b->a, "const k_%s *x, k_%s *y", type, type),
+               arena_printf(b->a,
+                            "    extern __shared__ __align__(16) unsigned char k_smem[];\n"
+                            "    k_store1(y + threadIdx.x, k_reduce_%s<k_%s, %s>(\n"
+                            "        k_load1(x + threadIdx.x), (k_%s *)k_smem));\n",
+                            way, op, widths, type));
+}
+
+static void check_reduction(struct batch *b, const char *kernel, enum dtype t, int op, int t1,
+                            bool rows) {
+    enum { N = MAX_THREADS_OF_ROW };
+    void *x = emu_alloc(b->e, "x", N * 8), *y = emu_alloc(b->e, "y", N * 8);
+    for (size_t i = 0; i < N; i++) dtype_store(t, x, i, (double)((int)(i * 37 % 101) - 50));
+    struct emu_launch l = {.kernel = kernel,
+                           .threads = {N},
+                           .shared = N * 8,
+                           .args = (void *[]){&x, &y},
+                           .n_args = 2,
+                           .roles = (enum emu_role[]){EMU_IN, EMU_SCRATCH}};
+    struct emu_report r = emu_check(b->m, &l);
+    if (!r.ok) fail_msg("%s", r.message);
+    for (int i = 0; i < N; i++) {
+        /* a row's threads are adjacent, or 256/T1 apart */
+        int step = rows ? 1 : N / t1, first = rows ? i / t1 * t1 : i % (N / t1);
+        double want = dtype_load(t, x, (size_t)first);
+        for (int k = 1; k < t1; k++)
+            want = combine(op, want, dtype_load(t, x, (size_t)(first + k * step)));
+        if (dtype_load(t, y, (size_t)i) != want)
+            fail_msg("%s: thread %d has %g, not %g", kernel, i, dtype_load(t, y, (size_t)i), want);
+    }
+    emu_release(b->e, x);
+    emu_release(b->e, y);
+}
+
+static void reductions(const char *way, bool rows) {
+    static const enum dtype REDUCED[] = {DT_F32, DT_I64, DT_F64};
+    struct batch b = begin();
+    for (int t = 0; t < 3; t++)
+        for (int op = 0; op < N_OPS; op++)
+            for (int t1 = 1; t1 <= MAX_THREADS_OF_ROW; t1 *= 4)
+                add_reduction(&b, dtype_name(REDUCED[t]), OPS[op], way,
+                              rows ? arena_printf(b.a, "%d", t1)
+                                   : arena_printf(b.a, "%d, %d", MAX_THREADS_OF_ROW / t1, t1));
+    compile(&b);
+    int k = 0;
+    for (int t = 0; t < 3; t++)
+        for (int op = 0; op < N_OPS; op++)
+            for (int t1 = 1; t1 <= MAX_THREADS_OF_ROW; t1 *= 4)
+                check_reduction(&b, b.names[k++], REDUCED[t], op, t1, rows);
+    end(&b);
+}
+
+static void test_rows(void **state) { reductions("row", true); }
+static void test_columns(void **state) { reductions("column", false); }
+
+/* ---- maths ---------------------------------------------------------------------------------- */
+
+struct maths {
+    const char *of;
+    double (*want)(double);
+    double from, to;
+};
+
+static double sigmoid(double a) { return 1 / (1 + exp(-a)); }
+static double reciprocal_root(double a) { return 1 / sqrt(a); }
+static double relu(double a) { return a > 0 ? a : 0; }
+
+static const struct maths MATHS[] = {
+    {"k_exp", exp, -87, 88},         {"k_exp2", exp2, -126, 127},
+    {"k_log", log, 1e-6, 1e6},       {"k_sqrt", sqrt, 0, 1e6},
+    {"k_sin", sin, -9, 9},           {"k_rsqrt", reciprocal_root, 1e-6, 1e6},
+    {"k_cos", cos, -9, 9},           {"k_tanh", tanh, -9, 9},
+    {"k_erf", erf, -4, 4},           {"k_abs", fabs, -4, 4},
+    {"k_sigmoid", sigmoid, -30, 30}, {"k_relu", relu, -4, 4},
+};
+enum { N_MATHS = sizeof MATHS / sizeof *MATHS };
+
+static void test_maths(void **state) {
+    struct batch b = begin();
+    for (int i = 0; i < N_MATHS; i++)
+        add_kernel(&b, "const k_f32 *x, k_f32 *y",
+                   arena_printf(b.a,
+                                "    k_store1(y + threadIdx.x, %s(k_load1(x + threadIdx.x)));\n",
+                                MATHS[i].of));
+    compile(&b);
+    float *x = emu_alloc(b.e, "x", THREADS * 4), *y = emu_alloc(b.e, "y", THREADS * 4);
+    for (int i = 0; i < N_MATHS; i++) {
+        const struct maths *m = &MATHS[i];
+        for (int t = 0; t < THREADS; t++)
+            x[t] = (float)(m->from + (m->to - m->from) * t / (THREADS - 1));
+        check(&b, b.names[i], THREADS, (void *[]){&x, &y}, 2);
+        for (int t = 0; t < THREADS; t++) {
+            double want = m->want((double)x[t]);
+            if (!(fabs((double)y[t] - want) <= 4e-7 * fabs(want) + 1e-37))
+                fail_msg("%s(%a) is %a, not %a", m->of, (double)x[t], (double)y[t], want);
+        }
+    }
+    end(&b);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_packs),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_maths),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
