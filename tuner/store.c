@@ -153,7 +153,7 @@ static int64_t find_key(struct store *s, const struct store_key *k) {
 static int64_t make_key(struct store *s, const struct store_key *k) {
     int64_t id = find_key(s, k);
     if (id) return id;
-    struct query q = sql_query(s->sql, "INSERT INTO keys VALUES (NULL" STORE_KEYS(KEY_MARK) ")");
+    struct query q = sql_query(s->sql, "INSERT INTO keys VALUES (NULL" KEY_MARKS ")");
     put_key(&q, k);
     query_run(&q);
     return find_key(s, k);
@@ -163,8 +163,8 @@ static int64_t make_key(struct store *s, const struct store_key *k) {
 static void put_graph(struct store *s, const char *insert, const char *hash,
                       const struct store_graph *g) {
     if (!g) return;
-    struct query q = sql_query(
-        s->sql, join(s->arena, insert, " INTO graphs VALUES (?" GRAPH_FIELDS(FIELD_MARK) ")"));
+    struct query q =
+        sql_query(s->sql, join(s->arena, insert, " INTO graphs VALUES (?" GRAPH_MARKS ")"));
     put_text(&q, hash);
     put_fields(&q, &graph_fields, g);
     query_run(&q);
@@ -225,13 +225,13 @@ static bool read_record(struct store *s, const char *select, int64_t key, const 
 }
 
 bool store_read_winner(struct store *s, int64_t key, struct store_winner *out) {
-    return read_record(s, "SELECT key" WINNER_FIELDS(FIELD_NAME) " FROM winners WHERE key = ?", key,
+    return read_record(s, "SELECT key" WINNER_NAMES " FROM winners WHERE key = ?", key,
                        &winner_fields, out);
 }
 
 bool store_read_program(struct store *s, int64_t key, struct store_program *out) {
-    return read_record(s, "SELECT key" PROGRAM_FIELDS(FIELD_NAME) " FROM programs WHERE key = ?",
-                       key, &program_fields, out);
+    return read_record(s, "SELECT key" PROGRAM_NAMES " FROM programs WHERE key = ?", key,
+                       &program_fields, out);
 }
 
 enum ws_status store_lookup(struct store *s, const struct store_key *k, struct store_winner *out,
@@ -270,15 +270,15 @@ static enum ws_status put_record(struct store *s, const char *insert, const stru
 enum ws_status store_put_winner(struct store *s, const struct store_key *k,
                                 const struct store_graph *g, const struct store_winner *w,
                                 struct diag *d) {
-    return put_record(s, "INSERT OR REPLACE INTO winners VALUES (?" WINNER_FIELDS(FIELD_MARK) ")",
-                      k, "INSERT OR REPLACE", g, &winner_fields, w, d);
+    return put_record(s, "INSERT OR REPLACE INTO winners VALUES (?" WINNER_MARKS ")", k,
+                      "INSERT OR REPLACE", g, &winner_fields, w, d);
 }
 
 enum ws_status store_put_program(struct store *s, const struct store_key *k,
                                  const struct store_graph *g, const struct store_program *p,
                                  struct diag *d) {
-    return put_record(s, "INSERT OR REPLACE INTO programs VALUES (?" PROGRAM_FIELDS(FIELD_MARK) ")",
-                      k, "INSERT OR REPLACE", g, &program_fields, p, d);
+    return put_record(s, "INSERT OR REPLACE INTO programs VALUES (?" PROGRAM_MARKS ")", k,
+                      "INSERT OR REPLACE", g, &program_fields, p, d);
 }
 
 /* ---- trials ---------------------------------------------------------------------------------- */
@@ -286,7 +286,7 @@ enum ws_status store_put_program(struct store *s, const struct store_key *k,
 enum ws_status store_add_trial(struct store *s, const struct store_key *k,
                                const struct store_graph *g, const struct store_trial *t,
                                struct diag *d) {
-    return put_record(s, "INSERT INTO trials VALUES (NULL, ?" TRIAL_FIELDS(FIELD_MARK) ")", k,
+    return put_record(s, "INSERT INTO trials VALUES (NULL, ?" TRIAL_MARKS ")", k,
                       "INSERT OR IGNORE", g, &trial_fields, t, d);
 }
 
@@ -307,11 +307,9 @@ void store_read_trials(struct store *s, const char *select, int64_t key, struct 
 
 enum ws_status store_trials(struct store *s, const struct store_key *k, struct store_trial **out,
                             int *n, struct diag *d) {
-    store_read_trials(
-        s,
-        "SELECT id" TRIAL_FIELDS(
-            FIELD_NAME) " FROM trials WHERE id IN (SELECT "
-                        "max(id) FROM trials WHERE key = ? GROUP BY config) ORDER BY id",
-        find_key(s, k), out, n);
+    store_read_trials(s,
+                      "SELECT id" TRIAL_NAMES " FROM trials WHERE id IN (SELECT "
+                      "max(id) FROM trials WHERE key = ? GROUP BY config) ORDER BY id",
+                      find_key(s, k), out, n);
     return finish(s, d);
 }

@@ -18,10 +18,11 @@
     "ifnull((SELECT created FROM programs WHERE key = keys.id), 0), "                              \
     "ifnull((SELECT max(created) FROM trials WHERE key = keys.id), 0))"
 
+#define KEY_OF_ENTRY(name, what) ", keys." #name
+#define ENTRY_KEY STORE_KEYS(KEY_OF_ENTRY)
 #define SELECT_ENTRY                                                                               \
-    "SELECT id, (SELECT count(*) FROM trials WHERE key = keys.id), " NEWEST STORE_KEYS(KEY_COLUMN) \
-        GRAPH_FIELDS(FIELD_NAME) " FROM keys LEFT JOIN graphs USING (graph)"
-#define KEY_COLUMN(name, what) ", keys." #name
+    "SELECT id, (SELECT count(*) FROM trials WHERE key = keys.id), " NEWEST ENTRY_KEY GRAPH_NAMES  \
+    " FROM keys LEFT JOIN graphs USING (graph)"
 
 static struct store_entry take_entry(struct query *q) {
     struct store_entry e = {.id = take_int(q)};
@@ -64,9 +65,8 @@ enum ws_status store_entry(struct store *s, int64_t id, struct store_entry *out,
 
 enum ws_status store_entry_trials(struct store *s, int64_t id, struct store_trial **out, int *n,
                                   struct diag *d) {
-    store_read_trials(s,
-                      "SELECT id" TRIAL_FIELDS(FIELD_NAME) " FROM trials WHERE key = ? ORDER BY id",
-                      id, out, n);
+    store_read_trials(s, "SELECT id" TRIAL_NAMES " FROM trials WHERE key = ? ORDER BY id", id, out,
+                      n);
     return sql_fault(s->sql) == SQL_FINE ? WS_OK : store_fail(s, d);
 }
 
@@ -120,34 +120,39 @@ static int64_t merge_table(struct store *s, const char *text, const char *from, 
     return sql_run(s->sql, b.p) ? sql_changes(s->sql) : 0;
 }
 
-#define ALL_KEYS "graph, kernel, guard, device, driver, toolchain, generator"
-/* Rows r of a table, with the id that their key has in the other file. */
+/* Rows r of a table, with the id t.id that their key has in the other file. */
 #define ROWS_OF(table)                                                                             \
-    " FROM {from}." table " r JOIN {from}.keys f ON f.id = r.key JOIN {to}.keys t USING "          \
-    "(" ALL_KEYS ")"
+    " FROM {from}." table " r JOIN {from}.keys f ON f.id = r.key"                                  \
+    " JOIN {to}.keys t USING (" ALL_KEYS ")"
 #define FIELD_OF_ROW(kind, column, member) ", r." #column
+#define WINNER_ROW WINNER_FIELDS(FIELD_OF_ROW)
+#define PROGRAM_ROW PROGRAM_FIELDS(FIELD_OF_ROW)
+#define TRIAL_ROW TRIAL_FIELDS(FIELD_OF_ROW)
+
+static const char merge_graphs[] = "INSERT OR IGNORE INTO {to}.graphs SELECT * FROM {from}.graphs";
+static const char merge_keys[] = "INSERT OR IGNORE INTO {to}.keys (" ALL_KEYS ") SELECT " ALL_KEYS
+                                 " FROM {from}.keys ORDER BY id";
 /* Of two records for one key the newer stays. */
-#define MERGE_RECORDS(table, FIELDS)                                                               \
-    "INSERT OR REPLACE INTO {to}." table " SELECT t.id" FIELDS(FIELD_OF_ROW)                       \
-        ROWS_OF(table) " LEFT JOIN {to}." table                                                    \
-                       " old ON old.key = t.id WHERE old.key IS NULL OR old.created < "            \
-                       "r.created"
+static const char merge_winners[] =
+    "INSERT OR REPLACE INTO {to}.winners SELECT t.id" WINNER_ROW ROWS_OF(
+        "winners") " LEFT JOIN {to}.winners o ON o.key = t.id WHERE o.key IS NULL OR o.created < "
+                   "r.created";
+static const char merge_programs[] =
+    "INSERT OR REPLACE INTO {to}.programs SELECT t.id" PROGRAM_ROW ROWS_OF(
+        "programs") " LEFT JOIN {to}.programs o ON o.key = t.id WHERE o.key IS NULL OR o.created < "
+                    "r.created";
+static const char merge_trials[] = "INSERT INTO {to}.trials SELECT NULL, t.id" TRIAL_ROW ROWS_OF(
+    "trials") " WHERE NOT EXISTS (SELECT 1 FROM {to}.trials o WHERE o.key = t.id AND o.config = "
+              "r.config"
+              " AND o.run_id = r.run_id AND o.created = r.created) ORDER BY r.id";
 
 /* Returns how many winners and programs are new or newer. */
 static int merge(struct store *s, const char *from, const char *to) {
-    merge_table(s, "INSERT OR IGNORE INTO {to}.graphs SELECT * FROM {from}.graphs", from, to);
-    merge_table(s,
-                "INSERT OR IGNORE INTO {to}.keys (" ALL_KEYS ") SELECT " ALL_KEYS
-                " FROM {from}.keys ORDER BY id",
-                from, to);
-    int64_t n = merge_table(s, MERGE_RECORDS("winners", WINNER_FIELDS), from, to);
-    n += merge_table(s, MERGE_RECORDS("programs", PROGRAM_FIELDS), from, to);
-    merge_table(s,
-                "INSERT INTO {to}.trials SELECT NULL, t.id" TRIAL_FIELDS(FIELD_OF_ROW)
-                    ROWS_OF("trials") " WHERE NOT EXISTS (SELECT 1 FROM {to}.trials o WHERE "
-                                      "o.key = t.id AND o.config = r.config AND o.run_id = "
-                                      "r.run_id AND o.created = r.created) ORDER BY r.id",
-                from, to);
+    merge_table(s, merge_graphs, from, to);
+    merge_table(s, merge_keys, from, to);
+    int64_t n = merge_table(s, merge_winners, from, to);
+    n += merge_table(s, merge_programs, from, to);
+    merge_table(s, merge_trials, from, to);
     return (int)n;
 }
 

@@ -81,113 +81,28 @@ void take_key(struct query *q, struct store_key *k) {
 #define TYPE_TIME "INTEGER"
 #define TYPE_STATUS "TEXT"
 #define FIELD_DECLARE(kind, column, member) ", \"" #column "\" " TYPE_##kind
+#define GRAPH_COLUMNS GRAPH_FIELDS(FIELD_DECLARE)
+#define WINNER_COLUMNS WINNER_FIELDS(FIELD_DECLARE)
+#define PROGRAM_COLUMNS PROGRAM_FIELDS(FIELD_DECLARE)
+#define TRIAL_COLUMNS TRIAL_FIELDS(FIELD_DECLARE)
 #define KEY_DECLARE(name, what) ", " #name " TEXT NOT NULL"
-#define OF_KEY "REFERENCES keys ON DELETE CASCADE"
+#define KEY_COLUMNS STORE_KEYS(KEY_DECLARE)
+#define OF_KEY " REFERENCES keys ON DELETE CASCADE"
 
-static const char create_tables[] = "CREATE TABLE graphs (graph TEXT PRIMARY KEY" GRAPH_FIELDS(
-    FIELD_DECLARE) ");"
-                   "CREATE TABLE keys (id INTEGER PRIMARY KEY AUTOINCREMENT" STORE_KEYS(
-                       KEY_DECLARE) ", UNIQUE (graph, kernel, guard, device, driver, toolchain, "
-                                    "generator));"
-                                    "CREATE TABLE winners (key INTEGER PRIMARY KEY " OF_KEY WINNER_FIELDS(
-                                        FIELD_DECLARE) ");"
-                                                       "CREATE TABLE programs (key INTEGER PRIMARY "
-                                                       "KEY " OF_KEY PROGRAM_FIELDS(
-                                                           FIELD_DECLARE) ");"
-                                                                          "CREATE TABLE trials (id "
-                                                                          "INTEGER PRIMARY KEY, "
-                                                                          "key INTEGER NOT "
-                                                                          "NULL " OF_KEY TRIAL_FIELDS(
-                                                                              FIELD_DECLARE) ");"
-                                                                                             "CREAT"
-                                                                                             "E "
-                                                                                             "INDEX"
-                                                                                             " tria"
-                                                                                             "ls_"
-                                                                                             "of_"
-                                                                                             "key "
-                                                                                             "ON "
-                                                                                             "trial"
-                                                                                             "s "
-                                                                                             "(key,"
-                                                                                             " conf"
-                                                                                             "ig);"
-                                                                                             /* Bytes
-                                                                                                last:
-                                                                                                the
-                                                                                                other
-                                                                                                columns
-                                                                                                are
-                                                                                                read
-                                                                                                without
-                                                                                                them.
-                                                                                              */
-                                                                                             "CREAT"
-                                                                                             "E "
-                                                                                             "TABLE"
-                                                                                             " bina"
-                                                                                             "ries "
-                                                                                             "(key "
-                                                                                             "TEXT "
-                                                                                             "PRIMA"
-                                                                                             "RY "
-                                                                                             "KEY, "
-                                                                                             "size "
-                                                                                             "INTEG"
-                                                                                             "ER, "
-                                                                                             "creat"
-                                                                                             "ed "
-                                                                                             "INTEG"
-                                                                                             "ER, "
-                                                                                             "sum "
-                                                                                             "INTEG"
-                                                                                             "ER,"
-                                                                                             "     "
-                                                                                             "     "
-                                                                                             "     "
-                                                                                             "     "
-                                                                                             "   "
-                                                                                             "compi"
-                                                                                             "le_"
-                                                                                             "ms "
-                                                                                             "REAL,"
-                                                                                             " log "
-                                                                                             "TEXT,"
-                                                                                             " byte"
-                                                                                             "s "
-                                                                                             "BLOB)"
-                                                                                             ";"
-                                                                                             "CREAT"
-                                                                                             "E "
-                                                                                             "INDEX"
-                                                                                             " bina"
-                                                                                             "ries_"
-                                                                                             "by_"
-                                                                                             "age "
-                                                                                             "ON "
-                                                                                             "binar"
-                                                                                             "ies "
-                                                                                             "(crea"
-                                                                                             "ted, "
-                                                                                             "size)"
-                                                                                             ";"
-                                                                                             "CREAT"
-                                                                                             "E "
-                                                                                             "TABLE"
-                                                                                             " fact"
-                                                                                             "s "
-                                                                                             "(key "
-                                                                                             "TEXT "
-                                                                                             "PRIMA"
-                                                                                             "RY "
-                                                                                             "KEY, "
-                                                                                             "value"
-                                                                                             " REAL"
-                                                                                             ", "
-                                                                                             "creat"
-                                                                                             "ed "
-                                                                                             "INTEG"
-                                                                                             "ER);";
+static const char *const schema[] = {
+    "CREATE TABLE graphs (graph TEXT PRIMARY KEY" GRAPH_COLUMNS ")",
+    "CREATE TABLE keys (id INTEGER PRIMARY KEY AUTOINCREMENT" KEY_COLUMNS ", UNIQUE (" ALL_KEYS
+    "))",
+    "CREATE TABLE winners (key INTEGER PRIMARY KEY" OF_KEY WINNER_COLUMNS ")",
+    "CREATE TABLE programs (key INTEGER PRIMARY KEY" OF_KEY PROGRAM_COLUMNS ")",
+    "CREATE TABLE trials (id INTEGER PRIMARY KEY, key INTEGER NOT NULL" OF_KEY TRIAL_COLUMNS ")",
+    "CREATE INDEX trials_of_key ON trials (key, config)",
+    /* Bytes last: the other columns are read without them. */
+    "CREATE TABLE binaries (key TEXT PRIMARY KEY, size INTEGER, created INTEGER, sum INTEGER, "
+    "compile_ms REAL, log TEXT, bytes BLOB)",
+    "CREATE INDEX binaries_by_age ON binaries (created, size)",
+    "CREATE TABLE facts (key TEXT PRIMARY KEY, value REAL, created INTEGER)",
+};
 
 static int64_t pragma(struct sql *db, const char *text) {
     struct query q = sql_query(db, text);
@@ -195,7 +110,7 @@ static int64_t pragma(struct sql *db, const char *text) {
 }
 
 static void create_schema(struct sql *db, struct arena *a) {
-    sql_run(db, create_tables);
+    for (size_t i = 0; i < sizeof schema / sizeof *schema; i++) sql_run(db, schema[i]);
     sql_run(db, arena_printf(a, "PRAGMA application_id = %d", STORE_APPLICATION));
     sql_run(db, arena_printf(a, "PRAGMA user_version = %d", STORE_SCHEMA));
 }

@@ -73,11 +73,21 @@ enum {
     F(TEXT, run_id, run_id)                                                                        \
     F(TIME, created, at)
 
-/* ", a, b" and ", ?, ?" of a list; the first column of each table is its key. */
+/* In SQL, ", a, b" and ", ?, ?" of each list; the first column of every table is its key. */
 #define FIELD_NAME(kind, column, member) ", " #column
 #define FIELD_MARK(kind, column, member) ", ?"
-#define KEY_NAME(name, what) ", " #name
 #define KEY_MARK(name, what) ", ?"
+#define GRAPH_NAMES GRAPH_FIELDS(FIELD_NAME)
+#define GRAPH_MARKS GRAPH_FIELDS(FIELD_MARK)
+#define WINNER_NAMES WINNER_FIELDS(FIELD_NAME)
+#define WINNER_MARKS WINNER_FIELDS(FIELD_MARK)
+#define PROGRAM_NAMES PROGRAM_FIELDS(FIELD_NAME)
+#define PROGRAM_MARKS PROGRAM_FIELDS(FIELD_MARK)
+#define TRIAL_NAMES TRIAL_FIELDS(FIELD_NAME)
+#define TRIAL_MARKS TRIAL_FIELDS(FIELD_MARK)
+#define KEY_MARKS STORE_KEYS(KEY_MARK)
+#define ALL_KEYS                                                                                   \
+    "graph, kernel, guard, device, driver, toolchain, generator" /* in STORE_KEYS' order */
 
 enum field_kind { FIELD_TEXT, FIELD_INT, FIELD_REAL, FIELD_TIME, FIELD_STATUS };
 
