@@ -125,26 +125,24 @@ static int64_t merge_table(struct store *s, const char *text, const char *from, 
     " FROM {from}." table " r JOIN {from}.keys f ON f.id = r.key"                                  \
     " JOIN {to}.keys t USING (" ALL_KEYS ")"
 #define FIELD_OF_ROW(kind, column, member) ", r." #column
-#define WINNER_ROW WINNER_FIELDS(FIELD_OF_ROW)
-#define PROGRAM_ROW PROGRAM_FIELDS(FIELD_OF_ROW)
-#define TRIAL_ROW TRIAL_FIELDS(FIELD_OF_ROW)
+#define WINNER_ROWS WINNER_FIELDS(FIELD_OF_ROW) ROWS_OF("winners")
+#define PROGRAM_ROWS PROGRAM_FIELDS(FIELD_OF_ROW) ROWS_OF("programs")
+#define TRIAL_ROWS TRIAL_FIELDS(FIELD_OF_ROW) ROWS_OF("trials")
 
 static const char merge_graphs[] = "INSERT OR IGNORE INTO {to}.graphs SELECT * FROM {from}.graphs";
 static const char merge_keys[] = "INSERT OR IGNORE INTO {to}.keys (" ALL_KEYS ") SELECT " ALL_KEYS
                                  " FROM {from}.keys ORDER BY id";
 /* Of two records for one key the newer stays. */
 static const char merge_winners[] =
-    "INSERT OR REPLACE INTO {to}.winners SELECT t.id" WINNER_ROW ROWS_OF(
-        "winners") " LEFT JOIN {to}.winners o ON o.key = t.id WHERE o.key IS NULL OR o.created < "
-                   "r.created";
+    "INSERT OR REPLACE INTO {to}.winners SELECT t.id" WINNER_ROWS
+    " LEFT JOIN {to}.winners o ON o.key = t.id WHERE o.key IS NULL OR o.created < r.created";
 static const char merge_programs[] =
-    "INSERT OR REPLACE INTO {to}.programs SELECT t.id" PROGRAM_ROW ROWS_OF(
-        "programs") " LEFT JOIN {to}.programs o ON o.key = t.id WHERE o.key IS NULL OR o.created < "
-                    "r.created";
-static const char merge_trials[] = "INSERT INTO {to}.trials SELECT NULL, t.id" TRIAL_ROW ROWS_OF(
-    "trials") " WHERE NOT EXISTS (SELECT 1 FROM {to}.trials o WHERE o.key = t.id AND o.config = "
-              "r.config"
-              " AND o.run_id = r.run_id AND o.created = r.created) ORDER BY r.id";
+    "INSERT OR REPLACE INTO {to}.programs SELECT t.id" PROGRAM_ROWS
+    " LEFT JOIN {to}.programs o ON o.key = t.id WHERE o.key IS NULL OR o.created < r.created";
+static const char merge_trials[] =
+    "INSERT INTO {to}.trials SELECT NULL, t.id" TRIAL_ROWS
+    " WHERE NOT EXISTS (SELECT 1 FROM {to}.trials o WHERE o.key = t.id AND o.config = r.config "
+    "AND o.run_id = r.run_id AND o.created = r.created) ORDER BY r.id";
 
 /* Returns how many winners and programs are new or newer. */
 static int merge(struct store *s, const char *from, const char *to) {

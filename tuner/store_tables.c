@@ -87,6 +87,9 @@ void take_key(struct query *q, struct store_key *k) {
 #define TRIAL_COLUMNS TRIAL_FIELDS(FIELD_DECLARE)
 #define KEY_DECLARE(name, what) ", " #name " TEXT NOT NULL"
 #define KEY_COLUMNS STORE_KEYS(KEY_DECLARE)
+/* Bytes last: the other columns are read without them. */
+#define BINARY_COLUMNS                                                                             \
+    ", size INTEGER, created INTEGER, sum INTEGER, compile_ms REAL, log TEXT, bytes BLOB"
 #define OF_KEY " REFERENCES keys ON DELETE CASCADE"
 
 static const char *const schema[] = {
@@ -97,9 +100,7 @@ static const char *const schema[] = {
     "CREATE TABLE programs (key INTEGER PRIMARY KEY" OF_KEY PROGRAM_COLUMNS ")",
     "CREATE TABLE trials (id INTEGER PRIMARY KEY, key INTEGER NOT NULL" OF_KEY TRIAL_COLUMNS ")",
     "CREATE INDEX trials_of_key ON trials (key, config)",
-    /* Bytes last: the other columns are read without them. */
-    "CREATE TABLE binaries (key TEXT PRIMARY KEY, size INTEGER, created INTEGER, sum INTEGER, "
-    "compile_ms REAL, log TEXT, bytes BLOB)",
+    "CREATE TABLE binaries (key TEXT PRIMARY KEY" BINARY_COLUMNS ")",
     "CREATE INDEX binaries_by_age ON binaries (created, size)",
     "CREATE TABLE facts (key TEXT PRIMARY KEY, value REAL, created INTEGER)",
 };
