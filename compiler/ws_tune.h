@@ -3,6 +3,7 @@
 #ifndef WS_TUNE_H
 #define WS_TUNE_H
 
+#include "emit/source.h"
 #include "kernel/config.h"
 #include "runtime/runtime.h"
 #include "ws.h"
@@ -87,28 +88,7 @@ void ws_configs(const struct ws_program *p, int k, const struct config **configs
 /* NULL if legal, else why not ("vec=8 does not divide the row length 1023"). */
 const char *ws_config_illegal(const struct ws_program *p, int k, const struct config *c, struct arena *a);
 
-/* Source of kernel k under config c. */
-enum ws_arg_kind { WS_ARG_BUFFER, WS_ARG_SIZE, WS_ARG_WORKSPACE };
-struct ws_arg {
-    enum ws_arg_kind kind;
-    int buffer;     /* BUFFER: index into program->buffers */
-    int64_t value;  /* SIZE: the value; WORKSPACE: byte offset into this variant's workspace */
-};
-enum { WS_MAX_LAUNCHES = 4 };
-struct ws_launch {
-    const char *entry;
-    int64_t grid[3];
-    int threads, smem;
-    int n_args;
-    struct ws_arg args[LAUNCH_MAX_ARGS];
-};
-struct ws_source {
-    const char *text; /* one translation unit: CUDA C++ or C, by program->limits.kind; no dates, no addresses */
-    const char *block; /* the printed block program, for dumps */
-    int n_launches;
-    struct ws_launch launches[WS_MAX_LAUNCHES];
-    size_t workspace; /* bytes of scratch memory the launches share */
-};
+/* Source of kernel k under config c (see emit/source.h). WS_WRONG if the kernel cannot be expressed. */
 enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c, struct arena *a,
                        struct ws_source *out, struct diag *d);
 

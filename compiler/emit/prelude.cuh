@@ -16,6 +16,7 @@ typedef float k_f32;
 typedef double k_f64;
 typedef int k_i32;
 typedef long long k_i64;
+typedef bool k_flag; /* a bool as a value */
 struct k_bf16 { unsigned short bits; };
 struct k_f16 { unsigned short bits; };
 struct k_bool { unsigned char bits; };
@@ -228,6 +229,12 @@ K_DEVICE long long k_max(long long a, long long b) { return a > b ? a : b; }
 K_DEVICE long long k_min(long long a, long long b) { return a < b ? a : b; }
 K_DEVICE long long k_min_i(long long a, long long b) { return a < b ? a : b; }
 K_DEVICE long long k_max_i(long long a, long long b) { return a > b ? a : b; }
+
+/* The smaller one; for indices. */
+K_DEVICE int k_clamp(int a, int limit) { return a < limit ? a : limit; }
+K_DEVICE long long k_clamp(long long a, long long limit) { return a < limit ? a : limit; }
+K_DEVICE float k_inf() { return k_as_float(0x7f800000u); }
+K_DEVICE float k_nan() { return k_as_float(0x7fc00000u); }
 
 /* exp(a) = 2^(a*log2 e): the product's rounding error is carried along, so the error stays at the 2 ulp of ex2. */
 K_DEVICE float k_exp(float a) {

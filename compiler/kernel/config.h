@@ -1,10 +1,11 @@
-/* config.h: what a config is. A flat set of named integers, printable, parsable, replayable with --config:
+/* config.h: what a config is. A flat set of named integers, printable, parsable, replayable with
+ * --config:
  *
  *     x=1 r=4096 warps=8 vec=8 keep=1
  *
- * A knob that is 0 is not printed and means "as if this knob did not exist": a new knob therefore never changes the
- * meaning of a stored config. What the knobs mean to a kernel, and which sets are legal, is decided in config.c
- * alone; a search only proposes.
+ * A knob that is 0 is not printed and means "as if this knob did not exist": a new knob therefore
+ * never changes the meaning of a stored config. What the knobs mean to a kernel, and which sets are
+ * legal, is decided in config.c alone; a search only proposes.
  *
  *   KNOB(name, what it sets) */
 #ifndef WS_KERNEL_CONFIG_H
@@ -19,7 +20,8 @@
     KNOB(vec, "elements per vector load or store")                                                 \
     KNOB(rows, "rows per thread (pointwise)")                                                      \
     KNOB(keep, "1: the row is read once and kept in registers (CPU: in an L1 tile)")               \
-    KNOB(split, "blocks that share one reduction; their partial results are reduced by a second launch") \
+    KNOB(split,                                                                                    \
+         "blocks that share one reduction; their partial results are reduced by a second launch")  \
     KNOB(m, "matmul: rows of the output tile of a block")                                          \
     KNOB(n, "matmul: columns of the output tile of a block")                                       \
     KNOB(k, "matmul: depth of one step")                                                           \
@@ -31,7 +33,7 @@ enum knob {
 #define KNOB(name, what) KNOB_##name,
     KNOBS(KNOB)
 #undef KNOB
-    KNOB_COUNT
+        KNOB_COUNT
 };
 
 struct config {
@@ -43,7 +45,8 @@ const char *knob_help(enum knob k);
 
 void config_print(struct buf *b, const struct config *c);
 const char *config_str(struct arena *a, const struct config *c);
-/* Inverse of config_print. Unknown knob, missing '=', bad number, a knob given twice: WS_USAGE in d. */
+/* Inverse of config_print. Unknown knob, missing '=', bad number, a knob given twice: WS_USAGE in
+ * d. */
 bool config_parse(const char *text, struct config *out, struct diag *d);
 bool config_equal(const struct config *a, const struct config *b);
 

@@ -1,0 +1,92 @@
+/* c_matmul.c: a plain tiled matrix product with a fused epilogue, in C with OpenMP.
+ *
+ * A task is a tile of m rows by n columns (n = tn, the SIMD width). The right factor is packed k
+ * steps at a time into a panel b[k][tn]; blocks of tm rows keep tm*tn accumulators in registers:
+ *
+ *     for k0: pack b;  for i0 in rows, step tm:  for k: for i: acc[i][:] += a(i, k) * b[k][:] */
+#include "emit/impl.h"
+
+static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
+
+static void put_pack(struct emitter *w, const char *t, int tn) {
+    open_brace(w, "for (k_idx kk = 0; kk < depth; kk++)");
+    line(w, "const k_idx r = k0 + kk;");
+    open_brace(w, "for (int j = 0; j < %d; j++)", tn);
+    line(w, "const k_idx n = n0 + j < nn ? n0 + j : nn - 1;");
+    const char *name = put_expression(w, w->k->dot_b);
+    line(w, "b[kk * %d + j] = (%s)%s;", tn, t, name);
+    close_brace(w);
+    close_brace(w);
+}
+
+static void put_micro_kernel(struct emitter *w, const char *t, int tm, int tn) {
+    open_brace(w, "for (int i0 = 0; i0 < rows; i0 += %d)", tm);
+    line(w, "%s acc[%d][%d];", t, tm, tn);
+    open_brace(w, "for (int i = 0; i < %d; i++)", tm);
+    line(w, "for (int j = 0; j < %d; j++) acc[i][j] = k0 ? sum[(i0 + i) * %d + j] : 0;", tn, tn);
+    close_brace(w);
+    open_brace(w, "for (k_idx kk = 0; kk < depth; kk++)");
+    line(w, "const k_idx r = k0 + kk;");
+    open_brace(w, "for (int i = 0; i < %d; i++)", tm);
+    line(w, "const k_idx m = m0 + i0 + i < nm ? m0 + i0 + i : nm - 1;");
+    const char *name = put_expression(w, w->k->dot_a);
+    line(w, "const %s left = (%s)%s;", t, t, name);
+    line(w, "#pragma omp simd");
+    line(w, "for (int j = 0; j < %d; j++) acc[i][j] += left * b[kk * %d + j];", tn, tn);
+    close_brace(w);
+    close_brace(w);
+    open_brace(w, "for (int i = 0; i < %d; i++)", tm);
+    line(w, "for (int j = 0; j < %d; j++) sum[(i0 + i) * %d + j] = acc[i][j];", tn, tn);
+    close_brace(w);
+    close_brace(w);
+}
+
+static void put_epilogue(struct emitter *w, const char *t, int tn) {
+    open_brace(w, "for (int i = 0; i < rows && m0 + i < nm; i++)");
+    line(w, "const k_idx m = m0 + i;");
+    open_brace(w, "for (int j = 0; j < %d && n0 + j < nn; j++)", tn);
+    line(w, "const k_idx n = n0 + j;");
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
+    line(w, "const %s v%u = sum[i * %d + j];", t, w->k->dot, tn);
+    w->where[w->k->dot] = LOCAL;
+    for (uint32_t i = 0; i < w->p->before.n; i++) put_local(w, w->p->before.at[i]);
+    for (uint32_t s = 0; s < w->k->stores.n; s++) put_store1(w, &w->k->stores.at[s], "");
+    close_brace(w);
+    close_brace(w);
+}
+
+void emit_c_matmul(struct emitter *w) {
+    const struct kernel *k = w->k;
+    const int32_t *c = w->p->config.knob;
+    int tm = c[KNOB_tm], tn = c[KNOB_tn], bm = c[KNOB_m], depth = c[KNOB_k];
+    const char *t = math_type(at(w, k->dot)->dtype);
+    struct ws_launch *l = &w->out->launches[w->out->n_launches++];
+    *l = (struct ws_launch){.entry = k->name, .grid = {1, 1, 1}, .threads = 1};
+    add_arguments(w, l);
+    buf_putc(&w->b, '\n');
+    line(w, "void %s(void *const *args);", k->name);
+    open_brace(w, "void %s(void *const *args)", k->name);
+    put_parameters(w);
+    line(w, "const k_idx nm = %s, nn = %s, nr = %s;", ex_text(w, k->bound[AXIS_M]),
+         ex_text(w, k->bound[AXIS_N]), ex_text(w, k->bound[AXIS_R]));
+    line(w, "const k_idx tiles_m = (nm + %d) / %d, tiles_n = (nn + %d) / %d;", bm - 1, bm, tn - 1,
+         tn);
+    line(w, "const long long tasks = (long long)(%s) * tiles_m * tiles_n;",
+         ex_text(w, k->bound[AXIS_Z]));
+    line(w, "#pragma omp parallel for schedule(static)");
+    open_brace(w, "for (long long task = 0; task < tasks; task++)");
+    line(w, "const k_idx z = (k_idx)(task / ((long long)tiles_m * tiles_n)), tile = (k_idx)(task "
+            "%% ((long long)tiles_m * tiles_n));");
+    line(w, "const k_idx m0 = tile %% tiles_m * %d, n0 = tile / tiles_m * %d;", bm, tn);
+    line(w, "const int rows = %d;", bm);
+    line(w, "(void)z;");
+    line(w, "%s b[%d], sum[%d];", t, depth * tn, bm * tn);
+    open_brace(w, "for (k_idx k0 = 0; k0 < nr; k0 += %d)", depth);
+    line(w, "const k_idx depth = k0 + %d < nr ? %d : nr - k0;", depth, depth);
+    put_pack(w, t, tn);
+    put_micro_kernel(w, t, tm, tn);
+    close_brace(w);
+    put_epilogue(w, t, tn);
+    close_brace(w);
+    close_brace(w);
+}

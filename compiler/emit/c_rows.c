@@ -1,0 +1,337 @@
+/* c_rows.c: pointwise and reduce block programs as C with OpenMP.
+ *
+ * A task is bx rows (pointwise: bx rows by br columns); tasks are spread over cores. In a task
+ * `vec` lanes run in one SIMD loop, along r (columns inner) or along x (rows inner: then a tile of
+ * bx rows is in flight at once):
+ *
+ *     for (r0 = 0; r0 + 32 <= nr; r0 += 32)
+ *         #pragma omp simd
+ *         for (l = 0; l < 32; l++) c1[l] = k_max(c1[l], p0[x*4096 + r0 + l]);
+ *
+ * Lanes accumulate apart and are combined at the end of the row: the order of additions does not
+ * depend on the machine. keep=1 writes values that are expensive and needed by a later phase into a
+ * row buffer that stays in cache. */
+#include "emit/impl.h"
+
+static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
+
+static enum dtype buffer_dtype(struct emitter *w, buffer_id b) {
+    return w->k->schedule->loops->buffers.at[b].meta.dtype;
+}
+
+/* ---- values without r
+ * ---------------------------------------------------------------------------------------------- */
+
+static void open_tile_rows(struct emitter *w) {
+    line(w, "#pragma omp simd");
+    open_brace(w, "for (int l = 0; l < lanes; l++)");
+    line(w, "const k_idx x = x0 + l;");
+    w->subscript = "[l]";
+}
+
+static void put_row_values(struct emitter *w, const value_id *list, uint32_t n) {
+    bool tile = w->y->rows_inner;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct value_node *x = at(w, list[i]);
+        if (x->kind == INST_CONST) continue;
+        const char *t = math_type(x->dtype);
+        if (tile && is_row_value(w, list[i])) {
+            line(w, "%s a%u[%d];", t, list[i], w->y->bx);
+            open_tile_rows(w);
+            line(w, "a%u[l] = %s;", list[i],
+                 x->kind == INST_LOAD ? load_text(w, list[i]) : value_text(w, list[i]));
+            close_brace(w);
+        } else {
+            line(w, "const %s a%u = %s;", t, list[i],
+                 x->kind == INST_LOAD ? load_text(w, list[i]) : value_text(w, list[i]));
+        }
+        w->where[list[i]] = ARRAY;
+    }
+}
+
+/* ---- kept values
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+/* Value v of phase `index` is expensive and a later phase wants it. */
+static bool worth_keeping(struct emitter *w, uint32_t index, value_id v) {
+    const struct value_node *x = at(w, v);
+    if (!w->y->one_read || w->y->rows_inner || x->kind != INST_OP || !op_is_expensive(x->op))
+        return false;
+    for (uint32_t i = index + 1; i < w->p->phases.n; i++)
+        for (uint32_t j = 0; j < w->p->phases.at[i].compute.n; j++)
+            if (w->p->phases.at[i].compute.at[j] == v) return true;
+    return false;
+}
+
+static bool computed_before(struct emitter *w, uint32_t index, value_id v) {
+    for (uint32_t i = 0; i < index; i++)
+        for (uint32_t j = 0; j < w->p->phases.at[i].compute.n; j++)
+            if (w->p->phases.at[i].compute.at[j] == v) return worth_keeping(w, i, v);
+    return false;
+}
+
+static void put_row_buffers(struct emitter *w, bool declare) {
+    for (uint32_t i = 0; i < w->p->phases.n; i++)
+        for (uint32_t j = 0; j < w->p->phases.at[i].compute.n; j++) {
+            value_id v = w->p->phases.at[i].compute.at[j];
+            if (!worth_keeping(w, i, v) || computed_before(w, i, v)) continue;
+            const char *t = math_type(at(w, v)->dtype);
+            if (declare)
+                line(w, "%s *kept%u = malloc(sizeof(%s) * (size_t)nr);", t, v, t);
+            else
+                line(w, "free(kept%u);", v);
+        }
+}
+
+/* ---- one phase
+ * -----------------------------------------------------------------------------------------------------
+ */
+
+static bool streams(struct emitter *w, const struct store_node *st) {
+    return w->y->streaming && !w->y->rows_inner && buffer_dtype(w, st->buffer) == DT_F32 &&
+           index_stride(w->k, st->index, AXIS_R) == 1;
+}
+
+/* The arithmetic of one (x, r). In the main loop streamed stores go to lane buffers. */
+static void put_element(struct emitter *w, uint32_t index, bool main_loop) {
+    const struct phase *f = &w->p->phases.at[index];
+    w->subscript = w->y->rows_inner ? "[l]" : "";
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        if (computed_before(w, index, v)) {
+            line(w, "const %s v%u = kept%u[r];", math_type(at(w, v)->dtype), v, v);
+            w->where[v] = LOCAL;
+            continue;
+        }
+        put_local(w, v);
+        if (worth_keeping(w, index, v)) line(w, "kept%u[r] = v%u;", v, v);
+    }
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        const struct value_node *x = at(w, f->reduce.at[i]);
+        const char *acc = arena_printf(w->arena, "c%u[l]", f->reduce.at[i]);
+        const char *v = arena_printf(w->arena, "(%s)%s", math_type(x->dtype), ref(w, x->args[0]));
+        line(w, "%s = %s;", acc, combine_text(w, x->reduction, x->dtype, acc, v));
+    }
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
+        if (main_loop && streams(w, st))
+            line(w, "o%u[l] = %s;", f->stores.at[i], ref(w, st->value));
+        else
+            put_store1(w, st, "");
+    }
+    for (uint32_t i = 0; i < f->compute.n; i++) w->where[f->compute.at[i]] = NOWHERE;
+}
+
+static void put_accumulators(struct emitter *w, const struct phase *f, int lanes) {
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        const struct value_node *x = at(w, f->reduce.at[i]);
+        line(w, "%s c%u[%d];", math_type(x->dtype), f->reduce.at[i], lanes);
+        line(w, "for (int l = 0; l < %d; l++) c%u[l] = %s;", lanes, f->reduce.at[i],
+             identity_text(w, x->reduction, x->dtype));
+    }
+}
+
+static void put_columns_loop(struct emitter *w, uint32_t index) {
+    const struct phase *f = &w->p->phases.at[index];
+    int lanes = w->y->vec;
+    bool stream = false;
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        stream |= streams(w, &w->k->stores.at[f->stores.at[i]]);
+    if (!f->reduce.n && !stream) {
+        line(w, "#pragma omp simd");
+        open_brace(w, "for (k_idx r = r_begin; r < r_end; r++)");
+        put_element(w, index, false);
+        close_brace(w);
+        return;
+    }
+    open_scope(w);
+    line(w, "k_idx r0 = r_begin;");
+    open_brace(w, "for (; r0 + %d <= r_end; r0 += %d)", lanes, lanes);
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        if (streams(w, &w->k->stores.at[f->stores.at[i]]))
+            line(w, "float o%u[%d] __attribute__((aligned(64)));", f->stores.at[i], lanes);
+    line(w, "#pragma omp simd");
+    open_brace(w, "for (int l = 0; l < %d; l++)", lanes);
+    line(w, "const k_idx r = r0 + l;");
+    put_element(w, index, true);
+    close_brace(w);
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
+        if (!streams(w, st)) continue;
+        open_scope(w);
+        line(w, "const k_idx r = r0;");
+        line(w, "k_stream(p%d + (%s), o%u, %d);", argument_of(w, st->buffer), ex_text(w, st->index),
+             f->stores.at[i], lanes);
+        close_brace(w);
+    }
+    close_brace(w);
+    open_brace(w, "for (int l = 0; r0 + l < r_end; l++)");
+    line(w, "const k_idx r = r0 + l;");
+    put_element(w, index, false);
+    close_brace(w);
+    close_brace(w);
+}
+
+static void put_phase(struct emitter *w, uint32_t index) {
+    const struct phase *f = &w->p->phases.at[index];
+    bool tile = w->y->rows_inner;
+    put_accumulators(w, f, tile ? w->y->bx : w->y->vec);
+    if (tile) {
+        open_brace(w, "for (k_idx r = r_begin; r < r_end; r++)");
+        line(w, "#pragma omp simd");
+        open_brace(w, "for (int l = 0; l < lanes; l++)");
+        line(w, "const k_idx x = x0 + l;");
+        put_element(w, index, false);
+        close_brace(w);
+        close_brace(w);
+    } else {
+        put_columns_loop(w, index);
+    }
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        const struct value_node *x = at(w, v);
+        const char *t = math_type(x->dtype), *name = arena_printf(w->arena, "a%u", v);
+        if (tile) {
+            line(w, "%s *a%u = c%u;", t, v, v);
+        } else {
+            line(w, "%s a%u = c%u[0];", t, v, v);
+            line(
+                w, "for (int l = 1; l < %d; l++) a%u = %s;", w->y->vec, v,
+                combine_text(w, x->reduction, x->dtype, name, arena_printf(w->arena, "c%u[l]", v)));
+        }
+        w->where[v] = ARRAY;
+    }
+    if (w->y->split == 1) put_row_values(w, f->after.at, f->after.n);
+}
+
+static void put_row_stores(struct emitter *w) {
+    if (!w->p->row_stores.n) return;
+    if (w->y->rows_inner) open_tile_rows(w);
+    for (uint32_t i = 0; i < w->p->row_stores.n; i++)
+        put_store1(w, &w->k->stores.at[w->p->row_stores.at[i]], "");
+    if (w->y->rows_inner) close_brace(w);
+}
+
+static void put_partials(struct emitter *w) {
+    const struct phase *f = &w->p->phases.at[0];
+    if (w->y->rows_inner) open_tile_rows(w);
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        line(w, "part%u[(long long)part * nx + x] = a%u%s;", f->reduce.at[i], f->reduce.at[i],
+             w->y->rows_inner ? "[l]" : "");
+    if (w->y->rows_inner) close_brace(w);
+}
+
+/* ---- the function
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static struct ws_launch *open_function(struct emitter *w, const char *name) {
+    struct ws_launch *l = &w->out->launches[w->out->n_launches++];
+    *l = (struct ws_launch){.entry = name, .grid = {1, 1, 1}, .threads = 1};
+    add_arguments(w, l);
+    buf_putc(&w->b, '\n');
+    line(w, "void %s(void *const *args);", name);
+    open_brace(w, "void %s(void *const *args)", name);
+    put_parameters(w);
+    int64_t offset = 0;
+    const struct phase *f = &w->p->phases.at[0];
+    for (uint32_t i = 0; i < f->reduce.n && w->y->split > 1; i++) {
+        const struct value_node *x = at(w, f->reduce.at[i]);
+        const char *t = math_type(x->dtype);
+        line(w, "%s *restrict part%u = *(%s *const *)args[%d];", t, f->reduce.at[i], t, l->n_args);
+        l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = offset};
+        offset += kernel_size(w->k, AXIS_X) * w->y->split * dtype_bytes(dtype_opmath(x->dtype));
+    }
+    line(w, "const k_idx nx = %s, nr = %s;", ex_text(w, w->k->bound[AXIS_X]),
+         ex_text(w, w->k->bound[AXIS_R]));
+    line(w, "(void)nx, (void)nr;");
+    return l;
+}
+
+static void put_task_range(struct emitter *w) {
+    const struct layout *y = w->y;
+    line(w, "const k_idx tiles_r = %s;",
+         y->grid_r ? arena_printf(w->arena, "(nr + %d) / %d", y->br - 1, y->br)
+                   : arena_printf(w->arena, "%d", y->split));
+    line(w, "const long long tasks = ((long long)nx + %d) / %d * tiles_r;", y->bx - 1, y->bx);
+}
+
+static void put_task_position(struct emitter *w) {
+    const struct layout *y = w->y;
+    line(w, "const k_idx x_begin = (k_idx)(task / tiles_r) * %d, part = (k_idx)(task %% tiles_r);",
+         y->bx);
+    line(w, "const k_idx x_end = x_begin + %d < nx ? x_begin + %d : nx;", y->bx, y->bx);
+    if (y->grid_r)
+        line(w, "const k_idx chunk = %d;", y->br);
+    else if (y->split > 1)
+        line(w, "const k_idx chunk = ((nr + %d) / %d + %d) / %d * %d;", y->br - 1, y->br,
+             y->split - 1, y->split, y->br);
+    else
+        line(w, "const k_idx chunk = nr;");
+    line(
+        w,
+        "const k_idx r_begin = part * chunk, r_end = r_begin + chunk < nr ? r_begin + chunk : nr;");
+    line(w, "(void)r_end;");
+    if (y->rows_inner) {
+        line(w, "const k_idx x0 = x_begin;");
+        line(w, "const int lanes = (int)(x_end - x_begin);");
+    }
+}
+
+/* The second launch of a split reduction. */
+static void emit_finish(struct emitter *w) {
+    const struct layout *main_layout = w->y;
+    struct layout y = *main_layout;
+    const struct phase *f = &w->p->phases.at[0];
+    y.rows_inner = false;
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
+    w->subscript = "";
+    open_function(w, arena_printf(w->arena, "%s_finish", w->k->name));
+    w->y = &y;
+    line(w, "#pragma omp parallel for schedule(static)");
+    open_brace(w, "for (k_idx x = 0; x < nx; x++)");
+    put_row_values(w, w->p->before.at, w->p->before.n);
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        const struct value_node *x = at(w, v);
+        const char *name = arena_printf(w->arena, "a%u", v);
+        line(w, "%s a%u = part%u[x];", math_type(x->dtype), v, v);
+        line(w, "for (int s = 1; s < %d; s++) a%u = %s;", y.split, v,
+             combine_text(w, x->reduction, x->dtype, name,
+                          arena_printf(w->arena, "part%u[(long long)s * nx + x]", v)));
+        w->where[v] = ARRAY;
+    }
+    put_row_values(w, f->after.at, f->after.n);
+    put_row_stores(w);
+    close_brace(w);
+    close_brace(w);
+    w->y = main_layout;
+}
+
+void emit_c_rows(struct emitter *w) {
+    const struct layout *y = w->y;
+    open_function(w, w->k->name);
+    put_task_range(w);
+    line(w, "#pragma omp parallel");
+    open_scope(w);
+    put_row_buffers(w, true);
+    line(w, "#pragma omp for schedule(static)");
+    open_brace(w, "for (long long task = 0; task < tasks; task++)");
+    put_task_position(w);
+    if (!y->rows_inner) open_brace(w, "for (k_idx x = x_begin; x < x_end; x++)");
+    w->subscript = y->rows_inner ? "[l]" : "";
+    put_row_values(w, w->p->before.at, w->p->before.n);
+    for (uint32_t i = 0; i < w->p->phases.n; i++) put_phase(w, i);
+    if (y->split > 1)
+        put_partials(w);
+    else
+        put_row_stores(w);
+    if (!y->rows_inner) close_brace(w);
+    if (y->streaming) line(w, "k_stream_end();");
+    close_brace(w);
+    put_row_buffers(w, false);
+    close_brace(w);
+    close_brace(w);
+    if (y->split > 1) emit_finish(w);
+}

@@ -1,0 +1,520 @@
+/* cuda_rows.c: pointwise and reduce block programs as CUDA C++. The text of a softmax row kernel,
+ * without its casts:
+ *
+ *     const int tx = tid / 256, tr = tid % 256;
+ *     k_pack<k_f32, 4> p3[1][4];                                   raw loads, kept in registers
+ *     for (u) p3[0][u] = k_load<k_f32, 4>(p0 + (x * 4096 + r));    phase 0
+ *     for (u, v) a1[0] = k_amax::of(a1[0], k_get(p3[0][u], v));
+ *     a1[0] = k_reduce_row<k_amax, 256>(a1[0], ...);
+ *     ...
+ *
+ * Scopes: a value without r lives in an array over the thread's rows (a7[e], or a7[e][v] when
+ * vectors lie along x); a value with r lives only inside the innermost loop over (u, e, v). */
+#include "emit/impl.h"
+
+static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
+
+/* ---- positions
+ * -----------------------------------------------------------------------------------------------------
+ */
+
+static bool rows_exact(const struct emitter *w) {
+    int64_t n;
+    return ex_is_const(w->k->ex, w->k->bound[AXIS_X], &n) && n % w->y->bx == 0;
+}
+
+/* No thread of any iteration lies beyond the row (of its part of it, when split). */
+static bool columns_exact(const struct emitter *w) {
+    int64_t n;
+    if (!ex_is_const(w->k->ex, w->k->bound[AXIS_R], &n)) return false;
+    return n % w->y->br == 0;
+}
+
+/* Declare x for row e (and vector element v, if rows run inward). Rows beyond the end repeat the
+ * last one: they compute, and do not store. */
+static void put_x(struct emitter *w, bool element) {
+    const struct layout *y = w->y;
+    const char *start =
+        y->rows_inner ? arena_printf(w->arena, "px * %d + (e * %d + tx) * %d", y->bx, y->t0, y->vec)
+                      : arena_printf(w->arena, "px * %d + e * %d + tx", y->bx, y->t0);
+    const char *plus = y->rows_inner && element ? " + v" : "";
+    if (rows_exact(w))
+        line(w, "const k_idx x = %s%s;", start, plus);
+    else
+        line(w, "const k_idx x = k_clamp(%s, nx - %d)%s;", start, y->rows_inner ? y->vec : 1, plus);
+}
+
+static const char *row_is_real(struct emitter *w) {
+    const struct layout *y = w->y;
+    return y->rows_inner
+               ? arena_printf(w->arena, "px * %d + (e * %d + tx) * %d < nx", y->bx, y->t0, y->vec)
+               : arena_printf(w->arena, "px * %d + e * %d + tx < nx", y->bx, y->t0);
+}
+
+static void open_unrolled(struct emitter *w, const char *name, int n) {
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int %s = 0; %s < %d; %s++)", name, name, n, name);
+}
+
+/* ---- values without r
+ * ---------------------------------------------------------------------------------------------- */
+
+static const char *array_dims(struct emitter *w, value_id v) {
+    if (!is_row_value(w, v)) return "";
+    return w->y->rows_inner ? arena_printf(w->arena, "[%d][%d]", w->y->ex, w->y->vec)
+                            : arena_printf(w->arena, "[%d]", w->y->ex);
+}
+
+static void open_rows(struct emitter *w) {
+    open_unrolled(w, "e", w->y->ex);
+    if (w->y->rows_inner) open_unrolled(w, "v", w->y->vec);
+    put_x(w, true);
+    w->subscript = w->y->rows_inner ? "[e][v]" : "[e]";
+}
+
+static void close_rows(struct emitter *w) {
+    if (w->y->rows_inner) close_brace(w);
+    close_brace(w);
+}
+
+/* Compute a list of values that do not vary with r; those that vary with x into arrays over the
+ * rows. */
+static void put_row_values(struct emitter *w, const value_id *list, uint32_t n) {
+    bool any = false;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct value_node *x = at(w, list[i]);
+        if (x->kind == INST_CONST) continue;
+        if (is_row_value(w, list[i])) {
+            line(w, "%s a%u%s;", math_type(x->dtype), list[i], array_dims(w, list[i]));
+            any = true;
+        } else {
+            const char *text =
+                x->kind == INST_LOAD ? load_text(w, list[i]) : value_text(w, list[i]);
+            line(w, "const %s a%u = %s;", math_type(x->dtype), list[i], text);
+        }
+        w->where[list[i]] = ARRAY;
+    }
+    if (!any) return;
+    open_rows(w);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct value_node *x = at(w, list[i]);
+        if (x->kind == INST_CONST || !is_row_value(w, list[i])) continue;
+        line(w, "a%u%s = %s;", list[i], w->subscript,
+             x->kind == INST_LOAD ? load_text(w, list[i]) : value_text(w, list[i]));
+    }
+    close_rows(w);
+}
+
+/* ---- raw loads of a tile
+ * ------------------------------------------------------------------------------------------- */
+
+enum load_shape { WHOLE_VECTOR, ELEMENT_BY_ELEMENT, ONE_FOR_ALL };
+
+static enum load_shape load_shape(struct emitter *w, const struct value_node *x) {
+    enum axis along = w->y->rows_inner ? AXIS_X : AXIS_R;
+    if (!(x->mask >> along & 1)) return ONE_FOR_ALL;
+    return index_is_vector(w->k, x->index, along, w->y->vec) ? WHOLE_VECTOR : ELEMENT_BY_ELEMENT;
+}
+
+static const char *pack_type(struct emitter *w, const struct value_node *x) {
+    enum dtype t = w->k->schedule->loops->buffers.at[x->buffer].meta.dtype;
+    return arena_printf(w->arena, "k_pack<%s, %d>", memory_type(w, t),
+                        load_shape(w, x) == WHOLE_VECTOR ? w->y->vec : 1);
+}
+
+static void declare_packs(struct emitter *w, const struct phase *f) {
+    for (uint32_t i = 0; i < f->loads.n; i++) {
+        const struct value_node *x = at(w, f->loads.at[i]);
+        struct buf dims = buf_new(w->arena);
+        if (x->mask & MASK_X) buf_printf(&dims, "[%d]", w->y->ex);
+        buf_printf(&dims, "[%d]", w->y->ur);
+        if (load_shape(w, x) == ELEMENT_BY_ELEMENT) buf_printf(&dims, "[%d]", w->y->vec);
+        line(w, "%s q%u%s;", pack_type(w, x), f->loads.at[i], dims.p);
+    }
+}
+
+static void put_load(struct emitter *w, value_id v) {
+    const struct value_node *x = at(w, v);
+    enum dtype t = w->k->schedule->loops->buffers.at[x->buffer].meta.dtype;
+    const char *row = x->mask & MASK_X ? "[e]" : "", *m = memory_type(w, t);
+    int arg = argument_of(w, x->buffer);
+    if (load_shape(w, x) != ELEMENT_BY_ELEMENT) {
+        line(w, "q%u%s[u] = k_load<%s, %d>(p%d + (%s));", v, row, m,
+             load_shape(w, x) == WHOLE_VECTOR ? w->y->vec : 1, arg, ex_text(w, x->index));
+        return;
+    }
+    const char *moving = w->y->rows_inner ? "x" : "r";
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int v = 0; v < %d; v++)", w->y->vec);
+    line(w, "const k_idx %s_ = %s;", moving, moving);
+    line(w, "const k_idx %s = %s_ + v;", moving, moving);
+    line(w, "q%u%s[u][v] = k_load<%s, 1>(p%d + (%s));", v, row, m, arg, ex_text(w, x->index));
+    close_brace(w);
+}
+
+static const char *unpack_text(struct emitter *w, value_id v) {
+    const struct value_node *x = at(w, v);
+    const char *row = x->mask & MASK_X ? "[e]" : "";
+    switch (load_shape(w, x)) {
+    case WHOLE_VECTOR: return arena_printf(w->arena, "k_get(q%u%s[u], v)", v, row);
+    case ELEMENT_BY_ELEMENT: return arena_printf(w->arena, "k_get(q%u%s[u][v], 0)", v, row);
+    case ONE_FOR_ALL: return arena_printf(w->arena, "k_get(q%u%s[u], 0)", v, row);
+    }
+    return "";
+}
+
+/* Open the loop over column steps u; declares r (rows inner) or the vector's first column r. */
+static void open_columns(struct emitter *w) {
+    const struct layout *y = w->y;
+    open_unrolled(w, "u", y->ur);
+    if (y->rows_inner)
+        line(w, "const k_idx r = base + u * %d + tr;", y->t1);
+    else
+        line(w, "const k_idx r = base + (u * %d + tr) * %d;", y->t1, y->vec);
+    if (!columns_exact(w)) open_brace(w, "if (r < r_end)");
+}
+
+static void close_columns(struct emitter *w) {
+    if (!columns_exact(w)) close_brace(w);
+    close_brace(w);
+}
+
+/* All loads of a tile are issued before the first is used. */
+static void put_loads(struct emitter *w, const struct phase *f) {
+    bool any_row = false;
+    if (!f->loads.n) return;
+    open_columns(w);
+    for (uint32_t i = 0; i < f->loads.n; i++) {
+        if (at(w, f->loads.at[i])->mask & MASK_X)
+            any_row = true;
+        else
+            put_load(w, f->loads.at[i]);
+    }
+    if (any_row) {
+        open_unrolled(w, "e", w->y->ex);
+        put_x(w, false);
+        for (uint32_t i = 0; i < f->loads.n; i++)
+            if (at(w, f->loads.at[i])->mask & MASK_X) put_load(w, f->loads.at[i]);
+        close_brace(w);
+    }
+    close_columns(w);
+}
+
+/* ---- the arithmetic of a tile
+ * -------------------------------------------------------------------------------------- */
+
+static bool vector_store(struct emitter *w, const struct store_node *s) {
+    return w->y->vec > 1 &&
+           index_is_vector(w->k, s->index, w->y->rows_inner ? AXIS_X : AXIS_R, w->y->vec);
+}
+
+static enum dtype store_dtype(struct emitter *w, const struct store_node *s) {
+    return w->k->schedule->loops->buffers.at[s->buffer].meta.dtype;
+}
+
+/* After the loop over v: o3[] holds the vector's results. */
+static void put_vector_store(struct emitter *w, uint32_t s) {
+    const struct store_node *st = &w->k->stores.at[s];
+    const char *m = memory_type(w, store_dtype(w, st));
+    line(w, "k_pack<%s, %d> w%u;", m, w->y->vec, s);
+    line(w, "k_put(w%u, o%u);", s, s);
+    line(w, "k_store<%s, %d, %d>(p%d + (%s), w%u);", m, w->y->vec, w->y->streaming,
+         argument_of(w, st->buffer), ex_text(w, st->index), s);
+}
+
+static void put_element_stores(struct emitter *w, const struct phase *f, bool exact) {
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
+        const char *value = ref(w, st->value);
+        if (vector_store(w, st))
+            line(w, "o%u[v] = %s;", f->stores.at[i], value);
+        else
+            line(w, "%sk_store1(p%d + (%s), (%s)%s);", exact ? "" : "if (real) ",
+                 argument_of(w, st->buffer), ex_text(w, st->index), math_type(store_dtype(w, st)),
+                 value);
+    }
+}
+
+static void put_elements(struct emitter *w, const struct phase *f) {
+    const struct layout *y = w->y;
+    bool exact = rows_exact(w);
+    open_columns(w);
+    open_unrolled(w, "e", y->ex);
+    put_x(w, false);
+    if (f->stores.n && !exact) line(w, "const bool real = %s;", row_is_real(w));
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
+        if (vector_store(w, st))
+            line(w, "%s o%u[%d];", math_type(store_dtype(w, st)), f->stores.at[i], y->vec);
+    }
+    const char *moving = y->rows_inner ? "x" : "r";
+    line(w, "const k_idx %s0 = %s;", moving, moving);
+    open_unrolled(w, "v", y->vec);
+    line(w, "const k_idx %s = %s0 + v;", moving, moving);
+    w->subscript = y->rows_inner ? "[e][v]" : "[e]";
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        const struct value_node *x = at(w, v);
+        w->where[v] = NOWHERE;
+        if (x->kind == INST_CONST) continue;
+        line(w, "const %s v%u = %s;", math_type(x->dtype), v,
+             x->kind == INST_LOAD ? unpack_text(w, v) : value_text(w, v));
+        w->where[v] = LOCAL;
+    }
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        const struct value_node *x = at(w, f->reduce.at[i]);
+        const char *acc = arena_printf(w->arena, "a%u%s", f->reduce.at[i], w->subscript);
+        line(w, "%s = %s;", acc,
+             combine_text(
+                 w, x->reduction, x->dtype, acc,
+                 arena_printf(w->arena, "(%s)%s", math_type(x->dtype), ref(w, x->args[0]))));
+    }
+    put_element_stores(w, f, exact);
+    close_brace(w);
+    bool vectors = false;
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        vectors |= vector_store(w, &w->k->stores.at[f->stores.at[i]]);
+    if (vectors) {
+        if (!exact) open_brace(w, "if (real)");
+        for (uint32_t i = 0; i < f->stores.n; i++)
+            if (vector_store(w, &w->k->stores.at[f->stores.at[i]]))
+                put_vector_store(w, f->stores.at[i]);
+        if (!exact) close_brace(w);
+    }
+    close_brace(w);
+    close_columns(w);
+    for (uint32_t i = 0; i < f->compute.n; i++) w->where[f->compute.at[i]] = NOWHERE;
+}
+
+/* ---- reductions
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+/* Accumulators are arrays over the thread's rows even if the value is the same for all of them. */
+static const char *accumulator_dims(struct emitter *w) {
+    return w->y->rows_inner ? arena_printf(w->arena, "[%d][%d]", w->y->ex, w->y->vec)
+                            : arena_printf(w->arena, "[%d]", w->y->ex);
+}
+
+static void declare_accumulators(struct emitter *w, const struct phase *f) {
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        const struct value_node *x = at(w, f->reduce.at[i]);
+        line(w, "%s a%u%s;", math_type(x->dtype), f->reduce.at[i], accumulator_dims(w));
+        open_unrolled(w, "e", w->y->ex);
+        if (w->y->rows_inner) open_unrolled(w, "v", w->y->vec);
+        line(w, "a%u%s = %s;", f->reduce.at[i], w->y->rows_inner ? "[e][v]" : "[e]",
+             identity_text(w, x->reduction, x->dtype));
+        close_rows(w);
+    }
+}
+
+/* Thread -> warp -> block. Each reduction has shared memory of its own, so one barrier inside is
+ * enough. */
+static void put_combines(struct emitter *w, const struct phase *f, int *smem) {
+    const struct layout *y = w->y;
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        const struct value_node *x = at(w, v);
+        const char *t = math_type(x->dtype), *op = reduction_operator(x->reduction);
+        int size = dtype_bytes(dtype_opmath(x->dtype)),
+            slots = y->rows_inner ? y->threads : y->threads / 32;
+        open_unrolled(w, "e", y->ex);
+        if (y->rows_inner) {
+            open_unrolled(w, "v", y->vec);
+            line(w,
+                 "a%u[e][v] = k_reduce_column<%s, %d, %d>(a%u[e][v], (%s *)(k_smem + %d) + (e * %d "
+                 "+ v) * %d);",
+                 v, op, y->t0, y->t1, v, t, *smem, y->vec, slots);
+            *smem += y->t1 > 1 ? slots * y->ex * y->vec * size : 0;
+        } else {
+            line(w, "a%u[e] = k_reduce_row<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", v, op,
+                 y->t1, v, t, *smem, slots);
+            *smem += y->t1 > 32 ? slots * y->ex * size : 0;
+        }
+        *smem = (*smem + 15) / 16 * 16;
+        close_rows(w);
+        w->where[v] = ARRAY;
+    }
+}
+
+/* ---- the kernel
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static void put_phase(struct emitter *w, uint32_t index, int *smem) {
+    const struct phase *f = &w->p->phases.at[index];
+    const struct layout *y = w->y;
+    line(w, "/* phase %u */", index);
+    declare_accumulators(w, f);
+    if (y->one_read) {
+        declare_packs(w, f);
+        put_loads(w, f);
+        put_elements(w, f);
+    } else {
+        if (y->grid_r)
+            open_scope(w);
+        else
+            open_brace(w, "for (k_idx base = r_begin; base < r_end; base += %d)", y->br);
+        declare_packs(w, f);
+        put_loads(w, f);
+        put_elements(w, f);
+        close_brace(w);
+    }
+    if (y->split > 1) return; /* partial results leave the block here */
+    put_combines(w, f, smem);
+    put_row_values(w, f->after.at, f->after.n);
+}
+
+/* Stores of values without r: by the first thread of each row. */
+static void put_row_stores(struct emitter *w) {
+    const struct layout *y = w->y;
+    if (!w->p->row_stores.n) return;
+    open_brace(w, "if (tr == 0)");
+    open_unrolled(w, "e", y->ex);
+    if (!rows_exact(w)) open_brace(w, "if (%s)", row_is_real(w));
+    if (y->rows_inner) open_unrolled(w, "v", y->vec);
+    put_x(w, true);
+    w->subscript = y->rows_inner ? "[e][v]" : "[e]";
+    for (uint32_t i = 0; i < w->p->row_stores.n; i++)
+        put_store1(w, &w->k->stores.at[w->p->row_stores.at[i]], "");
+    close_rows(w);
+    if (!rows_exact(w)) close_brace(w);
+    close_brace(w);
+}
+
+/* split > 1: the block's partial results go to the workspace as w[part][x]. */
+static void put_partials(struct emitter *w) {
+    const struct layout *y = w->y;
+    int smem = 0;
+    const struct phase *f = &w->p->phases.at[0];
+    put_combines(w, f, &smem);
+    open_brace(w, "if (tr == 0)");
+    open_unrolled(w, "e", y->ex);
+    if (!rows_exact(w)) open_brace(w, "if (%s)", row_is_real(w));
+    if (y->rows_inner) open_unrolled(w, "v", y->vec);
+    put_x(w, true);
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        line(w, "part%u[(long long)part * nx + x] = a%u%s;", f->reduce.at[i], f->reduce.at[i],
+             y->rows_inner ? "[e][v]" : "[e]");
+    close_rows(w);
+    if (!rows_exact(w)) close_brace(w);
+    close_brace(w);
+}
+
+static void put_partial_parameters(struct emitter *w, struct ws_launch *l) {
+    const struct phase *f = &w->p->phases.at[0];
+    int64_t offset = 0;
+    for (uint32_t i = 0; i < f->reduce.n && w->y->split > 1; i++) {
+        const struct value_node *x = at(w, f->reduce.at[i]);
+        buf_printf(&w->b, ", %s *part%u", math_type(x->dtype), f->reduce.at[i]);
+        WS_ASSERT(l->n_args < WS_MAX_ARGS);
+        l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = offset};
+        offset += kernel_size(w->k, AXIS_X) * w->y->split * dtype_bytes(dtype_opmath(x->dtype));
+    }
+}
+
+static struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) {
+    struct ws_launch *l = &w->out->launches[w->out->n_launches++];
+    *l = (struct ws_launch){.entry = name, .grid = {1, 1, 1}, .threads = threads};
+    add_arguments(w, l);
+    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", threads, name);
+    put_parameters(w);
+    put_partial_parameters(w, l);
+    buf_puts(&w->b, ") {\n");
+    w->indent++;
+    line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
+    line(w, "const int tid = (int)threadIdx.x;");
+    line(w, "const k_idx nx = %s, nr = %s;", ex_text(w, w->k->bound[AXIS_X]),
+         ex_text(w, w->k->bound[AXIS_R]));
+    return l;
+}
+
+static void put_block_position(struct emitter *w) {
+    const struct layout *y = w->y;
+    if (y->rows_inner)
+        line(w, "const int tr = tid / %d, tx = tid %% %d;", y->t0, y->t0);
+    else
+        line(w, "const int tx = tid / %d, tr = tid %% %d;", y->t1, y->t1);
+    if (y->grid_r) {
+        line(w, "const k_idx tiles = (nr + %d) / %d;", y->br - 1, y->br);
+        line(w, "const k_idx px = (k_idx)blockIdx.x / tiles;");
+        line(w, "const k_idx base = ((k_idx)blockIdx.x %% tiles) * %d, r_end = nr;", y->br);
+    } else if (y->split > 1) {
+        line(w, "const k_idx px = (k_idx)blockIdx.x / %d, part = (k_idx)blockIdx.x %% %d;",
+             y->split, y->split);
+        line(w, "const k_idx steps = (nr + %d) / %d;", y->br - 1, y->br);
+        line(w, "const k_idx chunk = (steps + %d) / %d * %d;", y->split - 1, y->split, y->br);
+        line(w, "const k_idx r_begin = part * chunk, r_end = k_clamp(r_begin + chunk, nr);");
+    } else {
+        line(w, "const k_idx px = (k_idx)blockIdx.x;");
+        line(w, y->one_read ? "const k_idx base = 0, r_end = nr;"
+                            : "const k_idx r_begin = 0, r_end = nr;");
+    }
+    line(w, "(void)px; (void)tx; (void)tr; (void)nx; (void)r_end; (void)k_smem;");
+}
+
+void emit_cuda_rows(struct emitter *w) {
+    struct ws_launch *l = open_kernel(w, w->k->name, w->y->threads);
+    l->grid[0] = w->p->grid;
+    l->smem = w->y->smem;
+    put_block_position(w);
+    put_row_values(w, w->p->before.at, w->p->before.n);
+    int smem = 0;
+    for (uint32_t i = 0; i < w->p->phases.n; i++) put_phase(w, i, &smem);
+    if (w->y->split > 1)
+        put_partials(w);
+    else
+        put_row_stores(w);
+    close_brace(w);
+    if (w->y->split > 1) emit_cuda_finish(w);
+}
+
+/* The second launch of a split reduction: t1 threads a row add up the parts, then the values after
+ * the phase. */
+void emit_cuda_finish(struct emitter *w) {
+    enum { THREADS = 256 };
+    const struct layout *main_layout = w->y;
+    const struct phase *f = &w->p->phases.at[0];
+    int64_t nx = kernel_size(w->k, AXIS_X);
+    int t1 = 1;
+    while (t1 < THREADS && t1 < main_layout->split && nx * t1 < 4096) t1 *= 2;
+    struct layout y = {.threads = THREADS,
+                       .t0 = THREADS / t1,
+                       .t1 = t1,
+                       .ex = 1,
+                       .ur = 1,
+                       .vec = 1,
+                       .bx = THREADS / t1,
+                       .br = 1,
+                       .split = main_layout->split};
+    w->y = &y;
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
+    struct ws_launch *l = open_kernel(w, arena_printf(w->arena, "%s_finish", w->k->name), THREADS);
+    l->grid[0] = tile_count(nx, y.bx);
+    l->smem = (int)f->reduce.n * (THREADS / 32 * 8 + 16);
+    line(w, "const int tx = tid / %d, tr = tid %% %d;", t1, t1);
+    line(w, "const k_idx px = (k_idx)blockIdx.x;");
+    line(w, "(void)nr; (void)k_smem;");
+    put_row_values(w, w->p->before.at, w->p->before.n);
+    declare_accumulators(w, f);
+    open_scope(w);
+    line(w, "const int e = 0;");
+    put_x(w, true);
+    open_brace(w, "for (int s = tr; s < %d; s += %d)", y.split, t1);
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        const struct value_node *x = at(w, f->reduce.at[i]);
+        const char *acc = arena_printf(w->arena, "a%u[e]", f->reduce.at[i]);
+        line(
+            w, "%s = %s;", acc,
+            combine_text(w, x->reduction, x->dtype, acc,
+                         arena_printf(w->arena, "part%u[(long long)s * nx + x]", f->reduce.at[i])));
+    }
+    close_brace(w);
+    close_brace(w);
+    int smem = 0;
+    put_combines(w, f, &smem);
+    put_row_values(w, f->after.at, f->after.n);
+    put_row_stores(w);
+    close_brace(w);
+    w->y = main_layout;
+}

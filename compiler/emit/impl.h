@@ -1,0 +1,67 @@
+/* impl.h: what the emitters share. Private to emit/.
+ *
+ * While text is written, every value is either a local "v7" in the scope at hand, an array element
+ * "a7[e]" of a value that was computed earlier for each row of the thread, or a literal.
+ * emitter.where says which. */
+#ifndef WS_EMIT_IMPL_H
+#define WS_EMIT_IMPL_H
+
+#include "emit/emit.h"
+
+enum where { NOWHERE, LOCAL, ARRAY };
+
+struct emitter {
+    struct arena *arena;
+    struct buf b;
+    const struct block *p;
+    const struct kernel *k;
+    const struct layout *y;
+    struct ws_source *out;
+    struct diag *d;
+    bool cuda;
+    int indent;
+    uint8_t *where;        /* per value: enum where */
+    const char *subscript; /* of ARRAY values in the scope at hand: "[e]", "[e][v]", "[l]", "" */
+};
+
+/* text.c */
+void line(struct emitter *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void open_brace(struct emitter *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void open_scope(struct emitter *w);
+void close_brace(struct emitter *w);
+const char *math_type(enum dtype t); /* "float": what values are computed in */
+const char *memory_type(const struct emitter *w, enum dtype t); /* "k_bf16": what lies in memory */
+const char *ex_text(struct emitter *w, ex e);                   /* an index or size as C */
+const char *ref(struct emitter *w, value_id v);                 /* how the scope at hand names v */
+const char *value_text(struct emitter *w,
+                       value_id v); /* right-hand side of a CONST, INDEX, OP or CAST */
+const char *combine_text(struct emitter *w, enum reduction r, enum dtype t, const char *a,
+                         const char *b);
+const char *identity_text(struct emitter *w, enum reduction r, enum dtype t);
+bool is_row_value(const struct emitter *w,
+                  value_id v); /* one per row: varies with x, or stands on a reduction */
+int argument_of(const struct emitter *w, buffer_id b);
+enum dtype value_math(const struct emitter *w, value_id v); /* dtype the value is computed in */
+void put_header(struct emitter *w);                         /* prelude and provenance comment */
+void put_parameters(struct emitter *w); /* "const k_f32 *p0, k_f32 *p1, long long s0" */
+void add_arguments(struct emitter *w, struct ws_launch *l); /* the same as ws_args */
+int64_t tile_count(int64_t size, int64_t tile);
+
+const char *load_text(struct emitter *w,
+                      value_id v); /* one element, scalar: right-hand side of a LOAD */
+void put_local(struct emitter *w,
+               value_id v); /* "const float v7 = ...;" for any value but a reduction */
+const char *put_expression(struct emitter *w,
+                           value_id v); /* all that v needs as locals, then v's name */
+void mark_needed(struct emitter *w, value_id v, bool *marks);
+void put_store1(struct emitter *w, const struct store_node *s,
+                const char *condition); /* one element */
+
+/* cuda_rows.c, cuda_matmul.c, c_rows.c, c_matmul.c */
+void emit_cuda_rows(struct emitter *w);
+void emit_cuda_finish(struct emitter *w);
+void emit_cuda_matmul(struct emitter *w);
+void emit_c_rows(struct emitter *w);
+void emit_c_matmul(struct emitter *w);
+
+#endif

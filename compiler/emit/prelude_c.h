@@ -1,0 +1,196 @@
+/* prelude_c.h: the head of every generated C kernel (CPU device). The same k_ names as prelude.cuh; float versions are
+ * straight-line so that the compiler's vectoriser takes them into SIMD loops. Error bounds are against the exact value. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__AVX512F__) || defined(__AVX__)
+#include <immintrin.h>
+#endif
+
+typedef float k_f32;
+typedef double k_f64;
+typedef int k_i32;
+typedef long long k_i64;
+typedef unsigned short k_bf16, k_f16;
+typedef unsigned char k_bool;
+typedef int k_flag; /* a bool as a value */
+
+#define K_INLINE static inline __attribute__((always_inline, unused))
+
+K_INLINE float k_as_float(uint32_t u) {
+    float f;
+    memcpy(&f, &u, 4);
+    return f;
+}
+K_INLINE uint32_t k_as_uint(float f) {
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    return u;
+}
+K_INLINE float k_inf(void) { return __builtin_inff(); }
+K_INLINE float k_nan(void) { return __builtin_nanf(""); }
+
+/* ---- memory <-> value --------------------------------------------------------------------------------------------- */
+
+#define k_from_f32(x) (x)
+#define k_from_f64(x) (x)
+#define k_from_i32(x) (x)
+#define k_from_i64(x) (x)
+#define k_from_bool(x) ((x) != 0)
+#define k_to_f32(x) (x)
+#define k_to_f64(x) (x)
+#define k_to_i32(x) (x)
+#define k_to_i64(x) (x)
+#define k_to_bool(x) ((x) != 0)
+K_INLINE float k_from_bf16(k_bf16 h) { return k_as_float((uint32_t)h << 16); }
+K_INLINE k_bf16 k_to_bf16(float f) {
+    uint32_t u = k_as_uint(f);
+    return (k_bf16)(f != f ? 0x7fc0u : (u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+}
+#ifdef __FLT16_MAX__
+K_INLINE float k_from_f16(k_f16 h) {
+    _Float16 x;
+    memcpy(&x, &h, 2);
+    return (float)x;
+}
+K_INLINE k_f16 k_to_f16(float f) {
+    _Float16 x = (_Float16)f;
+    k_f16 h;
+    memcpy(&h, &x, 2);
+    return h;
+}
+#else
+K_INLINE float k_from_f16(k_f16 h) {
+    uint32_t m = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
+    float f = k_as_float(m) * k_as_float(0x77800000u); /* 2^112 moves the exponent; subnormals come right */
+    if ((h & 0x7c00) == 0x7c00) f = k_as_float(m | 0x7f800000u);
+    return k_as_float(k_as_uint(f) | sign);
+}
+K_INLINE k_f16 k_to_f16(float f) {
+    uint32_t u = k_as_uint(f), sign = (u >> 16) & 0x8000u;
+    float a = k_as_float(u & 0x7fffffffu);
+    if (f != f) return (k_f16)(sign | 0x7e00u);
+    if (a >= 65520.0f) return (k_f16)(sign | 0x7c00u);
+    if (a < 6.103515625e-5f) return (k_f16)(sign | (k_as_uint(a + 0.5f) - k_as_uint(0.5f)));
+    u = k_as_uint(a) + 0xfffu + ((k_as_uint(a) >> 13) & 1u);
+    return (k_f16)(sign | ((u - 0x38000000u) >> 13));
+}
+#endif
+
+/* n floats to memory past the caches, where the address allows it. */
+K_INLINE void k_stream(float *to, const float *from, int n) {
+    int i = 0;
+#if defined(__AVX512F__)
+    if (((uintptr_t)to & 63) == 0)
+        for (; i + 16 <= n; i += 16) _mm512_stream_ps(to + i, _mm512_loadu_ps(from + i));
+#elif defined(__AVX__)
+    if (((uintptr_t)to & 31) == 0)
+        for (; i + 8 <= n; i += 8) _mm256_stream_ps(to + i, _mm256_loadu_ps(from + i));
+#endif
+    for (; i < n; i++) to[i] = from[i];
+}
+K_INLINE void k_stream_end(void) {
+#if defined(__AVX__)
+    _mm_sfence();
+#endif
+}
+
+/* ---- maths, float -------------------------------------------------------------------------------------------------- */
+
+/* exp, <= 1.5 ulp. 2^n in two factors, so that results in the subnormal range and overflow come out right. */
+K_INLINE float k_exp_f(float a) {
+    float x = a < -104.0f ? -104.0f : a;
+    x = x > 89.0f ? 89.0f : x;
+    float n = __builtin_rintf(x * 1.44269504f);
+    float f = __builtin_fmaf(n, -0.693145752f, x);
+    f = __builtin_fmaf(n, -1.42860677e-6f, f);
+    float p = 1.37805939e-3f;
+    p = __builtin_fmaf(p, f, 8.37312452e-3f);
+    p = __builtin_fmaf(p, f, 4.16695364e-2f);
+    p = __builtin_fmaf(p, f, 1.66664720e-1f);
+    p = __builtin_fmaf(p, f, 4.99999851e-1f);
+    p = __builtin_fmaf(p, f, 1.0f);
+    p = __builtin_fmaf(p, f, 1.0f);
+    int i = (int)(x == x ? n : 0.0f), half = i >> 1;
+    return p * k_as_float((uint32_t)(half + 127) << 23) * k_as_float((uint32_t)(i - half + 127) << 23);
+}
+
+/* erf, absolute error < 2e-7; relative error < 1e-6 near 0. */
+K_INLINE float k_erf_f(float a) {
+    float x = __builtin_fabsf(a), s = a * a;
+    float small = a * (1.128379167f + s * (-0.376126389f + s * (0.112837917f + s * (-0.0268661706f + s * (5.22397762e-3f - s * 8.54832702e-4f)))));
+    float t = 1.0f / (1.0f + 0.5f * x);
+    float q = 0.17087277f;
+    q = __builtin_fmaf(q, t, -0.82215223f);
+    q = __builtin_fmaf(q, t, 1.48851587f);
+    q = __builtin_fmaf(q, t, -1.13520398f);
+    q = __builtin_fmaf(q, t, 0.27886807f);
+    q = __builtin_fmaf(q, t, -0.18628806f);
+    q = __builtin_fmaf(q, t, 0.09678418f);
+    q = __builtin_fmaf(q, t, 0.37409196f);
+    q = __builtin_fmaf(q, t, 1.00002368f);
+    q = __builtin_fmaf(q, t, -1.26551223f);
+    float large = 1.0f - t * k_exp_f(q - x * x);
+    large = a < 0 ? -large : large;
+    return x < 0.5f ? small : large;
+}
+
+/* tanh, relative error < 4e-7. */
+K_INLINE float k_tanh_f(float a) {
+    float x = __builtin_fabsf(a), s = a * a;
+    float small = a * (1.0f + s * (-0.333333333f + s * (0.133333333f + s * (-0.0539682540f + s * 0.0218694885f))));
+    float e = k_exp_f(2.0f * (x > 20.0f ? 20.0f : x)), large = 1.0f - 2.0f / (e + 1.0f);
+    large = a != a ? a : a < 0 ? -large : large;
+    return x < 0.25f ? small : large;
+}
+
+K_INLINE float k_max_f(float a, float b) { return a != a || a > b ? a : b; }
+K_INLINE float k_min_f(float a, float b) { return a != a || a < b ? a : b; }
+K_INLINE float k_relu_f(float a) { return a != a || a > 0 ? a : 0; }
+K_INLINE float k_sign_f(float a) { return (float)((a > 0) - (a < 0)); }
+K_INLINE float k_sigmoid_f(float a) { return 1.0f / (1.0f + k_exp_f(-a)); }
+K_INLINE float k_rsqrt_f(float a) { return 1.0f / sqrtf(a); }
+K_INLINE float k_exp2_f(float a) { return exp2f(a); }
+
+K_INLINE double k_max_d(double a, double b) { return a != a || a > b ? a : b; }
+K_INLINE double k_min_d(double a, double b) { return a != a || a < b ? a : b; }
+K_INLINE double k_relu_d(double a) { return a != a || a > 0 ? a : 0; }
+K_INLINE double k_sign_d(double a) { return (a > 0) - (a < 0); }
+K_INLINE double k_sigmoid_d(double a) { return 1 / (1 + exp(-a)); }
+K_INLINE double k_rsqrt_d(double a) { return 1 / sqrt(a); }
+K_INLINE int k_max_s(int a, int b) { return a > b ? a : b; }
+K_INLINE int k_min_s(int a, int b) { return a < b ? a : b; }
+K_INLINE int k_relu_s(int a) { return a > 0 ? a : 0; }
+K_INLINE int k_sign_s(int a) { return (a > 0) - (a < 0); }
+K_INLINE long long k_max_l(long long a, long long b) { return a > b ? a : b; }
+K_INLINE long long k_min_l(long long a, long long b) { return a < b ? a : b; }
+K_INLINE long long k_relu_l(long long a) { return a > 0 ? a : 0; }
+K_INLINE long long k_sign_l(long long a) { return (a > 0) - (a < 0); }
+#define k_min_i(a, b) k_min_l(a, b)
+#define k_max_i(a, b) k_max_l(a, b)
+
+#define K_FLOAT1(x, f, d) _Generic((x), double: d, default: f)(x)
+#define K_FLOAT2(x, y, f, d) _Generic((x) + (y), double: d, default: f)(x, y)
+#define K_ANY1(x, f, d, s, l) _Generic((x), float: f, double: d, long long: l, default: s)(x)
+#define K_ANY2(x, y, f, d, s, l) _Generic((x) + (y), float: f, double: d, long long: l, default: s)(x, y)
+
+#define k_exp(x) K_FLOAT1(x, k_exp_f, exp)
+#define k_exp2(x) K_FLOAT1(x, k_exp2_f, exp2)
+#define k_erf(x) K_FLOAT1(x, k_erf_f, erf)
+#define k_tanh(x) K_FLOAT1(x, k_tanh_f, tanh)
+#define k_sigmoid(x) K_FLOAT1(x, k_sigmoid_f, k_sigmoid_d)
+#define k_log(x) K_FLOAT1(x, logf, log)
+#define k_sqrt(x) K_FLOAT1(x, sqrtf, sqrt)
+#define k_rsqrt(x) K_FLOAT1(x, k_rsqrt_f, k_rsqrt_d)
+#define k_sin(x) K_FLOAT1(x, sinf, sin)
+#define k_cos(x) K_FLOAT1(x, cosf, cos)
+#define k_pow(x, y) K_FLOAT2(x, y, powf, pow)
+#define k_div(x, y) ((x) / (y))
+#define k_max(x, y) K_ANY2(x, y, k_max_f, k_max_d, k_max_s, k_max_l)
+#define k_min(x, y) K_ANY2(x, y, k_min_f, k_min_d, k_min_s, k_min_l)
+#define k_abs(x) K_ANY1(x, fabsf, fabs, abs, llabs)
+#define k_relu(x) K_ANY1(x, k_relu_f, k_relu_d, k_relu_s, k_relu_l)
+#define k_sign(x) K_ANY1(x, k_sign_f, k_sign_d, k_sign_s, k_sign_l)
+
+/* ---- kernel text --------------------------------------------------------------------------------------------------- */

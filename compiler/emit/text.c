@@ -1,0 +1,329 @@
+/* text.c: expressions, names and types of generated code; the part that CUDA and C have in common.
+ */
+#include <math.h>
+
+#include "emit/impl.h"
+
+void line(struct emitter *w, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    buf_indent(&w->b, w->indent);
+    buf_vprintf(&w->b, fmt, ap);
+    buf_putc(&w->b, '\n');
+    va_end(ap);
+}
+
+void open_brace(struct emitter *w, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    buf_indent(&w->b, w->indent++);
+    buf_vprintf(&w->b, fmt, ap);
+    buf_puts(&w->b, " {\n");
+    va_end(ap);
+}
+
+void open_scope(struct emitter *w) {
+    line(w, "{");
+    w->indent++;
+}
+
+void close_brace(struct emitter *w) {
+    w->indent--;
+    line(w, "}");
+}
+
+int64_t tile_count(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
+
+/* ---- types
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+const char *math_type(enum dtype t) {
+    switch (dtype_opmath(t)) {
+    case DT_BOOL: return "k_flag";
+    case DT_I32: return "int";
+    case DT_I64: return "long long";
+    case DT_F64: return "double";
+    case DT_F16:
+    case DT_BF16:
+    case DT_F32:
+    case DT_COUNT: break;
+    }
+    return "float";
+}
+
+const char *memory_type(const struct emitter *w, enum dtype t) {
+    return arena_printf(w->arena, "k_%s", dtype_name(t));
+}
+
+enum dtype value_math(const struct emitter *w, value_id v) {
+    return dtype_opmath(w->k->values.at[v].dtype);
+}
+
+/* ---- numbers
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+static const char *number_text(struct emitter *w, double v, enum dtype t) {
+    switch (dtype_opmath(t)) {
+    case DT_BOOL: return v != 0 ? "1" : "0";
+    case DT_I32: return arena_printf(w->arena, "%d", (int)v);
+    case DT_I64: return arena_printf(w->arena, "%lldLL", (long long)v);
+    default: break;
+    }
+    bool wide = t == DT_F64;
+    if (v != v) return wide ? "(double)k_nan()" : "k_nan()";
+    if (isinf(v))
+        return arena_printf(w->arena, "%s(%sk_inf())", wide ? "(double)" : "", v < 0 ? "-" : "");
+    char *s = wide ? arena_printf(w->arena, "%.17g", v)
+                   : arena_printf(w->arena, "%.9g", (double)(float)v);
+    if (!strpbrk(s, ".en")) s = arena_printf(w->arena, "%s.0", s);
+    return arena_printf(w->arena, v < 0 ? "(%s%s)" : "%s%s", s, wide ? "" : "f");
+}
+
+const char *ex_text(struct emitter *w, ex e) {
+    struct buf b = buf_new(w->arena);
+    ex_print_c(&b, w->k->ex, e);
+    return b.p;
+}
+
+/* ---- values
+ * --------------------------------------------------------------------------------------------------------
+ */
+
+bool is_row_value(const struct emitter *w, value_id v) {
+    const struct value_node *x = &w->k->values.at[v];
+    return x->mask != 0 || x->level != 0;
+}
+
+const char *ref(struct emitter *w, value_id v) {
+    const struct value_node *x = &w->k->values.at[v];
+    if (w->where[v] == LOCAL) return arena_printf(w->arena, "v%u", v);
+    if (w->where[v] == ARRAY)
+        return arena_printf(w->arena, "a%u%s", v, is_row_value(w, v) ? w->subscript : "");
+    if (x->kind == INST_CONST) return number_text(w, x->number, x->dtype);
+    WS_BUG("v%u is used before it is computed", v);
+}
+
+/* The operator's code with $0 $1 $2 replaced. */
+static const char *expand_code(struct emitter *w, const char *code, const struct value_node *x) {
+    struct buf b = buf_new(w->arena);
+    for (const char *s = code; *s; s++) {
+        if (*s == '$' && s[1] >= '0' && s[1] < '0' + x->n_args)
+            buf_puts(&b, ref(w, x->args[*++s - '0']));
+        else
+            buf_putc(&b, *s);
+    }
+    return b.p;
+}
+
+static const char *cast_text(struct emitter *w, const struct value_node *x) {
+    enum dtype from = value_math(w, x->args[0]), to = dtype_opmath(x->dtype);
+    const char *a = ref(w, x->args[0]);
+    if (from == to)
+        return a; /* f32 -> bf16 rounds when it is stored; between fused values it stays f32 */
+    if (to == DT_BOOL) return arena_printf(w->arena, "(%s != 0)", a);
+    return arena_printf(w->arena, "(%s)%s", math_type(to), a);
+}
+
+const char *value_text(struct emitter *w, value_id v) {
+    const struct value_node *x = &w->k->values.at[v];
+    switch (x->kind) {
+    case INST_CONST: return number_text(w, x->number, x->dtype);
+    case INST_INDEX:
+        return arena_printf(w->arena, "(%s)(%s)", math_type(x->dtype), ex_text(w, x->index));
+    case INST_CAST: return cast_text(w, x);
+    case INST_OP: {
+        const struct op_info *op = op_info(x->op);
+        if (!op->code || !*op->code) {
+            diag_fail(w->d, WS_WRONG, "operator %s has no kernel code", op->name);
+            return "0";
+        }
+        return expand_code(w, op->code, x);
+    }
+    case INST_LOAD:
+    case INST_REDUCE: break;
+    }
+    WS_BUG("v%u is no expression", v);
+}
+
+const char *combine_text(struct emitter *w, enum reduction r, enum dtype t, const char *a,
+                         const char *b) {
+    if (w->cuda) return arena_printf(w->arena, "%s::of(%s, %s)", reduction_operator(r), a, b);
+    switch (r) {
+    case REDUCTION_SUM: return arena_printf(w->arena, "%s + %s", a, b);
+    case REDUCTION_PROD: return arena_printf(w->arena, "%s * %s", a, b);
+    case REDUCTION_AMAX: return arena_printf(w->arena, "k_max(%s, %s)", a, b);
+    case REDUCTION_AMIN: return arena_printf(w->arena, "k_min(%s, %s)", a, b);
+    case REDUCTION_COUNT: break;
+    }
+    WS_BUG("no such reduction");
+}
+
+const char *identity_text(struct emitter *w, enum reduction r, enum dtype t) {
+    bool low = r == REDUCTION_AMAX;
+    switch (r) {
+    case REDUCTION_SUM: return number_text(w, 0, t);
+    case REDUCTION_PROD: return number_text(w, 1, t);
+    case REDUCTION_AMAX:
+    case REDUCTION_AMIN:
+        switch (dtype_opmath(t)) {
+        case DT_BOOL: return low ? "0" : "1";
+        case DT_I32: return low ? "(-2147483647 - 1)" : "2147483647";
+        case DT_I64: return low ? "(-9223372036854775807LL - 1)" : "9223372036854775807LL";
+        default: return number_text(w, low ? -INFINITY : INFINITY, t);
+        }
+    case REDUCTION_COUNT: break;
+    }
+    WS_BUG("no such reduction");
+}
+
+/* ---- statements of one element
+ * ------------------------------------------------------------------------------------- */
+
+static enum dtype buffer_dtype(const struct emitter *w, buffer_id b) {
+    return w->k->schedule->loops->buffers.at[b].meta.dtype;
+}
+
+const char *load_text(struct emitter *w, value_id v) {
+    const struct value_node *x = &w->k->values.at[v];
+    int arg = argument_of(w, x->buffer);
+    if (w->cuda) return arena_printf(w->arena, "k_load1(p%d + (%s))", arg, ex_text(w, x->index));
+    return arena_printf(w->arena, "k_from_%s(p%d[%s])", dtype_name(buffer_dtype(w, x->buffer)), arg,
+                        ex_text(w, x->index));
+}
+
+void put_store1(struct emitter *w, const struct store_node *s, const char *condition) {
+    enum dtype t = buffer_dtype(w, s->buffer);
+    int arg = argument_of(w, s->buffer);
+    const char *value = arena_printf(w->arena, "(%s)%s", math_type(t), ref(w, s->value));
+    if (w->cuda)
+        line(w, "%sk_store1(p%d + (%s), %s);", condition, arg, ex_text(w, s->index), value);
+    else
+        line(w, "%sp%d[%s] = k_to_%s(%s);", condition, arg, ex_text(w, s->index), dtype_name(t),
+             value);
+}
+
+void put_local(struct emitter *w, value_id v) {
+    const struct value_node *x = &w->k->values.at[v];
+    w->where[v] = NOWHERE;
+    if (x->kind == INST_CONST) return;
+    line(w, "const %s v%u = %s;", math_type(x->dtype), v,
+         x->kind == INST_LOAD ? load_text(w, v) : value_text(w, v));
+    w->where[v] = LOCAL;
+}
+
+void mark_needed(struct emitter *w, value_id v, bool *marks) {
+    const struct value_node *x = &w->k->values.at[v];
+    if (marks[v]) return;
+    marks[v] = true;
+    for (int a = 0; a < x->n_args; a++) mark_needed(w, x->args[a], marks);
+}
+
+const char *put_expression(struct emitter *w, value_id v) {
+    bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n);
+    mark_needed(w, v, marks);
+    for (value_id i = 0; i <= v; i++)
+        if (marks[i]) put_local(w, i);
+    return ref(w, v);
+}
+
+/* ---- signature
+ * -----------------------------------------------------------------------------------------------------
+ */
+
+int argument_of(const struct emitter *w, buffer_id b) {
+    for (uint32_t i = 0; i < w->k->buffers.n; i++)
+        if (w->k->buffers.at[i] == b) return (int)i;
+    WS_BUG("buffer is not an argument");
+}
+
+static bool is_stored(const struct kernel *k, buffer_id b) {
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (k->stores.at[i].buffer == b) return true;
+    return false;
+}
+
+void put_parameters(struct emitter *w) {
+    const struct loops *l = w->k->schedule->loops;
+    for (uint32_t i = 0; i < w->k->buffers.n; i++) {
+        const struct buffer *B = &l->buffers.at[w->k->buffers.at[i]];
+        const char *t = memory_type(w, B->meta.dtype);
+        bool stored = is_stored(w->k, w->k->buffers.at[i]);
+        if (w->cuda)
+            buf_printf(&w->b, "%s%s%s *__restrict__ p%u", i ? ", " : "", stored ? "" : "const ", t,
+                       i);
+        else
+            line(w, "%s%s *restrict p%u = *(%s%s *const *)args[%u];", stored ? "" : "const ", t, i,
+                 stored ? "" : "const ", t, i);
+    }
+    for (uint32_t i = 0; i < w->k->sizes.n; i++) {
+        const char *name = ex_symbol(w->k->ex, w->k->sizes.at[i])->name;
+        if (w->cuda)
+            buf_printf(&w->b, ", long long %s", name);
+        else
+            line(w, "const long long %s = *(const long long *)args[%u];", name,
+                 w->k->buffers.n + i);
+    }
+}
+
+void add_arguments(struct emitter *w, struct ws_launch *l) {
+    l->n_args = 0;
+    WS_ASSERT(w->k->buffers.n + w->k->sizes.n + 4 <= WS_MAX_ARGS);
+    for (uint32_t i = 0; i < w->k->buffers.n; i++)
+        l->args[l->n_args++] =
+            (struct ws_arg){.kind = WS_ARG_BUFFER, .buffer = (int)w->k->buffers.at[i]};
+    for (uint32_t i = 0; i < w->k->sizes.n; i++)
+        l->args[l->n_args++] =
+            (struct ws_arg){.kind = WS_ARG_SIZE, .value = ex_hint(w->k->ex, w->k->sizes.at[i])};
+}
+
+/* Prelude, then a comment that says which lines of the user's program this kernel is. */
+void put_header(struct emitter *w) {
+    const struct schedule *s = w->k->schedule;
+    buf_puts(&w->b, w->cuda ? prelude_cuda : prelude_c);
+    buf_puts(&w->b, "\n");
+    for (uint32_t g = 0; g < s->groups.n; g++) {
+        const struct group *G = &s->groups.at[g];
+        bool mine = false;
+        for (uint32_t m = 0; m < G->members.n; m++)
+            for (uint32_t i = 0; i < w->k->stores.n; i++)
+                mine |= s->loops->nests.at[G->members.at[m].nest].out == w->k->stores.at[i].buffer;
+        for (uint32_t m = 0; mine && m < G->members.n; m++) {
+            const struct nest *n = &s->loops->nests.at[G->members.at[m].nest];
+            line(w, "/* %s: line %u */", n->name, n->where.line);
+        }
+    }
+    struct buf c = buf_new(w->arena);
+    config_print(&c, &w->p->config);
+    line(w, "/* config %s */", c.p);
+    line(w, "typedef %s k_idx;", w->k->wide_index ? "long long" : "int");
+}
+
+/* ---- entry
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, struct diag *d) {
+    struct buf text = buf_new(a);
+    block_print(&text, p);
+    *out = (struct ws_source){.block = text.p, .workspace = p->workspace};
+    struct emitter w = {.arena = a,
+                        .b = buf_new(a),
+                        .p = p,
+                        .k = p->kernel,
+                        .y = &p->layout,
+                        .out = out,
+                        .d = d,
+                        .cuda = p->kernel->limits->kind == DEVICE_CUDA,
+                        .subscript = ""};
+    w.where = NEW_ARRAY(a, uint8_t, p->kernel->values.n);
+    put_header(&w);
+    bool dot = p->kernel->kind == KERNEL_MATMUL;
+    if (w.cuda)
+        (dot ? emit_cuda_matmul : emit_cuda_rows)(&w);
+    else
+        (dot ? emit_c_matmul : emit_c_rows)(&w);
+    out->text = w.b.p;
+    return d->status == WS_OK;
+}

@@ -1,0 +1,126 @@
+/* block.c: body + config -> block program: which value is computed where.
+ *
+ * softmax over [4096, 4096], x=1 r=4096 warps=8 vec=4 keep=1:
+ *
+ *     phase 0   load the row; accumulate amax;  combine over 256 threads
+ *     phase 1   sub, exp; accumulate sum;       combine
+ *     phase 2   sub, exp, div; store
+ *
+ * A value that varies with r is computed in every phase that needs it (raw loads stay in registers
+ * when the row is read once; the rest is recomputed and the compiler shares what pays). A value
+ * that does not vary with r is computed once: before the phases, or after the phase that finishes
+ * the reductions it stands on. */
+#include "kernel/kernel.h"
+
+/* Mark everything that value v needs. */
+static void mark(const struct kernel *k, value_id v, bool *need) {
+    if (need[v]) return;
+    need[v] = true;
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind == INST_REDUCE)
+        return; /* its argument is the business of the phase that accumulates it */
+    for (int a = 0; a < x->n_args; a++) mark(k, x->args[a], need);
+}
+
+static bool loaded_before(const struct block *p, uint32_t phase, value_id v) {
+    if (!p->layout.one_read) return false;
+    for (uint32_t i = 0; i < phase; i++)
+        for (uint32_t j = 0; j < p->phases.at[i].loads.n; j++)
+            if (p->phases.at[i].loads.at[j] == v) return true;
+    return false;
+}
+
+static void build_phase(struct block *p, uint32_t index, bool *row_values) {
+    const struct kernel *k = p->kernel;
+    struct arena *a = k->arena;
+    struct phase f = {0};
+    bool *need = NEW_ARRAY(a, bool, k->values.n);
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind != INST_REDUCE || x->level != index + 1) continue;
+        vec_push(a, &f.reduce, v);
+        mark(k, x->args[0], need);
+    }
+    for (uint32_t s = 0; s < k->stores.n; s++) {
+        const struct store_node *st = &k->stores.at[s];
+        if (!(st->mask & MASK_R) || k->values.at[st->value].level != index) continue;
+        vec_push(a, &f.stores, s);
+        mark(k, st->value, need);
+    }
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (!need[v]) continue;
+        if (!(x->mask & MASK_R)) {
+            row_values[v] = true;
+            continue;
+        }
+        vec_push(a, &f.compute, v);
+        if (x->kind == INST_LOAD && !loaded_before(p, index, v)) vec_push(a, &f.loads, v);
+    }
+    vec_push(a, &p->phases, f);
+}
+
+static void build_phases(struct block *p) {
+    const struct kernel *k = p->kernel;
+    struct arena *a = k->arena;
+    bool *row = NEW_ARRAY(a, bool, k->values.n), *all = NEW_ARRAY(a, bool, k->values.n);
+    uint32_t last = (uint32_t)k->levels; /* the phase after the last reduction may only store */
+    bool stores_last = false;
+    for (uint32_t s = 0; s < k->stores.n; s++)
+        stores_last |=
+            k->stores.at[s].mask & MASK_R && k->values.at[k->stores.at[s].value].level == last;
+    for (uint32_t i = 0; i < last + stores_last; i++) build_phase(p, i, row);
+    for (uint32_t s = 0; s < k->stores.n; s++) {
+        if (k->stores.at[s].mask & MASK_R) continue;
+        vec_push(a, &p->row_stores, s);
+        row[k->stores.at[s].value] = true;
+    }
+    for (value_id v = 0; v < k->values.n; v++)
+        if (row[v]) mark(k, v, all);
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (!all[v] || x->mask & MASK_R || x->kind == INST_REDUCE) continue;
+        if (x->level == 0)
+            vec_push(a, &p->before, v);
+        else
+            vec_push(a, &p->phases.at[x->level - 1].after, v);
+    }
+}
+
+/* Matrix product: everything after the dot is an epilogue over a thread's outputs. */
+static void build_epilogue(struct block *p) {
+    const struct kernel *k = p->kernel;
+    struct arena *a = k->arena;
+    bool *need = NEW_ARRAY(a, bool, k->values.n);
+    for (uint32_t s = 0; s < k->stores.n; s++) {
+        mark(k, k->stores.at[s].value, need);
+        vec_push(a, &p->row_stores, s);
+    }
+    for (value_id v = 0; v < k->values.n; v++)
+        if (need[v] && v != k->dot) vec_push(a, &p->before, v);
+}
+
+static int64_t tiles(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
+
+struct block *block_build(const struct kernel *k, const struct config *c, struct arena *a) {
+    struct block *p = NEW(a, struct block);
+    *p = (struct block){.kernel = k, .config = *c};
+    const char *bad = kernel_layout(k, c, &p->layout, a);
+    if (bad) WS_BUG("illegal config: %s", bad);
+    const struct layout *y = &p->layout;
+    if (k->kind == KERNEL_MATMUL) {
+        build_epilogue(p);
+        p->grid = kernel_size(k, AXIS_Z) * tiles(kernel_size(k, AXIS_M), y->bx) *
+                  tiles(kernel_size(k, AXIS_N), y->br);
+        return p;
+    }
+    build_phases(p);
+    p->grid = tiles(kernel_size(k, AXIS_X), y->bx) *
+              (y->grid_r ? tiles(kernel_size(k, AXIS_R), y->br) : 1) * y->split;
+    if (y->split > 1)
+        for (uint32_t v = 0; v < k->values.n; v++)
+            if (k->values.at[v].kind == INST_REDUCE)
+                p->workspace += (size_t)(kernel_size(k, AXIS_X) * y->split) *
+                                (size_t)dtype_bytes(dtype_opmath(k->values.at[v].dtype));
+    return p;
+}

@@ -1,0 +1,415 @@
+/* body.c: a group of nests becomes one list of values (see kernel.h).
+ *
+ * Every stored nest and every reduction is expanded at the group's own indices; a load of a buffer
+ * that the group itself writes is replaced by the value, expanded at the index read. Equal
+ * (instruction, arguments, index) get one value, so what two nests share is computed once.
+ *
+ * Then the axes are flattened. Adjacent axes merge when every access allows it:
+ *     i0: 64, i1: 32  with all accesses  32*i0 + i1 + ...   ->  x: 2048 */
+#include "kernel/kernel.h"
+
+struct builder {
+    struct kernel *k;
+    const struct schedule *s;
+    const struct loops *l;
+    const struct group *g;
+    uint32_t group;
+    struct map numbers; /* value bytes -> value id */
+};
+
+static value_id number(struct builder *w, struct value_node v) {
+    uint64_t id;
+    struct value_node key; /* no padding in the key */
+    memset(&key, 0, sizeof key);
+    key.kind = v.kind, key.op = v.op, key.reduction = v.reduction, key.dtype = v.dtype,
+    key.n_args = v.n_args;
+    memcpy(key.args, v.args, sizeof v.args);
+    key.number = v.number, key.buffer = v.buffer, key.index = v.index;
+    if (map_get(&w->numbers, &key, sizeof key, &id)) return (value_id)id;
+    vec_push(w->k->arena, &w->k->values, v);
+    id = w->k->values.n - 1;
+    map_put(&w->numbers, &key, sizeof key, id);
+    return (value_id)id;
+}
+
+/* ---- expansion
+ * -----------------------------------------------------------------------------------------------------
+ */
+
+static value_id expand_nest(struct builder *w, const struct nest *n, const ex *from, const ex *to,
+                            int count);
+
+static const struct member *member_of(struct builder *w, uint32_t nest) {
+    for (uint32_t m = 0; m < w->g->members.n; m++)
+        if (w->g->members.at[m].nest == nest) return &w->g->members.at[m];
+    return NULL;
+}
+
+static ex offset_of(struct builder *w, buffer_id b, const ex *index) {
+    const struct meta *m = &w->l->buffers.at[b].meta;
+    ex e = ex_const(w->k->ex, 0);
+    for (int d = 0; d < m->rank; d++)
+        e = ex_add(w->k->ex, e, ex_mul(w->k->ex, index[d], m->stride[d]));
+    return e;
+}
+
+/* The value of buffer b at index, both in group axes. */
+static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const ex *index) {
+    uint32_t nest = w->s->writer[b];
+    const struct member *M = nest == NO_NEST ? NULL : member_of(w, nest);
+    if (!M)
+        return number(
+            w, (struct value_node){
+                   .kind = INST_LOAD, .dtype = t, .buffer = b, .index = offset_of(w, b, index)});
+    const struct nest *n = &w->l->nests.at[nest];
+    ex from[GROUP_MAX_AXES], to[GROUP_MAX_AXES];
+    int count = 0;
+    for (int d = 0; d < w->l->buffers.at[b].meta.rank; d++) {
+        if (ex_kind(w->k->ex, n->out_index[d]) != EX_SYM) continue;
+        from[count] = n->out_index[d];
+        to[count++] = index[d];
+    }
+    for (int i = 0; i < M->n && n->n_reduce; i++) { /* reduce axes as the group names them */
+        bool reduced = false;
+        for (int r = 0; r < n->n_reduce; r++) reduced |= n->reduce[r] == M->from[i];
+        if (!reduced) continue;
+        from[count] = M->from[i];
+        to[count++] = M->to[i];
+    }
+    return expand_nest(w, n, from, to, count);
+}
+
+static value_id expand_nest(struct builder *w, const struct nest *n, const ex *from, const ex *to,
+                            int count) {
+    value_id *of = NEW_ARRAY(w->k->arena, value_id, n->insts.n);
+    for (uint32_t i = 0; i < n->insts.n; i++) {
+        const struct inst *x = &n->insts.at[i];
+        ex index[WS_MAX_RANK];
+        for (int d = 0; d < x->n_index; d++)
+            index[d] = ex_subst(w->k->ex, x->index[d], from, to, count);
+        struct value_node v = {.kind = x->kind,
+                               .op = x->op,
+                               .reduction = x->reduction,
+                               .dtype = x->dtype,
+                               .n_args = x->n_args,
+                               .number = x->value};
+        for (int a = 0; a < x->n_args; a++) v.args[a] = of[x->args[a]];
+        if (x->kind == INST_INDEX) v.index = index[0];
+        of[i] = x->kind == INST_LOAD ? expand_load(w, x->buffer, x->dtype, index) : number(w, v);
+    }
+    return of[n->insts.n - 1];
+}
+
+static void expand_group(struct builder *w) {
+    for (uint32_t m = 0; m < w->g->members.n; m++) {
+        const struct member *M = &w->g->members.at[m];
+        const struct nest *n = &w->l->nests.at[M->nest];
+        if (!w->s->stored[n->out]) continue;
+        ex index[WS_MAX_RANK];
+        for (int d = 0; d < w->l->buffers.at[n->out].meta.rank; d++)
+            index[d] = ex_subst(w->k->ex, n->out_index[d], M->from, M->to, M->n);
+        struct store_node st = {.buffer = n->out, .index = offset_of(w, n->out, index)};
+        st.value = expand_nest(w, n, M->from, M->to, M->n);
+        vec_push(w->k->arena, &w->k->stores, st);
+    }
+}
+
+/* ---- axes: merge, then flatten
+ * ------------------------------------------------------------------------------------- */
+
+/* Call f on every index expression of the kernel. */
+static void each_index(struct kernel *k, void (*f)(void *ctx, ex *index), void *ctx) {
+    for (uint32_t i = 0; i < k->values.n; i++)
+        if (k->values.at[i].index) f(ctx, &k->values.at[i].index);
+    for (uint32_t i = 0; i < k->stores.n; i++) f(ctx, &k->stores.at[i].index);
+}
+
+struct merge_test {
+    struct exprs *p;
+    ex outer, inner;
+    bool ok;
+};
+
+static void test_merge(void *ctx, ex *index) {
+    struct merge_test *t = ctx;
+    ex co, ci, rest;
+    if (!t->ok) return;
+    t->ok = ex_linear(t->p, *index, t->outer, &co, &rest) &&
+            ex_linear(t->p, *index, t->inner, &ci, &rest) &&
+            co == ex_mul(t->p, ci, ex_symbol(t->p, t->inner)->bound);
+}
+
+struct rewrite {
+    struct exprs *p;
+    ex from[2 * GROUP_MAX_AXES], to[2 * GROUP_MAX_AXES];
+    int n;
+};
+
+static void apply_rewrite(void *ctx, ex *index) {
+    struct rewrite *r = ctx;
+    *index = ex_subst(r->p, *index, r->from, r->to, r->n);
+}
+
+/* Merge neighbours (outer, inner) of the list wherever every index has the form c*(outer*size +
+ * inner) + rest. */
+static int merge_axes(struct kernel *k, ex *axes, int n) {
+    for (int i = 0; i + 1 < n;) {
+        struct merge_test t = {k->ex, axes[i], axes[i + 1], true};
+        each_index(k, test_merge, &t);
+        if (!t.ok) {
+            i++;
+            continue;
+        }
+        ex bo = ex_symbol(k->ex, axes[i])->bound, bi = ex_symbol(k->ex, axes[i + 1])->bound;
+        ex both = ex_index(k->ex, ex_symbol(k->ex, axes[i])->name, ex_mul(k->ex, bo, bi));
+        struct rewrite r = {.p = k->ex,
+                            .from = {axes[i], axes[i + 1]},
+                            .to = {ex_div(k->ex, both, bi), ex_mod(k->ex, both, bi)},
+                            .n = 2};
+        /* c*(outer*size + inner) becomes c*both: substitute outer by 0 and inner by both, which is
+         * linear. */
+        r.to[0] = ex_const(k->ex, 0);
+        r.to[1] = both;
+        each_index(k, apply_rewrite, &r);
+        axes[i] = both;
+        memmove(&axes[i + 1], &axes[i + 2], sizeof(ex) * (size_t)(n - i - 2));
+        n--;
+    }
+    return n;
+}
+
+/* One flat symbol for a list of axes; the axes become quotients and remainders of it. */
+static void flatten(struct kernel *k, enum axis which, const char *name, const ex *axes, int n) {
+    ex size = ex_const(k->ex, 1);
+    for (int i = 0; i < n; i++) size = ex_mul(k->ex, size, ex_symbol(k->ex, axes[i])->bound);
+    k->bound[which] = size;
+    k->axis[which] = ex_index(k->ex, name, size);
+    struct rewrite r = {.p = k->ex};
+    ex below = ex_const(k->ex, 1);
+    for (int i = n - 1; i >= 0; i--) {
+        ex q = ex_div(k->ex, k->axis[which], below), bound = ex_symbol(k->ex, axes[i])->bound;
+        r.from[r.n] = axes[i];
+        r.to[r.n++] = i == 0 ? q : ex_mod(k->ex, q, bound);
+        below = ex_mul(k->ex, below, bound);
+    }
+    each_index(k, apply_rewrite, &r);
+}
+
+static bool value_uses(const struct kernel *k, value_id v, ex sym) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->index && ex_uses(k->ex, x->index, sym)) return true;
+    for (int a = 0; a < x->n_args; a++)
+        if (value_uses(k, x->args[a], sym)) return true;
+    return false;
+}
+
+/* The reduction sum over r of a*b with a, b loads; sets k->dot, dot_a, dot_b. */
+static bool find_dot(struct kernel *k) {
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind != INST_REDUCE || x->reduction != REDUCTION_SUM) continue;
+        const struct value_node *mul = &k->values.at[x->args[0]];
+        if (mul->kind != INST_OP || mul->op != OP_MUL) return false;
+        k->dot = v;
+        k->dot_a = mul->args[0];
+        k->dot_b = mul->args[1];
+        return true;
+    }
+    return false;
+}
+
+/* Parallel axes of a matrix product: those of the left factor alone are rows, of the right alone
+ * columns, of both batch. False if one of rows or columns is missing (then a plain reduction
+ * serves). */
+static bool sort_matmul_axes(struct builder *w, ex *z, int *nz, ex *m, int *nm, ex *n, int *nn) {
+    struct kernel *k = w->k;
+    if (!find_dot(k)) return false;
+    for (int i = 0; i < w->g->n_x; i++) {
+        ex a = w->g->x[i];
+        bool left = value_uses(k, k->dot_a, a), right = value_uses(k, k->dot_b, a);
+        if (left && right)
+            z[(*nz)++] = a;
+        else if (right)
+            n[(*nn)++] = a;
+        else
+            m[(*nm)++] = a;
+    }
+    return *nm && *nn;
+}
+
+static void choose_axes(struct builder *w) {
+    struct kernel *k = w->k;
+    const struct group *g = w->g;
+    ex x[GROUP_MAX_AXES], r[GROUP_MAX_AXES], z[GROUP_MAX_AXES], m[GROUP_MAX_AXES],
+        n[GROUP_MAX_AXES];
+    int nx = g->n_x, nr = g->n_r, nz = 0, nm = 0, nn = 0;
+    memcpy(x, g->x, sizeof x);
+    memcpy(r, g->r, sizeof r);
+    if (g->matmul && sort_matmul_axes(w, z, &nz, m, &nm, n, &nn)) {
+        k->kind = KERNEL_MATMUL;
+        nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nn = merge_axes(k, n, nn),
+        nr = merge_axes(k, r, nr);
+        flatten(k, AXIS_Z, "z", z, nz);
+        flatten(k, AXIS_M, "m", m, nm);
+        flatten(k, AXIS_N, "n", n, nn);
+        flatten(k, AXIS_R, "r", r, nr);
+        return;
+    }
+    k->kind = nr ? KERNEL_REDUCE : KERNEL_POINTWISE;
+    nx = merge_axes(k, x, nx);
+    nr = merge_axes(k, r, nr);
+    if (!nr && nx) r[nr++] = x[--nx]; /* pointwise: the innermost axis is the columns */
+    flatten(k, AXIS_X, "x", x, nx);
+    flatten(k, AXIS_R, "r", r, nr);
+}
+
+/* ---- facts
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+static uint8_t index_mask(const struct kernel *k, ex index) {
+    uint8_t m = 0;
+    for (int a = 0; a < AXIS_COUNT; a++)
+        if (k->axis[a] && ex_uses(k->ex, index, k->axis[a])) m |= (uint8_t)(1 << a);
+    return m;
+}
+
+static void find_masks(struct kernel *k) {
+    for (uint32_t i = 0; i < k->values.n; i++) {
+        struct value_node *v = &k->values.at[i];
+        v->mask = v->index ? index_mask(k, v->index) : 0;
+        v->level = 0;
+        for (int a = 0; a < v->n_args; a++) {
+            const struct value_node *u = &k->values.at[v->args[a]];
+            v->mask |= u->mask;
+            if (u->level > v->level) v->level = u->level;
+        }
+        if (v->kind == INST_REDUCE) {
+            v->mask &= (uint8_t)~MASK_R;
+            v->level++;
+            if (v->level > k->levels) k->levels = v->level;
+        }
+    }
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        k->stores.at[i].mask = index_mask(k, k->stores.at[i].index);
+}
+
+static bool listed(const struct kernel *k, buffer_id b) {
+    for (uint32_t i = 0; i < k->buffers.n; i++)
+        if (k->buffers.at[i] == b) return true;
+    return false;
+}
+
+static void add_sizes(void *ctx, ex *index) {
+    struct kernel *k = ctx;
+    ex syms[64];
+    int n = ex_symbols(k->ex, *index, syms, 64);
+    for (int i = 0; i < n; i++) {
+        bool known = ex_symbol(k->ex, syms[i])->bound != EX_NONE;
+        for (uint32_t j = 0; j < k->sizes.n; j++) known |= k->sizes.at[j] == syms[i];
+        if (!known) vec_push(k->arena, &k->sizes, syms[i]);
+    }
+}
+
+/* Distinct elements a load touches: at most the buffer, at most the points of its axes. */
+static double touched(const struct kernel *k, buffer_id b, uint8_t mask) {
+    const struct loops *l = k->schedule->loops;
+    double points = 1,
+           whole = (double)buffer_bytes(l, b) / dtype_bytes(l->buffers.at[b].meta.dtype);
+    for (int a = 0; a < AXIS_COUNT; a++)
+        if (mask >> a & 1) points *= (double)kernel_size(k, (enum axis)a);
+    return points < whole ? points : whole;
+}
+
+static void find_arguments(struct kernel *k) {
+    const struct loops *l = k->schedule->loops;
+    for (uint32_t i = 0; i < k->values.n; i++) {
+        const struct value_node *v = &k->values.at[i];
+        if (v->kind != INST_LOAD || listed(k, v->buffer)) continue;
+        vec_push(k->arena, &k->buffers, v->buffer);
+        k->bytes_read +=
+            touched(k, v->buffer, v->mask) * dtype_bytes(l->buffers.at[v->buffer].meta.dtype);
+    }
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        buffer_id b = k->stores.at[i].buffer;
+        vec_push(k->arena, &k->buffers, b);
+        k->bytes_written += (double)buffer_bytes(l, b);
+    }
+    each_index(k, add_sizes, k);
+    for (int a = 0; a < AXIS_COUNT; a++)
+        if (k->axis[a]) add_sizes(k, &k->bound[a]);
+    for (uint32_t i = 0; i < k->buffers.n; i++)
+        if (buffer_bytes(l, k->buffers.at[i]) >= INT32_MAX) k->wide_index = true;
+}
+
+/* Which way memory runs: bytes of accesses contiguous along x against along r. */
+static void find_inner(struct kernel *k) {
+    const struct loops *l = k->schedule->loops;
+    double along[2] = {0, 0};
+    for (uint32_t i = 0; i < k->values.n + k->stores.n; i++) {
+        bool store = i >= k->values.n;
+        if (!store && k->values.at[i].kind != INST_LOAD) continue;
+        ex index = store ? k->stores.at[i - k->values.n].index : k->values.at[i].index;
+        buffer_id b = store ? k->stores.at[i - k->values.n].buffer : k->values.at[i].buffer;
+        uint8_t mask = store ? k->stores.at[i - k->values.n].mask : k->values.at[i].mask;
+        double bytes = touched(k, b, mask);
+        if (index_stride(k, index, AXIS_X) == 1) along[0] += bytes;
+        if (index_stride(k, index, AXIS_R) == 1) along[1] += bytes;
+    }
+    (void)l;
+    k->rows_inner = k->kind == KERNEL_REDUCE && along[0] > along[1] && kernel_size(k, AXIS_X) > 1;
+}
+
+/* "softmax_amax_sub_exp_sum_div": the nests' names, cut at 60 characters, made unique by the
+ * group's number. */
+static const char *kernel_name_of(struct builder *w) {
+    struct buf b = buf_new(w->k->arena);
+    buf_puts(&b, "k");
+    for (uint32_t m = 0; m < w->g->members.n && b.n < 48; m++)
+        buf_printf(&b, "_%s", w->l->nests.at[w->g->members.at[m].nest].name);
+    if (b.n > 56) b.p[b.n = 56] = 0;
+    buf_printf(&b, "_%u", w->group);
+    return b.p;
+}
+
+struct kernel *kernel_build(const struct schedule *s, uint32_t group,
+                            const struct device_limits *limits, struct arena *a) {
+    struct kernel *k = NEW(a, struct kernel);
+    *k = (struct kernel){.arena = a, .ex = s->loops->ex, .schedule = s, .limits = limits};
+    struct builder w = {.k = k,
+                        .s = s,
+                        .l = s->loops,
+                        .g = &s->groups.at[group],
+                        .group = group,
+                        .numbers = map_new(a)};
+    k->name = kernel_name_of(&w);
+    expand_group(&w);
+    choose_axes(&w);
+    find_masks(k);
+    find_arguments(k);
+    find_inner(k);
+    k->flops = kernel_flops(k);
+    return k;
+}
+
+/* ---- shared facts
+ * --------------------------------------------------------------------------------------------------
+ */
+
+int64_t kernel_size(const struct kernel *k, enum axis x) {
+    return k->bound[x] ? ex_hint(k->ex, k->bound[x]) : 1;
+}
+
+int64_t index_stride(const struct kernel *k, ex index, enum axis x) {
+    ex c, rest;
+    int64_t v;
+    if (!k->axis[x] || !ex_linear(k->ex, index, k->axis[x], &c, &rest)) return -1;
+    return ex_is_const(k->ex, c, &v) ? v : -1;
+}
+
+bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec) {
+    ex c, rest;
+    int64_t v;
+    return ex_linear(k->ex, index, k->axis[x], &c, &rest) && ex_is_const(k->ex, c, &v) && v == 1 &&
+           ex_divides(k->ex, vec, rest) && ex_divides(k->ex, vec, k->bound[x]);
+}

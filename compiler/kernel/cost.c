@@ -1,0 +1,111 @@
+/* cost.c: counts of work. Multiply-adds count 2, any other operation 1, per element of the value's
+ * axes. */
+#include "kernel/kernel.h"
+
+bool op_is_expensive(enum op op) {
+    switch (op) {
+    case OP_EXP:
+    case OP_LOG:
+    case OP_SIN:
+    case OP_COS:
+    case OP_TANH:
+    case OP_ERF:
+    case OP_SIGMOID:
+    case OP_POW:
+    case OP_DIV: return true;
+    default: return false;
+    }
+}
+
+double kernel_flops(const struct kernel *k) {
+    double total = 0;
+    for (uint32_t i = 0; i < k->values.n; i++) {
+        const struct value_node *v = &k->values.at[i];
+        if (v->kind != INST_OP && v->kind != INST_REDUCE) continue;
+        uint8_t mask = v->kind == INST_REDUCE ? k->values.at[v->args[0]].mask : v->mask;
+        double points = 1;
+        for (int a = 0; a < AXIS_COUNT; a++)
+            if (mask >> a & 1) points *= (double)kernel_size(k, (enum axis)a);
+        total += points;
+    }
+    return total;
+}
+
+/* ---- the estimate that orders configs
+ * ------------------------------------------------------------------------------ */
+
+enum {
+    BYTES_IN_FLIGHT = 48 << 10
+}; /* per multiprocessor; what an H200 needs to reach its memory's speed */
+
+static int reads(const struct kernel *k, const struct layout *y) {
+    return y->one_read ? 1 : k->levels + (k->levels > 0);
+}
+
+/* How often the row's bytes cross the memory interface when they are read again in each phase: rows
+ * that all resident blocks together hold in L2 come from there at about a third of the cost. */
+static double traffic(const struct kernel *k, const struct layout *y) {
+    int n = reads(k, y);
+    return k->bytes_read * (n > 1 ? 1 + (n - 1) * 0.5 : 1) + k->bytes_written;
+}
+
+static double gpu_cost(const struct kernel *k, const struct layout *y) {
+    const struct device_limits *d = k->limits;
+    int words = layout_load_words(k, y),
+        registers = 28 + words + (y->one_read ? words : y->vec * y->ex);
+    if (registers > 255) return 1e9; /* would spill */
+    int64_t resident = d->max_threads_unit / y->threads,
+            by_registers = d->regs_unit / ((int64_t)registers * y->threads);
+    if (by_registers < resident) resident = by_registers;
+    if (resident > d->max_blocks_unit) resident = d->max_blocks_unit;
+    if (y->smem && d->smem_unit / y->smem < resident) resident = d->smem_unit / y->smem;
+    if (resident < 1) return 1e9;
+    int64_t grid = (kernel_size(k, AXIS_X) + y->bx - 1) / y->bx * y->split;
+    if (y->grid_r) grid *= (kernel_size(k, AXIS_R) + y->br - 1) / y->br;
+    double in_flight = (double)(resident * y->threads * words * 4),
+           rate = in_flight / BYTES_IN_FLIGHT;
+    if (rate > 1) rate = 1;
+    double waves = (double)grid / (double)(resident * d->units),
+           whole = (double)(int64_t)(waves + 0.999999);
+    double balance = whole > 0 && waves < 8 ? waves / whole : 1; /* the last wave's idle units */
+    double used = (double)kernel_size(k, AXIS_X) /
+                  (double)((kernel_size(k, AXIS_X) + y->bx - 1) / y->bx * y->bx);
+    if (!y->rows_inner && (y->one_read || y->grid_r)) {
+        int64_t nr = kernel_size(k, AXIS_R), covered = (nr + y->br - 1) / y->br * y->br;
+        used *= (double)nr / (double)covered; /* lanes beyond the row */
+    }
+    double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000,
+           us = traffic(k, y) / (gbps * 1e3 * 0.9 * rate * balance * used);
+    double barriers = y->t1 > 32 ? 0.3 * k->levels : 0.05 * k->levels;
+    us *= 1 + 0.02 * barriers + 0.04 / y->vec + (registers > 128 ? 0.1 : 0) +
+          (y->threads > 512 ? 0.05 : 0);
+    return us + (y->split > 1 ? 2.5 : 0);
+}
+
+static double cpu_cost(const struct kernel *k, const struct layout *y) {
+    double us = traffic(k, y) / 1e4 * (y->streaming ? 0.8 : 1);
+    int lanes = k->limits->simd_bytes / 4;
+    if (y->vec != lanes * 2) us *= 1.1;
+    if (y->split > 1 && kernel_size(k, AXIS_X) >= k->limits->units) us *= 1.5;
+    if (y->split < k->limits->units && k->kind == KERNEL_REDUCE &&
+        kernel_size(k, AXIS_X) < k->limits->units)
+        us *= 2;
+    return us;
+}
+
+static double matmul_cost(const struct kernel *k, const struct layout *y) {
+    double z = (double)kernel_size(k, AXIS_Z), m = (double)kernel_size(k, AXIS_M),
+           n = (double)kernel_size(k, AXIS_N), r = (double)kernel_size(k, AXIS_R);
+    double tiles =
+        z * (double)(int64_t)((m + y->bx - 1) / y->bx) * (double)(int64_t)((n + y->br - 1) / y->br);
+    double waves = tiles * y->threads / 256.0 / k->limits->units;
+    if (waves < 1) waves = 1;
+    double whole = waves < 8 ? (double)(int64_t)(waves + 0.999) : waves;
+    double loads = 1.0 / y->ex + 1.0 / y->vec; /* shared-memory reads per multiply-add */
+    return whole * 256.0 / y->threads * y->bx * y->br * r * (1 + 4 * loads) * 1e-6;
+}
+
+double kernel_cost(const struct kernel *k, const struct layout *y) {
+    if (k->kind == KERNEL_MATMUL) return matmul_cost(k, y);
+    return k->limits->kind == DEVICE_CUDA ? gpu_cost(k, y) : cpu_cost(k, y);
+}

@@ -1,0 +1,178 @@
+/* kernel.h: one group of nests as a kernel: first its *body* (what is computed per element,
+ * independent of any config), then, with a config, a *block program* (who computes it: tiles,
+ * threads, phases).
+ *
+ * Body. All nests of the group are expanded into one value-numbered list over flat axes:
+ *
+ *     rows    x: 0 <= x < nx        (all parallel axes of the group, merged where memory allows)
+ *     columns r: 0 <= r < nr        (the reduce axes; in a pointwise kernel the innermost parallel
+ * axis) matmul  z, m, n and r = k     (batch, rows, columns, depth)
+ *
+ * A value varies with a set of these axes (its mask) and has a level: how many reductions stand
+ * between it and the inputs. Softmax over [4096, 4096]:
+ *
+ *     v0 = load b0[x*4096 + r]   {x r}  level 0
+ *     v1 = reduce amax v0        {x}    level 1
+ *     v2 = sub v0 v1             {x r}  level 1
+ *     v3 = exp v2                {x r}  level 1
+ *     v4 = reduce sum v3         {x}    level 2
+ *     v5 = div v3 v4             {x r}  level 2
+ *     store b5[x*4096 + r] = v5
+ *
+ * Block program. Phase p runs over the columns and does every reduction of a level-p value and
+ * every store of a level-p value; after it the rows' values of level p+1 are computed. See block.c.
+ *
+ * Invariants (kernel_verify reports these numbers):
+ *   K1  a value's arguments are values before it;
+ *   K2  mask = union of the arguments' masks and of the axes in the index; a reduction removes {r};
+ *   K3  level = the largest of the arguments' levels, plus 1 for a reduction;
+ *   K4  a store's index varies with every axis that its value varies with;
+ *   K5  every store's index is injective over its axes, and every output buffer is stored exactly
+ * once.
+ *
+ * Ownership: in kernel.arena. */
+#ifndef WS_KERNEL_H
+#define WS_KERNEL_H
+
+#include "kernel/config.h"
+#include "schedule/schedule.h"
+
+enum kernel_kind { KERNEL_POINTWISE, KERNEL_REDUCE, KERNEL_MATMUL };
+enum axis { AXIS_X, AXIS_R, AXIS_Z, AXIS_M, AXIS_N, AXIS_COUNT };
+enum {
+    MASK_X = 1 << AXIS_X,
+    MASK_R = 1 << AXIS_R,
+    MASK_Z = 1 << AXIS_Z,
+    MASK_M = 1 << AXIS_M,
+    MASK_N = 1 << AXIS_N
+};
+
+typedef uint32_t value_id;
+
+struct value_node {
+    enum inst_kind kind;
+    enum op op;
+    enum reduction reduction;
+    enum dtype dtype; /* as the graph sees it; arithmetic in dtype_opmath */
+    uint8_t n_args;
+    value_id args[3];
+    double number;    /* CONST */
+    buffer_id buffer; /* LOAD */
+    ex index;         /* LOAD: element offset in the buffer; INDEX: the number */
+    uint8_t mask, level;
+};
+
+struct store_node {
+    buffer_id buffer;
+    ex index; /* element offset */
+    value_id value;
+    uint8_t mask; /* axes of the index */
+};
+
+struct kernel {
+    struct arena *arena;
+    struct exprs *ex;
+    const struct schedule *schedule;
+    const struct device_limits *limits;
+    enum kernel_kind kind;
+    const char *name;
+    ex axis[AXIS_COUNT];  /* the flat index symbols; EX_NONE where the kind has none */
+    ex bound[AXIS_COUNT]; /* their sizes */
+    VEC(struct value_node) values;
+    VEC(struct store_node) stores;
+    VEC(buffer_id) buffers; /* arguments, in order: loaded ones, then stored ones */
+    VEC(ex) sizes;          /* size symbols the kernel takes as arguments, after the buffers */
+    int levels;             /* number of phases with a reduction */
+    value_id dot_a, dot_b,
+        dot; /* MATMUL: the two factors (functions of z,m,r and of z,n,r) and the reduction */
+    bool rows_inner; /* most bytes are contiguous along x, not along r: threads and vectors lie
+                        along x */
+    bool wide_index; /* element offsets need 64 bits */
+    double bytes_read, bytes_written, flops;
+};
+
+/* body.c: group -> kernel. Needs: order. */
+struct kernel *kernel_build(const struct schedule *s, uint32_t group,
+                            const struct device_limits *limits, struct arena *a);
+void kernel_print(struct buf *b, const struct kernel *k);
+const char *kernel_verify(const struct kernel *k);
+
+/* cost.c */
+double kernel_flops(const struct kernel *k);
+bool op_is_expensive(enum op op); /* transcendental: worth keeping, not recomputing */
+
+/* space.c: every legal config worth trying, default first; *pruned counts those left out by the
+ * cost model. */
+void kernel_configs(const struct kernel *k, struct arena *a, const struct config **out, int *n,
+                    int *pruned);
+
+/* ---- block programs
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* Where a tile's elements are: threads, then elements of a thread. In a ROWS layout of a pointwise
+ * or reduce kernel
+ *
+ *     columns inner:  tid = tx*t1 + tr      x = px*bx + e*t0 + tx          r = base + (u*t1 +
+ * tr)*vec + v rows inner:     tid = tr*t0 + tx      x = px*bx + (e*t0 + tx)*vec + v  r = base +
+ * u*t1 + tr
+ *
+ * for e < ex, u < ur, v < vec. */
+struct layout {
+    int threads, t0, t1; /* t0 threads along x, t1 along r */
+    int ex, ur, vec;     /* elements of a thread: rows, column steps, vector */
+    int bx, br;          /* tile: rows of a block, columns of an iteration */
+    int smem;            /* bytes of shared memory a block needs */
+    bool rows_inner;
+    bool
+        one_read; /* one iteration covers the row: raw loads live in registers through all phases */
+    int split;    /* blocks along r, >= 1 */
+    bool grid_r;  /* pointwise: columns are spread over blocks, not looped over */
+    bool streaming; /* non-temporal stores */
+};
+
+/* layout.c: what a config means for this kernel: fills *out and returns NULL, or says (in arena a)
+ * why the config is illegal. This function alone decides legality. */
+const char *kernel_layout(const struct kernel *k, const struct config *c, struct layout *out,
+                          struct arena *a);
+
+/* 32-bit registers that hold the raw loads of one tile, per thread. */
+int layout_load_words(const struct kernel *k, const struct layout *y);
+
+/* Estimated microseconds; only their order matters. */
+double kernel_cost(const struct kernel *k, const struct layout *y);
+
+struct phase {
+    VEC(value_id)
+    loads; /* raw loads of values that vary with r, needed here and not yet in registers */
+    VEC(value_id) compute; /* values that vary with r, in order, loads included */
+    VEC(value_id) reduce;  /* reductions accumulated here */
+    VEC(uint32_t) stores;  /* stores that vary with r */
+    VEC(value_id) after;   /* values that do not vary with r, computed when the phase is over */
+};
+
+struct block {
+    const struct kernel *kernel;
+    struct config config;
+    struct layout layout;
+    VEC(value_id) before; /* values without r of level 0 */
+    VEC(struct phase) phases;
+    VEC(uint32_t) row_stores; /* stores that do not vary with r, at the end */
+    int64_t grid;             /* blocks of the main launch */
+    size_t workspace;         /* split: bytes of partial results */
+};
+
+/* block.c: needs a legal config. */
+struct block *block_build(const struct kernel *k, const struct config *c, struct arena *a);
+void block_print(struct buf *b, const struct block *p);
+
+/* Facts that config, block and emit share. */
+int64_t kernel_size(const struct kernel *k,
+                    enum axis x); /* at the hints; 1 if the axis is missing */
+/* Can `index` be loaded or stored `vec` elements at a time along axis x (contiguous, aligned, no
+ * vector cut)? */
+bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec);
+/* Coefficient of axis x in index, or -1 if not a constant. */
+int64_t index_stride(const struct kernel *k, ex index, enum axis x);
+
+#endif

@@ -1,0 +1,194 @@
+/* layout.c: what a config means for a kernel, and whether it is legal.
+ *
+ *     columns inner   x=2 r=4096 warps=8 vec=8 keep=1  ->  2 rows of 128 threads, each 4 steps of 8
+ * columns rows inner      x=128 r=32 warps=8 vec=4         ->  32 threads along x, 8 along r
+ *
+ * Every refusal names the knob and the number it fails on. */
+#include "kernel/kernel.h"
+
+enum { MAX_REGISTERS_KEPT = 192 }; /* 32-bit registers a thread may spend on the row it keeps */
+
+static bool is_power_of_two(int v) { return v > 0 && (v & (v - 1)) == 0; }
+static int at_least_1(int v) { return v ? v : 1; }
+
+/* Rows are read again after their first reduction: keeping them saves traffic. */
+static bool reads_twice(const struct kernel *k) {
+    if (k->levels > 1) return true;
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (k->stores.at[i].mask & MASK_R && k->values.at[k->stores.at[i].value].level > 0)
+            return true;
+    return false;
+}
+
+static bool stores_columns(const struct kernel *k) {
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (k->stores.at[i].mask & MASK_R) return true;
+    return false;
+}
+
+int layout_load_words(const struct kernel *k, const struct layout *y) {
+    int words = 0;
+    for (uint32_t i = 0; i < k->values.n; i++) {
+        const struct value_node *v = &k->values.at[i];
+        if (v->kind != INST_LOAD || !(v->mask & MASK_R)) continue;
+        int bytes = dtype_bytes(v->dtype) * y->vec * y->ur * (v->mask & MASK_X ? y->ex : 1);
+        words += (bytes + 3) / 4;
+    }
+    return words;
+}
+
+/* Shared memory of the cross-thread reductions: one region each, so that one barrier a reduction is
+ * enough. */
+static int reduction_smem(const struct kernel *k, const struct layout *y) {
+    int bytes = 0;
+    for (uint32_t i = 0; i < k->values.n; i++) {
+        const struct value_node *v = &k->values.at[i];
+        if (v->kind != INST_REDUCE) continue;
+        int size = dtype_bytes(dtype_opmath(v->dtype));
+        if (y->rows_inner)
+            bytes += y->t1 > 1 ? y->threads * y->ex * y->vec * size : 0;
+        else
+            bytes += y->t1 > 32 ? y->threads / 32 * y->ex * size : 0;
+        bytes = (bytes + 15) / 16 * 16;
+    }
+    return bytes;
+}
+
+static const char *check_vector(const struct kernel *k, const struct layout *y, struct arena *a) {
+    enum axis along = y->rows_inner ? AXIS_X : AXIS_R;
+    if (y->vec > 1 && !ex_divides(k->ex, y->vec, k->bound[along]))
+        return arena_printf(a, "vec=%d does not divide the %s length %s", y->vec,
+                            y->rows_inner ? "column" : "row", ex_str(a, k->ex, k->bound[along]));
+    return NULL;
+}
+
+static const char *check_split(const struct kernel *k, const struct layout *y, struct arena *a) {
+    if (y->split == 1) return NULL;
+    if (k->kind != KERNEL_REDUCE || reads_twice(k) || stores_columns(k))
+        return arena_printf(a, "split=%d needs a kernel that only reduces", y->split);
+    int64_t steps = (kernel_size(k, AXIS_R) + y->br - 1) / y->br;
+    if (y->split > steps)
+        return arena_printf(a, "split=%d but a row has only %lld steps of r=%d", y->split,
+                            (long long)steps, y->br);
+    return NULL;
+}
+
+static const char *check_keep(const struct kernel *k, const struct layout *y, bool keep,
+                              struct arena *a) {
+    if (!keep) return NULL;
+    if (k->kind != KERNEL_REDUCE || !reads_twice(k)) return "keep=1 but nothing is read twice";
+    if (k->limits->kind == DEVICE_CPU) return NULL;
+    if (y->br < kernel_size(k, AXIS_R))
+        return arena_printf(a, "keep=1 needs r >= %lld, the row length",
+                            (long long)kernel_size(k, AXIS_R));
+    int words = layout_load_words(k, y);
+    if (words > MAX_REGISTERS_KEPT)
+        return arena_printf(a, "keep=1 would hold %d registers a thread; %d is the limit", words,
+                            MAX_REGISTERS_KEPT);
+    return NULL;
+}
+
+static const char *gpu_layout(const struct kernel *k, const struct config *c, struct layout *y,
+                              struct arena *a) {
+    int x = at_least_1(c->knob[KNOB_x]), r = at_least_1(c->knob[KNOB_r]),
+        warps = c->knob[KNOB_warps];
+    y->threads = warps * 32;
+    if (warps < 1 || y->threads > k->limits->max_threads_block)
+        return arena_printf(a, "warps=%d; a block has 1 to %d", warps,
+                            k->limits->max_threads_block / 32);
+    int vx = y->rows_inner ? y->vec : 1, vr = y->rows_inner ? 1 : y->vec;
+    if (x % (y->ex * vx))
+        return arena_printf(a, "x=%d is no multiple of rows*vec=%d", x, y->ex * vx);
+    y->t0 = x / (y->ex * vx);
+    if (y->t0 > y->threads || y->threads % y->t0)
+        return arena_printf(a, "x=%d: %d thread rows do not divide %d threads", x, y->t0,
+                            y->threads);
+    y->t1 = y->threads / y->t0;
+    if (!is_power_of_two(y->t0) || !is_power_of_two(y->t1))
+        return arena_printf(a, "%d x %d threads: powers of two are needed", y->t0, y->t1);
+    if (r % (y->t1 * vr))
+        return arena_printf(a, "r=%d is no multiple of %d threads x %d elements", r, y->t1, vr);
+    y->ur = r / (y->t1 * vr);
+    y->bx = x;
+    y->br = r;
+    if (y->ur * y->ex * y->vec > 512)
+        return arena_printf(a, "%d elements a thread", y->ur * y->ex * y->vec);
+    y->smem = reduction_smem(k, y);
+    if (y->smem > k->limits->smem_block)
+        return arena_printf(a, "needs %d bytes of shared memory", y->smem);
+    y->grid_r = k->kind == KERNEL_POINTWISE;
+    return NULL;
+}
+
+/* On the CPU a task is x rows (or, pointwise, x rows times r columns); vec lanes run in one SIMD
+ * loop. */
+static const char *cpu_layout(const struct kernel *k, const struct config *c, struct layout *y,
+                              struct arena *a) {
+    y->threads = y->t0 = y->t1 = y->ur = 1;
+    y->bx = at_least_1(c->knob[KNOB_x]);
+    y->br = c->knob[KNOB_r] ? c->knob[KNOB_r] : (int)kernel_size(k, AXIS_R);
+    y->grid_r = k->kind == KERNEL_POINTWISE;
+    if (c->knob[KNOB_warps]) return "warps has no meaning on the CPU";
+    if (y->rows_inner && y->bx % y->vec)
+        return arena_printf(a, "x=%d is no multiple of vec=%d", y->bx, y->vec);
+    if (y->ex != 1) return "rows has no meaning on the CPU";
+    if (y->br < 1) return "r is too small";
+    return NULL;
+}
+
+static const char *matmul_layout(const struct kernel *k, const struct config *c, struct layout *y,
+                                 struct arena *a) {
+    int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k], tm = c->knob[KNOB_tm],
+        tn = c->knob[KNOB_tn];
+    if (m < 1 || n < 1 || depth < 1 || tm < 1 || tn < 1)
+        return "a matrix product needs m, n, k, tm and tn";
+    if (m % tm || n % tn)
+        return arena_printf(a, "m=%d n=%d are no multiples of tm=%d tn=%d", m, n, tm, tn);
+    if (tm * tn > 128 && k->limits->kind == DEVICE_CUDA)
+        return arena_printf(a, "tm*tn=%d accumulators a thread; 128 is the limit", tm * tn);
+    y->vec = tn;
+    y->ex = tm;
+    y->ur = 1;
+    y->bx = m;
+    y->br = n;
+    if (k->limits->kind == DEVICE_CPU) return y->threads = 1, NULL;
+    y->threads = m / tm * (n / tn);
+    if (c->knob[KNOB_warps] * 32 != y->threads)
+        return arena_printf(a, "m/tm * n/tn = %d threads, but warps=%d", y->threads,
+                            c->knob[KNOB_warps]);
+    if (y->threads > k->limits->max_threads_block)
+        return arena_printf(a, "%d threads a block", y->threads);
+    y->smem = (m + n) * depth * dtype_bytes(dtype_opmath(k->values.at[k->dot].dtype));
+    if (y->smem > k->limits->smem_block)
+        return arena_printf(a, "needs %d bytes of shared memory", y->smem);
+    return NULL;
+}
+
+const char *kernel_layout(const struct kernel *k, const struct config *c, struct layout *y,
+                          struct arena *a) {
+    *y = (struct layout){.vec = at_least_1(c->knob[KNOB_vec]),
+                         .ex = at_least_1(c->knob[KNOB_rows]),
+                         .split = at_least_1(c->knob[KNOB_split]),
+                         .rows_inner = k->rows_inner,
+                         .one_read = c->knob[KNOB_keep] == 1,
+                         .streaming = c->knob[KNOB_nt] == 1};
+    if (c->knob[KNOB_keep] > 1 || c->knob[KNOB_nt] > 1) return "keep and nt are 0 or 1";
+    bool gpu = k->limits->kind == DEVICE_CUDA, dot = k->kind == KERNEL_MATMUL;
+    static const enum knob dot_only[] = {KNOB_m, KNOB_n, KNOB_k, KNOB_tm, KNOB_tn};
+    static const enum knob row_only[] = {KNOB_x,    KNOB_r,     KNOB_rows,
+                                         KNOB_keep, KNOB_split, KNOB_vec};
+    for (int i = 0; i < 5 && !dot; i++)
+        if (c->knob[dot_only[i]])
+            return arena_printf(a, "%s is a knob of matrix products", knob_name(dot_only[i]));
+    for (int i = 0; i < 6 && dot; i++)
+        if (c->knob[row_only[i]])
+            return arena_printf(a, "%s is no knob of matrix products", knob_name(row_only[i]));
+    if (dot) return matmul_layout(k, c, y, a);
+    if (!is_power_of_two(y->vec) || y->vec > (gpu ? 16 : 256))
+        return arena_printf(a, "vec=%d", y->vec);
+    const char *bad = gpu ? check_vector(k, y, a) : NULL;
+    if (!bad) bad = gpu ? gpu_layout(k, c, y, a) : cpu_layout(k, c, y, a);
+    if (!bad) bad = check_keep(k, y, y->one_read, a);
+    if (!bad) bad = check_split(k, y, a);
+    return bad;
+}

@@ -1,0 +1,146 @@
+/* print.c: kernel bodies and block programs as text. The printed body (names of sizes, buffers as
+ * arguments) is also what the kernel's hash is made of, so it holds everything that emitted code
+ * depends on but the config. */
+#include "kernel/kernel.h"
+
+static int argument(const struct kernel *k, buffer_id b) {
+    for (uint32_t i = 0; i < k->buffers.n; i++)
+        if (k->buffers.at[i] == b) return (int)i;
+    WS_BUG("buffer is not an argument");
+}
+
+static void put_mask(struct buf *b, uint8_t mask) {
+    static const char names[] = "xrzmn";
+    buf_puts(b, " {");
+    for (int a = 0; a < AXIS_COUNT; a++)
+        if (mask >> a & 1) buf_putc(b, names[a]);
+    buf_putc(b, '}');
+}
+
+static void put_value(struct buf *b, const struct kernel *k, value_id id) {
+    const struct value_node *v = &k->values.at[id];
+    buf_printf(b, "v%u = ", id);
+    switch (v->kind) {
+    case INST_CONST: buf_printf(b, "const %.17g", v->number); break;
+    case INST_INDEX:
+        buf_puts(b, "index ");
+        ex_print(b, k->ex, v->index);
+        break;
+    case INST_LOAD:
+        buf_printf(b, "load p%d[", argument(k, v->buffer));
+        ex_print(b, k->ex, v->index);
+        buf_putc(b, ']');
+        break;
+    case INST_OP:
+        buf_printf(b, "%s(", op_info(v->op)->name);
+        for (int a = 0; a < v->n_args; a++) buf_printf(b, "%sv%u", a ? ", " : "", v->args[a]);
+        buf_putc(b, ')');
+        break;
+    case INST_CAST: buf_printf(b, "to(v%u)", v->args[0]); break;
+    case INST_REDUCE:
+        buf_printf(b, "reduce %s v%u", reduction_name(v->reduction), v->args[0]);
+        break;
+    }
+    buf_printf(b, " : %s", dtype_name(v->dtype));
+    put_mask(b, v->mask);
+    if (v->level) buf_printf(b, " level %u", v->level);
+}
+
+static void put_store(struct buf *b, const struct kernel *k, const struct store_node *s) {
+    buf_printf(b, "store p%d[", argument(k, s->buffer));
+    ex_print(b, k->ex, s->index);
+    buf_printf(b, "] = v%u", s->value);
+}
+
+void kernel_print(struct buf *b, const struct kernel *k) {
+    static const char *const kinds[] = {"pointwise", "reduce", "matmul"};
+    static const char *const names[] = {"x", "r", "z", "m", "n"};
+    const struct loops *l = k->schedule->loops;
+    buf_printf(b, "kernel %s\n", kinds[k->kind]);
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        if (!k->axis[a]) continue;
+        buf_printf(b, "  axis %s: ", names[a]);
+        ex_print(b, k->ex, k->bound[a]);
+        buf_putc(b, '\n');
+    }
+    for (uint32_t i = 0; i < k->buffers.n; i++) {
+        const struct buffer *B = &l->buffers.at[k->buffers.at[i]];
+        buf_printf(b, "  p%u: %s[", i, dtype_name(B->meta.dtype));
+        ex_print(b, k->ex, meta_numel(k->ex, &B->meta));
+        buf_puts(b, "]\n");
+    }
+    for (value_id v = 0; v < k->values.n; v++) {
+        buf_puts(b, "  ");
+        put_value(b, k, v);
+        buf_putc(b, '\n');
+    }
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        buf_puts(b, "  ");
+        put_store(b, k, &k->stores.at[i]);
+        buf_putc(b, '\n');
+    }
+}
+
+static void put_values(struct buf *b, const struct kernel *k, const value_id *at, uint32_t n,
+                       int indent) {
+    for (uint32_t i = 0; i < n; i++) {
+        buf_indent(b, indent);
+        put_value(b, k, at[i]);
+        buf_putc(b, '\n');
+    }
+}
+
+static bool all_loads_kept(const struct block *p, uint32_t phase) {
+    return p->layout.one_read && phase > 0;
+}
+
+static void put_phase(struct buf *b, const struct block *p, uint32_t i) {
+    const struct kernel *k = p->kernel;
+    const struct phase *f = &p->phases.at[i];
+    if (p->layout.grid_r)
+        buf_printf(b, "phase %u: tile of %d columns\n", i, p->layout.br);
+    else
+        buf_printf(b, "phase %u: columns in steps of %d%s\n", i, p->layout.br,
+                   all_loads_kept(p, i) ? ", from registers" : "");
+    put_values(b, k, f->compute.at, f->compute.n, 1);
+    for (uint32_t r = 0; r < f->reduce.n; r++) {
+        const struct value_node *v = &k->values.at[f->reduce.at[r]];
+        buf_printf(b, "    accumulate v%u %s= v%u\n", f->reduce.at[r], reduction_name(v->reduction),
+                   v->args[0]);
+    }
+    for (uint32_t s = 0; s < f->stores.n; s++) {
+        buf_puts(b, "    ");
+        put_store(b, k, &k->stores.at[f->stores.at[s]]);
+        buf_putc(b, '\n');
+    }
+    for (uint32_t r = 0; r < f->reduce.n; r++)
+        buf_printf(b, "combine v%u over %d threads\n", f->reduce.at[r], p->layout.t1);
+    put_values(b, k, f->after.at, f->after.n, 0);
+}
+
+void block_print(struct buf *b, const struct block *p) {
+    const struct kernel *k = p->kernel;
+    const struct layout *y = &p->layout;
+    buf_printf(b, "block %s\nconfig ", k->name);
+    config_print(b, &p->config);
+    buf_printf(b, "\ngrid %lld blocks of %d threads, %d bytes shared", (long long)p->grid,
+               y->threads, y->smem);
+    if (y->split > 1) buf_printf(b, ", split %d", y->split);
+    buf_putc(b, '\n');
+    if (k->kind == KERNEL_MATMUL) {
+        buf_printf(b, "tile m=%d n=%d k=%d, thread %dx%d\n", p->config.knob[KNOB_m],
+                   p->config.knob[KNOB_n], p->config.knob[KNOB_k], p->config.knob[KNOB_tm],
+                   p->config.knob[KNOB_tn]);
+        buf_printf(b, "v%u += dot(v%u, v%u) over r\n", k->dot, k->dot_a, k->dot_b);
+    } else {
+        buf_printf(b, "layout %s inner: %d x %d threads, each %d rows x %d steps x %d elements%s\n",
+                   y->rows_inner ? "rows" : "columns", y->t0, y->t1, y->ex, y->ur, y->vec,
+                   y->one_read ? ", row kept in registers" : "");
+    }
+    put_values(b, k, p->before.at, p->before.n, 0);
+    for (uint32_t i = 0; i < p->phases.n; i++) put_phase(b, p, i);
+    for (uint32_t i = 0; i < p->row_stores.n; i++) {
+        put_store(b, k, &k->stores.at[p->row_stores.at[i]]);
+        buf_putc(b, '\n');
+    }
+}

@@ -1,0 +1,198 @@
+/* space.c: the configs worth trying, in the order of the cost model; the first is the default by
+ * rule.
+ *
+ * The generators below propose on a grid of powers of two; kernel_layout refuses what is illegal,
+ * the cost model orders, and what lies far behind the best estimate is pruned. */
+#include "kernel/kernel.h"
+
+enum { MAX_CONFIGS = 64 };
+
+struct candidate {
+    struct config c;
+    double cost;
+};
+
+struct space {
+    const struct kernel *k;
+    struct arena *arena;
+    VEC(struct candidate) all;
+};
+
+static void propose(struct space *s, struct config c) {
+    struct layout y;
+    if (kernel_layout(s->k, &c, &y, s->arena)) return;
+    for (uint32_t i = 0; i < s->all.n; i++)
+        if (config_equal(&s->all.at[i].c, &c)) return;
+    vec_push(s->arena, &s->all, ((struct candidate){c, kernel_cost(s->k, &y)}));
+}
+
+static int round_up(int64_t v, int64_t to) { return (int)((v + to - 1) / to * to); }
+
+static int next_power_of_two(int64_t v) {
+    int p = 1;
+    while (p < v) p *= 2;
+    return p;
+}
+
+/* The widest vector that moves 16 bytes of the widest element and divides the inner axis. */
+static int widest_vector(const struct kernel *k, enum axis inner) {
+    int bytes = 1;
+    for (uint32_t i = 0; i < k->buffers.n; i++) {
+        int b = dtype_bytes(k->schedule->loops->buffers.at[k->buffers.at[i]].meta.dtype);
+        if (b > bytes) bytes = b;
+    }
+    int vec = 16 / bytes;
+    while (vec > 1 && !ex_divides(k->ex, vec, k->bound[inner])) vec /= 2;
+    return vec;
+}
+
+#define CONFIG(...) ((struct config){.knob = {__VA_ARGS__}})
+#define K(name, v) [KNOB_##name] = (v)
+
+/* Reductions along contiguous columns: t1 threads a row, x rows a block. */
+static void propose_columns(struct space *s) {
+    const struct kernel *k = s->k;
+    int64_t nx = kernel_size(k, AXIS_X), nr = kernel_size(k, AXIS_R);
+    int widest = widest_vector(k, AXIS_R);
+    for (int vec = widest; vec >= 1 && vec * 2 >= widest; vec /= 2)
+        for (int t1 = 1; t1 <= 1024; t1 *= 2)
+            for (int warps = 1; warps <= 32; warps *= 2) {
+                int x = warps * 32 / t1;
+                if (x < 1 || x > next_power_of_two(nx) || (t1 > 1 && (int64_t)t1 * vec / 2 >= nr))
+                    continue;
+                int step = t1 * vec, row = round_up(nr, step);
+                propose(s, CONFIG(K(x, x), K(r, row), K(warps, warps), K(vec, vec), K(keep, 1)));
+                for (int u = 1; u <= 8 && (u == 1 || step * u / 2 < nr); u *= 2) {
+                    propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec)));
+                    int64_t want = 4 * (int64_t)k->limits->units;
+                    for (int split = 2; split <= 4096 && nx * split / x <= 4 * want; split *= 2)
+                        if (nx * split / x >= want / 4)
+                            propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
+                                              K(split, split)));
+                }
+            }
+}
+
+/* Reductions across rows: memory runs along x, threads and vectors too. */
+static void propose_rows(struct space *s) {
+    const struct kernel *k = s->k;
+    int64_t nx = kernel_size(k, AXIS_X), nr = kernel_size(k, AXIS_R);
+    int widest = widest_vector(k, AXIS_X);
+    for (int vec = widest; vec >= 1 && vec * 4 >= widest; vec /= 2)
+        for (int t0 = 8; t0 <= 256; t0 *= 2)
+            for (int warps = 2; warps <= 16; warps *= 2) {
+                int t1 = warps * 32 / t0, x = t0 * vec;
+                if (t1 < 1 || x > 2 * next_power_of_two(nx)) continue;
+                propose(s, CONFIG(K(x, x), K(r, round_up(nr, t1)), K(warps, warps), K(vec, vec),
+                                  K(keep, 1)));
+                for (int u = 1; u <= 8; u *= 2)
+                    for (int split = 1; split <= 1024; split *= 2) {
+                        if (split > 1 && (nx / x + 1) * split > 16 * (int64_t)k->limits->units)
+                            break;
+                        propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
+                                          K(split, split > 1 ? split : 0)));
+                    }
+            }
+}
+
+static void propose_pointwise(struct space *s) {
+    const struct kernel *k = s->k;
+    int64_t nx = kernel_size(k, AXIS_X), nr = kernel_size(k, AXIS_R);
+    int widest = widest_vector(k, AXIS_R);
+    for (int vec = widest; vec >= 1 && vec * 2 >= widest; vec /= 2)
+        for (int warps = 2; warps <= 16; warps *= 2)
+            for (int t0 = 1; t0 <= warps * 32 && t0 <= next_power_of_two(nx); t0 *= 2) {
+                int t1 = warps * 32 / t0;
+                if (t0 > 1 && (int64_t)t1 * vec >= 2 * nr) continue; /* columns first */
+                if (t0 < warps * 32 && t0 * 2 <= nx && (int64_t)t1 * vec / 2 >= nr) continue;
+                for (int u = 1; u <= 8; u *= 2)
+                    for (int rows = 1; rows <= 8 && (rows == 1 || rows <= nx / t0); rows *= 2) {
+                        if (u * rows > 8 || (u > 1 && (int64_t)t1 * vec * u / 2 >= nr)) continue;
+                        propose(s, CONFIG(K(x, t0 * rows), K(r, t1 * vec * u), K(warps, warps),
+                                          K(vec, vec), K(rows, rows > 1 ? rows : 0)));
+                    }
+            }
+}
+
+static void propose_matmul(struct space *s) {
+    static const int shapes[][5] = {
+        /* m, n, k, tm, tn */
+        {128, 128, 16, 8, 8}, {128, 128, 8, 8, 8},  {64, 128, 16, 8, 8}, {128, 64, 16, 8, 8},
+        {64, 64, 16, 8, 8},   {64, 64, 16, 4, 4},   {64, 64, 32, 4, 8},  {32, 64, 32, 4, 4},
+        {32, 32, 32, 4, 4},   {32, 32, 32, 2, 4},   {16, 32, 32, 2, 2},  {16, 16, 32, 2, 2},
+        {128, 256, 8, 8, 16}, {256, 128, 8, 16, 8},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const int *t = shapes[i];
+        propose(s, CONFIG(K(m, t[0]), K(n, t[1]), K(k, t[2]), K(tm, t[3]), K(tn, t[4]),
+                          K(warps, t[0] / t[3] * (t[1] / t[4]) / 32)));
+    }
+}
+
+static void propose_cpu(struct space *s) {
+    const struct kernel *k = s->k;
+    int lanes = k->limits->simd_bytes / 4;
+    int64_t nx = kernel_size(k, AXIS_X), nr = kernel_size(k, AXIS_R);
+    if (k->kind == KERNEL_MATMUL) {
+        for (int tm = 4; tm <= 8; tm += 2)
+            for (int v = 1; v <= 4; v *= 2)
+                for (int depth = 128; depth <= 512; depth *= 2)
+                    propose(s, CONFIG(K(m, tm * 8), K(n, lanes * v), K(k, depth), K(tm, tm),
+                                      K(tn, lanes * v)));
+        return;
+    }
+    for (int v = lanes; v <= lanes * 4; v *= 2)
+        for (int nt = 0; nt <= 1; nt++) {
+            if (k->rows_inner) {
+                for (int x = v; x <= v * 8; x *= 2)
+                    propose(s, CONFIG(K(x, x), K(vec, v), K(nt, nt)));
+                for (int split = 2; split <= 4 * k->limits->units; split *= 2)
+                    propose(s, CONFIG(K(x, v * 4), K(r, 64), K(vec, v), K(split, split)));
+            } else if (k->kind == KERNEL_POINTWISE) {
+                for (int r = 4096; r <= 65536; r *= 4)
+                    propose(s, CONFIG(K(x, nr >= r ? 1 : (int)((r + nr - 1) / nr)), K(r, r),
+                                      K(vec, v), K(nt, nt)));
+            } else {
+                for (int keep = 0; keep <= 1; keep++)
+                    for (int x = 1; x <= 16 && x <= nx; x *= 4)
+                        propose(s, CONFIG(K(x, x), K(vec, v), K(keep, keep), K(nt, nt)));
+                for (int split = 2; split <= 8 * k->limits->units && nx < k->limits->units * 2;
+                     split *= 2)
+                    propose(s, CONFIG(K(x, 1), K(r, v * 16), K(vec, v), K(split, split)));
+            }
+        }
+}
+
+/* Cheapest first; equal estimates keep the order of proposal. */
+static void sort_by_cost(struct space *s) {
+    for (uint32_t i = 1; i < s->all.n; i++)
+        for (uint32_t j = i; j > 0 && s->all.at[j].cost < s->all.at[j - 1].cost; j--) {
+            struct candidate t = s->all.at[j];
+            s->all.at[j] = s->all.at[j - 1];
+            s->all.at[j - 1] = t;
+        }
+}
+
+void kernel_configs(const struct kernel *k, struct arena *a, const struct config **out, int *n,
+                    int *pruned) {
+    struct space s = {.k = k, .arena = a};
+    if (k->limits->kind == DEVICE_CPU)
+        propose_cpu(&s);
+    else if (k->kind == KERNEL_MATMUL)
+        propose_matmul(&s);
+    else if (k->kind == KERNEL_POINTWISE)
+        propose_pointwise(&s);
+    else if (k->rows_inner)
+        propose_rows(&s);
+    else
+        propose_columns(&s);
+    if (!s.all.n) WS_BUG("no legal config for %s", k->name);
+    sort_by_cost(&s);
+    uint32_t keep = s.all.n < MAX_CONFIGS ? s.all.n : MAX_CONFIGS;
+    while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;
+    struct config *list = NEW_ARRAY(a, struct config, keep);
+    for (uint32_t i = 0; i < keep; i++) list[i] = s.all.at[i].c;
+    *out = list;
+    *n = (int)keep;
+    *pruned = (int)(s.all.n - keep);
+}
