@@ -2,7 +2,7 @@
  * found, and the invariants C1 to C4 of frontend.h are checked. */
 #include "frontend/compile.h"
 
-/* What follows the code in memory may grow on: an operand must lie in its table now (C1). */
+/* C1. */
 static bool operand_fits(const struct code *c, enum operand_kind kind, int32_t v) {
     uint32_t n = (uint32_t)v;
     switch (kind) {

@@ -10,7 +10,7 @@
 
 struct scope;
 
-struct exprs {
+struct expr_list {
     struct expr **at;
     uint32_t n, cap;
 };
@@ -61,7 +61,7 @@ struct keyword {
 /* for target in iter if test if test */
 struct for_clause {
     struct expr *target, *iter;
-    struct exprs tests;
+    struct expr_list tests;
 };
 
 enum comprehension_kind { COMPREHEND_LIST, COMPREHEND_SET, COMPREHEND_DICT, COMPREHEND_GENERATOR };
@@ -77,9 +77,9 @@ struct expr {
             bool minus_only; /* 9223372036854775808: fits only behind a minus; value is its negative
                               */
         } constant;
-        struct exprs items; /* E_TUPLE E_LIST E_SET E_AND E_OR E_JOINED */
+        struct expr_list items; /* E_TUPLE E_LIST E_SET E_AND E_OR E_JOINED */
         struct {
-            struct exprs keys, values; /* a NULL key: **value */
+            struct expr_list keys, values; /* a NULL key: **value */
         } dict;
         struct {
             enum binary_operator op;
@@ -90,7 +90,7 @@ struct expr {
             struct expr *value;
         } unary;
         struct {
-            struct exprs operands; /* a < b < c */
+            struct expr_list operands; /* a < b < c */
             VEC(enum compare_operator) ops;
         } compare;
         struct {
@@ -103,7 +103,7 @@ struct expr {
         } lambda;
         struct {
             struct expr *function;
-            struct exprs args; /* may hold E_STARRED */
+            struct expr_list args; /* may hold E_STARRED */
             VEC(struct keyword) keywords;
         } call;
         struct {
@@ -186,7 +186,7 @@ struct stmt {
     union {
         struct expr *expr; /* S_EXPR; S_RETURN (may be NULL) */
         struct {
-            struct exprs targets;
+            struct expr_list targets;
             struct expr *value;
         } assign;
         struct {
@@ -202,8 +202,8 @@ struct stmt {
         struct {
             struct expr *test, *message; /* message may be NULL */
         } assert_;
-        struct exprs targets; /* S_DELETE */
-        struct names names;   /* S_GLOBAL S_NONLOCAL */
+        struct expr_list targets; /* S_DELETE */
+        struct names names;       /* S_GLOBAL S_NONLOCAL */
         struct {
             const char *module; /* S_FROM */
             bool star;
@@ -227,14 +227,14 @@ struct stmt {
         } try_;
         struct {
             const char *name;
-            struct exprs decorators;
+            struct expr_list decorators;
             struct params params;
             struct stmts body;
             struct scope *scope;
         } function;
         struct {
             const char *name;
-            struct exprs decorators, bases;
+            struct expr_list decorators, bases;
             VEC(struct keyword) keywords;
             struct stmts body;
             struct scope *scope;

@@ -77,19 +77,19 @@ struct unit {
 /* compile_emit.c */
 void unit_open(struct unit *u, struct frontend *f, struct unit *parent, struct scope *scope,
                const char *name, uint32_t line);
-void emit(struct unit *u, enum opcode op, int32_t a, int32_t b);
-int32_t label_new(struct unit *u);
-void label_bind(struct unit *u, int32_t label); /* the next instruction is where it leads */
-void emit_const(struct unit *u, struct constant k);
-void emit_none(struct unit *u);
-int32_t const_add(struct unit *u, struct constant k);
-int32_t name_add(struct unit *u, const char *name);
-void emit_load(struct unit *u, const char *name);
-void emit_store(struct unit *u, const char *name);
-void emit_delete(struct unit *u, const char *name);
+void unit_emit(struct unit *u, enum opcode op, int32_t a, int32_t b);
+int32_t unit_label(struct unit *u);
+void unit_bind(struct unit *u, int32_t label); /* the next instruction is where it leads */
+void unit_emit_const(struct unit *u, struct constant k);
+void unit_emit_none(struct unit *u);
+int32_t unit_const(struct unit *u, struct constant k);
+int32_t unit_name(struct unit *u, const char *name);
+void unit_emit_load(struct unit *u, const char *name);
+void unit_emit_store(struct unit *u, const char *name);
+void unit_emit_delete(struct unit *u, const char *name);
 /* Make the inner code (finished) a function of this unit; flags of what is on the stack already. */
-void emit_function(struct unit *u, struct code *inner, int32_t flags);
-void enter_tree(struct unit *u, struct place at); /* one level deeper; u->f->depth-- undoes it */
+void unit_emit_function(struct unit *u, struct code *inner, int32_t flags);
+void unit_enter(struct unit *u, struct place at); /* one level deeper; u->f->depth-- undoes it */
 
 /* assemble.c: resolve labels, find the depth of the stack, check C1 to C4 */
 struct code *unit_close(struct unit *u);
@@ -112,7 +112,7 @@ void compile_formatted(struct unit *u, const struct expr *e);
 
 /* compile_def.c */
 void compile_lambda(struct unit *u, const struct expr *e);
-void compile_function(struct unit *u, const struct stmt *s);
+void compile_def(struct unit *u, const struct stmt *s);
 void compile_class(struct unit *u, const struct stmt *s);
 
 /* compile_stmt.c */

@@ -7,7 +7,7 @@
 /* ---- functions */
 
 static void compile_defaults_tuple(struct unit *u, const struct params *p, uint32_t n) {
-    struct exprs values = {0};
+    struct expr_list values = {0};
     for (uint32_t i = p->n_args - n; i < p->n_args; i++)
         vec_push(u->f->arena, &values, p->list.at[i].value);
     struct expr tuple = {.kind = E_TUPLE, .at = values.at[0]->at, .items = values};
@@ -21,11 +21,11 @@ static uint32_t compile_kwdefaults(struct unit *u, const struct params *p) {
         if (!param->value) continue;
         struct constant name = {.kind = CONSTANT_STRING, .s = param->name};
         name.n = (uint32_t)strlen(param->name);
-        emit_const(u, name);
+        unit_emit_const(u, name);
         compile_expr(u, param->value);
         n++;
     }
-    if (n) emit(u, OP_BUILD_DICT, (int32_t)n, 0);
+    if (n) unit_emit(u, OP_BUILD_DICT, (int32_t)n, 0);
     return n;
 }
 
@@ -57,25 +57,25 @@ void compile_lambda(struct unit *u, const struct expr *e) {
     inner.span = place_span(u->f, e->lambda.body->at);
     set_params(inner.code, &e->lambda.params);
     compile_expr(&inner, e->lambda.body);
-    emit(&inner, OP_RETURN_VALUE, 0, 0);
-    emit_function(u, unit_close(&inner), flags);
+    unit_emit(&inner, OP_RETURN_VALUE, 0, 0);
+    unit_emit_function(u, unit_close(&inner), flags);
 }
 
-static void compile_decorators(struct unit *u, const struct exprs *decorators) {
+static void compile_decorators(struct unit *u, const struct expr_list *decorators) {
     for (uint32_t i = 0; i < decorators->n; i++) compile_expr(u, decorators->at[i]);
 }
 
 /* The decorators lie under the function: call them from the inside out, each at its own place. */
-static void apply_decorators(struct unit *u, const struct exprs *decorators) {
+static void apply_decorators(struct unit *u, const struct expr_list *decorators) {
     struct span outer = u->span;
     for (uint32_t i = decorators->n; i-- > 0;) {
         u->span = place_span(u->f, decorators->at[i]->at);
-        emit(u, OP_CALL, 1, -1);
+        unit_emit(u, OP_CALL, 1, -1);
     }
     u->span = outer;
 }
 
-void compile_function(struct unit *u, const struct stmt *s) {
+void compile_def(struct unit *u, const struct stmt *s) {
     compile_decorators(u, &s->function.decorators);
     int32_t flags = compile_defaults(u, &s->function.params);
     struct unit inner;
@@ -84,11 +84,11 @@ void compile_function(struct unit *u, const struct stmt *s) {
     set_params(inner.code, &s->function.params);
     inner.code->doc = body_docstring(&s->function.body);
     compile_body(&inner, &s->function.body);
-    emit_none(&inner);
-    emit(&inner, OP_RETURN_VALUE, 0, 0);
-    emit_function(u, unit_close(&inner), flags);
+    unit_emit_none(&inner);
+    unit_emit(&inner, OP_RETURN_VALUE, 0, 0);
+    unit_emit_function(u, unit_close(&inner), flags);
     apply_decorators(u, &s->function.decorators);
-    emit_store(u, s->function.name);
+    unit_emit_store(u, s->function.name);
 }
 
 /* ---- classes */
@@ -102,19 +102,19 @@ static struct code *compile_class_body(struct unit *u, const struct stmt *s) {
     inner.code->doc = body_docstring(&s->class_.body);
     compile_body(&inner, &s->class_.body);
     if (inner.code->cells.n)
-        emit(&inner, OP_LOAD_CLOSURE, 0, 0); /* a class has no other cell */
+        unit_emit(&inner, OP_LOAD_CLOSURE, 0, 0); /* a class has no other cell */
     else
-        emit_none(&inner);
-    emit(&inner, OP_RETURN_VALUE, 0, 0);
+        unit_emit_none(&inner);
+    unit_emit(&inner, OP_RETURN_VALUE, 0, 0);
     return unit_close(&inner);
 }
 
 void compile_class(struct unit *u, const struct stmt *s) {
     compile_decorators(u, &s->class_.decorators);
-    emit_function(u, compile_class_body(u, s), 0);
+    unit_emit_function(u, compile_class_body(u, s), 0);
     for (uint32_t i = 0; i < s->class_.bases.n; i++) compile_expr(u, s->class_.bases.at[i]);
     int32_t keywords = compile_keywords(u, s->class_.keywords.at, s->class_.keywords.n);
-    emit(u, OP_BUILD_CLASS, (int32_t)(s->class_.bases.n + s->class_.keywords.n), keywords);
+    unit_emit(u, OP_BUILD_CLASS, (int32_t)(s->class_.bases.n + s->class_.keywords.n), keywords);
     apply_decorators(u, &s->class_.decorators);
-    emit_store(u, s->class_.name);
+    unit_emit_store(u, s->class_.name);
 }

@@ -49,20 +49,21 @@ void unit_open(struct unit *u, struct frontend *f, struct unit *parent, struct s
                                          parent->code->kind == CODE_CLASS ? "" : "<locals>.", name);
     lay_out_variables(u);
     for (uint32_t i = 0; i < u->code->cells.n; i++)
-        emit(u, OP_MAKE_CELL, (int32_t)i, local_index(u, u->code->cells.at[i]));
+        unit_emit(u, OP_MAKE_CELL, (int32_t)i, local_index(u, u->code->cells.at[i]));
 }
 
-void enter_tree(struct unit *u, struct place at) {
+void unit_enter(struct unit *u, struct place at) {
     if (++u->f->depth > MAX_TREE_DEPTH) syntax_error(u->f, at, "expression is too deeply nested");
 }
 
 /* ---- instructions and labels */
 
-void emit(struct unit *u, enum opcode op, int32_t a, int32_t b) {
+void unit_emit(struct unit *u, enum opcode op, int32_t a, int32_t b) {
     if (u->dead) return;
     if (++u->f->n_emitted > MAX_EMITTED)
-        fail_at(u->f, (struct place){u->span.line, u->span.col, u->span.line, u->span.end_col},
-                "the code for this file grows too large");
+        frontend_fail_at(u->f,
+                         (struct place){u->span.line, u->span.col, u->span.line, u->span.end_col},
+                         "the code for this file grows too large");
     struct instr in = {(uint8_t)op, a, b};
     vec_push(u->f->arena, &u->instrs, in);
     vec_push(u->f->arena, &u->spans, u->span);
@@ -70,13 +71,13 @@ void emit(struct unit *u, enum opcode op, int32_t a, int32_t b) {
     u->dead = op == OP_JUMP || op == OP_RETURN_VALUE || op == OP_RAISE || op == OP_RERAISE;
 }
 
-int32_t label_new(struct unit *u) {
+int32_t unit_label(struct unit *u) {
     struct label l = {.target = -1};
     vec_push(u->f->arena, &u->labels, l);
     return (int32_t)u->labels.n - 1;
 }
 
-void label_bind(struct unit *u, int32_t label) {
+void unit_bind(struct unit *u, int32_t label) {
     struct label *l = &u->labels.at[label];
     l->target = (int32_t)u->instrs.n;
     if (l->used) u->dead = false;
@@ -107,7 +108,7 @@ static void put_key(struct buf *b, const struct constant *k) {
     }
 }
 
-int32_t const_add(struct unit *u, struct constant k) {
+int32_t unit_const(struct unit *u, struct constant k) {
     if (u->dead) return 0;
     struct buf key = buf_new(u->f->arena);
     put_key(&key, &k);
@@ -118,13 +119,17 @@ int32_t const_add(struct unit *u, struct constant k) {
     return (int32_t)u->consts.n - 1;
 }
 
-void emit_const(struct unit *u, struct constant k) { emit(u, OP_LOAD_CONST, const_add(u, k), 0); }
+void unit_emit_const(struct unit *u, struct constant k) {
+    unit_emit(u, OP_LOAD_CONST, unit_const(u, k), 0);
+}
 
-void emit_none(struct unit *u) { emit_const(u, (struct constant){.kind = CONSTANT_NONE}); }
+void unit_emit_none(struct unit *u) {
+    unit_emit_const(u, (struct constant){.kind = CONSTANT_NONE});
+}
 
 /* ---- names */
 
-int32_t name_add(struct unit *u, const char *name) {
+int32_t unit_name(struct unit *u, const char *name) {
     if (u->dead) return 0;
     uint64_t index;
     if (map_gets(&u->name_index, name, &index)) return (int32_t)index;
@@ -142,7 +147,7 @@ static int32_t cell_index(const struct unit *u, const char *name) {
     WS_BUG("%s is no cell of %s", name, c->qualname);
 }
 
-/* How the current scope reaches a variable; the column of access[] below. */
+/* How the current scope reaches a variable; the row of access[] below. */
 enum reach { REACH_FAST, REACH_DEREF, REACH_GLOBAL, REACH_NAME, REACH_CLASS_FREE };
 
 static enum reach reach_of(const struct unit *u, const char *name) {
@@ -176,22 +181,22 @@ static void emit_access(struct unit *u, const char *name, int verb) {
     case REACH_DEREF:
     case REACH_CLASS_FREE: index = cell_index(u, name); break;
     case REACH_GLOBAL:
-    case REACH_NAME: index = name_add(u, name); break;
+    case REACH_NAME: index = unit_name(u, name); break;
     }
-    emit(u, access[reach][verb], index, 0);
+    unit_emit(u, access[reach][verb], index, 0);
 }
 
-void emit_load(struct unit *u, const char *name) { emit_access(u, name, 0); }
-void emit_store(struct unit *u, const char *name) { emit_access(u, name, 1); }
-void emit_delete(struct unit *u, const char *name) { emit_access(u, name, 2); }
+void unit_emit_load(struct unit *u, const char *name) { emit_access(u, name, 0); }
+void unit_emit_store(struct unit *u, const char *name) { emit_access(u, name, 1); }
+void unit_emit_delete(struct unit *u, const char *name) { emit_access(u, name, 2); }
 
-void emit_function(struct unit *u, struct code *inner, int32_t flags) {
+void unit_emit_function(struct unit *u, struct code *inner, int32_t flags) {
     for (uint32_t i = 0; i < inner->frees.n; i++)
-        emit(u, OP_LOAD_CLOSURE, cell_index(u, inner->frees.at[i]), 0);
+        unit_emit(u, OP_LOAD_CLOSURE, cell_index(u, inner->frees.at[i]), 0);
     if (inner->frees.n) {
-        emit(u, OP_BUILD_TUPLE, (int32_t)inner->frees.n, 0);
+        unit_emit(u, OP_BUILD_TUPLE, (int32_t)inner->frees.n, 0);
         flags |= MAKE_CLOSURE;
     }
     struct constant k = {.kind = CONSTANT_CODE, .code = inner};
-    emit(u, OP_MAKE_FUNCTION, flags, const_add(u, k));
+    unit_emit(u, OP_MAKE_FUNCTION, flags, unit_const(u, k));
 }

@@ -1,7 +1,7 @@
 /* compile_expr.c: expressions and targets.
  *
- *     a < b < c      LOAD a; LOAD b; SWAP 2; COPY 2; COMPARE <; JUMP_IF_FALSE_OR_POP out; LOAD c;
- * COMPARE <
+ *     a < b < c      LOAD a; LOAD b; SWAP 2; COPY 2; COMPARE <; JUMP_IF_FALSE_OR_POP failed;
+ *                    LOAD c; COMPARE <; JUMP end; failed: SWAP 2; POP_TOP; end:
  *
  * Where only the truth of an expression matters (if, while, assert), compile_jump_if jumps out of
  * the middle of and, or, not and chained comparisons instead of building their value. */
@@ -65,66 +65,66 @@ static int known_truth(const struct expr *e) {
 /* ---- logic and comparisons */
 
 static void compile_logic(struct unit *u, const struct expr *e) {
-    int32_t end = label_new(u);
+    int32_t end = unit_label(u);
     enum opcode jump = e->kind == E_AND ? OP_JUMP_IF_FALSE_OR_POP : OP_JUMP_IF_TRUE_OR_POP;
     for (uint32_t i = 0; i < e->items.n; i++) {
         compile_expr(u, e->items.at[i]);
-        if (i + 1 < e->items.n) emit(u, jump, end, 0);
+        if (i + 1 < e->items.n) unit_emit(u, jump, end, 0);
     }
-    label_bind(u, end);
+    unit_bind(u, end);
 }
 
 /* x [op y], with y kept under the result for the next link. */
 static void compile_link(struct unit *u, const struct expr *e, uint32_t i) {
     compile_expr(u, e->compare.operands.at[i + 1]);
-    emit(u, OP_SWAP, 2, 0);
-    emit(u, OP_COPY, 2, 0);
-    emit(u, OP_COMPARE_OP, (int32_t)e->compare.ops.at[i], 0);
+    unit_emit(u, OP_SWAP, 2, 0);
+    unit_emit(u, OP_COPY, 2, 0);
+    unit_emit(u, OP_COMPARE_OP, (int32_t)e->compare.ops.at[i], 0);
 }
 
 static void compile_last_link(struct unit *u, const struct expr *e) {
     uint32_t last = e->compare.ops.n - 1;
     compile_expr(u, e->compare.operands.at[last + 1]);
-    emit(u, OP_COMPARE_OP, (int32_t)e->compare.ops.at[last], 0);
+    unit_emit(u, OP_COMPARE_OP, (int32_t)e->compare.ops.at[last], 0);
 }
 
 static void compile_comparison(struct unit *u, const struct expr *e) {
-    int32_t failed = label_new(u), end = label_new(u);
+    int32_t failed = unit_label(u), end = unit_label(u);
     compile_expr(u, e->compare.operands.at[0]);
     for (uint32_t i = 0; i + 1 < e->compare.ops.n; i++) {
         compile_link(u, e, i);
-        emit(u, OP_JUMP_IF_FALSE_OR_POP, failed, 0);
+        unit_emit(u, OP_JUMP_IF_FALSE_OR_POP, failed, 0);
     }
     compile_last_link(u, e);
     if (e->compare.ops.n == 1) return;
-    emit(u, OP_JUMP, end, 0);
-    label_bind(u, failed);
-    emit(u, OP_SWAP, 2, 0);
-    emit(u, OP_POP_TOP, 0, 0);
-    label_bind(u, end);
+    unit_emit(u, OP_JUMP, end, 0);
+    unit_bind(u, failed);
+    unit_emit(u, OP_SWAP, 2, 0);
+    unit_emit(u, OP_POP_TOP, 0, 0);
+    unit_bind(u, end);
 }
 
 static void jump_if_chain(struct unit *u, const struct expr *e, int32_t label, bool when) {
-    int32_t failed = label_new(u), end = label_new(u);
+    int32_t failed = unit_label(u), end = unit_label(u);
     compile_expr(u, e->compare.operands.at[0]);
     for (uint32_t i = 0; i + 1 < e->compare.ops.n; i++) {
         compile_link(u, e, i);
-        emit(u, OP_POP_JUMP_IF_FALSE, failed, 0);
+        unit_emit(u, OP_POP_JUMP_IF_FALSE, failed, 0);
     }
     compile_last_link(u, e);
-    emit(u, when ? OP_POP_JUMP_IF_TRUE : OP_POP_JUMP_IF_FALSE, label, 0);
-    emit(u, OP_JUMP, end, 0);
-    label_bind(u, failed);
-    emit(u, OP_POP_TOP, 0, 0);
-    if (!when) emit(u, OP_JUMP, label, 0);
-    label_bind(u, end);
+    unit_emit(u, when ? OP_POP_JUMP_IF_TRUE : OP_POP_JUMP_IF_FALSE, label, 0);
+    unit_emit(u, OP_JUMP, end, 0);
+    unit_bind(u, failed);
+    unit_emit(u, OP_POP_TOP, 0, 0);
+    if (!when) unit_emit(u, OP_JUMP, label, 0);
+    unit_bind(u, end);
 }
 
 /* `a and b` jumps to label as soon as one is false (when = false), or once all are true; `or` is
  * its mirror. */
 static void jump_if_logic(struct unit *u, const struct expr *e, int32_t label, bool when) {
     bool decides = e->kind == E_OR; /* the truth of one operand that settles the whole */
-    int32_t skip = label_new(u);
+    int32_t skip = unit_label(u);
     for (uint32_t i = 0; i < e->items.n; i++) {
         bool last = i + 1 == e->items.n;
         if (last || when == decides)
@@ -132,16 +132,16 @@ static void jump_if_logic(struct unit *u, const struct expr *e, int32_t label, b
         else
             compile_jump_if(u, e->items.at[i], skip, decides);
     }
-    label_bind(u, skip);
+    unit_bind(u, skip);
 }
 
 void compile_jump_if(struct unit *u, const struct expr *e, int32_t label, bool when) {
     struct span outer = u->span;
     u->span = place_span(u->f, e->at);
-    enter_tree(u, e->at);
+    unit_enter(u, e->at);
     int known = known_truth(e);
     if (known >= 0) {
-        if (known == when) emit(u, OP_JUMP, label, 0);
+        if (known == when) unit_emit(u, OP_JUMP, label, 0);
     } else if (e->kind == E_UNARY && e->unary.op == UNARY_NOT) {
         compile_jump_if(u, e->unary.value, label, !when);
     } else if (e->kind == E_AND || e->kind == E_OR) {
@@ -150,20 +150,20 @@ void compile_jump_if(struct unit *u, const struct expr *e, int32_t label, bool w
         jump_if_chain(u, e, label, when);
     } else {
         compile_expr(u, e);
-        emit(u, when ? OP_POP_JUMP_IF_TRUE : OP_POP_JUMP_IF_FALSE, label, 0);
+        unit_emit(u, when ? OP_POP_JUMP_IF_TRUE : OP_POP_JUMP_IF_FALSE, label, 0);
     }
     u->f->depth--;
     u->span = outer;
 }
 
 static void compile_ternary(struct unit *u, const struct expr *e) {
-    int32_t no = label_new(u), end = label_new(u);
+    int32_t no = unit_label(u), end = unit_label(u);
     compile_jump_if(u, e->ternary.test, no, false);
     compile_expr(u, e->ternary.yes);
-    emit(u, OP_JUMP, end, 0);
-    label_bind(u, no);
+    unit_emit(u, OP_JUMP, end, 0);
+    unit_bind(u, no);
     compile_expr(u, e->ternary.no);
-    label_bind(u, end);
+    unit_bind(u, end);
 }
 
 /* ---- the rest */
@@ -175,14 +175,14 @@ static void compile_slice(struct unit *u, const struct expr *e) {
         if (parts[i])
             compile_expr(u, parts[i]);
         else
-            emit_none(u);
+            unit_emit_none(u);
     }
-    emit(u, OP_BUILD_SLICE, n, 0);
+    unit_emit(u, OP_BUILD_SLICE, n, 0);
 }
 
 static void compile_value(struct unit *u, const struct expr *e) {
     switch (e->kind) {
-    case E_NAME: emit_load(u, e->name); break;
+    case E_NAME: unit_emit_load(u, e->name); break;
     case E_CONSTANT: break; /* folded */
     case E_TUPLE:
     case E_LIST:
@@ -191,11 +191,11 @@ static void compile_value(struct unit *u, const struct expr *e) {
     case E_BINARY:
         compile_expr(u, e->binary.left);
         compile_expr(u, e->binary.right);
-        emit(u, OP_BINARY_OP, (int32_t)e->binary.op, 0);
+        unit_emit(u, OP_BINARY_OP, (int32_t)e->binary.op, 0);
         break;
     case E_UNARY:
         compile_expr(u, e->unary.value);
-        emit(u, OP_UNARY_OP, (int32_t)e->unary.op, 0);
+        unit_emit(u, OP_UNARY_OP, (int32_t)e->unary.op, 0);
         break;
     case E_AND:
     case E_OR: compile_logic(u, e); break;
@@ -205,19 +205,19 @@ static void compile_value(struct unit *u, const struct expr *e) {
     case E_CALL: compile_call(u, e); break;
     case E_ATTRIBUTE:
         compile_expr(u, e->attribute.object);
-        emit(u, OP_LOAD_ATTR, name_add(u, e->attribute.name), 0);
+        unit_emit(u, OP_LOAD_ATTR, unit_name(u, e->attribute.name), 0);
         break;
     case E_SUBSCRIPT:
         compile_expr(u, e->subscript.object);
         compile_expr(u, e->subscript.index);
-        emit(u, OP_BINARY_SUBSCR, 0, 0);
+        unit_emit(u, OP_BINARY_SUBSCR, 0, 0);
         break;
     case E_SLICE: compile_slice(u, e); break;
     case E_STARRED: syntax_error(u->f, e->at, "can't use starred expression here");
     case E_WALRUS:
         compile_expr(u, e->walrus.value);
-        emit(u, OP_COPY, 1, 0);
-        emit_store(u, e->walrus.target->name);
+        unit_emit(u, OP_COPY, 1, 0);
+        unit_emit_store(u, e->walrus.target->name);
         break;
     case E_COMPREHENSION: compile_comprehension(u, e); break;
     case E_JOINED: compile_joined(u, e); break;
@@ -228,10 +228,10 @@ static void compile_value(struct unit *u, const struct expr *e) {
 void compile_expr(struct unit *u, const struct expr *e) {
     struct span outer = u->span;
     u->span = place_span(u->f, e->at);
-    enter_tree(u, e->at);
+    unit_enter(u, e->at);
     struct constant k;
     if (expr_constant(u, e, &k))
-        emit_const(u, k);
+        unit_emit_const(u, k);
     else
         compile_value(u, e);
     u->f->depth--;
@@ -244,9 +244,9 @@ static void compile_unpack(struct unit *u, const struct expr *e) {
     uint32_t star = 0;
     while (star < e->items.n && e->items.at[star]->kind != E_STARRED) star++;
     if (star == e->items.n)
-        emit(u, OP_UNPACK_SEQUENCE, (int32_t)e->items.n, 0);
+        unit_emit(u, OP_UNPACK_SEQUENCE, (int32_t)e->items.n, 0);
     else
-        emit(u, OP_UNPACK_EX, (int32_t)star, (int32_t)(e->items.n - star - 1));
+        unit_emit(u, OP_UNPACK_EX, (int32_t)star, (int32_t)(e->items.n - star - 1));
     for (uint32_t i = 0; i < e->items.n; i++) {
         const struct expr *item = e->items.at[i];
         compile_store(u, item->kind == E_STARRED ? item->starred : item);
@@ -257,15 +257,15 @@ void compile_store(struct unit *u, const struct expr *target) {
     struct span outer = u->span;
     u->span = place_span(u->f, target->at);
     switch (target->kind) {
-    case E_NAME: emit_store(u, target->name); break;
+    case E_NAME: unit_emit_store(u, target->name); break;
     case E_ATTRIBUTE:
         compile_expr(u, target->attribute.object);
-        emit(u, OP_STORE_ATTR, name_add(u, target->attribute.name), 0);
+        unit_emit(u, OP_STORE_ATTR, unit_name(u, target->attribute.name), 0);
         break;
     case E_SUBSCRIPT:
         compile_expr(u, target->subscript.object);
         compile_expr(u, target->subscript.index);
-        emit(u, OP_STORE_SUBSCR, 0, 0);
+        unit_emit(u, OP_STORE_SUBSCR, 0, 0);
         break;
     case E_TUPLE:
     case E_LIST: compile_unpack(u, target); break;
@@ -278,15 +278,15 @@ void compile_delete(struct unit *u, const struct expr *target) {
     struct span outer = u->span;
     u->span = place_span(u->f, target->at);
     switch (target->kind) {
-    case E_NAME: emit_delete(u, target->name); break;
+    case E_NAME: unit_emit_delete(u, target->name); break;
     case E_ATTRIBUTE:
         compile_expr(u, target->attribute.object);
-        emit(u, OP_DELETE_ATTR, name_add(u, target->attribute.name), 0);
+        unit_emit(u, OP_DELETE_ATTR, unit_name(u, target->attribute.name), 0);
         break;
     case E_SUBSCRIPT:
         compile_expr(u, target->subscript.object);
         compile_expr(u, target->subscript.index);
-        emit(u, OP_DELETE_SUBSCR, 0, 0);
+        unit_emit(u, OP_DELETE_SUBSCR, 0, 0);
         break;
     case E_TUPLE:
     case E_LIST:

@@ -7,7 +7,7 @@ static void compile_assign(struct unit *u, const struct stmt *s) {
     uint32_t n = s->assign.targets.n;
     compile_expr(u, s->assign.value);
     for (uint32_t i = 0; i < n; i++) {
-        if (i + 1 < n) emit(u, OP_COPY, 1, 0);
+        if (i + 1 < n) unit_emit(u, OP_COPY, 1, 0);
         compile_store(u, s->assign.targets.at[i]);
     }
 }
@@ -16,29 +16,29 @@ static void compile_assign(struct unit *u, const struct stmt *s) {
 static void compile_augmented(struct unit *u, const struct stmt *s) {
     const struct expr *t = s->augmented.target;
     if (t->kind == E_NAME) {
-        emit_load(u, t->name);
+        unit_emit_load(u, t->name);
     } else if (t->kind == E_ATTRIBUTE) {
         compile_expr(u, t->attribute.object);
-        emit(u, OP_COPY, 1, 0);
-        emit(u, OP_LOAD_ATTR, name_add(u, t->attribute.name), 0);
+        unit_emit(u, OP_COPY, 1, 0);
+        unit_emit(u, OP_LOAD_ATTR, unit_name(u, t->attribute.name), 0);
     } else {
         compile_expr(u, t->subscript.object);
         compile_expr(u, t->subscript.index);
-        emit(u, OP_COPY, 2, 0);
-        emit(u, OP_COPY, 2, 0);
-        emit(u, OP_BINARY_SUBSCR, 0, 0);
+        unit_emit(u, OP_COPY, 2, 0);
+        unit_emit(u, OP_COPY, 2, 0);
+        unit_emit(u, OP_BINARY_SUBSCR, 0, 0);
     }
     compile_expr(u, s->augmented.value);
-    emit(u, OP_BINARY_OP, (int32_t)s->augmented.op, 1);
+    unit_emit(u, OP_BINARY_OP, (int32_t)s->augmented.op, 1);
     if (t->kind == E_NAME) {
-        emit_store(u, t->name);
+        unit_emit_store(u, t->name);
     } else if (t->kind == E_ATTRIBUTE) {
-        emit(u, OP_SWAP, 2, 0);
-        emit(u, OP_STORE_ATTR, name_add(u, t->attribute.name), 0);
+        unit_emit(u, OP_SWAP, 2, 0);
+        unit_emit(u, OP_STORE_ATTR, unit_name(u, t->attribute.name), 0);
     } else {
-        emit(u, OP_SWAP, 3, 0);
-        emit(u, OP_SWAP, 2, 0);
-        emit(u, OP_STORE_SUBSCR, 0, 0);
+        unit_emit(u, OP_SWAP, 3, 0);
+        unit_emit(u, OP_SWAP, 2, 0);
+        unit_emit(u, OP_STORE_SUBSCR, 0, 0);
     }
 }
 
@@ -51,65 +51,65 @@ static void compile_annotated(struct unit *u, const struct stmt *s) {
 /* ---- control */
 
 static void compile_if(struct unit *u, const struct stmt *s) {
-    int32_t orelse = label_new(u), end = label_new(u);
+    int32_t orelse = unit_label(u), end = unit_label(u);
     compile_jump_if(u, s->branch.test, orelse, false);
     compile_body(u, &s->branch.body);
-    if (s->branch.orelse.n) emit(u, OP_JUMP, end, 0);
-    label_bind(u, orelse);
+    if (s->branch.orelse.n) unit_emit(u, OP_JUMP, end, 0);
+    unit_bind(u, orelse);
     compile_body(u, &s->branch.orelse);
-    label_bind(u, end);
+    unit_bind(u, end);
 }
 
 static void compile_while(struct unit *u, const struct stmt *s) {
-    int32_t next = label_new(u), orelse = label_new(u), end = label_new(u);
+    int32_t next = unit_label(u), orelse = unit_label(u), end = unit_label(u);
     struct unwind loop = {
         .kind = UNWIND_WHILE, .outer = u->unwind, .next_label = next, .end_label = end};
-    label_bind(u, next);
+    unit_bind(u, next);
     compile_jump_if(u, s->branch.test, orelse, false);
     u->unwind = &loop;
     compile_body(u, &s->branch.body);
     u->unwind = loop.outer;
-    emit(u, OP_JUMP, next, 0);
-    label_bind(u, orelse);
+    unit_emit(u, OP_JUMP, next, 0);
+    unit_bind(u, orelse);
     compile_body(u, &s->branch.orelse);
-    label_bind(u, end);
+    unit_bind(u, end);
 }
 
 static void compile_for(struct unit *u, const struct stmt *s) {
-    int32_t next = label_new(u), orelse = label_new(u), end = label_new(u);
+    int32_t next = unit_label(u), orelse = unit_label(u), end = unit_label(u);
     struct unwind loop = {
         .kind = UNWIND_FOR, .outer = u->unwind, .next_label = next, .end_label = end};
     u->span = place_span(u->f, s->for_.iter->at);
     compile_expr(u, s->for_.iter);
-    emit(u, OP_GET_ITER, 0, 0);
-    label_bind(u, next);
-    emit(u, OP_FOR_ITER, orelse, 0);
+    unit_emit(u, OP_GET_ITER, 0, 0);
+    unit_bind(u, next);
+    unit_emit(u, OP_FOR_ITER, orelse, 0);
     compile_store(u, s->for_.target);
     u->unwind = &loop;
     compile_body(u, &s->for_.body);
     u->unwind = loop.outer;
-    emit(u, OP_JUMP, next, 0);
-    label_bind(u, orelse);
+    unit_emit(u, OP_JUMP, next, 0);
+    unit_bind(u, orelse);
     compile_body(u, &s->for_.orelse);
-    label_bind(u, end);
+    unit_bind(u, end);
 }
 
 static void compile_assert(struct unit *u, const struct stmt *s) {
-    int32_t end = label_new(u);
+    int32_t end = unit_label(u);
     compile_jump_if(u, s->assert_.test, end, true);
-    emit(u, OP_LOAD_ASSERTION_ERROR, 0, 0);
+    unit_emit(u, OP_LOAD_ASSERTION_ERROR, 0, 0);
     if (s->assert_.message) {
         compile_expr(u, s->assert_.message);
-        emit(u, OP_CALL, 1, -1);
+        unit_emit(u, OP_CALL, 1, -1);
     }
-    emit(u, OP_RAISE, 1, 0);
-    label_bind(u, end);
+    unit_emit(u, OP_RAISE, 1, 0);
+    unit_bind(u, end);
 }
 
 static void compile_raise(struct unit *u, const struct stmt *s) {
     if (s->raise.exception) compile_expr(u, s->raise.exception);
     if (s->raise.cause) compile_expr(u, s->raise.cause);
-    emit(u, OP_RAISE, (s->raise.exception != NULL) + (s->raise.cause != NULL), 0);
+    unit_emit(u, OP_RAISE, (s->raise.exception != NULL) + (s->raise.cause != NULL), 0);
 }
 
 /* ---- imports */
@@ -118,28 +118,28 @@ static void compile_import(struct unit *u, const struct stmt *s) {
     for (uint32_t i = 0; i < s->import.aliases.n; i++) {
         const struct alias *a = &s->import.aliases.at[i];
         u->span = place_span(u->f, a->at);
-        emit(u, OP_IMPORT_NAME, name_add(u, a->dotted), a->name != NULL);
-        emit_store(u, a->name ? a->name
-                              : arena_strndup(u->f->arena, a->dotted, strcspn(a->dotted, ".")));
+        unit_emit(u, OP_IMPORT_NAME, unit_name(u, a->dotted), a->name != NULL);
+        unit_emit_store(
+            u, a->name ? a->name : arena_strndup(u->f->arena, a->dotted, strcspn(a->dotted, ".")));
     }
 }
 
 static void compile_from(struct unit *u, const struct stmt *s) {
     if (strcmp(s->import.module, "__future__") == 0) return; /* what it asks for is so anyway */
-    emit(u, OP_IMPORT_NAME, name_add(u, s->import.module), 1);
+    unit_emit(u, OP_IMPORT_NAME, unit_name(u, s->import.module), 1);
     if (s->import.star) {
-        emit(u, OP_IMPORT_STAR, 0, 0);
+        unit_emit(u, OP_IMPORT_STAR, 0, 0);
         return;
     }
     struct span whole = u->span;
     for (uint32_t i = 0; i < s->import.aliases.n; i++) {
         const struct alias *a = &s->import.aliases.at[i];
         u->span = place_span(u->f, a->at);
-        emit(u, OP_IMPORT_FROM, name_add(u, a->dotted), 0);
-        emit_store(u, a->name ? a->name : a->dotted);
+        unit_emit(u, OP_IMPORT_FROM, unit_name(u, a->dotted), 0);
+        unit_emit_store(u, a->name ? a->name : a->dotted);
     }
     u->span = whole;
-    emit(u, OP_POP_TOP, 0, 0);
+    unit_emit(u, OP_POP_TOP, 0, 0);
 }
 
 /* ---- all */
@@ -150,7 +150,7 @@ static void compile_stmt(struct unit *u, const struct stmt *s) {
     case S_EXPR:
         if (s->expr->kind == E_CONSTANT) break; /* a docstring, or `...` */
         compile_expr(u, s->expr);
-        emit(u, OP_POP_TOP, 0, 0);
+        unit_emit(u, OP_POP_TOP, 0, 0);
         break;
     case S_ASSIGN: compile_assign(u, s); break;
     case S_AUGMENTED: compile_augmented(u, s); break;
@@ -173,7 +173,7 @@ static void compile_stmt(struct unit *u, const struct stmt *s) {
     case S_FOR: compile_for(u, s); break;
     case S_WITH: compile_with(u, s); break;
     case S_TRY: compile_try(u, s); break;
-    case S_FUNCTION: compile_function(u, s); break;
+    case S_FUNCTION: compile_def(u, s); break;
     case S_CLASS: compile_class(u, s); break;
     }
 }
@@ -197,8 +197,8 @@ static const struct code *compile_module(struct frontend *f, const struct module
     unit_open(&u, f, NULL, m->scope, "<module>", 1);
     u.code->doc = body_docstring(&m->body);
     compile_body(&u, &m->body);
-    emit_none(&u);
-    emit(&u, OP_RETURN_VALUE, 0, 0);
+    unit_emit_none(&u);
+    unit_emit(&u, OP_RETURN_VALUE, 0, 0);
     return unit_close(&u);
 }
 

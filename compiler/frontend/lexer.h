@@ -39,7 +39,7 @@ enum {
  * nothing. */
 void syntax_error(struct frontend *f, struct place at, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 3, 4)));
-void fail_at(struct frontend *f, struct place at, const char *fmt, ...)
+void frontend_fail_at(struct frontend *f, struct place at, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 3, 4)));
 
 struct place place_join(struct place from, struct place to);

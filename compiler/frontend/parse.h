@@ -14,24 +14,25 @@ struct parser {
 };
 
 /* parse.c: tokens and mistakes */
-const struct token *peek(const struct parser *p);           /* the current token */
-const struct token *peek_at(const struct parser *p, int n); /* n further on, at most the last */
-struct place last_place(const struct parser *p);            /* of the token just read */
-bool at(const struct parser *p, enum token_kind kind);
-bool at_soft_keyword(const struct parser *p, const char *word);
-bool accept(struct parser *p, enum token_kind kind);         /* read it if it is there */
-struct place expect(struct parser *p, enum token_kind kind); /* else "expected ':'" */
-const char *expect_name(struct parser *p);                   /* else invalid syntax */
-const char *mangle(struct parser *p, const char *name);      /* __x in class C: _C__x */
+const struct token *token_peek(const struct parser *p); /* the current token */
+const struct token *token_peek_at(const struct parser *p,
+                                  int n);              /* n further on, at most the last */
+struct place token_last_place(const struct parser *p); /* of the token just read */
+bool token_is(const struct parser *p, enum token_kind kind);
+bool token_is_word(const struct parser *p, const char *word);
+bool token_accept(struct parser *p, enum token_kind kind);         /* read it if it is there */
+struct place token_expect(struct parser *p, enum token_kind kind); /* else "expected ':'" */
+const char *token_expect_name(struct parser *p);                   /* else invalid syntax */
+const char *parser_mangle(struct parser *p, const char *name);     /* __x in class C: _C__x */
 void invalid_syntax(struct parser *p) __attribute__((noreturn));
 /* `left` was read where a value is wanted: complain if a single `=` follows it, as in `if x = 1:`.
  */
 void check_no_assignment(struct parser *p, const struct expr *left);
 /* `item` was read inside brackets: read the comma after it (true) or stop at `end` (false). */
-bool accept_comma(struct parser *p, const struct expr *item, enum token_kind end);
-void deeper(struct parser *p); /* one more level of recursion; f->depth-- undoes it */
+bool token_accept_comma(struct parser *p, const struct expr *item, enum token_kind end);
+void parser_deeper(struct parser *p); /* one more level of recursion; f->depth-- undoes it */
 
-struct expr *expr_new(struct parser *p, enum expr_kind kind, struct place at);
+struct expr *tree_expr(struct parser *p, enum expr_kind kind, struct place at);
 
 /* parse_expr.c */
 struct expr *parse_expression(struct parser *p);         /* no walrus, no star, no bare tuple */
@@ -63,14 +64,14 @@ const char *expr_describe(const struct expr *e); /* "function call" */
 /* Parameters up to `end`, which is not read; of a lambda they have no annotations. */
 struct params parse_params(struct parser *p, enum token_kind end);
 struct stmt *parse_decorated(struct parser *p);
-struct stmt *parse_function(struct parser *p, struct exprs decorators);
-struct stmt *parse_class(struct parser *p, struct exprs decorators);
+struct stmt *parse_def(struct parser *p, struct expr_list decorators);
+struct stmt *parse_class(struct parser *p, struct expr_list decorators);
 
 /* parse_stmt.c */
 /* The colon and what it governs; what and line are for "expected an indented block after 'if'
  * statement on line 2". */
 struct stmts parse_block(struct parser *p, const char *what, uint32_t line);
-struct stmt *stmt_new(struct parser *p, enum stmt_kind kind, struct place at);
+struct stmt *tree_stmt(struct parser *p, enum stmt_kind kind, struct place at);
 
 /* parse_simple.c: the statements of one line; appends what stands between semicolons */
 void parse_simple_line(struct parser *p, struct stmts *out);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static struct expr *constant_new(struct parser *p, enum constant_kind kind, struct place where) {
-    struct expr *e = expr_new(p, E_CONSTANT, where);
+    struct expr *e = tree_expr(p, E_CONSTANT, where);
     e->constant.value.kind = kind;
     return e;
 }
@@ -18,7 +18,7 @@ static struct expr *constant_new(struct parser *p, enum constant_kind kind, stru
 /* ---- numbers */
 
 static struct expr *parse_int(struct parser *p) {
-    const struct token *t = peek(p);
+    const struct token *t = token_peek(p);
     struct expr *e = constant_new(p, CONSTANT_INT, t->at);
     const char *s = t->text, *end = s + t->len;
     unsigned base = 10;
@@ -41,7 +41,7 @@ static struct expr *parse_int(struct parser *p) {
 }
 
 static struct expr *parse_float(struct parser *p) {
-    const struct token *t = peek(p);
+    const struct token *t = token_peek(p);
     struct expr *e = constant_new(p, CONSTANT_FLOAT, t->at);
     struct buf digits = buf_new(p->f->arena);
     for (uint32_t i = 0; i < t->len; i++)
@@ -56,24 +56,24 @@ static struct expr *parse_float(struct parser *p) {
 static void parse_for_clauses(struct parser *p, struct expr *e) {
     do {
         struct for_clause clause = {0};
-        expect(p, T_K_FOR);
+        token_expect(p, T_K_FOR);
         clause.target = parse_for_target(p);
-        expect(p, T_K_IN);
+        token_expect(p, T_K_IN);
         clause.iter = parse_disjunction(p);
-        while (accept(p, T_K_IF)) {
+        while (token_accept(p, T_K_IF)) {
             struct expr *test = parse_disjunction(p);
             vec_push(p->f->arena, &clause.tests, test);
         }
         vec_push(p->f->arena, &e->comprehension.clauses, clause);
-    } while (at(p, T_K_FOR));
-    if (at(p, T_K_ASYNC)) invalid_syntax(p);
+    } while (token_is(p, T_K_FOR));
+    if (token_is(p, T_K_ASYNC)) invalid_syntax(p);
 }
 
 static struct expr *comprehension_new(struct parser *p, enum comprehension_kind kind,
                                       struct place from, struct expr *element, struct expr *value) {
     if (element->kind == E_STARRED)
         syntax_error(p->f, element->at, "iterable unpacking cannot be used in comprehension");
-    struct expr *e = expr_new(p, E_COMPREHENSION, from);
+    struct expr *e = tree_expr(p, E_COMPREHENSION, from);
     e->comprehension.kind = kind;
     e->comprehension.element = element;
     e->comprehension.value = value;
@@ -87,18 +87,20 @@ static struct expr *parse_comprehension(struct parser *p, enum comprehension_kin
                                         struct place from, struct expr *element, struct expr *value,
                                         enum token_kind end) {
     struct expr *e = comprehension_new(p, kind, from, element, value);
-    e->at = place_join(from, expect(p, end));
+    e->at = place_join(from, token_expect(p, end));
     return e;
 }
 
 /* f(x for x in y): the argument is what stands between the call's parentheses. */
 static struct expr *parse_bare_generator(struct parser *p, struct expr *element) {
     struct expr *e = comprehension_new(p, COMPREHEND_GENERATOR, element->at, element, NULL);
-    e->at = place_join(element->at, last_place(p));
+    e->at = place_join(element->at, token_last_place(p));
     return e;
 }
 
-static bool at_for(const struct parser *p) { return at(p, T_K_FOR) || at(p, T_K_ASYNC); }
+static bool at_for(const struct parser *p) {
+    return token_is(p, T_K_FOR) || token_is(p, T_K_ASYNC);
+}
 
 /* ---- displays */
 
@@ -108,21 +110,21 @@ static void parse_items(struct parser *p, struct expr *list, struct expr *first,
     struct place from = list->at;
     struct expr *item = first;
     vec_push(p->f->arena, &list->items, first);
-    while (accept_comma(p, item, end) && !at(p, end)) {
+    while (token_accept_comma(p, item, end) && !token_is(p, end)) {
         item = parse_starred_expression(p);
         if (at_for(p) && list->items.n)
             syntax_error(p->f, place_join(first->at, item->at),
                          "did you forget parentheses around the comprehension target?");
         vec_push(p->f->arena, &list->items, item);
     }
-    list->at = place_join(from, expect(p, end));
+    list->at = place_join(from, token_expect(p, end));
 }
 
 static struct expr *parse_list(struct parser *p) {
-    struct place from = expect(p, T_LSQB);
-    struct expr *list = expr_new(p, E_LIST, from);
-    if (at(p, T_RSQB)) {
-        list->at = place_join(from, expect(p, T_RSQB));
+    struct place from = token_expect(p, T_LSQB);
+    struct expr *list = tree_expr(p, E_LIST, from);
+    if (token_is(p, T_RSQB)) {
+        list->at = place_join(from, token_expect(p, T_RSQB));
         return list;
     }
     struct expr *first = parse_starred_expression(p);
@@ -133,44 +135,44 @@ static struct expr *parse_list(struct parser *p) {
 
 /* (), (x), (x, y), (x for x in y) */
 static struct expr *parse_parenthesis(struct parser *p) {
-    struct place from = expect(p, T_LPAR);
-    struct expr *tuple = expr_new(p, E_TUPLE, from);
+    struct place from = token_expect(p, T_LPAR);
+    struct expr *tuple = tree_expr(p, E_TUPLE, from);
     tuple->in_parens = true;
-    if (at(p, T_RPAR)) {
-        tuple->at = place_join(from, expect(p, T_RPAR));
+    if (token_is(p, T_RPAR)) {
+        tuple->at = place_join(from, token_expect(p, T_RPAR));
         return tuple;
     }
     struct expr *first = parse_starred_expression(p);
     if (at_for(p)) return parse_comprehension(p, COMPREHEND_GENERATOR, from, first, NULL, T_RPAR);
-    if (at(p, T_COMMA)) {
+    if (token_is(p, T_COMMA)) {
         parse_items(p, tuple, first, T_RPAR);
         return tuple;
     }
-    accept_comma(p, first, T_RPAR);
+    token_accept_comma(p, first, T_RPAR);
     if (first->kind == E_STARRED)
         syntax_error(p->f, first->at, "cannot use starred expression here");
-    expect(p, T_RPAR);
+    token_expect(p, T_RPAR);
     first->in_parens = true;
     return first;
 }
 
 static struct expr *parse_pair_value(struct parser *p) {
-    struct place colon = expect(p, T_COLON);
-    if (at(p, T_COMMA) || at(p, T_RBRACE))
+    struct place colon = token_expect(p, T_COLON);
+    if (token_is(p, T_COMMA) || token_is(p, T_RBRACE))
         syntax_error(p->f, colon, "expression expected after dictionary key and ':'");
     return parse_expression(p);
 }
 
 /* key: value, or **value with a NULL key. */
 static struct expr *parse_pair(struct parser *p, struct expr **key) {
-    if (accept(p, T_POW)) {
+    if (token_accept(p, T_POW)) {
         *key = NULL;
         return parse_operand(p);
     }
     *key = parse_expression(p);
-    if (!at(p, T_COLON)) {
-        if (at(p, T_COMMA) || at(p, T_RBRACE))
-            syntax_error(p->f, peek(p)->at, "':' expected after dictionary key");
+    if (!token_is(p, T_COLON)) {
+        if (token_is(p, T_COMMA) || token_is(p, T_RBRACE))
+            syntax_error(p->f, token_peek(p)->at, "':' expected after dictionary key");
         invalid_syntax(p);
     }
     return parse_pair_value(p);
@@ -178,38 +180,38 @@ static struct expr *parse_pair(struct parser *p, struct expr **key) {
 
 static struct expr *parse_dict(struct parser *p, struct place from, struct expr *key,
                                struct expr *value) {
-    struct expr *dict = expr_new(p, E_DICT, from);
+    struct expr *dict = tree_expr(p, E_DICT, from);
     for (;;) {
         vec_push(p->f->arena, &dict->dict.keys, key);
         vec_push(p->f->arena, &dict->dict.values, value);
-        if (!accept_comma(p, value, T_RBRACE) || at(p, T_RBRACE)) break;
+        if (!token_accept_comma(p, value, T_RBRACE) || token_is(p, T_RBRACE)) break;
         value = parse_pair(p, &key);
     }
-    dict->at = place_join(from, expect(p, T_RBRACE));
+    dict->at = place_join(from, token_expect(p, T_RBRACE));
     return dict;
 }
 
 /* {}, {k: v}, {x}, and the two comprehensions. Only what follows the first expression tells them
  * apart. */
 static struct expr *parse_brace(struct parser *p) {
-    struct place from = expect(p, T_LBRACE);
-    struct place end = peek(p)->at;
-    if (accept(p, T_RBRACE)) return expr_new(p, E_DICT, place_join(from, end));
-    if (at(p, T_POW)) {
-        struct place stars = peek(p)->at;
+    struct place from = token_expect(p, T_LBRACE);
+    struct place end = token_peek(p)->at;
+    if (token_accept(p, T_RBRACE)) return tree_expr(p, E_DICT, place_join(from, end));
+    if (token_is(p, T_POW)) {
+        struct place stars = token_peek(p)->at;
         struct expr *key, *value = parse_pair(p, &key);
         if (at_for(p))
             syntax_error(p->f, stars, "dict unpacking cannot be used in dict comprehension");
         return parse_dict(p, from, key, value);
     }
     struct expr *first = parse_starred_expression(p);
-    if (first->kind != E_STARRED && at(p, T_COLON)) {
+    if (first->kind != E_STARRED && token_is(p, T_COLON)) {
         struct expr *value = parse_pair_value(p);
         if (at_for(p)) return parse_comprehension(p, COMPREHEND_DICT, from, first, value, T_RBRACE);
         return parse_dict(p, from, first, value);
     }
     if (at_for(p)) return parse_comprehension(p, COMPREHEND_SET, from, first, NULL, T_RBRACE);
-    struct expr *set = expr_new(p, E_SET, from);
+    struct expr *set = tree_expr(p, E_SET, from);
     parse_items(p, set, first, T_RBRACE);
     return set;
 }
@@ -226,13 +228,13 @@ static void check_keyword_is_new(struct parser *p, const struct expr *call, cons
 }
 
 static void parse_keyword(struct parser *p, struct expr *call) {
-    struct keyword k = {.at = peek(p)->at};
-    if (!accept(p, T_POW)) {
-        k.name = expect_name(p);
+    struct keyword k = {.at = token_peek(p)->at};
+    if (!token_accept(p, T_POW)) {
+        k.name = token_expect_name(p);
         check_keyword_is_new(p, call, k.name, k.at);
-        expect(p, T_ASSIGN);
-        if (at(p, T_COMMA) || at(p, T_RPAR))
-            syntax_error(p->f, place_join(k.at, last_place(p)),
+        token_expect(p, T_ASSIGN);
+        if (token_is(p, T_COMMA) || token_is(p, T_RPAR))
+            syntax_error(p->f, place_join(k.at, token_last_place(p)),
                          "expected argument value expression");
     }
     k.value = parse_expression(p);
@@ -258,10 +260,11 @@ static bool parse_positional(struct parser *p, struct expr *call) {
         syntax_error(p->f, arg->at, "positional argument follows keyword argument%s",
                      last->name ? "" : " unpacking");
     }
-    if (at(p, T_ASSIGN) && arg->kind == E_CONSTANT && arg->constant.value.kind <= CONSTANT_TRUE)
+    if (token_is(p, T_ASSIGN) && arg->kind == E_CONSTANT &&
+        arg->constant.value.kind <= CONSTANT_TRUE)
         syntax_error(p->f, arg->at, "cannot assign to %s", expr_describe(arg));
-    if (at(p, T_ASSIGN))
-        syntax_error(p->f, place_join(arg->at, peek(p)->at),
+    if (token_is(p, T_ASSIGN))
+        syntax_error(p->f, place_join(arg->at, token_peek(p)->at),
                      "expression cannot contain assignment, perhaps you meant \"==\"?");
     bool generator = at_for(p);
     if (generator) arg = parse_bare_generator(p, arg);
@@ -271,10 +274,10 @@ static bool parse_positional(struct parser *p, struct expr *call) {
 
 void parse_arguments(struct parser *p, struct expr *call) {
     struct expr *generator = NULL;
-    while (!at(p, T_RPAR)) {
-        bool named = at(p, T_NAME) && peek_at(p, 1)->kind == T_ASSIGN;
+    while (!token_is(p, T_RPAR)) {
+        bool named = token_is(p, T_NAME) && token_peek_at(p, 1)->kind == T_ASSIGN;
         struct expr *item;
-        if (named || at(p, T_POW)) {
+        if (named || token_is(p, T_POW)) {
             parse_keyword(p, call);
             item = vec_last(&call->call.keywords).value;
         } else {
@@ -282,60 +285,60 @@ void parse_arguments(struct parser *p, struct expr *call) {
             item = vec_last(&call->call.args);
             if (bare) generator = item;
         }
-        if (!accept_comma(p, item, T_RPAR)) break;
+        if (!token_accept_comma(p, item, T_RPAR)) break;
     }
     if (generator && call->call.args.n + call->call.keywords.n > 1)
         syntax_error(p->f, generator->at, "Generator expression must be parenthesized");
-    expect(p, T_RPAR);
+    token_expect(p, T_RPAR);
 }
 
 /* ---- subscripts */
 
 static bool at_slice_part(const struct parser *p) {
-    return !at(p, T_COLON) && !at(p, T_COMMA) && !at(p, T_RSQB);
+    return !token_is(p, T_COLON) && !token_is(p, T_COMMA) && !token_is(p, T_RSQB);
 }
 
 /* x, *x, or low:high:step with any part left out. */
 static struct expr *parse_slice(struct parser *p) {
-    struct place from = peek(p)->at;
-    struct expr *low = at(p, T_COLON) ? NULL : parse_starred_expression(p);
-    if (!at(p, T_COLON) || (low && low->kind == E_STARRED)) return low;
-    struct expr *e = expr_new(p, E_SLICE, from);
-    expect(p, T_COLON);
+    struct place from = token_peek(p)->at;
+    struct expr *low = token_is(p, T_COLON) ? NULL : parse_starred_expression(p);
+    if (!token_is(p, T_COLON) || (low && low->kind == E_STARRED)) return low;
+    struct expr *e = tree_expr(p, E_SLICE, from);
+    token_expect(p, T_COLON);
     e->slice.low = low;
     if (at_slice_part(p)) e->slice.high = parse_expression(p);
-    if (accept(p, T_COLON) && at_slice_part(p)) e->slice.step = parse_expression(p);
-    e->at = place_join(from, last_place(p));
+    if (token_accept(p, T_COLON) && at_slice_part(p)) e->slice.step = parse_expression(p);
+    e->at = place_join(from, token_last_place(p));
     return e;
 }
 
 static struct expr *parse_index(struct parser *p) {
     struct expr *first = parse_slice(p);
-    if (!at(p, T_COMMA) && first->kind != E_STARRED) return first;
-    struct expr *tuple = expr_new(p, E_TUPLE, first->at);
+    if (!token_is(p, T_COMMA) && first->kind != E_STARRED) return first;
+    struct expr *tuple = tree_expr(p, E_TUPLE, first->at);
     struct expr *item = first;
     vec_push(p->f->arena, &tuple->items, first);
-    while (accept_comma(p, item, T_RSQB) && !at(p, T_RSQB)) {
+    while (token_accept_comma(p, item, T_RSQB) && !token_is(p, T_RSQB)) {
         item = parse_slice(p);
         vec_push(p->f->arena, &tuple->items, item);
     }
-    tuple->at = place_join(first->at, last_place(p));
+    tuple->at = place_join(first->at, token_last_place(p));
     return tuple;
 }
 
 /* ---- atoms and primaries */
 
 static struct expr *parse_keyword_constant(struct parser *p, enum constant_kind kind) {
-    struct expr *e = constant_new(p, kind, peek(p)->at);
+    struct expr *e = constant_new(p, kind, token_peek(p)->at);
     p->i++;
     return e;
 }
 
 static struct expr *parse_atom(struct parser *p) {
-    switch (peek(p)->kind) {
+    switch (token_peek(p)->kind) {
     case T_NAME: {
-        struct expr *e = expr_new(p, E_NAME, peek(p)->at);
-        e->name = expect_name(p);
+        struct expr *e = tree_expr(p, E_NAME, token_peek(p)->at);
+        e->name = token_expect_name(p);
         return e;
     }
     case T_INT: return parse_int(p);
@@ -357,23 +360,23 @@ struct expr *parse_primary(struct parser *p) {
     struct place from = e->at;
     for (;;) {
         struct expr *object = e;
-        if (accept(p, T_DOT)) {
-            e = expr_new(p, E_ATTRIBUTE, from);
+        if (token_accept(p, T_DOT)) {
+            e = tree_expr(p, E_ATTRIBUTE, from);
             e->attribute.object = object;
-            e->attribute.name = expect_name(p);
-        } else if (accept(p, T_LPAR)) {
-            e = expr_new(p, E_CALL, from);
+            e->attribute.name = token_expect_name(p);
+        } else if (token_accept(p, T_LPAR)) {
+            e = tree_expr(p, E_CALL, from);
             e->call.function = object;
             parse_arguments(p, e);
-        } else if (accept(p, T_LSQB)) {
-            e = expr_new(p, E_SUBSCRIPT, from);
+        } else if (token_accept(p, T_LSQB)) {
+            e = tree_expr(p, E_SUBSCRIPT, from);
             e->subscript.object = object;
             e->subscript.index = parse_index(p);
-            accept_comma(p, e->subscript.index, T_RSQB);
-            expect(p, T_RSQB);
+            token_accept_comma(p, e->subscript.index, T_RSQB);
+            token_expect(p, T_RSQB);
         } else {
             return e;
         }
-        e->at = place_join(from, last_place(p));
+        e->at = place_join(from, token_last_place(p));
     }
 }

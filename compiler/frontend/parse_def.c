@@ -14,7 +14,7 @@ struct params_reader {
 };
 
 static void skip_annotation(struct parser *p, bool starred) {
-    if (!accept(p, T_COLON)) return;
+    if (!token_accept(p, T_COLON)) return;
     if (starred)
         parse_starred_expression(p);
     else
@@ -22,8 +22,8 @@ static void skip_annotation(struct parser *p, bool starred) {
 }
 
 static struct param read_param(struct parser *p, const struct params_reader *r, bool starred) {
-    struct param param = {.at = peek(p)->at};
-    param.name = expect_name(p);
+    struct param param = {.at = token_peek(p)->at};
+    param.name = token_expect_name(p);
     if (!r->lambda) skip_annotation(p, starred);
     return param;
 }
@@ -36,9 +36,9 @@ static struct param *copy_param(struct parser *p, struct param param) {
 
 static void read_plain_param(struct parser *p, struct params_reader *r) {
     struct param param = read_param(p, r, false);
-    if (accept(p, T_ASSIGN)) {
-        if (at(p, T_COMMA) || at(p, T_RPAR))
-            syntax_error(p->f, last_place(p), "expected default value expression");
+    if (token_accept(p, T_ASSIGN)) {
+        if (token_is(p, T_COMMA) || token_is(p, T_RPAR))
+            syntax_error(p->f, token_last_place(p), "expected default value expression");
         param.value = parse_expression(p);
     } else if (!r->keyword_only && r->out.list.n && vec_last(&r->out.list).value) {
         syntax_error(p->f, param.at, "non-default argument follows default argument");
@@ -49,7 +49,7 @@ static void read_plain_param(struct parser *p, struct params_reader *r) {
 }
 
 static void read_slash(struct parser *p, struct params_reader *r) {
-    struct place where = expect(p, T_DIV);
+    struct place where = token_expect(p, T_DIV);
     if (r->keyword_only) syntax_error(p->f, where, "/ must be ahead of *");
     if (r->out.n_posonly) syntax_error(p->f, where, "/ may appear only once");
     if (!r->out.n_args) syntax_error(p->f, where, "at least one argument must precede /");
@@ -57,70 +57,70 @@ static void read_slash(struct parser *p, struct params_reader *r) {
 }
 
 static void read_star(struct parser *p, struct params_reader *r) {
-    struct place where = expect(p, T_MUL);
+    struct place where = token_expect(p, T_MUL);
     if (r->keyword_only) syntax_error(p->f, where, "* argument may appear only once");
     r->keyword_only = true;
-    r->bare_star = !at(p, T_NAME);
+    r->bare_star = !token_is(p, T_NAME);
     if (r->bare_star) {
-        if (!at(p, T_COMMA)) syntax_error(p->f, where, "named arguments must follow bare *");
+        if (!token_is(p, T_COMMA)) syntax_error(p->f, where, "named arguments must follow bare *");
         return;
     }
     r->out.vararg = copy_param(p, read_param(p, r, true));
-    if (at(p, T_ASSIGN))
-        syntax_error(p->f, peek(p)->at, "var-positional argument cannot have default value");
+    if (token_is(p, T_ASSIGN))
+        syntax_error(p->f, token_peek(p)->at, "var-positional argument cannot have default value");
 }
 
 static void read_double_star(struct parser *p, struct params_reader *r) {
-    struct place where = expect(p, T_POW);
+    struct place where = token_expect(p, T_POW);
     if (r->bare_star) syntax_error(p->f, where, "named arguments must follow bare *");
     r->out.kwarg = copy_param(p, read_param(p, r, false));
-    if (at(p, T_ASSIGN))
-        syntax_error(p->f, peek(p)->at, "var-keyword argument cannot have default value");
+    if (token_is(p, T_ASSIGN))
+        syntax_error(p->f, token_peek(p)->at, "var-keyword argument cannot have default value");
 }
 
 struct params parse_params(struct parser *p, enum token_kind end) {
     struct params_reader r = {.lambda = end == T_COLON};
-    while (!at(p, end)) {
+    while (!token_is(p, end)) {
         if (r.out.kwarg)
-            syntax_error(p->f, peek(p)->at, "arguments cannot follow var-keyword argument");
-        if (at(p, T_DIV))
+            syntax_error(p->f, token_peek(p)->at, "arguments cannot follow var-keyword argument");
+        if (token_is(p, T_DIV))
             read_slash(p, &r);
-        else if (at(p, T_MUL))
+        else if (token_is(p, T_MUL))
             read_star(p, &r);
-        else if (at(p, T_POW))
+        else if (token_is(p, T_POW))
             read_double_star(p, &r);
         else
             read_plain_param(p, &r);
-        if (!accept(p, T_COMMA)) break;
+        if (!token_accept(p, T_COMMA)) break;
     }
-    if (!at(p, end)) invalid_syntax(p);
-    if (r.bare_star) syntax_error(p->f, last_place(p), "named arguments must follow bare *");
+    if (!token_is(p, end)) invalid_syntax(p);
+    if (r.bare_star) syntax_error(p->f, token_last_place(p), "named arguments must follow bare *");
     return r.out;
 }
 
 /* ---- def and class */
 
-struct stmt *parse_function(struct parser *p, struct exprs decorators) {
-    struct place from = expect(p, T_K_DEF);
-    struct stmt *s = stmt_new(p, S_FUNCTION, from);
+struct stmt *parse_def(struct parser *p, struct expr_list decorators) {
+    struct place from = token_expect(p, T_K_DEF);
+    struct stmt *s = tree_stmt(p, S_FUNCTION, from);
     s->function.decorators = decorators;
-    s->function.name = expect_name(p);
-    expect(p, T_LPAR);
+    s->function.name = token_expect_name(p);
+    token_expect(p, T_LPAR);
     s->function.params = parse_params(p, T_RPAR);
-    expect(p, T_RPAR);
-    if (accept(p, T_ARROW)) parse_expressions(p);
-    s->at = place_join(from, last_place(p));
+    token_expect(p, T_RPAR);
+    if (token_accept(p, T_ARROW)) parse_expressions(p);
+    s->at = place_join(from, token_last_place(p));
     s->function.body = parse_block(p, "function definition", from.line);
     return s;
 }
 
-struct stmt *parse_class(struct parser *p, struct exprs decorators) {
-    struct place from = expect(p, T_K_CLASS);
-    struct stmt *s = stmt_new(p, S_CLASS, from);
+struct stmt *parse_class(struct parser *p, struct expr_list decorators) {
+    struct place from = token_expect(p, T_K_CLASS);
+    struct stmt *s = tree_stmt(p, S_CLASS, from);
     s->class_.decorators = decorators;
-    s->class_.name = expect_name(p);
-    if (accept(p, T_LPAR)) {
-        struct expr *call = expr_new(p, E_CALL, from);
+    s->class_.name = token_expect_name(p);
+    if (token_accept(p, T_LPAR)) {
+        struct expr *call = tree_expr(p, E_CALL, from);
         parse_arguments(p, call);
         for (uint32_t i = 0; i < call->call.args.n; i++)
             if (call->call.args.at[i]->kind == E_STARRED)
@@ -132,7 +132,7 @@ struct stmt *parse_class(struct parser *p, struct exprs decorators) {
             vec_push(p->f->arena, &s->class_.keywords, k);
         }
     }
-    s->at = place_join(from, last_place(p));
+    s->at = place_join(from, token_last_place(p));
     const char *outer = p->class_name;
     p->class_name = s->class_.name;
     s->class_.body = parse_block(p, "class definition", from.line);
@@ -141,13 +141,13 @@ struct stmt *parse_class(struct parser *p, struct exprs decorators) {
 }
 
 struct stmt *parse_decorated(struct parser *p) {
-    struct exprs decorators = {0};
-    while (accept(p, T_MATMUL)) {
+    struct expr_list decorators = {0};
+    while (token_accept(p, T_MATMUL)) {
         struct expr *e = parse_named_expression(p);
         vec_push(p->f->arena, &decorators, e);
-        expect(p, T_NEWLINE);
+        token_expect(p, T_NEWLINE);
     }
-    if (at(p, T_K_CLASS)) return parse_class(p, decorators);
-    if (at(p, T_K_DEF)) return parse_function(p, decorators);
+    if (token_is(p, T_K_CLASS)) return parse_class(p, decorators);
+    if (token_is(p, T_K_DEF)) return parse_def(p, decorators);
     invalid_syntax(p);
 }

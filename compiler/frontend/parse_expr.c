@@ -1,7 +1,6 @@
 /* parse_expr.c: operators, from the loosest to the tightest.
  *
- *     a if b else c  →  or  →  and  →  not  →  < == in is  →  |  ^  &  << >>  + -  * / // % @  →  -
- * + ~  →  **
+ *     a if b else c; or; and; not; < == in is; |; ^; &; << >>; + -; * / // % @; unary - + ~; **
  *
  * The binary operators are one precedence-climbing loop over a table. */
 #include "frontend/parse.h"
@@ -33,7 +32,7 @@ static int binary_precedence(enum token_kind kind, enum binary_operator *op) {
 
 static struct expr *binary_new(struct parser *p, enum binary_operator op, struct expr *left,
                                struct expr *right) {
-    struct expr *e = expr_new(p, E_BINARY, place_join(left->at, right->at));
+    struct expr *e = tree_expr(p, E_BINARY, place_join(left->at, right->at));
     e->binary.op = op;
     e->binary.left = left;
     e->binary.right = right;
@@ -42,27 +41,27 @@ static struct expr *binary_new(struct parser *p, enum binary_operator op, struct
 
 /* -x, +x, ~x, and x ** y, whose right side is a unary again: -x ** -y is -(x ** (-y)). */
 static struct expr *parse_unary(struct parser *p) {
-    struct place from = peek(p)->at;
+    struct place from = token_peek(p)->at;
     enum unary_operator op;
-    if (at(p, T_SUB)) {
+    if (token_is(p, T_SUB)) {
         op = UNARY_NEG;
-    } else if (at(p, T_ADD)) {
+    } else if (token_is(p, T_ADD)) {
         op = UNARY_POS;
-    } else if (at(p, T_INVERT)) {
+    } else if (token_is(p, T_INVERT)) {
         op = UNARY_INVERT;
     } else {
         struct expr *base = parse_primary(p);
-        if (!accept(p, T_POW)) return base;
-        deeper(p);
+        if (!token_accept(p, T_POW)) return base;
+        parser_deeper(p);
         struct expr *power = binary_new(p, BINARY_POW, base, parse_unary(p));
         p->f->depth--;
         return power;
     }
     p->i++;
-    deeper(p);
+    parser_deeper(p);
     struct expr *value = parse_unary(p);
     p->f->depth--;
-    struct expr *e = expr_new(p, E_UNARY, place_join(from, value->at));
+    struct expr *e = tree_expr(p, E_UNARY, place_join(from, value->at));
     e->unary.op = op;
     e->unary.value = value;
     return e;
@@ -72,7 +71,7 @@ static struct expr *parse_binary(struct parser *p, int least) {
     struct expr *left = parse_unary(p);
     for (;;) {
         enum binary_operator op;
-        int precedence = binary_precedence(peek(p)->kind, &op);
+        int precedence = binary_precedence(token_peek(p)->kind, &op);
         if (precedence < least || precedence == 0) return left;
         p->i++;
         left = binary_new(p, op, left, parse_binary(p, precedence + 1));
@@ -86,8 +85,8 @@ struct expr *parse_operand(struct parser *p) {
 /* ---- comparisons and logic */
 
 static bool accept_comparison(struct parser *p, enum compare_operator *op) {
-    enum token_kind next = peek_at(p, 1)->kind;
-    switch (peek(p)->kind) {
+    enum token_kind next = token_peek_at(p, 1)->kind;
+    switch (token_peek(p)->kind) {
     case T_LT: *op = COMPARE_LT; break;
     case T_LE: *op = COMPARE_LE; break;
     case T_EQ: *op = COMPARE_EQ; break;
@@ -110,7 +109,7 @@ static struct expr *parse_comparison(struct parser *p) {
     struct expr *left = parse_operand(p);
     enum compare_operator op;
     if (!accept_comparison(p, &op)) return left;
-    struct expr *e = expr_new(p, E_COMPARE, left->at);
+    struct expr *e = tree_expr(p, E_COMPARE, left->at);
     vec_push(p->f->arena, &e->compare.operands, left);
     do {
         struct expr *right = parse_operand(p);
@@ -122,12 +121,12 @@ static struct expr *parse_comparison(struct parser *p) {
 }
 
 static struct expr *parse_not(struct parser *p) {
-    struct place from = peek(p)->at;
-    if (!accept(p, T_K_NOT)) return parse_comparison(p);
-    deeper(p);
+    struct place from = token_peek(p)->at;
+    if (!token_accept(p, T_K_NOT)) return parse_comparison(p);
+    parser_deeper(p);
     struct expr *value = parse_not(p);
     p->f->depth--;
-    struct expr *e = expr_new(p, E_UNARY, place_join(from, value->at));
+    struct expr *e = tree_expr(p, E_UNARY, place_join(from, value->at));
     e->unary.op = UNARY_NOT;
     e->unary.value = value;
     return e;
@@ -137,10 +136,10 @@ static struct expr *parse_not(struct parser *p) {
 static struct expr *parse_chain(struct parser *p, struct expr *(*item)(struct parser *),
                                 enum token_kind word, enum expr_kind kind) {
     struct expr *first = item(p);
-    if (!at(p, word)) return first;
-    struct expr *e = expr_new(p, kind, first->at);
+    if (!token_is(p, word)) return first;
+    struct expr *e = tree_expr(p, kind, first->at);
     vec_push(p->f->arena, &e->items, first);
-    while (accept(p, word)) {
+    while (token_accept(p, word)) {
         struct expr *next = item(p);
         vec_push(p->f->arena, &e->items, next);
         e->at = place_join(first->at, next->at);
@@ -159,10 +158,10 @@ struct expr *parse_disjunction(struct parser *p) {
 /* ---- the loosest: lambda, a if b else c, x := y, *x, a, b */
 
 static struct expr *parse_lambda(struct parser *p) {
-    struct place from = expect(p, T_K_LAMBDA);
-    struct expr *e = expr_new(p, E_LAMBDA, from);
+    struct place from = token_expect(p, T_K_LAMBDA);
+    struct expr *e = tree_expr(p, E_LAMBDA, from);
     e->lambda.params = parse_params(p, T_COLON);
-    expect(p, T_COLON);
+    token_expect(p, T_COLON);
     e->lambda.body = parse_expression(p);
     e->at = place_join(from, e->lambda.body->at);
     return e;
@@ -170,13 +169,13 @@ static struct expr *parse_lambda(struct parser *p) {
 
 static struct expr *parse_ternary(struct parser *p) {
     struct expr *yes = parse_disjunction(p);
-    if (!accept(p, T_K_IF)) return yes;
+    if (!token_accept(p, T_K_IF)) return yes;
     struct expr *test = parse_disjunction(p);
-    if (at(p, T_COLON) || at(p, T_NEWLINE) || at(p, T_RPAR))
+    if (token_is(p, T_COLON) || token_is(p, T_NEWLINE) || token_is(p, T_RPAR))
         syntax_error(p->f, place_join(yes->at, test->at), "expected 'else' after 'if' expression");
-    expect(p, T_K_ELSE);
+    token_expect(p, T_K_ELSE);
     struct expr *no = parse_expression(p);
-    struct expr *e = expr_new(p, E_TERNARY, place_join(yes->at, no->at));
+    struct expr *e = tree_expr(p, E_TERNARY, place_join(yes->at, no->at));
     e->ternary.test = test;
     e->ternary.yes = yes;
     e->ternary.no = no;
@@ -184,37 +183,37 @@ static struct expr *parse_ternary(struct parser *p) {
 }
 
 struct expr *parse_expression(struct parser *p) {
-    deeper(p);
-    struct expr *e = at(p, T_K_LAMBDA) ? parse_lambda(p) : parse_ternary(p);
+    parser_deeper(p);
+    struct expr *e = token_is(p, T_K_LAMBDA) ? parse_lambda(p) : parse_ternary(p);
     p->f->depth--;
     return e;
 }
 
 struct expr *parse_named_expression(struct parser *p) {
     struct expr *target = parse_expression(p);
-    if (!at(p, T_WALRUS)) return target;
+    if (!token_is(p, T_WALRUS)) return target;
     if (target->kind != E_NAME || target->in_parens)
         syntax_error(p->f, target->at, "cannot use assignment expressions with %s",
                      expr_describe(target));
     p->i++;
     struct expr *value = parse_expression(p);
-    struct expr *e = expr_new(p, E_WALRUS, place_join(target->at, value->at));
+    struct expr *e = tree_expr(p, E_WALRUS, place_join(target->at, value->at));
     e->walrus.target = target;
     e->walrus.value = value;
     return e;
 }
 
 struct expr *parse_starred_expression(struct parser *p) {
-    struct place from = peek(p)->at;
-    if (!accept(p, T_MUL)) return parse_named_expression(p);
+    struct place from = token_peek(p)->at;
+    if (!token_accept(p, T_MUL)) return parse_named_expression(p);
     struct expr *value = parse_operand(p);
-    struct expr *e = expr_new(p, E_STARRED, place_join(from, value->at));
+    struct expr *e = tree_expr(p, E_STARRED, place_join(from, value->at));
     e->starred = value;
     return e;
 }
 
 bool starts_expression(const struct parser *p) {
-    switch (peek(p)->kind) {
+    switch (token_peek(p)->kind) {
     case T_NAME:
     case T_INT:
     case T_FLOAT:
@@ -239,11 +238,11 @@ bool starts_expression(const struct parser *p) {
 
 struct expr *parse_expressions(struct parser *p) {
     struct expr *first = parse_starred_expression(p);
-    if (!at(p, T_COMMA)) return first;
-    struct expr *tuple = expr_new(p, E_TUPLE, first->at);
+    if (!token_is(p, T_COMMA)) return first;
+    struct expr *tuple = tree_expr(p, E_TUPLE, first->at);
     vec_push(p->f->arena, &tuple->items, first);
-    while (accept(p, T_COMMA) && starts_expression(p))
+    while (token_accept(p, T_COMMA) && starts_expression(p))
         vec_push(p->f->arena, &tuple->items, parse_starred_expression(p));
-    tuple->at = place_join(first->at, last_place(p));
+    tuple->at = place_join(first->at, token_last_place(p));
     return tuple;
 }

@@ -36,18 +36,18 @@ static struct expr *check_value(struct parser *p, struct expr *e) {
 
 static struct stmt *parse_annotated(struct parser *p, struct expr *target) {
     check_annotated_target(p, target);
-    struct stmt *s = stmt_new(p, S_ANNOTATED, target->at);
+    struct stmt *s = tree_stmt(p, S_ANNOTATED, target->at);
     s->annotated.target = target;
-    expect(p, T_COLON);
+    token_expect(p, T_COLON);
     parse_expression(p);
-    if (accept(p, T_ASSIGN)) s->annotated.value = check_value(p, parse_expressions(p));
+    if (token_accept(p, T_ASSIGN)) s->annotated.value = check_value(p, parse_expressions(p));
     return s;
 }
 
 static struct stmt *parse_augmented(struct parser *p, struct expr *target,
                                     enum binary_operator op) {
     check_augmented_target(p, target);
-    struct stmt *s = stmt_new(p, S_AUGMENTED, target->at);
+    struct stmt *s = tree_stmt(p, S_AUGMENTED, target->at);
     p->i++;
     s->augmented.op = op;
     s->augmented.target = target;
@@ -57,9 +57,9 @@ static struct stmt *parse_augmented(struct parser *p, struct expr *target,
 
 /* a = b = value: every expression but the last is a target. */
 static struct stmt *parse_assignment(struct parser *p, struct expr *first) {
-    struct stmt *s = stmt_new(p, S_ASSIGN, first->at);
+    struct stmt *s = tree_stmt(p, S_ASSIGN, first->at);
     struct expr *last = first;
-    while (accept(p, T_ASSIGN)) {
+    while (token_accept(p, T_ASSIGN)) {
         check_target(p, last, TARGET_ASSIGN);
         vec_push(p->f->arena, &s->assign.targets, last);
         last = parse_expressions(p);
@@ -70,7 +70,7 @@ static struct stmt *parse_assignment(struct parser *p, struct expr *first) {
 
 /* `print x` and `exec x` of Python 2. */
 static void check_print(struct parser *p, const struct expr *e) {
-    const struct token *t = peek(p);
+    const struct token *t = token_peek(p);
     if (e->kind != E_NAME || (strcmp(e->name, "print") && strcmp(e->name, "exec"))) return;
     if (t->kind == T_NAME || t->kind == T_STRING || t->kind == T_INT || t->kind == T_FLOAT)
         syntax_error(p->f, place_join(e->at, t->at),
@@ -81,11 +81,11 @@ static void check_print(struct parser *p, const struct expr *e) {
 static struct stmt *parse_expression_statement(struct parser *p) {
     struct expr *e = parse_expressions(p);
     enum binary_operator op;
-    if (at(p, T_COLON)) return parse_annotated(p, e);
-    if (at(p, T_ASSIGN)) return parse_assignment(p, e);
-    if (augmented_operator(peek(p)->kind, &op)) return parse_augmented(p, e, op);
+    if (token_is(p, T_COLON)) return parse_annotated(p, e);
+    if (token_is(p, T_ASSIGN)) return parse_assignment(p, e);
+    if (augmented_operator(token_peek(p)->kind, &op)) return parse_augmented(p, e, op);
     check_print(p, e);
-    struct stmt *s = stmt_new(p, S_EXPR, e->at);
+    struct stmt *s = tree_stmt(p, S_EXPR, e->at);
     s->expr = check_value(p, e);
     return s;
 }
@@ -93,48 +93,48 @@ static struct stmt *parse_expression_statement(struct parser *p) {
 /* ---- statements that begin with a keyword */
 
 static bool at_line_end(const struct parser *p) {
-    return at(p, T_NEWLINE) || at(p, T_SEMI) || at(p, T_END);
+    return token_is(p, T_NEWLINE) || token_is(p, T_SEMI) || token_is(p, T_END);
 }
 
 static struct stmt *parse_return(struct parser *p) {
-    struct stmt *s = stmt_new(p, S_RETURN, expect(p, T_K_RETURN));
+    struct stmt *s = tree_stmt(p, S_RETURN, token_expect(p, T_K_RETURN));
     if (!at_line_end(p)) s->expr = check_value(p, parse_expressions(p));
     return s;
 }
 
 static struct stmt *parse_raise(struct parser *p) {
-    struct stmt *s = stmt_new(p, S_RAISE, expect(p, T_K_RAISE));
+    struct stmt *s = tree_stmt(p, S_RAISE, token_expect(p, T_K_RAISE));
     if (at_line_end(p)) return s;
     s->raise.exception = parse_expression(p);
-    if (accept(p, T_K_FROM)) s->raise.cause = parse_expression(p);
+    if (token_accept(p, T_K_FROM)) s->raise.cause = parse_expression(p);
     return s;
 }
 
 static struct stmt *parse_assert(struct parser *p) {
-    struct stmt *s = stmt_new(p, S_ASSERT, expect(p, T_K_ASSERT));
+    struct stmt *s = tree_stmt(p, S_ASSERT, token_expect(p, T_K_ASSERT));
     s->assert_.test = parse_expression(p);
     check_no_assignment(p, s->assert_.test);
-    if (accept(p, T_COMMA)) s->assert_.message = parse_expression(p);
+    if (token_accept(p, T_COMMA)) s->assert_.message = parse_expression(p);
     return s;
 }
 
 static struct stmt *parse_delete(struct parser *p) {
-    struct stmt *s = stmt_new(p, S_DELETE, expect(p, T_K_DEL));
+    struct stmt *s = tree_stmt(p, S_DELETE, token_expect(p, T_K_DEL));
     do {
         struct expr *target = parse_operand(p);
         check_target(p, target, TARGET_DELETE);
         vec_push(p->f->arena, &s->targets, target);
-    } while (accept(p, T_COMMA) && !at_line_end(p));
+    } while (token_accept(p, T_COMMA) && !at_line_end(p));
     return s;
 }
 
 static struct stmt *parse_scope_names(struct parser *p, enum stmt_kind kind) {
-    struct stmt *s = stmt_new(p, kind, peek(p)->at);
+    struct stmt *s = tree_stmt(p, kind, token_peek(p)->at);
     p->i++;
     do {
-        const char *name = expect_name(p);
+        const char *name = token_expect_name(p);
         vec_push(p->f->arena, &s->names, name);
-    } while (accept(p, T_COMMA));
+    } while (token_accept(p, T_COMMA));
     return s;
 }
 
@@ -142,63 +142,63 @@ static struct stmt *parse_scope_names(struct parser *p, enum stmt_kind kind) {
 
 static const char *parse_dotted_name(struct parser *p) {
     struct buf b = buf_new(p->f->arena);
-    buf_puts(&b, expect_name(p));
-    while (accept(p, T_DOT)) {
+    buf_puts(&b, token_expect_name(p));
+    while (token_accept(p, T_DOT)) {
         buf_putc(&b, '.');
-        buf_puts(&b, expect_name(p));
+        buf_puts(&b, token_expect_name(p));
     }
     return b.p;
 }
 
 static void parse_alias(struct parser *p, struct stmt *s, bool dotted) {
-    struct alias alias = {.at = peek(p)->at};
-    alias.dotted = dotted ? parse_dotted_name(p) : expect_name(p);
-    if (accept(p, T_K_AS)) alias.name = expect_name(p);
-    alias.at = place_join(alias.at, last_place(p));
+    struct alias alias = {.at = token_peek(p)->at};
+    alias.dotted = dotted ? parse_dotted_name(p) : token_expect_name(p);
+    if (token_accept(p, T_K_AS)) alias.name = token_expect_name(p);
+    alias.at = place_join(alias.at, token_last_place(p));
     vec_push(p->f->arena, &s->import.aliases, alias);
 }
 
 static struct stmt *parse_import(struct parser *p) {
-    struct stmt *s = stmt_new(p, S_IMPORT, expect(p, T_K_IMPORT));
+    struct stmt *s = tree_stmt(p, S_IMPORT, token_expect(p, T_K_IMPORT));
     do {
         parse_alias(p, s, true);
-    } while (accept(p, T_COMMA));
+    } while (token_accept(p, T_COMMA));
     return s;
 }
 
 static struct stmt *parse_from(struct parser *p) {
-    struct stmt *s = stmt_new(p, S_FROM, expect(p, T_K_FROM));
-    if (at(p, T_DOT) || at(p, T_ELLIPSIS))
-        syntax_error(p->f, peek(p)->at,
+    struct stmt *s = tree_stmt(p, S_FROM, token_expect(p, T_K_FROM));
+    if (token_is(p, T_DOT) || token_is(p, T_ELLIPSIS))
+        syntax_error(p->f, token_peek(p)->at,
                      "relative imports are not supported: a workload is one file");
     s->import.module = parse_dotted_name(p);
-    expect(p, T_K_IMPORT);
-    if (accept(p, T_MUL)) {
+    token_expect(p, T_K_IMPORT);
+    if (token_accept(p, T_MUL)) {
         s->import.star = true;
         return s;
     }
-    bool parens = accept(p, T_LPAR);
+    bool parens = token_accept(p, T_LPAR);
     do {
-        if (parens && s->import.aliases.n && at(p, T_RPAR)) break;
+        if (parens && s->import.aliases.n && token_is(p, T_RPAR)) break;
         if (!parens && s->import.aliases.n && at_line_end(p))
-            syntax_error(p->f, last_place(p),
+            syntax_error(p->f, token_last_place(p),
                          "trailing comma not allowed without surrounding parentheses");
         parse_alias(p, s, false);
-    } while (accept(p, T_COMMA));
-    if (parens) expect(p, T_RPAR);
+    } while (token_accept(p, T_COMMA));
+    if (parens) token_expect(p, T_RPAR);
     return s;
 }
 
 /* ---- one line */
 
 static struct stmt *parse_bare(struct parser *p, enum stmt_kind kind) {
-    struct stmt *s = stmt_new(p, kind, peek(p)->at);
+    struct stmt *s = tree_stmt(p, kind, token_peek(p)->at);
     p->i++;
     return s;
 }
 
 static struct stmt *parse_simple(struct parser *p) {
-    switch (peek(p)->kind) {
+    switch (token_peek(p)->kind) {
     case T_K_RETURN: return parse_return(p);
     case T_K_RAISE: return parse_raise(p);
     case T_K_ASSERT: return parse_assert(p);
@@ -216,10 +216,10 @@ static struct stmt *parse_simple(struct parser *p) {
 
 void parse_simple_line(struct parser *p, struct stmts *out) {
     do {
-        struct place from = peek(p)->at;
+        struct place from = token_peek(p)->at;
         struct stmt *s = parse_simple(p);
-        s->at = place_join(from, last_place(p));
+        s->at = place_join(from, token_last_place(p));
         vec_push(p->f->arena, out, s);
-    } while (accept(p, T_SEMI) && !at(p, T_NEWLINE));
-    expect(p, T_NEWLINE);
+    } while (token_accept(p, T_SEMI) && !token_is(p, T_NEWLINE));
+    token_expect(p, T_NEWLINE);
 }

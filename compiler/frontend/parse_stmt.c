@@ -5,7 +5,7 @@
 
 static void parse_statement(struct parser *p, struct stmts *out);
 
-struct stmt *stmt_new(struct parser *p, enum stmt_kind kind, struct place where) {
+struct stmt *tree_stmt(struct parser *p, enum stmt_kind kind, struct place where) {
     struct stmt *s = NEW(p->f->arena, struct stmt);
     s->kind = kind;
     s->at = where;
@@ -14,15 +14,16 @@ struct stmt *stmt_new(struct parser *p, enum stmt_kind kind, struct place where)
 
 struct stmts parse_block(struct parser *p, const char *what, uint32_t line) {
     struct stmts body = {0};
-    deeper(p);
-    expect(p, T_COLON);
-    if (accept(p, T_NEWLINE)) {
-        if (!accept(p, T_INDENT)) {
-            if (at(p, T_ERROR)) invalid_syntax(p);
-            fail_at(p->f, peek(p)->at,
-                    "IndentationError: expected an indented block after %s on line %u", what, line);
+    parser_deeper(p);
+    token_expect(p, T_COLON);
+    if (token_accept(p, T_NEWLINE)) {
+        if (!token_accept(p, T_INDENT)) {
+            if (token_is(p, T_ERROR)) invalid_syntax(p);
+            frontend_fail_at(p->f, token_peek(p)->at,
+                             "IndentationError: expected an indented block after %s on line %u",
+                             what, line);
         }
-        while (!accept(p, T_DEDENT)) parse_statement(p, &body);
+        while (!token_accept(p, T_DEDENT)) parse_statement(p, &body);
     } else {
         parse_simple_line(p, &body);
     }
@@ -40,21 +41,21 @@ static struct expr *parse_condition(struct parser *p) {
 
 static struct stmts parse_else(struct parser *p) {
     struct stmts none = {0};
-    uint32_t line = peek(p)->at.line;
-    return accept(p, T_K_ELSE) ? parse_block(p, "'else' statement", line) : none;
+    uint32_t line = token_peek(p)->at.line;
+    return token_accept(p, T_K_ELSE) ? parse_block(p, "'else' statement", line) : none;
 }
 
 /* An `elif` is an `if` alone in the else branch. */
 static struct stmt *parse_if(struct parser *p) {
-    struct place from = peek(p)->at;
-    const char *what = at(p, T_K_IF) ? "'if' statement" : "'elif' statement";
+    struct place from = token_peek(p)->at;
+    const char *what = token_is(p, T_K_IF) ? "'if' statement" : "'elif' statement";
     p->i++;
-    deeper(p);
-    struct stmt *s = stmt_new(p, S_IF, from);
+    parser_deeper(p);
+    struct stmt *s = tree_stmt(p, S_IF, from);
     s->branch.test = parse_condition(p);
     s->at = place_join(from, s->branch.test->at);
     s->branch.body = parse_block(p, what, from.line);
-    if (at(p, T_K_ELIF)) {
+    if (token_is(p, T_K_ELIF)) {
         struct stmt *elif = parse_if(p);
         vec_push(p->f->arena, &s->branch.orelse, elif);
     } else {
@@ -65,8 +66,8 @@ static struct stmt *parse_if(struct parser *p) {
 }
 
 static struct stmt *parse_while(struct parser *p) {
-    struct place from = expect(p, T_K_WHILE);
-    struct stmt *s = stmt_new(p, S_WHILE, from);
+    struct place from = token_expect(p, T_K_WHILE);
+    struct stmt *s = tree_stmt(p, S_WHILE, from);
     s->branch.test = parse_condition(p);
     s->at = place_join(from, s->branch.test->at);
     s->branch.body = parse_block(p, "'while' statement", from.line);
@@ -75,10 +76,10 @@ static struct stmt *parse_while(struct parser *p) {
 }
 
 static struct stmt *parse_for(struct parser *p) {
-    struct place from = expect(p, T_K_FOR);
-    struct stmt *s = stmt_new(p, S_FOR, from);
+    struct place from = token_expect(p, T_K_FOR);
+    struct stmt *s = tree_stmt(p, S_FOR, from);
     s->for_.target = parse_for_target(p);
-    if (!at(p, T_K_IN)) invalid_syntax(p);
+    if (!token_is(p, T_K_IN)) invalid_syntax(p);
     p->i++;
     s->for_.iter = parse_expressions(p);
     s->at = place_join(from, s->for_.iter->at);
@@ -93,11 +94,11 @@ static struct stmt *parse_for(struct parser *p) {
  * expression? It is if its partner comes just before the colon and an `as` or a comma stands
  * directly inside. */
 static bool with_items_in_parens(const struct parser *p) {
-    if (!at(p, T_LPAR)) return false;
+    if (!token_is(p, T_LPAR)) return false;
     bool several = false;
     for (uint32_t i = p->i + 1; i < p->tokens.n; i++) {
         const struct token *t = &p->tokens.at[i];
-        if (t->kind == T_RPAR && t->open == peek(p)->open)
+        if (t->kind == T_RPAR && t->open == token_peek(p)->open)
             return several && p->tokens.at[i + 1].kind == T_COLON;
         if (t->open == (int32_t)p->i) several |= t->kind == T_K_AS || t->kind == T_COMMA;
     }
@@ -105,21 +106,21 @@ static bool with_items_in_parens(const struct parser *p) {
 }
 
 static struct stmt *parse_with(struct parser *p) {
-    struct place from = expect(p, T_K_WITH);
-    struct stmt *s = stmt_new(p, S_WITH, from);
+    struct place from = token_expect(p, T_K_WITH);
+    struct stmt *s = tree_stmt(p, S_WITH, from);
     bool parens = with_items_in_parens(p);
     if (parens) p->i++;
     do {
-        if (parens && s->with.items.n && at(p, T_RPAR)) break;
+        if (parens && s->with.items.n && token_is(p, T_RPAR)) break;
         struct with_item item = {.manager = parse_expression(p)};
-        if (accept(p, T_K_AS)) {
+        if (token_accept(p, T_K_AS)) {
             item.target = parse_primary(p);
             check_target(p, item.target, TARGET_WITH);
         }
         vec_push(p->f->arena, &s->with.items, item);
-    } while (accept(p, T_COMMA));
-    if (parens) expect(p, T_RPAR);
-    s->at = place_join(from, last_place(p));
+    } while (token_accept(p, T_COMMA));
+    if (parens) token_expect(p, T_RPAR);
+    s->at = place_join(from, token_last_place(p));
     s->with.body = parse_block(p, "'with' statement", from.line);
     return s;
 }
@@ -127,16 +128,16 @@ static struct stmt *parse_with(struct parser *p) {
 /* ---- try */
 
 static void parse_handler(struct parser *p, struct stmt *s) {
-    struct handler h = {.at = expect(p, T_K_EXCEPT)};
+    struct handler h = {.at = token_expect(p, T_K_EXCEPT)};
     struct place from = h.at;
-    if (at(p, T_MUL)) syntax_error(p->f, peek(p)->at, "'except*' is not supported");
-    if (!at(p, T_COLON)) {
+    if (token_is(p, T_MUL)) syntax_error(p->f, token_peek(p)->at, "'except*' is not supported");
+    if (!token_is(p, T_COLON)) {
         h.type = parse_expression(p);
-        if (at(p, T_COMMA))
+        if (token_is(p, T_COMMA))
             syntax_error(p->f, h.type->at, "multiple exception types must be parenthesized");
-        if (accept(p, T_K_AS)) h.name = expect_name(p);
+        if (token_accept(p, T_K_AS)) h.name = token_expect_name(p);
     }
-    h.at = place_join(from, last_place(p));
+    h.at = place_join(from, token_last_place(p));
     h.body = parse_block(p, "'except' statement", from.line);
     vec_push(p->f->arena, &s->try_.handlers, h);
 }
@@ -148,18 +149,18 @@ static void check_bare_except_is_last(struct parser *p, const struct stmt *s) {
 }
 
 static struct stmt *parse_try(struct parser *p) {
-    struct place from = expect(p, T_K_TRY);
-    struct stmt *s = stmt_new(p, S_TRY, from);
+    struct place from = token_expect(p, T_K_TRY);
+    struct stmt *s = tree_stmt(p, S_TRY, from);
     s->try_.body = parse_block(p, "'try' statement", from.line);
-    while (at(p, T_K_EXCEPT)) parse_handler(p, s);
+    while (token_is(p, T_K_EXCEPT)) parse_handler(p, s);
     check_bare_except_is_last(p, s);
     if (s->try_.handlers.n) s->try_.orelse = parse_else(p);
-    struct place final = peek(p)->at;
-    if (accept(p, T_K_FINALLY))
+    struct place final = token_peek(p)->at;
+    if (token_accept(p, T_K_FINALLY))
         s->try_.final = parse_block(p, "'finally' statement", final.line);
     else if (!s->try_.handlers.n) {
-        if (at(p, T_ERROR)) invalid_syntax(p);
-        syntax_error(p->f, peek(p)->at, "expected 'except' or 'finally' block");
+        if (token_is(p, T_ERROR)) invalid_syntax(p);
+        syntax_error(p->f, token_peek(p)->at, "expected 'except' or 'finally' block");
     }
     return s;
 }
@@ -169,22 +170,22 @@ static struct stmt *parse_try(struct parser *p) {
 /* `match x:` at the end of its line is the statement; match(x), match = 1, match[0]: int are names.
  */
 static bool at_match_statement(const struct parser *p) {
-    if (!at_soft_keyword(p, "match") || peek_at(p, 1)->kind == T_COLON) return false;
+    if (!token_is_word(p, "match") || token_peek_at(p, 1)->kind == T_COLON) return false;
     uint32_t i = p->i;
     while (p->tokens.at[i].kind > T_NEWLINE) i++;
     return p->tokens.at[i].kind == T_NEWLINE && p->tokens.at[i - 1].kind == T_COLON &&
-           peek_at(p, 1)->kind != T_ASSIGN;
+           token_peek_at(p, 1)->kind != T_ASSIGN;
 }
 
 static struct stmt *parse_compound(struct parser *p) {
-    struct exprs none = {0};
-    switch (peek(p)->kind) {
+    struct expr_list none = {0};
+    switch (token_peek(p)->kind) {
     case T_K_IF: return parse_if(p);
     case T_K_WHILE: return parse_while(p);
     case T_K_FOR: return parse_for(p);
     case T_K_WITH: return parse_with(p);
     case T_K_TRY: return parse_try(p);
-    case T_K_DEF: return parse_function(p, none);
+    case T_K_DEF: return parse_def(p, none);
     case T_K_CLASS: return parse_class(p, none);
     case T_MATMUL: return parse_decorated(p);
     default: return NULL;
@@ -193,7 +194,7 @@ static struct stmt *parse_compound(struct parser *p) {
 
 static void parse_statement(struct parser *p, struct stmts *out) {
     if (at_match_statement(p))
-        syntax_error(p->f, peek(p)->at, "'match' statements are not supported");
+        syntax_error(p->f, token_peek(p)->at, "'match' statements are not supported");
     struct stmt *compound = parse_compound(p);
     if (compound)
         vec_push(p->f->arena, out, compound);
@@ -205,6 +206,6 @@ struct module *parse_module(struct frontend *f) {
     struct parser p = {.f = f, .tokens = lex_file(f)};
     struct module *m = NEW(f->arena, struct module);
     f->depth = 0;
-    while (!at(&p, T_END)) parse_statement(&p, &m->body);
+    while (!token_is(&p, T_END)) parse_statement(&p, &m->body);
     return m;
 }

@@ -1,7 +1,7 @@
 /* parse_string.c: string literals: escapes, joining of neighbours, f-strings.
  *
- *     "a\n" f"{x!r:>{w}} b"   →   JOINED["a\n", FORMATTED(x, repr, JOINED[">", FORMATTED(w)]), "
- * b"]
+ *     "a\n" f"{x!r:>{w}} b"
+ *     JOINED["a\n", FORMATTED(x, repr, JOINED[">", FORMATTED(w)]), " b"]
  *
  * An f-string arrives as one token. The text of each {expression} is cut out as CPython 3.11 does
  * it, by looking for the !, :, = or } that ends it outside of brackets and quotes, and is lexed and
@@ -104,7 +104,7 @@ static void read_literal(struct string_reader *r) {
 /* ---- putting the parts together */
 
 static struct expr *string_constant(struct string_reader *r) {
-    struct expr *e = expr_new(r->p, E_CONSTANT, r->literal_at);
+    struct expr *e = tree_expr(r->p, E_CONSTANT, r->literal_at);
     e->constant.value.kind = CONSTANT_STRING;
     e->constant.value.s = arena_strndup(r->p->f->arena, r->literal.p, r->literal.n);
     e->constant.value.n = (uint32_t)r->literal.n;
@@ -183,7 +183,7 @@ static struct expr *parse_piece(struct string_reader *r, const char *from, const
     inner.i = 0;
     inner.in_fstring = true;
     struct expr *e = parse_expressions(&inner);
-    if (!at(&inner, T_END)) invalid_syntax(&inner);
+    if (!token_is(&inner, T_END)) invalid_syntax(&inner);
     return e;
 }
 
@@ -200,7 +200,7 @@ static enum conversion read_conversion(struct string_reader *r) {
 /* The format specification after a colon, itself an f-string that ends before `}`. */
 static struct expr *read_spec(struct string_reader *r, int level) {
     struct string_reader inner = *r;
-    inner.joined = expr_new(r->p, E_JOINED, place_of(r, r->at, r->at + 1));
+    inner.joined = tree_expr(r->p, E_JOINED, place_of(r, r->at, r->at + 1));
     inner.literal = buf_new(r->p->f->arena);
     inner.literal_at = inner.joined->at;
     read_fstring(&inner, level + 1);
@@ -217,7 +217,7 @@ static void read_replacement(struct string_reader *r, int level) {
         syntax_error(f, place_of(r, brace, from), "f-string: expressions nested too deeply");
     r->at = find_expression_end(r);
     struct expr *value = parse_piece(r, from, r->at);
-    struct expr *e = expr_new(r->p, E_FORMATTED, value->at);
+    struct expr *e = tree_expr(r->p, E_FORMATTED, value->at);
     e->formatted.value = value;
     bool debug = r->at < r->end && *r->at == '=';
     if (debug) {
@@ -276,22 +276,22 @@ static void open_token(struct string_reader *r, const struct token *t) {
 }
 
 struct expr *parse_strings(struct parser *p) {
-    struct place from = peek(p)->at;
+    struct place from = token_peek(p)->at;
     struct string_reader r = {.p = p, .literal = buf_new(p->f->arena), .literal_at = from};
-    r.joined = expr_new(p, E_JOINED, from);
+    r.joined = tree_expr(p, E_JOINED, from);
     bool formatted = false;
-    while (at(p, T_STRING)) {
-        open_token(&r, peek(p));
+    while (token_is(p, T_STRING)) {
+        open_token(&r, token_peek(p));
         formatted |= r.formatted;
         if (r.formatted) {
-            deeper(p);
+            parser_deeper(p);
             read_fstring(&r, 0);
             p->f->depth--;
         }
         while (r.at < r.end) read_literal(&r);
         p->i++;
     }
-    r.literal_at = r.joined->at = place_join(from, last_place(p));
+    r.literal_at = r.joined->at = place_join(from, token_last_place(p));
     if (!formatted) return string_constant(&r);
     add_part(&r, NULL);
     return r.joined;

@@ -75,7 +75,7 @@ static void check_items(struct parser *p, const struct expr *list, enum target_u
 }
 
 static void check(struct parser *p, const struct expr *e, enum target_use use, bool outermost) {
-    deeper(p);
+    parser_deeper(p);
     switch (e->kind) {
     case E_NAME:
     case E_ATTRIBUTE:
@@ -113,10 +113,10 @@ void check_annotated_target(struct parser *p, const struct expr *e) {
 }
 
 static struct expr *parse_for_item(struct parser *p) {
-    struct place from = peek(p)->at;
-    if (!accept(p, T_MUL)) return parse_operand(p);
+    struct place from = token_peek(p)->at;
+    if (!token_accept(p, T_MUL)) return parse_operand(p);
     struct expr *value = parse_operand(p);
-    struct expr *e = expr_new(p, E_STARRED, place_join(from, value->at));
+    struct expr *e = tree_expr(p, E_STARRED, place_join(from, value->at));
     e->starred = value;
     return e;
 }
@@ -124,12 +124,12 @@ static struct expr *parse_for_item(struct parser *p) {
 struct expr *parse_for_target(struct parser *p) {
     struct expr *first = parse_for_item(p);
     struct expr *target = first;
-    if (at(p, T_COMMA)) {
-        target = expr_new(p, E_TUPLE, first->at);
+    if (token_is(p, T_COMMA)) {
+        target = tree_expr(p, E_TUPLE, first->at);
         vec_push(p->f->arena, &target->items, first);
-        while (accept(p, T_COMMA) && starts_expression(p))
+        while (token_accept(p, T_COMMA) && starts_expression(p))
             vec_push(p->f->arena, &target->items, parse_for_item(p));
-        target->at = place_join(first->at, last_place(p));
+        target->at = place_join(first->at, token_last_place(p));
     }
     check_target(p, target, TARGET_FOR);
     return target;

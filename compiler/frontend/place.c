@@ -12,7 +12,7 @@ struct span place_span(const struct frontend *f, struct place at) {
     return (struct span){at.line, at.col, (uint32_t)strcspn(line, "\r\n") + 1};
 }
 
-void fail_at(struct frontend *f, struct place at, const char *fmt, ...) {
+void frontend_fail_at(struct frontend *f, struct place at, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     const char *text = arena_vprintf(f->arena, fmt, ap);
@@ -26,7 +26,7 @@ void syntax_error(struct frontend *f, struct place at, const char *fmt, ...) {
     va_start(ap, fmt);
     const char *text = arena_vprintf(f->arena, fmt, ap);
     va_end(ap);
-    fail_at(f, at, "SyntaxError: %s", text);
+    frontend_fail_at(f, at, "SyntaxError: %s", text);
 }
 
 const char *token_text(enum token_kind kind) {

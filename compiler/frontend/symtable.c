@@ -64,7 +64,7 @@ static void note_read(struct symtable *t, const char *name) {
         mark(t->scope, "__class__", SYMBOL_READ);
 }
 
-static void visit_exprs(struct symtable *t, const struct exprs *list) {
+static void visit_exprs(struct symtable *t, const struct expr_list *list) {
     for (uint32_t i = 0; i < list->n; i++) visit_expr(t, list->at[i]);
 }
 
@@ -281,7 +281,7 @@ static void visit_class(struct symtable *t, const struct stmt *s) {
     close_scope(t);
 }
 
-static void visit_targets(struct symtable *t, const struct exprs *targets) {
+static void visit_targets(struct symtable *t, const struct expr_list *targets) {
     for (uint32_t i = 0; i < targets->n; i++) visit_target(t, targets->at[i]);
 }
 
