@@ -13,7 +13,7 @@
  * The language is Python 3.11 as PyTorch files use it. Annotations are parsed and dropped. A
  * generator expression is a function that builds the whole list at once (CODE_GENEXPR). Refused,
  * each with its line: match, async, await, yield, bytes, complex numbers, relative imports,
- * integers beyond 64 bits.
+ * integers beyond 64 bits, except*, starred bases of a class, \N{...} in strings.
  *
  * Ownership: everything lives in the arena given; the code points into the source, which must live
  * as long.
@@ -21,8 +21,9 @@
  * Invariants, checked for every code object:
  *   C1  every operand lies in its table; every jump lands on an instruction
  *   C2  the depth of the stack at an instruction does not depend on the way there, is never
- * negative and never exceeds max_stack C3  no instruction runs off the end C4  locals begin with
- * the parameters: positional, keyword-only, *args, **kwargs
+ *       negative and never exceeds max_stack
+ *   C3  no instruction runs off the end
+ *   C4  locals begin with the parameters: positional, keyword-only, *args, **kwargs
  *
  * Blocks. A frame has a stack of blocks besides the stack of values. SETUP_FINALLY and SETUP_WITH
  * push a try block (handler, depth); POP_BLOCK drops it. When an exception e leaves an instruction:
