@@ -101,7 +101,7 @@ static void begin(struct emu *e) {
     sync_begin_block(e);
     memory_poison(e->module->shared, (size_t)(e->module->dynamic - e->module->shared));
     memory_poison(e->module->dynamic, e->launch->shared);
-    unsigned char *rest = e->module->dynamic + EMU_SHARED_MAX + RED_ZONE;
+    unsigned char *rest = e->module->dynamic + EMU_SHARED_MAX + EMU_SHARED_RED_ZONE;
     memory_poison(rest, (size_t)(e->module->shared + e->module->shared_bytes - rest));
     for (unsigned t = 0; t < e->n_threads; t++) {
         unsigned char *stack = block_stack(e, t);

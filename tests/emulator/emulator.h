@@ -255,28 +255,26 @@ static inline int __clz(int i) { return i ? __builtin_clz((unsigned)i) : 32; }
 static inline int __ffs(int i) { return __builtin_ffs(i); }
 
 /* libm's own names: in a device's text they need no header either. */
-#define EMU_MATHS(UNARY, BINARY)                                                                   \
-    UNARY(sqrt)                                                                                    \
-    UNARY(exp)                                                                                     \
-    UNARY(exp2)                                                                                    \
-    UNARY(exp10) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p) UNARY(sin)          \
-        UNARY(cos) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(atan) UNARY(sinh) UNARY(cosh)          \
-            UNARY(tanh) UNARY(asinh) UNARY(acosh) UNARY(atanh) UNARY(erf) UNARY(erfc)              \
-                UNARY(tgamma) UNARY(lgamma) UNARY(cbrt) UNARY(fabs) UNARY(floor) UNARY(ceil)       \
-                    UNARY(trunc) UNARY(round) UNARY(rint) UNARY(nearbyint) BINARY(pow)             \
-                        BINARY(atan2) BINARY(fmod) BINARY(remainder) BINARY(fmin) BINARY(fmax)     \
-                            BINARY(hypot) BINARY(copysign) BINARY(fdim)
 #define EMU_UNARY(name)                                                                            \
     extern "C" float name##f(float) noexcept;                                                      \
     extern "C" double name(double) noexcept;
 #define EMU_BINARY(name)                                                                           \
     extern "C" float name##f(float, float) noexcept;                                               \
     extern "C" double name(double, double) noexcept;
-EMU_MATHS(EMU_UNARY, EMU_BINARY)
+// clang-format off
+EMU_UNARY(sqrt) EMU_UNARY(cbrt) EMU_UNARY(exp) EMU_UNARY(exp2) EMU_UNARY(exp10) EMU_UNARY(expm1)
+EMU_UNARY(log) EMU_UNARY(log2) EMU_UNARY(log10) EMU_UNARY(log1p)
+EMU_UNARY(sin) EMU_UNARY(cos) EMU_UNARY(tan) EMU_UNARY(asin) EMU_UNARY(acos) EMU_UNARY(atan)
+EMU_UNARY(sinh) EMU_UNARY(cosh) EMU_UNARY(tanh) EMU_UNARY(asinh) EMU_UNARY(acosh) EMU_UNARY(atanh)
+EMU_UNARY(erf) EMU_UNARY(erfc) EMU_UNARY(tgamma) EMU_UNARY(lgamma)
+EMU_UNARY(fabs) EMU_UNARY(floor) EMU_UNARY(ceil) EMU_UNARY(trunc) EMU_UNARY(round) EMU_UNARY(rint)
+EMU_UNARY(nearbyint)
+EMU_BINARY(pow) EMU_BINARY(atan2) EMU_BINARY(fmod) EMU_BINARY(remainder) EMU_BINARY(hypot)
+EMU_BINARY(fmin) EMU_BINARY(fmax) EMU_BINARY(fdim) EMU_BINARY(copysign)
+// clang-format on
 #undef EMU_UNARY
 #undef EMU_BINARY
-#undef EMU_MATHS
-extern "C" float fmaf(float, float, float) noexcept;
+                                    extern "C" float fmaf(float, float, float) noexcept;
 extern "C" double fma(double, double, double) noexcept;
 static inline float rsqrtf(float a) { return 1.0f / sqrtf(a); }
 static inline double rsqrt(double a) { return 1.0 / sqrt(a); }
@@ -345,5 +343,35 @@ template <typename... A, void (*Kernel)(A...)> struct emu_call<Kernel> {
     }
 };
 #define EMU_ENTRY(name) emu_call<name>::entry(#name)
+
+/* `extern __shared__ T name[];` declares a thread-local symbol that nobody defines. All of them
+ * become names of one block of thread-local memory. */
+#define EMU_TEXT_(x) #x
+#define EMU_TEXT(x) EMU_TEXT_(x)
+#define EMU_VISIBLE extern "C" __attribute__((visibility("default")))
+#define EMU_SHARED(name)                                                                           \
+    asm(".hidden " #name "\n"                                                                      \
+        ".type " #name ", %tls_object\n"                                                           \
+        ".set " #name ", emu_dynamic_shared\n");
+#define EMU_MODULE(...)                                                                            \
+    extern __attribute__((visibility("hidden"))) thread_local unsigned char emu_dynamic_shared[];  \
+    asm(".section .tbss, \"awT\", %nobits\n"                                                       \
+        ".balign 1024\n"                                                                           \
+        ".hidden emu_dynamic_shared\n"                                                             \
+        ".type emu_dynamic_shared, %tls_object\n"                                                  \
+        "emu_dynamic_shared:\n"                                                                    \
+        ".zero " EMU_TEXT(EMU_SHARED_MAX) " + " EMU_TEXT(EMU_SHARED_RED_ZONE) "\n"                 \
+                                                                              ".text\n");          \
+    static unsigned char *emu_shared() { return emu_dynamic_shared; }                              \
+    static constexpr emu_entry emu_entries[] = {__VA_ARGS__};                                      \
+    EMU_VISIBLE emu_module_table emu_module;                                                       \
+    emu_module_table emu_module = {&threadIdx,                                                     \
+                                   &blockIdx,                                                      \
+                                   &blockDim,                                                      \
+                                   &gridDim,                                                       \
+                                   emu_shared,                                                     \
+                                   emu_entries,                                                    \
+                                   sizeof emu_entries / sizeof(emu_entry)};                        \
+    EMU_VISIBLE EMU_QUIET void emu_connect(const struct emu_host *host) { emu_host = *host; }
 
 #endif

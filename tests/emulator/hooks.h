@@ -6,7 +6,10 @@
 #ifndef EMU_HOOKS_H
 #define EMU_HOOKS_H
 
-enum { EMU_SHARED_MAX = 232448 }; /* bytes of dynamic shared memory a Hopper block may ask for */
+/* Bytes of dynamic shared memory that a Hopper block may ask for, and that follow them here.
+ * Macros, because assembly text uses them. */
+#define EMU_SHARED_MAX 232448
+#define EMU_SHARED_RED_ZONE 4096
 
 struct emu_index {
     unsigned x, y, z;

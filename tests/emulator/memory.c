@@ -160,7 +160,7 @@ static void check_shared(struct emu *e, struct access *a) {
     a->shadow = m->shadow;
     a->floor = e->block_start;
     a->starts_unwritten = true;
-    if (a->at >= m->dynamic && a->at < m->dynamic + EMU_SHARED_MAX + RED_ZONE) {
+    if (a->at >= m->dynamic && a->at < m->dynamic + EMU_SHARED_MAX + EMU_SHARED_RED_ZONE) {
         a->base = m->dynamic;
         a->where = "shared memory";
         a->shadow += m->dynamic - m->shared;

@@ -5,10 +5,8 @@
  *     kernels.cu     the text
  *     module.cpp     #include "emulator.h"
  *                    #include "kernels.cu"
- *                    emu_entry[] = {EMU_ENTRY(softmax), ...};   and the symbol emu_module
- *
- * `extern __shared__ T name[];` declares a thread-local symbol that nobody defines: module.cpp
- * makes each such name an alias of one block of thread-local memory. */
+ *                    EMU_SHARED(k_smem)                for each `extern __shared__ T k_smem[];`
+ *                    EMU_MODULE(EMU_ENTRY(softmax))    for each kernel */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -79,15 +77,12 @@ static const char *shared_name(struct arena *a, const char *p) {
     return begin == end ? NULL : arena_strndup(a, begin, (size_t)(end - begin));
 }
 
-static void put_aliases(struct buf *b, const char *text) {
+static void put_shared(struct buf *b, const char *text) {
     static const char DECLARATION[] = "extern __shared__";
     struct map seen = map_new(b->arena);
     for (const char *p = text; (p = strstr(p, DECLARATION)); p += sizeof DECLARATION - 1) {
         const char *name = shared_name(b->arena, p);
-        if (!name || !map_puts(&seen, name, 1)) continue;
-        buf_printf(
-            b, "    \".hidden %s\\n.type %s, \" EMU_TLS \"\\n.set %s, emu_dynamic_shared\\n\"\n",
-            name, name, name);
+        if (name && map_puts(&seen, name, 1)) buf_printf(b, "EMU_SHARED(%s)\n", name);
     }
 }
 
@@ -95,33 +90,12 @@ static const char *module_text(struct arena *a, const char *text, const char *co
                                int n) {
     struct buf b = buf_new(a);
     buf_puts(&b, "#include \"emulator.h\"\n"
-                 "#include \"kernels.cu\"\n"
-                 "#ifdef __x86_64__\n"
-                 "#define EMU_TLS \"@tls_object\"\n"
-                 "#else\n"
-                 "#define EMU_TLS \"%tls_object\"\n"
-                 "#endif\n"
-                 "extern __attribute__((visibility(\"hidden\"))) thread_local unsigned char\n"
-                 "    emu_dynamic_shared[];\n"
-                 "asm(\".section .tbss,\\\"awT\\\",%nobits\\n.balign 1024\\n\"\n"
-                 "    \".hidden emu_dynamic_shared\\n.type emu_dynamic_shared, \" EMU_TLS \"\\n\"\n"
-                 "    \"emu_dynamic_shared:\\n\"\n");
-    buf_printf(&b, "    \".zero %d\\n\"\n", EMU_SHARED_MAX + RED_ZONE);
-    put_aliases(&b, text);
-    buf_puts(&b, "    \".text\\n\");\n"
-                 "static unsigned char *emu_shared() { return emu_dynamic_shared; }\n"
-                 "static constexpr emu_entry emu_entries[] = {\n");
-    for (int i = 0; i < n; i++) buf_printf(&b, "    EMU_ENTRY(%s),\n", kernels[i]);
-    buf_printf(
-        &b,
-        "};\n"
-        "extern \"C\" __attribute__((visibility(\"default\"))) emu_module_table emu_module;\n"
-        "emu_module_table emu_module = {&threadIdx, &blockIdx, &blockDim, &gridDim,\n"
-        "                               emu_shared, emu_entries, %d};\n"
-        "extern \"C\" __attribute__((visibility(\"default\")))\n"
-        "void emu_connect(const struct emu_host *host) { __builtin_memcpy(&emu_host, host, sizeof "
-        "emu_host); }\n",
-        n);
+                 "#include \"kernels.cu\"\n");
+    put_shared(&b, text);
+    buf_puts(&b, "EMU_MODULE(");
+    for (int i = 0; i < n; i++)
+        buf_printf(&b, "EMU_ENTRY(%s)%s", kernels[i], i + 1 < n ? ",\n           " : "");
+    buf_puts(&b, ")\n");
     return b.p;
 }
 
