@@ -22,8 +22,7 @@ struct call {
 #define call_fail(c, ...)                                                                          \
     (diag_fail_at((c)->d, WS_WRONG, (c)->g->src, (c)->where, __VA_ARGS__), false)
 
-/* ---- kinds -------------------------------------------------------------------------------------
- */
+/* ---- kinds ----------------------------------------------------------------------------------- */
 
 static const char *kind_name(enum arg_kind k) {
     switch (k) {
@@ -102,8 +101,7 @@ static bool check_kinds(struct call *c) {
     return true;
 }
 
-/* ---- dimensions and bounds ---------------------------------------------------------------------
- */
+/* ---- dimensions and bounds ------------------------------------------------------------------- */
 
 /* The tensor whose dimensions D parameters name: the first one. */
 static const struct meta *subject(const struct call *c) {
@@ -176,8 +174,7 @@ static int random_index(const struct op_info *op) {
     return op_param(op->id, "index", &i) ? i : -1;
 }
 
-/* ---- the call ----------------------------------------------------------------------------------
- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 static bool apply(struct call *c, node_id *out) {
     struct graph *g = c->g;
@@ -211,8 +208,7 @@ bool graph_call(struct graph *g, enum op op, const struct arg *args, int n_args,
     return apply(&c, out);
 }
 
-/* ---- binding -----------------------------------------------------------------------------------
- */
+/* ---- binding --------------------------------------------------------------------------------- */
 
 /* The other spellings PyTorch takes: numpy's, functional's name of the first operand, and var's
  * older keyword, whose True and False are the corrections 1 and 0. */

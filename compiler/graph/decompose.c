@@ -104,8 +104,7 @@ static expansion *const expand[OP_COUNT] = {
     [OP_RANDN_LIKE] = expand_random_like,
 };
 
-/* ---- the builder -------------------------------------------------------------------------------
- */
+/* ---- the builder ----------------------------------------------------------------------------- */
 
 node_id build_call(struct build *b, enum op op, const struct arg *args, int n) {
     struct diag d = diag_new(b->g->arena);
@@ -156,8 +155,7 @@ node_id full(struct build *b, const struct meta *m, double v) {
 
 double number_of(const struct build *b, const struct arg *a) { return arg_number(b->g, a); }
 
-/* ---- the pass ----------------------------------------------------------------------------------
- */
+/* ---- the pass -------------------------------------------------------------------------------- */
 
 /* The new node for n, whose arguments are in the new graph; KEEP for a primitive. */
 static node_id expand_node(struct build *b, const struct node *n) {

@@ -22,8 +22,7 @@ static node_id clamp_to(struct build *b, node_id x, struct arg lo, struct arg hi
     return x;
 }
 
-/* ---- primitives in a form no kernel should see --------------------------------------------------
- */
+/* ---- primitives in a form no kernel should see ----------------------------------------------- */
 
 static bool is_int(const struct build *b, const struct arg *a, int64_t v) {
     if (a->kind == ARG_FLOAT) return a->f == (double)v;
@@ -31,8 +30,7 @@ static bool is_int(const struct build *b, const struct arg *a, int64_t v) {
     return a->i == ex_const(b->g->ex, v);
 }
 
-/* add(x, y, alpha=k) -> add(x, mul(y, k)); the same for sub. The number y times k stays a number.
- */
+/* add(x, y, alpha=k) -> add(x, mul(y, k)); the same for sub. A number times k is a number. */
 node_id expand_add(struct build *b, const struct node *n) {
     const struct arg *alpha = &n->args[2];
     if (is_int(b, alpha, 1)) return KEEP;
@@ -70,8 +68,7 @@ node_id expand_round(struct build *b, const struct node *n) {
     return dtype_is_float(n->meta.dtype) ? KEEP : n->args[0].node;
 }
 
-/* ---- activations --------------------------------------------------------------------------------
- */
+/* ---- activations ----------------------------------------------------------------------------- */
 
 /* none: x/2 (1 + erf(x / sqrt 2));  tanh: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
 node_id expand_gelu(struct build *b, const struct node *n) {
@@ -168,8 +165,7 @@ node_id expand_logsigmoid(struct build *b, const struct node *n) {
     return binary(b, OP_SUB, scalar(b, OP_MINIMUM, x, 0), tail);
 }
 
-/* ---- several operands ---------------------------------------------------------------------------
- */
+/* ---- several operands ------------------------------------------------------------------------ */
 
 /* addcmul: x + value * y * z;  addcdiv: x + value * y / z */
 node_id expand_addc(struct build *b, const struct node *n) {

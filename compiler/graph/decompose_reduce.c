@@ -57,16 +57,14 @@ static struct arg dims_of_list(struct build *b, int first, int last) {
     return arg_ints(b->g, d, (uint32_t)(last - first));
 }
 
-/* sum, prod: the elements are cast before they are added, so that operand and result have one type.
- */
+/* sum, prod: the elements are cast before they are added: operand and result have one type. */
 node_id expand_sum(struct build *b, const struct node *n) {
     node_id x = n->args[0].node;
     if (meta_of(b, x)->dtype == n->meta.dtype) return KEEP;
     return call(b, n->op, arg_node(cast(b, x, n->meta.dtype)), n->args[1], n->args[2], n->args[3]);
 }
 
-/* ---- softmax and its family ---------------------------------------------------------------------
- */
+/* ---- softmax and its family ------------------------------------------------------------------ */
 
 /* exp(x - max): no exponent is positive */
 static node_id shifted(struct build *b, node_id x, struct arg dims) {
@@ -99,8 +97,7 @@ node_id expand_logsumexp(struct build *b, const struct node *n) {
     return reshape(b, binary(b, OP_ADD, unary(b, OP_LOG, total), max), &n->meta);
 }
 
-/* ---- moments ------------------------------------------------------------------------------------
- */
+/* ---- moments --------------------------------------------------------------------------------- */
 
 node_id expand_mean(struct build *b, const struct node *n) {
     return mean(b, operand(b, n, 0), n->args[1], n->args[2].b);
@@ -144,8 +141,7 @@ node_id expand_normalize(struct build *b, const struct node *n) {
     return binary(b, OP_DIV, x, call(b, OP_MAXIMUM, arg_node(norm), n->args[3]));
 }
 
-/* ---- extrema and truth --------------------------------------------------------------------------
- */
+/* ---- extrema and truth ----------------------------------------------------------------------- */
 
 node_id expand_extremum(struct build *b, const struct node *n) {
     return call(b, n->op == OP_MAX ? OP_AMAX : OP_AMIN, n->args[0]);
@@ -163,8 +159,7 @@ node_id expand_all(struct build *b, const struct node *n) {
     return scalar(b, OP_EQ, reduce(b, OP_SUM, none, n->args[1], n->args[2].b), 0);
 }
 
-/* ---- norms --------------------------------------------------------------------------------------
- */
+/* ---- norms ----------------------------------------------------------------------------------- */
 
 /* x * weight + bias, where given; each parameter in the shape that broadcasts to x. */
 static node_id affine(struct build *b, const struct node *n, node_id x, int weight, int bias,
@@ -240,8 +235,7 @@ node_id expand_batch_norm(struct build *b, const struct node *n) {
     return affine(b, n, standardize(b, d, var, &n->args[7]), 3, 4, &shape);
 }
 
-/* ---- losses -------------------------------------------------------------------------------------
- */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 node_id expand_loss(struct build *b, const struct node *n) {
     node_id d = binary(b, OP_SUB, operand(b, n, 0), operand(b, n, 1));

@@ -7,8 +7,7 @@
 
 #include "graph/decompose.h"
 
-/* ---- matrix products ----------------------------------------------------------------------------
- */
+/* ---- matrix products ------------------------------------------------------------------------- */
 
 /* [..., k] as [all of it, k] */
 static node_id as_matrix(struct build *b, node_id x) {
@@ -79,8 +78,7 @@ node_id expand_addmm(struct build *b, const struct node *n) {
     return binary(b, OP_ADD, mm, self);
 }
 
-/* ---- views --------------------------------------------------------------------------------------
- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 node_id expand_reshape(struct build *b, const struct node *n) {
     return reshape(b, n->args[0].node, &n->meta);
@@ -127,8 +125,7 @@ node_id expand_copy(struct build *b, const struct node *n) {
 
 node_id expand_detach(struct build *b, const struct node *n) { return n->args[0].node; }
 
-/* ---- creation -----------------------------------------------------------------------------------
- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 /* 0, 1, ... along one of the last two dimensions: [m, 1] or [1, n] */
 static node_id ramp(struct build *b, ex size, int column) {

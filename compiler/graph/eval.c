@@ -136,8 +136,7 @@ static bool eval_inputs(struct eval *e, const struct value *inputs) {
     return true;
 }
 
-/* Each output is the caller's own: the last one to name a node takes its memory, the others copy.
- */
+/* Each output is the caller's own: the last to name a node takes its memory, others copy. */
 static bool take_outputs(struct eval *e, struct value *outputs) {
     for (uint32_t i = 0; i < e->g->outputs.n; i++) {
         node_id id = e->g->outputs.at[i];

@@ -21,8 +21,7 @@ static double load(const struct job *j, double v) {
     return given ? value_round(j->out->dtype, v) : v;
 }
 
-/* ---- one result a line --------------------------------------------------------------------------
- */
+/* ---- one result a line ----------------------------------------------------------------------- */
 
 static double *new_line(int64_t n) {
     double *v = malloc((size_t)(n + 1) * sizeof *v);
@@ -116,8 +115,7 @@ static void eval_line_result(const struct job *j) {
     }
 }
 
-/* ---- one line a line ----------------------------------------------------------------------------
- */
+/* ---- one line a line ------------------------------------------------------------------------- */
 
 static void softmax(double *v, int64_t n, bool logarithm) {
     double m = maximum(v, n);
@@ -189,8 +187,7 @@ static void eval_line_change(const struct job *j) {
     }
 }
 
-/* ---- channels: x is [N, C, rest] ----------------------------------------------------------------
- */
+/* ---- channels: x is [N, C, rest] ------------------------------------------------------------- */
 
 static int64_t rest_of(const struct cell *x) {
     int64_t rest = 1;
@@ -224,8 +221,7 @@ static void eval_batch_norm(const struct job *j) {
     }
 }
 
-/* ---- element by element, but not by a `ref` -----------------------------------------------------
- */
+/* ---- element by element, but not by a `ref` -------------------------------------------------- */
 
 /* Operand k at element i of `over`; absent if it is None. */
 static double broadcast(const struct job *j, int k, const struct cell *over, int64_t i,
@@ -294,8 +290,7 @@ static void eval_element(const struct job *j) {
     for (int64_t i = 0; i < j->out->n; i++) j->out->v[i] = element(j, i);
 }
 
-/* ---- losses -------------------------------------------------------------------------------------
- */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 static void eval_loss(const struct job *j) {
     struct cell both = {.rank = 0, .n = 1}; /* the shape the operands broadcast to */
@@ -319,8 +314,7 @@ static void eval_loss(const struct job *j) {
     if (!strcmp(how, "mean")) j->out->v[0] = (double)total / (double)both.n;
 }
 
-/* ---- matrix products ----------------------------------------------------------------------------
- */
+/* ---- matrix products ------------------------------------------------------------------------- */
 
 /* sum over k of x[k dx] y[k dy] */
 static double dot(const double *x, int64_t dx, const double *y, int64_t dy, int64_t n) {
@@ -374,8 +368,7 @@ static void eval_addmm(const struct job *j) {
     }
 }
 
-/* ---- views --------------------------------------------------------------------------------------
- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 /* Dimension i of the result is dimension from[i] of the operand. */
 static void eval_transpose(const struct job *j) {
@@ -389,8 +382,7 @@ static void eval_transpose(const struct job *j) {
         j->out->v[i] = j->in[0]->v[offset_of(j->out->rank, j->out->size, i, stride)];
 }
 
-/* narrow and select keep a stretch of one dimension: [outer, size, inner] -> [outer, length, inner]
- */
+/* narrow, select: a stretch of one dimension, [outer, size, inner] -> [outer, length, inner] */
 static void eval_stretch(const struct job *j) {
     const struct cell *x = j->in[0];
     int dim = (int)number_at(j, 1);
@@ -410,8 +402,7 @@ static void eval_expand_as(const struct job *j) {
     for (int64_t i = 0; i < j->out->n; i++) j->out->v[i] = broadcast(j, 0, j->out, i, 0);
 }
 
-/* ---- which loop ---------------------------------------------------------------------------------
- */
+/* ---- which loop ------------------------------------------------------------------------------ */
 
 static composite *const loops[OP_COUNT] = {
     [OP_GELU] = eval_element,

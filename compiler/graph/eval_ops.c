@@ -8,8 +8,7 @@
 
 #include "graph/eval.h"
 
-/* ---- indices -----------------------------------------------------------------------------------
- */
+/* ---- indices --------------------------------------------------------------------------------- */
 
 void strides_of(const struct cell *c, int64_t *stride) {
     int64_t step = 1;
@@ -78,8 +77,7 @@ static int64_t run_first(const struct runs *r, int64_t k, int64_t *n) {
     return k / r->per_row * r->inner + from;
 }
 
-/* ---- element by element ------------------------------------------------------------------------
- */
+/* ---- element by element ---------------------------------------------------------------------- */
 
 typedef double ref_fn(double a, double b, double c, double d);
 
@@ -144,8 +142,7 @@ void eval_elementwise(const struct job *j) {
     }
 }
 
-/* ---- reductions --------------------------------------------------------------------------------
- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 static long double reduce_start(enum op op) {
     switch ((int)op) {
@@ -198,8 +195,7 @@ void eval_reduce(const struct job *j) {
     free(part);
 }
 
-/* ---- views -------------------------------------------------------------------------------------
- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 /* The operand's strides in the order of the result's dimensions, and the offset of its first
  * element. */
@@ -241,8 +237,7 @@ void eval_view(const struct job *j) {
     }
 }
 
-/* ---- matrix products ---------------------------------------------------------------------------
- */
+/* ---- matrix products ------------------------------------------------------------------------- */
 
 /* c [m, n] = a [m, k] b [k, n], for each of `batch` */
 void eval_matmul(const struct job *j) {
@@ -259,8 +254,7 @@ void eval_matmul(const struct job *j) {
     }
 }
 
-/* ---- creation ----------------------------------------------------------------------------------
- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 static double created(const struct job *j, int64_t i) {
     const struct arg *a = j->node->args;

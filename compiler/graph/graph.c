@@ -74,8 +74,7 @@ node_id graph_input(struct graph *g, const char *name, enum input_kind kind, con
     return id;
 }
 
-/* ---- arguments ---------------------------------------------------------------------------------
- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 struct arg arg_node(node_id n) {
     return (struct arg){.kind = ARG_NODE, .node = n};
@@ -144,8 +143,7 @@ double arg_number(const struct graph *g, const struct arg *a) {
     }
 }
 
-/* ---- copies ------------------------------------------------------------------------------------
- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 node_id graph_copy(struct graph *to, const struct graph *from, node_id id, const node_id *map) {
     struct node n = from->nodes.at[id];
@@ -177,8 +175,7 @@ uint32_t *graph_use_counts(const struct graph *g) {
     return uses;
 }
 
-/* ---- shorthands --------------------------------------------------------------------------------
- */
+/* ---- shorthands ------------------------------------------------------------------------------ */
 
 static node_id must_call(struct graph *g, enum op op, const struct arg *args, int n) {
     struct diag d = diag_new(g->arena);
@@ -198,14 +195,13 @@ node_id graph_op2(struct graph *g, enum op op, node_id a, node_id b) {
 }
 
 /* A whole number stays an integer beside an integer tensor, so that the type does not change. */
-node_id graph_op2s(struct graph *g, enum op op, node_id a, double scalar) {
-    bool whole = !dtype_is_float(g->nodes.at[a].meta.dtype) && scalar == floor(scalar);
-    struct arg args[] = {arg_node(a), whole ? arg_int(g, (int64_t)scalar) : arg_float(scalar)};
+node_id graph_op2s(struct graph *g, enum op op, node_id a, double number) {
+    bool whole = !dtype_is_float(g->nodes.at[a].meta.dtype) && number == floor(number);
+    struct arg args[] = {arg_node(a), whole ? arg_int(g, (int64_t)number) : arg_float(number)};
     return must_call(g, op, args, 2);
 }
 
-/* ---- strides -----------------------------------------------------------------------------------
- */
+/* ---- strides --------------------------------------------------------------------------------- */
 
 /* A stride steps over at least one element even where a size is 0, as PyTorch's do. */
 static ex at_least_one(struct exprs *p, ex e) {

@@ -15,16 +15,17 @@
  *   }
  *
  * Strides follow the sizes where they are not row-major: f32[8, 4][1, 8]. An input's kind is said
- * unless it is an argument, and the number of its init output unless that equals its position: "=
- * buffer 7 L['self'].mean". Leading tensor operands are positional, everything after them is named.
- * A parsed node may leave out its type.
+ * unless it is an argument, and the number of its init output unless that equals its position:
+ * "= buffer 7 L['self'].mean". Leading tensor operands are positional, everything after them is
+ * named. A parsed node may leave out its type.
  *
  * Invariants (graph_verify reports these numbers):
  *   G1  a node's arguments are nodes before it;
  *   G2  arguments match the operator's schema in number and kind;
  *   G3  meta equals what graph_meta infers from the arguments;
- *   G4  INPUT nodes come first and equal graph.inputs; outputs are nodes of the graph, at least
- * one; G5  names are unique and are Python identifiers; G6  (after decompose) no COMPOSITE node.
+ *   G4  INPUT nodes come first and equal graph.inputs; outputs, at least one, are nodes;
+ *   G5  names are unique and are Python identifiers;
+ *   G6  (after decompose) no COMPOSITE node.
  *
  * Ownership: everything lives in graph.arena; expressions in graph.ex. */
 #ifndef WS_GRAPH_H
@@ -72,8 +73,7 @@ struct arg {
     enum arg_kind kind;
     union {
         node_id node;
-        ex i; /* ARG_INT: integers and dimensions; dimensions are normalised to 0..rank-1 by
-                 graph_call */
+        ex i; /* ARG_INT: integers and dimensions; graph_call makes dimensions 0..rank-1 */
         double f;
         bool b;
         enum dtype dtype;
@@ -114,20 +114,18 @@ struct op_info {
     enum dtype_rule dtype;
     const char *code;   /* kernel expression, POINTWISE */
     const char *python; /* names */
-    bool elementwise; /* has a ref: each element comes from one element of each operand; composites
-                         may, too */
+    bool elementwise;   /* has a ref (composites may, too): one element of each operand makes one */
     int n_params, n_dropped;
     struct param params[MAX_PARAMS];
     const char *dropped[MAX_DROPPED]; /* keywords accepted and ignored */
 };
 const struct op_info *op_info(enum op op);
-bool op_find(const char *name, enum op *out); /* by name: "softmax" */
-bool op_find_python(const char *name,
-                    enum op *out); /* by Python name: "torch.softmax", "op:+", "op:r+" */
+/* By name: "softmax"; by Python name: "torch.softmax", "op:+", "op:r+". */
+bool op_find(const char *name, enum op *out);
+bool op_find_python(const char *name, enum op *out);
 
-/* The supported Python names nearest to one that is not, "torch.softmax, F.softmax,
- * torch.log_softmax": capture refuses an operator with "operator torch.sofmax is not supported;
- * nearest: ...". */
+/* The supported Python names nearest to one that is not, as "torch.softmax, F.softmax", for
+ * messages such as "operator torch.sofmax is not supported; nearest: ...". */
 const char *op_suggest(struct arena *a, const char *python_name);
 
 struct node {
@@ -137,8 +135,8 @@ struct node {
     struct meta meta;
     const char *name; /* printed as %name */
     struct span where;
-    node_id origin; /* the node of the captured graph that this one came from: eager = one kernel
-                       per origin */
+    /* The node of the captured graph that this one came from: eager = one kernel per origin. */
+    node_id origin;
 };
 
 /* Where an input's value comes from and what it must be: printed as guards by capture. */
@@ -198,8 +196,7 @@ bool graph_bind(struct graph *g, enum op op, const struct arg *pos, int n_pos,
 /* Shorthands for passes that build graphs; a mistake here is our bug. */
 node_id graph_op1(struct graph *g, enum op op, node_id a);
 node_id graph_op2(struct graph *g, enum op op, node_id a, node_id b);
-node_id graph_op2s(struct graph *g, enum op op, node_id a,
-                   double scalar); /* other operand a number */
+node_id graph_op2s(struct graph *g, enum op op, node_id a, double number);
 struct arg arg_node(node_id n);
 struct arg arg_int(struct graph *g, int64_t v);
 struct arg arg_ex(ex e);

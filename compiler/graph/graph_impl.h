@@ -35,8 +35,7 @@ uint32_t dims_of(const struct graph *g, const struct node *n, const char *param,
 /* meta_shape.c: out->rank and size (and strides for views). */
 bool infer_size(const struct infer *in, struct meta *out);
 
-/* Result dimension i of permute, transpose, t, mT or movedim is dimension from[i] of the operand.
- */
+/* Dimension i of what permute, transpose, t, mT or movedim yields is from[i] of the operand. */
 void permutation_of(struct exprs *p, enum op op, const struct arg *args, int rank, int *from);
 
 /* print.c */

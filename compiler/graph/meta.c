@@ -52,8 +52,7 @@ uint32_t dims_of(const struct graph *g, const struct node *n, const char *param,
     return dims_set(g->ex, &n->args[i], rank);
 }
 
-/* ---- types -------------------------------------------------------------------------------------
- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 #define NO_DTYPE DT_COUNT
 
@@ -143,8 +142,7 @@ enum dtype graph_compute_dtype(struct graph *g, const struct node *n) {
     return dtype_opmath(d);
 }
 
-/* ---- types that an operator refuses, as PyTorch does -------------------------------------------
- */
+/* ---- types that an operator refuses, as PyTorch does ----------------------------------------- */
 
 static bool need_float(const struct infer *in, enum dtype result) {
     return dtype_is_float(result) ||

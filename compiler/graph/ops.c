@@ -128,8 +128,7 @@ bool op_find_python(const char *name, enum op *out) {
     return false;
 }
 
-/* ---- suggestions -------------------------------------------------------------------------------
- */
+/* ---- suggestions ----------------------------------------------------------------------------- */
 
 enum { SUGGESTIONS = 3, MAX_NAME = 64 };
 

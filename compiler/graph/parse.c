@@ -72,8 +72,7 @@ static bool accept_word(struct parser *s, const char *text) {
     return false;
 }
 
-/* ---- types -------------------------------------------------------------------------------------
- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static bool expr(struct parser *s, ex *out) {
     const char *end;
@@ -113,8 +112,7 @@ static bool type(struct parser *s, struct meta *m) {
     return n == m->rank || fail_at(s, from, "%u strides for %u sizes", n, m->rank);
 }
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static bool new_name(struct parser *s, const char **name) {
     node_id id;
@@ -132,8 +130,7 @@ static bool old_name(struct parser *s, node_id *out) {
     return graph_find(s->g, name, out) || fail_at(s, from, "%%%s is not defined", name);
 }
 
-/* ---- arguments ---------------------------------------------------------------------------------
- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static bool string(struct parser *s, struct arg *out) {
     const char *from = s->p++;
@@ -215,8 +212,7 @@ static bool arg(struct parser *s, struct arg *out) {
     return expr(s, &out->i);
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 struct arguments {
     struct arg pos[MAX_CALL_ARGS], named[MAX_CALL_ARGS];

@@ -31,8 +31,7 @@ static bool meta_same(const struct meta *a, const struct meta *b) {
     return same;
 }
 
-/* ---- constants ----------------------------------------------------------------------------------
- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 /* The one value of every element, if it is known: a number, or a full(). */
 static bool constant_value(const struct pass *s, const struct arg *a, double *v) {
@@ -115,8 +114,7 @@ static bool fold(const struct pass *s, const struct node *n, node_id *out) {
     return true;
 }
 
-/* ---- identities ---------------------------------------------------------------------------------
- */
+/* ---- identities ------------------------------------------------------------------------------ */
 
 /* Every value of a is a value of b, so that a cast back loses nothing. */
 static bool widens(enum dtype a, enum dtype b) {
@@ -126,8 +124,7 @@ static bool widens(enum dtype a, enum dtype b) {
     return a == DT_F32 && b == DT_F64;
 }
 
-/* x + 0, x - 0, x * 1, x / 1, x ** 1 with the constant on the right, or left where that is the same
- */
+/* x + 0, x - 0, x * 1, x / 1, x ** 1; the constant may be on the left of + and * */
 static bool arithmetic(const struct pass *s, const struct node *n, node_id *out) {
     bool integer = !dtype_is_float(n->meta.dtype), hit = false;
     int keep = 0;
@@ -159,8 +156,7 @@ static bool casts(const struct pass *s, struct node *n) {
     return true;
 }
 
-/* view(view(x)) reads x; so do chains of the dimension-adding and -dropping views, which are views.
- */
+/* view(view(x)) reads x; so does view(unsqueeze(x)), which only adds a dimension of 1. */
 static bool views(const struct pass *s, struct node *n) {
     const struct node *x = arg_node_at(s, n, 0);
     if (x->op != OP_VIEW && x->op != OP_UNSQUEEZE && x->op != OP_SQUEEZE) return false;
@@ -218,8 +214,7 @@ static bool identity(const struct pass *s, const struct node *n, node_id *out) {
     return meta_same(&n->meta, &node_at(s, *out)->meta);
 }
 
-/* ---- common subexpressions ----------------------------------------------------------------------
- */
+/* ---- common subexpressions ------------------------------------------------------------------- */
 
 static void put(struct buf *b, const void *p, size_t n) { buf_write(b, p, n); }
 
@@ -250,8 +245,7 @@ static struct buf node_key(const struct pass *s, const struct node *n) {
     return b;
 }
 
-/* ---- the pass -----------------------------------------------------------------------------------
- */
+/* ---- the pass -------------------------------------------------------------------------------- */
 
 static node_id simplify_node(struct pass *s, const struct graph *from, node_id id,
                              const node_id *map) {
