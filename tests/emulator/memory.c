@@ -100,6 +100,7 @@ static void race(struct emu *e, const struct access *a, unsigned i, unsigned oth
 static bool unseen(const struct emu *e, const struct access *a, unsigned other, uint32_t when) {
     if (when < a->floor) return false;
     if (when < e->block_start) return !e->launch->blocks_communicate;
+    if (other == e->current || when < e->full_sync) return false;
     return !sync_has_seen(e, e->current, other, when);
 }
 

@@ -17,8 +17,8 @@
 
 /* ---- who has seen what ---------------------------------------------------------------------- */
 
+/* For times since the last __syncthreads. */
 bool sync_has_seen(const struct emu *e, unsigned t, unsigned other, uint32_t when) {
-    if (t == other || when < e->full_sync) return true;
     return e->known && when < e->known[t * MAX_THREADS + other];
 }
 

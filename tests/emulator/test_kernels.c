@@ -324,6 +324,50 @@ static void test_barriers(void **state) {
     end(&f);
 }
 
+/* Two-dimensional blocks and grids, and atomics on shared memory. */
+static const char INDEX_TEXT[] =
+    "extern \"C\" __global__ void where(int *out) {\n"
+    "    int block = (int)(blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z));\n"
+    "    int thread = (int)(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z));\n"
+    "    out[block * 60 + thread] = (int)(threadIdx.x + 10 * threadIdx.y + 100 * threadIdx.z +\n"
+    "                                     1000 * blockIdx.x + 10000 * blockIdx.y);\n"
+    "}\n"
+    "extern \"C\" __global__ void atomics(int *out) {\n"
+    "    __shared__ int s[5];\n"
+    "    const int t = (int)threadIdx.x;\n"
+    "    if (t < 5) s[t] = 0;\n"
+    "    __syncthreads();\n"
+    "    atomicAdd(&s[0], t);\n"
+    "    atomicMax(&s[1], t);\n"
+    "    atomicMin(&s[2], -t);\n"
+    "    atomicOr(&s[3], 1 << t % 8);\n"
+    "    for (int seen = 0, old; (old = atomicCAS(&s[4], seen, seen + 2)) != seen; seen = old) {}\n"
+    "    __syncthreads();\n"
+    "    if (t < 5) out[t] = s[t];\n"
+    "}\n";
+
+static void test_indices(void **state) {
+    struct fix f = begin(INDEX_TEXT, (const char *[]){"where", "atomics"}, 2);
+    int *out = emu_alloc(f.e, "out", 6 * 60 * 4), *five = emu_alloc(f.e, "five", 5 * 4);
+    struct emu_launch l = {.kernel = "where",
+                           .grid = {3, 2},
+                           .threads = {5, 4, 3},
+                           .args = (void *[]){&out},
+                           .n_args = 1};
+    assert_ok(emu_check(f.m, &l));
+    for (int i = 0; i < 360; i++) {
+        int t = i % 60, b = i / 60;
+        assert_int_equal(out[i], t % 5 + 10 * (t / 5 % 4) + 100 * (t / 20) + 1000 * (b % 3) +
+                                     10000 * (b / 3));
+    }
+    struct emu_launch atomics = {
+        .kernel = "atomics", .threads = {48}, .args = (void *[]){&five}, .n_args = 1};
+    assert_ok(emu_check(f.m, &atomics));
+    const int want[] = {47 * 24, 47, -47, 255, 96};
+    assert_memory_equal(five, want, sizeof want);
+    end(&f);
+}
+
 /* Every f16 value survives, and the rounding is that of the host's reference. */
 static const char ROUND_TEXT[] =
     "extern \"C\" __global__ void round_trip(const k_f32 *x, k_bf16 *b, k_f16 *h, int n) {\n"
@@ -368,6 +412,7 @@ int main(void) {
         cmocka_unit_test(test_softmax),  cmocka_unit_test(test_columns),
         cmocka_unit_test(test_matmul),   cmocka_unit_test(test_warp),
         cmocka_unit_test(test_barriers), cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_indices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
