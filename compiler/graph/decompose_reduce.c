@@ -31,8 +31,8 @@ static node_id mean(struct build *b, node_id x, struct arg dims, bool keepdim) {
 /* max(n - correction, 0) */
 static struct arg var_divisor(struct build *b, ex n, const struct arg *correction) {
     double k = number_of(b, correction);
-    int64_t v;
-    if (ex_is_const(b->g->ex, n, &v)) return arg_float(fmax((double)v - k, 0));
+    int64_t v; /* a fractional correction comes with constant sizes only */
+    if (ex_is_const(b->g->ex, n, &v) && k != floor(k)) return arg_float(fmax((double)v - k, 0));
     ex rest = ex_sub(b->g->ex, n, ex_const(b->g->ex, (int64_t)k));
     return arg_ex(ex_max(b->g->ex, rest, ex_const(b->g->ex, 0)));
 }

@@ -117,7 +117,7 @@ static bool type(struct parser *s, struct meta *m) {
 static bool new_name(struct parser *s, const char **name) {
     node_id id;
     if (!expect(s, "%")) return false;
-    const char *from = s->p;
+    const char *from = s->p - 1;
     *name = word(s);
     if (!is_identifier(*name)) return fail_at(s, from, "expected a name");
     if (graph_find(s->g, *name, &id)) return fail_at(s, from, "%%%s is defined twice", *name);
@@ -126,7 +126,7 @@ static bool new_name(struct parser *s, const char **name) {
 
 static bool old_name(struct parser *s, node_id *out) {
     if (!expect(s, "%")) return false;
-    const char *from = s->p, *name = word(s);
+    const char *from = s->p - 1, *name = word(s);
     return graph_find(s->g, name, out) || fail_at(s, from, "%%%s is not defined", name);
 }
 

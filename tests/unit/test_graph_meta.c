@@ -117,9 +117,10 @@ static void test_products(void **state) {
 
 static void test_contiguity(void **state) {
     struct arena *a = arena_new();
-    struct graph *g = must_parse(a, "graph(%a: f32[4, 8], %b: f32[4, 8][1, 4], %c: f32[1, 8][99, 1],\n"
-                                    " %d: f32[0, 8][3, 3], %e: f32[s0, s1], %f: f32[])"
-                                    " { return %a }");
+    struct graph *g =
+        must_parse(a, "graph(%a: f32[4, 8], %b: f32[4, 8][1, 4], %c: f32[1, 8][99, 1],\n"
+                      " %d: f32[0, 8][3, 3], %e: f32[s0, s1], %f: f32[])"
+                      " { return %a }");
     bool want[] = {true, false, true, true, true, true};
     for (uint32_t i = 0; i < g->inputs.n; i++)
         assert_int_equal(meta_is_contiguous(g->ex, &g->nodes.at[i].meta), want[i]);

@@ -1,0 +1,151 @@
+/* The evaluator against values worked out by hand: primitives, views, types, errors. */
+#include "graph_test.h"
+
+/* Inputs are 0, 1, 2, ... unless given; the result must be `want`, n of them. */
+static void gives(const char *inputs, const char *call, const double *want, int64_t n) {
+    struct arena *a = arena_new();
+    struct graph *g = one_op(a, inputs, call);
+    struct value in[MAX_TEST_VALUES], out;
+    random_inputs(g, in);
+    for (uint32_t k = 0; k < g->inputs.n; k++)
+        for (int64_t i = 0; i < in[k].n; i++) in[k].v[i] = (double)i;
+    must_eval(g, in, &out);
+    assert_int_equal(out.n, n);
+    for (int64_t i = 0; i < n; i++)
+        if (!(fabs(out.v[i] - want[i]) < 1e-15) && !(out.v[i] != out.v[i] && want[i] != want[i]))
+            fail_msg("%s[%lld] = %.17g, expected %.17g", call, (long long)i, out.v[i], want[i]);
+    free_values(in, g->inputs.n);
+    free(out.v);
+    arena_free(a);
+}
+
+#define GIVES(inputs, call, ...)                                                                   \
+    gives(inputs, call, (double[]){__VA_ARGS__}, sizeof((double[]){__VA_ARGS__}) / sizeof(double))
+
+static void test_elementwise(void **state) {
+    GIVES("%x: f32[4]", "add(%x, 1)", 1, 2, 3, 4);
+    GIVES("%x: f32[2]", "add(%x, 1, alpha=3)", 3, 4);
+    GIVES("%x: f32[2]", "sub(10, %x)", 10, 9);
+    GIVES("%x: f32[2, 1], %y: f32[3]", "mul(%x, %y)", 0, 0, 0, 0, 1, 2);
+    GIVES("%x: f32[2], %y: f32[]", "sub(%x, %y)", 0, 1);
+    GIVES("%x: f32[]", "exp(%x)", 1);
+    GIVES("%x: i64[4]", "remainder(%x, -3)", 0, -2, -1, 0);
+    GIVES("%x: i64[4]", "fmod(%x, -3)", 0, 1, 2, 0);
+    GIVES("%x: i64[4]", "floor_divide(%x, -2)", 0, -1, -1, -2);
+    GIVES("%x: f32[3]", "ge(%x, 1)", 0, 1, 1);
+    GIVES("%x: i64[4]", "bitwise_and(%x, 2)", 0, 0, 2, 2);
+    GIVES("%x: f32[3]", "maximum(%x, nan)", NAN, NAN, NAN);
+    GIVES("%x: f32[4]", "round(%x)", 0, 1, 2, 3);
+    GIVES("%c: bool[3], %x: f32[3]", "where(%c, %x, 9)", 9, 1, 2);
+}
+
+static void test_casts(void **state) {
+    GIVES("", "full([1], 0.1, dtype=f32)", (float)0.1);
+    GIVES("", "full([1], 257, dtype=bf16)", 256);
+    GIVES("", "full([1], -2.7, dtype=i32)", -2);
+    GIVES("", "full([1], 1e300, dtype=i32)", 2147483647);
+    GIVES("", "full([1], nan, dtype=i64)", 0);
+    GIVES("", "full([1], 3, dtype=bool)", 1);
+    GIVES("%x: f32[3]", "to(%x, bool)", 0, 1, 1);
+    GIVES("", "arange(1, 2, 0.25)", 1, 1.25, 1.5, 1.75);
+}
+
+static void test_reductions(void **state) {
+    GIVES("%x: f32[2, 3]", "sum(%x)", 15);
+    GIVES("%x: f32[2, 3]", "sum(%x, 0)", 3, 5, 7);
+    GIVES("%x: f32[2, 3]", "sum(%x, 1, True)", 3, 12);
+    GIVES("%x: f32[2, 3, 2]", "sum(%x, [0, 2])", 14, 22, 30);
+    GIVES("%x: f32[2, 3]", "amax(%x, 0)", 3, 4, 5);
+    GIVES("%x: f32[2, 3]", "amin(%x, 1)", 0, 3);
+    GIVES("%x: f32[4]", "prod(%x)", 0);
+    GIVES("%x: f32[0]", "prod(%x)", 1);
+    GIVES("%x: f32[2, 0]", "sum(%x, 1)", 0, 0);
+    GIVES("%x: f32[200000]", "sum(%x)", 199999.0 * 100000);
+    GIVES("%x: f32[]", "sum(%x)", 0);
+}
+
+static void test_views(void **state) {
+    GIVES("%x: f32[2, 3]", "permute(%x, 1, 0)", 0, 3, 1, 4, 2, 5);
+    GIVES("%x: f32[2, 3]", "view(%x, 3, 2)", 0, 1, 2, 3, 4, 5);
+    GIVES("%x: f32[2, 1]", "expand(%x, 2, 2)", 0, 0, 1, 1);
+    GIVES("%x: f32[2]", "expand(%x, 2, 2)", 0, 1, 0, 1);
+    GIVES("%x: f32[6]", "slice(%x, 0, 1, 6, 2)", 1, 3, 5);
+    GIVES("%x: f32[2, 3]", "slice(%x, 1, -1)", 2, 5);
+    GIVES("%x: f32[2, 3]", "transpose(%x, 0, 1)", 0, 3, 1, 4, 2, 5);
+    GIVES("%x: f32[2, 2, 2]", "movedim(%x, 0, -1)", 0, 4, 1, 5, 2, 6, 3, 7);
+    GIVES("%x: f32[2, 3]", "select(%x, 1, 1)", 1, 4);
+    GIVES("%x: f32[2, 3]", "narrow(%x, 1, 1, 2)", 1, 2, 4, 5);
+    GIVES("%x: f32[2, 3]", "tril(%x)", 0, 0, 0, 3, 4, 0);
+}
+
+static void test_products(void **state) {
+    GIVES("%x: f32[2, 2], %y: f32[2, 2]", "mm(%x, %y)", 2, 3, 6, 11);
+    GIVES("%x: f32[2, 1, 2], %y: f32[2, 2, 1]", "bmm(%x, %y)", 1, 13);
+    GIVES("%x: f32[2, 2], %y: f32[2, 2]", "linear(%x, %y)", 1, 3, 3, 13);
+    GIVES("%x: f32[3], %y: f32[3]", "matmul(%x, %y)", 5);
+}
+
+static void test_composites(void **state) {
+    GIVES("%x: f32[2]", "softmax(%x, 0)", 1 / (1 + exp(1)), 1 / (1 + exp(-1)));
+    GIVES("%x: f32[3]", "var(%x)", 1);
+    GIVES("%x: f32[3]", "layer_norm(%x, [3], eps=0)", -sqrt(1.5), 0, sqrt(1.5));
+    GIVES("%x: f32[2]", "gelu(%x)", 0, 0.84134474606854293);
+}
+
+/* Inputs are rounded to their type; outputs that name one node twice, or an input, are separate. */
+static void test_leaves_and_outputs(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(a, "graph(%x: bf16[2], %u: f32[3]) {\n  %v = view(%x, [2, 1])\n"
+                                    "  return %v, %x, %v, %x\n}");
+    double x[] = {257, 0.1}, u[3];
+    struct value in[] = {{x, 2}, {u, 3}}, out[4];
+    must_eval(g, in, out);
+    for (int k = 0; k < 4; k++) {
+        assert_true(out[k].v[0] == 256);
+        assert_true(out[k].v[1] == 0.10009765625);
+        for (int m = 0; m < k; m++) assert_ptr_not_equal(out[k].v, out[m].v);
+    }
+    free_values(out, 4);
+    arena_free(a);
+}
+
+static void test_symbolic_is_refused(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(a, "graph(%x: f32[s0]) {\n  %y = exp(%x)\n  return %y\n}");
+    struct diag d = diag_new(a);
+    struct value in = {NULL, 0}, out;
+    assert_false(graph_eval(g, &in, &out, &d));
+    assert_non_null(strstr(d.text, "%x: size s0 is not a constant"));
+    assert_null(out.v);
+    arena_free(a);
+}
+
+/* The same seed gives the same numbers, another seed others; elements are those of the stream. */
+static void test_random(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(a, "graph() {\n  %r = rand(3, index=2)\n  return %r\n}");
+    struct value one, two;
+    must_eval(g, NULL, &one);
+    for (uint64_t i = 0; i < 3; i++) assert_true(one.v[i] == random_uniform(0, 2, i));
+    g->seed = 1;
+    must_eval(g, NULL, &two);
+    assert_true(one.v[0] != two.v[0]);
+    free(one.v);
+    free(two.v);
+    arena_free(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_elementwise),
+        cmocka_unit_test(test_casts),
+        cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_views),
+        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_composites),
+        cmocka_unit_test(test_leaves_and_outputs),
+        cmocka_unit_test(test_symbolic_is_refused),
+        cmocka_unit_test(test_random),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
