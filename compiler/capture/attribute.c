@@ -1,0 +1,248 @@
+/* attribute.c: o.name for everything that has attributes: where it is looked for and how a function
+ * found in a class is bound to the instance. Reading from something with a source gives the result
+ * its source. */
+#include <string.h>
+
+#include "capture/vm.h"
+
+struct class *class_of(const struct vm *vm, struct py v) {
+    if (v.kind == PY_INSTANCE) return v.instance->class;
+    if (v.kind == PY_TENSOR && v.tensor->kind == INPUT_PARAMETER) return vm->parameter;
+    return vm->types[v.kind];
+}
+
+const char *type_name(const struct vm *vm, struct py v) { return class_of(vm, v)->name; }
+
+bool is_instance(const struct vm *vm, struct py v, struct py type) {
+    if (type.kind == PY_CLASS) {
+        if (type.class == vm->types[PY_INT] && v.kind == PY_BOOL) return true;
+        if (type.class == vm->types[PY_BUILTIN] && v.kind == PY_METHOD) return false;
+        return class_is(class_of(vm, v), type.class);
+    }
+    for (uint32_t i = 0; type.kind == PY_TUPLE && i < type.list->n; i++)
+        if (is_instance(vm, v, type.list->at[i])) return true;
+    return false;
+}
+
+/* -- reading --------------------------------------------------------------------------------------
+ */
+
+/* What was found in a class, seen from an instance of it (self UNSET: from the class). */
+struct py attribute_bind(struct vm *vm, struct py v, struct py self, struct class *class) {
+    switch (v.kind) {
+    case PY_FUNCTION:
+    case PY_BUILTIN: return self.kind == PY_UNSET ? v : py_method(vm->arena, v, self);
+    case PY_STATICMETHOD: return *v.wrapped;
+    case PY_CLASSMETHOD: return py_method(vm->arena, *v.wrapped, py_pointer(PY_CLASS, class));
+    case PY_PROPERTY: return self.kind == PY_UNSET ? v : vm_call1(vm, *v.wrapped, self);
+    default: return v;
+    }
+}
+
+static struct py stamp(struct vm *vm, struct py o, const char *name, struct py v) {
+    if (!vm->tracing || !o.source || !*o.source) return v;
+    if (!strcmp(name,
+                "_items")) /* the list inside a container of modules stands for the container */
+        guard_stamp(vm, &v, "%s", o.source);
+    else
+        guard_stamp(vm, &v, "%s.%s", o.source, name);
+    guard_value(vm, v);
+    return v;
+}
+
+static bool find_in_instance(struct vm *vm, struct py o, const char *name, struct py *out) {
+    struct instance *x = o.instance;
+    struct py v;
+    bool in_class = class_find(x->class, name, &v);
+    if (in_class && v.kind == PY_PROPERTY) return *out = attribute_bind(vm, v, o, x->class), true;
+    struct py own;
+    if (dict_gets(x->dict, name, &own)) return *out = stamp(vm, o, name, own), true;
+    if (in_class) {
+        v = attribute_bind(vm, v, o, x->class);
+        *out = v.kind == PY_METHOD || v.kind == PY_FUNCTION ? v : stamp(vm, o, name, v);
+        return true;
+    }
+    if (!strcmp(name, "__class__")) return *out = py_pointer(PY_CLASS, x->class), true;
+    if (!strcmp(name, "__dict__")) return *out = py_pointer(PY_DICT, x->dict), true;
+    struct py text = py_str(name);
+    return vm_call_special(vm, o, "__getattr__", &text, 1, out);
+}
+
+static bool find_in_class(struct vm *vm, struct class *c, const char *name, struct py *out) {
+    struct py v;
+    if (class_find(c, name, &v)) return *out = attribute_bind(vm, v, py_unset, c), true;
+    if (!strcmp(name, "__name__") || !strcmp(name, "__qualname__"))
+        return *out = py_str(c->name), true;
+    if (!strcmp(name, "__mro__")) {
+        *out = py_list(vm->arena, PY_TUPLE, NULL, 0);
+        for (uint32_t i = 0; i < c->n_mro; i++)
+            vec_push(vm->arena, out->list, py_pointer(PY_CLASS, c->mro[i]));
+        return true;
+    }
+    return false;
+}
+
+static bool find_in_super(struct vm *vm, const struct super *s, const char *name, struct py *out) {
+    bool of_class = s->self.kind == PY_CLASS;
+    struct class *c = of_class ? s->self.class : class_of(vm, s->self);
+    uint32_t i = 0;
+    while (i < c->n_mro && c->mro[i] != s->after) i++;
+    for (i++; i < c->n_mro; i++) {
+        struct py v;
+        if (!dict_gets(c->mro[i]->dict, name, &v)) continue;
+        return *out = attribute_bind(vm, v, of_class ? py_unset : s->self, c), true;
+    }
+    return false;
+}
+
+static bool find_in_function(struct vm *vm, const struct function *f, const char *name,
+                             struct py *out) {
+    if (f->attributes && dict_gets(f->attributes, name, out)) return true;
+    if (!strcmp(name, "__name__")) return *out = py_str(f->code->name), true;
+    if (!strcmp(name, "__qualname__")) return *out = py_str(f->code->qualname), true;
+    if (!strcmp(name, "__doc__")) return *out = f->code->doc ? py_str(f->code->doc) : py_none, true;
+    if (!strcmp(name, "__module__")) return *out = py_str(f->module->name), true;
+    return false;
+}
+
+static bool find_in_method(struct vm *vm, const struct method *m, const char *name,
+                           struct py *out) {
+    if (!strcmp(name, "__self__")) return *out = m->self, true;
+    if (!strcmp(name, "__func__")) return *out = m->function, true;
+    return attribute_find(vm, m->function, name, out);
+}
+
+static bool find_field(const struct list *l, const char *name, struct py *out) {
+    for (uint32_t i = 0; l->fields && i < l->n; i++)
+        if (!strcmp(l->fields[i], name)) return *out = l->at[i], true;
+    return false;
+}
+
+/* What only one kind of value has, before its class is asked. */
+static bool find_own(struct vm *vm, struct py o, const char *name, struct py *out) {
+    switch (o.kind) {
+    case PY_INSTANCE: return find_in_instance(vm, o, name, out);
+    case PY_CLASS: return find_in_class(vm, o.class, name, out);
+    case PY_SUPER: return find_in_super(vm, o.super, name, out);
+    case PY_MODULE: return module_find(vm, o.module, name, out);
+    case PY_FUNCTION: return find_in_function(vm, o.function, name, out);
+    case PY_METHOD: return find_in_method(vm, o.method, name, out);
+    case PY_TUPLE: return find_field(o.list, name, out);
+    case PY_SLICE:
+        if (!strcmp(name, "start")) return *out = o.slice->start, true;
+        if (!strcmp(name, "stop")) return *out = o.slice->stop, true;
+        if (!strcmp(name, "step")) return *out = o.slice->step, true;
+        return false;
+    case PY_BUILTIN:
+        if (!strcmp(name, "__name__")) return *out = py_str(o.builtin->name), true;
+        return false;
+    case PY_PROPERTY:
+        if (!strcmp(name, "setter"))
+            vm_refuse(vm,
+                      "property setters are not supported; write a method that sets the attribute");
+        return false;
+    default: break;
+    }
+    return false;
+}
+
+bool attribute_find(struct vm *vm, struct py o, const char *name, struct py *out) {
+    if (find_own(vm, o, name, out)) return true;
+    if (o.kind == PY_INSTANCE || o.kind == PY_CLASS || o.kind == PY_SUPER || o.kind == PY_MODULE)
+        return false;
+    struct class *c = class_of(vm, o);
+    struct py v;
+    if (class_find(c, name, &v)) return *out = attribute_bind(vm, v, o, c), true;
+    if (!strcmp(name, "__class__")) return *out = py_pointer(PY_CLASS, c), true;
+    enum op op;
+    bool in_place = false;
+    if (o.kind != PY_TENSOR) return false;
+    if (!op_find_python(arena_printf(vm->arena, "Tensor.%s", name), &op)) {
+        size_t n = strlen(name);
+        in_place = n > 1 && name[n - 1] == '_' &&
+                   op_find_python(arena_printf(vm->arena, "Tensor.%.*s", (int)n - 1, name), &op);
+        if (!in_place) return false;
+    }
+    struct builtin *b = NEW(vm->arena, struct builtin);
+    *b = (struct builtin){
+        .name = arena_printf(vm->arena, "Tensor.%s", name), .op = op, .in_place = in_place};
+    *out = py_method(vm->arena, py_pointer(PY_BUILTIN, b), o);
+    bool property = !strcmp(name, "T") || !strcmp(name, "mT");
+    if (property) *out = vm_call0(vm, *out);
+    return true;
+}
+
+/* -- names that are not there ---------------------------------------------------------------------
+ */
+
+/* "; did you mean: torch.softmax, F.softmax?" from the operator table. */
+static void refuse_operator(struct vm *vm, const char *shown, const char *python_name) {
+    const char *near = op_suggest(vm->arena, python_name);
+    vm_refuse(vm, "operator %s is not supported%s%s", shown, near && *near ? "; nearest: " : "",
+              near ? near : "");
+}
+
+static void missing(struct vm *vm, struct py o, const char *name) {
+    if (o.kind == PY_MODULE && !strncmp(o.module->name, "torch", 5)) {
+        const char *prefix = !strcmp(o.module->name, "torch.nn.functional") ? "F" : o.module->name;
+        refuse_operator(vm, arena_printf(vm->arena, "%s.%s", o.module->name, name),
+                        arena_printf(vm->arena, "%s.%s", prefix, name));
+    }
+    if (o.kind == PY_MODULE)
+        vm_raise(vm, EXC_AttributeError, "module '%s' has no attribute '%s'", o.module->name, name);
+    if (o.kind == PY_TENSOR) {
+        const char *shown = arena_printf(vm->arena, "Tensor.%s", name);
+        refuse_operator(vm, shown, shown);
+    }
+    if (o.kind == PY_CLASS)
+        vm_raise(vm, EXC_AttributeError, "type object '%s' has no attribute '%s'", o.class->name,
+                 name);
+    vm_raise(vm, EXC_AttributeError, "'%s' object has no attribute '%s'", type_name(vm, o), name);
+}
+
+struct py attribute_get(struct vm *vm, struct py o, const char *name) {
+    struct py v = py_unset;
+    if (!attribute_find(vm, o, name, &v)) missing(vm, o, name);
+    return v;
+}
+
+/* -- writing --------------------------------------------------------------------------------------
+ */
+
+static struct dict *attributes_of(struct vm *vm, struct py o) {
+    if (o.kind == PY_INSTANCE) return o.instance->dict;
+    if (o.kind == PY_CLASS && o.class->module) return o.class->dict;
+    if (o.kind == PY_MODULE) return o.module->dict;
+    if (o.kind == PY_FUNCTION) {
+        if (!o.function->attributes) o.function->attributes = dict_new(vm->arena);
+        return o.function->attributes;
+    }
+    return NULL;
+}
+
+void attribute_set(struct vm *vm, struct py o, const char *name, struct py v) {
+    struct dict *d = attributes_of(vm, o);
+    struct py old, pair[2] = {py_str(name), v}, done;
+    if (o.kind == PY_INSTANCE && class_find(o.instance->class, name, &old) &&
+        old.kind == PY_PROPERTY)
+        vm_raise(vm, EXC_AttributeError, "property '%s' of '%s' object has no setter", name,
+                 type_name(vm, o));
+    if (vm_call_special(vm, o, "__setattr__", pair, 2, &done)) return;
+    if (o.kind == PY_TENSOR && !strcmp(name, "requires_grad")) {
+        o.tensor->requires_grad = vm_truth(vm, v);
+        return;
+    }
+    if (o.kind == PY_TENSOR)
+        vm_refuse(vm, "assigning Tensor.%s is not supported; make a new tensor instead", name);
+    if (!d)
+        vm_raise(vm, EXC_AttributeError, "'%s' object attribute '%s' is read-only",
+                 type_name(vm, o), name);
+    dict_puts(vm->arena, d, name, v);
+}
+
+void attribute_delete(struct vm *vm, struct py o, const char *name) {
+    struct dict *d = attributes_of(vm, o);
+    if (!d || !dict_delete(vm->arena, d, py_str(name)))
+        vm_raise(vm, EXC_AttributeError, "'%s' object has no attribute '%s'", type_name(vm, o),
+                 name);
+}

@@ -1,0 +1,554 @@
+/* builtins_python.c: the functions and classes of Python that need no import, and module math.
+ *
+ * zip, map, filter, enumerate and reversed make their list at once. print says nothing: a compiler
+ * has no output of the program's to give; what it is given is still formatted, so that a tensor in
+ * it is refused. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/vm.h"
+
+#define NATIVE(name)                                                                               \
+    static struct py native_##name(struct vm *vm, const struct py *v, const struct args *raw)
+#define GIVEN(i) (v[i].kind != PY_UNSET)
+
+void natives_put(struct vm *vm, struct dict *d, const char *prefix, const struct native *natives,
+                 size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strcspn(natives[i].signature, "(");
+        const char *name = arena_strndup(vm->arena, natives[i].signature, len);
+        dict_puts(vm->arena, d, name, py_native(vm->arena, prefix, &natives[i]));
+    }
+}
+
+static struct py list_of(struct vm *vm, const struct list *l) {
+    return py_list(vm->arena, PY_LIST, l->at, l->n);
+}
+
+/* -- sequences ------------------------------------------------------------------------------------
+ */
+
+NATIVE(len) { return py_int(vm_length(vm, v[0])); }
+
+NATIVE(range) {
+    int64_t a = vm_index(vm, v[0], "a range argument"),
+            b = GIVEN(1) ? vm_index(vm, v[1], "a range argument") : 0;
+    int64_t step = GIVEN(2) ? vm_index(vm, v[2], "a range argument") : 1;
+    if (!step) vm_raise(vm, EXC_ValueError, "range() arg 3 must not be zero");
+    return GIVEN(1) ? py_range(vm->arena, a, b, step) : py_range(vm->arena, 0, a, 1);
+}
+
+NATIVE(slice) {
+    struct slice *s = NEW(vm->arena, struct slice);
+    *s = GIVEN(1) ? (struct slice){v[0], v[1], GIVEN(2) ? v[2] : py_none}
+                  : (struct slice){py_none, v[0], py_none};
+    return py_pointer(PY_SLICE, s);
+}
+
+NATIVE(iter) { return vm_iter(vm, v[0]); }
+
+NATIVE(next) {
+    struct py out;
+    struct py it = v[0].kind == PY_ITER ? v[0] : vm_iter(vm, v[0]);
+    if (vm_next(vm, it, &out)) return out;
+    if (GIVEN(1)) return v[1];
+    vm_raise(vm, EXC_StopIteration, "%s", "");
+}
+
+NATIVE(enumerate) {
+    struct py out = py_list(vm->arena, PY_LIST, NULL, 0), it = vm_iter(vm, v[0]), item;
+    int64_t i = GIVEN(1) ? vm_index(vm, v[1], "start") : 0;
+    while (vm_next(vm, it, &item)) {
+        struct py pair[2] = {py_int(i++), item};
+        vec_push(vm->arena, out.list, py_list(vm->arena, PY_TUPLE, pair, 2));
+    }
+    return vm_iter(vm, out);
+}
+
+/* The next item of each iterator; false when one of them has none. */
+static bool next_of_all(struct vm *vm, const struct py *its, uint32_t n, struct py *row) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!vm_next(vm, its[i], &row[i])) return false;
+    return n > 0;
+}
+
+static struct py *iters_of(struct vm *vm, const struct py *at, uint32_t n) {
+    struct py *its = NEW_ARRAY(vm->arena, struct py, n);
+    for (uint32_t i = 0; i < n; i++) its[i] = vm_iter(vm, at[i]);
+    return its;
+}
+
+NATIVE(zip) {
+    struct py out = py_list(vm->arena, PY_LIST, NULL, 0), *its = iters_of(vm, raw->at, raw->n);
+    struct py *row = NEW_ARRAY(vm->arena, struct py, raw->n);
+    while (next_of_all(vm, its, raw->n, row))
+        vec_push(vm->arena, out.list, py_list(vm->arena, PY_TUPLE, row, raw->n));
+    return vm_iter(vm, out);
+}
+
+NATIVE(map) {
+    if (raw->n < 2) vm_raise(vm, EXC_TypeError, "map() must have at least two arguments");
+    uint32_t n = raw->n - 1;
+    struct py out = py_list(vm->arena, PY_LIST, NULL, 0), *its = iters_of(vm, raw->at + 1, n);
+    struct py *row = NEW_ARRAY(vm->arena, struct py, n);
+    while (next_of_all(vm, its, n, row)) {
+        struct py item = vm_call(vm, raw->at[0], &(struct args){.at = row, .n = n});
+        vec_push(vm->arena, out.list, item);
+    }
+    return vm_iter(vm, out);
+}
+
+NATIVE(filter) {
+    struct py out = py_list(vm->arena, PY_LIST, NULL, 0), it = vm_iter(vm, v[1]), item;
+    while (vm_next(vm, it, &item)) {
+        struct py keep = v[0].kind == PY_NONE ? item : vm_call1(vm, v[0], item);
+        if (vm_truth(vm, keep)) vec_push(vm->arena, out.list, item);
+    }
+    return vm_iter(vm, out);
+}
+
+static void reverse(struct list *l) {
+    for (uint32_t i = 0; i < l->n / 2; i++) {
+        struct py t = l->at[i];
+        l->at[i] = l->at[l->n - 1 - i];
+        l->at[l->n - 1 - i] = t;
+    }
+}
+
+NATIVE(reversed) {
+    struct py out = list_of(vm, vm_list(vm, v[0]));
+    reverse(out.list);
+    return vm_iter(vm, out);
+}
+
+/* Stable merge sort of l by keys. */
+static void merge_sort(struct vm *vm, struct py *at, struct py *keys, uint32_t n, bool down) {
+    if (n < 2) return;
+    uint32_t half = n / 2, i = 0, j = half, k = 0;
+    merge_sort(vm, at, keys, half, down);
+    merge_sort(vm, at + half, keys + half, n - half, down);
+    struct py *items = NEW_ARRAY(vm->arena, struct py, n),
+              *order = NEW_ARRAY(vm->arena, struct py, n);
+    while (i < half || j < n) {
+        bool right =
+            i == half ||
+            (j < n && (down ? vm_less(vm, keys[i], keys[j]) : vm_less(vm, keys[j], keys[i])));
+        uint32_t from = right ? j++ : i++;
+        items[k] = at[from];
+        order[k++] = keys[from];
+    }
+    memcpy(at, items, n * sizeof *at);
+    memcpy(keys, order, n * sizeof *keys);
+}
+
+static void sort(struct vm *vm, struct list *l, struct py key, struct py down) {
+    struct py *keys = NEW_ARRAY(vm->arena, struct py, l->n);
+    bool by_key = key.kind != PY_UNSET && key.kind != PY_NONE;
+    for (uint32_t i = 0; i < l->n; i++) keys[i] = by_key ? vm_call1(vm, key, l->at[i]) : l->at[i];
+    merge_sort(vm, l->at, keys, l->n, down.kind != PY_UNSET && vm_truth(vm, down));
+}
+
+NATIVE(sorted) {
+    struct py out = list_of(vm, vm_list(vm, v[0]));
+    sort(vm, out.list, v[1], v[2]);
+    return out;
+}
+
+/* list.sort(self, key?, reverse?), here because sorted is. */
+NATIVE(sort) {
+    sort(vm, v[0].list, v[1], v[2]);
+    return py_none;
+}
+
+/* -- folds ----------------------------------------------------------------------------------------
+ */
+
+NATIVE(sum) {
+    struct py total = GIVEN(1) ? v[1] : py_int(0), it = vm_iter(vm, v[0]), item;
+    while (vm_next(vm, it, &item)) total = vm_binary(vm, BINARY_ADD, total, item, false);
+    return total;
+}
+
+static struct py extreme(struct vm *vm, const struct args *raw, const char *name, bool largest) {
+    struct py key = py_none, fallback = py_unset, best = py_unset, best_key = py_unset;
+    for (uint32_t i = 0; i < raw->n_named; i++) {
+        if (!strcmp(raw->names[i], "key"))
+            key = raw->named[i];
+        else if (!strcmp(raw->names[i], "default"))
+            fallback = raw->named[i];
+        else
+            vm_raise(vm, EXC_TypeError, "%s() got an unexpected keyword argument '%s'", name,
+                     raw->names[i]);
+    }
+    if (!raw->n) vm_raise(vm, EXC_TypeError, "%s expected at least 1 argument, got 0", name);
+    struct py all = raw->n == 1 ? raw->at[0] : py_list(vm->arena, PY_TUPLE, raw->at, raw->n);
+    struct py it = vm_iter(vm, all), item;
+    while (vm_next(vm, it, &item)) {
+        struct py k = key.kind == PY_NONE ? item : vm_call1(vm, key, item);
+        bool better = best.kind == PY_UNSET ||
+                      (largest ? vm_less(vm, best_key, k) : vm_less(vm, k, best_key));
+        if (better) best = item, best_key = k;
+    }
+    if (best.kind != PY_UNSET) return best;
+    if (fallback.kind != PY_UNSET) return fallback;
+    vm_raise(vm, EXC_ValueError, "%s() arg is an empty sequence", name);
+}
+
+NATIVE(min) { return extreme(vm, raw, "min", false); }
+NATIVE(max) { return extreme(vm, raw, "max", true); }
+
+NATIVE(any) {
+    struct py it = vm_iter(vm, v[0]), item;
+    while (vm_next(vm, it, &item))
+        if (vm_truth(vm, item)) return py_true;
+    return py_false;
+}
+
+NATIVE(all) {
+    struct py it = vm_iter(vm, v[0]), item;
+    while (vm_next(vm, it, &item))
+        if (!vm_truth(vm, item)) return py_false;
+    return py_true;
+}
+
+/* -- numbers --------------------------------------------------------------------------------------
+ */
+
+static double to_double(struct vm *vm, struct py x, const char *name) {
+    struct py out;
+    if (py_is_number(x)) return py_number(x);
+    if (x.kind == PY_TENSOR)
+        vm_break(vm, "use of a tensor as a Python number", "compute with torch functions instead");
+    if (vm_call_special(vm, x, "__float__", NULL, 0, &out) && out.kind == PY_FLOAT) return out.f;
+    vm_raise(vm, EXC_TypeError, "%s must be a number, not '%s'", name, type_name(vm, x));
+}
+
+NATIVE(abs) {
+    struct py out;
+    if (v[0].kind == PY_TENSOR) return tensor_call(vm, OP_ABS, v, 1);
+    if (v[0].kind == PY_FLOAT) return py_float(fabs(v[0].f));
+    if (vm_call_special(vm, v[0], "__abs__", NULL, 0, &out)) return out;
+    int64_t i = vm_index(vm, v[0], "the argument of abs()");
+    return i < 0 ? vm_unary(vm, UNARY_NEG, py_int(i)) : py_int(i);
+}
+
+NATIVE(round) {
+    if (v[0].kind == PY_TENSOR) return tensor_call(vm, OP_ROUND, v, 1);
+    double f = to_double(vm, v[0], "the argument of round()");
+    if (GIVEN(1) && v[1].kind != PY_NONE) {
+        double scale = pow(10, (double)vm_index(vm, v[1], "ndigits"));
+        return v[0].kind == PY_FLOAT ? py_float(rint(f * scale) / scale) : v[0];
+    }
+    if (v[0].kind != PY_FLOAT) return v[0];
+    if (!(fabs(f) < 0x1p62))
+        vm_raise(vm, EXC_OverflowError, "cannot convert float %s to integer", py_repr(vm, v[0]));
+    return py_int((int64_t)rint(f));
+}
+
+NATIVE(pow) { return vm_binary(vm, BINARY_POW, v[0], v[1], false); }
+
+NATIVE(divmod) {
+    struct py pair[2] = {vm_binary(vm, BINARY_FLOORDIV, v[0], v[1], false),
+                         vm_binary(vm, BINARY_MOD, v[0], v[1], false)};
+    return py_list(vm->arena, PY_TUPLE, pair, 2);
+}
+
+static bool parse_whole(const char *s, int base, int64_t *out) {
+    char *end;
+    errno = 0;
+    *out = strtoll(s, &end, base);
+    while (*end == ' ') end++;
+    return *s && !*end && !errno;
+}
+
+NATIVE(int) {
+    int64_t i;
+    if (!GIVEN(0)) return py_int(0);
+    if (v[0].kind == PY_STR) {
+        if (!parse_whole(v[0].s, GIVEN(1) ? (int)vm_index(vm, v[1], "base") : 10, &i))
+            vm_raise(vm, EXC_ValueError, "invalid literal for int() with base 10: %s",
+                     py_repr(vm, v[0]));
+        return py_int(i);
+    }
+    if (v[0].kind != PY_FLOAT) return py_int(vm_index(vm, v[0], "the argument of int()"));
+    if (!(fabs(v[0].f) < 0x1p62))
+        vm_raise(vm, EXC_OverflowError, "cannot convert float %s to integer", py_repr(vm, v[0]));
+    return py_int((int64_t)v[0].f);
+}
+
+NATIVE(float) {
+    if (!GIVEN(0)) return py_float(0);
+    if (v[0].kind != PY_STR) return py_float(to_double(vm, v[0], "the argument of float()"));
+    char *end;
+    double f = strtod(v[0].s, &end);
+    if (!*v[0].s || *end)
+        vm_raise(vm, EXC_ValueError, "could not convert string to float: %s", py_repr(vm, v[0]));
+    return py_float(f);
+}
+
+NATIVE(bool) { return py_bool(GIVEN(0) && vm_truth(vm, v[0])); }
+
+/* -- text -----------------------------------------------------------------------------------------
+ */
+
+NATIVE(str) { return py_str(GIVEN(0) ? py_text(vm, v[0]) : ""); }
+NATIVE(repr) { return py_str(py_repr(vm, v[0])); }
+NATIVE(format) { return py_str(py_format(vm, v[0], GIVEN(1) ? v[1].s : "")); }
+
+NATIVE(print) {
+    for (uint32_t i = 0; i < raw->n; i++) py_text(vm, raw->at[i]);
+    return py_none;
+}
+
+NATIVE(ord) {
+    if (v[0].kind != PY_STR || !v[0].s[0] || v[0].s[1])
+        vm_raise(vm, EXC_TypeError, "ord() expected an ASCII character");
+    return py_int((unsigned char)v[0].s[0]);
+}
+
+NATIVE(chr) {
+    int64_t i = vm_index(vm, v[0], "the argument of chr()");
+    if (i < 1 || i > 127) vm_raise(vm, EXC_ValueError, "chr() arg not in range(1, 128)");
+    return py_strf(vm->arena, "%c", (char)i);
+}
+
+/* -- containers -----------------------------------------------------------------------------------
+ */
+
+NATIVE(list) {
+    return GIVEN(0) ? list_of(vm, vm_list(vm, v[0])) : py_list(vm->arena, PY_LIST, NULL, 0);
+}
+
+NATIVE(tuple) {
+    if (!GIVEN(0)) return py_list(vm->arena, PY_TUPLE, NULL, 0);
+    const struct list *l = vm_list(vm, v[0]);
+    return py_list(vm->arena, PY_TUPLE, l->at, l->n);
+}
+
+static void put_key(struct vm *vm, struct dict *d, struct py key, struct py value) {
+    if (!dict_key_ok(key)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, key));
+    dict_put(vm->arena, d, key, value);
+}
+
+NATIVE(set) {
+    struct py s = py_dict(vm->arena, PY_SET), it = GIVEN(0) ? vm_iter(vm, v[0]) : py_unset, item;
+    while (GIVEN(0) && vm_next(vm, it, &item)) put_key(vm, s.dict, item, py_none);
+    return s;
+}
+
+NATIVE(dict) {
+    struct py d = py_dict(vm->arena, PY_DICT), it, item;
+    if (raw->n > 1) vm_raise(vm, EXC_TypeError, "dict expected at most 1 argument, got %u", raw->n);
+    if (raw->n && raw->at[0].kind == PY_DICT) {
+        dict_update(vm->arena, d.dict, raw->at[0].dict);
+    } else if (raw->n) {
+        it = vm_iter(vm, raw->at[0]);
+        while (vm_next(vm, it, &item)) {
+            const struct list *pair = vm_list(vm, item);
+            if (pair->n != 2)
+                vm_raise(vm, EXC_ValueError,
+                         "dictionary update sequence element has length %u; 2 is required",
+                         pair->n);
+            put_key(vm, d.dict, pair->at[0], pair->at[1]);
+        }
+    }
+    for (uint32_t i = 0; i < raw->n_named; i++)
+        dict_puts(vm->arena, d.dict, raw->names[i], raw->named[i]);
+    return d;
+}
+
+/* -- objects --------------------------------------------------------------------------------------
+ */
+
+NATIVE(isinstance) {
+    if (v[1].kind != PY_CLASS && v[1].kind != PY_TUPLE)
+        vm_raise(vm, EXC_TypeError, "isinstance() arg 2 must be a type or a tuple of types");
+    return py_bool(is_instance(vm, v[0], v[1]));
+}
+
+NATIVE(issubclass) {
+    if (v[0].kind != PY_CLASS || v[1].kind != PY_CLASS)
+        vm_raise(vm, EXC_TypeError, "issubclass() arguments must be classes");
+    return py_bool(class_is(v[0].class, v[1].class));
+}
+
+NATIVE(type) {
+    if (raw->n != 1)
+        vm_refuse(vm, "type() with three arguments is not supported; write a class statement");
+    return py_pointer(PY_CLASS, class_of(vm, raw->at[0]));
+}
+
+static const char *name_arg(struct vm *vm, struct py name) {
+    if (name.kind != PY_STR)
+        vm_raise(vm, EXC_TypeError, "attribute name must be string, not '%s'", type_name(vm, name));
+    return name.s;
+}
+
+NATIVE(getattr) {
+    struct py out;
+    const char *name = name_arg(vm, v[1]);
+    if (!GIVEN(2)) return attribute_get(vm, v[0], name);
+    return attribute_find(vm, v[0], name, &out) ? out : v[2];
+}
+
+NATIVE(hasattr) {
+    struct py out;
+    return py_bool(attribute_find(vm, v[0], name_arg(vm, v[1]), &out));
+}
+
+NATIVE(setattr) {
+    struct py value = v[2];
+    if (vm->tracing && !value.source) value.source = "";
+    attribute_set(vm, v[0], name_arg(vm, v[1]), value);
+    return py_none;
+}
+
+NATIVE(delattr) {
+    attribute_delete(vm, v[0], name_arg(vm, v[1]));
+    return py_none;
+}
+
+NATIVE(callable) {
+    struct py call;
+    bool yes = v[0].kind == PY_FUNCTION || v[0].kind == PY_METHOD || v[0].kind == PY_BUILTIN ||
+               v[0].kind == PY_CLASS;
+    return py_bool(
+        yes || (v[0].kind == PY_INSTANCE && class_find(v[0].instance->class, "__call__", &call)));
+}
+
+NATIVE(property) { return py_wrap(vm->arena, PY_PROPERTY, v[0]); }
+NATIVE(staticmethod) { return py_wrap(vm->arena, PY_STATICMETHOD, v[0]); }
+NATIVE(classmethod) { return py_wrap(vm->arena, PY_CLASSMETHOD, v[0]); }
+
+/* super(): the class is in the cell __class__ of the running function, the object is its first
+ * parameter. */
+NATIVE(super) {
+    struct frame *f = vm->frame;
+    struct super *s = NEW(vm->arena, struct super);
+    if (GIVEN(1)) {
+        if (v[0].kind != PY_CLASS) vm_raise(vm, EXC_TypeError, "super() argument 1 must be a type");
+        *s = (struct super){v[0].class, v[1]};
+        return py_pointer(PY_SUPER, s);
+    }
+    struct py class = py_unset;
+    for (uint32_t i = 0; i < f->code->frees.n; i++)
+        if (!strcmp(f->code->frees.at[i], "__class__")) class = f->cells[f->code->cells.n + i]->v;
+    if (class.kind != PY_CLASS || !f->code->n_args)
+        vm_raise(vm, EXC_RuntimeError, "super(): no arguments");
+    *s = (struct super){class.class, f->locals[0]};
+    return py_pointer(PY_SUPER, s);
+}
+
+/* -- exceptions -----------------------------------------------------------------------------------
+ */
+
+NATIVE(exception_init) {
+    if (!raw->n || raw->at[0].kind != PY_INSTANCE)
+        vm_raise(vm, EXC_TypeError, "an exception is needed");
+    dict_puts(vm->arena, raw->at[0].instance->dict, "args",
+              py_list(vm->arena, PY_TUPLE, raw->at + 1, raw->n - 1));
+    return py_none;
+}
+
+static const struct native exception_natives[] = {{"__init__(*)", native_exception_init}};
+
+static void put_class(struct vm *vm, struct dict *d, struct class *c) {
+    dict_puts(vm->arena, d, c->name, py_pointer(PY_CLASS, c));
+}
+
+static void exceptions_open(struct vm *vm) {
+    struct class **x = vm->exceptions;
+    x[EXC_BaseException] = class_new(vm->arena, "BaseException", vm->object);
+    natives_put(vm, x[EXC_BaseException]->dict, "", exception_natives, 1);
+#define EXCEPTION(name, base) x[EXC_##name] = class_new(vm->arena, #name, x[EXC_##base]);
+    EXCEPTIONS(EXCEPTION)
+#undef EXCEPTION
+    for (int i = 0; i < EXC_COUNT; i++) put_class(vm, vm->builtins, x[i]);
+}
+
+/* -- tables ---------------------------------------------------------------------------------------
+ */
+
+static const struct native functions[] = {
+    {"len(obj)", native_len},
+    {"iter(object)", native_iter},
+    {"next(iterator, default?)", native_next},
+    {"enumerate(iterable, start?)", native_enumerate},
+    {"zip(*)", native_zip},
+    {"map(*)", native_map},
+    {"filter(function, iterable)", native_filter},
+    {"reversed(sequence)", native_reversed},
+    {"sorted(iterable, key?, reverse?)", native_sorted},
+    {"sum(iterable, start?)", native_sum},
+    {"min(*)", native_min},
+    {"max(*)", native_max},
+    {"any(iterable)", native_any},
+    {"all(iterable)", native_all},
+    {"abs(x)", native_abs},
+    {"round(number, ndigits?)", native_round},
+    {"pow(base, exp)", native_pow},
+    {"divmod(x, y)", native_divmod},
+    {"repr(obj)", native_repr},
+    {"format(value, format_spec?)", native_format},
+    {"print(*)", native_print},
+    {"ord(c)", native_ord},
+    {"chr(i)", native_chr},
+    {"isinstance(obj, class_or_tuple)", native_isinstance},
+    {"issubclass(cls, class_or_tuple)", native_issubclass},
+    {"getattr(object, name, default?)", native_getattr},
+    {"hasattr(obj, name)", native_hasattr},
+    {"setattr(obj, name, value)", native_setattr},
+    {"delattr(obj, name)", native_delattr},
+    {"callable(obj)", native_callable},
+};
+
+/* Types whose instances are not INSTANCE; calling the type makes one. */
+static const struct {
+    enum py_kind kind;
+    struct native construct;
+} types[] = {
+    {PY_INT, {"int(x?, base?)", native_int}},
+    {PY_FLOAT, {"float(x?)", native_float}},
+    {PY_BOOL, {"bool(x?)", native_bool}},
+    {PY_STR, {"str(object?)", native_str}},
+    {PY_LIST, {"list(iterable?)", native_list}},
+    {PY_TUPLE, {"tuple(iterable?)", native_tuple}},
+    {PY_SET, {"set(iterable?)", native_set}},
+    {PY_DICT, {"dict(*)", native_dict}},
+    {PY_RANGE, {"range(start, stop?, step?)", native_range}},
+    {PY_SLICE, {"slice(start, stop?, step?)", native_slice}},
+    {PY_CLASS, {"type(*)", native_type}},
+    {PY_SUPER, {"super(type?, object?)", native_super}},
+    {PY_PROPERTY, {"property(fget)", native_property}},
+    {PY_STATICMETHOD, {"staticmethod(function)", native_staticmethod}},
+    {PY_CLASSMETHOD, {"classmethod(function)", native_classmethod}},
+};
+
+static const struct native list_sort[] = {{"sort(self, key?, reverse?)", native_sort}};
+
+void builtins_open(struct vm *vm) {
+    static const char *const names[] = {
+#define KIND(id, name) name,
+        PY_KINDS(KIND)
+#undef KIND
+    };
+    struct dict *d = vm->builtins = dict_new(vm->arena);
+    vm->object = class_new(vm->arena, "object", NULL);
+    for (int k = 0; k < PY_KIND_COUNT; k++)
+        vm->types[k] = k == PY_INSTANCE ? vm->object : class_new(vm->arena, names[k], vm->object);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        struct class *c = vm->types[types[i].kind];
+        c->construct = &types[i].construct;
+        put_class(vm, d, c);
+    }
+    put_class(vm, d, vm->object);
+    dict_puts(vm->arena, d, "frozenset", py_pointer(PY_CLASS, vm->types[PY_SET]));
+    dict_puts(vm->arena, d, "NotImplemented", py_not_implemented);
+    dict_puts(vm->arena, d, "Ellipsis", py_ellipsis);
+    natives_put(vm, d, "", functions, sizeof functions / sizeof *functions);
+    natives_put(vm, vm->types[PY_LIST]->dict, "list.", list_sort, 1);
+    exceptions_open(vm);
+    methods_open(vm);
+}

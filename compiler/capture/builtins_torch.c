@@ -1,0 +1,236 @@
+/* builtins_torch.c: what torch needs in C: dtypes, properties of tensors, and the few functions
+ * that the prelude (prelude.c) is written with. Operators are not here: they come from
+ * graph/ops.def by name. */
+#include <math.h>
+#include <string.h>
+
+#include "capture/vm.h"
+
+#define NATIVE(name)                                                                               \
+    static struct py torch_##name(struct vm *vm, const struct py *v, const struct args *raw)
+#define GIVEN(i) (v[i].kind != PY_UNSET)
+
+static struct tensor *need_tensor(struct vm *vm, struct py v) {
+    if (v.kind != PY_TENSOR)
+        vm_raise(vm, EXC_TypeError, "expected a Tensor, not '%s'", type_name(vm, v));
+    return v.tensor;
+}
+
+/* -- Tensor ---------------------------------------------------------------------------------------
+ */
+
+NATIVE(shape) {
+    const struct meta *m = tensor_meta(vm, v[0]);
+    struct py out = py_list(vm->arena, PY_TUPLE, NULL, 0);
+    out.list->is_size = true;
+    for (int i = 0; i < m->rank; i++) vec_push(vm->arena, out.list, tensor_size(vm, m->size[i]));
+    return out;
+}
+
+static int dimension(struct vm *vm, struct py t, struct py dim) {
+    int rank = tensor_meta(vm, t)->rank;
+    int64_t d = vm_index(vm, dim, "a dimension");
+    if (d < -rank || d >= rank)
+        vm_raise(vm, EXC_IndexError,
+                 "Dimension out of range (expected to be in range of [%d, %d], but got %lld)",
+                 -rank, rank - 1, (long long)d);
+    return (int)(d < 0 ? d + rank : d);
+}
+
+NATIVE(size) {
+    if (!GIVEN(1)) return torch_shape(vm, v, raw);
+    return tensor_size(vm, tensor_meta(vm, v[0])->size[dimension(vm, v[0], v[1])]);
+}
+
+NATIVE(stride) {
+    const struct meta *m = tensor_meta(vm, v[0]);
+    if (GIVEN(1)) return tensor_size(vm, m->stride[dimension(vm, v[0], v[1])]);
+    struct py out = py_list(vm->arena, PY_TUPLE, NULL, 0);
+    for (int i = 0; i < m->rank; i++) vec_push(vm->arena, out.list, tensor_size(vm, m->stride[i]));
+    return out;
+}
+
+NATIVE(tensor_dtype) { return py_dtype(tensor_meta(vm, v[0])->dtype); }
+NATIVE(ndim) { return py_int(tensor_meta(vm, v[0])->rank); }
+NATIVE(numel) { return tensor_size(vm, meta_numel(vm->ex, tensor_meta(vm, v[0]))); }
+NATIVE(element_size) { return py_int(dtype_bytes(tensor_meta(vm, v[0])->dtype)); }
+NATIVE(requires_grad) { return py_bool(v[0].tensor->requires_grad); }
+NATIVE(is_leaf) { return py_bool(v[0].tensor->graph == vm->init || !v[0].tensor->requires_grad); }
+NATIVE(false_) { return py_false; }
+NATIVE(none) { return py_none; }
+NATIVE(tensor_is_float) { return py_bool(dtype_is_float(tensor_meta(vm, v[0])->dtype)); }
+NATIVE(is_contiguous) { return py_bool(meta_is_contiguous(vm->ex, tensor_meta(vm, v[0]))); }
+
+NATIVE(requires_grad_) {
+    v[0].tensor->requires_grad = !GIVEN(1) || vm_truth(vm, v[1]);
+    return v[0];
+}
+
+static const struct native tensor_properties[] = {
+    {"shape(self)", torch_shape},      {"dtype(self)", torch_tensor_dtype},
+    {"ndim(self)", torch_ndim},        {"requires_grad(self)", torch_requires_grad},
+    {"is_leaf(self)", torch_is_leaf},  {"is_cuda(self)", torch_false_},
+    {"is_sparse(self)", torch_false_}, {"grad(self)", torch_none},
+};
+static const struct native tensor_methods[] = {
+    {"size(self, dim?)", torch_size},
+    {"stride(self, dim?)", torch_stride},
+    {"dim(self)", torch_ndim},
+    {"ndimension(self)", torch_ndim},
+    {"numel(self)", torch_numel},
+    {"nelement(self)", torch_numel},
+    {"element_size(self)", torch_element_size},
+    {"is_floating_point(self)", torch_tensor_is_float},
+    {"is_contiguous(self)", torch_is_contiguous},
+    {"requires_grad_(self, requires_grad?)", torch_requires_grad_},
+};
+
+/* -- dtype ----------------------------------------------------------------------------------------
+ */
+
+NATIVE(dtype_is_float) { return py_bool(dtype_is_float(v[0].dtype)); }
+NATIVE(dtype_itemsize) { return py_int(dtype_bytes(v[0].dtype)); }
+
+static const struct native dtype_properties[] = {
+    {"is_floating_point(self)", torch_dtype_is_float},
+    {"itemsize(self)", torch_dtype_itemsize},
+};
+
+static void put_properties(struct vm *vm, struct class *c, const struct native *natives, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const char *name =
+            arena_strndup(vm->arena, natives[i].signature, strcspn(natives[i].signature, "("));
+        struct py get = py_native(vm->arena, "", &natives[i]);
+        dict_puts(vm->arena, c->dict, name, py_wrap(vm->arena, PY_PROPERTY, get));
+    }
+}
+
+/* -- module _warpsmith: what the prelude is written with ------------------------------------------
+ */
+
+NATIVE(refuse) { vm_refuse(vm, "%s", py_text(vm, v[0])); }
+NATIVE(graph_break) { vm_break(vm, py_text(vm, v[0]), py_text(vm, v[1])); }
+
+/* op("softmax"): the operator of that name, whatever the prelude has bound the Python name to. */
+NATIVE(op) {
+    struct builtin *b = NEW(vm->arena, struct builtin);
+    if (!op_find(v[0].s, &b->op)) WS_BUG("the prelude uses an operator '%s' that is none", v[0].s);
+    b->name = v[0].s;
+    return py_pointer(PY_BUILTIN, b);
+}
+
+NATIVE(has_op) {
+    enum op op;
+    return py_bool(op_find(v[0].s, &op));
+}
+
+NATIVE(assign) {
+    need_tensor(vm, v[0]);
+    return tensor_assign(vm, v[0], v[1]);
+}
+
+/* The tensor becomes another value, of another dtype perhaps: Module.half(). */
+NATIVE(replace) {
+    if (vm->tracing) vm_refuse(vm, "changing the dtype of a module in forward is not supported");
+    v[0].tensor->node = tensor_node(vm, v[1]);
+    return v[0];
+}
+
+/* A parameter owns its memory from here on; the tensor it was made from can no longer be updated in
+ * place. */
+static struct py owned(struct vm *vm, struct py from, enum input_kind kind, bool grad) {
+    struct tensor *t = need_tensor(vm, from);
+    t->storage->n_tensors++;
+    struct py out = tensor_new(vm, tensor_node(vm, from));
+    out.tensor->kind = kind;
+    out.tensor->requires_grad = grad;
+    return out;
+}
+
+NATIVE(parameter) {
+    if (vm->tracing)
+        vm_refuse(vm, "making a parameter in forward is not supported; make it in __init__");
+    return owned(vm, v[0], INPUT_PARAMETER, !GIVEN(1) || vm_truth(vm, v[1]));
+}
+
+NATIVE(buffer) { return owned(vm, v[0], INPUT_BUFFER, false); }
+
+NATIVE(is_parameter) {
+    return py_bool(v[0].kind == PY_TENSOR && v[0].tensor->kind == INPUT_PARAMETER);
+}
+NATIVE(is_buffer) { return py_bool(v[0].kind == PY_TENSOR && v[0].tensor->kind == INPUT_BUFFER); }
+
+/* named_tuple(("values", "indices"), (a, b)) */
+NATIVE(named_tuple) {
+    const struct list *names = vm_list(vm, v[0]), *values = vm_list(vm, v[1]);
+    struct py out = py_list(vm->arena, PY_TUPLE, values->at, values->n);
+    const char **fields = NEW_ARRAY(vm->arena, const char *, names->n);
+    for (uint32_t i = 0; i < names->n; i++) fields[i] = names->at[i].s;
+    out.list->fields = fields;
+    return out;
+}
+
+static const struct native support[] = {
+    {"refuse(message)", torch_refuse},
+    {"graph_break(what, instead)", torch_graph_break},
+    {"op(name)", torch_op},
+    {"has_op(name)", torch_has_op},
+    {"assign(x, value)", torch_assign},
+    {"replace(x, value)", torch_replace},
+    {"buffer(data)", torch_buffer},
+    {"is_parameter(x)", torch_is_parameter},
+    {"is_buffer(x)", torch_is_buffer},
+    {"named_tuple(names, values)", torch_named_tuple},
+};
+static const struct native parameter = {"Parameter(data, requires_grad?)", torch_parameter};
+
+void support_open(struct vm *vm, struct module *m) {
+    natives_put(vm, m->dict, "", support, sizeof support / sizeof *support);
+    dict_puts(vm->arena, m->dict, "Parameter", py_pointer(PY_CLASS, vm->parameter));
+}
+
+/* -- torch ----------------------------------------------------------------------------------------
+ */
+
+static void put_dtypes(struct vm *vm, struct dict *d) {
+    static const char *const alias[] = {"float", "half", "double", "int", "long"};
+    for (int t = 0; t < DT_COUNT; t++)
+        dict_puts(vm->arena, d, dtype_torch_name((enum dtype)t), py_dtype((enum dtype)t));
+    for (size_t i = 0; i < sizeof alias / sizeof *alias; i++) {
+        enum dtype t;
+        if (dtype_parse(alias[i], &t)) dict_puts(vm->arena, d, alias[i], py_dtype(t));
+    }
+}
+
+void torch_open(struct vm *vm, struct module *m) {
+    put_dtypes(vm, m->dict);
+    dict_puts(vm->arena, m->dict, "Tensor", py_pointer(PY_CLASS, vm->types[PY_TENSOR]));
+    dict_puts(vm->arena, m->dict, "dtype", py_pointer(PY_CLASS, vm->types[PY_DTYPE]));
+    dict_puts(vm->arena, m->dict, "Size", py_pointer(PY_CLASS, vm->types[PY_TUPLE]));
+    dict_puts(vm->arena, m->dict, "pi", py_float(M_PI));
+    dict_puts(vm->arena, m->dict, "e", py_float(M_E));
+    dict_puts(vm->arena, m->dict, "inf", py_float(INFINITY));
+    dict_puts(vm->arena, m->dict, "nan", py_float(NAN));
+    dict_puts(vm->arena, m->dict, "__version__", py_str("2.11"));
+}
+
+/* The class Tensor: properties and methods in C, then those of the prelude; operators are found
+ * when asked for. */
+void tensor_methods_open(struct vm *vm) {
+    struct class *c = vm->types[PY_TENSOR];
+    put_properties(vm, c, tensor_properties, sizeof tensor_properties / sizeof *tensor_properties);
+    natives_put(vm, c->dict, "Tensor.", tensor_methods,
+                sizeof tensor_methods / sizeof *tensor_methods);
+    put_properties(vm, vm->types[PY_DTYPE], dtype_properties,
+                   sizeof dtype_properties / sizeof *dtype_properties);
+    vm->parameter = class_new(vm->arena, "Parameter", c);
+    vm->parameter->construct = &parameter;
+}
+
+void tensor_methods_extend(struct vm *vm, const struct module *m) {
+    for (uint32_t i = 0; i < m->dict->entries.n; i++) {
+        struct dict_entry e = m->dict->entries.at[i];
+        if (e.key.s[0] != '_' && (e.value.kind == PY_FUNCTION || e.value.kind == PY_PROPERTY))
+            dict_put(vm->arena, vm->types[PY_TENSOR]->dict, e.key, e.value);
+    }
+}

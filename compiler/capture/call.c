@@ -1,0 +1,253 @@
+/* call.c: calls of everything that can be called, and making classes.
+ *
+ *   f(1, *xs, k=2)     arguments go to parameters; what is left to *args and **kwargs; the frame
+ * runs Model(4)           an instance, then its __init__ len(x)             a native: its arguments
+ * are sorted into the order of its signature torch.exp(x)       an operator: a node of the graph
+ * (tensor.c) */
+#include <string.h>
+
+#include "capture/vm.h"
+
+/* -- functions ------------------------------------------------------------------------------------
+ */
+
+static int find_name(const char *const *names, uint32_t n, const char *name) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!strcmp(names[i], name)) return (int)i;
+    return -1;
+}
+
+static void put_positional(struct vm *vm, const struct function *fn, const struct args *a,
+                           struct py *locals) {
+    const struct code *c = fn->code;
+    uint32_t n = a->n < c->n_args ? a->n : c->n_args;
+    if (n) memcpy(locals, a->at, n * sizeof *locals);
+    if (a->n > n && !c->varargs)
+        vm_raise(vm, EXC_TypeError, "%s() takes %u positional argument%s but %u %s given",
+                 c->qualname, c->n_args, c->n_args == 1 ? "" : "s", a->n,
+                 a->n == 1 ? "was" : "were");
+    if (c->varargs)
+        locals[c->n_args + c->n_kwonly] = py_list(vm->arena, PY_TUPLE, a->at + n, a->n - n);
+}
+
+static void put_named(struct vm *vm, const struct function *fn, const struct args *a,
+                      struct py *locals) {
+    const struct code *c = fn->code;
+    struct py rest = c->varkw ? py_dict(vm->arena, PY_DICT) : py_unset;
+    for (uint32_t i = 0; i < a->n_named; i++) {
+        int k = find_name(c->locals.at, c->n_args + c->n_kwonly, a->names[i]);
+        if (k >= 0 && (uint32_t)k >= c->n_posonly) {
+            if (locals[k].kind != PY_UNSET)
+                vm_raise(vm, EXC_TypeError, "%s() got multiple values for argument '%s'",
+                         c->qualname, a->names[i]);
+            locals[k] = a->named[i];
+        } else if (c->varkw) {
+            dict_puts(vm->arena, rest.dict, a->names[i], a->named[i]);
+        } else {
+            vm_raise(vm, EXC_TypeError, "%s() got an unexpected keyword argument '%s'", c->qualname,
+                     a->names[i]);
+        }
+    }
+    if (c->varkw) locals[c->n_args + c->n_kwonly + c->varargs] = rest;
+}
+
+static void put_defaults(struct vm *vm, const struct function *fn, struct py *locals) {
+    const struct code *c = fn->code;
+    uint32_t n_defaults = fn->defaults ? fn->defaults->n : 0;
+    for (uint32_t i = 0; i < c->n_args + c->n_kwonly; i++) {
+        if (locals[i].kind != PY_UNSET) continue;
+        bool positional = i < c->n_args;
+        if (positional && i + n_defaults >= c->n_args) {
+            locals[i] = fn->defaults->at[i + n_defaults - c->n_args];
+        } else if (positional || !fn->kwdefaults ||
+                   !dict_gets(fn->kwdefaults, c->locals.at[i], &locals[i])) {
+            vm_raise(vm, EXC_TypeError, "%s() missing required %s argument: '%s'", c->qualname,
+                     positional ? "positional" : "keyword-only", c->locals.at[i]);
+        }
+    }
+}
+
+static struct py call_function(struct vm *vm, const struct function *fn, const struct args *a) {
+    const struct code *c = fn->code;
+    if (vm->n_calls >= MAX_CALLS || vm->n_frames >= MAX_FRAMES)
+        vm_raise(vm, EXC_RecursionError,
+                 "maximum recursion depth exceeded: %s() is inside %d calls", c->qualname,
+                 MAX_CALLS);
+    struct frame f = {.code = c, .module = fn->module};
+    f.locals = NEW_ARRAY(vm->arena, struct py, c->locals.n);
+    f.stack = NEW_ARRAY(vm->arena, struct py, c->max_stack);
+    f.cells = NEW_ARRAY(vm->arena, struct cell *, c->cells.n + c->frees.n);
+    for (uint32_t i = 0; i < c->frees.n; i++) f.cells[c->cells.n + i] = fn->closure[i];
+    put_positional(vm, fn, a, f.locals);
+    put_named(vm, fn, a, f.locals);
+    put_defaults(vm, fn, f.locals);
+    return vm_run(vm, &f);
+}
+
+/* -- natives --------------------------------------------------------------------------------------
+ */
+
+/* The parameters in a signature's text. */
+struct parameter {
+    const char *name;
+    size_t n;
+    bool optional;
+};
+
+static uint32_t signature_parameters(const char *signature, struct parameter *out) {
+    uint32_t n = 0;
+    const char *p = strchr(signature, '(') + 1;
+    while (*p != ')') {
+        size_t len = strcspn(p, "?,)");
+        WS_ASSERT(n < MAX_ARGUMENTS);
+        out[n++] = (struct parameter){p, len, p[len] == '?'};
+        p += len;
+        p += strspn(p, "?, ");
+    }
+    return n;
+}
+
+static struct py call_native(struct vm *vm, const struct builtin *b, const struct native *native,
+                             const struct args *a) {
+    struct py v[MAX_ARGUMENTS] = {0};
+    if (strstr(native->signature, "(*)")) return native->call(vm, v, a);
+    struct parameter params[MAX_ARGUMENTS];
+    uint32_t n = signature_parameters(native->signature, params);
+    if (a->n > n)
+        vm_raise(vm, EXC_TypeError, "%s() takes at most %u argument%s (%u given)", b->name, n,
+                 n == 1 ? "" : "s", a->n);
+    for (uint32_t i = 0; i < a->n; i++) v[i] = a->at[i];
+    for (uint32_t i = 0; i < a->n_named; i++) {
+        uint32_t k = 0;
+        while (k < n &&
+               (strncmp(params[k].name, a->names[i], params[k].n) || a->names[i][params[k].n]))
+            k++;
+        if (k == n)
+            vm_raise(vm, EXC_TypeError, "%s() got an unexpected keyword argument '%s'", b->name,
+                     a->names[i]);
+        if (v[k].kind != PY_UNSET)
+            vm_raise(vm, EXC_TypeError, "%s() got multiple values for argument '%s'", b->name,
+                     a->names[i]);
+        v[k] = a->named[i];
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (v[i].kind == PY_UNSET && !params[i].optional)
+            vm_raise(vm, EXC_TypeError, "%s() missing required argument '%.*s'", b->name,
+                     (int)params[i].n, params[i].name);
+    return native->call(vm, v, a);
+}
+
+/* -- instances ------------------------------------------------------------------------------------
+ */
+
+static struct py call_class(struct vm *vm, struct class *c, const struct args *a) {
+    for (uint32_t i = 0; i < c->n_mro; i++)
+        if (c->mro[i]->construct) {
+            struct builtin b = {.name = c->name};
+            return call_native(vm, &b, c->mro[i]->construct, a);
+        }
+    struct instance *o = NEW(vm->arena, struct instance);
+    o->class = c;
+    o->dict = dict_new(vm->arena);
+    struct py self = py_pointer(PY_INSTANCE, o), init;
+    if (class_find(c, "__init__", &init)) {
+        struct py result = vm_call(vm, attribute_bind(vm, init, self, c), a);
+        if (result.kind != PY_NONE)
+            vm_raise(vm, EXC_TypeError, "__init__() should return None, not '%s'",
+                     type_name(vm, result));
+    } else if (a->n || a->n_named) {
+        vm_raise(vm, EXC_TypeError, "%s() takes no arguments", c->name);
+    }
+    return self;
+}
+
+/* -- any call -------------------------------------------------------------------------------------
+ */
+
+static struct py call_method(struct vm *vm, const struct method *m, const struct args *a) {
+    struct py *at = NEW_ARRAY(vm->arena, struct py, a->n + 1);
+    at[0] = m->self;
+    if (a->n) memcpy(at + 1, a->at, a->n * sizeof *at);
+    struct args with_self = *a;
+    with_self.at = at;
+    with_self.n++;
+    return vm_call(vm, m->function, &with_self);
+}
+
+struct py vm_call(struct vm *vm, struct py f, const struct args *a) {
+    struct py call;
+    if (f.kind == PY_FUNCTION) return call_function(vm, f.function, a);
+    if (f.kind == PY_METHOD) return call_method(vm, f.method, a);
+    if (f.kind == PY_CLASS) return call_class(vm, f.class, a);
+    if (f.kind == PY_STATICMETHOD) return vm_call(vm, *f.wrapped, a);
+    if (f.kind == PY_BUILTIN)
+        return f.builtin->native ? call_native(vm, f.builtin, f.builtin->native, a)
+                                 : tensor_op(vm, f.builtin, a);
+    if (f.kind == PY_INSTANCE && class_find(f.instance->class, "__call__", &call))
+        return vm_call(vm, attribute_bind(vm, call, f, f.instance->class), a);
+    vm_raise(vm, EXC_TypeError, "'%s' object is not callable", type_name(vm, f));
+}
+
+struct py vm_call0(struct vm *vm, struct py f) {
+    return vm_call(vm, f, &(struct args){0});
+}
+
+struct py vm_call1(struct vm *vm, struct py f, struct py x) {
+    return vm_call(vm, f, &(struct args){.at = &x, .n = 1});
+}
+
+bool vm_call_special(struct vm *vm, struct py x, const char *name, const struct py *y, uint32_t n,
+                     struct py *out) {
+    struct py f;
+    if (x.kind != PY_INSTANCE || !class_find(x.instance->class, name, &f)) return false;
+    *out =
+        vm_call(vm, attribute_bind(vm, f, x, x.instance->class), &(struct args){.at = y, .n = n});
+    return true;
+}
+
+/* -- classes --------------------------------------------------------------------------------------
+ */
+
+static struct class **class_bases(struct vm *vm, const struct args *a, uint32_t *n) {
+    struct class **bases = NEW_ARRAY(vm->arena, struct class *, a->n);
+    *n = 0;
+    for (uint32_t i = 1; i < a->n; i++) {
+        struct py b = a->at[i];
+        if (b.kind != PY_CLASS)
+            vm_raise(vm, EXC_TypeError, "a base class must be a class, not '%s'", type_name(vm, b));
+        if (b.class->construct)
+            vm_refuse(
+                vm,
+                "a class derived from %s is not supported; derive from object or torch.nn.Module",
+                b.class->name);
+        bases[(*n)++] = b.class;
+    }
+    if (!*n) bases[(*n)++] = vm->object;
+    return bases;
+}
+
+/* a: the body, then the bases. The body runs in a namespace of its own, which becomes the class's.
+ */
+struct py vm_build_class(struct vm *vm, const struct args *a) {
+    const struct function *body = a->at[0].function;
+    if (find_name(a->names, a->n_named, "metaclass") >= 0)
+        vm_refuse(vm, "metaclasses are not supported");
+    uint32_t n;
+    struct class **bases = class_bases(vm, a, &n);
+    struct class *c = NEW(vm->arena, struct class);
+    c->name = body->code->name;
+    c->module = body->module;
+    c->dict = dict_new(vm->arena);
+    if (!class_linearize(vm->arena, c, bases, n))
+        vm_raise(vm, EXC_TypeError, "cannot create a consistent method resolution order for %s",
+                 c->name);
+
+    const struct code *code = body->code;
+    struct frame f = {.code = code, .module = body->module, .names = c->dict};
+    f.stack = NEW_ARRAY(vm->arena, struct py, code->max_stack);
+    f.cells = NEW_ARRAY(vm->arena, struct cell *, code->cells.n + code->frees.n);
+    for (uint32_t i = 0; i < code->frees.n; i++) f.cells[code->cells.n + i] = body->closure[i];
+    struct py result = vm_run(vm, &f), made = py_pointer(PY_CLASS, c);
+    if (result.kind == PY_CELL) result.cell->v = made;
+    return made;
+}

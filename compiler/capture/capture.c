@@ -1,0 +1,227 @@
+/* capture.c: the steps of a capture: read, compile, run the module body, make the model and the
+ * inputs, trace forward, tidy both graphs. */
+#include "capture/capture.h"
+
+#include <string.h>
+
+#include "capture/vm.h"
+
+struct trace {
+    struct vm *vm;
+    const char *workload;
+    const struct code *code;
+    VEC(struct py) outputs; /* tensors */
+};
+
+/* -- the parts of a workload file -----------------------------------------------------------------
+ */
+
+static const char *workload_name(struct arena *a, const char *path) {
+    const char *base = strrchr(path, '/');
+    base = base ? base + 1 : path;
+    size_t n = strlen(base);
+    if (n > 3 && !strcmp(base + n - 3, ".py")) n -= 3;
+    return arena_strndup(a, base, n);
+}
+
+/* What get_inputs() or get_init_inputs() returns; an empty list if there is no such function and it
+ * may be left out. */
+static struct list *call_list(struct vm *vm, const char *name, bool needed) {
+    struct py f, v;
+    if (!dict_gets(vm->main->dict, name, &f)) {
+        if (needed)
+            vm_refuse(vm, "the workload has no function %s(), which returns the list of inputs",
+                      name);
+        return NEW(vm->arena, struct list);
+    }
+    v = vm_call0(vm, f);
+    if (!py_is_sequence(v)) vm_refuse(vm, "%s() returns '%s', not a list", name, type_name(vm, v));
+    return v.list;
+}
+
+/* The model, or the function named like the file; its parameters' names follow `skip` of them. */
+static struct py find_forward(struct vm *vm, const char *workload, uint32_t *skip) {
+    struct py f;
+    *skip = 0;
+    if (dict_gets(vm->main->dict, "Model", &f) && f.kind == PY_CLASS) {
+        const struct list *init = call_list(vm, "get_init_inputs", false);
+        struct py self = vm_call(vm, f, &(struct args){.at = init->at, .n = init->n});
+        self.source = "L['self']";
+        *skip = 1;
+        if (!attribute_find(vm, self, "forward", &f))
+            vm_refuse(vm, "class Model has no method forward()");
+        return f;
+    }
+    if (dict_gets(vm->main->dict, workload, &f) && f.kind == PY_FUNCTION) return f;
+    vm_refuse(vm, "nothing to compile: a workload has a class Model(nn.Module) or a function %s()",
+              workload);
+}
+
+static const struct code *code_of(struct py f) {
+    if (f.kind == PY_METHOD) f = f.method->function;
+    return f.kind == PY_FUNCTION ? f.function->code : NULL;
+}
+
+/* Inputs are found again under the name of the parameter they go to. */
+static const char *parameter_source(struct vm *vm, const struct code *code, uint32_t i,
+                                    uint32_t skip) {
+    if (code && i + skip < code->n_args)
+        return arena_printf(vm->arena, "L['%s']", code->locals.at[i + skip]);
+    const char *rest =
+        code && code->varargs ? code->locals.at[code->n_args + code->n_kwonly] : "args";
+    return arena_printf(vm->arena, "L['%s'][%u]", rest, code ? i + skip - code->n_args : i);
+}
+
+/* -- tracing --------------------------------------------------------------------------------------
+ */
+
+static void collect_outputs(struct trace *t, struct py v) {
+    struct vm *vm = t->vm;
+    if (v.kind == PY_TENSOR) vec_push(vm->arena, &t->outputs, v);
+    if (py_is_sequence(v))
+        for (uint32_t i = 0; i < v.list->n; i++) collect_outputs(t, v.list->at[i]);
+    if (v.kind == PY_DICT)
+        for (uint32_t i = 0; i < v.dict->entries.n; i++)
+            if (v.dict->entries.at[i].live) collect_outputs(t, v.dict->entries.at[i].value);
+}
+
+static void trace_forward(struct trace *t) {
+    struct vm *vm = t->vm;
+    vm_run_module(vm, vm->main, t->code);
+    uint32_t skip;
+    struct py forward = find_forward(vm, t->workload, &skip);
+    const struct list *inputs = call_list(vm, "get_inputs", true);
+    const struct code *code = code_of(forward);
+
+    vm->tracing = true;
+    vm->graph->n_random =
+        vm->init->n_random; /* random tensors of forward have streams of their own */
+    for (uint32_t i = 0; i < inputs->n; i++) {
+        struct py *v = &inputs->at[i];
+        v->source = parameter_source(vm, code, i, skip);
+        guard_value(vm, *v);
+        if (v->kind == PY_TENSOR) tensor_node(vm, *v);
+    }
+    struct py out = vm_call(vm, forward, &(struct args){.at = inputs->at, .n = inputs->n});
+    collect_outputs(t, out);
+    if (!t->outputs.n) vm_refuse(vm, "%s returns no tensor", skip ? "forward" : t->workload);
+    for (uint32_t i = 0; i < t->outputs.n; i++)
+        vec_push(vm->arena, &vm->graph->outputs, tensor_node(vm, t->outputs.at[i]));
+}
+
+/* Run `step`; false with vm->diag filled if an error left it. */
+static bool protect(struct vm *vm, void (*step)(struct trace *), struct trace *t) {
+    jmp_buf here;
+    vm->escape = &here;
+    if (setjmp(here)) return false;
+    step(t);
+    return true;
+}
+
+static void report(struct trace *t) { vm_report(t->vm, t->vm->raised); }
+
+/* -- tidying --------------------------------------------------------------------------------------
+ */
+
+static void mark_arg(const struct arg *a, bool *live) {
+    if (a->kind == ARG_NODE) live[a->node] = true;
+    for (uint32_t i = 0; a->kind == ARG_NODES && i < a->nodes.n; i++) live[a->nodes.at[i]] = true;
+}
+
+/* g without the nodes that no output needs, inputs first (graph.h, G4). map: old id -> new id. */
+static struct graph *prune(const struct graph *g) {
+    struct graph *out = graph_like(g);
+    bool *live = NEW_ARRAY(g->arena, bool, g->nodes.n);
+    node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
+    for (uint32_t i = 0; i < g->outputs.n; i++) live[g->outputs.at[i]] = true;
+    for (uint32_t n = g->nodes.n; n-- > 0;)
+        for (uint32_t i = 0; live[n] && i < g->nodes.at[n].n_args; i++)
+            mark_arg(&g->nodes.at[n].args[i], live);
+    for (int leaves = 1; leaves >= 0; leaves--)
+        for (node_id n = 0; n < g->nodes.n; n++)
+            if (live[n] && (g->nodes.at[n].op == OP_INPUT) == leaves)
+                map[n] = graph_copy(out, g, n, map);
+    for (node_id n = 0; n < out->nodes.n; n++) out->nodes.at[n].origin = n;
+    for (uint32_t i = 0; i < g->outputs.n; i++)
+        vec_push(g->arena, &out->outputs, map[g->outputs.at[i]]);
+    return out;
+}
+
+/* Keep the inputs that are used; the init graph computes those, in their order. */
+static void tidy(struct vm *vm) {
+    vm->graph = prune(vm->graph);
+    VEC(bool) grad = {0};
+    for (uint32_t i = 0; i < vm->graph->inputs.n; i++) {
+        struct graph_input *in = &vm->graph->inputs.at[i];
+        vec_push(vm->arena, &vm->init->outputs, vm->init_outputs.at[in->init]);
+        vec_push(vm->arena, &grad, vm->input_grad.at[in->init]);
+        in->init = i;
+    }
+    memcpy(&vm->input_grad, &grad, sizeof grad);
+    if (vm->init->outputs.n) vm->init = prune(vm->init);
+}
+
+static void check(struct graph *g) {
+    const char *wrong = graph_verify(g, false);
+    if (wrong) WS_BUG("captured graph: %s", wrong);
+}
+
+/* -- entry ----------------------------------------------------------------------------------------
+ */
+
+static struct vm *vm_open(struct arena *a, const struct capture_options *o,
+                          const struct source *file, const char *name, struct diag *d) {
+    struct vm *vm = NEW(a, struct vm);
+    vm->arena = a;
+    vm->diag = d;
+    vm->options = o;
+    vm->file = file;
+    vm->ex = exprs_new(a);
+    vm->init = graph_new(a, vm->ex, file);
+    vm->graph = graph_new(a, vm->ex, file);
+    vm->init->seed = vm->graph->seed = o->seed;
+    vm->guarded = map_new(a);
+    modules_open(vm);
+    vm->main = NEW(a, struct module);
+    *vm->main = (struct module){name, dict_new(a), false};
+    dict_puts(a, vm->main->dict, "__name__", py_str(name));
+    return vm;
+}
+
+static bool dump(struct vm *vm, const struct captured *c, struct stages *s, struct diag *d) {
+    struct buf b = buf_new(vm->arena);
+    graph_print(&b, c->graph);
+    return stage_dump(s, "fx_graph_readable.txt", LOG_GRAPH_CODE, b.p, d) == WS_OK &&
+           stage_dump(s, "guards.txt", LOG_GUARDS, c->guards, d) == WS_OK;
+}
+
+struct captured *capture(struct arena *a, const struct capture_options *o, struct stages *s,
+                         struct diag *d) {
+    const struct source *file = source_read(a, o->path, d);
+    if (!file) return NULL;
+    const struct code *code = frontend_compile(a, file, d);
+    if (!code) return NULL;
+    if (s) stage_end(s, "frontend");
+
+    struct captured *c = NEW(a, struct captured);
+    c->workload = workload_name(a, o->path);
+    code = axes_apply(a, code, o, &c->axes, d);
+    if (!code) return NULL;
+    struct vm *vm = vm_open(a, o, file, c->workload, d);
+    struct trace t = {.vm = vm, .workload = c->workload, .code = code};
+    if (!protect(vm, trace_forward, &t)) {
+        if (d->status == WS_OK) protect(vm, report, &t);
+        if (d->status == WS_OK)
+            diag_fail(d, WS_WRONG, "%s: an exception whose text cannot be made", o->path);
+        return NULL;
+    }
+    tidy(vm);
+    check(vm->graph);
+    if (vm->init->outputs.n) check(vm->init);
+    c->graph = vm->graph;
+    c->init = vm->init;
+    c->guards = guards_text(vm);
+    if (s && !dump(vm, c, s, d)) return NULL;
+    if (s) stage_end(s, "capture");
+    return c;
+}

@@ -1,0 +1,61 @@
+/* capture.h: a workload file in, two graphs and the guards out, by symbolic execution of its
+ * bytecode.
+ *
+ *   dim = 64                                      axes    dim=64
+ *   def scale(x):
+ *       return torch.relu(x) * dim                graph   graph(%x: f32[8, 64] = L['x']) {
+ *                                                           %relu: f32[8, 64] = relu(%x)
+ *                                                           %mul: f32[8, 64] = mul(%relu, 64)
+ *                                                           return %mul
+ *                                                         }
+ *   def get_inputs():                             init    graph() { %randn = randn([8, 64],
+ * index=0) return %randn } return [torch.randn(8, dim)]              guards  L['x']: tensor f32 [8,
+ * 64] stride [64, 1] ... G['dim'] == 64
+ *
+ * Nothing is computed: the module body, get_inputs() and Model(...) build the init graph, whose
+ * outputs are the values of the inputs; then forward is run and builds the captured graph.
+ *
+ * The language is the frontend's. The VM (vm.c) runs it over tracked values (value.h); torch is the
+ * operator table of graph/ops.def plus a prelude in Python (prelude.c) for modules and what is made
+ * of operators.
+ *
+ * Ownership: everything returned lives in the arena given. */
+#ifndef WS_CAPTURE_H
+#define WS_CAPTURE_H
+
+#include "base/base.h"
+#include "graph/graph.h"
+
+struct capture_axis {
+    const char *name, *value; /* value: a Python literal */
+};
+
+struct capture_options {
+    const char *path;
+    const struct capture_axis *axes; /* overrides */
+    int n_axes;
+    bool cast; /* floating inputs and parameters become dtype */
+    enum dtype dtype;
+    uint64_t seed;
+};
+
+struct captured {
+    const char *workload; /* file name without folder and .py */
+    const char *axes;     /* "rows=4096 dim=4096", in file order */
+    const char *guards;   /* one a line */
+    struct graph *graph;
+    struct graph *init; /* output i is the value of input graph.inputs[j] with init == i */
+};
+
+/* Errors: WS_USAGE (no such file, unknown axis, bad value), WS_WRONG (the program: syntax,
+ * exceptions, unsupported constructs and operators, with file, line, column and caret). s may be
+ * NULL: nothing is dumped or timed. */
+struct captured *capture(struct arena *a, const struct capture_options *o, struct stages *s,
+                         struct diag *d);
+
+/* NULL if a tensor like `now` passes the guard of one like `then`, else why not:
+ * "L['x']: size mismatch at index 0: expected 3, actual 4". */
+const char *guard_check(struct arena *a, const struct exprs *ex, const char *source,
+                        const struct meta *then, const struct meta *now);
+
+#endif

@@ -1,0 +1,68 @@
+/* error.c: exceptions of the program, refusals of ours, and where in the user's file they belong.
+ */
+#include <string.h>
+
+#include "capture/vm.h"
+
+/* The innermost place in the user's own file: errors inside the prelude are shown at the call into
+ * it. */
+struct span vm_place(const struct vm *vm, const struct source **src) {
+    for (const struct frame *f = vm->frame; f; f = f->caller) {
+        if (f->module->prelude) continue;
+        *src = f->code->source;
+        return f->pc < f->code->n_instrs ? f->code->spans[f->pc] : (struct span){0};
+    }
+    *src = vm->file;
+    return (struct span){0};
+}
+
+void vm_leave(struct vm *vm) { longjmp(*vm->escape, 1); }
+
+void vm_raise_value(struct vm *vm, struct py error) {
+    struct instance *e = error.instance;
+    if (!e->raised_in) e->raised_at = vm_place(vm, &e->raised_in);
+    vm->raised = error;
+    vm_leave(vm);
+}
+
+void vm_raise(struct vm *vm, enum exception kind, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    struct py text = py_str(arena_vprintf(vm->arena, fmt, ap));
+    va_end(ap);
+    struct instance *e = NEW(vm->arena, struct instance);
+    e->class = vm->exceptions[kind];
+    e->dict = dict_new(vm->arena);
+    dict_puts(vm->arena, e->dict, "args", py_list(vm->arena, PY_TUPLE, &text, 1));
+    vm_raise_value(vm, py_pointer(PY_INSTANCE, e));
+}
+
+void vm_refuse(struct vm *vm, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = arena_vprintf(vm->arena, fmt, ap);
+    va_end(ap);
+    const struct source *src;
+    struct span at = vm_place(vm, &src);
+    diag_fail_at(vm->diag, WS_WRONG, src, at, "%s", text);
+    vm->raised = py_unset;
+    vm_leave(vm);
+}
+
+void vm_break(struct vm *vm, const char *what, const char *instead) {
+    const struct source *src;
+    struct span at = vm_place(vm, &src);
+    vm_refuse(vm, "graph break: data-dependent %s at line %u; %s", what, at.line, instead);
+}
+
+/* As the last lines of CPython's traceback: "file.py:12:9: TypeError: ..." and the caret. */
+void vm_report(struct vm *vm, struct py error) {
+    const struct instance *e = error.instance;
+    const char *text = py_text(vm, error);
+    if (!e->raised_in)
+        diag_fail_at(vm->diag, WS_WRONG, vm->file, (struct span){0}, "%s%s%s", e->class->name,
+                     *text ? ": " : "", text);
+    else
+        diag_fail_at(vm->diag, WS_WRONG, e->raised_in, e->raised_at, "%s%s%s", e->class->name,
+                     *text ? ": " : "", text);
+}

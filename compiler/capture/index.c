@@ -1,0 +1,78 @@
+/* index.c: x[...] on tensors, one view for each part that is not `:`.
+ *
+ *   x[0]          select(x, 0, 0)
+ *   x[:, 2:4]     slice(x, dim=1, start=2, end=4)
+ *   x[..., None]  unsqueeze(x, dim=rank)
+ *
+ * Indexing by tensors and by lists gathers, and is refused until there is an operator for it. */
+#include "capture/vm.h"
+
+/* How many dimensions of the tensor an index uses up. */
+static int consumed(const struct list *parts) {
+    int n = 0;
+    for (uint32_t i = 0; i < parts->n; i++)
+        n += parts->at[i].kind != PY_NONE && parts->at[i].kind != PY_ELLIPSIS;
+    return n;
+}
+
+static struct py select_at(struct vm *vm, struct py x, int dim, struct py i) {
+    int64_t n = tensor_size(vm, tensor_meta(vm, x)->size[dim]).i, k = vm_index(vm, i, "index");
+    if (k < -n || k >= n)
+        vm_raise(vm, EXC_IndexError, "index %lld is out of bounds for dimension %d with size %lld",
+                 (long long)k, dim, (long long)n);
+    struct py args[3] = {x, py_int(dim), py_int(k < 0 ? k + n : k)};
+    return tensor_call(vm, OP_SELECT, args, 3);
+}
+
+static struct py slice_of(struct vm *vm, struct py x, int dim, const struct slice *s) {
+    if (s->start.kind == PY_NONE && s->stop.kind == PY_NONE && s->step.kind == PY_NONE) return x;
+    int64_t step = s->step.kind == PY_NONE ? 1 : vm_index(vm, s->step, "slice step");
+    if (step < 1) vm_raise(vm, EXC_ValueError, "slice step must be positive");
+    struct py start =
+        s->start.kind == PY_NONE ? s->start : py_int(vm_index(vm, s->start, "slice indices"));
+    struct py stop =
+        s->stop.kind == PY_NONE ? s->stop : py_int(vm_index(vm, s->stop, "slice indices"));
+    struct py args[5] = {x, py_int(dim), start, stop, py_int(step)};
+    return tensor_call(vm, OP_SLICE, args, 5);
+}
+
+static void refuse_index(struct vm *vm, struct py i) {
+    if (i.kind == PY_TENSOR && tensor_meta(vm, i)->dtype == DT_BOOL)
+        vm_break(vm, "shape of an index by a mask", "torch.where keeps the shape");
+    if (i.kind == PY_TENSOR || i.kind == PY_LIST || i.kind == PY_BOOL)
+        vm_refuse(vm,
+                  "indexing a tensor by a %s is not supported; integers, slices, None and ... are",
+                  i.kind == PY_TENSOR ? "tensor" : type_name(vm, i));
+    vm_raise(vm, EXC_TypeError, "tensor indices must be integers, slices, None or ..., not %s",
+             type_name(vm, i));
+}
+
+struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
+    const struct list one = {.at = &index, .n = 1},
+                      *parts = index.kind == PY_TUPLE ? index.list : &one;
+    int rank = tensor_meta(vm, x)->rank, used = consumed(parts), dim = 0;
+    bool ellipsis = false;
+    if (used > rank)
+        vm_raise(vm, EXC_IndexError, "too many indices for tensor of dimension %d", rank);
+    for (uint32_t i = 0; i < parts->n; i++) {
+        struct py p = parts->at[i];
+        switch (p.kind) {
+        case PY_ELLIPSIS:
+            if (ellipsis)
+                vm_raise(vm, EXC_IndexError, "an index can only have a single ellipsis ('...')");
+            ellipsis = true;
+            dim += rank - used;
+            break;
+        case PY_NONE: {
+            struct py args[2] = {x, py_int(dim++)};
+            x = tensor_call(vm, OP_UNSQUEEZE, args, 2);
+            break;
+        }
+        case PY_SLICE: x = slice_of(vm, x, dim++, p.slice); break;
+        case PY_INT:
+        case PY_INSTANCE: x = select_at(vm, x, dim, p); break;
+        default: refuse_index(vm, p);
+        }
+    }
+    return x;
+}

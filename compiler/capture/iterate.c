@@ -1,0 +1,295 @@
+/* iterate.c: for-loops over anything, lengths, indices and slices of Python's own containers.
+ *
+ * An iterator walks a list in place, so that a loop that appends to its list sees the new items, as
+ * in Python. Everything else becomes a list or a range first. Items of something with a source get
+ * theirs: "L['xs'][0]". */
+#include <string.h>
+
+#include "capture/vm.h"
+
+/* -- iteration ------------------------------------------------------------------------------------
+ */
+
+static struct py keys_of(struct vm *vm, struct py d) {
+    struct py keys = py_list(vm->arena, PY_LIST, NULL, 0);
+    for (uint32_t i = 0; i < d.dict->entries.n; i++)
+        if (d.dict->entries.at[i].live) vec_push(vm->arena, keys.list, d.dict->entries.at[i].key);
+    return keys;
+}
+
+/* A character of UTF-8 is one item. */
+static struct py characters_of(struct vm *vm, const char *s) {
+    struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
+    while (*s) {
+        size_t n = 1;
+        while ((s[n] & 0xc0) == 0x80) n++;
+        vec_push(vm->arena, out.list, py_str(arena_strndup(vm->arena, s, n)));
+        s += n;
+    }
+    return out;
+}
+
+static struct py rows_of(struct vm *vm, struct py t) {
+    const struct meta *m = tensor_meta(vm, t);
+    if (!m->rank) vm_raise(vm, EXC_TypeError, "iteration over a 0-d tensor");
+    int64_t n = tensor_size(vm, m->size[0]).i;
+    struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
+    for (int64_t i = 0; i < n; i++)
+        vec_push(vm->arena, out.list, tensor_subscript(vm, t, py_int(i)));
+    return out;
+}
+
+static struct py iter_over(struct vm *vm, struct py over) {
+    struct iter *it = NEW(vm->arena, struct iter);
+    it->over = over;
+    return py_pointer(PY_ITER, it);
+}
+
+struct py vm_iter(struct vm *vm, struct py v) {
+    struct py out;
+    switch (v.kind) {
+    case PY_ITER: return v;
+    case PY_LIST:
+    case PY_TUPLE: guard_length(vm, v, v.list->n); return iter_over(vm, v);
+    case PY_RANGE: return iter_over(vm, v);
+    case PY_DICT:
+    case PY_SET: guard_length(vm, v, v.dict->n); return iter_over(vm, keys_of(vm, v));
+    case PY_STR: return iter_over(vm, characters_of(vm, v.s));
+    case PY_TENSOR: return iter_over(vm, rows_of(vm, v));
+    default: break;
+    }
+    if (vm_call_special(vm, v, "__iter__", NULL, 0, &out))
+        return out.kind == PY_INSTANCE ? iter_over(vm, out) : out;
+    vm_raise(vm, EXC_TypeError, "'%s' object is not iterable", type_name(vm, v));
+}
+
+/* o.__next__(), with StopIteration as the end. */
+static bool next_of_object(struct vm *vm, struct py o, struct py *out) {
+    struct frame *frame = vm->frame;
+    uint32_t n_calls = vm->n_calls, n_frames = vm->n_frames;
+    jmp_buf here, *outer = vm->escape;
+    vm->escape = &here;
+    if (setjmp(here)) {
+        vm->escape = outer;
+        vm->frame = frame;
+        vm->n_calls = n_calls;
+        vm->n_frames = n_frames;
+        bool end = vm->raised.kind == PY_INSTANCE &&
+                   class_is(vm->raised.instance->class, vm->exceptions[EXC_StopIteration]);
+        if (!end) vm_leave(vm);
+        vm->raised = py_unset;
+        return false;
+    }
+    bool ok = vm_call_special(vm, o, "__next__", NULL, 0, out);
+    vm->escape = outer;
+    if (!ok) vm_raise(vm, EXC_TypeError, "'%s' object is not an iterator", type_name(vm, o));
+    return true;
+}
+
+static void stamp_item(struct vm *vm, struct py o, const char *index, struct py *item) {
+    if (!vm->tracing || !o.source || !*o.source) return;
+    guard_stamp(vm, item, "%s[%s]", o.source, index);
+    guard_value(vm, *item);
+}
+
+bool vm_next(struct vm *vm, struct py v, struct py *out) {
+    if (v.kind != PY_ITER)
+        vm_raise(vm, EXC_TypeError, "'%s' object is not an iterator", type_name(vm, v));
+    struct iter *it = v.iter;
+    struct py over = it->over;
+    if (over.kind == PY_INSTANCE) return next_of_object(vm, over, out);
+    if (over.kind == PY_RANGE) {
+        if (it->i >= range_length(over.range)) return false;
+        *out = py_int(over.range->start + (int64_t)it->i++ * over.range->step);
+        return true;
+    }
+    if (it->i >= over.list->n) return false;
+    *out = over.list->at[it->i];
+    stamp_item(vm, over, arena_printf(vm->arena, "%u", it->i), out);
+    it->i++;
+    return true;
+}
+
+struct list *vm_list(struct vm *vm, struct py v) {
+    struct list *l = NEW(vm->arena, struct list);
+    struct py it = vm_iter(vm, v), item;
+    while (vm_next(vm, it, &item)) {
+        if (l->n == MAX_REPEAT)
+            vm_refuse(vm, "a list of more than %d items is not supported", MAX_REPEAT);
+        vec_push(vm->arena, l, item);
+    }
+    return l;
+}
+
+int64_t vm_length(struct vm *vm, struct py v) {
+    struct py out;
+    switch (v.kind) {
+    case PY_LIST:
+    case PY_TUPLE: guard_length(vm, v, v.list->n); return v.list->n;
+    case PY_DICT:
+    case PY_SET: guard_length(vm, v, v.dict->n); return v.dict->n;
+    case PY_STR: return characters_of(vm, v.s).list->n;
+    case PY_RANGE: return range_length(v.range);
+    case PY_TENSOR:
+        if (!tensor_meta(vm, v)->rank) vm_raise(vm, EXC_TypeError, "len() of a 0-d tensor");
+        return tensor_size(vm, tensor_meta(vm, v)->size[0]).i;
+    default: break;
+    }
+    if (vm_call_special(vm, v, "__len__", NULL, 0, &out)) return vm_index(vm, out, "__len__()");
+    vm_raise(vm, EXC_TypeError, "object of type '%s' has no len()", type_name(vm, v));
+}
+
+/* -- subscripts -----------------------------------------------------------------------------------
+ */
+
+int64_t vm_index(struct vm *vm, struct py v, const char *what) {
+    struct py out;
+    if (v.kind == PY_INT) return v.i;
+    if (v.kind == PY_BOOL) return v.b;
+    if (v.kind == PY_TENSOR)
+        vm_break(vm, "use of a tensor as a number",
+                 "keep numbers that shapes and loops need outside tensors");
+    if (vm_call_special(vm, v, "__index__", NULL, 0, &out)) return vm_index(vm, out, what);
+    vm_raise(vm, EXC_TypeError, "%s must be an integer, not '%s'", what, type_name(vm, v));
+}
+
+static int64_t slice_bound(struct vm *vm, struct py v, int64_t n, int64_t none, int64_t lo,
+                           int64_t hi) {
+    if (v.kind == PY_NONE) return none;
+    int64_t i = vm_index(vm, v, "slice indices");
+    if (i < 0) i += n;
+    return i < lo ? lo : i > hi ? hi : i;
+}
+
+void slice_bounds(struct vm *vm, const struct slice *s, int64_t n, int64_t *start, int64_t *step,
+                  int64_t *count) {
+    *step = s->step.kind == PY_NONE ? 1 : vm_index(vm, s->step, "slice step");
+    if (!*step) vm_raise(vm, EXC_ValueError, "slice step cannot be zero");
+    bool up = *step > 0;
+    *start = slice_bound(vm, s->start, n, up ? 0 : n - 1, up ? 0 : -1, up ? n : n - 1);
+    int64_t stop = slice_bound(vm, s->stop, n, up ? n : -1, up ? 0 : -1, up ? n : n - 1);
+    struct range r = {*start, stop, *step};
+    *count = range_length(&r);
+}
+
+static uint32_t item_index(struct vm *vm, struct py o, struct py i, int64_t n) {
+    if (i.kind != PY_INT && i.kind != PY_BOOL && i.kind != PY_INSTANCE && i.kind != PY_TENSOR)
+        vm_raise(vm, EXC_TypeError, "%s indices must be integers or slices, not %s",
+                 type_name(vm, o), type_name(vm, i));
+    int64_t k = vm_index(vm, i, "index");
+    if (k < -n || k >= n) vm_raise(vm, EXC_IndexError, "%s index out of range", type_name(vm, o));
+    return (uint32_t)(k < 0 ? k + n : k);
+}
+
+static struct py list_subscript(struct vm *vm, struct py o, struct py i) {
+    if (i.kind != PY_SLICE) {
+        uint32_t k = item_index(vm, o, i, o.list->n);
+        struct py v = o.list->at[k];
+        stamp_item(vm, o, arena_printf(vm->arena, "%u", k), &v);
+        return v;
+    }
+    int64_t start, step, count;
+    slice_bounds(vm, i.slice, o.list->n, &start, &step, &count);
+    struct py out = py_list(vm->arena, o.kind, NULL, 0);
+    out.list->is_size = o.list->is_size;
+    for (int64_t k = 0; k < count; k++) {
+        struct py v = o.list->at[start + k * step];
+        stamp_item(vm, o, arena_printf(vm->arena, "%lld", (long long)(start + k * step)), &v);
+        vec_push(vm->arena, out.list, v);
+    }
+    return out;
+}
+
+static struct py str_subscript(struct vm *vm, struct py o, struct py i) {
+    struct py chars = characters_of(vm, o.s);
+    if (i.kind != PY_SLICE) return chars.list->at[item_index(vm, o, i, chars.list->n)];
+    struct py part = list_subscript(vm, chars, i);
+    struct buf b = buf_new(vm->arena);
+    for (uint32_t k = 0; k < part.list->n; k++) buf_puts(&b, part.list->at[k].s);
+    return py_str(b.p);
+}
+
+static struct py range_subscript(struct vm *vm, struct py o, struct py i) {
+    const struct range *r = o.range;
+    int64_t n = range_length(r), start, step, count;
+    if (i.kind != PY_SLICE) return py_int(r->start + (int64_t)item_index(vm, o, i, n) * r->step);
+    slice_bounds(vm, i.slice, n, &start, &step, &count);
+    int64_t first = r->start + start * r->step, each = step * r->step;
+    return py_range(vm->arena, first, first + count * each, each);
+}
+
+static struct py dict_subscript(struct vm *vm, struct py o, struct py i) {
+    struct py v;
+    if (!dict_key_ok(i)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, i));
+    if (!dict_get(vm->arena, o.dict, i, &v)) vm_raise(vm, EXC_KeyError, "%s", py_repr(vm, i));
+    stamp_item(vm, o, py_repr(vm, i), &v);
+    return v;
+}
+
+struct py vm_subscript(struct vm *vm, struct py o, struct py i) {
+    struct py out;
+    switch (o.kind) {
+    case PY_LIST:
+    case PY_TUPLE: return list_subscript(vm, o, i);
+    case PY_STR: return str_subscript(vm, o, i);
+    case PY_RANGE: return range_subscript(vm, o, i);
+    case PY_DICT: return dict_subscript(vm, o, i);
+    case PY_TENSOR: return tensor_subscript(vm, o, i);
+    case PY_CLASS: return o; /* list[int], a type alias */
+    default: break;
+    }
+    if (vm_call_special(vm, o, "__getitem__", &i, 1, &out)) return out;
+    vm_raise(vm, EXC_TypeError, "'%s' object is not subscriptable", type_name(vm, o));
+}
+
+/* The list without items start .. start+count, and more in their place. */
+static void list_splice(struct vm *vm, struct list *l, int64_t start, int64_t count,
+                        const struct list *more) {
+    struct list out = {0};
+    for (int64_t k = 0; k < start; k++) vec_push(vm->arena, &out, l->at[k]);
+    for (uint32_t k = 0; more && k < more->n; k++) vec_push(vm->arena, &out, more->at[k]);
+    for (int64_t k = start + count; k < l->n; k++) vec_push(vm->arena, &out, l->at[k]);
+    *l = out;
+}
+
+static void list_set(struct vm *vm, struct py o, struct py i, const struct py *v) {
+    int64_t start, step = 1, count = 1;
+    if (i.kind == PY_SLICE)
+        slice_bounds(vm, i.slice, o.list->n, &start, &step, &count);
+    else
+        start = item_index(vm, o, i, o.list->n);
+    if (step != 1) vm_refuse(vm, "assigning to or deleting a slice with a step is not supported");
+    if (v && i.kind != PY_SLICE)
+        o.list->at[start] = *v;
+    else
+        list_splice(vm, o.list, start, count, v ? vm_list(vm, *v) : NULL);
+}
+
+void vm_subscript_set(struct vm *vm, struct py o, struct py i, struct py v) {
+    struct py pair[2] = {i, v}, out;
+    if (o.kind == PY_LIST) {
+        list_set(vm, o, i, &v);
+    } else if (o.kind == PY_DICT) {
+        if (!dict_key_ok(i)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, i));
+        dict_put(vm->arena, o.dict, i, v);
+    } else if (o.kind == PY_TENSOR) {
+        vm_refuse(
+            vm,
+            "assigning into a tensor is not supported; torch.where and masked_fill make a new one");
+    } else if (!vm_call_special(vm, o, "__setitem__", pair, 2, &out)) {
+        vm_raise(vm, EXC_TypeError, "'%s' object does not support item assignment",
+                 type_name(vm, o));
+    }
+}
+
+void vm_subscript_delete(struct vm *vm, struct py o, struct py i) {
+    struct py out;
+    if (o.kind == PY_LIST) {
+        list_set(vm, o, i, NULL);
+    } else if (o.kind == PY_DICT) {
+        if (!dict_key_ok(i) || !dict_delete(vm->arena, o.dict, i))
+            vm_raise(vm, EXC_KeyError, "%s", py_repr(vm, i));
+    } else if (!vm_call_special(vm, o, "__delitem__", &i, 1, &out)) {
+        vm_raise(vm, EXC_TypeError, "'%s' object doesn't support item deletion", type_name(vm, o));
+    }
+}

@@ -1,0 +1,382 @@
+/* methods.c: methods of str, list, tuple, dict and set. What is put into a container while tracing
+ * has no place outside (invariant V2 of value.h). */
+#include <ctype.h>
+#include <string.h>
+
+#include "capture/vm.h"
+
+#define METHOD(type, name)                                                                         \
+    static struct py type##_##name(struct vm *vm, const struct py *v, const struct args *raw)
+#define GIVEN(i) (v[i].kind != PY_UNSET)
+
+static struct py stored(const struct vm *vm, struct py v) {
+    if (vm->tracing && !v.source) v.source = "";
+    return v;
+}
+
+static void need_key(struct vm *vm, struct py key) {
+    if (!dict_key_ok(key)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, key));
+}
+
+/* -- list and tuple -------------------------------------------------------------------------------
+ */
+
+METHOD(list, append) {
+    vec_push(vm->arena, v[0].list, stored(vm, v[1]));
+    return py_none;
+}
+
+METHOD(list, extend) {
+    const struct list *more = vm_list(vm, v[1]);
+    for (uint32_t i = 0; i < more->n; i++) vec_push(vm->arena, v[0].list, stored(vm, more->at[i]));
+    return py_none;
+}
+
+static void insert(struct vm *vm, struct list *l, uint32_t at, struct py v) {
+    vec_push(vm->arena, l, v);
+    memmove(l->at + at + 1, l->at + at, (l->n - 1 - at) * sizeof *l->at);
+    l->at[at] = v;
+}
+
+static struct py remove_at(struct list *l, uint32_t at) {
+    struct py v = l->at[at];
+    memmove(l->at + at, l->at + at + 1, (l->n - 1 - at) * sizeof *l->at);
+    l->n--;
+    return v;
+}
+
+METHOD(list, insert) {
+    int64_t n = v[0].list->n, i = vm_index(vm, v[1], "index");
+    if (i < 0) i = i + n < 0 ? 0 : i + n;
+    insert(vm, v[0].list, (uint32_t)(i > n ? n : i), stored(vm, v[2]));
+    return py_none;
+}
+
+METHOD(list, pop) {
+    int64_t n = v[0].list->n, i = GIVEN(1) ? vm_index(vm, v[1], "index") : -1;
+    if (!n) vm_raise(vm, EXC_IndexError, "pop from empty list");
+    if (i < -n || i >= n) vm_raise(vm, EXC_IndexError, "pop index out of range");
+    return remove_at(v[0].list, (uint32_t)(i < 0 ? i + n : i));
+}
+
+static int64_t find(struct vm *vm, const struct list *l, struct py x) {
+    for (uint32_t i = 0; i < l->n; i++)
+        if (py_same(l->at[i], x) || vm_equal(vm, l->at[i], x)) return i;
+    return -1;
+}
+
+METHOD(list, index) {
+    int64_t i = find(vm, v[0].list, v[1]);
+    if (i < 0)
+        vm_raise(vm, EXC_ValueError, "%s is not in %s", py_repr(vm, v[1]), type_name(vm, v[0]));
+    return py_int(i);
+}
+
+METHOD(list, count) {
+    int64_t n = 0;
+    for (uint32_t i = 0; i < v[0].list->n; i++)
+        n += py_same(v[0].list->at[i], v[1]) || vm_equal(vm, v[0].list->at[i], v[1]);
+    return py_int(n);
+}
+
+METHOD(list, remove) {
+    int64_t i = find(vm, v[0].list, v[1]);
+    if (i < 0) vm_raise(vm, EXC_ValueError, "list.remove(x): x not in list");
+    remove_at(v[0].list, (uint32_t)i);
+    return py_none;
+}
+
+METHOD(list, reverse) {
+    struct list *l = v[0].list;
+    for (uint32_t i = 0; i < l->n / 2; i++) {
+        struct py t = l->at[i];
+        l->at[i] = l->at[l->n - 1 - i];
+        l->at[l->n - 1 - i] = t;
+    }
+    return py_none;
+}
+
+METHOD(list, copy) { return py_list(vm->arena, PY_LIST, v[0].list->at, v[0].list->n); }
+
+METHOD(list, clear) {
+    v[0].list->n = 0;
+    return py_none;
+}
+
+/* torch.Size.numel() */
+METHOD(tuple, numel) {
+    struct py total = py_int(1);
+    for (uint32_t i = 0; i < v[0].list->n; i++)
+        total = vm_binary(vm, BINARY_MUL, total, v[0].list->at[i], false);
+    return total;
+}
+
+static const struct native list_methods[] = {
+    {"append(self, object)", list_append},
+    {"extend(self, iterable)", list_extend},
+    {"insert(self, index, object)", list_insert},
+    {"pop(self, index?)", list_pop},
+    {"index(self, value)", list_index},
+    {"count(self, value)", list_count},
+    {"remove(self, value)", list_remove},
+    {"reverse(self)", list_reverse},
+    {"copy(self)", list_copy},
+    {"clear(self)", list_clear},
+};
+static const struct native tuple_methods[] = {
+    {"index(self, value)", list_index},
+    {"count(self, value)", list_count},
+    {"numel(self)", tuple_numel},
+};
+
+/* -- dict -----------------------------------------------------------------------------------------
+ */
+
+METHOD(dict, get_) {
+    struct py out;
+    need_key(vm, v[1]);
+    if (dict_get(vm->arena, v[0].dict, v[1], &out)) return vm_subscript(vm, v[0], v[1]);
+    return GIVEN(2) ? v[2] : py_none;
+}
+
+static struct py entries(struct vm *vm, struct py d, bool keys, bool values) {
+    struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
+    guard_length(vm, d, d.dict->n);
+    for (uint32_t i = 0; i < d.dict->entries.n; i++) {
+        struct dict_entry e = d.dict->entries.at[i];
+        if (!e.live) continue;
+        struct py pair[2] = {e.key, values ? vm_subscript(vm, d, e.key) : py_none};
+        struct py item = keys && values ? py_list(vm->arena, PY_TUPLE, pair, 2) : pair[values];
+        vec_push(vm->arena, out.list, item);
+    }
+    return out;
+}
+
+METHOD(dict, keys) { return entries(vm, v[0], true, false); }
+METHOD(dict, values) { return entries(vm, v[0], false, true); }
+METHOD(dict, items) { return entries(vm, v[0], true, true); }
+
+METHOD(dict, pop) {
+    struct py out;
+    need_key(vm, v[1]);
+    if (dict_get(vm->arena, v[0].dict, v[1], &out)) {
+        dict_delete(vm->arena, v[0].dict, v[1]);
+        return out;
+    }
+    if (GIVEN(2)) return v[2];
+    vm_raise(vm, EXC_KeyError, "%s", py_repr(vm, v[1]));
+}
+
+METHOD(dict, setdefault) {
+    struct py out;
+    need_key(vm, v[1]);
+    if (dict_get(vm->arena, v[0].dict, v[1], &out)) return out;
+    out = GIVEN(2) ? stored(vm, v[2]) : py_none;
+    dict_put(vm->arena, v[0].dict, v[1], out);
+    return out;
+}
+
+METHOD(dict, update_) {
+    if (!raw->n || raw->n > 2) vm_raise(vm, EXC_TypeError, "update expected at most 1 argument");
+    struct dict *d = raw->at[0].dict;
+    if (raw->n == 2 && raw->at[1].kind != PY_DICT)
+        vm_raise(vm, EXC_TypeError, "update() needs a dict");
+    for (uint32_t i = 0; raw->n == 2 && i < raw->at[1].dict->entries.n; i++) {
+        struct dict_entry e = raw->at[1].dict->entries.at[i];
+        if (e.live) dict_put(vm->arena, d, e.key, stored(vm, e.value));
+    }
+    for (uint32_t i = 0; i < raw->n_named; i++)
+        dict_puts(vm->arena, d, raw->names[i], stored(vm, raw->named[i]));
+    return py_none;
+}
+
+METHOD(dict, copy) {
+    struct py out = py_dict(vm->arena, v[0].kind);
+    dict_update(vm->arena, out.dict, v[0].dict);
+    return out;
+}
+
+METHOD(dict, clear) {
+    *v[0].dict = *dict_new(vm->arena);
+    return py_none;
+}
+
+static const struct native dict_methods[] = {
+    {"get(self, key, default?)", dict_get_},
+    {"keys(self)", dict_keys},
+    {"values(self)", dict_values},
+    {"items(self)", dict_items},
+    {"pop(self, key, default?)", dict_pop},
+    {"setdefault(self, key, default?)", dict_setdefault},
+    {"update(*)", dict_update_},
+    {"copy(self)", dict_copy},
+    {"clear(self)", dict_clear},
+};
+
+/* -- set ------------------------------------------------------------------------------------------
+ */
+
+METHOD(set, add) {
+    need_key(vm, v[1]);
+    dict_put(vm->arena, v[0].dict, v[1], py_none);
+    return py_none;
+}
+
+METHOD(set, discard) {
+    need_key(vm, v[1]);
+    dict_delete(vm->arena, v[0].dict, v[1]);
+    return py_none;
+}
+
+METHOD(set, remove) {
+    need_key(vm, v[1]);
+    if (!dict_delete(vm->arena, v[0].dict, v[1]))
+        vm_raise(vm, EXC_KeyError, "%s", py_repr(vm, v[1]));
+    return py_none;
+}
+
+static struct py as_set(struct vm *vm, struct py v) {
+    return v.kind == PY_SET ? v : vm_call1(vm, py_pointer(PY_CLASS, vm->types[PY_SET]), v);
+}
+METHOD(set, union) { return vm_binary(vm, BINARY_OR, v[0], as_set(vm, v[1]), false); }
+METHOD(set, intersection) { return vm_binary(vm, BINARY_AND, v[0], as_set(vm, v[1]), false); }
+METHOD(set, difference) { return vm_binary(vm, BINARY_SUB, v[0], as_set(vm, v[1]), false); }
+
+METHOD(set, update) {
+    dict_update(vm->arena, v[0].dict, as_set(vm, v[1]).dict);
+    return py_none;
+}
+
+static const struct native set_methods[] = {
+    {"add(self, elem)", set_add},        {"discard(self, elem)", set_discard},
+    {"remove(self, elem)", set_remove},  {"union(self, other)", set_union},
+    {"update(self, other)", set_update}, {"intersection(self, other)", set_intersection},
+    {"copy(self)", dict_copy},           {"difference(self, other)", set_difference},
+};
+
+/* -- str ------------------------------------------------------------------------------------------
+ */
+
+static const char *text(struct vm *vm, struct py v) {
+    if (v.kind != PY_STR) vm_raise(vm, EXC_TypeError, "expected str, got '%s'", type_name(vm, v));
+    return v.s;
+}
+
+METHOD(str, join) {
+    const struct list *l = vm_list(vm, v[1]);
+    struct buf b = buf_new(vm->arena);
+    for (uint32_t i = 0; i < l->n; i++) {
+        if (i) buf_puts(&b, v[0].s);
+        buf_puts(&b, text(vm, l->at[i]));
+    }
+    return py_str(b.p);
+}
+
+static void split_blanks(struct vm *vm, const char *s, struct list *out) {
+    while (*(s += strspn(s, " \t\n\r"))) {
+        size_t n = strcspn(s, " \t\n\r");
+        vec_push(vm->arena, out, py_str(arena_strndup(vm->arena, s, n)));
+        s += n;
+    }
+}
+
+METHOD(str, split) {
+    struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
+    const char *s = v[0].s, *sep = GIVEN(1) && v[1].kind != PY_NONE ? text(vm, v[1]) : NULL;
+    if (!sep) {
+        split_blanks(vm, s, out.list);
+        return out;
+    }
+    if (!*sep) vm_raise(vm, EXC_ValueError, "empty separator");
+    for (const char *next; (next = strstr(s, sep)); s = next + strlen(sep))
+        vec_push(vm->arena, out.list, py_str(arena_strndup(vm->arena, s, (size_t)(next - s))));
+    vec_push(vm->arena, out.list, py_str(s));
+    return out;
+}
+
+static bool starts(struct vm *vm, const char *s, struct py prefix) {
+    const char *p = text(vm, prefix);
+    return !strncmp(s, p, strlen(p));
+}
+
+static bool ends(struct vm *vm, const char *s, struct py suffix) {
+    const char *p = text(vm, suffix);
+    return strlen(s) >= strlen(p) && !strcmp(s + strlen(s) - strlen(p), p);
+}
+
+METHOD(str, startswith) {
+    if (v[1].kind != PY_TUPLE) return py_bool(starts(vm, v[0].s, v[1]));
+    bool any = false;
+    for (uint32_t i = 0; i < v[1].list->n; i++) any |= starts(vm, v[0].s, v[1].list->at[i]);
+    return py_bool(any);
+}
+
+METHOD(str, endswith) { return py_bool(ends(vm, v[0].s, v[1])); }
+
+static struct py mapped(struct vm *vm, const char *s, int (*f)(int)) {
+    char *out = arena_strdup(vm->arena, s);
+    for (char *p = out; *p; p++) *p = (unsigned char)*p < 128 ? (char)f((unsigned char)*p) : *p;
+    return py_str(out);
+}
+METHOD(str, upper) { return mapped(vm, v[0].s, toupper); }
+METHOD(str, lower) { return mapped(vm, v[0].s, tolower); }
+
+METHOD(str, strip) {
+    const char *chars = GIVEN(1) && v[1].kind != PY_NONE ? text(vm, v[1]) : " \t\n\r";
+    const char *s = v[0].s + strspn(v[0].s, chars);
+    size_t n = strlen(s);
+    while (n && strchr(chars, s[n - 1])) n--;
+    return py_str(arena_strndup(vm->arena, s, n));
+}
+
+METHOD(str, replace) {
+    const char *s = v[0].s, *from = text(vm, v[1]), *to = text(vm, v[2]);
+    struct buf b = buf_new(vm->arena);
+    for (const char *next; *from && (next = strstr(s, from)); s = next + strlen(from)) {
+        buf_write(&b, s, (size_t)(next - s));
+        buf_puts(&b, to);
+    }
+    buf_puts(&b, s);
+    return py_str(b.p);
+}
+
+METHOD(str, format) { vm_refuse(vm, "str.format() is not supported; use an f-string"); }
+
+static const struct native str_methods[] = {
+    {"join(self, iterable)", str_join},
+    {"split(self, sep?)", str_split},
+    {"startswith(self, prefix)", str_startswith},
+    {"endswith(self, suffix)", str_endswith},
+    {"upper(self)", str_upper},
+    {"lower(self)", str_lower},
+    {"strip(self, chars?)", str_strip},
+    {"replace(self, old, new)", str_replace},
+    {"format(*)", str_format},
+};
+
+/* -- numbers --------------------------------------------------------------------------------------
+ */
+
+METHOD(int, bit_length) {
+    int64_t i = v[0].i;
+    uint64_t u = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
+    return py_int(u ? 64 - __builtin_clzll(u) : 0);
+}
+
+METHOD(float, is_integer) { return py_bool(v[0].f == __builtin_floor(v[0].f)); }
+
+static const struct native int_methods[] = {{"bit_length(self)", int_bit_length}};
+static const struct native float_methods[] = {{"is_integer(self)", float_is_integer}};
+
+void methods_open(struct vm *vm) {
+#define TABLE(kind, prefix, table)                                                                 \
+    natives_put(vm, vm->types[kind]->dict, prefix, table, sizeof table / sizeof *table)
+    TABLE(PY_LIST, "list.", list_methods);
+    TABLE(PY_TUPLE, "tuple.", tuple_methods);
+    TABLE(PY_DICT, "dict.", dict_methods);
+    TABLE(PY_SET, "set.", set_methods);
+    TABLE(PY_STR, "str.", str_methods);
+    TABLE(PY_INT, "int.", int_methods);
+    TABLE(PY_FLOAT, "float.", float_methods);
+#undef TABLE
+}

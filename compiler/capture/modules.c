@@ -1,0 +1,117 @@
+/* modules.c: import. The modules a workload may use are in this table; each is made when it is
+ * imported first: by a function in C, by its text in the prelude, or both. The operators of
+ * graph/ops.def are attributes of the torch modules by their Python names: "torch.exp",
+ * "F.softmax". */
+#include <string.h>
+
+#include "capture/vm.h"
+
+/* MODULE(name, prefix of its operators in ops.def or NULL, C part or NULL) */
+static const struct {
+    const char *name, *operators;
+    void (*open)(struct vm *vm, struct module *m);
+} modules[] = {
+    {"torch", "torch.", torch_open},
+    {"torch.nn", NULL, NULL},
+    {"torch.nn.functional", "F.", NULL},
+    {"torch.nn.init", NULL, NULL},
+    {"torch.nn.parameter", NULL, NULL},
+    {"torch.linalg", "torch.linalg.", NULL},
+    {"torch.special", "torch.special.", NULL},
+    {"torch.cuda", NULL, NULL},
+    {"torch.backends", NULL, NULL},
+    {"torch._tensor", NULL, NULL},
+    {"_warpsmith", NULL, support_open},
+    {"math", NULL, math_open},
+    {"typing", NULL, NULL},
+    {"functools", NULL, NULL},
+    {"itertools", NULL, NULL},
+    {"collections", NULL, NULL},
+    {"os", NULL, NULL},
+    {"sys", NULL, NULL},
+    {"time", NULL, NULL},
+    {"__future__", NULL, NULL},
+};
+enum { N_MODULES = sizeof modules / sizeof *modules };
+
+static int module_index(const char *name) {
+    for (int i = 0; i < N_MODULES; i++)
+        if (!strcmp(modules[i].name, name)) return i;
+    return -1;
+}
+
+/* Only our own text may use the module that it is written with. */
+static bool is_private(const struct vm *vm, const char *name) {
+    bool user = vm->frame && !vm->frame->module->prelude;
+    return user && (!strcmp(name, "_warpsmith") || !strcmp(name, "torch._tensor"));
+}
+
+static void run_prelude(struct vm *vm, struct module *m, const char *text) {
+    struct source *src = NEW(vm->arena, struct source);
+    *src = (struct source){m->name, text, strlen(text)};
+    const struct code *code = frontend_compile(vm->arena, src, vm->diag);
+    if (!code) WS_BUG("the prelude does not compile: %s", vm->diag->text);
+    bool tracing = vm->tracing;
+    vm->tracing = false;
+    vm_run_module(vm, m, code);
+    vm->tracing = tracing;
+}
+
+static struct module *parent_of(struct vm *vm, const char *name, const char **leaf) {
+    const char *dot = strrchr(name, '.');
+    *leaf = dot ? dot + 1 : name;
+    return dot ? module_import(vm, arena_strndup(vm->arena, name, (size_t)(dot - name))) : NULL;
+}
+
+struct module *module_import(struct vm *vm, const char *name) {
+    uint64_t known;
+    int k = module_index(name);
+    if (k < 0 || is_private(vm, name)) return NULL;
+    if (map_gets(&vm->modules, name, &known)) return (struct module *)(uintptr_t)known;
+    const char *leaf;
+    struct module *parent = parent_of(vm, name, &leaf);
+    if (map_gets(&vm->modules, name, &known))
+        return (struct module *)(uintptr_t)known; /* the parent made it */
+    struct module *m = NEW(vm->arena, struct module);
+    *m = (struct module){modules[k].name, dict_new(vm->arena), true};
+    map_puts(&vm->modules, name, (uint64_t)(uintptr_t)m);
+    dict_puts(vm->arena, m->dict, "__name__", py_str(m->name));
+    if (modules[k].open) modules[k].open(vm, m);
+    const char *text = prelude_text(name);
+    if (text) run_prelude(vm, m, text);
+    if (!strcmp(name, "torch._tensor")) tensor_methods_extend(vm, m);
+    if (parent) dict_puts(vm->arena, parent->dict, leaf, py_pointer(PY_MODULE, m));
+    return m;
+}
+
+/* An operator by its Python name; a name that ends in `_` is the update in place. */
+static bool find_operator(struct vm *vm, const char *prefix, const char *name, struct py *out) {
+    const char *full = arena_printf(vm->arena, "%s%s", prefix, name);
+    size_t n = strlen(full);
+    struct builtin *b = NEW(vm->arena, struct builtin);
+    b->name = full;
+    if (!op_find_python(full, &b->op)) {
+        if (full[n - 1] != '_' || !op_find_python(arena_strndup(vm->arena, full, n - 1), &b->op))
+            return false;
+        b->in_place = true;
+    }
+    return *out = py_pointer(PY_BUILTIN, b), true;
+}
+
+bool module_find(struct vm *vm, struct module *m, const char *name, struct py *out) {
+    if (dict_gets(m->dict, name, out)) return true;
+    if (!m->prelude) return false;
+    int k = module_index(m->name);
+    if (modules[k].operators && find_operator(vm, modules[k].operators, name, out)) return true;
+    struct module *child = module_import(vm, arena_printf(vm->arena, "%s.%s", m->name, name));
+    if (child) return *out = py_pointer(PY_MODULE, child), true;
+    struct py get;
+    if (!dict_gets(m->dict, "__getattr__", &get)) return false;
+    return *out = vm_call1(vm, get, py_str(name)), true;
+}
+
+void modules_open(struct vm *vm) {
+    vm->modules = map_new(vm->arena);
+    builtins_open(vm);
+    tensor_methods_open(vm);
+}

@@ -1,0 +1,297 @@
+/* operator.c: arithmetic, as Python does it on numbers and containers; on tensors it makes nodes.
+ *
+ *   7 // -2 == -4    7 % -2 == -1    2 ** -1 == 0.5    "ab" * 2 == "abab"
+ *
+ * Integers are 64 bits wide; going past that is an OverflowError, never a wrong number. */
+#include <math.h>
+#include <string.h>
+
+#include "capture/vm.h"
+
+bool vm_truth(struct vm *vm, struct py v) {
+    struct py out;
+    switch (v.kind) {
+    case PY_NONE: return false;
+    case PY_BOOL: return v.b;
+    case PY_INT: return v.i != 0;
+    case PY_FLOAT: return v.f != 0;
+    case PY_STR: return *v.s != 0;
+    case PY_TUPLE:
+    case PY_LIST: return v.list->n > 0;
+    case PY_DICT:
+    case PY_SET: return v.dict->n > 0;
+    case PY_RANGE: return range_length(v.range) > 0;
+    case PY_TENSOR:
+        vm_break(vm, "branch on the value of a tensor",
+                 "torch.where(condition, a, b) chooses without leaving the graph");
+    case PY_INSTANCE:
+        if (vm_call_special(vm, v, "__bool__", NULL, 0, &out)) return vm_truth(vm, out);
+        if (vm_call_special(vm, v, "__len__", NULL, 0, &out)) return vm_truth(vm, out);
+        return true;
+    default: return true;
+    }
+}
+
+/* -- integers -------------------------------------------------------------------------------------
+ */
+
+static void overflow(struct vm *vm) {
+    vm_raise(vm, EXC_OverflowError, "integers beyond 64 bits are not supported");
+}
+
+static int64_t floor_div(int64_t x, int64_t y) {
+    int64_t q = x / y;
+    return q - ((x % y != 0) && ((x < 0) != (y < 0)));
+}
+
+static struct py int_power(struct vm *vm, int64_t x, int64_t n) {
+    if (n < 0) {
+        if (!x) vm_raise(vm, EXC_ZeroDivisionError, "0.0 cannot be raised to a negative power");
+        return py_float(pow((double)x, (double)n));
+    }
+    int64_t result = 1;
+    for (;; n >>= 1) {
+        if (n & 1 && __builtin_mul_overflow(result, x, &result)) overflow(vm);
+        if (n <= 1) return py_int(result);
+        if (__builtin_mul_overflow(x, x, &x)) overflow(vm);
+    }
+}
+
+static struct py int_shift(struct vm *vm, int64_t x, int64_t n, bool left) {
+    if (n < 0) vm_raise(vm, EXC_ValueError, "negative shift count");
+    if (!left) return py_int(x >> (n > 63 ? 63 : n));
+    int64_t shifted;
+    if (!x) return py_int(0);
+    if (n > 62 || __builtin_mul_overflow(x, (int64_t)1 << n, &shifted)) overflow(vm);
+    return py_int(shifted);
+}
+
+static struct py int_divide(struct vm *vm, enum binary_operator op, int64_t x, int64_t y) {
+    if (!y)
+        vm_raise(vm, EXC_ZeroDivisionError,
+                 op == BINARY_DIV ? "division by zero" : "integer division or modulo by zero");
+    if (op == BINARY_DIV) return py_float((double)x / (double)y);
+    if (y == -1) {
+        if (x == INT64_MIN) overflow(vm);
+        return py_int(op == BINARY_MOD ? 0 : -x);
+    }
+    int64_t q = floor_div(x, y);
+    return py_int(op == BINARY_MOD ? x - q * y : q);
+}
+
+static bool int_binary(struct vm *vm, enum binary_operator op, int64_t x, int64_t y,
+                       struct py *out) {
+    int64_t r = 0;
+    bool lost = false;
+    switch (op) {
+    case BINARY_ADD: lost = __builtin_add_overflow(x, y, &r); break;
+    case BINARY_SUB: lost = __builtin_sub_overflow(x, y, &r); break;
+    case BINARY_MUL: lost = __builtin_mul_overflow(x, y, &r); break;
+    case BINARY_AND: r = x & y; break;
+    case BINARY_OR: r = x | y; break;
+    case BINARY_XOR: r = x ^ y; break;
+    case BINARY_DIV:
+    case BINARY_FLOORDIV:
+    case BINARY_MOD: return *out = int_divide(vm, op, x, y), true;
+    case BINARY_POW: return *out = int_power(vm, x, y), true;
+    case BINARY_LSHIFT:
+    case BINARY_RSHIFT: return *out = int_shift(vm, x, y, op == BINARY_LSHIFT), true;
+    case BINARY_MATMUL:
+    case BINARY_COUNT: return false;
+    }
+    if (lost) overflow(vm);
+    return *out = py_int(r), true;
+}
+
+/* -- floats ---------------------------------------------------------------------------------------
+ */
+
+static double float_mod(double x, double y) {
+    double m = fmod(x, y);
+    return m != 0 && (m < 0) != (y < 0) ? m + y : m;
+}
+
+static struct py float_power(struct vm *vm, double x, double y) {
+    if (x == 0 && y < 0)
+        vm_raise(vm, EXC_ZeroDivisionError, "0.0 cannot be raised to a negative power");
+    if (x < 0 && y != floor(y)) vm_raise(vm, EXC_ValueError, "complex numbers are not supported");
+    return py_float(pow(x, y));
+}
+
+static bool float_binary(struct vm *vm, enum binary_operator op, double x, double y,
+                         struct py *out) {
+    bool divides = op == BINARY_DIV || op == BINARY_FLOORDIV || op == BINARY_MOD;
+    if (divides && y == 0)
+        vm_raise(vm, EXC_ZeroDivisionError,
+                 op == BINARY_DIV ? "float division by zero" : "float modulo");
+    switch (op) {
+    case BINARY_ADD: *out = py_float(x + y); return true;
+    case BINARY_SUB: *out = py_float(x - y); return true;
+    case BINARY_MUL: *out = py_float(x * y); return true;
+    case BINARY_DIV: *out = py_float(x / y); return true;
+    case BINARY_FLOORDIV: *out = py_float(floor(x / y)); return true;
+    case BINARY_MOD: *out = py_float(float_mod(x, y)); return true;
+    case BINARY_POW: *out = float_power(vm, x, y); return true;
+    default: return false;
+    }
+}
+
+static bool number_binary(struct vm *vm, enum binary_operator op, struct py x, struct py y,
+                          struct py *out) {
+    bool logic = op == BINARY_AND || op == BINARY_OR || op == BINARY_XOR;
+    if (x.kind == PY_FLOAT || y.kind == PY_FLOAT)
+        return float_binary(vm, op, py_number(x), py_number(y), out);
+    int64_t i = x.kind == PY_INT ? x.i : x.b, j = y.kind == PY_INT ? y.i : y.b;
+    if (!int_binary(vm, op, i, j, out)) return false;
+    if (logic && x.kind == PY_BOOL && y.kind == PY_BOOL) *out = py_bool(out->i);
+    return true;
+}
+
+/* -- containers -----------------------------------------------------------------------------------
+ */
+
+static struct py concatenate(struct vm *vm, struct py x, struct py y) {
+    if (x.kind == PY_STR) return py_strf(vm->arena, "%s%s", x.s, y.s);
+    struct py out = py_list(vm->arena, x.kind, x.list->at, x.list->n);
+    for (uint32_t i = 0; i < y.list->n; i++) vec_push(vm->arena, out.list, y.list->at[i]);
+    return out;
+}
+
+static struct py repeat(struct vm *vm, struct py x, int64_t n) {
+    size_t each = x.kind == PY_STR ? strlen(x.s) : x.list->n;
+    if (n < 0) n = 0;
+    if (each && n > MAX_REPEAT / (int64_t)each)
+        vm_refuse(vm, "a %s of more than %d items is not supported", type_name(vm, x), MAX_REPEAT);
+    if (x.kind == PY_STR) {
+        struct buf b = buf_new(vm->arena);
+        for (int64_t i = 0; each && i < n; i++) buf_write(&b, x.s, each);
+        return py_str(b.p);
+    }
+    struct py out = py_list(vm->arena, x.kind, NULL, 0);
+    for (int64_t i = 0; each && i < n; i++)
+        for (uint32_t j = 0; j < each; j++) vec_push(vm->arena, out.list, x.list->at[j]);
+    return out;
+}
+
+/* Members of x that are (keep) or are not in y. */
+static void set_filter(struct vm *vm, const struct dict *x, const struct dict *y, bool keep,
+                       struct dict *out) {
+    for (uint32_t i = 0; i < x->entries.n; i++) {
+        struct dict_entry e = x->entries.at[i];
+        struct py v;
+        if (e.live && dict_get(vm->arena, y, e.key, &v) == keep)
+            dict_put(vm->arena, out, e.key, py_none);
+    }
+}
+
+static bool set_binary(struct vm *vm, enum binary_operator op, struct py x, struct py y,
+                       struct py *out) {
+    struct py s = py_dict(vm->arena, PY_SET);
+    switch (op) {
+    case BINARY_AND: set_filter(vm, x.dict, y.dict, true, s.dict); break;
+    case BINARY_SUB: set_filter(vm, x.dict, y.dict, false, s.dict); break;
+    case BINARY_OR:
+        dict_update(vm->arena, s.dict, x.dict);
+        dict_update(vm->arena, s.dict, y.dict);
+        break;
+    case BINARY_XOR:
+        set_filter(vm, x.dict, y.dict, false, s.dict);
+        set_filter(vm, y.dict, x.dict, false, s.dict);
+        break;
+    default: return false;
+    }
+    return *out = s, true;
+}
+
+static bool container_binary(struct vm *vm, enum binary_operator op, struct py x, struct py y,
+                             struct py *out) {
+    bool xs = py_is_sequence(x) || x.kind == PY_STR, ys = py_is_sequence(y) || y.kind == PY_STR;
+    bool xi = x.kind == PY_INT || x.kind == PY_BOOL, yi = y.kind == PY_INT || y.kind == PY_BOOL;
+    if (op == BINARY_ADD && xs && x.kind == y.kind) return *out = concatenate(vm, x, y), true;
+    if (op == BINARY_MUL && xs && yi)
+        return *out = repeat(vm, x, y.kind == PY_INT ? y.i : y.b), true;
+    if (op == BINARY_MUL && ys && xi)
+        return *out = repeat(vm, y, x.kind == PY_INT ? x.i : x.b), true;
+    if (x.kind == PY_SET && y.kind == PY_SET) return set_binary(vm, op, x, y, out);
+    if (op == BINARY_OR && x.kind == PY_DICT && y.kind == PY_DICT) {
+        *out = py_dict(vm->arena, PY_DICT);
+        dict_update(vm->arena, out->dict, x.dict);
+        dict_update(vm->arena, out->dict, y.dict);
+        return true;
+    }
+    if (op == BINARY_MOD && x.kind == PY_STR)
+        vm_refuse(vm, "formatting with %% is not supported; use an f-string");
+    return false;
+}
+
+/* `x += y` on a list or a set changes x itself. */
+static bool container_in_place(struct vm *vm, enum binary_operator op, struct py x, struct py y) {
+    if (op == BINARY_ADD && x.kind == PY_LIST) {
+        const struct list *items = vm_list(vm, y);
+        for (uint32_t i = 0; i < items->n; i++) vec_push(vm->arena, x.list, items->at[i]);
+        return true;
+    }
+    if (op == BINARY_OR && x.kind == y.kind && (x.kind == PY_SET || x.kind == PY_DICT)) {
+        dict_update(vm->arena, x.dict, y.dict);
+        return true;
+    }
+    return false;
+}
+
+/* -- any operands ---------------------------------------------------------------------------------
+ */
+
+static bool method_binary(struct vm *vm, enum binary_operator op, struct py x, struct py y,
+                          bool in_place, struct py *out) {
+    const char *m = binary_method(op);
+    struct arena *a = vm->arena;
+    if (x.kind != PY_INSTANCE && y.kind != PY_INSTANCE) return false;
+    if (in_place && vm_call_special(vm, x, arena_printf(a, "__i%s__", m), &y, 1, out) &&
+        out->kind != PY_NOT_IMPLEMENTED)
+        return true;
+    if (vm_call_special(vm, x, arena_printf(a, "__%s__", m), &y, 1, out) &&
+        out->kind != PY_NOT_IMPLEMENTED)
+        return true;
+    return vm_call_special(vm, y, arena_printf(a, "__r%s__", m), &x, 1, out) &&
+           out->kind != PY_NOT_IMPLEMENTED;
+}
+
+struct py vm_binary(struct vm *vm, enum binary_operator op, struct py x, struct py y,
+                    bool in_place) {
+    struct py out;
+    if (py_is_number(x) && py_is_number(y)) {
+        if (number_binary(vm, op, x, y, &out)) return out;
+    } else if (x.kind == PY_TENSOR || y.kind == PY_TENSOR) {
+        if (tensor_binary(vm, binary_sign(op), x, y, in_place, &out)) return out;
+    } else {
+        if (in_place && container_in_place(vm, op, x, y)) return x;
+        if (container_binary(vm, op, x, y, &out)) return out;
+    }
+    if (method_binary(vm, op, x, y, in_place, &out)) return out;
+    vm_raise(vm, EXC_TypeError, "unsupported operand type(s) for %s%s: '%s' and '%s'",
+             binary_sign(op), in_place ? "=" : "", type_name(vm, x), type_name(vm, y));
+}
+
+static bool tensor_unary(struct vm *vm, enum unary_operator op, struct py x, struct py *out) {
+    enum op node;
+    if (op == UNARY_POS) return *out = x, true;
+    if (op == UNARY_NEG) return *out = tensor_call(vm, OP_NEG, &x, 1), true;
+    if (op != UNARY_INVERT || !op_find_python("op:~", &node)) return false;
+    return *out = tensor_call(vm, node, &x, 1), true;
+}
+
+struct py vm_unary(struct vm *vm, enum unary_operator op, struct py x) {
+    struct py out;
+    if (op == UNARY_NOT) return py_bool(!vm_truth(vm, x));
+    if (x.kind == PY_TENSOR && tensor_unary(vm, op, x, &out)) return out;
+    if (x.kind == PY_FLOAT && op != UNARY_INVERT) return py_float(op == UNARY_NEG ? -x.f : x.f);
+    if (x.kind == PY_INT || x.kind == PY_BOOL) {
+        int64_t i = x.kind == PY_INT ? x.i : x.b;
+        if (op == UNARY_NEG && i == INT64_MIN) overflow(vm);
+        return py_int(op == UNARY_NEG ? -i : op == UNARY_INVERT ? ~i : i);
+    }
+    const char *method = op == UNARY_NEG ? "__neg__" : op == UNARY_POS ? "__pos__" : "__invert__";
+    if (vm_call_special(vm, x, method, NULL, 0, &out)) return out;
+    vm_raise(vm, EXC_TypeError, "bad operand type for unary %s: '%s'", unary_sign(op),
+             type_name(vm, x));
+}

@@ -1,0 +1,263 @@
+/* tensor.c: where the VM meets the graphs: operators become nodes, and tensors of the init graph
+ * that forward touches become inputs of the captured one.
+ *
+ *   init:      %randn = randn([8, 64]) ; %to = to(%randn, dtype=bf16)    output 0 is %to (the cast:
+ * --dtype bf16) captured:  %x: bf16[8, 64] = L['x']  (init 0)
+ *
+ * Graphs have no memory, tensors do: an update in place gives the tensor a new node. That is right
+ * as long as nobody else looks at the same memory; where someone may, it is refused. */
+#include <ctype.h>
+#include <string.h>
+
+#include "capture/vm.h"
+
+struct graph *vm_graph(const struct vm *vm) {
+    return vm->tracing ? vm->graph : vm->init;
+}
+
+static struct py tensor_of(struct vm *vm, node_id node, struct storage *storage) {
+    struct tensor *t = NEW(vm->arena, struct tensor);
+    *t =
+        (struct tensor){.graph = vm_graph(vm), .node = node, .kind = INPUT_ARG, .storage = storage};
+    storage->n_tensors++;
+    return py_pointer(PY_TENSOR, t);
+}
+
+struct py tensor_new(struct vm *vm, node_id node) {
+    return tensor_of(vm, node, NEW(vm->arena, struct storage));
+}
+
+/* -- init tensors become inputs -------------------------------------------------------------------
+ */
+
+/* "L['self'].linear.weight" -> "linear_weight", "L['xs'][0]" -> "xs_0". */
+static const char *input_name(struct arena *a, const char *source) {
+    static const char self[] = "L['self'].";
+    if (!strncmp(source, self, sizeof self - 1))
+        source += sizeof self - 1;
+    else if (strlen(source) > 3 && source[1] == '[')
+        source += 3;
+    struct buf b = buf_new(a);
+    for (const char *p = source; *p; p++) {
+        bool word = isalnum((unsigned char)*p) || *p == '_';
+        if (word) buf_putc(&b, *p);
+        if (!word && b.n && b.p[b.n - 1] != '_') buf_putc(&b, '_');
+    }
+    while (b.n && b.p[b.n - 1] == '_') b.p[--b.n] = 0;
+    if (!b.n || isdigit((unsigned char)*b.p)) return arena_printf(a, "input_%s", b.p);
+    return b.p;
+}
+
+/* Values are rounded to --dtype where they are made. */
+static node_id init_cast(struct vm *vm, node_id node) {
+    enum dtype from = vm->init->nodes.at[node].meta.dtype;
+    if (!vm->options->cast || !dtype_is_float(from) || from == vm->options->dtype) return node;
+    struct arg args[2] = {arg_node(node), arg_dtype(vm->options->dtype)};
+    if (!graph_call(vm->init, OP_CAST, args, 2, vm->init->nodes.at[node].where, vm->diag, &node))
+        vm_leave(vm);
+    return node;
+}
+
+static node_id input_of(struct vm *vm, struct py t) {
+    node_id node = t.tensor->node;
+    for (uint32_t i = 0; i < vm->init_nodes.n; i++)
+        if (vm->init_nodes.at[i] == node) return vm->graph->inputs.at[i].node;
+    node_id value = init_cast(vm, node);
+    uint32_t init = vm->init_outputs.n;
+    vec_push(vm->arena, &vm->init_nodes, node);
+    vec_push(vm->arena, &vm->init_outputs, value);
+    vec_push(vm->arena, &vm->input_grad, t.tensor->requires_grad);
+    const char *source = t.source && *t.source ? t.source : arena_printf(vm->arena, "T[%u]", init);
+    struct meta meta = vm->init->nodes.at[value].meta;
+    return graph_input(vm->graph, input_name(vm->arena, source), t.tensor->kind, source, &meta,
+                       init);
+}
+
+node_id tensor_node(struct vm *vm, struct py t) {
+    if (t.tensor->graph == vm_graph(vm)) return t.tensor->node;
+    if (!vm->tracing) vm_refuse(vm, "a tensor made in forward is used outside of it");
+    return input_of(vm, t);
+}
+
+const struct meta *tensor_meta(struct vm *vm, struct py t) {
+    node_id n = tensor_node(vm, t);
+    return &vm_graph(vm)->nodes.at[n].meta;
+}
+
+struct py tensor_size(struct vm *vm, ex size) {
+    int64_t n;
+    if (!ex_is_const(vm->ex, size, &n))
+        vm_refuse(vm, "a size that is not constant is not supported here");
+    return py_int(n);
+}
+
+/* -- arguments ------------------------------------------------------------------------------------
+ */
+
+static struct arg sequence_arg(struct vm *vm, const struct list *l) {
+    struct graph *g = vm_graph(vm);
+    if (l->n && l->at[0].kind == PY_TENSOR) {
+        struct arg out = {.kind = ARG_NODES};
+        out.nodes.at = NEW_ARRAY(vm->arena, node_id, l->n);
+        out.nodes.n = l->n;
+        for (uint32_t i = 0; i < l->n; i++) {
+            if (l->at[i].kind != PY_TENSOR)
+                vm_raise(vm, EXC_TypeError, "expected Tensor as element %u, but got %s", i,
+                         type_name(vm, l->at[i]));
+            out.nodes.at[i] = tensor_node(vm, l->at[i]);
+        }
+        return out;
+    }
+    ex *at = NEW_ARRAY(vm->arena, ex, l->n);
+    for (uint32_t i = 0; i < l->n; i++)
+        at[i] = ex_const(vm->ex, vm_index(vm, l->at[i], "a size or dimension"));
+    return arg_ints(g, at, l->n);
+}
+
+static struct arg class_arg(struct vm *vm, struct py v) {
+    if (v.class == vm->types[PY_FLOAT]) return arg_dtype(DT_F64);
+    if (v.class == vm->types[PY_INT]) return arg_dtype(DT_I64);
+    if (v.class == vm->types[PY_BOOL]) return arg_dtype(DT_BOOL);
+    vm_raise(vm, EXC_TypeError, "a class is no argument of an operator");
+}
+
+static struct arg to_arg(struct vm *vm, const char *name, struct py v) {
+    switch (v.kind) {
+    case PY_NONE: return arg_none();
+    case PY_BOOL: return arg_bool(v.b);
+    case PY_INT: return arg_int(vm_graph(vm), v.i);
+    case PY_FLOAT: return arg_float(v.f);
+    case PY_STR: return arg_str(v.s);
+    case PY_DTYPE: return arg_dtype(v.dtype);
+    case PY_TENSOR: return arg_node(tensor_node(vm, v));
+    case PY_TUPLE:
+    case PY_LIST: return sequence_arg(vm, v.list);
+    case PY_CLASS: return class_arg(vm, v);
+    default:
+        vm_raise(vm, EXC_TypeError, "%s(): argument of type '%s' is not supported", name,
+                 type_name(vm, v));
+    }
+}
+
+/* -- operators ------------------------------------------------------------------------------------
+ */
+
+/* Can the result be the same memory as the first tensor argument? */
+static bool may_alias(enum op op) {
+    static const enum op composites[] = {
+        OP_FLATTEN,    OP_UNFLATTEN, OP_TRANSPOSE, OP_T,       OP_MT,    OP_MOVEDIM, OP_NARROW,
+        OP_SELECT,     OP_DETACH,    OP_EXPAND_AS, OP_VIEW_AS, OP_FLOAT, OP_HALF,    OP_DOUBLE,
+        OP_CONTIGUOUS, OP_BFLOAT16,  OP_LONG,      OP_INT,     OP_BOOL,  OP_TYPE_AS};
+    if (op == OP_CAST || op_info(op)->class == VIEW) return true;
+    for (size_t i = 0; i < sizeof composites / sizeof *composites; i++)
+        if (composites[i] == op) return true;
+    return false;
+}
+
+/* Arguments that say where and how, not what: a compile has one device and one layout. */
+static bool is_placement(const char *name) {
+    static const char *const names[] = {"device",        "layout",    "pin_memory",
+                                        "requires_grad", "generator", "memory_format",
+                                        "non_blocking",  "inplace"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i])) return true;
+    return false;
+}
+
+static const struct py *first_tensor(const struct args *a) {
+    for (uint32_t i = 0; i < a->n; i++)
+        if (a->at[i].kind == PY_TENSOR) return &a->at[i];
+    for (uint32_t i = 0; i < a->n_named; i++)
+        if (a->named[i].kind == PY_TENSOR) return &a->named[i];
+    return NULL;
+}
+
+static bool needs_grad(struct vm *vm, const struct args *a) {
+    bool grad = false;
+    for (uint32_t i = 0; i < a->n; i++)
+        grad |= a->at[i].kind == PY_TENSOR && a->at[i].tensor->requires_grad;
+    for (uint32_t i = 0; i < a->n_named; i++) {
+        grad |= a->named[i].kind == PY_TENSOR && a->named[i].tensor->requires_grad;
+        grad |= !strcmp(a->names[i], "requires_grad") && vm_truth(vm, a->named[i]);
+    }
+    return grad;
+}
+
+static bool wants_in_place(struct vm *vm, const struct builtin *b, const struct args *a) {
+    for (uint32_t i = 0; i < a->n_named; i++)
+        if (!strcmp(a->names[i], "inplace") && vm_truth(vm, a->named[i])) return true;
+    return b->in_place;
+}
+
+struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a) {
+    struct arg *pos = NEW_ARRAY(vm->arena, struct arg, a->n),
+               *named = NEW_ARRAY(vm->arena, struct arg, a->n_named);
+    const char **names = NEW_ARRAY(vm->arena, const char *, a->n_named);
+    uint32_t n_named = 0;
+    for (uint32_t i = 0; i < a->n; i++) pos[i] = to_arg(vm, b->name, a->at[i]);
+    for (uint32_t i = 0; i < a->n_named; i++) {
+        if (is_placement(a->names[i])) continue;
+        names[n_named] = a->names[i];
+        named[n_named++] = to_arg(vm, b->name, a->named[i]);
+    }
+    const struct source *src;
+    struct span where = vm_place(vm, &src);
+    node_id node;
+    vm->raised = py_unset;
+    if (!graph_bind(vm_graph(vm), b->op, pos, (int)a->n, names, named, (int)n_named, where,
+                    vm->diag, &node))
+        vm_leave(vm);
+    const struct py *first = first_tensor(a);
+    if (first && wants_in_place(vm, b, a)) return tensor_assign(vm, *first, tensor_new(vm, node));
+    bool alias = first && may_alias(b->op);
+    struct py out = alias ? tensor_of(vm, node, first->tensor->storage) : tensor_new(vm, node);
+    out.tensor->requires_grad = needs_grad(vm, a) && dtype_is_float(tensor_meta(vm, out)->dtype);
+    return out;
+}
+
+struct py tensor_call(struct vm *vm, enum op op, const struct py *v, uint32_t n) {
+    struct builtin b = {.name = op_info(op)->name, .op = op};
+    return tensor_op(vm, &b, &(struct args){.at = v, .n = n});
+}
+
+bool tensor_binary(struct vm *vm, const char *sign, struct py x, struct py y, bool in_place,
+                   struct py *out) {
+    struct py pair[2] = {x, y};
+    enum op op;
+    bool ok = (x.kind == PY_TENSOR || py_is_number(x)) && (y.kind == PY_TENSOR || py_is_number(y));
+    if (!ok || !op_find_python(arena_printf(vm->arena, "op:%s", sign), &op)) return false;
+    *out = tensor_call(vm, op, pair, 2);
+    if (in_place && x.kind == PY_TENSOR) *out = tensor_assign(vm, x, *out);
+    return true;
+}
+
+/* -- updates in place -----------------------------------------------------------------------------
+ */
+
+static bool same_shape(const struct meta *x, const struct meta *y) {
+    if (x->rank != y->rank) return false;
+    for (int i = 0; i < x->rank; i++)
+        if (x->size[i] != y->size[i]) return false;
+    return true;
+}
+
+struct py tensor_assign(struct vm *vm, struct py x, struct py v) {
+    struct tensor *t = x.tensor;
+    if (t->graph != vm_graph(vm))
+        vm_refuse(vm, "updating an input or a parameter in place is not supported; compute a new "
+                      "tensor: y = x + 1");
+    if (t->storage->n_tensors > 1)
+        vm_refuse(
+            vm,
+            "updating a tensor in place while views of it exist is not supported; write x = x + y");
+    if (!same_shape(tensor_meta(vm, x), tensor_meta(vm, v)))
+        vm_raise(vm, EXC_RuntimeError,
+                 "the result of an update in place has another shape than its target");
+    enum dtype want = tensor_meta(vm, x)->dtype;
+    if (tensor_meta(vm, v)->dtype != want) {
+        struct py cast[2] = {v, py_dtype(want)};
+        v = tensor_call(vm, OP_CAST, cast, 2);
+    }
+    t->node = v.tensor->node;
+    return x;
+}

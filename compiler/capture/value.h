@@ -1,0 +1,279 @@
+/* value.h: Python values as the symbolic VM tracks them. Private to capture.
+ *
+ * A struct py is passed by value: a kind and a number or a pointer into the arena. Values of
+ * mutable kinds share what they point to, as in Python. Tensors hold no data: a tensor is a node of
+ * a graph.
+ *
+ * Sources. `source` says where a value can be found again when the captured graph is called:
+ * "L['x']", "G['dim']", "L['self'].eps". Reading an attribute or an item of something with a source
+ * stamps the result with its own. V1  source NULL: not found anywhere (computed), or not read from
+ * its place yet V2  source "": made while tracing and stored somewhere; never stamped again, so
+ * never guarded
+ *
+ * Ownership: everything lives in the arena of the VM. */
+#ifndef WS_CAPTURE_VALUE_H
+#define WS_CAPTURE_VALUE_H
+
+#include "base/base.h"
+#include "frontend/frontend.h"
+#include "graph/graph.h"
+
+/* KIND(id, name of the Python type). UNSET is no value: an unbound variable, an argument not given.
+ */
+#define PY_KINDS(KIND)                                                                             \
+    KIND(UNSET, "unset")                                                                           \
+    KIND(NONE, "NoneType")                                                                         \
+    KIND(BOOL, "bool")                                                                             \
+    KIND(INT, "int")                                                                               \
+    KIND(FLOAT, "float")                                                                           \
+    KIND(STR, "str")                                                                               \
+    KIND(TUPLE, "tuple")                                                                           \
+    KIND(LIST, "list")                                                                             \
+    KIND(DICT, "dict")                                                                             \
+    KIND(SET, "set")                                                                               \
+    KIND(SLICE, "slice")                                                                           \
+    KIND(RANGE, "range")                                                                           \
+    KIND(ITER, "iterator")                                                                         \
+    KIND(ELLIPSIS, "ellipsis")                                                                     \
+    KIND(NOT_IMPLEMENTED, "NotImplementedType")                                                    \
+    KIND(CELL, "cell")                                                                             \
+    KIND(FUNCTION, "function")                                                                     \
+    KIND(METHOD, "method")                                                                         \
+    KIND(BUILTIN, "builtin_function_or_method")                                                    \
+    KIND(CLASS, "type")                                                                            \
+    KIND(INSTANCE, "object")                                                                       \
+    KIND(SUPER, "super")                                                                           \
+    KIND(STATICMETHOD, "staticmethod")                                                             \
+    KIND(CLASSMETHOD, "classmethod")                                                               \
+    KIND(PROPERTY, "property")                                                                     \
+    KIND(MODULE, "module")                                                                         \
+    KIND(TENSOR, "Tensor")                                                                         \
+    KIND(DTYPE, "dtype")
+
+enum py_kind {
+#define KIND(id, name) PY_##id,
+    PY_KINDS(KIND)
+#undef KIND
+        PY_KIND_COUNT
+};
+
+/* EXCEPTION(name, base), bases first. */
+#define EXCEPTIONS(EXCEPTION)                                                                      \
+    EXCEPTION(Exception, BaseException)                                                            \
+    EXCEPTION(ArithmeticError, Exception)                                                          \
+    EXCEPTION(OverflowError, ArithmeticError)                                                      \
+    EXCEPTION(ZeroDivisionError, ArithmeticError)                                                  \
+    EXCEPTION(AssertionError, Exception)                                                           \
+    EXCEPTION(AttributeError, Exception)                                                           \
+    EXCEPTION(ImportError, Exception)                                                              \
+    EXCEPTION(ModuleNotFoundError, ImportError)                                                    \
+    EXCEPTION(LookupError, Exception)                                                              \
+    EXCEPTION(IndexError, LookupError)                                                             \
+    EXCEPTION(KeyError, LookupError)                                                               \
+    EXCEPTION(NameError, Exception)                                                                \
+    EXCEPTION(UnboundLocalError, NameError)                                                        \
+    EXCEPTION(OSError, Exception)                                                                  \
+    EXCEPTION(FileNotFoundError, OSError)                                                          \
+    EXCEPTION(RuntimeError, Exception)                                                             \
+    EXCEPTION(NotImplementedError, RuntimeError)                                                   \
+    EXCEPTION(RecursionError, RuntimeError)                                                        \
+    EXCEPTION(StopIteration, Exception)                                                            \
+    EXCEPTION(SyntaxError, Exception)                                                              \
+    EXCEPTION(TypeError, Exception)                                                                \
+    EXCEPTION(ValueError, Exception)                                                               \
+    EXCEPTION(Warning, Exception)                                                                  \
+    EXCEPTION(UserWarning, Warning)
+
+enum exception {
+    EXC_BaseException,
+#define EXCEPTION(name, base) EXC_##name,
+    EXCEPTIONS(EXCEPTION)
+#undef EXCEPTION
+        EXC_COUNT
+};
+
+struct py {
+    enum py_kind kind;
+    union {
+        bool b;
+        int64_t i;
+        double f;
+        const char *s; /* UTF-8 */
+        void *p;       /* identity of everything below */
+        struct list *list;
+        struct dict *dict;
+        struct slice *slice;
+        struct range *range;
+        struct iter *iter;
+        struct cell *cell;
+        struct function *function;
+        struct method *method;
+        const struct builtin *builtin;
+        struct class *class;
+        struct instance *instance;
+        struct super *super;
+        struct py *wrapped; /* STATICMETHOD, CLASSMETHOD, PROPERTY */
+        struct module *module;
+        struct tensor *tensor;
+        enum dtype dtype;
+    };
+    const char *source;
+};
+
+struct list { /* LIST and TUPLE */
+    struct py *at;
+    uint32_t n, cap;
+    bool is_size;              /* a torch.Size */
+    const char *const *fields; /* names of a named tuple's items, or NULL */
+};
+
+struct dict_entry {
+    struct py key, value;
+    bool live;
+};
+struct dict { /* DICT and SET, namespaces too; in insertion order */
+    struct map index;
+    VEC(struct dict_entry) entries; /* with holes where keys were deleted */
+    uint32_t n;
+};
+
+struct slice {
+    struct py start, stop, step;
+};
+struct range {
+    int64_t start, stop, step;
+};
+
+/* What `for` walks: a list or tuple in place, a range, or an object with __next__. */
+struct iter {
+    struct py over;
+    uint32_t i;
+};
+
+struct cell {
+    struct py v; /* UNSET if empty */
+    bool traced; /* made while tracing: its content has no place outside */
+};
+
+struct function {
+    const struct code *code;
+    struct module *module; /* its globals */
+    struct list *defaults; /* NULL if none */
+    struct dict *kwdefaults;
+    struct cell **closure;
+    struct dict *attributes; /* NULL until one is set */
+};
+struct method {
+    struct py function, self;
+};
+
+struct vm;
+struct args { /* of a call: positional, then named */
+    const struct py *at;
+    uint32_t n;
+    const char *const *names;
+    const struct py *named;
+    uint32_t n_named;
+};
+
+/* A function written in C. signature is text like "sorted(iterable, key?, reverse?)": `?` marks
+ * what may be left out, (*) takes anything. v holds the arguments in that order, UNSET where left
+ * out; raw is the call as made. */
+struct native {
+    const char *signature;
+    struct py (*call)(struct vm *vm, const struct py *v, const struct args *raw);
+};
+struct builtin {
+    const char *name;            /* "torch.softmax", "len" */
+    const struct native *native; /* NULL: an operator of the graph */
+    enum op op;
+    bool in_place; /* Tensor.add_: writes its result into the first argument */
+};
+
+struct class {
+    const char *name;
+    struct module *module;
+    struct class **mro; /* itself first, object last */
+    uint32_t n_mro;
+    struct dict *dict;
+    const struct native
+        *construct; /* makes an instance of a type that is not an INSTANCE: int, list, range */
+};
+struct instance {
+    struct class *class;
+    struct dict *dict;
+    const struct source *raised_in; /* exceptions: where they were raised first */
+    struct span raised_at;
+};
+struct super {
+    struct class *after; /* look in self's mro behind this one */
+    struct py self;
+};
+
+struct module {
+    const char *name; /* dotted */
+    struct dict *dict;
+    bool prelude; /* ours: errors in it are shown at the user's call */
+};
+
+/* Tensors that may share memory share a storage, so that an update in place knows whom it would
+ * reach. */
+struct storage {
+    uint32_t n_tensors;
+};
+struct tensor {
+    struct graph *graph; /* init or captured */
+    node_id node;
+    enum input_kind kind; /* what it is once it becomes an input */
+    bool requires_grad;
+    struct storage *storage;
+};
+
+/* -- value.c */
+extern const struct py py_unset, py_none, py_ellipsis, py_not_implemented, py_true, py_false;
+struct py py_bool(bool b);
+struct py py_int(int64_t i);
+struct py py_float(double f);
+struct py py_str(const char *s);
+struct py py_strf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+struct py py_dtype(enum dtype d);
+struct py py_pointer(enum py_kind kind, void *p);
+struct py py_list(struct arena *a, enum py_kind kind, const struct py *at,
+                  uint32_t n);                         /* LIST or TUPLE; copies */
+struct py py_dict(struct arena *a, enum py_kind kind); /* DICT or SET */
+struct py py_range(struct arena *a, int64_t start, int64_t stop, int64_t step);
+struct py py_method(struct arena *a, struct py function, struct py self);
+struct py py_wrap(struct arena *a, enum py_kind kind, struct py wrapped);
+struct py py_native(struct arena *a, const char *prefix, const struct native *native);
+struct py py_constant(struct arena *a, const struct constant *k); /* not of code */
+
+bool py_is_number(struct py v);   /* bool, int, float */
+bool py_is_constant(struct py v); /* numbers, str, None, dtype: what a guard can compare */
+bool py_is_sequence(struct py v); /* list or tuple */
+double py_number(struct py v);
+bool py_same(struct py x, struct py y); /* x is y */
+int64_t range_length(const struct range *r);
+
+struct dict *dict_new(struct arena *a);
+bool dict_key_ok(struct py key); /* hashable */
+bool dict_get(struct arena *a, const struct dict *d, struct py key, struct py *out);
+void dict_put(struct arena *a, struct dict *d, struct py key, struct py value);
+bool dict_delete(struct arena *a, struct dict *d, struct py key);
+bool dict_gets(const struct dict *d, const char *key, struct py *out);
+void dict_puts(struct arena *a, struct dict *d, const char *key, struct py value);
+void dict_update(struct arena *a, struct dict *d, const struct dict *from);
+
+struct class *class_new(struct arena *a, const char *name,
+                        struct class *base); /* base NULL: object itself */
+/* C3 linearisation of a class over its bases; false if there is none. */
+bool class_linearize(struct arena *a, struct class *c, struct class *const *bases, uint32_t n);
+bool class_is(const struct class *c, const struct class *ancestor);
+bool class_find(const struct class *c, const char *name, struct py *out); /* along the mro */
+
+/* -- format.c: text of values. Instances with __repr__ or __str__ of their own are called through
+ * the VM. */
+const char *py_repr(struct vm *vm, struct py v);
+const char *py_text(struct vm *vm, struct py v); /* str(v) */
+const char *py_format(struct vm *vm, struct py v, const char *spec);
+
+#endif

@@ -1,0 +1,606 @@
+/* vm.c: the loop: one frame's instructions, its stack, and what happens when an exception leaves
+ * one of them.
+ *
+ * One handler per instruction, named after it; opcodes.def says what each does. A handler that
+ * fails does not return (vm.h). Values a handler needs after a call that may fail stay on the stack
+ * only if the handler of the exception wants them: the stack is cut to the depth of the try block.
+ */
+#include "capture/vm.h"
+
+#include <string.h>
+
+/* -- the stack ------------------------------------------------------------------------------------
+ */
+
+static void push(struct frame *f, struct py v) {
+    WS_ASSERT(f->depth < f->code->max_stack);
+    f->stack[f->depth++] = v;
+}
+
+static struct py pop(struct frame *f) {
+    WS_ASSERT(f->depth > 0);
+    return f->stack[--f->depth];
+}
+
+static struct py *peek(struct frame *f, int32_t from_top) {
+    WS_ASSERT(from_top >= 1 && (uint32_t)from_top <= f->depth);
+    return &f->stack[f->depth - (uint32_t)from_top];
+}
+
+static const struct py *pop_n(struct frame *f, uint32_t n) {
+    WS_ASSERT(n <= f->depth);
+    f->depth -= n;
+    return f->stack + f->depth;
+}
+
+static void jump(struct frame *f, int32_t to) { f->pc = (uint32_t)to - 1; } /* the loop adds one */
+
+/* -- names ----------------------------------------------------------------------------------------
+ */
+
+static struct py load_global(struct vm *vm, struct frame *f, const char *name) {
+    struct py v;
+    if (dict_gets(f->module->dict, name, &v)) {
+        if (vm->tracing && !f->module->prelude) {
+            guard_stamp(vm, &v, "G['%s']", name);
+            guard_value(vm, v);
+        }
+        return v;
+    }
+    if (dict_gets(vm->builtins, name, &v)) return v;
+    vm_raise(vm, EXC_NameError, "name '%s' is not defined", name);
+}
+
+static struct py load_name(struct vm *vm, struct frame *f, const char *name) {
+    struct py v;
+    if (f->names != f->module->dict && dict_gets(f->names, name, &v)) return v;
+    return load_global(vm, f, name);
+}
+
+/* What is stored while tracing cannot be found there before the call. */
+static struct py stored(const struct vm *vm, struct py v) {
+    if (vm->tracing && !v.source) v.source = "";
+    return v;
+}
+
+static void delete_name(struct vm *vm, struct dict *d, const char *name) {
+    if (!dict_delete(vm->arena, d, py_str(name)))
+        vm_raise(vm, EXC_NameError, "name '%s' is not defined", name);
+}
+
+static struct py load_fast(struct vm *vm, struct frame *f, int32_t i) {
+    struct py v = f->locals[i];
+    if (v.kind == PY_UNSET)
+        vm_raise(vm, EXC_UnboundLocalError,
+                 "cannot access local variable '%s' where it is not associated with a value",
+                 f->code->locals.at[i]);
+    return v;
+}
+
+static struct py load_deref(struct vm *vm, struct frame *f, int32_t i) {
+    const struct cell *c = f->cells[i];
+    const char *name = code_cell_name(f->code, i);
+    struct py v = c->v;
+    if (v.kind == PY_UNSET)
+        vm_raise(vm, EXC_NameError,
+                 "cannot access free variable '%s' where it is not associated with a value in "
+                 "enclosing scope",
+                 name);
+    if (vm->tracing && !c->traced && !f->module->prelude) {
+        guard_stamp(vm, &v, "C['%s']", name);
+        guard_value(vm, v);
+    }
+    return v;
+}
+
+static struct py load_classderef(struct vm *vm, struct frame *f, int32_t i) {
+    struct py v;
+    if (dict_gets(f->names, code_cell_name(f->code, i), &v)) return v;
+    return load_deref(vm, f, i);
+}
+
+static void make_cell(struct vm *vm, struct frame *f, struct instr in) {
+    struct cell *c = NEW(vm->arena, struct cell);
+    c->v = in.b < 0 ? py_unset : f->locals[in.b];
+    c->traced = vm->tracing;
+    f->cells[in.a] = c;
+}
+
+/* -- building values ------------------------------------------------------------------------------
+ */
+
+static struct py build_sequence(struct vm *vm, struct frame *f, enum py_kind kind, int32_t n) {
+    return py_list(vm->arena, kind, pop_n(f, (uint32_t)n), (uint32_t)n);
+}
+
+static void need_key(struct vm *vm, struct py key) {
+    if (!dict_key_ok(key)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, key));
+}
+
+static struct py build_set(struct vm *vm, struct frame *f, int32_t n) {
+    const struct py *at = pop_n(f, (uint32_t)n);
+    struct py s = py_dict(vm->arena, PY_SET);
+    for (int32_t i = 0; i < n; i++) {
+        need_key(vm, at[i]);
+        dict_put(vm->arena, s.dict, at[i], py_none);
+    }
+    return s;
+}
+
+static struct py build_dict(struct vm *vm, struct frame *f, int32_t n) {
+    const struct py *at = pop_n(f, 2 * (uint32_t)n);
+    struct py d = py_dict(vm->arena, PY_DICT);
+    for (int32_t i = 0; i < n; i++) {
+        need_key(vm, at[2 * i]);
+        dict_put(vm->arena, d.dict, at[2 * i], at[2 * i + 1]);
+    }
+    return d;
+}
+
+static struct py build_slice(struct vm *vm, struct frame *f, int32_t n) {
+    const struct py *at = pop_n(f, (uint32_t)n);
+    struct slice *s = NEW(vm->arena, struct slice);
+    *s = (struct slice){at[0], at[1], n == 3 ? at[2] : py_none};
+    return py_pointer(PY_SLICE, s);
+}
+
+static struct py build_string(struct vm *vm, struct frame *f, int32_t n) {
+    const struct py *at = pop_n(f, (uint32_t)n);
+    struct buf b = buf_new(vm->arena);
+    for (int32_t i = 0; i < n; i++) buf_puts(&b, at[i].s);
+    return py_str(b.p);
+}
+
+static struct py format_value(struct vm *vm, struct frame *f, struct instr in) {
+    struct py spec = in.b ? pop(f) : py_str("");
+    struct py v = pop(f);
+    if (in.a == CONVERT_STR) v = py_str(py_text(vm, v));
+    if (in.a == CONVERT_REPR || in.a == CONVERT_ASCII) v = py_str(py_repr(vm, v));
+    return py_str(py_format(vm, v, spec.s));
+}
+
+static void list_extend(struct vm *vm, struct list *l, struct py more) {
+    const struct list *items = vm_list(vm, more);
+    for (uint32_t i = 0; i < items->n; i++) vec_push(vm->arena, l, items->at[i]);
+}
+
+static void set_update(struct vm *vm, struct dict *s, struct py more) {
+    const struct list *items = vm_list(vm, more);
+    for (uint32_t i = 0; i < items->n; i++) {
+        need_key(vm, items->at[i]);
+        dict_put(vm->arena, s, items->at[i], py_none);
+    }
+}
+
+static void dict_merge(struct vm *vm, struct dict *d, struct py more, bool once) {
+    if (more.kind != PY_DICT)
+        vm_raise(vm, EXC_TypeError, "'%s' object is not a mapping", type_name(vm, more));
+    for (uint32_t i = 0; once && i < more.dict->entries.n; i++) {
+        struct dict_entry e = more.dict->entries.at[i];
+        struct py old;
+        if (e.live && dict_get(vm->arena, d, e.key, &old))
+            vm_raise(vm, EXC_TypeError, "got multiple values for keyword argument '%s'",
+                     py_text(vm, e.key));
+    }
+    dict_update(vm->arena, d, more.dict);
+}
+
+static void map_add(struct vm *vm, struct frame *f, int32_t to) {
+    struct py v = pop(f), k = pop(f);
+    need_key(vm, k);
+    dict_put(vm->arena, peek(f, to)->dict, k, v);
+}
+
+static void unpack(struct vm *vm, struct frame *f, uint32_t before, uint32_t after, bool rest) {
+    struct py v = pop(f);
+    if (v.kind == PY_TENSOR && !tensor_meta(vm, v)->rank)
+        vm_raise(vm, EXC_TypeError, "iteration over a 0-d tensor");
+    const struct list *items = vm_list(vm, v);
+    uint32_t need = before + after;
+    if (items->n < need)
+        vm_raise(vm, EXC_ValueError, "not enough values to unpack (expected %s%u, got %u)",
+                 rest ? "at least " : "", need, items->n);
+    if (!rest && items->n > need)
+        vm_raise(vm, EXC_ValueError, "too many values to unpack (expected %u)", need);
+    for (uint32_t i = 0; i < after; i++) push(f, items->at[items->n - 1 - i]);
+    if (rest) push(f, py_list(vm->arena, PY_LIST, items->at + before, items->n - need));
+    for (uint32_t i = before; i-- > 0;) push(f, items->at[i]);
+}
+
+/* -- calls ----------------------------------------------------------------------------------------
+ */
+
+static const char **keyword_names(struct vm *vm, const struct frame *f, int32_t k, uint32_t *n) {
+    *n = 0;
+    if (k < 0) return NULL;
+    const struct constant *names = &f->code->consts[k];
+    const char **at = NEW_ARRAY(vm->arena, const char *, names->n);
+    for (uint32_t i = 0; i < names->n; i++) at[i] = names->items[i].s;
+    *n = names->n;
+    return at;
+}
+
+static struct args pop_args(struct vm *vm, struct frame *f, struct instr in) {
+    uint32_t n = (uint32_t)in.a, n_named;
+    const char **names = keyword_names(vm, f, in.b, &n_named);
+    struct py *at = NEW_ARRAY(vm->arena, struct py, n);
+    const struct py *from = pop_n(f, n);
+    if (n) memcpy(at, from, n * sizeof *at);
+    return (struct args){at, n - n_named, names, at + (n - n_named), n_named};
+}
+
+static struct py call(struct vm *vm, struct frame *f, struct instr in) {
+    struct args a = pop_args(vm, f, in);
+    struct py callee = pop(f);
+    return vm_call(vm, callee, &a);
+}
+
+static struct py call_ex(struct vm *vm, struct frame *f, bool named) {
+    struct py d = named ? pop(f) : py_dict(vm->arena, PY_DICT);
+    struct py t = pop(f), callee = pop(f);
+    uint32_t n = 0;
+    const char **names = NEW_ARRAY(vm->arena, const char *, d.dict->n);
+    struct py *values = NEW_ARRAY(vm->arena, struct py, d.dict->n);
+    for (uint32_t i = 0; i < d.dict->entries.n; i++) {
+        struct dict_entry e = d.dict->entries.at[i];
+        if (!e.live) continue;
+        if (e.key.kind != PY_STR) vm_raise(vm, EXC_TypeError, "keywords must be strings");
+        names[n] = e.key.s;
+        values[n++] = e.value;
+    }
+    const struct list *l = vm_list(vm, t);
+    return vm_call(vm, callee, &(struct args){l->at, l->n, names, values, n});
+}
+
+static struct py make_function(struct vm *vm, struct frame *f, struct instr in) {
+    struct function *fn = NEW(vm->arena, struct function);
+    fn->code = f->code->consts[in.b].code;
+    fn->module = f->module;
+    if (in.a & MAKE_CLOSURE) {
+        const struct list *cells = pop(f).list;
+        fn->closure = NEW_ARRAY(vm->arena, struct cell *, cells->n);
+        for (uint32_t i = 0; i < cells->n; i++) fn->closure[i] = cells->at[i].cell;
+    }
+    if (in.a & MAKE_KWDEFAULTS) fn->kwdefaults = pop(f).dict;
+    if (in.a & MAKE_DEFAULTS) fn->defaults = pop(f).list;
+    return py_pointer(PY_FUNCTION, fn);
+}
+
+static struct py build_class(struct vm *vm, struct frame *f, struct instr in) {
+    struct args bases = pop_args(vm, f, in);
+    struct py body = pop(f);
+    struct py *at = NEW_ARRAY(vm->arena, struct py, bases.n + 1);
+    at[0] = body;
+    if (bases.n) memcpy(at + 1, bases.at, bases.n * sizeof *at);
+    bases.at = at;
+    bases.n++;
+    return vm_build_class(vm, &bases);
+}
+
+/* -- imports --------------------------------------------------------------------------------------
+ */
+
+static struct py import_name(struct vm *vm, const char *name, bool leaf) {
+    struct module *m = module_import(vm, name);
+    if (!m)
+        vm_raise(vm, EXC_ModuleNotFoundError,
+                 "no module named '%s'; a workload may import torch, math, typing, functools, "
+                 "itertools, "
+                 "collections, os, sys, time",
+                 name);
+    if (!leaf) m = module_import(vm, arena_strndup(vm->arena, name, strcspn(name, ".")));
+    return py_pointer(PY_MODULE, m);
+}
+
+static struct py import_from(struct vm *vm, struct py m, const char *name) {
+    struct py v;
+    if (module_find(vm, m.module, name, &v)) return v;
+    if (!strncmp(m.module->name, "torch", 5)) attribute_get(vm, m, name); /* says what is near */
+    vm_raise(vm, EXC_ImportError, "cannot import name '%s' from '%s'", name, m.module->name);
+}
+
+static void import_star(struct vm *vm, struct frame *f, const struct module *m) {
+    for (uint32_t i = 0; i < m->dict->entries.n; i++) {
+        struct dict_entry e = m->dict->entries.at[i];
+        if (e.live && e.key.s[0] != '_') dict_put(vm->arena, f->names, e.key, e.value);
+    }
+}
+
+/* -- exceptions and with --------------------------------------------------------------------------
+ */
+
+static void push_block(struct vm *vm, struct frame *f, struct block b) {
+    vec_push(vm->arena, &f->blocks, b);
+}
+
+static void pop_block(struct frame *f, bool handler) {
+    WS_ASSERT(f->blocks.n > 0 && vec_last(&f->blocks).handler == handler);
+    f->blocks.n--;
+}
+
+static void setup_with(struct vm *vm, struct frame *f, int32_t target) {
+    struct py m = pop(f), exit, entered;
+    if (!attribute_find(vm, m, "__exit__", &exit) ||
+        !vm_call_special(vm, m, "__enter__", NULL, 0, &entered))
+        vm_raise(vm, EXC_TypeError, "'%s' object does not support the context manager protocol",
+                 type_name(vm, m));
+    push(f, exit);
+    push_block(vm, f, (struct block){.target = target, .depth = f->depth});
+    push(f, entered);
+}
+
+static struct py with_exit(struct vm *vm, struct py exit) {
+    struct py none[3] = {py_none, py_none, py_none};
+    return vm_call(vm, exit, &(struct args){.at = none, .n = 3});
+}
+
+static struct py with_except(struct vm *vm, struct frame *f) {
+    struct py e = *peek(f, 1);
+    struct py details[3] = {py_pointer(PY_CLASS, e.instance->class), e, py_none};
+    return vm_call(vm, *peek(f, 2), &(struct args){.at = details, .n = 3});
+}
+
+static bool match_exception(struct vm *vm, struct py e, struct py type) {
+    const struct list one = {.at = &type, .n = 1},
+                      *types = type.kind == PY_TUPLE ? type.list : &one;
+    for (uint32_t i = 0; i < types->n; i++) {
+        struct py t = types->at[i];
+        if (t.kind != PY_CLASS || !class_is(t.class, vm->exceptions[EXC_BaseException]))
+            vm_raise(vm, EXC_TypeError,
+                     "catching classes that do not inherit from BaseException is not allowed");
+        if (class_is(e.instance->class, t.class)) return true;
+    }
+    return false;
+}
+
+static struct py as_exception(struct vm *vm, struct py e) {
+    struct class *base = vm->exceptions[EXC_BaseException];
+    if (e.kind == PY_CLASS && class_is(e.class, base)) e = vm_call0(vm, e);
+    if (e.kind != PY_INSTANCE || !class_is(e.instance->class, base))
+        vm_raise(vm, EXC_TypeError, "exceptions must derive from BaseException");
+    return e;
+}
+
+static void raise(struct vm *vm, struct frame *f, int32_t n) {
+    if (n == 2)
+        dict_puts(vm->arena, as_exception(vm, *peek(f, 2)).instance->dict, "__cause__",
+                  *peek(f, 1));
+    if (n) vm_raise_value(vm, as_exception(vm, *peek(f, n)));
+    for (uint32_t i = f->blocks.n; i-- > 0;)
+        if (f->blocks.at[i].handler) vm_raise_value(vm, f->blocks.at[i].error);
+    vm_raise(vm, EXC_RuntimeError, "no active exception to reraise");
+}
+
+static void reraise(struct vm *vm, struct frame *f) {
+    struct py e = pop(f);
+    pop_block(f, true);
+    vm_raise_value(vm, e);
+}
+
+/* -- the loop -------------------------------------------------------------------------------------
+ */
+
+static void step(struct vm *vm, struct frame *f, struct instr in) {
+    const struct code *c = f->code;
+    struct py v;
+    switch ((enum opcode)in.op) {
+    case OP_LOAD_CONST: push(f, py_constant(vm->arena, &c->consts[in.a])); break;
+    case OP_LOAD_FAST: push(f, load_fast(vm, f, in.a)); break;
+    case OP_STORE_FAST: f->locals[in.a] = pop(f); break;
+    case OP_DELETE_FAST:
+        load_fast(vm, f, in.a);
+        f->locals[in.a] = py_unset;
+        break;
+    case OP_LOAD_GLOBAL: push(f, load_global(vm, f, c->names.at[in.a])); break;
+    case OP_STORE_GLOBAL:
+        dict_puts(vm->arena, f->module->dict, c->names.at[in.a], stored(vm, pop(f)));
+        break;
+    case OP_DELETE_GLOBAL: delete_name(vm, f->module->dict, c->names.at[in.a]); break;
+    case OP_LOAD_NAME: push(f, load_name(vm, f, c->names.at[in.a])); break;
+    case OP_STORE_NAME: dict_puts(vm->arena, f->names, c->names.at[in.a], pop(f)); break;
+    case OP_DELETE_NAME: delete_name(vm, f->names, c->names.at[in.a]); break;
+
+    case OP_MAKE_CELL: make_cell(vm, f, in); break;
+    case OP_LOAD_CLOSURE: push(f, py_pointer(PY_CELL, f->cells[in.a])); break;
+    case OP_LOAD_DEREF: push(f, load_deref(vm, f, in.a)); break;
+    case OP_STORE_DEREF: f->cells[in.a]->v = stored(vm, pop(f)); break;
+    case OP_DELETE_DEREF:
+        load_deref(vm, f, in.a);
+        f->cells[in.a]->v = py_unset;
+        break;
+    case OP_LOAD_CLASSDEREF: push(f, load_classderef(vm, f, in.a)); break;
+
+    case OP_LOAD_ATTR: push(f, attribute_get(vm, pop(f), c->names.at[in.a])); break;
+    case OP_STORE_ATTR:
+        attribute_set(vm, *peek(f, 1), c->names.at[in.a], stored(vm, *peek(f, 2)));
+        pop_n(f, 2);
+        break;
+    case OP_DELETE_ATTR: attribute_delete(vm, pop(f), c->names.at[in.a]); break;
+    case OP_BINARY_SUBSCR:
+        v = pop(f);
+        push(f, vm_subscript(vm, pop(f), v));
+        break;
+    case OP_STORE_SUBSCR:
+        vm_subscript_set(vm, *peek(f, 2), *peek(f, 1), stored(vm, *peek(f, 3)));
+        pop_n(f, 3);
+        break;
+    case OP_DELETE_SUBSCR:
+        vm_subscript_delete(vm, *peek(f, 2), *peek(f, 1));
+        pop_n(f, 2);
+        break;
+
+    case OP_BINARY_OP:
+        v = pop(f);
+        push(f, vm_binary(vm, (enum binary_operator)in.a, pop(f), v, in.b));
+        break;
+    case OP_UNARY_OP: push(f, vm_unary(vm, (enum unary_operator)in.a, pop(f))); break;
+    case OP_COMPARE_OP:
+        v = pop(f);
+        push(f, vm_compare(vm, (enum compare_operator)in.a, pop(f), v));
+        break;
+
+    case OP_BUILD_TUPLE: push(f, build_sequence(vm, f, PY_TUPLE, in.a)); break;
+    case OP_BUILD_LIST: push(f, build_sequence(vm, f, PY_LIST, in.a)); break;
+    case OP_BUILD_SET: push(f, build_set(vm, f, in.a)); break;
+    case OP_BUILD_DICT: push(f, build_dict(vm, f, in.a)); break;
+    case OP_BUILD_SLICE: push(f, build_slice(vm, f, in.a)); break;
+    case OP_BUILD_STRING: push(f, build_string(vm, f, in.a)); break;
+    case OP_FORMAT_VALUE: push(f, format_value(vm, f, in)); break;
+    case OP_LIST_TO_TUPLE:
+        v = pop(f);
+        push(f, py_list(vm->arena, PY_TUPLE, v.list->at, v.list->n));
+        break;
+    case OP_LIST_APPEND:
+        v = pop(f);
+        vec_push(vm->arena, peek(f, in.a)->list, v);
+        break;
+    case OP_LIST_EXTEND:
+        v = pop(f);
+        list_extend(vm, peek(f, in.a)->list, v);
+        break;
+    case OP_SET_ADD:
+        v = pop(f);
+        need_key(vm, v);
+        dict_put(vm->arena, peek(f, in.a)->dict, v, py_none);
+        break;
+    case OP_SET_UPDATE:
+        v = pop(f);
+        set_update(vm, peek(f, in.a)->dict, v);
+        break;
+    case OP_MAP_ADD: map_add(vm, f, in.a); break;
+    case OP_DICT_UPDATE:
+    case OP_DICT_MERGE:
+        v = pop(f);
+        dict_merge(vm, peek(f, in.a)->dict, v, in.op == OP_DICT_MERGE);
+        break;
+    case OP_UNPACK_SEQUENCE: unpack(vm, f, (uint32_t)in.a, 0, false); break;
+    case OP_UNPACK_EX: unpack(vm, f, (uint32_t)in.a, (uint32_t)in.b, true); break;
+
+    case OP_CALL: push(f, call(vm, f, in)); break;
+    case OP_CALL_EX: push(f, call_ex(vm, f, in.a)); break;
+    case OP_MAKE_FUNCTION: push(f, make_function(vm, f, in)); break;
+    case OP_BUILD_CLASS: push(f, build_class(vm, f, in)); break;
+
+    case OP_JUMP: jump(f, in.a); break;
+    case OP_POP_JUMP_IF_FALSE:
+        if (!vm_truth(vm, pop(f))) jump(f, in.a);
+        break;
+    case OP_POP_JUMP_IF_TRUE:
+        if (vm_truth(vm, pop(f))) jump(f, in.a);
+        break;
+    case OP_JUMP_IF_FALSE_OR_POP:
+    case OP_JUMP_IF_TRUE_OR_POP:
+        if (vm_truth(vm, *peek(f, 1)) == (in.op == OP_JUMP_IF_TRUE_OR_POP))
+            jump(f, in.a);
+        else
+            pop(f);
+        break;
+    case OP_GET_ITER: push(f, vm_iter(vm, pop(f))); break;
+    case OP_FOR_ITER:
+        if (vm_next(vm, *peek(f, 1), &v)) {
+            push(f, v);
+        } else {
+            pop(f);
+            jump(f, in.a);
+        }
+        break;
+
+    case OP_POP_TOP: pop(f); break;
+    case OP_COPY: push(f, *peek(f, in.a)); break;
+    case OP_SWAP:
+        v = *peek(f, in.a);
+        *peek(f, in.a) = *peek(f, 1);
+        *peek(f, 1) = v;
+        break;
+
+    case OP_IMPORT_NAME: push(f, import_name(vm, c->names.at[in.a], in.b)); break;
+    case OP_IMPORT_FROM: push(f, import_from(vm, *peek(f, 1), c->names.at[in.a])); break;
+    case OP_IMPORT_STAR: import_star(vm, f, pop(f).module); break;
+
+    case OP_SETUP_FINALLY:
+        push_block(vm, f, (struct block){.target = in.a, .depth = f->depth});
+        break;
+    case OP_SETUP_WITH: setup_with(vm, f, in.a); break;
+    case OP_POP_BLOCK: pop_block(f, false); break;
+    case OP_MATCH_EXCEPTION:
+        v = pop(f);
+        push(f, py_bool(match_exception(vm, *peek(f, 1), v)));
+        break;
+    case OP_POP_EXCEPT:
+        pop(f);
+        pop_block(f, true);
+        break;
+    case OP_RERAISE: reraise(vm, f); break;
+    case OP_WITH_EXIT: with_exit(vm, pop(f)); break;
+    case OP_WITH_EXCEPT: push(f, with_except(vm, f)); break;
+    case OP_RAISE: raise(vm, f, in.a); break;
+    case OP_LOAD_ASSERTION_ERROR:
+        push(f, py_pointer(PY_CLASS, vm->exceptions[EXC_AssertionError]));
+        break;
+
+    case OP_RETURN_VALUE: /* the loop's */
+    case OPCODE_COUNT: WS_BUG("no handler for %s", opcode_name((enum opcode)in.op));
+    }
+}
+
+static struct py run(struct vm *vm, struct frame *f) {
+    for (;; f->pc++) {
+        if (++vm->n_steps > MAX_STEPS)
+            vm_refuse(vm, "stopped after %d instructions: is this an infinite loop?", MAX_STEPS);
+        struct instr in = f->code->instrs[f->pc];
+        if (in.op == OP_RETURN_VALUE) return pop(f);
+        step(vm, f, in);
+    }
+}
+
+/* vm->raised left the instruction at pc: go on in the innermost handler; false if this frame has
+ * none. */
+static bool unwind(struct vm *vm, struct frame *f) {
+    struct py e = vm->raised;
+    if (e.kind == PY_UNSET) return false;
+    while (f->blocks.n && vec_last(&f->blocks).handler) f->blocks.n--;
+    if (!f->blocks.n) return false;
+    struct block b = f->blocks.at[--f->blocks.n];
+    f->depth = b.depth;
+    push(f, e);
+    push_block(vm, f, (struct block){.handler = true, .error = e});
+    f->pc = (uint32_t)b.target;
+    vm->raised = py_unset;
+    return true;
+}
+
+struct py vm_run(struct vm *vm, struct frame *f) {
+    jmp_buf here, *outer = vm->escape;
+    uint32_t n_calls = vm->n_calls, n_frames = vm->n_frames;
+    f->caller = vm->frame;
+    vm->frame = f;
+    vm->n_calls += !f->module->prelude;
+    vm->n_frames++;
+    vm->escape = &here;
+    if (setjmp(here)) { /* everything read here was set before, and not changed since */
+        vm->n_calls = n_calls + !f->module->prelude;
+        vm->n_frames = n_frames + 1;
+        vm->frame = f;
+        vm->escape = &here;
+        if (!unwind(vm, f)) {
+            vm->escape = outer;
+            vm->frame = f->caller;
+            vm->n_calls = n_calls;
+            vm->n_frames = n_frames;
+            vm_leave(vm);
+        }
+    }
+    struct py v = run(vm, f);
+    vm->escape = outer;
+    vm->frame = f->caller;
+    vm->n_calls = n_calls;
+    vm->n_frames = n_frames;
+    return v;
+}
+
+void vm_run_module(struct vm *vm, struct module *m, const struct code *code) {
+    struct frame f = {.code = code, .module = m, .names = m->dict};
+    f.stack = NEW_ARRAY(vm->arena, struct py, code->max_stack);
+    f.cells = NEW_ARRAY(vm->arena, struct cell *, code->cells.n + code->frees.n);
+    vm_run(vm, &f);
+}
