@@ -1,0 +1,314 @@
+/* bench.c: `warpsmith bench`: tune every kernel of a PyTorch file, and time the whole.
+ *
+ * A point of the sweep runs through the stages listed below (bench_stages). When the store knows
+ * every winner, nothing is compiled or searched: the binaries come from the store, the programs are
+ * timed afresh, and the eager program, whose binaries once passed the check against the reference,
+ * stands in for the reference. */
+#include "tuner/bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "reports/figure.h"
+#include "tuner/commands.h"
+#include "tuner/interrupt.h"
+#include "tuner/winners.h"
+
+/* ---- the stages ------------------------------------------------------------------------------ */
+
+static enum ws_status capture_workload(struct bench_point *b) {
+    const struct bench_run *r = b->run;
+    struct ws_axis *axes = sweep_point(&r->sweep, b->point, b->arena);
+    b->stages = stages_new(b->arena, r->line.dump, r->machine.env.logs);
+    b->captured = capture_file(&r->line, axes, r->sweep.n_axes, b->arena, &b->stages, b->d);
+    return b->d->status;
+}
+
+static enum ws_status lower_programs(struct bench_point *b) {
+    const struct device_limits *limits = &b->run->machine.limits;
+    struct stages quiet = stages_new(b->arena, NULL, 0);
+    b->fused_program = ws_lower(b->captured, limits, WS_FUSE, &b->stages, b->d);
+    if (b->fused_program) b->eager_program = ws_lower(b->captured, limits, WS_EAGER, &quiet, b->d);
+    if (b->d->status == WS_OK) bench_print_subject(b);
+    return b->d->status;
+}
+
+static enum ws_status open_results(struct bench_point *b) {
+    struct bench_run *r = b->run;
+    if (r->replay) return WS_OK;
+    return recorder_open(&r->recorder, r->line.results, b->captured, b->arena, b->d);
+}
+
+static enum ws_status open_kernels(struct bench_point *b) {
+    const struct ws_program *p = b->fused_program;
+    b->tuning = (struct tuning){.machine = &b->run->machine,
+                                .store = b->run->store,
+                                .builder = &b->builder,
+                                .bed = &b->bed,
+                                .roof = b->run->roof,
+                                .arena = b->arena,
+                                .run_id = b->run->recorder.run_id,
+                                .samples_max = b->run->line.samples_max,
+                                .log = b->run->machine.env.logs >> LOG_AUTOTUNE & 1};
+    struct buf text = buf_new(b->arena);
+    ws_explain(b->captured, p, &text);
+    b->tuning.graph = (struct store_graph){text.p, b->captured->workload, b->captured->mode,
+                                           b->captured->dtype, b->captured->axes};
+    b->tunes = NEW_ARRAY(b->arena, struct tune, p->n_kernels);
+    for (int k = 0; k < p->n_kernels; k++)
+        tune_open(&b->tunes[k], &b->tuning, p, k,
+                  winner_key(&b->run->machine, b->captured, p, k, b->arena));
+    return bench_look_up(b);
+}
+
+/* Eager kernels run under their default config. */
+static void choose_eager(struct bench_point *b) {
+    const struct ws_program *p = b->eager_program;
+    b->eager = plan_new("eager", p, b->arena);
+    for (int k = 0; k < p->n_kernels; k++) {
+        const struct config *configs;
+        int n, pruned;
+        ws_configs(p, k, &configs, &n, &pruned);
+        WS_ASSERT(n > 0);
+        b->eager.chosen[k] = NEW(b->arena, struct variant);
+        *b->eager.chosen[k] = variant_new(p, k, &configs[0], b->arena);
+        b->eager.chosen[k]->is_default = true;
+    }
+}
+
+static enum ws_status begin_building(struct bench_point *b) {
+    const struct ws_program *p = b->fused_program;
+    choose_eager(b);
+    b->dflt = plan_new("default", p, b->arena);
+    for (int k = 0; k < p->n_kernels; k++) b->dflt.chosen[k] = &b->tunes[k].variants[0];
+    struct bench_run *r = b->run;
+    if (builder_open(&b->builder, &r->machine, r->store, b->arena, b->d) != WS_OK ||
+        plan_begin(&b->eager, &b->builder, b->d) != WS_OK)
+        return b->d->status;
+    return plan_begin(&b->dflt, &b->builder, b->d);
+}
+
+/* While the pool compiles. */
+static enum ws_status make_values(struct bench_point *b) {
+    data_open(&b->data, &b->run->machine, b->captured, b->arena);
+    if (data_make_inputs(&b->data, b->d) != WS_OK) return b->d->status;
+    double begun = clock_ms();
+    if (!b->all_found && data_make_reference(&b->data, b->d) != WS_OK) return b->d->status;
+    b->tuning.check_ms += clock_ms() - begun;
+    return data_upload(&b->data, b->d);
+}
+
+static enum ws_status check_eager(struct bench_point *b) {
+    if (plan_finish(&b->eager, &b->builder, b->d) != WS_OK || interrupted()) return b->d->status;
+    if (buffers_place(&b->eager_memory, &b->data, b->eager_program, false, b->arena, b->d) != WS_OK)
+        return b->d->status;
+    return plan_check(&b->eager, &b->data, &b->eager_memory, b->all_found, b->d);
+}
+
+static enum ws_status check_default(struct bench_point *b) {
+    if (plan_finish(&b->dflt, &b->builder, b->d) != WS_OK || interrupted()) return b->d->status;
+    if (buffers_place(&b->fused_memory, &b->data, b->fused_program, false, b->arena, b->d) != WS_OK)
+        return b->d->status;
+    return plan_check(&b->dflt, &b->data, &b->fused_memory, false, b->d);
+}
+
+static enum ws_status check_tuned(struct bench_point *b) {
+    const struct ws_program *p = b->fused_program;
+    b->tuned = plan_new(b->run->replay ? "config" : "tuned", p, b->arena);
+    for (int k = 0; k < p->n_kernels; k++) b->tuned.chosen[k] = b->tunes[k].winner;
+    if (plan_begin(&b->tuned, &b->builder, b->d) != WS_OK ||
+        plan_finish(&b->tuned, &b->builder, b->d) != WS_OK || interrupted())
+        return b->d->status;
+    return plan_check(&b->tuned, &b->data, &b->fused_memory, false, b->d);
+}
+
+static enum ws_status time_programs(struct bench_point *b) {
+    struct launches eager, dflt, tuned;
+    struct measure_rule rule = measure_rule_default(b->run->line.samples_max);
+    double begun = clock_ms();
+    rule.wall_ms *= 3;
+    /* Twice: the second time no scratch memory moves any more. */
+    for (int i = 0; i < 2; i++)
+        if (plan_launches(&b->eager, &b->eager_memory, &eager, b->d) != WS_OK ||
+            plan_launches(&b->dflt, &b->fused_memory, &dflt, b->d) != WS_OK ||
+            plan_launches(&b->tuned, &b->fused_memory, &tuned, b->d) != WS_OK)
+            return b->d->status;
+    struct subject s[] = {{.launches = eager.at, .n = eager.n},
+                          {.launches = dflt.at, .n = dflt.n},
+                          {.launches = tuned.at, .n = tuned.n}};
+    measure_together(b->run->machine.device, s, 3, &rule, b->d);
+    b->eager_time = s[0].timing;
+    b->default_time = s[1].timing;
+    b->tuned_time = s[2].timing;
+    b->tuning.time_ms += clock_ms() - begun;
+    return b->d->status;
+}
+
+static enum ws_status keep_evidence(struct bench_point *b) {
+    if (!b->run->store) return WS_OK;
+    struct store_key key =
+        winner_key(&b->run->machine, b->captured, b->fused_program, -1, b->arena);
+    const struct timing *t = &b->tuned_time;
+    struct store_program p = {
+        .arch = b->run->machine.limits.arch,
+        .eager = b->eager_time.us,
+        .dflt = b->default_time.us,
+        .tuned = t->us,
+        .health = {device_facts(b->run->machine.device)->timer, t->clock_mhz, t->temp_c,
+                   t->throttle},
+        .run_id = b->run->recorder.run_id,
+    };
+    return b->all_found ? WS_OK
+                        : store_put_program(b->run->store, &key, &b->tuning.graph, &p, b->d);
+}
+
+static enum ws_status write_rows(struct bench_point *b) {
+    struct recorder *r = &b->run->recorder;
+    if (b->run->replay) return WS_OK;
+    recorder_add_roof(r, &b->run->roof);
+    recorder_add_program(r, ROLE_eager, &b->eager, &b->eager_time, &b->run->roof);
+    recorder_add_program(r, ROLE_default, &b->dflt, &b->default_time, &b->run->roof);
+    recorder_add_program(r, ROLE_tuned, &b->tuned, &b->tuned_time, &b->run->roof);
+    return recorder_flush(r, b->d);
+}
+
+static enum ws_status print_results(struct bench_point *b) {
+    bench_print_results(b);
+    return WS_OK;
+}
+
+static enum ws_status (*const bench_stages[])(struct bench_point *) = {
+    capture_workload,   /* file -> graph, guards, inputs */
+    lower_programs,     /* graph -> kernels: eager, and fused */
+    open_results,       /* before anything is measured: can the CSV be written? */
+    open_kernels,       /* configs of every kernel, and what the store knows of them */
+    begin_building,     /* source -> binaries, in the background */
+    make_values,        /* random inputs, and what the outputs should be */
+    check_eager,        /* one kernel per operation, against the reference */
+    check_default,      /* fused */
+    bench_tune_kernels, /* try the configs, one kernel after the other */
+    check_tuned,        /* the winners together */
+    time_programs,      /* eager, default, tuned in turns */
+    keep_evidence,      /* store */
+    write_rows,         /* CSV */
+    print_results,
+};
+enum { N_STAGES = sizeof bench_stages / sizeof *bench_stages };
+
+/* ---- one point ------------------------------------------------------------------------------- */
+
+static void close_point(struct bench_point *b) {
+    struct machine *m = &b->run->machine;
+    builder_close(&b->builder);
+    plan_unload(&b->eager, m);
+    plan_unload(&b->dflt, m);
+    plan_unload(&b->tuned, m);
+    testbed_close(&b->bed);
+    buffers_free(&b->eager_memory);
+    buffers_free(&b->fused_memory);
+    data_close(&b->data);
+}
+
+/* Returns the exit code. */
+static int run_point(struct bench_run *r, int point) {
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct bench_point b = {
+        .run = r, .point = point, .arena = a, .d = &d, .started_ms = clock_ms()};
+    for (int i = 0; i < N_STAGES && d.status == WS_OK && !interrupted(); i++) bench_stages[i](&b);
+    /* What was measured before it went wrong is kept. */
+    struct diag flush = diag_new(a);
+    if (!r->replay && r->recorder.n) recorder_flush(&r->recorder, &flush);
+    if (interrupted())
+        fputs("interrupted: what was measured is kept; the same call goes on from there\n", stderr);
+    else if (d.status != WS_OK)
+        fprintf(stderr, "warpsmith bench: %s", d.text);
+    else if (flush.status != WS_OK)
+        fprintf(stderr, "warpsmith bench: %s", flush.text);
+    close_point(&b);
+    r->recorder.n = 0;
+    int status = interrupted() ? interrupt_exit_code()
+                 : d.status    ? (int)d.status
+                               : (int)flush.status;
+    arena_free(a);
+    return status;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* Measured once per device and driver. */
+static enum ws_status know_roof(struct bench_run *r, struct diag *d) {
+    const struct device_facts *f = device_facts(r->machine.device);
+    const char *key = arena_printf(r->arena, "copy_gbps %s %s %s", f->name, f->uuid, f->driver);
+    bool found = false;
+    r->roof = (struct roof){&r->machine.limits, NAN};
+    if (r->store && store_get_fact(r->store, key, &r->roof.copy_gbps, &found, d) != WS_OK)
+        return d->status;
+    if (found) return WS_OK;
+    if (device_copy_gbps(r->machine.device, &r->roof.copy_gbps, d) != WS_OK) return d->status;
+    return r->store ? store_put_fact(r->store, key, r->roof.copy_gbps, d) : WS_OK;
+}
+
+static enum ws_status open_store(struct bench_run *r, struct diag *d) {
+    const char *note;
+    if (r->replay) return WS_OK;
+    store_open(r->machine.env.store_path, r->arena, d, &r->store, &note);
+    fputs(note, stderr);
+    return d->status;
+}
+
+static enum ws_status open_run(struct bench_run *r, struct diag *d) {
+    r->replay = r->line.configs.n > 0;
+    if (sweep_parse(&r->line.axes, r->arena, &r->sweep, d) != WS_OK ||
+        machine_open(r->line.device, r->arena, &r->machine, d) != WS_OK)
+        return d->status;
+    puts(r->machine.why);
+    fflush(stdout);
+    if (open_store(r, d) != WS_OK || know_roof(r, d) != WS_OK) return d->status;
+    recorder_start(&r->recorder, &r->machine, r->arena);
+    return WS_OK;
+}
+
+static void draw_figure(struct bench_run *r) {
+    struct report_error e = {0};
+    if (r->replay || r->line.no_figures || !r->recorder.path) return;
+    const char *csv = r->recorder.path;
+    const char *prefix = arena_printf(r->arena, "%.*s", (int)strlen(csv) - 4, csv);
+    if (figure_bench(csv, r->recorder.run_id, prefix, &e) == REPORT_OK)
+        printf("figures: %s.svg, %s.png\n", prefix, prefix);
+    else
+        fprintf(stderr, "no figure: %s\n", e.text);
+}
+
+static int bench_all_points(struct bench_run *r) {
+    int worst = 0;
+    for (int i = 0; i < r->sweep.n_points && !interrupted(); i++) {
+        int status = run_point(r, i);
+        if (status > worst) worst = status;
+        if (status == WS_MACHINE) break; /* it will not do better at the next point */
+    }
+    return worst;
+}
+
+int bench_command(int argc, char **argv) {
+    struct bench_run r = {.arena = arena_new()};
+    struct diag d = diag_new(r.arena);
+    int status = command_line_parse(BENCH, argc, argv, r.arena, &r.line, &d);
+    if (r.line.help) {
+        struct buf b = buf_new(r.arena);
+        command_line_help(BENCH, "bench FILE [options]",
+                          "bench workloads/softmax.py --dtype bf16 -D dim=1024,4096", &b);
+        fputs(b.p, stdout);
+    } else {
+        interrupt_install();
+        if (status == WS_OK) status = open_run(&r, &d);
+        if (status != WS_OK) fprintf(stderr, "warpsmith bench: %s", d.text);
+        if (status == WS_OK) status = bench_all_points(&r);
+        if (status == WS_OK) draw_figure(&r);
+        store_close(r.store);
+        machine_close(&r.machine);
+    }
+    arena_free(r.arena);
+    return status;
+}

@@ -1,0 +1,143 @@
+/* bench_winners.c: which config each kernel of the fused program gets: the one that --config says,
+ * the one that the store holds, or the one that tuning finds. */
+#include <math.h>
+#include <stdio.h>
+
+#include "tuner/bench.h"
+#include "tuner/configs.h"
+#include "tuner/interrupt.h"
+#include "tuner/winners.h"
+
+/* ---- --config -------------------------------------------------------------------------------- */
+
+static enum ws_status replay(struct bench_point *b) {
+    const struct config **given;
+    if (configs_parse(b->fused_program, &b->run->line.configs, b->arena, &given, b->d) != WS_OK)
+        return b->d->status;
+    for (int k = 0; k < b->fused_program->n_kernels; k++)
+        b->tunes[k].winner =
+            given[k] ? tune_find(&b->tunes[k], given[k]) : &b->tunes[k].variants[0];
+    return WS_OK;
+}
+
+/* ---- the store ------------------------------------------------------------------------------- */
+
+/* Sets winner if the store has one. */
+static enum ws_status look_up(struct bench_point *b, struct tune *t, const char **why) {
+    struct store_winner w;
+    const struct config *c;
+    if (winner_look_up(b->run->store, &t->key, b->fused_program, t->kernel, &c, &w, why, b->arena,
+                       b->d) != WS_OK ||
+        !c)
+        return b->d->status;
+    t->winner = tune_find(t, c);
+    t->winner->is_winner = true;
+    t->winner->timing.us = w.us;
+    t->n_tied = w.tied;
+    return WS_OK;
+}
+
+static enum ws_status look_up_all(struct bench_point *b) {
+    const char *why = "never tuned", *first_why = NULL;
+    int n = b->fused_program->n_kernels, found = 0;
+    for (int k = 0; k < n && !b->run->line.retune; k++) {
+        if (look_up(b, &b->tunes[k], &why) != WS_OK) return b->d->status;
+        found += b->tunes[k].winner != NULL;
+        if (!b->tunes[k].winner && !first_why) first_why = why;
+    }
+    struct store_key key =
+        winner_key(&b->run->machine, b->captured, b->fused_program, -1, b->arena);
+    bool program = false;
+    if (found == n &&
+        store_lookup_program(b->run->store, &key, &b->evidence, &program, NULL, b->d) != WS_OK)
+        return b->d->status;
+    b->all_found = program;
+    if (b->all_found)
+        printf("cache hit: tuned by run %s, nothing to search\n", b->evidence.run_id);
+    else if (b->run->line.retune)
+        puts("tuning again, as asked");
+    else if (found == n)
+        puts("the kernels are tuned, their program was not measured yet");
+    else
+        printf("tuning %d of %d kernel%s: %s\n", n - found, n, n == 1 ? "" : "s", first_why);
+    fflush(stdout);
+    return WS_OK;
+}
+
+enum ws_status bench_look_up(struct bench_point *b) {
+    return b->run->replay ? replay(b) : look_up_all(b);
+}
+
+/* ---- tuning ---------------------------------------------------------------------------------- */
+
+/* Each kernel gets a share of what is left of the budget by the time that its roofline asks for. */
+static double share_of_budget(const struct bench_point *b, int kernel) {
+    double left = b->run->line.budget_s * 1e3 - (clock_ms() - b->started_ms);
+    double mine = 0, all = 0;
+    if (isinf(left)) return INFINITY;
+    for (int k = kernel; k < b->fused_program->n_kernels; k++) {
+        if (b->tunes[k].winner) continue;
+        double us = roof_floor_us(&b->run->roof, &b->tunes[k].work);
+        if (!(us > 0)) us = 1;
+        if (k == kernel) mine = us;
+        all += us;
+    }
+    return all > 0 && left > 0 ? left * mine / all : 0;
+}
+
+static void add_rows(struct bench_point *b, const struct tune *t) {
+    for (int i = 0; i < t->n; i++) {
+        const struct variant *v = &t->variants[i];
+        if (variant_refused(v) || v->timing.us.n)
+            recorder_add_variant(&b->run->recorder, v, &t->work, &b->run->roof);
+    }
+}
+
+/* One process tunes a key at a time; who had to wait finds the other's winner. */
+static enum ws_status tune_alone(struct bench_point *b, struct tune *t) {
+    struct store *s = b->run->store;
+    struct store_claim claim;
+    if (store_tune_begin(s, &t->key, false, &claim, b->d) != WS_OK) return b->d->status;
+    if (!claim.held) {
+        printf("another process tunes %s: waiting for it\n",
+               b->fused_program->kernels[t->kernel].name);
+        fflush(stdout);
+        if (store_tune_begin(s, &t->key, true, &claim, b->d) != WS_OK) return b->d->status;
+        const char *why;
+        look_up(b, t, &why);
+    }
+    if (b->d->status == WS_OK && !t->winner) {
+        if (!b->run->line.retune) tune_resume(t, b->d);
+        t->deadline_ms = clock_ms() + share_of_budget(b, t->kernel);
+        if (b->d->status == WS_OK) tune_kernel(t, b->d);
+        add_rows(b, t);
+        if (b->d->status == WS_OK) recorder_flush(&b->run->recorder, b->d);
+    }
+    store_tune_end(&claim);
+    return b->d->status;
+}
+
+/* A GPU's times do not mind a compiler at work, so there everything is compiled from the start. */
+static enum ws_status begin_all(struct bench_point *b) {
+    if (b->run->machine.limits.kind != DEVICE_CUDA || b->run->line.budget_s < INFINITY)
+        return WS_OK;
+    for (int k = 0; k < b->fused_program->n_kernels && b->d->status == WS_OK; k++) {
+        struct tune *t = &b->tunes[k];
+        if (t->winner) continue;
+        if (!b->run->line.retune && tune_resume(t, b->d) != WS_OK) return b->d->status;
+        tune_begin(t, b->d);
+    }
+    return b->d->status;
+}
+
+enum ws_status bench_tune_kernels(struct bench_point *b) {
+    int n = b->fused_program->n_kernels, missing = 0;
+    for (int k = 0; k < n; k++) missing += !b->tunes[k].winner;
+    if (!missing) return WS_OK;
+    if (begin_all(b) != WS_OK || testbed_open(&b->bed, &b->data, &b->dflt, b->arena, b->d) != WS_OK)
+        return b->d->status;
+    for (int k = 0; k < n && b->d->status == WS_OK && !interrupted(); k++)
+        if (!b->tunes[k].winner) tune_alone(b, &b->tunes[k]);
+    testbed_close(&b->bed);
+    return b->d->status;
+}

@@ -1,0 +1,118 @@
+/* build.c: emit, look for the binary, else compile in the background.
+ *
+ * Two configs may have one source (they differ in the grid alone): it is compiled once. */
+#include "tuner/build.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tuner/interrupt.h"
+
+enum { MESSAGE_MOST = 400 }; /* bytes of a compiler's log that a table wants */
+
+/* A CPU's binary holds for the very CPU (-march=native), a cubin for its architecture. */
+static const char *binary_options(const struct machine *m) {
+    if (m->limits.kind == DEVICE_CUDA || !m->device) return m->limits.arch;
+    return arena_printf(m->arena, "%s %s", m->limits.arch, device_facts(m->device)->name);
+}
+
+enum ws_status builder_open(struct builder *b, struct machine *m, struct store *s, struct arena *a,
+                            struct diag *d) {
+    *b = (struct builder){.machine = m, .store = s, .arena = a, .options = binary_options(m)};
+    b->pool = compile_pool_start(m->toolchain, machine_cores());
+    return b->pool ? WS_OK : diag_fail(d, WS_MACHINE, "cannot start a thread to compile in");
+}
+
+void builder_close(struct builder *b) {
+    compile_pool_stop(b->pool);
+    b->pool = NULL;
+}
+
+static struct variant *find_twin(const struct builder *b, const char *key) {
+    for (int i = 0; i < b->n_begun; i++)
+        if (!strcmp(b->begun[i]->binary_key, key)) return b->begun[i];
+    return NULL;
+}
+
+static void remember(struct builder *b, struct variant *v) {
+    if (b->n_begun == b->cap_begun) {
+        struct variant **more =
+            NEW_ARRAY(b->arena, struct variant *, b->cap_begun = 2 * b->n_begun + 64);
+        if (b->n_begun) memcpy(more, b->begun, sizeof *more * (size_t)b->n_begun);
+        b->begun = more;
+    }
+    b->begun[b->n_begun++] = v;
+}
+
+static enum ws_status take_stored(struct builder *b, struct variant *v, struct diag *d) {
+    struct store_binary stored;
+    bool found = false;
+    if (b->store && store_get_binary(b->store, v->binary_key, &stored, &found, d) != WS_OK)
+        return d->status;
+    if (!found) return WS_OK;
+    v->binary = stored.bytes;
+    v->size = stored.size;
+    v->compile_ms = stored.compile_ms;
+    b->n_stored++;
+    return WS_OK;
+}
+
+enum ws_status builder_begin(struct builder *b, struct variant *v, struct diag *d) {
+    struct diag own = diag_new(b->arena);
+    if (ws_emit(v->program, v->kernel, v->config, b->arena, &v->source, &own) != WS_OK) {
+        variant_refuse(v, STATUS_compile_error, own.text);
+        return WS_OK;
+    }
+    v->binary_key = store_binary_key(b->arena, toolchain_version(b->machine->toolchain), b->options,
+                                     v->source.text);
+    v->twin = find_twin(b, v->binary_key);
+    if (v->twin) return WS_OK;
+    remember(b, v);
+    if (take_stored(b, v, d) != WS_OK) return d->status;
+    if (!v->binary)
+        v->job = compile_pool_add(b->pool, variant_kernel(v)->name, v->source.text, false);
+    return WS_OK;
+}
+
+static enum ws_status keep_binary(struct builder *b, struct variant *v, const char *log,
+                                  struct diag *d) {
+    if (!b->store) return WS_OK;
+    struct store_binary kept = {v->binary, v->size, log, v->compile_ms};
+    return store_put_binary(b->store, v->binary_key, &kept, d);
+}
+
+static enum ws_status take_compiled(struct builder *b, struct variant *v, struct diag *d) {
+    double begun = clock_ms();
+    struct compiled c = compile_pool_wait(b->pool, v->job);
+    b->waited_ms += clock_ms() - begun;
+    b->compile_ms += c.ms;
+    b->n_compiled++;
+    v->job = NULL;
+    v->compile_ms = c.ms;
+    if (c.ok && !c.serialized) {
+        void *bytes = arena_alloc(b->arena, c.size);
+        memcpy(bytes, c.binary, c.size);
+        v->binary = bytes;
+        v->size = c.size;
+        keep_binary(b, v, c.log ? c.log : "", d);
+    } else if (!interrupted()) { /* Ctrl-C reaches the compiler too: that says nothing about v */
+        const char *log = c.log && *c.log ? c.log : "the compiler said nothing";
+        variant_refuse(v, STATUS_compile_error,
+                       c.serialized ? "the compiler serialized the matrix instructions"
+                                    : arena_strndup(b->arena, log, strnlen(log, MESSAGE_MOST)));
+    }
+    compiled_free(&c);
+    return d->status;
+}
+
+enum ws_status builder_finish(struct builder *b, struct variant *v, struct diag *d) {
+    if (v->job) return take_compiled(b, v, d);
+    if (!v->twin || v->binary || variant_refused(v)) return WS_OK;
+    if (builder_finish(b, v->twin, d) != WS_OK) return d->status;
+    v->binary = v->twin->binary;
+    v->size = v->twin->size;
+    v->compile_ms = v->twin->compile_ms;
+    if (v->twin->status == STATUS_compile_error)
+        variant_refuse(v, STATUS_compile_error, v->twin->message);
+    return WS_OK;
+}

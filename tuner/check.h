@@ -1,0 +1,31 @@
+/* check.h: is what a kernel wrote right? */
+#ifndef TUNER_CHECK_H
+#define TUNER_CHECK_H
+
+#include "ws_tune.h"
+
+/* What n elements of one buffer should be. */
+struct expected {
+    dptr want; /* f32, on the device */
+    enum dtype dtype;
+    int64_t n;
+    double rtol, atol;
+};
+
+/* Tolerance for values that should be `want`: see check.c. */
+void check_tolerance(enum dtype t, const float *want, int64_t n, double *rtol, double *atol);
+
+/* want is on the host, in the order of the buffer's storage. */
+enum ws_status expected_upload(struct device *dev, enum dtype t, const float *want, int64_t n,
+                               struct expected *out, struct diag *d);
+/* Take what the buffer holds now. */
+enum ws_status expected_snapshot(struct device *dev, dptr buffer, enum dtype t, int64_t n,
+                                 struct expected *out, struct diag *d);
+void expected_free(struct device *dev, struct expected *e);
+
+/* *message is NULL if all is right, else "[3, 17] is 0.5, expected 0.25 (12 of 4096 elements ...)".
+ * size: of the tensor, rank of them, for the index; rank 0 prints a flat one. */
+enum ws_status check_buffer(struct device *dev, dptr got, const struct expected *e,
+                            const int64_t *size, int rank, const char **message, struct diag *d);
+
+#endif

@@ -1,0 +1,44 @@
+/* command_line.h: the arguments of bench, run, explain and compile.
+ *
+ *     warpsmith bench FILE --device cpu -D dim=1024,4096 --config "x=1 warps=8"
+ *
+ * One table (OPTIONS in command_line.c) names every option, says which commands take it and gives
+ * its line of --help. */
+#ifndef TUNER_COMMAND_LINE_H
+#define TUNER_COMMAND_LINE_H
+
+#include "ws.h"
+
+enum command { BENCH = 1, RUN = 2, EXPLAIN = 4, COMPILE = 8 }; /* bits: who takes an option */
+
+struct texts {
+    const char **at;
+    int n;
+};
+
+struct command_line {
+    const char *file;
+    const char *device, *arch; /* NULL: not given */
+    const char *results, *dump, *save;
+    struct texts axes;    /* "dim=1024,4096" as given */
+    struct texts configs; /* "kernel: x=1" or "x=1" */
+    bool cast;            /* --dtype was given */
+    enum dtype dtype;
+    enum ws_mode mode;
+    enum ws_fusion fusion;
+    bool check, retune, no_figures, help;
+    double budget_s; /* INFINITY: none */
+    uint64_t seed;
+    int samples_max;
+};
+
+/* argv[0] is the command. WS_USAGE for whatever is wrong with the call itself, an unknown workload
+ * file included: the message then lists the known ones beside it. With --help nothing else is
+ * looked at. */
+enum ws_status command_line_parse(enum command who, int argc, char **argv, struct arena *a,
+                                  struct command_line *out, struct diag *d);
+
+/* What --help prints: usage, the options of the command, one example. */
+void command_line_help(enum command who, const char *usage, const char *example, struct buf *b);
+
+#endif

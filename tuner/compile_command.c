@@ -1,0 +1,158 @@
+/* compile_command.c: `warpsmith compile`: every kernel of a file under one config, for any
+ * architecture, on a machine without it.
+ *
+ *   warpsmith compile workloads/softmax.py --arch sm_90a --dump dump
+ *
+ *   kernel      config               binary   compile
+ *   softmax_0   x=1 warps=8 vec=8    12.3 kB    31 ms
+ *
+ * The stages dump what they made by themselves; each kernel adds its block program, source, PTX,
+ * compile log and binary. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tuner/commands.h"
+#include "tuner/compile_pool.h"
+#include "tuner/configs.h"
+#include "tuner/folder.h"
+#include "tuner/machine.h"
+#include "tuner/sweep.h"
+
+struct compilation {
+    const struct command_line *line;
+    struct arena *arena;
+    struct machine machine;
+    struct stages stages;
+    struct ws_program *program;
+    const struct config **configs; /* one a kernel */
+    struct ws_source *sources;
+    struct compile_job **jobs;
+};
+
+static enum ws_status lower(struct compilation *c, struct diag *d) {
+    struct sweep sweep;
+    const char *arch = c->line->arch;
+    if (!arch)
+        return diag_fail(d, WS_USAGE, "--arch is needed: one of %s, cpu", device_arch_names());
+    if (sweep_parse(&c->line->axes, c->arena, &sweep, d) != WS_OK) return d->status;
+    if (sweep.n_points > 1)
+        return diag_fail(d, WS_USAGE, "compile takes one value an axis; bench sweeps");
+    if (machine_for_arch(arch, c->arena, &c->machine, d) != WS_OK ||
+        machine_open_toolchain(&c->machine, d) != WS_OK)
+        return d->status;
+    c->stages = stages_new(c->arena, c->line->dump, c->machine.env.logs);
+    struct ws_captured *captured = capture_file(c->line, sweep_point(&sweep, 0, c->arena),
+                                                sweep.n_axes, c->arena, &c->stages, d);
+    if (captured)
+        c->program = ws_lower(captured, &c->machine.limits, c->line->fusion, &c->stages, d);
+    if (!c->program) return d->status;
+    return configs_parse(c->program, &c->line->configs, c->arena, &c->configs, d);
+}
+
+static enum ws_status emit(struct compilation *c, int kernel, struct diag *d) {
+    if (!c->configs[kernel]) {
+        int n, pruned;
+        ws_configs(c->program, kernel, &c->configs[kernel], &n, &pruned);
+        WS_ASSERT(n > 0);
+    }
+    return ws_emit(c->program, kernel, c->configs[kernel], c->arena, &c->sources[kernel], d);
+}
+
+/* ---- dumps ----------------------------------------------------------------------------------- */
+
+static enum ws_status dump_text(struct compilation *c, int kernel, const char *suffix, int log,
+                                const char *text, struct diag *d) {
+    if (!text || d->status != WS_OK) return d->status;
+    const char *name = arena_printf(c->arena, "%s%s", c->program->kernels[kernel].name, suffix);
+    return stage_dump(&c->stages, name, log, text, d);
+}
+
+static enum ws_status dump_binary(struct compilation *c, int kernel, const struct compiled *out,
+                                  struct diag *d) {
+    if (!c->line->dump || !out->ok || d->status != WS_OK) return d->status;
+    bool cuda = c->machine.limits.kind == DEVICE_CUDA;
+    const char *path = arena_printf(c->arena, "%s/%02d_%s.%s", c->line->dump, ++c->stages.n_dumps,
+                                    c->program->kernels[kernel].name, cuda ? "cubin" : "so");
+    return file_write(path, out->binary, out->size, d);
+}
+
+static enum ws_status dump_kernel(struct compilation *c, int kernel, const struct compiled *out,
+                                  struct diag *d) {
+    bool cuda = c->machine.limits.kind == DEVICE_CUDA;
+    dump_text(c, kernel, ".block", LOG_SCHEDULE, c->sources[kernel].block, d);
+    dump_text(c, kernel, cuda ? ".cu" : ".c", LOG_OUTPUT_CODE, c->sources[kernel].text, d);
+    dump_text(c, kernel, ".ptx", -1, out->ptx, d);
+    dump_text(c, kernel, ".log", -1, out->log, d);
+    return dump_binary(c, kernel, out, d);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static int name_width(const struct ws_program *p) {
+    int width = 8;
+    for (int k = 0; k < p->n_kernels; k++)
+        if ((int)strlen(p->kernels[k].name) > width) width = (int)strlen(p->kernels[k].name);
+    return width;
+}
+
+static enum ws_status report_kernel(struct compilation *c, int kernel, const struct compiled *out,
+                                    int width, struct diag *d) {
+    const char *name = c->program->kernels[kernel].name;
+    const char *config = config_str(c->arena, c->configs[kernel]);
+    if (dump_kernel(c, kernel, out, d) != WS_OK) return d->status;
+    if (!out->ok)
+        return diag_fail(d, WS_WRONG, "%s under '%s' does not compile: %s", name, config,
+                         out->log ? out->log : "");
+    if (out->serialized)
+        return diag_fail(d, WS_WRONG, "%s under '%s' is refused: %s", name, config, out->log);
+    printf("%-*s  %8zu  %7.0f ms  %s\n", width, name, out->size, out->ms, config);
+    return WS_OK;
+}
+
+static enum ws_status compile_all(struct compilation *c, struct diag *d) {
+    int n = c->program->n_kernels, width = name_width(c->program);
+    bool want_ptx = c->line->dump != NULL;
+    struct compile_pool *pool = compile_pool_start(c->machine.toolchain, machine_cores());
+    if (!pool) return diag_fail(d, WS_MACHINE, "cannot start a thread to compile in");
+    for (int k = 0; k < n && d->status == WS_OK; k++)
+        if (emit(c, k, d) == WS_OK)
+            c->jobs[k] =
+                compile_pool_add(pool, c->program->kernels[k].name, c->sources[k].text, want_ptx);
+    if (d->status == WS_OK)
+        printf("%s, %s\n%-*s  %8s  %10s  config\n", c->machine.limits.arch,
+               toolchain_version(c->machine.toolchain), width, "kernel", "bytes", "compile");
+    for (int k = 0; k < n && d->status == WS_OK; k++) {
+        struct compiled out = compile_pool_wait(pool, c->jobs[k]);
+        report_kernel(c, k, &out, width, d);
+        compiled_free(&out);
+    }
+    compile_pool_stop(pool);
+    return d->status;
+}
+
+static enum ws_status compile(struct compilation *c, struct diag *d) {
+    if (lower(c, d) != WS_OK) return d->status;
+    c->sources = NEW_ARRAY(c->arena, struct ws_source, c->program->n_kernels);
+    c->jobs = NEW_ARRAY(c->arena, struct compile_job *, c->program->n_kernels);
+    return compile_all(c, d);
+}
+
+int compile_command(int argc, char **argv) {
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct command_line line;
+    struct compilation c = {.line = &line, .arena = a};
+    int status = command_line_parse(COMPILE, argc, argv, a, &line, &d);
+    if (line.help) {
+        struct buf b = buf_new(a);
+        command_line_help(COMPILE, "compile FILE --arch ARCH [options]",
+                          "compile workloads/softmax.py --arch sm_90a --dump dump", &b);
+        fputs(b.p, stdout);
+    } else {
+        if (status == WS_OK) status = compile(&c, &d);
+        if (status != WS_OK) fprintf(stderr, "warpsmith compile: %s", d.text);
+        machine_close(&c.machine);
+    }
+    arena_free(a);
+    return status;
+}

@@ -1,0 +1,99 @@
+/* compile_pool.c: a list of jobs, a mutex, and as many threads as cores. */
+#include "tuner/compile_pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { MAX_THREADS = 256 };
+
+struct compile_job {
+    const char *name, *source;
+    bool want_ptx, done;
+    struct compiled out;
+    struct compile_job *next;
+};
+
+struct compile_pool {
+    struct toolchain *toolchain;
+    pthread_mutex_t lock;
+    pthread_cond_t added, finished;
+    bool stopping;
+    struct compile_job *all, **tail; /* every job */
+    struct compile_job *todo;        /* the first that nobody has begun */
+    int n_threads;
+    pthread_t thread[MAX_THREADS];
+};
+
+static void *work(void *arg) {
+    struct compile_pool *p = arg;
+    pthread_mutex_lock(&p->lock);
+    for (;;) {
+        while (!p->todo && !p->stopping) pthread_cond_wait(&p->added, &p->lock);
+        if (p->stopping) break;
+        struct compile_job *j = p->todo;
+        p->todo = j->next;
+        pthread_mutex_unlock(&p->lock);
+        toolchain_compile(p->toolchain, j->name, j->source, j->want_ptx, &j->out);
+        pthread_mutex_lock(&p->lock);
+        j->done = true;
+        pthread_cond_broadcast(&p->finished);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+struct compile_pool *compile_pool_start(struct toolchain *t, int threads) {
+    struct compile_pool *p = calloc(1, sizeof *p);
+    if (!p) return NULL;
+    p->toolchain = t;
+    p->tail = &p->all;
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->added, NULL);
+    pthread_cond_init(&p->finished, NULL);
+    for (int i = 0; i < threads && i < MAX_THREADS; i++)
+        if (pthread_create(&p->thread[p->n_threads], NULL, work, p) == 0) p->n_threads++;
+    if (p->n_threads) return p;
+    compile_pool_stop(p);
+    return NULL;
+}
+
+struct compile_job *compile_pool_add(struct compile_pool *p, const char *name, const char *source,
+                                     bool want_ptx) {
+    struct compile_job *j = calloc(1, sizeof *j);
+    if (!j) WS_BUG("out of memory for a compile job");
+    *j = (struct compile_job){.name = name, .source = source, .want_ptx = want_ptx};
+    pthread_mutex_lock(&p->lock);
+    *p->tail = j;
+    p->tail = &j->next;
+    if (!p->todo) p->todo = j;
+    pthread_cond_signal(&p->added);
+    pthread_mutex_unlock(&p->lock);
+    return j;
+}
+
+struct compiled compile_pool_wait(struct compile_pool *p, struct compile_job *j) {
+    pthread_mutex_lock(&p->lock);
+    while (!j->done) pthread_cond_wait(&p->finished, &p->lock);
+    struct compiled out = j->out;
+    j->out = (struct compiled){0};
+    pthread_mutex_unlock(&p->lock);
+    return out;
+}
+
+void compile_pool_stop(struct compile_pool *p) {
+    if (!p) return;
+    pthread_mutex_lock(&p->lock);
+    p->stopping = true;
+    pthread_cond_broadcast(&p->added);
+    pthread_mutex_unlock(&p->lock);
+    for (int i = 0; i < p->n_threads; i++) pthread_join(p->thread[i], NULL);
+    for (struct compile_job *j = p->all, *next; j; j = next) {
+        next = j->next;
+        compiled_free(&j->out);
+        free(j);
+    }
+    pthread_mutex_destroy(&p->lock);
+    pthread_cond_destroy(&p->added);
+    pthread_cond_destroy(&p->finished);
+    free(p);
+}

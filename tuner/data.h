@@ -1,0 +1,34 @@
+/* data.h: the tensors of a captured workload: inputs and outputs on the device, and what the
+ * outputs should be.
+ *
+ *   data_make_inputs      random values on the host
+ *   data_make_reference   what the outputs should be, in double precision, on the host
+ *   data_upload           all of it to the device; again after the device was reset
+ *   data_close */
+#ifndef TUNER_DATA_H
+#define TUNER_DATA_H
+
+#include "tuner/check.h"
+#include "tuner/machine.h"
+
+struct data {
+    struct machine *machine;
+    const struct ws_captured *captured;
+    struct arena *arena;
+    void **host_inputs; /* malloc'ed, in storage order */
+    float **host_want;  /* malloc'ed, in storage order; NULL until made */
+    dptr *inputs, *outputs;
+    struct expected *expected; /* of the outputs; want is 0 until it is known */
+};
+
+void data_open(struct data *x, struct machine *m, const struct ws_captured *c, struct arena *a);
+enum ws_status data_make_inputs(struct data *x, struct diag *d);
+enum ws_status data_make_reference(struct data *x, struct diag *d);
+enum ws_status data_upload(struct data *x, struct diag *d);
+/* Take what the outputs hold now as the reference. */
+enum ws_status data_trust_outputs(struct data *x, struct diag *d);
+/* Compare all outputs. WS_WRONG names the program and the worst element. */
+enum ws_status data_check_outputs(struct data *x, const char *what, struct diag *d);
+void data_close(struct data *x);
+
+#endif

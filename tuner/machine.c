@@ -1,0 +1,61 @@
+/* machine.c: open a device or take an arch's limits; capture a file for it. */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "tuner/machine.h"
+
+#include <sched.h>
+#include <string.h>
+
+enum ws_status machine_open(const char *name, struct arena *a, struct machine *out,
+                            struct diag *d) {
+    *out = (struct machine){.arena = a, .env = env_read(a)};
+    if (device_open(name, &out->env, a, d, &out->device, &out->why) != WS_OK) return d->status;
+    out->limits = *device_limits(out->device);
+    return machine_open_toolchain(out, d);
+}
+
+enum ws_status machine_for_arch(const char *arch, struct arena *a, struct machine *out,
+                                struct diag *d) {
+    *out = (struct machine){.arena = a, .env = env_read(a)};
+    out->why = arena_printf(a, "for %s, no device needed", arch);
+    if (!strcmp(arch, "cpu")) {
+        struct device *cpu;
+        const char *why;
+        if (device_open("cpu", &out->env, a, d, &cpu, &why) != WS_OK) return d->status;
+        out->limits = *device_limits(cpu);
+        device_close(cpu);
+        return WS_OK;
+    }
+    if (!device_limits_for_arch(arch, &out->limits))
+        return diag_fail(d, WS_USAGE, "unknown --arch '%s': expected one of %s, cpu", arch,
+                         device_arch_names());
+    return WS_OK;
+}
+
+enum ws_status machine_open_toolchain(struct machine *m, struct diag *d) {
+    return toolchain_open(m->limits.kind, m->limits.arch, &m->env, m->arena, d, &m->toolchain);
+}
+
+int machine_cores(void) {
+    cpu_set_t allowed;
+    return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+}
+
+void machine_close(struct machine *m) {
+    if (m->toolchain) toolchain_close(m->toolchain);
+    if (m->device) device_close(m->device);
+    m->toolchain = NULL;
+    m->device = NULL;
+}
+
+struct ws_captured *capture_file(const struct command_line *c, const struct ws_axis *axes,
+                                 int n_axes, struct arena *a, struct stages *s, struct diag *d) {
+    struct ws_options o = {.arena = a,
+                           .path = c->file,
+                           .axes = axes,
+                           .n_axes = n_axes,
+                           .cast = c->cast,
+                           .dtype = c->dtype,
+                           .mode = c->mode,
+                           .seed = c->seed};
+    return ws_capture(&o, s, d);
+}

@@ -1,0 +1,31 @@
+/* machine.h: what a command works with: a device, the toolchain for it, and where words go. */
+#ifndef TUNER_MACHINE_H
+#define TUNER_MACHINE_H
+
+#include "tuner/command_line.h"
+#include "ws_tune.h"
+
+struct machine {
+    struct arena *arena; /* lives as long as the command */
+    struct env env;
+    struct device *device;       /* NULL: compile for an arch without such a device */
+    struct toolchain *toolchain; /* opened by machine_open_toolchain */
+    struct device_limits limits;
+    const char *why; /* which device, and why that one */
+};
+
+/* The device called name (NULL: the default one) with its toolchain. */
+enum ws_status machine_open(const char *name, struct arena *a, struct machine *out, struct diag *d);
+/* The limits of an arch by name, "cpu" included; no device, no toolchain yet. */
+enum ws_status machine_for_arch(const char *arch, struct arena *a, struct machine *out,
+                                struct diag *d);
+enum ws_status machine_open_toolchain(struct machine *m, struct diag *d);
+void machine_close(struct machine *m); /* not its arena */
+
+int machine_cores(void); /* that this process may use */
+
+/* Trace the command line's file with these axes. Everything made lives in a. */
+struct ws_captured *capture_file(const struct command_line *c, const struct ws_axis *axes,
+                                 int n_axes, struct arena *a, struct stages *s, struct diag *d);
+
+#endif

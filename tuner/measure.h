@@ -1,0 +1,52 @@
+/* measure.h: how long launches take, and how well that is known.
+ *
+ * A sample is the device time of one repetition of a list of launches, with the caches flushed
+ * before it. Samples come in batches; after each the device's health is read, and a batch during
+ * which the clock was held back is set aside: counted, and used only if there is nothing else. */
+#ifndef TUNER_MEASURE_H
+#define TUNER_MEASURE_H
+
+#include "tuner/stats.h"
+#include "ws_tune.h"
+
+enum { TIMING_THROTTLE = 64 };
+
+struct timing {
+    struct stats us;                /* n = 0: not timed */
+    double host_us;                 /* median time to submit one repetition; NAN: unknown */
+    double clock_mhz, temp_c;       /* medians over the batches; NAN: unknown */
+    char throttle[TIMING_THROTTLE]; /* of the last throttled batch, else "none"; "": unknown */
+    int n_throttled;                /* samples set aside */
+    bool dropped;                   /* stopped early: far slower than the best */
+};
+
+struct timing timing_none(void);
+
+struct measure_rule {
+    double rel_ci;  /* enough once the median is known this well, */
+    int min_n;      /* from at least so many samples */
+    int max_n;      /* and enough anyway after so many */
+    double wall_ms; /* or, past min_n, after so long */
+    double drop_us; /* give up after a few samples if even the fastest is slower; INFINITY: never */
+};
+
+/* 1 % from 10 samples, at most 100 or half a second. */
+struct measure_rule measure_rule_default(int max_n);
+
+/* What is timed: a variant, or a program. */
+struct subject {
+    const struct launch *launches;
+    int n;
+    struct timing timing; /* out */
+};
+
+/* One warm-up, then samples by the rule. */
+enum ws_status measure_alone(struct device *dev, struct subject *s, const struct measure_rule *r,
+                             struct diag *d);
+
+/* All subjects in turns, so that a drift of clock or temperature meets them alike; until each is
+ * known by the rule. No subject is dropped. */
+enum ws_status measure_together(struct device *dev, struct subject *s, int n,
+                                const struct measure_rule *r, struct diag *d);
+
+#endif

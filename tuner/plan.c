@@ -1,0 +1,180 @@
+/* plan.c: programs in memory. */
+#include "tuner/plan.h"
+
+#include <string.h>
+
+#include "tuner/interrupt.h"
+
+struct plan plan_new(const char *name, const struct ws_program *p, struct arena *a) {
+    return (struct plan){name, p, NEW_ARRAY(a, struct variant *, p->n_kernels)};
+}
+
+const char *plan_text(const struct plan *p, struct arena *a) {
+    struct buf b = buf_new(a);
+    if (p->program->n_kernels == 1) return p->chosen[0]->text;
+    for (int k = 0; k < p->program->n_kernels; k++)
+        buf_printf(&b, "%s%s: %s", k ? "; " : "", p->program->kernels[k].name, p->chosen[k]->text);
+    return b.p;
+}
+
+const char *plan_guard(const struct plan *p, struct arena *a) {
+    struct buf b = buf_new(a);
+    for (int k = 0; k < p->program->n_kernels; k++) {
+        const char *guard = p->program->kernels[k].guard;
+        if (!guard || !*guard || strstr(b.p, guard)) continue;
+        buf_printf(&b, "%s%s", b.n ? " && " : "", guard);
+    }
+    return b.p;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static enum ws_status place_temporary(struct buffers *b, int i, struct diag *d) {
+    const struct ws_buffer *t = &b->program->buffers[i];
+    if (b->apart) return device_alloc(b->machine->device, t->bytes, &b->at[i], d);
+    WS_ASSERT(t->offset + t->bytes <= b->program->temp_bytes);
+    b->at[i] = b->pool + t->offset;
+    return WS_OK;
+}
+
+enum ws_status buffers_place(struct buffers *b, const struct data *x, const struct ws_program *p,
+                             bool apart, struct arena *a, struct diag *d) {
+    *b = (struct buffers){.machine = x->machine, .arena = a, .program = p, .apart = apart};
+    b->at = NEW_ARRAY(a, dptr, p->n_buffers);
+    if (!apart && device_alloc(x->machine->device, p->temp_bytes, &b->pool, d) != WS_OK)
+        return d->status;
+    for (int i = 0; i < p->n_buffers && d->status == WS_OK; i++) {
+        switch (p->buffers[i].kind) {
+        case WS_BUF_INPUT: b->at[i] = x->inputs[p->buffers[i].index]; break;
+        case WS_BUF_OUTPUT: b->at[i] = x->outputs[p->buffers[i].index]; break;
+        case WS_BUF_TEMP: place_temporary(b, i, d); break;
+        }
+    }
+    return d->status;
+}
+
+enum ws_status buffers_poison(const struct buffers *b, const int *which, int n, struct diag *d) {
+    for (int i = 0; i < n && d->status == WS_OK; i++)
+        device_fill(b->machine->device, b->at[which[i]], 0xFF, b->program->buffers[which[i]].bytes,
+                    d);
+    if (b->scratch && d->status == WS_OK)
+        device_fill(b->machine->device, b->scratch, 0xFF, b->scratch_bytes, d);
+    return d->status;
+}
+
+void buffers_free(struct buffers *b) {
+    if (!b->machine) return;
+    struct device *dev = b->machine->device;
+    for (int i = 0; b->apart && b->at && i < b->program->n_buffers; i++)
+        if (b->program->buffers[i].kind == WS_BUF_TEMP) device_free(dev, b->at[i]);
+    device_free(dev, b->pool);
+    device_free(dev, b->scratch);
+    *b = (struct buffers){0};
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+static enum ws_status need_scratch(struct buffers *b, size_t bytes, struct diag *d) {
+    if (bytes <= b->scratch_bytes) return WS_OK;
+    device_free(b->machine->device, b->scratch);
+    b->scratch_bytes = 0;
+    if (device_alloc(b->machine->device, bytes, &b->scratch, d) == WS_OK) b->scratch_bytes = bytes;
+    return d->status;
+}
+
+static uint64_t argument_value(const struct ws_arg *arg, const struct buffers *b) {
+    switch (arg->kind) {
+    case WS_ARG_BUFFER: return b->at[arg->buffer];
+    case WS_ARG_SIZE: return (uint64_t)arg->value;
+    case WS_ARG_WORKSPACE: return b->scratch + (uint64_t)arg->value;
+    }
+    WS_BUG("no such kind of argument: %d", (int)arg->kind);
+}
+
+static void bind_launch(const struct variant *v, const struct ws_launch *from,
+                        const struct buffers *b, struct launch *to) {
+    uint64_t *values = NEW_ARRAY(b->arena, uint64_t, from->n_args);
+    *to = (struct launch){.module = v->module,
+                          .entry = from->entry,
+                          .grid = {from->grid[0], from->grid[1], from->grid[2]},
+                          .threads = from->threads,
+                          .smem = from->smem,
+                          .n_args = from->n_args};
+    for (int i = 0; i < from->n_args; i++) {
+        values[i] = argument_value(&from->args[i], b);
+        to->args[i] = &values[i];
+    }
+}
+
+enum ws_status variant_launches(const struct variant *v, struct buffers *b, struct launches *out,
+                                struct diag *d) {
+    WS_ASSERT(v->module);
+    if (need_scratch(b, v->source.workspace, d) != WS_OK) return d->status;
+    *out = (struct launches){NEW_ARRAY(b->arena, struct launch, v->source.n_launches),
+                             v->source.n_launches};
+    for (int i = 0; i < out->n; i++) bind_launch(v, &v->source.launches[i], b, &out->at[i]);
+    return WS_OK;
+}
+
+enum ws_status plan_launches(const struct plan *p, struct buffers *b, struct launches *out,
+                             struct diag *d) {
+    int n_kernels = p->program->n_kernels;
+    *out = (struct launches){NEW_ARRAY(b->arena, struct launch, n_kernels * WS_MAX_LAUNCHES), 0};
+    size_t scratch = 0; /* of the greediest: kernels run one after the other */
+    for (int k = 0; k < n_kernels; k++)
+        if (p->chosen[k]->source.workspace > scratch) scratch = p->chosen[k]->source.workspace;
+    if (need_scratch(b, scratch, d) != WS_OK) return d->status;
+    for (int k = 0; k < n_kernels; k++) {
+        struct launches one;
+        if (variant_launches(p->chosen[k], b, &one, d) != WS_OK) return d->status;
+        memcpy(out->at + out->n, one.at, sizeof *one.at * (size_t)one.n);
+        out->n += one.n;
+    }
+    return WS_OK;
+}
+
+/* ---- whole programs -------------------------------------------------------------------------- */
+
+enum ws_status plan_begin(const struct plan *p, struct builder *b, struct diag *d) {
+    for (int k = 0; k < p->program->n_kernels && d->status == WS_OK; k++)
+        if (!p->chosen[k]->binary_key && !variant_refused(p->chosen[k]))
+            builder_begin(b, p->chosen[k], d);
+    return d->status;
+}
+
+enum ws_status plan_finish(const struct plan *p, struct builder *b, struct diag *d) {
+    for (int k = 0; k < p->program->n_kernels && d->status == WS_OK && !interrupted(); k++) {
+        struct variant *v = p->chosen[k];
+        if (builder_finish(b, v, d) != WS_OK) return d->status;
+        if (v->binary && !v->module && variant_load(v, b->machine, d) != WS_OK) return d->status;
+        if (variant_refused(v))
+            return diag_fail(d, v->status == STATUS_compile_error ? WS_WRONG : WS_MACHINE,
+                             "the %s program cannot run: kernel %s under '%s': %s: %s", p->name,
+                             variant_kernel(v)->name, v->text, result_status_name(v->status),
+                             v->message);
+    }
+    return d->status;
+}
+
+void plan_unload(const struct plan *p, struct machine *m) {
+    for (int k = 0; p->program && k < p->program->n_kernels; k++)
+        if (p->chosen[k]) variant_unload(p->chosen[k], m);
+}
+
+static enum ws_status poison_written(const struct buffers *b, struct diag *d) {
+    for (int i = 0; i < b->program->n_buffers && d->status == WS_OK; i++)
+        if (b->program->buffers[i].kind != WS_BUF_INPUT) buffers_poison(b, &i, 1, d);
+    return d->status;
+}
+
+enum ws_status plan_check(const struct plan *p, struct data *x, struct buffers *b, bool trust,
+                          struct diag *d) {
+    struct launches l;
+    if (plan_launches(p, b, &l, d) != WS_OK || poison_written(b, d) != WS_OK) return d->status;
+    crash_watch(arena_printf(b->arena, "the %s program, %s", p->name, plan_text(p, b->arena)));
+    device_run(b->machine->device, l.at, l.n, d);
+    crash_watch(NULL);
+    if (d->status != WS_OK) return d->status;
+    if (trust) return data_trust_outputs(x, d);
+    return data_check_outputs(x, arena_printf(d->arena, "the %s program", p->name), d);
+}

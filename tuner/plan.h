@@ -1,0 +1,65 @@
+/* plan.h: a program with one variant chosen for each of its kernels, and the memory it runs in. */
+#ifndef TUNER_PLAN_H
+#define TUNER_PLAN_H
+
+#include "tuner/build.h"
+#include "tuner/data.h"
+
+struct plan {
+    const char *name; /* "eager", "default", "tuned" */
+    const struct ws_program *program;
+    struct variant **chosen; /* one a kernel */
+};
+
+struct plan plan_new(const char *name, const struct ws_program *p, struct arena *a);
+/* The configs in one text: "x=1 warps=8", or "softmax_0: x=1 warps=8; mm_1: m=128" for several. */
+const char *plan_text(const struct plan *p, struct arena *a);
+/* The distinct guards of the kernels, joined by " && ". */
+const char *plan_guard(const struct plan *p, struct arena *a);
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* The buffers of a program. Inputs and outputs are those of the data. */
+struct buffers {
+    struct machine *machine;
+    struct arena *arena;
+    const struct ws_program *program;
+    bool apart; /* every temporary has memory of its own, instead of its place in the pool */
+    dptr *at;   /* by buffer */
+    dptr pool;
+    dptr scratch; /* workspace of whichever variant runs */
+    size_t scratch_bytes;
+};
+
+enum ws_status buffers_place(struct buffers *b, const struct data *x, const struct ws_program *p,
+                             bool apart, struct arena *a, struct diag *d);
+enum ws_status buffers_poison(const struct buffers *b, const int *which, int n, struct diag *d);
+void buffers_free(struct buffers *b);
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+struct launches {
+    struct launch *at;
+    int n;
+};
+
+/* Of one loaded variant, and of all in a plan. The scratch memory grows as needed, which makes
+ * launches taken before invalid: take them one after the other. */
+enum ws_status variant_launches(const struct variant *v, struct buffers *b, struct launches *out,
+                                struct diag *d);
+enum ws_status plan_launches(const struct plan *p, struct buffers *b, struct launches *out,
+                             struct diag *d);
+
+/* ---- whole programs -------------------------------------------------------------------------- */
+
+/* Emit and compile what is chosen; a kernel that cannot be built ends it with WS_WRONG. */
+enum ws_status plan_begin(const struct plan *p, struct builder *b, struct diag *d);
+enum ws_status plan_finish(const struct plan *p, struct builder *b, struct diag *d);
+void plan_unload(const struct plan *p, struct machine *m);
+
+/* Poison outputs and temporaries, run, and compare all outputs unless `trust` takes them as the
+ * reference. */
+enum ws_status plan_check(const struct plan *p, struct data *x, struct buffers *b, bool trust,
+                          struct diag *d);
+
+#endif

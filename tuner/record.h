@@ -1,0 +1,38 @@
+/* record.h: the rows of a run, appended to its CSV in whole batches. */
+#ifndef TUNER_RECORD_H
+#define TUNER_RECORD_H
+
+#include "reports/results.h"
+#include "tuner/plan.h"
+#include "tuner/roof.h"
+
+struct recorder {
+    struct arena *arena;
+    const char *path;         /* DIR/workload.csv */
+    const char *run_id;       /* sorts by time */
+    struct result_row common; /* what all rows of the run share */
+    struct result_row *rows;  /* not appended yet */
+    int n, cap;
+};
+
+/* Facts of the run; no file yet. */
+void recorder_start(struct recorder *r, const struct machine *m, struct arena *a);
+
+/* From here on rows are about this workload, in DIR. The folder is made; a file that cannot be
+ * appended to, or is not ours, is found out now: before anything is measured. */
+enum ws_status recorder_open(struct recorder *r, const char *folder, const struct ws_captured *c,
+                             struct arena *a, struct diag *d);
+
+void recorder_add_variant(struct recorder *r, const struct variant *v, const struct work *w,
+                          const struct roof *roof);
+void recorder_add_program(struct recorder *r, enum result_role role, const struct plan *p,
+                          const struct timing *t, const struct roof *roof);
+void recorder_add_roof(struct recorder *r, const struct roof *roof);
+
+/* Append what was added, all or nothing. Notes go to stderr. */
+enum ws_status recorder_flush(struct recorder *r, struct diag *d);
+
+/* "rows=4 dim=8" -> "dim=8 rows=4": how the axes column is written. */
+const char *record_axes(const char *axes, struct arena *a);
+
+#endif

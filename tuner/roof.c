@@ -1,0 +1,65 @@
+/* roof.c: rooflines. GB/s is bytes per nanosecond, TFLOP/s operations per picosecond. */
+#include "tuner/roof.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool runs_on_matrix_units(const struct ws_program *p, int kernel) {
+    const struct ws_kernel *k = &p->kernels[kernel];
+    if (!strcmp(k->kind, "pointwise") || !strcmp(k->kind, "reduce") || !strcmp(k->kind, "scan"))
+        return false;
+    for (int i = 0; i < k->n_reads; i++) {
+        enum dtype t = p->buffers[k->reads[i]].dtype;
+        if (t == DT_BF16 || t == DT_F16) return true;
+    }
+    return false;
+}
+
+struct work work_of_kernel(const struct ws_program *p, int kernel) {
+    const struct ws_kernel *k = &p->kernels[kernel];
+    double written = 0;
+    for (int i = 0; i < k->n_writes; i++) written += (double)p->buffers[k->writes[i]].bytes;
+    return (struct work){.bytes = k->bytes,
+                         .write_bytes = fmin(written, k->bytes),
+                         .flops = k->flops,
+                         .matrix = runs_on_matrix_units(p, kernel)};
+}
+
+struct work work_of_program(const struct ws_program *p) {
+    struct work w = {.bytes = p->bytes, .flops = p->flops};
+    for (int b = 0; b < p->n_buffers; b++)
+        if (p->buffers[b].kind == WS_BUF_OUTPUT) w.write_bytes += (double)p->buffers[b].bytes;
+    for (int k = 0; k < p->n_kernels; k++) w.matrix |= runs_on_matrix_units(p, k);
+    w.write_bytes = fmin(w.write_bytes, w.bytes);
+    return w;
+}
+
+static double us_at_gbps(double bytes, double gbps) { return gbps > 0 ? bytes / gbps / 1e3 : 0; }
+
+static double us_at_tflops(double flops, double tflops) {
+    return tflops > 0 ? flops / tflops / 1e6 : 0;
+}
+
+static double compute_us(const struct roof *r, const struct work *w) {
+    const struct device_limits *l = r->limits;
+    bool matrix = w->matrix && l->matrix_tflops > 0;
+    return us_at_tflops(w->flops, matrix ? l->matrix_tflops : l->f32_tflops);
+}
+
+double roof_floor_us(const struct roof *r, const struct work *w) {
+    double us = fmax(us_at_gbps(w->bytes, r->copy_gbps), compute_us(r, w));
+    return us > 0 ? us : NAN;
+}
+
+bool roof_bound_by_compute(const struct roof *r, const struct work *w) {
+    return compute_us(r, w) > us_at_gbps(w->bytes, r->copy_gbps);
+}
+
+/* The caches are flushed before every sample, so all reads come from memory; what is written last
+ * may still be in the last-level cache when the kernel ends. */
+double roof_physical_us(const struct roof *r, const struct work *w) {
+    const struct device_limits *l = r->limits;
+    double through = w->bytes - fmin(w->write_bytes, (double)l->l2_bytes);
+    double peak = fmax(l->f32_tflops, l->matrix_tflops);
+    return fmax(us_at_gbps(through, l->peak_gbps), us_at_tflops(w->flops, peak));
+}

@@ -1,0 +1,33 @@
+/* roof.h: the least time that the device allows.
+ *
+ *   expected floor   bytes at the measured copy bandwidth, or operations at the peak: what
+ *                    "percent of roof" is about
+ *   physical floor   from the data sheet, writes that may stay in the cache left out: a time below
+ *                    it was not measured right */
+#ifndef TUNER_ROOF_H
+#define TUNER_ROOF_H
+
+#include "ws_tune.h"
+
+struct roof {
+    const struct device_limits *limits;
+    double copy_gbps; /* NAN: unknown */
+};
+
+/* What a kernel or a program has to do at least. */
+struct work {
+    double bytes, write_bytes; /* bytes: read and written */
+    double flops;
+    bool matrix; /* on the matrix units */
+};
+
+struct work work_of_kernel(const struct ws_program *p, int kernel);
+struct work work_of_program(const struct ws_program *p);
+
+double roof_floor_us(const struct roof *r, const struct work *w);    /* NAN: unknown */
+double roof_physical_us(const struct roof *r, const struct work *w); /* 0: unknown */
+bool roof_bound_by_compute(const struct roof *r, const struct work *w);
+
+#define ROOF_IMPLAUSIBLE 0.9 /* of the physical floor */
+
+#endif

@@ -1,0 +1,198 @@
+/* run.c: `warpsmith run`: run a PyTorch file's model once, check the outputs, save them.
+ *
+ * Each kernel runs under the config given, else the stored winner, else the default by rule. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tuner/commands.h"
+#include "tuner/configs.h"
+#include "tuner/folder.h"
+#include "tuner/interrupt.h"
+#include "tuner/npy.h"
+#include "tuner/plan.h"
+#include "tuner/sweep.h"
+#include "tuner/winners.h"
+
+struct run {
+    struct command_line line;
+    struct arena *arena;
+    struct machine machine;
+    struct store *store;
+    struct stages stages;
+    struct ws_captured *captured;
+    struct ws_program *program;
+    struct builder builder;
+    struct data data;
+    struct plan plan;
+    struct buffers memory;
+};
+
+static enum ws_status lower(struct run *r, struct diag *d) {
+    struct sweep sweep;
+    if (sweep_parse(&r->line.axes, r->arena, &sweep, d) != WS_OK) return d->status;
+    if (sweep.n_points > 1)
+        return diag_fail(d, WS_USAGE, "run takes one value an axis; bench sweeps");
+    if (machine_open(r->line.device, r->arena, &r->machine, d) != WS_OK) return d->status;
+    puts(r->machine.why);
+    r->stages = stages_new(r->arena, r->line.dump, r->machine.env.logs);
+    r->captured = capture_file(&r->line, sweep_point(&sweep, 0, r->arena), sweep.n_axes, r->arena,
+                               &r->stages, d);
+    if (r->captured) r->program = ws_lower(r->captured, &r->machine.limits, WS_FUSE, &r->stages, d);
+    return d->status;
+}
+
+/* The rule's config of a kernel, the best guess. */
+static const struct config *default_config(const struct ws_program *p, int kernel) {
+    const struct config *configs;
+    int n, pruned;
+    ws_configs(p, kernel, &configs, &n, &pruned);
+    WS_ASSERT(n > 0);
+    return &configs[0];
+}
+
+static enum ws_status choose(struct run *r, struct diag *d) {
+    const struct config **given, *stored;
+    const char *note, *why;
+    if (configs_parse(r->program, &r->line.configs, r->arena, &given, d) != WS_OK ||
+        store_open(r->machine.env.store_path, r->arena, d, &r->store, &note) != WS_OK)
+        return d->status;
+    fputs(note, stderr);
+    r->plan = plan_new("chosen", r->program, r->arena);
+    for (int k = 0; k < r->program->n_kernels; k++) {
+        const char *origin = "given";
+        const struct config *c = given[k];
+        if (!c) {
+            struct store_winner w;
+            struct store_key key = winner_key(&r->machine, r->captured, r->program, k, r->arena);
+            if (winner_look_up(r->store, &key, r->program, k, &stored, &w, &why, r->arena, d) !=
+                WS_OK)
+                return d->status;
+            origin = stored ? "tuned" : "default";
+            c = stored ? stored : default_config(r->program, k);
+        }
+        r->plan.chosen[k] = NEW(r->arena, struct variant);
+        *r->plan.chosen[k] = variant_new(r->program, k, c, r->arena);
+        r->plan.chosen[k]->is_default = true; /* whatever it spills, it is what will run */
+        printf("  %s  %s  (%s)\n", r->program->kernels[k].name, r->plan.chosen[k]->text, origin);
+    }
+    return WS_OK;
+}
+
+/* ---- outputs --------------------------------------------------------------------------------- */
+
+static void print_summary(const struct ws_tensor_info *t, const void *bytes) {
+    double least = INFINITY, most = -INFINITY, sum = 0;
+    int64_t odd = 0;
+    for (int64_t i = 0; i < t->numel; i++) {
+        double v = dtype_load(t->dtype, bytes, (size_t)i);
+        if (!isfinite(v)) {
+            odd++;
+            continue;
+        }
+        least = fmin(least, v);
+        most = fmax(most, v);
+        sum += v;
+    }
+    printf("%s  %s [", t->name, dtype_name(t->dtype));
+    for (int i = 0; i < t->rank; i++) printf("%s%lld", i ? ", " : "", (long long)t->size[i]);
+    if (t->numel > odd)
+        printf("]  min %.6g  mean %.6g  max %.6g", least, sum / (double)(t->numel - odd), most);
+    else
+        printf("]");
+    if (odd) printf("  %lld not finite", (long long)odd);
+    puts("");
+}
+
+static enum ws_status save(struct run *r, const struct ws_tensor_info *t, const void *bytes,
+                           struct diag *d) {
+    if (!r->line.save) return WS_OK;
+    return npy_write(arena_printf(r->arena, "%s/%s.npy", r->line.save, t->name), t, bytes, d);
+}
+
+static enum ws_status show_outputs(struct run *r, struct diag *d) {
+    for (int i = 0; i < r->captured->n_outputs && d->status == WS_OK; i++) {
+        struct ws_tensor_info t = ws_output_info(r->captured, i);
+        void *bytes = malloc(t.bytes + 1);
+        if (!bytes) return diag_fail(d, WS_MACHINE, "out of memory for '%s'", t.name);
+        if (device_download(r->machine.device, bytes, r->data.outputs[i], t.bytes, d) == WS_OK) {
+            print_summary(&t, bytes);
+            save(r, &t, bytes, d);
+        }
+        free(bytes);
+    }
+    return d->status;
+}
+
+static enum ws_status save_inputs(struct run *r, struct diag *d) {
+    if (r->line.save) folder_make(r->arena, r->line.save, d);
+    for (int i = 0; i < r->captured->n_inputs && d->status == WS_OK; i++) {
+        struct ws_tensor_info t = ws_input_info(r->captured, i);
+        save(r, &t, r->data.host_inputs[i], d);
+    }
+    return d->status;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static enum ws_status run_once(struct run *r, struct diag *d) {
+    struct launches l;
+    if (plan_launches(&r->plan, &r->memory, &l, d) != WS_OK) return d->status;
+    crash_watch(plan_text(&r->plan, r->arena));
+    device_run(r->machine.device, l.at, l.n, d);
+    crash_watch(NULL);
+    return d->status;
+}
+
+static enum ws_status run_file(struct run *r, struct diag *d) {
+    if (lower(r, d) != WS_OK || choose(r, d) != WS_OK ||
+        builder_open(&r->builder, &r->machine, r->store, r->arena, d) != WS_OK ||
+        plan_begin(&r->plan, &r->builder, d) != WS_OK)
+        return d->status;
+    data_open(&r->data, &r->machine, r->captured, r->arena);
+    if (data_make_inputs(&r->data, d) != WS_OK || save_inputs(r, d) != WS_OK ||
+        (r->line.check && data_make_reference(&r->data, d) != WS_OK) ||
+        data_upload(&r->data, d) != WS_OK || plan_finish(&r->plan, &r->builder, d) != WS_OK ||
+        interrupted() ||
+        buffers_place(&r->memory, &r->data, r->program, false, r->arena, d) != WS_OK)
+        return d->status;
+    if (r->line.check)
+        plan_check(&r->plan, &r->data, &r->memory, false, d);
+    else
+        run_once(r, d);
+    /* Wrong outputs are shown too: they are what one wants to see then. */
+    struct diag own = diag_new(r->arena);
+    if (d->status == WS_OK || d->status == WS_WRONG) show_outputs(r, &own);
+    if (own.status != WS_OK) return diag_fail(d, own.status, "%s", own.text);
+    if (r->line.check && d->status == WS_OK) puts("check: all outputs agree with the reference");
+    return d->status;
+}
+
+static void close_run(struct run *r) {
+    builder_close(&r->builder);
+    plan_unload(&r->plan, &r->machine);
+    buffers_free(&r->memory);
+    data_close(&r->data);
+    store_close(r->store);
+    machine_close(&r->machine);
+}
+
+int run_command(int argc, char **argv) {
+    struct run r = {.arena = arena_new()};
+    struct diag d = diag_new(r.arena);
+    int status = command_line_parse(RUN, argc, argv, r.arena, &r.line, &d);
+    if (r.line.help) {
+        struct buf b = buf_new(r.arena);
+        command_line_help(RUN, "run FILE [options]",
+                          "run workloads/softmax.py --check --save outputs", &b);
+        fputs(b.p, stdout);
+    } else {
+        interrupt_install();
+        if (status == WS_OK) status = run_file(&r, &d);
+        if (status != WS_OK) fprintf(stderr, "warpsmith run: %s", d.text);
+        close_run(&r);
+        if (interrupted()) status = interrupt_exit_code();
+    }
+    arena_free(r.arena);
+    return status;
+}

@@ -1,0 +1,73 @@
+/* table.c: columns line up by width in characters; numbers are right-aligned. */
+#include "tuner/table.h"
+
+#include <math.h>
+#include <string.h>
+
+static void put_number(struct buf *b, int width, int digits, double v) {
+    if (isfinite(v))
+        buf_printf(b, "  %*.*f", width, digits, v);
+    else
+        buf_printf(b, "  %*s", width, "-");
+}
+
+static int digits_for(double us) { return us < 10 ? 3 : us < 1000 ? 2 : 1; }
+
+static void put_speedup(struct buf *b, double ratio) {
+    if (isfinite(ratio)) buf_printf(b, "  %8.2fx", ratio);
+}
+
+void table_programs(struct buf *b, const struct table_line *lines, int n, const struct work *w,
+                    const struct roof *roof) {
+    bool compute = roof_bound_by_compute(roof, w);
+    double floor_us = roof_floor_us(roof, w);
+    buf_printf(b, "%-8s  %10s  %8s  %9s  %7s  %9s\n", "", "us", "+-", compute ? "TFLOP/s" : "GB/s",
+               "% roof", "speed-up");
+    for (int i = 0; i < n; i++) {
+        const struct stats *s = &lines[i].timing->us;
+        double rate = compute ? w->flops / s->median / 1e6 : w->bytes / s->median / 1e3;
+        buf_printf(b, "%-8s", lines[i].name);
+        put_number(b, 10, digits_for(s->median), s->median);
+        put_number(b, 8, digits_for(s->median), stats_ci(s));
+        put_number(b, 9, 1, rate);
+        put_number(b, 7, 1, 100 * floor_us / s->median);
+        if (i) put_speedup(b, lines[0].timing->us.median / s->median);
+        buf_puts(b, "\n");
+    }
+}
+
+static void put_counts(struct buf *b, const struct tune *t) {
+    int count[STATUS_COUNT] = {0}, untried = 0;
+    for (int i = 0; i < t->n; i++) {
+        const struct variant *v = &t->variants[i];
+        if (v->status == STATUS_ok && !v->timing.us.n)
+            untried++;
+        else
+            count[v->status]++;
+    }
+    buf_printf(b, "    %d configs: %d timed", t->n + t->n_pruned, count[STATUS_ok]);
+    if (t->n_pruned) buf_printf(b, ", %d pruned", t->n_pruned);
+    for (int s = 0; s < STATUS_COUNT; s++)
+        if (s != STATUS_ok && count[s])
+            buf_printf(b, ", %d %s", count[s], result_status_name((enum result_status)s));
+    if (untried) buf_printf(b, ", %d not tried", untried);
+    if (t->n_known) buf_printf(b, "; %d known from an earlier run", t->n_known);
+    if (t->n_tied > 1) buf_printf(b, "; %d tie with the winner", t->n_tied - 1);
+    buf_puts(b, "\n");
+}
+
+void table_kernel(struct buf *b, const struct tune *t) {
+    const struct stats *dflt = &t->variants[0].timing.us;
+    if (!t->winner) return;
+    buf_printf(b, "  %s  %s", t->program->kernels[t->kernel].name, t->winner->text);
+    if (t->winner->timing.us.n) {
+        buf_printf(b, "   %.*f us", digits_for(t->winner->timing.us.median),
+                   t->winner->timing.us.median);
+        if (t->winner->is_default)
+            buf_puts(b, ", the default");
+        else if (dflt->n)
+            buf_printf(b, ", %.2fx default", dflt->median / t->winner->timing.us.median);
+    }
+    buf_puts(b, "\n");
+    if (t->n_tried) put_counts(b, t);
+}

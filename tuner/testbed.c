@@ -1,0 +1,78 @@
+/* testbed.c: inputs in place, outputs known. */
+#include "tuner/testbed.h"
+
+#include "tuner/interrupt.h"
+
+static enum ws_status know_temporaries(struct testbed *t, struct diag *d) {
+    const struct ws_program *p = t->plan->program;
+    for (int i = 0; i < p->n_buffers && d->status == WS_OK; i++) {
+        const struct ws_buffer *b = &p->buffers[i];
+        if (b->kind == WS_BUF_OUTPUT) t->expected[i] = t->data->expected[b->index];
+        if (b->kind == WS_BUF_TEMP)
+            expected_snapshot(t->machine->device, t->buffers.at[i], b->dtype, b->numel,
+                              &t->expected[i], d);
+    }
+    return d->status;
+}
+
+static enum ws_status fill(struct testbed *t, struct diag *d) {
+    if (plan_check(t->plan, t->data, &t->buffers, false, d) != WS_OK) return d->status;
+    return know_temporaries(t, d);
+}
+
+enum ws_status testbed_open(struct testbed *t, struct data *x, const struct plan *p,
+                            struct arena *a, struct diag *d) {
+    *t = (struct testbed){.machine = x->machine, .data = x, .plan = p};
+    t->expected = NEW_ARRAY(a, struct expected, p->program->n_buffers);
+    if (buffers_place(&t->buffers, x, p->program, true, a, d) != WS_OK) return d->status;
+    return fill(t, d);
+}
+
+void testbed_close(struct testbed *t) {
+    if (!t->machine) return;
+    for (int i = 0; i < t->plan->program->n_buffers; i++)
+        if (t->plan->program->buffers[i].kind == WS_BUF_TEMP)
+            expected_free(t->machine->device, &t->expected[i]);
+    buffers_free(&t->buffers);
+    *t = (struct testbed){0};
+}
+
+enum ws_status testbed_check(struct testbed *t, const struct variant *v, const char **message,
+                             struct diag *d) {
+    const struct ws_kernel *k = variant_kernel(v);
+    struct launches l;
+    *message = NULL;
+    if (variant_launches(v, &t->buffers, &l, d) != WS_OK ||
+        buffers_poison(&t->buffers, k->writes, k->n_writes, d) != WS_OK)
+        return d->status;
+    crash_watch(arena_printf(d->arena, "kernel %s under '%s'", k->name, v->text));
+    device_run(t->machine->device, l.at, l.n, d);
+    for (int i = 0; i < k->n_writes && d->status == WS_OK && !*message; i++) {
+        int b = k->writes[i];
+        if (check_buffer(t->machine->device, t->buffers.at[b], &t->expected[b], NULL, 0, message,
+                         d) == WS_OK &&
+            *message)
+            *message = arena_printf(d->arena, "%s%s", t->plan->program->buffers[b].name, *message);
+    }
+    crash_watch(NULL);
+    return d->status;
+}
+
+enum ws_status testbed_restore(struct testbed *t, int kernel, struct diag *d) {
+    struct launches l;
+    if (variant_launches(t->plan->chosen[kernel], &t->buffers, &l, d) != WS_OK) return d->status;
+    return device_run(t->machine->device, l.at, l.n, d);
+}
+
+enum ws_status testbed_recover(struct testbed *t, struct diag *d) {
+    struct arena *a = t->buffers.arena;
+    if (device_reset(t->machine->device, d) != WS_OK) return d->status;
+    for (int k = 0; k < t->plan->program->n_kernels && d->status == WS_OK; k++) {
+        variant_unload(t->plan->chosen[k], t->machine);
+        variant_load(t->plan->chosen[k], t->machine, d);
+    }
+    if (d->status != WS_OK || data_upload(t->data, d) != WS_OK) return d->status;
+    if (buffers_place(&t->buffers, t->data, t->plan->program, true, a, d) != WS_OK)
+        return d->status;
+    return fill(t, d);
+}

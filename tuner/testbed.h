@@ -1,0 +1,31 @@
+/* testbed.h: where the kernels of a program are tried one by one.
+ *
+ * Every temporary has memory of its own, and a checked run of the default program has filled it: so
+ * each kernel finds its inputs in place, and what the default wrote is what its variants should
+ * write. A kernel that writes an output of the graph is compared with the reference itself. */
+#ifndef TUNER_TESTBED_H
+#define TUNER_TESTBED_H
+
+#include "tuner/plan.h"
+
+struct testbed {
+    struct machine *machine;
+    struct data *data;
+    const struct plan *plan; /* the default program, loaded */
+    struct buffers buffers;
+    struct expected *expected; /* by buffer; of outputs: those of the data */
+};
+
+enum ws_status testbed_open(struct testbed *t, struct data *x, const struct plan *p,
+                            struct arena *a, struct diag *d);
+void testbed_close(struct testbed *t);
+
+/* Poison what the kernel writes, run it, compare. *message as in check_buffer. */
+enum ws_status testbed_check(struct testbed *t, const struct variant *v, const char **message,
+                             struct diag *d);
+/* Let the default write the kernel's outputs again: another variant may have spoilt them. */
+enum ws_status testbed_restore(struct testbed *t, int kernel, struct diag *d);
+/* After device_is_lost: reset the device, and set everything up again. */
+enum ws_status testbed_recover(struct testbed *t, struct diag *d);
+
+#endif

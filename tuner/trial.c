@@ -1,0 +1,127 @@
+/* trial.c: one variant from source to a verdict.
+ *
+ *   build -> the same code as an earlier one? -> load -> check -> time -> plausible? -> store */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tuner/interrupt.h"
+#include "tuner/tune.h"
+
+/* A variant whose fastest of a few samples is slower than this times the best is not sampled on. */
+#define HOPELESS 1.5
+
+static const struct variant *find_same(const struct tune *t, const struct variant *v) {
+    for (const struct variant *u = t->variants; u < v; u++)
+        if (u->status != STATUS_duplicate && variant_same(u, v)) return u;
+    return NULL;
+}
+
+/* What failed on the device is the variant's fault. After an illegal access everything has to be
+ * set up again. */
+static enum ws_status blame(struct tune *t, struct variant *v, const struct diag *own,
+                            struct diag *d) {
+    variant_refuse(v, STATUS_launch_error, own->text);
+    if (!device_is_lost(t->shared->machine->device)) return WS_OK;
+    v->module = NULL; /* went with the context */
+    return testbed_recover(t->shared->bed, d);
+}
+
+static enum ws_status check(struct tune *t, struct variant *v, struct diag *d) {
+    struct diag own = diag_new(t->shared->arena);
+    const char *message;
+    double begun = clock_ms();
+    enum ws_status s = testbed_check(t->shared->bed, v, &message, &own);
+    t->shared->check_ms += clock_ms() - begun;
+    if (s != WS_OK) return blame(t, v, &own, d);
+    if (message) variant_refuse(v, STATUS_wrong, message);
+    return WS_OK;
+}
+
+static enum ws_status measure(struct tune *t, struct variant *v, struct diag *d) {
+    struct tuning *shared = t->shared;
+    struct diag own = diag_new(shared->arena);
+    struct measure_rule rule = measure_rule_default(shared->samples_max);
+    struct launches l;
+    rule.drop_us = HOPELESS * t->best_us;
+    double begun = clock_ms();
+    if (variant_launches(v, &shared->bed->buffers, &l, &own) == WS_OK) {
+        struct subject s = {.launches = l.at, .n = l.n};
+        measure_alone(shared->machine->device, &s, &rule, &own);
+        v->timing = s.timing;
+    }
+    shared->time_ms += clock_ms() - begun;
+    if (own.status != WS_OK) {
+        v->timing = timing_none();
+        return blame(t, v, &own, d);
+    }
+    double physical = roof_physical_us(&shared->roof, &t->work);
+    if (v->timing.us.n && v->timing.us.median < ROOF_IMPLAUSIBLE * physical)
+        variant_refuse(v, STATUS_implausible,
+                       arena_printf(shared->arena, "%.2f us, but the device needs %.2f us at least",
+                                    v->timing.us.median, physical));
+    return WS_OK;
+}
+
+static enum ws_status try_variant(struct tune *t, struct variant *v, struct diag *d) {
+    struct tuning *shared = t->shared;
+    if (builder_finish(shared->builder, v, d) != WS_OK || variant_refused(v) || !v->binary)
+        return d->status;
+    const struct variant *same = find_same(t, v);
+    if (same) {
+        variant_refuse(v, STATUS_duplicate, arena_printf(shared->arena, "same as %s", same->text));
+        return WS_OK;
+    }
+    if (!v->module && variant_load(v, shared->machine, d) != WS_OK) return d->status;
+    if (!variant_refused(v) && check(t, v, d) != WS_OK) return d->status;
+    if (!variant_refused(v) && measure(t, v, d) != WS_OK) return d->status;
+    if (!v->is_default) variant_unload(v, shared->machine);
+    return WS_OK;
+}
+
+static enum ws_status keep(struct tune *t, const struct variant *v, struct diag *d) {
+    if (!t->shared->store) return WS_OK;
+    struct store_trial trial = {.config = v->text,
+                                .status = v->status,
+                                .us = v->timing.us,
+                                .regs = v->regs,
+                                .spill_bytes = v->spill_bytes,
+                                .smem_bytes = v->smem_bytes,
+                                .compile_ms = v->compile_ms,
+                                .message = v->message,
+                                .run_id = t->shared->run_id};
+    return store_add_trial(t->shared->store, &t->key, &t->shared->graph, &trial, d);
+}
+
+static void say(struct tune *t, const struct variant *v) {
+    char line[160];
+    if (t->best_us < INFINITY)
+        snprintf(line, sizeof line, "best %.2f us  %s", t->best_us, v->text);
+    else
+        snprintf(line, sizeof line, "%s", v->text);
+    progress_step(&t->progress, line);
+    if (!t->shared->log) return;
+    fprintf(stderr, "[autotune] %s  %s  %s", variant_kernel(v)->name, v->text,
+            result_status_name(v->status));
+    if (v->timing.us.n) fprintf(stderr, "  %.2f us, n=%d", v->timing.us.median, v->timing.us.n);
+    fprintf(stderr, "%s%s\n", *v->message ? "  " : "", v->message);
+}
+
+enum ws_status trial_run(struct tune *t, struct variant *v, struct diag *d) {
+    bool known = v->timing.us.n || variant_refused(v);
+    if (!known) {
+        if (try_variant(t, v, d) != WS_OK) return d->status;
+        /* Cut short: this says nothing about the variant. */
+        if (interrupted() && !variant_refused(v)) {
+            v->timing = timing_none();
+            return WS_OK;
+        }
+        if (keep(t, v, d) != WS_OK) return d->status;
+    }
+    if (v->timing.us.n) t->n_tried++;
+    if (!variant_refused(v) && v->timing.us.n) t->best_us = fmin(t->best_us, v->timing.us.median);
+    say(t, v);
+    return WS_OK;
+}
+
+bool search_goes_on(const struct tune *t) { return !interrupted() && clock_ms() < t->deadline_ms; }

@@ -1,0 +1,196 @@
+/* tune.c: tuning one kernel, from its configs to a stored winner. */
+#include "tuner/tune.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tuner/interrupt.h"
+
+enum { FINALISTS = 5, ROUND_MS = 500 /* of timing a finalist */ };
+#define FINALIST_WITHIN 0.03 /* of the best */
+
+void tune_open(struct tune *t, struct tuning *shared, const struct ws_program *p, int kernel,
+               struct store_key key) {
+    const struct config *configs;
+    *t = (struct tune){.shared = shared,
+                       .program = p,
+                       .kernel = kernel,
+                       .work = work_of_kernel(p, kernel),
+                       .key = key,
+                       .deadline_ms = INFINITY,
+                       .best_us = INFINITY};
+    ws_configs(p, kernel, &configs, &t->n, &t->n_pruned);
+    WS_ASSERT(t->n > 0);
+    t->variants = NEW_ARRAY(shared->arena, struct variant, t->n);
+    for (int i = 0; i < t->n; i++)
+        t->variants[i] = variant_new(p, kernel, &configs[i], shared->arena);
+    t->variants[0].is_default = true;
+}
+
+struct variant *tune_find(struct tune *t, const struct config *c) {
+    for (int i = 0; i < t->n; i++)
+        if (config_equal(t->variants[i].config, c)) return &t->variants[i];
+    struct config *own = NEW(t->shared->arena, struct config);
+    struct variant *v = NEW(t->shared->arena, struct variant);
+    *own = *c;
+    *v = variant_new(t->program, t->kernel, own, t->shared->arena);
+    return v;
+}
+
+/* ---- earlier trials -------------------------------------------------------------------------- */
+
+static struct variant *find_text(struct tune *t, const char *text) {
+    for (int i = 0; i < t->n; i++)
+        if (!strcmp(t->variants[i].text, text)) return &t->variants[i];
+    return NULL;
+}
+
+/* The default is measured anew: it is what others are compared with. */
+enum ws_status tune_resume(struct tune *t, struct diag *d) {
+    struct store_trial *trials;
+    int n;
+    if (store_trials(t->shared->store, &t->key, &trials, &n, d) != WS_OK) return d->status;
+    for (int i = 0; i < n; i++) {
+        struct variant *v = find_text(t, trials[i].config);
+        if (!v || v->is_default || v->timing.us.n || variant_refused(v)) continue;
+        v->status = trials[i].status;
+        v->message = trials[i].message;
+        v->timing.us = trials[i].us;
+        v->regs = trials[i].regs;
+        v->spill_bytes = trials[i].spill_bytes;
+        v->smem_bytes = trials[i].smem_bytes;
+        v->compile_ms = trials[i].compile_ms;
+        t->n_known++;
+    }
+    return WS_OK;
+}
+
+/* ---- search ---------------------------------------------------------------------------------- */
+
+enum ws_status tune_begin(struct tune *t, struct diag *d) {
+    for (int i = 0; i < t->n && d->status == WS_OK && !interrupted(); i++) {
+        struct variant *v = &t->variants[i];
+        if (!v->binary_key && !variant_refused(v) && !v->timing.us.n)
+            builder_begin(t->shared->builder, v, d);
+    }
+    return d->status;
+}
+
+/* On the CPU a compiler at work would spoil the times. */
+static enum ws_status finish_compiling(struct tune *t, struct diag *d) {
+    if (t->shared->machine->limits.kind != DEVICE_CPU) return WS_OK;
+    struct progress p = progress_start("compiling", t->n);
+    for (int i = 0; i < t->n && d->status == WS_OK && search_goes_on(t); i++) {
+        if (t->variants[i].binary_key) builder_finish(t->shared->builder, &t->variants[i], d);
+        progress_step(&p, "");
+    }
+    progress_end(&p);
+    return d->status;
+}
+
+enum ws_status tune_kernel(struct tune *t, struct diag *d) {
+    if (tune_begin(t, d) != WS_OK || finish_compiling(t, d) != WS_OK) return d->status;
+    t->progress = progress_start(t->program->kernels[t->kernel].name, t->n);
+    search_exhaustive(t, d);
+    progress_end(&t->progress);
+    if (d->status == WS_OK && !interrupted()) tune_choose(t, d);
+    if (d->status == WS_OK) testbed_restore(t->shared->bed, t->kernel, d);
+    return d->status;
+}
+
+/* ---- choice ---------------------------------------------------------------------------------- */
+
+static bool is_timed(const struct variant *v) { return !variant_refused(v) && v->timing.us.n > 0; }
+
+/* How many were timed faster than v. */
+static int rank(const struct tune *t, const struct variant *v) {
+    int faster = 0;
+    for (int i = 0; i < t->n; i++)
+        faster +=
+            is_timed(&t->variants[i]) && t->variants[i].timing.us.median < v->timing.us.median;
+    return faster;
+}
+
+/* In config order, which is the fixed order that breaks ties. */
+static int pick_finalists(struct tune *t, struct variant **finalists) {
+    int n = 0;
+    for (int i = 0; i < t->n; i++) {
+        struct variant *v = &t->variants[i];
+        bool near = is_timed(v) && v->timing.us.median <= (1 + FINALIST_WITHIN) * t->best_us &&
+                    rank(t, v) < FINALISTS && n <= FINALISTS;
+        if (near || (v->is_default && !variant_refused(v))) finalists[n++] = v;
+    }
+    return n;
+}
+
+/* A finalist may be known from an earlier run alone, and then was not built in this one. */
+static enum ws_status make_ready(struct tune *t, struct variant *v, struct launches *out,
+                                 struct diag *d) {
+    struct builder *b = t->shared->builder;
+    if (!v->binary_key && builder_begin(b, v, d) != WS_OK) return d->status;
+    if (builder_finish(b, v, d) != WS_OK) return d->status;
+    if (!v->module && v->binary && variant_load(v, t->shared->machine, d) != WS_OK)
+        return d->status;
+    if (!v->module)
+        return diag_fail(d, WS_MACHINE, "'%s' could be run before and cannot now: %s", v->text,
+                         v->message);
+    return variant_launches(v, &t->shared->bed->buffers, out, d);
+}
+
+static enum ws_status time_finalists(struct tune *t, struct variant **v, int n, struct diag *d) {
+    struct subject s[FINALISTS + 1];
+    struct launches l;
+    struct measure_rule rule = measure_rule_default(t->shared->samples_max);
+    rule.wall_ms = ROUND_MS * n;
+    double begun = clock_ms();
+    /* Twice, because the scratch memory may move while the first ones are made ready. */
+    for (int i = 0; i < 2 * n && d->status == WS_OK; i++)
+        if (make_ready(t, v[i % n], &l, d) == WS_OK)
+            s[i % n] = (struct subject){.launches = l.at, .n = l.n};
+    if (d->status == WS_OK) measure_together(t->shared->machine->device, s, n, &rule, d);
+    for (int i = 0; i < n && d->status == WS_OK && !interrupted(); i++) v[i]->timing = s[i].timing;
+    t->shared->time_ms += clock_ms() - begun;
+    return d->status;
+}
+
+static enum ws_status keep_winner(struct tune *t, struct diag *d) {
+    const struct variant *w = t->winner, *dflt = &t->variants[0];
+    if (!t->shared->store) return WS_OK;
+    struct store_winner stored = {
+        .kernel_name = variant_kernel(w)->name,
+        .arch = t->shared->machine->limits.arch,
+        .config = w->text,
+        .us = w->timing.us,
+        .default_us = is_timed(dflt) ? dflt->timing.us.median : NAN,
+        .tried = t->n_tried,
+        .tied = t->n_tied,
+        .health = {.timer = device_facts(t->shared->machine->device)->timer,
+                   .clock_mhz = w->timing.clock_mhz,
+                   .temp_c = w->timing.temp_c,
+                   .throttle = w->timing.throttle},
+        .run_id = t->shared->run_id,
+    };
+    return store_put_winner(t->shared->store, &t->key, &t->shared->graph, &stored, d);
+}
+
+enum ws_status tune_choose(struct tune *t, struct diag *d) {
+    struct variant *finalists[FINALISTS + 1];
+    struct stats us[FINALISTS + 1];
+    bool tied[FINALISTS + 1];
+    int n = pick_finalists(t, finalists);
+    if (!n)
+        return diag_fail(d, WS_WRONG, "no config of kernel %s could be measured; the default: %s",
+                         t->program->kernels[t->kernel].name, t->variants[0].message);
+    if (n > 1 && time_finalists(t, finalists, n, d) != WS_OK) return d->status;
+    if (interrupted()) return WS_OK;
+    for (int i = 0; i < n; i++) us[i] = finalists[i]->timing.us;
+    int winner = stats_winner(us, n, tied);
+    for (int i = 0; i < n; i++) {
+        t->n_tied += tied[i];
+        if (i != winner && !finalists[i]->is_default)
+            variant_unload(finalists[i], t->shared->machine);
+    }
+    t->winner = finalists[winner < 0 ? 0 : winner];
+    t->winner->is_winner = true;
+    return keep_winner(t, d);
+}

@@ -1,0 +1,74 @@
+/* tune.h: the best config of one kernel, by trying them.
+ *
+ *   tune_open     its configs, and what an earlier, cut-short run measured of them
+ *   tune_begin    emit and start compiling
+ *   search_*      one strategy a file: which configs to try, in which order   (trial_run)
+ *   tune_choose   time the finalists against each other, store the winner */
+#ifndef TUNER_TUNE_H
+#define TUNER_TUNE_H
+
+#include "tuner/progress.h"
+#include "tuner/roof.h"
+#include "tuner/testbed.h"
+
+/* What all kernels of a run share. */
+struct tuning {
+    struct machine *machine;
+    struct store *store; /* NULL: replay, nothing is stored */
+    struct builder *builder;
+    struct testbed *bed;
+    struct roof roof;
+    struct arena *arena;
+    struct store_graph graph;
+    const char *run_id;
+    int samples_max;
+    bool log;                 /* WS_LOGS=autotune */
+    double check_ms, time_ms; /* spent */
+};
+
+struct tune {
+    struct tuning *shared;
+    const struct ws_program *program;
+    int kernel;
+    struct work work;
+    struct store_key key;
+
+    struct variant *variants; /* config order, best guess first; 0 is the default */
+    int n, n_pruned;
+    int n_known; /* of these, trials of an earlier run */
+
+    double deadline_ms; /* clock_ms at which the search ends; INFINITY: never */
+    double best_us;     /* INFINITY while nothing was timed */
+    struct progress progress;
+
+    struct variant *winner;
+    int n_tried, n_tied;
+};
+
+/* Configs of the kernel; nothing is compiled yet. */
+void tune_open(struct tune *t, struct tuning *shared, const struct ws_program *p, int kernel,
+               struct store_key key);
+/* The variant with this config; one that is not among those of the search is made. */
+struct variant *tune_find(struct tune *t, const struct config *c);
+
+/* Take over what is stored of a run that was cut short. */
+enum ws_status tune_resume(struct tune *t, struct diag *d);
+/* Emit and start compiling everything that is not known yet. */
+enum ws_status tune_begin(struct tune *t, struct diag *d);
+/* Search, then choose. */
+enum ws_status tune_kernel(struct tune *t, struct diag *d);
+/* Time the finalists in turns; the winner goes to the store with its evidence. */
+enum ws_status tune_choose(struct tune *t, struct diag *d);
+
+/* Build, check and time one variant, and store what came out. A variant that fails is refused, and
+ * the run goes on; only a failure of the machine itself is an error. */
+enum ws_status trial_run(struct tune *t, struct variant *v, struct diag *d);
+
+/* ---- strategies ------------------------------------------------------------------------------ */
+
+/* Should a search go on? Not once the time is up or the user has asked to stop. */
+bool search_goes_on(const struct tune *t);
+
+enum ws_status search_exhaustive(struct tune *t, struct diag *d);
+
+#endif

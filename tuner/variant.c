@@ -1,0 +1,93 @@
+/* variant.c: the life of a variant outside of compiling, checking and timing. */
+#include "tuner/variant.h"
+
+#include <math.h>
+#include <string.h>
+
+struct variant variant_new(const struct ws_program *p, int kernel, const struct config *c,
+                           struct arena *a) {
+    return (struct variant){.program = p,
+                            .kernel = kernel,
+                            .config = c,
+                            .text = config_str(a, c),
+                            .status = STATUS_ok,
+                            .message = "",
+                            .compile_ms = NAN,
+                            .regs = -1,
+                            .spill_bytes = -1,
+                            .smem_bytes = -1,
+                            .occupancy = NAN,
+                            .timing = timing_none()};
+}
+
+const struct ws_kernel *variant_kernel(const struct variant *v) {
+    return &v->program->kernels[v->kernel];
+}
+
+void variant_refuse(struct variant *v, enum result_status status, const char *message) {
+    if (v->status != STATUS_ok) return;
+    v->status = status;
+    v->message = message;
+}
+
+bool variant_refused(const struct variant *v) { return v->status != STATUS_ok; }
+
+static void read_facts(struct variant *v, const struct device_limits *l,
+                       const struct function_facts *f, const struct ws_launch *launch) {
+    if (f->regs > v->regs) v->regs = f->regs;
+    if (f->spill_bytes > v->spill_bytes) v->spill_bytes = f->spill_bytes;
+    if (f->smem_static + launch->smem > v->smem_bytes)
+        v->smem_bytes = f->smem_static + launch->smem;
+    if (l->kind != DEVICE_CUDA || !l->max_threads_unit) return;
+    double occupancy = (double)f->blocks_per_unit * launch->threads / l->max_threads_unit;
+    v->occupancy = isnan(v->occupancy) ? occupancy : fmin(v->occupancy, occupancy);
+}
+
+enum ws_status variant_load(struct variant *v, struct machine *m, struct diag *d) {
+    struct diag own = diag_new(d->arena);
+    struct device *dev = m->device;
+    device_load(dev, v->binary, v->size, &v->module, &own);
+    for (int i = 0; i < v->source.n_launches && own.status == WS_OK; i++) {
+        const struct ws_launch *l = &v->source.launches[i];
+        struct function_facts f;
+        if (device_function_facts(dev, v->module, l->entry, l->threads, l->smem, &f, &own) != WS_OK)
+            break;
+        read_facts(v, &m->limits, &f, l);
+        if (f.blocks_per_unit == 0)
+            variant_refuse(v, STATUS_launch_error, "no block of it fits on a multiprocessor");
+    }
+    if (device_is_lost(dev)) return diag_fail(d, own.status, "%s", own.text);
+    if (own.status != WS_OK) variant_refuse(v, STATUS_launch_error, own.text);
+    if (v->spill_bytes > 0 && !v->is_default)
+        variant_refuse(v, STATUS_spill,
+                       arena_printf(d->arena, "%d bytes of registers spilled", v->spill_bytes));
+    if (variant_refused(v)) variant_unload(v, m);
+    return WS_OK;
+}
+
+void variant_unload(struct variant *v, struct machine *m) {
+    if (v->module) device_unload(m->device, v->module);
+    v->module = NULL;
+}
+
+static bool same_launch(const struct ws_launch *a, const struct ws_launch *b) {
+    if (strcmp(a->entry, b->entry) != 0 || a->threads != b->threads || a->smem != b->smem ||
+        a->n_args != b->n_args)
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (a->grid[i] != b->grid[i]) return false;
+    for (int i = 0; i < a->n_args; i++)
+        if (a->args[i].kind != b->args[i].kind || a->args[i].buffer != b->args[i].buffer ||
+            a->args[i].value != b->args[i].value)
+            return false;
+    return true;
+}
+
+bool variant_same(const struct variant *a, const struct variant *b) {
+    if (a->size != b->size || a->source.n_launches != b->source.n_launches || !a->binary ||
+        !b->binary)
+        return false;
+    for (int i = 0; i < a->source.n_launches; i++)
+        if (!same_launch(&a->source.launches[i], &b->source.launches[i])) return false;
+    return a->binary == b->binary || !memcmp(a->binary, b->binary, a->size);
+}

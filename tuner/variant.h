@@ -1,0 +1,52 @@
+/* variant.h: one kernel under one config: source, binary, module, time, and what was held against
+ * it. */
+#ifndef TUNER_VARIANT_H
+#define TUNER_VARIANT_H
+
+#include "reports/results.h"
+#include "tuner/compile_pool.h"
+#include "tuner/machine.h"
+#include "tuner/measure.h"
+
+struct variant {
+    const struct ws_program *program;
+    int kernel;
+    const struct config *config;
+    const char *text; /* config_str of it */
+
+    enum result_status status; /* ok: nothing against it so far */
+    const char *message;       /* why it was refused; "" */
+
+    struct ws_source source;
+    const char *binary_key;
+    struct variant *twin;    /* has the same source, and was begun before */
+    struct compile_job *job; /* being compiled */
+    const void *binary;
+    size_t size;
+    double compile_ms; /* NAN: unknown */
+
+    struct module *module;             /* NULL unless loaded */
+    int regs, spill_bytes, smem_bytes; /* of its first launch; -1: unknown */
+    double occupancy;                  /* NAN: unknown */
+
+    struct timing timing;
+    bool is_default, is_winner;
+};
+
+struct variant variant_new(const struct ws_program *p, int kernel, const struct config *c,
+                           struct arena *a);
+const struct ws_kernel *variant_kernel(const struct variant *v);
+
+/* The first refusal stands. */
+void variant_refuse(struct variant *v, enum result_status status, const char *message);
+bool variant_refused(const struct variant *v);
+
+/* Make it ready to launch. What the device cannot launch, or what spills registers, is refused; the
+ * default is only refused if it cannot be launched, for it is what others are compared with. */
+enum ws_status variant_load(struct variant *v, struct machine *m, struct diag *d);
+void variant_unload(struct variant *v, struct machine *m);
+
+/* Same code, launched the same way. */
+bool variant_same(const struct variant *a, const struct variant *b);
+
+#endif

@@ -1,0 +1,33 @@
+/* winners.c: keys, and stored configs read back. */
+#include "tuner/winners.h"
+
+struct store_key winner_key(const struct machine *m, const struct ws_captured *c,
+                            const struct ws_program *p, int kernel, struct arena *a) {
+    const struct device_facts *f = device_facts(m->device);
+    const struct ws_kernel *k = kernel >= 0 ? &p->kernels[kernel] : NULL;
+    return (struct store_key){
+        .graph = c->graph_hash,
+        .kernel = k ? k->hash : STORE_PROGRAM,
+        .guard = k && k->guard ? k->guard : "",
+        .device = arena_printf(a, "%s, %s, %d %s", f->name, m->limits.arch, m->limits.units,
+                               m->limits.kind == DEVICE_CUDA ? "multiprocessors" : "cores"),
+        .driver = f->driver,
+        .toolchain = toolchain_version(m->toolchain),
+        .generator = ws_generator_version()};
+}
+
+enum ws_status winner_look_up(struct store *s, const struct store_key *key,
+                              const struct ws_program *p, int kernel, const struct config **out,
+                              struct store_winner *evidence, const char **why, struct arena *a,
+                              struct diag *d) {
+    bool found;
+    struct diag own = diag_new(a);
+    struct config *c = NEW(a, struct config);
+    *out = NULL;
+    if (store_lookup(s, key, evidence, &found, why, d) != WS_OK || !found) return d->status;
+    if (config_parse(evidence->config, c, &own) && !ws_config_illegal(p, kernel, c, a))
+        *out = c;
+    else
+        *why = "the stored config is not legal any more";
+    return WS_OK;
+}
