@@ -78,6 +78,7 @@ static expansion *const expand[OP_COUNT] = {
     [OP_MATMUL] = expand_matmul,
     [OP_LINEAR] = expand_linear,
     [OP_ADDMM] = expand_addmm,
+    [OP_ATTENTION] = expand_attention,
     [OP_FLATTEN] = expand_reshape,
     [OP_UNFLATTEN] = expand_reshape,
     [OP_VIEW_AS] = expand_reshape,

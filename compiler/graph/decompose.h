@@ -50,7 +50,7 @@ expansion expand_norm, expand_normalize, expand_extremum, expand_any, expand_all
 expansion expand_layer_norm, expand_rms_norm, expand_group_norm, expand_batch_norm, expand_loss;
 
 /* decompose_view.c: matrix products, views and creation */
-expansion expand_matmul, expand_linear, expand_addmm;
+expansion expand_matmul, expand_linear, expand_addmm, expand_attention;
 expansion expand_reshape, expand_transpose, expand_narrow, expand_select, expand_expand_as;
 expansion expand_copy, expand_detach, expand_triangle, expand_fill, expand_random_like;
 

@@ -105,7 +105,7 @@ node_id expand_relu6(struct build *b, const struct node *n) {
 }
 
 node_id expand_hardtanh(struct build *b, const struct node *n) {
-    return cast(b, clamp_to(b, operand(b, n, 0), n->args[1], n->args[2]), n->meta.dtype);
+    return clamp_to(b, operand(b, n, 0), n->args[1], n->args[2]);
 }
 
 /* relu6(x + 3) */

@@ -1,8 +1,9 @@
-/* decompose_view.c: matrix products as mm and bmm, compound views as the six simple ones, creation
- * as full.
+/* decompose_view.c: matrix products and attention as mm and bmm, compound views as the six simple
+ * ones, creation as full.
  *
  *   linear(x [B, T, K], w [N, K], bias) -> view [B T, K]; mm with permute(w); view [B, T, N]; add
  * bias */
+#include <math.h>
 #include <string.h>
 
 #include "graph/decompose.h"
@@ -78,6 +79,44 @@ node_id expand_addmm(struct build *b, const struct node *n) {
     return binary(b, OP_ADD, mm, self);
 }
 
+/* ---- attention ------------------------------------------------------------------------------- */
+
+/* 0, 1, ... along one of the last two dimensions: [m, 1] or [1, n] */
+static node_id ramp(struct build *b, ex size, int column) {
+    node_id r = call(b, OP_ARANGE, arg_int(b->g, 0), arg_ex(size));
+    return call(b, OP_UNSQUEEZE, arg_node(r), arg_int(b->g, column ? 0 : 1));
+}
+
+/* x where column - row <= diagonal (or >=), else rest */
+static node_id keep_triangle(struct build *b, enum op compare, node_id x, struct arg diagonal,
+                             struct arg rest) {
+    const struct meta *m = meta_of(b, x);
+    ex rows = m->size[m->rank - 2], columns = m->size[m->rank - 1];
+    node_id row = ramp(b, rows, 0), column = ramp(b, columns, 1);
+    node_id keep = call(b, compare, arg_node(binary(b, OP_SUB, column, row)), diagonal);
+    return call(b, OP_WHERE, arg_node(keep), arg_node(x), rest);
+}
+
+/* softmax(query key^T scale + mask) value; the scores are scaled and normalized in opmath. */
+node_id expand_attention(struct build *b, const struct node *n) {
+    node_id q = n->args[0].node, k = n->args[1].node, v = n->args[2].node;
+    const struct meta *m = meta_of(b, q);
+    double scale = n->args[6].kind == ARG_FLOAT
+                       ? n->args[6].f
+                       : 1 / sqrt((double)ex_value(b->g->ex, m->size[m->rank - 1]));
+    node_id s = binary(b, OP_MATMUL, q, unary(b, OP_MT, k));
+    s = scalar(b, OP_MUL, cast(b, s, dtype_opmath(n->meta.dtype)), scale);
+    if (n->args[5].b) s = keep_triangle(b, OP_LE, s, arg_int(b->g, 0), arg_float(-INFINITY));
+    if (n->args[3].kind == ARG_NODE) {
+        node_id mask = n->args[3].node;
+        s = meta_of(b, mask)->dtype == DT_BOOL
+                ? call(b, OP_WHERE, arg_node(mask), arg_node(s), arg_float(-INFINITY))
+                : binary(b, OP_ADD, s, cast(b, mask, meta_of(b, s)->dtype));
+    }
+    node_id p = call(b, OP_SOFTMAX, arg_node(s), arg_int(b->g, -1));
+    return binary(b, OP_MATMUL, cast(b, p, n->meta.dtype), v);
+}
+
 /* ---- views ----------------------------------------------------------------------------------- */
 
 node_id expand_reshape(struct build *b, const struct node *n) {
@@ -127,19 +166,9 @@ node_id expand_detach(struct build *b, const struct node *n) { return n->args[0]
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-/* 0, 1, ... along one of the last two dimensions: [m, 1] or [1, n] */
-static node_id ramp(struct build *b, ex size, int column) {
-    node_id r = call(b, OP_ARANGE, arg_int(b->g, 0), arg_ex(size));
-    return call(b, OP_UNSQUEEZE, arg_node(r), arg_int(b->g, column ? 0 : 1));
-}
-
-/* tril keeps column - row <= diagonal, triu column - row >= diagonal; the rest is 0. */
 node_id expand_triangle(struct build *b, const struct node *n) {
-    int rank = n->meta.rank;
-    node_id row = ramp(b, n->meta.size[rank - 2], 0), column = ramp(b, n->meta.size[rank - 1], 1);
-    node_id keep = call(b, n->op == OP_TRIL ? OP_LE : OP_GE,
-                        arg_node(binary(b, OP_SUB, column, row)), n->args[1]);
-    return call(b, OP_WHERE, arg_node(keep), n->args[0], arg_int(b->g, 0));
+    enum op compare = n->op == OP_TRIL ? OP_LE : OP_GE;
+    return keep_triangle(b, compare, n->args[0].node, n->args[1], arg_int(b->g, 0));
 }
 
 node_id expand_fill(struct build *b, const struct node *n) {

@@ -334,6 +334,7 @@ static int64_t matrix_at(const struct cell *x, int n_batch, const int64_t *batch
     return offset_of(n_batch, batch, i, stride) * matrix;
 }
 
+/* One row of the result at a time: the rows of y, each times an element of x's row, added up. */
 static void eval_matmul_any(const struct job *j) {
     const struct cell *x = j->in[0], *y = j->in[1];
     bool row = x->rank == 1, column = y->rank == 1;
@@ -341,11 +342,13 @@ static void eval_matmul_any(const struct job *j) {
     int64_t n = column ? 1 : y->size[y->rank - 1];
     int n_batch = j->out->rank - !row - !column;
 #pragma omp parallel for
-    for (int64_t i = 0; i < j->out->n; i++) {
-        int64_t q = i % n, p = i / n % m, batch = i / n / m;
-        const double *a = x->v + matrix_at(x, n_batch, j->out->size, batch) + p * k;
-        const double *b = y->v + matrix_at(y, n_batch, j->out->size, batch) + q;
-        j->out->v[i] = dot(a, 1, b, n, k);
+    for (int64_t i = 0; i < (n ? j->out->n / n : 0); i++) {
+        const double *a = x->v + matrix_at(x, n_batch, j->out->size, i / m) + i % m * k;
+        const double *b = y->v + matrix_at(y, n_batch, j->out->size, i / m);
+        double *c = j->out->v + i * n;
+        for (int64_t q = 0; q < n; q++) c[q] = 0;
+        for (int64_t p = 0; p < k; p++)
+            for (int64_t q = 0; q < n; q++) c[q] += a[p] * b[p * n + q];
     }
 }
 
@@ -365,6 +368,46 @@ static void eval_addmm(const struct job *j) {
     for (int64_t i = 0; i < j->out->n; i++) {
         double product = alpha * dot(x->v + i / n * k, 1, y->v + i % n, n, k);
         j->out->v[i] = product + (beta == 0 ? 0 : beta * broadcast(j, 0, j->out, i, 0));
+    }
+}
+
+/* What is added to the score of row p and column q: 0, or the mask's -inf or number. */
+static double mask_at(const struct job *j, const struct cell *scores, int64_t i, int64_t p,
+                      int64_t q) {
+    if (arg_of(j, 5)->b && q > p) return -INFINITY;
+    if (!j->in[3]) return 0;
+    double m = broadcast(j, 3, scores, i, 0);
+    return j->in[3]->dtype != DT_BOOL ? m : m != 0 ? 0 : -INFINITY;
+}
+
+/* One row of attention: scores of query row x against every key, softmax, weighted sum of value
+ * rows. */
+static void attend(const struct job *j, const struct cell *scores, int64_t row, double *s) {
+    const struct cell *q = j->in[0], *k = j->in[1], *v = j->in[2];
+    int r = q->rank, n_batch = r - 2;
+    int64_t rows = q->size[r - 2], e = q->size[r - 1], n = k->size[r - 2], w = v->size[r - 1];
+    int64_t batch = row / rows, p = row % rows;
+    const int64_t *outer = j->out->size;
+    const double *x = q->v + matrix_at(q, n_batch, outer, batch) + p * e;
+    const double *key = k->v + matrix_at(k, n_batch, outer, batch);
+    const double *value = v->v + matrix_at(v, n_batch, outer, batch);
+    double scale = arg_of(j, 6)->kind == ARG_NONE ? 1 / sqrt((double)e) : number_at(j, 6);
+    for (int64_t c = 0; c < n; c++)
+        s[c] = dot(x, 1, key + c * e, 1, e) * scale + mask_at(j, scores, row * n + c, p, c);
+    softmax(s, n, false);
+    for (int64_t c = 0; c < w; c++) j->out->v[row * w + c] = dot(s, 1, value + c, w, n);
+}
+
+static void eval_attention(const struct job *j) {
+    struct cell scores = *j->out; /* [..., L, S], for its sizes */
+    int64_t n = j->in[1]->size[j->in[1]->rank - 2], w = j->out->size[j->out->rank - 1];
+    scores.size[scores.rank - 1] = n;
+#pragma omp parallel
+    {
+        double *s = new_line(n);
+#pragma omp for
+        for (int64_t row = 0; row < (w ? j->out->n / w : 0); row++) attend(j, &scores, row, s);
+        free(s);
     }
 }
 
@@ -448,6 +491,7 @@ static composite *const loops[OP_COUNT] = {
     [OP_MATMUL] = eval_matmul_any,
     [OP_LINEAR] = eval_linear,
     [OP_ADDMM] = eval_addmm,
+    [OP_ATTENTION] = eval_attention,
     [OP_TRANSPOSE] = eval_transpose,
     [OP_T] = eval_transpose,
     [OP_MT] = eval_transpose,

@@ -149,9 +149,10 @@ static bool need_float(const struct infer *in, enum dtype result) {
            infer_fail(in, "needs a floating-point tensor, got %s", dtype_name(result));
 }
 
-static bool need_one_dtype(const struct infer *in) {
+/* The first n operands. */
+static bool need_one_dtype(const struct infer *in, int n) {
     const struct meta *a = NULL;
-    for (int i = 0; i < in->op->n_params; i++) {
+    for (int i = 0; i < n; i++) {
         const struct meta *m = infer_meta(in, i);
         if (!m) continue;
         if (a && a->dtype != m->dtype)
@@ -187,7 +188,8 @@ static bool check_dtype(const struct infer *in, enum dtype result) {
     case OP_BMM:
     case OP_MATMUL:
     case OP_LINEAR:
-    case OP_ADDMM: return need_one_dtype(in);
+    case OP_ADDMM: return need_one_dtype(in, in->op->n_params);
+    case OP_ATTENTION: return need_float(in, result) && need_one_dtype(in, 3);
     case OP_WHERE: return need_bool(in, 0);
     case OP_MASKED_FILL: return need_bool(in, 1);
     case OP_BITWISE_AND:

@@ -50,15 +50,23 @@ static bool shape_same(const struct infer *in, struct meta *out) {
     return true;
 }
 
-/* masked_fill: the mask and value must broadcast to the tensor, not the tensor to them. */
+/* m must broadcast to `to`, and not the other way round. */
+static bool broadcast_keeps(const struct infer *in, const struct meta *to, const struct meta *m) {
+    struct meta both = {0};
+    bool same = broadcast_into(in, &both, to) && broadcast_into(in, &both, m);
+    if (!same) return false;
+    same = both.rank == to->rank;
+    for (int i = 0; same && i < to->rank; i++) same = both.size[i] == to->size[i];
+    return same ||
+           infer_fail(in, "%s does not broadcast to %s", infer_shape(in, m), infer_shape(in, to));
+}
+
+/* masked_fill: the mask and the value broadcast to the tensor, not the tensor to them. */
 static bool shape_masked_fill(const struct infer *in, struct meta *out) {
-    if (!shape_broadcast(in, out)) return false;
-    const struct meta *self = infer_meta(in, 0);
-    for (int i = 0; i < out->rank; i++)
-        if (out->rank != self->rank || out->size[i] != self->size[i])
-            return infer_fail(in, "the mask %s does not broadcast to %s",
-                              infer_shape(in, infer_meta(in, 1)), infer_shape(in, self));
-    return true;
+    const struct meta *self = infer_meta(in, 0), *value = infer_meta(in, 2);
+    if (!broadcast_keeps(in, self, infer_meta(in, 1))) return false;
+    if (value && !broadcast_keeps(in, self, value)) return false;
+    return shape_same(in, out);
 }
 
 /* ---- reductions ------------------------------------------------------------------------------ */
@@ -247,10 +255,39 @@ static bool shape_addmm(const struct infer *in, struct meta *out) {
     append(out, a->size[0], EX_NONE);
     append(out, b->size[1], EX_NONE);
     struct meta product = *out;
-    if (!broadcast_into(in, out, infer_meta(in, 0))) return false;
-    if (out->rank != 2 || out->size[0] != product.size[0] || out->size[1] != product.size[1])
-        return infer_fail(in, "%s does not broadcast to the product's %s",
-                          infer_shape(in, infer_meta(in, 0)), infer_shape(in, &product));
+    if (!broadcast_keeps(in, &product, infer_meta(in, 0))) return false;
+    return true;
+}
+
+/* query [..., L, E], key [..., S, E], value [..., S, V] -> [..., L, V]; a mask broadcasts to [...,
+ * L, S] */
+static bool shape_attention(const struct infer *in, struct meta *out) {
+    const struct meta *q = infer_meta(in, 0), *k = infer_meta(in, 1), *v = infer_meta(in, 2);
+    const struct meta *mask = infer_meta(in, 3);
+    int r = q->rank;
+    if (r < 2 || k->rank != r || v->rank != r)
+        return infer_fail(in,
+                          "query, key and value need the same 2 or more dimensions, got %s, %s, %s",
+                          infer_shape(in, q), infer_shape(in, k), infer_shape(in, v));
+    if (q->size[r - 1] != k->size[r - 1]) return inner_differ(in, 0, 1);
+    if (k->size[r - 2] != v->size[r - 2])
+        return infer_fail(in, "key %s and value %s differ in length", infer_shape(in, k),
+                          infer_shape(in, v));
+    if (in->args[4].f != 0) return infer_fail(in, "dropout_p must be 0: dropout is not supported");
+    if (mask && in->args[5].b) return infer_fail(in, "attn_mask and is_causal exclude each other");
+    if (in->args[6].kind == ARG_NONE && !ex_is_const(in->g->ex, q->size[r - 1], NULL))
+        return infer_fail(in, "a symbolic head size needs a scale");
+    struct meta batch[3] = {*q, *k, *v};
+    for (int i = 0; i < 3; i++) {
+        batch[i].rank -= 2;
+        if (!broadcast_into(in, out, &batch[i])) return false;
+    }
+    struct meta scores = *out;
+    append(&scores, q->size[r - 2], EX_NONE);
+    append(&scores, k->size[r - 2], EX_NONE);
+    if (mask && !broadcast_keeps(in, &scores, mask)) return false;
+    append(out, q->size[r - 2], EX_NONE);
+    append(out, v->size[r - 1], EX_NONE);
     return true;
 }
 
@@ -343,6 +380,7 @@ static shape_rule *const rules[OP_COUNT] = {
     [OP_MATMUL] = shape_matmul,
     [OP_LINEAR] = shape_linear,
     [OP_ADDMM] = shape_addmm,
+    [OP_ATTENTION] = shape_attention,
     [OP_FLATTEN] = shape_flatten,
     [OP_UNFLATTEN] = shape_unflatten,
     [OP_TRANSPOSE] = shape_permute,

@@ -94,6 +94,15 @@ static void test_refusals(void **state) {
     refused("%x: bool[2]", "neg(%x)", "neg: a bool tensor has no negative");
     refused("%x: f32[2]", "bitwise_not(%x)", "needs bool or integer tensors, got f32");
     refused(x, "mse_loss(%x, %x, 'max')", "reduction is 'none', 'mean' or 'sum', not 'max'");
+    refused("%q: f32[5, 4], %k: f32[7, 4], %v: f32[6, 4]",
+            "scaled_dot_product_attention(%q, %k, %v)",
+            "key [7, 4] and value [6, 4] differ in length");
+    refused("%q: f32[5, 4], %m: f32[2, 5, 5]", "scaled_dot_product_attention(%q, %q, %q, %m)",
+            "[2, 5, 5] does not broadcast to [5, 5]");
+    refused("%q: f32[5, 4]", "scaled_dot_product_attention(%q, %q, %q, dropout_p=0.1)",
+            "dropout is not supported");
+    refused("%x: f32[4], %m: bool[2, 4]", "masked_fill(%x, %m, 0)",
+            "masked_fill: [2, 4] does not broadcast to [4]");
     refused("", "zeros(-1)", "zeros: size -1 is negative");
     refused("", "arange(3, 1)", "the end comes before the start");
     refused("", "zeros(1, 1, 1, 1, 1, 1, 1, 1, 1)", "9 dimensions; at most 8 are supported");
