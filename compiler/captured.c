@@ -1,0 +1,203 @@
+/* captured.c: the front end of the pipeline, and the tuner's view of a captured workload: its
+ * tensors, their values, and the reference.
+ *
+ * Values are made by evaluating the init graph in double precision, then stored in the dtype and
+ * the strides of the input; the reference is computed from those very bytes, so both sides see the
+ * same rounded numbers. */
+#include <stdlib.h>
+
+#include "capture/capture.h"
+#include "ws_tune.h"
+
+static const char *const mode_names[] = {[WS_FWD] = "fwd", [WS_BWD] = "bwd", [WS_TRAIN] = "train"};
+
+/* ---- capture ------------------------------------------------------------------------------------
+ */
+
+static enum dtype common_dtype(const struct graph *g) {
+    bool found = false;
+    enum dtype common = g->nodes.at[g->outputs.at[0]].meta.dtype;
+    for (uint32_t i = 0; i < g->inputs.n; i++) {
+        enum dtype t = g->nodes.at[g->inputs.at[i].node].meta.dtype;
+        if (!dtype_is_float(t)) continue;
+        common = found ? dtype_promote(common, t) : t;
+        found = true;
+    }
+    return common;
+}
+
+/* Of what is computed, on what and how; not of where it is written down. */
+static const char *graph_hash(const struct ws_captured *c) {
+    struct buf b = buf_new(c->arena);
+    graph_print(&b, c->graph);
+    buf_printf(&b, "\n%s\n%s\n", c->dtype, c->mode);
+    return arena_printf(c->arena, "%016llx", (unsigned long long)hash_bytes(b.p, b.n));
+}
+
+struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, struct diag *d) {
+    if (o->mode != WS_FWD) {
+        diag_fail(d, WS_USAGE, "mode %s is not supported yet; supported: fwd", mode_names[o->mode]);
+        return NULL;
+    }
+    struct capture_axis *axes = NEW_ARRAY(o->arena, struct capture_axis, o->n_axes);
+    for (int i = 0; i < o->n_axes; i++)
+        axes[i] = (struct capture_axis){o->axes[i].name, o->axes[i].value};
+    struct capture_options *options = NEW(o->arena, struct capture_options);
+    *options = (struct capture_options){o->path, axes, o->n_axes, o->cast, o->dtype, o->seed};
+    const struct captured *from = capture(o->arena, options, s, d);
+    if (!from) return NULL;
+
+    struct ws_captured *c = NEW(o->arena, struct ws_captured);
+    c->arena = o->arena;
+    c->workload = from->workload;
+    c->axes = from->axes;
+    c->guards = from->guards;
+    c->graph = from->graph;
+    c->init = from->init;
+    c->seed = o->seed;
+    c->dtype = dtype_name(o->cast ? o->dtype : common_dtype(c->graph));
+    c->mode = mode_names[o->mode];
+    c->n_inputs = (int)c->graph->inputs.n;
+    c->n_outputs = (int)c->graph->outputs.n;
+    c->graph_hash = graph_hash(c);
+    return c;
+}
+
+/* ---- tensors ------------------------------------------------------------------------------------
+ */
+
+static struct ws_tensor_info tensor_info(const struct graph *g, const struct meta *m,
+                                         const char *name) {
+    struct ws_tensor_info t = {.name = name, .dtype = m->dtype, .rank = m->rank, .numel = 1};
+    int64_t last = 0; /* element of storage that is furthest away */
+    for (int i = 0; i < m->rank; i++) {
+        t.size[i] = ex_value(g->ex, m->size[i]);
+        t.stride[i] = ex_value(g->ex, m->stride[i]);
+        t.numel *= t.size[i];
+        last += (t.size[i] - 1) * t.stride[i];
+    }
+    t.bytes = t.numel ? (size_t)(last + 1) * (size_t)dtype_bytes(m->dtype) : 0;
+    return t;
+}
+
+struct ws_tensor_info ws_input_info(const struct ws_captured *c, int i) {
+    const struct node *n = &c->graph->nodes.at[c->graph->inputs.at[i].node];
+    return tensor_info(c->graph, &n->meta, n->name);
+}
+
+struct ws_tensor_info ws_output_info(const struct ws_captured *c, int i) {
+    const struct node *n = &c->graph->nodes.at[c->graph->outputs.at[i]];
+    return tensor_info(c->graph, &n->meta, arena_printf(c->arena, "out%d", i));
+}
+
+/* ---- values -------------------------------------------------------------------------------------
+ */
+
+static bool is_dense(const struct ws_tensor_info *t) {
+    int64_t expected = 1;
+    for (int i = t->rank; i-- > 0; expected *= t->size[i])
+        if (t->size[i] != 1 && t->stride[i] != expected) return false;
+    return true;
+}
+
+/* Where in storage the i-th element in row-major order lies. */
+static int64_t place_of(const struct ws_tensor_info *t, int64_t i) {
+    int64_t at = 0;
+    for (int k = t->rank; k-- > 0; i /= t->size[k]) at += i % t->size[k] * t->stride[k];
+    return at;
+}
+
+static enum ws_status no_memory(struct diag *d, size_t bytes, const char *name) {
+    return diag_fail(d, WS_MACHINE, "cannot allocate %zu bytes for %s", bytes, name);
+}
+
+static enum ws_status encode(const struct ws_tensor_info *t, const double *v, void **out,
+                             struct diag *d) {
+    char *bytes = malloc(t->bytes ? t->bytes : 1);
+    if (!bytes) return no_memory(d, t->bytes, t->name);
+    bool dense = is_dense(t);
+#pragma omp parallel for
+    for (int64_t i = 0; i < t->numel; i++)
+        dtype_store(t->dtype, bytes, (size_t)(dense ? i : place_of(t, i)), v[i]);
+    *out = bytes;
+    return WS_OK;
+}
+
+static enum ws_status decode(const struct ws_tensor_info *t, const void *bytes, struct value *out,
+                             struct diag *d) {
+    size_t size = (size_t)t->numel * sizeof *out->v;
+    out->n = t->numel;
+    out->v = malloc(size ? size : 1);
+    if (!out->v) return no_memory(d, size, t->name);
+    bool dense = is_dense(t);
+#pragma omp parallel for
+    for (int64_t i = 0; i < t->numel; i++)
+        out->v[i] = dtype_load(t->dtype, bytes, (size_t)(dense ? i : place_of(t, i)));
+    return WS_OK;
+}
+
+static enum ws_status to_f32(const struct ws_tensor_info *t, const double *v, float **out,
+                             struct diag *d) {
+    size_t size = (size_t)t->numel * sizeof **out;
+    *out = malloc(size ? size : 1);
+    if (!*out) return no_memory(d, size, t->name);
+#pragma omp parallel for
+    for (int64_t i = 0; i < t->numel; i++) (*out)[i] = (float)v[i];
+    return WS_OK;
+}
+
+static void free_values(struct value *v, int n) {
+    for (int i = 0; v && i < n; i++) free(v[i].v);
+    free(v);
+}
+
+static struct value *new_values(int n) { return calloc(n ? (size_t)n : 1, sizeof(struct value)); }
+
+/* The graph under the seed that the workload has now. */
+static bool eval(const struct ws_captured *c, const struct graph *g, const struct value *inputs,
+                 struct value *outputs, struct diag *d) {
+    struct graph seeded = *g;
+    seeded.seed = c->seed;
+    return graph_eval(&seeded, inputs, outputs, d);
+}
+
+enum ws_status ws_make_inputs(const struct ws_captured *c, void **bytes, struct diag *d) {
+    for (int i = 0; i < c->n_inputs; i++) bytes[i] = NULL;
+    struct value *values = new_values(c->n_inputs);
+    if (!values) return no_memory(d, 0, "inputs");
+    bool ok = c->n_inputs == 0 || eval(c, c->init, NULL, values, d);
+    for (int i = 0; ok && i < c->n_inputs; i++) {
+        struct ws_tensor_info t = ws_input_info(c, i);
+        ok = encode(&t, values[i].v, &bytes[i], d) == WS_OK;
+    }
+    free_values(values, c->n_inputs);
+    for (int i = 0; !ok && i < c->n_inputs; i++) {
+        free(bytes[i]);
+        bytes[i] = NULL;
+    }
+    return ok ? WS_OK : d->status;
+}
+
+enum ws_status ws_make_reference(const struct ws_captured *c, void *const *input_bytes,
+                                 float **outputs, struct diag *d) {
+    for (int i = 0; i < c->n_outputs; i++) outputs[i] = NULL;
+    struct value *in = new_values(c->n_inputs), *out = new_values(c->n_outputs);
+    bool ok = in && out;
+    if (!ok) no_memory(d, 0, "the reference");
+    for (int i = 0; ok && i < c->n_inputs; i++) {
+        struct ws_tensor_info t = ws_input_info(c, i);
+        ok = decode(&t, input_bytes[i], &in[i], d) == WS_OK;
+    }
+    ok = ok && eval(c, c->graph, in, out, d);
+    for (int i = 0; ok && i < c->n_outputs; i++) {
+        struct ws_tensor_info t = ws_output_info(c, i);
+        ok = to_f32(&t, out[i].v, &outputs[i], d) == WS_OK;
+    }
+    free_values(in, c->n_inputs);
+    free_values(out, c->n_outputs);
+    for (int i = 0; !ok && i < c->n_outputs; i++) {
+        free(outputs[i]);
+        outputs[i] = NULL;
+    }
+    return ok ? WS_OK : d->status;
+}
