@@ -196,13 +196,13 @@ $(BUILD)/warpsmith: $(BUILD)/tuner/main.o $(BUILD)/libtuner.a $(BUILD)/libreport
 	$(call say,link)$(LINK) -o $@ $(filter %.o,$^) $(BUILD)/libtuner.a $(BUILD)/libreports.a $(LINK_ALL) $(LIBS)
 
 # Unit tests: tests/unit/test_<layer>_<what>.c is linked with that layer and those to its left only
-# (layer "compile": the whole compiler; "tuner": everything; "reports": reports alone).
+# (layer "compile": the whole compiler and the emulator; "tuner": everything; "reports": reports alone).
 upto  = $(if $(filter $(1),$(LAYERS)),$(call upto_,$(1),$(LAYERS)))
 upto_ = $(firstword $(2)) $(if $(filter-out $(1),$(firstword $(2))),$(call upto_,$(1),$(wordlist 2,99,$(2))))
 unit_layer = $(word 2,$(subst _, ,$(basename $(notdir $(1)))))
 unit_libs  = $(if $(filter reports,$(1)),$(BUILD)/libreports.a,\
              $(if $(filter tuner,$(1)),$(BUILD)/libtuner.a $(BUILD)/libreports.a $(ARCHIVES),\
-             $(if $(filter compile,$(1)),$(ARCHIVES),$(foreach l,$(call upto,$(1)),$(BUILD)/lib$(l).a))))
+             $(if $(filter compile,$(1)),$(ARCHIVES) $(BUILD)/libemulator.a,$(foreach l,$(call upto,$(1)),$(BUILD)/lib$(l).a))))
 
 define unit_rule
 $(BUILD)/$(1:.c=): $(BUILD)/$(1:.c=.o) $(2) $(BUILD)/link
@@ -213,3 +213,9 @@ $(foreach t,$(UNIT),$(eval $(call unit_rule,$(t),$(call unit_libs,$(call unit_la
 
 -include $(patsubst %.c,$(BUILD)/%.d,$(foreach l,$(LAYERS),$(call srcs,$(l))) \
            $(COMPILER_SRC) $(TUNER_SRC) $(REPORTS_SRC) $(UNIT))
+
+# libemulator.a and its tests.
+include tests/emulator/rules.mk
+
+# The prelude files are in the binary (.incbin).
+$(BUILD)/compiler/emit/prelude.o: compiler/emit/prelude.cuh compiler/emit/prelude_c.h

@@ -226,6 +226,16 @@ static void put_partials(struct emitter *w) {
  * --------------------------------------------------------------------------------------------------
  */
 
+static void put_partial_parameters(struct emitter *w, struct ws_launch *l) {
+    const struct phase *f = &w->p->phases.at[0];
+    int64_t offset = 0;
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        const char *t = math_type(at(w, f->reduce.at[i])->dtype);
+        line(w, "%s *restrict part%u = *(%s *const *)args[%d];", t, f->reduce.at[i], t, l->n_args);
+        offset = add_partial(w, l, f->reduce.at[i], offset);
+    }
+}
+
 static struct ws_launch *open_function(struct emitter *w, const char *name) {
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     *l = (struct ws_launch){.entry = name, .grid = {1, 1, 1}, .threads = 1};
@@ -234,15 +244,7 @@ static struct ws_launch *open_function(struct emitter *w, const char *name) {
     line(w, "void %s(void *const *args);", name);
     open_brace(w, "void %s(void *const *args)", name);
     put_parameters(w);
-    int64_t offset = 0;
-    const struct phase *f = &w->p->phases.at[0];
-    for (uint32_t i = 0; i < f->reduce.n && w->y->split > 1; i++) {
-        const struct value_node *x = at(w, f->reduce.at[i]);
-        const char *t = math_type(x->dtype);
-        line(w, "%s *restrict part%u = *(%s *const *)args[%d];", t, f->reduce.at[i], t, l->n_args);
-        l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = offset};
-        offset += kernel_size(w->k, AXIS_X) * w->y->split * dtype_bytes(dtype_opmath(x->dtype));
-    }
+    if (w->y->split > 1) put_partial_parameters(w, l);
     line(w, "const k_idx nx = %s, nr = %s;", ex_text(w, w->k->bound[AXIS_X]),
          ex_text(w, w->k->bound[AXIS_R]));
     line(w, "(void)nx, (void)nr;");

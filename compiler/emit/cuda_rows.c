@@ -402,14 +402,13 @@ static void put_partials(struct emitter *w) {
 }
 
 static void put_partial_parameters(struct emitter *w, struct ws_launch *l) {
+    if (w->y->split == 1) return;
     const struct phase *f = &w->p->phases.at[0];
     int64_t offset = 0;
-    for (uint32_t i = 0; i < f->reduce.n && w->y->split > 1; i++) {
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
         const struct value_node *x = at(w, f->reduce.at[i]);
         buf_printf(&w->b, ", %s *part%u", math_type(x->dtype), f->reduce.at[i]);
-        WS_ASSERT(l->n_args < WS_MAX_ARGS);
-        l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = offset};
-        offset += kernel_size(w->k, AXIS_X) * w->y->split * dtype_bytes(dtype_opmath(x->dtype));
+        offset = add_partial(w, l, f->reduce.at[i], offset);
     }
 }
 

@@ -45,6 +45,9 @@ enum dtype value_math(const struct emitter *w, value_id v); /* dtype the value i
 void put_header(struct emitter *w);                         /* prelude and provenance comment */
 void put_parameters(struct emitter *w); /* "const k_f32 *p0, k_f32 *p1, long long s0" */
 void add_arguments(struct emitter *w, struct ws_launch *l); /* the same as ws_args */
+/* One more argument: the partial results of a split reduction, at `offset` of the workspace;
+ * returns the next offset. */
+int64_t add_partial(struct emitter *w, struct ws_launch *l, value_id reduction, int64_t offset);
 int64_t tile_count(int64_t size, int64_t tile);
 
 const char *load_text(struct emitter *w,

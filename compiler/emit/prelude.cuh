@@ -272,6 +272,65 @@ K_DEVICE double k_div(double a, double b) { return a / b; }
 K_DEVICE double k_relu(double a) { return a != a || a > 0 ? a : 0; }
 K_DEVICE double k_sigmoid(double a) { return 1.0 / (1.0 + exp(-a)); }
 K_DEVICE double k_sign(double a) { return (a > 0) - (a < 0); }
+K_DEVICE float k_floor(float a) { return floorf(a); }
+K_DEVICE float k_ceil(float a) { return ceilf(a); }
+K_DEVICE float k_round(float a) { return rintf(a); }
+K_DEVICE float k_trunc(float a) { return truncf(a); }
+K_DEVICE float k_expm1(float a) { return expm1f(a); }
+K_DEVICE float k_log2(float a) { return log2f(a); }
+K_DEVICE float k_log10(float a) { return log10f(a); }
+K_DEVICE float k_log1p(float a) { return log1pf(a); }
+K_DEVICE float k_tan(float a) { return tanf(a); }
+K_DEVICE float k_atan(float a) { return atanf(a); }
+K_DEVICE float k_fmod(float a, float b) { return fmodf(a, b); }
+K_DEVICE float k_remainder(float a, float b) {
+    float m = fmodf(a, b);
+    return m != 0 && (m < 0) != (b < 0) ? m + b : m;
+}
+K_DEVICE float k_floor_div(float a, float b) { return floorf(a / b); }
+K_DEVICE double k_floor(double a) { return floor(a); }
+K_DEVICE double k_ceil(double a) { return ceil(a); }
+K_DEVICE double k_round(double a) { return rint(a); }
+K_DEVICE double k_trunc(double a) { return trunc(a); }
+K_DEVICE double k_expm1(double a) { return expm1(a); }
+K_DEVICE double k_log2(double a) { return log2(a); }
+K_DEVICE double k_log10(double a) { return log10(a); }
+K_DEVICE double k_log1p(double a) { return log1p(a); }
+K_DEVICE double k_tan(double a) { return tan(a); }
+K_DEVICE double k_atan(double a) { return atan(a); }
+K_DEVICE double k_fmod(double a, double b) { return fmod(a, b); }
+K_DEVICE double k_remainder(double a, double b) {
+    double m = fmod(a, b);
+    return m != 0 && (m < 0) != (b < 0) ? m + b : m;
+}
+K_DEVICE double k_floor_div(double a, double b) { return floor(a / b); }
+template <typename T> K_DEVICE bool k_isnan(T a) { return a != a; }
+template <typename T> K_DEVICE bool k_isfinite(T a) { return a - a == 0; }
+template <typename T> K_DEVICE bool k_isinf(T a) { return a == a && a - a != 0; }
+/* Integers: division by zero gives 0 (undefined in PyTorch's kernels too, but never a trap). */
+template <typename T> K_DEVICE T k_int_fmod(T a, T b) { return b == 0 ? 0 : b == -1 ? 0 : a % b; }
+template <typename T> K_DEVICE T k_int_floor_div(T a, T b) {
+    T q = b == 0 ? 0 : b == -1 ? -a : a / b;
+    return q - (k_int_fmod(a, b) != 0 && (a < 0) != (b < 0));
+}
+template <typename T> K_DEVICE T k_int_remainder(T a, T b) {
+    T m = k_int_fmod(a, b);
+    return m != 0 && (m < 0) != (b < 0) ? m + b : m;
+}
+template <typename T> K_DEVICE T k_int_pow(T a, T b) {
+    T r = 1;
+    for (; b > 0; b >>= 1, a *= a)
+        if (b & 1) r *= a;
+    return r;
+}
+K_DEVICE int k_fmod(int a, int b) { return k_int_fmod(a, b); }
+K_DEVICE int k_remainder(int a, int b) { return k_int_remainder(a, b); }
+K_DEVICE int k_floor_div(int a, int b) { return k_int_floor_div(a, b); }
+K_DEVICE int k_pow(int a, int b) { return k_int_pow(a, b); }
+K_DEVICE long long k_fmod(long long a, long long b) { return k_int_fmod(a, b); }
+K_DEVICE long long k_remainder(long long a, long long b) { return k_int_remainder(a, b); }
+K_DEVICE long long k_floor_div(long long a, long long b) { return k_int_floor_div(a, b); }
+K_DEVICE long long k_pow(long long a, long long b) { return k_int_pow(a, b); }
 K_DEVICE int k_abs(int a) { return a < 0 ? -a : a; }
 K_DEVICE int k_relu(int a) { return a > 0 ? a : 0; }
 K_DEVICE int k_sign(int a) { return (a > 0) - (a < 0); }

@@ -170,6 +170,36 @@ K_INLINE long long k_sign_l(long long a) { return (a > 0) - (a < 0); }
 #define k_min_i(a, b) k_min_l(a, b)
 #define k_max_i(a, b) k_max_l(a, b)
 
+K_INLINE float k_remainder_f(float a, float b) {
+    float m = fmodf(a, b);
+    return m != 0 && (m < 0) != (b < 0) ? m + b : m;
+}
+K_INLINE double k_remainder_d(double a, double b) {
+    double m = fmod(a, b);
+    return m != 0 && (m < 0) != (b < 0) ? m + b : m;
+}
+K_INLINE float k_floor_div_f(float a, float b) { return floorf(a / b); }
+K_INLINE double k_floor_div_d(double a, double b) { return floor(a / b); }
+/* Integers: division by zero gives 0 (undefined in PyTorch's kernels too, but never a trap). */
+#define K_INTEGER(T, s)                                                                             \
+    K_INLINE T k_fmod_##s(T a, T b) { return b == 0 || b == -1 ? 0 : a % b; }                       \
+    K_INLINE T k_floor_div_##s(T a, T b) {                                                          \
+        T q = b == 0 ? 0 : b == -1 ? -a : a / b;                                                    \
+        return q - (k_fmod_##s(a, b) != 0 && (a < 0) != (b < 0));                                   \
+    }                                                                                               \
+    K_INLINE T k_remainder_##s(T a, T b) {                                                          \
+        T m = k_fmod_##s(a, b);                                                                     \
+        return m != 0 && (m < 0) != (b < 0) ? m + b : m;                                            \
+    }                                                                                               \
+    K_INLINE T k_pow_##s(T a, T b) {                                                                \
+        T r = 1;                                                                                    \
+        for (; b > 0; b >>= 1, a *= a)                                                              \
+            if (b & 1) r *= a;                                                                      \
+        return r;                                                                                   \
+    }
+K_INTEGER(int, s)
+K_INTEGER(long long, l)
+
 #define K_FLOAT1(x, f, d) _Generic((x), double: d, default: f)(x)
 #define K_FLOAT2(x, y, f, d) _Generic((x) + (y), double: d, default: f)(x, y)
 #define K_ANY1(x, f, d, s, l) _Generic((x), float: f, double: d, long long: l, default: s)(x)
@@ -185,7 +215,23 @@ K_INLINE long long k_sign_l(long long a) { return (a > 0) - (a < 0); }
 #define k_rsqrt(x) K_FLOAT1(x, k_rsqrt_f, k_rsqrt_d)
 #define k_sin(x) K_FLOAT1(x, sinf, sin)
 #define k_cos(x) K_FLOAT1(x, cosf, cos)
-#define k_pow(x, y) K_FLOAT2(x, y, powf, pow)
+#define k_tan(x) K_FLOAT1(x, tanf, tan)
+#define k_atan(x) K_FLOAT1(x, atanf, atan)
+#define k_floor(x) K_FLOAT1(x, floorf, floor)
+#define k_ceil(x) K_FLOAT1(x, ceilf, ceil)
+#define k_round(x) K_FLOAT1(x, rintf, rint)
+#define k_trunc(x) K_FLOAT1(x, truncf, trunc)
+#define k_expm1(x) K_FLOAT1(x, expm1f, expm1)
+#define k_log2(x) K_FLOAT1(x, log2f, log2)
+#define k_log10(x) K_FLOAT1(x, log10f, log10)
+#define k_log1p(x) K_FLOAT1(x, log1pf, log1p)
+#define k_isnan(x) ((x) != (x))
+#define k_isfinite(x) ((x) - (x) == 0)
+#define k_isinf(x) ((x) == (x) && (x) - (x) != 0)
+#define k_pow(x, y) K_ANY2(x, y, powf, pow, k_pow_s, k_pow_l)
+#define k_fmod(x, y) K_ANY2(x, y, fmodf, fmod, k_fmod_s, k_fmod_l)
+#define k_remainder(x, y) K_ANY2(x, y, k_remainder_f, k_remainder_d, k_remainder_s, k_remainder_l)
+#define k_floor_div(x, y) K_ANY2(x, y, k_floor_div_f, k_floor_div_d, k_floor_div_s, k_floor_div_l)
 #define k_div(x, y) ((x) / (y))
 #define k_max(x, y) K_ANY2(x, y, k_max_f, k_max_d, k_max_s, k_max_l)
 #define k_min(x, y) K_ANY2(x, y, k_min_f, k_min_d, k_min_s, k_min_l)

@@ -278,6 +278,12 @@ void add_arguments(struct emitter *w, struct ws_launch *l) {
             (struct ws_arg){.kind = WS_ARG_SIZE, .value = ex_hint(w->k->ex, w->k->sizes.at[i])};
 }
 
+int64_t add_partial(struct emitter *w, struct ws_launch *l, value_id reduction, int64_t offset) {
+    WS_ASSERT(l->n_args < WS_MAX_ARGS);
+    l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = offset};
+    return offset + kernel_size(w->k, AXIS_X) * w->y->split * dtype_bytes(value_math(w, reduction));
+}
+
 /* Prelude, then a comment that says which lines of the user's program this kernel is. */
 void put_header(struct emitter *w) {
     const struct schedule *s = w->k->schedule;

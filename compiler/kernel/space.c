@@ -26,6 +26,12 @@ static void propose(struct space *s, struct config c) {
     vec_push(s->arena, &s->all, ((struct candidate){c, kernel_cost(s->k, &y)}));
 }
 
+/* A size for the grids below; an empty axis counts as 1. */
+static int64_t size_of(const struct kernel *k, enum axis x) {
+    int64_t n = kernel_size(k, x);
+    return n ? n : 1;
+}
+
 static int round_up(int64_t v, int64_t to) { return (int)((v + to - 1) / to * to); }
 
 static int next_power_of_two(int64_t v) {
@@ -52,7 +58,7 @@ static int widest_vector(const struct kernel *k, enum axis inner) {
 /* Reductions along contiguous columns: t1 threads a row, x rows a block. */
 static void propose_columns(struct space *s) {
     const struct kernel *k = s->k;
-    int64_t nx = kernel_size(k, AXIS_X), nr = kernel_size(k, AXIS_R);
+    int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
     int widest = widest_vector(k, AXIS_R);
     for (int vec = widest; vec >= 1 && vec * 2 >= widest; vec /= 2)
         for (int t1 = 1; t1 <= 1024; t1 *= 2)
@@ -76,7 +82,7 @@ static void propose_columns(struct space *s) {
 /* Reductions across rows: memory runs along x, threads and vectors too. */
 static void propose_rows(struct space *s) {
     const struct kernel *k = s->k;
-    int64_t nx = kernel_size(k, AXIS_X), nr = kernel_size(k, AXIS_R);
+    int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
     int widest = widest_vector(k, AXIS_X);
     for (int vec = widest; vec >= 1 && vec * 4 >= widest; vec /= 2)
         for (int t0 = 8; t0 <= 256; t0 *= 2)
@@ -97,7 +103,7 @@ static void propose_rows(struct space *s) {
 
 static void propose_pointwise(struct space *s) {
     const struct kernel *k = s->k;
-    int64_t nx = kernel_size(k, AXIS_X), nr = kernel_size(k, AXIS_R);
+    int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
     int widest = widest_vector(k, AXIS_R);
     for (int vec = widest; vec >= 1 && vec * 2 >= widest; vec /= 2)
         for (int warps = 2; warps <= 16; warps *= 2)
@@ -132,7 +138,7 @@ static void propose_matmul(struct space *s) {
 static void propose_cpu(struct space *s) {
     const struct kernel *k = s->k;
     int lanes = k->limits->simd_bytes / 4;
-    int64_t nx = kernel_size(k, AXIS_X), nr = kernel_size(k, AXIS_R);
+    int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
     if (k->kind == KERNEL_MATMUL) {
         for (int tm = 4; tm <= 8; tm += 2)
             for (int v = 1; v <= 4; v *= 2)

@@ -1,0 +1,207 @@
+/* compile.c: the back end of the pipeline on one screen, and the tuner's view of its result.
+ *
+ *     graph -> simplify -> decompose -> simplify -> loops -> fuse -> order -> memory -> kernels
+ *
+ * After each stage its verifier runs, its dump is written and its time recorded; the passes know
+ * nothing of that. */
+#include "emit/emit.h"
+#include "graph/graph.h"
+#include "kernel/kernel.h"
+#include "loop/loop.h"
+#include "schedule/schedule.h"
+#include "ws_tune.h"
+
+/* Part of every cache key: raise it when emitted code changes for the same body and config. */
+static const char generator_version[] = "1";
+
+const char *ws_generator_version(void) { return generator_version; }
+
+_Static_assert((int)WS_MAX_ARGS <= (int)LAUNCH_MAX_ARGS,
+               "a launch must be able to hold a source's arguments");
+
+/* One lowering: what the stages read and write. */
+struct compile {
+    struct arena *arena;
+    struct ws_captured *captured;
+    const struct device_limits *limits;
+    enum ws_fusion fusion;
+    struct stages *stages;
+    struct diag *d;
+    struct graph *graph;
+    struct loops *loops;
+    struct schedule *schedule;
+    struct ws_program *program;
+};
+
+static void must_hold(const char *stage, const char *violation) {
+    if (violation) WS_BUG("after %s: %s", stage, violation);
+}
+
+static bool dump(struct compile *c, const char *name, int log,
+                 void (*print)(struct buf *, struct compile *)) {
+    if (!c->stages || (!c->stages->dump_dir && !c->stages->logs)) return true;
+    struct buf b = buf_new(c->arena);
+    print(&b, c);
+    return stage_dump(c->stages, name, log, b.p, c->d) == WS_OK;
+}
+
+static bool stage(struct compile *c, const char *name) {
+    if (c->stages) stage_end(c->stages, name);
+    return c->d->status == WS_OK;
+}
+
+static void print_graph(struct buf *b, struct compile *c) { graph_print(b, c->graph); }
+static void print_loops(struct buf *b, struct compile *c) { loops_print(b, c->loops); }
+static void print_fusion(struct buf *b, struct compile *c) { buf_puts(b, c->schedule->log.p); }
+static void print_schedule(struct buf *b, struct compile *c) { schedule_print(b, c->schedule); }
+static void print_memory(struct buf *b, struct compile *c) {
+    schedule_print_memory(b, c->schedule);
+}
+
+/* ---- the stages
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static bool transform(struct compile *c) {
+    c->graph = graph_simplify(graph_decompose(graph_simplify(c->captured->graph)));
+    must_hold("decompose", graph_verify(c->graph, true));
+    return dump(c, "fx_graph_transformed.txt", LOG_AOT_GRAPHS, print_graph) &&
+           stage(c, "decompose");
+}
+
+static bool lower(struct compile *c) {
+    c->loops = loops_lower(c->graph, c->arena, c->d);
+    if (!c->loops) return false;
+    must_hold("lower", loops_verify(c->loops));
+    return dump(c, "ir_pre_fusion.txt", -1, print_loops) && stage(c, "lower");
+}
+
+static bool fuse(struct compile *c) {
+    c->schedule = schedule_fuse(c->loops, c->limits, c->fusion == WS_EAGER, c->arena);
+    schedule_order(c->schedule);
+    schedule_memory(c->schedule);
+    must_hold("schedule", schedule_verify(c->schedule));
+    return dump(c, "fusion.txt", LOG_FUSION, print_fusion) &&
+           dump(c, "ir_post_fusion.txt", LOG_SCHEDULE, print_schedule) &&
+           dump(c, "memory_plan.txt", -1, print_memory) && stage(c, "schedule");
+}
+
+static void list_buffers(struct compile *c) {
+    struct ws_program *p = c->program;
+    const struct loops *l = c->loops;
+    p->n_buffers = (int)l->buffers.n;
+    p->buffers = NEW_ARRAY(c->arena, struct ws_buffer, l->buffers.n);
+    for (buffer_id b = 0; b < l->buffers.n; b++) {
+        const struct buffer *x = &l->buffers.at[b];
+        size_t bytes = (size_t)buffer_bytes(l, b);
+        p->buffers[b] = (struct ws_buffer){.name = x->name,
+                                           .index = x->index,
+                                           .dtype = x->meta.dtype,
+                                           .offset = c->schedule->offset[b],
+                                           .bytes = bytes,
+                                           .numel = (int64_t)bytes / dtype_bytes(x->meta.dtype),
+                                           .kind = x->kind == BUFFER_INPUT    ? WS_BUF_INPUT
+                                                   : x->kind == BUFFER_OUTPUT ? WS_BUF_OUTPUT
+                                                                              : WS_BUF_TEMP};
+        bool in_memory = x->kind != BUFFER_TEMP || c->schedule->stored[b];
+        if (!in_memory) p->buffers[b].bytes = 0;
+        if (x->kind != BUFFER_TEMP) p->bytes += (double)bytes;
+    }
+    p->temp_bytes = c->schedule->pool_bytes;
+}
+
+static struct ws_kernel describe_kernel(struct compile *c, const struct kernel *k) {
+    static const char *const kinds[] = {"pointwise", "reduce", "matmul"};
+    struct buf text = buf_new(c->arena);
+    kernel_print(&text, k);
+    struct ws_kernel out = {.name = k->name,
+                            .kind = kinds[k->kind],
+                            .guard = "",
+                            .ir = k,
+                            .bytes = k->bytes_read + k->bytes_written,
+                            .flops = k->flops};
+    out.hash = arena_printf(c->arena, "%016llx", (unsigned long long)hash_bytes(text.p, text.n));
+    for (uint32_t i = 0; i < k->buffers.n; i++) {
+        buffer_id b = k->buffers.at[i];
+        bool stored = false;
+        for (uint32_t s = 0; s < k->stores.n; s++) stored |= k->stores.at[s].buffer == b;
+        if (stored)
+            out.writes[out.n_writes++] = (int)b;
+        else
+            out.reads[out.n_reads++] = (int)b;
+    }
+    return out;
+}
+
+static bool build_kernels(struct compile *c) {
+    struct ws_program *p = c->program = NEW(c->arena, struct ws_program);
+    *p = (struct ws_program){.arena = c->arena, .captured = c->captured, .limits = *c->limits};
+    list_buffers(c);
+    p->n_kernels = (int)c->schedule->groups.n;
+    p->kernels = NEW_ARRAY(c->arena, struct ws_kernel, p->n_kernels);
+    for (int i = 0; i < p->n_kernels; i++) {
+        struct kernel *k = kernel_build(c->schedule, (uint32_t)i, &p->limits, c->arena);
+        must_hold("kernel", kernel_verify(k));
+        if (k->buffers.n + k->sizes.n + 4 > WS_MAX_ARGS) {
+            diag_fail(c->d, WS_WRONG, "kernel %s needs %u arguments; %d is the limit", k->name,
+                      k->buffers.n, WS_MAX_ARGS);
+            return false;
+        }
+        p->kernels[i] = describe_kernel(c, k);
+        p->flops += k->flops;
+    }
+    return stage(c, "kernel");
+}
+
+struct ws_program *ws_lower(struct ws_captured *captured, const struct device_limits *limits,
+                            enum ws_fusion fusion, struct stages *s, struct diag *d) {
+    struct compile c = {.arena = captured->arena,
+                        .captured = captured,
+                        .limits = limits,
+                        .fusion = fusion,
+                        .stages = s,
+                        .d = d};
+    bool ok = transform(&c) && lower(&c) && fuse(&c) && build_kernels(&c);
+    return ok ? c.program : NULL;
+}
+
+/* ---- the tuner's view
+ * ---------------------------------------------------------------------------------------------- */
+
+void ws_configs(const struct ws_program *p, int k, const struct config **configs, int *n,
+                int *pruned) {
+    kernel_configs(p->kernels[k].ir, p->arena, configs, n, pruned);
+}
+
+const char *ws_config_illegal(const struct ws_program *p, int k, const struct config *c,
+                              struct arena *a) {
+    struct layout y;
+    return kernel_layout(p->kernels[k].ir, c, &y, a);
+}
+
+enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c, struct arena *a,
+                       struct ws_source *out, struct diag *d) {
+    struct layout y;
+    const char *why = kernel_layout(p->kernels[k].ir, c, &y, a);
+    if (why) return diag_fail(d, WS_USAGE, "illegal config for %s: %s", p->kernels[k].name, why);
+    return emit_source(block_build(p->kernels[k].ir, c, a), a, out, d) ? WS_OK : d->status;
+}
+
+void ws_explain(const struct ws_captured *c, const struct ws_program *p, struct buf *b) {
+    int ops = 0, guards = 0;
+    for (uint32_t i = 0; i < c->graph->nodes.n; i++)
+        ops += op_info(c->graph->nodes.at[i].op)->class != INPUT;
+    for (const char *s = c->guards; *s; s++) guards += *s == '\n';
+    buf_printf(b,
+               "Graph Count: 1\nGraph Break Count: 0\nOp Count: %d\nGuard Count: %d\nBreak "
+               "Reasons: none\n",
+               ops, guards);
+    buf_printf(b, "\nGuards:\n%s\nGraph:\n", c->guards);
+    graph_print(b, c->graph);
+    buf_printf(b, "\nKernels: %d\n", p->n_kernels);
+    for (int i = 0; i < p->n_kernels; i++) {
+        const struct ws_kernel *k = &p->kernels[i];
+        buf_printf(b, "  %s  %s, %.4g MB, %.4g MFLOP, hash %s\n", k->name, k->kind, k->bytes / 1e6,
+                   k->flops / 1e6, k->hash);
+    }
+}
