@@ -1,0 +1,2 @@
+# options: -D dim=4;import
+dim = 8

@@ -1,0 +1,3 @@
+# options: -D dmi=4
+rows = 4
+dim = 8

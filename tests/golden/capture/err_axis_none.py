@@ -1,0 +1,2 @@
+# options: -D dim=4
+dim = [8]

@@ -1,0 +1,2 @@
+# options: -D dim=0.5
+dim = 8

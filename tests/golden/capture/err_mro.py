@@ -1,0 +1,10 @@
+class A:
+    pass
+
+
+class B(A):
+    pass
+
+
+class C(A, B):
+    pass

@@ -1,0 +1,2 @@
+def err_no_inputs(x):
+    return x
