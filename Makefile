@@ -179,6 +179,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/deps.build
 
 $(BUILD)/tests/unit/%.o: | $(BUILD)/deps.test
 $(BUILD)/tests/unit/test_runtime_%.o: EXTRA_unit = $(CUDA_INCLUDE)
+$(BUILD)/compiler/capture/prelude.o: $(wildcard compiler/capture/prelude/*.py)
 
 # archive NAME, SOURCES, FOLDERS: a folder's time changes when a file comes or goes.
 define archive_rule

@@ -182,11 +182,24 @@ static void refuse_operator(struct vm *vm, const char *shown, const char *python
               near ? near : "");
 }
 
+static const char *class_names(struct vm *vm, const struct module *m) {
+    struct buf b = buf_new(vm->arena);
+    for (uint32_t i = 0; i < m->dict->entries.n; i++) {
+        struct dict_entry e = m->dict->entries.at[i];
+        if (e.value.kind == PY_CLASS && e.key.s[0] != '_')
+            buf_printf(&b, "%s%s", b.n ? ", " : "", e.key.s);
+    }
+    return b.p;
+}
+
 static void missing(struct vm *vm, struct py o, const char *name) {
+    if (o.kind == PY_MODULE && !strcmp(o.module->name, "torch.nn"))
+        vm_refuse(vm, "torch.nn.%s is not supported; supported: %s", name,
+                  class_names(vm, o.module));
     if (o.kind == PY_MODULE && !strncmp(o.module->name, "torch", 5)) {
-        const char *prefix = !strcmp(o.module->name, "torch.nn.functional") ? "F" : o.module->name;
-        refuse_operator(vm, arena_printf(vm->arena, "%s.%s", o.module->name, name),
-                        arena_printf(vm->arena, "%s.%s", prefix, name));
+        const char *shown = arena_printf(vm->arena, "%s.%s", o.module->name, name);
+        bool functional = !strcmp(o.module->name, "torch.nn.functional");
+        refuse_operator(vm, shown, functional ? arena_printf(vm->arena, "F.%s", name) : shown);
     }
     if (o.kind == PY_MODULE)
         vm_raise(vm, EXC_AttributeError, "module '%s' has no attribute '%s'", o.module->name, name);

@@ -119,11 +119,6 @@ NATIVE(op) {
     return py_pointer(PY_BUILTIN, b);
 }
 
-NATIVE(has_op) {
-    enum op op;
-    return py_bool(op_find(v[0].s, &op));
-}
-
 NATIVE(assign) {
     need_tensor(vm, v[0]);
     return tensor_assign(vm, v[0], v[1]);
@@ -174,7 +169,6 @@ static const struct native support[] = {
     {"refuse(message)", torch_refuse},
     {"graph_break(what, instead)", torch_graph_break},
     {"op(name)", torch_op},
-    {"has_op(name)", torch_has_op},
     {"assign(x, value)", torch_assign},
     {"replace(x, value)", torch_replace},
     {"buffer(data)", torch_buffer},

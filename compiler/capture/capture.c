@@ -11,6 +11,8 @@ struct trace {
     const char *workload;
     const struct code *code;
     VEC(struct py) outputs; /* tensors */
+    struct py error;        /* an exception that nobody caught, and its text */
+    const char *text;
 };
 
 /* -- the parts of a workload file -----------------------------------------------------------------
@@ -77,12 +79,14 @@ static const char *parameter_source(struct vm *vm, const struct code *code, uint
 
 static void collect_outputs(struct trace *t, struct py v) {
     struct vm *vm = t->vm;
+    vm_nest(vm);
     if (v.kind == PY_TENSOR) vec_push(vm->arena, &t->outputs, v);
     if (py_is_sequence(v))
         for (uint32_t i = 0; i < v.list->n; i++) collect_outputs(t, v.list->at[i]);
     if (v.kind == PY_DICT)
         for (uint32_t i = 0; i < v.dict->entries.n; i++)
             if (v.dict->entries.at[i].live) collect_outputs(t, v.dict->entries.at[i].value);
+    vm->n_nested--;
 }
 
 static void trace_forward(struct trace *t) {
@@ -118,7 +122,15 @@ static bool protect(struct vm *vm, void (*step)(struct trace *), struct trace *t
     return true;
 }
 
-static void report(struct trace *t) { vm_report(t->vm, t->vm->raised); }
+static void make_text(struct trace *t) { t->text = py_text(t->vm, t->error); }
+
+/* An exception that nobody caught; its text may be made by the program, and fail in turn. */
+static void report(struct vm *vm, struct trace *t) {
+    t->error = vm->raised;
+    t->text = "<exception str() failed>";
+    protect(vm, make_text, t);
+    if (vm->diag->status == WS_OK) vm_report(vm, t->error, t->text);
+}
 
 /* -- tidying --------------------------------------------------------------------------------------
  */
@@ -210,9 +222,7 @@ struct captured *capture(struct arena *a, const struct capture_options *o, struc
     struct vm *vm = vm_open(a, o, file, c->workload, d);
     struct trace t = {.vm = vm, .workload = c->workload, .code = code};
     if (!protect(vm, trace_forward, &t)) {
-        if (d->status == WS_OK) protect(vm, report, &t);
-        if (d->status == WS_OK)
-            diag_fail(d, WS_WRONG, "%s: an exception whose text cannot be made", o->path);
+        if (d->status == WS_OK) report(vm, &t);
         return NULL;
     }
     tidy(vm);

@@ -10,7 +10,7 @@
 static bool equal_lists(struct vm *vm, const struct list *x, const struct list *y) {
     if (x->n != y->n) return false;
     for (uint32_t i = 0; i < x->n; i++)
-        if (!vm_equal(vm, x->at[i], y->at[i])) return false;
+        if (!py_same(x->at[i], y->at[i]) && !vm_equal(vm, x->at[i], y->at[i])) return false;
     return true;
 }
 
@@ -35,7 +35,7 @@ static bool equal_ranges(const struct range *x, const struct range *y) {
     return n == range_length(y) && (!n || (x->start == y->start && (n == 1 || x->step == y->step)));
 }
 
-bool vm_equal(struct vm *vm, struct py x, struct py y) {
+static bool equal(struct vm *vm, struct py x, struct py y) {
     struct py out;
     if (x.kind == PY_TENSOR || y.kind == PY_TENSOR) {
         if (py_same(x, y)) return true;
@@ -53,6 +53,13 @@ bool vm_equal(struct vm *vm, struct py x, struct py y) {
     if (x.kind == PY_DICT || x.kind == PY_SET) return equal_dicts(vm, x.dict, y.dict);
     if (x.kind == PY_RANGE) return equal_ranges(x.range, y.range);
     return py_same(x, y);
+}
+
+bool vm_equal(struct vm *vm, struct py x, struct py y) {
+    vm_nest(vm);
+    bool same = equal(vm, x, y);
+    vm->n_nested--;
+    return same;
 }
 
 /* -- order ----------------------------------------------------------------------------------------
@@ -81,8 +88,13 @@ static bool order(struct vm *vm, enum compare_operator op, struct py x, struct p
 
 static bool order_lists(struct vm *vm, enum compare_operator op, const struct list *x,
                         const struct list *y) {
-    for (uint32_t i = 0; i < x->n && i < y->n; i++)
-        if (!vm_equal(vm, x->at[i], y->at[i])) return order(vm, op, x->at[i], y->at[i]);
+    for (uint32_t i = 0; i < x->n && i < y->n; i++) {
+        if (vm_equal(vm, x->at[i], y->at[i])) continue;
+        vm_nest(vm);
+        bool ordered = order(vm, op, x->at[i], y->at[i]);
+        vm->n_nested--;
+        return ordered;
+    }
     return by_sign(op, (x->n > y->n) - (x->n < y->n));
 }
 

@@ -56,13 +56,16 @@ void vm_break(struct vm *vm, const char *what, const char *instead) {
 }
 
 /* As the last lines of CPython's traceback: "file.py:12:9: TypeError: ..." and the caret. */
-void vm_report(struct vm *vm, struct py error) {
+void vm_report(struct vm *vm, struct py error, const char *text) {
     const struct instance *e = error.instance;
-    const char *text = py_text(vm, error);
-    if (!e->raised_in)
-        diag_fail_at(vm->diag, WS_WRONG, vm->file, (struct span){0}, "%s%s%s", e->class->name,
-                     *text ? ": " : "", text);
-    else
-        diag_fail_at(vm->diag, WS_WRONG, e->raised_in, e->raised_at, "%s%s%s", e->class->name,
-                     *text ? ": " : "", text);
+    const struct source *src = e->raised_in ? e->raised_in : vm->file;
+    diag_fail_at(vm->diag, WS_WRONG, src, e->raised_at, "%s%s%s", e->class->name, *text ? ": " : "",
+                 text);
+}
+
+void vm_nest(struct vm *vm) {
+    if (vm->n_nested++ < MAX_NESTING) return;
+    vm->n_nested = 0;
+    vm_raise(vm, EXC_RecursionError,
+             "maximum recursion depth exceeded: containers inside each other");
 }

@@ -9,6 +9,8 @@
 
 #include "capture/vm.h"
 
+enum { MAX_TEXT = 1 << 20 }; /* bytes of a repr(): lists may contain themselves */
+
 static void put_repr(struct vm *vm, struct buf *b, struct py v, int depth);
 
 static void put_constant(struct buf *b, struct constant k) { constant_print(b, &k); }
@@ -77,7 +79,7 @@ static void put_tensor(struct vm *vm, struct buf *b, struct py v) {
 }
 
 static void put_repr(struct vm *vm, struct buf *b, struct py v, int depth) {
-    if (depth > 50) {
+    if (depth > 50 || b->n > MAX_TEXT) {
         buf_puts(b, "...");
         return;
     }
@@ -127,6 +129,13 @@ const char *py_repr(struct vm *vm, struct py v) {
     return b.p;
 }
 
+static const char *text_of_argument(struct vm *vm, struct py v) {
+    vm_nest(vm);
+    const char *text = py_text(vm, v);
+    vm->n_nested--;
+    return text;
+}
+
 const char *py_text(struct vm *vm, struct py v) {
     struct py out, args;
     if (v.kind == PY_STR) return v.s;
@@ -135,7 +144,7 @@ const char *py_text(struct vm *vm, struct py v) {
         bool error = class_is(v.instance->class, vm->exceptions[EXC_BaseException]);
         if (error && dict_gets(v.instance->dict, "args", &args) && args.kind == PY_TUPLE &&
             args.list->n < 2)
-            return args.list->n ? py_text(vm, args.list->at[0]) : "";
+            return args.list->n ? text_of_argument(vm, args.list->at[0]) : "";
         if (error && dict_gets(v.instance->dict, "args", &args)) return py_repr(vm, args);
     }
     return py_repr(vm, v);

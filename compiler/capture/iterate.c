@@ -66,7 +66,7 @@ struct py vm_iter(struct vm *vm, struct py v) {
 /* o.__next__(), with StopIteration as the end. */
 static bool next_of_object(struct vm *vm, struct py o, struct py *out) {
     struct frame *frame = vm->frame;
-    uint32_t n_calls = vm->n_calls, n_frames = vm->n_frames;
+    uint32_t n_calls = vm->n_calls, n_frames = vm->n_frames, n_nested = vm->n_nested;
     jmp_buf here, *outer = vm->escape;
     vm->escape = &here;
     if (setjmp(here)) {
@@ -74,6 +74,7 @@ static bool next_of_object(struct vm *vm, struct py o, struct py *out) {
         vm->frame = frame;
         vm->n_calls = n_calls;
         vm->n_frames = n_frames;
+        vm->n_nested = n_nested;
         bool end = vm->raised.kind == PY_INSTANCE &&
                    class_is(vm->raised.instance->class, vm->exceptions[EXC_StopIteration]);
         if (!end) vm_leave(vm);
@@ -97,6 +98,7 @@ bool vm_next(struct vm *vm, struct py v, struct py *out) {
         vm_raise(vm, EXC_TypeError, "'%s' object is not an iterator", type_name(vm, v));
     struct iter *it = v.iter;
     struct py over = it->over;
+    vm_tick(vm);
     if (over.kind == PY_INSTANCE) return next_of_object(vm, over, out);
     if (over.kind == PY_RANGE) {
         if (it->i >= range_length(over.range)) return false;
@@ -149,7 +151,7 @@ int64_t vm_index(struct vm *vm, struct py v, const char *what) {
     if (v.kind == PY_TENSOR)
         vm_break(vm, "use of a tensor as a number",
                  "keep numbers that shapes and loops need outside tensors");
-    if (vm_call_special(vm, v, "__index__", NULL, 0, &out)) return vm_index(vm, out, what);
+    if (vm_call_special(vm, v, "__index__", NULL, 0, &out) && out.kind == PY_INT) return out.i;
     vm_raise(vm, EXC_TypeError, "%s must be an integer, not '%s'", what, type_name(vm, v));
 }
 

@@ -268,6 +268,8 @@ METHOD(str, join) {
     for (uint32_t i = 0; i < l->n; i++) {
         if (i) buf_puts(&b, v[0].s);
         buf_puts(&b, text(vm, l->at[i]));
+        if (b.n > MAX_REPEAT)
+            vm_refuse(vm, "a str of more than %d bytes is not supported", MAX_REPEAT);
     }
     return py_str(b.p);
 }

@@ -25,9 +25,12 @@ bool vm_truth(struct vm *vm, struct py v) {
         vm_break(vm, "branch on the value of a tensor",
                  "torch.where(condition, a, b) chooses without leaving the graph");
     case PY_INSTANCE:
-        if (vm_call_special(vm, v, "__bool__", NULL, 0, &out)) return vm_truth(vm, out);
-        if (vm_call_special(vm, v, "__len__", NULL, 0, &out)) return vm_truth(vm, out);
-        return true;
+        if (vm_call_special(vm, v, "__bool__", NULL, 0, &out)) {
+            if (out.kind == PY_BOOL) return out.b;
+            vm_raise(vm, EXC_TypeError, "__bool__ should return bool, returned %s",
+                     type_name(vm, out));
+        }
+        return class_find(v.instance->class, "__len__", &out) ? vm_length(vm, v) != 0 : true;
     default: return true;
     }
 }
@@ -150,7 +153,13 @@ static bool number_binary(struct vm *vm, enum binary_operator op, struct py x, s
 /* -- containers -----------------------------------------------------------------------------------
  */
 
+static void need_room(struct vm *vm, struct py x, size_t n) {
+    if (n > MAX_REPEAT)
+        vm_refuse(vm, "a %s of more than %d items is not supported", type_name(vm, x), MAX_REPEAT);
+}
+
 static struct py concatenate(struct vm *vm, struct py x, struct py y) {
+    need_room(vm, x, x.kind == PY_STR ? strlen(x.s) + strlen(y.s) : (size_t)x.list->n + y.list->n);
     if (x.kind == PY_STR) return py_strf(vm->arena, "%s%s", x.s, y.s);
     struct py out = py_list(vm->arena, x.kind, x.list->at, x.list->n);
     for (uint32_t i = 0; i < y.list->n; i++) vec_push(vm->arena, out.list, y.list->at[i]);
@@ -160,8 +169,7 @@ static struct py concatenate(struct vm *vm, struct py x, struct py y) {
 static struct py repeat(struct vm *vm, struct py x, int64_t n) {
     size_t each = x.kind == PY_STR ? strlen(x.s) : x.list->n;
     if (n < 0) n = 0;
-    if (each && n > MAX_REPEAT / (int64_t)each)
-        vm_refuse(vm, "a %s of more than %d items is not supported", type_name(vm, x), MAX_REPEAT);
+    if (each) need_room(vm, x, n > MAX_REPEAT ? (size_t)n : (size_t)n * each);
     if (x.kind == PY_STR) {
         struct buf b = buf_new(vm->arena);
         for (int64_t i = 0; each && i < n; i++) buf_write(&b, x.s, each);

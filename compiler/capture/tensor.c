@@ -58,6 +58,23 @@ static node_id init_cast(struct vm *vm, node_id node) {
     return node;
 }
 
+/* Does the tensor fill its storage, each element once? */
+static bool is_dense(struct exprs *p, const struct meta *m) {
+    ex last = ex_const(p, 1);
+    for (int i = 0; i < m->rank; i++)
+        last = ex_add(p, last, ex_mul(p, ex_sub(p, m->size[i], ex_const(p, 1)), m->stride[i]));
+    return last == meta_numel(p, m);
+}
+
+/* What the input looks like: as the cast value, but in the order of memory that the user gave it,
+ * as .to(dtype) does in PyTorch. */
+static struct meta input_meta(struct vm *vm, node_id node, node_id value) {
+    struct meta m = vm->init->nodes.at[node].meta, cast = vm->init->nodes.at[value].meta;
+    if (node != value && !is_dense(vm->ex, &m)) return cast;
+    m.dtype = cast.dtype;
+    return m;
+}
+
 static node_id input_of(struct vm *vm, struct py t) {
     node_id node = t.tensor->node;
     for (uint32_t i = 0; i < vm->init_nodes.n; i++)
@@ -68,7 +85,7 @@ static node_id input_of(struct vm *vm, struct py t) {
     vec_push(vm->arena, &vm->init_outputs, value);
     vec_push(vm->arena, &vm->input_grad, t.tensor->requires_grad);
     const char *source = t.source && *t.source ? t.source : arena_printf(vm->arena, "T[%u]", init);
-    struct meta meta = vm->init->nodes.at[value].meta;
+    struct meta meta = input_meta(vm, node, value);
     return graph_input(vm->graph, input_name(vm->arena, source), t.tensor->kind, source, &meta,
                        init);
 }

@@ -151,14 +151,19 @@ struct dict *dict_new(struct arena *a) {
     return d;
 }
 
-bool dict_key_ok(struct py key) {
+enum { MAX_KEY_DEPTH = 100 }; /* of tuples inside each other */
+
+static bool key_ok(struct py key, int depth) {
     if (key.kind == PY_TUPLE) {
+        if (depth == MAX_KEY_DEPTH) return false;
         for (uint32_t i = 0; i < key.list->n; i++)
-            if (!dict_key_ok(key.list->at[i])) return false;
+            if (!key_ok(key.list->at[i], depth + 1)) return false;
         return true;
     }
     return key.kind != PY_LIST && key.kind != PY_DICT && key.kind != PY_SET && key.kind != PY_SLICE;
 }
+
+bool dict_key_ok(struct py key) { return key_ok(key, 0); }
 
 static void put_tagged(struct buf *b, char tag, const void *p, size_t n) {
     buf_putc(b, tag);

@@ -543,10 +543,16 @@ static void step(struct vm *vm, struct frame *f, struct instr in) {
     }
 }
 
+void vm_tick(struct vm *vm) {
+    if (++vm->n_steps > MAX_STEPS)
+        vm_refuse(vm, "stopped after %d instructions: is this an infinite loop?", MAX_STEPS);
+    if (vm->n_steps % 1024 == 0 && arena_used(vm->arena) > MAX_MEMORY)
+        vm_refuse(vm, "stopped: the program made more than %d MiB of values", MAX_MEMORY >> 20);
+}
+
 static struct py run(struct vm *vm, struct frame *f) {
     for (;; f->pc++) {
-        if (++vm->n_steps > MAX_STEPS)
-            vm_refuse(vm, "stopped after %d instructions: is this an infinite loop?", MAX_STEPS);
+        vm_tick(vm);
         struct instr in = f->code->instrs[f->pc];
         if (in.op == OP_RETURN_VALUE) return pop(f);
         step(vm, f, in);
@@ -571,7 +577,7 @@ static bool unwind(struct vm *vm, struct frame *f) {
 
 struct py vm_run(struct vm *vm, struct frame *f) {
     jmp_buf here, *outer = vm->escape;
-    uint32_t n_calls = vm->n_calls, n_frames = vm->n_frames;
+    uint32_t n_calls = vm->n_calls, n_frames = vm->n_frames, n_nested = vm->n_nested;
     f->caller = vm->frame;
     vm->frame = f;
     vm->n_calls += !f->module->prelude;
@@ -580,6 +586,7 @@ struct py vm_run(struct vm *vm, struct frame *f) {
     if (setjmp(here)) { /* everything read here was set before, and not changed since */
         vm->n_calls = n_calls + !f->module->prelude;
         vm->n_frames = n_frames + 1;
+        vm->n_nested = n_nested;
         vm->frame = f;
         vm->escape = &here;
         if (!unwind(vm, f)) {

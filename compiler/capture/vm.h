@@ -19,7 +19,9 @@ enum {
     MAX_CALLS = 200,       /* calls of the user's functions inside each other */
     MAX_FRAMES = 900,      /* with those of the prelude */
     MAX_STEPS = 50000000,  /* instructions of one capture */
+    MAX_MEMORY = 1 << 28,  /* bytes of values of one capture */
     MAX_REPEAT = 10000000, /* items of a list or a string made by `*` or range() */
+    MAX_NESTING = 500,     /* of containers that are compared or printed */
     MAX_ARGUMENTS = 12,    /* of a native signature */
 };
 
@@ -56,7 +58,7 @@ struct vm {
     struct frame *frame;
     jmp_buf *escape;  /* where an error goes */
     struct py raised; /* the exception on its way, UNSET: a refusal */
-    uint32_t n_calls, n_frames;
+    uint32_t n_calls, n_frames, n_nested;
     uint64_t n_steps;
 
     bool tracing;
@@ -78,6 +80,7 @@ struct vm {
 
 /* -- vm.c */
 struct py vm_run(struct vm *vm, struct frame *f);
+void vm_tick(struct vm *vm); /* one step of work; refuses when there were too many */
 void vm_run_module(struct vm *vm, struct module *m, const struct code *code);
 
 /* -- error.c. All leave the caller. */
@@ -90,7 +93,10 @@ void vm_refuse(struct vm *vm, const char *fmt, ...) __attribute__((noreturn, for
 void vm_break(struct vm *vm, const char *what, const char *instead)
     __attribute__((noreturn));                                        /* data-dependent */
 struct span vm_place(const struct vm *vm, const struct source **src); /* in the user's file */
-void vm_report(struct vm *vm, struct py error); /* an exception nobody caught -> diag */
+/* An exception nobody caught -> diag. text: str() of it. */
+void vm_report(struct vm *vm, struct py error, const char *text);
+/* Enter one level of a container; leaving is vm->n_nested--. */
+void vm_nest(struct vm *vm);
 
 /* -- call.c */
 struct py vm_call(struct vm *vm, struct py f, const struct args *a);
@@ -177,7 +183,8 @@ void torch_open(struct vm *vm, struct module *m);   /* torch */
 void support_open(struct vm *vm, struct module *m); /* what the prelude is written with */
 void tensor_methods_open(struct vm *vm);
 void tensor_methods_extend(struct vm *vm, const struct module *m); /* by those of torch._tensor */
-const char *prelude_text(const char *module);                      /* NULL if it has none */
-extern const char prelude_nn[];                                    /* nn.c: the text of torch.nn */
+
+/* -- prelude.c */
+const char *prelude_text(const char *module); /* NULL if it has none */
 
 #endif

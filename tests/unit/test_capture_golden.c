@@ -1,7 +1,9 @@
-/* test_capture_golden.c: every file of tests/golden/capture: NAME.py is captured, and its axes, graph, guards and init
- * graph are those of NAME.graph; where NAME.err is instead, capture fails with that status and message.
+/* test_capture_golden.c: every file of tests/golden/capture: NAME.py is captured, and its axes,
+ * graph, guards and init graph are those of NAME.graph; where NAME.err is instead, capture fails
+ * with that status and message.
  *
- * Options stand in the first line: "# options: -D rows=4 --dtype bf16". UPDATE=1 rewrites what is expected. */
+ * Options stand in the first line: "# options: -D rows=4 --dtype bf16". UPDATE=1 rewrites what is
+ * expected. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +41,8 @@ static void read_options(struct arena *a, const char *text, struct capture_optio
                          struct capture_axis *axes) {
     static const char start[] = "# options: ";
     if (strncmp(text, start, sizeof start - 1)) return;
-    char *line = arena_strndup(a, text + sizeof start - 1, strcspn(text, "\n") - sizeof start + 1), *rest;
+    char *line = arena_strndup(a, text + sizeof start - 1, strcspn(text, "\n") - sizeof start + 1),
+         *rest;
     for (char *word = strtok_r(line, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
         char *value = strtok_r(NULL, " ", &rest);
         assert_non_null(value);
@@ -81,13 +84,15 @@ static int compare(struct arena *a, const char *base, const char *ext, const cha
 static int check_file(const char *name) {
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
-    char *path = arena_printf(a, FOLDER "/%s", name), *base = arena_strndup(a, path, strlen(path) - 3);
+    char *path = arena_printf(a, FOLDER "/%s", name),
+         *base = arena_strndup(a, path, strlen(path) - 3);
     struct capture_axis axes[MAX_AXES];
     struct capture_options o = {.path = path, .axes = axes};
     read_options(a, read_file(a, path), &o, axes);
     struct captured *c = capture(a, &o, NULL, &d);
-    int wrong = c ? compare(a, base, "graph", describe(a, c))
-                  : compare(a, base, "err", arena_printf(a, "status %d\n%s", (int)d.status, d.text));
+    int wrong =
+        c ? compare(a, base, "graph", describe(a, c))
+          : compare(a, base, "err", arena_printf(a, "status %d\n%s", (int)d.status, d.text));
     arena_free(a);
     return wrong;
 }

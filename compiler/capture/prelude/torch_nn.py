@@ -1,0 +1,455 @@
+"""torch.nn: modules own parameters, initialised as PyTorch does, and call the operator.
+
+An attribute that holds a tensor marked as parameter or buffer, or a module, is registered by that alone: there are no
+tables beside __dict__. Containers keep their modules in _items.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+import torch.nn.init as init
+from _warpsmith import Parameter, buffer, is_parameter, is_buffer, replace, refuse
+
+
+class Module:
+    training = True
+
+    def __init__(self):
+        pass
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def forward(self, *args, **kwargs):
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def register_buffer(self, name, tensor, persistent=True):
+        setattr(self, name, None if tensor is None else buffer(tensor))
+
+    def register_parameter(self, name, param):
+        setattr(self, name, param)
+
+    def add_module(self, name, module):
+        setattr(self, name, module)
+    register_module = add_module
+
+    def named_children(self):
+        return [(name, value) for name, value in self.__dict__.items() if isinstance(value, Module)]
+
+    def children(self):
+        return [child for _, child in self.named_children()]
+
+    def named_modules(self, prefix=''):
+        found = [(prefix, self)]
+        for name, child in self.named_children():
+            found += child.named_modules(prefix + '.' + name if prefix else name)
+        return found
+
+    def modules(self):
+        return [module for _, module in self.named_modules()]
+
+    def _named(self, wanted):
+        found = []
+        for prefix, module in self.named_modules():
+            for name, value in module.__dict__.items():
+                if wanted(value):
+                    found.append((prefix + '.' + name if prefix else name, value))
+        return found
+
+    def named_parameters(self, recurse=True):
+        return self._named(is_parameter)
+
+    def parameters(self, recurse=True):
+        return [value for _, value in self.named_parameters()]
+
+    def named_buffers(self, recurse=True):
+        return self._named(is_buffer)
+
+    def buffers(self, recurse=True):
+        return [value for _, value in self.named_buffers()]
+
+    def apply(self, function):
+        for child in self.children():
+            child.apply(function)
+        function(self)
+        return self
+
+    def train(self, mode=True):
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad=True):
+        for p in self.parameters():
+            p.requires_grad_(requires_grad)
+        return self
+
+    def to(self, *args, **kwargs):
+        for value in self.parameters() + self.buffers():
+            new = value.to(*args, **kwargs)
+            if value.is_floating_point() and new.dtype != value.dtype:
+                replace(value, new)
+        return self
+
+    def half(self):
+        return self.to(torch.float16)
+
+    def bfloat16(self):
+        return self.to(torch.bfloat16)
+
+    def float(self):
+        return self.to(torch.float32)
+
+    def double(self):
+        return self.to(torch.float64)
+
+    def cuda(self, device=None):
+        return self
+
+    def cpu(self):
+        return self
+
+    def extra_repr(self):
+        return ''
+
+
+class Identity(Module):
+    def __init__(self, *args, **kwargs):
+        pass
+
+    def forward(self, input):
+        return input
+
+
+class Sequential(Module):
+    def __init__(self, *modules):
+        if len(modules) == 1 and isinstance(modules[0], dict):
+            modules = modules[0].values()
+        self._items = list(modules)
+
+    def named_children(self):
+        return [(str(i), m) for i, m in enumerate(self._items)]
+
+    def __len__(self):
+        return len(self._items)
+
+    def __iter__(self):
+        return iter(self._items)
+
+    def __getitem__(self, i):
+        return type(self)(*self._items[i]) if isinstance(i, slice) else self._items[i]
+
+    def append(self, module):
+        self._items.append(module)
+        return self
+
+    def forward(self, input):
+        for module in self._items:
+            input = module(input)
+        return input
+
+
+class ModuleList(Sequential):
+    def __init__(self, modules=()):
+        self._items = list(modules)
+
+    def __getitem__(self, i):
+        return ModuleList(self._items[i]) if isinstance(i, slice) else self._items[i]
+
+    def extend(self, modules):
+        self._items.extend(modules)
+        return self
+
+    def forward(self, *args, **kwargs):
+        raise NotImplementedError('Module [ModuleList] is missing the required "forward" function')
+
+
+class ParameterList(Module):
+    def __init__(self, values=()):
+        self._items = [v if is_parameter(v) else Parameter(v) for v in values]
+
+    def _named(self, wanted):
+        return [(str(i), v) for i, v in enumerate(self._items) if wanted(v)]
+
+    def __len__(self):
+        return len(self._items)
+
+    def __iter__(self):
+        return iter(self._items)
+
+    def __getitem__(self, i):
+        return self._items[i]
+
+    def append(self, value):
+        self._items.append(value if is_parameter(value) else Parameter(value))
+        return self
+
+
+class ModuleDict(Module):
+    def __init__(self, modules=None):
+        self._items = dict(modules or {})
+
+    def named_children(self):
+        return list(self._items.items())
+
+    def __len__(self):
+        return len(self._items)
+
+    def __iter__(self):
+        return iter(self._items)
+
+    def __contains__(self, key):
+        return key in self._items
+
+    def __getitem__(self, key):
+        return self._items[key]
+
+    def __setitem__(self, key, module):
+        self._items[key] = module
+
+    def keys(self):
+        return self._items.keys()
+
+    def values(self):
+        return self._items.values()
+
+    def items(self):
+        return self._items.items()
+
+
+class Linear(Module):
+    def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
+        self.in_features, self.out_features = in_features, out_features
+        bound = 1 / math.sqrt(in_features) if in_features else 0.0
+        self.weight = Parameter(torch.empty(out_features, in_features, dtype=dtype).uniform_(-bound, bound))
+        self.bias = Parameter(torch.empty(out_features, dtype=dtype).uniform_(-bound, bound)) if bias else None
+
+    def forward(self, input):
+        return F.linear(input, self.weight, self.bias)
+
+
+def _tuple(shape):
+    return (shape,) if isinstance(shape, int) else tuple(shape)
+
+
+class LayerNorm(Module):
+    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None, dtype=None):
+        self.normalized_shape, self.eps = _tuple(normalized_shape), eps
+        self.weight = Parameter(torch.ones(self.normalized_shape, dtype=dtype)) if elementwise_affine else None
+        has_bias = elementwise_affine and bias
+        self.bias = Parameter(torch.zeros(self.normalized_shape, dtype=dtype)) if has_bias else None
+
+    def forward(self, input):
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+
+class RMSNorm(Module):
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
+        self.normalized_shape, self.eps = _tuple(normalized_shape), eps
+        self.weight = Parameter(torch.ones(self.normalized_shape, dtype=dtype)) if elementwise_affine else None
+
+    def forward(self, input):
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+
+class GroupNorm(Module):
+    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None):
+        self.num_groups, self.eps = num_groups, eps
+        self.weight = Parameter(torch.ones(num_channels, dtype=dtype)) if affine else None
+        self.bias = Parameter(torch.zeros(num_channels, dtype=dtype)) if affine else None
+
+    def forward(self, input):
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+
+class BatchNorm1d(Module):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None,
+                 dtype=None):
+        self.eps, self.momentum = eps, momentum
+        self.weight = Parameter(torch.ones(num_features, dtype=dtype)) if affine else None
+        self.bias = Parameter(torch.zeros(num_features, dtype=dtype)) if affine else None
+        self.running_mean = buffer(torch.zeros(num_features, dtype=dtype)) if track_running_stats else None
+        self.running_var = buffer(torch.ones(num_features, dtype=dtype)) if track_running_stats else None
+
+    def forward(self, input):
+        if self.training and self.running_mean is not None:
+            refuse('BatchNorm in training mode updates its running statistics, which is not supported; call '
+                   '.eval() on the module')
+        batch_stats = self.running_mean is None
+        return F.batch_norm(input, self.running_mean, self.running_var, self.weight, self.bias, batch_stats,
+                            self.momentum, self.eps)
+
+
+BatchNorm2d = BatchNorm3d = BatchNorm1d
+
+
+class Dropout(Module):
+    def __init__(self, p=0.5, inplace=False):
+        self.p = p
+
+    def forward(self, input):
+        return F.dropout(input, self.p, self.training)
+
+
+Dropout1d = Dropout2d = Dropout3d = AlphaDropout = Dropout
+
+
+class _Activation(Module):
+    def __init__(self, inplace=False):
+        self.inplace = inplace
+
+
+class ReLU(_Activation):
+    def forward(self, input):
+        return F.relu(input, inplace=self.inplace)
+
+
+class ReLU6(_Activation):
+    def forward(self, input):
+        return F.relu6(input, inplace=self.inplace)
+
+
+class SiLU(_Activation):
+    def forward(self, input):
+        return F.silu(input, inplace=self.inplace)
+
+
+class SELU(_Activation):
+    def forward(self, input):
+        return F.selu(input, inplace=self.inplace)
+
+
+class Mish(_Activation):
+    def forward(self, input):
+        return F.mish(input, inplace=self.inplace)
+
+
+class Hardswish(_Activation):
+    def forward(self, input):
+        return F.hardswish(input, inplace=self.inplace)
+
+
+class Hardsigmoid(_Activation):
+    def forward(self, input):
+        return F.hardsigmoid(input, inplace=self.inplace)
+
+
+class Sigmoid(Module):
+    def forward(self, input):
+        return torch.sigmoid(input)
+
+
+class Tanh(Module):
+    def forward(self, input):
+        return torch.tanh(input)
+
+
+class LogSigmoid(Module):
+    def forward(self, input):
+        return F.logsigmoid(input)
+
+
+class Softsign(Module):
+    def forward(self, input):
+        return F.softsign(input)
+
+
+class GELU(Module):
+    def __init__(self, approximate='none'):
+        self.approximate = approximate
+
+    def forward(self, input):
+        return F.gelu(input, approximate=self.approximate)
+
+
+class LeakyReLU(Module):
+    def __init__(self, negative_slope=0.01, inplace=False):
+        self.negative_slope, self.inplace = negative_slope, inplace
+
+    def forward(self, input):
+        return F.leaky_relu(input, self.negative_slope, inplace=self.inplace)
+
+
+class ELU(Module):
+    def __init__(self, alpha=1.0, inplace=False):
+        self.alpha, self.inplace = alpha, inplace
+
+    def forward(self, input):
+        return F.elu(input, self.alpha, inplace=self.inplace)
+
+
+class Hardtanh(Module):
+    def __init__(self, min_val=-1.0, max_val=1.0, inplace=False):
+        self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
+
+    def forward(self, input):
+        return F.hardtanh(input, self.min_val, self.max_val, inplace=self.inplace)
+
+
+class Softplus(Module):
+    def __init__(self, beta=1.0, threshold=20.0):
+        self.beta, self.threshold = beta, threshold
+
+    def forward(self, input):
+        return F.softplus(input, self.beta, self.threshold)
+
+
+class GLU(Module):
+    def __init__(self, dim=-1):
+        self.dim = dim
+
+    def forward(self, input):
+        return F.glu(input, self.dim)
+
+
+class Softmax(Module):
+    def __init__(self, dim=None):
+        self.dim = dim
+
+    def forward(self, input):
+        return F.softmax(input, self.dim)
+
+
+class LogSoftmax(Module):
+    def __init__(self, dim=None):
+        self.dim = dim
+
+    def forward(self, input):
+        return F.log_softmax(input, self.dim)
+
+
+class Flatten(Module):
+    def __init__(self, start_dim=1, end_dim=-1):
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, input):
+        return input.flatten(self.start_dim, self.end_dim)
+
+
+class Unflatten(Module):
+    def __init__(self, dim, unflattened_size):
+        self.dim, self.unflattened_size = dim, unflattened_size
+
+    def forward(self, input):
+        return input.unflatten(self.dim, self.unflattened_size)
+
+
+class MSELoss(Module):
+    def __init__(self, reduction='mean'):
+        self.reduction = reduction
+
+    def forward(self, input, target):
+        return F.mse_loss(input, target, reduction=self.reduction)
+
+
+class L1Loss(Module):
+    def __init__(self, reduction='mean'):
+        self.reduction = reduction
+
+    def forward(self, input, target):
+        return F.l1_loss(input, target, reduction=self.reduction)

@@ -1,0 +1,69 @@
+"""torch.nn.init: random values come from the streams of the init graph."""
+
+import math
+
+import torch
+
+
+def zeros_(tensor):
+    return tensor.zero_()
+
+
+def ones_(tensor):
+    return tensor.fill_(1.0)
+
+
+def constant_(tensor, val):
+    return tensor.fill_(val)
+
+
+def uniform_(tensor, a=0.0, b=1.0, generator=None):
+    return tensor.uniform_(a, b)
+
+
+def normal_(tensor, mean=0.0, std=1.0, generator=None):
+    return tensor.normal_(mean, std)
+
+
+def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
+    return tensor.copy_((torch.randn_like(tensor) * std + mean).clamp(a, b))
+
+
+def _fans(tensor):
+    if tensor.ndim < 2:
+        raise ValueError('fan in and fan out can not be computed for tensor with fewer than 2 dimensions')
+    field = math.prod(tensor.shape[2:])
+    return tensor.size(1) * field, tensor.size(0) * field
+
+
+def calculate_gain(nonlinearity, param=None):
+    if nonlinearity == 'relu':
+        return math.sqrt(2.0)
+    if nonlinearity == 'leaky_relu':
+        return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
+    return 5.0 / 3 if nonlinearity == 'tanh' else 1.0
+
+
+def xavier_uniform_(tensor, gain=1.0, generator=None):
+    fan_in, fan_out = _fans(tensor)
+    bound = gain * math.sqrt(6.0 / (fan_in + fan_out))
+    return tensor.uniform_(-bound, bound)
+
+
+def xavier_normal_(tensor, gain=1.0, generator=None):
+    fan_in, fan_out = _fans(tensor)
+    return tensor.normal_(0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)))
+
+
+def _deviation(tensor, a, mode, nonlinearity):
+    fan_in, fan_out = _fans(tensor)
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == 'fan_in' else fan_out)
+
+
+def kaiming_uniform_(tensor, a=0, mode='fan_in', nonlinearity='leaky_relu', generator=None):
+    bound = math.sqrt(3.0) * _deviation(tensor, a, mode, nonlinearity)
+    return tensor.uniform_(-bound, bound)
+
+
+def kaiming_normal_(tensor, a=0, mode='fan_in', nonlinearity='leaky_relu', generator=None):
+    return tensor.normal_(0.0, _deviation(tensor, a, mode, nonlinearity))

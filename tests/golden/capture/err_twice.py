@@ -1,0 +1,12 @@
+import torch
+import torch.nn.functional as F
+
+
+def err_twice(x):
+    def f(a):
+        return a
+    return f(x, a=1)
+
+
+def get_inputs():
+    return [torch.randn(4, 8)]
