@@ -176,7 +176,8 @@ bool attribute_find(struct vm *vm, struct py o, const char *name, struct py *out
  */
 
 /* "; did you mean: torch.softmax, F.softmax?" from the operator table. */
-static void refuse_operator(struct vm *vm, const char *shown, const char *python_name) {
+static __attribute__((noreturn)) void refuse_operator(struct vm *vm, const char *shown,
+                                                      const char *python_name) {
     const char *near = op_suggest(vm->arena, python_name);
     vm_refuse(vm, "operator %s is not supported%s%s", shown, near && *near ? "; nearest: " : "",
               near ? near : "");
@@ -192,7 +193,7 @@ static const char *class_names(struct vm *vm, const struct module *m) {
     return b.p;
 }
 
-static void missing(struct vm *vm, struct py o, const char *name) {
+static __attribute__((noreturn)) void missing(struct vm *vm, struct py o, const char *name) {
     if (o.kind == PY_MODULE && !strcmp(o.module->name, "torch.nn"))
         vm_refuse(vm, "torch.nn.%s is not supported; supported: %s", name,
                   class_names(vm, o.module));

@@ -115,10 +115,14 @@ static void trace_forward(struct trace *t) {
 
 /* Run `step`; false with vm->diag filled if an error left it. */
 static bool protect(struct vm *vm, void (*step)(struct trace *), struct trace *t) {
-    jmp_buf here;
+    jmp_buf here, *outer = vm->escape;
     vm->escape = &here;
-    if (setjmp(here)) return false;
+    if (setjmp(here)) {
+        vm->escape = outer;
+        return false;
+    }
     step(t);
+    vm->escape = outer;
     return true;
 }
 

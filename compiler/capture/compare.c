@@ -65,7 +65,8 @@ bool vm_equal(struct vm *vm, struct py x, struct py y) {
 /* -- order ----------------------------------------------------------------------------------------
  */
 
-static void no_order(struct vm *vm, enum compare_operator op, struct py x, struct py y) {
+static __attribute__((noreturn)) void no_order(struct vm *vm, enum compare_operator op, struct py x,
+                                               struct py y) {
     vm_raise(vm, EXC_TypeError, "'%s' not supported between instances of '%s' and '%s'",
              compare_sign(op), type_name(vm, x), type_name(vm, y));
 }
@@ -143,7 +144,6 @@ static bool order(struct vm *vm, enum compare_operator op, struct py x, struct p
     if (py_is_sequence(x)) return order_lists(vm, op, x.list, y.list);
     if (x.kind == PY_SET) return order_sets(vm, op, x.dict, y.dict);
     no_order(vm, op, x, y);
-    return false;
 }
 
 bool vm_less(struct vm *vm, struct py x, struct py y) { return order(vm, COMPARE_LT, x, y); }

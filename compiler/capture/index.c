@@ -36,7 +36,7 @@ static struct py slice_of(struct vm *vm, struct py x, int dim, const struct slic
     return tensor_call(vm, OP_SLICE, args, 5);
 }
 
-static void refuse_index(struct vm *vm, struct py i) {
+static __attribute__((noreturn)) void refuse_index(struct vm *vm, struct py i) {
     if (i.kind == PY_TENSOR && tensor_meta(vm, i)->dtype == DT_BOOL)
         vm_break(vm, "shape of an index by a mask", "torch.where keeps the shape");
     if (i.kind == PY_TENSOR || i.kind == PY_LIST || i.kind == PY_BOOL)

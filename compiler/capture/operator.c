@@ -38,7 +38,7 @@ bool vm_truth(struct vm *vm, struct py v) {
 /* -- integers -------------------------------------------------------------------------------------
  */
 
-static void overflow(struct vm *vm) {
+static __attribute__((noreturn)) void overflow(struct vm *vm) {
     vm_raise(vm, EXC_OverflowError, "integers beyond 64 bits are not supported");
 }
 

@@ -1,6 +1,7 @@
 /* value.c: making and comparing values; dicts; classes and their order of resolution. */
 #include "capture/value.h"
 
+#include <math.h>
 #include <string.h>
 
 const struct py py_unset = {.kind = PY_UNSET};
@@ -144,6 +145,7 @@ int64_t range_length(const struct range *r) {
 
 enum { KEY_INT = 1, KEY_FLOAT, KEY_TUPLE, KEY_OTHER };
 static const uint64_t DELETED = UINT64_MAX;
+static const double LARGEST_WHOLE = 4611686018427387904.0; /* 2^62 */
 
 struct dict *dict_new(struct arena *a) {
     struct dict *d = NEW(a, struct dict);
@@ -174,8 +176,7 @@ static void put_key(struct buf *b, struct py key) {
     if (py_is_number(key)) {
         double f = py_number(key);
         int64_t i = key.kind == PY_INT ? key.i : key.kind == PY_BOOL ? key.b : 0;
-        bool whole =
-            key.kind != PY_FLOAT || (f >= -0x1p62 && f <= 0x1p62 && f == (double)(int64_t)f);
+        bool whole = key.kind != PY_FLOAT || (fabs(f) <= LARGEST_WHOLE && f == (double)(int64_t)f);
         if (key.kind == PY_FLOAT && whole) i = (int64_t)f;
         if (whole)
             put_tagged(b, KEY_INT, &i, sizeof i);
