@@ -58,9 +58,7 @@ static void print_memory(struct buf *b, struct compile *c) {
     schedule_print_memory(b, c->schedule);
 }
 
-/* ---- the stages
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- the stages ------------------------------------------------------------------------------ */
 
 static bool transform(struct compile *c) {
     c->graph = graph_simplify(graph_decompose(graph_simplify(c->captured->graph)));
@@ -165,8 +163,7 @@ struct ws_program *ws_lower(struct ws_captured *captured, const struct device_li
     return ok ? c.program : NULL;
 }
 
-/* ---- the tuner's view
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the tuner's view ------------------------------------------------------------------------ */
 
 void ws_configs(const struct ws_program *p, int k, const struct config **configs, int *n,
                 int *pruned) {

@@ -8,7 +8,7 @@
 #include "runtime/runtime.h"
 #include "ws.h"
 
-/* ---- the captured workload --------------------------------------------------------------------------------------- */
+/* ---- the captured workload ------------------------------------------------------------------- */
 
 struct ws_captured {
     struct arena *arena;
@@ -43,7 +43,7 @@ enum ws_status ws_make_inputs(const struct ws_captured *c, void **bytes, struct 
 enum ws_status ws_make_reference(const struct ws_captured *c, void *const *input_bytes, float **outputs,
                                  struct diag *d);
 
-/* ---- the program ------------------------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 enum ws_buffer_kind { WS_BUF_INPUT, WS_BUF_OUTPUT, WS_BUF_TEMP };
 

@@ -104,8 +104,7 @@ int64_t ex_value(const struct exprs *p, ex e) {
     return v;
 }
 
-/* ---- order: symbols by name, then other terms by structure; independent of the order of creation
- * ---------------- */
+/* ---- order: symbols by name, then other terms by structure; independent of the order of creation  */
 
 static int compare(const struct exprs *p, ex a, ex b) {
     if (a == b) return 0;
@@ -123,9 +122,7 @@ static int compare(const struct exprs *p, ex a, ex b) {
     return c ? c : compare(p, x->b, y->b);
 }
 
-/* ---- products
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 /* Factors of a term that is not a sum; the constant is split off. */
 static int factors(const struct exprs *p, ex e, ex *out, int n, int64_t *c) {
@@ -152,9 +149,7 @@ static ex pack_product(struct exprs *p, ex *f, int n) {
     return e;
 }
 
-/* ---- sums
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static void sum_add(struct exprs *p, struct sum *s, int64_t c, ex e) {
     const struct ex_node *x = at(p, e);
@@ -235,9 +230,7 @@ ex ex_mul(struct exprs *p, ex a, ex b) {
     return pack(p, &s);
 }
 
-/* ---- ranges
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- ranges ---------------------------------------------------------------------------------- */
 
 static int64_t sat_mul(int64_t a, int64_t b) {
     int64_t r;
@@ -346,9 +339,7 @@ static bool is_below(struct exprs *p, ex e, ex d) {
     return lo >= 1;
 }
 
-/* ---- division
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- division -------------------------------------------------------------------------------- */
 
 static int64_t gcd(int64_t a, int64_t b) {
     if (a < 0) a = -a;
@@ -501,9 +492,7 @@ ex ex_and(struct exprs *p, ex a, ex b) {
     return make(p, EX_AND, a, b, 0);
 }
 
-/* ---- walks
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- walks ----------------------------------------------------------------------------------- */
 
 bool ex_uses(const struct exprs *p, ex e, ex sym) {
     if (e == sym) return true;
@@ -636,9 +625,7 @@ ex ex_find(const struct exprs *p, const char *name) {
     return EX_NONE;
 }
 
-/* ---- text
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *python, *c;

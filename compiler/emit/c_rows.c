@@ -19,8 +19,7 @@ static enum dtype buffer_dtype(struct emitter *w, buffer_id b) {
     return w->k->schedule->loops->buffers.at[b].meta.dtype;
 }
 
-/* ---- values without r
- * ---------------------------------------------------------------------------------------------- */
+/* ---- values without r ------------------------------------------------------------------------ */
 
 static void open_tile_rows(struct emitter *w) {
     line(w, "#pragma omp simd");
@@ -49,9 +48,7 @@ static void put_row_values(struct emitter *w, const value_id *list, uint32_t n) 
     }
 }
 
-/* ---- kept values
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- kept values ----------------------------------------------------------------------------- */
 
 /* Value v of phase `index` is expensive and a later phase wants it. */
 static bool worth_keeping(struct emitter *w, uint32_t index, value_id v) {
@@ -84,9 +81,7 @@ static void put_row_buffers(struct emitter *w, bool declare) {
         }
 }
 
-/* ---- one phase
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- one phase ------------------------------------------------------------------------------- */
 
 static bool streams(struct emitter *w, const struct store_node *st) {
     return w->y->streaming && !w->y->rows_inner && buffer_dtype(w, st->buffer) == DT_F32 &&
@@ -222,9 +217,7 @@ static void put_partials(struct emitter *w) {
     if (w->y->rows_inner) close_brace(w);
 }
 
-/* ---- the function
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- the function ---------------------------------------------------------------------------- */
 
 static void put_partial_parameters(struct emitter *w, struct ws_launch *l) {
     const struct phase *f = &w->p->phases.at[0];

@@ -14,9 +14,7 @@
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
-/* ---- positions
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 static bool rows_exact(const struct emitter *w) {
     int64_t n;
@@ -56,8 +54,7 @@ static void open_unrolled(struct emitter *w, const char *name, int n) {
     open_brace(w, "for (int %s = 0; %s < %d; %s++)", name, name, n, name);
 }
 
-/* ---- values without r
- * ---------------------------------------------------------------------------------------------- */
+/* ---- values without r ------------------------------------------------------------------------ */
 
 static const char *array_dims(struct emitter *w, value_id v) {
     if (!is_row_value(w, v)) return "";
@@ -105,8 +102,7 @@ static void put_row_values(struct emitter *w, const value_id *list, uint32_t n) 
     close_rows(w);
 }
 
-/* ---- raw loads of a tile
- * ------------------------------------------------------------------------------------------- */
+/* ---- raw loads of a tile --------------------------------------------------------------------- */
 
 enum load_shape { WHOLE_VECTOR, ELEMENT_BY_ELEMENT, ONE_FOR_ALL };
 
@@ -200,8 +196,7 @@ static void put_loads(struct emitter *w, const struct phase *f) {
     close_columns(w);
 }
 
-/* ---- the arithmetic of a tile
- * -------------------------------------------------------------------------------------- */
+/* ---- the arithmetic of a tile ---------------------------------------------------------------- */
 
 static bool vector_store(struct emitter *w, const struct store_node *s) {
     return w->y->vec > 1 &&
@@ -286,9 +281,7 @@ static void put_elements(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->compute.n; i++) w->where[f->compute.at[i]] = NOWHERE;
 }
 
-/* ---- reductions
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 /* Accumulators are arrays over the thread's rows even if the value is the same for all of them. */
 static const char *accumulator_dims(struct emitter *w) {
@@ -337,9 +330,7 @@ static void put_combines(struct emitter *w, const struct phase *f, int *smem) {
     }
 }
 
-/* ---- the kernel
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     const struct phase *f = &w->p->phases.at[index];

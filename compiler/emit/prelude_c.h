@@ -31,7 +31,7 @@ K_INLINE uint32_t k_as_uint(float f) {
 K_INLINE float k_inf(void) { return __builtin_inff(); }
 K_INLINE float k_nan(void) { return __builtin_nanf(""); }
 
-/* ---- memory <-> value --------------------------------------------------------------------------------------------- */
+/* ---- memory <-> value ------------------------------------------------------------------------ */
 
 #define k_from_f32(x) (x)
 #define k_from_f64(x) (x)
@@ -96,7 +96,7 @@ K_INLINE void k_stream_end(void) {
 #endif
 }
 
-/* ---- maths, float -------------------------------------------------------------------------------------------------- */
+/* ---- maths, float ---------------------------------------------------------------------------- */
 
 /* exp, <= 1.5 ulp. 2^n in two factors, so that results in the subnormal range and overflow come out right. */
 K_INLINE float k_exp_f(float a) {
@@ -239,4 +239,4 @@ K_INTEGER(long long, l)
 #define k_relu(x) K_ANY1(x, k_relu_f, k_relu_d, k_relu_s, k_relu_l)
 #define k_sign(x) K_ANY1(x, k_sign_f, k_sign_d, k_sign_s, k_sign_l)
 
-/* ---- kernel text --------------------------------------------------------------------------------------------------- */
+/* ---- kernel text ----------------------------------------------------------------------------- */

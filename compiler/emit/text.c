@@ -34,9 +34,7 @@ void close_brace(struct emitter *w) {
 
 int64_t tile_count(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
 
-/* ---- types
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 const char *math_type(enum dtype t) {
     switch (dtype_opmath(t)) {
@@ -60,9 +58,7 @@ enum dtype value_math(const struct emitter *w, value_id v) {
     return dtype_opmath(w->k->values.at[v].dtype);
 }
 
-/* ---- numbers
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static const char *number_text(struct emitter *w, double v, enum dtype t) {
     switch (dtype_opmath(t)) {
@@ -87,9 +83,7 @@ const char *ex_text(struct emitter *w, ex e) {
     return b.p;
 }
 
-/* ---- values
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 bool is_row_value(const struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
@@ -178,8 +172,7 @@ const char *identity_text(struct emitter *w, enum reduction r, enum dtype t) {
     WS_BUG("no such reduction");
 }
 
-/* ---- statements of one element
- * ------------------------------------------------------------------------------------- */
+/* ---- statements of one element --------------------------------------------------------------- */
 
 static enum dtype buffer_dtype(const struct emitter *w, buffer_id b) {
     return w->k->schedule->loops->buffers.at[b].meta.dtype;
@@ -228,9 +221,7 @@ const char *put_expression(struct emitter *w, value_id v) {
     return ref(w, v);
 }
 
-/* ---- signature
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- signature ------------------------------------------------------------------------------- */
 
 int argument_of(const struct emitter *w, buffer_id b) {
     for (uint32_t i = 0; i < w->k->buffers.n; i++)
@@ -284,9 +275,19 @@ int64_t add_partial(struct emitter *w, struct ws_launch *l, value_id reduction, 
     return offset + kernel_size(w->k, AXIS_X) * w->y->split * dtype_bytes(value_math(w, reduction));
 }
 
+/* Every output is f16 or bf16: the prelude then takes cheaper functions. */
+static bool outputs_are_16_bit(const struct emitter *w) {
+    for (uint32_t i = 0; i < w->k->stores.n; i++) {
+        enum dtype t = buffer_dtype(w, w->k->stores.at[i].buffer);
+        if (t != DT_F16 && t != DT_BF16) return false;
+    }
+    return true;
+}
+
 /* Prelude, then a comment that says which lines of the user's program this kernel is. */
 void put_header(struct emitter *w) {
     const struct schedule *s = w->k->schedule;
+    if (outputs_are_16_bit(w)) buf_puts(&w->b, "#define K_16_BIT_OUTPUT\n");
     buf_puts(&w->b, w->cuda ? prelude_cuda : prelude_c);
     buf_puts(&w->b, "\n");
     for (uint32_t g = 0; g < s->groups.n; g++) {
@@ -306,9 +307,7 @@ void put_header(struct emitter *w) {
     line(w, "typedef %s k_idx;", w->k->wide_index ? "long long" : "int");
 }
 
-/* ---- entry
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- entry ----------------------------------------------------------------------------------- */
 
 bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, struct diag *d) {
     struct buf text = buf_new(a);

@@ -32,9 +32,7 @@ static value_id number(struct builder *w, struct value_node v) {
     return (value_id)id;
 }
 
-/* ---- expansion
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- expansion ------------------------------------------------------------------------------- */
 
 static value_id expand_nest(struct builder *w, const struct nest *n, const ex *from, const ex *to,
                             int count);
@@ -114,8 +112,7 @@ static void expand_group(struct builder *w) {
     }
 }
 
-/* ---- axes: merge, then flatten
- * ------------------------------------------------------------------------------------- */
+/* ---- axes: merge, then flatten --------------------------------------------------------------- */
 
 /* Call f on every index expression of the kernel. */
 static void each_index(struct kernel *k, void (*f)(void *ctx, ex *index), void *ctx) {
@@ -263,9 +260,7 @@ static void choose_axes(struct builder *w) {
     flatten(k, AXIS_R, "r", r, nr);
 }
 
-/* ---- facts
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 static uint8_t index_mask(const struct kernel *k, ex index) {
     uint8_t m = 0;
@@ -293,6 +288,44 @@ static void find_masks(struct kernel *k) {
     for (uint32_t i = 0; i < k->stores.n; i++)
         k->stores.at[i].mask = index_mask(k, k->stores.at[i].index);
 }
+
+/* ---- strength reduction ---------------------------------------------------------------------- */
+
+/* A division by a row's value becomes a product with its reciprocal, computed once a row:
+ *     v5 = div(v3 {x r}, v4 {x})   ->   v5 = reciprocal(v4) {x};  v6 = mul(v3, v5)
+ * One more rounding (half an ulp) for one division an element less.
+ * Needs masks and levels; breaks them. */
+static void reduce_divisions(struct builder *w) {
+    struct kernel *k = w->k;
+    uint32_t n = k->values.n;
+    const struct value_node *old = k->values.at;
+    value_id *now = NEW_ARRAY(k->arena, value_id, n);
+    memset(&k->values, 0, sizeof k->values);
+    w->numbers = map_new(k->arena);
+    for (value_id v = 0; v < n; v++) {
+        struct value_node x = old[v];
+        const struct value_node *top = &old[x.args[0]], *below = &old[x.args[1]];
+        bool division = x.kind == INST_OP && x.op == OP_DIV && dtype_is_float(x.dtype);
+        for (int a = 0; a < x.n_args; a++) x.args[a] = now[x.args[a]];
+        if (division && top->mask & MASK_R && !(below->mask & MASK_R) && below->level > 0) {
+            struct value_node r = {.kind = INST_OP,
+                                   .op = OP_RECIPROCAL,
+                                   .dtype = x.dtype,
+                                   .n_args = 1,
+                                   .args = {x.args[1]}};
+            x.op = OP_MUL;
+            x.args[1] = number(w, r);
+        }
+        now[v] = number(w, x);
+    }
+    for (uint32_t s = 0; s < k->stores.n; s++) k->stores.at[s].value = now[k->stores.at[s].value];
+    if (k->kind != KERNEL_MATMUL) return;
+    k->dot = now[k->dot];
+    k->dot_a = now[k->dot_a];
+    k->dot_b = now[k->dot_b];
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static bool listed(const struct kernel *k, buffer_id b) {
     for (uint32_t i = 0; i < k->buffers.n; i++)
@@ -386,15 +419,15 @@ struct kernel *kernel_build(const struct schedule *s, uint32_t group,
     expand_group(&w);
     choose_axes(&w);
     find_masks(k);
+    reduce_divisions(&w);
+    find_masks(k);
     find_arguments(k);
     find_inner(k);
     k->flops = kernel_flops(k);
     return k;
 }
 
-/* ---- shared facts
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- shared facts ---------------------------------------------------------------------------- */
 
 int64_t kernel_size(const struct kernel *k, enum axis x) {
     return k->bound[x] ? ex_hint(k->ex, k->bound[x]) : 1;

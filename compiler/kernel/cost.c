@@ -31,8 +31,7 @@ double kernel_flops(const struct kernel *k) {
     return total;
 }
 
-/* ---- the estimate that orders configs
- * ------------------------------------------------------------------------------ */
+/* ---- the estimate that orders configs -------------------------------------------------------- */
 
 enum {
     BYTES_IN_FLIGHT = 48 << 10

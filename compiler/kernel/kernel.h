@@ -106,9 +106,7 @@ bool op_is_expensive(enum op op); /* transcendental: worth keeping, not recomput
 void kernel_configs(const struct kernel *k, struct arena *a, const struct config **out, int *n,
                     int *pruned);
 
-/* ---- block programs
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- block programs -------------------------------------------------------------------------- */
 
 /* Where a tile's elements are: threads, then elements of a thread. In a ROWS layout of a pointwise
  * or reduce kernel

@@ -86,8 +86,7 @@ static bool agrees(const struct bench *b, const struct ws_buffer *x, const void 
     return true;
 }
 
-/* ---- CUDA on the emulator
- * ------------------------------------------------------------------------------------------ */
+/* ---- CUDA on the emulator -------------------------------------------------------------------- */
 
 struct variant {
     int kernel;
@@ -115,7 +114,7 @@ static struct emu_module *open_batch(struct emulation *s, uint32_t from, uint32_
         for (int l = 0; l < src->n_launches; l++)
             buf_printf(&text, "#define %s %s_%u\n", src->launches[l].entry, src->launches[l].entry,
                        i);
-        buf_puts(&text, src->text + strlen(prelude_cuda));
+        buf_puts(&text, strstr(src->text, "/* ---- kernel text"));
         for (int l = 0; l < src->n_launches; l++) {
             buf_printf(&text, "#undef %s\n", src->launches[l].entry);
             vec_push(s->b->a, &names,
@@ -221,9 +220,7 @@ static int emulate(struct bench *b, const char *text, int most) {
     return cases;
 }
 
-/* ---- on a device
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- on a device ----------------------------------------------------------------------------- */
 
 static bool launch_all(struct bench *b, struct device *dev, struct toolchain *t,
                        const struct ws_source *src, dptr *mem, struct diag *d) {
@@ -313,9 +310,7 @@ static int run_on_device(struct bench *b, struct device *dev, struct toolchain *
     return cases;
 }
 
-/* ---- the graphs
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- the graphs ------------------------------------------------------------------------------ */
 
 static const char *const graphs[] = {
     "graph(%x: f32[5, 64]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
