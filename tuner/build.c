@@ -8,8 +8,6 @@
 
 #include "tuner/interrupt.h"
 
-enum { MESSAGE_MOST = 400 }; /* bytes of a compiler's log that a table wants */
-
 /* A CPU's binary holds for the very CPU (-march=native), a cubin for its architecture. */
 static const char *binary_options(const struct machine *m) {
     if (m->limits.kind == DEVICE_CUDA || !m->device) return m->limits.arch;
@@ -96,10 +94,9 @@ static enum ws_status take_compiled(struct builder *b, struct variant *v, struct
         v->size = c.size;
         keep_binary(b, v, c.log ? c.log : "", d);
     } else if (!interrupted()) { /* Ctrl-C reaches the compiler too: that says nothing about v */
-        const char *log = c.log && *c.log ? c.log : "the compiler said nothing";
+        const char *said = variant_compile_message(c.log, b->arena);
         variant_refuse(v, STATUS_compile_error,
-                       c.serialized ? "the compiler serialized the matrix instructions"
-                                    : arena_strndup(b->arena, log, strnlen(log, MESSAGE_MOST)));
+                       c.serialized ? arena_printf(b->arena, "refused: %s", said) : said);
     }
     compiled_free(&c);
     return d->status;

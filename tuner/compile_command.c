@@ -17,6 +17,7 @@
 #include "tuner/folder.h"
 #include "tuner/machine.h"
 #include "tuner/sweep.h"
+#include "tuner/variant.h"
 
 struct compilation {
     const struct command_line *line;
@@ -100,11 +101,10 @@ static enum ws_status report_kernel(struct compilation *c, int kernel, const str
     const char *name = c->program->kernels[kernel].name;
     const char *config = config_str(c->arena, c->configs[kernel]);
     if (dump_kernel(c, kernel, out, d) != WS_OK) return d->status;
-    if (!out->ok)
-        return diag_fail(d, WS_WRONG, "%s under '%s' does not compile: %s", name, config,
-                         out->log ? out->log : "");
-    if (out->serialized)
-        return diag_fail(d, WS_WRONG, "%s under '%s' is refused: %s", name, config, out->log);
+    if (!out->ok || out->serialized)
+        return diag_fail(d, WS_WRONG, "%s under '%s' %s: %s", name, config,
+                         out->ok ? "is refused" : "does not compile",
+                         variant_compile_message(out->log, c->arena));
     printf("%-*s  %8zu  %7.0f ms  %s\n", width, name, out->size, out->ms, config);
     return WS_OK;
 }

@@ -90,10 +90,10 @@ static enum ws_status append(struct recorder *r, struct diag *d) {
 
 enum ws_status recorder_open(struct recorder *r, const char *folder, const struct ws_captured *c,
                              struct arena *a, struct diag *d) {
-    r->arena = a;
+    r->row_arena = a;
     r->rows = NULL;
     r->n = r->cap = 0;
-    r->path = arena_printf(a, "%s/%s.csv", folder, c->workload);
+    r->path = arena_printf(r->arena, "%s/%s.csv", folder, c->workload);
     r->common.workload = c->workload;
     r->common.mode = c->mode;
     r->common.dtype = c->dtype;
@@ -116,7 +116,8 @@ enum ws_status recorder_flush(struct recorder *r, struct diag *d) {
 
 static struct result_row *add_row(struct recorder *r) {
     if (r->n == r->cap) {
-        struct result_row *more = NEW_ARRAY(r->arena, struct result_row, r->cap = 2 * r->cap + 64);
+        struct result_row *more =
+            NEW_ARRAY(r->row_arena, struct result_row, r->cap = 2 * r->cap + 64);
         if (r->n) memcpy(more, r->rows, sizeof *more * (size_t)r->n);
         r->rows = more;
     }
@@ -157,7 +158,7 @@ void recorder_add_variant(struct recorder *r, const struct variant *v, const str
     row->regs = v->regs >= 0 ? v->regs : NAN;
     row->smem_bytes = v->smem_bytes >= 0 ? v->smem_bytes : NAN;
     row->compile_ms = v->compile_ms;
-    set_timing(row, &v->timing, w, roof, r->arena);
+    set_timing(row, &v->timing, w, roof, r->row_arena);
 }
 
 void recorder_add_program(struct recorder *r, enum result_role role, const struct plan *p,
@@ -165,12 +166,12 @@ void recorder_add_program(struct recorder *r, enum result_role role, const struc
     struct result_row *row = add_row(r);
     struct work w = work_of_program(p->program);
     row->kernel = "program";
-    row->guard = plan_guard(p, r->arena);
-    row->config = role == ROLE_eager ? "" : plan_text(p, r->arena);
+    row->guard = plan_guard(p, r->row_arena);
+    row->config = role == ROLE_eager ? "" : plan_text(p, r->row_arena);
     row->status = STATUS_ok;
     row->role = role;
     row->is_winner = 0;
-    set_timing(row, t, &w, roof, r->arena);
+    set_timing(row, t, &w, roof, r->row_arena);
 }
 
 void recorder_add_roof(struct recorder *r, const struct roof *roof) {

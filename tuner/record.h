@@ -7,7 +7,8 @@
 #include "tuner/roof.h"
 
 struct recorder {
-    struct arena *arena;
+    struct arena *arena;      /* of the run */
+    struct arena *row_arena;  /* of the rows not appended yet */
     const char *path;         /* DIR/workload.csv */
     const char *run_id;       /* sorts by time */
     struct result_row common; /* what all rows of the run share */

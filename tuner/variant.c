@@ -70,6 +70,21 @@ void variant_unload(struct variant *v, struct machine *m) {
     v->module = NULL;
 }
 
+const char *variant_compile_message(const char *log, struct arena *a) {
+    enum { MOST = 600, LINES = 4 };
+    struct buf b = buf_new(a);
+    int lines = 0;
+    if (!log || !*log) return "the compiler said nothing";
+    for (const char *p = log; *p && lines < LINES && b.n < MOST;) {
+        size_t n = strcspn(p, "\n");
+        const char *line = arena_strndup(a, p, n < MOST ? n : MOST);
+        if (strstr(line, "error") || strstr(line, "C75"))
+            buf_printf(&b, "%s%s", lines++ ? "\n" : "", line);
+        p += n + (p[n] == '\n');
+    }
+    return lines ? b.p : arena_strndup(a, log, strnlen(log, MOST));
+}
+
 static bool same_launch(const struct ws_launch *a, const struct ws_launch *b) {
     if (strcmp(a->entry, b->entry) != 0 || a->threads != b->threads || a->smem != b->smem ||
         a->n_args != b->n_args)

@@ -46,6 +46,9 @@ bool variant_refused(const struct variant *v);
 enum ws_status variant_load(struct variant *v, struct machine *m, struct diag *d);
 void variant_unload(struct variant *v, struct machine *m);
 
+/* What of a compiler's log is worth a message: its first lines about an error, else its start. */
+const char *variant_compile_message(const char *log, struct arena *a);
+
 /* Same code, launched the same way. */
 bool variant_same(const struct variant *a, const struct variant *b);
 
