@@ -112,12 +112,6 @@ static bool find_in_method(struct vm *vm, const struct method *m, const char *na
     return attribute_find(vm, m->function, name, out);
 }
 
-static bool find_field(const struct list *l, const char *name, struct py *out) {
-    for (uint32_t i = 0; l->fields && i < l->n; i++)
-        if (!strcmp(l->fields[i], name)) return *out = l->at[i], true;
-    return false;
-}
-
 /* What only one kind of value has, before its class is asked. */
 static bool find_own(struct vm *vm, struct py o, const char *name, struct py *out) {
     switch (o.kind) {
@@ -127,7 +121,6 @@ static bool find_own(struct vm *vm, struct py o, const char *name, struct py *ou
     case PY_MODULE: return module_find(vm, o.module, name, out);
     case PY_FUNCTION: return find_in_function(vm, o.function, name, out);
     case PY_METHOD: return find_in_method(vm, o.method, name, out);
-    case PY_TUPLE: return find_field(o.list, name, out);
     case PY_SLICE:
         if (!strcmp(name, "start")) return *out = o.slice->start, true;
         if (!strcmp(name, "stop")) return *out = o.slice->stop, true;

@@ -96,7 +96,7 @@ static const struct native natives[] = {
 };
 
 void math_open(struct vm *vm, struct module *m) {
-    natives_put(vm, m->dict, "math.", natives, sizeof natives / sizeof *natives);
+    natives_put(vm, m->dict, "math.", PY_UNSET, natives, sizeof natives / sizeof *natives);
     dict_puts(vm->arena, m->dict, "pi", py_float(M_PI));
     dict_puts(vm->arena, m->dict, "e", py_float(M_E));
     dict_puts(vm->arena, m->dict, "tau", py_float(2 * M_PI));

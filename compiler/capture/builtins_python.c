@@ -14,12 +14,12 @@
     static struct py native_##name(struct vm *vm, const struct py *v, const struct args *raw)
 #define GIVEN(i) (v[i].kind != PY_UNSET)
 
-void natives_put(struct vm *vm, struct dict *d, const char *prefix, const struct native *natives,
-                 size_t n) {
+void natives_put(struct vm *vm, struct dict *d, const char *prefix, enum py_kind self,
+                 const struct native *natives, size_t n) {
     for (size_t i = 0; i < n; i++) {
         size_t len = strcspn(natives[i].signature, "(");
         const char *name = arena_strndup(vm->arena, natives[i].signature, len);
-        dict_puts(vm->arena, d, name, py_native(vm->arena, prefix, &natives[i]));
+        dict_puts(vm->arena, d, name, py_native(vm->arena, prefix, self, &natives[i]));
     }
 }
 
@@ -267,8 +267,11 @@ NATIVE(int) {
     int64_t i;
     if (!GIVEN(0)) return py_int(0);
     if (v[0].kind == PY_STR) {
-        if (!parse_whole(v[0].s, GIVEN(1) ? (int)vm_index(vm, v[1], "base") : 10, &i))
-            vm_raise(vm, EXC_ValueError, "invalid literal for int() with base 10: %s",
+        int64_t base = GIVEN(1) ? vm_index(vm, v[1], "base") : 10;
+        if (base && (base < 2 || base > 36))
+            vm_raise(vm, EXC_ValueError, "int() base must be >= 2 and <= 36, or 0");
+        if (!parse_whole(v[0].s, (int)base, &i))
+            vm_raise(vm, EXC_ValueError, "invalid literal for int() with base %d: %s", (int)base,
                      py_repr(vm, v[0]));
         return py_int(i);
     }
@@ -295,7 +298,11 @@ NATIVE(bool) { return py_bool(GIVEN(0) && vm_truth(vm, v[0])); }
 
 NATIVE(str) { return py_str(GIVEN(0) ? py_text(vm, v[0]) : ""); }
 NATIVE(repr) { return py_str(py_repr(vm, v[0])); }
-NATIVE(format) { return py_str(py_format(vm, v[0], GIVEN(1) ? v[1].s : "")); }
+NATIVE(format) {
+    if (GIVEN(1) && v[1].kind != PY_STR)
+        vm_raise(vm, EXC_TypeError, "format() argument 2 must be str, not %s", type_name(vm, v[1]));
+    return py_str(py_format(vm, v[0], GIVEN(1) ? v[1].s : ""));
+}
 
 NATIVE(print) {
     for (uint32_t i = 0; i < raw->n; i++) py_text(vm, raw->at[i]);
@@ -425,7 +432,7 @@ NATIVE(classmethod) { return py_wrap(vm->arena, PY_CLASSMETHOD, v[0]); }
 /* super(): the class is in the cell __class__ of the running function, the object is its first
  * parameter. */
 NATIVE(super) {
-    struct frame *f = vm->frame;
+    const struct frame *f = vm->frame;
     struct super *s = NEW(vm->arena, struct super);
     if (GIVEN(1)) {
         if (v[0].kind != PY_CLASS) vm_raise(vm, EXC_TypeError, "super() argument 1 must be a type");
@@ -433,7 +440,7 @@ NATIVE(super) {
         return py_pointer(PY_SUPER, s);
     }
     struct py class = py_unset;
-    for (uint32_t i = 0; i < f->code->frees.n; i++)
+    for (uint32_t i = 0; f && i < f->code->frees.n; i++)
         if (!strcmp(f->code->frees.at[i], "__class__")) class = f->cells[f->code->cells.n + i]->v;
     if (class.kind != PY_CLASS || !f->code->n_args)
         vm_raise(vm, EXC_RuntimeError, "super(): no arguments");
@@ -445,8 +452,6 @@ NATIVE(super) {
  */
 
 NATIVE(exception_init) {
-    if (!raw->n || raw->at[0].kind != PY_INSTANCE)
-        vm_raise(vm, EXC_TypeError, "an exception is needed");
     dict_puts(vm->arena, raw->at[0].instance->dict, "args",
               py_list(vm->arena, PY_TUPLE, raw->at + 1, raw->n - 1));
     return py_none;
@@ -461,7 +466,7 @@ static void put_class(struct vm *vm, struct dict *d, struct class *c) {
 static void exceptions_open(struct vm *vm) {
     struct class **x = vm->exceptions;
     x[EXC_BaseException] = class_new(vm->arena, "BaseException", vm->object);
-    natives_put(vm, x[EXC_BaseException]->dict, "", exception_natives, 1);
+    natives_put(vm, x[EXC_BaseException]->dict, "", PY_INSTANCE, exception_natives, 1);
 #define EXCEPTION(name, base) x[EXC_##name] = class_new(vm->arena, #name, x[EXC_##base]);
     EXCEPTIONS(EXCEPTION)
 #undef EXCEPTION
@@ -538,6 +543,7 @@ void builtins_open(struct vm *vm) {
     vm->object = class_new(vm->arena, "object", NULL);
     for (int k = 0; k < PY_KIND_COUNT; k++)
         vm->types[k] = k == PY_INSTANCE ? vm->object : class_new(vm->arena, names[k], vm->object);
+    for (int k = 0; k < PY_KIND_COUNT; k++) vm->types[k]->sealed = k != PY_INSTANCE;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         struct class *c = vm->types[types[i].kind];
         c->construct = &types[i].construct;
@@ -547,8 +553,8 @@ void builtins_open(struct vm *vm) {
     dict_puts(vm->arena, d, "frozenset", py_pointer(PY_CLASS, vm->types[PY_SET]));
     dict_puts(vm->arena, d, "NotImplemented", py_not_implemented);
     dict_puts(vm->arena, d, "Ellipsis", py_ellipsis);
-    natives_put(vm, d, "", functions, sizeof functions / sizeof *functions);
-    natives_put(vm, vm->types[PY_LIST]->dict, "list.", list_sort, 1);
+    natives_put(vm, d, "", PY_UNSET, functions, sizeof functions / sizeof *functions);
+    natives_put(vm, vm->types[PY_LIST]->dict, "list.", PY_LIST, list_sort, 1);
     exceptions_open(vm);
     methods_open(vm);
 }

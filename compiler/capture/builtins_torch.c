@@ -96,12 +96,13 @@ static const struct native dtype_properties[] = {
     {"itemsize(self)", torch_dtype_itemsize},
 };
 
-static void put_properties(struct vm *vm, struct class *c, const struct native *natives, size_t n) {
+static void put_properties(struct vm *vm, enum py_kind self, const struct native *natives,
+                           size_t n) {
     for (size_t i = 0; i < n; i++) {
         const char *name =
             arena_strndup(vm->arena, natives[i].signature, strcspn(natives[i].signature, "("));
-        struct py get = py_native(vm->arena, "", &natives[i]);
-        dict_puts(vm->arena, c->dict, name, py_wrap(vm->arena, PY_PROPERTY, get));
+        struct py get = py_native(vm->arena, "", self, &natives[i]);
+        dict_puts(vm->arena, vm->types[self]->dict, name, py_wrap(vm->arena, PY_PROPERTY, get));
     }
 }
 
@@ -155,16 +156,6 @@ NATIVE(is_parameter) {
 }
 NATIVE(is_buffer) { return py_bool(v[0].kind == PY_TENSOR && v[0].tensor->kind == INPUT_BUFFER); }
 
-/* named_tuple(("values", "indices"), (a, b)) */
-NATIVE(named_tuple) {
-    const struct list *names = vm_list(vm, v[0]), *values = vm_list(vm, v[1]);
-    struct py out = py_list(vm->arena, PY_TUPLE, values->at, values->n);
-    const char **fields = NEW_ARRAY(vm->arena, const char *, names->n);
-    for (uint32_t i = 0; i < names->n; i++) fields[i] = names->at[i].s;
-    out.list->fields = fields;
-    return out;
-}
-
 static const struct native support[] = {
     {"refuse(message)", torch_refuse},
     {"graph_break(what, instead)", torch_graph_break},
@@ -174,12 +165,11 @@ static const struct native support[] = {
     {"buffer(data)", torch_buffer},
     {"is_parameter(x)", torch_is_parameter},
     {"is_buffer(x)", torch_is_buffer},
-    {"named_tuple(names, values)", torch_named_tuple},
 };
 static const struct native parameter = {"Parameter(data, requires_grad?)", torch_parameter};
 
 void support_open(struct vm *vm, struct module *m) {
-    natives_put(vm, m->dict, "", support, sizeof support / sizeof *support);
+    natives_put(vm, m->dict, "", PY_UNSET, support, sizeof support / sizeof *support);
     dict_puts(vm->arena, m->dict, "Parameter", py_pointer(PY_CLASS, vm->parameter));
 }
 
@@ -212,13 +202,15 @@ void torch_open(struct vm *vm, struct module *m) {
  * when asked for. */
 void tensor_methods_open(struct vm *vm) {
     struct class *c = vm->types[PY_TENSOR];
-    put_properties(vm, c, tensor_properties, sizeof tensor_properties / sizeof *tensor_properties);
-    natives_put(vm, c->dict, "Tensor.", tensor_methods,
+    put_properties(vm, PY_TENSOR, tensor_properties,
+                   sizeof tensor_properties / sizeof *tensor_properties);
+    natives_put(vm, c->dict, "Tensor.", PY_TENSOR, tensor_methods,
                 sizeof tensor_methods / sizeof *tensor_methods);
-    put_properties(vm, vm->types[PY_DTYPE], dtype_properties,
+    put_properties(vm, PY_DTYPE, dtype_properties,
                    sizeof dtype_properties / sizeof *dtype_properties);
     vm->parameter = class_new(vm->arena, "Parameter", c);
     vm->parameter->construct = &parameter;
+    vm->parameter->sealed = true;
 }
 
 void tensor_methods_extend(struct vm *vm, const struct module *m) {

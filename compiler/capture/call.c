@@ -110,6 +110,9 @@ static uint32_t signature_parameters(const char *signature, struct parameter *ou
 static struct py call_native(struct vm *vm, const struct builtin *b, const struct native *native,
                              const struct args *a) {
     struct py v[MAX_ARGUMENTS] = {0};
+    if (b->self != PY_UNSET && (!a->n || a->at[0].kind != b->self))
+        vm_raise(vm, EXC_TypeError, "%s() needs a '%s' as its first argument", b->name,
+                 vm->types[b->self]->name);
     if (strstr(native->signature, "(*)")) return native->call(vm, v, a);
     struct parameter params[MAX_ARGUMENTS];
     uint32_t n = signature_parameters(native->signature, params);
@@ -146,9 +149,12 @@ static struct py call_class(struct vm *vm, struct class *c, const struct args *a
             struct builtin b = {.name = c->name};
             return call_native(vm, &b, c->mro[i]->construct, a);
         }
+    if (c->sealed) vm_raise(vm, EXC_TypeError, "cannot create '%s' instances", c->name);
     struct instance *o = NEW(vm->arena, struct instance);
     o->class = c;
     o->dict = dict_new(vm->arena);
+    if (class_is(c, vm->exceptions[EXC_BaseException]))
+        dict_puts(vm->arena, o->dict, "args", py_list(vm->arena, PY_TUPLE, a->at, a->n));
     struct py self = py_pointer(PY_INSTANCE, o), init;
     if (class_find(c, "__init__", &init)) {
         struct py result = vm_call(vm, attribute_bind(vm, init, self, c), a);
@@ -215,7 +221,7 @@ static struct class **class_bases(struct vm *vm, const struct args *a, uint32_t 
         struct py b = a->at[i];
         if (b.kind != PY_CLASS)
             vm_raise(vm, EXC_TypeError, "a base class must be a class, not '%s'", type_name(vm, b));
-        if (b.class->construct)
+        if (b.class->sealed)
             vm_refuse(
                 vm,
                 "a class derived from %s is not supported; derive from object or torch.nn.Module",

@@ -18,7 +18,6 @@ static void put_constant(struct buf *b, struct constant k) { constant_print(b, &
 static void put_items(struct vm *vm, struct buf *b, const struct list *l, int depth) {
     for (uint32_t i = 0; i < l->n; i++) {
         if (i) buf_puts(b, ", ");
-        if (l->fields) buf_printf(b, "%s=", l->fields[i]);
         put_repr(vm, b, l->at[i], depth + 1);
     }
 }
@@ -26,7 +25,7 @@ static void put_items(struct vm *vm, struct buf *b, const struct list *l, int de
 static void put_tuple(struct vm *vm, struct buf *b, const struct list *l, int depth) {
     buf_puts(b, l->is_size ? "torch.Size([" : "(");
     put_items(vm, b, l, depth);
-    buf_puts(b, l->is_size ? "])" : l->n == 1 && !l->fields ? ",)" : ")");
+    buf_puts(b, l->is_size ? "])" : l->n == 1 ? ",)" : ")");
 }
 
 static void put_dict(struct vm *vm, struct buf *b, struct py v, int depth) {
@@ -54,7 +53,7 @@ static void put_instance(struct vm *vm, struct buf *b, struct py v, int depth) {
     if (vm_call_special(vm, v, "__repr__", NULL, 0, &out) && out.kind == PY_STR) {
         buf_puts(b, out.s);
     } else if (class_is(v.instance->class, vm->exceptions[EXC_BaseException]) &&
-               dict_gets(v.instance->dict, "args", &args)) {
+               dict_gets(v.instance->dict, "args", &args) && args.kind == PY_TUPLE) {
         buf_printf(b, "%s(", v.instance->class->name);
         put_items(vm, b, args.list, depth);
         buf_putc(b, ')');

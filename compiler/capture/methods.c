@@ -372,7 +372,7 @@ static const struct native float_methods[] = {{"is_integer(self)", float_is_inte
 
 void methods_open(struct vm *vm) {
 #define TABLE(kind, prefix, table)                                                                 \
-    natives_put(vm, vm->types[kind]->dict, prefix, table, sizeof table / sizeof *table)
+    natives_put(vm, vm->types[kind]->dict, prefix, kind, table, sizeof table / sizeof *table)
     TABLE(PY_LIST, "list.", list_methods);
     TABLE(PY_TUPLE, "tuple.", tuple_methods);
     TABLE(PY_DICT, "dict.", dict_methods);

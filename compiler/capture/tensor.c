@@ -11,6 +11,8 @@
 
 #include "capture/vm.h"
 
+static const double MAX_NUMEL = 17592186044416.0; /* elements of one tensor: 2^44 */
+
 struct graph *vm_graph(const struct vm *vm) {
     return vm->tracing ? vm->graph : vm->init;
 }
@@ -181,6 +183,16 @@ static bool is_placement(const char *name) {
     return false;
 }
 
+/* Sizes are 64 bits wide; what no machine can hold must not overflow them. */
+static void need_reasonable(struct vm *vm, node_id node) {
+    const struct meta *m = &vm_graph(vm)->nodes.at[node].meta;
+    double numel = 1;
+    int64_t n;
+    for (int i = 0; i < m->rank; i++)
+        if (ex_is_const(vm->ex, m->size[i], &n)) numel *= (double)n;
+    if (numel > MAX_NUMEL) vm_refuse(vm, "a tensor of %.3g elements is too large", numel);
+}
+
 static const struct py *first_tensor(const struct args *a) {
     for (uint32_t i = 0; i < a->n; i++)
         if (a->at[i].kind == PY_TENSOR) return &a->at[i];
@@ -224,6 +236,7 @@ struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a
     if (!graph_bind(vm_graph(vm), b->op, pos, (int)a->n, names, named, (int)n_named, where,
                     vm->diag, &node))
         vm_leave(vm);
+    need_reasonable(vm, node);
     const struct py *first = first_tensor(a);
     if (first && wants_in_place(vm, b, a)) return tensor_assign(vm, *first, tensor_new(vm, node));
     bool alias = first && may_alias(b->op);

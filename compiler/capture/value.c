@@ -68,11 +68,13 @@ struct py py_wrap(struct arena *a, enum py_kind kind, struct py wrapped) {
     return py_pointer(kind, w);
 }
 
-struct py py_native(struct arena *a, const char *prefix, const struct native *native) {
+struct py py_native(struct arena *a, const char *prefix, enum py_kind self,
+                    const struct native *native) {
     struct builtin *b = NEW(a, struct builtin);
     size_t n = strcspn(native->signature, "(");
     b->name = arena_printf(a, "%s%.*s", prefix, (int)n, native->signature);
     b->native = native;
+    b->self = self;
     return py_pointer(PY_BUILTIN, b);
 }
 

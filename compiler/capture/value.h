@@ -123,8 +123,7 @@ struct py {
 struct list { /* LIST and TUPLE */
     struct py *at;
     uint32_t n, cap;
-    bool is_size;              /* a torch.Size */
-    const char *const *fields; /* names of a named tuple's items, or NULL */
+    bool is_size; /* a torch.Size */
 };
 
 struct dict_entry {
@@ -187,7 +186,8 @@ struct builtin {
     const char *name;            /* "torch.softmax", "len" */
     const struct native *native; /* NULL: an operator of the graph */
     enum op op;
-    bool in_place; /* Tensor.add_: writes its result into the first argument */
+    bool in_place;     /* Tensor.add_: writes its result into the first argument */
+    enum py_kind self; /* a method in C: what its first argument must be; UNSET: a function */
 };
 
 struct class {
@@ -198,6 +198,7 @@ struct class {
     struct dict *dict;
     const struct native
         *construct; /* makes an instance of a type that is not an INSTANCE: int, list, range */
+    bool sealed;    /* its instances are not INSTANCE: not to be derived from */
 };
 struct instance {
     struct class *class;
@@ -244,7 +245,8 @@ struct py py_dict(struct arena *a, enum py_kind kind); /* DICT or SET */
 struct py py_range(struct arena *a, int64_t start, int64_t stop, int64_t step);
 struct py py_method(struct arena *a, struct py function, struct py self);
 struct py py_wrap(struct arena *a, enum py_kind kind, struct py wrapped);
-struct py py_native(struct arena *a, const char *prefix, const struct native *native);
+struct py py_native(struct arena *a, const char *prefix, enum py_kind self,
+                    const struct native *native);
 struct py py_constant(struct arena *a, const struct constant *k); /* not of code */
 
 bool py_is_number(struct py v);   /* bool, int, float */

@@ -174,8 +174,8 @@ const struct code *axes_apply(struct arena *a, const struct code *code,
                               const struct capture_options *o, const char **text, struct diag *d);
 
 /* -- builtins_python.c, methods.c, builtins_torch.c: tables of natives */
-void natives_put(struct vm *vm, struct dict *d, const char *prefix, const struct native *natives,
-                 size_t n);
+void natives_put(struct vm *vm, struct dict *d, const char *prefix, enum py_kind self,
+                 const struct native *natives, size_t n);
 void builtins_open(struct vm *vm); /* classes and functions of Python */
 void methods_open(struct vm *vm);  /* of str, list, tuple, dict, set */
 void math_open(struct vm *vm, struct module *m);

@@ -1,0 +1,5 @@
+get_inputs = super
+
+
+def err_super(x):
+    return x
