@@ -48,8 +48,7 @@ static inst_id add_const(struct lowering *w, struct nest *n, double v, enum dtyp
     return add_inst(w, n, (struct inst){.kind = INST_CONST, .value = v, .dtype = t});
 }
 
-/* ---- views: index of the view -> index of what it views
- * ------------------------------------------------------------ */
+/* ---- views: index of the view -> index of what it views -------------------------------------- */
 
 static bool is_one(struct exprs *p, ex e) {
     int64_t v;
@@ -107,8 +106,7 @@ static void view_index(struct lowering *w, const struct node *n, ex *index) {
     memcpy(index, out, sizeof(ex) * to->rank);
 }
 
-/* ---- reading a node inside a nest
- * ---------------------------------------------------------------------------------- */
+/* ---- reading a node inside a nest ------------------------------------------------------------ */
 
 static inst_id read_created(struct lowering *w, struct nest *n, const struct node *c,
                             const ex *index) {
@@ -159,8 +157,7 @@ static void broadcast_index(struct exprs *p, const struct meta *operand, const e
         out[k] = is_one(p, operand->size[k]) ? ex_const(p, 0) : index[k + rank - operand->rank];
 }
 
-/* ---- one node, one nest
- * -------------------------------------------------------------------------------------------- */
+/* ---- one node, one nest ---------------------------------------------------------------------- */
 
 static struct nest begin_nest(struct lowering *w, node_id id) {
     const struct node *x = &w->g->nodes.at[id];

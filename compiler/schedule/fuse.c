@@ -50,9 +50,7 @@ int64_t buffer_bytes(const struct loops *l, buffer_id b) {
     return n;
 }
 
-/* ---- accesses
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 static bool group_reads(struct fuser *f, uint32_t g, buffer_id b) {
     const struct group *G = group_at(f, g);
@@ -92,9 +90,7 @@ static int64_t bytes_saved(struct fuser *f, uint32_t a, uint32_t b) {
     return saved;
 }
 
-/* ---- dependencies
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- dependencies ---------------------------------------------------------------------------- */
 
 static bool depends(struct fuser *f, uint32_t reader, uint32_t writer) { /* directly */
     const struct group *G = group_at(f, reader);
@@ -128,8 +124,7 @@ static bool third_between(struct fuser *f, uint32_t a, uint32_t b) {
     return ab || path_through(f, b, a, b, marked);
 }
 
-/* ---- unifying iteration spaces
- * ------------------------------------------------------------------------------------- */
+/* ---- unifying iteration spaces --------------------------------------------------------------- */
 
 static bool is_axis(const struct group *g, ex e, bool *reduce) {
     for (int k = 0; k < g->n_x; k++)
@@ -206,9 +201,7 @@ static void bind_by_order(struct fuser *f, struct merge *m) {
     }
 }
 
-/* ---- legality
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- legality -------------------------------------------------------------------------------- */
 
 /* Can buffer b, written by a nest of the merged pair, be read at `index` (in host axes)? A
  * reduction only at its own rows; a pointwise value anywhere, if what it reads can be read there.
@@ -377,9 +370,7 @@ static void plan(struct fuser *f, struct merge *m) {
     m->why_not = too_few_rows(f, m);
 }
 
-/* ---- merging
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- merging --------------------------------------------------------------------------------- */
 
 static void put_names(struct fuser *f, struct buf *b, uint32_t g) {
     const struct group *G = group_at(f, g);
