@@ -184,13 +184,44 @@ static bool is_placement(const char *name) {
 }
 
 /* Sizes are 64 bits wide; what no machine can hold must not overflow them. */
-static void need_reasonable(struct vm *vm, node_id node) {
+static void need_reasonable(struct vm *vm, double numel) {
+    if (numel > MAX_NUMEL) vm_refuse(vm, "a tensor of %.3g elements is too large", numel);
+}
+
+static double product(const struct py *at, uint32_t n) {
+    double p = 1;
+    for (uint32_t i = 0; i < n; i++)
+        if (at[i].kind == PY_INT && at[i].i > 1) p *= (double)at[i].i;
+    return p;
+}
+
+/* Sizes asked for: a list, or spread over the positional arguments of an operator that takes sizes.
+ */
+static void check_sizes(struct vm *vm, enum op op, const struct args *a) {
+    const struct op_info *info = op_info(op);
+    bool takes_sizes = false;
+    for (int i = 0; i < info->n_params; i++)
+        takes_sizes |= info->params[i].kind == 'I' && info->params[i].list;
+    if (!takes_sizes) return;
+    bool self = a->n && a->at[0].kind == PY_TENSOR;
+    bool spread = a->n > self && a->at[self].kind == PY_INT;
+    if (spread) need_reasonable(vm, product(a->at, a->n));
+    for (uint32_t i = 0; i < a->n; i++)
+        if (py_is_sequence(a->at[i]))
+            need_reasonable(vm, product(a->at[i].list->at, a->at[i].list->n));
+    for (uint32_t i = 0; i < a->n_named; i++)
+        if (py_is_sequence(a->named[i]))
+            need_reasonable(vm, product(a->named[i].list->at, a->named[i].list->n));
+}
+
+/* What an operator made of its operands' sizes. */
+static void check_result(struct vm *vm, node_id node) {
     const struct meta *m = &vm_graph(vm)->nodes.at[node].meta;
     double numel = 1;
     int64_t n;
     for (int i = 0; i < m->rank; i++)
         if (ex_is_const(vm->ex, m->size[i], &n)) numel *= (double)n;
-    if (numel > MAX_NUMEL) vm_refuse(vm, "a tensor of %.3g elements is too large", numel);
+    need_reasonable(vm, numel);
 }
 
 static const struct py *first_tensor(const struct args *a) {
@@ -219,6 +250,7 @@ static bool wants_in_place(struct vm *vm, const struct builtin *b, const struct 
 }
 
 struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a) {
+    check_sizes(vm, b->op, a);
     struct arg *pos = NEW_ARRAY(vm->arena, struct arg, a->n),
                *named = NEW_ARRAY(vm->arena, struct arg, a->n_named);
     const char **names = NEW_ARRAY(vm->arena, const char *, a->n_named);
@@ -236,7 +268,7 @@ struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a
     if (!graph_bind(vm_graph(vm), b->op, pos, (int)a->n, names, named, (int)n_named, where,
                     vm->diag, &node))
         vm_leave(vm);
-    need_reasonable(vm, node);
+    check_result(vm, node);
     const struct py *first = first_tensor(a);
     if (first && wants_in_place(vm, b, a)) return tensor_assign(vm, *first, tensor_new(vm, node));
     bool alias = first && may_alias(b->op);
