@@ -11,8 +11,7 @@
 
 static const char *const mode_names[] = {[WS_FWD] = "fwd", [WS_BWD] = "bwd", [WS_TRAIN] = "train"};
 
-/* ---- capture ------------------------------------------------------------------------------------
- */
+/* ---- capture --------------------------------------------------------------------------------- */
 
 static enum dtype common_dtype(const struct graph *g) {
     bool found = false;
@@ -63,8 +62,7 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
     return c;
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------
- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 static struct ws_tensor_info tensor_info(const struct graph *g, const struct meta *m,
                                          const char *name) {
@@ -90,8 +88,7 @@ struct ws_tensor_info ws_output_info(const struct ws_captured *c, int i) {
     return tensor_info(c->graph, &n->meta, arena_printf(c->arena, "out%d", i));
 }
 
-/* ---- values -------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool is_dense(const struct ws_tensor_info *t) {
     int64_t expected = 1;
