@@ -24,8 +24,7 @@ bool is_instance(const struct vm *vm, struct py v, struct py type) {
     return false;
 }
 
-/* -- reading --------------------------------------------------------------------------------------
- */
+/* -- reading ------------------------------------------------------------------------------- */
 
 /* What was found in a class, seen from an instance of it (self UNSET: from the class). */
 struct py attribute_bind(struct vm *vm, struct py v, struct py self, struct class *class) {
@@ -165,8 +164,7 @@ bool attribute_find(struct vm *vm, struct py o, const char *name, struct py *out
     return true;
 }
 
-/* -- names that are not there ---------------------------------------------------------------------
- */
+/* -- names that are not there -------------------------------------------------------------- */
 
 /* "; did you mean: torch.softmax, F.softmax?" from the operator table. */
 static __attribute__((noreturn)) void refuse_operator(struct vm *vm, const char *shown,
@@ -213,8 +211,7 @@ struct py attribute_get(struct vm *vm, struct py o, const char *name) {
     return v;
 }
 
-/* -- writing --------------------------------------------------------------------------------------
- */
+/* -- writing ------------------------------------------------------------------------------- */
 
 static struct dict *attributes_of(struct vm *vm, struct py o) {
     if (o.kind == PY_INSTANCE) return o.instance->dict;

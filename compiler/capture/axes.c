@@ -39,8 +39,7 @@ static bool axis_at(const struct code *c, uint32_t i, struct axis *out, uint32_t
     return out->name[0] != '_';
 }
 
-/* -- values ---------------------------------------------------------------------------------------
- */
+/* -- values -------------------------------------------------------------------------------- */
 
 /* `text` as Python reads it, by compiling it as an axis of its own. */
 static bool parse_literal(struct arena *a, const char *text, struct constant *out) {
@@ -82,8 +81,7 @@ static bool fit(struct arena *a, const struct constant *old, const char *text,
     return was_bool ? is_bool : out->kind == old->kind;
 }
 
-/* -- overrides ------------------------------------------------------------------------------------
- */
+/* -- overrides ----------------------------------------------------------------------------- */
 
 /* The instructions from i on, n of them, assign k instead. */
 static void put_override(struct arena *a, struct code *c, uint32_t i, uint32_t n,

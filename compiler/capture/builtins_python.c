@@ -27,8 +27,7 @@ static struct py list_of(struct vm *vm, const struct list *l) {
     return py_list(vm->arena, PY_LIST, l->at, l->n);
 }
 
-/* -- sequences ------------------------------------------------------------------------------------
- */
+/* -- sequences ----------------------------------------------------------------------------- */
 
 NATIVE(len) { return py_int(vm_length(vm, v[0])); }
 
@@ -162,8 +161,7 @@ NATIVE(sort) {
     return py_none;
 }
 
-/* -- folds ----------------------------------------------------------------------------------------
- */
+/* -- folds --------------------------------------------------------------------------------- */
 
 NATIVE(sum) {
     struct py total = GIVEN(1) ? v[1] : py_int(0), it = vm_iter(vm, v[0]), item;
@@ -213,8 +211,7 @@ NATIVE(all) {
     return py_true;
 }
 
-/* -- numbers --------------------------------------------------------------------------------------
- */
+/* -- numbers ------------------------------------------------------------------------------- */
 
 static double to_double(struct vm *vm, struct py x, const char *name) {
     struct py out;
@@ -293,8 +290,7 @@ NATIVE(float) {
 
 NATIVE(bool) { return py_bool(GIVEN(0) && vm_truth(vm, v[0])); }
 
-/* -- text -----------------------------------------------------------------------------------------
- */
+/* -- text ---------------------------------------------------------------------------------- */
 
 NATIVE(str) { return py_str(GIVEN(0) ? py_text(vm, v[0]) : ""); }
 NATIVE(repr) { return py_str(py_repr(vm, v[0])); }
@@ -321,8 +317,7 @@ NATIVE(chr) {
     return py_strf(vm->arena, "%c", (char)i);
 }
 
-/* -- containers -----------------------------------------------------------------------------------
- */
+/* -- containers ---------------------------------------------------------------------------- */
 
 NATIVE(list) {
     return GIVEN(0) ? list_of(vm, vm_list(vm, v[0])) : py_list(vm->arena, PY_LIST, NULL, 0);
@@ -366,8 +361,7 @@ NATIVE(dict) {
     return d;
 }
 
-/* -- objects --------------------------------------------------------------------------------------
- */
+/* -- objects ------------------------------------------------------------------------------- */
 
 NATIVE(isinstance) {
     if (v[1].kind != PY_CLASS && v[1].kind != PY_TUPLE)
@@ -448,8 +442,7 @@ NATIVE(super) {
     return py_pointer(PY_SUPER, s);
 }
 
-/* -- exceptions -----------------------------------------------------------------------------------
- */
+/* -- exceptions ---------------------------------------------------------------------------- */
 
 NATIVE(exception_init) {
     dict_puts(vm->arena, raw->at[0].instance->dict, "args",
@@ -473,8 +466,7 @@ static void exceptions_open(struct vm *vm) {
     for (int i = 0; i < EXC_COUNT; i++) put_class(vm, vm->builtins, x[i]);
 }
 
-/* -- tables ---------------------------------------------------------------------------------------
- */
+/* -- tables -------------------------------------------------------------------------------- */
 
 static const struct native functions[] = {
     {"len(obj)", native_len},

@@ -16,8 +16,7 @@ static struct tensor *need_tensor(struct vm *vm, struct py v) {
     return v.tensor;
 }
 
-/* -- Tensor ---------------------------------------------------------------------------------------
- */
+/* -- Tensor -------------------------------------------------------------------------------- */
 
 NATIVE(shape) {
     const struct meta *m = tensor_meta(vm, v[0]);
@@ -85,8 +84,7 @@ static const struct native tensor_methods[] = {
     {"requires_grad_(self, requires_grad?)", torch_requires_grad_},
 };
 
-/* -- dtype ----------------------------------------------------------------------------------------
- */
+/* -- dtype --------------------------------------------------------------------------------- */
 
 NATIVE(dtype_is_float) { return py_bool(dtype_is_float(v[0].dtype)); }
 NATIVE(dtype_itemsize) { return py_int(dtype_bytes(v[0].dtype)); }
@@ -106,8 +104,7 @@ static void put_properties(struct vm *vm, enum py_kind self, const struct native
     }
 }
 
-/* -- module _warpsmith: what the prelude is written with ------------------------------------------
- */
+/* -- module _warpsmith: what the prelude is written with ----------------------------------- */
 
 NATIVE(refuse) { vm_refuse(vm, "%s", py_text(vm, v[0])); }
 NATIVE(graph_break) { vm_break(vm, py_text(vm, v[0]), py_text(vm, v[1])); }
@@ -173,8 +170,7 @@ void support_open(struct vm *vm, struct module *m) {
     dict_puts(vm->arena, m->dict, "Parameter", py_pointer(PY_CLASS, vm->parameter));
 }
 
-/* -- torch ----------------------------------------------------------------------------------------
- */
+/* -- torch --------------------------------------------------------------------------------- */
 
 static void put_dtypes(struct vm *vm, struct dict *d) {
     static const char *const alias[] = {"float", "half", "double", "int", "long"};

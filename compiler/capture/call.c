@@ -8,8 +8,7 @@
 
 #include "capture/vm.h"
 
-/* -- functions ------------------------------------------------------------------------------------
- */
+/* -- functions ----------------------------------------------------------------------------- */
 
 static int find_name(const char *const *names, uint32_t n, const char *name) {
     for (uint32_t i = 0; i < n; i++)
@@ -84,8 +83,7 @@ static struct py call_function(struct vm *vm, const struct function *fn, const s
     return vm_run(vm, &f);
 }
 
-/* -- natives --------------------------------------------------------------------------------------
- */
+/* -- natives ------------------------------------------------------------------------------- */
 
 /* The parameters in a signature's text. */
 struct parameter {
@@ -140,8 +138,7 @@ static struct py call_native(struct vm *vm, const struct builtin *b, const struc
     return native->call(vm, v, a);
 }
 
-/* -- instances ------------------------------------------------------------------------------------
- */
+/* -- instances ----------------------------------------------------------------------------- */
 
 static struct py call_class(struct vm *vm, struct class *c, const struct args *a) {
     for (uint32_t i = 0; i < c->n_mro; i++)
@@ -167,8 +164,7 @@ static struct py call_class(struct vm *vm, struct class *c, const struct args *a
     return self;
 }
 
-/* -- any call -------------------------------------------------------------------------------------
- */
+/* -- any call ------------------------------------------------------------------------------ */
 
 static struct py call_method(struct vm *vm, const struct method *m, const struct args *a) {
     struct py *at = NEW_ARRAY(vm->arena, struct py, a->n + 1);
@@ -211,8 +207,7 @@ bool vm_call_special(struct vm *vm, struct py x, const char *name, const struct 
     return true;
 }
 
-/* -- classes --------------------------------------------------------------------------------------
- */
+/* -- classes ------------------------------------------------------------------------------- */
 
 static struct class **class_bases(struct vm *vm, const struct args *a, uint32_t *n) {
     struct class **bases = NEW_ARRAY(vm->arena, struct class *, a->n);

@@ -15,8 +15,7 @@ struct trace {
     const char *text;
 };
 
-/* -- the parts of a workload file -----------------------------------------------------------------
- */
+/* -- the parts of a workload file ---------------------------------------------------------- */
 
 static const char *workload_name(struct arena *a, const char *path) {
     const char *base = strrchr(path, '/');
@@ -74,8 +73,7 @@ static const char *parameter_source(struct vm *vm, const struct code *code, uint
     return arena_printf(vm->arena, "L['%s'][%u]", rest, code ? i + skip - code->n_args : i);
 }
 
-/* -- tracing --------------------------------------------------------------------------------------
- */
+/* -- tracing ------------------------------------------------------------------------------- */
 
 static void collect_outputs(struct trace *t, struct py v) {
     struct vm *vm = t->vm;
@@ -136,8 +134,7 @@ static void report(struct vm *vm, struct trace *t) {
     if (vm->diag->status == WS_OK) vm_report(vm, t->error, t->text);
 }
 
-/* -- tidying --------------------------------------------------------------------------------------
- */
+/* -- tidying ------------------------------------------------------------------------------- */
 
 static void mark_arg(const struct arg *a, bool *live) {
     if (a->kind == ARG_NODE) live[a->node] = true;
@@ -182,8 +179,7 @@ static void check(struct graph *g) {
     if (wrong) WS_BUG("captured graph: %s", wrong);
 }
 
-/* -- entry ----------------------------------------------------------------------------------------
- */
+/* -- entry --------------------------------------------------------------------------------- */
 
 static struct vm *vm_open(struct arena *a, const struct capture_options *o,
                           const struct source *file, const char *name, struct diag *d) {

@@ -4,8 +4,7 @@
 
 #include "capture/vm.h"
 
-/* -- equality -------------------------------------------------------------------------------------
- */
+/* -- equality ------------------------------------------------------------------------------ */
 
 static bool equal_lists(struct vm *vm, const struct list *x, const struct list *y) {
     if (x->n != y->n) return false;
@@ -62,8 +61,7 @@ bool vm_equal(struct vm *vm, struct py x, struct py y) {
     return same;
 }
 
-/* -- order ----------------------------------------------------------------------------------------
- */
+/* -- order --------------------------------------------------------------------------------- */
 
 static __attribute__((noreturn)) void no_order(struct vm *vm, enum compare_operator op, struct py x,
                                                struct py y) {
@@ -148,8 +146,7 @@ static bool order(struct vm *vm, enum compare_operator op, struct py x, struct p
 
 bool vm_less(struct vm *vm, struct py x, struct py y) { return order(vm, COMPARE_LT, x, y); }
 
-/* -- membership -----------------------------------------------------------------------------------
- */
+/* -- membership ---------------------------------------------------------------------------- */
 
 static bool contains(struct vm *vm, struct py o, struct py v) {
     struct py out;
@@ -170,8 +167,7 @@ static bool contains(struct vm *vm, struct py o, struct py v) {
     return false;
 }
 
-/* -- any comparison -------------------------------------------------------------------------------
- */
+/* -- any comparison ------------------------------------------------------------------------ */
 
 static struct py equality(struct vm *vm, enum compare_operator op, struct py x, struct py y) {
     struct py out;

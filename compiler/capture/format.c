@@ -149,8 +149,7 @@ const char *py_text(struct vm *vm, struct py v) {
     return py_repr(vm, v);
 }
 
-/* -- format(v, spec):  [[fill]align][sign][#][0][width][,][.precision][type] ----------------------
- */
+/* -- format(v, spec):  [[fill]align][sign][#][0][width][,][.precision][type] --------------- */
 
 struct spec {
     const char *fill; /* one character, perhaps of several bytes */

@@ -60,8 +60,7 @@ const char *guards_text(struct vm *vm) {
     return b.p;
 }
 
-/* -- checking -------------------------------------------------------------------------------------
- */
+/* -- checking ------------------------------------------------------------------------------ */
 
 static const char *mismatch(struct arena *a, const struct exprs *p, const char *source,
                             const char *what, int index, ex expected, ex actual) {

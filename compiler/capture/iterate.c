@@ -7,8 +7,7 @@
 
 #include "capture/vm.h"
 
-/* -- iteration ------------------------------------------------------------------------------------
- */
+/* -- iteration ----------------------------------------------------------------------------- */
 
 static struct py keys_of(struct vm *vm, struct py d) {
     struct py keys = py_list(vm->arena, PY_LIST, NULL, 0);
@@ -141,8 +140,7 @@ int64_t vm_length(struct vm *vm, struct py v) {
     vm_raise(vm, EXC_TypeError, "object of type '%s' has no len()", type_name(vm, v));
 }
 
-/* -- subscripts -----------------------------------------------------------------------------------
- */
+/* -- subscripts ---------------------------------------------------------------------------- */
 
 int64_t vm_index(struct vm *vm, struct py v, const char *what) {
     struct py out;

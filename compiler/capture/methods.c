@@ -18,8 +18,7 @@ static void need_key(struct vm *vm, struct py key) {
     if (!dict_key_ok(key)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, key));
 }
 
-/* -- list and tuple -------------------------------------------------------------------------------
- */
+/* -- list and tuple ------------------------------------------------------------------------ */
 
 METHOD(list, append) {
     vec_push(vm->arena, v[0].list, stored(vm, v[1]));
@@ -129,8 +128,7 @@ static const struct native tuple_methods[] = {
     {"numel(self)", tuple_numel},
 };
 
-/* -- dict -----------------------------------------------------------------------------------------
- */
+/* -- dict ---------------------------------------------------------------------------------- */
 
 METHOD(dict, get_) {
     struct py out;
@@ -213,8 +211,7 @@ static const struct native dict_methods[] = {
     {"clear(self)", dict_clear},
 };
 
-/* -- set ------------------------------------------------------------------------------------------
- */
+/* -- set ----------------------------------------------------------------------------------- */
 
 METHOD(set, add) {
     need_key(vm, v[1]);
@@ -254,8 +251,7 @@ static const struct native set_methods[] = {
     {"copy(self)", dict_copy},           {"difference(self, other)", set_difference},
 };
 
-/* -- str ------------------------------------------------------------------------------------------
- */
+/* -- str ----------------------------------------------------------------------------------- */
 
 static const char *text(struct vm *vm, struct py v) {
     if (v.kind != PY_STR) vm_raise(vm, EXC_TypeError, "expected str, got '%s'", type_name(vm, v));
@@ -356,8 +352,7 @@ static const struct native str_methods[] = {
     {"format(*)", str_format},
 };
 
-/* -- numbers --------------------------------------------------------------------------------------
- */
+/* -- numbers ------------------------------------------------------------------------------- */
 
 METHOD(int, bit_length) {
     int64_t i = v[0].i;

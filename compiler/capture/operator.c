@@ -35,8 +35,7 @@ bool vm_truth(struct vm *vm, struct py v) {
     }
 }
 
-/* -- integers -------------------------------------------------------------------------------------
- */
+/* -- integers ------------------------------------------------------------------------------ */
 
 static __attribute__((noreturn)) void overflow(struct vm *vm) {
     vm_raise(vm, EXC_OverflowError, "integers beyond 64 bits are not supported");
@@ -106,8 +105,7 @@ static bool int_binary(struct vm *vm, enum binary_operator op, int64_t x, int64_
     return *out = py_int(r), true;
 }
 
-/* -- floats ---------------------------------------------------------------------------------------
- */
+/* -- floats -------------------------------------------------------------------------------- */
 
 static double float_mod(double x, double y) {
     double m = fmod(x, y);
@@ -150,8 +148,7 @@ static bool number_binary(struct vm *vm, enum binary_operator op, struct py x, s
     return true;
 }
 
-/* -- containers -----------------------------------------------------------------------------------
- */
+/* -- containers ---------------------------------------------------------------------------- */
 
 static void need_room(struct vm *vm, struct py x, size_t n) {
     if (n > MAX_REPEAT)
@@ -246,8 +243,7 @@ static bool container_in_place(struct vm *vm, enum binary_operator op, struct py
     return false;
 }
 
-/* -- any operands ---------------------------------------------------------------------------------
- */
+/* -- any operands -------------------------------------------------------------------------- */
 
 static bool method_binary(struct vm *vm, enum binary_operator op, struct py x, struct py y,
                           bool in_place, struct py *out) {

@@ -29,8 +29,7 @@ struct py tensor_new(struct vm *vm, node_id node) {
     return tensor_of(vm, node, NEW(vm->arena, struct storage));
 }
 
-/* -- init tensors become inputs -------------------------------------------------------------------
- */
+/* -- init tensors become inputs ------------------------------------------------------------ */
 
 /* "L['self'].linear.weight" -> "linear_weight", "L['xs'][0]" -> "xs_0". */
 static const char *input_name(struct arena *a, const char *source) {
@@ -110,8 +109,7 @@ struct py tensor_size(struct vm *vm, ex size) {
     return py_int(n);
 }
 
-/* -- arguments ------------------------------------------------------------------------------------
- */
+/* -- arguments ----------------------------------------------------------------------------- */
 
 static struct arg sequence_arg(struct vm *vm, const struct list *l) {
     struct graph *g = vm_graph(vm);
@@ -158,8 +156,7 @@ static struct arg to_arg(struct vm *vm, const char *name, struct py v) {
     }
 }
 
-/* -- operators ------------------------------------------------------------------------------------
- */
+/* -- operators ----------------------------------------------------------------------------- */
 
 /* Can the result be the same memory as the first tensor argument? */
 static bool may_alias(enum op op) {
@@ -293,8 +290,7 @@ bool tensor_binary(struct vm *vm, const char *sign, struct py x, struct py y, bo
     return true;
 }
 
-/* -- updates in place -----------------------------------------------------------------------------
- */
+/* -- updates in place ---------------------------------------------------------------------- */
 
 static bool same_shape(const struct meta *x, const struct meta *y) {
     if (x->rank != y->rank) return false;

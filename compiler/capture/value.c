@@ -97,8 +97,7 @@ struct py py_constant(struct arena *a, const struct constant *k) {
     WS_BUG("a code object is no value");
 }
 
-/* -- questions ------------------------------------------------------------------------------------
- */
+/* -- questions ----------------------------------------------------------------------------- */
 
 bool py_is_number(struct py v) {
     return v.kind == PY_BOOL || v.kind == PY_INT || v.kind == PY_FLOAT;
@@ -138,8 +137,7 @@ int64_t range_length(const struct range *r) {
     return r->start > r->stop ? (r->start - r->stop - 1) / -r->step + 1 : 0;
 }
 
-/* -- dicts ----------------------------------------------------------------------------------------
- */
+/* -- dicts --------------------------------------------------------------------------------- */
 
 /* Entries are found by the bytes of their key: a string stands for itself, everything else begins
  * with a control character. Numbers that are equal have equal bytes: 1, 1.0 and True are one key.
@@ -259,8 +257,7 @@ void dict_update(struct arena *a, struct dict *d, const struct dict *from) {
     }
 }
 
-/* -- classes --------------------------------------------------------------------------------------
- */
+/* -- classes ------------------------------------------------------------------------------- */
 
 struct class *class_new(struct arena *a, const char *name, struct class *base) {
     struct class *c = NEW(a, struct class);

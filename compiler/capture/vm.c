@@ -9,8 +9,7 @@
 
 #include <string.h>
 
-/* -- the stack ------------------------------------------------------------------------------------
- */
+/* -- the stack ----------------------------------------------------------------------------- */
 
 static void push(struct frame *f, struct py v) {
     WS_ASSERT(f->depth < f->code->max_stack);
@@ -35,8 +34,7 @@ static const struct py *pop_n(struct frame *f, uint32_t n) {
 
 static void jump(struct frame *f, int32_t to) { f->pc = (uint32_t)to - 1; } /* the loop adds one */
 
-/* -- names ----------------------------------------------------------------------------------------
- */
+/* -- names --------------------------------------------------------------------------------- */
 
 static struct py load_global(struct vm *vm, struct frame *f, const char *name) {
     struct py v;
@@ -106,8 +104,7 @@ static void make_cell(struct vm *vm, struct frame *f, struct instr in) {
     f->cells[in.a] = c;
 }
 
-/* -- building values ------------------------------------------------------------------------------
- */
+/* -- building values ----------------------------------------------------------------------- */
 
 static struct py build_sequence(struct vm *vm, struct frame *f, enum py_kind kind, int32_t n) {
     return py_list(vm->arena, kind, pop_n(f, (uint32_t)n), (uint32_t)n);
@@ -207,8 +204,7 @@ static void unpack(struct vm *vm, struct frame *f, uint32_t before, uint32_t aft
     for (uint32_t i = before; i-- > 0;) push(f, items->at[i]);
 }
 
-/* -- calls ----------------------------------------------------------------------------------------
- */
+/* -- calls --------------------------------------------------------------------------------- */
 
 static const char **keyword_names(struct vm *vm, const struct frame *f, int32_t k, uint32_t *n) {
     *n = 0;
@@ -277,8 +273,7 @@ static struct py build_class(struct vm *vm, struct frame *f, struct instr in) {
     return vm_build_class(vm, &bases);
 }
 
-/* -- imports --------------------------------------------------------------------------------------
- */
+/* -- imports ------------------------------------------------------------------------------- */
 
 static struct py import_name(struct vm *vm, const char *name, bool leaf) {
     struct module *m = module_import(vm, name);
@@ -306,8 +301,7 @@ static void import_star(struct vm *vm, struct frame *f, const struct module *m) 
     }
 }
 
-/* -- exceptions and with --------------------------------------------------------------------------
- */
+/* -- exceptions and with ------------------------------------------------------------------- */
 
 static void push_block(struct vm *vm, struct frame *f, struct block b) {
     vec_push(vm->arena, &f->blocks, b);
@@ -377,8 +371,7 @@ static void reraise(struct vm *vm, struct frame *f) {
     vm_raise_value(vm, e);
 }
 
-/* -- the loop -------------------------------------------------------------------------------------
- */
+/* -- the loop ------------------------------------------------------------------------------ */
 
 static void step(struct vm *vm, struct frame *f, struct instr in) {
     const struct code *c = f->code;
