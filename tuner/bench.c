@@ -40,6 +40,29 @@ static enum ws_status open_results(struct bench_point *b) {
     return recorder_open(&r->recorder, r->line.results, b->captured, b->arena, b->d);
 }
 
+/* Measured once per device and driver. */
+static enum ws_status know_roof(struct bench_run *r, struct diag *d) {
+    const struct device_facts *f = device_facts(r->machine.device);
+    const char *key = arena_printf(r->arena, "copy_gbps %s %s %s", f->name, f->uuid, f->driver);
+    bool found = false;
+    r->roof = (struct roof){&r->machine.limits, NAN};
+    if (r->store && store_get_fact(r->store, key, &r->roof.copy_gbps, &found, d) != WS_OK)
+        return d->status;
+    if (found) return WS_OK;
+    if (device_copy_gbps(r->machine.device, &r->roof.copy_gbps, d) != WS_OK) return d->status;
+    return r->store ? store_put_fact(r->store, key, r->roof.copy_gbps, d) : WS_OK;
+}
+
+/* At the first point, once its file is known to be good: a call that is wrong leaves no store. */
+static enum ws_status open_store(struct bench_point *b) {
+    struct bench_run *r = b->run;
+    const char *note = "";
+    if (b->point == 0 && !r->replay)
+        store_open(r->machine.env.store_path, r->arena, b->d, &r->store, &note);
+    fputs(note, stderr);
+    return b->d->status || b->point ? b->d->status : know_roof(r, b->d);
+}
+
 static enum ws_status open_kernels(struct bench_point *b) {
     const struct ws_program *p = b->fused_program;
     b->tuning = (struct tuning){.machine = &b->run->machine,
@@ -99,11 +122,31 @@ static enum ws_status make_values(struct bench_point *b) {
     return data_upload(&b->data, b->d);
 }
 
+/* How far off ill-conditioned outputs may be, is known from when the reference was made. */
+static const char *tolerance_key(const struct bench_point *b) {
+    return arena_printf(b->arena, "rtol %s %llu", b->captured->graph_hash,
+                        (unsigned long long)b->captured->seed);
+}
+
+static enum ws_status remember_tolerance(struct bench_point *b) {
+    if (!b->run->store || !(b->data.widened > 0) || b->all_found) return WS_OK;
+    return store_put_fact(b->run->store, tolerance_key(b), b->data.widened, b->d);
+}
+
+static enum ws_status recall_tolerance(struct bench_point *b) {
+    bool found;
+    if (!b->all_found) return WS_OK;
+    return store_get_fact(b->run->store, tolerance_key(b), &b->data.widened, &found, b->d);
+}
+
 static enum ws_status check_eager(struct bench_point *b) {
     if (plan_finish(&b->eager, &b->builder, b->d) != WS_OK || interrupted()) return b->d->status;
     if (buffers_place(&b->eager_memory, &b->data, b->eager_program, false, b->arena, b->d) != WS_OK)
         return b->d->status;
-    return plan_check(&b->eager, &b->data, &b->eager_memory, b->all_found, b->d);
+    if (recall_tolerance(b) != WS_OK ||
+        plan_check(&b->eager, &b->data, &b->eager_memory, b->all_found, b->d) != WS_OK)
+        return b->d->status;
+    return remember_tolerance(b);
 }
 
 static enum ws_status check_default(struct bench_point *b) {
@@ -182,6 +225,7 @@ static enum ws_status (*const bench_stages[])(struct bench_point *) = {
     capture_workload,   /* file -> graph, guards, inputs */
     lower_programs,     /* graph -> kernels: eager, and fused */
     open_results,       /* before anything is measured: can the CSV be written? */
+    open_store,         /* what earlier runs have learnt */
     open_kernels,       /* configs of every kernel, and what the store knows of them */
     begin_building,     /* source -> binaries, in the background */
     make_values,        /* random inputs, and what the outputs should be */
@@ -223,9 +267,9 @@ static int run_point(struct bench_run *r, int point) {
     if (interrupted())
         fputs("interrupted: what was measured is kept; the same call goes on from there\n", stderr);
     else if (d.status != WS_OK)
-        fprintf(stderr, "warpsmith bench: %s", d.text);
+        command_line_fail("bench", &d);
     else if (flush.status != WS_OK)
-        fprintf(stderr, "warpsmith bench: %s", flush.text);
+        command_line_fail("bench", &flush);
     close_point(&b);
     r->recorder.n = 0;
     int status = interrupted() ? interrupt_exit_code()
@@ -237,27 +281,6 @@ static int run_point(struct bench_run *r, int point) {
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Measured once per device and driver. */
-static enum ws_status know_roof(struct bench_run *r, struct diag *d) {
-    const struct device_facts *f = device_facts(r->machine.device);
-    const char *key = arena_printf(r->arena, "copy_gbps %s %s %s", f->name, f->uuid, f->driver);
-    bool found = false;
-    r->roof = (struct roof){&r->machine.limits, NAN};
-    if (r->store && store_get_fact(r->store, key, &r->roof.copy_gbps, &found, d) != WS_OK)
-        return d->status;
-    if (found) return WS_OK;
-    if (device_copy_gbps(r->machine.device, &r->roof.copy_gbps, d) != WS_OK) return d->status;
-    return r->store ? store_put_fact(r->store, key, r->roof.copy_gbps, d) : WS_OK;
-}
-
-static enum ws_status open_store(struct bench_run *r, struct diag *d) {
-    const char *note;
-    if (r->replay) return WS_OK;
-    store_open(r->machine.env.store_path, r->arena, d, &r->store, &note);
-    fputs(note, stderr);
-    return d->status;
-}
-
 static enum ws_status open_run(struct bench_run *r, struct diag *d) {
     r->replay = r->line.configs.n > 0;
     if (sweep_parse(&r->line.axes, r->arena, &r->sweep, d) != WS_OK ||
@@ -265,7 +288,6 @@ static enum ws_status open_run(struct bench_run *r, struct diag *d) {
         return d->status;
     puts(r->machine.why);
     fflush(stdout);
-    if (open_store(r, d) != WS_OK || know_roof(r, d) != WS_OK) return d->status;
     recorder_start(&r->recorder, &r->machine, r->arena);
     return WS_OK;
 }
@@ -303,7 +325,7 @@ int bench_command(int argc, char **argv) {
     } else {
         interrupt_install();
         if (status == WS_OK) status = open_run(&r, &d);
-        if (status != WS_OK) fprintf(stderr, "warpsmith bench: %s", d.text);
+        if (status != WS_OK) command_line_fail("bench", &d);
         if (status == WS_OK) status = bench_all_points(&r);
         if (status == WS_OK) draw_figure(&r);
         store_close(r.store);

@@ -125,7 +125,7 @@ static enum ws_status begin_all(struct bench_point *b) {
         struct tune *t = &b->tunes[k];
         if (t->winner) continue;
         if (!b->run->line.retune && tune_resume(t, b->d) != WS_OK) return b->d->status;
-        tune_begin(t, b->d);
+        tune_begin(t, 0, t->n, b->d);
     }
     return b->d->status;
 }

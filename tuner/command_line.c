@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -208,4 +209,9 @@ void command_line_help(enum command who, const char *usage, const char *example,
         buf_printf(b, "%*s%s\n", (int)(b->n - at < 25 ? 26 - (b->n - at) : 1), "", o->help);
     }
     buf_printf(b, "\nexample: warpsmith %s\n", example);
+}
+
+void command_line_fail(const char *command, const struct diag *d) {
+    fflush(stdout);
+    fprintf(stderr, "warpsmith %s: %s", command, d->text);
 }

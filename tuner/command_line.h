@@ -41,4 +41,7 @@ enum ws_status command_line_parse(enum command who, int argc, char **argv, struc
 /* What --help prints: usage, the options of the command, one example. */
 void command_line_help(enum command who, const char *usage, const char *example, struct buf *b);
 
+/* Say on stderr why a command failed, after what it has said on stdout. */
+void command_line_fail(const char *command, const struct diag *d);
+
 #endif

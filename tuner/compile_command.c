@@ -150,7 +150,7 @@ int compile_command(int argc, char **argv) {
         fputs(b.p, stdout);
     } else {
         if (status == WS_OK) status = compile(&c, &d);
-        if (status != WS_OK) fprintf(stderr, "warpsmith compile: %s", d.text);
+        if (status != WS_OK) command_line_fail("compile", &d);
         machine_close(&c.machine);
     }
     arena_free(a);

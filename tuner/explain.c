@@ -42,7 +42,7 @@ int explain_command(int argc, char **argv) {
         fputs(b.p, stdout);
     } else {
         if (status == WS_OK) status = explain(&line, &m, a, &d);
-        if (status != WS_OK) fprintf(stderr, "warpsmith explain: %s", d.text);
+        if (status != WS_OK) command_line_fail("explain", &d);
         machine_close(&m);
     }
     arena_free(a);

@@ -164,7 +164,13 @@ static enum ws_status run_file(struct run *r, struct diag *d) {
     struct diag own = diag_new(r->arena);
     if (d->status == WS_OK || d->status == WS_WRONG) show_outputs(r, &own);
     if (own.status != WS_OK) return diag_fail(d, own.status, "%s", own.text);
-    if (r->line.check && d->status == WS_OK) puts("check: all outputs agree with the reference");
+    if (r->line.check && d->status == WS_OK) {
+        if (r->data.widened > 0)
+            printf("ill-conditioned: rounded inputs change the outputs too; checked to %.2g "
+                   "relative\n",
+                   r->data.widened);
+        puts("check: all outputs agree with the reference");
+    }
     return d->status;
 }
 
@@ -189,7 +195,7 @@ int run_command(int argc, char **argv) {
     } else {
         interrupt_install();
         if (status == WS_OK) status = run_file(&r, &d);
-        if (status != WS_OK) fprintf(stderr, "warpsmith run: %s", d.text);
+        if (status != WS_OK) command_line_fail("run", &d);
         close_run(&r);
         if (interrupted()) status = interrupt_exit_code();
     }

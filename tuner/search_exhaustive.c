@@ -5,7 +5,12 @@
 #include "tuner/tune.h"
 
 enum ws_status search_exhaustive(struct tune *t, struct diag *d) {
-    for (int i = 0; i < t->n && search_goes_on(t) && d->status == WS_OK; i++)
-        trial_run(t, &t->variants[i], d);
+    int batch = tune_batch(t);
+    for (int from = 0; from < t->n && search_goes_on(t); from += batch) {
+        int to = from + batch < t->n ? from + batch : t->n;
+        if (tune_build(t, from, to, d) != WS_OK) return d->status;
+        for (int i = from; i < to && search_goes_on(t); i++)
+            if (trial_run(t, &t->variants[i], d) != WS_OK) return d->status;
+    }
     return d->status;
 }

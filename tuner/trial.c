@@ -124,4 +124,6 @@ enum ws_status trial_run(struct tune *t, struct variant *v, struct diag *d) {
     return WS_OK;
 }
 
-bool search_goes_on(const struct tune *t) { return !interrupted() && clock_ms() < t->deadline_ms; }
+bool search_goes_on(const struct tune *t) {
+    return !interrupted() && (!t->n_tried || clock_ms() < t->deadline_ms);
+}

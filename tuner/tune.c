@@ -67,8 +67,8 @@ enum ws_status tune_resume(struct tune *t, struct diag *d) {
 
 /* ---- search ---------------------------------------------------------------------------------- */
 
-enum ws_status tune_begin(struct tune *t, struct diag *d) {
-    for (int i = 0; i < t->n && d->status == WS_OK && !interrupted(); i++) {
+enum ws_status tune_begin(struct tune *t, int from, int to, struct diag *d) {
+    for (int i = from; i < to && d->status == WS_OK && !interrupted(); i++) {
         struct variant *v = &t->variants[i];
         if (!v->binary_key && !variant_refused(v) && !v->timing.us.n)
             builder_begin(t->shared->builder, v, d);
@@ -76,20 +76,20 @@ enum ws_status tune_begin(struct tune *t, struct diag *d) {
     return d->status;
 }
 
-/* On the CPU a compiler at work would spoil the times. */
-static enum ws_status finish_compiling(struct tune *t, struct diag *d) {
+int tune_batch(const struct tune *t) {
+    enum { A_CORE = 4 };
+    return t->shared->machine->limits.kind == DEVICE_CPU ? A_CORE * machine_cores() : t->n;
+}
+
+enum ws_status tune_build(struct tune *t, int from, int to, struct diag *d) {
+    if (tune_begin(t, from, to, d) != WS_OK) return d->status;
     if (t->shared->machine->limits.kind != DEVICE_CPU) return WS_OK;
-    struct progress p = progress_start("compiling", t->n);
-    for (int i = 0; i < t->n && d->status == WS_OK && search_goes_on(t); i++) {
+    for (int i = from; i < to && d->status == WS_OK; i++)
         if (t->variants[i].binary_key) builder_finish(t->shared->builder, &t->variants[i], d);
-        progress_step(&p, "");
-    }
-    progress_end(&p);
     return d->status;
 }
 
 enum ws_status tune_kernel(struct tune *t, struct diag *d) {
-    if (tune_begin(t, d) != WS_OK || finish_compiling(t, d) != WS_OK) return d->status;
     t->progress = progress_start(t->program->kernels[t->kernel].name, t->n);
     search_exhaustive(t, d);
     progress_end(&t->progress);

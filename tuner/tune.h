@@ -1,7 +1,7 @@
 /* tune.h: the best config of one kernel, by trying them.
  *
  *   tune_open     its configs, and what an earlier, cut-short run measured of them
- *   tune_begin    emit and start compiling
+ *   tune_build    emit and compile
  *   search_*      one strategy a file: which configs to try, in which order   (trial_run)
  *   tune_choose   time the finalists against each other, store the winner */
 #ifndef TUNER_TUNE_H
@@ -53,8 +53,13 @@ struct variant *tune_find(struct tune *t, const struct config *c);
 
 /* Take over what is stored of a run that was cut short. */
 enum ws_status tune_resume(struct tune *t, struct diag *d);
-/* Emit and start compiling everything that is not known yet. */
-enum ws_status tune_begin(struct tune *t, struct diag *d);
+/* Emit the variants [from, to) that are not known yet, and start compiling them. */
+enum ws_status tune_begin(struct tune *t, int from, int to, struct diag *d);
+/* The same, and on the CPU wait until they are compiled. */
+enum ws_status tune_build(struct tune *t, int from, int to, struct diag *d);
+/* How many variants a search builds at a time: on a GPU all, for its times do not mind a compiler
+ * at work; on the CPU some for every core, and the times are taken when the compilers are done. */
+int tune_batch(const struct tune *t);
 /* Search, then choose. */
 enum ws_status tune_kernel(struct tune *t, struct diag *d);
 /* Time the finalists in turns; the winner goes to the store with its evidence. */
@@ -66,7 +71,8 @@ enum ws_status trial_run(struct tune *t, struct variant *v, struct diag *d);
 
 /* ---- strategies ------------------------------------------------------------------------------ */
 
-/* Should a search go on? Not once the time is up or the user has asked to stop. */
+/* Should a search go on? Not once the time is up, with something measured, or the user has asked to
+ * stop. */
 bool search_goes_on(const struct tune *t);
 
 enum ws_status search_exhaustive(struct tune *t, struct diag *d);
