@@ -33,9 +33,9 @@ struct compilation {
 static enum ws_status lower(struct compilation *c, struct diag *d) {
     struct sweep sweep;
     const char *arch = c->line->arch;
+    if (sweep_parse(&c->line->axes, c->arena, &sweep, d) != WS_OK) return d->status;
     if (!arch)
         return diag_fail(d, WS_USAGE, "--arch is needed: one of %s, cpu", device_arch_names());
-    if (sweep_parse(&c->line->axes, c->arena, &sweep, d) != WS_OK) return d->status;
     if (sweep.n_points > 1)
         return diag_fail(d, WS_USAGE, "compile takes one value an axis; bench sweeps");
     if (machine_for_arch(arch, c->arena, &c->machine, d) != WS_OK ||

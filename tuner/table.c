@@ -29,7 +29,7 @@ void table_programs(struct buf *b, const struct table_line *lines, int n, const 
         buf_printf(b, "%-8s", lines[i].name);
         put_number(b, 10, digits_for(s->median), s->median);
         put_number(b, 8, digits_for(s->median), stats_ci(s));
-        put_number(b, 9, 1, rate);
+        put_number(b, 9, rate < 10 ? 3 : 1, rate);
         put_number(b, 7, 1, 100 * floor_us / s->median);
         if (i) put_speedup(b, lines[0].timing->us.median / s->median);
         buf_puts(b, "\n");

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# `warpsmith run --save`: inputs and outputs as NumPy files, read back here without NumPy.
+set -euo pipefail
+
+"$WARPSMITH" run workloads/softmax.py --device cpu -D rows=3 -D dim=5 --check --save "$TMP/saved" >"$TMP/out" 2>&1 </dev/null || {
+    cat "$TMP/out"
+    exit 1
+}
+"$WARPSMITH" run workloads/softmax.py --device cpu -D rows=3 -D dim=5 --dtype bf16 --save "$TMP/bf16" >>"$TMP/out" 2>&1 </dev/null
+python3 - "$TMP" <<'END'
+import ast, math, struct, sys
+
+def load(path):
+    data = open(path, "rb").read()
+    assert data[:8] == b"\x93NUMPY\x01\x00", f"{path}: {data[:8]}"
+    n = struct.unpack("<H", data[8:10])[0]
+    assert (10 + n) % 64 == 0, f"{path}: header of {n} bytes"
+    header = ast.literal_eval(data[10:10 + n].decode())
+    assert header["descr"] == "<f4" and not header["fortran_order"], header
+    count = math.prod(header["shape"])
+    return header["shape"], struct.unpack(f"<{count}f", data[10 + n:])
+
+for folder, tolerance in ("saved", 1e-5), ("bf16", 1e-2):
+    shape, x = load(f"{sys.argv[1]}/{folder}/x.npy")
+    assert shape == (3, 5), shape
+    shape, out = load(f"{sys.argv[1]}/{folder}/out0.npy")
+    assert shape == (3, 5), shape
+    for row in range(3):
+        e = [math.exp(v) for v in x[5 * row:5 * row + 5]]
+        for got, want in zip(out[5 * row:5 * row + 5], e):
+            want /= sum(e)
+            assert abs(got - want) <= tolerance, f"{folder}: {got}, expected {want}"
+END
+
+# Unwritable: status 3.
+code=0
+"$WARPSMITH" run workloads/softmax.py --device cpu -D rows=3 -D dim=5 --save /proc/nowhere >"$TMP/out" 2>&1 </dev/null || code=$?
+[ $code = 3 ] || {
+    echo "--save /proc/nowhere: expected 3, got $code"
+    cat "$TMP/out"
+    exit 1
+}
