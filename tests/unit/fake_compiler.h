@@ -1,0 +1,159 @@
+/* fake_compiler.h: a compiler of one made-up workload, for tests of the tuner.
+ *
+ * y = 2 * x + 1 over FAKE_N floats, as two operations: eager is two kernels with a temporary
+ * between them, fused is one. The knob x says what a variant of the fused kernel is:
+ *
+ *   1 right (the default)    2 right, other code    3 wrong    4 does not compile
+ *   5 cannot be emitted      6 the same code as 1   7 leaves one element as it was
+ *
+ * Included once, by the test: its functions stand in for those of the real compiler. */
+#ifndef FAKE_COMPILER_H
+#define FAKE_COMPILER_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ws_tune.h"
+
+enum { FAKE_N = 4096, FAKE_VARIANTS = 7 };
+
+static struct ws_tensor_info fake_tensor(const char *name) {
+    return (struct ws_tensor_info){.name = name,
+                                   .dtype = DT_F32,
+                                   .rank = 1,
+                                   .size = {FAKE_N},
+                                   .stride = {1},
+                                   .numel = FAKE_N,
+                                   .bytes = FAKE_N * sizeof(float)};
+}
+
+struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, struct diag *d) {
+    struct ws_captured *c = NEW(o->arena, struct ws_captured);
+    (void)s, (void)d;
+    *c = (struct ws_captured){.arena = o->arena,
+                              .workload = "fake",
+                              .axes = "n=4096",
+                              .dtype = "f32",
+                              .mode = "fwd",
+                              .graph_hash = "00112233445566ff",
+                              .guards = "",
+                              .n_inputs = 1,
+                              .n_outputs = 1};
+    return c;
+}
+
+struct ws_tensor_info ws_input_info(const struct ws_captured *c, int i) {
+    (void)c, (void)i;
+    return fake_tensor("x");
+}
+
+struct ws_tensor_info ws_output_info(const struct ws_captured *c, int i) {
+    (void)c, (void)i;
+    return fake_tensor("out0");
+}
+
+enum ws_status ws_make_inputs(const struct ws_captured *c, void **bytes, struct diag *d) {
+    float *x = malloc(FAKE_N * sizeof *x);
+    (void)c, (void)d;
+    for (int i = 0; i < FAKE_N; i++) x[i] = (float)(i % 97) / 8;
+    bytes[0] = x;
+    return WS_OK;
+}
+
+enum ws_status ws_make_reference(const struct ws_captured *c, void *const *input_bytes,
+                                 float **outputs, struct diag *d) {
+    const float *x = input_bytes[0];
+    (void)c, (void)d;
+    outputs[0] = malloc(FAKE_N * sizeof(float));
+    for (int i = 0; i < FAKE_N; i++) outputs[0][i] = 2 * x[i] + 1;
+    return WS_OK;
+}
+
+/* Buffers: 0 the input, 1 the output, 2 the temporary of the eager program. */
+struct ws_program *ws_lower(struct ws_captured *c, const struct device_limits *limits,
+                            enum ws_fusion fusion, struct stages *s, struct diag *d) {
+    struct ws_program *p = NEW(c->arena, struct ws_program);
+    double bytes = 2.0 * FAKE_N * sizeof(float);
+    (void)s, (void)d;
+    *p = (struct ws_program){.arena = c->arena, .captured = c, .limits = *limits, .bytes = bytes};
+    p->buffers = NEW_ARRAY(c->arena, struct ws_buffer, 3);
+    for (int i = 0; i < 3; i++)
+        p->buffers[i] = (struct ws_buffer){.name = "b",
+                                           .kind = (enum ws_buffer_kind)i,
+                                           .dtype = DT_F32,
+                                           .numel = FAKE_N,
+                                           .bytes = FAKE_N * sizeof(float)};
+    p->n_buffers = fusion == WS_EAGER ? 3 : 2;
+    p->temp_bytes = fusion == WS_EAGER ? FAKE_N * sizeof(float) : 0;
+    p->n_kernels = fusion == WS_EAGER ? 2 : 1;
+    p->kernels = NEW_ARRAY(c->arena, struct ws_kernel, 2);
+    for (int k = 0; k < p->n_kernels; k++)
+        p->kernels[k] = (struct ws_kernel){.name = k                    ? "add"
+                                                   : fusion == WS_EAGER ? "mul"
+                                                                        : "mul_add",
+                                           .kind = "pointwise",
+                                           .hash = fusion == WS_EAGER ? "e" : "f",
+                                           .guard = "",
+                                           .n_reads = 1,
+                                           .n_writes = 1,
+                                           .reads = {k ? 2 : 0},
+                                           .writes = {k || fusion == WS_FUSE ? 1 : 2},
+                                           .bytes = bytes};
+    return p;
+}
+
+void ws_configs(const struct ws_program *p, int k, const struct config **configs, int *n,
+                int *pruned) {
+    struct config *c = NEW_ARRAY(p->arena, struct config, FAKE_VARIANTS);
+    (void)k;
+    for (int i = 0; i < FAKE_VARIANTS; i++) c[i].knob[KNOB_x] = i + 1;
+    *configs = c;
+    *n = p->n_kernels == 1 ? FAKE_VARIANTS : 1;
+    *pruned = 3;
+}
+
+const char *ws_config_illegal(const struct ws_program *p, int k, const struct config *c,
+                              struct arena *a) {
+    (void)p, (void)k;
+    int x = c->knob[KNOB_x];
+    return x >= 1 && x <= FAKE_VARIANTS ? NULL : arena_printf(a, "x=%d is no variant", x);
+}
+
+enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c, struct arena *a,
+                       struct ws_source *out, struct diag *d) {
+    static const char *const fused[] = {"2 * x[i] + 1",
+                                        "2 * (double)x[i] + 1",
+                                        "2 * x[i] + 3",
+                                        "2 * x[i] + oops",
+                                        "",
+                                        "2 * x[i] + 1",
+                                        "i == 7 ? y[i] : 2 * x[i] + 1"};
+    int variant = c->knob[KNOB_x];
+    if (variant == 5) return diag_fail(d, WS_WRONG, "variant 5 cannot be emitted");
+    const char *value = p->n_kernels == 1 ? fused[variant - 1] : k ? "x[i] + 1" : "2 * x[i]";
+    *out = (struct ws_source){.n_launches = 1, .block = ""};
+    out->text = arena_printf(a,
+                             "void entry(void *const *args) {\n"
+                             "    float *y = *(float *const *)args[1];\n"
+                             "    const float *x = *(float *const *)args[0];\n"
+                             "    for (int i = 0; i < %d; i++) y[i] = %s;\n"
+                             "}\n",
+                             FAKE_N, value);
+    out->launches[0] =
+        (struct ws_launch){.entry = "entry",
+                           .grid = {1, 1, 1},
+                           .threads = 1,
+                           .n_args = 2,
+                           .args = {{.kind = WS_ARG_BUFFER, .buffer = p->kernels[k].reads[0]},
+                                    {.kind = WS_ARG_BUFFER, .buffer = p->kernels[k].writes[0]}}};
+    return WS_OK;
+}
+
+const char *ws_generator_version(void) { return "fake"; }
+
+void ws_explain(const struct ws_captured *c, const struct ws_program *p, struct buf *b) {
+    (void)c, (void)p;
+    buf_puts(b, "fake\n");
+}
+
+#endif

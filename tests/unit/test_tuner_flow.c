@@ -1,0 +1,161 @@
+/* bench from end to end on the CPU with a made-up compiler: every way in which a variant can fail,
+ * what is stored and written of it, and the cache hit after it. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "reports/results.h"
+#include "tests/unit/fake_compiler.h"
+#include "tuner/commands.h"
+
+struct place {
+    char folder[64], file[96], csv[96], store[96];
+};
+
+static int set_up(void **state) {
+    struct place *p = calloc(1, sizeof *p);
+    const char *tmp = getenv("TMPDIR");
+    snprintf(p->folder, sizeof p->folder, "%.40s/tuner-XXXXXX", tmp ? tmp : "/tmp");
+    if (!p || !mkdtemp(p->folder)) return -1;
+    snprintf(p->file, sizeof p->file, "%s/fake.py", p->folder);
+    snprintf(p->csv, sizeof p->csv, "%s/fake.csv", p->folder);
+    snprintf(p->store, sizeof p->store, "%s/store.db", p->folder);
+    setenv("WARPSMITH_CACHE", p->store, 1);
+    FILE *f = fopen(p->file, "w");
+    *state = p;
+    return f ? fclose(f) : -1;
+}
+
+static int tear_down(void **state) {
+    struct place *p = *state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", p->folder);
+    int status = system(command);
+    free(p);
+    return status;
+}
+
+/* `bench FILE --device cpu --results FOLDER --no-figures ...`: its exit code. */
+static int bench(struct place *p, const char *option, const char *value) {
+    char *argv[] = {"bench",   p->file,        "--device",     "cpu",         "--results",
+                    p->folder, "--no-figures", (char *)option, (char *)value, NULL};
+    int argc = 7;
+    while (argv[argc]) argc++;
+    return bench_command(argc, argv);
+}
+
+static const struct result_row *find(const struct results *r, const char *config,
+                                     enum result_role role) {
+    const struct result_row *found = NULL;
+    for (size_t i = 0; i < r->n; i++)
+        if (!strcmp(r->rows[i].config, config) && r->rows[i].role == role) found = &r->rows[i];
+    if (!found) fail_msg("no row of '%s' with role %s", config, result_role_name(role));
+    return found;
+}
+
+static size_t count(const struct results *r, enum result_role role) {
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++) n += r->rows[i].role == role;
+    return n;
+}
+
+static void read_rows(struct place *p, struct results *r) {
+    struct report_error e = {0};
+    assert_int_equal(results_read(p->csv, r, &e), REPORT_OK);
+    assert_string_equal(text_str(&r->table.warnings), "");
+}
+
+static void test_every_fate_of_a_variant(void **state) {
+    struct place *p = *state;
+    struct results r;
+    assert_int_equal(bench(p, NULL, NULL), 0);
+    read_rows(p, &r);
+    assert_int_equal(count(&r, ROLE_variant), FAKE_VARIANTS);
+    assert_int_equal(find(&r, "x=1", ROLE_variant)->status, STATUS_ok);
+    assert_int_equal(find(&r, "x=2", ROLE_variant)->status, STATUS_ok);
+    assert_int_equal(find(&r, "x=3", ROLE_variant)->status, STATUS_wrong);
+    assert_int_equal(find(&r, "x=4", ROLE_variant)->status, STATUS_compile_error);
+    assert_int_equal(find(&r, "x=5", ROLE_variant)->status, STATUS_compile_error);
+    assert_int_equal(find(&r, "x=6", ROLE_variant)->status, STATUS_duplicate);
+    /* Outputs are poisoned first, so one element that is left out shows. */
+    assert_int_equal(find(&r, "x=7", ROLE_variant)->status, STATUS_wrong);
+    int winners = 0;
+    for (size_t i = 0; i < r.n; i++) {
+        winners += r.rows[i].is_winner == 1;
+        if (r.rows[i].is_winner == 1) assert_int_equal(r.rows[i].status, STATUS_ok);
+        if (r.rows[i].status == STATUS_ok && r.rows[i].role != ROLE_roof)
+            assert_true(r.rows[i].median_us > 0 && r.rows[i].n >= 1);
+        else if (r.rows[i].role == ROLE_variant)
+            assert_false(r.rows[i].median_us > 0);
+    }
+    assert_int_equal(winners, 1);
+    assert_int_equal(count(&r, ROLE_eager), 1);
+    assert_int_equal(count(&r, ROLE_default), 1);
+    assert_int_equal(count(&r, ROLE_tuned), 1);
+    assert_string_equal(r.rows[0].graph, "00112233445566ff");
+    results_free(&r);
+}
+
+static void test_hit_then_retune(void **state) {
+    struct place *p = *state;
+    struct results r;
+    assert_int_equal(bench(p, NULL, NULL), 0);
+    assert_int_equal(bench(p, NULL, NULL), 0);
+    read_rows(p, &r);
+    assert_int_equal(count(&r, ROLE_variant), FAKE_VARIANTS); /* the first run's */
+    assert_int_equal(count(&r, ROLE_tuned), 2);
+    results_free(&r);
+    assert_int_equal(bench(p, "--retune", NULL), 0);
+    read_rows(p, &r);
+    assert_int_equal(count(&r, ROLE_variant), 2 * FAKE_VARIANTS);
+    assert_int_equal(count(&r, ROLE_tuned), 3);
+    results_free(&r);
+}
+
+static void test_replay(void **state) {
+    struct place *p = *state;
+    assert_int_equal(bench(p, "--config", "x=2"), 0);
+    assert_int_equal(bench(p, "--config", "mul_add: x=2"), 0);
+    assert_int_equal(bench(p, "--config", "x=3"), WS_WRONG);      /* computes something else */
+    assert_int_equal(bench(p, "--config", "x=4"), WS_WRONG);      /* does not compile */
+    assert_int_equal(bench(p, "--config", "x=9"), WS_USAGE);      /* illegal */
+    assert_int_equal(bench(p, "--config", "add: x=1"), WS_USAGE); /* no such kernel */
+    assert_int_not_equal(access(p->csv, F_OK), 0);
+    assert_int_not_equal(access(p->store, F_OK), 0);
+}
+
+static void test_budget_measures_something(void **state) {
+    struct place *p = *state;
+    struct results r;
+    assert_int_equal(bench(p, "--budget", "0"), 0);
+    read_rows(p, &r);
+    assert_int_equal(find(&r, "x=1", ROLE_variant)->is_winner, 1);
+    for (size_t i = 0; i < r.n; i++) /* nothing else was timed */
+        if (r.rows[i].role == ROLE_variant && r.rows[i].status == STATUS_ok)
+            assert_string_equal(r.rows[i].config, "x=1");
+    results_free(&r);
+}
+
+static void test_run_checks(void **state) {
+    struct place *p = *state;
+    char *right[] = {"run", p->file, "--device", "cpu", "--check", NULL};
+    char *wrong[] = {"run", p->file, "--device", "cpu", "--check", "--config", "x=7", NULL};
+    assert_int_equal(run_command(5, right), 0);
+    assert_int_equal(run_command(7, wrong), WS_WRONG);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_every_fate_of_a_variant),   TEST(test_hit_then_retune), TEST(test_replay),
+        TEST(test_budget_measures_something), TEST(test_run_checks),
+    };
+    return cmocka_run_group_tests_name("tuner flow", tests, NULL, NULL);
+}
