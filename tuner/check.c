@@ -81,8 +81,9 @@ void expected_free(struct device *dev, struct expected *e) {
 
 /* Element `at` of a row-major tensor: "[3, 17]". */
 static void print_index(struct buf *b, int64_t at, const int64_t *size, int rank) {
+    const int64_t flat = INT64_MAX;
     int64_t index[8] = {at};
-    if (rank < 1) rank = 1, size = &(int64_t){INT64_MAX};
+    if (rank < 1) rank = 1, size = &flat;
     for (int i = rank - 1; i >= 0; i--) {
         index[i] = size[i] ? at % size[i] : 0;
         at = size[i] ? at / size[i] : 0;

@@ -3,21 +3,25 @@
 
 #include "tuner/interrupt.h"
 
-static enum ws_status know_temporaries(struct testbed *t, struct diag *d) {
-    const struct ws_program *p = t->plan->program;
-    for (int i = 0; i < p->n_buffers && d->status == WS_OK; i++) {
-        const struct ws_buffer *b = &p->buffers[i];
-        if (b->kind == WS_BUF_OUTPUT) t->expected[i] = t->data->expected[b->index];
-        if (b->kind == WS_BUF_TEMP)
-            expected_snapshot(t->machine->device, t->buffers.at[i], b->dtype, b->numel,
-                              &t->expected[i], d);
+/* A temporary that fusion has removed is written by nobody, and has no memory. */
+static enum ws_status know_written(struct testbed *t, const struct ws_kernel *k, struct diag *d) {
+    for (int i = 0; i < k->n_writes && d->status == WS_OK; i++) {
+        int at = k->writes[i];
+        const struct ws_buffer *b = &t->plan->program->buffers[at];
+        if (b->kind == WS_BUF_OUTPUT)
+            t->expected[at] = t->data->expected[b->index];
+        else
+            expected_snapshot(t->machine->device, t->buffers.at[at], b->dtype, b->numel,
+                              &t->expected[at], d);
     }
     return d->status;
 }
 
 static enum ws_status fill(struct testbed *t, struct diag *d) {
     if (plan_check(t->plan, t->data, &t->buffers, false, d) != WS_OK) return d->status;
-    return know_temporaries(t, d);
+    for (int k = 0; k < t->plan->program->n_kernels && d->status == WS_OK; k++)
+        know_written(t, &t->plan->program->kernels[k], d);
+    return d->status;
 }
 
 enum ws_status testbed_open(struct testbed *t, struct data *x, const struct plan *p,
