@@ -15,14 +15,15 @@
 #include "tuner/commands.h"
 
 struct place {
-    char folder[64], file[96], csv[96], store[96];
+    char folder[512], file[600], csv[600], store[600];
 };
 
 static int set_up(void **state) {
     struct place *p = calloc(1, sizeof *p);
     const char *tmp = getenv("TMPDIR");
-    snprintf(p->folder, sizeof p->folder, "%.40s/tuner-XXXXXX", tmp ? tmp : "/tmp");
-    if (!p || !mkdtemp(p->folder)) return -1;
+    if (!p) return -1;
+    snprintf(p->folder, sizeof p->folder, "%.400s/tuner-XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(p->folder)) return -1;
     snprintf(p->file, sizeof p->file, "%s/fake.py", p->folder);
     snprintf(p->csv, sizeof p->csv, "%s/fake.csv", p->folder);
     snprintf(p->store, sizeof p->store, "%s/store.db", p->folder);
@@ -34,7 +35,7 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     struct place *p = *state;
-    char command[128];
+    char command[600];
     snprintf(command, sizeof command, "rm -rf '%s'", p->folder);
     int status = system(command);
     free(p);
