@@ -121,13 +121,9 @@ const char *ws_config_illegal(const struct ws_program *p, int k, const struct co
 
 enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c, struct arena *a,
                        struct ws_source *out, struct diag *d) {
-    static const char *const fused[] = {"2 * x[i] + 1",
-                                        "2 * (double)x[i] + 1",
-                                        "2 * x[i] + 3",
-                                        "2 * x[i] + oops",
-                                        "",
-                                        "2 * x[i] + 1",
-                                        "i == 7 ? y[i] : 2 * x[i] + 1"};
+    static const char *const fused[] = {
+        "2 * x[i] + 1", "2 * (double)x[i] + 1",        "2 * x[i] + 3", "2 * x[i] + oops", "",
+        "2 * x[i] + 1", "i == 7 ? y[i] : 2 * x[i] + 1"};
     int variant = c->knob[KNOB_x];
     if (variant == 5) return diag_fail(d, WS_WRONG, "variant 5 cannot be emitted");
     const char *value = p->n_kernels == 1 ? fused[variant - 1] : k ? "x[i] + 1" : "2 * x[i]";
