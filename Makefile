@@ -220,3 +220,4 @@ include tests/emulator/rules.mk
 
 # The prelude files are in the binary (.incbin).
 $(BUILD)/compiler/emit/prelude.o: compiler/emit/prelude.cuh compiler/emit/prelude_c.h
+$(BUILD)/compiler/runtime/cuda/kernels.o: compiler/runtime/cuda/helpers.cu

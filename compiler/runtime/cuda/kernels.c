@@ -1,13 +1,4 @@
-/* kernels.c: the runtime's own kernels, compiled by NVRTC when first needed.
- *
- *   ws_flush           writes a buffer of more than twice the L2: nothing of the workload is left
- * in it ws_copy            8 x 16 bytes in flight a thread ws_copy_streaming  the same past the
- * caches; the better of the two is the copy bandwidth ws_compare         counts bad elements and
- * finds the worst badness ws_find_worst      finds its first index
- *
- * The badness of an element is a 32-bit number: the bits of the float |got - want| / tolerance,
- * which order like the numbers themselves; infinities that differ are +inf, NaN mismatches are
- * above everything. cpu/cpu_compare.c does the same in C. */
+/* kernels.c: launches the runtime's own kernels (helpers.cu): flush, copy bandwidth, compare. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +7,7 @@
 
 enum {
     THREADS = 256,
-    COPY_UNROLL = 8,
-    COPY_TILE = THREADS * COPY_UNROLL * 16, /* bytes a block copies */
+    COPY_TILE = THREADS * 8 * 16, /* bytes a block of the largest copy moves */
     COPY_SAMPLES = 15,
 };
 
@@ -27,100 +17,10 @@ struct compare_result {
     unsigned worst, unused;
 };
 
-static const char SOURCE[] =
-    "#define THREADS 256\n"
-    "#define UNROLL 8\n"
-    "typedef long long i64;\n"
-    "extern \"C\" __global__ void __launch_bounds__(THREADS) ws_flush(float4 *p, i64 n, unsigned "
-    "value) {\n"
-    "    float v = __uint_as_float(value);\n"
-    "    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * "
-    "(i64)THREADS)\n"
-    "        p[i] = make_float4(v, v, v, v);\n"
-    "}\n"
-    "extern \"C\" __global__ void __launch_bounds__(THREADS) ws_copy(float4 *to, const float4 "
-    "*from) {\n"
-    "    i64 at = blockIdx.x * (i64)(THREADS * UNROLL) + threadIdx.x;\n"
-    "    float4 v[UNROLL];\n"
-    "    for (int k = 0; k < UNROLL; k++) v[k] = from[at + k * THREADS];\n"
-    "    for (int k = 0; k < UNROLL; k++) to[at + k * THREADS] = v[k];\n"
-    "}\n"
-    "extern \"C\" __global__ void __launch_bounds__(THREADS) ws_copy_streaming(float4 *to, const "
-    "float4 *from) {\n"
-    "    i64 at = blockIdx.x * (i64)(THREADS * UNROLL) + threadIdx.x;\n"
-    "    float4 v[UNROLL];\n"
-    "    for (int k = 0; k < UNROLL; k++) v[k] = __ldcs(&from[at + k * THREADS]);\n"
-    "    for (int k = 0; k < UNROLL; k++) __stcs(&to[at + k * THREADS], v[k]);\n"
-    "}\n"
-    "static double half_value(unsigned short bits) {\n"
-    "    float v;\n"
-    "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(v) : \"h\"(bits));\n"
-    "    return v;\n"
-    "}\n"
-    "static double element(int dtype, const void *p, i64 i) {\n"
-    "    switch (dtype) {\n"
-    "    case DT_BOOL: return ((const unsigned char *)p)[i] != 0;\n"
-    "    case DT_I32: return ((const int *)p)[i];\n"
-    "    case DT_I64: return (double)((const i64 *)p)[i];\n"
-    "    case DT_F16: return half_value(((const unsigned short *)p)[i]);\n"
-    "    case DT_BF16: return __uint_as_float((unsigned)((const unsigned short *)p)[i] << 16);\n"
-    "    case DT_F32: return ((const float *)p)[i];\n"
-    "    default: return ((const double *)p)[i];\n"
-    "    }\n"
-    "}\n"
-    "static unsigned badness(double got, double want, double rtol, double atol, bool *bad) {\n"
-    "    const double inf = __longlong_as_double(0x7ff0000000000000ll);\n"
-    "    if (got != got || want != want) {\n"
-    "        *bad = (got != got) != (want != want);\n"
-    "        return *bad ? 0x7fffffffu : 0;\n"
-    "    }\n"
-    "    if (fabs(got) == inf || fabs(want) == inf) {\n"
-    "        *bad = got != want;\n"
-    "        return *bad ? 0x7f800000u : 0;\n"
-    "    }\n"
-    "    double diff = fabs(got - want), tolerance = atol + rtol * fabs(want);\n"
-    "    *bad = !(diff <= tolerance);\n"
-    "    return diff == 0 ? 0 : __float_as_uint((float)(diff / tolerance));\n"
-    "}\n"
-    "struct result {\n"
-    "    unsigned long long bad, index;\n"
-    "    unsigned worst, unused;\n"
-    "};\n"
-    "extern \"C\" __global__ void __launch_bounds__(THREADS)\n"
-    "    ws_compare(result *r, const void *got, int dtype, const float *want, i64 n, double rtol, "
-    "double atol) {\n"
-    "    __shared__ unsigned long long all_bad;\n"
-    "    __shared__ unsigned all_worst;\n"
-    "    if (threadIdx.x == 0) all_bad = 0, all_worst = 0;\n"
-    "    __syncthreads();\n"
-    "    unsigned long long my_bad = 0;\n"
-    "    unsigned my_worst = 0;\n"
-    "    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * "
-    "(i64)THREADS) {\n"
-    "        bool bad;\n"
-    "        unsigned b = badness(element(dtype, got, i), want[i], rtol, atol, &bad);\n"
-    "        my_bad += bad;\n"
-    "        my_worst = b > my_worst ? b : my_worst;\n"
-    "    }\n"
-    "    if (my_bad) atomicAdd(&all_bad, my_bad);\n"
-    "    atomicMax(&all_worst, my_worst);\n"
-    "    __syncthreads();\n"
-    "    if (threadIdx.x != 0) return;\n"
-    "    if (all_bad) atomicAdd(&r->bad, all_bad);\n"
-    "    atomicMax(&r->worst, all_worst);\n"
-    "}\n"
-    "extern \"C\" __global__ void __launch_bounds__(THREADS)\n"
-    "    ws_find_worst(result *r, const void *got, int dtype, const float *want, i64 n, double "
-    "rtol, double atol) {\n"
-    "    unsigned worst = r->worst;\n"
-    "    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * "
-    "(i64)THREADS) {\n"
-    "        bool bad;\n"
-    "        if (badness(element(dtype, got, i), want[i], rtol, atol, &bad) != worst) continue;\n"
-    "        atomicMin(&r->index, (unsigned long long)i);\n"
-    "        return;\n"
-    "    }\n"
-    "}\n";
+/* helpers.cu, 0-terminated */
+extern const char helper_source[];
+__asm__(".section .rodata\n.global helper_source\nhelper_source:\n"
+        ".incbin \"compiler/runtime/cuda/helpers.cu\"\n.byte 0\n.previous\n");
 
 /* The text above with the element types' numbers in front of it. */
 const char *helpers_source(struct arena *a) {
@@ -128,7 +28,7 @@ const char *helpers_source(struct arena *a) {
 #define DTYPE(name, ...) buf_printf(&b, "#define DT_%s %d\n", #name, DT_##name);
     DTYPES(DTYPE)
 #undef DTYPE
-    buf_puts(&b, SOURCE);
+    buf_puts(&b, helper_source);
     return b.p;
 }
 
@@ -226,16 +126,27 @@ enum ws_status cuda_compare(struct device *dev, dptr got, enum dtype dtype, dptr
 
 static enum ws_status time_copies(struct cuda_device *c, dptr to, dptr from, int64_t bytes,
                                   double *gbps, struct diag *d) {
-    static const char *const entries[] = {"ws_copy", "ws_copy_streaming"};
+    static const struct {
+        const char *entry;
+        int bytes; /* a thread copies */
+    } shapes[] = {
+        {"ws_copy_2x1", 8},   {"ws_copy_2x2", 16},
+        {"ws_copy_2x4", 32},  {"ws_copy_2x4_streaming", 32},
+        {"ws_copy_2x8", 64},  {"ws_copy_2x8_streaming", 64},
+        {"ws_copy_4x1", 16},  {"ws_copy_4x2", 32},
+        {"ws_copy_4x4", 64},  {"ws_copy_4x4_streaming", 64},
+        {"ws_copy_4x8", 128}, {"ws_copy_4x8_streaming", 128},
+    };
     struct launch l = {.module = c->helpers.module,
-                       .grid = {bytes / COPY_TILE, 1, 1},
+                       .grid = {1, 1, 1},
                        .threads = THREADS,
                        .n_args = 2,
                        .args = {&to, &from}};
     if (device_fill(&c->base, from, 0x5a, (size_t)bytes, d) != WS_OK) return d->status;
-    for (unsigned i = 0; i < sizeof entries / sizeof *entries; i++) {
+    for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         double us[COPY_SAMPLES];
-        l.entry = entries[i];
+        l.entry = shapes[i].entry;
+        l.grid[0] = bytes / (THREADS * shapes[i].bytes);
         if (device_time(&c->base, &l, 1, COPY_SAMPLES, false, us, NULL, d) != WS_OK)
             return d->status;
         double rate =

@@ -1,0 +1,104 @@
+/* helpers.cu: the runtime's own kernels, compiled by NVRTC when first needed (kernels.c). Includes no header.
+ *
+ *   ws_flush        writes a buffer of more than twice the L2: nothing of the workload is left in it
+ *   ws_copy_*       streaming copies of several shapes; the fastest is the copy bandwidth
+ *   ws_compare      counts bad elements and finds the worst badness
+ *   ws_find_worst   finds its first index
+ *
+ * The badness of an element is a 32-bit number: the bits of the float |got - want| / tolerance, which order like the
+ * numbers themselves; infinities that differ are +inf, NaN mismatches are above everything. cpu/cpu_compare.c does
+ * the same in C. */
+#define THREADS 256
+typedef long long i64;
+extern "C" __global__ void __launch_bounds__(THREADS) ws_flush(float4 *p, i64 n, unsigned value) {
+    float v = __uint_as_float(value);
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS)
+        p[i] = make_float4(v, v, v, v);
+}
+/* Copies of `unroll` elements a thread; which shape is fastest differs between generations, so all are timed. */
+#define COPY(name, type, unroll, load, store)                                                      \
+    extern "C" __global__ void __launch_bounds__(THREADS) name(type *to, const type *from) {       \
+        i64 at = blockIdx.x * (i64)(THREADS * unroll) + threadIdx.x;                               \
+        type v[unroll];                                                                            \
+        _Pragma("unroll") for (int k = 0; k < unroll; k++) v[k] = load(&from[at + k * THREADS]);   \
+        _Pragma("unroll") for (int k = 0; k < unroll; k++) store(&to[at + k * THREADS], v[k]);     \
+    }
+#define PLAIN_LOAD(p) __ldg(p)
+#define PLAIN_STORE(p, v) (*(p) = (v))
+COPY(ws_copy_2x1, float2, 1, PLAIN_LOAD, PLAIN_STORE)
+COPY(ws_copy_2x2, float2, 2, PLAIN_LOAD, PLAIN_STORE)
+COPY(ws_copy_2x4, float2, 4, PLAIN_LOAD, PLAIN_STORE)
+COPY(ws_copy_2x4_streaming, float2, 4, __ldcs, __stcs)
+COPY(ws_copy_2x8, float2, 8, PLAIN_LOAD, PLAIN_STORE)
+COPY(ws_copy_2x8_streaming, float2, 8, __ldcs, __stcs)
+COPY(ws_copy_4x1, float4, 1, PLAIN_LOAD, PLAIN_STORE)
+COPY(ws_copy_4x2, float4, 2, PLAIN_LOAD, PLAIN_STORE)
+COPY(ws_copy_4x4, float4, 4, PLAIN_LOAD, PLAIN_STORE)
+COPY(ws_copy_4x4_streaming, float4, 4, __ldcs, __stcs)
+COPY(ws_copy_4x8, float4, 8, PLAIN_LOAD, PLAIN_STORE)
+COPY(ws_copy_4x8_streaming, float4, 8, __ldcs, __stcs)
+static double half_value(unsigned short bits) {
+    float v;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(v) : "h"(bits));
+    return v;
+}
+static double element(int dtype, const void *p, i64 i) {
+    switch (dtype) {
+    case DT_BOOL: return ((const unsigned char *)p)[i] != 0;
+    case DT_I32: return ((const int *)p)[i];
+    case DT_I64: return (double)((const i64 *)p)[i];
+    case DT_F16: return half_value(((const unsigned short *)p)[i]);
+    case DT_BF16: return __uint_as_float((unsigned)((const unsigned short *)p)[i] << 16);
+    case DT_F32: return ((const float *)p)[i];
+    default: return ((const double *)p)[i];
+    }
+}
+static unsigned badness(double got, double want, double rtol, double atol, bool *bad) {
+    const double inf = __longlong_as_double(0x7ff0000000000000ll);
+    if (got != got || want != want) {
+        *bad = (got != got) != (want != want);
+        return *bad ? 0x7fffffffu : 0;
+    }
+    if (fabs(got) == inf || fabs(want) == inf) {
+        *bad = got != want;
+        return *bad ? 0x7f800000u : 0;
+    }
+    double diff = fabs(got - want), tolerance = atol + rtol * fabs(want);
+    *bad = !(diff <= tolerance);
+    return diff == 0 ? 0 : __float_as_uint((float)(diff / tolerance));
+}
+struct result {
+    unsigned long long bad, index;
+    unsigned worst, unused;
+};
+extern "C" __global__ void __launch_bounds__(THREADS)
+    ws_compare(result *r, const void *got, int dtype, const float *want, i64 n, double rtol, double atol) {
+    __shared__ unsigned long long all_bad;
+    __shared__ unsigned all_worst;
+    if (threadIdx.x == 0) all_bad = 0, all_worst = 0;
+    __syncthreads();
+    unsigned long long my_bad = 0;
+    unsigned my_worst = 0;
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
+        bool bad;
+        unsigned b = badness(element(dtype, got, i), want[i], rtol, atol, &bad);
+        my_bad += bad;
+        my_worst = b > my_worst ? b : my_worst;
+    }
+    if (my_bad) atomicAdd(&all_bad, my_bad);
+    atomicMax(&all_worst, my_worst);
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    if (all_bad) atomicAdd(&r->bad, all_bad);
+    atomicMax(&r->worst, all_worst);
+}
+extern "C" __global__ void __launch_bounds__(THREADS)
+    ws_find_worst(result *r, const void *got, int dtype, const float *want, i64 n, double rtol, double atol) {
+    unsigned worst = r->worst;
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
+        bool bad;
+        if (badness(element(dtype, got, i), want[i], rtol, atol, &bad) != worst) continue;
+        atomicMin(&r->index, (unsigned long long)i);
+        return;
+    }
+}
