@@ -339,8 +339,8 @@ static void put_titles(struct text *out, const struct result_row *r) {
     text_printf(&title, "%s  %s  %s", r->workload, r->dtype, r->mode);
     if (*r->axes) text_printf(&title, "   %s", r->axes);
     text_puts(&subtitle, r->device);
-    const char *facts[] = {r->arch, r->driver, r->toolchain, r->timer, r->timestamp, r->git_rev};
-    static const char *const names[] = {"", "driver ", "", "timer ", "", "rev "};
+    const char *facts[] = {r->arch, r->driver, r->toolchain, r->timer, r->timestamp};
+    static const char *const names[] = {"", "driver ", "", "timer ", ""};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         if (*facts[i]) text_printf(&subtitle, "  ·  %s%s", names[i], facts[i]);
     gnuplot_set_text(out, "title", text_str(&title));
