@@ -89,7 +89,7 @@ test: $(UNIT_BINS) $(BUILD)/warpsmith ## all tests that need no GPU
 test-unit: $(UNIT_BINS) ## the unit tests alone
 	@scripts/run-tests.sh $(UNIT_BINS)
 
-test-device: $(BUILD)/warpsmith ## the tests that need a GPU
+test-device: $(BUILD)/warpsmith $(BUILD)/tests/device/device_smoke $(BUILD)/tests/unit/test_compile_generated ## the tests that need a GPU
 	@JOBS=1 scripts/run-tests.sh tests/device
 
 unit-%: $(BUILD)/tests/unit/test_% ## one unit test, e.g. make unit-base_expr
@@ -197,13 +197,13 @@ $(BUILD)/warpsmith: $(BUILD)/tuner/main.o $(BUILD)/libtuner.a $(BUILD)/libreport
 	$(call say,link)$(LINK) -o $@ $(filter %.o,$^) $(BUILD)/libtuner.a $(BUILD)/libreports.a $(LINK_ALL) $(LIBS)
 
 # Unit tests: tests/unit/test_<layer>_<what>.c is linked with that layer and those to its left only
-# (layer "compile": the whole compiler and the emulator; "tuner": everything; "reports": reports alone).
+# (layer "compile": the whole compiler, the emulator and the fuzzer's parts; "tuner": everything; "reports": reports alone).
 upto  = $(if $(filter $(1),$(LAYERS)),$(call upto_,$(1),$(LAYERS)))
 upto_ = $(firstword $(2)) $(if $(filter-out $(1),$(firstword $(2))),$(call upto_,$(1),$(wordlist 2,99,$(2))))
 unit_layer = $(word 2,$(subst _, ,$(basename $(notdir $(1)))))
 unit_libs  = $(if $(filter reports,$(1)),$(BUILD)/libreports.a,\
              $(if $(filter tuner,$(1)),$(BUILD)/libtuner.a $(BUILD)/libreports.a $(ARCHIVES),\
-             $(if $(filter compile,$(1)),$(ARCHIVES) $(BUILD)/libemulator.a,$(foreach l,$(call upto,$(1)),$(BUILD)/lib$(l).a))))
+             $(if $(filter compile,$(1)),$(ARCHIVES) $(BUILD)/libfuzz.a $(BUILD)/libemulator.a,$(foreach l,$(call upto,$(1)),$(BUILD)/lib$(l).a))))
 
 define unit_rule
 $(BUILD)/$(1:.c=): $(BUILD)/$(1:.c=.o) $(2) $(BUILD)/link
@@ -215,8 +215,9 @@ $(foreach t,$(UNIT),$(eval $(call unit_rule,$(t),$(call unit_libs,$(call unit_la
 -include $(patsubst %.c,$(BUILD)/%.d,$(foreach l,$(LAYERS),$(call srcs,$(l))) \
            $(COMPILER_SRC) $(TUNER_SRC) $(REPORTS_SRC) $(UNIT))
 
-# libemulator.a and its tests.
+# libemulator.a and libfuzz.a, and their tests.
 include tests/emulator/rules.mk
+include tests/fuzz/rules.mk
 
 # The prelude files are in the binary (.incbin).
 $(BUILD)/compiler/emit/prelude.o: compiler/emit/prelude.cuh compiler/emit/prelude_c.h

@@ -7,306 +7,45 @@
  */
 #include <stdio.h>
 
-#include "../emulator/emu.h"
-#include "emit/emit.h"
 #include "graph_test.h"
-#include "runtime/runtime.h"
-#include "ws_tune.h"
+#include "tests/fuzz/drive.h"
 
-enum { MAX_BUFFERS = 64, BATCH = 96 };
-
-struct bench {
-    struct arena *a;
-    struct ws_captured captured;
-    struct ws_program *p;
-    struct graph *g;
-    struct value in[MAX_TEST_VALUES], want[MAX_TEST_VALUES];
-};
-
-/* Storage of input k, in its dtype and strides. */
-static void fill(const struct bench *b, int k, void *to) {
-    const struct meta *m = &b->g->nodes.at[b->g->inputs.at[k].node].meta;
-    for (int64_t i = 0; i < b->in[k].n; i++) {
-        int64_t left = i, at = 0;
-        for (int d = m->rank - 1; d >= 0; d--) {
-            at += left % ex_value(b->g->ex, m->size[d]) * ex_value(b->g->ex, m->stride[d]);
-            left /= ex_value(b->g->ex, m->size[d]);
-        }
-        dtype_store(m->dtype, to, (size_t)at, b->in[k].v[i]);
-    }
-}
-
-static struct bench *begin(struct arena *a, const char *text, const struct device_limits *limits,
+static struct drive *begin(struct arena *a, const char *text, const struct device_limits *limits,
                            enum ws_fusion fusion) {
-    struct bench *b = NEW(a, struct bench);
-    b->a = a;
-    b->g = must_parse(a, text);
-    b->captured = (struct ws_captured){.arena = a, .graph = b->g, .guards = "", .workload = "test"};
     struct diag d = diag_new(a);
-    b->p = ws_lower(&b->captured, limits, fusion, NULL, &d);
-    if (!b->p) fail_msg("%s", d.text);
-    random_inputs(b->g, b->in);
-    for (uint32_t k = 0; k < b->g->inputs.n;
-         k++) { /* what storage holds is what the reference sees */
-        enum dtype t = b->g->nodes.at[b->g->inputs.at[k].node].meta.dtype;
-        for (int64_t i = 0; i < b->in[k].n; i++) {
-            double cell;
-            dtype_store(t, &cell, 0, b->in[k].v[i]);
-            b->in[k].v[i] = dtype_load(t, &cell, 0);
-        }
-    }
-    if (!graph_eval(b->g, b->in, b->want, &d)) fail_msg("%s", d.text);
+    struct graph *g = must_parse(a, text);
+    struct drive *b = drive_begin(a, g, drive_inputs(g, 7), limits, fusion, &d);
+    if (!b) fail_msg("%s", d.text);
     return b;
 }
 
-static void end(struct bench *b) {
-    for (uint32_t k = 0; k < b->g->inputs.n; k++) free(b->in[k].v);
-    for (uint32_t k = 0; k < b->g->outputs.n; k++) free(b->want[k].v);
-}
+static bool only_default(void *ctx, int config, int n_configs) { return false; }
 
-static double tolerance(enum dtype t) {
-    return t == DT_BF16 ? 1.6e-2 : t == DT_F16 ? 2e-3 : t == DT_F64 ? 1e-9 : 2e-5;
-}
-
-static bool agrees(const struct bench *b, const struct ws_buffer *x, const void *got,
-                   const char *what) {
-    const struct value *want = &b->want[x->index];
-    double tol = tolerance(x->dtype), sum = 0;
-    for (int64_t i = 0; i < want->n; i++) sum += isfinite(want->v[i]) ? want->v[i] * want->v[i] : 0;
-    double rms = want->n ? sqrt(sum / (double)want->n) : 0;
-    for (int64_t i = 0; i < want->n; i++) {
-        double g = dtype_load(x->dtype, got, (size_t)i), w = want->v[i];
-        if ((isnan(g) && isnan(w)) || g == w) continue;
-        if (isnan(w) && !dtype_is_float(x->dtype))
-            continue; /* integer division by zero: undefined */
-        if (fabs(g - w) <= tol * (fabs(w) + rms)) continue;
-        print_error("%s: element %lld is %.9g, not %.9g\n", what, (long long)i, g, w);
-        return false;
-    }
-    return true;
-}
-
-/* ---- CUDA on the emulator -------------------------------------------------------------------- */
-
-struct variant {
-    int kernel;
-    struct config config;
-    struct ws_source source;
-};
-
-struct emulation {
-    struct bench *b;
-    struct emu *e;
-    char *buffers[MAX_BUFFERS];
-    VEC(struct variant)
-    variants; /* all configs of all kernels; the first of each kernel is its default */
-    struct emu_module **modules; /* per variant / BATCH */
-};
-
-/* Many kernels in one text: one prelude, then each under names of its own. */
-static struct emu_module *open_batch(struct emulation *s, uint32_t from, uint32_t to) {
-    struct buf text = buf_new(s->b->a);
-    VEC(const char *) names = {0};
-    buf_puts(&text, prelude_cuda);
-    for (uint32_t i = from; i < to; i++) {
-        const struct ws_source *src = &s->variants.at[i].source;
-        buf_printf(&text, "\n#define k_idx k_idx_%u\n", i);
-        for (int l = 0; l < src->n_launches; l++)
-            buf_printf(&text, "#define %s %s_%u\n", src->launches[l].entry, src->launches[l].entry,
-                       i);
-        buf_puts(&text, strstr(src->text, "/* ---- kernel text"));
-        for (int l = 0; l < src->n_launches; l++) {
-            buf_printf(&text, "#undef %s\n", src->launches[l].entry);
-            vec_push(s->b->a, &names,
-                     (const char *)arena_printf(s->b->a, "%s_%u", src->launches[l].entry, i));
-        }
-        buf_puts(&text, "#undef k_idx\n");
-    }
-    struct diag d = diag_new(s->b->a);
-    struct emu_module *m = emu_open(s->e, text.p, names.at, (int)names.n, &d);
-    if (!m) fail_msg("%s", d.text);
-    return m;
-}
-
-static char *buffer_of(struct emulation *s, int b) { return s->buffers[b]; }
-
-static bool run_emulated(struct emulation *s, uint32_t index, bool check) {
-    struct variant *v = &s->variants.at[index];
-    const struct ws_program *p = s->b->p;
-    char *workspace =
-        v->source.workspace ? emu_alloc(s->e, "workspace", v->source.workspace) : NULL;
-    bool ok = true;
-    for (int l = 0; l < v->source.n_launches && ok; l++) {
-        const struct ws_launch *w = &v->source.launches[l];
-        void *values[WS_MAX_ARGS], *args[WS_MAX_ARGS];
-        enum emu_role roles[WS_MAX_ARGS];
-        for (int i = 0; i < w->n_args; i++) {
-            const struct ws_arg *x = &w->args[i];
-            args[i] = &values[i];
-            roles[i] = EMU_VALUE;
-            if (x->kind == WS_ARG_SIZE) {
-                memcpy(&values[i], &x->value, 8);
-            } else if (x->kind == WS_ARG_WORKSPACE) {
-                values[i] = workspace + x->value;
-                roles[i] = EMU_INOUT; /* two partial results share it */
-            } else {
-                values[i] = buffer_of(s, x->buffer);
-                roles[i] = EMU_IN;
-                for (int k = 0; k < p->kernels[v->kernel].n_writes; k++)
-                    if (p->kernels[v->kernel].writes[k] == x->buffer)
-                        roles[i] = v->source.n_launches > 1 && l == 0 ? EMU_INOUT : EMU_OUT;
-            }
-        }
-        struct emu_launch e = {
-            .kernel = arena_printf(s->b->a, "%s_%u", w->entry, index),
-            .grid = {(unsigned)w->grid[0], (unsigned)w->grid[1], (unsigned)w->grid[2]},
-            .threads = {(unsigned)w->threads},
-            .shared = (size_t)w->smem,
-            .args = args,
-            .n_args = w->n_args,
-            .roles = roles};
-        if (!w->grid[0]) continue;
-        struct emu_report r = check ? emu_check(s->modules[index / BATCH], &e)
-                                    : emu_run(s->modules[index / BATCH], &e);
-        if (!r.ok) print_error("%s\n  config %s\n", r.message, config_str(s->b->a, &v->config));
-        ok = r.ok;
-    }
-    if (workspace) emu_release(s->e, workspace);
-    return ok;
-}
-
-static int emulate(struct bench *b, const char *text, int most) {
-    struct emulation s = {.b = b, .e = emu_new()};
-    const struct ws_program *p = b->p;
-    uint32_t first[32];
-    for (int k = 0; k < p->n_kernels; k++) {
-        const struct config *c;
-        int n, pruned;
-        ws_configs(p, k, &c, &n, &pruned);
-        first[k] = s.variants.n;
-        for (int i = 0; i < n && i < most; i++) {
-            struct variant v = {.kernel = k, .config = c[i]};
-            struct diag d = diag_new(b->a);
-            if (ws_emit(p, k, &c[i], b->a, &v.source, &d) != WS_OK) fail_msg("%s", d.text);
-            vec_push(b->a, &s.variants, v);
-        }
-    }
-    for (int i = 0; i < p->n_buffers; i++) {
-        if (!p->buffers[i].bytes && p->buffers[i].kind == WS_BUF_TEMP) continue;
-        s.buffers[i] =
-            emu_alloc(s.e, p->buffers[i].name, p->buffers[i].bytes ? p->buffers[i].bytes : 1);
-        if (p->buffers[i].kind == WS_BUF_INPUT) fill(b, p->buffers[i].index, s.buffers[i]);
-    }
-    uint32_t batches = (s.variants.n + BATCH - 1) / BATCH;
-    s.modules = NEW_ARRAY(b->a, struct emu_module *, batches + 1);
-    for (uint32_t i = 0; i < batches; i++)
-        s.modules[i] = open_batch(&s, i * BATCH,
-                                  (i + 1) * BATCH < s.variants.n ? (i + 1) * BATCH : s.variants.n);
-    int cases = 0;
-    bool ok = true;
-    for (uint32_t v = 0; v < s.variants.n && ok; v++) {
-        for (int k = 0; k < p->n_kernels && ok; k++) { /* the others by their defaults */
-            bool mine = k == s.variants.at[v].kernel;
-            ok = run_emulated(&s, mine ? v : first[k], mine && v % 4 == 0);
-        }
-        for (int i = 0; i < p->n_buffers && ok; i++)
-            if (p->buffers[i].kind == WS_BUF_OUTPUT)
-                ok = agrees(b, &p->buffers[i], s.buffers[i],
-                            config_str(b->a, &s.variants.at[v].config));
-        cases++;
-    }
-    emu_free(s.e);
-    if (!ok) fail_msg("on the emulator:\n%s", text);
+/* All configs, or of each kernel the default alone. */
+static int emulate(struct drive *b, const char *text, bool all) {
+    struct emulation *s = emulation_new(b->a);
+    struct diag d = diag_new(b->a);
+    bool ok =
+        emulation_add_all(s, b, all ? NULL : only_default, NULL, &d) && emulation_compile(s, &d);
+    for (uint32_t v = 0; v < s->variants.n && ok; v++) ok = emulation_case(s, v, v % 4 == 0, &d);
+    int cases = (int)s->variants.n;
+    emulation_free(s);
+    if (!ok) fail_msg("on the emulator: %s\n%s", d.text, text);
     return cases;
 }
 
-/* ---- on a device ----------------------------------------------------------------------------- */
-
-static bool launch_all(struct bench *b, struct device *dev, struct toolchain *t,
-                       const struct ws_source *src, dptr *mem, struct diag *d) {
-    struct compiled c;
-    toolchain_compile(t, "variant", src->text, false, &c);
-    if (!c.ok) fail_msg("%s\n%s", c.log, strstr(src->text, "kernel text"));
-    struct module *m;
-    if (device_load(dev, c.binary, c.size, &m, d) != WS_OK) return false;
-    dptr workspace = 0;
-    if (src->workspace && device_alloc(dev, src->workspace, &workspace, d) != WS_OK) return false;
-    bool ok = true;
-    for (int l = 0; l < src->n_launches && ok; l++) {
-        const struct ws_launch *w = &src->launches[l];
-        int64_t values[WS_MAX_ARGS];
-        struct launch x = {.module = m,
-                           .entry = w->entry,
-                           .grid = {w->grid[0], w->grid[1], w->grid[2]},
-                           .threads = w->threads,
-                           .smem = w->smem,
-                           .n_args = w->n_args};
-        for (int i = 0; i < w->n_args; i++) {
-            const struct ws_arg *g = &w->args[i];
-            values[i] = g->kind == WS_ARG_SIZE        ? g->value
-                        : g->kind == WS_ARG_WORKSPACE ? (int64_t)workspace + g->value
-                                                      : (int64_t)mem[g->buffer];
-            x.args[i] = &values[i];
-        }
-        ok = device_run(dev, &x, 1, d) == WS_OK;
-    }
-    if (workspace) device_free(dev, workspace);
-    device_unload(dev, m);
-    compiled_free(&c);
-    return ok;
+/* Config `round * every` of each kernel, or its last. */
+static int every_nth(void *every, int round, int n) {
+    int i = round * *(int *)every;
+    return i < n ? i : n - 1;
 }
 
-/* The outputs as they lie on the device. */
-static bool outputs_agree(struct bench *b, struct device *dev, const dptr *mem, struct diag *d) {
-    bool ok = true;
-    for (int i = 0; i < b->p->n_buffers && ok; i++) {
-        const struct ws_buffer *x = &b->p->buffers[i];
-        if (x->kind != WS_BUF_OUTPUT) continue;
-        void *host = malloc(x->bytes + 1);
-        ok =
-            device_download(dev, host, mem[i], x->bytes, d) == WS_OK && agrees(b, x, host, x->name);
-        free(host);
-    }
-    return ok;
-}
-
-static int run_on_device(struct bench *b, struct device *dev, struct toolchain *t, const char *text,
+static int run_on_device(struct drive *b, struct device *dev, struct toolchain *t, const char *text,
                          int every) {
-    const struct ws_program *p = b->p;
     struct diag d = diag_new(b->a);
-    dptr mem[MAX_BUFFERS] = {0};
-    int cases = 0;
-    for (int i = 0; i < p->n_buffers; i++) {
-        if (device_alloc(dev, p->buffers[i].bytes + 1, &mem[i], &d) != WS_OK)
-            fail_msg("%s", d.text);
-        if (p->buffers[i].kind != WS_BUF_INPUT) continue;
-        void *host = calloc(1, p->buffers[i].bytes + 1);
-        fill(b, p->buffers[i].index, host);
-        if (device_upload(dev, mem[i], host, p->buffers[i].bytes, &d) != WS_OK)
-            fail_msg("%s", d.text);
-        free(host);
-    }
-    int most = 0;
-    for (int round = 0; round == 0 || round < most;
-         round += every) { /* config `round` of each kernel, or its last */
-        for (int k = 0; k < p->n_kernels; k++) {
-            const struct config *c;
-            struct ws_source src;
-            int n, pruned;
-            ws_configs(p, k, &c, &n, &pruned);
-            if (n > most) most = n;
-            if (ws_emit(p, k, &c[round < n ? round : n - 1], b->a, &src, &d) != WS_OK)
-                fail_msg("%s", d.text);
-            for (int i = 0; i < p->kernels[k].n_writes; i++)
-                device_fill(dev, mem[p->kernels[k].writes[i]], 0xFF,
-                            p->buffers[p->kernels[k].writes[i]].bytes, &d);
-            if (!launch_all(b, dev, t, &src, mem, &d)) fail_msg("%s", d.text);
-            cases++;
-        }
-        if (!outputs_agree(b, dev, mem, &d))
-            fail_msg("config %d of\n%s%s", round, text, d.text ? d.text : "");
-    }
-    for (int i = 0; i < p->n_buffers; i++) device_free(dev, mem[i]);
+    int rounds = (drive_most_configs(b) + every - 1) / every;
+    int cases = drive_on_device(b, dev, t, rounds ? rounds : 1, every_nth, &every, &d);
+    if (cases < 0) fail_msg("%s\n%s", d.text, text);
     return cases;
 }
 
@@ -414,9 +153,9 @@ static void test_emulated(void **state) {
         for (int f = WS_EAGER; f <= WS_FUSE; f++) {
             if (f == WS_EAGER && (i % 4 || i >= s->n_shapes) && !s->filter) continue;
             struct arena *a = arena_new();
-            struct bench *b = begin(a, s->graphs[i], &limits, (enum ws_fusion)f);
-            cases += emulate(b, s->graphs[i], i < s->n_shapes ? INT32_MAX : 1);
-            end(b);
+            struct drive *b = begin(a, s->graphs[i], &limits, (enum ws_fusion)f);
+            cases += emulate(b, s->graphs[i], i < s->n_shapes);
+            drive_end(b);
             arena_free(a);
         }
     }
@@ -430,13 +169,13 @@ static void test_device(void **state) {
     for (int i = 0; i < s->n; i++) {
         if (s->filter && !strstr(s->graphs[i], s->filter)) continue;
         struct arena *a = arena_new();
-        struct bench *b = begin(a, s->graphs[i], device_limits(s->dev), WS_FUSE);
+        struct drive *b = begin(a, s->graphs[i], device_limits(s->dev), WS_FUSE);
         cases += run_on_device(b, s->dev, s->compiler, s->graphs[i],
                                i >= s->n_shapes ? 64
                                : s->filter      ? 1
                                : gpu            ? 3
                                                 : 9);
-        end(b);
+        drive_end(b);
         arena_free(a);
     }
     print_message("             %d cases on %s\n", cases, device_facts(s->dev)->name);

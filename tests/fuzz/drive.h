@@ -1,0 +1,96 @@
+/* drive.h: run what the compiler generated for a graph, and compare with the reference: CUDA text
+ * on the emulator, C text on the CPU device, or either on the device it is for.
+ *
+ *     struct drive *b = drive_begin(arena, graph, values, &limits, WS_FUSE, &d);
+ *     struct emulation *s = emulation_new(arena);
+ *     emulation_add_all(s, b, most, pick, ctx, &d);      variants: kernels under configs
+ *     emulation_compile(s, &d);                          one compiler run for many variants
+ *     for each variant v: emulation_case(s, v, check, &d)
+ *     emulation_free(s), drive_end(b)
+ *
+ * Every failure is a diag that says what was run: programs of several graphs may share an
+ * emulation.
+ *
+ * Ownership: a drive owns the values it computed, an emulation its buffers; the rest is the
+ * arena's. */
+#ifndef FUZZ_DRIVE_H
+#define FUZZ_DRIVE_H
+
+#include "graph/graph.h"
+#include "tests/emulator/emu.h"
+#include "ws_tune.h"
+
+struct drive;
+
+/* Is the result in *got (of x->dtype, x->numel elements) right? Fills d if not. */
+typedef bool drive_judge(struct drive *b, const struct ws_buffer *x, const void *got,
+                         struct diag *d);
+
+struct drive {
+    struct arena *a;
+    struct ws_captured captured;
+    struct ws_program *p;
+    struct graph *g;
+    struct value *in, *want; /* per input, per output; row-major */
+    char **emulated;         /* per buffer, on the emulator */
+    uint32_t *first;         /* per kernel: the variant of its default config */
+    drive_judge *judge;      /* drive_agrees, unless the caller sets another */
+    void *ctx;               /* the caller's */
+};
+
+/* Values for the inputs of g: normals for floats, -4..4 for integers, coins for bools, rounded to
+ * the input's type. malloc'ed; drive_end frees them. */
+struct value *drive_inputs(const struct graph *g, uint64_t seed);
+
+/* Lower g for these limits and evaluate the reference on `in`, which the drive then owns. */
+struct drive *drive_begin(struct arena *a, struct graph *g, struct value *in,
+                          const struct device_limits *limits, enum ws_fusion fusion,
+                          struct diag *d);
+void drive_end(struct drive *b);
+
+/* |got - want| <= tolerance of the type * (|want| + root mean square of want) everywhere; NaN
+ * matches NaN, and integers match exactly. */
+drive_judge drive_agrees;
+double drive_tolerance(enum dtype t);
+double drive_rms(const struct value *v);
+
+/* ---- on the emulator ------------------------------------------------------------------------- */
+
+struct variant {
+    struct drive *program;
+    int kernel;
+    struct config config;
+    struct ws_source source;
+};
+
+struct emulation {
+    struct arena *a;
+    struct emu *e;
+    VEC(struct variant) variants;
+    struct emu_module **modules; /* one per BATCH variants */
+};
+
+struct emulation *emulation_new(struct arena *a);
+void emulation_free(struct emulation *s);
+
+/* The buffers of b with its inputs in them, and the default of every kernel as a variant, followed
+ * by those of its other configs that pick() wants (NULL: all). */
+typedef bool drive_pick(void *ctx, int config, int n_configs);
+bool emulation_add_all(struct emulation *s, struct drive *b, drive_pick *pick, void *ctx,
+                       struct diag *d);
+bool emulation_compile(struct emulation *s, struct diag *d);
+/* Run the whole program of variant v, its other kernels by their defaults, and judge the outputs.
+ * check: in several orders of threads. */
+bool emulation_case(struct emulation *s, uint32_t v, bool check, struct diag *d);
+
+/* ---- on a device ----------------------------------------------------------------------------- */
+
+/* The most configs that one of its kernels has. */
+int drive_most_configs(const struct drive *b);
+/* Run the program in rounds: in round r each kernel under its config number choose(ctx, r, n).
+ * Returns the kernels run; -1 with a diag. */
+typedef int drive_choose(void *ctx, int round, int n_configs);
+int drive_on_device(struct drive *b, struct device *dev, struct toolchain *t, int rounds,
+                    drive_choose *choose, void *ctx, struct diag *d);
+
+#endif
