@@ -401,4 +401,170 @@ template <typename OP, int T0, int T1, typename T> K_DEVICE T k_reduce_column(T 
     return v;
 }
 
+/* ---- copies that go on while the thread does (sm_80) ------------------------------------------- */
+
+#if defined WS_EMULATOR || __CUDA_ARCH__ >= 800
+#ifndef WS_EMULATOR
+K_DEVICE unsigned k_shared_address(const void *at) {
+    unsigned a;
+    asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(a) : "l"(at));
+    return a;
+}
+#endif
+
+/* BYTES (4, 8 or 16, both sides aligned to it) from global to shared memory; 16 go round the L1. At an edge only the
+ * first `valid` bytes are read and the rest becomes 0. The thread's copies up to a commit are a group; a wait leaves at
+ * most N of its newest groups under way. Other threads see the bytes after a barrier that follows the wait. */
+template <int BYTES> K_DEVICE void k_cp_async(void *smem, const void *gmem) {
+    static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "a thread copies 4, 8 or 16 bytes");
+#ifdef WS_EMULATOR
+    emu_cp_async(smem, gmem, BYTES, BYTES);
+#else
+    if (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(k_shared_address(smem)), "l"(gmem) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
+                     : : "r"(k_shared_address(smem)), "l"(gmem), "n"(BYTES & 15 ? BYTES : 4) : "memory");
+#endif
+}
+template <int BYTES> K_DEVICE void k_cp_async(void *smem, const void *gmem, unsigned valid) {
+    static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "a thread copies 4, 8 or 16 bytes");
+#ifdef WS_EMULATOR
+    emu_cp_async(smem, gmem, BYTES, valid);
+#else
+    if (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                     : : "r"(k_shared_address(smem)), "l"(gmem), "r"(valid) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+                     : : "r"(k_shared_address(smem)), "l"(gmem), "n"(BYTES & 15 ? BYTES : 4), "r"(valid) : "memory");
+#endif
+}
+K_DEVICE void k_cp_async_commit() {
+#ifdef WS_EMULATOR
+    emu_cp_async_commit();
+#else
+    asm volatile("cp.async.commit_group;" : : : "memory");
+#endif
+}
+template <int N> K_DEVICE void k_cp_async_wait() {
+#ifdef WS_EMULATOR
+    emu_cp_async_wait(N);
+#else
+    asm volatile("cp.async.wait_group %0;" : : "n"(N) : "memory");
+#endif
+}
+#endif
+
+/* ---- clusters, mbarriers and bulk copies (sm_90) ----------------------------------------------- */
+
+/* A cluster is the N adjacent blocks of `__global__ void __cluster_dims__(N, 1, 1) name(...)`. k_cluster_sync: all
+ * threads of all its blocks. k_cluster_load: what lies in block `rank` where `mine` lies in the own one; that block
+ * may not end before a k_cluster_sync that follows the load. */
+#ifdef WS_EMULATOR
+K_DEVICE unsigned k_cluster_rank() { return emu_cluster_rank(); }
+K_DEVICE void k_cluster_sync(int line = __builtin_LINE()) { emu_cluster_sync(line); }
+template <typename T> K_DEVICE T k_cluster_load(const T *mine, unsigned rank) {
+    T v;
+    emu_cluster_load(&v, mine, sizeof v, rank);
+    return v;
+}
+#elif __CUDA_ARCH__ >= 900
+K_DEVICE unsigned k_cluster_rank() {
+    unsigned rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+K_DEVICE void k_cluster_sync() {
+    asm volatile("barrier.cluster.arrive.release.aligned;" : : : "memory");
+    asm volatile("barrier.cluster.wait.acquire.aligned;" : : : "memory");
+}
+template <typename T> K_DEVICE T k_cluster_load(const T *mine, unsigned rank) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a remote load takes 4 or 8 bytes");
+    unsigned at;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(k_shared_address(mine)), "r"(rank));
+    union { unsigned w[sizeof(T) / 4]; T v; } u;
+    if (sizeof(T) == 4)
+        asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(u.w[0]) : "r"(at) : "memory");
+    else
+        asm volatile("ld.shared::cluster.v2.u32 {%0, %1}, [%2];"
+                     : "=r"(u.w[0]), "=r"(u.w[sizeof(T) / 4 - 1]) : "r"(at) : "memory");
+    return u.v;
+}
+#endif
+
+/* An mbarrier (8 bytes of shared memory, 8-aligned) counts phases. A phase ends when `count` arrivals came and as many
+ * bytes as they expected; k_mbar_wait(bar, p & 1) returns when phase p, from 0, has ended. One thread makes it:
+ *
+ *     if (threadIdx.x == 0) k_mbar_init(bar, 1), k_fence_mbar_init();
+ *     __syncthreads();
+ *     if (threadIdx.x == 0) k_mbar_arrive_expect_tx(bar, bytes), k_bulk_g2s(smem, gmem, bytes, bar);
+ *     k_mbar_wait(bar, 0);
+ *
+ * Bulk copies take addresses and sizes that are multiples of 16. k_bulk_s2g belongs to groups as k_cp_async does; what
+ * it reads must be written before k_fence_async_shared() by the writing threads and then a barrier. k_bulk_wait_read:
+ * the shared memory may be written again; k_bulk_wait: the global memory is written too. */
+#ifdef WS_EMULATOR
+K_DEVICE void k_mbar_init(unsigned long long *bar, unsigned count) { emu_mbar_init(bar, count); }
+K_DEVICE void k_mbar_arrive(unsigned long long *bar) { emu_mbar_arrive(bar, 0); }
+K_DEVICE void k_mbar_arrive_expect_tx(unsigned long long *bar, unsigned bytes) { emu_mbar_arrive(bar, bytes); }
+K_DEVICE void k_mbar_wait(unsigned long long *bar, unsigned parity) { emu_mbar_wait(bar, parity); }
+K_DEVICE void k_fence_mbar_init() {}
+K_DEVICE void k_fence_async_shared() { emu_fence_async(); }
+K_DEVICE void k_bulk_g2s(void *smem, const void *gmem, unsigned bytes, unsigned long long *bar) {
+    emu_bulk_load(smem, gmem, bytes, bar);
+}
+K_DEVICE void k_bulk_s2g(void *gmem, const void *smem, unsigned bytes) { emu_bulk_store(gmem, smem, bytes); }
+K_DEVICE void k_bulk_commit() { emu_bulk_commit(); }
+template <int N> K_DEVICE void k_bulk_wait() { emu_bulk_wait(N, 0); }
+template <int N> K_DEVICE void k_bulk_wait_read() { emu_bulk_wait(N, 1); }
+#elif __CUDA_ARCH__ >= 900
+K_DEVICE void k_mbar_init(unsigned long long *bar, unsigned count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(k_shared_address(bar)), "r"(count) : "memory");
+}
+K_DEVICE void k_mbar_arrive(unsigned long long *bar) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(k_shared_address(bar)) : "memory");
+}
+K_DEVICE void k_mbar_arrive_expect_tx(unsigned long long *bar, unsigned bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 : : "r"(k_shared_address(bar)), "r"(bytes) : "memory");
+}
+K_DEVICE void k_mbar_wait(unsigned long long *bar, unsigned parity) {
+    const unsigned at = k_shared_address(bar);
+    unsigned ended;
+    do
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(ended) : "r"(at), "r"(parity) : "memory");
+    while (!ended);
+}
+K_DEVICE void k_fence_mbar_init() { asm volatile("fence.mbarrier_init.release.cluster;" : : : "memory"); }
+K_DEVICE void k_fence_async_shared() { asm volatile("fence.proxy.async.shared::cta;" : : : "memory"); }
+K_DEVICE void k_bulk_g2s(void *smem, const void *gmem, unsigned bytes, unsigned long long *bar) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                 : : "r"(k_shared_address(smem)), "l"(gmem), "r"(bytes), "r"(k_shared_address(bar)) : "memory");
+}
+K_DEVICE void k_bulk_s2g(void *gmem, const void *smem, unsigned bytes) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
+                 : : "l"(gmem), "r"(k_shared_address(smem)), "r"(bytes) : "memory");
+}
+K_DEVICE void k_bulk_commit() { asm volatile("cp.async.bulk.commit_group;" : : : "memory"); }
+template <int N> K_DEVICE void k_bulk_wait() { asm volatile("cp.async.bulk.wait_group %0;" : : "n"(N) : "memory"); }
+template <int N> K_DEVICE void k_bulk_wait_read() {
+    asm volatile("cp.async.bulk.wait_group.read %0;" : : "n"(N) : "memory");
+}
+#endif
+
+/* The last step of a reduction whose row is spread over the C blocks of a cluster: `writer` is one thread of the block's
+ * part of the row, slot its shared memory. Every thread gets the result. */
+#if defined(WS_EMULATOR) || __CUDA_ARCH__ >= 900
+template <typename OP, int C, typename T> K_DEVICE T k_reduce_cluster(T v, T *slot, bool writer) {
+    if (writer) *slot = v;
+    k_cluster_sync();
+    v = k_cluster_load(slot, 0);
+#pragma unroll
+    for (unsigned i = 1; i < C; i++) v = OP::of(v, k_cluster_load(slot, i));
+    return v;
+}
+#endif
+
 /* ---- kernel text ----------------------------------------------------------------------------- */

@@ -21,6 +21,7 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
+#define __cluster_dims__(...) /* struct emu_launch says it */
 #define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))
 #define __restrict__ __restrict
@@ -205,6 +206,39 @@ static EMU_QUIET T atomicCAS(T *at, typename emu_same<T>::type expected,
     if (old == expected) *at = v;
     return old;
 }
+
+/* ---- clusters, mbarriers, asynchronous copies ---------------------------------------------- */
+
+static EMU_QUIET unsigned emu_cluster_rank() { return emu_host.cluster_rank(emu_host.emu); }
+static EMU_QUIET void emu_cluster_sync(int line) { emu_host.cluster_sync(emu_host.emu, line); }
+static EMU_QUIET void emu_cluster_load(void *to, const void *mine, unsigned bytes, unsigned rank) {
+    emu_host.cluster_load(emu_host.emu, to, mine, bytes, rank);
+}
+static EMU_QUIET void emu_mbar_init(void *bar, unsigned count) {
+    emu_host.mbar_init(emu_host.emu, bar, count);
+}
+static EMU_QUIET void emu_mbar_arrive(void *bar, unsigned bytes) {
+    emu_host.mbar_arrive(emu_host.emu, bar, bytes);
+}
+static EMU_QUIET void emu_mbar_wait(void *bar, unsigned parity) {
+    emu_host.mbar_wait(emu_host.emu, bar, parity);
+}
+static EMU_QUIET void emu_cp_async(void *to, const void *from, unsigned bytes, unsigned valid) {
+    emu_host.cp_async(emu_host.emu, to, from, bytes, valid);
+}
+static EMU_QUIET void emu_cp_async_commit() { emu_host.commit(emu_host.emu, 0); }
+static EMU_QUIET void emu_cp_async_wait(unsigned n) { emu_host.wait(emu_host.emu, 0, n, 0); }
+static EMU_QUIET void emu_bulk_load(void *to, const void *from, unsigned bytes, void *bar) {
+    emu_host.bulk(emu_host.emu, to, from, bytes, bar);
+}
+static EMU_QUIET void emu_bulk_store(void *to, const void *from, unsigned bytes) {
+    emu_host.bulk(emu_host.emu, to, from, bytes, nullptr);
+}
+static EMU_QUIET void emu_bulk_commit() { emu_host.commit(emu_host.emu, 1); }
+static EMU_QUIET void emu_bulk_wait(unsigned n, int sources) {
+    emu_host.wait(emu_host.emu, 1, n, sources);
+}
+static EMU_QUIET void emu_fence_async() { emu_host.fence_async(emu_host.emu); }
 
 /* ---- bits and numbers --------------------------------------------------------------------- */
 

@@ -47,6 +47,22 @@ struct emu_host {
     unsigned long long (*warp)(struct emu *, int op, unsigned mask, unsigned long long value,
                                unsigned source);
     void (*yield)(struct emu *); /* from a loop that waits for another thread */
+    /* clusters of blocks */
+    unsigned (*cluster_rank)(struct emu *);
+    void (*cluster_sync)(struct emu *, int line);
+    void (*cluster_load)(struct emu *, void *to, const void *mine, unsigned bytes, unsigned rank);
+    /* mbarriers; an arrival expects that many bytes */
+    void (*mbar_init)(struct emu *, void *bar, unsigned count);
+    void (*mbar_arrive)(struct emu *, void *bar, unsigned bytes);
+    void (*mbar_wait)(struct emu *, void *bar, unsigned parity);
+    /* Asynchronous copies. cp_async reads `valid` bytes and clears the rest; a bulk copy to shared
+     * memory has an mbarrier, one from it has none. Groups: of cp_async, or of bulk copies. */
+    void (*cp_async)(struct emu *, void *to, const void *from, unsigned bytes, unsigned valid);
+    void (*bulk)(struct emu *, void *to, const void *from, unsigned bytes, void *bar);
+    void (*commit)(struct emu *, int bulk);
+    /* until at most n groups are under way; sources: only until they are read */
+    void (*wait)(struct emu *, int bulk, unsigned n, int sources);
+    void (*fence_async)(struct emu *);
 };
 
 /* A kernel: how to call it, and of each parameter its size and whether it points. */
