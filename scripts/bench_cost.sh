@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# bench_cost.sh: what warpsmith itself costs on this machine: seconds, and memory. The GPU is not used.
+#
+#   scripts/bench_cost.sh                       writes reports/samples/cost_<host architecture>.csv
+#   OUT=cost.csv REPEAT=3 scripts/bench_cost.sh
+#
+# One row a measure: measure,value,unit,limit,command,device,date. A limit is what the project holds itself to:
+# "<=N" or ">=N", empty where there is none. The numbers are worth something on an idle machine only, so every measure
+# waits until nothing else runs.
+#
+# Environment: OUT, REPEAT (5: commands that are run several times give their median), ARCHES, WAIT (60: seconds to
+# wait at most; past them the script says so and goes on).
+# Exit codes: 0 fine, 1 a limit is exceeded, 2 wrong call, 3 something cannot run here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export LC_ALL=C
+
+case ${1-} in
+'') ;;
+-h | --help)
+    sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d'
+    exit 0
+    ;;
+*)
+    echo "bench_cost: takes no arguments, see --help" >&2
+    exit 2
+    ;;
+esac
+
+out=${OUT:-reports/samples/cost_$(uname -m).csv}
+repeat=${REPEAT:-5}
+wait=${WAIT:-60}
+read -ra arches <<<"${ARCHES:-sm_80 sm_89 sm_90a sm_100 sm_120}"
+make build/warpsmith >&2
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# busy: has anything else used more than a twentieth of a core in the last two seconds? (/proc/stat counts in 10 ms)
+busy() {
+    local a b
+    a=$(awk '/^cpu / { print $2 + $3 + $4 }' /proc/stat)
+    sleep 2
+    b=$(awk '/^cpu / { print $2 + $3 + $4 }' /proc/stat)
+    [ $((b - a)) -gt 10 ]
+}
+
+# quiet: wait until nothing else runs, WAIT seconds at most; then say so and go on.
+quiet() {
+    local end=$((SECONDS + wait))
+    [ -r /proc/stat ] || return 0
+    while busy; do
+        [ $SECONDS -lt $end ] || {
+            echo "bench_cost: this machine is busy; what follows is too slow" >&2
+            return 0
+        }
+    done
+}
+
+# ---- the table -------------------------------------------------------------------------------------------------------
+
+today=$(date -u +%Y-%m-%d)
+over=0
+echo 'measure,value,unit,limit,command,device,date' >"$tmp/cost.csv"
+
+# quoted TEXT: a CSV field.
+quoted() { if [[ $1 == *[,\"]* ]]; then printf '"%s"' "${1//\"/\"\"}"; else printf '%s' "$1"; fi; }
+
+# row MEASURE VALUE UNIT LIMIT COMMAND
+row() {
+    local note=''
+    if ! awk -v v="$2" -v l="$4" 'BEGIN { n = substr(l, 3) + 0; exit !(l == "" || (l ~ /^<=/ ? v <= n : v >= n)) }'; then
+        note="  over the limit of $4"
+        over=1
+    fi
+    printf '%-44s %10s %-4s%s\n' "$1" "$2" "$3" "$note"
+    printf '%s,%s,%s,%s,%s,%s,%s\n' "$1" "$2" "$3" "$4" "$(quoted "$5")" "$(quoted "$host")" "$today" >>"$tmp/cost.csv"
+}
+
+median() { sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+
+# cost COMMAND...: its output to $tmp/log; "seconds MiB" of it and of the largest process below it to stdout.
+cost() {
+    python3 -c 'import resource, subprocess, sys, time
+begin = time.monotonic()
+with open(sys.argv[1], "w") as log:
+    code = subprocess.call(sys.argv[2:], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+seconds = time.monotonic() - begin
+print(f"{seconds:.3f} {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.0f}")
+sys.exit(code)' "$tmp/log" "$@" || {
+        local code=$?
+        echo "bench_cost: exit $code of: $*" >&2
+        tail -n 5 "$tmp/log" >&2
+        return 3
+    }
+}
+
+# ---- compile: source to binary -------------------------------------------------------------------------------------
+
+# variant_ms FILE ARCH: median time to compile the kernel that rules choose; empty where its compiler is missing.
+variant_ms() {
+    local i
+    for ((i = 0; i < repeat; i++)); do
+        build/warpsmith compile "$1" --arch "$2" 2>"$tmp/log" | sed -n 's/.* \([0-9.]*\) ms  .*/\1/p'
+    done | median
+}
+
+fresh() { rm -rf "$tmp/results" "$tmp/store.db"*; }
+export WARPSMITH_CACHE=$tmp/store.db
+
+host=$(build/warpsmith bench workloads/softmax.py --device cpu -D rows=8 -D dim=8 --results "$tmp/results" --no-figures |
+    sed -n 's/^device cpu: \(.*\) (.*/\1/p')
+fresh
+
+for arch in "${arches[@]}" cpu; do
+    quiet
+    ms=$(variant_ms workloads/softmax.py "$arch")
+    if [ -z "$ms" ]; then
+        echo "bench_cost: cannot compile for $arch: $(head -n 1 "$tmp/log")" >&2
+        continue
+    fi
+    limit='<=100'
+    [ "$arch" != cpu ] || limit='<=400'
+    row "compile one softmax variant for $arch" "$ms" ms "$limit" "warpsmith compile workloads/softmax.py --arch $arch"
+done
+
+quiet
+read -r seconds mib < <(cost build/warpsmith explain workloads/softmax.py --arch sm_90a)
+row 'explain softmax: file to kernels' "$seconds" s '<=0.1' 'warpsmith explain workloads/softmax.py --arch sm_90a'
+row 'explain softmax: memory' "$mib" MiB '<=64' 'warpsmith explain workloads/softmax.py --arch sm_90a'
+
+# ---- bench: tuned, then known --------------------------------------------------------------------------------------
+
+# said NAME: the seconds after NAME in the last line of costs that bench prints.
+said() { sed -n "s/^compiled .*$1 \([0-9.]*\) s.*/\1/p" "$tmp/log" | tail -n 1; }
+
+command='make bench WORKLOAD=softmax DEVICE=cpu'
+quiet
+read -r seconds mib < <(cost make bench WORKLOAD=softmax DEVICE=cpu ARGS="--results $tmp/results")
+row 'bench softmax, nothing known' "$seconds" s '<=60' "$command"
+row 'of it timing' "$(said timing)" s '' "$command"
+row 'of it checking' "$(said checking)" s '' "$command"
+row 'bench softmax: memory' "$mib" MiB '<=1024' "$command"
+
+# The second time, the winners come from the store and only the programs are timed.
+hits=() rests=()
+for ((i = 0; i < repeat; i++)); do
+    quiet
+    read -r seconds _ < <(cost make bench WORKLOAD=softmax DEVICE=cpu ARGS="--results $tmp/results")
+    grep -q '^cache hit' "$tmp/log" || {
+        echo 'bench_cost: the second run was no cache hit' >&2
+        exit 3
+    }
+    hits+=("$seconds")
+    rests+=("$(awk -v a="$seconds" -v b="$(said timing)" 'BEGIN { printf "%.2f", a - b }')")
+done
+row 'bench softmax, cache hit' "$(printf '%s\n' "${hits[@]}" | median)" s '<=3' "$command"
+row 'of it other than timing' "$(printf '%s\n' "${rests[@]}" | median)" s '<=2' "$command"
+fresh
+
+# ---- run: a pointwise chain against a copy of as many bytes ---------------------------------------------------------
+
+# The roof of each run is a copy with streaming stores, measured in that run: the store is fresh.
+command='make bench WORKLOAD=relu_chain DEVICE=cpu'
+for ((i = 0; i < repeat; i++)); do
+    fresh
+    quiet
+    cost make bench WORKLOAD=relu_chain DEVICE=cpu ARGS="--results $tmp/results --no-figures" >/dev/null
+    scripts/program_table.py --field roof_pct "$tmp/results/relu_chain.csv" | xargs printf '%.1f\n'
+done >"$tmp/roofs"
+row 'relu_chain 4096 x 4096 f32 of copy bandwidth' "$(median <"$tmp/roofs")" % '>=80' "$command"
+
+mkdir -p "$(dirname "$out")"
+mv "$tmp/cost.csv" "$out"
+echo "wrote $out"
+exit $over

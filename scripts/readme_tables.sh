@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# readme_tables.sh: write what is measured or generated in README.md and compiler/README.md, between its markers.
+#
+#   scripts/readme_tables.sh            rewrite both files
+#   scripts/readme_tables.sh --check    change nothing; exit 1 if a file is not what this script writes
+#
+# A block of a file is
+#
+#   <!-- begin KIND ARGUMENTS -->  what this script writes  <!-- end -->          (each on lines of its own)
+#
+# and its KIND one of the functions below. No number between markers is typed by hand. Needs python3, and for the dumps
+# a built warpsmith (WARPSMITH, default build/warpsmith) and NVRTC.
+# Exit codes: 0 fine, 1 a source of numbers is missing or a file is out of date, 2 wrong call, 3 no warpsmith.
+# shellcheck disable=SC2016,SC2317 # backquotes are for Markdown; block_* are called by name
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export LC_ALL=C.UTF-8
+
+warpsmith=${WARPSMITH:-build/warpsmith}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# ---- blocks ----------------------------------------------------------------------------------------------------------
+
+# programs: one table for every folder of reports/samples that holds result files, GPUs (h200) before the CPU.
+block_programs() {
+    local folder files
+    for folder in $(printf '%s\n' reports/samples/*/ | grep -v '/cpu/$') reports/samples/cpu/; do
+        files=("$folder"*.csv)
+        [ -e "${files[0]}" ] || continue
+        scripts/program_table.py --markdown "${files[@]}"
+        echo
+    done
+}
+
+# output FILE: what a command has printed, as it was saved.
+block_output() { printf '```text\n%s\n```\n' "$(cat "$1")"; }
+
+# figure FILE...: the first one that is there.
+block_figure() {
+    local file
+    for file; do
+        [ -e "$file" ] || continue
+        printf '![Times of every kernel variant, and of the whole: %s](%s)\n' "$(basename "$file" .svg)" "$file"
+        return
+    done
+    echo "readme_tables: none of $* is there" >&2
+    return 1
+}
+
+# cost: reports/samples/cost_*.csv, which scripts/bench_cost.sh has written.
+block_cost() {
+    local file
+    for file in reports/samples/cost_*.csv; do
+        python3 - "$file" <<'END'
+import csv, sys
+
+with open(sys.argv[1], newline="") as file:
+    rows = list(csv.DictReader(file))
+print("| measure | value | limit | command |\n|---|---:|---:|---|")
+for row in rows:
+    limit = row["limit"].replace("<=", "at most ").replace(">=", "at least ")
+    print(f"| {row['measure']} | {row['value']} {row['unit']} | {limit} | `{row['command']}` |")
+said = {name: ", ".join(sorted({row[name] for row in rows})) for name in ("device", "date")}
+print(f"\n`scripts/bench_cost.sh` on {said['device']}, {said['date']}; rows in [{sys.argv[1]}]({sys.argv[1]}).")
+END
+    done
+}
+
+# stage NAME: what one stage makes of a small softmax.
+block_stage() {
+    local file
+    if ! [ -d "$tmp/dump" ]; then
+        "$warpsmith" compile workloads/softmax.py --arch sm_90a -D rows=8 -D dim=16 --dump "$tmp/dump" >/dev/null
+    fi
+    file=$(compgen -G "$tmp/dump/*_$1") || {
+        echo "readme_tables: the compiler dumps no $1" >&2
+        return 1
+    }
+    echo '```text'
+    case $1 in
+    # The head that every kernel has is left out.
+    *.cu) sed -n '/^extern "C"/,$p' "$file" ;;
+    *) sed -e 's/[[:space:]]*$//' "$file" ;;
+    esac
+    echo '```'
+}
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+# filled FILE: the file with its blocks written anew.
+filled() {
+    local line kind arguments inside=''
+    while IFS= read -r line; do
+        if [ "$line" = '<!-- end -->' ]; then inside=''; fi
+        [ -n "$inside" ] || printf '%s\n' "$line"
+        if [[ $line =~ ^'<!-- begin '([a-z]+)' '?(.*)' -->'$ ]]; then
+            kind=${BASH_REMATCH[1]}
+            read -ra arguments <<<"${BASH_REMATCH[2]}"
+            inside=$line
+            declare -F "block_$kind" >/dev/null || {
+                echo "readme_tables: $1: no kind of block is called '$kind'" >&2
+                return 1
+            }
+            "block_$kind" "${arguments[@]}"
+        fi
+    done <"$1"
+    [ -z "$inside" ] || {
+        echo "readme_tables: $1: '$inside' has no end" >&2
+        return 1
+    }
+}
+
+check=''
+case ${1-} in
+'') ;;
+--check) check=1 ;;
+*)
+    echo 'usage: scripts/readme_tables.sh [--check]' >&2
+    exit 2
+    ;;
+esac
+if ! [ -x "$warpsmith" ]; then
+    echo "readme_tables: no '$warpsmith' here: run make first" >&2
+    exit 3
+fi
+
+stale=0
+for file in README.md compiler/README.md; do
+    filled "$file" >"$tmp/new"
+    if cmp -s "$tmp/new" "$file"; then continue; fi
+    if [ -n "$check" ]; then
+        echo "$file is out of date: scripts/readme_tables.sh"
+        stale=1
+    else
+        cat "$tmp/new" >"$file"
+        echo "wrote $file"
+    fi
+done
+exit $stale
