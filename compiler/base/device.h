@@ -22,6 +22,7 @@ struct device_limits {
     int64_t smem_unit;     /* bytes of shared memory per multiprocessor */
     int64_t l2_bytes;      /* last-level cache */
     int simd_bytes;    /* CPU: width of a vector register; GPU: 16, the widest load of a thread */
+    int max_cluster;   /* blocks that may share their shared memory; 1 = no clusters */
     double clock_ghz;  /* boost clock */
     double peak_gbps;  /* theoretical DRAM bandwidth; 0 = unknown */
     double f32_tflops; /* theoretical, plain FMA */

@@ -323,6 +323,14 @@ static void put_combines(struct emitter *w, const struct phase *f, int *smem) {
             line(w, "a%u[e] = k_reduce_row<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", v, op,
                  y->t1, v, t, *smem, slots);
             *smem += y->t1 > 32 ? slots * y->ex * size : 0;
+            if (y->cluster > 1) {
+                *smem = (*smem + 15) / 16 * 16;
+                line(w,
+                     "a%u[e] = k_reduce_cluster<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d + tx, "
+                     "tr == 0);",
+                     v, op, y->cluster, v, t, *smem, y->t0);
+                *smem += y->t0 * y->ex * size;
+            }
         }
         *smem = (*smem + 15) / 16 * 16;
         close_rows(w);
@@ -360,7 +368,7 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
 static void put_row_stores(struct emitter *w) {
     const struct layout *y = w->y;
     if (!w->p->row_stores.n) return;
-    open_brace(w, "if (tr == 0)");
+    open_brace(w, y->cluster > 1 ? "if (tr == 0 && rank == 0)" : "if (tr == 0)");
     open_unrolled(w, "e", y->ex);
     if (!rows_exact(w)) open_brace(w, "if (%s)", row_is_real(w));
     if (y->rows_inner) open_unrolled(w, "v", y->vec);
@@ -407,7 +415,9 @@ static struct ws_launch *open_kernel(struct emitter *w, const char *name, int th
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     *l = (struct ws_launch){.entry = name, .grid = {1, 1, 1}, .threads = threads};
     add_arguments(w, l);
-    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", threads, name);
+    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) ", threads);
+    if (w->y->cluster > 1) buf_printf(&w->b, "__cluster_dims__(%d, 1, 1) ", w->y->cluster);
+    buf_printf(&w->b, "%s(", name);
     put_parameters(w);
     put_partial_parameters(w, l);
     buf_puts(&w->b, ") {\n");
@@ -429,6 +439,13 @@ static void put_block_position(struct emitter *w) {
         line(w, "const k_idx tiles = (nr + %d) / %d;", y->br - 1, y->br);
         line(w, "const k_idx px = (k_idx)blockIdx.x / tiles;");
         line(w, "const k_idx base = ((k_idx)blockIdx.x %% tiles) * %d, r_end = nr;", y->br);
+    } else if (y->cluster > 1) {
+        line(w, "const k_idx px = (k_idx)blockIdx.x / %d;", y->cluster);
+        line(w, "const int rank = (int)k_cluster_rank();");
+        line(w, "const k_idx steps = (nr + %d) / %d;", y->br - 1, y->br);
+        line(w, "const k_idx chunk = (steps + %d) / %d * %d;", y->cluster - 1, y->cluster, y->br);
+        line(w, "const k_idx %s = rank * chunk;", y->one_read ? "base" : "r_begin");
+        line(w, "const k_idx r_end = k_clamp(%s + chunk, nr);", y->one_read ? "base" : "r_begin");
     } else if (y->split > 1) {
         line(w, "const k_idx px = (k_idx)blockIdx.x / %d, part = (k_idx)blockIdx.x %% %d;",
              y->split, y->split);
@@ -447,6 +464,7 @@ void emit_cuda_rows(struct emitter *w) {
     struct ws_launch *l = open_kernel(w, w->k->name, w->y->threads);
     l->grid[0] = w->p->grid;
     l->smem = w->y->smem;
+    l->cluster = w->y->cluster;
     put_block_position(w);
     put_row_values(w, w->p->before.at, w->p->before.n);
     int smem = 0;
@@ -455,6 +473,8 @@ void emit_cuda_rows(struct emitter *w) {
         put_partials(w);
     else
         put_row_stores(w);
+    if (w->y->cluster > 1)
+        line(w, "k_cluster_sync(); /* no block may end while another reads its shared memory */");
     close_brace(w);
     if (w->y->split > 1) emit_cuda_finish(w);
 }
@@ -476,7 +496,8 @@ void emit_cuda_finish(struct emitter *w) {
                        .vec = 1,
                        .bx = THREADS / t1,
                        .br = 1,
-                       .split = main_layout->split};
+                       .split = main_layout->split,
+                       .cluster = 1};
     w->y = &y;
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     struct ws_launch *l = open_kernel(w, arena_printf(w->arena, "%s_finish", w->k->name), THREADS);

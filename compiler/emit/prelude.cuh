@@ -143,7 +143,7 @@ template <int BYTES> K_DEVICE void k_load_words(unsigned *w, const void *at) {
     } else {
 #pragma unroll
         for (int i = 0; i < BYTES / 16; i++)
-            asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+            asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
                          : "=r"(w[4 * i]), "=r"(w[4 * i + 1]), "=r"(w[4 * i + 2]), "=r"(w[4 * i + 3])
                          : "l"((const char *)at + 16 * i));
     }

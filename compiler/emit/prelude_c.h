@@ -1,5 +1,6 @@
-/* prelude_c.h: the head of every generated C kernel (CPU device). The same k_ names as prelude.cuh; float versions are
- * straight-line so that the compiler's vectoriser takes them into SIMD loops. Error bounds are against the exact value. */
+/* prelude_c.h: the head of every generated C kernel (CPU device). The same k_ names as prelude.cuh;
+ * float versions are straight-line so that the compiler's vectoriser takes them into SIMD loops.
+ * Error bounds are against the exact value. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -63,7 +64,8 @@ K_INLINE k_f16 k_to_f16(float f) {
 #else
 K_INLINE float k_from_f16(k_f16 h) {
     uint32_t m = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
-    float f = k_as_float(m) * k_as_float(0x77800000u); /* 2^112 moves the exponent; subnormals come right */
+    float f = k_as_float(m) *
+              k_as_float(0x77800000u); /* 2^112 moves the exponent; subnormals come right */
     if ((h & 0x7c00) == 0x7c00) f = k_as_float(m | 0x7f800000u);
     return k_as_float(k_as_uint(f) | sign);
 }
@@ -98,7 +100,8 @@ K_INLINE void k_stream_end(void) {
 
 /* ---- maths, float ---------------------------------------------------------------------------- */
 
-/* exp, <= 1.5 ulp. 2^n in two factors, so that results in the subnormal range and overflow come out right. */
+/* exp, <= 1.5 ulp. 2^n in two factors, so that results in the subnormal range and overflow come out
+ * right. */
 K_INLINE float k_exp_f(float a) {
     float x = a < -104.0f ? -104.0f : a;
     x = x > 89.0f ? 89.0f : x;
@@ -113,13 +116,17 @@ K_INLINE float k_exp_f(float a) {
     p = __builtin_fmaf(p, f, 1.0f);
     p = __builtin_fmaf(p, f, 1.0f);
     int i = (int)(x == x ? n : 0.0f), half = i >> 1;
-    return p * k_as_float((uint32_t)(half + 127) << 23) * k_as_float((uint32_t)(i - half + 127) << 23);
+    return p * k_as_float((uint32_t)(half + 127) << 23) *
+           k_as_float((uint32_t)(i - half + 127) << 23);
 }
 
 /* erf, absolute error < 2e-7; relative error < 1e-6 near 0. */
 K_INLINE float k_erf_f(float a) {
     float x = __builtin_fabsf(a), s = a * a;
-    float small = a * (1.128379167f + s * (-0.376126389f + s * (0.112837917f + s * (-0.0268661706f + s * (5.22397762e-3f - s * 8.54832702e-4f)))));
+    float small = a * (1.128379167f +
+                       s * (-0.376126389f +
+                            s * (0.112837917f + s * (-0.0268661706f +
+                                                     s * (5.22397762e-3f - s * 8.54832702e-4f)))));
     float t = 1.0f / (1.0f + 0.5f * x);
     float q = 0.17087277f;
     q = __builtin_fmaf(q, t, -0.82215223f);
@@ -139,7 +146,8 @@ K_INLINE float k_erf_f(float a) {
 /* tanh, relative error < 4e-7. */
 K_INLINE float k_tanh_f(float a) {
     float x = __builtin_fabsf(a), s = a * a;
-    float small = a * (1.0f + s * (-0.333333333f + s * (0.133333333f + s * (-0.0539682540f + s * 0.0218694885f))));
+    float small = a * (1.0f + s * (-0.333333333f +
+                                   s * (0.133333333f + s * (-0.0539682540f + s * 0.0218694885f))));
     float e = k_exp_f(2.0f * (x > 20.0f ? 20.0f : x)), large = 1.0f - 2.0f / (e + 1.0f);
     large = a != a ? a : a < 0 ? -large : large;
     return x < 0.25f ? small : large;
@@ -181,29 +189,30 @@ K_INLINE double k_remainder_d(double a, double b) {
 K_INLINE float k_floor_div_f(float a, float b) { return floorf(a / b); }
 K_INLINE double k_floor_div_d(double a, double b) { return floor(a / b); }
 /* Integers: division by zero gives 0 (undefined in PyTorch's kernels too, but never a trap). */
-#define K_INTEGER(T, s)                                                                             \
-    K_INLINE T k_fmod_##s(T a, T b) { return b == 0 || b == -1 ? 0 : a % b; }                       \
-    K_INLINE T k_floor_div_##s(T a, T b) {                                                          \
-        T q = b == 0 ? 0 : b == -1 ? -a : a / b;                                                    \
-        return q - (k_fmod_##s(a, b) != 0 && (a < 0) != (b < 0));                                   \
-    }                                                                                               \
-    K_INLINE T k_remainder_##s(T a, T b) {                                                          \
-        T m = k_fmod_##s(a, b);                                                                     \
-        return m != 0 && (m < 0) != (b < 0) ? m + b : m;                                            \
-    }                                                                                               \
-    K_INLINE T k_pow_##s(T a, T b) {                                                                \
-        T r = 1;                                                                                    \
-        for (; b > 0; b >>= 1, a *= a)                                                              \
-            if (b & 1) r *= a;                                                                      \
-        return r;                                                                                   \
+#define K_INTEGER(T, s)                                                                            \
+    K_INLINE T k_fmod_##s(T a, T b) { return b == 0 || b == -1 ? 0 : a % b; }                      \
+    K_INLINE T k_floor_div_##s(T a, T b) {                                                         \
+        T q = b == 0 ? 0 : b == -1 ? -a : a / b;                                                   \
+        return q - (k_fmod_##s(a, b) != 0 && (a < 0) != (b < 0));                                  \
+    }                                                                                              \
+    K_INLINE T k_remainder_##s(T a, T b) {                                                         \
+        T m = k_fmod_##s(a, b);                                                                    \
+        return m != 0 && (m < 0) != (b < 0) ? m + b : m;                                           \
+    }                                                                                              \
+    K_INLINE T k_pow_##s(T a, T b) {                                                               \
+        T r = 1;                                                                                   \
+        for (; b > 0; b >>= 1, a *= a)                                                             \
+            if (b & 1) r *= a;                                                                     \
+        return r;                                                                                  \
     }
 K_INTEGER(int, s)
 K_INTEGER(long long, l)
 
-#define K_FLOAT1(x, f, d) _Generic((x), double: d, default: f)(x)
-#define K_FLOAT2(x, y, f, d) _Generic((x) + (y), double: d, default: f)(x, y)
-#define K_ANY1(x, f, d, s, l) _Generic((x), float: f, double: d, long long: l, default: s)(x)
-#define K_ANY2(x, y, f, d, s, l) _Generic((x) + (y), float: f, double: d, long long: l, default: s)(x, y)
+#define K_FLOAT1(x, f, d) _Generic((x), double : d, default : f)(x)
+#define K_FLOAT2(x, y, f, d) _Generic((x) + (y), double : d, default : f)(x, y)
+#define K_ANY1(x, f, d, s, l) _Generic((x), float : f, double : d, long long : l, default : s)(x)
+#define K_ANY2(x, y, f, d, s, l)                                                                   \
+    _Generic((x) + (y), float : f, double : d, long long : l, default : s)(x, y)
 
 #define k_exp(x) K_FLOAT1(x, k_exp_f, exp)
 #define k_exp2(x) K_FLOAT1(x, k_exp2_f, exp2)

@@ -27,7 +27,8 @@
     KNOB(k, "matmul: depth of one step")                                                           \
     KNOB(tm, "matmul: rows of the output tile of a thread")                                        \
     KNOB(tn, "matmul: columns of the output tile of a thread")                                     \
-    KNOB(nt, "1: streaming (non-temporal) stores")
+    KNOB(nt, "1: streaming (non-temporal) stores")                                                 \
+    KNOB(cluster, "blocks of a cluster that share one row")
 
 enum knob {
 #define KNOB(name, what) KNOB_##name,

@@ -59,7 +59,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     if (resident > d->max_blocks_unit) resident = d->max_blocks_unit;
     if (y->smem && d->smem_unit / y->smem < resident) resident = d->smem_unit / y->smem;
     if (resident < 1) return 1e9;
-    int64_t grid = (kernel_size(k, AXIS_X) + y->bx - 1) / y->bx * y->split;
+    int64_t grid = (kernel_size(k, AXIS_X) + y->bx - 1) / y->bx * y->split * y->cluster;
     if (y->grid_r) grid *= (kernel_size(k, AXIS_R) + y->br - 1) / y->br;
     double in_flight = (double)(resident * y->threads * words * 4),
            rate = in_flight / BYTES_IN_FLIGHT;
@@ -78,6 +78,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     double barriers = y->t1 > 32 ? 0.3 * k->levels : 0.05 * k->levels;
     us *= 1 + 0.02 * barriers + 0.04 / y->vec + (registers > 128 ? 0.1 : 0) +
           (y->threads > 512 ? 0.05 : 0);
+    us *= y->cluster > 1 ? 1.03 : 1; /* cluster barriers */
     return us + (y->split > 1 ? 2.5 : 0);
 }
 

@@ -125,6 +125,7 @@ struct layout {
     bool
         one_read; /* one iteration covers the row: raw loads live in registers through all phases */
     int split;    /* blocks along r, >= 1 */
+    int cluster;  /* blocks that share a row through each other's shared memory, >= 1 */
     bool grid_r;  /* pointwise: columns are spread over blocks, not looped over */
     bool streaming; /* non-temporal stores */
 };

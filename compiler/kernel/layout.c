@@ -48,7 +48,8 @@ static int reduction_smem(const struct kernel *k, const struct layout *y) {
         if (y->rows_inner)
             bytes += y->t1 > 1 ? y->threads * y->ex * y->vec * size : 0;
         else
-            bytes += y->t1 > 32 ? y->threads / 32 * y->ex * size : 0;
+            bytes += (y->t1 > 32 ? y->threads / 32 * y->ex * size : 0) +
+                     (y->cluster > 1 ? y->t0 * y->ex * size + 16 : 0);
         bytes = (bytes + 15) / 16 * 16;
     }
     return bytes;
@@ -73,14 +74,28 @@ static const char *check_split(const struct kernel *k, const struct layout *y, s
     return NULL;
 }
 
+static const char *check_cluster(const struct kernel *k, const struct layout *y, struct arena *a) {
+    if (y->cluster == 1) return NULL;
+    if (!is_power_of_two(y->cluster) || y->cluster > k->limits->max_cluster)
+        return arena_printf(a, "cluster=%d; %s has 1 to %d", y->cluster, k->limits->arch,
+                            k->limits->max_cluster);
+    if (k->kind != KERNEL_REDUCE || y->rows_inner || y->split > 1)
+        return arena_printf(a, "cluster=%d needs a reduction along contiguous rows, unsplit",
+                            y->cluster);
+    if (y->br * (int64_t)(y->cluster - 1) >= kernel_size(k, AXIS_R))
+        return arena_printf(a, "cluster=%d leaves a block without columns", y->cluster);
+    return NULL;
+}
+
 static const char *check_keep(const struct kernel *k, const struct layout *y, bool keep,
                               struct arena *a) {
     if (!keep) return NULL;
     if (k->kind != KERNEL_REDUCE || !reads_twice(k)) return "keep=1 but nothing is read twice";
     if (k->limits->kind == DEVICE_CPU) return NULL;
-    if (y->br < kernel_size(k, AXIS_R))
-        return arena_printf(a, "keep=1 needs r >= %lld, the row length",
-                            (long long)kernel_size(k, AXIS_R));
+    int64_t need = (kernel_size(k, AXIS_R) + y->cluster - 1) / y->cluster;
+    if (y->br < need)
+        return arena_printf(a, "keep=1 needs r >= %lld, a block's share of the row",
+                            (long long)need);
     int words = layout_load_words(k, y);
     if (words > MAX_REGISTERS_KEPT)
         return arena_printf(a, "keep=1 would hold %d registers a thread; %d is the limit", words,
@@ -169,18 +184,19 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     *y = (struct layout){.vec = at_least_1(c->knob[KNOB_vec]),
                          .ex = at_least_1(c->knob[KNOB_rows]),
                          .split = at_least_1(c->knob[KNOB_split]),
+                         .cluster = at_least_1(c->knob[KNOB_cluster]),
                          .rows_inner = k->rows_inner,
                          .one_read = c->knob[KNOB_keep] == 1,
                          .streaming = c->knob[KNOB_nt] == 1};
     if (c->knob[KNOB_keep] > 1 || c->knob[KNOB_nt] > 1) return "keep and nt are 0 or 1";
     bool gpu = k->limits->kind == DEVICE_CUDA, dot = k->kind == KERNEL_MATMUL;
     static const enum knob dot_only[] = {KNOB_m, KNOB_n, KNOB_k, KNOB_tm, KNOB_tn};
-    static const enum knob row_only[] = {KNOB_x,    KNOB_r,     KNOB_rows,
-                                         KNOB_keep, KNOB_split, KNOB_vec};
+    static const enum knob row_only[] = {KNOB_x,     KNOB_r,   KNOB_rows,   KNOB_keep,
+                                         KNOB_split, KNOB_vec, KNOB_cluster};
     for (int i = 0; i < 5 && !dot; i++)
         if (c->knob[dot_only[i]])
             return arena_printf(a, "%s is a knob of matrix products", knob_name(dot_only[i]));
-    for (int i = 0; i < 6 && dot; i++)
+    for (int i = 0; i < 7 && dot; i++)
         if (c->knob[row_only[i]])
             return arena_printf(a, "%s is no knob of matrix products", knob_name(row_only[i]));
     if (dot) return matmul_layout(k, c, y, a);
@@ -190,5 +206,6 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     if (!bad) bad = gpu ? gpu_layout(k, c, y, a) : cpu_layout(k, c, y, a);
     if (!bad) bad = check_keep(k, y, y->one_read, a);
     if (!bad) bad = check_split(k, y, a);
+    if (!bad) bad = check_cluster(k, y, a);
     return bad;
 }

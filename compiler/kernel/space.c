@@ -5,7 +5,10 @@
  * the cost model orders, and what lies far behind the best estimate is pruned. */
 #include "kernel/kernel.h"
 
-enum { MAX_CONFIGS = 64 };
+enum {
+    MAX_CONFIGS = 64,
+    LONG_ROW = 8192, /* columns from which a cluster of blocks may share a row */
+};
 
 struct candidate {
     struct config c;
@@ -34,8 +37,8 @@ static int64_t size_of(const struct kernel *k, enum axis x) {
 
 static int round_up(int64_t v, int64_t to) { return (int)((v + to - 1) / to * to); }
 
-static int next_power_of_two(int64_t v) {
-    int p = 1;
+static int64_t next_power_of_two(int64_t v) {
+    int64_t p = 1;
     while (p < v) p *= 2;
     return p;
 }
@@ -55,7 +58,11 @@ static int widest_vector(const struct kernel *k, enum axis inner) {
 #define CONFIG(...) ((struct config){.knob = {__VA_ARGS__}})
 #define K(name, v) [KNOB_##name] = (v)
 
-/* Reductions along contiguous columns: t1 threads a row, x rows a block. */
+/* Half of the t1 threads of a row, or more, have nothing to do. */
+static bool idles(int t1, int vec, int64_t nr) { return t1 > 1 && (int64_t)t1 * vec / 2 >= nr; }
+
+/* Reductions along contiguous columns: t1 threads a row, x rows a block. Threads idle only where
+ * there are neither columns nor rows enough for one warp. */
 static void propose_columns(struct space *s) {
     const struct kernel *k = s->k;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
@@ -64,10 +71,13 @@ static void propose_columns(struct space *s) {
         for (int t1 = 1; t1 <= 1024; t1 *= 2)
             for (int warps = 1; warps <= 32; warps *= 2) {
                 int x = warps * 32 / t1;
-                if (x < 1 || x > next_power_of_two(nx) || (t1 > 1 && (int64_t)t1 * vec / 2 >= nr))
-                    continue;
+                if (x < 1 || x > next_power_of_two(nx)) continue;
+                if (idles(t1, vec, nr) && (warps > 1 || x * 2 <= next_power_of_two(nx))) continue;
                 int step = t1 * vec, row = round_up(nr, step);
                 propose(s, CONFIG(K(x, x), K(r, row), K(warps, warps), K(vec, vec), K(keep, 1)));
+                for (int c = 2; c <= k->limits->max_cluster && nr >= LONG_ROW; c *= 2)
+                    propose(s, CONFIG(K(x, x), K(r, round_up((nr + c - 1) / c, step)),
+                                      K(warps, warps), K(vec, vec), K(keep, 1), K(cluster, c)));
                 for (int u = 1; u <= 8 && (u == 1 || step * u / 2 < nr); u *= 2) {
                     propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec)));
                     int64_t want = 4 * (int64_t)k->limits->units;
@@ -85,7 +95,7 @@ static void propose_rows(struct space *s) {
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
     int widest = widest_vector(k, AXIS_X);
     for (int vec = widest; vec >= 1 && vec * 4 >= widest; vec /= 2)
-        for (int t0 = 8; t0 <= 256; t0 *= 2)
+        for (int t0 = nx < 8 ? (int)next_power_of_two(nx) : 8; t0 <= 256; t0 *= 2)
             for (int warps = 2; warps <= 16; warps *= 2) {
                 int t1 = warps * 32 / t0, x = t0 * vec;
                 if (t1 < 1 || x > 2 * next_power_of_two(nx)) continue;
@@ -109,8 +119,8 @@ static void propose_pointwise(struct space *s) {
         for (int warps = 2; warps <= 16; warps *= 2)
             for (int t0 = 1; t0 <= warps * 32 && t0 <= next_power_of_two(nx); t0 *= 2) {
                 int t1 = warps * 32 / t0;
-                if (t0 > 1 && (int64_t)t1 * vec >= 2 * nr) continue; /* columns first */
-                if (t0 < warps * 32 && t0 * 2 <= nx && (int64_t)t1 * vec / 2 >= nr) continue;
+                bool smallest = t0 == 1 || warps == 2; /* of the blocks that cover all rows */
+                if (idles(t1, vec, nr) && (t0 * 2 <= nx || !smallest)) continue;
                 for (int u = 1; u <= 8; u *= 2)
                     for (int rows = 1; rows <= 8 && (rows == 1 || rows <= nx / t0); rows *= 2) {
                         if (u * rows > 8 || (u > 1 && (int64_t)t1 * vec * u / 2 >= nr)) continue;

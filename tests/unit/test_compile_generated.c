@@ -53,6 +53,9 @@ static int run_on_device(struct drive *b, struct device *dev, struct toolchain *
 
 static const char *const graphs[] = {
     "graph(%x: f32[5, 64]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
+    "graph(%x: f32[3, 8200]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
+    "graph(%x: bf16[2, 16384], %w: bf16[16384]) {\n %s = layer_norm(%x, [16384], %w)\n return %s\n}\n",
+    "graph(%x: f32[2, 9001]) {\n %s = log_softmax(%x, -1)\n %m = amax(%x, 1)\n return %s, %m\n}\n",
     "graph(%x: f32[3, 1000]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
     "graph(%x: bf16[4, 256]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
     "graph(%x: bf16[3, 33]) {\n %s = log_softmax(%x, -1)\n return %s\n}\n",

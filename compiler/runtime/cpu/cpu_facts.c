@@ -151,6 +151,7 @@ static void read_limits(struct cpu_device *c, const cpu_set_t *allowed) {
         .max_threads_block = 1,
         .max_threads_unit = 1,
         .max_blocks_unit = 1,
+        .max_cluster = 1,
         .l2_bytes = cache_bytes(allowed),
         .clock_ghz = clock_ghz(),
     };

@@ -53,6 +53,7 @@ enum ws_status cuda_read_limits(struct cuda_device *c, struct diag *d) {
         .smem_unit = v[CU_DEV_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR],
         .l2_bytes = v[CU_DEV_L2_CACHE_SIZE],
         .simd_bytes = 16,
+        .max_cluster = v[CU_DEV_COMPUTE_CAPABILITY_MAJOR] >= 9 ? 8 : 1, /* the portable size */
         .clock_ghz = v[CU_DEV_CLOCK_RATE] / 1e6,
         /* kHz x 2 transfers a cycle x bytes across the bus */
         .peak_gbps =
