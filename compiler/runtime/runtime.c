@@ -66,8 +66,9 @@ static const char *describe(struct arena *a, const struct device *dev, const cha
                         reason);
 }
 
-enum ws_status device_open(const char *name, const struct env *env, struct arena *a, struct diag *d,
-                           struct device **out, const char **why) {
+static enum ws_status open_device(const char *name, bool timed, const struct env *env,
+                                  struct arena *a, struct diag *d, struct device **out,
+                                  const char **why) {
     const char *reason = "as asked";
     int ordinal = 0;
     bool cpu = name && !strcmp(name, "cpu");
@@ -84,9 +85,19 @@ enum ws_status device_open(const char *name, const struct env *env, struct arena
             reason = count ? "default: a GPU is present" : "default: no GPU";
         cpu = count == 0;
     }
-    enum ws_status s = cpu ? cpu_open(a, d, out) : cuda_open(ordinal, env, a, d, out);
+    enum ws_status s = cpu ? cpu_open(a, d, out) : cuda_open(ordinal, timed, env, a, d, out);
     if (s == WS_OK && why) *why = describe(a, *out, reason);
     return s;
+}
+
+enum ws_status device_open(const char *name, const struct env *env, struct arena *a, struct diag *d,
+                           struct device **out, const char **why) {
+    return open_device(name, true, env, a, d, out, why);
+}
+
+enum ws_status device_open_untimed(const char *name, const struct env *env, struct arena *a,
+                                   struct diag *d, struct device **out) {
+    return open_device(name, false, env, a, d, out, NULL);
 }
 
 void device_close(struct device *dev) {

@@ -61,6 +61,10 @@ struct device_facts {
  * clock. */
 enum ws_status device_open(const char *name, const struct env *env, struct arena *a, struct diag *d,
                            struct device **out, const char **why);
+/* The same without a clock, so that it works under a debugger or a sanitizer that holds CUPTI:
+ * device_time and device_copy_gbps fail with WS_MACHINE. */
+enum ws_status device_open_untimed(const char *name, const struct env *env, struct arena *a,
+                                   struct diag *d, struct device **out);
 void device_close(struct device *dev);
 
 /* After device_is_lost: a fresh context. All memory, modules and helper buffers of the device are

@@ -58,8 +58,8 @@ enum ws_status cuda_toolchain_open(const char *arch, const struct env *env, stru
                                    struct diag *d, struct toolchain **out);
 /* How many GPUs the driver shows. WS_MACHINE if there is no working driver: d says why. */
 enum ws_status cuda_count(const struct env *env, struct arena *a, struct diag *d, int *count);
-enum ws_status cuda_open(int ordinal, const struct env *env, struct arena *a, struct diag *d,
-                         struct device **out);
+enum ws_status cuda_open(int ordinal, bool timed, const struct env *env, struct arena *a,
+                         struct diag *d, struct device **out);
 
 /* cpu/ */
 enum ws_status cpu_toolchain_open(const struct env *env, struct arena *a, struct diag *d,

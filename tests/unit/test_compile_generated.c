@@ -54,7 +54,8 @@ static int run_on_device(struct drive *b, struct device *dev, struct toolchain *
 static const char *const graphs[] = {
     "graph(%x: f32[5, 64]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
     "graph(%x: f32[3, 8200]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
-    "graph(%x: bf16[2, 16384], %w: bf16[16384]) {\n %s = layer_norm(%x, [16384], %w)\n return %s\n}\n",
+    "graph(%x: bf16[2, 16384], %w: bf16[16384]) {\n %s = layer_norm(%x, [16384], %w)\n return "
+    "%s\n}\n",
     "graph(%x: f32[2, 9001]) {\n %s = log_softmax(%x, -1)\n %m = amax(%x, 1)\n return %s, %m\n}\n",
     "graph(%x: f32[3, 1000]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
     "graph(%x: bf16[4, 256]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
@@ -201,7 +202,7 @@ int main(int argc, char **argv) {
     s.n += operator_graphs(a, DT_F32, s.graphs + s.n, 16);
     s.n += operator_graphs(a, DT_F64, s.graphs + s.n, 16);
     s.n += operator_graphs(a, DT_I64, s.graphs + s.n, 16);
-    if (device_open(name, &env, a, &d, &s.dev, NULL) != WS_OK ||
+    if (device_open_untimed(name, &env, a, &d, &s.dev) != WS_OK ||
         toolchain_open(device_limits(s.dev)->kind, device_limits(s.dev)->arch, &env, a, &d,
                        &s.compiler) != WS_OK) {
         fputs(d.text, stderr);

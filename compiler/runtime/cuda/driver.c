@@ -261,7 +261,7 @@ static void cuda_close(struct device *dev) {
         c->api.ctx_set_current(c->ctx);
         helpers_release(c);
     }
-    cupti_close(c->cupti);
+    if (c->cupti) cupti_close(c->cupti);
     release(c);
     nvml_close(c->nvml);
 }
@@ -313,8 +313,8 @@ static const struct device_ops ops = {
     .copy_gbps = cuda_copy_gbps,
 };
 
-enum ws_status cuda_open(int ordinal, const struct env *env, struct arena *a, struct diag *d,
-                         struct device **out) {
+enum ws_status cuda_open(int ordinal, bool timed, const struct env *env, struct arena *a,
+                         struct diag *d, struct device **out) {
     struct cuda_device *c = NEW(a, struct cuda_device);
     int count;
     *c = (struct cuda_device){.base.ops = &ops, .arena = a, .env = *env};
@@ -329,12 +329,12 @@ enum ws_status cuda_open(int ordinal, const struct env *env, struct arena *a, st
     if (c->api.device_pci_bus_id(pci, sizeof pci, c->dev) == CU_OK)
         c->nvml = nvml_open(pci, env, a);
     if (cuda_read_facts(c, ordinal, d) != WS_OK || cuda_read_limits(c, d) != WS_OK ||
-        cupti_open(env, a, d, &c->cupti) != WS_OK) {
+        (timed && cupti_open(env, a, d, &c->cupti) != WS_OK)) {
         nvml_close(c->nvml);
         return d->status;
     }
     if (retain(c, d) != WS_OK) {
-        cupti_close(c->cupti);
+        if (c->cupti) cupti_close(c->cupti);
         nvml_close(c->nvml);
         return d->status;
     }

@@ -117,6 +117,7 @@ static enum ws_status measure(struct timing *t, struct diag *d) {
 enum ws_status cuda_time(struct device *dev, const struct launch *l, int n, int samples, bool flush,
                          double *us, double *host_us, struct diag *d) {
     struct cuda_device *c = (struct cuda_device *)dev;
+    if (!c->cupti) return diag_fail(d, WS_MACHINE, "%s was opened without a clock", dev->facts.id);
     if (cuda_enter(c, d) != WS_OK || (flush && helpers_prepare(c, d) != WS_OK)) return d->status;
     struct ready *ready = calloc((size_t)n, sizeof *ready);
     struct timing t = {c, ready, n, samples, flush, .us = us, .host_us = host_us};
