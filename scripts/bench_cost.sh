@@ -73,7 +73,7 @@ row() {
         over=1
     fi
     printf '%-44s %10s %-4s%s\n' "$1" "$2" "$3" "$note"
-    printf '%s,%s,%s,%s,%s,%s,%s\n' "$1" "$2" "$3" "$4" "$(quoted "$5")" "$(quoted "$host")" "$today" >>"$tmp/cost.csv"
+    printf '%s,%s,%s,%s,%s,%s,%s\n' "$(quoted "$1")" "$2" "$3" "$4" "$(quoted "$5")" "$(quoted "$host")" "$today" >>"$tmp/cost.csv"
 }
 
 median() { sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
@@ -120,7 +120,7 @@ for arch in "${arches[@]}" cpu; do
     fi
     limit='<=100'
     [ "$arch" != cpu ] || limit='<=400'
-    row "compile one softmax variant for $arch" "$ms" ms "$limit" "warpsmith compile workloads/softmax.py --arch $arch"
+    row "one softmax variant for $arch: source to binary" "$ms" ms "$limit" "warpsmith compile workloads/softmax.py --arch $arch"
 done
 
 quiet
@@ -136,7 +136,7 @@ said() { sed -n "s/^compiled .*$1 \([0-9.]*\) s.*/\1/p" "$tmp/log" | tail -n 1; 
 command='make bench WORKLOAD=softmax DEVICE=cpu'
 quiet
 read -r seconds mib < <(cost make bench WORKLOAD=softmax DEVICE=cpu ARGS="--results $tmp/results")
-row 'bench softmax, nothing known' "$seconds" s '<=60' "$command"
+row 'bench softmax with nothing known' "$seconds" s '<=60' "$command"
 row 'of it timing' "$(said timing)" s '' "$command"
 row 'of it checking' "$(said checking)" s '' "$command"
 row 'bench softmax: memory' "$mib" MiB '<=1024' "$command"
@@ -153,8 +153,8 @@ for ((i = 0; i < repeat; i++)); do
     hits+=("$seconds")
     rests+=("$(awk -v a="$seconds" -v b="$(said timing)" 'BEGIN { printf "%.2f", a - b }')")
 done
-row 'bench softmax, cache hit' "$(printf '%s\n' "${hits[@]}" | median)" s '<=3' "$command"
-row 'of it other than timing' "$(printf '%s\n' "${rests[@]}" | median)" s '<=2' "$command"
+row 'bench softmax on a cache hit' "$(printf '%s\n' "${hits[@]}" | median)" s '<=3' "$command"
+row 'of it anything but timing' "$(printf '%s\n' "${rests[@]}" | median)" s '<=2' "$command"
 fresh
 
 # ---- run: a pointwise chain against a copy of as many bytes ---------------------------------------------------------
@@ -167,7 +167,7 @@ for ((i = 0; i < repeat; i++)); do
     cost make bench WORKLOAD=relu_chain DEVICE=cpu ARGS="--results $tmp/results --no-figures" >/dev/null
     scripts/program_table.py --field roof_pct "$tmp/results/relu_chain.csv" | xargs printf '%.1f\n'
 done >"$tmp/roofs"
-row 'relu_chain 4096 x 4096 f32 of copy bandwidth' "$(median <"$tmp/roofs")" % '>=80' "$command"
+row 'relu_chain 4096 x 4096 f32: of copy bandwidth' "$(median <"$tmp/roofs")" % '>=80' "$command"
 
 mkdir -p "$(dirname "$out")"
 mv "$tmp/cost.csv" "$out"

@@ -122,7 +122,7 @@ def print_caption(benches, files):
         command = f"make bench WORKLOAD={said('workload')} DEVICE={device}"
     else:
         command = f'make bench WORKLOAD=<workload> DTYPE=<dtype> D="<axes>" DEVICE={device}'
-    print(f"\n`{command}` on {said('device')} ({said('arch')}), {said('timestamp', 10)}, timed with {said('timer')},")
+    print(f"\n`{command}` on {said('device')} ({said('arch')}), {said('timestamp', 10)}, timer {said('timer')},")
     print(f"compiled with {said('toolchain')}; rows in {', '.join(f'[{file}]({file})' for file in files)}.")
 
 

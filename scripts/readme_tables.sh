@@ -73,7 +73,7 @@ block_stage() {
     if ! [ -d "$tmp/dump" ]; then
         "$warpsmith" compile workloads/softmax.py --arch sm_90a -D rows=8 -D dim=16 --dump "$tmp/dump" >/dev/null
     fi
-    file=$(compgen -G "$tmp/dump/*_$1") || {
+    file=$(compgen -G "$tmp/dump/[0-9][0-9]_$1") || {
         echo "readme_tables: the compiler dumps no $1" >&2
         return 1
     }
