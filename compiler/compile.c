@@ -16,6 +16,9 @@ static const char generator_version[] = "2";
 
 const char *ws_generator_version(void) { return generator_version; }
 
+_Static_assert(
+    (int)GROUP_MAX_BUFFERS <= 32 && (int)GROUP_MAX_BUFFERS < (int)WS_MAX_ARGS,
+    "ws_kernel's lists, and a source's arguments, must be able to hold a group's buffers");
 _Static_assert((int)WS_MAX_ARGS <= (int)LAUNCH_MAX_ARGS,
                "a launch must be able to hold a source's arguments");
 
@@ -140,9 +143,9 @@ static bool build_kernels(struct compile *c) {
     for (int i = 0; i < p->n_kernels; i++) {
         struct kernel *k = kernel_build(c->schedule, (uint32_t)i, &p->limits, c->arena);
         must_hold("kernel", kernel_verify(k));
-        if (k->buffers.n + k->sizes.n + 4 > WS_MAX_ARGS) {
-            diag_fail(c->d, WS_WRONG, "kernel %s needs %u arguments; %d is the limit", k->name,
-                      k->buffers.n, WS_MAX_ARGS);
+        if (k->buffers.n > GROUP_MAX_BUFFERS || k->buffers.n + k->sizes.n + 4 > WS_MAX_ARGS) {
+            diag_fail(c->d, WS_WRONG, "kernel %s needs %u tensors and %u sizes; %d is the limit",
+                      k->name, k->buffers.n, k->sizes.n, GROUP_MAX_BUFFERS);
             return false;
         }
         p->kernels[i] = describe_kernel(c, k);

@@ -14,7 +14,13 @@ struct builder {
     const struct loops *l;
     const struct group *g;
     uint32_t group;
-    struct map numbers; /* value bytes -> value id */
+    struct map numbers;  /* value bytes -> value id */
+    struct map expanded; /* struct access -> value id: what is read along two paths is built once */
+};
+
+struct access {
+    buffer_id buffer;
+    ex index[WS_MAX_RANK];
 };
 
 static value_id number(struct builder *w, struct value_node v) {
@@ -51,6 +57,26 @@ static ex offset_of(struct builder *w, buffer_id b, const ex *index) {
     return e;
 }
 
+/* A nest of this group, to be read at `index`. Its reduce axes are those of the group. */
+static value_id expand_member(struct builder *w, const struct member *M, const struct nest *n,
+                              const ex *index) {
+    ex from[GROUP_MAX_AXES], to[GROUP_MAX_AXES];
+    int count = 0;
+    for (int d = 0; d < w->l->buffers.at[n->out].meta.rank; d++) {
+        if (ex_kind(w->k->ex, n->out_index[d]) != EX_SYM) continue;
+        from[count] = n->out_index[d];
+        to[count++] = index[d];
+    }
+    for (int i = 0; i < M->n && n->n_reduce; i++) {
+        bool reduced = false;
+        for (int r = 0; r < n->n_reduce; r++) reduced |= n->reduce[r] == M->from[i];
+        if (!reduced) continue;
+        from[count] = M->from[i];
+        to[count++] = M->to[i];
+    }
+    return expand_nest(w, n, from, to, count);
+}
+
 /* The value of buffer b at index, both in group axes. */
 static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const ex *index) {
     uint32_t nest = w->s->writer[b];
@@ -59,22 +85,13 @@ static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const 
         return number(
             w, (struct value_node){
                    .kind = INST_LOAD, .dtype = t, .buffer = b, .index = offset_of(w, b, index)});
-    const struct nest *n = &w->l->nests.at[nest];
-    ex from[GROUP_MAX_AXES], to[GROUP_MAX_AXES];
-    int count = 0;
-    for (int d = 0; d < w->l->buffers.at[b].meta.rank; d++) {
-        if (ex_kind(w->k->ex, n->out_index[d]) != EX_SYM) continue;
-        from[count] = n->out_index[d];
-        to[count++] = index[d];
-    }
-    for (int i = 0; i < M->n && n->n_reduce; i++) { /* reduce axes as the group names them */
-        bool reduced = false;
-        for (int r = 0; r < n->n_reduce; r++) reduced |= n->reduce[r] == M->from[i];
-        if (!reduced) continue;
-        from[count] = M->from[i];
-        to[count++] = M->to[i];
-    }
-    return expand_nest(w, n, from, to, count);
+    struct access key = {.buffer = b};
+    uint64_t id;
+    memcpy(key.index, index, sizeof(ex) * w->l->buffers.at[b].meta.rank);
+    if (map_get(&w->expanded, &key, sizeof key, &id)) return (value_id)id;
+    id = expand_member(w, M, &w->l->nests.at[nest], index);
+    map_put(&w->expanded, &key, sizeof key, id);
+    return (value_id)id;
 }
 
 static value_id expand_nest(struct builder *w, const struct nest *n, const ex *from, const ex *to,
@@ -107,7 +124,7 @@ static void expand_group(struct builder *w) {
         for (int d = 0; d < w->l->buffers.at[n->out].meta.rank; d++)
             index[d] = ex_subst(w->k->ex, n->out_index[d], M->from, M->to, M->n);
         struct store_node st = {.buffer = n->out, .index = offset_of(w, n->out, index)};
-        st.value = expand_nest(w, n, M->from, M->to, M->n);
+        st.value = expand_load(w, n->out, w->l->buffers.at[n->out].meta.dtype, index);
         vec_push(w->k->arena, &w->k->stores, st);
     }
 }
@@ -414,7 +431,8 @@ struct kernel *kernel_build(const struct schedule *s, uint32_t group,
                         .l = s->loops,
                         .g = &s->groups.at[group],
                         .group = group,
-                        .numbers = map_new(a)};
+                        .numbers = map_new(a),
+                        .expanded = map_new(a)};
     k->name = kernel_name_of(&w);
     expand_group(&w);
     choose_axes(&w);

@@ -19,9 +19,15 @@ struct fuser {
     struct loops *l;
     const struct device_limits *limits;
     bool eager;
-    bool *alive;     /* per group; merged groups die */
+    uint32_t n;      /* groups at the start; merged ones die */
+    bool *alive;     /* per group */
+    bool *reads;     /* [group][buffer] */
+    bool *needs;     /* [group][group]: the first reads what the second writes */
+    int64_t *gain;   /* [a][b], a < b: bytes that merging them saves; 0: nothing, or refused */
+    bool *marked;    /* per group, scratch */
     struct map seen; /* log lines already written */
 };
+enum { UNKNOWN = -1 }; /* gain; also that of a group that has changed */
 
 /* What a merge would look like: the guest's axes as the host's. */
 struct merge {
@@ -32,6 +38,12 @@ struct merge {
     ex from[2 * GROUP_MAX_AXES], to[2 * GROUP_MAX_AXES];
     int64_t saved;
     const char *why_not;
+    struct map followed; /* struct access: pointwise values found readable, or being looked at */
+};
+
+struct access {
+    buffer_id buffer;
+    ex index[WS_MAX_RANK];
 };
 
 static struct group *group_at(struct fuser *f, uint32_t g) { return &f->s->groups.at[g]; }
@@ -53,13 +65,7 @@ int64_t buffer_bytes(const struct loops *l, buffer_id b) {
 /* ---- accesses -------------------------------------------------------------------------------- */
 
 static bool group_reads(struct fuser *f, uint32_t g, buffer_id b) {
-    const struct group *G = group_at(f, g);
-    for (uint32_t m = 0; m < G->members.n; m++) {
-        const struct nest *n = nest_at(f, G->members.at[m].nest);
-        for (uint32_t i = 0; i < n->insts.n; i++)
-            if (n->insts.at[i].kind == INST_LOAD && n->insts.at[i].buffer == b) return true;
-    }
-    return false;
+    return f->reads[(size_t)g * f->l->buffers.n + b];
 }
 
 static bool group_writes(struct fuser *f, uint32_t g, buffer_id b) {
@@ -93,14 +99,30 @@ static int64_t bytes_saved(struct fuser *f, uint32_t a, uint32_t b) {
 /* ---- dependencies ---------------------------------------------------------------------------- */
 
 static bool depends(struct fuser *f, uint32_t reader, uint32_t writer) { /* directly */
-    const struct group *G = group_at(f, reader);
-    for (uint32_t m = 0; m < G->members.n; m++) {
-        const struct nest *n = nest_at(f, G->members.at[m].nest);
-        for (uint32_t i = 0; i < n->insts.n; i++)
-            if (n->insts.at[i].kind == INST_LOAD && group_writes(f, writer, n->insts.at[i].buffer))
-                return true;
+    return f->needs[(size_t)reader * f->n + writer];
+}
+
+/* What group g reads and whom it needs, while every nest is still a group of its own. */
+static void find_accesses(struct fuser *f, uint32_t g) {
+    const struct nest *n = nest_at(f, g);
+    for (uint32_t i = 0; i < n->insts.n; i++) {
+        if (n->insts.at[i].kind != INST_LOAD) continue;
+        buffer_id b = n->insts.at[i].buffer;
+        f->reads[(size_t)g * f->l->buffers.n + b] = true;
+        if (f->s->writer[b] != NO_NEST) f->needs[(size_t)g * f->n + f->s->writer[b]] = true;
     }
-    return false;
+}
+
+/* The guest's accesses become the host's. */
+static void join_accesses(struct fuser *f, uint32_t host, uint32_t guest) {
+    size_t buffers = f->l->buffers.n, h = host, g = guest, n = f->n;
+    for (size_t b = 0; b < buffers; b++) f->reads[h * buffers + b] |= f->reads[g * buffers + b];
+    for (size_t k = 0; k < n; k++) {
+        f->needs[h * n + k] |= f->needs[g * n + k];
+        f->needs[k * n + h] |= f->needs[k * n + g];
+        f->gain[h < k ? h * n + k : k * n + h] = UNKNOWN;
+    }
+    f->needs[h * n + h] = false;
 }
 
 /* Is there a path from -> ... -> to through a group that is neither? Depth first with marks. */
@@ -118,10 +140,10 @@ static bool path_through(struct fuser *f, uint32_t from, uint32_t to, uint32_t a
 }
 
 static bool third_between(struct fuser *f, uint32_t a, uint32_t b) {
-    bool *marked = NEW_ARRAY(f->s->arena, bool, f->s->groups.n);
-    bool ab = path_through(f, a, b, a, marked);
-    memset(marked, 0, sizeof(bool) * f->s->groups.n);
-    return ab || path_through(f, b, a, b, marked);
+    memset(f->marked, 0, sizeof(bool) * f->n);
+    bool ab = path_through(f, a, b, a, f->marked);
+    memset(f->marked, 0, sizeof(bool) * f->n);
+    return ab || path_through(f, b, a, b, f->marked);
 }
 
 /* ---- unifying iteration spaces --------------------------------------------------------------- */
@@ -206,8 +228,7 @@ static void bind_by_order(struct fuser *f, struct merge *m) {
 /* Can buffer b, written by a nest of the merged pair, be read at `index` (in host axes)? A
  * reduction only at its own rows; a pointwise value anywhere, if what it reads can be read there.
  */
-static bool readable(struct fuser *f, const struct merge *m, buffer_id b, const ex *index,
-                     int depth);
+static bool readable(struct fuser *f, struct merge *m, buffer_id b, const ex *index);
 
 static const struct member *member_of(struct fuser *f, uint32_t nest) {
     const struct group *G = group_at(f, f->s->group_of[nest]);
@@ -222,21 +243,20 @@ static ex in_host(struct fuser *f, const struct merge *m, const struct member *M
     return ex_subst(f->l->ex, in_group, m->from, m->to, m->n);
 }
 
-static bool loads_readable(struct fuser *f, const struct merge *m, const struct nest *n,
-                           const ex *from, const ex *to, int count, int depth) {
+static bool loads_readable(struct fuser *f, struct merge *m, const struct nest *n, const ex *from,
+                           const ex *to, int count) {
     for (uint32_t i = 0; i < n->insts.n; i++) {
         const struct inst *x = &n->insts.at[i];
         ex index[WS_MAX_RANK];
         if (x->kind != INST_LOAD) continue;
         for (int k = 0; k < x->n_index; k++)
             index[k] = ex_subst(f->l->ex, x->index[k], from, to, count);
-        if (!readable(f, m, x->buffer, index, depth + 1)) return false;
+        if (!readable(f, m, x->buffer, index)) return false;
     }
     return true;
 }
 
-static bool readable(struct fuser *f, const struct merge *m, buffer_id b, const ex *index,
-                     int depth) {
+static bool readable(struct fuser *f, struct merge *m, buffer_id b, const ex *index) {
     uint32_t w = f->s->writer[b];
     if (w == NO_NEST) return true;
     uint32_t g = f->s->group_of[w];
@@ -248,7 +268,9 @@ static bool readable(struct fuser *f, const struct merge *m, buffer_id b, const 
             if (in_host(f, m, M, n->out_index[k]) != index[k]) return false;
         return true;
     }
-    if (depth > 64) return false;
+    struct access key = {.buffer = b}; /* in a diamond of readers each access is followed once */
+    memcpy(key.index, index, sizeof(ex) * f->l->buffers.at[b].meta.rank);
+    if (!map_put(&m->followed, &key, sizeof key, 1)) return true;
     ex from[WS_MAX_RANK], to[WS_MAX_RANK];
     int count = 0;
     for (int k = 0; k < f->l->buffers.at[b].meta.rank; k++)
@@ -256,11 +278,12 @@ static bool readable(struct fuser *f, const struct merge *m, buffer_id b, const 
             from[count] = n->out_index[k];
             to[count++] = index[k];
         }
-    return loads_readable(f, m, n, from, to, count, depth);
+    return loads_readable(f, m, n, from, to, count);
 }
 
 /* S3 for every member that is not inlined away. */
-static bool all_readable(struct fuser *f, const struct merge *m) {
+static bool all_readable(struct fuser *f, struct merge *m) {
+    m->followed = map_new(f->s->arena);
     for (int side = 0; side < 2; side++) {
         const struct group *G = group_at(f, side ? m->b : m->a);
         for (uint32_t k = 0; k < G->members.n; k++) {
@@ -269,7 +292,7 @@ static bool all_readable(struct fuser *f, const struct merge *m) {
             ex to[GROUP_MAX_AXES];
             for (int i = 0; i < M->n; i++)
                 to[i] = ex_subst(f->l->ex, M->to[i], m->from, m->to, m->n);
-            if (!loads_readable(f, m, nest_at(f, M->nest), M->from, to, M->n, 0)) return false;
+            if (!loads_readable(f, m, nest_at(f, M->nest), M->from, to, M->n)) return false;
         }
     }
     return true;
@@ -295,6 +318,7 @@ static const char *covers(struct fuser *f, const struct merge *m) {
     if (r != 0 && r != H->n_r)
         return "iteration spaces differ: some reduced axes are covered, some not";
     if (G->n_r && r != H->n_r) return "they reduce over different axes";
+    if (H->matmul && r) return "it runs over the depth of the matrix product";
     return NULL;
 }
 
@@ -332,6 +356,26 @@ static bool same_origin(struct fuser *f, uint32_t a, uint32_t b) {
            nest_at(f, group_at(f, b)->members.at[0].nest)->origin;
 }
 
+/* Buffers that a kernel of both would take as arguments. */
+static int arguments(struct fuser *f, uint32_t a, uint32_t b) {
+    int n = 0;
+    for (buffer_id x = 0; x < f->l->buffers.n; x++) {
+        bool written = group_writes(f, a, x) || group_writes(f, b, x);
+        bool read = group_reads(f, a, x) || group_reads(f, b, x);
+        n += written ? escapes(f, x, a, b) : read;
+    }
+    return n;
+}
+
+static const char *too_big(struct fuser *f, uint32_t a, uint32_t b) {
+    uint32_t nests = group_at(f, a)->members.n + group_at(f, b)->members.n;
+    if (nests > GROUP_MAX_NESTS)
+        return arena_printf(f->s->arena, "%u operators are too many for a kernel", nests);
+    int n = arguments(f, a, b);
+    if (n <= GROUP_MAX_BUFFERS) return NULL;
+    return arena_printf(f->s->arena, "%d tensors are too many for a kernel", n);
+}
+
 /* More axes, or a reduction, makes the host. */
 static bool hosts(struct fuser *f, uint32_t g, uint32_t h) {
     const struct group *G = group_at(f, g), *H = group_at(f, h);
@@ -345,6 +389,7 @@ static void plan(struct fuser *f, struct merge *m) {
         m->why_not = "eager: they are different operators";
         return;
     }
+    if ((m->why_not = too_big(f, m->a, m->b))) return;
     if (third_between(f, m->a, m->b)) {
         m->why_not = "another kernel stands between them";
         return;
@@ -410,19 +455,25 @@ static void join(struct fuser *f, const struct merge *m) {
     }
     *H = out;
     f->alive[m->guest] = false;
+    join_accesses(f, m->host, m->guest);
 }
 
-/* The legal merge that saves most; ties go to the earliest pair, so the result is deterministic. */
+/* The legal merge that saves most; ties go to the earliest pair, so the result is deterministic.
+ * What two groups save together, and that they may not merge, stays true until one of them changes:
+ * merges of others keep every reader and every path between the two. */
 static bool best_merge(struct fuser *f, struct merge *best) {
     bool found = false;
     for (uint32_t a = 0; a < f->s->groups.n; a++)
         for (uint32_t b = a + 1; f->alive[a] && b < f->s->groups.n; b++) {
             if (!f->alive[b]) continue;
-            struct merge m = {.a = a, .b = b, .saved = bytes_saved(f, a, b)};
+            int64_t *gain = &f->gain[(size_t)a * f->n + b];
+            if (*gain == UNKNOWN) *gain = bytes_saved(f, a, b);
+            struct merge m = {.a = a, .b = b, .saved = *gain};
             if (m.saved == 0 || (found && m.saved <= best->saved)) continue;
             plan(f, &m);
             if (m.why_not) {
                 log_decision(f, &m);
+                *gain = 0;
             } else {
                 *best = m;
                 found = true;
@@ -453,13 +504,20 @@ struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limi
     s->offset = NEW_ARRAY(a, size_t, l->buffers.n);
     for (buffer_id b = 0; b < l->buffers.n; b++) s->writer[b] = NO_NEST;
     struct fuser f = {.s = s, .l = l, .limits = limits, .eager = eager, .seen = map_new(a)};
-    f.alive = NEW_ARRAY(a, bool, l->nests.n);
-    for (uint32_t n = 0; n < l->nests.n; n++) {
+    f.n = l->nests.n;
+    f.alive = NEW_ARRAY(a, bool, f.n);
+    f.marked = NEW_ARRAY(a, bool, f.n);
+    f.reads = NEW_ARRAY(a, bool, (size_t)f.n * l->buffers.n);
+    f.needs = NEW_ARRAY(a, bool, (size_t)f.n *f.n);
+    f.gain = NEW_ARRAY(a, int64_t, (size_t)f.n * f.n);
+    for (uint32_t n = 0; n < f.n; n++) {
         start_group(&f, n);
         s->group_of[n] = n;
         s->writer[l->nests.at[n].out] = n;
         f.alive[n] = true;
     }
+    for (size_t i = 0; i < (size_t)f.n * f.n; i++) f.gain[i] = UNKNOWN;
+    for (uint32_t n = 0; n < f.n; n++) find_accesses(&f, n);
     struct merge m;
     while (best_merge(&f, &m)) {
         log_decision(&f, &m);

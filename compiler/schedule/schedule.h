@@ -19,7 +19,11 @@
 
 #include "loop/loop.h"
 
-enum { GROUP_MAX_AXES = 2 * WS_MAX_RANK };
+enum {
+    GROUP_MAX_AXES = 2 * WS_MAX_RANK,
+    GROUP_MAX_NESTS = 128,  /* beyond, a compiler of kernels takes long and registers run out */
+    GROUP_MAX_BUFFERS = 32, /* arguments that are tensors */
+};
 
 struct member {
     uint32_t nest;

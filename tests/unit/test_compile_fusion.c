@@ -1,0 +1,68 @@
+/* Fusion of graphs that are big, or whose nodes are read along many paths: they must be compiled in
+ * a time that grows with their size, not with the number of paths, and into kernels that a launch
+ * can hold the arguments of. A compile that follows every path does not end. */
+#include "graph_test.h"
+#include "ws_tune.h"
+
+static struct ws_program *lower(struct arena *a, const char *text) {
+    struct ws_captured *c = NEW(a, struct ws_captured);
+    struct device_limits *limits = NEW(a, struct device_limits);
+    struct diag d = diag_new(a);
+    assert_true(device_limits_for_arch("sm_90a", limits));
+    *c = (struct ws_captured){
+        .arena = a, .graph = must_parse(a, text), .guards = "", .workload = "test"};
+    struct ws_program *p = ws_lower(c, limits, WS_FUSE, NULL, &d);
+    if (!p) fail_msg("%s", d.text);
+    return p;
+}
+
+/* y60 = y59 * y59, ...: 2^60 paths lead to the input. */
+static void test_paths(void **state) {
+    struct arena *a = arena_new();
+    struct buf b = buf_new(a);
+    buf_puts(&b, "graph(%x: f32[64, 64]) {\n %y0 = exp(%x)\n");
+    for (int i = 1; i <= 60; i++) buf_printf(&b, " %%y%d = mul(%%y%d, %%y%d)\n", i, i - 1, i - 1);
+    buf_puts(&b, " return %y60\n}\n");
+    assert_int_equal(lower(a, b.p)->n_kernels, 1);
+    arena_free(a);
+}
+
+static void test_arguments(void **state) {
+    enum { N = 70 };
+    struct arena *a = arena_new();
+    struct buf b = buf_new(a);
+    buf_puts(&b, "graph(");
+    for (int i = 0; i < N; i++) buf_printf(&b, "%s%%x%d: f32[4, 8]", i ? ", " : "", i);
+    buf_puts(&b, ") {\n %y0 = exp(%x0)\n");
+    for (int i = 1; i < N; i++) buf_printf(&b, " %%y%d = add(%%y%d, %%x%d)\n", i, i - 1, i);
+    buf_printf(&b, " return %%y%d\n}\n", N - 1);
+    struct ws_program *p = lower(a, b.p);
+    assert_in_range(p->n_kernels, 3, 6);
+    for (int k = 0; k < p->n_kernels; k++)
+        assert_in_range(p->kernels[k].n_reads + p->kernels[k].n_writes, 2, 32);
+    arena_free(a);
+}
+
+/* 300 operators: every pair of kernels is weighed, but not again after every merge. */
+static void test_size(void **state) {
+    enum { N = 100 };
+    struct arena *a = arena_new();
+    struct buf b = buf_new(a);
+    buf_puts(&b, "graph(%x: f32[64, 64], %w: f32[64, 64]) {\n %y0 = exp(%x)\n");
+    for (int i = 1; i <= N; i++)
+        buf_printf(&b,
+                   " %%m%d = matmul(%%y%d, %%w)\n %%a%d = add(%%m%d, %%x)\n %%y%d = relu(%%a%d)\n",
+                   i, i - 1, i, i, i, i);
+    buf_printf(&b, " return %%y%d\n}\n", N);
+    assert_int_equal(lower(a, b.p)->n_kernels, N + 1);
+    arena_free(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_size),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
