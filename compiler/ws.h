@@ -1,11 +1,12 @@
 /* ws.h: the public API of the compiler: a PyTorch file in, a program of kernels out.
  *
  *     struct diag d = diag_new(arena);
- *     struct ws_captured *c = ws_capture(&options, &d);        front end: file -> graph, inputs, guards
- *     struct ws_program  *p = ws_lower(c, &limits, WS_FUSE, &stages, &d);   back end: graph -> kernels
+ *     struct ws_captured *c = ws_capture(&options, &d);        front end: file -> graph, inputs,
+ * guards struct ws_program  *p = ws_lower(c, &limits, WS_FUSE, &stages, &d);   back end: graph ->
+ * kernels
  *
- * Every function returns NULL / a non-zero enum ws_status on failure with the message in d. Nothing here prints,
- * exits, or needs a device. Everything returned lives in options.arena. */
+ * Every function returns NULL / a non-zero enum ws_status on failure with the message in d. Nothing
+ * here prints, exits, or needs a device. Everything returned lives in options.arena. */
 #ifndef WS_H
 #define WS_H
 
@@ -33,17 +34,19 @@ struct ws_captured; /* see ws_tune.h for its parts */
 struct ws_program;
 
 /* Run the file's module body, build the model, trace forward on the shapes of get_inputs().
- * Errors: WS_USAGE (no such file, unknown axis: lists the known ones, bad value), WS_WRONG (syntax error, unsupported
- * construct or operator, shape mismatch; with file, line, column and caret). */
+ * Errors: WS_USAGE (no such file, unknown axis: lists the known ones, bad value), WS_WRONG (syntax
+ * error, unsupported construct or operator, shape mismatch; with file, line, column and caret). */
 struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, struct diag *d);
 
 enum ws_fusion {
-    WS_EAGER, /* one kernel per operator of the captured graph, as PyTorch's eager mode launches them */
+    WS_EAGER, /* one kernel per operator of the captured graph, as PyTorch's eager mode launches
+                 them */
     WS_FUSE,  /* fused by rule */
 };
 
-/* Lower for a device with these limits. The captured graph is not changed; call it once per fusion mode. */
-struct ws_program *ws_lower(struct ws_captured *c, const struct device_limits *limits, enum ws_fusion fusion,
-                            struct stages *s, struct diag *d);
+/* Lower for a device with these limits. The captured graph is not changed; call it once per fusion
+ * mode. */
+struct ws_program *ws_lower(struct ws_captured *c, const struct device_limits *limits,
+                            enum ws_fusion fusion, struct stages *s, struct diag *d);
 
 #endif

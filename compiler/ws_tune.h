@@ -1,5 +1,6 @@
-/* ws_tune.h: what the tuner, and only the tuner, may see of the compiler: the parts of a captured workload and of a
- * program, the configs of each kernel, source text for one config, inputs and reference values, and the runtime. */
+/* ws_tune.h: what the tuner, and only the tuner, may see of the compiler: the parts of a captured
+ * workload and of a program, the configs of each kernel, source text for one config, inputs and
+ * reference values, and the runtime. */
 #ifndef WS_TUNE_H
 #define WS_TUNE_H
 
@@ -14,8 +15,8 @@ struct ws_captured {
     struct arena *arena;
     const char *workload; /* file name without folder and .py */
     const char *axes;     /* all axes with their values, in file order: "rows=4096 dim=4096" */
-    const char *dtype;    /* "bf16": --dtype if given, else the common dtype of the floating inputs */
-    const char *mode;     /* "fwd", "bwd", "train" */
+    const char *dtype; /* "bf16": --dtype if given, else the common dtype of the floating inputs */
+    const char *mode;  /* "fwd", "bwd", "train" */
     const char *graph_hash; /* 16 hex digits of the canonical text of the graph */
     const char *guards;     /* one guard a line */
     struct graph *graph;    /* captured, composites intact */
@@ -35,13 +36,14 @@ struct ws_tensor_info {
 struct ws_tensor_info ws_input_info(const struct ws_captured *c, int i);
 struct ws_tensor_info ws_output_info(const struct ws_captured *c, int i);
 
-/* Values of all inputs: evaluates the init graph (random tensors from c->seed). bytes[i] is malloc'ed memory in the
- * input's dtype and strides; the caller frees. */
+/* Values of all inputs: evaluates the init graph (random tensors from c->seed). bytes[i] is
+ * malloc'ed memory in the input's dtype and strides; the caller frees. */
 enum ws_status ws_make_inputs(const struct ws_captured *c, void **bytes, struct diag *d);
 
-/* The reference: outputs in f32, row-major, malloc'ed, computed in double precision from those very inputs. */
-enum ws_status ws_make_reference(const struct ws_captured *c, void *const *input_bytes, float **outputs,
-                                 struct diag *d);
+/* The reference: outputs in f32, row-major, malloc'ed, computed in double precision from those very
+ * inputs. */
+enum ws_status ws_make_reference(const struct ws_captured *c, void *const *input_bytes,
+                                 float **outputs, struct diag *d);
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
@@ -58,10 +60,12 @@ struct ws_buffer {
 };
 
 struct ws_kernel {
-    const char *name; /* "softmax_amax_sub_exp_sum_div_0": a C identifier listing the fused operators */
+    const char
+        *name; /* "softmax_amax_sub_exp_sum_div_0": a C identifier listing the fused operators */
     const char *kind; /* "pointwise", "reduce", "matmul" */
     const char *hash; /* 16 hex digits of the canonical text of its body, sizes included */
-    const char *guard; /* the sizes it was specialised on, e.g. "rows == 4096 && dim == 4096"; "" if none */
+    const char *
+        guard; /* the sizes it was specialised on, e.g. "rows == 4096 && dim == 4096"; "" if none */
     int n_reads, n_writes;
     int reads[32], writes[32]; /* buffers */
     double bytes; /* least DRAM traffic: every distinct element read once, written once */
@@ -78,21 +82,27 @@ struct ws_program {
     size_t temp_bytes; /* size of the pool of temporaries */
     int n_kernels;     /* in launch order */
     struct ws_kernel *kernels;
-    double bytes, flops; /* of the whole graph if it were one kernel: inputs read once, outputs written once */
+    double bytes, flops; /* of the whole graph if it were one kernel: inputs read once, outputs
+                            written once */
 };
 
-/* All legal configs of kernel k under the program's limits, best guess first; config 0 is the default by rule.
- * *pruned counts legal configs left out because the cost model rules them out. Lives in the program's arena. */
-void ws_configs(const struct ws_program *p, int k, const struct config **configs, int *n, int *pruned);
+/* All legal configs of kernel k under the program's limits, best guess first; config 0 is the
+ * default by rule. *pruned counts legal configs left out because the cost model rules them out.
+ * Lives in the program's arena. */
+void ws_configs(const struct ws_program *p, int k, const struct config **configs, int *n,
+                int *pruned);
 
 /* NULL if legal, else why not ("vec=8 does not divide the row length 1023"). */
-const char *ws_config_illegal(const struct ws_program *p, int k, const struct config *c, struct arena *a);
+const char *ws_config_illegal(const struct ws_program *p, int k, const struct config *c,
+                              struct arena *a);
 
-/* Source of kernel k under config c (see emit/source.h). WS_WRONG if the kernel cannot be expressed. */
+/* Source of kernel k under config c (see emit/source.h). WS_WRONG if the kernel cannot be
+ * expressed. */
 enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c, struct arena *a,
                        struct ws_source *out, struct diag *d);
 
-/* Version of the generator: part of every cache key. Changes when emitted code changes for the same config. */
+/* Version of the generator: part of every cache key. Changes when emitted code changes for the same
+ * config. */
 const char *ws_generator_version(void);
 
 /* Texts for `explain` and `compile --dump` that are not stage dumps. */

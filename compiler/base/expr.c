@@ -104,7 +104,7 @@ int64_t ex_value(const struct exprs *p, ex e) {
     return v;
 }
 
-/* ---- order: symbols by name, then other terms by structure; independent of the order of creation  */
+/* ---- order: symbols by name, then terms by structure ----------------------------------------- */
 
 static int compare(const struct exprs *p, ex a, ex b) {
     if (a == b) return 0;

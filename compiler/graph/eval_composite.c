@@ -71,6 +71,7 @@ static double logsumexp(const double *v, int64_t n) {
     double m = maximum(v, n), shift = isinf(m) ? 0 : m;
     long double s = 0;
     for (int64_t i = 0; i < n; i++) s += exp(v[i] - shift);
+    // cppcheck-suppress invalidFunctionArg ; the log of 0 is -inf: no element was finite
     return log((double)s) + shift;
 }
 

@@ -188,7 +188,7 @@ static inst_id read_operand(struct lowering *w, struct nest *n, const struct nod
                             const struct arg *a, enum dtype t) {
     struct exprs *p = w->l->ex;
     if (a->kind == ARG_NODE) {
-        ex index[WS_MAX_RANK];
+        ex index[WS_MAX_RANK] = {0};
         broadcast_index(p, &w->g->nodes.at[a->node].meta, n->out_index, x->meta.rank, index);
         return read_node(w, n, a->node, index);
     }
@@ -288,7 +288,7 @@ static void lower_reduction(struct lowering *w, node_id id) {
     struct nest n = begin_nest(w, id);
     uint32_t reduced = dims_mask(p, &x->args[1], m->rank);
     bool keepdim = x->n_args > 2 && x->args[2].kind == ARG_BOOL && x->args[2].b;
-    ex index[WS_MAX_RANK];
+    ex index[WS_MAX_RANK] = {0};
     for (int k = 0, o = 0; k < m->rank; k++) {
         if (!(reduced >> k & 1)) {
             index[k] = n.out_index[o++];
@@ -327,7 +327,7 @@ static void lower_matmul(struct lowering *w, node_id id) {
         k = ex_index(p, "r0", depth);
         n.reduce[n.n_reduce++] = k;
     }
-    ex ai[WS_MAX_RANK], bi[WS_MAX_RANK];
+    ex ai[WS_MAX_RANK] = {0}, bi[WS_MAX_RANK] = {0};
     for (int d = 0; d < batch; d++) ai[d] = bi[d] = n.out_index[d];
     ai[batch] = n.out_index[batch];
     ai[batch + 1] = bi[batch] = k;

@@ -36,7 +36,7 @@ struct folder {
 };
 
 static bool folder_make(struct folder *f) {
-    snprintf(f->path, sizeof f->path, P_tmpdir "/warpsmith-XXXXXX");
+    *f = (struct folder){.path = P_tmpdir "/warpsmith-XXXXXX"};
     if (!mkdtemp(f->path)) return false;
     snprintf(f->source, sizeof f->source, "%s/in.c", f->path);
     snprintf(f->object, sizeof f->object, "%s/out.so", f->path);
