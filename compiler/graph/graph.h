@@ -250,5 +250,8 @@ bool graph_eval(const struct graph *g, const struct value *inputs, struct value 
  * so that any element can be made alone. */
 double random_uniform(uint64_t seed, uint64_t index, uint64_t i); /* [0, 1) */
 double random_normal(uint64_t seed, uint64_t index, uint64_t i);
+/* The same for elements first .. first+n-1, several times faster. */
+void random_uniforms(uint64_t seed, uint64_t index, uint64_t first, int64_t n, double *out);
+void random_normals(uint64_t seed, uint64_t index, uint64_t first, int64_t n, double *out);
 
 #endif

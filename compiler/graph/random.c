@@ -1,9 +1,10 @@
 /* random.c: Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2,
  * 3; SC 2011).
  *
- * Counter-based: ten rounds of multiply and xor turn the counter (element, tensor) under the key
- * (seed) into four random words, so a kernel makes any element alone and in any order. One element
- * uses one counter; the first word makes a uniform, the first two a normal by Box and Muller. */
+ * Counter-based: ten rounds of multiply and xor turn the counter (block, tensor) under the key
+ * (seed) into four random words, so a kernel makes any element alone and in any order. Four
+ * neighbouring elements share a block: a word makes a uniform, two words make two normals. */
+#define _GNU_SOURCE /* sincos */
 #include "graph/random.h"
 
 #include <math.h>
@@ -27,24 +28,57 @@ void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
     }
 }
 
-static void draw(uint64_t seed, uint64_t index, uint64_t i, uint32_t out[4]) {
-    uint32_t counter[4] = {(uint32_t)i, (uint32_t)(i >> 32), (uint32_t)index,
+/* The four words that elements 4*b .. 4*b+3 of a tensor are made of. */
+static void draw(uint64_t seed, uint64_t index, uint64_t b, uint32_t out[4]) {
+    uint32_t counter[4] = {(uint32_t)b, (uint32_t)(b >> 32), (uint32_t)index,
                            (uint32_t)(index >> 32)};
     uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     philox(counter, key, out);
 }
 
 /* 24 bits, so that the value is exact in f32 and never rounds up to 1. */
+static void make_uniforms(const uint32_t r[4], double out[4]) {
+    for (int k = 0; k < 4; k++) out[k] = (r[k] >> 8) * 0x1p-24;
+}
+
+/* Box and Muller: two words make two normals. */
+static void make_normals(const uint32_t r[4], double out[4]) {
+    for (int k = 0; k < 4; k += 2) {
+        double u = (r[k] + 1.0) * 0x1p-32; /* in (0, 1]: its logarithm is finite */
+        double length = sqrt(-2 * log(u)), sine, cosine;
+        sincos(6.283185307179586476925286766559 * 0x1p-32 * r[k + 1], &sine, &cosine);
+        out[k] = length * cosine;
+        out[k + 1] = length * sine;
+    }
+}
+
+static void fill(uint64_t seed, uint64_t index, uint64_t first, int64_t n, double *out,
+                 void (*make)(const uint32_t r[4], double out[4])) {
+    for (int64_t i = 0; i < n;) {
+        uint32_t r[4];
+        double four[4];
+        draw(seed, index, (first + (uint64_t)i) / 4, r);
+        make(r, four);
+        for (uint64_t k = (first + (uint64_t)i) % 4; k < 4 && i < n; k++) out[i++] = four[k];
+    }
+}
+
+void random_uniforms(uint64_t seed, uint64_t index, uint64_t first, int64_t n, double *out) {
+    fill(seed, index, first, n, out, make_uniforms);
+}
+
+void random_normals(uint64_t seed, uint64_t index, uint64_t first, int64_t n, double *out) {
+    fill(seed, index, first, n, out, make_normals);
+}
+
 double random_uniform(uint64_t seed, uint64_t index, uint64_t i) {
-    uint32_t r[4];
-    draw(seed, index, i, r);
-    return (r[0] >> 8) * 0x1p-24;
+    double v;
+    random_uniforms(seed, index, i, 1, &v);
+    return v;
 }
 
 double random_normal(uint64_t seed, uint64_t index, uint64_t i) {
-    uint32_t r[4];
-    draw(seed, index, i, r);
-    double u = (r[0] + 1.0) * 0x1p-32,
-           v = r[1] * 0x1p-32; /* u in (0, 1]: its logarithm is finite */
-    return sqrt(-2 * log(u)) * cos(6.283185307179586476925286766559 * v);
+    double v;
+    random_normals(seed, index, i, 1, &v);
+    return v;
 }
