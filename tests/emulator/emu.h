@@ -13,7 +13,11 @@
  * ones, writes to what the kernel takes as const, reads of what nobody wrote, two threads or blocks
  * that use the same bytes with no barrier between, barriers that some threads miss, deadlocks, warp
  * collectives whose lanes do not agree, outputs left unwritten, results that depend on the order
- * of threads. Not found is what lies below the memory model: missing fences and proxies.
+ * of threads. Of clusters: remote loads that race, of a rank that is not there, or from a block
+ * that may have ended. Of asynchronous copies, which land as late as they may: reads before the
+ * wait, a buffer used again before the copy is through with it, bytes that no mbarrier expects, a
+ * store of what no k_fence_async_shared has passed on. Not found are other missing fences and
+ * proxies.
  *
  * Ownership: emu_free ends the modules and buffers too. One host thread uses an emu at a time. */
 #ifndef EMU_EMU_H
@@ -37,6 +41,8 @@
     EMU_KIND(DIVERGENT_BARRIER, "divergent barrier")                                               \
     EMU_KIND(DEADLOCK, "deadlock")                                                                 \
     EMU_KIND(WARP, "warp collective")                                                              \
+    EMU_KIND(MBARRIER, "mbarrier")                                                                 \
+    EMU_KIND(COPY, "asynchronous copy")                                                            \
     EMU_KIND(UNWRITTEN_OUTPUT, "unwritten output")                                                 \
     EMU_KIND(ORDER, "depends on the order of threads")
 
@@ -65,8 +71,9 @@ struct emu_module *emu_open(struct emu *e, const char *text, const char *const *
                             struct diag *d);
 void emu_close(struct emu_module *m); /* m may be NULL */
 
-/* In which order the threads of a block get their turn. Blocks run one after another, in the same
- * order. */
+/* In which order the threads of a block get their turn. Clusters run one after another, in the same
+ * order, and so do their blocks: each as far as it comes (in random order: some rounds) before the
+ * next has its turn. */
 enum emu_order { EMU_FORWARD, EMU_REVERSE, EMU_RANDOM };
 
 /* What a kernel does with a buffer. */
@@ -81,8 +88,9 @@ enum emu_role {
 struct emu_launch {
     const char *kernel;
     unsigned grid[3], threads[3]; /* a 0 counts as 1 */
-    size_t shared;                /* bytes of dynamic shared memory */
-    void **args;                  /* as for cuLaunchKernel; pointers point to or into buffers */
+    unsigned cluster; /* adjacent blocks in x, as in __cluster_dims__; a 0 counts as 1 */
+    size_t shared;    /* bytes of dynamic shared memory */
+    void **args;      /* as for cuLaunchKernel; pointers point to or into buffers */
     int n_args;
     const enum emu_role *roles; /* n_args of them. NULL: pointers to const IN, other pointers OUT */
     enum emu_order order;

@@ -1,5 +1,7 @@
-/* internal.h: the runtime's own state. launch.c runs grids, block.c the threads of one block,
- * sync.c barriers and warp collectives, memory.c judges accesses, module.c compiles and loads. */
+/* internal.h: the runtime's own state. launch.c runs grids, block.c the threads of the blocks of
+ * one cluster, cluster.c what these blocks do together, sync.c barriers and warp collectives,
+ * mbarrier.c barriers that count bytes too, copy.c asynchronous copies, memory.c judges accesses,
+ * module.c compiles and loads. A grid without clusters has clusters of one block. */
 #ifndef EMU_INTERNAL_H
 #define EMU_INTERNAL_H
 
@@ -9,6 +11,9 @@
 
 enum {
     MAX_THREADS = 1024,
+    MAX_CLUSTER = 16, /* blocks */
+    MAX_ALL = MAX_CLUSTER * MAX_THREADS,
+    MAX_MBARRIERS = 64, /* of a block */
     WARP = 32,
     NAMED_BARRIERS = 16,
     STACK = 128 << 10,  /* bytes of a fiber's stack, with a guard page below */
@@ -16,12 +21,20 @@ enum {
     SPIN_ROUNDS = 4096, /* rounds in which threads only yielded: they wait for ever */
 };
 
+/* Threads are counted through the cluster: thread t of the block of rank r is r * n_threads + t.
+ * Copies that an mbarrier waits for are seen by those who waited there, so that it counts as their
+ * writer: mbarrier i of rank r is BY_MBARRIER + r * MAX_MBARRIERS + i. What a thread has seen is a
+ * row of times, one of each thread and mbarrier of its block. */
+enum { BY_MBARRIER = 1 << 15, N_SEEN = MAX_THREADS + MAX_MBARRIERS };
+
 /* Who used a byte last and when; a time before the floor of memory.c means never. Two readers are
  * kept, so that one of them is always another thread than the one that writes next. */
 struct shadow {
     uint32_t written, read[2]; /* times */
     uint16_t writer, reader[2];
-    uint16_t atomic; /* the last write was */
+    uint16_t atomic : 1;       /* the last write was */
+    uint16_t copy_writes : 1;  /* an asynchronous copy to here is under way */
+    uint16_t copies_read : 14; /* so many from here are */
 };
 
 struct buffer {
@@ -33,15 +46,48 @@ struct buffer {
     enum emu_role role; /* in this launch; EMU_VALUE: no argument points here */
 };
 
-enum state { READY, AT_BARRIER, AT_NAMED, AT_WARP, DONE };
+/* Where a hook was called: as linked frames that outlive the real ones. */
+struct trail {
+    const void *frame[8][2]; /* the caller's frame and the return address */
+};
+
+enum copy_kind { CP_ASYNC, BULK_LOAD, BULK_STORE };
+
+struct copy {
+    struct copy *next;
+    enum copy_kind kind;
+    unsigned char *to;
+    const unsigned char *from;
+    unsigned bytes, valid; /* the first `valid` are copied, the others cleared */
+    unsigned thread, group;
+    uint16_t writer;                        /* who counts as the writer when it has landed */
+    unsigned char *data;                    /* BULK_STORE: what was read, once it was */
+    struct shadow *to_shadow, *from_shadow; /* or NULL */
+    struct trail trail;
+};
+
+struct mbarrier {
+    const unsigned char *at;
+    unsigned count, pending;    /* arrivals of a phase; those that miss */
+    uint64_t expected, flying;  /* bytes of this phase: asked for, under way */
+    unsigned phase, waiting;    /* threads */
+    struct copy *copies;        /* under way */
+    uint32_t *arrived, *passed; /* what those know that came in this phase, in the ones before */
+};
+
+enum state { READY, AT_BARRIER, AT_NAMED, AT_WARP, AT_CLUSTER, AT_MBARRIER, DONE };
 
 struct thread {
     struct fiber fiber;
     enum state state;
-    const void *frame;  /* of the hook that it sleeps in: where in the kernel it is */
-    int line;           /* AT_BARRIER: of the __syncthreads */
-    unsigned id, count; /* AT_NAMED */
-    bool spun;          /* gave its turn away since it was last resumed */
+    const void *frame;         /* of the hook that it sleeps in: where in the kernel it is */
+    int line;                  /* AT_BARRIER, AT_CLUSTER: of the call */
+    unsigned id, count;        /* AT_NAMED */
+    bool spun;                 /* gave its turn away since it was last resumed */
+    struct mbarrier *mbarrier; /* AT_MBARRIER */
+    uint32_t fenced;           /* the time of the last k_fence_async_shared */
+    struct copy *copies;       /* under way, without mbarrier, the newest first */
+    unsigned groups[2];        /* committed, of cp.async and of bulk copies */
     /* AT_WARP */
     int op;
     unsigned mask, source;
@@ -53,9 +99,32 @@ struct named_barrier {
     uint32_t *known; /* what the arrived threads know of each thread (sync.c) */
 };
 
+struct block {
+    struct emu_index at;
+    unsigned rank, first, n_done;      /* its first thread */
+    unsigned n_waiting, first_waiting; /* at __syncthreads */
+    unsigned votes, last_votes;        /* true predicates */
+    struct named_barrier named[NAMED_BARRIERS];
+    struct mbarrier mbarriers[MAX_MBARRIERS];
+    unsigned n_mbarriers;
+    /* Thread t has seen what thread w did before max(full_sync, known[t][w]); known is allocated
+     * with the first synchronisation of a part of the block. */
+    uint32_t full_sync;
+    uint32_t *known;
+    /* Of the shared memory. Only the block that runs has its bytes at the module's addresses. */
+    struct shadow *shadow;
+    unsigned char *saved;
+    size_t shared_bytes;
+    /* The last load of it by another block: when, whose, where. */
+    uint32_t peeked;
+    unsigned peeker;
+    struct trail peek_trail;
+};
+
 struct emu {
     struct buffer *buffers, *last_hit;
-    unsigned char *stacks; /* MAX_THREADS of STACK bytes */
+    unsigned char *stacks; /* MAX_ALL of STACK bytes */
+    unsigned n_guarded;    /* stacks with a guard page */
     struct emu_host host;
     struct emu_module *modules;
     struct fiber scheduler;
@@ -65,22 +134,19 @@ struct emu {
     struct emu_module *module;
     const struct emu_entry *entry;
     struct emu_report report;
-    struct emu_index block;
-    unsigned n_threads;
+    unsigned n_threads, n_blocks; /* of a block, of a cluster */
     uint64_t random;
 
-    /* this block */
-    struct thread threads[MAX_THREADS];
-    unsigned current, n_done;
-    const void *frame;                 /* of the hook that runs */
-    unsigned n_waiting, first_waiting; /* at __syncthreads */
-    unsigned votes, last_votes;        /* true predicates */
-    struct named_barrier named[NAMED_BARRIERS];
+    /* this cluster */
+    struct block blocks[MAX_CLUSTER];
+    struct thread *threads;   /* MAX_ALL */
+    struct block *b, *live;   /* that runs; whose shared memory is at the module's addresses */
+    unsigned current, n_done; /* threads of the cluster */
+    const void *frame;        /* of the hook that runs */
+    unsigned n_waiting, first_waiting; /* at k_cluster_sync */
 
-    /* Time ticks at every synchronisation. Thread t has seen what thread w did before
-     * max(full_sync, known[t][w]); known is allocated with the first partial synchronisation. */
-    uint32_t now, run_start, block_start, full_sync;
-    uint32_t *known;
+    /* Time ticks at every synchronisation. */
+    uint32_t now, run_start, cluster_start, cluster_sync;
 };
 
 struct emu_module {
@@ -93,12 +159,12 @@ struct emu_module {
     size_t shared_bytes;                    /* of its thread-local segment: all shared memory */
     /* the calling host thread's copy */
     unsigned char *shared, *dynamic;
-    struct shadow *shadow; /* shared_bytes */
 };
 
 /* module.c */
 bool module_locate_shared(struct emu_module *m);
 int module_line(const struct emu_module *m, const void *frame);
+void module_trail(const struct emu_module *m, const void *frame, struct trail *t);
 
 /* memory.c */
 void memory_poison(void *at, size_t bytes);
@@ -106,10 +172,15 @@ void memory_access(struct emu *e, const void *at, unsigned bytes, int how, int a
 void memory_load(struct emu *e, void *to, const void *at, unsigned bytes);
 void memory_store(struct emu *e, void *at, const void *from, unsigned bytes);
 struct buffer *memory_buffer(struct emu *e, const void *at);
+/* As memory_access, of any size; the hook that calls it has set e->frame. */
+void memory_judge(struct emu *e, const void *at, unsigned bytes, int how);
+void memory_judge_of(struct emu *e, struct block *owner, const void *at, unsigned bytes, int how);
+bool memory_is_shared(const struct emu *e, const void *at);
+struct shadow *memory_shadow(struct emu *e, const void *at); /* NULL: nobody can write there */
 bool memory_unwritten(const struct emu *e, const struct buffer *b, size_t *offset);
 
 /* block.c */
-void block_run(struct emu *e);
+void block_run_cluster(struct emu *e);
 void block_suspend(struct emu *e); /* the current thread waits; returns when it is resumed */
 void block_wake(struct emu *e, unsigned t);
 void block_yield(struct emu *e);
@@ -122,7 +193,11 @@ void block_report(struct emu *e, enum emu_kind kind, unsigned t, const void *fra
 void block_stop(struct emu *e);
 
 /* sync.c */
-void sync_begin_block(struct emu *e);
+void sync_begin_block(struct emu *e, struct block *b);
+void sync_full(struct emu *e, struct block *b); /* all its threads have met */
+/* Thread t brings what it knows to a row, or learns what is in one. */
+void sync_give(struct emu *e, unsigned t, uint32_t *to);
+void sync_take(struct emu *e, unsigned t, const uint32_t *from);
 unsigned sync_block(struct emu *e, int line, int predicate);
 void sync_named(struct emu *e, unsigned id, unsigned threads, int wait);
 unsigned long long sync_warp(struct emu *e, int op, unsigned mask, unsigned long long value,
@@ -131,5 +206,40 @@ bool sync_has_seen(const struct emu *e, unsigned t, unsigned other, uint32_t whe
 void sync_thread_done(struct emu *e, unsigned t);
 void sync_deadlock(struct emu *e);
 void sync_free(struct emu *e);
+/* "thread 5", or "thread 5 of block 1,0,0" in a cluster; a text that is the caller's to give. */
+enum { THREAD_NAME = 64 };
+const char *sync_thread_name(const struct emu *e, unsigned t, char *text);
+
+/* cluster.c */
+void cluster_prepare(struct emu *e); /* room for the blocks' shared memory */
+void cluster_begin(struct emu *e);
+void cluster_enter(struct emu *e, struct block *b); /* its bytes are at the module's addresses */
+unsigned cluster_rank(struct emu *e);
+void cluster_sync(struct emu *e, int line);
+void cluster_load(struct emu *e, void *to, const void *mine, unsigned bytes, unsigned rank);
+void cluster_block_done(struct emu *e);
+void cluster_free(struct emu *e);
+
+/* mbarrier.c */
+void mbarrier_init(struct emu *e, void *at, unsigned count);
+void mbarrier_arrive(struct emu *e, void *at, unsigned bytes);
+void mbarrier_wait(struct emu *e, void *at, unsigned parity);
+struct mbarrier *mbarrier_at(struct emu *e, const void *at); /* or the thread ends */
+void mbarrier_settle(struct emu *e, struct mbarrier *b);     /* ends the phase if it can */
+/* The block that runs cannot go on: end a phase whose bytes have all had time to come. */
+bool mbarrier_land_one(struct emu *e, unsigned from);
+uint16_t mbarrier_as_writer(const struct emu *e, const struct mbarrier *b);
+void mbarrier_describe(const struct emu *e, const struct mbarrier *b, char *text, size_t size);
+
+/* copy.c */
+void copy_cp_async(struct emu *e, void *to, const void *from, unsigned bytes, unsigned valid);
+void copy_bulk(struct emu *e, void *to, const void *from, unsigned bytes, void *bar);
+void copy_commit(struct emu *e, int bulk);
+void copy_wait(struct emu *e, int bulk, unsigned n, int sources);
+void copy_fence(struct emu *e);
+void copy_land_all(struct emu *e, struct mbarrier *b);
+void copy_thread_done(struct emu *e, unsigned t);
+void copy_block_done(struct emu *e, struct block *b);
+void copy_drop_all(struct emu *e); /* at the end of a cluster, whatever it came to */
 
 #endif

@@ -30,12 +30,24 @@ struct emu *emu_new(void) {
         .sync_named = sync_named,
         .warp = sync_warp,
         .yield = block_yield,
+        .cluster_rank = cluster_rank,
+        .cluster_sync = cluster_sync,
+        .cluster_load = cluster_load,
+        .mbar_init = mbarrier_init,
+        .mbar_arrive = mbarrier_arrive,
+        .mbar_wait = mbarrier_wait,
+        .cp_async = copy_cp_async,
+        .bulk = copy_bulk,
+        .commit = copy_commit,
+        .wait = copy_wait,
+        .fence_async = copy_fence,
     };
-    void *stacks = mmap(NULL, (size_t)MAX_THREADS * STACK, PROT_READ | PROT_WRITE,
+    e->threads = calloc(MAX_ALL, sizeof *e->threads);
+    WS_ASSERT(e->threads);
+    void *stacks = mmap(NULL, (size_t)MAX_ALL * STACK, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     WS_ASSERT(stacks != MAP_FAILED);
     e->stacks = stacks;
-    for (unsigned t = 0; t < MAX_THREADS; t++) mprotect(block_stack(e, t), 4096, PROT_NONE);
     return e;
 }
 
@@ -43,8 +55,10 @@ void emu_free(struct emu *e) {
     if (!e) return;
     while (e->modules) emu_close(e->modules);
     while (e->buffers) emu_release(e, e->buffers->at);
-    munmap(e->stacks, (size_t)MAX_THREADS * STACK);
+    munmap(e->stacks, (size_t)MAX_ALL * STACK);
     sync_free(e);
+    cluster_free(e);
+    free(e->threads);
     free(e);
 }
 
@@ -113,6 +127,7 @@ static void bind(struct emu *e) {
     const struct emu_launch *l = e->launch;
     struct emu_index grid = or_ones(l->grid), size = or_ones(l->threads);
     uint64_t threads = (uint64_t)size.x * size.y * size.z;
+    unsigned cluster = l->cluster ? l->cluster : 1;
     if (threads > MAX_THREADS)
         refuse(e, EMU_BAD_LAUNCH, "%llu threads, a block has at most 1024",
                (unsigned long long)threads);
@@ -120,26 +135,35 @@ static void bind(struct emu *e) {
     if (l->shared > EMU_SHARED_MAX)
         refuse(e, EMU_BAD_LAUNCH, "%zu bytes of shared memory, there are %d", l->shared,
                EMU_SHARED_MAX);
+    if (cluster > MAX_CLUSTER)
+        refuse(e, EMU_BAD_LAUNCH, "clusters of %u blocks, they have at most 16", cluster);
+    else if (grid.x % cluster != 0)
+        refuse(e, EMU_BAD_LAUNCH, "%u blocks in x are no multiple of the cluster's %u", grid.x,
+               cluster);
     if (l->n_args != e->entry->n_params)
         refuse(e, EMU_BAD_LAUNCH, "%d arguments for %d parameters", l->n_args, e->entry->n_params);
     for (struct buffer *b = e->buffers; b; b = b->next) b->role = EMU_VALUE;
     for (int i = 0; i < l->n_args && e->report.ok; i++) bind_argument(e, i);
     if (!e->report.ok) return;
     e->n_threads = (unsigned)threads;
+    e->n_blocks = cluster;
+    for (; e->n_guarded < threads * cluster; e->n_guarded++)
+        mprotect(block_stack(e, e->n_guarded), 4096, PROT_NONE);
     *e->module->table->block_size = size;
     *e->module->table->grid_size = grid;
     prepare_buffers(e);
 }
 
-static void run_blocks(struct emu *e) {
-    const struct emu_index *grid = e->module->table->grid_size;
-    uint64_t n = (uint64_t)grid->x * grid->y * grid->z;
+static void run_clusters(struct emu *e) {
+    struct emu_index grid = *e->module->table->grid_size;
+    uint64_t wide = grid.x / e->n_blocks, n = wide * grid.y * grid.z;
     for (uint64_t i = 0; i < n && e->report.ok; i++) {
         uint64_t k = e->launch->order == EMU_REVERSE ? n - 1 - i : i;
-        e->block = (struct emu_index){(unsigned)(k % grid->x), (unsigned)(k / grid->x % grid->y),
-                                      (unsigned)(k / grid->x / grid->y)};
-        *e->module->table->block = e->block;
-        block_run(e);
+        for (unsigned r = 0; r < e->n_blocks; r++)
+            e->blocks[r].at =
+                (struct emu_index){(unsigned)(k % wide) * e->n_blocks + r,
+                                   (unsigned)(k / wide % grid.y), (unsigned)(k / wide / grid.y)};
+        block_run_cluster(e);
     }
 }
 
@@ -159,9 +183,8 @@ static void start_clock(struct emu *e) {
             free(b->shadow);
             b->shadow = NULL;
         }
-        for (struct emu_module *m = e->modules; m; m = m->next)
-            memset(m->shadow, 0, m->shadow ? m->shared_bytes * sizeof *m->shadow : 0);
         sync_free(e);
+        cluster_free(e);
         e->now = 0;
     }
     e->run_start = ++e->now;
@@ -183,7 +206,8 @@ struct emu_report emu_run(struct emu_module *m, const struct emu_launch *l) {
         refuse(e, EMU_BAD_LAUNCH, "cannot find the module's thread-local memory");
     else
         bind(e);
-    if (e->report.ok) run_blocks(e);
+    if (e->report.ok) cluster_prepare(e);
+    if (e->report.ok) run_clusters(e);
     if (e->report.ok) check_outputs(e);
     return e->report;
 }

@@ -3,8 +3,9 @@
  * An address is on the thread's own stack, in the module's image (constants, threadIdx), in shared
  * memory, in a buffer, or a mistake. Shared memory and the buffers that a launch may write have a
  * shadow (internal.h) per byte: it tells a read of what nobody wrote, and two threads that use a
- * byte with no barrier between, whichever order they ran in. Blocks never synchronise, so between
- * them every such pair is a race unless the launch says that they communicate. */
+ * byte with no barrier between, whichever order they ran in. Clusters never synchronise, so between
+ * them every such pair is a race unless the launch says that they communicate. While a copy is
+ * under way, nobody may touch what it writes, nor write what it reads. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,18 @@ struct buffer *memory_buffer(struct emu *e, const void *at) {
     return NULL;
 }
 
+bool memory_is_shared(const struct emu *e, const void *at) {
+    const unsigned char *p = at;
+    return p >= e->module->shared && p < e->module->shared + e->module->shared_bytes;
+}
+
+struct shadow *memory_shadow(struct emu *e, const void *at) {
+    const unsigned char *p = at;
+    if (memory_is_shared(e, p)) return e->b->shadow + (p - e->module->shared);
+    const struct buffer *b = memory_buffer(e, p);
+    return b && b->role != EMU_IN ? b->shadow + (p - b->at) : NULL;
+}
+
 bool memory_unwritten(const struct emu *e, const struct buffer *b, size_t *offset) {
     for (size_t i = 0; i < b->bytes; i++)
         if (!b->shadow || b->shadow[i].written < e->run_start) {
@@ -64,6 +77,7 @@ bool memory_unwritten(const struct emu *e, const struct buffer *b, size_t *offse
 /* ---- one access ----------------------------------------------------------------------------- */
 
 struct access {
+    struct block *owner; /* of the shared memory, if it is that */
     const unsigned char *at;
     unsigned bytes;
     int how;
@@ -72,7 +86,7 @@ struct access {
     const char *where;         /* its name, */
     struct shadow *shadow;     /* its shadow, */
     uint32_t floor;            /* the time before which nothing counts, */
-    bool starts_unwritten;
+    bool starts_unwritten, blocks_communicate;
 };
 
 static const char *const VERBS[] = {"read", "write", "atomic operation"};
@@ -86,22 +100,30 @@ static void mistake(struct emu *e, enum emu_kind kind, const struct access *a, c
 static void race(struct emu *e, const struct access *a, unsigned i, unsigned other, uint32_t when,
                  const char *did) {
     struct access byte = *a;
-    char what[80];
+    char what[160], name[THREAD_NAME];
     byte.at += i;
     byte.bytes -= i;
-    if (when < e->block_start)
+    if (when < e->cluster_start)
         snprintf(what, sizeof what, ", which another block has %s", did);
+    else if (other >= BY_MBARRIER)
+        snprintf(what, sizeof what,
+                 ", which an asynchronous copy has %s; this thread has not waited for it", did);
     else
-        snprintf(what, sizeof what, ", which thread %u has %s since the last barrier", other, did);
+        snprintf(what, sizeof what, ", which %s has %s since the last %s",
+                 sync_thread_name(e, other, name), did,
+                 other - e->b->first < e->n_threads ? "barrier" : "k_cluster_sync");
     mistake(e, EMU_RACE, &byte, what);
 }
 
 /* Did `other` use the byte so that the current thread cannot know? */
 static bool unseen(const struct emu *e, const struct access *a, unsigned other, uint32_t when) {
     if (when < a->floor) return false;
-    if (when < e->block_start) return !e->launch->blocks_communicate;
-    if (other == e->current || when < e->full_sync) return false;
-    return !sync_has_seen(e, e->current, other, when);
+    if (when < e->cluster_start) return !a->blocks_communicate;
+    if (other == e->current) return false;
+    bool in_block = other - e->b->first < e->n_threads;
+    if (in_block && when < e->b->full_sync) return false; /* the most frequent case */
+    if (sync_has_seen(e, e->current, other, when)) return false;
+    return in_block || other >= BY_MBARRIER || !a->blocks_communicate;
 }
 
 static void check_read(struct emu *e, const struct access *a, unsigned i, struct shadow *s) {
@@ -137,14 +159,28 @@ static void check_atomic(struct emu *e, const struct access *a, unsigned i, stru
         race(e, a, i, s->writer, s->written, "written");
     for (int k = 0; k < 2; k++)
         if (unseen(e, a, s->reader[k], s->read[k])) race(e, a, i, s->reader[k], s->read[k], "read");
+    /* A plain write of this thread's that no barrier has told the others of counts on. */
+    if (!s->atomic && s->writer == e->current && s->written >= e->b->full_sync) return;
     s->writer = (uint16_t)e->current;
     s->written = e->now;
     s->atomic = true;
 }
 
+static void check_copies(struct emu *e, const struct access *a, unsigned i,
+                         const struct shadow *s) {
+    struct access byte = *a;
+    byte.at += i;
+    byte.bytes -= i;
+    if (s->copy_writes)
+        mistake(e, EMU_RACE, &byte, ", which an asynchronous copy under way writes");
+    if (s->copies_read && a->how != EMU_READ)
+        mistake(e, EMU_RACE, &byte, ", which an asynchronous copy under way reads");
+}
+
 static void check_shadow(struct emu *e, const struct access *a) {
     struct shadow *s = a->shadow + (a->at - a->base);
     for (unsigned i = 0; i < a->bytes; i++) {
+        if (s[i].copy_writes || s[i].copies_read) check_copies(e, a, i, s + i);
         if (a->how == EMU_READ)
             check_read(e, a, i, s + i);
         else if (a->how == EMU_WRITE)
@@ -158,8 +194,8 @@ static void check_shared(struct emu *e, struct access *a) {
     const struct emu_module *m = e->module;
     a->base = m->shared;
     a->where = "static shared memory";
-    a->shadow = m->shadow;
-    a->floor = e->block_start;
+    a->shadow = a->owner->shadow;
+    a->floor = e->cluster_start;
     a->starts_unwritten = true;
     if (a->at >= m->dynamic && a->at < m->dynamic + EMU_SHARED_MAX + EMU_SHARED_RED_ZONE) {
         a->base = m->dynamic;
@@ -190,6 +226,7 @@ static void check_buffer(struct emu *e, struct access *a, struct buffer *b) {
     a->shadow = b->shadow;
     a->floor = e->run_start;
     a->starts_unwritten = b->role != EMU_INOUT;
+    a->blocks_communicate = e->launch->blocks_communicate;
     check_shadow(e, a);
 }
 
@@ -209,7 +246,7 @@ static void lost(struct emu *e, struct access *a) {
 }
 
 static bool on_a_stack(const struct emu *e, const unsigned char *p, bool *own) {
-    if (p < e->stacks || p >= e->stacks + (size_t)MAX_THREADS * STACK) return false;
+    if (p < e->stacks || p >= e->stacks + (size_t)MAX_ALL * STACK) return false;
     *own = (size_t)(p - e->stacks) / STACK == e->current;
     return true;
 }
@@ -225,7 +262,7 @@ static void check(struct emu *e, struct access *a, bool aligned) {
     }
     if (a->at >= m->image && a->at < m->image_end) return;
     e->report.accesses++;
-    bool shared = a->at >= m->shared && a->at < m->shared + m->shared_bytes;
+    bool shared = memory_is_shared(e, a->at);
     struct buffer *b = shared ? NULL : memory_buffer(e, a->at);
     if (!shared && !b) lost(e, a);
     unsigned width = a->bytes > 16 ? 16 : a->bytes;
@@ -246,18 +283,28 @@ static void check(struct emu *e, struct access *a, bool aligned) {
 
 void memory_access(struct emu *e, const void *at, unsigned bytes, int how, int aligned) {
     e->frame = __builtin_frame_address(0);
-    check(e, &(struct access){.at = at, .bytes = bytes, .how = how}, aligned);
+    check(e, &(struct access){.owner = e->b, .at = at, .bytes = bytes, .how = how}, aligned);
+}
+
+void memory_judge_of(struct emu *e, struct block *owner, const void *at, unsigned bytes, int how) {
+    check(e, &(struct access){.owner = owner, .at = at, .bytes = bytes, .how = how}, true);
+}
+
+void memory_judge(struct emu *e, const void *at, unsigned bytes, int how) {
+    check(e, &(struct access){.owner = e->b, .at = at, .bytes = bytes, .how = how}, false);
 }
 
 void memory_load(struct emu *e, void *to, const void *at, unsigned bytes) {
     e->frame = __builtin_frame_address(0);
-    check(e, &(struct access){.at = at, .bytes = bytes, .how = EMU_READ}, true);
+    memory_judge_of(e, e->b, at, bytes, EMU_READ);
     if (bytes < 4) memset(to, 0, 4);
     memcpy(to, at, bytes);
 }
 
 void memory_store(struct emu *e, void *at, const void *from, unsigned bytes) {
     e->frame = __builtin_frame_address(0);
-    check(e, &(struct access){.at = at, .bytes = bytes, .how = EMU_WRITE, .data = from}, true);
+    check(e,
+          &(struct access){.owner = e->b, .at = at, .bytes = bytes, .how = EMU_WRITE, .data = from},
+          true);
     memcpy(at, from, bytes);
 }

@@ -183,8 +183,6 @@ bool module_locate_shared(struct emu_module *m) {
     m->image_end = (const unsigned char *)image.end;
     m->shared = image.tls;
     m->shared_bytes = image.tls_bytes;
-    if (!m->shadow) m->shadow = calloc(m->shared_bytes, sizeof *m->shadow);
-    WS_ASSERT(m->shadow);
     return true;
 }
 
@@ -237,7 +235,6 @@ void emu_close(struct emu_module *m) {
     arena_free(a);
     dlclose(m->library);
     free(m->folder);
-    free(m->shadow);
     free(m);
 }
 
@@ -271,4 +268,17 @@ int module_line(const struct emu_module *m, const void *frame) {
     }
     arena_free(a);
     return line;
+}
+
+/* Keep the calls that led to a hook, for module_line after the hook's caller is gone. */
+void module_trail(const struct emu_module *m, const void *frame, struct trail *t) {
+    enum { MAX = sizeof t->frame / sizeof *t->frame };
+    int n = 0;
+    for (const uintptr_t *f = frame; n < MAX; f = (const uintptr_t *)f[0], n++) {
+        const unsigned char *pc = (const unsigned char *)f[1];
+        if (pc < m->image || pc >= m->image_end) break;
+        t->frame[n][0] = n + 1 < MAX ? t->frame[n + 1] : NULL;
+        t->frame[n][1] = pc;
+    }
+    if (n < MAX) t->frame[n][1] = NULL;
 }

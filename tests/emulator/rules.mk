@@ -6,7 +6,8 @@ EMULATOR_TEST := $(sort $(wildcard $(EMULATOR)/test_*.c))
 EMULATOR_BINS := $(EMULATOR_TEST:%.c=$(BUILD)/%)
 EMULATOR_SRC  := $(filter-out $(EMULATOR)/test_% $(EMULATOR)/bench_%,$(sort $(wildcard $(EMULATOR)/*.c)))
 EMULATOR_LIBS := $(BUILD)/libemulator.a $(BUILD)/libbase.a
-EXTRA_emulator = -DEMU_DIR='"$(CURDIR)/$(EMULATOR)"'
+# A hook's frame, which tells the line, must be there as long as the hook runs.
+EXTRA_emulator = -fno-optimize-sibling-calls -DEMU_DIR='"$(CURDIR)/$(EMULATOR)"'
 UNIT_BINS     += $(EMULATOR_BINS)
 
 $(eval $(call archive_rule,emulator,$(EMULATOR_SRC),$(EMULATOR)/))

@@ -8,7 +8,7 @@
  * Each meeting that orders memory (all but the collectives that only exchange values) ticks the
  * clock. What a thread has seen of the others is a row of times; those who meet leave with the
  * greatest of their rows. __syncthreads, which makes all rows the same, is one number: full_sync.
- */
+ * Between the blocks of a cluster only cluster.c's barrier orders anything. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,77 +17,124 @@
 
 /* ---- who has seen what ---------------------------------------------------------------------- */
 
-/* For times since the last __syncthreads. */
+static uint32_t *known_row(struct block *b, unsigned local) {
+    if (!b->known) b->known = calloc((size_t)MAX_THREADS * N_SEEN, sizeof *b->known);
+    WS_ASSERT(b->known);
+    return b->known + (size_t)local * N_SEEN;
+}
+
+/* What landed at an mbarrier has been seen by those who waited there, or met one who had. */
+static bool has_seen_mbarrier(const struct emu *e, unsigned t, unsigned other, uint32_t when) {
+    unsigned rank = (other - BY_MBARRIER) / MAX_MBARRIERS,
+             i = (other - BY_MBARRIER) % MAX_MBARRIERS;
+    const struct block *b = &e->blocks[rank];
+    if (b != e->b && when >= e->cluster_sync) return false;
+    size_t row = b == e->b ? t - b->first : 0;
+    return b->known && when < b->known[row * N_SEEN + MAX_THREADS + i];
+}
+
+/* For times since the cluster began; t is a thread of the block that runs. */
 bool sync_has_seen(const struct emu *e, unsigned t, unsigned other, uint32_t when) {
-    return e->known && when < e->known[t * MAX_THREADS + other];
+    const struct block *b = e->b;
+    if (other == t) return true;
+    if (other >= BY_MBARRIER) return has_seen_mbarrier(e, t, other, when);
+    if (other - b->first >= e->n_threads) return when < e->cluster_sync;
+    if (when < b->full_sync) return true;
+    return b->known && when < b->known[(t - b->first) * N_SEEN + other - b->first];
 }
 
-static uint32_t *known_row(struct emu *e, unsigned t) {
-    if (!e->known) e->known = calloc((size_t)MAX_THREADS * MAX_THREADS, sizeof *e->known);
-    WS_ASSERT(e->known);
-    return e->known + (size_t)t * MAX_THREADS;
+static void raise_row(const struct emu *e, uint32_t *row, const uint32_t *by) {
+    for (unsigned i = 0; i < e->n_threads; i++) row[i] = row[i] > by[i] ? row[i] : by[i];
+    for (unsigned i = MAX_THREADS; i < MAX_THREADS + e->b->n_mbarriers; i++)
+        row[i] = row[i] > by[i] ? row[i] : by[i];
 }
 
-static void raise_row(uint32_t *row, const uint32_t *by, unsigned n) {
-    for (unsigned i = 0; i < n; i++) row[i] = row[i] > by[i] ? row[i] : by[i];
+/* ... and that it has done everything up to now. */
+void sync_give(struct emu *e, unsigned t, uint32_t *to) {
+    raise_row(e, to, known_row(e->b, t - e->b->first));
+    to[t - e->b->first] = ++e->now;
 }
 
-/* Thread t brings what it knows, and that it has done everything up to now. */
-static void give(struct emu *e, unsigned t, uint32_t *to) {
-    raise_row(to, known_row(e, t), e->n_threads);
-    to[t] = ++e->now;
+void sync_take(struct emu *e, unsigned t, const uint32_t *from) {
+    raise_row(e, known_row(e->b, t - e->b->first), from);
 }
 
-static void take(struct emu *e, unsigned t, const uint32_t *from) {
-    raise_row(known_row(e, t), from, e->n_threads);
+void sync_full(struct emu *e, struct block *b) {
+    b->full_sync = ++e->now;
+    for (unsigned i = MAX_THREADS; b->known && i < MAX_THREADS + b->n_mbarriers; i++) {
+        uint32_t latest = 0;
+        for (unsigned t = 0; t < e->n_threads; t++) {
+            uint32_t when = b->known[t * N_SEEN + i];
+            latest = latest > when ? latest : when;
+        }
+        for (unsigned t = 0; t < e->n_threads; t++) b->known[t * N_SEEN + i] = latest;
+    }
 }
 
-void sync_begin_block(struct emu *e) {
-    e->block_start = e->full_sync = ++e->now;
-    e->n_waiting = e->votes = e->last_votes = 0;
-    for (int i = 0; i < NAMED_BARRIERS; i++) e->named[i].count = e->named[i].arrived = 0;
+void sync_begin_block(struct emu *e, struct block *b) {
+    b->full_sync = ++e->now;
+    b->n_waiting = b->votes = b->last_votes = b->n_mbarriers = 0;
+    for (int i = 0; i < NAMED_BARRIERS; i++) b->named[i].count = b->named[i].arrived = 0;
 }
 
 void sync_free(struct emu *e) {
-    for (int i = 0; i < NAMED_BARRIERS; i++) {
-        free(e->named[i].known);
-        e->named[i].known = NULL;
+    for (int r = 0; r < MAX_CLUSTER; r++) {
+        struct block *b = &e->blocks[r];
+        for (int i = 0; i < NAMED_BARRIERS; i++) {
+            free(b->named[i].known);
+            b->named[i].known = NULL;
+        }
+        for (int i = 0; i < MAX_MBARRIERS; i++) {
+            free(b->mbarriers[i].arrived);
+            b->mbarriers[i].arrived = NULL;
+        }
+        free(b->known);
+        b->known = NULL;
     }
-    free(e->known);
-    e->known = NULL;
+}
+
+const char *sync_thread_name(const struct emu *e, unsigned t, char *text) {
+    const struct emu_index at = e->blocks[t / e->n_threads].at;
+    if (e->n_blocks == 1)
+        snprintf(text, THREAD_NAME, "thread %u", t);
+    else
+        snprintf(text, THREAD_NAME, "thread %u of block %u,%u,%u", t % e->n_threads, at.x, at.y,
+                 at.z);
+    return text;
 }
 
 /* ---- __syncthreads -------------------------------------------------------------------------- */
 
 unsigned sync_block(struct emu *e, int line, int predicate) {
     struct thread *t = &e->threads[e->current];
+    struct block *b = e->b;
     t->frame = __builtin_frame_address(0);
     t->line = line;
-    if (e->n_waiting == 0) e->first_waiting = e->current;
-    const struct thread *first = &e->threads[e->first_waiting];
+    if (b->n_waiting == 0) b->first_waiting = e->current;
+    const struct thread *first = &e->threads[b->first_waiting];
     if (first->line != line) {
         block_report(e, EMU_DIVERGENT_BARRIER, e->current, t->frame,
                      "thread %u waits at another __syncthreads (line %d of the text, not %d)",
-                     e->first_waiting, first->line, line);
+                     b->first_waiting - b->first, first->line, line);
         block_stop(e);
     }
-    if (e->n_done) {
+    if (b->n_done) {
         block_report(e, EMU_DIVERGENT_BARRIER, e->current, t->frame,
-                     "%u threads have ended and miss this __syncthreads", e->n_done);
+                     "%u threads have ended and miss this __syncthreads", b->n_done);
         block_stop(e);
     }
-    e->votes += predicate != 0;
+    b->votes += predicate != 0;
     t->state = AT_BARRIER;
-    if (++e->n_waiting < e->n_threads) {
+    if (++b->n_waiting < e->n_threads) {
         block_suspend(e);
-        return e->last_votes;
+        return b->last_votes;
     }
-    for (unsigned i = 0; i < e->n_threads; i++) block_wake(e, i);
-    e->full_sync = ++e->now;
-    e->last_votes = e->votes;
-    e->n_waiting = e->votes = 0;
+    for (unsigned i = 0; i < e->n_threads; i++) block_wake(e, b->first + i);
+    sync_full(e, b);
+    b->last_votes = b->votes;
+    b->n_waiting = b->votes = 0;
     e->report.barriers++;
-    return e->last_votes;
+    return b->last_votes;
 }
 
 /* ---- named barriers ------------------------------------------------------------------------- */
@@ -106,19 +153,19 @@ static const char *named_mistake(const struct named_barrier *b, unsigned id, uns
 void sync_named(struct emu *e, unsigned id, unsigned threads, int wait) {
     struct thread *t = &e->threads[e->current];
     t->frame = __builtin_frame_address(0);
-    const char *wrong = named_mistake(e->named, id, threads, e->n_threads);
+    const char *wrong = named_mistake(e->b->named, id, threads, e->n_threads);
     if (wrong) {
         block_report(e, EMU_DIVERGENT_BARRIER, e->current, t->frame, "barrier %u of %u threads: %s",
                      id, threads, wrong);
         block_stop(e);
         return;
     }
-    struct named_barrier *b = &e->named[id];
-    if (!b->known) b->known = calloc(MAX_THREADS, sizeof *b->known);
+    struct named_barrier *b = &e->b->named[id];
+    if (!b->known) b->known = calloc(N_SEEN, sizeof *b->known);
     WS_ASSERT(b->known);
-    if (!b->arrived) memset(b->known, 0, MAX_THREADS * sizeof *b->known);
+    if (!b->arrived) memset(b->known, 0, N_SEEN * sizeof *b->known);
     b->count = threads;
-    give(e, e->current, b->known);
+    sync_give(e, e->current, b->known);
     t->id = id;
     t->count = threads;
     if (wait) t->state = AT_NAMED;
@@ -126,9 +173,9 @@ void sync_named(struct emu *e, unsigned id, unsigned threads, int wait) {
         if (wait) block_suspend(e);
         return;
     }
-    for (unsigned i = 0; i < e->n_threads; i++) {
+    for (unsigned i = e->b->first; i < e->b->first + e->n_threads; i++) {
         if (e->threads[i].state != AT_NAMED || e->threads[i].id != id) continue;
-        take(e, i, b->known);
+        sync_take(e, i, b->known);
         block_wake(e, i);
     }
     e->now++;
@@ -227,16 +274,16 @@ static unsigned missing_lanes(struct emu *e, unsigned first, unsigned mask) {
 
 static void meet(struct emu *e, unsigned first, unsigned mask, int op) {
     struct thread *warp = &e->threads[first];
-    uint32_t row[MAX_THREADS];
-    if (op == EMU_SYNCWARP) memset(row, 0, e->n_threads * sizeof *row);
+    uint32_t row[N_SEEN];
+    if (op == EMU_SYNCWARP) memset(row, 0, sizeof row);
     for (unsigned i = 0; i < WARP; i++) {
         if (!(mask >> i & 1)) continue;
         warp[i].result = result(warp, i, mask);
-        if (op == EMU_SYNCWARP) give(e, first + i, row);
+        if (op == EMU_SYNCWARP) sync_give(e, first + i, row);
     }
     for (unsigned i = 0; i < WARP; i++) {
         if (!(mask >> i & 1)) continue;
-        if (op == EMU_SYNCWARP) take(e, first + i, row);
+        if (op == EMU_SYNCWARP) sync_take(e, first + i, row);
         block_wake(e, first + i);
     }
     if (op == EMU_SYNCWARP) e->now++;
@@ -245,8 +292,8 @@ static void meet(struct emu *e, unsigned first, unsigned mask, int op) {
 unsigned long long sync_warp(struct emu *e, int op, unsigned mask, unsigned long long value,
                              unsigned source) {
     struct thread *t = &e->threads[e->current];
-    unsigned lane = e->current % WARP, first = e->current - lane;
-    unsigned present = e->n_threads - first;
+    unsigned lane = (e->current - e->b->first) % WARP, first = e->current - lane;
+    unsigned present = e->b->first + e->n_threads - first;
     t->frame = __builtin_frame_address(0);
     t->op = op;
     t->mask = mask;
@@ -269,8 +316,9 @@ unsigned long long sync_warp(struct emu *e, int op, unsigned mask, unsigned long
 
 /* Thread t ends: nobody may wait for it. */
 void sync_thread_done(struct emu *e, unsigned t) {
-    unsigned lane = t % WARP, first = t - lane;
-    for (unsigned i = first; i < first + WARP && i < e->n_threads; i++)
+    const struct block *b = e->b;
+    unsigned lane = (t - b->first) % WARP, first = t - lane, end = b->first + e->n_threads;
+    for (unsigned i = first; i < first + WARP && i < end; i++)
         if (e->threads[i].state == AT_WARP && e->threads[i].mask >> lane & 1) {
             const struct thread *other = &e->threads[i];
             block_report(e, EMU_WARP, i, other->frame,
@@ -278,12 +326,18 @@ void sync_thread_done(struct emu *e, unsigned t) {
                          COLLECTIVES[other->op], other->mask, lane);
             return;
         }
-    if (!e->n_waiting) return;
-    block_report(e, EMU_DIVERGENT_BARRIER, e->first_waiting, e->threads[e->first_waiting].frame,
-                 "it waits at __syncthreads, which thread %u has missed: it has ended", t);
+    char name[THREAD_NAME];
+    if (b->n_waiting)
+        block_report(e, EMU_DIVERGENT_BARRIER, b->first_waiting, e->threads[b->first_waiting].frame,
+                     "it waits at __syncthreads, which thread %u has missed: it has ended",
+                     t - b->first);
+    if (e->n_waiting)
+        block_report(e, EMU_DIVERGENT_BARRIER, e->first_waiting, e->threads[e->first_waiting].frame,
+                     "it waits at k_cluster_sync, which %s has missed: it has ended",
+                     sync_thread_name(e, t, name));
 }
 
-static void describe(const struct thread *t, char *text, size_t size) {
+static void describe(const struct emu *e, const struct thread *t, char *text, size_t size) {
     switch (t->state) {
     case READY: snprintf(text, size, "loops, waiting for something that does not happen"); break;
     case AT_BARRIER: snprintf(text, size, "waits at __syncthreads"); break;
@@ -293,6 +347,8 @@ static void describe(const struct thread *t, char *text, size_t size) {
     case AT_WARP:
         snprintf(text, size, "waits in %s with mask 0x%08x", COLLECTIVES[t->op], t->mask);
         break;
+    case AT_CLUSTER: snprintf(text, size, "waits at k_cluster_sync"); break;
+    case AT_MBARRIER: mbarrier_describe(e, t->mbarrier, text, size); break;
     case DONE: snprintf(text, size, "has ended"); break;
     }
 }
@@ -301,21 +357,22 @@ static void describe(const struct thread *t, char *text, size_t size) {
  */
 void sync_deadlock(struct emu *e) {
     const struct thread *a = NULL, *b = NULL;
-    for (unsigned i = 0; i < e->n_threads; i++) {
+    unsigned n = e->n_threads * e->n_blocks;
+    for (unsigned i = 0; i < n; i++) {
         const struct thread *t = &e->threads[i];
         if (!a && t->state != DONE) a = t;
         if (a && t->state != a->state && (!b || b->state == DONE)) b = t;
     }
-    for (unsigned i = 0; a && !b && i < e->n_threads; i++)
+    for (unsigned i = 0; a && !b && i < n; i++)
         if (e->threads[i].state != a->state || e->threads[i].id != a->id) b = &e->threads[i];
     WS_ASSERT(a);
-    char first[80], second[80];
-    describe(a, first, sizeof first);
-    if (b) describe(b, second, sizeof second);
+    char first[160], second[160], name[THREAD_NAME];
+    describe(e, a, first, sizeof first);
+    if (b) describe(e, b, second, sizeof second);
     unsigned t = (unsigned)(a - e->threads);
     if (!b)
         block_report(e, EMU_DEADLOCK, t, a->frame, "it %s, like all others", first);
     else
-        block_report(e, EMU_DEADLOCK, t, a->frame, "it %s; thread %td %s", first, b - e->threads,
-                     second);
+        block_report(e, EMU_DEADLOCK, t, a->frame, "it %s; %s %s", first,
+                     sync_thread_name(e, (unsigned)(b - e->threads), name), second);
 }

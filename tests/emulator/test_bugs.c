@@ -117,6 +117,256 @@ static const struct bug BUGS[] = {
 };
 enum { N_BUGS = sizeof BUGS / sizeof *BUGS };
 
+/* ---- clusters of two blocks: r is the rank -----------------------------------------------------
+ */
+
+#define RANK "    const unsigned r = k_cluster_rank();\n"
+
+static const struct bug CLUSTER_BUGS[] = {
+    {"load_before_sync",
+     RANK "    s[t] = x[t];\n"
+          "    __syncthreads();\n"
+          "    float v = k_cluster_load(s + t, r ^ 1);" WRONG "    k_cluster_sync();\n"
+          "    if (r == 0) y[t] = v;\n",
+     EMU_RACE, EMU_UNWRITTEN_READ, "of shared memory"},
+    {"ends_while_read",
+     RANK "    s[t] = x[t];\n"
+          "    k_cluster_sync();\n"
+          "    float v = k_cluster_load(s + t, r ^ 1);" WRONG "    if (r == 0) y[t] = v;\n",
+     EMU_RACE, EMU_OK, "ended"},
+    {"writes_while_read",
+     RANK "    s[t] = x[t];\n"
+          "    k_cluster_sync();\n"
+          "    float v = k_cluster_load(s + t, r ^ 1);" WRONG "    s[t] = v + 1;" WRONG
+          "    k_cluster_sync();\n"
+          "    if (r == 0) y[t] = s[t];\n",
+     EMU_RACE, EMU_OK, "since the last k_cluster_sync"},
+    {"static_of_another",
+     RANK "    __shared__ double top[64];\n"
+          "    if (r == 0) top[t] = x[t];\n"
+          "    k_cluster_sync();\n"
+          "    double v = k_cluster_load(top + t, 1);" WRONG "    k_cluster_sync();\n"
+          "    if (r == 0) y[t] = (float)v;\n",
+     EMU_UNWRITTEN_READ, EMU_OK, "of static shared memory, which nobody wrote"},
+    {"rank_too_large",
+     RANK "    s[t] = x[t];\n"
+          "    k_cluster_sync();\n"
+          "    y[t] = k_cluster_load(s + t, r + 1);" WRONG "    k_cluster_sync();\n",
+     EMU_OUT_OF_BOUNDS, EMU_RACE, ""}, /* rank 0 may come first, and both write y */
+    {"rank_is_no_block",
+     "    s[t] = x[t];\n"
+     "    k_cluster_sync();\n"
+     "    float v = k_cluster_load(s + t, 2);" WRONG "    k_cluster_sync();\n",
+     EMU_OUT_OF_BOUNDS, EMU_OK, "from rank 2 in a cluster of 2 blocks"},
+    {"load_of_a_buffer", "    float v = k_cluster_load(x + t, 0);" WRONG, EMU_OUT_OF_BOUNDS, EMU_OK,
+     "not in shared memory"},
+    {"load_past_end",
+     RANK "    s[t] = x[t];\n"
+          "    k_cluster_sync();\n"
+          "    k_cluster_load(s + t + 1, r ^ 1);" WRONG "    k_cluster_sync();\n",
+     EMU_OUT_OF_BOUNDS, EMU_OK, "of shared memory, which has 256 bytes"},
+    {"one_block_syncs", RANK "    if (r == 0) k_cluster_sync();" WRONG, EMU_DIVERGENT_BARRIER,
+     EMU_OK, "ended"},
+    {"one_thread_returns", RANK "    if (r == 1 && t == 5) return;\n    k_cluster_sync();" WRONG,
+     EMU_DIVERGENT_BARRIER, EMU_OK, "ended"},
+    {"two_cluster_barriers",
+     RANK "    if (r == 0) k_cluster_sync();" WRONG "    else k_cluster_sync();" WRONG,
+     EMU_DIVERGENT_BARRIER, EMU_OK, "another k_cluster_sync"},
+    {"cluster_against_block",
+     RANK "    if (t < 32) k_cluster_sync();" WRONG "    else __syncthreads();" WRONG, EMU_DEADLOCK,
+     EMU_OK, "k_cluster_sync"},
+    {"sync_of_the_block_only",
+     RANK "    if (r == 0) y[t] = x[t];" WRONG "    __syncthreads();\n"
+          "    if (r == 1) y[t] += 1;" WRONG "    k_cluster_sync();\n",
+     EMU_RACE, EMU_UNWRITTEN_READ, "of y"},
+};
+enum { N_CLUSTER_BUGS = sizeof CLUSTER_BUGS / sizeof *CLUSTER_BUGS };
+
+/* ---- asynchronous copies and mbarriers ---------------------------------------------------------
+ */
+
+#define MBARRIER(count)                                                                            \
+    "    __shared__ unsigned long long bar;\n"                                                     \
+    "    if (t == 0) k_mbar_init(&bar, " count "), k_fence_mbar_init();\n"                         \
+    "    __syncthreads();\n"
+#define LOAD "    if (t == 0) k_mbar_arrive_expect_tx(&bar, 256), k_bulk_g2s(s, x, 256, &bar);\n"
+
+static const struct bug COPY_BUGS[] = {
+    {"reads_before_wait",
+     "    k_cp_async<4>(s + t, x + t);\n"
+     "    k_cp_async_commit();\n"
+     "    y[t] = s[t];" WRONG "    k_cp_async_wait<0>();\n",
+     EMU_RACE, EMU_OK, "which an asynchronous copy under way writes"},
+    {"waits_without_commit",
+     "    k_cp_async<4>(s + t, x + t);\n"
+     "    k_cp_async_wait<0>();\n"
+     "    y[t] = s[t];" WRONG,
+     EMU_RACE, EMU_OK, "which an asynchronous copy under way writes"},
+    {"two_copies_collide",
+     "    k_cp_async<4>(s + (t & 31), x + t);" WRONG "    k_cp_async_commit();\n"
+     "    k_cp_async_wait<0>();\n",
+     EMU_RACE, EMU_OK, "of shared memory"},
+    {"leaves_one_group",
+     "    k_cp_async<4>(s + t, x + t);" WRONG "    k_cp_async_commit();\n"
+     "    k_cp_async_wait<1>();\n"
+     "    y[t] = s[t];" WRONG "    k_cp_async_wait<0>();\n",
+     EMU_RACE, EMU_OK, "which an asynchronous copy under way writes"},
+    {"no_barrier_after_wait",
+     "    k_cp_async<4>(s + t, x + t);\n"
+     "    k_cp_async_commit();\n"
+     "    k_cp_async_wait<0>();\n"
+     "    y[t] = s[t ^ 1];" WRONG,
+     EMU_RACE, EMU_UNWRITTEN_READ, "of shared memory"},
+    {"writes_before_wait",
+     "    k_cp_async<4>(s + t, x + t);\n"
+     "    k_cp_async_commit();\n"
+     "    s[t] = 1;" WRONG "    k_cp_async_wait<0>();\n",
+     EMU_RACE, EMU_OK, "which an asynchronous copy under way writes"},
+    {"copies_over_readers",
+     "    s[t] = 1;\n"
+     "    __syncthreads();\n"
+     "    y[t] = s[t ^ 1];" WRONG "    k_cp_async<4>(s + t, x + t);" WRONG
+     "    k_cp_async_commit();\n"
+     "    k_cp_async_wait<0>();\n",
+     EMU_RACE, EMU_OK, "of shared memory"},
+    {"misaligned_copy", "    if (t < 8) k_cp_async<16>(s + 4 * t, x + 4 * t + 1);" WRONG,
+     EMU_MISALIGNED, EMU_OK, "its global address needs an alignment of 16"},
+    {"copy_past_end", "    k_cp_async<4>(s + t, x + t + 1);" WRONG, EMU_OUT_OF_BOUNDS, EMU_COPY,
+     ""},
+    {"copy_to_a_buffer", "    k_cp_async<4>(y + t, x + t);" WRONG, EMU_COPY, EMU_OK,
+     "no shared memory"},
+    {"ends_while_copied", "    k_cp_async<4>(s + t, x + t);" WRONG "    k_cp_async_commit();\n",
+     EMU_COPY, EMU_OK, "the thread ends while this copy is under way"},
+    {"bulk_reads_before_wait",
+     MBARRIER("1") LOAD "    y[t] = s[t];" WRONG "    k_mbar_wait(&bar, 0);\n", EMU_RACE,
+     EMU_UNWRITTEN_READ, "of shared memory"},
+    {"bulk_one_thread_waits",
+     MBARRIER("1") LOAD "    if (t == 0) k_mbar_wait(&bar, 0);\n"
+                        "    y[t] = s[t];" WRONG,
+     EMU_RACE, EMU_UNWRITTEN_READ, "of shared memory"},
+    {"bulk_waits_for_wrong_phase",
+     MBARRIER("1") LOAD "    k_mbar_wait(&bar, 1);\n"
+                        "    y[t] = s[t];" WRONG "    k_mbar_wait(&bar, 0);\n",
+     EMU_RACE, EMU_UNWRITTEN_READ, "of shared memory"},
+    {"bulk_misaligned", MBARRIER("1") "    if (t == 0) k_bulk_g2s(s + 2, x, 128, &bar);" WRONG,
+     EMU_MISALIGNED, EMU_OK, "its shared address needs an alignment of 16"},
+    {"bulk_of_odd_size", MBARRIER("1") "    if (t == 0) k_bulk_g2s(s, x, 24, &bar);" WRONG,
+     EMU_COPY, EMU_OK, "k_bulk_g2s of 24 bytes, which is no multiple of 16"},
+    {"bulk_past_end", MBARRIER("1") "    if (t == 0) k_bulk_g2s(s, x + 4, 256, &bar);" WRONG,
+     EMU_OUT_OF_BOUNDS, EMU_OK, "read of 256 bytes at offset 16 of x"},
+    {"bulk_past_shared", MBARRIER("1") "    if (t == 0) k_bulk_g2s(s + 4, x, 256, &bar);" WRONG,
+     EMU_OUT_OF_BOUNDS, EMU_OK, "write of 256 bytes at offset 16 of shared memory"},
+    {"bulk_expects_nothing",
+     MBARRIER("1") "    if (t == 0) k_bulk_g2s(s, x, 256, &bar);\n"
+                   "    k_mbar_wait(&bar, 0);" WRONG,
+     EMU_DEADLOCK, EMU_OK, "1 of 1 arrivals"},
+    {"bulk_arrives_without_bytes",
+     MBARRIER("1") "    if (t == 0) k_bulk_g2s(s, x, 256, &bar), k_mbar_arrive(&bar);" WRONG
+                   "    k_mbar_wait(&bar, 0);\n",
+     EMU_MBARRIER, EMU_OK, "256 bytes are under way to a phase that expects 0"},
+    {"bulk_expects_too_much",
+     MBARRIER("1") "    if (t == 0) k_mbar_arrive_expect_tx(&bar, 512), k_bulk_g2s(s, x, 256, "
+                   "&bar);\n"
+                   "    k_mbar_wait(&bar, 0);" WRONG,
+     EMU_DEADLOCK, EMU_OK, "256 of 512 bytes are missing"},
+    {"bulk_over_readers",
+     MBARRIER("1") LOAD
+     "    k_mbar_wait(&bar, 0);\n"
+     "    y[t] = s[t];" WRONG "    if (t == 0) k_mbar_arrive_expect_tx(&bar, 256);\n"
+     "    if (t == 0) k_bulk_g2s(s, x, 256, &bar);" WRONG "    k_mbar_wait(&bar, 1);\n",
+     EMU_RACE, EMU_OK, "of shared memory"},
+    {"bulk_never_waited",
+     MBARRIER("1") "    if (t == 0) k_mbar_arrive_expect_tx(&bar, 256);\n"
+                   "    if (t == 0) k_bulk_g2s(s, x, 256, &bar);" WRONG,
+     EMU_COPY, EMU_OK, "the block ends while this copy is under way"},
+    {"bulk_source_changes",
+     MBARRIER("1") "    y[t] = x[t];\n"
+                   "    __syncthreads();\n"
+                   "    if (t == 0) k_mbar_arrive_expect_tx(&bar, 256);\n"
+                   "    if (t == 0) k_bulk_g2s(s, y, 256, &bar);" WRONG "    y[t] = 0;" WRONG
+                   "    k_mbar_wait(&bar, 0);\n",
+     EMU_RACE, EMU_OK, "of y"},
+    {"store_without_fence",
+     "    s[t] = x[t];\n"
+     "    __syncthreads();\n"
+     "    if (t == 0) k_bulk_s2g(y, s, 256);" WRONG,
+     EMU_COPY, EMU_OK, "with no k_fence_async_shared since"},
+    {"store_without_barrier",
+     "    s[t] = x[t];\n"
+     "    k_fence_async_shared();\n"
+     "    if (t == 32) k_bulk_s2g(y, s, 256);" WRONG,
+     EMU_RACE, EMU_UNWRITTEN_READ, "of shared memory"},
+    {"store_source_reused",
+     "    s[t] = x[t];\n"
+     "    k_fence_async_shared();\n"
+     "    __syncthreads();\n"
+     "    if (t == 0) k_bulk_s2g(y, s, 256), k_bulk_commit();\n"
+     "    if (t == 0) s[0] = 5;" WRONG "    if (t == 0) k_bulk_wait<0>();\n",
+     EMU_RACE, EMU_OK, "which an asynchronous copy under way reads"},
+    {"store_source_reused_by_another",
+     "    s[t] = x[t];\n"
+     "    k_fence_async_shared();\n"
+     "    __syncthreads();\n"
+     "    if (t == 0) k_bulk_s2g(y, s, 256), k_bulk_commit(), k_bulk_wait_read<0>();" WRONG
+     "    s[t] = 5;" WRONG,
+     EMU_RACE, EMU_OK, "of shared memory"},
+    {"store_read_back",
+     "    s[t] = x[t];\n"
+     "    k_fence_async_shared();\n"
+     "    __syncthreads();\n"
+     "    if (t == 0) {\n"
+     "        k_bulk_s2g(y, s, 256), k_bulk_commit(), k_bulk_wait_read<0>();\n"
+     "        s[0] = y[0];" WRONG "    }\n",
+     EMU_RACE, EMU_OK, "which an asynchronous copy under way writes"},
+    {"store_not_waited",
+     "    s[t] = x[t];\n"
+     "    k_fence_async_shared();\n"
+     "    __syncthreads();\n"
+     "    if (t == 0) k_bulk_s2g(y, s, 256);" WRONG "    if (t == 0) k_bulk_commit();\n",
+     EMU_COPY, EMU_OK, "the thread ends while this copy is under way"},
+    {"store_of_odd_size",
+     "    s[t] = x[t];\n"
+     "    k_fence_async_shared();\n"
+     "    __syncthreads();\n"
+     "    if (t == 0) k_bulk_s2g(y, s, 250);" WRONG,
+     EMU_COPY, EMU_OK, "250 bytes"},
+    {"mbarrier_not_made",
+     "    unsigned long long *bar = (unsigned long long *)s;\n"
+     "    if (t < 2) s[t] = 0;\n"
+     "    __syncthreads();\n"
+     "    k_mbar_arrive(bar);" WRONG,
+     EMU_MBARRIER, EMU_OK, "k_mbar_init has made none here"},
+    {"mbarrier_used_too_early",
+     "    __shared__ unsigned long long bar;\n"
+     "    if (t == 0) k_mbar_init(&bar, 64);" WRONG "    k_mbar_arrive(&bar);" WRONG,
+     EMU_RACE, EMU_UNWRITTEN_READ, "of static shared memory"},
+    {"mbarrier_overwritten",
+     MBARRIER("64") "    if (t == 0) bar = 0;\n"
+                    "    __syncthreads();\n"
+                    "    k_mbar_arrive(&bar);" WRONG,
+     EMU_MBARRIER, EMU_OK, "written over"},
+    {"mbarrier_of_nobody", MBARRIER("0" WRONG), EMU_MBARRIER, EMU_OK, "a phase of 0 arrivals"},
+    {"mbarrier_misaligned", "    if (t == 0) k_mbar_init((unsigned long long *)(s + 1), 1);" WRONG,
+     EMU_MISALIGNED, EMU_OK, "needs an alignment of 8"},
+    {"mbarrier_too_many_arrive",
+     MBARRIER("32") "    if (t == 0) k_mbar_arrive_expect_tx(&bar, 16);" WRONG
+                    "    else k_mbar_arrive(&bar);" WRONG,
+     EMU_MBARRIER, EMU_OK, "more than 32 arrivals in phase 0"},
+    {"mbarrier_too_few_arrive",
+     MBARRIER("64") "    if (t < 32) k_mbar_arrive(&bar);\n"
+                    "    k_mbar_wait(&bar, 0);" WRONG,
+     EMU_DEADLOCK, EMU_OK, "of static shared memory: 32 of 64 arrivals"},
+    {"parity_of_two", MBARRIER("1") "    k_mbar_wait(&bar, 2);" WRONG, EMU_MBARRIER, EMU_OK,
+     "parity 2"},
+    {"arrival_orders_no_later_writes",
+     MBARRIER("64") "    s[t] = x[t];\n"
+                    "    k_mbar_arrive(&bar);\n"
+                    "    s[t] += 1;" WRONG "    k_mbar_wait(&bar, 0);\n"
+                    "    y[t] = s[t ^ 1];" WRONG,
+     EMU_RACE, EMU_OK, "since the last barrier"},
+};
+enum { N_COPY_BUGS = sizeof COPY_BUGS / sizeof *COPY_BUGS };
+
 struct fix {
     struct arena *a;
     struct emu *e;
@@ -146,11 +396,12 @@ static void end(struct fix *f) {
 
 typedef struct emu_report runner(struct emu_module *, const struct emu_launch *);
 
-static struct emu_report launch(struct fix *f, const char *kernel, unsigned blocks,
-                                enum emu_order order, runner *run) {
+static struct emu_report launch_cluster(struct fix *f, const char *kernel, unsigned blocks,
+                                        unsigned cluster, enum emu_order order, runner *run) {
     int n = 64;
     struct emu_launch l = {.kernel = kernel,
                            .grid = {blocks},
+                           .cluster = cluster,
                            .threads = {64},
                            .shared = 256,
                            .args = (void *[]){&f->x, &f->y, &n},
@@ -158,6 +409,11 @@ static struct emu_report launch(struct fix *f, const char *kernel, unsigned bloc
                            .order = order,
                            .seed = 7};
     return run(f->m, &l);
+}
+
+static struct emu_report launch(struct fix *f, const char *kernel, unsigned blocks,
+                                enum emu_order order, runner *run) {
+    return launch_cluster(f, kernel, blocks, 1, order, run);
 }
 
 /* Is the line one of the marked ones? */
@@ -180,23 +436,27 @@ static void assert_found(const struct fix *f, const struct bug *b, const struct 
     assert_int_equal(strncmp(r->message, b->name, strlen(b->name)), 0);
 }
 
-static void test_bugs(void **state) {
+static void find_bugs(const struct bug *bugs, int n, unsigned cluster) {
     struct arena *a = arena_new();
     struct buf text = buf_new(a);
-    const char *names[N_BUGS];
-    for (int i = 0; i < N_BUGS; i++) {
-        names[i] = BUGS[i].name;
-        buf_printf(&text, KERNEL("%s", "%s"), BUGS[i].name, BUGS[i].body);
+    const char **names = NEW_ARRAY(a, const char *, n);
+    for (int i = 0; i < n; i++) {
+        names[i] = bugs[i].name;
+        buf_printf(&text, KERNEL("%s", "%s"), bugs[i].name, bugs[i].body);
     }
-    struct fix f = begin(text.p, names, N_BUGS);
-    for (int i = 0; i < N_BUGS; i++)
+    struct fix f = begin(text.p, names, n);
+    for (int i = 0; i < n; i++)
         for (enum emu_order o = EMU_FORWARD; o <= EMU_RANDOM; o++) {
-            struct emu_report r = launch(&f, names[i], 1, o, emu_run);
-            assert_found(&f, &BUGS[i], &r);
+            struct emu_report r = launch_cluster(&f, names[i], cluster, cluster, o, emu_run);
+            assert_found(&f, &bugs[i], &r);
         }
     end(&f);
     arena_free(a);
 }
+
+static void test_bugs(void **state) { find_bugs(BUGS, N_BUGS, 1); }
+static void test_cluster_bugs(void **state) { find_bugs(CLUSTER_BUGS, N_CLUSTER_BUGS, 2); }
+static void test_copy_bugs(void **state) { find_bugs(COPY_BUGS, N_COPY_BUGS, 1); }
 
 /* ---- mistakes of whole grids ---------------------------------------------------------------- */
 
@@ -304,6 +564,12 @@ static void test_bad_launch(void **state) {
     l.shared = 232449;
     assert_refused(&f, l, "232449 bytes");
     l = good;
+    l.grid[0] = 4;
+    l.cluster = 3;
+    assert_refused(&f, l, "4 blocks in x are no multiple of the cluster's 3");
+    l.grid[0] = l.cluster = 17;
+    assert_refused(&f, l, "clusters of 17 blocks");
+    l = good;
     l.args = (void *[]){&f.x, &wild, &n};
     assert_refused(&f, l, "argument 1 points into no buffer");
     l = good;
@@ -366,6 +632,8 @@ static void test_two_modules(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bugs),
+        cmocka_unit_test(test_cluster_bugs),
+        cmocka_unit_test(test_copy_bugs),
         cmocka_unit_test(test_right),
         cmocka_unit_test(test_unwritten_output),
         cmocka_unit_test(test_blocks),

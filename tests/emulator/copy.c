@@ -1,0 +1,249 @@
+/* copy.c: asynchronous copies: cp.async, and bulk copies to and from shared memory.
+ *
+ * A copy is judged when it starts, as if its thread read and wrote everything then, and lands as
+ * late as it may: at the wait for its group, or when somebody waits for the phase of its mbarrier
+ * that it is part of. Between, the shadows of its bytes say that it is under way, so that who
+ * touches them is found in every order of threads; what was at the destination stays there.
+ *
+ *     k_cp_async<16>(s, x);  k_cp_async_commit();    judged; *s is untouchable
+ *     k_cp_async_wait<0>();                          landed: written by this thread, now */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/emulator/internal.h"
+
+static void __attribute__((format(printf, 3, 4)))
+mistake(struct emu *e, enum emu_kind kind, const char *fmt, ...) {
+    char text[200];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    block_report(e, kind, e->current, e->frame, "%s", text);
+    block_stop(e);
+}
+
+/* ---- under way ------------------------------------------------------------------------------ */
+
+static void release_source(struct copy *c) {
+    for (unsigned i = 0; c->from_shadow && i < c->valid; i++) c->from_shadow[i].copies_read--;
+    c->from_shadow = NULL;
+}
+
+static void release_target(struct copy *c) {
+    for (unsigned i = 0; c->to_shadow && i < c->bytes; i++) c->to_shadow[i].copy_writes = 0;
+    c->to_shadow = NULL;
+}
+
+static void drop(struct copy *c) {
+    release_source(c);
+    release_target(c);
+    free(c->data);
+    free(c);
+}
+
+/* The source has been read by the copy, as late as now. */
+static void end_reading(struct emu *e, struct copy *c) {
+    for (unsigned i = 0; c->from_shadow && i < c->valid; i++) {
+        struct shadow *s = &c->from_shadow[i];
+        if (s->reader[0] != c->writer) {
+            s->reader[1] = s->reader[0];
+            s->read[1] = s->read[0];
+            s->reader[0] = c->writer;
+        }
+        s->read[0] = e->now;
+    }
+    release_source(c);
+}
+
+static void land(struct emu *e, struct copy *c) {
+    memcpy(c->to, c->data ? c->data : c->from, c->valid);
+    memset(c->to + c->valid, 0, c->bytes - c->valid);
+    end_reading(e, c);
+    for (unsigned i = 0; c->to_shadow && i < c->bytes; i++) {
+        struct shadow *s = &c->to_shadow[i];
+        s->writer = c->writer;
+        s->written = e->now;
+        s->atomic = 0;
+    }
+    drop(c);
+}
+
+/* BULK_STORE: read the shared memory now, write later. */
+static void read_ahead(struct emu *e, struct copy *c) {
+    if (c->data) return;
+    c->data = malloc(c->bytes);
+    WS_ASSERT(c->data);
+    memcpy(c->data, c->from, c->bytes);
+    end_reading(e, c);
+}
+
+/* Judge a copy, and let it begin. */
+static struct copy *start(struct emu *e, struct copy c) {
+    if (c.valid) memory_judge(e, c.from, c.valid, EMU_READ);
+    memory_judge(e, c.to, c.bytes, EMU_WRITE);
+    struct copy *new = malloc(sizeof *new);
+    WS_ASSERT(new);
+    *new = c;
+    new->thread = e->current;
+    new->from_shadow = c.valid ? memory_shadow(e, c.from) : NULL;
+    new->to_shadow = memory_shadow(e, c.to);
+    for (unsigned i = 0; new->from_shadow &&i < c.valid; i++) new->from_shadow[i].copies_read++;
+    for (unsigned i = 0; new->to_shadow &&i < c.bytes; i++) new->to_shadow[i].copy_writes = 1;
+    module_trail(e->module, e->frame, &new->trail);
+    return new;
+}
+
+static void keep_with_thread(struct emu *e, struct copy *c) {
+    struct thread *t = &e->threads[e->current];
+    c->group = t->groups[c->kind != CP_ASYNC];
+    c->next = t->copies;
+    t->copies = c;
+}
+
+void copy_land_all(struct emu *e, struct mbarrier *b) {
+    for (struct copy *next; b->copies; b->copies = next) {
+        next = b->copies->next;
+        land(e, b->copies);
+    }
+}
+
+/* ---- hooks ---------------------------------------------------------------------------------- */
+
+static void check_addresses(struct emu *e, const char *what, const void *shared, const void *global,
+                            unsigned align) {
+    if (!memory_is_shared(e, shared))
+        mistake(e, EMU_COPY, "%s: no shared memory on its side of that", what);
+    if (global && (memory_is_shared(e, global) || !memory_buffer(e, global)))
+        mistake(e, EMU_OUT_OF_BOUNDS, "%s: no buffer on its side of global memory", what);
+    if ((uintptr_t)shared % align || (uintptr_t)global % align)
+        mistake(e, EMU_MISALIGNED, "%s: its %s address needs an alignment of %u", what,
+                (uintptr_t)shared % align ? "shared" : "global", align);
+}
+
+void copy_cp_async(struct emu *e, void *to, const void *from, unsigned bytes, unsigned valid) {
+    e->frame = __builtin_frame_address(0);
+    if (bytes != 4 && bytes != 8 && bytes != 16) mistake(e, EMU_COPY, "k_cp_async<%u>", bytes);
+    if (valid > bytes) mistake(e, EMU_COPY, "k_cp_async<%u> of %u bytes", bytes, valid);
+    check_addresses(e, "k_cp_async", to, valid ? from : NULL, bytes);
+    keep_with_thread(e, start(e, (struct copy){.kind = CP_ASYNC,
+                                               .to = to,
+                                               .from = from,
+                                               .bytes = bytes,
+                                               .valid = valid,
+                                               .writer = (uint16_t)e->current}));
+}
+
+static void bulk_load(struct emu *e, void *to, const void *from, unsigned bytes, void *bar) {
+    struct mbarrier *b = mbarrier_at(e, bar);
+    struct copy *c = start(e, (struct copy){.kind = BULK_LOAD,
+                                            .to = to,
+                                            .from = from,
+                                            .bytes = bytes,
+                                            .valid = bytes,
+                                            .writer = mbarrier_as_writer(e, b)});
+    c->next = b->copies;
+    b->copies = c;
+    b->flying += bytes;
+    mbarrier_settle(e, b);
+}
+
+/* What threads have written reaches the copy through a fence, theirs or this thread's. */
+static void check_fence(struct emu *e, const unsigned char *from, unsigned bytes) {
+    const struct shadow *s = memory_shadow(e, from);
+    uint32_t own = e->threads[e->current].fenced;
+    char name[THREAD_NAME];
+    for (unsigned i = 0; i < bytes; i++) {
+        if (s[i].written < e->cluster_start || s[i].writer >= BY_MBARRIER) continue;
+        if (s[i].written < own || s[i].written < e->threads[s[i].writer].fenced) continue;
+        mistake(e, EMU_COPY,
+                "k_bulk_s2g: byte %u of the source was written by %s with no "
+                "k_fence_async_shared since",
+                i, sync_thread_name(e, s[i].writer, name));
+    }
+}
+
+static void bulk_store(struct emu *e, void *to, const void *from, unsigned bytes) {
+    memory_judge(e, from, bytes, EMU_READ);
+    check_fence(e, from, bytes);
+    keep_with_thread(e, start(e, (struct copy){.kind = BULK_STORE,
+                                               .to = to,
+                                               .from = from,
+                                               .bytes = bytes,
+                                               .valid = bytes,
+                                               .writer = (uint16_t)e->current}));
+}
+
+void copy_bulk(struct emu *e, void *to, const void *from, unsigned bytes, void *bar) {
+    e->frame = __builtin_frame_address(0);
+    const char *what = bar ? "k_bulk_g2s" : "k_bulk_s2g";
+    if (bytes % 16 != 0)
+        mistake(e, EMU_COPY, "%s of %u bytes, which is no multiple of 16", what, bytes);
+    check_addresses(e, what, bar ? to : from, bar ? from : to, 16);
+    if (bar)
+        bulk_load(e, to, from, bytes, bar);
+    else
+        bulk_store(e, to, from, bytes);
+}
+
+void copy_commit(struct emu *e, int bulk) { e->threads[e->current].groups[bulk]++; }
+
+/* sources: the copies are only to have read, and write when they like. */
+void copy_wait(struct emu *e, int bulk, unsigned n, int sources) {
+    struct thread *t = &e->threads[e->current];
+    e->frame = __builtin_frame_address(0);
+    for (struct copy **link = &t->copies, *c; (c = *link);) {
+        bool mine = (c->kind != CP_ASYNC) == bulk;
+        if (!mine || c->group >= t->groups[bulk] || t->groups[bulk] - c->group <= n) {
+            link = &c->next;
+        } else if (sources) {
+            read_ahead(e, c);
+            link = &c->next;
+        } else {
+            *link = c->next;
+            land(e, c);
+        }
+    }
+}
+
+void copy_fence(struct emu *e) { e->threads[e->current].fenced = ++e->now; }
+
+/* ---- ends ----------------------------------------------------------------------------------- */
+
+static void report_unfinished(struct emu *e, const struct copy *c, const char *who) {
+    block_report(e, EMU_COPY, c->thread, c->trail.frame, "%s while this copy is under way", who);
+}
+
+/* Stores that have read their source may be written after the end. */
+void copy_thread_done(struct emu *e, unsigned t) {
+    for (struct copy *c = e->threads[t].copies, *next; c; c = next) {
+        next = c->next;
+        e->threads[t].copies = next;
+        if (!c->data) {
+            report_unfinished(e, c, "the thread ends");
+            drop(c);
+        } else {
+            land(e, c);
+        }
+    }
+}
+
+void copy_block_done(struct emu *e, struct block *b) {
+    for (unsigned i = 0; i < b->n_mbarriers; i++)
+        if (b->mbarriers[i].copies) report_unfinished(e, b->mbarriers[i].copies, "the block ends");
+}
+
+static void drop_list(struct copy **list) {
+    for (struct copy *next; *list; *list = next) {
+        next = (*list)->next;
+        drop(*list);
+    }
+}
+
+void copy_drop_all(struct emu *e) {
+    for (unsigned t = 0; t < e->n_threads * e->n_blocks; t++) drop_list(&e->threads[t].copies);
+    for (unsigned r = 0; r < e->n_blocks; r++)
+        for (unsigned i = 0; i < e->blocks[r].n_mbarriers; i++)
+            drop_list(&e->blocks[r].mbarriers[i].copies);
+}

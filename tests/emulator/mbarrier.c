@@ -1,0 +1,147 @@
+/* mbarrier.c: barriers in shared memory that count arrivals and the bytes of asynchronous copies.
+ *
+ * A phase can end when all arrivals have come and as many bytes are under way as they expect. It
+ * does end at once if it has no bytes, else when threads wait for it and the block cannot go on
+ * otherwise: copies land as late as a device may let them. The 8 bytes of the barrier hold a mark,
+ * so that its use before the initialisation, and data written over it, are found. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/emulator/internal.h"
+
+enum { BYTES = 8, MAX_COUNT = (1 << 20) - 1 };
+
+static uint64_t mark(const void *at) { return (uintptr_t)at * 0x9e3779b97f4a7c15 | 1; }
+
+static void __attribute__((format(printf, 2, 3))) mistake(struct emu *e, const char *fmt, ...) {
+    char text[200];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    block_report(e, EMU_MBARRIER, e->current, e->frame, "%s", text);
+    block_stop(e);
+}
+
+uint16_t mbarrier_as_writer(const struct emu *e, const struct mbarrier *b) {
+    return (uint16_t)(BY_MBARRIER + e->b->rank * MAX_MBARRIERS + (unsigned)(b - e->b->mbarriers));
+}
+
+static struct mbarrier *find(struct emu *e, const void *at) {
+    for (unsigned i = 0; i < e->b->n_mbarriers; i++)
+        if (e->b->mbarriers[i].at == at) return &e->b->mbarriers[i];
+    return NULL;
+}
+
+struct mbarrier *mbarrier_at(struct emu *e, const void *at) {
+    uint64_t word = 0;
+    memory_judge_of(e, e->b, at, BYTES, EMU_ATOMIC);
+    struct mbarrier *b = find(e, at);
+    memcpy(&word, at, BYTES);
+    if (!b) mistake(e, "k_mbar_init has made none here");
+    if (word != mark(at)) mistake(e, "something has been written over it");
+    return b;
+}
+
+/* ---- phases --------------------------------------------------------------------------------- */
+
+static void end_phase(struct emu *e, struct mbarrier *b) {
+    unsigned self = MAX_THREADS + (unsigned)(b - e->b->mbarriers);
+    copy_land_all(e, b);
+    b->arrived[self] = ++e->now;
+    memcpy(b->passed, b->arrived, N_SEEN * sizeof *b->passed);
+    b->pending = b->count;
+    b->expected = b->flying = 0;
+    b->phase++;
+    b->waiting = 0;
+    for (unsigned t = e->b->first; t < e->b->first + e->n_threads; t++)
+        if (e->threads[t].state == AT_MBARRIER && e->threads[t].mbarrier == b) block_wake(e, t);
+    e->report.barriers++;
+}
+
+void mbarrier_settle(struct emu *e, struct mbarrier *b) {
+    if (b->pending) return;
+    if (b->flying > b->expected)
+        mistake(e, "%llu bytes are under way to a phase that expects %llu: k_mbar_arrive_expect_tx",
+                (unsigned long long)b->flying, (unsigned long long)b->expected);
+    if (!b->expected) end_phase(e, b);
+}
+
+bool mbarrier_land_one(struct emu *e, unsigned from) {
+    unsigned n = e->b->n_mbarriers;
+    for (unsigned i = 0; i < n; i++) {
+        struct mbarrier *b = &e->b->mbarriers[(from + i) % n];
+        if (b->pending || !b->waiting || b->flying != b->expected) continue;
+        end_phase(e, b);
+        return true;
+    }
+    return false;
+}
+
+void mbarrier_describe(const struct emu *e, const struct mbarrier *b, char *text, size_t size) {
+    const struct emu_module *m = e->module;
+    bool dynamic = b->at >= m->dynamic && b->at < m->dynamic + EMU_SHARED_MAX;
+    snprintf(text, size,
+             "waits for phase %u of the mbarrier at offset %td of %sshared memory: %u of %u "
+             "arrivals and %lld of %llu bytes are missing",
+             b->phase, b->at - (dynamic ? m->dynamic : m->shared), dynamic ? "" : "static ",
+             b->pending, b->count, (long long)(b->expected - b->flying),
+             (unsigned long long)b->expected);
+}
+
+/* ---- hooks ---------------------------------------------------------------------------------- */
+
+static struct mbarrier *add(struct emu *e, const void *at) {
+    if (e->b->n_mbarriers == MAX_MBARRIERS) mistake(e, "more than %d in a block", MAX_MBARRIERS);
+    struct mbarrier *b = &e->b->mbarriers[e->b->n_mbarriers++];
+    uint32_t *rows = b->arrived ? b->arrived : calloc(2 * N_SEEN, sizeof *rows);
+    WS_ASSERT(rows);
+    memset(rows, 0, 2 * N_SEEN * sizeof *rows);
+    *b = (struct mbarrier){.at = at, .arrived = rows, .passed = rows + N_SEEN};
+    return b;
+}
+
+void mbarrier_init(struct emu *e, void *at, unsigned count) {
+    e->frame = __builtin_frame_address(0);
+    memory_judge_of(e, e->b, at, BYTES, EMU_WRITE);
+    if (!memory_is_shared(e, at)) mistake(e, "it must be in shared memory");
+    if (count == 0 || count > MAX_COUNT) mistake(e, "a phase of %u arrivals", count);
+    struct mbarrier *b = find(e, at);
+    if (b && (b->flying || b->waiting)) mistake(e, "k_mbar_init while it is in use");
+    if (!b) b = add(e, at);
+    b->count = b->pending = count;
+    b->phase = 0;
+    b->expected = 0;
+    uint64_t word = mark(at);
+    memcpy(at, &word, BYTES);
+}
+
+void mbarrier_arrive(struct emu *e, void *at, unsigned bytes) {
+    e->frame = __builtin_frame_address(0);
+    struct mbarrier *b = mbarrier_at(e, at);
+    if (!b->pending)
+        mistake(e, "more than %u arrivals in phase %u, which has not ended", b->count, b->phase);
+    b->expected += bytes;
+    if (b->expected > MAX_COUNT)
+        mistake(e, "a phase of %llu bytes; %d are the limit", (unsigned long long)b->expected,
+                MAX_COUNT);
+    sync_give(e, e->current, b->arrived);
+    b->pending--;
+    mbarrier_settle(e, b);
+}
+
+void mbarrier_wait(struct emu *e, void *at, unsigned parity) {
+    struct thread *t = &e->threads[e->current];
+    t->frame = e->frame = __builtin_frame_address(0);
+    struct mbarrier *b = mbarrier_at(e, at);
+    if (parity > 1) mistake(e, "parity %u: it is 0 or 1", parity);
+    if ((b->phase & 1) == parity) {
+        t->state = AT_MBARRIER;
+        t->mbarrier = b;
+        b->waiting++;
+        mbarrier_settle(e, b);
+        if (t->state == AT_MBARRIER) block_suspend(e);
+    }
+    sync_take(e, e->current, b->passed);
+}
