@@ -120,7 +120,8 @@ run() {
     n_runs=$((n_runs + 1))
     log=$out/logs/$(printf '%03d' $n_runs)_${name//[ =]/_}.log
     start=$EPOCHREALTIME
-    timeout -k 5 "$limit" "$@" >"$log" 2>&1 </dev/null || code=$?
+    # In braces, so that the shell's own remark about a killed command is not shown.
+    { timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null; } 2>/dev/null || code=$?
     seconds=$(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f", b - a }')
     echo "$part,$workload,$dtype,$axes,$seconds,$code" >>"$out/runs.csv"
     case $code in
