@@ -176,6 +176,8 @@ struct buffer *memory_buffer(struct emu *e, const void *at);
 void memory_judge(struct emu *e, const void *at, unsigned bytes, int how);
 void memory_judge_of(struct emu *e, struct block *owner, const void *at, unsigned bytes, int how);
 bool memory_is_shared(const struct emu *e, const void *at);
+/* What the offset of an address in shared memory is told from, and how that is called. */
+const unsigned char *memory_shared_base(const struct emu *e, const void *at, const char **name);
 struct shadow *memory_shadow(struct emu *e, const void *at); /* NULL: nobody can write there */
 bool memory_unwritten(const struct emu *e, const struct buffer *b, size_t *offset);
 

@@ -80,14 +80,14 @@ bool mbarrier_land_one(struct emu *e, unsigned from) {
 }
 
 void mbarrier_describe(const struct emu *e, const struct mbarrier *b, char *text, size_t size) {
-    const struct emu_module *m = e->module;
-    bool dynamic = b->at >= m->dynamic && b->at < m->dynamic + EMU_SHARED_MAX;
-    snprintf(text, size,
-             "waits for phase %u of the mbarrier at offset %td of %sshared memory: %u of %u "
-             "arrivals and %lld of %llu bytes are missing",
-             b->phase, b->at - (dynamic ? m->dynamic : m->shared), dynamic ? "" : "static ",
-             b->pending, b->count, (long long)(b->expected - b->flying),
-             (unsigned long long)b->expected);
+    const char *name;
+    ptrdiff_t offset = b->at - memory_shared_base(e, b->at, &name);
+    snprintf(
+        text, size,
+        "waits for phase %u of the mbarrier at offset %td of %s: %u of %u arrivals and %lld of "
+        "%llu bytes are missing",
+        b->phase, offset, name, b->pending, b->count, (long long)(b->expected - b->flying),
+        (unsigned long long)b->expected);
 }
 
 /* ---- hooks ---------------------------------------------------------------------------------- */

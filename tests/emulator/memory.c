@@ -58,6 +58,15 @@ bool memory_is_shared(const struct emu *e, const void *at) {
     return p >= e->module->shared && p < e->module->shared + e->module->shared_bytes;
 }
 
+/* Static shared memory lies around the dynamic one. */
+const unsigned char *memory_shared_base(const struct emu *e, const void *at, const char **name) {
+    const struct emu_module *m = e->module;
+    const unsigned char *p = at, *end = m->dynamic + EMU_SHARED_MAX + EMU_SHARED_RED_ZONE;
+    bool dynamic = p >= m->dynamic && p < end;
+    *name = dynamic ? "shared memory" : "static shared memory";
+    return dynamic ? m->dynamic : p < m->dynamic ? m->shared : end;
+}
+
 struct shadow *memory_shadow(struct emu *e, const void *at) {
     const unsigned char *p = at;
     if (memory_is_shared(e, p)) return e->b->shadow + (p - e->module->shared);
@@ -192,20 +201,14 @@ static void check_shadow(struct emu *e, const struct access *a) {
 
 static void check_shared(struct emu *e, struct access *a) {
     const struct emu_module *m = e->module;
-    a->base = m->shared;
-    a->where = "static shared memory";
-    a->shadow = a->owner->shadow;
+    a->base = memory_shared_base(e, a->at, &a->where);
+    a->shadow = a->owner->shadow + (a->base - m->shared);
     a->floor = e->cluster_start;
     a->starts_unwritten = true;
-    if (a->at >= m->dynamic && a->at < m->dynamic + EMU_SHARED_MAX + EMU_SHARED_RED_ZONE) {
-        a->base = m->dynamic;
-        a->where = "shared memory";
-        a->shadow += m->dynamic - m->shared;
-        if (a->at + a->bytes > m->dynamic + e->launch->shared) {
-            char what[64];
-            snprintf(what, sizeof what, ", which has %zu bytes", e->launch->shared);
-            mistake(e, EMU_OUT_OF_BOUNDS, a, what);
-        }
+    if (a->base == m->dynamic && a->at + a->bytes > m->dynamic + e->launch->shared) {
+        char what[64];
+        snprintf(what, sizeof what, ", which has %zu bytes", e->launch->shared);
+        mistake(e, EMU_OUT_OF_BOUNDS, a, what);
     }
     check_shadow(e, a);
 }
@@ -269,8 +272,8 @@ static void check(struct emu *e, struct access *a, bool aligned) {
     if (aligned && (uintptr_t)a->at % width != 0) {
         char what[64];
         snprintf(what, sizeof what, ", which needs an alignment of %u", width);
-        a->base = shared ? m->dynamic : b->at;
-        a->where = shared ? "shared memory" : b->name;
+        a->where = shared ? NULL : b->name;
+        a->base = shared ? memory_shared_base(e, a->at, &a->where) : b->at;
         mistake(e, EMU_MISALIGNED, a, what);
     }
     if (shared)
