@@ -50,6 +50,24 @@ static const char CLUSTER_TEXT[] =
 
 /* ---- copies --------------------------------------------------------------------------------- */
 
+/* Sums of a row's every 64th element, with `load` below. */
+#define THREADS_COPY(name, bytes)                                                                  \
+    "extern \"C\" __global__ void __launch_bounds__(64) " name                                     \
+    "(const float *x, float *y, int n) {\n"                                                        \
+    "    extern __shared__ __align__(128) unsigned char k_smem[];\n"                               \
+    "    float *s = (float *)k_smem, sum = 0;\n"                                                   \
+    "    ROW;\n"                                                                                   \
+    "    load<" bytes ">(s, xr, 0, n);\n"                                                          \
+    "    load<" bytes ">(s, xr, 1, n);\n"                                                          \
+    "    for (int c = 0; c * 256 < n; c++) {\n"                                                    \
+    "        k_cp_async_wait<1>();\n"                                                              \
+    "        __syncthreads();\n"                                                                   \
+    "        for (int i = t; i < 256; i += 64) sum += s[c % 3 * 256 + i];\n"                       \
+    "        load<" bytes ">(s, xr, c + 2, n);\n"                                                  \
+    "    }\n"                                                                                      \
+    "    y[blockIdx.x * 64 + t] = sum;\n"                                                          \
+    "}\n"
+
 static const char COPY_TEXT[] =
     "#define ROW const float *xr = x + (long long)blockIdx.x * n; const int t = threadIdx.x\n"
     /* Sums of a row's every 64th element: the next 256 elements come while these are added. */
@@ -112,41 +130,7 @@ static const char COPY_TEXT[] =
     "        k_cp_async<BYTES>(s + c % 3 * 256 + i, left ? xr + from + i : xr, left * 4);\n"
     "    }\n"
     "    k_cp_async_commit();\n"
-    "}\n"
-    "#define THREADS_COPY(name, BYTES)                                                         \\\n"
-    "    extern \"C\" __global__ void __launch_bounds__(64)                                      "
-    "\\\n"
-    "    name(const float *x, float *y, int n) {                                                 "
-    "\\\n"
-    "        extern __shared__ __align__(128) unsigned char k_smem[];                            "
-    "\\\n"
-    "        float *s = (float *)k_smem, sum = 0;                                                "
-    "\\\n"
-    "        ROW;                                                                                "
-    "\\\n"
-    "        load<BYTES>(s, xr, 0, n);                                                           "
-    "\\\n"
-    "        load<BYTES>(s, xr, 1, n);                                                           "
-    "\\\n"
-    "        for (int c = 0; c * 256 < n; c++) {                                                 "
-    "\\\n"
-    "            k_cp_async_wait<1>();                                                           "
-    "\\\n"
-    "            __syncthreads();                                                                "
-    "\\\n"
-    "            for (int i = t; i < 256; i += 64) sum += s[c % 3 * 256 + i];                    "
-    "\\\n"
-    "            load<BYTES>(s, xr, c + 2, n);                                                   "
-    "\\\n"
-    "        }                                                                                   "
-    "\\\n"
-    "        k_cp_async_wait<0>();                                                               "
-    "\\\n"
-    "        y[blockIdx.x * 64 + t] = sum;                                                       "
-    "\\\n"
-    "    }\n"
-    "THREADS_COPY(threads16, 16)\n"
-    "THREADS_COPY(threads4, 4)\n"
+    "}\n" THREADS_COPY("threads16", "16") THREADS_COPY("threads4", "4")
     /* y = 2x, 64 elements at a time, out by bulk copies while the next come in. */
     "extern \"C\" __global__ void __launch_bounds__(64) twice(const float *x, float *y, int n) {\n"
     "    extern __shared__ __align__(128) unsigned char k_smem[];\n"
