@@ -106,7 +106,7 @@ n_fine=0
 [ -s "$out/runs.csv" ] || echo 'part,workload,dtype,axes,seconds,exit' >"$out/runs.csv"
 
 # complaint LOG: the line that says what went wrong.
-complaint() { grep -m 1 -E '^(warpsmith|torch_peer): |[Ee]rror' "$1" || grep -v '^ *$' "$1" | tail -n 1; }
+complaint() { grep -m 1 -E '^(warpsmith|torch_peer)[ a-z]*: ' "$1" || grep -v '^ *$' "$1" | tail -n 1; }
 
 # run PART WORKLOAD DTYPE "AXES" COMMAND...: one command with its log, its wall time and its exit code.
 run() {

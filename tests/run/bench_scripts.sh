@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# The scripts that measure and tabulate, with a made-up warpsmith: scripts/bench_device.sh, program_table.py and
+# readme_tables.sh.
+set -euo pipefail
+
+failures=0
+fail() {
+    printf '%s\n' "$@"
+    failures=$((failures + 1))
+}
+
+# run COMMAND...: sets status and said.
+run() {
+    status=0
+    said=$("$@" 2>&1) || status=$?
+}
+expect() { [ "$status" = "$1" ] || fail "$2: exit status $status, expected $1" "$said"; }
+says() { grep -qE -- "$1" <<<"$said" || fail "expected /$1/ in:" "$said"; }
+says_not() { ! grep -qE -- "$1" <<<"$said" || fail "did not expect /$1/ in:" "$said"; }
+
+# ---- result files ----------------------------------------------------------------------------------------------------
+
+columns=$(sed -n 's/^COLUMN([A-Z]*, \([a-z0-9_]*\)).*/\1/p' reports/columns.def | paste -sd,)
+
+# row FILE NAME=VALUE...: one row of a result file.
+row() {
+    [ -s "$1" ] || echo "$columns" >"$1"
+    python3 - "$columns" "${@:2}" >>"$1" <<'END'
+import csv, sys
+
+given = {"schema": 1, "device": "X1", "arch": "sm_00", "timer": "cupti", "mode": "fwd", "dtype": "f32", "kernel": "program",
+         "status": "ok", "timestamp": "2026-01-02T03:04:05Z", "toolchain": "cc", "axes": "dim=4"}
+given.update(word.split("=", 1) for word in sys.argv[2:])
+csv.writer(sys.stdout, lineterminator="\n").writerow([given.get(name, "") for name in sys.argv[1].split(",")])
+END
+}
+
+# ---- program_table.py --------------------------------------------------------------------------------------------------
+
+csv=$TMP/one.csv
+row "$csv" workload=one role=eager median_us=40
+row "$csv" workload=one role=default median_us=20
+row "$csv" workload=one role=tuned median_us=16 roof_pct=50
+row "$csv" workload=one role=tuned median_us=10 roof_pct=80
+row "$csv" workload=one role=variant median_us=1 kernel=k
+row "$csv" workload=one role=torch_eager median_us=30
+row "$csv" workload=one role=torch_compile median_us=25 config=default
+row "$csv" workload=one role=torch_compile median_us=5 config=max-autotune-no-cudagraphs status=wrong
+
+# The newest tuned row, PyTorch's best right one.
+run scripts/program_table.py "$csv"
+expect 0 "a table"
+says '^one +f32 +dim=4 +40\.00 +20\.00 +10\.00 +80\.0 +25\.00 default +2\.50x$'
+run scripts/program_table.py --field roof_pct "$csv"
+[ "$said" = 80 ] || fail "--field: $said"
+
+run scripts/program_table.py "$TMP/absent.csv"
+expect 1 "no such file"
+echo 'a,b' >"$TMP/foreign.csv"
+run scripts/program_table.py "$TMP/foreign.csv"
+expect 1 "a foreign file"
+says 'is no result file'
+echo "$columns" >"$TMP/empty.csv"
+run scripts/program_table.py "$TMP/empty.csv"
+expect 1 "no rows"
+says 'no program was timed'
+
+# ---- bench_device.sh ---------------------------------------------------------------------------------------------------
+
+# It knows softmax; the second call is faster; layernorm fails.
+row "$TMP/rows.csv" workload=softmax role=tuned median_us=7 'axes=dim=4096 rows=4096'
+sed -i 1d "$TMP/rows.csv"
+cat >"$TMP/warpsmith" <<END
+#!/usr/bin/env bash
+[ "\$1" = bench ] || exit 2
+case \$2 in *layernorm*) echo 'device X1'; echo 'warpsmith bench: made-up failure' >&2; echo after; exit 1 ;; esac
+while [ \$# -gt 0 ]; do
+    [ "\$1" != --results ] || results=\$2
+    shift
+done
+file=\$results/softmax.csv
+[ -s "\$file" ] || echo '$columns' >"\$file"
+cat '$TMP/rows.csv' >>"\$file"
+END
+chmod +x "$TMP/warpsmith"
+export WARPSMITH=$TMP/warpsmith OUTDIR=$TMP/out
+
+PARTS='bench cache' ONLY='^(softmax|layernorm) ' run scripts/bench_device.sh
+expect 1 "one of two workloads fails"
+says '^bench softmax f32 '
+says '^bench softmax bf16 '
+says '^cache softmax bf16 '
+says '^softmax +f32 +dim=4096 rows=4096 +7\.00 +[0-9.]+$'
+says '^2 failed:'
+says 'bench layernorm bf16: exit 1: warpsmith bench: made-up failure'
+[ "$(grep -c ',0$' "$OUTDIR/runs.csv")" = 4 ] || fail "runs.csv:" "$(cat "$OUTDIR/runs.csv")"
+
+PARTS=big ONLY='^softmax f32' run scripts/bench_device.sh
+expect 0 "all fine"
+says_not failed
+grep -q '^big,softmax,f32,rows=256 dim=131072,' "$OUTDIR/runs.csv" || fail "runs.csv:" "$(cat "$OUTDIR/runs.csv")"
+
+PARTS=bench ONLY='^layernorm ' run scripts/bench_device.sh
+expect 3 "nothing worked"
+PARTS=bench ONLY='^softmax ' TOTAL=0 run scripts/bench_device.sh
+says 'not started, 0 s are over'
+PARTS=all run scripts/bench_device.sh
+expect 2 "no such part"
+run scripts/bench_device.sh softmax
+expect 2 "an argument"
+WARPSMITH=$TMP/absent run scripts/bench_device.sh
+expect 3 "no binary"
+
+# ---- readme_tables.sh --------------------------------------------------------------------------------------------------
+
+project=$TMP/project
+mkdir -p "$project/scripts" "$project/compiler" "$project/reports/samples/x1"
+cp scripts/readme_tables.sh scripts/program_table.py "$project/scripts/"
+cp "$csv" "$project/reports/samples/x1/"
+echo 'measure,value,unit,limit,command,device,date
+"a, b",3,s,<=4,do it,X1,2026-01-02' >"$project/reports/samples/cost_x.csv"
+: >"$project/compiler/README.md"
+tables=$project/scripts/readme_tables.sh
+text='# Title
+<!-- begin programs -->
+stale
+<!-- end -->
+between
+<!-- begin cost -->
+<!-- end -->
+last'
+printf '%s\n' "$text" >"$project/README.md"
+
+run "$tables" --check
+expect 1 "stale"
+says 'README.md is out of date'
+run "$tables"
+expect 0 "write"
+said=$(cat "$project/README.md")
+says '^\| one \| f32 \| dim=4 \| 40\.00 \|'
+says '2026-01-02, timer cupti'
+says "^\\| a, b \\| 3 s \\| at most 4 \\| .do it. \\|\$"
+says '^between$'
+says '^last$'
+says_not '^stale$'
+run "$tables" --check
+expect 0 "up to date"
+
+printf '%s\n' '<!-- begin programs -->' 'kept' >"$project/README.md"
+run "$tables"
+expect 1 "a block without an end"
+grep -q '^kept$' "$project/README.md" || fail "a file that could not be filled was changed"
+printf '%s\n' '<!-- begin nonsense -->' '<!-- end -->' >"$project/README.md"
+run "$tables"
+expect 1 "an unknown kind"
+says "no kind of block is called 'nonsense'"
+
+[ $failures = 0 ]
