@@ -55,13 +55,22 @@ static bool is_one(struct exprs *p, ex e) {
     return ex_is_const(p, e, &v) && v == 1;
 }
 
-/* Row-major reinterpretation: flatten `index` over `from`, split over `to`. */
+static bool is_zero(struct exprs *p, ex e) {
+    int64_t v;
+    return ex_is_const(p, e, &v) && v == 0;
+}
+
+/* Row-major reinterpretation: flatten `index` over `from`, split over `to`. An empty tensor has no
+ * element: any index serves. */
 static void reshape_index(struct exprs *p, const struct meta *from, const ex *index,
                           const struct meta *to, ex *out) {
     ex flat = ex_const(p, 0);
     for (int k = 0; k < from->rank; k++) flat = ex_add(p, ex_mul(p, flat, from->size[k]), index[k]);
     ex below = ex_const(p, 1);
-    for (int k = to->rank - 1; k >= 0; k--) {
+    bool empty = false;
+    for (int k = 0; k < to->rank; k++) empty |= is_zero(p, to->size[k]);
+    for (int k = 0; k < to->rank && empty; k++) out[k] = ex_const(p, 0);
+    for (int k = to->rank - 1; k >= 0 && !empty; k--) {
         ex q = ex_div(p, flat, below);
         out[k] = is_one(p, to->size[k]) ? ex_const(p, 0) : k == 0 ? q : ex_mod(p, q, to->size[k]);
         below = ex_mul(p, below, to->size[k]);
@@ -113,6 +122,11 @@ static inst_id read_created(struct lowering *w, struct nest *n, const struct nod
     struct exprs *p = w->l->ex;
     if (c->op == OP_FULL) {
         const struct arg *v = &c->args[1];
+        if (v->kind == ARG_INT && !ex_is_const(p, v->i, NULL))
+            return add_inst(
+                w, n,
+                (struct inst){
+                    .kind = INST_INDEX, .dtype = c->meta.dtype, .n_index = 1, .index = {v->i}});
         double x = v->kind == ARG_FLOAT  ? v->f
                    : v->kind == ARG_BOOL ? v->b
                                          : (double)ex_value(p, v->i);
@@ -237,26 +251,11 @@ static void lower_pointwise(struct lowering *w, node_id id) {
     enum dtype t = compute_dtype(w, x);
     struct inst i = {.kind = INST_OP, .op = x->op, .dtype = x->meta.dtype};
     int n_operands = x->n_args;
-    if (x->op == OP_ADD || x->op == OP_SUB) n_operands = 2; /* alpha comes below */
+    if (x->op == OP_ADD || x->op == OP_SUB) n_operands = 2; /* alpha is 1 */
     for (int k = 0; k < n_operands; k++) {
         bool condition = x->op == OP_WHERE && k == 0;
         inst_id v = read_operand(w, &n, x, &x->args[k], t);
         i.args[i.n_args++] = condition ? v : convert(w, &n, v, t);
-    }
-    if (n_operands == 2 && x->n_args == 3) { /* add and sub scale the second operand by alpha */
-        const struct arg *s = &x->args[2];
-        double alpha = s->kind == ARG_FLOAT ? s->f
-                       : s->kind == ARG_INT ? (double)ex_value(w->l->ex, s->i)
-                                            : 1;
-        if (alpha != 1) {
-            inst_id c = add_const(w, &n, alpha, t);
-            i.args[1] = add_inst(w, &n,
-                                 (struct inst){.kind = INST_OP,
-                                               .op = OP_MUL,
-                                               .dtype = t,
-                                               .n_args = 2,
-                                               .args = {i.args[1], c}});
-        }
     }
     add_inst(w, &n, i);
     end_nest(w, &n, id);

@@ -81,7 +81,8 @@ static void buffer_print(struct buf *b, const struct loops *l, const struct buff
     if (x->kind == BUFFER_INPUT) {
         buf_puts(b, " stride ");
         put_indices(b, l->ex, x->meta.stride, x->meta.rank);
-        buf_printf(b, " = %s", l->graph->inputs.at[x->index].source);
+        const char *source = l->graph->inputs.at[x->index].source;
+        if (source) buf_printf(b, " = %s", source);
     }
     buf_putc(b, '\n');
 }

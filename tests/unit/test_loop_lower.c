@@ -1,0 +1,281 @@
+/* test_loop_lower.c: what lowering makes of views, broadcasts, reductions, products, creations and
+ * outputs; which inputs it refuses; and each invariant of loop.h broken by hand and found. */
+#include "lower_test.h"
+
+/* The printed nest that writes the last buffer of the given graph, without its first line. */
+static const char *body_of(struct arena *a, const char *text, const char *sizes) {
+    struct loops *l = must_lower(a, text, sizes);
+    struct buf b = buf_new(a);
+    nest_print(&b, l, &vec_last(&l->nests));
+    return strchr(b.p, '\n') + 1;
+}
+
+struct lowered {
+    const char *inputs, *nodes, *body;
+};
+
+static void check_all(const struct lowered *c, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        struct arena *a = arena_new();
+        char *text = arena_printf(a, "graph(%s) {\n%s\n return %%y\n}\n", c[i].inputs, c[i].nodes);
+        const char *got = body_of(a, text, "s0=6 s1=4");
+        if (strcmp(got, c[i].body)) fail_msg("%s\nis\n%snot\n%s", text, got, c[i].body);
+        arena_free(a);
+    }
+}
+#define CHECK_ALL(cases) check_all(cases, sizeof cases / sizeof *cases)
+
+/* A view is the index with which its reader reads. */
+static void test_views(void **state) {
+    static const struct lowered cases[] = {
+        {"%x: f32[4, 6]", "%v = view(%x, [24]) %y = exp(%v)",
+         "    v0 = load b0[i0 // 6, i0 % 6] : f32\n    v1 = exp(v0) : f32\n"},
+        {"%x: f32[24]", "%v = view(%x, [4, 6]) %y = exp(%v)",
+         "    v0 = load b0[i0*6 + i1] : f32\n    v1 = exp(v0) : f32\n"},
+        {"%x: f32[4, 6]", "%v = view(%x, [4, 2, 3]) %y = exp(%v)",
+         "    v0 = load b0[i0, i1*3 + i2] : f32\n    v1 = exp(v0) : f32\n"},
+        {"%x: f32[2, 3, 4]", "%v = permute(%x, [2, 0, 1]) %y = exp(%v)",
+         "    v0 = load b0[i1, i2, i0] : f32\n    v1 = exp(v0) : f32\n"},
+        {"%x: f32[3, 1]", "%v = expand(%x, [2, 3, 4]) %y = exp(%v)",
+         "    v0 = load b0[i1, 0] : f32\n    v1 = exp(v0) : f32\n"},
+        {"%x: f32[9, 8]", "%v = slice(%x, 0, 2, 9, 3) %y = exp(%v)",
+         "    v0 = load b0[i0*3 + 2, i1] : f32\n    v1 = exp(v0) : f32\n"},
+        {"%x: f32[3, 4]", "%v = unsqueeze(%x, 1) %y = exp(%v)",
+         "    v0 = load b0[i0, i1] : f32\n    v1 = exp(v0) : f32\n"},
+        {"%x: f32[3, 1, 4]", "%v = squeeze(%x, 1) %y = exp(%v)",
+         "    v0 = load b0[i0, 0, i1] : f32\n    v1 = exp(v0) : f32\n"},
+        {"%x: f32[3, 4]", "%v = squeeze(%x, 1) %y = exp(%v)",
+         "    v0 = load b0[i0, i1] : f32\n    v1 = exp(v0) : f32\n"},
+        {"%x: f32[4, 6]", "%u = permute(%x, [1, 0]) %v = slice(%u, 0, 1, 5) %y = exp(%v)",
+         "    v0 = load b0[i1, i0 + 1] : f32\n    v1 = exp(v0) : f32\n"},
+        {"%x: f32[4, 0]", "%v = view(%x, [2, 2, 0]) %y = exp(%v)",
+         "    v0 = load b0[0, 0] : f32\n    v1 = exp(v0) : f32\n"}, /* never read */
+        {"%x: f32[s0, s1]", "%v = view(%x, [s0*s1]) %y = exp(%v)",
+         "    v0 = load b0[i0 // s1, i0 % s1] : f32\n    v1 = exp(v0) : f32\n"},
+    };
+    CHECK_ALL(cases);
+}
+
+static void test_pointwise(void **state) {
+    static const struct lowered cases[] = {
+        {"%x: f32[4, 6], %b: f32[6]", "%y = add(%x, %b)",
+         "    v0 = load b0[i0, i1] : f32\n    v1 = load b1[i1] : f32\n    v2 = add(v0, v1) : "
+         "f32\n"},
+        {"%x: f32[4, 6], %b: f32[4, 1]", "%y = sub(%x, %b)",
+         "    v0 = load b0[i0, i1] : f32\n    v1 = load b1[i0, 0] : f32\n    v2 = sub(v0, v1) : "
+         "f32\n"},
+        {"%x: i64[4], %z: f32[4]", "%y = lt(%x, %z)", /* compared in f32, not in bool */
+         "    v0 = load b0[i0] : i64\n    v1 = to(v0) : f32\n    v2 = load b1[i0] : f32\n"
+         "    v3 = lt(v1, v2) : bool\n"},
+        {"%x: i32[4]", "%y = gt(%x, 0.5)", /* a float makes it a comparison of floats */
+         "    v0 = load b0[i0] : i32\n    v1 = to(v0) : f32\n    v2 = const 0.5 : f32\n"
+         "    v3 = gt(v1, v2) : bool\n"},
+        {"%x: bf16[4]", "%y = to(%x, dtype=f32)",
+         "    v0 = load b0[i0] : bf16\n    v1 = to(v0) : f32\n"},
+        {"%x: bf16[4], %z: f32[4]",
+         "%y = mul(%x, %z)", /* both compute in f32: nothing to convert */
+         "    v0 = load b0[i0] : bf16\n    v1 = load b1[i0] : f32\n    v2 = mul(v0, v1) : f32\n"},
+        {"%c: bool[4], %x: i64[4]", "%y = where(%c, %x, 1)",
+         "    v0 = load b0[i0] : bool\n    v1 = load b1[i0] : i64\n    v2 = const 1 : i64\n"
+         "    v3 = where(v0, v1, v2) : i64\n"},
+        {"%x: f32[s0]", "%y = mul(%x, s0)",
+         "    v0 = load b0[i0] : f32\n    v1 = index s0 : f32\n    v2 = mul(v0, v1) : f32\n"},
+        {"%x: f32[]", "%y = exp(%x)", "    v0 = load b0[] : f32\n    v1 = exp(v0) : f32\n"},
+        {"%x: f32[5]", "%f = full([5], 2.5) %y = add(%x, %f)",
+         "    v0 = load b0[i0] : f32\n    v1 = const 2.5 : f32\n    v2 = add(v0, v1) : f32\n"},
+        {"%x: f32[5]", "%f = full([5], s0, dtype=f32) %y = add(%x, %f)",
+         "    v0 = load b0[i0] : f32\n    v1 = index s0 : f32\n    v2 = add(v0, v1) : f32\n"},
+        {"%x: i64[3, 4]", "%f = arange(1, 9, 2) %y = add(%x, %f)",
+         "    v0 = load b0[i0, i1] : i64\n    v1 = index i1*2 + 1 : i64\n    v2 = add(v0, v1) : "
+         "i64\n"},
+    };
+    CHECK_ALL(cases);
+}
+
+static void test_reductions(void **state) {
+    static const struct lowered cases[] = {
+        {"%x: f32[4, 6]", "%y = sum(%x, 1)",
+         "    v0 = load b0[i0, r0] : f32\n    v1 = reduce sum v0 : f32\n"},
+        {"%x: f32[4, 6]", "%y = amin(%x, 0)",
+         "    v0 = load b0[r0, i0] : f32\n    v1 = reduce amin v0 : f32\n"},
+        {"%x: f32[4, 6]", "%y = prod(%x)",
+         "    v0 = load b0[r0, r1] : f32\n    v1 = reduce prod v0 : f32\n"},
+        {"%x: f32[4, 6, 2]", "%y = amax(%x, [0, 2], True)",
+         "    v0 = load b0[r0, i0, r1] : f32\n    v1 = reduce amax v0 : f32\n"},
+        {"%x: bool[4]", "%y = sum(%x)", /* of %x as i64, a nest before */
+         "    v0 = load b1[r0] : i64\n    v1 = reduce sum v0 : i64\n"},
+        {"%x: f32[4, 1]", "%y = sum(%x, 1)",
+         "    v0 = load b0[i0, 0] : f32\n"}, /* of one element: a copy */
+        {"%x: f32[2, 3]", "%t = permute(%x, [1, 0]) %y = sum(%t, 1)",
+         "    v0 = load b0[r0, i0] : f32\n    v1 = reduce sum v0 : f32\n"},
+    };
+    CHECK_ALL(cases);
+}
+
+static void test_products(void **state) {
+    static const struct lowered cases[] = {
+        {"%x: bf16[4, 6], %z: bf16[6, 5]", "%y = mm(%x, %z)", /* products in f32 */
+         "    v0 = load b0[i0, r0] : bf16\n    v1 = load b1[r0, i1] : bf16\n    v2 = mul(v0, v1) : "
+         "f32\n"
+         "    v3 = reduce sum v2 : bf16\n"},
+        {"%x: f32[2, 4, 6], %z: f32[2, 6, 5]", "%y = bmm(%x, %z)",
+         "    v0 = load b0[i0, i1, r0] : f32\n    v1 = load b1[i0, r0, i2] : f32\n    v2 = mul(v0, "
+         "v1) : f32\n"
+         "    v3 = reduce sum v2 : f32\n"},
+        {"%x: f32[4, 1], %z: f32[1, 5]", "%y = mm(%x, %z)", /* an outer product sums nothing */
+         "    v0 = load b0[i0, 0] : f32\n    v1 = load b1[0, i1] : f32\n    v2 = mul(v0, v1) : "
+         "f32\n"},
+        {"%x: f32[4, 6], %z: f32[5, 6]", "%t = permute(%z, [1, 0]) %y = mm(%x, %t)",
+         "    v0 = load b0[i0, r0] : f32\n    v1 = load b1[i1, r0] : f32\n    v2 = mul(v0, v1) : "
+         "f32\n"
+         "    v3 = reduce sum v2 : f32\n"},
+    };
+    CHECK_ALL(cases);
+}
+
+/* Every output is a buffer of its own, dense, and written: what is none of that is copied. */
+static void test_outputs(void **state) {
+    static const struct {
+        const char *text;
+        uint32_t nests, copies;
+    } cases[] = {
+        {"graph(%x: f32[4]) {\n %y = exp(%x)\n return %y\n}\n", 1, 0},
+        {"graph(%x: f32[4]) {\n return %x\n}\n", 1, 1},
+        {"graph(%x: f32[4]) {\n %y = exp(%x)\n return %y, %y\n}\n", 2, 1},
+        {"graph(%x: f32[4, 2]) {\n %y = exp(%x)\n %v = view(%y, [8])\n return %v\n}\n", 2, 1},
+        {"graph(%x: f32[4]) {\n %f = full([3], 1.0)\n return %f\n}\n", 1, 1},
+        {"graph(%x: f32[4, 2]) {\n %p = permute(%x, [1, 0])\n return %x, %p\n}\n", 2, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct loops *l = must_lower(a, cases[i].text, "");
+        uint32_t copies = 0, outputs = 0;
+        for (uint32_t n = 0; n < l->nests.n; n++)
+            copies += !strncmp(l->nests.at[n].name, "copy_", 5);
+        for (buffer_id b = 0; b < l->buffers.n; b++) {
+            const struct buffer *x = &l->buffers.at[b];
+            outputs += x->kind == BUFFER_OUTPUT;
+            if (x->kind != BUFFER_INPUT) assert_true(meta_is_contiguous(l->ex, &x->meta));
+        }
+        assert_int_equal(l->nests.n, cases[i].nests);
+        assert_int_equal(copies, cases[i].copies);
+        assert_int_equal(outputs, l->graph->outputs.n);
+        arena_free(a);
+    }
+}
+
+/* Sizes of 1 have no axis; names become C identifiers; the line of the node stays with the nest. */
+static void test_headings(void **state) {
+    struct arena *a = arena_new();
+    struct loops *l =
+        must_lower(a, "graph(%x: f32[4, 1, 6]) {\n %y = exp(%x)\n return %y\n}\n", "");
+    struct buf b = buf_new(a);
+    nest_print(&b, l, &l->nests.at[0]);
+    assert_string_equal(b.p, "b1[i0: 4, i1: 6] = f32 y    # line 2\n"
+                             "    v0 = load b0[i0, 0, i1] : f32\n    v1 = exp(v0) : f32\n");
+    b = buf_new(a);
+    loops_print(&b, l);
+    assert_non_null(strstr(b.p, "b0: input f32[4, 1, 6] stride [6, 6, 1]\n"));
+    assert_non_null(strstr(b.p, "b1: output f32[4, 1, 6]\n"));
+    arena_free(a);
+}
+
+static void test_refusals(void **state) {
+    static const struct {
+        const char *text, *why;
+    } cases[] = {
+        {"graph(%x: f32[4]) {\n %r = rand([4], 0)\n %y = add(%x, %r)\n return %y\n}\n",
+         "rand inside a compiled graph is not supported"},
+        {"graph(%x: f32[4]) {\n %r = arange(0.0, 1.0, 0.25)\n %y = add(%x, %r)\n return %y\n}\n",
+         "arange inside a compiled graph is not supported"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct diag d = diag_new(a);
+        assert_null(loops_lower(parse_primitive(a, cases[i].text, ""), a, &d));
+        assert_int_equal(d.status, WS_WRONG);
+        assert_non_null(strstr(d.text, cases[i].why));
+        assert_non_null(strstr(d.text, "test.graph:2:"));
+        arena_free(a);
+    }
+}
+
+/* ---- the verifier ---------------------------------------------------------------------------- */
+
+static const char two_nests[] =
+    "graph(%x: f32[4, 6]) {\n %e = exp(%x)\n %s = sum(%e, 1)\n return %s\n}\n";
+
+static void expect(const struct loops *l, const char *start) {
+    const char *why = loops_verify(l);
+    if (!why) fail_msg("found nothing, expected %s", start);
+    if (strncmp(why, start, strlen(start))) fail_msg("found %s, expected %s", why, start);
+}
+
+/* One nest (exp or its sum) of two_nests, to be broken. */
+static struct loops *fresh(struct arena *a, uint32_t nest, struct nest **n) {
+    struct loops *l = must_lower(a, two_nests, "");
+    *n = &l->nests.at[nest];
+    return l;
+}
+
+static void test_verify(void **state) {
+    struct arena *a = arena_new();
+    struct nest *n;
+    struct loops *l = fresh(a, 0, &n);
+    n->axes[1] = ex_const(l->ex, 0);
+    expect(l, "L1: e: axis 1 is not an index");
+    l = fresh(a, 0, &n);
+    n->axes[0] = ex_index(l->ex, "i", ex_const(l->ex, 1));
+    expect(l, "L1: e: axis 0 has size 1");
+    l = fresh(a, 1, &n);
+    n->reduce[0] = ex_size(l->ex, "n", 2, 4);
+    expect(l, "L1: s: axis 0 is not an index");
+
+    l = fresh(a, 0, &n);
+    n->insts.at[1].args[0] = 1;
+    expect(l, "L2: e: v1 uses v1");
+
+    l = fresh(a, 0, &n);
+    n->insts.at[0].n_index = 1;
+    expect(l, "L3: e: v0 has 1 indices");
+    l = fresh(a, 0, &n);
+    n->insts.at[0].index[1] = l->nests.at[1].reduce[0];
+    expect(l, "L3: e uses the foreign index r0");
+
+    l = fresh(a, 0, &n);
+    struct nest first = l->nests.at[0];
+    l->nests.at[0] = l->nests.at[1];
+    l->nests.at[1] = first;
+    expect(l, "L4: s reads b1 before it is written");
+    l = fresh(a, 1, &n);
+    n->out = l->nests.at[0].out;
+    expect(l, "L4: b1 is written twice");
+    l = fresh(a, 0, &n);
+    n->out = n->insts.at[0].buffer;
+    expect(l, "L4: b0 is written twice"); /* inputs never */
+
+    l = fresh(a, 1, &n);
+    n->n_reduce = 0;
+    n->insts.at[0].index[1] = ex_const(l->ex, 0);
+    expect(l, "L5: s: reduction in the wrong place");
+    l = fresh(a, 1, &n);
+    vec_push(a, &n->insts, n->insts.at[0]);
+    expect(l, "L5: s: reduction in the wrong place");
+    l = fresh(a, 1, &n);
+    n->insts.n = 1;
+    expect(l, "L5: s does not end in its reduction");
+    l = fresh(a, 0, &n);
+    n->insts.n = 0;
+    expect(l, "L5: e does not end in its reduction");
+    arena_free(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_views),      cmocka_unit_test(test_pointwise),
+        cmocka_unit_test(test_reductions), cmocka_unit_test(test_products),
+        cmocka_unit_test(test_outputs),    cmocka_unit_test(test_headings),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_verify),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
