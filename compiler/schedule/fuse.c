@@ -11,7 +11,9 @@
  *   - inside, every reduction is read at the group's own rows (S3), everything else can be
  * recomputed;
  *   - the result could still fill the device (too few rows: kept apart, so that the reduction can
- * be split). Every refusal is logged with its reason. */
+ * be split);
+ *   - a kernel can hold its operators, and a launch its arguments.
+ * Every refusal is logged with its reason. */
 #include "schedule/schedule.h"
 
 struct fuser {
@@ -177,6 +179,7 @@ static void try_bind(struct fuser *f, struct merge *m, ex g, ex h) {
     if (!is_axis(G, g, &g_reduces) || !is_axis(H, h, &h_reduces)) return;
     if (bound_of(f, g) != bound_of(f, h) || bound_to(m, g) || taken(m, h)) return;
     if (G->n_r && g_reduces != h_reduces) return; /* a reducing guest keeps its roles */
+    if (H->matmul && h_reduces) return;           /* an epilogue has no depth */
     m->from[m->n] = g;
     m->to[m->n++] = h;
 }
@@ -317,23 +320,23 @@ static const char *covers(struct fuser *f, const struct merge *m) {
     for (int k = 0; k < H->n_r; k++) r += taken(m, H->r[k]);
     if (r != 0 && r != H->n_r)
         return "iteration spaces differ: some reduced axes are covered, some not";
-    if (G->n_r && r != H->n_r) return "they reduce over different axes";
-    if (H->matmul && r) return "it runs over the depth of the matrix product";
     return NULL;
 }
 
-/* A reduction whose result is used again per element needs a whole row in one block. With few, long
- * rows most of the device would idle; apart, the reduction can be split over blocks. */
+/* With few, long rows a reduction is split over blocks, or most of the device idles. It can be
+ * split while its kernel does nothing else per element: what feeds it may join, what reads its
+ * result per element or stores elements may not. */
 static const char *too_few_rows(struct fuser *f, const struct merge *m) {
     const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
     if (!H->n_r) return NULL;
     int64_t rows = axes_numel(f->l, H->x, H->n_x), cols = axes_numel(f->l, H->r, H->n_r);
-    if (m->inline_guest && depends(f, m->host, m->guest)) return NULL; /* still one phase */
-    bool second_phase = depends(f, m->guest, m->host) || depends(f, m->host, m->guest);
+    if (cols < 65536 || rows * 4 >= f->limits->units) return NULL;
+    bool host_reads = depends(f, m->host, m->guest), guest_reads = depends(f, m->guest, m->host);
+    if (host_reads && can_inline(f, m->guest, m->host)) return NULL; /* it only feeds */
+    if (G->n_r && !host_reads && !guest_reads) return NULL;          /* two reductions abreast */
     int bound = 0;
     for (int k = 0; k < H->n_r; k++) bound += taken(m, H->r[k]);
-    if (!second_phase || (!bound && !G->n_r)) return NULL; /* only the finished row is used */
-    if (cols < 65536 || rows * 4 >= f->limits->units) return NULL;
+    if (!bound) return NULL; /* only the finished row is used */
     return arena_printf(f->s->arena,
                         "%lld rows cannot fill %d units; apart, the reduction can be split",
                         (long long)rows, f->limits->units);
@@ -356,13 +359,15 @@ static bool same_origin(struct fuser *f, uint32_t a, uint32_t b) {
            nest_at(f, group_at(f, b)->members.at[0].nest)->origin;
 }
 
-/* Buffers that a kernel of both would take as arguments. */
+/* Buffers that a kernel of both would take as arguments, the partial results of its reductions,
+ * were they split, included. */
 static int arguments(struct fuser *f, uint32_t a, uint32_t b) {
     int n = 0;
     for (buffer_id x = 0; x < f->l->buffers.n; x++) {
         bool written = group_writes(f, a, x) || group_writes(f, b, x);
         bool read = group_reads(f, a, x) || group_reads(f, b, x);
         n += written ? escapes(f, x, a, b) : read;
+        n += written && nest_at(f, f->s->writer[x])->n_reduce > 0;
     }
     return n;
 }

@@ -1,0 +1,415 @@
+/* test_schedule_fuse.c: which nests become one kernel and why others do not, one graph per rule and
+ * per refusal; then launch order, the memory plan, and each invariant of schedule.h broken by hand
+ * and found. */
+#include "lower_test.h"
+
+struct fusion {
+    const char *text;
+    uint32_t kernels;
+    const char *log[3]; /* lines that the log must hold */
+};
+
+static void check_all(const struct fusion *cases, size_t n, const struct device_limits *limits,
+                      bool eager) {
+    for (size_t i = 0; i < n; i++) {
+        struct arena *a = arena_new();
+        struct schedule *s = must_schedule(a, cases[i].text, "", limits, eager);
+        for (int k = 0; k < 3 && cases[i].log[k]; k++)
+            if (!strstr(s->log.p, cases[i].log[k]))
+                fail_msg("%s\nexpected %s in\n%s", cases[i].text, cases[i].log[k], s->log.p);
+        if (s->groups.n != cases[i].kernels)
+            fail_msg("%s\n%u kernels, expected %u\n%s", cases[i].text, s->groups.n,
+                     cases[i].kernels, s->log.p);
+        arena_free(a);
+    }
+}
+
+static void check(const struct fusion *cases, size_t n) {
+    struct device_limits limits = test_gpu("sm_90a");
+    check_all(cases, n, &limits, false);
+}
+#define CHECK(cases) check(cases, sizeof cases / sizeof *cases)
+
+/* ---- what fuses ------------------------------------------------------------------------------ */
+
+static void test_producer_and_reader(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[8, 6]) {\n %a = exp(%x)\n %b = neg(%a)\n return %b\n}\n",
+         1,
+         {"a  with  b: fused, saves 384 bytes\n"}}, /* a is neither written nor read */
+        {"graph(%x: f32[8, 6]) {\n %a = exp(%x)\n %b = neg(%a)\n return %a, %b\n}\n",
+         1,
+         {"a  with  b: fused, saves 192 bytes\n"}}, /* a is an output: only one read less */
+        {"graph(%x: f32[8, 6]) {\n %s = sum(%x, 1, True)\n %y = div(%x, %s)\n return %y\n}\n",
+         1,
+         {"s  with  y: fused, saves 256 bytes\n"}}, /* a row's sum is read at its own row */
+        {"graph(%x: f32[8, 6]) {\n %a = exp(%x)\n %s = sum(%a, 0)\n return %s\n}\n",
+         1,
+         {"a  with  s: fused"}},
+        {"graph(%x: f32[8, 6]) {\n %s = sum(%x, 1)\n %r = sqrt(%s)\n return %r\n}\n",
+         1,
+         {"s  with  r: fused, saves 64 bytes\n"}}, /* what follows per row */
+        {"graph(%x: f32[2, 3, 4]) {\n %s = sum(%x, [0, 2], True)\n %y = sub(%x, %s)\n return "
+         "%y\n}\n",
+         1,
+         {"s  with  y: fused"}},
+    };
+    CHECK(cases);
+}
+
+static void test_shared_input(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[8, 6]) {\n %a = exp(%x)\n %b = neg(%x)\n return %a, %b\n}\n",
+         1,
+         {"a  with  b: fused, saves 192 bytes\n"}},
+        {"graph(%x: f32[8, 6]) {\n %s = sum(%x, 1)\n %m = amax(%x, 1)\n return %s, %m\n}\n",
+         1,
+         {"s  with  m: fused"}},
+        {"graph(%x: f32[8, 6], %y: f32[8, 6]) {\n %a = exp(%x)\n %b = neg(%y)\n return %a, %b\n}\n",
+         2, /* equal spaces, nothing in common */
+         {NULL}},
+    };
+    CHECK(cases);
+}
+
+/* A pointwise producer that is read at other indices than its own is computed where it is read. */
+static void test_inlining(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[8, 6]) {\n %a = exp(%x)\n %t = slice(%a, 1, 1, 5)\n %y = neg(%t)\n return "
+         "%y\n}\n",
+         1,
+         {"a  with  y: inlined"}},
+        {"graph(%b: f32[6], %x: f32[8, 6]) {\n %e = exp(%b)\n %y = add(%x, %e)\n return %y\n}\n",
+         1,
+         {"e  with  y: inlined"}},
+        {"graph(%x: f32[8, 6]) {\n %a = exp(%x)\n %t = slice(%a, 1, 1, 5)\n %y = neg(%t)\n return "
+         "%a, %y\n}\n",
+         2, /* somebody else wants all of it */
+         {"a  with  y: not fused: iteration spaces differ"}},
+    };
+    CHECK(cases);
+}
+
+static void test_epilogue(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[8, 6], %w: f32[6, 4], %b: f32[4]) {\n %m = mm(%x, %w)\n %a = add(%m, %b)\n "
+         "%y = relu(%a)\n"
+         " return %y\n}\n",
+         1,
+         {"m  with  a: fused", "m+a  with  y: fused"}},
+        {"graph(%x: f32[8, 6], %w: f32[6, 8]) {\n %m = mm(%x, %w)\n %t = permute(%m, [1, 0])\n %y "
+         "= add(%m, %t)\n"
+         " return %y\n}\n",
+         2, /* the transposed element belongs to another tile */
+         {"m  with  y: not fused: a reduction is read at other rows than its own"}},
+    };
+    CHECK(cases);
+}
+
+/* The product reads x along its depth, the epilogue at its columns, even where both are as long. */
+static void test_residual(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[8, 8], %w: f32[8, 8]) {\n %m = mm(%x, %w)\n %y = add(%x, %m)\n return "
+         "%y\n}\n",
+         1,
+         {"m  with  y: fused"}},
+    };
+    CHECK(cases);
+}
+
+/* The merge that saves most comes first: the chain from the large tensor, not the pair of small
+ * ones. */
+static void test_largest_saving_first(void **state) {
+    struct arena *a = arena_new();
+    struct device_limits limits = test_gpu("sm_90a");
+    static const char text[] =
+        "graph(%x: f32[64, 64], %b: f32[64]) {\n %p = exp(%b)\n %q = neg(%p)\n %u = exp(%x)\n"
+        " %v = neg(%u)\n return %q, %v\n}\n";
+    struct schedule *s = must_schedule(a, text, "", &limits, false);
+    const char *large = strstr(s->log.p, "u  with  v: fused"),
+               *small = strstr(s->log.p, "p  with  q: fused");
+    assert_non_null(large);
+    assert_non_null(small);
+    assert_true(large < small);
+    assert_string_equal(must_schedule(a, text, "", &limits, false)->log.p, s->log.p);
+    arena_free(a);
+}
+
+/* ---- what does not --------------------------------------------------------------------------- */
+
+static void test_eager(void **state) {
+    struct device_limits limits = test_gpu("sm_90a");
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[8, 6]) {\n %a = exp(%x)\n %b = neg(%a)\n return %b\n}\n",
+         2,
+         {"a  with  b: not fused: eager: they are different operators"}},
+        {"graph(%x: f32[8, 6]) {\n %y = softmax(%x, 1)\n return %y\n}\n",
+         1,
+         {"sub  with  exp: fused"}},
+    };
+    check_all(cases, sizeof cases / sizeof *cases, &limits, true);
+}
+
+static void test_another_between(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[8, 8], %w: f32[8, 8]) {\n %a = exp(%x)\n %m = mm(%a, %w)\n %y = add(%a, "
+         "%m)\n return %y\n}\n",
+         2,
+         {"a  with  y: not fused: another kernel stands between them",
+          "a  with  m: not fused: a producer would be recomputed for every tile of the matrix "
+          "product"}},
+    };
+    CHECK(cases);
+}
+
+static void test_different_spaces(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[12, 5]) {\n %s = sum(%x, 1)\n %t = sum(%s)\n return %t\n}\n",
+         2,
+         {"s  with  t: not fused: iteration spaces differ\n"}},
+        {"graph(%x: f32[4, 6], %b: f32[6]) {\n %e = exp(%b)\n %y = add(%x, %b)\n return %e, "
+         "%y\n}\n",
+         2,
+         {"e  with  y: not fused: iteration spaces differ: not every row is covered"}},
+        {"graph(%x: f32[2, 3, 4], %z: f32[2, 3]) {\n %u = unsqueeze(%z, 2)\n %p = add(%x, %u)\n"
+         " %s = sum(%p, [1, 2])\n %e = exp(%z)\n return %s, %e\n}\n",
+         2,
+         {"not fused: iteration spaces differ: some reduced axes are covered, some not"}},
+    };
+    CHECK(cases);
+}
+
+static void test_other_rows(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[8, 8]) {\n %s = sum(%x, 1)\n %y = mul(%x, %s)\n return %y\n}\n",
+         2,
+         {"s  with  y: not fused: a reduction is read at other rows than its own"}},
+    };
+    CHECK(cases);
+}
+
+/* Whether rows are few depends on the device, and only where a second phase needs the whole row. */
+static void test_few_rows(void **state) {
+    static const char two_phases[] =
+        "graph(%x: f32[4, 65536]) {\n %m = amax(%x, 1, True)\n %y = sub(%x, %m)\n"
+        " return %y\n}\n";
+    static const struct fusion apart[] = {
+        {two_phases,
+         2,
+         {"m  with  y: not fused: 4 rows cannot fill 132 units; apart, the reduction can be "
+          "split"}},
+        {"graph(%x: f32[4, 65536]) {\n %s = sum(%x, 1)\n %y = exp(%x)\n return %s, %y\n}\n",
+         2, /* a kernel that stores every element cannot be split */
+         {"s  with  y: not fused: 4 rows"}},
+        {"graph(%x: f32[4, 65536]) {\n %e = exp(%x)\n %s = sum(%e, 1)\n return %s, %e\n}\n",
+         2,
+         {"e  with  s: not fused: 4 rows"}},
+    };
+    static const struct fusion together[] = {
+        {"graph(%x: f32[4, 65536]) {\n %a = exp(%x)\n %s = sum(%a, 1)\n %q = sqrt(%s)\n return "
+         "%q\n}\n",
+         1, /* what comes before the reduction, and what needs the finished row only */
+         {"a  with  s: fused", "fused"}},
+        {"graph(%x: f32[4, 65536]) {\n %s = sum(%x, 1)\n %m = amax(%x, 1)\n return %s, %m\n}\n",
+         1,
+         {"s  with  m: fused"}},
+        {"graph(%x: f32[4, 65535]) {\n %m = amax(%x, 1, True)\n %y = sub(%x, %m)\n return %y\n}\n",
+         1,
+         {NULL}},
+        {"graph(%x: f32[33, 65536]) {\n %m = amax(%x, 1, True)\n %y = sub(%x, %m)\n return %y\n}\n",
+         1,
+         {NULL}},
+    };
+    static const struct fusion here[] = {{two_phases, 1, {"m  with  y: fused"}}};
+    struct device_limits small = test_cpu();
+    CHECK(apart);
+    CHECK(together);
+    check_all(here, 1, &small, false);
+}
+
+static void test_matrix_products(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[8, 8], %w: f32[8, 8]) {\n %m = mm(%x, %w)\n %n = mm(%m, %w)\n return "
+         "%n\n}\n",
+         2,
+         {"m  with  n: not fused: two matrix products"}},
+        {"graph(%x: f32[8, 6], %w: f32[6, 4]) {\n %a = relu(%x)\n %m = mm(%a, %w)\n return %m\n}\n",
+         2,
+         {"a  with  m: not fused: a producer would be recomputed for every tile of the matrix "
+          "product"}},
+        {"graph(%x: f32[8, 6], %w: f32[6, 4]) {\n %a = relu(%x)\n %m = mm(%x, %w)\n return %m, "
+         "%a\n}\n",
+         2,
+         {"a  with  m: not fused: it shares no result with the matrix product"}},
+        {"graph(%x: f32[8, 6], %w: f32[6, 4]) {\n %m = mm(%x, %w)\n %s = sum(%m, 1)\n return "
+         "%s\n}\n",
+         2,
+         {"m  with  s: not fused: a reduction over the product's columns needs other tiles"}},
+    };
+    CHECK(cases);
+}
+
+/* One launch passes a limited number of arguments: a sum of forty tensors is more than one kernel.
+ */
+static void test_many_arguments(void **state) {
+    struct arena *a = arena_new();
+    struct buf head = buf_new(a), body = buf_new(a), results = buf_new(a);
+    for (int i = 0; i < 40; i++) {
+        buf_printf(&head, "%s%%x%d: f32[64]", i ? ", " : "", i);
+        if (i) buf_printf(&body, " %%s%d = add(%%%s%d, %%x%d)\n", i, i == 1 ? "x" : "s", i - 1, i);
+    }
+    struct device_limits limits = test_gpu("sm_90a");
+    char *text = arena_printf(a, "graph(%s) {\n%s return %%s39\n}\n", head.p, body.p);
+    struct schedule *s = must_schedule(a, text, "", &limits, false);
+    assert_non_null(strstr(s->log.p, "not fused: 33 tensors are too many for a kernel"));
+    assert_int_equal(s->groups.n, 2);
+
+    /* Twenty sums of one tensor: a split kernel would also pass their partial results. */
+    body = buf_new(a);
+    for (int i = 0; i < 20; i++) {
+        buf_printf(&body, " %%m%d = mul(%%x, %d.5)\n %%s%d = sum(%%m%d)\n", i, i, i, i);
+        buf_printf(&results, "%s%%s%d", i ? ", " : "", i);
+    }
+    text = arena_printf(a, "graph(%%x: f32[640]) {\n%s return %s\n}\n", body.p, results.p);
+    s = must_schedule(a, text, "", &limits, false);
+    assert_non_null(strstr(s->log.p, "not fused: 33 tensors are too many for a kernel"));
+    assert_int_equal(s->groups.n, 2);
+    arena_free(a);
+}
+
+static void test_many_operators(void **state) {
+    struct arena *a = arena_new();
+    struct buf body = buf_new(a);
+    for (int i = 1; i <= GROUP_MAX_NESTS + 1; i++)
+        buf_printf(&body, " %%y%d = sin(%%y%d)\n", i, i - 1);
+    char *text = arena_printf(a, "graph(%%y0: f32[64]) {\n%s return %%y%d\n}\n", body.p,
+                              GROUP_MAX_NESTS + 1);
+    struct device_limits limits = test_gpu("sm_90a");
+    struct schedule *s = must_schedule(a, text, "", &limits, false);
+    assert_non_null(strstr(s->log.p, "not fused: 129 operators are too many for a kernel"));
+    assert_int_equal(s->groups.n, 2);
+    arena_free(a);
+}
+
+/* ---- order and memory ------------------------------------------------------------------------ */
+
+static const char chain[] =
+    "graph(%x: f32[16, 16], %w: f32[16, 16]) {\n %a = mm(%x, %w)\n %b = mm(%a, %w)\n"
+    " %c = mm(%b, %w)\n %d = mm(%c, %w)\n return %d\n}\n";
+
+static void test_order(void **state) {
+    struct arena *a = arena_new();
+    struct device_limits limits = test_gpu("sm_90a");
+    /* s's group starts with the nest of %e, but stands on %t, which comes later in the program. */
+    struct schedule *s = must_schedule(
+        a,
+        "graph(%x: f32[6, 5], %z: f32[7, 6]) {\n %e = exp(%x)\n %t = sum(%z, 0)\n"
+        " %u = unsqueeze(%t, 1)\n %p = mul(%e, %u)\n %s = sum(%p, 1)\n return %s\n}\n",
+        "", &limits, false);
+    assert_int_equal(s->groups.n, 2);
+    assert_int_equal(s->group_of[0], 1);
+    assert_int_equal(s->group_of[1], 0);
+    arena_free(a);
+}
+
+static void test_memory(void **state) {
+    struct arena *a = arena_new();
+    struct device_limits limits = test_gpu("sm_90a");
+    struct schedule *s = must_schedule(a, chain, "", &limits, false);
+    assert_int_equal(s->pool_bytes, 2048);
+    assert_int_equal(s->offset[2], 0);
+    assert_int_equal(s->offset[3], 1024);
+    assert_int_equal(s->offset[4], 0);
+
+    /* Places start at multiples of 256 bytes; the largest is placed first. */
+    s = must_schedule(a,
+                      "graph(%x: f32[3, 9], %y: f32[100, 9]) {\n %a = sum(%x, 1)\n %b = sum(%y, "
+                      "1)\n %c = sum(%a)\n"
+                      " %d = sum(%b)\n %e = add(%c, %d)\n return %e\n}\n",
+                      "", &limits, false);
+    size_t at_a = s->offset[s->loops->nests.at[0].out], at_b = s->offset[s->loops->nests.at[1].out];
+    assert_int_equal(at_b, 0);
+    assert_int_equal(at_a % 256, 0);
+    assert_true(at_a >= 400);
+
+    /* What a kernel keeps to itself has no place; what is empty takes none. */
+    s = must_schedule(a, "graph(%x: f32[8, 6]) {\n %y = softmax(%x, 1)\n return %y\n}\n", "",
+                      &limits, false);
+    assert_int_equal(s->pool_bytes, 0);
+    s = must_schedule(
+        a,
+        "graph(%x: f32[0, 6], %w: f32[6, 4]) {\n %a = relu(%x)\n %m = mm(%a, %w)\n return %m\n}\n",
+        "", &limits, false);
+    assert_int_equal(s->pool_bytes, 0);
+    arena_free(a);
+}
+
+/* ---- the verifier ---------------------------------------------------------------------------- */
+
+static void expect(const struct schedule *s, const char *start) {
+    const char *why = schedule_verify(s);
+    if (!why) fail_msg("found nothing, expected %s", start);
+    if (strncmp(why, start, strlen(start))) fail_msg("found %s, expected %s", why, start);
+}
+
+static void test_verify(void **state) {
+    static const char softmax[] = "graph(%x: f32[8, 6]) {\n %y = softmax(%x, 1)\n return %y\n}\n";
+    struct arena *a = arena_new();
+    struct device_limits limits = test_gpu("sm_90a");
+#define FRESH(text) must_schedule(a, text, "", &limits, false)
+    struct schedule *s = FRESH(chain);
+    s->groups.at[1].members.at[0].nest = 0;
+    expect(s, "S1: a is in 2 groups");
+    s = FRESH(softmax);
+    s->groups.at[0].members.n--;
+    expect(s, "S1: div is in 0 groups");
+
+    s = FRESH(chain);
+    s->group_of[0] = 1, s->group_of[1] = 0;
+    expect(s, "S2: b runs before what it reads");
+
+    s = FRESH(softmax);
+    s->groups.at[0].members.at[1].to[0] = ex_const(s->loops->ex, 0);
+    expect(s, "S4: sub does not cover X");
+    s = FRESH("graph(%x: f32[2, 3, 4]) {\n %s = sum(%x, [1, 2])\n return %s\n}\n");
+    s->groups.at[0].members.at[0].to[2] = ex_const(s->loops->ex, 0);
+    expect(s, "S4: s covers part of R");
+    s = FRESH(softmax);
+    s->groups.at[0].members.at[0].inlined = true;
+    expect(s, "S4: amax is inlined but needed");
+    s = FRESH(softmax);
+    s->groups.at[0].members.at[4].inlined = true;
+    expect(s, "S4: div is inlined but needed");
+
+    s = FRESH(chain);
+    s->offset[3] = 1280;
+    expect(s, "S5: b3 lies outside the pool");
+    s = FRESH(chain);
+    s->offset[3] = 1020;
+    expect(s, "S5: b2 and b3 overlap");
+#undef FRESH
+    arena_free(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_producer_and_reader),
+        cmocka_unit_test(test_shared_input),
+        cmocka_unit_test(test_inlining),
+        cmocka_unit_test(test_epilogue),
+        cmocka_unit_test(test_residual),
+        cmocka_unit_test(test_largest_saving_first),
+        cmocka_unit_test(test_eager),
+        cmocka_unit_test(test_another_between),
+        cmocka_unit_test(test_different_spaces),
+        cmocka_unit_test(test_other_rows),
+        cmocka_unit_test(test_few_rows),
+        cmocka_unit_test(test_matrix_products),
+        cmocka_unit_test(test_many_arguments),
+        cmocka_unit_test(test_many_operators),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_verify),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
