@@ -8,6 +8,9 @@
  *     i0: 64, i1: 32  with all accesses  32*i0 + i1 + ...   ->  x: 2048 */
 #include "kernel/kernel.h"
 
+/* 32 bits hold an index below this, and what tiles add to it at the end of an axis. */
+enum { NARROW_LIMIT = INT32_MAX - (1 << 20) };
+
 struct builder {
     struct kernel *k;
     const struct schedule *s;
@@ -192,7 +195,8 @@ static int merge_axes(struct kernel *k, ex *axes, int n) {
     return n;
 }
 
-/* One flat symbol for a list of axes; the axes become quotients and remainders of it. */
+/* One flat symbol for a list of axes; the axes become quotients and remainders of it. An empty axis
+ * has no index: it counts as 1 here. */
 static void flatten(struct kernel *k, enum axis which, const char *name, const ex *axes, int n) {
     ex size = ex_const(k->ex, 1);
     for (int i = 0; i < n; i++) size = ex_mul(k->ex, size, ex_symbol(k->ex, axes[i])->bound);
@@ -201,7 +205,9 @@ static void flatten(struct kernel *k, enum axis which, const char *name, const e
     struct rewrite r = {.p = k->ex};
     ex below = ex_const(k->ex, 1);
     for (int i = n - 1; i >= 0; i--) {
+        int64_t v;
         ex q = ex_div(k->ex, k->axis[which], below), bound = ex_symbol(k->ex, axes[i])->bound;
+        if (ex_is_const(k->ex, bound, &v) && v == 0) bound = ex_const(k->ex, 1);
         r.from[r.n] = axes[i];
         r.to[r.n++] = i == 0 ? q : ex_mod(k->ex, q, bound);
         below = ex_mul(k->ex, below, bound);
@@ -388,6 +394,8 @@ static void find_arguments(struct kernel *k) {
     each_index(k, add_sizes, k);
     for (int a = 0; a < AXIS_COUNT; a++)
         if (k->axis[a]) add_sizes(k, &k->bound[a]);
+    for (int a = 0; a < AXIS_COUNT; a++) /* an axis may be longer than any buffer: x[i] * y[j] */
+        if (kernel_size(k, (enum axis)a) >= NARROW_LIMIT) k->wide_index = true;
     for (uint32_t i = 0; i < k->buffers.n; i++)
         if (buffer_bytes(l, k->buffers.at[i]) >= INT32_MAX) k->wide_index = true;
 }

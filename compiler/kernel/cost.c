@@ -88,6 +88,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     if (resident < 1) return 1e9;
     int64_t grid = (kernel_size(k, AXIS_X) + y->bx - 1) / y->bx * y->split * y->cluster;
     if (y->grid_r) grid *= (kernel_size(k, AXIS_R) + y->br - 1) / y->br;
+    if (!grid) return 0;
     double in_flight = (double)(resident * y->threads * words * 4),
            rate = in_flight / BYTES_IN_FLIGHT;
     if (rate > 1) rate = 1;
@@ -98,7 +99,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
                   (double)((kernel_size(k, AXIS_X) + y->bx - 1) / y->bx * y->bx);
     if (!y->rows_inner && (y->one_read || y->grid_r)) {
         int64_t nr = kernel_size(k, AXIS_R), covered = (nr + y->br - 1) / y->br * y->br;
-        used *= (double)nr / (double)covered; /* lanes beyond the row */
+        if (covered) used *= (double)nr / (double)covered; /* lanes beyond the row */
     }
     double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000,
            us = traffic(k, y) / (gbps * 1e3 * 0.9 * rate * balance * used);

@@ -6,7 +6,12 @@
  * Every refusal names the knob and the number it fails on. */
 #include "kernel/kernel.h"
 
-enum { MAX_REGISTERS_KEPT = 192 }; /* 32-bit registers a thread may spend on the row it keeps */
+enum {
+    MAX_REGISTERS_KEPT = 192, /* 32-bit registers a thread may spend on the row it keeps */
+    MAX_ELEMENTS = 512,       /* of a tile, per thread */
+    MAX_ACCUMULATORS = 128,   /* of a matrix product, per thread */
+    MAX_STACK = 1 << 20,      /* bytes of tiles that a task may have on a CPU's stack */
+};
 
 static bool is_power_of_two(int v) { return v > 0 && (v & (v - 1)) == 0; }
 static int at_least_1(int v) { return v ? v : 1; }
@@ -103,14 +108,23 @@ static const char *check_keep(const struct kernel *k, const struct layout *y, bo
     return NULL;
 }
 
+static int64_t tiles(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
+
+static const char *check_grid(int64_t blocks, struct arena *a) {
+    return blocks > INT32_MAX
+               ? arena_printf(a, "needs %lld blocks; 2^31 - 1 is the limit", (long long)blocks)
+               : NULL;
+}
+
 static const char *gpu_layout(const struct kernel *k, const struct config *c, struct layout *y,
                               struct arena *a) {
     int x = at_least_1(c->knob[KNOB_x]), r = at_least_1(c->knob[KNOB_r]),
         warps = c->knob[KNOB_warps];
-    y->threads = warps * 32;
-    if (warps < 1 || y->threads > k->limits->max_threads_block)
+    if (warps < 1 || warps > k->limits->max_threads_block / 32)
         return arena_printf(a, "warps=%d; a block has 1 to %d", warps,
                             k->limits->max_threads_block / 32);
+    y->threads = warps * 32;
+    if (y->ex > MAX_ELEMENTS) return arena_printf(a, "%d rows a thread", y->ex);
     int vx = y->rows_inner ? y->vec : 1, vr = y->rows_inner ? 1 : y->vec;
     if (x % (y->ex * vx))
         return arena_printf(a, "x=%d is no multiple of rows*vec=%d", x, y->ex * vx);
@@ -126,13 +140,17 @@ static const char *gpu_layout(const struct kernel *k, const struct config *c, st
     y->ur = r / (y->t1 * vr);
     y->bx = x;
     y->br = r;
-    if (y->ur * y->ex * y->vec > 512)
-        return arena_printf(a, "%d elements a thread", y->ur * y->ex * y->vec);
+    if ((int64_t)y->ur * y->ex * y->vec > MAX_ELEMENTS)
+        return arena_printf(a, "%lld elements a thread; %d is the limit",
+                            (long long)y->ur * y->ex * y->vec, MAX_ELEMENTS);
     y->smem = reduction_smem(k, y);
     if (y->smem > k->limits->smem_block)
         return arena_printf(a, "needs %d bytes of shared memory", y->smem);
     y->grid_r = k->kind == KERNEL_POINTWISE;
-    return NULL;
+    return check_grid(tiles(kernel_size(k, AXIS_X), x) * (y->grid_r
+                                                              ? tiles(kernel_size(k, AXIS_R), r)
+                                                              : (int64_t)y->split * y->cluster),
+                      a);
 }
 
 /* On the CPU a task is x rows (or, pointwise, x rows times r columns); vec lanes run in one SIMD
@@ -141,13 +159,16 @@ static const char *cpu_layout(const struct kernel *k, const struct config *c, st
                               struct arena *a) {
     y->threads = y->t0 = y->t1 = y->ur = 1;
     y->bx = at_least_1(c->knob[KNOB_x]);
-    y->br = c->knob[KNOB_r] ? c->knob[KNOB_r] : (int)kernel_size(k, AXIS_R);
+    int64_t nr = kernel_size(k, AXIS_R);
+    y->br = c->knob[KNOB_r] ? c->knob[KNOB_r] : nr < INT32_MAX ? (int)nr : INT32_MAX;
     y->grid_r = k->kind == KERNEL_POINTWISE;
     if (c->knob[KNOB_warps]) return "warps has no meaning on the CPU";
     if (y->rows_inner && y->bx % y->vec)
         return arena_printf(a, "x=%d is no multiple of vec=%d", y->bx, y->vec);
     if (y->ex != 1) return "rows has no meaning on the CPU";
-    if (y->br < 1) return "r is too small";
+    if (y->rows_inner && y->bx > MAX_STACK / 256) /* some arrays of x numbers each */
+        return arena_printf(a, "x=%d rows at a time; %d is the limit", y->bx, MAX_STACK / 256);
+    if (!y->br) y->br = 1; /* an empty row */
     return NULL;
 }
 
@@ -159,24 +180,39 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
         return "a matrix product needs m, n, k, tm and tn";
     if (m % tm || n % tn)
         return arena_printf(a, "m=%d n=%d are no multiples of tm=%d tn=%d", m, n, tm, tn);
-    if (tm * tn > 128 && k->limits->kind == DEVICE_CUDA)
-        return arena_printf(a, "tm*tn=%d accumulators a thread; 128 is the limit", tm * tn);
+    int64_t sums = (int64_t)tm * tn, size = dtype_bytes(dtype_opmath(k->values.at[k->dot].dtype));
+    if (sums > MAX_ACCUMULATORS && k->limits->kind == DEVICE_CUDA)
+        return arena_printf(a, "tm*tn=%lld accumulators a thread; %d is the limit", (long long)sums,
+                            MAX_ACCUMULATORS);
     y->vec = tn;
     y->ex = tm;
     y->ur = 1;
     y->bx = m;
     y->br = n;
-    if (k->limits->kind == DEVICE_CPU) return y->threads = 1, NULL;
-    y->threads = m / tm * (n / tn);
-    if (c->knob[KNOB_warps] * 32 != y->threads)
-        return arena_printf(a, "m/tm * n/tn = %d threads, but warps=%d", y->threads,
+    if (k->limits->kind == DEVICE_CPU) {
+        if (c->knob[KNOB_warps]) return "warps has no meaning on the CPU";
+        if (n != tn) return arena_printf(a, "n=%d must be tn=%d on the CPU", n, tn);
+        int64_t stack = sums < MAX_STACK ? (sums + ((int64_t)m + depth) * n) * size : sums;
+        if (stack > MAX_STACK)
+            return arena_printf(a, "needs %lld bytes of stack; %d is the limit", (long long)stack,
+                                MAX_STACK);
+        return y->threads = 1, NULL;
+    }
+    int64_t threads = (int64_t)(m / tm) * (n / tn), smem = ((int64_t)m + n) * depth;
+    if (c->knob[KNOB_warps] * (int64_t)32 != threads)
+        return arena_printf(a, "m/tm * n/tn = %lld threads, but warps=%d", (long long)threads,
                             c->knob[KNOB_warps]);
-    if (y->threads > k->limits->max_threads_block)
-        return arena_printf(a, "%d threads a block", y->threads);
-    y->smem = (m + n) * depth * dtype_bytes(dtype_opmath(k->values.at[k->dot].dtype));
-    if (y->smem > k->limits->smem_block)
-        return arena_printf(a, "needs %d bytes of shared memory", y->smem);
-    return NULL;
+    if (threads > k->limits->max_threads_block)
+        return arena_printf(a, "%lld threads a block; %d is the limit", (long long)threads,
+                            k->limits->max_threads_block);
+    if (smem > k->limits->smem_block / size)
+        return arena_printf(a, "needs %lld numbers of shared memory; %lld is the limit",
+                            (long long)smem, (long long)(k->limits->smem_block / size));
+    y->threads = (int)threads;
+    y->smem = (int)(smem * size);
+    return check_grid(kernel_size(k, AXIS_Z) * tiles(kernel_size(k, AXIS_M), m) *
+                          tiles(kernel_size(k, AXIS_N), n),
+                      a);
 }
 
 const char *kernel_layout(const struct kernel *k, const struct config *c, struct layout *y,

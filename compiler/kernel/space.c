@@ -101,7 +101,7 @@ static void propose_rows(struct space *s) {
                 if (t1 < 1 || x > 2 * next_power_of_two(nx)) continue;
                 propose(s, CONFIG(K(x, x), K(r, round_up(nr, t1)), K(warps, warps), K(vec, vec),
                                   K(keep, 1)));
-                for (int u = 1; u <= 8; u *= 2)
+                for (int u = 1; u <= 8 && (u == 1 || t1 * u / 2 < nr); u *= 2)
                     for (int split = 1; split <= 1024; split *= 2) {
                         if (split > 1 && (nx / x + 1) * split > 16 * (int64_t)k->limits->units)
                             break;

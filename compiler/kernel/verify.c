@@ -1,19 +1,34 @@
 /* verify.c: the invariants K1..K5 of kernel.h. */
 #include "kernel/kernel.h"
 
+static uint8_t axes_of(const struct kernel *k, ex index) {
+    uint8_t mask = 0;
+    for (int a = 0; a < AXIS_COUNT; a++)
+        if (k->axis[a] && ex_uses(k->ex, index, k->axis[a])) mask |= (uint8_t)(1 << a);
+    return mask;
+}
+
+/* As many points as elements, at the size hints: with distinct indices that is all of them. */
+static bool fills_buffer(const struct kernel *k, const struct store_node *s) {
+    const struct loops *l = k->schedule->loops;
+    int64_t points = 1;
+    for (int a = 0; a < AXIS_COUNT; a++)
+        if (s->mask >> a & 1) points *= kernel_size(k, (enum axis)a);
+    return points * dtype_bytes(l->buffers.at[s->buffer].meta.dtype) == buffer_bytes(l, s->buffer);
+}
+
 const char *kernel_verify(const struct kernel *k) {
     struct arena *a = k->arena;
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
-        uint8_t level = 0;
+        uint8_t level = 0, mask = x->index ? axes_of(k, x->index) : 0;
         for (int i = 0; i < x->n_args; i++) {
             if (x->args[i] >= v) return arena_printf(a, "K1: v%u uses v%u", v, x->args[i]);
             const struct value_node *u = &k->values.at[x->args[i]];
             if (u->level > level) level = u->level;
-            uint8_t needs = x->kind == INST_REDUCE ? u->mask & (uint8_t)~MASK_R : u->mask;
-            if ((x->mask & needs) != needs)
-                return arena_printf(a, "K2: v%u lacks axes of v%u", v, x->args[i]);
+            mask |= x->kind == INST_REDUCE ? u->mask & (uint8_t)~MASK_R : u->mask;
         }
+        if (x->mask != mask) return arena_printf(a, "K2: axes of v%u", v);
         if (x->level != level + (x->kind == INST_REDUCE))
             return arena_printf(a, "K3: level of v%u", v);
     }
@@ -21,6 +36,8 @@ const char *kernel_verify(const struct kernel *k) {
         uint8_t mask = k->values.at[k->stores.at[i].value].mask;
         if ((k->stores.at[i].mask & mask) != mask)
             return arena_printf(a, "K4: v%u is stored without its axes", k->stores.at[i].value);
+        if (!fills_buffer(k, &k->stores.at[i]))
+            return arena_printf(a, "K5: v%u does not fill the buffer", k->stores.at[i].value);
         for (uint32_t j = 0; j < i; j++)
             if (k->stores.at[i].buffer == k->stores.at[j].buffer)
                 return arena_printf(a, "K5: a buffer is stored twice");

@@ -1,0 +1,272 @@
+/* test_kernel_config.c: configs as text and back, every mistake in one; what each knob means in a
+ * layout, and every reason for which layout.c refuses a config. */
+#include "lower_test.h"
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static struct config parsed(struct arena *a, const char *text) {
+    struct diag d = diag_new(a);
+    struct config c;
+    if (!config_parse(text, &c, &d)) fail_msg("%s", d.text);
+    return c;
+}
+
+static void test_round_trip(void **state) {
+    struct arena *a = arena_new();
+    struct config all, none = {0};
+    for (int k = 0; k < KNOB_COUNT; k++) {
+        struct config one = {0};
+        one.knob[k] = all.knob[k] = 1 << (k % 30);
+        const char *text = config_str(a, &one);
+        assert_string_equal(text, arena_printf(a, "%s=%d", knob_name((enum knob)k), one.knob[k]));
+        struct config back = parsed(a, text);
+        assert_true(config_equal(&back, &one));
+        assert_false(config_equal(&back, &none));
+        assert_true(strlen(knob_help((enum knob)k)) > 0);
+    }
+    struct config back = parsed(a, config_str(a, &all));
+    assert_true(config_equal(&back, &all));
+    arena_free(a);
+}
+
+/* A knob that is 0 does not exist: it is not printed, and giving it changes nothing. */
+static void test_zero_knobs(void **state) {
+    struct arena *a = arena_new();
+    struct config with = parsed(a, " x=2  keep=0\tr=64 "), without = parsed(a, "r=64 x=2"),
+                  none = {0};
+    assert_true(config_equal(&with, &without));
+    assert_string_equal(config_str(a, &with), "x=2 r=64");
+    assert_string_equal(config_str(a, &none), "");
+    assert_int_equal(parsed(a, "r=1073741824").knob[KNOB_r], 1 << 30);
+    arena_free(a);
+}
+
+static void test_parse_errors(void **state) {
+    static const struct {
+        const char *text, *why;
+    } cases[] = {
+        {"", "empty config"},
+        {"  \t ", "empty config"},
+        {"x=1 width=4", "config 'x=1 width=4': no knob 'width'; knobs: x, r, warps, vec, rows"},
+        {"=4", "no knob ''"},
+        {"X=4", "no knob 'X'"},
+        {"x", "expected '=' after 'x'"},
+        {"x =4", "expected '=' after 'x'"},
+        {"x=", "x needs a number from 0 to 2^30"},
+        {"x= r=2", "x needs a number from 0 to 2^30"},
+        {"x=4,r=2", "x needs a number"},
+        {"x=4.5", "x needs a number"},
+        {"x=-1", "x needs a number"},
+        {"x=1073741825", "x needs a number"},
+        {"x=99999999999999999999", "x needs a number"},
+        {"x=0x10", "x needs a number"},
+        {"x=1 r=2 x=1", "x is given twice"},
+        {"keep=0 keep=0", "keep is given twice"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct diag d = diag_new(a);
+        struct config c;
+        assert_false(config_parse(cases[i].text, &c, &d));
+        assert_int_equal(d.status, WS_USAGE);
+        if (!strstr(d.text, cases[i].why))
+            fail_msg("'%s': %snot %s", cases[i].text, d.text, cases[i].why);
+        arena_free(a);
+    }
+}
+
+/* ---- legality -------------------------------------------------------------------------------- */
+
+static const char softmax[] = "graph(%x: f32[100, 1000]) {\n %y = softmax(%x, 1)\n return %y\n}\n";
+static const char softmax_columns[] =
+    "graph(%x: f32[1000, 100]) {\n %y = softmax(%x, 0)\n return %y\n}\n";
+static const char row_sum[] = "graph(%x: f32[2, 4096]) {\n %y = sum(%x, 1)\n return %y\n}\n";
+static const char sum_and_exp[] =
+    "graph(%x: f32[8, 4096]) {\n %y = sum(%x, 1)\n %e = exp(%x)\n return %y, %e\n}\n";
+static const char transposed[] =
+    "graph(%x: f32[48, 96]) {\n %t = permute(%x, [1, 0])\n %y = exp(%t)\n return %y\n}\n";
+static const char product[] =
+    "graph(%x: bf16[256, 128], %w: bf16[128, 64]) {\n %y = mm(%x, %w)\n return %y\n}\n";
+static const char product64[] =
+    "graph(%x: f64[256, 128], %w: f64[128, 64]) {\n %y = mm(%x, %w)\n return %y\n}\n";
+static const char many_rows[] =
+    "graph(%x: i64[100, 100], %y: f32[4294967296, 4]) {\n %s = sum(%y, 1)\n return %s\n}\n";
+
+struct refusal {
+    const char *text, *config, *why; /* NULL: legal */
+};
+
+static void check(const struct device_limits *limits, const struct refusal *c, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        struct arena *a = arena_new();
+        const struct kernel *k = first_kernel(a, c[i].text, limits);
+        struct config config = parsed(a, c[i].config);
+        struct layout y;
+        const char *why = kernel_layout(k, &config, &y, a);
+        if (!why != !c[i].why || (why && strncmp(why, c[i].why, strlen(c[i].why))))
+            fail_msg("%s\n%s: %s\nnot %s", c[i].text, c[i].config, why ? why : "legal",
+                     c[i].why ? c[i].why : "legal");
+        if (!why) block_build(k, &config, a);
+        arena_free(a);
+    }
+}
+
+static void test_refusals_gpu(void **state) {
+    static const struct refusal cases[] = {
+        {softmax, "x=1 r=1024 warps=8 vec=4 keep=1", NULL},
+        {softmax, "x=1 r=1024 warps=8 vec=4 keep=2", "keep and nt are 0 or 1"},
+        {softmax, "x=1 r=1024 warps=8 vec=4 nt=7", "keep and nt are 0 or 1"},
+        {softmax, "x=1 r=1024 warps=8 m=16", "m is a knob of matrix products"},
+        {softmax, "x=1 r=1024 warps=8 tn=4", "tn is a knob of matrix products"},
+        {softmax, "x=1 r=1024 warps=8 vec=3", "vec=3"},
+        {softmax, "x=1 r=1024 warps=8 vec=32", "vec=32"},
+        {softmax, "x=1 r=1024 warps=8 vec=16", "vec=16 does not divide the row length 1000"},
+        {softmax_columns, "x=128 r=32 warps=8 vec=8",
+         "vec=8 does not divide the column length 100"},
+        {softmax, "x=1 r=1024 vec=4", "warps=0; a block has 1 to 32"},
+        {softmax, "x=1 r=1024 warps=33 vec=4", "warps=33; a block has 1 to 32"},
+        {softmax, "x=1 r=1024 warps=1073741824", "warps=1073741824; a block has 1 to 32"},
+        {softmax, "x=1 r=1024 warps=1 rows=1073741824 vec=4", "1073741824 rows a thread"},
+        {softmax, "x=3 r=1024 warps=8 rows=2", "x=3 is no multiple of rows*vec=2"},
+        {softmax_columns, "x=6 r=32 warps=8 vec=4", "x=6 is no multiple of rows*vec=4"},
+        {softmax, "x=512 r=1024 warps=8", "x=512: 512 thread rows do not divide 256 threads"},
+        {softmax, "x=3 r=1024 warps=8", "x=3: 3 thread rows do not divide 256 threads"},
+        {softmax, "x=3 r=1024 warps=6", "3 x 64 threads: powers of two are needed"},
+        {softmax, "x=1 r=1000 warps=8 vec=4", "r=1000 is no multiple of 256 threads x 4 elements"},
+        {softmax, "x=1 r=32768 warps=1", "1024 elements a thread; 512 is the limit"},
+        {softmax, "x=1 r=1073741824 warps=1 vec=4", "33554432 elements a thread; 512 is the limit"},
+        {softmax_columns, "x=2048 r=64 warps=32 rows=32 vec=4",
+         "needs 1048576 bytes of shared memory"},
+        {many_rows, "x=1 r=32 warps=1", "needs 4294967296 blocks; 2^31 - 1 is the limit"},
+        {many_rows, "x=32 r=4 warps=4", NULL},
+        {transposed, "x=1 r=96 warps=1 keep=1", "keep=1 but nothing is read twice"},
+        {row_sum, "x=1 r=4096 warps=8 keep=1", "keep=1 but nothing is read twice"},
+        {softmax, "x=1 r=512 warps=8 keep=1", "keep=1 needs r >= 1000"},
+        {softmax, "x=32 r=1024 warps=4 rows=32 vec=4 keep=1",
+         "keep=1 would hold 256 registers a thread; 192 is the limit"},
+        {softmax, "x=1 r=256 warps=8 split=2", "split=2 needs a kernel that only reduces"},
+        {transposed, "x=1 r=32 warps=1 split=2", "split=2 needs a kernel that only reduces"},
+        {sum_and_exp, "x=1 r=256 warps=8 split=2", "split=2 needs a kernel that only reduces"},
+        {row_sum, "x=1 r=1024 warps=8 split=4", NULL},
+        {row_sum, "x=1 r=1024 warps=8 split=5", "split=5 but a row has only 4 steps of r=1024"},
+        {softmax, "x=1 r=256 warps=8 cluster=4 keep=1", NULL},
+        {softmax, "x=1 r=256 warps=8 cluster=2 keep=1", "keep=1 needs r >= 500"},
+        {softmax, "x=1 r=256 warps=8 cluster=3", "cluster=3; sm_90a has 1 to 8"},
+        {softmax, "x=1 r=32 warps=1 cluster=16", "cluster=16; sm_90a has 1 to 8"},
+        {softmax, "x=1 r=256 warps=8 cluster=8", "cluster=8 leaves a block without columns"},
+        {row_sum, "x=1 r=1024 warps=8 split=2 cluster=2",
+         "cluster=2 needs a reduction along contiguous rows, unsplit"},
+        {softmax_columns, "x=128 r=32 warps=8 vec=4 cluster=2",
+         "cluster=2 needs a reduction along contiguous rows"},
+        {transposed, "x=1 r=32 warps=1 cluster=2",
+         "cluster=2 needs a reduction along contiguous rows"},
+        {product, "m=32 n=64 k=32 tm=4 tn=4 warps=4 cluster=2",
+         "cluster is no knob of matrix products"},
+        {product, "m=32 n=64 k=32 tm=4 tn=4 warps=4", NULL},
+        {product, "m=32 n=64 k=32 tm=4 tn=4 warps=4 x=1", "x is no knob of matrix products"},
+        {product, "m=32 n=64 k=32 tm=4 tn=4 warps=4 vec=4", "vec is no knob of matrix products"},
+        {product, "m=32 n=64 tm=4 tn=4 warps=4", "a matrix product needs m, n, k, tm and tn"},
+        {product, "m=30 n=64 k=32 tm=4 tn=4 warps=4", "m=30 n=64 are no multiples of tm=4 tn=4"},
+        {product, "m=64 n=64 k=32 tm=16 tn=16 warps=1",
+         "tm*tn=256 accumulators a thread; 128 is the limit"},
+        {product, "m=1073741824 n=1073741824 k=1 tm=1073741824 tn=1073741824",
+         "tm*tn=1152921504606846976 accumulators"},
+        {product, "m=32 n=64 k=32 tm=4 tn=4 warps=8", "m/tm * n/tn = 128 threads, but warps=8"},
+        {product, "m=1073741824 n=32 k=1 tm=1 tn=1 warps=1073741824",
+         "34359738368 threads a block; 1024 is the limit"},
+        {product, "m=128 n=128 k=8 tm=2 tn=2 warps=128", "4096 threads a block; 1024 is the limit"},
+        {product, "m=128 n=128 k=256 tm=8 tn=8 warps=8",
+         "needs 65536 numbers of shared memory; 58112 is the limit"},
+        {product64, "m=128 n=128 k=128 tm=8 tn=8 warps=8",
+         "needs 32768 numbers of shared memory; 29056 is the limit"},
+        {product, "m=32 n=64 k=1073741824 tm=4 tn=4 warps=4",
+         "needs 103079215104 numbers of shared memory"},
+    };
+    struct device_limits limits = test_gpu("sm_90a");
+    check(&limits, cases, sizeof cases / sizeof *cases);
+}
+
+static void test_refusals_cpu(void **state) {
+    static const struct refusal cases[] = {
+        {softmax, "x=1 vec=16 keep=1", NULL},
+        {softmax, "vec=16", NULL}, /* no x is one row, no r the whole row, whatever its length */
+        {softmax, "x=1 vec=16 cluster=2", "cluster=2; cpu has 1 to 1"},
+        {softmax, "x=1 vec=16 warps=4", "warps has no meaning on the CPU"},
+        {softmax, "x=1 vec=16 rows=4", "rows has no meaning on the CPU"},
+        {softmax, "x=1 vec=24", "vec=24"},
+        {softmax, "x=1 vec=512", "vec=512"},
+        {softmax_columns, "x=24 vec=16", "x=24 is no multiple of vec=16"},
+        {softmax_columns, "x=1073741824 vec=16", "x=1073741824 rows at a time; 4096 is the limit"},
+        {row_sum, "x=1 vec=16 keep=1", "keep=1 but nothing is read twice"},
+        {row_sum, "x=1 r=1024 vec=16 split=5", "split=5 but a row has only 4 steps of r=1024"},
+        {row_sum, "x=1 vec=16 split=2", "split=2 but a row has only 1 steps of r=4096"},
+        {product, "m=32 n=16 k=128 tm=4 tn=16", NULL},
+        {product, "m=32 n=16 k=128 tm=4 tn=16 warps=1", "warps has no meaning on the CPU"},
+        {product, "m=32 n=32 k=128 tm=4 tn=16", "n=32 must be tn=16 on the CPU"},
+        {product, "m=32 n=16 k=65536 tm=4 tn=16",
+         "needs 4196608 bytes of stack; 1048576 is the limit"},
+        {product, "m=1073741824 n=1073741824 k=1 tm=1073741824 tn=1073741824", "needs "},
+    };
+    struct device_limits limits = test_cpu();
+    check(&limits, cases, sizeof cases / sizeof *cases);
+}
+
+/* ---- meaning --------------------------------------------------------------------------------- */
+
+static struct layout layout_of(struct arena *a, const struct kernel *k, const char *text) {
+    struct config c = parsed(a, text);
+    struct layout y;
+    const char *why = kernel_layout(k, &c, &y, a);
+    if (why) fail_msg("%s: %s", text, why);
+    return y;
+}
+
+static void test_layouts(void **state) {
+    struct arena *a = arena_new();
+    struct device_limits gpu = test_gpu("sm_90a"), cpu = test_cpu();
+    struct layout y =
+        layout_of(a, first_kernel(a, softmax, &gpu), "x=4 r=1024 warps=8 vec=4 rows=2 keep=1");
+    assert_false(y.rows_inner);
+    assert_true(y.one_read);
+    assert_int_equal(y.threads, 256);
+    assert_int_equal(y.t0, 2); /* 2 thread rows, each of 2 rows */
+    assert_int_equal(y.t1, 128);
+    assert_int_equal(y.ex, 2);
+    assert_int_equal(y.ur, 2);
+    assert_int_equal(y.bx, 4);
+    assert_int_equal(y.br, 1024);
+    assert_int_equal(y.smem, 2 * 8 * 2 * 4); /* two reductions, 8 warps, 2 rows, f32 */
+    assert_int_equal(layout_load_words(first_kernel(a, softmax, &gpu), &y), 4 * 2 * 2);
+
+    y = layout_of(a, first_kernel(a, softmax, &gpu), "x=8 r=1024 warps=8 vec=4");
+    assert_int_equal(y.t1, 32);
+    assert_int_equal(y.smem, 0); /* a row is one warp's: no shared memory */
+
+    y = layout_of(a, first_kernel(a, softmax_columns, &gpu), "x=128 r=32 warps=8 vec=4");
+    assert_true(y.rows_inner);
+    assert_int_equal(y.t0, 32); /* threads along x, 4 elements each */
+    assert_int_equal(y.t1, 8);
+    assert_int_equal(y.ur, 4);
+
+    y = layout_of(a, first_kernel(a, transposed, &gpu), "x=8 r=64 warps=2 nt=1");
+    assert_true(y.grid_r); /* columns are spread over blocks */
+    assert_true(y.streaming);
+
+    y = layout_of(a, first_kernel(a, product, &gpu), "m=32 n=64 k=16 tm=4 tn=4 warps=4");
+    assert_int_equal(y.threads, 128);
+    assert_int_equal(y.smem, (32 + 64) * 16 * 4); /* bf16 is multiplied as f32 */
+
+    y = layout_of(a, first_kernel(a, row_sum, &cpu), "vec=16");
+    assert_int_equal(y.br, 4096);
+    assert_int_equal(y.bx, 1);
+    arena_free(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_zero_knobs),
+        cmocka_unit_test(test_parse_errors), cmocka_unit_test(test_refusals_gpu),
+        cmocka_unit_test(test_refusals_cpu), cmocka_unit_test(test_layouts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+/* test_kernel_space.c: the configs proposed for a kernel, over many shapes, types and devices:
+ * never none, all legal and distinct, the default first; and each invariant of kernel.h broken by
+ * hand and found. */
+#include "lower_test.h"
+
+/* The configs of every kernel of the graph; returns how many the first has. */
+static int check_space(const char *text, const struct device_limits *limits) {
+    struct arena *a = arena_new();
+    struct schedule *s = must_schedule(a, text, "s0=77 s1=130", limits, false);
+    int first = 0;
+    for (uint32_t g = 0; g < s->groups.n; g++) {
+        struct kernel *k = must_build(s, g, limits);
+        const struct config *c;
+        int n, pruned;
+        kernel_configs(k, a, &c, &n, &pruned);
+        if (g == 0) first = n;
+        assert_true(n > 0 && pruned >= 0);
+        double least = 0;
+        for (int i = 0; i < n; i++) {
+            struct layout y;
+            const char *why = kernel_layout(k, &c[i], &y, a);
+            if (why) fail_msg("%s\n%s: %s", text, config_str(a, &c[i]), why);
+            double cost = kernel_cost(k, &y);
+            if (!(cost >= least))
+                fail_msg("%s\n%s is cheaper than what precedes it", text, config_str(a, &c[i]));
+            least = cost;
+            struct block *p = block_build(k, &c[i], a);
+            assert_true(p->grid >= 0 && (p->grid <= INT32_MAX || limits->kind == DEVICE_CPU));
+            for (int j = 0; j < i; j++)
+                if (config_equal(&c[i], &c[j]))
+                    fail_msg("%s\n%s twice", text, config_str(a, &c[i]));
+        }
+        if (limits->kind == DEVICE_CUDA && limits->max_threads_block == 1024 &&
+            k->kind != KERNEL_MATMUL) {
+            struct layout
+                y; /* the default covers its rows without a block that has nothing to do */
+            kernel_layout(k, &c[0], &y, a);
+            int64_t nx = kernel_size(k, AXIS_X);
+            assert_true(y.bx < 2 * (nx > 32 ? nx : 32));
+        }
+    }
+    arena_free(a);
+    return first;
+}
+
+/* Every kind of kernel over rows x columns of type t. */
+static void check_shape(const struct device_limits *limits, const char *t, long long rows,
+                        long long columns) {
+    static const char *const graphs[] = {
+        "graph(%%x: %s[%lld, %lld]) {\n %%y = relu(%%x)\n return %%y\n}\n",
+        "graph(%%x: %s[%lld, %lld]) {\n %%p = permute(%%x, [1, 0])\n %%y = relu(%%p)\n return "
+        "%%y\n}\n",
+        "graph(%%x: %s[%lld, %lld]) {\n %%y = sum(%%x, 1)\n return %%y\n}\n",
+        "graph(%%x: %s[%lld, %lld]) {\n %%y = sum(%%x, 0)\n return %%y\n}\n",
+        "graph(%%x: %s[%lld, %lld]) {\n %%y = sum(%%x)\n return %%y\n}\n",
+        "graph(%%x: %s[%lld, %lld]) {\n %%s = sum(%%x, 1, True)\n %%y = sub(%%x, %%s)\n return "
+        "%%y\n}\n",
+        "graph(%%x: %s[%lld, %lld]) {\n %%s = sum(%%x, 0, True)\n %%y = sub(%%x, %%s)\n return "
+        "%%y\n}\n",
+        "graph(%%x: %s[%lld, %lld]) {\n %%p = permute(%%x, [1, 0])\n %%y = mm(%%x, %%p)\n return "
+        "%%y\n}\n",
+    };
+    struct arena *a = arena_new();
+    bool square_fits = rows <= 1 << 20; /* the product's result is rows x rows */
+    for (size_t i = 0; i < sizeof graphs / sizeof *graphs - !square_fits; i++)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        check_space(arena_printf(a, graphs[i], t, rows, columns), limits);
+#pragma GCC diagnostic pop
+    arena_free(a);
+}
+
+static void test_shapes(void **state) {
+    static const long long sizes[] = {0, 1, 2, 3, 5, 8, 31, 64, 97, 1000, 4096, 50257};
+    static const char *const types[] = {"f32", "bf16", "f64", "i64", "f32"};
+    struct device_limits gpu = test_gpu("sm_90a"), cpu = test_cpu();
+    size_t n = sizeof sizes / sizeof *sizes, count = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) { /* each pair with one of the types */
+            check_shape(&gpu, types[count++ % 5], sizes[i], sizes[j]);
+            check_shape(&cpu, types[count % 5], sizes[i], sizes[j]);
+        }
+}
+
+static void test_huge(void **state) {
+    static const struct {
+        const char *type;
+        long long rows, columns;
+    } shapes[] = {
+        {"bf16", 1, 2147483648}, {"bf16", 2147483648, 1}, {"f32", 2, 2147483648},
+        {"f32", 2147483648, 3},  {"f32", 46341, 46341},   {"f32", 3, 17179869184},
+        {"f32", 34359738368, 2}, {"i64", 65536, 65536},
+    };
+    struct device_limits gpu = test_gpu("sm_90a"), cpu = test_cpu();
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        check_shape(&gpu, shapes[i].type, shapes[i].rows, shapes[i].columns);
+        check_shape(&cpu, shapes[i].type, shapes[i].rows, shapes[i].columns);
+    }
+}
+
+/* An index needs 64 bits when a buffer is large, or when an axis is longer than any buffer. */
+static void test_wide_index(void **state) {
+    static const struct {
+        const char *text;
+        bool wide;
+    } cases[] = {
+        {"graph(%x: f32[4096, 4096]) {\n %y = relu(%x)\n return %y\n}\n", false},
+        {"graph(%x: bf16[2147483648]) {\n %y = relu(%x)\n return %y\n}\n", true},
+        {"graph(%x: bool[2147483640]) {\n %y = logical_not(%x)\n return %y\n}\n",
+         true}, /* a tile ends beyond it */
+        {"graph(%x: f32[65536, 1], %z: f32[65536]) {\n %p = mul(%x, %z)\n %y = sum(%p)\n return "
+         "%y\n}\n",
+         true},
+        {"graph(%x: f32[16384, 1], %z: f32[16384]) {\n %p = mul(%x, %z)\n %y = sum(%p)\n return "
+         "%y\n}\n",
+         false},
+    };
+    struct device_limits limits = test_gpu("sm_90a");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        if (first_kernel(a, cases[i].text, &limits)->wide_index != cases[i].wide)
+            fail_msg("%s", cases[i].text);
+        arena_free(a);
+    }
+}
+
+/* What people tune most has choices. */
+static void test_enough(void **state) {
+    static const char *const archs[] = {"sm_80", "sm_90a", "sm_100a", "sm_120"};
+    static const char *const graphs[] = {
+        "graph(%x: f32[4096, 4096]) {\n %y = softmax(%x, 1)\n return %y\n}\n",
+        "graph(%x: bf16[4096, 4096]) {\n %y = softmax(%x, 1)\n return %y\n}\n",
+        "graph(%x: f32[4096, 4096]) {\n %y = softmax(%x, 0)\n return %y\n}\n",
+        "graph(%x: f32[4096, 4096]) {\n %y = relu(%x)\n return %y\n}\n",
+        "graph(%x: f32[4096, 4096]) {\n %y = sum(%x)\n return %y\n}\n",
+    };
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
+        for (size_t g = 0; g < sizeof graphs / sizeof *graphs; g++) {
+            struct device_limits limits = test_gpu(archs[i]);
+            int n = check_space(graphs[g], &limits);
+            if (n < 16) fail_msg("%s: %d configs on %s", graphs[g], n, archs[i]);
+        }
+}
+
+/* Sizes that are arguments: what divides is not known, nothing else changes. */
+static void test_symbolic(void **state) {
+    static const char *const graphs[] = {
+        "graph(%x: f32[s0, s1]) {\n %y = softmax(%x, 1)\n return %y\n}\n",
+        "graph(%x: f32[s0, s1]) {\n %y = softmax(%x, 0)\n return %y\n}\n",
+        "graph(%x: f32[s0, s1]) {\n %y = relu(%x)\n return %y\n}\n",
+        "graph(%x: f32[s0, 4*s1]) {\n %p = permute(%x, [1, 0])\n %y = mm(%x, %p)\n return %y\n}\n",
+    };
+    struct device_limits gpu = test_gpu("sm_90a"), cpu = test_cpu();
+    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
+        check_space(graphs[i], &gpu);
+        check_space(graphs[i], &cpu);
+    }
+}
+
+/* Devices smaller than any that is sold. */
+static void test_tiny_devices(void **state) {
+    struct device_limits gpu = test_gpu("sm_80"), cpu = test_cpu();
+    gpu.units = 1, gpu.max_threads_block = 64, gpu.max_threads_unit = 64, gpu.max_blocks_unit = 1;
+    gpu.regs_unit = 4096, gpu.smem_block = gpu.smem_unit = 16384;
+    cpu.units = 1, cpu.simd_bytes = 4;
+    static const long long sizes[] = {0, 1, 7, 64, 5000};
+    for (int i = 0; i < 5; i++)
+        for (int j = 0; j < 5; j++) {
+            check_shape(&gpu, "f64", sizes[i], sizes[j]);
+            check_shape(&cpu, "f64", sizes[i], sizes[j]);
+        }
+}
+
+/* ---- the verifier ---------------------------------------------------------------------------- */
+
+static void expect(const struct kernel *k, const char *start) {
+    const char *why = kernel_verify(k);
+    if (!why) fail_msg("found nothing, expected %s", start);
+    if (strncmp(why, start, strlen(start))) fail_msg("found %s, expected %s", why, start);
+}
+
+static void test_verify(void **state) {
+    struct arena *a = arena_new();
+    struct device_limits limits = test_gpu("sm_90a");
+    /* v0 load {x r}; v1 amax {x} level 1; v2 sub {x r}; v3 exp; v4 sum {x} level 2; v5 reciprocal;
+     * v6 mul; store */
+#define FRESH()                                                                                    \
+    first_kernel(a, "graph(%x: f32[8, 6]) {\n %y = softmax(%x, 1)\n return %y\n}\n", &limits)
+    struct kernel *k = FRESH();
+    k->values.at[2].args[1] = 2;
+    expect(k, "K1: v2 uses v2");
+    k = FRESH();
+    k->values.at[3].mask = MASK_X;
+    expect(k, "K2: axes of v3");
+    k = FRESH();
+    k->values.at[0].mask = MASK_R;
+    expect(k, "K2: axes of v0");
+    k = FRESH();
+    k->values.at[1].mask |= MASK_R;
+    expect(k, "K2: axes of v1");
+    k = FRESH();
+    k->values.at[4].level = 1;
+    expect(k, "K3: level of v4");
+    k = FRESH();
+    k->stores.at[0].mask = MASK_X;
+    expect(k, "K4: v6 is stored without its axes");
+    k = FRESH();
+    k->stores.at[0].value = 1;
+    k->stores.at[0].mask = MASK_X;
+    expect(k, "K5: v1 does not fill the buffer");
+    k = FRESH();
+    vec_push(a, &k->stores, k->stores.at[0]);
+    expect(k, "K5: a buffer is stored twice");
+    k = FRESH();
+    k->stores.n = 0;
+    expect(k, "K5: nothing is stored");
+#undef FRESH
+    arena_free(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shapes),     cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_wide_index), cmocka_unit_test(test_enough),
+        cmocka_unit_test(test_symbolic),   cmocka_unit_test(test_tiny_devices),
+        cmocka_unit_test(test_verify),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
