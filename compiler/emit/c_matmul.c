@@ -81,6 +81,9 @@ void emit_c_matmul(struct emitter *w) {
     line(w, "const int rows = %d;", bm);
     line(w, "(void)z;");
     line(w, "%s b[%d], sum[%d];", t, depth * tn, bm * tn);
+    int64_t shortest, longest;
+    ex_range(k->ex, k->bound[AXIS_R], &shortest, &longest);
+    if (shortest < 1) line(w, "if (nr == 0) memset(sum, 0, sizeof sum);");
     open_brace(w, "for (k_idx k0 = 0; k0 < nr; k0 += %d)", depth);
     line(w, "const k_idx depth = k0 + %d < nr ? %d : nr - k0;", depth, depth);
     put_pack(w, t, tn);

@@ -98,6 +98,18 @@ static const char *const graphs[] = {
     "return %d, %v, %m\n}\n",
     "graph(%x: f32[6, 8]) {\n %s = slice(%x, 1, 2, 7, 1)\n %t = slice(%x, 1, 1, 6, 1)\n %y = "
     "sub(%s, %t)\n return %y\n}\n",
+    /* fewer rows and columns than threads in a warp */
+    "graph(%x: f32[2, 3], %b: f32[3]) {\n %y = add(%x, %b)\n return %y\n}\n",
+    "graph(%x: f32[12]) {\n %y = sum(%x)\n return %y\n}\n",
+    "graph(%x: f32[3, 3]) {\n %y = softmax(%x, 1)\n return %y\n}\n",
+    "graph(%x: f32[100, 2]) {\n %y = sum(%x, 0)\n return %y\n}\n",
+    /* nothing to sum, nothing to compute */
+    "graph(%x: f32[4, 0], %y: f32[0, 5]) {\n %z = mm(%x, %y)\n %r = add(%z, 1)\n return %r\n}\n",
+    "graph(%x: f32[4, 0]) {\n %s = sum(%x, 1)\n return %s\n}\n",
+    "graph(%x: f32[2, 0, 3], %y: f32[3, 0, 2]) {\n %p = permute(%y, [2, 1, 0])\n %z = add(%x, %p)\n"
+    " %v = view(%z, [0, 6])\n %r = exp(%v)\n return %z, %r\n}\n",
+    /* a residual around a square product */
+    "graph(%x: f32[8, 8], %w: f32[8, 8]) {\n %m = mm(%x, %w)\n %y = add(%x, %m)\n return %y\n}\n",
 };
 
 /* Every pointwise operator of the table, a dozen to a graph, on two operands of type t. */
