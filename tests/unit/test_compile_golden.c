@@ -101,8 +101,9 @@ static void put_variant(const struct golden *g, const struct ws_program *p, int 
     const char *body = strstr(s.text, "/* ---- kernel text");
     assert_non_null(body);
     buf_printf(blocks, "\n%s", s.block);
+    if (sources->n) buf_putc(sources, '\n');
     put_launches(sources, &s);
-    buf_printf(sources, "%s\n", body);
+    buf_puts(sources, body);
 }
 
 static int check_device(const struct golden *g, const struct device_limits *limits) {
