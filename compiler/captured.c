@@ -84,8 +84,9 @@ struct ws_tensor_info ws_input_info(const struct ws_captured *c, int i) {
 }
 
 struct ws_tensor_info ws_output_info(const struct ws_captured *c, int i) {
-    const struct node *n = &c->graph->nodes.at[c->graph->outputs.at[i]];
-    return tensor_info(c->graph, &n->meta, arena_printf(c->arena, "out%d", i));
+    struct meta m = c->graph->nodes.at[c->graph->outputs.at[i]].meta;
+    meta_contiguous(c->graph->ex, &m); /* kernels write outputs row-major, views too */
+    return tensor_info(c->graph, &m, arena_printf(c->arena, "out%d", i));
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -175,8 +176,9 @@ enum ws_status ws_make_inputs(const struct ws_captured *c, void **bytes, struct 
     return ok ? WS_OK : d->status;
 }
 
-enum ws_status ws_make_reference(const struct ws_captured *c, void *const *input_bytes,
-                                 float **outputs, struct diag *d) {
+static enum ws_status make_reference(const struct ws_captured *c, bool stores_values,
+                                     void *const *input_bytes, float **outputs, struct diag *d) {
+    c->graph->stores_values = stores_values;
     for (int i = 0; i < c->n_outputs; i++) outputs[i] = NULL;
     struct value *in = new_values(c->n_inputs), *out = new_values(c->n_outputs);
     bool ok = in && out;
@@ -197,4 +199,14 @@ enum ws_status ws_make_reference(const struct ws_captured *c, void *const *input
         outputs[i] = NULL;
     }
     return ok ? WS_OK : d->status;
+}
+
+enum ws_status ws_make_reference(const struct ws_captured *c, void *const *input_bytes,
+                                 float **outputs, struct diag *d) {
+    return make_reference(c, false, input_bytes, outputs, d);
+}
+
+enum ws_status ws_make_eager_reference(const struct ws_captured *c, void *const *input_bytes,
+                                       float **outputs, struct diag *d) {
+    return make_reference(c, true, input_bytes, outputs, d);
 }

@@ -34,6 +34,7 @@ struct ws_tensor_info {
     size_t bytes; /* of storage; dense */
 };
 struct ws_tensor_info ws_input_info(const struct ws_captured *c, int i);
+/* Row-major, whatever strides the captured graph says: an output is a buffer of its own. */
 struct ws_tensor_info ws_output_info(const struct ws_captured *c, int i);
 
 /* Values of all inputs: evaluates the init graph (random tensors from c->seed). bytes[i] is
@@ -44,6 +45,11 @@ enum ws_status ws_make_inputs(const struct ws_captured *c, void **bytes, struct 
  * inputs. */
 enum ws_status ws_make_reference(const struct ws_captured *c, void *const *input_bytes,
                                  float **outputs, struct diag *d);
+/* The same with the value of every operator rounded to its dtype, as PyTorch's eager mode stores
+ * it: what a program in low precision can be held to when those roundings alone move its outputs
+ * (logits of +-100 in bf16). */
+enum ws_status ws_make_eager_reference(const struct ws_captured *c, void *const *input_bytes,
+                                       float **outputs, struct diag *d);
 
 /* ---- the program ----------------------------------------------------------------------------- */
 

@@ -57,9 +57,7 @@ void bench_print_results(const struct bench_point *b) {
     for (int k = 0; k < b->fused_program->n_kernels; k++) table_kernel(&out, &b->tunes[k]);
     fputs(out.p, stdout);
     if (b->all_found) print_stored(b);
-    if (b->data.widened > 0)
-        printf("ill-conditioned: rounded inputs change the outputs too; checked to %.2g relative\n",
-               b->data.widened);
+    fputs(data_remark(&b->data), stdout);
     print_throttle(b);
     print_costs(b);
     if (!b->run->replay) printf("results: %s\n", b->run->recorder.path);

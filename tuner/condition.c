@@ -62,7 +62,6 @@ static double largest_change(const float *before, const float *after, int64_t n)
     return fmin(most, CONDITION_MOST);
 }
 
-/* Both references are row-major here, though data.c keeps its own in storage order. */
 static enum ws_status compare_references(struct data *x, void *const *changed, double *change,
                                          struct diag *d) {
     int n = x->captured->n_outputs;

@@ -165,10 +165,7 @@ static enum ws_status run_file(struct run *r, struct diag *d) {
     if (d->status == WS_OK || d->status == WS_WRONG) show_outputs(r, &own);
     if (own.status != WS_OK) return diag_fail(d, own.status, "%s", own.text);
     if (r->line.check && d->status == WS_OK) {
-        if (r->data.widened > 0)
-            printf("ill-conditioned: rounded inputs change the outputs too; checked to %.2g "
-                   "relative\n",
-                   r->data.widened);
+        fputs(data_remark(&r->data), stdout);
         puts("check: all outputs agree with the reference");
     }
     return d->status;

@@ -103,6 +103,11 @@ static void release_args(struct eval *e, const struct node *n) {
     }
 }
 
+static void round_cell(struct cell *c) {
+#pragma omp parallel for
+    for (int64_t i = 0; i < c->n; i++) c->v[i] = value_round(c->dtype, c->v[i]);
+}
+
 static bool eval_node(struct eval *e, node_id id) {
     const struct node *n = &e->g->nodes.at[id];
     struct cell *c = &e->cells[id];
@@ -120,6 +125,7 @@ static bool eval_node(struct eval *e, node_id id) {
         else
             compute(&j);
     }
+    if (e->g->stores_values) round_cell(c);
     release_args(e, n);
     return true;
 }

@@ -158,6 +158,8 @@ struct graph {
     VEC(node_id) outputs;
     uint32_t n_random; /* random tensors made without an index so far */
     uint64_t seed;     /* of the random tensors */
+    bool
+        stores_values; /* eval rounds every node's value to its dtype, as eager PyTorch stores it */
 };
 
 struct graph *graph_new(struct arena *a, struct exprs *ex, const struct source *src);
