@@ -170,12 +170,17 @@ endef
 ifneq ($(MAKECMDGOALS),clean)
 $(eval $(call stamp,flags,$(CC) $(ALL_CFLAGS) $(EXTRA_cuda)))
 $(eval $(call stamp,link,$(LINK) $(LIBS)))
+$(eval $(call stamp,git_rev,$(shell git rev-parse --short=12 HEAD 2>/dev/null)))
 endif
-$(BUILD)/flags $(BUILD)/link: ;
+$(BUILD)/flags $(BUILD)/link $(BUILD)/git_rev: ;
 
 $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/deps.build
 	@mkdir -p $(dir $@)
 	$(call say,cc)$(CC) $(ALL_CFLAGS) $(EXTRA_$(notdir $(patsubst %/,%,$(dir $<)))) -MMD -MP -c $< -o $@
+
+# The commit that a binary is made of goes into every result row.
+$(BUILD)/tuner/record.o: $(BUILD)/git_rev
+$(BUILD)/tuner/record.o: EXTRA_tuner = -DWS_GIT_REV='"$(file <$(BUILD)/git_rev)"'
 
 $(BUILD)/tests/unit/%.o: | $(BUILD)/deps.test
 $(BUILD)/tests/unit/test_runtime_%.o: EXTRA_unit = $(CUDA_INCLUDE)
