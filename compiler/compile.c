@@ -94,7 +94,7 @@ static void list_buffers(struct compile *c) {
     p->buffers = NEW_ARRAY(c->arena, struct ws_buffer, l->buffers.n);
     for (buffer_id b = 0; b < l->buffers.n; b++) {
         const struct buffer *x = &l->buffers.at[b];
-        size_t bytes = (size_t)buffer_bytes(l, b);
+        size_t bytes = (size_t)buffer_storage(l, b);
         p->buffers[b] = (struct ws_buffer){.name = x->name,
                                            .index = x->index,
                                            .dtype = x->meta.dtype,
@@ -106,7 +106,7 @@ static void list_buffers(struct compile *c) {
                                                                               : WS_BUF_TEMP};
         bool in_memory = x->kind != BUFFER_TEMP || c->schedule->stored[b];
         if (!in_memory) p->buffers[b].bytes = 0;
-        if (x->kind != BUFFER_TEMP) p->bytes += (double)bytes;
+        if (x->kind != BUFFER_TEMP) p->bytes += (double)buffer_bytes(l, b);
     }
     p->temp_bytes = c->schedule->pool_bytes;
 }

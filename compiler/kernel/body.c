@@ -397,7 +397,7 @@ static void find_arguments(struct kernel *k) {
     for (int a = 0; a < AXIS_COUNT; a++) /* an axis may be longer than any buffer: x[i] * y[j] */
         if (kernel_size(k, (enum axis)a) >= NARROW_LIMIT) k->wide_index = true;
     for (uint32_t i = 0; i < k->buffers.n; i++)
-        if (buffer_bytes(l, k->buffers.at[i]) >= INT32_MAX) k->wide_index = true;
+        if (buffer_storage(l, k->buffers.at[i]) >= INT32_MAX) k->wide_index = true;
 }
 
 /* Which way memory runs: bytes of accesses contiguous along x against along r. */

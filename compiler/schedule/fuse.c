@@ -60,8 +60,21 @@ int64_t axes_numel(const struct loops *l, const ex *axes, int n) {
 int64_t buffer_bytes(const struct loops *l, buffer_id b) {
     const struct meta *m = &l->buffers.at[b].meta;
     int64_t n = dtype_bytes(m->dtype);
-    for (int k = 0; k < m->rank; k++) n *= ex_hint(l->ex, m->size[k]);
+    for (int k = 0; k < m->rank; k++) /* along stride 0 one element is repeated */
+        if (m->stride[k] != ex_const(l->ex, 0) || ex_hint(l->ex, m->size[k]) == 0)
+            n *= ex_hint(l->ex, m->size[k]);
     return n;
+}
+
+int64_t buffer_storage(const struct loops *l, buffer_id b) {
+    const struct meta *m = &l->buffers.at[b].meta;
+    int64_t last = 0; /* the element that is furthest away */
+    for (int k = 0; k < m->rank; k++) {
+        int64_t size = ex_hint(l->ex, m->size[k]);
+        if (size == 0) return 0;
+        last += (size - 1) * ex_hint(l->ex, m->stride[k]);
+    }
+    return (last + 1) * dtype_bytes(m->dtype);
 }
 
 /* ---- accesses -------------------------------------------------------------------------------- */

@@ -64,7 +64,9 @@ void schedule_print_memory(struct buf *b, const struct schedule *s);
 const char *schedule_verify(const struct schedule *s);
 
 /* Shared with later stages. */
-int64_t buffer_bytes(const struct loops *l, buffer_id b); /* at the size hints */
+/* At the size hints: bytes of the distinct elements; bytes of memory from the first to the last. */
+int64_t buffer_bytes(const struct loops *l, buffer_id b);
+int64_t buffer_storage(const struct loops *l, buffer_id b);
 int64_t axes_numel(const struct loops *l, const ex *axes, int n);
 
 #endif
