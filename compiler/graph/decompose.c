@@ -158,11 +158,23 @@ double number_of(const struct build *b, const struct arg *a) { return arg_number
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
+static bool is_empty(const struct build *b, const struct arg *a) {
+    return a->kind == ARG_NODE &&
+           meta_numel(b->g->ex, meta_of(b, a->node)) == ex_const(b->g->ex, 0);
+}
+
+/* Nothing is left to compute: the result has no element, or is a sum or product over none. */
+static bool is_trivial(const struct build *b, const struct node *n) {
+    enum op_class class = op_info(n->op)->class;
+    if (class == INPUT || class == CREATE) return false;
+    if (meta_numel(b->g->ex, &n->meta) == ex_const(b->g->ex, 0)) return true;
+    return (class == REDUCE || class == MATMUL) && is_empty(b, &n->args[0]);
+}
+
 /* The new node for n, whose arguments are in the new graph; KEEP for a primitive. */
 static node_id expand_node(struct build *b, const struct node *n) {
     bool composite = op_info(n->op)->class == COMPOSITE;
-    if (composite && meta_numel(b->g->ex, &n->meta) == ex_const(b->g->ex, 0))
-        return full(b, &n->meta, 0); /* no element: no reduction to worry about */
+    if (is_trivial(b, n)) return full(b, &n->meta, n->op == OP_PROD ? 1 : 0);
     if (!expand[n->op] && composite) WS_BUG("%s has no decomposition", op_info(n->op)->name);
     node_id r = expand[n->op] ? expand[n->op](b, n) : KEEP;
     return r == KEEP ? KEEP : cast(b, r, n->meta.dtype);
@@ -186,7 +198,8 @@ static struct graph *expand_once(const struct graph *from, bool *again) {
         for (uint32_t k = first; k < to->nodes.n; k++) {
             to->nodes.at[k].origin = n.origin;
             to->nodes.at[k].where = n.where;
-            *again |= op_info(to->nodes.at[k].op)->class == COMPOSITE;
+            const struct node *made = &to->nodes.at[k];
+            *again |= op_info(made->op)->class == COMPOSITE || is_trivial(&b, made);
         }
     }
     for (uint32_t i = 0; i < from->outputs.n; i++)

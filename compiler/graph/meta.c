@@ -180,6 +180,9 @@ static bool check_dtype(const struct infer *in, enum dtype result) {
     case OP_RMS_NORM:
     case OP_GROUP_NORM:
     case OP_BATCH_NORM:
+    case OP_LERP:
+    case OP_SOFTMAX:
+    case OP_LOG_SOFTMAX:
     case OP_RAND:
     case OP_RANDN:
     case OP_RAND_LIKE:
@@ -188,7 +191,9 @@ static bool check_dtype(const struct infer *in, enum dtype result) {
     case OP_BMM:
     case OP_MATMUL:
     case OP_LINEAR:
-    case OP_ADDMM: return need_one_dtype(in, in->op->n_params);
+    case OP_ADDMM:
+        return need_one_dtype(in, in->op->n_params) &&
+               (result != DT_BOOL || infer_fail(in, "bool matrices have no product"));
     case OP_ATTENTION: return need_float(in, result) && need_one_dtype(in, 3);
     case OP_WHERE: return need_bool(in, 0);
     case OP_MASKED_FILL: return need_bool(in, 1);
@@ -202,6 +207,8 @@ static bool check_dtype(const struct infer *in, enum dtype result) {
         return result != DT_BOOL ||
                infer_fail(in, "a bool tensor has no negative; use ~ or logical_not");
     case OP_SUB:
+    case OP_MSE_LOSS:
+    case OP_L1_LOSS:
         return result != DT_BOOL ||
                infer_fail(in, "bool tensors have no difference; use ^ or logical_xor");
     }

@@ -215,20 +215,11 @@ static inst_id read_operand(struct lowering *w, struct nest *n, const struct nod
     return add_inst(w, n, i);
 }
 
-/* The type that a pointwise operator computes in: that of its result, or for comparisons that of
- * its operands. */
+/* The type that a pointwise operator computes in: that of its result, or for comparisons the common
+ * one of its operands, numbers included: a bool tensor is compared with 2 as integers. */
 static enum dtype compute_dtype(struct lowering *w, const struct node *x) {
-    enum dtype t = x->meta.dtype;
-    if (op_info(x->op)->dtype != RULE_BOOL) return t;
-    bool any = false, number = false;
-    for (int k = 0; k < x->n_args; k++) {
-        if (x->args[k].kind == ARG_FLOAT) number = true;
-        if (x->args[k].kind != ARG_NODE) continue;
-        enum dtype u = w->g->nodes.at[x->args[k].node].meta.dtype;
-        t = any ? dtype_promote(t, u) : u;
-        any = true;
-    }
-    return number && !dtype_is_float(t) ? DT_F32 : t;
+    bool compares = op_info(x->op)->dtype == RULE_BOOL;
+    return compares ? graph_compute_dtype((struct graph *)w->g, x) : x->meta.dtype;
 }
 
 static inst_id convert(struct lowering *w, struct nest *n, inst_id v, enum dtype t) {
@@ -363,7 +354,10 @@ static void lower_output(struct lowering *w, int index, node_id id) {
     }
     struct nest n = begin_nest(w, id);
     n.name = arena_printf(w->l->arena, "copy_%s", n.name);
-    read_node(w, &n, id, n.out_index);
+    if (meta_numel(w->l->ex, &x->meta) == ex_const(w->l->ex, 0))
+        add_const(w, &n, 0, x->meta.dtype); /* an index over no element is not worked out */
+    else
+        read_node(w, &n, id, n.out_index);
     n.out = add_buffer(w, BUFFER_OUTPUT, index, &x->meta);
     vec_push(w->l->arena, &w->l->nests, n);
 }
