@@ -22,8 +22,8 @@
 
 struct drive;
 
-/* Is the result in *got (of x->dtype, x->numel elements) right? Fills d if not. */
-typedef bool drive_judge(struct drive *b, const struct ws_buffer *x, const void *got,
+/* Is output x right? got: its elements, row-major. Fills d if not. */
+typedef bool drive_judge(struct drive *b, const struct ws_buffer *x, const double *got,
                          struct diag *d);
 
 struct drive {

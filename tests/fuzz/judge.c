@@ -1,0 +1,181 @@
+/* judge.c: tell a wrong result from a rounded one, element by element.
+ *
+ *   %y = sub(%a, %b)         where a and b agree in 6 digits: the result has 1 correct digit
+ *   %z = floor(%y)           and this jumps
+ *
+ * No tolerance by type fits such graphs. A result that is not within the tolerance of its type is
+ * therefore compared with what rounding does to the reference: the decomposed graph is evaluated
+ * again with every float result multiplied by 1 +- one rounding error of its type, or none, and
+ * rounded to it, each time with other signs (Monte Carlo arithmetic; Parker 1997). Each drawing of
+ * signs is followed by its opposite, so that what lies next to a jump falls on the other side in
+ * one of the two. An element may be off by a few times what it changed by; if it became infinite or
+ * NaN, by anything.
+ *
+ * Integers have no rounding. Where one overflows, or is infinite because of a division by zero, the
+ * reference (doubles) and every machine differ, and the graph is called wild. */
+#include "tests/fuzz/judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "tests/fuzz/drive.h"
+
+enum { PAIRS = 12, SLACK = 4 };
+
+struct judge {
+    struct arena *a;
+    struct graph *g;
+    const struct value *in, *want;
+    double **spread; /* per output: the largest change of each element; NULL before it is needed */
+    int64_t forgiven;
+};
+
+struct judge *judge_new(struct arena *a, struct graph *g, const struct value *in,
+                        const struct value *want) {
+    struct judge *j = NEW(a, struct judge);
+    *j = (struct judge){.a = a, .g = g, .in = in, .want = want};
+    return j;
+}
+
+int64_t judge_forgiven(const struct judge *j) { return j->forgiven; }
+
+static const struct meta *output_meta(const struct judge *j, uint32_t o) {
+    return &j->g->nodes.at[j->g->outputs.at[o]].meta;
+}
+
+static double as_stored(enum dtype t, double v) {
+    double cell;
+    dtype_store(t, &cell, 0, v);
+    return dtype_load(t, &cell, 0);
+}
+
+/* ---- the graph with rounding errors ---------------------------------------------------------- */
+
+/* What a computation in this type may be off by, relative to its result. More than half a unit for
+ * f32 and f64: sums have many terms, and functions are approximated. */
+static double rounding_error(enum dtype t) {
+    switch (t) {
+    case DT_BF16: return 0x1p-8;
+    case DT_F16: return 0x1p-11;
+    case DT_F32: return 0x1p-20;
+    case DT_F64: return 0x1p-46;
+    case DT_BOOL:
+    case DT_I32:
+    case DT_I64:
+    case DT_COUNT: break;
+    }
+    return 0;
+}
+
+static node_id must_call(struct graph *g, enum op op, const struct arg *args, int n) {
+    struct diag d = diag_new(g->arena);
+    node_id out;
+    if (!graph_call(g, op, args, n, (struct span){0}, &d, &out)) WS_BUG("noise: %s", d.text);
+    return out;
+}
+
+/* x * (1 + u * k), rounded to the type of x. k is -1, 0 or 1, rarely more, from random tensor
+ * `stream`: now and then a value keeps its exact place, where a comparison with it decides. */
+static node_id add_noise(struct graph *g, node_id x, double u, uint32_t stream) {
+    const struct meta m = g->nodes.at[x].meta;
+    struct arg normal[] = {arg_ints(g, m.size, m.rank), arg_int(g, stream), arg_dtype(DT_F64)};
+    node_id k = graph_op1(g, OP_ROUND, must_call(g, OP_RANDN, normal, 3));
+    node_id factor = graph_op2s(g, OP_ADD, graph_op2s(g, OP_MUL, k, u), 1);
+    struct arg cast[] = {arg_node(graph_op2(g, OP_MUL, x, factor)), arg_dtype(m.dtype)};
+    return must_call(g, OP_CAST, cast, 2);
+}
+
+static bool is_rounded(const struct node *n) {
+    enum op_class class = op_info(n->op)->class;
+    return dtype_is_float(n->meta.dtype) && class != VIEW && class != CREATE;
+}
+
+static struct graph *with_noise(const struct graph *g, double sign, uint32_t first_stream) {
+    struct graph *out = graph_like(g);
+    node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const struct node *n = &g->nodes.at[i];
+        map[i] = graph_copy(out, g, i, map);
+        if (is_rounded(n))
+            map[i] = add_noise(out, map[i], sign * rounding_error(n->meta.dtype), first_stream + i);
+    }
+    for (uint32_t i = 0; i < g->outputs.n; i++)
+        vec_push(g->arena, &out->outputs, map[g->outputs.at[i]]);
+    return out;
+}
+
+static double change(double before, double after) {
+    if (before == after || (isnan(before) && isnan(after))) return 0;
+    return isfinite(before) && isfinite(after) ? fabs(before - after) : INFINITY;
+}
+
+static void add_sample(struct judge *j, const struct graph *noisy) {
+    uint32_t n = j->g->outputs.n;
+    struct value *out = calloc(n, sizeof *out);
+    struct diag d = diag_new(j->a);
+    if (!graph_eval(noisy, j->in, out, &d)) WS_BUG("noise: %s", d.text);
+    for (uint32_t o = 0; o < n; o++) {
+        for (int64_t i = 0; i < out[o].n; i++)
+            j->spread[o][i] = fmax(j->spread[o][i], change(j->want[o].v[i], out[o].v[i]));
+        free(out[o].v);
+    }
+    free(out);
+}
+
+static void measure_spread(struct judge *j) {
+    if (j->spread) return;
+    j->spread = NEW_ARRAY(j->a, double *, j->g->outputs.n);
+    for (uint32_t o = 0; o < j->g->outputs.n; o++)
+        j->spread[o] = NEW_ARRAY(j->a, double, j->want[o].n);
+    add_sample(j, with_noise(j->g, 0, 0)); /* rounded to nearest, nothing else */
+    for (int s = 0; s < 2 * PAIRS; s++)    /* streams far from those of the graph */
+        add_sample(j, with_noise(j->g, s % 2 ? -1 : 1, (uint32_t)(s / 2 + 1) * (1u << 20)));
+}
+
+/* ---- the verdict ----------------------------------------------------------------------------- */
+
+bool judge_output(struct judge *j, uint32_t o, const double *got, struct diag *d) {
+    const struct value *want = &j->want[o];
+    enum dtype t = output_meta(j, o)->dtype;
+    double tol = drive_tolerance(t), rms = drive_rms(want);
+    for (int64_t i = 0; i < want->n; i++) {
+        double g = got[i], w = want->v[i];
+        if ((isnan(g) && isnan(w)) || g == w || g == as_stored(t, w)) continue;
+        if (fabs(g - w) <= tol * (fabs(w) + rms)) continue;
+        measure_spread(j);
+        if (j->spread[o][i] == INFINITY || fabs(g - w) <= SLACK * j->spread[o][i]) {
+            j->forgiven++;
+            continue;
+        }
+        diag_fail(d, WS_WRONG,
+                  "output %u: element %lld is %.9g, not %.9g (rounding changes it by %.3g)", o,
+                  (long long)i, g, w, j->spread[o][i]);
+        return false;
+    }
+    return true;
+}
+
+static bool is_wild(enum dtype t, double v) {
+    double most = t == DT_I32 ? 0x1p31 - 1 : t == DT_I64 ? 0x1p52 : INFINITY;
+    return !dtype_is_float(t) && t != DT_BOOL && !(fabs(v) <= most && v == trunc(v));
+}
+
+const char *judge_wild(const struct judge *j) {
+    struct graph *all = graph_like(j->g);
+    node_id *map = NEW_ARRAY(j->a, node_id, j->g->nodes.n);
+    for (uint32_t i = 0; i < j->g->nodes.n; i++) {
+        map[i] = graph_copy(all, j->g, i, map);
+        vec_push(j->a, &all->outputs, map[i]);
+    }
+    struct value *out = calloc(all->outputs.n, sizeof *out);
+    struct diag d = diag_new(j->a);
+    const char *wild = graph_eval(all, j->in, out, &d) ? NULL : d.text;
+    for (uint32_t n = 0; n < all->outputs.n; n++) {
+        for (int64_t i = 0; i < out[n].n && !wild; i++)
+            if (is_wild(all->nodes.at[n].meta.dtype, out[n].v[i]))
+                wild = arena_printf(j->a, "%%%s: integer %.9g", all->nodes.at[n].name, out[n].v[i]);
+        free(out[n].v);
+    }
+    free(out);
+    return wild;
+}
