@@ -133,10 +133,11 @@ static void put_load(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
     enum dtype t = w->k->schedule->loops->buffers.at[x->buffer].meta.dtype;
     const char *row = x->mask & MASK_X ? "[e]" : "", *m = memory_type(w, t);
+    const char *hint = w->y->skip_l1 ? ", 1" : "";
     int arg = argument_of(w, x->buffer);
     if (load_shape(w, x) != ELEMENT_BY_ELEMENT) {
-        line(w, "q%u%s[u] = k_load<%s, %d>(p%d + (%s));", v, row, m,
-             load_shape(w, x) == WHOLE_VECTOR ? w->y->vec : 1, arg, ex_text(w, x->index));
+        line(w, "q%u%s[u] = k_load<%s, %d%s>(p%d + (%s));", v, row, m,
+             load_shape(w, x) == WHOLE_VECTOR ? w->y->vec : 1, hint, arg, ex_text(w, x->index));
         return;
     }
     const char *moving = w->y->rows_inner ? "x" : "r";
@@ -144,7 +145,8 @@ static void put_load(struct emitter *w, value_id v) {
     open_brace(w, "for (int v = 0; v < %d; v++)", w->y->vec);
     line(w, "const k_idx %s_ = %s;", moving, moving);
     line(w, "const k_idx %s = %s_ + v;", moving, moving);
-    line(w, "q%u%s[u][v] = k_load<%s, 1>(p%d + (%s));", v, row, m, arg, ex_text(w, x->index));
+    line(w, "q%u%s[u][v] = k_load<%s, 1%s>(p%d + (%s));", v, row, m, hint, arg,
+         ex_text(w, x->index));
     close_brace(w);
 }
 

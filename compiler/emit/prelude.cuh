@@ -124,28 +124,34 @@ template <int N> K_DEVICE void k_put(k_pack<k_bool, N> &p, const bool *v) {
 
 /* ---- global memory. `at` must be aligned to the pack's size; sizes 1, 2, 4, 8, 16, and multiples of 16  */
 
-template <int BYTES> K_DEVICE void k_load_words(unsigned *w, const void *at) {
+/* SKIP_L1: leave no copy in L1. */
+#define K_LOAD_WORDS(hint)                                                                                \
+    if (BYTES == 1) {                                                                                     \
+        unsigned short h;                                                                                 \
+        asm volatile("ld.global.nc" hint ".u8 %0, [%1];" : "=h"(h) : "l"(at));                            \
+        w[0] = h;                                                                                         \
+    } else if (BYTES == 2) {                                                                              \
+        unsigned short h;                                                                                 \
+        asm volatile("ld.global.nc" hint ".u16 %0, [%1];" : "=h"(h) : "l"(at));                           \
+        w[0] = h;                                                                                         \
+    } else if (BYTES == 4) {                                                                              \
+        asm volatile("ld.global.nc" hint ".u32 %0, [%1];" : "=r"(w[0]) : "l"(at));                        \
+    } else if (BYTES == 8) {                                                                              \
+        asm volatile("ld.global.nc" hint ".v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(at));   \
+    } else {                                                                                              \
+        _Pragma("unroll") for (int i = 0; i < BYTES / 16; i++)                                            \
+            asm volatile("ld.global.nc" hint ".v4.u32 {%0, %1, %2, %3}, [%4];"                            \
+                         : "=r"(w[4 * i]), "=r"(w[4 * i + 1]), "=r"(w[4 * i + 2]), "=r"(w[4 * i + 3])     \
+                         : "l"((const char *)at + 16 * i));                                               \
+    }
+template <int BYTES, int SKIP_L1> K_DEVICE void k_load_words(unsigned *w, const void *at) {
 #ifdef WS_EMULATOR
     emu_load(w, at, BYTES);
 #else
-    if (BYTES == 1) {
-        unsigned short h;
-        asm volatile("ld.global.nc.u8 %0, [%1];" : "=h"(h) : "l"(at));
-        w[0] = h;
-    } else if (BYTES == 2) {
-        unsigned short h;
-        asm volatile("ld.global.nc.u16 %0, [%1];" : "=h"(h) : "l"(at));
-        w[0] = h;
-    } else if (BYTES == 4) {
-        asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(w[0]) : "l"(at));
-    } else if (BYTES == 8) {
-        asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(at));
+    if (SKIP_L1) {
+        K_LOAD_WORDS(".L1::no_allocate")
     } else {
-#pragma unroll
-        for (int i = 0; i < BYTES / 16; i++)
-            asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
-                         : "=r"(w[4 * i]), "=r"(w[4 * i + 1]), "=r"(w[4 * i + 2]), "=r"(w[4 * i + 3])
-                         : "l"((const char *)at + 16 * i));
+        K_LOAD_WORDS("")
     }
 #endif
 }
@@ -177,9 +183,9 @@ template <int BYTES, int STREAM> K_DEVICE void k_store_words(void *at, const uns
 #endif
 }
 
-template <typename T, int N> K_DEVICE k_pack<T, N> k_load(const T *at) {
+template <typename T, int N, int SKIP_L1 = 0> K_DEVICE k_pack<T, N> k_load(const T *at) {
     k_pack<T, N> p;
-    k_load_words<k_pack<T, N>::BYTES>(p.w, at);
+    k_load_words<k_pack<T, N>::BYTES, SKIP_L1>(p.w, at);
     return p;
 }
 template <typename T, int N, int STREAM> K_DEVICE void k_store(T *at, const k_pack<T, N> &p) {

@@ -28,7 +28,8 @@
     KNOB(tm, "matmul: rows of the output tile of a thread")                                        \
     KNOB(tn, "matmul: columns of the output tile of a thread")                                     \
     KNOB(nt, "1: streaming (non-temporal) stores")                                                 \
-    KNOB(cluster, "blocks of a cluster that share one row")
+    KNOB(cluster, "blocks of a cluster that share one row")                                        \
+    KNOB(skip_l1, "1: loads leave no copy in L1")
 
 enum knob {
 #define KNOB(name, what) KNOB_##name,

@@ -128,6 +128,7 @@ struct layout {
     int cluster;  /* blocks that share a row through each other's shared memory, >= 1 */
     bool grid_r;  /* pointwise: columns are spread over blocks, not looped over */
     bool streaming; /* non-temporal stores */
+    bool skip_l1;   /* loads leave no copy in L1 */
 };
 
 /* layout.c: what a config means for this kernel: fills *out and returns NULL, or says (in arena a)

@@ -7,6 +7,7 @@
 
 enum {
     MAX_CONFIGS = 64,
+    MAX_HINTED = 12, /* of these, how many are tried with other cache hints as well */
     LONG_ROW = 8192, /* columns from which a cluster of blocks may share a row */
 };
 
@@ -189,6 +190,18 @@ static void sort_by_cost(struct space *s) {
         }
 }
 
+/* The cost model cannot tell what a copy in L1 is worth: the best few are tried without, too. */
+static int add_hinted(const struct kernel *k, struct arena *a, struct config *list, int n) {
+    int added = 0;
+    for (int i = 0; i < n && i < MAX_HINTED; i++) {
+        struct config c = list[i];
+        struct layout y;
+        c.knob[KNOB_skip_l1] = 1;
+        if (!kernel_layout(k, &c, &y, a)) list[n + added++] = c;
+    }
+    return added;
+}
+
 void kernel_configs(const struct kernel *k, struct arena *a, const struct config **out, int *n,
                     int *pruned) {
     struct space s = {.k = k, .arena = a};
@@ -206,9 +219,9 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
     sort_by_cost(&s);
     uint32_t keep = s.all.n < MAX_CONFIGS ? s.all.n : MAX_CONFIGS;
     while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;
-    struct config *list = NEW_ARRAY(a, struct config, keep);
+    struct config *list = NEW_ARRAY(a, struct config, keep + MAX_HINTED);
     for (uint32_t i = 0; i < keep; i++) list[i] = s.all.at[i].c;
     *out = list;
-    *n = (int)keep;
+    *n = (int)keep + add_hinted(k, a, list, (int)keep);
     *pruned = (int)(s.all.n - keep);
 }

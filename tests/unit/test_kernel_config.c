@@ -114,8 +114,14 @@ static void check(const struct device_limits *limits, const struct refusal *c, s
 static void test_refusals_gpu(void **state) {
     static const struct refusal cases[] = {
         {softmax, "x=1 r=1024 warps=8 vec=4 keep=1", NULL},
-        {softmax, "x=1 r=1024 warps=8 vec=4 keep=2", "keep and nt are 0 or 1"},
-        {softmax, "x=1 r=1024 warps=8 vec=4 nt=7", "keep and nt are 0 or 1"},
+        {softmax, "x=1 r=1024 warps=8 vec=4 keep=2", "keep, nt and skip_l1 are 0 or 1"},
+        {softmax, "x=1 r=1024 warps=8 vec=4 skip_l1=1", NULL},
+        {softmax, "x=1 r=1024 warps=8 vec=4 skip_l1=2", "keep, nt and skip_l1 are 0 or 1"},
+        {softmax, "x=1 r=512 warps=4 vec=4 keep=1 cluster=2", NULL},
+        {softmax, "x=1 r=512 warps=4 vec=4 cluster=3", "cluster=3; sm_90a has 1 to 8"},
+        {softmax, "x=1 r=512 warps=4 vec=4 cluster=16", "cluster=16; sm_90a has 1 to 8"},
+        {softmax, "x=1 r=512 warps=4 vec=4 cluster=4", "cluster=4 leaves a block without columns"},
+        {softmax, "x=1 r=1024 warps=8 vec=4 nt=7", "keep, nt and skip_l1 are 0 or 1"},
         {softmax, "x=1 r=1024 warps=8 m=16", "m is a knob of matrix products"},
         {softmax, "x=1 r=1024 warps=8 tn=4", "tn is a knob of matrix products"},
         {softmax, "x=1 r=1024 warps=8 vec=3", "vec=3"},
