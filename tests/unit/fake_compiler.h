@@ -69,6 +69,11 @@ enum ws_status ws_make_reference(const struct ws_captured *c, void *const *input
     return WS_OK;
 }
 
+enum ws_status ws_make_eager_reference(const struct ws_captured *c, void *const *input_bytes,
+                                       float **outputs, struct diag *d) {
+    return ws_make_reference(c, input_bytes, outputs, d);
+}
+
 /* Buffers: 0 the input, 1 the output, 2 the temporary of the eager program. */
 struct ws_program *ws_lower(struct ws_captured *c, const struct device_limits *limits,
                             enum ws_fusion fusion, struct stages *s, struct diag *d) {
