@@ -74,9 +74,11 @@ static void put_main_loop(struct emitter *w) {
     close_brace(w);
 }
 
-/* Vector stores along n where a thread's columns are contiguous and none hangs over the edge. */
+/* Vector stores along n where a thread's columns are contiguous, none hangs over the edge, and
+ * memory has an instruction for so many. */
 static bool vector_store(struct emitter *w, const struct store_node *s) {
-    return w->y->vec > 1 && index_is_vector(w->k, s->index, AXIS_N, w->y->vec);
+    bool power_of_two = (w->y->vec & (w->y->vec - 1)) == 0;
+    return w->y->vec > 1 && power_of_two && index_is_vector(w->k, s->index, AXIS_N, w->y->vec);
 }
 
 static void put_epilogue(struct emitter *w) {

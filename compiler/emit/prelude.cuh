@@ -319,7 +319,14 @@ K_DEVICE float k_remainder(float a, float b) {
     float m = fmodf(a, b);
     return m != 0 && (m < 0) != (b < 0) ? m + b : m;
 }
-K_DEVICE float k_floor_div(float a, float b) { return floorf(a / b); }
+/* As PyTorch: a/b rounded to its type may reach an integer that the exact quotient does not. */
+K_DEVICE float k_floor_div(float a, float b) {
+    if (b == 0) return a / b;
+    float m = fmodf(a, b), q = (a - m) / b;
+    if (m != 0 && (m < 0) != (b < 0)) q -= 1;
+    float whole = floorf(q);
+    return q - whole > 0.5f ? whole + 1 : whole;
+}
 K_DEVICE double k_floor(double a) { return floor(a); }
 K_DEVICE double k_ceil(double a) { return ceil(a); }
 K_DEVICE double k_round(double a) { return rint(a); }
@@ -335,7 +342,13 @@ K_DEVICE double k_remainder(double a, double b) {
     double m = fmod(a, b);
     return m != 0 && (m < 0) != (b < 0) ? m + b : m;
 }
-K_DEVICE double k_floor_div(double a, double b) { return floor(a / b); }
+K_DEVICE double k_floor_div(double a, double b) {
+    if (b == 0) return a / b;
+    double m = fmod(a, b), q = (a - m) / b;
+    if (m != 0 && (m < 0) != (b < 0)) q -= 1;
+    double whole = floor(q);
+    return q - whole > 0.5 ? whole + 1 : whole;
+}
 template <typename T> K_DEVICE bool k_isnan(T a) { return a != a; }
 template <typename T> K_DEVICE bool k_isfinite(T a) { return a - a == 0; }
 template <typename T> K_DEVICE bool k_isinf(T a) { return a == a && a - a != 0; }

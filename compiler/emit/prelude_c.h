@@ -186,8 +186,16 @@ K_INLINE double k_remainder_d(double a, double b) {
     double m = fmod(a, b);
     return m != 0 && (m < 0) != (b < 0) ? m + b : m;
 }
-K_INLINE float k_floor_div_f(float a, float b) { return floorf(a / b); }
-K_INLINE double k_floor_div_d(double a, double b) { return floor(a / b); }
+/* As PyTorch: a/b rounded to f32 may reach an integer that the exact quotient does not. */
+#define K_FLOOR_DIV(T, s, fmod, floor)                                                             \
+    K_INLINE T k_floor_div_##s(T a, T b) {                                                         \
+        T m = fmod(a, b), q = (a - m) / b;                                                         \
+        q = b == 0 ? a / b : m != 0 && (m < 0) != (b < 0) ? q - 1 : q;                             \
+        T whole = floor(q);                                                                        \
+        return b == 0 ? q : q - whole > (T)0.5 ? whole + 1 : whole;                                \
+    }
+K_FLOOR_DIV(float, f, fmodf, floorf)
+K_FLOOR_DIV(double, d, fmod, floor)
 /* Integers: division by zero gives 0 (undefined in PyTorch's kernels too, but never a trap). */
 #define K_INTEGER(T, s)                                                                            \
     K_INLINE T k_fmod_##s(T a, T b) { return b == 0 || b == -1 ? 0 : a % b; }                      \

@@ -60,21 +60,31 @@ enum dtype value_math(const struct emitter *w, value_id v) {
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
+/* v as an integer of the type, nearest if it has none; not an expression when it is negative. */
+static const char *integer_text(struct emitter *w, double v, enum dtype t) {
+    bool wide = t == DT_I64;
+    double most = wide ? 0x1p63 : 0x1p31;
+    if (v != v) return wide ? "0LL" : "0";
+    if (v <= -most) return wide ? "(-9223372036854775807LL - 1)" : "(-2147483647 - 1)";
+    if (v >= most) return wide ? "9223372036854775807LL" : "2147483647";
+    return arena_printf(w->arena, v < 0 ? "(%lld%s)" : "%lld%s", (long long)v, wide ? "LL" : "");
+}
+
 static const char *number_text(struct emitter *w, double v, enum dtype t) {
     switch (dtype_opmath(t)) {
     case DT_BOOL: return v != 0 ? "1" : "0";
-    case DT_I32: return arena_printf(w->arena, "%d", (int)v);
-    case DT_I64: return arena_printf(w->arena, "%lldLL", (long long)v);
+    case DT_I32:
+    case DT_I64: return integer_text(w, v, t);
     default: break;
     }
     bool wide = t == DT_F64;
+    if (!wide) v = (float)v; /* 1e300 is infinite */
     if (v != v) return wide ? "(double)k_nan()" : "k_nan()";
     if (isinf(v))
         return arena_printf(w->arena, "%s(%sk_inf())", wide ? "(double)" : "", v < 0 ? "-" : "");
-    char *s = wide ? arena_printf(w->arena, "%.17g", v)
-                   : arena_printf(w->arena, "%.9g", (double)(float)v);
-    if (!strpbrk(s, ".en")) s = arena_printf(w->arena, "%s.0", s);
-    return arena_printf(w->arena, v < 0 ? "(%s%s)" : "%s%s", s, wide ? "" : "f");
+    char *s = arena_printf(w->arena, wide ? "%.17g" : "%.9g", v);
+    if (!strpbrk(s, ".e")) s = arena_printf(w->arena, "%s.0", s);
+    return arena_printf(w->arena, signbit(v) ? "(%s%s)" : "%s%s", s, wide ? "" : "f");
 }
 
 const char *ex_text(struct emitter *w, ex e) {
@@ -133,7 +143,10 @@ const char *value_text(struct emitter *w, value_id v) {
             diag_fail(w->d, WS_WRONG, "operator %s has no kernel code", op->name);
             return "0";
         }
-        return expand_code(w, op->code, x);
+        const char *code = expand_code(w, op->code, x);
+        /* True + True is True: C's flag is an int, CUDA's a bool. */
+        bool sum = x->dtype == DT_BOOL && op->dtype != RULE_BOOL;
+        return sum && !w->cuda ? arena_printf(w->arena, "(%s) != 0", code) : code;
     }
     case INST_LOAD:
     case INST_REDUCE: break;

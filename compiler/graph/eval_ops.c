@@ -126,7 +126,7 @@ void eval_elementwise(const struct job *j) {
     for (int k = n; k < MAX_OPERANDS; k++) x[k].v = &x[k].number;
     ref_fn *f = refs[j->node->op];
     const struct cell *out = j->out;
-    bool rounds = j->node->op == OP_CAST;
+    bool rounds = j->node->op == OP_CAST || j->out->dtype == DT_BOOL; /* True + True is True */
     struct runs runs = runs_of(out);
 #pragma omp parallel for
     for (int64_t r = 0; r < runs.n; r++) {

@@ -377,6 +377,33 @@ static double touched(const struct kernel *k, buffer_id b, uint8_t mask) {
     return points < whole ? points : whole;
 }
 
+/* The widest of its loads: the others may read the same elements. */
+static double most_touched(const struct kernel *k, buffer_id b) {
+    double most = 0;
+    for (uint32_t i = 0; i < k->values.n; i++) {
+        const struct value_node *v = &k->values.at[i];
+        if (v->kind != INST_LOAD || v->buffer != b) continue;
+        double points = touched(k, b, v->mask);
+        if (points > most) most = points;
+    }
+    return most;
+}
+
+/* Does e, or a step on the way to it, leave 32 bits? What depends on an unknown size is judged by
+ * the axes, at the hints. */
+static bool is_wide(const struct kernel *k, ex e) {
+    int64_t lo, hi;
+    ex_range(k->ex, e, &lo, &hi);
+    if (lo <= -NARROW_LIMIT || (hi >= NARROW_LIMIT && hi < INT64_MAX)) return true;
+    if (ex_kind(k->ex, e) == EX_CONST || ex_kind(k->ex, e) == EX_SYM) return false;
+    return is_wide(k, ex_lhs(k->ex, e)) || is_wide(k, ex_rhs(k->ex, e));
+}
+
+static void widen(void *ctx, ex *index) {
+    struct kernel *k = ctx;
+    k->wide_index |= is_wide(k, *index);
+}
+
 static void find_arguments(struct kernel *k) {
     const struct loops *l = k->schedule->loops;
     for (uint32_t i = 0; i < k->values.n; i++) {
@@ -384,7 +411,7 @@ static void find_arguments(struct kernel *k) {
         if (v->kind != INST_LOAD || listed(k, v->buffer)) continue;
         vec_push(k->arena, &k->buffers, v->buffer);
         k->bytes_read +=
-            touched(k, v->buffer, v->mask) * dtype_bytes(l->buffers.at[v->buffer].meta.dtype);
+            most_touched(k, v->buffer) * dtype_bytes(l->buffers.at[v->buffer].meta.dtype);
     }
     for (uint32_t i = 0; i < k->stores.n; i++) {
         buffer_id b = k->stores.at[i].buffer;
@@ -392,6 +419,7 @@ static void find_arguments(struct kernel *k) {
         k->bytes_written += (double)buffer_bytes(l, b);
     }
     each_index(k, add_sizes, k);
+    each_index(k, widen, k);
     for (int a = 0; a < AXIS_COUNT; a++)
         if (k->axis[a]) add_sizes(k, &k->bound[a]);
     for (int a = 0; a < AXIS_COUNT; a++) /* an axis may be longer than any buffer: x[i] * y[j] */
@@ -402,7 +430,6 @@ static void find_arguments(struct kernel *k) {
 
 /* Which way memory runs: bytes of accesses contiguous along x against along r. */
 static void find_inner(struct kernel *k) {
-    const struct loops *l = k->schedule->loops;
     double along[2] = {0, 0};
     for (uint32_t i = 0; i < k->values.n + k->stores.n; i++) {
         bool store = i >= k->values.n;
@@ -414,7 +441,6 @@ static void find_inner(struct kernel *k) {
         if (index_stride(k, index, AXIS_X) == 1) along[0] += bytes;
         if (index_stride(k, index, AXIS_R) == 1) along[1] += bytes;
     }
-    (void)l;
     k->rows_inner = k->kind == KERNEL_REDUCE && along[0] > along[1] && kernel_size(k, AXIS_X) > 1;
 }
 

@@ -48,6 +48,17 @@ static inst_id add_const(struct lowering *w, struct nest *n, double v, enum dtyp
     return add_inst(w, n, (struct inst){.kind = INST_CONST, .value = v, .dtype = t});
 }
 
+/* Constants travel as doubles, which hold integers up to 2^53. */
+static inst_id add_integer(struct lowering *w, struct nest *n, const struct node *x, int64_t v,
+                           enum dtype t) {
+    const int64_t most = (int64_t)1 << 53;
+    if (t == DT_I64 && (v > most || v < -most))
+        diag_fail_at(w->d, WS_WRONG, w->g->src, x->where,
+                     "the integer %lld is not supported in a kernel: it needs more than 53 bits",
+                     (long long)v);
+    return add_const(w, n, (double)v, t);
+}
+
 /* ---- views: index of the view -> index of what it views -------------------------------------- */
 
 static bool is_one(struct exprs *p, ex e) {
@@ -127,10 +138,8 @@ static inst_id read_created(struct lowering *w, struct nest *n, const struct nod
                 w, n,
                 (struct inst){
                     .kind = INST_INDEX, .dtype = c->meta.dtype, .n_index = 1, .index = {v->i}});
-        double x = v->kind == ARG_FLOAT  ? v->f
-                   : v->kind == ARG_BOOL ? v->b
-                                         : (double)ex_value(p, v->i);
-        return add_const(w, n, x, c->meta.dtype);
+        if (v->kind == ARG_INT) return add_integer(w, n, c, ex_value(p, v->i), c->meta.dtype);
+        return add_const(w, n, v->kind == ARG_FLOAT ? v->f : v->b, c->meta.dtype);
     }
     if (c->op == OP_ARANGE) {
         bool whole = c->args[0].kind == ARG_INT && c->args[2].kind == ARG_INT;
@@ -210,7 +219,7 @@ static inst_id read_operand(struct lowering *w, struct nest *n, const struct nod
     if (a->kind == ARG_BOOL) return add_const(w, n, a->b, t);
     WS_ASSERT(a->kind == ARG_INT);
     int64_t v;
-    if (ex_is_const(p, a->i, &v)) return add_const(w, n, (double)v, t);
+    if (ex_is_const(p, a->i, &v)) return add_integer(w, n, x, v, t);
     struct inst i = {.kind = INST_INDEX, .dtype = t, .n_index = 1, .index = {a->i}};
     return add_inst(w, n, i);
 }

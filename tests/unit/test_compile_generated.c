@@ -108,6 +108,16 @@ static const char *const graphs[] = {
     "graph(%x: f32[4, 0]) {\n %s = sum(%x, 1)\n return %s\n}\n",
     "graph(%x: f32[2, 0, 3], %y: f32[3, 0, 2]) {\n %p = permute(%y, [2, 1, 0])\n %z = add(%x, %p)\n"
     " %v = view(%z, [0, 6])\n %r = exp(%v)\n return %z, %r\n}\n",
+    /* numbers at the edge of their type; True + True; 1 // 0.1, whose f32 quotient rounds up to 10
+     */
+    "graph(%x: f32[4, 8]) {\n %a = clamp(%x, -1e300, 1e300)\n %b = mul(%a, 1e300)\n return %a, "
+    "%b\n}\n",
+    "graph(%x: bool[4, 8], %y: bool[4, 8]) {\n %a = add(%x, %y)\n %b = to(%a, i64)\n %c = sum(%a, "
+    "1)\n return %a, %b, %c\n}\n",
+    "graph(%x: i64[40]) {\n %a = arange(0, 4000000000, 100000000)\n %b = mul(%x, %a)\n return "
+    "%b\n}\n",
+    "graph(%x: i32[4, 8]) {\n %a = to(%x, f32)\n %t = full([4, 8], 0.1)\n %q = floor_divide(%a, "
+    "%t)\n return %q\n}\n",
     /* a residual around a square product */
     "graph(%x: f32[8, 8], %w: f32[8, 8]) {\n %m = mm(%x, %w)\n %y = add(%x, %m)\n return %y\n}\n",
 };

@@ -188,6 +188,8 @@ static void test_refusals(void **state) {
          "rand inside a compiled graph is not supported"},
         {"graph(%x: f32[4]) {\n %r = arange(0.0, 1.0, 0.25)\n %y = add(%x, %r)\n return %y\n}\n",
          "arange inside a compiled graph is not supported"},
+        {"graph(%x: i64[4]) {\n %y = add(%x, 9007199254740993)\n return %y\n}\n",
+         "the integer 9007199254740993 is not supported in a kernel: it needs more than 53 bits"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();
