@@ -72,7 +72,7 @@ row() {
         note="  over the limit of $4"
         over=1
     fi
-    printf '%-44s %10s %-4s%s\n' "$1" "$2" "$3" "$note"
+    printf '%-52s %8s %-3s%s\n' "$1" "$2" "$3" "$note"
     printf '%s,%s,%s,%s,%s,%s,%s\n' "$(quoted "$1")" "$2" "$3" "$4" "$(quoted "$5")" "$(quoted "$host")" "$today" >>"$tmp/cost.csv"
 }
 
@@ -107,9 +107,7 @@ variant_ms() {
 fresh() { rm -rf "$tmp/results" "$tmp/store.db"*; }
 export WARPSMITH_CACHE=$tmp/store.db
 
-host=$(build/warpsmith bench workloads/softmax.py --device cpu -D rows=8 -D dim=8 --results "$tmp/results" --no-figures |
-    sed -n 's/^device cpu: \(.*\) (.*/\1/p')
-fresh
+host=$(build/warpsmith explain workloads/softmax.py --device cpu 2>&1 | sed -n 's/^device cpu: \(.*\) (.*/\1/p')
 
 for arch in "${arches[@]}" cpu; do
     quiet
