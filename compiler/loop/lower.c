@@ -66,22 +66,14 @@ static bool is_one(struct exprs *p, ex e) {
     return ex_is_const(p, e, &v) && v == 1;
 }
 
-static bool is_zero(struct exprs *p, ex e) {
-    int64_t v;
-    return ex_is_const(p, e, &v) && v == 0;
-}
-
-/* Row-major reinterpretation: flatten `index` over `from`, split over `to`. An empty tensor has no
- * element: any index serves. */
+/* Row-major reinterpretation: flatten `index` over `from`, split over `to`. None is empty:
+ * decompose has made empty tensors constants. */
 static void reshape_index(struct exprs *p, const struct meta *from, const ex *index,
                           const struct meta *to, ex *out) {
     ex flat = ex_const(p, 0);
     for (int k = 0; k < from->rank; k++) flat = ex_add(p, ex_mul(p, flat, from->size[k]), index[k]);
     ex below = ex_const(p, 1);
-    bool empty = false;
-    for (int k = 0; k < to->rank; k++) empty |= is_zero(p, to->size[k]);
-    for (int k = 0; k < to->rank && empty; k++) out[k] = ex_const(p, 0);
-    for (int k = to->rank - 1; k >= 0 && !empty; k--) {
+    for (int k = to->rank - 1; k >= 0; k--) {
         ex q = ex_div(p, flat, below);
         out[k] = is_one(p, to->size[k]) ? ex_const(p, 0) : k == 0 ? q : ex_mod(p, q, to->size[k]);
         below = ex_mul(p, below, to->size[k]);
