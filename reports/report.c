@@ -147,21 +147,38 @@ static enum report_status make_page(struct input *in, const char *path, struct r
 
 static const char help[] =
     "usage: warpsmith report [--results DIR] [--out FILE]\n"
-    "Write one HTML page from every CSV file of DIR (results) to FILE (DIR/report/index.html).\n"
+    "       warpsmith report --figure CSV [--run ID] --out PREFIX\n"
+    "Write one HTML page from every CSV file of DIR (results) to FILE (DIR/report/index.html), or\n"
+    "draw the figure of one run (the last) as PREFIX.svg and .png, as bench does.\n"
     "example: warpsmith report --results results --out results/report/index.html\n";
 
+static int draw_figure(const char *csv, const char *run, const char *prefix, FILE *out, FILE *err) {
+    struct report_error e = {0};
+    if (!prefix)
+        report_fail(&e, REPORT_USAGE, "--figure needs --out PREFIX");
+    else
+        figure_bench(csv, run, prefix, &e);
+    if (e.status == REPORT_OK)
+        fprintf(out, "%s.svg\n", prefix);
+    else
+        fprintf(err, "warpsmith report: %s\n", e.text);
+    return (int)e.status;
+}
+
 int report_command(int argc, char **argv, FILE *out, FILE *err) {
-    const char *folder = "results", *given = NULL;
-    const struct argument known[] = {{"--results", &folder}, {"--out", &given}};
+    const char *folder = "results", *given = NULL, *figure = NULL, *run = NULL;
+    const struct argument known[] = {
+        {"--results", &folder}, {"--out", &given}, {"--figure", &figure}, {"--run", &run}};
     struct report_error e = {0};
     struct input in = {0};
     struct text path = {0};
     bool want_help;
-    arguments_parse(argc, argv, known, 2, &want_help, &e);
+    arguments_parse(argc, argv, known, 4, &want_help, &e);
     if (want_help) {
         fputs(help, out);
         return REPORT_OK;
     }
+    if (figure && e.status == REPORT_OK) return draw_figure(figure, run, given, out, err);
     if (given)
         text_puts(&path, given);
     else
