@@ -106,7 +106,6 @@ static void list_buffers(struct compile *c) {
                                                                               : WS_BUF_TEMP};
         bool in_memory = x->kind != BUFFER_TEMP || c->schedule->stored[b];
         if (!in_memory) p->buffers[b].bytes = 0;
-        if (x->kind != BUFFER_TEMP) p->bytes += (double)buffer_bytes(l, b);
     }
     p->temp_bytes = c->schedule->pool_bytes;
 }
@@ -134,6 +133,21 @@ static struct ws_kernel describe_kernel(struct compile *c, const struct kernel *
     return out;
 }
 
+/* Outputs are written once; of an input, what the kernel that wants most of it reads. */
+static double least_bytes(const struct compile *c) {
+    const struct ws_program *p = c->program;
+    double sum = 0;
+    for (buffer_id b = 0; b < c->loops->buffers.n; b++) {
+        double most = 0;
+        for (int k = 0; k < p->n_kernels && p->buffers[b].kind == WS_BUF_INPUT; k++) {
+            double bytes = kernel_bytes_of(p->kernels[k].ir, b);
+            if (bytes > most) most = bytes;
+        }
+        sum += p->buffers[b].kind == WS_BUF_OUTPUT ? (double)buffer_bytes(c->loops, b) : most;
+    }
+    return sum;
+}
+
 static bool build_kernels(struct compile *c) {
     struct ws_program *p = c->program = NEW(c->arena, struct ws_program);
     *p = (struct ws_program){.arena = c->arena, .captured = c->captured, .limits = *c->limits};
@@ -151,6 +165,7 @@ static bool build_kernels(struct compile *c) {
         p->kernels[i] = describe_kernel(c, k);
         p->flops += k->flops;
     }
+    p->bytes = least_bytes(c);
     return stage(c, "kernel");
 }
 

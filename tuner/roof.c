@@ -63,3 +63,8 @@ double roof_physical_us(const struct roof *r, const struct work *w) {
     double peak = fmax(l->f32_tflops, l->matrix_tflops);
     return fmax(us_at_gbps(through, l->peak_gbps), us_at_tflops(w->flops, peak));
 }
+
+bool roof_implausible(const struct roof *r, const struct work *w, double us) {
+    const double slack = 0.9; /* data sheets round, and clocks are boosted */
+    return us < slack * roof_physical_us(r, w);
+}

@@ -28,6 +28,7 @@ double roof_floor_us(const struct roof *r, const struct work *w);    /* NAN: unk
 double roof_physical_us(const struct roof *r, const struct work *w); /* 0: unknown */
 bool roof_bound_by_compute(const struct roof *r, const struct work *w);
 
-#define ROOF_IMPLAUSIBLE 0.9 /* of the physical floor */
+/* Was this time, of `work` with flushed caches, measured wrong? NAN was not measured. */
+bool roof_implausible(const struct roof *r, const struct work *w, double us);
 
 #endif

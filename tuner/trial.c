@@ -38,6 +38,14 @@ static enum ws_status check(struct tune *t, struct variant *v, struct diag *d) {
     return WS_OK;
 }
 
+void trial_judge(struct tune *t, struct variant *v) {
+    const struct roof *r = &t->shared->roof;
+    if (!roof_implausible(r, &t->work, v->timing.us.median)) return;
+    variant_refuse(v, STATUS_implausible,
+                   arena_printf(t->shared->arena, "%.2f us, but the device needs %.2f us at least",
+                                v->timing.us.median, roof_physical_us(r, &t->work)));
+}
+
 static enum ws_status measure(struct tune *t, struct variant *v, struct diag *d) {
     struct tuning *shared = t->shared;
     struct diag own = diag_new(shared->arena);
@@ -55,11 +63,7 @@ static enum ws_status measure(struct tune *t, struct variant *v, struct diag *d)
         v->timing = timing_none();
         return blame(t, v, &own, d);
     }
-    double physical = roof_physical_us(&shared->roof, &t->work);
-    if (v->timing.us.n && v->timing.us.median < ROOF_IMPLAUSIBLE * physical)
-        variant_refuse(v, STATUS_implausible,
-                       arena_printf(shared->arena, "%.2f us, but the device needs %.2f us at least",
-                                    v->timing.us.median, physical));
+    trial_judge(t, v);
     return WS_OK;
 }
 

@@ -148,7 +148,10 @@ static enum ws_status time_finalists(struct tune *t, struct variant **v, int n, 
         if (make_ready(t, v[i % n], &l, d) == WS_OK)
             s[i % n] = (struct subject){.launches = l.at, .n = l.n};
     if (d->status == WS_OK) measure_together(t->shared->machine->device, s, n, &rule, d);
-    for (int i = 0; i < n && d->status == WS_OK && !interrupted(); i++) v[i]->timing = s[i].timing;
+    for (int i = 0; i < n && d->status == WS_OK && !interrupted(); i++) {
+        v[i]->timing = s[i].timing;
+        trial_judge(t, v[i]);
+    }
     t->shared->time_ms += clock_ms() - begun;
     return d->status;
 }
@@ -183,14 +186,18 @@ enum ws_status tune_choose(struct tune *t, struct diag *d) {
                          t->program->kernels[t->kernel].name, t->variants[0].message);
     if (n > 1 && time_finalists(t, finalists, n, d) != WS_OK) return d->status;
     if (interrupted()) return WS_OK;
-    for (int i = 0; i < n; i++) us[i] = finalists[i]->timing.us;
+    for (int i = 0; i < n; i++)
+        us[i] = variant_refused(finalists[i]) ? stats_none() : finalists[i]->timing.us;
     int winner = stats_winner(us, n, tied);
+    if (winner < 0)
+        return diag_fail(d, WS_NOISY, "no time of kernel %s is to be believed: %s",
+                         t->program->kernels[t->kernel].name, finalists[0]->message);
     for (int i = 0; i < n; i++) {
         t->n_tied += tied[i];
         if (i != winner && !finalists[i]->is_default)
             variant_unload(finalists[i], t->shared->machine);
     }
-    t->winner = finalists[winner < 0 ? 0 : winner];
+    t->winner = finalists[winner];
     t->winner->is_winner = true;
     return keep_winner(t, d);
 }

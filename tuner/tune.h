@@ -68,6 +68,8 @@ enum ws_status tune_choose(struct tune *t, struct diag *d);
 /* Build, check and time one variant, and store what came out. A variant that fails is refused, and
  * the run goes on; only a failure of the machine itself is an error. */
 enum ws_status trial_run(struct tune *t, struct variant *v, struct diag *d);
+/* Refuse a variant whose time is below what the device needs at least. */
+void trial_judge(struct tune *t, struct variant *v);
 
 /* ---- strategies ------------------------------------------------------------------------------ */
 

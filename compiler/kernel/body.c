@@ -377,8 +377,8 @@ static double touched(const struct kernel *k, buffer_id b, uint8_t mask) {
     return points < whole ? points : whole;
 }
 
-/* The widest of its loads: the others may read the same elements. */
-static double most_touched(const struct kernel *k, buffer_id b) {
+/* By the widest of its loads: the others may read the same elements. */
+double kernel_bytes_of(const struct kernel *k, buffer_id b) {
     double most = 0;
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
@@ -386,7 +386,7 @@ static double most_touched(const struct kernel *k, buffer_id b) {
         double points = touched(k, b, v->mask);
         if (points > most) most = points;
     }
-    return most;
+    return most * dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype);
 }
 
 /* Does e, or a step on the way to it, leave 32 bits? What depends on an unknown size is judged by
@@ -410,8 +410,7 @@ static void find_arguments(struct kernel *k) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind != INST_LOAD || listed(k, v->buffer)) continue;
         vec_push(k->arena, &k->buffers, v->buffer);
-        k->bytes_read +=
-            most_touched(k, v->buffer) * dtype_bytes(l->buffers.at[v->buffer].meta.dtype);
+        k->bytes_read += kernel_bytes_of(k, v->buffer);
     }
     for (uint32_t i = 0; i < k->stores.n; i++) {
         buffer_id b = k->stores.at[i].buffer;

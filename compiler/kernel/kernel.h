@@ -97,6 +97,10 @@ struct kernel *kernel_build(const struct schedule *s, uint32_t group,
 void kernel_print(struct buf *b, const struct kernel *k);
 const char *kernel_verify(const struct kernel *k);
 
+/* Distinct elements of b that the kernel reads: at least so many bytes come from memory; 0 if it
+ * reads none. */
+double kernel_bytes_of(const struct kernel *k, buffer_id b);
+
 /* cost.c */
 double kernel_flops(const struct kernel *k);
 bool op_is_expensive(enum op op); /* transcendental: worth keeping, not recomputing */

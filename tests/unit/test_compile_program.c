@@ -1,0 +1,58 @@
+/* What a program says of the work it does: the bytes and operations that its times are judged by.
+ * They are lower bounds: a time below them was measured wrong. */
+#include "graph_test.h"
+#include "ws_tune.h"
+
+static struct ws_program *lower(struct arena *a, const char *text) {
+    struct ws_captured *c = NEW(a, struct ws_captured);
+    struct device_limits *limits = NEW(a, struct device_limits);
+    struct diag d = diag_new(a);
+    assert_true(device_limits_for_arch("sm_90a", limits));
+    *c = (struct ws_captured){
+        .arena = a, .graph = must_parse(a, text), .guards = "", .workload = "test"};
+    struct ws_program *p = ws_lower(c, limits, WS_FUSE, NULL, &d);
+    if (!p) fail_msg("%s", d.text);
+    return p;
+}
+
+static void test_bytes(void **state) {
+    static const struct {
+        const char *text;
+        double program, kernel; /* bytes; of the first kernel */
+    } cases[] = {
+        {"graph(%x: f32[64, 32]) {\n %y = exp(%x)\n return %y\n}\n", 16384, 16384},
+        /* an input that nobody reads; a part of one */
+        {"graph(%x: f32[64, 32], %z: f32[4096]) {\n %y = exp(%x)\n return %y\n}\n", 16384, 16384},
+        {"graph(%x: f32[64, 32]) {\n %s = slice(%x, 0, 0, 16)\n %y = exp(%s)\n return %y\n}\n",
+         4096, 4096},
+        /* read first as one row, then whole */
+        {"graph(%x: f32[64, 32]) {\n %s = slice(%x, 0, 0, 1)\n %y = add(%s, %x)\n return %y\n}\n",
+         16384, 16384},
+        /* two kernels read the same */
+        {"graph(%x: f32[64, 32]) {\n %a = sum(%x, 0)\n %b = sum(%x, 1)\n return %a, %b\n}\n", 8576,
+         8320},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct ws_program *p = lower(a, cases[i].text);
+        if (p->bytes != cases[i].program || p->kernels[0].bytes != cases[i].kernel)
+            fail_msg("%g and %g bytes:\n%s", p->bytes, p->kernels[0].bytes, cases[i].text);
+        arena_free(a);
+    }
+}
+
+static void test_flops(void **state) {
+    struct arena *a = arena_new();
+    struct ws_program *p =
+        lower(a, "graph(%x: f32[8, 16], %y: f32[16, 4]) {\n %z = mm(%x, %y)\n return %z\n}\n");
+    assert_true(p->flops == 2 * 8 * 16 * 4);
+    arena_free(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_flops),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
