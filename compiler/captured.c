@@ -111,7 +111,7 @@ static enum ws_status no_memory(struct diag *d, size_t bytes, const char *name) 
 
 static enum ws_status encode(const struct ws_tensor_info *t, const double *v, void **out,
                              struct diag *d) {
-    char *bytes = malloc(t->bytes ? t->bytes : 1);
+    char *bytes = large_alloc(t->bytes);
     if (!bytes) return no_memory(d, t->bytes, t->name);
     bool dense = is_dense(t);
 #pragma omp parallel for
@@ -125,7 +125,7 @@ static enum ws_status decode(const struct ws_tensor_info *t, const void *bytes, 
                              struct diag *d) {
     size_t size = (size_t)t->numel * sizeof *out->v;
     out->n = t->numel;
-    out->v = malloc(size ? size : 1);
+    out->v = large_alloc(size);
     if (!out->v) return no_memory(d, size, t->name);
     bool dense = is_dense(t);
 #pragma omp parallel for
@@ -137,7 +137,7 @@ static enum ws_status decode(const struct ws_tensor_info *t, const void *bytes, 
 static enum ws_status to_f32(const struct ws_tensor_info *t, const double *v, float **out,
                              struct diag *d) {
     size_t size = (size_t)t->numel * sizeof **out;
-    *out = malloc(size ? size : 1);
+    *out = large_alloc(size);
     if (!*out) return no_memory(d, size, t->name);
 #pragma omp parallel for
     for (int64_t i = 0; i < t->numel; i++) (*out)[i] = (float)v[i];

@@ -8,6 +8,7 @@
 #include "base/diag.h"
 #include "base/dtype.h"
 #include "base/expr.h"
+#include "base/large.h"
 #include "base/map.h"
 #include "base/options.h"
 #include "base/stage.h"

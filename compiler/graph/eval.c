@@ -47,7 +47,7 @@ static bool shape_cell(const struct graph *g, const struct node *n, struct cell 
 }
 
 static bool alloc_cell(struct cell *c, const char *name, struct diag *d) {
-    c->v = malloc((size_t)(c->n ? c->n : 1) * sizeof *c->v);
+    c->v = large_alloc((size_t)c->n * sizeof *c->v);
     if (!c->v)
         diag_fail(d, WS_MACHINE, "%%%s: no memory for %lld doubles of the reference", name,
                   (long long)c->n);

@@ -16,7 +16,6 @@
 
 #include "runtime/cpu/cpu_device.h"
 
-enum { ALIGN = 256, HUGE_PAGE = 2 << 20 };
 
 struct module {
     void *handle;
@@ -35,14 +34,8 @@ double cpu_now_us(void) {
 
 static enum ws_status cpu_alloc(struct device *dev, size_t bytes, dptr *out, struct diag *d) {
     const struct cpu_device *c = (const struct cpu_device *)dev;
-    size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : ALIGN;
-    void *p = NULL;
-    int err = bytes > SIZE_MAX / 2 ? ENOMEM
-                                   : posix_memalign(&p, align, (bytes + align - 1) / align * align);
-    if (err)
-        return diag_fail(d, WS_MACHINE, "cannot allocate %zu bytes on cpu: %s", bytes,
-                         strerror(err));
-    if (align == HUGE_PAGE) madvise(p, bytes, MADV_HUGEPAGE);
+    void *p = large_alloc(bytes);
+    if (!p) return diag_fail(d, WS_MACHINE, "cannot allocate %zu bytes on cpu", bytes);
     cpu_fill_parallel(c, p, 0, bytes);
     *out = (dptr)(uintptr_t)p;
     return WS_OK;
