@@ -111,11 +111,10 @@ static void list_buffers(struct compile *c) {
 }
 
 static struct ws_kernel describe_kernel(struct compile *c, const struct kernel *k) {
-    static const char *const kinds[] = {"pointwise", "reduce", "matmul"};
     struct buf text = buf_new(c->arena);
     kernel_print(&text, k);
     struct ws_kernel out = {.name = k->name,
-                            .kind = kinds[k->kind],
+                            .kind = kernel_kind_name(k->kind),
                             .guard = "",
                             .ir = k,
                             .bytes = k->bytes_read + k->bytes_written,

@@ -389,6 +389,7 @@ static void put_partials(struct emitter *w) {
     int smem = 0;
     const struct phase *f = &w->p->phases.at[0];
     put_combines(w, f, &smem);
+    WS_ASSERT(smem <= y->smem);
     open_brace(w, "if (tr == 0)");
     open_unrolled(w, "e", y->ex);
     if (!rows_exact(w)) open_brace(w, "if (%s)", row_is_real(w));
@@ -462,28 +463,9 @@ static void put_block_position(struct emitter *w) {
     line(w, "(void)px; (void)tx; (void)tr; (void)nx; (void)r_end; (void)k_smem;");
 }
 
-void emit_cuda_rows(struct emitter *w) {
-    struct ws_launch *l = open_kernel(w, w->k->name, w->y->threads);
-    l->grid[0] = w->p->grid;
-    l->smem = w->y->smem;
-    l->cluster = w->y->cluster;
-    put_block_position(w);
-    put_row_values(w, w->p->before.at, w->p->before.n);
-    int smem = 0;
-    for (uint32_t i = 0; i < w->p->phases.n; i++) put_phase(w, i, &smem);
-    if (w->y->split > 1)
-        put_partials(w);
-    else
-        put_row_stores(w);
-    if (w->y->cluster > 1)
-        line(w, "k_cluster_sync(); /* no block may end while another reads its shared memory */");
-    close_brace(w);
-    if (w->y->split > 1) emit_cuda_finish(w);
-}
-
 /* The second launch of a split reduction: t1 threads a row add up the parts, then the values after
  * the phase. */
-void emit_cuda_finish(struct emitter *w) {
+static void emit_finish(struct emitter *w) {
     enum { THREADS = 256 };
     const struct layout *main_layout = w->y;
     const struct phase *f = &w->p->phases.at[0];
@@ -526,8 +508,29 @@ void emit_cuda_finish(struct emitter *w) {
     close_brace(w);
     int smem = 0;
     put_combines(w, f, &smem);
+    WS_ASSERT(smem <= l->smem);
     put_row_values(w, f->after.at, f->after.n);
     put_row_stores(w);
     close_brace(w);
     w->y = main_layout;
+}
+
+void emit_cuda_rows(struct emitter *w) {
+    struct ws_launch *l = open_kernel(w, w->k->name, w->y->threads);
+    l->grid[0] = w->p->grid;
+    l->smem = w->y->smem;
+    l->cluster = w->y->cluster;
+    put_block_position(w);
+    put_row_values(w, w->p->before.at, w->p->before.n);
+    int smem = 0;
+    for (uint32_t i = 0; i < w->p->phases.n; i++) put_phase(w, i, &smem);
+    WS_ASSERT(smem <= l->smem); /* layout.c counts the regions that put_combines hands out */
+    if (w->y->split > 1)
+        put_partials(w);
+    else
+        put_row_stores(w);
+    if (w->y->cluster > 1)
+        line(w, "k_cluster_sync(); /* no block may end while another reads its shared memory */");
+    close_brace(w);
+    if (w->y->split > 1) emit_finish(w);
 }

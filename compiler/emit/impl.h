@@ -62,7 +62,6 @@ void put_store1(struct emitter *w, const struct store_node *s,
 
 /* cuda_rows.c, cuda_matmul.c, c_rows.c, c_matmul.c */
 void emit_cuda_rows(struct emitter *w);
-void emit_cuda_finish(struct emitter *w);
 void emit_cuda_matmul(struct emitter *w);
 void emit_c_rows(struct emitter *w);
 void emit_c_matmul(struct emitter *w);

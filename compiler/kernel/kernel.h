@@ -95,6 +95,7 @@ struct kernel {
 struct kernel *kernel_build(const struct schedule *s, uint32_t group,
                             const struct device_limits *limits, struct arena *a);
 void kernel_print(struct buf *b, const struct kernel *k);
+const char *kernel_kind_name(enum kernel_kind kind); /* "pointwise" */
 const char *kernel_verify(const struct kernel *k);
 
 /* Distinct elements of b that the kernel reads: at least so many bytes come from memory; 0 if it

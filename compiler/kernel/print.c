@@ -52,11 +52,19 @@ static void put_store(struct buf *b, const struct kernel *k, const struct store_
     buf_printf(b, "] = v%u", s->value);
 }
 
+const char *kernel_kind_name(enum kernel_kind kind) {
+    switch (kind) {
+    case KERNEL_POINTWISE: return "pointwise";
+    case KERNEL_REDUCE: return "reduce";
+    case KERNEL_MATMUL: return "matmul";
+    }
+    WS_BUG("no kernel kind: %d", (int)kind);
+}
+
 void kernel_print(struct buf *b, const struct kernel *k) {
-    static const char *const kinds[] = {"pointwise", "reduce", "matmul"};
     static const char *const names[] = {"x", "r", "z", "m", "n"};
     const struct loops *l = k->schedule->loops;
-    buf_printf(b, "kernel %s\n", kinds[k->kind]);
+    buf_printf(b, "kernel %s\n", kernel_kind_name(k->kind));
     for (int a = 0; a < AXIS_COUNT; a++) {
         if (!k->axis[a]) continue;
         buf_printf(b, "  axis %s: ", names[a]);
