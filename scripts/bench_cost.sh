@@ -6,7 +6,7 @@
 #
 # One row a measure: measure,value,unit,limit,command,device,date. A limit is what the project holds itself to:
 # "<=N" or ">=N", empty where there is none. The numbers are worth something on an idle machine only, so every measure
-# waits until nothing else runs.
+# waits until nothing else runs, and the last row says how much of the machine others have used meanwhile.
 #
 # Environment: OUT, REPEAT (5: commands that are run several times give their median), ARCHES, WAIT (60: seconds to
 # wait at most; past them the script says so and goes on).
@@ -34,14 +34,21 @@ read -ra arches <<<"${ARCHES:-sm_80 sm_89 sm_90a sm_100 sm_120}"
 make build/warpsmith >&2
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+begin=$SECONDS
 
-# busy: has anything else used more than a twentieth of a core in the last two seconds? (/proc/stat counts in 10 ms)
+# Hundredths of core seconds: used on this machine since it started; used by this script and what it ran.
+all_used() { awk '/^cpu / { print $2 + $3 + $4 }' /proc/stat; }
+own_used() {
+    times >"$tmp/times" # not in a pipe, whose times start at zero
+    tr 'ms' '  ' <"$tmp/times" | awk '{ sum += 60 * ($1 + $3) + $2 + $4 } END { printf "%d", 100 * sum }'
+}
+
+# busy: has anything used more than a twentieth of a core in the last two seconds?
 busy() {
-    local a b
-    a=$(awk '/^cpu / { print $2 + $3 + $4 }' /proc/stat)
+    local before
+    before=$(all_used)
     sleep 2
-    b=$(awk '/^cpu / { print $2 + $3 + $4 }' /proc/stat)
-    [ $((b - a)) -gt 10 ]
+    [ $(($(all_used) - before)) -gt 10 ]
 }
 
 # quiet: wait until nothing else runs, WAIT seconds at most; then say so and go on.
@@ -55,6 +62,8 @@ quiet() {
         }
     done
 }
+
+[ ! -r /proc/stat ] || all_before=$(all_used)
 
 # ---- the table -------------------------------------------------------------------------------------------------------
 
@@ -166,6 +175,12 @@ for ((i = 0; i < repeat; i++)); do
     scripts/program_table.py --field roof_pct "$tmp/results/relu_chain.csv" | xargs printf '%.1f\n'
 done >"$tmp/roofs"
 row 'relu_chain 4096 x 4096 f32: of copy bandwidth' "$(median <"$tmp/roofs")" % '>=80' "$command"
+
+if [ -r /proc/stat ]; then
+    own_used >"$tmp/own"
+    row 'cores that others used meanwhile' "$(awk -v all=$(($(all_used) - all_before)) -v own="$(<"$tmp/own")" \
+        -v seconds=$((SECONDS - begin)) 'BEGIN { printf "%.2f", (all - own) / 100 / seconds }')" '' '<=0.1' /proc/stat
+fi
 
 mkdir -p "$(dirname "$out")"
 mv "$tmp/cost.csv" "$out"

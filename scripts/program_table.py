@@ -11,6 +11,7 @@ Exit codes: 0 fine, 1 a file is missing, foreign or has no timed program, 2 usag
 
 import argparse
 import csv
+import os
 import sys
 
 PROGRAM_ROLES = ("eager", "default", "tuned", "torch_eager", "torch_compile")
@@ -123,7 +124,8 @@ def print_caption(benches, files):
     else:
         command = f'make bench WORKLOAD=<workload> DTYPE=<dtype> D="<axes>" DEVICE={device}'
     print(f"\n`{command}` on {said('device')} ({said('arch')}), {said('timestamp', 10)}, timer {said('timer')},")
-    print(f"compiled with {said('toolchain')}; rows in {', '.join(f'[{file}]({file})' for file in files)}.")
+    places = files if len(files) == 1 else sorted({os.path.dirname(file) + "/" for file in files})
+    print(f"compiled with {said('toolchain')}; rows in {', '.join(f'[{place}]({place})' for place in places)}.")
 
 
 def main():
