@@ -16,7 +16,6 @@
 
 #include "runtime/cpu/cpu_device.h"
 
-
 struct module {
     void *handle;
     void (*set_threads)(int); /* omp_set_num_threads of the OpenMP it runs on, NULL if of none */
