@@ -7,6 +7,7 @@
  *   (i*s1 + j) % s1        -> j */
 #include "base/expr.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -700,6 +701,42 @@ static ex fail(struct parser *q) {
     return ex_const(q->p, 0);
 }
 
+/* How many terms and factors e has at most, and how large its numbers are: what arrives as text
+ * must not overflow what an expression can hold. */
+struct bulk {
+    double terms, factors, number;
+};
+
+static struct bulk bulk_of(const struct exprs *p, ex e) {
+    const struct ex_node *x = at(p, e);
+    if (x->kind == EX_CONST) return (struct bulk){1, 1, fmax(1, fabs((double)x->value))};
+    if (x->kind == EX_SYM) return (struct bulk){1, 1, 1};
+    struct bulk a = bulk_of(p, x->a), b = bulk_of(p, x->b);
+    if (x->kind == EX_ADD)
+        return (struct bulk){a.terms + b.terms, fmax(a.factors, b.factors), a.number + b.number};
+    if (x->kind == EX_MUL)
+        return (struct bulk){a.terms * b.terms, a.factors + b.factors, a.number * b.number};
+    return (struct bulk){1, 1, a.number * b.number};
+}
+
+/* Is the combination of a and b too much? Division multiplies, too: (a // 4) // 6 is a // 24. */
+static bool is_bulky(const struct exprs *p, enum ex_kind k, ex a, ex b) {
+    struct bulk x = bulk_of(p, a), y = bulk_of(p, b);
+    bool adds = k != EX_MUL && k != EX_DIV && k != EX_MOD;
+    return (adds ? x.terms + y.terms : x.terms * y.terms) > MAX_TERMS ||
+           x.factors + y.factors > MAX_TERMS ||
+           (adds ? x.number + y.number : x.number * y.number) > 0x1p56;
+}
+
+bool ex_mul_fits(const struct exprs *p, ex a, ex b) { return !is_bulky(p, EX_MUL, a, b); }
+
+/* What is accepted is well below those limits, so that it reads back in whatever order it prints.
+ */
+static bool is_modest(const struct exprs *p, ex e) {
+    struct bulk x = bulk_of(p, e);
+    return x.terms <= MAX_TERMS / 2 && x.factors <= MAX_TERMS / 2 && x.number <= 0x1p50;
+}
+
 static ex parse_level(struct parser *q, int level);
 
 static ex parse_atom(struct parser *q) {
@@ -714,12 +751,12 @@ static ex parse_atom(struct parser *q) {
         ex a = parse_level(q, 1);
         if (!eat(q, ",")) return fail(q);
         ex b = parse_level(q, 1);
-        if (!eat(q, ")")) return fail(q);
+        if (!eat(q, ")") || is_bulky(q->p, EX_MIN, a, b)) return fail(q);
         e = is_min ? ex_min(q->p, a, b) : ex_max(q->p, a, b);
     } else if ((*q->s >= '0' && *q->s <= '9') || *q->s == '-') {
         char *end;
         long long v = strtoll(q->s, &end, 10);
-        if (end == q->s) return fail(q);
+        if (end == q->s || llabs(v) > 1ll << 56) return fail(q);
         q->s = end;
         e = ex_const(q->p, v);
     } else {
@@ -746,7 +783,7 @@ static ex parse_level(struct parser *q, int level) {
         skip(q);
         enum ex_kind k;
         bool minus = false;
-        int64_t v;
+        int64_t lo, hi;
         if (level == 1 && eat(q, "and "))
             k = EX_AND;
         else if (level == 2 && eat(q, "=="))
@@ -770,7 +807,11 @@ static ex parse_level(struct parser *q, int level) {
         else
             break;
         ex b = parse_level(q, level + 1);
-        if ((k == EX_DIV || k == EX_MOD) && ex_is_const(q->p, b, &v) && v <= 0) return fail(q);
+        if (is_bulky(q->p, k, a, b)) return fail(q);
+        if (k == EX_DIV || k == EX_MOD) {
+            ex_range(q->p, b, &lo, &hi);
+            if (lo <= 0) return fail(q);
+        }
         a = minus ? ex_sub(q->p, a, b) : rebuild(q->p, k, a, b);
     }
     return a;
@@ -779,6 +820,7 @@ static ex parse_level(struct parser *q, int level) {
 ex ex_parse(struct exprs *p, const char *text, const char **end, bool create) {
     struct parser q = {.p = p, .s = text, .create = create};
     ex e = parse_level(&q, 1);
+    if (!q.error && !is_modest(p, e)) q.error = text;
     *end = q.error ? q.error : q.s;
     return q.error ? EX_NONE : e;
 }

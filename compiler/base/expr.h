@@ -96,9 +96,14 @@ void ex_print(struct buf *b, const struct exprs *p, ex e);
 void ex_print_c(struct buf *b, const struct exprs *p, ex e);
 const char *ex_str(struct arena *a, const struct exprs *p, ex e);
 
-/* Inverse of ex_print. Names of unknown sizes are created (lo 2, hint 0) if create is set. Returns
- * EX_NONE and leaves *end at the offending character on an error; on success *end is the first
- * character not consumed. */
+/* May a * b be made? Not where its terms are too many or its numbers near 2^63: sizes from outside
+ * are asked first. */
+bool ex_mul_fits(const struct exprs *p, ex a, ex b);
+
+/* Inverse of ex_print. Names of unknown sizes are created (lo 2, hint 0) if create is set. Refused
+ * are divisors that may not be positive, and more than an expression can hold. Returns EX_NONE and
+ * leaves *end at the offending character on an error; on success *end is the first character not
+ * consumed. */
 ex ex_parse(struct exprs *p, const char *text, const char **end, bool create);
 ex ex_find(const struct exprs *p, const char *name); /* a symbol by name, or EX_NONE */
 

@@ -7,6 +7,7 @@
  *
  * graph_bind does the first step and graph_call the rest. Messages of binding are Python's,
  * "softmax() missing ..."; messages about values name the operator, "softmax: dimension 5 ...". */
+#include <math.h>
 #include <string.h>
 
 #include "graph/graph_impl.h"
@@ -166,6 +167,27 @@ static void normalize_slice(struct call *c) {
     *end = arg_ex(end->kind == ARG_NONE ? size : clamp_bound(p, end->i, size));
 }
 
+/* Sizes asked for, before anything else is multiplied with them. A -1 may be among them. */
+static bool check_sizes(struct call *c) {
+    struct exprs *p = c->g->ex;
+    for (int i = 0; i < c->op->n_params; i++) {
+        const struct arg *a = &c->args[i];
+        ex all = ex_const(p, 1);
+        double numel = 1;
+        int64_t v;
+        if (c->op->params[i].kind != 'I' || a->kind != ARG_INTS) continue;
+        for (uint32_t k = 0; k < a->ints.n; k++) {
+            bool known = ex_is_const(p, a->ints.at[k], &v);
+            if (known && v == 0) continue;
+            if (known) numel *= fabs((double)v);
+            if (numel > MAX_NUMEL || !ex_mul_fits(p, all, a->ints.at[k]))
+                return call_fail(c, "%s: a tensor of such sizes is too large", c->op->name);
+            all = ex_mul(p, all, a->ints.at[k]);
+        }
+    }
+    return true;
+}
+
 static int random_index(const struct op_info *op) {
     int i;
     if (op->id != OP_RAND && op->id != OP_RANDN && op->id != OP_RAND_LIKE &&
@@ -178,7 +200,7 @@ static int random_index(const struct op_info *op) {
 
 static bool apply(struct call *c, node_id *out) {
     struct graph *g = c->g;
-    if (!check_kinds(c) || !normalize_dims(c)) return false;
+    if (!check_kinds(c) || !normalize_dims(c) || !check_sizes(c)) return false;
     if (c->op->id == OP_SLICE) normalize_slice(c);
     struct node n = {.op = c->op->id, .n_args = (uint8_t)c->op->n_params, .where = c->where};
     if (!graph_meta(g, n.op, c->args, c->where, c->d, &n.meta)) return false;

@@ -15,6 +15,10 @@ int arg_nodes(const struct arg *a, const node_id **out); /* the nodes an argumen
 double arg_number(const struct graph *g, const struct arg *a); /* a constant INT, FLOAT or BOOL */
 
 /* meta.c */
+/* Sizes count elements, and those lie in storage of at most MAX_NUMEL elements, more than any
+ * memory holds: index arithmetic does not overflow. A stride of EX_NONE is not looked at. */
+#define MAX_NUMEL 0x1p44
+bool meta_is_addressable(struct exprs *p, const struct meta *m);
 const struct param *op_param(enum op op, const char *name, int *index); /* NULL if there is none */
 struct infer {
     struct graph *g;

@@ -206,6 +206,10 @@ static bool check_dtype(const struct infer *in, enum dtype result) {
     case OP_NEG:
         return result != DT_BOOL ||
                infer_fail(in, "a bool tensor has no negative; use ~ or logical_not");
+    case OP_FMOD:
+    case OP_REMAINDER:
+    case OP_FLOOR_DIVIDE:
+        return result != DT_BOOL || infer_fail(in, "bool tensors have no quotient");
     case OP_SUB:
     case OP_MSE_LOSS:
     case OP_L1_LOSS:
@@ -215,11 +219,31 @@ static bool check_dtype(const struct infer *in, enum dtype result) {
     return true;
 }
 
+bool meta_is_addressable(struct exprs *p, const struct meta *m) {
+    double numel = 1, span = 1;
+    int64_t size, stride;
+    ex all = ex_const(p, 1);
+    for (int i = 0; i < m->rank; i++) {
+        bool known = ex_is_const(p, m->size[i], &size);
+        if (known && size == 0) continue; /* the products of the others are still made */
+        if ((known && size < 0) || !ex_mul_fits(p, all, m->size[i])) return false;
+        all = ex_mul(p, all, m->size[i]);
+        if (!known) continue;
+        numel *= (double)size;
+        if (m->stride[i] == EX_NONE || !ex_is_const(p, m->stride[i], &stride)) continue;
+        if (stride < 0) return false;
+        span += (double)size * (double)stride;
+    }
+    return numel <= MAX_NUMEL && span <= MAX_NUMEL;
+}
+
 bool graph_meta(struct graph *g, enum op op, const struct arg *args, struct span where,
                 struct diag *d, struct meta *out) {
     struct infer in = {g, op_info(op), args, where, d};
     memset(out, 0, sizeof *out);
     if (!infer_size(&in, out)) return false;
+    if (!meta_is_addressable(g->ex, out))
+        return infer_fail(&in, "a tensor %s is too large", infer_shape(&in, out));
     out->dtype = infer_dtype(&in);
     if (!check_dtype(&in, out->dtype)) return false;
     if (out->rank && out->stride[0] == EX_NONE) meta_contiguous(g->ex, out);

@@ -17,8 +17,8 @@ static ex product(const struct infer *in, const ex *size, int n, uint32_t skip) 
     return r;
 }
 
-/* Replace the one -1 of a view by what is left of numel. Equal factors are cancelled first, so that
- * symbolic sizes need no proof: [s0, 4] viewed as [s0, -1]. */
+/* Replace the one -1 of a view by what is left of numel. Equal factors other than 0 are cancelled
+ * first, so that symbolic sizes need no proof: [s0, 4] viewed as [s0, -1]. */
 static bool view_sizes(const struct infer *in, const struct meta *m, struct meta *out) {
     struct exprs *p = in->g->ex;
     uint32_t gone_old = 0, gone_new = 0;
@@ -30,7 +30,8 @@ static bool view_sizes(const struct infer *in, const struct meta *m, struct meta
             gone_new |= 1u << j;
         }
         for (int i = 0; i < m->rank; i++)
-            if (!(gone_old >> i & 1) && !(gone_new >> j & 1) && m->size[i] == out->size[j])
+            if (!(gone_old >> i & 1) && !(gone_new >> j & 1) && m->size[i] == out->size[j] &&
+                m->size[i] != constant(in, 0))
                 gone_old |= 1u << i, gone_new |= 1u << j;
     }
     ex have = product(in, m->size, m->rank, gone_old);

@@ -104,12 +104,15 @@ static bool type(struct parser *s, struct meta *m) {
         return fail_at(s, from, "expected a type such as f32[4, 8]");
     if (!expect(s, "[") || !exprs(s, m->size, WS_MAX_RANK, &n)) return false;
     m->rank = (uint8_t)n;
+    memset(m->stride, 0, sizeof m->stride);
+    if (!meta_is_addressable(s->g->ex, m)) return fail_at(s, from, "no tensor has such sizes");
     meta_contiguous(s->g->ex, m);
     if (*s->p != '[') return true;
     s->p++;
     from = s->p;
     if (!exprs(s, m->stride, WS_MAX_RANK, &n)) return false;
-    return n == m->rank || fail_at(s, from, "%u strides for %u sizes", n, m->rank);
+    if (n != m->rank) return fail_at(s, from, "%u strides for %u sizes", n, m->rank);
+    return meta_is_addressable(s->g->ex, m) || fail_at(s, from, "no tensor has such strides");
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -279,7 +282,8 @@ static bool node(struct parser *s) {
     return true;
 }
 
-/* Python text up to a comma or parenthesis outside brackets and quotes. */
+/* Python text up to a comma or parenthesis outside brackets and quotes; "" if those do not close.
+ */
 static const char *source_text(struct parser *s) {
     skip_blank(s);
     const char *q = s->p;
@@ -299,6 +303,7 @@ static const char *source_text(struct parser *s) {
             depth += (*q == '[' || *q == '(') - (*q == ']' || *q == ')');
         }
     }
+    if (quote || depth) return ""; /* it would not end where it ends when printed */
     const char *text = arena_strndup(s->g->arena, s->p, (size_t)(q - s->p));
     s->p = q;
     return text;
@@ -318,9 +323,13 @@ static bool input(struct parser *s) {
         else
             accept_word(s, "arg");
         skip_blank(s);
-        if (isdigit((unsigned char)*s->p)) init = (uint32_t)strtoul(word(s), NULL, 10);
+        size_t digits = strspn(s->p, "0123456789");
+        if (digits > 9) return fail_at(s, s->p, "there is no such output of the init graph");
+        if (digits) init = (uint32_t)strtoul(s->p, NULL, 10);
+        s->p += digits;
         source = source_text(s);
-        if (!*source) return fail_at(s, s->p, "expected a source such as L['x']");
+        if (!*source || isdigit((unsigned char)*source))
+            return fail_at(s, s->p, "expected a source such as L['x']");
     }
     graph_input(s->g, name, kind, source, &m, init);
     return true;
