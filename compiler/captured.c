@@ -42,7 +42,12 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
     for (int i = 0; i < o->n_axes; i++)
         axes[i] = (struct capture_axis){o->axes[i].name, o->axes[i].value};
     struct capture_options *options = NEW(o->arena, struct capture_options);
-    *options = (struct capture_options){o->path, axes, o->n_axes, o->cast, o->dtype, o->seed};
+    *options = (struct capture_options){.path = o->path,
+                                        .axes = axes,
+                                        .n_axes = o->n_axes,
+                                        .cast = o->cast,
+                                        .dtype = o->dtype,
+                                        .seed = o->seed};
     const struct captured *from = capture(o->arena, options, s, d);
     if (!from) return NULL;
 

@@ -1,8 +1,8 @@
 /* builtins_python.c: the functions and classes of Python that need no import, and module math.
  *
- * zip, map, filter, enumerate and reversed make their list at once. print says nothing: a compiler
- * has no output of the program's to give; what it is given is still formatted, so that a tensor in
- * it is refused. */
+ * zip, map, filter, enumerate and reversed make their list at once. print formats what it is given,
+ * so that a tensor in it is refused, and hands the text to whoever asked for it (capture.h): a
+ * compiler has no output of the program's to give. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -300,8 +300,27 @@ NATIVE(format) {
     return py_str(py_format(vm, v[0], GIVEN(1) ? v[1].s : ""));
 }
 
+/* print's sep= or end=: a string or None. */
+static const char *print_option(struct vm *vm, const char *name, struct py v, const char *dflt) {
+    if (v.kind == PY_NONE) return dflt;
+    if (v.kind == PY_STR) return v.s;
+    vm_raise(vm, EXC_TypeError, "%s must be None or a string, not %s", name, type_name(vm, v));
+}
+
 NATIVE(print) {
-    for (uint32_t i = 0; i < raw->n; i++) py_text(vm, raw->at[i]);
+    const char *sep = " ", *end = "\n";
+    struct buf b = buf_new(vm->arena);
+    for (uint32_t i = 0; i < raw->n_named; i++) {
+        const char *name = raw->names[i];
+        if (!strcmp(name, "sep")) sep = print_option(vm, name, raw->named[i], " ");
+        if (!strcmp(name, "end")) end = print_option(vm, name, raw->named[i], "\n");
+    }
+    for (uint32_t i = 0; i < raw->n; i++) {
+        if (i) buf_puts(&b, sep);
+        buf_puts(&b, py_text(vm, raw->at[i]));
+    }
+    buf_puts(&b, end);
+    if (vm->options->print) vm->options->print(vm->options->print_ctx, b.p);
     return py_none;
 }
 

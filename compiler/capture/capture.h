@@ -37,6 +37,9 @@ struct capture_options {
     bool cast; /* floating inputs and parameters become dtype */
     enum dtype dtype;
     uint64_t seed;
+    /* What the program prints, one call a time, its end included; NULL: nobody listens. */
+    void (*print)(void *ctx, const char *text);
+    void *print_ctx;
 };
 
 struct captured {
