@@ -170,10 +170,10 @@ static struct device_limits limits_of(const struct checking *x, int target) {
     return l;
 }
 
-/* The default and one or two others. */
+/* The default and about two others. */
 static bool pick_config(void *ctx, int config, int n) {
     struct checking *x = ctx;
-    int others = x->c->thorough ? 12 : 2;
+    int others = x->c->thorough ? 4 : 2;
     return config == 0 || rng_below(&x->r, n - 1) < others;
 }
 

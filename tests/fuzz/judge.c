@@ -155,9 +155,23 @@ bool judge_output(struct judge *j, uint32_t o, const double *got, struct diag *d
     return true;
 }
 
-static bool is_wild(enum dtype t, double v) {
-    double most = t == DT_I32 ? 0x1p31 - 1 : t == DT_I64 ? 0x1p52 : INFINITY;
-    return !dtype_is_float(t) && t != DT_BOOL && !(fabs(v) <= most && v == trunc(v));
+/* The first element that is no integer of this type, or -1. */
+static int64_t find_wild(enum dtype t, const struct value *x, bool whole) {
+    double most = t == DT_I32 ? 0x1p31 - 1 : 0x1p52;
+    for (int64_t i = 0; i < x->n; i++)
+        if (!(fabs(x->v[i]) <= most) || (whole && x->v[i] != trunc(x->v[i]))) return i;
+    return -1;
+}
+
+/* Node n has an integer that is none, or is cast from one. */
+static const char *node_wild(struct arena *a, const struct graph *g, node_id n,
+                             const struct value *values) {
+    const struct node *x = &g->nodes.at[n];
+    bool cast = x->op == OP_CAST;
+    if (!dtype_is_int(x->meta.dtype)) return NULL;
+    const struct value *v = &values[cast ? x->args[0].node : n];
+    int64_t i = find_wild(x->meta.dtype, v, !cast);
+    return i < 0 ? NULL : arena_printf(a, "%%%s: integer %.9g", x->name, v->v[i]);
 }
 
 const char *judge_wild(const struct judge *j) {
@@ -170,12 +184,8 @@ const char *judge_wild(const struct judge *j) {
     struct value *out = calloc(all->outputs.n, sizeof *out);
     struct diag d = diag_new(j->a);
     const char *wild = graph_eval(all, j->in, out, &d) ? NULL : d.text;
-    for (uint32_t n = 0; n < all->outputs.n; n++) {
-        for (int64_t i = 0; i < out[n].n && !wild; i++)
-            if (is_wild(all->nodes.at[n].meta.dtype, out[n].v[i]))
-                wild = arena_printf(j->a, "%%%s: integer %.9g", all->nodes.at[n].name, out[n].v[i]);
-        free(out[n].v);
-    }
+    for (node_id n = 0; n < all->nodes.n && !wild; n++) wild = node_wild(j->a, all, n, out);
+    for (node_id n = 0; n < all->nodes.n; n++) free(out[n].v);
     free(out);
     return wild;
 }

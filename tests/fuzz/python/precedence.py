@@ -1,0 +1,6 @@
+print(2 + 3 * 4 ** 2 // 5 % 7, -2 ** 2, (-2) ** 2, 2 ** 3 ** 2, 2 ** -1, not 1 == 2, not (1 == 2), 1 + 2 << 3, 1 | 2 ^ 3 & 4, ~1 + 2)
+print(1 < 2 == True, (1 < 2) == True, 1 in [1] == True, 3 - 2 - 1, 2 * 3 % 4, 10 // 3 * 3 + 10 % 3, -7 // 2 * 2, 5 & 6 == 6, 1 if 0 else 2 if 0 else 3)
+print([1, 2, 3][1] + 1, "ab"[0] + "c" * 2, (lambda x: x + 1)(2) * 3, [i for i in range(3)][-1], {"a": 1}["a"] + 1, not None or 1 / 1)
+print(1 or 0 and 0, (1 or 0) and 0, 1 and 0 or 2, not 0 and 1, 3 > 2 > 1, 3 > 2 < 4, 1 != 2 != 1, 1 <= 1 < 2 >= 2)
+print(-3 % 5, -(3 % 5), +-+3, - - 3, ~-1, -~1, not not 1, 2 - -2, 6 / 2 * 3, 6 / (2 * 3), 2 * (3 + 4), (1, 2) + (3,) * 2)
+print(*[1, 2], *(3, 4), sep=""); print("a" if True else "b" + "c", ("a" if False else "b") + "c", lambda: 1 is None)  if False else print("x")
