@@ -21,6 +21,7 @@ build|libxxhash-dev|xxhash-devel|xxhash|xxhash|header xxhash.h|hashes graphs and
 build|gnuplot-nox|gnuplot|gnuplot|gnuplot|gnuplot svg png|draws the figures of the reports
 build|fonts-dejavu-core|dejavu-sans-fonts|ttf-dejavu|font-dejavu|font|letters in those figures
 test|libcmocka-dev|libcmocka-devel|cmocka|cmocka|header cmocka.h|runs the unit tests
+test|g++ binutils|gcc-c++|gcc|gcc|command g++|compiles the kernels that the emulator runs
 test|python3|python3|python|python3|command python3|reads result files in the run tests
 check|clang|clang|clang|llvm|command clang|is the second compiler of make check
 check|libomp-dev|libomp-devel|openmp|libomp|clang-header omp.h|is OpenMP for clang

@@ -47,7 +47,7 @@ try() {
 }
 
 plain_tools() {
-    for tool in make gnuplot python3; do echo 'exit 0' | fake $tool; done
+    for tool in make gnuplot python3 g++; do echo 'exit 0' | fake $tool; done
 }
 
 # All there: silent, but for the line about CUDA where there is none.
