@@ -733,6 +733,7 @@ bool ex_mul_fits(const struct exprs *p, ex a, ex b) { return !is_bulky(p, EX_MUL
 /* What is accepted is well below those limits, so that it reads back in whatever order it prints.
  */
 static bool is_modest(const struct exprs *p, ex e) {
+    if (ex_is_const(p, e, NULL)) return true; /* parse_atom has bounded it */
     struct bulk x = bulk_of(p, e);
     return x.terms <= MAX_TERMS / 2 && x.factors <= MAX_TERMS / 2 && x.number <= 0x1p50;
 }

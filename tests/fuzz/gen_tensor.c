@@ -27,7 +27,7 @@ static enum dtype input_dtype(struct gen *x) { return x->mixed ? any_dtype(x) : 
 
 /* Strides other than row-major: dimensions in another order, gaps between rows, one repeated. */
 static void random_strides(struct gen *x, struct meta *m) {
-    int order[MAX_GEN_RANK];
+    int order[WS_MAX_RANK];
     int64_t step = 1;
     for (int i = 0; i < m->rank; i++) order[i] = i;
     for (int i = m->rank - 1; i > 0; i--) {
