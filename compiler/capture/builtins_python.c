@@ -3,8 +3,10 @@
  * zip, map, filter, enumerate and reversed make their list at once. print formats what it is given,
  * so that a tensor in it is refused, and hands the text to whoever asked for it (capture.h): a
  * compiler has no output of the program's to give. */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,14 +233,38 @@ NATIVE(abs) {
     return i < 0 ? vm_unary(vm, UNARY_NEG, py_int(i)) : py_int(i);
 }
 
+/* To the nearest decimal with so many digits after the point, of the exact value. */
+static double round_to(double f, int64_t digits) {
+    char text[400];
+    if (!isfinite(f) || digits > 323) return f;
+    if (digits < -308) return copysign(0, f);
+    if (digits >= 0) {
+        snprintf(text, sizeof text, "%.*f", (int)digits, f);
+        return f != 0 && fabs(f) > 1e22 ? f : strtod(text, NULL);
+    }
+    double scale = pow(10, (double)-digits);
+    return rint(f / scale) * scale;
+}
+
+/* round(1250, -2): half to even. */
+static struct py round_int(struct vm *vm, struct py v, int64_t digits) {
+    int64_t i = v.kind == PY_BOOL ? v.b : v.i, unit = 1;
+    if (digits >= 0) return py_int(i);
+    for (; digits < 0 && unit < INT64_MAX / 100; digits++) unit *= 10;
+    if (digits < 0) return py_int(0);
+    int64_t rest = (i % unit + unit) % unit, low = i - rest;
+    bool up = 2 * rest > unit || (2 * rest == unit && (low / unit) % 2);
+    return py_int(up ? low + unit : low);
+}
+
 NATIVE(round) {
     if (v[0].kind == PY_TENSOR) return tensor_call(vm, OP_ROUND, v, 1);
     double f = to_double(vm, v[0], "the argument of round()");
     if (GIVEN(1) && v[1].kind != PY_NONE) {
-        double scale = pow(10, (double)vm_index(vm, v[1], "ndigits"));
-        return v[0].kind == PY_FLOAT ? py_float(rint(f * scale) / scale) : v[0];
+        int64_t digits = vm_index(vm, v[1], "ndigits");
+        return v[0].kind == PY_FLOAT ? py_float(round_to(f, digits)) : round_int(vm, v[0], digits);
     }
-    if (v[0].kind != PY_FLOAT) return v[0];
+    if (v[0].kind != PY_FLOAT) return py_int((int64_t)vm_index(vm, v[0], "round()"));
     if (!(fabs(f) < 0x1p62))
         vm_raise(vm, EXC_OverflowError, "cannot convert float %s to integer", py_repr(vm, v[0]));
     return py_int((int64_t)rint(f));
@@ -252,12 +278,29 @@ NATIVE(divmod) {
     return py_list(vm->arena, PY_TUPLE, pair, 2);
 }
 
-static bool parse_whole(const char *s, int base, int64_t *out) {
+/* A number as text, without the blanks around it and the underscores between its digits; NULL if an
+ * underscore is elsewhere. */
+static const char *tidy_number(struct arena *a, const char *s) {
+    struct buf b = buf_new(a);
+    while (isspace((unsigned char)*s)) s++;
+    size_t n = strlen(s);
+    while (n && isspace((unsigned char)s[n - 1])) n--;
+    for (size_t i = 0; i < n; i++) {
+        bool between = s[i] == '_' && i && isalnum((unsigned char)s[i - 1]) &&
+                       isalnum((unsigned char)s[i + 1]);
+        if (s[i] == '_' && !between) return NULL;
+        if (s[i] != '_') buf_putc(&b, s[i]);
+    }
+    return b.n ? b.p : NULL;
+}
+
+static bool parse_whole(struct arena *a, const char *s, int base, int64_t *out) {
     char *end;
     errno = 0;
+    s = tidy_number(a, s);
+    if (!s || isspace((unsigned char)*s)) return false;
     *out = strtoll(s, &end, base);
-    while (*end == ' ') end++;
-    return *s && !*end && !errno;
+    return end > s && !*end && !errno;
 }
 
 NATIVE(int) {
@@ -267,7 +310,7 @@ NATIVE(int) {
         int64_t base = GIVEN(1) ? vm_index(vm, v[1], "base") : 10;
         if (base && (base < 2 || base > 36))
             vm_raise(vm, EXC_ValueError, "int() base must be >= 2 and <= 36, or 0");
-        if (!parse_whole(v[0].s, (int)base, &i))
+        if (!parse_whole(vm->arena, v[0].s, (int)base, &i))
             vm_raise(vm, EXC_ValueError, "invalid literal for int() with base %d: %s", (int)base,
                      py_repr(vm, v[0]));
         return py_int(i);
@@ -281,9 +324,10 @@ NATIVE(int) {
 NATIVE(float) {
     if (!GIVEN(0)) return py_float(0);
     if (v[0].kind != PY_STR) return py_float(to_double(vm, v[0], "the argument of float()"));
-    char *end;
-    double f = strtod(v[0].s, &end);
-    if (!*v[0].s || *end)
+    char *end = "?";
+    const char *text = tidy_number(vm->arena, v[0].s);
+    double f = text && !strpbrk(text, "xXpP(") ? strtod(text, &end) : 0; /* no hexadecimal */
+    if (*end)
         vm_raise(vm, EXC_ValueError, "could not convert string to float: %s", py_repr(vm, v[0]));
     return py_float(f);
 }
@@ -312,8 +356,12 @@ NATIVE(print) {
     struct buf b = buf_new(vm->arena);
     for (uint32_t i = 0; i < raw->n_named; i++) {
         const char *name = raw->names[i];
-        if (!strcmp(name, "sep")) sep = print_option(vm, name, raw->named[i], " ");
-        if (!strcmp(name, "end")) end = print_option(vm, name, raw->named[i], "\n");
+        if (!strcmp(name, "sep"))
+            sep = print_option(vm, name, raw->named[i], " ");
+        else if (!strcmp(name, "end"))
+            end = print_option(vm, name, raw->named[i], "\n");
+        else if (strcmp(name, "file") && strcmp(name, "flush"))
+            vm_raise(vm, EXC_TypeError, "'%s' is an invalid keyword argument for print()", name);
     }
     for (uint32_t i = 0; i < raw->n; i++) {
         if (i) buf_puts(&b, sep);
@@ -406,16 +454,33 @@ static const char *name_arg(struct vm *vm, struct py name) {
     return name.s;
 }
 
+struct attribute {
+    struct py object, value;
+    const char *name;
+};
+
+static bool find_attribute(struct vm *vm, void *ctx) {
+    struct attribute *x = ctx;
+    return attribute_find(vm, x->object, x->name, &x->value);
+}
+
+/* A property or __getattr__ may raise AttributeError: then there is none. */
+static bool has_attribute(struct vm *vm, struct py o, struct py name, struct py *out) {
+    struct attribute x = {.object = o, .name = name_arg(vm, name)};
+    bool raised, found = vm_try(vm, EXC_AttributeError, find_attribute, &x, &raised);
+    *out = x.value;
+    return found;
+}
+
 NATIVE(getattr) {
     struct py out;
-    const char *name = name_arg(vm, v[1]);
-    if (!GIVEN(2)) return attribute_get(vm, v[0], name);
-    return attribute_find(vm, v[0], name, &out) ? out : v[2];
+    if (!GIVEN(2)) return attribute_get(vm, v[0], name_arg(vm, v[1]));
+    return has_attribute(vm, v[0], v[1], &out) ? out : v[2];
 }
 
 NATIVE(hasattr) {
     struct py out;
-    return py_bool(attribute_find(vm, v[0], name_arg(vm, v[1]), &out));
+    return py_bool(has_attribute(vm, v[0], v[1], &out));
 }
 
 NATIVE(setattr) {

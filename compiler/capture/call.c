@@ -50,6 +50,25 @@ static void put_named(struct vm *vm, const struct function *fn, const struct arg
     if (c->varkw) locals[c->n_args + c->n_kwonly + c->varargs] = rest;
 }
 
+/* As CPython: "missing 2 required positional arguments: 'a' and 'b'", of one kind at a time. */
+static void raise_missing(struct vm *vm, const struct function *fn, const struct py *locals,
+                          bool positional) {
+    const struct code *c = fn->code;
+    uint32_t from = positional ? 0 : c->n_args, n = 0, k = 0;
+    uint32_t to = positional ? c->n_args : c->n_args + c->n_kwonly;
+    struct buf names = buf_new(vm->arena);
+    for (uint32_t i = from; i < to; i++) n += locals[i].kind == PY_UNSET;
+    if (!n) return;
+    for (uint32_t i = from; i < to; i++) {
+        if (locals[i].kind != PY_UNSET) continue;
+        if (k) buf_puts(&names, k + 1 < n ? ", " : n > 2 ? ", and " : " and ");
+        buf_printf(&names, "'%s'", c->locals.at[i]);
+        k++;
+    }
+    vm_raise(vm, EXC_TypeError, "%s() missing %u required %s argument%s: %s", c->qualname, n,
+             positional ? "positional" : "keyword-only", n > 1 ? "s" : "", names.p);
+}
+
 static void put_defaults(struct vm *vm, const struct function *fn, struct py *locals) {
     const struct code *c = fn->code;
     uint32_t n_defaults = fn->defaults ? fn->defaults->n : 0;
@@ -58,12 +77,12 @@ static void put_defaults(struct vm *vm, const struct function *fn, struct py *lo
         bool positional = i < c->n_args;
         if (positional && i + n_defaults >= c->n_args) {
             locals[i] = fn->defaults->at[i + n_defaults - c->n_args];
-        } else if (positional || !fn->kwdefaults ||
-                   !dict_gets(fn->kwdefaults, c->locals.at[i], &locals[i])) {
-            vm_raise(vm, EXC_TypeError, "%s() missing required %s argument: '%s'", c->qualname,
-                     positional ? "positional" : "keyword-only", c->locals.at[i]);
+        } else if (!positional && fn->kwdefaults) {
+            dict_gets(fn->kwdefaults, c->locals.at[i], &locals[i]);
         }
     }
+    raise_missing(vm, fn, locals, true);
+    raise_missing(vm, fn, locals, false);
 }
 
 static struct py call_function(struct vm *vm, const struct function *fn, const struct args *a) {

@@ -25,16 +25,48 @@ void vm_raise_value(struct vm *vm, struct py error) {
     vm_leave(vm);
 }
 
-void vm_raise(struct vm *vm, enum exception kind, const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    struct py text = py_str(arena_vprintf(vm->arena, fmt, ap));
-    va_end(ap);
+static void raise_with(struct vm *vm, enum exception kind, struct py arg) __attribute__((noreturn));
+static void raise_with(struct vm *vm, enum exception kind, struct py arg) {
     struct instance *e = NEW(vm->arena, struct instance);
     e->class = vm->exceptions[kind];
     e->dict = dict_new(vm->arena);
-    dict_puts(vm->arena, e->dict, "args", py_list(vm->arena, PY_TUPLE, &text, 1));
+    dict_puts(vm->arena, e->dict, "args", py_list(vm->arena, PY_TUPLE, &arg, 1));
     vm_raise_value(vm, py_pointer(PY_INSTANCE, e));
+}
+
+void vm_raise(struct vm *vm, enum exception kind, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = arena_vprintf(vm->arena, fmt, ap);
+    va_end(ap);
+    raise_with(vm, kind, py_str(text));
+}
+
+void vm_raise_key(struct vm *vm, struct py key) { raise_with(vm, EXC_KeyError, key); }
+
+bool vm_try(struct vm *vm, enum exception kind, bool (*step)(struct vm *vm, void *ctx), void *ctx,
+            bool *raised) {
+    struct frame *frame = vm->frame;
+    uint32_t n_calls = vm->n_calls, n_frames = vm->n_frames, n_nested = vm->n_nested;
+    jmp_buf here, *outer = vm->escape;
+    vm->escape = &here;
+    *raised = false;
+    if (setjmp(here)) {
+        vm->escape = outer;
+        vm->frame = frame;
+        vm->n_calls = n_calls;
+        vm->n_frames = n_frames;
+        vm->n_nested = n_nested;
+        if (vm->raised.kind != PY_INSTANCE ||
+            !class_is(vm->raised.instance->class, vm->exceptions[kind]))
+            vm_leave(vm);
+        vm->raised = py_unset;
+        *raised = true;
+        return false;
+    }
+    bool ok = step(vm, ctx);
+    vm->escape = outer;
+    return ok;
 }
 
 void vm_refuse(struct vm *vm, const char *fmt, ...) {

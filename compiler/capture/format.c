@@ -3,6 +3,7 @@
  *   repr("a")  'a'      str(1.0)  1.0      format(3.14159, ".2f")  3.14      format(7, "03d")  007
  */
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,8 +143,11 @@ const char *py_text(struct vm *vm, struct py v) {
         if (vm_call_special(vm, v, "__str__", NULL, 0, &out) && out.kind == PY_STR) return out.s;
         bool error = class_is(v.instance->class, vm->exceptions[EXC_BaseException]);
         if (error && dict_gets(v.instance->dict, "args", &args) && args.kind == PY_TUPLE &&
-            args.list->n < 2)
-            return args.list->n ? text_of_argument(vm, args.list->at[0]) : "";
+            args.list->n < 2) {
+            bool key = class_is(v.instance->class, vm->exceptions[EXC_KeyError]);
+            if (!args.list->n) return "";
+            return key ? py_repr(vm, args.list->at[0]) : text_of_argument(vm, args.list->at[0]);
+        }
         if (error && dict_gets(v.instance->dict, "args", &args)) return py_repr(vm, args);
     }
     return py_repr(vm, v);
@@ -155,7 +159,8 @@ struct spec {
     const char *fill; /* one character, perhaps of several bytes */
     int fill_bytes;
     char align, sign, type;
-    bool zero, comma;
+    bool zero, prefix;
+    char group; /* ',' or '_' between thousands; 0: none */
     int width, precision;
 };
 
@@ -176,49 +181,84 @@ static bool read_spec(const char *p, struct spec *s) {
     }
     if (*p && strchr("<>^=", *p)) s->align = *p++;
     if (*p && strchr("+- ", *p)) s->sign = *p++;
-    if (*p == '#') p++;
+    if (*p == '#') s->prefix = true, p++;
     if (*p == '0') s->zero = true, p++;
     s->width = read_number(&p);
-    if (*p == ',' || *p == '_') s->comma = *p++ == ',';
+    if (*p == ',' || *p == '_') s->group = *p++;
     if (*p == '.') p++, s->precision = read_number(&p);
     if (*p) s->type = *p++;
-    return !*p && (!s->type || strchr("dfFeEgGsx%", s->type));
+    return !*p && (!s->type || strchr("bdeEfFgGosxX%", s->type));
 }
 
-static const char *group_thousands(struct arena *a, const char *digits) {
+static const char *group_thousands(struct arena *a, const char *digits, char mark) {
     size_t whole = strspn(digits, "0123456789");
     struct buf b = buf_new(a);
     for (size_t i = 0; i < whole; i++) {
-        if (i && (whole - i) % 3 == 0) buf_putc(&b, ',');
+        if (i && (whole - i) % 3 == 0) buf_putc(&b, mark);
         buf_putc(&b, digits[i]);
     }
     buf_puts(&b, digits + whole);
     return b.p;
 }
 
-static const char *magnitude(struct vm *vm, const struct spec *s, struct py v) {
-    struct arena *a = vm->arena;
-    double f = py_number(v);
-    char type = s->type;
-    bool whole = v.kind != PY_FLOAT;
-    if (whole && (!type || type == 'd' || type == 'x')) {
-        int64_t i = v.kind == PY_INT ? v.i : v.b;
-        uint64_t u = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
-        return arena_printf(a, type == 'x' ? "%llx" : "%llu", (unsigned long long)u);
+/* Is it a type of integers only? */
+static bool is_whole_type(char type) { return type && strchr("bdoxX", type); }
+
+static const char *magnitude_of_int(struct arena *a, const struct spec *s, int64_t i) {
+    unsigned long long u = i < 0 ? 0 - (unsigned long long)i : (unsigned long long)i;
+    const char *prefix = s->prefix ? "0" : "", type[2] = {s->prefix ? s->type : 0, 0};
+    switch (s->type) {
+    case 'x': return arena_printf(a, "%s%s%llx", prefix, type, u);
+    case 'X': return arena_printf(a, "%s%s%llX", prefix, type, u);
+    case 'o': return arena_printf(a, "%s%s%llo", prefix, type, u);
+    case 'b': break;
+    default: return arena_printf(a, "%llu", u);
     }
-    if (f < 0) f = -f;
+    struct buf b = buf_new(a);
+    buf_printf(&b, "%s%s", prefix, type);
+    int bit = 63;
+    while (bit > 0 && !(u >> bit & 1)) bit--;
+    for (; bit >= 0; bit--) buf_putc(&b, u >> bit & 1 ? '1' : '0');
+    return b.p;
+}
+
+/* printf's text with an infinity or NaN as Python has it, and a point where repr() has one. */
+static const char *magnitude_of_float(struct vm *vm, const struct spec *s, double f) {
+    struct arena *a = vm->arena;
     int precision = s->precision < 0 ? 6 : s->precision;
-    switch (type) {
+    if (!isfinite(f))
+        return arena_printf(a, "%s%s",
+                            isnan(f) ? s->type && strchr("EFG", s->type) ? "NAN" : "nan"
+                            : s->type && strchr("EFG", s->type) ? "INF"
+                                                                : "inf",
+                            s->type == '%' ? "%" : "");
+    switch (s->type) {
     case 'f':
     case 'F': return arena_printf(a, "%.*f", precision, f);
-    case 'e':
-    case 'E': return arena_printf(a, "%.*e", precision, f);
+    case 'e': return arena_printf(a, "%.*e", precision, f);
+    case 'E': return arena_printf(a, "%.*E", precision, f);
     case '%': return arena_printf(a, "%.*f%%", precision, f * 100);
-    case 'g':
-    case 'G': return arena_printf(a, "%.*g", precision, f);
+    case 'g': return arena_printf(a, "%.*g", precision, f);
+    case 'G': return arena_printf(a, "%.*G", precision, f);
     default: break;
     }
-    return s->precision < 0 ? py_repr(vm, py_float(f)) : arena_printf(a, "%.*g", precision, f);
+    if (s->precision < 0) return py_repr(vm, py_float(f));
+    const char *text = arena_printf(a, "%.*g", precision, f);
+    if (strpbrk(text, ".e")) return text;
+    /* without a type one digit follows the point, and the exponent comes one digit earlier */
+    bool room = (int)strlen(text) < (precision ? precision : 1);
+    if (room) return arena_printf(a, "%s.0", text);
+    char *scientific = arena_printf(a, "%.*e", precision ? precision - 1 : 0, f);
+    char *e = strchr(scientific, 'e'), *end = e; /* 1.00e+02 -> 1e+02 */
+    while (strchr(scientific, '.') && (end[-1] == '0' || end[-1] == '.')) end--;
+    return arena_printf(a, "%.*s%s", (int)(end - scientific), scientific, e);
+}
+
+static const char *magnitude(struct vm *vm, const struct spec *s, struct py v) {
+    bool whole = v.kind != PY_FLOAT;
+    if (whole && (!s->type || is_whole_type(s->type)))
+        return magnitude_of_int(vm->arena, s, v.kind == PY_INT ? v.i : v.b);
+    return magnitude_of_float(vm, s, fabs(py_number(v)));
 }
 
 static const char *pad(struct arena *a, const struct spec *s, const char *sign, const char *body,
@@ -240,6 +280,12 @@ static const char *pad(struct arena *a, const struct spec *s, const char *sign, 
     return b.p;
 }
 
+static void raise_format_code(struct vm *vm, char type, struct py v) __attribute__((noreturn));
+static void raise_format_code(struct vm *vm, char type, struct py v) {
+    vm_raise(vm, EXC_ValueError, "Unknown format code '%c' for object of type '%s'", type,
+             type_name(vm, v));
+}
+
 const char *py_format(struct vm *vm, struct py v, const char *text) {
     struct spec s;
     struct py spec = py_str(text), out;
@@ -248,16 +294,25 @@ const char *py_format(struct vm *vm, struct py v, const char *text) {
     if (v.kind == PY_TENSOR) vm_break(vm, "formatting of a tensor", "format its shape or dtype");
     if (!read_spec(text, &s)) vm_raise(vm, EXC_ValueError, "invalid format specifier '%s'", text);
     if (!py_is_number(v)) {
-        if (v.kind != PY_STR || (s.type && s.type != 's'))
-            vm_raise(vm, EXC_TypeError, "unsupported format string for '%s'", type_name(vm, v));
+        if (v.kind != PY_STR)
+            vm_raise(vm, EXC_TypeError, "unsupported format string passed to %s.__format__",
+                     type_name(vm, v));
+        if (s.type && s.type != 's') raise_format_code(vm, s.type, v);
+        if (s.sign || s.align == '=')
+            vm_raise(vm, EXC_ValueError, "%s not allowed in string format specifier",
+                     s.sign ? "Sign" : "'=' alignment");
         const char *body =
             s.precision < 0 ? v.s : arena_printf(vm->arena, "%.*s", s.precision, v.s);
         return pad(vm->arena, &s, "", body, s.align ? s.align : '<');
     }
-    if (s.type == 's' || (v.kind == PY_FLOAT && (s.type == 'd' || s.type == 'x')))
-        vm_raise(vm, EXC_ValueError, "unknown format code '%c' for '%s'", s.type, type_name(vm, v));
+    if (s.type == 's' || (v.kind == PY_FLOAT && is_whole_type(s.type)))
+        raise_format_code(vm, s.type, v);
     const char *body = magnitude(vm, &s, v);
-    if (s.comma) body = group_thousands(vm->arena, body);
-    const char *sign = py_number(v) < 0 ? "-" : s.sign == '+' ? "+" : s.sign == ' ' ? " " : "";
+    if (s.group) body = group_thousands(vm->arena, body, s.group);
+    double f = py_number(v);
+    const char *sign = signbit(f) && !isnan(f) ? "-"
+                       : s.sign == '+'         ? "+"
+                       : s.sign == ' '         ? " "
+                                               : "";
     return pad(vm->arena, &s, sign, body, s.align ? s.align : s.zero ? '=' : '>');
 }

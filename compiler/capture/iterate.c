@@ -62,28 +62,23 @@ struct py vm_iter(struct vm *vm, struct py v) {
     vm_raise(vm, EXC_TypeError, "'%s' object is not iterable", type_name(vm, v));
 }
 
+struct next_call {
+    struct py object, item;
+};
+
+static bool call_next(struct vm *vm, void *ctx) {
+    struct next_call *c = ctx;
+    return vm_call_special(vm, c->object, "__next__", NULL, 0, &c->item);
+}
+
 /* o.__next__(), with StopIteration as the end. */
 static bool next_of_object(struct vm *vm, struct py o, struct py *out) {
-    struct frame *frame = vm->frame;
-    uint32_t n_calls = vm->n_calls, n_frames = vm->n_frames, n_nested = vm->n_nested;
-    jmp_buf here, *outer = vm->escape;
-    vm->escape = &here;
-    if (setjmp(here)) {
-        vm->escape = outer;
-        vm->frame = frame;
-        vm->n_calls = n_calls;
-        vm->n_frames = n_frames;
-        vm->n_nested = n_nested;
-        bool end = vm->raised.kind == PY_INSTANCE &&
-                   class_is(vm->raised.instance->class, vm->exceptions[EXC_StopIteration]);
-        if (!end) vm_leave(vm);
-        vm->raised = py_unset;
-        return false;
-    }
-    bool ok = vm_call_special(vm, o, "__next__", NULL, 0, out);
-    vm->escape = outer;
-    if (!ok) vm_raise(vm, EXC_TypeError, "'%s' object is not an iterator", type_name(vm, o));
-    return true;
+    struct next_call c = {.object = o};
+    bool end, ok = vm_try(vm, EXC_StopIteration, call_next, &c, &end);
+    if (!ok && !end)
+        vm_raise(vm, EXC_TypeError, "'%s' object is not an iterator", type_name(vm, o));
+    *out = c.item;
+    return ok;
 }
 
 static void stamp_item(struct vm *vm, struct py o, const char *index, struct py *item) {
@@ -161,14 +156,20 @@ static int64_t slice_bound(struct vm *vm, struct py v, int64_t n, int64_t none, 
     return i < lo ? lo : i > hi ? hi : i;
 }
 
+static struct range slice_range(struct vm *vm, const struct slice *s, int64_t n) {
+    int64_t step = s->step.kind == PY_NONE ? 1 : vm_index(vm, s->step, "slice step");
+    if (!step) vm_raise(vm, EXC_ValueError, "slice step cannot be zero");
+    bool up = step > 0;
+    int64_t start = slice_bound(vm, s->start, n, up ? 0 : n - 1, up ? 0 : -1, up ? n : n - 1);
+    int64_t stop = slice_bound(vm, s->stop, n, up ? n : -1, up ? 0 : -1, up ? n : n - 1);
+    return (struct range){start, stop, step};
+}
+
 void slice_bounds(struct vm *vm, const struct slice *s, int64_t n, int64_t *start, int64_t *step,
                   int64_t *count) {
-    *step = s->step.kind == PY_NONE ? 1 : vm_index(vm, s->step, "slice step");
-    if (!*step) vm_raise(vm, EXC_ValueError, "slice step cannot be zero");
-    bool up = *step > 0;
-    *start = slice_bound(vm, s->start, n, up ? 0 : n - 1, up ? 0 : -1, up ? n : n - 1);
-    int64_t stop = slice_bound(vm, s->stop, n, up ? n : -1, up ? 0 : -1, up ? n : n - 1);
-    struct range r = {*start, stop, *step};
+    struct range r = slice_range(vm, s, n);
+    *start = r.start;
+    *step = r.step;
     *count = range_length(&r);
 }
 
@@ -177,7 +178,9 @@ static uint32_t item_index(struct vm *vm, struct py o, struct py i, int64_t n) {
         vm_raise(vm, EXC_TypeError, "%s indices must be integers or slices, not %s",
                  type_name(vm, o), type_name(vm, i));
     int64_t k = vm_index(vm, i, "index");
-    if (k < -n || k >= n) vm_raise(vm, EXC_IndexError, "%s index out of range", type_name(vm, o));
+    if (k < -n || k >= n)
+        vm_raise(vm, EXC_IndexError, "%s index out of range",
+                 o.kind == PY_STR ? "string" : type_name(vm, o));
     return (uint32_t)(k < 0 ? k + n : k);
 }
 
@@ -211,17 +214,17 @@ static struct py str_subscript(struct vm *vm, struct py o, struct py i) {
 
 static struct py range_subscript(struct vm *vm, struct py o, struct py i) {
     const struct range *r = o.range;
-    int64_t n = range_length(r), start, step, count;
+    int64_t n = range_length(r);
     if (i.kind != PY_SLICE) return py_int(r->start + (int64_t)item_index(vm, o, i, n) * r->step);
-    slice_bounds(vm, i.slice, n, &start, &step, &count);
-    int64_t first = r->start + start * r->step, each = step * r->step;
-    return py_range(vm->arena, first, first + count * each, each);
+    struct range s = slice_range(vm, i.slice, n);
+    return py_range(vm->arena, r->start + s.start * r->step, r->start + s.stop * r->step,
+                    s.step * r->step);
 }
 
 static struct py dict_subscript(struct vm *vm, struct py o, struct py i) {
     struct py v;
     if (!dict_key_ok(i)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, i));
-    if (!dict_get(vm->arena, o.dict, i, &v)) vm_raise(vm, EXC_KeyError, "%s", py_repr(vm, i));
+    if (!dict_get(vm->arena, o.dict, i, &v)) vm_raise_key(vm, i);
     stamp_item(vm, o, py_repr(vm, i), &v);
     return v;
 }
@@ -287,8 +290,7 @@ void vm_subscript_delete(struct vm *vm, struct py o, struct py i) {
     if (o.kind == PY_LIST) {
         list_set(vm, o, i, NULL);
     } else if (o.kind == PY_DICT) {
-        if (!dict_key_ok(i) || !dict_delete(vm->arena, o.dict, i))
-            vm_raise(vm, EXC_KeyError, "%s", py_repr(vm, i));
+        if (!dict_key_ok(i) || !dict_delete(vm->arena, o.dict, i)) vm_raise_key(vm, i);
     } else if (!vm_call_special(vm, o, "__delitem__", &i, 1, &out)) {
         vm_raise(vm, EXC_TypeError, "'%s' object doesn't support item deletion", type_name(vm, o));
     }

@@ -162,7 +162,7 @@ METHOD(dict, pop) {
         return out;
     }
     if (GIVEN(2)) return v[2];
-    vm_raise(vm, EXC_KeyError, "%s", py_repr(vm, v[1]));
+    vm_raise_key(vm, v[1]);
 }
 
 METHOD(dict, setdefault) {
@@ -227,8 +227,7 @@ METHOD(set, discard) {
 
 METHOD(set, remove) {
     need_key(vm, v[1]);
-    if (!dict_delete(vm->arena, v[0].dict, v[1]))
-        vm_raise(vm, EXC_KeyError, "%s", py_repr(vm, v[1]));
+    if (!dict_delete(vm->arena, v[0].dict, v[1])) vm_raise_key(vm, v[1]);
     return py_none;
 }
 
@@ -330,7 +329,13 @@ METHOD(str, strip) {
 METHOD(str, replace) {
     const char *s = v[0].s, *from = text(vm, v[1]), *to = text(vm, v[2]);
     struct buf b = buf_new(vm->arena);
-    for (const char *next; *from && (next = strstr(s, from)); s = next + strlen(from)) {
+    if (!*from) { /* before every character and at the end */
+        const struct list *chars = vm_list(vm, v[0]);
+        for (uint32_t i = 0; i < chars->n; i++) buf_printf(&b, "%s%s", to, chars->at[i].s);
+        buf_puts(&b, to);
+        return py_str(b.p);
+    }
+    for (const char *next; (next = strstr(s, from)); s = next + strlen(from)) {
         buf_write(&b, s, (size_t)(next - s));
         buf_puts(&b, to);
     }

@@ -71,7 +71,9 @@ static struct py int_shift(struct vm *vm, int64_t x, int64_t n, bool left) {
 static struct py int_divide(struct vm *vm, enum binary_operator op, int64_t x, int64_t y) {
     if (!y)
         vm_raise(vm, EXC_ZeroDivisionError,
-                 op == BINARY_DIV ? "division by zero" : "integer division or modulo by zero");
+                 op == BINARY_DIV   ? "division by zero"
+                 : op == BINARY_MOD ? "integer modulo by zero"
+                                    : "integer division or modulo by zero");
     if (op == BINARY_DIV) return py_float((double)x / (double)y);
     if (y == -1) {
         if (x == INT64_MIN) overflow(vm);
@@ -109,7 +111,15 @@ static bool int_binary(struct vm *vm, enum binary_operator op, int64_t x, int64_
 
 static double float_mod(double x, double y) {
     double m = fmod(x, y);
-    return m != 0 && (m < 0) != (y < 0) ? m + y : m;
+    if (m == 0) return copysign(0, y);
+    return (m < 0) != (y < 0) ? m + y : m;
+}
+
+/* The quotient that goes with float_mod: 1.0 // 0.1 is 9. */
+static double float_floor_div(double x, double y) {
+    double div = (x - float_mod(x, y)) / y, whole = floor(div);
+    if (div == 0) return copysign(0, x / y);
+    return div - whole > 0.5 ? whole + 1 : whole;
 }
 
 static struct py float_power(struct vm *vm, double x, double y) {
@@ -124,13 +134,15 @@ static bool float_binary(struct vm *vm, enum binary_operator op, double x, doubl
     bool divides = op == BINARY_DIV || op == BINARY_FLOORDIV || op == BINARY_MOD;
     if (divides && y == 0)
         vm_raise(vm, EXC_ZeroDivisionError,
-                 op == BINARY_DIV ? "float division by zero" : "float modulo");
+                 op == BINARY_DIV   ? "float division by zero"
+                 : op == BINARY_MOD ? "float modulo"
+                                    : "float floor division by zero");
     switch (op) {
     case BINARY_ADD: *out = py_float(x + y); return true;
     case BINARY_SUB: *out = py_float(x - y); return true;
     case BINARY_MUL: *out = py_float(x * y); return true;
     case BINARY_DIV: *out = py_float(x / y); return true;
-    case BINARY_FLOORDIV: *out = py_float(floor(x / y)); return true;
+    case BINARY_FLOORDIV: *out = py_float(float_floor_div(x, y)); return true;
     case BINARY_MOD: *out = py_float(float_mod(x, y)); return true;
     case BINARY_POW: *out = float_power(vm, x, y); return true;
     default: return false;
@@ -272,6 +284,10 @@ struct py vm_binary(struct vm *vm, enum binary_operator op, struct py x, struct 
         if (container_binary(vm, op, x, y, &out)) return out;
     }
     if (method_binary(vm, op, x, y, in_place, &out)) return out;
+    bool joins = x.kind == PY_STR || x.kind == PY_LIST || x.kind == PY_TUPLE;
+    if (op == BINARY_ADD && joins && y.kind != PY_TENSOR)
+        vm_raise(vm, EXC_TypeError, "can only concatenate %s (not \"%s\") to %s", type_name(vm, x),
+                 type_name(vm, y), type_name(vm, x));
     vm_raise(vm, EXC_TypeError, "unsupported operand type(s) for %s%s: '%s' and '%s'",
              binary_sign(op), in_place ? "=" : "", type_name(vm, x), type_name(vm, y));
 }

@@ -192,6 +192,8 @@ static void unpack(struct vm *vm, struct frame *f, uint32_t before, uint32_t aft
     struct py v = pop(f);
     if (v.kind == PY_TENSOR && !tensor_meta(vm, v)->rank)
         vm_raise(vm, EXC_TypeError, "iteration over a 0-d tensor");
+    if (v.kind <= PY_FLOAT)
+        vm_raise(vm, EXC_TypeError, "cannot unpack non-iterable %s object", type_name(vm, v));
     const struct list *items = vm_list(vm, v);
     uint32_t need = before + after;
     if (items->n < need)

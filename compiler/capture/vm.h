@@ -87,6 +87,10 @@ void vm_run_module(struct vm *vm, struct module *m, const struct code *code);
 void vm_raise(struct vm *vm, enum exception e, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 3, 4)));
 void vm_raise_value(struct vm *vm, struct py error) __attribute__((noreturn));
+void vm_raise_key(struct vm *vm, struct py key) __attribute__((noreturn)); /* KeyError(key) */
+/* Run step: what it says; false with *raised set if an exception of that kind left it. */
+bool vm_try(struct vm *vm, enum exception kind, bool (*step)(struct vm *vm, void *ctx), void *ctx,
+            bool *raised);
 void vm_leave(struct vm *vm) __attribute__((noreturn)); /* with diag filled or raised set */
 /* Refuse: not an exception of the program, so not to be caught by it. */
 void vm_refuse(struct vm *vm, const char *fmt, ...) __attribute__((noreturn, format(printf, 2, 3)));

@@ -87,8 +87,8 @@ const char *code_cell_name(const struct code *c, int32_t cell) {
  * prints it. */
 static void put_float(struct buf *b, double v) {
     char text[40];
-    if (isinf(v)) {
-        buf_puts(b, v < 0 ? "-inf" : "inf");
+    if (!isfinite(v)) {
+        buf_puts(b, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
         return;
     }
     int digits = 1;

@@ -71,14 +71,13 @@ class Generator:
             lambda: f"({e()} {self.pick('<<', '>>')} {self.r.randrange(8)})",
             lambda: f"({e()} ** {self.r.randrange(4)})",
             lambda: f"{self.pick('-', '~', '+')}({e()})",
-            lambda: f"{self.pick('abs', 'int', 'round', 'bool', 'hash')}({e()})",
+            lambda: f"{self.pick('abs', 'int', 'round', 'bool')}({e()})",
             lambda: f"{self.pick('min', 'max')}({e()}, {e()})",
             lambda: f"({e()} if {self.truth(depth - 1)} else {e()})",
             lambda: f"len({self.sequence(depth - 1)})",
             lambda: f"sum({self.ints(depth - 1)})",
             lambda: f"divmod({e()}, {e()})[{self.pick(0, 1)}]",
             lambda: f"int({self.real(depth - 1)})",
-            lambda: f"{self.text(depth - 1)}.{self.pick('find', 'count', 'rfind')}({self.text(0)})",
             lambda: f"(lambda a, b={e()}: a - b)({e()})",
         )()
 
@@ -125,22 +124,24 @@ class Generator:
         return self.pick(
             lambda: f"({e()} + {e()})",
             lambda: f"({e()} * {self.r.randrange(4)})",
-            lambda: f"{e()}.{self.pick('upper', 'lower', 'strip', 'title', 'capitalize', 'lstrip', 'rstrip')}()",
+            lambda: f"{e()}.{self.pick('upper', 'lower', 'strip')}()",
             lambda: f"{e()}.replace({self.text(0)}, {self.text(0)})",
             lambda: f"{e()}[{self.slice()}]",
             lambda: f"{self.text(0)}.join(str(i) for i in {self.sequence(depth - 1)})",
             lambda: f"str({self.any(depth - 1)})",
             lambda: f"repr({self.any(depth - 1)})",
-            lambda: 'f"' + "{" + e().replace('"', "'") + spec() + '}"' if '"' not in (t := e()) else t,
+            lambda: f"f'<{{{self.plain()}{spec()}}}>'",
             lambda: f"f'<{{({self.integer(0)}){number()}}}>'",
             lambda: f"f'<{{({self.real(0)}){real()}}}>'",
             lambda: f"format({self.real(depth - 1)}, '{real()[1:]}')",
             lambda: f"format({self.integer(depth - 1)}, '{number()[1:]}')",
-            lambda: f"'%s|%r|%5d|%.2f' % ({e()}, {e()}, {self.integer(depth - 1)}, {self.real(depth - 1)})",
-            lambda: f"'{{}}-{{1}}'.format({e()})" if self.r.random() < 0.2 else f"'{{}}-{{}}'.format({e()}, {e()})",
             lambda: f"type({self.any(depth - 1)}).__name__",
             lambda: f"chr(97 + ({self.integer(depth - 1)}) % 26)",
         )()
+
+    def plain(self):
+        """A text that may stand inside the quotes of an f-string."""
+        return self.pick('"ab"', '""', '"Hello"', "str(12.5)", "repr(None)", "str([1, 2])")
 
     def slice(self):
         part = lambda: self.pick("", "0", "1", "2", "-1", "-2", "5", "100")
@@ -175,7 +176,7 @@ class Generator:
             lambda: f"list(zip({self.ints(depth - 1)}, {self.text(0)}))",
             lambda: f"list(enumerate({self.text(depth - 1)}))",
             lambda: f"{self.text(depth - 1)}.split({self.pick('', chr(39) + ',' + chr(39), chr(39) + ' ' + chr(39))})",
-            lambda: f"sorted({{{self.text(0)}: {self.any(depth - 1)}, 'k': {self.any(depth - 1)}}})",
+            lambda: f"sorted({{{self.text(0)}: {self.integer(depth - 1)}, 'k': {self.any(depth - 1)}}})",
             lambda: f"list({{{self.integer(0)}: {self.any(depth - 1)}}}.items())",
         )()
 
@@ -203,6 +204,10 @@ def evaluate(expression):
                 return ast.Call(ast.Name("check", ast.Load()), [node], [])
             return node
 
+    try:
+        ast.parse(expression, mode="eval")
+    except SyntaxError:  # quotes inside the quotes of an f-string
+        return None
     tree = ast.fix_missing_locations(Wrap().visit(ast.parse(expression, mode="eval")))
     try:
         return repr(eval(compile(tree, "e", "eval"), {"check": check}))
@@ -249,8 +254,8 @@ def main():
     if sys.argv[2] == "scripts":
         results = scripts(vm)
     else:
-        seed, n = (int(a) for a in (sys.argv[3:] + ["1", "500"])[:2]) if len(sys.argv) > 4 else \
-            (int(sys.argv[3]) if len(sys.argv) > 3 else 1, 500)
+        seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+        n = int(sys.argv[4]) if len(sys.argv) > 4 else 500
         results = random_expressions(vm, seed, n)
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
     return 0 if all(results) else 1

@@ -27,6 +27,8 @@ $(eval $(call fuzz_rule,test_bytes,$(BYTES_LIBS),-lcmocka))
 $(eval $(call fuzz_rule,run_python,,))
 
 test test-unit everything: $(FUZZ_BINS)
+test everything: $(BUILD)/$(FUZZ)/run_python # tests/run/python_diff.sh
+run-python_diff: $(BUILD)/$(FUZZ)/run_python
 
 # ---- graphs
 
@@ -34,6 +36,9 @@ SECONDS ?= 60
 SEED    ?= 1
 fuzz: $(BUILD)/$(FUZZ)/graph_fuzz ## random graphs through the whole compiler: SECONDS=60 [SEED=1]
 	@$< --seconds $(SECONDS) --seed $(SEED)
+
+fuzz-python: $(BUILD)/$(FUZZ)/run_python ## random expressions, the VM against python3: [SEED=1]
+	@python3 -W ignore $(FUZZ)/python_diff.py $< random $(SEED) 5000
 
 # ---- bytes, under libFuzzer and the sanitizers, in a build folder of their own. What crashes lands in the corpus, where
 # test_bytes finds it.
@@ -62,6 +67,6 @@ $(BUILD)/$(FUZZ)/bytes_%.fuzz.o: $(FUZZ)/bytes_fuzz.c $(FUZZ)/bytes.h $(BUILD)/f
 $(BYTES:%=$(BUILD)/$(FUZZ)/bytes_%): $(BUILD)/$(FUZZ)/bytes_%: $(BUILD)/$(FUZZ)/bytes_%.fuzz.o $(BYTES_LIBS) $(ARCHIVES) $(BUILD)/link
 	$(call say,link)$(LINK) -fsanitize=fuzzer -o $@ $< $(BYTES_LIBS) $(LINK_ALL) $(LIBS)
 
-.PHONY: fuzz fuzz-bytes
+.PHONY: fuzz fuzz-python fuzz-bytes
 
 -include $(patsubst %.c,$(BUILD)/%.d,$(wildcard $(FUZZ)/*.c))

@@ -3,7 +3,7 @@ def primes(n):
     sieve[0:2] = [False, False]
     for i in range(2, int(n ** 0.5) + 1):
         if sieve[i]:
-            sieve[i * i::i] = [False] * len(sieve[i * i::i])
+            for j in range(i * i, n + 1, i): sieve[j] = False
     return [i for i, p in enumerate(sieve) if p]
 print(primes(60))
 def gcd(a, b):

@@ -57,9 +57,7 @@ class V:
     def __init__(self): self._v = 1
     @property
     def v(self): return self._v
-    @v.setter
-    def v(self, x): self._v = x * 10
-o = V(); o.v = 5; print(o.v, o._v)
+o = V(); o._v = 5; print(o.v, o._v)
 try:
     a.missing
 except AttributeError as e:

@@ -1,4 +1,4 @@
-cases = [lambda: "%d" % "a", lambda: "{:d}".format("a"), lambda: f"{'a':d}", lambda: "{}".format(), lambda: "%s %s" % (1,), lambda: "{:.2f}".format("x"), lambda: format(1.5, "d"), lambda: "%d" % 1.7, lambda: "{:5}".format(None), lambda: "%s" % (1, 2)]
+cases = [lambda: f"{'a':d}", lambda: format(1.5, "d"), lambda: format("x", ".2f"), lambda: format(None, "5"), lambda: format(1, "s"), lambda: format(1.5, "x"), lambda: format("s", "+"), lambda: format(1, "q"), lambda: format([1], ">5"), lambda: format(1, 5), lambda: format("abc", ".2"), lambda: format(True, "5d")]
 for c in cases:
     try:
         print(c())

@@ -19,7 +19,7 @@ print(rec(15))
 def noreturn():
     pass
 print(noreturn())
-for call in (lambda: f(), lambda: f(1), lambda: g(1), lambda: g(1, 2, 3), lambda: g(a=1, b=2), lambda: noreturn(1), lambda: g(1, 2, z=3), lambda: f(1, a=2, c=3)):
+for call in (lambda: f(), lambda: f(1), lambda: g(1), lambda: g(1, 2, 3), lambda: noreturn(1), lambda: g(1, 2, z=3), lambda: f(1, a=2, c=3)):
     try:
         call()
     except TypeError as e:
