@@ -1,6 +1,7 @@
 /* large.c: malloc with huge pages. */
 #include "base/large.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -8,7 +9,7 @@ enum { SMALL = 256, HUGE = 2 << 20 }; /* bytes of alignment; a huge page */
 
 void *large_alloc(size_t n) {
     size_t unit = n < 2 * (size_t)HUGE ? SMALL : HUGE;
-    if (n > (size_t)-1 - unit) return NULL;
+    if (n > PTRDIFF_MAX / 2) return NULL; /* more than any address space has */
     void *p = aligned_alloc(unit, n ? (n + unit - 1) / unit * unit : unit);
 #ifdef MADV_HUGEPAGE
     if (p && unit == HUGE) madvise(p, n, MADV_HUGEPAGE); /* a wish: refusing it changes no result */
