@@ -728,14 +728,15 @@ static bool is_bulky(const struct exprs *p, enum ex_kind k, ex a, ex b) {
            (adds ? x.number + y.number : x.number * y.number) > 0x1p56;
 }
 
-bool ex_mul_fits(const struct exprs *p, ex a, ex b) { return !is_bulky(p, EX_MUL, a, b); }
-
 /* What is accepted is well below those limits, so that it reads back in whatever order it prints.
  */
-static bool is_modest(const struct exprs *p, ex e) {
-    if (ex_is_const(p, e, NULL)) return true; /* parse_atom has bounded it */
-    struct bulk x = bulk_of(p, e);
+static bool is_modest(struct bulk x) {
     return x.terms <= MAX_TERMS / 2 && x.factors <= MAX_TERMS / 2 && x.number <= 0x1p50;
+}
+
+bool ex_mul_fits(const struct exprs *p, ex a, ex b) {
+    struct bulk x = bulk_of(p, a), y = bulk_of(p, b);
+    return is_modest((struct bulk){x.terms * y.terms, x.factors + y.factors, x.number * y.number});
 }
 
 static ex parse_level(struct parser *q, int level);
@@ -821,7 +822,8 @@ static ex parse_level(struct parser *q, int level) {
 ex ex_parse(struct exprs *p, const char *text, const char **end, bool create) {
     struct parser q = {.p = p, .s = text, .create = create};
     ex e = parse_level(&q, 1);
-    if (!q.error && !is_modest(p, e)) q.error = text;
+    bool lone = ex_is_const(p, e, NULL); /* parse_atom has bounded it */
+    if (!q.error && !lone && !is_modest(bulk_of(p, e))) q.error = text;
     *end = q.error ? q.error : q.s;
     return q.error ? EX_NONE : e;
 }
