@@ -35,7 +35,7 @@ run-python_diff: $(BUILD)/$(FUZZ)/run_python
 SECONDS ?= 60
 SEED    ?= 1
 fuzz: $(BUILD)/$(FUZZ)/graph_fuzz ## random graphs through the whole compiler: SECONDS=60 [SEED=1]
-	@$< --seconds $(SECONDS) --seed $(SEED)
+	@$< --seconds $(SECONDS) --seed $(SEED) --counts $(BUILD)/fuzz.counts
 
 fuzz-python: $(BUILD)/$(FUZZ)/run_python ## random expressions, the VM against python3: [SEED=1]
 	@python3 -W ignore $(FUZZ)/python_diff.py $< random $(SEED) 5000
