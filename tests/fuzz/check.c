@@ -130,9 +130,26 @@ static bool as_rewritten(struct checking *x, const struct graph *g, const char *
     return ok || found(x, FOUND_REWRITE, "%s: %s%s", pass, d.text, printed(x, g));
 }
 
+/* The values of the inputs: of one graph in eight, infinities, NaNs and negative zeros among them.
+ */
+static struct value *make_inputs(const struct graph *g, uint64_t seed) {
+    static const double specials[] = {INFINITY, -INFINITY, NAN, -0.0, 0, 1};
+    struct value *in = drive_inputs(g, seed);
+    struct rng r = {seed};
+    if (!rng_percent(&r, 12)) return in;
+    for (uint32_t k = 0; k < g->inputs.n; k++) {
+        const struct meta *m = &g->nodes.at[g->inputs.at[k].node].meta;
+        if (!dtype_is_float(m->dtype) || !meta_is_contiguous(g->ex, m)) continue;
+        for (int64_t i = 0; i < in[k].n; i++)
+            if (rng_percent(&r, 4))
+                in[k].v[i] = specials[rng_below(&r, sizeof specials / sizeof *specials)];
+    }
+    return in;
+}
+
 static bool check_value(struct checking *x) {
     struct diag d = diag_new(x->a);
-    x->in = drive_inputs(x->g, x->c->seed);
+    x->in = make_inputs(x->g, x->c->seed);
     x->want = calloc(x->g->outputs.n, sizeof *x->want);
     if (!graph_eval(x->g, x->in, x->want, &d)) return found(x, FOUND_REFUSED, "%s", d.text);
     struct graph *simple = graph_simplify(x->g);
@@ -204,7 +221,7 @@ static bool lower(struct checking *x, int target, enum ws_fusion fusion, bool ru
     struct device_limits *limits = NEW(x->a, struct device_limits);
     *limits = limits_of(x, target);
     struct graph *g = parse(x, x->c->text, &d);
-    struct drive *b = drive_begin(x->a, g, drive_inputs(g, x->c->seed), limits, fusion, &d);
+    struct drive *b = drive_begin(x->a, g, make_inputs(g, x->c->seed), limits, fusion, &d);
     if (!b) return found(x, FOUND_REFUSED, "%s", d.text);
     b->judge = judge_buffer;
     b->ctx = x;

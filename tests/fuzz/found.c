@@ -26,14 +26,13 @@ const char *found_write(struct arena *a, const char *folder, const char *graph, 
     FILE *f = fopen(path, "w");
     if (!f) return NULL;
     fprintf(f, "# %s: ", finding_name(v->finding));
-    int lines = 0;
-    for (const char *p = v->text; *p && lines < MAX_LINES; p++) {
-        if (p > v->text && p[-1] == '\n') fputs("#   ", f);
+    size_t n = strlen(v->text), lines = 1;
+    while (n && v->text[n - 1] == '\n') n--;
+    for (const char *p = v->text; p < v->text + n && lines <= MAX_LINES; p++) {
         fputc(*p, f);
-        lines += *p == '\n';
+        if (*p == '\n' && lines++ < MAX_LINES) fputs("# ", f);
     }
-    if (*v->text && v->text[strlen(v->text) - 1] != '\n') fputc('\n', f);
-    fprintf(f, "# seed %llu\n%s", (unsigned long long)seed, graph);
+    fprintf(f, "\n# seed %llu\n%s", (unsigned long long)seed, graph);
     return fclose(f) == 0 ? path : NULL;
 }
 
