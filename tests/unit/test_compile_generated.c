@@ -3,6 +3,7 @@
  * C text on the CPU device.
  *
  *     test_compile_generated [filter]             only the graphs whose text contains the filter
+ *     test_compile_generated --every 1            all configs on the emulator: 2,000 cases
  *     test_compile_generated --device cuda:0      the same on a real device instead of the emulator
  */
 #include <stdio.h>
@@ -19,22 +20,22 @@ static struct drive *begin(struct arena *a, const char *text, const struct devic
     return b;
 }
 
-/* Under the address sanitizer, which is ten times slower, every sixth: what it looks for is the
- * compiler and the emulator, and they do the same for all. */
+/* Of each kernel's configs on the emulator, every EVERY-th (--every N): half of them in a minute;
+ * under the address sanitizer, which looks for other mistakes, fewer. */
 #if defined(__SANITIZE_ADDRESS__)
 enum { EVERY = 6 };
 #else
-enum { EVERY = 1 };
+enum { EVERY = 2 };
 #endif
-static bool every_config(void *ctx, int config, int n) { return config % EVERY == 0; }
+static bool every_config(void *every, int config, int n) { return config % *(int *)every == 0; }
 
 static bool only_default(void *ctx, int config, int n_configs) { return false; }
 
 /* All configs, or of each kernel the default alone. */
-static int emulate(struct drive *b, const char *text, bool all) {
+static int emulate(struct drive *b, const char *text, bool all, int every) {
     struct emulation *s = emulation_new(b->a);
     struct diag d = diag_new(b->a);
-    bool ok = emulation_add_all(s, b, all ? every_config : only_default, NULL, &d) &&
+    bool ok = emulation_add_all(s, b, all ? every_config : only_default, &every, &d) &&
               emulation_compile(s, &d);
     for (uint32_t v = 0; v < s->variants.n && ok; v++) ok = emulation_case(s, v, v % 4 == 0, &d);
     int cases = (int)s->variants.n;
@@ -174,6 +175,7 @@ struct setup {
     struct device *dev;
     struct toolchain *compiler;
     const char *filter;
+    int every;
     const char *graphs[128];
     int n, n_shapes; /* the first n_shapes in every config, operators in one */
 };
@@ -189,7 +191,7 @@ static void test_emulated(void **state) {
             if (f == WS_EAGER && (i % 4 || i >= s->n_shapes) && !s->filter) continue;
             struct arena *a = arena_new();
             struct drive *b = begin(a, s->graphs[i], &limits, (enum ws_fusion)f);
-            cases += emulate(b, s->graphs[i], i < s->n_shapes);
+            cases += emulate(b, s->graphs[i], i < s->n_shapes, s->every);
             drive_end(b);
             arena_free(a);
         }
@@ -220,11 +222,13 @@ int main(int argc, char **argv) {
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
     struct env env = env_read(a);
-    struct setup s = {0};
+    struct setup s = {.every = EVERY};
     const char *name = "cpu";
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--device") && i + 1 < argc)
             name = argv[++i];
+        else if (!strcmp(argv[i], "--every") && i + 1 < argc)
+            s.every = atoi(argv[++i]) > 0 ? atoi(argv[i]) : 1;
         else
             s.filter = argv[i];
     }
