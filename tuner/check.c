@@ -60,8 +60,8 @@ enum ws_status expected_upload(struct device *dev, enum dtype t, const float *wa
 enum ws_status expected_snapshot(struct device *dev, dptr buffer, enum dtype t, int64_t n,
                                  struct expected *out, struct diag *d) {
     size_t bytes = (size_t)n * (size_t)dtype_bytes(t);
-    void *got = malloc(bytes + 1);
-    float *want = malloc(sizeof *want * (size_t)n + 1);
+    void *got = large_alloc(bytes);
+    float *want = large_alloc(sizeof *want * (size_t)n);
     if (!got || !want)
         diag_fail(d, WS_MACHINE, "out of memory for %lld elements", (long long)n);
     else if (device_download(dev, got, buffer, bytes, d) == WS_OK) {
