@@ -190,7 +190,7 @@ void eval_reduce(const struct job *j) {
     for (int64_t line = 0; line < l.n; line++) {
         long double r = reduce_start(op);
         for (int64_t k = 0; k < n_blocks; k++) r = reduce_step(op, r, part[line * n_blocks + k]);
-        j->out->v[line] = (double)r;
+        j->out->v[line] = j->out->dtype == DT_BOOL ? r != 0 : (double)r;
     }
     free(part);
 }

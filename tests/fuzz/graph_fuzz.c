@@ -22,7 +22,8 @@
 #include "tests/fuzz/gen.h"
 #include "tests/fuzz/shrink.h"
 
-enum { BATCH = 8, SHRINK_TESTS = 250 };
+enum { BATCH = 8 };
+static const struct shrink_budget shrink_budget = {.tests = 250, .seconds = 60};
 
 struct fuzzer {
     struct fuzz_cpu cpu;
@@ -65,7 +66,7 @@ static void handle_bug(struct fuzzer *f, struct arena *a, const struct fuzz_case
     struct same_bug b = {.f = f, .c = *c, .v = *v};
     printf("seed %llu: %s: %s\n", (unsigned long long)c->seed, finding_name(v->finding), v->text);
     f->counts.bugs++;
-    const char *small = shrink(a, c->text, still_fails, &b, SHRINK_TESTS);
+    const char *small = shrink(a, c->text, still_fails, &b, shrink_budget);
     const char *path = found_write(a, f->found, small, c->seed, &b.v);
     printf("%s\n-> %s\n", small, path ? path : "(cannot be written)");
     fflush(stdout);
@@ -97,6 +98,28 @@ static const char *graph_text(struct arena *a, uint64_t seed) {
     return b.p;
 }
 
+/* What was done since `before`, added to the sums in the file: "graphs 1200" a line. */
+static void add_counts(const struct fuzzer *f, const struct fuzz_counts *before) {
+    struct fuzz_counts sum = {0};
+    char name[32];
+    long long n;
+    FILE *file = fopen(f->counts_file, "r");
+    while (file && fscanf(file, "%31s %lld", name, &n) == 2) {
+#define FUZZ_COUNT(field, what)                                                                    \
+    if (!strcmp(name, #field)) sum.field = n;
+        FUZZ_COUNTS(FUZZ_COUNT)
+#undef FUZZ_COUNT
+    }
+    if (file) fclose(file);
+    file = fopen(f->counts_file, "w");
+    if (!file) return perror(f->counts_file);
+#define FUZZ_COUNT(field, what)                                                                    \
+    fprintf(file, #field " %lld\n", (long long)(sum.field + f->counts.field - before->field));
+    FUZZ_COUNTS(FUZZ_COUNT)
+#undef FUZZ_COUNT
+    fclose(file);
+}
+
 static void fuzz(struct fuzzer *f) {
     double end = now() + f->seconds;
     uint64_t seed = f->seed * 1000000;
@@ -106,7 +129,9 @@ static void fuzz(struct fuzzer *f) {
         for (int i = 0; i < BATCH; i++, seed++)
             c[i] = (struct fuzz_case){
                 .text = graph_text(a, seed), .seed = seed, .lower_only = f->lower_only};
+        struct fuzz_counts before = f->counts;
         check_batch(f, a, c, BATCH);
+        if (f->counts_file) add_counts(f, &before);
         arena_free(a);
     }
 }
@@ -128,27 +153,6 @@ static int replay(struct fuzzer *f, char **paths, int n) {
         arena_free(a);
     }
     return f->counts.bugs ? 1 : 0;
-}
-
-/* "graphs 1200" a line; the sums are kept in the file. */
-static void add_counts(const struct fuzzer *f) {
-    struct fuzz_counts sum = f->counts;
-    char name[32];
-    long long n;
-    FILE *file = fopen(f->counts_file, "r");
-    while (file && fscanf(file, "%31s %lld", name, &n) == 2) {
-#define FUZZ_COUNT(field, what)                                                                    \
-    if (!strcmp(name, #field)) sum.field += n;
-        FUZZ_COUNTS(FUZZ_COUNT)
-#undef FUZZ_COUNT
-    }
-    if (file) fclose(file);
-    file = fopen(f->counts_file, "w");
-    if (!file) return perror(f->counts_file);
-#define FUZZ_COUNT(field, what) fprintf(file, #field " %lld\n", (long long)sum.field);
-    FUZZ_COUNTS(FUZZ_COUNT)
-#undef FUZZ_COUNT
-    fclose(file);
 }
 
 static void print_counts(const struct fuzz_counts *c) {
@@ -200,7 +204,6 @@ int main(int argc, char **argv) {
     } else {
         fuzz(&f);
         print_counts(&f.counts);
-        if (f.counts_file) add_counts(&f);
         status = f.counts.bugs ? 1 : 0;
     }
     fuzz_cpu_close(&f.cpu);

@@ -21,7 +21,8 @@ struct shrinker {
     struct graph *g; /* the smallest so far */
     shrink_test *fails;
     void *ctx;
-    int budget;
+    int tests_left;
+    double end_ms;
 };
 
 static struct graph *parse(struct arena *a, const char *text) {
@@ -212,12 +213,17 @@ static edit *const edits[] = {edit_one_output,      edit_node_to_input, edit_dro
 
 /* ---- the search ------------------------------------------------------------------------------ */
 
+static bool is_over(const struct shrinker *s) {
+    return s->tests_left <= 0 || clock_ms() > s->end_ms;
+}
+
 /* Keep the candidate if it is another graph and fails. */
 static bool accept(struct shrinker *s, const char *text) {
     struct graph *g = *text ? parse(s->a, text) : NULL;
     if (!g || graph_verify(g, false)) return false;
     text = print(s->a, g);
-    if (!strcmp(text, print(s->a, s->g)) || s->budget-- <= 0) return false;
+    if (!strcmp(text, print(s->a, s->g)) || is_over(s)) return false;
+    s->tests_left--;
     if (!s->fails(s->ctx, text)) return false;
     s->g = g;
     return true;
@@ -226,7 +232,7 @@ static bool accept(struct shrinker *s, const char *text) {
 static bool try_edit(struct shrinker *s, edit *e) {
     bool any = false;
     const char *text;
-    for (int k = 0; s->budget > 0 && (text = e(s, k));)
+    for (int k = 0; !is_over(s) && (text = e(s, k));)
         if (accept(s, text))
             any = true; /* what is now number k is another candidate */
         else
@@ -234,10 +240,16 @@ static bool try_edit(struct shrinker *s, edit *e) {
     return any;
 }
 
-const char *shrink(struct arena *a, const char *text, shrink_test *fails, void *ctx, int budget) {
-    struct shrinker s = {.a = a, .g = parse(a, text), .fails = fails, .ctx = ctx, .budget = budget};
+const char *shrink(struct arena *a, const char *text, shrink_test *fails, void *ctx,
+                   struct shrink_budget budget) {
+    struct shrinker s = {.a = a,
+                         .g = parse(a, text),
+                         .fails = fails,
+                         .ctx = ctx,
+                         .tests_left = budget.tests,
+                         .end_ms = clock_ms() + budget.seconds * 1000};
     if (!s.g) return text; /* what does not parse is small enough */
-    for (bool again = true; again && s.budget > 0;) {
+    for (bool again = true; again && !is_over(&s);) {
         again = false;
         for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) again |= try_edit(&s, edits[i]);
     }

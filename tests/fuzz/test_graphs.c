@@ -122,7 +122,8 @@ static void test_shrink(void **state) {
     const char *big = "graph(%x: bf16[33, 17][1, 33], %y: bf16[17]) {\n %s = softmax(%x, -1)\n"
                       " %m = mul(%s, %y)\n %l = log(%m)\n %t = relu(%l)\n %u = sum(%t, 0)\n"
                       " %v = matmul(%t, %y)\n return %u, %v\n}\n";
-    const char *small = shrink(a, big, has_log_of_two_dims, &tests, 200);
+    const char *small = shrink(a, big, has_log_of_two_dims, &tests,
+                               (struct shrink_budget){.tests = 200, .seconds = 1e9});
     const struct graph *g = must_parse(a, small);
     assert_int_equal(g->nodes.n, 2);
     assert_int_equal(g->inputs.n, 1);
