@@ -253,10 +253,13 @@ static void lower_pointwise(struct lowering *w, node_id id) {
     end_nest(w, &n, id);
 }
 
-static enum reduction reduction_of(enum op op) {
+/* True + True is True, so a sum of bools asks whether any is set, and their product whether all
+ * are.
+ */
+static enum reduction reduction_of(enum op op, enum dtype t) {
     switch (op) {
-    case OP_SUM: return REDUCTION_SUM;
-    case OP_PROD: return REDUCTION_PROD;
+    case OP_SUM: return t == DT_BOOL ? REDUCTION_AMAX : REDUCTION_SUM;
+    case OP_PROD: return t == DT_BOOL ? REDUCTION_AMIN : REDUCTION_PROD;
     case OP_AMAX: return REDUCTION_AMAX;
     case OP_AMIN: return REDUCTION_AMIN;
     default: WS_BUG("%s is not a reduction", op_info(op)->name);
@@ -297,7 +300,7 @@ static void lower_reduction(struct lowering *w, node_id id) {
     if (n.n_reduce) /* every reduced dimension may have size 1: then it is a copy */
         add_inst(w, &n,
                  (struct inst){.kind = INST_REDUCE,
-                               .reduction = reduction_of(x->op),
+                               .reduction = reduction_of(x->op, x->meta.dtype),
                                .dtype = x->meta.dtype,
                                .n_args = 1,
                                .args = {v}});

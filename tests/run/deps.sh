@@ -2,6 +2,7 @@
 # scripts/deps.sh on machines that we make up: a PATH of plain tools plus a fake compiler, gnuplot and package manager.
 set -euo pipefail
 
+unset DEPS
 deps=$PWD/scripts/deps.sh
 cd "$TMP"
 failures=0

@@ -32,6 +32,7 @@ static void test_elementwise(void **state) {
     GIVES("%x: i64[4]", "remainder(%x, -3)", 0, -2, -1, 0);
     GIVES("%x: i64[4]", "fmod(%x, -3)", 0, 1, 2, 0);
     GIVES("%x: i64[4]", "floor_divide(%x, -2)", 0, -1, -1, -2);
+    GIVES("%x: f32[3]", "floor_divide(%x, -inf)", 0, -1, -1); /* as PyTorch: -1, not NaN */
     GIVES("%x: f32[3]", "ge(%x, 1)", 0, 1, 1);
     GIVES("%x: i64[4]", "bitwise_and(%x, 2)", 0, 0, 2, 2);
     GIVES("%x: f32[3]", "maximum(%x, nan)", NAN, NAN, NAN);

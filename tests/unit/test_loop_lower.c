@@ -104,6 +104,10 @@ static void test_reductions(void **state) {
          "    v0 = load b0[r0, i0, r1] : f32\n    v1 = reduce amax v0 : f32\n"},
         {"%x: bool[4]", "%y = sum(%x)", /* of %x as i64, a nest before */
          "    v0 = load b1[r0] : i64\n    v1 = reduce sum v0 : i64\n"},
+        {"%x: bool[4]", "%y = sum(%x, dtype=bool)", /* is any set, are all */
+         "    v0 = load b0[r0] : bool\n    v1 = reduce amax v0 : bool\n"},
+        {"%x: bool[4]", "%y = prod(%x, dtype=bool)",
+         "    v0 = load b0[r0] : bool\n    v1 = reduce amin v0 : bool\n"},
         {"%x: f32[4, 1]", "%y = sum(%x, 1)",
          "    v0 = load b0[i0, 0] : f32\n"}, /* of one element: a copy */
         {"%x: f32[2, 3]", "%t = permute(%x, [1, 0]) %y = sum(%t, 1)",
