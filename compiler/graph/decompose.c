@@ -171,8 +171,7 @@ static bool is_trivial(const struct build *b, const struct node *n) {
     return (class == REDUCE || class == MATMUL) && is_empty(b, &n->args[0]);
 }
 
-/* The new node for n, whose arguments are in the new graph; KEEP for a primitive. */
-static node_id expand_node(struct build *b, const struct node *n) {
+node_id decompose_node(struct build *b, const struct node *n) {
     bool composite = op_info(n->op)->class == COMPOSITE;
     if (is_trivial(b, n)) return full(b, &n->meta, n->op == OP_PROD ? 1 : 0);
     if (!expand[n->op] && composite) WS_BUG("%s has no decomposition", op_info(n->op)->name);
@@ -190,7 +189,7 @@ static struct graph *expand_once(const struct graph *from, bool *again) {
         const struct arg *old = n.args;
         n.args = NEW_ARRAY(from->arena, struct arg, n.n_args);
         for (int k = 0; k < n.n_args; k++) n.args[k] = arg_map(to, &old[k], map);
-        map[i] = expand_node(&b, &n);
+        map[i] = decompose_node(&b, &n);
         if (map[i] == KEEP) {
             map[i] = graph_copy(to, from, i, map);
             continue;

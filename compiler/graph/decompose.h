@@ -36,6 +36,9 @@ node_id full(struct build *b, const struct meta *m, double v);
 const struct meta *meta_of(const struct build *b, node_id x);
 double number_of(const struct build *b, const struct arg *a);
 
+/* The node of b->g that stands for n, whose arguments are there; KEEP for a primitive. */
+node_id decompose_node(struct build *b, const struct node *n);
+
 /* decompose_pointwise.c */
 expansion expand_add, expand_pow, expand_round; /* primitives in forms that no kernel should see */
 expansion expand_gelu, expand_silu, expand_square, expand_clamp, expand_softplus, expand_softsign;
@@ -50,6 +53,7 @@ expansion expand_norm, expand_normalize, expand_extremum, expand_any, expand_all
 expansion expand_layer_norm, expand_rms_norm, expand_group_norm, expand_batch_norm, expand_loss;
 
 /* decompose_view.c: matrix products, views and creation */
+node_id as_matrix(struct build *b, node_id x); /* [..., k] as [all of it, k] */
 expansion expand_matmul, expand_linear, expand_addmm, expand_attention;
 expansion expand_reshape, expand_transpose, expand_narrow, expand_select, expand_expand_as;
 expansion expand_copy, expand_detach, expand_triangle, expand_fill, expand_random_like;

@@ -46,11 +46,6 @@ static node_id center(struct build *b, node_id x, struct arg dims, const struct 
     return d;
 }
 
-static struct arg one_dim(struct build *b, int dim) {
-    ex d = ex_const(b->g->ex, dim);
-    return arg_ints(b->g, &d, 1);
-}
-
 static struct arg dims_of_list(struct build *b, int first, int last) {
     ex d[WS_MAX_RANK];
     for (int i = first; i < last; i++) d[i - first] = ex_const(b->g->ex, i);
@@ -137,8 +132,8 @@ node_id expand_norm(struct build *b, const struct node *n) {
 node_id expand_normalize(struct build *b, const struct node *n) {
     node_id x = operand(b, n, 0);
     struct arg dims = arg_ints(b->g, &n->args[2].i, 1);
-    node_id norm = vector_norm(b, x, number_of(b, &n->args[1]), dims, true);
-    return binary(b, OP_DIV, x, call(b, OP_MAXIMUM, arg_node(norm), n->args[3]));
+    node_id norm = call(b, OP_NORM, arg_node(x), n->args[1], dims, arg_bool(true));
+    return binary(b, OP_DIV, x, call(b, OP_CLAMP_MIN, arg_node(norm), n->args[3]));
 }
 
 /* ---- extrema and truth ----------------------------------------------------------------------- */
@@ -221,11 +216,10 @@ node_id expand_group_norm(struct build *b, const struct node *n) {
     ex rest = ex_div(p, n->meta.size[1], n->args[1].i);
     for (int i = 2; i < n->meta.rank; i++) rest = ex_mul(p, rest, n->meta.size[i]);
     grouped.size[2] = rest;
-    struct arg biased = arg_int(b->g, 0);
     node_id x = reshape(b, operand(b, n, 0), &grouped);
-    node_id var, d = center(b, x, one_dim(b, 2), &biased, true, &var);
-    node_id y = reshape(b, standardize(b, d, var, &n->args[4]), &n->meta);
-    return affine(b, n, y, 2, 3, &shape);
+    node_id y = call(b, OP_LAYER_NORM, arg_node(x), arg_ints(b->g, &rest, 1), arg_none(),
+                     arg_none(), n->args[4]);
+    return affine(b, n, reshape(b, y, &n->meta), 2, 3, &shape);
 }
 
 node_id expand_batch_norm(struct build *b, const struct node *n) {

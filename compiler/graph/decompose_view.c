@@ -10,8 +10,7 @@
 
 /* ---- matrix products ------------------------------------------------------------------------- */
 
-/* [..., k] as [all of it, k] */
-static node_id as_matrix(struct build *b, node_id x) {
+node_id as_matrix(struct build *b, node_id x) {
     const struct meta *m = meta_of(b, x);
     struct meta flat = {.rank = 2};
     flat.size[0] = ex_const(b->g->ex, 1);

@@ -92,6 +92,8 @@ static ref_fn *const refs[OP_COUNT] = {
 #undef OP
 };
 
+double eval_ref(enum op op, const double *x) { return refs[op](x[0], x[1], x[2], x[3]); }
+
 enum { MAX_OPERANDS = 4 };
 
 struct operand {

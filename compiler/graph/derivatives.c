@@ -1,0 +1,281 @@
+/* derivatives.c: derivatives.def as a table, and what a rule means at one node.
+ *
+ *   %y = tanh(%x), "self: grad * (1 - result * result)"
+ *     -> %mul = mul(%y, %y); %sub = sub(1, %mul); %mul_1 = mul(%grad, %sub)
+ *
+ * A term becomes a node, or stays a number (or None, or a list of dimensions) where no tensor is in
+ * it. Common parts are emitted as often as they are named: simplify makes them one. */
+#include "graph/derivatives.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "graph/eval.h"
+
+static derivative_code derivative_norm;
+
+static const struct derivative derivatives[OP_COUNT] = {
+#define DERIV(id, rules) [OP_##id] = {DERIVATIVE_RULE, rules, NULL},
+#define DERIV_CODE(id, function) [OP_##id] = {DERIVATIVE_CODE, NULL, function},
+#define DERIV_ZERO(id) [OP_##id] = {DERIVATIVE_ZERO, NULL, NULL},
+#include "graph/derivatives.def"
+#undef DERIV
+#undef DERIV_CODE
+#undef DERIV_ZERO
+};
+
+const struct derivative *derivative_of(enum op op) { return &derivatives[op]; }
+
+static struct arg value_of(struct backprop *p, const struct term *t);
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static struct arg widen(struct backprop *p, node_id x) {
+    enum dtype t = meta_of(p->b, x)->dtype;
+    return arg_node(p->wide && dtype_is_float(t) ? cast(p->b, x, dtype_opmath(t)) : x);
+}
+
+/* The first operand, which reductions reduce and views view. */
+static const struct meta *subject(const struct backprop *p) {
+    return meta_of(p->b, p->node.args[0].node);
+}
+
+static uint32_t reduced_dims(const struct backprop *p) {
+    return dims_of(p->b->g, &p->node, "dim", subject(p)->rank);
+}
+
+static struct arg reduced_count(const struct backprop *p) {
+    const struct meta *m = subject(p);
+    uint32_t set = reduced_dims(p);
+    ex n = ex_const(p->b->g->ex, 1);
+    for (int i = 0; i < m->rank; i++)
+        if (set >> i & 1) n = ex_mul(p->b->g->ex, n, m->size[i]);
+    return arg_ex(n);
+}
+
+static struct arg last_dims(const struct backprop *p) {
+    int k, rank = subject(p)->rank;
+    ex dims[WS_MAX_RANK];
+    uint32_t n = 0;
+    if (!op_param(p->node.op, "normalized_shape", &k))
+        WS_BUG("%s normalizes no dimensions", op_info(p->node.op)->name);
+    for (int i = rank - (int)p->node.args[k].ints.n; i < rank; i++)
+        dims[n++] = ex_const(p->b->g->ex, i);
+    return arg_ints(p->b->g, dims, n);
+}
+
+static int binding_of(const struct backprop *p, const char *name) {
+    for (int i = 0; i < p->rule->n; i++)
+        if (p->rule->clauses[i].binding && !strcmp(p->rule->clauses[i].name, name)) return i;
+    return -1;
+}
+
+static struct arg bound_value(struct backprop *p, int i) {
+    if (!p->is_bound[i]) p->bound[i] = value_of(p, p->rule->clauses[i].body);
+    p->is_bound[i] = true;
+    return p->bound[i];
+}
+
+static struct arg named(struct backprop *p, const char *name) {
+    int k = binding_of(p, name);
+    if (k >= 0) return bound_value(p, k);
+    if (!strcmp(name, "grad")) return widen(p, p->grad);
+    if (!strcmp(name, "result")) return widen(p, p->result);
+    if (!strcmp(name, "count")) return reduced_count(p);
+    if (!strcmp(name, "last")) return last_dims(p);
+    if (!op_param(p->node.op, name, &k))
+        WS_BUG("the rule of %s names '%s'", op_info(p->node.op)->name, name);
+    struct arg a = p->node.args[k];
+    return a.kind == ARG_NODE ? widen(p, a.node) : a;
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+static node_id unreduce(struct backprop *p, node_id x) {
+    struct meta kept = *subject(p);
+    uint32_t set = reduced_dims(p);
+    for (int i = 0; i < kept.rank; i++)
+        if (set >> i & 1) kept.size[i] = ex_const(p->b->g->ex, 1);
+    return reshape(p->b, x, &kept);
+}
+
+static struct arg inverse(struct backprop *p, const struct arg *dims) {
+    ex order[WS_MAX_RANK];
+    for (uint32_t i = 0; i < dims->ints.n; i++)
+        order[ex_value(p->b->g->ex, dims->ints.at[i])] = ex_const(p->b->g->ex, i);
+    return arg_ints(p->b->g, order, dims->ints.n);
+}
+
+static struct arg call_function(struct backprop *p, enum function f, struct arg a) {
+    switch (f) {
+    case FN_UNREDUCE: return arg_node(unreduce(p, a.node));
+    case FN_AS_SELF: return arg_node(reshape(p->b, a.node, subject(p)));
+    case FN_ROWS: return arg_node(as_matrix(p->b, a.node));
+    case FN_INVERSE: return inverse(p, &a);
+    case FN_COUNT: break;
+    }
+    WS_BUG("no such function");
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+static bool is_number(const struct arg *a) {
+    return a->kind == ARG_INT || a->kind == ARG_FLOAT || a->kind == ARG_BOOL;
+}
+
+static bool is_constant(const struct backprop *p, const struct arg *a) {
+    return is_number(a) && (a->kind != ARG_INT || ex_is_const(p->b->g->ex, a->i, NULL));
+}
+
+static bool is_value(const struct backprop *p, const struct arg *a, double v) {
+    return is_constant(p, a) && arg_number(p->b->g, a) == v;
+}
+
+static bool is_arithmetic(enum op op) {
+    return op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_DIV || op == OP_NEG;
+}
+
+/* None among the operands: the others stand alone; nothing is out of no bounds. */
+static bool drop_none(enum op op, const struct arg *x, int n, struct arg *out) {
+    bool none = false;
+    for (int i = 0; i < n; i++) none |= x[i].kind == ARG_NONE;
+    if (!none) return false;
+    *out = n == 2 && x[0].kind == ARG_NONE ? x[1] : x[0];
+    if (op_info(op)->dtype == RULE_BOOL) *out = arg_bool(true);
+    return op_info(op)->dtype == RULE_BOOL || is_arithmetic(op);
+}
+
+/* What is known without looking at any element. */
+static bool shortcut(struct backprop *p, enum op op, const struct arg *x, int n, struct arg *out) {
+    if (drop_none(op, x, n, out)) return true;
+    if (op == OP_LOGICAL_AND)
+        for (int i = 0; i < 2; i++)
+            if (is_constant(p, &x[i])) {
+                *out = is_value(p, &x[i], 0) ? arg_bool(false) : x[1 - i];
+                return true;
+            }
+    if (op == OP_WHERE && is_constant(p, &x[0])) {
+        *out = is_value(p, &x[0], 0) ? x[2] : x[1];
+        return true;
+    }
+    for (int i = 0; i < 2 && op == OP_MUL; i++)
+        if (is_value(p, &x[i], 1)) {
+            *out = x[1 - i];
+            return true;
+        }
+    return false;
+}
+
+/* An operator on numbers is a number, symbolic if it can be. */
+static bool fold(struct backprop *p, enum op op, const struct arg *x, int n, struct arg *out) {
+    struct exprs *e = p->b->g->ex;
+    double v[4] = {0, 0, 1, 0}; /* alpha is 1 */
+    bool whole = true, constant = true;
+    for (int i = 0; i < n; i++) {
+        if (!is_number(&x[i])) return false;
+        whole &= x[i].kind == ARG_INT;
+        constant &= is_constant(p, &x[i]);
+    }
+    if (whole && (op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_NEG)) {
+        ex a = op == OP_NEG ? ex_const(e, 0) : x[0].i, b = op == OP_NEG ? x[0].i : x[1].i;
+        *out = arg_ex(op == OP_ADD   ? ex_add(e, a, b)
+                      : op == OP_MUL ? ex_mul(e, a, b)
+                                     : ex_sub(e, a, b));
+        return true;
+    }
+    if (!constant || !op_info(op)->elementwise) return false;
+    for (int i = 0; i < n; i++) v[i] = arg_number(p->b->g, &x[i]);
+    double y = eval_ref(op, v);
+    *out = op_info(op)->dtype == RULE_BOOL ? arg_bool(y != 0) : arg_float(y);
+    return true;
+}
+
+/* A tensor of no dimensions, where an operator wants one and has numbers only. */
+static struct arg as_tensor(struct backprop *p, struct arg a) {
+    struct arg shape = arg_ints(p->b->g, NULL, 0);
+    return arg_node(call(p->b, OP_FULL, shape, a));
+}
+
+static struct arg call_op(struct backprop *p, enum op op, struct arg *x, int n) {
+    struct arg out;
+    bool tensors = false;
+    if (shortcut(p, op, x, n, &out) || fold(p, op, x, n, &out)) return out;
+    for (int i = 0; i < n; i++) tensors |= x[i].kind == ARG_NODE;
+    if (!tensors) x[0] = as_tensor(p, x[0]);
+    return arg_node(build_call(p->b, op, x, n));
+}
+
+static struct arg value_of(struct backprop *p, const struct term *t) {
+    struct arg x[MAX_TERM_ARGS];
+    switch (t->kind) {
+    case TERM_NUMBER:
+        return t->number.kind == ARG_INT ? arg_int(p->b->g, (int64_t)t->number.f) : t->number;
+    case TERM_NAME: return named(p, t->name);
+    case TERM_OP:
+        for (int i = 0; i < t->n; i++) x[i] = value_of(p, t->args[i]);
+        return call_op(p, t->op, x, t->n);
+    case TERM_FUNCTION: return call_function(p, t->function, value_of(p, t->args[0]));
+    }
+    WS_BUG("no such term");
+}
+
+/* ---- in which type --------------------------------------------------------------------------- */
+
+/* Does the operator round? Comparisons, choices and moves do not; products accumulate wide. */
+static bool rounds(enum op op) {
+    const struct op_info *info = op_info(op);
+    if (info->dtype == RULE_BOOL || op == OP_WHERE || op == OP_T || op == OP_MT || op == OP_MATMUL)
+        return false;
+    return info->class == POINTWISE || info->class == REDUCE || info->class == COMPOSITE;
+}
+
+static bool is_number_term(const struct backprop *p, const struct term *t) {
+    int k;
+    if (t->kind == TERM_NUMBER) return true;
+    if (t->kind == TERM_NAME)
+        return !strcmp(t->name, "count") ||
+               (op_param(p->node.op, t->name, &k) && is_number(&p->node.args[k]));
+    for (int i = 0; i < t->n; i++)
+        if (!is_number_term(p, t->args[i])) return false;
+    return true;
+}
+
+/* Roundings of a term on tensors, at least; what is bound is taken for several. */
+static int roundings(const struct backprop *p, const struct term *t) {
+    if (is_number_term(p, t)) return 0;
+    if (t->kind == TERM_NAME) return binding_of(p, t->name) >= 0 ? 2 : 0;
+    int n = t->kind == TERM_OP && rounds(t->op);
+    for (int i = 0; i < t->n; i++) n += roundings(p, t->args[i]);
+    return n;
+}
+
+enum derivative_answer derivative_evaluate(struct backprop *p, int param, node_id *out) {
+    const char *name = op_info(p->node.op)->params[param].name;
+    for (int i = 0; i < p->rule->n; i++) {
+        const struct clause *c = &p->rule->clauses[i];
+        if (c->binding || strcmp(c->name, name)) continue;
+        p->wide = roundings(p, c->body) > 1;
+        struct arg v = value_of(p, c->body);
+        if (is_value(p, &v, 0)) return NO_GRADIENT;
+        WS_ASSERT(v.kind == ARG_NODE);
+        *out = v.node;
+        return GRADIENT;
+    }
+    return NO_GRADIENT;
+}
+
+/* ---- in C ------------------------------------------------------------------------------------ */
+
+/* The root of a sum: flat at 0, where the general formula divides by it. The norms without a root
+ * are differentiated as what they expand to. */
+static enum derivative_answer derivative_norm(struct backprop *b, int param, node_id *out) {
+    static const char two[] = "self: self * unreduce(where(result == 0, 0, grad / result))";
+    static const char any[] =
+        "power = where((self == 0) & (p < 1), 0, sign(self) * pow(abs(self), p - 1));"
+        "self: power * unreduce(where(result == 0, 0, grad / pow(result, p - 1)))";
+    double p = arg_number(b->b->g, &b->node.args[1]);
+    if (p == 0) return NO_GRADIENT;
+    if (p == 1 || isinf(p)) return EXPAND_INSTEAD;
+    b->rule = rule_parse(b->b->g->arena, p == 2 ? two : any);
+    return derivative_evaluate(b, param, out);
+}

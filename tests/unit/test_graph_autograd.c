@@ -1,0 +1,348 @@
+/* Derivatives against central differences in double precision: every operator that has a rule, with
+ * and without broadcasting; PyTorch's conventions where there is no derivative. */
+#include "autograd_test.h"
+
+#include "graph/derivatives.h"
+
+struct test {
+    const char *inputs, *call;
+    double lo, hi; /* of floating inputs; 0, 0: -2 .. 2 */
+};
+
+/* ---- operators whose operands are all tensors and numbers: from the schema ------------------- */
+
+/* "%self: f64[3, 4], %other: f64[4]" and "op(%self, %other)"; the shapes go round. False if op
+ * takes anything else. */
+static bool generate(struct arena *a, const struct op_info *op, int variant, struct test *t) {
+    static const char *const shapes[][3] = {
+        {"[3, 4]", "[3, 4]", "[3, 4]"}, {"[3, 4]", "[4]", "[3, 1]"}, {"[4]", "[3, 1]", "[]"}};
+    struct buf inputs = buf_new(a), call = buf_new(a);
+    int n = 0;
+    buf_printf(&call, "%s(", op->name);
+    for (int i = 0; i < op->n_params; i++) {
+        const struct param *p = &op->params[i];
+        if (p->kind != 'T' && p->kind != '|') {
+            if (!p->has_default) return false;
+            continue;
+        }
+        if (n == 3) return false;
+        bool condition = !strcmp(p->name, "condition") || !strcmp(p->name, "mask");
+        buf_printf(&inputs, "%s%%%s: %s%s", n ? ", " : "", p->name, condition ? "bool" : "f64",
+                   shapes[variant][n]);
+        buf_printf(&call, "%s%%%s", n ? ", " : "", p->name);
+        n++;
+    }
+    buf_putc(&call, ')');
+    bool positive = op->id == OP_LOG || op->id == OP_LOG2 || op->id == OP_LOG10 ||
+                    op->id == OP_LOG1P || op->id == OP_SQRT || op->id == OP_RSQRT ||
+                    op->id == OP_POW;
+    *t = (struct test){inputs.p, call.p, positive ? 0.3 : 0, positive ? 2 : 0};
+    return n > 0;
+}
+
+static void run(struct arena *a, const struct test *t) {
+    bool given = t->lo != t->hi;
+    check_graph(one_op(a, t->inputs, t->call), given ? t->lo : -2, given ? t->hi : 2);
+}
+
+static bool has_rule(enum op op) {
+    enum derivative_kind kind = derivative_of(op)->kind;
+    return kind == DERIVATIVE_RULE || kind == DERIVATIVE_CODE;
+}
+
+static void test_elementwise(void **state) {
+    int cases = 0;
+    for (int i = 0; i < OP_COUNT; i++) {
+        const struct op_info *op = op_info((enum op)i);
+        bool differs = op->elementwise && (has_rule(op->id) || op->class == COMPOSITE);
+        for (int v = 0; v < 3 && differs && op->dtype != RULE_BOOL; v++) {
+            struct arena *a = arena_new();
+            struct test t;
+            bool unary = op->n_params == 1 || op->params[1].kind != '|';
+            if ((v == 0 || !unary) && generate(a, op, v, &t)) run(a, &t), cases++;
+            arena_free(a);
+        }
+    }
+    assert_true(cases >= 60);
+}
+
+/* ---- the others ------------------------------------------------------------------------------ */
+
+static const struct test tests[] = {
+    {"%x: f64[3, 4], %y: f64[4]", "add(%x, %y, alpha=2)", 0, 0},
+    {"%x: f64[3, 4], %y: f64[4]", "sub(%x, %y, alpha=0.5)", 0, 0},
+    {"%x: f64[3]", "sub(1, %x)", 0, 0},
+    {"%x: f64[3]", "div(%x, 3)", 0, 0},
+    {"%x: f64[3]", "div(3, %x)", 0.5, 2},
+    {"%x: f64[3]", "pow(%x, 2)", 0, 0},
+    {"%x: f64[3]", "pow(%x, 3)", 0, 0},
+    {"%x: f64[3]", "pow(%x, 1)", 0, 0},
+    {"%x: f64[3]", "pow(%x, 0)", 0, 0},
+    {"%x: f64[3]", "pow(%x, 2.5)", 0.3, 2},
+    {"%x: f64[3]", "pow(%x, -1)", 0.3, 2},
+    {"%x: f64[3]", "pow(2, %x)", 0, 0},
+    {"%x: f64[8]", "maximum(%x, 0.5)", 0, 0},
+    {"%x: f64[8]", "fmod(%x, 0.7)", 0, 0},
+    {"%c: bool[3, 1], %x: f64[4]", "where(%c, %x, 0.5)", 0, 0},
+    {"%x: f64[4]", "to(%x, f64)", 0, 0},
+    {"%x: f64[3, 4]", "sum(%x)", 0, 0},
+    {"%x: f64[3, 4, 2]", "sum(%x, [0, 2])", 0, 0},
+    {"%x: f64[3, 4]", "sum(%x, 1, True)", 0, 0},
+    {"%x: f64[]", "sum(%x)", 0, 0},
+    {"%x: f64[3, 4]", "amax(%x, 1)", 0, 0},
+    {"%x: f64[3, 4]", "amax(%x)", 0, 0},
+    {"%x: f64[3, 4]", "amin(%x, [0], True)", 0, 0},
+    {"%x: f64[3, 4]", "prod(%x, 1)", 0, 0},
+    {"%x: f64[5]", "prod(%x)", 0, 0},
+    {"%x: f64[3, 4]", "view(%x, [2, 6])", 0, 0},
+    {"%x: f64[2, 3, 4]", "permute(%x, [2, 0, 1])", 0, 0},
+    {"%x: f64[4, 1]", "expand(%x, [2, 4, 3])", 0, 0},
+    {"%x: f64[3, 4]", "unsqueeze(%x, 1)", 0, 0},
+    {"%x: f64[3, 1, 4]", "squeeze(%x, 1)", 0, 0},
+    {"%x: f64[3, 4], %y: f64[4, 2]", "mm(%x, %y)", 0, 0},
+    {"%x: f64[2, 3, 4], %y: f64[2, 4, 2]", "bmm(%x, %y)", 0, 0},
+    {"%x: f64[2, 3, 4], %y: f64[5, 4], %z: f64[5]", "linear(%x, %y, %z)", 0, 0},
+    {"%x: f64[4], %y: f64[5, 4]", "linear(%x, %y)", 0, 0},
+    {"%x: f64[8]", "clamp(%x, -0.5, 0.5)", 0, 0},
+    {"%x: f64[8]", "clamp(%x, max=0.25)", 0, 0},
+    {"%x: f64[3, 4], %y: f64[4], %z: f64[3, 1]", "clamp(%x, %y, %z)", 0, 0},
+    {"%x: f64[3, 4], %y: f64[4]", "clamp(%x, max=%y)", 0, 0},
+    {"%x: f64[3, 4], %y: f64[4]", "clamp(%x, min=%y)", 0, 0},
+    {"%x: f64[8]", "clamp_min(%x, 0.5)", 0, 0},
+    {"%x: f64[8]", "clamp_max(%x, 0.5)", 0, 0},
+    {"%x: f64[20]", "relu6(%x)", -2, 8},
+    {"%x: f64[20]", "hardtanh(%x)", 0, 0},
+    {"%x: f64[20]", "hardsigmoid(%x)", -5, 5},
+    {"%x: f64[20]", "hardswish(%x)", -5, 5},
+    {"%x: f64[20]", "softplus(%x, beta=2.0, threshold=1)", 0, 0},
+    {"%x: f64[8]", "leaky_relu(%x, 0.2)", 0, 0},
+    {"%x: f64[8]", "elu(%x, 1.5)", 0, 0},
+    {"%x: f64[8]", "gelu(%x)", 0, 0},
+    {"%x: f64[8]", "gelu(%x, approximate='tanh')", 0, 0},
+    {"%x: f64[3, 4], %y: f64[4], %z: f64[3, 1]", "addcmul(%x, %y, %z, value=0.5)", 0, 0},
+    {"%x: f64[3, 4], %y: f64[4]", "lerp(%x, %y, 0.3)", 0, 0},
+    {"%x: f64[3, 4], %m: bool[4], %v: f64[]", "masked_fill(%x, %m, %v)", 0, 0},
+    {"%x: f64[3, 4]", "softmax(%x, 1)", 0, 0},
+    {"%x: f64[3, 4]", "softmax(%x, 0)", 0, 0},
+    {"%x: f64[3, 4]", "log_softmax(%x, -1)", 0, 0},
+    {"%x: f64[3, 4]", "logsumexp(%x, 1)", 0, 0},
+    {"%x: f64[3, 4, 2]", "logsumexp(%x, [0, 2], True)", 0, 0},
+    {"%x: f64[3, 4]", "mean(%x)", 0, 0},
+    {"%x: f64[3, 4]", "mean(%x, 1, True)", 0, 0},
+    {"%x: f64[3, 4]", "var(%x, 1)", 0, 0},
+    {"%x: f64[3, 4]", "var(%x, correction=0, keepdim=True)", 0, 0},
+    {"%x: f64[3, 4]", "var(%x, 0, correction=0.5)", 0, 0},
+    {"%x: f64[3, 4]", "std(%x, 1)", 0, 0},
+    {"%x: f64[3, 4]", "norm(%x)", 0, 0},
+    {"%x: f64[3, 4]", "norm(%x, 1, 1)", 0, 0},
+    {"%x: f64[3, 4]", "norm(%x, 0, 1)", 0, 0},
+    {"%x: f64[3, 4]", "norm(%x, 3, [0], True)", 0, 0},
+    {"%x: f64[3, 4]", "norm(%x, 0.5, 1)", 0, 0},
+    {"%x: f64[3, 4]", "norm(%x, inf, 1)", 0, 0},
+    {"%x: f64[3, 4]", "norm(%x, -inf)", 0, 0},
+    {"%x: f64[3, 4]", "normalize(%x)", 0, 0},
+    {"%x: f64[3, 4]", "normalize(%x, p=1.0, dim=0)", 0, 0},
+    {"%x: f64[3, 4]", "max(%x)", 0, 0},
+    {"%x: f64[3, 4]", "min(%x)", 0, 0},
+    {"%x: f64[3, 8], %y: f64[8], %z: f64[8]", "layer_norm(%x, [8], %y, %z)", 0, 0},
+    {"%x: f64[2, 3, 4]", "layer_norm(%x, [3, 4])", 0, 0},
+    {"%x: f64[3, 8], %y: f64[8]", "rms_norm(%x, [8], %y)", 0, 0},
+    {"%x: f64[2, 6, 3], %y: f64[6], %z: f64[6]", "group_norm(%x, 3, %y, %z)", 0, 0},
+    {"%x: f64[2, 3, 4], %m: f64[3], %v: f64[3], %y: f64[3], %z: f64[3]",
+     "batch_norm(%x, %m, %v, %y, %z)", 0.3, 2},
+    {"%x: f64[3, 4], %y: f64[3, 4]", "mse_loss(%x, %y)", 0, 0},
+    {"%x: f64[3, 4], %y: f64[4]", "mse_loss(%x, %y, reduction='sum')", 0, 0},
+    {"%x: f64[3, 4], %y: f64[3, 4]", "l1_loss(%x, %y)", 0, 0},
+    {"%x: f64[5], %y: f64[5]", "matmul(%x, %y)", 0, 0},
+    {"%x: f64[2, 3, 4], %y: f64[4, 2]", "matmul(%x, %y)", 0, 0},
+    {"%x: f64[2, 1, 3, 4], %y: f64[3, 4, 2]", "matmul(%x, %y)", 0, 0},
+    {"%x: f64[3], %y: f64[2, 4], %z: f64[4, 3]", "addmm(%x, %y, %z, beta=0.5, alpha=2)", 0, 0},
+    {"%q: f64[2, 3, 4], %k: f64[2, 5, 4], %v: f64[2, 5, 2]",
+     "scaled_dot_product_attention(%q, %k, %v)", 0, 0},
+    {"%q: f64[2, 3, 4], %k: f64[1, 3, 4], %v: f64[2, 3, 4]",
+     "scaled_dot_product_attention(%q, %k, %v, is_causal=True)", 0, 0},
+    {"%x: f64[2, 3, 4]", "flatten(%x, 1)", 0, 0},
+    {"%x: f64[2, 12]", "unflatten(%x, 1, [3, -1])", 0, 0},
+    {"%x: f64[2, 3, 4]", "transpose(%x, 0, -1)", 0, 0},
+    {"%x: f64[2, 3]", "t(%x)", 0, 0},
+    {"%x: f64[2, 3]", "mT(%x)", 0, 0},
+    {"%x: f64[2, 3, 4]", "movedim(%x, [0, 1], [2, 0])", 0, 0},
+    {"%x: f64[4, 1], %y: f64[2, 4, 3]", "expand_as(%x, %y)", 0, 0},
+    {"%x: f64[4, 6], %y: f64[8, 3]", "view_as(%x, %y)", 0, 0},
+    {"%x: f64[4, 6]", "contiguous(%x)", 0, 0},
+    {"%x: f64[4, 6]", "clone(%x)", 0, 0},
+    {"%x: f64[4, 5]", "tril(%x)", 0, 0},
+    {"%x: f64[4, 5]", "triu(%x, 1)", 0, 0},
+    {"%x: f64[4], %y: f64[4]", "type_as(%x, %y)", 0, 0},
+    {"%x: f64[4]", "zeros_like(%x)", 0, 0},
+    {"%x: f64[0, 4]", "softmax(%x, 1)", 0, 0},
+    {"%x: f64[3, 0]", "sum(%x, 1)", 0, 0},
+};
+
+enum { N_TESTS = sizeof tests / sizeof *tests };
+
+static void test_operators(void **state) {
+    for (int i = 0; i < N_TESTS; i++) {
+        struct arena *a = arena_new();
+        run(a, &tests[i]);
+        arena_free(a);
+    }
+}
+
+/* A primitive on floats either has a rule or is said to be flat; whatever has a rule is tested. */
+static void test_complete(void **state) {
+    bool seen[OP_COUNT] = {0};
+    for (int i = 0; i < N_TESTS; i++) {
+        struct arena *a = arena_new();
+        struct graph *g = one_op(a, tests[i].inputs, tests[i].call);
+        seen[g->nodes.at[g->outputs.at[0]].op] = true;
+        arena_free(a);
+    }
+    for (int i = 0; i < OP_COUNT; i++) {
+        const struct op_info *op = op_info((enum op)i);
+        struct arena *a = arena_new();
+        struct test t;
+        if (has_rule(op->id) && !seen[i] && !generate(a, op, 0, &t))
+            fail_msg("no test differentiates %s", op->name);
+        arena_free(a);
+    }
+}
+
+/* ---- kinks ----------------------------------------------------------------------------------- */
+
+/* The gradient of x under tangents of 1 is `want`. */
+static void gradient_is(const char *inputs, const char *call, const double *x, const double *want,
+                        int n) {
+    struct arena *a = arena_new();
+    struct graph *g = one_op(a, inputs, call);
+    bool wants[MAX_TEST_VALUES] = {true};
+    struct graph *joint = must_differentiate(g, wants);
+    struct value in[MAX_TEST_VALUES], out[MAX_TEST_VALUES];
+    random_inputs(joint, in);
+    for (uint32_t k = 0; k < joint->inputs.n; k++)
+        for (int64_t i = 0; i < in[k].n; i++) in[k].v[i] = k >= g->inputs.n ? 1 : x[i];
+    must_eval(joint, in, out);
+    assert_int_equal(out[1].n, n);
+    for (int i = 0; i < n; i++)
+        if (!nearly(out[1].v[i], want[i], 1e-9))
+            fail_msg("gradient of %s at %g is %g, expected %g\n%s", call, x[i], out[1].v[i],
+                     want[i], printed(joint));
+    free_values(in, joint->inputs.n);
+    free_values(out, joint->outputs.n);
+    arena_free(a);
+}
+
+#define LIST(...)                                                                                  \
+    { __VA_ARGS__ }
+#define GRADIENT_IS(inputs, call, x, want)                                                         \
+    do {                                                                                           \
+        static const double at[] = x, wanted[] = want;                                             \
+        _Static_assert(sizeof at == sizeof wanted, "one gradient an element");                     \
+        gradient_is(inputs, call, at, wanted, sizeof wanted / sizeof *wanted);                     \
+    } while (0)
+
+/* As PyTorch's. */
+static void test_conventions(void **state) {
+    GRADIENT_IS("%x: f32[3]", "relu(%x)", LIST(-1, 0, 1), LIST(0, 0, 1));
+    GRADIENT_IS("%x: f32[3]", "abs(%x)", LIST(-1, 0, 1), LIST(-1, 0, 1));
+    GRADIENT_IS("%x: f32[4]", "amax(%x)", LIST(1, 3, 3, 2), LIST(0, 0.5, 0.5, 0));
+    GRADIENT_IS("%x: f32[4]", "amin(%x)", LIST(1, 1, 1, 1), LIST(0.25, 0.25, 0.25, 0.25));
+    GRADIENT_IS("%x: f32[4]", "max(%x)", LIST(1, 3, 3, 2), LIST(0, 0.5, 0.5, 0));
+    GRADIENT_IS("%x: f32[2], %y: f32[2]", "maximum(%x, %y)", LIST(1, 2), LIST(0.5, 0.5));
+    GRADIENT_IS("%x: f32[3]", "minimum(%x, 1)", LIST(0, 1, 2), LIST(1, 0.5, 0));
+    GRADIENT_IS("%x: f32[5]", "clamp(%x, -1, 1)", LIST(-2, -1, 0, 1, 2), LIST(0, 1, 1, 1, 0));
+    GRADIENT_IS("%x: f32[3]", "clamp_min(%x, 0)", LIST(-1, 0, 1), LIST(0, 1, 1));
+    GRADIENT_IS("%x: f32[4]", "relu6(%x)", LIST(0, 1, 6, 7), LIST(0, 1, 0, 0));
+    GRADIENT_IS("%x: f32[3]", "hardtanh(%x)", LIST(-1, 0, 1), LIST(0, 1, 0));
+    GRADIENT_IS("%x: f32[3]", "leaky_relu(%x, 0.5)", LIST(-1, 0, 1), LIST(0.5, 0.5, 1));
+    GRADIENT_IS("%x: f32[3]", "prod(%x)", LIST(0, 2, 3), LIST(6, 0, 0));
+    GRADIENT_IS("%x: f32[3]", "prod(%x)", LIST(0, 2, 0), LIST(0, 0, 0));
+    GRADIENT_IS("%x: f32[3]", "norm(%x)", LIST(0, 0, 0), LIST(0, 0, 0));
+    GRADIENT_IS("%x: f32[1, 2]", "normalize(%x)", LIST(0, 0), LIST(1e12, 1e12));
+    GRADIENT_IS("%x: f32[3]", "std(%x)", LIST(1, 1, 1), LIST(0, 0, 0));
+    GRADIENT_IS("%x: f32[2]", "pow(%x, 0)", LIST(0, 1), LIST(0, 0));
+    GRADIENT_IS("%x: f32[2]", "pow(%x, 2)", LIST(0, 3), LIST(0, 6));
+    GRADIENT_IS("%x: f32[2]", "floor(%x)", LIST(0, 1), LIST(0, 0));
+    GRADIENT_IS("%x: f32[2]", "detach(%x)", LIST(0, 1), LIST(0, 0));
+    GRADIENT_IS("%x: f32[2]", "sign(%x)", LIST(0, 1), LIST(0, 0));
+}
+
+/* Nothing overflows on the way to a finite gradient. */
+static void test_large_values(void **state) {
+    static const char *const calls[] = {"softplus(%x)", "elu(%x)",        "selu(%x)",
+                                        "mish(%x)",     "logsigmoid(%x)", "silu(%x)",
+                                        "gelu(%x)",     "tanh(%x)",       "sigmoid(%x)"};
+    static const double below[] = {0, 0, 0, 0, 1, 0, 0, 0, 0},
+                        above[] = {1, 1, 1.0507009873554805, 1, 0, 1, 1, 0, 0};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        double x[] = {-1000, 1000}, want[] = {below[i], above[i]};
+        gradient_is("%x: f32[2]", calls[i], x, want, 2);
+    }
+    double x[] = {1000, -1000, 1000}, want[] = {0.5, 0, 0.5};
+    gradient_is("%x: f32[3]", "logsumexp(%x, 0)", x, want, 3);
+}
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+/* Gradients have their operand's type; rules of several steps compute in f32, single ones as they
+ * are. */
+static void test_types(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(a, "graph(%x: bf16[4, 8], %w: f32[8], %n: i64[8]) {\n"
+                                    "  %a = mul(%x, %w)\n"
+                                    "  %b = add(%a, %n)\n"
+                                    "  return %b, %n\n"
+                                    "}\n");
+    struct graph *joint = must_differentiate(g, wants_all(g));
+    assert_int_equal(joint->inputs.n, 4); /* no tangent of %n */
+    assert_int_equal(joint->outputs.n, 4);
+    assert_int_equal(joint->nodes.at[joint->outputs.at[2]].meta.dtype, DT_BF16);
+    assert_int_equal(joint->nodes.at[joint->outputs.at[3]].meta.dtype, DT_F32);
+
+    const char *one =
+        printed(must_differentiate(one_op(a, "%x: bf16[4]", "mul(%x, 2.0)"), (bool[]){true}));
+    assert_non_null(strstr(one, "%mul: bf16[4] = mul(%tangent, 2.0)\n  return %r, %mul\n"));
+    const char *many =
+        printed(must_differentiate(one_op(a, "%x: bf16[4]", "tanh(%x)"), (bool[]){true}));
+    assert_non_null(strstr(many, "f32[4] = sub(1, "));
+    assert_non_null(strstr(many, "bf16[4] = to("));
+    arena_free(a);
+}
+
+/* Only what is asked for is computed, and zeros stand for what is not reached. */
+static void test_wants(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(a, "graph(%x: f32[4], %y: f32[4], %z: f32[4]) {\n"
+                                    "  %m = mul(%x, %y)\n"
+                                    "  return %m\n"
+                                    "}\n");
+    const char *text = printed(must_differentiate(g, (bool[]){false, true, true}));
+    assert_non_null(strstr(text, "mul(%tangent, %x)"));
+    assert_null(strstr(text, "mul(%tangent, %y)"));
+    assert_non_null(strstr(text, "full(size=[4], fill_value=0.0, dtype=f32"));
+    arena_free(a);
+}
+
+static void test_symbolic(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(a, "graph(%x: f32[s0, s1], %w: f32[s1]) {\n"
+                                    "  %a = softmax(%x, 1)\n"
+                                    "  %v = var(%a, 1, keepdim=True)\n"
+                                    "  %b = mul(%v, %w)\n"
+                                    "  %c = mean(%b)\n"
+                                    "  return %c\n"
+                                    "}\n");
+    struct graph *joint = must_differentiate(g, wants_all(g));
+    assert_null(graph_verify(graph_simplify(graph_decompose(joint)), true));
+    arena_free(a);
+}
+
+int main(void) {
+    const struct CMUnitTest all[] = {
+        cmocka_unit_test(test_elementwise),  cmocka_unit_test(test_operators),
+        cmocka_unit_test(test_complete),     cmocka_unit_test(test_conventions),
+        cmocka_unit_test(test_large_values), cmocka_unit_test(test_types),
+        cmocka_unit_test(test_wants),        cmocka_unit_test(test_symbolic),
+    };
+    return cmocka_run_group_tests(all, NULL, NULL);
+}
