@@ -314,6 +314,17 @@ K_DEVICE float k_log10(float a) { return log10f(a); }
 K_DEVICE float k_log1p(float a) { return log1pf(a); }
 K_DEVICE float k_tan(float a) { return tanf(a); }
 K_DEVICE float k_atan(float a) { return atanf(a); }
+K_DEVICE float k_asin(float a) { return asinf(a); }
+K_DEVICE float k_acos(float a) { return acosf(a); }
+K_DEVICE float k_sinh(float a) { return sinhf(a); }
+K_DEVICE float k_cosh(float a) { return coshf(a); }
+K_DEVICE float k_asinh(float a) { return asinhf(a); }
+K_DEVICE float k_acosh(float a) { return acoshf(a); }
+K_DEVICE float k_atanh(float a) { return atanhf(a); }
+K_DEVICE float k_erfc(float a) { return erfcf(a); }
+K_DEVICE float k_atan2(float a, float b) { return atan2f(a, b); }
+K_DEVICE float k_hypot(float a, float b) { return hypotf(a, b); }
+K_DEVICE float k_copysign(float a, float b) { return copysignf(a, b); }
 K_DEVICE float k_fmod(float a, float b) { return fmodf(a, b); }
 K_DEVICE float k_remainder(float a, float b) {
     float m = fmodf(a, b);
@@ -337,6 +348,17 @@ K_DEVICE double k_log10(double a) { return log10(a); }
 K_DEVICE double k_log1p(double a) { return log1p(a); }
 K_DEVICE double k_tan(double a) { return tan(a); }
 K_DEVICE double k_atan(double a) { return atan(a); }
+K_DEVICE double k_asin(double a) { return asin(a); }
+K_DEVICE double k_acos(double a) { return acos(a); }
+K_DEVICE double k_sinh(double a) { return sinh(a); }
+K_DEVICE double k_cosh(double a) { return cosh(a); }
+K_DEVICE double k_asinh(double a) { return asinh(a); }
+K_DEVICE double k_acosh(double a) { return acosh(a); }
+K_DEVICE double k_atanh(double a) { return atanh(a); }
+K_DEVICE double k_erfc(double a) { return erfc(a); }
+K_DEVICE double k_atan2(double a, double b) { return atan2(a, b); }
+K_DEVICE double k_hypot(double a, double b) { return hypot(a, b); }
+K_DEVICE double k_copysign(double a, double b) { return copysign(a, b); }
 K_DEVICE double k_fmod(double a, double b) { return fmod(a, b); }
 K_DEVICE double k_remainder(double a, double b) {
     double m = fmod(a, b);

@@ -45,12 +45,27 @@ expansion expand_gelu, expand_silu, expand_square, expand_clamp, expand_softplus
 expansion expand_leaky_relu, expand_elu, expand_selu, expand_relu6, expand_hardtanh;
 expansion expand_hardsigmoid, expand_hardswish, expand_mish, expand_logsigmoid, expand_addc;
 expansion expand_lerp, expand_masked_fill, expand_bitwise_not, expand_cast;
+expansion expand_celu, expand_prelu, expand_hardshrink, expand_softshrink, expand_tanhshrink;
+expansion expand_threshold, expand_frac, expand_fmax, expand_logaddexp, expand_xlogy;
+expansion expand_nan_to_num;
 
 /* decompose_reduce.c */
 expansion expand_sum;
 expansion expand_softmax, expand_log_softmax, expand_logsumexp, expand_mean, expand_var, expand_std;
 expansion expand_norm, expand_normalize, expand_extremum, expand_any, expand_all;
-expansion expand_layer_norm, expand_rms_norm, expand_group_norm, expand_batch_norm, expand_loss;
+expansion expand_layer_norm, expand_rms_norm, expand_group_norm, expand_batch_norm;
+/* sum, amax, ... of x over dims (none: all of them); its mean; x - its maximum; how many elements
+ * of x the dimensions name; a list of one dimension */
+node_id reduce(struct build *b, enum op op, node_id x, struct arg dims, bool keepdim);
+node_id mean(struct build *b, node_id x, struct arg dims, bool keepdim);
+node_id shifted(struct build *b, node_id x, struct arg dims);
+ex count(struct build *b, node_id x, const struct arg *dims);
+struct arg one_dim(struct build *b, int dim);
+
+/* decompose_loss.c */
+expansion expand_difference_loss, expand_bce, expand_bce_logits, expand_kl_div;
+expansion expand_hinge_embedding_loss, expand_margin_ranking_loss, expand_soft_margin_loss;
+expansion expand_poisson_nll_loss, expand_gaussian_nll_loss, expand_nll_loss, expand_cross_entropy;
 
 /* decompose_view.c: matrix products, views and creation */
 node_id as_matrix(struct build *b, node_id x); /* [..., k] as [all of it, k] */

@@ -1,6 +1,7 @@
 /* decompose_pointwise.c: element by element composites as arithmetic.
  *
  *   silu(x) -> x * sigmoid(x)          clamp(x, 0, 6) -> minimum(maximum(x, 0), 6) */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -165,7 +166,105 @@ node_id expand_logsigmoid(struct build *b, const struct node *n) {
     return binary(b, OP_SUB, scalar(b, OP_MINIMUM, x, 0), tail);
 }
 
+/* x where x > 0, else alpha expm1(x / alpha) */
+node_id expand_celu(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0);
+    node_id low = unary(b, OP_EXPM1, call(b, OP_DIV, arg_node(x), n->args[1]));
+    return positive_or(b, x, call(b, OP_MUL, arg_node(low), n->args[1]));
+}
+
+node_id expand_prelu(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0);
+    return positive_or(b, x, mul(b, x, operand(b, n, 1)));
+}
+
+/* 0 between -lambda and lambda; else x */
+node_id expand_hardshrink(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0);
+    double lambda = number_of(b, &n->args[1]);
+    node_id above = scalar(b, OP_GE, x, -lambda), below = scalar(b, OP_LE, x, lambda);
+    node_id small = binary(b, OP_LOGICAL_AND, above, below);
+    return call(b, OP_WHERE, arg_node(small), arg_int(b->g, 0), arg_node(x));
+}
+
+/* towards 0 by lambda, and no further; nan stays */
+node_id expand_softshrink(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0);
+    double lambda = number_of(b, &n->args[1]);
+    node_id low = call(b, OP_WHERE, arg_node(scalar(b, OP_LT, x, -lambda)),
+                       arg_node(plus(b, x, lambda)), arg_node(times(b, x, 0)));
+    return call(b, OP_WHERE, arg_node(scalar(b, OP_GT, x, lambda)), arg_node(plus(b, x, -lambda)),
+                arg_node(low));
+}
+
+node_id expand_tanhshrink(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0);
+    return binary(b, OP_SUB, x, unary(b, OP_TANH, x));
+}
+
+node_id expand_threshold(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0), low = call(b, OP_LE, arg_node(x), n->args[1]);
+    return call(b, OP_WHERE, arg_node(low), n->args[2], arg_node(x));
+}
+
+node_id expand_frac(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0);
+    return binary(b, OP_SUB, x, unary(b, OP_TRUNC, x));
+}
+
+/* torch.finfo(dtype).max */
+static double dtype_largest(enum dtype d) {
+    return d == DT_F16 ? 65504 : d == DT_BF16 ? 0x1.fep127 : d == DT_F32 ? FLT_MAX : DBL_MAX;
+}
+
+/* inf, -inf and nan become numbers: the largest, the least of the type and 0 unless given */
+node_id expand_nan_to_num(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0), y = x;
+    if (!dtype_is_float(n->meta.dtype)) return x;
+    double largest = dtype_largest(n->meta.dtype);
+    struct arg to[3] = {n->args[1], n->args[2], n->args[3]};
+    for (int i = 0; i < 3; i++)
+        if (to[i].kind == ARG_NONE) to[i] = arg_float(i == 0 ? 0 : i == 1 ? largest : -largest);
+    y = call(b, OP_WHERE, arg_node(scalar(b, OP_EQ, x, -INFINITY)), to[2], arg_node(y));
+    y = call(b, OP_WHERE, arg_node(scalar(b, OP_EQ, x, INFINITY)), to[1], arg_node(y));
+    return call(b, OP_WHERE, arg_node(unary(b, OP_ISNAN, x)), to[0], arg_node(y));
+}
+
 /* ---- several operands ------------------------------------------------------------------------ */
+
+/* fmax, fmin: of a number and nan, the number */
+node_id expand_fmax(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0), y = operand(b, n, 1);
+    node_id both = binary(b, n->op == OP_FMAX ? OP_MAXIMUM : OP_MINIMUM, x, y);
+    if (!dtype_is_float(n->meta.dtype)) return both;
+    node_id r = call(b, OP_WHERE, arg_node(unary(b, OP_ISNAN, y)), arg_node(x), arg_node(both));
+    return call(b, OP_WHERE, arg_node(unary(b, OP_ISNAN, x)), arg_node(y), arg_node(r));
+}
+
+/* max + log1p(exp(-|x - y|)); two equal infinities are their own result */
+node_id expand_logaddexp(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0), y = operand(b, n, 1);
+    node_id far = unary(b, OP_ABS, binary(b, OP_SUB, x, y));
+    node_id tail = unary(b, OP_LOG1P, unary(b, OP_EXP, unary(b, OP_NEG, far)));
+    node_id sum = add(b, binary(b, OP_MAXIMUM, x, y), tail);
+    node_id same = binary(b, OP_LOGICAL_AND, unary(b, OP_ISINF, x), binary(b, OP_EQ, x, y));
+    return call(b, OP_WHERE, arg_node(same), arg_node(x), arg_node(sum));
+}
+
+/* Argument i as a tensor, a number as one of no dimension. */
+static node_id operand_node(struct build *b, const struct node *n, int i) {
+    struct meta none = {.dtype = dtype_opmath(n->meta.dtype)};
+    if (n->args[i].kind == ARG_NODE) return operand(b, n, i);
+    return full(b, &none, number_of(b, &n->args[i]));
+}
+
+/* x log(y); 0 where x is 0, unless y is nan */
+node_id expand_xlogy(struct build *b, const struct node *n) {
+    node_id x = operand_node(b, n, 0), y = operand_node(b, n, 1);
+    node_id zero = binary(b, OP_LOGICAL_AND, scalar(b, OP_EQ, x, 0), binary(b, OP_EQ, y, y));
+    node_id product = mul(b, x, unary(b, OP_LOG, y));
+    return call(b, OP_WHERE, arg_node(zero), arg_int(b->g, 0), arg_node(product));
+}
 
 /* addcmul: x + value * y * z;  addcdiv: x + value * y / z */
 node_id expand_addc(struct build *b, const struct node *n) {

@@ -7,14 +7,14 @@
 
 #include "graph/decompose.h"
 
-static node_id reduce(struct build *b, enum op op, node_id x, struct arg dims, bool keepdim) {
+node_id reduce(struct build *b, enum op op, node_id x, struct arg dims, bool keepdim) {
     bool extremum = op == OP_AMAX || op == OP_AMIN;
     if (extremum && dims.kind == ARG_NONE) dims = arg_ints(b->g, NULL, 0); /* amax takes no None */
     return call(b, op, arg_node(x), dims, arg_bool(keepdim));
 }
 
 /* How many elements of x the dimensions name. */
-static ex count(struct build *b, node_id x, const struct arg *dims) {
+ex count(struct build *b, node_id x, const struct arg *dims) {
     const struct meta *m = meta_of(b, x);
     uint32_t set = dims_set(b->g->ex, dims, m->rank);
     ex n = ex_const(b->g->ex, 1);
@@ -23,7 +23,7 @@ static ex count(struct build *b, node_id x, const struct arg *dims) {
     return n;
 }
 
-static node_id mean(struct build *b, node_id x, struct arg dims, bool keepdim) {
+node_id mean(struct build *b, node_id x, struct arg dims, bool keepdim) {
     node_id sum = reduce(b, OP_SUM, x, dims, keepdim);
     return call(b, OP_DIV, arg_node(sum), arg_ex(count(b, x, &dims)));
 }
@@ -46,6 +46,11 @@ static node_id center(struct build *b, node_id x, struct arg dims, const struct 
     return d;
 }
 
+struct arg one_dim(struct build *b, int dim) {
+    ex d = ex_const(b->g->ex, dim);
+    return arg_ints(b->g, &d, 1);
+}
+
 static struct arg dims_of_list(struct build *b, int first, int last) {
     ex d[WS_MAX_RANK];
     for (int i = first; i < last; i++) d[i - first] = ex_const(b->g->ex, i);
@@ -62,7 +67,7 @@ node_id expand_sum(struct build *b, const struct node *n) {
 /* ---- softmax and its family ------------------------------------------------------------------ */
 
 /* exp(x - max): no exponent is positive */
-static node_id shifted(struct build *b, node_id x, struct arg dims) {
+node_id shifted(struct build *b, node_id x, struct arg dims) {
     return binary(b, OP_SUB, x, reduce(b, OP_AMAX, x, dims, true));
 }
 
@@ -222,19 +227,19 @@ node_id expand_group_norm(struct build *b, const struct node *n) {
     return affine(b, n, reshape(b, y, &n->meta), 2, 3, &shape);
 }
 
+/* In training the statistics are those of the input. */
 node_id expand_batch_norm(struct build *b, const struct node *n) {
     struct meta shape = channel_shape(b, &n->meta);
+    if (n->args[5].b) {
+        ex dims[WS_MAX_RANK];
+        uint32_t k = 0;
+        for (int i = 0; i < n->meta.rank; i++)
+            if (i != 1) dims[k++] = ex_const(b->g->ex, i);
+        struct arg others = arg_ints(b->g, dims, k), biased = arg_int(b->g, 0);
+        node_id var, d = center(b, operand(b, n, 0), others, &biased, true, &var);
+        return affine(b, n, standardize(b, d, var, &n->args[7]), 3, 4, &shape);
+    }
     node_id mean = reshape(b, operand(b, n, 1), &shape), var = reshape(b, operand(b, n, 2), &shape);
     node_id d = binary(b, OP_SUB, operand(b, n, 0), mean);
     return affine(b, n, standardize(b, d, var, &n->args[7]), 3, 4, &shape);
-}
-
-/* ---- losses ---------------------------------------------------------------------------------- */
-
-node_id expand_loss(struct build *b, const struct node *n) {
-    node_id d = binary(b, OP_SUB, operand(b, n, 0), operand(b, n, 1));
-    node_id loss = n->op == OP_L1_LOSS ? unary(b, OP_ABS, d) : binary(b, OP_MUL, d, d);
-    if (!strcmp(n->args[2].s, "none")) return loss;
-    if (!strcmp(n->args[2].s, "sum")) return reduce(b, OP_SUM, loss, arg_none(), false);
-    return mean(b, loss, arg_none(), false);
 }

@@ -66,11 +66,12 @@ node_id expand_linear(struct build *b, const struct node *n) {
     return n->args[2].kind == ARG_NODE ? binary(b, OP_ADD, y, n->args[2].node) : y;
 }
 
-/* beta self + alpha mat1 mat2; with beta 0 self is not read, so that its nan does not count */
+/* addmm, baddbmm: beta self + alpha mat1 mat2; with beta 0 self is not read, so that its nan does
+ * not count */
 node_id expand_addmm(struct build *b, const struct node *n) {
     double beta = number_of(b, &n->args[3]), alpha = number_of(b, &n->args[4]);
-    node_id mm =
-        cast(b, binary(b, OP_MM, n->args[1].node, n->args[2].node), dtype_opmath(n->meta.dtype));
+    node_id mm = binary(b, n->op == OP_ADDMM ? OP_MM : OP_BMM, n->args[1].node, n->args[2].node);
+    mm = cast(b, mm, dtype_opmath(n->meta.dtype));
     if (alpha != 1) mm = call(b, OP_MUL, arg_node(mm), n->args[4]);
     if (beta == 0) return mm;
     node_id self = operand(b, n, 0);

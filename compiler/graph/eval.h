@@ -50,5 +50,8 @@ void eval_view(const struct job *j);
 void eval_matmul(const struct job *j);
 void eval_create(const struct job *j);
 void eval_composite(const struct job *j);
+void eval_class_loss(const struct job *j); /* eval_loss.c */
+/* The losses of all elements, as the node's reduction says, into its one. */
+void eval_reduced(const struct job *j, const double *loss, int64_t n);
 
 #endif

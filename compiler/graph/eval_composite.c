@@ -211,15 +211,37 @@ static void eval_group_norm(const struct job *j) {
     }
 }
 
+/* Mean and biased variance of each channel. */
+static void channel_moments(const struct cell *x, double *mean, double *var) {
+    int64_t channels = x->size[1], rest = rest_of(x), n = x->size[0] * rest;
+#pragma omp parallel for
+    for (int64_t c = 0; c < channels; c++) {
+        double *v = new_line(n);
+        for (int64_t i = 0; i < n; i++) v[i] = x->v[(i / rest * channels + c) * rest + i % rest];
+        mean[c] = sum(v, n) / (double)n;
+        var[c] = variance(v, n, 0);
+        free(v);
+    }
+}
+
 static void eval_batch_norm(const struct job *j) {
     const struct cell *x = j->in[0];
     int64_t channels = x->size[1], rest = rest_of(x);
+    double *mean = new_line(channels), *var = new_line(channels);
+    if (arg_of(j, 5)->b) {
+        channel_moments(x, mean, var);
+    } else {
+        memcpy(mean, j->in[1]->v, (size_t)channels * sizeof *mean);
+        memcpy(var, j->in[2]->v, (size_t)channels * sizeof *var);
+    }
 #pragma omp parallel for
     for (int64_t i = 0; i < x->n; i++) {
         int64_t c = i / rest % channels;
-        double y = (x->v[i] - j->in[1]->v[c]) / sqrt(j->in[2]->v[c] + number_at(j, 7));
+        double y = (x->v[i] - mean[c]) / sqrt(var[c] + number_at(j, 7));
         j->out->v[i] = y * parameter(j, 3, c, 1) + parameter(j, 4, c, 0);
     }
+    free(mean);
+    free(var);
 }
 
 /* ---- element by element, but not by a `ref` -------------------------------------------------- */
@@ -247,12 +269,22 @@ static double clamp(const struct job *j, int64_t i) {
     return x > hi ? hi : x;
 }
 
+static double nan_to_num(const struct job *j, double x) {
+    enum dtype t = j->out->dtype;
+    double most = t == DT_F16 ? 65504 : t == DT_BF16 ? 0x1.fep127 : t == DT_F32 ? FLT_MAX : DBL_MAX;
+    int k = x != x ? 1 : x == INFINITY ? 2 : x == -INFINITY ? 3 : 0;
+    if (!k || !dtype_is_float(t)) return x;
+    if (arg_of(j, k)->kind != ARG_NONE) return number_at(j, k);
+    return k == 1 ? 0 : k == 2 ? most : -most;
+}
+
 static double element(const struct job *j, int64_t i) {
     const struct cell *x = j->in[0], *out = j->out;
     int64_t rows, row, column;
     switch ((int)j->node->op) {
     case OP_GELU: return gelu(x->v[i], !strcmp(arg_of(j, 1)->s, "tanh"));
     case OP_CLAMP: return clamp(j, i);
+    case OP_NAN_TO_NUM: return nan_to_num(j, x->v[i]);
     case OP_BITWISE_NOT: return out->dtype == DT_BOOL ? x->v[i] == 0 : -x->v[i] - 1;
     case OP_FLOAT:
     case OP_HALF:
@@ -289,30 +321,6 @@ static double element(const struct job *j, int64_t i) {
 static void eval_element(const struct job *j) {
 #pragma omp parallel for
     for (int64_t i = 0; i < j->out->n; i++) j->out->v[i] = element(j, i);
-}
-
-/* ---- losses ---------------------------------------------------------------------------------- */
-
-static void eval_loss(const struct job *j) {
-    struct cell both = {.rank = 0, .n = 1}; /* the shape the operands broadcast to */
-    const struct cell *x = j->in[0], *y = j->in[1];
-    const char *how = arg_of(j, 2)->s;
-    both.rank = x->rank > y->rank ? x->rank : y->rank;
-    for (int i = 0; i < both.rank; i++) {
-        int a = i - (both.rank - x->rank), b = i - (both.rank - y->rank);
-        int64_t n = a < 0 ? 1 : x->size[a], m = b < 0 ? 1 : y->size[b];
-        both.size[i] = n == 1 ? m : n;
-        both.n *= both.size[i];
-    }
-    long double total = 0;
-    for (int64_t i = 0; i < both.n; i++) {
-        double d = broadcast(j, 0, &both, i, 0) - broadcast(j, 1, &both, i, 0);
-        double loss = j->node->op == OP_L1_LOSS ? fabs(d) : d * d;
-        if (!strcmp(how, "none")) j->out->v[i] = loss;
-        total += loss;
-    }
-    if (!strcmp(how, "sum")) j->out->v[0] = (double)total;
-    if (!strcmp(how, "mean")) j->out->v[0] = (double)total / (double)both.n;
 }
 
 /* ---- matrix products ------------------------------------------------------------------------- */
@@ -361,13 +369,16 @@ static void eval_linear(const struct job *j) {
         j->out->v[i] = dot(x->v + i / n * k, 1, w->v + i % n * k, 1, k) + parameter(j, 2, i % n, 0);
 }
 
+/* addmm, baddbmm */
 static void eval_addmm(const struct job *j) {
     const struct cell *x = j->in[1], *y = j->in[2];
-    int64_t k = x->size[1], n = y->size[1];
+    int64_t k = x->size[x->rank - 1], n = y->size[y->rank - 1];
+    int64_t batch = j->out->rank == 3 ? j->out->size[1] * n : j->out->n; /* elements of a product */
     double beta = number_at(j, 3), alpha = number_at(j, 4);
 #pragma omp parallel for
     for (int64_t i = 0; i < j->out->n; i++) {
-        double product = alpha * dot(x->v + i / n * k, 1, y->v + i % n, n, k);
+        const double *right = y->v + i / batch * k * n;
+        double product = alpha * dot(x->v + i / n * k, 1, right + i % n, n, k);
         j->out->v[i] = product + (beta == 0 ? 0 : beta * broadcast(j, 0, j->out, i, 0));
     }
 }
@@ -451,6 +462,7 @@ static void eval_expand_as(const struct job *j) {
 static composite *const loops[OP_COUNT] = {
     [OP_GELU] = eval_element,
     [OP_CLAMP] = eval_element,
+    [OP_NAN_TO_NUM] = eval_element,
     [OP_BITWISE_NOT] = eval_element,
     [OP_FLOAT] = eval_element,
     [OP_HALF] = eval_element,
@@ -487,11 +499,12 @@ static composite *const loops[OP_COUNT] = {
     [OP_NORMALIZE] = eval_line_change,
     [OP_GROUP_NORM] = eval_group_norm,
     [OP_BATCH_NORM] = eval_batch_norm,
-    [OP_MSE_LOSS] = eval_loss,
-    [OP_L1_LOSS] = eval_loss,
+    [OP_NLL_LOSS] = eval_class_loss,
+    [OP_CROSS_ENTROPY] = eval_class_loss,
     [OP_MATMUL] = eval_matmul_any,
     [OP_LINEAR] = eval_linear,
     [OP_ADDMM] = eval_addmm,
+    [OP_BADDBMM] = eval_addmm,
     [OP_ATTENTION] = eval_attention,
     [OP_TRANSPOSE] = eval_transpose,
     [OP_T] = eval_transpose,

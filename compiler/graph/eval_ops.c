@@ -1,6 +1,6 @@
 /* eval_ops.c: the reference loops of the primitives.
  *
- * Every operator with a `ref` becomes a C function ref_ADD(a, b, c, d) here, and one loop with
+ * Every operator with a `ref` becomes a C function ref_ADD(a, b, c, d, e) here, and one loop with
  * broadcasting calls them. A primitive's loop is the definition one would write on paper. */
 #include <math.h>
 #include <stdlib.h>
@@ -79,10 +79,10 @@ static int64_t run_first(const struct runs *r, int64_t k, int64_t *n) {
 
 /* ---- element by element ---------------------------------------------------------------------- */
 
-typedef double ref_fn(double a, double b, double c, double d);
+typedef double ref_fn(double a, double b, double c, double d, double e);
 
 #define OP(id, name, class, schema, dtype, ref, ...)                                               \
-    static double ref_##id(double a, double b, double c, double d) { return ref; }
+    static double ref_##id(double a, double b, double c, double d, double e) { return ref; }
 #include "graph/ops.def"
 #undef OP
 
@@ -92,9 +92,9 @@ static ref_fn *const refs[OP_COUNT] = {
 #undef OP
 };
 
-double eval_ref(enum op op, const double *x) { return refs[op](x[0], x[1], x[2], x[3]); }
+double eval_ref(enum op op, const double *x) { return refs[op](x[0], x[1], x[2], x[3], x[4]); }
 
-enum { MAX_OPERANDS = 4 };
+enum { MAX_OPERANDS = 5 };
 
 struct operand {
     const double *v;
@@ -103,9 +103,9 @@ struct operand {
     int64_t last; /* stride of the last dimension */
 };
 
-static int elementwise_operands(const struct job *j, struct operand *x) {
+static int elementwise_operands(const struct job *j, const struct cell *over, struct operand *x) {
     const struct op_info *op = op_info(j->node->op);
-    int n = 0, rank = j->out->rank;
+    int n = 0, rank = over->rank;
     for (int i = 0; i < op->n_params; i++) {
         if (!strchr("T|S", op->params[i].kind)) continue;
         WS_ASSERT(n < MAX_OPERANDS);
@@ -113,21 +113,22 @@ static int elementwise_operands(const struct job *j, struct operand *x) {
         *o = (struct operand){.v = &o->number};
         if (j->in[i]) {
             o->v = j->in[i]->v;
-            strides_broadcast(j->in[i], j->out, o->stride);
+            strides_broadcast(j->in[i], over, o->stride);
             o->last = rank ? o->stride[rank - 1] : 0;
         } else {
-            o->number = arg_number(j->g, &j->node->args[i]);
+            bool none = j->node->args[i].kind == ARG_NONE; /* a weight */
+            o->number = none ? 1 : arg_number(j->g, &j->node->args[i]);
         }
     }
     return n;
 }
 
-void eval_elementwise(const struct job *j) {
+/* The operator at every element of `out`, which its operands broadcast to. */
+static void each_element(const struct job *j, const struct cell *out) {
     struct operand x[MAX_OPERANDS] = {0};
-    int n = elementwise_operands(j, x);
+    int n = elementwise_operands(j, out, x);
     for (int k = n; k < MAX_OPERANDS; k++) x[k].v = &x[k].number;
     ref_fn *f = refs[j->node->op];
-    const struct cell *out = j->out;
     bool rounds = j->node->op == OP_CAST || j->out->dtype == DT_BOOL; /* True + True is True */
     struct runs runs = runs_of(out);
 #pragma omp parallel for
@@ -138,10 +139,38 @@ void eval_elementwise(const struct job *j) {
             v[k] = x[k].v + offset_of(out->rank, out->size, first, x[k].stride);
         for (int64_t i = 0; i < len; i++) {
             double y = f(v[0][i * x[0].last], v[1][i * x[1].last], v[2][i * x[2].last],
-                         v[3][i * x[3].last]);
+                         v[3][i * x[3].last], v[4][i * x[4].last]);
             out->v[first + i] = rounds ? value_round(out->dtype, y) : y;
         }
     }
+}
+
+/* The shape that the operands of a loss broadcast to. */
+static struct cell broadcast_shape(const struct job *j) {
+    struct cell all = {.n = 1, .dtype = j->out->dtype};
+    for (int k = 0; k < j->node->n_args; k++)
+        if (j->in[k] && j->in[k]->rank > all.rank) all.rank = j->in[k]->rank;
+    for (int i = 0; i < all.rank; i++) {
+        all.size[i] = 1;
+        for (int k = 0; k < j->node->n_args; k++) {
+            int at = j->in[k] ? i - (all.rank - j->in[k]->rank) : -1;
+            if (at >= 0 && j->in[k]->size[at] != 1) all.size[i] = j->in[k]->size[at];
+        }
+        all.n *= all.size[i];
+    }
+    return all;
+}
+
+void eval_elementwise(const struct job *j) {
+    int k;
+    bool loss = op_param(j->node->op, "reduction", &k) != NULL;
+    if (!loss || !strcmp(j->node->args[k].s, "none")) return each_element(j, j->out);
+    struct cell all = broadcast_shape(j);
+    all.v = malloc((size_t)(all.n + 1) * sizeof *all.v);
+    if (!all.v) WS_BUG("no memory for %lld losses", (long long)all.n);
+    each_element(j, &all);
+    eval_reduced(j, all.v, all.n);
+    free(all.v);
 }
 
 /* ---- reductions ------------------------------------------------------------------------------ */

@@ -183,6 +183,9 @@ static bool check_dtype(const struct infer *in, enum dtype result) {
     case OP_LERP:
     case OP_SOFTMAX:
     case OP_LOG_SOFTMAX:
+    case OP_NLL_LOSS:
+    case OP_CROSS_ENTROPY:
+    case OP_FRAC:
     case OP_RAND:
     case OP_RANDN:
     case OP_RAND_LIKE:
@@ -192,6 +195,7 @@ static bool check_dtype(const struct infer *in, enum dtype result) {
     case OP_MATMUL:
     case OP_LINEAR:
     case OP_ADDMM:
+    case OP_BADDBMM:
         return need_one_dtype(in, in->op->n_params) &&
                (result != DT_BOOL || infer_fail(in, "bool matrices have no product"));
     case OP_ATTENTION: return need_float(in, result) && need_one_dtype(in, 3);

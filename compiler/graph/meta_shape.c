@@ -107,13 +107,55 @@ static bool shape_var(const struct infer *in, struct meta *out) {
     return shape_reduce(in, out);
 }
 
-static bool shape_loss(const struct infer *in, struct meta *out) {
-    const char *how = in->args[2].s;
-    if (!shape_broadcast(in, out)) return false;
-    if (strcmp(how, "none") && strcmp(how, "mean") && strcmp(how, "sum"))
-        return infer_fail(in, "reduction is 'none', 'mean' or 'sum', not '%s'", how);
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+static bool is_one_of(const char *s, const char *const *list) {
+    for (; *list; list++)
+        if (!strcmp(s, *list)) return true;
+    return false;
+}
+
+/* Nothing is left of the shape unless the reduction is none. */
+static bool reduce_loss(const struct infer *in, struct meta *out) {
+    static const char *const three[] = {"none", "mean", "sum", NULL};
+    int k;
+    bool batch = in->op->id == OP_KL_DIV; /* which has 'batchmean', too */
+    op_param(in->op->id, "reduction", &k);
+    const char *how = in->args[k].s;
+    if (!is_one_of(how, three) && !(batch && !strcmp(how, "batchmean")))
+        return infer_fail(in, "reduction is 'none', 'mean'%s or 'sum', not '%s'",
+                          batch ? ", 'batchmean'" : "", how);
     if (strcmp(how, "none")) out->rank = 0;
     return true;
+}
+
+static bool shape_loss(const struct infer *in, struct meta *out) {
+    return shape_broadcast(in, out) && reduce_loss(in, out);
+}
+
+static bool has_shape(const struct infer *in, int arg, const ex *size, uint32_t n);
+
+/* input [C] or [N, C, ...], target [N, ...] of indices or probabilities of the input's shape,
+ * weight [C] -> [N, ...] */
+static bool shape_class_loss(const struct infer *in, struct meta *out) {
+    const struct meta *x = infer_meta(in, 0), *t = infer_meta(in, 1);
+    int c = x->rank == 1 ? 0 : 1;
+    bool probabilities = dtype_is_float(t->dtype);
+    if (!x->rank) return infer_fail(in, "the input needs a dimension of classes");
+    for (int i = 0; i < x->rank; i++)
+        if (i != c) append(out, x->size[i], EX_NONE);
+    if (probabilities && in->op->id == OP_NLL_LOSS)
+        return infer_fail(in, "the target must be integers, got %s", dtype_name(t->dtype));
+    if (!has_shape(in, 1, probabilities ? x->size : out->size, probabilities ? x->rank : out->rank))
+        return false;
+    if (in->op->id == OP_CROSS_ENTROPY) {
+        double smoothing = in->args[5].f;
+        if (!(smoothing >= 0 && smoothing <= 1))
+            return infer_fail(in, "label_smoothing must be between 0 and 1, got %g", smoothing);
+        if (smoothing != 0 && !ex_is_const(in->g->ex, x->size[c], NULL))
+            return infer_fail(in, "label_smoothing needs a constant number of classes");
+    }
+    return has_shape(in, 2, &x->size[c], 1) && reduce_loss(in, out);
 }
 
 /* ---- norms ----------------------------------------------------------------------------------- */
@@ -172,8 +214,10 @@ static bool shape_group_norm(const struct infer *in, struct meta *out) {
 
 static bool shape_batch_norm(const struct infer *in, struct meta *out) {
     if (in->args[5].b)
-        return infer_fail(in, "training=True updates running statistics and is not supported");
-    if (!infer_meta(in, 1) || !infer_meta(in, 2))
+        if (infer_meta(in, 1) || infer_meta(in, 2))
+            return infer_fail(in, "training=True updates the running statistics, which is not "
+                                  "supported; without them it normalizes by the input's own");
+    if (!in->args[5].b && (!infer_meta(in, 1) || !infer_meta(in, 2)))
         return infer_fail(in, "needs running_mean and running_var when training=False");
     return shape_channel_norm(in, out);
 }
@@ -248,12 +292,17 @@ static bool shape_linear(const struct infer *in, struct meta *out) {
     return true;
 }
 
+/* addmm, baddbmm */
 static bool shape_addmm(const struct infer *in, struct meta *out) {
-    if (!need_rank(in, 1, 2) || !need_rank(in, 2, 2)) return false;
+    int rank = in->op->id == OP_ADDMM ? 2 : 3;
+    if (!need_rank(in, 1, rank) || !need_rank(in, 2, rank)) return false;
     const struct meta *a = infer_meta(in, 1), *b = infer_meta(in, 2);
-    if (a->size[1] != b->size[0]) return inner_differ(in, 1, 2);
-    append(out, a->size[0], EX_NONE);
-    append(out, b->size[1], EX_NONE);
+    if (a->size[rank - 1] != b->size[rank - 2]) return inner_differ(in, 1, 2);
+    if (rank == 3 && a->size[0] != b->size[0])
+        return infer_fail(in, "batch sizes of %s and %s differ", infer_shape(in, a),
+                          infer_shape(in, b));
+    for (int i = 0; i < rank - 1; i++) append(out, a->size[i], EX_NONE);
+    append(out, b->size[rank - 1], EX_NONE);
     struct meta product = *out;
     if (!broadcast_keeps(in, &product, infer_meta(in, 0))) return false;
     return true;
@@ -332,7 +381,8 @@ static bool shape_arange(const struct infer *in, struct meta *out) {
 
 /* ---- which rule ------------------------------------------------------------------------------ */
 
-/* Pointwise and reduction operators have one rule each; these are the others.
+/* Operators element by element, with or without a `reduction`, and reductions have one rule each;
+ * these are the others.
  * tests/unit/test_graph_ops.c checks that every operator has a rule. */
 static shape_rule *const rules[OP_COUNT] = {
     [OP_VIEW] = shape_view,
@@ -349,6 +399,7 @@ static shape_rule *const rules[OP_COUNT] = {
     [OP_RANDN] = shape_size,
     [OP_GELU] = shape_same,
     [OP_CLAMP] = shape_broadcast,
+    [OP_NAN_TO_NUM] = shape_same,
     [OP_MASKED_FILL] = shape_masked_fill,
     [OP_BITWISE_NOT] = shape_same,
     [OP_FLOAT] = shape_same,
@@ -375,11 +426,12 @@ static shape_rule *const rules[OP_COUNT] = {
     [OP_RMS_NORM] = shape_last_norm,
     [OP_GROUP_NORM] = shape_group_norm,
     [OP_BATCH_NORM] = shape_batch_norm,
-    [OP_MSE_LOSS] = shape_loss,
-    [OP_L1_LOSS] = shape_loss,
+    [OP_NLL_LOSS] = shape_class_loss,
+    [OP_CROSS_ENTROPY] = shape_class_loss,
     [OP_MATMUL] = shape_matmul,
     [OP_LINEAR] = shape_linear,
     [OP_ADDMM] = shape_addmm,
+    [OP_BADDBMM] = shape_addmm,
     [OP_ATTENTION] = shape_attention,
     [OP_FLATTEN] = shape_flatten,
     [OP_UNFLATTEN] = shape_unflatten,
@@ -410,6 +462,8 @@ static shape_rule *const rules[OP_COUNT] = {
 bool infer_size(const struct infer *in, struct meta *out) {
     shape_rule *rule = rules[in->op->id];
     if (!rule && in->op->class == REDUCE) rule = shape_reduce;
+    int k;
+    if (!rule && op_param(in->op->id, "reduction", &k)) rule = shape_loss;
     if (!rule && in->op->elementwise) rule = shape_broadcast;
     if (!rule) WS_BUG("%s has no shape rule", in->op->name);
     return rule(in, out);

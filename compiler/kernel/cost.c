@@ -10,6 +10,17 @@ bool op_is_expensive(enum op op) {
     case OP_COS:
     case OP_TANH:
     case OP_ERF:
+    case OP_ERFC:
+    case OP_ASIN:
+    case OP_ACOS:
+    case OP_ATAN:
+    case OP_ATAN2:
+    case OP_SINH:
+    case OP_COSH:
+    case OP_ASINH:
+    case OP_ACOSH:
+    case OP_ATANH:
+    case OP_HYPOT:
     case OP_SIGMOID:
     case OP_POW:
     case OP_DIV: return true;

@@ -69,6 +69,17 @@ static node_id tame(struct gen *x, enum op op, int i, node_id n) {
     case OP_EXP2:
     case OP_EXPM1:
     case OP_TAN: return !integer && percent(x, 60) ? apply_to(x, OP_TANH, n) : n;
+    case OP_ASIN:
+    case OP_ACOS:
+    case OP_ATANH:
+    case OP_SINH:
+    case OP_COSH: return !integer && percent(x, 80) ? apply_to(x, OP_TANH, n) : n;
+    case OP_ACOSH: return percent(x, 85) ? apply_number(x, OP_ADD, nonzero(x, n), arg_float(1)) : n;
+    case OP_BCE: return i == 0 ? apply_to(x, OP_SIGMOID, n) : n;
+    case OP_XLOGY: return i == 1 && percent(x, 85) ? nonzero(x, n) : n;
+    case OP_KL_DIV: return i == 1 && percent(x, 85) ? nonzero(x, n) : n;
+    case OP_POISSON_NLL_LOSS: return percent(x, 85) ? nonzero(x, n) : n;
+    case OP_GAUSSIAN_NLL_LOSS: return i == 2 && percent(x, 85) ? nonzero(x, n) : n;
     case OP_POW:
         if (i == 0) return percent(x, 85) && !integer ? nonzero(x, n) : n;
         return integer ? apply_to(x, OP_ABS, n) : apply_to(x, OP_TANH, n);

@@ -60,6 +60,35 @@ static void fit_linear(struct gen *x, struct call *c) {
     c->args[2] = percent(x, 60) ? partner(x, a, 1, size) : arg_none();
 }
 
+static void fit_baddbmm(struct gen *x, struct call *c) {
+    node_id a = tensor_of_rank(x, 3, 3);
+    const struct meta *m = meta_at(x, a);
+    int64_t right[] = {size_at(x, m, 0), size_at(x, m, 2), random_size(x)};
+    int64_t self[] = {percent(x, 50) ? 1 : right[0], size_at(x, m, 1), right[2]};
+    c->args[0] = partner(x, a, 3, self);
+    c->args[1] = arg_node(a);
+    c->args[2] = partner(x, a, 3, right);
+    c->args[3] = percent(x, 60) ? int_arg(x, 1) : arg_float(0.5);
+    c->args[4] = percent(x, 60) ? int_arg(x, 1) : int_arg(x, 2);
+}
+
+/* nll_loss, cross_entropy: input [N, C, ...], target [N, ...] of small integers, some no class */
+static void fit_class_loss(struct gen *x, struct call *c) {
+    static const char *const how[] = {"none", "mean", "sum"};
+    node_id a = tensor_of_rank(x, 1, MAX_GEN_RANK);
+    const struct meta *m = meta_at(x, a);
+    int dim = m->rank == 1 ? 0 : 1, n = 0;
+    int64_t target[WS_MAX_RANK], classes = size_at(x, m, dim);
+    for (int i = 0; i < m->rank; i++)
+        if (i != dim) target[n++] = size_at(x, m, i);
+    c->args[0] = arg_node(a);
+    c->args[1] = arg_node(new_input_like(x, DT_I64, n, target));
+    c->args[2] = percent(x, 40) ? partner(x, a, 1, &classes) : arg_none();
+    c->args[3] = int_arg(x, percent(x, 50) ? -100 : 1);
+    c->args[4] = arg_str(how[below(x, 3)]);
+    if (c->op == OP_CROSS_ENTROPY) c->args[5] = arg_float(percent(x, 60) ? 0 : 0.125);
+}
+
 static void fit_addmm(struct gen *x, struct call *c) {
     node_id a = tensor_of_rank(x, 2, 2);
     int64_t right[] = {size_at(x, meta_at(x, a), 1), random_size(x)};
@@ -283,6 +312,9 @@ static fit_fn *const fits[OP_COUNT] = {
     [OP_MATMUL] = fit_matmul,
     [OP_LINEAR] = fit_linear,
     [OP_ADDMM] = fit_addmm,
+    [OP_BADDBMM] = fit_baddbmm,
+    [OP_NLL_LOSS] = fit_class_loss,
+    [OP_CROSS_ENTROPY] = fit_class_loss,
     [OP_ATTENTION] = fit_attention,
     [OP_LAYER_NORM] = fit_last_norm,
     [OP_RMS_NORM] = fit_last_norm,

@@ -2,6 +2,7 @@
 
 from _warpsmith import op, refuse, graph_break, is_parameter
 from torch._tensor import squeeze, unbind, split, chunk, var, std, max, min, norm, softmax, log_softmax
+from torch._tensor import dot, mv, outer, addmv, addr, addbmm, count_nonzero
 
 
 class device:
@@ -113,3 +114,15 @@ def arange(start, end=None, step=1, dtype=None, device=None, **placement):
 
 def var_mean(input, dim=None, unbiased=None, correction=None, keepdim=False):
     return var(input, dim, unbiased, correction, keepdim), input.mean(dim, keepdim=keepdim)
+
+
+def std_mean(input, dim=None, unbiased=None, correction=None, keepdim=False):
+    return std(input, dim, unbiased, correction, keepdim), input.mean(dim, keepdim=keepdim)
+
+
+vdot, ger = dot, outer
+
+
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    import torch.nn.functional as F
+    return F.cosine_similarity(x1, x2, dim, eps)

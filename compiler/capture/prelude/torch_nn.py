@@ -233,6 +233,10 @@ class Linear(Module):
         return F.linear(input, self.weight, self.bias)
 
 
+def _buffer(tensor):
+    return None if tensor is None else buffer(tensor)
+
+
 def _tuple(shape):
     return (shape,) if isinstance(shape, int) else tuple(shape)
 
@@ -286,6 +290,22 @@ class BatchNorm1d(Module):
 
 
 BatchNorm2d = BatchNorm3d = BatchNorm1d
+
+
+class InstanceNorm1d(Module):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None,
+                 dtype=None):
+        if track_running_stats:
+            refuse('InstanceNorm with track_running_stats=True is not supported')
+        self.eps = eps
+        self.weight = Parameter(torch.ones(num_features, dtype=dtype)) if affine else None
+        self.bias = Parameter(torch.zeros(num_features, dtype=dtype)) if affine else None
+
+    def forward(self, input):
+        return F.instance_norm(input, weight=self.weight, bias=self.bias, eps=self.eps)
+
+
+InstanceNorm2d = InstanceNorm3d = InstanceNorm1d
 
 
 class Dropout(Module):
@@ -399,6 +419,64 @@ class Softplus(Module):
         return F.softplus(input, self.beta, self.threshold)
 
 
+class CELU(Module):
+    def __init__(self, alpha=1.0, inplace=False):
+        self.alpha, self.inplace = alpha, inplace
+
+    def forward(self, input):
+        return F.celu(input, self.alpha, inplace=self.inplace)
+
+
+class PReLU(Module):
+    def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
+        self.weight = Parameter(torch.full((num_parameters,), init, dtype=dtype))
+
+    def forward(self, input):
+        return F.prelu(input, self.weight)
+
+
+class RReLU(Module):
+    def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False):
+        self.lower, self.upper = lower, upper
+
+    def forward(self, input):
+        return F.rrelu(input, self.lower, self.upper, self.training)
+
+
+class Hardshrink(Module):
+    def __init__(self, lambd=0.5):
+        self.lambd = lambd
+
+    def forward(self, input):
+        return F.hardshrink(input, self.lambd)
+
+
+class Softshrink(Hardshrink):
+    def forward(self, input):
+        return F.softshrink(input, self.lambd)
+
+
+class Tanhshrink(Module):
+    def forward(self, input):
+        return F.tanhshrink(input)
+
+
+class Threshold(Module):
+    def __init__(self, threshold, value, inplace=False):
+        self.threshold, self.value, self.inplace = threshold, value, inplace
+
+    def forward(self, input):
+        return F.threshold(input, self.threshold, self.value, inplace=self.inplace)
+
+
+class Softmin(Module):
+    def __init__(self, dim=None):
+        self.dim = dim
+
+    def forward(self, input):
+        return F.softmin(input, self.dim)
+
+
 class GLU(Module):
     def __init__(self, dim=-1):
         self.dim = dim
@@ -439,17 +517,144 @@ class Unflatten(Module):
         return input.unflatten(self.dim, self.unflattened_size)
 
 
-class MSELoss(Module):
-    def __init__(self, reduction='mean'):
+class _Loss(Module):
+    def __init__(self, size_average=None, reduce=None, reduction='mean'):
         self.reduction = reduction
 
+
+class MSELoss(_Loss):
     def forward(self, input, target):
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
-class L1Loss(Module):
-    def __init__(self, reduction='mean'):
-        self.reduction = reduction
-
+class L1Loss(_Loss):
     def forward(self, input, target):
         return F.l1_loss(input, target, reduction=self.reduction)
+
+
+class SoftMarginLoss(_Loss):
+    def forward(self, input, target):
+        return F.soft_margin_loss(input, target, reduction=self.reduction)
+
+
+class SmoothL1Loss(Module):
+    def __init__(self, size_average=None, reduce=None, reduction='mean', beta=1.0):
+        self.reduction, self.beta = reduction, beta
+
+    def forward(self, input, target):
+        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+class HuberLoss(Module):
+    def __init__(self, reduction='mean', delta=1.0):
+        self.reduction, self.delta = reduction, delta
+
+    def forward(self, input, target):
+        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+
+
+class BCELoss(Module):
+    def __init__(self, weight=None, size_average=None, reduce=None, reduction='mean'):
+        self.weight, self.reduction = _buffer(weight), reduction
+
+    def forward(self, input, target):
+        return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
+
+
+class BCEWithLogitsLoss(Module):
+    def __init__(self, weight=None, size_average=None, reduce=None, reduction='mean', pos_weight=None):
+        self.weight, self.pos_weight, self.reduction = _buffer(weight), _buffer(pos_weight), reduction
+
+    def forward(self, input, target):
+        return F.binary_cross_entropy_with_logits(input, target, self.weight, reduction=self.reduction,
+                                                  pos_weight=self.pos_weight)
+
+
+class KLDivLoss(Module):
+    def __init__(self, size_average=None, reduce=None, reduction='mean', log_target=False):
+        self.reduction, self.log_target = reduction, log_target
+
+    def forward(self, input, target):
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
+class HingeEmbeddingLoss(Module):
+    def __init__(self, margin=1.0, size_average=None, reduce=None, reduction='mean'):
+        self.margin, self.reduction = margin, reduction
+
+    def forward(self, input, target):
+        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+
+
+class MarginRankingLoss(Module):
+    def __init__(self, margin=0.0, size_average=None, reduce=None, reduction='mean'):
+        self.margin, self.reduction = margin, reduction
+
+    def forward(self, input1, input2, target):
+        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class CosineEmbeddingLoss(MarginRankingLoss):
+    def forward(self, input1, input2, target):
+        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class TripletMarginLoss(Module):
+    def __init__(self, margin=1.0, p=2.0, eps=1e-6, swap=False, size_average=None, reduce=None, reduction='mean'):
+        self.margin, self.p, self.eps, self.swap, self.reduction = margin, p, eps, swap, reduction
+
+    def forward(self, anchor, positive, negative):
+        return F.triplet_margin_loss(anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps,
+                                     swap=self.swap, reduction=self.reduction)
+
+
+class PoissonNLLLoss(Module):
+    def __init__(self, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'):
+        self.log_input, self.full, self.eps, self.reduction = log_input, full, eps, reduction
+
+    def forward(self, log_input, target):
+        return F.poisson_nll_loss(log_input, target, log_input=self.log_input, full=self.full, eps=self.eps,
+                                  reduction=self.reduction)
+
+
+class GaussianNLLLoss(Module):
+    def __init__(self, *, full=False, eps=1e-6, reduction='mean'):
+        self.full, self.eps, self.reduction = full, eps, reduction
+
+    def forward(self, input, target, var):
+        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+
+
+class NLLLoss(Module):
+    def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'):
+        self.weight, self.ignore_index, self.reduction = _buffer(weight), ignore_index, reduction
+
+    def forward(self, input, target):
+        return F.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+
+
+class CrossEntropyLoss(Module):
+    def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean',
+                 label_smoothing=0.0):
+        self.weight, self.ignore_index, self.reduction = _buffer(weight), ignore_index, reduction
+        self.label_smoothing = label_smoothing
+
+    def forward(self, input, target):
+        return F.cross_entropy(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction,
+                               label_smoothing=self.label_smoothing)
+
+
+class CosineSimilarity(Module):
+    def __init__(self, dim=1, eps=1e-8):
+        self.dim, self.eps = dim, eps
+
+    def forward(self, x1, x2):
+        return F.cosine_similarity(x1, x2, self.dim, self.eps)
+
+
+class PairwiseDistance(Module):
+    def __init__(self, p=2.0, eps=1e-6, keepdim=False):
+        self.p, self.eps, self.keepdim = p, eps, keepdim
+
+    def forward(self, x1, x2):
+        return F.pairwise_distance(x1, x2, self.p, self.eps, self.keepdim)

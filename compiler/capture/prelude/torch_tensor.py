@@ -5,6 +5,7 @@ from _warpsmith import op, refuse, graph_break, assign
 _range, _reversed = range, reversed
 _squeeze, _var, _std, _max, _min, _norm = op('squeeze'), op('var'), op('std'), op('max'), op('min'), op('norm')
 _softmax, _log_softmax, _to, _slice, _select = op('softmax'), op('log_softmax'), op('to'), op('slice'), op('select')
+_matmul = op('matmul')
 
 
 def squeeze(self, dim=None):
@@ -85,6 +86,54 @@ def max(self, dim=None, keepdim=False):
 
 def min(self, dim=None, keepdim=False):
     return _extreme('min', _min, torch.minimum, self, dim)
+
+
+def _need_rank(name, tensor, rank):
+    if tensor.ndim != rank:
+        raise RuntimeError(f'{name}: expected a tensor of {rank} dimension{"s" if rank > 1 else ""}, '
+                           f'got {list(tensor.shape)}')
+
+
+def dot(self, tensor):
+    _need_rank('dot', self, 1)
+    _need_rank('dot', tensor, 1)
+    return _matmul(self, tensor)
+
+
+def mv(self, vec):
+    _need_rank('mv', self, 2)
+    _need_rank('mv', vec, 1)
+    return _matmul(self, vec)
+
+
+def outer(self, vec2):
+    _need_rank('outer', self, 1)
+    _need_rank('outer', vec2, 1)
+    return self.unsqueeze(1) * vec2
+
+
+def _plus_product(self, product, beta, alpha):
+    if alpha != 1:
+        product = product * alpha
+    if beta == 0:
+        return product
+    return product + (self if beta == 1 else self * beta)
+
+
+def addmv(self, mat, vec, beta=1, alpha=1):
+    return _plus_product(self, mv(mat, vec), beta, alpha)
+
+
+def addr(self, vec1, vec2, beta=1, alpha=1):
+    return _plus_product(self, outer(vec1, vec2), beta, alpha)
+
+
+def addbmm(self, batch1, batch2, beta=1, alpha=1):
+    return _plus_product(self, torch.bmm(batch1, batch2).sum(0), beta, alpha)
+
+
+def count_nonzero(self, dim=None):
+    return (self != 0).sum(dim)
 
 
 def to(self, *args, **kwargs):
