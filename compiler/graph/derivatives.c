@@ -169,7 +169,7 @@ static bool shortcut(struct backprop *p, enum op op, const struct arg *x, int n,
 /* An operator on numbers is a number, symbolic if it can be. */
 static bool fold(struct backprop *p, enum op op, const struct arg *x, int n, struct arg *out) {
     struct exprs *e = p->b->g->ex;
-    double v[4] = {0, 0, 1, 0}; /* alpha is 1 */
+    double v[5] = {0, 0, 1, 0, 0}; /* alpha is 1 */
     bool whole = true, constant = true;
     for (int i = 0; i < n; i++) {
         if (!is_number(&x[i])) return false;

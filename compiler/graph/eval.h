@@ -41,7 +41,7 @@ struct lines {
 struct lines lines_along(const struct cell *c, uint32_t set);
 int64_t line_at(const struct lines *l, int64_t line, int64_t i); /* offset of element i of a line */
 
-/* One element of an elementwise operator: its ref on x[0..3]. */
+/* One element of an elementwise operator: its ref on x[0..4]. */
 double eval_ref(enum op op, const double *x);
 
 void eval_elementwise(const struct job *j);

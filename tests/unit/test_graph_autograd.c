@@ -11,6 +11,28 @@ struct test {
 
 /* ---- operators whose operands are all tensors and numbers: from the schema ------------------- */
 
+/* Where it is defined. */
+static void domain(enum op op, struct test *t) {
+    switch ((int)op) {
+    case OP_LOG:
+    case OP_LOG2:
+    case OP_LOG10:
+    case OP_LOG1P:
+    case OP_SQRT:
+    case OP_RSQRT:
+    case OP_POW:
+    case OP_XLOGY:
+    case OP_KL_DIV:
+    case OP_POISSON_NLL_LOSS:
+    case OP_GAUSSIAN_NLL_LOSS: t->lo = 0.3, t->hi = 2; break;
+    case OP_ACOSH: t->lo = 1.1, t->hi = 3; break;
+    case OP_ASIN:
+    case OP_ACOS:
+    case OP_ATANH: t->lo = -0.9, t->hi = 0.9; break;
+    case OP_BCE: t->lo = 0.1, t->hi = 0.9; break;
+    }
+}
+
 /* "%self: f64[3, 4], %other: f64[4]" and "op(%self, %other)"; the shapes go round. False if op
  * takes anything else. */
 static bool generate(struct arena *a, const struct op_info *op, int variant, struct test *t) {
@@ -33,10 +55,8 @@ static bool generate(struct arena *a, const struct op_info *op, int variant, str
         n++;
     }
     buf_putc(&call, ')');
-    bool positive = op->id == OP_LOG || op->id == OP_LOG2 || op->id == OP_LOG10 ||
-                    op->id == OP_LOG1P || op->id == OP_SQRT || op->id == OP_RSQRT ||
-                    op->id == OP_POW;
-    *t = (struct test){inputs.p, call.p, positive ? 0.3 : 0, positive ? 2 : 0};
+    *t = (struct test){inputs.p, call.p, 0, 0};
+    domain(op->id, t);
     return n > 0;
 }
 
@@ -69,6 +89,12 @@ static void test_elementwise(void **state) {
 /* ---- the others ------------------------------------------------------------------------------ */
 
 static const struct test tests[] = {
+    {"%x: f64[6, 5], %t: i64[6]", "cross_entropy(%x, %t)", 0, 0},
+    {"%x: f64[3, 5, 2], %t: i64[3, 2], %w: f64[5]",
+     "cross_entropy(%x, %t, %w, 1, label_smoothing=0.1)", 0.3, 2},
+    {"%x: f64[6, 5], %t: f64[6, 5]", "cross_entropy(%x, %t, reduction='none')", 0, 0},
+    {"%x: f64[6, 5], %t: i64[6], %w: f64[5]", "nll_loss(%x, %t, %w)", 0.3, 2},
+    {"%x: f64[3, 4, 5]", "batch_norm(%x, None, None, training=True)", 0, 0},
     {"%x: f64[3, 4], %y: f64[4]", "add(%x, %y, alpha=2)", 0, 0},
     {"%x: f64[3, 4], %y: f64[4]", "sub(%x, %y, alpha=0.5)", 0, 0},
     {"%x: f64[3]", "sub(1, %x)", 0, 0},
