@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "capture/capture.h"
-#include "ws_tune.h"
+#include "training.h"
 
 static const char *const mode_names[] = {[WS_FWD] = "fwd", [WS_BWD] = "bwd", [WS_TRAIN] = "train"};
 
@@ -34,10 +34,6 @@ static const char *graph_hash(const struct ws_captured *c) {
 }
 
 struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, struct diag *d) {
-    if (o->mode != WS_FWD) {
-        diag_fail(d, WS_USAGE, "mode %s is not supported yet; supported: fwd", mode_names[o->mode]);
-        return NULL;
-    }
     struct capture_axis *axes = NEW_ARRAY(o->arena, struct capture_axis, o->n_axes);
     for (int i = 0; i < o->n_axes; i++)
         axes[i] = (struct capture_axis){o->axes[i].name, o->axes[i].value};
@@ -61,6 +57,7 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
     c->seed = o->seed;
     c->dtype = dtype_name(o->cast ? o->dtype : common_dtype(c->graph));
     c->mode = mode_names[o->mode];
+    if (o->mode != WS_FWD && differentiate(c, o->mode, s, d) != WS_OK) return NULL;
     c->n_inputs = (int)c->graph->inputs.n;
     c->n_outputs = (int)c->graph->outputs.n;
     c->graph_hash = graph_hash(c);

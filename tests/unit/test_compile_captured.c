@@ -195,13 +195,6 @@ static void test_odd_inputs(void **state) {
 static void test_refusals(void **state) {
     struct workload w;
     open_workload(&w, scale);
-    w.options.mode = WS_TRAIN;
-    assert_null(ws_capture(&w.options, NULL, &w.diag));
-    assert_int_equal(w.diag.status, WS_USAGE);
-    assert_string_equal(w.diag.text, "mode train is not supported yet; supported: fwd\n");
-
-    w.diag = diag_new(w.arena);
-    w.options.mode = WS_FWD;
     w.options.path = "no/such/file.py";
     assert_null(ws_capture(&w.options, NULL, &w.diag));
     assert_int_equal(w.diag.status, WS_USAGE);

@@ -1,7 +1,11 @@
 /* Golden files of the graph stage, tests/golden/graph/NAME.graph:
  *   prints as itself, or as NAME.print if that exists; decomposes to NAME.decomposed and simplifies
- * to NAME.simplified where those exist; or fails with NAME.err. */
-#include "graph_test.h"
+ * to NAME.simplified where those exist; or fails with NAME.err. NAME.joint is the joint graph for
+ * the gradients of all floating inputs, NAME.partition what is saved for its backward, the forward
+ * and the backward. */
+#include "autograd_test.h"
+
+#include "graph/partition.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -21,6 +25,19 @@ static void same_text(const char *path, const char *what, const char *got, const
 static void must_verify(const char *path, struct graph *g, bool decomposed) {
     const char *why = graph_verify(g, decomposed);
     if (why) fail_msg("%s: %s", path, why);
+}
+
+static const char *partition_text(struct graph *g) {
+    struct graph *joint = must_differentiate(g, wants_all(g));
+    joint = graph_simplify(graph_decompose(joint));
+    struct partition *p = graph_partition(joint, g->inputs.n, g->outputs.n);
+    struct buf b = buf_new(g->arena);
+    partition_print(&b, p);
+    buf_puts(&b, "\nforward: ");
+    graph_print(&b, p->forward);
+    buf_puts(&b, "\nbackward: ");
+    graph_print(&b, p->backward);
+    return b.p;
 }
 
 /* Returns the number of expectations checked. */
@@ -53,6 +70,14 @@ static int check_file(const char *path) {
         must_verify(path, h, false);
         same_text(path, "simplified", printed(h), want);
         same_text(path, "simplified twice", printed(graph_simplify(h)), want);
+        checks++;
+    }
+    if ((want = golden(a, path, "joint"))) {
+        same_text(path, "differentiated", printed(must_differentiate(g, wants_all(g))), want);
+        checks++;
+    }
+    if ((want = golden(a, path, "partition"))) {
+        same_text(path, "partitioned", partition_text(g), want);
         checks++;
     }
     arena_free(a);
