@@ -367,6 +367,31 @@ static const char *matmul_reason(struct fuser *f, const struct merge *m) {
     return NULL;
 }
 
+/* Is buffer b touched at the same place by both, as far as one can see? */
+static bool meet_in(struct fuser *f, const struct merge *m, buffer_id b) {
+    ex hi[WS_MAX_RANK], gi[WS_MAX_RANK];
+    int rank = f->l->buffers.at[b].meta.rank;
+    for (uint32_t i = 0; touch(f, m->host, b, i, hi); i++)
+        for (uint32_t j = 0; touch(f, m->guest, b, j, gi); j++) {
+            int k = 0;
+            while (k < rank && ex_subst(f->l->ex, gi[k], m->from, m->to, m->n) == hi[k]) k++;
+            if (k == rank) return true;
+        }
+    return !touch(f, m->host, b, 0, hi) || !touch(f, m->guest, b, 0, gi); /* by what is inlined */
+}
+
+/* The spaces of x.sum(0) and x.sum(1) unify if x is square, yet neither reads what the other does
+ * when it does. */
+static const char *nothing_shared(struct fuser *f, const struct merge *m) {
+    if (!group_at(f, m->guest)->n_r) return NULL;
+    for (buffer_id b = 0; b < f->l->buffers.n; b++) {
+        bool host = group_reads(f, m->host, b) || group_writes(f, m->host, b);
+        bool guest = group_reads(f, m->guest, b) || group_writes(f, m->guest, b);
+        if (host && guest && meet_in(f, m, b)) return NULL;
+    }
+    return "they reduce what they share along other axes";
+}
+
 static bool same_origin(struct fuser *f, uint32_t a, uint32_t b) {
     return nest_at(f, group_at(f, a)->members.at[0].nest)->origin ==
            nest_at(f, group_at(f, b)->members.at[0].nest)->origin;
@@ -420,6 +445,7 @@ static void plan(struct fuser *f, struct merge *m) {
     m->why_not = covers(f, m);
     if (!m->why_not && !all_readable(f, m))
         m->why_not = "a reduction is read at other rows than its own";
+    if (!m->why_not) m->why_not = nothing_shared(f, m);
     if (m->why_not) { /* unless the guest can vanish into the host */
         uint32_t first = depends(f, m->b, m->a) ? m->a : m->b, second = first == m->a ? m->b : m->a;
         if (!can_inline(f, first, second) || group_at(f, second)->matmul) return;

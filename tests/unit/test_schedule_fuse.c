@@ -68,6 +68,14 @@ static void test_shared_input(void **state) {
         {"graph(%x: f32[8, 6], %y: f32[8, 6]) {\n %a = exp(%x)\n %b = neg(%y)\n return %a, %b\n}\n",
          2, /* equal spaces, nothing in common */
          {NULL}},
+        {"graph(%x: f32[8, 8]) {\n %s = sum(%x, 1)\n %m = sum(%x, 0)\n return %s, %m\n}\n",
+         2, /* row k and column k have one element in common */
+         {"s  with  m: not fused: they reduce what they share along other axes\n"}},
+        {"graph(%x: f32[8, 8]) {\n %e = exp(%x)\n %s = sum(%e, 1)\n %n = neg(%s)\n %m = sum(%e, "
+         "0)\n "
+         "return %n, %m, %e\n}\n",
+         2,
+         {"not fused: they reduce what they share along other axes\n"}},
     };
     CHECK(cases);
 }
