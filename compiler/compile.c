@@ -64,6 +64,7 @@ static void print_memory(struct buf *b, struct compile *c) {
 /* ---- the stages ------------------------------------------------------------------------------ */
 
 static bool transform(struct compile *c) {
+    c->captured->graph->seed = c->captured->seed; /* of what forward draws */
     c->graph = graph_simplify(graph_decompose(graph_simplify(c->captured->graph)));
     must_hold("decompose", graph_verify(c->graph, true));
     return dump(c, "fx_graph_transformed.txt", LOG_AOT_GRAPHS, print_graph) &&

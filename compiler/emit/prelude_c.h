@@ -80,6 +80,9 @@ K_INLINE k_f16 k_to_f16(float f) {
 }
 #endif
 
+K_INLINE float k_round_bf16(float f) { return k_from_bf16(k_to_bf16(f)); }
+K_INLINE float k_round_f16(float f) { return k_from_f16(k_to_f16(f)); }
+
 /* n floats to memory past the caches, where the address allows it. */
 K_INLINE void k_stream(float *to, const float *from, int n) {
     int i = 0;
@@ -215,6 +218,49 @@ K_FLOOR_DIV(double, d, fmod, floor)
     }
 K_INTEGER(int, s)
 K_INTEGER(long long, l)
+
+/* Element i of random tensor `tensor` under `seed`, as graph/random.c has it: Philox 4x32-10. */
+K_INLINE void k_philox(long long i, long long tensor, long long seed, uint32_t r[4]) {
+    uint64_t block = (uint64_t)i / 4;
+    uint32_t c0 = (uint32_t)block, c1 = (uint32_t)(block >> 32), c2 = (uint32_t)tensor,
+             c3 = (uint32_t)((uint64_t)tensor >> 32), k0 = (uint32_t)seed,
+             k1 = (uint32_t)((uint64_t)seed >> 32);
+    for (int round = 0; round < 10; round++) {
+        uint64_t a = (uint64_t)0xD2511F53 * c0, b = (uint64_t)0xCD9E8D57 * c2;
+        c0 = (uint32_t)(b >> 32) ^ c1 ^ k0, c1 = (uint32_t)b;
+        c2 = (uint32_t)(a >> 32) ^ c3 ^ k1, c3 = (uint32_t)a;
+        k0 += 0x9E3779B9, k1 += 0xBB67AE85;
+    }
+    r[0] = c0, r[1] = c1, r[2] = c2, r[3] = c3;
+}
+K_INLINE uint32_t k_word(const uint32_t r[4], int k) {
+    uint32_t low = k & 1 ? r[1] : r[0], high = k & 1 ? r[3] : r[2];
+    return k & 2 ? high : low;
+}
+K_INLINE float k_rand(long long i, long long tensor, long long seed) {
+    uint32_t r[4];
+    k_philox(i, tensor, seed, r);
+    return (float)(k_word(r, (int)(i & 3)) >> 8) * 0x1p-24f;
+}
+/* log((r + 1) / 2^32), exact near 1, too */
+K_INLINE float k_log_word(uint32_t r) {
+    return r < 0x80000000u ? logf(((float)r + 1.0f) * 0x1p-32f) : log1pf(-(float)~r * 0x1p-32f);
+}
+K_INLINE float k_randn_float(long long i, long long tensor, long long seed) {
+    uint32_t r[4];
+    k_philox(i, tensor, seed, r);
+    float angle = (float)(int32_t)k_word(r, (int)(i & 2) + 1) * (6.2831853f * 0x1p-32f);
+    float length = sqrtf(-2.0f * k_log_word(k_word(r, (int)(i & 2))));
+    return length * (i & 1 ? sinf(angle) : cosf(angle));
+}
+K_INLINE double k_randn_double(long long i, long long tensor, long long seed) {
+    uint32_t r[4];
+    k_philox(i, tensor, seed, r);
+    double angle =
+        (int32_t)k_word(r, (int)(i & 2) + 1) * (6.283185307179586476925286766559 * 0x1p-32);
+    double length = sqrt(-2 * log((k_word(r, (int)(i & 2)) + 1.0) * 0x1p-32));
+    return length * (i & 1 ? sin(angle) : cos(angle));
+}
 
 #define K_FLOAT1(x, f, d) _Generic((x), double : d, default : f)(x)
 #define K_FLOAT2(x, y, f, d) _Generic((x) + (y), double : d, default : f)(x, y)

@@ -109,12 +109,14 @@ const char *ref(struct emitter *w, value_id v) {
     WS_BUG("v%u is used before it is computed", v);
 }
 
-/* The operator's code with $0 $1 $2 replaced. */
+/* The operator's code with $0 $1 $2 and $t replaced. */
 static const char *expand_code(struct emitter *w, const char *code, const struct value_node *x) {
     struct buf b = buf_new(w->arena);
     for (const char *s = code; *s; s++) {
         if (*s == '$' && s[1] >= '0' && s[1] < '0' + x->n_args)
             buf_puts(&b, ref(w, x->args[*++s - '0']));
+        else if (*s == '$' && s[1] == 't')
+            buf_puts(&b, math_type(x->dtype)), s++;
         else
             buf_putc(&b, *s);
     }
@@ -124,6 +126,7 @@ static const char *expand_code(struct emitter *w, const char *code, const struct
 static const char *cast_text(struct emitter *w, const struct value_node *x) {
     enum dtype from = value_math(w, x->args[0]), to = dtype_opmath(x->dtype);
     const char *a = ref(w, x->args[0]);
+    if (x->rounds) return arena_printf(w->arena, "k_round_%s(%s)", dtype_name(x->dtype), a);
     if (from == to)
         return a; /* f32 -> bf16 rounds when it is stored; between fused values it stays f32 */
     if (to == DT_BOOL) return arena_printf(w->arena, "(%s != 0)", a);

@@ -2,13 +2,13 @@
  *
  *   %y: bf16[4, 8] = softmax(%x, dim=1, dtype=None)
  * ->
- *   %to: f32[4, 8] = to(%x, dtype=f32)
- *   %amax: f32[4, 1] = amax(%to, dim=[1], keepdim=True)
- *   %sub: f32[4, 8] = sub(%to, %amax, alpha=1)
+ *   %convert: f32[4, 8] = convert(%x, dtype=f32)
+ *   %amax: f32[4, 1] = amax(%convert, dim=[1], keepdim=True)
+ *   %sub: f32[4, 8] = sub(%convert, %amax, alpha=1)
  *   %exp: f32[4, 8] = exp(%sub)
  *   %sum: f32[4, 1] = sum(%exp, dim=[1], keepdim=True, dtype=None)
  *   %div: f32[4, 8] = div(%exp, %sum)
- *   %to_1: bf16[4, 8] = to(%div, dtype=bf16)
+ *   %convert_1: bf16[4, 8] = convert(%div, dtype=bf16)
  *
  * A few primitives have forms that no kernel should see and are rewritten as PyTorch's kernels do:
  * add and sub with an alpha, pow with a small constant exponent, rounding of integers, sums into
@@ -152,7 +152,7 @@ node_id scalar(struct build *b, enum op op, node_id x, double y) {
 const struct meta *meta_of(const struct build *b, node_id x) { return &b->g->nodes.at[x].meta; }
 
 node_id cast(struct build *b, node_id x, enum dtype d) {
-    return meta_of(b, x)->dtype == d ? x : call(b, OP_CAST, arg_node(x), arg_dtype(d));
+    return meta_of(b, x)->dtype == d ? x : call(b, OP_CONVERT, arg_node(x), arg_dtype(d));
 }
 
 node_id operand(struct build *b, const struct node *n, int i) {

@@ -129,7 +129,9 @@ static void each_element(const struct job *j, const struct cell *out) {
     int n = elementwise_operands(j, out, x);
     for (int k = n; k < MAX_OPERANDS; k++) x[k].v = &x[k].number;
     ref_fn *f = refs[j->node->op];
-    bool rounds = j->node->op == OP_CAST || j->out->dtype == DT_BOOL; /* True + True is True */
+    bool whole = j->node->op == OP_CONVERT && !dtype_is_float(out->dtype);
+    bool rounds =
+        j->node->op == OP_CAST || whole || out->dtype == DT_BOOL; /* True + True is True */
     struct runs runs = runs_of(out);
 #pragma omp parallel for
     for (int64_t r = 0; r < runs.n; r++) {

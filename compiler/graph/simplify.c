@@ -1,7 +1,7 @@
 /* simplify.c: fewer nodes for the same values, bit for bit.
  *
  *   %a = mul(%x, 1)        %x
- *   %b = to(%a, f32)       %x                  casts to the type it has
+ *   %b = to(%a, f32)       %x                  casts to the type it has; so does convert
  *   %c = exp(%b)           %c = exp(%x)
  *   %d = exp(%x)           %c                  common subexpressions
  *   %e = neg(%d)           gone if unused
@@ -23,6 +23,8 @@ static const struct node *node_at(const struct pass *s, node_id n) { return &s->
 static const struct node *arg_node_at(const struct pass *s, const struct node *n, int i) {
     return n->args[i].kind == ARG_NODE ? node_at(s, n->args[i].node) : NULL;
 }
+
+static bool is_cast(enum op op) { return op == OP_CAST || op == OP_CONVERT; }
 
 static bool meta_same(const struct meta *a, const struct meta *b) {
     bool same = a->dtype == b->dtype && a->rank == b->rank;
@@ -61,11 +63,12 @@ static bool fold_value(const struct node *n, const double *x, double *v) {
     case OP_DIV: *v = x[0] / x[1]; break;
     case OP_NEG: *v = -x[0]; break;
     case OP_ABS: *v = fabs(x[0]); break;
-    case OP_CAST: *v = x[0]; break;
+    case OP_CAST:
+    case OP_CONVERT: *v = x[0]; break;
     default: return false;
     }
     if (d == DT_F32) *v = (float)*v;
-    if (n->op == OP_CAST && (d == DT_I32 || d == DT_I64)) *v = trunc(*v);
+    if (is_cast(n->op) && (d == DT_I32 || d == DT_I64)) *v = trunc(*v);
     if (d == DT_I32) return fabs(*v) < 0x1p31;
     if (d == DT_I64) return fabs(*v) < 0x1p53;
     return d == DT_F32 || d == DT_F64;
@@ -75,7 +78,7 @@ static bool fold_value(const struct node *n, const double *x, double *v) {
 static bool same_types(const struct pass *s, const struct node *n) {
     for (int i = 0; i < n->n_args; i++) {
         const struct node *a = arg_node_at(s, n, i);
-        if (a && a->meta.dtype != n->meta.dtype && n->op != OP_CAST) return false;
+        if (a && a->meta.dtype != n->meta.dtype && !is_cast(n->op)) return false;
     }
     return true;
 }
@@ -101,7 +104,7 @@ static bool fold(const struct pass *s, const struct node *n, node_id *out) {
         char kind = op->params[i].kind;
         if (kind != 'T' && kind != '|') continue;
         if (!constant_value(s, &n->args[i], &x[k])) return false;
-        x[k] = as_type(n->op == OP_CAST ? DT_F64 : n->meta.dtype, x[k]);
+        x[k] = as_type(is_cast(n->op) ? DT_F64 : n->meta.dtype, x[k]);
         k++;
     }
     if ((n->op == OP_ADD || n->op == OP_SUB) && !is_constant(s, &n->args[2], 1)) return false;
@@ -149,7 +152,7 @@ static bool arithmetic(const struct pass *s, const struct node *n, node_id *out)
 
 static bool casts(const struct pass *s, struct node *n) {
     const struct node *x = arg_node_at(s, n, 0);
-    if (x->op != OP_CAST) return false;
+    if (!is_cast(x->op)) return false;
     const struct node *y = arg_node_at(s, x, 0);
     if (!widens(y->meta.dtype, x->meta.dtype)) return false;
     n->args[0] = x->args[0]; /* the inner cast changed no value */
@@ -179,7 +182,8 @@ static bool permutes(const struct pass *s, struct node *n) {
 static void skip_operands(const struct pass *s, struct node *n) {
     bool again = true;
     while (again) switch ((int)n->op) {
-        case OP_CAST: again = casts(s, n); break;
+        case OP_CAST:
+        case OP_CONVERT: again = casts(s, n); break;
         case OP_VIEW: again = views(s, n); break;
         case OP_PERMUTE: again = permutes(s, n); break;
         default: again = false;
@@ -191,6 +195,7 @@ static bool identity(const struct pass *s, const struct node *n, node_id *out) {
     const struct node *x = n->n_args ? arg_node_at(s, n, 0) : NULL;
     switch ((int)n->op) {
     case OP_CAST:
+    case OP_CONVERT:
     case OP_VIEW:
     case OP_EXPAND:
     case OP_SLICE:

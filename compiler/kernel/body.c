@@ -31,7 +31,7 @@ static value_id number(struct builder *w, struct value_node v) {
     struct value_node key; /* no padding in the key */
     memset(&key, 0, sizeof key);
     key.kind = v.kind, key.op = v.op, key.reduction = v.reduction, key.dtype = v.dtype,
-    key.n_args = v.n_args;
+    key.rounds = v.rounds, key.n_args = v.n_args;
     memcpy(key.args, v.args, sizeof v.args);
     key.number = v.number, key.buffer = v.buffer, key.index = v.index;
     if (map_get(&w->numbers, &key, sizeof key, &id)) return (value_id)id;
@@ -109,6 +109,7 @@ static value_id expand_nest(struct builder *w, const struct nest *n, const ex *f
                                .op = x->op,
                                .reduction = x->reduction,
                                .dtype = x->dtype,
+                               .rounds = x->rounds,
                                .n_args = x->n_args,
                                .number = x->value};
         for (int a = 0; a < x->n_args; a++) v.args[a] = of[x->args[a]];

@@ -54,6 +54,7 @@ struct value_node {
     enum op op;
     enum reduction reduction;
     enum dtype dtype; /* as the graph sees it; arithmetic in dtype_opmath */
+    bool rounds;      /* CAST */
     uint8_t n_args;
     value_id args[3];
     double number;    /* CONST */

@@ -36,7 +36,7 @@ static void put_value(struct buf *b, const struct kernel *k, value_id id) {
         for (int a = 0; a < v->n_args; a++) buf_printf(b, "%sv%u", a ? ", " : "", v->args[a]);
         buf_putc(b, ')');
         break;
-    case INST_CAST: buf_printf(b, "to(v%u)", v->args[0]); break;
+    case INST_CAST: buf_printf(b, "%s(v%u)", v->rounds ? "round" : "to", v->args[0]); break;
     case INST_REDUCE:
         buf_printf(b, "reduce %s v%u", reduction_name(v->reduction), v->args[0]);
         break;

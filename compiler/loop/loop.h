@@ -60,7 +60,7 @@ enum inst_kind {
     INST_INDEX,  /* the integer index[0], as a number */
     INST_LOAD,   /* buffer[index...] */
     INST_OP,     /* op(args) */
-    INST_CAST,   /* round to dtype and back to its opmath type: to(args[0], dtype) */
+    INST_CAST,   /* to dtype; if `rounds`, to its nearest value, else dtype_opmath(dtype) will do */
     INST_REDUCE, /* reduction of args[0] over the reduce axes */
 };
 
@@ -69,7 +69,8 @@ struct inst {
     enum op op; /* OP */
     enum reduction reduction;
     enum dtype
-        dtype; /* type of the result as the graph sees it; arithmetic is in dtype_opmath(dtype) */
+        dtype;   /* type of the result as the graph sees it; arithmetic is in dtype_opmath(dtype) */
+    bool rounds; /* CAST to a float narrower than its opmath type */
     uint8_t n_args, n_index;
     inst_id args[3];
     double value;

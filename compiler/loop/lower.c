@@ -44,7 +44,13 @@ static inst_id add_inst(struct lowering *w, struct nest *n, struct inst i) {
     return n->insts.n - 1;
 }
 
+/* Rounded to t. */
 static inst_id add_const(struct lowering *w, struct nest *n, double v, enum dtype t) {
+    double cell;
+    if (dtype_is_float(t)) {
+        dtype_store(t, &cell, 0, v);
+        v = dtype_load(t, &cell, 0);
+    }
     return add_inst(w, n, (struct inst){.kind = INST_CONST, .value = v, .dtype = t});
 }
 
@@ -120,6 +126,32 @@ static void view_index(struct lowering *w, const struct node *n, ex *index) {
 
 /* ---- reading a node inside a nest ------------------------------------------------------------ */
 
+/* v as t: to(v), or round(v) if t is a float narrower than what it is computed in. */
+static inst_id add_cast(struct lowering *w, struct nest *n, inst_id v, enum dtype t, bool rounds) {
+    bool narrow = dtype_is_float(t) && dtype_opmath(t) != t && n->insts.at[v].dtype != t;
+    return add_inst(
+        w, n,
+        (struct inst){
+            .kind = INST_CAST, .dtype = t, .rounds = rounds && narrow, .n_args = 1, .args = {v}});
+}
+
+/* Element `index` of a random tensor: a function of its number in row-major order. */
+static inst_id read_random(struct lowering *w, struct nest *n, const struct node *c,
+                           const ex *index) {
+    struct exprs *p = w->l->ex;
+    enum dtype t = c->meta.dtype, math = dtype_opmath(t);
+    ex flat = ex_const(p, 0);
+    for (int k = 0; k < c->meta.rank; k++)
+        flat = ex_add(p, ex_mul(p, flat, c->meta.size[k]), index[k]);
+    struct inst number = {.kind = INST_INDEX, .dtype = DT_I64, .n_index = 1, .index = {flat}};
+    struct inst draw = {.kind = INST_OP, .op = c->op, .dtype = math, .n_args = 3};
+    draw.args[0] = add_inst(w, n, number);
+    draw.args[1] = add_integer(w, n, c, ex_value(p, c->args[1].i), DT_I64);
+    draw.args[2] = add_integer(w, n, c, (int64_t)w->g->seed, DT_I64);
+    inst_id v = add_inst(w, n, draw);
+    return t == math ? v : add_cast(w, n, v, t, true);
+}
+
 static inst_id read_created(struct lowering *w, struct nest *n, const struct node *c,
                             const ex *index) {
     struct exprs *p = w->l->ex;
@@ -133,6 +165,7 @@ static inst_id read_created(struct lowering *w, struct nest *n, const struct nod
         if (v->kind == ARG_INT) return add_integer(w, n, c, ex_value(p, v->i), c->meta.dtype);
         return add_const(w, n, v->kind == ARG_FLOAT ? v->f : v->b, c->meta.dtype);
     }
+    if (c->op == OP_RAND || c->op == OP_RANDN) return read_random(w, n, c, index);
     if (c->op == OP_ARANGE) {
         bool whole = c->args[0].kind == ARG_INT && c->args[2].kind == ARG_INT;
         if (whole) {
@@ -225,18 +258,15 @@ static enum dtype compute_dtype(struct lowering *w, const struct node *x) {
 
 static inst_id convert(struct lowering *w, struct nest *n, inst_id v, enum dtype t) {
     if (dtype_opmath(n->insts.at[v].dtype) == dtype_opmath(t)) return v;
-    return add_inst(
-        w, n, (struct inst){.kind = INST_CAST, .dtype = dtype_opmath(t), .n_args = 1, .args = {v}});
+    return add_cast(w, n, v, dtype_opmath(t), false);
 }
 
 static void lower_pointwise(struct lowering *w, node_id id) {
     const struct node *x = &w->g->nodes.at[id];
     struct nest n = begin_nest(w, id);
-    if (x->op == OP_CAST) {
+    if (x->op == OP_CAST || x->op == OP_CONVERT) {
         inst_id v = read_operand(w, &n, x, &x->args[0], x->meta.dtype);
-        add_inst(
-            w, &n,
-            (struct inst){.kind = INST_CAST, .dtype = x->meta.dtype, .n_args = 1, .args = {v}});
+        add_cast(w, &n, v, x->meta.dtype, x->op == OP_CAST);
         end_nest(w, &n, id);
         return;
     }

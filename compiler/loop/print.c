@@ -41,7 +41,7 @@ void inst_print(struct buf *b, const struct exprs *p, const struct loops *l, con
         for (int k = 0; k < i->n_args; k++) buf_printf(b, "%sv%u", k ? ", " : "", i->args[k]);
         buf_putc(b, ')');
         break;
-    case INST_CAST: buf_printf(b, "to(v%u)", i->args[0]); break;
+    case INST_CAST: buf_printf(b, "%s(v%u)", i->rounds ? "round" : "to", i->args[0]); break;
     case INST_REDUCE:
         buf_printf(b, "reduce %s v%u", reduction_name(i->reduction), i->args[0]);
         break;

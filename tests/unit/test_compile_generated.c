@@ -128,6 +128,15 @@ static const char *const graphs[] = {
     "%b\n}\n",
     "graph(%x: i32[4, 8]) {\n %a = to(%x, f32)\n %t = full([4, 8], 0.1)\n %q = floor_divide(%a, "
     "%t)\n return %q\n}\n",
+    /* random numbers: the same in kernels as in the reference; dropout */
+    "graph(%x: f32[5, 60]) {\n %r = rand_like(%x)\n %k = ge(%r, 0.25)\n %d = mul(%x, %k)\n"
+    " %n = randn([60], 1)\n %y = add(%d, %n)\n %s = sum(%y, 1)\n return %y, %s, %r\n}\n",
+    "graph(%x: bf16[33]) {\n %r = rand_like(%x)\n %n = randn([33], dtype=f16)\n"
+    " %m = randn([33], dtype=f64)\n %a = float(%r)\n %b = float(%n)\n return %a, %b, %m\n}\n",
+    /* a cast rounds, though its result is not stored */
+    "graph(%x: f32[4, 24]) {\n %b = to(%x, bf16)\n %f = float(%b)\n %d = sub(%x, %f)\n"
+    " %h = half(%x)\n %e = mul(%h, 1)\n %g = double(%e)\n %s = sum(%d, 1)\n"
+    " return %d, %g, %s\n}\n",
     /* a residual around a square product */
     "graph(%x: f32[8, 8], %w: f32[8, 8]) {\n %m = mm(%x, %w)\n %y = add(%x, %m)\n return %y\n}\n",
 };
@@ -139,7 +148,7 @@ static int operator_graphs(struct arena *a, enum dtype t, const char **out, int 
     for (int o = 0; o <= OP_COUNT; o++) {
         const struct op_info *op = o < OP_COUNT ? op_info((enum op)o) : NULL;
         int tensors = 0;
-        if (op && (op->class != POINTWISE || op->id == OP_CAST)) continue;
+        if (op && (op->class != POINTWISE || op->id == OP_CAST || op->id == OP_CONVERT)) continue;
         for (int i = 0; op && i < op->n_params; i++)
             tensors += strchr("T|", op->params[i].kind) && !op->params[i].has_default;
         bool integer = op && strstr("bitwise_and bitwise_or bitwise_xor bitwise_not", op->name);

@@ -331,7 +331,7 @@ static void test_types(void **state) {
     const char *many =
         printed(must_differentiate(one_op(a, "%x: bf16[4]", "tanh(%x)"), (bool[]){true}));
     assert_non_null(strstr(many, "f32[4] = sub(1, "));
-    assert_non_null(strstr(many, "bf16[4] = to("));
+    assert_non_null(strstr(many, "bf16[4] = convert("));
     arena_free(a);
 }
 

@@ -294,7 +294,7 @@ static void test_opmath(void **state) {
         struct graph *g = one_op(a, low[i].inputs, low[i].call), *h = graph_decompose(g);
         /* No arithmetic in a type narrower than f32, but for the cast at the end. */
         for (uint32_t k = 0; k < h->nodes.n; k++)
-            if (h->nodes.at[k].op != OP_INPUT && h->nodes.at[k].op != OP_CAST)
+            if (h->nodes.at[k].op != OP_INPUT && h->nodes.at[k].op != OP_CONVERT)
                 assert_int_equal(h->nodes.at[k].meta.dtype, DT_F32);
         check_graph(g, 0x1p-8);
         arena_free(a);

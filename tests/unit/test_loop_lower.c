@@ -188,8 +188,6 @@ static void test_refusals(void **state) {
     static const struct {
         const char *text, *why;
     } cases[] = {
-        {"graph(%x: f32[4]) {\n %r = rand([4], 0)\n %y = add(%x, %r)\n return %y\n}\n",
-         "rand inside a compiled graph is not supported"},
         {"graph(%x: f32[4]) {\n %r = arange(0.0, 1.0, 0.25)\n %y = add(%x, %r)\n return %y\n}\n",
          "arange inside a compiled graph is not supported"},
         {"graph(%x: i64[4]) {\n %y = add(%x, 9007199254740993)\n return %y\n}\n",

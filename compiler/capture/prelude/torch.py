@@ -2,7 +2,7 @@
 
 from _warpsmith import op, refuse, graph_break, is_parameter
 from torch._tensor import squeeze, unbind, split, chunk, var, std, max, min, norm, softmax, log_softmax
-from torch._tensor import dot, mv, outer, addmv, addr, addbmm, count_nonzero
+from torch._tensor import dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli
 
 
 class device:
@@ -126,3 +126,19 @@ vdot, ger = dot, outer
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     import torch.nn.functional as F
     return F.cosine_similarity(x1, x2, dim, eps)
+
+
+rand_ = op('rand')
+
+
+def randint(low, high=None, size=None, dtype=None, **placement):
+    if size is None:
+        low, high, size = 0, low, high
+    n = high - low
+    if not 0 < n <= 2 ** 24:
+        refuse(f'randint takes 1 to 2^24 different values, not {n}')
+    return (rand_(size, dtype=float64) * n).floor().to(dtype or int64) + low
+
+
+def randperm(n, **placement):
+    refuse('torch.randperm is not supported; torch.randint draws with repetition')

@@ -310,13 +310,23 @@ InstanceNorm2d = InstanceNorm3d = InstanceNorm1d
 
 class Dropout(Module):
     def __init__(self, p=0.5, inplace=False):
-        self.p = p
+        self.p, self.inplace = p, inplace
 
     def forward(self, input):
-        return F.dropout(input, self.p, self.training)
+        return F.dropout(input, self.p, self.training, self.inplace)
 
 
-Dropout1d = Dropout2d = Dropout3d = AlphaDropout = Dropout
+class Dropout1d(Dropout):
+    def forward(self, input):
+        return F.dropout1d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(Dropout):
+    def forward(self, input):
+        return F.alpha_dropout(input, self.p, self.training, self.inplace)
+
+
+Dropout2d = Dropout3d = Dropout1d
 
 
 class _Activation(Module):

@@ -1,7 +1,7 @@
 """torch.nn.functional: what is not an operator of graph/ops.def by itself."""
 
 import torch
-from _warpsmith import op, refuse
+from _warpsmith import op, refuse, assign
 _softmax, _log_softmax, group_norm = op('softmax'), op('log_softmax'), op('group_norm')
 
 
@@ -17,13 +17,33 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     return _log_softmax(input, dim, dtype)
 
 
+def _dropped(input, shape, p, training, inplace):
+    """input / (1 - p) where a random tensor of that shape says so, else 0."""
+    if not 0 <= p <= 1:
+        raise ValueError(f'dropout probability has to be between 0 and 1, but got {p}')
+    if not training or p == 0:
+        return input
+    keep = torch.rand(shape) >= p
+    out = input * keep * (0.0 if p == 1 else 1 / (1 - p))
+    return assign(input, out) if inplace else out
+
+
 def dropout(input, p=0.5, training=True, inplace=False):
+    return _dropped(input, input.shape, p, training, inplace)
+
+
+def dropout1d(input, p=0.5, training=True, inplace=False):
+    """Whole channels: dimension 1."""
+    return _dropped(input, list(input.shape[:2]) + [1] * (input.ndim - 2), p, training, inplace)
+
+
+dropout2d = dropout3d = dropout1d
+
+
+def alpha_dropout(input, p=0.5, training=False, inplace=False):
     if training and p > 0:
-        refuse('dropout in training mode is not supported; call .eval() on the module, or set p=0')
+        refuse('alpha_dropout in training mode is not supported; call .eval() on the module, or set p=0')
     return input
-
-
-dropout1d = dropout2d = dropout3d = alpha_dropout = dropout
 
 
 def glu(input, dim=-1):

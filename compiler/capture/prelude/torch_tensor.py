@@ -198,6 +198,14 @@ def normal_(self, mean=0.0, std=1.0, generator=None):
     return assign(self, torch.randn_like(self) * std + mean)
 
 
+def bernoulli(self, p=None, generator=None):
+    return (torch.rand_like(self) < (self if p is None else p)).to(self.dtype)
+
+
+def bernoulli_(self, p=0.5, generator=None):
+    return assign(self, torch.rand(self.shape) < p)
+
+
 def item(self):
     graph_break('call of Tensor.item()', 'keep the value in a tensor')
 
