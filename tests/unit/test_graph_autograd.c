@@ -234,6 +234,73 @@ static void test_complete(void **state) {
     }
 }
 
+/* ---- whole programs -------------------------------------------------------------------------- */
+
+static const char *const programs[] = {
+    /* layer norm by hand */
+    "graph(%x: f64[3, 8], %w: f64[8], %b: f64[8]) {\n  %m = mean(%x, -1, True)\n"
+    "  %d = sub(%x, %m)\n  %q = square(%d)\n  %v = mean(%q, -1, True)\n  %e = add(%v, 1e-5)\n"
+    "  %r = rsqrt(%e)\n  %n = mul(%d, %r)\n  %s = mul(%n, %w)\n  %o = add(%s, %b)\n"
+    "  return %o\n}\n",
+    /* RMS norm by hand */
+    "graph(%x: f64[3, 8], %w: f64[8]) {\n  %q = pow(%x, 2)\n  %m = mean(%q, -1, True)\n"
+    "  %e = add(%m, 1e-6)\n  %r = rsqrt(%e)\n  %n = mul(%x, %r)\n  %o = mul(%n, %w)\n"
+    "  return %o\n}\n",
+    /* softmax by hand, which the maximum must not disturb */
+    "graph(%x: f64[3, 8]) {\n  %m = amax(%x, -1, True)\n  %d = sub(%x, %m)\n  %e = exp(%d)\n"
+    "  %s = sum(%e, -1, True)\n  %o = div(%e, %s)\n  return %o\n}\n",
+    /* a loss over log_softmax */
+    "graph(%x: f64[4, 6], %t: f64[4, 6]) {\n  %l = log_softmax(%x, 1)\n  %p = mul(%l, %t)\n"
+    "  %m = mean(%p)\n  %o = neg(%m)\n  return %o\n}\n",
+    /* attention by hand, two heads */
+    "graph(%x: f64[2, 3, 8], %w: f64[8, 8], %u: f64[8, 8]) {\n  %q0 = matmul(%x, %w)\n"
+    "  %q1 = view(%q0, [2, 3, 2, 4])\n  %q = transpose(%q1, 1, 2)\n  %k0 = matmul(%x, %u)\n"
+    "  %k1 = view(%k0, [2, 3, 2, 4])\n  %k = permute(%k1, [0, 2, 3, 1])\n"
+    "  %s = matmul(%q, %k)\n  %c = div(%s, 2.0)\n  %l = tril(%c)\n  %p = softmax(%l, -1)\n"
+    "  %v = matmul(%p, %q)\n  %t = transpose(%v, 1, 2)\n  %o = view(%t, [2, 3, 8])\n"
+    "  return %o\n}\n",
+    /* a perceptron under a squared loss */
+    "graph(%x: f64[4, 6], %w: f64[5, 6], %b: f64[5], %u: f64[2, 5], %y: f64[4, 2]) {\n"
+    "  %h = linear(%x, %w, %b)\n  %g = gelu(%h)\n  %z = linear(%g, %u)\n"
+    "  %l = mse_loss(%z, %y)\n  return %l\n}\n",
+    /* gated SiLU between projections, added to its input */
+    "graph(%x: f64[3, 6], %g: f64[6, 8], %u: f64[6, 8], %d: f64[8, 6]) {\n"
+    "  %a = mm(%x, %g)\n  %s = silu(%a)\n  %b = mm(%x, %u)\n  %h = mul(%s, %b)\n"
+    "  %o = mm(%h, %d)\n  %r = add(%x, %o)\n  return %r, %h\n}\n",
+    /* batch norm of its own statistics */
+    "graph(%x: f64[4, 3, 5], %w: f64[3], %b: f64[3]) {\n  %m = mean(%x, [0, 2], True)\n"
+    "  %v = var(%x, [0, 2], correction=0, keepdim=True)\n  %d = sub(%x, %m)\n"
+    "  %e = add(%v, 1e-5)\n  %s = sqrt(%e)\n  %n = div(%d, %s)\n  %w1 = view(%w, [3, 1])\n"
+    "  %b1 = view(%b, [3, 1])\n  %y = mul(%n, %w1)\n  %o = add(%y, %b1)\n  return %o\n}\n",
+    /* pooling by logsumexp, an absolute loss */
+    "graph(%x: f64[4, 6, 3], %y: f64[4, 3]) {\n  %p = logsumexp(%x, 1)\n"
+    "  %t = tanh(%p)\n  %l = l1_loss(%t, %y, reduction='sum')\n  return %l\n}\n",
+    /* one value used in many ways, and an output that is an input */
+    "graph(%x: f64[4], %y: f64[4]) {\n  %a = mul(%x, %y)\n  %b = add(%a, %x)\n  %c = mul(%b, %a)\n"
+    "  %e = mul(%c, %b)\n  return %e, %x, %b, %e\n}\n",
+};
+
+static void test_programs(void **state) {
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        struct arena *a = arena_new();
+        check_graph(must_parse(a, programs[i]), -2, 2);
+        arena_free(a);
+    }
+}
+
+/* x * detach(x): one of the two is a constant. */
+static void test_detach(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(a, "graph(%x: f32[2]) {\n  %c = detach(%x)\n"
+                                    "  %y = mul(%x, %c)\n  return %y\n}\n");
+    struct graph *joint = must_differentiate(g, (bool[]){true});
+    struct value in[] = {{(double[]){3, -2}, 2}, {(double[]){1, 10}, 2}}, out[2];
+    must_eval(joint, in, out);
+    assert_true(out[1].v[0] == 3 && out[1].v[1] == -20);
+    free_values(out, 2);
+    arena_free(a);
+}
+
 /* ---- kinks ----------------------------------------------------------------------------------- */
 
 /* The gradient of x under tangents of 1 is `want`. */
@@ -366,6 +433,7 @@ static void test_symbolic(void **state) {
 int main(void) {
     const struct CMUnitTest all[] = {
         cmocka_unit_test(test_elementwise),  cmocka_unit_test(test_operators),
+        cmocka_unit_test(test_programs),     cmocka_unit_test(test_detach),
         cmocka_unit_test(test_complete),     cmocka_unit_test(test_conventions),
         cmocka_unit_test(test_large_values), cmocka_unit_test(test_types),
         cmocka_unit_test(test_wants),        cmocka_unit_test(test_symbolic),
