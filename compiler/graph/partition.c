@@ -8,9 +8,9 @@
  * Minimum cut (Chen et al. 2016 for the idea; the network is that of AOTAutograd's min-cut
  * partitioner): every node that needs no tangent is an edge whose capacity is the memory traffic of
  * saving its value; the source feeds what the backward must not compute again (inputs, reductions,
- * products, random numbers), and every value that the backward reads leads to the sink. Pointwise
- * nodes, views and constants are free to be computed twice. The cut edges are the tensors to save.
- */
+ * products), and every value that the backward reads leads to the sink. Pointwise nodes, views,
+ * constants and random numbers, which are functions of their place, are free to be computed twice.
+ * The cut edges are the tensors to save. */
 #include "graph/partition.h"
 
 #include "graph/flow.h"
@@ -34,20 +34,17 @@ static int64_t bytes_of(const struct cut *c, node_id n) {
     return ex_hint(c->joint->ex, meta_numel(c->joint->ex, m)) * dtype_bytes(m->dtype);
 }
 
-static bool is_random(enum op op) { return op == OP_RAND || op == OP_RANDN; }
-
 /* Computing it a second time is out of the question. */
 static bool computed_once(enum op op) {
     enum op_class class = op_info(op)->class;
-    return class == INPUT || class == REDUCE || class == MATMUL || is_random(op);
+    return class == INPUT || class == REDUCE || class == MATMUL;
 }
 
 /* Bytes moved to have it in the backward: read there; written, unless it is in memory anyway; a
  * view must be read for that, too. A constant takes no room where it is used. */
 static int64_t cost_to_save(const struct cut *c, node_id n) {
-    enum op op = node_at(c, n)->op;
-    enum op_class class = op_info(op)->class;
-    if (class == CREATE && !is_random(op)) return FLOW_INFINITE;
+    enum op_class class = op_info(node_at(c, n)->op)->class;
+    if (class == CREATE) return FLOW_INFINITE;
     int64_t times = class == INPUT || c->output[n] ? 1 : class == VIEW ? 3 : 2;
     return times * bytes_of(c, n);
 }

@@ -111,6 +111,7 @@ static const struct test tests[] = {
     {"%x: f64[8]", "fmod(%x, 0.7)", 0, 0},
     {"%c: bool[3, 1], %x: f64[4]", "where(%c, %x, 0.5)", 0, 0},
     {"%x: f64[4]", "to(%x, f64)", 0, 0},
+    {"%x: f64[4]", "convert(%x, f64)", 0, 0},
     {"%x: f64[3, 4]", "sum(%x)", 0, 0},
     {"%x: f64[3, 4, 2]", "sum(%x, [0, 2])", 0, 0},
     {"%x: f64[3, 4]", "sum(%x, 1, True)", 0, 0},
@@ -215,7 +216,13 @@ static void test_operators(void **state) {
     }
 }
 
-/* A primitive on floats either has a rule or is said to be flat; whatever has a rule is tested. */
+static bool may_be_floating(const struct op_info *op) {
+    return op->dtype != RULE_BOOL && op->dtype != RULE_I64 && strncmp(op->name, "bitwise_", 8) &&
+           op->id != OP_SLICE; /* which needs an operator that pads */
+}
+
+/* A primitive that yields floats has a rule or is said to be flat; whatever has a rule is tested.
+ */
 static void test_complete(void **state) {
     bool seen[OP_COUNT] = {0};
     for (int i = 0; i < N_TESTS; i++) {
@@ -228,6 +235,9 @@ static void test_complete(void **state) {
         const struct op_info *op = op_info((enum op)i);
         struct arena *a = arena_new();
         struct test t;
+        bool primitive = op->class != COMPOSITE && op->class != INPUT && op->class != CREATE;
+        if (primitive && may_be_floating(op) && derivative_of(op->id)->kind == DERIVATIVE_MISSING)
+            fail_msg("%s has no derivative", op->name);
         if (has_rule(op->id) && !seen[i] && !generate(a, op, 0, &t))
             fail_msg("no test differentiates %s", op->name);
         arena_free(a);
@@ -402,6 +412,26 @@ static void test_types(void **state) {
     arena_free(a);
 }
 
+/* Composites in bf16: their parts are differentiated in f32, between conversions. */
+static void test_low_precision(void **state) {
+    static const char *const calls[] = {"gelu(%x)",     "rms_norm(%x, [4])",
+                                        "mean(%x)",     "logsumexp(%x, 0)",
+                                        "softsign(%x)", "normalize(%x, dim=0)"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct arena *a = arena_new();
+        struct graph *g = one_op(a, "%x: bf16[4]", calls[i]);
+        struct graph *joint = must_differentiate(g, (bool[]){true});
+        struct meta m = joint->nodes.at[joint->outputs.at[1]].meta;
+        assert_int_equal(m.dtype, DT_BF16);
+        for (node_id k = g->nodes.n + 1; k < joint->nodes.n; k++) {
+            const struct node *n = &joint->nodes.at[k];
+            bool moves = n->op == OP_CONVERT || op_info(n->op)->class == VIEW;
+            if (!moves && n->meta.dtype == DT_BF16) fail_msg("%%%s\n%s", n->name, printed(joint));
+        }
+        arena_free(a);
+    }
+}
+
 /* Only what is asked for is computed, and zeros stand for what is not reached. */
 static void test_wants(void **state) {
     struct arena *a = arena_new();
@@ -432,11 +462,12 @@ static void test_symbolic(void **state) {
 
 int main(void) {
     const struct CMUnitTest all[] = {
-        cmocka_unit_test(test_elementwise),  cmocka_unit_test(test_operators),
-        cmocka_unit_test(test_programs),     cmocka_unit_test(test_detach),
-        cmocka_unit_test(test_complete),     cmocka_unit_test(test_conventions),
-        cmocka_unit_test(test_large_values), cmocka_unit_test(test_types),
-        cmocka_unit_test(test_wants),        cmocka_unit_test(test_symbolic),
+        cmocka_unit_test(test_elementwise),   cmocka_unit_test(test_operators),
+        cmocka_unit_test(test_programs),      cmocka_unit_test(test_detach),
+        cmocka_unit_test(test_complete),      cmocka_unit_test(test_conventions),
+        cmocka_unit_test(test_large_values),  cmocka_unit_test(test_types),
+        cmocka_unit_test(test_low_precision), cmocka_unit_test(test_wants),
+        cmocka_unit_test(test_symbolic),
     };
     return cmocka_run_group_tests(all, NULL, NULL);
 }
