@@ -103,10 +103,9 @@ static void put_element(struct emitter *w, uint32_t index, bool main_loop) {
         if (worth_keeping(w, index, v)) line(w, "kept%u[r] = v%u;", v, v);
     }
     for (uint32_t i = 0; i < f->reduce.n; i++) {
-        const struct value_node *x = at(w, f->reduce.at[i]);
-        const char *acc = arena_printf(w->arena, "c%u[l]", f->reduce.at[i]);
-        const char *v = arena_printf(w->arena, "(%s)%s", math_type(x->dtype), ref(w, x->args[0]));
-        line(w, "%s = %s;", acc, combine_text(w, x->reduction, x->dtype, acc, v));
+        value_id v = f->reduce.at[i];
+        const char *acc = arena_printf(w->arena, "c%u[l]", v);
+        line(w, "%s = %s;", acc, combine_text(w, v, acc, operand_text(w, v)));
     }
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
@@ -120,10 +119,9 @@ static void put_element(struct emitter *w, uint32_t index, bool main_loop) {
 
 static void put_accumulators(struct emitter *w, const struct phase *f, int lanes) {
     for (uint32_t i = 0; i < f->reduce.n; i++) {
-        const struct value_node *x = at(w, f->reduce.at[i]);
-        line(w, "%s c%u[%d];", math_type(x->dtype), f->reduce.at[i], lanes);
-        line(w, "for (int l = 0; l < %d; l++) c%u[l] = %s;", lanes, f->reduce.at[i],
-             identity_text(w, x->reduction, x->dtype));
+        value_id v = f->reduce.at[i];
+        line(w, "%s c%u[%d];", accumulator_type(w, v), v, lanes);
+        line(w, "for (int l = 0; l < %d; l++) c%u[l] = %s;", lanes, v, identity_text(w, v));
     }
 }
 
@@ -185,15 +183,13 @@ static void put_phase(struct emitter *w, uint32_t index) {
     }
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        const struct value_node *x = at(w, v);
-        const char *t = math_type(x->dtype), *name = arena_printf(w->arena, "a%u", v);
+        const char *t = accumulator_type(w, v), *name = arena_printf(w->arena, "a%u", v);
         if (tile) {
             line(w, "%s *a%u = c%u;", t, v, v);
         } else {
             line(w, "%s a%u = c%u[0];", t, v, v);
-            line(
-                w, "for (int l = 1; l < %d; l++) a%u = %s;", w->y->vec, v,
-                combine_text(w, x->reduction, x->dtype, name, arena_printf(w->arena, "c%u[l]", v)));
+            line(w, "for (int l = 1; l < %d; l++) a%u = %s;", w->y->vec, v,
+                 combine_text(w, v, name, arena_printf(w->arena, "c%u[l]", v)));
         }
         w->where[v] = ARRAY;
     }
@@ -223,7 +219,7 @@ static void put_partial_parameters(struct emitter *w, struct ws_launch *l) {
     const struct phase *f = &w->p->phases.at[0];
     int64_t offset = 0;
     for (uint32_t i = 0; i < f->reduce.n; i++) {
-        const char *t = math_type(at(w, f->reduce.at[i])->dtype);
+        const char *t = accumulator_type(w, f->reduce.at[i]);
         line(w, "%s *restrict part%u = *(%s *const *)args[%d];", t, f->reduce.at[i], t, l->n_args);
         offset = add_partial(w, l, f->reduce.at[i], offset);
     }
@@ -289,12 +285,10 @@ static void emit_finish(struct emitter *w) {
     put_row_values(w, w->p->before.at, w->p->before.n);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        const struct value_node *x = at(w, v);
         const char *name = arena_printf(w->arena, "a%u", v);
-        line(w, "%s a%u = part%u[x];", math_type(x->dtype), v, v);
+        line(w, "%s a%u = part%u[x];", accumulator_type(w, v), v, v);
         line(w, "for (int s = 1; s < %d; s++) a%u = %s;", y.split, v,
-             combine_text(w, x->reduction, x->dtype, name,
-                          arena_printf(w->arena, "part%u[(long long)s * nx + x]", v)));
+             combine_text(w, v, name, arena_printf(w->arena, "part%u[(long long)s * nx + x]", v)));
         w->where[v] = ARRAY;
     }
     put_row_values(w, f->after.at, f->after.n);

@@ -259,12 +259,9 @@ static void put_elements(struct emitter *w, const struct phase *f) {
         w->where[v] = LOCAL;
     }
     for (uint32_t i = 0; i < f->reduce.n; i++) {
-        const struct value_node *x = at(w, f->reduce.at[i]);
-        const char *acc = arena_printf(w->arena, "a%u%s", f->reduce.at[i], w->subscript);
-        line(w, "%s = %s;", acc,
-             combine_text(
-                 w, x->reduction, x->dtype, acc,
-                 arena_printf(w->arena, "(%s)%s", math_type(x->dtype), ref(w, x->args[0]))));
+        value_id v = f->reduce.at[i];
+        const char *acc = arena_printf(w->arena, "a%u%s", v, w->subscript);
+        line(w, "%s = %s;", acc, combine_text(w, v, acc, operand_text(w, v)));
     }
     put_element_stores(w, f, exact);
     close_brace(w);
@@ -293,12 +290,11 @@ static const char *accumulator_dims(struct emitter *w) {
 
 static void declare_accumulators(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->reduce.n; i++) {
-        const struct value_node *x = at(w, f->reduce.at[i]);
-        line(w, "%s a%u%s;", math_type(x->dtype), f->reduce.at[i], accumulator_dims(w));
+        value_id a = f->reduce.at[i];
+        line(w, "%s a%u%s;", accumulator_type(w, a), a, accumulator_dims(w));
         open_unrolled(w, "e", w->y->ex);
         if (w->y->rows_inner) open_unrolled(w, "v", w->y->vec);
-        line(w, "a%u%s = %s;", f->reduce.at[i], w->y->rows_inner ? "[e][v]" : "[e]",
-             identity_text(w, x->reduction, x->dtype));
+        line(w, "a%u%s = %s;", a, w->y->rows_inner ? "[e][v]" : "[e]", identity_text(w, a));
         close_rows(w);
     }
 }
@@ -310,9 +306,8 @@ static void put_combines(struct emitter *w, const struct phase *f, int *smem) {
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
         const struct value_node *x = at(w, v);
-        const char *t = math_type(x->dtype), *op = reduction_operator(x->reduction);
-        int size = dtype_bytes(dtype_opmath(x->dtype)),
-            slots = y->rows_inner ? y->threads : y->threads / 32;
+        const char *t = accumulator_type(w, v), *op = reduction_operator(x->reduction);
+        int size = reduction_bytes(w->k, v), slots = y->rows_inner ? y->threads : y->threads / 32;
         open_unrolled(w, "e", y->ex);
         if (y->rows_inner) {
             open_unrolled(w, "v", y->vec);
@@ -408,8 +403,7 @@ static void put_partial_parameters(struct emitter *w, struct ws_launch *l) {
     const struct phase *f = &w->p->phases.at[0];
     int64_t offset = 0;
     for (uint32_t i = 0; i < f->reduce.n; i++) {
-        const struct value_node *x = at(w, f->reduce.at[i]);
-        buf_printf(&w->b, ", %s *part%u", math_type(x->dtype), f->reduce.at[i]);
+        buf_printf(&w->b, ", %s *part%u", accumulator_type(w, f->reduce.at[i]), f->reduce.at[i]);
         offset = add_partial(w, l, f->reduce.at[i], offset);
     }
 }
@@ -486,7 +480,7 @@ static void emit_finish(struct emitter *w) {
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     struct ws_launch *l = open_kernel(w, arena_printf(w->arena, "%s_finish", w->k->name), THREADS);
     l->grid[0] = tile_count(nx, y.bx);
-    l->smem = (int)f->reduce.n * (THREADS / 32 * 8 + 16);
+    l->smem = (int)f->reduce.n * (THREADS / 32 * 16 + 16);
     line(w, "const int tx = tid / %d, tr = tid %% %d;", t1, t1);
     line(w, "const k_idx px = (k_idx)blockIdx.x;");
     line(w, "(void)nr; (void)k_smem;");
@@ -497,12 +491,10 @@ static void emit_finish(struct emitter *w) {
     put_x(w, true);
     open_brace(w, "for (int s = tr; s < %d; s += %d)", y.split, t1);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
-        const struct value_node *x = at(w, f->reduce.at[i]);
-        const char *acc = arena_printf(w->arena, "a%u[e]", f->reduce.at[i]);
-        line(
-            w, "%s = %s;", acc,
-            combine_text(w, x->reduction, x->dtype, acc,
-                         arena_printf(w->arena, "part%u[(long long)s * nx + x]", f->reduce.at[i])));
+        value_id v = f->reduce.at[i];
+        const char *acc = arena_printf(w->arena, "a%u[e]", v);
+        line(w, "%s = %s;", acc,
+             combine_text(w, v, acc, arena_printf(w->arena, "part%u[(long long)s * nx + x]", v)));
     }
     close_brace(w);
     close_brace(w);

@@ -35,9 +35,12 @@ const char *ex_text(struct emitter *w, ex e);                   /* an index or s
 const char *ref(struct emitter *w, value_id v);                 /* how the scope at hand names v */
 const char *value_text(struct emitter *w,
                        value_id v); /* right-hand side of a CONST, INDEX, OP or CAST */
-const char *combine_text(struct emitter *w, enum reduction r, enum dtype t, const char *a,
-                         const char *b);
-const char *identity_text(struct emitter *w, enum reduction r, enum dtype t);
+/* Of reduction v: the type of what it has so far; what one element brings, in the scope at hand;
+ * two of these combined; what it starts from. */
+const char *accumulator_type(struct emitter *w, value_id v);
+const char *operand_text(struct emitter *w, value_id v);
+const char *combine_text(struct emitter *w, value_id v, const char *a, const char *b);
+const char *identity_text(struct emitter *w, value_id v);
 bool is_row_value(const struct emitter *w,
                   value_id v); /* one per row: varies with x, or stands on a reduction */
 int argument_of(const struct emitter *w, buffer_id b);

@@ -458,7 +458,29 @@ struct k_prod { template <typename T> K_DEVICE_MEMBER T of(T a, T b) { return a 
 struct k_amax { template <typename T> K_DEVICE_MEMBER T of(T a, T b) { return k_max(a, b); } };
 struct k_amin { template <typename T> K_DEVICE_MEMBER T of(T a, T b) { return k_min(a, b); } };
 
+/* argmax and argmin: a value and its number. Of equal values the one with the least number wins; nan beats all. */
+template <typename T, typename I> struct k_pair { T value; I at; };
+template <typename T> K_DEVICE bool k_wins(T b, T a, bool larger, bool first) {
+    const bool both = a == b || (a != a && b != b);
+    return larger || (b != b && a == a) || (both && first);
+}
+struct k_argmax {
+    template <typename P> K_DEVICE_MEMBER P of(P a, P b) {
+        return k_wins(b.value, a.value, b.value > a.value, b.at < a.at) ? b : a;
+    }
+};
+struct k_argmin {
+    template <typename P> K_DEVICE_MEMBER P of(P a, P b) {
+        return k_wins(b.value, a.value, b.value < a.value, b.at < a.at) ? b : a;
+    }
+};
+
 template <typename T> K_DEVICE T k_shfl_xor(T v, int lane_mask) { return __shfl_xor_sync(0xffffffffu, v, lane_mask); }
+template <typename T, typename I> K_DEVICE k_pair<T, I> k_shfl_xor(k_pair<T, I> v, int lane_mask) {
+    v.value = k_shfl_xor(v.value, lane_mask);
+    v.at = k_shfl_xor(v.at, lane_mask);
+    return v;
+}
 
 /* Threads of a block form T0 rows of T1 threads, a row's threads adjacent (tid = row*T1 + column). Every thread gets
  * the reduction of its row. T1 is a power of two; smem holds T0*T1/32 values and is not reused without a barrier. */
@@ -644,6 +666,12 @@ template <int N> K_DEVICE void k_bulk_wait_read() {
 /* The last step of a reduction whose row is spread over the C blocks of a cluster: `writer` is one thread of the block's
  * part of the row, slot its shared memory. Every thread gets the result. */
 #if defined(WS_EMULATOR) || __CUDA_ARCH__ >= 900
+template <typename T, typename I> K_DEVICE k_pair<T, I> k_cluster_load(const k_pair<T, I> *mine, unsigned rank) {
+    k_pair<T, I> v;
+    v.value = k_cluster_load(&mine->value, rank);
+    v.at = k_cluster_load(&mine->at, rank);
+    return v;
+}
 template <typename OP, int C, typename T> K_DEVICE T k_reduce_cluster(T v, T *slot, bool writer) {
     if (writer) *slot = v;
     k_cluster_sync();

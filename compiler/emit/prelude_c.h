@@ -313,4 +313,26 @@ K_INLINE double k_randn_double(long long i, long long tensor, long long seed) {
 #define k_relu(x) K_ANY1(x, k_relu_f, k_relu_d, k_relu_s, k_relu_l)
 #define k_sign(x) K_ANY1(x, k_sign_f, k_sign_d, k_sign_s, k_sign_l)
 
+/* argmax and argmin: a value and its number. Of equal values the one with the least number wins;
+ * nan beats all. */
+#define K_PAIR(name, T)                                                                            \
+    typedef struct {                                                                               \
+        T value;                                                                                   \
+        long long at;                                                                              \
+    } k_pair_##name;                                                                               \
+    K_INLINE int k_wins_##name(T b, T a, int larger, int first) {                                  \
+        int both = (a == b) | ((a != a) & (b != b));                                               \
+        return larger | ((b != b) & (a == a)) | (both & first);                                    \
+    }                                                                                              \
+    K_INLINE k_pair_##name k_argmax_##name(k_pair_##name a, k_pair_##name b) {                     \
+        return k_wins_##name(b.value, a.value, b.value > a.value, b.at < a.at) ? b : a;            \
+    }                                                                                              \
+    K_INLINE k_pair_##name k_argmin_##name(k_pair_##name a, k_pair_##name b) {                     \
+        return k_wins_##name(b.value, a.value, b.value < a.value, b.at < a.at) ? b : a;            \
+    }
+K_PAIR(f32, float)
+K_PAIR(f64, double)
+K_PAIR(i32, int)
+K_PAIR(i64, long long)
+
 /* ---- kernel text ----------------------------------------------------------------------------- */

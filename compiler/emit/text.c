@@ -95,6 +95,10 @@ const char *ex_text(struct emitter *w, ex e) {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+static bool is_pair(const struct value_node *x) {
+    return x->kind == INST_REDUCE && reduction_of_pairs(x->reduction);
+}
+
 bool is_row_value(const struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
     return x->mask != 0 || x->level != 0;
@@ -104,7 +108,8 @@ const char *ref(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
     if (w->where[v] == LOCAL) return arena_printf(w->arena, "v%u", v);
     if (w->where[v] == ARRAY)
-        return arena_printf(w->arena, "a%u%s", v, is_row_value(w, v) ? w->subscript : "");
+        return arena_printf(w->arena, "a%u%s%s", v, is_row_value(w, v) ? w->subscript : "",
+                            is_pair(x) ? ".at" : "");
     if (x->kind == INST_CONST) return number_text(w, x->number, x->dtype);
     WS_BUG("v%u is used before it is computed", v);
 }
@@ -157,32 +162,84 @@ const char *value_text(struct emitter *w, value_id v) {
     WS_BUG("v%u is no expression", v);
 }
 
-const char *combine_text(struct emitter *w, enum reduction r, enum dtype t, const char *a,
-                         const char *b) {
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+/* What the values of pairs are held in. On CUDA value and number are equally wide: a pair that goes
+ * through shared memory has no byte that nobody wrote. */
+static enum dtype pair_dtype(const struct emitter *w, value_id v) {
+    enum dtype t = value_math(w, w->k->values.at[v].args[0]);
+    if (!w->cuda || !w->k->wide_index) return t;
+    return t == DT_F32 ? DT_F64 : t == DT_I32 ? DT_I64 : t;
+}
+
+static enum dtype pair_number(const struct emitter *w, value_id v) {
+    return w->cuda && dtype_bytes(pair_dtype(w, v)) == 4 ? DT_I32 : DT_I64;
+}
+
+const char *accumulator_type(struct emitter *w, value_id v) {
+    const struct value_node *x = &w->k->values.at[v];
+    if (!is_pair(x)) return math_type(x->dtype);
+    enum dtype t = pair_dtype(w, v);
+    return w->cuda ? arena_printf(w->arena, "k_pair<%s, %s>", math_type(t),
+                                  math_type(pair_number(w, v)))
+                   : arena_printf(w->arena, "k_pair_%s", dtype_name(t));
+}
+
+static const char *pair_text(struct emitter *w, value_id v, const char *value, const char *at) {
+    return arena_printf(w->arena, w->cuda ? "%s{%s, %s}" : "(%s){%s, %s}", accumulator_type(w, v),
+                        value, at);
+}
+
+const char *operand_text(struct emitter *w, value_id v) {
+    const struct value_node *x = &w->k->values.at[v];
+    enum dtype t = is_pair(x) ? pair_dtype(w, v) : x->dtype;
+    const char *value = arena_printf(w->arena, "(%s)%s", math_type(t), ref(w, x->args[0]));
+    if (!is_pair(x)) return value;
+    return pair_text(
+        w, v, value,
+        arena_printf(w->arena, "(%s)%s", math_type(pair_number(w, v)), ref(w, x->args[1])));
+}
+
+const char *combine_text(struct emitter *w, value_id v, const char *a, const char *b) {
+    const struct value_node *x = &w->k->values.at[v];
+    enum reduction r = x->reduction;
     if (w->cuda) return arena_printf(w->arena, "%s::of(%s, %s)", reduction_operator(r), a, b);
     switch (r) {
     case REDUCTION_SUM: return arena_printf(w->arena, "%s + %s", a, b);
     case REDUCTION_PROD: return arena_printf(w->arena, "%s * %s", a, b);
     case REDUCTION_AMAX: return arena_printf(w->arena, "k_max(%s, %s)", a, b);
     case REDUCTION_AMIN: return arena_printf(w->arena, "k_min(%s, %s)", a, b);
+    case REDUCTION_ARGMAX:
+    case REDUCTION_ARGMIN:
+        return arena_printf(w->arena, "%s_%s(%s, %s)", reduction_operator(r),
+                            dtype_name(pair_dtype(w, v)), a, b);
     case REDUCTION_COUNT: break;
     }
     WS_BUG("no such reduction");
 }
 
-const char *identity_text(struct emitter *w, enum reduction r, enum dtype t) {
-    bool low = r == REDUCTION_AMAX;
-    switch (r) {
-    case REDUCTION_SUM: return number_text(w, 0, t);
-    case REDUCTION_PROD: return number_text(w, 1, t);
+/* The least or the largest number of the type. */
+static const char *extreme_text(struct emitter *w, bool low, enum dtype t) {
+    switch (dtype_opmath(t)) {
+    case DT_BOOL: return low ? "0" : "1";
+    case DT_I32: return low ? "(-2147483647 - 1)" : "2147483647";
+    case DT_I64: return low ? "(-9223372036854775807LL - 1)" : "9223372036854775807LL";
+    default: return number_text(w, low ? -INFINITY : INFINITY, t);
+    }
+}
+
+const char *identity_text(struct emitter *w, value_id v) {
+    const struct value_node *x = &w->k->values.at[v];
+    bool low = x->reduction == REDUCTION_AMAX || x->reduction == REDUCTION_ARGMAX;
+    switch (x->reduction) {
+    case REDUCTION_SUM: return number_text(w, 0, x->dtype);
+    case REDUCTION_PROD: return number_text(w, 1, x->dtype);
     case REDUCTION_AMAX:
-    case REDUCTION_AMIN:
-        switch (dtype_opmath(t)) {
-        case DT_BOOL: return low ? "0" : "1";
-        case DT_I32: return low ? "(-2147483647 - 1)" : "2147483647";
-        case DT_I64: return low ? "(-9223372036854775807LL - 1)" : "9223372036854775807LL";
-        default: return number_text(w, low ? -INFINITY : INFINITY, t);
-        }
+    case REDUCTION_AMIN: return extreme_text(w, low, x->dtype);
+    case REDUCTION_ARGMAX:
+    case REDUCTION_ARGMIN: /* an element of that very value comes before it */
+        return pair_text(w, v, extreme_text(w, low, pair_dtype(w, v)),
+                         extreme_text(w, false, pair_number(w, v)));
     case REDUCTION_COUNT: break;
     }
     WS_BUG("no such reduction");
@@ -288,7 +345,7 @@ void add_arguments(struct emitter *w, struct ws_launch *l) {
 int64_t add_partial(struct emitter *w, struct ws_launch *l, value_id reduction, int64_t offset) {
     WS_ASSERT(l->n_args < WS_MAX_ARGS);
     l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = offset};
-    return offset + kernel_size(w->k, AXIS_X) * w->y->split * dtype_bytes(value_math(w, reduction));
+    return offset + (int64_t)partial_bytes(w->k, w->y, reduction);
 }
 
 /* Every output is f16 or bf16: the prelude then takes cheaper functions. */

@@ -198,11 +198,29 @@ static long double reduce_step(enum op op, long double r, long double v) {
     WS_BUG("%s is no reduction", op_info(op)->name);
 }
 
+/* Where the first of a line's largest or smallest elements is. */
+static void eval_argument(const struct job *j) {
+    const struct cell *x = j->in[0];
+    struct lines l = lines_along(x, dims_of(j->g, j->node, "dim", x->rank));
+#pragma omp parallel for
+    for (int64_t line = 0; line < l.n; line++) {
+        int64_t best = 0;
+        double most = x->v[line_at(&l, line, 0)];
+        for (int64_t i = 1; i < l.length && most == most; i++) {
+            double v = x->v[line_at(&l, line, i)];
+            bool beats = j->node->op == OP_ARGMAX ? !(v <= most) : !(v >= most);
+            if (beats) most = v, best = i;
+        }
+        j->out->v[line] = (double)best;
+    }
+}
+
 /* Each line is cut into blocks; blocks are reduced in parallel, then combined in order. */
 void eval_reduce(const struct job *j) {
     enum { BLOCK = 1 << 16 };
     const struct cell *x = j->in[0];
     enum op op = j->node->op;
+    if (op == OP_ARGMAX || op == OP_ARGMIN) return eval_argument(j);
     struct lines l = lines_along(x, dims_of(j->g, j->node, "dim", x->rank));
     bool truncates = dtype_is_float(x->dtype) && !dtype_is_float(j->out->dtype);
     int64_t n_blocks = (l.length + BLOCK - 1) / BLOCK;

@@ -39,7 +39,7 @@ static void build_phase(struct block *p, uint32_t index, bool *row_values) {
         const struct value_node *x = &k->values.at[v];
         if (x->kind != INST_REDUCE || x->level != index + 1) continue;
         vec_push(a, &f.reduce, v);
-        mark(k, x->args[0], need);
+        for (int i = 0; i < x->n_args; i++) mark(k, x->args[i], need);
     }
     for (uint32_t s = 0; s < k->stores.n; s++) {
         const struct store_node *st = &k->stores.at[s];
@@ -87,6 +87,11 @@ static void build_phases(struct block *p) {
     }
 }
 
+size_t partial_bytes(const struct kernel *k, const struct layout *y, value_id v) {
+    size_t n = (size_t)(kernel_size(k, AXIS_X) * y->split);
+    return (n * (size_t)reduction_bytes(k, v) + 15) / 16 * 16;
+}
+
 /* Matrix product: everything after the dot is an epilogue over a thread's outputs. */
 static void build_epilogue(struct block *p) {
     const struct kernel *k = p->kernel;
@@ -119,8 +124,6 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
               (y->grid_r ? tiles(kernel_size(k, AXIS_R), y->br) : 1) * y->split * y->cluster;
     if (y->split > 1)
         for (uint32_t v = 0; v < k->values.n; v++)
-            if (k->values.at[v].kind == INST_REDUCE)
-                p->workspace += (size_t)(kernel_size(k, AXIS_X) * y->split) *
-                                (size_t)dtype_bytes(dtype_opmath(k->values.at[v].dtype));
+            if (k->values.at[v].kind == INST_REDUCE) p->workspace += partial_bytes(k, y, v);
     return p;
 }

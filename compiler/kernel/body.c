@@ -481,6 +481,11 @@ struct kernel *kernel_build(const struct schedule *s, uint32_t group,
 
 /* ---- shared facts ---------------------------------------------------------------------------- */
 
+int reduction_bytes(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    return reduction_of_pairs(x->reduction) ? 16 : dtype_bytes(dtype_opmath(x->dtype));
+}
+
 int64_t kernel_size(const struct kernel *k, enum axis x) {
     return k->bound[x] ? ex_hint(k->ex, k->bound[x]) : 1;
 }

@@ -173,6 +173,10 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
 void block_print(struct buf *b, const struct block *p);
 
 /* Facts that config, block and emit share. */
+/* Bytes that hold what reduction v has so far: its value, or a pair. */
+int reduction_bytes(const struct kernel *k, value_id v);
+/* Bytes of a split reduction's partial results, aligned for any type. */
+size_t partial_bytes(const struct kernel *k, const struct layout *y, value_id v);
 int64_t kernel_size(const struct kernel *k,
                     enum axis x); /* at the hints; 1 if the axis is missing */
 /* Can `index` be loaded or stored `vec` elements at a time along axis x (contiguous, aligned, no

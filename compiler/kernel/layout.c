@@ -49,7 +49,7 @@ static int reduction_smem(const struct kernel *k, const struct layout *y) {
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind != INST_REDUCE) continue;
-        int size = dtype_bytes(dtype_opmath(v->dtype));
+        int size = reduction_bytes(k, i);
         if (y->rows_inner)
             bytes += y->t1 > 1 ? y->threads * y->ex * y->vec * size : 0;
         else

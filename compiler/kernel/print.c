@@ -39,6 +39,7 @@ static void put_value(struct buf *b, const struct kernel *k, value_id id) {
     case INST_CAST: buf_printf(b, "%s(v%u)", v->rounds ? "round" : "to", v->args[0]); break;
     case INST_REDUCE:
         buf_printf(b, "reduce %s v%u", reduction_name(v->reduction), v->args[0]);
+        if (v->n_args > 1) buf_printf(b, " at v%u", v->args[1]);
         break;
     }
     buf_printf(b, " : %s", dtype_name(v->dtype));

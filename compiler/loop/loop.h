@@ -44,7 +44,9 @@ struct buffer {
     R(SUM, "sum", 0.0, a + b, "k_sum")                                                             \
     R(PROD, "prod", 1.0, a *b, "k_prod")                                                           \
     R(AMAX, "amax", -INFINITY, a != a || a > b ? a : b, "k_amax")                                  \
-    R(AMIN, "amin", INFINITY, a != a || a < b ? a : b, "k_amin")
+    R(AMIN, "amin", INFINITY, a != a || a < b ? a : b, "k_amin")                                   \
+    R(ARGMAX, "argmax", -INFINITY, 0, "k_argmax")                                                  \
+    R(ARGMIN, "argmin", INFINITY, 0, "k_argmin")
 
 enum reduction {
 #define R(id, ...) REDUCTION_##id,
@@ -54,6 +56,9 @@ enum reduction {
 };
 const char *reduction_name(enum reduction r);
 const char *reduction_operator(enum reduction r);
+/* Of pairs of a value, args[0], and its number, args[1]; the result is the number of the extremum:
+ * the least of those that share it. */
+bool reduction_of_pairs(enum reduction r);
 
 enum inst_kind {
     INST_CONST,  /* value */
@@ -61,7 +66,7 @@ enum inst_kind {
     INST_LOAD,   /* buffer[index...] */
     INST_OP,     /* op(args) */
     INST_CAST,   /* to dtype; if `rounds`, to its nearest value, else dtype_opmath(dtype) will do */
-    INST_REDUCE, /* reduction of args[0] over the reduce axes */
+    INST_REDUCE, /* reduction of args[0] over the reduce axes; argmax, argmin: of pairs */
 };
 
 struct inst {

@@ -292,6 +292,8 @@ static enum reduction reduction_of(enum op op, enum dtype t) {
     case OP_PROD: return t == DT_BOOL ? REDUCTION_AMIN : REDUCTION_PROD;
     case OP_AMAX: return REDUCTION_AMAX;
     case OP_AMIN: return REDUCTION_AMIN;
+    case OP_ARGMAX: return REDUCTION_ARGMAX;
+    case OP_ARGMIN: return REDUCTION_ARGMIN;
     default: WS_BUG("%s is not a reduction", op_info(op)->name);
     }
 }
@@ -303,6 +305,36 @@ static uint32_t dims_mask(struct exprs *p, const struct arg *dim, int rank) {
     if (dim->kind == ARG_INTS)
         for (uint32_t k = 0; k < dim->ints.n; k++) m |= 1u << ex_value(p, dim->ints.at[k]);
     return m ? m : (1u << rank) - 1;
+}
+
+/* The number of an element along the reduced dimensions, row-major. */
+static inst_id number_along(struct lowering *w, struct nest *n) {
+    struct exprs *p = w->l->ex;
+    struct inst i = {.kind = INST_INDEX, .dtype = DT_I64, .n_index = 1, .index = {ex_const(p, 0)}};
+    for (int k = 0; k < n->n_reduce; k++)
+        i.index[0] =
+            ex_add(p, ex_mul(p, i.index[0], ex_symbol(p, n->reduce[k])->bound), n->reduce[k]);
+    return add_inst(w, n, i);
+}
+
+/* The last instruction of nest n, whose operand is v. Every reduced dimension may have size 1: then
+ * it is a copy, and where the one element is needs no search. */
+static void add_reduction(struct lowering *w, struct nest *n, const struct node *x, inst_id v) {
+    enum dtype t = x->meta.dtype;
+    struct inst i = {.kind = INST_REDUCE, .reduction = reduction_of(x->op, t), .dtype = t};
+    if (!reduction_of_pairs(i.reduction)) {
+        i.args[i.n_args++] = convert(w, n, v, t);
+        if (n->n_reduce) add_inst(w, n, i);
+        return;
+    }
+    if (!n->n_reduce) {
+        add_const(w, n, 0, t);
+        return;
+    }
+    enum dtype own = n->insts.at[v].dtype;
+    i.args[i.n_args++] = convert(w, n, v, own == DT_BOOL ? DT_I32 : own);
+    i.args[i.n_args++] = number_along(w, n);
+    add_inst(w, n, i);
 }
 
 static void lower_reduction(struct lowering *w, node_id id) {
@@ -326,14 +358,7 @@ static void lower_reduction(struct lowering *w, node_id id) {
             n.reduce[n.n_reduce++] = index[k];
         }
     }
-    inst_id v = convert(w, &n, read_node(w, &n, x->args[0].node, index), x->meta.dtype);
-    if (n.n_reduce) /* every reduced dimension may have size 1: then it is a copy */
-        add_inst(w, &n,
-                 (struct inst){.kind = INST_REDUCE,
-                               .reduction = reduction_of(x->op, x->meta.dtype),
-                               .dtype = x->meta.dtype,
-                               .n_args = 1,
-                               .args = {v}});
+    add_reduction(w, &n, x, read_node(w, &n, x->args[0].node, index));
     end_nest(w, &n, id);
 }
 

@@ -13,6 +13,7 @@ static const struct {
 
 const char *reduction_name(enum reduction r) { return reductions[r].name; }
 const char *reduction_operator(enum reduction r) { return reductions[r].operator; }
+bool reduction_of_pairs(enum reduction r) { return r == REDUCTION_ARGMAX || r == REDUCTION_ARGMIN; }
 
 static void put_indices(struct buf *b, const struct exprs *p, const ex *index, int n) {
     buf_putc(b, '[');
@@ -44,6 +45,7 @@ void inst_print(struct buf *b, const struct exprs *p, const struct loops *l, con
     case INST_CAST: buf_printf(b, "%s(v%u)", i->rounds ? "round" : "to", i->args[0]); break;
     case INST_REDUCE:
         buf_printf(b, "reduce %s v%u", reduction_name(i->reduction), i->args[0]);
+        if (i->n_args > 1) buf_printf(b, " at v%u", i->args[1]);
         break;
     }
     buf_printf(b, " : %s\n", dtype_name(i->dtype));

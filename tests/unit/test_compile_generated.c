@@ -128,6 +128,18 @@ static const char *const graphs[] = {
     "%b\n}\n",
     "graph(%x: i32[4, 8]) {\n %a = to(%x, f32)\n %t = full([4, 8], 0.1)\n %q = floor_divide(%a, "
     "%t)\n return %q\n}\n",
+    /* where an extremum is: the first of equal ones */
+    "graph(%x: f32[5, 70]) {\n %q = floor(%x)\n %i = argmax(%q, 1)\n %m = amax(%q, 1)\n"
+    " return %i, %m\n}\n",
+    "graph(%x: bf16[3, 9001]) {\n %i = argmin(%x, -1, True)\n return %i\n}\n",
+    "graph(%x: i64[60, 33]) {\n %i = argmax(%x, 0)\n %j = argmin(%x, 0)\n return %i, %j\n}\n",
+    "graph(%x: f64[2, 33, 5]) {\n %i = argmax(%x)\n %n = gt(%x, 0)\n %j = argmax(%n, 1)\n"
+    " return %i, %j\n}\n",
+    "graph(%x: f32[7, 1], %y: f32[4, 40]) {\n %i = argmax(%x, 1)\n %a = arange(40)\n"
+    " %m = argmax(%y, 1, True)\n %h = eq(%a, %m)\n %o = where(%h, -inf, %y)\n"
+    " %s = amax(%o, 1)\n return %i, %s\n}\n",
+    "graph(%x: f32[40, 6]) {\n %n = log(%x)\n %i = argmax(%n, 1)\n %j = argmin(%n, 1)\n"
+    " return %i, %j\n}\n",
     /* random numbers: the same in kernels as in the reference; dropout */
     "graph(%x: f32[5, 60]) {\n %r = rand_like(%x)\n %k = ge(%r, 0.25)\n %d = mul(%x, %k)\n"
     " %n = randn([60], 1)\n %y = add(%d, %n)\n %s = sum(%y, 1)\n return %y, %s, %r\n}\n",

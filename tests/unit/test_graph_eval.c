@@ -58,6 +58,9 @@ static void test_reductions(void **state) {
     GIVES("%x: f32[2, 3, 2]", "sum(%x, [0, 2])", 14, 22, 30);
     GIVES("%x: f32[2, 3]", "amax(%x, 0)", 3, 4, 5);
     GIVES("%x: f32[2, 3]", "amin(%x, 1)", 0, 3);
+    GIVES("%x: f32[2, 3]", "argmax(%x, 0)", 1, 1, 1);
+    GIVES("%x: f32[2, 3]", "argmin(%x)", 0);
+    GIVES("%x: bool[2, 3]", "argmax(%x, 1, True)", 1, 0);
     GIVES("%x: f32[4]", "prod(%x)", 0);
     GIVES("%x: f32[0]", "prod(%x)", 1);
     GIVES("%x: f32[2, 0]", "sum(%x, 1)", 0, 0);

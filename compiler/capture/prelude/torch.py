@@ -2,6 +2,7 @@
 
 from _warpsmith import op, refuse, graph_break, is_parameter
 from torch._tensor import squeeze, unbind, split, chunk, var, std, max, min, norm, softmax, log_softmax
+from torch._tensor import sort, argsort, topk, kthvalue, median
 from torch._tensor import dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli
 
 

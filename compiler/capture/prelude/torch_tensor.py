@@ -5,7 +5,7 @@ from _warpsmith import op, refuse, graph_break, assign
 _range, _reversed = range, reversed
 _squeeze, _var, _std, _max, _min, _norm = op('squeeze'), op('var'), op('std'), op('max'), op('min'), op('norm')
 _softmax, _log_softmax, _to, _slice, _select = op('softmax'), op('log_softmax'), op('to'), op('slice'), op('select')
-_matmul = op('matmul')
+_matmul, _amax, _amin, _argmax, _argmin = op('matmul'), op('amax'), op('amin'), op('argmax'), op('argmin')
 
 
 def squeeze(self, dim=None):
@@ -72,20 +72,106 @@ def norm(self, p='fro', dim=None, keepdim=False):
     return _norm(self, 2 if p == 'fro' or p is None else p, dim, keepdim)
 
 
-def _extreme(name, all, pair, self, dim):
-    if dim is None:
-        return all(self)
-    if isinstance(dim, torch.Tensor):
-        return pair(self, dim)
-    refuse(f'torch.{name} over a dimension returns indices, which is not supported; torch.a{name} gives the values')
+class _Pair:
+    """What torch.max over a dimension, sort and topk return: a tuple of two with names."""
+
+    def __init__(self, values, indices):
+        self.values, self.indices = values, indices
+
+    def __iter__(self):
+        return iter((self.values, self.indices))
+
+    def __getitem__(self, i):
+        return (self.values, self.indices)[i]
+
+    def __len__(self):
+        return 2
 
 
 def max(self, dim=None, keepdim=False):
-    return _extreme('max', _max, torch.maximum, self, dim)
+    if dim is None:
+        return _max(self)
+    if isinstance(dim, torch.Tensor):
+        return torch.maximum(self, dim)
+    return _Pair(_amax(self, dim, keepdim), _argmax(self, dim, keepdim))
 
 
 def min(self, dim=None, keepdim=False):
-    return _extreme('min', _min, torch.minimum, self, dim)
+    if dim is None:
+        return _min(self)
+    if isinstance(dim, torch.Tensor):
+        return torch.minimum(self, dim)
+    return _Pair(_amin(self, dim, keepdim), _argmin(self, dim, keepdim))
+
+
+_SORTED, _ROUNDS = 64, 8  # elements that are sorted by counting; rounds of topk
+
+
+def sort(self, dim=-1, descending=False, stable=False):
+    """By counting, for each element, those that come before it: n*n comparisons, none of them in memory."""
+    n = self.size(dim)
+    if n > _SORTED:
+        refuse(f'sorting more than {_SORTED} elements is not supported, got {n}')
+    x = self.movedim(dim, -1)
+    own, other, number = x.unsqueeze(-1), x.unsqueeze(-2), torch.arange(n)
+    place = number.unsqueeze(1)
+    own_nan, other_nan = own != own, other != other
+    if descending:
+        before = (other > own) | (other_nan & ~own_nan)
+    else:
+        before = (other < own) | (own_nan & ~other_nan)
+    same = (other == own) | (other_nan & own_nan)
+    rank = (before | (same & (number < place))).sum(-1, keepdim=True)
+    found = rank == number
+    values = torch.where(found, own, 0).sum(-2).to(self.dtype)
+    return _Pair(values.movedim(-1, dim), torch.where(found, place, 0).sum(-2).movedim(-1, dim))
+
+
+def argsort(self, dim=-1, descending=False, stable=False):
+    return sort(self, dim, descending, stable).indices
+
+
+def topk(self, k, dim=-1, largest=True, sorted=True):
+    """Of long rows by k rounds: where the extremum is, then without it. A row of fewer than k finite elements repeats
+    an index."""
+    n = self.size(dim)
+    if not 0 <= k <= n:
+        raise RuntimeError('selected index k out of range')
+    if n <= _SORTED:
+        found = sort(self, dim, largest)
+        return _Pair(found.values.narrow(dim, 0, k), found.indices.narrow(dim, 0, k))
+    if k > _ROUNDS or k < 1 or not self.is_floating_point():
+        refuse(f'topk of more than {_SORTED} elements is supported for k from 1 to {_ROUNDS} of floating-point tensors')
+    x, number, slot = self.movedim(dim, -1), torch.arange(n), torch.arange(k)
+    values = indices = 0
+    for i in _range(k):
+        if largest:
+            value, index, nothing = _amax(x, -1, True), _argmax(x, -1, True), -torch.inf
+        else:
+            value, index, nothing = _amin(x, -1, True), _argmin(x, -1, True), torch.inf
+        x = torch.where(number == index, nothing, x)
+        values, indices = torch.where(slot == i, value, values), torch.where(slot == i, index, indices)
+    return _Pair(values.movedim(-1, dim), indices.movedim(-1, dim))
+
+
+def kthvalue(self, k, dim=-1, keepdim=False):
+    found = sort(self, dim)
+    if not 1 <= k <= self.size(dim):
+        raise IndexError('kthvalue(): selected number k out of range for dimension')
+    values, indices = found.values.narrow(dim, k - 1, 1), found.indices.narrow(dim, k - 1, 1)
+    return _Pair(values, indices) if keepdim else _Pair(_squeeze(values, dim), _squeeze(indices, dim))
+
+
+def median(self, dim=None, keepdim=False):
+    """The lower of two middle elements; nan if there is one."""
+    if dim is None:
+        return median(self.flatten(), 0).values
+    found = kthvalue(self, (self.size(dim) + 1) // 2, dim, keepdim)
+    if not self.is_floating_point():
+        return found
+    bad = (self != self).any(dim, keepdim)
+    return _Pair(torch.where(bad, torch.nan, found.values),
+                 torch.where(bad, _argmax(self != self, dim, keepdim), found.indices))
 
 
 def _need_rank(name, tensor, rank):
