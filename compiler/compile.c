@@ -80,6 +80,7 @@ static bool lower(struct compile *c) {
 
 static bool fuse(struct compile *c) {
     c->schedule = schedule_fuse(c->loops, c->limits, c->fusion == WS_EAGER, c->arena);
+    if (c->fusion == WS_FUSE) schedule_recompute(c->schedule);
     schedule_order(c->schedule);
     schedule_memory(c->schedule);
     must_hold("schedule", schedule_verify(c->schedule));

@@ -52,12 +52,13 @@ struct schedule {
 };
 enum { NO_NEST = UINT32_MAX };
 
-/* fuse.c, order.c, memory.c: the three passes, in this order.
+/* fuse.c, recompute.c (not for eager), order.c, memory.c: the passes, in this order.
  * eager: fuse only nests that came from the same operator of the captured graph. */
 struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits, bool eager,
                                struct arena *a);
-void schedule_order(struct schedule *s);  /* needs groups; breaks group indices held elsewhere */
-void schedule_memory(struct schedule *s); /* needs order */
+void schedule_recompute(struct schedule *s); /* needs groups; adds nests to the loops */
+void schedule_order(struct schedule *s);     /* needs groups; breaks group indices held elsewhere */
+void schedule_memory(struct schedule *s);    /* needs order */
 
 void schedule_print(struct buf *b, const struct schedule *s); /* groups with their nests */
 void schedule_print_memory(struct buf *b, const struct schedule *s);

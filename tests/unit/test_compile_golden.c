@@ -140,7 +140,7 @@ static int check_stages(const struct golden *g) {
     struct device_limits gpu = test_gpu("sm_90a"), cpu = test_cpu();
     struct buf nests = buf_new(g->arena), plan = buf_new(g->arena);
     struct schedule *s = must_schedule(g->arena, g->text, g->options, &gpu, g->eager);
-    loops_print(&nests, s->loops);
+    loops_print(&nests, must_lower(g->arena, g->text, g->options));
     buf_printf(&plan, "%s%s", s->log.p, s->log.n ? "\n" : "");
     schedule_print(&plan, s);
     buf_putc(&plan, '\n');

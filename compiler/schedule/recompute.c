@@ -1,0 +1,289 @@
+/* recompute.c: a pointwise value that another kernel reads is computed again there, if that moves
+ * fewer bytes than storing it.
+ *
+ *   kernel 0: g = grad * w; s = sum(g, 1)            reads grad, w; writes g, s
+ *   kernel 1: dx = g - s                             reads g, s;    writes dx
+ * ->
+ *   kernel 0: s = sum(grad * w, 1)                   reads grad, w; writes s
+ *   kernel 1: dx = grad * w - s                      reads grad, w, s; writes dx
+ *
+ * A value's *leaves* are what it is made of that lies in memory: inputs, reductions, products,
+ * outputs. Storing costs a write and a read in each kernel that wants it; computing it again, a
+ * read of each leaf that such a kernel does not read anyway, and a write of each leaf that nobody
+ * stored so far. Values are looked at in program order, so a leaf's own fate is known. The reader
+ * gets copies of the nests as inlined members; a kernel whose values are then wanted by nobody
+ * goes.
+ *
+ * Needs: groups (fuse.c). Breaks: nothing; nests and buffers are added behind the others. */
+#include "schedule/schedule.h"
+
+#include <stdlib.h>
+
+enum {
+    MAX_CHAIN = 16,      /* nests to compute again for one value */
+    MAX_WORK = 40,       /* ... and what they may cost, in additions */
+    WORK_OF_CALL = 8,    /* exp and the like */
+    MAX_CLONES = 1 << 12 /* of a program: it must stay a small one */
+};
+
+struct recompute {
+    struct schedule *s;
+    struct loops *l;
+    uint32_t clones;
+};
+
+/* How to make one value again. */
+struct chain {
+    uint32_t nests[MAX_CHAIN]; /* the last to compute first */
+    int n, work;
+    bool *leaf; /* per buffer */
+    bool possible;
+};
+
+static const struct nest *writer_of(const struct recompute *r, buffer_id b) {
+    return r->s->writer[b] == NO_NEST ? NULL : &r->l->nests.at[r->s->writer[b]];
+}
+
+static bool nest_reads(const struct nest *n, buffer_id b) {
+    for (uint32_t i = 0; i < n->insts.n; i++)
+        if (n->insts.at[i].kind == INST_LOAD && n->insts.at[i].buffer == b) return true;
+    return false;
+}
+
+static bool group_reads(const struct recompute *r, uint32_t g, buffer_id b) {
+    const struct group *G = &r->s->groups.at[g];
+    for (uint32_t m = 0; m < G->members.n; m++)
+        if (nest_reads(&r->l->nests.at[G->members.at[m].nest], b)) return true;
+    return false;
+}
+
+static bool read_outside(const struct recompute *r, buffer_id b) {
+    uint32_t home = r->s->group_of[r->s->writer[b]];
+    for (uint32_t g = 0; g < r->s->groups.n; g++)
+        if (g != home && group_reads(r, g, b)) return true;
+    return false;
+}
+
+static bool in_memory(const struct recompute *r, buffer_id b) {
+    return r->l->buffers.at[b].kind != BUFFER_TEMP || read_outside(r, b);
+}
+
+/* ---- what it takes --------------------------------------------------------------------------- */
+
+/* Instructions of a nest in additions; -1 for what depends on its place in its kernel. */
+static int nest_work(const struct nest *n) {
+    int work = 0;
+    if (n->n_reduce || n->matmul) return -1;
+    for (uint32_t i = 0; i < n->insts.n; i++) {
+        const struct inst *x = &n->insts.at[i];
+        switch ((int)x->kind) {
+        case INST_CONST:
+        case INST_INDEX:
+        case INST_LOAD:
+        case INST_CAST: break;
+        case INST_OP: work += strstr(op_info(x->op)->code, "k_") ? WORK_OF_CALL : 1; break;
+        default: return -1;
+        }
+    }
+    return work;
+}
+
+static void collect(const struct recompute *r, buffer_id b, struct chain *c) {
+    uint32_t w = r->s->writer[b];
+    for (int k = 0; k < c->n; k++)
+        if (c->nests[k] == w) return;
+    const struct nest *n = &r->l->nests.at[w];
+    c->work += nest_work(n);
+    c->possible &= c->n < MAX_CHAIN && c->work <= MAX_WORK;
+    if (!c->possible) return;
+    c->nests[c->n++] = w;
+    for (uint32_t i = 0; i < n->insts.n; i++) {
+        buffer_id x = n->insts.at[i].buffer;
+        if (n->insts.at[i].kind != INST_LOAD) continue;
+        const struct nest *from = writer_of(r, x);
+        if (!from || in_memory(r, x) || nest_work(from) < 0)
+            c->leaf[x] = true;
+        else
+            collect(r, x, c);
+    }
+}
+
+/* Bytes saved by making b again in each kernel that reads it; 0 if one of them cannot. */
+static int64_t saving(const struct recompute *r, buffer_id b, const struct chain *c) {
+    uint32_t home = r->s->group_of[r->s->writer[b]];
+    int64_t size = buffer_bytes(r->l, b), saved = size;
+    for (buffer_id x = 0; x < r->l->buffers.n; x++)
+        if (c->leaf[x] && !in_memory(r, x)) saved -= buffer_bytes(r->l, x);
+    for (uint32_t g = 0; g < r->s->groups.n; g++) {
+        const struct group *G = &r->s->groups.at[g];
+        if (g == home || !group_reads(r, g, b)) continue;
+        int buffers = 0;
+        saved += size;
+        for (buffer_id x = 0; x < r->l->buffers.n; x++) {
+            bool reads = group_reads(r, g, x);
+            bool own = r->s->writer[x] != NO_NEST && r->s->group_of[r->s->writer[x]] == g;
+            buffers += reads || own || c->leaf[x];
+            if (c->leaf[x] && !reads && !own) saved -= buffer_bytes(r->l, x);
+        }
+        if (G->matmul || buffers > GROUP_MAX_BUFFERS ||
+            G->members.n + (uint32_t)c->n > GROUP_MAX_NESTS)
+            return 0;
+    }
+    return saved > 0 ? saved : 0;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+#define REGROW(a, old, n)                                                                          \
+    memcpy(NEW_ARRAY(a, __typeof__(*(old)), (n) + 1), old, sizeof *(old) * (n))
+
+static buffer_id clone_nest(struct recompute *r, uint32_t nest, uint32_t group) {
+    struct schedule *s = r->s;
+    struct nest n = r->l->nests.at[nest];
+    struct buffer b = r->l->buffers.at[n.out];
+    uint32_t n_nests = r->l->nests.n, n_buffers = r->l->buffers.n;
+    const struct inst *insts = n.insts.at;
+    n.insts.at = NEW_ARRAY(r->l->arena, struct inst, n.insts.n);
+    n.insts.cap = n.insts.n;
+    memcpy(n.insts.at, insts, sizeof *insts * n.insts.n);
+    n.out = n_buffers;
+    b.kind = BUFFER_TEMP;
+    b.name = arena_printf(r->l->arena, "b%u", n_buffers);
+    s->group_of = REGROW(s->arena, s->group_of, n_nests);
+    s->writer = REGROW(s->arena, s->writer, n_buffers);
+    s->stored = REGROW(s->arena, s->stored, n_buffers);
+    s->offset = REGROW(s->arena, s->offset, n_buffers);
+    s->group_of[n_nests] = group;
+    s->writer[n_buffers] = n_nests;
+    vec_push(r->l->arena, &r->l->buffers, b);
+    vec_push(r->l->arena, &r->l->nests, n);
+    struct member m = {.nest = n_nests, .inlined = true};
+    vec_push(s->arena, &s->groups.at[group].members, m);
+    r->clones++;
+    return n.out;
+}
+
+static void redirect(struct recompute *r, uint32_t group, buffer_id from, buffer_id to) {
+    const struct group *G = &r->s->groups.at[group];
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        struct nest *n = &r->l->nests.at[G->members.at[m].nest];
+        for (uint32_t i = 0; i < n->insts.n; i++)
+            if (n->insts.at[i].kind == INST_LOAD && n->insts.at[i].buffer == from)
+                n->insts.at[i].buffer = to;
+    }
+}
+
+/* The chain from its end to its leaves: each copy is read by those made before it. */
+static void clone_chain(struct recompute *r, const struct chain *c, uint32_t group) {
+    for (int k = 0; k < c->n; k++) {
+        buffer_id old = r->l->nests.at[c->nests[k]].out;
+        if (r->s->group_of[c->nests[k]] != group && group_reads(r, group, old))
+            redirect(r, group, old, clone_nest(r, c->nests[k], group));
+    }
+}
+
+static void consider(struct recompute *r, buffer_id b) {
+    struct chain c = {.possible = true, .leaf = NEW_ARRAY(r->s->arena, bool, r->l->buffers.n)};
+    const char *name = writer_of(r, b)->name;
+    uint32_t home = r->s->group_of[r->s->writer[b]];
+    collect(r, b, &c);
+    int64_t saved = c.possible ? saving(r, b, &c) : 0;
+    if (!saved) return;
+    buf_printf(&r->s->log, "%s: computed again where it is read, saves %lld bytes\n", name,
+               (long long)saved);
+    for (uint32_t g = 0; g < r->s->groups.n; g++)
+        if (g != home && group_reads(r, g, b)) clone_chain(r, &c, g);
+}
+
+/* ---- tidying --------------------------------------------------------------------------------- */
+
+struct order {
+    uint32_t *place; /* per old nest: its new number; NO_NEST until it has one */
+    VEC(uint32_t) old;
+};
+
+/* Behind the nests that it reads: copies come before their first reader, and what nobody reads does
+ * not come at all. */
+static void place_nest(const struct recompute *r, struct order *o, uint32_t nest) {
+    const struct nest *n = &r->l->nests.at[nest];
+    if (o->place[nest] != NO_NEST) return;
+    for (uint32_t i = 0; i < n->insts.n; i++) {
+        uint32_t w =
+            n->insts.at[i].kind == INST_LOAD ? r->s->writer[n->insts.at[i].buffer] : NO_NEST;
+        if (w != NO_NEST) place_nest(r, o, w);
+    }
+    o->place[nest] = o->old.n;
+    vec_push(r->s->arena, &o->old, nest);
+}
+
+static void mark_live(const struct recompute *r, uint32_t nest, bool *live) {
+    const struct nest *n = &r->l->nests.at[nest];
+    if (live[nest]) return;
+    live[nest] = true;
+    for (uint32_t i = 0; i < n->insts.n; i++) {
+        uint32_t w =
+            n->insts.at[i].kind == INST_LOAD ? r->s->writer[n->insts.at[i].buffer] : NO_NEST;
+        if (w != NO_NEST) mark_live(r, w, live);
+    }
+}
+
+static int by_nest(const void *a, const void *b) {
+    uint32_t x = ((const struct member *)a)->nest, y = ((const struct member *)b)->nest;
+    return (x > y) - (x < y);
+}
+
+/* Members under their new numbers, in that order; groups that have none left go. */
+static void renumber_groups(struct schedule *s, const uint32_t *place) {
+    uint32_t kept = 0;
+    for (uint32_t g = 0; g < s->groups.n; g++) {
+        struct group G = s->groups.at[g];
+        uint32_t n = 0;
+        for (uint32_t m = 0; m < G.members.n; m++) {
+            struct member M = G.members.at[m];
+            if (place[M.nest] == NO_NEST) continue;
+            M.nest = place[M.nest];
+            G.members.at[n++] = M;
+        }
+        G.members.n = n;
+        if (!n) continue;
+        qsort(G.members.at, n, sizeof *G.members.at, by_nest);
+        for (uint32_t m = 0; m < n; m++) s->group_of[G.members.at[m].nest] = kept;
+        s->groups.at[kept++] = G;
+    }
+    s->groups.n = kept;
+}
+
+/* Nests in dependency order again, without those that nobody reads. */
+static void tidy(struct recompute *r) {
+    struct schedule *s = r->s;
+    uint32_t n = r->l->nests.n;
+    bool *live = NEW_ARRAY(s->arena, bool, n);
+    struct order o = {.place = NEW_ARRAY(s->arena, uint32_t, n)};
+    struct nest *nests = NEW_ARRAY(r->l->arena, struct nest, n);
+    for (uint32_t k = 0; k < n; k++) {
+        o.place[k] = NO_NEST;
+        if (r->l->buffers.at[r->l->nests.at[k].out].kind == BUFFER_OUTPUT) mark_live(r, k, live);
+    }
+    for (uint32_t k = 0; k < n; k++)
+        if (live[k]) place_nest(r, &o, k);
+    renumber_groups(s, o.place);
+    for (buffer_id b = 0; b < r->l->buffers.n; b++) s->writer[b] = NO_NEST;
+    for (uint32_t k = 0; k < o.old.n; k++) {
+        nests[k] = r->l->nests.at[o.old.at[k]];
+        s->writer[nests[k].out] = k;
+    }
+    r->l->nests.at = nests;
+    r->l->nests.n = o.old.n;
+    r->l->nests.cap = n;
+}
+
+void schedule_recompute(struct schedule *s) {
+    struct recompute r = {.s = s, .l = s->loops};
+    uint32_t n = s->loops->nests.n;
+    for (uint32_t k = 0; k < n && r.clones < MAX_CLONES; k++) {
+        buffer_id b = s->loops->nests.at[k].out;
+        bool stored = s->loops->buffers.at[b].kind == BUFFER_TEMP && read_outside(&r, b);
+        if (stored && nest_work(&s->loops->nests.at[k]) >= 0) consider(&r, b);
+    }
+    if (r.clones) tidy(&r);
+}

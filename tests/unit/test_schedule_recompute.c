@@ -1,0 +1,91 @@
+/* test_schedule_recompute.c: which values are computed again by the kernels that read them, and
+ * that the schedule is sound afterwards. */
+#include "lower_test.h"
+
+struct test {
+    const char *text;
+    uint32_t kernels;
+    const char *log; /* of the pass; NULL: it does nothing */
+};
+
+static void check(const struct test *t) {
+    struct arena *a = arena_new();
+    struct device_limits limits = test_gpu("sm_90a");
+    struct schedule *s = must_schedule(a, t->text, "", &limits, false); /* verifies */
+    const char *log = strstr(s->log.p, "computed again");
+    if (!log != !t->log || (log && !strstr(s->log.p, t->log)))
+        fail_msg("%s\nexpected %s in\n%s", t->text, t->log ? t->log : "nothing", s->log.p);
+    if (s->groups.n != t->kernels)
+        fail_msg("%s\n%u kernels, expected %u\n%s", t->text, s->groups.n, t->kernels, s->log.p);
+    const char *why = loops_verify(s->loops);
+    if (why) fail_msg("%s\n%s", why, t->text);
+    arena_free(a);
+}
+
+static void check_all(const struct test *tests, size_t n) {
+    for (size_t i = 0; i < n; i++) check(&tests[i]);
+}
+#define CHECK(tests) check_all(tests, sizeof tests / sizeof *tests)
+
+/* Sums over rows and over columns are two kernels. */
+static void test_two_reductions(void **state) {
+    static const struct test tests[] = {
+        /* e is written and read once; then x is read instead of it */
+        {"graph(%x: f32[8, 6]) {\n %e = exp(%x)\n %s = sum(%e, 1)\n %c = sum(%e, 0)\n return %s, "
+         "%c\n}\n",
+         2, "e: computed again where it is read, saves 192 bytes\n"},
+        /* two operands instead of one: the write alone is saved, and a read more costs as much */
+        {"graph(%x: f32[8, 6], %y: f32[8, 6]) {\n %e = mul(%x, %y)\n %s = sum(%e, 1)\n %c = "
+         "sum(%e, "
+         "0)\n return %s, %c\n}\n",
+         2, NULL},
+        /* a row more is not much */
+        {"graph(%x: f32[8, 6], %y: f32[6]) {\n %e = mul(%x, %y)\n %s = sum(%e, 1)\n %c = sum(%e, "
+         "0)\n return %s, %c\n}\n",
+         2, "e: computed again where it is read, saves 168 bytes\n"},
+        /* an output is stored anyway */
+        {"graph(%x: f32[8, 6]) {\n %e = exp(%x)\n %s = sum(%e, 1)\n %c = sum(%e, 0)\n return %s, "
+         "%c, "
+         "%e\n}\n",
+         2, NULL},
+        /* through a chain, to what is in memory */
+        {"graph(%x: f32[8, 6]) {\n %a = neg(%x)\n %e = exp(%a)\n %s = sum(%e, 1)\n %c = sum(%e, "
+         "0)\n "
+         "return %s, %c\n}\n",
+         2, "e: computed again where it is read"},
+    };
+    CHECK(tests);
+}
+
+/* With few, long rows the reductions stay alone; exp joins its readers, and its kernel is gone. */
+static void test_kernel_goes(void **state) {
+    static const struct test tests[] = {
+        {"graph(%x: f32[2, 131072]) {\n %y = softmax(%x, 1)\n return %y\n}\n", 3,
+         "exp: computed again where it is read"},
+    };
+    CHECK(tests);
+}
+
+/* A reduction is never computed again, nor what a product of matrices reads. */
+static void test_never(void **state) {
+    static const struct test tests[] = {
+        {"graph(%x: f32[8, 6], %w: f32[6, 4]) {\n %e = exp(%x)\n %m = mm(%e, %w)\n %c = sum(%e, "
+         "0)\n "
+         "return %m, %c\n}\n",
+         2, NULL},
+        {"graph(%x: f32[8, 8]) {\n %s = sum(%x, 1, True)\n %d = sub(%x, %s)\n %c = sum(%d, 0)\n %q "
+         "= "
+         "prod(%d, 1)\n return %c, %q\n}\n",
+         2, "d: computed again where it is read"}, /* but its result is stored for that */
+    };
+    CHECK(tests);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_two_reductions),
+        cmocka_unit_test(test_kernel_goes),
+        cmocka_unit_test(test_never),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
