@@ -49,6 +49,7 @@ TUNER_SRC    := $(sort $(wildcard tuner/*.c tuner/*/*.c))
 REPORTS_SRC  := $(sort $(wildcard reports/*.c))
 UNIT         := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS    := $(UNIT:%.c=$(BUILD)/%)
+DEVICE_BINS  := $(BUILD)/tests/device/device_smoke $(BUILD)/tests/device/device_generated
 
 ARCHIVES := $(BUILD)/libcompile.a $(foreach l,$(LAYERS),$(BUILD)/lib$(l).a)
 # Right to left, so that each archive's needs follow it; a group, because capture and graph may call each other's data.
@@ -89,8 +90,12 @@ test: $(UNIT_BINS) $(BUILD)/warpsmith ## all tests that need no GPU
 test-unit: $(UNIT_BINS) ## the unit tests alone
 	@scripts/run-tests.sh $(UNIT_BINS)
 
-test-device: $(BUILD)/warpsmith $(BUILD)/tests/device/device_smoke $(BUILD)/tests/unit/test_compile_generated ## the tests that need a GPU
+test-device: device-programs ## the tests that need a GPU
 	@JOBS=1 scripts/run-tests.sh tests/device
+
+# Where the tests run on a machine that cannot build: make STATIC=1 device-programs, carry the build folder there, and
+# BUILD=... JOBS=1 scripts/run-tests.sh tests/device
+device-programs: $(BUILD)/warpsmith $(DEVICE_BINS) ## what test-device runs
 
 unit-%: $(BUILD)/tests/unit/test_% ## one unit test, e.g. make unit-base_expr
 	$<
@@ -128,7 +133,7 @@ format: | $(BUILD)/deps.check ## let clang-format rewrite the sources
 
 ##@ Other
 
-everything: $(BUILD)/warpsmith $(UNIT_BINS)
+everything: $(BUILD)/warpsmith $(UNIT_BINS) $(DEVICE_BINS)
 
 # The hand-written part of CUDA's ABI is compared with the real headers where they are installed.
 CUDA_HOME ?= /usr/local/cuda
@@ -140,6 +145,10 @@ device-smoke: $(BUILD)/tests/device/device_smoke ## does the runtime work on thi
 $(BUILD)/tests/device/device_smoke: $(BUILD)/tests/device/device_smoke.o $(BUILD)/libruntime.a $(BUILD)/libbase.a
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(filter-out -lcsv -lsqlite3,$(LIBS))
 
+# libfuzz.a has the cases, and wants the emulator.
+$(BUILD)/tests/device/device_generated: $(BUILD)/tests/device/device_generated.o $(BUILD)/libfuzz.a $(BUILD)/libemulator.a $(ARCHIVES)
+	$(LINK) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
+
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
@@ -147,7 +156,7 @@ help: ## this list
 	@awk '/^##@/ { print substr($$0, 5) ":" } \
 	    /^[a-z% -]+:.*## / { split($$0, h, ":.*## "); printf "  %-16s %s\n", h[1], h[2] }' Makefile
 
-.PHONY: all bench report compare nightly install deps test test-unit test-device coverage check $(CHECKS:%=check-%) \
+.PHONY: all bench report compare nightly install deps test test-unit test-device device-programs coverage check $(CHECKS:%=check-%) \
         format everything clean help
 .SECONDARY:
 

@@ -297,19 +297,22 @@ static bool emulate(struct emulation *s, uint32_t v) {
                  d.text);
 }
 
-static int choose_config(void *ctx, int round, int n) {
+/* The program under its defaults, or under a few other configs as well. */
+static bool pick_on_cpu(void *ctx, int config, int n) {
     struct checking *x = ctx;
-    return round ? rng_below(&x->r, n) : 0;
+    return x->c->thorough && pick_config(ctx, config, n);
 }
 
 static bool run_on_cpu(struct checking *x, enum ws_fusion f) {
     struct drive *b = x->programs[CPU_TARGET][f];
     struct diag d = diag_new(x->a);
     if (!b) return true;
-    int cases = drive_on_device(b, x->cpu->dev, x->cpu->toolchain, x->c->thorough ? 4 : 1,
-                                choose_config, x, &d);
-    x->counts->cpu += cases > 0 ? 1 : 0;
-    return cases >= 0 || found(x, FOUND_CPU, "%s: %s", f == WS_EAGER ? "eager" : "fused", d.text);
+    struct trial *s = trial_new(x->a, x->cpu->dev, x->cpu->toolchain);
+    bool ok = trial_add_all(s, b, pick_on_cpu, x, &d) && trial_compile(s, &d);
+    for (uint32_t v = 0; v < s->variants.n && ok; v++) ok = trial_case(s, v, &d);
+    trial_free(s);
+    x->counts->cpu += ok;
+    return ok || found(x, FOUND_CPU, "%s: %s", f == WS_EAGER ? "eager" : "fused", d.text);
 }
 
 /* Index of x among the cases. */

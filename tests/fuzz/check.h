@@ -43,7 +43,8 @@ bool finding_is_bug(enum finding f);
     FUZZ_COUNT(emulated, "programs run on the emulator")                                           \
     FUZZ_COUNT(cpu, "programs run on the CPU")                                                     \
     FUZZ_COUNT(forgiven, "elements that rounding decides")                                         \
-    FUZZ_COUNT(bugs, "bugs found")
+    FUZZ_COUNT(bugs, "bugs found")                                                                 \
+    FUZZ_COUNT(milliseconds, "milliseconds")
 
 struct fuzz_counts {
 #define FUZZ_COUNT(name, what) int64_t name;

@@ -1,18 +1,18 @@
 /* drive.h: run what the compiler generated for a graph, and compare with the reference: CUDA text
- * on the emulator, C text on the CPU device, or either on the device it is for.
+ * on the emulator (an emulation), or CUDA and C text on the device that it is for (a trial).
  *
  *     struct drive *b = drive_begin(arena, graph, values, &limits, WS_FUSE, &d);
  *     struct emulation *s = emulation_new(arena);
- *     emulation_add_all(s, b, most, pick, ctx, &d);      variants: kernels under configs
+ *     emulation_add_all(s, b, pick, ctx, &d);            variants: kernels under configs
  *     emulation_compile(s, &d);                          one compiler run for many variants
  *     for each variant v: emulation_case(s, v, check, &d)
  *     emulation_free(s), drive_end(b)
  *
  * Every failure is a diag that says what was run: programs of several graphs may share an
- * emulation.
+ * emulation or a trial.
  *
- * Ownership: a drive owns the values it computed, an emulation its buffers; the rest is the
- * arena's. */
+ * Ownership: a drive owns the values it computed, an emulation and a trial their buffers; the rest
+ * is the arena's. */
 #ifndef FUZZ_DRIVE_H
 #define FUZZ_DRIVE_H
 
@@ -33,6 +33,7 @@ struct drive {
     struct graph *g;
     struct value *in, *want; /* per input, per output; row-major */
     char **emulated;         /* per buffer, on the emulator */
+    dptr *mem;               /* per buffer, on a device */
     uint32_t *first;         /* per kernel: the variant of its default config */
     drive_judge *judge;      /* drive_agrees, unless the caller sets another */
     void *ctx;               /* the caller's */
@@ -54,7 +55,7 @@ drive_judge drive_agrees;
 double drive_tolerance(enum dtype t);
 double drive_rms(const struct value *v);
 
-/* ---- on the emulator ------------------------------------------------------------------------- */
+/* ---- variants -------------------------------------------------------------------------------- */
 
 struct variant {
     struct drive *program;
@@ -62,12 +63,21 @@ struct variant {
     struct config config;
     struct ws_source source;
 };
+typedef VEC(struct variant) variant_vec;
+
+/* Which configs of a kernel, besides its default, become variants. */
+typedef bool drive_pick(void *ctx, int config, int n_configs);
+
+/* Equal for two variants only if the same text is launched in the same way on the same sizes. */
+uint64_t variant_hash(struct arena *a, const struct variant *v);
+
+/* ---- on the emulator ------------------------------------------------------------------------- */
 
 struct emulation {
     struct arena *a;
     struct emu *e;
-    VEC(struct variant) variants;
-    struct emu_module **modules; /* one per BATCH variants */
+    variant_vec variants;
+    struct emu_module **modules; /* one per batch of variants */
 };
 
 struct emulation *emulation_new(struct arena *a);
@@ -75,7 +85,6 @@ void emulation_free(struct emulation *s);
 
 /* The buffers of b with its inputs in them, and the default of every kernel as a variant, followed
  * by those of its other configs that pick() wants (NULL: all). */
-typedef bool drive_pick(void *ctx, int config, int n_configs);
 bool emulation_add_all(struct emulation *s, struct drive *b, drive_pick *pick, void *ctx,
                        struct diag *d);
 bool emulation_compile(struct emulation *s, struct diag *d);
@@ -83,14 +92,22 @@ bool emulation_compile(struct emulation *s, struct diag *d);
  * check: in several orders of threads. */
 bool emulation_case(struct emulation *s, uint32_t v, bool check, struct diag *d);
 
-/* ---- on a device ----------------------------------------------------------------------------- */
+/* ---- on a device, in the same way ------------------------------------------------------------ */
 
-/* The most configs that one of its kernels has. */
-int drive_most_configs(const struct drive *b);
-/* Run the program in rounds: in round r each kernel under its config number choose(ctx, r, n).
- * Returns the kernels run; -1 with a diag. */
-typedef int drive_choose(void *ctx, int round, int n_configs);
-int drive_on_device(struct drive *b, struct device *dev, struct toolchain *t, int rounds,
-                    drive_choose *choose, void *ctx, struct diag *d);
+struct trial {
+    struct arena *a;
+    struct device *dev;
+    struct toolchain *toolchain;
+    variant_vec variants;
+    VEC(struct drive *) drives;
+    struct module **modules; /* one per batch of variants */
+    uint32_t n_modules;
+};
+
+struct trial *trial_new(struct arena *a, struct device *dev, struct toolchain *t);
+void trial_free(struct trial *s);
+bool trial_add_all(struct trial *s, struct drive *b, drive_pick *pick, void *ctx, struct diag *d);
+bool trial_compile(struct trial *s, struct diag *d); /* on all cores */
+bool trial_case(struct trial *s, uint32_t v, struct diag *d);
 
 #endif

@@ -8,8 +8,9 @@
  * again with every float result multiplied by 1 +- one rounding error of its type, or none, and
  * rounded to it, each time with other signs (Monte Carlo arithmetic; Parker 1997). Each drawing of
  * signs is followed by its opposite, so that what lies next to a jump falls on the other side in
- * one of the two. An element may be off by a few times what it changed by; if it became infinite or
- * NaN, by anything.
+ * one of the two. In some of them 16-bit values are kept in f32, as fused kernels do, and what is
+ * too small for a normal f32 is 0. An element may be off by a few times what it changed by; if it
+ * became infinite or NaN, by anything.
  *
  * Integers have no rounding. Where one overflows, or is infinite because of a division by zero, the
  * reference (doubles) and every machine differ, and the graph is called wild. */
@@ -74,15 +75,53 @@ static node_id must_call(struct graph *g, enum op op, const struct arg *args, in
     return out;
 }
 
-/* x * (1 + u * k), rounded to the type of x. k is -1, 0 or 1, rarely more, from random tensor
- * `stream`: now and then a value keeps its exact place, where a comparison with it decides. */
-static node_id add_noise(struct graph *g, node_id x, double u, uint32_t stream) {
+/* How one evaluation errs. */
+struct errors {
+    double sign;     /* of all relative errors; 0: none */
+    uint32_t stream; /* of random tensors: far from those of the graph, another for each draw */
+    enum {
+        STORED,
+        KEPT,
+        SOME_KEPT
+    } narrow;   /* 16-bit values: rounded to their type or kept in f32 */
+    bool flush; /* what is too small for a normal f32 becomes 0 */
+};
+
+/* Between fused operators a value of 16 bits is one of f32, unless the user casts it. */
+static bool is_kept(const struct errors *e, const struct graph *g, node_id n) {
+    const struct node *x = &g->nodes.at[n];
+    if (x->op == OP_CAST || dtype_opmath(x->meta.dtype) == x->meta.dtype) return false;
+    return e->narrow == KEPT || (e->narrow == SOME_KEPT && random_uniform(e->stream, 1, n) < 0.5);
+}
+
+/* x rounded to type `precise`, as a value of type t. */
+static node_id cast_to(struct graph *g, node_id x, enum dtype precise, enum dtype t) {
+    struct arg rounded[] = {arg_node(x), arg_dtype(precise)};
+    node_id out = must_call(g, OP_CAST, rounded, 2);
+    struct arg as[] = {arg_node(out), arg_dtype(t)};
+    return precise == t ? out : must_call(g, OP_CONVERT, as, 2); /* which does not round */
+}
+
+static node_id flush(struct graph *g, node_id x) {
+    struct arg small[] = {arg_node(graph_op1(g, OP_ABS, x)), arg_float(0x1p-126)};
+    struct arg where[] = {arg_node(must_call(g, OP_LT, small, 2)), arg_float(0), arg_node(x)};
+    return must_call(g, OP_WHERE, where, 3);
+}
+
+/* x * (1 + u * k), rounded to the type of x. k is -1, 0 or 1, rarely more: now and then a value
+ * keeps its exact place, where a comparison with it decides. */
+static node_id add_errors(struct graph *g, node_id x, const struct errors *e, bool kept,
+                          node_id origin) {
     const struct meta m = g->nodes.at[x].meta;
-    struct arg normal[] = {arg_ints(g, m.size, m.rank), arg_int(g, stream), arg_dtype(DT_F64)};
+    enum dtype precise = kept ? dtype_opmath(m.dtype) : m.dtype;
+    double u = e->sign * rounding_error(precise);
+    struct arg normal[] = {arg_ints(g, m.size, m.rank), arg_int(g, e->stream + origin),
+                           arg_dtype(DT_F64)};
     node_id k = graph_op1(g, OP_ROUND, must_call(g, OP_RANDN, normal, 3));
     node_id factor = graph_op2s(g, OP_ADD, graph_op2s(g, OP_MUL, k, u), 1);
-    struct arg cast[] = {arg_node(graph_op2(g, OP_MUL, x, factor)), arg_dtype(m.dtype)};
-    return must_call(g, OP_CAST, cast, 2);
+    node_id y = graph_op2(g, OP_MUL, x, factor);
+    if (e->flush && m.dtype != DT_F64) y = flush(g, y);
+    return cast_to(g, y, precise, m.dtype);
 }
 
 static bool is_rounded(const struct node *n) {
@@ -90,14 +129,12 @@ static bool is_rounded(const struct node *n) {
     return dtype_is_float(n->meta.dtype) && class != VIEW && class != CREATE;
 }
 
-static struct graph *with_noise(const struct graph *g, double sign, uint32_t first_stream) {
+static struct graph *with_errors(const struct graph *g, const struct errors *e) {
     struct graph *out = graph_like(g);
     node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const struct node *n = &g->nodes.at[i];
         map[i] = graph_copy(out, g, i, map);
-        if (is_rounded(n))
-            map[i] = add_noise(out, map[i], sign * rounding_error(n->meta.dtype), first_stream + i);
+        if (is_rounded(&g->nodes.at[i])) map[i] = add_errors(out, map[i], e, is_kept(e, g, i), i);
     }
     for (uint32_t i = 0; i < g->outputs.n; i++)
         vec_push(g->arena, &out->outputs, map[g->outputs.at[i]]);
@@ -127,9 +164,16 @@ static void measure_spread(struct judge *j) {
     j->spread = NEW_ARRAY(j->a, double *, j->g->outputs.n);
     for (uint32_t o = 0; o < j->g->outputs.n; o++)
         j->spread[o] = NEW_ARRAY(j->a, double, j->want[o].n);
-    add_sample(j, with_noise(j->g, 0, 0)); /* rounded to nearest, nothing else */
-    for (int s = 0; s < 2 * PAIRS; s++)    /* streams far from those of the graph */
-        add_sample(j, with_noise(j->g, s % 2 ? -1 : 1, (uint32_t)(s / 2 + 1) * (1u << 20)));
+    for (int narrow = STORED; narrow <= KEPT; narrow++) /* rounded to nearest, nothing else */
+        add_sample(j,
+                   with_errors(j->g, &(struct errors){.narrow = narrow, .flush = narrow == KEPT}));
+    for (int s = 0; s < 2 * PAIRS; s++) {
+        struct errors e = {.sign = s % 2 ? -1 : 1,
+                           .stream = (uint32_t)(s / 2 + 1) * (1u << 20),
+                           .narrow = s / 2 % 3,
+                           .flush = s / 2 % 4 == 3};
+        add_sample(j, with_errors(j->g, &e));
+    }
 }
 
 /* ---- the verdict ----------------------------------------------------------------------------- */

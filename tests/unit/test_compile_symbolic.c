@@ -109,8 +109,8 @@ static void test_emulated(void **state) {
     arena_free(a);
 }
 
-/* The default and the last. */
-static int choose(void *ctx, int round, int n) { return round ? n - 1 : 0; }
+/* Besides the default. */
+static bool the_last(void *ctx, int config, int n_configs) { return config == n_configs - 1; }
 
 static void test_cpu_device(void **state) {
     struct arena *a = arena_new();
@@ -123,8 +123,11 @@ static void test_cpu_device(void **state) {
         fail_msg("%s", d.text);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct drive *b = begin(a, cases[i].text, cases[i].sizes, device_limits(dev));
-        if (drive_on_device(b, dev, t, 2, choose, NULL, &d) < 0)
-            fail_msg("%s\n%s", d.text, cases[i].text);
+        struct trial *s = trial_new(a, dev, t);
+        bool ok = trial_add_all(s, b, the_last, NULL, &d) && trial_compile(s, &d);
+        for (uint32_t v = 0; v < s->variants.n && ok; v++) ok = trial_case(s, v, &d);
+        trial_free(s);
+        if (!ok) fail_msg("%s\n%s", d.text, cases[i].text);
         drive_end(b);
     }
     toolchain_close(t);

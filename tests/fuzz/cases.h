@@ -1,0 +1,49 @@
+/* cases.h: the graphs whose generated kernels the tests run, and running them: each kernel under
+ * many configs is a case, on the emulator or on a device, judged by the reference interpreter.
+ *
+ *     case_vec graphs = {0};
+ *     cases_edges(a, &graphs);
+ *     struct cases c = {.graphs = &graphs, .every = 1};
+ *     cases_on_emulator(&c);
+ *     c.run cases, c.failed of them wrong, the keys of c.seen are the distinct ones */
+#ifndef FUZZ_CASES_H
+#define FUZZ_CASES_H
+
+#include <stdio.h>
+
+#include "tests/fuzz/drive.h"
+
+enum { CASES_DEFAULT = 1 << 20 };
+
+struct case_graph {
+    const char *text;
+    int every;  /* which configs: the default and one in so many; CASES_DEFAULT: the default */
+    bool eager; /* also with a kernel for each operator */
+    bool old;   /* on the emulator: for sm_80, not sm_90a */
+};
+typedef VEC(struct case_graph) case_vec;
+
+/* By hand: all kinds of kernels on small shapes chosen to hit edges, in all configs. */
+void cases_shapes(struct arena *a, case_vec *out);
+/* By rule: kinds of kernels x sizes around the edges of vectors, warps and blocks x dtypes, in a
+ * few configs each. */
+void cases_edges(struct arena *a, case_vec *out);
+
+struct cases {
+    const case_vec *graphs;
+    const char *filter; /* only graphs whose text contains it; NULL: all */
+    int every;          /* of the configs that the graphs ask for, one in so many */
+    FILE *log;          /* what went wrong */
+
+    int run, failed;
+    struct map *seen; /* variant_hash of each case, if the caller made it; the rest is counted */
+};
+
+/* False: something else than a case failed, and the log says what. */
+bool cases_on_emulator(struct cases *c);
+bool cases_on_device(struct cases *c, struct device *dev, struct toolchain *t);
+
+/* The hashes of `seen`, one a line in hexadecimal. */
+bool cases_write_list(const struct map *seen, const char *path);
+
+#endif

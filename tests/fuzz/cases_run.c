@@ -1,0 +1,145 @@
+/* cases_run.c: see cases.h. Graphs are taken in lots, as many as give the compiler something to do;
+ * a lot's kernels are compiled together. */
+#include <string.h>
+
+#include "tests/fuzz/cases.h"
+
+enum {
+    LOT_EMULATED = 192, /* cases */
+    LOT_DEVICE = 512,   /* so that all cores compile */
+    MAX_DRIVES = 1024,  /* programs of a lot */
+    MAX_LOGGED = 20,    /* failures told in words */
+};
+
+struct lot {
+    struct cases *c;
+    struct arena *a;
+    struct emulation *emulation; /* one of both */
+    struct trial *trial;
+    VEC(struct drive *) drives;
+    VEC(const char *) texts; /* of each drive's graph */
+};
+
+static const variant_vec *variants_of(const struct lot *l) {
+    return l->emulation ? &l->emulation->variants : &l->trial->variants;
+}
+
+static bool complain(struct cases *c, const struct diag *d, const char *graph) {
+    if (c->log && c->failed <= MAX_LOGGED) fprintf(c->log, "%s\n%s\n", d->text, graph);
+    return false;
+}
+
+/* Which configs: one in `every`, another one for each graph. */
+struct choice {
+    int every, phase;
+};
+
+static bool pick(void *ctx, int config, int n) {
+    const struct choice *x = ctx;
+    return config % x->every == x->phase;
+}
+
+static bool add_program(struct lot *l, const struct case_graph *g, enum ws_fusion fusion,
+                        const struct device_limits *limits) {
+    struct diag d = diag_new(l->a);
+    struct source *s = NEW(l->a, struct source);
+    *s = (struct source){"case.graph", g->text, strlen(g->text)};
+    struct graph *graph = graph_parse(l->a, exprs_new(l->a), s, &d);
+    struct drive *b =
+        graph ? drive_begin(l->a, graph, drive_inputs(graph, 7), limits, fusion, &d) : NULL;
+    if (!b) return complain(l->c, &d, g->text);
+    int64_t every = (int64_t)g->every * l->c->every;
+    struct choice x = {.every = every < CASES_DEFAULT ? (int)every : CASES_DEFAULT};
+    x.phase = g->every == CASES_DEFAULT
+                  ? CASES_DEFAULT
+                  : (int)(hash_bytes(g->text, strlen(g->text)) % (uint64_t)x.every);
+    vec_push(l->a, &l->drives, b);
+    vec_push(l->a, &l->texts, g->text);
+    bool ok = l->emulation ? emulation_add_all(l->emulation, b, pick, &x, &d)
+                           : trial_add_all(l->trial, b, pick, &x, &d);
+    return ok || complain(l->c, &d, g->text);
+}
+
+static const char *text_of(const struct lot *l, const struct drive *b) {
+    for (uint32_t i = 0; i < l->drives.n; i++)
+        if (l->drives.at[i] == b) return l->texts.at[i];
+    return "";
+}
+
+/* On the emulator every fourth case runs in several orders of threads. */
+static bool run_case(struct lot *l, uint32_t v, struct diag *d) {
+    return l->emulation ? emulation_case(l->emulation, v, v % 4 == 0, d)
+                        : trial_case(l->trial, v, d);
+}
+
+static bool run_lot(struct lot *l) {
+    struct cases *c = l->c;
+    struct diag d = diag_new(l->a);
+    const variant_vec *all = variants_of(l);
+    if (!all->n) return true;
+    if (!(l->emulation ? emulation_compile(l->emulation, &d) : trial_compile(l->trial, &d)))
+        return complain(c, &d, "");
+    for (uint32_t v = 0; v < all->n; v++) {
+        struct diag wrong = diag_new(l->a);
+        uint64_t hash = variant_hash(l->a, &all->at[v]);
+        c->run++;
+        if (c->seen) map_put(c->seen, &hash, sizeof hash, 1);
+        if (run_case(l, v, &wrong)) continue;
+        c->failed++;
+        complain(c, &wrong, text_of(l, all->at[v].program));
+        if (l->trial && device_is_lost(l->trial->dev)) return false;
+    }
+    return true;
+}
+
+static void end_lot(struct lot *l) {
+    emulation_free(l->emulation);
+    if (l->trial) trial_free(l->trial);
+    for (uint32_t i = 0; i < l->drives.n; i++) drive_end(l->drives.at[i]);
+    arena_free(l->a);
+}
+
+/* Lots from the graphs that the filter lets through. dev: NULL for the emulator. */
+static bool run_all(struct cases *c, struct device *dev, struct toolchain *t) {
+    uint32_t i = 0;
+    bool ok = true;
+    struct device_limits gpus[2];
+    WS_ASSERT(device_limits_for_arch("sm_90a", &gpus[0]));
+    WS_ASSERT(device_limits_for_arch("sm_80", &gpus[1]));
+    while (ok && i < c->graphs->n) {
+        struct lot l = {.c = c, .a = arena_new()};
+        if (dev)
+            l.trial = trial_new(l.a, dev, t);
+        else
+            l.emulation = emulation_new(l.a);
+        uint32_t enough = dev ? LOT_DEVICE : LOT_EMULATED;
+        for (; i < c->graphs->n && ok && variants_of(&l)->n < enough && l.drives.n < MAX_DRIVES;
+             i++) {
+            const struct case_graph *g = &c->graphs->at[i];
+            const struct device_limits *limits = dev ? device_limits(dev) : &gpus[g->old];
+            if (c->filter && !strstr(g->text, c->filter)) continue;
+            for (int f = g->eager ? WS_EAGER : WS_FUSE; f <= WS_FUSE && ok; f++)
+                ok = add_program(&l, g, (enum ws_fusion)f, limits);
+        }
+        ok = ok && run_lot(&l);
+        end_lot(&l);
+    }
+    return ok;
+}
+
+bool cases_on_emulator(struct cases *c) { return run_all(c, NULL, NULL); }
+
+bool cases_on_device(struct cases *c, struct device *dev, struct toolchain *t) {
+    return run_all(c, dev, t);
+}
+
+bool cases_write_list(const struct map *seen, const char *path) {
+    FILE *f = fopen(path, "w");
+    if (!f) return false;
+    for (uint32_t i = 0; i < seen->n; i++) {
+        uint64_t hash;
+        memcpy(&hash, seen->entries[i].key, sizeof hash);
+        fprintf(f, "%016llx\n", (unsigned long long)hash);
+    }
+    return fclose(f) == 0;
+}

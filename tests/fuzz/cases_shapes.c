@@ -1,0 +1,141 @@
+/* cases_shapes.c: graphs written by hand, in every config, and every pointwise operator. */
+#include <string.h>
+
+#include "tests/fuzz/cases.h"
+
+static const char *const shapes[] = {
+    "graph(%x: f32[5, 64]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
+    "graph(%x: f32[3, 8200]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
+    "graph(%x: bf16[2, 16384], %w: bf16[16384]) {\n %s = layer_norm(%x, [16384], %w)\n return "
+    "%s\n}\n",
+    "graph(%x: f32[2, 9001]) {\n %s = log_softmax(%x, -1)\n %m = amax(%x, 1)\n return %s, %m\n}\n",
+    "graph(%x: f32[3, 1000]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
+    "graph(%x: bf16[4, 256]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
+    "graph(%x: bf16[3, 33]) {\n %s = log_softmax(%x, -1)\n return %s\n}\n",
+    "graph(%x: f32[7, 1]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
+    "graph(%x: f32[64, 40]) {\n %s = softmax(%x, 0)\n return %s\n}\n",
+    "graph(%x: f32[3, 8, 20]) {\n %s = softmax(%x, 1)\n return %s\n}\n",
+    "graph(%x: f32[6, 32], %y: f32[6, 32]) {\n %a = add(%x, %y)\n %b = mul(%a, 2)\n %c = "
+    "relu(%b)\n return %c\n}\n",
+    "graph(%x: f16[1025], %y: f16[1025]) {\n %a = add(%x, %y)\n %c = relu(%a)\n return %c\n}\n",
+    "graph(%x: f32[33, 17], %y: f32[33, 17]) {\n %a = add(%x, %y)\n %b = mul(%a, 2)\n %c = "
+    "relu(%b)\n %s = silu(%c)\n"
+    " %d = sum(%s, 1)\n %m = mean(%d)\n return %m\n}\n",
+    "graph(%x: f32[4, 96], %w: f32[96], %b: f32[96]) {\n %y = layer_norm(%x, [96], %w, %b)\n "
+    "return %y\n}\n",
+    "graph(%x: bf16[2, 3, 64], %w: bf16[64]) {\n %y = rms_norm(%x, [64], %w)\n return %y\n}\n",
+    "graph(%x: bf16[5, 48], %b: bf16[48]) {\n %a = add(%x, %b)\n %y = gelu(%a)\n return %y\n}\n",
+    "graph(%g: f32[6, 40], %u: f32[6, 40]) {\n %a = silu(%g)\n %y = mul(%a, %u)\n return %y\n}\n",
+    "graph(%x: f32[24, 36]) {\n %y = permute(%x, [1, 0])\n %z = mul(%y, 3)\n return %z\n}\n",
+    "graph(%x: f32[24, 24]) {\n %y = permute(%x, [1, 0])\n %z = add(%x, %y)\n return %z\n}\n",
+    "graph(%x: f32[100, 12]) {\n %s = sum(%x, 0)\n return %s\n}\n",
+    "graph(%x: f32[3000]) {\n %s = sum(%x)\n %m = amax(%x)\n %r = div(%s, %m)\n return %r, %m\n}\n",
+    "graph(%x: i64[9, 20]) {\n %s = sum(%x, 1)\n return %s\n}\n",
+    "graph(%x: f64[3, 40]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
+    "graph(%x: f32[16, 24], %y: f32[24, 20]) {\n %z = matmul(%x, %y)\n %s = softmax(%z, 1)\n "
+    "return %s\n}\n",
+    "graph(%x: bf16[20, 16], %w: bf16[16, 32], %b: bf16[32]) {\n %z = matmul(%x, %w)\n %a = "
+    "add(%z, %b)\n"
+    " %y = gelu(%a)\n return %y\n}\n",
+    "graph(%x: f32[2, 9, 16], %w: f32[24, 16], %b: f32[24]) {\n %y = linear(%x, %w, %b)\n %z = "
+    "relu(%y)\n return %z\n}\n",
+    "graph(%x: f32[2, 5, 7], %y: f32[2, 7, 6]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
+    "graph(%x: f32[4, 32][1, 4]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
+    "graph(%x: f32[0, 32]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
+    "graph(%x: f32[]) {\n %y = exp(%x)\n return %y\n}\n",
+    "graph(%x: f32[5, 6]) {\n return %x\n}\n",
+    "graph(%x: f32[8, 6], %y: f32[8, 1]) {\n %c = gt(%x, %y)\n %w = where(%c, %x, 0.5)\n %s = "
+    "sum(%w, 1)\n return %w, %s, %c\n}\n",
+    "graph(%x: f32[4, 10]) {\n %m = mean(%x, 1, True)\n %d = sub(%x, %m)\n %v = var(%x, 1)\n "
+    "return %d, %v, %m\n}\n",
+    "graph(%x: f32[6, 8]) {\n %s = slice(%x, 1, 2, 7, 1)\n %t = slice(%x, 1, 1, 6, 1)\n %y = "
+    "sub(%s, %t)\n return %y\n}\n",
+    /* fewer rows and columns than threads in a warp */
+    "graph(%x: f32[2, 3], %b: f32[3]) {\n %y = add(%x, %b)\n return %y\n}\n",
+    "graph(%x: f32[12]) {\n %y = sum(%x)\n return %y\n}\n",
+    "graph(%x: f32[3, 3]) {\n %y = softmax(%x, 1)\n return %y\n}\n",
+    "graph(%x: f32[100, 2]) {\n %y = sum(%x, 0)\n return %y\n}\n",
+    /* nothing to sum, nothing to compute */
+    "graph(%x: f32[4, 0], %y: f32[0, 5]) {\n %z = mm(%x, %y)\n %r = add(%z, 1)\n return %r\n}\n",
+    "graph(%x: f32[4, 0]) {\n %s = sum(%x, 1)\n return %s\n}\n",
+    "graph(%x: f32[2, 0, 3], %y: f32[3, 0, 2]) {\n %p = permute(%y, [2, 1, 0])\n %z = add(%x, %p)\n"
+    " %v = view(%z, [0, 6])\n %r = exp(%v)\n return %z, %r\n}\n",
+    /* numbers at the edge of their type; True + True; 1 // 0.1, whose f32 quotient rounds up to 10
+     */
+    "graph(%x: f32[4, 8]) {\n %a = clamp(%x, -1e300, 1e300)\n %b = mul(%a, 1e300)\n return %a, "
+    "%b\n}\n",
+    "graph(%x: bool[4, 8], %y: bool[4, 8]) {\n %a = add(%x, %y)\n %b = to(%a, i64)\n %c = sum(%a, "
+    "1)\n return %a, %b, %c\n}\n",
+    "graph(%x: i64[40]) {\n %a = arange(0, 4000000000, 100000000)\n %b = mul(%x, %a)\n return "
+    "%b\n}\n",
+    "graph(%x: i32[4, 8]) {\n %a = to(%x, f32)\n %t = full([4, 8], 0.1)\n %q = floor_divide(%a, "
+    "%t)\n return %q\n}\n",
+    /* where an extremum is: the first of equal ones */
+    "graph(%x: f32[5, 70]) {\n %q = floor(%x)\n %i = argmax(%q, 1)\n %m = amax(%q, 1)\n"
+    " return %i, %m\n}\n",
+    "graph(%x: bf16[3, 9001]) {\n %i = argmin(%x, -1, True)\n return %i\n}\n",
+    "graph(%x: i64[60, 33]) {\n %i = argmax(%x, 0)\n %j = argmin(%x, 0)\n return %i, %j\n}\n",
+    "graph(%x: f64[2, 33, 5]) {\n %i = argmax(%x)\n %n = gt(%x, 0)\n %j = argmax(%n, 1)\n"
+    " return %i, %j\n}\n",
+    "graph(%x: f32[7, 1], %y: f32[4, 40]) {\n %i = argmax(%x, 1)\n %a = arange(40)\n"
+    " %m = argmax(%y, 1, True)\n %h = eq(%a, %m)\n %o = where(%h, -inf, %y)\n"
+    " %s = amax(%o, 1)\n return %i, %s\n}\n",
+    "graph(%x: f32[40, 6]) {\n %n = log(%x)\n %i = argmax(%n, 1)\n %j = argmin(%n, 1)\n"
+    " return %i, %j\n}\n",
+    /* random numbers: the same in kernels as in the reference; dropout */
+    "graph(%x: f32[5, 60]) {\n %r = rand_like(%x)\n %k = ge(%r, 0.25)\n %d = mul(%x, %k)\n"
+    " %n = randn([60], 1)\n %y = add(%d, %n)\n %s = sum(%y, 1)\n return %y, %s, %r\n}\n",
+    "graph(%x: bf16[33]) {\n %r = rand_like(%x)\n %n = randn([33], dtype=f16)\n"
+    " %m = randn([33], dtype=f64)\n %a = float(%r)\n %b = float(%n)\n return %a, %b, %m\n}\n",
+    /* a cast rounds, though its result is not stored */
+    "graph(%x: f32[4, 24]) {\n %b = to(%x, bf16)\n %f = float(%b)\n %d = sub(%x, %f)\n"
+    " %h = half(%x)\n %e = mul(%h, 1)\n %g = double(%e)\n %s = sum(%d, 1)\n"
+    " return %d, %g, %s\n}\n",
+    /* a residual around a square product */
+    "graph(%x: f32[8, 8], %w: f32[8, 8]) {\n %m = mm(%x, %w)\n %y = add(%x, %m)\n return %y\n}\n",
+};
+
+/* Every pointwise operator of the table, a dozen to a graph, on two operands of type t. */
+static void operator_graphs(struct arena *a, enum dtype t, case_vec *out) {
+    int in_graph = 0;
+    struct buf b = buf_new(a), results = buf_new(a);
+    for (int o = 0; o <= OP_COUNT; o++) {
+        const struct op_info *op = o < OP_COUNT ? op_info((enum op)o) : NULL;
+        int tensors = 0;
+        if (op && (op->class != POINTWISE || op->id == OP_CAST || op->id == OP_CONVERT)) continue;
+        for (int i = 0; op && i < op->n_params; i++)
+            tensors += strchr("T|", op->params[i].kind) && !op->params[i].has_default;
+        bool integer = op && strstr("bitwise_and bitwise_or bitwise_xor bitwise_not", op->name);
+        bool fits = op && tensors && (t == DT_I64 ? op->dtype != RULE_FLOAT || integer : !integer);
+        if (op && t == DT_I64 && strstr("floor ceil round trunc pow", op->name)) continue;
+        if (fits) {
+            if (!in_graph) {
+                b = buf_new(a), results = buf_new(a);
+                buf_printf(&b, "graph(%%x: %s[2, 40], %%y: %s[2, 40], %%c: bool[2, 40]) {\n",
+                           dtype_name(t), dtype_name(t));
+            }
+            static const char *const operands[] = {"%x", "%y", "%x"};
+            buf_printf(&b, " %%r%d = %s(", in_graph, op->name);
+            bool where = op->id == OP_WHERE;
+            for (int i = 0; i < tensors; i++)
+                buf_printf(&b, "%s%s", i ? ", " : "",
+                           where && i == 0 ? "%c" : operands[where ? i - 1 : i]);
+            buf_puts(&b, ")\n");
+            buf_printf(&results, "%s%%r%d", in_graph ? ", " : "", in_graph);
+            in_graph++;
+        }
+        if (in_graph == 12 || (!op && in_graph)) {
+            buf_printf(&b, " return %s\n}\n", results.p);
+            vec_push(a, out, ((struct case_graph){.text = b.p, .every = CASES_DEFAULT}));
+            in_graph = 0;
+        }
+    }
+}
+
+void cases_shapes(struct arena *a, case_vec *out) {
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        vec_push(a, out, ((struct case_graph){.text = shapes[i], .every = 1, .eager = i % 4 == 0}));
+    operator_graphs(a, DT_F32, out);
+    operator_graphs(a, DT_F64, out);
+    operator_graphs(a, DT_I64, out);
+}

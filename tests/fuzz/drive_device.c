@@ -1,0 +1,127 @@
+/* drive_device.c: generated text on the device that it is for; see drive.h. */
+#include <stdlib.h>
+
+#include "tests/fuzz/drive_impl.h"
+
+enum { BATCH = 32 }; /* kernels in one text; texts are compiled side by side */
+
+struct trial *trial_new(struct arena *a, struct device *dev, struct toolchain *t) {
+    struct trial *s = NEW(a, struct trial);
+    *s = (struct trial){.a = a, .dev = dev, .toolchain = t};
+    return s;
+}
+
+static void free_buffers(struct trial *s, struct drive *b) {
+    for (int i = 0; i < b->p->n_buffers; i++)
+        if (b->mem[i]) device_free(s->dev, b->mem[i]);
+}
+
+void trial_free(struct trial *s) {
+    for (uint32_t i = 0; i < s->n_modules; i++)
+        if (s->modules[i]) device_unload(s->dev, s->modules[i]);
+    for (uint32_t i = 0; i < s->drives.n; i++) free_buffers(s, s->drives.at[i]);
+}
+
+static bool upload(struct trial *s, struct drive *b, struct diag *d) {
+    bool ok = true;
+    b->mem = NEW_ARRAY(b->a, dptr, b->p->n_buffers);
+    vec_push(s->a, &s->drives, b);
+    for (int i = 0; i < b->p->n_buffers && ok; i++) {
+        const struct ws_buffer *x = &b->p->buffers[i];
+        ok = device_alloc(s->dev, x->bytes + 1, &b->mem[i], d) == WS_OK;
+        if (!ok || x->kind != WS_BUF_INPUT) continue;
+        void *host = calloc(1, x->bytes + 1);
+        drive_fill(b, x->index, host);
+        ok = device_upload(s->dev, b->mem[i], host, x->bytes, d) == WS_OK;
+        free(host);
+    }
+    return ok;
+}
+
+bool trial_add_all(struct trial *s, struct drive *b, drive_pick *pick, void *ctx, struct diag *d) {
+    return upload(s, b, d) && drive_add_variants(s->a, &s->variants, b, pick, ctx, d);
+}
+
+bool trial_compile(struct trial *s, struct diag *d) {
+    uint32_t n = s->variants.n, batches = (n + BATCH - 1) / BATCH;
+    const char **texts = NEW_ARRAY(s->a, const char *, batches);
+    struct compiled *c = NEW_ARRAY(s->a, struct compiled, batches);
+    bool ok = true;
+    for (uint32_t i = 0; i < batches; i++)
+        texts[i] = drive_join(s->a, &s->variants, i * BATCH, i + 1 < batches ? (i + 1) * BATCH : n);
+#pragma omp parallel for schedule(dynamic)
+    for (uint32_t i = 0; i < batches; i++)
+        toolchain_compile(s->toolchain, "variants", texts[i], false, &c[i]);
+    s->modules = NEW_ARRAY(s->a, struct module *, batches);
+    s->n_modules = batches;
+    for (uint32_t i = 0; i < batches; i++) {
+        if (ok && !c[i].ok) ok = drive_fail(d, "the kernels do not compile:\n%s", c[i].log);
+        ok = ok && device_load(s->dev, c[i].binary, c[i].size, &s->modules[i], d) == WS_OK;
+        compiled_free(&c[i]);
+    }
+    return ok;
+}
+
+static bool launch_all(struct trial *s, uint32_t index, dptr workspace, struct diag *d) {
+    const struct variant *v = &s->variants.at[index];
+    for (int l = 0; l < v->source.n_launches; l++) {
+        const struct ws_launch *w = &v->source.launches[l];
+        int64_t values[WS_MAX_ARGS];
+        struct launch x = {.module = s->modules[index / BATCH],
+                           .entry = drive_entry(s->a, w->entry, index),
+                           .grid = {w->grid[0], w->grid[1], w->grid[2]},
+                           .threads = w->threads,
+                           .smem = w->smem,
+                           .n_args = w->n_args};
+        for (int i = 0; i < w->n_args; i++) {
+            const struct ws_arg *g = &w->args[i];
+            values[i] = g->kind == WS_ARG_SIZE        ? g->value
+                        : g->kind == WS_ARG_WORKSPACE ? (int64_t)workspace + g->value
+                                                      : (int64_t)v->program->mem[g->buffer];
+            x.args[i] = &values[i];
+        }
+        if (device_run(s->dev, &x, 1, d) != WS_OK) return false;
+    }
+    return true;
+}
+
+static bool run_variant(struct trial *s, uint32_t index, struct diag *d) {
+    const struct variant *v = &s->variants.at[index];
+    const struct drive *b = v->program;
+    const struct ws_kernel *kernel = &b->p->kernels[v->kernel];
+    struct diag wrong = diag_new(s->a);
+    dptr workspace = 0;
+    for (int i = 0; i < kernel->n_writes; i++) /* NaN, -1, true */
+        device_fill(s->dev, b->mem[kernel->writes[i]], 0xFF, b->p->buffers[kernel->writes[i]].bytes,
+                    d);
+    bool ok = (!v->source.workspace ||
+               device_alloc(s->dev, v->source.workspace, &workspace, &wrong) == WS_OK) &&
+              launch_all(s, index, workspace, &wrong);
+    if (workspace) device_free(s->dev, workspace);
+    return ok || drive_fail(d, "%s  kernel %s, config %s", wrong.text, kernel->name,
+                            config_str(s->a, &v->config));
+}
+
+static bool outputs_agree(struct trial *s, struct drive *b, struct diag *d) {
+    bool ok = true;
+    for (int i = 0; i < b->p->n_buffers && ok; i++) {
+        const struct ws_buffer *x = &b->p->buffers[i];
+        if (x->kind != WS_BUF_OUTPUT) continue;
+        void *host = malloc(x->bytes + 1);
+        ok = device_download(s->dev, host, b->mem[i], x->bytes, d) == WS_OK &&
+             drive_judge_memory(b, x, host, d);
+        free(host);
+    }
+    return ok;
+}
+
+bool trial_case(struct trial *s, uint32_t index, struct diag *d) {
+    const struct variant *v = &s->variants.at[index];
+    struct drive *b = v->program;
+    struct diag wrong = diag_new(s->a);
+    for (int k = 0; k < b->p->n_kernels; k++)
+        if (!run_variant(s, k == v->kernel ? index : b->first[k], d)) return false;
+    return outputs_agree(s, b, &wrong) ||
+           drive_fail(d, "%s  kernel %s, config %s", wrong.text, b->p->kernels[v->kernel].name,
+                      config_str(s->a, &v->config));
+}

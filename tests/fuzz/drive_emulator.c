@@ -1,0 +1,129 @@
+/* drive_emulator.c: CUDA text on the emulator; see drive.h. */
+#include <string.h>
+
+#include "tests/fuzz/drive_impl.h"
+
+enum { BATCH = 96 }; /* kernels in one text: enough that the prelude's cost is shared */
+
+struct emulation *emulation_new(struct arena *a) {
+    struct emulation *s = NEW(a, struct emulation);
+    *s = (struct emulation){.a = a, .e = emu_new()};
+    return s;
+}
+
+void emulation_free(struct emulation *s) {
+    if (s) emu_free(s->e);
+}
+
+static void alloc_buffers(struct emulation *s, struct drive *b) {
+    const struct ws_program *p = b->p;
+    b->emulated = NEW_ARRAY(b->a, char *, p->n_buffers);
+    for (int i = 0; i < p->n_buffers; i++) {
+        const struct ws_buffer *x = &p->buffers[i];
+        if (!x->bytes && x->kind == WS_BUF_TEMP) continue;
+        b->emulated[i] = emu_alloc(s->e, x->name, x->bytes ? x->bytes : 1);
+        if (x->kind == WS_BUF_INPUT) drive_fill(b, x->index, b->emulated[i]);
+    }
+}
+
+bool emulation_add_all(struct emulation *s, struct drive *b, drive_pick *pick, void *ctx,
+                       struct diag *d) {
+    alloc_buffers(s, b);
+    return drive_add_variants(s->a, &s->variants, b, pick, ctx, d);
+}
+
+static struct emu_module *open_batch(struct emulation *s, uint32_t from, uint32_t to,
+                                     struct diag *d) {
+    VEC(const char *) names = {0};
+    for (uint32_t i = from; i < to; i++) {
+        const struct ws_source *src = &s->variants.at[i].source;
+        for (int l = 0; l < src->n_launches; l++)
+            vec_push(s->a, &names, drive_entry(s->a, src->launches[l].entry, i));
+    }
+    const char *text = drive_join(s->a, &s->variants, from, to);
+    return emu_open(s->e, text, names.at, (int)names.n, d);
+}
+
+bool emulation_compile(struct emulation *s, struct diag *d) {
+    uint32_t n = s->variants.n;
+    s->modules = NEW_ARRAY(s->a, struct emu_module *, n / BATCH + 1);
+    for (uint32_t i = 0; i < n; i += BATCH) {
+        s->modules[i / BATCH] = open_batch(s, i, i + BATCH < n ? i + BATCH : n, d);
+        if (!s->modules[i / BATCH]) return false;
+    }
+    return true;
+}
+
+/* A buffer that the first of several launches writes in part is finished by the others. */
+static enum emu_role role_of(const struct variant *v, int launch, int buffer) {
+    const struct ws_kernel *k = &v->program->p->kernels[v->kernel];
+    for (int i = 0; i < k->n_writes; i++)
+        if (k->writes[i] == buffer)
+            return v->source.n_launches > 1 && launch == 0 ? EMU_INOUT : EMU_OUT;
+    return EMU_IN;
+}
+
+static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, char *workspace,
+                                    bool check) {
+    struct variant *v = &s->variants.at[index];
+    const struct ws_launch *w = &v->source.launches[l];
+    struct emu_module *m = s->modules[index / BATCH];
+    void *values[WS_MAX_ARGS], *args[WS_MAX_ARGS];
+    enum emu_role roles[WS_MAX_ARGS];
+    for (int i = 0; i < w->n_args; i++) {
+        const struct ws_arg *x = &w->args[i];
+        args[i] = &values[i];
+        roles[i] = EMU_VALUE;
+        if (x->kind == WS_ARG_SIZE) {
+            memcpy(&values[i], &x->value, sizeof x->value);
+        } else if (x->kind == WS_ARG_WORKSPACE) {
+            values[i] = workspace + x->value;
+            roles[i] = EMU_INOUT; /* two partial results share it */
+        } else {
+            values[i] = v->program->emulated[x->buffer];
+            roles[i] = role_of(v, l, x->buffer);
+        }
+    }
+    struct emu_launch e = {
+        .kernel = drive_entry(s->a, w->entry, index),
+        .grid = {(unsigned)w->grid[0], (unsigned)w->grid[1], (unsigned)w->grid[2]},
+        .threads = {(unsigned)w->threads},
+        .shared = (size_t)w->smem,
+        .cluster = (unsigned)w->cluster,
+        .args = args,
+        .n_args = w->n_args,
+        .roles = roles};
+    return check ? emu_check(m, &e) : emu_run(m, &e);
+}
+
+static bool run_variant(struct emulation *s, uint32_t index, bool check, struct diag *d) {
+    struct variant *v = &s->variants.at[index];
+    size_t bytes = v->source.workspace;
+    char *workspace = bytes ? emu_alloc(s->e, "workspace", bytes) : NULL;
+    bool ok = true;
+    for (int l = 0; l < v->source.n_launches && ok; l++) {
+        if (!v->source.launches[l].grid[0]) continue; /* an empty grid */
+        struct emu_report r = run_launch(s, index, l, workspace, check);
+        ok = r.ok;
+        if (!ok) drive_fail(d, "%s\n  config %s", r.message, config_str(s->a, &v->config));
+    }
+    if (workspace) emu_release(s->e, workspace);
+    return ok;
+}
+
+bool emulation_case(struct emulation *s, uint32_t index, bool check, struct diag *d) {
+    const struct variant *v = &s->variants.at[index];
+    struct drive *b = v->program;
+    for (int k = 0; k < b->p->n_kernels; k++) {
+        bool mine = k == v->kernel;
+        if (!run_variant(s, mine ? index : b->first[k], mine && check, d)) return false;
+    }
+    for (int i = 0; i < b->p->n_buffers; i++) {
+        struct diag wrong = diag_new(s->a);
+        if (b->p->buffers[i].kind != WS_BUF_OUTPUT) continue;
+        if (!drive_judge_memory(b, &b->p->buffers[i], b->emulated[i], &wrong))
+            return drive_fail(d, "%s  kernel %s, config %s", wrong.text,
+                              b->p->kernels[v->kernel].name, config_str(s->a, &v->config));
+    }
+    return true;
+}

@@ -1,0 +1,28 @@
+/* drive_impl.h: what the two halves of drive.h share, and their callers do not need. */
+#ifndef FUZZ_DRIVE_IMPL_H
+#define FUZZ_DRIVE_IMPL_H
+
+#include "tests/fuzz/drive.h"
+
+/* Fills d with WS_WRONG; returns false. */
+bool drive_fail(struct diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Storage of input k, in its type and strides. */
+void drive_fill(const struct drive *b, int k, void *to);
+
+/* Output x, as it lies in memory, judged. */
+bool drive_judge_memory(struct drive *b, const struct ws_buffer *x, const void *memory,
+                        struct diag *d);
+
+/* Append the default of every kernel of b, followed by those of its other configs that pick() wants
+ * (NULL: all). */
+bool drive_add_variants(struct arena *a, variant_vec *all, struct drive *b, drive_pick *pick,
+                        void *ctx, struct diag *d);
+
+/* Variants from..to-1 as one text: one prelude, then each under names of its own. */
+const char *drive_join(struct arena *a, const variant_vec *all, uint32_t from, uint32_t to);
+
+/* What an entry of this variant is called in the joined text. */
+const char *drive_entry(struct arena *a, const char *entry, uint32_t variant);
+
+#endif
