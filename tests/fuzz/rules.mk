@@ -24,6 +24,7 @@ $(BUILD)/$(FUZZ)/$(1): $(BUILD)/$(FUZZ)/$(1).o $(2) $(ARCHIVES) $(BUILD)/link
 endef
 $(eval $(call fuzz_rule,graph_fuzz,$(FUZZ_LIBS),))
 $(eval $(call fuzz_rule,test_graphs,$(FUZZ_LIBS),-lcmocka))
+$(eval $(call fuzz_rule,test_gradients,$(FUZZ_LIBS),-lcmocka))
 $(eval $(call fuzz_rule,test_bytes,$(BYTES_LIBS),-lcmocka))
 $(eval $(call fuzz_rule,run_python,,))
 
