@@ -2,6 +2,7 @@
 """Time a workload file under real PyTorch and append the rows to results/<workload>.csv.
 
     scripts/torch_peer.py --workload workloads/softmax.py --dtype bf16 --axes dim=1024,4096 --device cuda:0
+    scripts/torch_peer.py --workload workloads/layernorm.py --mode bwd
 
 Three ways to run it: eager, torch.compile, torch.compile(mode="max-autotune-no-cudagraphs"). On a GPU the time
 of one call is the sum of its kernel times as CUPTI records them (torch.profiler). Before every call a kernel of ours
@@ -110,6 +111,42 @@ def tensors_of(torch, value):
     if isinstance(value, (list, tuple)):
         return [t for item in value for t in tensors_of(torch, item)]
     return []
+
+
+class Differentiated:
+    """One mode of a workload as something to call: the forward, outputs and gradients, or the gradients alone.
+    Gradients are taken of floating arguments and of parameters, as `warpsmith --mode train` does."""
+
+    def __init__(self, torch, mode, model, inputs):
+        self.torch, self.mode, self.inputs = torch, mode, inputs
+        self.wants, self.tangents = [], None
+        if mode != "fwd":
+            self.wants = [t.requires_grad_() for t in tensors_of(torch, inputs) if t.is_floating_point()]
+            self.wants += model.parameters() if hasattr(model, "parameters") else []
+
+    def outputs(self, run):
+        return [t for t in tensors_of(self.torch, run(*self.inputs)) if t.requires_grad]
+
+    def gradients(self, outputs, retain):
+        if self.tangents is None:  # of every way to run it the same
+            loss = len(outputs) == 1 and outputs[0].dim() == 0
+            make = self.torch.ones_like if loss else self.torch.randn_like
+            self.tangents = [make(t) for t in outputs]
+        found = self.torch.autograd.grad(outputs, self.wants, self.tangents, retain_graph=retain, allow_unused=True)
+        return [self.torch.zeros_like(w) if g is None else g for g, w in zip(found, self.wants)]
+
+    def call_of(self, run):
+        if self.mode == "fwd":
+            return lambda: run(*self.inputs)
+        if self.mode == "bwd":
+            outputs = self.outputs(run)
+            return lambda: self.gradients(outputs, True)
+
+        def train():
+            outputs = self.outputs(run)
+            return [t.detach() for t in outputs] + self.gradients(outputs, False)
+
+        return train
 
 
 def max_error(torch, got, want):
@@ -301,19 +338,20 @@ def git_revision():
 # ---- one benchmark ---------------------------------------------------------------------------------------------------
 
 
-def time_mode(torch, clock, model, inputs, mode, samples):
+def time_mode(torch, clock, model, what, mode, samples):
     """Compile (or not), warm up, time. Returns the columns of one way to run it, and its output."""
     torch._dynamo.reset()
     run = torch.compile(model, mode=mode) if mode else model
-    with torch.no_grad():
+    with torch.set_grad_enabled(what.mode != "fwd"):
         begin = time.perf_counter()
-        output = run(*inputs)
+        call = what.call_of(run)
+        output = call()
         for tensor in tensors_of(torch, output):
             tensor.sum().item()  # wait for it
         first_ms = 1e3 * (time.perf_counter() - begin)
         for _ in range(3):
-            run(*inputs)
-        device, host = clock.samples(lambda: run(*inputs), samples)
+            call()
+        device, host = clock.samples(call, samples)
     row = summary(device)
     row["host_us"] = statistics.median(host)
     if mode:
@@ -321,23 +359,24 @@ def time_mode(torch, clock, model, inputs, mode, samples):
     return row, output
 
 
-def bench(torch, clock, path, dtype_name, device, overrides, samples):
+def bench(torch, clock, path, mode_name, dtype_name, device, overrides, samples):
     """The rows of one point of the sweep."""
     names, axes = load_workload(path, overrides)
     dtype = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}[dtype_name]
     model, inputs, kept = build(torch, names, path, dtype, device)
+    what = Differentiated(torch, mode_name, model, inputs)
     axes_text = " ".join(f"{name}={axes[name]}" for name in sorted(axes))
     rows, want = [], None
     for role, mode in MODES:
         row = {"role": role, "config": mode, "status": "ok", "axes": axes_text}
         try:
-            measured, output = time_mode(torch, clock, model, inputs, mode, samples)
+            measured, output = time_mode(torch, clock, model, what, mode, samples)
             want = output if want is None else want
             row.update(measured)
             error = max_error(torch, output, want)
             if error > TOLERANCE[dtype_name]:
                 row["status"] = "wrong"
-            touched = tensors_of(torch, inputs) + kept + tensors_of(torch, output)
+            touched = tensors_of(torch, inputs) + kept + tensors_of(torch, output) + (what.tangents or [])
             row["bytes"] = sum(tensor.nbytes for tensor in touched)
             row["gbps"] = row["bytes"] / row["median_us"] / 1e3
             row.update(clock.facts())
@@ -347,7 +386,7 @@ def bench(torch, clock, path, dtype_name, device, overrides, samples):
         except Exception as error:  # the compiler of a peer may fail in any way: that is a result too
             row.update(clock.facts(), status="compile_error" if mode else "launch_error")
             said = f"{row['status']}: {type(error).__name__} {' '.join(str(error).split())[:80]}"
-        print(f"{path.stem} {dtype_name} {axes_text}  {role:13} {mode:26} {said}", flush=True)
+        print(f"{path.stem} {mode_name} {dtype_name} {axes_text}  {role:13} {mode:26} {said}", flush=True)
         rows.append(row)
     return rows
 
@@ -375,6 +414,7 @@ def parse_axes(pairs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workload", required=True, type=pathlib.Path, metavar="FILE")
+    parser.add_argument("--mode", default="fwd", choices=["fwd", "bwd", "train"])
     parser.add_argument("--dtype", default="f32", choices=sorted(TOLERANCE))
     parser.add_argument("--axes", nargs="*", default=[], metavar="k=v[,v]")
     parser.add_argument("--results", default="results", type=pathlib.Path, metavar="DIR")
@@ -387,9 +427,11 @@ def main():
     try:
         import torch
         import torch._dynamo
+        import torch._functorch.config
         import torch.profiler
     except ImportError as error:
         raise Failure(3, f"PyTorch is needed here: {error}")
+    torch._functorch.config.donated_buffer = False  # --mode bwd runs one backward many times
     clock = open_clock(torch, given.device)
     now = datetime.datetime.now(datetime.timezone.utc)
     common = {
@@ -401,14 +443,14 @@ def main():
         "toolchain": f"torch {torch.__version__}",
         "timer": clock.timer,
         "workload": given.workload.stem,
-        "mode": "fwd",
+        "mode": given.mode,
         "dtype": given.dtype,
         "kernel": "program",
         "is_winner": 0,
     }
     rows = []
     for point in points:
-        rows += bench(torch, clock, given.workload, given.dtype, given.device, point, given.samples)
+        rows += bench(torch, clock, given.workload, given.mode, given.dtype, given.device, point, given.samples)
     path = given.results / f"{given.workload.stem}.csv"
     append_rows(path, result_columns(), [{**common, **row} for row in rows])
     print(f"{len(rows)} rows appended to {path}")

@@ -56,6 +56,48 @@ found = peer.summary([float(i) for i in range(100, 0, -1)])
 assert (found["n"], found["median_us"], found["min_us"]) == (100, 50.5, 1), found
 assert (found["q1_us"], found["q3_us"]) == (25.75, 75.25) and 9 < found["ci_us"] < 11, found
 
+# Modes, on a torch that is not one: f(x) = 2 x, whose gradient is twice the tangent.
+class Tensor(float):
+    requires_grad = False
+
+    def is_floating_point(self):
+        return True
+
+    def requires_grad_(self):
+        self.requires_grad = True
+        return self
+
+    def dim(self):
+        return 0
+
+    def detach(self):
+        return self
+
+
+class Torch:
+    Tensor, ones_like, randn_like, zeros_like = Tensor, lambda t: Tensor(1), lambda t: Tensor(7), lambda t: Tensor(0)
+
+    class autograd:
+        def grad(outputs, wants, tangents, retain_graph, allow_unused):
+            assert retain_graph == (mode == "bwd") and all(t.requires_grad for t in outputs + wants)
+            return [Tensor(2 * sum(tangents))] + [None] * (len(wants) - 1)
+
+
+calls = 0
+
+
+def double(x, y):
+    global calls
+    calls += 1
+    return Tensor(2 * x).requires_grad_(), Tensor(0)
+
+
+for mode, want in ("fwd", (6, 0)), ("train", [6, 2, 0]), ("bwd", [2, 0]):
+    calls = 0
+    call = peer.Differentiated(Torch, mode, double, [Tensor(3), Tensor(4), "text"][:2]).call_of(double)
+    assert call() == want and call() == want, (mode, call())
+    assert calls == (1 if mode == "bwd" else 2), (mode, calls)
+
 # The result file: the columns of columns.def, whole rows, and only into a file of the same header.
 columns = peer.result_columns()
 assert columns[0] == "schema" and "median_us" in columns and "name" not in columns
