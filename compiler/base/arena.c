@@ -89,4 +89,11 @@ char *arena_printf(struct arena *a, const char *fmt, ...) {
     return p;
 }
 
+bool arena_owns(const struct arena *a, const void *p) {
+    const unsigned char *at = p;
+    for (const struct chunk *c = a->head; c; c = c->next)
+        if (at >= c->data && at < c->data + c->used) return true;
+    return false;
+}
+
 size_t arena_used(const struct arena *a) { return a->total; }

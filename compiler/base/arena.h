@@ -11,6 +11,7 @@
 #define WS_BASE_ARENA_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,9 @@ char *arena_strdup(struct arena *a, const char *s);
 char *arena_strndup(struct arena *a, const char *s, size_t n); /* always 0-terminated */
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 char *arena_vprintf(struct arena *a, const char *fmt, va_list ap);
+
+/* Was p handed out by a? */
+bool arena_owns(const struct arena *a, const void *p);
 
 /* Bytes handed out so far, for memory reports. */
 size_t arena_used(const struct arena *a);

@@ -19,9 +19,9 @@ enum ws_status diag_fail(struct diag *d, enum ws_status s, const char *fmt, ...)
     va_list ap;
     va_start(ap, fmt);
     struct buf b = buf_new(d->arena);
-    buf_vprintf(&b, fmt, ap);
-    buf_putc(&b, '\n');
+    d->message = arena_vprintf(d->arena, fmt, ap);
     va_end(ap);
+    buf_printf(&b, "%s\n", d->message);
     d->text = b.p;
     return s;
 }
@@ -55,9 +55,9 @@ enum ws_status diag_fail_at(struct diag *d, enum ws_status s, const struct sourc
     if (src) buf_putc(&b, ' ');
     va_list ap;
     va_start(ap, fmt);
-    buf_vprintf(&b, fmt, ap);
+    d->message = arena_vprintf(d->arena, fmt, ap);
     va_end(ap);
-    buf_putc(&b, '\n');
+    buf_printf(&b, "%s\n", d->message);
     if (src && at.line) put_caret(&b, src, at);
     d->text = b.p;
     return s;

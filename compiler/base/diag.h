@@ -37,6 +37,7 @@ struct diag {
     struct arena *arena;
     enum ws_status status; /* WS_OK until the first error */
     char *text;            /* complete message, several lines, ends in a newline; NULL until then */
+    const char *message;   /* what it says, without the place */
 };
 
 struct diag diag_new(struct arena *a);

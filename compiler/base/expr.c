@@ -616,6 +616,11 @@ int64_t ex_eval(const struct exprs *p, ex e, int64_t (*of)(void *ctx, ex sym), v
     return apply((enum ex_kind)x->kind, ex_eval(p, x->a, of, ctx), ex_eval(p, x->b, of, ctx));
 }
 
+void ex_set_hint(struct exprs *p, ex sym, int64_t hint) {
+    WS_ASSERT(ex_kind(p, sym) == EX_SYM);
+    p->symbols.at[at(p, sym)->value].hint = hint;
+}
+
 static int64_t hint_of(void *ctx, ex sym) { return ex_symbol(ctx, sym)->hint; }
 
 int64_t ex_hint(const struct exprs *p, ex e) { return ex_eval(p, e, hint_of, (void *)p); }

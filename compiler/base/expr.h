@@ -73,6 +73,7 @@ const struct ex_symbol *ex_symbol(const struct exprs *p, ex e); /* e is EX_SYM *
 
 bool ex_is_const(const struct exprs *p, ex e, int64_t *v); /* v may be NULL */
 int64_t ex_value(const struct exprs *p, ex e);             /* e must be constant */
+void ex_set_hint(struct exprs *p, ex sym, int64_t hint);
 int64_t ex_hint(const struct exprs *p, ex e); /* value with every size at its hint, indices at 0 */
 void ex_range(const struct exprs *p, ex e, int64_t *lo, int64_t *hi); /* inclusive, saturating */
 bool ex_divides(const struct exprs *p, int64_t k, ex e); /* k | e for every value, provably */

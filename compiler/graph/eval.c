@@ -56,7 +56,7 @@ static bool alloc_cell(struct cell *c, const char *name, struct diag *d) {
 
 static void load_input(struct cell *c, const struct value *in) {
     WS_ASSERT(in->n == c->n);
-#pragma omp parallel for
+#pragma omp parallel for if (c->n > EVAL_SMALL)
     for (int64_t i = 0; i < c->n; i++) c->v[i] = value_round(c->dtype, in->v[i]);
 }
 
@@ -104,7 +104,7 @@ static void release_args(struct eval *e, const struct node *n) {
 }
 
 static void round_cell(struct cell *c) {
-#pragma omp parallel for
+#pragma omp parallel for if (c->n > EVAL_SMALL)
     for (int64_t i = 0; i < c->n; i++) c->v[i] = value_round(c->dtype, c->v[i]);
 }
 

@@ -5,6 +5,9 @@
 
 #include "graph/graph_impl.h"
 
+/* Elements below which threads cost more than they save. */
+enum { EVAL_SMALL = 4096 };
+
 struct cell {
     double *v; /* malloc'ed; NULL before it is computed and after its last use */
     int64_t n;

@@ -319,7 +319,7 @@ static double element(const struct job *j, int64_t i) {
 }
 
 static void eval_element(const struct job *j) {
-#pragma omp parallel for
+#pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t i = 0; i < j->out->n; i++) j->out->v[i] = element(j, i);
 }
 
@@ -364,7 +364,7 @@ static void eval_matmul_any(const struct job *j) {
 static void eval_linear(const struct job *j) {
     const struct cell *x = j->in[0], *w = j->in[1];
     int64_t k = w->size[1], n = w->size[0];
-#pragma omp parallel for
+#pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t i = 0; i < j->out->n; i++)
         j->out->v[i] = dot(x->v + i / n * k, 1, w->v + i % n * k, 1, k) + parameter(j, 2, i % n, 0);
 }
@@ -375,7 +375,7 @@ static void eval_addmm(const struct job *j) {
     int64_t k = x->size[x->rank - 1], n = y->size[y->rank - 1];
     int64_t batch = j->out->rank == 3 ? j->out->size[1] * n : j->out->n; /* elements of a product */
     double beta = number_at(j, 3), alpha = number_at(j, 4);
-#pragma omp parallel for
+#pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t i = 0; i < j->out->n; i++) {
         const double *right = y->v + i / batch * k * n;
         double product = alpha * dot(x->v + i / n * k, 1, right + i % n, n, k);
@@ -432,7 +432,7 @@ static void eval_transpose(const struct job *j) {
     strides_of(j->in[0], own);
     permutation_of(j->g->ex, j->node->op, j->node->args, j->out->rank, from);
     for (int i = 0; i < j->out->rank; i++) stride[i] = own[from[i]];
-#pragma omp parallel for
+#pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t i = 0; i < j->out->n; i++)
         j->out->v[i] = j->in[0]->v[offset_of(j->out->rank, j->out->size, i, stride)];
 }
@@ -445,7 +445,7 @@ static void eval_stretch(const struct job *j) {
     int64_t length = j->node->op == OP_SELECT ? 1 : (int64_t)number_at(j, 3);
     if (start < 0) start += size;
     for (int i = dim + 1; i < x->rank; i++) inner *= x->size[i];
-#pragma omp parallel for
+#pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t i = 0; i < j->out->n; i++) {
         int64_t outer = i / inner / length, at = i / inner % length;
         j->out->v[i] = x->v[(outer * size + start + at) * inner + i % inner];
@@ -453,7 +453,7 @@ static void eval_stretch(const struct job *j) {
 }
 
 static void eval_expand_as(const struct job *j) {
-#pragma omp parallel for
+#pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t i = 0; i < j->out->n; i++) j->out->v[i] = broadcast(j, 0, j->out, i, 0);
 }
 

@@ -133,7 +133,7 @@ static void each_element(const struct job *j, const struct cell *out) {
     bool rounds =
         j->node->op == OP_CAST || whole || out->dtype == DT_BOOL; /* True + True is True */
     struct runs runs = runs_of(out);
-#pragma omp parallel for
+#pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t r = 0; r < runs.n; r++) {
         int64_t len, first = run_first(&runs, r, &len);
         const double *v[MAX_OPERANDS];
@@ -226,7 +226,7 @@ void eval_reduce(const struct job *j) {
     int64_t n_blocks = (l.length + BLOCK - 1) / BLOCK;
     long double *part = malloc((size_t)(l.n * n_blocks + 1) * sizeof *part);
     if (!part) WS_BUG("no memory for %lld partial results", (long long)(l.n * n_blocks));
-#pragma omp parallel for
+#pragma omp parallel for if (l.n * n_blocks > 16)
     for (int64_t k = 0; k < l.n * n_blocks; k++) {
         int64_t line = k / n_blocks, from = k % n_blocks * BLOCK;
         int64_t to = from + BLOCK < l.length ? from + BLOCK : l.length;
@@ -280,7 +280,7 @@ void eval_view(const struct job *j) {
     const double *x = j->in[0]->v;
     int64_t last = out->rank ? stride[out->rank - 1] : 0;
     struct runs runs = runs_of(out);
-#pragma omp parallel for
+#pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t r = 0; r < runs.n; r++) {
         int64_t len, first = run_first(&runs, r, &len);
         const double *from = x + base + offset_of(out->rank, out->size, first, stride);
@@ -332,7 +332,7 @@ static void create_run(const struct job *j, int64_t first, int64_t n) {
 
 void eval_create(const struct job *j) {
     enum { RUN = 4096 }; /* elements a thread makes at a time */
-#pragma omp parallel for
+#pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t first = 0; first < j->out->n; first += RUN) {
         int64_t n = j->out->n - first < RUN ? j->out->n - first : RUN;
         create_run(j, first, n);

@@ -1,0 +1,77 @@
+/* rebuild.c: graphs made anew from others: without what nobody needs, and with numbers in place of
+ * symbolic sizes.
+ *
+ *   graph(%x: f32[s0], %y: f32[4]) {         prune     graph(%x: f32[s0]) {
+ *     %sin = sin(%x)                                     %cos = cos(%x)
+ *     %cos = cos(%x)                                     return %cos }
+ *     return %cos                            s0 = 7    graph(%x: f32[7]) { %cos: f32[7] ... } */
+#include <string.h>
+
+#include "graph/graph_impl.h"
+
+static void mark_arg(const struct arg *a, bool *live) {
+    const node_id *at;
+    for (int n = arg_nodes(a, &at); n-- > 0;) live[at[n]] = true;
+}
+
+struct graph *graph_prune(const struct graph *g) {
+    struct graph *out = graph_like(g);
+    bool *live = NEW_ARRAY(g->arena, bool, g->nodes.n);
+    node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
+    for (uint32_t i = 0; i < g->outputs.n; i++) live[g->outputs.at[i]] = true;
+    for (uint32_t n = g->nodes.n; n-- > 0;)
+        for (uint32_t i = 0; live[n] && i < g->nodes.at[n].n_args; i++)
+            mark_arg(&g->nodes.at[n].args[i], live);
+    for (int leaves = 1; leaves >= 0; leaves--)
+        for (node_id n = 0; n < g->nodes.n; n++)
+            if (live[n] && (g->nodes.at[n].op == OP_INPUT) == leaves)
+                map[n] = graph_copy(out, g, n, map);
+    for (node_id n = 0; n < out->nodes.n; n++) out->nodes.at[n].origin = n;
+    for (uint32_t i = 0; i < g->outputs.n; i++)
+        vec_push(g->arena, &out->outputs, map[g->outputs.at[i]]);
+    return out;
+}
+
+/* ---- numbers for symbols --------------------------------------------------------------------- */
+
+struct numbers {
+    const ex *from;
+    ex *to;
+    int n;
+};
+
+static ex number_of(struct graph *g, const struct numbers *s, ex e) {
+    return e == EX_NONE || ex_is_const(g->ex, e, NULL) ? e
+                                                       : ex_subst(g->ex, e, s->from, s->to, s->n);
+}
+
+static struct arg specialize_arg(struct graph *g, const struct numbers *s, const struct arg *a) {
+    struct arg out = arg_copy(g, a);
+    if (a->kind == ARG_INT) out.i = number_of(g, s, a->i);
+    for (uint32_t i = 0; a->kind == ARG_INTS && i < a->ints.n; i++)
+        out.ints.at[i] = number_of(g, s, a->ints.at[i]);
+    return out;
+}
+
+struct graph *graph_specialize(const struct graph *g, const ex *symbols, const int64_t *values,
+                               uint32_t n, struct arena *a) {
+    struct graph *out = graph_new(a, g->ex, g->src);
+    out->seed = g->seed;
+    out->n_random = g->n_random;
+    struct numbers s = {.from = symbols, .to = NEW_ARRAY(a, ex, n), .n = (int)n};
+    for (uint32_t i = 0; i < n; i++) s.to[i] = ex_const(g->ex, values[i]);
+    for (node_id i = 0; i < g->nodes.n; i++) {
+        struct node x = g->nodes.at[i];
+        x.args = NEW_ARRAY(a, struct arg, x.n_args);
+        for (int k = 0; k < x.n_args; k++)
+            x.args[k] = specialize_arg(out, &s, &g->nodes.at[i].args[k]);
+        for (int k = 0; k < x.meta.rank; k++) {
+            x.meta.size[k] = number_of(out, &s, x.meta.size[k]);
+            x.meta.stride[k] = number_of(out, &s, x.meta.stride[k]);
+        }
+        graph_push(out, x, x.name);
+    }
+    for (uint32_t i = 0; i < g->inputs.n; i++) vec_push(a, &out->inputs, g->inputs.at[i]);
+    for (uint32_t i = 0; i < g->outputs.n; i++) vec_push(a, &out->outputs, g->outputs.at[i]);
+    return out;
+}
