@@ -146,6 +146,13 @@ static void propose_matmul(struct space *s) {
     }
 }
 
+/* Rows that make a tile of about r elements, in powers of two: texts that differ little from size
+ * to size are compiled once. */
+static int rows_of_tile(int r, int64_t nx, int64_t nr) {
+    int64_t rows = nr >= r ? 1 : next_power_of_two((r + nr - 1) / (nr ? nr : 1));
+    return (int)(rows < next_power_of_two(nx) ? rows : next_power_of_two(nx));
+}
+
 static void propose_cpu(struct space *s) {
     const struct kernel *k = s->k;
     int lanes = k->limits->simd_bytes / 4;
@@ -167,8 +174,8 @@ static void propose_cpu(struct space *s) {
                     propose(s, CONFIG(K(x, v * 4), K(r, 64), K(vec, v), K(split, split)));
             } else if (k->kind == KERNEL_POINTWISE) {
                 for (int r = 4096; r <= 65536; r *= 4)
-                    propose(s, CONFIG(K(x, nr >= r ? 1 : (int)((r + nr - 1) / nr)), K(r, r),
-                                      K(vec, v), K(nt, nt)));
+                    propose(s,
+                            CONFIG(K(x, rows_of_tile(r, nx, nr)), K(r, r), K(vec, v), K(nt, nt)));
             } else {
                 for (int keep = 0; keep <= 1; keep++)
                     for (int x = 1; x <= 16 && x <= nx; x *= 4)
