@@ -64,6 +64,21 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
     return c;
 }
 
+struct ws_captured *ws_captured_of(struct arena *a, struct graph *g, const char *name) {
+    struct ws_captured *c = NEW(a, struct ws_captured);
+    *c = (struct ws_captured){.arena = a,
+                              .workload = name,
+                              .axes = "",
+                              .guards = "",
+                              .graph = g,
+                              .dtype = dtype_name(common_dtype(g)),
+                              .mode = mode_names[WS_FWD],
+                              .n_inputs = (int)g->inputs.n,
+                              .n_outputs = (int)g->outputs.n};
+    c->graph_hash = graph_hash(c);
+    return c;
+}
+
 /* ---- tensors --------------------------------------------------------------------------------- */
 
 static struct ws_tensor_info tensor_info(const struct graph *g, const struct meta *m,

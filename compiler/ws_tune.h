@@ -4,6 +4,7 @@
 #ifndef WS_TUNE_H
 #define WS_TUNE_H
 
+#include "capture/script.h"
 #include "emit/source.h"
 #include "kernel/config.h"
 #include "runtime/runtime.h"
@@ -24,6 +25,9 @@ struct ws_captured {
     uint64_t seed;
     int n_inputs, n_outputs;
 };
+
+/* A graph that a script captured, as a workload without values; sizes may be symbolic. */
+struct ws_captured *ws_captured_of(struct arena *a, struct graph *g, const char *name);
 
 struct ws_tensor_info {
     const char *name; /* "x", "weight", "out0" */

@@ -3,7 +3,7 @@
  * its source. */
 #include <string.h>
 
-#include "capture/vm.h"
+#include "capture/dynamo.h"
 
 struct class *class_of(const struct vm *vm, struct py v) {
     if (v.kind == PY_INSTANCE) return v.instance->class;
@@ -39,13 +39,7 @@ struct py attribute_bind(struct vm *vm, struct py v, struct py self, struct clas
 }
 
 static struct py stamp(struct vm *vm, struct py o, const char *name, struct py v) {
-    if (!vm->tracing || !o.source || !*o.source) return v;
-    if (!strcmp(name,
-                "_items")) /* the list inside a container of modules stands for the container */
-        guard_stamp(vm, &v, "%s", o.source);
-    else
-        guard_stamp(vm, &v, "%s.%s", o.source, name);
-    guard_value(vm, v);
+    stamp_attribute(vm, &v, o.source, name);
     return v;
 }
 
@@ -55,6 +49,7 @@ static bool find_in_instance(struct vm *vm, struct py o, const char *name, struc
     bool in_class = class_find(x->class, name, &v);
     if (in_class && v.kind == PY_PROPERTY) return *out = attribute_bind(vm, v, o, x->class), true;
     struct py own;
+    if (vm->trace && trace_attribute(vm, x, name, out)) return true;
     if (dict_gets(x->dict, name, &own)) return *out = stamp(vm, o, name, own), true;
     if (in_class) {
         v = attribute_bind(vm, v, o, x->class);
@@ -115,7 +110,10 @@ static bool find_in_method(struct vm *vm, const struct method *m, const char *na
 static bool find_own(struct vm *vm, struct py o, const char *name, struct py *out) {
     switch (o.kind) {
     case PY_INSTANCE: return find_in_instance(vm, o, name, out);
-    case PY_CLASS: return find_in_class(vm, o.class, name, out);
+    case PY_CLASS:
+        if (!find_in_class(vm, o.class, name, out)) return false;
+        if (vm->trace && py_is_constant(*out)) *out = stamp(vm, o, name, *out);
+        return true;
     case PY_SUPER: return find_in_super(vm, o.super, name, out);
     case PY_MODULE: return module_find(vm, o.module, name, out);
     case PY_FUNCTION: return find_in_function(vm, o.function, name, out);
@@ -232,6 +230,18 @@ void attribute_set(struct vm *vm, struct py o, const char *name, struct py v) {
         vm_raise(vm, EXC_AttributeError, "property '%s' of '%s' object has no setter", name,
                  type_name(vm, o));
     if (vm_call_special(vm, o, "__setattr__", pair, 2, &done)) return;
+    if (trace_set_attribute(vm, o, name, v)) return;
+    if (o.kind != PY_INSTANCE) vm_need_own(vm, o.p, "an object");
+    if (o.kind == PY_TENSOR && !o.tensor->graph && !strcmp(name, "grad")) {
+        o.tensor->grad = v.kind == PY_TENSOR ? v.tensor : NULL;
+        return;
+    }
+    if (o.kind == PY_TENSOR && !o.tensor->graph && !strcmp(name, "data") && v.kind == PY_TENSOR) {
+        o.tensor->storage = v.tensor->storage;
+        o.tensor->meta = v.tensor->meta;
+        o.tensor->offset = v.tensor->offset;
+        return;
+    }
     if (o.kind == PY_TENSOR && !strcmp(name, "requires_grad")) {
         o.tensor->requires_grad = vm_truth(vm, v);
         return;
@@ -246,6 +256,7 @@ void attribute_set(struct vm *vm, struct py o, const char *name, struct py v) {
 
 void attribute_delete(struct vm *vm, struct py o, const char *name) {
     struct dict *d = attributes_of(vm, o);
+    vm_need_own(vm, o.p, "an object");
     if (!d || !dict_delete(vm->arena, d, py_str(name)))
         vm_raise(vm, EXC_AttributeError, "'%s' object has no attribute '%s'", type_name(vm, o),
                  name);

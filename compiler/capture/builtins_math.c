@@ -6,6 +6,7 @@
 
 static double number(struct vm *vm, struct py x) {
     if (py_is_number(x)) return py_number(x);
+    if (tensor_is_eager(vm, x)) return py_number(eager_item(vm, x));
     if (x.kind == PY_TENSOR)
         vm_break(vm, "call of math on a tensor",
                  "torch has a function of the same name for tensors");

@@ -218,6 +218,7 @@ NATIVE(all) {
 static double to_double(struct vm *vm, struct py x, const char *name) {
     struct py out;
     if (py_is_number(x)) return py_number(x);
+    if (tensor_is_eager(vm, x)) return py_number(eager_item(vm, x));
     if (x.kind == PY_TENSOR)
         vm_break(vm, "use of a tensor as a Python number", "compute with torch functions instead");
     if (vm_call_special(vm, x, "__float__", NULL, 0, &out) && out.kind == PY_FLOAT) return out.f;
@@ -315,7 +316,8 @@ NATIVE(int) {
                      py_repr(vm, v[0]));
         return py_int(i);
     }
-    if (v[0].kind != PY_FLOAT) return py_int(vm_index(vm, v[0], "the argument of int()"));
+    struct py x = tensor_is_eager(vm, v[0]) ? eager_item(vm, v[0]) : v[0];
+    if (x.kind != PY_FLOAT) return py_int(vm_index(vm, x, "the argument of int()"));
     if (!(fabs(v[0].f) < 0x1p62))
         vm_raise(vm, EXC_OverflowError, "cannot convert float %s to integer", py_repr(vm, v[0]));
     return py_int((int64_t)v[0].f);
@@ -353,6 +355,7 @@ static const char *print_option(struct vm *vm, const char *name, struct py v, co
 
 NATIVE(print) {
     const char *sep = " ", *end = "\n";
+    if (vm->trace) vm_break(vm, "call of print()", "print outside the compiled function");
     struct buf b = buf_new(vm->arena);
     for (uint32_t i = 0; i < raw->n_named; i++) {
         const char *name = raw->names[i];
@@ -485,7 +488,7 @@ NATIVE(hasattr) {
 
 NATIVE(setattr) {
     struct py value = v[2];
-    if (vm->tracing && !value.source) value.source = "";
+    if (vm->tracing && !value.source) value.source = &place_traced;
     attribute_set(vm, v[0], name_arg(vm, v[1]), value);
     return py_none;
 }
@@ -553,7 +556,7 @@ static void exceptions_open(struct vm *vm) {
 /* -- tables -------------------------------------------------------------------------------- */
 
 static const struct native functions[] = {
-    {"len(obj)", native_len},
+    {"len(obj)#", native_len},
     {"iter(object)", native_iter},
     {"next(iterator, default?)", native_next},
     {"enumerate(iterable, start?)", native_enumerate},
@@ -563,8 +566,8 @@ static const struct native functions[] = {
     {"reversed(sequence)", native_reversed},
     {"sorted(iterable, key?, reverse?)", native_sorted},
     {"sum(iterable, start?)", native_sum},
-    {"min(*)", native_min},
-    {"max(*)", native_max},
+    {"min(*)#", native_min},
+    {"max(*)#", native_max},
     {"any(iterable)", native_any},
     {"all(iterable)", native_all},
     {"abs(x)", native_abs},
@@ -576,7 +579,7 @@ static const struct native functions[] = {
     {"print(*)", native_print},
     {"ord(c)", native_ord},
     {"chr(i)", native_chr},
-    {"isinstance(obj, class_or_tuple)", native_isinstance},
+    {"isinstance(obj, class_or_tuple)#", native_isinstance},
     {"issubclass(cls, class_or_tuple)", native_issubclass},
     {"getattr(object, name, default?)", native_getattr},
     {"hasattr(obj, name)", native_hasattr},
@@ -607,7 +610,7 @@ static const struct {
     {PY_CLASSMETHOD, {"classmethod(function)", native_classmethod}},
 };
 
-static const struct native list_sort[] = {{"sort(self, key?, reverse?)", native_sort}};
+static const struct native list_sort[] = {{"sort(self, key?, reverse?)!", native_sort}};
 
 void builtins_open(struct vm *vm) {
     static const char *const names[] = {
@@ -619,6 +622,8 @@ void builtins_open(struct vm *vm) {
     vm->object = class_new(vm->arena, "object", NULL);
     for (int k = 0; k < PY_KIND_COUNT; k++)
         vm->types[k] = k == PY_INSTANCE ? vm->object : class_new(vm->arena, names[k], vm->object);
+    vm->types[PY_SYMINT] = vm->types[PY_INT];
+    vm->types[PY_SYMFLOAT] = vm->types[PY_FLOAT];
     for (int k = 0; k < PY_KIND_COUNT; k++) vm->types[k]->sealed = k != PY_INSTANCE;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         struct class *c = vm->types[types[i].kind];

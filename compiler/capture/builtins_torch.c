@@ -54,9 +54,11 @@ NATIVE(ndim) { return py_int(tensor_meta(vm, v[0])->rank); }
 NATIVE(numel) { return tensor_size(vm, meta_numel(vm->ex, tensor_meta(vm, v[0]))); }
 NATIVE(element_size) { return py_int(dtype_bytes(tensor_meta(vm, v[0])->dtype)); }
 NATIVE(requires_grad) { return py_bool(v[0].tensor->requires_grad); }
-NATIVE(is_leaf) { return py_bool(v[0].tensor->graph == vm->init || !v[0].tensor->requires_grad); }
+NATIVE(is_leaf) {
+    const struct tensor *t = v[0].tensor;
+    return py_bool(!t->requires_grad || (vm->eager ? !t->tape : t->graph == vm->init));
+}
 NATIVE(false_) { return py_false; }
-NATIVE(none) { return py_none; }
 NATIVE(tensor_is_float) { return py_bool(dtype_is_float(tensor_meta(vm, v[0])->dtype)); }
 NATIVE(is_contiguous) { return py_bool(meta_is_contiguous(vm->ex, tensor_meta(vm, v[0]))); }
 
@@ -66,10 +68,9 @@ NATIVE(requires_grad_) {
 }
 
 static const struct native tensor_properties[] = {
-    {"shape(self)", torch_shape},      {"dtype(self)", torch_tensor_dtype},
-    {"ndim(self)", torch_ndim},        {"requires_grad(self)", torch_requires_grad},
-    {"is_leaf(self)", torch_is_leaf},  {"is_cuda(self)", torch_false_},
-    {"is_sparse(self)", torch_false_}, {"grad(self)", torch_none},
+    {"shape(self)", torch_shape},     {"dtype(self)", torch_tensor_dtype},
+    {"ndim(self)", torch_ndim},       {"requires_grad(self)", torch_requires_grad},
+    {"is_leaf(self)", torch_is_leaf}, {"is_sparse(self)", torch_false_},
 };
 static const struct native tensor_methods[] = {
     {"size(self, dim?)", torch_size},
@@ -125,6 +126,14 @@ NATIVE(assign) {
 /* The tensor becomes another value, of another dtype perhaps: Module.half(). */
 NATIVE(replace) {
     if (vm->tracing) vm_refuse(vm, "changing the dtype of a module in forward is not supported");
+    if (vm->eager) {
+        struct tensor *t = v[0].tensor, old = *t;
+        *t = *v[1].tensor;
+        t->kind = old.kind;
+        t->requires_grad = old.requires_grad;
+        t->tape = NULL;
+        return v[0];
+    }
     v[0].tensor->node = tensor_node(vm, v[1]);
     return v[0];
 }
@@ -134,7 +143,16 @@ NATIVE(replace) {
 static struct py owned(struct vm *vm, struct py from, enum input_kind kind, bool grad) {
     struct tensor *t = need_tensor(vm, from);
     t->storage->n_tensors++;
-    struct py out = tensor_new(vm, tensor_node(vm, from));
+    struct py out;
+    if (tensor_is_eager(vm, from)) {
+        out = py_pointer(PY_TENSOR, NEW(vm->home, struct tensor));
+        *out.tensor = *t;
+        out.tensor->tape = NULL;
+        out.tensor->grad = NULL;
+        out.tensor->id = ++vm->n_tensors;
+    } else {
+        out = tensor_new(vm, tensor_node(vm, from));
+    }
     out.tensor->kind = kind;
     out.tensor->requires_grad = grad;
     return out;
@@ -167,6 +185,7 @@ static const struct native parameter = {"Parameter(data, requires_grad?)", torch
 
 void support_open(struct vm *vm, struct module *m) {
     natives_put(vm, m->dict, "", PY_UNSET, support, sizeof support / sizeof *support);
+    eager_support_open(vm, m);
     dict_puts(vm->arena, m->dict, "Parameter", py_pointer(PY_CLASS, vm->parameter));
 }
 

@@ -85,13 +85,22 @@ static void put_defaults(struct vm *vm, const struct function *fn, struct py *lo
     raise_missing(vm, fn, locals, false);
 }
 
+/* Functions of the program that are called under torch.compile run in segments (dynamo.h). */
+static bool is_compiled(const struct vm *vm, const struct function *fn) {
+    bool whole = fn->code->kind == CODE_FUNCTION || fn->code->kind == CODE_LAMBDA;
+    return vm->dynamo && !vm->tracing && !fn->module->prelude && whole && !fn->is_eager;
+}
+
 static struct py call_function(struct vm *vm, const struct function *fn, const struct args *a) {
     const struct code *c = fn->code;
+    const struct place *source = vm->callee;
+    vm->callee = NULL;
     if (vm->n_calls >= MAX_CALLS || vm->n_frames >= MAX_FRAMES)
         vm_raise(vm, EXC_RecursionError,
                  "maximum recursion depth exceeded: %s() is inside %d calls", c->qualname,
                  MAX_CALLS);
-    struct frame f = {.code = c, .module = fn->module};
+    struct frame f = {.code = c, .module = fn->module, .source = source};
+    f.compiled = is_compiled(vm, fn);
     f.locals = NEW_ARRAY(vm->arena, struct py, c->locals.n);
     f.stack = NEW_ARRAY(vm->arena, struct py, c->max_stack);
     f.cells = NEW_ARRAY(vm->arena, struct cell *, c->cells.n + c->frees.n);
@@ -131,6 +140,8 @@ static struct py call_native(struct vm *vm, const struct builtin *b, const struc
         vm_raise(vm, EXC_TypeError, "%s() needs a '%s' as its first argument", b->name,
                  vm->types[b->self]->name);
     if (strstr(native->signature, "(*)")) return native->call(vm, v, a);
+    char mark = strrchr(native->signature, ')')[1];
+    if (mark == '!' && a->n) vm_need_own(vm, a->at[0].p, "a container");
     struct parameter params[MAX_ARGUMENTS];
     uint32_t n = signature_parameters(native->signature, params);
     if (a->n > n)
@@ -154,6 +165,7 @@ static struct py call_native(struct vm *vm, const struct builtin *b, const struc
         if (v[i].kind == PY_UNSET && !params[i].optional)
             vm_raise(vm, EXC_TypeError, "%s() missing required argument '%.*s'", b->name,
                      (int)params[i].n, params[i].name);
+    for (uint32_t i = 0; vm->trace && mark != '#' && i < n; i++) v[i] = symint_fix(vm, v[i]);
     return native->call(vm, v, a);
 }
 
@@ -197,6 +209,7 @@ static struct py call_method(struct vm *vm, const struct method *m, const struct
 
 struct py vm_call(struct vm *vm, struct py f, const struct args *a) {
     struct py call;
+    vm->callee = f.kind == PY_FUNCTION ? f.source : NULL;
     if (f.kind == PY_FUNCTION) return call_function(vm, f.function, a);
     if (f.kind == PY_METHOD) return call_method(vm, f.method, a);
     if (f.kind == PY_CLASS) return call_class(vm, f.class, a);

@@ -6,7 +6,7 @@
 
 #include "capture/vm.h"
 
-struct trace {
+struct forward {
     struct vm *vm;
     const char *workload;
     const struct code *code;
@@ -47,7 +47,7 @@ static struct py find_forward(struct vm *vm, const char *workload, uint32_t *ski
     if (dict_gets(vm->main->dict, "Model", &f) && f.kind == PY_CLASS) {
         const struct list *init = call_list(vm, "get_init_inputs", false);
         struct py self = vm_call(vm, f, &(struct args){.at = init->at, .n = init->n});
-        self.source = "L['self']";
+        self.source = place_local(vm, 0, "self");
         *skip = 1;
         if (!attribute_find(vm, self, "forward", &f))
             vm_refuse(vm, "class Model has no method forward()");
@@ -64,18 +64,18 @@ static const struct code *code_of(struct py f) {
 }
 
 /* Inputs are found again under the name of the parameter they go to. */
-static const char *parameter_source(struct vm *vm, const struct code *code, uint32_t i,
-                                    uint32_t skip) {
+static const struct place *parameter_source(struct vm *vm, const struct code *code, uint32_t i,
+                                            uint32_t skip) {
     if (code && i + skip < code->n_args)
-        return arena_printf(vm->arena, "L['%s']", code->locals.at[i + skip]);
-    const char *rest =
-        code && code->varargs ? code->locals.at[code->n_args + code->n_kwonly] : "args";
-    return arena_printf(vm->arena, "L['%s'][%u]", rest, code ? i + skip - code->n_args : i);
+        return place_local(vm, i + skip, code->locals.at[i + skip]);
+    uint32_t rest = code && code->varargs ? code->n_args + code->n_kwonly : 0;
+    const char *name = code && code->varargs ? code->locals.at[rest] : "args";
+    return place_item(vm, place_local(vm, rest, name), code ? i + skip - code->n_args : i);
 }
 
 /* -- tracing ------------------------------------------------------------------------------- */
 
-static void collect_outputs(struct trace *t, struct py v) {
+static void collect_outputs(struct forward *t, struct py v) {
     struct vm *vm = t->vm;
     vm_nest(vm);
     if (v.kind == PY_TENSOR) vec_push(vm->arena, &t->outputs, v);
@@ -87,7 +87,8 @@ static void collect_outputs(struct trace *t, struct py v) {
     vm->n_nested--;
 }
 
-static void trace_forward(struct trace *t) {
+static void trace_forward(void *ctx) {
+    struct forward *t = ctx;
     struct vm *vm = t->vm;
     vm_run_module(vm, vm->main, t->code);
     uint32_t skip;
@@ -111,58 +112,24 @@ static void trace_forward(struct trace *t) {
         vec_push(vm->arena, &vm->graph->outputs, tensor_node(vm, t->outputs.at[i]));
 }
 
-/* Run `step`; false with vm->diag filled if an error left it. */
-static bool protect(struct vm *vm, void (*step)(struct trace *), struct trace *t) {
-    jmp_buf here, *outer = vm->escape;
-    vm->escape = &here;
-    if (setjmp(here)) {
-        vm->escape = outer;
-        return false;
-    }
-    step(t);
-    vm->escape = outer;
-    return true;
+static void make_text(void *ctx) {
+    struct forward *t = ctx;
+    t->text = py_text(t->vm, t->error);
 }
 
-static void make_text(struct trace *t) { t->text = py_text(t->vm, t->error); }
-
 /* An exception that nobody caught; its text may be made by the program, and fail in turn. */
-static void report(struct vm *vm, struct trace *t) {
+static void report(struct vm *vm, struct forward *t) {
     t->error = vm->raised;
     t->text = "<exception str() failed>";
-    protect(vm, make_text, t);
+    vm_protect(vm, make_text, t);
     if (vm->diag->status == WS_OK) vm_report(vm, t->error, t->text);
 }
 
 /* -- tidying ------------------------------------------------------------------------------- */
 
-static void mark_arg(const struct arg *a, bool *live) {
-    if (a->kind == ARG_NODE) live[a->node] = true;
-    for (uint32_t i = 0; a->kind == ARG_NODES && i < a->nodes.n; i++) live[a->nodes.at[i]] = true;
-}
-
-/* g without the nodes that no output needs, inputs first (graph.h, G4). map: old id -> new id. */
-static struct graph *prune(const struct graph *g) {
-    struct graph *out = graph_like(g);
-    bool *live = NEW_ARRAY(g->arena, bool, g->nodes.n);
-    node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
-    for (uint32_t i = 0; i < g->outputs.n; i++) live[g->outputs.at[i]] = true;
-    for (uint32_t n = g->nodes.n; n-- > 0;)
-        for (uint32_t i = 0; live[n] && i < g->nodes.at[n].n_args; i++)
-            mark_arg(&g->nodes.at[n].args[i], live);
-    for (int leaves = 1; leaves >= 0; leaves--)
-        for (node_id n = 0; n < g->nodes.n; n++)
-            if (live[n] && (g->nodes.at[n].op == OP_INPUT) == leaves)
-                map[n] = graph_copy(out, g, n, map);
-    for (node_id n = 0; n < out->nodes.n; n++) out->nodes.at[n].origin = n;
-    for (uint32_t i = 0; i < g->outputs.n; i++)
-        vec_push(g->arena, &out->outputs, map[g->outputs.at[i]]);
-    return out;
-}
-
 /* Keep the inputs that are used; the init graph computes those, in their order. */
 static void tidy(struct vm *vm) {
-    vm->graph = prune(vm->graph);
+    vm->graph = graph_prune(vm->graph);
     VEC(bool) grad = {0};
     for (uint32_t i = 0; i < vm->graph->inputs.n; i++) {
         struct graph_input *in = &vm->graph->inputs.at[i];
@@ -171,7 +138,7 @@ static void tidy(struct vm *vm) {
         in->init = i;
     }
     memcpy(&vm->input_grad, &grad, sizeof grad);
-    if (vm->init->outputs.n) vm->init = prune(vm->init);
+    if (vm->init->outputs.n) vm->init = graph_prune(vm->init);
 }
 
 static void check(struct graph *g) {
@@ -180,25 +147,6 @@ static void check(struct graph *g) {
 }
 
 /* -- entry --------------------------------------------------------------------------------- */
-
-static struct vm *vm_open(struct arena *a, const struct capture_options *o,
-                          const struct source *file, const char *name, struct diag *d) {
-    struct vm *vm = NEW(a, struct vm);
-    vm->arena = a;
-    vm->diag = d;
-    vm->options = o;
-    vm->file = file;
-    vm->ex = exprs_new(a);
-    vm->init = graph_new(a, vm->ex, file);
-    vm->graph = graph_new(a, vm->ex, file);
-    vm->init->seed = vm->graph->seed = o->seed;
-    vm->guarded = map_new(a);
-    modules_open(vm);
-    vm->main = NEW(a, struct module);
-    *vm->main = (struct module){name, dict_new(a), false};
-    dict_puts(a, vm->main->dict, "__name__", py_str(name));
-    return vm;
-}
 
 static bool dump(struct vm *vm, const struct captured *c, struct stages *s, struct diag *d) {
     struct buf b = buf_new(vm->arena);
@@ -219,9 +167,9 @@ struct captured *capture(struct arena *a, const struct capture_options *o, struc
     c->workload = workload_name(a, o->path);
     code = axes_apply(a, code, o, &c->axes, d);
     if (!code) return NULL;
-    struct vm *vm = vm_open(a, o, file, c->workload, d);
-    struct trace t = {.vm = vm, .workload = c->workload, .code = code};
-    if (!protect(vm, trace_forward, &t)) {
+    struct vm *vm = vm_new(a, o, file, c->workload, d);
+    struct forward t = {.vm = vm, .workload = c->workload, .code = code};
+    if (!vm_protect(vm, trace_forward, &t)) {
         if (d->status == WS_OK) report(vm, &t);
         return NULL;
     }

@@ -39,6 +39,8 @@ static bool equal(struct vm *vm, struct py x, struct py y) {
     if (x.kind == PY_TENSOR || y.kind == PY_TENSOR) {
         if (py_same(x, y)) return true;
         if (x.kind != y.kind && !py_is_number(x) && !py_is_number(y)) return false;
+        if (vm->eager && !vm->tracing)
+            return tensor_binary(vm, "==", x, y, false, &out) && vm_truth(vm, out);
         vm_break(vm, "comparison of a tensor's values",
                  "compare with torch.eq and choose with torch.where");
     }
@@ -134,6 +136,9 @@ static bool order(struct vm *vm, enum compare_operator op, struct py x, struct p
     struct py out;
     if (py_is_number(x) && py_is_number(y)) return order_numbers(op, x, y);
     if (order_methods(vm, op, x, y, &out)) return vm_truth(vm, out);
+    if (vm->eager && !vm->tracing && (x.kind == PY_TENSOR || y.kind == PY_TENSOR) &&
+        tensor_binary(vm, compare_sign(op), x, y, false, &out))
+        return vm_truth(vm, out);
     if (x.kind == PY_TENSOR || y.kind == PY_TENSOR)
         vm_break(vm, "order of a tensor's values",
                  "compare with torch.lt and choose with torch.where");

@@ -2,7 +2,7 @@
  */
 #include <string.h>
 
-#include "capture/vm.h"
+#include "capture/dynamo.h"
 
 /* The innermost place in the user's own file: errors inside the prelude are shown at the call into
  * it. */
@@ -84,6 +84,10 @@ void vm_refuse(struct vm *vm, const char *fmt, ...) {
 void vm_break(struct vm *vm, const char *what, const char *instead) {
     const struct source *src;
     struct span at = vm_place(vm, &src);
+    if (vm->trace && !vm->trace->reason) {
+        vm->trace->reason = arena_printf(vm->home, "%s; %s", what, instead);
+        vm->trace->where = at;
+    }
     vm_refuse(vm, "graph break: data-dependent %s at line %u; %s", what, at.line, instead);
 }
 

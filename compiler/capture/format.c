@@ -70,6 +70,7 @@ static void put_range(struct buf *b, const struct range *r) {
 }
 
 static void put_tensor(struct vm *vm, struct buf *b, struct py v) {
+    if (tensor_is_eager(vm, v)) return tensor_print(vm, b, v.tensor);
     if (vm->tracing)
         vm_break(vm, "print of a tensor", "return it instead; its shape and dtype may be printed");
     const struct meta *m = tensor_meta(vm, v);
@@ -88,6 +89,8 @@ static void put_repr(struct vm *vm, struct buf *b, struct py v, int depth) {
     case PY_NONE: buf_puts(b, "None"); break;
     case PY_BOOL: buf_puts(b, v.b ? "True" : "False"); break;
     case PY_INT: buf_printf(b, "%lld", (long long)v.i); break;
+    case PY_SYMINT:
+    case PY_SYMFLOAT: put_repr(vm, b, symint_fix(vm, v), depth); break;
     case PY_FLOAT: put_constant(b, (struct constant){.kind = CONSTANT_FLOAT, .f = v.f}); break;
     case PY_STR:
         put_constant(
@@ -290,7 +293,11 @@ const char *py_format(struct vm *vm, struct py v, const char *text) {
     struct spec s;
     struct py spec = py_str(text), out;
     if (vm_call_special(vm, v, "__format__", &spec, 1, &out) && out.kind == PY_STR) return out.s;
+    v = symint_fix(vm, v);
+    if (tensor_is_eager(vm, v) && !v.tensor->meta.rank) v = eager_item(vm, v);
     if (!*text) return py_text(vm, v);
+    if (tensor_is_eager(vm, v))
+        vm_raise(vm, EXC_TypeError, "unsupported format string passed to Tensor.__format__");
     if (v.kind == PY_TENSOR) vm_break(vm, "formatting of a tensor", "format its shape or dtype");
     if (!read_spec(text, &s)) vm_raise(vm, EXC_ValueError, "invalid format specifier '%s'", text);
     if (!py_is_number(v)) {

@@ -9,30 +9,56 @@
  * One guard for each fact, tensors first, then values in the order they were first read. */
 #include "capture/vm.h"
 
-static void add(struct vm *vm, const char *source, const char *text) {
-    if (!map_puts(&vm->guarded, text, 1)) return;
-    struct value_guard g = {source, text};
-    vec_push(vm->arena, &vm->guards, g);
-}
-
-/* Give a value that was found at a place its source, unless it has one (invariants V1, V2). */
-void guard_stamp(struct vm *vm, struct py *v, const char *fmt, ...) {
-    if (v->source) return;
-    va_list ap;
-    va_start(ap, fmt);
-    v->source = arena_vprintf(vm->arena, fmt, ap);
-    va_end(ap);
+static void add(struct vm *vm, struct guard g) {
+    if (map_puts(&vm->guarded, g.text, 1)) vec_push(vm->arena, &vm->guards, g);
 }
 
 void guard_value(struct vm *vm, struct py v) {
-    if (!vm->tracing || !v.source || !*v.source || !py_is_constant(v)) return;
+    bool range = v.kind == PY_RANGE && vm->trace;
+    if (!vm->tracing || !place_is_known(v.source) || !(py_is_constant(v) || range)) return;
     const char *how = v.kind == PY_NONE || v.kind == PY_BOOL ? "is" : "==";
-    add(vm, v.source, arena_printf(vm->arena, "%s %s %s", v.source, how, py_repr(vm, v)));
+    const char *text = arena_printf(vm->arena, "%s %s %s", v.source->text, how, py_repr(vm, v));
+    add(vm, (struct guard){.kind = GUARD_VALUE, .place = v.source, .v = v, .text = text});
+}
+
+static void guard_type(struct vm *vm, struct py v) {
+    struct class *c = class_of(vm, v);
+    add(vm,
+        (struct guard){.kind = GUARD_TYPE,
+                       .place = v.source,
+                       .v = py_pointer(PY_CLASS, c),
+                       .text = arena_printf(vm->arena, "type(%s) is %s", v.source->text, c->name)});
+}
+
+static void guard_identity(struct vm *vm, struct py v) {
+    const char *text = arena_printf(vm->arena, "%s is %s", v.source->text, py_repr(vm, v));
+    add(vm, (struct guard){.kind = GUARD_IDENTITY, .place = v.source, .v = v, .text = text});
+}
+
+void guard_read(struct vm *vm, struct py v) {
+    guard_value(vm, v);
+    if (!vm->trace || !place_is_known(v.source)) return;
+    switch (v.kind) {
+    case PY_FUNCTION:
+    case PY_BUILTIN:
+    case PY_CLASS:
+    case PY_METHOD:
+    case PY_MODULE: guard_identity(vm, v); break;
+    case PY_TUPLE:
+    case PY_LIST:
+    case PY_DICT:
+    case PY_SET:
+    case PY_SLICE:
+    case PY_ITER:
+    case PY_INSTANCE: guard_type(vm, v); break;
+    default: break; /* constants are done, tensors are guarded when they become inputs */
+    }
 }
 
 void guard_length(struct vm *vm, struct py v, int64_t n) {
-    if (!vm->tracing || !v.source || !*v.source) return;
-    add(vm, v.source, arena_printf(vm->arena, "len(%s) == %lld", v.source, (long long)n));
+    if (!vm->tracing || !place_is_known(v.source)) return;
+    const char *text = arena_printf(vm->arena, "len(%s) == %lld", v.source->text, (long long)n);
+    add(vm, (struct guard){.kind = GUARD_LENGTH, .place = v.source, .n = n, .text = text});
 }
 
 static void put_sizes(struct buf *b, const struct exprs *ex, const struct meta *m, bool strides) {

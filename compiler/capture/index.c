@@ -16,7 +16,9 @@ static int consumed(const struct list *parts) {
 }
 
 static struct py select_at(struct vm *vm, struct py x, int dim, struct py i) {
-    int64_t n = tensor_size(vm, tensor_meta(vm, x)->size[dim]).i, k = vm_index(vm, i, "index");
+    struct py size = tensor_size(vm, tensor_meta(vm, x)->size[dim]);
+    int64_t k = vm_index(vm, i, "index");
+    int64_t n = size.kind == PY_INT ? size.i : k < 0 ? vm_index(vm, size, "a size") : INT64_MAX;
     if (k < -n || k >= n)
         vm_raise(vm, EXC_IndexError, "index %lld is out of bounds for dimension %d with size %lld",
                  (long long)k, dim, (long long)n);
@@ -24,14 +26,16 @@ static struct py select_at(struct vm *vm, struct py x, int dim, struct py i) {
     return tensor_call(vm, OP_SELECT, args, 3);
 }
 
+static struct py bound(struct vm *vm, struct py v) {
+    if (v.kind == PY_NONE || v.kind == PY_SYMINT) return v;
+    return py_int(vm_index(vm, v, "slice indices"));
+}
+
 static struct py slice_of(struct vm *vm, struct py x, int dim, const struct slice *s) {
     if (s->start.kind == PY_NONE && s->stop.kind == PY_NONE && s->step.kind == PY_NONE) return x;
     int64_t step = s->step.kind == PY_NONE ? 1 : vm_index(vm, s->step, "slice step");
     if (step < 1) vm_raise(vm, EXC_ValueError, "slice step must be positive");
-    struct py start =
-        s->start.kind == PY_NONE ? s->start : py_int(vm_index(vm, s->start, "slice indices"));
-    struct py stop =
-        s->stop.kind == PY_NONE ? s->stop : py_int(vm_index(vm, s->stop, "slice indices"));
+    struct py start = bound(vm, s->start), stop = bound(vm, s->stop);
     struct py args[5] = {x, py_int(dim), start, stop, py_int(step)};
     return tensor_call(vm, OP_SLICE, args, 5);
 }
@@ -70,9 +74,26 @@ struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
         }
         case PY_SLICE: x = slice_of(vm, x, dim++, p.slice); break;
         case PY_INT:
+        case PY_SYMINT:
         case PY_INSTANCE: x = select_at(vm, x, dim, p); break;
         default: refuse_index(vm, p);
         }
     }
     return x;
+}
+
+/* x[i] = v writes into memory; graphs have none. */
+void tensor_subscript_set(struct vm *vm, struct py x, struct py i, struct py v) {
+    if (!tensor_is_eager(vm, x))
+        vm_refuse(
+            vm,
+            "assigning into a tensor is not supported; torch.where and masked_fill make a new one");
+    struct py part = tensor_subscript(vm, x, i);
+    struct py copy;
+    if (!attribute_find(vm, part, "copy_", &copy)) WS_BUG("the prelude has no Tensor.copy_");
+    if (v.kind != PY_TENSOR) {
+        struct py args[2] = {part, v};
+        v = tensor_call(vm, OP_FULL_LIKE, args, 2);
+    }
+    vm_call1(vm, copy, v);
 }

@@ -31,7 +31,7 @@ static struct py characters_of(struct vm *vm, const char *s) {
 static struct py rows_of(struct vm *vm, struct py t) {
     const struct meta *m = tensor_meta(vm, t);
     if (!m->rank) vm_raise(vm, EXC_TypeError, "iteration over a 0-d tensor");
-    int64_t n = tensor_size(vm, m->size[0]).i;
+    int64_t n = vm_index(vm, tensor_size(vm, m->size[0]), "a size");
     struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
     for (int64_t i = 0; i < n; i++)
         vec_push(vm->arena, out.list, tensor_subscript(vm, t, py_int(i)));
@@ -81,18 +81,13 @@ static bool next_of_object(struct vm *vm, struct py o, struct py *out) {
     return ok;
 }
 
-static void stamp_item(struct vm *vm, struct py o, const char *index, struct py *item) {
-    if (!vm->tracing || !o.source || !*o.source) return;
-    guard_stamp(vm, item, "%s[%s]", o.source, index);
-    guard_value(vm, *item);
-}
-
 bool vm_next(struct vm *vm, struct py v, struct py *out) {
     if (v.kind != PY_ITER)
         vm_raise(vm, EXC_TypeError, "'%s' object is not an iterator", type_name(vm, v));
     struct iter *it = v.iter;
     struct py over = it->over;
     vm_tick(vm);
+    vm_need_own(vm, it, "an iterator");
     if (over.kind == PY_INSTANCE) return next_of_object(vm, over, out);
     if (over.kind == PY_RANGE) {
         if (it->i >= range_length(over.range)) return false;
@@ -101,7 +96,7 @@ bool vm_next(struct vm *vm, struct py v, struct py *out) {
     }
     if (it->i >= over.list->n) return false;
     *out = over.list->at[it->i];
-    stamp_item(vm, over, arena_printf(vm->arena, "%u", it->i), out);
+    stamp_item(vm, out, over.source, it->i);
     it->i++;
     return true;
 }
@@ -128,7 +123,7 @@ int64_t vm_length(struct vm *vm, struct py v) {
     case PY_RANGE: return range_length(v.range);
     case PY_TENSOR:
         if (!tensor_meta(vm, v)->rank) vm_raise(vm, EXC_TypeError, "len() of a 0-d tensor");
-        return tensor_size(vm, tensor_meta(vm, v)->size[0]).i;
+        return vm_index(vm, tensor_size(vm, tensor_meta(vm, v)->size[0]), "a size");
     default: break;
     }
     if (vm_call_special(vm, v, "__len__", NULL, 0, &out)) return vm_index(vm, out, "__len__()");
@@ -141,7 +136,13 @@ int64_t vm_index(struct vm *vm, struct py v, const char *what) {
     struct py out;
     if (v.kind == PY_INT) return v.i;
     if (v.kind == PY_BOOL) return v.b;
-    if (v.kind == PY_TENSOR)
+    if (v.kind == PY_SYMINT || v.kind == PY_SYMFLOAT) v = symint_fix(vm, v);
+    if (v.kind == PY_INT) return v.i;
+    if (tensor_is_eager(vm, v) && !dtype_is_float(v.tensor->meta.dtype)) {
+        out = eager_item(vm, v);
+        return out.kind == PY_INT ? out.i : out.b;
+    }
+    if (v.kind == PY_TENSOR && !tensor_is_eager(vm, v))
         vm_break(vm, "use of a tensor as a number",
                  "keep numbers that shapes and loops need outside tensors");
     if (vm_call_special(vm, v, "__index__", NULL, 0, &out) && out.kind == PY_INT) return out.i;
@@ -174,6 +175,7 @@ void slice_bounds(struct vm *vm, const struct slice *s, int64_t n, int64_t *star
 }
 
 static uint32_t item_index(struct vm *vm, struct py o, struct py i, int64_t n) {
+    i = symint_fix(vm, i);
     if (i.kind != PY_INT && i.kind != PY_BOOL && i.kind != PY_INSTANCE && i.kind != PY_TENSOR)
         vm_raise(vm, EXC_TypeError, "%s indices must be integers or slices, not %s",
                  type_name(vm, o), type_name(vm, i));
@@ -185,10 +187,12 @@ static uint32_t item_index(struct vm *vm, struct py o, struct py i, int64_t n) {
 }
 
 static struct py list_subscript(struct vm *vm, struct py o, struct py i) {
+    bool counts = i.kind != PY_INT || i.i < 0 || i.i >= o.list->n;
+    if (vm->trace && counts) guard_length(vm, o, o.list->n);
     if (i.kind != PY_SLICE) {
         uint32_t k = item_index(vm, o, i, o.list->n);
         struct py v = o.list->at[k];
-        stamp_item(vm, o, arena_printf(vm->arena, "%u", k), &v);
+        stamp_item(vm, &v, o.source, k);
         return v;
     }
     int64_t start, step, count;
@@ -197,7 +201,7 @@ static struct py list_subscript(struct vm *vm, struct py o, struct py i) {
     out.list->is_size = o.list->is_size;
     for (int64_t k = 0; k < count; k++) {
         struct py v = o.list->at[start + k * step];
-        stamp_item(vm, o, arena_printf(vm->arena, "%lld", (long long)(start + k * step)), &v);
+        stamp_item(vm, &v, o.source, start + k * step);
         vec_push(vm->arena, out.list, v);
     }
     return out;
@@ -225,7 +229,7 @@ static struct py dict_subscript(struct vm *vm, struct py o, struct py i) {
     struct py v;
     if (!dict_key_ok(i)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, i));
     if (!dict_get(vm->arena, o.dict, i, &v)) vm_raise_key(vm, i);
-    stamp_item(vm, o, py_repr(vm, i), &v);
+    stamp_key(vm, &v, o.source, i);
     return v;
 }
 
@@ -270,15 +274,14 @@ static void list_set(struct vm *vm, struct py o, struct py i, const struct py *v
 
 void vm_subscript_set(struct vm *vm, struct py o, struct py i, struct py v) {
     struct py pair[2] = {i, v}, out;
+    if (o.kind != PY_INSTANCE) vm_need_own(vm, o.p, "a container");
     if (o.kind == PY_LIST) {
         list_set(vm, o, i, &v);
     } else if (o.kind == PY_DICT) {
         if (!dict_key_ok(i)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, i));
         dict_put(vm->arena, o.dict, i, v);
     } else if (o.kind == PY_TENSOR) {
-        vm_refuse(
-            vm,
-            "assigning into a tensor is not supported; torch.where and masked_fill make a new one");
+        tensor_subscript_set(vm, o, i, v);
     } else if (!vm_call_special(vm, o, "__setitem__", pair, 2, &out)) {
         vm_raise(vm, EXC_TypeError, "'%s' object does not support item assignment",
                  type_name(vm, o));
@@ -287,6 +290,7 @@ void vm_subscript_set(struct vm *vm, struct py o, struct py i, struct py v) {
 
 void vm_subscript_delete(struct vm *vm, struct py o, struct py i) {
     struct py out;
+    if (o.kind != PY_INSTANCE) vm_need_own(vm, o.p, "a container");
     if (o.kind == PY_LIST) {
         list_set(vm, o, i, NULL);
     } else if (o.kind == PY_DICT) {

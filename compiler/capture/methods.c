@@ -10,7 +10,7 @@
 #define GIVEN(i) (v[i].kind != PY_UNSET)
 
 static struct py stored(const struct vm *vm, struct py v) {
-    if (vm->tracing && !v.source) v.source = "";
+    if (vm->tracing && !v.source) v.source = &place_traced;
     return v;
 }
 
@@ -111,16 +111,16 @@ METHOD(tuple, numel) {
 }
 
 static const struct native list_methods[] = {
-    {"append(self, object)", list_append},
-    {"extend(self, iterable)", list_extend},
-    {"insert(self, index, object)", list_insert},
-    {"pop(self, index?)", list_pop},
+    {"append(self, object)!", list_append},
+    {"extend(self, iterable)!", list_extend},
+    {"insert(self, index, object)!", list_insert},
+    {"pop(self, index?)!", list_pop},
     {"index(self, value)", list_index},
     {"count(self, value)", list_count},
-    {"remove(self, value)", list_remove},
-    {"reverse(self)", list_reverse},
+    {"remove(self, value)!", list_remove},
+    {"reverse(self)!", list_reverse},
     {"copy(self)", list_copy},
-    {"clear(self)", list_clear},
+    {"clear(self)!", list_clear},
 };
 static const struct native tuple_methods[] = {
     {"index(self, value)", list_index},
@@ -204,11 +204,11 @@ static const struct native dict_methods[] = {
     {"keys(self)", dict_keys},
     {"values(self)", dict_values},
     {"items(self)", dict_items},
-    {"pop(self, key, default?)", dict_pop},
-    {"setdefault(self, key, default?)", dict_setdefault},
-    {"update(*)", dict_update_},
+    {"pop(self, key, default?)!", dict_pop},
+    {"setdefault(self, key, default?)!", dict_setdefault},
+    {"update(*)!", dict_update_},
     {"copy(self)", dict_copy},
-    {"clear(self)", dict_clear},
+    {"clear(self)!", dict_clear},
 };
 
 /* -- set ----------------------------------------------------------------------------------- */
@@ -244,10 +244,14 @@ METHOD(set, update) {
 }
 
 static const struct native set_methods[] = {
-    {"add(self, elem)", set_add},        {"discard(self, elem)", set_discard},
-    {"remove(self, elem)", set_remove},  {"union(self, other)", set_union},
-    {"update(self, other)", set_update}, {"intersection(self, other)", set_intersection},
-    {"copy(self)", dict_copy},           {"difference(self, other)", set_difference},
+    {"add(self, elem)!", set_add},
+    {"discard(self, elem)!", set_discard},
+    {"remove(self, elem)!", set_remove},
+    {"union(self, other)", set_union},
+    {"update(self, other)!", set_update},
+    {"intersection(self, other)", set_intersection},
+    {"copy(self)", dict_copy},
+    {"difference(self, other)", set_difference},
 };
 
 /* -- str ----------------------------------------------------------------------------------- */

@@ -20,6 +20,9 @@ static const struct {
     {"torch.special", "torch.special.", NULL},
     {"torch.cuda", NULL, NULL},
     {"torch.backends", NULL, NULL},
+    {"torch._dynamo", NULL, NULL},
+    {"torch.compiler", NULL, NULL},
+    {"torch.autograd", NULL, NULL},
     {"torch._tensor", NULL, NULL},
     {"_warpsmith", NULL, support_open},
     {"math", NULL, math_open},
@@ -52,9 +55,15 @@ static void run_prelude(struct vm *vm, struct module *m, const char *text) {
     const struct code *code = frontend_compile(vm->arena, src, vm->diag);
     if (!code) WS_BUG("the prelude does not compile: %s", vm->diag->text);
     bool tracing = vm->tracing;
+    struct trace *trace = vm->trace; /* modules outlive it */
+    struct arena *arena = vm->arena;
     vm->tracing = false;
+    vm->trace = NULL;
+    vm->arena = vm->home;
     vm_run_module(vm, m, code);
     vm->tracing = tracing;
+    vm->trace = trace;
+    vm->arena = arena;
 }
 
 static struct module *parent_of(struct vm *vm, const char *name, const char **leaf) {

@@ -21,7 +21,11 @@ bool vm_truth(struct vm *vm, struct py v) {
     case PY_DICT:
     case PY_SET: return v.dict->n > 0;
     case PY_RANGE: return range_length(v.range) > 0;
+    case PY_SYMINT:
+        return symint_holds(vm, ex_compare(vm->ex, EX_NE, v.symbolic, ex_const(vm->ex, 0)));
+    case PY_SYMFLOAT: return symint_fix(vm, v).f != 0;
     case PY_TENSOR:
+        if (tensor_is_eager(vm, v)) return vm_truth(vm, eager_truth(vm, v));
         vm_break(vm, "branch on the value of a tensor",
                  "torch.where(condition, a, b) chooses without leaving the graph");
     case PY_INSTANCE:
@@ -243,6 +247,9 @@ static bool container_binary(struct vm *vm, enum binary_operator op, struct py x
 
 /* `x += y` on a list or a set changes x itself. */
 static bool container_in_place(struct vm *vm, enum binary_operator op, struct py x, struct py y) {
+    bool changes = (op == BINARY_ADD && x.kind == PY_LIST) ||
+                   (op == BINARY_OR && (x.kind == PY_SET || x.kind == PY_DICT));
+    if (changes) vm_need_own(vm, x.p, "a container");
     if (op == BINARY_ADD && x.kind == PY_LIST) {
         const struct list *items = vm_list(vm, y);
         for (uint32_t i = 0; i < items->n; i++) vec_push(vm->arena, x.list, items->at[i]);
@@ -275,6 +282,11 @@ static bool method_binary(struct vm *vm, enum binary_operator op, struct py x, s
 struct py vm_binary(struct vm *vm, enum binary_operator op, struct py x, struct py y,
                     bool in_place) {
     struct py out;
+    if (vm->trace && x.kind != PY_TENSOR && y.kind != PY_TENSOR) {
+        if (symint_binary(vm, op, x, y, &out)) return out;
+        x = symint_fix(vm, x);
+        y = symint_fix(vm, y);
+    }
     if (py_is_number(x) && py_is_number(y)) {
         if (number_binary(vm, op, x, y, &out)) return out;
     } else if (x.kind == PY_TENSOR || y.kind == PY_TENSOR) {
@@ -302,6 +314,9 @@ static bool tensor_unary(struct vm *vm, enum unary_operator op, struct py x, str
 
 struct py vm_unary(struct vm *vm, enum unary_operator op, struct py x) {
     struct py out;
+    if (op == UNARY_NEG && x.kind == PY_SYMINT && symint_binary(vm, BINARY_SUB, py_int(0), x, &out))
+        return out;
+    if (op != UNARY_NOT) x = symint_fix(vm, x);
     if (op == UNARY_NOT) return py_bool(!vm_truth(vm, x));
     if (x.kind == PY_TENSOR && tensor_unary(vm, op, x, &out)) return out;
     if (x.kind == PY_FLOAT && op != UNARY_INVERT) return py_float(op == UNARY_NEG ? -x.f : x.f);

@@ -16,6 +16,7 @@
     FILE(torch_nn_functional, "torch_nn_functional.py")                                            \
     FILE(torch_nn_init, "torch_nn_init.py")                                                        \
     FILE(torch_cuda, "torch_cuda.py")                                                              \
+    FILE(torch_dynamo, "torch_dynamo.py")                                                          \
     FILE(torch_backends, "torch_backends.py")                                                      \
     FILE(typing, "typing.py")                                                                      \
     FILE(functools, "functools.py")                                                                \
@@ -44,6 +45,13 @@ const char *prelude_text(const char *module) {
         {"torch.nn.parameter", "from _warpsmith import Parameter\n"},
         {"torch.cuda", ws_prelude_torch_cuda},
         {"torch.backends", ws_prelude_torch_backends},
+        {"torch._dynamo", ws_prelude_torch_dynamo},
+        {"torch.compiler", "from torch._dynamo import reset, disable\n"},
+        {"torch.autograd",
+         "from _warpsmith import grad as _grad\n"
+         "def grad(outputs, inputs, grad_outputs=None, **options):\n"
+         "    one = not isinstance(inputs, (list, tuple))\n"
+         "    return _grad(outputs, [inputs] if one else list(inputs), grad_outputs)\n"},
         {"typing", ws_prelude_typing},
         {"functools", ws_prelude_functools},
         {"itertools", ws_prelude_itertools},
@@ -53,8 +61,7 @@ const char *prelude_text(const char *module) {
                "    return environ.get(key, default)\n"},
         {"sys", "argv = path = []\n"
                 "maxsize = 9223372036854775807\n"},
-        {"time", "def time():\n"
-                 "    return 0.0\n"
+        {"time", "from _warpsmith import clock as time\n"
                  "perf_counter = monotonic = time\n"
                  "def sleep(seconds):\n"
                  "    pass\n"},

@@ -7,14 +7,15 @@
  * Graphs have no memory, tensors do: an update in place gives the tensor a new node. That is right
  * as long as nobody else looks at the same memory; where someone may, it is refused. */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "capture/vm.h"
+#include "capture/dynamo.h"
 
 static const double MAX_NUMEL = 17592186044416.0; /* elements of one tensor: 2^44 */
 
 struct graph *vm_graph(const struct vm *vm) {
-    return vm->tracing ? vm->graph : vm->init;
+    return vm->tracing ? vm->graph : vm->eager ? vm->op_graph : vm->init;
 }
 
 static struct py tensor_of(struct vm *vm, node_id node, struct storage *storage) {
@@ -32,7 +33,7 @@ struct py tensor_new(struct vm *vm, node_id node) {
 /* -- init tensors become inputs ------------------------------------------------------------ */
 
 /* "L['self'].linear.weight" -> "linear_weight", "L['xs'][0]" -> "xs_0". */
-static const char *input_name(struct arena *a, const char *source) {
+const char *input_name(struct arena *a, const char *source) {
     static const char self[] = "L['self'].";
     if (!strncmp(source, self, sizeof self - 1))
         source += sizeof self - 1;
@@ -85,28 +86,30 @@ static node_id input_of(struct vm *vm, struct py t) {
     vec_push(vm->arena, &vm->init_nodes, node);
     vec_push(vm->arena, &vm->init_outputs, value);
     vec_push(vm->arena, &vm->input_grad, t.tensor->requires_grad);
-    const char *source = t.source && *t.source ? t.source : arena_printf(vm->arena, "T[%u]", init);
+    const char *source =
+        place_is_known(t.source) ? t.source->text : arena_printf(vm->arena, "T[%u]", init);
     struct meta meta = input_meta(vm, node, value);
     return graph_input(vm->graph, input_name(vm->arena, source), t.tensor->kind, source, &meta,
                        init);
 }
 
 node_id tensor_node(struct vm *vm, struct py t) {
+    if (tensor_is_eager(vm, t)) return eager_input(vm, t.tensor);
     if (t.tensor->graph == vm_graph(vm)) return t.tensor->node;
+    if (vm->trace) return trace_input(vm, t);
     if (!vm->tracing) vm_refuse(vm, "a tensor made in forward is used outside of it");
     return input_of(vm, t);
 }
 
 const struct meta *tensor_meta(struct vm *vm, struct py t) {
+    if (tensor_is_eager(vm, t)) return &t.tensor->meta;
     node_id n = tensor_node(vm, t);
     return &vm_graph(vm)->nodes.at[n].meta;
 }
 
 struct py tensor_size(struct vm *vm, ex size) {
     int64_t n;
-    if (!ex_is_const(vm->ex, size, &n))
-        vm_refuse(vm, "a size that is not constant is not supported here");
-    return py_int(n);
+    return ex_is_const(vm->ex, size, &n) ? py_int(n) : py_symint(size);
 }
 
 /* -- arguments ----------------------------------------------------------------------------- */
@@ -127,7 +130,9 @@ static struct arg sequence_arg(struct vm *vm, const struct list *l) {
     }
     ex *at = NEW_ARRAY(vm->arena, ex, l->n);
     for (uint32_t i = 0; i < l->n; i++)
-        at[i] = ex_const(vm->ex, vm_index(vm, l->at[i], "a size or dimension"));
+        at[i] = l->at[i].kind == PY_SYMINT
+                    ? l->at[i].symbolic
+                    : ex_const(vm->ex, vm_index(vm, l->at[i], "a size or dimension"));
     return arg_ints(g, at, l->n);
 }
 
@@ -143,7 +148,9 @@ static struct arg to_arg(struct vm *vm, const char *name, struct py v) {
     case PY_NONE: return arg_none();
     case PY_BOOL: return arg_bool(v.b);
     case PY_INT: return arg_int(vm_graph(vm), v.i);
+    case PY_SYMINT: return arg_ex(v.symbolic);
     case PY_FLOAT: return arg_float(v.f);
+    case PY_SYMFLOAT: return arg_node(trace_float(vm, v));
     case PY_STR: return arg_str(v.s);
     case PY_DTYPE: return arg_dtype(v.dtype);
     case PY_TENSOR: return arg_node(tensor_node(vm, v));
@@ -246,8 +253,18 @@ static bool wants_in_place(struct vm *vm, const struct builtin *b, const struct 
     return b->in_place;
 }
 
-struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a) {
-    check_sizes(vm, b->op, a);
+/* An operator that the graph refused: an exception where the program computes, else the end. */
+static __attribute__((noreturn)) void refuse_call(struct vm *vm) {
+    const char *message = vm->diag->message;
+    if (!vm->eager || !message) vm_leave(vm);
+    bool call = strstr(message, "(): ") || strstr(message, "() ");
+    bool range = strstr(message, "out of range") != NULL;
+    *vm->diag = diag_new(vm->diag->arena);
+    if (vm->trace) vm->trace->op_refused = true;
+    vm_raise(vm, call ? EXC_TypeError : range ? EXC_IndexError : EXC_RuntimeError, "%s", message);
+}
+
+static node_id bind(struct vm *vm, const struct builtin *b, const struct args *a) {
     struct arg *pos = NEW_ARRAY(vm->arena, struct arg, a->n),
                *named = NEW_ARRAY(vm->arena, struct arg, a->n_named);
     const char **names = NEW_ARRAY(vm->arena, const char *, a->n_named);
@@ -264,12 +281,44 @@ struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a
     vm->raised = py_unset;
     if (!graph_bind(vm_graph(vm), b->op, pos, (int)a->n, names, named, (int)n_named, where,
                     vm->diag, &node))
-        vm_leave(vm);
+        refuse_call(vm);
     check_result(vm, node);
+    return node;
+}
+
+/* torch.randn(8, device="cuda:0") */
+static void place_result(struct vm *vm, const struct args *a, struct tensor *t) {
+    for (uint32_t i = 0; i < a->n_named; i++)
+        if (!strcmp(a->names[i], "device") && a->named[i].kind != PY_NONE)
+            t->on_cuda = vm->has_cuda && !strncmp(py_text(vm, a->named[i]), "cuda", 4);
+}
+
+static struct py compute(struct vm *vm, const struct builtin *b, const struct args *a, bool grad) {
     const struct py *first = first_tensor(a);
-    if (first && wants_in_place(vm, b, a)) return tensor_assign(vm, *first, tensor_new(vm, node));
+    bool keep = grad && vm->grad_enabled && first;
+    eager_begin(vm, keep);
+    node_id node = bind(vm, b, a);
+    struct py out = eager_compute(vm, node, first, first && may_alias(b->op));
+    if (!first) place_result(vm, a, out.tensor);
+    bool differentiable = dtype_is_float(out.tensor->meta.dtype) && b->op != OP_DETACH;
+    if (keep && differentiable) tape_record(vm, out.tensor);
+    out.tensor->requires_grad = grad && (vm->grad_enabled || !first) && differentiable;
+    return out;
+}
+
+struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a) {
+    check_sizes(vm, b->op, a);
+    const struct py *first = first_tensor(a);
+    bool in_place = first && wants_in_place(vm, b, a);
+    if (vm->eager && !vm->tracing) {
+        struct py out = compute(vm, b, a, needs_grad(vm, a));
+        return in_place ? tensor_assign(vm, *first, out) : out;
+    }
+    node_id node = bind(vm, b, a);
+    if (in_place) return tensor_assign(vm, *first, tensor_new(vm, node));
     bool alias = first && may_alias(b->op);
-    struct py out = alias ? tensor_of(vm, node, first->tensor->storage) : tensor_new(vm, node);
+    struct py out = alias && first->tensor->graph ? tensor_of(vm, node, first->tensor->storage)
+                                                  : tensor_new(vm, node);
     out.tensor->requires_grad = needs_grad(vm, a) && dtype_is_float(tensor_meta(vm, out)->dtype);
     return out;
 }
@@ -283,7 +332,11 @@ bool tensor_binary(struct vm *vm, const char *sign, struct py x, struct py y, bo
                    struct py *out) {
     struct py pair[2] = {x, y};
     enum op op;
-    bool ok = (x.kind == PY_TENSOR || py_is_number(x)) && (y.kind == PY_TENSOR || py_is_number(y));
+    if (x.kind == PY_SYMINT) x = pair[0] = symint_fix(vm, x);
+    if (y.kind == PY_SYMINT) y = pair[1] = symint_fix(vm, y);
+    bool x_ok = x.kind == PY_TENSOR || x.kind == PY_SYMFLOAT || py_is_number(x);
+    bool y_ok = y.kind == PY_TENSOR || y.kind == PY_SYMFLOAT || py_is_number(y);
+    bool ok = x_ok && y_ok;
     if (!ok || !op_find_python(arena_printf(vm->arena, "op:%s", sign), &op)) return false;
     *out = tensor_call(vm, op, pair, 2);
     if (in_place && x.kind == PY_TENSOR) *out = tensor_assign(vm, x, *out);
@@ -299,8 +352,28 @@ static bool same_shape(const struct meta *x, const struct meta *y) {
     return true;
 }
 
+/* Into memory, and so into every view of it. */
+static struct py eager_assign(struct vm *vm, struct py x, struct py v) {
+    struct tensor *t = x.tensor;
+    if (!same_shape(&t->meta, tensor_meta(vm, v)))
+        vm_raise(vm, EXC_RuntimeError,
+                 "the result of an update in place has another shape than its target");
+    bool recorded = vm->grad_enabled && (t->requires_grad || v.tensor->requires_grad);
+    if (recorded && t->requires_grad && !t->tape)
+        vm_raise(vm, EXC_RuntimeError,
+                 "a leaf Variable that requires grad is being used in an in-place operation.");
+    double *values = large_alloc((size_t)eager_numel(vm, t) * sizeof *values);
+    if (!values) vm_raise(vm, EXC_RuntimeError, "out of memory for a tensor");
+    eager_read(vm, v.tensor, values);
+    eager_write(vm, t, values);
+    free(values);
+    if (recorded) tape_move(t, v.tensor);
+    return x;
+}
+
 struct py tensor_assign(struct vm *vm, struct py x, struct py v) {
     struct tensor *t = x.tensor;
+    if (tensor_is_eager(vm, x)) return eager_assign(vm, x, v);
     if (t->graph != vm_graph(vm))
         vm_refuse(vm, "updating an input or a parameter in place is not supported; compute a new "
                       "tensor: y = x + 1");

@@ -17,6 +17,9 @@ struct py py_bool(bool b) {
 struct py py_int(int64_t i) {
     return (struct py){.kind = PY_INT, .i = i};
 }
+struct py py_symint(ex e) {
+    return (struct py){.kind = PY_SYMINT, .symbolic = e};
+}
 struct py py_float(double f) {
     return (struct py){.kind = PY_FLOAT, .f = f};
 }

@@ -6,9 +6,10 @@
  *
  * Sources. `source` says where a value can be found again when the captured graph is called:
  * "L['x']", "G['dim']", "L['self'].eps". Reading an attribute or an item of something with a source
- * stamps the result with its own. V1  source NULL: not found anywhere (computed), or not read from
- * its place yet V2  source "": made while tracing and stored somewhere; never stamped again, so
- * never guarded
+ * stamps the result with its own.
+ *   V1  source NULL: not found anywhere (computed), or not read from its place yet
+ *   V2  source place_traced: made while tracing and stored somewhere; never stamped again, so
+ *       never guarded
  *
  * Ownership: everything lives in the arena of the VM. */
 #ifndef WS_CAPTURE_VALUE_H
@@ -25,7 +26,9 @@
     KIND(NONE, "NoneType")                                                                         \
     KIND(BOOL, "bool")                                                                             \
     KIND(INT, "int")                                                                               \
+    KIND(SYMINT, "int")                                                                            \
     KIND(FLOAT, "float")                                                                           \
+    KIND(SYMFLOAT, "float")                                                                        \
     KIND(STR, "str")                                                                               \
     KIND(TUPLE, "tuple")                                                                           \
     KIND(LIST, "list")                                                                             \
@@ -97,7 +100,8 @@ struct py {
     union {
         bool b;
         int64_t i;
-        double f;
+        ex symbolic;   /* SYMINT: an int that a size decides */
+        double f;      /* SYMFLOAT too: a float that is an input of the graph */
         const char *s; /* UTF-8 */
         void *p;       /* identity of everything below */
         struct list *list;
@@ -117,8 +121,31 @@ struct py {
         struct tensor *tensor;
         enum dtype dtype;
     };
-    const char *source;
+    const struct place *source;
 };
+
+/* Where a value lies when a frame is entered. Steps start at the frame and go on through `base`. */
+enum place_kind {
+    PLACE_LOCAL,  /* local `index` of the frame, called name */
+    PLACE_STACK,  /* slot `index` of its stack, from the bottom */
+    PLACE_CELL,   /* content of its cell `index`; with a base, of that function's closure */
+    PLACE_GLOBAL, /* name in the namespace of module */
+    PLACE_ATTR,   /* base.name */
+    PLACE_ITEM,   /* base[index] of a list or tuple */
+    PLACE_KEY,    /* base[key] of a dict */
+    PLACE_OVER,   /* what the iterator base walks */
+    PLACE_NONE,   /* place_traced */
+};
+struct place {
+    enum place_kind kind;
+    const struct place *base;
+    const char *name;
+    struct module *module;
+    int64_t index;
+    const struct py *key;
+    const char *text; /* "L['self'].eps" */
+};
+extern const struct place place_traced;
 
 struct list { /* LIST and TUPLE */
     struct py *at;
@@ -150,8 +177,9 @@ struct iter {
 };
 
 struct cell {
-    struct py v; /* UNSET if empty */
-    bool traced; /* made while tracing: its content has no place outside */
+    struct py v;         /* UNSET if empty */
+    bool traced;         /* made while tracing: its content has no place outside */
+    struct cell *shadow; /* while tracing: what stands for a cell of the frame; else NULL */
 };
 
 struct function {
@@ -161,6 +189,7 @@ struct function {
     struct dict *kwdefaults;
     struct cell **closure;
     struct dict *attributes; /* NULL until one is set */
+    bool is_eager;           /* torch.compiler.disable */
 };
 struct method {
     struct py function, self;
@@ -176,8 +205,9 @@ struct args { /* of a call: positional, then named */
 };
 
 /* A function written in C. signature is text like "sorted(iterable, key?, reverse?)": `?` marks
- * what may be left out, (*) takes anything. v holds the arguments in that order, UNSET where left
- * out; raw is the call as made. */
+ * what may be left out, (*) takes anything; behind it, `!` marks what changes its first argument, a
+ * container, and `#` what takes symbolic numbers as they are. v holds the arguments in that order,
+ * UNSET where left out; raw is the call as made. */
 struct native {
     const char *signature;
     struct py (*call)(struct vm *vm, const struct py *v, const struct args *raw);
@@ -218,22 +248,38 @@ struct module {
 };
 
 /* Tensors that may share memory share a storage, so that an update in place knows whom it would
- * reach. */
+ * reach. That of an eager tensor is memory; tracked ones have none. */
 struct storage {
     uint32_t n_tensors;
+    unsigned char *bytes; /* malloc'ed, owned by the VM (eager.c) */
+    size_t size;
+    uint32_t version; /* counts updates in place */
+    bool marked;      /* by the sweep that frees what nobody reaches */
+    struct storage *next;
 };
 struct tensor {
-    struct graph *graph; /* init or captured */
+    struct graph *graph; /* init or captured; NULL: eager, with a value in storage */
     node_id node;
     enum input_kind kind; /* what it is once it becomes an input */
     bool requires_grad;
     struct storage *storage;
+
+    /* Eager tensors. */
+    struct meta meta; /* constants of vm->constants */
+    int64_t offset;   /* of the first element in storage, in elements */
+    bool on_cuda;     /* what .device says */
+    uint8_t dynamic;  /* dimensions that mark_dynamic() named, a bit each */
+    uint32_t id;      /* counts tensors: a place in the order of making */
+    struct tensor *grad;
+    struct tape *tape; /* how it was computed from tensors that require gradients; else NULL */
+    uint32_t output;   /* which output of tape */
 };
 
 /* -- value.c */
 extern const struct py py_unset, py_none, py_ellipsis, py_not_implemented, py_true, py_false;
 struct py py_bool(bool b);
 struct py py_int(int64_t i);
+struct py py_symint(ex e);
 struct py py_float(double f);
 struct py py_str(const char *s);
 struct py py_strf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -5,7 +5,7 @@
  * fails does not return (vm.h). Values a handler needs after a call that may fail stay on the stack
  * only if the handler of the exception wants them: the stack is cut to the depth of the try block.
  */
-#include "capture/vm.h"
+#include "capture/dynamo.h"
 
 #include <string.h>
 
@@ -39,10 +39,7 @@ static void jump(struct frame *f, int32_t to) { f->pc = (uint32_t)to - 1; } /* t
 static struct py load_global(struct vm *vm, struct frame *f, const char *name) {
     struct py v;
     if (dict_gets(f->module->dict, name, &v)) {
-        if (vm->tracing && !f->module->prelude) {
-            guard_stamp(vm, &v, "G['%s']", name);
-            guard_value(vm, v);
-        }
+        if (!f->module->prelude) stamp_global(vm, &v, f->module, name);
         return v;
     }
     if (dict_gets(vm->builtins, name, &v)) return v;
@@ -57,7 +54,7 @@ static struct py load_name(struct vm *vm, struct frame *f, const char *name) {
 
 /* What is stored while tracing cannot be found there before the call. */
 static struct py stored(const struct vm *vm, struct py v) {
-    if (vm->tracing && !v.source) v.source = "";
+    if (vm->tracing && !v.source) v.source = &place_traced;
     return v;
 }
 
@@ -68,6 +65,7 @@ static void delete_name(struct vm *vm, struct dict *d, const char *name) {
 
 static struct py load_fast(struct vm *vm, struct frame *f, int32_t i) {
     struct py v = f->locals[i];
+    if (vm->trace && place_is_known(v.source)) v = f->locals[i] = trace_read(vm, v);
     if (v.kind == PY_UNSET)
         vm_raise(vm, EXC_UnboundLocalError,
                  "cannot access local variable '%s' where it is not associated with a value",
@@ -75,8 +73,17 @@ static struct py load_fast(struct vm *vm, struct frame *f, int32_t i) {
     return v;
 }
 
+/* The cell, or what stands for it in a trace. */
+static struct cell *cell_at(struct vm *vm, const struct frame *f, int32_t i, bool write) {
+    struct cell *c = f->cells[i];
+    if (c->shadow) return c->shadow;
+    if (write && vm->trace && !c->traced)
+        vm_refuse(vm, "assigning to a variable of a function outside the trace");
+    return c;
+}
+
 static struct py load_deref(struct vm *vm, struct frame *f, int32_t i) {
-    const struct cell *c = f->cells[i];
+    const struct cell *c = cell_at(vm, f, i, false);
     const char *name = code_cell_name(f->code, i);
     struct py v = c->v;
     if (v.kind == PY_UNSET)
@@ -84,10 +91,9 @@ static struct py load_deref(struct vm *vm, struct frame *f, int32_t i) {
                  "cannot access free variable '%s' where it is not associated with a value in "
                  "enclosing scope",
                  name);
-    if (vm->tracing && !c->traced && !f->module->prelude) {
-        guard_stamp(vm, &v, "C['%s']", name);
-        guard_value(vm, v);
-    }
+    if (!c->traced && !f->module->prelude)
+        stamp_cell(vm, &v, vm->trace ? f->source : NULL, (uint32_t)i, name);
+    if (vm->trace) guard_read(vm, v);
     return v;
 }
 
@@ -375,7 +381,7 @@ static void reraise(struct vm *vm, struct frame *f) {
 
 /* -- the loop ------------------------------------------------------------------------------ */
 
-static void step(struct vm *vm, struct frame *f, struct instr in) {
+void vm_step(struct vm *vm, struct frame *f, struct instr in) {
     const struct code *c = f->code;
     struct py v;
     switch ((enum opcode)in.op) {
@@ -388,9 +394,13 @@ static void step(struct vm *vm, struct frame *f, struct instr in) {
         break;
     case OP_LOAD_GLOBAL: push(f, load_global(vm, f, c->names.at[in.a])); break;
     case OP_STORE_GLOBAL:
+        vm_need_own(vm, f->module->dict, "a global");
         dict_puts(vm->arena, f->module->dict, c->names.at[in.a], stored(vm, pop(f)));
         break;
-    case OP_DELETE_GLOBAL: delete_name(vm, f->module->dict, c->names.at[in.a]); break;
+    case OP_DELETE_GLOBAL:
+        vm_need_own(vm, f->module->dict, "a global");
+        delete_name(vm, f->module->dict, c->names.at[in.a]);
+        break;
     case OP_LOAD_NAME: push(f, load_name(vm, f, c->names.at[in.a])); break;
     case OP_STORE_NAME: dict_puts(vm->arena, f->names, c->names.at[in.a], pop(f)); break;
     case OP_DELETE_NAME: delete_name(vm, f->names, c->names.at[in.a]); break;
@@ -398,10 +408,10 @@ static void step(struct vm *vm, struct frame *f, struct instr in) {
     case OP_MAKE_CELL: make_cell(vm, f, in); break;
     case OP_LOAD_CLOSURE: push(f, py_pointer(PY_CELL, f->cells[in.a])); break;
     case OP_LOAD_DEREF: push(f, load_deref(vm, f, in.a)); break;
-    case OP_STORE_DEREF: f->cells[in.a]->v = stored(vm, pop(f)); break;
+    case OP_STORE_DEREF: cell_at(vm, f, in.a, true)->v = stored(vm, pop(f)); break;
     case OP_DELETE_DEREF:
         load_deref(vm, f, in.a);
-        f->cells[in.a]->v = py_unset;
+        cell_at(vm, f, in.a, true)->v = py_unset;
         break;
     case OP_LOAD_CLASSDEREF: push(f, load_classderef(vm, f, in.a)); break;
 
@@ -546,17 +556,18 @@ void vm_tick(struct vm *vm) {
 }
 
 static struct py run(struct vm *vm, struct frame *f) {
+    if (f->compiled) return dynamo_run(vm, f);
     for (;; f->pc++) {
         vm_tick(vm);
         struct instr in = f->code->instrs[f->pc];
         if (in.op == OP_RETURN_VALUE) return pop(f);
-        step(vm, f, in);
+        vm_step(vm, f, in);
     }
 }
 
 /* vm->raised left the instruction at pc: go on in the innermost handler; false if this frame has
  * none. */
-static bool unwind(struct vm *vm, struct frame *f) {
+bool vm_unwind(struct vm *vm, struct frame *f) {
     struct py e = vm->raised;
     if (e.kind == PY_UNSET) return false;
     while (f->blocks.n && vec_last(&f->blocks).handler) f->blocks.n--;
@@ -573,6 +584,7 @@ static bool unwind(struct vm *vm, struct frame *f) {
 struct py vm_run(struct vm *vm, struct frame *f) {
     jmp_buf here, *outer = vm->escape;
     uint32_t n_calls = vm->n_calls, n_frames = vm->n_frames, n_nested = vm->n_nested;
+    const struct compile_options *dynamo = vm->dynamo;
     f->caller = vm->frame;
     vm->frame = f;
     vm->n_calls += !f->module->prelude;
@@ -583,8 +595,9 @@ struct py vm_run(struct vm *vm, struct frame *f) {
         vm->n_frames = n_frames + 1;
         vm->n_nested = n_nested;
         vm->frame = f;
+        vm->dynamo = dynamo;
         vm->escape = &here;
-        if (!unwind(vm, f)) {
+        if (!vm_unwind(vm, f)) {
             vm->escape = outer;
             vm->frame = f->caller;
             vm->n_calls = n_calls;
@@ -605,4 +618,37 @@ void vm_run_module(struct vm *vm, struct module *m, const struct code *code) {
     f.stack = NEW_ARRAY(vm->arena, struct py, code->max_stack);
     f.cells = NEW_ARRAY(vm->arena, struct cell *, code->cells.n + code->frees.n);
     vm_run(vm, &f);
+}
+
+/* -- the machine --------------------------------------------------------------------------- */
+
+struct vm *vm_new(struct arena *a, const struct capture_options *o, const struct source *file,
+                  const char *name, struct diag *d) {
+    struct vm *vm = NEW(a, struct vm);
+    vm->arena = vm->home = a;
+    vm->diag = d;
+    vm->options = o;
+    vm->file = file;
+    vm->ex = vm->constants = exprs_new(a);
+    vm->init = graph_new(a, vm->ex, file);
+    vm->graph = graph_new(a, vm->ex, file);
+    vm->init->seed = vm->graph->seed = o->seed;
+    vm->guarded = map_new(a);
+    modules_open(vm);
+    vm->main = NEW(a, struct module);
+    *vm->main = (struct module){name, dict_new(a), false};
+    dict_puts(a, vm->main->dict, "__name__", py_str(name));
+    return vm;
+}
+
+bool vm_protect(struct vm *vm, void (*step)(void *ctx), void *ctx) {
+    jmp_buf here, *outer = vm->escape;
+    vm->escape = &here;
+    if (setjmp(here)) {
+        vm->escape = outer;
+        return false;
+    }
+    step(ctx);
+    vm->escape = outer;
+    return true;
 }

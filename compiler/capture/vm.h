@@ -43,10 +43,24 @@ struct frame {
     uint32_t depth;
     uint32_t pc; /* the instruction being run */
     VEC(struct block) blocks;
+    const struct place *source; /* of the function, while tracing */
+    bool compiled;              /* runs in segments (dynamo.h) */
 };
 
-struct value_guard {
-    const char *source, *text;
+/* What must hold when a captured graph is used again. */
+enum guard_kind {
+    GUARD_VALUE,    /* the constant at the place equals v */
+    GUARD_LENGTH,   /* the container there has n items */
+    GUARD_TYPE,     /* what is there is of class v */
+    GUARD_IDENTITY, /* what is there is v itself */
+};
+struct guard {
+    enum guard_kind kind;
+    const struct place *place;
+    uint32_t slot; /* of the place in its entry */
+    struct py v;
+    int64_t n;
+    const char *text; /* "L['self'].eps == 1e-05" */
 };
 
 struct vm {
@@ -61,12 +75,37 @@ struct vm {
     uint32_t n_calls, n_frames, n_nested;
     uint64_t n_steps;
 
+    /* Scripts (script.c) compute as they go; everything else tracks. */
+    bool eager;
+    struct arena *home;      /* of what outlives a trace; vm->arena outside of one */
+    struct exprs *constants; /* sizes of eager tensors */
+    struct graph *op_graph;  /* of the operator being computed */
+    struct arena *op_arena;  /* its memory, if nobody keeps it */
+    VEC(struct tensor *) op_inputs;
+    struct storage *storages; /* all memory of tensors */
+    size_t n_bytes;           /* of it */
+    uint32_t n_tensors;
+    uint64_t seed;     /* of random tensors */
+    uint32_t n_random; /* made under it so far */
+    bool grad_enabled;
+    bool told_no_cuda;
+    bool has_cuda;       /* tensors may be said to be there */
+    struct trace *trace; /* of a compiled function of a script; else NULL */
+    const struct script_options *script;
+    const struct compile_options *dynamo; /* under which functions are being compiled; or NULL */
+    struct compile_options *compiles;
+    struct compiled_code *codes;
+    struct script_counts *counts;
+    struct class *unsupported; /* torch._dynamo.exc.Unsupported */
+    VEC(struct arena *) trace_arenas;
+    const struct place *callee; /* of the function that is being called, while tracing */
+
     bool tracing;
     struct graph *init, *graph;
     VEC(node_id) init_nodes;   /* init node behind input i of the captured graph */
     VEC(node_id) init_outputs; /* the same after the cast that --dtype asks for */
     VEC(bool) input_grad;      /* requires_grad of input i */
-    VEC(struct value_guard) guards;
+    VEC(struct guard) guards;
     struct map guarded; /* texts */
 
     struct map modules; /* dotted name -> struct module * */
@@ -79,6 +118,12 @@ struct vm {
 };
 
 /* -- vm.c */
+struct vm *vm_new(struct arena *a, const struct capture_options *o, const struct source *file,
+                  const char *name, struct diag *d);
+/* Run step; false with vm->diag filled, or vm->raised set, if an error left it. */
+bool vm_protect(struct vm *vm, void (*step)(void *ctx), void *ctx);
+void vm_step(struct vm *vm, struct frame *f, struct instr in);
+bool vm_unwind(struct vm *vm, struct frame *f);
 struct py vm_run(struct vm *vm, struct frame *f);
 void vm_tick(struct vm *vm); /* one step of work; refuses when there were too many */
 void vm_run_module(struct vm *vm, struct module *m, const struct code *code);
@@ -150,6 +195,7 @@ struct graph *vm_graph(const struct vm *vm);       /* the one that operators go 
 struct py tensor_new(struct vm *vm, node_id node); /* of vm_graph, with a storage of its own */
 node_id tensor_node(struct vm *vm, struct py t);   /* in vm_graph */
 const struct meta *tensor_meta(struct vm *vm, struct py t);
+const char *input_name(struct arena *a, const char *source); /* "L['self'].w" -> "w" */
 struct py tensor_size(struct vm *vm, ex size);
 struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a);
 struct py tensor_call(struct vm *vm, enum op op, const struct py *v, uint32_t n);
@@ -157,15 +203,68 @@ bool tensor_binary(struct vm *vm, const char *sign, struct py x, struct py y, bo
                    struct py *out);
 /* x keeps its identity and gets the value of v. */
 struct py tensor_assign(struct vm *vm, struct py x, struct py v);
+/* -- eager.c: tensors with values */
+bool tensor_is_eager(const struct vm *vm, struct py t); /* and is it to be used as such now? */
+struct py eager_new(struct vm *vm, enum dtype t, int rank, const int64_t *size);
+/* The operator applied last, node of vm->op_graph, computed. alias: it may be a view of first. */
+struct py eager_compute(struct vm *vm, node_id node, const struct py *first, bool alias);
+void eager_begin(struct vm *vm, bool keep);
+node_id eager_input(struct vm *vm, struct tensor *t);
+void eager_read(const struct vm *vm, const struct tensor *t, double *out);   /* row-major */
+void eager_write(const struct vm *vm, struct tensor *t, const double *from); /* row-major */
+int64_t eager_numel(const struct vm *vm, const struct tensor *t);
+int64_t eager_size(const struct vm *vm, const struct tensor *t, int dim);
+int64_t eager_stride(const struct vm *vm, const struct tensor *t, int dim);
+struct py eager_item(struct vm *vm, struct py t);
+struct py eager_truth(struct vm *vm, struct py t);                            /* of one element */
+struct py eager_data(struct vm *vm, struct py data, const enum dtype *dtype); /* torch.tensor() */
+void eager_close(struct vm *vm);
+/* -- tape.c: gradients of what was computed */
+void tape_record(struct vm *vm, struct tensor *out);    /* the operator computed last */
+void tape_move(struct tensor *to, struct tensor *from); /* to is now what from was */
+const char *tape_name(const struct tensor *t);          /* "MulBackward0" */
+void tape_backward(struct vm *vm, struct py root, struct py tangent);
+/* -- trace.c */
+/* A trace may change what it made itself; anything else is a graph break. what: "a list". */
+void vm_need_own(struct vm *vm, const void *object, const char *what);
+node_id trace_float(struct vm *vm, struct py v);
+struct py trace_read(struct vm *vm, struct py v); /* a local that may be symbolic */
+bool trace_set_attribute(struct vm *vm, struct py o, const char *name, struct py v);
+node_id trace_input(struct vm *vm, struct py t); /* an eager tensor that a trace touches */
+/* -- symint.c: ints that sizes decide */
+struct py symint_fix(struct vm *vm, struct py v); /* a plain int; a SYMINT is guarded to be it */
+bool symint_binary(struct vm *vm, enum binary_operator op, struct py x, struct py y,
+                   struct py *out);
+bool symint_holds(struct vm *vm, ex condition); /* under a guard that it does, or does not */
+/* -- tensor_text.c */
+void tensor_print(struct vm *vm, struct buf *b, const struct tensor *t);
 /* -- index.c */
 struct py tensor_subscript(struct vm *vm, struct py x, struct py i);
+void tensor_subscript_set(struct vm *vm, struct py x, struct py i, struct py v);
 
 /* -- guards.c */
 void guard_value(struct vm *vm, struct py v); /* a value with a source was read */
 void guard_length(struct vm *vm, struct py v, int64_t n);
-void guard_stamp(struct vm *vm, struct py *v, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 const char *guards_text(struct vm *vm);
+
+/* -- place.c */
+bool place_is_known(const struct place *p); /* of a value that can be found again */
+/* Give a value that was found at a place its source, unless it has one (invariants V1, V2), and
+ * guard it. Nothing happens unless tracing, or if base, where it was found, is unknown. */
+void stamp_attribute(struct vm *vm, struct py *v, const struct place *base, const char *name);
+void stamp_item(struct vm *vm, struct py *v, const struct place *base, int64_t index);
+void stamp_key(struct vm *vm, struct py *v, const struct place *base, struct py key);
+void stamp_global(struct vm *vm, struct py *v, struct module *m, const char *name);
+void stamp_cell(struct vm *vm, struct py *v, const struct place *function, uint32_t index,
+                const char *name);
+const struct place *place_stack(struct vm *vm, uint32_t index);
+const struct place *place_over(struct vm *vm, const struct place *iterator);
+const struct place *place_cell(struct vm *vm, const struct place *function, uint32_t index,
+                               const char *name);
+/* A value with a source is used: what a trace concludes from it must hold again. */
+void guard_read(struct vm *vm, struct py v);
+const struct place *place_local(struct vm *vm, uint32_t index, const char *name);
+const struct place *place_item(struct vm *vm, const struct place *base, int64_t index);
 
 /* -- modules.c */
 struct module *module_import(struct vm *vm, const char *name); /* NULL: no such module */
@@ -185,6 +284,7 @@ void methods_open(struct vm *vm);  /* of str, list, tuple, dict, set */
 void math_open(struct vm *vm, struct module *m);
 void torch_open(struct vm *vm, struct module *m);   /* torch */
 void support_open(struct vm *vm, struct module *m); /* what the prelude is written with */
+void eager_support_open(struct vm *vm, struct module *m);
 void tensor_methods_open(struct vm *vm);
 void tensor_methods_extend(struct vm *vm, const struct module *m); /* by those of torch._tensor */
 

@@ -1,26 +1,30 @@
 """torch: what is not an operator of graph/ops.def by itself."""
 
-from _warpsmith import op, refuse, graph_break, is_parameter
+from _warpsmith import (op, refuse, graph_break, is_parameter, computes, from_data, seed as _seed, grad_mode, set_grad_mode,
+                        register, has_cuda, on_cuda, call as _call)
 from torch._tensor import squeeze, unbind, split, chunk, var, std, max, min, norm, softmax, log_softmax
 from torch._tensor import sort, argsort, topk, kthvalue, median
 from torch._tensor import dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli
+
+_whole = type(0)  # int is a dtype here
 
 
 class device:
     def __init__(self, type, index=None):
         if isinstance(type, device):
-            type = type.type
-        self.type = type.split(':')[0]
-        self.index = index
+            type = str(type)
+        parts = type.split(':')
+        self.type = parts[0]
+        self.index = _whole(parts[1]) if len(parts) > 1 else index
 
     def __repr__(self):
-        return f"device(type='{self.type}')"
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
 
     def __str__(self):
-        return self.type
+        return self.type if self.index is None else f'{self.type}:{self.index}'
 
     def __eq__(self, other):
-        return isinstance(other, device) and self.type == other.type
+        return isinstance(other, device) and self.type == other.type and self.index == other.index
 
 
 _device = device('cpu')
@@ -34,34 +38,98 @@ class Generator:
         return self
 
 
-class _Guard:
+class set_grad_enabled:
+    """A context, a decorator, and a call that takes effect at once."""
+
+    def __init__(self, mode):
+        self.mode = mode
+        self.before = set_grad_mode(mode)
+
     def __enter__(self):
-        return None
+        set_grad_mode(self.mode)
 
     def __exit__(self, type, value, traceback):
-        return None
+        set_grad_mode(self.before)
+
+
+class _GradMode:
+    mode = False
+
+    def __init__(self, function=None):
+        self.before = True
+
+    def __enter__(self):
+        self.before = set_grad_mode(self.mode)
+
+    def __exit__(self, type, value, traceback):
+        set_grad_mode(self.before)
 
     def __call__(self, function):
-        return function
+        mode = self.mode
+
+        def run(*args, **kwargs):
+            before = set_grad_mode(mode)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                set_grad_mode(before)
+        return run
+
+
+class _GradModeOn(_GradMode):
+    mode = True
 
 
 def no_grad(function=None):
-    return _Guard() if function is None else function
+    return _GradMode() if function is None else _GradMode()(function)
 
 
-inference_mode = enable_grad = no_grad
+def enable_grad(function=None):
+    return _GradModeOn() if function is None else _GradModeOn()(function)
 
 
-def set_grad_enabled(mode):
-    return _Guard()
+def inference_mode(mode=True):
+    return _GradMode() if mode is True else _GradModeOn() if mode is False else _GradMode()(mode)
 
 
-def compile(model=None, **options):
-    return (lambda function: function) if model is None else model
+def is_grad_enabled():
+    return grad_mode()
+
+
+def compile(model=None, *, fullgraph=False, dynamic=None, backend='inductor', mode=None, options=None, disable=False):
+    number = register(backend, dynamic, fullgraph)
+    if number < 0 or disable:
+        return (lambda function: function) if model is None else model
+    import torch._dynamo
+    if model is None:
+        return lambda function: torch._dynamo.OptimizedModule(function, number)
+    return torch._dynamo.OptimizedModule(model, number)
 
 
 def manual_seed(seed):
+    _seed(seed)
     return Generator()
+
+
+def seed():
+    return 0
+
+
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    close = (input - other).abs() <= atol + rtol * other.abs()
+    close = close | (input == other)
+    if equal_nan:
+        close = close | ((input != input) & (other != other))
+    return not not close.all().item()
+
+
+def equal(input, other):
+    return input.shape == other.shape and not not (input == other).all().item()
+
+
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    close = ((input - other).abs() <= atol + rtol * other.abs()) | (input == other)
+    return close | ((input != input) & (other != other)) if equal_nan else close
 
 
 def set_float32_matmul_precision(precision):
@@ -89,10 +157,19 @@ def numel(x):
 
 
 def tensor(data, dtype=None, device=None, requires_grad=False):
+    if computes():
+        if isinstance(data, Tensor):
+            data = data.tolist()
+        return _placed(from_data(data, dtype), device, requires_grad)
     if isinstance(data, (list, tuple)):
-        refuse('torch.tensor of a list is not supported; torch.arange, torch.full and torch.where make '
-               'constant tensors')
+        from_data(data, dtype)
     return full((), data, dtype=dtype)
+
+
+def _placed(x, device, requires_grad=False):
+    if device is not None:
+        x = x.to(device)
+    return x.requires_grad_() if requires_grad else x
 
 
 def as_tensor(data, dtype=None, device=None):
@@ -143,3 +220,16 @@ def randint(low, high=None, size=None, dtype=None, **placement):
 
 def randperm(n, **placement):
     refuse('torch.randperm is not supported; torch.randint draws with repetition')
+
+
+where_ = op('where')
+
+
+def linspace(start, end, steps, dtype=None, device=None, requires_grad=False, **placement):
+    if steps < 2:
+        return _placed(full((steps,), start, dtype=dtype or float32), device, requires_grad)
+    step = (end - start) / (steps - 1)
+    i = arange_(0, steps, 1, float64)
+    low, high = start + i * step, end - (steps - 1 - i) * step
+    x = where_(i < steps / 2, low, high).to(dtype or float32)
+    return _placed(x, device, requires_grad)

@@ -9,7 +9,7 @@ import math
 import torch
 import torch.nn.functional as F
 import torch.nn.init as init
-from _warpsmith import Parameter, buffer, is_parameter, is_buffer, replace, refuse
+from _warpsmith import move, computes, Parameter, buffer, is_parameter, is_buffer, replace, refuse
 
 
 class Module:
@@ -94,7 +94,13 @@ class Module:
             new = value.to(*args, **kwargs)
             if value.is_floating_point() and new.dtype != value.dtype:
                 replace(value, new)
+            if computes():
+                move(value, new.is_cuda, True)
         return self
+
+    def zero_grad(self, set_to_none=True):
+        for p in self.parameters():
+            p.grad = None
 
     def half(self):
         return self.to(torch.float16)
@@ -109,10 +115,10 @@ class Module:
         return self.to(torch.float64)
 
     def cuda(self, device=None):
-        return self
+        return self.to('cuda')
 
     def cpu(self):
-        return self
+        return self.to('cpu')
 
     def extra_repr(self):
         return ''

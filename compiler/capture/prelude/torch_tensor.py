@@ -1,7 +1,8 @@
 """Functions of torch that are methods of Tensor, too: Tensor gets every name without underscore."""
 
 import torch
-from _warpsmith import op, refuse, graph_break, assign
+from _warpsmith import (op, refuse, graph_break, assign, item as _item, tolist as _tolist, backward as _backward, get_grad,
+                        move, on_cuda)
 _range, _reversed = range, reversed
 _squeeze, _var, _std, _max, _min, _norm = op('squeeze'), op('var'), op('std'), op('max'), op('min'), op('norm')
 _softmax, _log_softmax, _to, _slice, _select = op('softmax'), op('log_softmax'), op('to'), op('slice'), op('select')
@@ -223,13 +224,17 @@ def count_nonzero(self, dim=None):
 
 
 def to(self, *args, **kwargs):
-    dtype = kwargs.get('dtype')
+    dtype, device = kwargs.get('dtype'), kwargs.get('device')
     for a in args:
         if isinstance(a, torch.dtype):
             dtype = a
         elif isinstance(a, torch.Tensor):
-            dtype = a.dtype
-    return self if dtype is None or dtype == self.dtype else _to(self, dtype)
+            dtype, device = a.dtype, a.device
+        elif isinstance(a, (str, torch.device)):
+            device = a
+    if dtype is not None and dtype != self.dtype:
+        self = _to(self, dtype)
+    return self if device is None else move(self, str(device).startswith('cuda'))
 
 
 def type(self, dtype):
@@ -237,11 +242,11 @@ def type(self, dtype):
 
 
 def cuda(self, *args, **kwargs):
-    return self
+    return move(self, True)
 
 
 def cpu(self):
-    return self
+    return move(self, False)
 
 
 def pin_memory(self):
@@ -293,11 +298,11 @@ def bernoulli_(self, p=0.5, generator=None):
 
 
 def item(self):
-    graph_break('call of Tensor.item()', 'keep the value in a tensor')
+    return _item(self)
 
 
 def tolist(self):
-    graph_break('call of Tensor.tolist()', 'keep the values in a tensor')
+    return _tolist(self)
 
 
 def numpy(self, *args, **kwargs):
@@ -308,11 +313,16 @@ def nonzero(self, *args, **kwargs):
     graph_break('shape of Tensor.nonzero()', 'torch.where(condition, a, b) keeps the shape')
 
 
-def backward(self, *args, **kwargs):
-    refuse('Tensor.backward() is not supported in a workload; a workload is a forward function')
+def backward(self, gradient=None, retain_graph=None, create_graph=False):
+    if create_graph:
+        refuse('gradients of gradients are not supported')
+    _backward(self, gradient)
 
 
-device = property(lambda self: torch._device)
+device = property(lambda self: torch.device('cuda', 0) if on_cuda(self) else torch._device)
+is_cuda = property(on_cuda)
+grad = property(get_grad)
+data = property(lambda self: self.detach())
 
 
 def register_hook(self, hook):

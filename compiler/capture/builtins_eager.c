@@ -1,0 +1,221 @@
+/* builtins_eager.c: what scripts need of torch in C: values of tensors, gradients, devices, and
+ * torch.compile. The prelude gives them their PyTorch names. */
+#include <stdlib.h>
+
+#include "capture/backend.h"
+#include "capture/dynamo.h"
+#include "capture/script.h"
+
+#define NATIVE(name)                                                                               \
+    static struct py eager_##name(struct vm *vm, const struct py *v, const struct args *raw)
+#define GIVEN(i) (v[i].kind != PY_UNSET && v[i].kind != PY_NONE)
+
+static struct tensor *need_eager(struct vm *vm, struct py v, const char *what) {
+    if (v.kind != PY_TENSOR)
+        vm_raise(vm, EXC_TypeError, "expected a Tensor, not '%s'", type_name(vm, v));
+    if (!tensor_is_eager(vm, v)) vm_break(vm, what, "keep it in a tensor");
+    return v.tensor;
+}
+
+/* -- values -------------------------------------------------------------------------------- */
+
+NATIVE(computes) { return py_bool(vm->eager && !vm->tracing); }
+
+NATIVE(item_) {
+    need_eager(vm, v[0], "call of Tensor.item()");
+    return eager_item(vm, v[0]);
+}
+
+static struct py nested(struct vm *vm, const struct tensor *t, const double *v, int dim,
+                        int64_t at) {
+    enum dtype d = t->meta.dtype;
+    if (dim == t->meta.rank)
+        return d == DT_BOOL        ? py_bool(v[at] != 0)
+               : dtype_is_float(d) ? py_float(v[at])
+                                   : py_int((int64_t)v[at]);
+    struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
+    int64_t n = eager_size(vm, t, dim);
+    for (int64_t i = 0; i < n; i++)
+        vec_push(vm->arena, out.list, nested(vm, t, v, dim + 1, at * n + i));
+    return out;
+}
+
+NATIVE(tolist) {
+    const struct tensor *t = need_eager(vm, v[0], "call of Tensor.tolist()");
+    double *values = malloc((size_t)(eager_numel(vm, t) + 1) * sizeof *values);
+    if (!values) vm_raise(vm, EXC_RuntimeError, "out of memory for tolist()");
+    eager_read(vm, t, values);
+    struct py out = nested(vm, t, values, 0, 0);
+    free(values);
+    return out;
+}
+
+NATIVE(from_data) {
+    if (!vm->eager || vm->tracing)
+        vm_refuse(vm, "torch.tensor of a list is not supported here; torch.arange, torch.full and "
+                      "torch.where make constant tensors");
+    struct py out = eager_data(vm, v[0], GIVEN(1) ? &v[1].dtype : NULL);
+    return out;
+}
+
+/* -- gradients ----------------------------------------------------------------------------- */
+
+NATIVE(backward) {
+    if (!vm->eager)
+        vm_refuse(vm, "Tensor.backward() is not supported in a workload, which is a forward "
+                      "function; --mode bwd and --mode train differentiate it");
+    need_eager(vm, v[0], "call of Tensor.backward()");
+    tape_backward(vm, v[0], GIVEN(1) ? v[1] : py_none);
+    return py_none;
+}
+
+NATIVE(grad) {
+    need_eager(vm, v[0], "call of torch.autograd.grad()");
+    return tape_grad(vm, v[0], v[1].list, GIVEN(2) ? v[2] : py_none);
+}
+
+NATIVE(get_grad) {
+    if (!vm->eager) return py_none;
+    const struct tensor *t = need_eager(vm, v[0], "use of Tensor.grad");
+    return t->grad ? py_pointer(PY_TENSOR, t->grad) : py_none;
+}
+
+NATIVE(grad_mode) { return py_bool(vm->grad_enabled); }
+NATIVE(set_grad_mode) {
+    bool before = vm->grad_enabled;
+    vm->grad_enabled = vm_truth(vm, v[0]);
+    return py_bool(before);
+}
+
+/* -- devices and seeds --------------------------------------------------------------------- */
+
+NATIVE(seed) {
+    if (vm->trace) vm_break(vm, "call of torch.manual_seed()", "seed outside");
+    vm->seed = (uint64_t)vm_index(vm, v[0], "a seed");
+    vm->n_random = 0;
+    if (!vm->eager) vm->seed = vm->options->seed;
+    return py_none;
+}
+
+NATIVE(on_cuda) {
+    return py_bool(v[0].kind == PY_TENSOR && tensor_is_eager(vm, v[0]) && v[0].tensor->on_cuda);
+}
+
+/* The tensor, said to be on a device: itself if it is there. in_place: whoever holds it sees it. */
+NATIVE(move) {
+    if (!vm->eager || vm->tracing || v[0].kind != PY_TENSOR) return v[0];
+    bool cuda = vm_truth(vm, v[1]) && vm->has_cuda;
+    if (vm_truth(vm, v[1]) && !vm->has_cuda && !vm->told_no_cuda && vm->script->log) {
+        vm->script->log(vm->script->ctx, "no CUDA device here: cuda means the CPU\n");
+        vm->told_no_cuda = true;
+    }
+    if (v[0].tensor->on_cuda == cuda) return v[0];
+    if (GIVEN(2) && vm_truth(vm, v[2])) return v[0].tensor->on_cuda = cuda, v[0];
+    struct py copy = tensor_call(vm, OP_CLONE, v, 1);
+    copy.tensor->on_cuda = cuda;
+    return copy;
+}
+
+NATIVE(has_cuda) { return py_bool(vm->has_cuda); }
+NATIVE(cuda_name) {
+    return py_str(vm->script && vm->script->cuda_name ? vm->script->cuda_name : "");
+}
+
+NATIVE(clock) {
+    if (vm->trace) vm_break(vm, "call of time.time()", "measure outside");
+    return py_float(vm->eager ? clock_ms() / 1000 : 0);
+}
+
+/* -- torch.compile ------------------------------------------------------------------------- */
+
+static const struct backend *find_backend(struct vm *vm, const char *name) {
+    const struct script_options *o = vm->script;
+    if (o->backend) name = o->backend;
+    if (!strcmp(name, "eager")) return &backend_eager;
+    if (!strcmp(name, "aot_eager")) return &backend_aot_eager;
+    struct buf known = buf_new(vm->arena);
+    buf_puts(&known, "eager, aot_eager");
+    for (const struct backend *const *b = o->backends; b && *b; b++) {
+        if (!strcmp((*b)->name, name)) return *b;
+        buf_printf(&known, ", %s", (*b)->name);
+    }
+    vm_raise(vm, EXC_RuntimeError, "Invalid backend: '%s'; known: %s", name, known.p);
+}
+
+/* register(backend, dynamic, fullgraph) -> the number of these options */
+NATIVE(register) {
+    if (!vm->eager) return py_int(-1);
+    struct compile_options *o = NEW(vm->home, struct compile_options);
+    *o = (struct compile_options){.next = vm->compiles,
+                                  .id = vm->compiles ? vm->compiles->id + 1 : 0,
+                                  .fullgraph = GIVEN(2) && vm_truth(vm, v[2])};
+    if (GIVEN(1)) o->dynamic = vm_truth(vm, v[1]) ? DYNAMIC_ALWAYS : DYNAMIC_NEVER;
+    if (v[0].kind != PY_STR)
+        vm_raise(vm, EXC_RuntimeError, "a backend is a name here, not '%s'", type_name(vm, v[0]));
+    o->backend = find_backend(vm, v[0].s);
+    vm->compiles = o;
+    return py_int(o->id);
+}
+
+/* call(number, f, args, kwargs) */
+NATIVE(call) {
+    const struct compile_options *how = compile_options_find(vm, (uint32_t)v[0].i);
+    const char **names = NEW_ARRAY(vm->arena, const char *, v[3].dict->n);
+    struct py *named = NEW_ARRAY(vm->arena, struct py, v[3].dict->n);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < v[3].dict->entries.n; i++) {
+        struct dict_entry e = v[3].dict->entries.at[i];
+        if (!e.live) continue;
+        names[n] = e.key.s;
+        named[n++] = e.value;
+    }
+    struct args a = {v[2].list->at, v[2].list->n, names, named, n};
+    return dynamo_call(vm, how, v[1], &a);
+}
+
+NATIVE(mark_dynamic) {
+    struct tensor *t = need_eager(vm, v[0], "call of mark_dynamic()");
+    int64_t d = vm_index(vm, v[1], "a dimension");
+    if (d < 0) d += t->meta.rank;
+    if (d < 0 || d >= t->meta.rank) vm_raise(vm, EXC_IndexError, "Dimension out of range");
+    t->dynamic |= (uint8_t)(1u << d);
+    return py_none;
+}
+
+NATIVE(forget) {
+    if (vm->trace) vm_break(vm, "call of torch._dynamo.reset()", "call it outside");
+    vm->codes = NULL;
+    return py_none;
+}
+
+NATIVE(unsupported) {
+    vm->unsupported = v[0].class;
+    return py_none;
+}
+
+static const struct native natives[] = {
+    {"computes()", eager_computes},
+    {"item(x)", eager_item_},
+    {"tolist(x)", eager_tolist},
+    {"from_data(data, dtype?)", eager_from_data},
+    {"backward(x, gradient?)", eager_backward},
+    {"grad(output, inputs, gradient?)", eager_grad},
+    {"get_grad(x)", eager_get_grad},
+    {"grad_mode()", eager_grad_mode},
+    {"set_grad_mode(mode)", eager_set_grad_mode},
+    {"seed(n)", eager_seed},
+    {"on_cuda(x)", eager_on_cuda},
+    {"move(x, cuda, in_place?)", eager_move},
+    {"has_cuda()", eager_has_cuda},
+    {"cuda_name()", eager_cuda_name},
+    {"clock()", eager_clock},
+    {"register(backend, dynamic, fullgraph)", eager_register},
+    {"call(number, f, args, kwargs)", eager_call},
+    {"mark_dynamic(x, dim)", eager_mark_dynamic},
+    {"forget()", eager_forget},
+    {"unsupported(error)", eager_unsupported},
+};
+
+void eager_support_open(struct vm *vm, struct module *m) {
+    natives_put(vm, m->dict, "", PY_UNSET, natives, sizeof natives / sizeof *natives);
+}

@@ -1,0 +1,303 @@
+/* dynamo.c: a frame of a compiled function, segment by segment.
+ *
+ *     frame at pc -> entries of (code, pc): do the guards of one hold? -> its graph, its values
+ *                 -> none: trace, unless there are RECOMPILE_LIMIT already
+ *                 -> the instruction that cannot be traced runs as it is; and again
+ *
+ * Functions that breaking instructions call are compiled on their own. */
+#include "capture/dynamo.h"
+
+#include "capture/backend.h"
+#include "capture/script.h"
+
+/* -- saying so ----------------------------------------------------------------------------- */
+
+static bool logs(const struct vm *vm, enum log_name topic) {
+    return vm->script->log && vm->script->logs >> topic & 1;
+}
+
+static void say(struct vm *vm, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct vm *vm, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = arena_vprintf(vm->arena, fmt, ap);
+    va_end(ap);
+    if (vm->script->log) vm->script->log(vm->script->ctx, text);
+}
+
+static const char *place_text(struct vm *vm, const struct code *c, struct span where) {
+    return arena_printf(vm->arena, "%s:%u", c->source->path,
+                        where.line ? where.line : c->first_line);
+}
+
+static const char *guards_listing(struct vm *vm, const struct entry *e) {
+    struct buf b = buf_new(e->arena);
+    for (uint32_t i = 0; i < e->n_tensors; i++) {
+        const struct tensor_guard *g = &e->tensors[i];
+        if (!g->place) continue;
+        if (!g->tensor) {
+            buf_printf(&b, "%s: float\n", g->place->text);
+            continue;
+        }
+        buf_printf(&b, "%s: tensor %s [", g->place->text, dtype_name(g->meta.dtype));
+        for (int k = 0; k < g->meta.rank; k++) {
+            if (k) buf_puts(&b, ", ");
+            ex_print(&b, e->ex, g->meta.size[k]);
+        }
+        buf_puts(&b, "] stride [");
+        for (int k = 0; k < g->meta.rank; k++) {
+            if (k) buf_puts(&b, ", ");
+            ex_print(&b, e->ex, g->meta.stride[k]);
+        }
+        buf_printf(&b, "] requires_grad=%s\n", g->requires_grad ? "True" : "False");
+    }
+    for (uint32_t i = 0; i < e->n_guards; i++) buf_printf(&b, "%s\n", e->guards[i].text);
+    for (uint32_t i = 0; i < e->n_symbols; i++) {
+        const struct symbol *s = &e->symbols[i];
+        if (s->place) buf_printf(&b, "%s == %s\n", ex_str(e->arena, e->ex, s->ex), s->place->text);
+        buf_printf(&b, "%lld <= %s\n", (long long)ex_symbol(e->ex, s->ex)->lo,
+                   ex_str(e->arena, e->ex, s->ex));
+    }
+    for (uint32_t i = 0; i < e->n_conditions; i++) {
+        ex_print(&b, e->ex, e->conditions[i]);
+        buf_putc(&b, '\n');
+    }
+    return b.p;
+}
+
+/* -- what is counted ----------------------------------------------------------------------- */
+
+static void count_entry(struct vm *vm, const struct entry *e) {
+    struct script_counts *n = vm->counts;
+    if (!e->graph) return;
+    struct buf b = buf_new(e->arena);
+    graph_print(&b, e->graph);
+    struct script_graph g = {.function = e->code->qualname,
+                             .text = arena_strdup(vm->home, b.p),
+                             .guards = arena_strdup(vm->home, guards_listing(vm, e)),
+                             .n_ops = e->n_ops};
+    for (const char *s = g.guards; *s; s++) g.n_guards += *s == '\n';
+    n->n_calls += e->n_ops;
+    vec_push(vm->home, &n->graphs, g);
+    if (logs(vm, LOG_GRAPH_CODE)) say(vm, "%s:\n%s", e->code->qualname, g.text);
+    if (logs(vm, LOG_GUARDS)) say(vm, "guards of %s:\n%s", e->code->qualname, g.guards);
+}
+
+/* Breaks behind each other with nothing compiled between them are one: print(f"{x}") formats, then
+ * prints. */
+static void count_break(struct vm *vm, const struct code *code, uint32_t pc, bool computes,
+                        const char *reason, struct span where) {
+    if (pc && !computes) return;
+    struct script_break b = {arena_strdup(vm->home, reason), code->source->path, where};
+    vec_push(vm->home, &vm->counts->breaks, b);
+    if (logs(vm, LOG_GRAPH_BREAKS))
+        say(vm, "graph break at %s: %s\n", place_text(vm, code, where), reason);
+}
+
+static void refuse_break(struct vm *vm, const struct code *code, const char *reason,
+                         struct span where) __attribute__((noreturn));
+static void refuse_break(struct vm *vm, const struct code *code, const char *reason,
+                         struct span where) {
+    struct py text = py_strf(vm->arena, "%s: fullgraph=True, but the graph breaks: %s",
+                             place_text(vm, code, where), reason);
+    vm_raise_value(vm, vm_call1(vm, py_pointer(PY_CLASS, vm->unsupported), text));
+}
+
+/* -- finding an entry ---------------------------------------------------------------------- */
+
+static struct compiled_code *compiled_code_of(struct vm *vm, const struct code *code) {
+    for (struct compiled_code *c = vm->codes; c; c = c->next)
+        if (c->code == code) return c;
+    struct compiled_code *c = NEW(vm->home, struct compiled_code);
+    *c = (struct compiled_code){.next = vm->codes, .code = code};
+    c->opaque = NEW_ARRAY(vm->home, bool, code->n_instrs);
+    vm->codes = c;
+    return c;
+}
+
+static struct entry *find_entry(struct vm *vm, struct compiled_code *c, struct frame *f,
+                                const struct compile_options *how) {
+    for (struct entry **at = &c->entries, *e; (e = *at); at = &e->next) {
+        if (e->pc != f->pc || e->how != how || entry_check(vm, e, f, false)) continue;
+        *at = e->next;
+        e->next = c->entries;
+        c->entries = e;
+        return e;
+    }
+    return NULL;
+}
+
+static uint32_t count_entries(const struct compiled_code *c, uint32_t pc) {
+    uint32_t n = 0;
+    for (const struct entry *e = c->entries; e; e = e->next) n += e->pc == pc;
+    return n;
+}
+
+/* Why the entries that are there do not fit. */
+static const char *why_not(struct vm *vm, const struct compiled_code *c, struct frame *f,
+                           const struct compile_options *how) {
+    for (struct entry *e = c->entries; e; e = e->next)
+        if (e->pc == f->pc && e->how == how) return entry_check(vm, e, f, true);
+    return "compiled with other options";
+}
+
+static bool at_limit(struct vm *vm, struct compiled_code *c, struct frame *f,
+                     const struct compile_options *how) {
+    uint32_t n = count_entries(c, f->pc);
+    if (n && logs(vm, LOG_RECOMPILES))
+        say(vm, "recompiling %s at %s: %s\n", c->code->qualname,
+            place_text(vm, c->code, (struct span){0}), why_not(vm, c, f, how));
+    if (n < RECOMPILE_LIMIT) return false;
+    if (!c->warned)
+        say(vm,
+            "warning: %s (%s) was recompiled %d times, which is the limit; it runs eagerly from "
+            "here on. Last reason: %s\n",
+            c->code->qualname, place_text(vm, c->code, (struct span){0}), RECOMPILE_LIMIT,
+            why_not(vm, c, f, how));
+    return c->warned = true;
+}
+
+static struct entry *new_entry(struct vm *vm, struct compiled_code *c, struct frame *f,
+                               const struct compile_options *how) {
+    struct trace_failure why = {0};
+    double start = clock_ms();
+    struct entry *e = trace_frame(vm, f, c, how, &why);
+    vm->counts->capture_ms += clock_ms() - start;
+    bool ends = !e || !e->end.returns;
+    if (ends && how->fullgraph) refuse_break(vm, c->code, why.reason, why.where);
+    if (ends) count_break(vm, c->code, f->pc, e && e->graph, why.reason, why.where);
+    if (!e) {
+        c->opaque[f->pc] = true;
+        return NULL;
+    }
+    if (e->graph) {
+        struct diag d = diag_new(e->arena);
+        start = clock_ms();
+        e->callable = how->backend->compile(how->backend->ctx, e->graph, &d);
+        vm->counts->compile_ms += clock_ms() - start;
+        if (!e->callable)
+            vm_raise(vm, EXC_RuntimeError, "backend '%s' failed: %s", how->backend->name,
+                     d.message ? d.message : "no reason given");
+    }
+    e->id = count_entries(c, f->pc);
+    e->next = c->entries;
+    c->entries = e;
+    count_entry(vm, e);
+    const char *wrong = entry_check(vm, e, f, true);
+    if (wrong) WS_BUG("a new entry of %s does not fit its own frame: %s", c->code->qualname, wrong);
+    return e;
+}
+
+/* -- running one --------------------------------------------------------------------------- */
+
+static struct array array_of(const struct vm *vm, const struct tensor *t) {
+    struct array x = {.dtype = t->meta.dtype, .rank = t->meta.rank};
+    x.bytes = t->storage->bytes + t->offset * dtype_bytes(t->meta.dtype);
+    for (int i = 0; i < x.rank; i++) {
+        x.size[i] = eager_size(vm, t, i);
+        x.stride[i] = eager_stride(vm, t, i);
+    }
+    return x;
+}
+
+static struct bindings bindings_of(struct vm *vm, const struct entry *e) {
+    ex *symbols = NEW_ARRAY(vm->arena, ex, e->n_symbols);
+    for (uint32_t i = 0; i < e->n_symbols; i++) symbols[i] = e->symbols[i].ex;
+    return (struct bindings){symbols, e->symbol_values, e->n_symbols};
+}
+
+/* The tensor behind input i; a float becomes one without dimensions. */
+static struct tensor *input_tensor(struct vm *vm, const struct entry *e, uint32_t i) {
+    const struct tensor_guard *g = &e->tensors[e->inputs[i]];
+    if (g->tensor) return g->place ? e->values[g->slot].tensor : g->tensor;
+    struct py x = eager_new(vm, DT_F64, 0, NULL);
+    eager_write(vm, x.tensor, &e->values[g->slot].f);
+    return x.tensor;
+}
+
+static struct py output_tensor(struct vm *vm, const struct bindings *b, struct graph *g,
+                               const struct meta *m) {
+    int64_t size[WS_MAX_RANK];
+    for (int i = 0; i < m->rank; i++) size[i] = bindings_value(b, g->ex, m->size[i]);
+    return eager_new(vm, m->dtype, m->rank, size);
+}
+
+/* Outputs of graph g, which `callable` computes. */
+void run_graph(struct vm *vm, const struct backend *backend, struct graph *g, void *callable,
+               const struct bindings *b, struct tensor *const *inputs, struct py *outputs) {
+    struct array *in = NEW_ARRAY(vm->arena, struct array, g->inputs.n),
+                 *out = NEW_ARRAY(vm->arena, struct array, g->outputs.n);
+    bool on_cuda = false;
+    for (uint32_t i = 0; i < g->inputs.n; i++) {
+        in[i] = array_of(vm, inputs[i]);
+        on_cuda |= inputs[i]->on_cuda;
+    }
+    for (uint32_t i = 0; i < g->outputs.n; i++) {
+        outputs[i] = output_tensor(vm, b, g, &g->nodes.at[g->outputs.at[i]].meta);
+        outputs[i].tensor->on_cuda = on_cuda;
+        out[i] = array_of(vm, outputs[i].tensor);
+    }
+    struct diag d = diag_new(vm->arena);
+    uint64_t seed = vm->seed + vm->n_random;
+    vm->n_random += g->n_random;
+    if (!backend->run(backend->ctx, callable, b, seed, in, out, &d))
+        vm_raise(vm, EXC_RuntimeError, "%s", d.message ? d.message : "the backend failed");
+}
+
+static void compute(struct vm *vm, struct entry *e, struct py *outputs) {
+    struct graph *g = e->graph;
+    struct bindings b = bindings_of(vm, e);
+    struct tensor **in = NEW_ARRAY(vm->arena, struct tensor *, g->inputs.n);
+    for (uint32_t i = 0; i < g->inputs.n; i++) in[i] = input_tensor(vm, e, i);
+    run_graph(vm, e->how->backend, g, e->callable, &b, in, outputs);
+    tape_record_entry(vm, e, in, outputs);
+}
+
+static bool run_entry(struct vm *vm, struct entry *e, struct frame *f, struct py *value) {
+    struct py *outputs = NEW_ARRAY(vm->arena, struct py, e->n_outputs);
+    if (e->graph) compute(vm, e, outputs);
+    return entry_finish(vm, e, f, outputs, value);
+}
+
+/* -- a frame ------------------------------------------------------------------------------- */
+
+struct py dynamo_run(struct vm *vm, struct frame *f) {
+    struct compiled_code *c = compiled_code_of(vm, f->code);
+    const struct compile_options *how = vm->dynamo;
+    bool eagerly = false;
+    for (;; f->pc++) {
+        struct entry *e = NULL;
+        if (!eagerly && !c->opaque[f->pc]) {
+            e = find_entry(vm, c, f, how);
+            if (e) vm->counts->n_hits++;
+            if (!e && !(eagerly = at_limit(vm, c, f, how))) e = new_entry(vm, c, f, how);
+        }
+        struct py value;
+        if (e && run_entry(vm, e, f, &value)) return value;
+        vm_tick(vm);
+        struct instr in = f->code->instrs[f->pc];
+        if (in.op == OP_RETURN_VALUE) return f->stack[--f->depth];
+        vm_step(vm, f, in);
+    }
+}
+
+/* -- torch.compile ------------------------------------------------------------------------- */
+
+const struct compile_options *compile_options_find(const struct vm *vm, uint32_t id) {
+    for (const struct compile_options *o = vm->compiles; o; o = o->next)
+        if (o->id == id) return o;
+    WS_BUG("no torch.compile has the number %u", id);
+}
+
+struct py dynamo_call(struct vm *vm, const struct compile_options *how, struct py callee,
+                      const struct args *a) {
+    if (vm->tracing) return vm_call(vm, callee, a); /* part of the trace */
+    struct py forward;
+    if (callee.kind == PY_INSTANCE && attribute_find(vm, callee, "forward", &forward))
+        callee = forward;
+    const struct compile_options *outer = vm->dynamo;
+    vm->dynamo = how;
+    struct py out = vm_call(vm, callee, a);
+    vm->dynamo = outer;
+    return out;
+}

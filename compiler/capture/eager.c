@@ -1,0 +1,286 @@
+/* eager.c: tensors with values, and operators computed as the program goes.
+ *
+ *   y = x[1:] * 2      slice   the same storage, one row further
+ *                      mul     graph(%x) { %mul = mul(%x, 2) }, evaluated by the reference of
+ * graph/, every value rounded to its dtype as it is stored
+ *
+ * An operator becomes a graph of one node, so that arguments, types, shapes and errors are those of
+ * captured graphs. A view is recognised by its decomposition: a chain of VIEW operators.
+ *
+ * Ownership: memory of tensors is malloc'ed, hangs in vm->storages, and dies with the VM or when a
+ * sweep finds nobody who reaches it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/vm.h"
+
+/* -- memory -------------------------------------------------------------------------------- */
+
+static struct storage *storage_new(struct vm *vm, size_t bytes) {
+    struct storage *s = calloc(1, sizeof *s);
+    unsigned char *p = s ? large_alloc(bytes) : NULL;
+    if (!p) {
+        free(s);
+        vm_raise(vm, EXC_RuntimeError, "out of memory: %zu bytes for a tensor", bytes);
+    }
+    *s = (struct storage){.bytes = p, .size = bytes, .next = vm->storages};
+    vm->storages = s;
+    vm->n_bytes += bytes;
+    return s;
+}
+
+void eager_close(struct vm *vm) {
+    for (struct storage *s = vm->storages, *next; s; s = next) {
+        next = s->next;
+        free(s->bytes);
+        free(s);
+    }
+    vm->storages = NULL;
+    arena_free(vm->op_arena);
+    vm->op_arena = NULL;
+}
+
+bool tensor_is_eager(const struct vm *vm, struct py t) {
+    return !vm->tracing && t.kind == PY_TENSOR && !t.tensor->graph;
+}
+
+static struct tensor *tensor_in(struct vm *vm, struct storage *s, const struct meta *m,
+                                int64_t offset) {
+    struct tensor *t = NEW(vm->home, struct tensor);
+    *t = (struct tensor){
+        .kind = INPUT_ARG, .storage = s, .meta = *m, .offset = offset, .id = ++vm->n_tensors};
+    s->n_tensors++;
+    return t;
+}
+
+static struct py row_major(struct vm *vm, struct meta m) {
+    meta_contiguous(vm->constants, &m);
+    int64_t n = ex_value(vm->constants, meta_numel(vm->constants, &m));
+    struct storage *s = storage_new(vm, (size_t)n * (size_t)dtype_bytes(m.dtype));
+    return py_pointer(PY_TENSOR, tensor_in(vm, s, &m, 0));
+}
+
+struct py eager_new(struct vm *vm, enum dtype t, int rank, const int64_t *size) {
+    struct meta m = {.dtype = t, .rank = (uint8_t)rank};
+    for (int i = 0; i < rank; i++) m.size[i] = ex_const(vm->constants, size[i]);
+    return row_major(vm, m);
+}
+
+/* -- values -------------------------------------------------------------------------------- */
+
+int64_t eager_size(const struct vm *vm, const struct tensor *t, int dim) {
+    return ex_value(vm->constants, t->meta.size[dim]);
+}
+int64_t eager_stride(const struct vm *vm, const struct tensor *t, int dim) {
+    return ex_value(vm->constants, t->meta.stride[dim]);
+}
+int64_t eager_numel(const struct vm *vm, const struct tensor *t) {
+    int64_t n = 1;
+    for (int i = 0; i < t->meta.rank; i++) n *= eager_size(vm, t, i);
+    return n;
+}
+
+/* Where elements lie: sizes and strides as plain numbers. */
+struct walk {
+    int rank;
+    bool dense;
+    int64_t n, offset, size[WS_MAX_RANK], stride[WS_MAX_RANK];
+};
+
+static struct walk walk_of(const struct vm *vm, const struct tensor *t) {
+    struct walk w = {.rank = t->meta.rank, .dense = true, .n = 1, .offset = t->offset};
+    for (int i = w.rank; i-- > 0;) {
+        w.size[i] = eager_size(vm, t, i);
+        w.stride[i] = eager_stride(vm, t, i);
+        if (w.size[i] != 1 && w.stride[i] != w.n) w.dense = false;
+        w.n *= w.size[i];
+    }
+    return w;
+}
+
+static size_t place_of(const struct walk *w, int64_t i) {
+    int64_t at = w->offset;
+    if (w->dense) return (size_t)(at + i);
+    for (int k = w->rank; k-- > 0; i /= w->size[k]) at += i % w->size[k] * w->stride[k];
+    return (size_t)at;
+}
+
+void eager_read(const struct vm *vm, const struct tensor *t, double *out) {
+    struct walk w = walk_of(vm, t);
+#pragma omp parallel for if (w.n > 4096)
+    for (int64_t i = 0; i < w.n; i++)
+        out[i] = dtype_load(t->meta.dtype, t->storage->bytes, place_of(&w, i));
+}
+
+void eager_write(const struct vm *vm, struct tensor *t, const double *from) {
+    struct walk w = walk_of(vm, t);
+    t->storage->version++;
+#pragma omp parallel for if (w.n > 4096)
+    for (int64_t i = 0; i < w.n; i++)
+        dtype_store(t->meta.dtype, t->storage->bytes, place_of(&w, i), from[i]);
+}
+
+struct py eager_item(struct vm *vm, struct py t) {
+    int64_t n = eager_numel(vm, t.tensor);
+    double v;
+    if (n != 1)
+        vm_raise(vm, EXC_RuntimeError, "a Tensor with %lld elements cannot be converted to Scalar",
+                 (long long)n);
+    eager_read(vm, t.tensor, &v);
+    enum dtype d = t.tensor->meta.dtype;
+    if (d == DT_BOOL) return py_bool(v != 0);
+    return dtype_is_float(d) ? py_float(v) : py_int((int64_t)v);
+}
+
+struct py eager_truth(struct vm *vm, struct py t) {
+    int64_t n = eager_numel(vm, t.tensor);
+    if (n != 1)
+        vm_raise(vm, EXC_RuntimeError, "Boolean value of Tensor with %s is ambiguous",
+                 n ? "more than one value" : "no values");
+    return eager_item(vm, t);
+}
+
+/* -- from Python's lists ------------------------------------------------------------------- */
+
+struct data {
+    VEC(double) v;
+    int64_t size[WS_MAX_RANK];
+    int rank;
+    bool has_float, has_int;
+};
+
+static void collect(struct vm *vm, struct data *x, struct py v, int depth) {
+    if (v.kind == PY_TENSOR && tensor_is_eager(vm, v)) v = eager_item(vm, v);
+    bool sequence = py_is_sequence(v), first = x->rank < depth;
+    if (!sequence && !py_is_number(v))
+        vm_raise(vm, EXC_TypeError, "new(): invalid data type '%s'", type_name(vm, v));
+    if (!sequence) {
+        if (x->v.n == 0) x->rank = depth;
+        if (depth != x->rank) vm_raise(vm, EXC_ValueError, "expected sequence of equal length");
+        x->has_float |= v.kind == PY_FLOAT;
+        x->has_int |= v.kind == PY_INT;
+        vec_push(vm->arena, &x->v, py_number(v));
+        return;
+    }
+    if (depth == WS_MAX_RANK)
+        vm_raise(vm, EXC_ValueError, "at most %d dimensions are supported", WS_MAX_RANK);
+    if (x->v.n == 0 && first) x->size[depth] = v.list->n;
+    if (x->v.n == 0) x->size[depth] = v.list->n;
+    if (x->size[depth] != v.list->n)
+        vm_raise(vm, EXC_ValueError, "expected sequence of length %lld at dim %d (got %u)",
+                 (long long)x->size[depth], depth, v.list->n);
+    if (!v.list->n) x->rank = depth + 1;
+    for (uint32_t i = 0; i < v.list->n; i++) collect(vm, x, v.list->at[i], depth + 1);
+}
+
+struct py eager_data(struct vm *vm, struct py data, const enum dtype *dtype) {
+    struct data x = {0};
+    collect(vm, &x, data, 0);
+    enum dtype t = dtype                       ? *dtype
+                   : x.has_float || x.v.n == 0 ? DT_F32
+                   : x.has_int                 ? DT_I64
+                                               : DT_BOOL;
+    struct py out = eager_new(vm, t, x.rank, x.size);
+    if (x.v.n) eager_write(vm, out.tensor, x.v.at);
+    return out;
+}
+
+/* -- operators ----------------------------------------------------------------------------- */
+
+/* A graph for the next operator. keep: the tape will refer to it. */
+void eager_begin(struct vm *vm, bool keep) {
+    arena_free(vm->op_arena);
+    vm->op_arena = keep ? NULL : arena_new();
+    const struct source *src;
+    vm_place(vm, &src);
+    vm->op_graph = graph_new(keep ? vm->home : vm->op_arena, vm->constants, src);
+    vm->op_graph->seed = vm->seed;
+    vm->op_graph->n_random = vm->n_random;
+    vm->op_graph->stores_values = true;
+    memset(&vm->op_inputs, 0, sizeof vm->op_inputs);
+}
+
+node_id eager_input(struct vm *vm, struct tensor *t) {
+    for (uint32_t i = 0; i < vm->op_inputs.n; i++)
+        if (vm->op_inputs.at[i] == t) return vm->op_graph->inputs.at[i].node;
+    uint32_t i = vm->op_inputs.n;
+    vec_push(vm->op_graph->arena, &vm->op_inputs, t);
+    return graph_input(vm->op_graph, "x", t->kind, arena_printf(vm->op_graph->arena, "T[%u]", i),
+                       &t->meta, i);
+}
+
+static bool same_strides(const struct meta *x, const struct meta *y) {
+    if (x->rank != y->rank) return false;
+    for (int i = 0; i < x->rank; i++)
+        if (x->size[i] != y->size[i] || x->stride[i] != y->stride[i]) return false;
+    return true;
+}
+
+/* Is one step of a view the same memory? *offset: of its first element in its operand's. */
+static bool view_step(const struct graph *g, const struct node *n, int64_t *offset) {
+    const struct meta *from = &g->nodes.at[n->args[0].node].meta;
+    *offset = 0;
+    if (n->op == OP_SLICE)
+        *offset = ex_value(g->ex, n->args[2].i) *
+                  ex_value(g->ex, from->stride[ex_value(g->ex, n->args[1].i)]);
+    bool copies =
+        n->op == OP_VIEW && !meta_is_contiguous(g->ex, from) && meta_is_contiguous(g->ex, &n->meta);
+    return op_info(n->op)->class == VIEW && !copies;
+}
+
+/* Is node the same memory as `first`? */
+static bool view_of(struct vm *vm, node_id node, const struct tensor *first, int64_t *offset) {
+    struct graph *g = vm->op_graph;
+    const struct meta *want = &g->nodes.at[node].meta;
+    g->outputs.n = 0;
+    vec_push(g->arena, &g->outputs, node);
+    struct graph *d = graph_decompose(g);
+    node_id n = d->outputs.at[0];
+    *offset = first->offset;
+    if (!same_strides(want, &d->nodes.at[n].meta)) return false;
+    for (int64_t step; d->nodes.at[n].op != OP_INPUT; n = d->nodes.at[n].args[0].node) {
+        if (!view_step(d, &d->nodes.at[n], &step)) return false;
+        *offset += step;
+    }
+    return d->inputs.n && vm->op_inputs.at[d->inputs.at[0].init] == first &&
+           d->nodes.at[n].meta.dtype == want->dtype;
+}
+
+static struct py compute(struct vm *vm, node_id node) {
+    struct graph *g = vm->op_graph;
+    g->outputs.n = 0;
+    vec_push(g->arena, &g->outputs, node);
+    struct value *in = NEW_ARRAY(g->arena, struct value, g->inputs.n), out = {0};
+    for (uint32_t i = 0; i < g->inputs.n; i++) {
+        struct tensor *t = vm->op_inputs.at[i];
+        in[i].n = eager_numel(vm, t);
+        in[i].v = large_alloc((size_t)in[i].n * sizeof *in[i].v);
+        if (in[i].v) eager_read(vm, t, in[i].v);
+    }
+    struct diag d = diag_new(g->arena);
+    bool ok = true;
+    for (uint32_t i = 0; i < g->inputs.n; i++) ok &= in[i].v != NULL;
+    ok = ok && graph_eval(g, in, &out, &d);
+    for (uint32_t i = 0; i < g->inputs.n; i++) free(in[i].v);
+    if (!ok)
+        vm_raise(vm, EXC_RuntimeError, "%s", d.message ? d.message : "out of memory for a tensor");
+    struct py result = row_major(vm, g->nodes.at[node].meta);
+    eager_write(vm, result.tensor, out.v);
+    free(out.v);
+    return result;
+}
+
+struct py eager_compute(struct vm *vm, node_id node, const struct py *first, bool alias) {
+    struct graph *g = vm->op_graph;
+    int64_t offset;
+    vm->n_random = g->n_random;
+    struct py out;
+    if (alias && view_of(vm, node, first->tensor, &offset))
+        out = py_pointer(PY_TENSOR,
+                         tensor_in(vm, first->tensor->storage, &g->nodes.at[node].meta, offset));
+    else
+        out = compute(vm, node);
+    for (uint32_t i = 0; i < vm->op_inputs.n; i++)
+        out.tensor->on_cuda |= vm->op_inputs.at[i]->on_cuda;
+    return out;
+}

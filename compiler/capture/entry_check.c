@@ -1,0 +1,234 @@
+/* entry_check.c: do the guards of an entry hold for a frame?
+ *
+ * Every place is fetched once, bases before what lies in them; then constants, types, lengths and
+ * identities are compared, then tensors, which bind the symbolic sizes, then what relates those. */
+#include "capture/dynamo.h"
+
+/* -- places -------------------------------------------------------------------------------- */
+
+uint32_t place_slot(const struct entry *e, const struct place *p) {
+    for (uint32_t i = 0; i < e->n_places; i++)
+        if (e->places[i] == p || !strcmp(e->places[i]->text, p->text)) return i;
+    WS_BUG("place %s is not among those of its entry", p->text);
+}
+
+static bool fetch_attribute(struct vm *vm, struct py base, const char *name, struct py *out) {
+    if (base.kind == PY_INSTANCE) {
+        if (dict_gets(base.instance->dict, name, out)) return true;
+        return class_find(base.instance->class, name, out);
+    }
+    if (base.kind == PY_MODULE) return module_find(vm, base.module, name, out);
+    return attribute_find(vm, base, name, out);
+}
+
+static bool fetch_cell(struct py function, uint32_t index, struct py *out) {
+    if (function.kind == PY_METHOD) function = function.method->function;
+    if (function.kind != PY_FUNCTION) return false;
+    uint32_t own = function.function->code->cells.n;
+    if (index < own || index - own >= function.function->code->frees.n) return false;
+    *out = function.function->closure[index - own]->v;
+    return true;
+}
+
+/* A place, given what its base holds. */
+static bool fetch(struct vm *vm, const struct frame *f, const struct place *p, struct py base,
+                  struct py *out) {
+    switch (p->kind) {
+    case PLACE_LOCAL: return *out = f->locals[p->index], true;
+    case PLACE_STACK: return *out = f->stack[p->index], true;
+    case PLACE_CELL:
+        if (p->base) return fetch_cell(base, (uint32_t)p->index, out);
+        return *out = f->cells[p->index]->v, true;
+    case PLACE_GLOBAL: return dict_gets(p->module->dict, p->name, out);
+    case PLACE_ATTR: return fetch_attribute(vm, base, p->name, out);
+    case PLACE_ITEM:
+        if (!py_is_sequence(base) || p->index >= base.list->n) return false;
+        return *out = base.list->at[p->index], true;
+    case PLACE_KEY: return base.kind == PY_DICT && dict_get(vm->arena, base.dict, *p->key, out);
+    case PLACE_OVER:
+        if (base.kind != PY_ITER) return false;
+        return *out = base.iter->over, true;
+    case PLACE_NONE: break;
+    }
+    return false;
+}
+
+/* -- comparing ----------------------------------------------------------------------------- */
+
+static bool same_constant(struct py x, struct py y) {
+    if (x.kind != y.kind) return false;
+    switch (x.kind) {
+    case PY_NONE: return true;
+    case PY_BOOL: return x.b == y.b;
+    case PY_INT: return x.i == y.i;
+    case PY_FLOAT: return !memcmp(&x.f, &y.f, sizeof x.f);
+    case PY_STR: return x.s == y.s || !strcmp(x.s, y.s);
+    case PY_DTYPE: return x.dtype == y.dtype;
+    case PY_RANGE:
+        return x.range->start == y.range->start && x.range->stop == y.range->stop &&
+               x.range->step == y.range->step;
+    default: return false;
+    }
+}
+
+/* A function made again by the same `def` is the same function; what it closes over has guards of
+ * its own. */
+static bool same_object(struct py x, struct py y) {
+    if (x.kind != y.kind) return false;
+    if (x.kind == PY_FUNCTION)
+        return x.function == y.function || x.function->code == y.function->code;
+    if (x.kind == PY_METHOD)
+        return same_object(x.method->function, y.method->function) &&
+               x.method->self.kind == y.method->self.kind && x.method->self.p == y.method->self.p;
+    return x.p == y.p;
+}
+
+static int64_t length_of(struct py v) {
+    if (py_is_sequence(v)) return v.list->n;
+    if (v.kind == PY_DICT || v.kind == PY_SET) return v.dict->n;
+    if (v.kind == PY_ITER) return v.iter->i;
+    return -1;
+}
+
+static bool guard_holds(const struct vm *vm, const struct guard *g, struct py v) {
+    switch (g->kind) {
+    case GUARD_VALUE: return same_constant(g->v, v);
+    case GUARD_LENGTH: return length_of(v) == g->n;
+    case GUARD_TYPE: return v.kind != PY_UNSET && class_of(vm, v) == g->v.class;
+    case GUARD_IDENTITY: return same_object(g->v, v);
+    }
+    return false;
+}
+
+static const char *guard_failure(struct vm *vm, const struct guard *g, struct py v) {
+    const char *source = g->place->text;
+    switch (g->kind) {
+    case GUARD_VALUE:
+        return arena_printf(vm->arena, "%s: expected %s, actual %s", source, py_repr(vm, g->v),
+                            py_repr(vm, v));
+    case GUARD_LENGTH:
+        return arena_printf(vm->arena, "len(%s): expected %lld, actual %lld", source,
+                            (long long)g->n, (long long)length_of(v));
+    case GUARD_TYPE:
+        return arena_printf(vm->arena, "type(%s): expected %s, actual %s", source, g->v.class->name,
+                            type_name(vm, v));
+    case GUARD_IDENTITY: return arena_printf(vm->arena, "%s is another object", source);
+    }
+    return "";
+}
+
+/* -- tensors ------------------------------------------------------------------------------- */
+
+static int64_t symbol_value(void *ctx, ex sym) {
+    const struct entry *e = ctx;
+    for (uint32_t i = 0; i < e->n_symbols; i++)
+        if (e->symbols[i].ex == sym) return e->symbol_values[i];
+    WS_BUG("a symbol that no guard binds");
+}
+
+static int64_t value_of(const struct entry *e, ex x) {
+    int64_t n;
+    return ex_is_const(e->ex, x, &n) ? n : ex_eval(e->ex, x, symbol_value, (void *)e);
+}
+
+static const char *bind_symbols(struct vm *vm, struct entry *e, bool want_text) {
+    for (uint32_t i = 0; i < e->n_symbols; i++) {
+        const struct symbol *s = &e->symbols[i];
+        if (s->place) {
+            struct py v = e->values[place_slot(e, s->place)];
+            if (v.kind != PY_INT)
+                return want_text ? arena_printf(vm->arena, "type(%s): expected int, actual %s",
+                                                s->place->text, type_name(vm, v))
+                                 : "";
+            e->symbol_values[i] = v.i;
+        } else {
+            const struct tensor_guard *g = &e->tensors[s->tensor];
+            struct py v = e->values[place_slot(e, g->place)];
+            if (v.kind != PY_TENSOR || v.tensor->meta.rank <= s->dim) return "rank mismatch";
+            e->symbol_values[i] = eager_size(vm, v.tensor, s->dim);
+        }
+        int64_t lo = ex_symbol(e->ex, s->ex)->lo;
+        if (e->symbol_values[i] < lo)
+            return want_text ? arena_printf(vm->arena, "%s >= %lld, actual %lld",
+                                            ex_str(vm->arena, e->ex, s->ex), (long long)lo,
+                                            (long long)e->symbol_values[i])
+                             : "";
+    }
+    return NULL;
+}
+
+static const char *size_failure(struct vm *vm, const struct tensor_guard *g, const char *what,
+                                int dim, int64_t want, int64_t have) {
+    return arena_printf(vm->arena, "%s: %s mismatch at index %d: expected %lld, actual %lld",
+                        g->place->text, what, dim, (long long)want, (long long)have);
+}
+
+static const char *tensor_failure(struct vm *vm, const struct entry *e,
+                                  const struct tensor_guard *g, struct py v, bool want_text) {
+    if (!g->tensor && v.kind == PY_FLOAT) return NULL;
+    if (!g->tensor || v.kind != PY_TENSOR || v.tensor->graph)
+        return want_text ? arena_printf(vm->arena, "type(%s): expected Tensor, actual %s",
+                                        g->place->text, type_name(vm, v))
+                         : "";
+    const struct tensor *t = v.tensor;
+    if (t->meta.dtype != g->meta.dtype || t->meta.rank != g->meta.rank ||
+        t->requires_grad != g->requires_grad || t->kind != g->tensor->kind) {
+        if (!want_text) return "";
+        if (t->meta.dtype != g->meta.dtype)
+            return arena_printf(vm->arena, "%s: dtype mismatch: expected %s, actual %s",
+                                g->place->text, dtype_name(g->meta.dtype),
+                                dtype_name(t->meta.dtype));
+        if (t->meta.rank != g->meta.rank)
+            return arena_printf(vm->arena, "%s: rank mismatch: expected %d, actual %d",
+                                g->place->text, g->meta.rank, t->meta.rank);
+        return arena_printf(vm->arena, "%s: requires_grad mismatch", g->place->text);
+    }
+    for (int i = 0; i < t->meta.rank; i++) {
+        int64_t want = value_of(e, g->meta.size[i]), have = eager_size(vm, t, i);
+        if (want != have) return want_text ? size_failure(vm, g, "size", i, want, have) : "";
+    }
+    for (int i = 0; i < t->meta.rank; i++) {
+        int64_t want = value_of(e, g->meta.stride[i]), have = eager_stride(vm, t, i);
+        if (want != have && eager_size(vm, t, i) != 1)
+            return want_text ? size_failure(vm, g, "stride", i, want, have) : "";
+    }
+    return NULL;
+}
+
+/* Two places that held one tensor must do so again: the graph has one input for both. */
+static bool aliases_hold(const struct entry *e) {
+    for (uint32_t i = 0; i < e->n_tensors; i++)
+        for (uint32_t k = i + 1; k < e->n_tensors; k++)
+            if (e->tensors[i].tensor && e->tensors[i].tensor == e->tensors[k].tensor &&
+                e->tensors[i].place && e->tensors[k].place &&
+                e->values[place_slot(e, e->tensors[i].place)].p !=
+                    e->values[place_slot(e, e->tensors[k].place)].p)
+                return false;
+    return true;
+}
+
+/* -- all of it ----------------------------------------------------------------------------- */
+
+const char *entry_check(struct vm *vm, struct entry *e, struct frame *f, bool want_text) {
+    if (e->grad_enabled != vm->grad_enabled) return "grad mode differs";
+    for (uint32_t i = 0; i < e->n_places; i++)
+        if (!fetch(vm, f, e->places[i], e->values[e->bases[i]], &e->values[i]))
+            return want_text ? arena_printf(vm->arena, "%s is not there", e->places[i]->text) : "";
+    for (uint32_t i = 0; i < e->n_guards; i++) {
+        struct py v = e->values[e->guards[i].slot];
+        if (!guard_holds(vm, &e->guards[i], v))
+            return want_text ? guard_failure(vm, &e->guards[i], v) : "";
+    }
+    const char *why = bind_symbols(vm, e, want_text);
+    for (uint32_t i = 0; !why && i < e->n_tensors; i++)
+        if (e->tensors[i].place)
+            why = tensor_failure(vm, e, &e->tensors[i], e->values[e->tensors[i].slot], want_text);
+    if (why) return why;
+    if (!aliases_hold(e)) return "two tensors are no longer the same";
+    for (uint32_t i = 0; i < e->n_conditions; i++)
+        if (!ex_eval(e->ex, e->conditions[i], symbol_value, e))
+            return want_text ? arena_printf(vm->arena, "%s does not hold",
+                                            ex_str(vm->arena, e->ex, e->conditions[i]))
+                             : "";
+    return NULL;
+}

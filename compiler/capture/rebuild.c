@@ -1,0 +1,295 @@
+/* rebuild.c: from the templates at the end of a segment to values.
+ *
+ *   template  (%mul, [L['x'], 3], s0 + 1)   ->   (output 0, [the tensor at L['x'], 3], 17)
+ *
+ * What has a place is fetched from there. What the trace made is made again, once however often it
+ * is met; everything else exists and is taken as it is. */
+#include "capture/dynamo.h"
+
+struct made {
+    const void *from;
+    struct py to;
+};
+
+struct rebuild {
+    struct vm *vm;
+    const struct entry *e;
+    const struct frame *frame;
+    const struct py *outputs;
+    VEC(struct made) made;
+};
+
+static bool is_made_by(const struct entry *e, const void *p) { return arena_owns(e->arena, p); }
+
+/* -- which tensors are needed -------------------------------------------------------------- */
+
+struct collect {
+    struct vm *vm;
+    struct entry *e;
+    struct graph *g;
+    struct map seen;
+};
+
+static void collect(struct collect *c, struct py v);
+
+static void collect_list(struct collect *c, const struct list *l) {
+    for (uint32_t i = 0; l && i < l->n; i++) collect(c, l->at[i]);
+}
+
+static void collect_dict(struct collect *c, const struct dict *d) {
+    for (uint32_t i = 0; d && i < d->entries.n; i++) {
+        if (!d->entries.at[i].live) continue;
+        collect(c, d->entries.at[i].key);
+        collect(c, d->entries.at[i].value);
+    }
+}
+
+static void collect_tensor(struct collect *c, const struct tensor *t) {
+    if (t->graph != c->g) return;
+    if (c->g->nodes.at[t->node].op == OP_INPUT) return;
+    for (uint32_t i = 0; i < c->g->outputs.n; i++)
+        if (c->g->outputs.at[i] == t->node) return;
+    vec_push(c->e->arena, &c->g->outputs, t->node);
+}
+
+static void collect_function(struct collect *c, const struct function *f) {
+    collect_list(c, f->defaults);
+    collect_dict(c, f->kwdefaults);
+    collect_dict(c, f->attributes);
+    for (uint32_t i = 0; i < f->code->frees.n; i++) collect(c, py_pointer(PY_CELL, f->closure[i]));
+}
+
+static void collect(struct collect *c, struct py v) {
+    if (place_is_known(v.source)) return entry_need_place(c->vm, c->e, v.source);
+    if (v.kind == PY_TENSOR) return collect_tensor(c, v.tensor);
+    bool pointer = v.kind > PY_STR && v.kind != PY_ELLIPSIS && v.kind != PY_NOT_IMPLEMENTED &&
+                   v.kind != PY_DTYPE;
+    if (!pointer || !v.p || !is_made_by(c->e, v.p)) return;
+    if (!map_put(&c->seen, &v.p, sizeof v.p, 1)) return;
+    switch (v.kind) {
+    case PY_TUPLE:
+    case PY_LIST: collect_list(c, v.list); break;
+    case PY_DICT:
+    case PY_SET: collect_dict(c, v.dict); break;
+    case PY_SLICE:
+        collect(c, v.slice->start);
+        collect(c, v.slice->stop);
+        collect(c, v.slice->step);
+        break;
+    case PY_ITER: collect(c, v.iter->over); break;
+    case PY_CELL: collect(c, v.cell->v); break;
+    case PY_FUNCTION: collect_function(c, v.function); break;
+    case PY_METHOD:
+        collect(c, v.method->function);
+        collect(c, v.method->self);
+        break;
+    case PY_INSTANCE: collect_dict(c, v.instance->dict); break;
+    case PY_SUPER: collect(c, v.super->self); break;
+    case PY_STATICMETHOD:
+    case PY_CLASSMETHOD:
+    case PY_PROPERTY: collect(c, *v.wrapped); break;
+    default: break;
+    }
+}
+
+void entry_collect_outputs(struct vm *vm, struct entry *e) {
+    struct collect c = {.vm = vm, .e = e, .g = vm->graph, .seen = map_new(e->arena)};
+    const struct segment_end *end = &e->end;
+    collect(&c, end->value);
+    for (uint32_t i = 0; !end->returns && i < e->code->locals.n; i++) collect(&c, end->locals[i]);
+    for (uint32_t i = 0; !end->returns && i < end->depth; i++) collect(&c, end->stack[i]);
+    for (uint32_t i = 0; !end->returns && i < end->n_blocks; i++) collect(&c, end->blocks[i].error);
+    for (uint32_t i = 0; i < e->code->cells.n + e->code->frees.n; i++) {
+        if (end->cells[i].made) collect(&c, py_pointer(PY_CELL, end->cells[i].made));
+        if (end->cells[i].written) collect(&c, end->cells[i].v);
+    }
+    for (uint32_t i = 0; i < e->n_effects; i++) collect(&c, e->effects[i].v);
+    e->outputs = c.g->outputs.at;
+    e->n_outputs = c.g->outputs.n;
+    if (!c.g->outputs.n) return;
+    e->outputs = NEW_ARRAY(e->arena, node_id, e->n_outputs);
+    memcpy(e->outputs, c.g->outputs.at, e->n_outputs * sizeof *e->outputs);
+}
+
+/* -- making values ------------------------------------------------------------------------- */
+
+static struct py rebuild(struct rebuild *r, struct py v);
+
+static struct list *rebuild_list(struct rebuild *r, const struct list *l) {
+    struct list *out = NEW(r->vm->arena, struct list);
+    out->is_size = l->is_size;
+    for (uint32_t i = 0; i < l->n; i++) vec_push(r->vm->arena, out, rebuild(r, l->at[i]));
+    return out;
+}
+
+static void rebuild_dict(struct rebuild *r, const struct dict *from, struct dict *to) {
+    for (uint32_t i = 0; i < from->entries.n; i++) {
+        struct dict_entry e = from->entries.at[i];
+        if (e.live) dict_put(r->vm->arena, to, rebuild(r, e.key), rebuild(r, e.value));
+    }
+}
+
+static struct py remember(struct rebuild *r, const void *from, struct py to) {
+    struct made m = {from, to};
+    vec_push(r->vm->arena, &r->made, m);
+    return to;
+}
+
+static struct py rebuild_tensor(struct rebuild *r, struct py v) {
+    const struct entry *e = r->e;
+    const struct tensor *t = v.tensor;
+    if (!t->graph) return v;
+    for (uint32_t i = 0; i < e->n_tensors; i++)
+        if (e->tensors[i].tensor && e->tensors[i].node == t->node)
+            return e->tensors[i].place ? e->values[e->tensors[i].slot]
+                                       : py_pointer(PY_TENSOR, e->tensors[i].tensor);
+    for (uint32_t i = 0; i < e->n_outputs; i++)
+        if (e->outputs[i] == t->node) return r->outputs[i];
+    WS_BUG("a tensor of a trace that is no output of its graph");
+}
+
+static int64_t symbol_of(void *ctx, ex sym) {
+    const struct entry *e = ctx;
+    for (uint32_t i = 0; i < e->n_symbols; i++)
+        if (e->symbols[i].ex == sym) return e->symbol_values[i];
+    WS_BUG("a symbol that no guard binds");
+}
+
+static struct py rebuild_function(struct rebuild *r, const struct function *f) {
+    struct function *out = NEW(r->vm->arena, struct function);
+    *out = *f;
+    struct py made = remember(r, f, py_pointer(PY_FUNCTION, out));
+    if (f->defaults) out->defaults = rebuild_list(r, f->defaults);
+    if (f->kwdefaults) rebuild_dict(r, f->kwdefaults, out->kwdefaults = dict_new(r->vm->arena));
+    if (f->attributes) rebuild_dict(r, f->attributes, out->attributes = dict_new(r->vm->arena));
+    out->closure = NEW_ARRAY(r->vm->arena, struct cell *, f->code->frees.n);
+    for (uint32_t i = 0; i < f->code->frees.n; i++)
+        out->closure[i] = rebuild(r, py_pointer(PY_CELL, f->closure[i])).cell;
+    return made;
+}
+
+static struct py rebuild_instance(struct rebuild *r, const struct instance *o) {
+    struct instance *out = NEW(r->vm->arena, struct instance);
+    *out = *o;
+    out->dict = dict_new(r->vm->arena);
+    struct py made = remember(r, o, py_pointer(PY_INSTANCE, out));
+    rebuild_dict(r, o->dict, out->dict);
+    return made;
+}
+
+static struct py rebuild_cell(struct rebuild *r, const struct cell *c) {
+    struct cell *out = NEW(r->vm->arena, struct cell);
+    struct py made = remember(r, c, py_pointer(PY_CELL, out));
+    out->v = rebuild(r, c->v);
+    return made;
+}
+
+static struct py rebuild_object(struct rebuild *r, struct py v) {
+    struct arena *a = r->vm->arena;
+    switch (v.kind) {
+    case PY_TUPLE: {
+        struct py out = py_pointer(PY_TUPLE, rebuild_list(r, v.list));
+        return remember(r, v.p, out);
+    }
+    case PY_LIST: {
+        struct py out = py_list(a, PY_LIST, NULL, 0); /* may contain itself */
+        remember(r, v.p, out);
+        *out.list = *rebuild_list(r, v.list);
+        return out;
+    }
+    case PY_DICT:
+    case PY_SET: {
+        struct py out = remember(r, v.p, py_dict(a, v.kind));
+        rebuild_dict(r, v.dict, out.dict);
+        return out;
+    }
+    case PY_SLICE: {
+        struct slice *s = NEW(a, struct slice);
+        *s = (struct slice){rebuild(r, v.slice->start), rebuild(r, v.slice->stop),
+                            rebuild(r, v.slice->step)};
+        return remember(r, v.p, py_pointer(PY_SLICE, s));
+    }
+    case PY_RANGE: return py_range(a, v.range->start, v.range->stop, v.range->step);
+    case PY_ITER: {
+        struct iter *it = NEW(a, struct iter);
+        *it = *v.iter;
+        it->over = rebuild(r, v.iter->over);
+        return remember(r, v.p, py_pointer(PY_ITER, it));
+    }
+    case PY_CELL: return rebuild_cell(r, v.cell);
+    case PY_FUNCTION: return rebuild_function(r, v.function);
+    case PY_METHOD: return py_method(a, rebuild(r, v.method->function), rebuild(r, v.method->self));
+    case PY_INSTANCE: return rebuild_instance(r, v.instance);
+    case PY_SUPER: {
+        struct super *s = NEW(a, struct super);
+        *s = (struct super){v.super->after, rebuild(r, v.super->self)};
+        return py_pointer(PY_SUPER, s);
+    }
+    default: return v; /* classes, builtins and modules stay in the entry, which lives on */
+    }
+}
+
+static struct py rebuild(struct rebuild *r, struct py v) {
+    if (place_is_known(v.source)) {
+        v = r->e->values[place_slot(r->e, v.source)];
+        v.source = NULL;
+        return v;
+    }
+    v.source = NULL;
+    if (v.kind == PY_TENSOR) return rebuild_tensor(r, v);
+    if (v.kind == PY_SYMINT) return py_int(ex_eval(r->e->ex, v.symbolic, symbol_of, (void *)r->e));
+    if (v.kind == PY_SYMFLOAT) return py_float(v.f);
+    if (v.kind <= PY_STR || v.kind == PY_ELLIPSIS || v.kind == PY_NOT_IMPLEMENTED ||
+        v.kind == PY_DTYPE || !v.p || !is_made_by(r->e, v.p))
+        return v;
+    for (uint32_t i = 0; i < r->made.n; i++)
+        if (r->made.at[i].from == v.p) return r->made.at[i].to;
+    return rebuild_object(r, v);
+}
+
+/* -- the frame ----------------------------------------------------------------------------- */
+
+static void finish_cells(struct rebuild *r, struct frame *f) {
+    for (uint32_t i = 0; i < f->code->cells.n + f->code->frees.n; i++) {
+        const struct cell_end *c = &r->e->end.cells[i];
+        if (c->made) f->cells[i] = rebuild(r, py_pointer(PY_CELL, c->made)).cell;
+        if (c->written) f->cells[i]->v = rebuild(r, c->v);
+    }
+}
+
+static void finish_effects(struct rebuild *r) {
+    for (uint32_t i = 0; i < r->e->n_effects; i++) {
+        const struct attribute_effect *x = &r->e->effects[i];
+        struct py o = r->e->values[place_slot(r->e, x->place)];
+        dict_puts(r->vm->arena, o.instance->dict, x->name, rebuild(r, x->v));
+    }
+}
+
+bool entry_finish(struct vm *vm, const struct entry *e, struct frame *f, const struct py *outputs,
+                  struct py *value) {
+    const struct segment_end *end = &e->end;
+    struct rebuild r = {.vm = vm, .e = e, .frame = f, .outputs = outputs};
+    finish_cells(&r, f);
+    struct py *locals = NEW_ARRAY(vm->arena, struct py, f->code->locals.n);
+    struct py *stack = NEW_ARRAY(vm->arena, struct py, end->depth);
+    for (uint32_t i = 0; !end->returns && i < f->code->locals.n; i++)
+        locals[i] = rebuild(&r, end->locals[i]);
+    for (uint32_t i = 0; !end->returns && i < end->depth; i++)
+        stack[i] = rebuild(&r, end->stack[i]);
+    struct py out = end->returns ? rebuild(&r, end->value) : py_unset;
+    finish_effects(&r);
+    vm->grad_enabled = end->grad_enabled;
+    if (end->returns) return *value = out, true;
+
+    f->pc = end->pc;
+    f->depth = end->depth;
+    if (f->code->locals.n) memcpy(f->locals, locals, f->code->locals.n * sizeof *locals);
+    if (end->depth) memcpy(f->stack, stack, end->depth * sizeof *stack);
+    f->blocks.n = 0;
+    for (uint32_t i = 0; i < end->n_blocks; i++) {
+        struct block b = end->blocks[i];
+        b.error = rebuild(&r, b.error);
+        vec_push(vm->arena, &f->blocks, b);
+    }
+    return false;
+}

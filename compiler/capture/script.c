@@ -1,0 +1,83 @@
+/* script.c: run a file from top to bottom (script.h). */
+#include "capture/script.h"
+
+#include <string.h>
+
+#include "capture/dynamo.h"
+
+struct script {
+    struct vm *vm;
+    const struct code *code;
+    struct py error;
+    const char *text;
+};
+
+static struct vm *open_vm(struct arena *a, const struct script_options *o,
+                          const struct source *file, struct script_counts *counts, struct diag *d) {
+    struct capture_options *c = NEW(a, struct capture_options);
+    *c = (struct capture_options){
+        .path = o->path, .seed = o->seed, .print = o->print, .print_ctx = o->ctx};
+    struct vm *vm = vm_new(a, c, file, "__main__", d);
+    vm->eager = true;
+    vm->grad_enabled = true;
+    vm->script = o;
+    vm->counts = counts;
+    vm->seed = o->seed;
+    vm->has_cuda = o->has_cuda;
+    return vm;
+}
+
+static void put_arguments(struct vm *vm, const struct script_options *o) {
+    struct module *sys = module_import(vm, "sys");
+    struct py argv = py_list(vm->arena, PY_LIST, NULL, 0);
+    vec_push(vm->arena, argv.list, py_str(o->path));
+    for (const char *const *s = o->argv; s && *s; s++) vec_push(vm->arena, argv.list, py_str(*s));
+    dict_puts(vm->arena, sys->dict, "argv", argv);
+}
+
+static void run_body(void *ctx) {
+    struct script *s = ctx;
+    module_import(s->vm, "torch._dynamo");
+    put_arguments(s->vm, s->vm->script);
+    vm_run_module(s->vm, s->vm->main, s->code);
+}
+
+static void make_text(void *ctx) {
+    struct script *s = ctx;
+    s->text = py_text(s->vm, s->error);
+}
+
+/* sys.exit(n) ends a script with n; anything else that nobody caught is the user's mistake. */
+static void report(struct script *s) {
+    struct vm *vm = s->vm;
+    s->error = vm->raised;
+    s->text = "<exception str() failed>";
+    vm->tracing = false;
+    vm->trace = NULL;
+    vm_protect(vm, make_text, s);
+    if (vm->diag->status == WS_OK) vm_report(vm, s->error, s->text);
+}
+
+bool script_is_workload(struct arena *a, const char *path) {
+    struct diag quiet = diag_new(a);
+    const struct source *file = source_read(a, path, &quiet);
+    const struct code *c = file ? frontend_compile(a, file, &quiet) : NULL;
+    for (uint32_t i = 0; c && i < c->names.n; i++)
+        if (!strcmp(c->names.at[i], "get_inputs")) return true;
+    return !c; /* the workload's path says what is wrong with it */
+}
+
+enum ws_status script_run(struct arena *a, const struct script_options *o,
+                          struct script_counts *counts, struct diag *d) {
+    *counts = (struct script_counts){0};
+    const struct source *file = source_read(a, o->path, d);
+    if (!file) return d->status;
+    const struct code *code = frontend_compile(a, file, d);
+    if (!code) return d->status;
+    struct vm *vm = open_vm(a, o, file, counts, d);
+    struct script s = {.vm = vm, .code = code};
+    if (!vm_protect(vm, run_body, &s) && d->status == WS_OK) report(&s);
+    eager_close(vm);
+    for (uint32_t i = 0; i < vm->trace_arenas.n; i++) arena_free(vm->trace_arenas.at[i]);
+    return d->status;
+}

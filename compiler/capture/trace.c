@@ -1,0 +1,529 @@
+/* trace.c: one segment of a compiled function (dynamo.h), run over tracked values.
+ *
+ *   frame f(x, n=2) at 0      x: tensor f32 [100]     tensors   L['x'] f32 [s0] stride [1]
+ *                             n: 2, symbolic          symbols   s0 = dim 0 of L['x'], s1 = L['n']
+ *       return x[:n] * 2                              graph     slice(%x, 0, 0, s1), mul(.., 2)
+ *                                                     guards    s1 <= s0, 2 <= s0, 2 <= s1
+ *
+ * The frame itself is not touched: a copy of it runs, whose values know their places. */
+#include "capture/dynamo.h"
+
+#include "capture/backend.h"
+#include "capture/script.h"
+
+/* -- what a trace may change --------------------------------------------------------------- */
+
+bool trace_owns(const struct vm *vm, const void *p) {
+    return vm->trace && arena_owns(vm->trace->entry->arena, p);
+}
+
+void vm_need_own(struct vm *vm, const void *object, const char *what) {
+    if (vm->trace && !trace_owns(vm, object))
+        vm_break(vm, arena_printf(vm->arena, "change of %s that exists outside", what),
+                 "make a new one");
+}
+
+bool trace_attribute(const struct vm *vm, const struct instance *o, const char *name,
+                     struct py *out) {
+    const struct trace *t = vm->trace;
+    for (uint32_t i = t ? t->effects.n : 0; i-- > 0;) {
+        const struct attribute_effect *x = &t->effects.at[i];
+        if (x->instance == o && !strcmp(x->name, name)) return *out = x->v, true;
+    }
+    return false;
+}
+
+bool trace_set_attribute(struct vm *vm, struct py o, const char *name, struct py v) {
+    if (!vm->trace || o.kind != PY_INSTANCE || trace_owns(vm, o.instance)) return false;
+    if (!place_is_known(o.source)) vm_need_own(vm, o.instance, "an object");
+    for (uint32_t i = 0; i < vm->trace->effects.n; i++) {
+        struct attribute_effect *x = &vm->trace->effects.at[i];
+        if (x->instance == o.instance && !strcmp(x->name, name)) return x->v = v, true;
+    }
+    struct attribute_effect x = {o.instance, o.source, name, v};
+    vec_push(vm->arena, &vm->trace->effects, x);
+    return true;
+}
+
+/* -- symbolic or not ----------------------------------------------------------------------- */
+
+/* What was at that place in earlier traces of this function. */
+static struct seen *seen_at(struct vm *vm, const char *text, bool *is_new) {
+    for (struct seen *s = vm->trace->code->seen; s; s = s->next)
+        if (!strcmp(s->text, text)) return *is_new = false, s;
+    struct seen *s = NEW(vm->home, struct seen);
+    *s = (struct seen){.next = vm->trace->code->seen, .text = arena_strdup(vm->home, text)};
+    vm->trace->code->seen = s;
+    return *is_new = true, s;
+}
+
+static int dynamic_mode(const struct trace *t) {
+    return t->is_static ? DYNAMIC_NEVER : (int)t->entry->how->dynamic;
+}
+
+/* The symbol for a number: one that another size of the same value has already, as most equal sizes
+ * are equal for a reason. */
+static ex symbol_for(struct vm *vm, struct symbol s, int64_t value) {
+    struct trace *t = vm->trace;
+    for (uint32_t i = 0; i < t->symbols.n && !s.place; i++)
+        if (!t->symbols.at[i].place && ex_symbol(vm->ex, t->symbols.at[i].ex)->hint == value)
+            return t->symbols.at[i].ex;
+    const char *name = arena_printf(vm->arena, "s%u", t->symbols.n);
+    s.ex = ex_size(vm->ex, name, 2, value);
+    vec_push(vm->arena, &t->symbols, s);
+    return s.ex;
+}
+
+/* Which dimensions of a tensor are symbolic. */
+static uint8_t dynamic_dims(struct vm *vm, const struct tensor *t, const struct place *place) {
+    int mode = dynamic_mode(vm->trace);
+    uint8_t out = mode == DYNAMIC_ALWAYS ? 0xff : t->dynamic;
+    if (!place || mode == DYNAMIC_NEVER) return 0;
+    bool is_new;
+    struct seen *s = seen_at(vm, place->text, &is_new);
+    if (is_new) s->rank = t->meta.rank;
+    for (int i = 0; i < t->meta.rank && s->rank == t->meta.rank; i++) {
+        int64_t size = eager_size(vm, t, i);
+        if (!is_new && s->size[i] != size) s->dynamic |= (uint8_t)(1u << i);
+        s->size[i] = size;
+    }
+    if (t->kind != INPUT_ARG && mode != DYNAMIC_ALWAYS) return t->dynamic;
+    return t->kind == INPUT_ARG ? out | s->dynamic : t->dynamic;
+}
+
+/* An int or a float that is read from a parameter. */
+static struct py number_read(struct vm *vm, struct py v) {
+    struct trace *t = vm->trace;
+    int mode = dynamic_mode(t);
+    if (mode == DYNAMIC_NEVER || v.source->kind != PLACE_LOCAL) return v;
+    bool is_new;
+    struct seen *s = seen_at(vm, v.source->text, &is_new);
+    if (!is_new && !(s->v.kind == v.kind && py_same(s->v, v))) s->dynamic = 1;
+    s->v = v;
+    struct py out = v;
+    if (v.kind == PY_FLOAT && s->dynamic) {
+        out.kind = PY_SYMFLOAT;
+    } else if (v.kind == PY_INT && v.i >= 2 && (s->dynamic || mode == DYNAMIC_ALWAYS)) {
+        out.kind = PY_SYMINT;
+        out.symbolic = symbol_for(vm, (struct symbol){.place = v.source}, v.i);
+    }
+    return out;
+}
+
+struct py trace_read(struct vm *vm, struct py v) {
+    if (!place_is_known(v.source)) return v;
+    if (v.kind == PY_INT || v.kind == PY_FLOAT) v = number_read(vm, v);
+    guard_read(vm, v);
+    return v;
+}
+
+/* -- inputs -------------------------------------------------------------------------------- */
+
+/* Strides follow sizes: the smallest first, each the product of one already done with its size; a
+ * stride that is no such product is a number. */
+static void symbolic_strides(struct vm *vm, const struct tensor *t, struct meta *m) {
+    bool done[WS_MAX_RANK] = {0};
+    for (int k = 0; k < m->rank; k++) {
+        int next = -1;
+        for (int i = m->rank; i-- > 0;)
+            if (!done[i] && (next < 0 || eager_stride(vm, t, i) < eager_stride(vm, t, next)))
+                next = i;
+        int64_t stride = eager_stride(vm, t, next);
+        m->stride[next] = ex_const(vm->ex, stride);
+        for (int i = 0; i < m->rank; i++) {
+            if (!done[i]) continue;
+            ex product = ex_mul(vm->ex, m->size[i], m->stride[i]);
+            if (ex_hint(vm->ex, product) == stride && stride > 1) m->stride[next] = product;
+        }
+        done[next] = true;
+    }
+}
+
+static struct meta input_meta(struct vm *vm, const struct tensor *t, const struct place *place) {
+    struct meta m = {.dtype = t->meta.dtype, .rank = t->meta.rank};
+    uint8_t dynamic = dynamic_dims(vm, t, place);
+    for (int i = 0; i < m.rank; i++) {
+        int64_t size = eager_size(vm, t, i);
+        struct symbol s = {.tensor = vm->trace->tensors.n, .dim = i};
+        m.size[i] =
+            size >= 2 && dynamic >> i & 1 ? symbol_for(vm, s, size) : ex_const(vm->ex, size);
+    }
+    symbolic_strides(vm, t, &m);
+    return m;
+}
+
+node_id trace_input(struct vm *vm, struct py v) {
+    struct trace *tr = vm->trace;
+    struct tensor *t = v.tensor;
+    const struct place *place = place_is_known(v.source) ? v.source : NULL;
+    if (t->graph) vm_refuse(vm, "a tensor of another trace");
+    struct tensor_guard g = {.place = place, .tensor = t, .requires_grad = t->requires_grad};
+    bool again = false;
+    for (uint32_t i = 0; i < tr->tensors.n; i++) {
+        const struct tensor_guard *x = &tr->tensors.at[i];
+        if (x->tensor != t) continue;
+        if (!place || x->place == place || (x->place && !strcmp(x->place->text, place->text)))
+            return x->node;
+        g.node = x->node;
+        g.meta = x->meta;
+        again = true;
+    }
+    if (!again) {
+        g.meta = input_meta(vm, t, place);
+        const char *source =
+            place ? place->text : arena_printf(vm->arena, "T[%u]", vm->graph->inputs.n);
+        g.node = graph_input(vm->graph, input_name(vm->arena, source), t->kind, source, &g.meta,
+                             tr->tensors.n);
+    }
+    vec_push(vm->arena, &tr->tensors, g);
+    return g.node;
+}
+
+/* A float as an input of the graph: a tensor without dimensions, which does not widen what it
+ * meets. The node behind it is the item() that PyTorch's graph has there. */
+node_id trace_float(struct vm *vm, struct py v) {
+    struct trace *tr = vm->trace;
+    for (uint32_t i = 0; i < tr->tensors.n; i++)
+        if (!tr->tensors.at[i].tensor && !strcmp(tr->tensors.at[i].place->text, v.source->text))
+            return tr->tensors.at[i].node;
+    struct tensor_guard g = {.place = v.source, .meta = {.dtype = DT_F64}};
+    node_id in = graph_input(vm->graph, input_name(vm->arena, v.source->text), INPUT_ARG,
+                             v.source->text, &g.meta, tr->tensors.n);
+    struct arg args[2] = {arg_node(in), arg_dtype(DT_F64)};
+    const struct source *src;
+    if (!graph_call(vm->graph, OP_CAST, args, 2, vm_place(vm, &src), vm->diag, &g.node))
+        vm_leave(vm);
+    vec_push(vm->arena, &tr->tensors, g);
+    return g.node;
+}
+
+/* -- the copy of the frame ----------------------------------------------------------------- */
+
+/* An iterator is copied with what it walks, as a trace advances it. */
+static struct py copy_iterator(struct vm *vm, struct py v, const struct place *place) {
+    struct iter *it = NEW(vm->arena, struct iter);
+    *it = *v.iter;
+    v.source = place;
+    guard_read(vm, v);
+    guard_length(vm, v, it->i);
+    it->over.source = place_over(vm, place);
+    guard_read(vm, it->over);
+    return py_pointer(PY_ITER, it);
+}
+
+static void copy_frame(struct trace *t) {
+    struct vm *vm = t->vm;
+    const struct frame *f = t->real;
+    const struct code *c = f->code;
+    struct frame *r = &t->root;
+    *r = (struct frame){.caller = f->caller,
+                        .code = c,
+                        .module = f->module,
+                        .names = f->names,
+                        .depth = f->depth,
+                        .pc = f->pc};
+    r->locals = NEW_ARRAY(vm->arena, struct py, c->locals.n);
+    r->stack = NEW_ARRAY(vm->arena, struct py, c->max_stack);
+    r->cells = NEW_ARRAY(vm->arena, struct cell *, c->cells.n + c->frees.n);
+    for (uint32_t i = 0; i < c->locals.n; i++) {
+        r->locals[i] = f->locals[i];
+        r->locals[i].source = place_local(vm, i, c->locals.at[i]);
+    }
+    for (uint32_t i = 0; i < f->depth; i++) {
+        struct py v = f->stack[i];
+        const struct place *place = place_stack(vm, i);
+        v.source = place;
+        if (v.kind == PY_ITER)
+            v = copy_iterator(vm, v, place);
+        else
+            guard_read(vm, v);
+        r->stack[i] = v;
+    }
+    for (uint32_t i = 0; i < c->cells.n + c->frees.n; i++) {
+        r->cells[i] = f->cells[i];
+        if (!f->cells[i] || f->cells[i]->shadow) continue;
+        struct cell *shadow = NEW(vm->arena, struct cell);
+        *shadow = (struct cell){.v = f->cells[i]->v, .traced = true};
+        shadow->v.source = place_cell(vm, NULL, i, code_cell_name(c, (int32_t)i));
+        f->cells[i]->shadow = shadow;
+    }
+    for (uint32_t i = 0; i < f->blocks.n; i++) vec_push(vm->arena, &r->blocks, f->blocks.at[i]);
+}
+
+static void drop_shadows(const struct trace *t) {
+    const struct code *c = t->real->code;
+    for (uint32_t i = 0; i < c->cells.n + c->frees.n; i++)
+        if (t->real->cells[i]) t->real->cells[i]->shadow = NULL;
+}
+
+/* -- the end of a segment ------------------------------------------------------------------ */
+
+/* Is a local read before it is written, from instruction pc on? */
+static bool is_live(const struct code *c, uint32_t pc, int32_t local, bool *seen) {
+    for (; pc < c->n_instrs && !seen[pc]; pc++) {
+        const struct instr *in = &c->instrs[pc];
+        seen[pc] = true;
+        if ((in->op == OP_LOAD_FAST || in->op == OP_DELETE_FAST) && in->a == local) return true;
+        if (in->op == OP_MAKE_CELL && in->b == local) return true;
+        if (in->op == OP_STORE_FAST && in->a == local) return false;
+        if (opcode_operand((enum opcode)in->op, 0) == OPERAND_JUMP &&
+            is_live(c, (uint32_t)in->a, local, seen))
+            return true;
+        if (in->op == OP_JUMP || in->op == OP_RETURN_VALUE || in->op == OP_RERAISE ||
+            in->op == OP_RAISE)
+            return false;
+    }
+    return false;
+}
+
+static void end_cells(struct trace *t, struct segment_end *end) {
+    struct vm *vm = t->vm;
+    const struct code *c = t->root.code;
+    uint32_t n = c->cells.n + c->frees.n;
+    end->cells = NEW_ARRAY(vm->arena, struct cell_end, n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct cell *now = t->root.cells[i], *before = t->real->cells[i];
+        if (now && now != before) end->cells[i].made = now;
+        if (!now || now != before || !before->shadow) continue;
+        const struct cell *shadow = before->shadow;
+        bool same = shadow->v.kind == before->v.kind && shadow->v.p == before->v.p &&
+                    place_is_known(shadow->v.source);
+        end->cells[i].written = !same;
+        end->cells[i].v = shadow->v;
+    }
+}
+
+static void end_segment(struct trace *t, bool returns, struct py value) {
+    struct vm *vm = t->vm;
+    struct segment_end *end = &t->entry->end;
+    const struct frame *r = &t->root;
+    *end = (struct segment_end){.returns = returns,
+                                .value = value,
+                                .pc = r->pc,
+                                .depth = r->depth,
+                                .stack = r->stack,
+                                .blocks = r->blocks.at,
+                                .n_blocks = r->blocks.n,
+                                .grad_enabled = vm->grad_enabled};
+    end_cells(t, end);
+    end->locals = NEW_ARRAY(vm->arena, struct py, r->code->locals.n);
+    for (uint32_t i = 0; !returns && i < r->code->locals.n; i++) {
+        bool *seen = NEW_ARRAY(vm->arena, bool, r->code->n_instrs);
+        if (is_live(r->code, r->pc, (int32_t)i, seen)) end->locals[i] = r->locals[i];
+    }
+}
+
+static void run_segment(struct trace *t) {
+    struct frame *f = &t->root;
+    for (;; f->pc++, t->n_steps++) {
+        if (t->n_steps == t->stop_at) return end_segment(t, false, py_unset);
+        struct instr in = f->code->instrs[f->pc];
+        if (in.op == OP_RETURN_VALUE) return end_segment(t, true, f->stack[f->depth - 1]);
+        if (++t->vm->n_steps > MAX_TRACE_STEPS) vm_refuse(t->vm, "a trace of too many steps");
+        vm_step(t->vm, f, in);
+    }
+}
+
+/* -- one try ------------------------------------------------------------------------------- */
+
+/* Why the trace cannot go on. */
+static void note_failure(struct trace *t) {
+    struct vm *vm = t->vm;
+    t->broke = true;
+    if (t->reason) return; /* vm_break said it */
+    if (vm->raised.kind == PY_INSTANCE) {
+        const struct instance *e = vm->raised.instance;
+        t->reason = arena_printf(vm->home, "%s", e->class->name);
+        t->where = e->raised_at;
+    } else {
+        t->reason = vm->diag->message ? arena_strdup(vm->home, vm->diag->message) : "unsupported";
+        const struct source *src;
+        t->where = vm_place(vm, &src);
+    }
+}
+
+/* The trace, with the exceptions that the frame handles itself. False if it cannot go on. */
+static bool try_segment(struct trace *t) {
+    struct vm *vm = t->vm;
+    jmp_buf here;
+    vm->escape = &here;
+    uint32_t n_calls = vm->n_calls, n_frames = vm->n_frames;
+    if (setjmp(here)) {
+        vm->n_calls = n_calls;
+        vm->n_frames = n_frames;
+        vm->n_nested = 0;
+        vm->escape = &here;
+        bool refused = vm->raised.kind == PY_UNSET;
+        if (refused || !t->root.blocks.n) return note_failure(t), false;
+        vm->frame = &t->root;
+        struct py raised = vm->raised;
+        if (!vm_unwind(vm, &t->root)) {
+            vm->raised = raised;
+            return note_failure(t), false;
+        }
+        t->n_steps++;
+    } else {
+        copy_frame(t);
+        vm->frame = &t->root;
+    }
+    run_segment(t);
+    return true;
+}
+
+/* What of the VM a trace replaces. */
+struct outside {
+    struct arena *arena;
+    struct exprs *ex;
+    struct diag *diag;
+    struct frame *frame;
+    jmp_buf *escape;
+    struct graph *graph;
+    const struct compile_options *dynamo;
+    uint64_t n_steps;
+    uint32_t n_nested, n_random;
+    bool grad_enabled;
+};
+
+static struct outside enter(struct vm *vm, struct trace *t, struct diag *d) {
+    struct outside o = {vm->arena,    vm->ex,       vm->diag,        vm->frame,
+                        vm->escape,   vm->graph,    vm->dynamo,      vm->n_steps,
+                        vm->n_nested, vm->n_random, vm->grad_enabled};
+    vm->arena = t->entry->arena;
+    vm->ex = t->entry->ex;
+    vm->diag = d;
+    vm->graph = graph_new(vm->arena, vm->ex, t->real->code->source);
+    vm->graph->seed = vm->seed;
+    vm->graph->n_random = vm->n_random;
+    memset(&vm->guards, 0, sizeof vm->guards);
+    vm->guarded = map_new(vm->arena);
+    vm->n_steps = 0;
+    vm->trace = t;
+    vm->tracing = true;
+    return o;
+}
+
+static void leave(struct vm *vm, const struct outside *o) {
+    drop_shadows(vm->trace);
+    vm->arena = o->arena;
+    vm->ex = o->ex;
+    vm->diag = o->diag;
+    vm->frame = o->frame;
+    vm->escape = o->escape;
+    vm->graph = o->graph;
+    vm->dynamo = o->dynamo;
+    vm->n_steps = o->n_steps;
+    vm->n_nested = o->n_nested;
+    vm->n_random = o->n_random;
+    vm->grad_enabled = o->grad_enabled;
+    vm->raised = py_unset;
+    vm->trace = NULL;
+    vm->tracing = false;
+}
+
+/* -- the entry ----------------------------------------------------------------------------- */
+
+static void add_place(struct vm *vm, struct entry *e, const struct place *p) {
+    if (!place_is_known(p)) return;
+    for (uint32_t i = 0; i < e->n_places; i++)
+        if (!strcmp(e->places[i]->text, p->text) && e->places[i]->kind == p->kind) return;
+    if (p->base) add_place(vm, e, p->base);
+    const struct place **more = NEW_ARRAY(e->arena, const struct place *, e->n_places + 1);
+    if (e->n_places) memcpy(more, e->places, e->n_places * sizeof *more);
+    more[e->n_places++] = p;
+    e->places = more;
+}
+
+void entry_need_place(struct vm *vm, struct entry *e, const struct place *p) {
+    add_place(vm, e, p);
+}
+
+static void keep_guards(struct trace *t) {
+    struct vm *vm = t->vm;
+    struct entry *e = t->entry;
+    for (uint32_t i = 0; i < vm->guards.n; i++) add_place(vm, e, vm->guards.at[i].place);
+    for (uint32_t i = 0; i < t->tensors.n; i++) add_place(vm, e, t->tensors.at[i].place);
+    for (uint32_t i = 0; i < t->symbols.n; i++) add_place(vm, e, t->symbols.at[i].place);
+    for (uint32_t i = 0; i < t->effects.n; i++) add_place(vm, e, t->effects.at[i].place);
+    e->guards = vm->guards.at, e->n_guards = vm->guards.n;
+    e->tensors = t->tensors.at, e->n_tensors = t->tensors.n;
+    e->symbols = t->symbols.at, e->n_symbols = t->symbols.n;
+    e->symbol_values = NEW_ARRAY(e->arena, int64_t, e->n_symbols);
+    e->conditions = t->conditions.at, e->n_conditions = t->conditions.n;
+    e->effects = t->effects.at, e->n_effects = t->effects.n;
+}
+
+static void assign_slots(struct entry *e) {
+    e->values = NEW_ARRAY(e->arena, struct py, e->n_places);
+    e->bases = NEW_ARRAY(e->arena, uint32_t, e->n_places);
+    for (uint32_t i = 0; i < e->n_places; i++)
+        e->bases[i] = e->places[i]->base ? place_slot(e, e->places[i]->base) : 0;
+    for (uint32_t i = 0; i < e->n_guards; i++)
+        e->guards[i].slot = place_slot(e, e->guards[i].place);
+    for (uint32_t i = 0; i < e->n_tensors; i++)
+        if (e->tensors[i].place) e->tensors[i].slot = place_slot(e, e->tensors[i].place);
+}
+
+/* The graph without what nobody needs, and which tensors are its inputs. */
+static void keep_graph(struct trace *t) {
+    struct entry *e = t->entry;
+    struct graph *g = t->vm->graph;
+    if (!g->outputs.n) return;
+    g = graph_prune(g);
+    for (node_id n = 0; n < g->nodes.n; n++) e->n_ops += op_info(g->nodes.at[n].op)->class != INPUT;
+    e->inputs = NEW_ARRAY(e->arena, uint32_t, g->inputs.n);
+    for (uint32_t i = 0; i < g->inputs.n; i++) {
+        e->inputs[i] = g->inputs.at[i].init;
+        g->inputs.at[i].init = i;
+    }
+    const char *wrong = graph_verify(g, false);
+    if (wrong) WS_BUG("captured graph: %s", wrong);
+    e->graph = g;
+}
+
+static struct trace *trace_new(struct vm *vm, struct frame *f, struct compiled_code *code,
+                               const struct compile_options *how) {
+    struct arena *a = arena_new();
+    vec_push(vm->home, &vm->trace_arenas, a);
+    struct entry *e = NEW(a, struct entry);
+    *e = (struct entry){.arena = a,
+                        .ex = exprs_new(a),
+                        .code = f->code,
+                        .pc = f->pc,
+                        .how = how,
+                        .grad_enabled = vm->grad_enabled};
+    struct trace *t = NEW(a, struct trace);
+    *t = (struct trace){.vm = vm, .code = code, .entry = e, .real = f, .stop_at = UINT32_MAX};
+    return t;
+}
+
+struct entry *trace_frame(struct vm *vm, struct frame *f, struct compiled_code *code,
+                          const struct compile_options *how, struct trace_failure *why) {
+    uint32_t stop_at = UINT32_MAX;
+    bool is_static = false;
+    for (;;) {
+        struct trace *t = trace_new(vm, f, code, how);
+        t->stop_at = stop_at;
+        t->is_static = is_static;
+        struct diag d = diag_new(t->entry->arena);
+        struct outside o = enter(vm, t, &d);
+        bool done = try_segment(t);
+        if (done) {
+            t->entry->end.reason = why->reason;
+            t->entry->end.where = why->where;
+            keep_guards(t);
+            entry_collect_outputs(vm, t->entry);
+            assign_slots(t->entry);
+            keep_graph(t);
+        }
+        leave(vm, &o);
+        if (done) return t->entry;
+        if (t->symbols.n && !is_static && t->op_refused) {
+            is_static = true; /* sizes that an operator cannot prove */
+            stop_at = UINT32_MAX;
+            continue;
+        }
+        *why = (struct trace_failure){t->reason, t->where};
+        if (!t->n_steps) return NULL;
+        stop_at = t->n_steps;
+    }
+}
