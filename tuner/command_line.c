@@ -17,10 +17,10 @@
 #include "tuner/folder.h"
 
 struct given {
-    const char *device, *dtype, *mode, *arch, *fusion, *results, *dump, *save;
+    const char *device, *dtype, *mode, *arch, *fusion, *results, *dump, *save, *backend;
     const char *budget, *seed, *samples_max;
     struct texts axes, configs;
-    bool check, retune, no_figures, help;
+    bool check, explain, retune, no_figures, help;
 };
 
 #define OPTIONS(OPTION)                                                                            \
@@ -44,6 +44,9 @@ struct given {
     OPTION(TEXT, "--samples-max", samples_max, "N", BENCH, "most samples a variant; default 100")  \
     OPTION(FLAG, "--no-figures", no_figures, "", BENCH, "draw nothing")                            \
     OPTION(FLAG, "--check", check, "", RUN, "compare the outputs with the reference")              \
+    OPTION(TEXT, "--backend", backend, "NAME", RUN | EXPLAIN,                                      \
+           "of a script's torch.compile: inductor (default), aot_eager, eager")                    \
+    OPTION(FLAG, "--explain", explain, "", RUN, "of a script: say at the end what was captured")   \
     OPTION(TEXT, "--save", save, "DIR", RUN, "write inputs and outputs as .npy")                   \
     OPTION(TEXT, "--dump", dump, "DIR", BENCH | RUN | EXPLAIN | COMPILE,                           \
            "write what every stage made, numbered")                                                \
@@ -191,6 +194,8 @@ enum ws_status command_line_parse(enum command who, int argc, char **argv, struc
     out->results = g.results;
     out->dump = g.dump;
     out->save = g.save;
+    out->backend = g.backend;
+    out->explain = g.explain;
     out->axes = g.axes;
     out->configs = g.configs;
     out->check = g.check;

@@ -19,14 +19,14 @@ struct texts {
 struct command_line {
     const char *file;
     const char *device, *arch; /* NULL: not given */
-    const char *results, *dump, *save;
+    const char *results, *dump, *save, *backend;
     struct texts axes;    /* "dim=1024,4096" as given */
     struct texts configs; /* "kernel: x=1" or "x=1" */
     bool cast;            /* --dtype was given */
     enum dtype dtype;
     enum ws_mode mode;
     enum ws_fusion fusion;
-    bool check, retune, no_figures, help;
+    bool check, explain, retune, no_figures, help;
     double budget_s; /* INFINITY: none */
     uint64_t seed;
     int samples_max;

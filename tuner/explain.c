@@ -4,6 +4,7 @@
 
 #include "tuner/commands.h"
 #include "tuner/machine.h"
+#include "tuner/run_script.h"
 #include "tuner/sweep.h"
 
 static enum ws_status explain(const struct command_line *line, struct machine *m, struct arena *a,
@@ -41,7 +42,9 @@ int explain_command(int argc, char **argv) {
                           "explain workloads/softmax.py --arch sm_90a", &b);
         fputs(b.p, stdout);
     } else {
-        if (status == WS_OK) status = explain(&line, &m, a, &d);
+        bool workload = status == WS_OK && script_is_workload(a, line.file);
+        if (status == WS_OK)
+            status = workload ? explain(&line, &m, a, &d) : run_script(&line, true, a, &d);
         if (status != WS_OK) command_line_fail("explain", &d);
         machine_close(&m);
     }

@@ -11,6 +11,7 @@
 #include "tuner/interrupt.h"
 #include "tuner/npy.h"
 #include "tuner/plan.h"
+#include "tuner/run_script.h"
 #include "tuner/sweep.h"
 #include "tuner/winners.h"
 
@@ -191,7 +192,9 @@ int run_command(int argc, char **argv) {
         fputs(b.p, stdout);
     } else {
         interrupt_install();
-        if (status == WS_OK) status = run_file(&r, &d);
+        bool workload = status == WS_OK && script_is_workload(r.arena, r.line.file);
+        if (status == WS_OK)
+            status = workload ? run_file(&r, &d) : run_script(&r.line, r.line.explain, r.arena, &d);
         if (status != WS_OK) command_line_fail("run", &d);
         close_run(&r);
         if (interrupted()) status = interrupt_exit_code();

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# `warpsmith run` on scripts: every file of tests/scripts prints what NAME.out says and asserts the rest itself, under
+# each backend; those of cases/ are captured into as many graphs, with as many breaks and operators, as PyTorch counts.
+set -euo pipefail
+
+passed=0 failed=0
+fail() {
+    printf '%s\n' "$@"
+    failed=$((failed + 1))
+}
+run() { timeout 120 "$WARPSMITH" run "$@" --device cpu >"$TMP/out" 2>"$TMP/err" </dev/null; }
+
+for script in tests/scripts/*.py; do
+    for backend in eager aot_eager inductor; do
+        if ! run "$script" --backend $backend; then
+            fail "$script under $backend failed:" "$(cat "$TMP/err")"
+        elif [ -f "${script%.py}.out" ] && ! diff "${script%.py}.out" "$TMP/out" >"$TMP/diff"; then
+            fail "$script under $backend prints other text (<: expected):" "$(cat "$TMP/diff")"
+        else
+            passed=$((passed + 1))
+        fi
+    done
+done
+
+count() { sed -n "s/^$1: //p" "$TMP/out"; }
+while IFS=, read -r file graphs breaks calls _; do
+    [ "$file" = file ] && continue
+    if ! run "tests/scripts/cases/$file" --explain; then
+        fail "$file failed:" "$(cat "$TMP/err")"
+        continue
+    fi
+    got="$(count 'Graph Count') graphs, $(count 'Graph Break Count') breaks, $(count 'Op Count') operators"
+    want="$graphs graphs, $breaks breaks, $calls operators"
+    if [ "$got" = "$want" ]; then
+        passed=$((passed + 1))
+    else
+        fail "$file was captured as $got; PyTorch counts $want"
+    fi
+done <tests/scripts/cases/expected.csv
+
+# What was captured, in words: guards, reasons with their line, the limit's one warning.
+run tests/scripts/cases/break_print.py --explain
+grep -qF "cases/break_print.py:6: " "$TMP/out" || fail "the break has no line:" "$(cat "$TMP/out")"
+run tests/scripts/cases/slice_static_dynamic.py --explain
+[ "$(grep -c 'recompiled 8 times' "$TMP/err")" = 1 ] || fail "one warning expected:" "$(cat "$TMP/err")"
+grep -q '^s0 == L\[.n.\]$' "$TMP/out" || fail "no symbolic int among the guards"
+WS_LOGS=recompiles run tests/scripts/cases/guards_flag.py
+grep -qF "L['flag']: expected True, actual False" "$TMP/err" || fail "no reason for recompiling:" "$(cat "$TMP/err")"
+
+# Mistakes: one message with its place, status 1; a call that is wrong, status 2.
+printf 'import torch\nx = torch.ones(2) + torch.ones(3)\n' >"$TMP/bad.py"
+if run "$TMP/bad.py"; then fail "a shape error must fail"; fi
+grep -qE 'bad.py:2:5: RuntimeError: ' "$TMP/err" || fail "no place:" "$(cat "$TMP/err")"
+status=0
+run tests/scripts/eager.py --backend nothing || status=$?
+[ $status = 0 ] || fail "a backend is looked up when torch.compile names it, got $status"
+printf 'import torch\n@torch.compile(backend="nothing")\ndef f(x): return x\n' >"$TMP/backend.py"
+if run "$TMP/backend.py"; then fail "an unknown backend must fail"; fi
+grep -q 'known: eager, aot_eager, inductor' "$TMP/err" || fail "backends are not listed:" "$(cat "$TMP/err")"
+
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]

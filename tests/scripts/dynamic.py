@@ -1,0 +1,69 @@
+"""Sizes: static first, symbolic when they change, by mark_dynamic, and by dynamic=True; 0 and 1 stay numbers."""
+import torch
+import torch.nn.functional as F
+
+
+def rows(x):
+    return F.softmax(x, dim=-1) * x.shape[0]
+
+
+auto = torch.compile(rows)
+for n in (8, 16, 24, 32, 1, 40):
+    x = torch.randn(n, 12)
+    assert torch.allclose(auto(x), rows(x), atol=1e-6), n
+
+
+def half(x):
+    n = x.shape[0] // 2
+    return x[:n] + x[n:2 * n]
+
+
+every = torch.compile(half, dynamic=True)
+for n in (6, 10, 14, 20):
+    x = torch.randn(n, 3)
+    assert torch.equal(every(x), half(x)), n
+
+
+def chooses(x):
+    return x + 1 if x.shape[0] > 10 else x - 1
+
+
+both = torch.compile(chooses, dynamic=True)
+for n in (4, 20, 6, 30):
+    x = torch.randn(n)
+    assert torch.equal(both(x), chooses(x)), n
+
+marked = torch.compile(lambda x: x.flatten() * 2)
+for n in (3, 5, 7):
+    x = torch.randn(n, 4)
+    torch._dynamo.mark_dynamic(x, 0)
+    assert torch.equal(marked(x), x.reshape(-1) * 2)
+
+
+def loops(x):
+    y = x[0]
+    for i in range(1, x.shape[0]):
+        y = y + x[i]
+    return y
+
+
+f = torch.compile(loops, dynamic=True)
+for n in (3, 4, 3):
+    x = torch.randn(n, 5)
+    assert torch.allclose(f(x), x.sum(0), atol=1e-6)
+
+matmul = torch.compile(lambda a, b: (a @ b).relu(), dynamic=True)
+for m, k, n in ((4, 8, 6), (5, 7, 9), (32, 16, 8)):
+    a, b = torch.randn(m, k), torch.randn(k, n)
+    assert torch.allclose(matmul(a, b), (a @ b).relu(), atol=1e-4)
+
+
+def scaled(x, s):
+    return x * s + s
+
+
+f = torch.compile(scaled)
+for s in (1.5, 2.5, 3.5, 4.5):
+    x = torch.randn(4)
+    assert torch.allclose(f(x, s), scaled(x, s))
+print('fine')

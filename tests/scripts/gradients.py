@@ -1,0 +1,81 @@
+"""backward() through eager operators, compiled functions, and both; accumulation, no_grad, detach, leaves."""
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+torch.manual_seed(0)
+
+
+def numeric(f, x, i, eps=1e-3):
+    up, down = x.detach().clone(), x.detach().clone()
+    up[i] += eps
+    down[i] -= eps
+    return (f(up) - f(down)).item() / (2 * eps)
+
+
+def f(x):
+    y = torch.sin(x) * x.exp()
+    return (y / (1 + x * x)).sum()
+
+
+x = torch.linspace(-1, 1, 5, dtype=torch.float64, requires_grad=True)
+for g in (f, torch.compile(f)):
+    x.grad = None
+    g(x).backward()
+    for i in range(5):
+        assert abs(x.grad[i].item() - numeric(f, x, i)) < 1e-5
+    g(x).backward()
+    assert abs(x.grad[0].item() - 2 * numeric(f, x, 0)) < 1e-5
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(6, 8)
+        self.b = nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.b(F.gelu(self.a(x)))
+
+
+net = Net()
+data, target = torch.randn(16, 6), torch.randn(16, 3)
+compiled = torch.compile(net)
+loss = F.mse_loss(net(data), target)
+loss.backward()
+want = [p.grad.clone() for p in net.parameters()]
+net.zero_grad()
+assert all(p.grad is None for p in net.parameters())
+F.mse_loss(compiled(data), target).backward()
+for p, w in zip(net.parameters(), want):
+    assert torch.allclose(p.grad, w, atol=1e-6)
+
+before = loss.item()
+for step in range(20):
+    net.zero_grad()
+    loss = F.mse_loss(compiled(data), target)
+    loss.backward()
+    with torch.no_grad():
+        for p in net.parameters():
+            p -= 0.1 * p.grad
+assert loss.item() < before
+
+a = torch.ones(3, requires_grad=True)
+assert not (a.detach() * 2).requires_grad
+with torch.no_grad():
+    assert not (a * 2).requires_grad
+b = a * 2
+assert b.requires_grad and not b.is_leaf and a.is_leaf
+try:
+    a += 1
+    assert False
+except RuntimeError as e:
+    assert 'leaf' in str(e)
+try:
+    (torch.ones(2) * 2).sum().backward()
+    assert False
+except RuntimeError as e:
+    assert 'require grad' in str(e)
+g, = torch.autograd.grad((a * a).sum(), [a])
+assert torch.equal(g, 2 * torch.ones(3)) and a.grad is None
+print((a * 3).sum(), a)

@@ -1,0 +1,17 @@
+"""Tensors print as PyTorch's do."""
+import torch
+print(torch.tensor(1.0), torch.tensor(2), torch.tensor(True), torch.tensor(0.12345678))
+print(torch.tensor([1, -2, 300]), torch.tensor([True, False]))
+print(torch.tensor([0.5, 1.25, -3.0]))
+print(torch.tensor([1.0, 2.0, 30.0]))
+print(torch.tensor([1e-6, 1.0]), torch.tensor([1e10, 1.0]))
+print(torch.tensor([float('nan'), float('inf'), -float('inf'), 1.5]))
+print(torch.arange(1001))
+print(torch.zeros(2, 0), torch.zeros(0))
+print(torch.ones(2, 3, dtype=torch.float64), torch.ones(2, dtype=torch.bfloat16))
+print(torch.arange(24).reshape(2, 3, 4))
+print(torch.arange(30.0) * 1.5)
+print(torch.zeros(100, 100))
+print([torch.tensor(1), torch.tensor([2.0])], torch.ones(1, 2).shape, torch.float16)
+print(f'{torch.tensor(3.14159):.2f} {torch.tensor(7)} {torch.tensor([1.0])}')
+print(torch.nn.Parameter(torch.ones(2)))

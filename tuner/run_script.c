@@ -1,0 +1,60 @@
+/* run_script.c: `warpsmith run` of a file that is no workload: from top to bottom, as python3 with
+ * PyTorch would run it, functions under torch.compile compiled. */
+#include "tuner/run_script.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tuner/backend_inductor.h"
+
+static void print(void *ctx, const char *text) { fputs(text, stdout); }
+
+/* For people: beside the program's own output. */
+static void log_line(void *ctx, const char *text) {
+    fflush(stdout);
+    fputs(text, stderr);
+}
+
+static void print_explanation(const struct script_counts *n) {
+    uint32_t guards = 0;
+    for (uint32_t i = 0; i < n->graphs.n; i++) guards += n->graphs.at[i].n_guards;
+    printf("Graph Count: %u\nGraph Break Count: %u\nOp Count: %u\nGuard Count: %u\n", n->graphs.n,
+           n->breaks.n, n->n_calls, guards);
+    printf("Break Reasons:%s\n", n->breaks.n ? "" : " none");
+    for (uint32_t i = 0; i < n->breaks.n; i++)
+        printf("  %u: %s:%u: %s\n", i + 1, n->breaks.at[i].path, n->breaks.at[i].where.line,
+               n->breaks.at[i].reason);
+    for (uint32_t i = 0; i < n->graphs.n; i++)
+        printf("\nGraph %u of %s, %u operators, guards:\n%s%s", i + 1, n->graphs.at[i].function,
+               n->graphs.at[i].n_ops, n->graphs.at[i].guards, n->graphs.at[i].text);
+}
+
+enum ws_status run_script(const struct command_line *line, bool explain, struct arena *a,
+                          struct diag *d) {
+    struct machine m;
+    struct store *store = NULL;
+    struct backend_inductor *inductor = NULL;
+    struct script_counts counts = {0};
+    const char *note;
+    if (machine_open(line->device, a, &m, d) != WS_OK) return d->status;
+    if (store_open(m.env.store_path, a, d, &store, &note) == WS_OK) fputs(note, stderr);
+    if (d->status == WS_OK) backend_inductor_open(&m, store, a, &inductor, d);
+    if (d->status == WS_OK) {
+        const struct backend *backends[] = {backend_inductor_of(inductor), NULL};
+        struct script_options o = {.path = line->file,
+                                   .seed = line->seed,
+                                   .has_cuda = m.limits.kind == DEVICE_CUDA,
+                                   .cuda_name = device_facts(m.device)->name,
+                                   .backends = backends,
+                                   .backend = line->backend,
+                                   .logs = m.env.logs,
+                                   .print = print,
+                                   .log = log_line};
+        script_run(a, &o, &counts, d);
+        if (explain) print_explanation(&counts);
+    }
+    backend_inductor_close(inductor);
+    store_close(store);
+    machine_close(&m);
+    return d->status;
+}

@@ -1,0 +1,11 @@
+/* run_script.h: scripts under `warpsmith run` and `warpsmith explain`. */
+#ifndef TUNER_RUN_SCRIPT_H
+#define TUNER_RUN_SCRIPT_H
+
+#include "tuner/machine.h"
+
+/* explain: say at the end what was captured. */
+enum ws_status run_script(const struct command_line *line, bool explain, struct arena *a,
+                          struct diag *d);
+
+#endif
