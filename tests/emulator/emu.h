@@ -35,6 +35,7 @@
     EMU_KIND(BAD_LAUNCH, "bad launch")                                                             \
     EMU_KIND(OUT_OF_BOUNDS, "out of bounds")                                                       \
     EMU_KIND(MISALIGNED, "misaligned")                                                             \
+    EMU_KIND(STACK, "stack overflow")                                                              \
     EMU_KIND(READ_ONLY, "write to a const buffer")                                                 \
     EMU_KIND(UNWRITTEN_READ, "read of unwritten memory")                                           \
     EMU_KIND(RACE, "race")                                                                         \

@@ -1,9 +1,12 @@
 /* internal.h: the runtime's own state. launch.c runs grids, block.c the threads of the blocks of
  * one cluster, cluster.c what these blocks do together, sync.c barriers and warp collectives,
  * mbarrier.c barriers that count bytes too, copy.c asynchronous copies, memory.c judges accesses,
- * module.c compiles and loads. A grid without clusters has clusters of one block. */
+ * overflow.c notices a stack that is too small, module.c compiles and loads. A grid without
+ * clusters has clusters of one block. */
 #ifndef EMU_INTERNAL_H
 #define EMU_INTERNAL_H
+
+#include <signal.h>
 
 #include "tests/emulator/emu.h"
 #include "tests/emulator/fiber.h"
@@ -16,7 +19,8 @@ enum {
     MAX_MBARRIERS = 64, /* of a block */
     WARP = 32,
     NAMED_BARRIERS = 16,
-    STACK = 128 << 10,  /* bytes of a fiber's stack, with a guard page below */
+    STACK = 256 << 10,  /* bytes of a fiber's stack, */
+    GUARD = 4096,       /* of these at its end, that nobody may touch (overflow.c) */
     RED_ZONE = 4096,    /* bytes on both sides of a buffer, so that a near miss hits no other */
     SPIN_ROUNDS = 4096, /* rounds in which threads only yielded: they wait for ever */
 };
@@ -124,7 +128,10 @@ struct block {
 struct emu {
     struct buffer *buffers, *last_hit;
     unsigned char *stacks; /* MAX_ALL of STACK bytes */
-    unsigned n_guarded;    /* stacks with a guard page */
+    unsigned n_guarded;    /* stacks with a guard */
+    void *handler_stack;   /* of overflow.c, */
+    stack_t old_stack;     /* and what it found */
+    struct sigaction old_segv;
     struct emu_host host;
     struct emu_module *modules;
     struct fiber scheduler;
@@ -221,6 +228,10 @@ void cluster_sync(struct emu *e, int line);
 void cluster_load(struct emu *e, void *to, const void *mine, unsigned bytes, unsigned rank);
 void cluster_block_done(struct emu *e);
 void cluster_free(struct emu *e);
+
+/* overflow.c: while kernels run */
+void overflow_watch(struct emu *e);
+void overflow_unwatch(struct emu *e);
 
 /* mbarrier.c */
 void mbarrier_init(struct emu *e, void *at, unsigned count);

@@ -58,6 +58,7 @@ void emu_free(struct emu *e) {
     munmap(e->stacks, (size_t)MAX_ALL * STACK);
     sync_free(e);
     cluster_free(e);
+    free(e->handler_stack);
     free(e->threads);
     free(e);
 }
@@ -148,7 +149,7 @@ static void bind(struct emu *e) {
     e->n_threads = (unsigned)threads;
     e->n_blocks = cluster;
     for (; e->n_guarded < threads * cluster; e->n_guarded++)
-        mprotect(block_stack(e, e->n_guarded), 4096, PROT_NONE);
+        mprotect(block_stack(e, e->n_guarded), GUARD, PROT_NONE);
     *e->module->table->block_size = size;
     *e->module->table->grid_size = grid;
     prepare_buffers(e);
@@ -207,7 +208,11 @@ struct emu_report emu_run(struct emu_module *m, const struct emu_launch *l) {
     else
         bind(e);
     if (e->report.ok) cluster_prepare(e);
-    if (e->report.ok) run_clusters(e);
+    if (e->report.ok) {
+        overflow_watch(e);
+        run_clusters(e);
+        overflow_unwatch(e);
+    }
     if (e->report.ok) check_outputs(e);
     return e->report;
 }

@@ -127,6 +127,7 @@ static enum ws_status compile(struct arena *a, const char *folder, const char *t
                        "-fno-optimize-sibling-calls",
                        "-fno-strict-aliasing",
                        "-ffp-contract=off",
+                       "-fstack-clash-protection", /* see overflow.c */
                        "-fsanitize=thread",
                        "--param=tsan-instrument-func-entry-exit=0",
                        "-nostdlib",

@@ -61,6 +61,26 @@ static const struct bug BUGS[] = {
      "of shared memory, which has 256 bytes"},
     {"wild_pointer", "    y[t] = *(float *)(x + (1 << 28));" WRONG, EMU_OUT_OF_BOUNDS, EMU_OK,
      "in no buffer"},
+    {"stack_overflow",
+     "    struct deep {\n"
+     "        static int of(int n) {\n"
+     "            volatile int a[9000];\n"
+     "            a[n & 7] = n;\n"
+     "            return n ? of(n - 1) + a[n & 7] : 0;\n"
+     "        }\n"
+     "    };\n"
+     "    y[t] = (float)deep::of(t * 100);" WRONG,
+     EMU_STACK, EMU_OK, "bytes of local memory"},
+    {"frame_beyond_the_guard",
+     "    struct wide {\n"
+     "        static int of(int n) {\n"
+     "            volatile char a[1 << 19];\n"
+     "            a[n] = 1;\n"
+     "            return a[n];\n"
+     "        }\n"
+     "    };\n"
+     "    y[t] = t == 9 ? (float)wide::of(t) : x[t];" WRONG,
+     EMU_STACK, EMU_OK, "bytes of local memory"},
     {"misaligned_16",
      "    k_pack<k_f32, 4> p = k_load<k_f32, 4>(x + 2);" WRONG "    y[t] = k_get(p, 0);\n",
      EMU_MISALIGNED, EMU_OK, "read of 16 bytes at offset 8 of x, which needs an alignment of 16"},

@@ -91,6 +91,9 @@ static const char *const shapes[] = {
     "graph(%x: f32[4, 24]) {\n %b = to(%x, bf16)\n %f = float(%b)\n %d = sub(%x, %f)\n"
     " %h = half(%x)\n %e = mul(%h, 1)\n %g = double(%e)\n %s = sum(%d, 1)\n"
     " return %d, %g, %s\n}\n",
+    /* three reductions of a prime row, and the row again: many numbers in a thread */
+    "graph(%x: f64[33, 257]) {\n %a = amax(%x, 1, True)\n %b = amin(%x, 1)\n %s = sum(%x, 1)\n"
+    " %d = sub(%x, %a)\n return %d, %b, %s\n}\n",
     /* a residual around a square product */
     "graph(%x: f32[8, 8], %w: f32[8, 8]) {\n %m = mm(%x, %w)\n %y = add(%x, %m)\n return %y\n}\n",
 };
