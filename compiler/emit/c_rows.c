@@ -104,8 +104,11 @@ static void put_element(struct emitter *w, uint32_t index, bool main_loop) {
     }
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        const char *acc = arena_printf(w->arena, "c%u[l]", v);
-        line(w, "%s = %s;", acc, combine_text(w, v, acc, operand_text(w, v)));
+        bool scans = at(w, v)->kind == INST_SCAN;
+        const char *acc = arena_printf(w->arena, "%c%u[l]", scans ? 'a' : 'c', v);
+        bool later = scans && !w->y->rows_inner; /* combined when the lanes are through */
+        line(w, "%s = %s;", acc,
+             later ? operand_text(w, v) : combine_text(w, v, acc, operand_text(w, v)));
     }
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
@@ -115,6 +118,12 @@ static void put_element(struct emitter *w, uint32_t index, bool main_loop) {
             put_store1(w, st, "");
     }
     for (uint32_t i = 0; i < f->compute.n; i++) w->where[f->compute.at[i]] = NOWHERE;
+}
+
+static void open_lanes(struct emitter *w) {
+    line(w, "#pragma omp simd");
+    open_brace(w, "for (int l = 0; l < lanes; l++)");
+    line(w, "const k_idx r = r0 + l;");
 }
 
 static void put_accumulators(struct emitter *w, const struct phase *f, int lanes) {
@@ -194,6 +203,45 @@ static void put_phase(struct emitter *w, uint32_t index) {
         w->where[v] = ARRAY;
     }
     if (w->y->split == 1) put_row_values(w, f->after.at, f->after.n);
+}
+
+/* A scan: both phases on each piece of `vec` columns, the pieces in order; or, along x, on each row
+ * of a tile of columns.
+ *
+ *     for (r0 ...) { simd: a7[l] = x[r0 + l];  in order: c7 += a7[l], a7[l] = c7;  simd: store
+ * a7[l] }
+ */
+static void put_scan(struct emitter *w) {
+    const struct phase *f = &w->p->phases.at[0];
+    bool tile = w->y->rows_inner;
+    int lanes = tile ? w->y->bx : w->y->vec;
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        line(w, "%s a%u[%d], c%u = %s;", accumulator_type(w, v), v, lanes, v, identity_text(w, v));
+        if (tile) line(w, "for (int l = 0; l < %d; l++) a%u[l] = c%u;", lanes, v, v);
+    }
+    if (tile) {
+        open_brace(w, "for (k_idx r = r_begin; r < r_end; r++)");
+        open_tile_rows(w);
+    } else {
+        open_brace(w, "for (k_idx r0 = r_begin; r0 < r_end; r0 += %d)", lanes);
+        line(w, "const int lanes = r_end - r0 < %d ? (int)(r_end - r0) : %d;", lanes, lanes);
+        open_lanes(w);
+    }
+    put_element(w, 0, false);
+    if (!tile) close_brace(w);
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        const char *c = arena_printf(w->arena, "c%u", v), *a = arena_printf(w->arena, "a%u[l]", v);
+        w->where[v] = ARRAY;
+        if (!tile)
+            line(w, "for (int l = 0; l < lanes; l++) %s = %s, %s = %s;", c,
+                 combine_text(w, v, c, a), a, c);
+    }
+    if (!tile) open_lanes(w);
+    put_element(w, 1, false);
+    close_brace(w);
+    close_brace(w);
 }
 
 static void put_row_stores(struct emitter *w) {
@@ -311,7 +359,8 @@ void emit_c_rows(struct emitter *w) {
     if (!y->rows_inner) open_brace(w, "for (k_idx x = x_begin; x < x_end; x++)");
     w->subscript = y->rows_inner ? "[l]" : "";
     put_row_values(w, w->p->before.at, w->p->before.n);
-    for (uint32_t i = 0; i < w->p->phases.n; i++) put_phase(w, i);
+    if (w->k->kind == KERNEL_SCAN) put_scan(w);
+    for (uint32_t i = 0; i < w->p->phases.n && w->k->kind != KERNEL_SCAN; i++) put_phase(w, i);
     if (y->split > 1)
         put_partials(w);
     else

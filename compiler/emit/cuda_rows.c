@@ -261,7 +261,10 @@ static void put_elements(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
         const char *acc = arena_printf(w->arena, "a%u%s", v, w->subscript);
-        line(w, "%s = %s;", acc, combine_text(w, v, acc, operand_text(w, v)));
+        if (at(w, v)->kind == INST_SCAN)
+            line(w, "a%u[e][u][v] = %s;", v, operand_text(w, v));
+        else
+            line(w, "%s = %s;", acc, combine_text(w, v, acc, operand_text(w, v)));
     }
     put_element_stores(w, f, exact);
     close_brace(w);
@@ -288,8 +291,67 @@ static const char *accumulator_dims(struct emitter *w) {
                             : arena_printf(w->arena, "[%d]", w->y->ex);
 }
 
+/* A tile's values; beyond the row they count as none. */
+static void declare_scanned(struct emitter *w, value_id v) {
+    const struct layout *y = w->y;
+    line(w, "%s a%u[%d][%d][%d];", accumulator_type(w, v), v, y->ex, y->ur, y->vec);
+    if (columns_exact(w)) return;
+    open_unrolled(w, "e", y->ex);
+    open_unrolled(w, "u", y->ur);
+    open_unrolled(w, "v", y->vec);
+    line(w, "a%u[e][u][v] = %s;", v, identity_text(w, v));
+    for (int i = 0; i < 3; i++) close_brace(w);
+}
+
+/* What the rows have before the first tile: c7[e], or c7[e][v] where vectors lie along x. */
+static void declare_carries(struct emitter *w, const struct phase *f) {
+    const struct layout *y = w->y;
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        line(w, "%s c%u%s;", accumulator_type(w, v), v, accumulator_dims(w));
+        open_unrolled(w, "e", y->ex);
+        if (y->rows_inner) open_unrolled(w, "v", y->vec);
+        line(w, "c%u%s = %s;", v, y->rows_inner ? "[e][v]" : "[e]", identity_text(w, v));
+        close_rows(w);
+    }
+}
+
+/* A tile's values, combined with all that stands before them. Along x each thread has columns of
+ * its own; along r a thread's vector, then its row's threads, then the tile's column steps. */
+static void put_scan(struct emitter *w, value_id v, int *smem) {
+    const struct layout *y = w->y;
+    const char *op = reduction_operator(at(w, v)->reduction), *t = accumulator_type(w, v);
+    open_unrolled(w, "e", y->ex);
+    if (y->rows_inner) {
+        open_unrolled(w, "v", y->vec);
+        open_unrolled(w, "u", y->ur);
+        line(w, "c%u[e][v] = a%u[e][u][v] = %s::of(c%u[e][v], a%u[e][u][v]);", v, v, op, v, v);
+        for (int i = 0; i < 3; i++) close_brace(w);
+        return;
+    }
+    int slots = y->t1 > 32 ? y->threads / 32 * y->ur : 0;
+    line(w, "%s t[%d];", t, y->ur);
+    open_unrolled(w, "u", y->ur);
+    line(w, "#pragma unroll");
+    line(w, "for (int v = 1; v < %d; v++) a%u[e][u][v] = %s::of(a%u[e][u][v - 1], a%u[e][u][v]);",
+         y->vec, v, op, v, v);
+    line(w, "t[u] = a%u[e][u][%d];", v, y->vec - 1);
+    close_brace(w);
+    line(w, "k_scan_row<%s, %d, %d>(t, c%u[e], (%s)%s, (%s *)(k_smem + %d) + e * %d);", op, y->t1,
+         y->ur, v, t, identity_text(w, v), t, *smem, slots);
+    open_unrolled(w, "u", y->ur);
+    open_unrolled(w, "v", y->vec);
+    line(w, "a%u[e][u][v] = %s::of(t[u], a%u[e][u][v]);", v, op, v);
+    for (int i = 0; i < 3; i++) close_brace(w);
+    *smem = (*smem + slots * y->ex * reduction_bytes(w->k, v) + 15) / 16 * 16;
+}
+
 static void declare_accumulators(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->reduce.n; i++) {
+        if (at(w, f->reduce.at[i])->kind == INST_SCAN) {
+            declare_scanned(w, f->reduce.at[i]);
+            continue;
+        }
         value_id a = f->reduce.at[i];
         line(w, "%s a%u%s;", accumulator_type(w, a), a, accumulator_dims(w));
         open_unrolled(w, "e", w->y->ex);
@@ -306,6 +368,11 @@ static void put_combines(struct emitter *w, const struct phase *f, int *smem) {
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
         const struct value_node *x = at(w, v);
+        w->where[v] = ARRAY;
+        if (x->kind == INST_SCAN) {
+            put_scan(w, v, smem);
+            continue;
+        }
         const char *t = accumulator_type(w, v), *op = reduction_operator(x->reduction);
         int size = reduction_bytes(w->k, v), slots = y->rows_inner ? y->threads : y->threads / 32;
         open_unrolled(w, "e", y->ex);
@@ -331,7 +398,6 @@ static void put_combines(struct emitter *w, const struct phase *f, int *smem) {
         }
         *smem = (*smem + 15) / 16 * 16;
         close_rows(w);
-        w->where[v] = ARRAY;
     }
 }
 
@@ -449,6 +515,8 @@ static void put_block_position(struct emitter *w) {
         line(w, "const k_idx steps = (nr + %d) / %d;", y->br - 1, y->br);
         line(w, "const k_idx chunk = (steps + %d) / %d * %d;", y->split - 1, y->split, y->br);
         line(w, "const k_idx r_begin = part * chunk, r_end = k_clamp(r_begin + chunk, nr);");
+    } else if (w->k->kind == KERNEL_SCAN) {
+        line(w, "const k_idx px = (k_idx)blockIdx.x, r_end = nr;");
     } else {
         line(w, "const k_idx px = (k_idx)blockIdx.x;");
         line(w, y->one_read ? "const k_idx base = 0, r_end = nr;"
@@ -515,7 +583,11 @@ void emit_cuda_rows(struct emitter *w) {
     put_block_position(w);
     put_row_values(w, w->p->before.at, w->p->before.n);
     int smem = 0;
+    bool scans = w->k->kind == KERNEL_SCAN; /* then all phases on one tile after the other */
+    if (scans) declare_carries(w, &w->p->phases.at[0]);
+    if (scans) open_brace(w, "for (k_idx base = 0; base < nr; base += %d)", w->y->br);
     for (uint32_t i = 0; i < w->p->phases.n; i++) put_phase(w, i, &smem);
+    if (scans) close_brace(w);
     WS_ASSERT(smem <= l->smem); /* layout.c counts the regions that put_combines hands out */
     if (w->y->split > 1)
         put_partials(w);

@@ -510,6 +510,50 @@ template <typename OP, int T0, int T1, typename T> K_DEVICE T k_reduce_column(T 
     return v;
 }
 
+template <typename T> K_DEVICE T k_shfl_up(T v, unsigned lanes, int width) {
+    return __shfl_up_sync(0xffffffffu, v, lanes, width);
+}
+template <typename T> K_DEVICE T k_shfl(T v, int from, int width) { return __shfl_sync(0xffffffffu, v, from, width); }
+
+/* The T1 threads of a row (as in k_reduce_row) go along it in U steps, all threads in each; v[u] is what a thread
+ * brings in step u. It becomes what stands before that: the carry, the steps before, the threads before; the carry
+ * becomes all of the row so far. smem holds T0*U*T1/32 values and may be used again at once. */
+template <typename OP, int T1, int U, typename T> K_DEVICE void k_scan_row(T *v, T &carry, T none, T *smem) {
+    const int W = T1 < 32 ? T1 : 32, tid = (int)threadIdx.x, lane = tid % W;
+    T total[U];
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        T x = v[u];
+#pragma unroll
+        for (int d = 1; d < W; d *= 2) {
+            const T before = k_shfl_up(x, d, W);
+            if (lane >= d) x = OP::of(before, x);
+        }
+        const T before = k_shfl_up(x, 1, W);
+        v[u] = lane ? before : none;
+        total[u] = k_shfl(x, W - 1, W);
+    }
+    if (T1 <= 32) {
+#pragma unroll
+        for (int u = 0; u < U; u++) v[u] = OP::of(carry, v[u]), carry = OP::of(carry, total[u]);
+        return;
+    }
+    const int warps = T1 > 32 ? T1 / 32 : 1, warp = tid / 32 % warps;
+    T *row = smem + tid / T1 * (U * warps);
+    if (lane == 0)
+#pragma unroll
+        for (int u = 0; u < U; u++) row[u * warps + warp] = total[u];
+    __syncthreads();
+#pragma unroll
+    for (int u = 0; u < U; u++)
+#pragma unroll
+        for (int i = 0; i < warps; i++) {
+            if (i == warp) v[u] = OP::of(carry, v[u]);
+            carry = OP::of(carry, row[u * warps + i]);
+        }
+    __syncthreads();
+}
+
 /* ---- copies that go on while the thread does (sm_80) ------------------------------------------- */
 
 #if defined WS_EMULATOR || __CUDA_ARCH__ >= 800

@@ -107,6 +107,8 @@ bool is_row_value(const struct emitter *w, value_id v) {
 const char *ref(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
     if (w->where[v] == LOCAL) return arena_printf(w->arena, "v%u", v);
+    if (w->where[v] == ARRAY && x->kind == INST_SCAN)
+        return arena_printf(w->arena, "a%u%s", v, w->cuda ? "[e][u][v]" : "[l]");
     if (w->where[v] == ARRAY)
         return arena_printf(w->arena, "a%u%s%s", v, is_row_value(w, v) ? w->subscript : "",
                             is_pair(x) ? ".at" : "");
@@ -157,6 +159,7 @@ const char *value_text(struct emitter *w, value_id v) {
         return sum && !w->cuda ? arena_printf(w->arena, "(%s) != 0", code) : code;
     }
     case INST_LOAD:
+    case INST_SCAN:
     case INST_REDUCE: break;
     }
     WS_BUG("v%u is no expression", v);

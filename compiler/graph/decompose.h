@@ -50,7 +50,7 @@ expansion expand_threshold, expand_frac, expand_fmax, expand_logaddexp, expand_x
 expansion expand_nan_to_num;
 
 /* decompose_reduce.c */
-expansion expand_sum;
+expansion expand_sum, expand_scan;
 expansion expand_softmax, expand_log_softmax, expand_logsumexp, expand_mean, expand_var, expand_std;
 expansion expand_norm, expand_normalize, expand_extremum, expand_any, expand_all;
 expansion expand_layer_norm, expand_rms_norm, expand_group_norm, expand_batch_norm;

@@ -64,6 +64,13 @@ node_id expand_sum(struct build *b, const struct node *n) {
     return call(b, n->op, arg_node(cast(b, x, n->meta.dtype)), n->args[1], n->args[2], n->args[3]);
 }
 
+/* cumsum, cumprod: so are theirs */
+node_id expand_scan(struct build *b, const struct node *n) {
+    node_id x = n->args[0].node;
+    if (meta_of(b, x)->dtype == n->meta.dtype) return KEEP;
+    return call(b, n->op, arg_node(cast(b, x, n->meta.dtype)), n->args[1], n->args[2]);
+}
+
 /* ---- softmax and its family ------------------------------------------------------------------ */
 
 /* exp(x - max): no exponent is positive */

@@ -226,7 +226,8 @@ static bool rounds(enum op op) {
     const struct op_info *info = op_info(op);
     if (info->dtype == RULE_BOOL || op == OP_WHERE || op == OP_T || op == OP_MT || op == OP_MATMUL)
         return false;
-    return info->class == POINTWISE || info->class == REDUCE || info->class == COMPOSITE;
+    return info->class == POINTWISE || info->class == REDUCE || info->class == SCAN ||
+           info->class == COMPOSITE;
 }
 
 static bool is_number_term(const struct backprop *p, const struct term *t) {

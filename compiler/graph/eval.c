@@ -72,6 +72,7 @@ static void compute(const struct job *j) {
     if (op->elementwise) return eval_elementwise(j);
     switch (op->class) {
     case REDUCE: return eval_reduce(j);
+    case SCAN: return eval_scan(j);
     case VIEW: return eval_view(j);
     case MATMUL: return eval_matmul(j);
     case CREATE: return eval_create(j);

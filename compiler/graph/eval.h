@@ -49,6 +49,7 @@ double eval_ref(enum op op, const double *x);
 
 void eval_elementwise(const struct job *j);
 void eval_reduce(const struct job *j);
+void eval_scan(const struct job *j);
 void eval_view(const struct job *j);
 void eval_matmul(const struct job *j);
 void eval_create(const struct job *j);

@@ -177,12 +177,17 @@ void eval_elementwise(const struct job *j) {
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
+/* Of reductions and scans. */
 static long double reduce_start(enum op op) {
     switch ((int)op) {
-    case OP_SUM: return 0;
-    case OP_PROD: return 1;
-    case OP_AMAX: return -INFINITY;
-    case OP_AMIN: return INFINITY;
+    case OP_SUM:
+    case OP_CUMSUM: return 0;
+    case OP_PROD:
+    case OP_CUMPROD: return 1;
+    case OP_AMAX:
+    case OP_CUMMAX: return -INFINITY;
+    case OP_AMIN:
+    case OP_CUMMIN: return INFINITY;
     }
     WS_BUG("%s is no reduction", op_info(op)->name);
 }
@@ -190,10 +195,14 @@ static long double reduce_start(enum op op) {
 /* A nan, once in, stays. */
 static long double reduce_step(enum op op, long double r, long double v) {
     switch ((int)op) {
-    case OP_SUM: return r + v;
-    case OP_PROD: return r * v;
-    case OP_AMAX: return r != r || r > v ? r : v;
-    case OP_AMIN: return r != r || r < v ? r : v;
+    case OP_SUM:
+    case OP_CUMSUM: return r + v;
+    case OP_PROD:
+    case OP_CUMPROD: return r * v;
+    case OP_AMAX:
+    case OP_CUMMAX: return r != r || r > v ? r : v;
+    case OP_AMIN:
+    case OP_CUMMIN: return r != r || r < v ? r : v;
     }
     WS_BUG("%s is no reduction", op_info(op)->name);
 }
@@ -244,6 +253,22 @@ void eval_reduce(const struct job *j) {
         j->out->v[line] = j->out->dtype == DT_BOOL ? r != 0 : (double)r;
     }
     free(part);
+}
+
+void eval_scan(const struct job *j) {
+    const struct cell *x = j->in[0];
+    struct lines l = lines_along(x, dims_of(j->g, j->node, "dim", x->rank));
+    bool truncates = dtype_is_float(x->dtype) && !dtype_is_float(j->out->dtype);
+#pragma omp parallel for
+    for (int64_t line = 0; line < l.n; line++) {
+        long double r = reduce_start(j->node->op);
+        for (int64_t i = 0; i < l.length; i++) {
+            int64_t at = line_at(&l, line, i);
+            r = reduce_step(j->node->op, r,
+                            truncates ? value_round(j->out->dtype, x->v[at]) : x->v[at]);
+            j->out->v[at] = j->out->dtype == DT_BOOL ? r != 0 : (double)r;
+        }
+    }
 }
 
 /* ---- views ----------------------------------------------------------------------------------- */

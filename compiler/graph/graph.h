@@ -3,7 +3,7 @@
  *
  * A graph is a list of nodes in topological order; a node applies one operator of ops.def to
  * arguments and yields one tensor. A captured graph may hold every operator; after decompose() only
- * POINTWISE, REDUCE, VIEW, MATMUL, CREATE and INPUT remain.
+ * POINTWISE, REDUCE, SCAN, VIEW, MATMUL, CREATE and INPUT remain.
  *
  * Printed (and parsed back by graph_parse), one node a line:
  *
@@ -35,7 +35,7 @@
 
 enum { WS_MAX_RANK = 8 };
 
-enum op_class { POINTWISE, REDUCE, VIEW, MATMUL, CREATE, COMPOSITE, INPUT };
+enum op_class { POINTWISE, REDUCE, SCAN, VIEW, MATMUL, CREATE, COMPOSITE, INPUT };
 
 enum op {
 #define OP(id, ...) OP_##id,

@@ -210,6 +210,8 @@ static bool check_dtype(const struct infer *in, enum dtype result) {
     case OP_NEG:
         return result != DT_BOOL ||
                infer_fail(in, "a bool tensor has no negative; use ~ or logical_not");
+    case OP_CUMMAX:
+    case OP_CUMMIN: return result != DT_BOOL || infer_fail(in, "needs numbers, got bool");
     case OP_ARANGE: return result != DT_BOOL || infer_fail(in, "a range of bools is not supported");
     case OP_FMOD:
     case OP_REMAINDER:

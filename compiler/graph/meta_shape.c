@@ -381,9 +381,9 @@ static bool shape_arange(const struct infer *in, struct meta *out) {
 
 /* ---- which rule ------------------------------------------------------------------------------ */
 
-/* Operators element by element, with or without a `reduction`, and reductions have one rule each;
- * these are the others.
- * tests/unit/test_graph_ops.c checks that every operator has a rule. */
+/* Operators element by element, with or without a `reduction`, and reductions and scans have one
+ * rule each; these are the others. tests/unit/test_graph_ops.c checks that every operator has a
+ * rule. */
 static shape_rule *const rules[OP_COUNT] = {
     [OP_VIEW] = shape_view,
     [OP_PERMUTE] = shape_permute,
@@ -462,6 +462,7 @@ static shape_rule *const rules[OP_COUNT] = {
 bool infer_size(const struct infer *in, struct meta *out) {
     shape_rule *rule = rules[in->op->id];
     if (!rule && in->op->class == REDUCE) rule = shape_reduce;
+    if (!rule && in->op->class == SCAN) rule = shape_same;
     int k;
     if (!rule && op_param(in->op->id, "reduction", &k)) rule = shape_loss;
     if (!rule && in->op->elementwise) rule = shape_broadcast;

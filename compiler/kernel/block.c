@@ -17,7 +17,7 @@ static void mark(const struct kernel *k, value_id v, bool *need) {
     if (need[v]) return;
     need[v] = true;
     const struct value_node *x = &k->values.at[v];
-    if (x->kind == INST_REDUCE)
+    if (x->kind == INST_REDUCE || x->kind == INST_SCAN)
         return; /* its argument is the business of the phase that accumulates it */
     for (int a = 0; a < x->n_args; a++) mark(k, x->args[a], need);
 }
@@ -37,7 +37,8 @@ static void build_phase(struct block *p, uint32_t index, bool *row_values) {
     bool *need = NEW_ARRAY(a, bool, k->values.n);
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
-        if (x->kind != INST_REDUCE || x->level != index + 1) continue;
+        bool accumulates = x->kind == INST_REDUCE || x->kind == INST_SCAN;
+        if (!accumulates || x->level != index + 1) continue;
         vec_push(a, &f.reduce, v);
         for (int i = 0; i < x->n_args; i++) mark(k, x->args[i], need);
     }
@@ -49,7 +50,7 @@ static void build_phase(struct block *p, uint32_t index, bool *row_values) {
     }
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
-        if (!need[v]) continue;
+        if (!need[v] || x->kind == INST_SCAN) continue; /* it is in registers */
         if (!(x->mask & MASK_R)) {
             row_values[v] = true;
             continue;

@@ -276,7 +276,7 @@ static void choose_axes(struct builder *w) {
         flatten(k, AXIS_R, "r", r, nr);
         return;
     }
-    k->kind = nr ? KERNEL_REDUCE : KERNEL_POINTWISE;
+    k->kind = g->scan ? KERNEL_SCAN : nr ? KERNEL_REDUCE : KERNEL_POINTWISE;
     nx = merge_axes(k, x, nx);
     nr = merge_axes(k, r, nr);
     if (!nr && nx) r[nr++] = x[--nx]; /* pointwise: the innermost axis is the columns */
@@ -303,11 +303,10 @@ static void find_masks(struct kernel *k) {
             v->mask |= u->mask;
             if (u->level > v->level) v->level = u->level;
         }
-        if (v->kind == INST_REDUCE) {
-            v->mask &= (uint8_t)~MASK_R;
-            v->level++;
-            if (v->level > k->levels) k->levels = v->level;
-        }
+        if (v->kind == INST_REDUCE) v->mask &= (uint8_t)~MASK_R;
+        if (v->kind == INST_SCAN) v->mask |= MASK_R;
+        if (v->kind == INST_REDUCE || v->kind == INST_SCAN) v->level++;
+        if (v->level > k->levels) k->levels = v->level;
     }
     for (uint32_t i = 0; i < k->stores.n; i++)
         k->stores.at[i].mask = index_mask(k, k->stores.at[i].index);
@@ -441,7 +440,10 @@ static void find_inner(struct kernel *k) {
         if (index_stride(k, index, AXIS_X) == 1) along[0] += bytes;
         if (index_stride(k, index, AXIS_R) == 1) along[1] += bytes;
     }
-    k->rows_inner = k->kind == KERNEL_REDUCE && along[0] > along[1] && kernel_size(k, AXIS_X) > 1;
+    /* A thread goes along a scanned column by itself: there must be many. */
+    int64_t least = k->kind == KERNEL_SCAN ? 1024 : 2;
+    k->rows_inner = (k->kind == KERNEL_REDUCE || k->kind == KERNEL_SCAN) && along[0] > along[1] &&
+                    kernel_size(k, AXIS_X) >= least;
 }
 
 /* "softmax_amax_sub_exp_sum_div": the nests' names, cut at 60 characters, made unique by the

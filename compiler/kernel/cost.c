@@ -32,7 +32,7 @@ double kernel_flops(const struct kernel *k) {
     double total = 0;
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
-        if (v->kind != INST_OP && v->kind != INST_REDUCE) continue;
+        if (v->kind != INST_OP && v->kind != INST_REDUCE && v->kind != INST_SCAN) continue;
         uint8_t mask = v->kind == INST_REDUCE ? k->values.at[v->args[0]].mask : v->mask;
         double points = 1;
         for (int a = 0; a < AXIS_COUNT; a++)

@@ -22,10 +22,13 @@
  * Block program. Phase p runs over the columns and does every reduction of a level-p value and
  * every store of a level-p value; after it the rows' values of level p+1 are computed. See block.c.
  *
+ * A scan kernel does both of its phases on one tile after the other; what the rows have so far is
+ * carried along. A scan's values vary with r and have the next level.
+ *
  * Invariants (kernel_verify reports these numbers):
  *   K1  a value's arguments are values before it;
- *   K2  mask = union of the arguments' masks and of the axes in the index; a reduction removes {r};
- *   K3  level = the largest of the arguments' levels, plus 1 for a reduction;
+ *   K2  mask = union of the arguments' masks and of the axes in the index; a reduction removes {r},
+ * a scan adds it; K3  level = the largest of the arguments' levels, plus 1 for a reduction or scan;
  *   K4  a store's index varies with every axis that its value varies with;
  *   K5  every store's index is injective over its axes, and every output buffer is stored exactly
  * once.
@@ -37,7 +40,7 @@
 #include "kernel/config.h"
 #include "schedule/schedule.h"
 
-enum kernel_kind { KERNEL_POINTWISE, KERNEL_REDUCE, KERNEL_MATMUL };
+enum kernel_kind { KERNEL_POINTWISE, KERNEL_REDUCE, KERNEL_SCAN, KERNEL_MATMUL };
 enum axis { AXIS_X, AXIS_R, AXIS_Z, AXIS_M, AXIS_N, AXIS_COUNT };
 enum {
     MASK_X = 1 << AXIS_X,

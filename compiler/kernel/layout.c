@@ -48,8 +48,10 @@ static int reduction_smem(const struct kernel *k, const struct layout *y) {
     int bytes = 0;
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
-        if (v->kind != INST_REDUCE) continue;
         int size = reduction_bytes(k, i);
+        if (v->kind == INST_SCAN && !y->rows_inner && y->t1 > 32) /* the warps' totals */
+            bytes = (bytes + y->threads / 32 * y->ex * y->ur * size + 15) / 16 * 16;
+        if (v->kind != INST_REDUCE) continue;
         if (y->rows_inner)
             bytes += y->t1 > 1 ? y->threads * y->ex * y->vec * size : 0;
         else
@@ -104,6 +106,21 @@ static const char *check_keep(const struct kernel *k, const struct layout *y, bo
     int words = layout_load_words(k, y);
     if (words > MAX_REGISTERS_KEPT)
         return arena_printf(a, "keep=1 would hold %d registers a thread; %d is the limit", words,
+                            MAX_REGISTERS_KEPT);
+    return NULL;
+}
+
+/* Elements of a tile wait in registers for what stands before them. */
+static const char *check_scan(const struct kernel *k, const struct layout *y, struct arena *a) {
+    int words = layout_load_words(k, y);
+    if (k->limits->kind == DEVICE_CPU) return NULL;
+    if (y->rows_inner && y->t1 > 1)
+        return arena_printf(a, "%d threads share a column; a scan along it is one thread's", y->t1);
+    for (uint32_t i = 0; i < k->values.n; i++)
+        if (k->values.at[i].kind == INST_SCAN)
+            words += y->ex * y->ur * y->vec * reduction_bytes(k, i) / 4;
+    if (words > MAX_REGISTERS_KEPT)
+        return arena_printf(a, "a scan would hold %d registers a thread; %d is the limit", words,
                             MAX_REGISTERS_KEPT);
     return NULL;
 }
@@ -247,5 +264,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     if (!bad) bad = check_keep(k, y, y->one_read, a);
     if (!bad) bad = check_split(k, y, a);
     if (!bad) bad = check_cluster(k, y, a);
-    return bad;
+    if (k->kind != KERNEL_SCAN) return bad;
+    y->one_read = true; /* a tile at a time */
+    return bad ? bad : check_scan(k, y, a);
 }

@@ -37,6 +37,7 @@ static void put_value(struct buf *b, const struct kernel *k, value_id id) {
         buf_putc(b, ')');
         break;
     case INST_CAST: buf_printf(b, "%s(v%u)", v->rounds ? "round" : "to", v->args[0]); break;
+    case INST_SCAN: buf_printf(b, "scan %s v%u", reduction_name(v->reduction), v->args[0]); break;
     case INST_REDUCE:
         buf_printf(b, "reduce %s v%u", reduction_name(v->reduction), v->args[0]);
         if (v->n_args > 1) buf_printf(b, " at v%u", v->args[1]);
@@ -57,6 +58,7 @@ const char *kernel_kind_name(enum kernel_kind kind) {
     switch (kind) {
     case KERNEL_POINTWISE: return "pointwise";
     case KERNEL_REDUCE: return "reduce";
+    case KERNEL_SCAN: return "scan";
     case KERNEL_MATMUL: return "matmul";
     }
     WS_BUG("no kernel kind: %d", (int)kind);

@@ -112,6 +112,15 @@ static void propose_rows(struct space *s) {
             }
 }
 
+/* Scans across rows: each thread goes along columns of its own. */
+static void propose_scan_rows(struct space *s) {
+    int widest = widest_vector(s->k, AXIS_X);
+    for (int vec = widest; vec >= 1; vec /= 2)
+        for (int warps = 1; warps <= 8; warps *= 2)
+            for (int u = 1; u <= 16; u *= 2)
+                propose(s, CONFIG(K(x, warps * 32 * vec), K(r, u), K(warps, warps), K(vec, vec)));
+}
+
 static void propose_pointwise(struct space *s) {
     const struct kernel *k = s->k;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
@@ -219,7 +228,7 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
     else if (k->kind == KERNEL_POINTWISE)
         propose_pointwise(&s);
     else if (k->rows_inner)
-        propose_rows(&s);
+        (k->kind == KERNEL_SCAN ? propose_scan_rows : propose_rows)(&s);
     else
         propose_columns(&s);
     if (!s.all.n) WS_BUG("no legal config for %s", k->name);

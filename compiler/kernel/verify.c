@@ -28,8 +28,9 @@ const char *kernel_verify(const struct kernel *k) {
             if (u->level > level) level = u->level;
             mask |= x->kind == INST_REDUCE ? u->mask & (uint8_t)~MASK_R : u->mask;
         }
+        if (x->kind == INST_SCAN) mask |= MASK_R;
         if (x->mask != mask) return arena_printf(a, "K2: axes of v%u", v);
-        if (x->level != level + (x->kind == INST_REDUCE))
+        if (x->level != level + (x->kind == INST_REDUCE || x->kind == INST_SCAN))
             return arena_printf(a, "K3: level of v%u", v);
     }
     for (uint32_t i = 0; i < k->stores.n; i++) {

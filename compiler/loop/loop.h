@@ -1,7 +1,7 @@
 /* loop.h: loop nests over symbolic indices: what each primitive node computes, element by element.
  *
- * Lowering turns every POINTWISE, REDUCE and MATMUL node into one nest that fills one buffer. VIEW
- * nodes vanish: they become the index with which a reader reads. A nest prints as
+ * Lowering turns every POINTWISE, REDUCE, SCAN and MATMUL node into one nest that fills one buffer.
+ * VIEW nodes vanish: they become the index with which a reader reads. A nest prints as
  *
  *   b3[i0: 4096, i1: 4096] = f32 exp_1                         # softmax, workloads/softmax.py:12
  *       v0 = load b0[i0, i1] : f32
@@ -18,7 +18,8 @@
  * arguments are instructions before it; L3  a load has as many indices as its buffer has
  * dimensions, using only the nest's axes and size symbols; L4  nests come in dependency order: a
  * buffer is written (by exactly one nest) before it is read; inputs never; L5  a nest without
- * reduce axes has no reduction, one with has exactly one, and it is the last instruction.
+ * reduce axes has no reduction, one with has exactly one, and it is the last instruction;
+ *   L6  the same of scans and the scan axis; no nest has both.
  *
  * Ownership: everything in loops.arena, expressions in loops.ex (shared with the graph). */
 #ifndef WS_LOOP_H
@@ -66,6 +67,7 @@ enum inst_kind {
     INST_LOAD,   /* buffer[index...] */
     INST_OP,     /* op(args) */
     INST_CAST,   /* to dtype; if `rounds`, to its nearest value, else dtype_opmath(dtype) will do */
+    INST_SCAN,   /* reduction of args[0] over the scan axis up to this element, which counts */
     INST_REDUCE, /* reduction of args[0] over the reduce axes; argmax, argmin: of pairs */
 };
 
@@ -90,6 +92,7 @@ struct nest {
     bool matmul; /* from mm/bmm: wants the dot schedule */
     buffer_id out;
     int n_axes, n_reduce;
+    ex scan; /* the one of `axes` that is scanned along; EX_NONE */
     ex axes[WS_MAX_RANK], reduce[WS_MAX_RANK];
     ex out_index[WS_MAX_RANK]; /* per dimension of out: one of axes, or the constant 0 */
     VEC(struct inst) insts;    /* the last one is the value stored */

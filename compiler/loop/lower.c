@@ -294,6 +294,10 @@ static enum reduction reduction_of(enum op op, enum dtype t) {
     case OP_AMIN: return REDUCTION_AMIN;
     case OP_ARGMAX: return REDUCTION_ARGMAX;
     case OP_ARGMIN: return REDUCTION_ARGMIN;
+    case OP_CUMSUM: return REDUCTION_SUM;
+    case OP_CUMPROD: return REDUCTION_PROD;
+    case OP_CUMMAX: return REDUCTION_AMAX;
+    case OP_CUMMIN: return REDUCTION_AMIN;
     default: WS_BUG("%s is not a reduction", op_info(op)->name);
     }
 }
@@ -362,6 +366,25 @@ static void lower_reduction(struct lowering *w, node_id id) {
     end_nest(w, &n, id);
 }
 
+/* Along a dimension of size 1 a scan is a copy. */
+static void lower_scan(struct lowering *w, node_id id) {
+    const struct node *x = &w->g->nodes.at[id];
+    enum dtype t = x->meta.dtype;
+    struct nest n = begin_nest(w, id);
+    int64_t dim = ex_value(w->l->ex, x->args[1].i);
+    inst_id v = convert(w, &n, read_node(w, &n, x->args[0].node, n.out_index), t);
+    if (x->meta.rank && !is_one(w->l->ex, x->meta.size[dim])) {
+        n.scan = n.out_index[dim];
+        add_inst(w, &n,
+                 (struct inst){.kind = INST_SCAN,
+                               .reduction = reduction_of(x->op, t),
+                               .dtype = t,
+                               .n_args = 1,
+                               .args = {v}});
+    }
+    end_nest(w, &n, id);
+}
+
 /* out[b, i, j] = sum over k of a[b, i, k] * c[b, k, j], products and sum in opmath. */
 static void lower_matmul(struct lowering *w, node_id id) {
     const struct node *x = &w->g->nodes.at[id];
@@ -404,7 +427,7 @@ static void lower_matmul(struct lowering *w, node_id id) {
 static void lower_output(struct lowering *w, int index, node_id id) {
     const struct node *x = &w->g->nodes.at[id];
     enum op_class c = op_info(x->op)->class;
-    if ((c == POINTWISE || c == REDUCE || c == MATMUL) &&
+    if ((c == POINTWISE || c == REDUCE || c == SCAN || c == MATMUL) &&
         w->l->buffers.at[w->buffer_of[id]].kind == BUFFER_TEMP) {
         struct buffer *b = &w->l->buffers.at[w->buffer_of[id]];
         b->kind = BUFFER_OUTPUT;
@@ -436,6 +459,7 @@ struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d
         switch (op_info(g->nodes.at[id].op)->class) {
         case POINTWISE: lower_pointwise(&w, id); break;
         case REDUCE: lower_reduction(&w, id); break;
+        case SCAN: lower_scan(&w, id); break;
         case MATMUL: lower_matmul(&w, id); break;
         case VIEW:
         case CREATE:

@@ -43,6 +43,7 @@ void inst_print(struct buf *b, const struct exprs *p, const struct loops *l, con
         buf_putc(b, ')');
         break;
     case INST_CAST: buf_printf(b, "%s(v%u)", i->rounds ? "round" : "to", i->args[0]); break;
+    case INST_SCAN: buf_printf(b, "scan %s v%u", reduction_name(i->reduction), i->args[0]); break;
     case INST_REDUCE:
         buf_printf(b, "reduce %s v%u", reduction_name(i->reduction), i->args[0]);
         if (i->n_args > 1) buf_printf(b, " at v%u", i->args[1]);
@@ -68,6 +69,7 @@ void nest_print(struct buf *b, const struct loops *l, const struct nest *n) {
         buf_puts(b, ", reduce ");
         put_axes(b, l->ex, n->reduce, n->n_reduce);
     }
+    if (n->scan) buf_printf(b, ", scan %s", ex_symbol(l->ex, n->scan)->name);
     if (n->where.line) buf_printf(b, "    # line %u", n->where.line);
     buf_putc(b, '\n');
     for (uint32_t i = 0; i < n->insts.n; i++) {

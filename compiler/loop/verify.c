@@ -1,4 +1,4 @@
-/* verify.c: the invariants L1..L5 of loop.h. */
+/* verify.c: the invariants L1..L6 of loop.h. */
 #include "loop/loop.h"
 
 static const char *check_index(const struct loops *l, const struct nest *n, ex e) {
@@ -34,6 +34,8 @@ static const char *check_inst(const struct loops *l, const struct nest *n, uint3
     }
     if (i->kind == INST_REDUCE && (id + 1 != n->insts.n || !n->n_reduce))
         return arena_printf(l->arena, "L5: %s: reduction in the wrong place", n->name);
+    if (i->kind == INST_SCAN && (id + 1 != n->insts.n || !n->scan || n->n_reduce))
+        return arena_printf(l->arena, "L6: %s: scan in the wrong place", n->name);
     return NULL;
 }
 
@@ -60,6 +62,8 @@ const char *loops_verify(const struct loops *l) {
         if (bad) return bad;
         if (!n->insts.n || (n->n_reduce && vec_last(&n->insts).kind != INST_REDUCE))
             return arena_printf(l->arena, "L5: %s does not end in its reduction", n->name);
+        if (n->scan && vec_last(&n->insts).kind != INST_SCAN)
+            return arena_printf(l->arena, "L6: %s does not end in its scan", n->name);
         if (written[n->out])
             return arena_printf(l->arena, "L4: %s is written twice", l->buffers.at[n->out].name);
         written[n->out] = true;

@@ -12,6 +12,7 @@
  * recomputed;
  *   - the result could still fill the device (too few rows: kept apart, so that the reduction can
  * be split);
+ *   - a row is reduced, or scanned along once;
  *   - a kernel can hold its operators, and a launch its arguments.
  * Every refusal is logged with its reason. */
 #include "schedule/schedule.h"
@@ -278,7 +279,7 @@ static bool readable(struct fuser *f, struct merge *m, buffer_id b, const ex *in
     uint32_t g = f->s->group_of[w];
     if (g != m->a && g != m->b) return true;
     const struct nest *n = nest_at(f, w);
-    if (n->n_reduce) {
+    if (n->n_reduce || n->scan) {
         const struct member *M = member_of(f, w);
         for (int k = 0; k < f->l->buffers.at[b].meta.rank; k++)
             if (in_host(f, m, M, n->out_index[k]) != index[k]) return false;
@@ -367,6 +368,16 @@ static const char *matmul_reason(struct fuser *f, const struct merge *m) {
     return NULL;
 }
 
+/* A kernel that scans goes along a row once, and knows no later element. */
+static const char *scan_reason(struct fuser *f, const struct merge *m) {
+    const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
+    if (!H->scan && !G->scan) return NULL;
+    if ((H->n_r && !H->scan) || (G->n_r && !G->scan))
+        return "a row is scanned or reduced, not both";
+    bool chain = depends(f, m->a, m->b) || depends(f, m->b, m->a);
+    return H->scan && G->scan && chain ? "a scan of a scan goes along the row twice" : NULL;
+}
+
 /* Is buffer b touched at the same place by both, as far as one can see? */
 static bool meet_in(struct fuser *f, const struct merge *m, buffer_id b) {
     ex hi[WS_MAX_RANK], gi[WS_MAX_RANK];
@@ -440,6 +451,7 @@ static void plan(struct fuser *f, struct merge *m) {
     m->host = hosts(f, m->a, m->b) ? m->a : m->b;
     m->guest = m->host == m->a ? m->b : m->a;
     if ((m->why_not = matmul_reason(f, m))) return;
+    if ((m->why_not = scan_reason(f, m))) return;
     bind_by_accesses(f, m);
     bind_by_order(f, m);
     m->why_not = covers(f, m);
@@ -484,6 +496,7 @@ static void join(struct fuser *f, const struct merge *m) {
     struct group *H = group_at(f, m->host), *G = group_at(f, m->guest), out = *H;
     memset(&out.members, 0, sizeof out.members);
     out.matmul = H->matmul || G->matmul;
+    out.scan = H->scan || G->scan;
     uint32_t i = 0, j = 0;
     while (i < H->members.n || j < G->members.n) { /* both lists are in nest order: merge */
         bool from_host = j == G->members.n ||
@@ -532,6 +545,13 @@ static void start_group(struct fuser *f, uint32_t nest) {
     struct member M = {.nest = nest, .n = n->n_axes + n->n_reduce};
     memcpy(g.x, n->axes, sizeof(ex) * (size_t)n->n_axes);
     memcpy(g.r, n->reduce, sizeof(ex) * (size_t)n->n_reduce);
+    if (n->scan) { /* its axis becomes R */
+        g.scan = true;
+        g.n_x = 0;
+        for (int k = 0; k < n->n_axes; k++)
+            if (n->axes[k] != n->scan) g.x[g.n_x++] = n->axes[k];
+        g.r[g.n_r++] = n->scan;
+    }
     for (int k = 0; k < M.n; k++)
         M.from[k] = M.to[k] = k < n->n_axes ? n->axes[k] : n->reduce[k - n->n_axes];
     vec_push(f->s->arena, &g.members, M);

@@ -2,14 +2,15 @@
  * live.
  *
  * A *group* is a set of nests over one iteration space: parallel axes X and reduce axes R (R empty:
- * pointwise). Each nest that is stored or reduces has its own indices mapped to the group's. A
- * pointwise nest that nobody outside reads needs no mapping: its readers recompute it at whatever
- * index they read (it is *inlined*).
+ * pointwise; or the one axis of scans). Each nest that is stored or reduces has its own indices
+ * mapped to the group's. A pointwise nest that nobody outside reads needs no mapping: its readers
+ * recompute it at whatever index they read (it is *inlined*).
  *
  * Invariants (schedule_verify reports these numbers):
  *   S1  every nest is in exactly one group;
  *   S2  groups are in dependency order;
- *   S3  inside a group a reader of a reduction reads it at the group's own X indices;
+ *   S3  inside a group a reader of a reduction reads it at the group's own X indices, a reader of
+ *       a scan at its own X and R indices, and is no scan itself;
  *   S4  a stored nest covers all of X and all or none of R;
  *   S5  temporaries that live at the same time do not overlap in the pool.
  *
@@ -36,6 +37,7 @@ struct group {
     int n_x, n_r;
     ex x[GROUP_MAX_AXES], r[GROUP_MAX_AXES]; /* index symbols with bounds */
     bool matmul;
+    bool scan;                  /* R is scanned along, not reduced: every member may vary with it */
     VEC(struct member) members; /* in nest order */
 };
 

@@ -40,7 +40,7 @@ static const char *check_cover(const struct schedule *s) {
             const struct member *M = &G->members.at[m];
             const struct nest *n = &s->loops->nests.at[M->nest];
             if (M->inlined) {
-                if (s->stored[n->out] || n->n_reduce)
+                if (s->stored[n->out] || n->n_reduce || n->scan)
                     return arena_printf(s->arena, "S4: %s is inlined but needed", n->name);
                 continue;
             }

@@ -64,6 +64,10 @@ static const struct kind kinds[] = {
     {FLOATS, 1, 600, "graph(%x: $t[5, $n]) {\n %s = softmax(%x, 0)\n return %s\n}\n"},
     {NUMBERS, 1, 600, "graph(%x: $t[2, $n, 3]) {\n %s = amax(%x, 1)\n return %s\n}\n"},
     {FLOATS, 1, 300, "graph(%x: $t[2, 3, $n]) {\n %s = softmax(%x, 1)\n return %s\n}\n"},
+    /* scanned along, and where an extremum is */
+    {NUMBERS, 0, 2100, "graph(%x: $t[3, $n]) {\n %s = cumsum(%x, 1)\n return %s\n}\n"},
+    {NUMBERS, 0, 2100, "graph(%x: $t[4, $n]) {\n %s = cummax(%x, 0)\n return %s\n}\n"},
+    {NUMBERS, 1, 2100, "graph(%x: $t[3, $n]) {\n %s = argmax(%x, 1)\n return %s\n}\n"},
     /* not contiguous: transposed, with gaps, repeated, cut */
     {NUMBERS, 0, 1100,
      "graph(%x: $t[3, $n][1, 3], %y: $t[3, $n]) {\n %z = sub(%x, %y)\n return %z\n}\n"},

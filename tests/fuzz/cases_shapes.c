@@ -82,6 +82,16 @@ static const char *const shapes[] = {
     " %s = amax(%o, 1)\n return %i, %s\n}\n",
     "graph(%x: f32[40, 6]) {\n %n = log(%x)\n %i = argmax(%n, 1)\n %j = argmin(%n, 1)\n"
     " return %i, %j\n}\n",
+    /* scans, along rows and across them, with what feeds and what reads them */
+    "graph(%x: f32[5, 70]) {\n %e = exp(%x)\n %c = cumsum(%e, 1)\n %y = mul(%c, %x)\n"
+    " return %c, %y\n}\n",
+    "graph(%x: bf16[3, 9001]) {\n %c = cumsum(%x, -1)\n return %c\n}\n",
+    "graph(%x: f32[1000]) {\n %p = mul(%x, 0.01)\n %q = add(%p, 1)\n %c = cumprod(%q, 0)\n"
+    " %m = cummax(%x, 0)\n %n = cummin(%c, 0)\n return %c, %m, %n\n}\n",
+    "graph(%x: i64[33, 1030]) {\n %c = cumsum(%x, 0)\n %s = sum(%c, 1)\n return %c, %s\n}\n",
+    "graph(%x: f64[2, 40, 3]) {\n %c = cumsum(%x, 1)\n %d = cumsum(%c, 1)\n return %d\n}\n",
+    "graph(%x: bool[4, 64], %y: f32[1, 5]) {\n %c = cumsum(%x, 1)\n %d = cumsum(%y, 0)\n"
+    " %m = amax(%c, 1)\n return %c, %d, %m\n}\n",
     /* random numbers: the same in kernels as in the reference; dropout */
     "graph(%x: f32[5, 60]) {\n %r = rand_like(%x)\n %k = ge(%r, 0.25)\n %d = mul(%x, %k)\n"
     " %n = randn([60], 1)\n %y = add(%d, %n)\n %s = sum(%y, 1)\n return %y, %s, %r\n}\n",

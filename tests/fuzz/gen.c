@@ -83,6 +83,7 @@ static node_id tame(struct gen *x, enum op op, int i, node_id n) {
     case OP_POW:
         if (i == 0) return percent(x, 85) && !integer ? nonzero(x, n) : n;
         return integer ? apply_to(x, OP_ABS, n) : apply_to(x, OP_TANH, n);
+    case OP_CUMPROD:
     case OP_PROD: return !integer && percent(x, 80) ? nonzero(x, apply_to(x, OP_TANH, n)) : n;
     case OP_BATCH_NORM: return i == 2 ? nonzero(x, n) : n;
     }
@@ -167,8 +168,9 @@ static bool is_excluded(enum op op) {
 
 /* Classes by weight, then an operator of that class. */
 static enum op random_op(struct gen *x) {
-    static const enum op_class classes[] = {POINTWISE, POINTWISE, POINTWISE, REDUCE,    VIEW,
-                                            MATMUL,    COMPOSITE, COMPOSITE, COMPOSITE, COMPOSITE};
+    static const enum op_class classes[] = {POINTWISE, POINTWISE, POINTWISE, REDUCE,
+                                            SCAN,      VIEW,      MATMUL,    COMPOSITE,
+                                            COMPOSITE, COMPOSITE, COMPOSITE};
     enum op_class class =
         percent(x, 2) ? CREATE : classes[below(x, sizeof classes / sizeof *classes)];
     for (;;) {

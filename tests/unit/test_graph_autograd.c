@@ -89,6 +89,8 @@ static void test_elementwise(void **state) {
 /* ---- the others ------------------------------------------------------------------------------ */
 
 static const struct test tests[] = {
+    {"%x: f64[3, 5]", "cumsum(%x, 1)", 0, 0},
+    {"%x: f64[3, 5]", "cumprod(%x, 1)", 0.3, 2},
     {"%x: f64[6, 5], %t: i64[6]", "cross_entropy(%x, %t)", 0, 0},
     {"%x: f64[3, 5, 2], %t: i64[3, 2], %w: f64[5]",
      "cross_entropy(%x, %t, %w, 1, label_smoothing=0.1)", 0.3, 2},
@@ -218,7 +220,8 @@ static void test_operators(void **state) {
 
 static bool may_be_floating(const struct op_info *op) {
     return op->dtype != RULE_BOOL && op->dtype != RULE_I64 && strncmp(op->name, "bitwise_", 8) &&
-           op->id != OP_SLICE; /* which needs an operator that pads */
+           op->id != OP_SLICE &&                       /* which needs an operator that pads */
+           op->id != OP_CUMMAX && op->id != OP_CUMMIN; /* ... that scatters */
 }
 
 /* A primitive that yields floats has a rule or is said to be flat; whatever has a rule is tested.

@@ -58,6 +58,10 @@ static void test_reductions(void **state) {
     GIVES("%x: f32[2, 3, 2]", "sum(%x, [0, 2])", 14, 22, 30);
     GIVES("%x: f32[2, 3]", "amax(%x, 0)", 3, 4, 5);
     GIVES("%x: f32[2, 3]", "amin(%x, 1)", 0, 3);
+    GIVES("%x: f32[2, 3]", "cumsum(%x, 1)", 0, 1, 3, 3, 7, 12);
+    GIVES("%x: f32[2, 3]", "cumprod(%x, 0)", 0, 1, 2, 0, 4, 10);
+    GIVES("%x: i64[3]", "cummin(%x, 0)", 0, 0, 0);
+    GIVES("%x: bool[2, 3]", "cumsum(%x, -1)", 0, 1, 2, 1, 2, 3);
     GIVES("%x: f32[2, 3]", "argmax(%x, 0)", 1, 1, 1);
     GIVES("%x: f32[2, 3]", "argmin(%x)", 0);
     GIVES("%x: bool[2, 3]", "argmax(%x, 1, True)", 1, 0);

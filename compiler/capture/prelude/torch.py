@@ -3,6 +3,7 @@
 from _warpsmith import (op, refuse, graph_break, is_parameter, computes, from_data, seed as _seed, grad_mode, set_grad_mode,
                         register, has_cuda, on_cuda, call as _call)
 from torch._tensor import squeeze, unbind, split, chunk, var, std, max, min, norm, softmax, log_softmax
+from torch._tensor import cummax, cummin, logcumsumexp
 from torch._tensor import sort, argsort, topk, kthvalue, median
 from torch._tensor import dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli
 

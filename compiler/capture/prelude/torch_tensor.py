@@ -7,6 +7,7 @@ _range, _reversed = range, reversed
 _squeeze, _var, _std, _max, _min, _norm = op('squeeze'), op('var'), op('std'), op('max'), op('min'), op('norm')
 _softmax, _log_softmax, _to, _slice, _select = op('softmax'), op('log_softmax'), op('to'), op('slice'), op('select')
 _matmul, _amax, _amin, _argmax, _argmin = op('matmul'), op('amax'), op('amin'), op('argmax'), op('argmin')
+_cummax, _cummin = op('cummax'), op('cummin')
 
 
 def squeeze(self, dim=None):
@@ -103,6 +104,26 @@ def min(self, dim=None, keepdim=False):
     if isinstance(dim, torch.Tensor):
         return torch.minimum(self, dim)
     return _Pair(_amin(self, dim, keepdim), _argmin(self, dim, keepdim))
+
+
+def _running(values, self, dim):
+    """The place of a running extremum: of the last element that equals it."""
+    place = torch.arange(self.size(dim)).reshape([-1] + [1] * (self.ndim - 1 - dim % self.ndim))
+    hit = (self == values) | (self != self)
+    return _Pair(values, _cummax(torch.where(hit, place, 0), dim))
+
+
+def cummax(self, dim):
+    return _running(_cummax(self, dim), self, dim)
+
+
+def cummin(self, dim):
+    return _running(_cummin(self, dim), self, dim)
+
+
+def logcumsumexp(self, dim):
+    refuse('torch.logcumsumexp is not supported; torch.log(torch.cumsum(torch.exp(x - m), dim)) + m with m = '
+           'x.amax(dim, True) is less exact where x is far below m')
 
 
 _SORTED, _ROUNDS = 64, 8  # elements that are sorted by counting; rounds of topk
