@@ -1,4 +1,5 @@
-/* fuse.c: groups nests into kernels, greedily by bytes saved, as TorchInductor scores fusions.
+/* fuse.c: groups nests into kernels, greedily by bytes saved, as TorchInductor scores fusions; what
+ * follows a reduction row by row joins it first.
  *
  *   amax | sub exp | sum | div        four nests over x: [4096, 4096]
  *   -> {amax, sub, exp, sum, div}     one group, X = [4096], R = [4096]
@@ -515,6 +516,21 @@ static void join(struct fuser *f, const struct merge *m) {
     join_accesses(f, m->host, m->guest);
 }
 
+/* Is g what follows for each row of the reduction h: sqrt(sum(x, 1))? */
+static bool is_epilogue(struct fuser *f, uint32_t g, uint32_t h) {
+    const struct group *G = group_at(f, g), *H = group_at(f, h);
+    return H->n_r && !H->matmul && !G->n_r && depends(f, g, h) &&
+           axes_numel(f->l, G->x, G->n_x) <= axes_numel(f->l, H->x, H->n_x);
+}
+
+/* Epilogues come first, little as they save: left alone they would stand between their reduction
+ * and whatever reads both. */
+static bool is_better(struct fuser *f, const struct merge *m, const struct merge *best) {
+    bool first = is_epilogue(f, m->a, m->b) || is_epilogue(f, m->b, m->a);
+    bool other = is_epilogue(f, best->a, best->b) || is_epilogue(f, best->b, best->a);
+    return first != other ? first : m->saved > best->saved;
+}
+
 /* The legal merge that saves most; ties go to the earliest pair, so the result is deterministic.
  * What two groups save together, and that they may not merge, stays true until one of them changes:
  * merges of others keep every reader and every path between the two. */
@@ -526,7 +542,7 @@ static bool best_merge(struct fuser *f, struct merge *best) {
             int64_t *gain = &f->gain[(size_t)a * f->n + b];
             if (*gain == UNKNOWN) *gain = bytes_saved(f, a, b);
             struct merge m = {.a = a, .b = b, .saved = *gain};
-            if (m.saved == 0 || (found && m.saved <= best->saved)) continue;
+            if (m.saved == 0 || (found && !is_better(f, &m, best))) continue;
             plan(f, &m);
             if (m.why_not) {
                 log_decision(f, &m);

@@ -8,11 +8,11 @@
  *   kernel 1: dx = grad * w - s                      reads grad, w, s; writes dx
  *
  * A value's *leaves* are what it is made of that lies in memory: inputs, reductions, products,
- * outputs. Storing costs a write and a read in each kernel that wants it; computing it again, a
- * read of each leaf that such a kernel does not read anyway, and a write of each leaf that nobody
- * stored so far. Values are looked at in program order, so a leaf's own fate is known. The reader
- * gets copies of the nests as inlined members; a kernel whose values are then wanted by nobody
- * goes.
+ * outputs, values of a row. Storing costs a write and a read in each kernel that wants it;
+ * computing it again, a read of each leaf that such a kernel does not read anyway, and a write of
+ * each leaf that nobody stored so far. Values are looked at in program order, so a leaf's own fate
+ * is known. The reader gets copies of the nests as inlined members; a kernel whose values are then
+ * wanted by nobody goes.
  *
  * Needs: groups (fuse.c). Breaks: nothing; nests and buffers are added behind the others. */
 #include "schedule/schedule.h"
@@ -20,10 +20,12 @@
 #include <stdlib.h>
 
 enum {
-    MAX_CHAIN = 16,      /* nests to compute again for one value */
-    MAX_WORK = 40,       /* ... and what they may cost, in additions */
-    WORK_OF_CALL = 8,    /* exp and the like */
-    MAX_CLONES = 1 << 12 /* of a program: it must stay a small one */
+    MAX_CHAIN = 16,       /* nests to compute again for one value */
+    MAX_WORK = 40,        /* ... and what they may cost, in additions */
+    WORK_OF_CALL = 8,     /* exp and the like */
+    WORK_OF_BYTE = 8,     /* additions in the time that a byte takes, with some distance */
+    SMALL = 16,           /* times smaller than what is made of it */
+    MAX_CLONES = 1 << 12, /* of a program: it must stay a small one */
 };
 
 struct recompute {
@@ -88,6 +90,15 @@ static int nest_work(const struct nest *n) {
     return work;
 }
 
+/* A value of a row is better stored than made again for each element; what is inlined cannot be. */
+static bool is_small(const struct recompute *r, buffer_id x, buffer_id b) {
+    uint32_t w = r->s->writer[x];
+    const struct group *G = &r->s->groups.at[r->s->group_of[w]];
+    for (uint32_t m = 0; m < G->members.n; m++)
+        if (G->members.at[m].nest == w && G->members.at[m].inlined) return false;
+    return SMALL * buffer_bytes(r->l, x) <= buffer_bytes(r->l, b);
+}
+
 static void collect(const struct recompute *r, buffer_id b, struct chain *c) {
     uint32_t w = r->s->writer[b];
     for (int k = 0; k < c->n; k++)
@@ -101,17 +112,18 @@ static void collect(const struct recompute *r, buffer_id b, struct chain *c) {
         buffer_id x = n->insts.at[i].buffer;
         if (n->insts.at[i].kind != INST_LOAD) continue;
         const struct nest *from = writer_of(r, x);
-        if (!from || in_memory(r, x) || nest_work(from) < 0)
+        if (!from || in_memory(r, x) || nest_work(from) < 0 || is_small(r, x, b))
             c->leaf[x] = true;
         else
             collect(r, x, c);
     }
 }
 
-/* Bytes saved by making b again in each kernel that reads it; 0 if one of them cannot. */
+/* Bytes saved by making b again in each kernel that reads it; 0 if one of them cannot, or if it is
+ * not worth the work: a value of a row, read in a kernel of columns, is made for each element. */
 static int64_t saving(const struct recompute *r, buffer_id b, const struct chain *c) {
     uint32_t home = r->s->group_of[r->s->writer[b]];
-    int64_t size = buffer_bytes(r->l, b), saved = size;
+    int64_t size = buffer_bytes(r->l, b), saved = size, work = 0;
     for (buffer_id x = 0; x < r->l->buffers.n; x++)
         if (c->leaf[x] && !in_memory(r, x)) saved -= buffer_bytes(r->l, x);
     for (uint32_t g = 0; g < r->s->groups.n; g++) {
@@ -119,6 +131,7 @@ static int64_t saving(const struct recompute *r, buffer_id b, const struct chain
         if (g == home || !group_reads(r, g, b)) continue;
         int buffers = 0;
         saved += size;
+        work += c->work * axes_numel(r->l, G->x, G->n_x) * axes_numel(r->l, G->r, G->n_r);
         for (buffer_id x = 0; x < r->l->buffers.n; x++) {
             bool reads = group_reads(r, g, x);
             bool own = r->s->writer[x] != NO_NEST && r->s->group_of[r->s->writer[x]] == g;
@@ -129,7 +142,7 @@ static int64_t saving(const struct recompute *r, buffer_id b, const struct chain
             G->members.n + (uint32_t)c->n > GROUP_MAX_NESTS)
             return 0;
     }
-    return saved > 0 ? saved : 0;
+    return saved > 0 && work / WORK_OF_BYTE <= saved ? saved : 0;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */

@@ -217,7 +217,7 @@ static void test_few_rows(void **state) {
         {"graph(%x: f32[4, 65536]) {\n %a = exp(%x)\n %s = sum(%a, 1)\n %q = sqrt(%s)\n return "
          "%q\n}\n",
          1, /* what comes before the reduction, and what needs the finished row only */
-         {"a  with  s: fused", "fused"}},
+         {"a  with  s+q: fused", "s  with  q: fused"}},
         {"graph(%x: f32[4, 65536]) {\n %s = sum(%x, 1)\n %m = amax(%x, 1)\n return %s, %m\n}\n",
          1,
          {"s  with  m: fused"}},
@@ -233,6 +233,18 @@ static void test_few_rows(void **state) {
     CHECK(apart);
     CHECK(together);
     check_all(here, 1, &small, false);
+}
+
+/* What follows a sum row by row saves little by joining it, but what reads both could not, else. */
+static void test_epilogue_first(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[64, 64]) {\n %s = sum(%x, 1, True)\n %m = div(%s, 64)\n %y = sub(%x, %m)\n "
+         "%c = sum(%x, 0)\n return %y, %c\n}\n",
+         2,
+         {"s  with  m: fused, saves 512 bytes\n", "s+m  with  y: fused",
+          "s+m+y  with  c: not fused: they reduce what they share along other axes"}},
+    };
+    CHECK(cases);
 }
 
 static void test_matrix_products(void **state) {
@@ -412,6 +424,7 @@ int main(void) {
         cmocka_unit_test(test_different_spaces),
         cmocka_unit_test(test_other_rows),
         cmocka_unit_test(test_few_rows),
+        cmocka_unit_test(test_epilogue_first),
         cmocka_unit_test(test_matrix_products),
         cmocka_unit_test(test_many_arguments),
         cmocka_unit_test(test_many_operators),

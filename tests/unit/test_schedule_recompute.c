@@ -57,6 +57,16 @@ static void test_two_reductions(void **state) {
     CHECK(tests);
 }
 
+/* A value of a row is small; made again for each element it would be much work. */
+static void test_work(void **state) {
+    static const struct test tests[] = {
+        {"graph(%x: f32[64, 64]) {\n %s = sum(%x, 1, True)\n %r = rsqrt(%s)\n %y = mul(%x, %r)\n "
+         "%c = sum(%y, 0)\n return %c\n}\n",
+         2, NULL},
+    };
+    CHECK(tests);
+}
+
 /* With few, long rows the reductions stay alone; exp joins its readers, and its kernel is gone. */
 static void test_kernel_goes(void **state) {
     static const struct test tests[] = {
@@ -84,6 +94,7 @@ static void test_never(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_reductions),
+        cmocka_unit_test(test_work),
         cmocka_unit_test(test_kernel_goes),
         cmocka_unit_test(test_never),
     };
