@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "graph/autograd.h"
+#include "graph/derivatives.h"
 #include "graph/partition.h"
 #include "tests/fuzz/gen.h"
 #include "tests/unit/graph_test.h"
@@ -114,15 +115,19 @@ static double along(const struct trial *t, double h) {
     return sum;
 }
 
-/* Differences go through what stops gradients. */
-static bool detaches(const struct graph *g) {
-    for (node_id i = 0; i < g->nodes.n; i++)
-        if (g->nodes.at[i].op == OP_DETACH) return true;
+/* Differences go through what stops gradients, and see the slope of steps that are close together.
+ */
+static bool has_steps(const struct graph *g) {
+    for (node_id i = 0; i < g->nodes.n; i++) {
+        enum op op = g->nodes.at[i].op;
+        if (derivative_of(op)->kind == DERIVATIVE_ZERO || op == OP_FMOD || op == OP_REMAINDER)
+            return true;
+    }
     return false;
 }
 
 static void check_direction(struct trial *t, const struct value *joint) {
-    if (detaches(t->g)) return;
+    if (has_steps(t->g)) return;
     double coarse = (along(t, 1e-5) - along(t, -1e-5)) / 2e-5;
     double fine = (along(t, 3e-6) - along(t, -3e-6)) / 6e-6, sum = 0, size = 0;
     uint32_t at = t->g->outputs.n;
@@ -178,17 +183,18 @@ static int64_t try_seed(uint64_t seed) {
     return t.judged;
 }
 
-static uint64_t first = 1, count = 100;
+static uint64_t first_seed = 1, n_seeds = 60;
 
 static void test_random_graphs(void **state) {
     int64_t judged = 0;
-    for (uint64_t i = 0; i < count; i++) judged += try_seed((first + i) * 0x9E3779B97F4A7C15u);
+    for (uint64_t i = 0; i < n_seeds; i++)
+        judged += try_seed((first_seed + i) * 0x9E3779B97F4A7C15u);
     printf("%lld derivatives compared with differences\n", (long long)judged);
-    assert_true(judged >= (int64_t)count / 4);
+    assert_true(judged >= (int64_t)n_seeds / 4);
 }
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_graphs)};
-    if (argc > 2) first = strtoull(argv[1], NULL, 0), count = strtoull(argv[2], NULL, 0);
+    if (argc > 2) first_seed = strtoull(argv[1], NULL, 0), n_seeds = strtoull(argv[2], NULL, 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
