@@ -16,8 +16,7 @@ static bool runs_along_depth(struct emitter *w, value_id v) {
     bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n);
     mark_needed(w, v, marks);
     for (value_id i = 0; i <= v; i++)
-        if (marks[i] && at(w, i)->kind == INST_LOAD &&
-            index_stride(w->k, at(w, i)->index, AXIS_R) == 1)
+        if (marks[i] && at(w, i)->kind == INST_LOAD && load_stride(w->k, at(w, i), AXIS_R) == 1)
             return true;
     return false;
 }

@@ -109,7 +109,7 @@ enum load_shape { WHOLE_VECTOR, ELEMENT_BY_ELEMENT, ONE_FOR_ALL };
 static enum load_shape load_shape(struct emitter *w, const struct value_node *x) {
     enum axis along = w->y->rows_inner ? AXIS_X : AXIS_R;
     if (!(x->mask >> along & 1)) return ONE_FOR_ALL;
-    return index_is_vector(w->k, x->index, along, w->y->vec) ? WHOLE_VECTOR : ELEMENT_BY_ELEMENT;
+    return load_is_vector(w->k, x, along, w->y->vec) ? WHOLE_VECTOR : ELEMENT_BY_ELEMENT;
 }
 
 static const char *pack_type(struct emitter *w, const struct value_node *x) {
@@ -129,27 +129,6 @@ static void declare_packs(struct emitter *w, const struct phase *f) {
     }
 }
 
-static void put_load(struct emitter *w, value_id v) {
-    const struct value_node *x = at(w, v);
-    enum dtype t = w->k->schedule->loops->buffers.at[x->buffer].meta.dtype;
-    const char *row = x->mask & MASK_X ? "[e]" : "", *m = memory_type(w, t);
-    const char *hint = w->y->skip_l1 ? ", 1" : "";
-    int arg = argument_of(w, x->buffer);
-    if (load_shape(w, x) != ELEMENT_BY_ELEMENT) {
-        line(w, "q%u%s[u] = k_load<%s, %d%s>(p%d + (%s));", v, row, m,
-             load_shape(w, x) == WHOLE_VECTOR ? w->y->vec : 1, hint, arg, ex_text(w, x->index));
-        return;
-    }
-    const char *moving = w->y->rows_inner ? "x" : "r";
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int v = 0; v < %d; v++)", w->y->vec);
-    line(w, "const k_idx %s_ = %s;", moving, moving);
-    line(w, "const k_idx %s = %s_ + v;", moving, moving);
-    line(w, "q%u%s[u][v] = k_load<%s, 1%s>(p%d + (%s));", v, row, m, hint, arg,
-         ex_text(w, x->index));
-    close_brace(w);
-}
-
 static const char *unpack_text(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
     const char *row = x->mask & MASK_X ? "[e]" : "";
@@ -159,6 +138,69 @@ static const char *unpack_text(struct emitter *w, value_id v) {
     case ONE_FOR_ALL: return arena_printf(w->arena, "k_get(q%u%s[u], 0)", v, row);
     }
     return "";
+}
+
+/* What a load's guard and subscripts stand on and the phase has to compute at (x, r): all but row
+ * values, which are there, and what only other loads need, which are in registers. */
+static void mark_address(struct emitter *w, value_id v, bool *marks) {
+    const struct value_node *x = at(w, v);
+    if (marks[v] || !(x->mask & MASK_R)) return;
+    if (x->kind == INST_CONST || x->kind == INST_SCAN) return;
+    marks[v] = true;
+    for (int a = 0; a < x->n_args && x->kind != INST_LOAD; a++) mark_address(w, x->args[a], marks);
+}
+
+/* Before load v: locals for that, in a scope of their own. Returns which values they are. */
+static bool *open_address(struct emitter *w, value_id v) {
+    bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n);
+    for (int a = 0; a < at(w, v)->n_args; a++) mark_address(w, at(w, v)->args[a], marks);
+    for (value_id i = 0; i < v; i++) {
+        if (!marks[i]) continue;
+        const struct value_node *x = at(w, i);
+        line(w, "const %s v%u = %s;", math_type(x->dtype), i,
+             x->kind == INST_LOAD ? unpack_text(w, i) : value_text(w, i));
+        w->where[i] = LOCAL;
+    }
+    return marks;
+}
+
+/* The load of v into `to`. */
+static void put_load_into(struct emitter *w, value_id v, const char *to, int vec) {
+    const struct value_node *x = at(w, v);
+    const char *m = memory_type(w, w->k->schedule->loops->buffers.at[x->buffer].meta.dtype);
+    const char *hint = w->y->skip_l1 ? ", 1" : "";
+    const char *condition = x->guarded ? arena_printf(w->arena, "%s, ", ref(w, x->args[0])) : "";
+    line(w, "%s = k_load%s<%s, %d%s>(%sp%d + (%s));", to, x->guarded ? "_if" : "", m, vec, hint,
+         condition, argument_of(w, x->buffer), ex_text(w, x->index));
+}
+
+static void put_load(struct emitter *w, value_id v) {
+    const struct value_node *x = at(w, v);
+    const char *row = x->mask & MASK_X ? "[e]" : "", *moving = w->y->rows_inner ? "x" : "r";
+    bool whole = load_shape(w, x) != ELEMENT_BY_ELEMENT, *locals = NULL;
+    const char *outer = w->subscript;
+    w->subscript = w->y->rows_inner ? "[e][v]" : "[e]";
+    if (whole && x->n_args) {
+        open_scope(w);
+        line(w, "const int v = 0;"); /* the same for the whole vector */
+        line(w, "(void)v;");
+    } else if (!whole) {
+        line(w, "#pragma unroll");
+        open_brace(w, "for (int v = 0; v < %d; v++)", w->y->vec);
+        line(w, "const k_idx %s_ = %s;", moving, moving);
+        line(w, "const k_idx %s = %s_ + v;", moving, moving);
+    }
+    if (x->n_args) {
+        if (!(x->mask & MASK_X)) line(w, "const int e = 0;"); /* the same for all rows */
+        if (!(x->mask & MASK_X)) line(w, "(void)e;");
+        locals = open_address(w, v);
+    }
+    put_load_into(w, v, arena_printf(w->arena, "q%u%s[u]%s", v, row, whole ? "" : "[v]"),
+                  load_shape(w, x) == WHOLE_VECTOR ? w->y->vec : 1);
+    if (x->n_args || !whole) close_brace(w);
+    for (value_id i = 0; locals && i < v; i++)
+        if (locals[i]) w->where[i] = NOWHERE;
+    w->subscript = outer;
 }
 
 /* Open the loop over column steps u; declares r (rows inner) or the vector's first column r. */
@@ -232,6 +274,25 @@ static void put_element_stores(struct emitter *w, const struct phase *f, bool ex
     }
 }
 
+static void mark_wanted(struct emitter *w, value_id v, bool *marks) {
+    const struct value_node *x = at(w, v);
+    if (marks[v]) return;
+    marks[v] = true;
+    if (x->kind == INST_LOAD || x->kind == INST_REDUCE || x->kind == INST_SCAN) return;
+    for (int a = 0; a < x->n_args; a++) mark_wanted(w, x->args[a], marks);
+}
+
+/* What the phase accumulates and stores, and what that stands on, but not where loads were. */
+static const bool *wanted_elements(struct emitter *w, const struct phase *f) {
+    bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n);
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        for (int a = 0; a < at(w, f->reduce.at[i])->n_args; a++)
+            mark_wanted(w, at(w, f->reduce.at[i])->args[a], marks);
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        mark_wanted(w, w->k->stores.at[f->stores.at[i]].value, marks);
+    return marks;
+}
+
 static void put_elements(struct emitter *w, const struct phase *f) {
     const struct layout *y = w->y;
     bool exact = rows_exact(w);
@@ -249,11 +310,12 @@ static void put_elements(struct emitter *w, const struct phase *f) {
     open_unrolled(w, "v", y->vec);
     line(w, "const k_idx %s = %s0 + v;", moving, moving);
     w->subscript = y->rows_inner ? "[e][v]" : "[e]";
+    const bool *wanted = wanted_elements(w, f);
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
         const struct value_node *x = at(w, v);
         w->where[v] = NOWHERE;
-        if (x->kind == INST_CONST) continue;
+        if (x->kind == INST_CONST || !wanted[v]) continue;
         line(w, "const %s v%u = %s;", math_type(x->dtype), v,
              x->kind == INST_LOAD ? unpack_text(w, v) : value_text(w, v));
         w->where[v] = LOCAL;

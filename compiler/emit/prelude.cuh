@@ -191,7 +191,18 @@ template <typename T, int N, int SKIP_L1 = 0> K_DEVICE k_pack<T, N> k_load(const
 template <typename T, int N, int STREAM> K_DEVICE void k_store(T *at, const k_pack<T, N> &p) {
     k_store_words<k_pack<T, N>::BYTES, STREAM>(at, p.w);
 }
+/* Where c holds; else zeros, and nothing is read. */
+template <typename T, int N, int SKIP_L1 = 0> K_DEVICE k_pack<T, N> k_load_if(bool c, const T *at) {
+    k_pack<T, N> p;
+#pragma unroll
+    for (int i = 0; i < (int)(sizeof p.w / sizeof *p.w); i++) p.w[i] = 0;
+    if (c) k_load_words<k_pack<T, N>::BYTES, SKIP_L1>(p.w, at);
+    return p;
+}
 /* One element. */
+template <typename T> K_DEVICE typename k_math<T>::type k_load1_if(bool c, const T *at) {
+    return k_get(k_load_if<T, 1>(c, at), 0);
+}
 template <typename T> K_DEVICE typename k_math<T>::type k_load1(const T *at) { return k_get(k_load<T, 1>(at), 0); }
 template <typename T> K_DEVICE void k_store1(T *at, typename k_math<T>::type v) {
     k_pack<T, 1> p;
@@ -254,6 +265,12 @@ K_DEVICE long long k_max(long long a, long long b) { return a > b ? a : b; }
 K_DEVICE long long k_min(long long a, long long b) { return a < b ? a : b; }
 K_DEVICE long long k_min_i(long long a, long long b) { return a < b ? a : b; }
 K_DEVICE long long k_max_i(long long a, long long b) { return a > b ? a : b; }
+
+/* An integer as an index into n > 0 elements: negative ones count from the end, others go to the nearest. */
+K_DEVICE long long k_subscript(long long i, long long n) {
+    i = i < 0 ? i + n : i;
+    return i < 0 ? 0 : i < n ? i : n - 1;
+}
 
 /* The smaller one; for indices. */
 K_DEVICE int k_clamp(int a, int limit) { return a < limit ? a : limit; }

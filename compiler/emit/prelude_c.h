@@ -178,6 +178,12 @@ K_INLINE long long k_max_l(long long a, long long b) { return a > b ? a : b; }
 K_INLINE long long k_min_l(long long a, long long b) { return a < b ? a : b; }
 K_INLINE long long k_relu_l(long long a) { return a > 0 ? a : 0; }
 K_INLINE long long k_sign_l(long long a) { return (a > 0) - (a < 0); }
+/* An integer as an index into n > 0 elements: negative ones count from the end, others go to the
+ * nearest. */
+K_INLINE long long k_subscript(long long i, long long n) {
+    i = i < 0 ? i + n : i;
+    return i < 0 ? 0 : i < n ? i : n - 1;
+}
 #define k_min_i(a, b) k_min_l(a, b)
 #define k_max_i(a, b) k_max_l(a, b)
 

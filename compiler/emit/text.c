@@ -1,6 +1,8 @@
 /* text.c: expressions, names and types of generated code; the part that CUDA and C have in common.
  */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "emit/impl.h"
 
@@ -87,10 +89,26 @@ static const char *number_text(struct emitter *w, double v, enum dtype t) {
     return arena_printf(w->arena, signbit(v) ? "(%s%s)" : "%s%s", s, wide ? "" : "f");
 }
 
+/* Symbols of subscripts, $0 and on, become what the scope at hand calls their values. */
+static const char *name_subscripts(struct emitter *w, const char *text) {
+    struct buf b = buf_new(w->arena);
+    for (const char *s = text; *s;) {
+        if (*s != '$') {
+            buf_putc(&b, *s++);
+            continue;
+        }
+        char *end;
+        uint32_t i = (uint32_t)strtoul(s + 1, &end, 10);
+        buf_printf(&b, "(k_idx)%s", ref(w, w->k->subscripts.at[i].value));
+        s = end;
+    }
+    return b.p;
+}
+
 const char *ex_text(struct emitter *w, ex e) {
     struct buf b = buf_new(w->arena);
     ex_print_c(&b, w->k->ex, e);
-    return b.p;
+    return strchr(b.p, '$') ? name_subscripts(w, b.p) : b.p;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -147,6 +165,9 @@ const char *value_text(struct emitter *w, value_id v) {
     case INST_INDEX:
         return arena_printf(w->arena, "(%s)(%s)", math_type(x->dtype), ex_text(w, x->index));
     case INST_CAST: return cast_text(w, x);
+    case INST_SUBSCRIPT:
+        return arena_printf(w->arena, "k_subscript(%s, %s)", ref(w, x->args[0]),
+                            ex_text(w, x->index));
     case INST_OP: {
         const struct op_info *op = op_info(x->op);
         if (!op->code || !*op->code) {
@@ -257,9 +278,14 @@ static enum dtype buffer_dtype(const struct emitter *w, buffer_id b) {
 const char *load_text(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
     int arg = argument_of(w, x->buffer);
-    if (w->cuda) return arena_printf(w->arena, "k_load1(p%d + (%s))", arg, ex_text(w, x->index));
-    return arena_printf(w->arena, "k_from_%s(p%d[%s])", dtype_name(buffer_dtype(w, x->buffer)), arg,
-                        ex_text(w, x->index));
+    const char *at = ex_text(w, x->index), *t = dtype_name(buffer_dtype(w, x->buffer));
+    if (w->cuda && x->guarded)
+        return arena_printf(w->arena, "k_load1_if(%s, p%d + (%s))", ref(w, x->args[0]), arg, at);
+    if (w->cuda) return arena_printf(w->arena, "k_load1(p%d + (%s))", arg, at);
+    if (x->guarded)
+        return arena_printf(w->arena, "(%s ? k_from_%s(p%d[%s]) : 0)", ref(w, x->args[0]), t, arg,
+                            at);
+    return arena_printf(w->arena, "k_from_%s(p%d[%s])", t, arg, at);
 }
 
 void put_store1(struct emitter *w, const struct store_node *s, const char *condition) {

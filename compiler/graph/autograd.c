@@ -133,14 +133,17 @@ static enum derivative_answer gradient_of(struct backward *w, struct backprop *p
 /* false: the node is to be expanded instead. */
 static bool apply_rule(struct backward *w, struct backprop *p) {
     for (int k = 0; k < p->node.n_args; k++) {
-        const struct arg *a = &p->node.args[k];
-        node_id grad;
-        if (a->kind != ARG_NODE || !is_active(w, a->node)) continue;
-        enum derivative_answer answer = gradient_of(w, p, k, &grad);
-        if (answer == EXPAND_INSTEAD) return false;
-        if (answer == NO_GRADIENT) continue;
-        struct meta m = *meta_of(p->b, a->node);
-        accumulate(w, a->node, fit(p->b, grad, &m));
+        const node_id *at;
+        int n = arg_nodes(&p->node.args[k], &at);
+        for (p->element = 0; p->element < n; p->element++) {
+            node_id grad, x = at[p->element];
+            if (!is_active(w, x)) continue;
+            enum derivative_answer answer = gradient_of(w, p, k, &grad);
+            if (answer == EXPAND_INSTEAD) return false;
+            if (answer == NO_GRADIENT) continue;
+            struct meta m = *meta_of(p->b, x);
+            accumulate(w, x, fit(p->b, grad, &m));
+        }
     }
     return true;
 }

@@ -104,10 +104,15 @@ static bool check_kinds(struct call *c) {
 
 /* ---- dimensions and bounds ------------------------------------------------------------------- */
 
-/* The tensor whose dimensions D parameters name: the first one. */
+/* The tensor whose dimensions D parameters name: the first one; of a list, the first that is not
+ * PyTorch's old empty tensor [0]. */
 static const struct meta *subject(const struct call *c) {
-    for (int i = 0; i < c->op->n_params; i++)
-        if (c->args[i].kind == ARG_NODE) return &c->g->nodes.at[c->args[i].node].meta;
+    const node_id *at;
+    for (int i = 0; i < c->op->n_params; i++) {
+        int n = arg_nodes(&c->args[i], &at), k = 0;
+        while (k + 1 < n && meta_is_nothing(c->g, at[k])) k++;
+        if (n) return &c->g->nodes.at[at[k]].meta;
+    }
     WS_BUG("%s has a dimension and no tensor", c->op->name);
 }
 
@@ -117,8 +122,9 @@ static bool normalize_dim(struct call *c, ex *dim) {
     if (!ex_is_const(c->g->ex, *dim, &v))
         return call_fail(c, "%s: a dimension must be a constant, not %s", c->op->name,
                          ex_str(c->g->arena, c->g->ex, *dim));
-    if (c->op->id == OP_UNSQUEEZE) n++; /* the new dimension may come last */
-    if (n == 0) n = 1;                  /* PyTorch takes a number for a vector of one */
+    if (c->op->id == OP_UNSQUEEZE || c->op->id == OP_STACK)
+        n++;           /* the new dimension may come last */
+    if (n == 0) n = 1; /* PyTorch takes a number for a vector of one */
     if (v < -n || v >= n)
         return call_fail(c, "%s: dimension %lld out of range for a tensor of %d dimension%s",
                          c->op->name, (long long)v, rank, rank == 1 ? "" : "s");
@@ -254,12 +260,14 @@ static bool is_dropped(const struct op_info *op, const char *name) {
     return false;
 }
 
-/* A required list of integers that is the last parameter to be required. */
+/* A required list of integers after which neither anything required nor another integer comes. */
 static bool may_spread(const struct op_info *op, int i) {
     const struct param *p = &op->params[i];
     if (!p->list || p->kind == 'T' || p->has_default) return false;
-    for (int k = i + 1; k < op->n_params; k++)
-        if (!op->params[k].has_default && k != random_index(op)) return false;
+    for (int k = i + 1; k < op->n_params; k++) {
+        bool integer = op->params[k].kind == 'I' || op->params[k].kind == 'D';
+        if (k != random_index(op) && (integer || !op->params[k].has_default)) return false;
+    }
     return true;
 }
 

@@ -39,6 +39,14 @@ double number_of(const struct build *b, const struct arg *a);
 /* The node of b->g that stands for n, whose arguments are there; KEEP for a primitive. */
 node_id decompose_node(struct build *b, const struct node *n);
 
+/* 0, 1, .. size-1; x[.., index, ..]; x[.., start:end, ..]; dimensions in another order */
+struct arg nodes_arg(node_id *at, uint32_t n);
+node_id iota(struct build *b, ex size);
+node_id index_one(struct build *b, node_id x, node_id index, int dim);
+node_id cut(struct build *b, node_id x, int dim, ex start, ex end);
+node_id reorder(struct build *b, node_id x, const int *from);
+node_id move_dim(struct build *b, node_id x, int from, int to);
+
 /* decompose_pointwise.c */
 expansion expand_add, expand_pow, expand_round; /* primitives in forms that no kernel should see */
 expansion expand_gelu, expand_silu, expand_square, expand_clamp, expand_softplus, expand_softsign;
@@ -72,5 +80,15 @@ node_id as_matrix(struct build *b, node_id x); /* [..., k] as [all of it, k] */
 expansion expand_matmul, expand_linear, expand_addmm, expand_attention;
 expansion expand_reshape, expand_transpose, expand_narrow, expand_select, expand_expand_as;
 expansion expand_copy, expand_detach, expand_triangle, expand_fill, expand_random_like;
+
+/* decompose_move.c */
+expansion expand_cat, expand_stack, expand_constant_pad, expand_pad, expand_roll, expand_repeat;
+expansion expand_repeat_interleave, expand_diagonal, expand_diag, expand_eye, expand_gather;
+expansion expand_index_select, expand_embedding, expand_take, expand_take_along_dim;
+expansion expand_scatter, expand_index_add, expand_one_hot;
+
+/* decompose_pool.c */
+expansion expand_windows, expand_max_pool, expand_avg_pool, expand_adaptive_pool, expand_resize;
+expansion expand_unfold, expand_tensor_unfold;
 
 #endif

@@ -45,6 +45,7 @@ struct backprop {
     struct build *b;
     struct node node;
     node_id result, grad;
+    int element; /* of a list of operands, which one is wanted */
     const struct rule *rule;
     struct arg bound[MAX_CLAUSES]; /* values of bindings */
     bool is_bound[MAX_CLAUSES];
@@ -61,6 +62,10 @@ struct derivative {
     derivative_code *code;
 };
 const struct derivative *derivative_of(enum op op);
+
+/* derivatives_move.c */
+derivative_code derivative_slice, derivative_cat, derivative_pad, derivative_index;
+derivative_code derivative_windows;
 
 /* The gradient of operand `param` as the rule says it, in whatever shape and type. */
 enum derivative_answer derivative_evaluate(struct backprop *p, int param, node_id *out);

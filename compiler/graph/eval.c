@@ -2,8 +2,8 @@
  * last use.
  *
  * The loops are in eval_ops.c (primitives; element by element operators from the `ref` column) and
- * eval_composite.c. OpenMP runs over elements or lines; sums are added in fixed blocks, so the
- * result does not depend on the number of threads. */
+ * eval_composite.c; moves are in eval_move.c. OpenMP runs over elements or lines; sums are added in
+ * fixed blocks, so the result does not depend on the number of threads. */
 #include "graph/eval.h"
 
 #include <math.h>
@@ -76,6 +76,7 @@ static void compute(const struct job *j) {
     case VIEW: return eval_view(j);
     case MATMUL: return eval_matmul(j);
     case CREATE: return eval_create(j);
+    case MOVE: return eval_move(j);
     case COMPOSITE: return eval_composite(j);
     case POINTWISE:
     case INPUT: break;
@@ -112,7 +113,7 @@ static void round_cell(struct cell *c) {
 static bool eval_node(struct eval *e, node_id id) {
     const struct node *n = &e->g->nodes.at[id];
     struct cell *c = &e->cells[id];
-    struct job j = {.g = e->g, .node = n, .out = c};
+    struct job j = {.g = e->g, .node = n, .cells = e->cells, .out = c, .d = e->d};
     if (!shape_cell(e->g, n, c, e->d)) return false;
     for (int i = 0; i < n->n_args; i++)
         if (n->args[i].kind == ARG_NODE) j.in[i] = &e->cells[n->args[i].node];
@@ -125,6 +126,7 @@ static bool eval_node(struct eval *e, node_id id) {
             memcpy(c->v, j.in[0]->v, (size_t)c->n * sizeof *c->v);
         else
             compute(&j);
+        if (e->d->status != WS_OK) return false;
     }
     if (e->g->stores_values) round_cell(c);
     release_args(e, n);

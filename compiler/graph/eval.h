@@ -22,7 +22,9 @@ struct job {
     const struct graph *g;
     const struct node *node;
     const struct cell *in[MAX_PARAMS];
+    const struct cell *cells; /* of every node: those of a list are cells[args[i].nodes.at[k]] */
     struct cell *out;
+    struct diag *d; /* an index out of bounds */
 };
 
 /* The nearest value of the type; integers truncate and saturate, nan becomes 0. */
@@ -53,6 +55,11 @@ void eval_scan(const struct job *j);
 void eval_view(const struct job *j);
 void eval_matmul(const struct job *j);
 void eval_create(const struct job *j);
+void eval_move(const struct job *j); /* composites that move elements, too */
+void eval_pool(const struct job *j);
+void eval_resize(const struct job *j);
+void eval_im2col(const struct job *j);
+void eval_unfold(const struct job *j);
 void eval_composite(const struct job *j);
 void eval_class_loss(const struct job *j); /* eval_loss.c */
 /* The losses of all elements, as the node's reduction says, into its one. */

@@ -3,7 +3,7 @@
  *
  * A graph is a list of nodes in topological order; a node applies one operator of ops.def to
  * arguments and yields one tensor. A captured graph may hold every operator; after decompose() only
- * POINTWISE, REDUCE, SCAN, VIEW, MATMUL, CREATE and INPUT remain.
+ * POINTWISE, REDUCE, SCAN, VIEW, MATMUL, CREATE, MOVE and INPUT remain.
  *
  * Printed (and parsed back by graph_parse), one node a line:
  *
@@ -35,7 +35,7 @@
 
 enum { WS_MAX_RANK = 8 };
 
-enum op_class { POINTWISE, REDUCE, SCAN, VIEW, MATMUL, CREATE, COMPOSITE, INPUT };
+enum op_class { POINTWISE, REDUCE, SCAN, VIEW, MATMUL, CREATE, MOVE, COMPOSITE, INPUT };
 
 enum op {
 #define OP(id, ...) OP_##id,
@@ -221,6 +221,9 @@ bool graph_meta(struct graph *g, enum op op, const struct arg *args, struct span
 /* The type a pointwise node computes in: its operands' common type, widened to opmath. lt(i64, f32)
  * compares in f32. */
 enum dtype graph_compute_dtype(struct graph *g, const struct node *n);
+/* Where the dimensions of the index tensors stand in what index yields: in place of the indexed
+ * dimensions `dims` of a tensor of that rank if those are one stretch, else in front. */
+int graph_index_position(const struct exprs *p, const struct arg *dims, int rank);
 void meta_contiguous(struct exprs *p, struct meta *m); /* set row-major strides from sizes */
 bool meta_is_contiguous(struct exprs *p, const struct meta *m);
 ex meta_numel(struct exprs *p, const struct meta *m);

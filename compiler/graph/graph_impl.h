@@ -36,6 +36,9 @@ const char *infer_shape(const struct infer *in, const struct meta *m); /* "[4, 8
 uint32_t dims_set(struct exprs *p, const struct arg *a, int rank);
 uint32_t dims_of(const struct graph *g, const struct node *n, const char *param, int rank);
 
+/* A tensor of shape [0], which cat passes over beside tensors of any rank. */
+bool meta_is_nothing(const struct graph *g, node_id n);
+
 /* meta_shape.c: out->rank and size (and strides for views). */
 bool infer_size(const struct infer *in, struct meta *out);
 

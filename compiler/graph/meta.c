@@ -77,7 +77,13 @@ static enum dtype promote_operands(const struct infer *in, int first) {
     for (int i = first; i < in->op->n_params; i++) {
         char kind = in->op->params[i].kind;
         const struct meta *m = infer_meta(in, i);
+        const node_id *at;
         if ((kind != 'T' && kind != '|') || in->args[i].kind == ARG_NONE) continue;
+        for (int k = in->op->params[i].list ? arg_nodes(&in->args[i], &at) : 0; k-- > 0;) {
+            m = &in->g->nodes.at[at[k]].meta;
+            *(m->rank ? &dims : &zero) = promote(m->rank ? dims : zero, m->dtype);
+        }
+        if (in->op->params[i].list) continue;
         if (!m)
             number = promote(number, number_dtype(in->args[i].kind));
         else if (m->rank)
@@ -105,6 +111,7 @@ static enum dtype numbers_dtype(const struct infer *in) {
 static enum dtype custom_dtype(const struct infer *in) {
     switch ((int)in->op->id) {
     case OP_WHERE: return promote_operands(in, 1);
+    case OP_EMBEDDING: return infer_meta(in, 1)->dtype;
     case OP_FLOAT: return DT_F32;
     case OP_HALF: return DT_F16;
     case OP_BFLOAT16: return DT_BF16;

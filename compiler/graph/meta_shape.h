@@ -13,6 +13,16 @@ shape_rule shape_view, shape_view_as, shape_flatten, shape_unflatten, shape_perm
 shape_rule shape_expand, shape_expand_as, shape_slice, shape_narrow, shape_select;
 shape_rule shape_unsqueeze, shape_squeeze;
 
+/* meta_move.c */
+shape_rule shape_cat, shape_stack, shape_constant_pad, shape_pad, shape_flip, shape_roll;
+shape_rule shape_repeat, shape_tile, shape_repeat_interleave, shape_diagonal, shape_diag, shape_eye;
+shape_rule shape_gather, shape_index, shape_index_select, shape_embedding, shape_take;
+shape_rule shape_take_along_dim, shape_scatter, shape_index_add, shape_one_hot;
+
+/* meta_pool.c */
+shape_rule shape_windows, shape_pool, shape_adaptive_pool, shape_resize, shape_unfold;
+shape_rule shape_tensor_unfold;
+
 static inline ex constant(const struct infer *in, int64_t v) { return ex_const(in->g->ex, v); }
 
 static inline bool is_one(const struct infer *in, ex e) { return e == constant(in, 1); }
@@ -20,6 +30,10 @@ static inline bool is_one(const struct infer *in, ex e) { return e == constant(i
 static inline void append(struct meta *m, ex size, ex stride) {
     m->size[m->rank] = size;
     m->stride[m->rank++] = stride;
+}
+
+static inline double number_at(const struct infer *in, int i) {
+    return arg_number(in->g, &in->args[i]);
 }
 
 static inline int dim_at(const struct infer *in, int i) {

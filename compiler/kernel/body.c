@@ -23,15 +23,17 @@ struct builder {
 
 struct access {
     buffer_id buffer;
+    value_id guard;
     ex index[WS_MAX_RANK];
 };
+#define NO_GUARD UINT32_MAX
 
 static value_id number(struct builder *w, struct value_node v) {
     uint64_t id;
     struct value_node key; /* no padding in the key */
     memset(&key, 0, sizeof key);
     key.kind = v.kind, key.op = v.op, key.reduction = v.reduction, key.dtype = v.dtype,
-    key.rounds = v.rounds, key.n_args = v.n_args;
+    key.rounds = v.rounds, key.n_args = v.n_args, key.guarded = v.guarded;
     memcpy(key.args, v.args, sizeof v.args);
     key.number = v.number, key.buffer = v.buffer, key.index = v.index;
     if (map_get(&w->numbers, &key, sizeof key, &id)) return (value_id)id;
@@ -44,7 +46,7 @@ static value_id number(struct builder *w, struct value_node v) {
 /* ---- expansion ------------------------------------------------------------------------------- */
 
 static value_id expand_nest(struct builder *w, const struct nest *n, const ex *from, const ex *to,
-                            int count);
+                            int count, value_id guard);
 
 static const struct member *member_of(struct builder *w, uint32_t nest) {
     for (uint32_t m = 0; m < w->g->members.n; m++)
@@ -60,9 +62,43 @@ static ex offset_of(struct builder *w, buffer_id b, const ex *index) {
     return e;
 }
 
-/* A nest of this group, to be read at `index`. Its reduce axes are those of the group. */
+/* The subscripts in v's index become its arguments. */
+static void add_subscripts(struct builder *w, struct value_node *v) {
+    ex syms[64];
+    int n = ex_symbols(w->k->ex, v->index, syms, 64);
+    for (uint32_t i = 0; i < w->k->subscripts.n; i++)
+        for (int s = 0; s < n; s++)
+            if (syms[s] == w->k->subscripts.at[i].symbol) {
+                WS_ASSERT(v->n_args < MAX_VALUE_ARGS);
+                v->args[v->n_args++] = w->k->subscripts.at[i].value;
+            }
+}
+
+/* The symbol that stands for a subscript: one for each value. */
+static ex symbol_of(struct builder *w, value_id v) {
+    struct kernel *k = w->k;
+    for (uint32_t i = 0; i < k->subscripts.n; i++)
+        if (k->subscripts.at[i].value == v) return k->subscripts.at[i].symbol;
+    struct subscript s = {.value = v};
+    s.symbol =
+        ex_index(k->ex, arena_printf(k->arena, "$%u", k->subscripts.n), k->values.at[v].index);
+    vec_push(k->arena, &k->subscripts, s);
+    return s.symbol;
+}
+
+/* Both guards; either may be missing. */
+static value_id both(struct builder *w, value_id a, value_id b) {
+    if (a == NO_GUARD || b == NO_GUARD || a == b) return a == NO_GUARD ? b : a;
+    return number(
+        w,
+        (struct value_node){
+            .kind = INST_OP, .op = OP_LOGICAL_AND, .dtype = DT_BOOL, .n_args = 2, .args = {a, b}});
+}
+
+/* A nest of this group, to be read at `index` where `guard` holds. Its reduce axes are those of the
+ * group; a reduction or scan is read at the group's own rows, which need no guard. */
 static value_id expand_member(struct builder *w, const struct member *M, const struct nest *n,
-                              const ex *index) {
+                              const ex *index, value_id guard) {
     ex from[GROUP_MAX_AXES], to[GROUP_MAX_AXES];
     int count = 0;
     for (int d = 0; d < w->l->buffers.at[n->out].meta.rank; d++) {
@@ -77,34 +113,48 @@ static value_id expand_member(struct builder *w, const struct member *M, const s
         from[count] = M->from[i];
         to[count++] = M->to[i];
     }
-    return expand_nest(w, n, from, to, count);
+    bool row = n->n_reduce || n->scan;
+    return expand_nest(w, n, from, to, count, row ? NO_GUARD : guard);
 }
 
-/* The value of buffer b at index, both in group axes. */
-static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const ex *index) {
+/* The value of buffer b at index, both in group axes, where `guard` holds. */
+static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const ex *index,
+                            value_id guard) {
     uint32_t nest = w->s->writer[b];
     const struct member *M = nest == NO_NEST ? NULL : member_of(w, nest);
-    if (!M)
-        return number(
-            w, (struct value_node){
-                   .kind = INST_LOAD, .dtype = t, .buffer = b, .index = offset_of(w, b, index)});
-    struct access key = {.buffer = b};
+    if (!M) {
+        struct value_node v = {
+            .kind = INST_LOAD, .dtype = t, .buffer = b, .index = offset_of(w, b, index)};
+        v.guarded = guard != NO_GUARD;
+        if (v.guarded) v.args[v.n_args++] = guard;
+        add_subscripts(w, &v);
+        return number(w, v);
+    }
+    struct access key = {.buffer = b, .guard = guard};
     uint64_t id;
     memcpy(key.index, index, sizeof(ex) * w->l->buffers.at[b].meta.rank);
     if (map_get(&w->expanded, &key, sizeof key, &id)) return (value_id)id;
-    id = expand_member(w, M, &w->l->nests.at[nest], index);
+    id = expand_member(w, M, &w->l->nests.at[nest], index, guard);
     map_put(&w->expanded, &key, sizeof key, id);
     return (value_id)id;
 }
 
-static value_id expand_nest(struct builder *w, const struct nest *n, const ex *from, const ex *to,
-                            int count) {
+static value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes,
+                            const ex *places, int count, value_id guard) {
     value_id *of = NEW_ARRAY(w->k->arena, value_id, n->insts.n);
+    ex from[GROUP_MAX_AXES + GROUP_MAX_SUBSCRIPTS], to[GROUP_MAX_AXES + GROUP_MAX_SUBSCRIPTS];
+    memcpy(from, axes, sizeof(ex) * (size_t)count);
+    memcpy(to, places, sizeof(ex) * (size_t)count);
     for (uint32_t i = 0; i < n->insts.n; i++) {
         const struct inst *x = &n->insts.at[i];
         ex index[WS_MAX_RANK];
-        for (int d = 0; d < x->n_index; d++)
+        for (int d = 0; d < x->n_index && x->kind != INST_SUBSCRIPT; d++)
             index[d] = ex_subst(w->k->ex, x->index[d], from, to, count);
+        if (x->kind == INST_LOAD) {
+            value_id own = x->guarded ? of[x->args[0]] : NO_GUARD;
+            of[i] = expand_load(w, x->buffer, x->dtype, index, both(w, guard, own));
+            continue;
+        }
         struct value_node v = {.kind = x->kind,
                                .op = x->op,
                                .reduction = x->reduction,
@@ -113,8 +163,15 @@ static value_id expand_nest(struct builder *w, const struct nest *n, const ex *f
                                .n_args = x->n_args,
                                .number = x->value};
         for (int a = 0; a < x->n_args; a++) v.args[a] = of[x->args[a]];
-        if (x->kind == INST_INDEX) v.index = index[0];
-        of[i] = x->kind == INST_LOAD ? expand_load(w, x->buffer, x->dtype, index) : number(w, v);
+        if (x->kind == INST_INDEX) {
+            v.index = index[0];
+            add_subscripts(w, &v);
+        }
+        if (x->kind == INST_SUBSCRIPT) v.index = ex_symbol(w->k->ex, x->index[0])->bound;
+        of[i] = number(w, v);
+        if (x->kind != INST_SUBSCRIPT) continue;
+        from[count] = x->index[0];
+        to[count++] = symbol_of(w, of[i]);
     }
     return of[n->insts.n - 1];
 }
@@ -128,7 +185,7 @@ static void expand_group(struct builder *w) {
         for (int d = 0; d < w->l->buffers.at[n->out].meta.rank; d++)
             index[d] = ex_subst(w->k->ex, n->out_index[d], M->from, M->to, M->n);
         struct store_node st = {.buffer = n->out, .index = offset_of(w, n->out, index)};
-        st.value = expand_load(w, n->out, w->l->buffers.at[n->out].meta.dtype, index);
+        st.value = expand_load(w, n->out, w->l->buffers.at[n->out].meta.dtype, index, NO_GUARD);
         vec_push(w->k->arena, &w->k->stores, st);
     }
 }
@@ -342,6 +399,8 @@ static void reduce_divisions(struct builder *w) {
         now[v] = number(w, x);
     }
     for (uint32_t s = 0; s < k->stores.n; s++) k->stores.at[s].value = now[k->stores.at[s].value];
+    for (uint32_t i = 0; i < k->subscripts.n; i++)
+        k->subscripts.at[i].value = now[k->subscripts.at[i].value];
     if (k->kind != KERNEL_MATMUL) return;
     k->dot = now[k->dot];
     k->dot_a = now[k->dot_a];
@@ -437,8 +496,10 @@ static void find_inner(struct kernel *k) {
         buffer_id b = store ? k->stores.at[i - k->values.n].buffer : k->values.at[i].buffer;
         uint8_t mask = store ? k->stores.at[i - k->values.n].mask : k->values.at[i].mask;
         double bytes = touched(k, b, mask);
-        if (index_stride(k, index, AXIS_X) == 1) along[0] += bytes;
-        if (index_stride(k, index, AXIS_R) == 1) along[1] += bytes;
+        for (int a = AXIS_X; a <= AXIS_R; a++)
+            if ((store ? index_stride(k, index, (enum axis)a)
+                       : load_stride(k, &k->values.at[i], (enum axis)a)) == 1)
+                along[a] += bytes;
     }
     /* A thread goes along a scanned column by itself: there must be many. */
     int64_t least = k->kind == KERNEL_SCAN ? 1024 : 2;
@@ -504,4 +565,48 @@ bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec) {
     int64_t v;
     return ex_linear(k->ex, index, k->axis[x], &c, &rest) && ex_is_const(k->ex, c, &v) && v == 1 &&
            ex_divides(k->ex, vec, rest) && ex_divides(k->ex, vec, k->bound[x]);
+}
+
+/* Is e the same for every vec neighbours along axis x, the first of which is a multiple of vec?
+ * 8 <= x and x // 4 are, for vec 4; subscripts count as constants here. */
+static bool index_is_uniform(const struct kernel *k, ex e, enum axis x, int vec) {
+    ex c, rest;
+    int64_t v;
+    if (!ex_uses(k->ex, e, k->axis[x])) return true;
+    enum ex_kind kind = ex_kind(k->ex, e);
+    if (kind == EX_CONST || kind == EX_SYM) return false;
+    ex a = ex_lhs(k->ex, e), b = ex_rhs(k->ex, e);
+    if (index_is_uniform(k, a, x, vec) && index_is_uniform(k, b, x, vec)) return true;
+    if (kind == EX_DIV) /* (x + rest) // b, b and rest multiples of vec */
+        return ex_linear(k->ex, a, k->axis[x], &c, &rest) && ex_is_const(k->ex, c, &v) && v == 1 &&
+               ex_divides(k->ex, vec, rest) && ex_divides(k->ex, vec, b);
+    if (kind != EX_LE && kind != EX_LT) return false;
+    ex difference = ex_sub(k->ex, a, b); /* +-x + rest, compared with 0 */
+    if (!ex_linear(k->ex, difference, k->axis[x], &c, &rest) || !ex_is_const(k->ex, c, &v))
+        return false;
+    /* x + rest < 0 and rest - x <= 0 turn at x = -rest and rest; the other two one later */
+    if (v != 1 && v != -1) return false;
+    int64_t shift = kind == EX_LE && v == 1 ? -1 : kind == EX_LT && v == -1 ? 1 : 0;
+    return ex_divides(k->ex, vec, ex_add(k->ex, rest, ex_const(k->ex, shift)));
+}
+
+static bool value_is_uniform(const struct kernel *k, value_id id, enum axis x, int vec) {
+    const struct value_node *v = &k->values.at[id];
+    if (!(v->mask >> x & 1)) return true;
+    if (v->index && !index_is_uniform(k, v->index, x, vec)) return false;
+    for (int a = 0; a < v->n_args; a++)
+        if (!value_is_uniform(k, v->args[a], x, vec)) return false;
+    return true;
+}
+
+bool load_is_vector(const struct kernel *k, const struct value_node *load, enum axis x, int vec) {
+    for (int a = 0; a < load->n_args; a++)
+        if (!value_is_uniform(k, load->args[a], x, vec)) return false;
+    return index_is_vector(k, load->index, x, vec);
+}
+
+int64_t load_stride(const struct kernel *k, const struct value_node *load, enum axis x) {
+    for (int a = load->guarded; a < load->n_args; a++)
+        if (k->values.at[load->args[a]].mask >> x & 1) return -1;
+    return index_stride(k, load->index, x);
 }

@@ -56,31 +56,32 @@ static int reads(const struct kernel *k, const struct layout *y) {
 /* Bytes that an access moves for each byte it wants. Memory comes in sectors of 32 bytes: an access
  * that strides along the inner axis wastes the rest of a sector, unless the tile is wide enough
  * along the axis that is contiguous for it (a transposed operand: 8 rows of f32 fill a sector). */
-static double waste(const struct kernel *k, const struct layout *y, ex index, buffer_id b) {
-    enum axis inner = y->rows_inner ? AXIS_X : AXIS_R, outer = y->rows_inner ? AXIS_R : AXIS_X;
+static double waste(const struct kernel *k, const struct layout *y, int64_t inner, int64_t outer,
+                    buffer_id b) {
     int bytes = dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype);
-    int64_t along = index_stride(k, index, inner);
-    if (along == 0 || along == 1) return 1;
-    int64_t wanted =
-        index_stride(k, index, outer) == 1 ? (y->rows_inner ? y->br : y->bx) * bytes : bytes;
+    if (inner == 0 || inner == 1) return 1;
+    int64_t wanted = outer == 1 ? (y->rows_inner ? y->br : y->bx) * bytes : bytes;
     return wanted < SECTOR ? (double)SECTOR / (double)wanted : 1;
 }
 
 /* Bytes across the memory interface. Rows that are read again in each phase come from L2, where all
  * resident blocks together hold them, at about half of the cost. */
 static double traffic(const struct kernel *k, const struct layout *y) {
+    enum axis inner = y->rows_inner ? AXIS_X : AXIS_R, outer = y->rows_inner ? AXIS_R : AXIS_X;
     int n = reads(k, y);
     double again = n > 1 ? 1 + (n - 1) * 0.5 : 1, total = k->bytes_read * again + k->bytes_written;
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind != INST_LOAD || !(v->mask & MASK_R)) continue;
-        total += (waste(k, y, v->index, v->buffer) - 1) *
+        total += (waste(k, y, load_stride(k, v, inner), load_stride(k, v, outer), v->buffer) - 1) *
                  (double)buffer_bytes(k->schedule->loops, v->buffer) * again;
     }
     for (uint32_t i = 0; i < k->stores.n; i++) {
         const struct store_node *st = &k->stores.at[i];
         if (st->mask & MASK_R)
-            total += (waste(k, y, st->index, st->buffer) - 1) *
+            total += (waste(k, y, index_stride(k, st->index, inner),
+                            index_stride(k, st->index, outer), st->buffer) -
+                      1) *
                      (double)buffer_bytes(k->schedule->loops, st->buffer);
     }
     return total;

@@ -8,6 +8,11 @@
  *     columns r: 0 <= r < nr        (the reduce axes; in a pointwise kernel the innermost parallel
  * axis) matmul  z, m, n and r = k     (batch, rows, columns, depth)
  *
+ * A guarded load is 0 where its guard (a value) does not hold. A subscript is an integer value made
+ * an index (loop.h); the symbol that stands for it appears in the indices of others, which have it
+ * among their arguments. A guard or subscript that is the same for a whole vector leaves a vector
+ * load whole: a row of an embedding is read 16 bytes at a time, wherever it lies.
+ *
  * A value varies with a set of these axes (its mask) and has a level: how many reductions stand
  * between it and the inputs. Softmax over [4096, 4096]:
  *
@@ -28,7 +33,8 @@
  * Invariants (kernel_verify reports these numbers):
  *   K1  a value's arguments are values before it;
  *   K2  mask = union of the arguments' masks and of the axes in the index; a reduction removes {r},
- * a scan adds it; K3  level = the largest of the arguments' levels, plus 1 for a reduction or scan;
+ *       a scan adds it; a subscript in an index is an argument;
+ *   K3  level = the largest of the arguments' levels, plus 1 for a reduction or scan;
  *   K4  a store's index varies with every axis that its value varies with;
  *   K5  every store's index is injective over its axes, and every output buffer is stored exactly
  * once.
@@ -52,17 +58,28 @@ enum {
 
 typedef uint32_t value_id;
 
+/* A load's guard and the subscripts in its index, of all the nests that it is read through. */
+enum { MAX_VALUE_ARGS = GROUP_MAX_SUBSCRIPTS + 1 };
+
+/* What stands for a subscript in indices. */
+struct subscript {
+    ex symbol;
+    value_id value;
+};
+
 struct value_node {
     enum inst_kind kind;
     enum op op;
     enum reduction reduction;
     enum dtype dtype; /* as the graph sees it; arithmetic in dtype_opmath */
     bool rounds;      /* CAST */
+    bool guarded;     /* LOAD: args[0] is the guard */
     uint8_t n_args;
-    value_id args[3];
+    value_id args[MAX_VALUE_ARGS];
     double number;    /* CONST */
     buffer_id buffer; /* LOAD */
-    ex index;         /* LOAD: element offset in the buffer; INDEX: the number */
+    ex index; /* LOAD: element offset in the buffer; INDEX: the number; SUBSCRIPT: the size of what
+                 it indexes */
     uint8_t mask, level;
 };
 
@@ -84,6 +101,7 @@ struct kernel {
     ex bound[AXIS_COUNT]; /* their sizes */
     VEC(struct value_node) values;
     VEC(struct store_node) stores;
+    VEC(struct subscript) subscripts;
     VEC(buffer_id) buffers; /* arguments, in order: loaded ones, then stored ones */
     VEC(ex) sizes;          /* size symbols the kernel takes as arguments, after the buffers */
     int levels;             /* number of phases with a reduction */
@@ -187,5 +205,8 @@ int64_t kernel_size(const struct kernel *k,
 bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec);
 /* Coefficient of axis x in index, or -1 if not a constant. */
 int64_t index_stride(const struct kernel *k, ex index, enum axis x);
+/* The same of a load, whose guard and subscripts may vary along the axis. */
+bool load_is_vector(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
+int64_t load_stride(const struct kernel *k, const struct value_node *load, enum axis x);
 
 #endif

@@ -17,6 +17,13 @@ static void put_mask(struct buf *b, uint8_t mask) {
     buf_putc(b, '}');
 }
 
+static const char *symbol_name(const struct kernel *k, value_id id) {
+    for (uint32_t i = 0; i < k->subscripts.n; i++)
+        if (k->subscripts.at[i].value == id)
+            return ex_symbol(k->ex, k->subscripts.at[i].symbol)->name;
+    WS_BUG("v%u has no symbol", id);
+}
+
 static void put_value(struct buf *b, const struct kernel *k, value_id id) {
     const struct value_node *v = &k->values.at[id];
     buf_printf(b, "v%u = ", id);
@@ -30,6 +37,12 @@ static void put_value(struct buf *b, const struct kernel *k, value_id id) {
         buf_printf(b, "load p%d[", argument(k, v->buffer));
         ex_print(b, k->ex, v->index);
         buf_putc(b, ']');
+        if (v->guarded) buf_printf(b, " if v%u", v->args[0]);
+        break;
+    case INST_SUBSCRIPT:
+        buf_printf(b, "subscript v%u of ", v->args[0]);
+        ex_print(b, k->ex, v->index);
+        buf_printf(b, " as %s", symbol_name(k, id));
         break;
     case INST_OP:
         buf_printf(b, "%s(", op_info(v->op)->name);

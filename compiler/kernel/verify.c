@@ -17,6 +17,17 @@ static bool fills_buffer(const struct kernel *k, const struct store_node *s) {
     return points * dtype_bytes(l->buffers.at[s->buffer].meta.dtype) == buffer_bytes(l, s->buffer);
 }
 
+/* Every subscript in v's index is among its arguments. */
+static bool subscripts_listed(const struct kernel *k, const struct value_node *v) {
+    for (uint32_t i = 0; i < k->subscripts.n; i++) {
+        const struct subscript *s = &k->subscripts.at[i];
+        bool listed = !v->index || !ex_uses(k->ex, v->index, s->symbol);
+        for (int a = 0; a < v->n_args; a++) listed |= v->args[a] == s->value;
+        if (!listed) return false;
+    }
+    return true;
+}
+
 const char *kernel_verify(const struct kernel *k) {
     struct arena *a = k->arena;
     for (value_id v = 0; v < k->values.n; v++) {
@@ -30,6 +41,7 @@ const char *kernel_verify(const struct kernel *k) {
         }
         if (x->kind == INST_SCAN) mask |= MASK_R;
         if (x->mask != mask) return arena_printf(a, "K2: axes of v%u", v);
+        if (!subscripts_listed(k, x)) return arena_printf(a, "K2: a subscript of v%u", v);
         if (x->level != level + (x->kind == INST_REDUCE || x->kind == INST_SCAN))
             return arena_printf(a, "K3: level of v%u", v);
     }

@@ -1,6 +1,7 @@
 /* loop.h: loop nests over symbolic indices: what each primitive node computes, element by element.
  *
- * Lowering turns every POINTWISE, REDUCE, SCAN and MATMUL node into one nest that fills one buffer.
+ * Lowering turns every POINTWISE, REDUCE, SCAN, MATMUL and MOVE node into one nest that fills one
+ * buffer.
  * VIEW nodes vanish: they become the index with which a reader reads. A nest prints as
  *
  *   b3[i0: 4096, i1: 4096] = f32 exp_1                         # softmax, workloads/softmax.py:12
@@ -12,13 +13,25 @@
  *       v0 = load b0[i0, r0] : f32
  *       reduce amax v0
  *
+ * A load may be *guarded*: it reads where its guard holds and is 0 elsewhere, so that a window over
+ * an edge, a padding or a piece of a concatenation needs no copy. And a dimension may be looked up:
+ * a *subscript* is an integer value made an index, negative ones counted from the end, those out of
+ * range moved to the nearest end. It defines a symbol $k that indices after it may use.
+ *
+ *   b2[i0: 10] = f32 pad                          b3[i0: 6, i1: 64] = f32 embedding
+ *       v0 = index 2 <= i0 : bool                     v0 = load b1[i0] : i64
+ *       v1 = load b0[-2 + i0] if v0 : f32             v1 = subscript v0 of 100 as $0 : i32
+ *       v2 = const 0 : f32                            v2 = load b0[$0, i1] : f32
+ *       v3 = where(v0, v1, v2) : f32
+ *
  * Invariants (loops_verify reports these numbers):
  *   L1  a nest's axes and reduce axes are index symbols of its own, each with a bound; axes of size
  * 1 do not exist (a buffer dimension of size 1 is indexed by the constant 0); L2  an instruction's
  * arguments are instructions before it; L3  a load has as many indices as its buffer has
- * dimensions, using only the nest's axes and size symbols; L4  nests come in dependency order: a
- * buffer is written (by exactly one nest) before it is read; inputs never; L5  a nest without
- * reduce axes has no reduction, one with has exactly one, and it is the last instruction;
+ * dimensions, using only the nest's axes, its subscripts before the load, and size symbols; L4
+ * nests come in dependency order: a buffer is written (by exactly one nest) before it is read;
+ * inputs never; L5  a nest without reduce axes has no reduction, one with has exactly one, and it
+ * is the last instruction;
  *   L6  the same of scans and the scan axis; no nest has both.
  *
  * Ownership: everything in loops.arena, expressions in loops.ex (shared with the graph). */
@@ -64,11 +77,13 @@ bool reduction_of_pairs(enum reduction r);
 enum inst_kind {
     INST_CONST,  /* value */
     INST_INDEX,  /* the integer index[0], as a number */
-    INST_LOAD,   /* buffer[index...] */
+    INST_LOAD,   /* buffer[index...]; guarded: where args[0] holds, else 0 */
     INST_OP,     /* op(args) */
     INST_CAST,   /* to dtype; if `rounds`, to its nearest value, else dtype_opmath(dtype) will do */
     INST_SCAN,   /* reduction of args[0] over the scan axis up to this element, which counts */
     INST_REDUCE, /* reduction of args[0] over the reduce axes; argmax, argmin: of pairs */
+    INST_SUBSCRIPT, /* the integer args[0] as an index; index[0] is the symbol that stands for it,
+                       whose bound is the size of what it indexes */
 };
 
 struct inst {
@@ -78,6 +93,7 @@ struct inst {
     enum dtype
         dtype;   /* type of the result as the graph sees it; arithmetic is in dtype_opmath(dtype) */
     bool rounds; /* CAST to a float narrower than its opmath type */
+    bool guarded; /* LOAD */
     uint8_t n_args, n_index;
     inst_id args[3];
     double value;
@@ -106,7 +122,7 @@ struct loops {
     VEC(struct nest) nests;
 };
 
-/* lower.c. Needs: a verified, decomposed graph. */
+/* lower.c, move.c. Needs: a verified, decomposed graph. */
 struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d);
 
 /* print.c, verify.c */

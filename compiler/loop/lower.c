@@ -11,17 +11,9 @@
  * inlined into its readers.
  *
  * Needs: decomposed graph (G1..G6). */
-#include "loop/loop.h"
+#include "loop/lower_impl.h"
 
 #include <ctype.h>
-
-struct lowering {
-    const struct graph *g;
-    struct loops *l;
-    struct diag *d;
-    buffer_id *buffer_of; /* per node: the buffer that holds its value (for views: their base's) */
-    bool *has_buffer;
-};
 
 static const char *identifier(struct arena *a, const char *name) {
     char *s = arena_strdup(a, name);
@@ -39,19 +31,27 @@ static buffer_id add_buffer(struct lowering *w, enum buffer_kind kind, int index
     return w->l->buffers.n - 1;
 }
 
-static inst_id add_inst(struct lowering *w, struct nest *n, struct inst i) {
+inst_id add_inst(struct lowering *w, struct nest *n, struct inst i) {
     vec_push(w->l->arena, &n->insts, i);
     return n->insts.n - 1;
 }
 
 /* Rounded to t. */
-static inst_id add_const(struct lowering *w, struct nest *n, double v, enum dtype t) {
+inst_id add_const(struct lowering *w, struct nest *n, double v, enum dtype t) {
     double cell;
     if (dtype_is_float(t)) {
         dtype_store(t, &cell, 0, v);
         v = dtype_load(t, &cell, 0);
     }
     return add_inst(w, n, (struct inst){.kind = INST_CONST, .value = v, .dtype = t});
+}
+
+inst_id add_op(struct lowering *w, struct nest *n, enum op op, enum dtype t, inst_id a, inst_id b,
+               inst_id c) {
+    struct inst i = {.kind = INST_OP, .op = op, .dtype = t};
+    const inst_id args[] = {a, b, c};
+    for (int k = 0; k < 3 && args[k] != NO_INST; k++) i.args[i.n_args++] = args[k];
+    return add_inst(w, n, i);
 }
 
 /* Constants travel as doubles, which hold integers up to 2^53. */
@@ -67,11 +67,6 @@ static inst_id add_integer(struct lowering *w, struct nest *n, const struct node
 
 /* ---- views: index of the view -> index of what it views -------------------------------------- */
 
-static bool is_one(struct exprs *p, ex e) {
-    int64_t v;
-    return ex_is_const(p, e, &v) && v == 1;
-}
-
 /* Row-major reinterpretation: flatten `index` over `from`, split over `to`. None is empty:
  * decompose has made empty tensors constants. */
 static void reshape_index(struct exprs *p, const struct meta *from, const ex *index,
@@ -86,8 +81,7 @@ static void reshape_index(struct exprs *p, const struct meta *from, const ex *in
     }
 }
 
-/* index (of node n, a VIEW) becomes the index of its operand. */
-static void view_index(struct lowering *w, const struct node *n, ex *index) {
+void view_index(struct lowering *w, const struct node *n, ex *index) {
     struct exprs *p = w->l->ex;
     const struct meta *from = &n->meta, *to = &w->g->nodes.at[n->args[0].node].meta;
     ex out[WS_MAX_RANK];
@@ -179,8 +173,7 @@ static inst_id read_created(struct lowering *w, struct nest *n, const struct nod
     return add_const(w, n, 0, c->meta.dtype);
 }
 
-/* The value of node `id` at `index` (of that node's shape). */
-static inst_id read_node(struct lowering *w, struct nest *n, node_id id, const ex *at) {
+inst_id read_node(struct lowering *w, struct nest *n, node_id id, const ex *at, inst_id guard) {
     ex index[WS_MAX_RANK] = {0};
     const struct node *x = &w->g->nodes.at[id];
     enum dtype t = x->meta.dtype;
@@ -195,19 +188,22 @@ static inst_id read_node(struct lowering *w, struct nest *n, node_id id, const e
     struct inst i = {
         .kind = INST_LOAD, .dtype = t, .buffer = w->buffer_of[id], .n_index = x->meta.rank};
     memcpy(i.index, index, sizeof(ex) * x->meta.rank);
+    if (guard != NO_INST) {
+        i.guarded = true;
+        i.args[i.n_args++] = guard;
+    }
     return add_inst(w, n, i);
 }
 
-/* Index into a broadcast operand: trailing dimensions line up, size 1 is read at 0. */
-static void broadcast_index(struct exprs *p, const struct meta *operand, const ex *index, int rank,
-                            ex *out) {
+void broadcast_index(struct exprs *p, const struct meta *operand, const ex *index, int rank,
+                     ex *out) {
     for (int k = 0; k < operand->rank; k++)
         out[k] = is_one(p, operand->size[k]) ? ex_const(p, 0) : index[k + rank - operand->rank];
 }
 
 /* ---- one node, one nest ---------------------------------------------------------------------- */
 
-static struct nest begin_nest(struct lowering *w, node_id id) {
+struct nest begin_nest(struct lowering *w, node_id id) {
     const struct node *x = &w->g->nodes.at[id];
     struct exprs *p = w->l->ex;
     struct nest n = {
@@ -224,7 +220,7 @@ static struct nest begin_nest(struct lowering *w, node_id id) {
     return n;
 }
 
-static void end_nest(struct lowering *w, struct nest *n, node_id id) {
+void end_nest(struct lowering *w, struct nest *n, node_id id) {
     n->out = add_buffer(w, BUFFER_TEMP, 0, &w->g->nodes.at[id].meta);
     w->buffer_of[id] = n->out;
     w->has_buffer[id] = true;
@@ -238,7 +234,7 @@ static inst_id read_operand(struct lowering *w, struct nest *n, const struct nod
     if (a->kind == ARG_NODE) {
         ex index[WS_MAX_RANK] = {0};
         broadcast_index(p, &w->g->nodes.at[a->node].meta, n->out_index, x->meta.rank, index);
-        return read_node(w, n, a->node, index);
+        return read_node(w, n, a->node, index, NO_INST);
     }
     if (a->kind == ARG_FLOAT) return add_const(w, n, a->f, t);
     if (a->kind == ARG_BOOL) return add_const(w, n, a->b, t);
@@ -362,7 +358,7 @@ static void lower_reduction(struct lowering *w, node_id id) {
             n.reduce[n.n_reduce++] = index[k];
         }
     }
-    add_reduction(w, &n, x, read_node(w, &n, x->args[0].node, index));
+    add_reduction(w, &n, x, read_node(w, &n, x->args[0].node, index, NO_INST));
     end_nest(w, &n, id);
 }
 
@@ -372,7 +368,7 @@ static void lower_scan(struct lowering *w, node_id id) {
     enum dtype t = x->meta.dtype;
     struct nest n = begin_nest(w, id);
     int64_t dim = ex_value(w->l->ex, x->args[1].i);
-    inst_id v = convert(w, &n, read_node(w, &n, x->args[0].node, n.out_index), t);
+    inst_id v = convert(w, &n, read_node(w, &n, x->args[0].node, n.out_index, NO_INST), t);
     if (x->meta.rank && !is_one(w->l->ex, x->meta.size[dim])) {
         n.scan = n.out_index[dim];
         add_inst(w, &n,
@@ -405,8 +401,8 @@ static void lower_matmul(struct lowering *w, node_id id) {
     ai[batch + 1] = bi[batch] = k;
     bi[batch + 1] = n.out_index[batch + 1];
     enum dtype t = x->meta.dtype;
-    inst_id a = convert(w, &n, read_node(w, &n, x->args[0].node, ai), t);
-    inst_id b = convert(w, &n, read_node(w, &n, x->args[1].node, bi), t);
+    inst_id a = convert(w, &n, read_node(w, &n, x->args[0].node, ai, NO_INST), t);
+    inst_id b = convert(w, &n, read_node(w, &n, x->args[1].node, bi, NO_INST), t);
     inst_id v = add_inst(
         w, &n,
         (struct inst){
@@ -427,7 +423,7 @@ static void lower_matmul(struct lowering *w, node_id id) {
 static void lower_output(struct lowering *w, int index, node_id id) {
     const struct node *x = &w->g->nodes.at[id];
     enum op_class c = op_info(x->op)->class;
-    if ((c == POINTWISE || c == REDUCE || c == SCAN || c == MATMUL) &&
+    if ((c == POINTWISE || c == REDUCE || c == SCAN || c == MATMUL || c == MOVE) &&
         w->l->buffers.at[w->buffer_of[id]].kind == BUFFER_TEMP) {
         struct buffer *b = &w->l->buffers.at[w->buffer_of[id]];
         b->kind = BUFFER_OUTPUT;
@@ -439,9 +435,38 @@ static void lower_output(struct lowering *w, int index, node_id id) {
     if (meta_numel(w->l->ex, &x->meta) == ex_const(w->l->ex, 0))
         add_const(w, &n, 0, x->meta.dtype); /* an index over no element is not worked out */
     else
-        read_node(w, &n, id, n.out_index);
+        read_node(w, &n, id, n.out_index, NO_INST);
     n.out = add_buffer(w, BUFFER_OUTPUT, index, &x->meta);
     vec_push(w->l->arena, &w->l->nests, n);
+}
+
+/* Nests that nobody reads are left out: what computes the operand of a subscript that became an
+ * index by itself. Their buffers go with them. */
+static void drop_unread(struct loops *l) {
+    bool *read = NEW_ARRAY(l->arena, bool, l->buffers.n);
+    buffer_id *now = NEW_ARRAY(l->arena, buffer_id, l->buffers.n), kept = 0;
+    for (buffer_id b = 0; b < l->buffers.n; b++) read[b] = l->buffers.at[b].kind != BUFFER_TEMP;
+    for (uint32_t k = l->nests.n; k-- > 0;)
+        for (uint32_t i = 0; read[l->nests.at[k].out] && i < l->nests.at[k].insts.n; i++)
+            if (l->nests.at[k].insts.at[i].kind == INST_LOAD)
+                read[l->nests.at[k].insts.at[i].buffer] = true;
+    for (buffer_id b = 0; b < l->buffers.n; b++) {
+        now[b] = kept;
+        if (!read[b]) continue;
+        l->buffers.at[kept] = l->buffers.at[b];
+        l->buffers.at[kept].name = arena_printf(l->arena, "b%u", kept);
+        kept++;
+    }
+    l->buffers.n = kept;
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        struct nest x = l->nests.at[k];
+        if (!read[x.out]) continue;
+        x.out = now[x.out];
+        for (uint32_t i = 0; i < x.insts.n; i++) x.insts.at[i].buffer = now[x.insts.at[i].buffer];
+        l->nests.at[n++] = x;
+    }
+    l->nests.n = n;
 }
 
 struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d) {
@@ -461,6 +486,7 @@ struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d
         case REDUCE: lower_reduction(&w, id); break;
         case SCAN: lower_scan(&w, id); break;
         case MATMUL: lower_matmul(&w, id); break;
+        case MOVE: lower_move(&w, id); break;
         case VIEW:
         case CREATE:
         case INPUT: break;
@@ -468,5 +494,6 @@ struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d
         }
     }
     for (uint32_t i = 0; i < g->outputs.n; i++) lower_output(&w, (int)i, g->outputs.at[i]);
+    drop_unread(l);
     return d->status == WS_OK ? l : NULL;
 }

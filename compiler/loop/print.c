@@ -36,6 +36,7 @@ void inst_print(struct buf *b, const struct exprs *p, const struct loops *l, con
     case INST_LOAD:
         buf_printf(b, "load %s", l->buffers.at[i->buffer].name);
         put_indices(b, p, i->index, i->n_index);
+        if (i->guarded) buf_printf(b, " if v%u", i->args[0]);
         break;
     case INST_OP:
         buf_printf(b, "%s(", op_info(i->op)->name);
@@ -47,6 +48,11 @@ void inst_print(struct buf *b, const struct exprs *p, const struct loops *l, con
     case INST_REDUCE:
         buf_printf(b, "reduce %s v%u", reduction_name(i->reduction), i->args[0]);
         if (i->n_args > 1) buf_printf(b, " at v%u", i->args[1]);
+        break;
+    case INST_SUBSCRIPT:
+        buf_printf(b, "subscript v%u of ", i->args[0]);
+        ex_print(b, p, ex_symbol(p, i->index[0])->bound);
+        buf_printf(b, " as %s", ex_symbol(p, i->index[0])->name);
         break;
     }
     buf_printf(b, " : %s\n", dtype_name(i->dtype));

@@ -1,11 +1,18 @@
 /* verify.c: the invariants L1..L6 of loop.h. */
 #include "loop/loop.h"
 
-static const char *check_index(const struct loops *l, const struct nest *n, ex e) {
+/* Is sym a subscript that instruction `id` or one before it made? */
+static bool is_subscript(const struct nest *n, uint32_t id, ex sym) {
+    for (uint32_t i = 0; i <= id; i++)
+        if (n->insts.at[i].kind == INST_SUBSCRIPT && n->insts.at[i].index[0] == sym) return true;
+    return false;
+}
+
+static const char *check_index(const struct loops *l, const struct nest *n, uint32_t id, ex e) {
     ex syms[64];
     int count = ex_symbols(l->ex, e, syms, 64);
     for (int s = 0; s < count; s++) {
-        bool known = !ex_symbol(l->ex, syms[s])->bound;
+        bool known = !ex_symbol(l->ex, syms[s])->bound || is_subscript(n, id, syms[s]);
         for (int k = 0; k < n->n_axes; k++) known |= n->axes[k] == syms[s];
         for (int k = 0; k < n->n_reduce; k++) known |= n->reduce[k] == syms[s];
         if (!known)
@@ -22,7 +29,7 @@ static const char *check_inst(const struct loops *l, const struct nest *n, uint3
         if (i->args[k] >= id)
             return arena_printf(l->arena, "L2: %s: v%u uses v%u", n->name, id, i->args[k]);
     for (int k = 0; k < i->n_index; k++) {
-        const char *bad = check_index(l, n, i->index[k]);
+        const char *bad = check_index(l, n, id, i->index[k]);
         if (bad) return bad;
     }
     if (i->kind == INST_LOAD) {

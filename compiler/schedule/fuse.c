@@ -422,11 +422,22 @@ static int arguments(struct fuser *f, uint32_t a, uint32_t b) {
     return n;
 }
 
+static int subscripts(struct fuser *f, uint32_t g) {
+    int n = 0;
+    for (uint32_t k = 0; k < group_at(f, g)->members.n; k++) {
+        const struct nest *x = nest_at(f, group_at(f, g)->members.at[k].nest);
+        for (uint32_t i = 0; i < x->insts.n; i++) n += x->insts.at[i].kind == INST_SUBSCRIPT;
+    }
+    return n;
+}
+
 static const char *too_big(struct fuser *f, uint32_t a, uint32_t b) {
     uint32_t nests = group_at(f, a)->members.n + group_at(f, b)->members.n;
     if (nests > GROUP_MAX_NESTS)
         return arena_printf(f->s->arena, "%u operators are too many for a kernel", nests);
-    int n = arguments(f, a, b);
+    int looked_up = subscripts(f, a) + subscripts(f, b), n = arguments(f, a, b);
+    if (looked_up > GROUP_MAX_SUBSCRIPTS)
+        return arena_printf(f->s->arena, "%d index tensors are too many for a kernel", looked_up);
     if (n <= GROUP_MAX_BUFFERS) return NULL;
     return arena_printf(f->s->arena, "%d tensors are too many for a kernel", n);
 }

@@ -169,8 +169,8 @@ static bool is_excluded(enum op op) {
 /* Classes by weight, then an operator of that class. */
 static enum op random_op(struct gen *x) {
     static const enum op_class classes[] = {POINTWISE, POINTWISE, POINTWISE, REDUCE,
-                                            SCAN,      VIEW,      MATMUL,    COMPOSITE,
-                                            COMPOSITE, COMPOSITE, COMPOSITE};
+                                            SCAN,      VIEW,      MATMUL,    MOVE,
+                                            COMPOSITE, COMPOSITE, COMPOSITE, COMPOSITE};
     enum op_class class =
         percent(x, 2) ? CREATE : classes[below(x, sizeof classes / sizeof *classes)];
     for (;;) {

@@ -304,8 +304,6 @@ static void fit_arange(struct gen *x, struct call *c) {
 
 /* ---- which ----------------------------------------------------------------------------------- */
 
-typedef void fit_fn(struct gen *x, struct call *c);
-
 static fit_fn *const fits[OP_COUNT] = {
     [OP_MM] = fit_mm,
     [OP_BMM] = fit_bmm,
@@ -338,9 +336,10 @@ static fit_fn *const fits[OP_COUNT] = {
 };
 
 bool call_that_fits(struct gen *x, enum op op, struct call *c) {
-    if (!fits[op]) return false;
+    fit_fn *fit = fits[op] ? fits[op] : gen_moves[op];
+    if (!fit) return false;
     *c = (struct call){.op = op};
-    fits[op](x, c);
+    fit(x, c);
     c->n = op_info(op)->n_params;
     return true;
 }

@@ -38,6 +38,8 @@ struct call {
     struct arg args[MAX_PARAMS];
     int n;
 };
+typedef void fit_fn(struct gen *x, struct call *c);
+extern fit_fn *const gen_moves[OP_COUNT]; /* gen_move.c */
 bool call_that_fits(struct gen *x, enum op op, struct call *c);
 
 #endif

@@ -126,7 +126,7 @@ static node_id add_errors(struct graph *g, node_id x, const struct errors *e, bo
 
 static bool is_rounded(const struct node *n) {
     enum op_class class = op_info(n->op)->class;
-    return dtype_is_float(n->meta.dtype) && class != VIEW && class != CREATE;
+    return dtype_is_float(n->meta.dtype) && class != VIEW && class != CREATE && class != MOVE;
 }
 
 static struct graph *with_errors(const struct graph *g, const struct errors *e) {

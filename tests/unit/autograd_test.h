@@ -22,7 +22,7 @@ static inline struct graph *must_differentiate(const struct graph *g, const bool
     return joint;
 }
 
-/* Floats between lo and hi, tangents normal; others as graph_test.h says. */
+/* Floats between lo and hi, tangents normal, integers 0..4; others as graph_test.h says. */
 static inline void fill_inputs(const struct graph *joint, uint32_t n_forward, double lo, double hi,
                                struct value *in) {
     random_inputs(joint, in);
@@ -30,6 +30,8 @@ static inline void fill_inputs(const struct graph *joint, uint32_t n_forward, do
         for (int64_t i = 0; i < in[k].n; i++)
             if (dtype_is_float(joint->nodes.at[k].meta.dtype))
                 in[k].v[i] = lo + (hi - lo) * random_uniform(3, k, (uint64_t)i);
+            else
+                in[k].v[i] = fabs(in[k].v[i]);
 }
 
 /* The outputs of g, weighted with the tangents of the joint graph and added up. */

@@ -204,6 +204,29 @@ static const struct test tests[] = {
     {"%x: f64[4, 5]", "triu(%x, 1)", 0, 0},
     {"%x: f64[4], %y: f64[4]", "type_as(%x, %y)", 0, 0},
     {"%x: f64[4]", "zeros_like(%x)", 0, 0},
+    {"%x: f64[2, 3], %y: f64[2, 1]", "cat([%x, %y, %x], 1)", 0, 0},
+    {"%x: f64[0], %y: f64[2, 3]", "cat([%x, %y])", 0, 0},
+    {"%x: f64[2, 3], %y: f64[2, 3]", "stack([%x, %y], 1)", 0, 0},
+    {"%x: f64[3, 4]", "constant_pad_nd(%x, [1, 2, -1, 0], 3)", 0, 0},
+    {"%x: f64[3, 4]", "pad(%x, [1, 2], 'reflect')", 0, 0},
+    {"%x: f64[3, 4]", "flip(%x, [0])", 0, 0},
+    {"%x: f64[3, 9]", "slice(%x, 1, 2, 8, 1)", 0, 0},
+    {"%x: f64[9, 2]", "slice(%x, 0, 1, 9, 3)", 0, 0},
+    {"%x: f64[3, 4]", "roll(%x, 2, 1)", 0, 0},
+    {"%x: f64[2, 3]", "repeat(%x, [2, 2])", 0, 0},
+    {"%x: f64[3, 4]", "diagonal(%x, 1)", 0, 0},
+    {"%x: f64[2, 7]", "windows(%x, [3], [2], [1], [1], value=2)", 0, 0},
+    {"%x: f64[7, 6]", "windows(%x, [2, 3], [1, 2], [0, 1], [2, 1])", 0, 0},
+    {"%x: f64[5, 3], %i: i64[2, 3]", "gather(%x, 0, %i)", 0, 0},
+    {"%x: f64[9, 3], %i: i64[2, 4]", "index(%x, [%i], [0])", 0, 0},
+    {"%x: f64[9, 2, 8], %i: i64[3, 1], %j: i64[4]", "index(%x, [%i, %j], [0, 2])", 0, 0},
+    {"%x: f64[9, 8, 3], %i: i64[3], %j: i64[1]", "index(%x, [%i, %j], [0, 1])", 0, 0},
+    {"%i: i64[5], %w: f64[9, 3]", "embedding(%i, %w)", 0, 0},
+    {"%x: f64[5], %i: i64[6], %s: f64[6]", "scatter_add(%x, 0, %i, %s)", 0, 0},
+    {"%x: f64[1, 5, 5]", "max_pool(%x, [3], [2], [1])", 0, 0},
+    {"%x: f64[1, 5, 5]", "avg_pool(%x, [2], [1])", 0, 0},
+    {"%x: f64[1, 5, 4]", "adaptive_avg_pool(%x, [2, 3])", 0, 0},
+    {"%x: f64[1, 1, 5]", "upsample_nearest(%x, [8])", 0, 0},
     {"%x: f64[0, 4]", "softmax(%x, 1)", 0, 0},
     {"%x: f64[3, 0]", "sum(%x, 1)", 0, 0},
 };
@@ -220,8 +243,7 @@ static void test_operators(void **state) {
 
 static bool may_be_floating(const struct op_info *op) {
     return op->dtype != RULE_BOOL && op->dtype != RULE_I64 && strncmp(op->name, "bitwise_", 8) &&
-           op->id != OP_SLICE &&                       /* which needs an operator that pads */
-           op->id != OP_CUMMAX && op->id != OP_CUMMIN; /* ... that scatters */
+           op->id != OP_CUMMAX && op->id != OP_CUMMIN; /* which know no positions to scatter to */
 }
 
 /* A primitive that yields floats has a rule or is said to be flat; whatever has a rule is tested.

@@ -200,6 +200,62 @@ static const struct {
     {"%x: f32[6, 4]", "tril(%x, -1)"},
     {"%x: f32[4, 6]", "triu(%x, diagonal=1)"},
     {"%x: bool[4, 6]", "triu(%x)"},
+    {"%x: f32[2, 3], %y: f32[2, 3]", "stack([%x, %y], -1)"},
+    {"%x: f32[]", "stack([%x])"},
+    {"%x: f32[2, 3]", "pad(%x, [1, 2])"},
+    {"%x: f32[2, 3]", "pad(%x, [-1, 2, 0, 1], value=0.5)"},
+    {"%x: f32[2, 5]", "pad(%x, [4, 3], 'reflect')"},
+    {"%x: f32[2, 5]", "pad(%x, [7, 0, 1, 1], 'replicate')"},
+    {"%x: f32[2, 5]", "pad(%x, [5, 3], 'circular')"},
+    {"%x: f32[0, 5]", "pad(%x, [1, 1, 2, 0], value=3)"},
+    {"%x: f32[5, 6]", "roll(%x, [2, -7], [0, 1])"},
+    {"%x: f32[5, 6]", "roll(%x, 8)"},
+    {"%x: f32[]", "roll(%x, 3)"},
+    {"%x: f32[2, 3]", "repeat(%x, 2, 1, 3)"},
+    {"%x: f32[2, 3]", "repeat(%x, [0, 2])"},
+    {"%x: f32[]", "repeat(%x, 4)"},
+    {"%x: f32[2, 1]", "repeat(%x, 1, 3)"},
+    {"%x: f32[2, 3]", "tile(%x, [2])"},
+    {"%x: f32[2, 3]", "repeat_interleave(%x, 3, -1)"},
+    {"%x: f32[2, 3]", "repeat_interleave(%x, 2)"},
+    {"%x: f32[3, 1]", "repeat_interleave(%x, 2, 1)"},
+    {"%x: f32[4, 6]", "diagonal(%x, -1)"},
+    {"%x: f32[4, 2, 6]", "diagonal(%x, 2, 0, 2)"},
+    {"%x: f32[4, 2, 6]", "diagonal(%x, 1, -1, 0)"},
+    {"%x: f32[3, 4]", "diagonal(%x, 9)"},
+    {"%x: f32[4, 6]", "diag(%x, 2)"},
+    {"%x: f32[4]", "diag(%x, -2)"},
+    {"%x: f32[4]", "diag(%x, 1)"},
+    {"%x: f32[3]", "diag(%x)"},
+    {"", "eye(3)"},
+    {"", "eye(3, 5, dtype=i64)"},
+    {"%x: f32[2, 3, 9, 8]", "max_pool(%x, [2])"},
+    {"%x: f32[3, 9, 8]", "max_pool(%x, [3, 2], [2, 3], [1, 0])"},
+    {"%x: f32[2, 3, 9, 9]", "max_pool(%x, [2], 3, dilation=2, ceil_mode=True)"},
+    {"%x: i64[3, 9]", "max_pool(%x, [3], 1, 1, spatial=1)"},
+    {"%x: f32[2, 2, 4, 5, 6]", "max_pool(%x, [2], spatial=3)"},
+    {"%x: f32[2, 3, 9, 8]", "avg_pool(%x, [2, 3])"},
+    {"%x: f32[2, 3, 9, 8]", "avg_pool(%x, [3], 2, 1)"},
+    {"%x: f32[2, 3, 9, 8]", "avg_pool(%x, [3], 2, 1, count_include_pad=False)"},
+    {"%x: f32[2, 3, 9, 8]", "avg_pool(%x, [3], 2, 1, ceil_mode=True)"},
+    {"%x: f32[3, 8]", "avg_pool(%x, [3], 2, 1, True, False, spatial=1)"},
+    {"%x: f32[3, 9, 8]", "avg_pool(%x, [2], divisor_override=3)"},
+    {"%x: f32[2, 3, 8, 6]", "adaptive_avg_pool(%x, [4, 3])"},
+    {"%x: f32[2, 3, 7, 5]", "adaptive_avg_pool(%x, [3, 7])"},
+    {"%x: f32[3, 7]", "adaptive_avg_pool(%x, [1])"},
+    {"%x: f32[1, 2, 5, 6, 7]", "adaptive_avg_pool(%x, [2, 3, 4])"},
+    {"%x: f32[2, 3, 7, 6]", "adaptive_max_pool(%x, [3, 2])"},
+    {"%x: f32[2, 3, 4, 5]", "upsample_nearest(%x, [8, 5])"},
+    {"%x: f32[2, 3, 7]", "upsample_nearest(%x, [4])"},
+    {"%x: f32[1, 1, 41]", "upsample_nearest(%x, [82])"},
+    {"%x: f32[2, 3, 5, 6]", "im2col(%x, [2, 3])"},
+    {"%x: f32[3, 5, 6]", "im2col(%x, [2], [2], [1, 0], [1, 2])"},
+    {"%x: f32[2, 9]", "unfold(%x, 1, 4, 2)"},
+    {"%x: f32[9, 2]", "unfold(%x, 0, 3, 1)"},
+    /* the primitives' own special cases */
+    {"%x: f32[0], %y: f32[2, 3]", "cat([%x, %y], 1)"},
+    {"%x: bf16[2, 3], %y: f32[0, 3]", "cat([%x, %y])"},
+    {"%x: f32[0, 3]", "constant_pad_nd(%x, [0, 0, 1, 1], 2)"},
     {"", "zeros([2, 3])"},
     {"", "zeros(2, 3, dtype=i64)"},
     {"", "ones([2, 3], dtype=bf16)"},
@@ -225,14 +281,52 @@ static const struct {
     {"%x: bf16[4, 6]", "sum(%x, 1, dtype=f32)"},
 };
 
+/* The same; integer inputs are below `indices`. */
+static const struct {
+    const char *inputs, *call;
+    int indices;
+} indexed[] = {
+    {"%x: f32[9, 4], %i: i64[3]", "index_select(%x, 0, %i)", 9},
+    {"%x: f32[2, 9], %i: i32[]", "index_select(%x, -1, %i)", 9},
+    {"%x: f32[], %i: i64[1]", "index_select(%x, 0, %i)", 1},
+    {"%i: i64[2, 3], %w: f32[9, 4]", "embedding(%i, %w)", 9},
+    {"%i: i64[], %w: f32[9, 4]", "embedding(%i, %w, padding_idx=0)", 9},
+    {"%i: i64[0], %w: f32[9, 4]", "embedding(%i, %w)", 9},
+    {"%x: f32[3, 3], %i: i64[4, 2]", "take(%x, %i)", 9},
+    {"%x: f32[2, 9], %i: i64[2, 3]", "take_along_dim(%x, %i, 1)", 9},
+    {"%x: f32[2, 9], %i: i64[1, 3]", "take_along_dim(%x, %i, 1)", 9},
+    {"%x: f32[1, 9], %i: i64[4, 3]", "take_along_dim(%x, %i, 1)", 9},
+    {"%x: f32[3, 3], %i: i64[2, 2]", "take_along_dim(%x, %i)", 9},
+    {"%x: f32[9, 4], %i: i64[3, 4], %s: f32[3, 4]", "scatter(%x, 0, %i, %s)", 9},
+    {"%x: f32[5, 9], %i: i64[3, 20], %s: f32[4, 20]", "scatter(%x, 1, %i, %s)", 9},
+    {"%x: f32[9, 4], %i: i64[3, 4]", "scatter(%x, 0, %i, 1.5)", 9},
+    {"%x: f32[9], %i: i64[0], %s: f32[0]", "scatter(%x, 0, %i, %s)", 9},
+    {"%x: f32[9, 4], %i: i64[13, 2], %s: f32[13, 3]", "scatter_add(%x, 0, %i, %s)", 9},
+    {"%x: i64[9], %i: i64[13], %s: i64[13]", "scatter_add(%x, 0, %i, %s)", 9},
+    {"%x: f32[2, 9, 3], %i: i64[4], %s: f32[2, 4, 3]", "index_add(%x, 1, %i, %s, alpha=2)", 9},
+    {"%x: f32[9], %i: i64[4], %s: f32[4]", "index_add(%x, 0, %i, %s)", 9},
+    {"%i: i64[2, 3]", "one_hot(%i, 9)", 9},
+    {"%i: i64[]", "one_hot(%i, 9)", 9},
+    {"%x: f32[3], %i: i64[]", "gather(%x, 0, %i)", 3},
+    {"%x: f32[], %i: i64[1]", "gather(%x, 0, %i)", 1},
+};
+
 static bool close_to(double a, double b, double tolerance) {
     if (a == b || (a != a && b != b)) return true;
     return fabs(a - b) <= tolerance * fmax(1, fmax(fabs(a), fabs(b)));
 }
 
-static void compare(const struct graph *g, const struct graph *h, double tolerance) {
+static void make_indices(const struct graph *g, struct value *in, int indices) {
+    for (uint32_t k = 0; indices && k < g->inputs.n; k++)
+        for (int64_t i = 0; i < in[k].n; i++)
+            if (!dtype_is_float(g->nodes.at[g->inputs.at[k].node].meta.dtype))
+                in[k].v[i] = floor(random_uniform(3, k, (uint64_t)i) * indices);
+}
+
+static void compare(const struct graph *g, const struct graph *h, double tolerance, int indices) {
     struct value in[MAX_TEST_VALUES], before[MAX_TEST_VALUES], after[MAX_TEST_VALUES];
     random_inputs(g, in);
+    make_indices(g, in, indices);
     must_eval(g, in, before);
     must_eval(h, in, after);
     for (uint32_t k = 0; k < g->outputs.n; k++) {
@@ -253,25 +347,30 @@ static void must_verify(struct graph *g, bool decomposed) {
 }
 
 /* Decomposed and simplified graphs are well formed, compute the same and keep the result's type. */
-static void check_graph(struct graph *g, double tolerance) {
+static void check_graph(struct graph *g, double tolerance, int indices) {
     struct graph *h = graph_decompose(g), *s = graph_simplify(h);
     must_verify(h, true);
     must_verify(s, true);
     assert_string_equal(result_type(g), result_type(h));
     assert_string_equal(result_type(g), result_type(s));
-    compare(g, h, tolerance);
-    compare(h, s, 0);
-    compare(g, graph_simplify(g), 0);
+    compare(g, h, tolerance, indices);
+    compare(h, s, 0, indices);
+    compare(g, graph_simplify(g), 0, indices);
     /* What it prints parses back. */
     assert_string_equal(printed(must_parse(g->arena, printed(h))), printed(h));
 }
 
-enum { N_CASES = sizeof cases / sizeof *cases };
+enum { N_CASES = sizeof cases / sizeof *cases, N_INDEXED = sizeof indexed / sizeof *indexed };
 
 static void test_means_the_same(void **state) {
     for (int i = 0; i < N_CASES; i++) {
         struct arena *a = arena_new();
-        check_graph(one_op(a, cases[i].inputs, cases[i].call), 1e-12);
+        check_graph(one_op(a, cases[i].inputs, cases[i].call), 1e-12, 0);
+        arena_free(a);
+    }
+    for (int i = 0; i < N_INDEXED; i++) {
+        struct arena *a = arena_new();
+        check_graph(one_op(a, indexed[i].inputs, indexed[i].call), 1e-12, indexed[i].indices);
         arena_free(a);
     }
 }
@@ -296,16 +395,18 @@ static void test_opmath(void **state) {
         for (uint32_t k = 0; k < h->nodes.n; k++)
             if (h->nodes.at[k].op != OP_INPUT && h->nodes.at[k].op != OP_CONVERT)
                 assert_int_equal(h->nodes.at[k].meta.dtype, DT_F32);
-        check_graph(g, 0x1p-8);
+        check_graph(g, 0x1p-8, 0);
         arena_free(a);
     }
 }
 
 static void test_every_composite_is_covered(void **state) {
     bool seen[OP_COUNT] = {0};
-    for (int i = 0; i < N_CASES; i++) {
+    for (int i = 0; i < N_CASES + N_INDEXED; i++) {
         struct arena *a = arena_new();
-        struct graph *g = one_op(a, cases[i].inputs, cases[i].call);
+        bool plain = i < N_CASES;
+        struct graph *g = one_op(a, plain ? cases[i].inputs : indexed[i - N_CASES].inputs,
+                                 plain ? cases[i].call : indexed[i - N_CASES].call);
         seen[g->nodes.at[g->outputs.at[0]].op] = true;
         arena_free(a);
     }
@@ -369,7 +470,7 @@ static void test_network(void **state) {
                                     "  %m = mean(%s, -1)\n"
                                     "  return %s, %m, %s\n"
                                     "}\n");
-    check_graph(g, 1e-12);
+    check_graph(g, 1e-12, 0);
     struct graph *h = graph_decompose(g);
     node_id last = 0;
     for (uint32_t i = 0; i < h->nodes.n; i++) {

@@ -1,0 +1,191 @@
+/* derivatives_move.c: gradients of what moves elements: each element's gradient goes back to where
+ * the element came from.
+ *
+ *   cat       a slice of the gradient for each piece       pad      the gradient without its border
+ *   index     added up where the indices point             windows  added up over the windows that
+ *                                                                   look at an element
+ *
+ * Nothing is added atomically: scatters and windows become sums over what may contribute. */
+#include <string.h>
+
+#include "graph/derivatives.h"
+
+static ex number(const struct backprop *p, int64_t v) { return ex_const(p->b->g->ex, v); }
+
+static const struct meta *meta_at(const struct backprop *p, node_id n) { return meta_of(p->b, n); }
+
+static int dim_at(const struct backprop *p, int arg, uint32_t k) {
+    return (int)ex_value(p->b->g->ex, p->node.args[arg].ints.at[k]);
+}
+
+/* ---- pieces and pads ------------------------------------------------------------------------- */
+
+enum derivative_answer derivative_cat(struct backprop *p, int param, node_id *out) {
+    const struct arg *list = &p->node.args[0];
+    int dim = (int)ex_value(p->b->g->ex, p->node.args[1].i);
+    const struct meta *m = meta_at(p, list->nodes.at[p->element]);
+    ex start = number(p, 0);
+    if (m->rank != p->node.meta.rank) return NO_GRADIENT; /* an empty [0] among others */
+    for (int k = 0; k < p->element; k++) {
+        const struct meta *before = meta_at(p, list->nodes.at[k]);
+        if (before->rank == m->rank) start = ex_add(p->b->g->ex, start, before->size[dim]);
+    }
+    *out = cut(p->b, p->grad, dim, start, ex_add(p->b->g->ex, start, m->size[dim]));
+    return GRADIENT;
+}
+
+/* What was cut off has the gradient 0. */
+enum derivative_answer derivative_pad(struct backprop *p, int param, node_id *out) {
+    const struct arg *pad = &p->node.args[1];
+    ex back[2 * WS_MAX_RANK];
+    for (uint32_t k = 0; k < pad->ints.n; k++)
+        back[k] = ex_sub(p->b->g->ex, number(p, 0), pad->ints.at[k]);
+    *out = call(p->b, OP_CONSTANT_PAD, arg_node(p->grad), arg_ints(p->b->g, back, pad->ints.n));
+    return GRADIENT;
+}
+
+/* ---- looked up ------------------------------------------------------------------------------- */
+
+/* The index tensors as one vector of positions among all elements of the indexed dimensions. */
+static node_id positions(struct backprop *p, const struct meta *m, const struct meta *wide) {
+    const struct arg *list = &p->node.args[1];
+    node_id at = 0;
+    for (uint32_t k = 0; k < list->nodes.n; k++) {
+        ex size = m->size[dim_at(p, 2, k)];
+        node_id i = cast(p->b, list->nodes.at[k], DT_I64);
+        i = call(p->b, OP_REMAINDER, arg_node(i), arg_ex(size)); /* negative ones from the end */
+        i = call(p->b, OP_EXPAND, arg_node(i), arg_ints(p->b->g, wide->size, wide->rank));
+        at = k ? binary(p->b, OP_ADD, call(p->b, OP_MUL, arg_node(at), arg_ex(size)), i) : i;
+    }
+    struct meta flat = {.rank = 1, .size = {meta_numel(p->b->g->ex, wide)}};
+    return reshape(p->b, at, &flat);
+}
+
+/* index_add into a tensor whose indexed dimensions are one and come first; then they go back. */
+enum derivative_answer derivative_index(struct backprop *p, int param, node_id *out) {
+    struct exprs *e = p->b->g->ex;
+    const struct meta m = *meta_at(p, p->node.args[0].node);
+    const struct arg *dims = &p->node.args[2];
+    int n = (int)dims->ints.n, wide_rank = p->node.meta.rank - (m.rank - n);
+    int first = graph_index_position(e, dims, m.rank), order[WS_MAX_RANK], count = 0;
+    struct meta wide = {.rank = (uint8_t)wide_rank}, rows = {.rank = 1}, apart = {0};
+    memcpy(wide.size, p->node.meta.size + first, sizeof(ex) * (size_t)wide_rank);
+    for (int i = 0; i < wide_rank; i++) order[count++] = first + i;
+    for (int i = 0; i < p->node.meta.rank; i++)
+        if (i < first || i >= first + wide_rank) order[count++] = i;
+    node_id grad = reorder(p->b, p->grad, order); /* [indices.., rest..] */
+    rows.size[0] = meta_numel(e, &wide);
+    for (int i = wide_rank; i < p->node.meta.rank; i++)
+        rows.size[rows.rank++] = meta_at(p, grad)->size[i];
+    grad = reshape(p->b, grad, &rows);
+    uint32_t indexed = 0;
+    ex all = number(p, 1);
+    for (int k = 0; k < n; k++) {
+        int d = dim_at(p, 2, (uint32_t)k);
+        indexed |= 1u << d;
+        all = ex_mul(e, all, m.size[d]);
+        order[d] = k; /* where dimension d of self comes from */
+        apart.size[apart.rank++] = m.size[d];
+    }
+    for (int d = 0; d < m.rank; d++)
+        if (!(indexed >> d & 1)) {
+            order[d] = apart.rank;
+            apart.size[apart.rank++] = m.size[d];
+        }
+    node_id at = positions(p, &m, &wide);
+    rows.size[0] = all;
+    rows.dtype = meta_at(p, grad)->dtype;
+    node_id sum = call(p->b, OP_INDEX_ADD, arg_node(full(p->b, &rows, 0)), arg_int(p->b->g, 0),
+                       arg_node(at), arg_node(grad));
+    *out = reorder(p->b, reshape(p->b, sum, &apart), order);
+    return GRADIENT;
+}
+
+static node_id with_number(struct backprop *p, enum op op, node_id x, ex v) {
+    return call(p->b, op, arg_node(x), arg_ex(v));
+}
+
+static node_id all_of(struct backprop *p, node_id x, node_id y) {
+    return binary(p->b, OP_LOGICAL_AND, x, y);
+}
+
+/* Of positions `from` those that are i*stride for an i below n: i, and whether there is one. */
+static node_id unstride(struct backprop *p, node_id from, ex stride, ex n, node_id *exists) {
+    node_id i = with_number(p, OP_MAXIMUM, from, number(p, 0));
+    *exists = with_number(p, OP_GE, from, number(p, 0));
+    if (stride != number(p, 1)) {
+        node_id rest = with_number(p, OP_REMAINDER, i, stride);
+        *exists = all_of(p, *exists, with_number(p, OP_EQ, rest, number(p, 0)));
+        i = with_number(p, OP_FLOOR_DIVIDE, i, stride);
+    }
+    *exists = all_of(p, *exists, with_number(p, OP_LT, i, n));
+    return with_number(p, OP_MINIMUM, i, ex_sub(p->b->g->ex, n, number(p, 1)));
+}
+
+/* ---- slices ---------------------------------------------------------------------------------- */
+
+/* Without a step the gradient is padded; with one, each element asks whether it was taken. */
+enum derivative_answer derivative_slice(struct backprop *p, int param, node_id *out) {
+    struct exprs *e = p->b->g->ex;
+    const struct meta m = *meta_at(p, p->node.args[0].node);
+    int dim = (int)ex_value(e, p->node.args[1].i);
+    ex start = p->node.args[2].i, step = p->node.args[4].i, n = p->node.meta.size[dim];
+    if (step == number(p, 1)) {
+        ex pad[2 * WS_MAX_RANK];
+        uint32_t at = 2 * (uint32_t)(m.rank - 1 - dim);
+        for (uint32_t k = 0; k < at; k++) pad[k] = number(p, 0);
+        pad[at] = start;
+        pad[at + 1] = ex_sub(e, m.size[dim], ex_add(e, start, n));
+        *out = call(p->b, OP_CONSTANT_PAD, arg_node(p->grad), arg_ints(p->b->g, pad, at + 2));
+        return GRADIENT;
+    }
+    struct meta column = {.rank = m.rank};
+    for (int k = 0; k < m.rank; k++) column.size[k] = number(p, 1);
+    column.size[dim] = m.size[dim];
+    node_id exists, from = with_number(p, OP_SUB, iota(p->b, m.size[dim]), start);
+    node_id i = unstride(p, from, step, n, &exists);
+    *out = call(p->b, OP_WHERE, arg_node(reshape(p->b, exists, &column)),
+                arg_node(index_one(p->b, p->grad, i, dim)), arg_int(p->b->g, 0));
+    return GRADIENT;
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+/* A vector along dimension `dim` of a tensor of that rank. */
+static node_id along(struct backprop *p, ex size, int dim, int rank) {
+    struct meta m = {.rank = (uint8_t)rank};
+    for (int k = 0; k < rank; k++) m.size[k] = number(p, 1);
+    m.size[dim] = size;
+    return reshape(p->b, iota(p->b, size), &m);
+}
+
+/* Element i is element e of window o where i = o*stride - padding + e*dilation: for each i and e
+ * there is one such o or none.
+ *     d x[i] = sum over e of (o is a window ? grad[o, e] : 0) */
+static node_id fold(struct backprop *p, node_id grad, const struct meta *m,
+                    const struct arg *args) {
+    int n = (int)args[1].ints.n, lead = m->rank - n;
+    node_id index[6], valid = 0;
+    ex dims[6], sums[3];
+    for (int k = 0; k < n; k++) {
+        node_id i = along(p, m->size[lead + k], k, 2 * n), exists;
+        node_id element = along(p, args[1].ints.at[k], n + k, 2 * n);
+        node_id from = with_number(p, OP_ADD, i, args[3].ints.at[k]);
+        from = binary(p->b, OP_SUB, from, with_number(p, OP_MUL, element, args[4].ints.at[k]));
+        index[k] = unstride(p, from, args[2].ints.at[k], meta_at(p, grad)->size[lead + k], &exists);
+        index[n + k] = element;
+        valid = k ? all_of(p, valid, exists) : exists;
+        dims[k] = number(p, lead + k);
+        dims[n + k] = sums[k] = number(p, lead + n + k);
+    }
+    node_id each = call(p->b, OP_INDEX, arg_node(grad), nodes_arg(index, 2 * (uint32_t)n),
+                        arg_ints(p->b->g, dims, 2 * (uint32_t)n));
+    each = call(p->b, OP_WHERE, arg_node(valid), arg_node(each), arg_int(p->b->g, 0));
+    return call(p->b, OP_SUM, arg_node(each), arg_ints(p->b->g, sums, (uint32_t)n));
+}
+
+enum derivative_answer derivative_windows(struct backprop *p, int param, node_id *out) {
+    const struct meta m = *meta_at(p, p->node.args[0].node);
+    *out = fold(p, p->grad, &m, p->node.args);
+    return GRADIENT;
+}

@@ -1,0 +1,45 @@
+/* lower_impl.h: what the files of lowering share. Private to loop/.
+ *
+ * A nest is begun with its axes, filled with instructions, and ended: its value becomes a buffer. A
+ * value is read with read_node, through whatever views stand before it. */
+#ifndef WS_LOOP_LOWER_IMPL_H
+#define WS_LOOP_LOWER_IMPL_H
+
+#include "loop/loop.h"
+
+struct lowering {
+    const struct graph *g;
+    struct loops *l;
+    struct diag *d;
+    buffer_id *buffer_of; /* per node: the buffer that holds its value */
+    bool *has_buffer;
+};
+
+#define NO_INST UINT32_MAX
+
+struct nest begin_nest(struct lowering *w, node_id id);
+void end_nest(struct lowering *w, struct nest *n, node_id id);
+inst_id add_inst(struct lowering *w, struct nest *n, struct inst i);
+inst_id add_const(struct lowering *w, struct nest *n, double v, enum dtype t);
+inst_id add_op(struct lowering *w, struct nest *n, enum op op, enum dtype t, inst_id a, inst_id b,
+               inst_id c); /* b, c may be NO_INST */
+
+/* The value of node `id` at `at` (an index of that node's shape), where `guard` holds (NO_INST:
+ * everywhere). */
+inst_id read_node(struct lowering *w, struct nest *n, node_id id, const ex *at, inst_id guard);
+
+/* index (of node n, a VIEW) becomes the index of its operand. */
+void view_index(struct lowering *w, const struct node *n, ex *index);
+/* Index into a broadcast operand: trailing dimensions line up, size 1 is read at 0. */
+void broadcast_index(struct exprs *p, const struct meta *operand, const ex *index, int rank,
+                     ex *out);
+
+static inline bool is_one(struct exprs *p, ex e) {
+    int64_t v;
+    return ex_is_const(p, e, &v) && v == 1;
+}
+
+/* move.c: a MOVE node as a nest. */
+void lower_move(struct lowering *w, node_id id);
+
+#endif

@@ -1,0 +1,273 @@
+/* move.c: MOVE nodes as nests: the elements of operands under other indices.
+ *
+ *   %c: f32[5] = cat([%x, %y], dim=0)             b2[i0: 5] = f32 cat
+ *                                                     v0 = index i0 < 2 : bool
+ *                                                     v1 = load b0[i0] if v0 : f32
+ *                                                     v2 = index 2 <= i0 : bool
+ *                                                     v3 = load b1[-2 + i0] if v2 : f32
+ *                                                     v4 = where(v0, v1, v3) : f32
+ *   %e: f32[6, 64] = index(%w, [%i], dims=[0])    b2[i0: 6, i1: 64] = f32 index
+ *                                                     v0 = load b1[i0] : i64
+ *                                                     v1 = subscript v0 of 100 as $0 : i32
+ *                                                     v2 = load b0[$0, i1] : f32
+ *
+ * Where the integers that index are themselves known from the position (arange and arithmetic on
+ * it), the index is that expression and nothing is looked up: x[arange(4) * 2] reads x[2*i0], and
+ * memory still runs along it. */
+#include "loop/lower_impl.h"
+
+/* ---- guards ---------------------------------------------------------------------------------- */
+
+/* Is i one of 0 .. size-1? */
+static ex within(struct exprs *p, ex i, ex size) {
+    return ex_and(p, ex_compare(p, EX_LE, ex_const(p, 0), i), ex_compare(p, EX_LT, i, size));
+}
+
+static inst_id add_condition(struct lowering *w, struct nest *n, ex condition) {
+    struct inst i = {.kind = INST_INDEX, .dtype = DT_BOOL, .n_index = 1, .index = {condition}};
+    int64_t v;
+    if (ex_is_const(w->l->ex, condition, &v)) return v ? NO_INST : add_const(w, n, 0, DT_BOOL);
+    return add_inst(w, n, i);
+}
+
+static double number_of(struct exprs *p, const struct arg *a) {
+    return a->kind == ARG_FLOAT ? a->f : a->kind == ARG_BOOL ? a->b : (double)ex_value(p, a->i);
+}
+
+/* operand[index] where the condition holds, `fill` elsewhere. */
+static void read_or_fill(struct lowering *w, struct nest *n, const struct node *x, const ex *index,
+                         ex condition, double fill) {
+    enum dtype t = x->meta.dtype;
+    inst_id guard = add_condition(w, n, condition);
+    inst_id v = read_node(w, n, x->args[0].node, index, guard);
+    if (guard == NO_INST) return;
+    add_op(w, n, OP_WHERE, t, guard, v, add_const(w, n, fill, t));
+}
+
+/* ---- cat, pad, flip, windows ----------------------------------------------------------------- */
+
+static bool is_zero(struct exprs *p, ex e) { return e == ex_const(p, 0); }
+
+/* Operand k where its stretch is, chosen from the last to the first: the stretches end in order. */
+static void lower_cat(struct lowering *w, struct nest *n, const struct node *x) {
+    struct exprs *p = w->l->ex;
+    const struct arg *list = &x->args[0];
+    int64_t dim = ex_value(p, x->args[1].i);
+    inst_id *value = NEW_ARRAY(w->l->arena, inst_id, list->nodes.n);
+    inst_id *inside = NEW_ARRAY(w->l->arena, inst_id, list->nodes.n); /* before its end */
+    ex begin = ex_const(p, 0), i = n->out_index[dim];
+    uint32_t pieces = 0;
+    for (uint32_t k = 0; k < list->nodes.n; k++) {
+        const struct meta *m = &w->g->nodes.at[list->nodes.at[k]].meta;
+        ex index[WS_MAX_RANK];
+        if (m->rank != x->meta.rank || is_zero(p, m->size[dim])) continue;
+        memcpy(index, n->out_index, sizeof index);
+        index[dim] = ex_sub(p, i, begin);
+        ex end = ex_add(p, begin, m->size[dim]), before = ex_compare(p, EX_LT, i, end);
+        inside[pieces] = add_condition(w, n, before);
+        inst_id guard =
+            is_zero(p, begin)
+                ? inside[pieces]
+                : add_condition(w, n, ex_and(p, ex_compare(p, EX_LE, begin, i), before));
+        value[pieces++] = read_node(w, n, list->nodes.at[k], index, guard);
+        begin = end;
+    }
+    WS_ASSERT(pieces);
+    inst_id v = value[pieces - 1];
+    for (uint32_t k = pieces - 1; k-- > 0;)
+        v = inside[k] == NO_INST ? value[k]
+                                 : add_op(w, n, OP_WHERE, x->meta.dtype, inside[k], value[k], v);
+    if (v + 1 != n->insts.n) /* the value comes last */
+        add_inst(
+            w, n,
+            (struct inst){.kind = INST_CAST, .dtype = x->meta.dtype, .n_args = 1, .args = {v}});
+}
+
+/* pad names dimensions from the last on: [before, after, before, after ...]. */
+static void lower_pad(struct lowering *w, struct nest *n, const struct node *x) {
+    struct exprs *p = w->l->ex;
+    const struct arg *pad = &x->args[1];
+    const struct meta *m = &w->g->nodes.at[x->args[0].node].meta;
+    ex index[WS_MAX_RANK], condition = ex_const(p, 1);
+    for (int k = 0; k < m->rank; k++) {
+        uint32_t at = 2 * (uint32_t)(m->rank - 1 - k);
+        index[k] = n->out_index[k];
+        if (at >= pad->ints.n) continue;
+        ex i = ex_sub(p, index[k], pad->ints.at[at]);
+        condition = ex_and(p, condition, within(p, i, m->size[k]));
+        index[k] = is_one(p, m->size[k]) ? ex_const(p, 0) : i;
+    }
+    read_or_fill(w, n, x, index, condition, number_of(p, &x->args[2]));
+}
+
+static void lower_flip(struct lowering *w, struct nest *n, const struct node *x) {
+    struct exprs *p = w->l->ex;
+    ex index[WS_MAX_RANK];
+    memcpy(index, n->out_index, sizeof index);
+    for (uint32_t k = 0; k < x->args[1].ints.n; k++) {
+        int64_t dim = ex_value(p, x->args[1].ints.at[k]);
+        index[dim] = ex_sub(p, ex_sub(p, x->meta.size[dim], ex_const(p, 1)), index[dim]);
+    }
+    read_node(w, n, x->args[0].node, index, NO_INST);
+}
+
+/* [..., O, K]: element k of window o is o*stride - padding + k*dilation. */
+static void lower_windows(struct lowering *w, struct nest *n, const struct node *x) {
+    struct exprs *p = w->l->ex;
+    const struct meta *m = &w->g->nodes.at[x->args[0].node].meta;
+    int windowed = (int)x->args[1].ints.n, first = m->rank - windowed;
+    ex index[WS_MAX_RANK], condition = ex_const(p, 1);
+    memcpy(index, n->out_index, sizeof index);
+    for (int k = 0; k < windowed; k++) {
+        ex o = n->out_index[first + k], e = n->out_index[m->rank + k];
+        ex i = ex_add(p, ex_mul(p, o, x->args[2].ints.at[k]), ex_mul(p, e, x->args[4].ints.at[k]));
+        i = ex_sub(p, i, x->args[3].ints.at[k]);
+        condition = ex_and(p, condition, within(p, i, m->size[first + k]));
+        index[first + k] = is_one(p, m->size[first + k]) ? ex_const(p, 0) : i;
+    }
+    read_or_fill(w, n, x, index, condition, number_of(p, &x->args[6]));
+}
+
+/* ---- subscripts ------------------------------------------------------------------------------ */
+
+static bool as_index(struct lowering *w, node_id id, const ex *at, ex *out);
+
+static bool arg_as_index(struct lowering *w, const struct node *x, int k, const ex *at, ex *out) {
+    const struct arg *a = &x->args[k];
+    ex index[WS_MAX_RANK] = {0};
+    if (a->kind == ARG_INT) return *out = a->i, true;
+    if (a->kind != ARG_NODE) return false;
+    broadcast_index(w->l->ex, &w->g->nodes.at[a->node].meta, at, x->meta.rank, index);
+    return as_index(w, a->node, index, out);
+}
+
+/* The result of integer arithmetic on two indices; false where C and floor division differ. */
+static bool combine(struct exprs *p, enum op op, ex a, ex b, ex *out) {
+    int64_t v, lo, hi;
+    switch ((int)op) {
+    case OP_ADD: return *out = ex_add(p, a, b), true;
+    case OP_SUB: return *out = ex_sub(p, a, b), true;
+    case OP_MUL: return ex_mul_fits(p, a, b) && (*out = ex_mul(p, a, b), true);
+    case OP_MINIMUM: return *out = ex_min(p, a, b), true;
+    case OP_MAXIMUM: return *out = ex_max(p, a, b), true;
+    case OP_FLOOR_DIVIDE:
+    case OP_REMAINDER:
+        ex_range(p, a, &lo, &hi);
+        if (lo < 0 || !ex_is_const(p, b, &v) || v < 1) return false;
+        *out = op == OP_REMAINDER ? ex_mod(p, a, b) : ex_div(p, a, b);
+        return true;
+    }
+    return false;
+}
+
+/* Is the integer tensor `id` at index `at` an expression of that index? Only what no type can
+ * overflow is followed. */
+static bool as_index(struct lowering *w, node_id id, const ex *at, ex *out) {
+    struct exprs *p = w->l->ex;
+    const struct node *x = &w->g->nodes.at[id];
+    ex index[WS_MAX_RANK] = {0}, a, b;
+    int64_t lo, hi;
+    if (dtype_is_float(x->meta.dtype) || x->meta.dtype == DT_BOOL) return false;
+    memcpy(index, at, sizeof(ex) * x->meta.rank);
+    switch ((int)x->op) {
+    case OP_VIEW:
+    case OP_PERMUTE:
+    case OP_EXPAND:
+    case OP_SLICE:
+    case OP_UNSQUEEZE:
+    case OP_SQUEEZE: view_index(w, x, index); return as_index(w, x->args[0].node, index, out);
+    case OP_FULL: return x->args[1].kind == ARG_INT && (*out = x->args[1].i, true);
+    case OP_ARANGE:
+        if (x->args[0].kind != ARG_INT || x->args[2].kind != ARG_INT) return false;
+        *out = ex_add(p, x->args[0].i, ex_mul(p, index[0], x->args[2].i));
+        break;
+    case OP_CAST:
+        if (!arg_as_index(w, x, 0, index, out)) return false;
+        break;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_MINIMUM:
+    case OP_MAXIMUM:
+    case OP_FLOOR_DIVIDE:
+    case OP_REMAINDER:
+        if (!arg_as_index(w, x, 0, index, &a) || !arg_as_index(w, x, 1, index, &b)) return false;
+        if (!combine(p, x->op, a, b, out)) return false;
+        break;
+    default: return false;
+    }
+    ex_range(p, *out, &lo, &hi);
+    return lo > INT32_MIN && hi < INT32_MAX;
+}
+
+/* The element of an index tensor at `at`, as an index into a dimension of that size. */
+static ex subscript(struct lowering *w, struct nest *n, node_id id, const ex *at, ex size) {
+    struct exprs *p = w->l->ex;
+    int64_t lo, hi;
+    ex e;
+    if (is_one(p, size)) return ex_const(p, 0);
+    if (as_index(w, id, at, &e) && within(p, e, size) == ex_const(p, 1)) return e;
+    int number = 0;
+    for (uint32_t i = 0; i < n->insts.n; i++) number += n->insts.at[i].kind == INST_SUBSCRIPT;
+    inst_id v = read_node(w, n, id, at, NO_INST);
+    ex_range(p, size, &lo, &hi);
+    struct inst i = {.kind = INST_SUBSCRIPT,
+                     .dtype = hi < INT32_MAX ? DT_I32 : DT_I64,
+                     .n_args = 1,
+                     .args = {v},
+                     .n_index = 1};
+    i.index[0] = ex_index(p, arena_printf(w->l->arena, "$%d", number), size);
+    add_inst(w, n, i);
+    return i.index[0];
+}
+
+static void lower_gather(struct lowering *w, struct nest *n, const struct node *x) {
+    struct exprs *p = w->l->ex;
+    const struct meta *m = &w->g->nodes.at[x->args[0].node].meta;
+    ex index[WS_MAX_RANK];
+    memcpy(index, n->out_index, sizeof index);
+    if (m->rank) {
+        int64_t dim = ex_value(p, x->args[1].i);
+        index[dim] = subscript(w, n, x->args[2].node, n->out_index, m->size[dim]);
+    }
+    read_node(w, n, x->args[0].node, index, NO_INST);
+}
+
+/* x[:, i, j]: the dimensions of the result are those of the index tensors together, in the place of
+ * what they index if that is one stretch, else in front, and those of x that are left. */
+static void lower_index(struct lowering *w, struct nest *n, const struct node *x) {
+    struct exprs *p = w->l->ex;
+    const struct meta *m = &w->g->nodes.at[x->args[0].node].meta;
+    const struct arg *list = &x->args[1], *dims = &x->args[2];
+    int wide = x->meta.rank - (m->rank - (int)dims->ints.n); /* rank of the indices together */
+    int first = graph_index_position(p, dims, m->rank);
+    ex index[WS_MAX_RANK], own[WS_MAX_RANK] = {0};
+    for (int k = 0, o = 0; k < m->rank; k++) {
+        uint32_t i = 0;
+        while (i < dims->ints.n && ex_value(p, dims->ints.at[i]) != k) i++;
+        if (i == dims->ints.n) {
+            if (o == first) o += wide;
+            index[k] = n->out_index[o++];
+            continue;
+        }
+        node_id id = list->nodes.at[i];
+        broadcast_index(p, &w->g->nodes.at[id].meta, n->out_index + first, wide, own);
+        index[k] = subscript(w, n, id, own, m->size[k]);
+    }
+    read_node(w, n, x->args[0].node, index, NO_INST);
+}
+
+void lower_move(struct lowering *w, node_id id) {
+    const struct node *x = &w->g->nodes.at[id];
+    struct nest n = begin_nest(w, id);
+    switch ((int)x->op) {
+    case OP_CAT: lower_cat(w, &n, x); break;
+    case OP_CONSTANT_PAD: lower_pad(w, &n, x); break;
+    case OP_FLIP: lower_flip(w, &n, x); break;
+    case OP_WINDOWS: lower_windows(w, &n, x); break;
+    case OP_GATHER: lower_gather(w, &n, x); break;
+    case OP_INDEX: lower_index(w, &n, x); break;
+    default: WS_BUG("%s moves nothing", op_info(x->op)->name);
+    }
+    end_nest(w, &n, id);
+}

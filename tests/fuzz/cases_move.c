@@ -1,0 +1,84 @@
+/* cases_move.c: kernels that move elements: loads behind a guard, loads whose index was looked up,
+ * and what fuses with them.
+ *
+ * Ends of pieces and pads are and are not multiples of a vector; indices are made valid by a
+ * remainder, as inputs are any integers. */
+#include "tests/fuzz/cases.h"
+
+static const char *const graphs[] = {
+    /* pieces put together: ends that are and are not multiples of a vector, transposed, of three
+     * types, along the outer dimension */
+    "graph(%x: f32[6, 8], %y: f32[6, 24]) {\n %c = cat([%x, %y], 1)\n %r = relu(%c)\n return "
+    "%r\n}\n",
+    "graph(%x: f32[5, 3], %y: f32[5, 1], %z: f32[5, 7]) {\n %e = exp(%y)\n %c = cat([%x, %e, %z], "
+    "-1)\n %r = mul(%c, 2)\n return %r\n}\n",
+    "graph(%x: bf16[3, 16], %y: f32[4, 16], %z: i64[2, 16]) {\n %c = cat([%x, %y, %z])\n %s = "
+    "sum(%c, 1)\n return %c, %s\n}\n",
+    "graph(%x: f32[8, 6], %y: f32[10, 6]) {\n %t = permute(%x, [1, 0])\n %u = permute(%y, [1, "
+    "0])\n "
+    "%c = cat([%t, %u], 1)\n %s = softmax(%c, 1)\n return %s\n}\n",
+    "graph(%x: f32[4, 6], %y: f32[4, 6]) {\n %s = stack([%x, %y], 1)\n %m = mean(%s, 1)\n return "
+    "%s, %m\n}\n",
+    /* padded, turned */
+    "graph(%x: f32[6, 13], %y: f32[6, 16]) {\n %p = constant_pad_nd(%x, [1, 2], 0.5)\n %r = "
+    "add(%p, "
+    "%y)\n return %r\n}\n",
+    "graph(%x: f16[2, 3, 16]) {\n %e = relu(%x)\n %p = pad(%e, [8, 8, 1, 0])\n %s = amax(%p, "
+    "2)\n return %s, %p\n}\n",
+    "graph(%x: f32[3, 6, 7]) {\n %p = pad(%x, [2, 3, 1, 2], 'reflect')\n %q = pad(%x, [2, 3], "
+    "'replicate')\n %c = pad(%x, [2, 3, 1, 2], 'circular')\n return %p, %q, %c\n}\n",
+    "graph(%x: f32[5, 12]) {\n %f = flip(%x, [0, 1])\n %r = roll(%f, [3, -1], [1, 0])\n %t = "
+    "tile(%r, [2, 3])\n return %r, %t\n}\n",
+    /* looked up: rows, elements, both at once, what is only known from the position */
+    "graph(%i: i64[3, 5], %w: bf16[11, 64], %g: bf16[64]) {\n %j = remainder(%i, 11)\n %e = "
+    "embedding(%j, %w)\n %n = layer_norm(%e, [64], %g)\n return %n\n}\n",
+    "graph(%x: f32[6, 9], %i: i64[4, 9]) {\n %j = remainder(%i, 6)\n %g = gather(%x, 0, %j)\n %h = "
+    "gather(%x, 1, %j)\n %r = add(%g, 1)\n return %r, %h\n}\n",
+    "graph(%x: f32[7, 8, 6], %i: i64[5, 1], %j: i32[3]) {\n %a = index(%x, [%i, %j], [0, 2])\n %b "
+    "= "
+    "index(%x, [%i, %j], [1, 2])\n %e = exp(%a)\n return %e, %b\n}\n",
+    "graph(%x: f32[4, 20], %i: i64[4]) {\n %s = softmax(%x, 1)\n %u = unsqueeze(%i, 1)\n %j = "
+    "remainder(%u, 20)\n %g = gather(%s, 1, %j)\n %l = log(%g)\n %m = mean(%l)\n return %m\n}\n",
+    "graph(%x: f32[5, 7]) {\n %a = amax(%x, 1)\n %j = to(%a, i64)\n %k = remainder(%j, 5)\n %r = "
+    "index(%x, [%k], [0])\n %s = sum(%r, 1)\n return %r, %s\n}\n",
+    "graph(%x: f32[6, 9]) {\n %d = diagonal(%x, 1)\n %g = diag(%d, -1)\n %i = "
+    "repeat_interleave(%x, 3, 1)\n %r = repeat(%x, [2, 1, 2])\n return %d, %g, %i, %r\n}\n",
+    "graph(%x: f32[10, 4], %i: i64[6], %k: i64[3]) {\n %j = remainder(%i, 10)\n %m = remainder(%k, "
+    "6)\n %a = index_select(%x, 0, %j)\n %b = relu(%a)\n %c = index_select(%b, 0, %m)\n %p = "
+    "constant_pad_nd(%c, [1, 1, 2, 0], 7)\n return %p\n}\n",
+    /* scattered */
+    "graph(%x: f32[6, 5], %i: i64[3, 4], %s: f32[4, 4]) {\n %j = remainder(%i, 6)\n %a = "
+    "scatter_add(%x, 0, %j, %s)\n %b = scatter(%x, 0, %j, 2)\n return %a, %b\n}\n",
+    "graph(%x: bf16[5, 6], %i: i64[9], %s: bf16[5, 9]) {\n %j = remainder(%i, 6)\n %a = "
+    "index_add(%x, "
+    "1, %j, %s, 0.5)\n return %a\n}\n",
+    "graph(%i: i64[3, 4]) {\n %j = remainder(%i, 5)\n %h = one_hot(%j, 5)\n return %h\n}\n",
+    /* windows */
+    "graph(%x: f32[2, 3, 9, 8]) {\n %m = max_pool(%x, [3], [2], [1])\n %a = avg_pool(%x, [2])\n %r "
+    "= relu(%m)\n return %r, %a\n}\n",
+    "graph(%x: bf16[2, 3, 12]) {\n %a = avg_pool(%x, [3], [2], [1], True, False, None, 1)\n %m = "
+    "max_pool(%x, [2], None, [0], [3], True, 1)\n return %a, %m\n}\n",
+    "graph(%x: f32[2, 3, 7, 8]) {\n %a = adaptive_avg_pool(%x, [3, 4])\n %m = "
+    "adaptive_max_pool(%x, [1, 1])\n %u = upsample_nearest(%x, [14, 5])\n return %a, %m, %u\n}\n",
+    "graph(%x: f32[2, 2, 4, 5, 6]) {\n %m = max_pool(%x, [2], None, [1], [1], False, 3)\n return "
+    "%m\n}\n",
+    "graph(%x: f32[2, 2, 5, 6]) {\n %i = im2col(%x, [2, 3], [1], [1], [1])\n %u = unfold(%x, 2, 3, "
+    "2)\n return %i, %u\n}\n",
+    /* far lookups: an index from a scan, from a reduction of what was looked up; a mask on both */
+    "graph(%x: f32[40, 3], %i: i64[2, 33]) {\n %p = remainder(%i, 2)\n %c = cumsum(%p, 1)\n %e = "
+    "embedding(%c, %x)\n return %e\n}\n",
+    "graph(%x: f32[6, 8], %y: f32[6, 3]) {\n %i = argmax(%y, 1, True)\n %g = gather(%x, 1, %i)\n "
+    "%p = "
+    "pad(%g, [1, 2])\n %e = exp(%p)\n return %e\n}\n",
+    "graph(%x: f32[5, 8], %y: f32[5, 8]) {\n %s = softmax(%x, 1)\n %c = cat([%s, %y], 1)\n %d = "
+    "cumsum(%c, 1)\n return %d\n}\n",
+    "graph(%x: f32[8, 5], %i: i64[6, 5], %g: f32[6, 5]) {\n %j = remainder(%i, 8)\n %z = "
+    "zeros_like(%x)\n %s = scatter_add(%z, 0, %j, %g)\n %m = amax(%s, 0)\n return %s, %m\n}\n",
+    "graph(%a: f32[6, 8], %b: f32[8, 10]) {\n %f = flip(%a, [1])\n %m = mm(%f, %b)\n %p = pad(%m, "
+    "[2, 2])\n %r = relu(%p)\n return %r\n}\n",
+};
+
+void cases_move(struct arena *a, case_vec *out) {
+    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++)
+        vec_push(a, out, ((struct case_graph){.text = graphs[i], .every = 1, .eager = i % 4 == 0}));
+}
