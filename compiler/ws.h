@@ -49,4 +49,9 @@ enum ws_fusion {
 struct ws_program *ws_lower(struct ws_captured *c, const struct device_limits *limits,
                             enum ws_fusion fusion, struct stages *s, struct diag *d);
 
+/* One line for each operator whose name, in graphs or in Python, contains `part` (NULL: for all),
+ * under a line of headings; returns how many. The operators with names nearest to one. */
+int ws_list_operators(struct buf *b, const char *part);
+const char *ws_suggest_operators(struct arena *a, const char *name);
+
 #endif

@@ -7,5 +7,6 @@ int bench_command(int argc, char **argv);
 int run_command(int argc, char **argv);
 int explain_command(int argc, char **argv);
 int compile_command(int argc, char **argv);
+int ops_command(int argc, char **argv);
 
 #endif

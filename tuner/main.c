@@ -15,6 +15,7 @@
     COMMAND(run, run_command, "run a PyTorch file; check and save its outputs")                    \
     COMMAND(explain, explain_command, "graphs, guards and kernels of a PyTorch file")              \
     COMMAND(compile, compile_command, "source and binaries for any GPU; needs none")               \
+    COMMAND(ops, ops_command, "the operators that are known, and what becomes of each")            \
     COMMAND(compare, compare_main, "two results against each other")                               \
     COMMAND(report, report_main, "tables, figures and HTML from results")                          \
     COMMAND(cache, cache_command, "look into what tuning has stored")

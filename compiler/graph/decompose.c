@@ -188,8 +188,9 @@ node_id cast(struct build *b, node_id x, enum dtype d) {
 node_id operand(struct build *b, const struct node *n, int i) {
     node_id x = n->args[i].node;
     int k;
-    if (op_param(n->op, "dtype", &k) && n->args[k].kind == ARG_DTYPE)
-        x = cast(b, x, n->args[k].dtype);
+    bool given = op_param(n->op, "dtype", &k) && n->args[k].kind == ARG_DTYPE;
+    if (given && n->args[k].dtype != meta_of(b, x)->dtype) /* the user's cast: it rounds */
+        x = call(b, OP_CAST, arg_node(x), n->args[k]);
     return cast(b, x, dtype_opmath(n->meta.dtype));
 }
 

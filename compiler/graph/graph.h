@@ -112,6 +112,7 @@ struct op_info {
     const char *name;
     enum op_class class;
     enum dtype_rule dtype;
+    const char *schema; /* as in ops.def */
     const char *code;   /* kernel expression, POINTWISE */
     const char *python; /* names */
     bool elementwise;   /* has a ref (composites may, too): one element of each operand makes one */

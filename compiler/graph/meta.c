@@ -7,6 +7,7 @@
  * Types follow PyTorch's three ranks of operands: tensors with dimensions, then 0-dim tensors, then
  * Python numbers. A lower rank changes the result only if its class (bool < integer < float) is
  * higher. */
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -176,7 +177,26 @@ static bool need_bool(const struct infer *in, int i) {
                                       in->op->params[i].name, dtype_name(d));
 }
 
+/* A number that is no operand, alpha for one, does not change the type of the result: integers take
+ * whole ones. */
+static bool check_numbers(const struct infer *in, enum dtype result) {
+    bool follows = in->op->dtype == RULE_PROMOTE || in->op->dtype == RULE_SAME;
+    if (dtype_is_float(result) || !follows || in->op->id == OP_FULL_LIKE) return true;
+    for (int i = 0; i < in->op->n_params; i++) {
+        const struct arg *a = &in->args[i];
+        if (in->op->params[i].kind == 'S' && a->kind == ARG_FLOAT && a->f != floor(a->f))
+            return infer_fail(in, "%s must be a whole number for %s tensors, not %g",
+                              in->op->params[i].name, dtype_name(result), a->f);
+    }
+    return true;
+}
+
 static bool check_dtype(const struct infer *in, enum dtype result) {
+    int k;
+    if (!check_numbers(in, result)) return false;
+    if (op_param(in->op->id, "reduction", &k) && !strcmp(in->args[k].s, "mean") &&
+        !need_float(in, result)) /* a mean of integers is none */
+        return false;
     switch ((int)in->op->id) {
     case OP_MEAN:
     case OP_VAR:

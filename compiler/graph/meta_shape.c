@@ -141,7 +141,8 @@ static bool shape_class_loss(const struct infer *in, struct meta *out) {
     const struct meta *x = infer_meta(in, 0), *t = infer_meta(in, 1);
     int c = x->rank == 1 ? 0 : 1;
     bool probabilities = dtype_is_float(t->dtype);
-    if (!x->rank) return infer_fail(in, "the input needs a dimension of classes");
+    if (!x->rank || x->size[c] == constant(in, 0))
+        return infer_fail(in, "the input %s has no classes", infer_shape(in, x));
     for (int i = 0; i < x->rank; i++)
         if (i != c) append(out, x->size[i], EX_NONE);
     if (probabilities && in->op->id == OP_NLL_LOSS)

@@ -13,19 +13,16 @@
 
 enum { MAX_SCHEMA = 256 };
 
-static const struct row {
-    struct op_info info;
-    const char *schema;
-} rows[OP_COUNT] = {
+static const struct op_info rows[OP_COUNT] = {
 #define OP(id_, name_, class_, schema_, dtype_, ref_, code_, python_)                              \
-    {{.id = OP_##id_,                                                                              \
-      .name = name_,                                                                               \
-      .class = class_,                                                                             \
-      .dtype = RULE_##dtype_,                                                                      \
-      .code = code_,                                                                               \
-      .python = python_,                                                                           \
-      .elementwise = (class_) == POINTWISE || sizeof #ref_ != sizeof "0"},                         \
-     schema_},
+    {.id = OP_##id_,                                                                               \
+     .name = name_,                                                                                \
+     .class = class_,                                                                              \
+     .dtype = RULE_##dtype_,                                                                       \
+     .schema = schema_,                                                                            \
+     .code = code_,                                                                                \
+     .python = python_,                                                                            \
+     .elementwise = (class_) == POINTWISE || sizeof #ref_ != sizeof "0"},
 #include "graph/ops.def"
 #undef OP
 };
@@ -89,7 +86,7 @@ static void parse_schema(struct op_info *op, char *s, const char *schema) {
 
 static void build_table(void) {
     for (int i = 0; i < OP_COUNT; i++) {
-        table[i] = rows[i].info;
+        table[i] = rows[i];
         parse_schema(&table[i], text[i], rows[i].schema);
     }
 }
@@ -101,7 +98,7 @@ const struct op_info *op_info(enum op op) {
 
 bool op_find(const char *name, enum op *out) {
     for (int i = 0; i < OP_COUNT; i++)
-        if (!strcmp(rows[i].info.name, name)) return *out = (enum op)i, true;
+        if (!strcmp(rows[i].name, name)) return *out = (enum op)i, true;
     return false;
 }
 
@@ -124,7 +121,7 @@ bool op_find_python(const char *name, enum op *out) {
         name = sign;
     }
     for (int i = 0; i < OP_COUNT; i++)
-        if (lists_word(rows[i].info.python, name, strlen(name))) return *out = (enum op)i, true;
+        if (lists_word(rows[i].python, name, strlen(name))) return *out = (enum op)i, true;
     return false;
 }
 
@@ -174,7 +171,7 @@ const char *op_suggest(struct arena *a, const char *python_name) {
     size_t home = (size_t)(leaf - python_name);
     struct suggestion best[SUGGESTIONS] = {0};
     for (int i = 0; i < OP_COUNT; i++)
-        for (const char *p = rows[i].info.python; *p; p += strspn(p, " ")) {
+        for (const char *p = rows[i].python; *p; p += strspn(p, " ")) {
             size_t n = strcspn(p, " ");
             const char *end = p + n, *name = p;
             for (const char *q = p; q < end; q++)

@@ -45,6 +45,10 @@ for command in bench run explain compile; do
     expect 2 "--mode takes one of fwd, bwd, train, not 'up'" "$command" known/softmax.py --mode up
     expect 2 "--dtype takes one of .*, not 'int4'" "$command" known/softmax.py --dtype int4
 done
+"$WARPSMITH" ops argmax >out && grep -q '^argmax  *reduction  *i64 ' out && passed=$((passed + 1)) || { cat out; failed=$((failed + 1)); }
+expect 2 "no operator 'sofmax'; nearest: .*softmax" ops sofmax
+expect 2 "no option '--frob'" ops --frob
+expect 2 "one name at a time, not also 'relu'" ops gelu relu
 expect 2 "--device needs a value" bench known/softmax.py --device
 expect 2 "--retune takes no value" bench known/softmax.py --retune=1
 expect 2 "unknown device 'gpu'" bench known/softmax.py --device gpu

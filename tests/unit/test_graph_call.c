@@ -93,6 +93,15 @@ static void test_refusals(void **state) {
     refused("%x: f32[2]", "where(%x, 1, 2)", "where: condition must be a bool tensor, got f32");
     refused("%x: bool[2]", "neg(%x)", "neg: a bool tensor has no negative");
     refused("%x: f32[2]", "bitwise_not(%x)", "needs bool or integer tensors, got f32");
+    refused("%x: i64[4]", "add(%x, %x, alpha=0.5)",
+            "add: alpha must be a whole number for i64 tensors, not 0.5");
+    refused("%x: i64[4]", "mse_loss(%x, %x)", "mse_loss: needs a floating-point tensor, got i64");
+    refused("%x: f32[4, 3], %t: f32[4]", "nll_loss(%x, %t)", "the target must be integers");
+    refused("%x: f32[4, 3], %t: i64[3]", "cross_entropy(%x, %t)",
+            "target must have the shape [4], not [3]");
+    refused("%x: f32[4, 0], %t: i64[4]", "cross_entropy(%x, %t)", "the input [4, 0] has no classes");
+    refused("%x: f32[4, 3], %m: f32[3]", "batch_norm(%x, %m, %m, training=True)",
+            "training=True updates the running statistics, which is not supported");
     refused(x, "mse_loss(%x, %x, 'max')", "reduction is 'none', 'mean' or 'sum', not 'max'");
     refused("%q: f32[5, 4], %k: f32[7, 4], %v: f32[6, 4]",
             "scaled_dot_product_attention(%q, %k, %v)",

@@ -1,0 +1,156 @@
+/* The table of operators alone says what is tested here: every operator whose parameters a schema
+ * can fill, on every type, with operands of edge shapes that broadcast in every way, means the same
+ * after decomposition as before. Operators whose sizes must fit each other have cases of their own
+ * in test_graph_decompose.c. */
+#include "graph_test.h"
+
+static const enum dtype types[] = {DT_F32, DT_BF16, DT_F64, DT_I64, DT_BOOL};
+
+/* Shapes of up to three operands: nothing, one, primes; equal, and broadcast both ways. */
+static const char *const shapes[][3] = {
+    {"[7]", "[7]", "[7]"},
+    {"[]", "[]", "[]"},
+    {"[1]", "[5]", "[]"},
+    {"[3, 5]", "[5]", "[3, 1]"},
+    {"[5]", "[3, 1]", "[3, 5]"},
+    {"[2, 3, 11]", "[3, 11]", "[1]"},
+    {"[13, 1, 2]", "[2]", "[7, 1]"},
+    {"[0]", "[0]", "[1]"},
+    {"[4, 0]", "[4, 1]", "[]"},
+    {"[0, 3]", "[3]", "[0, 1]"},
+    {"[1, 1, 1]", "[1]", "[]"},
+    {"[17, 19]", "[17, 19]", "[17, 19]"},
+};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes, N_TYPES = sizeof types / sizeof *types };
+
+/* How to fill what is no tensor: a first and a second way. */
+static const char *argument(const struct param *p, int way) {
+    switch (p->kind) {
+    case 'D': return p->list ? way ? "[0, -1]" : "[-1]" : way ? "0" : "-1";
+    case 'S': return way ? "0.75" : "2";
+    case 'F': return "0.01";
+    case 'B': return way ? "True" : "False";
+    case 'Y': return way ? "f32" : "f64";
+    case 'I': return p->list ? NULL : way ? "1" : "0";
+    }
+    return NULL;
+}
+
+/* A string has its default, and for a reduction each value; losses are of what they need. */
+static const char *string_of(const struct param *p, int way) {
+    static const char *const reductions[] = {"'none'", "'sum'", "'mean'"};
+    if (!strcmp(p->name, "reduction")) return reductions[way];
+    return way && !strcmp(p->name, "approximate") ? "'tanh'" : NULL;
+}
+
+/* "graph(%a0: f32[7], ...) { %r = op(%a0, ...) }", or NULL if a parameter cannot be filled. */
+static const char *graph_text(struct arena *a, const struct op_info *op, enum dtype t, int shape,
+                              int way) {
+    struct buf inputs = buf_new(a), call = buf_new(a);
+    int n = 0;
+    for (int i = 0; i < op->n_params; i++) {
+        const struct param *p = &op->params[i];
+        const char *given = p->kind == 's' ? string_of(p, way) : argument(p, way);
+        bool tensor = p->kind == 'T' || p->kind == '|', keeps = p->has_default && way == 0;
+        if (p->list && p->kind == 'T') return NULL;
+        if (tensor && n < 3 && !(keeps && p->optional)) {
+            bool truth = !strcmp(p->name, "condition") || !strcmp(p->name, "mask");
+            buf_printf(&inputs, "%s%%a%d: %s%s", n ? ", " : "", n, truth ? "bool" : dtype_name(t),
+                       shapes[shape][n]);
+            buf_printf(&call, "%s%s=%%a%d", n ? ", " : "", p->name, n);
+            n++;
+        } else if (given && !keeps && n) {
+            buf_printf(&call, ", %s=%s", p->name, given);
+        } else if (!p->has_default) {
+            return NULL;
+        }
+    }
+    if (!n) return NULL;
+    return arena_printf(a, "graph(%s) {\n  %%r = %s(%s)\n  return %%r\n}\n", inputs.p, op->name,
+                        call.p);
+}
+
+static bool same_value(double a, double b) {
+    return a == b || (a != a && b != b) || fabs(a - b) <= 1e-9 * fmax(1, fmax(fabs(a), fabs(b)));
+}
+
+static void same_results(const struct graph *g, const struct graph *h) {
+    struct value in[MAX_TEST_VALUES], before[1], after[1];
+    random_inputs(g, in);
+    must_eval(g, in, before);
+    must_eval(h, in, after);
+    assert_int_equal(before->n, after->n);
+    for (int64_t i = 0; i < before->n; i++)
+        if (!same_value(before->v[i], after->v[i]))
+            fail_msg("element %lld: %.17g before, %.17g after\n%s\n%s", (long long)i, before->v[i],
+                     after->v[i], printed(g), printed(h));
+    free_values(in, g->inputs.n);
+    free_values(before, 1);
+    free_values(after, 1);
+}
+
+static void check(struct graph *g) {
+    struct graph *h = graph_decompose(g), *s = graph_simplify(h);
+    const char *wrong = graph_verify(h, true);
+    if (!wrong) wrong = graph_verify(s, true);
+    if (wrong) fail_msg("%s\n%s", wrong, printed(h));
+    assert_string_equal(result_type(g), result_type(h));
+    assert_string_equal(result_type(g), result_type(s));
+    assert_string_equal(printed(must_parse(g->arena, printed(h))), printed(h));
+    same_results(g, h);
+    same_results(h, s);
+}
+
+/* All shapes for f32, a few of them for each other type, each with every way to fill the rest. An
+ * operator may refuse a type or a shape; it must take something. */
+static int check_operator(const struct op_info *op) {
+    enum { WAYS = 3 };
+    int taken = 0;
+    for (int k = 0; k < N_TYPES * N_SHAPES; k++) {
+        int t = k % N_TYPES, shape = k / N_TYPES;
+        if (t && (shape + (int)op->id) % 4 != t % 4) continue;
+        for (int way = 0; way < WAYS; way++) {
+            struct arena *a = arena_new();
+            const char *why, *text = graph_text(a, op, types[t], shape, way);
+            struct graph *g = text ? try_parse(a, text, &why) : NULL;
+            if (g) check(g), taken++;
+            arena_free(a);
+        }
+    }
+    return taken;
+}
+
+/* Sizes must fit, or there is no tensor to begin with. */
+static bool has_own_cases(const struct op_info *op) {
+    static const enum op fitting[] = {OP_VIEW,       OP_PERMUTE,   OP_EXPAND,     OP_MM,
+                                      OP_BMM,        OP_ADDMM,     OP_BADDBMM,    OP_LINEAR,
+                                      OP_LAYER_NORM, OP_RMS_NORM,  OP_GROUP_NORM, OP_BATCH_NORM,
+                                      OP_UNFLATTEN,  OP_ATTENTION, OP_NLL_LOSS,   OP_CROSS_ENTROPY};
+    bool tensor = false;
+    for (int i = 0; i < op->n_params; i++)
+        tensor |= op->params[i].kind == 'T' || op->params[i].kind == '|';
+    for (size_t i = 0; i < sizeof fitting / sizeof *fitting; i++)
+        if (op->id == fitting[i]) return true;
+    return !tensor;
+}
+
+static void test_every_row(void **state) {
+    int cases = 0, missing = 0;
+    for (int o = 0; o < OP_COUNT; o++) {
+        const struct op_info *op = op_info((enum op)o);
+        int taken = check_operator(op);
+        if (!taken && !has_own_cases(op)) {
+            print_error("no case of %s(%s)\n", op->name, op->schema);
+            missing++;
+        }
+        cases += taken;
+    }
+    print_message("             %d graphs\n", cases);
+    assert_int_equal(missing, 0);
+    assert_true(cases > 5000);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_row)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
