@@ -15,6 +15,7 @@ static const char *class_name(enum op_class c) {
     case REDUCE: return "reduction";
     case SCAN: return "scan";
     case VIEW: return "view";
+    case MOVE: return "move";
     case MATMUL: return "product";
     case CREATE: return "creation";
     case COMPOSITE: return "composite";
