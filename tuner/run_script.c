@@ -20,6 +20,9 @@ static void print_explanation(const struct script_counts *n) {
     for (uint32_t i = 0; i < n->graphs.n; i++) guards += n->graphs.at[i].n_guards;
     printf("Graph Count: %u\nGraph Break Count: %u\nOp Count: %u\nGuard Count: %u\n", n->graphs.n,
            n->breaks.n, n->n_calls, guards);
+    printf("Capture: %.1f ms, %.0f us an operator; backends %.1f ms\n", n->capture_ms,
+           n->n_calls ? 1000 * n->capture_ms / n->n_calls : 0, n->compile_ms);
+    printf("Cache hits: %u, guards checked in %.2f us at best\n", n->n_hits, 1000 * n->check_ms);
     printf("Break Reasons:%s\n", n->breaks.n ? "" : " none");
     for (uint32_t i = 0; i < n->breaks.n; i++)
         printf("  %u: %s:%u: %s\n", i + 1, n->breaks.at[i].path, n->breaks.at[i].where.line,

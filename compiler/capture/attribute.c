@@ -240,10 +240,12 @@ void attribute_set(struct vm *vm, struct py o, const char *name, struct py v) {
         o.tensor->storage = v.tensor->storage;
         o.tensor->meta = v.tensor->meta;
         o.tensor->offset = v.tensor->offset;
+        o.tensor->version++;
         return;
     }
     if (o.kind == PY_TENSOR && !strcmp(name, "requires_grad")) {
         o.tensor->requires_grad = vm_truth(vm, v);
+        o.tensor->version++;
         return;
     }
     if (o.kind == PY_TENSOR)

@@ -170,6 +170,7 @@ NATIVE(call) {
         named[n++] = e.value;
     }
     struct args a = {v[2].list->at, v[2].list->n, names, named, n};
+    vm->direct = vm->frame->direct; /* the caller's frame holds all of it */
     return dynamo_call(vm, how, v[1], &a);
 }
 

@@ -64,6 +64,7 @@ NATIVE(is_contiguous) { return py_bool(meta_is_contiguous(vm->ex, tensor_meta(vm
 
 NATIVE(requires_grad_) {
     v[0].tensor->requires_grad = !GIVEN(1) || vm_truth(vm, v[1]);
+    v[0].tensor->version++;
     return v[0];
 }
 
@@ -131,6 +132,7 @@ NATIVE(replace) {
         *t = *v[1].tensor;
         t->kind = old.kind;
         t->requires_grad = old.requires_grad;
+        t->version = old.version + 1;
         t->tape = NULL;
         return v[0];
     }

@@ -139,9 +139,16 @@ static struct py call_native(struct vm *vm, const struct builtin *b, const struc
     if (b->self != PY_UNSET && (!a->n || a->at[0].kind != b->self))
         vm_raise(vm, EXC_TypeError, "%s() needs a '%s' as its first argument", b->name,
                  vm->types[b->self]->name);
-    if (strstr(native->signature, "(*)")) return native->call(vm, v, a);
+    if (strstr(native->signature, "(*)")) {
+        vm->direct = false;
+        return native->call(vm, v, a);
+    }
     char mark = strrchr(native->signature, ')')[1];
-    if (mark == '!' && a->n) vm_need_own(vm, a->at[0].p, "a container");
+    if (mark == '!' && a->n) {
+        vm_need_own(vm, a->at[0].p, "a container");
+        if (a->at[0].kind == PY_LIST) a->at[0].list->version++;
+        if (a->at[0].kind == PY_DICT || a->at[0].kind == PY_SET) a->at[0].dict->version++;
+    }
     struct parameter params[MAX_ARGUMENTS];
     uint32_t n = signature_parameters(native->signature, params);
     if (a->n > n)
@@ -166,6 +173,7 @@ static struct py call_native(struct vm *vm, const struct builtin *b, const struc
             vm_raise(vm, EXC_TypeError, "%s() missing required argument '%.*s'", b->name,
                      (int)params[i].n, params[i].name);
     for (uint32_t i = 0; vm->trace && mark != '#' && i < n; i++) v[i] = symint_fix(vm, v[i]);
+    vm->direct = false;
     return native->call(vm, v, a);
 }
 
@@ -185,6 +193,7 @@ static struct py call_class(struct vm *vm, struct class *c, const struct args *a
         dict_puts(vm->arena, o->dict, "args", py_list(vm->arena, PY_TUPLE, a->at, a->n));
     struct py self = py_pointer(PY_INSTANCE, o), init;
     if (class_find(c, "__init__", &init)) {
+        vm->direct = false; /* self is held here alone */
         struct py result = vm_call(vm, attribute_bind(vm, init, self, c), a);
         if (result.kind != PY_NONE)
             vm_raise(vm, EXC_TypeError, "__init__() should return None, not '%s'",

@@ -268,13 +268,20 @@ struct py dynamo_run(struct vm *vm, struct frame *f) {
     for (;; f->pc++) {
         struct entry *e = NULL;
         if (!eagerly && !c->opaque[f->pc]) {
+            double start = clock_ms();
             e = find_entry(vm, c, f, how);
-            if (e) vm->counts->n_hits++;
+            if (e) {
+                vm->counts->n_hits++;
+                double ms = clock_ms() - start;
+                struct script_counts *n = vm->counts;
+                if (n->n_hits == 1 || ms < n->check_ms) n->check_ms = ms;
+            }
             if (!e && !(eagerly = at_limit(vm, c, f, how))) e = new_entry(vm, c, f, how);
         }
         struct py value;
         if (e && run_entry(vm, e, f, &value)) return value;
         vm_tick(vm);
+        sweep_if_due(vm);
         struct instr in = f->code->instrs[f->pc];
         if (in.op == OP_RETURN_VALUE) return f->stack[--f->depth];
         vm_step(vm, f, in);

@@ -48,6 +48,7 @@ struct symbol {
     const struct place *place;
     uint32_t tensor;
     int dim;
+    uint32_t slot; /* of the int, or of the tensor */
 };
 
 /* Dimensions and numbers that have been different from one trace to the next, by place; they are
@@ -89,6 +90,16 @@ struct segment_end {
     struct span where;
 };
 
+struct watch {
+    const uint32_t *version;
+    uint32_t then;
+};
+
+/* Two tensors that were one. */
+struct alias {
+    uint32_t a, b; /* of tensors */
+};
+
 struct entry {
     struct entry *next;
     struct arena *arena;
@@ -103,10 +114,18 @@ struct entry {
     uint32_t *bases;   /* slot of each one's base */
     struct py *values; /* of the frame looked at last */
     uint32_t n_places;
+    /* What the places lead through, and its version when all guards held: if the frame's own values
+     * and all versions are as they were, so is everything behind them. */
+    struct watch *watch;
+    uint32_t *roots, *root_guards, *root_tensors; /* places without a base, and what is about them */
+    uint32_t n_watch, n_roots, n_root_guards, n_root_tensors;
+    bool watching;
     struct guard *guards;
     uint32_t n_guards;
     struct tensor_guard *tensors;
     uint32_t n_tensors;
+    struct alias *aliases;
+    uint32_t n_aliases;
     struct symbol *symbols;
     int64_t *symbol_values;
     uint32_t n_symbols;

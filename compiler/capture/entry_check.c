@@ -2,13 +2,15 @@
  *
  * Every place is fetched once, bases before what lies in them; then constants, types, lengths and
  * identities are compared, then tensors, which bind the symbolic sizes, then what relates those. */
+#include <stdlib.h>
+
 #include "capture/dynamo.h"
 
 /* -- places -------------------------------------------------------------------------------- */
 
 uint32_t place_slot(const struct entry *e, const struct place *p) {
     for (uint32_t i = 0; i < e->n_places; i++)
-        if (e->places[i] == p || !strcmp(e->places[i]->text, p->text)) return i;
+        if (e->places[i] == p || !strcmp(e->places[i]->path, p->path)) return i;
     WS_BUG("place %s is not among those of its entry", p->text);
 }
 
@@ -135,15 +137,14 @@ static const char *bind_symbols(struct vm *vm, struct entry *e, bool want_text) 
     for (uint32_t i = 0; i < e->n_symbols; i++) {
         const struct symbol *s = &e->symbols[i];
         if (s->place) {
-            struct py v = e->values[place_slot(e, s->place)];
+            struct py v = e->values[s->slot];
             if (v.kind != PY_INT)
                 return want_text ? arena_printf(vm->arena, "type(%s): expected int, actual %s",
                                                 s->place->text, type_name(vm, v))
                                  : "";
             e->symbol_values[i] = v.i;
         } else {
-            const struct tensor_guard *g = &e->tensors[s->tensor];
-            struct py v = e->values[place_slot(e, g->place)];
+            struct py v = e->values[s->slot];
             if (v.kind != PY_TENSOR || v.tensor->meta.rank <= s->dim) return "rank mismatch";
             e->symbol_values[i] = eager_size(vm, v.tensor, s->dim);
         }
@@ -195,34 +196,106 @@ static const char *tensor_failure(struct vm *vm, const struct entry *e,
     return NULL;
 }
 
-/* Two places that held one tensor must do so again: the graph has one input for both. */
 static bool aliases_hold(const struct entry *e) {
-    for (uint32_t i = 0; i < e->n_tensors; i++)
-        for (uint32_t k = i + 1; k < e->n_tensors; k++)
-            if (e->tensors[i].tensor && e->tensors[i].tensor == e->tensors[k].tensor &&
-                e->tensors[i].place && e->tensors[k].place &&
-                e->values[place_slot(e, e->tensors[i].place)].p !=
-                    e->values[place_slot(e, e->tensors[k].place)].p)
-                return false;
+    for (uint32_t i = 0; i < e->n_aliases; i++) {
+        const struct tensor_guard *a = &e->tensors[e->aliases[i].a],
+                                  *b = &e->tensors[e->aliases[i].b];
+        if (e->values[a->slot].p != e->values[b->slot].p) return false;
+    }
     return true;
+}
+
+/* -- what has not changed ------------------------------------------------------------------ */
+
+/* Are the frame's own values those of the last time, tensors aside, and has nothing that the places
+ * lead through changed since? */
+static bool is_unchanged(struct vm *vm, struct entry *e, const struct frame *f) {
+    if (!e->watching) return false;
+    for (uint32_t i = 0; i < e->n_watch; i++)
+        if (*e->watch[i].version != e->watch[i].then) return false;
+    for (uint32_t k = 0; k < e->n_roots; k++) {
+        uint32_t i = e->roots[k];
+        const struct place *p = e->places[i];
+        struct py now, then = e->values[i];
+        if (!fetch(vm, f, p, py_unset, &now) || now.kind != then.kind) return false;
+        bool same = now.kind == PY_TENSOR || same_constant(now, then) ||
+                    (now.kind > PY_STR && now.p == then.p);
+        if (now.kind == PY_INT) same = true; /* guards say whether the number matters */
+        if (!same) return false;
+        e->values[i] = now;
+    }
+    return true;
+}
+
+static int by_address(const void *a, const void *b) {
+    const struct watch *x = a, *y = b;
+    return (x->version > y->version) - (x->version < y->version);
+}
+
+/* Each once: attributes of one object share its dict. How many are left. */
+static uint32_t unique_watches(struct entry *e) {
+    uint32_t n = 0;
+    qsort(e->watch, e->n_watch, sizeof *e->watch, by_address);
+    for (uint32_t i = 0; i < e->n_watch; i++)
+        if (!n || e->watch[n - 1].version != e->watch[i].version) e->watch[n++] = e->watch[i];
+    return n;
+}
+
+static void watch(struct entry *e, const uint32_t *version) {
+    e->watch[e->n_watch++] = (struct watch){version, *version};
+}
+
+/* For n more and a few, or it is not worth it. */
+static void room(struct entry *e, uint32_t n) {
+    if (e->n_watch + n + 4 > 4 * e->n_places) e->n_watch = unique_watches(e);
+    if (e->n_watch + n + 4 > 4 * e->n_places) e->watching = false;
+}
+
+/* Everything that the places go through, and tensors found inside. */
+static void watch_places(struct entry *e) {
+    e->n_watch = 0;
+    e->watching = true;
+    for (uint32_t i = 0; i < e->n_places; i++) {
+        const struct place *p = e->places[i];
+        struct py base = e->values[e->bases[i]], v = e->values[i];
+        if (!p->base) continue;
+        if (v.kind == PY_TENSOR) watch(e, &v.tensor->version);
+        if (py_is_sequence(v)) watch(e, &v.list->version);
+        if (v.kind == PY_DICT || v.kind == PY_SET) watch(e, &v.dict->version);
+        if (base.kind == PY_INSTANCE) watch(e, &base.instance->dict->version);
+        if (base.kind == PY_CLASS) watch(e, &base.class->dict->version);
+        if (base.kind == PY_MODULE) watch(e, &base.module->dict->version);
+        bool plain = py_is_sequence(base) || base.kind == PY_DICT || base.kind == PY_INSTANCE ||
+                     base.kind == PY_CLASS || base.kind == PY_MODULE || p->kind == PLACE_OVER;
+        if (!plain) e->watching = false; /* closures: looked at every time */
+        struct py own;
+        bool of_class = p->kind == PLACE_ATTR && base.kind == PY_INSTANCE &&
+                        !dict_gets(base.instance->dict, p->name, &own);
+        if (v.kind == PY_ITER) e->watching = false;
+        room(e, of_class ? base.instance->class->n_mro : 0);
+        for (uint32_t k = 0; of_class && e->watching && k < base.instance->class->n_mro; k++)
+            watch(e, &base.instance->class->mro[k]->dict->version);
+        if (!e->watching) return;
+    }
+    for (uint32_t i = 0; i < e->n_places; i++) {
+        struct py v = e->values[i];
+        if (e->places[i]->base) continue;
+        if (py_is_sequence(v)) watch(e, &v.list->version);
+        if (v.kind == PY_DICT || v.kind == PY_SET) watch(e, &v.dict->version);
+        if (v.kind == PY_ITER) e->watching = false;
+    }
+    e->n_watch = unique_watches(e);
 }
 
 /* -- all of it ----------------------------------------------------------------------------- */
 
-const char *entry_check(struct vm *vm, struct entry *e, struct frame *f, bool want_text) {
-    if (e->grad_enabled != vm->grad_enabled) return "grad mode differs";
-    for (uint32_t i = 0; i < e->n_places; i++)
-        if (!fetch(vm, f, e->places[i], e->values[e->bases[i]], &e->values[i]))
-            return want_text ? arena_printf(vm->arena, "%s is not there", e->places[i]->text) : "";
-    for (uint32_t i = 0; i < e->n_guards; i++) {
-        struct py v = e->values[e->guards[i].slot];
-        if (!guard_holds(vm, &e->guards[i], v))
-            return want_text ? guard_failure(vm, &e->guards[i], v) : "";
-    }
+static const char *check_tensors(struct vm *vm, struct entry *e, bool roots_only, bool want_text) {
     const char *why = bind_symbols(vm, e, want_text);
-    for (uint32_t i = 0; !why && i < e->n_tensors; i++)
-        if (e->tensors[i].place)
-            why = tensor_failure(vm, e, &e->tensors[i], e->values[e->tensors[i].slot], want_text);
+    for (uint32_t i = 0; !why && i < (roots_only ? e->n_root_tensors : e->n_tensors); i++) {
+        const struct tensor_guard *g = &e->tensors[roots_only ? e->root_tensors[i] : i];
+        if (!g->place) continue;
+        why = tensor_failure(vm, e, g, e->values[g->slot], want_text);
+    }
     if (why) return why;
     if (!aliases_hold(e)) return "two tensors are no longer the same";
     for (uint32_t i = 0; i < e->n_conditions; i++)
@@ -231,4 +304,27 @@ const char *entry_check(struct vm *vm, struct entry *e, struct frame *f, bool wa
                                             ex_str(vm->arena, e->ex, e->conditions[i]))
                              : "";
     return NULL;
+}
+
+static const char *check_values(struct vm *vm, struct entry *e, struct frame *f, bool roots_only,
+                                bool want_text) {
+    for (uint32_t i = 0; i < (roots_only ? e->n_root_guards : e->n_guards); i++) {
+        const struct guard *g = &e->guards[roots_only ? e->root_guards[i] : i];
+        if (!guard_holds(vm, g, e->values[g->slot]))
+            return want_text ? guard_failure(vm, g, e->values[g->slot]) : "";
+    }
+    return NULL;
+}
+
+const char *entry_check(struct vm *vm, struct entry *e, struct frame *f, bool want_text) {
+    if (e->grad_enabled != vm->grad_enabled) return "grad mode differs";
+    bool quick = is_unchanged(vm, e, f);
+    if (!quick) e->watching = false;
+    for (uint32_t i = 0; !quick && i < e->n_places; i++)
+        if (!fetch(vm, f, e->places[i], e->values[e->bases[i]], &e->values[i]))
+            return want_text ? arena_printf(vm->arena, "%s is not there", e->places[i]->text) : "";
+    const char *why = check_values(vm, e, f, quick, want_text);
+    if (!why) why = check_tensors(vm, e, quick, want_text);
+    if (!why && !quick) watch_places(e);
+    return why;
 }

@@ -276,6 +276,7 @@ void vm_subscript_set(struct vm *vm, struct py o, struct py i, struct py v) {
     struct py pair[2] = {i, v}, out;
     if (o.kind != PY_INSTANCE) vm_need_own(vm, o.p, "a container");
     if (o.kind == PY_LIST) {
+        o.list->version++;
         list_set(vm, o, i, &v);
     } else if (o.kind == PY_DICT) {
         if (!dict_key_ok(i)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, i));
@@ -292,6 +293,7 @@ void vm_subscript_delete(struct vm *vm, struct py o, struct py i) {
     struct py out;
     if (o.kind != PY_INSTANCE) vm_need_own(vm, o.p, "a container");
     if (o.kind == PY_LIST) {
+        o.list->version++;
         list_set(vm, o, i, NULL);
     } else if (o.kind == PY_DICT) {
         if (!dict_key_ok(i) || !dict_delete(vm->arena, o.dict, i)) vm_raise_key(vm, i);

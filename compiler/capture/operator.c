@@ -252,6 +252,7 @@ static bool container_in_place(struct vm *vm, enum binary_operator op, struct py
     if (changes) vm_need_own(vm, x.p, "a container");
     if (op == BINARY_ADD && x.kind == PY_LIST) {
         const struct list *items = vm_list(vm, y);
+        x.list->version++;
         for (uint32_t i = 0; i < items->n; i++) vec_push(vm->arena, x.list, items->at[i]);
         return true;
     }

@@ -11,6 +11,7 @@ bool place_is_known(const struct place *p) { return p && p != &place_traced; }
 static const struct place *place_new(struct vm *vm, struct place from) {
     struct place *p = NEW(vm->arena, struct place);
     *p = from;
+    if (!p->path) p->path = p->text;
     return p;
 }
 
@@ -22,9 +23,13 @@ const struct place *place_local(struct vm *vm, uint32_t index, const char *name)
 }
 
 const struct place *place_item(struct vm *vm, const struct place *base, int64_t index) {
-    const char *text = arena_printf(vm->arena, "%s[%lld]", base->text, (long long)index);
+    const char *path = arena_printf(vm->arena, "%s[%lld]", base->path, (long long)index);
+    const char *text = base->text == base->path
+                           ? path
+                           : arena_printf(vm->arena, "%s[%lld]", base->text, (long long)index);
     return place_new(
-        vm, (struct place){.kind = PLACE_ITEM, .base = base, .index = index, .text = text});
+        vm, (struct place){
+                .kind = PLACE_ITEM, .base = base, .index = index, .text = text, .path = path});
 }
 
 const struct place *place_stack(struct vm *vm, uint32_t index) {
@@ -55,9 +60,14 @@ static void stamp(struct vm *vm, struct py *v, struct place from) {
 void stamp_attribute(struct vm *vm, struct py *v, const struct place *base, const char *name) {
     if (!vm->tracing || !place_is_known(base) || v->source) return;
     /* The list inside a container of modules stands for the container. */
-    const char *text =
-        strcmp(name, "_items") ? arena_printf(vm->arena, "%s.%s", base->text, name) : base->text;
-    stamp(vm, v, (struct place){.kind = PLACE_ATTR, .base = base, .name = name, .text = text});
+    const char *path = arena_printf(vm->arena, "%s.%s", base->path, name);
+    const char *text = !strcmp(name, "_items") ? base->text
+                       : base->text == base->path
+                           ? path
+                           : arena_printf(vm->arena, "%s.%s", base->text, name);
+    stamp(
+        vm, v,
+        (struct place){.kind = PLACE_ATTR, .base = base, .name = name, .text = text, .path = path});
 }
 
 void stamp_item(struct vm *vm, struct py *v, const struct place *base, int64_t index) {

@@ -253,7 +253,9 @@ static void finish_cells(struct rebuild *r, struct frame *f) {
     for (uint32_t i = 0; i < f->code->cells.n + f->code->frees.n; i++) {
         const struct cell_end *c = &r->e->end.cells[i];
         if (c->made) f->cells[i] = rebuild(r, py_pointer(PY_CELL, c->made)).cell;
-        if (c->written) f->cells[i]->v = rebuild(r, c->v);
+        if (!c->written) continue;
+        f->cells[i]->v = rebuild(r, c->v);
+        f->cells[i]->version++;
     }
 }
 

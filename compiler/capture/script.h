@@ -25,6 +25,7 @@ struct script_counts {
     VEC(struct script_break) breaks;
     uint32_t n_calls;  /* operators of all graphs */
     uint32_t n_hits;   /* calls answered by an entry that was there */
+    double check_ms;   /* of the quickest check of guards that held; 0: none did */
     double capture_ms; /* spent tracing */
     double compile_ms; /* in backends */
 };

@@ -51,9 +51,15 @@ void tape_record(struct vm *vm, struct tensor *out) {
     put_output(t, 0, out);
 }
 
+uint32_t tape_inputs(const struct tape *t, struct tensor *const **inputs) {
+    *inputs = t->inputs;
+    return t->n_inputs;
+}
+
 void tape_move(struct tensor *to, struct tensor *from) {
     if (from->tape) put_output(from->tape, from->output, to);
     to->requires_grad = from->requires_grad;
+    to->version++;
 }
 
 /* "add" -> "AddBackward0" */

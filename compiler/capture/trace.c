@@ -80,7 +80,7 @@ static uint8_t dynamic_dims(struct vm *vm, const struct tensor *t, const struct 
     uint8_t out = mode == DYNAMIC_ALWAYS ? 0xff : t->dynamic;
     if (!place || mode == DYNAMIC_NEVER) return 0;
     bool is_new;
-    struct seen *s = seen_at(vm, place->text, &is_new);
+    struct seen *s = seen_at(vm, place->path, &is_new);
     if (is_new) s->rank = t->meta.rank;
     for (int i = 0; i < t->meta.rank && s->rank == t->meta.rank; i++) {
         int64_t size = eager_size(vm, t, i);
@@ -97,7 +97,7 @@ static struct py number_read(struct vm *vm, struct py v) {
     int mode = dynamic_mode(t);
     if (mode == DYNAMIC_NEVER || v.source->kind != PLACE_LOCAL) return v;
     bool is_new;
-    struct seen *s = seen_at(vm, v.source->text, &is_new);
+    struct seen *s = seen_at(vm, v.source->path, &is_new);
     if (!is_new && !(s->v.kind == v.kind && py_same(s->v, v))) s->dynamic = 1;
     s->v = v;
     struct py out = v;
@@ -162,7 +162,7 @@ node_id trace_input(struct vm *vm, struct py v) {
     for (uint32_t i = 0; i < tr->tensors.n; i++) {
         const struct tensor_guard *x = &tr->tensors.at[i];
         if (x->tensor != t) continue;
-        if (!place || x->place == place || (x->place && !strcmp(x->place->text, place->text)))
+        if (!place || x->place == place || (x->place && !strcmp(x->place->path, place->path)))
             return x->node;
         g.node = x->node;
         g.meta = x->meta;
@@ -184,7 +184,7 @@ node_id trace_input(struct vm *vm, struct py v) {
 node_id trace_float(struct vm *vm, struct py v) {
     struct trace *tr = vm->trace;
     for (uint32_t i = 0; i < tr->tensors.n; i++)
-        if (!tr->tensors.at[i].tensor && !strcmp(tr->tensors.at[i].place->text, v.source->text))
+        if (!tr->tensors.at[i].tensor && !strcmp(tr->tensors.at[i].place->path, v.source->path))
             return tr->tensors.at[i].node;
     struct tensor_guard g = {.place = v.source, .meta = {.dtype = DT_F64}};
     node_id in = graph_input(vm->graph, input_name(vm->arena, v.source->text), INPUT_ARG,
@@ -425,7 +425,7 @@ static void leave(struct vm *vm, const struct outside *o) {
 static void add_place(struct vm *vm, struct entry *e, const struct place *p) {
     if (!place_is_known(p)) return;
     for (uint32_t i = 0; i < e->n_places; i++)
-        if (!strcmp(e->places[i]->text, p->text) && e->places[i]->kind == p->kind) return;
+        if (!strcmp(e->places[i]->path, p->path)) return;
     if (p->base) add_place(vm, e, p->base);
     const struct place **more = NEW_ARRAY(e->arena, const struct place *, e->n_places + 1);
     if (e->n_places) memcpy(more, e->places, e->n_places * sizeof *more);
@@ -461,6 +461,34 @@ static void assign_slots(struct entry *e) {
         e->guards[i].slot = place_slot(e, e->guards[i].place);
     for (uint32_t i = 0; i < e->n_tensors; i++)
         if (e->tensors[i].place) e->tensors[i].slot = place_slot(e, e->tensors[i].place);
+    for (uint32_t i = 0; i < e->n_symbols; i++) {
+        struct symbol *s = &e->symbols[i];
+        s->slot = s->place ? place_slot(e, s->place) : e->tensors[s->tensor].slot;
+    }
+    e->roots = NEW_ARRAY(e->arena, uint32_t, e->n_places);
+    for (uint32_t i = 0; i < e->n_places; i++)
+        if (!e->places[i]->base) e->roots[e->n_roots++] = i;
+    e->root_guards = NEW_ARRAY(e->arena, uint32_t, e->n_guards);
+    for (uint32_t i = 0; i < e->n_guards; i++)
+        if (!e->guards[i].place->base) e->root_guards[e->n_root_guards++] = i;
+    e->root_tensors = NEW_ARRAY(e->arena, uint32_t, e->n_tensors);
+    for (uint32_t i = 0; i < e->n_tensors; i++)
+        if (e->tensors[i].place && !e->tensors[i].place->base)
+            e->root_tensors[e->n_root_tensors++] = i;
+    e->watch = NEW_ARRAY(e->arena, struct watch, 4 * e->n_places);
+}
+
+/* Two places that held one tensor must do so again: the graph has one input for both. */
+static void keep_aliases(struct entry *e) {
+    e->aliases = NEW_ARRAY(e->arena, struct alias, e->n_tensors);
+    for (uint32_t i = 0; i < e->n_tensors; i++)
+        for (uint32_t k = i + 1; k < e->n_tensors && e->tensors[i].tensor; k++) {
+            if (e->tensors[k].tensor != e->tensors[i].tensor || !e->tensors[i].place ||
+                !e->tensors[k].place)
+                continue;
+            e->aliases[e->n_aliases++] = (struct alias){i, k};
+            break;
+        }
 }
 
 /* The graph without what nobody needs, and which tensors are its inputs. */
@@ -513,6 +541,7 @@ struct entry *trace_frame(struct vm *vm, struct frame *f, struct compiled_code *
             keep_guards(t);
             entry_collect_outputs(vm, t->entry);
             assign_slots(t->entry);
+            keep_aliases(t->entry);
             keep_graph(t);
         }
         leave(vm, &o);

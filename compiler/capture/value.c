@@ -227,6 +227,7 @@ bool dict_get(struct arena *a, const struct dict *d, struct py key, struct py *o
 }
 
 void dict_put(struct arena *a, struct dict *d, struct py key, struct py value) {
+    d->version++;
     struct buf b = key_bytes(a, key);
     uint64_t i;
     if (map_get(&d->index, b.p, b.n, &i) && i != DELETED) {
@@ -244,6 +245,7 @@ void dict_puts(struct arena *a, struct dict *d, const char *key, struct py value
 }
 
 bool dict_delete(struct arena *a, struct dict *d, struct py key) {
+    d->version++;
     struct buf b = key_bytes(a, key);
     uint64_t i;
     if (!map_get(&d->index, b.p, b.n, &i) || i == DELETED) return false;

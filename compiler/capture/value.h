@@ -143,14 +143,16 @@ struct place {
     struct module *module;
     int64_t index;
     const struct py *key;
-    const char *text; /* "L['self'].eps" */
+    const char *text; /* "L['self'].eps", for people */
+    const char *path; /* the same, and unique */
 };
 extern const struct place place_traced;
 
 struct list { /* LIST and TUPLE */
     struct py *at;
     uint32_t n, cap;
-    bool is_size; /* a torch.Size */
+    bool is_size;     /* a torch.Size */
+    uint32_t version; /* counts changes, as that of a dict, a cell and a tensor's shape */
 };
 
 struct dict_entry {
@@ -160,7 +162,7 @@ struct dict_entry {
 struct dict { /* DICT and SET, namespaces too; in insertion order */
     struct map index;
     VEC(struct dict_entry) entries; /* with holes where keys were deleted */
-    uint32_t n;
+    uint32_t n, version;
 };
 
 struct slice {
@@ -178,6 +180,7 @@ struct iter {
 
 struct cell {
     struct py v;         /* UNSET if empty */
+    uint32_t version;
     bool traced;         /* made while tracing: its content has no place outside */
     struct cell *shadow; /* while tracing: what stands for a cell of the frame; else NULL */
 };
@@ -269,6 +272,7 @@ struct tensor {
     int64_t offset;   /* of the first element in storage, in elements */
     bool on_cuda;     /* what .device says */
     uint8_t dynamic;  /* dimensions that mark_dynamic() named, a bit each */
+    uint32_t version; /* of all but the values */
     uint32_t id;      /* counts tensors: a place in the order of making */
     struct tensor *grad;
     struct tape *tape; /* how it was computed from tensors that require gradients; else NULL */

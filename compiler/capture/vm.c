@@ -408,10 +408,14 @@ void vm_step(struct vm *vm, struct frame *f, struct instr in) {
     case OP_MAKE_CELL: make_cell(vm, f, in); break;
     case OP_LOAD_CLOSURE: push(f, py_pointer(PY_CELL, f->cells[in.a])); break;
     case OP_LOAD_DEREF: push(f, load_deref(vm, f, in.a)); break;
-    case OP_STORE_DEREF: cell_at(vm, f, in.a, true)->v = stored(vm, pop(f)); break;
+    case OP_STORE_DEREF:
+        cell_at(vm, f, in.a, true)->v = stored(vm, pop(f));
+        f->cells[in.a]->version++;
+        break;
     case OP_DELETE_DEREF:
         load_deref(vm, f, in.a);
         cell_at(vm, f, in.a, true)->v = py_unset;
+        f->cells[in.a]->version++;
         break;
     case OP_LOAD_CLASSDEREF: push(f, load_classderef(vm, f, in.a)); break;
 
@@ -481,8 +485,14 @@ void vm_step(struct vm *vm, struct frame *f, struct instr in) {
     case OP_UNPACK_SEQUENCE: unpack(vm, f, (uint32_t)in.a, 0, false); break;
     case OP_UNPACK_EX: unpack(vm, f, (uint32_t)in.a, (uint32_t)in.b, true); break;
 
-    case OP_CALL: push(f, call(vm, f, in)); break;
-    case OP_CALL_EX: push(f, call_ex(vm, f, in.a)); break;
+    case OP_CALL:
+        vm->direct = true;
+        push(f, call(vm, f, in));
+        break;
+    case OP_CALL_EX:
+        vm->direct = true;
+        push(f, call_ex(vm, f, in.a));
+        break;
     case OP_MAKE_FUNCTION: push(f, make_function(vm, f, in)); break;
     case OP_BUILD_CLASS: push(f, build_class(vm, f, in)); break;
 
@@ -559,6 +569,7 @@ static struct py run(struct vm *vm, struct frame *f) {
     if (f->compiled) return dynamo_run(vm, f);
     for (;; f->pc++) {
         vm_tick(vm);
+        if (vm->storages) sweep_if_due(vm);
         struct instr in = f->code->instrs[f->pc];
         if (in.op == OP_RETURN_VALUE) return pop(f);
         vm_step(vm, f, in);
@@ -586,6 +597,8 @@ struct py vm_run(struct vm *vm, struct frame *f) {
     uint32_t n_calls = vm->n_calls, n_frames = vm->n_frames, n_nested = vm->n_nested;
     const struct compile_options *dynamo = vm->dynamo;
     f->caller = vm->frame;
+    f->direct = vm->direct && (!f->caller || f->caller->direct);
+    vm->direct = false;
     vm->frame = f;
     vm->n_calls += !f->module->prelude;
     vm->n_frames++;
@@ -617,6 +630,7 @@ void vm_run_module(struct vm *vm, struct module *m, const struct code *code) {
     struct frame f = {.code = code, .module = m, .names = m->dict};
     f.stack = NEW_ARRAY(vm->arena, struct py, code->max_stack);
     f.cells = NEW_ARRAY(vm->arena, struct cell *, code->cells.n + code->frees.n);
+    vm->direct = !vm->frame;
     vm_run(vm, &f);
 }
 

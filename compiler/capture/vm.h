@@ -45,6 +45,7 @@ struct frame {
     VEC(struct block) blocks;
     const struct place *source; /* of the function, while tracing */
     bool compiled;              /* runs in segments (dynamo.h) */
+    bool direct;                /* it and its callers were entered by call instructions */
 };
 
 /* What must hold when a captured graph is used again. */
@@ -83,7 +84,8 @@ struct vm {
     struct arena *op_arena;  /* its memory, if nobody keeps it */
     VEC(struct tensor *) op_inputs;
     struct storage *storages; /* all memory of tensors */
-    size_t n_bytes;           /* of it */
+    size_t n_bytes, sweep_at; /* of it, and when to look for what nobody reaches */
+    bool direct;              /* a call instruction is being run */
     uint32_t n_tensors;
     uint64_t seed;     /* of random tensors */
     uint32_t n_random; /* made under it so far */
@@ -222,6 +224,7 @@ void eager_close(struct vm *vm);
 /* -- tape.c: gradients of what was computed */
 void tape_record(struct vm *vm, struct tensor *out);    /* the operator computed last */
 void tape_move(struct tensor *to, struct tensor *from); /* to is now what from was */
+uint32_t tape_inputs(const struct tape *t, struct tensor *const **inputs); /* how many */
 const char *tape_name(const struct tensor *t);          /* "MulBackward0" */
 void tape_backward(struct vm *vm, struct py root, struct py tangent);
 /* -- trace.c */
@@ -236,6 +239,8 @@ struct py symint_fix(struct vm *vm, struct py v); /* a plain int; a SYMINT is gu
 bool symint_binary(struct vm *vm, enum binary_operator op, struct py x, struct py y,
                    struct py *out);
 bool symint_holds(struct vm *vm, ex condition); /* under a guard that it does, or does not */
+/* -- sweep.c */
+void sweep_if_due(struct vm *vm);
 /* -- tensor_text.c */
 void tensor_print(struct vm *vm, struct buf *b, const struct tensor *t);
 /* -- index.c */

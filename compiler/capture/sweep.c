@@ -1,0 +1,164 @@
+/* sweep.c: free the memory of tensors that the program can no longer reach.
+ *
+ * Values live in arenas and are never freed; the bytes of tensors are, when enough have been made
+ * since the last time. Mark what the modules, the running frames and the compiled entries lead to,
+ * then free the rest. Called between two instructions, and only where every frame was entered by a
+ * call instruction: a function in C may hold tensors that nobody else knows. */
+#include <stdlib.h>
+
+#include "capture/dynamo.h"
+
+enum { SWEEP_LEAST = 1 << 28 }; /* bytes made before it is worth it */
+
+struct sweep {
+    struct vm *vm;
+    struct arena *arena;
+    struct map seen;
+    VEC(struct py) todo;
+};
+
+static bool is_new(struct sweep *s, const void *p) {
+    return p && map_put(&s->seen, &p, sizeof p, 1);
+}
+
+static void mark(struct sweep *s, struct py v) {
+    bool plain = v.kind <= PY_STR || v.kind == PY_ELLIPSIS || v.kind == PY_NOT_IMPLEMENTED ||
+                 v.kind == PY_DTYPE || v.kind == PY_RANGE || v.kind == PY_BUILTIN;
+    if (!plain && is_new(s, v.p)) vec_push(s->arena, &s->todo, v);
+}
+
+static void mark_list(struct sweep *s, const struct list *l) {
+    for (uint32_t i = 0; l && i < l->n; i++) mark(s, l->at[i]);
+}
+
+static void mark_dict(struct sweep *s, const struct dict *d) {
+    for (uint32_t i = 0; d && i < d->entries.n; i++) {
+        if (!d->entries.at[i].live) continue;
+        mark(s, d->entries.at[i].key);
+        mark(s, d->entries.at[i].value);
+    }
+}
+
+static void mark_cell(struct sweep *s, struct cell *c) {
+    if (c) mark(s, py_pointer(PY_CELL, c));
+}
+
+static void mark_tensor(struct sweep *s, struct tensor *t) {
+    if (t->storage) t->storage->marked = true;
+    if (t->grad) mark(s, py_pointer(PY_TENSOR, t->grad));
+    if (!t->tape) return;
+    struct tensor *const *inputs;
+    for (uint32_t n = tape_inputs(t->tape, &inputs); n-- > 0;)
+        mark(s, py_pointer(PY_TENSOR, inputs[n]));
+}
+
+static void mark_function(struct sweep *s, const struct function *f) {
+    mark_list(s, f->defaults);
+    mark_dict(s, f->kwdefaults);
+    mark_dict(s, f->attributes);
+    for (uint32_t i = 0; i < f->code->frees.n; i++) mark_cell(s, f->closure[i]);
+    if (is_new(s, f->module)) mark_dict(s, f->module->dict);
+}
+
+static void mark_class(struct sweep *s, const struct class *c) {
+    mark_dict(s, c->dict);
+    for (uint32_t i = 0; i < c->n_mro; i++) mark(s, py_pointer(PY_CLASS, c->mro[i]));
+}
+
+/* What a value leads to. */
+static void follow(struct sweep *s, struct py v) {
+    switch (v.kind) {
+    case PY_TUPLE:
+    case PY_LIST: mark_list(s, v.list); break;
+    case PY_DICT:
+    case PY_SET: mark_dict(s, v.dict); break;
+    case PY_SLICE:
+        mark(s, v.slice->start);
+        mark(s, v.slice->stop);
+        mark(s, v.slice->step);
+        break;
+    case PY_ITER: mark(s, v.iter->over); break;
+    case PY_CELL: mark(s, v.cell->v); break;
+    case PY_FUNCTION: mark_function(s, v.function); break;
+    case PY_METHOD:
+        mark(s, v.method->function);
+        mark(s, v.method->self);
+        break;
+    case PY_CLASS: mark_class(s, v.class); break;
+    case PY_INSTANCE:
+        mark_dict(s, v.instance->dict);
+        mark(s, py_pointer(PY_CLASS, v.instance->class));
+        break;
+    case PY_SUPER: mark(s, v.super->self); break;
+    case PY_STATICMETHOD:
+    case PY_CLASSMETHOD:
+    case PY_PROPERTY: mark(s, *v.wrapped); break;
+    case PY_MODULE: mark_dict(s, v.module->dict); break;
+    case PY_TENSOR: mark_tensor(s, v.tensor); break;
+    default: break;
+    }
+}
+
+static void mark_frame(struct sweep *s, const struct frame *f) {
+    for (uint32_t i = 0; f->locals && i < f->code->locals.n; i++) mark(s, f->locals[i]);
+    for (uint32_t i = 0; i < f->depth; i++) mark(s, f->stack[i]);
+    for (uint32_t i = 0; f->cells && i < f->code->cells.n + f->code->frees.n; i++)
+        mark_cell(s, f->cells[i]);
+    for (uint32_t i = 0; i < f->blocks.n; i++) mark(s, f->blocks.at[i].error);
+    mark_dict(s, f->names);
+    mark_dict(s, f->module->dict);
+}
+
+/* Constants of a trace: tensors that no place leads to, and templates. */
+static void mark_entry(struct sweep *s, const struct entry *e) {
+    const struct segment_end *end = &e->end;
+    for (uint32_t i = 0; i < e->n_tensors; i++)
+        if (!e->tensors[i].place) mark(s, py_pointer(PY_TENSOR, e->tensors[i].tensor));
+    mark(s, end->value);
+    for (uint32_t i = 0; !end->returns && i < e->code->locals.n; i++) mark(s, end->locals[i]);
+    for (uint32_t i = 0; !end->returns && i < end->depth; i++) mark(s, end->stack[i]);
+    for (uint32_t i = 0; i < e->code->cells.n + e->code->frees.n; i++) {
+        mark_cell(s, end->cells[i].made);
+        if (end->cells[i].written) mark(s, end->cells[i].v);
+    }
+    for (uint32_t i = 0; i < e->n_effects; i++) mark(s, e->effects[i].v);
+}
+
+static void mark_roots(struct sweep *s) {
+    struct vm *vm = s->vm;
+    mark_dict(s, vm->builtins);
+    mark_dict(s, vm->main->dict);
+    for (uint32_t i = 0; i < vm->modules.n; i++)
+        mark(s, py_pointer(PY_MODULE, (void *)(uintptr_t)vm->modules.entries[i].value));
+    for (int k = 0; k < PY_KIND_COUNT; k++) mark(s, py_pointer(PY_CLASS, vm->types[k]));
+    for (const struct frame *f = vm->frame; f; f = f->caller) mark_frame(s, f);
+    for (const struct compiled_code *c = vm->codes; c; c = c->next)
+        for (const struct entry *e = c->entries; e; e = e->next) mark_entry(s, e);
+    mark(s, vm->raised);
+}
+
+static void free_unmarked(struct vm *vm) {
+    vm->n_bytes = 0;
+    for (struct storage **at = &vm->storages, *x; (x = *at);) {
+        if (x->marked) {
+            vm->n_bytes += x->size;
+            x->marked = false;
+            at = &x->next;
+            continue;
+        }
+        *at = x->next;
+        free(x->bytes);
+        free(x);
+    }
+}
+
+void sweep_if_due(struct vm *vm) {
+    if (vm->n_bytes < vm->sweep_at || vm->tracing || !vm->frame->direct) return;
+    struct arena *a = arena_new();
+    struct sweep s = {.vm = vm, .arena = a, .seen = map_new(a)};
+    mark_roots(&s);
+    while (s.todo.n) follow(&s, s.todo.at[--s.todo.n]);
+    free_unmarked(vm);
+    vm->sweep_at = vm->n_bytes * 2 > SWEEP_LEAST ? vm->n_bytes * 2 : SWEEP_LEAST;
+    arena_free(a);
+}
