@@ -45,7 +45,7 @@ struct given {
     OPTION(FLAG, "--no-figures", no_figures, "", BENCH, "draw nothing")                            \
     OPTION(FLAG, "--check", check, "", RUN, "compare the outputs with the reference")              \
     OPTION(TEXT, "--backend", backend, "NAME", RUN | EXPLAIN,                                      \
-           "of a script's torch.compile: inductor (default), aot_eager, eager")                    \
+           "of a script's torch.compile: inductor, aot_eager, eager, ./mine.so")                   \
     OPTION(FLAG, "--explain", explain, "", RUN, "of a script: say at the end what was captured")   \
     OPTION(TEXT, "--save", save, "DIR", RUN, "write inputs and outputs as .npy")                   \
     OPTION(TEXT, "--dump", dump, "DIR", BENCH | RUN | EXPLAIN | COMPILE,                           \

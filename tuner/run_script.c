@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tuner/backend_inductor.h"
+#include "tuner/backend_plugin.h"
 
 static void print(void *ctx, const char *text) { fputs(text, stdout); }
 
@@ -37,13 +38,17 @@ enum ws_status run_script(const struct command_line *line, bool explain, struct 
     struct machine m;
     struct store *store = NULL;
     struct backend_inductor *inductor = NULL;
+    struct backend_plugin *plugin = NULL;
     struct script_counts counts = {0};
     const char *note;
     if (machine_open(line->device, a, &m, d) != WS_OK) return d->status;
     if (store_open(m.env.store_path, a, d, &store, &note) == WS_OK) fputs(note, stderr);
     if (d->status == WS_OK) backend_inductor_open(&m, store, a, &inductor, d);
+    if (d->status == WS_OK && line->backend && strchr(line->backend, '/'))
+        backend_plugin_open(line->backend, a, &plugin, d);
     if (d->status == WS_OK) {
-        const struct backend *backends[] = {backend_inductor_of(inductor), NULL};
+        const struct backend *backends[] = {backend_inductor_of(inductor),
+                                            plugin ? backend_plugin_of(plugin) : NULL, NULL};
         struct script_options o = {.path = line->file,
                                    .seed = line->seed,
                                    .has_cuda = m.limits.kind == DEVICE_CUDA,
@@ -57,6 +62,7 @@ enum ws_status run_script(const struct command_line *line, bool explain, struct 
         if (explain) print_explanation(&counts);
     }
     backend_inductor_close(inductor);
+    backend_plugin_close(plugin);
     store_close(store);
     machine_close(&m);
     return d->status;

@@ -71,7 +71,7 @@ static void count_entry(struct vm *vm, const struct entry *e) {
     struct script_counts *n = vm->counts;
     if (!e->graph) return;
     struct buf b = buf_new(e->arena);
-    graph_print(&b, e->graph);
+    graph_print_readable(&b, e->graph);
     struct script_graph g = {.function = e->code->qualname,
                              .text = arena_strdup(vm->home, b.p),
                              .guards = arena_strdup(vm->home, guards_listing(vm, e)),

@@ -11,7 +11,7 @@
 /* What was captured, in the words of torch._dynamo.explain. */
 struct script_graph {
     const char *function; /* "f" */
-    const char *text;     /* as graph_print writes it */
+    const char *text;     /* as graph_print_readable writes it */
     const char *guards;   /* one a line */
     uint32_t n_ops, n_guards;
 };

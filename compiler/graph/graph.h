@@ -231,6 +231,7 @@ ex meta_numel(struct exprs *p, const struct meta *m);
 
 /* print.c, parse.c, verify.c */
 void graph_print(struct buf *b, const struct graph *g);
+void graph_print_readable(struct buf *b, const struct graph *g); /* as Python that calls ATen */
 struct graph *graph_parse(struct arena *a, struct exprs *ex, const struct source *src,
                           struct diag *d);
 /* One argument as printed: "%x", "[4, s0]", "1e-05", "None"; shape: "[4, s0]". */

@@ -47,6 +47,14 @@ grep -q '^s0 == L\[.n.\]$' "$TMP/out" || fail "no symbolic int among the guards"
 WS_LOGS=recompiles run tests/scripts/cases/guards_flag.py
 grep -qF "L['flag']: expected True, actual False" "$TMP/err" || fail "no reason for recompiling:" "$(cat "$TMP/err")"
 
+# A backend of one's own: a shared object that prints each graph, and computes by the interpreter.
+cc -shared -fPIC -I compiler -o "$TMP/print_graph.so" examples/print_graph.c
+run tests/scripts/cases/tiny_model.py --backend "$TMP/print_graph.so" || fail "the plugin failed:" "$(cat "$TMP/err")"
+grep -qF 'mul: "f32[8, 32]" = torch.ops.aten.mul.Scalar(relu, 0.5)' "$TMP/out" || fail "no graph:" "$(cat "$TMP/out")"
+status=0
+run tests/scripts/cases/tiny_model.py --backend ./nothing.so || status=$?
+[ $status = 2 ] || fail "a backend that is not there is a wrong call, got $status"
+
 # Mistakes: one message with its place, status 1; a call that is wrong, status 2.
 printf 'import torch\nx = torch.ones(2) + torch.ones(3)\n' >"$TMP/bad.py"
 if run "$TMP/bad.py"; then fail "a shape error must fail"; fi
