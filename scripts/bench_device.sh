@@ -14,6 +14,7 @@
 #   OUTDIR     (device-results) results/*.csv, logs/, runs.csv with the wall time and exit code of every command, and
 #              the store, which starts empty
 #   WARPSMITH  (build/warpsmith)   DEVICE (cuda:0)   PYTHON (python3)
+#   MODE       (fwd) what is timed: fwd, bwd or train
 #   ONLY       a pattern: of the runs, those whose line "workload dtype axes" matches
 #   LIMIT      (60) seconds that one command may take
 #   TOTAL      (540) seconds after which no further command is started
@@ -29,6 +30,7 @@ warpsmith=${WARPSMITH:-build/warpsmith}
 device=${DEVICE:-cuda:0}
 python=${PYTHON:-python3}
 parts=${PARTS:-bench cache big peer}
+mode=${MODE:-fwd}
 only=${ONLY:-}
 limit=${LIMIT:-60}
 total=${TOTAL:-540}
@@ -139,8 +141,8 @@ bench() {
     shift 4
     for axis; do axes+=(-D "$axis"); done
     WARPSMITH_CACHE=$store run "$part" "$workload" "$dtype" "$*" \
-        "$warpsmith" bench "workloads/$workload.py" --device "$device" --dtype "$dtype" "${axes[@]}" \
-        --results "$out/results" --no-figures
+        "$warpsmith" bench "workloads/$workload.py" --device "$device" --dtype "$dtype" --mode "$mode" \
+        "${axes[@]}" --results "$out/results" --no-figures
 }
 
 peer() {
@@ -148,7 +150,7 @@ peer() {
     shift 2
     run peer "$workload" "$dtype" "$*" \
         "$python" scripts/torch_peer.py --workload "workloads/$workload.py" --device "$device" --dtype "$dtype" \
-        ${1+--axes "$@"} --results "$out/results"
+        --mode "$mode" ${1+--axes "$@"} --results "$out/results"
 }
 
 # wanted: of the lines on stdin, those that ONLY matches.

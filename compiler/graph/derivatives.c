@@ -106,12 +106,23 @@ static struct arg inverse(struct backprop *p, const struct arg *dims) {
     return arg_ints(p->b->g, order, dims->ints.n);
 }
 
+static node_id places(struct backprop *p, ex dim) {
+    const struct meta *m = subject(p);
+    struct meta line = {.rank = m->rank};
+    if (!m->rank) return call(p->b, OP_FULL, arg_ints(p->b->g, NULL, 0), arg_int(p->b->g, 0));
+    for (int i = 0; i < m->rank; i++) line.size[i] = ex_const(p->b->g->ex, 1);
+    int at = (int)ex_value(p->b->g->ex, dim);
+    line.size[at] = m->size[at];
+    return reshape(p->b, iota(p->b, m->size[at]), &line);
+}
+
 static struct arg call_function(struct backprop *p, enum function f, struct arg a) {
     switch (f) {
     case FN_UNREDUCE: return arg_node(unreduce(p, a.node));
     case FN_AS_SELF: return arg_node(reshape(p->b, a.node, subject(p)));
     case FN_ROWS: return arg_node(as_matrix(p->b, a.node));
     case FN_INVERSE: return inverse(p, &a);
+    case FN_PLACES: return arg_node(places(p, a.i));
     case FN_COUNT: break;
     }
     WS_BUG("no such function");

@@ -12,10 +12,8 @@
 #include "graph/derivatives.h"
 
 const char *const function_names[FN_COUNT] = {
-    [FN_UNREDUCE] = "unreduce",
-    [FN_AS_SELF] = "as_self",
-    [FN_ROWS] = "rows",
-    [FN_INVERSE] = "inverse",
+    [FN_UNREDUCE] = "unreduce", [FN_AS_SELF] = "as_self", [FN_ROWS] = "rows",
+    [FN_INVERSE] = "inverse",   [FN_PLACES] = "places",
 };
 
 struct reader {

@@ -122,6 +122,8 @@ static const struct test tests[] = {
     {"%x: f64[3, 4]", "amax(%x)", 0, 0},
     {"%x: f64[3, 4]", "amin(%x, [0], True)", 0, 0},
     {"%x: f64[3, 4]", "prod(%x, 1)", 0, 0},
+    {"%x: f64[3, 4]", "cummax(%x, 1)", 0, 0},
+    {"%x: f64[3, 4]", "cummin(%x, 0)", 0, 0},
     {"%x: f64[5]", "prod(%x)", 0, 0},
     {"%x: f64[3, 4]", "view(%x, [2, 6])", 0, 0},
     {"%x: f64[2, 3, 4]", "permute(%x, [2, 0, 1])", 0, 0},
@@ -242,8 +244,8 @@ static void test_operators(void **state) {
 }
 
 static bool may_be_floating(const struct op_info *op) {
-    return op->dtype != RULE_BOOL && op->dtype != RULE_I64 && strncmp(op->name, "bitwise_", 8) &&
-           op->id != OP_CUMMAX && op->id != OP_CUMMIN; /* which know no positions to scatter to */
+    return op->dtype != RULE_BOOL && op->dtype != RULE_I64 &&
+           strncmp(op->name, "bitwise_", 8);
 }
 
 /* A primitive that yields floats has a rule or is said to be flat; whatever has a rule is tested.
@@ -385,6 +387,9 @@ static void test_conventions(void **state) {
     GRADIENT_IS("%x: f32[3]", "leaky_relu(%x, 0.5)", LIST(-1, 0, 1), LIST(0.5, 0.5, 1));
     GRADIENT_IS("%x: f32[3]", "prod(%x)", LIST(0, 2, 3), LIST(6, 0, 0));
     GRADIENT_IS("%x: f32[3]", "prod(%x)", LIST(0, 2, 0), LIST(0, 0, 0));
+    GRADIENT_IS("%x: f32[4]", "cumprod(%x, 0)", LIST(2, 0, 3, 0), LIST(1, 8, 0, 0));
+    GRADIENT_IS("%x: f32[3]", "cumprod(%x, 0)", LIST(2, 3, 4), LIST(16, 10, 6));
+    GRADIENT_IS("%x: f32[4]", "cummax(%x, 0)", LIST(1, 3, 3, 2), LIST(1, 1, 2, 0));
     GRADIENT_IS("%x: f32[3]", "norm(%x)", LIST(0, 0, 0), LIST(0, 0, 0));
     GRADIENT_IS("%x: f32[1, 2]", "normalize(%x)", LIST(0, 0), LIST(1e12, 1e12));
     GRADIENT_IS("%x: f32[3]", "std(%x)", LIST(1, 1, 1), LIST(0, 0, 0));
