@@ -126,11 +126,6 @@ static bool find_own(struct vm *vm, struct py o, const char *name, struct py *ou
     case PY_BUILTIN:
         if (!strcmp(name, "__name__")) return *out = py_str(o.builtin->name), true;
         return false;
-    case PY_PROPERTY:
-        if (!strcmp(name, "setter"))
-            vm_refuse(vm,
-                      "property setters are not supported; write a method that sets the attribute");
-        return false;
     default: break;
     }
     return false;
@@ -226,9 +221,13 @@ void attribute_set(struct vm *vm, struct py o, const char *name, struct py v) {
     struct dict *d = attributes_of(vm, o);
     struct py old, pair[2] = {py_str(name), v}, done;
     if (o.kind == PY_INSTANCE && class_find(o.instance->class, name, &old) &&
-        old.kind == PY_PROPERTY)
-        vm_raise(vm, EXC_AttributeError, "property '%s' of '%s' object has no setter", name,
-                 type_name(vm, o));
+        old.kind == PY_PROPERTY) {
+        if (old.wrapped[1].kind == PY_UNSET)
+            vm_raise(vm, EXC_AttributeError, "property '%s' of '%s' object has no setter", name,
+                     type_name(vm, o));
+        vm_call1(vm, py_method(vm->arena, old.wrapped[1], o), v);
+        return;
+    }
     if (vm_call_special(vm, o, "__setattr__", pair, 2, &done)) return;
     if (trace_set_attribute(vm, o, name, v)) return;
     if (o.kind != PY_INSTANCE) vm_need_own(vm, o.p, "an object");

@@ -506,7 +506,22 @@ NATIVE(callable) {
         yes || (v[0].kind == PY_INSTANCE && class_find(v[0].instance->class, "__call__", &call)));
 }
 
-NATIVE(property) { return py_wrap(vm->arena, PY_PROPERTY, v[0]); }
+NATIVE(property) {
+    struct py p = py_wrap(vm->arena, PY_PROPERTY, v[0]);
+    p.wrapped[1] = v[1];
+    return p;
+}
+/* @size.setter: the property with a setter. */
+NATIVE(setter) {
+    struct py p = py_wrap(vm->arena, PY_PROPERTY, v[0].wrapped[0]);
+    p.wrapped[1] = v[1];
+    return p;
+}
+NATIVE(getter) {
+    struct py p = py_wrap(vm->arena, PY_PROPERTY, v[1]);
+    p.wrapped[1] = v[0].wrapped[1];
+    return p;
+}
 NATIVE(staticmethod) { return py_wrap(vm->arena, PY_STATICMETHOD, v[0]); }
 NATIVE(classmethod) { return py_wrap(vm->arena, PY_CLASSMETHOD, v[0]); }
 
@@ -605,11 +620,15 @@ static const struct {
     {PY_SLICE, {"slice(start, stop?, step?)", native_slice}},
     {PY_CLASS, {"type(*)", native_type}},
     {PY_SUPER, {"super(type?, object?)", native_super}},
-    {PY_PROPERTY, {"property(fget)", native_property}},
+    {PY_PROPERTY, {"property(fget, fset?)", native_property}},
     {PY_STATICMETHOD, {"staticmethod(function)", native_staticmethod}},
     {PY_CLASSMETHOD, {"classmethod(function)", native_classmethod}},
 };
 
+static const struct native property_methods[] = {
+    {"setter(self, fset)", native_setter},
+    {"getter(self, fget)", native_getter},
+};
 static const struct native list_sort[] = {{"sort(self, key?, reverse?)!", native_sort}};
 
 void builtins_open(struct vm *vm) {
@@ -636,6 +655,7 @@ void builtins_open(struct vm *vm) {
     dict_puts(vm->arena, d, "Ellipsis", py_ellipsis);
     natives_put(vm, d, "", PY_UNSET, functions, sizeof functions / sizeof *functions);
     natives_put(vm, vm->types[PY_LIST]->dict, "list.", PY_LIST, list_sort, 1);
+    natives_put(vm, vm->types[PY_PROPERTY]->dict, "property.", PY_PROPERTY, property_methods, 2);
     exceptions_open(vm);
     methods_open(vm);
 }

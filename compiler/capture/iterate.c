@@ -259,15 +259,34 @@ static void list_splice(struct vm *vm, struct list *l, int64_t start, int64_t co
     *l = out;
 }
 
+/* l[a:b:2] = more, which has as many items; or del l[a:b:2] */
+static void list_set_steps(struct vm *vm, struct list *l, int64_t start, int64_t step,
+                           int64_t count, const struct list *more) {
+    if (more && more->n != count)
+        vm_raise(vm, EXC_ValueError,
+                 "attempt to assign sequence of size %u to extended slice of size %lld", more->n,
+                 (long long)count);
+    for (int64_t k = 0; more && k < count; k++) l->at[start + k * step] = more->at[k];
+    if (more || !count) return;
+    int64_t first = step > 0 ? start : start + (count - 1) * step, gap = step > 0 ? step : -step;
+    struct list out = {0};
+    for (int64_t k = 0; k < l->n; k++) {
+        bool goes = k >= first && (k - first) % gap == 0 && (k - first) / gap < count;
+        if (!goes) vec_push(vm->arena, &out, l->at[k]);
+    }
+    *l = out;
+}
+
 static void list_set(struct vm *vm, struct py o, struct py i, const struct py *v) {
     int64_t start, step = 1, count = 1;
     if (i.kind == PY_SLICE)
         slice_bounds(vm, i.slice, o.list->n, &start, &step, &count);
     else
         start = item_index(vm, o, i, o.list->n);
-    if (step != 1) vm_refuse(vm, "assigning to or deleting a slice with a step is not supported");
     if (v && i.kind != PY_SLICE)
         o.list->at[start] = *v;
+    else if (step != 1)
+        list_set_steps(vm, o.list, start, step, count, v ? vm_list(vm, *v) : NULL);
     else
         list_splice(vm, o.list, start, count, v ? vm_list(vm, *v) : NULL);
 }

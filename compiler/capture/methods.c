@@ -1,6 +1,5 @@
-/* methods.c: methods of str, list, tuple, dict and set. What is put into a container while tracing
- * has no place outside (invariant V2 of value.h). */
-#include <ctype.h>
+/* methods.c: methods of list, tuple, dict, set and numbers; those of str are in methods_str.c. What
+ * is put into a container while tracing has no place outside (invariant V2 of value.h). */
 #include <string.h>
 
 #include "capture/vm.h"
@@ -165,6 +164,27 @@ METHOD(dict, pop) {
     vm_raise_key(vm, v[1]);
 }
 
+METHOD(dict, popitem) {
+    for (uint32_t i = v[0].dict->entries.n; i-- > 0;) {
+        struct dict_entry e = v[0].dict->entries.at[i];
+        if (!e.live) continue;
+        struct py pair[2] = {e.key, e.value};
+        dict_delete(vm->arena, v[0].dict, e.key);
+        return py_list(vm->arena, PY_TUPLE, pair, 2);
+    }
+    vm_raise(vm, EXC_KeyError, "popitem(): dictionary is empty");
+}
+
+METHOD(dict, fromkeys) {
+    struct py out = py_dict(vm->arena, PY_DICT);
+    const struct list *keys = vm_list(vm, v[0]);
+    for (uint32_t i = 0; i < keys->n; i++) {
+        need_key(vm, keys->at[i]);
+        dict_put(vm->arena, out.dict, keys->at[i], GIVEN(1) ? stored(vm, v[1]) : py_none);
+    }
+    return out;
+}
+
 METHOD(dict, setdefault) {
     struct py out;
     need_key(vm, v[1]);
@@ -205,6 +225,7 @@ static const struct native dict_methods[] = {
     {"values(self)", dict_values},
     {"items(self)", dict_items},
     {"pop(self, key, default?)!", dict_pop},
+    {"popitem(self)!", dict_popitem},
     {"setdefault(self, key, default?)!", dict_setdefault},
     {"update(*)!", dict_update_},
     {"copy(self)", dict_copy},
@@ -238,6 +259,24 @@ METHOD(set, union) { return vm_binary(vm, BINARY_OR, v[0], as_set(vm, v[1]), fal
 METHOD(set, intersection) { return vm_binary(vm, BINARY_AND, v[0], as_set(vm, v[1]), false); }
 METHOD(set, difference) { return vm_binary(vm, BINARY_SUB, v[0], as_set(vm, v[1]), false); }
 
+METHOD(set, symmetric_difference) {
+    return vm_binary(vm, BINARY_XOR, v[0], as_set(vm, v[1]), false);
+}
+
+static bool has_all(struct vm *vm, const struct dict *of, const struct dict *members) {
+    struct py unused;
+    for (uint32_t i = 0; i < members->entries.n; i++) {
+        struct dict_entry e = members->entries.at[i];
+        if (e.live && !dict_get(vm->arena, of, e.key, &unused)) return false;
+    }
+    return true;
+}
+METHOD(set, issubset) { return py_bool(has_all(vm, as_set(vm, v[1]).dict, v[0].dict)); }
+METHOD(set, issuperset) { return py_bool(has_all(vm, v[0].dict, as_set(vm, v[1]).dict)); }
+METHOD(set, isdisjoint) {
+    return py_bool(!vm_binary(vm, BINARY_AND, v[0], as_set(vm, v[1]), false).dict->n);
+}
+
 METHOD(set, update) {
     dict_update(vm->arena, v[0].dict, as_set(vm, v[1]).dict);
     return py_none;
@@ -252,113 +291,11 @@ static const struct native set_methods[] = {
     {"intersection(self, other)", set_intersection},
     {"copy(self)", dict_copy},
     {"difference(self, other)", set_difference},
-};
-
-/* -- str ----------------------------------------------------------------------------------- */
-
-static const char *text(struct vm *vm, struct py v) {
-    if (v.kind != PY_STR) vm_raise(vm, EXC_TypeError, "expected str, got '%s'", type_name(vm, v));
-    return v.s;
-}
-
-METHOD(str, join) {
-    const struct list *l = vm_list(vm, v[1]);
-    struct buf b = buf_new(vm->arena);
-    for (uint32_t i = 0; i < l->n; i++) {
-        if (i) buf_puts(&b, v[0].s);
-        buf_puts(&b, text(vm, l->at[i]));
-        if (b.n > MAX_REPEAT)
-            vm_refuse(vm, "a str of more than %d bytes is not supported", MAX_REPEAT);
-    }
-    return py_str(b.p);
-}
-
-static void split_blanks(struct vm *vm, const char *s, struct list *out) {
-    while (*(s += strspn(s, " \t\n\r"))) {
-        size_t n = strcspn(s, " \t\n\r");
-        vec_push(vm->arena, out, py_str(arena_strndup(vm->arena, s, n)));
-        s += n;
-    }
-}
-
-METHOD(str, split) {
-    struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
-    const char *s = v[0].s, *sep = GIVEN(1) && v[1].kind != PY_NONE ? text(vm, v[1]) : NULL;
-    if (!sep) {
-        split_blanks(vm, s, out.list);
-        return out;
-    }
-    if (!*sep) vm_raise(vm, EXC_ValueError, "empty separator");
-    for (const char *next; (next = strstr(s, sep)); s = next + strlen(sep))
-        vec_push(vm->arena, out.list, py_str(arena_strndup(vm->arena, s, (size_t)(next - s))));
-    vec_push(vm->arena, out.list, py_str(s));
-    return out;
-}
-
-static bool starts(struct vm *vm, const char *s, struct py prefix) {
-    const char *p = text(vm, prefix);
-    return !strncmp(s, p, strlen(p));
-}
-
-static bool ends(struct vm *vm, const char *s, struct py suffix) {
-    const char *p = text(vm, suffix);
-    return strlen(s) >= strlen(p) && !strcmp(s + strlen(s) - strlen(p), p);
-}
-
-METHOD(str, startswith) {
-    if (v[1].kind != PY_TUPLE) return py_bool(starts(vm, v[0].s, v[1]));
-    bool any = false;
-    for (uint32_t i = 0; i < v[1].list->n; i++) any |= starts(vm, v[0].s, v[1].list->at[i]);
-    return py_bool(any);
-}
-
-METHOD(str, endswith) { return py_bool(ends(vm, v[0].s, v[1])); }
-
-static struct py mapped(struct vm *vm, const char *s, int (*f)(int)) {
-    char *out = arena_strdup(vm->arena, s);
-    for (char *p = out; *p; p++) *p = (unsigned char)*p < 128 ? (char)f((unsigned char)*p) : *p;
-    return py_str(out);
-}
-METHOD(str, upper) { return mapped(vm, v[0].s, toupper); }
-METHOD(str, lower) { return mapped(vm, v[0].s, tolower); }
-
-METHOD(str, strip) {
-    const char *chars = GIVEN(1) && v[1].kind != PY_NONE ? text(vm, v[1]) : " \t\n\r";
-    const char *s = v[0].s + strspn(v[0].s, chars);
-    size_t n = strlen(s);
-    while (n && strchr(chars, s[n - 1])) n--;
-    return py_str(arena_strndup(vm->arena, s, n));
-}
-
-METHOD(str, replace) {
-    const char *s = v[0].s, *from = text(vm, v[1]), *to = text(vm, v[2]);
-    struct buf b = buf_new(vm->arena);
-    if (!*from) { /* before every character and at the end */
-        const struct list *chars = vm_list(vm, v[0]);
-        for (uint32_t i = 0; i < chars->n; i++) buf_printf(&b, "%s%s", to, chars->at[i].s);
-        buf_puts(&b, to);
-        return py_str(b.p);
-    }
-    for (const char *next; (next = strstr(s, from)); s = next + strlen(from)) {
-        buf_write(&b, s, (size_t)(next - s));
-        buf_puts(&b, to);
-    }
-    buf_puts(&b, s);
-    return py_str(b.p);
-}
-
-METHOD(str, format) { vm_refuse(vm, "str.format() is not supported; use an f-string"); }
-
-static const struct native str_methods[] = {
-    {"join(self, iterable)", str_join},
-    {"split(self, sep?)", str_split},
-    {"startswith(self, prefix)", str_startswith},
-    {"endswith(self, suffix)", str_endswith},
-    {"upper(self)", str_upper},
-    {"lower(self)", str_lower},
-    {"strip(self, chars?)", str_strip},
-    {"replace(self, old, new)", str_replace},
-    {"format(*)", str_format},
+    {"symmetric_difference(self, other)", set_symmetric_difference},
+    {"issubset(self, other)", set_issubset},
+    {"issuperset(self, other)", set_issuperset},
+    {"isdisjoint(self, other)", set_isdisjoint},
+    {"clear(self)!", dict_clear},
 };
 
 /* -- numbers ------------------------------------------------------------------------------- */
@@ -374,6 +311,9 @@ METHOD(float, is_integer) { return py_bool(v[0].f == __builtin_floor(v[0].f)); }
 static const struct native int_methods[] = {{"bit_length(self)", int_bit_length}};
 static const struct native float_methods[] = {{"is_integer(self)", float_is_integer}};
 
+/* dict.fromkeys needs no dict. */
+static const struct native dict_class_methods[] = {{"fromkeys(iterable, value?)", dict_fromkeys}};
+
 void methods_open(struct vm *vm) {
 #define TABLE(kind, prefix, table)                                                                 \
     natives_put(vm, vm->types[kind]->dict, prefix, kind, table, sizeof table / sizeof *table)
@@ -381,8 +321,11 @@ void methods_open(struct vm *vm) {
     TABLE(PY_TUPLE, "tuple.", tuple_methods);
     TABLE(PY_DICT, "dict.", dict_methods);
     TABLE(PY_SET, "set.", set_methods);
-    TABLE(PY_STR, "str.", str_methods);
     TABLE(PY_INT, "int.", int_methods);
     TABLE(PY_FLOAT, "float.", float_methods);
 #undef TABLE
+    struct py fromkeys = py_native(vm->arena, "dict.", PY_UNSET, dict_class_methods);
+    dict_puts(vm->arena, vm->types[PY_DICT]->dict, "fromkeys",
+              py_wrap(vm->arena, PY_STATICMETHOD, fromkeys));
+    methods_str_open(vm);
 }

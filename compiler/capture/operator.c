@@ -240,8 +240,7 @@ static bool container_binary(struct vm *vm, enum binary_operator op, struct py x
         dict_update(vm->arena, out->dict, y.dict);
         return true;
     }
-    if (op == BINARY_MOD && x.kind == PY_STR)
-        vm_refuse(vm, "formatting with %% is not supported; use an f-string");
+    if (op == BINARY_MOD && x.kind == PY_STR) return *out = str_percent(vm, x.s, y), true;
     return false;
 }
 

@@ -87,7 +87,10 @@ static void collect(struct collect *c, struct py v) {
     case PY_SUPER: collect(c, v.super->self); break;
     case PY_STATICMETHOD:
     case PY_CLASSMETHOD:
-    case PY_PROPERTY: collect(c, *v.wrapped); break;
+    case PY_PROPERTY:
+        collect(c, v.wrapped[0]);
+        collect(c, v.wrapped[1]);
+        break;
     default: break;
     }
 }

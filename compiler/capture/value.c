@@ -66,8 +66,8 @@ struct py py_method(struct arena *a, struct py function, struct py self) {
 }
 
 struct py py_wrap(struct arena *a, enum py_kind kind, struct py wrapped) {
-    struct py *w = NEW(a, struct py);
-    *w = wrapped;
+    struct py *w = NEW_ARRAY(a, struct py, 2); /* the second is a property's setter */
+    w[0] = wrapped;
     return py_pointer(kind, w);
 }
 

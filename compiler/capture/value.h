@@ -116,7 +116,7 @@ struct py {
         struct class *class;
         struct instance *instance;
         struct super *super;
-        struct py *wrapped; /* STATICMETHOD, CLASSMETHOD, PROPERTY */
+        struct py *wrapped; /* STATICMETHOD, CLASSMETHOD, PROPERTY: getter and setter */
         struct module *module;
         struct tensor *tensor;
         enum dtype dtype;

@@ -286,6 +286,8 @@ void natives_put(struct vm *vm, struct dict *d, const char *prefix, enum py_kind
                  const struct native *natives, size_t n);
 void builtins_open(struct vm *vm); /* classes and functions of Python */
 void methods_open(struct vm *vm);  /* of str, list, tuple, dict, set */
+void methods_str_open(struct vm *vm);
+struct py str_percent(struct vm *vm, const char *s, struct py values); /* s % values */
 void math_open(struct vm *vm, struct module *m);
 void torch_open(struct vm *vm, struct module *m);   /* torch */
 void support_open(struct vm *vm, struct module *m); /* what the prelude is written with */

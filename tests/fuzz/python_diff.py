@@ -3,14 +3,20 @@
 
     python_diff.py RUN_PYTHON scripts            every file of tests/fuzz/python
     python_diff.py RUN_PYTHON random [SEED [N]]  N random expressions
+    python_diff.py RUN_PYTHON programs [SEED [N]]  N random programs; one that differs is shrunk
 
-RUN_PYTHON is the program of run_python.c. The last line is "N passed, N failed".
+RUN_PYTHON is the program of run_python.c. --counts FILE adds how many were run to the sums in FILE. The last line is "N passed, N failed".
 """
+import ast
+import contextlib
+import io
 import os
-import random
+import signal
 import subprocess
 import sys
 import tempfile
+
+from python_gen import Expressions, Programs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BATCH = 100  # expressions in one script
@@ -52,175 +58,155 @@ def scripts(vm):
     return [compare_script(vm, os.path.join(folder, n)) for n in names]
 
 
-class Generator:
-    """Random expressions over small values. Integers stay below 64 bits most of the time: what does not is dropped by
-    the caller, who asks python3."""
+class Big(Exception):
+    """An integer beyond 64 bits, which the subset has not."""
 
-    def __init__(self, seed):
-        self.r = random.Random(seed)
 
-    def pick(self, *choices):
-        return self.r.choice(choices)
+def check(v):
+    if type(v) is int and not -2 ** 63 <= v < 2 ** 63:
+        raise Big
+    return v
 
-    def integer(self, depth):
-        if depth <= 0:
-            return str(self.r.choice((0, 1, 2, 3, 5, 7, 10, 63, 255, 1000, -1, -2, -7, -100)))
-        e = lambda: self.integer(depth - 1)
-        return self.pick(
-            lambda: f"({e()} {self.pick('+', '-', '*', '//', '%', '&', '|', '^')} {e()})",
-            lambda: f"({e()} {self.pick('<<', '>>')} {self.r.randrange(8)})",
-            lambda: f"({e()} ** {self.r.randrange(4)})",
-            lambda: f"{self.pick('-', '~', '+')}({e()})",
-            lambda: f"{self.pick('abs', 'int', 'round', 'bool')}({e()})",
-            lambda: f"{self.pick('min', 'max')}({e()}, {e()})",
-            lambda: f"({e()} if {self.truth(depth - 1)} else {e()})",
-            lambda: f"len({self.sequence(depth - 1)})",
-            lambda: f"sum({self.ints(depth - 1)})",
-            lambda: f"divmod({e()}, {e()})[{self.pick(0, 1)}]",
-            lambda: f"int({self.real(depth - 1)})",
-            lambda: f"(lambda a, b={e()}: a - b)({e()})",
-        )()
 
-    def real(self, depth):
-        if depth <= 0:
-            return self.pick("0.5", "1.0", "-2.25", "3.75", "1e10", "1e-3", "0.1", "100.0", "-0.0", "7.0", "2.5")
-        e = lambda: self.real(depth - 1)
-        return self.pick(
-            lambda: f"({e()} {self.pick('+', '-', '*', '/', '//', '%')} {e()})",
-            lambda: f"({e()} {self.pick('+', '-', '*', '/')} {self.integer(depth - 1)})",
-            lambda: f"({self.integer(depth - 1)} / {self.integer(depth - 1)})",
-            lambda: f"float({self.integer(depth - 1)})",
-            lambda: f"round({e()}, {self.r.randrange(4)})",
-            lambda: f"-({e()})",
-            lambda: f"abs({e()})",
-            lambda: f"({e()} if {self.truth(depth - 1)} else {e()})",
-        )()
+class Checked(ast.NodeTransformer):
+    """Every number that is computed goes through check()."""
 
-    def truth(self, depth):
-        if depth <= 0:
-            return self.pick("True", "False", "0", "1", "''", "'a'", "None", "[]")
-        e = lambda: self.any(depth - 1)
-        return self.pick(
-            lambda: f"({self.integer(depth - 1)} {self.pick('<', '<=', '==', '!=', '>', '>=')} {self.integer(depth - 1)})",
-            lambda: f"({self.real(depth - 1)} {self.pick('<', '==', '>')} {self.integer(depth - 1)})",
-            lambda: f"({self.text(depth - 1)} {self.pick('<', '==', '!=', 'in', 'not in')} {self.text(depth - 1)})",
-            lambda: f"({self.integer(0)} < {self.integer(depth - 1)} <= {self.integer(0)})",
-            lambda: f"({e()} {self.pick('and', 'or')} {e()})",
-            lambda: f"(not {e()})",
-            lambda: f"bool({e()})",
-            lambda: f"({e()} == {e()})",
-            lambda: f"({self.integer(0)} in {self.ints(depth - 1)})",
-            lambda: f"isinstance({e()}, {self.pick('int', 'str', '(list, tuple)', 'float', 'bool')})",
-            lambda: f"{self.pick('any', 'all')}({self.sequence(depth - 1)})",
-        )()
+    def visit(self, node):
+        node = super().visit(node)
+        if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Call)):
+            return ast.Call(ast.Name("check", ast.Load()), [node], [])
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            return [node, ast.Expr(ast.Call(ast.Name("check", ast.Load()), [ast.Name(node.target.id, ast.Load())], []))]
+        return node
 
-    def text(self, depth):
-        if depth <= 0:
-            return self.pick("''", "'a'", "'abc'", "'Hello, World'", "'x y z'", "'  pad '", "\"it's\"", "'12'", "'a,b,,c'")
-        e = lambda: self.text(depth - 1)
-        spec = lambda: self.pick("", ":>6", ":<6", ":^7", ":*^9", "!r", "!s", "!r:>8")
-        number = lambda: self.pick("", ":d", ":5", ":05d", ":x", ":,", ":+d", ":b", ":>8", ":<6d")
-        real = lambda: self.pick("", ":.2f", ":8.3f", ":e", ":.3g", ":g", ":+.1f", ":10.4e", ":.0f", ":%", ":,.1f")
-        return self.pick(
-            lambda: f"({e()} + {e()})",
-            lambda: f"({e()} * {self.r.randrange(4)})",
-            lambda: f"{e()}.{self.pick('upper', 'lower', 'strip')}()",
-            lambda: f"{e()}.replace({self.text(0)}, {self.text(0)})",
-            lambda: f"{e()}[{self.slice()}]",
-            lambda: f"{self.text(0)}.join(str(i) for i in {self.sequence(depth - 1)})",
-            lambda: f"str({self.any(depth - 1)})",
-            lambda: f"repr({self.any(depth - 1)})",
-            lambda: f"f'<{{{self.plain()}{spec()}}}>'",
-            lambda: f"f'<{{({self.integer(0)}){number()}}}>'",
-            lambda: f"f'<{{({self.real(0)}){real()}}}>'",
-            lambda: f"format({self.real(depth - 1)}, '{real()[1:]}')",
-            lambda: f"format({self.integer(depth - 1)}, '{number()[1:]}')",
-            lambda: f"type({self.any(depth - 1)}).__name__",
-            lambda: f"chr(97 + ({self.integer(depth - 1)}) % 26)",
-        )()
 
-    def plain(self):
-        """A text that may stand inside the quotes of an f-string."""
-        return self.pick('"ab"', '""', '"Hello"', "str(12.5)", "repr(None)", "str([1, 2])")
-
-    def slice(self):
-        part = lambda: self.pick("", "0", "1", "2", "-1", "-2", "5", "100")
-        return self.pick(part() or "0", f"{part()}:{part()}", f"{part()}:{part()}:{self.pick('', '1', '2', '-1', '-2')}")
-
-    def ints(self, depth):
-        if depth <= 0:
-            return self.pick("[]", "[1, 2, 3]", "range(5)", "(4, 5)", "[3, 1, 2]", "range(6, 0, -2)")
-        e = lambda: self.integer(depth - 1)
-        return self.pick(
-            lambda: f"[{e()}, {e()}]",
-            lambda: f"[i {self.pick('+', '*', '//', '%')} 3 for i in {self.ints(depth - 1)}]",
-            lambda: f"[i for i in {self.ints(depth - 1)} if i {self.pick('>', '!=', '<')} {e()}]",
-            lambda: f"sorted({self.ints(depth - 1)}{self.pick('', ', reverse=True', ', key=lambda v: -v')})",
-            lambda: f"list({self.ints(depth - 1)})[{self.slice_only()}]",
-            lambda: f"list(map(abs, {self.ints(depth - 1)}))",
-            lambda: f"[*{self.ints(depth - 1)}, {e()}]",
-        )()
-
-    def slice_only(self):
-        s = self.slice()
-        return s if ":" in s else s + ":"
-
-    def sequence(self, depth):
-        if depth <= 0:
-            return self.pick("[]", "()", "'abc'", "[1, 'a', None]", "(1.5, True)", "range(3)")
-        return self.pick(
-            lambda: self.ints(depth),
-            lambda: self.text(depth),
-            lambda: f"[{self.any(depth - 1)}, {self.any(depth - 1)}]",
-            lambda: f"({self.any(depth - 1)},)",
-            lambda: f"list(zip({self.ints(depth - 1)}, {self.text(0)}))",
-            lambda: f"list(enumerate({self.text(depth - 1)}))",
-            lambda: f"{self.text(depth - 1)}.split({self.pick('', chr(39) + ',' + chr(39), chr(39) + ' ' + chr(39))})",
-            lambda: f"sorted({{{self.text(0)}: {self.integer(depth - 1)}, 'k': {self.any(depth - 1)}}})",
-            lambda: f"list({{{self.integer(0)}: {self.any(depth - 1)}}}.items())",
-        )()
-
-    def any(self, depth):
-        return self.pick(self.integer, self.integer, self.real, self.text, self.truth, self.sequence,
-                         lambda d: f"{{'a': {self.any(d - 1)}, {self.integer(0)}: {self.any(0)}}}" if d > 0 else "{}")(depth)
+def checked(text, mode):
+    return compile(ast.fix_missing_locations(Checked().visit(ast.parse(text, mode=mode))), "text", mode)
 
 
 def evaluate(expression):
-    """What python3 prints, or None where the subset differs on purpose: integers beyond 64 bits on the way."""
-    import ast
-
-    class Big(Exception):
-        pass
-
-    def check(v):
-        if type(v) is int and not -2 ** 63 <= v < 2 ** 63:
-            raise Big
-        return v
-
-    class Wrap(ast.NodeTransformer):
-        def generic_visit(self, node):
-            super().generic_visit(node)
-            if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Call)):
-                return ast.Call(ast.Name("check", ast.Load()), [node], [])
-            return node
-
+    """What python3 prints, or None where the subset differs on purpose."""
     try:
-        ast.parse(expression, mode="eval")
+        code = checked(expression, "eval")
     except SyntaxError:  # quotes inside the quotes of an f-string
         return None
-    tree = ast.fix_missing_locations(Wrap().visit(ast.parse(expression, mode="eval")))
     try:
-        return repr(eval(compile(tree, "e", "eval"), {"check": check}))
-    except (Big, MemoryError):
-        return None
-    except OverflowError:
+        return repr(eval(code, {"check": check}))
+    except (Big, MemoryError, OverflowError):
         return None
     except Exception as e:
         return type(e).__name__
 
 
+def execute(program):
+    """The lines that python3 prints, or None: see evaluate(). Programs catch Exception, so that Big is told by a flag."""
+    big = []
+
+    def noted(v):
+        try:
+            return check(v)
+        except Big:
+            big.append(v)
+            raise
+
+    out = io.StringIO()
+    try:
+        code = checked(program, "exec")
+    except SyntaxError:
+        return None
+    signal.signal(signal.SIGALRM, lambda *_: big.append(0) or sys.exit())
+    signal.alarm(5)
+    try:
+        with contextlib.redirect_stdout(out):
+            exec(code, {"check": noted, "__name__": "__main__"})
+    except (SystemExit, MemoryError, OverflowError):
+        return None
+    finally:
+        signal.alarm(0)
+    text = out.getvalue()
+    return None if big or len(text) > 20000 or "OverflowError" in text or " at 0x" in text else text.splitlines()
+
+
+def run_text(vm, text):
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as f:
+        f.write(text + "\n")
+        f.flush()
+        return run([vm], f.name)
+
+
+def differs(vm, program):
+    """Where ours differs from python3 on this program: a text, or None; None too if it is not to be judged."""
+    want = execute(program)
+    if want is None:
+        return None
+    got, code, error = run_text(vm, program)
+    difference = first_difference(want, got)
+    if difference:
+        return f"line {difference[0] + 1}\n    python3  {difference[1]}\n    ours     {difference[2]}\n{error}"
+    return error if code else None
+
+
+def without(text, path):
+    """The program without one statement: the path leads there from the module."""
+    tree = ast.parse(text)
+    node = tree
+    for field, i in path[:-1]:
+        node = getattr(node, field)[i]
+    field, i = path[-1]
+    del getattr(node, field)[i]
+    if not getattr(node, field) and field != "orelse" and field != "finalbody":
+        getattr(node, field).append(ast.Pass())
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def statements(node, path=()):
+    for field in ("body", "orelse", "finalbody", "handlers"):
+        for i, child in enumerate(getattr(node, field, None) or [] if not isinstance(getattr(node, field, None), ast.AST) else []):
+            yield (*path, (field, i))
+            yield from statements(child, (*path, (field, i)))
+
+
+def shrink(vm, program):
+    """Statements are dropped as long as the difference stays."""
+    progress = True
+    while progress:
+        progress = False
+        for path in list(statements(ast.parse(program)))[:200]:
+            try:
+                smaller = without(program, path)
+                if smaller != program and differs(vm, smaller):
+                    program, progress = smaller, True
+                    break
+            except (SyntaxError, ValueError, IndexError, AttributeError):
+                continue
+    return program
+
+
+def random_programs(vm, seed, n):
+    g, results = Programs(seed), []
+    while len(results) < n:
+        batch = []
+        while len(batch) < min(20, n - len(results)):
+            p = g.program()
+            want = execute(p)
+            if want is not None:
+                batch.append((p, want))
+        mark = "program ends"
+        got, code, _ = run_text(vm, f"\nprint('{mark}')\n".join(p for p, _ in batch))
+        if not code and got == [line for i, (_, w) in enumerate(batch) for line in ([mark] if i else []) + w]:
+            results += [True] * len(batch)
+            continue
+        for p, _ in batch:
+            difference = differs(vm, p)
+            results.append(not difference)
+            if difference:
+                small = shrink(vm, p)
+                print(f"{small}\n  {differs(vm, small) or difference}\n")
+    return results
+
+
 def random_expressions(vm, seed, n):
-    g, results = Generator(seed), []
+    g, results = Expressions(seed), []
     while len(results) < n:
         expressions, want = [], []
         while len(expressions) < min(BATCH, n - len(results)):
@@ -246,17 +232,34 @@ def random_expressions(vm, seed, n):
     return results
 
 
+def add_counts(path, kind, n):
+    """Add n to the sum of this kind in the file: "programs 5000" a line."""
+    sums = {}
+    if os.path.exists(path):
+        with open(path) as f:
+            sums = {line.split()[0]: int(line.split()[1]) for line in f}
+    sums[kind] = sums.get(kind, 0) + n
+    with open(path, "w") as f:
+        f.writelines(f"{k} {v}\n" for k, v in sums.items())
+
+
 def main():
-    if len(sys.argv) < 3 or sys.argv[2] not in ("scripts", "random"):
+    kinds = {"random": random_expressions, "programs": random_programs}
+    if len(sys.argv) < 3 or sys.argv[2] not in ("scripts", *kinds):
         print(__doc__, file=sys.stderr)
         return 2
+    counts = sys.argv[sys.argv.index("--counts") + 1] if "--counts" in sys.argv else None
+    if counts:
+        del sys.argv[sys.argv.index("--counts"):]
     vm = os.path.abspath(sys.argv[1])
     if sys.argv[2] == "scripts":
         results = scripts(vm)
     else:
         seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
         n = int(sys.argv[4]) if len(sys.argv) > 4 else 500
-        results = random_expressions(vm, seed, n)
+        results = kinds[sys.argv[2]](vm, seed, n)
+    if counts:
+        add_counts(counts, sys.argv[2], len(results))
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
     return 0 if all(results) else 1
 

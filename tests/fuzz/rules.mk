@@ -39,8 +39,9 @@ SEED    ?= 1
 fuzz: $(BUILD)/$(FUZZ)/graph_fuzz ## random graphs through the whole compiler: SECONDS=60 [SEED=1]
 	@$< --seconds $(SECONDS) --seed $(SEED) --counts $(BUILD)/fuzz.counts
 
-fuzz-python: $(BUILD)/$(FUZZ)/run_python ## random expressions, the VM against python3: [SEED=1]
-	@python3 -W ignore $(FUZZ)/python_diff.py $< random $(SEED) 5000
+fuzz-python: $(BUILD)/$(FUZZ)/run_python ## random expressions and programs, the VM against python3: [SEED=1]
+	@python3 -W ignore $(FUZZ)/python_diff.py $< random $(SEED) 5000 --counts $(BUILD)/python.counts
+	@python3 -W ignore $(FUZZ)/python_diff.py $< programs $(SEED) 5000 --counts $(BUILD)/python.counts
 
 # ---- bytes, under libFuzzer and the sanitizers, in a build folder of their own. What crashes lands in the corpus, where
 # test_bytes finds it.

@@ -1,0 +1,545 @@
+/* methods_str.c: methods of str, and the two ways of formatting before f-strings.
+ *
+ *   "a,b".split(",")  ["a", "b"]      "{:>3}|{x!r}".format(7, x="s")    7|'s'      "%05.1f" % 2.25
+ * 002.2
+ *
+ * A str is UTF-8: positions are counted in characters, letters and digits are those of ASCII. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/vm.h"
+
+#define METHOD(name)                                                                               \
+    static struct py str_##name(struct vm *vm, const struct py *v, const struct args *raw)
+#define GIVEN(i) (v[i].kind != PY_UNSET)
+
+static const char blanks[] = " \t\n\r\v\f";
+
+static const char *text(struct vm *vm, struct py v) {
+    if (v.kind != PY_STR) vm_raise(vm, EXC_TypeError, "expected str, got '%s'", type_name(vm, v));
+    return v.s;
+}
+
+static struct py part(struct vm *vm, const char *s, size_t n) {
+    return py_str(arena_strndup(vm->arena, s, n));
+}
+
+/* Characters in the first n bytes of s. */
+static int64_t characters(const char *s, size_t n) {
+    int64_t count = 0;
+    for (size_t i = 0; i < n; i++) count += (s[i] & 0xc0) != 0x80;
+    return count;
+}
+
+/* -- parts --------------------------------------------------------------------------------- */
+
+METHOD(join) {
+    const struct list *l = vm_list(vm, v[1]);
+    struct buf b = buf_new(vm->arena);
+    for (uint32_t i = 0; i < l->n; i++) {
+        if (i) buf_puts(&b, v[0].s);
+        buf_puts(&b, text(vm, l->at[i]));
+        if (b.n > MAX_REPEAT)
+            vm_refuse(vm, "a str of more than %d bytes is not supported", MAX_REPEAT);
+    }
+    return py_str(b.p);
+}
+
+struct piece {
+    const char *at;
+    size_t n;
+};
+typedef VEC(struct piece) piece_vec;
+
+/* What lies between the separators, or between runs of blanks if sep is None or missing. */
+static piece_vec pieces_of(struct vm *vm, const char *s, struct py sep) {
+    piece_vec out = {0};
+    if (sep.kind == PY_UNSET || sep.kind == PY_NONE) {
+        for (size_t n; *(s += strspn(s, blanks)); s += n) {
+            n = strcspn(s, blanks);
+            vec_push(vm->arena, &out, ((struct piece){s, n}));
+        }
+        return out;
+    }
+    if (!*text(vm, sep)) vm_raise(vm, EXC_ValueError, "empty separator");
+    for (const char *next; (next = strstr(s, sep.s)); s = next + strlen(sep.s))
+        vec_push(vm->arena, &out, ((struct piece){s, (size_t)(next - s)}));
+    vec_push(vm->arena, &out, ((struct piece){s, strlen(s)}));
+    return out;
+}
+
+/* Pieces from..to-1 with what is between them, as one item; at the end of the str, blanks too if
+ * they are there. */
+static void put_joined(struct vm *vm, const piece_vec *pieces, uint32_t from, uint32_t to,
+                       struct list *out) {
+    const struct piece *first = &pieces->at[from], *last = &pieces->at[to - 1];
+    vec_push(vm->arena, out, part(vm, first->at, (size_t)(last->at + last->n - first->at)));
+}
+
+/* At most v[2] cuts, from the left or from the right. */
+static struct py split_at(struct vm *vm, const struct py *v, bool right) {
+    struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
+    piece_vec pieces = pieces_of(vm, v[0].s, v[1]);
+    int64_t most = GIVEN(2) ? vm_index(vm, v[2], "maxsplit") : -1;
+    uint32_t n = pieces.n, cuts = most < 0 || most + 1 >= n ? n - !!n : (uint32_t)most;
+    bool at_blanks = v[1].kind != PY_STR;
+    for (uint32_t i = 0; i < n && i <= cuts; i++) {
+        if (right)
+            put_joined(vm, &pieces, i ? n - cuts + i - 1 : 0, n - cuts + i, out.list);
+        else
+            put_joined(vm, &pieces, i, i < cuts ? i + 1 : n, out.list);
+    }
+    if (at_blanks && !right && cuts + 1 < n) /* the rest keeps the blanks at its end */
+        out.list->at[cuts] = py_str(pieces.at[cuts].at);
+    if (at_blanks && right && cuts + 1 < n) { /* and here those at its beginning */
+        const struct piece *last = &pieces.at[n - cuts - 1];
+        out.list->at[0] = part(vm, v[0].s, (size_t)(last->at + last->n - v[0].s));
+    }
+    return out;
+}
+METHOD(split) { return split_at(vm, v, false); }
+METHOD(rsplit) { return split_at(vm, v, true); }
+
+METHOD(splitlines) {
+    struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
+    for (const char *s = v[0].s; *s;) {
+        size_t n = strcspn(s, "\n\r");
+        vec_push(vm->arena, out.list, part(vm, s, n));
+        s += n;
+        s += s[0] == '\r' && s[1] == '\n' ? 2 : *s != 0;
+    }
+    return out;
+}
+
+static const char *last_of(const char *s, const char *what) {
+    const char *found = NULL;
+    size_t m = strlen(what);
+    for (size_t n = strlen(s), i = 0; i + m <= n; i++)
+        if (!strncmp(s + i, what, m)) found = s + i;
+    return found;
+}
+
+static struct py partition(struct vm *vm, const struct py *v, bool right) {
+    const char *s = v[0].s, *sep = text(vm, v[1]);
+    if (!*sep) vm_raise(vm, EXC_ValueError, "empty separator");
+    const char *at = right ? last_of(s, sep) : strstr(s, sep);
+    struct py whole = py_str(s), empty = py_str("");
+    struct py out[3] = {right ? empty : whole, empty, right ? whole : empty};
+    if (at) {
+        out[0] = part(vm, s, (size_t)(at - s));
+        out[1] = py_str(sep);
+        out[2] = py_str(at + strlen(sep));
+    }
+    return py_list(vm->arena, PY_TUPLE, out, 3);
+}
+METHOD(partition) { return partition(vm, v, false); }
+METHOD(rpartition) { return partition(vm, v, true); }
+
+/* -- searching ----------------------------------------------------------------------------- */
+
+static struct py find(struct vm *vm, const struct py *v, bool last, bool raises) {
+    const char *s = v[0].s, *what = text(vm, v[1]);
+    const char *at = last ? last_of(s, what) : strstr(s, what);
+    if (!at && raises) vm_raise(vm, EXC_ValueError, "substring not found");
+    return py_int(at ? characters(s, (size_t)(at - s)) : -1);
+}
+METHOD(find) { return find(vm, v, false, false); }
+METHOD(rfind) { return find(vm, v, true, false); }
+METHOD(index) { return find(vm, v, false, true); }
+METHOD(rindex) { return find(vm, v, true, true); }
+
+METHOD(count) {
+    const char *s = v[0].s, *what = text(vm, v[1]);
+    int64_t n = 0;
+    if (!*what) return py_int(characters(s, strlen(s)) + 1);
+    for (; (s = strstr(s, what)); s += strlen(what)) n++;
+    return py_int(n);
+}
+
+static bool starts(struct vm *vm, const char *s, struct py prefix) {
+    const char *p = text(vm, prefix);
+    return !strncmp(s, p, strlen(p));
+}
+
+static bool ends(struct vm *vm, const char *s, struct py suffix) {
+    const char *p = text(vm, suffix);
+    return strlen(s) >= strlen(p) && !strcmp(s + strlen(s) - strlen(p), p);
+}
+
+typedef bool match(struct vm *vm, const char *s, struct py what);
+
+static struct py matches_any(struct vm *vm, const struct py *v, match *f) {
+    if (v[1].kind != PY_TUPLE) return py_bool(f(vm, v[0].s, v[1]));
+    bool any = false;
+    for (uint32_t i = 0; i < v[1].list->n; i++) any |= f(vm, v[0].s, v[1].list->at[i]);
+    return py_bool(any);
+}
+METHOD(startswith) { return matches_any(vm, v, starts); }
+METHOD(endswith) { return matches_any(vm, v, ends); }
+
+METHOD(removeprefix) { return starts(vm, v[0].s, v[1]) ? py_str(v[0].s + strlen(v[1].s)) : v[0]; }
+METHOD(removesuffix) {
+    return ends(vm, v[0].s, v[1]) ? part(vm, v[0].s, strlen(v[0].s) - strlen(v[1].s)) : v[0];
+}
+
+/* -- characters ---------------------------------------------------------------------------- */
+
+static int swapped(int c) { return isupper(c) ? tolower(c) : toupper(c); }
+
+static struct py mapped(struct vm *vm, const char *s, int (*f)(int)) {
+    char *out = arena_strdup(vm->arena, s);
+    for (char *p = out; *p; p++) *p = (unsigned char)*p < 128 ? (char)f((unsigned char)*p) : *p;
+    return py_str(out);
+}
+METHOD(upper) { return mapped(vm, v[0].s, toupper); }
+METHOD(lower) { return mapped(vm, v[0].s, tolower); }
+METHOD(swapcase) { return mapped(vm, v[0].s, swapped); }
+
+/* The first letter of the str, or of each run of letters, in upper case, the others in lower. */
+static struct py titled(struct vm *vm, const char *s, bool each) {
+    char *out = arena_strdup(vm->arena, s);
+    bool first = true;
+    for (char *p = out; *p; p++) {
+        unsigned char c = (unsigned char)*p;
+        if (c < 128) *p = (char)(first ? toupper(c) : tolower(c));
+        first = each && !isalpha(c) && c < 128;
+    }
+    return py_str(out);
+}
+METHOD(title) { return titled(vm, v[0].s, true); }
+METHOD(capitalize) { return titled(vm, v[0].s, false); }
+
+/* Not empty, and each character is one. */
+static struct py all_are(const char *s, int (*f)(int)) {
+    bool all = *s != 0;
+    for (; *s; s++) all &= (unsigned char)*s < 128 && f((unsigned char)*s);
+    return py_bool(all);
+}
+METHOD(isdigit) { return all_are(v[0].s, isdigit); }
+METHOD(isalpha) { return all_are(v[0].s, isalpha); }
+METHOD(isalnum) { return all_are(v[0].s, isalnum); }
+METHOD(isspace) { return all_are(v[0].s, isspace); }
+
+static int is_name(int c) { return isalnum(c) || c == '_'; }
+METHOD(isidentifier) {
+    return py_bool(all_are(v[0].s, is_name).b && !isdigit((unsigned char)*v[0].s));
+}
+
+/* At least one letter, and none that f would change. */
+static struct py all_cased(const char *s, int (*f)(int)) {
+    bool any = false, all = true;
+    for (; *s; s++) {
+        any |= isalpha((unsigned char)*s) != 0;
+        all &= f((unsigned char)*s) == (unsigned char)*s;
+    }
+    return py_bool(any && all);
+}
+METHOD(isupper) { return all_cased(v[0].s, toupper); }
+METHOD(islower) { return all_cased(v[0].s, tolower); }
+
+static struct py strip(struct vm *vm, const struct py *v, bool left, bool right) {
+    const char *chars = GIVEN(1) && v[1].kind != PY_NONE ? text(vm, v[1]) : blanks;
+    const char *s = v[0].s + (left ? strspn(v[0].s, chars) : 0);
+    size_t n = strlen(s);
+    while (right && n && strchr(chars, s[n - 1])) n--;
+    return part(vm, s, n);
+}
+METHOD(strip) { return strip(vm, v, true, true); }
+METHOD(lstrip) { return strip(vm, v, true, false); }
+METHOD(rstrip) { return strip(vm, v, false, true); }
+
+METHOD(replace) {
+    const char *s = v[0].s, *from = text(vm, v[1]), *to = text(vm, v[2]);
+    int64_t most = GIVEN(3) ? vm_index(vm, v[3], "count") : -1;
+    struct buf b = buf_new(vm->arena);
+    if (!*from) { /* before every character and at the end */
+        const struct list *chars = vm_list(vm, v[0]);
+        for (uint32_t i = 0; i < chars->n; i++)
+            buf_printf(&b, "%s%s", most-- ? to : (most = 0, ""), chars->at[i].s);
+        if (most) buf_puts(&b, to);
+        return py_str(b.p);
+    }
+    for (const char *next; most && (next = strstr(s, from)); s = next + strlen(from), most--) {
+        buf_write(&b, s, (size_t)(next - s));
+        buf_puts(&b, to);
+    }
+    buf_puts(&b, s);
+    return py_str(b.p);
+}
+
+/* `left` of the missing characters before the str, the others behind it. */
+static struct py padded(struct vm *vm, const struct py *v, char align) {
+    int64_t width = vm_index(vm, v[1], "width"), n = characters(v[0].s, strlen(v[0].s));
+    const char *fill = GIVEN(2) ? text(vm, v[2]) : " ";
+    if (characters(fill, strlen(fill)) != 1)
+        vm_raise(vm, EXC_TypeError, "The fill character must be exactly one character long");
+    if (width > MAX_REPEAT)
+        vm_refuse(vm, "a str of more than %d characters is not supported", MAX_REPEAT);
+    int64_t gap = width > n ? width - n : 0;
+    int64_t left = align == '>' ? gap : align == '<' ? 0 : gap / 2 + (gap & width & 1);
+    struct buf b = buf_new(vm->arena);
+    for (int64_t i = 0; i < left; i++) buf_puts(&b, fill);
+    buf_puts(&b, v[0].s);
+    for (int64_t i = left; i < gap; i++) buf_puts(&b, fill);
+    return py_str(b.p);
+}
+METHOD(ljust) { return padded(vm, v, '<'); }
+METHOD(rjust) { return padded(vm, v, '>'); }
+METHOD(center) { return padded(vm, v, '^'); }
+
+METHOD(zfill) {
+    const char *s = v[0].s;
+    size_t sign = *s == '-' || *s == '+';
+    int64_t width = vm_index(vm, v[1], "width");
+    struct py zero = py_str("0");
+    struct py digits =
+        padded(vm, (struct py[]){py_str(s + sign), py_int(width - (int64_t)sign), zero}, '>');
+    return py_strf(vm->arena, "%.*s%s", (int)sign, s, digits.s);
+}
+
+/* -- "{} {0} {name.attr[key]!r:>{width}}".format(...) ---------------------------------------- */
+
+struct fields {
+    struct vm *vm;
+    const struct args *a; /* the str first */
+    uint32_t next;        /* of the fields without a number */
+};
+
+static void format_error(struct vm *vm, const char *why) __attribute__((noreturn));
+static void format_error(struct vm *vm, const char *why) {
+    vm_raise(vm, EXC_ValueError, "%s", why);
+}
+
+static bool all_digits(const char *s) { return *s && s[strspn(s, "0123456789")] == 0; }
+
+/* "", "0" or "name" */
+static struct py argument(struct fields *f, const char *name) {
+    bool counted = !*name;
+    if (counted || all_digits(name)) {
+        uint32_t i = counted ? f->next++ : (uint32_t)strtoul(name, NULL, 10);
+        if (i + 1 < f->a->n) return f->a->at[i + 1];
+        vm_raise(f->vm, EXC_IndexError,
+                 "Replacement index %u out of range for positional args tuple", i);
+    }
+    for (uint32_t i = 0; i < f->a->n_named; i++)
+        if (!strcmp(f->a->names[i], name)) return f->a->named[i];
+    vm_raise_key(f->vm, py_str(name));
+}
+
+/* "name.attr[key]" */
+static struct py field_value(struct fields *f, const char *path) {
+    struct vm *vm = f->vm;
+    size_t n = strcspn(path, ".[");
+    struct py v = argument(f, arena_strndup(vm->arena, path, n));
+    for (path += n; *path; path += n) {
+        bool item = *path++ == '[';
+        n = strcspn(path, item ? "]" : ".[");
+        const char *name = arena_strndup(vm->arena, path, n);
+        if (item && !path[n]) format_error(vm, "expected '}' before end of string");
+        if (item)
+            v = vm_subscript(vm, v,
+                             all_digits(name) ? py_int(strtol(name, NULL, 10)) : py_str(name));
+        else
+            v = attribute_get(vm, v, name);
+        n += item;
+    }
+    return v;
+}
+
+static const char *expand(struct fields *f, const char *s, const char *end, int depth);
+
+/* What is between the braces: path [!conversion] [:spec]; the spec may have fields. */
+static const char *field_text(struct fields *f, const char *s, const char *end, int depth) {
+    struct vm *vm = f->vm;
+    const char *p = s, *spec = "";
+    while (p < end && *p != '!' && *p != ':') p++;
+    struct py v = field_value(f, arena_strndup(vm->arena, s, (size_t)(p - s)));
+    if (p < end && *p == '!') {
+        if (p + 1 >= end || !strchr("rsa", p[1]))
+            format_error(vm, "end of string while looking for conversion specifier");
+        v = py_str(p[1] == 's' ? py_text(vm, v) : py_repr(vm, v));
+        p += 2;
+    }
+    if (p < end && *p == ':') spec = expand(f, p + 1, end, depth + 1);
+    return py_format(vm, v, spec);
+}
+
+/* The brace that closes the field which begins at s, behind its own. */
+static const char *field_end(struct vm *vm, const char *s, const char *end) {
+    for (int depth = 1; s < end; s++) {
+        depth += (*s == '{') - (*s == '}');
+        if (!depth) return s;
+    }
+    format_error(vm, "expected '}' before end of string");
+}
+
+static const char *expand(struct fields *f, const char *s, const char *end, int depth) {
+    struct buf b = buf_new(f->vm->arena);
+    if (depth > 1) format_error(f->vm, "Max string recursion exceeded");
+    for (; s < end; s++) {
+        if ((*s == '{' || *s == '}') && s + 1 < end && s[1] == *s) {
+            buf_putc(&b, *s++);
+        } else if (*s == '{') {
+            if (s + 1 == end) format_error(f->vm, "Single '{' encountered in format string");
+            const char *close = field_end(f->vm, s + 1, end);
+            buf_puts(&b, field_text(f, s + 1, close, depth));
+            s = close;
+        } else if (*s == '}') {
+            format_error(f->vm, "Single '}' encountered in format string");
+        } else {
+            buf_putc(&b, *s);
+        }
+    }
+    return b.p;
+}
+
+METHOD(format) {
+    const char *s = text(vm, raw->at[0]);
+    return py_str(expand(&(struct fields){.vm = vm, .a = raw}, s, s + strlen(s), 0));
+}
+
+/* -- "%5.1f %(name)s" % values ----------------------------------------------------------------- */
+
+struct percent {
+    struct vm *vm;
+    struct py values; /* a tuple, a dict, or the only one */
+    uint32_t next;
+};
+
+static struct py next_value(struct percent *f) {
+    bool tuple = f->values.kind == PY_TUPLE;
+    if (f->next >= (tuple ? f->values.list->n : 1))
+        vm_raise(f->vm, EXC_TypeError, "not enough arguments for format string");
+    return tuple ? f->values.list->at[f->next++] : (f->next++, f->values);
+}
+
+/* %d of 2.7 is 2; %x wants an int. */
+static struct py as_int(struct vm *vm, struct py v, char type) {
+    if (v.kind == PY_FLOAT && strchr("diu", type))
+        return vm_call1(vm, py_pointer(PY_CLASS, vm->types[PY_INT]), v);
+    if (v.kind == PY_INT || v.kind == PY_BOOL) return v;
+    vm_raise(vm, EXC_TypeError,
+             strchr("diu", type) ? "%%%c format: a real number is required, not %s"
+                                 : "%%%c format: an integer is required, not %s",
+             type, type_name(vm, v));
+}
+
+/* One conversion: flags, width and precision become a format spec. */
+static const char *put_conversion(struct percent *f, const char *s, struct buf *out) {
+    struct vm *vm = f->vm;
+    struct buf spec = buf_new(vm->arena);
+    struct py v = {0}, key = {0};
+    if (*s == '(') {
+        const char *close = strchr(s, ')');
+        if (!close) vm_raise(vm, EXC_ValueError, "incomplete format key");
+        key = part(vm, s + 1, (size_t)(close - s - 1));
+        if (f->values.kind != PY_DICT) vm_raise(vm, EXC_TypeError, "format requires a mapping");
+        v = vm_subscript(vm, f->values, key);
+        s = close + 1;
+    }
+    size_t n_flags = strspn(s, "-+ #0");
+    const char *flags = arena_strndup(vm->arena, s, n_flags);
+    s += n_flags;
+    bool star = *s == '*', left = strchr(flags, '-');
+    int64_t width = star ? vm_index(vm, next_value(f), "width") : strtol(s, NULL, 10);
+    s += star ? 1 : strspn(s, "0123456789");
+    const char *precision = "";
+    if (*s == '.') {
+        star = s[1] == '*';
+        size_t n = star ? 0 : strspn(s + 1, "0123456789");
+        precision = star ? arena_printf(vm->arena, ".%lld",
+                                        (long long)vm_index(vm, next_value(f), "precision"))
+                         : arena_printf(vm->arena, ".%.*s", (int)(n ? n : 1), n ? s + 1 : "0");
+        s += star ? 2 : n + 1;
+    }
+    if (!*s) vm_raise(vm, EXC_ValueError, "incomplete format");
+    char type = *s;
+    if (type == '%') return buf_putc(out, '%'), s + 1;
+    if (!strchr("diuoxXeEfFgGsrac", type))
+        vm_raise(vm, EXC_ValueError, "unsupported format character '%c' (0x%x)", type, type);
+    if (key.kind == PY_UNSET) v = next_value(f);
+    bool words = strchr("srac", type), whole = strchr("diuoxX", type);
+    if (type == 'c' && v.kind == PY_INT) {
+        struct py chr;
+        if (dict_gets(vm->builtins, "chr", &chr)) v = vm_call1(vm, chr, v);
+    }
+    if (words) v = py_str(type == 's' || type == 'c' ? py_text(vm, v) : py_repr(vm, v));
+    if (whole) v = as_int(vm, v, type);
+    if (!words && !whole && !py_is_number(v))
+        vm_raise(vm, EXC_TypeError, "must be real number, not %s", type_name(vm, v));
+    if (!words && !whole && v.kind != PY_FLOAT) v = py_float(py_number(v));
+    buf_putc(&spec, left || width < 0 ? '<' : words || !strchr(flags, '0') ? '>' : '=');
+    if (spec.p[0] == '=') spec.n = 0, buf_puts(&spec, "0=");
+    if (!words && strchr(flags, '+'))
+        buf_putc(&spec, '+');
+    else if (!words && strchr(flags, ' '))
+        buf_putc(&spec, ' ');
+    if (!words && strchr(flags, '#')) buf_putc(&spec, '#');
+    if (width) buf_printf(&spec, "%lld", (long long)(width < 0 ? -width : width));
+    if (!whole) buf_puts(&spec, precision);
+    buf_putc(&spec, words ? 's' : strchr("iu", type) ? 'd' : type);
+    buf_puts(out, py_format(vm, v, spec.p));
+    return s + 1;
+}
+
+struct py str_percent(struct vm *vm, const char *s, struct py values) {
+    struct percent f = {.vm = vm, .values = values};
+    struct buf out = buf_new(vm->arena);
+    while (*s) {
+        if (*s == '%')
+            s = put_conversion(&f, s + 1, &out);
+        else
+            buf_putc(&out, *s++);
+    }
+    bool mapping = values.kind == PY_DICT || values.kind == PY_LIST;
+    if (f.next < (values.kind == PY_TUPLE ? values.list->n : !mapping))
+        vm_raise(vm, EXC_TypeError, "not all arguments converted during string formatting");
+    return py_str(out.p);
+}
+
+static const struct native str_methods[] = {
+    {"join(self, iterable)", str_join},
+    {"split(self, sep?, maxsplit?)", str_split},
+    {"rsplit(self, sep?, maxsplit?)", str_rsplit},
+    {"splitlines(self)", str_splitlines},
+    {"partition(self, sep)", str_partition},
+    {"rpartition(self, sep)", str_rpartition},
+    {"find(self, sub)", str_find},
+    {"rfind(self, sub)", str_rfind},
+    {"index(self, sub)", str_index},
+    {"rindex(self, sub)", str_rindex},
+    {"count(self, sub)", str_count},
+    {"startswith(self, prefix)", str_startswith},
+    {"endswith(self, suffix)", str_endswith},
+    {"removeprefix(self, prefix)", str_removeprefix},
+    {"removesuffix(self, suffix)", str_removesuffix},
+    {"upper(self)", str_upper},
+    {"lower(self)", str_lower},
+    {"casefold(self)", str_lower},
+    {"swapcase(self)", str_swapcase},
+    {"title(self)", str_title},
+    {"capitalize(self)", str_capitalize},
+    {"isdigit(self)", str_isdigit},
+    {"isnumeric(self)", str_isdigit},
+    {"isalpha(self)", str_isalpha},
+    {"isalnum(self)", str_isalnum},
+    {"isspace(self)", str_isspace},
+    {"isupper(self)", str_isupper},
+    {"islower(self)", str_islower},
+    {"isidentifier(self)", str_isidentifier},
+    {"strip(self, chars?)", str_strip},
+    {"lstrip(self, chars?)", str_lstrip},
+    {"rstrip(self, chars?)", str_rstrip},
+    {"replace(self, old, new, count?)", str_replace},
+    {"ljust(self, width, fillchar?)", str_ljust},
+    {"rjust(self, width, fillchar?)", str_rjust},
+    {"center(self, width, fillchar?)", str_center},
+    {"zfill(self, width)", str_zfill},
+    {"format(*)", str_format},
+};
+
+void methods_str_open(struct vm *vm) {
+    natives_put(vm, vm->types[PY_STR]->dict, "str.", PY_STR, str_methods,
+                sizeof str_methods / sizeof *str_methods);
+}
