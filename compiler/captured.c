@@ -71,6 +71,7 @@ struct ws_captured *ws_captured_of(struct arena *a, struct graph *g, const char 
                               .axes = "",
                               .guards = "",
                               .graph = g,
+                              .seed = g->seed,
                               .dtype = dtype_name(common_dtype(g)),
                               .mode = mode_names[WS_FWD],
                               .n_inputs = (int)g->inputs.n,

@@ -117,9 +117,28 @@ static struct instance *build(struct backend_inductor *b, struct callable *c,
 /* ---- running --------------------------------------------------------------------------------- */
 
 static struct instance *find(const struct callable *c, const struct bindings *sizes) {
+    uint32_t n = sizes->n - sizes->draws;
     for (struct instance *x = c->instances; x; x = x->next)
-        if (!sizes->n || !memcmp(x->values, sizes->values, sizes->n * sizeof *x->values)) return x;
+        if (!n || !memcmp(x->values, sizes->values, n * sizeof *x->values)) return x;
     return NULL;
+}
+
+/* The numbers of this call's random tensors, where kernels take them. */
+static enum ws_status number_streams(struct instance *x, const struct bindings *sizes,
+                                     struct arena *a, struct diag *d) {
+    struct exprs *p = x->program->captured->graph->ex;
+    ex_set_hint(p, sizes->symbols[sizes->n - 1], sizes->values[sizes->n - 1]);
+    for (int k = 0; k < x->program->n_kernels; k++) {
+        struct ws_source *s = &x->plan.chosen[k]->source;
+        for (int l = 0; l < s->n_launches; l++)
+            for (int i = 0; i < s->launches[l].n_args; i++) {
+                struct ws_arg *arg = &s->launches[l].args[i];
+                if (arg->kind == WS_ARG_SIZE && ex_uses(p, arg->expr, sizes->symbols[sizes->n - 1]))
+                    arg->value = ex_hint(p, arg->expr);
+            }
+    }
+    x->memory.arena = a;
+    return plan_launches(&x->plan, &x->memory, &x->launches, d);
 }
 
 static bool run(void *ctx, void *callable, const struct bindings *sizes, uint64_t seed,
@@ -134,11 +153,14 @@ static bool run(void *ctx, void *callable, const struct bindings *sizes, uint64_
         return false;
     }
     const struct ws_captured *captured = x->program->captured;
+    struct arena *scratch = arena_new();
+    if (sizes->draws) number_streams(x, sizes, scratch, d);
     for (int i = 0; i < captured->n_inputs && d->status == WS_OK; i++)
         device_upload(dev, x->inputs[i], inputs[i].bytes, storage_bytes(&inputs[i]), d);
     if (d->status == WS_OK) device_run(dev, x->launches.at, x->launches.n, d);
     for (int i = 0; i < captured->n_outputs && d->status == WS_OK; i++)
         device_download(dev, outputs[i].bytes, x->outputs[i], storage_bytes(&outputs[i]), d);
+    arena_free(scratch);
     return d->status == WS_OK;
 }
 

@@ -18,6 +18,7 @@ struct bindings {
     const ex *symbols;
     const int64_t *values;
     uint32_t n;
+    bool draws; /* the last one numbers random tensors, and is another at every call */
 };
 int64_t bindings_value(const struct bindings *b, struct exprs *p, ex e);
 

@@ -201,9 +201,16 @@ static struct array array_of(const struct vm *vm, const struct tensor *t) {
 }
 
 static struct bindings bindings_of(struct vm *vm, const struct entry *e) {
-    ex *symbols = NEW_ARRAY(vm->arena, ex, e->n_symbols);
-    for (uint32_t i = 0; i < e->n_symbols; i++) symbols[i] = e->symbols[i].ex;
-    return (struct bindings){symbols, e->symbol_values, e->n_symbols};
+    uint32_t n = e->n_symbols;
+    ex *symbols = NEW_ARRAY(vm->home, ex, n + 1);
+    int64_t *values = NEW_ARRAY(vm->home, int64_t, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        symbols[i] = e->symbols[i].ex;
+        values[i] = e->symbol_values[i];
+    }
+    symbols[n] = e->random_base;
+    values[n] = vm->n_random;
+    return (struct bindings){symbols, values, n + (e->n_random > 0), e->n_random > 0};
 }
 
 /* The tensor behind input i; a float becomes one without dimensions. */
@@ -238,9 +245,7 @@ void run_graph(struct vm *vm, const struct backend *backend, struct graph *g, vo
         out[i] = array_of(vm, outputs[i].tensor);
     }
     struct diag d = diag_new(vm->arena);
-    uint64_t seed = vm->seed + vm->n_random;
-    vm->n_random += g->n_random;
-    if (!backend->run(backend->ctx, callable, b, seed, in, out, &d))
+    if (!backend->run(backend->ctx, callable, b, vm->seed, in, out, &d))
         vm_raise(vm, EXC_RuntimeError, "%s", d.message ? d.message : "the backend failed");
 }
 
@@ -250,7 +255,8 @@ static void compute(struct vm *vm, struct entry *e, struct py *outputs) {
     struct tensor **in = NEW_ARRAY(vm->arena, struct tensor *, g->inputs.n);
     for (uint32_t i = 0; i < g->inputs.n; i++) in[i] = input_tensor(vm, e, i);
     run_graph(vm, e->how->backend, g, e->callable, &b, in, outputs);
-    tape_record_entry(vm, e, in, outputs);
+    vm->n_random += e->n_random;
+    tape_record_entry(vm, e, &b, in, outputs);
 }
 
 static bool run_entry(struct vm *vm, struct entry *e, struct frame *f, struct py *value) {

@@ -117,7 +117,8 @@ struct entry {
     /* What the places lead through, and its version when all guards held: if the frame's own values
      * and all versions are as they were, so is everything behind them. */
     struct watch *watch;
-    uint32_t *roots, *root_guards, *root_tensors; /* places without a base, and what is about them */
+    uint32_t *roots, *root_guards,
+        *root_tensors; /* places without a base, and what is about them */
     uint32_t n_watch, n_roots, n_root_guards, n_root_tensors;
     bool watching;
     struct guard *guards;
@@ -136,6 +137,9 @@ struct entry {
     uint32_t *inputs;    /* input i of the graph is tensors[inputs[i]] */
     node_id *outputs;    /* output i is this node of the trace */
     uint32_t n_outputs, n_ops;
+    uint32_t n_random; /* random tensors of the graph, under seed, numbered from random_base */
+    uint64_t seed;
+    ex random_base;
     void *callable;
     struct graph *joint; /* forward and gradients; made when first needed */
     void *joint_callable;
@@ -215,8 +219,8 @@ void run_graph(struct vm *vm, const struct backend *backend, struct graph *g, vo
                const struct bindings *b, struct tensor *const *inputs, struct py *outputs);
 
 /* -- tape.c */
-void tape_record_entry(struct vm *vm, struct entry *e, struct tensor *const *inputs,
-                       const struct py *outputs);
+void tape_record_entry(struct vm *vm, struct entry *e, const struct bindings *b,
+                       struct tensor *const *inputs, const struct py *outputs);
 struct py tape_grad(struct vm *vm, struct py root, const struct list *of, struct py tangent);
 
 #endif

@@ -318,6 +318,7 @@ static const char *check_values(struct vm *vm, struct entry *e, struct frame *f,
 
 const char *entry_check(struct vm *vm, struct entry *e, struct frame *f, bool want_text) {
     if (e->grad_enabled != vm->grad_enabled) return "grad mode differs";
+    if (e->n_random && e->seed != vm->seed) return "torch.manual_seed() differs";
     bool quick = is_unchanged(vm, e, f);
     if (!quick) e->watching = false;
     for (uint32_t i = 0; !quick && i < e->n_places; i++)

@@ -77,22 +77,14 @@ const char *tape_name(const struct tensor *t) {
     return b.p;
 }
 
-void tape_record_entry(struct vm *vm, struct entry *e, struct tensor *const *inputs,
-                       const struct py *outputs) {
+void tape_record_entry(struct vm *vm, struct entry *e, const struct bindings *b,
+                       struct tensor *const *inputs, const struct py *outputs) {
     bool needed = false;
     for (uint32_t i = 0; i < e->graph->inputs.n; i++) needed |= inputs[i]->requires_grad;
     if (!needed || !vm->grad_enabled) return;
     struct tape *t = tape_new(vm, e->graph, inputs, e->n_outputs);
     t->entry = e;
-    t->bindings.n = e->n_symbols;
-    ex *symbols = NEW_ARRAY(vm->home, ex, e->n_symbols);
-    int64_t *values = NEW_ARRAY(vm->home, int64_t, e->n_symbols);
-    for (uint32_t i = 0; i < e->n_symbols; i++) {
-        symbols[i] = e->symbols[i].ex;
-        values[i] = e->symbol_values[i];
-    }
-    t->bindings.symbols = symbols;
-    t->bindings.values = values;
+    t->bindings = *b; /* so that the forward part, computed again, draws the same numbers */
     for (uint32_t i = 0; i < e->n_outputs; i++)
         if (dtype_is_float(outputs[i].tensor->meta.dtype)) put_output(t, i, outputs[i].tensor);
 }

@@ -393,7 +393,7 @@ static struct outside enter(struct vm *vm, struct trace *t, struct diag *d) {
     vm->diag = d;
     vm->graph = graph_new(vm->arena, vm->ex, t->real->code->source);
     vm->graph->seed = vm->seed;
-    vm->graph->n_random = vm->n_random;
+    vm->graph->random_base = ex_size(vm->ex, "draws", 0, vm->n_random);
     memset(&vm->guards, 0, sizeof vm->guards);
     vm->guarded = map_new(vm->arena);
     vm->n_steps = 0;
@@ -503,6 +503,9 @@ static void keep_graph(struct trace *t) {
         e->inputs[i] = g->inputs.at[i].init;
         g->inputs.at[i].init = i;
     }
+    e->n_random = g->n_random;
+    e->random_base = g->random_base;
+    e->seed = t->vm->seed;
     const char *wrong = graph_verify(g, false);
     if (wrong) WS_BUG("captured graph: %s", wrong);
     e->graph = g;

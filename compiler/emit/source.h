@@ -14,6 +14,7 @@ struct ws_arg {
     enum ws_arg_kind kind;
     int buffer;
     int64_t value;
+    ex expr; /* SIZE: what value is of the program's symbolic sizes */
 };
 
 enum { WS_MAX_LAUNCHES = 4, WS_MAX_ARGS = 40 };

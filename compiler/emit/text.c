@@ -367,8 +367,9 @@ void add_arguments(struct emitter *w, struct ws_launch *l) {
         l->args[l->n_args++] =
             (struct ws_arg){.kind = WS_ARG_BUFFER, .buffer = (int)w->k->buffers.at[i]};
     for (uint32_t i = 0; i < w->k->sizes.n; i++)
-        l->args[l->n_args++] =
-            (struct ws_arg){.kind = WS_ARG_SIZE, .value = ex_hint(w->k->ex, w->k->sizes.at[i])};
+        l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_SIZE,
+                                               .value = ex_hint(w->k->ex, w->k->sizes.at[i]),
+                                               .expr = w->k->sizes.at[i]};
 }
 
 int64_t add_partial(struct emitter *w, struct ws_launch *l, value_id reduction, int64_t offset) {

@@ -315,13 +315,21 @@ static bool bind_named(struct call *c, const char *const *names, const struct ar
     return true;
 }
 
+/* The next random tensor's index. */
+static struct arg random_number(struct graph *g) {
+    ex k = ex_const(g->ex, g->n_random);
+    if (g->random_base == EX_NONE) return arg_ex(k);
+    g->n_random++; /* a symbolic index does not count itself */
+    return arg_ex(ex_add(g->ex, g->random_base, k));
+}
+
 static bool fill_missing(struct call *c, const bool *given) {
     int r = random_index(c->op);
     for (int i = 0; i < c->op->n_params; i++) {
         const struct param *p = &c->op->params[i];
         if (given[i]) continue;
         if (i == r)
-            c->args[i] = arg_int(c->g, c->g->n_random);
+            c->args[i] = random_number(c->g);
         else if (p->has_default)
             c->args[i] = default_of(c->g, p);
         else

@@ -18,6 +18,7 @@ struct graph *graph_like(const struct graph *from) {
     struct graph *g = graph_new(from->arena, from->ex, from->src);
     g->seed = from->seed;
     g->n_random = from->n_random;
+    g->random_base = from->random_base;
     return g;
 }
 

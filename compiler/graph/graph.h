@@ -158,6 +158,7 @@ struct graph {
     VEC(struct graph_input) inputs;
     VEC(node_id) outputs;
     uint32_t n_random; /* random tensors made without an index so far */
+    ex random_base;    /* what their indices count from; EX_NONE: 0 */
     uint64_t seed;     /* of the random tensors */
     bool
         stores_values; /* eval rounds every node's value to its dtype, as eager PyTorch stores it */

@@ -140,7 +140,12 @@ static inst_id read_random(struct lowering *w, struct nest *n, const struct node
     struct inst number = {.kind = INST_INDEX, .dtype = DT_I64, .n_index = 1, .index = {flat}};
     struct inst draw = {.kind = INST_OP, .op = c->op, .dtype = math, .n_args = 3};
     draw.args[0] = add_inst(w, n, number);
-    draw.args[1] = add_integer(w, n, c, ex_value(p, c->args[1].i), DT_I64);
+    struct inst stream =
+        number; /* its number may be symbolic: a program that is run again draws anew */
+    stream.index[0] = c->args[1].i;
+    draw.args[1] = ex_is_const(p, c->args[1].i, NULL)
+                       ? add_integer(w, n, c, ex_value(p, c->args[1].i), DT_I64)
+                       : add_inst(w, n, stream);
     draw.args[2] = add_integer(w, n, c, (int64_t)w->g->seed, DT_I64);
     inst_id v = add_inst(w, n, draw);
     return t == math ? v : add_cast(w, n, v, t, true);
