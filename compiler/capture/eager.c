@@ -263,7 +263,9 @@ static struct py compute(struct vm *vm, node_id node) {
     ok = ok && graph_eval(g, in, &out, &d);
     for (uint32_t i = 0; i < g->inputs.n; i++) free(in[i].v);
     if (!ok)
-        vm_raise(vm, EXC_RuntimeError, "%s", d.message ? d.message : "out of memory for a tensor");
+        vm_raise(
+            vm, d.message && strstr(d.message, "out of bounds") ? EXC_IndexError : EXC_RuntimeError,
+            "%s", d.message ? d.message : "out of memory for a tensor");
     struct py result = row_major(vm, g->nodes.at[node].meta);
     eager_write(vm, result.tensor, out.v);
     free(out.v);

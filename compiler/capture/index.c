@@ -4,7 +4,10 @@
  *   x[:, 2:4]     slice(x, dim=1, start=2, end=4)
  *   x[..., None]  unsqueeze(x, dim=rank)
  *
- * Indexing by tensors and by lists gathers, and is refused until there is an operator for it. */
+ *   x[:, i]       index(x, [i], dims=[1])           where i is a tensor of integers or a list of
+ * them
+ *
+ * Tensors are collected on the way and looked up together at the end. */
 #include "capture/vm.h"
 
 /* How many dimensions of the tensor an index uses up. */
@@ -43,12 +46,44 @@ static struct py slice_of(struct vm *vm, struct py x, int dim, const struct slic
 static __attribute__((noreturn)) void refuse_index(struct vm *vm, struct py i) {
     if (i.kind == PY_TENSOR && tensor_meta(vm, i)->dtype == DT_BOOL)
         vm_break(vm, "shape of an index by a mask", "torch.where keeps the shape");
-    if (i.kind == PY_TENSOR || i.kind == PY_LIST || i.kind == PY_BOOL)
+    if (i.kind == PY_TENSOR)
+        vm_raise(vm, EXC_IndexError,
+                 "tensors used as indices must be long, int, byte or bool tensors");
+    if (i.kind == PY_LIST || i.kind == PY_BOOL)
         vm_refuse(vm,
-                  "indexing a tensor by a %s is not supported; integers, slices, None and ... are",
-                  i.kind == PY_TENSOR ? "tensor" : type_name(vm, i));
+                  "indexing a tensor by a %s is not supported; integers, tensors of integers, "
+                  "slices, None and ... are",
+                  type_name(vm, i));
     vm_raise(vm, EXC_TypeError, "tensor indices must be integers, slices, None or ..., not %s",
              type_name(vm, i));
+}
+
+/* The index tensors of a subscript and the dimensions of the result that they look up. */
+struct lookup {
+    struct list tensors, dims;
+};
+
+static void add_lookup(struct vm *vm, struct lookup *l, struct py index, int dim) {
+    vec_push(vm->arena, &l->tensors, index);
+    vec_push(vm->arena, &l->dims, py_int(dim));
+}
+
+/* [2, 0] as a tensor; anything else than integers is refused. */
+static struct py index_of_list(struct vm *vm, struct py list) {
+    struct list numbers = {0};
+    for (uint32_t i = 0; i < list.list->n; i++) {
+        struct list none = {0};
+        if (list.list->at[i].kind != PY_INT) refuse_index(vm, list);
+        struct py args[2] = {py_pointer(PY_TUPLE, &none), list.list->at[i]};
+        vec_push(vm->arena, &numbers, tensor_call(vm, OP_FULL, args, 2));
+    }
+    if (!numbers.n) refuse_index(vm, list);
+    struct py all = py_pointer(PY_LIST, &numbers);
+    return tensor_call(vm, OP_STACK, &all, 1);
+}
+
+static bool is_index(struct vm *vm, struct py i) {
+    return i.kind == PY_TENSOR && dtype_is_int(tensor_meta(vm, i)->dtype);
 }
 
 struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
@@ -56,6 +91,7 @@ struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
                       *parts = index.kind == PY_TUPLE ? index.list : &one;
     int rank = tensor_meta(vm, x)->rank, used = consumed(parts), dim = 0;
     bool ellipsis = false;
+    struct lookup found = {0};
     if (used > rank)
         vm_raise(vm, EXC_IndexError, "too many indices for tensor of dimension %d", rank);
     for (uint32_t i = 0; i < parts->n; i++) {
@@ -76,10 +112,15 @@ struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
         case PY_INT:
         case PY_SYMINT:
         case PY_INSTANCE: x = select_at(vm, x, dim, p); break;
-        default: refuse_index(vm, p);
+        default:
+            if (p.kind == PY_LIST) p = index_of_list(vm, p);
+            if (!is_index(vm, p)) refuse_index(vm, p);
+            add_lookup(vm, &found, p, dim++);
         }
     }
-    return x;
+    if (!found.tensors.n) return x;
+    struct py args[3] = {x, py_pointer(PY_LIST, &found.tensors), py_pointer(PY_LIST, &found.dims)};
+    return tensor_call(vm, OP_INDEX, args, 3);
 }
 
 /* x[i] = v writes into memory; graphs have none. */

@@ -228,20 +228,34 @@ static void check_result(struct vm *vm, node_id node) {
     need_reasonable(vm, numel);
 }
 
+/* A tensor argument, or the first of a list of them. */
+static const struct py *tensor_in(const struct py *v) {
+    if (v->kind == PY_TENSOR) return v;
+    bool list = py_is_sequence(*v) && v->list->n && v->list->at[0].kind == PY_TENSOR;
+    return list ? v->list->at : NULL;
+}
+
 static const struct py *first_tensor(const struct args *a) {
     for (uint32_t i = 0; i < a->n; i++)
-        if (a->at[i].kind == PY_TENSOR) return &a->at[i];
+        if (tensor_in(&a->at[i])) return tensor_in(&a->at[i]);
     for (uint32_t i = 0; i < a->n_named; i++)
-        if (a->named[i].kind == PY_TENSOR) return &a->named[i];
+        if (tensor_in(&a->named[i])) return tensor_in(&a->named[i]);
     return NULL;
+}
+
+static bool tensor_needs_grad(const struct py *v) {
+    if (v->kind == PY_TENSOR) return v->tensor->requires_grad;
+    bool grad = false;
+    for (uint32_t i = 0; tensor_in(v) && i < v->list->n; i++)
+        grad |= v->list->at[i].kind == PY_TENSOR && v->list->at[i].tensor->requires_grad;
+    return grad;
 }
 
 static bool needs_grad(struct vm *vm, const struct args *a) {
     bool grad = false;
-    for (uint32_t i = 0; i < a->n; i++)
-        grad |= a->at[i].kind == PY_TENSOR && a->at[i].tensor->requires_grad;
+    for (uint32_t i = 0; i < a->n; i++) grad |= tensor_needs_grad(&a->at[i]);
     for (uint32_t i = 0; i < a->n_named; i++) {
-        grad |= a->named[i].kind == PY_TENSOR && a->named[i].tensor->requires_grad;
+        grad |= tensor_needs_grad(&a->named[i]);
         grad |= !strcmp(a->names[i], "requires_grad") && vm_truth(vm, a->named[i]);
     }
     return grad;

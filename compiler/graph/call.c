@@ -244,7 +244,8 @@ static const struct {
     const char *said, *param;
 } aliases[] = {
     {"input", "self"},       {"self", "input"},          {"x", "self"},     {"axis", "dim"},
-    {"keepdims", "keepdim"}, {"unbiased", "correction"}, {"shape", "size"}, {"ord", "p"}};
+    {"keepdims", "keepdim"}, {"unbiased", "correction"}, {"shape", "size"}, {"ord", "p"},
+    {"value", "src"},        {"tensor", "self"}};
 
 static int find_param(const struct op_info *op, const char *name) {
     int i;

@@ -44,12 +44,17 @@ static int64_t next_power_of_two(int64_t v) {
     return p;
 }
 
-/* The widest vector that moves 16 bytes of the widest element and divides the inner axis. */
+/* The widest vector that moves 16 bytes of the widest element and divides the inner axis. What is
+ * read once a row, such as where a row of a table is, has no say. */
 static int widest_vector(const struct kernel *k, enum axis inner) {
     int bytes = 1;
-    for (uint32_t i = 0; i < k->buffers.n; i++) {
-        int b = dtype_bytes(k->schedule->loops->buffers.at[k->buffers.at[i]].meta.dtype);
-        if (b > bytes) bytes = b;
+    for (uint32_t i = 0; i < k->values.n + k->stores.n; i++) {
+        bool store = i >= k->values.n;
+        if (!store && k->values.at[i].kind != INST_LOAD) continue;
+        uint8_t mask = store ? k->stores.at[i - k->values.n].mask : k->values.at[i].mask;
+        buffer_id buffer = store ? k->stores.at[i - k->values.n].buffer : k->values.at[i].buffer;
+        int b = dtype_bytes(k->schedule->loops->buffers.at[buffer].meta.dtype);
+        if (mask >> inner & 1 && b > bytes) bytes = b;
     }
     int vec = 16 / bytes;
     while (vec > 1 && !ex_divides(k->ex, vec, k->bound[inner])) vec /= 2;

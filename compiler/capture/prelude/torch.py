@@ -234,3 +234,37 @@ def linspace(start, end, steps, dtype=None, device=None, requires_grad=False, **
     low, high = start + i * step, end - (steps - 1 - i) * step
     x = where_(i < steps / 2, low, high).to(dtype or float32)
     return _placed(x, device, requires_grad)
+
+
+cat_ = op('cat')
+
+
+def hstack(tensors):
+    tensors = list(tensors)
+    return cat_(tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+def vstack(tensors):
+    return cat_([x if x.ndim > 1 else x.reshape(1, -1) for x in tensors], 0)
+
+
+row_stack = vstack
+
+
+def meshgrid(*tensors, indexing='ij'):
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tensors[0]
+    if indexing not in ('ij', 'xy'):
+        raise RuntimeError('torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + indexing)
+    tensors = list(tensors)
+    swap = indexing == 'xy' and len(tensors) > 1
+    if swap:
+        tensors[0], tensors[1] = tensors[1], tensors[0]
+    shape = [x.numel() for x in tensors]
+    grids = []
+    for i, x in enumerate(tensors):
+        grids.append(x.reshape([-1 if k == i else 1 for k in range(len(shape))]).expand(shape))
+    if swap:
+        grids = [g.transpose(0, 1) for g in grids]
+        grids[0], grids[1] = grids[1], grids[0]
+    return tuple(grids)

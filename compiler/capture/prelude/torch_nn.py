@@ -674,3 +674,220 @@ class PairwiseDistance(Module):
 
     def forward(self, x1, x2):
         return F.pairwise_distance(x1, x2, self.p, self.eps, self.keepdim)
+
+
+class Embedding(Module):
+    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0,
+                 scale_grad_by_freq=False, sparse=False, _weight=None, device=None, dtype=None):
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        if padding_idx is not None:
+            if not -num_embeddings <= padding_idx < num_embeddings:
+                raise AssertionError('Padding_idx must be within num_embeddings')
+            padding_idx = padding_idx % num_embeddings
+        self.padding_idx, self.max_norm = padding_idx, max_norm
+        weight = torch.randn(num_embeddings, embedding_dim, dtype=dtype) if _weight is None else _weight
+        if padding_idx is not None and _weight is None:
+            weight = torch.where(torch.arange(num_embeddings).unsqueeze(1) == padding_idx, 0.0, weight)
+        self.weight = Parameter(weight)
+
+    def forward(self, input):
+        return F.embedding(input, self.weight, self.padding_idx, self.max_norm)
+
+
+class _MaxPool(Module):
+    def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
+        self.kernel_size, self.stride, self.padding, self.dilation = kernel_size, stride, padding, dilation
+        self.return_indices, self.ceil_mode = return_indices, ceil_mode
+
+    def forward(self, input):
+        return self._pool(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode,
+                          self.return_indices)
+
+
+class MaxPool1d(_MaxPool):
+    def _pool(self, *args):
+        return F.max_pool1d(*args)
+
+
+class MaxPool2d(_MaxPool):
+    def _pool(self, *args):
+        return F.max_pool2d(*args)
+
+
+class MaxPool3d(_MaxPool):
+    def _pool(self, *args):
+        return F.max_pool3d(*args)
+
+
+class AvgPool1d(Module):
+    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
+        self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
+
+    def forward(self, input):
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+
+
+class AvgPool2d(Module):
+    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
+                 divisor_override=None):
+        self.kernel_size, self.stride, self.padding, self.ceil_mode = kernel_size, stride, padding, ceil_mode
+        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
+
+    def _pool(self, *args):
+        return F.avg_pool2d(*args)
+
+    def forward(self, input):
+        return self._pool(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
+                          self.divisor_override)
+
+
+class AvgPool3d(AvgPool2d):
+    def _pool(self, *args):
+        return F.avg_pool3d(*args)
+
+
+class _AdaptivePool(Module):
+    def __init__(self, output_size, return_indices=False):
+        self.output_size, self.return_indices = output_size, return_indices
+
+
+class AdaptiveAvgPool1d(_AdaptivePool):
+    def forward(self, input):
+        return F.adaptive_avg_pool1d(input, self.output_size)
+
+
+class AdaptiveAvgPool2d(_AdaptivePool):
+    def forward(self, input):
+        return F.adaptive_avg_pool2d(input, self.output_size)
+
+
+class AdaptiveAvgPool3d(_AdaptivePool):
+    def forward(self, input):
+        return F.adaptive_avg_pool3d(input, self.output_size)
+
+
+class AdaptiveMaxPool1d(_AdaptivePool):
+    def forward(self, input):
+        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool2d(_AdaptivePool):
+    def forward(self, input):
+        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool3d(_AdaptivePool):
+    def forward(self, input):
+        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
+
+
+class _Pad(Module):
+    mode, value = 'constant', 0.0
+
+    def __init__(self, padding):
+        self.padding = [padding] * (2 * self.dims) if isinstance(padding, int) else list(padding)
+
+    def forward(self, input):
+        return F.pad(input, self.padding, self.mode, self.value if self.mode == 'constant' else None)
+
+
+class ConstantPad1d(_Pad):
+    dims = 1
+
+    def __init__(self, padding, value):
+        super().__init__(padding)
+        self.value = value
+
+
+class ConstantPad2d(ConstantPad1d):
+    dims = 2
+
+
+class ConstantPad3d(ConstantPad1d):
+    dims = 3
+
+
+class ZeroPad1d(_Pad):
+    dims = 1
+
+
+class ZeroPad2d(_Pad):
+    dims = 2
+
+
+class ZeroPad3d(_Pad):
+    dims = 3
+
+
+class ReflectionPad1d(_Pad):
+    dims, mode = 1, 'reflect'
+
+
+class ReflectionPad2d(_Pad):
+    dims, mode = 2, 'reflect'
+
+
+class ReflectionPad3d(_Pad):
+    dims, mode = 3, 'reflect'
+
+
+class ReplicationPad1d(_Pad):
+    dims, mode = 1, 'replicate'
+
+
+class ReplicationPad2d(_Pad):
+    dims, mode = 2, 'replicate'
+
+
+class ReplicationPad3d(_Pad):
+    dims, mode = 3, 'replicate'
+
+
+class CircularPad1d(_Pad):
+    dims, mode = 1, 'circular'
+
+
+class CircularPad2d(_Pad):
+    dims, mode = 2, 'circular'
+
+
+class CircularPad3d(_Pad):
+    dims, mode = 3, 'circular'
+
+
+class Upsample(Module):
+    def __init__(self, size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None):
+        self.size, self.scale_factor, self.mode = size, scale_factor, mode
+
+    def forward(self, input):
+        return F.interpolate(input, self.size, self.scale_factor, self.mode)
+
+
+class UpsamplingNearest2d(Upsample):
+    def __init__(self, size=None, scale_factor=None):
+        super().__init__(size, scale_factor)
+
+
+class Unfold(Module):
+    def __init__(self, kernel_size, dilation=1, padding=0, stride=1):
+        self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
+
+    def forward(self, input):
+        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+
+
+class PixelShuffle(Module):
+    def __init__(self, upscale_factor):
+        self.upscale_factor = upscale_factor
+
+    def forward(self, input):
+        return F.pixel_shuffle(input, self.upscale_factor)
+
+
+class PixelUnshuffle(Module):
+    def __init__(self, downscale_factor):
+        self.downscale_factor = downscale_factor
+
+    def forward(self, input):
+        return F.pixel_unshuffle(input, self.downscale_factor)

@@ -111,3 +111,125 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
     if swap:
         far = torch.minimum(far, pairwise_distance(positive, negative, p, eps))
     return _reduced((near - far + margin).clamp_min(0), reduction)
+
+
+# -- windows of the last dimensions
+
+_max_pool, _avg_pool, _im2col = op('max_pool'), op('avg_pool'), op('im2col')
+_adaptive_avg_pool, _adaptive_max_pool = op('adaptive_avg_pool'), op('adaptive_max_pool')
+_upsample_nearest = op('upsample_nearest')
+
+
+def _entries(v):
+    """None and () are None, one int is for all dimensions."""
+    if v is None or isinstance(v, int):
+        return None if v is None else [v]
+    return list(v) or None
+
+
+def _max_pool_nd(n, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
+    if return_indices:
+        refuse('max_pool with return_indices=True is not supported')
+    return _max_pool(input, _entries(kernel_size), _entries(stride), _entries(padding), _entries(dilation), ceil_mode, n)
+
+
+def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    return _max_pool_nd(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    return _max_pool_nd(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    return _max_pool_nd(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def _avg_pool_nd(n, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor):
+    return _avg_pool(input, _entries(kernel_size), _entries(stride), _entries(padding), ceil_mode, count_include_pad,
+                     divisor, n)
+
+
+def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    return _avg_pool_nd(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+
+
+def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
+               divisor_override=None):
+    return _avg_pool_nd(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
+               divisor_override=None):
+    return _avg_pool_nd(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def _sizes(n, input, size):
+    """A size for each of the last n dimensions; None keeps what is there."""
+    size = [size] * n if size is None or isinstance(size, int) else list(size)
+    return [input.shape[i - n] if s is None else s for i, s in enumerate(size)]
+
+
+def adaptive_avg_pool1d(input, output_size):
+    return _adaptive_avg_pool(input, _sizes(1, input, output_size))
+
+
+def adaptive_avg_pool2d(input, output_size):
+    return _adaptive_avg_pool(input, _sizes(2, input, output_size))
+
+
+def adaptive_avg_pool3d(input, output_size):
+    return _adaptive_avg_pool(input, _sizes(3, input, output_size))
+
+
+def _adaptive_max_nd(n, input, output_size, return_indices):
+    if return_indices:
+        refuse('adaptive_max_pool with return_indices=True is not supported')
+    return _adaptive_max_pool(input, _sizes(n, input, output_size))
+
+
+def adaptive_max_pool1d(input, output_size, return_indices=False):
+    return _adaptive_max_nd(1, input, output_size, return_indices)
+
+
+def adaptive_max_pool2d(input, output_size, return_indices=False):
+    return _adaptive_max_nd(2, input, output_size, return_indices)
+
+
+def adaptive_max_pool3d(input, output_size, return_indices=False):
+    return _adaptive_max_nd(3, input, output_size, return_indices)
+
+
+def interpolate(input, size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None,
+                antialias=False):
+    n = input.ndim - 2
+    if mode != 'nearest':
+        refuse(f"interpolate with mode='{mode}' is not supported; mode='nearest' is")
+    if (size is None) == (scale_factor is None):
+        raise ValueError('only one of size or scale_factor should be defined')
+    if size is None:
+        factors = [scale_factor] * n if isinstance(scale_factor, (int, float)) else list(scale_factor)
+        size = [int(s * f) for s, f in zip(input.shape[2:], factors)]
+        if any([s * f != z for s, f, z in zip(input.shape[2:], factors, size)]):
+            refuse('interpolate by a scale_factor that gives no whole sizes is not supported; give the size')
+    return _upsample_nearest(input, _sizes(n, input, size))
+
+
+def upsample(input, size=None, scale_factor=None, mode='nearest', align_corners=None):
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+    return _im2col(input, _entries(kernel_size), _entries(stride), _entries(padding), _entries(dilation))
+
+
+def pixel_shuffle(input, upscale_factor):
+    r = upscale_factor
+    n, c, h, w = input.shape
+    return input.reshape(n, c // (r * r), r, r, h, w).permute(0, 1, 4, 2, 5, 3).reshape(n, c // (r * r), h * r, w * r)
+
+
+def pixel_unshuffle(input, downscale_factor):
+    r = downscale_factor
+    n, c, h, w = input.shape
+    return input.reshape(n, c, h // r, r, w // r, r).permute(0, 1, 3, 5, 2, 4).reshape(n, c * r * r, h // r, w // r)
