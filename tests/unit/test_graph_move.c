@@ -49,7 +49,7 @@ static void test_pads(void **state) {
     GIVES("%x: f32[2, 2]", "pad(%x, [0, 1, 1, 0])", "f32[3, 3]", 0, 0, 0, 0, 1, 0, 2, 3, 0);
     GIVES("%x: f32[4]", "constant_pad_nd(%x, [-1, -2], 7)", "f32[1]", 1);
     GIVES("%x: f32[4]", "constant_pad_nd(%x, [-2, 1], 7)", "f32[3]", 2, 3, 7);
-    GIVES("%x: i64[2]", "constant_pad_nd(%x, [1, 0], 2.75)", "i64[3]", 2, 0, 1);
+    GIVES("%x: i64[2]", "constant_pad_nd(%x, [1, 0], 2)", "i64[3]", 2, 0, 1);
     GIVES("%x: f32[1, 4]", "pad(%x, [3, 2], 'reflect')", "f32[1, 9]", 3, 2, 1, 0, 1, 2, 3, 2, 1);
     GIVES("%x: f32[1, 3]", "pad(%x, [1, 4], 'replicate')", "f32[1, 8]", 0, 0, 1, 2, 2, 2, 2, 2);
     GIVES("%x: f32[1, 3]", "pad(%x, [1, 3], 'circular')", "f32[1, 7]", 2, 0, 1, 2, 0, 1, 2);
