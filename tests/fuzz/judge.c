@@ -211,7 +211,7 @@ static int64_t find_wild(enum dtype t, const struct value *x, bool whole) {
 static const char *node_wild(struct arena *a, const struct graph *g, node_id n,
                              const struct value *values) {
     const struct node *x = &g->nodes.at[n];
-    bool cast = x->op == OP_CAST;
+    bool cast = x->op == OP_CAST || x->op == OP_CONVERT;
     if (!dtype_is_int(x->meta.dtype)) return NULL;
     const struct value *v = &values[cast ? x->args[0].node : n];
     int64_t i = find_wild(x->meta.dtype, v, !cast);
