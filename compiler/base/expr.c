@@ -773,6 +773,7 @@ static ex parse_atom(struct parser *q) {
             n++;
         if (!n) return fail(q);
         char *name = arena_strndup(q->p->arena, q->s, n);
+        if (!strcmp(name, "inf") || !strcmp(name, "nan")) return fail(q); /* no integers */
         e = ex_find(q->p, name);
         if (!e && !q->create) return fail(q);
         if (!e) e = ex_size(q->p, name, 2, 0);

@@ -154,7 +154,7 @@ static bool string(struct parser *s, struct arg *out) {
 static const char *float_end(const char *p) {
     const char *q = p + (*p == '-');
     if (!strncmp(q, "inf", 3) || !strncmp(q, "nan", 3))
-        return isalnum((unsigned char)q[3]) ? NULL : q + 3;
+        return isalnum((unsigned char)q[3]) || q[3] == '_' ? NULL : q + 3;
     size_t digits = strspn(q, "0123456789");
     if (!digits || !q[digits] || !strchr(".eE", q[digits])) return NULL;
     char *end;
