@@ -28,9 +28,14 @@ enum {
     MAX_CLONES = 1 << 12, /* of a program: it must stay a small one */
 };
 
+struct readers {
+    VEC(uint32_t) groups;
+};
+
 struct recompute {
     struct schedule *s;
     struct loops *l;
+    VEC(struct readers) readers; /* per buffer */
     uint32_t clones;
 };
 
@@ -46,24 +51,32 @@ static const struct nest *writer_of(const struct recompute *r, buffer_id b) {
     return r->s->writer[b] == NO_NEST ? NULL : &r->l->nests.at[r->s->writer[b]];
 }
 
-static bool nest_reads(const struct nest *n, buffer_id b) {
-    for (uint32_t i = 0; i < n->insts.n; i++)
-        if (n->insts.at[i].kind == INST_LOAD && n->insts.at[i].buffer == b) return true;
-    return false;
-}
-
 static bool group_reads(const struct recompute *r, uint32_t g, buffer_id b) {
-    const struct group *G = &r->s->groups.at[g];
-    for (uint32_t m = 0; m < G->members.n; m++)
-        if (nest_reads(&r->l->nests.at[G->members.at[m].nest], b)) return true;
+    const struct readers *list = &r->readers.at[b];
+    for (uint32_t i = 0; i < list->groups.n; i++)
+        if (list->groups.at[i] == g) return true;
     return false;
 }
 
 static bool read_outside(const struct recompute *r, buffer_id b) {
+    const struct readers *list = &r->readers.at[b];
     uint32_t home = r->s->group_of[r->s->writer[b]];
-    for (uint32_t g = 0; g < r->s->groups.n; g++)
-        if (g != home && group_reads(r, g, b)) return true;
-    return false;
+    return list->groups.n > 1 || (list->groups.n == 1 && list->groups.at[0] != home);
+}
+
+static void note_reader(struct recompute *r, uint32_t group, const struct nest *n) {
+    for (uint32_t i = 0; i < n->insts.n; i++) {
+        const struct inst *x = &n->insts.at[i];
+        if (x->kind == INST_LOAD && !group_reads(r, group, x->buffer))
+            vec_push(r->s->arena, &r->readers.at[x->buffer].groups, group);
+    }
+}
+
+static void find_readers(struct recompute *r) {
+    for (buffer_id b = 0; b < r->l->buffers.n; b++)
+        vec_push(r->s->arena, &r->readers, (struct readers){0});
+    for (uint32_t k = 0; k < r->l->nests.n; k++)
+        note_reader(r, r->s->group_of[k], &r->l->nests.at[k]);
 }
 
 static bool in_memory(const struct recompute *r, buffer_id b) {
@@ -170,6 +183,8 @@ static buffer_id clone_nest(struct recompute *r, uint32_t nest, uint32_t group) 
     s->writer[n_buffers] = n_nests;
     vec_push(r->l->arena, &r->l->buffers, b);
     vec_push(r->l->arena, &r->l->nests, n);
+    vec_push(s->arena, &r->readers, (struct readers){0});
+    note_reader(r, group, &n);
     struct member m = {.nest = n_nests, .inlined = true};
     vec_push(s->arena, &s->groups.at[group].members, m);
     r->clones++;
@@ -178,6 +193,12 @@ static buffer_id clone_nest(struct recompute *r, uint32_t nest, uint32_t group) 
 
 static void redirect(struct recompute *r, uint32_t group, buffer_id from, buffer_id to) {
     const struct group *G = &r->s->groups.at[group];
+    struct readers *list = &r->readers.at[from];
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < list->groups.n; i++)
+        if (list->groups.at[i] != group) list->groups.at[kept++] = list->groups.at[i];
+    list->groups.n = kept;
+    if (!group_reads(r, group, to)) vec_push(r->s->arena, &r->readers.at[to].groups, group);
     for (uint32_t m = 0; m < G->members.n; m++) {
         struct nest *n = &r->l->nests.at[G->members.at[m].nest];
         for (uint32_t i = 0; i < n->insts.n; i++)
@@ -186,12 +207,18 @@ static void redirect(struct recompute *r, uint32_t group, buffer_id from, buffer
     }
 }
 
-/* The chain from its end to its leaves: each copy is read by those made before it. */
+/* The chain from its end to its leaves. A copy is wanted by those made before it; those made after
+ * it may want it, too. */
 static void clone_chain(struct recompute *r, const struct chain *c, uint32_t group) {
+    buffer_id copy[MAX_CHAIN];
+    bool copied[MAX_CHAIN] = {false};
     for (int k = 0; k < c->n; k++) {
         buffer_id old = r->l->nests.at[c->nests[k]].out;
-        if (r->s->group_of[c->nests[k]] != group && group_reads(r, group, old))
-            redirect(r, group, old, clone_nest(r, c->nests[k], group));
+        copied[k] = r->s->group_of[c->nests[k]] != group && group_reads(r, group, old);
+        if (!copied[k]) continue;
+        copy[k] = clone_nest(r, c->nests[k], group);
+        for (int i = 0; i <= k; i++)
+            if (copied[i]) redirect(r, group, r->l->nests.at[c->nests[i]].out, copy[i]);
     }
 }
 
@@ -293,6 +320,7 @@ static void tidy(struct recompute *r) {
 void schedule_recompute(struct schedule *s) {
     struct recompute r = {.s = s, .l = s->loops};
     uint32_t n = s->loops->nests.n;
+    find_readers(&r);
     for (uint32_t k = 0; k < n && r.clones < MAX_CLONES; k++) {
         buffer_id b = s->loops->nests.at[k].out;
         bool stored = s->loops->buffers.at[b].kind == BUFFER_TEMP && read_outside(&r, b);

@@ -57,6 +57,21 @@ static void test_two_reductions(void **state) {
     CHECK(tests);
 }
 
+/* Two ways to one value: it is made once, and nothing is left in memory. */
+static void test_diamond(void **state) {
+    struct arena *a = arena_new();
+    struct device_limits limits = test_gpu("sm_90a");
+    struct schedule *s = must_schedule(
+        a,
+        "graph(%x: f32[64, 48]) {\n %n = neg(%x)\n %e = exp(%n)\n %y = mul(%n, %e)\n %s = sum(%y, "
+        "1)\n %c = sum(%y, 0)\n return %s, %c\n}\n",
+        "", &limits, false);
+    assert_non_null(strstr(s->log.p, "y: computed again"));
+    assert_int_equal(s->groups.n, 2);
+    assert_int_equal(s->pool_bytes, 0);
+    arena_free(a);
+}
+
 /* A value of a row is small; made again for each element it would be much work. */
 static void test_work(void **state) {
     static const struct test tests[] = {
@@ -93,9 +108,8 @@ static void test_never(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_reductions),
-        cmocka_unit_test(test_work),
-        cmocka_unit_test(test_kernel_goes),
+        cmocka_unit_test(test_two_reductions), cmocka_unit_test(test_diamond),
+        cmocka_unit_test(test_work),           cmocka_unit_test(test_kernel_goes),
         cmocka_unit_test(test_never),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
