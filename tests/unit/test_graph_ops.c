@@ -43,11 +43,19 @@ static const char *string_of(const struct param *p, int way) {
     return way && !strcmp(p->name, "approximate") ? "'tanh'" : NULL;
 }
 
+/* Indices must lie inside. */
+static bool takes_indices(const struct op_info *op) {
+    for (int i = 0; i < op->n_params; i++)
+        if (op->params[i].kind == 'T' && !strncmp(op->params[i].name, "ind", 3)) return true;
+    return op->id == OP_EMBEDDING || op->id == OP_ONE_HOT;
+}
+
 /* "graph(%a0: f32[7], ...) { %r = op(%a0, ...) }", or NULL if a parameter cannot be filled. */
 static const char *graph_text(struct arena *a, const struct op_info *op, enum dtype t, int shape,
                               int way) {
     struct buf inputs = buf_new(a), call = buf_new(a);
     int n = 0;
+    if (takes_indices(op)) return NULL;
     for (int i = 0; i < op->n_params; i++) {
         const struct param *p = &op->params[i];
         const char *given = p->kind == 's' ? string_of(p, way) : argument(p, way);
@@ -120,18 +128,21 @@ static int check_operator(const struct op_info *op) {
     return taken;
 }
 
-/* Sizes must fit, or there is no tensor to begin with. */
+/* Sizes must fit, or there is no tensor to begin with. A list that must be given is one of sizes.
+ */
 static bool has_own_cases(const struct op_info *op) {
-    static const enum op fitting[] = {OP_VIEW,       OP_PERMUTE,   OP_EXPAND,     OP_MM,
-                                      OP_BMM,        OP_ADDMM,     OP_BADDBMM,    OP_LINEAR,
-                                      OP_LAYER_NORM, OP_RMS_NORM,  OP_GROUP_NORM, OP_BATCH_NORM,
-                                      OP_UNFLATTEN,  OP_ATTENTION, OP_NLL_LOSS,   OP_CROSS_ENTROPY};
-    bool tensor = false;
-    for (int i = 0; i < op->n_params; i++)
-        tensor |= op->params[i].kind == 'T' || op->params[i].kind == '|';
+    static const enum op fitting[] = {OP_MM,       OP_BMM,          OP_ADDMM,      OP_BADDBMM,
+                                      OP_LINEAR,   OP_GROUP_NORM,   OP_BATCH_NORM, OP_ATTENTION,
+                                      OP_NLL_LOSS, OP_CROSS_ENTROPY};
+    bool tensor = false, list = false;
+    for (int i = 0; i < op->n_params; i++) {
+        const struct param *p = &op->params[i];
+        tensor |= (p->kind == 'T' || p->kind == '|') && !p->list;
+        list |= p->list && !p->has_default;
+    }
     for (size_t i = 0; i < sizeof fitting / sizeof *fitting; i++)
         if (op->id == fitting[i]) return true;
-    return !tensor;
+    return !tensor || list || takes_indices(op);
 }
 
 static void test_every_row(void **state) {
