@@ -182,8 +182,28 @@ static struct sum unpack(struct exprs *p, ex e) {
     return s;
 }
 
+/* a // n * n + a % n is a: what was split into dimensions and put together again. */
+static void rejoin(struct exprs *p, struct sum *s) {
+    for (int i = 0; i < s->n && s->n > 1; i++) {
+        const struct ex_node *x = at(p, s->at[i].t);
+        ex a = x->a, n = x->b;
+        if (x->kind != EX_MOD || !s->at[i].c) continue;
+        struct sum whole = unpack(p, ex_mul(p, ex_div(p, a, n), n));
+        if (whole.n != 1 || whole.k) continue;
+        int j = 0;
+        while (j < s->n && s->at[j].t != whole.at[0].t) j++;
+        int64_t c = s->at[i].c;
+        if (j == s->n || s->at[j].c != c * whole.at[0].c) continue;
+        if (s->n + unpack(p, a).n > MAX_TERMS) continue;
+        s->at[i].c = s->at[j].c = 0;
+        sum_add(p, s, c, a);
+        i = -1; /* a may be a remainder, too */
+    }
+}
+
 static ex pack(struct exprs *p, struct sum *s) {
     int n = 0;
+    rejoin(p, s);
     for (int i = 0; i < s->n; i++)
         if (s->at[i].c) s->at[n++] = s->at[i];
     s->n = n;

@@ -71,6 +71,23 @@ static void test_static_index(void **state) {
     arena_free(f.a);
 }
 
+/* What was split and is put together again is whole. */
+static void test_rejoined(void **state) {
+    struct fix f = begin();
+    ex s0 = ex_size(f.p, "s0", 2, 64), x = ex_index(f.p, "x", ex_const(f.p, 120));
+    ex four = ex_const(f.p, 4), five = ex_const(f.p, 5);
+    ex low = ex_mod(f.p, x, five), high = ex_div(f.p, x, five);
+    assert_int_equal(ex_add(f.p, ex_mul(f.p, high, five), low), x);
+    ex rest = ex_add(f.p, ex_mul(f.p, ex_mod(f.p, high, four), five), low);
+    ex top = ex_mul(f.p, ex_div(f.p, high, four), ex_const(f.p, 20));
+    assert_int_equal(ex_add(f.p, top, rest), x);
+    check(&f, ex_mul(f.p, ex_add(f.p, ex_mul(f.p, high, five), low), four), "x*4");
+    check(&f, ex_add(f.p, ex_mul(f.p, high, four), low), "x // 5*4 + x % 5");
+    ex whole = ex_add(f.p, ex_mul(f.p, ex_div(f.p, x, s0), s0), ex_mod(f.p, x, s0));
+    assert_int_equal(whole, x);
+    arena_free(f.a);
+}
+
 static void test_compare(void **state) {
     struct fix f = begin();
     ex s0 = ex_size(f.p, "s0", 2, 64);
@@ -156,8 +173,9 @@ static void test_random_trees(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),         cmocka_unit_test(test_division),
-        cmocka_unit_test(test_static_index), cmocka_unit_test(test_compare),
-        cmocka_unit_test(test_text),         cmocka_unit_test(test_random_trees),
+        cmocka_unit_test(test_static_index), cmocka_unit_test(test_rejoined),
+        cmocka_unit_test(test_compare),      cmocka_unit_test(test_text),
+        cmocka_unit_test(test_random_trees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
