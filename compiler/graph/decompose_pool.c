@@ -54,16 +54,41 @@ static struct arg last_dims(const struct build *b, node_id x, int n) {
     return arg_ints(b->g, at, (uint32_t)n);
 }
 
+/* The windows of an adaptive pool, if they are all of one length. */
+static bool even_slide(const struct build *b, const struct node *n, struct slide *s) {
+    bool even = true;
+    *s = (struct slide){.n = (int)n->args[1].ints.n};
+    for (int k = 0; k < s->n; k++) {
+        int64_t want = ex_value(b->g->ex, n->args[1].ints.at[k]);
+        int dim = n->meta.rank - s->n + k;
+        int64_t have = ex_value(b->g->ex, meta_of(b, n->args[0].node)->size[dim]);
+        s->kernel[k] = s->stride[k] = have / want;
+        s->dilation[k] = 1;
+        even &= have % want == 0;
+    }
+    return even;
+}
+
 /* A window of nothing has no extremum: an operand without elements makes padding alone. */
 node_id expand_windows(struct build *b, const struct node *n) {
     bool empty = meta_numel(b->g->ex, meta_of(b, n->args[0].node)) == number(b, 0);
     return empty ? full(b, &n->meta, number_of(b, &n->args[6])) : KEEP;
 }
 
+/* What a max pool takes the extrema of; KEEP where windows differ in length. */
+node_id max_windows(struct build *b, const struct node *n) {
+    struct slide s;
+    if (n->op == OP_MAX_POOL)
+        s = slide_of(b, n, (int)number_of(b, &n->args[6]), &n->args[4], n->args[5].b);
+    else if (!even_slide(b, n, &s))
+        return KEEP;
+    return windows(b, n->args[0].node, &s, -INFINITY);
+}
+
 node_id expand_max_pool(struct build *b, const struct node *n) {
-    struct slide s = slide_of(b, n, (int)number_of(b, &n->args[6]), &n->args[4], n->args[5].b);
-    node_id w = windows(b, n->args[0].node, &s, -INFINITY);
-    return call(b, OP_AMAX, arg_node(w), last_dims(b, w, s.n));
+    node_id w = max_windows(b, n);
+    int windowed = meta_of(b, w)->rank - n->meta.rank;
+    return call(b, OP_AMAX, arg_node(w), last_dims(b, w, windowed));
 }
 
 /* ---- averages -------------------------------------------------------------------------------- */
@@ -170,25 +195,21 @@ static node_id ragged(struct build *b, node_id x, int n, const int64_t *want, do
 
 /* adaptive_avg_pool, adaptive_max_pool */
 node_id expand_adaptive_pool(struct build *b, const struct node *n) {
-    bool average = n->op == OP_ADAPTIVE_AVG_POOL, alike = true;
-    node_id x = n->args[0].node;
+    bool average = n->op == OP_ADAPTIVE_AVG_POOL;
+    double fill = average ? 0 : -INFINITY;
+    node_id x = n->args[0].node, lengths = 0, w;
     if (average) x = cast(b, x, dtype_opmath(n->meta.dtype));
-    struct slide s = {.n = (int)n->args[1].ints.n};
+    struct slide s;
+    bool even = even_slide(b, n, &s);
     int64_t want[3], area = 1;
     for (int k = 0; k < s.n; k++) {
-        int64_t have = ex_value(b->g->ex, meta_of(b, x)->size[n->meta.rank - s.n + k]);
         want[k] = ex_value(b->g->ex, n->args[1].ints.at[k]);
-        s.kernel[k] = s.stride[k] = have / want[k];
-        s.dilation[k] = 1;
-        alike &= have % want[k] == 0;
         area *= s.kernel[k];
     }
-    double fill = average ? 0 : -INFINITY;
-    node_id lengths = 0;
-    node_id w = alike ? windows(b, x, &s, fill) : ragged(b, x, s.n, want, fill, &lengths);
+    w = even ? windows(b, x, &s, fill) : ragged(b, x, s.n, want, fill, &lengths);
     node_id r = call(b, average ? OP_SUM : OP_AMAX, arg_node(w), last_dims(b, w, s.n));
     if (!average) return r;
-    return alike ? scalar(b, OP_DIV, r, (double)area) : binary(b, OP_DIV, r, lengths);
+    return even ? scalar(b, OP_DIV, r, (double)area) : binary(b, OP_DIV, r, lengths);
 }
 
 /* ---- resizing and unfolding ------------------------------------------------------------------ */

@@ -189,3 +189,26 @@ enum derivative_answer derivative_windows(struct backprop *p, int param, node_id
     *out = fold(p, p->grad, &m, p->node.args);
     return GRADIENT;
 }
+
+/* The gradient goes to the first of a window's greatest elements, as in PyTorch: behind a ReLU many
+ * are equal. */
+enum derivative_answer derivative_max_pool(struct backprop *p, int param, node_id *out) {
+    const struct meta m = *meta_at(p, p->node.args[0].node);
+    node_id w = max_windows(p->b, &p->node);
+    if (w == KEEP) return EXPAND_INSTEAD;
+    const struct meta all = *meta_at(p, w);
+    struct meta flat = p->node.meta, column = flat;
+    flat.size[flat.rank++] = number(p, 1);
+    for (int k = p->node.meta.rank; k < all.rank; k++)
+        flat.size[flat.rank - 1] = ex_mul(p->b->g->ex, flat.size[flat.rank - 1], all.size[k]);
+    column.size[column.rank++] = number(p, 1);
+    node_id first = call(p->b, OP_ARGMAX, arg_node(reshape(p->b, w, &flat)), arg_int(p->b->g, -1));
+    node_id hit =
+        binary(p->b, OP_EQ, reshape(p->b, first, &column), iota(p->b, flat.size[flat.rank - 1]));
+    node_id each = call(p->b, OP_WHERE, arg_node(hit), arg_node(reshape(p->b, p->grad, &column)),
+                        arg_int(p->b->g, 0));
+    struct arg args[7];
+    memcpy(args, p->b->g->nodes.at[w].args, sizeof args);
+    *out = fold(p, reshape(p->b, each, &all), &m, args);
+    return GRADIENT;
+}

@@ -227,6 +227,9 @@ static const struct test tests[] = {
     {"%x: f64[5], %i: i64[6], %s: f64[6]", "scatter_add(%x, 0, %i, %s)", 0, 0},
     {"%x: f64[1, 5, 5]", "max_pool(%x, [3], [2], [1])", 0, 0},
     {"%x: f64[1, 5, 5]", "avg_pool(%x, [2], [1])", 0, 0},
+    {"%x: f64[2, 9]", "max_pool(%x, [2], None, [1], [3], True, 1)", 0, 0},
+    {"%x: f64[1, 4, 6]", "adaptive_max_pool(%x, [2, 3])", 0, 0},
+    {"%x: f64[1, 7]", "adaptive_max_pool(%x, [3])", 0, 0},
     {"%x: f64[1, 5, 4]", "adaptive_avg_pool(%x, [2, 3])", 0, 0},
     {"%x: f64[1, 1, 5]", "upsample_nearest(%x, [8])", 0, 0},
     {"%x: f64[0, 4]", "softmax(%x, 1)", 0, 0},
@@ -390,6 +393,8 @@ static void test_conventions(void **state) {
     GRADIENT_IS("%x: f32[4]", "cumprod(%x, 0)", LIST(2, 0, 3, 0), LIST(1, 8, 0, 0));
     GRADIENT_IS("%x: f32[3]", "cumprod(%x, 0)", LIST(2, 3, 4), LIST(16, 10, 6));
     GRADIENT_IS("%x: f32[4]", "cummax(%x, 0)", LIST(1, 3, 3, 2), LIST(1, 1, 2, 0));
+    GRADIENT_IS("%x: f32[1, 4]", "max_pool(%x, [2], [1], [0], [1], False, 1)", LIST(0, 0, 0, 1),
+                LIST(1, 1, 0, 1));
     GRADIENT_IS("%x: f32[3]", "norm(%x)", LIST(0, 0, 0), LIST(0, 0, 0));
     GRADIENT_IS("%x: f32[1, 2]", "normalize(%x)", LIST(0, 0), LIST(1e12, 1e12));
     GRADIENT_IS("%x: f32[3]", "std(%x)", LIST(1, 1, 1), LIST(0, 0, 0));
