@@ -1,0 +1,53 @@
+/* cases_gradients.c: what differentiation makes of programs: each with its gradients as one graph,
+ * and the backward alone.
+ *
+ * Square tensors are among them, whose rows and columns unify, and sizes that fit no vector. */
+#include "graph/autograd.h"
+#include "graph/partition.h"
+#include "tests/fuzz/cases.h"
+
+static const char *const programs[] = {
+    "graph(%x: f32[5, 70]) {\n %y = softmax(%x, 1)\n return %y\n}\n",
+    "graph(%x: bf16[33, 33]) {\n %y = log_softmax(%x, 1)\n return %y\n}\n",
+    "graph(%x: f32[2, 9001]) {\n %y = logsumexp(%x, 1)\n return %y\n}\n",
+    "graph(%x: f32[40, 40], %w: f32[40], %b: f32[40]) {\n %y = layer_norm(%x, [40], %w, %b)\n "
+    "return %y\n}\n",
+    "graph(%x: bf16[7, 96], %w: bf16[96]) {\n %y = rms_norm(%x, [96], %w)\n return %y\n}\n",
+    "graph(%x: f32[6, 8, 12], %w: f32[8], %b: f32[8]) {\n %y = group_norm(%x, 4, %w, %b)\n return "
+    "%y\n}\n",
+    "graph(%x: f32[9, 48], %b: f32[48]) {\n %a = add(%x, %b)\n %y = gelu(%a)\n return %y\n}\n",
+    "graph(%g: bf16[6, 40], %u: bf16[6, 40]) {\n %a = silu(%g)\n %y = mul(%a, %u)\n return %y\n}\n",
+    "graph(%x: f32[33, 17], %y: f32[33, 17]) {\n %a = add(%x, %y)\n %r = relu(%a)\n %s = sum(%r, "
+    "1)\n %m = mean(%s)\n return %m\n}\n",
+    "graph(%x: f32[16, 24], %w: f32[20, 24], %b: f32[20], %t: f32[16, 20]) {\n %z = linear(%x, %w, "
+    "%b)\n %g = gelu(%z)\n %l = mse_loss(%g, %t)\n return %l\n}\n",
+    "graph(%q: f32[2, 12, 8], %k: f32[2, 20, 8], %v: f32[2, 20, 8]) {\n %y = "
+    "scaled_dot_product_attention(%q, %k, %v)\n return %y\n}\n",
+    "graph(%x: f32[30, 30]) {\n %m = amax(%x, 1, True)\n %v = var(%x, 0)\n %y = sub(%x, %m)\n %t = "
+    "transpose(%y, 0, 1)\n return %t, %v\n}\n",
+    "graph(%x: f32[6, 40]) {\n %c = cumsum(%x, 1)\n %p = slice(%c, 1, 3, 40, 2)\n %y = tanh(%p)\n "
+    "return %y\n}\n",
+};
+
+static const char *text_of(const struct graph *g) {
+    struct buf b = buf_new(g->arena);
+    graph_print(&b, g);
+    return b.p;
+}
+
+void cases_gradients(struct arena *a, case_vec *out) {
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        struct diag d = diag_new(a);
+        struct source src = {"program", programs[i], strlen(programs[i])};
+        struct graph *g = graph_parse(a, exprs_new(a), &src, &d);
+        bool wants[8] = {true, true, true, true};
+        struct graph *joint = g ? graph_backward(g, wants, &d) : NULL;
+        if (!joint) WS_BUG("%s", d.text);
+        struct graph *flat = graph_simplify(graph_decompose(joint));
+        struct partition *p = graph_partition(flat, g->inputs.n, g->outputs.n);
+        const char *texts[] = {text_of(joint), text_of(p->backward)};
+        for (int k = 0; k < 2; k++)
+            vec_push(a, out,
+                     ((struct case_graph){.text = texts[k], .every = 1, .eager = i % 3 == 0}));
+    }
+}
