@@ -247,8 +247,7 @@ static void test_operators(void **state) {
 }
 
 static bool may_be_floating(const struct op_info *op) {
-    return op->dtype != RULE_BOOL && op->dtype != RULE_I64 &&
-           strncmp(op->name, "bitwise_", 8);
+    return op->dtype != RULE_BOOL && op->dtype != RULE_I64 && strncmp(op->name, "bitwise_", 8);
 }
 
 /* A primitive that yields floats has a rule or is said to be flat; whatever has a rule is tested.
