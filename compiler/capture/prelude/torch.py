@@ -268,3 +268,87 @@ def meshgrid(*tensors, indexing='ij'):
         grids = [g.transpose(0, 1) for g in grids]
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
+
+
+def _einsum_terms(equation, operands):
+    """The labels of each operand and of the result, one character a dimension; '...' becomes digits."""
+    left, arrow, out = equation.replace(' ', '').partition('->')
+    terms = left.split(',')
+    if len(terms) != len(operands):
+        raise RuntimeError(f'einsum(): {len(terms)} operands in the equation, but {len(operands)} were given')
+    widest = 0
+    for term, x in zip(terms, operands):
+        named = term.replace('...', '')
+        if len(named) > x.ndim or (len(named) < x.ndim and named == term):
+            raise RuntimeError(f"einsum(): '{term}' does not name the dimensions of a tensor of {list(x.shape)}")
+        widest = widest if widest > x.ndim - len(named) else x.ndim - len(named)
+    rest = ''.join([str(i) for i in range(widest)])
+    labels = []
+    for term, x in zip(terms, operands):
+        hidden = x.ndim - len(term.replace('...', ''))
+        term = term.replace('...', rest[widest - hidden:])
+        for label in term:
+            if term.count(label) > 1:
+                refuse(f"einsum with the diagonal '{label}{label}' of an operand is not supported")
+        labels.append(term)
+    if not arrow:
+        together = ''.join(labels)
+        out = '...' + ''.join([label for label in sorted(together) if label.isalpha() and together.count(label) == 1])
+    return labels, out.replace('...', rest)
+
+
+def _product(sizes):
+    n = 1
+    for size in sizes:
+        n *= size
+    return n
+
+
+def _einsum_pair(x, a, y, b, wanted):
+    """Contract two operands: labels that both have are batches if they are wanted later, else summed over."""
+    batch = [label for label in a if label in b and label in wanted]
+    depth = [label for label in a if label in b and label not in wanted]
+    rows = [label for label in a if label not in b]
+    columns = [label for label in b if label not in a]
+    size = {}
+    for labels, tensor in ((a, x), (b, y)):
+        for label, n in zip(labels, tensor.shape):
+            if n != 1 and size.get(label, 1) not in (1, n):
+                raise RuntimeError(f"einsum(): '{label}' has the sizes {size[label]} and {n}")
+            size[label] = n if n != 1 else size.get(label, 1)
+    of = lambda labels: [size[label] for label in labels]
+    x = x.permute([a.index(label) for label in batch + rows + depth]).expand(of(batch + rows + depth))
+    y = y.permute([b.index(label) for label in batch + depth + columns]).expand(of(batch + depth + columns))
+    if depth:
+        n, k, m = _product(of(batch)), _product(of(depth)), _product(of(rows))
+        outer = [n] if batch else []
+        r = matmul(x.reshape(outer + [m, k]), y.reshape(outer + [k, _product(of(columns))]))
+        r = r.reshape(of(batch + rows + columns))
+    else:
+        r = x.reshape(of(batch + rows) + [1] * len(columns)) * y.reshape(of(batch) + [1] * len(rows) + of(columns))
+    return r, ''.join(batch + rows + columns)
+
+
+def _sum_unwanted(x, labels, wanted):
+    unwanted = [i for i, label in enumerate(labels) if label not in wanted]
+    return (x.sum(unwanted) if unwanted else x), ''.join([label for label in labels if label in wanted])
+
+
+def einsum(equation, *operands):
+    """From left to right, each pair as one product of matrices."""
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = operands[0]
+    labels, out = _einsum_terms(equation, operands)
+    for label in out:
+        if label not in ''.join(labels) or out.count(label) > 1:
+            raise RuntimeError(f"einsum(): the output's '{label}' is no label of an operand, or there twice")
+    acc, a = _sum_unwanted(operands[0], labels[0], ''.join(labels[1:]) + out)
+    for i in range(1, len(operands)):
+        later = ''.join(labels[i + 1:]) + out
+        y, b = _sum_unwanted(operands[i], labels[i], a + later)
+        acc, a = _einsum_pair(acc, a, y, b, later)
+        acc, a = _sum_unwanted(acc, a, later)
+    return acc.permute([a.index(label) for label in out])
+
+
+matmul = op('matmul')
