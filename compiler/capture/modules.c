@@ -20,6 +20,7 @@ static const struct {
     {"torch.special", "torch.special.", NULL},
     {"torch.cuda", NULL, NULL},
     {"torch.backends", NULL, NULL},
+    {"torch.optim", NULL, NULL},
     {"torch._dynamo", NULL, NULL},
     {"torch.compiler", NULL, NULL},
     {"torch.autograd", NULL, NULL},

@@ -16,6 +16,7 @@
     FILE(torch_nn_functional, "torch_nn_functional.py")                                            \
     FILE(torch_nn_init, "torch_nn_init.py")                                                        \
     FILE(torch_cuda, "torch_cuda.py")                                                              \
+    FILE(torch_optim, "torch_optim.py")                                                            \
     FILE(torch_dynamo, "torch_dynamo.py")                                                          \
     FILE(torch_backends, "torch_backends.py")                                                      \
     FILE(typing, "typing.py")                                                                      \
@@ -45,6 +46,7 @@ const char *prelude_text(const char *module) {
         {"torch.nn.parameter", "from _warpsmith import Parameter\n"},
         {"torch.cuda", ws_prelude_torch_cuda},
         {"torch.backends", ws_prelude_torch_backends},
+        {"torch.optim", ws_prelude_torch_optim},
         {"torch._dynamo", ws_prelude_torch_dynamo},
         {"torch.compiler", "from torch._dynamo import reset, disable\n"},
         {"torch.autograd",
