@@ -57,7 +57,8 @@ static bool find_in_instance(struct vm *vm, struct py o, const char *name, struc
         return true;
     }
     if (!strcmp(name, "__class__")) return *out = py_pointer(PY_CLASS, x->class), true;
-    if (!strcmp(name, "__dict__")) return *out = py_pointer(PY_DICT, x->dict), true;
+    if (!strcmp(name, "__dict__"))
+        return *out = stamp(vm, o, name, py_pointer(PY_DICT, x->dict)), true;
     struct py text = py_str(name);
     return vm_call_special(vm, o, "__getattr__", &text, 1, out);
 }
@@ -67,6 +68,7 @@ static bool find_in_class(struct vm *vm, struct class *c, const char *name, stru
     if (class_find(c, name, &v)) return *out = attribute_bind(vm, v, py_unset, c), true;
     if (!strcmp(name, "__name__") || !strcmp(name, "__qualname__"))
         return *out = py_str(c->name), true;
+    if (!strcmp(name, "__dict__")) return *out = py_pointer(PY_DICT, c->dict), true;
     if (!strcmp(name, "__mro__")) {
         *out = py_list(vm->arena, PY_TUPLE, NULL, 0);
         for (uint32_t i = 0; i < c->n_mro; i++)

@@ -16,11 +16,13 @@
     FILE(torch_nn_functional, "torch_nn_functional.py")                                            \
     FILE(torch_nn_init, "torch_nn_init.py")                                                        \
     FILE(torch_cuda, "torch_cuda.py")                                                              \
+    FILE(torch_nn_utils, "torch_nn_utils.py")                                                      \
     FILE(torch_optim, "torch_optim.py")                                                            \
     FILE(torch_dynamo, "torch_dynamo.py")                                                          \
     FILE(torch_backends, "torch_backends.py")                                                      \
     FILE(typing, "typing.py")                                                                      \
     FILE(functools, "functools.py")                                                                \
+    FILE(dataclasses, "dataclasses.py")                                                            \
     FILE(itertools, "itertools.py")
 
 #define FILE(id, file)                                                                             \
@@ -46,6 +48,7 @@ const char *prelude_text(const char *module) {
         {"torch.nn.parameter", "from _warpsmith import Parameter\n"},
         {"torch.cuda", ws_prelude_torch_cuda},
         {"torch.backends", ws_prelude_torch_backends},
+        {"torch.nn.utils", ws_prelude_torch_nn_utils},
         {"torch.optim", ws_prelude_torch_optim},
         {"torch._dynamo", ws_prelude_torch_dynamo},
         {"torch.compiler", "from torch._dynamo import reset, disable\n"},
@@ -57,6 +60,7 @@ const char *prelude_text(const char *module) {
         {"typing", ws_prelude_typing},
         {"functools", ws_prelude_functools},
         {"itertools", ws_prelude_itertools},
+        {"dataclasses", ws_prelude_dataclasses},
         {"collections", "OrderedDict = dict\n"},
         {"os", "environ = {}\n"
                "def getenv(key, default=None):\n"

@@ -100,6 +100,13 @@ static struct code *compile_class_body(struct unit *u, const struct stmt *s) {
     unit_open(&inner, u->f, u, s->class_.scope, s->class_.name, s->at.line);
     inner.span = u->span;
     inner.code->doc = body_docstring(&s->class_.body);
+    bool annotated = false;
+    for (uint32_t i = 0; i < s->class_.body.n; i++)
+        annotated |= s->class_.body.at[i]->kind == S_ANNOTATED;
+    if (annotated) {
+        unit_emit(&inner, OP_BUILD_DICT, 0, 0);
+        unit_emit_store(&inner, "__annotations__");
+    }
     compile_body(&inner, &s->class_.body);
     if (inner.code->cells.n)
         unit_emit(&inner, OP_LOAD_CLOSURE, 0, 0); /* a class has no other cell */

@@ -42,10 +42,23 @@ static void compile_augmented(struct unit *u, const struct stmt *s) {
     }
 }
 
+/* Annotations are dropped, but a class keeps the names that have one, in their order: it is what
+ * @dataclass asks for. */
+static void note_annotation(struct unit *u, const char *name) {
+    unit_emit_none(u);
+    unit_emit_load(u, "__annotations__");
+    unit_emit_const(
+        u, (struct constant){.kind = CONSTANT_STRING, .n = (uint32_t)strlen(name), .s = name});
+    unit_emit(u, OP_STORE_SUBSCR, 0, 0);
+}
+
 static void compile_annotated(struct unit *u, const struct stmt *s) {
-    if (!s->annotated.value) return;
-    compile_expr(u, s->annotated.value);
-    compile_store(u, s->annotated.target);
+    const struct expr *target = s->annotated.target;
+    if (s->annotated.value) {
+        compile_expr(u, s->annotated.value);
+        compile_store(u, target);
+    }
+    if (u->code->kind == CODE_CLASS && target->kind == E_NAME) note_annotation(u, target->name);
 }
 
 /* ---- control */

@@ -9,7 +9,7 @@ import math
 import torch
 import torch.nn.functional as F
 import torch.nn.init as init
-from _warpsmith import move, computes, Parameter, buffer, is_parameter, is_buffer, replace, refuse
+from _warpsmith import move, computes, set_grad_mode, Parameter, buffer, is_parameter, is_buffer, replace, refuse
 
 
 class Module:
@@ -120,8 +120,34 @@ class Module:
     def cpu(self):
         return self.to('cpu')
 
+    def state_dict(self):
+        return dict(self.named_parameters() + self.named_buffers())
+
+    def load_state_dict(self, state_dict, strict=True):
+        own = self.state_dict()
+        if strict and own.keys() != state_dict.keys():
+            raise RuntimeError(f'Error(s) in loading state_dict for {type(self).__name__}: the keys differ')
+        before = set_grad_mode(False)
+        for name in own:
+            if name in state_dict:
+                own[name].copy_(state_dict[name])
+        set_grad_mode(before)
+
+    def get_submodule(self, target):
+        return dict(self.named_modules())[target]
+
+    def get_parameter(self, target):
+        return dict(self.named_parameters())[target]
+
     def extra_repr(self):
         return ''
+
+    def __repr__(self):
+        children = self.named_children()
+        if not children:
+            return f'{type(self).__name__}({self.extra_repr()})'
+        lines = [f'({name}): ' + repr(child).replace('\n', '\n  ') for name, child in children]
+        return type(self).__name__ + '(\n  ' + '\n  '.join(lines) + '\n)'
 
 
 class Identity(Module):
@@ -218,6 +244,12 @@ class ModuleDict(Module):
     def __setitem__(self, key, module):
         self._items[key] = module
 
+    def __getattr__(self, name):
+        items = self.__dict__.get('_items', {})
+        if name in items:
+            return items[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
     def keys(self):
         return self._items.keys()
 
@@ -237,6 +269,9 @@ class Linear(Module):
 
     def forward(self, input):
         return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self):
+        return f'in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}'
 
 
 def _buffer(tensor):

@@ -3,28 +3,46 @@
 import math
 
 import torch
+from _warpsmith import set_grad_mode
 
 
+def _quietly(function):
+    """Parameters are leaves: what initialises them is no part of a gradient."""
+    def run(*args, **kwargs):
+        before = set_grad_mode(False)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            set_grad_mode(before)
+    return run
+
+
+@_quietly
 def zeros_(tensor):
     return tensor.zero_()
 
 
+@_quietly
 def ones_(tensor):
     return tensor.fill_(1.0)
 
 
+@_quietly
 def constant_(tensor, val):
     return tensor.fill_(val)
 
 
+@_quietly
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
     return tensor.uniform_(a, b)
 
 
+@_quietly
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
     return tensor.normal_(mean, std)
 
 
+@_quietly
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     return tensor.copy_((torch.randn_like(tensor) * std + mean).clamp(a, b))
 
@@ -44,12 +62,14 @@ def calculate_gain(nonlinearity, param=None):
     return 5.0 / 3 if nonlinearity == 'tanh' else 1.0
 
 
+@_quietly
 def xavier_uniform_(tensor, gain=1.0, generator=None):
     fan_in, fan_out = _fans(tensor)
     bound = gain * math.sqrt(6.0 / (fan_in + fan_out))
     return tensor.uniform_(-bound, bound)
 
 
+@_quietly
 def xavier_normal_(tensor, gain=1.0, generator=None):
     fan_in, fan_out = _fans(tensor)
     return tensor.normal_(0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)))
@@ -60,10 +80,12 @@ def _deviation(tensor, a, mode, nonlinearity):
     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == 'fan_in' else fan_out)
 
 
+@_quietly
 def kaiming_uniform_(tensor, a=0, mode='fan_in', nonlinearity='leaky_relu', generator=None):
     bound = math.sqrt(3.0) * _deviation(tensor, a, mode, nonlinearity)
     return tensor.uniform_(-bound, bound)
 
 
+@_quietly
 def kaiming_normal_(tensor, a=0, mode='fan_in', nonlinearity='leaky_relu', generator=None):
     return tensor.normal_(0.0, _deviation(tensor, a, mode, nonlinearity))
