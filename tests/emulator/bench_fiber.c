@@ -1,4 +1,5 @@
-/* bench_fiber: what a switch of fibers and a barrier of a block cost on this machine. */
+/* bench_fiber: what a switch of fibers and the hooks of a kernel cost on this machine, in CPU time:
+ * one row "measure,value,unit" each, for bench.sh. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 #include "tests/emulator/emu.h"
 #include "tests/emulator/fiber.h"
 
-enum { SWITCHES = 4000000, BARRIERS = 2000, THREADS = 256 };
+enum { SWITCHES = 4000000, ROUNDS = 2000, THREADS = 256 };
 
 static const char TEXT[] = "#include \"emulator.h\"\n"
                            "extern \"C\" __global__ void barriers(long long n) {\n"
@@ -29,7 +30,7 @@ struct pair {
 
 static double seconds(void) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -46,19 +47,21 @@ static void time_switch(void) {
     fiber_init(&p.other, stack, STACK_BYTES, bounce, &p);
     double start = seconds();
     for (int i = 0; i < SWITCHES / 2; i++) fiber_switch(&p.main, &p.other);
-    printf("switch                          %8.1f ns\n", 1e9 * (seconds() - start) / SWITCHES);
+    printf("switch between two fibers,%.1f,ns\n", 1e9 * (seconds() - start) / SWITCHES);
     free(stack);
 }
 
-static void time_kernel(struct emu_module *m, const char *kernel, double per, const char *unit) {
-    long long n = BARRIERS;
+/* Nanoseconds of one of the `each` things that the kernel's threads do in a round. */
+static bool time_kernel(struct emu_module *m, const char *kernel, double each,
+                        const char *measure) {
+    long long n = ROUNDS;
     void *args[] = {&n};
     struct emu_launch l = {.kernel = kernel, .threads = {THREADS}, .args = args, .n_args = 1};
     double start = seconds();
     struct emu_report r = emu_run(m, &l);
-    double each = (seconds() - start) / BARRIERS / per;
-    printf("%-10s of %d threads        %8.1f ns a %s%s\n", kernel, THREADS, 1e9 * each, unit,
-           r.ok ? "" : r.message);
+    if (!r.ok) return fprintf(stderr, "%s\n", r.message), false;
+    printf("%s,%.1f,ns\n", measure, 1e9 * (seconds() - start) / ROUNDS / each);
+    return true;
 }
 
 int main(void) {
@@ -66,18 +69,14 @@ int main(void) {
     struct diag d = diag_new(a);
     struct emu *e = emu_new();
     time_switch();
-    double start = seconds();
     struct emu_module *m =
         emu_open(e, TEXT, (const char *[]){"barriers", "shuffles", "stores"}, 3, &d);
-    if (m) {
-        printf("compile three tiny kernels      %8.1f ms\n", 1e3 * (seconds() - start));
-        time_kernel(m, "barriers", 1, "barrier");
-        time_kernel(m, "shuffles", THREADS / 32, "warp");
-        time_kernel(m, "stores", THREADS, "store");
-    } else {
-        fputs(d.text, stderr);
-    }
+    bool ok =
+        m && time_kernel(m, "barriers", THREADS, "__syncthreads of one thread in a block of 256") &&
+        time_kernel(m, "shuffles", THREADS, "__shfl_xor_sync of one thread") &&
+        time_kernel(m, "stores", THREADS, "judged store of 4 bytes to shared memory");
+    if (!m) fputs(d.text, stderr);
     emu_free(e);
     arena_free(a);
-    return m ? 0 : 1;
+    return ok ? 0 : 1;
 }

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# report.sh: what the tests prove, as tables in tests/README.md between the lines "NAME:begin" and "NAME:end".
+#
+#   tests/report.sh [COUNTS]      default: the sums that `make fuzz` keeps in the build folder
+#
+#   cases      reports/samples/emulator.csv, which tests/emulator/bench.sh has written
+#   fuzz       COUNTS, python.counts beside it, the logs of `make fuzz-bytes`, and the folders themselves
+#   coverage   the summary that scripts/coverage.sh left in the build folder
+#
+# No number is typed in. A table whose source is missing stays as it is.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build=${BUILD:-build}
+counts=${1:-$build/fuzz.counts}
+readme=tests/README.md
+
+# value FILE NAME: a sum in a file of "name number" lines.
+value() { awk -v name="$2" '$1 == name { n = $2 } END { print n + 0 }' "$1" 2>/dev/null || echo 0; }
+files() { find "$1" -name "$2" -type f | wc -l; }
+
+cases() {
+    echo '| what | on the CPU |'
+    echo '|------|-----------:|'
+    awk -F, 'NR > 1 { printf "| %s | %s %s |\n", $1, $2, $3 }' reports/samples/emulator.csv
+}
+
+fuzz() {
+    echo '| fuzzer | what it did |'
+    echo '|--------|-------------|'
+    echo "| \`make fuzz\` | $(value "$counts" graphs) graphs in $(($(value "$counts" milliseconds) / 60000)) minutes of one" \
+        "core, $(value "$counts" kernels) kernels, $(value "$counts" configs) kernels emitted under a config;" \
+        "$(value "$counts" emulated) programs run on the emulator, $(value "$counts" cpu) on the CPU;" \
+        "$(value "$counts" wild) graphs not judged because integers overflow; $(value "$counts" bugs) bugs in these runs |"
+    echo "| \`fuzz/found/\` | $(files tests/fuzz/found '*.graph') graphs that showed a bug, replayed by every" \
+        "\`make test\` |"
+    for log in "$build"/libfuzzer/corpus/*.log; do
+        [ -f "$log" ] || continue
+        runs=$(sed -n 's/^Done \([0-9]*\) runs in \([0-9]*\) second.*/\1 inputs in \2 s/p' "$log" | tail -n 1)
+        [ -z "$runs" ] || echo "| \`make fuzz-bytes\`, $(basename "$log" .log) | $runs, the last run |"
+    done
+    echo "| \`fuzz/corpus/\` | $(files tests/fuzz/corpus 'found*') inputs that broke a reader, replayed by every" \
+        "\`make test\` |"
+    python=$(dirname "$counts")/python.counts
+    [ ! -f "$python" ] || echo "| \`make fuzz-python\` | $(value "$python" random) expressions and" \
+        "$(value "$python" programs) programs that do the same as under python3 |"
+    echo "| \`fuzz/python/\` | $(files tests/fuzz/python '*.py') scripts that print the same as under python3 |"
+}
+
+coverage() {
+    echo '| folder | lines | run | branches | taken |'
+    echo '|--------|------:|----:|---------:|------:|'
+    awk 'function percent(part, all) { return all ? sprintf("%.1f %%", 100 * part / all) : "" }
+        function row(name, l, r, b, t) { printf "| %s | %d | %s | %d | %s |\n", name, l, percent(r, l), b, percent(t, b) }
+        { row("`" $1 "/`", $2, $3, $4, $5) }
+        $1 ~ /^compiler/ { l += $2; r += $3; b += $4; t += $5 }
+        END { row("all of `compiler/`", l, r, b, t) }' "$build/coverage/summary"
+}
+
+# put NAME TABLE
+put() {
+    awk -v name="$1" -v table="$2" '
+        index($0, name ":end") { inside = 0 }
+        !inside { print }
+        index($0, name ":begin") { print table; inside = 1; found = 1 }
+        END { exit !found }' $readme >"$build/README.new" || {
+        echo "report: $readme has no line $1:begin" >&2
+        exit 2
+    }
+    cat "$build/README.new" >$readme
+    rm "$build/README.new"
+}
+
+[ ! -f reports/samples/emulator.csv ] || put cases "$(cases)"
+[ ! -f "$counts" ] || put fuzz "$(fuzz)"
+[ ! -f "$build/coverage/summary" ] || put coverage "$(coverage)"
