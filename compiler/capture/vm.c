@@ -86,11 +86,11 @@ static struct py load_deref(struct vm *vm, struct frame *f, int32_t i) {
     const struct cell *c = cell_at(vm, f, i, false);
     const char *name = code_cell_name(f->code, i);
     struct py v = c->v;
+    bool own = (uint32_t)i < f->code->cells.n; /* a variable of this function's */
     if (v.kind == PY_UNSET)
-        vm_raise(vm, EXC_NameError,
-                 "cannot access free variable '%s' where it is not associated with a value in "
-                 "enclosing scope",
-                 name);
+        vm_raise(vm, own ? EXC_UnboundLocalError : EXC_NameError,
+                 "cannot access %s variable '%s' where it is not associated with a value%s",
+                 own ? "local" : "free", name, own ? "" : " in enclosing scope");
     if (!c->traced && !f->module->prelude)
         stamp_cell(vm, &v, vm->trace ? f->source : NULL, (uint32_t)i, name);
     if (vm->trace) guard_read(vm, v);

@@ -291,7 +291,7 @@ class Programs(Expressions):
         name, other = self.fresh("i"), self.fresh("i")
         head = self.pick(
             f"for {name} in range({self.r.randrange(5)}):", f"for {name} in {self.ints(1)}[:4]:" ,
-            f"for {other}, {name} in enumerate({self.ints(0)}):", f"for {name} in reversed([1, 2, 3]):",
+            f"for {other}, {name} in enumerate([*{self.ints(0)}]):", f"for {name} in reversed([1, 2, 3]):",
             f"for {other}, {name} in zip({self.text(0)}, range(5)):",
             f"for {other}, {name} in {{'a': 1, 'b': 2}}.items():", f"for {name} in sorted([3, 1, 2], key=lambda v: -v):")
         if "range" in head and "[:4]" in head or "ints" in head:

@@ -42,3 +42,17 @@ if True:
 print(inif, [i for i in range(2)], i)
 def lam(): return [lambda: j for j in range(3)]
 print([l() for l in lam()])
+def own_cell():
+    def inner():
+        return late
+    try:
+        print(late)
+    except UnboundLocalError as e:
+        print("UnboundLocalError", e)
+    try:
+        inner()
+    except NameError as e:
+        print(type(e).__name__, e)
+    late = 1
+    return inner()
+print(own_cell())
