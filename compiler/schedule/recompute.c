@@ -96,6 +96,7 @@ static int nest_work(const struct nest *n) {
         case INST_INDEX:
         case INST_LOAD:
         case INST_CAST: break;
+        case INST_SUBSCRIPT: work += 2; break;
         case INST_OP: work += strstr(op_info(x->op)->code, "k_") ? WORK_OF_CALL : 1; break;
         default: return -1;
         }
