@@ -127,9 +127,11 @@ const char *ref(struct emitter *w, value_id v) {
     if (w->where[v] == LOCAL) return arena_printf(w->arena, "v%u", v);
     if (w->where[v] == ARRAY && x->kind == INST_SCAN)
         return arena_printf(w->arena, "a%u%s", v, w->cuda ? "[e][u][v]" : "[l]");
+    if (w->where[v] == ARRAY && is_pair(x)) /* on a GPU the number may be a narrow one */
+        return arena_printf(w->arena, "(%s)a%u%s.at", math_type(x->dtype), v,
+                            is_row_value(w, v) ? w->subscript : "");
     if (w->where[v] == ARRAY)
-        return arena_printf(w->arena, "a%u%s%s", v, is_row_value(w, v) ? w->subscript : "",
-                            is_pair(x) ? ".at" : "");
+        return arena_printf(w->arena, "a%u%s", v, is_row_value(w, v) ? w->subscript : "");
     if (x->kind == INST_CONST) return number_text(w, x->number, x->dtype);
     WS_BUG("v%u is used before it is computed", v);
 }
