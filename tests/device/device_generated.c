@@ -42,6 +42,7 @@ int main(int argc, char **argv) {
             c.filter = argv[i];
     }
     cases_shapes(a, &graphs);
+    cases_move(a, &graphs);
     cases_edges(a, &graphs);
     int status = 3;
     if (device_open_untimed(argv[1], &env, a, &d, &dev) == WS_OK &&
