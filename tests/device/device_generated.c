@@ -1,8 +1,9 @@
 /* device_generated: the cases that `make test` runs on the emulator, on a device.
  *
- *     device_generated DEVICE [--every N] [--list FILE] [FILTER]
+ *     device_generated DEVICE [--every N] [--graphs N] [--list FILE] [FILTER]
  *
  *     --every 4   a quarter of the configs that each graph asks for
+ *     --graphs 8  one graph in eight
  *     --list      write a line for each distinct case
  *     FILTER      only graphs whose text contains it
  *
@@ -32,10 +33,16 @@ int main(int argc, char **argv) {
     case_vec graphs = {0};
     struct cases c = {.graphs = &graphs, .every = 1, .log = stdout, .seen = &seen};
     const char *list = NULL;
-    if (argc < 2) return fputs("usage: device_generated DEVICE [--every N] [FILTER]\n", stderr), 2;
+    if (argc < 2)
+        return fputs("usage: device_generated DEVICE [--every N] [--graphs N] [--list FILE] "
+                     "[FILTER]\n",
+                     stderr),
+               2;
     for (int i = 2; i < argc; i++) {
         if (!strcmp(argv[i], "--every") && i + 1 < argc)
             c.every = atoi(argv[++i]) > 0 ? atoi(argv[i]) : 1;
+        else if (!strcmp(argv[i], "--graphs") && i + 1 < argc)
+            c.graph_step = atoi(argv[++i]);
         else if (!strcmp(argv[i], "--list") && i + 1 < argc)
             list = argv[++i];
         else

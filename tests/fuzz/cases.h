@@ -37,6 +37,7 @@ struct cases {
     const case_vec *graphs;
     const char *filter; /* only graphs whose text contains it; NULL: all */
     int every;          /* of the configs that the graphs ask for, one in so many */
+    int graph_step;     /* of the graphs, one in so many; 0: all */
     FILE *log;          /* what went wrong */
 
     int run, failed;
