@@ -152,9 +152,15 @@ static bool normalize_dims(struct call *c) {
     return true;
 }
 
-/* A Python slice bound as 0..size: negative counts from the end, beyond the end is the end. */
+/* A Python slice bound as 0..size: negative counts from the end, beyond the end is the end. A bound
+ * that is one already stays as it is, though nobody tells an expression that a size is not
+ * negative.
+ */
 static ex clamp_bound(struct exprs *p, ex e, ex size) {
     int64_t lo, hi, v;
+    if (e == size) return size;
+    if (ex_kind(p, e) == EX_MIN && ex_lhs(p, e) == size) return clamp_bound(p, ex_rhs(p, e), size);
+    if (ex_kind(p, e) == EX_MIN && ex_rhs(p, e) == size) return clamp_bound(p, ex_lhs(p, e), size);
     if (ex_is_const(p, e, &v) && v < 0) e = ex_add(p, size, e);
     ex_range(p, e, &lo, &hi);
     if (lo < 0) e = ex_max(p, e, ex_const(p, 0));
