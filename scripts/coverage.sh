@@ -13,7 +13,7 @@ build=${BUILD:-build}/coverage
 failed=0
 if [ "${1:-}" != --again ]; then
     find "$build" -name '*.gcda' -delete 2>/dev/null || true
-    make CC=gcc CFLAGS='-O0 -g --coverage' BUILD="$build" STATIC=0 test || failed=1
+    make CC=gcc CFLAGS='-O0 -g --coverage -DCOVERAGE' BUILD="$build" STATIC=0 test || failed=1
 fi
 find "$build/compiler" "$build/tuner" "$build/reports" -name '*.gcno' 2>/dev/null | sort |
     while IFS= read -r notes; do
