@@ -34,6 +34,11 @@ struct py attribute_bind(struct vm *vm, struct py v, struct py self, struct clas
     case PY_STATICMETHOD: return *v.wrapped;
     case PY_CLASSMETHOD: return py_method(vm->arena, *v.wrapped, py_pointer(PY_CLASS, class));
     case PY_PROPERTY: return self.kind == PY_UNSET ? v : vm_call1(vm, *v.wrapped, self);
+    case PY_INSTANCE: {
+        struct py get[2] = {self, py_pointer(PY_CLASS, class)}, out;
+        bool binds = self.kind != PY_UNSET && vm_call_special(vm, v, "__get__", get, 2, &out);
+        return binds ? out : v;
+    }
     default: return v;
     }
 }

@@ -50,6 +50,11 @@ NATIVE(tolist) {
     return out;
 }
 
+NATIVE(nonzero_) {
+    const struct tensor *t = need_eager(vm, v[0], "shape of Tensor.nonzero()");
+    return eager_nonzero(vm, t, (int)vm_index(vm, v[1], "a dimension"));
+}
+
 NATIVE(from_data) {
     if (!vm->eager || vm->tracing)
         vm_refuse(vm, "torch.tensor of a list is not supported here; torch.arange, torch.full and "
@@ -198,6 +203,7 @@ static const struct native natives[] = {
     {"computes()", eager_computes},
     {"item(x)", eager_item_},
     {"tolist(x)", eager_tolist},
+    {"nonzero(x, dim)", eager_nonzero_},
     {"from_data(data, dtype?)", eager_from_data},
     {"backward(x, gradient?)", eager_backward},
     {"grad(output, inputs, gradient?)", eager_grad},

@@ -140,6 +140,38 @@ struct py eager_truth(struct vm *vm, struct py t) {
     return eager_item(vm, t);
 }
 
+static double *values_of(struct vm *vm, const struct tensor *t, int64_t *n) {
+    *n = eager_numel(vm, t);
+    double *v = large_alloc((size_t)*n * sizeof *v);
+    if (!v) vm_raise(vm, EXC_RuntimeError, "out of memory for the values of a tensor");
+    eager_read(vm, t, v);
+    return v;
+}
+
+struct py eager_nonzero(struct vm *vm, const struct tensor *mask, int dim) {
+    int64_t n, found = 0, below = 1;
+    double *v = values_of(vm, mask, &n);
+    for (int k = mask->meta.rank; k-- > dim + 1;) below *= eager_size(vm, mask, k);
+    for (int64_t i = 0; i < n; i++)
+        if (v[i] != 0) v[found++] = (double)(i / below % eager_size(vm, mask, dim));
+    struct py out = eager_new(vm, DT_I64, 1, &found);
+    eager_write(vm, out.tensor, v);
+    free(v);
+    return out;
+}
+
+void eager_scatter(struct vm *vm, struct tensor *t, const struct tensor *places,
+                   const struct tensor *from) {
+    int64_t n, n_all;
+    double *at = values_of(vm, places, &n), *v = values_of(vm, from, &n),
+           *all = values_of(vm, t, &n_all);
+    for (int64_t i = 0; i < n; i++) all[(int64_t)at[i]] = v[i];
+    eager_write(vm, t, all);
+    free(at);
+    free(v);
+    free(all);
+}
+
 /* -- from Python's lists ------------------------------------------------------------------- */
 
 struct data {

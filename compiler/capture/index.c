@@ -11,10 +11,13 @@
 #include "capture/vm.h"
 
 /* How many dimensions of the tensor an index uses up. */
-static int consumed(const struct list *parts) {
+static int consumed(struct vm *vm, const struct list *parts) {
     int n = 0;
-    for (uint32_t i = 0; i < parts->n; i++)
-        n += parts->at[i].kind != PY_NONE && parts->at[i].kind != PY_ELLIPSIS;
+    for (uint32_t i = 0; i < parts->n; i++) {
+        struct py p = parts->at[i];
+        bool mask = p.kind == PY_TENSOR && tensor_meta(vm, p)->dtype == DT_BOOL;
+        n += mask ? tensor_meta(vm, p)->rank : p.kind != PY_NONE && p.kind != PY_ELLIPSIS;
+    }
     return n;
 }
 
@@ -89,7 +92,7 @@ static bool is_index(struct vm *vm, struct py i) {
 struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
     const struct list one = {.at = &index, .n = 1},
                       *parts = index.kind == PY_TUPLE ? index.list : &one;
-    int rank = tensor_meta(vm, x)->rank, used = consumed(parts), dim = 0;
+    int rank = tensor_meta(vm, x)->rank, used = consumed(vm, parts), dim = 0;
     bool ellipsis = false;
     struct lookup found = {0};
     if (used > rank)
@@ -114,6 +117,11 @@ struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
         case PY_INSTANCE: x = select_at(vm, x, dim, p); break;
         default:
             if (p.kind == PY_LIST) p = index_of_list(vm, p);
+            if (tensor_is_eager(vm, p) && p.tensor->meta.dtype == DT_BOOL) {
+                for (int k = 0; k < p.tensor->meta.rank; k++)
+                    add_lookup(vm, &found, eager_nonzero(vm, p.tensor, k), dim++);
+                break;
+            }
             if (!is_index(vm, p)) refuse_index(vm, p);
             add_lookup(vm, &found, p, dim++);
         }
@@ -123,6 +131,20 @@ struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
     return tensor_call(vm, OP_INDEX, args, 3);
 }
 
+/* x[i] = v where i looks elements up: the same subscript of the elements' numbers says which. */
+static void scatter(struct vm *vm, struct py x, struct py i, struct py v) {
+    struct py n = py_int(eager_numel(vm, x.tensor)), size = py_list(vm->arena, PY_TUPLE, NULL, 0);
+    struct py bounds[4] = {py_int(0), n, py_int(1), py_dtype(DT_I64)};
+    for (int k = 0; k < x.tensor->meta.rank; k++)
+        vec_push(vm->arena, size.list, py_int(eager_size(vm, x.tensor, k)));
+    struct py shape[2] = {tensor_call(vm, OP_ARANGE, bounds, 4), size};
+    struct py places = tensor_subscript(vm, tensor_call(vm, OP_VIEW, shape, 2), i);
+    if (v.kind != PY_TENSOR) v = eager_data(vm, v, &x.tensor->meta.dtype);
+    struct py pair[2] = {v, places};
+    v = tensor_call(vm, OP_EXPAND_AS, pair, 2);
+    eager_scatter(vm, x.tensor, places.tensor, v.tensor);
+}
+
 /* x[i] = v writes into memory; graphs have none. */
 void tensor_subscript_set(struct vm *vm, struct py x, struct py i, struct py v) {
     if (!tensor_is_eager(vm, x))
@@ -130,6 +152,7 @@ void tensor_subscript_set(struct vm *vm, struct py x, struct py i, struct py v) 
             vm,
             "assigning into a tensor is not supported; torch.where and masked_fill make a new one");
     struct py part = tensor_subscript(vm, x, i);
+    if (part.tensor->storage != x.tensor->storage) return scatter(vm, x, i, v);
     struct py copy;
     if (!attribute_find(vm, part, "copy_", &copy)) WS_BUG("the prelude has no Tensor.copy_");
     if (v.kind != PY_TENSOR) {

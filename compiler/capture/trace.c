@@ -95,7 +95,8 @@ static uint8_t dynamic_dims(struct vm *vm, const struct tensor *t, const struct 
 static struct py number_read(struct vm *vm, struct py v) {
     struct trace *t = vm->trace;
     int mode = dynamic_mode(t);
-    if (mode == DYNAMIC_NEVER || v.source->kind != PLACE_LOCAL) return v;
+    bool own = v.source->kind == PLACE_LOCAL || v.source->kind == PLACE_STACK;
+    if (mode == DYNAMIC_NEVER || !own) return v;
     bool is_new;
     struct seen *s = seen_at(vm, v.source->path, &is_new);
     if (!is_new && !(s->v.kind == v.kind && py_same(s->v, v))) s->dynamic = 1;
@@ -233,11 +234,7 @@ static void copy_frame(struct trace *t) {
         struct py v = f->stack[i];
         const struct place *place = place_stack(vm, i);
         v.source = place;
-        if (v.kind == PY_ITER)
-            v = copy_iterator(vm, v, place);
-        else
-            guard_read(vm, v);
-        r->stack[i] = v;
+        r->stack[i] = v.kind == PY_ITER ? copy_iterator(vm, v, place) : trace_read(vm, v);
     }
     for (uint32_t i = 0; i < c->cells.n + c->frees.n; i++) {
         r->cells[i] = f->cells[i];

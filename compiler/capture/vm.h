@@ -218,6 +218,10 @@ int64_t eager_numel(const struct vm *vm, const struct tensor *t);
 int64_t eager_size(const struct vm *vm, const struct tensor *t, int dim);
 int64_t eager_stride(const struct vm *vm, const struct tensor *t, int dim);
 struct py eager_item(struct vm *vm, struct py t);
+struct py eager_nonzero(struct vm *vm, const struct tensor *mask, int dim); /* indices along dim */
+/* t's elements number places[i], in row-major order, become from[i]. */
+void eager_scatter(struct vm *vm, struct tensor *t, const struct tensor *places,
+                   const struct tensor *from);
 struct py eager_truth(struct vm *vm, struct py t);                            /* of one element */
 struct py eager_data(struct vm *vm, struct py data, const enum dtype *dtype); /* torch.tensor() */
 void eager_close(struct vm *vm);

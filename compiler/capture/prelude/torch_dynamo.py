@@ -22,6 +22,9 @@ class OptimizedModule:
     def __getattr__(self, name):
         return getattr(self._orig_mod, name)
 
+    def __get__(self, instance, owner):
+        return lambda *args, **kwargs: self(instance, *args, **kwargs)
+
 
 def optimize(backend='inductor', nopython=False, dynamic=None, **options):
     number = register(backend, dynamic, nopython)

@@ -2,7 +2,7 @@
 
 import torch
 from _warpsmith import (op, refuse, graph_break, assign, item as _item, tolist as _tolist, backward as _backward, get_grad,
-                        move, on_cuda)
+                        move, on_cuda, computes, nonzero as _nonzero)
 _range, _reversed = range, reversed
 _squeeze, _var, _std, _max, _min, _norm = op('squeeze'), op('var'), op('std'), op('max'), op('min'), op('norm')
 _softmax, _log_softmax, _to, _slice, _select = op('softmax'), op('log_softmax'), op('to'), op('slice'), op('select')
@@ -85,6 +85,9 @@ class _Pair:
 
     def __getitem__(self, i):
         return (self.values, self.indices)[i]
+
+    def __repr__(self):
+        return f'torch.return_types.max(\nvalues={self.values!r},\nindices={self.indices!r})'
 
     def __len__(self):
         return 2
@@ -331,6 +334,8 @@ def numpy(self, *args, **kwargs):
 
 
 def nonzero(self, *args, **kwargs):
+    if computes():
+        return torch.stack([_nonzero(self, d) for d in _range(self.ndim)], 1)
     graph_break('shape of Tensor.nonzero()', 'torch.where(condition, a, b) keeps the shape')
 
 
