@@ -79,8 +79,8 @@ static double traffic(const struct kernel *k, const struct layout *y) {
     for (uint32_t i = 0; i < k->stores.n; i++) {
         const struct store_node *st = &k->stores.at[i];
         if (st->mask & MASK_R)
-            total += (waste(k, y, index_stride(k, st->index, inner),
-                            index_stride(k, st->index, outer), st->buffer) -
+            total += (waste(k, y, index_local_stride(k, st->index, inner),
+                            index_local_stride(k, st->index, outer), st->buffer) -
                       1) *
                      (double)buffer_bytes(k->schedule->loops, st->buffer);
     }

@@ -205,7 +205,10 @@ int64_t kernel_size(const struct kernel *k,
 bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec);
 /* Coefficient of axis x in index, or -1 if not a constant. */
 int64_t index_stride(const struct kernel *k, ex index, enum axis x);
-/* The same of a load, whose guard and subscripts may vary along the axis. */
+/* The same, or by how much it grows between neighbours, if that holds for eights of them: rows that
+ * lie apart in memory are long enough to count as contiguous. */
+int64_t index_local_stride(const struct kernel *k, ex index, enum axis x);
+/* The two of a load, whose guard and subscripts may vary along the axis. */
 bool load_is_vector(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
 int64_t load_stride(const struct kernel *k, const struct value_node *load, enum axis x);
 

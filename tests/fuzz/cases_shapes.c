@@ -70,6 +70,15 @@ static const char *const shapes[] = {
     "%b\n}\n",
     "graph(%x: i32[4, 8]) {\n %a = to(%x, f32)\n %t = full([4, 8], 0.1)\n %q = floor_divide(%a, "
     "%t)\n return %q\n}\n",
+    /* rows in pieces that lie apart: a piece is vectors, or is not */
+    "graph(%x: f32[3, 5, 8, 8]) {\n %y = batch_norm(%x, None, None, training=True)\n"
+    " return %y\n}\n",
+    "graph(%x: bf16[4, 3, 6]) {\n %s = sum(%x, [0, 2])\n %m = amax(%x, [0, 2])\n"
+    " return %s, %m\n}\n",
+    "graph(%x: f32[2, 24, 16], %w: f32[24, 16]) {\n %p = permute(%x, [1, 0, 2])\n"
+    " %v = view(%p, [24, 32])\n %a = cumsum(%v, 1)\n return %a\n}\n",
+    "graph(%x: f32[9, 40], %t: i64[9]) {\n %l = cross_entropy(%x, %t, label_smoothing=0.1)\n"
+    " return %l\n}\n",
     /* where an extremum is: the first of equal ones */
     "graph(%x: f32[5, 70]) {\n %q = floor(%x)\n %i = argmax(%q, 1)\n %m = amax(%q, 1)\n"
     " return %i, %m\n}\n",
