@@ -99,7 +99,8 @@ static void test_refusals(void **state) {
     refused("%x: f32[4, 3], %t: f32[4]", "nll_loss(%x, %t)", "the target must be integers");
     refused("%x: f32[4, 3], %t: i64[3]", "cross_entropy(%x, %t)",
             "target must have the shape [4], not [3]");
-    refused("%x: f32[4, 0], %t: i64[4]", "cross_entropy(%x, %t)", "the input [4, 0] has no classes");
+    refused("%x: f32[4, 0], %t: i64[4]", "cross_entropy(%x, %t)",
+            "the input [4, 0] has no classes");
     refused("%x: f32[4, 3], %m: f32[3]", "batch_norm(%x, %m, %m, training=True)",
             "training=True updates the running statistics, which is not supported");
     refused(x, "mse_loss(%x, %x, 'max')", "reduction is 'none', 'mean' or 'sum', not 'max'");
