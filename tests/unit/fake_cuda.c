@@ -162,8 +162,10 @@ CU(cuModuleUnload, cu_module m) {
 }
 /* A function is its name; "missing" does not exist. */
 CU(cuModuleGetFunction, cu_function *f, cu_module m, const char *name) {
-    static const char *const known[] = {"a", "b", "ws_flush"};
+    static const char *const known[] = {"a",      "b", "ws_flush", "ws_compare", "ws_find_worst",
+                                        "ws_copy"};
     (void)m;
+    if (!strncmp(name, "ws_copy_", 8)) name = "ws_copy"; /* all shapes are alike */
     for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(name, known[i])) return *f = (cu_function)(uintptr_t)known[i], CU_OK;
     return 500;
@@ -207,6 +209,11 @@ CU(cuLaunchKernel, cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigne
     if (state.sync_status != CU_OK) return state.sync_status;
     if (callback && !state.silent) callback(callback_user, 1, 307, &data);
     record_launch((const char *)f);
+    if (!strcmp((const char *)f, "ws_find_worst")) {
+        unsigned long long *result = *(unsigned long long **)args[0];
+        result[0] = state.bad;
+        result[1] = state.worst;
+    }
     data.site = 1;
     if (callback && !state.silent) callback(callback_user, 1, 307, &data);
     return CU_OK;

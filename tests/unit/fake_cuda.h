@@ -13,6 +13,7 @@ struct fake {
     int silent;    /* launches are not told to the callback */
     int bad_nvrtc; /* compiles fail */
     unsigned long long throttle;
+    unsigned long long bad, worst; /* what the comparing kernels find */
     /* counters */
     int launches, flushes, contexts, subscriptions, loaded, leaked;
 };

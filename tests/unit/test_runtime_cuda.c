@@ -340,6 +340,46 @@ static void test_helpers_do_not_compile(void **state) {
     device_unload(f->dev, m);
 }
 
+/* ---- the runtime's own kernels ------------------------------------------------------------------
+ */
+
+static void test_compare(void **state) {
+    enum { N = 8 };
+    struct fixture *f = *state;
+    const unsigned short got[N] = {[5] = 0x3fc0}; /* bf16 1.5 */
+    const float want[N] = {[5] = 2};
+    dptr at[2];
+    struct mismatch m;
+    open_device(f);
+    f->kit->fake->bad = 3;
+    f->kit->fake->worst = 5;
+    assert_int_equal(device_alloc(f->dev, sizeof got, &at[0], &f->diag), WS_OK);
+    assert_int_equal(device_alloc(f->dev, sizeof want, &at[1], &f->diag), WS_OK);
+    assert_int_equal(device_upload(f->dev, at[0], got, sizeof got, &f->diag), WS_OK);
+    assert_int_equal(device_upload(f->dev, at[1], want, sizeof want, &f->diag), WS_OK);
+    assert_int_equal(device_compare(f->dev, at[0], DT_BF16, at[1], N, 0.1, 0, &m, &f->diag), WS_OK);
+    assert_int_equal(m.bad, 3);
+    assert_int_equal(m.worst, 5);
+    assert_true(m.got == 1.5 && m.want == 2);
+    f->kit->fake->worst = N;
+    assert_int_equal(device_compare(f->dev, at[0], DT_BF16, at[1], N, 0.1, 0, &m, &f->diag),
+                     WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "found no worst element"));
+    device_free(f->dev, at[0]);
+    device_free(f->dev, at[1]);
+}
+
+/* A quarter of the free gigabyte is copied in the fake's 50 us, read and written. */
+static void test_copy_gbps(void **state) {
+    struct fixture *f = *state;
+    double gbps = 0;
+    open_device(f);
+    assert_int_equal(device_copy_gbps(f->dev, &gbps, &f->diag), WS_OK);
+    assert_true(gbps == 2.0 * (1 << 28) / 50000);
+    f->kit->fake->silent = 1;
+    assert_int_equal(device_copy_gbps(f->dev, &gbps, &f->diag), WS_MACHINE);
+}
+
 /* ---- errors -----------------------------------------------------------------------------------
  */
 
@@ -488,6 +528,8 @@ int main(void) {
         TEST(test_no_stamps_at_all),
         TEST(test_unseen_launch),
         TEST(test_helpers_do_not_compile),
+        TEST(test_compare),
+        TEST(test_copy_gbps),
         TEST(test_launch_errors),
         TEST(test_bad_cubin),
         TEST(test_out_of_memory),
