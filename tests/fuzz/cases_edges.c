@@ -86,6 +86,19 @@ static const struct kind kinds[] = {
      "graph(%x: $t[2, $2]) {\n %s = slice(%x, 1, 0, $2, 2)\n %y = mul(%s, 3)\n return %y\n}\n"},
     {NUMBERS, 0, 600,
      "graph(%x: $t[2, $3]) {\n %s = slice(%x, 1, 1, $m, 1)\n %y = sum(%s, 1)\n return %y\n}\n"},
+    /* where an extremum is, and what moves elements */
+    {NUMBERS, 1, 1100, "graph(%x: $t[3, $n]) {\n %i = argmax(%x, 1)\n return %i\n}\n"},
+    {NUMBERS, 1, 600, "graph(%x: $t[$n, 5]) {\n %i = argmin(%x, 0)\n return %i\n}\n"},
+    {ALL, 0, 600,
+     "graph(%x: $t[2, $n], %y: $t[2, $3]) {\n %c = cat([%x, %y], 1)\n %z = eq(%c, 1)\n"
+     " return %c, %z\n}\n"},
+    {NUMBERS, 1, 600,
+     "graph(%x: $t[3, $n]) {\n %p = pad(%x, [1, 2])\n %s = sum(%p, 1)\n return %p, %s\n}\n"},
+    {NUMBERS, 1, 600,
+     "graph(%x: $t[3, $n]) {\n %f = flip(%x, [1])\n %y = sub(%x, %f)\n return %y\n}\n"},
+    {NUMBERS, 1, 600, /* rows taken by number */
+     "graph(%x: $t[7, $n], %i: i64[$n]) {\n %j = remainder(%i, 7)\n"
+     " %y = index_select(%x, 0, %j)\n %z = mul(%y, 2)\n return %z\n}\n"},
     /* products: rows, columns, depth */
     {NUMBERS, 0, 140, "graph(%x: $t[$n, 9], %y: $t[9, 7]) {\n %z = mm(%x, %y)\n return %z\n}\n"},
     {FLOATS, 0, 140,
