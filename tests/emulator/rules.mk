@@ -27,9 +27,12 @@ test test-unit everything: $(EMULATOR_BINS)
 emulator-%: $(BUILD)/$(EMULATOR)/test_% ## one test of the emulator, e.g. make emulator-bugs
 	$<
 
+# The tests that run generated CUDA.
+PROVEN := generated edges gradients move
+
 # What it costs, and how many cases are proven: rows in reports/samples/emulator.csv.
-emulator-bench: $(BUILD)/$(EMULATOR)/bench_fiber $(addprefix $(BUILD)/tests/unit/test_compile_,generated edges) ## cost of the emulator, cases a second
-	@$(EMULATOR)/bench.sh
+emulator-bench: $(BUILD)/$(EMULATOR)/bench_fiber $(addprefix $(BUILD)/tests/unit/test_compile_,$(PROVEN)) ## cost of the emulator, cases a second
+	@PROVEN="$(PROVEN)" $(EMULATOR)/bench.sh
 
 test-emulator: $(EMULATOR_BINS) ## the tests of the emulator alone
 	@scripts/run-tests.sh $(EMULATOR_BINS)
