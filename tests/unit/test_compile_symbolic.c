@@ -24,6 +24,14 @@ static const struct {
     {"s0=4 s1=5 s2=6", "graph(%x: f32[s0, s1, s2], %b: f32[s1, 1]) {\n %y = mul(%x, %b)\n %v = "
                        "view(%y, [s0*s1, s2])\n"
                        " %z = exp(%v)\n return %z\n}\n"},
+    {"s0=7 s1=20 s2=9",
+     "graph(%x: f32[s0, s1], %y: f32[s0, s2], %z: f32[s1, s1]) {\n %c = cat([%x, %y, %x], 1)\n %e "
+     "= "
+     "exp(%c)\n %f = flip(%z, [0])\n %p = pad(%f, [1, 2, 3, 0], value=2)\n return %e, %p\n}\n"},
+    {"s0=6 s1=11 s2=40",
+     "graph(%i: i64[s0, 5], %w: f32[s1, s2], %x: f32[2, s0, 8]) {\n %j = remainder(%i, s1)\n %e = "
+     "embedding(%j, %w)\n %s = sum(%e, -1)\n %m = max_pool(%x, [2], None, [0], [1], False, 1)\n "
+     "return %s, %m\n}\n"},
     {"s0=20 s1=24 s2=40",
      "graph(%x: f32[s0, s1], %w: f32[s1, s2], %b: f32[s2]) {\n %z = mm(%x, %w)\n"
      " %a = add(%z, %b)\n %y = relu(%a)\n return %y\n}\n"},
