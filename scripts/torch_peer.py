@@ -3,16 +3,22 @@
 
     scripts/torch_peer.py --workload workloads/softmax.py --dtype bf16 --axes dim=1024,4096 --device cuda:0
     scripts/torch_peer.py --workload workloads/layernorm.py --mode bwd
+    scripts/torch_peer.py --check workloads/*.py --mode fwd,train --dtype f32,bf16 --device cpu --max-elements 1048576
 
 Three ways to run it: eager, torch.compile, torch.compile(mode="max-autotune-no-cudagraphs"). On a GPU the time
 of one call is the sum of its kernel times as CUPTI records them (torch.profiler). Before every call a kernel of ours
 rewrites a buffer of twice the L2; it cannot be part of the sum: it is found by its name, and marks where the next
 call begins. The columns are read from reports/columns.def, the one definition of the format.
 
+--check compares instead: `warpsmith run FILE --save` ($WARPSMITH, default build/warpsmith) computes outputs, and in
+mode train gradients; PyTorch computes them from the very inputs, parameters and tangents that were saved. An output is
+ok if |got - want| <= tolerance * (|want| + rms(want)) everywhere, as in tuner/check.c. In low precision PyTorch rounds
+after every operator and warpsmith does not: an output that differs is held against PyTorch in f64 before it is called
+WRONG. Random numbers drawn in forward are not PyTorch's, so such a workload cannot be compared.
+
 Exit codes: 0 fine, 1 outputs differ or the result file is foreign, 2 usage, 3 no torch or no such device."""
 
 import argparse
-import ast
 import csv
 import ctypes
 import datetime
@@ -29,7 +35,10 @@ import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True  # leave nothing in the folder of the scripts
+import torch_check
+from torch_workload import ROOT, Failure, as_cell, build, cpu_name, load_workload, tensors_of
+
 MODES = [
     ("torch_eager", ""),
     ("torch_compile", "default"),
@@ -38,79 +47,7 @@ MODES = [
 TOLERANCE = {"f64": 1e-7, "f32": 1e-3, "f16": 1e-2, "bf16": 4e-2}
 
 
-class Failure(Exception):
-    """Something to say to the user, and the exit code."""
-
-    def __init__(self, code, text):
-        super().__init__(text)
-        self.code = code
-
-
-# ---- the workload ----------------------------------------------------------------------------------------------------
-
-
-def axis_assignments(tree):
-    """The module-level `name = constant` statements: these are the axes."""
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            try:
-                value = ast.literal_eval(node.value)
-            except ValueError:
-                continue
-            if isinstance(value, (bool, int, float, str)):
-                yield node.targets[0].id, value, node
-
-
-def load_workload(path, overrides):
-    """Run the file with the axes overridden. Returns its names and the axes as a dict."""
-    try:
-        tree = ast.parse(path.read_text(), str(path))
-    except (OSError, SyntaxError) as error:
-        raise Failure(2, f"cannot read {path}: {error}")
-    axes = {}
-    for name, value, node in axis_assignments(tree):
-        if name in overrides:
-            text = overrides[name]
-            try:
-                value = text if isinstance(value, str) else ast.literal_eval(text)
-            except (ValueError, SyntaxError):
-                raise Failure(2, f"axis {name}: '{text}' is not a number")
-            node.value = ast.copy_location(ast.Constant(value), node.value)
-        axes[name] = value
-    for name in overrides:
-        if name not in axes:
-            raise Failure(2, f"{path} has no axis '{name}'; it has: {', '.join(axes) or 'none'}")
-    names = {"__name__": path.stem, "__file__": str(path)}
-    exec(compile(tree, str(path), "exec"), names)
-    return names, axes
-
-
-def build(torch, names, path, dtype, device):
-    """The callable, its inputs, and its parameters, cast and moved."""
-    torch.manual_seed(0)
-
-    def place(value):
-        if not isinstance(value, torch.Tensor):
-            return value
-        return value.to(device=device, dtype=dtype if value.is_floating_point() else value.dtype)
-
-    if "Model" in names:
-        model = names["Model"](*names.get("get_init_inputs", list)())
-        model = model.to(device=device, dtype=dtype)
-        kept = list(model.parameters()) + list(model.buffers())
-    elif path.stem in names:
-        model, kept = names[path.stem], []
-    else:
-        raise Failure(2, f"{path} has neither a class Model nor a function {path.stem}")
-    return model, [place(value) for value in names["get_inputs"]()], kept
-
-
-def tensors_of(torch, value):
-    if isinstance(value, torch.Tensor):
-        return [value]
-    if isinstance(value, (list, tuple)):
-        return [t for item in value for t in tensors_of(torch, item)]
-    return []
+# ---- modes -----------------------------------------------------------------------------------------------------------
 
 
 class Differentiated:
@@ -263,9 +200,8 @@ class CpuClock:
         return times, times
 
     def facts(self):
-        found = re.search(r"^model name\s*:\s*(.+)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
         return {
-            "device": found.group(1) if found else platform.machine(),
+            "device": cpu_name(),
             "arch": platform.machine(),
             "driver": f"{platform.system()} {platform.release()}",
         }
@@ -294,10 +230,6 @@ def summary(times):
 
 def result_columns():
     return re.findall(r"^COLUMN\(\w+, (\w+)\)", (ROOT / "reports/columns.def").read_text(), re.M)
-
-
-def as_cell(value):
-    return f"{value:.7g}" if isinstance(value, float) else str(value)
 
 
 def append_rows(path, columns, rows):
@@ -391,14 +323,18 @@ def bench(torch, clock, path, mode_name, dtype_name, device, overrides, samples)
     return rows
 
 
-def open_clock(torch, device):
+def need_device(torch, device):
     if device == "cpu":
-        return CpuClock(torch)
+        return
     if not re.fullmatch(r"cuda:\d+", device):
         raise Failure(2, f"--device is cpu or cuda:N, not '{device}'")
     if not torch.cuda.is_available() or int(device[5:]) >= torch.cuda.device_count():
         raise Failure(3, f"PyTorch sees no {device}")
-    return CudaClock(torch, device)
+
+
+def open_clock(torch, device):
+    need_device(torch, device)
+    return CpuClock(torch) if device == "cpu" else CudaClock(torch, device)
 
 
 def parse_axes(pairs):
@@ -411,26 +347,49 @@ def parse_axes(pairs):
     return [dict(zip([name for name, _ in split], point)) for point in points]
 
 
+def listed(known, text, option):
+    """ "fwd,train" -> ["fwd", "train"]"""
+    for word in text.split(","):
+        if word not in known:
+            raise Failure(2, f"{option} has no '{word}'; it takes: {', '.join(known)}")
+    return text.split(",")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workload", required=True, type=pathlib.Path, metavar="FILE")
-    parser.add_argument("--mode", default="fwd", choices=["fwd", "bwd", "train"])
-    parser.add_argument("--dtype", default="f32", choices=sorted(TOLERANCE))
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--workload", type=pathlib.Path, metavar="FILE")
+    what.add_argument("--check", nargs="+", type=pathlib.Path, metavar="FILE", help="compare warpsmith's outputs")
+    parser.add_argument("--mode", default="fwd", help="fwd, bwd or train; --check takes fwd,train")
+    parser.add_argument("--dtype", default="f32", help="f32, bf16, f16 or f64; --check takes several")
     parser.add_argument("--axes", nargs="*", default=[], metavar="k=v[,v]")
     parser.add_argument("--results", default="results", type=pathlib.Path, metavar="DIR")
     parser.add_argument("--device", default="cuda:0", help="cuda:N or cpu")
     parser.add_argument("--samples", type=int, default=30, help="at least 20")
+    parser.add_argument("--csv", type=pathlib.Path, metavar="FILE", help="of --check: " + torch_check.COLUMNS)
+    parser.add_argument("--max-elements", type=int, default=0, metavar="N", help="of --check: halve axes to this size")
     given = parser.parse_args()
+    given.mode = listed(["fwd", "train"] if given.check else ["fwd", "bwd", "train"], given.mode, "--mode")
+    given.dtype = listed(sorted(TOLERANCE), given.dtype, "--dtype")
+    if given.workload:
+        if len(given.mode) > 1 or len(given.dtype) > 1:
+            raise Failure(2, "--workload takes one --mode and one --dtype")
+        given.mode, given.dtype = given.mode[0], given.dtype[0]
     if given.samples < 20:
         raise Failure(2, "--samples: fewer than 20 say too little")
     points = parse_axes(given.axes)
     try:
         import torch
-        import torch._dynamo
-        import torch._functorch.config
-        import torch.profiler
+
+        if given.workload:
+            import torch._dynamo
+            import torch._functorch.config
+            import torch.profiler
     except ImportError as error:
         raise Failure(3, f"PyTorch is needed here: {error}")
+    if given.check:
+        need_device(torch, given.device)
+        return torch_check.check(torch, given, points)
     torch._functorch.config.donated_buffer = False  # --mode bwd runs one backward many times
     clock = open_clock(torch, given.device)
     now = datetime.datetime.now(datetime.timezone.utc)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tuner/commands.h"
 #include "tuner/configs.h"
@@ -125,8 +126,37 @@ static enum ws_status show_outputs(struct run *r, struct diag *d) {
     return d->status;
 }
 
+/* ---- what is saved --------------------------------------------------------------------------- */
+
+static const char *kind_of(const struct graph_input *in) {
+    if (!strncmp(in->source, "tangents[", 9)) return "tangent";
+    switch (in->kind) {
+    case INPUT_ARG: return "argument";
+    case INPUT_PARAMETER: return "parameter";
+    case INPUT_BUFFER: return "buffer";
+    }
+    WS_BUG("no kind of input: %d", (int)in->kind);
+}
+
+/* tensors.txt: what each saved file holds, inputs in the order of the graph, then outputs. A line
+ * is "x.npy argument f32 L['x']": file, kind, dtype (a file of bf16 holds f32), source. */
+static enum ws_status save_list(struct run *r, struct diag *d) {
+    struct buf b = buf_new(r->arena);
+    for (int i = 0; i < r->captured->n_inputs; i++) {
+        struct ws_tensor_info t = ws_input_info(r->captured, i);
+        const struct graph_input *in = &r->captured->graph->inputs.at[i];
+        buf_printf(&b, "%s.npy %s %s %s\n", t.name, kind_of(in), dtype_name(t.dtype), in->source);
+    }
+    for (int i = 0; i < r->captured->n_outputs; i++) {
+        struct ws_tensor_info t = ws_output_info(r->captured, i);
+        buf_printf(&b, "%s.npy output %s %s\n", t.name, dtype_name(t.dtype), t.name);
+    }
+    return file_write(arena_printf(r->arena, "%s/tensors.txt", r->line.save), b.p, b.n, d);
+}
+
 static enum ws_status save_inputs(struct run *r, struct diag *d) {
-    if (r->line.save) folder_make(r->arena, r->line.save, d);
+    if (!r->line.save) return WS_OK;
+    if (folder_make(r->arena, r->line.save, d) == WS_OK) save_list(r, d);
     for (int i = 0; i < r->captured->n_inputs && d->status == WS_OK; i++) {
         struct ws_tensor_info t = ws_input_info(r->captured, i);
         save(r, &t, r->data.host_inputs[i], d);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# scripts/torch_peer.py as far as it goes without PyTorch: axes, statistics, the result file, exit codes.
+# scripts/torch_peer.py as far as it goes without PyTorch: axes, statistics, the result file, exit codes; --check with a
+# torch of a few lines (torch_stub/).
 set -euo pipefail
 
 if ! command -v python3 >/dev/null; then
@@ -132,3 +133,75 @@ if [ $rc != 2 ] || [[ $said != *'fewer than 20'* ]]; then
     echo "--samples 3: exit $rc: $said"
     exit 1
 fi
+
+# ---- --check, against a torch of lists -------------------------------------------------------------------------------
+
+cat >"$TMP/scaled.py" <<'END'
+"""x (rows, dim) times a weight, and the sum of x * x."""
+import torch
+import torch.nn as nn
+
+rows = 64
+dim = 8
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(rows, dim))
+
+    def forward(self, x):
+        return x * self.weight, (x * x).sum()
+
+
+def get_inputs():
+    return [torch.randn(rows, dim)]
+END
+
+# check CODE OPTION...: torch_peer.py --check of that file; what it says.
+check() {
+    rc=0
+    said=$(PYTHONPATH=tests/run/torch_stub python3 -B scripts/torch_peer.py --device cpu --check "$TMP/scaled.py" \
+        "${@:2}" 2>&1) || rc=$?
+    if [ $rc != "$1" ]; then
+        printf '%s\n' "--check ${*:2}: exit $rc, expected $1:" "$said"
+        exit 1
+    fi
+}
+says() {
+    if ! grep -qE -- "$1" <<<"$said"; then
+        printf '%s\n' "expected /$1/ in:" "$said"
+        exit 1
+    fi
+}
+
+check 0 --mode fwd,train --dtype f32,bf16 --max-elements 16 --csv "$TMP/check.csv"
+says "^scaled train f32 grad L\['self'\]\.weight .* ok$"
+says '^scaled +train +bf16 +4 .* ok$'
+says '^12 outputs ok, 0 not$'
+said=$(cat "$TMP/check.csv")
+says '^workload,mode,dtype,axes,output,shape,max_abs_err,max_rel_err,tolerance,verdict,torch,device,date$'
+says "^scaled,train,f32,dim=4 rows=4,grad L\['x'\],4x4,[^,]*,[^,]*,0.0001,ok,stub,"
+[ "$(wc -l <<<"$said")" = 13 ] || says '13 lines'
+
+# One gradient takes the place of the other: found, and the rest is still compared.
+cat >"$TMP/swapped" <<END
+#!/usr/bin/env bash
+"$WARPSMITH" "\$@" || exit
+while [ "\$1" != --save ]; do shift; done
+cp "\$2/out2.npy" "\$2/out3.npy"
+END
+printf '#!/usr/bin/env bash\necho "made-up failure" >&2\nexit 3\n' >"$TMP/broken"
+chmod +x "$TMP/swapped" "$TMP/broken"
+WARPSMITH=$TMP/swapped check 1 --mode train --axes rows=4
+says "grad L\['self'\]\.weight .* WRONG$"
+says "grad L\['x'\] .* ok$"
+says '^3 outputs ok, 1 not$'
+WARPSMITH=$TMP/broken check 1
+says 'FAILED: warpsmith: exit 3: made-up failure'
+
+WARPSMITH=$TMP/absent check 3
+check 3 --device cuda:0
+check 2 --axes nope=1
+check 2 --mode bwd
+says "no 'bwd'; it takes: fwd, train"

@@ -1,0 +1,211 @@
+"""`scripts/torch_peer.py --check`: warpsmith's outputs and gradients against PyTorch's, on the very inputs, parameters and
+tangents that `warpsmith run --save` wrote.
+
+    workload    mode  dtype  output                 the largest error, and what part of the tolerance it is
+    layernorm train f32 out0                        error 2.4e-07   0.001 of the tolerance  ok
+    layernorm train f32 grad L['self'].weight       error 1.9e-06   0.004 of the tolerance  ok
+"""
+
+import ast
+import csv
+import datetime
+import inspect
+import itertools
+import os
+import pathlib
+import struct
+import subprocess
+import tempfile
+
+from torch_workload import ROOT, Failure, as_cell, build, cpu_name, load_workload, tensors_of
+
+# Of warpsmith against PyTorch, per output: the table of tuner/check.c.
+TOLERANCE = {"bool": 0.0, "i32": 0.0, "i64": 0.0, "f16": 2e-3, "bf16": 1.6e-2, "f32": 1e-4, "f64": 1e-6}
+COLUMNS = "workload,mode,dtype,axes,output,shape,max_abs_err,max_rel_err,tolerance,verdict,torch,device,date"
+
+
+def dtype_of(torch, name):
+    names = {"bool": "bool", "i32": "int32", "i64": "int64", "f16": "float16", "bf16": "bfloat16", "f32": "float32"}
+    return getattr(torch, names.get(name, "float64"))
+
+
+def read_npy(torch, path, name):
+    """A tensor of dtype `name`. NumPy has no bf16: such a file holds the same values as f32."""
+    data = path.read_bytes()
+    (length,) = struct.unpack("<H", data[8:10])
+    header = ast.literal_eval(data[10 : 10 + length].decode())
+    stored = {"|b1": "bool", "<i4": "i32", "<i8": "i64", "<f2": "f16", "<f4": "f32", "<f8": "f64"}[header["descr"]]
+    if stored != name and (stored, name) != ("f32", "bf16"):
+        raise Failure(1, f"{path} holds {stored}, tensors.txt says {name}")
+    values = bytearray(data[10 + length :])
+    flat = torch.frombuffer(values, dtype=dtype_of(torch, stored)) if values else torch.empty(0)
+    return flat.reshape(header["shape"]).to(dtype=dtype_of(torch, name))
+
+
+class Saved:
+    """What `warpsmith run --save` has written: tensors.txt lists file, kind, dtype, source."""
+
+    def __init__(self, torch, folder):
+        rows = [line.split(" ", 3) for line in (folder / "tensors.txt").read_text().splitlines()]
+        loaded = [(kind, source, dtype, read_npy(torch, folder / file, dtype)) for file, kind, dtype, source in rows]
+        self.inputs = [(source, t) for kind, source, _, t in loaded if kind in ("argument", "parameter", "buffer")]
+        self.tangents = {int(source[9:-1]): t for kind, source, _, t in loaded if kind == "tangent"}
+        self.outputs = [(source, dtype, t) for kind, source, dtype, t in loaded if kind == "output"]
+        self.wanted = [s for kind, s, _, t in loaded if kind in ("argument", "parameter") and t.is_floating_point()]
+
+
+def torch_outputs(torch, path, axes, mode, dtype, device, saved):
+    """What PyTorch computes from the saved inputs: outputs, then in mode train gradients, each with its name."""
+    names, _ = load_workload(path, axes)
+    for name, value in list(names.items()):  # tensors that the file makes are inputs too
+        if isinstance(value, torch.Tensor):
+            names[name] = value.to(device=device, dtype=dtype if value.is_floating_point() else value.dtype)
+    model, inputs, _ = build(torch, names, path, dtype, device)
+    arguments = inspect.signature(getattr(model, "forward", model)).bind(*inputs)
+    arguments.apply_defaults()
+    scope = {"L": {**arguments.arguments, "self": model}, "G": names}
+    with torch.no_grad():
+        for source, value in saved.inputs:
+            target = eval(source, scope)  # "L['self'].norm.weight"
+            if tuple(target.shape) != tuple(value.shape):
+                raise Failure(1, f"{source} is {list(target.shape)} here, {list(value.shape)} in warpsmith")
+            target.copy_(value.to(device=device, dtype=target.dtype))
+    wants = [eval(source, scope) for source in saved.wanted] if mode == "train" else []
+    for tensor in wants:
+        tensor.requires_grad_()
+    with torch.set_grad_enabled(mode == "train"):
+        outputs = tensors_of(torch, model(*inputs))
+    found = [(f"out{i}", t.detach()) for i, t in enumerate(outputs)]
+    if mode == "train":
+        pairs = [(t, saved.tangents[i]) for i, t in enumerate(outputs) if i in saved.tangents and t.requires_grad]
+        tangents = [tangent.to(device=device, dtype=t.dtype) for t, tangent in pairs]
+        gradients = torch.autograd.grad([t for t, _ in pairs], wants, tangents, allow_unused=True)
+        for source, want, gradient in zip(saved.wanted, wants, gradients):
+            found.append((f"grad {source}", torch.zeros_like(want) if gradient is None else gradient))
+    return found
+
+
+def errors(torch, got, want):
+    """Largest |got - want|, and largest |got - want| / (|want| + rms(want)); inf where one is finite and one is not."""
+    got, want = got.to(device="cpu", dtype=torch.float64), want.to(device="cpu", dtype=torch.float64)
+    if not want.numel():
+        return 0.0, 0.0
+    same = (got == want) | (got.isnan() & want.isnan())
+    finite = torch.where(want.isfinite(), want, torch.zeros_like(want))
+    scale = finite.abs() + (finite * finite).mean().sqrt()
+    error = torch.where(same, torch.zeros_like(want), (got - want).abs())
+    relative = torch.where(same, torch.zeros_like(want), error / scale)
+    worst = [t.max().item() for t in (error, relative)]  # a NaN is the maximum
+    return tuple(float("inf") if value != value else value for value in worst)
+
+
+def smaller_axes(torch, path, given, limit):
+    """Halve the largest axis that is not given until no input or parameter has more than `limit` elements."""
+    axes = dict(given)
+    while True:
+        with torch.device("meta"):  # shapes alone
+            names, values = load_workload(path, axes)
+            _, inputs, kept = build(torch, names, path, torch.float32, "meta")
+        free = {name: v for name, v in values.items() if name not in given and type(v) is int and v > 1}
+        if not free or max((t.numel() for t in tensors_of(torch, inputs) + kept), default=0) <= limit:
+            return axes
+        largest = max(free, key=free.get)
+        axes[largest] = str(free[largest] // 2)
+
+
+def run_warpsmith(path, axes, mode, dtype, device, folder):
+    command = [os.environ.get("WARPSMITH", str(ROOT / "build/warpsmith")), "run", str(path)]
+    command += ["--device", device, "--mode", mode, "--dtype", dtype, "--save", str(folder)]
+    for name, value in axes.items():
+        command += ["-D", f"{name}={value}"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+    except OSError as error:
+        raise Failure(3, f"cannot run {command[0]}: {error}")
+    except subprocess.TimeoutExpired:
+        raise Failure(1, "warpsmith took more than 300 s")
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or ["no message"]
+        raise Failure(1, f"warpsmith: exit {done.returncode}: {said[0]}")
+
+
+def compare(torch, path, axes, mode, dtype, device):
+    """One row of results for each output."""
+    with tempfile.TemporaryDirectory() as folder:
+        run_warpsmith(path, axes, mode, dtype, device, pathlib.Path(folder))
+        saved = Saved(torch, pathlib.Path(folder))
+    found = torch_outputs(torch, path, axes, mode, dtype_of(torch, dtype), device, saved)
+    if len(found) != len(saved.outputs):
+        raise Failure(1, f"warpsmith has {len(saved.outputs)} outputs, PyTorch {len(found)}")
+    exact = None
+    for i, ((_, name, got), (title, want)) in enumerate(zip(saved.outputs, found)):
+        row = {"output": title, "shape": "x".join(map(str, got.shape)), "tolerance": TOLERANCE[name]}
+        if tuple(got.shape) != tuple(want.shape) or want.dtype != dtype_of(torch, name):
+            raise Failure(1, f"{title}: {name} {list(got.shape)}, but PyTorch's is {want.dtype} {list(want.shape)}")
+        row["max_abs_err"], row["max_rel_err"] = errors(torch, got, want)
+        if row["max_rel_err"] > row["tolerance"] and want.is_floating_point():
+            if exact is None:
+                exact = torch_outputs(torch, path, axes, mode, torch.float64, device, saved)
+            second = errors(torch, got, exact[i][1])
+            if second[1] < row["max_rel_err"]:
+                row["max_abs_err"], row["max_rel_err"] = second
+        row["verdict"] = "ok" if row["max_rel_err"] <= row["tolerance"] else "WRONG"
+        yield row
+
+
+def check_one(torch, path, given, mode, dtype, device, limit):
+    """compare(), where whatever goes wrong is a row as well."""
+    common = {"workload": path.stem, "mode": mode, "dtype": dtype}
+    try:
+        axes = smaller_axes(torch, path, given, limit) if limit else given
+        common["axes"] = " ".join(f"{k}={v}" for k, v in sorted(load_workload(path, axes)[1].items()))
+        rows = [{**common, **row} for row in compare(torch, path, axes, mode, dtype, device)]
+    except Failure as failure:
+        if failure.code != 1:
+            raise
+        rows = [{**common, "verdict": "FAILED", "why": str(failure)}]
+    except Exception as error:  # of the workload under PyTorch
+        rows = [{**common, "verdict": "FAILED", "why": f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"}]
+    for row in rows:
+        what = f"{row['workload']} {mode} {dtype} {row.get('output', '')}"
+        if "why" in row:
+            print(f"{what}: FAILED: {row['why']}", flush=True)
+            continue
+        used = row["max_rel_err"] / row["tolerance"] if row["tolerance"] else row["max_rel_err"]
+        print(f"{what:60} error {row['max_abs_err']:.1e}  {used:6.3f} of the tolerance  {row['verdict']}", flush=True)
+    return rows
+
+
+def print_check_table(rows):
+    print(f"\n{'workload':20} {'mode':6} {'dtype':5} {'outputs':>7}  {'worst / tolerance':>17}  verdict")
+    for key in dict.fromkeys((row["workload"], row["mode"], row["dtype"]) for row in rows):
+        mine = [row for row in rows if (row["workload"], row["mode"], row["dtype"]) == key]
+        compared = [row["max_rel_err"] / (row["tolerance"] or 1) for row in mine if "max_rel_err" in row]
+        worst = f"{max(compared):.3f}" if compared else ""
+        verdict = next((row["verdict"] for row in mine if row["verdict"] != "ok"), "ok")
+        print(f"{key[0]:20} {key[1]:6} {key[2]:5} {len(compared):7}  {worst:>17}  {verdict}")
+    bad = sum(row["verdict"] != "ok" for row in rows)
+    print(f"{len(rows) - bad} outputs ok, {bad} not")
+
+
+def device_name(torch, device):
+    return cpu_name() if device == "cpu" else torch.cuda.get_device_properties(device).name
+
+
+def check(torch, given, points):
+    """All files in all modes and dtypes, in this one process."""
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    common = {"torch": torch.__version__, "device": device_name(torch, given.device)}
+    common["date"] = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
+    rows = []
+    for path, dtype, mode, point in itertools.product(given.check, given.dtype, given.mode, points):
+        rows += check_one(torch, path, point, mode, dtype, given.device, given.max_elements)
+    if given.csv:
+        given.csv.parent.mkdir(parents=True, exist_ok=True)
+        with given.csv.open("w", newline="") as file:
+            columns = COLUMNS.split(",")
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows([as_cell({**common, **row}.get(name, "")) for name in columns] for row in rows)
+    print_check_table(rows)
+    return 1 if any(row["verdict"] != "ok" for row in rows) else 0
