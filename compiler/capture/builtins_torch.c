@@ -144,7 +144,7 @@ NATIVE(replace) {
  * place. */
 static struct py owned(struct vm *vm, struct py from, enum input_kind kind, bool grad) {
     struct tensor *t = need_tensor(vm, from);
-    t->storage->n_tensors++;
+    t->storage->shared = true;
     struct py out;
     if (tensor_is_eager(vm, from)) {
         out = py_pointer(PY_TENSOR, NEW(vm->home, struct tensor));

@@ -79,6 +79,11 @@ static void collect_outputs(struct forward *t, struct py v) {
     struct vm *vm = t->vm;
     vm_nest(vm);
     if (v.kind == PY_TENSOR) vec_push(vm->arena, &t->outputs, v);
+    struct py iter;
+    bool pair = v.kind == PY_INSTANCE && v.instance->class->module &&
+                v.instance->class->module->prelude &&
+                class_find(v.instance->class, "__iter__", &iter);
+    if (pair) v = py_pointer(PY_LIST, vm_list(vm, v)); /* torch.max(x, 1): values and indices */
     if (py_is_sequence(v))
         for (uint32_t i = 0; i < v.list->n; i++) collect_outputs(t, v.list->at[i]);
     if (v.kind == PY_DICT)
@@ -107,9 +112,14 @@ static void trace_forward(void *ctx) {
     }
     struct py out = vm_call(vm, forward, &(struct args){.at = inputs->at, .n = inputs->n});
     collect_outputs(t, out);
-    if (!t->outputs.n) vm_refuse(vm, "%s returns no tensor", skip ? "forward" : t->workload);
     for (uint32_t i = 0; i < t->outputs.n; i++)
         vec_push(vm->arena, &vm->graph->outputs, tensor_node(vm, t->outputs.at[i]));
+    for (uint32_t i = 0; i < vm->init_storages.n;
+         i++) /* inputs updated in place are outputs, too */
+        if (vm->init_storages.at[i] && vm->init_storages.at[i]->version)
+            vec_push(vm->arena, &vm->graph->outputs, vm->init_storages.at[i]->base);
+    if (!vm->graph->outputs.n)
+        vm_refuse(vm, "%s returns no tensor", skip ? "forward" : t->workload);
 }
 
 static void make_text(void *ctx) {

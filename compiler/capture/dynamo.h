@@ -36,6 +36,7 @@ struct compile_options {
 struct tensor_guard {
     const struct place *place; /* NULL: `tensor` itself, found nowhere else */
     struct tensor *tensor;
+    struct storage *storage; /* of the trace, if views were made of it, or updates in place */
     uint32_t slot;
     node_id node;
     struct meta meta; /* sizes and strides may be symbolic */

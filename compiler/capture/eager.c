@@ -49,7 +49,6 @@ static struct tensor *tensor_in(struct vm *vm, struct storage *s, const struct m
     struct tensor *t = NEW(vm->home, struct tensor);
     *t = (struct tensor){
         .kind = INPUT_ARG, .storage = s, .meta = *m, .offset = offset, .id = ++vm->n_tensors};
-    s->n_tensors++;
     return t;
 }
 

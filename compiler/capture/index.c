@@ -145,19 +145,32 @@ static void scatter(struct vm *vm, struct py x, struct py i, struct py v) {
     eager_scatter(vm, x.tensor, places.tensor, v.tensor);
 }
 
-/* x[i] = v writes into memory; graphs have none. */
+/* v as a tensor of the type, and where it is no number the shape, of part. */
+static struct py like(struct vm *vm, struct py part, struct py v) {
+    struct py pair[2] = {part, v};
+    if (v.kind != PY_TENSOR) return tensor_call(vm, OP_FULL_LIKE, pair, 2);
+    struct py expand[2] = {v, part};
+    return tensor_call(vm, OP_EXPAND_AS, expand, 2);
+}
+
+/* x[mask] = v in a graph, where the shape of x[mask] is not known: all of x, with v there. */
+static bool set_masked(struct vm *vm, struct py x, struct py i, struct py v) {
+    bool mask = i.kind == PY_TENSOR && tensor_meta(vm, i)->dtype == DT_BOOL;
+    bool one = v.kind != PY_TENSOR || !tensor_meta(vm, v)->rank;
+    if (!mask || !one || tensor_meta(vm, i)->rank != tensor_meta(vm, x)->rank) return false;
+    struct py where[3] = {i, v.kind == PY_TENSOR ? v : like(vm, x, v), x};
+    tensor_assign(vm, x, tensor_call(vm, OP_WHERE, where, 3));
+    return true;
+}
+
+/* x[i] = v: an update in place of the view x[i]. */
 void tensor_subscript_set(struct vm *vm, struct py x, struct py i, struct py v) {
-    if (!tensor_is_eager(vm, x))
-        vm_refuse(
-            vm,
-            "assigning into a tensor is not supported; torch.where and masked_fill make a new one");
+    if (!tensor_is_eager(vm, x) && set_masked(vm, x, i, v)) return;
     struct py part = tensor_subscript(vm, x, i);
-    if (part.tensor->storage != x.tensor->storage) return scatter(vm, x, i, v);
-    struct py copy;
-    if (!attribute_find(vm, part, "copy_", &copy)) WS_BUG("the prelude has no Tensor.copy_");
-    if (v.kind != PY_TENSOR) {
-        struct py args[2] = {part, v};
-        v = tensor_call(vm, OP_FULL_LIKE, args, 2);
-    }
-    vm_call1(vm, copy, v);
+    if (tensor_is_eager(vm, x) && part.tensor->storage != x.tensor->storage)
+        return scatter(vm, x, i, v);
+    if (!tensor_is_eager(vm, x) && functional_storage(vm, part) != functional_storage(vm, x))
+        vm_refuse(vm, "assigning through an index tensor is not supported; x.scatter and "
+                      "torch.where make a new one");
+    tensor_assign(vm, part, like(vm, part, v));
 }

@@ -293,7 +293,7 @@ static void list_set(struct vm *vm, struct py o, struct py i, const struct py *v
 
 void vm_subscript_set(struct vm *vm, struct py o, struct py i, struct py v) {
     struct py pair[2] = {i, v}, out;
-    if (o.kind != PY_INSTANCE) vm_need_own(vm, o.p, "a container");
+    if (o.kind != PY_INSTANCE && o.kind != PY_TENSOR) vm_need_own(vm, o.p, "a container");
     if (o.kind == PY_LIST) {
         o.list->version++;
         list_set(vm, o, i, &v);
@@ -310,7 +310,7 @@ void vm_subscript_set(struct vm *vm, struct py o, struct py i, struct py v) {
 
 void vm_subscript_delete(struct vm *vm, struct py o, struct py i) {
     struct py out;
-    if (o.kind != PY_INSTANCE) vm_need_own(vm, o.p, "a container");
+    if (o.kind != PY_INSTANCE && o.kind != PY_TENSOR) vm_need_own(vm, o.p, "a container");
     if (o.kind == PY_LIST) {
         o.list->version++;
         list_set(vm, o, i, NULL);

@@ -4,6 +4,8 @@
  *
  * What has a place is fetched from there. What the trace made is made again, once however often it
  * is met; everything else exists and is taken as it is. */
+#include <stdlib.h>
+
 #include "capture/dynamo.h"
 
 struct made {
@@ -44,12 +46,19 @@ static void collect_dict(struct collect *c, const struct dict *d) {
     }
 }
 
-static void collect_tensor(struct collect *c, const struct tensor *t) {
-    if (t->graph != c->g) return;
-    if (c->g->nodes.at[t->node].op == OP_INPUT) return;
+static void collect_node(struct collect *c, node_id n) {
+    if (c->g->nodes.at[n].op == OP_INPUT) return;
     for (uint32_t i = 0; i < c->g->outputs.n; i++)
-        if (c->g->outputs.at[i] == t->node) return;
-    vec_push(c->e->arena, &c->g->outputs, t->node);
+        if (c->g->outputs.at[i] == n) return;
+    vec_push(c->e->arena, &c->g->outputs, n);
+}
+
+static void collect_tensor(struct collect *c, struct tensor *t) {
+    if (t->graph == c->g) collect_node(c, functional_node(c->vm, t));
+}
+
+static bool is_updated(const struct tensor_guard *g) {
+    return g->tensor && g->storage && g->storage->version;
 }
 
 static void collect_function(struct collect *c, const struct function *f) {
@@ -107,6 +116,8 @@ void entry_collect_outputs(struct vm *vm, struct entry *e) {
         if (end->cells[i].written) collect(&c, end->cells[i].v);
     }
     for (uint32_t i = 0; i < e->n_effects; i++) collect(&c, e->effects[i].v);
+    for (uint32_t i = 0; i < e->n_tensors; i++)
+        if (is_updated(&e->tensors[i])) collect_node(&c, e->tensors[i].storage->base);
     e->outputs = c.g->outputs.at;
     e->n_outputs = c.g->outputs.n;
     if (!c.g->outputs.n) return;
@@ -138,17 +149,42 @@ static struct py remember(struct rebuild *r, const void *from, struct py to) {
     return to;
 }
 
-static struct py rebuild_tensor(struct rebuild *r, struct py v) {
+static struct py input_tensor(const struct entry *e, const struct tensor_guard *g) {
+    return g->place ? e->values[g->slot] : py_pointer(PY_TENSOR, g->tensor);
+}
+
+static struct py tensor_at(const struct rebuild *r, node_id n) {
     const struct entry *e = r->e;
-    const struct tensor *t = v.tensor;
-    if (!t->graph) return v;
     for (uint32_t i = 0; i < e->n_tensors; i++)
-        if (e->tensors[i].tensor && e->tensors[i].node == t->node)
-            return e->tensors[i].place ? e->values[e->tensors[i].slot]
-                                       : py_pointer(PY_TENSOR, e->tensors[i].tensor);
+        if (e->tensors[i].tensor && e->tensors[i].node == n) return input_tensor(e, &e->tensors[i]);
     for (uint32_t i = 0; i < e->n_outputs; i++)
-        if (e->outputs[i] == t->node) return r->outputs[i];
+        if (e->outputs[i] == n) return r->outputs[i];
     WS_BUG("a tensor of a trace that is no output of its graph");
+}
+
+static struct py rebuild_tensor(struct rebuild *r, struct py v) {
+    return v.tensor->graph ? tensor_at(r, v.tensor->node) : v;
+}
+
+/* Inputs that were updated in place get what the graph made of them. All values are taken before
+ * the first is written: x and y may have changed places. */
+static void write_updates(struct rebuild *r) {
+    struct vm *vm = r->vm;
+    const struct entry *e = r->e;
+    double **values = NEW_ARRAY(vm->arena, double *, e->n_tensors);
+    for (uint32_t i = 0; i < e->n_tensors; i++) {
+        const struct tensor_guard *g = &e->tensors[i];
+        bool again = false;
+        for (uint32_t k = 0; k < i; k++) again |= e->tensors[k].tensor == g->tensor;
+        if (!is_updated(g) || again) continue;
+        const struct tensor *from = tensor_at(r, g->storage->base).tensor;
+        values[i] = large_alloc((size_t)eager_numel(vm, from) * sizeof **values);
+        if (values[i]) eager_read(vm, from, values[i]);
+    }
+    for (uint32_t i = 0; i < e->n_tensors; i++) {
+        if (values[i]) eager_write(vm, input_tensor(e, &e->tensors[i]).tensor, values[i]);
+        free(values[i]);
+    }
 }
 
 static int64_t symbol_of(void *ctx, ex sym) {
@@ -274,6 +310,7 @@ bool entry_finish(struct vm *vm, const struct entry *e, struct frame *f, const s
                   struct py *value) {
     const struct segment_end *end = &e->end;
     struct rebuild r = {.vm = vm, .e = e, .frame = f, .outputs = outputs};
+    write_updates(&r);
     finish_cells(&r, f);
     struct py *locals = NEW_ARRAY(vm->arena, struct py, f->code->locals.n);
     struct py *stack = NEW_ARRAY(vm->arena, struct py, end->depth);

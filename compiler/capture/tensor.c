@@ -18,16 +18,17 @@ struct graph *vm_graph(const struct vm *vm) {
     return vm->tracing ? vm->graph : vm->eager ? vm->op_graph : vm->init;
 }
 
-static struct py tensor_of(struct vm *vm, node_id node, struct storage *storage) {
-    struct tensor *t = NEW(vm->arena, struct tensor);
-    *t =
-        (struct tensor){.graph = vm_graph(vm), .node = node, .kind = INPUT_ARG, .storage = storage};
-    storage->n_tensors++;
-    return py_pointer(PY_TENSOR, t);
+static struct storage *storage_new(struct vm *vm, node_id base) {
+    struct storage *s = NEW(vm->arena, struct storage);
+    s->base = base;
+    return s;
 }
 
 struct py tensor_new(struct vm *vm, node_id node) {
-    return tensor_of(vm, node, NEW(vm->arena, struct storage));
+    struct tensor *t = NEW(vm->arena, struct tensor);
+    *t = (struct tensor){
+        .graph = vm_graph(vm), .node = node, .kind = INPUT_ARG, .storage = storage_new(vm, node)};
+    return py_pointer(PY_TENSOR, t);
 }
 
 /* -- init tensors become inputs ------------------------------------------------------------ */
@@ -80,11 +81,14 @@ static struct meta input_meta(struct vm *vm, node_id node, node_id value) {
 static node_id input_of(struct vm *vm, struct py t) {
     node_id node = t.tensor->node;
     for (uint32_t i = 0; i < vm->init_nodes.n; i++)
-        if (vm->init_nodes.at[i] == node) return vm->graph->inputs.at[i].node;
+        if (vm->init_nodes.at[i] == node)
+            return vm->init_storages.at[i] ? vm->init_storages.at[i]->base
+                                           : vm->graph->inputs.at[i].node;
     node_id value = init_cast(vm, node);
     uint32_t init = vm->init_outputs.n;
     vec_push(vm->arena, &vm->init_nodes, node);
     vec_push(vm->arena, &vm->init_outputs, value);
+    vec_push(vm->arena, &vm->init_storages, (struct storage *)NULL);
     vec_push(vm->arena, &vm->input_grad, t.tensor->requires_grad);
     const char *source =
         place_is_known(t.source) ? t.source->text : arena_printf(vm->arena, "T[%u]", init);
@@ -95,10 +99,22 @@ static node_id input_of(struct vm *vm, struct py t) {
 
 node_id tensor_node(struct vm *vm, struct py t) {
     if (tensor_is_eager(vm, t)) return eager_input(vm, t.tensor);
-    if (t.tensor->graph == vm_graph(vm)) return t.tensor->node;
+    if (t.tensor->graph == vm_graph(vm)) return functional_node(vm, t.tensor);
     if (vm->trace) return trace_input(vm, t);
     if (!vm->tracing) vm_refuse(vm, "a tensor made in forward is used outside of it");
     return input_of(vm, t);
+}
+
+struct storage *functional_storage(struct vm *vm, struct py t) {
+    if (t.tensor->graph == vm_graph(vm)) return t.tensor->storage;
+    if (vm->trace) return trace_storage(vm, t);
+    node_id input = tensor_node(vm, t);
+    for (uint32_t i = 0; i < vm->init_nodes.n; i++) {
+        if (vm->init_nodes.at[i] != t.tensor->node) continue;
+        struct storage **s = &vm->init_storages.at[i];
+        return *s ? *s : (*s = storage_new(vm, input));
+    }
+    WS_BUG("a tensor that is no input");
 }
 
 const struct meta *tensor_meta(struct vm *vm, struct py t) {
@@ -320,6 +336,15 @@ static struct py compute(struct vm *vm, const struct builtin *b, const struct ar
     return out;
 }
 
+/* Under no_grad() in a trace: gradients of the graph stop here. */
+static node_id detached(struct vm *vm, node_id node) {
+    struct arg arg = arg_node(node);
+    const struct source *src;
+    if (!graph_call(vm->graph, OP_DETACH, &arg, 1, vm_place(vm, &src), vm->diag, &node))
+        vm_leave(vm);
+    return node;
+}
+
 struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a) {
     check_sizes(vm, b->op, a);
     const struct py *first = first_tensor(a);
@@ -329,12 +354,16 @@ struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a
         return in_place ? tensor_assign(vm, *first, out) : out;
     }
     node_id node = bind(vm, b, a);
-    if (in_place) return tensor_assign(vm, *first, tensor_new(vm, node));
-    bool alias = first && may_alias(b->op);
-    struct py out = alias && first->tensor->graph ? tensor_of(vm, node, first->tensor->storage)
-                                                  : tensor_new(vm, node);
-    out.tensor->requires_grad = needs_grad(vm, a) && dtype_is_float(tensor_meta(vm, out)->dtype);
-    return out;
+    bool grad = needs_grad(vm, a) && dtype_is_float(vm_graph(vm)->nodes.at[node].meta.dtype);
+    bool alias = first && !in_place && may_alias(b->op);
+    struct py out;
+    if (!alias || !functional_view(vm, *first, node, &out)) {
+        if (grad && vm->trace && !vm->grad_enabled) node = detached(vm, node);
+        out = tensor_new(vm, node);
+    }
+    out.tensor->requires_grad =
+        grad && (vm->grad_enabled || !vm->trace) && b->op != OP_DETACH;
+    return in_place ? tensor_assign(vm, *first, out) : out;
 }
 
 struct py tensor_call(struct vm *vm, enum op op, const struct py *v, uint32_t n) {
@@ -366,6 +395,11 @@ static bool same_shape(const struct meta *x, const struct meta *y) {
     return true;
 }
 
+static __attribute__((noreturn)) void raise_leaf(struct vm *vm) {
+    vm_raise(vm, EXC_RuntimeError,
+             "a leaf Variable that requires grad is being used in an in-place operation.");
+}
+
 /* Into memory, and so into every view of it. */
 static struct py eager_assign(struct vm *vm, struct py x, struct py v) {
     struct tensor *t = x.tensor;
@@ -373,9 +407,7 @@ static struct py eager_assign(struct vm *vm, struct py x, struct py v) {
         vm_raise(vm, EXC_RuntimeError,
                  "the result of an update in place has another shape than its target");
     bool recorded = vm->grad_enabled && (t->requires_grad || v.tensor->requires_grad);
-    if (recorded && t->requires_grad && !t->tape)
-        vm_raise(vm, EXC_RuntimeError,
-                 "a leaf Variable that requires grad is being used in an in-place operation.");
+    if (recorded && t->requires_grad && !t->tape) raise_leaf(vm);
     double *values = large_alloc((size_t)eager_numel(vm, t) * sizeof *values);
     if (!values) vm_raise(vm, EXC_RuntimeError, "out of memory for a tensor");
     eager_read(vm, v.tensor, values);
@@ -388,13 +420,11 @@ static struct py eager_assign(struct vm *vm, struct py x, struct py v) {
 struct py tensor_assign(struct vm *vm, struct py x, struct py v) {
     struct tensor *t = x.tensor;
     if (tensor_is_eager(vm, x)) return eager_assign(vm, x, v);
-    if (t->graph != vm_graph(vm))
-        vm_refuse(vm, "updating an input or a parameter in place is not supported; compute a new "
-                      "tensor: y = x + 1");
-    if (t->storage->n_tensors > 1)
-        vm_refuse(
-            vm,
-            "updating a tensor in place while views of it exist is not supported; write x = x + y");
+    bool outside = t->graph != vm_graph(vm);
+    if (vm->trace && outside && vm->grad_enabled && (t->requires_grad || v.tensor->requires_grad)) {
+        if (t->requires_grad && !t->tape) raise_leaf(vm);
+        vm_refuse(vm, "an update in place of an outside tensor that gradients go through");
+    }
     if (!same_shape(tensor_meta(vm, x), tensor_meta(vm, v)))
         vm_raise(vm, EXC_RuntimeError,
                  "the result of an update in place has another shape than its target");
@@ -403,6 +433,7 @@ struct py tensor_assign(struct vm *vm, struct py x, struct py v) {
         struct py cast[2] = {v, py_dtype(want)};
         v = tensor_call(vm, OP_CAST, cast, 2);
     }
-    t->node = v.tensor->node;
+    functional_write(vm, x, tensor_node(vm, v));
+    t->requires_grad |= !outside && v.tensor->requires_grad;
     return x;
 }

@@ -164,8 +164,9 @@ node_id trace_input(struct vm *vm, struct py v) {
         const struct tensor_guard *x = &tr->tensors.at[i];
         if (x->tensor != t) continue;
         if (!place || x->place == place || (x->place && !strcmp(x->place->path, place->path)))
-            return x->node;
+            return x->storage ? x->storage->base : x->node;
         g.node = x->node;
+        g.storage = x->storage;
         g.meta = x->meta;
         again = true;
     }
@@ -176,8 +177,41 @@ node_id trace_input(struct vm *vm, struct py v) {
         g.node = graph_input(vm->graph, input_name(vm->arena, source), t->kind, source, &g.meta,
                              tr->tensors.n);
     }
+    for (uint32_t i = 0; i < tr->tensors.n;
+         i++) /* views made before it was updated would not know */
+        if (tr->tensors.at[i].storage && tr->tensors.at[i].storage->version &&
+            tr->tensors.at[i].tensor != t && tr->tensors.at[i].tensor->storage == t->storage)
+            vm_break(vm, "use of two outside tensors that share memory", "clone one of them");
     vec_push(vm->arena, &tr->tensors, g);
-    return g.node;
+    return g.storage ? g.storage->base : g.node;
+}
+
+/* Two tensors of the program that share memory would have to follow each other's updates. */
+static void need_alone(struct vm *vm, const struct tensor *t) {
+    const struct trace *tr = vm->trace;
+    for (uint32_t i = 0; i < tr->tensors.n; i++) {
+        const struct tensor *x = tr->tensors.at[i].tensor;
+        if (x && x != t && x->storage == t->storage)
+            vm_break(vm, "use of two outside tensors that share memory", "clone one of them");
+    }
+}
+
+struct storage *trace_storage(struct vm *vm, struct py v) {
+    struct trace *tr = vm->trace;
+    struct storage *s = NULL;
+    trace_input(vm, v);
+    need_alone(vm, v.tensor);
+    for (uint32_t i = 0; i < tr->tensors.n; i++)
+        if (tr->tensors.at[i].tensor == v.tensor && tr->tensors.at[i].storage)
+            s = tr->tensors.at[i].storage;
+    if (!s) s = NEW(vm->arena, struct storage);
+    for (uint32_t i = 0; i < tr->tensors.n; i++) {
+        struct tensor_guard *g = &tr->tensors.at[i];
+        if (g->tensor != v.tensor || g->storage) continue;
+        g->storage = s;
+        s->base = s->version ? s->base : g->node;
+    }
+    return s;
 }
 
 /* A float as an input of the graph: a tensor without dimensions, which does not widen what it

@@ -179,7 +179,7 @@ struct iter {
 };
 
 struct cell {
-    struct py v;         /* UNSET if empty */
+    struct py v; /* UNSET if empty */
     uint32_t version;
     bool traced;         /* made while tracing: its content has no place outside */
     struct cell *shadow; /* while tracing: what stands for a cell of the frame; else NULL */
@@ -250,15 +250,21 @@ struct module {
     bool prelude; /* ours: errors in it are shown at the user's call */
 };
 
-/* Tensors that may share memory share a storage, so that an update in place knows whom it would
- * reach. That of an eager tensor is memory; tracked ones have none. */
+/* Tensors that may share memory share a storage. That of an eager tensor is memory; that of tracked
+ * ones is a node, and each tensor knows the steps of its view from there (functional.c). */
 struct storage {
-    uint32_t n_tensors;
+    node_id base;         /* tracked: the value of all of it */
+    bool shared;          /* tracked: with a tensor that does not know */
     unsigned char *bytes; /* malloc'ed, owned by the VM (eager.c) */
     size_t size;
-    uint32_t version; /* counts updates in place */
+    uint32_t version; /* counts updates in place, of both kinds */
     bool marked;      /* by the sweep that frees what nobody reaches */
     struct storage *next;
+};
+struct view_step { /* a VIEW operator; args[0] is what it is applied to */
+    enum op op;
+    const struct arg *args;
+    uint8_t n_args;
 };
 struct tensor {
     struct graph *graph; /* init or captured; NULL: eager, with a value in storage */
@@ -266,6 +272,10 @@ struct tensor {
     enum input_kind kind; /* what it is once it becomes an input */
     bool requires_grad;
     struct storage *storage;
+
+    /* Tracked tensors. */
+    const struct view_step *steps; /* from storage->base to node */
+    uint32_t n_steps, seen;        /* seen: version of the storage that node is of */
 
     /* Eager tensors. */
     struct meta meta; /* constants of vm->constants */

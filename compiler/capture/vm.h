@@ -104,9 +104,10 @@ struct vm {
 
     bool tracing;
     struct graph *init, *graph;
-    VEC(node_id) init_nodes;   /* init node behind input i of the captured graph */
-    VEC(node_id) init_outputs; /* the same after the cast that --dtype asks for */
-    VEC(bool) input_grad;      /* requires_grad of input i */
+    VEC(node_id) init_nodes;             /* init node behind input i of the captured graph */
+    VEC(struct storage *) init_storages; /* of input i, once it may be updated in place */
+    VEC(node_id) init_outputs;           /* the same after the cast that --dtype asks for */
+    VEC(bool) input_grad;                /* requires_grad of input i */
     VEC(struct guard) guards;
     struct map guarded; /* texts */
 
@@ -205,6 +206,11 @@ bool tensor_binary(struct vm *vm, const char *sign, struct py x, struct py y, bo
                    struct py *out);
 /* x keeps its identity and gets the value of v. */
 struct py tensor_assign(struct vm *vm, struct py x, struct py v);
+/* -- functional.c: views and updates in place */
+bool functional_view(struct vm *vm, struct py parent, node_id node, struct py *out);
+node_id functional_node(struct vm *vm, struct tensor *t);
+void functional_write(struct vm *vm, struct py x, node_id value);
+struct storage *functional_storage(struct vm *vm, struct py t); /* tensor.c; of an input too */
 /* -- eager.c: tensors with values */
 bool tensor_is_eager(const struct vm *vm, struct py t); /* and is it to be used as such now? */
 struct py eager_new(struct vm *vm, enum dtype t, int rank, const int64_t *size);
@@ -229,7 +235,7 @@ void eager_close(struct vm *vm);
 void tape_record(struct vm *vm, struct tensor *out);    /* the operator computed last */
 void tape_move(struct tensor *to, struct tensor *from); /* to is now what from was */
 uint32_t tape_inputs(const struct tape *t, struct tensor *const **inputs); /* how many */
-const char *tape_name(const struct tensor *t);          /* "MulBackward0" */
+const char *tape_name(const struct tensor *t);                             /* "MulBackward0" */
 void tape_backward(struct vm *vm, struct py root, struct py tangent);
 /* -- trace.c */
 /* A trace may change what it made itself; anything else is a graph break. what: "a list". */
@@ -237,6 +243,7 @@ void vm_need_own(struct vm *vm, const void *object, const char *what);
 node_id trace_float(struct vm *vm, struct py v);
 struct py trace_read(struct vm *vm, struct py v); /* a local that may be symbolic */
 bool trace_set_attribute(struct vm *vm, struct py o, const char *name, struct py v);
+struct storage *trace_storage(struct vm *vm, struct py t); /* of an input */
 node_id trace_input(struct vm *vm, struct py t); /* an eager tensor that a trace touches */
 /* -- symint.c: ints that sizes decide */
 struct py symint_fix(struct vm *vm, struct py v); /* a plain int; a SYMINT is guarded to be it */

@@ -320,12 +320,14 @@ class BatchNorm1d(Module):
         self.bias = Parameter(torch.zeros(num_features, dtype=dtype)) if affine else None
         self.running_mean = buffer(torch.zeros(num_features, dtype=dtype)) if track_running_stats else None
         self.running_var = buffer(torch.ones(num_features, dtype=dtype)) if track_running_stats else None
+        self.num_batches_tracked = buffer(torch.tensor(0)) if track_running_stats else None
 
     def forward(self, input):
+        batch_stats = self.training or self.running_mean is None
         if self.training and self.running_mean is not None:
-            refuse('BatchNorm in training mode updates its running statistics, which is not supported; call '
-                   '.eval() on the module')
-        batch_stats = self.running_mean is None
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                refuse('BatchNorm with momentum=None, a cumulative average, is not supported')
         return F.batch_norm(input, self.running_mean, self.running_var, self.weight, self.bias, batch_stats,
                             self.momentum, self.eps)
 

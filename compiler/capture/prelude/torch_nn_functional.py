@@ -1,7 +1,7 @@
 """torch.nn.functional: what is not an operator of graph/ops.def by itself."""
 
 import torch
-from _warpsmith import op, refuse, assign
+from _warpsmith import op, refuse, assign, set_grad_mode
 _softmax, _log_softmax, group_norm = op('softmax'), op('log_softmax'), op('group_norm')
 
 
@@ -233,3 +233,21 @@ def pixel_unshuffle(input, downscale_factor):
     r = downscale_factor
     n, c, h, w = input.shape
     return input.reshape(n, c, h // r, r, w // r, r).permute(0, 1, 3, 5, 2, 4).reshape(n, c * r * r, h // r, w // r)
+
+
+_batch_norm = op('batch_norm')
+
+
+def _update(running, value, momentum):
+    running.mul_(1 - momentum).add_(momentum * value.detach())
+
+
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    if training and running_mean is not None:
+        others = [d for d in range(input.ndim) if d != 1]
+        before = set_grad_mode(False)
+        _update(running_mean, input.mean(others), momentum)
+        _update(running_var, input.var(others), momentum)
+        set_grad_mode(before)
+        running_mean = running_var = None
+    return _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)

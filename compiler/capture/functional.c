@@ -1,0 +1,206 @@
+/* functional.c: updates in place and views, in graphs that have no memory.
+ *
+ *   row = x[1]          row: storage of x, steps [slice(0, 1, 2), squeeze(0)]
+ *   row += 2            %add = add(%row, 2)
+ *                       %unsqueeze = unsqueeze(%add, 0)
+ *                       %cat = cat([slice(%x, 0, 0, 1), %unsqueeze, slice(%x, 0, 2, 8)])   x is
+ * this now y = x * row         x and row are looked at again: %cat, and its row
+ *
+ * All tensors of one memory share a storage, whose value is one node, `base`; each knows the steps
+ * of the view from there. An update goes back along the steps to a new base; whoever is used next
+ * takes the steps again. What an update of an input makes of it is written back after the call. */
+#include <string.h>
+
+#include "capture/dynamo.h"
+
+/* -- steps --------------------------------------------------------------------------------- */
+
+static struct py wrap(struct vm *vm, node_id node) { return tensor_new(vm, node); }
+
+/* Is one primitive step of a view the same memory? */
+static bool keeps_memory(const struct graph *g, const struct node *n) {
+    const struct meta *from = &g->nodes.at[n->args[0].node].meta;
+    bool copies =
+        n->op == OP_VIEW && !meta_is_contiguous(g->ex, from) && meta_is_contiguous(g->ex, &n->meta);
+    return op_info(n->op)->class == VIEW && !copies;
+}
+
+/* What node does to its first operand, as primitives: a graph of its own, decomposed. NULL if it
+ * may be other memory. */
+static struct graph *view_graph(struct vm *vm, node_id node) {
+    struct graph *g = vm_graph(vm), *own = graph_new(vm->arena, vm->ex, g->src);
+    const struct node *n = &g->nodes.at[node];
+    node_id *map = NEW_ARRAY(vm->arena, node_id, g->nodes.n);
+    for (int i = 0; i < n->n_args; i++)
+        if (n->args[i].kind == ARG_NODE)
+            map[n->args[i].node] = graph_input(own, "x", INPUT_ARG, "x",
+                                               &g->nodes.at[n->args[i].node].meta, own->inputs.n);
+    vec_push(vm->arena, &own->outputs, graph_copy(own, g, node, map));
+    struct graph *d = graph_decompose(own);
+    node_id at = d->outputs.at[0];
+    for (; d->nodes.at[at].op != OP_INPUT; at = d->nodes.at[at].args[0].node)
+        if (!keeps_memory(d, &d->nodes.at[at])) return NULL;
+    bool first = d->inputs.at[0].node == at && d->inputs.at[0].init == 0;
+    return first && d->nodes.at[at].meta.dtype == n->meta.dtype ? d : NULL;
+}
+
+/* The view `node` of parent, if it is one. */
+bool functional_view(struct vm *vm, struct py parent, node_id node, struct py *out) {
+    struct graph *d = view_graph(vm, node);
+    if (!d) return false;
+    uint32_t n = 0, before = parent.tensor->graph == vm_graph(vm) ? parent.tensor->n_steps : 0;
+    for (node_id at = d->outputs.at[0]; d->nodes.at[at].op != OP_INPUT;
+         at = d->nodes.at[at].args[0].node)
+        n++;
+    struct view_step *steps = NEW_ARRAY(vm->arena, struct view_step, before + n);
+    if (before) memcpy(steps, parent.tensor->steps, before * sizeof *steps);
+    uint32_t k = before + n;
+    for (node_id at = d->outputs.at[0]; d->nodes.at[at].op != OP_INPUT;
+         at = d->nodes.at[at].args[0].node)
+        steps[--k] =
+            (struct view_step){d->nodes.at[at].op, d->nodes.at[at].args, d->nodes.at[at].n_args};
+    *out = wrap(vm, node);
+    out->tensor->storage = functional_storage(vm, parent);
+    out->tensor->steps = steps;
+    out->tensor->n_steps = before + n;
+    out->tensor->seen = out->tensor->storage->version;
+    return true;
+}
+
+static node_id take_step(struct vm *vm, node_id from, const struct view_step *s) {
+    struct arg args[MAX_PARAMS];
+    memcpy(args, s->args, s->n_args * sizeof *args);
+    args[0] = arg_node(from);
+    const struct source *src;
+    node_id out;
+    if (!graph_call(vm_graph(vm), s->op, args, s->n_args, vm_place(vm, &src), vm->diag, &out))
+        vm_leave(vm);
+    return out;
+}
+
+/* The node that a tensor of the graph is now. */
+node_id functional_node(struct vm *vm, struct tensor *t) {
+    if (t->seen == t->storage->version) return t->node;
+    t->node = t->storage->base;
+    for (uint32_t i = 0; i < t->n_steps; i++) t->node = take_step(vm, t->node, &t->steps[i]);
+    t->seen = t->storage->version;
+    return t->node;
+}
+
+/* -- and back ------------------------------------------------------------------------------ */
+
+static const struct meta *meta_of(struct vm *vm, node_id n) {
+    return &vm_graph(vm)->nodes.at[n].meta;
+}
+
+static struct py sizes_of(struct vm *vm, node_id n) {
+    struct py out = py_list(vm->arena, PY_TUPLE, NULL, 0);
+    for (int i = 0; i < meta_of(vm, n)->rank; i++)
+        vec_push(vm->arena, out.list, tensor_size(vm, meta_of(vm, n)->size[i]));
+    return out;
+}
+
+static node_id op(struct vm *vm, enum op op, const struct py *v, uint32_t n) {
+    return tensor_call(vm, op, v, n).tensor->node;
+}
+
+/* The whole with elements start, start+1 .. of dim replaced: pieces side by side. */
+static node_id put_slice(struct vm *vm, node_id whole, const struct arg *args, node_id part) {
+    int dim = (int)ex_value(vm->ex, args[1].i);
+    ex start = args[2].i, size = meta_of(vm, whole)->size[dim],
+       stop = ex_add(vm->ex, start, meta_of(vm, part)->size[dim]);
+    struct py pieces = py_list(vm->arena, PY_LIST, NULL, 0);
+    struct py head[4] = {wrap(vm, whole), py_int(dim), py_int(0), tensor_size(vm, start)};
+    struct py tail[4] = {wrap(vm, whole), py_int(dim), tensor_size(vm, stop),
+                         tensor_size(vm, size)};
+    if (start != ex_const(vm->ex, 0))
+        vec_push(vm->arena, pieces.list, tensor_call(vm, OP_SLICE, head, 4));
+    vec_push(vm->arena, pieces.list, wrap(vm, part));
+    if (stop != size) vec_push(vm->arena, pieces.list, tensor_call(vm, OP_SLICE, tail, 4));
+    if (pieces.list->n == 1) return part;
+    struct py cat[2] = {pieces, py_int(dim)};
+    return op(vm, OP_CAT, cat, 2);
+}
+
+/* The same for every step-th element: where an element is one of them, its own in part. */
+static node_id put_strided(struct vm *vm, node_id whole, const struct arg *args, node_id part) {
+    int dim = (int)ex_value(vm->ex, args[1].i), rank = meta_of(vm, whole)->rank;
+    struct py size = tensor_size(vm, meta_of(vm, whole)->size[dim]);
+    struct py count = tensor_size(vm, meta_of(vm, part)->size[dim]);
+    struct py start = tensor_size(vm, args[2].i), step = tensor_size(vm, args[4].i);
+    struct py bounds[4] = {py_int(0), size, py_int(1), py_dtype(DT_I64)};
+    struct py at = tensor_call(vm, OP_ARANGE, bounds, 4);
+    at = vm_binary(vm, BINARY_SUB, at, start, false);
+    struct py rest = vm_binary(vm, BINARY_MOD, at, step, false);
+    struct py k = vm_binary(vm, BINARY_FLOORDIV, at, step, false);
+    struct py last = vm_binary(vm, BINARY_SUB, count, py_int(1), false);
+    struct py in_step = vm_compare(vm, COMPARE_EQ, rest, py_int(0)),
+              not_before = vm_compare(vm, COMPARE_GE, at, py_int(0)),
+              not_behind = vm_compare(vm, COMPARE_LE, k, last);
+    struct py hit = vm_binary(vm, BINARY_AND, vm_binary(vm, BINARY_AND, in_step, not_before, false),
+                              not_behind, false);
+    struct py clamp[3] = {k, py_int(0), last};
+    struct py lookup = tensor_call(vm, OP_CLAMP, clamp, 3), dims = py_int(dim);
+    struct py index[3] = {wrap(vm, part), py_list(vm->arena, PY_LIST, &lookup, 1),
+                          py_list(vm->arena, PY_LIST, &dims, 1)};
+    for (int i = dim + 1; i < rank; i++) {
+        struct py unsqueeze[2] = {hit, py_int(-1)};
+        hit = tensor_call(vm, OP_UNSQUEEZE, unsqueeze, 2);
+    }
+    struct py where[3] = {hit, tensor_call(vm, OP_INDEX, index, 3), wrap(vm, whole)};
+    return op(vm, OP_WHERE, where, 3);
+}
+
+static node_id permute_back(struct vm *vm, const struct arg *args, node_id part) {
+    struct py order = py_list(vm->arena, PY_LIST, NULL, 0);
+    for (uint32_t i = 0; i < args[1].ints.n; i++)
+        for (uint32_t k = 0; k < args[1].ints.n; k++)
+            if (ex_value(vm->ex, args[1].ints.at[k]) == i)
+                vec_push(vm->arena, order.list, py_int(k));
+    struct py v[2] = {wrap(vm, part), order};
+    return op(vm, OP_PERMUTE, v, 2);
+}
+
+/* What `whole` becomes if the view of it by step s becomes part. */
+static node_id step_back(struct vm *vm, const struct view_step *s, node_id whole, node_id part) {
+    int64_t one;
+    struct py v[2] = {wrap(vm, part), py_unset};
+    switch (s->op) {
+    case OP_VIEW: v[1] = sizes_of(vm, whole); return op(vm, OP_VIEW, v, 2);
+    case OP_PERMUTE: return permute_back(vm, s->args, part);
+    case OP_UNSQUEEZE: v[1] = tensor_size(vm, s->args[1].i); return op(vm, OP_SQUEEZE, v, 2);
+    case OP_SQUEEZE:
+        if (meta_of(vm, whole)->rank == meta_of(vm, part)->rank) return part;
+        v[1] = tensor_size(vm, s->args[1].i);
+        return op(vm, OP_UNSQUEEZE, v, 2);
+    case OP_SLICE:
+        if (ex_is_const(vm->ex, s->args[4].i, &one) && one == 1)
+            return put_slice(vm, whole, s->args, part);
+        return put_strided(vm, whole, s->args, part);
+    default:
+        vm_raise(vm, EXC_RuntimeError,
+                 "unsupported operation: more than one element of the written-to tensor refers to "
+                 "a single memory location. Please clone() the tensor before performing the "
+                 "operation.");
+    }
+}
+
+/* x's memory gets the value of node. */
+void functional_write(struct vm *vm, struct py x, node_id value) {
+    struct tensor *t = x.tensor;
+    struct storage *s = functional_storage(vm, x);
+    uint32_t n = t->graph == vm_graph(vm) ? t->n_steps : 0;
+    if (s->shared)
+        vm_refuse(vm, "updating a tensor in place that a parameter was made of is not supported");
+    node_id *whole = NEW_ARRAY(vm->arena, node_id, n + 1);
+    whole[0] = s->base;
+    for (uint32_t i = 0; i + 1 < n; i++) whole[i + 1] = take_step(vm, whole[i], &t->steps[i]);
+    for (uint32_t i = n; i-- > 0;) value = step_back(vm, &t->steps[i], whole[i], value);
+    /* Memory is as it was: what came back through a transposed view must not look transposed. */
+    struct py turned = wrap(vm, value);
+    if (meta_is_contiguous(vm->ex, meta_of(vm, s->base)) &&
+        !meta_is_contiguous(vm->ex, meta_of(vm, value)))
+        value = op(vm, OP_CONTIGUOUS, &turned, 1);
+    s->base = value;
+    s->version++;
+}
