@@ -67,22 +67,22 @@ bool functional_view(struct vm *vm, struct py parent, node_id node, struct py *o
     return true;
 }
 
-static node_id take_step(struct vm *vm, node_id from, const struct view_step *s) {
+static node_id take_step(struct vm *vm, struct graph *g, node_id from, const struct view_step *s) {
     struct arg args[MAX_PARAMS];
     memcpy(args, s->args, s->n_args * sizeof *args);
     args[0] = arg_node(from);
     const struct source *src;
     node_id out;
-    if (!graph_call(vm_graph(vm), s->op, args, s->n_args, vm_place(vm, &src), vm->diag, &out))
-        vm_leave(vm);
+    if (!graph_call(g, s->op, args, s->n_args, vm_place(vm, &src), vm->diag, &out)) vm_leave(vm);
     return out;
 }
 
-/* The node that a tensor of the graph is now. */
+/* The node of its graph that a tracked tensor is now. */
 node_id functional_node(struct vm *vm, struct tensor *t) {
     if (t->seen == t->storage->version) return t->node;
     t->node = t->storage->base;
-    for (uint32_t i = 0; i < t->n_steps; i++) t->node = take_step(vm, t->node, &t->steps[i]);
+    for (uint32_t i = 0; i < t->n_steps; i++)
+        t->node = take_step(vm, t->graph, t->node, &t->steps[i]);
     t->seen = t->storage->version;
     return t->node;
 }
@@ -194,7 +194,8 @@ void functional_write(struct vm *vm, struct py x, node_id value) {
         vm_refuse(vm, "updating a tensor in place that a parameter was made of is not supported");
     node_id *whole = NEW_ARRAY(vm->arena, node_id, n + 1);
     whole[0] = s->base;
-    for (uint32_t i = 0; i + 1 < n; i++) whole[i + 1] = take_step(vm, whole[i], &t->steps[i]);
+    for (uint32_t i = 0; i + 1 < n; i++)
+        whole[i + 1] = take_step(vm, vm_graph(vm), whole[i], &t->steps[i]);
     for (uint32_t i = n; i-- > 0;) value = step_back(vm, &t->steps[i], whole[i], value);
     /* Memory is as it was: what came back through a transposed view must not look transposed. */
     struct py turned = wrap(vm, value);

@@ -79,7 +79,7 @@ static struct meta input_meta(struct vm *vm, node_id node, node_id value) {
 }
 
 static node_id input_of(struct vm *vm, struct py t) {
-    node_id node = t.tensor->node;
+    node_id node = functional_node(vm, t.tensor);
     for (uint32_t i = 0; i < vm->init_nodes.n; i++)
         if (vm->init_nodes.at[i] == node)
             return vm->init_storages.at[i] ? vm->init_storages.at[i]->base
