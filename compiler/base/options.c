@@ -11,8 +11,8 @@ static const char *const names[] = {
 };
 
 const char *log_names(void) {
-    return "graph_breaks, guards, recompiles, graph_code, aot_graphs, fusion, schedule, "
-           "output_code, autotune, all";
+    return "graph_breaks, guards, recompiles, bytecode, dynamic, graph_code, aot_graphs, fusion, "
+           "schedule, output_code, autotune, all";
 }
 
 static const char *get(const char *name) {

@@ -15,6 +15,8 @@
     L(GRAPH_BREAKS, "graph_breaks")                                                                \
     L(GUARDS, "guards")                                                                            \
     L(RECOMPILES, "recompiles")                                                                    \
+    L(BYTECODE, "bytecode")                                                                        \
+    L(DYNAMIC, "dynamic")                                                                          \
     L(GRAPH_CODE, "graph_code")                                                                    \
     L(AOT_GRAPHS, "aot_graphs")                                                                    \
     L(FUSION, "fusion")                                                                            \

@@ -12,12 +12,11 @@
 
 /* -- saying so ----------------------------------------------------------------------------- */
 
-static bool logs(const struct vm *vm, enum log_name topic) {
+bool dynamo_logs(const struct vm *vm, enum log_name topic) {
     return vm->script->log && vm->script->logs >> topic & 1;
 }
 
-static void say(struct vm *vm, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct vm *vm, const char *fmt, ...) {
+void dynamo_say(struct vm *vm, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     const char *text = arena_vprintf(vm->arena, fmt, ap);
@@ -79,8 +78,9 @@ static void count_entry(struct vm *vm, const struct entry *e) {
     for (const char *s = g.guards; *s; s++) g.n_guards += *s == '\n';
     n->n_calls += e->n_ops;
     vec_push(vm->home, &n->graphs, g);
-    if (logs(vm, LOG_GRAPH_CODE)) say(vm, "%s:\n%s", e->code->qualname, g.text);
-    if (logs(vm, LOG_GUARDS)) say(vm, "guards of %s:\n%s", e->code->qualname, g.guards);
+    if (dynamo_logs(vm, LOG_GRAPH_CODE)) dynamo_say(vm, "%s:\n%s", e->code->qualname, g.text);
+    if (dynamo_logs(vm, LOG_GUARDS))
+        dynamo_say(vm, "guards of %s:\n%s", e->code->qualname, g.guards);
 }
 
 /* Breaks behind each other with nothing compiled between them are one: print(f"{x}") formats, then
@@ -90,8 +90,8 @@ static void count_break(struct vm *vm, const struct code *code, uint32_t pc, boo
     if (pc && !computes) return;
     struct script_break b = {arena_strdup(vm->home, reason), code->source->path, where};
     vec_push(vm->home, &vm->counts->breaks, b);
-    if (logs(vm, LOG_GRAPH_BREAKS))
-        say(vm, "graph break at %s: %s\n", place_text(vm, code, where), reason);
+    if (dynamo_logs(vm, LOG_GRAPH_BREAKS))
+        dynamo_say(vm, "graph break at %s: %s\n", place_text(vm, code, where), reason);
 }
 
 static void refuse_break(struct vm *vm, const struct code *code, const char *reason,
@@ -112,6 +112,12 @@ static struct compiled_code *compiled_code_of(struct vm *vm, const struct code *
     *c = (struct compiled_code){.next = vm->codes, .code = code};
     c->opaque = NEW_ARRAY(vm->home, bool, code->n_instrs);
     vm->codes = c;
+    if (dynamo_logs(vm, LOG_BYTECODE)) {
+        struct buf b = buf_new(vm->arena);
+        code_print(&b, code);
+        dynamo_say(vm, "bytecode of %s (%s):\n%s", code->qualname,
+                   place_text(vm, code, (struct span){0}), b.p);
+    }
     return c;
 }
 
@@ -144,12 +150,13 @@ static const char *why_not(struct vm *vm, const struct compiled_code *c, struct 
 static bool at_limit(struct vm *vm, struct compiled_code *c, struct frame *f,
                      const struct compile_options *how) {
     uint32_t n = count_entries(c, f->pc);
-    if (n && logs(vm, LOG_RECOMPILES))
-        say(vm, "recompiling %s at %s: %s\n", c->code->qualname,
-            place_text(vm, c->code, (struct span){0}), why_not(vm, c, f, how));
+    if (n && dynamo_logs(vm, LOG_RECOMPILES))
+        dynamo_say(vm, "recompiling %s at %s: %s\n", c->code->qualname,
+                   place_text(vm, c->code, (struct span){0}), why_not(vm, c, f, how));
     if (n < RECOMPILE_LIMIT) return false;
     if (!c->warned)
-        say(vm,
+        dynamo_say(
+            vm,
             "warning: %s (%s) was recompiled %d times, which is the limit; it runs eagerly from "
             "here on. Last reason: %s\n",
             c->code->qualname, place_text(vm, c->code, (struct span){0}), RECOMPILE_LIMIT,

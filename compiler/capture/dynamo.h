@@ -57,9 +57,9 @@ struct symbol {
 struct seen {
     struct seen *next;
     const char *text;
-    struct py v;
+    struct py v, v_before; /* before: what it was when it was found to differ */
     int rank;
-    int64_t size[WS_MAX_RANK];
+    int64_t size[WS_MAX_RANK], size_before[WS_MAX_RANK];
     uint8_t dynamic; /* of a tensor, a bit for each dimension; of a number 1 */
 };
 
@@ -177,6 +177,7 @@ struct trace {
     VEC(struct symbol) symbols;
     VEC(ex) conditions;
     VEC(struct attribute_effect) effects;
+    VEC(const char *) notes; /* for WS_LOGS=dynamic: what is symbolic, and why */
 };
 
 /* -- trace.c */
@@ -209,6 +210,8 @@ bool entry_finish(struct vm *vm, const struct entry *e, struct frame *f, const s
 void entry_collect_outputs(struct vm *vm, struct entry *e);
 
 /* -- dynamo.c */
+bool dynamo_logs(const struct vm *vm, enum log_name topic); /* does WS_LOGS ask for it? */
+void dynamo_say(struct vm *vm, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct py dynamo_run(struct vm *vm, struct frame *f);
 const struct compile_options *compile_options_find(const struct vm *vm, uint32_t id);
 /* callee(...) under torch.compile: a function, a method, or a module. */

@@ -74,6 +74,22 @@ static ex symbol_for(struct vm *vm, struct symbol s, int64_t value) {
     return s.ex;
 }
 
+/* For WS_LOGS=dynamic: said when the trace is done, as tries that end earlier know less. */
+static void note(struct vm *vm, const char *what, ex symbol, const char *why) {
+    struct trace *t = vm->trace;
+    const char *name = symbol == EX_NONE ? "a symbolic float" : ex_str(vm->arena, vm->ex, symbol);
+    const char *text = arena_printf(vm->arena, "%s is %s: %s", what, name, why);
+    for (uint32_t i = 0; i < t->notes.n; i++)
+        if (!strcmp(t->notes.at[i], text)) return;
+    vec_push(vm->arena, &t->notes, text);
+}
+
+static void say_notes(struct vm *vm, const struct trace *t) {
+    for (uint32_t i = 0; i < t->notes.n; i++)
+        dynamo_say(vm, "dynamic in %s (%s:%u): %s\n", t->real->code->qualname,
+                   t->real->code->source->path, t->real->code->first_line, t->notes.at[i]);
+}
+
 /* Which dimensions of a tensor are symbolic. */
 static uint8_t dynamic_dims(struct vm *vm, const struct tensor *t, const struct place *place) {
     int mode = dynamic_mode(vm->trace);
@@ -84,11 +100,38 @@ static uint8_t dynamic_dims(struct vm *vm, const struct tensor *t, const struct 
     if (is_new) s->rank = t->meta.rank;
     for (int i = 0; i < t->meta.rank && s->rank == t->meta.rank; i++) {
         int64_t size = eager_size(vm, t, i);
-        if (!is_new && s->size[i] != size) s->dynamic |= (uint8_t)(1u << i);
+        if (!is_new && s->size[i] != size) {
+            s->dynamic |= (uint8_t)(1u << i);
+            s->size_before[i] = s->size[i];
+        }
         s->size[i] = size;
     }
     if (t->kind != INPUT_ARG && mode != DYNAMIC_ALWAYS) return t->dynamic;
     return t->kind == INPUT_ARG ? out | s->dynamic : t->dynamic;
+}
+
+static void note_number(struct vm *vm, const struct place *place, const struct seen *s, ex symbol) {
+    if (!dynamo_logs(vm, LOG_DYNAMIC)) return;
+    const char *why = "dynamic=True";
+    if (s->dynamic)
+        why = arena_printf(vm->arena, "it was %s, now %s", py_repr(vm, s->v_before),
+                           py_repr(vm, s->v));
+    note(vm, place->text, symbol, why);
+}
+
+/* Dimension `dim` of the tensor at a place: a symbol from now on. */
+static void note_size(struct vm *vm, const struct tensor *t, const struct place *place, int dim,
+                      ex symbol) {
+    if (!dynamo_logs(vm, LOG_DYNAMIC)) return;
+    bool is_new;
+    const struct seen *s = seen_at(vm, place->path, &is_new);
+    const char *why = "dynamic=True";
+    if (t->kind == INPUT_ARG && s->dynamic >> dim & 1)
+        why = arena_printf(vm->arena, "it was %lld, now %lld", (long long)s->size_before[dim],
+                           (long long)s->size[dim]);
+    else if (t->dynamic >> dim & 1)
+        why = "mark_dynamic";
+    note(vm, arena_printf(vm->arena, "dimension %d of %s", dim, place->text), symbol, why);
 }
 
 /* An int or a float that is read from a parameter. */
@@ -99,14 +142,19 @@ static struct py number_read(struct vm *vm, struct py v) {
     if (mode == DYNAMIC_NEVER || !own) return v;
     bool is_new;
     struct seen *s = seen_at(vm, v.source->path, &is_new);
-    if (!is_new && !(s->v.kind == v.kind && py_same(s->v, v))) s->dynamic = 1;
+    if (!is_new && !(s->v.kind == v.kind && py_same(s->v, v))) {
+        s->dynamic = 1;
+        s->v_before = s->v;
+    }
     s->v = v;
     struct py out = v;
     if (v.kind == PY_FLOAT && s->dynamic) {
         out.kind = PY_SYMFLOAT;
+        note_number(vm, v.source, s, EX_NONE);
     } else if (v.kind == PY_INT && v.i >= 2 && (s->dynamic || mode == DYNAMIC_ALWAYS)) {
         out.kind = PY_SYMINT;
         out.symbolic = symbol_for(vm, (struct symbol){.place = v.source}, v.i);
+        note_number(vm, v.source, s, out.symbolic);
     }
     return out;
 }
@@ -146,8 +194,9 @@ static struct meta input_meta(struct vm *vm, const struct tensor *t, const struc
     for (int i = 0; i < m.rank; i++) {
         int64_t size = eager_size(vm, t, i);
         struct symbol s = {.tensor = vm->trace->tensors.n, .dim = i};
-        m.size[i] =
-            size >= 2 && dynamic >> i & 1 ? symbol_for(vm, s, size) : ex_const(vm->ex, size);
+        bool is_symbol = size >= 2 && dynamic >> i & 1;
+        m.size[i] = is_symbol ? symbol_for(vm, s, size) : ex_const(vm->ex, size);
+        if (is_symbol) note_size(vm, t, place, i, m.size[i]);
     }
     symbolic_strides(vm, t, &m);
     return m;
@@ -577,11 +626,18 @@ struct entry *trace_frame(struct vm *vm, struct frame *f, struct compiled_code *
             assign_slots(t->entry);
             keep_aliases(t->entry);
             keep_graph(t);
+            say_notes(vm, t);
         }
         leave(vm, &o);
         if (done) return t->entry;
         if (t->symbols.n && !is_static && t->op_refused) {
             is_static = true; /* sizes that an operator cannot prove */
+            if (dynamo_logs(vm, LOG_DYNAMIC))
+                dynamo_say(vm,
+                           "dynamic in %s (%s:%u): sizes stay numbers: the operator of line %u "
+                           "refuses symbolic ones\n",
+                           f->code->qualname, f->code->source->path, f->code->first_line,
+                           t->where.line);
             stop_at = UINT32_MAX;
             continue;
         }

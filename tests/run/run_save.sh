@@ -32,6 +32,20 @@ for folder, tolerance in ("saved", 1e-5), ("bf16", 1e-2):
             assert abs(got - want) <= tolerance, f"{folder}: {got}, expected {want}"
 END
 
+# What is in which file: inputs with their sources, then outputs.
+"$WARPSMITH" run workloads/layernorm.py --device cpu -D rows=3 -D dim=5 --dtype bf16 --mode train --save "$TMP/train" \
+    >"$TMP/out" 2>&1 </dev/null
+diff "$TMP/train/tensors.txt" - <<'END'
+x.npy argument bf16 L['x']
+weight.npy parameter bf16 L['self'].weight
+bias.npy parameter bf16 L['self'].bias
+tangent.npy tangent bf16 tangents[0]
+out0.npy output bf16 out0
+out1.npy output bf16 out1
+out2.npy output bf16 out2
+out3.npy output bf16 out3
+END
+
 # Unwritable: status 3.
 code=0
 "$WARPSMITH" run workloads/softmax.py --device cpu -D rows=3 -D dim=5 --save /proc/nowhere >"$TMP/out" 2>&1 </dev/null || code=$?

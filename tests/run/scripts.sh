@@ -47,6 +47,17 @@ grep -q '^s0 == L\[.n.\]$' "$TMP/out" || fail "no symbolic int among the guards"
 WS_LOGS=recompiles run tests/scripts/cases/guards_flag.py
 grep -qF "L['flag']: expected True, actual False" "$TMP/err" || fail "no reason for recompiling:" "$(cat "$TMP/err")"
 
+WS_LOGS=bytecode run tests/scripts/cases/guards_flag.py
+grep -q '^bytecode of f (.*guards_flag.py:4):$' "$TMP/err" && grep -q 'POP_JUMP_IF_FALSE' "$TMP/err" ||
+    fail "no bytecode:" "$(cat "$TMP/err")"
+[ "$(grep -c '^bytecode of' "$TMP/err")" = 1 ] || fail "bytecode is said once:" "$(cat "$TMP/err")"
+WS_LOGS=dynamic run tests/scripts/dynamic.py --backend eager
+for line in "rows (.*): dimension 0 of L\['x'\] is s0: it was 8, now 16" "chooses (.*): .* is s0: dynamic=True" \
+    "<lambda> (.*): .* is s0: mark_dynamic" "scaled (.*): L\['s'\] is a symbolic float: it was 1.5, now 2.5" \
+    'half (.*): sizes stay numbers: the operator of line 18 refuses symbolic ones'; do
+    grep -q "^dynamic in $line$" "$TMP/err" || fail "WS_LOGS=dynamic does not say '$line':" "$(cat "$TMP/err")"
+done
+
 # A backend of one's own: a shared object that prints each graph, and computes by the interpreter.
 cc -shared -fPIC -I compiler -o "$TMP/print_graph.so" examples/print_graph.c
 run tests/scripts/cases/tiny_model.py --backend "$TMP/print_graph.so" || fail "the plugin failed:" "$(cat "$TMP/err")"
