@@ -154,7 +154,7 @@ void cases_edges(struct arena *a, case_vec *out) {
             for (int t = 0; t < n_dtypes; t++) {
                 if (!near_a_vector(sizes[s]) && t != (s + k) % n_dtypes) continue;
                 struct case_graph g = {.text = expand(a, kinds[k].text, dtypes[t], sizes[s]),
-                                       .every = 16,
+                                       .every = 64,
                                        .old = (s + t) % 3 == 0};
                 vec_push(a, out, g);
             }
