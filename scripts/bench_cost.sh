@@ -34,58 +34,10 @@ read -ra arches <<<"${ARCHES:-sm_80 sm_89 sm_90a sm_100 sm_120}"
 make build/warpsmith >&2
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-begin=$SECONDS
-
-# Hundredths of core seconds: used on this machine since it started; used by this script and what it ran.
-all_used() { awk '/^cpu / { print $2 + $3 + $4 }' /proc/stat; }
-own_used() {
-    times >"$tmp/times" # not in a pipe, whose times start at zero
-    tr 'ms' '  ' <"$tmp/times" | awk '{ sum += 60 * ($1 + $3) + $2 + $4 } END { printf "%d", 100 * sum }'
-}
-
-# busy: has anything used more than a twentieth of a core in the last two seconds?
-busy() {
-    local before
-    before=$(all_used)
-    sleep 2
-    [ $(($(all_used) - before)) -gt 10 ]
-}
-
-# quiet: wait until nothing else runs, WAIT seconds at most; then say so and go on.
-quiet() {
-    local end=$((SECONDS + wait))
-    [ -r /proc/stat ] || return 0
-    while busy; do
-        [ $SECONDS -lt $end ] || {
-            echo "bench_cost: this machine is busy; what follows is too slow" >&2
-            return 0
-        }
-    done
-}
-
-[ ! -r /proc/stat ] || all_before=$(all_used)
-
-# ---- the table -------------------------------------------------------------------------------------------------------
-
-today=$(date -u +%Y-%m-%d)
-over=0
-echo 'measure,value,unit,limit,command,device,date' >"$tmp/cost.csv"
-
-# quoted TEXT: a CSV field.
-quoted() { if [[ $1 == *[,\"]* ]]; then printf '"%s"' "${1//\"/\"\"}"; else printf '%s' "$1"; fi; }
-
-# row MEASURE VALUE UNIT LIMIT COMMAND
-row() {
-    local note=''
-    if ! awk -v v="$2" -v l="$4" 'BEGIN { n = substr(l, 3) + 0; exit !(l == "" || (l ~ /^<=/ ? v <= n : v >= n)) }'; then
-        note="  over the limit of $4"
-        over=1
-    fi
-    printf '%-52s %8s %-3s%s\n' "$1" "$2" "$3" "$note"
-    printf '%s,%s,%s,%s,%s,%s,%s\n' "$(quoted "$1")" "$2" "$3" "$4" "$(quoted "$5")" "$(quoted "$host")" "$today" >>"$tmp/cost.csv"
-}
-
-median() { sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+export WARPSMITH_CACHE=$tmp/store.db
+script=bench_cost
+. scripts/measures.sh
+host=$(processor)
 
 # cost COMMAND...: its output to $tmp/log; "seconds MiB" of it and of the largest process below it to stdout.
 cost() {
@@ -114,9 +66,6 @@ variant_ms() {
 }
 
 fresh() { rm -rf "$tmp/results" "$tmp/store.db"*; }
-export WARPSMITH_CACHE=$tmp/store.db
-
-host=$(build/warpsmith explain workloads/softmax.py --device cpu 2>&1 | sed -n 's/^device cpu: \(.*\) (.*/\1/p')
 
 for arch in "${arches[@]}" cpu; do
     quiet
@@ -176,13 +125,6 @@ for ((i = 0; i < repeat; i++)); do
 done >"$tmp/roofs"
 row 'relu_chain 4096 x 4096 f32: of copy bandwidth' "$(median <"$tmp/roofs")" % '>=80' "$command"
 
-if [ -r /proc/stat ]; then
-    own_used >"$tmp/own"
-    row 'cores that others used meanwhile' "$(awk -v all=$(($(all_used) - all_before)) -v own="$(<"$tmp/own")" \
-        -v seconds=$((SECONDS - begin)) 'BEGIN { printf "%.2f", (all - own) / 100 / seconds }')" '' '<=0.1' /proc/stat
-fi
-
-mkdir -p "$(dirname "$out")"
-mv "$tmp/cost.csv" "$out"
-echo "wrote $out"
+others_row
+write_table "$out"
 exit $over

@@ -48,11 +48,12 @@ block_figure() {
     return 1
 }
 
-# cost: reports/samples/cost_*.csv, which scripts/bench_cost.sh has written.
-block_cost() {
+# measures SCRIPT FILE...: the measures that scripts/SCRIPT has written, if it ever ran.
+measures() {
     local file
-    for file in reports/samples/cost_*.csv; do
-        python3 - "$file" <<'END'
+    for file in "${@:2}"; do
+        [ -e "$file" ] || continue
+        python3 - "$file" "$1" <<'END'
 import csv, sys
 
 with open(sys.argv[1], newline="") as file:
@@ -62,10 +63,12 @@ for row in rows:
     limit = row["limit"].replace("<=", "at most ").replace(">=", "at least ")
     print(f"| {row['measure']} | {row['value']} {row['unit']} | {limit} | `{row['command']}` |")
 said = {name: ", ".join(sorted({row[name] for row in rows})) for name in ("device", "date")}
-print(f"\n`scripts/bench_cost.sh` on {said['device']}, {said['date']}; rows in [{sys.argv[1]}]({sys.argv[1]}).")
+print(f"\n`scripts/{sys.argv[2]}` on {said['device']}, {said['date']}; rows in [{sys.argv[1]}]({sys.argv[1]}).")
 END
     done
 }
+block_cost() { measures bench_cost.sh reports/samples/cost_*.csv; }
+block_capture() { measures bench_capture.sh reports/samples/capture_*.csv; }
 
 # stage NAME: what one stage makes of a small softmax.
 block_stage() {

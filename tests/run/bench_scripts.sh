@@ -118,7 +118,8 @@ mkdir -p "$project/scripts" "$project/compiler" "$project/reports/samples/x1"
 cp scripts/readme_tables.sh scripts/program_table.py "$project/scripts/"
 cp "$csv" "$project/reports/samples/x1/"
 echo 'measure,value,unit,limit,command,device,date
-"a, b",3,s,<=4,do it,X1,2026-01-02' >"$project/reports/samples/cost_x.csv"
+"a, b",3,s,<=4,do it,X1,2026-01-02' | tee "$project/reports/samples/cost_x.csv" |
+    sed 's/do it/trace it/' >"$project/reports/samples/capture_x.csv"
 : >"$project/compiler/README.md"
 tables=$project/scripts/readme_tables.sh
 text='# Title
@@ -127,6 +128,8 @@ stale
 <!-- end -->
 between
 <!-- begin cost -->
+<!-- end -->
+<!-- begin capture -->
 <!-- end -->
 last'
 printf '%s\n' "$text" >"$project/README.md"
@@ -140,11 +143,17 @@ said=$(cat "$project/README.md")
 says '^\| one \| f32 \| dim=4 \| 40\.00 \|'
 says '2026-01-02, timer cupti'
 says "^\\| a, b \\| 3 s \\| at most 4 \\| .do it. \\|\$"
+says "^\\| a, b \\| 3 s \\| at most 4 \\| .trace it. \\|\$"
+says '^.scripts/bench_capture\.sh. on X1, 2026-01-02;'
 says '^between$'
 says '^last$'
 says_not '^stale$'
 run "$tables" --check
 expect 0 "up to date"
+rm "$project/reports/samples/capture_x.csv"
+run "$tables"
+expect 0 "nothing measured: an empty table"
+grep -q 'trace it' "$project/README.md" && fail "a table without a file was kept"
 
 printf '%s\n' '<!-- begin programs -->' 'kept' >"$project/README.md"
 run "$tables"
