@@ -42,7 +42,7 @@ cases() {
     seconds=$(awk '{ s += $1 } END { printf "%.0f", s }' "$tmp/seconds")
     tests=${proven// / test_compile_}
     row 'distinct cases of generated CUDA' "$distinct" cases "test_compile_$tests"
-    row 'CPU time to compile, run and judge them' "$seconds" s "test_compile_$tests"
+    row 'CPU time to compile and run and judge them' "$seconds" s "test_compile_$tests"
     row 'proven a second of it' $((distinct / seconds)) cases "test_compile_$tests"
 } >"$tmp/csv"
 cp "$tmp/csv" "$out"
