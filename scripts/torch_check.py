@@ -54,6 +54,21 @@ class Saved:
         self.wanted = [s for kind, s, _, t in loaded if kind in ("argument", "parameter") and t.is_floating_point()]
 
 
+def scope_of(names, model, inputs):
+    """Where the sources of tensors.txt can be evaluated: "L['self'].norm.weight"."""
+    arguments = inspect.signature(getattr(model, "forward", model)).bind(*inputs)
+    arguments.apply_defaults()
+    return {"L": {**arguments.arguments, "self": model}, "G": names}
+
+
+def clones(torch, value):
+    if isinstance(value, torch.Tensor):
+        return value.clone()
+    if isinstance(value, (list, tuple)):
+        return type(value)(clones(torch, item) for item in value)
+    return value
+
+
 def torch_outputs(torch, path, axes, mode, dtype, device, saved):
     """What PyTorch computes from the saved inputs: outputs, then in mode train gradients, each with its name."""
     names, _ = load_workload(path, axes)
@@ -61,12 +76,10 @@ def torch_outputs(torch, path, axes, mode, dtype, device, saved):
         if isinstance(value, torch.Tensor):
             names[name] = value.to(device=device, dtype=dtype if value.is_floating_point() else value.dtype)
     model, inputs, _ = build(torch, names, path, dtype, device)
-    arguments = inspect.signature(getattr(model, "forward", model)).bind(*inputs)
-    arguments.apply_defaults()
-    scope = {"L": {**arguments.arguments, "self": model}, "G": names}
+    scope = scope_of(names, model, inputs)
     with torch.no_grad():
         for source, value in saved.inputs:
-            target = eval(source, scope)  # "L['self'].norm.weight"
+            target = eval(source, scope)
             if tuple(target.shape) != tuple(value.shape):
                 raise Failure(1, f"{source} is {list(target.shape)} here, {list(value.shape)} in warpsmith")
             target.copy_(value.to(device=device, dtype=target.dtype))
@@ -74,8 +87,17 @@ def torch_outputs(torch, path, axes, mode, dtype, device, saved):
     for tensor in wants:
         tensor.requires_grad_()
     with torch.set_grad_enabled(mode == "train"):
-        outputs = tensors_of(torch, model(*inputs))
-    found = [(f"out{i}", t.detach()) for i, t in enumerate(outputs)]
+        given = clones(torch, inputs)  # autograd lets a forward update these in place, and not its leaves
+        scope = scope_of(names, model, given)
+        tensors = {source: eval(source, scope) for source, _ in saved.inputs}
+        versions = {source: t._version for source, t in tensors.items()}
+        outputs = tensors_of(torch, model(*given))
+    titles = [f"out{i}" for i in range(len(outputs))]
+    for source, tensor in tensors.items():  # what is updated in place is an output too, in the order of the inputs
+        if tensor._version != versions[source]:
+            titles.append(f"updated {source}")
+            outputs.append(tensor)
+    found = [(title, t.detach()) for title, t in zip(titles, outputs)]
     if mode == "train":
         pairs = [(t, saved.tangents[i]) for i, t in enumerate(outputs) if i in saved.tangents and t.requires_grad]
         tangents = [tangent.to(device=device, dtype=t.dtype) for t, tangent in pairs]

@@ -161,7 +161,7 @@ END
 # check CODE OPTION...: torch_peer.py --check of that file; what it says.
 check() {
     rc=0
-    said=$(PYTHONPATH=tests/run/torch_stub python3 -B scripts/torch_peer.py --device cpu --check "$TMP/scaled.py" \
+    said=$(PYTHONPATH=tests/run/torch_stub python3 -B scripts/torch_peer.py --device cpu --check "${FILE:-$TMP/scaled.py}" \
         "${@:2}" 2>&1) || rc=$?
     if [ $rc != "$1" ]; then
         printf '%s\n' "--check ${*:2}: exit $rc, expected $1:" "$said"
@@ -179,6 +179,10 @@ check 0 --mode fwd,train --dtype f32,bf16 --max-elements 16 --csv "$TMP/check.cs
 says "^scaled train f32 grad L\['self'\]\.weight .* ok$"
 says '^scaled +train +bf16 +4 .* ok$'
 says '^12 outputs ok, 0 not$'
+sed 's/return x \* self.weight, .*/return x.mul_(self.weight)/' "$TMP/scaled.py" >"$TMP/updated.py"
+FILE=$TMP/updated.py check 0 --mode fwd,train --axes rows=4
+says "^updated fwd f32 updated L\['x'\] .* ok$"
+says '^6 outputs ok, 0 not$'
 said=$(cat "$TMP/check.csv")
 says '^workload,mode,dtype,axes,output,shape,max_abs_err,max_rel_err,tolerance,verdict,torch,device,date$'
 says "^scaled,train,f32,dim=4 rows=4,grad L\['x'\],4x4,[^,]*,[^,]*,0.0001,ok,stub,"

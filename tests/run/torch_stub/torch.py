@@ -12,7 +12,7 @@ sys.modules["torch"] = sys.modules[__name__]
 
 
 class Tensor:
-    requires_grad = False
+    requires_grad, _version = False, 0
 
     def __init__(self, values, shape, dtype=float32, parts=()):
         self.values, self.shape, self.dtype, self.parts = list(values), tuple(shape), dtype, parts
@@ -93,6 +93,16 @@ class Tensor:
 
     def copy_(self, other):
         self.values = list(other.values)
+        self._version += 1
+        return self
+
+    def mul_(self, other):
+        product = self.like(self.values, parts=self.parts) * other
+        self.parts = product.parts
+        return self.copy_(product)
+
+    def clone(self):
+        return self.like(self.values, parts=((self, lambda t: t),))
 
     def reshape(self, shape):
         return Tensor(self.values, shape, self.dtype)
