@@ -21,6 +21,7 @@ from torch_workload import ROOT, Failure, as_cell, build, cpu_name, load_workloa
 
 # Of warpsmith against PyTorch, per output: the table of tuner/check.c.
 TOLERANCE = {"bool": 0.0, "i32": 0.0, "i64": 0.0, "f16": 2e-3, "bf16": 1.6e-2, "f32": 1e-4, "f64": 1e-6}
+MARGIN = 4
 COLUMNS = "workload,mode,dtype,axes,output,shape,max_abs_err,max_rel_err,tolerance,verdict,torch,device,date"
 
 
@@ -90,11 +91,12 @@ def torch_outputs(torch, path, axes, mode, dtype, device, saved):
         given = clones(torch, inputs)  # autograd lets a forward update these in place, and not its leaves
         scope = scope_of(names, model, given)
         tensors = {source: eval(source, scope) for source, _ in saved.inputs}
-        versions = {source: t._version for source, t in tensors.items()}
+        before = {source: (t._version, t.detach().clone()) for source, t in tensors.items()}
         outputs = tensors_of(torch, model(*given))
     titles = [f"out{i}" for i in range(len(outputs))]
     for source, tensor in tensors.items():  # what is updated in place is an output too, in the order of the inputs
-        if tensor._version != versions[source]:
+        version, value = before[source]  # batch_norm updates its statistics without counting a version
+        if tensor._version != version or not torch.equal(tensor, value):
             titles.append(f"updated {source}")
             outputs.append(tensor)
     found = [(title, t.detach()) for title, t in zip(titles, outputs)]
@@ -121,15 +123,24 @@ def errors(torch, got, want):
     return tuple(float("inf") if value != value else value for value in worst)
 
 
+def largest_tensor(torch, path, axes, device):
+    """Elements of the largest input or parameter, and the axes."""
+    names, values = load_workload(path, axes)
+    _, inputs, kept = build(torch, names, path, torch.float32, device)
+    return max((t.numel() for t in tensors_of(torch, inputs) + kept), default=0), values
+
+
 def smaller_axes(torch, path, given, limit):
     """Halve the largest axis that is not given until no input or parameter has more than `limit` elements."""
     axes = dict(given)
     while True:
-        with torch.device("meta"):  # shapes alone
-            names, values = load_workload(path, axes)
-            _, inputs, kept = build(torch, names, path, torch.float32, "meta")
+        try:
+            with torch.device("meta"):  # shapes alone
+                most, values = largest_tensor(torch, path, axes, "meta")
+        except Exception:  # the workload looks at values
+            most, values = largest_tensor(torch, path, axes, "cpu")
         free = {name: v for name, v in values.items() if name not in given and type(v) is int and v > 1}
-        if not free or max((t.numel() for t in tensors_of(torch, inputs) + kept), default=0) <= limit:
+        if not free or most <= limit:
             return axes
         largest = max(free, key=free.get)
         axes[largest] = str(free[largest] // 2)
@@ -151,6 +162,16 @@ def run_warpsmith(path, axes, mode, dtype, device, folder):
         raise Failure(1, f"warpsmith: exit {done.returncode}: {said[0]}")
 
 
+def second_opinion(torch, row, got, want, exact):
+    """The error against PyTorch in f64, if that is smaller. Where terms cancel (a bias in front of batch norm has the
+    gradient 0) there is only noise to compare: up to MARGIN times PyTorch's own error is within the tolerance."""
+    error, relative = errors(torch, got, exact)
+    own, _ = errors(torch, want, exact)
+    if 0 < own < float("inf"):
+        relative = min(relative, row["tolerance"] * error / (MARGIN * own))
+    return {"max_abs_err": error, "max_rel_err": relative} if relative < row["max_rel_err"] else {}
+
+
 def compare(torch, path, axes, mode, dtype, device):
     """One row of results for each output."""
     with tempfile.TemporaryDirectory() as folder:
@@ -168,9 +189,7 @@ def compare(torch, path, axes, mode, dtype, device):
         if row["max_rel_err"] > row["tolerance"] and want.is_floating_point():
             if exact is None:
                 exact = torch_outputs(torch, path, axes, mode, torch.float64, device, saved)
-            second = errors(torch, got, exact[i][1])
-            if second[1] < row["max_rel_err"]:
-                row["max_abs_err"], row["max_rel_err"] = second
+            row.update(second_opinion(torch, row, got, want, exact[i][1]))
         row["verdict"] = "ok" if row["max_rel_err"] <= row["tolerance"] else "WRONG"
         yield row
 

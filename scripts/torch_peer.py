@@ -14,7 +14,7 @@ call begins. The columns are read from reports/columns.def, the one definition o
 mode train gradients; PyTorch computes them from the very inputs, parameters and tangents that were saved. An output is
 ok if |got - want| <= tolerance * (|want| + rms(want)) everywhere, as in tuner/check.c. In low precision PyTorch rounds
 after every operator and warpsmith does not: an output that differs is held against PyTorch in f64 before it is called
-WRONG. Random numbers drawn in forward are not PyTorch's, so such a workload cannot be compared.
+WRONG, and may be 4 times as far from that as PyTorch in the same type is. Random numbers drawn in forward are not PyTorch's, so such a workload cannot be compared.
 
 Exit codes: 0 fine, 1 outputs differ or the result file is foreign, 2 usage, 3 no torch or no such device."""
 

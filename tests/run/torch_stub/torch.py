@@ -121,6 +121,10 @@ def zeros_like(t):
     return t.like([0] * t.numel())
 
 
+def equal(a, b):
+    return a.values == b.values
+
+
 def where(condition, a, b):
     return a.like(y if c else z for c, y, z in zip(condition.values, a.values, b.values))
 
