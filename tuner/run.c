@@ -221,8 +221,8 @@ int run_command(int argc, char **argv) {
                           "run workloads/softmax.py --check --save outputs", &b);
         fputs(b.p, stdout);
     } else {
-        interrupt_install();
         bool workload = status == WS_OK && script_is_workload(r.arena, r.line.file);
+        if (workload) interrupt_install(); /* a script ends at once */
         if (status == WS_OK)
             status = workload ? run_file(&r, &d) : run_script(&r.line, r.line.explain, r.arena, &d);
         if (status != WS_OK) command_line_fail("run", &d);

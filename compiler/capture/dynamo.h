@@ -21,7 +21,11 @@
 
 #include "capture/vm.h"
 
-enum { RECOMPILE_LIMIT = 8, MAX_TRACE_STEPS = 2000000 };
+enum {
+    RECOMPILE_LIMIT = 8,
+    MAX_TRACE_STEPS = 2000000, /* instructions of one trace, calls included */
+    MAX_TRACE_NODES = 50000,   /* operators */
+};
 
 /* One call of torch.compile. */
 struct compile_options {
@@ -170,6 +174,7 @@ struct trace {
     uint32_t stop_at; /* end in front of this step */
     bool is_static;   /* no symbolic sizes: they got in the way */
     bool broke;
+    bool endless;    /* it came to a limit */
     bool op_refused; /* an operator refused its operands */
     const char *reason;
     struct span where;

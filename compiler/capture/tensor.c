@@ -295,6 +295,8 @@ static __attribute__((noreturn)) void refuse_call(struct vm *vm) {
 }
 
 static node_id bind(struct vm *vm, const struct builtin *b, const struct args *a) {
+    if (vm->trace && vm->graph->nodes.n > MAX_TRACE_NODES)
+        trace_stop(vm, "operators", MAX_TRACE_NODES);
     struct arg *pos = NEW_ARRAY(vm->arena, struct arg, a->n),
                *named = NEW_ARRAY(vm->arena, struct arg, a->n_named);
     const char **names = NEW_ARRAY(vm->arena, const char *, a->n_named);
@@ -361,8 +363,7 @@ struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a
         if (grad && vm->trace && !vm->grad_enabled) node = detached(vm, node);
         out = tensor_new(vm, node);
     }
-    out.tensor->requires_grad =
-        grad && (vm->grad_enabled || !vm->trace) && b->op != OP_DETACH;
+    out.tensor->requires_grad = grad && (vm->grad_enabled || !vm->trace) && b->op != OP_DETACH;
     return in_place ? tensor_assign(vm, *first, out) : out;
 }
 

@@ -11,6 +11,12 @@
 #include "capture/backend.h"
 #include "capture/script.h"
 
+void trace_stop(struct vm *vm, const char *what, int limit) {
+    vm->trace->endless = true;
+    vm_refuse(vm, "%s was traced for %d %s without an end: is this an infinite loop?",
+              vm->trace->root.code->qualname, limit, what);
+}
+
 /* -- what a trace may change --------------------------------------------------------------- */
 
 bool trace_owns(const struct vm *vm, const void *p) {
@@ -399,7 +405,7 @@ static void run_segment(struct trace *t) {
         if (t->n_steps == t->stop_at) return end_segment(t, false, py_unset);
         struct instr in = f->code->instrs[f->pc];
         if (in.op == OP_RETURN_VALUE) return end_segment(t, true, f->stack[f->depth - 1]);
-        if (++t->vm->n_steps > MAX_TRACE_STEPS) vm_refuse(t->vm, "a trace of too many steps");
+        vm_tick(t->vm);
         vm_step(t->vm, f, in);
     }
 }
@@ -630,6 +636,7 @@ struct entry *trace_frame(struct vm *vm, struct frame *f, struct compiled_code *
         }
         leave(vm, &o);
         if (done) return t->entry;
+        if (t->endless) vm_raise(vm, EXC_RuntimeError, "%s", t->reason);
         if (t->symbols.n && !is_static && t->op_refused) {
             is_static = true; /* sizes that an operator cannot prove */
             if (dynamo_logs(vm, LOG_DYNAMIC))

@@ -559,10 +559,15 @@ void vm_step(struct vm *vm, struct frame *f, struct instr in) {
 }
 
 void vm_tick(struct vm *vm) {
-    if (++vm->n_steps > MAX_STEPS)
-        vm_refuse(vm, "stopped after %d instructions: is this an infinite loop?", MAX_STEPS);
-    if (vm->n_steps % 1024 == 0 && arena_used(vm->arena) > MAX_MEMORY)
-        vm_refuse(vm, "stopped: the program made more than %d MiB of values", MAX_MEMORY >> 20);
+    vm->n_steps++;
+    if (vm->trace && vm->n_steps > MAX_TRACE_STEPS) trace_stop(vm, "instructions", MAX_TRACE_STEPS);
+    uint64_t most = vm->eager ? MAX_SCRIPT_STEPS : MAX_STEPS;
+    if (vm->n_steps > most)
+        vm_refuse(vm, "stopped after %llu instructions: is this an infinite loop?",
+                  (unsigned long long)most);
+    size_t bytes = vm->eager ? MAX_SCRIPT_MEMORY : MAX_MEMORY;
+    if (vm->n_steps % 1024 == 0 && arena_used(vm->arena) > bytes)
+        vm_refuse(vm, "stopped: the program made more than %zu MiB of values", bytes >> 20);
 }
 
 static struct py run(struct vm *vm, struct frame *f) {

@@ -25,6 +25,9 @@ enum {
     MAX_ARGUMENTS = 12,    /* of a native signature */
 };
 
+#define MAX_SCRIPT_STEPS 5000000000ull      /* instructions of a script */
+#define MAX_SCRIPT_MEMORY ((size_t)1 << 33) /* bytes of its values; tensors are not among them */
+
 struct block {
     bool handler;    /* of an exception being handled, else a try block */
     int32_t target;  /* try: the handler */
@@ -239,6 +242,8 @@ const char *tape_name(const struct tensor *t);                             /* "M
 void tape_backward(struct vm *vm, struct py root, struct py tangent);
 /* -- trace.c */
 /* A trace may change what it made itself; anything else is a graph break. what: "a list". */
+/* End a trace that is too long, and the call that wanted it. */
+void trace_stop(struct vm *vm, const char *what, int limit) __attribute__((noreturn));
 void vm_need_own(struct vm *vm, const void *object, const char *what);
 node_id trace_float(struct vm *vm, struct py v);
 struct py trace_read(struct vm *vm, struct py v); /* a local that may be symbolic */

@@ -11,6 +11,7 @@ struct graph *graph_new(struct arena *a, struct exprs *ex, const struct source *
     g->ex = ex;
     g->src = src;
     g->names = map_new(a);
+    g->suffixes = map_new(a);
     return g;
 }
 
@@ -53,8 +54,11 @@ static const char *unique_name(struct graph *g, const char *hint) {
     if (isdigit((unsigned char)*base)) base = arena_printf(g->arena, "_%s", base);
     const char *name = base;
     node_id taken;
-    for (int k = 1; graph_find(g, name, &taken); k++)
-        name = arena_printf(g->arena, "%s_%d", base, k);
+    uint64_t k = 1; /* from where the last one like it ended */
+    map_gets(&g->suffixes, base, &k);
+    while (graph_find(g, name, &taken))
+        name = arena_printf(g->arena, "%s_%llu", base, (unsigned long long)k++);
+    if (k > 1) map_puts(&g->suffixes, base, k);
     return name;
 }
 

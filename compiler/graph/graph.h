@@ -152,8 +152,8 @@ struct graph_input {
 struct graph {
     struct arena *arena;
     struct exprs *ex;
-    const struct source *src; /* for messages; may be NULL */
-    struct map names;
+    const struct source *src;   /* for messages; may be NULL */
+    struct map names, suffixes; /* name -> node; what an unnumbered name would be numbered next */
     VEC(struct node) nodes;
     VEC(struct graph_input) inputs;
     VEC(node_id) outputs;

@@ -77,5 +77,19 @@ printf 'import torch\n@torch.compile(backend="nothing")\ndef f(x): return x\n' >
 if run "$TMP/backend.py"; then fail "an unknown backend must fail"; fi
 grep -q 'known: eager, aot_eager, inductor' "$TMP/err" || fail "backends are not listed:" "$(cat "$TMP/err")"
 
+# Programs without an end, too deep or too large: an error, not a machine that swaps.
+endless() { # NAME, MESSAGE, SOURCE
+    printf '%b' "$3" >"$TMP/$1.py"
+    if run "$TMP/$1.py"; then fail "$1 must fail"; fi
+    grep -q "$2" "$TMP/err" || fail "$1: expected '$2' in:" "$(head -c 400 "$TMP/err")"
+}
+head='import torch\n@torch.compile\n'
+endless loop 'traced for 50000 operators' "${head}def f(x):\n    while True:\n        x = x + 1\nf(torch.ones(2))\n"
+endless deep RecursionError "${head}def f(x):\n    return f(x + 1)\nf(torch.ones(2))\n"
+endless list 'is not supported' 'x = [0] * 10 ** 12\n'
+endless tensor 'too large' 'import torch\nx = torch.zeros(10 ** 9, 10 ** 9)\n'
+endless brackets 'too many nested' "x = $(printf '(%.0s' $(seq 3000))\n"
+endless bytes SyntaxError '\0377\0001\n'
+
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]
