@@ -48,6 +48,26 @@ block_figure() {
     return 1
 }
 
+# torch FILE: what scripts/check_torch.sh has compared with PyTorch, in sums.
+block_torch() {
+    python3 - "$1" <<'END'
+import csv, sys
+
+with open(sys.argv[1], newline="") as file:
+    rows = list(csv.DictReader(file))
+print("| mode | dtype | workloads | outputs and gradients | agree | largest error, of its tolerance |")
+print("|---|---|---:|---:|---:|---:|")
+for mode, dtype in sorted({(r["mode"], r["dtype"]) for r in rows}):
+    some = [r for r in rows if (r["mode"], r["dtype"]) == (mode, dtype)]
+    ok = [r for r in some if r["verdict"] == "ok"]
+    worst = max(float(r["max_rel_err"]) / float(r["tolerance"]) for r in ok)
+    print(f"| {mode} | {dtype} | {len({r['workload'] for r in some})} | {len(some)} | {len(ok)} | {worst:.3f} |")
+r = rows[-1]
+print()
+print(f"`scripts/check_torch.sh` against torch {r['torch']} on {r['device']}, {r['date']}; rows in [{sys.argv[1]}]({sys.argv[1]}).")
+END
+}
+
 # measures SCRIPT FILE...: the measures that scripts/SCRIPT has written, if it ever ran.
 measures() {
     local file
