@@ -372,12 +372,18 @@ struct py tensor_call(struct vm *vm, enum op op, const struct py *v, uint32_t n)
     return tensor_op(vm, &b, &(struct args){.at = v, .n = n});
 }
 
+/* A symbolic int as an operand: a tensor without dimensions, which does not widen what it meets. */
+static struct py symbolic_number(struct vm *vm, struct py v) {
+    struct py args[2] = {py_list(vm->arena, PY_TUPLE, NULL, 0), v};
+    return tensor_call(vm, OP_FULL, args, 2);
+}
+
 bool tensor_binary(struct vm *vm, const char *sign, struct py x, struct py y, bool in_place,
                    struct py *out) {
     struct py pair[2] = {x, y};
     enum op op;
-    if (x.kind == PY_SYMINT) x = pair[0] = symint_fix(vm, x);
-    if (y.kind == PY_SYMINT) y = pair[1] = symint_fix(vm, y);
+    if (x.kind == PY_SYMINT) x = pair[0] = symbolic_number(vm, x);
+    if (y.kind == PY_SYMINT) y = pair[1] = symbolic_number(vm, y);
     bool x_ok = x.kind == PY_TENSOR || x.kind == PY_SYMFLOAT || py_is_number(x);
     bool y_ok = y.kind == PY_TENSOR || y.kind == PY_SYMFLOAT || py_is_number(y);
     bool ok = x_ok && y_ok;
