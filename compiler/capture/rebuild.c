@@ -53,8 +53,16 @@ static void collect_node(struct collect *c, node_id n) {
     vec_push(c->e->arena, &c->g->outputs, n);
 }
 
+/* The input whose memory a tensor of the trace is, or NULL. */
+static const struct tensor_guard *input_behind(const struct entry *e, const struct tensor *t) {
+    for (uint32_t i = 0; i < e->n_tensors; i++)
+        if (e->tensors[i].storage && e->tensors[i].storage == t->storage) return &e->tensors[i];
+    return NULL;
+}
+
+/* A view of an input is taken again from the input, so that it goes on sharing its memory. */
 static void collect_tensor(struct collect *c, struct tensor *t) {
-    if (t->graph == c->g) collect_node(c, functional_node(c->vm, t));
+    if (t->graph == c->g && !input_behind(c->e, t)) collect_node(c, functional_node(c->vm, t));
 }
 
 static bool is_updated(const struct tensor_guard *g) {
@@ -162,8 +170,43 @@ static struct py tensor_at(const struct rebuild *r, node_id n) {
     WS_BUG("a tensor of a trace that is no output of its graph");
 }
 
+static int64_t symbol_of(void *ctx, ex sym) {
+    const struct entry *e = ctx;
+    for (uint32_t i = 0; i < e->n_symbols; i++)
+        if (e->symbols[i].ex == sym) return e->symbol_values[i];
+    WS_BUG("a symbol that no guard binds");
+}
+
+static struct py integer(const struct entry *e, ex x) {
+    return py_int(ex_eval(e->ex, x, symbol_of, (void *)e));
+}
+
+/* One step of a view, on a tensor with values. */
+static struct py take_step(const struct rebuild *r, struct py x, const struct view_step *s) {
+    struct py args[MAX_PARAMS] = {x};
+    for (int i = 1; i < s->n_args; i++) {
+        const struct arg *a = &s->args[i];
+        if (a->kind == ARG_INT) args[i] = integer(r->e, a->i);
+        if (a->kind != ARG_INTS) continue;
+        args[i] = py_list(r->vm->arena, PY_LIST, NULL, 0);
+        for (uint32_t k = 0; k < a->ints.n; k++)
+            vec_push(r->vm->arena, args[i].list, integer(r->e, a->ints.at[k]));
+    }
+    return tensor_call(r->vm, s->op, args, s->n_args);
+}
+
+static struct py view_of_input(const struct rebuild *r, const struct tensor_guard *g,
+                               const struct tensor *t) {
+    struct py x = input_tensor(r->e, g);
+    if (x.tensor->requires_grad && !t->requires_grad) x = tensor_call(r->vm, OP_DETACH, &x, 1);
+    for (uint32_t i = 0; i < t->n_steps; i++) x = take_step(r, x, &t->steps[i]);
+    return x;
+}
+
 static struct py rebuild_tensor(struct rebuild *r, struct py v) {
-    return v.tensor->graph ? tensor_at(r, v.tensor->node) : v;
+    if (!v.tensor->graph) return v;
+    const struct tensor_guard *g = input_behind(r->e, v.tensor);
+    return remember(r, v.p, g ? view_of_input(r, g, v.tensor) : tensor_at(r, v.tensor->node));
 }
 
 /* Inputs that were updated in place get what the graph made of them. All values are taken before
@@ -185,13 +228,6 @@ static void write_updates(struct rebuild *r) {
         if (values[i]) eager_write(vm, input_tensor(e, &e->tensors[i]).tensor, values[i]);
         free(values[i]);
     }
-}
-
-static int64_t symbol_of(void *ctx, ex sym) {
-    const struct entry *e = ctx;
-    for (uint32_t i = 0; i < e->n_symbols; i++)
-        if (e->symbols[i].ex == sym) return e->symbol_values[i];
-    WS_BUG("a symbol that no guard binds");
 }
 
 static struct py rebuild_function(struct rebuild *r, const struct function *f) {
@@ -275,15 +311,14 @@ static struct py rebuild(struct rebuild *r, struct py v) {
         return v;
     }
     v.source = NULL;
-    if (v.kind == PY_TENSOR) return rebuild_tensor(r, v);
-    if (v.kind == PY_SYMINT) return py_int(ex_eval(r->e->ex, v.symbolic, symbol_of, (void *)r->e));
+    if (v.kind == PY_SYMINT) return integer(r->e, v.symbolic);
     if (v.kind == PY_SYMFLOAT) return py_float(v.f);
     if (v.kind <= PY_STR || v.kind == PY_ELLIPSIS || v.kind == PY_NOT_IMPLEMENTED ||
         v.kind == PY_DTYPE || !v.p || !is_made_by(r->e, v.p))
         return v;
     for (uint32_t i = 0; i < r->made.n; i++)
         if (r->made.at[i].from == v.p) return r->made.at[i].to;
-    return rebuild_object(r, v);
+    return v.kind == PY_TENSOR ? rebuild_tensor(r, v) : rebuild_object(r, v);
 }
 
 /* -- the frame ----------------------------------------------------------------------------- */

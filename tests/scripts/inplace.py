@@ -139,4 +139,19 @@ try:
     assert False
 except RuntimeError as e:
     assert 'leaf' in str(e)
+
+
+@torch.compile
+def parts(x):
+    return x[1], x.t(), x.view(-1)[2:], x * 1, x
+
+
+z = torch.zeros(3, 4)
+for _ in range(2):
+    row, turned, rest, copy, same = parts(z)
+    row += 1
+    turned[0, 2] = 5
+    rest[0] = 7
+    copy += 100
+    assert same is z and row.shape == (4,) and z[1].sum() == 4 + 4 * _ and z[2, 0] == 5 and z[0, 2] == 7
 print('fine')
