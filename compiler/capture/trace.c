@@ -179,10 +179,10 @@ struct py trace_read(struct vm *vm, struct py v) {
 static void symbolic_strides(struct vm *vm, const struct tensor *t, struct meta *m) {
     bool done[WS_MAX_RANK] = {0};
     for (int k = 0; k < m->rank; k++) {
-        int next = -1;
-        for (int i = m->rank; i-- > 0;)
-            if (!done[i] && (next < 0 || eager_stride(vm, t, i) < eager_stride(vm, t, next)))
-                next = i;
+        int next = m->rank - 1;
+        while (done[next]) next--;
+        for (int i = next; i-- > 0;)
+            if (!done[i] && eager_stride(vm, t, i) < eager_stride(vm, t, next)) next = i;
         int64_t stride = eager_stride(vm, t, next);
         m->stride[next] = ex_const(vm->ex, stride);
         for (int i = 0; i < m->rank; i++) {

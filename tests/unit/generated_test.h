@@ -59,8 +59,8 @@ static inline void test_cpu_device(void **state) {
     struct setup *s = *state;
     struct diag d = diag_new(s->a);
     struct env env = env_read(s->a);
-    struct device *dev;
-    struct toolchain *t;
+    struct device *dev = NULL;
+    struct toolchain *t = NULL;
     if (device_open_untimed("cpu", &env, s->a, &d, &dev) != WS_OK ||
         toolchain_open(DEVICE_CPU, device_limits(dev)->arch, &env, s->a, &d, &t) != WS_OK)
         fail_msg("%s", d.text);
