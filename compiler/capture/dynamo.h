@@ -206,6 +206,8 @@ bool trace_attribute(const struct vm *vm, const struct instance *o, const char *
 const char *entry_check(struct vm *vm, struct entry *e, struct frame *f, bool want_text);
 uint32_t place_slot(const struct entry *e, const struct place *p);
 
+int64_t entry_number(const struct entry *e, ex x); /* under the sizes of the frame looked at last */
+
 /* -- rebuild.c */
 /* Put the frame where the segment ends; outputs are those of the graph. True with *value if it
  * returns. */

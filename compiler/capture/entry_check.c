@@ -129,7 +129,7 @@ static int64_t symbol_value(void *ctx, ex sym) {
     WS_BUG("a symbol that no guard binds");
 }
 
-static int64_t value_of(const struct entry *e, ex x) {
+int64_t entry_number(const struct entry *e, ex x) {
     int64_t n;
     return ex_is_const(e->ex, x, &n) ? n : ex_eval(e->ex, x, symbol_value, (void *)e);
 }
@@ -186,11 +186,11 @@ static const char *tensor_failure(struct vm *vm, const struct entry *e,
         return arena_printf(vm->arena, "%s: requires_grad mismatch", g->place->text);
     }
     for (int i = 0; i < t->meta.rank; i++) {
-        int64_t want = value_of(e, g->meta.size[i]), have = eager_size(vm, t, i);
+        int64_t want = entry_number(e, g->meta.size[i]), have = eager_size(vm, t, i);
         if (want != have) return want_text ? size_failure(vm, g, "size", i, want, have) : "";
     }
     for (int i = 0; i < t->meta.rank; i++) {
-        int64_t want = value_of(e, g->meta.stride[i]), have = eager_stride(vm, t, i);
+        int64_t want = entry_number(e, g->meta.stride[i]), have = eager_stride(vm, t, i);
         if (want != have && eager_size(vm, t, i) != 1)
             return want_text ? size_failure(vm, g, "stride", i, want, have) : "";
     }

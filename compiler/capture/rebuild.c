@@ -170,16 +170,7 @@ static struct py tensor_at(const struct rebuild *r, node_id n) {
     WS_BUG("a tensor of a trace that is no output of its graph");
 }
 
-static int64_t symbol_of(void *ctx, ex sym) {
-    const struct entry *e = ctx;
-    for (uint32_t i = 0; i < e->n_symbols; i++)
-        if (e->symbols[i].ex == sym) return e->symbol_values[i];
-    WS_BUG("a symbol that no guard binds");
-}
-
-static struct py integer(const struct entry *e, ex x) {
-    return py_int(ex_eval(e->ex, x, symbol_of, (void *)e));
-}
+static struct py integer(const struct entry *e, ex x) { return py_int(entry_number(e, x)); }
 
 /* One step of a view, on a tensor with values. */
 static struct py take_step(const struct rebuild *r, struct py x, const struct view_step *s) {
