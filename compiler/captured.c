@@ -116,13 +116,6 @@ static bool is_dense(const struct ws_tensor_info *t) {
     return true;
 }
 
-/* Where in storage the i-th element in row-major order lies. */
-static int64_t place_of(const struct ws_tensor_info *t, int64_t i) {
-    int64_t at = 0;
-    for (int k = t->rank; k-- > 0; i /= t->size[k]) at += i % t->size[k] * t->stride[k];
-    return at;
-}
-
 static enum ws_status no_memory(struct diag *d, size_t bytes, const char *name) {
     return diag_fail(d, WS_MACHINE, "cannot allocate %zu bytes for %s", bytes, name);
 }
@@ -134,7 +127,8 @@ static enum ws_status encode(const struct ws_tensor_info *t, const double *v, vo
     bool dense = is_dense(t);
 #pragma omp parallel for
     for (int64_t i = 0; i < t->numel; i++)
-        dtype_store(t->dtype, bytes, (size_t)(dense ? i : place_of(t, i)), v[i]);
+        dtype_store(t->dtype, bytes,
+                    (size_t)(dense ? i : strided_at(t->rank, t->size, t->stride, i)), v[i]);
     *out = bytes;
     return WS_OK;
 }
@@ -148,7 +142,8 @@ static enum ws_status decode(const struct ws_tensor_info *t, const void *bytes, 
     bool dense = is_dense(t);
 #pragma omp parallel for
     for (int64_t i = 0; i < t->numel; i++)
-        out->v[i] = dtype_load(t->dtype, bytes, (size_t)(dense ? i : place_of(t, i)));
+        out->v[i] = dtype_load(t->dtype, bytes,
+                               (size_t)(dense ? i : strided_at(t->rank, t->size, t->stride, i)));
     return WS_OK;
 }
 

@@ -39,16 +39,6 @@ static void put_header(struct buf *b, const struct ws_tensor_info *t) {
     buf_write(b, dict.p, dict.n);
 }
 
-/* Where element i of the row-major order lies in storage. */
-static size_t place_of(const struct ws_tensor_info *t, int64_t i) {
-    int64_t at = 0;
-    for (int k = t->rank - 1; k >= 0; k--) {
-        at += i % t->size[k] * t->stride[k];
-        i /= t->size[k];
-    }
-    return (size_t)at;
-}
-
 enum ws_status npy_write(const char *path, const struct ws_tensor_info *t, const void *bytes,
                          struct diag *d) {
     enum dtype as = t->dtype == DT_BF16 ? DT_F32 : t->dtype;
@@ -60,7 +50,7 @@ enum ws_status npy_write(const char *path, const struct ws_tensor_info *t, const
     memcpy(out, header.p, header.n);
     char *values = out + header.n;
     for (int64_t i = 0; i < t->numel; i++) {
-        size_t from = place_of(t, i);
+        size_t from = (size_t)strided_at(t->rank, t->size, t->stride, i);
         if (as == t->dtype)
             memcpy(values + width * (size_t)i, (const char *)bytes + width * from, width);
         else

@@ -18,12 +18,6 @@ int64_t bindings_value(const struct bindings *b, struct exprs *p, ex e) {
     return ex_value(p, ex_subst(p, e, b->symbols, to, (int)b->n));
 }
 
-static size_t place_of(const struct array *x, int64_t i) {
-    int64_t at = 0;
-    for (int k = x->rank; k-- > 0; i /= x->size[k]) at += i % x->size[k] * x->stride[k];
-    return (size_t)at;
-}
-
 static int64_t numel(const struct array *x) {
     int64_t n = 1;
     for (int i = 0; i < x->rank; i++) n *= x->size[i];
@@ -34,7 +28,8 @@ static bool read_values(const struct array *x, struct value *out) {
     out->n = numel(x);
     out->v = large_alloc((size_t)out->n * sizeof *out->v);
     for (int64_t i = 0; out->v && i < out->n; i++)
-        out->v[i] = dtype_load(x->dtype, x->bytes, place_of(x, i));
+        out->v[i] =
+            dtype_load(x->dtype, x->bytes, (size_t)strided_at(x->rank, x->size, x->stride, i));
     return out->v != NULL;
 }
 

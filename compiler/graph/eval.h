@@ -33,8 +33,6 @@ double value_round(enum dtype d, double v);
 /* Row-major strides of a cell; and those that repeat it over the dimensions of `over`. */
 void strides_of(const struct cell *c, int64_t *stride);
 void strides_broadcast(const struct cell *c, const struct cell *over, int64_t *stride);
-/* Where element i (row-major in a tensor of these sizes) lies under other strides. */
-int64_t offset_of(int rank, const int64_t *size, int64_t i, const int64_t *stride);
 
 /* A tensor as lines: the dimensions in `set` run along a line, the others number the lines. */
 struct lines {

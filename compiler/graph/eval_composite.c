@@ -253,7 +253,7 @@ static double broadcast(const struct job *j, int k, const struct cell *over, int
     if (arg_of(j, k)->kind == ARG_NONE) return absent;
     if (!j->in[k]) return number_at(j, k);
     strides_broadcast(j->in[k], over, stride);
-    return j->in[k]->v[offset_of(over->rank, over->size, i, stride)];
+    return j->in[k]->v[strided_at(over->rank, over->size, stride, i)];
 }
 
 static double gelu(double x, bool by_tanh) {
@@ -340,7 +340,7 @@ static int64_t matrix_at(const struct cell *x, int n_batch, const int64_t *batch
     memcpy(outer.size, x->size, sizeof outer.size);
     memcpy(over.size, batch, sizeof(int64_t) * (size_t)n_batch);
     strides_broadcast(&outer, &over, stride);
-    return offset_of(n_batch, batch, i, stride) * matrix;
+    return strided_at(n_batch, batch, stride, i) * matrix;
 }
 
 /* One row of the result at a time: the rows of y, each times an element of x's row, added up. */
@@ -434,7 +434,7 @@ static void eval_transpose(const struct job *j) {
     for (int i = 0; i < j->out->rank; i++) stride[i] = own[from[i]];
 #pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t i = 0; i < j->out->n; i++)
-        j->out->v[i] = j->in[0]->v[offset_of(j->out->rank, j->out->size, i, stride)];
+        j->out->v[i] = j->in[0]->v[strided_at(j->out->rank, j->out->size, stride, i)];
 }
 
 /* narrow, select: a stretch of one dimension, [outer, size, inner] -> [outer, length, inner] */

@@ -251,7 +251,7 @@ static void eval_gather(const struct job *j) {
             continue;
         }
         struct place p = place_of(j->out, i);
-        p.at[dim] = (int64_t)index->v[offset_of(j->out->rank, j->out->size, i, stride)];
+        p.at[dim] = (int64_t)index->v[strided_at(j->out->rank, j->out->size, stride, i)];
         for (int k = 0; k < x->rank; k++)
             if (k != dim && x->size[k] == 1) p.at[k] = 0;
         j->out->v[i] = value_at(x, &p);

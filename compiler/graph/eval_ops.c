@@ -27,15 +27,6 @@ void strides_broadcast(const struct cell *c, const struct cell *over, int64_t *s
     }
 }
 
-int64_t offset_of(int rank, const int64_t *size, int64_t i, const int64_t *stride) {
-    int64_t offset = 0;
-    for (int k = rank - 1; k >= 0; k--) {
-        offset += i % size[k] * stride[k];
-        i /= size[k];
-    }
-    return offset;
-}
-
 struct lines lines_along(const struct cell *c, uint32_t set) {
     struct lines l = {.n = 1, .length = 1};
     int64_t stride[WS_MAX_RANK];
@@ -54,8 +45,8 @@ struct lines lines_along(const struct cell *c, uint32_t set) {
 }
 
 int64_t line_at(const struct lines *l, int64_t line, int64_t i) {
-    return offset_of(l->kept, l->kept_size, line, l->kept_stride) +
-           offset_of(l->along, l->size, i, l->stride);
+    return strided_at(l->kept, l->kept_size, l->kept_stride, line) +
+           strided_at(l->along, l->size, l->stride, i);
 }
 
 /* A tensor cut into runs: up to RUN elements next to each other in the last dimension, so that
@@ -138,7 +129,7 @@ static void each_element(const struct job *j, const struct cell *out) {
         int64_t len, first = run_first(&runs, r, &len);
         const double *v[MAX_OPERANDS];
         for (int k = 0; k < MAX_OPERANDS; k++)
-            v[k] = x[k].v + offset_of(out->rank, out->size, first, x[k].stride);
+            v[k] = x[k].v + strided_at(out->rank, out->size, x[k].stride, first);
         for (int64_t i = 0; i < len; i++) {
             double y = f(v[0][i * x[0].last], v[1][i * x[1].last], v[2][i * x[2].last],
                          v[3][i * x[3].last], v[4][i * x[4].last]);
@@ -239,10 +230,10 @@ void eval_reduce(const struct job *j) {
     for (int64_t k = 0; k < l.n * n_blocks; k++) {
         int64_t line = k / n_blocks, from = k % n_blocks * BLOCK;
         int64_t to = from + BLOCK < l.length ? from + BLOCK : l.length;
-        int64_t base = offset_of(l.kept, l.kept_size, line, l.kept_stride);
+        int64_t base = strided_at(l.kept, l.kept_size, l.kept_stride, line);
         long double r = reduce_start(op);
         for (int64_t i = from; i < to; i++) {
-            double v = x->v[base + offset_of(l.along, l.size, i, l.stride)];
+            double v = x->v[base + strided_at(l.along, l.size, l.stride, i)];
             r = reduce_step(op, r, truncates ? value_round(j->out->dtype, v) : v);
         }
         part[k] = r;
@@ -308,7 +299,7 @@ void eval_view(const struct job *j) {
 #pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t r = 0; r < runs.n; r++) {
         int64_t len, first = run_first(&runs, r, &len);
-        const double *from = x + base + offset_of(out->rank, out->size, first, stride);
+        const double *from = x + base + strided_at(out->rank, out->size, stride, first);
         for (int64_t i = 0; i < len; i++) out->v[first + i] = from[i * last];
     }
 }
