@@ -55,6 +55,7 @@ enum ws_status run_script(const struct command_line *line, bool explain, struct 
                                    .cuda_name = device_facts(m.device)->name,
                                    .backends = backends,
                                    .backend = line->backend,
+                                   .timed = explain,
                                    .logs = m.env.logs,
                                    .print = print,
                                    .log = log_line};

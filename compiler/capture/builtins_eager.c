@@ -42,9 +42,7 @@ static struct py nested(struct vm *vm, const struct tensor *t, const double *v, 
 
 NATIVE(tolist) {
     const struct tensor *t = need_eager(vm, v[0], "call of Tensor.tolist()");
-    double *values = malloc((size_t)(eager_numel(vm, t) + 1) * sizeof *values);
-    if (!values) vm_raise(vm, EXC_RuntimeError, "out of memory for tolist()");
-    eager_read(vm, t, values);
+    double *values = eager_values(vm, t);
     struct py out = nested(vm, t, values, 0, 0);
     free(values);
     return out;

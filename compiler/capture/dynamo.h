@@ -91,8 +91,6 @@ struct segment_end {
     struct block *blocks;
     uint32_t n_blocks;
     bool grad_enabled;
-    const char *reason; /* a break: why, and where */
-    struct span where;
 };
 
 struct watch {
@@ -110,7 +108,7 @@ struct entry {
     struct arena *arena;
     struct exprs *ex;
     const struct code *code;
-    uint32_t pc, id;
+    uint32_t pc;
     const struct compile_options *how;
     bool grad_enabled;
 
@@ -132,6 +130,8 @@ struct entry {
     uint32_t n_tensors;
     struct alias *aliases;
     uint32_t n_aliases;
+    uint32_t *updates; /* of tensors: those that are updated in place */
+    uint32_t n_updates;
     struct symbol *symbols;
     int64_t *symbol_values;
     uint32_t n_symbols;
@@ -173,9 +173,8 @@ struct trace {
     uint32_t n_steps; /* of the root frame */
     uint32_t stop_at; /* end in front of this step */
     bool is_static;   /* no symbolic sizes: they got in the way */
-    bool broke;
-    bool endless;    /* it came to a limit */
-    bool op_refused; /* an operator refused its operands */
+    bool endless;     /* it came to a limit */
+    bool op_refused;  /* an operator refused its operands */
     const char *reason;
     struct span where;
     VEC(struct tensor_guard) tensors;
@@ -195,7 +194,6 @@ struct trace_failure {
 struct entry *trace_frame(struct vm *vm, struct frame *f, struct compiled_code *code,
                           const struct compile_options *how, struct trace_failure *why);
 void entry_need_place(struct vm *vm, struct entry *e, const struct place *p);
-bool trace_owns(const struct vm *vm, const void *p); /* was it made by the trace? */
 /* An attribute set while tracing on an object that exists outside. */
 bool trace_attribute(const struct vm *vm, const struct instance *o, const char *name,
                      struct py *out);

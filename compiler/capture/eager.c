@@ -79,6 +79,9 @@ int64_t eager_numel(const struct vm *vm, const struct tensor *t) {
     return n;
 }
 
+/* Elements below which threads cost more than they save. */
+enum { SMALL = 4096 };
+
 /* Where elements lie: sizes and strides as plain numbers. */
 struct walk {
     int rank;
@@ -98,15 +101,12 @@ static struct walk walk_of(const struct vm *vm, const struct tensor *t) {
 }
 
 static size_t place_of(const struct walk *w, int64_t i) {
-    int64_t at = w->offset;
-    if (w->dense) return (size_t)(at + i);
-    for (int k = w->rank; k-- > 0; i /= w->size[k]) at += i % w->size[k] * w->stride[k];
-    return (size_t)at;
+    return (size_t)(w->offset + (w->dense ? i : strided_at(w->rank, w->size, w->stride, i)));
 }
 
 void eager_read(const struct vm *vm, const struct tensor *t, double *out) {
     struct walk w = walk_of(vm, t);
-#pragma omp parallel for if (w.n > 4096)
+#pragma omp parallel for if (w.n > SMALL)
     for (int64_t i = 0; i < w.n; i++)
         out[i] = dtype_load(t->meta.dtype, t->storage->bytes, place_of(&w, i));
 }
@@ -114,7 +114,7 @@ void eager_read(const struct vm *vm, const struct tensor *t, double *out) {
 void eager_write(const struct vm *vm, struct tensor *t, const double *from) {
     struct walk w = walk_of(vm, t);
     t->storage->version++;
-#pragma omp parallel for if (w.n > 4096)
+#pragma omp parallel for if (w.n > SMALL)
     for (int64_t i = 0; i < w.n; i++)
         dtype_store(t->meta.dtype, t->storage->bytes, place_of(&w, i), from[i]);
 }
@@ -139,17 +139,16 @@ struct py eager_truth(struct vm *vm, struct py t) {
     return eager_item(vm, t);
 }
 
-static double *values_of(struct vm *vm, const struct tensor *t, int64_t *n) {
-    *n = eager_numel(vm, t);
-    double *v = large_alloc((size_t)*n * sizeof *v);
+double *eager_values(struct vm *vm, const struct tensor *t) {
+    double *v = large_alloc((size_t)eager_numel(vm, t) * sizeof *v);
     if (!v) vm_raise(vm, EXC_RuntimeError, "out of memory for the values of a tensor");
     eager_read(vm, t, v);
     return v;
 }
 
 struct py eager_nonzero(struct vm *vm, const struct tensor *mask, int dim) {
-    int64_t n, found = 0, below = 1;
-    double *v = values_of(vm, mask, &n);
+    int64_t n = eager_numel(vm, mask), found = 0, below = 1;
+    double *v = eager_values(vm, mask);
     for (int k = mask->meta.rank; k-- > dim + 1;) below *= eager_size(vm, mask, k);
     for (int64_t i = 0; i < n; i++)
         if (v[i] != 0) v[found++] = (double)(i / below % eager_size(vm, mask, dim));
@@ -161,9 +160,8 @@ struct py eager_nonzero(struct vm *vm, const struct tensor *mask, int dim) {
 
 void eager_scatter(struct vm *vm, struct tensor *t, const struct tensor *places,
                    const struct tensor *from) {
-    int64_t n, n_all;
-    double *at = values_of(vm, places, &n), *v = values_of(vm, from, &n),
-           *all = values_of(vm, t, &n_all);
+    int64_t n = eager_numel(vm, places);
+    double *at = eager_values(vm, places), *v = eager_values(vm, from), *all = eager_values(vm, t);
     for (int64_t i = 0; i < n; i++) all[(int64_t)at[i]] = v[i];
     eager_write(vm, t, all);
     free(at);
@@ -182,7 +180,7 @@ struct data {
 
 static void collect(struct vm *vm, struct data *x, struct py v, int depth) {
     if (v.kind == PY_TENSOR && tensor_is_eager(vm, v)) v = eager_item(vm, v);
-    bool sequence = py_is_sequence(v), first = x->rank < depth;
+    bool sequence = py_is_sequence(v);
     if (!sequence && !py_is_number(v))
         vm_raise(vm, EXC_TypeError, "new(): invalid data type '%s'", type_name(vm, v));
     if (!sequence) {
@@ -195,7 +193,6 @@ static void collect(struct vm *vm, struct data *x, struct py v, int depth) {
     }
     if (depth == WS_MAX_RANK)
         vm_raise(vm, EXC_ValueError, "at most %d dimensions are supported", WS_MAX_RANK);
-    if (x->v.n == 0 && first) x->size[depth] = v.list->n;
     if (x->v.n == 0) x->size[depth] = v.list->n;
     if (x->size[depth] != v.list->n)
         vm_raise(vm, EXC_ValueError, "expected sequence of length %lld at dim %d (got %u)",
@@ -254,9 +251,7 @@ static bool view_step(const struct graph *g, const struct node *n, int64_t *offs
     if (n->op == OP_SLICE)
         *offset = ex_value(g->ex, n->args[2].i) *
                   ex_value(g->ex, from->stride[ex_value(g->ex, n->args[1].i)]);
-    bool copies =
-        n->op == OP_VIEW && !meta_is_contiguous(g->ex, from) && meta_is_contiguous(g->ex, &n->meta);
-    return op_info(n->op)->class == VIEW && !copies;
+    return functional_keeps_memory(g, n);
 }
 
 /* Is node the same memory as `first`? */
@@ -283,20 +278,15 @@ static struct py compute(struct vm *vm, node_id node) {
     vec_push(g->arena, &g->outputs, node);
     struct value *in = NEW_ARRAY(g->arena, struct value, g->inputs.n), out = {0};
     for (uint32_t i = 0; i < g->inputs.n; i++) {
-        struct tensor *t = vm->op_inputs.at[i];
-        in[i].n = eager_numel(vm, t);
-        in[i].v = large_alloc((size_t)in[i].n * sizeof *in[i].v);
-        if (in[i].v) eager_read(vm, t, in[i].v);
+        in[i].n = eager_numel(vm, vm->op_inputs.at[i]);
+        in[i].v = eager_values(vm, vm->op_inputs.at[i]);
     }
     struct diag d = diag_new(g->arena);
-    bool ok = true;
-    for (uint32_t i = 0; i < g->inputs.n; i++) ok &= in[i].v != NULL;
-    ok = ok && graph_eval(g, in, &out, &d);
+    bool ok = graph_eval(g, in, &out, &d);
     for (uint32_t i = 0; i < g->inputs.n; i++) free(in[i].v);
     if (!ok)
-        vm_raise(
-            vm, d.message && strstr(d.message, "out of bounds") ? EXC_IndexError : EXC_RuntimeError,
-            "%s", d.message ? d.message : "out of memory for a tensor");
+        vm_raise(vm, strstr(d.message, "out of bounds") ? EXC_IndexError : EXC_RuntimeError, "%s",
+                 d.message);
     struct py result = row_major(vm, g->nodes.at[node].meta);
     eager_write(vm, result.tensor, out.v);
     free(out.v);

@@ -137,15 +137,14 @@ int64_t entry_number(const struct entry *e, ex x) {
 static const char *bind_symbols(struct vm *vm, struct entry *e, bool want_text) {
     for (uint32_t i = 0; i < e->n_symbols; i++) {
         const struct symbol *s = &e->symbols[i];
+        struct py v = e->values[s->slot];
         if (s->place) {
-            struct py v = e->values[s->slot];
             if (v.kind != PY_INT)
                 return want_text ? arena_printf(vm->arena, "type(%s): expected int, actual %s",
                                                 s->place->text, type_name(vm, v))
                                  : "";
             e->symbol_values[i] = v.i;
         } else {
-            struct py v = e->values[s->slot];
             if (v.kind != PY_TENSOR || v.tensor->meta.rank <= s->dim) return "rank mismatch";
             e->symbol_values[i] = eager_size(vm, v.tensor, s->dim);
         }
@@ -307,8 +306,7 @@ static const char *check_tensors(struct vm *vm, struct entry *e, bool roots_only
     return NULL;
 }
 
-static const char *check_values(struct vm *vm, struct entry *e, struct frame *f, bool roots_only,
-                                bool want_text) {
+static const char *check_values(struct vm *vm, struct entry *e, bool roots_only, bool want_text) {
     for (uint32_t i = 0; i < (roots_only ? e->n_root_guards : e->n_guards); i++) {
         const struct guard *g = &e->guards[roots_only ? e->root_guards[i] : i];
         if (!guard_holds(vm, g, e->values[g->slot]))
@@ -325,7 +323,7 @@ const char *entry_check(struct vm *vm, struct entry *e, struct frame *f, bool wa
     for (uint32_t i = 0; !quick && i < e->n_places; i++)
         if (!fetch(vm, f, e->places[i], e->values[e->bases[i]], &e->values[i]))
             return want_text ? arena_printf(vm->arena, "%s is not there", e->places[i]->text) : "";
-    const char *why = check_values(vm, e, f, quick, want_text);
+    const char *why = check_values(vm, e, quick, want_text);
     if (!why) why = check_tensors(vm, e, quick, want_text);
     if (!why && !quick) watch_places(e);
     return why;

@@ -17,8 +17,7 @@
 
 static struct py wrap(struct vm *vm, node_id node) { return tensor_new(vm, node); }
 
-/* Is one primitive step of a view the same memory? */
-static bool keeps_memory(const struct graph *g, const struct node *n) {
+bool functional_keeps_memory(const struct graph *g, const struct node *n) {
     const struct meta *from = &g->nodes.at[n->args[0].node].meta;
     bool copies =
         n->op == OP_VIEW && !meta_is_contiguous(g->ex, from) && meta_is_contiguous(g->ex, &n->meta);
@@ -39,7 +38,7 @@ static struct graph *view_graph(struct vm *vm, node_id node) {
     struct graph *d = graph_decompose(own);
     node_id at = d->outputs.at[0];
     for (; d->nodes.at[at].op != OP_INPUT; at = d->nodes.at[at].args[0].node)
-        if (!keeps_memory(d, &d->nodes.at[at])) return NULL;
+        if (!functional_keeps_memory(d, &d->nodes.at[at])) return NULL;
     bool first = d->inputs.at[0].node == at && d->inputs.at[0].init == 0;
     return first && d->nodes.at[at].meta.dtype == n->meta.dtype ? d : NULL;
 }

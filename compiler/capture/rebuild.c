@@ -16,7 +16,6 @@ struct made {
 struct rebuild {
     struct vm *vm;
     const struct entry *e;
-    const struct frame *frame;
     const struct py *outputs;
     VEC(struct made) made;
 };
@@ -31,20 +30,6 @@ struct collect {
     struct graph *g;
     struct map seen;
 };
-
-static void collect(struct collect *c, struct py v);
-
-static void collect_list(struct collect *c, const struct list *l) {
-    for (uint32_t i = 0; l && i < l->n; i++) collect(c, l->at[i]);
-}
-
-static void collect_dict(struct collect *c, const struct dict *d) {
-    for (uint32_t i = 0; d && i < d->entries.n; i++) {
-        if (!d->entries.at[i].live) continue;
-        collect(c, d->entries.at[i].key);
-        collect(c, d->entries.at[i].value);
-    }
-}
 
 static void collect_node(struct collect *c, node_id n) {
     if (c->g->nodes.at[n].op == OP_INPUT) return;
@@ -65,50 +50,27 @@ static void collect_tensor(struct collect *c, struct tensor *t) {
     if (t->graph == c->g && !input_behind(c->e, t)) collect_node(c, functional_node(c->vm, t));
 }
 
-static bool is_updated(const struct tensor_guard *g) {
-    return g->tensor && g->storage && g->storage->version;
-}
-
-static void collect_function(struct collect *c, const struct function *f) {
-    collect_list(c, f->defaults);
-    collect_dict(c, f->kwdefaults);
-    collect_dict(c, f->attributes);
-    for (uint32_t i = 0; i < f->code->frees.n; i++) collect(c, py_pointer(PY_CELL, f->closure[i]));
-}
-
-static void collect(struct collect *c, struct py v) {
+static void collect(void *ctx, struct py v) {
+    struct collect *c = ctx;
     if (place_is_known(v.source)) return entry_need_place(c->vm, c->e, v.source);
     if (v.kind == PY_TENSOR) return collect_tensor(c, v.tensor);
-    bool pointer = v.kind > PY_STR && v.kind != PY_ELLIPSIS && v.kind != PY_NOT_IMPLEMENTED &&
-                   v.kind != PY_DTYPE;
-    if (!pointer || !v.p || !is_made_by(c->e, v.p)) return;
-    if (!map_put(&c->seen, &v.p, sizeof v.p, 1)) return;
-    switch (v.kind) {
-    case PY_TUPLE:
-    case PY_LIST: collect_list(c, v.list); break;
-    case PY_DICT:
-    case PY_SET: collect_dict(c, v.dict); break;
-    case PY_SLICE:
-        collect(c, v.slice->start);
-        collect(c, v.slice->stop);
-        collect(c, v.slice->step);
-        break;
-    case PY_ITER: collect(c, v.iter->over); break;
-    case PY_CELL: collect(c, v.cell->v); break;
-    case PY_FUNCTION: collect_function(c, v.function); break;
-    case PY_METHOD:
-        collect(c, v.method->function);
-        collect(c, v.method->self);
-        break;
-    case PY_INSTANCE: collect_dict(c, v.instance->dict); break;
-    case PY_SUPER: collect(c, v.super->self); break;
-    case PY_STATICMETHOD:
-    case PY_CLASSMETHOD:
-    case PY_PROPERTY:
-        collect(c, v.wrapped[0]);
-        collect(c, v.wrapped[1]);
-        break;
-    default: break;
+    if (!py_is_object(v) || !is_made_by(c->e, v.p)) return;
+    if (map_put(&c->seen, &v.p, sizeof v.p, 1)) py_visit(v, collect, c);
+}
+
+/* Inputs updated in place, each once, however many places hold it. */
+static void collect_updates(struct collect *c) {
+    struct entry *e = c->e;
+    e->updates = NEW_ARRAY(e->arena, uint32_t, e->n_tensors);
+    for (uint32_t i = 0; i < e->n_tensors; i++) {
+        const struct tensor_guard *g = &e->tensors[i];
+        bool again = false;
+        if (!g->tensor || !g->storage || !g->storage->version) continue;
+        for (uint32_t k = 0; k < e->n_updates; k++)
+            again |= e->tensors[e->updates[k]].tensor == g->tensor;
+        if (again) continue;
+        e->updates[e->n_updates++] = i;
+        collect_node(c, g->storage->base);
     }
 }
 
@@ -124,8 +86,7 @@ void entry_collect_outputs(struct vm *vm, struct entry *e) {
         if (end->cells[i].written) collect(&c, end->cells[i].v);
     }
     for (uint32_t i = 0; i < e->n_effects; i++) collect(&c, e->effects[i].v);
-    for (uint32_t i = 0; i < e->n_tensors; i++)
-        if (is_updated(&e->tensors[i])) collect_node(&c, e->tensors[i].storage->base);
+    collect_updates(&c);
     e->outputs = c.g->outputs.at;
     e->n_outputs = c.g->outputs.n;
     if (!c.g->outputs.n) return;
@@ -205,18 +166,11 @@ static struct py rebuild_tensor(struct rebuild *r, struct py v) {
 static void write_updates(struct rebuild *r) {
     struct vm *vm = r->vm;
     const struct entry *e = r->e;
-    double **values = NEW_ARRAY(vm->arena, double *, e->n_tensors);
-    for (uint32_t i = 0; i < e->n_tensors; i++) {
-        const struct tensor_guard *g = &e->tensors[i];
-        bool again = false;
-        for (uint32_t k = 0; k < i; k++) again |= e->tensors[k].tensor == g->tensor;
-        if (!is_updated(g) || again) continue;
-        const struct tensor *from = tensor_at(r, g->storage->base).tensor;
-        values[i] = large_alloc((size_t)eager_numel(vm, from) * sizeof **values);
-        if (values[i]) eager_read(vm, from, values[i]);
-    }
-    for (uint32_t i = 0; i < e->n_tensors; i++) {
-        if (values[i]) eager_write(vm, input_tensor(e, &e->tensors[i]).tensor, values[i]);
+    double **values = NEW_ARRAY(vm->arena, double *, e->n_updates);
+    for (uint32_t i = 0; i < e->n_updates; i++)
+        values[i] = eager_values(vm, tensor_at(r, e->tensors[e->updates[i]].storage->base).tensor);
+    for (uint32_t i = 0; i < e->n_updates; i++) {
+        eager_write(vm, input_tensor(e, &e->tensors[e->updates[i]]).tensor, values[i]);
         free(values[i]);
     }
 }
@@ -304,9 +258,7 @@ static struct py rebuild(struct rebuild *r, struct py v) {
     v.source = NULL;
     if (v.kind == PY_SYMINT) return integer(r->e, v.symbolic);
     if (v.kind == PY_SYMFLOAT) return py_float(v.f);
-    if (v.kind <= PY_STR || v.kind == PY_ELLIPSIS || v.kind == PY_NOT_IMPLEMENTED ||
-        v.kind == PY_DTYPE || !v.p || !is_made_by(r->e, v.p))
-        return v;
+    if (!py_is_object(v) || !is_made_by(r->e, v.p)) return v;
     for (uint32_t i = 0; i < r->made.n; i++)
         if (r->made.at[i].from == v.p) return r->made.at[i].to;
     return v.kind == PY_TENSOR ? rebuild_tensor(r, v) : rebuild_object(r, v);
@@ -335,7 +287,7 @@ static void finish_effects(struct rebuild *r) {
 bool entry_finish(struct vm *vm, const struct entry *e, struct frame *f, const struct py *outputs,
                   struct py *value) {
     const struct segment_end *end = &e->end;
-    struct rebuild r = {.vm = vm, .e = e, .frame = f, .outputs = outputs};
+    struct rebuild r = {.vm = vm, .e = e, .outputs = outputs};
     write_updates(&r);
     finish_cells(&r, f);
     struct py *locals = NEW_ARRAY(vm->arena, struct py, f->code->locals.n);

@@ -25,7 +25,7 @@ struct script_counts {
     VEC(struct script_break) breaks;
     uint32_t n_calls;  /* operators of all graphs */
     uint32_t n_hits;   /* calls answered by an entry that was there */
-    double check_ms;   /* of the quickest check of guards that held; 0: none did */
+    double check_ms;   /* of the quickest check of guards that held; 0: none did, or not timed */
     double capture_ms; /* spent tracing */
     double compile_ms; /* in backends */
 };
@@ -38,6 +38,7 @@ struct script_options {
     const char *cuda_name;
     const struct backend *const *backends; /* beside eager and aot_eager; NULL at the end */
     const char *backend; /* overrides what torch.compile asks for; NULL: as asked, or inductor */
+    bool timed;          /* measure what guard checks cost */
     uint32_t logs;       /* topics (base/options.h) */
     void (*print)(void *ctx, const char *text); /* what the program prints */
     void (*log)(void *ctx, const char *text);   /* whole lines, for people */

@@ -21,14 +21,9 @@ static bool is_new(struct sweep *s, const void *p) {
     return p && map_put(&s->seen, &p, sizeof p, 1);
 }
 
-static void mark(struct sweep *s, struct py v) {
-    bool plain = v.kind <= PY_STR || v.kind == PY_ELLIPSIS || v.kind == PY_NOT_IMPLEMENTED ||
-                 v.kind == PY_DTYPE || v.kind == PY_RANGE || v.kind == PY_BUILTIN;
-    if (!plain && is_new(s, v.p)) vec_push(s->arena, &s->todo, v);
-}
-
-static void mark_list(struct sweep *s, const struct list *l) {
-    for (uint32_t i = 0; l && i < l->n; i++) mark(s, l->at[i]);
+static void mark(void *ctx, struct py v) {
+    struct sweep *s = ctx;
+    if (py_is_object(v) && is_new(s, v.p)) vec_push(s->arena, &s->todo, v);
 }
 
 static void mark_dict(struct sweep *s, const struct dict *d) {
@@ -52,47 +47,18 @@ static void mark_tensor(struct sweep *s, struct tensor *t) {
         mark(s, py_pointer(PY_TENSOR, inputs[n]));
 }
 
-static void mark_function(struct sweep *s, const struct function *f) {
-    mark_list(s, f->defaults);
-    mark_dict(s, f->kwdefaults);
-    mark_dict(s, f->attributes);
-    for (uint32_t i = 0; i < f->code->frees.n; i++) mark_cell(s, f->closure[i]);
-    if (is_new(s, f->module)) mark_dict(s, f->module->dict);
-}
-
 static void mark_class(struct sweep *s, const struct class *c) {
     mark_dict(s, c->dict);
     for (uint32_t i = 0; i < c->n_mro; i++) mark(s, py_pointer(PY_CLASS, c->mro[i]));
 }
 
-/* What a value leads to. */
+/* What a value leads to, beside what it holds. */
 static void follow(struct sweep *s, struct py v) {
+    py_visit(v, mark, s);
     switch (v.kind) {
-    case PY_TUPLE:
-    case PY_LIST: mark_list(s, v.list); break;
-    case PY_DICT:
-    case PY_SET: mark_dict(s, v.dict); break;
-    case PY_SLICE:
-        mark(s, v.slice->start);
-        mark(s, v.slice->stop);
-        mark(s, v.slice->step);
-        break;
-    case PY_ITER: mark(s, v.iter->over); break;
-    case PY_CELL: mark(s, v.cell->v); break;
-    case PY_FUNCTION: mark_function(s, v.function); break;
-    case PY_METHOD:
-        mark(s, v.method->function);
-        mark(s, v.method->self);
-        break;
+    case PY_FUNCTION: mark(s, py_pointer(PY_MODULE, v.function->module)); break;
     case PY_CLASS: mark_class(s, v.class); break;
-    case PY_INSTANCE:
-        mark_dict(s, v.instance->dict);
-        mark(s, py_pointer(PY_CLASS, v.instance->class));
-        break;
-    case PY_SUPER: mark(s, v.super->self); break;
-    case PY_STATICMETHOD:
-    case PY_CLASSMETHOD:
-    case PY_PROPERTY: mark(s, *v.wrapped); break;
+    case PY_INSTANCE: mark(s, py_pointer(PY_CLASS, v.instance->class)); break;
     case PY_MODULE: mark_dict(s, v.module->dict); break;
     case PY_TENSOR: mark_tensor(s, v.tensor); break;
     default: break;

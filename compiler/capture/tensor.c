@@ -415,9 +415,7 @@ static struct py eager_assign(struct vm *vm, struct py x, struct py v) {
                  "the result of an update in place has another shape than its target");
     bool recorded = vm->grad_enabled && (t->requires_grad || v.tensor->requires_grad);
     if (recorded && t->requires_grad && !t->tape) raise_leaf(vm);
-    double *values = large_alloc((size_t)eager_numel(vm, t) * sizeof *values);
-    if (!values) vm_raise(vm, EXC_RuntimeError, "out of memory for a tensor");
-    eager_read(vm, v.tensor, values);
+    double *values = eager_values(vm, v.tensor);
     eager_write(vm, t, values);
     free(values);
     if (recorded) tape_move(t, v.tensor);

@@ -202,9 +202,7 @@ void tensor_print(struct vm *vm, struct buf *b, const struct tensor *t) {
     int64_t n = eager_numel(vm, t);
     for (int i = 0; i < x.rank; i++) x.size[i] = eager_size(vm, t, i);
     x.summary = n > THRESHOLD;
-    double *values = malloc((size_t)(n + 1) * sizeof *values);
-    if (!values) vm_raise(vm, EXC_RuntimeError, "out of memory for the text of a tensor");
-    eager_read(vm, t, values);
+    double *values = eager_values(vm, t);
     x.v = values;
     if (t->kind == INPUT_PARAMETER) buf_puts(b, "Parameter containing:\n");
     static const char prefix[] = "tensor(";

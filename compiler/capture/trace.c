@@ -19,7 +19,7 @@ void trace_stop(struct vm *vm, const char *what, int limit) {
 
 /* -- what a trace may change --------------------------------------------------------------- */
 
-bool trace_owns(const struct vm *vm, const void *p) {
+static bool trace_owns(const struct vm *vm, const void *p) {
     return vm->trace && arena_owns(vm->trace->entry->arena, p);
 }
 
@@ -208,6 +208,18 @@ static struct meta input_meta(struct vm *vm, const struct tensor *t, const struc
     return m;
 }
 
+/* Two tensors of the program that share memory would have to follow each other's updates. updated:
+ * only those matter that have been updated already. */
+static void need_alone(struct vm *vm, const struct tensor *t, bool updated) {
+    const struct trace *tr = vm->trace;
+    for (uint32_t i = 0; i < tr->tensors.n; i++) {
+        const struct tensor_guard *g = &tr->tensors.at[i];
+        bool matters = !updated || (g->storage && g->storage->version);
+        if (g->tensor && g->tensor != t && g->tensor->storage == t->storage && matters)
+            vm_break(vm, "use of two outside tensors that share memory", "clone one of them");
+    }
+}
+
 node_id trace_input(struct vm *vm, struct py v) {
     struct trace *tr = vm->trace;
     struct tensor *t = v.tensor;
@@ -232,30 +244,16 @@ node_id trace_input(struct vm *vm, struct py v) {
         g.node = graph_input(vm->graph, input_name(vm->arena, source), t->kind, source, &g.meta,
                              tr->tensors.n);
     }
-    for (uint32_t i = 0; i < tr->tensors.n;
-         i++) /* views made before it was updated would not know */
-        if (tr->tensors.at[i].storage && tr->tensors.at[i].storage->version &&
-            tr->tensors.at[i].tensor != t && tr->tensors.at[i].tensor->storage == t->storage)
-            vm_break(vm, "use of two outside tensors that share memory", "clone one of them");
+    need_alone(vm, t, true);
     vec_push(vm->arena, &tr->tensors, g);
     return g.storage ? g.storage->base : g.node;
-}
-
-/* Two tensors of the program that share memory would have to follow each other's updates. */
-static void need_alone(struct vm *vm, const struct tensor *t) {
-    const struct trace *tr = vm->trace;
-    for (uint32_t i = 0; i < tr->tensors.n; i++) {
-        const struct tensor *x = tr->tensors.at[i].tensor;
-        if (x && x != t && x->storage == t->storage)
-            vm_break(vm, "use of two outside tensors that share memory", "clone one of them");
-    }
 }
 
 struct storage *trace_storage(struct vm *vm, struct py v) {
     struct trace *tr = vm->trace;
     struct storage *s = NULL;
     trace_input(vm, v);
-    need_alone(vm, v.tensor);
+    need_alone(vm, v.tensor, false);
     for (uint32_t i = 0; i < tr->tensors.n; i++)
         if (tr->tensors.at[i].tensor == v.tensor && tr->tensors.at[i].storage)
             s = tr->tensors.at[i].storage;
@@ -415,7 +413,6 @@ static void run_segment(struct trace *t) {
 /* Why the trace cannot go on. */
 static void note_failure(struct trace *t) {
     struct vm *vm = t->vm;
-    t->broke = true;
     if (t->reason) return; /* vm_break said it */
     if (vm->raised.kind == PY_INSTANCE) {
         const struct instance *e = vm->raised.instance;
@@ -625,8 +622,6 @@ struct entry *trace_frame(struct vm *vm, struct frame *f, struct compiled_code *
         struct outside o = enter(vm, t, &d);
         bool done = try_segment(t);
         if (done) {
-            t->entry->end.reason = why->reason;
-            t->entry->end.where = why->where;
             keep_guards(t);
             entry_collect_outputs(vm, t->entry);
             assign_slots(t->entry);

@@ -325,3 +325,66 @@ bool class_find(const struct class *c, const char *name, struct py *out) {
         if (dict_gets(c->mro[i]->dict, name, out)) return true;
     return false;
 }
+
+/* -- what values hold ---------------------------------------------------------------------- */
+
+bool py_is_object(struct py v) {
+    return v.kind > PY_STR && v.kind != PY_ELLIPSIS && v.kind != PY_NOT_IMPLEMENTED &&
+           v.kind != PY_DTYPE && v.p;
+}
+
+struct visitor {
+    void (*visit)(void *ctx, struct py child);
+    void *ctx;
+};
+
+static void visit_list(const struct visitor *w, const struct list *l) {
+    for (uint32_t i = 0; l && i < l->n; i++) w->visit(w->ctx, l->at[i]);
+}
+
+static void visit_dict(const struct visitor *w, const struct dict *d) {
+    for (uint32_t i = 0; d && i < d->entries.n; i++) {
+        if (!d->entries.at[i].live) continue;
+        w->visit(w->ctx, d->entries.at[i].key);
+        w->visit(w->ctx, d->entries.at[i].value);
+    }
+}
+
+static void visit_function(const struct visitor *w, const struct function *f) {
+    visit_list(w, f->defaults);
+    visit_dict(w, f->kwdefaults);
+    visit_dict(w, f->attributes);
+    for (uint32_t i = 0; i < f->code->frees.n; i++)
+        w->visit(w->ctx, py_pointer(PY_CELL, f->closure[i]));
+}
+
+void py_visit(struct py v, void (*visit)(void *ctx, struct py child), void *ctx) {
+    const struct visitor w = {visit, ctx};
+    switch (v.kind) {
+    case PY_TUPLE:
+    case PY_LIST: visit_list(&w, v.list); break;
+    case PY_DICT:
+    case PY_SET: visit_dict(&w, v.dict); break;
+    case PY_SLICE:
+        visit(ctx, v.slice->start);
+        visit(ctx, v.slice->stop);
+        visit(ctx, v.slice->step);
+        break;
+    case PY_ITER: visit(ctx, v.iter->over); break;
+    case PY_CELL: visit(ctx, v.cell->v); break;
+    case PY_FUNCTION: visit_function(&w, v.function); break;
+    case PY_METHOD:
+        visit(ctx, v.method->function);
+        visit(ctx, v.method->self);
+        break;
+    case PY_INSTANCE: visit_dict(&w, v.instance->dict); break;
+    case PY_SUPER: visit(ctx, v.super->self); break;
+    case PY_STATICMETHOD:
+    case PY_CLASSMETHOD:
+    case PY_PROPERTY:
+        visit(ctx, v.wrapped[0]);
+        visit(ctx, v.wrapped[1]);
+        break;
+    default: break;
+    }
+}

@@ -313,7 +313,11 @@ bool py_is_number(struct py v);   /* bool, int, float */
 bool py_is_constant(struct py v); /* numbers, str, None, dtype: what a guard can compare */
 bool py_is_sequence(struct py v); /* list or tuple */
 double py_number(struct py v);
+bool py_is_object(struct py v);         /* known by its address */
 bool py_same(struct py x, struct py y); /* x is y */
+/* Everything that v itself holds: items, attributes of an instance, what a function closes over.
+ * Not what a class, a module or a tensor leads to. */
+void py_visit(struct py v, void (*visit)(void *ctx, struct py child), void *ctx);
 int64_t range_length(const struct range *r);
 
 struct dict *dict_new(struct arena *a);

@@ -210,6 +210,8 @@ bool tensor_binary(struct vm *vm, const char *sign, struct py x, struct py y, bo
 /* x keeps its identity and gets the value of v. */
 struct py tensor_assign(struct vm *vm, struct py x, struct py v);
 /* -- functional.c: views and updates in place */
+/* Is node, one primitive step of a view, the same memory as its operand? */
+bool functional_keeps_memory(const struct graph *g, const struct node *n);
 bool functional_view(struct vm *vm, struct py parent, node_id node, struct py *out);
 node_id functional_node(struct vm *vm, struct tensor *t);
 void functional_write(struct vm *vm, struct py x, node_id value);
@@ -221,7 +223,8 @@ struct py eager_new(struct vm *vm, enum dtype t, int rank, const int64_t *size);
 struct py eager_compute(struct vm *vm, node_id node, const struct py *first, bool alias);
 void eager_begin(struct vm *vm, bool keep);
 node_id eager_input(struct vm *vm, struct tensor *t);
-void eager_read(const struct vm *vm, const struct tensor *t, double *out);   /* row-major */
+void eager_read(const struct vm *vm, const struct tensor *t, double *out); /* row-major */
+double *eager_values(struct vm *vm, const struct tensor *t);               /* the same, malloc'ed */
 void eager_write(const struct vm *vm, struct tensor *t, const double *from); /* row-major */
 int64_t eager_numel(const struct vm *vm, const struct tensor *t);
 int64_t eager_size(const struct vm *vm, const struct tensor *t, int dim);
