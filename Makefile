@@ -49,7 +49,7 @@ TUNER_SRC    := $(sort $(wildcard tuner/*.c tuner/*/*.c))
 REPORTS_SRC  := $(sort $(wildcard reports/*.c))
 UNIT         := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS    := $(UNIT:%.c=$(BUILD)/%)
-DEVICE_BINS  := $(BUILD)/tests/device/device_smoke $(BUILD)/tests/device/device_generated
+DEVICE_BINS  := $(addprefix $(BUILD)/tests/device/device_,smoke counters generated)
 
 ARCHIVES := $(BUILD)/libcompile.a $(foreach l,$(LAYERS),$(BUILD)/lib$(l).a)
 # Right to left, so that each archive's needs follow it; a group, because capture and graph may call each other's data.
@@ -142,7 +142,7 @@ EXTRA_unit = $(addprefix -idirafter ,$(wildcard $(CUDA_HOME)/include))
 device-smoke: $(BUILD)/tests/device/device_smoke ## does the runtime work on this GPU? Run it first on a new machine
 	$<
 
-$(BUILD)/tests/device/device_smoke: $(BUILD)/tests/device/device_smoke.o $(BUILD)/libruntime.a $(BUILD)/libbase.a
+$(BUILD)/tests/device/device_smoke $(BUILD)/tests/device/device_counters: %: %.o $(BUILD)/libruntime.a $(BUILD)/libbase.a
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(filter-out -lcsv -lsqlite3,$(LIBS))
 
 # libfuzz.a has the cases, and wants the emulator.
@@ -192,7 +192,8 @@ $(BUILD)/tuner/record.o: $(BUILD)/git_rev
 $(BUILD)/tuner/record.o: EXTRA_tuner = -DWS_GIT_REV='"$(file <$(BUILD)/git_rev)"'
 
 $(BUILD)/tests/unit/%.o: | $(BUILD)/deps.test
-$(BUILD)/tests/unit/test_runtime_%.o: EXTRA_unit = $(CUDA_INCLUDE)
+# no_cpp/string is an empty <string>, for a header of CUPTI that is not C-clean.
+$(BUILD)/tests/unit/test_runtime_%.o: EXTRA_unit = $(CUDA_INCLUDE) -Itests/unit/no_cpp
 $(BUILD)/compiler/capture/prelude.o: $(wildcard compiler/capture/prelude/*.py)
 
 # archive NAME, SOURCES, FOLDERS: a folder's time changes when a file comes or goes.

@@ -200,6 +200,17 @@ enum ws_status device_time(struct device *dev, const struct launch *l, int n, in
     return dev->ops->time(dev, l, n, samples, flush, us, host_us, d);
 }
 
+enum ws_status device_count(struct device *dev, const struct launch *l, int n, struct counters *out,
+                            struct diag *d) {
+    for (int i = 0; i < n; i++) out[i] = counters_unknown();
+    USABLE(dev, d);
+    if (check_launches(l, n, d) != WS_OK) return d->status;
+    if (!dev->ops->count)
+        return diag_fail(d, WS_MACHINE, "%s has no hardware counters that can be read",
+                         dev->facts.id);
+    return n > 0 ? dev->ops->count(dev, l, n, out, d) : WS_OK;
+}
+
 enum ws_status device_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
                               double rtol, double atol, struct mismatch *out, struct diag *d) {
     *out = (struct mismatch){.worst = -1};

@@ -129,6 +129,91 @@ bool device_is_lost(const struct device *dev);
 enum ws_status device_time(struct device *dev, const struct launch *l, int n, int samples,
                            bool flush, double *us, double *host_us, struct diag *d);
 
+/* ---- hardware counters ----------------------------------------------------------------------- */
+
+/* C(name, how the launches of one kernel add up). Bytes, events and cycles are summed; the others
+ * are means weighted with the cycles. */
+#define COUNTERS(C)                                                                                \
+    C(dram_read_bytes, SUM)                                                                        \
+    C(dram_write_bytes, SUM) /* what is still in the L2 when the launch ends is not in it */       \
+    C(local_bytes, SUM)      /* spilled registers and local arrays, between the SM and its L1 */   \
+    C(bank_conflicts, SUM)   /* extra cycles of shared memory */                                   \
+    C(instructions, SUM)     /* of whole warps */                                                  \
+    C(cycles, SUM)     /* from start to end; the profiler holds the clock: no measure of time */   \
+    C(occupancy, MEAN) /* achieved: resident warps / most that fit, 0 to 1 */                      \
+    C(l2_hit_pct, MEAN)                                                                            \
+    C(l2_busy_pct, MEAN) /* of the L2's busiest part */                                            \
+    C(issue_pct, MEAN)   /* cycles in which a scheduler issued an instruction */
+
+/* Where instructions execute; busy is % of the most that the pipe can take. */
+#define COUNTER_PIPES(P)                                                                           \
+    P(alu, "integer and logic")                                                                    \
+    P(fma, "floating point")                                                                       \
+    P(xu, "special functions (exp, log, sin, sqrt, divisions, conversions)")                       \
+    P(lsu, "loads and stores")                                                                     \
+    P(tensor, "matrix multiplication")                                                             \
+    P(fp64, "double precision")
+
+/* Why a resident warp issues nothing; % of the cycles that warps were resident. */
+#define COUNTER_STALLS(S)                                                                          \
+    S(long_scoreboard, "waits for data from global or local memory")                               \
+    S(short_scoreboard, "waits for shared memory or a special function")                           \
+    S(barrier, "waits for the other warps of its block")                                           \
+    S(membar, "waits for a memory fence")                                                          \
+    S(wait, "waits out the fixed latency of an instruction")                                       \
+    S(math_pipe_throttle, "waits for a busy arithmetic pipe")                                      \
+    S(mio_throttle, "waits for the queue of shared memory and special functions")                  \
+    S(lg_throttle, "waits for the queue of global and local memory")                               \
+    S(gmma, "waits for the matrix units")                                                          \
+    S(drain, "waits for its last stores")                                                          \
+    S(no_instruction, "waits for its next instruction to be fetched")                              \
+    S(branch_resolving, "waits for a branch")                                                      \
+    S(not_selected, "could issue, another warp did")
+
+enum counter_pipe {
+#define P(name, text) PIPE_##name,
+    COUNTER_PIPES(P)
+#undef P
+        N_PIPES
+};
+enum counter_stall {
+#define S(name, text) STALL_##name,
+    COUNTER_STALLS(S)
+#undef S
+        N_STALLS
+};
+
+/* A counter that the chip does not have is NAN. */
+struct counters {
+#define C(name, how) double name;
+    COUNTERS(C)
+#undef C
+    double pipe_pct[N_PIPES];
+    double stall_pct[N_STALLS];
+};
+
+/* What the hardware counts while each of n launches runs, caches flushed before the first as in
+ * device_time and nothing left to be written back. out[i] is of launch i; an empty one counts no
+ * bytes. The launches run about ten times each, as not all counters fit into one run, and slower
+ * than they are: never while timing. WS_MACHINE with one message where there is nothing to count
+ * with: the CPU, a driver that keeps counters for administrators, another profiler in the way; it
+ * is the same at every call. */
+enum ws_status device_count(struct device *dev, const struct launch *l, int n, struct counters *out,
+                            struct diag *d);
+
+struct counters counters_unknown(void);
+/* Of the launches that make up one kernel. */
+struct counters counters_total(const struct counters *c, int n);
+/* The busiest pipe, the main reason to wait: -1 if none is known or all are 0. */
+int counters_busiest_pipe(const struct counters *c);
+int counters_top_stall(const struct counters *c);
+const char *counter_pipe_name(int pipe);
+const char *counter_pipe_text(int pipe);
+const char *counter_stall_name(int stall);
+const char *counter_stall_text(int stall);
+
+/* ---- comparing and health -------------------------------------------------------------------- */
+
 /* Compare n elements of type dtype at `got` with f32 reference values at `want` (both on the
  * device). An element is bad if !(|got - want| <= atol + rtol * |want|), NaN matching NaN and inf
  * matching inf of the same sign. */

@@ -34,6 +34,9 @@ struct device_ops {
     enum ws_status (*run)(struct device *, const struct launch *, int, struct diag *);
     enum ws_status (*time)(struct device *, const struct launch *, int, int, bool, double *,
                            double *, struct diag *);
+    /* NULL: no counters */
+    enum ws_status (*count)(struct device *, const struct launch *, int, struct counters *,
+                            struct diag *);
     enum ws_status (*compare)(struct device *, dptr, enum dtype, dptr, int64_t, double, double,
                               struct mismatch *, struct diag *);
     void (*health)(struct device *, struct health *);

@@ -5,6 +5,7 @@
  * Device memory is host memory and kernels do nothing, but every launch leaves the CUPTI record a
  * real one would: kernel "a" takes 1 us, "b" 2 us, anything else 50 us. Records are 216 bytes, as
  * in CUDA 13. */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,8 @@ struct fake *fake(void) {
 #define CU(name, ...)                                                                              \
     EXPORT int name(__VA_ARGS__);                                                                  \
     EXPORT int name(__VA_ARGS__)
+
+#include "tests/unit/fake_profiler.h"
 
 /* ---- driver -----------------------------------------------------------------------------------
  */
@@ -162,8 +165,8 @@ CU(cuModuleUnload, cu_module m) {
 }
 /* A function is its name; "missing" does not exist. */
 CU(cuModuleGetFunction, cu_function *f, cu_module m, const char *name) {
-    static const char *const known[] = {"a",      "b", "ws_flush", "ws_compare", "ws_find_worst",
-                                        "ws_copy"};
+    static const char *const known[] = {
+        "a", "b", "ws_flush", "ws_drain", "ws_compare", "ws_find_worst", "ws_copy"};
     (void)m;
     if (!strncmp(name, "ws_copy_", 8)) name = "ws_copy"; /* all shapes are alike */
     for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
@@ -198,7 +201,7 @@ static void record_launch(const char *name) {
     r.start = now;
     r.end = now += ns;
     if (strcmp(name, "ws_flush") != 0 && state.zero > 0) state.zero--, r.start = r.end = 0;
-    if (n_records < MAX_RECORDS) records[n_records++] = r;
+    if (state.tracing && n_records < MAX_RECORDS) records[n_records++] = r;
 }
 
 CU(cuLaunchKernel, cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -207,6 +210,7 @@ CU(cuLaunchKernel, cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigne
     (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)smem, (void)stream,
         (void)args, (void)extra;
     if (state.sync_status != CU_OK) return state.sync_status;
+    profile_launch((const char *)f);
     if (callback && !state.silent) callback(callback_user, 1, 307, &data);
     record_launch((const char *)f);
     if (!strcmp((const char *)f, "ws_find_worst")) {
@@ -223,7 +227,9 @@ CU(cuLaunchKernel, cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigne
  */
 
 CU(cuptiGetResultString, int s, const char **text) {
-    *text = s == 39 ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" : "CUPTI_ERROR_FAKE";
+    *text = s == 39   ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
+            : s == 35 ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
+                      : "CUPTI_ERROR_FAKE";
     return CUPTI_OK;
 }
 CU(cuptiSubscribe, cupti_subscriber *s, cupti_callback c, void *user) {
@@ -251,10 +257,12 @@ CU(cuptiActivityRegisterCallbacks, cupti_buffer_requested r, cupti_buffer_comple
     return CUPTI_OK;
 }
 CU(cuptiActivityEnable, int kind) {
+    state.tracing = 1;
     return kind == CUPTI_C_ACTIVITY_KIND_CONCURRENT_KERNEL ? CUPTI_OK : 1;
 }
 CU(cuptiActivityDisable, int kind) {
     (void)kind;
+    state.tracing = 0;
     return CUPTI_OK;
 }
 CU(cuptiActivityFlushAll, uint32_t flag) {

@@ -14,7 +14,16 @@ struct fake {
     int bad_nvrtc; /* compiles fail */
     unsigned long long throttle;
     unsigned long long bad, worst; /* what the comparing kernels find */
+    /* the range profiler */
+    int passes; /* that a set of metrics takes */
+    int availability_status, enable_status, start_status;
+    int dropped_ranges;
+    char unknown_metric[32]; /* metrics whose name has this in it: not of this chip, */
+    char missing_metric[32]; /* known but not available, */
+    char broken_metric[32];  /* cannot be evaluated; "": none */
     /* counters */
+    int tracing; /* is on */
+    int profilers, hosts, asked, misused;
     int launches, flushes, contexts, subscriptions, loaded, leaked;
 };
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "runtime/cuda/api.h"
+#include "runtime/cuda/profiler_api.h"
 
 #if __has_include(<cuda.h>)
 #define HAVE_CUDA 1
@@ -21,6 +22,13 @@
 #if HAVE_CUDA && __has_include(<cupti.h>)
 #define HAVE_CUPTI 1
 #include <cupti.h>
+#endif
+#if HAVE_CUPTI && __has_include(<cupti_range_profiler.h>) && __has_include(<cupti_profiler_host.h>)
+#define HAVE_PROFILER 1
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
 #endif
 
 #define SAME(a, b) _Static_assert((long long)(a) == (long long)(b), #a " == " #b)
@@ -103,11 +111,48 @@ SAME(offsetof(struct cupti_callback_data, correlation_id),
 SAME_SIZE(struct cupti_callback_data, CUpti_CallbackData);
 #endif
 
+#if HAVE_PROFILER
+#define C(name, value) SAME(value, CUPTI_##name);
+PROFILER_CONSTANTS(C)
+#undef C
+/* Where the last member is decides the size that is told, and most offsets before it. */
+#define P(ours, last, theirs, their_last)                                                          \
+    SAME(offsetof(struct ours, last), offsetof(theirs, their_last));                               \
+    SAME(ours##_SIZE, theirs##_STRUCT_SIZE);
+PROFILER_PARAMS(P)
+#undef P
+/* These are passed where the table names another of the same shape. */
+SAME(profiler_library_SIZE, CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE);
+SAME(profiler_call_SIZE, CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE);
+SAME(profiler_call_SIZE, CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE);
+#define MEMBER(ours, member, theirs, their_member)                                                 \
+    SAME(offsetof(struct ours, member), offsetof(theirs, their_member));                           \
+    SAME_SIZE(((struct ours *)0)->member, ((theirs *)0)->their_member)
+MEMBER(profiler_setup, config, CUpti_RangeProfiler_SetConfig_Params, pConfig);
+MEMBER(profiler_setup, data, CUpti_RangeProfiler_SetConfig_Params, pCounterDataImage);
+MEMBER(profiler_setup, range, CUpti_RangeProfiler_SetConfig_Params, range);
+MEMBER(profiler_setup, replay, CUpti_RangeProfiler_SetConfig_Params, replayMode);
+MEMBER(profiler_setup, most_ranges, CUpti_RangeProfiler_SetConfig_Params, maxRangesPerPass);
+MEMBER(profiler_setup, levels, CUpti_RangeProfiler_SetConfig_Params, numNestingLevels);
+MEMBER(profiler_setup, first_level, CUpti_RangeProfiler_SetConfig_Params, minNestingLevel);
+MEMBER(profiler_data_size, names, CUpti_RangeProfiler_GetCounterDataSize_Params, pMetricNames);
+MEMBER(profiler_data_size, most_ranges, CUpti_RangeProfiler_GetCounterDataSize_Params,
+       maxNumOfRanges);
+MEMBER(profiler_data_size, most_nodes, CUpti_RangeProfiler_GetCounterDataSize_Params,
+       maxNumRangeTreeNodes);
+MEMBER(profiler_values, data, CUpti_Profiler_Host_EvaluateToGpuValues_Params, pCounterDataImage);
+MEMBER(profiler_values, range, CUpti_Profiler_Host_EvaluateToGpuValues_Params, rangeIndex);
+MEMBER(profiler_values, names, CUpti_Profiler_Host_EvaluateToGpuValues_Params, ppMetricNames);
+MEMBER(profiler_host_open, chip, CUpti_Profiler_Host_Initialize_Params, pChipName);
+MEMBER(profiler_metric, name, CUpti_Profiler_Host_GetMetricProperties_Params, pMetricName);
+MEMBER(profiler_metrics, names, CUpti_Profiler_Host_ConfigAddMetrics_Params, ppMetricNames);
+#endif
+
 /* The tables name each exported symbol once; a doubled line would leave a pointer of another type.
  */
 static const char *const symbols[] = {
 #define F(type, field, symbol, args) symbol,
-    CU_FUNCTIONS(F) NVRTC_FUNCTIONS(F) CUPTI_FUNCTIONS(F) NVML_FUNCTIONS(F)
+    CU_FUNCTIONS(F) NVRTC_FUNCTIONS(F) CUPTI_FUNCTIONS(F) PROFILER_FUNCTIONS(F) NVML_FUNCTIONS(F)
 #undef F
 };
 

@@ -6,12 +6,14 @@
  *   limits.c    what the device is: limits, name, clocks
  *   cupti.c     kernel records by correlation id
  *   timing.c    device_time on top of them
+ *   profiler.c  device_count: hardware counters
  *   nvml.c      clocks, temperature, power, throttling
  *   kernels.c   helper kernels: flush, copy, compare */
 #ifndef WS_RUNTIME_CUDA_DEVICE_H
 #define WS_RUNTIME_CUDA_DEVICE_H
 
 #include "runtime/cuda/api.h"
+#include "runtime/cuda/profiler_api.h"
 #include "runtime/vtable.h"
 
 /* ---- library.c ------------------------------------------------------------------------------- */
@@ -24,6 +26,8 @@ enum ws_status nvrtc_api_open(struct nvrtc_api *api, const struct env *env, stru
                               struct diag *d);
 enum ws_status cupti_api_open(struct cupti_api *api, const struct env *env, struct arena *a,
                               struct diag *d);
+enum ws_status profiler_api_open(struct profiler_api *api, const struct env *env, struct arena *a,
+                                 struct diag *d);
 enum ws_status nvml_api_open(struct nvml_api *api, const struct env *env, struct arena *a,
                              struct diag *d);
 
@@ -49,8 +53,21 @@ void cupti_begin(struct cupti *c);
  * `expected` records are waited for. The array is valid until the next begin. */
 enum ws_status cupti_end(struct cupti *c, int expected, const struct kernel_time **out, int *n,
                          struct diag *d);
+/* No records from here on, so that counting and tracing do not meet; both may be called when it is
+ * so already. What was not delivered yet is dropped. */
+void cupti_pause(struct cupti *c);
+enum ws_status cupti_resume(struct cupti *c, struct diag *d);
 /* Records CUPTI said it dropped, since the subscription. */
 size_t cupti_dropped(const struct cupti *c);
+
+/* ---- profiler.c ------------------------------------------------------------------------------ */
+
+struct profiler; /* made at the first device_count */
+
+enum ws_status cuda_count_launches(struct device *dev, const struct launch *l, int n,
+                                   struct counters *out, struct diag *d);
+void profiler_close(struct profiler *p); /* NULL: was never made */
+const char *profiler_metric_name(int i); /* of those asked for; NULL past the last */
 
 /* ---- nvml.c ---------------------------------------------------------------------------------- */
 
@@ -77,6 +94,8 @@ struct helpers {
 
 const char *helpers_source(struct arena *a);                                /* CUDA C */
 enum ws_status helpers_flush_launch(struct cuda_device *c, struct diag *d); /* asynchronous */
+/* After a flush: nothing in the L2 is left to be written back. Asynchronous. */
+enum ws_status helpers_drain_launch(struct cuda_device *c, struct diag *d);
 enum ws_status helpers_prepare(struct cuda_device *c, struct diag *d);
 void helpers_release(struct cuda_device *c);
 enum ws_status cuda_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
@@ -94,6 +113,7 @@ struct cuda_device {
     cu_context ctx;
     int generation; /* counts resets: a module of an earlier context must not be touched */
     struct cupti *cupti;
+    struct profiler *profiler;
     struct nvml *nvml;
     struct toolchain *nvrtc; /* of the helper kernels, NULL until they are needed */
     struct helpers helpers;

@@ -8,7 +8,7 @@
  *
  * The kind is CONCURRENT_KERNEL: KIND_KERNEL would serialise all kernels. It stays enabled from
  * open to close, because CUPTI loses records in the moments after it is enabled; outside begin..end
- * buffers are taken and dropped.
+ * buffers are taken and dropped. Only while hardware counters are read (profiler.c) it pauses.
  *
  * We subscribe first: that is how another profiler in the process (a debugger, Nsight, PyTorch's
  * profiler) is found out. CUPTI admits one subscriber a process and its buffer callbacks carry no
@@ -196,6 +196,16 @@ enum ws_status cupti_end(struct cupti *c, int expected, const struct kernel_time
     *out = c->times;
     *n = (int)c->n;
     return WS_OK;
+}
+
+void cupti_pause(struct cupti *c) {
+    c->api.flush_all(CUPTI_C_ACTIVITY_FLAG_FLUSH_FORCED);
+    c->api.activity_disable(CUPTI_C_ACTIVITY_KIND_CONCURRENT_KERNEL);
+}
+
+enum ws_status cupti_resume(struct cupti *c, struct diag *d) {
+    cupti_status s = c->api.activity_enable(CUPTI_C_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    return s == CUPTI_OK ? WS_OK : cupti_fail(c, d, s, "cuptiActivityEnable(CONCURRENT_KERNEL)");
 }
 
 size_t cupti_dropped(const struct cupti *c) { return c->dropped; }

@@ -261,6 +261,7 @@ static void cuda_close(struct device *dev) {
         c->api.ctx_set_current(c->ctx);
         helpers_release(c);
     }
+    profiler_close(c->profiler);
     if (c->cupti) cupti_close(c->cupti);
     release(c);
     nvml_close(c->nvml);
@@ -308,6 +309,7 @@ static const struct device_ops ops = {
     .function_facts = cuda_function_facts,
     .run = cuda_run,
     .time = cuda_time,
+    .count = cuda_count_launches,
     .compare = cuda_compare,
     .health = cuda_health,
     .copy_gbps = cuda_copy_gbps,

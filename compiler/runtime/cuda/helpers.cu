@@ -1,6 +1,7 @@
 /* helpers.cu: the runtime's own kernels, compiled by NVRTC when first needed (kernels.c). Includes no header.
  *
  *   ws_flush        writes a buffer of more than twice the L2: nothing of the workload is left in it
+ *   ws_drain        reads that buffer: what the flush left to be written back would be counted as the next kernel's
  *   ws_copy_*       streaming copies of several shapes; the fastest is the copy bandwidth
  *   ws_compare      counts bad elements and finds the worst badness
  *   ws_find_worst   finds its first index
@@ -14,6 +15,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) ws_flush(float4 *p, i64 n,
     float v = __uint_as_float(value);
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS)
         p[i] = make_float4(v, v, v, v);
+}
+extern "C" __global__ void __launch_bounds__(THREADS) ws_drain(float4 *p, i64 n) {
+    float sum = 0;
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS)
+        sum += p[i].x;
+    if (sum == -1) p[0].x = sum; /* never: a flush writes small positive numbers; without it nothing would be read */
 }
 /* Copies of `unroll` elements a thread; which shape is fastest differs between generations, so all are timed. */
 #define COPY(name, type, unroll, load, store)                                                      \

@@ -81,6 +81,20 @@ enum ws_status helpers_flush_launch(struct cuda_device *c, struct diag *d) {
     return cuda_submit(c, &r, d);
 }
 
+enum ws_status helpers_drain_launch(struct cuda_device *c, struct diag *d) {
+    struct helpers *h = &c->helpers;
+    int64_t n = h->flush_bytes / 16;
+    struct launch l = {.module = h->module,
+                       .entry = "ws_drain",
+                       .grid = {c->base.limits.units * 8, 1, 1},
+                       .threads = THREADS,
+                       .n_args = 2,
+                       .args = {&h->flush_buffer, &n}};
+    struct ready r;
+    if (cuda_ready(c, &l, &r, d) != WS_OK) return d->status;
+    return cuda_submit(c, &r, d);
+}
+
 /* ---- compare --------------------------------------------------------------------------------- */
 
 static enum ws_status run_compare(struct cuda_device *c, struct launch *l, struct compare_result *r,

@@ -135,9 +135,13 @@ static enum ws_status open_library(const struct library *lib, const struct symbo
 #define SYMBOL_OF_cuda(type, field, symbol, args) {symbol, offsetof(struct cuda_api, field)},
 #define SYMBOL_OF_nvrtc(type, field, symbol, args) {symbol, offsetof(struct nvrtc_api, field)},
 #define SYMBOL_OF_cupti(type, field, symbol, args) {symbol, offsetof(struct cupti_api, field)},
+#define SYMBOL_OF_profiler(type, field, symbol, args)                                              \
+    {symbol, offsetof(struct profiler_api, field)},
 #define SYMBOL_OF_nvml(type, field, symbol, args) {symbol, offsetof(struct nvml_api, field)},
 
 OPEN(cuda, CU_FUNCTIONS, "libcuda.so.1", {"libcuda.so.1"})
 OPEN(nvrtc, NVRTC_FUNCTIONS, "libnvrtc.so", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
 OPEN(cupti, CUPTI_FUNCTIONS, "libcupti.so", {"libcupti.so.13", "libcupti.so.12", "libcupti.so"})
+OPEN(profiler, PROFILER_FUNCTIONS, "libcupti.so",
+     {"libcupti.so.13", "libcupti.so.12", "libcupti.so"})
 OPEN(nvml, NVML_FUNCTIONS, "libnvidia-ml.so.1", {"libnvidia-ml.so.1"})
