@@ -5,8 +5,10 @@
  * the strides of the input; the reference is computed from those very bytes, so both sides see the
  * same rounded numbers. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "capture/capture.h"
+#include "symbolic.h"
 #include "training.h"
 
 static const char *const mode_names[] = {[WS_FWD] = "fwd", [WS_BWD] = "bwd", [WS_TRAIN] = "train"};
@@ -26,11 +28,13 @@ static enum dtype common_dtype(const struct graph *g) {
 }
 
 /* Of what is computed, on what and how; not of where it is written down. */
-static const char *graph_hash(const struct ws_captured *c) {
+static const char *graph_hash(struct ws_captured *c) {
+    symbols_collect(c);
     struct buf b = buf_new(c->arena);
     graph_print(&b, c->graph);
     buf_printf(&b, "\n%s\n%s\n", c->dtype, c->mode);
-    return arena_printf(c->arena, "%016llx", (unsigned long long)hash_bytes(b.p, b.n));
+    const char *text = symbols_rename(c, b.p);
+    return arena_printf(c->arena, "%016llx", (unsigned long long)hash_bytes(text, strlen(text)));
 }
 
 struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, struct diag *d) {
@@ -43,7 +47,8 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
                                         .n_axes = o->n_axes,
                                         .cast = o->cast,
                                         .dtype = o->dtype,
-                                        .seed = o->seed};
+                                        .seed = o->seed,
+                                        .symbolic = o->symbolic};
     const struct captured *from = capture(o->arena, options, s, d);
     if (!from) return NULL;
 

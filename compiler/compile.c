@@ -4,11 +4,14 @@
  *
  * After each stage its verifier runs, its dump is written and its time recorded; the passes know
  * nothing of that. */
+#include <string.h>
+
 #include "emit/emit.h"
 #include "graph/graph.h"
 #include "kernel/kernel.h"
 #include "loop/loop.h"
 #include "schedule/schedule.h"
+#include "symbolic.h"
 #include "ws_tune.h"
 
 /* Part of every cache key: raise it when emitted code changes for the same body and config. */
@@ -121,7 +124,9 @@ static struct ws_kernel describe_kernel(struct compile *c, const struct kernel *
                             .ir = k,
                             .bytes = k->bytes_read + k->bytes_written,
                             .flops = k->flops};
-    out.hash = arena_printf(c->arena, "%016llx", (unsigned long long)hash_bytes(text.p, text.n));
+    const char *canonical = symbols_rename(c->captured, text.p);
+    out.hash = arena_printf(c->arena, "%016llx",
+                            (unsigned long long)hash_bytes(canonical, strlen(canonical)));
     for (uint32_t i = 0; i < k->buffers.n; i++) {
         buffer_id b = k->buffers.at[i];
         bool stored = false;
@@ -193,6 +198,20 @@ const char *ws_config_illegal(const struct ws_program *p, int k, const struct co
                               struct arena *a) {
     struct layout y;
     return kernel_layout(p->kernels[k].ir, c, &y, a);
+}
+
+int ws_config_vectors(const struct ws_program *p, int k, const struct config *c, struct arena *a) {
+    const struct kernel *ir = p->kernels[k].ir;
+    struct layout y;
+    int n = 0;
+    if (kernel_layout(ir, c, &y, a)) return 0;
+    enum axis along = ir->kind == KERNEL_MATMUL ? AXIS_N : y.rows_inner ? AXIS_X : AXIS_R;
+    for (uint32_t i = 0; i < ir->values.n; i++)
+        n += ir->values.at[i].kind == INST_LOAD &&
+             load_is_vector(ir, &ir->values.at[i], along, y.vec);
+    for (uint32_t i = 0; i < ir->stores.n; i++)
+        n += index_is_vector(ir, ir->stores.at[i].index, along, y.vec);
+    return n;
 }
 
 enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c, struct arena *a,

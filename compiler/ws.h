@@ -28,6 +28,8 @@ struct ws_options {
     enum dtype dtype; /* when cast */
     enum ws_mode mode;
     uint64_t seed; /* of every random tensor */
+    /* An axis that is a size, and is to stay a symbol where sizes follow it; NULL: none. */
+    const char *symbolic;
 };
 
 struct ws_captured; /* see ws_tune.h for its parts */

@@ -19,15 +19,26 @@ struct ws_captured {
     const char *dtype; /* "bf16": --dtype if given, else the common dtype of the floating inputs */
     const char *mode;  /* "fwd", "bwd", "train" */
     const char *graph_hash; /* 16 hex digits of the canonical text of the graph */
-    const char *guards;     /* one guard a line */
-    struct graph *graph;    /* captured, composites intact */
-    struct graph *init;     /* computes the value of every input and parameter; no inputs */
+    /* Sizes that are symbols, in the order in which the graph names them: s0, s1, ... in its hash,
+     * in those of its kernels, and in guards. */
+    const ex *symbols;
+    int n_symbols;
+    const char *guards;  /* one guard a line */
+    struct graph *graph; /* captured, composites intact */
+    struct graph *init;  /* computes the value of every input and parameter; no inputs */
     uint64_t seed;
     int n_inputs, n_outputs;
 };
 
 /* A graph that a script captured, as a workload without values; sizes may be symbolic. */
 struct ws_captured *ws_captured_of(struct arena *a, struct graph *g, const char *name);
+
+/* symbolic.c. Is the graph with symbols, at their hints, the one captured with numbers? If not,
+ * *why is the first line of it that differs. */
+bool ws_captures_same(const struct ws_captured *symbolic, const struct ws_captured *numbers,
+                      const char **why);
+/* The same workload under the assumption that symbol i is a multiple of step[i]. */
+struct ws_captured *ws_captured_stepped(const struct ws_captured *c, const int64_t *step);
 
 struct ws_tensor_info {
     const char *name; /* "x", "weight", "out0" */
@@ -105,6 +116,9 @@ void ws_configs(const struct ws_program *p, int k, const struct config **configs
 /* NULL if legal, else why not ("vec=8 does not divide the row length 1023"). */
 const char *ws_config_illegal(const struct ws_program *p, int k, const struct config *c,
                               struct arena *a);
+
+/* How many loads and stores of kernel k move vectors under c, which is legal. */
+int ws_config_vectors(const struct ws_program *p, int k, const struct config *c, struct arena *a);
 
 /* Source of kernel k under config c (see emit/source.h). WS_WRONG if the kernel cannot be
  * expressed. */

@@ -5,7 +5,8 @@
  *   eps = -0.5               LOAD_CONST 0.5; UNARY_OP -; STORE_NAME eps
  *   total = rows * 2         no literal: follows rows
  *
- * The override is put into a copy of the code, so that everything after it sees the new value. */
+ * The override is put into a copy of the code, so that everything after it sees the new value. One
+ * axis may be a symbol: what the body assigns to it first becomes the size s0. */
 #include <string.h>
 
 #include "capture/vm.h"
@@ -149,4 +150,19 @@ const struct code *axes_apply(struct arena *a, const struct code *code,
     }
     *text = b.p;
     return c;
+}
+
+/* -- an axis as a symbol ------------------------------------------------------------------- */
+
+enum { SYMBOLIC_LEAST = 2 }; /* sizes 0 and 1 are special to broadcasting: never a symbol's */
+
+struct py axes_store(struct vm *vm, const struct frame *f, const char *name, struct py v) {
+    const char *axis = vm->options->symbolic;
+    struct py before;
+    if (!axis || f->module != vm->main || f->names != vm->main->dict || strcmp(name, axis) != 0 ||
+        v.kind != PY_INT || dict_gets(f->names, name, &before))
+        return v;
+    if (v.i < SYMBOLIC_LEAST)
+        vm_refuse(vm, "%s=%lld is no size that may vary", name, (long long)v.i);
+    return py_symint(ex_size(vm->ex, "s0", SYMBOLIC_LEAST, v.i));
 }

@@ -172,7 +172,8 @@ static struct py call_native(struct vm *vm, const struct builtin *b, const struc
         if (v[i].kind == PY_UNSET && !params[i].optional)
             vm_raise(vm, EXC_TypeError, "%s() missing required argument '%.*s'", b->name,
                      (int)params[i].n, params[i].name);
-    for (uint32_t i = 0; vm->trace && mark != '#' && i < n; i++) v[i] = symint_fix(vm, v[i]);
+    for (uint32_t i = 0; symint_possible(vm) && mark != '#' && i < n; i++)
+        v[i] = symint_fix(vm, v[i]);
     vm->direct = false;
     return native->call(vm, v, a);
 }

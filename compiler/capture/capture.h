@@ -37,6 +37,9 @@ struct capture_options {
     bool cast; /* floating inputs and parameters become dtype */
     enum dtype dtype;
     uint64_t seed;
+    /* An axis whose int becomes the size s0 where the module body assigns it: sizes that follow it
+     * are expressions, and where the program needs a number, it gets the axis's. NULL: none. */
+    const char *symbolic;
     /* What the program prints, one call a time, its end included; NULL: nobody listens. */
     void (*print)(void *ctx, const char *text);
     void *print_ctx;

@@ -36,6 +36,9 @@ static bool equal_ranges(const struct range *x, const struct range *y) {
 
 static bool equal(struct vm *vm, struct py x, struct py y) {
     struct py out;
+    bool same;
+    if (symint_compare(vm, COMPARE_EQ, x, y, &same)) return same;
+    if (py_is_number(x) || py_is_number(y)) x = symint_fix(vm, x), y = symint_fix(vm, y);
     if (x.kind == PY_TENSOR || y.kind == PY_TENSOR) {
         if (py_same(x, y)) return true;
         if (x.kind != y.kind && !py_is_number(x) && !py_is_number(y)) return false;
@@ -134,6 +137,9 @@ static bool order_methods(struct vm *vm, enum compare_operator op, struct py x, 
 
 static bool order(struct vm *vm, enum compare_operator op, struct py x, struct py y) {
     struct py out;
+    bool holds;
+    if (symint_compare(vm, op, x, y, &holds)) return holds;
+    if (py_is_number(x) || py_is_number(y)) x = symint_fix(vm, x), y = symint_fix(vm, y);
     if (py_is_number(x) && py_is_number(y)) return order_numbers(op, x, y);
     if (order_methods(vm, op, x, y, &out)) return vm_truth(vm, out);
     if (vm->eager && !vm->tracing && (x.kind == PY_TENSOR || y.kind == PY_TENSOR) &&

@@ -282,7 +282,7 @@ static bool method_binary(struct vm *vm, enum binary_operator op, struct py x, s
 struct py vm_binary(struct vm *vm, enum binary_operator op, struct py x, struct py y,
                     bool in_place) {
     struct py out;
-    if (vm->trace && x.kind != PY_TENSOR && y.kind != PY_TENSOR) {
+    if (symint_possible(vm) && x.kind != PY_TENSOR && y.kind != PY_TENSOR) {
         if (symint_binary(vm, op, x, y, &out)) return out;
         x = symint_fix(vm, x);
         y = symint_fix(vm, y);

@@ -12,10 +12,13 @@ static ex of(struct vm *vm, struct py v) {
     return ex_const(vm->ex, v.kind == PY_BOOL ? v.b : v.i);
 }
 
+bool symint_possible(const struct vm *vm) { return vm->trace || vm->options->symbolic; }
+
+/* A workload's graph is held to the one captured with numbers instead (symbolic.c). */
 static void assume(struct vm *vm, ex condition) {
     struct trace *t = vm->trace;
     int64_t known;
-    if (ex_is_const(vm->ex, condition, &known)) return;
+    if (!t || ex_is_const(vm->ex, condition, &known)) return;
     for (uint32_t i = 0; i < t->conditions.n; i++)
         if (t->conditions.at[i] == condition) return;
     vec_push(vm->arena, &t->conditions, condition);
@@ -58,12 +61,18 @@ static struct py made(struct vm *vm, ex e) {
     return ex_is_const(vm->ex, e, &n) ? py_int(n) : py_symint(e);
 }
 
+static bool is_int(struct py v) {
+    return v.kind == PY_SYMINT || v.kind == PY_INT || v.kind == PY_BOOL;
+}
+
+static bool ints_with_symbol(struct py x, struct py y) {
+    return is_int(x) && is_int(y) && (x.kind == PY_SYMINT || y.kind == PY_SYMINT);
+}
+
 /* x op y where that stays symbolic; false if plain ints are needed. */
 bool symint_binary(struct vm *vm, enum binary_operator op, struct py x, struct py y,
                    struct py *out) {
-    bool ints = (x.kind == PY_SYMINT || x.kind == PY_INT || x.kind == PY_BOOL) &&
-                (y.kind == PY_SYMINT || y.kind == PY_INT || y.kind == PY_BOOL);
-    if (!ints) return false;
+    if (!is_int(x) || !is_int(y)) return false;
     ex a = of(vm, x), b = of(vm, y);
     int64_t lo, hi;
     ex_range(vm->ex, b, &lo, &hi);
@@ -79,6 +88,20 @@ bool symint_binary(struct vm *vm, enum binary_operator op, struct py x, struct p
     case BINARY_MOD:
         if (lo < 1) return false;
         return *out = made(vm, ex_mod(vm->ex, a, b)), true;
+    default: return false;
+    }
+}
+
+bool symint_compare(struct vm *vm, enum compare_operator op, struct py x, struct py y, bool *out) {
+    if (!ints_with_symbol(x, y)) return false;
+    ex a = of(vm, x), b = of(vm, y);
+    switch (op) {
+    case COMPARE_EQ: return *out = symint_holds(vm, ex_compare(vm->ex, EX_EQ, a, b)), true;
+    case COMPARE_NE: return *out = symint_holds(vm, ex_compare(vm->ex, EX_NE, a, b)), true;
+    case COMPARE_LT: return *out = symint_holds(vm, ex_compare(vm->ex, EX_LT, a, b)), true;
+    case COMPARE_LE: return *out = symint_holds(vm, ex_compare(vm->ex, EX_LE, a, b)), true;
+    case COMPARE_GT: return *out = symint_holds(vm, ex_compare(vm->ex, EX_LT, b, a)), true;
+    case COMPARE_GE: return *out = symint_holds(vm, ex_compare(vm->ex, EX_LE, b, a)), true;
     default: return false;
     }
 }

@@ -402,7 +402,11 @@ void vm_step(struct vm *vm, struct frame *f, struct instr in) {
         delete_name(vm, f->module->dict, c->names.at[in.a]);
         break;
     case OP_LOAD_NAME: push(f, load_name(vm, f, c->names.at[in.a])); break;
-    case OP_STORE_NAME: dict_puts(vm->arena, f->names, c->names.at[in.a], pop(f)); break;
+    case OP_STORE_NAME:
+        v = axes_store(vm, f, c->names.at[in.a], *peek(f, 1));
+        pop(f);
+        dict_puts(vm->arena, f->names, c->names.at[in.a], v);
+        break;
     case OP_DELETE_NAME: delete_name(vm, f->names, c->names.at[in.a]); break;
 
     case OP_MAKE_CELL: make_cell(vm, f, in); break;

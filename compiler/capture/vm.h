@@ -254,10 +254,13 @@ bool trace_set_attribute(struct vm *vm, struct py o, const char *name, struct py
 struct storage *trace_storage(struct vm *vm, struct py t); /* of an input */
 node_id trace_input(struct vm *vm, struct py t); /* an eager tensor that a trace touches */
 /* -- symint.c: ints that sizes decide */
+bool symint_possible(const struct vm *vm);        /* may there be any? */
 struct py symint_fix(struct vm *vm, struct py v); /* a plain int; a SYMINT is guarded to be it */
 bool symint_binary(struct vm *vm, enum binary_operator op, struct py x, struct py y,
                    struct py *out);
 bool symint_holds(struct vm *vm, ex condition); /* under a guard that it does, or does not */
+/* x op y where one of them is a SYMINT; false if neither is, or there is no such comparison. */
+bool symint_compare(struct vm *vm, enum compare_operator op, struct py x, struct py y, bool *out);
 /* -- sweep.c */
 void sweep_if_due(struct vm *vm);
 /* -- tensor_text.c */
@@ -299,6 +302,8 @@ void modules_open(struct vm *vm);
  * of the code. */
 const struct code *axes_apply(struct arena *a, const struct code *code,
                               const struct capture_options *o, const char **text, struct diag *d);
+/* What the name gets: v, or the symbol of the axis that is to be symbolic. */
+struct py axes_store(struct vm *vm, const struct frame *f, const char *name, struct py v);
 
 /* -- builtins_python.c, methods.c, builtins_torch.c: tables of natives */
 void natives_put(struct vm *vm, struct dict *d, const char *prefix, enum py_kind self,

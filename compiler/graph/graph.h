@@ -172,9 +172,11 @@ struct graph *graph_new(struct arena *a, struct exprs *ex, const struct source *
 struct graph *graph_like(const struct graph *from);
 node_id graph_copy(struct graph *to, const struct graph *from, node_id n, const node_id *map);
 
-/* rebuild.c. g without the nodes that no output needs, inputs first (G4); and g with numbers in
- * place of its symbolic sizes, in arena a. */
+/* rebuild.c. g without the nodes that no output needs, inputs first (G4); g with to[i] in place of
+ * the symbolic size symbols[i], in arena a; and the same with numbers. */
 struct graph *graph_prune(const struct graph *g);
+struct graph *graph_substitute(const struct graph *g, const ex *symbols, const ex *to, uint32_t n,
+                               struct arena *a);
 struct graph *graph_specialize(const struct graph *g, const ex *symbols, const int64_t *values,
                                uint32_t n, struct arena *a);
 

@@ -32,46 +32,52 @@ struct graph *graph_prune(const struct graph *g) {
     return out;
 }
 
-/* ---- numbers for symbols --------------------------------------------------------------------- */
+/* ---- sizes for symbols ----------------------------------------------------------------------- */
 
-struct numbers {
-    const ex *from;
-    ex *to;
+struct sizes {
+    const ex *from, *to;
     int n;
 };
 
-static ex number_of(struct graph *g, const struct numbers *s, ex e) {
+static ex size_of(struct graph *g, const struct sizes *s, ex e) {
     return e == EX_NONE || ex_is_const(g->ex, e, NULL) ? e
                                                        : ex_subst(g->ex, e, s->from, s->to, s->n);
 }
 
-static struct arg specialize_arg(struct graph *g, const struct numbers *s, const struct arg *a) {
+static struct arg substitute_arg(struct graph *g, const struct sizes *s, const struct arg *a) {
     struct arg out = arg_copy(g, a);
-    if (a->kind == ARG_INT) out.i = number_of(g, s, a->i);
+    if (a->kind == ARG_INT) out.i = size_of(g, s, a->i);
     for (uint32_t i = 0; a->kind == ARG_INTS && i < a->ints.n; i++)
-        out.ints.at[i] = number_of(g, s, a->ints.at[i]);
+        out.ints.at[i] = size_of(g, s, a->ints.at[i]);
     return out;
 }
 
-struct graph *graph_specialize(const struct graph *g, const ex *symbols, const int64_t *values,
-                               uint32_t n, struct arena *a) {
+struct graph *graph_substitute(const struct graph *g, const ex *symbols, const ex *to, uint32_t n,
+                               struct arena *a) {
     struct graph *out = graph_new(a, g->ex, g->src);
+    struct sizes s = {.from = symbols, .to = to, .n = (int)n};
     out->seed = g->seed;
     out->n_random = g->n_random;
-    struct numbers s = {.from = symbols, .to = NEW_ARRAY(a, ex, n), .n = (int)n};
-    for (uint32_t i = 0; i < n; i++) s.to[i] = ex_const(g->ex, values[i]);
+    out->random_base = size_of(out, &s, g->random_base);
     for (node_id i = 0; i < g->nodes.n; i++) {
         struct node x = g->nodes.at[i];
         x.args = NEW_ARRAY(a, struct arg, x.n_args);
         for (int k = 0; k < x.n_args; k++)
-            x.args[k] = specialize_arg(out, &s, &g->nodes.at[i].args[k]);
+            x.args[k] = substitute_arg(out, &s, &g->nodes.at[i].args[k]);
         for (int k = 0; k < x.meta.rank; k++) {
-            x.meta.size[k] = number_of(out, &s, x.meta.size[k]);
-            x.meta.stride[k] = number_of(out, &s, x.meta.stride[k]);
+            x.meta.size[k] = size_of(out, &s, x.meta.size[k]);
+            x.meta.stride[k] = size_of(out, &s, x.meta.stride[k]);
         }
         graph_push(out, x, x.name);
     }
     for (uint32_t i = 0; i < g->inputs.n; i++) vec_push(a, &out->inputs, g->inputs.at[i]);
     for (uint32_t i = 0; i < g->outputs.n; i++) vec_push(a, &out->outputs, g->outputs.at[i]);
     return out;
+}
+
+struct graph *graph_specialize(const struct graph *g, const ex *symbols, const int64_t *values,
+                               uint32_t n, struct arena *a) {
+    ex *to = NEW_ARRAY(a, ex, n);
+    for (uint32_t i = 0; i < n; i++) to[i] = ex_const(g->ex, values[i]);
+    return graph_substitute(g, symbols, to, n, a);
 }
