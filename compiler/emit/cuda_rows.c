@@ -436,15 +436,13 @@ static void put_combines(struct emitter *w, const struct phase *f, int *smem) {
             continue;
         }
         const char *t = accumulator_type(w, v), *op = reduction_operator(x->reduction);
-        int size = reduction_bytes(w->k, v), slots = y->rows_inner ? y->threads : y->threads / 32;
+        int size = reduction_bytes(w->k, v);
+        int slots = y->rows_inner ? layout_column_slots(y) : y->threads / 32;
         open_unrolled(w, "e", y->ex);
         if (y->rows_inner) {
-            open_unrolled(w, "v", y->vec);
-            line(w,
-                 "a%u[e][v] = k_reduce_column<%s, %d, %d>(a%u[e][v], (%s *)(k_smem + %d) + (e * %d "
-                 "+ v) * %d);",
-                 v, op, y->t0, y->t1, v, t, *smem, y->vec, slots);
-            *smem += y->t1 > 1 ? slots * y->ex * y->vec * size : 0;
+            line(w, "k_reduce_columns<%s, %d, %d, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", op,
+                 y->t0, y->t1, y->vec, v, t, *smem, slots);
+            *smem += slots * y->ex * size;
         } else {
             line(w, "a%u[e] = k_reduce_row<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", v, op,
                  y->t1, v, t, *smem, slots);
@@ -459,7 +457,7 @@ static void put_combines(struct emitter *w, const struct phase *f, int *smem) {
             }
         }
         *smem = (*smem + 15) / 16 * 16;
-        close_rows(w);
+        close_brace(w);
     }
 }
 
@@ -587,42 +585,54 @@ static void put_block_position(struct emitter *w) {
     line(w, "(void)px; (void)tx; (void)tr; (void)nx; (void)r_end; (void)k_smem;");
 }
 
-/* The second launch of a split reduction: t1 threads a row add up the parts, then the values after
- * the phase. */
+/* How the finish lies: threads along x, as the partial results do, and as many along the parts as
+ * it takes to have them all under way. */
+static struct layout finish_layout(const struct kernel *k, int split) {
+    enum { THREADS = 256, LINE = 32, ENOUGH = 1 << 16 };
+    int64_t nx = kernel_size(k, AXIS_X);
+    int t1 = 1, widest = THREADS;
+    for (int t0 = 1; t0 < LINE && t0 < nx; t0 *= 2) widest /= 2;
+    while (t1 < widest && t1 * 2 <= split && nx * t1 < ENOUGH) t1 *= 2;
+    return (struct layout){.threads = THREADS,
+                           .t0 = THREADS / t1,
+                           .t1 = t1,
+                           .ex = 1,
+                           .ur = 1,
+                           .vec = 1,
+                           .bx = THREADS / t1,
+                           .br = 1,
+                           .rows_inner = true,
+                           .split = split,
+                           .cluster = 1};
+}
+
+/* The second launch of a split reduction: adds up the parts, in a fixed order; then the values
+ * after the phase. */
 static void emit_finish(struct emitter *w) {
-    enum { THREADS = 256 };
     const struct layout *main_layout = w->y;
     const struct phase *f = &w->p->phases.at[0];
-    int64_t nx = kernel_size(w->k, AXIS_X);
-    int t1 = 1;
-    while (t1 < THREADS && t1 < main_layout->split && nx * t1 < 4096) t1 *= 2;
-    struct layout y = {.threads = THREADS,
-                       .t0 = THREADS / t1,
-                       .t1 = t1,
-                       .ex = 1,
-                       .ur = 1,
-                       .vec = 1,
-                       .bx = THREADS / t1,
-                       .br = 1,
-                       .split = main_layout->split,
-                       .cluster = 1};
+    struct layout y = finish_layout(w->k, main_layout->split);
     w->y = &y;
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
-    struct ws_launch *l = open_kernel(w, arena_printf(w->arena, "%s_finish", w->k->name), THREADS);
-    l->grid[0] = tile_count(nx, y.bx);
-    l->smem = (int)f->reduce.n * (THREADS / 32 * 16 + 16);
-    line(w, "const int tx = tid / %d, tr = tid %% %d;", t1, t1);
+    struct ws_launch *l =
+        open_kernel(w, arena_printf(w->arena, "%s_finish", w->k->name), y.threads);
+    l->grid[0] = tile_count(kernel_size(w->k, AXIS_X), y.bx);
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        l->smem +=
+            (layout_column_slots(&y) * reduction_bytes(w->k, f->reduce.at[i]) + 15) / 16 * 16;
+    line(w, "const int tr = tid / %d, tx = tid %% %d;", y.t0, y.t0);
     line(w, "const k_idx px = (k_idx)blockIdx.x;");
     line(w, "(void)nr; (void)k_smem;");
     put_row_values(w, w->p->before.at, w->p->before.n);
     declare_accumulators(w, f);
     open_scope(w);
-    line(w, "const int e = 0;");
+    line(w, "const int e = 0, v = 0;");
     put_x(w, true);
-    open_brace(w, "for (int s = tr; s < %d; s += %d)", y.split, t1);
+    line(w, "#pragma unroll 8");
+    open_brace(w, "for (int s = tr; s < %d; s += %d)", y.split, y.t1);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        const char *acc = arena_printf(w->arena, "a%u[e]", v);
+        const char *acc = arena_printf(w->arena, "a%u[e][v]", v);
         line(w, "%s = %s;", acc,
              combine_text(w, v, acc, arena_printf(w->arena, "part%u[(long long)s * nx + x]", v)));
     }

@@ -515,16 +515,31 @@ template <typename OP, int T1, typename T> K_DEVICE T k_reduce_row(T v, T *smem)
     return v;
 }
 
-/* The other way round: tid = column*T0 + row, T1 columns. smem holds T0*T1 values. */
-template <typename OP, int T0, int T1, typename T> K_DEVICE T k_reduce_column(T v, T *smem) {
-    if (T1 > 1) {
-        const int tid = (int)threadIdx.x, row = tid % T0;
-        smem[tid] = v;
+/* The other way round: tid = column*T0 + row, T1 columns; a thread brings v[N], one for each of N rows, and gets their
+ * reductions. A warp's columns are combined by shuffles, so W parts of each row go through shared memory: as they lie
+ * there, part*N*T0 + n*T0 + row, one thread adds up each of the N*T0 rows. smem holds W*N*T0 values. */
+template <typename OP, int T0, int T1, int N, typename T> K_DEVICE void k_reduce_columns(T *v, T *smem) {
+    const int S = T0 < 32 ? 32 / T0 : 1, W = T1 / S, ROWS = N * T0;
+#pragma unroll
+    for (int m = T0; m < 32; m *= 2)
+#pragma unroll
+        for (int n = 0; n < N; n++) v[n] = OP::of(v[n], k_shfl_xor(v[n], m));
+    if (W > 1) {
+        const int tid = (int)threadIdx.x, row = tid % T0, part = tid / (T0 * S);
+        if (S == 1 || (tid & 31) < T0)
+#pragma unroll
+            for (int n = 0; n < N; n++) smem[part * ROWS + n * T0 + row] = v[n];
         __syncthreads();
-        v = smem[row];
-        for (int i = 1; i < T1; i++) v = OP::of(v, smem[i * T0 + row]);
+        for (int i = tid; i < ROWS; i += T0 * T1) {
+            T sum = smem[i];
+#pragma unroll
+            for (int p = 1; p < W; p++) sum = OP::of(sum, smem[p * ROWS + i]);
+            smem[i] = sum;
+        }
+        __syncthreads();
+#pragma unroll
+        for (int n = 0; n < N; n++) v[n] = smem[n * T0 + row];
     }
-    return v;
 }
 
 template <typename T> K_DEVICE T k_shfl_up(T v, unsigned lanes, int width) {

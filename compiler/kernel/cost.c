@@ -44,13 +44,20 @@ double kernel_flops(const struct kernel *k) {
 
 /* ---- the estimate that orders configs -------------------------------------------------------- */
 
+#define COMBINE_US 0.5 /* of the threads that share a column, per wave of blocks */
+
 enum {
     SECTOR = 32, /* bytes that memory hands out at once */
     BYTES_IN_FLIGHT = 48 << 10
 }; /* per multiprocessor; what an H200 needs to reach its memory's speed */
 
 static int reads(const struct kernel *k, const struct layout *y) {
-    return y->one_read ? 1 : k->levels + (k->levels > 0);
+    int phases = k->levels ? k->levels : 1;
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        const struct store_node *st = &k->stores.at[i];
+        if (st->mask & MASK_R && k->values.at[st->value].level == k->levels) phases = k->levels + 1;
+    }
+    return y->one_read ? 1 : phases;
 }
 
 /* Bytes that an access moves for each byte it wants. Memory comes in sectors of 32 bytes: an access
@@ -84,7 +91,21 @@ static double traffic(const struct kernel *k, const struct layout *y) {
                       1) *
                      (double)buffer_bytes(k->schedule->loops, st->buffer);
     }
+    for (uint32_t i = 0; i < k->values.n && y->split > 1; i++) /* written and read, in L2 */
+        if (k->values.at[i].kind == INST_REDUCE) total += (double)partial_bytes(k, y, i);
     return total;
+}
+
+/* A warp's load is the slower the shorter the runs are that it is made of (measured on an H100). */
+static double short_runs(const struct kernel *k, const struct layout *y) {
+    int bytes = 0, threads = y->rows_inner ? y->t0 : y->t1;
+    for (uint32_t i = 0; i < k->values.n; i++) {
+        const struct value_node *v = &k->values.at[i];
+        if (v->kind == INST_LOAD && v->mask & MASK_R && dtype_bytes(v->dtype) > bytes)
+            bytes = dtype_bytes(v->dtype);
+    }
+    int run = (threads < 32 ? threads : 32) * y->vec * bytes;
+    return run >= 512 ? 1 : run >= 256 ? 1.01 : run >= 128 ? 1.04 : 1.2;
 }
 
 static double gpu_cost(const struct kernel *k, const struct layout *y) {
@@ -101,12 +122,16 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     int64_t grid = (kernel_size(k, AXIS_X) + y->bx - 1) / y->bx * y->split * y->cluster;
     if (y->grid_r) grid *= (kernel_size(k, AXIS_R) + y->br - 1) / y->br;
     if (!grid) return 0;
+    int64_t a_unit = (grid + d->units - 1) / d->units;
+    bool spread = grid >= d->units && a_unit < resident; /* a part of a wave, on all units */
+    if (spread) resident = a_unit;
     double in_flight = (double)(resident * y->threads * words * 4),
            rate = in_flight / BYTES_IN_FLIGHT;
-    if (rate > 1) rate = 1;
     double waves = (double)grid / (double)(resident * d->units),
            whole = (double)(int64_t)(waves + 0.999999);
     double balance = whole > 0 && waves < 8 ? waves / whole : 1; /* the last wave's idle units */
+    double scarce = spread && rate > 0 ? 0.02 / rate : 0;        /* more in flight hides more */
+    if (rate > 1) rate = 1;
     double used = (double)kernel_size(k, AXIS_X) /
                   (double)((kernel_size(k, AXIS_X) + y->bx - 1) / y->bx * y->bx);
     if (!y->rows_inner && (y->one_read || y->grid_r)) {
@@ -117,7 +142,10 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
            us = traffic(k, y) / (gbps * 1e3 * 0.9 * rate * balance * used);
     double barriers = y->t1 > 32 ? 0.3 * k->levels : 0.05 * k->levels;
     us *= 1 + 0.02 * barriers + 0.04 / y->vec + (registers > 128 ? 0.1 : 0) +
-          (y->threads > 512 ? 0.05 : 0);
+          (y->threads > 512 ? 0.05 : 0) + (scarce < 0.1 ? scarce : 0.1) -
+          (y->skip_l1 && reads(k, y) == 1 ? 0.02 : 0);
+    if (y->rows_inner) us *= short_runs(k, y);
+    if (y->rows_inner && y->t1 > 1) us += COMBINE_US * whole;
     us *= y->cluster > 1 ? 1.03 : 1; /* cluster barriers */
     return us + (y->split > 1 ? 2.5 : 0);
 }

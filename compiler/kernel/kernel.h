@@ -166,6 +166,9 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
 /* 32-bit registers that hold the raw loads of one tile, per thread. */
 int layout_load_words(const struct kernel *k, const struct layout *y);
 
+/* Rows inner: values that one reduction of a thread's vector sends through shared memory. */
+int layout_column_slots(const struct layout *y);
+
 /* Estimated microseconds; only their order matters. */
 double kernel_cost(const struct kernel *k, const struct layout *y);
 

@@ -25,12 +25,6 @@ static bool reads_twice(const struct kernel *k) {
     return false;
 }
 
-static bool stores_columns(const struct kernel *k) {
-    for (uint32_t i = 0; i < k->stores.n; i++)
-        if (k->stores.at[i].mask & MASK_R) return true;
-    return false;
-}
-
 int layout_load_words(const struct kernel *k, const struct layout *y) {
     int words = 0;
     for (uint32_t i = 0; i < k->values.n; i++) {
@@ -40,6 +34,11 @@ int layout_load_words(const struct kernel *k, const struct layout *y) {
         words += (bytes + 3) / 4;
     }
     return words;
+}
+
+int layout_column_slots(const struct layout *y) {
+    int in_warp = y->t0 < 32 ? 32 / y->t0 : 1, parts = y->t1 / in_warp;
+    return parts > 1 ? parts * y->t0 * y->vec : 0;
 }
 
 /* Shared memory of the cross-thread reductions: one region each, so that one barrier a reduction is
@@ -53,7 +52,7 @@ static int reduction_smem(const struct kernel *k, const struct layout *y) {
             bytes = (bytes + y->threads / 32 * y->ex * y->ur * size + 15) / 16 * 16;
         if (v->kind != INST_REDUCE) continue;
         if (y->rows_inner)
-            bytes += y->t1 > 1 ? y->threads * y->ex * y->vec * size : 0;
+            bytes += layout_column_slots(y) * y->ex * size;
         else
             bytes += (y->t1 > 32 ? y->threads / 32 * y->ex * size : 0) +
                      (y->cluster > 1 ? y->t0 * y->ex * size + 16 : 0);
@@ -72,8 +71,8 @@ static const char *check_vector(const struct kernel *k, const struct layout *y, 
 
 static const char *check_split(const struct kernel *k, const struct layout *y, struct arena *a) {
     if (y->split == 1) return NULL;
-    if (k->kind != KERNEL_REDUCE || reads_twice(k) || stores_columns(k))
-        return arena_printf(a, "split=%d needs a kernel that only reduces", y->split);
+    if (k->kind != KERNEL_REDUCE || reads_twice(k))
+        return arena_printf(a, "split=%d needs a kernel that goes along its rows once", y->split);
     int64_t steps = (kernel_size(k, AXIS_R) + y->br - 1) / y->br;
     if (y->split > steps)
         return arena_printf(a, "split=%d but a row has only %lld steps of r=%d", y->split,

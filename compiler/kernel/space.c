@@ -104,15 +104,16 @@ static void propose_rows(struct space *s) {
         for (int t0 = nx < 8 ? (int)next_power_of_two(nx) : 8; t0 <= 256; t0 *= 2)
             for (int warps = 2; warps <= 16; warps *= 2) {
                 int t1 = warps * 32 / t0, x = t0 * vec;
-                if (t1 < 1 || x > 2 * next_power_of_two(nx)) continue;
+                if (t1 < 1 || x >= 2 * (nx > 32 ? nx : 32)) continue;
                 propose(s, CONFIG(K(x, x), K(r, round_up(nr, t1)), K(warps, warps), K(vec, vec),
                                   K(keep, 1)));
                 for (int u = 1; u <= 8 && (u == 1 || t1 * u / 2 < nr); u *= 2)
                     for (int split = 1; split <= 1024; split *= 2) {
                         if (split > 1 && (nx / x + 1) * split > 16 * (int64_t)k->limits->units)
                             break;
-                        propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
-                                          K(split, split > 1 ? split : 0)));
+                        for (int skip = 0; skip <= 1; skip++) /* what is read once need not stay */
+                            propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
+                                              K(split, split > 1 ? split : 0), K(skip_l1, skip)));
                     }
             }
 }
@@ -212,13 +213,19 @@ static void sort_by_cost(struct space *s) {
 }
 
 /* The cost model cannot tell what a copy in L1 is worth: the best few are tried without, too. */
+static bool listed(const struct config *list, int n, const struct config *c) {
+    for (int i = 0; i < n; i++)
+        if (config_equal(&list[i], c)) return true;
+    return false;
+}
+
 static int add_hinted(const struct kernel *k, struct arena *a, struct config *list, int n) {
     int added = 0;
     for (int i = 0; i < n && i < MAX_HINTED; i++) {
         struct config c = list[i];
         struct layout y;
         c.knob[KNOB_skip_l1] = 1;
-        if (!kernel_layout(k, &c, &y, a)) list[n + added++] = c;
+        if (!listed(list, n, &c) && !kernel_layout(k, &c, &y, a)) list[n + added++] = c;
     }
     return added;
 }

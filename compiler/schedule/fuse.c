@@ -339,16 +339,16 @@ static const char *covers(struct fuser *f, const struct merge *m) {
 }
 
 /* With few, long rows a reduction is split over blocks, or most of the device idles. It can be
- * split while its kernel does nothing else per element: what feeds it may join, what reads its
- * result per element or stores elements may not. */
+ * split while its kernel goes along the rows once: what feeds it or stands beside it may join, what
+ * reads its result per element may not. */
 static const char *too_few_rows(struct fuser *f, const struct merge *m) {
     const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
     if (!H->n_r) return NULL;
     int64_t rows = axes_numel(f->l, H->x, H->n_x), cols = axes_numel(f->l, H->r, H->n_r);
     if (cols < 65536 || rows * 4 >= f->limits->units) return NULL;
     bool host_reads = depends(f, m->host, m->guest), guest_reads = depends(f, m->guest, m->host);
-    if (host_reads && can_inline(f, m->guest, m->host)) return NULL; /* it only feeds */
-    if (G->n_r && !host_reads && !guest_reads) return NULL;          /* two reductions abreast */
+    if (!host_reads && !guest_reads) return NULL; /* abreast */
+    if (host_reads && !G->n_r) return NULL;       /* it feeds */
     int bound = 0;
     for (int k = 0; k < H->n_r; k++) bound += taken(m, H->r[k]);
     if (!bound) return NULL; /* only the finished row is used */

@@ -144,7 +144,7 @@ static const char COLUMNS_TEXT[] =
     "    float sum = 0;\n"
     "    for (int r = t1; r < rows && column < n; r += 8)\n"
     "        sum += k_load1(x + (long long)r * n + column);\n"
-    "    sum = k_reduce_column<k_sum, 32, 8>(sum, partial);\n"
+    "    k_reduce_columns<k_sum, 32, 8, 1>(&sum, partial);\n"
     "    if (t1 == 0 && column < n) k_store1(y + column, sum);\n"
     "}\n";
 

@@ -113,6 +113,11 @@ static const char *const shapes[] = {
     /* three reductions of a prime row, and the row again: many numbers in a thread */
     "graph(%x: f64[33, 257]) {\n %a = amax(%x, 1, True)\n %b = amin(%x, 1)\n %s = sum(%x, 1)\n"
     " %d = sub(%x, %a)\n return %d, %b, %s\n}\n",
+    /* the gradient of a bias: elements are stored by the parts of a split sum */
+    "graph(%g: bf16[300, 48], %x: bf16[300, 48]) {\n %p = gt(%x, 0)\n %d = mul(%g, %p)\n"
+    " %s = sum(%d, 0)\n return %d, %s\n}\n",
+    "graph(%x: f32[2, 9000]) {\n %e = exp(%x)\n %s = sum(%e, 1)\n %m = amax(%x, 1)\n"
+    " return %e, %s, %m\n}\n",
     /* a residual around a square product */
     "graph(%x: f32[8, 8], %w: f32[8, 8]) {\n %m = mm(%x, %w)\n %y = add(%x, %m)\n return %y\n}\n",
 };

@@ -54,13 +54,20 @@ bool emulation_compile(struct emulation *s, struct diag *d) {
     return true;
 }
 
-/* A buffer that the first of several launches writes in part is finished by the others. */
-static enum emu_role role_of(const struct variant *v, int launch, int buffer) {
+/* Several launches share what they write: each may write some buffers, or parts of them. */
+static enum emu_role role_of(const struct variant *v, int buffer) {
     const struct ws_kernel *k = &v->program->p->kernels[v->kernel];
     for (int i = 0; i < k->n_writes; i++)
-        if (k->writes[i] == buffer)
-            return v->source.n_launches > 1 && launch == 0 ? EMU_INOUT : EMU_OUT;
+        if (k->writes[i] == buffer) return v->source.n_launches > 1 ? EMU_INOUT : EMU_OUT;
     return EMU_IN;
+}
+
+/* What several launches leave unwritten must not be what another variant wrote: it is nan. */
+static void poison_shared(const struct variant *v) {
+    const struct ws_kernel *k = &v->program->p->kernels[v->kernel];
+    for (int i = 0; i < k->n_writes && v->source.n_launches > 1; i++)
+        memset(v->program->emulated[k->writes[i]], 0xff,
+               v->program->p->buffers[k->writes[i]].bytes);
 }
 
 static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, char *workspace,
@@ -81,7 +88,7 @@ static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, 
             roles[i] = EMU_INOUT; /* two partial results share it */
         } else {
             values[i] = v->program->emulated[x->buffer];
-            roles[i] = role_of(v, l, x->buffer);
+            roles[i] = role_of(v, x->buffer);
         }
     }
     struct emu_launch e = {
@@ -101,6 +108,7 @@ static bool run_variant(struct emulation *s, uint32_t index, bool check, struct 
     size_t bytes = v->source.workspace;
     char *workspace = bytes ? emu_alloc(s->e, "workspace", bytes) : NULL;
     bool ok = true;
+    poison_shared(v);
     for (int l = 0; l < v->source.n_launches && ok; l++) {
         if (!v->source.launches[l].grid[0]) continue; /* an empty grid */
         struct emu_report r = run_launch(s, index, l, workspace, check);

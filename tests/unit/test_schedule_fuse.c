@@ -206,14 +206,14 @@ static void test_few_rows(void **state) {
          2,
          {"m  with  y: not fused: 4 rows cannot fill 132 units; apart, the reduction can be "
           "split"}},
-        {"graph(%x: f32[4, 65536]) {\n %s = sum(%x, 1)\n %y = exp(%x)\n return %s, %y\n}\n",
-         2, /* a kernel that stores every element cannot be split */
-         {"s  with  y: not fused: 4 rows"}},
-        {"graph(%x: f32[4, 65536]) {\n %e = exp(%x)\n %s = sum(%e, 1)\n return %s, %e\n}\n",
-         2,
-         {"e  with  s: not fused: 4 rows"}},
     };
     static const struct fusion together[] = {
+        {"graph(%x: f32[4, 65536]) {\n %s = sum(%x, 1)\n %y = exp(%x)\n return %s, %y\n}\n",
+         1, /* parts of a row can store their elements, too */
+         {"s  with  y: fused"}},
+        {"graph(%x: f32[4, 65536]) {\n %e = exp(%x)\n %s = sum(%e, 1)\n return %s, %e\n}\n",
+         1,
+         {"e  with  s: fused"}},
         {"graph(%x: f32[4, 65536]) {\n %a = exp(%x)\n %s = sum(%a, 1)\n %q = sqrt(%s)\n return "
          "%q\n}\n",
          1, /* what comes before the reduction, and what needs the finished row only */
