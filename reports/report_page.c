@@ -197,13 +197,14 @@ static void put_winner(struct text *h, const struct result_row *r) {
     put_number(h, 1, r->roof_pct, "");
     put_number(h, 0, r->regs, "");
     put_number(h, 0, 100 * r->occupancy, " %");
+    put_number(h, 2, strcmp(r->counters, "cupti") == 0 ? r->dram_bytes / r->bytes : NAN, "×");
     text_puts(h, "</tr>\n");
 }
 
 static void put_winners(struct text *h, const struct report_page *p) {
     text_puts(h, "<h2>Winners and their evidence</h2>\n");
     HEAD(h, KEY_HEAD, "kernel", "config", "guard", ">n", ">median µs", ">IQR", ">clock MHz",
-         ">% of roof", ">regs", ">occupancy");
+         ">% of roof", ">regs", ">occupancy", ">DRAM bytes / least");
     for (size_t i = 0; i < p->benches->n; i++)
         for (size_t f = 0; f < p->n_files; f++)
             for (size_t k = 0; k < p->files[f].n; k++) {

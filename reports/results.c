@@ -23,6 +23,21 @@ static const struct column columns[] = {
 };
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
+enum {
+#define COLUMN(kind, name) COLUMN_##name,
+#include "reports/columns.def"
+};
+
+/* Oldest first; each has the columns of the one before it, and more. */
+static const struct schema {
+    int number;
+    size_t n_columns;
+} schemas[] = {
+#define SCHEMA(number, last) {number, COLUMN_##last + 1},
+#include "reports/columns.def"
+};
+enum { N_SCHEMAS = sizeof schemas / sizeof *schemas };
+
 static const char *const status_names[] = {
 #define STATUS(name) #name,
 #include "reports/columns.def"
@@ -72,20 +87,47 @@ static const char *format(struct result_row *r, size_t c, char number[CELL]) {
     return number;
 }
 
-enum report_status result_append(const char *path, const struct result_row *rows, size_t n,
-                                 struct text *notes, struct report_error *e) {
+static enum report_status append_as(const struct schema *schema, const char *path,
+                                    const struct result_row *rows, size_t n, struct text *notes,
+                                    struct report_error *e) {
     const char *names[N_COLUMNS];
-    for (size_t c = 0; c < N_COLUMNS; c++) names[c] = columns[c].name;
-    const char **cells = memory_resize(NULL, n * N_COLUMNS, sizeof *cells);
-    char(*numbers)[CELL] = memory_resize(NULL, n * N_COLUMNS, sizeof *numbers);
+    size_t width = schema->n_columns;
+    for (size_t c = 0; c < width; c++) names[c] = columns[c].name;
+    const char **cells = memory_resize(NULL, n * width, sizeof *cells);
+    char(*numbers)[CELL] = memory_resize(NULL, n * width, sizeof *numbers);
     for (size_t i = 0; i < n; i++) {
         struct result_row row = rows[i];
-        for (size_t c = 0; c < N_COLUMNS; c++)
-            cells[i * N_COLUMNS + c] = format(&row, c, numbers[i * N_COLUMNS + c]);
+        if (schema->number < RESULT_SCHEMA) {
+            row.schema = schema->number;
+            /* without the column that says so, they would pass for measured */
+            if (row.counters && strcmp(row.counters, "counted") == 0) row.dram_bytes = NAN;
+        }
+        for (size_t c = 0; c < width; c++)
+            cells[i * width + c] = format(&row, c, numbers[i * width + c]);
     }
-    table_append(path, names, N_COLUMNS, cells, n, notes, e);
+    table_append(path, names, width, cells, n, notes, e);
     free(cells);
     free(numbers);
+    return e->status;
+}
+
+/* A header that is not the newest may be an older one; if it is none, the first error says what it
+ * is not. */
+enum report_status result_append(const char *path, const struct result_row *rows, size_t n,
+                                 struct text *notes, struct report_error *e) {
+    const struct schema *newest = &schemas[N_SCHEMAS - 1];
+    if (append_as(newest, path, rows, n, notes, e) != REPORT_WRONG) return e->status;
+    for (const struct schema *s = newest; s-- > schemas;) {
+        struct report_error own = {0};
+        if (append_as(s, path, rows, n, notes, &own) == REPORT_WRONG) continue;
+        if (own.status == REPORT_OK && !n && notes)
+            text_printf(notes,
+                        "'%s' is of schema %d: rows are appended without the columns that came "
+                        "later; move it away to have them\n",
+                        path, s->number);
+        *e = own;
+        break;
+    }
     return e->status;
 }
 
@@ -116,10 +158,18 @@ static bool parse_cell(struct result_row *r, size_t c, const char *cell) {
     return false;
 }
 
+/* The newest schema whose last column is there. */
+static const struct schema *find_schema(const struct table *t) {
+    const struct schema *s = &schemas[N_SCHEMAS - 1];
+    while (s > schemas && table_column(t, columns[s->n_columns - 1].name) < 0) s--;
+    return s;
+}
+
 /* position[c] = where column c stands in the file. */
 static enum report_status match_header(const char *path, const struct table *t,
-                                       int position[N_COLUMNS], struct report_error *e) {
-    for (size_t c = 0; c < N_COLUMNS; c++) {
+                                       const struct schema *s, int position[N_COLUMNS],
+                                       struct report_error *e) {
+    for (size_t c = 0; c < s->n_columns; c++) {
         position[c] = table_column(t, columns[c].name);
         if (position[c] < 0)
             return report_fail(e, REPORT_WRONG, "'%s' is not a result file: column '%s' is missing",
@@ -127,12 +177,12 @@ static enum report_status match_header(const char *path, const struct table *t,
     }
     for (size_t i = 0; i < t->n_columns; i++) {
         bool known = false;
-        for (size_t c = 0; c < N_COLUMNS; c++) known |= position[c] == (int)i;
+        for (size_t c = 0; c < s->n_columns; c++) known |= position[c] == (int)i;
         if (!known)
             return report_fail(
                 e, REPORT_WRONG,
                 "'%s' is not a result file of schema %d: column '%s' is unknown or doubled", path,
-                RESULT_SCHEMA, table_header(t, i));
+                s->number, table_header(t, i));
     }
     return REPORT_OK;
 }
@@ -142,21 +192,25 @@ enum report_status results_read(const char *path, struct results *r, struct repo
     struct table *t = &r->table;
     int position[N_COLUMNS];
     if (table_read(path, t, e) != REPORT_OK || t->n_columns == 0) return e->status;
-    if (match_header(path, t, position, e) != REPORT_OK) return e->status;
+    const struct schema *s = find_schema(t);
+    if (match_header(path, t, s, position, e) != REPORT_OK) return e->status;
     r->rows = memory_resize(NULL, t->n_rows, sizeof *r->rows);
     for (size_t i = 0; i < t->n_rows; i++) {
         struct result_row *row = &r->rows[r->n++];
         *row = result_row_new();
-        for (size_t c = 0; c < N_COLUMNS; c++) {
+        for (size_t c = 0; c < s->n_columns; c++) {
             const char *cell = table_cell(t, i, (size_t)position[c]);
             if (!parse_cell(row, c, cell))
                 return report_fail(e, REPORT_WRONG, "'%s', row %zu: '%s' is not a %s", path, i + 1,
                                    cell, columns[c].name);
         }
-        if (row->schema != RESULT_SCHEMA)
+        if (row->schema != s->number)
             return report_fail(e, REPORT_WRONG,
-                               "'%s', row %zu: schema %g, this program reads schema %d", path,
-                               i + 1, row->schema, RESULT_SCHEMA);
+                               "'%s', row %zu: schema %g in a file of schema %d; this program "
+                               "reads up to %d",
+                               path, i + 1, row->schema, s->number, RESULT_SCHEMA);
+        for (size_t c = s->n_columns; c < N_COLUMNS; c++)
+            if (columns[c].kind == KIND_TEXT) *(const char **)field(row, c) = "";
     }
     return REPORT_OK;
 }

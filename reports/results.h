@@ -4,7 +4,7 @@
 
 #include "reports/csv_table.h"
 
-enum { RESULT_SCHEMA = 1 };
+enum { RESULT_SCHEMA = 2 }; /* the newest of columns.def */
 
 enum result_status {
 #define STATUS(name) STATUS_##name,
@@ -39,7 +39,8 @@ struct result_row result_row_new(void);
 /* The row was measured: status ok and a time. */
 bool result_row_measured(const struct result_row *r);
 
-/* Append n rows, all or none. Creates the file, not its folder. notes as in table_append. */
+/* Append n rows, all or none. Creates the file, not its folder. A file of an older schema stays of
+ * that schema. notes as in table_append, and what such a file will not have, if n is 0. */
 enum report_status result_append(const char *path, const struct result_row *rows, size_t n,
                                  struct text *notes, struct report_error *e);
 
@@ -49,8 +50,8 @@ struct results {
     struct table table; /* owns the texts; table.warnings says what was left out */
 };
 
-/* Columns may stand in any order, but none may be missing or unknown. *r must be freed even after
- * an error. */
+/* Columns may stand in any order, but none of the file's schema may be missing, and none unknown.
+ * *r must be freed even after an error. */
 enum report_status results_read(const char *path, struct results *r, struct report_error *e);
 void results_free(struct results *r);
 

@@ -232,8 +232,27 @@ def result_columns():
     return re.findall(r"^COLUMN\(\w+, (\w+)\)", (ROOT / "reports/columns.def").read_text(), re.M)
 
 
+def result_schemas():
+    """[(1, "compile_ms"), (2, "counters")]: a schema's number and its last column, oldest first."""
+    found = re.findall(r"^SCHEMA\((\d+), (\w+)\)", (ROOT / "reports/columns.def").read_text(), re.M)
+    return [(int(number), last) for number, last in found]
+
+
+def of_file(path, columns, rows):
+    """The columns and rows as the file takes them: one of an older schema stays of that schema."""
+    try:
+        header = path.open(newline="").readline().rstrip("\n").split(",")
+    except OSError:
+        return columns, rows
+    for number, last in result_schemas():
+        if header == columns[: columns.index(last) + 1] != columns:
+            return header, [{**row, "schema": number} for row in rows]
+    return columns, rows
+
+
 def append_rows(path, columns, rows):
     """Whole rows under a lock in one write, or none: the rules of reports/csv_table.c."""
+    columns, rows = of_file(path, columns, rows)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerows([as_cell(row.get(name, "")) for name in columns] for row in rows)
@@ -394,7 +413,7 @@ def main():
     clock = open_clock(torch, given.device)
     now = datetime.datetime.now(datetime.timezone.utc)
     common = {
-        "schema": 1,
+        "schema": result_schemas()[-1][0],
         "run_id": now.strftime("%Y%m%dT%H%M%SZ") + f"-torch-{os.getpid()}",
         "timestamp": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "git_rev": git_revision(),

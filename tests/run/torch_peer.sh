@@ -115,6 +115,13 @@ assert path.read_text() == before + "1,half"
 path.write_text("a,b\n")
 fails(1, "another header", lambda: peer.append_rows(path, columns, [{"schema": 1}]))
 assert path.read_text() == "a,b\n"
+# A file of an older schema gets rows of that schema.
+(first, last), newest = peer.result_schemas()[0], peer.result_schemas()[-1]
+assert (first, last, newest[1]) == (1, "compile_ms", columns[-1])
+path.write_text(",".join(columns[: columns.index(last) + 1]) + "\n")
+peer.append_rows(path, columns, [{"schema": newest[0], "compile_ms": 5, newest[1]: "gone"}])
+lines = path.read_text().splitlines()
+assert len(lines) == 2 and lines[1].startswith("1,") and lines[1].endswith(",5"), lines
 END
 
 for file in workloads/*.py; do

@@ -180,9 +180,75 @@ static void test_bad_cells(void **state) {
 
 static void test_newer_schema(void **state) {
     struct result_row row = sample_row("x=1", 1);
-    row.schema = 2;
+    row.schema = RESULT_SCHEMA + 1;
     append_ok(&row, 1);
-    expect_error("schema 2");
+    expect_error("reads up to 2");
+}
+
+/* What the first version wrote: its header, and one row. */
+static const char old_file[] =
+    "schema,run_id,timestamp,git_rev,host,device,arch,driver,toolchain,timer,workload,mode,dtype,"
+    "axes,graph,kernel,guard,config,status,role,is_winner,n,median_us,q1_us,q3_us,min_us,ci_us,"
+    "host_us,clock_mhz,temp_c,throttle,bytes,flops,gbps,tflops,roof_pct,dram_bytes,occupancy,regs,"
+    "smem_bytes,compile_ms\n"
+    "1,20260101T000000Z-1,2026-01-01T00:00:00Z,,h,NVIDIA H200,sm_90a,580,NVRTC 13.0,cupti,softmax,"
+    "fwd,f32,dim=4,abc,k,,x=1,ok,variant,1,30,2.5,2.4,2.6,2.3,0.1,5,1980,40,none,32,8,1,,50,,0.5,"
+    "40,0,12\n";
+
+/* It is read, and goes on as it is: rows of both programs in one file. */
+static void test_older_schema(void **state) {
+    write_file(old_file, "w");
+    struct report_error e = {0};
+    struct text notes = {0};
+    if (result_append(path, NULL, 0, &notes, &e) != REPORT_OK) fail_msg("%s", e.text);
+    assert_non_null(strstr(text_str(&notes), "is of schema 1"));
+    text_free(&notes);
+    struct result_row row = sample_row("x=2", 1.5);
+    row.dram_bytes = 4096;
+    row.dram_read_bytes = 2048;
+    row.counters = "cupti";
+    assert_int_equal(result_append(path, &row, 1, &notes, &e), REPORT_OK);
+    assert_string_equal(text_str(&notes), "");
+    row.counters = "counted"; /* the file has no column to say so */
+    append_ok(&row, 1);
+    struct results r = read_ok();
+    assert_int_equal(r.n, 3);
+    assert_true(isnan(r.rows[2].dram_bytes));
+    assert_true(r.rows[0].median_us == 2.5 && r.rows[0].occupancy == 0.5);
+    assert_true(r.rows[1].schema == 1 && r.rows[1].dram_bytes == 4096);
+    for (int i = 0; i < 2; i++) {
+        assert_true(isnan(r.rows[i].dram_read_bytes) && isnan(r.rows[i].l2_hit_pct));
+        assert_string_equal(r.rows[i].counters, "");
+        assert_string_equal(r.rows[i].pipe, "");
+    }
+    results_free(&r);
+}
+
+/* A row must be of its file's schema: a newer one in an older file has lost columns. */
+static void test_row_of_another_schema(void **state) {
+    write_file(old_file, "w");
+    struct text t = read_file(path);
+    char *at = strstr(t.p, "\n1,2026");
+    at[1] = '2';
+    write_file(t.p, "w");
+    expect_error("row 1: schema 2 in a file of schema 1");
+    text_free(&t);
+}
+
+static void test_counters(void **state) {
+    struct result_row row = sample_row("x=1", 1);
+    row.dram_read_bytes = 1e9;
+    row.l2_hit_pct = 33.25;
+    row.stall = "long_scoreboard";
+    row.stall_pct = 81.5;
+    row.counters = "cupti";
+    append_ok(&row, 1);
+    struct results r = read_ok();
+    assert_true(r.rows[0].dram_read_bytes == 1e9 && r.rows[0].l2_hit_pct == 33.25);
+    assert_true(r.rows[0].stall_pct == 81.5 && isnan(r.rows[0].pipe_pct));
+    assert_string_equal(r.rows[0].stall, "long_scoreboard");
+    assert_string_equal(r.rows[0].counters, "cupti");
+    results_free(&r);
 }
 
 static void test_damaged_tail(void **state) {
@@ -340,6 +406,9 @@ int main(void) {
         cmocka_unit_test_teardown(test_missing_and_unknown_column, empty_folder),
         cmocka_unit_test_teardown(test_bad_cells, empty_folder),
         cmocka_unit_test_teardown(test_newer_schema, empty_folder),
+        cmocka_unit_test_teardown(test_older_schema, empty_folder),
+        cmocka_unit_test_teardown(test_row_of_another_schema, empty_folder),
+        cmocka_unit_test_teardown(test_counters, empty_folder),
         cmocka_unit_test_teardown(test_damaged_tail, empty_folder),
         cmocka_unit_test_teardown(test_half_header, empty_folder),
         cmocka_unit_test_teardown(test_short_row_in_the_middle, empty_folder),
