@@ -30,7 +30,7 @@ static bool columns_exact(const struct emitter *w) {
 
 /* Declare x for row e (and vector element v, if rows run inward). Rows beyond the end repeat the
  * last one: they compute, and do not store. */
-static void put_x(struct emitter *w, bool element) {
+void put_x(struct emitter *w, bool element) {
     const struct layout *y = w->y;
     const char *start =
         y->rows_inner ? arena_printf(w->arena, "px * %d + (e * %d + tx) * %d", y->bx, y->t0, y->vec)
@@ -49,7 +49,7 @@ static const char *row_is_real(struct emitter *w) {
                : arena_printf(w->arena, "px * %d + e * %d + tx < nx", y->bx, y->t0);
 }
 
-static void open_unrolled(struct emitter *w, const char *name, int n) {
+void open_unrolled(struct emitter *w, const char *name, int n) {
     line(w, "#pragma unroll");
     open_brace(w, "for (int %s = 0; %s < %d; %s++)", name, name, n, name);
 }
@@ -109,7 +109,18 @@ enum load_shape { WHOLE_VECTOR, ELEMENT_BY_ELEMENT, ONE_FOR_ALL };
 static enum load_shape load_shape(struct emitter *w, const struct value_node *x) {
     enum axis along = w->y->rows_inner ? AXIS_X : AXIS_R;
     if (!(x->mask >> along & 1)) return ONE_FOR_ALL;
-    return load_is_vector(w->k, x, along, w->y->vec) ? WHOLE_VECTOR : ELEMENT_BY_ELEMENT;
+    return layout_load_is_vector(w->k, w->y, x) ? WHOLE_VECTOR : ELEMENT_BY_ELEMENT;
+}
+
+/* Each row of the thread has its own; where rows are peeled, each has columns of its own. */
+static bool loads_by_row(const struct emitter *w, const struct value_node *x) {
+    return x->mask & MASK_X || w->y->peel;
+}
+
+/* The registers that load v fills; those of heads and tails are others. */
+static const char *pack_name(struct emitter *w, value_id v) {
+    return arena_printf(w->arena, "%s%u%s", w->ends ? "end" : "q", v,
+                        loads_by_row(w, at(w, v)) ? "[e]" : "");
 }
 
 static const char *pack_type(struct emitter *w, const struct value_node *x) {
@@ -122,20 +133,19 @@ static void declare_packs(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->loads.n; i++) {
         const struct value_node *x = at(w, f->loads.at[i]);
         struct buf dims = buf_new(w->arena);
-        if (x->mask & MASK_X) buf_printf(&dims, "[%d]", w->y->ex);
+        if (loads_by_row(w, x)) buf_printf(&dims, "[%d]", w->y->ex);
         buf_printf(&dims, "[%d]", w->y->ur);
         if (load_shape(w, x) == ELEMENT_BY_ELEMENT) buf_printf(&dims, "[%d]", w->y->vec);
-        line(w, "%s q%u%s;", pack_type(w, x), f->loads.at[i], dims.p);
+        line(w, "%s %s%u%s;", pack_type(w, x), w->ends ? "end" : "q", f->loads.at[i], dims.p);
     }
 }
 
 static const char *unpack_text(struct emitter *w, value_id v) {
-    const struct value_node *x = at(w, v);
-    const char *row = x->mask & MASK_X ? "[e]" : "";
-    switch (load_shape(w, x)) {
-    case WHOLE_VECTOR: return arena_printf(w->arena, "k_get(q%u%s[u], v)", v, row);
-    case ELEMENT_BY_ELEMENT: return arena_printf(w->arena, "k_get(q%u%s[u][v], 0)", v, row);
-    case ONE_FOR_ALL: return arena_printf(w->arena, "k_get(q%u%s[u], 0)", v, row);
+    const char *pack = pack_name(w, v);
+    switch (load_shape(w, at(w, v))) {
+    case WHOLE_VECTOR: return arena_printf(w->arena, "k_get(%s[u], v)", pack);
+    case ELEMENT_BY_ELEMENT: return arena_printf(w->arena, "k_get(%s[u][v], 0)", pack);
+    case ONE_FOR_ALL: return arena_printf(w->arena, "k_get(%s[u], 0)", pack);
     }
     return "";
 }
@@ -176,7 +186,7 @@ static void put_load_into(struct emitter *w, value_id v, const char *to, int vec
 
 static void put_load(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
-    const char *row = x->mask & MASK_X ? "[e]" : "", *moving = w->y->rows_inner ? "x" : "r";
+    const char *moving = w->y->rows_inner ? "x" : "r";
     bool whole = load_shape(w, x) != ELEMENT_BY_ELEMENT, *locals = NULL;
     const char *outer = w->subscript;
     w->subscript = w->y->rows_inner ? "[e][v]" : "[e]";
@@ -191,11 +201,11 @@ static void put_load(struct emitter *w, value_id v) {
         line(w, "const k_idx %s = %s_ + v;", moving, moving);
     }
     if (x->n_args) {
-        if (!(x->mask & MASK_X)) line(w, "const int e = 0;"); /* the same for all rows */
-        if (!(x->mask & MASK_X)) line(w, "(void)e;");
+        if (!loads_by_row(w, x)) line(w, "const int e = 0;"); /* the same for all rows */
+        if (!loads_by_row(w, x)) line(w, "(void)e;");
         locals = open_address(w, v);
     }
-    put_load_into(w, v, arena_printf(w->arena, "q%u%s[u]%s", v, row, whole ? "" : "[v]"),
+    put_load_into(w, v, arena_printf(w->arena, "%s[u]%s", pack_name(w, v), whole ? "" : "[v]"),
                   load_shape(w, x) == WHOLE_VECTOR ? w->y->vec : 1);
     if (x->n_args || !whole) close_brace(w);
     for (value_id i = 0; locals && i < v; i++)
@@ -203,10 +213,12 @@ static void put_load(struct emitter *w, value_id v) {
     w->subscript = outer;
 }
 
-/* Open the loop over column steps u; declares r (rows inner) or the vector's first column r. */
+/* Open the loop over column steps u; declares r (rows inner) or the vector's first column r. Where
+ * rows are peeled, that is for open_row. */
 static void open_columns(struct emitter *w) {
     const struct layout *y = w->y;
     open_unrolled(w, "u", y->ur);
+    if (y->peel) return;
     if (y->rows_inner)
         line(w, "const k_idx r = base + u * %d + tr;", y->t1);
     else
@@ -215,7 +227,19 @@ static void open_columns(struct emitter *w) {
 }
 
 static void close_columns(struct emitter *w) {
-    if (!columns_exact(w)) close_brace(w);
+    if (!w->y->peel && !columns_exact(w)) close_brace(w);
+    close_brace(w);
+}
+
+/* Inside of that the loop over the thread's rows e. */
+static void open_row(struct emitter *w) {
+    open_unrolled(w, "e", w->y->ex);
+    put_x(w, false);
+    if (w->y->peel) open_row_columns(w);
+}
+
+static void close_row(struct emitter *w) {
+    if (w->y->peel) close_brace(w);
     close_brace(w);
 }
 
@@ -225,17 +249,16 @@ static void put_loads(struct emitter *w, const struct phase *f) {
     if (!f->loads.n) return;
     open_columns(w);
     for (uint32_t i = 0; i < f->loads.n; i++) {
-        if (at(w, f->loads.at[i])->mask & MASK_X)
+        if (loads_by_row(w, at(w, f->loads.at[i])))
             any_row = true;
         else
             put_load(w, f->loads.at[i]);
     }
     if (any_row) {
-        open_unrolled(w, "e", w->y->ex);
-        put_x(w, false);
+        open_row(w);
         for (uint32_t i = 0; i < f->loads.n; i++)
-            if (at(w, f->loads.at[i])->mask & MASK_X) put_load(w, f->loads.at[i]);
-        close_brace(w);
+            if (loads_by_row(w, at(w, f->loads.at[i]))) put_load(w, f->loads.at[i]);
+        close_row(w);
     }
     close_columns(w);
 }
@@ -243,8 +266,7 @@ static void put_loads(struct emitter *w, const struct phase *f) {
 /* ---- the arithmetic of a tile ---------------------------------------------------------------- */
 
 static bool vector_store(struct emitter *w, const struct store_node *s) {
-    return w->y->vec > 1 &&
-           index_is_vector(w->k, s->index, w->y->rows_inner ? AXIS_X : AXIS_R, w->y->vec);
+    return layout_store_is_vector(w->k, w->y, s);
 }
 
 static enum dtype store_dtype(struct emitter *w, const struct store_node *s) {
@@ -297,8 +319,7 @@ static void put_elements(struct emitter *w, const struct phase *f) {
     const struct layout *y = w->y;
     bool exact = rows_exact(w);
     open_columns(w);
-    open_unrolled(w, "e", y->ex);
-    put_x(w, false);
+    open_row(w);
     if (f->stores.n && !exact) line(w, "const bool real = %s;", row_is_real(w));
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
@@ -340,7 +361,7 @@ static void put_elements(struct emitter *w, const struct phase *f) {
                 put_vector_store(w, f->stores.at[i]);
         if (!exact) close_brace(w);
     }
-    close_brace(w);
+    close_row(w);
     close_columns(w);
     for (uint32_t i = 0; i < f->compute.n; i++) w->where[f->compute.at[i]] = NOWHERE;
 }
@@ -463,25 +484,42 @@ static void put_combines(struct emitter *w, const struct phase *f, int *smem) {
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
+/* The heads and tails of rows are loaded before the rest and counted after it. */
+static void put_end_loads(struct emitter *w, const struct phase *f) {
+    struct ends_scope s;
+    if (!w->y->peel) return;
+    open_ends(w, &s);
+    declare_packs(w, f);
+    put_loads(w, f);
+    close_ends(w, &s);
+}
+
+static void put_end_elements(struct emitter *w, const struct phase *f) {
+    struct ends_scope s;
+    if (!w->y->peel) return;
+    open_ends(w, &s);
+    put_elements(w, f);
+    close_ends(w, &s);
+}
+
 static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     const struct phase *f = &w->p->phases.at[index];
     const struct layout *y = w->y;
+    bool loops = !y->one_read && !y->grid_r;
     line(w, "/* phase %u */", index);
     declare_accumulators(w, f);
-    if (y->one_read) {
-        declare_packs(w, f);
-        put_loads(w, f);
-        put_elements(w, f);
-    } else {
-        if (y->grid_r)
-            open_scope(w);
-        else
-            open_brace(w, "for (k_idx base = r_begin; base < r_end; base += %d)", y->br);
-        declare_packs(w, f);
-        put_loads(w, f);
-        put_elements(w, f);
-        close_brace(w);
-    }
+    if (y->peel && !y->one_read) open_scope(w);
+    put_end_loads(w, f);
+    if (loops)
+        open_brace(w, "for (k_idx base = r_begin; base < r_end; base += %d)", y->br);
+    else if (y->grid_r && !y->peel)
+        open_scope(w);
+    declare_packs(w, f);
+    put_loads(w, f);
+    put_elements(w, f);
+    if (loops || (y->grid_r && !y->peel)) close_brace(w);
+    put_end_elements(w, f);
+    if (y->peel && !y->one_read) close_brace(w);
     if (y->split > 1) return; /* partial results leave the block here */
     put_combines(w, f, smem);
     put_row_values(w, f->after.at, f->after.n);
@@ -653,6 +691,7 @@ void emit_cuda_rows(struct emitter *w) {
     l->smem = w->y->smem;
     l->cluster = w->y->cluster;
     put_block_position(w);
+    if (w->y->peel) put_row_ends(w);
     put_row_values(w, w->p->before.at, w->p->before.n);
     int smem = 0;
     bool scans = w->k->kind == KERNEL_SCAN; /* then all phases on one tile after the other */

@@ -21,6 +21,7 @@ struct emitter {
     bool cuda;
     int indent;
     uint8_t *where;        /* per value: enum where */
+    bool ends;             /* CUDA: the text at hand is of the heads and tails of rows */
     const char *subscript; /* of ARRAY values in the scope at hand: "[e]", "[e][v]", "[l]", "" */
 };
 
@@ -63,7 +64,21 @@ void mark_needed(struct emitter *w, value_id v, bool *marks);
 void put_store1(struct emitter *w, const struct store_node *s,
                 const char *condition); /* one element */
 
+/* cuda_peel.c: heads and tails of rows. put_row_ends: what the rows of a thread have of them.
+ * open_ends, close_ends: text in between is of these elements. open_row_columns: in the scope of a
+ * row, its column r at the step at hand, if the row has it. */
+void put_row_ends(struct emitter *w);
+struct ends_scope {
+    const struct layout *y;
+    struct layout ends;
+};
+void open_ends(struct emitter *w, struct ends_scope *s);
+void close_ends(struct emitter *w, const struct ends_scope *s);
+void open_row_columns(struct emitter *w);
+
 /* cuda_rows.c, cuda_matmul.c, c_rows.c, c_matmul.c */
+void put_x(struct emitter *w, bool element); /* declares the thread's x */
+void open_unrolled(struct emitter *w, const char *name, int n);
 void emit_cuda_rows(struct emitter *w);
 void emit_cuda_matmul(struct emitter *w);
 void emit_c_rows(struct emitter *w);

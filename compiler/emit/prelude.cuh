@@ -275,6 +275,8 @@ K_DEVICE long long k_subscript(long long i, long long n) {
 /* The smaller one; for indices. */
 K_DEVICE int k_clamp(int a, int limit) { return a < limit ? a : limit; }
 K_DEVICE long long k_clamp(long long a, long long limit) { return a < limit ? a : limit; }
+/* Elements from `start` to the next multiple of N, a power of two; at most n. */
+template <int N, typename I> K_DEVICE I k_head(I start, I n) { return k_clamp((I)(-(unsigned)start & (N - 1)), n); }
 K_DEVICE float k_inf() { return k_as_float(0x7f800000u); }
 K_DEVICE float k_nan() { return k_as_float(0x7fc00000u); }
 

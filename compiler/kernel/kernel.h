@@ -156,12 +156,25 @@ struct layout {
     bool grid_r;  /* pointwise: columns are spread over blocks, not looped over */
     bool streaming; /* non-temporal stores */
     bool skip_l1;   /* loads leave no copy in L1 */
+    bool peel;      /* vec does not divide the rows: each has a head and a tail, see peel.c */
+    ex start;       /* peel: elements before row x, whose remainder by vec says where heads end */
 };
 
 /* layout.c: what a config means for this kernel: fills *out and returns NULL, or says (in arena a)
  * why the config is illegal. This function alone decides legality. */
 const char *kernel_layout(const struct kernel *k, const struct config *c, struct layout *out,
                           struct arena *a);
+
+/* peel.c: how far before its first element rows start, in the tensors that a kernel whose row
+ * length vec does not divide reads and writes by vectors; EX_NONE if it has none. */
+ex kernel_row_start(const struct kernel *k, int vec);
+/* Elements of a row's head and tail that one thread has; 0 if there are none. */
+int layout_ends(const struct layout *y);
+/* Does a thread read or write its vec elements at once? */
+bool layout_load_is_vector(const struct kernel *k, const struct layout *y,
+                           const struct value_node *load);
+bool layout_store_is_vector(const struct kernel *k, const struct layout *y,
+                            const struct store_node *s);
 
 /* 32-bit registers that hold the raw loads of one tile, per thread. */
 int layout_load_words(const struct kernel *k, const struct layout *y);

@@ -30,8 +30,14 @@ int layout_load_words(const struct kernel *k, const struct layout *y) {
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind != INST_LOAD || !(v->mask & MASK_R)) continue;
-        int bytes = dtype_bytes(v->dtype) * y->vec * y->ur * (v->mask & MASK_X ? y->ex : 1);
-        words += (bytes + 3) / 4;
+        int bytes = dtype_bytes(v->dtype), rows = v->mask & MASK_X || y->peel ? y->ex : 1;
+        if (y->peel) { /* single elements take a register each */
+            int word = (bytes + 3) / 4,
+                vector = layout_load_is_vector(k, y, v) ? (bytes * y->vec + 3) / 4 : word * y->vec;
+            words += (vector * y->ur + word * layout_ends(y)) * rows;
+        } else {
+            words += (bytes * y->vec * y->ur * rows + 3) / 4;
+        }
     }
     return words;
 }
@@ -61,12 +67,17 @@ static int reduction_smem(const struct kernel *k, const struct layout *y) {
     return bytes;
 }
 
-static const char *check_vector(const struct kernel *k, const struct layout *y, struct arena *a) {
+/* Rows that the vector does not divide are peeled where that leaves anything to go by vectors. */
+static const char *check_vector(const struct kernel *k, struct layout *y, struct arena *a) {
     enum axis along = y->rows_inner ? AXIS_X : AXIS_R;
-    if (y->vec > 1 && !ex_divides(k->ex, y->vec, k->bound[along]))
-        return arena_printf(a, "vec=%d does not divide the %s length %s", y->vec,
-                            y->rows_inner ? "column" : "row", ex_str(a, k->ex, k->bound[along]));
-    return NULL;
+    if (y->vec == 1 || ex_divides(k->ex, y->vec, k->bound[along])) return NULL;
+    bool can_peel = !y->rows_inner && k->kind != KERNEL_SCAN;
+    if (can_peel && kernel_size(k, AXIS_R) >= y->vec) y->start = kernel_row_start(k, y->vec);
+    y->peel = y->start != EX_NONE;
+    if (y->peel) return NULL;
+    return arena_printf(a, "vec=%d does not divide the %s length %s%s", y->vec,
+                        y->rows_inner ? "column" : "row", ex_str(a, k->ex, k->bound[along]),
+                        can_peel ? ", and no row is contiguous and as long" : "");
 }
 
 static const char *check_split(const struct kernel *k, const struct layout *y, struct arena *a) {

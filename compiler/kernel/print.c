@@ -158,9 +158,11 @@ void block_print(struct buf *b, const struct block *p) {
                    p->config.knob[KNOB_tn]);
         buf_printf(b, "v%u += dot(v%u, v%u) over r\n", k->dot, k->dot_a, k->dot_b);
     } else {
-        buf_printf(b, "layout %s inner: %d x %d threads, each %d rows x %d steps x %d elements%s\n",
+        buf_printf(b,
+                   "layout %s inner: %d x %d threads, each %d rows x %d steps x %d elements%s%s\n",
                    y->rows_inner ? "rows" : "columns", y->t0, y->t1, y->ex, y->ur, y->vec,
-                   y->one_read ? ", row kept in registers" : "");
+                   y->one_read ? ", row kept in registers" : "",
+                   y->peel ? ", heads and tails of rows apart" : "");
     }
     put_values(b, k, p->before.at, p->before.n, 0);
     for (uint32_t i = 0; i < p->phases.n; i++) put_phase(b, p, i);

@@ -44,8 +44,8 @@ static int64_t next_power_of_two(int64_t v) {
     return p;
 }
 
-/* The widest vector that moves 16 bytes of the widest element and divides the inner axis. What is
- * read once a row, such as where a row of a table is, has no say. */
+/* The widest vector that moves 16 bytes of the widest element. What is read once a row, such as
+ * where a row of a table is, has no say. */
 static int widest_vector(const struct kernel *k, enum axis inner) {
     int bytes = 1;
     for (uint32_t i = 0; i < k->values.n + k->stores.n; i++) {
@@ -56,9 +56,20 @@ static int widest_vector(const struct kernel *k, enum axis inner) {
         int b = dtype_bytes(k->schedule->loops->buffers.at[buffer].meta.dtype);
         if (mask >> inner & 1 && b > bytes) bytes = b;
     }
-    int vec = 16 / bytes;
+    return 16 / bytes;
+}
+
+/* The same, if it divides the inner axis; else the widest that does. */
+static int widest_divisor(const struct kernel *k, enum axis inner) {
+    int vec = widest_vector(k, inner);
     while (vec > 1 && !ex_divides(k->ex, vec, k->bound[inner])) vec /= 2;
     return vec;
+}
+
+/* Two widths of vectors each are tried: of those that peel rows, of those that divide them. */
+static bool tries_vector(const struct kernel *k, int vec) {
+    int widest = widest_vector(k, AXIS_R), divisor = widest_divisor(k, AXIS_R);
+    return vec == widest || vec * 2 == widest || vec == divisor || vec * 2 == divisor;
 }
 
 #define CONFIG(...) ((struct config){.knob = {__VA_ARGS__}})
@@ -72,11 +83,11 @@ static bool idles(int t1, int vec, int64_t nr) { return t1 > 1 && (int64_t)t1 * 
 static void propose_columns(struct space *s) {
     const struct kernel *k = s->k;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
-    int widest = widest_vector(k, AXIS_R);
-    for (int vec = widest; vec >= 1 && vec * 2 >= widest; vec /= 2)
+    for (int vec = widest_vector(k, AXIS_R); vec >= 1; vec /= 2)
         for (int t1 = 1; t1 <= 1024; t1 *= 2)
             for (int warps = 1; warps <= 32; warps *= 2) {
                 int x = warps * 32 / t1;
+                if (!tries_vector(k, vec)) continue;
                 if (x < 1 || x > next_power_of_two(nx)) continue;
                 if (idles(t1, vec, nr) && (warps > 1 || x * 2 <= next_power_of_two(nx))) continue;
                 int step = t1 * vec, row = round_up(nr, step);
@@ -99,7 +110,7 @@ static void propose_columns(struct space *s) {
 static void propose_rows(struct space *s) {
     const struct kernel *k = s->k;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
-    int widest = widest_vector(k, AXIS_X);
+    int widest = widest_divisor(k, AXIS_X);
     for (int vec = widest; vec >= 1 && vec * 4 >= widest; vec /= 2)
         for (int t0 = nx < 8 ? (int)next_power_of_two(nx) : 8; t0 <= 256; t0 *= 2)
             for (int warps = 2; warps <= 16; warps *= 2) {
@@ -120,7 +131,7 @@ static void propose_rows(struct space *s) {
 
 /* Scans across rows: each thread goes along columns of its own. */
 static void propose_scan_rows(struct space *s) {
-    int widest = widest_vector(s->k, AXIS_X);
+    int widest = widest_divisor(s->k, AXIS_X);
     for (int vec = widest; vec >= 1; vec /= 2)
         for (int warps = 1; warps <= 8; warps *= 2)
             for (int u = 1; u <= 16; u *= 2)
@@ -130,11 +141,11 @@ static void propose_scan_rows(struct space *s) {
 static void propose_pointwise(struct space *s) {
     const struct kernel *k = s->k;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
-    int widest = widest_vector(k, AXIS_R);
-    for (int vec = widest; vec >= 1 && vec * 2 >= widest; vec /= 2)
+    for (int vec = widest_vector(k, AXIS_R); vec >= 1; vec /= 2)
         for (int warps = 2; warps <= 16; warps *= 2)
             for (int t0 = 1; t0 <= warps * 32 && t0 <= next_power_of_two(nx); t0 *= 2) {
                 int t1 = warps * 32 / t0;
+                if (!tries_vector(k, vec)) continue;
                 bool smallest = t0 == 1 || warps == 2; /* of the blocks that cover all rows */
                 if (idles(t1, vec, nr) && (t0 * 2 <= nx || !smallest)) continue;
                 for (int u = 1; u <= 8; u *= 2)

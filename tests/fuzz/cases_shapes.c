@@ -118,6 +118,16 @@ static const char *const shapes[] = {
     " %s = sum(%d, 0)\n return %d, %s\n}\n",
     "graph(%x: f32[2, 9000]) {\n %e = exp(%x)\n %s = sum(%e, 1)\n %m = amax(%x, 1)\n"
     " return %e, %s, %m\n}\n",
+    /* rows that no vector divides: weights out of step with them, two widths, an offset */
+    "graph(%x: bf16[5, 531], %w: bf16[531]) {\n %y = rms_norm(%x, [531], %w)\n return %y\n}\n",
+    "graph(%x: bf16[3, 257], %y: f32[3, 257], %b: f16[257]) {\n %a = add(%x, %y)\n"
+    " %z = mul(%a, %b)\n return %a, %z\n}\n",
+    "graph(%x: bf16[7, 67], %t: i64[7]) {\n %l = cross_entropy(%x, %t)\n return %l\n}\n",
+    "graph(%x: f32[4, 70]) {\n %s = slice(%x, 1, 3, 70, 1)\n %y = softmax(%s, 1)\n"
+    " return %y\n}\n",
+    "graph(%i: i64[6], %w: f16[11, 131]) {\n %j = remainder(%i, 11)\n %e = embedding(%j, %w)\n"
+    " %s = sum(%e, -1)\n return %e, %s\n}\n",
+    "graph(%x: bf16[10007]) {\n %s = sum(%x)\n %m = amax(%x)\n return %s, %m\n}\n",
     /* a residual around a square product */
     "graph(%x: f32[8, 8], %w: f32[8, 8]) {\n %m = mm(%x, %w)\n %y = add(%x, %m)\n return %y\n}\n",
 };

@@ -18,6 +18,8 @@ static const struct {
      "graph(%x: f32[s0, 4*s1], %w: f32[4*s1]) {\n %y = rms_norm(%x, [4*s1], %w)\n return %y\n}\n"},
     {"s0=3 s1=700",
      "graph(%x: f32[s0, s1]) {\n %s = sum(%x, 1)\n %m = mean(%x)\n return %s, %m\n}\n"},
+    {"s0=3 s1=1031", "graph(%x: bf16[s0, s1], %w: bf16[s1]) {\n %y = layer_norm(%x, [s1], %w)\n"
+                     " %s = slice(%x, 1, 1, s1, 1)\n %z = mul(%s, 2)\n return %y, %z\n}\n"},
     {"s0=9 s1=14",
      "graph(%x: f32[s0, s1], %z: f32[s1, s0]) {\n %p = permute(%z, [1, 0])\n %y = add(%x, %p)\n"
      " return %y\n}\n"},

@@ -80,6 +80,11 @@ static void test_parse_errors(void **state) {
 static const char softmax[] = "graph(%x: f32[100, 1000]) {\n %y = softmax(%x, 1)\n return %y\n}\n";
 static const char softmax_columns[] =
     "graph(%x: f32[1000, 100]) {\n %y = softmax(%x, 0)\n return %y\n}\n";
+static const char row_scan[] = "graph(%x: f32[2, 1000]) {\n %y = cumsum(%x, 1)\n return %y\n}\n";
+static const char short_rows[] =
+    "graph(%x: f32[100, 3], %z: f32[3]) {\n %y = add(%x, %z)\n return %y\n}\n";
+static const char odd_strides[] =
+    "graph(%x: f32[1, 33][66, 2]) {\n %y = sum(%x, 1)\n return %y\n}\n";
 static const char row_sum[] = "graph(%x: f32[2, 4096]) {\n %y = sum(%x, 1)\n return %y\n}\n";
 static const char sum_and_exp[] =
     "graph(%x: f32[8, 4096]) {\n %y = sum(%x, 1)\n %e = exp(%x)\n return %y, %e\n}\n";
@@ -126,7 +131,11 @@ static void test_refusals_gpu(void **state) {
         {softmax, "x=1 r=1024 warps=8 tn=4", "tn is a knob of matrix products"},
         {softmax, "x=1 r=1024 warps=8 vec=3", "vec=3"},
         {softmax, "x=1 r=1024 warps=8 vec=32", "vec=32"},
-        {softmax, "x=1 r=1024 warps=8 vec=16", "vec=16 does not divide the row length 1000"},
+        {softmax, "x=1 r=4096 warps=8 vec=16", NULL}, /* heads and tails apart */
+        {row_scan, "x=1 r=4096 warps=8 vec=16", "vec=16 does not divide the row length 1000"},
+        {short_rows, "x=8 r=16 warps=1 vec=4", "vec=4 does not divide the row length 3"},
+        {odd_strides, "x=1 r=128 warps=1 vec=4",
+         "vec=4 does not divide the row length 33, and no row is contiguous and as long"},
         {softmax_columns, "x=128 r=32 warps=8 vec=8",
          "vec=8 does not divide the column length 100"},
         {softmax, "x=1 r=1024 vec=4", "warps=0; a block has 1 to 32"},

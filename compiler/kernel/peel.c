@@ -1,0 +1,85 @@
+/* peel.c: rows whose length the vector does not divide. Such rows begin anywhere in a vector, so
+ * each is a head, whole vectors and a tail:
+ *
+ *     bf16[8192, 50257], vec=8, row 3 starts at element 150771 = 8*18846 + 3:
+ *         head 5 elements, 6281 vectors, tail 4 elements
+ *
+ * Where a row starts (its start modulo the vector) is the same for all tensors whose rows lie
+ * equally far apart: these go by vectors. What begins elsewhere, such as the weights of a layer
+ * norm, is read and written one element at a time. */
+#include "kernel/kernel.h"
+
+/* index = r + *rest? */
+static bool runs_along_rows(const struct kernel *k, ex index, ex *rest) {
+    ex c;
+    int64_t v;
+    return k->axis[AXIS_R] && ex_linear(k->ex, index, k->axis[AXIS_R], &c, rest) &&
+           ex_is_const(k->ex, c, &v) && v == 1;
+}
+
+/* Does index at the head's end lie on a whole vector, for every row? */
+static bool is_in_phase(const struct kernel *k, ex index, ex start, int vec) {
+    ex rest;
+    return runs_along_rows(k, index, &rest) && ex_divides(k->ex, vec, ex_sub(k->ex, rest, start));
+}
+
+/* Neither guard nor subscripts of the load change along the row. */
+static bool is_plain(const struct kernel *k, const struct value_node *load) {
+    for (int a = 0; a < load->n_args; a++)
+        if (k->values.at[load->args[a]].mask & MASK_R) return false;
+    return true;
+}
+
+static bool has_subscript(const struct kernel *k, ex e) {
+    for (uint32_t i = 0; i < k->subscripts.n; i++)
+        if (ex_uses(k->ex, e, k->subscripts.at[i].symbol)) return true;
+    return false;
+}
+
+/* The i-th load or store, if it varies with r and may be a vector. */
+static bool access_at(const struct kernel *k, uint32_t i, ex *index, double *bytes) {
+    bool store = i >= k->values.n;
+    const struct value_node *v = store ? NULL : &k->values.at[i];
+    const struct store_node *s = store ? &k->stores.at[i - k->values.n] : NULL;
+    if (v && (v->kind != INST_LOAD || !is_plain(k, v))) return false;
+    uint8_t mask = v ? v->mask : s->mask;
+    if (!(mask & MASK_R)) return false;
+    const struct buffer *b = &k->schedule->loops->buffers.at[v ? v->buffer : s->buffer];
+    *index = v ? v->index : s->index;
+    *bytes = dtype_bytes(b->meta.dtype) * (double)kernel_size(k, AXIS_R);
+    if (mask & MASK_X) *bytes *= (double)kernel_size(k, AXIS_X);
+    return true;
+}
+
+ex kernel_row_start(const struct kernel *k, int vec) {
+    ex best = EX_NONE, index, other, start;
+    double most = 0, bytes;
+    for (uint32_t i = 0; i < k->values.n + k->stores.n; i++) {
+        if (!access_at(k, i, &index, &bytes) || !runs_along_rows(k, index, &start)) continue;
+        if (has_subscript(k, start)) continue;
+        double total = 0;
+        for (uint32_t j = 0; j < k->values.n + k->stores.n; j++)
+            if (access_at(k, j, &other, &bytes) && is_in_phase(k, other, start, vec))
+                total += bytes;
+        if (total > most) best = start, most = total;
+    }
+    return best;
+}
+
+int layout_ends(const struct layout *y) {
+    if (!y->peel) return 0;
+    return y->t1 < 2 * y->vec ? 2 * y->vec / y->t1 : 1;
+}
+
+bool layout_load_is_vector(const struct kernel *k, const struct layout *y,
+                           const struct value_node *load) {
+    if (y->peel) return is_plain(k, load) && is_in_phase(k, load->index, y->start, y->vec);
+    return load_is_vector(k, load, y->rows_inner ? AXIS_X : AXIS_R, y->vec);
+}
+
+bool layout_store_is_vector(const struct kernel *k, const struct layout *y,
+                            const struct store_node *s) {
+    if (y->vec == 1) return false;
+    if (y->peel) return is_in_phase(k, s->index, y->start, y->vec);
+    return index_is_vector(k, s->index, y->rows_inner ? AXIS_X : AXIS_R, y->vec);
+}
