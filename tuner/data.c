@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tuner/guarded.h"
+
 void data_open(struct data *x, struct machine *m, const struct ws_captured *c, struct arena *a) {
     *x = (struct data){.machine = m, .captured = c, .arena = a};
     x->host_inputs = NEW_ARRAY(a, void *, c->n_inputs);
@@ -25,12 +27,12 @@ enum ws_status data_upload(struct data *x, struct diag *d) {
     struct device *dev = x->machine->device;
     for (int i = 0; i < x->captured->n_inputs && d->status == WS_OK; i++) {
         struct ws_tensor_info t = ws_input_info(x->captured, i);
-        if (device_alloc(dev, t.bytes, &x->inputs[i], d) == WS_OK)
+        if (guarded_alloc(dev, t.bytes, &x->inputs[i], d) == WS_OK)
             device_upload(dev, x->inputs[i], x->host_inputs[i], t.bytes, d);
     }
     for (int i = 0; i < x->captured->n_outputs && d->status == WS_OK; i++) {
         struct ws_tensor_info t = ws_output_info(x->captured, i);
-        device_alloc(dev, t.bytes, &x->outputs[i], d);
+        guarded_alloc(dev, t.bytes, &x->outputs[i], d);
         if (x->host_want[i] && d->status == WS_OK)
             expected_upload(dev, t.dtype, x->host_want[i], t.numel, &x->expected[i], d);
     }
@@ -125,11 +127,11 @@ void data_close(struct data *x) {
     struct device *dev = x->machine->device;
     for (int i = 0; i < x->captured->n_inputs; i++) {
         free(x->host_inputs[i]);
-        device_free(dev, x->inputs[i]);
+        guarded_free(dev, x->inputs[i]);
     }
     for (int i = 0; i < x->captured->n_outputs; i++) {
         free(x->host_want[i]);
-        device_free(dev, x->outputs[i]);
+        guarded_free(dev, x->outputs[i]);
         expected_free(dev, &x->expected[i]);
     }
     *x = (struct data){0};

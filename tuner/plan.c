@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "tuner/guarded.h"
 #include "tuner/interrupt.h"
 
 struct plan plan_new(const char *name, const struct ws_program *p, struct arena *a) {
@@ -31,7 +32,7 @@ const char *plan_guard(const struct plan *p, struct arena *a) {
 
 static enum ws_status place_temporary(struct buffers *b, int i, struct diag *d) {
     const struct ws_buffer *t = &b->program->buffers[i];
-    if (b->apart) return device_alloc(b->machine->device, t->bytes, &b->at[i], d);
+    if (b->apart) return guarded_alloc(b->machine->device, t->bytes, &b->at[i], d);
     WS_ASSERT(t->offset + t->bytes <= b->program->temp_bytes);
     b->at[i] = b->pool + t->offset;
     return WS_OK;
@@ -39,9 +40,14 @@ static enum ws_status place_temporary(struct buffers *b, int i, struct diag *d) 
 
 enum ws_status buffers_place(struct buffers *b, const struct data *x, const struct ws_program *p,
                              bool apart, struct arena *a, struct diag *d) {
-    *b = (struct buffers){.machine = x->machine, .arena = a, .program = p, .apart = apart};
+    *b = (struct buffers){.machine = x->machine,
+                          .arena = a,
+                          .data = x,
+                          .generation = device_generation(x->machine->device),
+                          .program = p,
+                          .apart = apart};
     b->at = NEW_ARRAY(a, dptr, p->n_buffers);
-    if (!apart && device_alloc(x->machine->device, p->temp_bytes, &b->pool, d) != WS_OK)
+    if (!apart && guarded_alloc(x->machine->device, p->temp_bytes, &b->pool, d) != WS_OK)
         return d->status;
     for (int i = 0; i < p->n_buffers && d->status == WS_OK; i++) {
         switch (p->buffers[i].kind) {
@@ -53,6 +59,12 @@ enum ws_status buffers_place(struct buffers *b, const struct data *x, const stru
     return d->status;
 }
 
+/* What was placed before a reset is gone. */
+static enum ws_status buffers_renew(struct buffers *b, struct diag *d) {
+    if (b->generation == device_generation(b->machine->device)) return WS_OK;
+    return buffers_place(b, b->data, b->program, b->apart, b->arena, d);
+}
+
 enum ws_status buffers_poison(const struct buffers *b, const int *which, int n, struct diag *d) {
     for (int i = 0; i < n && d->status == WS_OK; i++)
         device_fill(b->machine->device, b->at[which[i]], 0xFF, b->program->buffers[which[i]].bytes,
@@ -62,13 +74,36 @@ enum ws_status buffers_poison(const struct buffers *b, const int *which, int n, 
     return d->status;
 }
 
+static enum ws_status check_zones(const struct buffers *b, dptr p, size_t bytes, const char *name,
+                                  const char **message, struct diag *d) {
+    const char *where;
+    if (!p || *message || guarded_check(b->machine->device, p, bytes, &where, d) != WS_OK)
+        return d->status;
+    if (where) *message = arena_printf(d->arena, "memory %s %s was written", where, name);
+    return WS_OK;
+}
+
+enum ws_status buffers_check(const struct buffers *b, const char **message, struct diag *d) {
+    *message = NULL;
+    for (int i = 0; i < b->program->n_buffers && d->status == WS_OK; i++) {
+        const struct ws_buffer *t = &b->program->buffers[i];
+        if (b->apart || t->kind != WS_BUF_TEMP)
+            check_zones(b, b->at[i], t->bytes, t->name, message, d);
+    }
+    if (d->status == WS_OK)
+        check_zones(b, b->pool, b->program->temp_bytes, "the temporaries", message, d);
+    if (d->status == WS_OK)
+        check_zones(b, b->scratch, b->scratch_bytes, "the workspace", message, d);
+    return d->status;
+}
+
 void buffers_free(struct buffers *b) {
     if (!b->machine) return;
     struct device *dev = b->machine->device;
     for (int i = 0; b->apart && b->at && i < b->program->n_buffers; i++)
-        if (b->program->buffers[i].kind == WS_BUF_TEMP) device_free(dev, b->at[i]);
-    device_free(dev, b->pool);
-    device_free(dev, b->scratch);
+        if (b->program->buffers[i].kind == WS_BUF_TEMP) guarded_free(dev, b->at[i]);
+    guarded_free(dev, b->pool);
+    guarded_free(dev, b->scratch);
     *b = (struct buffers){0};
 }
 
@@ -76,9 +111,9 @@ void buffers_free(struct buffers *b) {
 
 static enum ws_status need_scratch(struct buffers *b, size_t bytes, struct diag *d) {
     if (bytes <= b->scratch_bytes) return WS_OK;
-    device_free(b->machine->device, b->scratch);
+    guarded_free(b->machine->device, b->scratch);
     b->scratch_bytes = 0;
-    if (device_alloc(b->machine->device, bytes, &b->scratch, d) == WS_OK) b->scratch_bytes = bytes;
+    if (guarded_alloc(b->machine->device, bytes, &b->scratch, d) == WS_OK) b->scratch_bytes = bytes;
     return d->status;
 }
 
@@ -108,8 +143,9 @@ static void bind_launch(const struct variant *v, const struct ws_launch *from,
 
 enum ws_status variant_launches(const struct variant *v, struct buffers *b, struct launches *out,
                                 struct diag *d) {
-    WS_ASSERT(v->module);
-    if (need_scratch(b, v->source.workspace, d) != WS_OK) return d->status;
+    WS_ASSERT(variant_loaded(v, b->machine));
+    if (buffers_renew(b, d) != WS_OK || need_scratch(b, v->source.workspace, d) != WS_OK)
+        return d->status;
     *out = (struct launches){NEW_ARRAY(b->arena, struct launch, v->source.n_launches),
                              v->source.n_launches};
     for (int i = 0; i < out->n; i++) bind_launch(v, &v->source.launches[i], b, &out->at[i]);
@@ -123,10 +159,16 @@ enum ws_status plan_launches(const struct plan *p, struct buffers *b, struct lau
     size_t scratch = 0; /* of the greediest: kernels run one after the other */
     for (int k = 0; k < n_kernels; k++)
         if (p->chosen[k]->source.workspace > scratch) scratch = p->chosen[k]->source.workspace;
-    if (need_scratch(b, scratch, d) != WS_OK) return d->status;
+    if (buffers_renew(b, d) != WS_OK || need_scratch(b, scratch, d) != WS_OK) return d->status;
     for (int k = 0; k < n_kernels; k++) {
+        struct variant *v = p->chosen[k];
         struct launches one;
-        if (variant_launches(p->chosen[k], b, &one, d) != WS_OK) return d->status;
+        if (!variant_loaded(v, b->machine) && variant_load(v, b->machine, d) != WS_OK)
+            return d->status;
+        if (variant_refused(v))
+            return diag_fail(d, WS_MACHINE, "'%s' could be run before and cannot now: %s", v->text,
+                             v->message);
+        if (variant_launches(v, b, &one, d) != WS_OK) return d->status;
         memcpy(out->at + out->n, one.at, sizeof *one.at * (size_t)one.n);
         out->n += one.n;
     }
@@ -146,7 +188,8 @@ enum ws_status plan_finish(const struct plan *p, struct builder *b, struct diag 
     for (int k = 0; k < p->program->n_kernels && d->status == WS_OK && !interrupted(); k++) {
         struct variant *v = p->chosen[k];
         if (builder_finish(b, v, d) != WS_OK) return d->status;
-        if (v->binary && !v->module && variant_load(v, b->machine, d) != WS_OK) return d->status;
+        if (v->binary && !variant_loaded(v, b->machine) && variant_load(v, b->machine, d) != WS_OK)
+            return d->status;
         if (variant_refused(v))
             return diag_fail(d, v->status == STATUS_compile_error ? WS_WRONG : WS_MACHINE,
                              "the %s program cannot run: kernel %s under '%s': %s: %s", p->name,
@@ -167,14 +210,23 @@ static enum ws_status poison_written(const struct buffers *b, struct diag *d) {
     return d->status;
 }
 
+enum ws_status plan_run(const struct plan *p, struct buffers *b, struct diag *d) {
+    struct diag own = diag_new(d->arena);
+    struct launches l;
+    if (plan_launches(p, b, &l, d) != WS_OK ||
+        device_run(b->machine->device, l.at, l.n, &own) == WS_OK)
+        return d->status;
+    return diag_fail(d, own.status, "the %s program failed: %s\nits configs: %s", p->name,
+                     own.message, plan_text(p, d->arena));
+}
+
 enum ws_status plan_check(const struct plan *p, struct data *x, struct buffers *b, bool trust,
                           struct diag *d) {
-    struct launches l;
-    if (plan_launches(p, b, &l, d) != WS_OK || poison_written(b, d) != WS_OK) return d->status;
-    crash_watch(arena_printf(b->arena, "the %s program, %s", p->name, plan_text(p, b->arena)));
-    device_run(b->machine->device, l.at, l.n, d);
-    crash_watch(NULL);
-    if (d->status != WS_OK) return d->status;
+    const char *message;
+    if (buffers_renew(b, d) != WS_OK || poison_written(b, d) != WS_OK ||
+        plan_run(p, b, d) != WS_OK || buffers_check(b, &message, d) != WS_OK)
+        return d->status;
+    if (message) return diag_fail(d, WS_WRONG, "the %s program is wrong: %s", p->name, message);
     if (trust) return data_trust_outputs(x, d);
     return data_check_outputs(x, arena_printf(d->arena, "the %s program", p->name), d);
 }

@@ -23,6 +23,8 @@ const char *plan_guard(const struct plan *p, struct arena *a);
 struct buffers {
     struct machine *machine;
     struct arena *arena;
+    const struct data *data;
+    int generation; /* of the device, when they were placed */
     const struct ws_program *program;
     bool apart; /* every temporary has memory of its own, instead of its place in the pool */
     dptr *at;   /* by buffer */
@@ -34,6 +36,8 @@ struct buffers {
 enum ws_status buffers_place(struct buffers *b, const struct data *x, const struct ws_program *p,
                              bool apart, struct arena *a, struct diag *d);
 enum ws_status buffers_poison(const struct buffers *b, const int *which, int n, struct diag *d);
+/* *message is NULL if nothing was written outside of any of them, else says next to which. */
+enum ws_status buffers_check(const struct buffers *b, const char **message, struct diag *d);
 void buffers_free(struct buffers *b);
 
 /* ---- launches -------------------------------------------------------------------------------- */
@@ -44,7 +48,8 @@ struct launches {
 };
 
 /* Of one loaded variant, and of all in a plan. The scratch memory grows as needed, which makes
- * launches taken before invalid: take them one after the other. */
+ * launches taken before invalid: take them one after the other. Buffers that went with a lost
+ * device are placed again. */
 enum ws_status variant_launches(const struct variant *v, struct buffers *b, struct launches *out,
                                 struct diag *d);
 enum ws_status plan_launches(const struct plan *p, struct buffers *b, struct launches *out,
@@ -57,6 +62,8 @@ enum ws_status plan_begin(const struct plan *p, struct builder *b, struct diag *
 enum ws_status plan_finish(const struct plan *p, struct builder *b, struct diag *d);
 void plan_unload(const struct plan *p, struct machine *m);
 
+/* A failure says which program under which configs. */
+enum ws_status plan_run(const struct plan *p, struct buffers *b, struct diag *d);
 /* Poison outputs and temporaries, run, and compare all outputs unless `trust` takes them as the
  * reference. */
 enum ws_status plan_check(const struct plan *p, struct data *x, struct buffers *b, bool trust,

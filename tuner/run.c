@@ -35,7 +35,7 @@ static enum ws_status lower(struct run *r, struct diag *d) {
     if (sweep_parse(&r->line.axes, r->arena, &sweep, d) != WS_OK) return d->status;
     if (sweep.n_points > 1)
         return diag_fail(d, WS_USAGE, "run takes one value an axis; bench sweeps");
-    if (machine_open(r->line.device, r->arena, &r->machine, d) != WS_OK) return d->status;
+    if (machine_open_isolated(r->line.device, r->arena, &r->machine, d) != WS_OK) return d->status;
     puts(r->machine.why);
     r->stages = stages_new(r->arena, r->line.dump, r->machine.env.logs);
     r->captured = capture_file(&r->line, sweep_point(&sweep, 0, r->arena), sweep.n_axes, r->arena,
@@ -167,12 +167,7 @@ static enum ws_status save_inputs(struct run *r, struct diag *d) {
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static enum ws_status run_once(struct run *r, struct diag *d) {
-    struct launches l;
-    if (plan_launches(&r->plan, &r->memory, &l, d) != WS_OK) return d->status;
-    crash_watch(plan_text(&r->plan, r->arena));
-    device_run(r->machine.device, l.at, l.n, d);
-    crash_watch(NULL);
-    return d->status;
+    return plan_run(&r->plan, &r->memory, d);
 }
 
 static enum ws_status run_file(struct run *r, struct diag *d) {

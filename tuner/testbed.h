@@ -13,6 +13,7 @@ struct testbed {
     struct data *data;
     const struct plan *plan; /* the default program, loaded */
     struct buffers buffers;
+    double default_ms;         /* wall time of one checked run of the default program */
     struct expected *expected; /* by buffer; of outputs: those of the data */
 };
 
@@ -20,12 +21,17 @@ enum ws_status testbed_open(struct testbed *t, struct data *x, const struct plan
                             struct arena *a, struct diag *d);
 void testbed_close(struct testbed *t);
 
-/* Poison what the kernel writes, run it, compare. *message as in check_buffer. */
+/* Poison what the kernel writes, run it, compare. *message as in check_buffer. *spoilt: it wrote
+ * where nothing of its own lies, so nothing in place can be relied on. */
 enum ws_status testbed_check(struct testbed *t, const struct variant *v, const char **message,
-                             struct diag *d);
+                             bool *spoilt, struct diag *d);
+/* Is what the kernel wrote last still right? */
+enum ws_status testbed_compare(struct testbed *t, const struct variant *v, const char **message,
+                               struct diag *d);
 /* Let the default write the kernel's outputs again: another variant may have spoilt them. */
 enum ws_status testbed_restore(struct testbed *t, int kernel, struct diag *d);
-/* After device_is_lost: reset the device, and set everything up again. */
+/* After device_is_lost, or when memory was spoilt: reset the device, and set everything up again.
+ */
 enum ws_status testbed_recover(struct testbed *t, struct diag *d);
 
 #endif

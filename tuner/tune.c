@@ -129,7 +129,8 @@ static enum ws_status make_ready(struct tune *t, struct variant *v, struct launc
     struct builder *b = t->shared->builder;
     if (!v->binary_key && builder_begin(b, v, d) != WS_OK) return d->status;
     if (builder_finish(b, v, d) != WS_OK) return d->status;
-    if (!v->module && v->binary && variant_load(v, t->shared->machine, d) != WS_OK)
+    if (!variant_loaded(v, t->shared->machine) && v->binary &&
+        variant_load(v, t->shared->machine, d) != WS_OK)
         return d->status;
     if (!v->module)
         return diag_fail(d, WS_MACHINE, "'%s' could be run before and cannot now: %s", v->text,
@@ -186,12 +187,19 @@ enum ws_status tune_choose(struct tune *t, struct diag *d) {
                          t->program->kernels[t->kernel].name, t->variants[0].message);
     if (n > 1 && time_finalists(t, finalists, n, d) != WS_OK) return d->status;
     if (interrupted()) return WS_OK;
-    for (int i = 0; i < n; i++)
-        us[i] = variant_refused(finalists[i]) ? stats_none() : finalists[i]->timing.us;
-    int winner = stats_winner(us, n, tied);
-    if (winner < 0)
-        return diag_fail(d, WS_NOISY, "no time of kernel %s is to be believed: %s",
-                         t->program->kernels[t->kernel].name, finalists[0]->message);
+    int winner = -1;
+    do {
+        for (int i = 0; i < n; i++)
+            us[i] = variant_refused(finalists[i]) ? stats_none() : finalists[i]->timing.us;
+        winner = stats_winner(us, n, tied);
+        if (winner < 0)
+            return diag_fail(d, WS_NOISY, "no time of kernel %s is to be believed: %s",
+                             t->program->kernels[t->kernel].name, finalists[0]->message);
+        struct launches l;
+        if (make_ready(t, finalists[winner], &l, d) != WS_OK ||
+            trial_prove(t, finalists[winner], d) != WS_OK)
+            return d->status;
+    } while (variant_refused(finalists[winner]));
     for (int i = 0; i < n; i++) {
         t->n_tied += tied[i];
         if (i != winner && !finalists[i]->is_default)

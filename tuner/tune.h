@@ -24,6 +24,7 @@ struct tuning {
     int samples_max;
     bool log;                 /* WS_LOGS=autotune */
     double check_ms, time_ms; /* spent */
+    int n_lost;               /* how often a variant took the device with it */
 };
 
 struct tune {
@@ -68,6 +69,8 @@ enum ws_status tune_choose(struct tune *t, struct diag *d);
 /* Build, check and time one variant, and store what came out. A variant that fails is refused, and
  * the run goes on; only a failure of the machine itself is an error. */
 enum ws_status trial_run(struct tune *t, struct variant *v, struct diag *d);
+/* Check the variant some more times, as the winner that it is going to be; it may be refused. */
+enum ws_status trial_prove(struct tune *t, struct variant *v, struct diag *d);
 /* Refuse a variant whose time is below what the device needs at least. */
 void trial_judge(struct tune *t, struct variant *v);
 

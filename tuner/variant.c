@@ -43,9 +43,15 @@ static void read_facts(struct variant *v, const struct device_limits *l,
     v->occupancy = isnan(v->occupancy) ? occupancy : fmin(v->occupancy, occupancy);
 }
 
+bool variant_loaded(const struct variant *v, const struct machine *m) {
+    return v->module && v->generation == device_generation(m->device);
+}
+
 enum ws_status variant_load(struct variant *v, struct machine *m, struct diag *d) {
     struct diag own = diag_new(d->arena);
     struct device *dev = m->device;
+    variant_unload(v, m); /* of an earlier generation */
+    v->generation = device_generation(dev);
     device_load(dev, v->binary, v->size, &v->module, &own);
     for (int i = 0; i < v->source.n_launches && own.status == WS_OK; i++) {
         const struct ws_launch *l = &v->source.launches[i];

@@ -26,6 +26,7 @@ struct variant {
     double compile_ms; /* NAN: unknown */
 
     struct module *module;             /* NULL unless loaded */
+    int generation;                    /* of the device that it was loaded into */
     int regs, spill_bytes, smem_bytes; /* of its first launch; -1: unknown */
     double occupancy;                  /* NAN: unknown */
 
@@ -43,6 +44,8 @@ bool variant_refused(const struct variant *v);
 
 /* Make it ready to launch. What the device cannot launch, or what spills registers, is refused; the
  * default is only refused if it cannot be launched, for it is what others are compared with. */
+/* False also if what was loaded went with a lost device. */
+bool variant_loaded(const struct variant *v, const struct machine *m);
 enum ws_status variant_load(struct variant *v, struct machine *m, struct diag *d);
 void variant_unload(struct variant *v, struct machine *m);
 

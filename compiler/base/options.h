@@ -37,6 +37,7 @@ struct env {
     const char *store_path; /* never NULL */
     const char *cuda_home;  /* NULL if not set */
     const char *cc;
+    bool threads_placed; /* OpenMP was told where threads go: nobody else is to pin them */
 };
 
 struct env env_read(struct arena *a);

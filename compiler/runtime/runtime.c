@@ -17,8 +17,17 @@ enum ws_status toolchain_open(enum device_kind kind, const char *arch, const str
     return cpu_toolchain_open(env, a, d, out);
 }
 
-/* A toolchain is its arena's memory and libraries that stay loaded: nothing is left to undo. */
-void toolchain_close(struct toolchain *t) { (void)t; }
+enum ws_status toolchain_open_isolated(enum device_kind kind, const char *arch,
+                                       const struct env *env, struct arena *a, struct diag *d,
+                                       struct toolchain **out) {
+    if (toolchain_open(kind, arch, env, a, d, out) == WS_OK && kind == DEVICE_CUDA)
+        *out = remote_toolchain_open(*out, arch, a);
+    return d->status;
+}
+
+void toolchain_close(struct toolchain *t) {
+    if (t->ops->close) t->ops->close(t);
+}
 
 const char *toolchain_version(const struct toolchain *t) { return t->version; }
 
@@ -100,6 +109,13 @@ enum ws_status device_open_untimed(const char *name, const struct env *env, stru
     return open_device(name, false, env, a, d, out, NULL);
 }
 
+enum ws_status device_open_isolated(const char *name, struct arena *a, struct diag *d,
+                                    struct device **out, const char **why) {
+    *out = NULL;
+    *why = "";
+    return remote_open(name, a, d, out, why);
+}
+
 void device_close(struct device *dev) {
     if (dev) dev->ops->close(dev);
 }
@@ -108,7 +124,19 @@ const struct device_limits *device_limits(const struct device *dev) { return &de
 const struct device_facts *device_facts(const struct device *dev) { return &dev->facts; }
 bool device_is_lost(const struct device *dev) { return dev->lost != NULL; }
 
-enum ws_status device_reset(struct device *dev, struct diag *d) { return dev->ops->reset(dev, d); }
+enum device_loss device_loss(const struct device *dev) {
+    return dev->lost && !dev->loss ? DEVICE_POISONED : dev->loss;
+}
+int device_generation(const struct device *dev) { return dev->generation; }
+
+enum ws_status device_reset(struct device *dev, struct diag *d) {
+    dev->generation++;
+    return dev->ops->reset(dev, d);
+}
+
+void device_limit(struct device *dev, double ms) {
+    if (dev->ops->limit) dev->ops->limit(dev, ms);
+}
 
 /* ---- forwarding ------------------------------------------------------------------------------ */
 

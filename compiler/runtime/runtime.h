@@ -31,6 +31,11 @@ void compiled_free(struct compiled *c);
  * ...". kind CPU: arch is ignored (-march=native); fails if cc cannot be run. */
 enum ws_status toolchain_open(enum device_kind kind, const char *arch, const struct env *env,
                               struct arena *a, struct diag *d, struct toolchain **out);
+/* The same compiler in processes of its own, so that its crash or its endless loop on one text is a
+ * compile that failed. The CPU's compiler is a process anyway. See worker_main. */
+enum ws_status toolchain_open_isolated(enum device_kind kind, const char *arch,
+                                       const struct env *env, struct arena *a, struct diag *d,
+                                       struct toolchain **out);
 void toolchain_close(struct toolchain *t);
 /* "NVRTC 13.0.88", "gcc (Debian 12.2.0-14) 12.2.0 -O3 -march=native" */
 const char *toolchain_version(const struct toolchain *t);
@@ -65,12 +70,25 @@ enum ws_status device_open(const char *name, const struct env *env, struct arena
  * device_time and device_copy_gbps fail with WS_MACHINE. */
 enum ws_status device_open_untimed(const char *name, const struct env *env, struct arena *a,
                                    struct diag *d, struct device **out);
+/* The same device in a process of its own: a crash, a hang or an illegal access of generated code
+ * ends that process, and device_reset starts another. Needs worker_main in the program's main. */
+enum ws_status device_open_isolated(const char *name, struct arena *a, struct diag *d,
+                                    struct device **out, const char **why);
+/* To be called first in the main of a program that opens what is isolated, with its arguments from
+ * the first on: workers are the same program, called `PROGRAM worker ...`. Returns the exit status;
+ * -1: this is no worker. */
+int worker_main(int argc, char **argv);
+
 void device_close(struct device *dev);
 
-/* After device_is_lost: a fresh context. All memory, modules and helper buffers of the device are
- * gone (unloading an old module stays legal, running one is an error). WS_MACHINE if the driver
- * does not recover: the process must end. */
+/* After device_is_lost: a fresh context, or a fresh process. All memory, modules and helper buffers
+ * of the device are gone (unloading an old module stays legal, running one is an error).
+ * WS_MACHINE if the driver does not recover: the process must end. */
 enum ws_status device_reset(struct device *dev, struct diag *d);
+int device_generation(const struct device *dev); /* how often it was reset */
+/* An isolated device: a call that takes longer than this fails, and the device is lost.
+ * INFINITY, as at first: calls take as long as they take. Elsewhere nothing is stopped. */
+void device_limit(struct device *dev, double ms);
 const struct device_limits *device_limits(const struct device *dev);
 const struct device_facts *device_facts(const struct device *dev);
 
@@ -120,6 +138,13 @@ struct launch {
  * sticky CUDA error device_is_lost() is true and the caller must device_reset it. */
 enum ws_status device_run(struct device *dev, const struct launch *l, int n, struct diag *d);
 bool device_is_lost(const struct device *dev);
+enum device_loss {
+    DEVICE_FINE,
+    DEVICE_POISONED, /* an error that the context keeps: an illegal access, say */
+    DEVICE_DIED,     /* the isolated process ended */
+    DEVICE_HUNG,     /* it was ended for it took longer than device_limit */
+};
+enum device_loss device_loss(const struct device *dev);
 
 /* Time `samples` repetitions of the n launches, after one untimed one. Before each repetition,
  * outside every window, the caches are flushed (L2 / last level) if flush is set. us[s*n + i] is

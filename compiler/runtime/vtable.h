@@ -12,6 +12,7 @@
 struct toolchain_ops {
     void (*compile)(struct toolchain *t, const char *name, const char *source, bool want_ptx,
                     struct compiled *out);
+    void (*close)(struct toolchain *t); /* NULL: nothing is left to undo */
 };
 
 struct toolchain {
@@ -41,6 +42,9 @@ struct device_ops {
                               struct mismatch *, struct diag *);
     void (*health)(struct device *, struct health *);
     enum ws_status (*copy_gbps)(struct device *, double *, struct diag *);
+    void (*limit)(struct device *, double); /* NULL: calls cannot be stopped */
+    void (*settle)(struct device *,
+                   const struct env *); /* the process is the device's alone; NULL: nothing to do */
 };
 
 struct device {
@@ -48,6 +52,8 @@ struct device {
     struct device_limits limits;
     struct device_facts facts;
     const char *lost; /* NULL, or the sticky error after which only close and reset work */
+    enum device_loss loss;
+    int generation; /* resets so far */
 };
 
 /* A launch over no elements does nothing: CUDA refuses an empty grid, so backends skip it and time
@@ -68,6 +74,13 @@ enum ws_status cuda_open(int ordinal, bool timed, const struct env *env, struct 
 enum ws_status cpu_toolchain_open(const struct env *env, struct arena *a, struct diag *d,
                                   struct toolchain **out);
 enum ws_status cpu_open(struct arena *a, struct diag *d, struct device **out);
+
+/* remote/ */
+enum ws_status remote_open(const char *name, struct arena *a, struct diag *d, struct device **out,
+                           const char **why);
+/* NVRTC for arch in worker processes; `real` has told the version. */
+struct toolchain *remote_toolchain_open(const struct toolchain *real, const char *arch,
+                                        struct arena *a);
 
 /* Median of n > 0 numbers; reorders them. */
 double median(double *x, int n);

@@ -5,6 +5,8 @@
  *
  *   1 right (the default)    2 right, other code    3 wrong    4 does not compile
  *   5 cannot be emitted      6 the same code as 1   7 leaves one element as it was
+ *   8 crashes                9 writes behind y     10 is right twice, then wrong
+ *  11 never ends (only where a test asks for it: it is waited for)
  *
  * Included once, by the test: its functions stand in for those of the real compiler. */
 #ifndef FAKE_COMPILER_H
@@ -15,7 +17,8 @@
 
 #include "ws_tune.h"
 
-enum { FAKE_N = 4096, FAKE_VARIANTS = 7 };
+enum { FAKE_N = 4096, FAKE_VARIANTS = 10 };
+static bool fake_hangs; /* the eleventh variant is there */
 
 static struct ws_tensor_info fake_tensor(const char *name) {
     return (struct ws_tensor_info){.name = name,
@@ -115,11 +118,12 @@ struct ws_program *ws_lower(struct ws_captured *c, const struct device_limits *l
 
 void ws_configs(const struct ws_program *p, int k, const struct config **configs, int *n,
                 int *pruned) {
-    struct config *c = NEW_ARRAY(p->arena, struct config, FAKE_VARIANTS);
+    int all = FAKE_VARIANTS + fake_hangs;
+    struct config *c = NEW_ARRAY(p->arena, struct config, all);
     (void)k;
-    for (int i = 0; i < FAKE_VARIANTS; i++) c[i].knob[KNOB_x] = i + 1;
+    for (int i = 0; i < all; i++) c[i].knob[KNOB_x] = i + 1;
     *configs = c;
-    *n = p->n_kernels == 1 ? FAKE_VARIANTS : 1;
+    *n = p->n_kernels == 1 ? all : 1;
     *pruned = 3;
 }
 
@@ -127,22 +131,32 @@ const char *ws_config_illegal(const struct ws_program *p, int k, const struct co
                               struct arena *a) {
     (void)p, (void)k;
     int x = c->knob[KNOB_x];
-    return x >= 1 && x <= FAKE_VARIANTS ? NULL : arena_printf(a, "x=%d is no variant", x);
+    return x >= 1 && x <= FAKE_VARIANTS + 1 ? NULL : arena_printf(a, "x=%d is no variant", x);
 }
 
 enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c, struct arena *a,
                        struct ws_source *out, struct diag *d) {
-    static const char *const fused[] = {
-        "2 * x[i] + 1", "2 * (double)x[i] + 1",        "2 * x[i] + 3", "2 * x[i] + oops", "",
-        "2 * x[i] + 1", "i == 7 ? y[i] : 2 * x[i] + 1"};
+    static const char *const fused[] = {"2 * x[i] + 1",
+                                        "2 * (double)x[i] + 1",
+                                        "2 * x[i] + 3",
+                                        "2 * x[i] + oops",
+                                        "",
+                                        "2 * x[i] + 1",
+                                        "i == 7 ? y[i] : 2 * x[i] + 1",
+                                        "*(volatile float *)8",
+                                        "(y[4096] = 5, 2 * x[i] + 1)",
+                                        "2 * x[i] + (calls++ < 2 * 4096 ? 1 : 3)",
+                                        "({ for (volatile int k = 0;;) k++; 0; })"};
     int variant = c->knob[KNOB_x];
     if (variant == 5) return diag_fail(d, WS_WRONG, "variant 5 cannot be emitted");
     const char *value = p->n_kernels == 1 ? fused[variant - 1] : k ? "x[i] + 1" : "2 * x[i]";
     *out = (struct ws_source){.n_launches = 1, .block = ""};
     out->text = arena_printf(a,
+                             "static int calls;\n"
                              "void entry(void *const *args) {\n"
                              "    float *y = *(float *const *)args[1];\n"
                              "    const float *x = *(float *const *)args[0];\n"
+                             "    calls += 0;\n"
                              "    for (int i = 0; i < %d; i++) y[i] = %s;\n"
                              "}\n",
                              FAKE_N, value);

@@ -88,6 +88,11 @@ static void test_every_fate_of_a_variant(void **state) {
     assert_int_equal(find(&r, "x=6", ROLE_variant)->status, STATUS_duplicate);
     /* Outputs are poisoned first, so one element that is left out shows. */
     assert_int_equal(find(&r, "x=7", ROLE_variant)->status, STATUS_wrong);
+    /* What breaks its process, or what belongs to others, costs nobody else anything. */
+    const struct result_row *crashed = find(&r, "x=8", ROLE_variant);
+    assert_int_equal(crashed->status, STATUS_launch_error);
+    assert_int_equal(find(&r, "x=9", ROLE_variant)->status, STATUS_wrong);
+    assert_int_equal(find(&r, "x=10", ROLE_variant)->status, STATUS_wrong);
     int winners = 0;
     for (size_t i = 0; i < r.n; i++) {
         winners += r.rows[i].is_winner == 1;
@@ -102,6 +107,19 @@ static void test_every_fate_of_a_variant(void **state) {
     assert_int_equal(count(&r, ROLE_default), 1);
     assert_int_equal(count(&r, ROLE_tuned), 1);
     assert_string_equal(r.rows[0].graph, "00112233445566ff");
+    results_free(&r);
+}
+
+static void test_a_variant_that_never_ends(void **state) {
+    struct place *p = *state;
+    struct results r;
+    fake_hangs = true;
+    assert_int_equal(bench(p, NULL, NULL), 0);
+    fake_hangs = false;
+    read_rows(p, &r);
+    assert_int_equal(find(&r, "x=11", ROLE_variant)->status, STATUS_timeout);
+    assert_int_equal(find(&r, "x=2", ROLE_variant)->status, STATUS_ok);
+    assert_int_equal(count(&r, ROLE_tuned), 1);
     results_free(&r);
 }
 
@@ -127,7 +145,8 @@ static void test_replay(void **state) {
     assert_int_equal(bench(p, "--config", "mul_add: x=2"), 0);
     assert_int_equal(bench(p, "--config", "x=3"), WS_WRONG);      /* computes something else */
     assert_int_equal(bench(p, "--config", "x=4"), WS_WRONG);      /* does not compile */
-    assert_int_equal(bench(p, "--config", "x=9"), WS_USAGE);      /* illegal */
+    assert_int_equal(bench(p, "--config", "x=9"), WS_WRONG);      /* writes behind y */
+    assert_int_equal(bench(p, "--config", "x=99"), WS_USAGE);     /* illegal */
     assert_int_equal(bench(p, "--config", "add: x=1"), WS_USAGE); /* no such kernel */
     assert_int_not_equal(access(p->csv, F_OK), 0);
     assert_int_not_equal(access(p->store, F_OK), 0);
@@ -155,9 +174,12 @@ static void test_run_checks(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-int main(void) {
+int main(int argc, char **argv) {
+    int worker = worker_main(argc - 1, argv + 1);
+    if (worker >= 0) return worker;
     const struct CMUnitTest tests[] = {
-        TEST(test_every_fate_of_a_variant),   TEST(test_hit_then_retune), TEST(test_replay),
+        TEST(test_every_fate_of_a_variant),   TEST(test_a_variant_that_never_ends),
+        TEST(test_hit_then_retune),           TEST(test_replay),
         TEST(test_budget_measures_something), TEST(test_run_checks),
     };
     return cmocka_run_group_tests_name("tuner flow", tests, NULL, NULL);

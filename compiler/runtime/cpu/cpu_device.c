@@ -3,10 +3,12 @@
  *   memory   aligned, touched first by the threads that will use it, so pages lie near them
  *   module   a shared object, loaded from memory through a file descriptor: no file is left behind
  *   launch   a call of  void entry(void *const *args);  the entry's own OpenMP loop is the grid
- *   clock    CLOCK_MONOTONIC around the call */
+ *   clock    CLOCK_MONOTONIC around the call
+ *   threads  stay on one core each, where the process is the device's alone */
 #define _GNU_SOURCE /* memfd_create */
 #include <dlfcn.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +67,36 @@ static enum ws_status cpu_fill(struct device *dev, dptr p, int byte, size_t byte
     return WS_OK;
 }
 
+/* ---- threads --------------------------------------------------------------------------------- */
+
+struct pinning {
+    const int *cpus; /* one of every physical core */
+    int n;
+    int (*thread)(void); /* omp_get_thread_num */
+};
+
+static void pin_thread(void *arg) {
+    const struct pinning *p = arg;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(p->cpus[p->thread() % p->n], &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+/* The team is that of the OpenMP which the module runs on, and lives on between its loops; both
+ * libgomp and LLVM's take GOMP_parallel. Once is enough: later modules share it. */
+static void pin_team(struct cpu_device *c, const struct module *m) {
+    struct pinning p = {.cpus = c->cpus, .n = c->threads};
+    void *parallel = dlsym(m->handle, "GOMP_parallel");
+    void *thread = dlsym(m->handle, "omp_get_thread_num");
+    void (*run)(void (*)(void *), void *, unsigned, unsigned);
+    if (!c->pin || !parallel || !thread) return;
+    memcpy(&run, &parallel, sizeof run);
+    memcpy(&p.thread, &thread, sizeof p.thread);
+    run(pin_thread, &p, (unsigned)c->threads, 0);
+    c->pin = false;
+}
+
 /* ---- modules --------------------------------------------------------------------------------- */
 
 static bool write_all(int fd, const char *p, size_t n) {
@@ -110,10 +142,12 @@ static enum ws_status cpu_load(struct device *dev, const void *binary, size_t si
                                struct module **out, struct diag *d) {
     struct module *m = calloc(1, sizeof *m);
     if (!m) return diag_fail(d, WS_MACHINE, "out of memory for a module");
-    if (open_object(m, binary, size, d) == WS_OK)
+    if (open_object(m, binary, size, d) == WS_OK) {
+        pin_team((struct cpu_device *)dev, m);
         *out = m;
-    else
+    } else {
         cpu_unload(dev, m);
+    }
     return d->status;
 }
 
@@ -206,6 +240,12 @@ static enum ws_status cpu_reset(struct device *dev, struct diag *d) {
     return WS_OK;
 }
 
+static void cpu_settle(struct device *dev, const struct env *env) {
+    struct cpu_device *c = (struct cpu_device *)dev;
+    /* Under a quota the cores are others' too: the system knows better which are free. */
+    c->pin = !env->threads_placed && c->n_cpus == c->threads;
+}
+
 static const struct device_ops ops = {
     .close = cpu_close,
     .reset = cpu_reset,
@@ -222,6 +262,7 @@ static const struct device_ops ops = {
     .compare = cpu_compare,
     .health = cpu_health,
     .copy_gbps = cpu_copy_gbps,
+    .settle = cpu_settle,
 };
 
 enum ws_status cpu_open(struct arena *a, struct diag *d, struct device **out) {

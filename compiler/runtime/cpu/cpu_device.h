@@ -10,10 +10,14 @@
 
 #include "runtime/vtable.h"
 
+enum { MAX_CPUS = 1024 }; /* CPU_SETSIZE */
+
 struct cpu_device {
     struct device base;
-    int threads; /* of every parallel loop: one a physical core */
-    char *flush; /* malloc'ed at first use */
+    int threads;                /* of every parallel loop: one a physical core */
+    int cpus[MAX_CPUS], n_cpus; /* one CPU of every physical core that we may use */
+    bool pin;                   /* threads are still to be bound to these */
+    char *flush;                /* malloc'ed at first use */
     size_t flush_bytes;
     unsigned char flush_value;
 };

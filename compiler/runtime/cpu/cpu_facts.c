@@ -10,7 +10,7 @@
 
 #include "runtime/cpu/cpu_device.h"
 
-enum { MAX_CPUS = CPU_SETSIZE, DEFAULT_CACHE = 32 << 20 /* bytes, where /sys names no cache */ };
+enum { DEFAULT_CACHE = 32 << 20 /* bytes, where /sys names no cache */ };
 
 /* First line of a small file without its newline; false if there is none. */
 static bool read_line(const char *path, char *out, size_t size) {
@@ -69,12 +69,13 @@ static int quota(void) {
     return (int)((used + period - 1) / period);
 }
 
-static int count_cores(const cpu_set_t *allowed) {
-    int cores = 0, most = quota();
+/* One CPU of every core, and as many threads, unless a quota allows fewer. */
+static void find_cores(struct cpu_device *c, const cpu_set_t *allowed) {
+    int most = quota();
     for (int i = 0; i < MAX_CPUS; i++)
-        if (CPU_ISSET(i, allowed) && leads_core(i, allowed)) cores++;
-    if (most > 0 && cores > most) cores = most;
-    return cores ? cores : 1;
+        if (CPU_ISSET(i, allowed) && leads_core(i, allowed)) c->cpus[c->n_cpus++] = i;
+    c->threads = most > 0 && c->n_cpus > most ? most : c->n_cpus;
+    if (!c->threads) c->threads = 1;
 }
 
 /* ---- caches ---------------------------------------------------------------------------------- */
@@ -166,7 +167,7 @@ void cpu_read_facts(struct cpu_device *c) {
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) CPU_SET(0, &allowed);
-    c->threads = count_cores(&allowed);
+    find_cores(c, &allowed);
     read_limits(c, &allowed);
     if (!cpuinfo_value("model name", f->name, sizeof f->name))
         snprintf(f->name, sizeof f->name, "unknown CPU");

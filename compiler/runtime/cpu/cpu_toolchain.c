@@ -7,11 +7,14 @@
 #define _GNU_SOURCE /* asprintf */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,7 +22,7 @@
 
 extern char **environ;
 
-enum { MAX_WORDS = 32, PATH_BYTES = 64 };
+enum { MAX_WORDS = 32, PATH_BYTES = 64, COMPILE_MOST_MS = 60000, TOOK_TOO_LONG = 124 };
 
 #define FLAGS                                                                                      \
     "-O3", "-march=native", "-fopenmp", "-ffp-contract=fast", "-fno-math-errno", "-shared",        \
@@ -92,8 +95,15 @@ static int run(char *const *argv, const char *in, const char *log) {
     int err = posix_spawnp(&pid, argv[0], &files, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&files);
     if ((errno = err) != 0) return -1;
+    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* before Linux 5.3 there is no limit */
+    struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+    while (pidfd >= 0 && poll(&ended, 1, COMPILE_MOST_MS) < 0 && errno == EINTR) continue;
+    bool late = pidfd >= 0 && !ended.revents;
+    if (late) kill(pid, SIGKILL);
+    if (pidfd >= 0) close(pidfd);
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR) return -1;
+    if (late) return TOOK_TOO_LONG;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -123,6 +133,10 @@ static void compile_in(const struct cpu_toolchain *t, const struct folder *f,
         out->log = format_log(argv[0], strerror(errno));
         return;
     }
+    if (status == TOOK_TOO_LONG) {
+        out->log = format_log(argv[0], "error: took longer than a minute, and was stopped");
+        return;
+    }
     out->log = read_whole(f->log, &n);
     if (status == 0) out->binary = (unsigned char *)read_whole(f->object, &out->size);
     out->ok = out->binary && out->size > 0;
@@ -150,7 +164,7 @@ static void cpu_compile(struct toolchain *base, const char *name, const char *so
     if (!out->log) out->log = strdup("");
 }
 
-static const struct toolchain_ops ops = {cpu_compile};
+static const struct toolchain_ops ops = {.compile = cpu_compile};
 
 static enum ws_status split_words(struct cpu_toolchain *t, const char *cc, struct arena *a,
                                   struct diag *d) {

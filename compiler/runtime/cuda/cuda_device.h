@@ -111,7 +111,6 @@ struct cuda_device {
     struct env env;
     cu_device dev;
     cu_context ctx;
-    int generation; /* counts resets: a module of an earlier context must not be touched */
     struct cupti *cupti;
     struct profiler *profiler;
     struct nvml *nvml;

@@ -113,21 +113,21 @@ static enum ws_status cuda_load(struct device *dev, const void *binary, size_t s
         free(m);
         return cuda_fail(c, d, s, "cuModuleLoadData of %zu bytes", size);
     }
-    m->generation = c->generation;
+    m->generation = dev->generation;
     *out = m;
     return WS_OK;
 }
 
 static void cuda_unload(struct device *dev, struct module *m) {
     struct cuda_device *c = (struct cuda_device *)dev;
-    if (!dev->lost && m->generation == c->generation && c->api.ctx_set_current(c->ctx) == CU_OK)
+    if (!dev->lost && m->generation == dev->generation && c->api.ctx_set_current(c->ctx) == CU_OK)
         c->api.module_unload(m->handle);
     free(m);
 }
 
 static enum ws_status find_function(struct cuda_device *c, struct module *m, const char *entry,
                                     cu_function *out, struct diag *d) {
-    if (m->generation != c->generation)
+    if (m->generation != c->base.generation)
         return diag_fail(d, WS_MACHINE, "'%s' was loaded before %s was reset: load it again", entry,
                          c->base.facts.id);
     cu_status s = c->api.module_function(out, m->handle, entry);
@@ -282,7 +282,6 @@ static enum ws_status prove_alive(struct cuda_device *c, struct diag *d) {
 static enum ws_status cuda_reset(struct device *dev, struct diag *d) {
     struct cuda_device *c = (struct cuda_device *)dev;
     const char *lost = dev->lost ? dev->lost : "a reset that failed";
-    c->generation++;
     free(c->helpers.module);
     c->helpers = (struct helpers){0};
     release(c);

@@ -81,7 +81,7 @@ static void nvrtc_compile(struct toolchain *base, const char *name, const char *
                                    : t->api.error_string(s));
 }
 
-static const struct toolchain_ops ops = {nvrtc_compile};
+static const struct toolchain_ops ops = {.compile = nvrtc_compile};
 
 /* "sm_90a", "sm_103f": what may follow --gpu-architecture= to give machine code. */
 static bool is_real_arch(const char *arch) {

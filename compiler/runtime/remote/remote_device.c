@@ -1,0 +1,531 @@
+/* remote_device.c: a device in a process of its own.
+ *
+ *   this process                          the worker
+ *   remote_run() ─ op, launches ─▶  device_worker(): the same call on the real device
+ *                ◀─ status, text ─
+ *
+ * What generated code does to a process (an illegal access, a stack overflow, an endless loop, a
+ * context that the driver cannot mend) it does to the worker. The call that was under way fails,
+ * the device is lost, and a reset starts a new worker. Modules are known by number here; device
+ * pointers are the worker's own. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/remote/wire.h"
+#include "runtime/vtable.h"
+
+#define OPS(OP)                                                                                    \
+    OP(open)                                                                                       \
+    OP(alloc)                                                                                      \
+    OP(free)                                                                                       \
+    OP(upload)                                                                                     \
+    OP(download)                                                                                   \
+    OP(fill)                                                                                       \
+    OP(load)                                                                                       \
+    OP(unload)                                                                                     \
+    OP(function_facts)                                                                             \
+    OP(run)                                                                                        \
+    OP(time)                                                                                       \
+    OP(compare)                                                                                    \
+    OP(health)                                                                                     \
+    OP(copy_gbps)
+
+enum op {
+#define OP(name) OP_##name,
+    OPS(OP)
+#undef OP
+};
+
+/* ============================================================================================== */
+/* The caller's side                                                                              */
+
+struct module {
+    uint64_t number;
+    int generation;
+};
+
+struct remote_device {
+    struct device base;
+    struct arena *arena;
+    const char *name; /* as given; NULL: the default device */
+    const char *why;
+    struct worker worker;
+    struct packet out, in;
+    double limit_ms;
+};
+
+static struct remote_device *remote(struct device *dev) { return (struct remote_device *)dev; }
+
+static struct packet *begin(struct device *dev, enum op op) {
+    struct packet *out = &remote(dev)->out;
+    packet_clear(out);
+    packet_put_u64(out, op);
+    return out;
+}
+
+/* The worker is gone, or has to go. */
+static enum ws_status lose(struct remote_device *r, enum wire_result what, struct diag *d) {
+    const char *end = r->worker.pid ? worker_bury(&r->worker, r->arena) : "not running";
+    r->base.loss = what == WIRE_LATE ? DEVICE_HUNG : DEVICE_DIED;
+    r->base.lost = what == WIRE_LATE
+                       ? arena_printf(r->arena, "no answer within %.1f s", r->limit_ms / 1e3)
+                       : arena_printf(r->arena, "its process was %s", end);
+    return diag_fail(d, WS_MACHINE, "device %s: %s", r->base.facts.id,
+                     what == WIRE_LATE
+                         ? arena_printf(d->arena, "%s: it hangs, and was stopped", r->base.lost)
+                         : r->base.lost);
+}
+
+static enum ws_status send_request(struct remote_device *r, struct diag *d) {
+    enum wire_result sent = wire_send(r->worker.fd, &r->out);
+    return sent == WIRE_OK ? WS_OK : lose(r, sent, d);
+}
+
+/* The reply up to its results, which stay in r->in. */
+static enum ws_status receive_reply(struct remote_device *r, struct diag *d) {
+    enum wire_result got = wire_receive(r->worker.fd, &r->in, r->limit_ms);
+    if (got != WIRE_OK) return lose(r, got, d);
+    enum ws_status s = (enum ws_status)packet_get_u64(&r->in);
+    const char *message = packet_get_text(&r->in), *lost = packet_get_text(&r->in);
+    if (*lost && !r->base.lost) {
+        r->base.lost = arena_strdup(r->arena, lost);
+        r->base.loss = DEVICE_POISONED;
+    }
+    return s == WS_OK ? WS_OK : diag_fail(d, s, "%s", message);
+}
+
+static enum ws_status call(struct device *dev, struct diag *d) {
+    struct remote_device *r = remote(dev);
+    return send_request(r, d) == WS_OK ? receive_reply(r, d) : d->status;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static enum ws_status remote_alloc(struct device *dev, size_t bytes, dptr *out, struct diag *d) {
+    packet_put_u64(begin(dev, OP_alloc), bytes);
+    if (call(dev, d) == WS_OK) *out = packet_get_u64(&remote(dev)->in);
+    return d->status;
+}
+
+static void remote_free(struct device *dev, dptr p) {
+    struct diag quiet = diag_new(remote(dev)->arena);
+    packet_put_u64(begin(dev, OP_free), p);
+    call(dev, &quiet);
+}
+
+static size_t piece(size_t bytes, size_t at) {
+    return bytes - at < STAGE_HALF ? bytes - at : STAGE_HALF;
+}
+
+static enum ws_status ask_piece(struct device *dev, enum op op, dptr at, size_t n, int half,
+                                struct diag *d) {
+    struct packet *out = begin(dev, op);
+    packet_put_u64(out, at);
+    packet_put_u64(out, n);
+    packet_put_u64(out, (uint64_t)half * STAGE_HALF);
+    return send_request(remote(dev), d);
+}
+
+/* One half of the stage is filled while the worker empties the other. */
+static enum ws_status remote_upload(struct device *dev, dptr to, const void *from, size_t bytes,
+                                    struct diag *d) {
+    struct remote_device *r = remote(dev);
+    int half = 0;
+    for (size_t at = 0; at < bytes && d->status == WS_OK; at += STAGE_HALF, half ^= 1) {
+        size_t n = piece(bytes, at);
+        memcpy(r->worker.stage + half * STAGE_HALF, (const char *)from + at, n);
+        if (at && receive_reply(r, d) != WS_OK) return d->status;
+        ask_piece(dev, OP_upload, to + at, n, half, d);
+    }
+    return d->status == WS_OK && bytes ? receive_reply(r, d) : d->status;
+}
+
+static enum ws_status remote_download(struct device *dev, void *to, dptr from, size_t bytes,
+                                      struct diag *d) {
+    struct remote_device *r = remote(dev);
+    int half = 0;
+    if (bytes) ask_piece(dev, OP_download, from, piece(bytes, 0), half, d);
+    for (size_t at = 0; at < bytes && d->status == WS_OK; at += STAGE_HALF, half ^= 1) {
+        size_t n = piece(bytes, at), next = at + n;
+        if (receive_reply(r, d) != WS_OK) return d->status;
+        if (next < bytes) ask_piece(dev, OP_download, from + next, piece(bytes, next), half ^ 1, d);
+        if (d->status == WS_OK) memcpy((char *)to + at, r->worker.stage + half * STAGE_HALF, n);
+    }
+    return d->status;
+}
+
+static enum ws_status remote_fill(struct device *dev, dptr p, int byte, size_t bytes,
+                                  struct diag *d) {
+    struct packet *out = begin(dev, OP_fill);
+    packet_put_u64(out, p);
+    packet_put_u64(out, (uint64_t)byte);
+    packet_put_u64(out, bytes);
+    return call(dev, d);
+}
+
+/* ---- modules --------------------------------------------------------------------------------- */
+
+static enum ws_status remote_load(struct device *dev, const void *binary, size_t size,
+                                  struct module **out, struct diag *d) {
+    struct packet *k = begin(dev, OP_load);
+    packet_put_u64(k, size);
+    packet_put(k, binary, size);
+    if (call(dev, d) != WS_OK) return d->status;
+    struct module *m = calloc(1, sizeof *m);
+    if (!m) return diag_fail(d, WS_MACHINE, "out of memory for a module");
+    *m = (struct module){packet_get_u64(&remote(dev)->in), dev->generation};
+    *out = m;
+    return WS_OK;
+}
+
+static void remote_unload(struct device *dev, struct module *m) {
+    struct diag quiet = diag_new(remote(dev)->arena);
+    if (!dev->lost && m->generation == dev->generation) {
+        packet_put_u64(begin(dev, OP_unload), m->number);
+        call(dev, &quiet);
+    }
+    free(m);
+}
+
+static enum ws_status put_module(struct device *dev, struct packet *out, const struct module *m,
+                                 struct diag *d) {
+    if (m->generation != dev->generation)
+        return diag_fail(d, WS_MACHINE, "a module was loaded before %s was reset: load it again",
+                         dev->facts.id);
+    packet_put_u64(out, m->number);
+    return WS_OK;
+}
+
+static enum ws_status remote_function_facts(struct device *dev, struct module *m, const char *entry,
+                                            int threads, int smem, struct function_facts *facts,
+                                            struct diag *d) {
+    struct packet *out = begin(dev, OP_function_facts);
+    if (put_module(dev, out, m, d) != WS_OK) return d->status;
+    packet_put_text(out, entry);
+    packet_put_u64(out, (uint64_t)threads);
+    packet_put_u64(out, (uint64_t)smem);
+    if (call(dev, d) == WS_OK) packet_get(&remote(dev)->in, facts, sizeof *facts);
+    return d->status;
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+static enum ws_status put_launches(struct device *dev, struct packet *out, const struct launch *l,
+                                   int n, struct diag *d) {
+    packet_put_u64(out, (uint64_t)n);
+    for (int i = 0; i < n; i++) {
+        if (put_module(dev, out, l[i].module, d) != WS_OK) return d->status;
+        packet_put_text(out, l[i].entry);
+        packet_put(out, l[i].grid, sizeof l[i].grid);
+        packet_put_u64(out, (uint64_t)l[i].threads);
+        packet_put_u64(out, (uint64_t)l[i].smem);
+        packet_put_u64(out, (uint64_t)l[i].n_args);
+        for (int k = 0; k < l[i].n_args; k++) packet_put(out, l[i].args[k], sizeof(uint64_t));
+    }
+    return WS_OK;
+}
+
+static enum ws_status remote_run(struct device *dev, const struct launch *l, int n,
+                                 struct diag *d) {
+    struct packet *out = begin(dev, OP_run);
+    return put_launches(dev, out, l, n, d) == WS_OK ? call(dev, d) : d->status;
+}
+
+static enum ws_status remote_time(struct device *dev, const struct launch *l, int n, int samples,
+                                  bool flush, double *us, double *host_us, struct diag *d) {
+    struct packet *out = begin(dev, OP_time);
+    packet_put_u64(out, (uint64_t)samples);
+    packet_put_u64(out, flush);
+    if (put_launches(dev, out, l, n, d) != WS_OK || call(dev, d) != WS_OK) return d->status;
+    struct packet *in = &remote(dev)->in;
+    packet_get(in, us, sizeof *us * (size_t)samples * (size_t)n);
+    if (host_us) packet_get(in, host_us, sizeof *host_us * (size_t)samples);
+    return WS_OK;
+}
+
+static enum ws_status remote_compare(struct device *dev, dptr got, enum dtype dtype, dptr want,
+                                     int64_t n, double rtol, double atol, struct mismatch *m,
+                                     struct diag *d) {
+    struct packet *out = begin(dev, OP_compare);
+    packet_put_u64(out, got);
+    packet_put_u64(out, dtype);
+    packet_put_u64(out, want);
+    packet_put_u64(out, (uint64_t)n);
+    packet_put(out, &rtol, sizeof rtol);
+    packet_put(out, &atol, sizeof atol);
+    if (call(dev, d) == WS_OK) packet_get(&remote(dev)->in, m, sizeof *m);
+    return d->status;
+}
+
+static void remote_health(struct device *dev, struct health *out) {
+    struct diag quiet = diag_new(remote(dev)->arena);
+    if (dev->lost) return;
+    begin(dev, OP_health);
+    if (call(dev, &quiet) == WS_OK) packet_get(&remote(dev)->in, out, sizeof *out);
+}
+
+static enum ws_status remote_copy_gbps(struct device *dev, double *gbps, struct diag *d) {
+    begin(dev, OP_copy_gbps);
+    if (call(dev, d) == WS_OK) packet_get(&remote(dev)->in, gbps, sizeof *gbps);
+    return d->status;
+}
+
+/* ---- open, close, reset ---------------------------------------------------------------------- */
+
+static enum ws_status start(struct remote_device *r, struct diag *d) {
+    if (worker_start(&r->worker, "device", true, true, d) != WS_OK) return d->status;
+    packet_put_text(begin(&r->base, OP_open), r->name);
+    if (call(&r->base, d) != WS_OK) return d->status;
+    packet_get(&r->in, &r->base.limits, sizeof r->base.limits);
+    packet_get(&r->in, &r->base.facts, sizeof r->base.facts);
+    r->why = arena_strdup(r->arena, packet_get_text(&r->in));
+    return WS_OK;
+}
+
+static void remote_close(struct device *dev) {
+    struct remote_device *r = remote(dev);
+    if (r->worker.pid) worker_stop(&r->worker);
+    packet_free(&r->out);
+    packet_free(&r->in);
+}
+
+static enum ws_status remote_reset(struct device *dev, struct diag *d) {
+    struct remote_device *r = remote(dev);
+    struct device_facts before = dev->facts;
+    if (r->worker.pid) worker_bury(&r->worker, r->arena);
+    dev->lost = NULL;
+    dev->loss = DEVICE_FINE;
+    if (start(r, d) == WS_OK &&
+        (strcmp(before.name, dev->facts.name) != 0 || strcmp(before.uuid, dev->facts.uuid) != 0))
+        diag_fail(d, WS_MACHINE, "after a reset %s is another device: %s was %s", dev->facts.id,
+                  dev->facts.name, before.name);
+    if (d->status != WS_OK && !dev->lost) dev->lost = "a reset that failed";
+    return d->status;
+}
+
+static void remote_limit(struct device *dev, double ms) { remote(dev)->limit_ms = ms; }
+
+static const struct device_ops remote_ops = {
+    .close = remote_close,
+    .reset = remote_reset,
+    .alloc = remote_alloc,
+    .free = remote_free,
+    .upload = remote_upload,
+    .download = remote_download,
+    .fill = remote_fill,
+    .load = remote_load,
+    .unload = remote_unload,
+    .function_facts = remote_function_facts,
+    .run = remote_run,
+    .time = remote_time,
+    .compare = remote_compare,
+    .health = remote_health,
+    .copy_gbps = remote_copy_gbps,
+    .limit = remote_limit,
+};
+
+enum ws_status remote_open(const char *name, struct arena *a, struct diag *d, struct device **out,
+                           const char **why) {
+    struct remote_device *r = NEW(a, struct remote_device);
+    *r = (struct remote_device){
+        .base.ops = &remote_ops, .arena = a, .name = name, .limit_ms = INFINITY};
+    snprintf(r->base.facts.id, sizeof r->base.facts.id, "%s", name ? name : "default");
+    if (start(r, d) != WS_OK) {
+        remote_close(&r->base);
+        return d->status;
+    }
+    *why = r->why;
+    *out = &r->base;
+    return WS_OK;
+}
+
+/* ============================================================================================== */
+/* The worker's side                                                                              */
+
+struct server {
+    struct arena *arena; /* as long as the process: the device's */
+    struct env env;
+    struct device *dev;
+    unsigned char *stage;
+    struct packet in, results;
+    struct module **modules; /* by number; NULL: unloaded */
+    size_t n_modules;
+};
+
+static struct module *module_of(struct server *s, uint64_t number) {
+    return number < s->n_modules ? s->modules[number] : NULL;
+}
+
+static void serve_open(struct server *s, struct arena *a, struct diag *d) {
+    const char *name = packet_get_text(&s->in), *why = "";
+    (void)a;
+    name = *name ? arena_strdup(s->arena, name) : NULL;
+    if (device_open(name, &s->env, s->arena, d, &s->dev, &why) != WS_OK) return;
+    if (s->dev->ops->settle) s->dev->ops->settle(s->dev, &s->env);
+    packet_put(&s->results, device_limits(s->dev), sizeof(struct device_limits));
+    packet_put(&s->results, device_facts(s->dev), sizeof(struct device_facts));
+    packet_put_text(&s->results, why);
+}
+
+static void serve_alloc(struct server *s, struct arena *a, struct diag *d) {
+    dptr p = 0;
+    (void)a;
+    device_alloc(s->dev, packet_get_u64(&s->in), &p, d);
+    packet_put_u64(&s->results, p);
+}
+
+static void serve_free(struct server *s, struct arena *a, struct diag *d) {
+    (void)a, (void)d;
+    device_free(s->dev, packet_get_u64(&s->in));
+}
+
+static void serve_upload(struct server *s, struct arena *a, struct diag *d) {
+    dptr to = packet_get_u64(&s->in);
+    size_t n = packet_get_u64(&s->in), at = packet_get_u64(&s->in);
+    (void)a;
+    device_upload(s->dev, to, s->stage + at, n, d);
+}
+
+static void serve_download(struct server *s, struct arena *a, struct diag *d) {
+    dptr from = packet_get_u64(&s->in);
+    size_t n = packet_get_u64(&s->in), at = packet_get_u64(&s->in);
+    (void)a;
+    device_download(s->dev, s->stage + at, from, n, d);
+}
+
+static void serve_fill(struct server *s, struct arena *a, struct diag *d) {
+    dptr p = packet_get_u64(&s->in);
+    int byte = (int)packet_get_u64(&s->in);
+    (void)a;
+    device_fill(s->dev, p, byte, packet_get_u64(&s->in), d);
+}
+
+static void serve_load(struct server *s, struct arena *a, struct diag *d) {
+    size_t size = packet_get_u64(&s->in);
+    struct module *m = NULL;
+    (void)a;
+    if (device_load(s->dev, packet_take(&s->in, size), size, &m, d) != WS_OK) return;
+    struct module **more = realloc(s->modules, sizeof *more * (s->n_modules + 1));
+    if (!more) WS_BUG("out of memory for %zu modules", s->n_modules);
+    s->modules = more;
+    s->modules[s->n_modules] = m;
+    packet_put_u64(&s->results, s->n_modules++);
+}
+
+static void serve_unload(struct server *s, struct arena *a, struct diag *d) {
+    uint64_t number = packet_get_u64(&s->in);
+    struct module *m = module_of(s, number);
+    (void)a, (void)d;
+    if (!m) return;
+    device_unload(s->dev, m);
+    s->modules[number] = NULL;
+}
+
+static void serve_function_facts(struct server *s, struct arena *a, struct diag *d) {
+    struct module *m = module_of(s, packet_get_u64(&s->in));
+    const char *entry = packet_get_text(&s->in);
+    int threads = (int)packet_get_u64(&s->in), smem = (int)packet_get_u64(&s->in);
+    struct function_facts facts;
+    (void)a;
+    device_function_facts(s->dev, m, entry, threads, smem, &facts, d);
+    packet_put(&s->results, &facts, sizeof facts);
+}
+
+static struct launch *take_launches(struct server *s, int *n, struct arena *a) {
+    *n = (int)packet_get_u64(&s->in);
+    struct launch *l = NEW_ARRAY(a, struct launch, *n + 1);
+    for (int i = 0; i < *n; i++) {
+        l[i].module = module_of(s, packet_get_u64(&s->in));
+        l[i].entry = arena_strdup(a, packet_get_text(&s->in));
+        packet_get(&s->in, l[i].grid, sizeof l[i].grid);
+        l[i].threads = (int)packet_get_u64(&s->in);
+        l[i].smem = (int)packet_get_u64(&s->in);
+        l[i].n_args = (int)packet_get_u64(&s->in);
+        uint64_t *values = NEW_ARRAY(a, uint64_t, l[i].n_args + 1);
+        packet_get(&s->in, values, sizeof *values * (size_t)l[i].n_args);
+        for (int k = 0; k < l[i].n_args; k++) l[i].args[k] = &values[k];
+    }
+    return l;
+}
+
+static void serve_run(struct server *s, struct arena *a, struct diag *d) {
+    int n;
+    struct launch *l = take_launches(s, &n, a);
+    device_run(s->dev, l, n, d);
+}
+
+static void serve_time(struct server *s, struct arena *a, struct diag *d) {
+    int samples = (int)packet_get_u64(&s->in), n;
+    bool flush = packet_get_u64(&s->in);
+    struct launch *l = take_launches(s, &n, a);
+    double *us = NEW_ARRAY(a, double, samples *n + 1);
+    double *host_us = NEW_ARRAY(a, double, samples + 1);
+    device_time(s->dev, l, n, samples, flush, us, host_us, d);
+    packet_put(&s->results, us, sizeof *us * (size_t)samples * (size_t)n);
+    packet_put(&s->results, host_us, sizeof *host_us * (size_t)samples);
+}
+
+static void serve_compare(struct server *s, struct arena *a, struct diag *d) {
+    dptr got = packet_get_u64(&s->in);
+    enum dtype t = (enum dtype)packet_get_u64(&s->in);
+    dptr want = packet_get_u64(&s->in);
+    int64_t n = (int64_t)packet_get_u64(&s->in);
+    double rtol, atol;
+    struct mismatch m;
+    (void)a;
+    packet_get(&s->in, &rtol, sizeof rtol);
+    packet_get(&s->in, &atol, sizeof atol);
+    device_compare(s->dev, got, t, want, n, rtol, atol, &m, d);
+    packet_put(&s->results, &m, sizeof m);
+}
+
+static void serve_health(struct server *s, struct arena *a, struct diag *d) {
+    struct health h;
+    (void)a, (void)d;
+    device_health(s->dev, &h);
+    packet_put(&s->results, &h, sizeof h);
+}
+
+static void serve_copy_gbps(struct server *s, struct arena *a, struct diag *d) {
+    double gbps = 0;
+    (void)a;
+    device_copy_gbps(s->dev, &gbps, d);
+    packet_put(&s->results, &gbps, sizeof gbps);
+}
+
+static void (*const serve[])(struct server *, struct arena *, struct diag *) = {
+#define OP(name) [OP_##name] = serve_##name,
+    OPS(OP)
+#undef OP
+};
+enum { N_OPS = sizeof serve / sizeof *serve };
+
+static enum wire_result answer(struct server *s, struct packet *reply) {
+    struct arena *a = arena_new(); /* as long as the request */
+    struct diag d = diag_new(a);
+    uint64_t op = packet_get_u64(&s->in);
+    WS_ASSERT(op < N_OPS);
+    packet_clear(&s->results);
+    serve[op](s, a, &d);
+    WS_ASSERT(!s->in.bad);
+    packet_clear(reply);
+    packet_put_u64(reply, d.status);
+    packet_put_text(reply, d.status == WS_OK ? "" : d.message);
+    packet_put_text(reply, s->dev ? s->dev->lost : "");
+    if (d.status == WS_OK) packet_put(reply, s->results.p, s->results.n);
+    arena_free(a);
+    return wire_send(WORKER_SOCKET, reply);
+}
+
+int device_worker(void) {
+    struct packet reply = {0};
+    struct server s = {.arena = arena_new()};
+    s.env = env_read(s.arena);
+    s.stage = worker_stage();
+    while (wire_receive(WORKER_SOCKET, &s.in, INFINITY) == WIRE_OK && answer(&s, &reply) == WIRE_OK)
+        continue;
+    device_close(s.dev);
+    return 0;
+}

@@ -1,0 +1,268 @@
+/* wire.c: messages over a socket, and the process at its other end. */
+#define _GNU_SOURCE /* memfd_create */
+#include "runtime/remote/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/runtime.h"
+
+extern char **environ;
+
+/* ---- packets --------------------------------------------------------------------------------- */
+
+static void packet_room(struct packet *k, size_t n) {
+    if (k->n + n <= k->cap) return;
+    k->cap = 2 * (k->n + n) + 256;
+    k->p = realloc(k->p, k->cap);
+    if (!k->p) WS_BUG("out of memory for a message of %zu bytes", k->cap);
+}
+
+void packet_clear(struct packet *k) {
+    k->n = k->at = 0;
+    k->bad = false;
+}
+
+void packet_free(struct packet *k) {
+    free(k->p);
+    *k = (struct packet){0};
+}
+
+void packet_put(struct packet *k, const void *p, size_t n) {
+    packet_room(k, n);
+    if (n) memcpy(k->p + k->n, p, n);
+    k->n += n;
+}
+
+void packet_put_u64(struct packet *k, uint64_t v) { packet_put(k, &v, sizeof v); }
+
+void packet_put_text(struct packet *k, const char *text) {
+    packet_put(k, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+const void *packet_take(struct packet *k, size_t n) {
+    if (n > k->n - k->at) {
+        k->bad = true;
+        return NULL;
+    }
+    const void *p = k->p + k->at;
+    k->at += n;
+    return p;
+}
+
+void packet_get(struct packet *k, void *p, size_t n) {
+    const void *from = packet_take(k, n);
+    if (from)
+        memcpy(p, from, n);
+    else
+        memset(p, 0, n);
+}
+
+uint64_t packet_get_u64(struct packet *k) {
+    uint64_t v;
+    packet_get(k, &v, sizeof v);
+    return v;
+}
+
+const char *packet_get_text(struct packet *k) {
+    const void *end = k->at < k->n ? memchr(k->p + k->at, 0, k->n - k->at) : NULL;
+    if (!end) {
+        k->bad = true;
+        return "";
+    }
+    return packet_take(k, (size_t)((const unsigned char *)end - (k->p + k->at)) + 1);
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* MSG_NOSIGNAL: that the other side is gone is an answer, no signal. */
+static bool send_all(int fd, const void *from, size_t n) {
+    for (const char *p = from; n;) {
+        ssize_t sent = send(fd, p, n, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent <= 0) return false;
+        p += sent;
+        n -= (size_t)sent;
+    }
+    return true;
+}
+
+static bool receive_all(int fd, void *to, size_t n) {
+    for (char *p = to; n;) {
+        ssize_t got = recv(fd, p, n, 0);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        p += got;
+        n -= (size_t)got;
+    }
+    return true;
+}
+
+static bool wait_readable(int fd, double limit_ms) {
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    double end = clock_ms() + limit_ms;
+    for (;;) {
+        double left = end - clock_ms();
+        int ms = limit_ms >= INT32_MAX ? -1 : left > 0 ? (int)ceil(left) : 0;
+        int n = poll(&p, 1, ms);
+        if (n > 0) return true;
+        if (n == 0 && ms == 0) return false;
+        if (n < 0 && errno != EINTR) return true; /* the read will tell */
+    }
+}
+
+enum wire_result wire_send(int fd, const struct packet *k) {
+    uint64_t n = k->n;
+    return send_all(fd, &n, sizeof n) && send_all(fd, k->p, k->n) ? WIRE_OK : WIRE_GONE;
+}
+
+enum wire_result wire_receive(int fd, struct packet *k, double limit_ms) {
+    uint64_t n;
+    packet_clear(k);
+    if (!wait_readable(fd, limit_ms)) return WIRE_LATE;
+    if (!receive_all(fd, &n, sizeof n)) return WIRE_GONE;
+    packet_room(k, n);
+    if (!receive_all(fd, k->p, n)) return WIRE_GONE;
+    k->n = n;
+    return WIRE_OK;
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static enum ws_status map_stage(struct worker *w, int *fd, struct diag *d) {
+    *fd = memfd_create("warpsmith-stage", MFD_CLOEXEC);
+    if (*fd < 0 || ftruncate(*fd, STAGE_BYTES) != 0)
+        return diag_fail(d, WS_MACHINE, "cannot share %d bytes with a worker: %s", STAGE_BYTES,
+                         strerror(errno));
+    void *p = mmap(NULL, STAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+    if (p == MAP_FAILED)
+        return diag_fail(d, WS_MACHINE, "cannot map %d bytes: %s", STAGE_BYTES, strerror(errno));
+    w->stage = p;
+    return WS_OK;
+}
+
+/* Descriptors above those that the child is to have, so that no dup2 overwrites another's source.
+ */
+static int move_up(int fd) {
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, 16);
+    if (high < 0) return fd;
+    close(fd);
+    return high;
+}
+
+static int spawn(pid_t *pid, const char *what, int socket, int stage, bool dies_with_thread,
+                 struct arena *a) {
+    posix_spawn_file_actions_t files;
+    char *argv[] = {"warpsmith", "worker", arena_strdup(a, what),
+                    dies_with_thread ? "mortal" : "free", NULL};
+    int err = posix_spawn_file_actions_init(&files);
+    if (err) return err;
+    posix_spawn_file_actions_adddup2(&files, socket, WORKER_SOCKET);
+    if (stage >= 0) posix_spawn_file_actions_adddup2(&files, stage, WORKER_STAGE);
+    err = posix_spawn(pid, "/proc/self/exe", &files, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&files);
+    return err;
+}
+
+enum ws_status worker_start(struct worker *w, const char *what, bool with_stage,
+                            bool dies_with_thread, struct diag *d) {
+    int ends[2], stage = -1;
+    *w = (struct worker){.fd = -1};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return diag_fail(d, WS_MACHINE, "cannot make a socket: %s", strerror(errno));
+    ends[1] = move_up(ends[1]);
+    if (with_stage && map_stage(w, &stage, d) == WS_OK) stage = move_up(stage);
+    if (d->status == WS_OK) {
+        int err = spawn(&w->pid, what, ends[1], stage, dies_with_thread, d->arena);
+        if (err) diag_fail(d, WS_MACHINE, "cannot start a worker process: %s", strerror(err));
+    }
+    close(ends[1]);
+    if (stage >= 0) close(stage);
+    w->fd = ends[0];
+    if (d->status != WS_OK) worker_stop(w);
+    return d->status;
+}
+
+static int reap(pid_t pid) {
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR) return 0;
+    return status;
+}
+
+static void release(struct worker *w) {
+    if (w->fd >= 0) close(w->fd);
+    if (w->stage) munmap(w->stage, STAGE_BYTES);
+    *w = (struct worker){.fd = -1};
+}
+
+void worker_hang_up(struct worker *w) {
+    if (w->fd >= 0) close(w->fd);
+    w->fd = -1;
+}
+
+void worker_stop(struct worker *w) {
+    enum { GRACE_MS = 2000, STEP_US = 500 };
+    worker_hang_up(w);
+    bool gone = !w->pid;
+    for (int i = 0; !gone && i < GRACE_MS * 1000 / STEP_US; i++) {
+        gone = waitpid(w->pid, NULL, WNOHANG) != 0;
+        if (!gone) usleep(STEP_US);
+    }
+    if (!gone) {
+        kill(w->pid, SIGKILL);
+        reap(w->pid);
+    }
+    release(w);
+}
+
+const char *worker_bury(struct worker *w, struct arena *a) {
+    siginfo_t end = {0};
+    /* One that is dying already is left its own cause of death. */
+    if (waitid(P_PID, (id_t)w->pid, &end, WEXITED | WNOHANG | WNOWAIT) == 0 && !end.si_pid) {
+        usleep(20000);
+        kill(w->pid, SIGKILL);
+    }
+    int status = reap(w->pid);
+    release(w);
+    if (WIFSIGNALED(status))
+        return arena_printf(a, "killed by signal %d (%s)", WTERMSIG(status),
+                            strsignal(WTERMSIG(status)));
+    return arena_printf(a, "ended with status %d", WEXITSTATUS(status));
+}
+
+/* ---- in the worker --------------------------------------------------------------------------- */
+
+/* Ctrl-C reaches the whole group of processes; a worker ends when its parent says so. */
+static void settle(bool dies_with_thread) {
+    struct rlimit no_core = {0, 0};
+    signal(SIGINT, SIG_IGN);
+    setrlimit(RLIMIT_CORE, &no_core);
+    if (dies_with_thread) prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+unsigned char *worker_stage(void) {
+    void *p = mmap(NULL, STAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, WORKER_STAGE, 0);
+    if (p == MAP_FAILED) WS_BUG("a worker without memory to share: %s", strerror(errno));
+    return p;
+}
+
+int worker_main(int argc, char **argv) {
+    if (argc != 3 || strcmp(argv[0], "worker") != 0 || fcntl(WORKER_SOCKET, F_GETFD) < 0) return -1;
+    settle(!strcmp(argv[2], "mortal"));
+    if (!strcmp(argv[1], "device")) return device_worker();
+    if (!strcmp(argv[1], "toolchain")) return toolchain_worker();
+    return -1;
+}

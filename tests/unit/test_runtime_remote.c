@@ -1,0 +1,208 @@
+/* A device in a process of its own: it answers as the device itself does, and what kills the
+ * process costs one call. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/remote/wire.h"
+#include "runtime/runtime.h"
+
+struct fixture {
+    struct arena *arena;
+    struct env env;
+    struct diag diag;
+    struct toolchain *cc;
+    struct device *dev;
+    const char *why;
+};
+
+static int setup(void **state) {
+    static struct fixture f;
+    f = (struct fixture){.arena = arena_new()};
+    f.env = env_read(f.arena);
+    f.diag = diag_new(f.arena);
+    *state = &f;
+    if (toolchain_open(DEVICE_CPU, NULL, &f.env, f.arena, &f.diag, &f.cc) != WS_OK) return -1;
+    return device_open_isolated("cpu", f.arena, &f.diag, &f.dev, &f.why) == WS_OK ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    struct fixture *f = *state;
+    device_close(f->dev);
+    toolchain_close(f->cc);
+    arena_free(f->arena);
+    return 0;
+}
+
+static struct module *load(struct fixture *f, const char *source) {
+    struct compiled c;
+    struct module *m = NULL;
+    toolchain_compile(f->cc, "test.c", source, false, &c);
+    if (!c.ok) fail_msg("%s", c.log);
+    assert_int_equal(device_load(f->dev, c.binary, c.size, &m, &f->diag), WS_OK);
+    compiled_free(&c);
+    return m;
+}
+
+static struct launch launch_of(struct module *m, uint64_t *arg) {
+    return (struct launch){
+        .module = m, .entry = "entry", .grid = {1, 1, 1}, .threads = 1, .n_args = 1, .args = {arg}};
+}
+
+#define NEGATE                                                                                     \
+    "void entry(void *const *args) {\n"                                                            \
+    "    float *x = *(float *const *)args[0];\n"                                                   \
+    "    for (long i = 0; i < 1000; i++) x[i] = -x[i];\n"                                          \
+    "}\n"
+
+static void test_answers_as_the_device_itself(void **state) {
+    struct fixture *f = *state;
+    struct device *here;
+    const char *why;
+    assert_int_equal(device_open("cpu", &f->env, f->arena, &f->diag, &here, &why), WS_OK);
+    assert_string_equal(why, f->why);
+    assert_memory_equal(device_limits(here), device_limits(f->dev), sizeof(struct device_limits));
+    assert_memory_equal(device_facts(here), device_facts(f->dev), sizeof(struct device_facts));
+    struct health a, b;
+    device_health(here, &a);
+    device_health(f->dev, &b);
+    assert_int_equal(a.temp_c, b.temp_c);
+    device_close(here);
+}
+
+static void test_runs_times_and_compares(void **state) {
+    struct fixture *f = *state;
+    float x[1000], want[1000];
+    uint64_t at;
+    dptr p, w;
+    for (int i = 0; i < 1000; i++) x[i] = (float)i, want[i] = (float)-i;
+    assert_int_equal(device_alloc(f->dev, sizeof x, &p, &f->diag), WS_OK);
+    assert_int_equal(device_alloc(f->dev, sizeof x, &w, &f->diag), WS_OK);
+    assert_int_equal(device_upload(f->dev, p, x, sizeof x, &f->diag), WS_OK);
+    assert_int_equal(device_upload(f->dev, w, want, sizeof x, &f->diag), WS_OK);
+    struct launch l = launch_of(load(f, NEGATE), &at);
+    at = p;
+    assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_OK);
+    struct mismatch m;
+    assert_int_equal(device_compare(f->dev, p, DT_F32, w, 1000, 0, 0, &m, &f->diag), WS_OK);
+    assert_int_equal(m.bad, 0);
+    double us[5], host[5];
+    assert_int_equal(device_time(f->dev, &l, 1, 5, true, us, host, &f->diag), WS_OK);
+    for (int i = 0; i < 5; i++) assert_true(us[i] > 0 && us[i] < 1e6);
+    /* one run, a warm-up and five samples */
+    assert_int_equal(device_download(f->dev, x, p, sizeof x, &f->diag), WS_OK);
+    assert_true(x[7] == -7);
+    struct function_facts facts;
+    assert_int_equal(device_function_facts(f->dev, l.module, "entry", 1, 0, &facts, &f->diag),
+                     WS_OK);
+    assert_int_equal(facts.blocks_per_unit, 1);
+    assert_int_equal(device_function_facts(f->dev, l.module, "nothing", 1, 0, &facts, &f->diag),
+                     WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "no entry 'nothing'"));
+    assert_false(device_is_lost(f->dev));
+    device_unload(f->dev, l.module);
+}
+
+/* More than both halves of the shared memory, and a rest. */
+static void test_large_tensors_pass(void **state) {
+    struct fixture *f = *state;
+    size_t n = 2 * (size_t)STAGE_BYTES + 12345;
+    unsigned char *out = malloc(n), *back = calloc(1, n);
+    dptr p;
+    assert_true(out && back);
+    for (size_t i = 0; i < n; i++) out[i] = (unsigned char)(i * 2654435761u >> 13);
+    assert_int_equal(device_alloc(f->dev, n, &p, &f->diag), WS_OK);
+    assert_int_equal(device_upload(f->dev, p, out, n, &f->diag), WS_OK);
+    assert_int_equal(device_download(f->dev, back, p, n, &f->diag), WS_OK);
+    assert_memory_equal(out, back, n);
+    free(out);
+    free(back);
+}
+
+/* Run a program that is bad for its process, and expect the loss; then everything works again. */
+static void expect_loss(struct fixture *f, const char *source, enum device_loss loss,
+                        const char *text) {
+    uint64_t at;
+    dptr p;
+    assert_int_equal(device_alloc(f->dev, 4000, &p, &f->diag), WS_OK);
+    struct module *m = load(f, source);
+    struct launch l = launch_of(m, &at);
+    at = p;
+    int generation = device_generation(f->dev);
+    assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_MACHINE);
+    if (!strstr(f->diag.text, text)) fail_msg("'%s' is not in: %s", text, f->diag.text);
+    assert_true(device_is_lost(f->dev));
+    assert_int_equal(device_loss(f->dev), loss);
+    device_free(f->dev, p);
+    device_limit(f->dev, INFINITY);
+
+    f->diag = diag_new(f->arena);
+    assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "must be reset"));
+    f->diag = diag_new(f->arena);
+    assert_int_equal(device_reset(f->dev, &f->diag), WS_OK);
+    assert_int_equal(device_generation(f->dev), generation + 1);
+    assert_false(device_is_lost(f->dev));
+    assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "load it again"));
+    f->diag = diag_new(f->arena);
+    device_unload(f->dev, m);
+    test_runs_times_and_compares((void **)&f);
+}
+
+static void test_a_crash(void **state) {
+    expect_loss(*state, "void entry(void *const *args) { *(volatile int *)8 = 1; }\n", DEVICE_DIED,
+                "killed by signal 11");
+}
+
+static void test_an_abort(void **state) {
+    expect_loss(*state, "void abort(void);\nvoid entry(void *const *args) { abort(); }\n",
+                DEVICE_DIED, "killed by signal 6");
+}
+
+static void test_an_exit(void **state) {
+    expect_loss(*state, "void _exit(int);\nvoid entry(void *const *args) { _exit(7); }\n",
+                DEVICE_DIED, "ended with status 7");
+}
+
+static void test_a_hang(void **state) {
+    struct fixture *f = *state;
+    device_limit(f->dev, 300);
+    expect_loss(f, "void entry(void *const *args) { for (volatile int i = 0;;) i++; }\n",
+                DEVICE_HUNG, "it hangs");
+}
+
+static void test_an_unknown_device(void **state) {
+    struct fixture *f = *state;
+    struct device *none;
+    const char *why;
+    assert_int_equal(device_open_isolated("tpu", f->arena, &f->diag, &none, &why), WS_USAGE);
+    assert_non_null(strstr(f->diag.text, "unknown device 'tpu'"));
+    assert_null(none);
+}
+
+int main(int argc, char **argv) {
+    int worker = worker_main(argc - 1, argv + 1);
+    if (worker >= 0) return worker;
+    const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        T(test_answers_as_the_device_itself),
+        T(test_runs_times_and_compares),
+        T(test_large_tensors_pass),
+        T(test_a_crash),
+        T(test_an_abort),
+        T(test_an_exit),
+        T(test_a_hang),
+        T(test_an_unknown_device),
+#undef T
+    };
+    return cmocka_run_group_tests_name("runtime_remote", tests, NULL, NULL);
+}

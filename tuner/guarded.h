@@ -1,0 +1,16 @@
+/* guarded.h: device memory with a zone before and behind it that nobody may write.
+ *
+ *   | zone | bytes | zone |      a variant that writes outside of its tensors is found out by what
+ *          ^ the pointer         it leaves in a zone, before it spoils what others are judged by */
+#ifndef TUNER_GUARDED_H
+#define TUNER_GUARDED_H
+
+#include "ws_tune.h"
+
+enum ws_status guarded_alloc(struct device *dev, size_t bytes, dptr *out, struct diag *d);
+void guarded_free(struct device *dev, dptr p); /* p may be 0 */
+/* *where is NULL if both zones are as they were, else "before" or "behind". */
+enum ws_status guarded_check(struct device *dev, dptr p, size_t bytes, const char **where,
+                             struct diag *d);
+
+#endif
