@@ -9,8 +9,10 @@
 
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/remote/wire.h"
 #include "runtime/runtime.h"
@@ -189,6 +191,55 @@ static void test_an_unknown_device(void **state) {
     assert_null(none);
 }
 
+static void test_no_counters_is_an_answer(void **state) {
+    struct fixture *f = *state;
+    struct counters c;
+    uint64_t at;
+    dptr p;
+    assert_int_equal(device_alloc(f->dev, 4000, &p, &f->diag), WS_OK);
+    struct launch l = launch_of(load(f, NEGATE), &at);
+    at = p;
+    assert_int_equal(device_count(f->dev, &l, 1, &c, &f->diag), WS_MACHINE);
+    assert_false(device_is_lost(f->dev));
+}
+
+/* ---- compilers ------------------------------------------------------------------------------- */
+
+static void compile_answer(struct toolchain *t, bool ok, const char *source, const char *log) {
+    struct compiled c;
+    toolchain_compile(t, "test.cu", source, false, &c);
+    assert_int_equal(c.ok, ok);
+    assert_int_equal(c.ok, c.binary && c.size > 64);
+    if (!strstr(c.log, log)) fail_msg("'%s' is not in: %s", log, c.log);
+    compiled_free(&c);
+}
+
+static pid_t youngest_child(void) {
+    char path[64];
+    int pid = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    FILE *f = fopen(path, "r");
+    while (f && fscanf(f, "%d", &pid) == 1) continue;
+    if (f) fclose(f);
+    assert_true(pid > 1);
+    return pid;
+}
+
+/* NVRTC where it is installed; its process is killed as if it had crashed. */
+static void test_a_compiler_that_dies(void **state) {
+    struct fixture *f = *state;
+    struct toolchain *t;
+    const char *good = "extern \"C\" __global__ void f(float *x) { x[threadIdx.x] = 1; }\n";
+    if (toolchain_open_isolated(DEVICE_CUDA, "sm_90a", &f->env, f->arena, &f->diag, &t) != WS_OK)
+        skip();
+    compile_answer(t, true, good, "");
+    compile_answer(t, false, "oops\n", "error");
+    kill(youngest_child(), SIGKILL);
+    compile_answer(t, false, good, "crashed: its process was killed by signal 9");
+    compile_answer(t, true, good, "");
+    toolchain_close(t);
+}
+
 int main(int argc, char **argv) {
     int worker = worker_main(argc - 1, argv + 1);
     if (worker >= 0) return worker;
@@ -202,6 +253,8 @@ int main(int argc, char **argv) {
         T(test_an_exit),
         T(test_a_hang),
         T(test_an_unknown_device),
+        T(test_no_counters_is_an_answer),
+        T(test_a_compiler_that_dies),
 #undef T
     };
     return cmocka_run_group_tests_name("runtime_remote", tests, NULL, NULL);

@@ -28,6 +28,7 @@
     OP(function_facts)                                                                             \
     OP(run)                                                                                        \
     OP(time)                                                                                       \
+    OP(count)                                                                                      \
     OP(compare)                                                                                    \
     OP(health)                                                                                     \
     OP(copy_gbps)
@@ -245,6 +246,14 @@ static enum ws_status remote_time(struct device *dev, const struct launch *l, in
     return WS_OK;
 }
 
+static enum ws_status remote_count(struct device *dev, const struct launch *l, int n,
+                                   struct counters *out, struct diag *d) {
+    struct packet *k = begin(dev, OP_count);
+    if (put_launches(dev, k, l, n, d) == WS_OK && call(dev, d) == WS_OK)
+        packet_get(&remote(dev)->in, out, sizeof *out * (size_t)n);
+    return d->status;
+}
+
 static enum ws_status remote_compare(struct device *dev, dptr got, enum dtype dtype, dptr want,
                                      int64_t n, double rtol, double atol, struct mismatch *m,
                                      struct diag *d) {
@@ -320,6 +329,7 @@ static const struct device_ops remote_ops = {
     .function_facts = remote_function_facts,
     .run = remote_run,
     .time = remote_time,
+    .count = remote_count,
     .compare = remote_compare,
     .health = remote_health,
     .copy_gbps = remote_copy_gbps,
@@ -465,6 +475,14 @@ static void serve_time(struct server *s, struct arena *a, struct diag *d) {
     device_time(s->dev, l, n, samples, flush, us, host_us, d);
     packet_put(&s->results, us, sizeof *us * (size_t)samples * (size_t)n);
     packet_put(&s->results, host_us, sizeof *host_us * (size_t)samples);
+}
+
+static void serve_count(struct server *s, struct arena *a, struct diag *d) {
+    int n;
+    struct launch *l = take_launches(s, &n, a);
+    struct counters *out = NEW_ARRAY(a, struct counters, n + 1);
+    device_count(s->dev, l, n, out, d);
+    packet_put(&s->results, out, sizeof *out * (size_t)n);
 }
 
 static void serve_compare(struct server *s, struct arena *a, struct diag *d) {
