@@ -6,20 +6,10 @@
  *
  * Then the axes are flattened. Adjacent axes merge when every access allows it:
  *     i0: 64, i1: 32  with all accesses  32*i0 + i1 + ...   ->  x: 2048 */
-#include "kernel/kernel.h"
+#include "kernel/builder.h"
 
 /* 32 bits hold an index below this, and what tiles add to it at the end of an axis. */
 enum { NARROW_LIMIT = INT32_MAX - (1 << 20) };
-
-struct builder {
-    struct kernel *k;
-    const struct schedule *s;
-    const struct loops *l;
-    const struct group *g;
-    uint32_t group;
-    struct map numbers;  /* value bytes -> value id */
-    struct map expanded; /* struct access -> value id: what is read along two paths is built once */
-};
 
 struct access {
     buffer_id buffer;
@@ -28,7 +18,7 @@ struct access {
 };
 #define NO_GUARD UINT32_MAX
 
-static value_id number(struct builder *w, struct value_node v) {
+value_id number(struct builder *w, struct value_node v) {
     uint64_t id;
     struct value_node key; /* no padding in the key */
     memset(&key, 0, sizeof key);
@@ -75,7 +65,7 @@ static void add_subscripts(struct builder *w, struct value_node *v) {
 }
 
 /* The symbol that stands for a subscript: one for each value. */
-static ex symbol_of(struct builder *w, value_id v) {
+ex symbol_of(struct builder *w, value_id v) {
     struct kernel *k = w->k;
     for (uint32_t i = 0; i < k->subscripts.n; i++)
         if (k->subscripts.at[i].value == v) return k->subscripts.at[i].symbol;
@@ -320,7 +310,7 @@ static void choose_axes(struct builder *w) {
     const struct group *g = w->g;
     ex x[GROUP_MAX_AXES], r[GROUP_MAX_AXES], z[GROUP_MAX_AXES], m[GROUP_MAX_AXES],
         n[GROUP_MAX_AXES];
-    int nx = g->n_x, nr = g->n_r, nz = 0, nm = 0, nn = 0;
+    int nx = g->n_x, nr = w->reduces ? g->n_r : 0, nz = 0, nm = 0, nn = 0;
     memcpy(x, g->x, sizeof x);
     memcpy(r, g->r, sizeof r);
     if (g->matmul && sort_matmul_axes(w, z, &nz, m, &nm, n, &nn)) {
@@ -532,6 +522,7 @@ struct kernel *kernel_build(const struct schedule *s, uint32_t group,
                         .expanded = map_new(a)};
     k->name = kernel_name_of(&w);
     expand_group(&w);
+    look_up_one_hot_sums(&w);
     choose_axes(&w);
     find_masks(k);
     reduce_divisions(&w);

@@ -128,6 +128,14 @@ static const char *const shapes[] = {
     "graph(%i: i64[6], %w: f16[11, 131]) {\n %j = remainder(%i, 11)\n %e = embedding(%j, %w)\n"
     " %s = sum(%e, -1)\n return %e, %s\n}\n",
     "graph(%x: bf16[10007]) {\n %s = sum(%x)\n %m = amax(%x)\n return %s, %m\n}\n",
+    /* sums of what one column has: looked up, with and without another sum; of two columns */
+    "graph(%x: f32[9, 40], %t: i64[9]) {\n %l = nll_loss(%x, %t)\n return %l\n}\n",
+    "graph(%x: f32[5, 33], %t: i64[5, 1]) {\n %i = arange(33)\n %h = eq(%i, %t)\n"
+    " %e = exp(%x)\n %w = where(%h, %e, 0)\n %s = sum(%w, 1)\n return %s, %h\n}\n",
+    "graph(%x: f32[5, 40], %t: i64[5, 1], %u: i64[5, 1]) {\n %i = arange(40)\n %h = eq(%t, %i)\n"
+    " %j = remainder(%u, 40)\n %k = eq(%i, %j)\n %m = amax(%x, 1, True)\n %d = sub(%x, %m)\n"
+    " %v = where(%h, %d, 0)\n %w = where(%k, %x, 0)\n %s = sum(%v, 1)\n %r = sum(%w, 1)\n"
+    " return %s, %r\n}\n",
     /* a residual around a square product */
     "graph(%x: f32[8, 8], %w: f32[8, 8]) {\n %m = mm(%x, %w)\n %y = add(%x, %m)\n return %y\n}\n",
 };
