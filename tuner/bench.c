@@ -243,6 +243,7 @@ static enum ws_status (*const bench_stages[])(struct bench_point *) = {
     check_tuned,        /* the winners together */
     time_programs,      /* eager, default, tuned in turns */
     keep_evidence,      /* store */
+    bench_profile,      /* --profile: hardware counters */
     write_rows,         /* CSV */
     print_results,
 };

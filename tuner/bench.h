@@ -17,6 +17,7 @@ struct bench_run {
     struct recorder recorder;
     struct roof roof;
     bool replay;
+    bool no_counters; /* that there are none has been said */
 };
 
 /* One point: one workload with all axes fixed. */
@@ -42,11 +43,15 @@ struct bench_point {
     struct buffers eager_memory, fused_memory;
     struct testbed bed;
     struct timing eager_time, default_time, tuned_time;
+    const char *profile; /* words for every kernel; NULL: not asked for */
 };
 
 /* bench_winners.c: which config each kernel gets. */
 enum ws_status bench_look_up(struct bench_point *b); /* what the store knows, or --config says */
 enum ws_status bench_tune_kernels(struct bench_point *b); /* what it does not */
+
+/* bench_profile.c: --profile: counters of every kernel, into the rows and into words. */
+enum ws_status bench_profile(struct bench_point *b);
 
 /* bench_print.c: what the user reads. */
 void bench_print_subject(const struct bench_point *b);

@@ -60,6 +60,7 @@ void bench_print_results(const struct bench_point *b) {
     fputs(data_remark(&b->data), stdout);
     print_throttle(b);
     print_costs(b);
+    if (b->profile) printf("\n%s\n", b->profile);
     if (!b->run->replay) printf("results: %s\n", b->run->recorder.path);
     fflush(stdout);
 }

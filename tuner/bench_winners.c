@@ -111,7 +111,8 @@ static enum ws_status tune_alone(struct bench_point *b, struct tune *t) {
         t->deadline_ms = clock_ms() + share_of_budget(b, t->kernel);
         if (b->d->status == WS_OK) tune_kernel(t, b->d);
         add_rows(b, t);
-        if (b->d->status == WS_OK) recorder_flush(&b->run->recorder, b->d);
+        /* --profile has more to say in these rows. */
+        if (b->d->status == WS_OK && !b->run->line.profile) recorder_flush(&b->run->recorder, b->d);
     }
     store_tune_end(&claim);
     return b->d->status;

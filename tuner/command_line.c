@@ -20,7 +20,7 @@ struct given {
     const char *device, *dtype, *mode, *arch, *fusion, *results, *dump, *save, *backend;
     const char *budget, *seed, *samples_max;
     struct texts axes, configs;
-    bool check, explain, retune, no_figures, help;
+    bool check, explain, retune, profile, no_figures, help;
 };
 
 #define OPTIONS(OPTION)                                                                            \
@@ -40,6 +40,8 @@ struct given {
            "fuse (default), or eager: one kernel per operation")                                   \
     OPTION(TEXT, "--results", results, "DIR", BENCH, "where the CSV goes; default results")        \
     OPTION(FLAG, "--retune", retune, "", BENCH, "measure again what the store knows")              \
+    OPTION(FLAG, "--profile", profile, "", BENCH,                                                  \
+           "count what the default and the winner of every kernel do, and explain their times")    \
     OPTION(TEXT, "--budget", budget, "SECONDS", BENCH, "stop searching after this long")           \
     OPTION(TEXT, "--samples-max", samples_max, "N", BENCH, "most samples a variant; default 100")  \
     OPTION(FLAG, "--no-figures", no_figures, "", BENCH, "draw nothing")                            \
@@ -200,6 +202,7 @@ enum ws_status command_line_parse(enum command who, int argc, char **argv, struc
     out->configs = g.configs;
     out->check = g.check;
     out->retune = g.retune;
+    out->profile = g.profile;
     out->no_figures = g.no_figures;
     return check_file(out->file, a, d);
 }

@@ -26,7 +26,7 @@ struct command_line {
     enum dtype dtype;
     enum ws_mode mode;
     enum ws_fusion fusion;
-    bool check, explain, retune, no_figures, help;
+    bool check, explain, retune, profile, no_figures, help;
     double budget_s; /* INFINITY: none */
     uint64_t seed;
     int samples_max;

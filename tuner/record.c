@@ -140,6 +140,33 @@ static void set_timing(struct result_row *row, const struct timing *t, const str
     row->roof_pct = 100 * roof_floor_us(roof, w) / t->us.median;
 }
 
+/* "counted": what the kernel has to move stands for what nobody saw it move. */
+static void set_counters(struct result_row *row, const struct variant *v, const struct work *w) {
+    const struct counters *c = &v->counters;
+    int pipe = counters_busiest_pipe(c), stall = counters_top_stall(c);
+    row->counters = v->counters_from;
+    if (!v->counters_from) return;
+    if (strcmp(v->counters_from, "cupti") != 0) {
+        row->dram_bytes = w->bytes;
+        return;
+    }
+    row->dram_read_bytes = c->dram_read_bytes;
+    row->dram_write_bytes = c->dram_write_bytes;
+    row->dram_bytes = c->dram_read_bytes + c->dram_write_bytes;
+    row->occupancy = c->occupancy;
+    row->l2_hit_pct = c->l2_hit_pct;
+    row->issue_pct = c->issue_pct;
+    row->local_bytes = c->local_bytes;
+    if (pipe >= 0) {
+        row->pipe = counter_pipe_name(pipe);
+        row->pipe_pct = c->pipe_pct[pipe];
+    }
+    if (stall >= 0) {
+        row->stall = counter_stall_name(stall);
+        row->stall_pct = c->stall_pct[stall];
+    }
+}
+
 void recorder_add_variant(struct recorder *r, const struct variant *v, const struct work *w,
                           const struct roof *roof) {
     struct result_row *row = add_row(r);
@@ -154,6 +181,21 @@ void recorder_add_variant(struct recorder *r, const struct variant *v, const str
     row->smem_bytes = v->smem_bytes >= 0 ? v->smem_bytes : NAN;
     row->compile_ms = v->compile_ms;
     set_timing(row, &v->timing, w, roof, r->row_arena);
+    set_counters(row, v, w);
+}
+
+void recorder_set_counters(struct recorder *r, const struct variant *v, const struct work *w,
+                           const struct roof *roof) {
+    const char *kernel = variant_kernel(v)->name;
+    for (int i = 0; i < r->n; i++) {
+        struct result_row *row = &r->rows[i];
+        if (row->role != ROLE_variant || strcmp(row->kernel, kernel) != 0 ||
+            strcmp(row->config, v->text) != 0)
+            continue;
+        set_counters(row, v, w);
+        return;
+    }
+    recorder_add_variant(r, v, w, roof);
 }
 
 void recorder_add_program(struct recorder *r, enum result_role role, const struct plan *p,

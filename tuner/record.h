@@ -26,6 +26,9 @@ enum ws_status recorder_open(struct recorder *r, const char *folder, const struc
 
 void recorder_add_variant(struct recorder *r, const struct variant *v, const struct work *w,
                           const struct roof *roof);
+/* What was counted of it, into its row if that is not appended yet, else into a row of its own. */
+void recorder_set_counters(struct recorder *r, const struct variant *v, const struct work *w,
+                           const struct roof *roof);
 void recorder_add_program(struct recorder *r, enum result_role role, const struct plan *p,
                           const struct timing *t, const struct roof *roof);
 void recorder_add_roof(struct recorder *r, const struct roof *roof);

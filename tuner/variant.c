@@ -17,6 +17,7 @@ struct variant variant_new(const struct ws_program *p, int kernel, const struct 
                             .spill_bytes = -1,
                             .smem_bytes = -1,
                             .occupancy = NAN,
+                            .counters = counters_unknown(),
                             .timing = timing_none()};
 }
 

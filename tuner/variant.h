@@ -30,6 +30,9 @@ struct variant {
     int regs, spill_bytes, smem_bytes; /* of its first launch; -1: unknown */
     double occupancy;                  /* NAN: unknown */
 
+    struct counters counters;  /* of all its launches */
+    const char *counters_from; /* NULL: not asked; "cupti"; "counted": there are none */
+
     struct timing timing;
     bool is_default, is_winner;
 };

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -123,6 +124,35 @@ static void test_a_variant_that_never_ends(void **state) {
     results_free(&r);
 }
 
+/* No counters on the CPU: the bytes that were counted on paper stand for them, marked, in the rows
+ * of the default and the winner alone. What the store knows gets rows with fresh times. */
+static void test_profile(void **state) {
+    struct place *p = *state;
+    struct results r;
+    assert_int_equal(bench(p, "--profile", NULL), 0);
+    read_rows(p, &r);
+    assert_int_equal(count(&r, ROLE_variant), FAKE_VARIANTS);
+    size_t counted = 0;
+    for (size_t i = 0; i < r.n; i++) {
+        const struct result_row *row = &r.rows[i];
+        if (!*row->counters) continue;
+        assert_string_equal(row->counters, "counted");
+        assert_true(row->is_winner == 1 || !strcmp(row->config, "x=1"));
+        assert_true(row->dram_bytes == row->bytes && isnan(row->dram_read_bytes));
+        counted++;
+    }
+    assert_string_equal(find(&r, "x=1", ROLE_variant)->counters, "counted");
+    assert_true(counted == 1 || counted == 2);
+    results_free(&r);
+    assert_int_equal(bench(p, "--profile", NULL), 0); /* a cache hit */
+    read_rows(p, &r);
+    assert_int_equal(count(&r, ROLE_variant), FAKE_VARIANTS + counted);
+    for (size_t i = r.n; i-- > 0;)
+        if (!strcmp(r.rows[i].run_id, r.rows[r.n - 1].run_id) && r.rows[i].role == ROLE_variant)
+            assert_true(r.rows[i].n > 0 && !strcmp(r.rows[i].counters, "counted"));
+    results_free(&r);
+}
+
 static void test_hit_then_retune(void **state) {
     struct place *p = *state;
     struct results r;
@@ -178,9 +208,14 @@ int main(int argc, char **argv) {
     int worker = worker_main(argc - 1, argv + 1);
     if (worker >= 0) return worker;
     const struct CMUnitTest tests[] = {
-        TEST(test_every_fate_of_a_variant),   TEST(test_a_variant_that_never_ends),
-        TEST(test_hit_then_retune),           TEST(test_replay),
-        TEST(test_budget_measures_something), TEST(test_run_checks),
+        TEST(test_every_fate_of_a_variant),
+        TEST(test_a_variant_that_never_ends),
+        TEST(test_profile),
+        TEST(test_replay),
+        TEST(test_hit_then_retune),
+        TEST(test_replay),
+        TEST(test_budget_measures_something),
+        TEST(test_run_checks),
     };
     return cmocka_run_group_tests_name("tuner flow", tests, NULL, NULL);
 }

@@ -1,0 +1,325 @@
+/* What bounds a kernel and what to try, from planted counters: one case for every verdict, every
+ * pipe and every stall; and the words that come of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+
+#include "tuner/profile.h"
+
+static struct device_limits gpu = {.kind = DEVICE_CUDA,
+                                   .units = 132,
+                                   .l2_bytes = 60 << 20,
+                                   .f32_tflops = 60,
+                                   .matrix_tflops = 990,
+                                   .peak_gbps = 4800};
+static struct device_limits cpu = {.kind = DEVICE_CPU, .units = 2};
+static struct roof gpu_roof = {&gpu, 4000}, cpu_roof = {&cpu, 20};
+static struct config keeping, reading_twice;
+
+/* 40 MB of a row kernel in 20 us: half of the copy bandwidth, nothing busy, nothing wrong. */
+static struct profile_facts plain(void) {
+    struct profile_facts f = {.kernel = "k",
+                              .kind = "reduce",
+                              .config_text = "x=1",
+                              .config = &keeping,
+                              .roof = &gpu_roof,
+                              .work = {.bytes = 40e6, .flops = 1e7},
+                              .us = 20,
+                              .n_launches = 1,
+                              .blocks = 4096,
+                              .fits = 0.75,
+                              .counted = true,
+                              .counters = counters_unknown()};
+    keeping.knob[KNOB_keep] = 1;
+    struct counters *c = &f.counters;
+    c->dram_read_bytes = c->dram_write_bytes = 20e6;
+    c->local_bytes = c->bank_conflicts = 0;
+    c->cycles = 40000;
+    c->occupancy = 0.7;
+    c->l2_hit_pct = 30, c->l2_busy_pct = 40, c->issue_pct = 20;
+    for (int i = 0; i < N_PIPES; i++) c->pipe_pct[i] = 5;
+    for (int i = 0; i < N_STALLS; i++) c->stall_pct[i] = 3;
+    c->stall_pct[STALL_long_scoreboard] = 60;
+    return f;
+}
+
+static void expect(const struct profile_facts *f, enum profile_bound bound, unsigned advice) {
+    struct profile_verdict v = profile_judge(f);
+    if (v.bound != bound || v.advice != advice)
+        fail_msg("%s, advice %x; expected %s, %x", profile_bound_name(v.bound), v.advice,
+                 profile_bound_name(bound), advice);
+}
+
+#define BIT(name) (1u << ADVICE_##name)
+
+static const char *words(const struct profile_facts *f, struct arena *a) {
+    struct buf b = buf_new(a);
+    profile_words(&b, f);
+    for (char *p = b.p; *p; p++) /* where lines are broken is not looked at here */
+        if (*p == '\n' || (*p == ' ' && p[1] == ' ')) *p = ' ';
+    struct buf one = buf_new(a);
+    for (const char *p = b.p; *p; p++)
+        if (*p != ' ' || (p > b.p && p[-1] != ' ')) buf_printf(&one, "%c", *p);
+    return one.p;
+}
+
+static void expect_words(const struct profile_facts *f, const char *said) {
+    struct arena *a = arena_new();
+    const char *text = words(f, a);
+    if (!strstr(text, said)) fail_msg("'%s' is not in:\n%s", said, text);
+    arena_free(a);
+}
+
+static void expect_silence(const struct profile_facts *f, const char *unsaid) {
+    struct arena *a = arena_new();
+    const char *text = words(f, a);
+    if (strstr(text, unsaid)) fail_msg("'%s' is in:\n%s", unsaid, text);
+    arena_free(a);
+}
+
+/* ---- what bounds it -------------------------------------------------------------------------- */
+
+static void test_memory(void **state) {
+    struct profile_facts f = plain();
+    (void)state;
+    f.us = 11;
+    expect(&f, BOUND_memory, BIT(fewer_bytes));
+    expect_words(&f, "bound by DRAM: 40.0 MB in 11.00 us are 3636 GB/s; DRAM is at 91 % of the "
+                     "measured copy bandwidth.");
+    expect_words(&f, "DRAM moved 20.0 MB in and 20.0 MB out, 1.00 times the least possible.");
+    expect_words(&f, "To try: fewer bytes: fusing");
+    /* A pipe that is busy meanwhile is no reason: the memory is. */
+    f.counters.pipe_pct[PIPE_xu] = 95;
+    expect(&f, BOUND_memory, BIT(fewer_bytes));
+}
+
+/* Twice the bytes at full speed: not memory that is too slow, but reading that is done twice. */
+static void test_read_again(void **state) {
+    struct profile_facts f = plain();
+    (void)state;
+    f.us = 22;
+    f.counters.dram_read_bytes = 60e6;
+    f.config = &reading_twice;
+    expect(&f, BOUND_memory, BIT(read_once));
+    expect_words(&f, "2.00 times the least possible: something is read again, or in part.");
+    expect_words(&f, "keep=1");
+    f.config = &keeping; /* it does that already, so sectors are read in part */
+    expect(&f, BOUND_memory, BIT(whole_sectors));
+    f.config = &reading_twice;
+    f.kind = "pointwise"; /* no rows */
+    expect(&f, BOUND_memory, BIT(whole_sectors));
+    f.us = 60; /* and where memory is not the bound, it is said as well */
+    expect(&f, BOUND_latency, BIT(bytes_in_flight) | BIT(whole_sectors));
+}
+
+/* What is written last stays in the L2: the memory was as busy as if it had been written. */
+static void test_still_in_the_cache(void **state) {
+    struct profile_facts f = plain();
+    (void)state;
+    f.us = 12;
+    f.counters.dram_write_bytes = 0;
+    expect(&f, BOUND_memory, BIT(fewer_bytes));
+    expect_words(&f, "0.50 times the least possible: the rest is still in the L2");
+}
+
+static void test_pipes(void **state) {
+    static const unsigned advice[N_PIPES] = {[PIPE_alu] = BIT(fewer_instructions),
+                                             [PIPE_fma] = BIT(fewer_instructions),
+                                             [PIPE_xu] = BIT(cheaper_functions),
+                                             [PIPE_lsu] = BIT(wider_loads),
+                                             [PIPE_tensor] = 0,
+                                             [PIPE_fp64] = BIT(single_precision)};
+    (void)state;
+    for (int i = 0; i < N_PIPES; i++) {
+        struct profile_facts f = plain();
+        f.counters.pipe_pct[i] = 85;
+        expect(&f, BOUND_pipe, advice[i]);
+    }
+    struct profile_facts f = plain();
+    f.counters.pipe_pct[PIPE_xu] = 92;
+    expect_words(&f, "bound by one pipe: the pipe of special functions (exp, log, sin, sqrt, "
+                     "divisions, conversions) is 92 % busy (DRAM 50 % of the copy bandwidth");
+    f = plain();
+    f.kind = "matmul";
+    f.counters.pipe_pct[PIPE_fma] = 85;
+    expect(&f, BOUND_pipe, BIT(matrix_units));
+}
+
+static void test_issue_and_l2(void **state) {
+    struct profile_facts f = plain();
+    (void)state;
+    f.counters.issue_pct = 88;
+    f.counters.pipe_pct[PIPE_alu] = 60;
+    expect(&f, BOUND_issue, BIT(fewer_instructions));
+    expect_words(&f, "bound by issuing instructions: DRAM 50 % of the copy bandwidth, L2 40 %, "
+                     "issue slots 88 %, busiest pipe alu 60 %");
+    f.counters.pipe_pct[PIPE_xu] = 55; /* a good part of them are expensive */
+    expect(&f, BOUND_issue, BIT(fewer_instructions) | BIT(cheaper_functions));
+    f = plain();
+    f.counters.l2_busy_pct = 80;
+    f.counters.issue_pct = 75;
+    expect(&f, BOUND_l2, BIT(wider_loads));
+}
+
+static void test_stalls(void **state) {
+    static const unsigned advice[N_STALLS] = {
+        [STALL_long_scoreboard] = BIT(bytes_in_flight),
+        [STALL_short_scoreboard] = BIT(less_shared),
+        [STALL_barrier] = BIT(fewer_barriers),
+        [STALL_membar] = BIT(fewer_fences),
+        [STALL_wait] = BIT(fewer_instructions),
+        [STALL_math_pipe_throttle] = BIT(fewer_instructions),
+        [STALL_mio_throttle] = BIT(less_shared),
+        [STALL_lg_throttle] = BIT(wider_loads),
+        [STALL_gmma] = 0,
+        [STALL_drain] = BIT(wider_loads),
+        [STALL_no_instruction] = BIT(smaller_code),
+        [STALL_branch_resolving] = BIT(fewer_instructions),
+        [STALL_not_selected] = BIT(fewer_instructions),
+    };
+    (void)state;
+    for (int i = 0; i < N_STALLS; i++) {
+        struct profile_facts f = plain();
+        f.counters.stall_pct[i] = 70;
+        expect(&f, BOUND_latency, advice[i]);
+    }
+    struct profile_facts f = plain();
+    expect_words(&f, "bound by latency: no unit is busy (DRAM 50 % of the copy bandwidth, L2 40 %, "
+                     "issue slots 20 %, busiest pipe alu 5 %); 60 % of the time a resident warp "
+                     "waits for data from global or local memory (long_scoreboard); 70 % of the "
+                     "warps that a multiprocessor can hold are resident, 75 % would fit.");
+}
+
+static void test_occupancy(void **state) {
+    struct profile_facts f = plain();
+    (void)state;
+    f.counters.occupancy = 0.2;
+    expect(&f, BOUND_latency, BIT(bytes_in_flight) | BIT(more_warps));
+    f.blocks = 100; /* more warps a block would not help the multiprocessors that have none */
+    expect(&f, BOUND_latency, BIT(bytes_in_flight) | BIT(more_blocks));
+    expect_words(&f, "its 100 blocks leave 32 of 132 multiprocessors idle");
+}
+
+static void test_launch(void **state) {
+    struct profile_facts f = plain();
+    (void)state;
+    f.work.bytes = 4096;
+    f.work.flops = 1e4;
+    f.us = 2.4;
+    f.counters.dram_read_bytes = 8192; /* code weighs in here: no advice on that */
+    f.counters.dram_write_bytes = 0;
+    expect(&f, BOUND_launch, BIT(fewer_launches));
+    expect_words(&f, "bound by its launch: 2.40 us in 1 launch for work of 0.00 us");
+    expect_words(&f, "DRAM moved 8.2 kB in and 0.0 kB out, 2.00 times");
+    f.us = 50; /* but this is not the launch's fault */
+    f.counters.dram_read_bytes = 2048, f.counters.dram_write_bytes = 2048;
+    expect(&f, BOUND_latency, BIT(bytes_in_flight));
+}
+
+/* ---- remarks --------------------------------------------------------------------------------- */
+
+static void test_spills(void **state) {
+    struct profile_facts f = plain();
+    (void)state;
+    f.us = 11;
+    expect_silence(&f, "Spilled");
+    f.counters.local_bytes = 3e6;
+    expect(&f, BOUND_memory, BIT(fewer_bytes) | BIT(fewer_registers));
+    expect_words(&f, "Spilled registers and local arrays move 3.00 MB besides.");
+    f.counters.local_bytes = NAN; /* the compiler knows as well */
+    f.spill_bytes = 48;
+    expect(&f, BOUND_memory, BIT(fewer_bytes) | BIT(fewer_registers));
+    expect_words(&f, "Every thread spills 48 bytes of registers.");
+}
+
+static void test_conflicts(void **state) {
+    struct profile_facts f = plain();
+    (void)state;
+    f.counters.bank_conflicts = 0.5 * f.counters.cycles * gpu.units;
+    expect(&f, BOUND_latency, BIT(bytes_in_flight) | BIT(no_conflicts));
+}
+
+/* ---- what is not known ----------------------------------------------------------------------- */
+
+static void test_no_counters(void **state) {
+    struct profile_facts f = plain();
+    (void)state;
+    f.roof = &cpu_roof;
+    f.counted = false;
+    f.counters = counters_unknown();
+    f.us = 4000; /* 10 of 20 GB/s */
+    expect(&f, BOUND_unknown, 0);
+    expect_words(&f, "not explained: 4000.00 us are 50 % of the measured copy bandwidth");
+    expect_words(&f, "It has to move 40.0 MB at least; what it moved was not counted.");
+    f.us = 2200;
+    expect(&f, BOUND_memory, BIT(fewer_bytes));
+    f.us = NAN;
+    expect(&f, BOUND_unknown, 0);
+    expect_words(&f, "it was not timed");
+}
+
+/* A chip that knows none of the metrics but some. */
+static void test_unknown_metrics(void **state) {
+    struct profile_facts f = plain();
+    (void)state;
+    f.counters = counters_unknown();
+    expect(&f, BOUND_latency, 0);
+    expect_words(&f, "no unit is busy (DRAM 50 % of the copy bandwidth, L2 ? %, issue slots ? %)");
+    f.counters.issue_pct = 90;
+    expect(&f, BOUND_issue, BIT(fewer_instructions));
+    f.roof = &(struct roof){&gpu, NAN}; /* nor is the copy bandwidth */
+    expect(&f, BOUND_issue, BIT(fewer_instructions));
+}
+
+/* ---- layout ---------------------------------------------------------------------------------- */
+
+static void test_lines(void **state) {
+    static const char *const names[] = {"default", "tuned"};
+    struct profile_facts f[] = {plain(), plain()};
+    struct arena *a = arena_new();
+    struct buf b = buf_new(a);
+    (void)state;
+    f[1].us = 11;
+    profile_words(&b, &f[0]);
+    for (const char *p = b.p, *end; *p; p = end + 1) {
+        end = strchr(p, '\n');
+        assert_true(end && end - p <= 100 && !strncmp(p, "    ", 4) && end[-1] != ' ');
+    }
+    b = buf_new(a);
+    profile_table(&b, names, f, 2);
+    assert_non_null(strstr(b.p,
+                           "    default       20.00      40.00     2000    50.0    1.00   0.70 "
+                           "    40      30     20      alu 5   long_scoreboard 60      0.00\n"));
+    assert_non_null(strstr(b.p, "    tuned         11.00      40.00     3636    90.9 "));
+    size_t width = strcspn(b.p, "\n");
+    for (const char *p = b.p; *p; p += width + 1) assert_int_equal(strcspn(p, "\n"), width);
+    f[0].counted = f[1].counted = false;
+    b = buf_new(a);
+    profile_table(&b, names, f, 2);
+    assert_null(strstr(b.p, "stall"));
+    arena_free(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_read_again),
+        cmocka_unit_test(test_still_in_the_cache),
+        cmocka_unit_test(test_pipes),
+        cmocka_unit_test(test_issue_and_l2),
+        cmocka_unit_test(test_stalls),
+        cmocka_unit_test(test_occupancy),
+        cmocka_unit_test(test_launch),
+        cmocka_unit_test(test_spills),
+        cmocka_unit_test(test_conflicts),
+        cmocka_unit_test(test_no_counters),
+        cmocka_unit_test(test_unknown_metrics),
+        cmocka_unit_test(test_lines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

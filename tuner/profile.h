@@ -1,0 +1,112 @@
+/* profile.h: why a kernel takes its time: what hardware counters and the facts of a kernel say.
+ *
+ *   profile_judge.c   facts -> what bounds it, what to try; for people and for searches
+ *   profile_words.c   the same as text
+ *   profile.c         counters and facts of a variant */
+#ifndef TUNER_PROFILE_H
+#define TUNER_PROFILE_H
+
+#include "tuner/plan.h"
+#include "tuner/roof.h"
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+/* Count the launches of a variant, caches flushed before, into v->counters. Where the device cannot
+ * count: WS_MACHINE with the reason, v->counters_from is "counted", and the least bytes of its work
+ * stand for those that it moves. */
+enum ws_status profile_count(struct variant *v, const struct launches *l, struct device *dev,
+                             struct diag *d);
+/* Everything that judging wants, from a variant that was loaded. */
+struct profile_facts profile_facts_of(const struct variant *v, const struct work *w,
+                                      const struct roof *r);
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+/* What is known of one kernel under one config. Numbers are NAN where unknown. */
+struct profile_facts {
+    const char *kernel, *kind, *config_text;
+    const struct config *config;
+    const struct roof *roof;
+    struct work work; /* the least it has to do */
+    double us;        /* median */
+    int n_launches;
+    int64_t blocks;  /* of the largest launch */
+    double fits;     /* occupancy that registers and shared memory allow */
+    int spill_bytes; /* a thread */
+    bool counted;    /* counters are the hardware's; else nothing is known of them */
+    struct counters counters;
+};
+
+/* B(name, what is said of it) */
+#define PROFILE_BOUNDS(B)                                                                          \
+    B(memory, "bound by DRAM")                                                                     \
+    B(l2, "bound by the L2")                                                                       \
+    B(pipe, "bound by one pipe")                                                                   \
+    B(issue, "bound by issuing instructions")                                                      \
+    B(latency, "bound by latency")                                                                 \
+    B(launch, "bound by its launch")                                                               \
+    B(unknown, "not explained")
+
+enum profile_bound {
+#define B(name, text) BOUND_##name,
+    PROFILE_BOUNDS(B)
+#undef B
+};
+
+/* A(name, what to try); in the order in which they are said. */
+#define PROFILE_ADVICE(A)                                                                          \
+    A(fewer_bytes, "fewer bytes: fusing it with a neighbour, a narrower dtype")                    \
+    A(read_once, "reading every row once: keep=1, or cluster= for rows too long for one block")    \
+    A(whole_sectors, "neighbouring threads at neighbouring addresses: larger r= or vec=; fewer "   \
+                     "rows at once (smaller x=), so that what is read again is still in the L2")   \
+    A(fewer_registers, "fewer registers a thread: smaller x=, r=, rows= or vec=; keep=0")          \
+    A(bytes_in_flight, "more bytes in flight: larger vec=, rows= or x=; more warps=")              \
+    A(more_warps, "more resident warps: fewer registers (smaller r=, vec=, rows=) or less shared " \
+                  "memory a block")                                                                \
+    A(more_blocks, "more blocks: smaller x=, or split= to share one reduction among blocks")       \
+    A(fewer_barriers, "fewer warps that wait for each other: smaller warps=, larger vec= or x=")   \
+    A(fewer_fences, "fewer blocks that hand over partial results: smaller split= or cluster=")     \
+    A(wider_loads, "wider loads and stores: larger vec=")                                          \
+    A(less_shared, "less traffic through shared memory: more work a thread between exchanges "     \
+                   "(larger vec=, smaller warps=)")                                                \
+    A(no_conflicts, "another layout of shared memory: its banks conflict (other r=, vec= or tn=)") \
+    A(cheaper_functions, "cheaper functions: fewer exp, log, divisions and conversions an "        \
+                         "element")                                                                \
+    A(fewer_instructions, "fewer instructions an element: larger vec= and rows=, keep=1 in place " \
+                          "of a second pass")                                                      \
+    A(matrix_units, "the matrix units, which this product does not use")                           \
+    A(single_precision, "single precision: this chip has few units for double")                    \
+    A(smaller_code, "shorter code: smaller r=, x= or rows=, which are unrolled")                   \
+    A(fewer_launches, "more work a launch: fusing it, larger batches; split=1 saves a launch")
+
+enum profile_advice {
+#define A(name, text) ADVICE_##name,
+    PROFILE_ADVICE(A)
+#undef A
+        N_ADVICE
+};
+
+struct profile_verdict {
+    enum profile_bound bound;
+    unsigned advice;   /* bits 1u << ADVICE_... */
+    double dram_bytes; /* counted by the hardware, else the least */
+    double ratio;      /* of them to the least; NAN if not counted */
+    double gbps;       /* dram_bytes / us */
+    double dram_pct;   /* of the measured copy bandwidth */
+    int pipe, stall;   /* busiest, main; -1: unknown */
+};
+
+struct profile_verdict profile_judge(const struct profile_facts *f);
+
+const char *profile_bound_name(enum profile_bound b);
+const char *profile_bound_text(enum profile_bound b);
+const char *profile_advice_text(enum profile_advice a);
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+/* A paragraph: what bounds the kernel, by which numbers, and what to try. */
+void profile_words(struct buf *b, const struct profile_facts *f);
+/* One line for each of n configs of a kernel, by name ("default", "tuned"), under a head. */
+void profile_table(struct buf *b, const char *const *names, const struct profile_facts *f, int n);
+
+#endif
