@@ -10,6 +10,8 @@
  *
  * Scopes: a value without r lives in an array over the thread's rows (a7[e], or a7[e][v] when
  * vectors lie along x); a value with r lives only inside the innermost loop over (u, e, v). */
+#include <string.h>
+
 #include "emit/impl.h"
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
@@ -69,7 +71,7 @@ static void open_rows(struct emitter *w) {
     w->subscript = w->y->rows_inner ? "[e][v]" : "[e]";
 }
 
-static void close_rows(struct emitter *w) {
+void close_rows(struct emitter *w) {
     if (w->y->rows_inner) close_brace(w);
     close_brace(w);
 }
@@ -366,10 +368,35 @@ static void put_elements(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->compute.n; i++) w->where[f->compute.at[i]] = NOWHERE;
 }
 
+/* The arithmetic of a tile or of the heads and tails. Sums that go along with their maximum take a
+ * second look at the registers, when the maximum of all of these is known. */
+static void put_tile(struct emitter *w, const struct phase *f) {
+    if (!f->online.n) {
+        put_elements(w, f);
+        return;
+    }
+    struct phase maxima = *f, sums = *f;
+    memset(&maxima.reduce, 0, sizeof maxima.reduce);
+    memset(&sums.reduce, 0, sizeof sums.reduce);
+    sums.stores.n = 0;
+    for (uint32_t i = 0, next = 0; i < f->reduce.n; i++) {
+        bool sum = next < f->online.n && f->online.at[next] == f->reduce.at[i];
+        if (sum) next++;
+        struct phase *part = sum ? &sums : &maxima;
+        vec_push(w->arena, &part->reduce, f->reduce.at[i]);
+    }
+    open_scope(w);
+    remember_maxima(w, f);
+    put_elements(w, &maxima);
+    rescale_sums(w, f);
+    put_elements(w, &sums);
+    close_brace(w);
+}
+
 /* ---- reductions ------------------------------------------------------------------------------ */
 
 /* Accumulators are arrays over the thread's rows even if the value is the same for all of them. */
-static const char *accumulator_dims(struct emitter *w) {
+const char *accumulator_dims(struct emitter *w) {
     return w->y->rows_inner ? arena_printf(w->arena, "[%d][%d]", w->y->ex, w->y->vec)
                             : arena_printf(w->arena, "[%d]", w->y->ex);
 }
@@ -456,6 +483,9 @@ static void put_combines(struct emitter *w, const struct phase *f, int *smem) {
             put_scan(w, v, smem);
             continue;
         }
+        if (is_online_maximum(w, f, v)) remember_maximum(w, v);
+        for (uint32_t j = 0; j < f->online.n; j++)
+            if (f->online.at[j] == v) rescale_to_row(w, v);
         const char *t = accumulator_type(w, v), *op = reduction_operator(x->reduction);
         int size = reduction_bytes(w->k, v);
         int slots = y->rows_inner ? layout_column_slots(y) : y->threads / 32;
@@ -498,7 +528,7 @@ static void put_end_elements(struct emitter *w, const struct phase *f) {
     struct ends_scope s;
     if (!w->y->peel) return;
     open_ends(w, &s);
-    put_elements(w, f);
+    put_tile(w, f);
     close_ends(w, &s);
 }
 
@@ -516,7 +546,7 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
         open_scope(w);
     declare_packs(w, f);
     put_loads(w, f);
-    put_elements(w, f);
+    put_tile(w, f);
     if (loops || (y->grid_r && !y->peel)) close_brace(w);
     put_end_elements(w, f);
     if (y->peel && !y->one_read) close_brace(w);

@@ -130,6 +130,7 @@ const char *ref(struct emitter *w, value_id v) {
     if (w->where[v] == ARRAY && is_pair(x)) /* on a GPU the number may be a narrow one */
         return arena_printf(w->arena, "(%s)a%u%s.at", math_type(x->dtype), v,
                             is_row_value(w, v) ? w->subscript : "");
+    if (w->where[v] == CHUNK) return arena_printf(w->arena, "b%u%s", v, w->subscript);
     if (w->where[v] == ARRAY)
         return arena_printf(w->arena, "a%u%s", v, is_row_value(w, v) ? w->subscript : "");
     if (x->kind == INST_CONST) return number_text(w, x->number, x->dtype);

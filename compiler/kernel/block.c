@@ -9,7 +9,8 @@
  * A value that varies with r is computed in every phase that needs it (raw loads stay in registers
  * when the row is read once; the rest is recomputed and the compiler shares what pays). A value
  * that does not vary with r is computed once: before the phases, or after the phase that finishes
- * the reductions it stands on. */
+ * the reductions it stands on. What waits for loads and is not needed before waits for the first
+ * phase, whose loads are then under way. */
 #include "kernel/kernel.h"
 
 /* Mark everything that value v needs. */
@@ -38,13 +39,15 @@ static void build_phase(struct block *p, uint32_t index, bool *row_values) {
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
         bool accumulates = x->kind == INST_REDUCE || x->kind == INST_SCAN;
-        if (!accumulates || x->level != index + 1) continue;
+        if (!accumulates || layout_phase(&p->layout, x->level) != (int)index + 1) continue;
         vec_push(a, &f.reduce, v);
+        if (p->layout.online && x->level == p->layout.online + 1) vec_push(a, &f.online, v);
         for (int i = 0; i < x->n_args; i++) mark(k, x->args[i], need);
     }
     for (uint32_t s = 0; s < k->stores.n; s++) {
         const struct store_node *st = &k->stores.at[s];
-        if (!(st->mask & MASK_R) || k->values.at[st->value].level != index) continue;
+        int level = k->values.at[st->value].level;
+        if (!(st->mask & MASK_R) || layout_phase(&p->layout, level) != (int)index) continue;
         vec_push(a, &f.stores, s);
         mark(k, st->value, need);
     }
@@ -61,16 +64,29 @@ static void build_phase(struct block *p, uint32_t index, bool *row_values) {
     vec_push(a, &p->phases, f);
 }
 
+/* Do loads stand before v? To compute it is to wait for them. */
+static bool waits(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    for (int a = 0; a < x->n_args; a++)
+        if (k->values.at[x->args[a]].kind == INST_LOAD || waits(k, x->args[a])) return true;
+    return false;
+}
+
 static void build_phases(struct block *p) {
     const struct kernel *k = p->kernel;
     struct arena *a = k->arena;
-    bool *row = NEW_ARRAY(a, bool, k->values.n), *all = NEW_ARRAY(a, bool, k->values.n);
-    uint32_t last = (uint32_t)k->levels; /* the phase after the last reduction may only store */
+    bool *row = NEW_ARRAY(a, bool, k->values.n), *all = NEW_ARRAY(a, bool, k->values.n),
+         *early = NEW_ARRAY(a, bool, k->values.n);
+    /* the phase after the last reduction may only store */
+    uint32_t last = (uint32_t)layout_phase(&p->layout, k->levels);
     bool stores_last = false;
     for (uint32_t s = 0; s < k->stores.n; s++)
         stores_last |=
-            k->stores.at[s].mask & MASK_R && k->values.at[k->stores.at[s].value].level == last;
+            k->stores.at[s].mask & MASK_R &&
+            layout_phase(&p->layout, k->values.at[k->stores.at[s].value].level) == (int)last;
     for (uint32_t i = 0; i < last + stores_last; i++) build_phase(p, i, row);
+    for (value_id v = 0; v < k->values.n; v++)
+        if (row[v]) mark(k, v, early);
     for (uint32_t s = 0; s < k->stores.n; s++) {
         if (k->stores.at[s].mask & MASK_R) continue;
         vec_push(a, &p->row_stores, s);
@@ -81,10 +97,13 @@ static void build_phases(struct block *p) {
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
         if (!all[v] || x->mask & MASK_R || x->kind == INST_REDUCE) continue;
-        if (x->level == 0)
+        bool late = k->kind == KERNEL_REDUCE && k->levels && !early[v] && waits(k, v);
+        if (x->level == 0 && late)
+            vec_push(a, &p->phases.at[0].after, v);
+        else if (x->level == 0)
             vec_push(a, &p->before, v);
         else
-            vec_push(a, &p->phases.at[x->level - 1].after, v);
+            vec_push(a, &p->phases.at[layout_phase(&p->layout, x->level) - 1].after, v);
     }
 }
 

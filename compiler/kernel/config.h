@@ -29,7 +29,8 @@
     KNOB(tn, "matmul: columns of the output tile of a thread")                                     \
     KNOB(nt, "1: streaming (non-temporal) stores")                                                 \
     KNOB(cluster, "blocks of a cluster that share one row")                                        \
-    KNOB(skip_l1, "1: loads leave no copy in L1")
+    KNOB(skip_l1, "1: loads leave no copy in L1")                                                  \
+    KNOB(online, "1: sums of exp(x - max) are made along with the maximum, and rescaled")
 
 enum knob {
 #define KNOB(name, what) KNOB_##name,

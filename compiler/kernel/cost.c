@@ -54,10 +54,11 @@ enum {
 }; /* per multiprocessor; what an H200 needs to reach its memory's speed */
 
 static int reads(const struct kernel *k, const struct layout *y) {
-    int phases = k->levels ? k->levels : 1;
+    int phases = k->levels ? layout_phase(y, k->levels) : 1;
     for (uint32_t i = 0; i < k->stores.n; i++) {
         const struct store_node *st = &k->stores.at[i];
-        if (st->mask & MASK_R && k->values.at[st->value].level == k->levels) phases = k->levels + 1;
+        int stored = layout_phase(y, k->values.at[st->value].level) + 1;
+        if (st->mask & MASK_R && stored > phases) phases = stored;
     }
     return y->one_read ? 1 : phases;
 }

@@ -57,6 +57,7 @@ enum {
 };
 
 typedef uint32_t value_id;
+#define NO_VALUE UINT32_MAX
 
 /* A load's guard and the subscripts in its index, of all the nests that it is read through. */
 enum { MAX_VALUE_ARGS = GROUP_MAX_SUBSCRIPTS + 1 };
@@ -157,6 +158,7 @@ struct layout {
     bool streaming; /* non-temporal stores */
     bool skip_l1;   /* loads leave no copy in L1 */
     bool peel;      /* vec does not divide the rows: each has a head and a tail, see peel.c */
+    int online;     /* level of maxima whose sums of exp(x - max) go along with them; 0: none */
     ex start;       /* peel: elements before row x, whose remainder by vec says where heads end */
 };
 
@@ -176,6 +178,13 @@ bool layout_load_is_vector(const struct kernel *k, const struct layout *y,
 bool layout_store_is_vector(const struct kernel *k, const struct layout *y,
                             const struct store_node *s);
 
+/* online.c: the maximum by which `sum` can be rescaled while both are accumulated, or NO_VALUE. */
+value_id kernel_online_maximum(const struct kernel *k, value_id sum);
+/* The least level of maxima at which all reductions of the next level are such sums; 0: none. */
+int kernel_online_level(const struct kernel *k);
+/* Which phase stores values of this level; the one before has reduced them. */
+int layout_phase(const struct layout *y, int level);
+
 /* 32-bit registers that hold the raw loads of one tile, per thread. */
 int layout_load_words(const struct kernel *k, const struct layout *y);
 
@@ -190,6 +199,7 @@ struct phase {
     loads; /* raw loads of values that vary with r, needed here and not yet in registers */
     VEC(value_id) compute; /* values that vary with r, in order, loads included */
     VEC(value_id) reduce;  /* reductions accumulated here */
+    VEC(value_id) online;  /* of these, sums that are rescaled when a maximum of them grows */
     VEC(uint32_t) stores;  /* stores that vary with r */
     VEC(value_id) after;   /* values that do not vary with r, computed when the phase is over */
 };

@@ -252,8 +252,9 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
                          .one_read = c->knob[KNOB_keep] == 1,
                          .streaming = c->knob[KNOB_nt] == 1,
                          .skip_l1 = c->knob[KNOB_skip_l1] == 1};
-    if (c->knob[KNOB_keep] > 1 || c->knob[KNOB_nt] > 1 || c->knob[KNOB_skip_l1] > 1)
-        return "keep, nt and skip_l1 are 0 or 1";
+    if (c->knob[KNOB_keep] > 1 || c->knob[KNOB_nt] > 1 || c->knob[KNOB_skip_l1] > 1 ||
+        c->knob[KNOB_online] > 1)
+        return "keep, nt, skip_l1 and online are 0 or 1";
     bool gpu = k->limits->kind == DEVICE_CUDA, dot = k->kind == KERNEL_MATMUL;
     static const enum knob dot_only[] = {KNOB_m, KNOB_n, KNOB_k, KNOB_tm, KNOB_tn};
     static const enum knob row_only[] = {KNOB_x,     KNOB_r,   KNOB_rows,   KNOB_keep,
@@ -264,6 +265,9 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     for (int i = 0; i < 7 && dot; i++)
         if (c->knob[row_only[i]])
             return arena_printf(a, "%s is no knob of matrix products", knob_name(row_only[i]));
+    if (c->knob[KNOB_online]) y->online = gpu ? kernel_online_level(k) : 0;
+    if (c->knob[KNOB_online] && !y->online)
+        return "online=1 needs sums of exp(x - max) that follow the maximum, on a GPU";
     if (y->skip_l1 && (dot || !gpu))
         return "skip_l1 is a knob of pointwise and reduce kernels on a GPU";
     if (dot) return matmul_layout(k, c, y, a);

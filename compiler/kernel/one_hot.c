@@ -19,9 +19,8 @@ struct pick {
     bool *moves;         /* of the old values: varies with it */
     bool *alone;         /* of those: can be computed at one column alone */
     value_id subscript;  /* new: the column */
-    value_id *at_column; /* old -> new: the value there, or NONE */
+    value_id *at_column; /* old -> new: the value there, or NO_VALUE */
 };
-#define NONE UINT32_MAX
 
 /* ---- which sums ------------------------------------------------------------------------------ */
 
@@ -68,7 +67,7 @@ static bool is_one_hot(const struct pick *p, value_id v, value_id *target, value
 
 static value_id value_at_column(struct pick *p, value_id v) {
     if (!p->moves[v]) return p->now[v];
-    if (p->at_column[v] != NONE) return p->at_column[v];
+    if (p->at_column[v] != NO_VALUE) return p->at_column[v];
     struct value_node x = p->old[v];
     struct exprs *e = p->w->k->ex;
     ex to = symbol_of(p->w, p->subscript);
@@ -104,7 +103,7 @@ static value_id look_up(struct pick *p, value_id sum, value_id target, value_id 
         .kind = INST_SUBSCRIPT, .dtype = t, .n_args = 1, .args = {at}, .index = size};
     struct value_node zero = {.kind = INST_CONST, .dtype = result};
     p->subscript = number(w, s);
-    for (uint32_t i = 0; i < p->n; i++) p->at_column[i] = NONE;
+    for (uint32_t i = 0; i < p->n; i++) p->at_column[i] = NO_VALUE;
     value_id there = value_at_column(p, value);
     value_id inside =
         compare(w, OP_LOGICAL_AND, compare(w, OP_GE, at, size_value(w, ex_const(w->k->ex, 0), t)),
@@ -137,14 +136,14 @@ static void drop_unused(struct builder *w) {
     w->numbers = map_new(k->arena);
     for (value_id v = 0; v < n; v++) {
         struct value_node x = old[v];
-        now[v] = NONE;
+        now[v] = NO_VALUE;
         if (!used[v]) continue;
         for (int a = 0; a < x.n_args; a++) x.args[a] = now[x.args[a]];
         now[v] = number(w, x);
     }
     for (uint32_t s = 0; s < k->stores.n; s++) k->stores.at[s].value = now[k->stores.at[s].value];
     for (uint32_t i = 0; i < k->subscripts.n; i++)
-        if (k->subscripts.at[i].value != NONE)
+        if (k->subscripts.at[i].value != NO_VALUE)
             k->subscripts.at[i].value = now[k->subscripts.at[i].value];
 }
 

@@ -114,6 +114,12 @@ static void put_values(struct buf *b, const struct kernel *k, const value_id *at
     }
 }
 
+static bool is_online(const struct phase *f, value_id v) {
+    for (uint32_t i = 0; i < f->online.n; i++)
+        if (f->online.at[i] == v) return true;
+    return false;
+}
+
 static bool all_loads_kept(const struct block *p, uint32_t phase) {
     return p->layout.one_read && phase > 0;
 }
@@ -129,8 +135,11 @@ static void put_phase(struct buf *b, const struct block *p, uint32_t i) {
     put_values(b, k, f->compute.at, f->compute.n, 1);
     for (uint32_t r = 0; r < f->reduce.n; r++) {
         const struct value_node *v = &k->values.at[f->reduce.at[r]];
-        buf_printf(b, "    accumulate v%u %s= v%u\n", f->reduce.at[r], reduction_name(v->reduction),
+        buf_printf(b, "    accumulate v%u %s= v%u", f->reduce.at[r], reduction_name(v->reduction),
                    v->args[0]);
+        if (is_online(f, f->reduce.at[r]))
+            buf_printf(b, ", rescaled as v%u grows", kernel_online_maximum(k, f->reduce.at[r]));
+        buf_putc(b, '\n');
     }
     for (uint32_t s = 0; s < f->stores.n; s++) {
         buf_puts(b, "    ");

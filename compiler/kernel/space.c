@@ -97,6 +97,8 @@ static void propose_columns(struct space *s) {
                                       K(warps, warps), K(vec, vec), K(keep, 1), K(cluster, c)));
                 for (int u = 1; u <= 8 && (u == 1 || step * u / 2 < nr); u *= 2) {
                     propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec)));
+                    propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
+                                      K(online, 1)));
                     int64_t want = 4 * (int64_t)k->limits->units;
                     for (int split = 2; split <= 4096 && nx * split / x <= 4 * want; split *= 2)
                         if (nx * split / x >= want / 4)
@@ -118,7 +120,9 @@ static void propose_rows(struct space *s) {
                 if (t1 < 1 || x >= 2 * (nx > 32 ? nx : 32)) continue;
                 propose(s, CONFIG(K(x, x), K(r, round_up(nr, t1)), K(warps, warps), K(vec, vec),
                                   K(keep, 1)));
-                for (int u = 1; u <= 8 && (u == 1 || t1 * u / 2 < nr); u *= 2)
+                for (int u = 1; u <= 8 && (u == 1 || t1 * u / 2 < nr); u *= 2) {
+                    propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
+                                      K(online, 1)));
                     for (int split = 1; split <= 1024; split *= 2) {
                         if (split > 1 && (nx / x + 1) * split > 16 * (int64_t)k->limits->units)
                             break;
@@ -126,6 +130,7 @@ static void propose_rows(struct space *s) {
                             propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
                                               K(split, split > 1 ? split : 0), K(skip_l1, skip)));
                     }
+                }
             }
 }
 
@@ -223,21 +228,24 @@ static void sort_by_cost(struct space *s) {
         }
 }
 
-/* The cost model cannot tell what a copy in L1 is worth: the best few are tried without, too. */
 static bool listed(const struct config *list, int n, const struct config *c) {
     for (int i = 0; i < n; i++)
         if (config_equal(&list[i], c)) return true;
     return false;
 }
 
+/* The cost model cannot tell what a copy in L1 is worth, or not to wait for the maximum of rows
+ * that are kept: the best few are tried both ways. */
 static int add_hinted(const struct kernel *k, struct arena *a, struct config *list, int n) {
+    static const enum knob hints[] = {KNOB_skip_l1, KNOB_online};
     int added = 0;
-    for (int i = 0; i < n && i < MAX_HINTED; i++) {
-        struct config c = list[i];
-        struct layout y;
-        c.knob[KNOB_skip_l1] = 1;
-        if (!listed(list, n, &c) && !kernel_layout(k, &c, &y, a)) list[n + added++] = c;
-    }
+    for (int h = 0; h < 2; h++)
+        for (int i = 0; i < n && i < MAX_HINTED; i++) {
+            struct config c = list[i];
+            struct layout y;
+            c.knob[hints[h]] = 1;
+            if (!listed(list, n + added, &c) && !kernel_layout(k, &c, &y, a)) list[n + added++] = c;
+        }
     return added;
 }
 
@@ -258,7 +266,7 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
     sort_by_cost(&s);
     uint32_t keep = s.all.n < MAX_CONFIGS ? s.all.n : MAX_CONFIGS;
     while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;
-    struct config *list = NEW_ARRAY(a, struct config, keep + MAX_HINTED);
+    struct config *list = NEW_ARRAY(a, struct config, keep + 2 * MAX_HINTED);
     for (uint32_t i = 0; i < keep; i++) list[i] = s.all.at[i].c;
     *out = list;
     *n = (int)keep + add_hinted(k, a, list, (int)keep);

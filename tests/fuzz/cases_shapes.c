@@ -136,6 +136,12 @@ static const char *const shapes[] = {
     " %j = remainder(%u, 40)\n %k = eq(%i, %j)\n %m = amax(%x, 1, True)\n %d = sub(%x, %m)\n"
     " %v = where(%h, %d, 0)\n %w = where(%k, %x, 0)\n %s = sum(%v, 1)\n %r = sum(%w, 1)\n"
     " return %s, %r\n}\n",
+    /* sums of exponentials along with their maximum: with a factor; of rows that are -inf */
+    "graph(%x: f32[5, 300], %w: f32[5, 300]) {\n %m = amax(%x, 1, True)\n %d = sub(%x, %m)\n"
+    " %e = exp(%d)\n %p = mul(%w, %e)\n %s = sum(%e, 1)\n %t = sum(%p, 1)\n %y = div(%t, %s)\n"
+    " return %y, %d\n}\n",
+    "graph(%x: bf16[6, 77]) {\n %c = gt(%x, 1.5)\n %h = where(%c, %x, -inf)\n"
+    " %s = softmax(%h, -1)\n return %s\n}\n",
     /* a residual around a square product */
     "graph(%x: f32[8, 8], %w: f32[8, 8]) {\n %m = mm(%x, %w)\n %y = add(%x, %m)\n return %y\n}\n",
 };

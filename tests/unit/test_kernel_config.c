@@ -81,6 +81,7 @@ static const char softmax[] = "graph(%x: f32[100, 1000]) {\n %y = softmax(%x, 1)
 static const char softmax_columns[] =
     "graph(%x: f32[1000, 100]) {\n %y = softmax(%x, 0)\n return %y\n}\n";
 static const char row_scan[] = "graph(%x: f32[2, 1000]) {\n %y = cumsum(%x, 1)\n return %y\n}\n";
+static const char variance[] = "graph(%x: f32[100, 1000]) {\n %y = var(%x, 1)\n return %y\n}\n";
 static const char short_rows[] =
     "graph(%x: f32[100, 3], %z: f32[3]) {\n %y = add(%x, %z)\n return %y\n}\n";
 static const char odd_strides[] =
@@ -119,14 +120,18 @@ static void check(const struct device_limits *limits, const struct refusal *c, s
 static void test_refusals_gpu(void **state) {
     static const struct refusal cases[] = {
         {softmax, "x=1 r=1024 warps=8 vec=4 keep=1", NULL},
-        {softmax, "x=1 r=1024 warps=8 vec=4 keep=2", "keep, nt and skip_l1 are 0 or 1"},
+        {softmax, "x=1 r=1024 warps=8 vec=4 keep=2", "keep, nt, skip_l1 and online are 0 or 1"},
         {softmax, "x=1 r=1024 warps=8 vec=4 skip_l1=1", NULL},
-        {softmax, "x=1 r=1024 warps=8 vec=4 skip_l1=2", "keep, nt and skip_l1 are 0 or 1"},
+        {softmax, "x=1 r=1024 warps=8 vec=4 skip_l1=2", "keep, nt, skip_l1 and online are 0 or 1"},
         {softmax, "x=1 r=512 warps=4 vec=4 keep=1 cluster=2", NULL},
         {softmax, "x=1 r=512 warps=4 vec=4 cluster=3", "cluster=3; sm_90a has 1 to 8"},
         {softmax, "x=1 r=512 warps=4 vec=4 cluster=16", "cluster=16; sm_90a has 1 to 8"},
         {softmax, "x=1 r=512 warps=4 vec=4 cluster=4", "cluster=4 leaves a block without columns"},
-        {softmax, "x=1 r=1024 warps=8 vec=4 nt=7", "keep, nt and skip_l1 are 0 or 1"},
+        {softmax, "x=1 r=1024 warps=8 vec=4 nt=7", "keep, nt, skip_l1 and online are 0 or 1"},
+        {softmax, "x=1 r=1024 warps=8 vec=4 online=1", NULL},
+        {softmax, "x=1 r=1024 warps=8 vec=4 online=2", "keep, nt, skip_l1 and online are 0 or 1"},
+        {variance, "x=1 r=1024 warps=8 vec=4 online=1",
+         "online=1 needs sums of exp(x - max) that follow the maximum, on a GPU"},
         {softmax, "x=1 r=1024 warps=8 m=16", "m is a knob of matrix products"},
         {softmax, "x=1 r=1024 warps=8 tn=4", "tn is a knob of matrix products"},
         {softmax, "x=1 r=1024 warps=8 vec=3", "vec=3"},

@@ -21,7 +21,8 @@ static int check_space(const char *text, const struct device_limits *limits) {
             const char *why = kernel_layout(k, &c[i], &y, a);
             if (why) fail_msg("%s\n%s: %s", text, config_str(a, &c[i]), why);
             double cost = kernel_cost(k, &y);
-            bool hinted = c[i].knob[KNOB_skip_l1] != 0; /* copies of the best, at the end */
+            /* copies of the best, at the end */
+            bool hinted = c[i].knob[KNOB_skip_l1] != 0 || c[i].knob[KNOB_online] != 0;
             if (!hinted && !(cost >= least))
                 fail_msg("%s\n%s is cheaper than what precedes it", text, config_str(a, &c[i]));
             least = cost;

@@ -1,0 +1,74 @@
+/* online.c: sums of exp(x - max) that need not wait for the maximum:
+ *
+ *     v1 = reduce amax v0    level 1        a row in chunks:  m' = max(m, chunk)
+ *     v2 = sub(v0, v1)                                        s *= exp(m - m')
+ *     v3 = exp(v2)                                            s += exp(v0 - m') of the chunk
+ *     v4 = reduce sum v3     level 2                          m  = m'
+ *
+ * So both are known after one pass over the row. The sum may have a factor that does not depend on
+ * the maximum. Milakov and Gimelshein, Online normalizer calculation for softmax, 2018; with one
+ * rescaling for a chunk, an element costs one exponential as in two passes. */
+#include "kernel/kernel.h"
+
+/* v without what keeps its value. */
+static const struct value_node *plain(const struct kernel *k, value_id *v) {
+    const struct value_node *x = &k->values.at[*v];
+    while (x->kind == INST_CAST && !x->rounds) {
+        enum dtype from = k->values.at[x->args[0]].dtype;
+        if (dtype_opmath(from) != dtype_opmath(x->dtype)) break;
+        *v = x->args[0];
+        x = &k->values.at[*v];
+    }
+    return x;
+}
+
+/* v = exp(f - max f): the maximum, or NO_VALUE. */
+static value_id maximum_below(const struct kernel *k, value_id v) {
+    const struct value_node *x = plain(k, &v);
+    if (x->kind != INST_OP || x->op != OP_EXP) return NO_VALUE;
+    value_id difference = x->args[0];
+    x = plain(k, &difference);
+    if (x->kind != INST_OP || x->op != OP_SUB) return NO_VALUE;
+    value_id f = x->args[0], m = x->args[1];
+    const struct value_node *max = &k->values.at[m];
+    if (max->kind != INST_REDUCE || max->reduction != REDUCTION_AMAX) return NO_VALUE;
+    value_id of = max->args[0];
+    plain(k, &f);
+    plain(k, &of);
+    return f == of && dtype_is_float(max->dtype) ? m : NO_VALUE;
+}
+
+value_id kernel_online_maximum(const struct kernel *k, value_id sum) {
+    const struct value_node *x = &k->values.at[sum];
+    if (x->kind != INST_REDUCE || x->reduction != REDUCTION_SUM) return NO_VALUE;
+    value_id term = x->args[0], m = maximum_below(k, term);
+    if (m == NO_VALUE) {
+        const struct value_node *product = plain(k, &term);
+        if (product->kind != INST_OP || product->op != OP_MUL) return NO_VALUE;
+        for (int side = 0; side < 2 && m == NO_VALUE; side++) {
+            value_id factor = product->args[1 - side];
+            m = maximum_below(k, product->args[side]);
+            if (m != NO_VALUE && k->values.at[factor].level >= k->values.at[m].level) m = NO_VALUE;
+        }
+    }
+    return m != NO_VALUE && x->level == k->values.at[m].level + 1 ? m : NO_VALUE;
+}
+
+int kernel_online_level(const struct kernel *k) {
+    if (k->kind != KERNEL_REDUCE) return 0;
+    for (int level = 1; level < k->levels; level++) {
+        bool any = false, all = true;
+        for (value_id v = 0; v < k->values.n; v++) {
+            const struct value_node *x = &k->values.at[v];
+            if (x->kind != INST_REDUCE || x->level != level + 1) continue;
+            any = true;
+            all &= kernel_online_maximum(k, v) != NO_VALUE;
+        }
+        if (any && all) return level;
+    }
+    return 0;
+}
+
+int layout_phase(const struct layout *y, int level) {
+    return y->online && level > y->online ? level - 1 : level;
+}
