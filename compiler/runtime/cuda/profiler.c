@@ -119,10 +119,10 @@ static enum ws_status out_of_memory(struct diag *d, size_t bytes) {
 
 /* ---- which metrics there are ----------------------------------------------------------------- */
 
-static enum ws_status open_host(struct session *s, struct diag *d) {
+static enum ws_status open_host(struct session *s, const uint8_t *availability, struct diag *d) {
     struct profiler_host_open open =
         PARAMS(profiler_host_open, .type = CUPTI_C_PROFILER_TYPE_RANGE_PROFILER, .chip = s->p->chip,
-               .availability = s->p->availability);
+               .availability = availability);
     s->p->host = NULL;
     if (CALL(s, host_open, &open) != WS_OK) return d->status;
     s->p->host = open.host;
@@ -159,25 +159,28 @@ static enum ws_status keep_available(struct session *s, struct diag *d) {
     p->n = 0;
     for (size_t i = 0; i < n; i++) {
         close_host(p);
-        if (open_host(s, d) != WS_OK) return d->status;
+        if (open_host(s, p->availability, d) != WS_OK) return d->status;
         if (add_metrics(p, &p->names[i], 1) != CUPTI_OK) continue;
         p->names[p->n] = p->names[i];
         p->of[p->n++] = p->of[i];
     }
     close_host(p);
-    return open_host(s, d);
+    return open_host(s, p->availability, d);
 }
 
-/* All in one call: added one by one, each would get passes of its own. */
+/* All in one call: added one by one, each would get passes of its own. What is available is asked
+ * only if they are not taken as they are: newer libraries leave the counters of the DRAM, which are
+ * not of one context, out of their answer. */
 static enum ws_status choose_metrics(struct session *s, struct diag *d) {
     struct profiler *p = s->p;
-    if (open_host(s, d) != WS_OK) return d->status;
+    if (open_host(s, NULL, d) != WS_OK) return d->status;
     keep_known(p);
     if (add_metrics(p, p->names, p->n) == CUPTI_OK) return WS_OK;
     if (keep_available(s, d) != WS_OK) return d->status;
     return judge(s, add_metrics(p, p->names, p->n), "add_metrics", d);
 }
 
+/* A driver that keeps counters for administrators says so here, if not before. */
 static enum ws_status read_availability(struct session *s, struct diag *d) {
     struct profiler_availability a = PARAMS(profiler_availability, .ctx = s->c->ctx);
     if (CALL(s, availability, &a) != WS_OK) return d->status;
