@@ -119,14 +119,17 @@ static enum ws_status out_of_memory(struct diag *d, size_t bytes) {
 
 /* ---- which metrics there are ----------------------------------------------------------------- */
 
-static enum ws_status open_host(struct session *s, const uint8_t *availability, struct diag *d) {
+static cupti_status try_host(struct profiler *p, const uint8_t *availability) {
     struct profiler_host_open open =
-        PARAMS(profiler_host_open, .type = CUPTI_C_PROFILER_TYPE_RANGE_PROFILER, .chip = s->p->chip,
+        PARAMS(profiler_host_open, .type = CUPTI_C_PROFILER_TYPE_RANGE_PROFILER, .chip = p->chip,
                .availability = availability);
-    s->p->host = NULL;
-    if (CALL(s, host_open, &open) != WS_OK) return d->status;
-    s->p->host = open.host;
-    return WS_OK;
+    cupti_status status = p->api.host_open(&open);
+    p->host = status == CUPTI_OK ? open.host : NULL;
+    return status;
+}
+
+static enum ws_status open_host(struct session *s, struct diag *d) {
+    return judge(s, try_host(s->p, s->p->availability), "host_open", d);
 }
 
 static void close_host(struct profiler *p) {
@@ -159,21 +162,21 @@ static enum ws_status keep_available(struct session *s, struct diag *d) {
     p->n = 0;
     for (size_t i = 0; i < n; i++) {
         close_host(p);
-        if (open_host(s, p->availability, d) != WS_OK) return d->status;
+        if (open_host(s, d) != WS_OK) return d->status;
         if (add_metrics(p, &p->names[i], 1) != CUPTI_OK) continue;
         p->names[p->n] = p->names[i];
         p->of[p->n++] = p->of[i];
     }
     close_host(p);
-    return open_host(s, p->availability, d);
+    return open_host(s, d);
 }
 
-/* All in one call: added one by one, each would get passes of its own. What is available is asked
- * only if they are not taken as they are: newer libraries leave the counters of the DRAM, which are
- * not of one context, out of their answer. */
+/* All in one call: added one by one, each would get passes of its own. First as they are; what is
+ * available is asked only if that is refused, or the library does not know the chip: whether
+ * counters that are not of one context (the DRAM's) count as available depends on its version. */
 static enum ws_status choose_metrics(struct session *s, struct diag *d) {
     struct profiler *p = s->p;
-    if (open_host(s, NULL, d) != WS_OK) return d->status;
+    if (try_host(p, NULL) != CUPTI_OK && open_host(s, d) != WS_OK) return d->status;
     keep_known(p);
     if (add_metrics(p, p->names, p->n) == CUPTI_OK) return WS_OK;
     if (keep_available(s, d) != WS_OK) return d->status;
