@@ -47,7 +47,8 @@ struct counters counters_unknown(void) {
 
 /* `at` is a counter of c[0]; the same one of c[i] lies i structs further. */
 static double nth(const double *at, int i) {
-    return *(const double *)((const char *)at + (size_t)i * sizeof(struct counters));
+    const void *there = (const char *)at + (size_t)i * sizeof(struct counters);
+    return *(const double *)there;
 }
 
 static double total_SUM(const struct counters *c, const double *at, int n) {

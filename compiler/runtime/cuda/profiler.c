@@ -303,7 +303,8 @@ static void read_values(struct session *s, struct counters *out) {
     *out = counters_unknown();
     for (int i = 0; i < N_METRICS; i++) {
         bool first = i == 0 || metrics[i - 1].offset != metrics[i].offset;
-        double *to = (double *)((char *)out + metrics[i].offset);
+        void *field = (char *)out + metrics[i].offset;
+        double *to = field;
         *to = (first ? 0 : *to) + metrics[i].scale * v[i];
     }
 }
