@@ -73,15 +73,18 @@ static enum ws_status open_kernels(struct bench_point *b) {
                                 .arena = b->arena,
                                 .run_id = b->run->recorder.run_id,
                                 .samples_max = b->run->line.samples_max,
+                                .seed = b->run->line.seed,
                                 .log = b->run->machine.env.logs >> LOG_AUTOTUNE & 1};
     struct buf text = buf_new(b->arena);
     ws_explain(b->captured, p, &text);
     b->tuning.graph = (struct store_graph){text.p, b->captured->workload, b->captured->mode,
                                            b->captured->dtype, b->captured->axes};
     b->tunes = NEW_ARRAY(b->arena, struct tune, p->n_kernels);
-    for (int k = 0; k < p->n_kernels; k++)
+    for (int k = 0; k < p->n_kernels; k++) {
         tune_open(&b->tunes[k], &b->tuning, p, k,
                   winner_key(&b->run->machine, b->captured, p, k, b->arena));
+        b->tunes[k].search = b->run->line.search;
+    }
     return bench_look_up(b);
 }
 

@@ -6,6 +6,7 @@
 #include "tuner/bench.h"
 #include "tuner/configs.h"
 #include "tuner/interrupt.h"
+#include "tuner/search.h"
 #include "tuner/winners.h"
 
 /* ---- --config -------------------------------------------------------------------------------- */
@@ -109,6 +110,7 @@ static enum ws_status tune_alone(struct bench_point *b, struct tune *t) {
     if (b->d->status == WS_OK && !t->winner) {
         if (!b->run->line.retune) tune_resume(t, b->d);
         t->deadline_ms = clock_ms() + share_of_budget(b, t->kernel);
+        t->trials_left = b->run->line.budget_trials;
         if (b->d->status == WS_OK) tune_kernel(t, b->d);
         add_rows(b, t);
         /* --profile has more to say in these rows. */
@@ -118,7 +120,17 @@ static enum ws_status tune_alone(struct bench_point *b, struct tune *t) {
     return b->d->status;
 }
 
-/* A GPU's times do not mind a compiler at work, so there everything is compiled from the start. */
+/* What every search asks for first; of an exhaustive one that is all. */
+static void begin_first(struct tune *t, struct diag *d) {
+    enum { GUESSES = 5 };
+    bool all = t->search == SEARCH_exhaustive || t->search == SEARCH_halving;
+    int n = all || t->n < GUESSES ? t->n : GUESSES;
+    int *which = NEW_ARRAY(t->shared->arena, int, n);
+    for (int i = 0; i < n; i++) which[i] = i;
+    tune_begin(t, which, n, d);
+}
+
+/* A GPU's times do not mind a compiler at work, so there compiling starts with the run. */
 static enum ws_status begin_all(struct bench_point *b) {
     if (b->run->machine.limits.kind != DEVICE_CUDA || b->run->line.budget_s < INFINITY)
         return WS_OK;
@@ -126,7 +138,7 @@ static enum ws_status begin_all(struct bench_point *b) {
         struct tune *t = &b->tunes[k];
         if (t->winner) continue;
         if (!b->run->line.retune && tune_resume(t, b->d) != WS_OK) return b->d->status;
-        tune_begin(t, 0, t->n, b->d);
+        begin_first(t, b->d);
     }
     return b->d->status;
 }

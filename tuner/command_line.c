@@ -7,6 +7,7 @@
 #include "tuner/command_line.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -15,10 +16,11 @@
 #include <sys/stat.h>
 
 #include "tuner/folder.h"
+#include "tuner/search.h"
 
 struct given {
     const char *device, *dtype, *mode, *arch, *fusion, *results, *dump, *save, *backend;
-    const char *budget, *seed, *samples_max;
+    const char *search, *budget, *seed, *samples_max;
     struct texts axes, configs;
     bool check, explain, retune, profile, no_figures, help;
 };
@@ -42,7 +44,10 @@ struct given {
     OPTION(FLAG, "--retune", retune, "", BENCH, "measure again what the store knows")              \
     OPTION(FLAG, "--profile", profile, "", BENCH,                                                  \
            "count what the default and the winner of every kernel do, and explain their times")    \
-    OPTION(TEXT, "--budget", budget, "SECONDS", BENCH, "stop searching after this long")           \
+    OPTION(TEXT, "--search", search, "NAME", BENCH,                                                \
+           "model (default), exhaustive, random, coordinate, halving or profile")                  \
+    OPTION(TEXT, "--budget", budget, "SECONDS|Nt", BENCH,                                          \
+           "stop searching after so many seconds, or after N trials a kernel")                     \
     OPTION(TEXT, "--samples-max", samples_max, "N", BENCH, "most samples a variant; default 100")  \
     OPTION(FLAG, "--no-figures", no_figures, "", BENCH, "draw nothing")                            \
     OPTION(FLAG, "--check", check, "", RUN, "compare the outputs with the reference")              \
@@ -144,17 +149,34 @@ static enum ws_status read_choice(const char *name, const char *text, const char
     return diag_fail(d, WS_USAGE, "%s takes one of %s, not '%s'", name, all.p, text);
 }
 
+/* "2.5": seconds; "15t": trials. */
+static enum ws_status read_budget(const char *text, struct command_line *out, struct diag *d) {
+    size_t n = text ? strlen(text) : 0;
+    double trials = INT_MAX;
+    out->budget_s = INFINITY;
+    if (n && text[n - 1] == 't')
+        read_number("--budget", arena_strndup(d->arena, text, n - 1), 1, INT_MAX, true, &trials, d);
+    else
+        read_number("--budget", text, 0, 1e9, false, &out->budget_s, d);
+    out->budget_trials = (int)trials;
+    return d->status;
+}
+
 static enum ws_status read_values(const struct given *g, struct command_line *out, struct diag *d) {
     static const char *const modes[] = {"fwd", "bwd", "train", NULL};
     static const char *const fusions[] = {"eager", "fuse", NULL};
     int mode = WS_FWD, fusion = WS_FUSE;
     double seed = 0, samples_max = 100;
-    out->budget_s = INFINITY;
+    enum search_strategy search = SEARCH_model;
     read_choice("--mode", g->mode, modes, &mode, d);
     read_choice("--fusion", g->fusion, fusions, &fusion, d);
     read_number("--seed", g->seed, 0, 9e15, true, &seed, d);
     read_number("--samples-max", g->samples_max, 1, 100000, true, &samples_max, d);
-    read_number("--budget", g->budget, 0, 1e9, false, &out->budget_s, d);
+    read_budget(g->budget, out, d);
+    if (g->search && !search_parse(g->search, &search))
+        diag_fail(d, WS_USAGE, "--search takes one of %s, not '%s'", search_names(d->arena),
+                  g->search);
+    out->search = search;
     if (g->dtype && (!dtype_parse(g->dtype, &out->dtype) || !dtype_is_float(out->dtype)))
         diag_fail(d, WS_USAGE, "--dtype takes one of f32, bf16, f16, f64, not '%s'", g->dtype);
     out->cast = g->dtype != NULL;

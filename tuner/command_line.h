@@ -27,7 +27,9 @@ struct command_line {
     enum ws_mode mode;
     enum ws_fusion fusion;
     bool check, explain, retune, profile, no_figures, help;
-    double budget_s; /* INFINITY: none */
+    int search;        /* enum search_strategy */
+    double budget_s;   /* INFINITY: none */
+    int budget_trials; /* of each kernel; INT_MAX: none */
     uint64_t seed;
     int samples_max;
 };

@@ -14,7 +14,8 @@
 #include "tuner/interrupt.h"
 
 enum {
-    FIRST_BATCH = 3,      /* samples that decide whether a variant is hopeless */
+    FIRST_BATCH = 1,      /* samples that decide whether a variant is hopeless */
+    GROUP_MOST = 16,      /* repetitions of something short that make up one sample */
     BATCH_MOST = 16,      /* samples */
     TURN = 2,             /* samples of one subject before the next has its turn */
     SLOW_MIN_N = 5,       /* samples that are enough where one takes long */
@@ -23,6 +24,8 @@ enum {
     HEALTH_MOST = 256,    /* readings kept */
 };
 #define BATCH_MS 20.0
+#define SHORT_US 20.0 /* what is no longer than this is repeated within a sample, */
+#define GROUP_US 80.0 /* until the sample is of about so long */
 #define SLOW_SAMPLE_MS 20.0
 
 struct series {
@@ -33,18 +36,23 @@ struct series {
 struct sampler {
     struct device *dev;
     const struct subject *subject;
-    struct series kept, throttled, host;
+    struct series kept, throttled, host, span;
     double clock[HEALTH_MOST], temp[HEALTH_MOST];
     int n_clock, n_temp;
     char throttle[TIMING_THROTTLE];
     int throttled_in_a_row;
     double sample_ms; /* wall time of one, flush included */
+    int group;        /* repetitions that make up one sample; 0: not known yet */
     double started_ms;
 };
 
 struct timing timing_none(void) {
-    return (struct timing){
-        .us = stats_none(), .host_us = NAN, .clock_mhz = NAN, .temp_c = NAN, .throttle = ""};
+    return (struct timing){.us = stats_none(),
+                           .host_us = NAN,
+                           .span_us = NAN,
+                           .clock_mhz = NAN,
+                           .temp_c = NAN,
+                           .throttle = ""};
 }
 
 struct measure_rule measure_rule_default(int max_n) {
@@ -82,23 +90,57 @@ static struct series *judge_health(struct sampler *s) {
     return &s->kept;
 }
 
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The mean of the middle half: a clock that ticks coarsely is averaged out, a spike is left out. */
+static double middle_mean(double *x, int n) {
+    double sum = 0;
+    int cut = n / 4;
+    qsort(x, (size_t)n, sizeof *x, compare_doubles);
+    for (int i = cut; i < n - cut; i++) sum += x[i];
+    return sum / (n - 2 * cut);
+}
+
+/* Repetitions of something short vary by more than their median is wanted to be known: a sample is
+ * of several. Each has its own flush, outside of what is timed. */
+static int group_for(double us) {
+    if (!(us > 0) || us > SHORT_US) return 1;
+    double n = ceil(GROUP_US / us);
+    return n < GROUP_MOST ? (int)n : GROUP_MOST;
+}
+
 static enum ws_status take_batch(struct sampler *s, int samples, bool keep, struct diag *d) {
-    int n = s->subject->n;
-    double *us = calloc((size_t)samples * (size_t)(n + 1), sizeof *us);
-    if (!us) return diag_fail(d, WS_MACHINE, "out of memory for %d samples", samples);
-    double *host = us + (size_t)samples * (size_t)n, begun = clock_ms();
-    if (device_time(s->dev, s->subject->launches, n, samples, true, us, host, d) == WS_OK) {
+    int n = s->subject->n, group = s->group ? s->group : 1, runs = samples * group;
+    double *us = calloc((size_t)runs * (size_t)(n + 3), sizeof *us);
+    struct sample_extra *extra = calloc((size_t)runs, sizeof *extra);
+    if (!us || !extra) {
+        free(us);
+        free(extra);
+        return diag_fail(d, WS_MACHINE, "out of memory for %d samples", runs);
+    }
+    double *sum = us + (size_t)runs * (size_t)n, *host = sum + runs, *span = host + runs;
+    double begun = clock_ms();
+    if (device_time(s->dev, s->subject->launches, n, runs, true, us, extra, d) == WS_OK) {
         s->sample_ms = (clock_ms() - begun) / samples;
+        for (int k = 0; k < runs; k++) {
+            for (int i = 0; i < n; i++) sum[k] += us[(size_t)k * (size_t)n + (size_t)i];
+            host[k] = extra[k].host_us;
+            span[k] = extra[k].span_us;
+        }
+        if (!s->group) s->group = group_for(sum[0]);
         struct series *to = keep ? judge_health(s) : NULL;
         for (int k = 0; to && k < samples; k++) {
-            double sum = 0;
-            for (int i = 0; i < n; i++) sum += us[(size_t)k * (size_t)n + (size_t)i];
-            series_add(to, sum);
-            series_add(&s->host, host[k]);
+            series_add(to, middle_mean(sum + k * group, group));
+            series_add(&s->host, middle_mean(host + k * group, group));
+            series_add(&s->span, middle_mean(span + k * group, group));
         }
         if (to == &s->throttled) usleep(COOL_DOWN_US);
     }
     free(us);
+    free(extra);
     return d->status;
 }
 
@@ -114,12 +156,14 @@ static struct timing sampler_end(struct sampler *s) {
     t.us = stats_of(use->at, use->n);
     t.n_throttled = s->throttled.n;
     t.host_us = middle(s->host.at, s->host.n);
+    t.span_us = middle(s->span.at, s->span.n);
     t.clock_mhz = middle(s->clock, s->n_clock);
     t.temp_c = middle(s->temp, s->n_temp);
     memcpy(t.throttle, s->throttle, sizeof t.throttle);
     free(s->kept.at);
     free(s->throttled.at);
     free(s->host.at);
+    free(s->span.at);
     return t;
 }
 

@@ -1,8 +1,9 @@
 /* measure.h: how long launches take, and how well that is known.
  *
  * A sample is the device time of one repetition of a list of launches, with the caches flushed
- * before it. Samples come in batches; after each the device's health is read, and a batch during
- * which the clock was held back is set aside: counted, and used only if there is nothing else. */
+ * before it; of what is short, the middle mean of several repetitions. Samples come in batches;
+ * after each the device's health is read, and a batch during which the clock was held back is set
+ * aside: counted, and used only if there is nothing else. */
 #ifndef TUNER_MEASURE_H
 #define TUNER_MEASURE_H
 
@@ -12,9 +13,10 @@
 enum { TIMING_THROTTLE = 64 };
 
 struct timing {
-    struct stats us;                /* n = 0: not timed */
-    double host_us;                 /* median time to submit one repetition; NAN: unknown */
-    double clock_mhz, temp_c;       /* medians over the batches; NAN: unknown */
+    struct stats us;          /* n = 0: not timed */
+    double host_us;           /* median time to submit one repetition; NAN: unknown */
+    double span_us;           /* median time from its first start to its last end; NAN: unknown */
+    double clock_mhz, temp_c; /* medians over the batches; NAN: unknown */
     char throttle[TIMING_THROTTLE]; /* of the last throttled batch, else "none"; "": unknown */
     int n_throttled;                /* samples set aside */
     bool dropped;                   /* stopped early: far slower than the best */

@@ -132,6 +132,7 @@ static void set_timing(struct result_row *row, const struct timing *t, const str
     row->min_us = t->us.min;
     row->ci_us = stats_ci(&t->us);
     row->host_us = t->host_us;
+    row->span_us = t->span_us;
     row->clock_mhz = t->clock_mhz;
     row->temp_c = t->temp_c;
     row->throttle = arena_strdup(a, t->throttle);

@@ -1,6 +1,7 @@
 /* tune.c: tuning one kernel, from its configs to a stored winner. */
-#include "tuner/tune.h"
+#include "tuner/search.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +18,9 @@ void tune_open(struct tune *t, struct tuning *shared, const struct ws_program *p
                        .kernel = kernel,
                        .work = work_of_kernel(p, kernel),
                        .key = key,
+                       .search = SEARCH_model,
                        .deadline_ms = INFINITY,
+                       .trials_left = INT_MAX,
                        .best_us = INFINITY};
     ws_configs(p, kernel, &configs, &t->n, &t->n_pruned);
     WS_ASSERT(t->n > 0);
@@ -67,9 +70,9 @@ enum ws_status tune_resume(struct tune *t, struct diag *d) {
 
 /* ---- search ---------------------------------------------------------------------------------- */
 
-enum ws_status tune_begin(struct tune *t, int from, int to, struct diag *d) {
-    for (int i = from; i < to && d->status == WS_OK && !interrupted(); i++) {
-        struct variant *v = &t->variants[i];
+enum ws_status tune_begin(struct tune *t, const int *which, int n, struct diag *d) {
+    for (int i = 0; i < n && d->status == WS_OK && !interrupted() && !t->oracle; i++) {
+        struct variant *v = &t->variants[which[i]];
         if (!v->binary_key && !variant_refused(v) && !v->timing.us.n)
             builder_begin(t->shared->builder, v, d);
     }
@@ -81,17 +84,18 @@ int tune_batch(const struct tune *t) {
     return t->shared->machine->limits.kind == DEVICE_CPU ? A_CORE * machine_cores() : t->n;
 }
 
-enum ws_status tune_build(struct tune *t, int from, int to, struct diag *d) {
-    if (tune_begin(t, from, to, d) != WS_OK) return d->status;
+enum ws_status tune_build(struct tune *t, const int *which, int n, struct diag *d) {
+    if (tune_begin(t, which, n, d) != WS_OK) return d->status;
     if (t->shared->machine->limits.kind != DEVICE_CPU) return WS_OK;
-    for (int i = from; i < to && d->status == WS_OK; i++)
-        if (t->variants[i].binary_key) builder_finish(t->shared->builder, &t->variants[i], d);
+    for (int i = 0; i < n && d->status == WS_OK; i++)
+        if (t->variants[which[i]].binary_key)
+            builder_finish(t->shared->builder, &t->variants[which[i]], d);
     return d->status;
 }
 
 enum ws_status tune_kernel(struct tune *t, struct diag *d) {
     t->progress = progress_start(t->program->kernels[t->kernel].name, t->n);
-    search_exhaustive(t, d);
+    search_run(t, d);
     progress_end(&t->progress);
     if (d->status == WS_OK && !interrupted()) tune_choose(t, d);
     if (d->status == WS_OK) testbed_restore(t->shared->bed, t->kernel, d);

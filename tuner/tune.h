@@ -2,7 +2,7 @@
  *
  *   tune_open     its configs, and what an earlier, cut-short run measured of them
  *   tune_build    emit and compile
- *   search_*      one strategy a file: which configs to try, in which order   (trial_run)
+ *   search_run    which configs to try, in which order (search.h)             (trial_run)
  *   tune_choose   time the finalists against each other, store the winner */
 #ifndef TUNER_TUNE_H
 #define TUNER_TUNE_H
@@ -25,6 +25,7 @@ struct tuning {
     bool log;                 /* WS_LOGS=autotune */
     double check_ms, time_ms; /* spent */
     int n_lost;               /* how often a variant took the device with it */
+    uint64_t seed;
 };
 
 struct tune {
@@ -38,8 +39,11 @@ struct tune {
     int n, n_pruned;
     int n_known; /* of these, trials of an earlier run */
 
-    double deadline_ms; /* clock_ms at which the search ends; INFINITY: never */
-    double best_us;     /* INFINITY while nothing was timed */
+    int search;                   /* enum search_strategy */
+    double deadline_ms;           /* clock_ms at which the search ends; INFINITY: never */
+    int trials_left;              /* before it ends; INT_MAX: no limit */
+    const struct variant *oracle; /* not NULL: trials are looked up here, none is made */
+    double best_us;               /* INFINITY while nothing was timed */
     struct progress progress;
 
     struct variant *winner;
@@ -54,10 +58,10 @@ struct variant *tune_find(struct tune *t, const struct config *c);
 
 /* Take over what is stored of a run that was cut short. */
 enum ws_status tune_resume(struct tune *t, struct diag *d);
-/* Emit the variants [from, to) that are not known yet, and start compiling them. */
-enum ws_status tune_begin(struct tune *t, int from, int to, struct diag *d);
+/* Emit those of n variants, by number, that are not known yet, and start compiling them. */
+enum ws_status tune_begin(struct tune *t, const int *which, int n, struct diag *d);
 /* The same, and on the CPU wait until they are compiled. */
-enum ws_status tune_build(struct tune *t, int from, int to, struct diag *d);
+enum ws_status tune_build(struct tune *t, const int *which, int n, struct diag *d);
 /* How many variants a search builds at a time: on a GPU all, for its times do not mind a compiler
  * at work; on the CPU some for every core, and the times are taken when the compilers are done. */
 int tune_batch(const struct tune *t);
@@ -69,17 +73,12 @@ enum ws_status tune_choose(struct tune *t, struct diag *d);
 /* Build, check and time one variant, and store what came out. A variant that fails is refused, and
  * the run goes on; only a failure of the machine itself is an error. */
 enum ws_status trial_run(struct tune *t, struct variant *v, struct diag *d);
+/* Build, check and time it with no more than so many samples, which are no verdict: trial_run
+ * measures it anew. One that is hopeless by then is refused no less, and stored as such. */
+enum ws_status trial_glance(struct tune *t, struct variant *v, int samples, struct diag *d);
 /* Check the variant some more times, as the winner that it is going to be; it may be refused. */
 enum ws_status trial_prove(struct tune *t, struct variant *v, struct diag *d);
 /* Refuse a variant whose time is below what the device needs at least. */
 void trial_judge(struct tune *t, struct variant *v);
-
-/* ---- strategies ------------------------------------------------------------------------------ */
-
-/* Should a search go on? Not once the time is up, with something measured, or the user has asked to
- * stop. */
-bool search_goes_on(const struct tune *t);
-
-enum ws_status search_exhaustive(struct tune *t, struct diag *d);
 
 #endif

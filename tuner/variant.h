@@ -35,6 +35,7 @@ struct variant {
 
     struct timing timing;
     bool is_default, is_winner;
+    bool glanced; /* its time is of a few samples, and no verdict */
 };
 
 struct variant variant_new(const struct ws_program *p, int kernel, const struct config *c,

@@ -220,12 +220,12 @@ enum ws_status device_run(struct device *dev, const struct launch *l, int n, str
 }
 
 enum ws_status device_time(struct device *dev, const struct launch *l, int n, int samples,
-                           bool flush, double *us, double *host_us, struct diag *d) {
+                           bool flush, double *us, struct sample_extra *extra, struct diag *d) {
     USABLE(dev, d);
     if (check_launches(l, n, d) != WS_OK) return d->status;
-    if (host_us) memset(host_us, 0, sizeof *host_us * (size_t)(samples > 0 ? samples : 0));
+    if (extra) memset(extra, 0, sizeof *extra * (size_t)(samples > 0 ? samples : 0));
     if (n <= 0 || samples <= 0) return WS_OK;
-    return dev->ops->time(dev, l, n, samples, flush, us, host_us, d);
+    return dev->ops->time(dev, l, n, samples, flush, us, extra, d);
 }
 
 enum ws_status device_count(struct device *dev, const struct launch *l, int n, struct counters *out,

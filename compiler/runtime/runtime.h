@@ -149,10 +149,14 @@ enum device_loss device_loss(const struct device *dev);
 /* Time `samples` repetitions of the n launches, after one untimed one. Before each repetition,
  * outside every window, the caches are flushed (L2 / last level) if flush is set. us[s*n + i] is
  * launch i of repetition s in microseconds, from CUPTI kernel records selected by correlation id,
- * or from the monotonic clock on the CPU. host_us[s] (may be NULL) is the host's time to submit the
- * repetition (0 on the CPU, where a launch is a call). A launch whose grid is empty takes 0. */
+ * or from the monotonic clock on the CPU. A launch whose grid is empty takes 0. extra[s] (may be
+ * NULL) is what else is known of a repetition. */
+struct sample_extra {
+    double host_us; /* the host's time to submit it; 0 on the CPU, where a launch is a call */
+    double span_us; /* from the start of its first launch to the end of its last, gaps included */
+};
 enum ws_status device_time(struct device *dev, const struct launch *l, int n, int samples,
-                           bool flush, double *us, double *host_us, struct diag *d);
+                           bool flush, double *us, struct sample_extra *extra, struct diag *d);
 
 /* ---- hardware counters ----------------------------------------------------------------------- */
 

@@ -34,7 +34,7 @@ struct device_ops {
                                      struct function_facts *, struct diag *);
     enum ws_status (*run)(struct device *, const struct launch *, int, struct diag *);
     enum ws_status (*time)(struct device *, const struct launch *, int, int, bool, double *,
-                           double *, struct diag *);
+                           struct sample_extra *, struct diag *);
     /* NULL: no counters */
     enum ws_status (*count)(struct device *, const struct launch *, int, struct counters *,
                             struct diag *);

@@ -157,8 +157,9 @@ static void time_and_check(struct smoke *s, bool flush) {
     struct diag d = fresh(s);
     struct axpy p = {0.5f, N}, small = {0.5f, 1 << 20};
     struct launch l[2] = {axpy_launch(s, &p), axpy_launch(s, &small)};
-    double us[2 * SAMPLES], host_us[SAMPLES], big[SAMPLES], little[SAMPLES];
-    enum ws_status st = device_time(s->dev, l, 2, SAMPLES, flush, us, host_us, &d);
+    double us[2 * SAMPLES], big[SAMPLES], little[SAMPLES];
+    struct sample_extra extra[SAMPLES];
+    enum ws_status st = device_time(s->dev, l, 2, SAMPLES, flush, us, extra, &d);
     if (!check(s, st == WS_OK, &d, flush ? "time, L2 flushed" : "time, L2 warm")) return;
     for (int i = 0; i < SAMPLES; i++) big[i] = us[2 * i], little[i] = us[2 * i + 1];
     printf("      axpy 256 MiB, us:");
@@ -166,7 +167,7 @@ static void time_and_check(struct smoke *s, bool flush) {
     printf("\n      axpy 4 MiB, us:");
     for (int i = 0; i < SAMPLES; i++) printf(" %.2f", little[i]);
     printf("\n      host, us:");
-    for (int i = 0; i < SAMPLES; i++) printf(" %.1f", host_us[i]);
+    for (int i = 0; i < SAMPLES; i++) printf(" %.1f", extra[i].host_us);
     double t = median(big, SAMPLES), rate = 3.0 * (double)N * 4 / (t * 1e3);
     double peak = device_limits(s->dev)->peak_gbps;
     printf("\n      median %.2f us = %.0f GB/s; small %.2f us\n", t, rate, median(little, SAMPLES));

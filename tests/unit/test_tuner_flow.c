@@ -47,9 +47,10 @@ static int tear_down(void **state) {
 
 /* `bench FILE --device cpu --results FOLDER --no-figures ...`: its exit code. */
 static int bench(struct place *p, const char *option, const char *value) {
-    char *argv[] = {"bench",   p->file,        "--device",     "cpu",         "--results",
-                    p->folder, "--no-figures", (char *)option, (char *)value, NULL};
-    int argc = 7;
+    char *argv[] = {"bench",      p->file,        "--device",     "cpu",
+                    "--results",  p->folder,      "--no-figures", "--search",
+                    "exhaustive", (char *)option, (char *)value,  NULL};
+    int argc = 9;
     while (argv[argc]) argc++;
     return bench_command(argc, argv);
 }

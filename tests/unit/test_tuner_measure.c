@@ -24,14 +24,15 @@ struct clockwork {
 };
 
 static enum ws_status fake_time(struct device *dev, const struct launch *l, int n, int samples,
-                                bool flush, double *us, double *host_us, struct diag *d) {
+                                bool flush, double *us, struct sample_extra *extra,
+                                struct diag *d) {
     struct clockwork *c = (struct clockwork *)dev;
     (void)l, (void)d;
     assert_true(flush);
     for (int s = 0; s < samples; s++) {
         for (int i = 0; i < n; i++)
             us[s * n + i] = (c->base_us + (c->taken % 2 ? c->noise_us : 0)) / n;
-        if (host_us) host_us[s] = 5;
+        if (extra) extra[s] = (struct sample_extra){.host_us = 5, .span_us = c->base_us + 3};
         c->taken++;
     }
     c->batches++;
@@ -75,13 +76,23 @@ static void test_steady_times_need_few_samples(void **state) {
     assert_true(t.us.n >= 10 && t.us.n < 40);
     assert_int_equal(c.taken, t.us.n + 1); /* one warm-up, discarded */
     assert_string_equal(t.throttle, "none");
-    assert_true(t.clock_mhz == 1980 && t.temp_c == 40 && t.host_us == 5);
+    assert_true(t.clock_mhz == 1980 && t.temp_c == 40 && t.host_us == 5 && t.span_us == 33);
 }
 
 static void test_noisy_times_end_at_the_limit(void **state) {
     (void)state;
     struct clockwork c = made(30, 30);
     assert_int_equal(alone(&c, measure_rule_default(50)).us.n, 50);
+}
+
+/* One repetition in two takes twice as long: single ones would never converge, groups do. */
+static void test_short_ones_come_in_groups(void **state) {
+    (void)state;
+    struct clockwork c = made(4, 4);
+    struct timing t = alone(&c, measure_rule_default(100));
+    assert_true(t.us.n >= 10 && t.us.n < 40);
+    assert_true(c.taken > 10 * t.us.n);
+    assert_true(fabs(t.us.median - 6) < 0.5);
 }
 
 static void test_hopeless_is_dropped(void **state) {
@@ -91,7 +102,7 @@ static void test_hopeless_is_dropped(void **state) {
     rule.drop_us = 20;
     struct timing t = alone(&c, rule);
     assert_true(t.dropped);
-    assert_int_equal(t.us.n, 3);
+    assert_int_equal(t.us.n, 1);
     rule.drop_us = 31;
     assert_false(alone(&c, rule).dropped);
 }
@@ -101,7 +112,7 @@ static void test_throttled_samples_are_set_aside(void **state) {
     struct clockwork c = made(30, 0);
     c.throttled_batches = 2;
     struct timing t = alone(&c, measure_rule_default(100));
-    assert_int_equal(t.n_throttled, 6); /* two batches of three */
+    assert_int_equal(t.n_throttled, 2); /* two batches of one */
     assert_true(t.us.n >= 10);
     assert_string_equal(t.throttle, "sw_power_cap");
 }
@@ -166,6 +177,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steady_times_need_few_samples),
         cmocka_unit_test(test_noisy_times_end_at_the_limit),
+        cmocka_unit_test(test_short_ones_come_in_groups),
         cmocka_unit_test(test_hopeless_is_dropped),
         cmocka_unit_test(test_throttled_samples_are_set_aside),
         cmocka_unit_test(test_never_no_samples),

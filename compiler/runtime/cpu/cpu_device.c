@@ -199,9 +199,8 @@ static void time_sample(const struct launch *l, entry_fn *const *fns, int n, dou
 }
 
 static enum ws_status cpu_time(struct device *dev, const struct launch *l, int n, int samples,
-                               bool flush, double *us, double *host_us, struct diag *d) {
+                               bool flush, double *us, struct sample_extra *extra, struct diag *d) {
     struct cpu_device *c = (struct cpu_device *)dev;
-    (void)host_us; /* already 0: a launch is a call */
     if (flush && cpu_flush_prepare(c, d) != WS_OK) return d->status;
     entry_fn **fns = calloc((size_t)n, sizeof *fns);
     if (!fns) return diag_fail(d, WS_MACHINE, "out of memory for %d launches", n);
@@ -213,7 +212,9 @@ static enum ws_status cpu_time(struct device *dev, const struct launch *l, int n
     if (s == WS_OK) time_sample(l, fns, n, us); /* warm-up: pages in code, wakes the thread pool */
     for (int k = 0; k < samples && s == WS_OK; k++) {
         if (flush) cpu_flush(c);
+        double start = cpu_now_us();
         time_sample(l, fns, n, us + (size_t)k * (size_t)n);
+        if (extra) extra[k].span_us = cpu_now_us() - start;
     }
     free(fns);
     return s;

@@ -142,6 +142,6 @@ enum ws_status cuda_enter(struct cuda_device *c,
 enum ws_status cuda_read_limits(struct cuda_device *c, struct diag *d);
 enum ws_status cuda_read_facts(struct cuda_device *c, int ordinal, struct diag *d);
 enum ws_status cuda_time(struct device *dev, const struct launch *l, int n, int samples, bool flush,
-                         double *us, double *host_us, struct diag *d);
+                         double *us, struct sample_extra *extra, struct diag *d);
 
 #endif

@@ -25,7 +25,8 @@ struct timing {
     bool flush;
     uint32_t *ids; /* [samples][n] correlation ids, 0 = no launch (empty grid) */
     bool *done;    /* [samples] */
-    double *us, *host_us;
+    double *us;
+    struct sample_extra *extra;
 };
 
 static int launches_per_sample(const struct timing *t) {
@@ -48,7 +49,7 @@ static enum ws_status submit_sample(struct timing *t, int s, struct diag *d) {
             return diag_fail(d, WS_MACHINE, "CUPTI did not see the launch of '%s'",
                              t->ready[i].entry);
     }
-    if (t->host_us) t->host_us[s] = (clock_ms() - start) * 1e3;
+    if (t->extra) t->extra[s].host_us = (clock_ms() - start) * 1e3;
     return WS_OK;
 }
 
@@ -81,6 +82,7 @@ static const struct kernel_time *find_time(const struct kernel_time *times, int 
 }
 
 static bool read_sample(struct timing *t, int s, const struct kernel_time *times, int n_times) {
+    uint64_t first = 0, last = 0;
     for (int i = 0; i < t->n; i++) {
         uint32_t id = t->ids[s * t->n + i];
         double *us = &t->us[s * t->n + i];
@@ -89,7 +91,10 @@ static bool read_sample(struct timing *t, int s, const struct kernel_time *times
         const struct kernel_time *k = find_time(times, n_times, id);
         if (!k || !k->start || k->end <= k->start) return false;
         *us = (double)(k->end - k->start) / 1e3;
+        if (!first || k->start < first) first = k->start;
+        if (k->end > last) last = k->end;
     }
+    if (t->extra) t->extra[s].span_us = (double)(last - first) / 1e3;
     return true;
 }
 
@@ -115,12 +120,12 @@ static enum ws_status measure(struct timing *t, struct diag *d) {
 }
 
 enum ws_status cuda_time(struct device *dev, const struct launch *l, int n, int samples, bool flush,
-                         double *us, double *host_us, struct diag *d) {
+                         double *us, struct sample_extra *extra, struct diag *d) {
     struct cuda_device *c = (struct cuda_device *)dev;
     if (!c->cupti) return diag_fail(d, WS_MACHINE, "%s was opened without a clock", dev->facts.id);
     if (cuda_enter(c, d) != WS_OK || (flush && helpers_prepare(c, d) != WS_OK)) return d->status;
     struct ready *ready = calloc((size_t)n, sizeof *ready);
-    struct timing t = {c, ready, n, samples, flush, .us = us, .host_us = host_us};
+    struct timing t = {c, ready, n, samples, flush, .us = us, .extra = extra};
     t.ids = calloc((size_t)n * (size_t)samples, sizeof *t.ids);
     t.done = calloc((size_t)samples, sizeof *t.done);
     enum ws_status s = WS_OK;

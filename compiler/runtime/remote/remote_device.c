@@ -235,14 +235,15 @@ static enum ws_status remote_run(struct device *dev, const struct launch *l, int
 }
 
 static enum ws_status remote_time(struct device *dev, const struct launch *l, int n, int samples,
-                                  bool flush, double *us, double *host_us, struct diag *d) {
+                                  bool flush, double *us, struct sample_extra *extra,
+                                  struct diag *d) {
     struct packet *out = begin(dev, OP_time);
     packet_put_u64(out, (uint64_t)samples);
     packet_put_u64(out, flush);
     if (put_launches(dev, out, l, n, d) != WS_OK || call(dev, d) != WS_OK) return d->status;
     struct packet *in = &remote(dev)->in;
     packet_get(in, us, sizeof *us * (size_t)samples * (size_t)n);
-    if (host_us) packet_get(in, host_us, sizeof *host_us * (size_t)samples);
+    if (extra) packet_get(in, extra, sizeof *extra * (size_t)samples);
     return WS_OK;
 }
 
@@ -471,10 +472,10 @@ static void serve_time(struct server *s, struct arena *a, struct diag *d) {
     bool flush = packet_get_u64(&s->in);
     struct launch *l = take_launches(s, &n, a);
     double *us = NEW_ARRAY(a, double, samples *n + 1);
-    double *host_us = NEW_ARRAY(a, double, samples + 1);
-    device_time(s->dev, l, n, samples, flush, us, host_us, d);
+    struct sample_extra *extra = NEW_ARRAY(a, struct sample_extra, samples + 1);
+    device_time(s->dev, l, n, samples, flush, us, extra, d);
     packet_put(&s->results, us, sizeof *us * (size_t)samples * (size_t)n);
-    packet_put(&s->results, host_us, sizeof *host_us * (size_t)samples);
+    packet_put(&s->results, extra, sizeof *extra * (size_t)samples);
 }
 
 static void serve_count(struct server *s, struct arena *a, struct diag *d) {

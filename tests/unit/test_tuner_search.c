@@ -1,0 +1,219 @@
+/* Search strategies on times that the test makes up: trials are looked up, nothing runs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "tuner/search.h"
+
+/* 4 x 4 x 3 x 2 configs, worst guess of the cost model last; times are a bowl around some config,
+ * with a little roughness that no smooth model explains. */
+enum { WARPS = 4, VECS = 4, ROWS = 3, KEEPS = 2, N = WARPS * VECS * ROWS * KEEPS };
+
+struct world {
+    struct arena *arena;
+    struct machine machine;
+    struct device_limits limits;
+    struct tuning tuning;
+    struct config configs[N];
+    struct variant truth[N];
+    double best_us;
+    int fails; /* every so-manieth variant is refused; 0: none */
+};
+
+static double bowl(const struct config *c, int warps, int vec, int x, int keep) {
+    double a = log2(c->knob[KNOB_warps]) - warps, b = log2(c->knob[KNOB_vec]) - vec,
+           d = log2(c->knob[KNOB_x]) - x, e = c->knob[KNOB_keep] - keep;
+    return 100 * (1 + 0.08 * a * a + 0.05 * b * b + 0.1 * d * d + 0.3 * e * e);
+}
+
+static struct variant variant_of(struct world *w, int i) {
+    return (struct variant){.config = &w->configs[i],
+                            .text = config_str(w->arena, &w->configs[i]),
+                            .message = "",
+                            .timing = timing_none()};
+}
+
+static void make(struct world *w, int warps, int vec, int x, int keep, int fails) {
+    *w = (struct world){.arena = arena_new(), .best_us = INFINITY, .fails = fails};
+    w->limits.kind = DEVICE_CUDA;
+    w->machine.limits = w->limits;
+    w->tuning = (struct tuning){
+        .machine = &w->machine, .arena = w->arena, .roof = {&w->limits, NAN}, .samples_max = 100};
+    for (int i = 0; i < N; i++) {
+        struct config *c = &w->configs[i];
+        c->knob[KNOB_keep] = i % KEEPS;
+        c->knob[KNOB_x] = 1 << i / KEEPS % ROWS;
+        c->knob[KNOB_vec] = 1 << i / (KEEPS * ROWS) % VECS;
+        c->knob[KNOB_warps] = 1 << i / (KEEPS * ROWS * VECS);
+        w->truth[i] = variant_of(w, i);
+        if (fails && i % fails == 0) {
+            w->truth[i].status = STATUS_spill;
+            continue;
+        }
+        double us = bowl(c, warps, vec, x, keep) * (1 + 0.004 * (i * 7 % 5));
+        w->truth[i].timing.us = (struct stats){20, us, us, us, us, us, us};
+        w->best_us = fmin(w->best_us, us);
+    }
+}
+
+/* What a search finds. */
+static struct tune run(struct world *w, enum search_strategy search, int trials) {
+    struct diag d = diag_new(w->arena);
+    struct tune t = {.shared = &w->tuning,
+                     .n = N,
+                     .search = search,
+                     .deadline_ms = INFINITY,
+                     .trials_left = trials,
+                     .best_us = INFINITY,
+                     .oracle = w->truth};
+    t.variants = NEW_ARRAY(w->arena, struct variant, N);
+    for (int i = 0; i < N; i++) t.variants[i] = variant_of(w, i);
+    assert_int_equal(search_run(&t, &d), WS_OK);
+    return t;
+}
+
+static int count_seen(const struct tune *t) {
+    int n = 0;
+    for (int i = 0; i < N; i++) n += search_seen(t, i);
+    return n;
+}
+
+static void test_exhaustive_tries_all(void **state) {
+    struct world w;
+    (void)state;
+    make(&w, 3, 3, 2, 1, 0);
+    struct tune t = run(&w, SEARCH_exhaustive, INT_MAX);
+    assert_int_equal(t.n_tried, N);
+    assert_true(t.best_us == w.best_us);
+    arena_free(w.arena);
+}
+
+/* The best is wherever; the model's guesses are of no use. */
+static void test_model_finds_a_bowl(void **state) {
+    (void)state;
+    int far = 0;
+    for (int i = 0; i < 48; i++) {
+        struct world w;
+        make(&w, i % 4, i / 4 % 4, i / 16 % 3, i % 2, 0);
+        struct tune t = run(&w, SEARCH_model, INT_MAX);
+        assert_true(t.n_tried <= 24);
+        far += t.best_us > 1.02 * w.best_us;
+        arena_free(w.arena);
+    }
+    assert_true(far <= 4);
+}
+
+static void test_coordinate_walks_downhill(void **state) {
+    (void)state;
+    int far = 0;
+    for (int i = 0; i < 48; i++) {
+        struct world w;
+        make(&w, i % 4, i / 4 % 4, i / 16 % 3, i % 2, 0);
+        struct tune t = run(&w, SEARCH_coordinate, INT_MAX);
+        assert_true(t.n_tried < N);
+        far += t.best_us > 1.05 * w.best_us;
+        arena_free(w.arena);
+    }
+    assert_true(far <= 12);
+}
+
+static void test_halving_keeps_the_best(void **state) {
+    struct world w;
+    (void)state;
+    make(&w, 2, 1, 0, 1, 0);
+    struct tune t = run(&w, SEARCH_halving, INT_MAX);
+    assert_true(t.best_us == w.best_us);
+    assert_true(t.n_tried <= 9); /* in full */
+    arena_free(w.arena);
+}
+
+static void test_random_is_repeatable(void **state) {
+    struct world w;
+    (void)state;
+    make(&w, 2, 1, 0, 1, 0);
+    struct tune a = run(&w, SEARCH_random, 10), b = run(&w, SEARCH_random, 10);
+    for (int i = 0; i < N; i++) assert_int_equal(search_seen(&a, i), search_seen(&b, i));
+    w.tuning.seed = 1;
+    struct tune c = run(&w, SEARCH_random, 10);
+    int differ = 0;
+    for (int i = 0; i < N; i++) differ += search_seen(&a, i) != search_seen(&c, i);
+    assert_true(differ > 4);
+    assert_true(search_seen(&a, 0)); /* the default is what others are compared with */
+    arena_free(w.arena);
+}
+
+static void test_trials_are_a_budget(void **state) {
+    struct world w;
+    (void)state;
+    make(&w, 2, 1, 0, 1, 0);
+    for (int s = 0; s < SEARCH_COUNT; s++) {
+        struct tune t = run(&w, (enum search_strategy)s, 7);
+        assert_true(count_seen(&t) >= 1 && count_seen(&t) <= 7);
+    }
+    arena_free(w.arena);
+}
+
+/* Refused ones, the default among them, are no end and no winner. */
+static void test_refused_variants_are_passed_by(void **state) {
+    struct world w;
+    (void)state;
+    for (int fails = 1; fails <= 3; fails++) {
+        make(&w, 2, 1, 0, 1, fails);
+        for (int s = 0; s < SEARCH_COUNT; s++) {
+            struct tune t = run(&w, (enum search_strategy)s, INT_MAX);
+            assert_true(fails == 1 ? isinf(t.best_us) : t.best_us < 2 * w.best_us);
+        }
+        arena_free(w.arena);
+    }
+}
+
+static void test_the_roof_is_the_end(void **state) {
+    struct world w;
+    (void)state;
+    make(&w, 0, 0, 0, 0, 0);
+    w.tuning.roof.copy_gbps = 1000;
+    struct diag d = diag_new(w.arena);
+    struct tune t = {.shared = &w.tuning,
+                     .n = N,
+                     .deadline_ms = INFINITY,
+                     .trials_left = INT_MAX,
+                     .best_us = INFINITY,
+                     .oracle = w.truth};
+    t.work.bytes = 0.98 * w.best_us * 1e6; /* bytes at 1000 GB/s */
+    t.variants = NEW_ARRAY(w.arena, struct variant, N);
+    for (int i = 0; i < N; i++) t.variants[i] = variant_of(&w, i);
+    assert_int_equal(search_model(&t, &d), WS_OK);
+    assert_int_equal(t.n_tried, 1);
+    arena_free(w.arena);
+}
+
+static void test_names(void **state) {
+    (void)state;
+    enum search_strategy s;
+    for (int i = 0; i < SEARCH_COUNT; i++) {
+        assert_true(search_parse(search_name((enum search_strategy)i), &s));
+        assert_int_equal(s, i);
+    }
+    assert_false(search_parse("luck", &s));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exhaustive_tries_all),
+        cmocka_unit_test(test_model_finds_a_bowl),
+        cmocka_unit_test(test_coordinate_walks_downhill),
+        cmocka_unit_test(test_halving_keeps_the_best),
+        cmocka_unit_test(test_random_is_repeatable),
+        cmocka_unit_test(test_trials_are_a_budget),
+        cmocka_unit_test(test_refused_variants_are_passed_by),
+        cmocka_unit_test(test_the_roof_is_the_end),
+        cmocka_unit_test(test_names),
+    };
+    return cmocka_run_group_tests_name("tuner_search", tests, NULL, NULL);
+}

@@ -1,0 +1,58 @@
+/* search.c: what all strategies share. */
+#include "tuner/search.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tuner/interrupt.h"
+
+static const struct {
+    const char *name;
+    enum ws_status (*run)(struct tune *, struct diag *);
+} searches[] = {
+#define SEARCH(name, what) {#name, search_##name},
+    SEARCHES(SEARCH)
+#undef SEARCH
+};
+
+const char *search_name(enum search_strategy s) { return searches[s].name; }
+
+bool search_parse(const char *name, enum search_strategy *out) {
+    for (int i = 0; i < SEARCH_COUNT; i++)
+        if (!strcmp(searches[i].name, name)) return *out = (enum search_strategy)i, true;
+    return false;
+}
+
+const char *search_names(struct arena *a) {
+    struct buf b = buf_new(a);
+    for (int i = 0; i < SEARCH_COUNT; i++) buf_printf(&b, "%s%s", i ? ", " : "", searches[i].name);
+    return b.p;
+}
+
+enum ws_status search_run(struct tune *t, struct diag *d) { return searches[t->search].run(t, d); }
+
+/* Faster than this share of the roofline nothing is to be gained. */
+#define ROOF_ENOUGH 0.97
+
+static bool as_good_as_it_gets(const struct tune *t) {
+    return roof_floor_us(&t->shared->roof, &t->work) >= ROOF_ENOUGH * t->best_us;
+}
+
+bool search_goes_on(const struct tune *t) {
+    if (interrupted()) return false;
+    if (!(t->best_us < INFINITY)) return true;
+    if (t->search != SEARCH_exhaustive && as_good_as_it_gets(t)) return false;
+    return t->trials_left > 0 && clock_ms() < t->deadline_ms;
+}
+
+enum ws_status search_wave(struct tune *t, const int *which, int n, struct diag *d) {
+    if (n > t->trials_left && t->best_us < INFINITY) n = t->trials_left;
+    if (tune_build(t, which, n, d) != WS_OK) return d->status;
+    for (int i = 0; i < n && search_goes_on(t); i++)
+        if (trial_run(t, &t->variants[which[i]], d) != WS_OK) return d->status;
+    return d->status;
+}
+
+bool search_seen(const struct tune *t, int i) {
+    return t->variants[i].timing.us.n || variant_refused(&t->variants[i]);
+}

@@ -1,0 +1,178 @@
+/* search_model.c: Bayesian optimisation: a Gaussian process over the knobs predicts the logarithm
+ * of the time of every config, and how sure that is; what is tried next is where the expected
+ * improvement over the best is largest (Jones, Schonlau and Welch, Efficient global optimization,
+ * 1998).
+ *
+ *   the cost model's first 5, 3 far from these and from each other,
+ *   then waves of 5, chosen one after the other, each as if the former had come out as predicted
+ *
+ * The wave is what compiles at the same time. With some dozens of points the linear algebra takes
+ * microseconds. */
+#include <math.h>
+#include <string.h>
+
+#include "tuner/search.h"
+
+enum { GUESSES = 5, FAR = 3, WAVE = 5, MOST = 24 };
+
+#define LENGTH 1.2 /* over which times are alike, in standard deviations of a knob */
+#define NOISE 0.01 /* variance of a time that the knobs do not explain, of that of all */
+#define RANK_SLOPE                                                                                 \
+    0.05           /* the cost model's last guess is expected to be 5 % slower than its first */
+#define WORST 0.7  /* log of how much slower than the best a time counts as, at most */
+#define GAIN 0.003 /* log of an improvement worth having */
+#define LEAST_SPREAD 0.02 /* standard deviation of log times, at least */
+#define HOPE 0.001        /* expected improvement below which the search ends */
+
+struct process {
+    struct search_space space;
+    int seen[MOST + WAVE], n; /* those of known or supposed time */
+    double log_us[MOST + WAVE];
+    double factor[MOST + WAVE][MOST + WAVE]; /* Cholesky, lower */
+    double weight[MOST + WAVE];              /* K^-1 (y - mean) */
+    double mean, deviation, best;
+    double length2; /* 2 * LENGTH^2, for the number of dimensions */
+};
+
+static double prior(const struct process *p, int i) {
+    return p->space.n > 1 ? RANK_SLOPE * i / (p->space.n - 1) : 0;
+}
+
+static double kernel(const struct process *p, int i, int j) {
+    return exp(-search_distance2(&p->space, i, j) / p->length2);
+}
+
+/* factor * factor^T = K + NOISE * 1 */
+static void factorise(struct process *p) {
+    for (int i = 0; i < p->n; i++)
+        for (int j = 0; j <= i; j++) {
+            double sum = kernel(p, p->seen[i], p->seen[j]) + (i == j ? NOISE : 0);
+            for (int k = 0; k < j; k++) sum -= p->factor[i][k] * p->factor[j][k];
+            p->factor[i][j] = i == j ? sqrt(fmax(sum, 1e-12)) : sum / p->factor[j][j];
+        }
+}
+
+/* x = factor^-1 x, then, if whole, factor^-T x */
+static void solve(const struct process *p, double *x, bool whole) {
+    for (int i = 0; i < p->n; i++) {
+        for (int k = 0; k < i; k++) x[i] -= p->factor[i][k] * x[k];
+        x[i] /= p->factor[i][i];
+    }
+    for (int i = p->n; whole && i-- > 0;) {
+        for (int k = i + 1; k < p->n; k++) x[i] -= p->factor[k][i] * x[k];
+        x[i] /= p->factor[i][i];
+    }
+}
+
+static void fit(struct process *p) {
+    double sum = 0, squares = 0;
+    p->best = INFINITY;
+    for (int i = 0; i < p->n; i++) p->best = fmin(p->best, p->log_us[i]);
+    for (int i = 0; i < p->n; i++) {
+        p->weight[i] = fmin(p->log_us[i], p->best + WORST) - prior(p, p->seen[i]);
+        sum += p->weight[i];
+    }
+    p->mean = sum / p->n;
+    for (int i = 0; i < p->n; i++) {
+        p->weight[i] -= p->mean;
+        squares += p->weight[i] * p->weight[i];
+    }
+    p->deviation = fmax(sqrt(squares / p->n), LEAST_SPREAD);
+    factorise(p);
+    solve(p, p->weight, true);
+}
+
+/* Mean and standard deviation of the log time of variant i. */
+static void predict(const struct process *p, int i, double *mean, double *deviation) {
+    double k[MOST + WAVE], explained = 0;
+    *mean = p->mean + prior(p, i);
+    for (int j = 0; j < p->n; j++) {
+        k[j] = kernel(p, i, p->seen[j]);
+        *mean += k[j] * p->weight[j];
+    }
+    solve(p, k, false);
+    for (int j = 0; j < p->n; j++) explained += k[j] * k[j];
+    *deviation = p->deviation * sqrt(fmax(1 - explained, 1e-9));
+}
+
+static double expected_improvement(const struct process *p, double mean, double deviation) {
+    double z = (p->best - GAIN - mean) / deviation;
+    double below = 0.5 * erfc(-z / sqrt(2)), density = exp(-z * z / 2) / sqrt(2 * M_PI);
+    return deviation * (z * below + density);
+}
+
+/* ---- the search ------------------------------------------------------------------------------ */
+
+static void suppose(struct process *p, int i, double log_us) {
+    p->seen[p->n] = i;
+    p->log_us[p->n++] = log_us;
+}
+
+/* What was refused is as bad as the worst. */
+static void learn(struct process *p, const struct tune *t, const int *tried, int n) {
+    p->n = 0;
+    for (int i = 0; i < n; i++) {
+        const struct variant *v = &t->variants[tried[i]];
+        bool timed = !variant_refused(v) && v->timing.us.n;
+        if (timed || variant_refused(v))
+            suppose(p, tried[i], timed ? log(v->timing.us.median) : log(t->best_us) + WORST);
+    }
+}
+
+/* The best of what is not seen; -1 if nothing promises to be worth a trial. */
+static int choose(const struct process *p, const bool *seen, double *mean) {
+    int best = -1;
+    double most = HOPE;
+    for (int i = 0; i < p->space.n; i++) {
+        double m, deviation;
+        if (seen[i]) continue;
+        predict(p, i, &m, &deviation);
+        double gain = expected_improvement(p, m, deviation);
+        if (gain > most) most = gain, best = i, *mean = m;
+    }
+    return best;
+}
+
+static int choose_wave(struct process *p, bool *seen, int *which) {
+    int n = 0;
+    while (n < WAVE) {
+        double mean = 0;
+        fit(p);
+        int i = choose(p, seen, &mean);
+        if (i < 0) break;
+        seen[i] = true;
+        which[n++] = i;
+        suppose(p, i, mean);
+    }
+    return n;
+}
+
+/* The cost model's guesses, and some to learn what the knobs do. */
+static int first_wave(const struct search_space *s, bool *seen, int *which) {
+    int n = 0;
+    for (; n < GUESSES && n < s->n; n++) seen[which[n] = n] = true;
+    for (int i; n < GUESSES + FAR && (i = search_farthest(s, seen)) >= 0;)
+        seen[which[n++] = i] = true;
+    return n;
+}
+
+enum ws_status search_model(struct tune *t, struct diag *d) {
+    struct process *p = NEW(t->shared->arena, struct process);
+    bool *seen = NEW_ARRAY(t->shared->arena, bool, t->n);
+    int tried[MOST + WAVE];
+    p->space = search_space_of(t);
+    p->length2 = LENGTH * LENGTH * fmax(1, p->space.dims);
+    int n = first_wave(&p->space, seen, tried);
+    if (search_wave(t, tried, n, d) != WS_OK) return d->status;
+    /* While nothing works there is nothing to learn from: the guesses go on. */
+    for (int i = GUESSES; i < t->n && !(t->best_us < INFINITY) && search_goes_on(t); i++)
+        if (search_wave(t, &i, 1, d) != WS_OK) return d->status;
+    while (n < MOST && search_goes_on(t) && t->best_us < INFINITY) {
+        learn(p, t, tried, n);
+        int more = p->n ? choose_wave(p, seen, tried + n) : 0;
+        if (!more) break;
+        if (search_wave(t, tried + n, more, d) != WS_OK) return d->status;
+        n += more;
+    }
+    return d->status;
+}
