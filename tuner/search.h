@@ -16,7 +16,8 @@
     SEARCH(exhaustive, "try every config")                                                         \
     SEARCH(random, "try configs in random order")                                                  \
     SEARCH(coordinate, "walk from the best to its neighbours")                                     \
-    SEARCH(halving, "race all briefly, keep the better half, and again")
+    SEARCH(halving, "race all briefly, keep the better half, and again")                           \
+    SEARCH(profile, "let hardware counters say which knobs to move")
 
 enum search_strategy {
 #define SEARCH(name, what) SEARCH_##name,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tuner/interrupt.h"
+#include "tuner/profile.h"
 #include "tuner/tune.h"
 
 /* A variant whose fastest of a few samples is slower than this times the best is not sampled on. */
@@ -65,6 +66,24 @@ static enum ws_status check_again(struct tune *t, struct variant *v, struct diag
                                 v->timing.us.n, message));
     v->timing = timing_none();
     return WS_OK;
+}
+
+enum ws_status trial_count(struct tune *t, struct variant *v, struct diag *d) {
+    struct variant *real = t->oracle ? &t->oracle[v - t->variants] : v;
+    struct device *dev = t->shared->machine->device;
+    struct diag recovery = diag_new(d->arena); /* what fails then fails again at the next trial */
+    struct launches l;
+    double begun = clock_ms();
+    if (!real->counters_from && tune_ready(t, real, &l, d) == WS_OK &&
+        profile_count(real, &l, dev, d) != WS_OK && device_is_lost(dev))
+        testbed_recover(t->shared->bed, &recovery);
+    t->shared->count_ms += clock_ms() - begun;
+    if (d->status == WS_OK && strcmp(real->counters_from, "cupti") != 0)
+        diag_fail(d, WS_MACHINE, "there are no counters");
+    v->counters = real->counters;
+    v->counters_from = real->counters_from;
+    if (!v->is_default && v->module && d->status == WS_OK) variant_unload(v, t->shared->machine);
+    return d->status;
 }
 
 enum ws_status trial_prove(struct tune *t, struct variant *v, struct diag *d) {

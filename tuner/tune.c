@@ -128,8 +128,7 @@ static int pick_finalists(struct tune *t, struct variant **finalists) {
 }
 
 /* A finalist may be known from an earlier run alone, and then was not built in this one. */
-static enum ws_status make_ready(struct tune *t, struct variant *v, struct launches *out,
-                                 struct diag *d) {
+enum ws_status tune_ready(struct tune *t, struct variant *v, struct launches *out, struct diag *d) {
     struct builder *b = t->shared->builder;
     if (!v->binary_key && builder_begin(b, v, d) != WS_OK) return d->status;
     if (builder_finish(b, v, d) != WS_OK) return d->status;
@@ -150,7 +149,7 @@ static enum ws_status time_finalists(struct tune *t, struct variant **v, int n, 
     double begun = clock_ms();
     /* Twice, because the scratch memory may move while the first ones are made ready. */
     for (int i = 0; i < 2 * n && d->status == WS_OK; i++)
-        if (make_ready(t, v[i % n], &l, d) == WS_OK)
+        if (tune_ready(t, v[i % n], &l, d) == WS_OK)
             s[i % n] = (struct subject){.launches = l.at, .n = l.n};
     if (d->status == WS_OK) measure_together(t->shared->machine->device, s, n, &rule, d);
     for (int i = 0; i < n && d->status == WS_OK && !interrupted(); i++) {
@@ -200,7 +199,7 @@ enum ws_status tune_choose(struct tune *t, struct diag *d) {
             return diag_fail(d, WS_NOISY, "no time of kernel %s is to be believed: %s",
                              t->program->kernels[t->kernel].name, finalists[0]->message);
         struct launches l;
-        if (make_ready(t, finalists[winner], &l, d) != WS_OK ||
+        if (tune_ready(t, finalists[winner], &l, d) != WS_OK ||
             trial_prove(t, finalists[winner], d) != WS_OK)
             return d->status;
     } while (variant_refused(finalists[winner]));

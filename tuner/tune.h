@@ -22,9 +22,9 @@ struct tuning {
     struct store_graph graph;
     const char *run_id;
     int samples_max;
-    bool log;                 /* WS_LOGS=autotune */
-    double check_ms, time_ms; /* spent */
-    int n_lost;               /* how often a variant took the device with it */
+    bool log;                           /* WS_LOGS=autotune */
+    double check_ms, time_ms, count_ms; /* spent */
+    int n_lost;                         /* how often a variant took the device with it */
     uint64_t seed;
 };
 
@@ -39,11 +39,11 @@ struct tune {
     int n, n_pruned;
     int n_known; /* of these, trials of an earlier run */
 
-    int search;                   /* enum search_strategy */
-    double deadline_ms;           /* clock_ms at which the search ends; INFINITY: never */
-    int trials_left;              /* before it ends; INT_MAX: no limit */
-    const struct variant *oracle; /* not NULL: trials are looked up here, none is made */
-    double best_us;               /* INFINITY while nothing was timed */
+    int search;             /* enum search_strategy */
+    double deadline_ms;     /* clock_ms at which the search ends; INFINITY: never */
+    int trials_left;        /* before it ends; INT_MAX: no limit */
+    struct variant *oracle; /* not NULL: trials are looked up here, none is made */
+    double best_us;         /* INFINITY while nothing was timed */
     struct progress progress;
 
     struct variant *winner;
@@ -65,6 +65,9 @@ enum ws_status tune_build(struct tune *t, const int *which, int n, struct diag *
 /* How many variants a search builds at a time: on a GPU all, for its times do not mind a compiler
  * at work; on the CPU some for every core, and the times are taken when the compilers are done. */
 int tune_batch(const struct tune *t);
+/* Built, loaded, and its launches; for a variant that was tried. The scratch memory may move: take
+ * those of several twice. */
+enum ws_status tune_ready(struct tune *t, struct variant *v, struct launches *out, struct diag *d);
 /* Search, then choose. */
 enum ws_status tune_kernel(struct tune *t, struct diag *d);
 /* Time the finalists in turns; the winner goes to the store with its evidence. */
@@ -76,6 +79,9 @@ enum ws_status trial_run(struct tune *t, struct variant *v, struct diag *d);
 /* Build, check and time it with no more than so many samples, which are no verdict: trial_run
  * measures it anew. One that is hopeless by then is refused no less, and stored as such. */
 enum ws_status trial_glance(struct tune *t, struct variant *v, int samples, struct diag *d);
+/* What the hardware counts of a variant that was tried; once a variant. WS_MACHINE where there are
+ * no counters. */
+enum ws_status trial_count(struct tune *t, struct variant *v, struct diag *d);
 /* Check the variant some more times, as the winner that it is going to be; it may be refused. */
 enum ws_status trial_prove(struct tune *t, struct variant *v, struct diag *d);
 /* Refuse a variant whose time is below what the device needs at least. */

@@ -19,6 +19,8 @@ struct world {
     struct arena *arena;
     struct machine machine;
     struct device_limits limits;
+    struct ws_kernel kernel;
+    struct ws_program program;
     struct tuning tuning;
     struct config configs[N];
     struct variant truth[N];
@@ -33,15 +35,19 @@ static double bowl(const struct config *c, int warps, int vec, int x, int keep) 
 }
 
 static struct variant variant_of(struct world *w, int i) {
-    return (struct variant){.config = &w->configs[i],
+    return (struct variant){.program = &w->program,
+                            .config = &w->configs[i],
                             .text = config_str(w->arena, &w->configs[i]),
                             .message = "",
                             .timing = timing_none()};
 }
 
-static void make(struct world *w, int warps, int vec, int x, int keep, int fails) {
+static void make_counting(struct world *w, int warps, int vec, int x, int keep, int fails,
+                          bool counts) {
     *w = (struct world){.arena = arena_new(), .best_us = INFINITY, .fails = fails};
     w->limits.kind = DEVICE_CUDA;
+    w->kernel = (struct ws_kernel){.name = "k", .kind = "reduce"};
+    w->program = (struct ws_program){.n_kernels = 1, .kernels = &w->kernel};
     w->machine.limits = w->limits;
     w->tuning = (struct tuning){
         .machine = &w->machine, .arena = w->arena, .roof = {&w->limits, NAN}, .samples_max = 100};
@@ -59,7 +65,16 @@ static void make(struct world *w, int warps, int vec, int x, int keep, int fails
         double us = bowl(c, warps, vec, x, keep) * (1 + 0.004 * (i * 7 % 5));
         w->truth[i].timing.us = (struct stats){20, us, us, us, us, us, us};
         w->best_us = fmin(w->best_us, us);
+        /* Whatever runs waits for memory: more bytes in flight are what to try. */
+        w->truth[i].counters_from = counts ? "cupti" : "counted";
+        w->truth[i].counters = counters_unknown();
+        w->truth[i].counters.stall_pct[STALL_long_scoreboard] = 60;
+        w->truth[i].counters.occupancy = 0.9;
     }
+}
+
+static void make(struct world *w, int warps, int vec, int x, int keep, int fails) {
+    make_counting(w, warps, vec, x, keep, fails, true);
 }
 
 /* What a search finds. */
@@ -121,6 +136,26 @@ static void test_coordinate_walks_downhill(void **state) {
         arena_free(w.arena);
     }
     assert_true(far <= 12);
+}
+
+/* The advice is right where the best is all the way up, and must not hurt where it is not; without
+ * counters the neighbours are asked. */
+static void test_profile_takes_advice(void **state) {
+    (void)state;
+    int tried[2] = {0}, far[2] = {0};
+    for (int counts = 0; counts < 2; counts++) {
+        for (int i = 0; i < 12; i++) {
+            struct world w;
+            make_counting(&w, i % 2 ? 3 : 2, 3, i / 4, i / 2 % 2, 0, counts);
+            struct tune t = run(&w, SEARCH_profile, INT_MAX);
+            tried[counts] += t.n_tried;
+            far[counts] += t.best_us > 1.05 * w.best_us;
+            arena_free(w.arena);
+        }
+    }
+    assert_true(tried[1] < 12 * N / 2);
+    assert_true(far[1] <= 4 && far[0] <= 6);
+    assert_true(far[1] <= far[0]);
 }
 
 static void test_halving_keeps_the_best(void **state) {
@@ -208,6 +243,7 @@ int main(void) {
         cmocka_unit_test(test_exhaustive_tries_all),
         cmocka_unit_test(test_model_finds_a_bowl),
         cmocka_unit_test(test_coordinate_walks_downhill),
+        cmocka_unit_test(test_profile_takes_advice),
         cmocka_unit_test(test_halving_keeps_the_best),
         cmocka_unit_test(test_random_is_repeatable),
         cmocka_unit_test(test_trials_are_a_budget),
