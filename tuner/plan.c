@@ -94,6 +94,7 @@ enum ws_status buffers_check(const struct buffers *b, const char **message, stru
         check_zones(b, b->pool, b->program->temp_bytes, "the temporaries", message, d);
     if (d->status == WS_OK)
         check_zones(b, b->scratch, b->scratch_bytes, "the workspace", message, d);
+    if (d->status == WS_OK) check_zones(b, b->tickets, b->ticket_bytes, "the counters", message, d);
     return d->status;
 }
 
@@ -104,6 +105,7 @@ void buffers_free(struct buffers *b) {
         if (b->program->buffers[i].kind == WS_BUF_TEMP) guarded_free(dev, b->at[i]);
     guarded_free(dev, b->pool);
     guarded_free(dev, b->scratch);
+    guarded_free(dev, b->tickets);
     *b = (struct buffers){0};
 }
 
@@ -117,11 +119,22 @@ static enum ws_status need_scratch(struct buffers *b, size_t bytes, struct diag 
     return d->status;
 }
 
+static enum ws_status need_tickets(struct buffers *b, size_t bytes, struct diag *d) {
+    if (bytes <= b->ticket_bytes) return WS_OK;
+    guarded_free(b->machine->device, b->tickets);
+    b->ticket_bytes = 0;
+    if (guarded_alloc(b->machine->device, bytes, &b->tickets, d) == WS_OK &&
+        device_fill(b->machine->device, b->tickets, 0, bytes, d) == WS_OK)
+        b->ticket_bytes = bytes;
+    return d->status;
+}
+
 static uint64_t argument_value(const struct ws_arg *arg, const struct buffers *b) {
     switch (arg->kind) {
     case WS_ARG_BUFFER: return b->at[arg->buffer];
     case WS_ARG_SIZE: return (uint64_t)arg->value;
     case WS_ARG_WORKSPACE: return b->scratch + (uint64_t)arg->value;
+    case WS_ARG_TICKETS: return b->tickets;
     }
     WS_BUG("no such kind of argument: %d", (int)arg->kind);
 }
@@ -144,7 +157,8 @@ static void bind_launch(const struct variant *v, const struct ws_launch *from,
 enum ws_status variant_launches(const struct variant *v, struct buffers *b, struct launches *out,
                                 struct diag *d) {
     WS_ASSERT(variant_loaded(v, b->machine));
-    if (buffers_renew(b, d) != WS_OK || need_scratch(b, v->source.workspace, d) != WS_OK)
+    if (buffers_renew(b, d) != WS_OK || need_scratch(b, v->source.workspace, d) != WS_OK ||
+        need_tickets(b, v->source.tickets, d) != WS_OK)
         return d->status;
     *out = (struct launches){NEW_ARRAY(b->arena, struct launch, v->source.n_launches),
                              v->source.n_launches};
@@ -156,10 +170,15 @@ enum ws_status plan_launches(const struct plan *p, struct buffers *b, struct lau
                              struct diag *d) {
     int n_kernels = p->program->n_kernels;
     *out = (struct launches){NEW_ARRAY(b->arena, struct launch, n_kernels * WS_MAX_LAUNCHES), 0};
-    size_t scratch = 0; /* of the greediest: kernels run one after the other */
-    for (int k = 0; k < n_kernels; k++)
-        if (p->chosen[k]->source.workspace > scratch) scratch = p->chosen[k]->source.workspace;
-    if (buffers_renew(b, d) != WS_OK || need_scratch(b, scratch, d) != WS_OK) return d->status;
+    size_t scratch = 0, tickets = 0; /* of the greediest: kernels run one after the other */
+    for (int k = 0; k < n_kernels; k++) {
+        const struct ws_source *s = &p->chosen[k]->source;
+        if (s->workspace > scratch) scratch = s->workspace;
+        if (s->tickets > tickets) tickets = s->tickets;
+    }
+    if (buffers_renew(b, d) != WS_OK || need_scratch(b, scratch, d) != WS_OK ||
+        need_tickets(b, tickets, d) != WS_OK)
+        return d->status;
     for (int k = 0; k < n_kernels; k++) {
         struct variant *v = p->chosen[k];
         struct launches one;

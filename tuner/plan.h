@@ -31,6 +31,8 @@ struct buffers {
     dptr pool;
     dptr scratch; /* workspace of whichever variant runs */
     size_t scratch_bytes;
+    dptr tickets; /* counters: 0 between launches */
+    size_t ticket_bytes;
 };
 
 enum ws_status buffers_place(struct buffers *b, const struct data *x, const struct ws_program *p,

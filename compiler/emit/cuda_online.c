@@ -10,7 +10,7 @@
  *     ...
  *     t8[e] = a8[e];  a8[e] = k_reduce_row(a8[e]);      at the end of the row
  *     a11[e] *= k_exp(t8[e] - a8[e]);  a11[e] = k_reduce_row(a11[e]); */
-#include "emit/impl.h"
+#include "emit/cuda_rows.h"
 
 static void open_accumulators(struct emitter *w) {
     open_unrolled(w, "e", w->y->ex);

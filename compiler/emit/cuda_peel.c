@@ -8,7 +8,7 @@
  * }
  *
  * Of blocks that share a row, the first has its ends. */
-#include "emit/impl.h"
+#include "emit/cuda_rows.h"
 
 void put_row_ends(struct emitter *w) {
     const struct layout *y = w->y;

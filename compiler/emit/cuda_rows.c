@@ -12,13 +12,13 @@
  * vectors lie along x); a value with r lives only inside the innermost loop over (u, e, v). */
 #include <string.h>
 
-#include "emit/impl.h"
+#include "emit/cuda_rows.h"
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
-static bool rows_exact(const struct emitter *w) {
+bool rows_exact(const struct emitter *w) {
     int64_t n;
     return ex_is_const(w->k->ex, w->k->bound[AXIS_X], &n) && n % w->y->bx == 0;
 }
@@ -44,7 +44,7 @@ void put_x(struct emitter *w, bool element) {
         line(w, "const k_idx x = k_clamp(%s, nx - %d)%s;", start, y->rows_inner ? y->vec : 1, plus);
 }
 
-static const char *row_is_real(struct emitter *w) {
+const char *row_is_real(struct emitter *w) {
     const struct layout *y = w->y;
     return y->rows_inner
                ? arena_printf(w->arena, "px * %d + (e * %d + tx) * %d < nx", y->bx, y->t0, y->vec)
@@ -78,7 +78,7 @@ void close_rows(struct emitter *w) {
 
 /* Compute a list of values that do not vary with r; those that vary with x into arrays over the
  * rows. */
-static void put_row_values(struct emitter *w, const value_id *list, uint32_t n) {
+void put_row_values(struct emitter *w, const value_id *list, uint32_t n) {
     bool any = false;
     for (uint32_t i = 0; i < n; i++) {
         const struct value_node *x = at(w, list[i]);
@@ -456,7 +456,7 @@ static void put_scan(struct emitter *w, value_id v, int *smem) {
     *smem = (*smem + slots * y->ex * reduction_bytes(w->k, v) + 15) / 16 * 16;
 }
 
-static void declare_accumulators(struct emitter *w, const struct phase *f) {
+void declare_accumulators(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         if (at(w, f->reduce.at[i])->kind == INST_SCAN) {
             declare_scanned(w, f->reduce.at[i]);
@@ -473,7 +473,7 @@ static void declare_accumulators(struct emitter *w, const struct phase *f) {
 
 /* Thread -> warp -> block. Each reduction has shared memory of its own, so one barrier inside is
  * enough. */
-static void put_combines(struct emitter *w, const struct phase *f, int *smem) {
+void put_combines(struct emitter *w, const struct phase *f, int *smem) {
     const struct layout *y = w->y;
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
@@ -556,7 +556,7 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
 }
 
 /* Stores of values without r: by the first thread of each row. */
-static void put_row_stores(struct emitter *w) {
+void put_row_stores(struct emitter *w) {
     const struct layout *y = w->y;
     if (!w->p->row_stores.n) return;
     open_brace(w, y->cluster > 1 ? "if (tr == 0 && rank == 0)" : "if (tr == 0)");
@@ -572,37 +572,7 @@ static void put_row_stores(struct emitter *w) {
     close_brace(w);
 }
 
-/* split > 1: the block's partial results go to the workspace as w[part][x]. */
-static void put_partials(struct emitter *w) {
-    const struct layout *y = w->y;
-    int smem = 0;
-    const struct phase *f = &w->p->phases.at[0];
-    put_combines(w, f, &smem);
-    WS_ASSERT(smem <= y->smem);
-    open_brace(w, "if (tr == 0)");
-    open_unrolled(w, "e", y->ex);
-    if (!rows_exact(w)) open_brace(w, "if (%s)", row_is_real(w));
-    if (y->rows_inner) open_unrolled(w, "v", y->vec);
-    put_x(w, true);
-    for (uint32_t i = 0; i < f->reduce.n; i++)
-        line(w, "part%u[(long long)part * nx + x] = a%u%s;", f->reduce.at[i], f->reduce.at[i],
-             y->rows_inner ? "[e][v]" : "[e]");
-    close_rows(w);
-    if (!rows_exact(w)) close_brace(w);
-    close_brace(w);
-}
-
-static void put_partial_parameters(struct emitter *w, struct ws_launch *l) {
-    if (w->y->split == 1) return;
-    const struct phase *f = &w->p->phases.at[0];
-    int64_t offset = 0;
-    for (uint32_t i = 0; i < f->reduce.n; i++) {
-        buf_printf(&w->b, ", %s *part%u", accumulator_type(w, f->reduce.at[i]), f->reduce.at[i]);
-        offset = add_partial(w, l, f->reduce.at[i], offset);
-    }
-}
-
-static struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) {
+struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) {
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     *l = (struct ws_launch){.entry = name, .grid = {1, 1, 1}, .threads = threads};
     add_arguments(w, l);
@@ -653,68 +623,6 @@ static void put_block_position(struct emitter *w) {
     line(w, "(void)px; (void)tx; (void)tr; (void)nx; (void)r_end; (void)k_smem;");
 }
 
-/* How the finish lies: threads along x, as the partial results do, and as many along the parts as
- * it takes to have them all under way. */
-static struct layout finish_layout(const struct kernel *k, int split) {
-    enum { THREADS = 256, LINE = 32, ENOUGH = 1 << 16 };
-    int64_t nx = kernel_size(k, AXIS_X);
-    int t1 = 1, widest = THREADS;
-    for (int t0 = 1; t0 < LINE && t0 < nx; t0 *= 2) widest /= 2;
-    while (t1 < widest && t1 * 2 <= split && nx * t1 < ENOUGH) t1 *= 2;
-    return (struct layout){.threads = THREADS,
-                           .t0 = THREADS / t1,
-                           .t1 = t1,
-                           .ex = 1,
-                           .ur = 1,
-                           .vec = 1,
-                           .bx = THREADS / t1,
-                           .br = 1,
-                           .rows_inner = true,
-                           .split = split,
-                           .cluster = 1};
-}
-
-/* The second launch of a split reduction: adds up the parts, in a fixed order; then the values
- * after the phase. */
-static void emit_finish(struct emitter *w) {
-    const struct layout *main_layout = w->y;
-    const struct phase *f = &w->p->phases.at[0];
-    struct layout y = finish_layout(w->k, main_layout->split);
-    w->y = &y;
-    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
-    struct ws_launch *l =
-        open_kernel(w, arena_printf(w->arena, "%s_finish", w->k->name), y.threads);
-    l->grid[0] = tile_count(kernel_size(w->k, AXIS_X), y.bx);
-    for (uint32_t i = 0; i < f->reduce.n; i++)
-        l->smem +=
-            (layout_column_slots(&y) * reduction_bytes(w->k, f->reduce.at[i]) + 15) / 16 * 16;
-    line(w, "const int tr = tid / %d, tx = tid %% %d;", y.t0, y.t0);
-    line(w, "const k_idx px = (k_idx)blockIdx.x;");
-    line(w, "(void)nr; (void)k_smem;");
-    put_row_values(w, w->p->before.at, w->p->before.n);
-    declare_accumulators(w, f);
-    open_scope(w);
-    line(w, "const int e = 0, v = 0;");
-    put_x(w, true);
-    line(w, "#pragma unroll 8");
-    open_brace(w, "for (int s = tr; s < %d; s += %d)", y.split, y.t1);
-    for (uint32_t i = 0; i < f->reduce.n; i++) {
-        value_id v = f->reduce.at[i];
-        const char *acc = arena_printf(w->arena, "a%u[e][v]", v);
-        line(w, "%s = %s;", acc,
-             combine_text(w, v, acc, arena_printf(w->arena, "part%u[(long long)s * nx + x]", v)));
-    }
-    close_brace(w);
-    close_brace(w);
-    int smem = 0;
-    put_combines(w, f, &smem);
-    WS_ASSERT(smem <= l->smem);
-    put_row_values(w, f->after.at, f->after.n);
-    put_row_stores(w);
-    close_brace(w);
-    w->y = main_layout;
-}
-
 void emit_cuda_rows(struct emitter *w) {
     struct ws_launch *l = open_kernel(w, w->k->name, w->y->threads);
     l->grid[0] = w->p->grid;
@@ -730,12 +638,11 @@ void emit_cuda_rows(struct emitter *w) {
     for (uint32_t i = 0; i < w->p->phases.n; i++) put_phase(w, i, &smem);
     if (scans) close_brace(w);
     WS_ASSERT(smem <= l->smem); /* layout.c counts the regions that put_combines hands out */
-    if (w->y->split > 1)
-        put_partials(w);
-    else
-        put_row_stores(w);
+    if (w->y->split > 1) put_partials(w);
+    if (w->y->last_block) put_last_block(w);
+    if (w->y->split == 1) put_row_stores(w);
     if (w->y->cluster > 1)
         line(w, "k_cluster_sync(); /* no block may end while another reads its shared memory */");
     close_brace(w);
-    if (w->y->split > 1) emit_finish(w);
+    if (w->y->split > 1 && !w->y->last_block) emit_finish(w);
 }

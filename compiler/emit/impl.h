@@ -65,32 +65,7 @@ void mark_needed(struct emitter *w, value_id v, bool *marks);
 void put_store1(struct emitter *w, const struct store_node *s,
                 const char *condition); /* one element */
 
-/* cuda_peel.c: heads and tails of rows. put_row_ends: what the rows of a thread have of them.
- * open_ends, close_ends: text in between is of these elements. open_row_columns: in the scope of a
- * row, its column r at the step at hand, if the row has it. */
-void put_row_ends(struct emitter *w);
-struct ends_scope {
-    const struct layout *y;
-    struct layout ends;
-};
-void open_ends(struct emitter *w, struct ends_scope *s);
-void close_ends(struct emitter *w, const struct ends_scope *s);
-void open_row_columns(struct emitter *w);
-
-/* cuda_online.c: sums of exp(x - max) that go along with the maximum. In the order of a chunk:
- * remember the maxima, accumulate them, rescale the sums, accumulate these. At the end of the
- * row: remember the thread's maximum, combine it, rescale the thread's sum, combine that. */
-bool is_online_maximum(const struct emitter *w, const struct phase *f, value_id v);
-void remember_maximum(struct emitter *w, value_id v);
-void remember_maxima(struct emitter *w, const struct phase *f);
-void rescale_sums(struct emitter *w, const struct phase *f);
-void rescale_to_row(struct emitter *w, value_id sum);
-
 /* cuda_rows.c, cuda_matmul.c, c_rows.c, c_matmul.c */
-void put_x(struct emitter *w, bool element); /* declares the thread's x */
-void open_unrolled(struct emitter *w, const char *name, int n);
-void close_rows(struct emitter *w);
-const char *accumulator_dims(struct emitter *w);
 void emit_cuda_rows(struct emitter *w);
 void emit_cuda_matmul(struct emitter *w);
 void emit_c_rows(struct emitter *w);

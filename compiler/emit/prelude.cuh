@@ -544,6 +544,32 @@ template <typename OP, int T0, int T1, int N, typename T> K_DEVICE void k_reduce
     }
 }
 
+/* Blocks that share rows: each calls this with what it has in memory; the last to come finds the others' there, too.
+ * Every thread learns whether its block is that. *ticket is 0 before the first and after the last. */
+K_DEVICE bool k_is_last_block(unsigned *ticket, unsigned blocks) {
+    __threadfence();
+    __syncthreads();
+    const bool last = __syncthreads_or(threadIdx.x == 0 && atomicInc(ticket, blocks - 1) == blocks - 1);
+    if (last) __threadfence();
+    return last;
+}
+/* What another block of this launch has written, from where all of them see it. */
+template <typename T> K_DEVICE T k_load_part(const T *at) {
+#ifdef WS_EMULATOR
+    return *at;
+#else
+    static_assert(sizeof(T) == 1 || sizeof(T) % 4 == 0, "a part is a byte or words");
+    union { unsigned w[(sizeof(T) + 3) / 4]; T v; } u;
+    if (sizeof(T) == 1)
+        asm volatile("ld.global.cg.u8 %0, [%1];" : "=r"(u.w[0]) : "l"(at) : "memory");
+    else
+#pragma unroll
+        for (int i = 0; i < (int)(sizeof(T) / 4); i++)
+            asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(u.w[i]) : "l"((const char *)at + 4 * i) : "memory");
+    return u.v;
+#endif
+}
+
 template <typename T> K_DEVICE T k_shfl_up(T v, unsigned lanes, int width) {
     return __shfl_up_sync(0xffffffffu, v, lanes, width);
 }

@@ -9,6 +9,7 @@ enum ws_arg_kind {
     WS_ARG_BUFFER,    /* buffer: index into the program's buffers */
     WS_ARG_SIZE,      /* value: the size, an int64_t */
     WS_ARG_WORKSPACE, /* value: byte offset into this variant's workspace */
+    WS_ARG_TICKETS,   /* counters that are 0 before the launch; it leaves them 0 */
 };
 struct ws_arg {
     enum ws_arg_kind kind;
@@ -33,6 +34,7 @@ struct ws_source {
     int n_launches;
     struct ws_launch launches[WS_MAX_LAUNCHES];
     size_t workspace; /* bytes of scratch memory the launches share */
+    size_t tickets;   /* bytes of the counters, which any variants may share */
 };
 
 #endif

@@ -142,6 +142,7 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     build_phases(p);
     p->grid = tiles(kernel_size(k, AXIS_X), y->bx) *
               (y->grid_r ? tiles(kernel_size(k, AXIS_R), y->br) : 1) * y->split * y->cluster;
+    if (y->last_block) p->tickets = (size_t)tiles(kernel_size(k, AXIS_X), y->bx) * 4;
     if (y->split > 1)
         for (uint32_t v = 0; v < k->values.n; v++)
             if (k->values.at[v].kind == INST_REDUCE) p->workspace += partial_bytes(k, y, v);

@@ -30,6 +30,9 @@
     KNOB(nt, "1: streaming (non-temporal) stores")                                                 \
     KNOB(cluster, "blocks of a cluster that share one row")                                        \
     KNOB(skip_l1, "1: loads leave no copy in L1")                                                  \
+    KNOB(last_block,                                                                               \
+         "1: the last block of a split reduction to come reduces the partial results; no launch "  \
+         "more")                                                                                   \
     KNOB(online, "1: sums of exp(x - max) are made along with the maximum, and rescaled")
 
 enum knob {

@@ -173,7 +173,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     if (y->rows_inner && y->t1 > 1) us += COMBINE_US * whole;
     us *= y->cluster > 1 ? 1.03 : 1; /* cluster barriers */
     us = hypot(us, access_us(k, y));
-    return us + (y->split > 1 ? 2.5 : 0);
+    return us + (y->split == 1 ? 0 : y->last_block ? 1.5 : 2.5);
 }
 
 static double cpu_cost(const struct kernel *k, const struct layout *y) {

@@ -153,13 +153,14 @@ struct layout {
     bool
         one_read; /* one iteration covers the row: raw loads live in registers through all phases */
     int split;    /* blocks along r, >= 1 */
-    int cluster;  /* blocks that share a row through each other's shared memory, >= 1 */
-    bool grid_r;  /* pointwise: columns are spread over blocks, not looped over */
-    bool streaming; /* non-temporal stores */
-    bool skip_l1;   /* loads leave no copy in L1 */
-    bool peel;      /* vec does not divide the rows: each has a head and a tail, see peel.c */
-    int online;     /* level of maxima whose sums of exp(x - max) go along with them; 0: none */
-    ex start;       /* peel: elements before row x, whose remainder by vec says where heads end */
+    bool last_block; /* of the split: it reduces the partial results */
+    int cluster;     /* blocks that share a row through each other's shared memory, >= 1 */
+    bool grid_r;     /* pointwise: columns are spread over blocks, not looped over */
+    bool streaming;  /* non-temporal stores */
+    bool skip_l1;    /* loads leave no copy in L1 */
+    bool peel;       /* vec does not divide the rows: each has a head and a tail, see peel.c */
+    int online;      /* level of maxima whose sums of exp(x - max) go along with them; 0: none */
+    ex start;        /* peel: elements before row x, whose remainder by vec says where heads end */
 };
 
 /* layout.c: what a config means for this kernel: fills *out and returns NULL, or says (in arena a)
@@ -213,6 +214,7 @@ struct block {
     VEC(uint32_t) row_stores; /* stores that do not vary with r, at the end */
     int64_t grid;             /* blocks of the main launch */
     size_t workspace;         /* split: bytes of partial results */
+    size_t tickets;           /* last_block: bytes of a counter for each tile of rows */
 };
 
 /* block.c: needs a legal config. */

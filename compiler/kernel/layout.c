@@ -247,14 +247,15 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     *y = (struct layout){.vec = at_least_1(c->knob[KNOB_vec]),
                          .ex = at_least_1(c->knob[KNOB_rows]),
                          .split = at_least_1(c->knob[KNOB_split]),
+                         .last_block = c->knob[KNOB_last_block] == 1,
                          .cluster = at_least_1(c->knob[KNOB_cluster]),
                          .rows_inner = k->rows_inner,
                          .one_read = c->knob[KNOB_keep] == 1,
                          .streaming = c->knob[KNOB_nt] == 1,
                          .skip_l1 = c->knob[KNOB_skip_l1] == 1};
     if (c->knob[KNOB_keep] > 1 || c->knob[KNOB_nt] > 1 || c->knob[KNOB_skip_l1] > 1 ||
-        c->knob[KNOB_online] > 1)
-        return "keep, nt, skip_l1 and online are 0 or 1";
+        c->knob[KNOB_online] > 1 || c->knob[KNOB_last_block] > 1)
+        return "keep, nt, skip_l1, last_block and online are 0 or 1";
     bool gpu = k->limits->kind == DEVICE_CUDA, dot = k->kind == KERNEL_MATMUL;
     static const enum knob dot_only[] = {KNOB_m, KNOB_n, KNOB_k, KNOB_tm, KNOB_tn};
     static const enum knob row_only[] = {KNOB_x,     KNOB_r,   KNOB_rows,   KNOB_keep,
@@ -265,6 +266,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     for (int i = 0; i < 7 && dot; i++)
         if (c->knob[row_only[i]])
             return arena_printf(a, "%s is no knob of matrix products", knob_name(row_only[i]));
+    if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";
     if (c->knob[KNOB_online]) y->online = gpu ? kernel_online_level(k) : 0;
     if (c->knob[KNOB_online] && !y->online)
         return "online=1 needs sums of exp(x - max) that follow the maximum, on a GPU";

@@ -159,6 +159,7 @@ void block_print(struct buf *b, const struct block *p) {
     buf_printf(b, "\ngrid %lld blocks of %d threads, %d bytes shared", (long long)p->grid,
                y->threads, y->smem);
     if (y->split > 1) buf_printf(b, ", split %d", y->split);
+    if (y->last_block) buf_puts(b, ", finished by the last block");
     if (y->cluster > 1) buf_printf(b, ", clusters of %d", y->cluster);
     buf_putc(b, '\n');
     if (k->kind == KERNEL_MATMUL) {

@@ -101,9 +101,9 @@ static void propose_columns(struct space *s) {
                                       K(online, 1)));
                     int64_t want = 4 * (int64_t)k->limits->units;
                     for (int split = 2; split <= 4096 && nx * split / x <= 4 * want; split *= 2)
-                        if (nx * split / x >= want / 4)
+                        for (int last = 1; last >= 0 && nx * split / x >= want / 4; last--)
                             propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
-                                              K(split, split)));
+                                              K(split, split), K(last_block, last)));
                 }
             }
 }
@@ -127,8 +127,10 @@ static void propose_rows(struct space *s) {
                         if (split > 1 && (nx / x + 1) * split > 16 * (int64_t)k->limits->units)
                             break;
                         for (int skip = 0; skip <= 1; skip++) /* what is read once need not stay */
-                            propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
-                                              K(split, split > 1 ? split : 0), K(skip_l1, skip)));
+                            for (int last = split > 1; last >= 0; last--)
+                                propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps),
+                                                  K(vec, vec), K(split, split > 1 ? split : 0),
+                                                  K(skip_l1, skip), K(last_block, last)));
                     }
                 }
             }

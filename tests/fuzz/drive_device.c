@@ -62,7 +62,8 @@ bool trial_compile(struct trial *s, struct diag *d) {
     return ok;
 }
 
-static bool launch_all(struct trial *s, uint32_t index, dptr workspace, struct diag *d) {
+static bool launch_all(struct trial *s, uint32_t index, dptr workspace, dptr tickets,
+                       struct diag *d) {
     const struct variant *v = &s->variants.at[index];
     for (int l = 0; l < v->source.n_launches; l++) {
         const struct ws_launch *w = &v->source.launches[l];
@@ -77,6 +78,7 @@ static bool launch_all(struct trial *s, uint32_t index, dptr workspace, struct d
             const struct ws_arg *g = &w->args[i];
             values[i] = g->kind == WS_ARG_SIZE        ? g->value
                         : g->kind == WS_ARG_WORKSPACE ? (int64_t)workspace + g->value
+                        : g->kind == WS_ARG_TICKETS   ? (int64_t)tickets
                                                       : (int64_t)v->program->mem[g->buffer];
             x.args[i] = &values[i];
         }
@@ -90,14 +92,18 @@ static bool run_variant(struct trial *s, uint32_t index, struct diag *d) {
     const struct drive *b = v->program;
     const struct ws_kernel *kernel = &b->p->kernels[v->kernel];
     struct diag wrong = diag_new(s->a);
-    dptr workspace = 0;
+    dptr workspace = 0, tickets = 0;
     for (int i = 0; i < kernel->n_writes; i++) /* NaN, -1, true */
         device_fill(s->dev, b->mem[kernel->writes[i]], 0xFF, b->p->buffers[kernel->writes[i]].bytes,
                     d);
     bool ok = (!v->source.workspace ||
                device_alloc(s->dev, v->source.workspace, &workspace, &wrong) == WS_OK) &&
-              launch_all(s, index, workspace, &wrong);
+              (!v->source.tickets ||
+               (device_alloc(s->dev, v->source.tickets, &tickets, &wrong) == WS_OK &&
+                device_fill(s->dev, tickets, 0, v->source.tickets, &wrong) == WS_OK)) &&
+              launch_all(s, index, workspace, tickets, &wrong);
     if (workspace) device_free(s->dev, workspace);
+    if (tickets) device_free(s->dev, tickets);
     return ok || drive_fail(d, "%s  kernel %s, config %s", wrong.text, kernel->name,
                             config_str(s->a, &v->config));
 }

@@ -71,7 +71,7 @@ static void poison_shared(const struct variant *v) {
 }
 
 static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, char *workspace,
-                                    bool check) {
+                                    char *tickets, bool check) {
     struct variant *v = &s->variants.at[index];
     const struct ws_launch *w = &v->source.launches[l];
     struct emu_module *m = s->modules[index / BATCH];
@@ -86,6 +86,9 @@ static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, 
         } else if (x->kind == WS_ARG_WORKSPACE) {
             values[i] = workspace + x->value;
             roles[i] = EMU_INOUT; /* two partial results share it */
+        } else if (x->kind == WS_ARG_TICKETS) {
+            values[i] = tickets;
+            roles[i] = EMU_INOUT;
         } else {
             values[i] = v->program->emulated[x->buffer];
             roles[i] = role_of(v, x->buffer);
@@ -99,7 +102,8 @@ static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, 
         .cluster = (unsigned)w->cluster,
         .args = args,
         .n_args = w->n_args,
-        .roles = roles};
+        .roles = roles,
+        .blocks_communicate = tickets};
     return check ? emu_check(m, &e) : emu_run(m, &e);
 }
 
@@ -107,15 +111,23 @@ static bool run_variant(struct emulation *s, uint32_t index, bool check, struct 
     struct variant *v = &s->variants.at[index];
     size_t bytes = v->source.workspace;
     char *workspace = bytes ? emu_alloc(s->e, "workspace", bytes) : NULL;
+    size_t n_tickets = v->source.tickets;
+    char *tickets = n_tickets ? emu_alloc(s->e, "tickets", n_tickets) : NULL;
+    if (tickets) memset(tickets, 0, n_tickets);
     bool ok = true;
     poison_shared(v);
     for (int l = 0; l < v->source.n_launches && ok; l++) {
         if (!v->source.launches[l].grid[0]) continue; /* an empty grid */
-        struct emu_report r = run_launch(s, index, l, workspace, check);
+        struct emu_report r = run_launch(s, index, l, workspace, tickets, check);
         ok = r.ok;
         if (!ok) drive_fail(d, "%s\n  config %s", r.message, config_str(s->a, &v->config));
     }
+    for (size_t i = 0; i < n_tickets && ok; i++)
+        if (tickets[i])
+            ok = drive_fail(d, "a counter is not 0 again\n  config %s",
+                            config_str(s->a, &v->config));
     if (workspace) emu_release(s->e, workspace);
+    if (tickets) emu_release(s->e, tickets);
     return ok;
 }
 

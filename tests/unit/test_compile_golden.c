@@ -80,12 +80,16 @@ static void put_launches(struct buf *b, const struct ws_source *s) {
             if (x->kind == WS_ARG_BUFFER)
                 buf_printf(b, " b%d", x->buffer);
             else
-                buf_printf(b, x->kind == WS_ARG_SIZE ? " size %lld" : " workspace+%lld",
+                buf_printf(b,
+                           x->kind == WS_ARG_SIZE        ? " size %lld"
+                           : x->kind == WS_ARG_WORKSPACE ? " workspace+%lld"
+                                                         : " tickets+%lld",
                            (long long)x->value);
         }
         buf_putc(b, '\n');
     }
     if (s->workspace) buf_printf(b, "workspace %zu bytes\n", s->workspace);
+    if (s->tickets) buf_printf(b, "tickets %zu bytes\n", s->tickets);
 }
 
 static void put_variant(const struct golden *g, const struct ws_program *p, int k,

@@ -1,0 +1,47 @@
+/* cuda_rows.h: what the files share that write rows in CUDA. Private to them. */
+#ifndef WS_EMIT_CUDA_ROWS_H
+#define WS_EMIT_CUDA_ROWS_H
+
+#include "emit/impl.h"
+
+/* cuda_rows.c */
+bool rows_exact(const struct emitter *w); /* no row of a block lies beyond the last */
+const char *row_is_real(struct emitter *w);
+struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads);
+void declare_accumulators(struct emitter *w, const struct phase *f);
+void put_combines(struct emitter *w, const struct phase *f, int *smem); /* over the row's threads */
+void put_row_values(struct emitter *w, const value_id *list, uint32_t n);
+void put_row_stores(struct emitter *w);
+void put_x(struct emitter *w, bool element); /* declares the thread's x */
+void open_unrolled(struct emitter *w, const char *name, int n);
+void close_rows(struct emitter *w);
+const char *accumulator_dims(struct emitter *w);
+
+/* cuda_peel.c: heads and tails of rows. put_row_ends: what the rows of a thread have of them.
+ * open_ends, close_ends: text in between is of these elements. open_row_columns: in the scope of a
+ * row, its column r at the step at hand, if the row has it. */
+void put_row_ends(struct emitter *w);
+struct ends_scope {
+    const struct layout *y;
+    struct layout ends;
+};
+void open_ends(struct emitter *w, struct ends_scope *s);
+void close_ends(struct emitter *w, const struct ends_scope *s);
+void open_row_columns(struct emitter *w);
+
+/* cuda_online.c: sums of exp(x - max) that go along with the maximum. In the order of a chunk:
+ * remember the maxima, accumulate them, rescale the sums, accumulate these. At the end of the
+ * row: remember the thread's maximum, combine it, rescale the thread's sum, combine that. */
+bool is_online_maximum(const struct emitter *w, const struct phase *f, value_id v);
+void remember_maximum(struct emitter *w, value_id v);
+void remember_maxima(struct emitter *w, const struct phase *f);
+void rescale_sums(struct emitter *w, const struct phase *f);
+void rescale_to_row(struct emitter *w, value_id sum);
+
+/* cuda_split.c: split > 1. */
+void put_partials(struct emitter *w);
+void put_partial_parameters(struct emitter *w, struct ws_launch *l);
+void put_last_block(struct emitter *w);
+void emit_finish(struct emitter *w);
+
+#endif
