@@ -204,9 +204,10 @@ int ws_config_vectors(const struct ws_program *p, int k, const struct config *c,
     const struct kernel *ir = p->kernels[k].ir;
     struct layout y;
     int n = 0;
-    if (kernel_layout(ir, c, &y, a)) return 0;
-    enum axis along = ir->kind == KERNEL_MATMUL ? AXIS_N : y.rows_inner ? AXIS_X : AXIS_R;
-    for (uint32_t i = 0; i < ir->values.n; i++)
+    if (kernel_layout(ir, c, &y, a) || p->limits.kind == DEVICE_CPU) return 0;
+    bool dot = ir->kind == KERNEL_MATMUL;
+    enum axis along = dot ? AXIS_N : y.rows_inner ? AXIS_X : AXIS_R;
+    for (uint32_t i = 0; i < ir->values.n && !dot; i++)
         n += ir->values.at[i].kind == INST_LOAD &&
              load_is_vector(ir, &ir->values.at[i], along, y.vec);
     for (uint32_t i = 0; i < ir->stores.n; i++)

@@ -117,7 +117,8 @@ void ws_configs(const struct ws_program *p, int k, const struct config **configs
 const char *ws_config_illegal(const struct ws_program *p, int k, const struct config *c,
                               struct arena *a);
 
-/* How many loads and stores of kernel k move vectors under c, which is legal. */
+/* How many loads and stores of kernel k move vectors under c, where the device has such
+ * instructions and c is legal. */
 int ws_config_vectors(const struct ws_program *p, int k, const struct config *c, struct arena *a);
 
 /* Source of kernel k under config c (see emit/source.h). WS_WRONG if the kernel cannot be

@@ -53,6 +53,11 @@ static enum ws_status know_roof(struct bench_run *r, struct diag *d) {
     return r->store ? store_put_fact(r->store, key, r->roof.copy_gbps, d) : WS_OK;
 }
 
+static enum ws_status load_ranges(struct bench_run *r, struct diag *d) {
+    struct store_key here = winner_machine_key(&r->machine, r->arena);
+    return range_table_load(r->arena, r->store, &here, &r->ranges, d);
+}
+
 /* At the first point, once its file is known to be good: a call that is wrong leaves no store. */
 static enum ws_status open_store(struct bench_point *b) {
     struct bench_run *r = b->run;
@@ -60,7 +65,8 @@ static enum ws_status open_store(struct bench_point *b) {
     if (b->point == 0 && !r->replay)
         store_open(r->machine.env.store_path, r->arena, b->d, &r->store, &note);
     fputs(note, stderr);
-    return b->d->status || b->point ? b->d->status : know_roof(r, b->d);
+    if (b->d->status || b->point) return b->d->status;
+    return know_roof(r, b->d) || r->replay ? b->d->status : load_ranges(r, b->d);
 }
 
 static enum ws_status open_kernels(struct bench_point *b) {
@@ -85,6 +91,8 @@ static enum ws_status open_kernels(struct bench_point *b) {
                   winner_key(&b->run->machine, b->captured, p, k, b->arena));
         b->tunes[k].search = b->run->line.search;
     }
+    b->lookups = NEW_ARRAY(b->arena, struct bench_lookup, p->n_kernels);
+    for (int k = 0; k < p->n_kernels; k++) b->lookups[k].how = LOOKUP_MISS;
     return bench_look_up(b);
 }
 
@@ -213,8 +221,9 @@ static enum ws_status keep_evidence(struct bench_point *b) {
                    t->throttle},
         .run_id = b->run->recorder.run_id,
     };
-    return b->all_found ? WS_OK
-                        : store_put_program(b->run->store, &key, &b->tuning.graph, &p, b->d);
+    return b->all_found || b->untuned
+               ? WS_OK
+               : store_put_program(b->run->store, &key, &b->tuning.graph, &p, b->d);
 }
 
 static enum ws_status write_rows(struct bench_point *b) {
@@ -223,7 +232,8 @@ static enum ws_status write_rows(struct bench_point *b) {
     recorder_add_roof(r, &b->run->roof);
     recorder_add_program(r, ROLE_eager, &b->eager, &b->eager_time, &b->run->roof);
     recorder_add_program(r, ROLE_default, &b->dflt, &b->default_time, &b->run->roof);
-    recorder_add_program(r, ROLE_tuned, &b->tuned, &b->tuned_time, &b->run->roof);
+    if (!b->defaulted)
+        recorder_add_program(r, ROLE_tuned, &b->tuned, &b->tuned_time, &b->run->roof);
     return recorder_flush(r, b->d);
 }
 
@@ -248,6 +258,7 @@ static enum ws_status (*const bench_stages[])(struct bench_point *) = {
     keep_evidence,      /* store */
     bench_profile,      /* --profile: hardware counters */
     write_rows,         /* CSV */
+    bench_note_rung,    /* of a ladder: what its ranges will be made of */
     print_results,
 };
 enum { N_STAGES = sizeof bench_stages / sizeof *bench_stages };
@@ -325,6 +336,17 @@ static int bench_all_points(struct bench_run *r) {
     return worst;
 }
 
+/* What a ladder found, and how often the store was asked; whatever happened to the points. */
+static int finish(struct bench_run *r) {
+    struct diag d = diag_new(r->arena);
+    if (!r->ranges) return WS_OK;
+    bench_ladder(r, &d);
+    printf("lookups: %s\n", range_counts_text(r->ranges, r->arena));
+    if (d.status == WS_OK) range_table_keep(r->ranges, r->store, &d);
+    if (d.status != WS_OK) command_line_fail("bench", &d);
+    return (int)d.status;
+}
+
 int bench_command(int argc, char **argv) {
     struct bench_run r = {.arena = arena_new()};
     struct diag d = diag_new(r.arena);
@@ -338,7 +360,11 @@ int bench_command(int argc, char **argv) {
         interrupt_install();
         if (status == WS_OK) status = open_run(&r, &d);
         if (status != WS_OK) command_line_fail("bench", &d);
-        if (status == WS_OK) status = bench_all_points(&r);
+        if (status == WS_OK) {
+            status = bench_all_points(&r);
+            int finished = finish(&r);
+            if (finished > status) status = finished;
+        }
         if (status == WS_OK) draw_figure(&r);
         store_close(r.store);
         machine_close(&r.machine);

@@ -3,6 +3,7 @@
 #define TUNER_BENCH_H
 
 #include "tuner/command_line.h"
+#include "tuner/range_table.h"
 #include "tuner/record.h"
 #include "tuner/sweep.h"
 #include "tuner/tune.h"
@@ -17,7 +18,28 @@ struct bench_run {
     struct recorder recorder;
     struct roof roof;
     bool replay;
-    bool no_counters; /* that there are none has been said */
+    bool no_counters;           /* that there are none has been said */
+    struct range_table *ranges; /* what the store knew when it was opened; NULL: replay */
+    struct bench_rung *rungs;   /* of a ladder, by point; bench_ladder.c */
+};
+
+/* What the ranges say of a kernel. */
+struct bench_lookup {
+    enum lookup how;
+    const char *axis; /* the symbol, and its size here */
+    int64_t size;
+    const struct range_entry *entry;
+    const char *guard; /* with the axis for the symbol */
+    const char *why;   /* a miss */
+};
+
+/* The workload of a point with an axis as a symbol. */
+struct bench_symbolic {
+    const char *axis;
+    int64_t size;                 /* of s0 at the point */
+    struct ws_captured *captured; /* both NULL: see why */
+    struct ws_program *program;   /* kernel by kernel like that of the point */
+    const char *why;
 };
 
 /* One point: one workload with all axes fixed. */
@@ -36,6 +58,9 @@ struct bench_point {
     struct tune *tunes; /* one a kernel of the fused program */
     bool all_found;     /* every winner is stored, and the program's evidence */
     struct store_program evidence;
+    struct bench_lookup *lookups; /* one a kernel */
+    bool untuned;                 /* some winner is a range's, or none: no evidence is kept */
+    bool defaulted;               /* some kernel has no winner, and may not be searched */
 
     struct builder builder;
     struct data data;
@@ -52,6 +77,14 @@ enum ws_status bench_tune_kernels(struct bench_point *b); /* what it does not */
 
 /* bench_profile.c: --profile: counters of every kernel, into the rows and into words. */
 enum ws_status bench_profile(struct bench_point *b);
+/* bench_ranges.c: sizes that are not in the store. */
+struct bench_symbolic bench_symbolic(struct bench_point *b, const char *axis);
+enum ws_status bench_look_up_ranges(struct bench_point *b); /* winners of ranges that hold */
+void bench_settle(struct bench_point *b); /* says what is nearest; takes it under --no-search */
+
+/* bench_ladder.c: from the points of a ladder to ranges. */
+enum ws_status bench_note_rung(struct bench_point *b);
+enum ws_status bench_ladder(struct bench_run *r, struct diag *d); /* when all points are done */
 
 /* bench_print.c: what the user reads. */
 void bench_print_subject(const struct bench_point *b);

@@ -38,14 +38,46 @@ static enum ws_status look_up(struct bench_point *b, struct tune *t, const char 
     return WS_OK;
 }
 
+/* The guard column of a rung's rows. */
+static void name_rung(struct bench_point *b) {
+    const struct sweep *s = &b->run->sweep;
+    const struct sweep_axis *x = &s->axes[s->ladder];
+    const char *guard =
+        arena_printf(b->arena, "%s == %s", x->name, x->values.at[sweep_rung(s, b->point)]);
+    for (int k = 0; k < b->fused_program->n_kernels; k++)
+        b->fused_program->kernels[k].guard = guard;
+}
+
+static int count_missing(const struct bench_point *b) {
+    int n = 0;
+    for (int k = 0; k < b->fused_program->n_kernels; k++) n += !b->tunes[k].winner;
+    return n;
+}
+
+/* Why the first kernel without a winner has none: at this size, and of its ranges. */
+static const char *why_missing(const struct bench_point *b, const char *at_point) {
+    for (int k = 0; k < b->fused_program->n_kernels; k++)
+        if (!b->tunes[k].winner && b->lookups[k].why)
+            return arena_printf(b->arena, "%s at this size, and of ranges: %s", at_point,
+                                b->lookups[k].why);
+    return at_point;
+}
+
 static enum ws_status look_up_all(struct bench_point *b) {
     const char *why = "never tuned", *first_why = NULL;
     int n = b->fused_program->n_kernels, found = 0;
+    if (b->run->sweep.ladder >= 0) name_rung(b);
     for (int k = 0; k < n && !b->run->line.retune; k++) {
         if (look_up(b, &b->tunes[k], &why) != WS_OK) return b->d->status;
         found += b->tunes[k].winner != NULL;
-        if (!b->tunes[k].winner && !first_why) first_why = why;
+        if (b->tunes[k].winner)
+            range_count_point(b->run->ranges, b->tunes[k].key.graph, b->tunes[k].key.kernel);
+        else if (!first_why)
+            first_why = why;
     }
+    /* A ladder tunes its rungs. */
+    bool ranges = found < n && !b->run->line.retune && b->run->sweep.ladder < 0;
+    if (ranges && bench_look_up_ranges(b) != WS_OK) return b->d->status;
     struct store_key key =
         winner_key(&b->run->machine, b->captured, b->fused_program, -1, b->arena);
     bool program = false;
@@ -53,14 +85,19 @@ static enum ws_status look_up_all(struct bench_point *b) {
         store_lookup_program(b->run->store, &key, &b->evidence, &program, NULL, b->d) != WS_OK)
         return b->d->status;
     b->all_found = program;
+    int missing = count_missing(b);
     if (b->all_found)
         printf("cache hit: tuned by run %s, nothing to search\n", b->evidence.run_id);
     else if (b->run->line.retune)
         puts("tuning again, as asked");
     else if (found == n)
         puts("the kernels are tuned, their program was not measured yet");
-    else
-        printf("tuning %d of %d kernel%s: %s\n", n - found, n, n == 1 ? "" : "s", first_why);
+    else if (!missing)
+        puts("nothing to search: ranges hold for these sizes");
+    else if (!b->run->line.no_search)
+        printf("tuning %d of %d kernel%s: %s\n", missing, n, n == 1 ? "" : "s",
+               why_missing(b, first_why));
+    bench_settle(b);
     fflush(stdout);
     return WS_OK;
 }

@@ -107,6 +107,17 @@ static const char *entry_config(const struct store_entry *e) {
     return e->has_program ? "-" : "(cut short)";
 }
 
+/* A range's sizes stand beside its axes. */
+static const char *entry_axes(struct arena *a, const struct store_entry *e) {
+    const char *axes = or_dash(e->graph.axes);
+    return e->n_rungs ? arena_printf(a, "%s: %s", axes, e->key.guard) : axes;
+}
+
+static const char *uses_text(struct arena *a, const struct store_uses *u) {
+    return arena_printf(a, "%" PRId64 " hit%s, %" PRId64 " as the nearest", u->hits,
+                        u->hits == 1 ? "" : "s", u->nearest);
+}
+
 static enum ws_status list(struct cache *c) {
     static const char *const names[] = {">id",        "workload", "mode",    "dtype",
                                         "axes",       "kernel",   "device",  "config",
@@ -124,7 +135,7 @@ static enum ws_status list(struct cache *c) {
         add_cell(&t, or_dash(e[i].graph.workload));
         add_cell(&t, or_dash(e[i].graph.mode));
         add_cell(&t, or_dash(e[i].graph.dtype));
-        add_cell(&t, or_dash(e[i].graph.axes));
+        add_cell(&t, entry_axes(c->arena, &e[i]));
         add_cell(&t, entry_kernel(&e[i]));
         add_cell(&t, or_dash(e[i].key.device));
         add_cell(&t, entry_config(&e[i]));
@@ -133,8 +144,11 @@ static enum ws_status list(struct cache *c) {
         add_cell(&t, arena_printf(c->arena, "%d", e[i].n_trials));
         add_cell(&t, age(c->arena, e[i].newest));
     }
+    struct store_uses u;
+    if (store_get_uses(c->store, 0, &u, c->d) != WS_OK) return c->d->status;
     if (n) print_table(&t, stdout);
-    fprintf(stderr, "%d entr%s in %s\n", n, n == 1 ? "y" : "ies", store_path(c->store));
+    fprintf(stderr, "%d entr%s in %s; looked up: %s, %" PRId64 " missed\n", n, n == 1 ? "y" : "ies",
+            store_path(c->store), uses_text(c->arena, &u), u.misses);
     return WS_OK;
 }
 
@@ -165,6 +179,35 @@ static void print_evidence(struct arena *a, const char *arch, const struct store
     print_line("throttle", h->throttle);
     print_line("run", run_id);
     print_line("stored", when);
+}
+
+/* The sizes of a range that were tuned, each with its own winner. */
+static void print_rungs(struct arena *a, const struct store_entry *e) {
+    static const char *const names[] = {">size",      ">median us",  ">n",
+                                        ">winner us", ">default us", "winner"};
+    struct table_out t = new_table(a, names, sizeof names / sizeof *names);
+    for (int i = 0; i < e->n_rungs; i++) {
+        const struct store_rung *r = &e->rungs[i];
+        add_cell(&t, arena_printf(a, "%" PRId64, r->size));
+        add_cell(&t, number(a, r->us.median, 3, ""));
+        add_cell(&t, arena_printf(a, "%d", r->us.n));
+        add_cell(&t, number(a, r->winner_us, 3, ""));
+        add_cell(&t, number(a, r->default_us, 3, ""));
+        add_cell(&t, strcmp(r->winner, e->winner.config) ? r->winner : "the same");
+    }
+    printf("\n");
+    print_table(&t, stdout);
+}
+
+static void print_range(struct arena *a, const struct store_entry *e) {
+    const struct store_winner *w = &e->winner;
+    print_line("name", w->kernel_name);
+    print_line("s0", e->rungs[0].axis);
+    print_line("config", w->config);
+    print_line("choice", arena_printf(a, "%d tried at %d size%s", w->tried, e->n_rungs,
+                                      e->n_rungs == 1 ? "" : "s"));
+    print_evidence(a, w->arch, &w->health, w->run_id, w->created);
+    print_rungs(a, e);
 }
 
 static void print_winner(struct arena *a, const struct store_winner *w) {
@@ -215,11 +258,14 @@ static enum ws_status no_such(struct cache *c, int64_t id) {
 static enum ws_status show(struct cache *c, int64_t id) {
     struct store_entry e;
     struct store_trial *t;
+    struct store_uses u;
     bool found;
     int n;
     if (store_entry(c->store, id, &e, &found, c->d) != WS_OK) return c->d->status;
     if (!found) return no_such(c, id);
-    if (store_entry_trials(c->store, id, &t, &n, c->d) != WS_OK) return c->d->status;
+    if (store_entry_trials(c->store, id, &t, &n, c->d) != WS_OK ||
+        store_get_uses(c->store, id, &u, c->d) != WS_OK)
+        return c->d->status;
     print_line("entry", arena_printf(c->arena, "%" PRId64, id));
     print_line("workload", e.graph.workload);
     print_line("mode", e.graph.mode);
@@ -228,7 +274,11 @@ static enum ws_status show(struct cache *c, int64_t id) {
 #define KEY(name, what) print_line(what, e.key.name);
     STORE_KEYS(KEY)
 #undef KEY
-    if (e.has_winner) print_winner(c->arena, &e.winner);
+    print_line("looked up", uses_text(c->arena, &u));
+    if (e.n_rungs)
+        print_range(c->arena, &e);
+    else if (e.has_winner)
+        print_winner(c->arena, &e.winner);
     if (e.has_program) print_program(c->arena, &e.program);
     if (!e.has_winner && !e.has_program) print_line("winner", "none: tuning was cut short");
     print_trials(c->arena, t, n);
@@ -271,9 +321,11 @@ static const char help[] =
     "                       export FILE | import FILE\n"
     "What tuning has learnt, kept in $WARPSMITH_CACHE or the XDG cache folder.\n"
     "\n"
-    "  ls            one line per tuned kernel and program\n"
+    "  ls            one line per tuned kernel, range of sizes and program\n"
     "                example: warpsmith cache ls\n"
-    "  show ID       an entry's key, its evidence and all of its trials\n"
+    "  show ID       an entry's key, its evidence, how often it was looked up, and its trials; of "
+    "a\n"
+    "                range, the sizes that were tuned\n"
     "                example: warpsmith cache show 3\n"
     "  rm            forget an entry, all, or what is older than DAYS days\n"
     "                example: warpsmith cache rm --older-than 30\n"

@@ -22,7 +22,7 @@ struct given {
     const char *device, *dtype, *mode, *arch, *fusion, *results, *dump, *save, *backend;
     const char *search, *budget, *seed, *samples_max;
     struct texts axes, configs;
-    bool check, explain, retune, profile, no_figures, help;
+    bool check, explain, retune, no_search, profile, no_figures, help;
 };
 
 #define OPTIONS(OPTION)                                                                            \
@@ -32,8 +32,10 @@ struct given {
            "sm_80, sm_89, sm_90a, sm_100, ... or cpu; needs no such device")                       \
     OPTION(TEXT, "--dtype", dtype, "DTYPE", BENCH | RUN | EXPLAIN | COMPILE,                       \
            "cast floating inputs and parameters: f32, bf16, f16, f64")                             \
-    OPTION(LIST, "-D", axes, "AXIS=VALUE", BENCH | RUN | EXPLAIN | COMPILE,                        \
-           "set a module-level constant; bench sweeps over dim=1024,4096")                         \
+    OPTION(                                                                                        \
+        LIST, "-D", axes, "AXIS=VALUE", BENCH | RUN | EXPLAIN | COMPILE,                           \
+        "set a module-level constant; bench sweeps over dim=1024,4096, and tunes ranges of sizes " \
+        "with a ladder: dim=256:4096:*2 or 64:512:+64")                                            \
     OPTION(TEXT, "--mode", mode, "MODE", BENCH | RUN | EXPLAIN | COMPILE, "fwd, bwd or train")     \
     OPTION(TEXT, "--seed", seed, "N", BENCH | RUN, "of the random inputs; default 0")              \
     OPTION(LIST, "--config", configs, "CONFIG", BENCH | RUN | COMPILE,                             \
@@ -42,6 +44,9 @@ struct given {
            "fuse (default), or eager: one kernel per operation")                                   \
     OPTION(TEXT, "--results", results, "DIR", BENCH, "where the CSV goes; default results")        \
     OPTION(FLAG, "--retune", retune, "", BENCH, "measure again what the store knows")              \
+    OPTION(                                                                                        \
+        FLAG, "--no-search", no_search, "", BENCH,                                                 \
+        "measure nothing new: what the store has, else the nearest range's config or the default") \
     OPTION(FLAG, "--profile", profile, "", BENCH,                                                  \
            "count what the default and the winner of every kernel do, and explain their times")    \
     OPTION(TEXT, "--search", search, "NAME", BENCH,                                                \
@@ -225,6 +230,7 @@ enum ws_status command_line_parse(enum command who, int argc, char **argv, struc
     out->check = g.check;
     out->retune = g.retune;
     out->profile = g.profile;
+    out->no_search = g.no_search;
     out->no_figures = g.no_figures;
     return check_file(out->file, a, d);
 }

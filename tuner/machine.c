@@ -58,6 +58,12 @@ void machine_close(struct machine *m) {
 
 struct ws_captured *capture_file(const struct command_line *c, const struct ws_axis *axes,
                                  int n_axes, struct arena *a, struct stages *s, struct diag *d) {
+    return capture_symbolic(c, axes, n_axes, NULL, a, s, d);
+}
+
+struct ws_captured *capture_symbolic(const struct command_line *c, const struct ws_axis *axes,
+                                     int n_axes, const char *symbolic, struct arena *a,
+                                     struct stages *s, struct diag *d) {
     struct ws_options o = {.arena = a,
                            .path = c->file,
                            .axes = axes,
@@ -65,6 +71,7 @@ struct ws_captured *capture_file(const struct command_line *c, const struct ws_a
                            .cast = c->cast,
                            .dtype = c->dtype,
                            .mode = c->mode,
-                           .seed = c->seed};
+                           .seed = c->seed,
+                           .symbolic = symbolic};
     return ws_capture(&o, s, d);
 }

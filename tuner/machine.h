@@ -31,5 +31,9 @@ int machine_cores(void); /* that this process may use */
 /* Trace the command line's file with these axes. Everything made lives in a. */
 struct ws_captured *capture_file(const struct command_line *c, const struct ws_axis *axes,
                                  int n_axes, struct arena *a, struct stages *s, struct diag *d);
+/* The same with an axis as a symbol. */
+struct ws_captured *capture_symbolic(const struct command_line *c, const struct ws_axis *axes,
+                                     int n_axes, const char *symbolic, struct arena *a,
+                                     struct stages *s, struct diag *d);
 
 #endif

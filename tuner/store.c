@@ -34,8 +34,8 @@ static const char *join(struct arena *a, const char *text, const char *suffix) {
 /* Binaries carry a checksum of their own and may be large: they are read only if a call has met
  * damage since the last start, which left the mark PATH.suspect. */
 static void check_pages(struct sql *db, const char *path, struct arena *a) {
-    static const char *const some[] = {"(graphs)",   "(keys)",   "(winners)",
-                                       "(programs)", "(trials)", "(facts)"};
+    static const char *const some[] = {"(graphs)", "(keys)",  "(winners)", "(programs)",
+                                       "(trials)", "(facts)", "(rungs)",   "(uses)"};
     static const char *const all[] = {""};
     const char *suspect = join(a, path, ".suspect");
     bool check_all = access(suspect, F_OK) == 0;
@@ -150,7 +150,7 @@ static int64_t find_key(struct store *s, const struct store_key *k) {
     return query_int(&q);
 }
 
-static int64_t make_key(struct store *s, const struct store_key *k) {
+int64_t store_make_key(struct store *s, const struct store_key *k) {
     int64_t id = find_key(s, k);
     if (id) return id;
     struct query q = sql_query(s->sql, "INSERT INTO keys VALUES (NULL" KEY_MARKS ")");
@@ -159,9 +159,8 @@ static int64_t make_key(struct store *s, const struct store_key *k) {
     return find_key(s, k);
 }
 
-/* insert: "INSERT OR REPLACE" or "INSERT OR IGNORE". */
-static void put_graph(struct store *s, const char *insert, const char *hash,
-                      const struct store_graph *g) {
+void store_put_graph(struct store *s, const char *insert, const char *hash,
+                     const struct store_graph *g) {
     if (!g) return;
     struct query q =
         sql_query(s->sql, join(s->arena, insert, " INTO graphs VALUES (?" GRAPH_MARKS ")"));
@@ -172,7 +171,7 @@ static void put_graph(struct store *s, const char *insert, const char *hash,
 
 /* ---- why a lookup missed --------------------------------------------------------------------- */
 
-static void say_difference(struct buf *b, const char *what, const char *was, const char *is) {
+void store_say_difference(struct buf *b, const char *what, const char *was, const char *is) {
     if (strcmp(was, is) == 0) return;
     buf_printf(b, "%s%s changed: %s -> %s", b->n ? ", " : "", what, *was ? was : "none",
                *is ? is : "none");
@@ -193,7 +192,7 @@ static const char *why_missed(struct store *s, const char *table, const struct s
     if (query_step(&q)) {
         struct store_key was;
         take_key(&q, &was);
-#define KEY(name, what) say_difference(&b, what, was.name, k->name);
+#define KEY(name, what) store_say_difference(&b, what, was.name, k->name);
         STORE_KEYS(KEY)
 #undef KEY
     }
@@ -258,8 +257,8 @@ static enum ws_status put_record(struct store *s, const char *insert, const stru
                                  const char *graph_insert, const struct store_graph *g,
                                  const struct fields *f, const void *record, struct diag *d) {
     sql_begin(s->sql);
-    int64_t key = make_key(s, k);
-    put_graph(s, graph_insert, k->graph, g);
+    int64_t key = store_make_key(s, k);
+    store_put_graph(s, graph_insert, k->graph, g);
     struct query q = sql_query(s->sql, insert);
     put_int(&q, key);
     put_fields(&q, f, record);

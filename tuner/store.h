@@ -44,7 +44,7 @@ const char *store_path(const struct store *s);
 #define STORE_KEYS(KEY)                                                                            \
     KEY(graph, "graph")         /* hash of the captured graph: ws_captured.graph_hash */           \
     KEY(kernel, "kernel")       /* ws_kernel.hash; STORE_PROGRAM for the whole graph */            \
-    KEY(guard, "sizes")         /* ws_kernel.guard */                                              \
+    KEY(guard, "sizes")         /* "" for a point; of a range, the condition on its symbols */     \
     KEY(device, "device")       /* name, and what else sets the speed: "AMD ..., 16 cores" */      \
     KEY(driver, "driver")       /* device_facts.driver */                                          \
     KEY(toolchain, "toolchain") /* toolchain_version */                                            \
@@ -111,6 +111,59 @@ enum ws_status store_lookup_program(struct store *s, const struct store_key *k,
 enum ws_status store_put_program(struct store *s, const struct store_key *k,
                                  const struct store_graph *g, const struct store_program *p,
                                  struct diag *d);
+
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+/* A range is a winner whose graph has symbols for sizes and whose guard says for which sizes the
+ * config was found (guard_range.h). Its evidence are the rungs of a ladder: sizes tuned one by one,
+ * each with a winner of its own. */
+struct store_rung {
+    const char *axis;   /* the axis that the symbol stands for: "dim" */
+    int64_t size;       /* of s0 */
+    const char *graph;  /* hash of the graph at this size, under which its trials are kept */
+    const char *kernel; /* and of its kernel */
+    const char *winner; /* config; the range's own, or one that ties with it here */
+    struct stats us;    /* of the range's config at this size */
+    double winner_us, default_us; /* medians; NAN: not timed */
+    const char *run_id;
+};
+
+struct store_range {
+    const char *guard; /* "256 <= s0 && s0 < 4096 && s0 % 8 == 0" */
+    struct store_winner winner;
+    struct store_rung *rungs; /* by size */
+    int n_rungs;
+};
+
+/* Ranges of one ladder, of one kernel of a symbolic graph; k->guard is not looked at. They take the
+ * place of older ones of the key that lie between the ladder's first and last rung. */
+enum ws_status store_put_ranges(struct store *s, const struct store_key *k,
+                                const struct store_graph *g, const struct store_range *ranges,
+                                int n, struct diag *d);
+
+/* All winners, of points and ranges, under k's device, driver, toolchain and generator; newest
+ * first. */
+struct store_config {
+    int64_t id; /* of the entry */
+    const char *graph, *kernel, *guard, *config;
+};
+enum ws_status store_configs(struct store *s, const struct store_key *k, struct store_config **out,
+                             int *n, struct diag *d);
+/* Along which axes a workload was tuned, ever and anywhere. */
+enum ws_status store_ladder_axes(struct store *s, const char *workload, const char ***out, int *n,
+                                 struct diag *d);
+/* Why there is no range under k: what differs from the nearest key with one, or "no ranges". */
+enum ws_status store_why_no_range(struct store *s, const struct store_key *k, const char **why,
+                                  struct diag *d);
+
+/* How often an entry answered a lookup. id 0: what no entry answered, in `misses`. */
+struct store_uses {
+    int64_t id, hits, nearest, misses;
+};
+enum ws_status store_add_uses(struct store *s, const struct store_uses *uses, int n,
+                              struct diag *d);
+/* Of one entry; id 0: of all, with the misses. */
+enum ws_status store_get_uses(struct store *s, int64_t id, struct store_uses *out, struct diag *d);
 
 /* ---- trials ---------------------------------------------------------------------------------- */
 
@@ -189,6 +242,8 @@ struct store_entry {
     bool has_winner, has_program;
     struct store_winner winner;
     struct store_program program;
+    struct store_rung *rungs; /* of a range */
+    int n_rungs;
     int64_t newest; /* when anything was last written about it */
 };
 enum ws_status store_entries(struct store *s, struct store_entry **out, int *n, struct diag *d);

@@ -36,6 +36,7 @@ static struct store_entry take_entry(struct query *q) {
 static void read_records(struct store *s, struct store_entry *e) {
     e->has_winner = store_read_winner(s, e->id, &e->winner);
     e->has_program = store_read_program(s, e->id, &e->program);
+    store_read_rungs(s, e->id, &e->rungs, &e->n_rungs);
 }
 
 enum ws_status store_entries(struct store *s, struct store_entry **out, int *n, struct diag *d) {
@@ -127,6 +128,7 @@ static int64_t merge_table(struct store *s, const char *text, const char *from, 
 #define FIELD_OF_ROW(kind, column, member) ", r." #column
 #define WINNER_ROWS WINNER_FIELDS(FIELD_OF_ROW) ROWS_OF("winners")
 #define PROGRAM_ROWS PROGRAM_FIELDS(FIELD_OF_ROW) ROWS_OF("programs")
+#define RUNG_ROWS RUNG_FIELDS(FIELD_OF_ROW) ROWS_OF("rungs")
 #define TRIAL_ROWS TRIAL_FIELDS(FIELD_OF_ROW) ROWS_OF("trials")
 
 static const char merge_graphs[] = "INSERT OR IGNORE INTO {to}.graphs SELECT * FROM {from}.graphs";
@@ -144,6 +146,20 @@ static const char merge_trials[] =
     " WHERE NOT EXISTS (SELECT 1 FROM {to}.trials o WHERE o.key = t.id AND o.config = r.config "
     "AND o.run_id = r.run_id AND o.created = r.created) ORDER BY r.id";
 
+/* Rungs are those of the winner that stayed: where both files now have the same, its rungs. */
+#define SAME_WINNER                                                                                \
+    " JOIN {from}.winners n ON n.key = f.id JOIN {to}.winners o ON o.key = t.id AND o.created = "  \
+    "n.created AND o.run_id = n.run_id AND o.config = n.config"
+static const char forget_rungs[] =
+    "DELETE FROM {to}.rungs WHERE key IN (SELECT t.id" ROWS_OF("rungs") SAME_WINNER ")";
+static const char merge_rungs[] =
+    "INSERT INTO {to}.rungs SELECT NULL, t.id" RUNG_ROWS SAME_WINNER " ORDER BY r.id";
+
+static bool has_rungs(struct store *s, const char *file) {
+    struct query q = sql_query(s->sql, arena_printf(s->arena, "PRAGMA %s.user_version", file));
+    return query_int(&q) >= 2;
+}
+
 /* Returns how many winners and programs are new or newer. */
 static int merge(struct store *s, const char *from, const char *to) {
     merge_table(s, merge_graphs, from, to);
@@ -151,6 +167,9 @@ static int merge(struct store *s, const char *from, const char *to) {
     int64_t n = merge_table(s, merge_winners, from, to);
     n += merge_table(s, merge_programs, from, to);
     merge_table(s, merge_trials, from, to);
+    if (!has_rungs(s, from)) return (int)n; /* a file of schema 1 */
+    merge_table(s, forget_rungs, from, to);
+    merge_table(s, merge_rungs, from, to);
     return (int)n;
 }
 

@@ -19,11 +19,13 @@
 #define FIELD_PLACE_store_winner(kind, column, member) FIELD_PLACE(store_winner, kind, member)
 #define FIELD_PLACE_store_program(kind, column, member) FIELD_PLACE(store_program, kind, member)
 #define FIELD_PLACE_store_trial(kind, column, member) FIELD_PLACE(store_trial, kind, member)
+#define FIELD_PLACE_store_rung(kind, column, member) FIELD_PLACE(store_rung, kind, member)
 
 FIELDS_OF(graph, store_graph, GRAPH_FIELDS);
 FIELDS_OF(winner, store_winner, WINNER_FIELDS);
 FIELDS_OF(program, store_program, PROGRAM_FIELDS);
 FIELDS_OF(trial, store_trial, TRIAL_FIELDS);
+FIELDS_OF(rung, store_rung, RUNG_FIELDS);
 
 void put_fields(struct query *q, const struct fields *f, const void *record) {
     for (int i = 0; i < f->n; i++) {
@@ -31,6 +33,7 @@ void put_fields(struct query *q, const struct fields *f, const void *record) {
         switch (f->at[i].kind) {
         case FIELD_TEXT: put_text(q, *(const char *const *)p); break;
         case FIELD_INT: put_int(q, *(const int *)p); break;
+        case FIELD_LONG: put_int(q, *(const int64_t *)p); break;
         case FIELD_REAL: put_real(q, *(const double *)p); break;
         case FIELD_TIME: put_int(q, *(const int64_t *)p ? *(const int64_t *)p : time(NULL)); break;
         case FIELD_STATUS: put_text(q, result_status_name(*(const enum result_status *)p)); break;
@@ -53,6 +56,7 @@ bool take_fields(struct query *q, const struct fields *f, void *record) {
         switch (f->at[i].kind) {
         case FIELD_TEXT: *(const char **)p = take_text(q); break;
         case FIELD_INT: *(int *)p = (int)take_int(q); break;
+        case FIELD_LONG: *(int64_t *)p = take_int(q); break;
         case FIELD_REAL: *(double *)p = take_real(q); break;
         case FIELD_TIME: *(int64_t *)p = take_int(q); break;
         case FIELD_STATUS: known &= parse_status(take_text(q), p); break;
@@ -77,6 +81,7 @@ void take_key(struct query *q, struct store_key *k) {
 
 #define TYPE_TEXT "TEXT"
 #define TYPE_INT "INTEGER"
+#define TYPE_LONG "INTEGER"
 #define TYPE_REAL "REAL"
 #define TYPE_TIME "INTEGER"
 #define TYPE_STATUS "TEXT"
@@ -85,6 +90,7 @@ void take_key(struct query *q, struct store_key *k) {
 #define WINNER_COLUMNS WINNER_FIELDS(FIELD_DECLARE)
 #define PROGRAM_COLUMNS PROGRAM_FIELDS(FIELD_DECLARE)
 #define TRIAL_COLUMNS TRIAL_FIELDS(FIELD_DECLARE)
+#define RUNG_COLUMNS RUNG_FIELDS(FIELD_DECLARE)
 #define KEY_DECLARE(name, what) ", " #name " TEXT NOT NULL"
 #define KEY_COLUMNS STORE_KEYS(KEY_DECLARE)
 /* Bytes last: the other columns are read without them. */
@@ -92,17 +98,25 @@ void take_key(struct query *q, struct store_key *k) {
     ", size INTEGER, created INTEGER, sum INTEGER, compile_ms REAL, log TEXT, bytes BLOB"
 #define OF_KEY " REFERENCES keys ON DELETE CASCADE"
 
-static const char *const schema[] = {
-    "CREATE TABLE graphs (graph TEXT PRIMARY KEY" GRAPH_COLUMNS ")",
-    "CREATE TABLE keys (id INTEGER PRIMARY KEY AUTOINCREMENT" KEY_COLUMNS ", UNIQUE (" ALL_KEYS
-    "))",
-    "CREATE TABLE winners (key INTEGER PRIMARY KEY" OF_KEY WINNER_COLUMNS ")",
-    "CREATE TABLE programs (key INTEGER PRIMARY KEY" OF_KEY PROGRAM_COLUMNS ")",
-    "CREATE TABLE trials (id INTEGER PRIMARY KEY, key INTEGER NOT NULL" OF_KEY TRIAL_COLUMNS ")",
-    "CREATE INDEX trials_of_key ON trials (key, config)",
-    "CREATE TABLE binaries (key TEXT PRIMARY KEY" BINARY_COLUMNS ")",
-    "CREATE INDEX binaries_by_age ON binaries (created, size)",
-    "CREATE TABLE facts (key TEXT PRIMARY KEY, value REAL, created INTEGER)",
+/* By the version that brought them: an older file is given what it lacks. */
+static const struct {
+    int since;
+    const char *text;
+} schema[] = {
+    {1, "CREATE TABLE graphs (graph TEXT PRIMARY KEY" GRAPH_COLUMNS ")"},
+    {1, "CREATE TABLE keys (id INTEGER PRIMARY KEY AUTOINCREMENT" KEY_COLUMNS ", UNIQUE (" ALL_KEYS
+        "))"},
+    {1, "CREATE TABLE winners (key INTEGER PRIMARY KEY" OF_KEY WINNER_COLUMNS ")"},
+    {1, "CREATE TABLE programs (key INTEGER PRIMARY KEY" OF_KEY PROGRAM_COLUMNS ")"},
+    {1,
+     "CREATE TABLE trials (id INTEGER PRIMARY KEY, key INTEGER NOT NULL" OF_KEY TRIAL_COLUMNS ")"},
+    {1, "CREATE INDEX trials_of_key ON trials (key, config)"},
+    {1, "CREATE TABLE binaries (key TEXT PRIMARY KEY" BINARY_COLUMNS ")"},
+    {1, "CREATE INDEX binaries_by_age ON binaries (created, size)"},
+    {1, "CREATE TABLE facts (key TEXT PRIMARY KEY, value REAL, created INTEGER)"},
+    {2, "CREATE TABLE rungs (id INTEGER PRIMARY KEY, key INTEGER NOT NULL" OF_KEY RUNG_COLUMNS ")"},
+    {2, "CREATE INDEX rungs_of_key ON rungs (key, size)"},
+    {2, "CREATE TABLE uses (key INTEGER PRIMARY KEY" OF_KEY ", hits INTEGER, nearest INTEGER)"},
 };
 
 static int64_t pragma(struct sql *db, const char *text) {
@@ -110,8 +124,10 @@ static int64_t pragma(struct sql *db, const char *text) {
     return query_int(&q);
 }
 
-static void create_schema(struct sql *db, struct arena *a) {
-    for (size_t i = 0; i < sizeof schema / sizeof *schema; i++) sql_run(db, schema[i]);
+/* From `version`, 0 for an empty file, to ours. */
+static void bring_schema(struct sql *db, int64_t version, struct arena *a) {
+    for (size_t i = 0; i < sizeof schema / sizeof *schema; i++)
+        if (schema[i].since > version) sql_run(db, schema[i].text);
     sql_run(db, arena_printf(a, "PRAGMA application_id = %d", STORE_APPLICATION));
     sql_run(db, arena_printf(a, "PRAGMA user_version = %d", STORE_SCHEMA));
 }
@@ -125,7 +141,7 @@ void store_check_schema(struct sql *db, struct arena *a) {
                   arena_printf(a,
                                "was written by a newer warpsmith (schema %lld, this one knows %d)",
                                (long long)version, STORE_SCHEMA));
-    else if (version < STORE_SCHEMA)
+    else if (version < 1)
         sql_blame(db, SQL_OTHER, "has no schema version");
 }
 
@@ -133,10 +149,20 @@ static bool is_empty(struct sql *db) {
     return pragma(db, "SELECT count(*) FROM sqlite_schema") == 0;
 }
 
+/* The version that the file has, 0 if it is empty; ours if nothing is to be done. */
+static int64_t version_of(struct sql *db) {
+    if (is_empty(db)) return 0;
+    int64_t version = pragma(db, "PRAGMA user_version");
+    bool older = pragma(db, "PRAGMA application_id") == STORE_APPLICATION && version >= 1 &&
+                 version < STORE_SCHEMA;
+    return older ? version : STORE_SCHEMA;
+}
+
 /* Of processes that start together, the second to get the lock finds the tables made. */
 void store_prepare_schema(struct sql *db, struct arena *a) {
-    if (is_empty(db) && sql_begin(db)) {
-        if (is_empty(db)) create_schema(db, a);
+    if (version_of(db) < STORE_SCHEMA && sql_begin(db)) {
+        int64_t version = version_of(db);
+        if (version < STORE_SCHEMA) bring_schema(db, version, a);
         sql_commit(db);
     }
     store_check_schema(db, a);

@@ -5,8 +5,9 @@
  *
  *   F(kind, column, member of the struct)
  *
- * kind: TEXT, INT, REAL (NAN is NULL), TIME (seconds since 1970; 0 becomes now), STATUS (by name).
- * A change of any list is a new STORE_SCHEMA, and store_open then needs a step from the old one. */
+ * kind: TEXT, INT, LONG (64 bits), REAL (NAN is NULL), TIME (seconds since 1970; 0 becomes now),
+ * STATUS (by name). A change of any list is a new STORE_SCHEMA, and store_open then needs a step
+ * from the old one. */
 #ifndef TUNER_STORE_TABLES_H
 #define TUNER_STORE_TABLES_H
 
@@ -14,7 +15,7 @@
 #include "tuner/store.h"
 
 enum {
-    STORE_SCHEMA = 1,              /* PRAGMA user_version */
+    STORE_SCHEMA = 2,              /* PRAGMA user_version; 1 had no rungs and uses */
     STORE_APPLICATION = 0x57536d31 /* PRAGMA application_id, "WSm1": the file is ours */
 };
 
@@ -73,6 +74,17 @@ enum {
     F(TEXT, run_id, run_id)                                                                        \
     F(TIME, created, at)
 
+#define RUNG_FIELDS(F)                                                                             \
+    F(TEXT, axis, axis)                                                                            \
+    F(LONG, size, size)                                                                            \
+    F(TEXT, point_graph, graph)                                                                    \
+    F(TEXT, point_kernel, kernel)                                                                  \
+    F(TEXT, winner, winner)                                                                        \
+    STATS_FIELDS(F, rung, us)                                                                      \
+    F(REAL, winner_us, winner_us)                                                                  \
+    F(REAL, default_us, default_us)                                                                \
+    F(TEXT, run_id, run_id)
+
 /* In SQL, ", a, b" and ", ?, ?" of each list; the first column of every table is its key. */
 #define FIELD_NAME(kind, column, member) ", " #column
 #define FIELD_MARK(kind, column, member) ", ?"
@@ -85,11 +97,13 @@ enum {
 #define PROGRAM_MARKS PROGRAM_FIELDS(FIELD_MARK)
 #define TRIAL_NAMES TRIAL_FIELDS(FIELD_NAME)
 #define TRIAL_MARKS TRIAL_FIELDS(FIELD_MARK)
+#define RUNG_NAMES RUNG_FIELDS(FIELD_NAME)
+#define RUNG_MARKS RUNG_FIELDS(FIELD_MARK)
 #define KEY_MARKS STORE_KEYS(KEY_MARK)
 #define ALL_KEYS                                                                                   \
     "graph, kernel, guard, device, driver, toolchain, generator" /* in STORE_KEYS' order */
 
-enum field_kind { FIELD_TEXT, FIELD_INT, FIELD_REAL, FIELD_TIME, FIELD_STATUS };
+enum field_kind { FIELD_TEXT, FIELD_INT, FIELD_LONG, FIELD_REAL, FIELD_TIME, FIELD_STATUS };
 
 struct field {
     enum field_kind kind;
@@ -101,7 +115,7 @@ struct fields {
     int n;
 };
 
-extern const struct fields graph_fields, winner_fields, program_fields, trial_fields;
+extern const struct fields graph_fields, winner_fields, program_fields, trial_fields, rung_fields;
 
 void put_fields(struct query *q, const struct fields *f, const void *record);
 /* False if a word is unknown to this version: the row is to be left out. */
@@ -118,7 +132,7 @@ struct store {
 
 /* Is the file ours, and of a version we know? If not, a failure sticks in db. */
 void store_check_schema(struct sql *db, struct arena *a);
-/* The same, after making the tables in an empty file. */
+/* The same, after making the tables in an empty file, and those that an older file lacks. */
 void store_prepare_schema(struct sql *db, struct arena *a);
 /* Report the connection's failure, so that the next call starts afresh. */
 enum ws_status store_fail(struct store *s, struct diag *d);
@@ -129,6 +143,16 @@ bool store_read_winner(struct store *s, int64_t key, struct store_winner *out);
 bool store_read_program(struct store *s, int64_t key, struct store_program *out);
 void store_read_trials(struct store *s, const char *select, int64_t key, struct store_trial **out,
                        int *n);
+
+void store_read_rungs(struct store *s, int64_t key, struct store_rung **out, int *n);
+
+/* store.c. The row of a key, made if it is missing, and its graph's; insert: "INSERT OR REPLACE" or
+ * "INSERT OR IGNORE". Within a transaction. */
+int64_t store_make_key(struct store *s, const struct store_key *k);
+void store_put_graph(struct store *s, const char *insert, const char *hash,
+                     const struct store_graph *g);
+/* Append "driver changed: 1 -> 2" if they differ. */
+void store_say_difference(struct buf *b, const char *what, const char *was, const char *is);
 
 /* A lock on a file of this name, which goes with its owner. False with errno set if it cannot be
  * had; true but not held if another process holds it and wait is not set. */

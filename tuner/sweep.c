@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "tuner/ladder.h"
+
 /* Length of the value at p: up to a comma that no bracket or quote encloses. */
 static size_t value_length(const char *p) {
     size_t n = 0;
@@ -41,11 +43,26 @@ static enum ws_status read_axis(const char *text, struct arena *a, struct sweep_
     }
 }
 
+/* A ladder stands alone: as an axis's only value, and as the only one of the call. */
+static enum ws_status expand_ladder(struct sweep *s, int axis, struct arena *a, struct diag *d) {
+    struct texts *v = &s->axes[axis].values;
+    bool any = false;
+    for (int i = 0; i < v->n; i++) any |= ladder_is(v->at[i]);
+    if (!any) return WS_OK;
+    if (v->n > 1 || s->ladder >= 0)
+        return diag_fail(d, WS_USAGE, "-D %s: one ladder at a time; other axes take values",
+                         s->axes[axis].name);
+    s->ladder = axis;
+    return ladder_parse(v->at[0], a, &v->at, &v->n, d);
+}
+
 enum ws_status sweep_parse(const struct texts *given, struct arena *a, struct sweep *out,
                            struct diag *d) {
-    *out = (struct sweep){NEW_ARRAY(a, struct sweep_axis, given->n), given->n, 1};
+    *out = (struct sweep){NEW_ARRAY(a, struct sweep_axis, given->n), given->n, 1, -1};
     for (int i = 0; i < given->n; i++) {
-        if (read_axis(given->at[i], a, &out->axes[i], d) != WS_OK) return d->status;
+        if (read_axis(given->at[i], a, &out->axes[i], d) != WS_OK ||
+            expand_ladder(out, i, a, d) != WS_OK)
+            return d->status;
         for (int j = 0; j < i; j++)
             if (!strcmp(out->axes[j].name, out->axes[i].name))
                 return diag_fail(d, WS_USAGE, "-D %s is given twice", out->axes[i].name);
@@ -64,4 +81,14 @@ struct ws_axis *sweep_point(const struct sweep *s, int i, struct arena *a) {
         i /= v->n;
     }
     return point;
+}
+
+int sweep_ladder_stride(const struct sweep *s) {
+    int stride = 1;
+    for (int k = s->ladder + 1; k < s->n_axes; k++) stride *= s->axes[k].values.n;
+    return stride;
+}
+
+int sweep_rung(const struct sweep *s, int i) {
+    return i / sweep_ladder_stride(s) % s->axes[s->ladder].values.n;
 }

@@ -1,19 +1,25 @@
 /* winners.c: keys, and stored configs read back. */
 #include "tuner/winners.h"
 
-struct store_key winner_key(const struct machine *m, const struct ws_captured *c,
-                            const struct ws_program *p, int kernel, struct arena *a) {
+struct store_key winner_machine_key(const struct machine *m, struct arena *a) {
     const struct device_facts *f = device_facts(m->device);
-    const struct ws_kernel *k = kernel >= 0 ? &p->kernels[kernel] : NULL;
     return (struct store_key){
-        .graph = c->graph_hash,
-        .kernel = k ? k->hash : STORE_PROGRAM,
-        .guard = k && k->guard ? k->guard : "",
+        .graph = "",
+        .kernel = "",
+        .guard = "", /* sizes are in the hashes */
         .device = arena_printf(a, "%s, %s, %d %s", f->name, m->limits.arch, m->limits.units,
                                m->limits.kind == DEVICE_CUDA ? "multiprocessors" : "cores"),
         .driver = f->driver,
         .toolchain = toolchain_version(m->toolchain),
         .generator = ws_generator_version()};
+}
+
+struct store_key winner_key(const struct machine *m, const struct ws_captured *c,
+                            const struct ws_program *p, int kernel, struct arena *a) {
+    struct store_key key = winner_machine_key(m, a);
+    key.graph = c->graph_hash;
+    key.kernel = kernel >= 0 ? p->kernels[kernel].hash : STORE_PROGRAM;
+    return key;
 }
 
 enum ws_status winner_look_up(struct store *s, const struct store_key *key,

@@ -5,6 +5,8 @@
 #include "tuner/machine.h"
 #include "tuner/store.h"
 
+/* What all keys on this machine share; graph and kernel are "". */
+struct store_key winner_machine_key(const struct machine *m, struct arena *a);
 /* kernel -1: the whole program. */
 struct store_key winner_key(const struct machine *m, const struct ws_captured *c,
                             const struct ws_program *p, int kernel, struct arena *a);

@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# A ladder on the CPU: `bench -D dim=64:512:*2` tunes four sizes and stores the ranges that they make; sizes that were
+# never tuned then hit a range, take the nearest, or miss, and say what changed.
+set -euo pipefail
+
+fail() {
+    printf '%s\n' "$@"
+    exit 1
+}
+
+results=$TMP/results
+bench() {
+    "$WARPSMITH" bench "$@" --device cpu --results "$results" --no-figures --samples-max 8 >"$TMP/out" 2>"$TMP/err" \
+        </dev/null || fail "bench $* failed:" "$(cat "$TMP/out" "$TMP/err")"
+}
+said() { grep -qE -- "$1" "$TMP/out" || fail "expected /$1/ in:" "$(cat "$TMP/out" "$TMP/err")"; }
+said_not() { ! grep -qE -- "$1" "$TMP/out" || fail "did not expect /$1/ in:" "$(cat "$TMP/out")"; }
+warned() { grep -qE -- "$1" "$TMP/err" || fail "expected /$1/ in:" "$(cat "$TMP/err")"; }
+rows() { python3 -c 'import csv, sys
+print(sum(1 for r in csv.DictReader(open(sys.argv[1])) if eval(sys.argv[2])))' "$1" "$2"; }
+
+csv=$results/softmax.csv
+bench workloads/softmax.py -D rows=16 -D dim=64:512:*2 --budget 0
+said '^ranges of dim, from rows=16 dim=s0$'
+said '^    (64 <= dim|dim == 64)'
+said '(dim <= 512|dim == 512).*: x='
+said '^lookups: 0 at tuned sizes, 0 in ranges, 0 nearest, 4 missed$'
+[ "$(rows "$csv" 'r["role"] == "tuned"')" = 4 ] || fail "four rungs, four programs"
+[ "$(rows "$csv" 'r["role"] == "variant" and r["guard"] == "dim == 256"')" -ge 1 ] || fail "a rung's rows say its size"
+
+# Every rung is a point, found at its own size before any range.
+bench workloads/softmax.py -D rows=16 -D dim=256
+said '^cache hit'
+said '^lookups: 1 at tuned sizes, 0 in ranges'
+
+# Between the rungs, whose winners all are legal at any size on the CPU, some range holds.
+before=$(rows "$csv" True)
+bench workloads/softmax.py -D rows=16 -D dim=200
+said '^hit: k_amax_sub_exp_sum_div_0 at dim=200: x=.*, tuned for .*dim'
+said '^nothing to search'
+said '^tuned '
+said '^lookups: 0 at tuned sizes, 1 in ranges, 0 nearest, 0 missed'
+[ "$(rows "$csv" True)" = $((before + 4)) ] || fail "a hit is timed as a program, and nothing else"
+[ "$(rows "$csv" 'r["role"] == "tuned" and "dim=200" in r["axes"] and "dim" in r["guard"]')" = 1 ] ||
+    fail "the row of a hit says for which sizes its config was tuned"
+
+# Beyond the ends nothing is claimed: the nearest is named, and taken only where nothing may be searched.
+bench workloads/softmax.py -D rows=16 -D dim=2048 --no-search
+warned '^warning: .*no range holds for dim=2048; the nearest, .*: taken unmeasured$'
+said '0 in ranges, 1 nearest, 0 missed'
+said_not 'configs: '
+bench workloads/softmax.py -D rows=16 -D dim=32 --budget 0
+warned '^warning: .*no range holds for dim=32; the nearest, .*: tuning anew$'
+said '^tuning 1 of 1 kernel: never tuned'
+bench workloads/softmax.py -D rows=16 -D dim=200 --retune --budget 0
+said '^tuning again, as asked'
+
+# Other rows are another graph; where nothing is near and nothing may be searched, the default runs, and is no winner.
+before=$(rows "$csv" 'r["role"] == "tuned"')
+bench workloads/softmax.py -D rows=8 -D dim=200 --no-search
+said '^miss: k_amax_sub_exp_sum_div_0 runs under its default config'
+[ "$(rows "$csv" 'r["role"] == "tuned"')" = "$before" ] || fail "a default was recorded as tuned"
+
+# Another toolchain: a miss that names it.
+cat >"$TMP/other-cc" <<'EOF'
+#!/bin/sh
+[ "$1" != --version ] || { echo 'other cc 99.1'; exit; }
+exec cc "$@"
+EOF
+chmod +x "$TMP/other-cc"
+CC=$TMP/other-cc bench workloads/softmax.py -D rows=16 -D dim=300 --budget 0
+said '^tuning 1 of 1 kernel: never tuned at this size, and of ranges: toolchain changed: .* -> other cc 99.1'
+said '0 in ranges, 0 nearest, 1 missed'
+
+# An axis that a number of the graph follows stays a point, and says why.
+cat >"$TMP/shift.py" <<'EOF'
+import torch
+
+n = 8
+
+
+def shift(x):
+    return x + n
+
+
+def get_inputs():
+    return [torch.randn(n)]
+EOF
+bench "$TMP/shift.py" -D n=8:16:*2 --budget 0
+said '^n=8 and 1 more stay tuned as points, n cannot be a symbol there: a number of the graph follows it: %add: f32.8. = add\(%x, 8, '
+said_not '^ranges of'
+
+# cache: a range among the entries, with its rungs and how often it was used; it goes with its id.
+"$WARPSMITH" cache ls >"$TMP/out" 2>"$TMP/err"
+said 'rows=16 dim=s0: (64 <= s0|s0 == 64)'
+warned 'looked up: [1-9][0-9]* hits, [1-9][0-9]* as the nearest, [1-9][0-9]* missed$'
+id=$(awk '/dim=s0: / { print $1; exit }' "$TMP/out")
+"$WARPSMITH" cache show "$id" >"$TMP/out"
+said '^s0 +dim$'
+said '^looked up '
+said '^ +64 '
+"$WARPSMITH" cache export "$TMP/tuned.db" 2>/dev/null
+WARPSMITH_CACHE=$TMP/imported.db "$WARPSMITH" cache import "$TMP/tuned.db" 2>/dev/null
+WARPSMITH_CACHE=$TMP/imported.db bench workloads/softmax.py -D rows=16 -D dim=100
+said '^hit: '
+"$WARPSMITH" cache rm "$id"
+"$WARPSMITH" cache ls >"$TMP/out" 2>/dev/null
+! grep -qE "^ *$id " "$TMP/out" || fail "entry $id is still there"
+
+# What is no ladder.
+for wrong in 'dim=8:4:*2' 'dim=8:16:*1' 'dim=8:16:*2,32'; do
+    status=0
+    "$WARPSMITH" bench workloads/softmax.py -D "$wrong" --device cpu >"$TMP/out" 2>&1 || status=$?
+    [ "$status" = 2 ] || fail "-D $wrong: exit $status" "$(cat "$TMP/out")"
+done

@@ -1,0 +1,197 @@
+/* range_table.c: lookups without text and without SQLite.
+ *
+ *   (graph, kernel)  ->  "" x=1 ;  "256 <= s0 && s0 < 4096" x=1 warps=8 ;  ...
+ *
+ * Entries of a kernel lie side by side: a lookup is one probe of the map and a walk over
+ * comparisons. */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#include "tuner/range_table.h"
+
+#include <string.h>
+#include <time.h>
+
+struct range_list {
+    struct range_entry *at;
+    int n, cap;
+};
+
+struct range_table {
+    struct arena *arena;
+    struct map lists; /* "graph kernel" -> struct range_list * */
+    VEC(struct range_list *) all;
+    int64_t n[LOOKUP_COUNT], misses_kept;
+    int64_t ns, n_timed;
+};
+
+const char *lookup_name(enum lookup l) {
+    static const char *const names[] = {[LOOKUP_POINT] = "hit",
+                                        [LOOKUP_RANGE] = "hit",
+                                        [LOOKUP_NEAREST] = "nearest",
+                                        [LOOKUP_MISS] = "miss"};
+    return names[l];
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+enum { KEY_MOST = 128 }; /* bytes of a key; hashes have 16 each */
+
+static size_t make_key(const char *graph, const char *kernel, char *out) {
+    size_t n = strlen(graph), m = strlen(kernel);
+    if (n + m + 1 > KEY_MOST) return 0;
+    memcpy(out, graph, n);
+    out[n] = ' ';
+    memcpy(out + n + 1, kernel, m);
+    return n + m + 1;
+}
+
+static struct range_list *find(const struct range_table *t, const char *graph, const char *kernel) {
+    char key[KEY_MOST];
+    size_t n = make_key(graph, kernel, key);
+    uint64_t list;
+    return n && map_get(&t->lists, key, n, &list) ? (struct range_list *)(uintptr_t)list : NULL;
+}
+
+static struct range_list *make(struct range_table *t, const char *graph, const char *kernel) {
+    struct range_list *l = find(t, graph, kernel);
+    char key[KEY_MOST];
+    size_t n = make_key(graph, kernel, key);
+    if (l || !n) return l;
+    l = NEW(t->arena, struct range_list);
+    map_put(&t->lists, key, n, (uintptr_t)l);
+    vec_push(t->arena, &t->all, l);
+    return l;
+}
+
+static void add(struct range_table *t, const struct store_config *c) {
+    struct diag quiet = diag_new(t->arena);
+    struct range_entry e = {.id = c->id, .guard_text = c->guard, .config_text = c->config};
+    if (!guard_range_parse(c->guard, &e.guard) || !config_parse(c->config, &e.config, &quiet))
+        return;
+    struct range_list *l = make(t, c->graph, c->kernel);
+    if (!l) return;
+    if (l->n == l->cap) {
+        struct range_entry *more = NEW_ARRAY(t->arena, struct range_entry, l->cap = 2 * l->cap + 4);
+        if (l->n) memcpy(more, l->at, sizeof *more * (size_t)l->n);
+        l->at = more;
+    }
+    l->at[l->n++] = e;
+}
+
+struct range_table *range_table_new(struct arena *a, const struct store_config *configs, int n) {
+    struct range_table *t = NEW(a, struct range_table);
+    *t = (struct range_table){.arena = a, .lists = map_new(a)};
+    for (int i = 0; i < n; i++) add(t, &configs[i]);
+    return t;
+}
+
+enum ws_status range_table_load(struct arena *a, struct store *s, const struct store_key *key,
+                                struct range_table **out, struct diag *d) {
+    struct store_config *configs;
+    int n;
+    if (store_configs(s, key, &configs, &n, d) == WS_OK) *out = range_table_new(a, configs, n);
+    return d->status;
+}
+
+/* ---- lookups --------------------------------------------------------------------------------- */
+
+static bool is_legal(const struct range_question *q, const struct range_entry *e) {
+    return !q->legal || q->legal(q->ctx, &e->config);
+}
+
+static struct range_entry *find_holding(const struct range_list *l,
+                                        const struct range_question *q) {
+    for (int i = 0; i < l->n; i++)
+        if (guard_range_holds(&l->at[i].guard, q->sizes, q->n_sizes) && is_legal(q, &l->at[i]))
+            return &l->at[i];
+    return NULL;
+}
+
+/* Of those at one distance the first one, which is the newest. An illegal one gives way to the
+ * next nearest, so each turn looks at what lies behind the last. */
+static struct range_entry *find_nearest(const struct range_list *l,
+                                        const struct range_question *q) {
+    double last = 0;
+    int last_at = -1;
+    for (;;) {
+        struct range_entry *best = NULL;
+        double least = 0;
+        for (int i = 0; i < l->n; i++) {
+            double d = guard_range_distance(&l->at[i].guard, q->sizes, q->n_sizes);
+            bool seen = d < last || (d == last && i <= last_at);
+            if (seen || (best && d >= least)) continue;
+            best = &l->at[i];
+            least = d;
+        }
+        if (!best || is_legal(q, best)) return best;
+        last = least;
+        last_at = (int)(best - l->at);
+    }
+}
+
+static enum lookup look_up(const struct range_table *t, const struct range_question *q,
+                           struct range_entry **out) {
+    const struct range_list *l = find(t, q->graph, q->kernel);
+    if (!l) return LOOKUP_MISS;
+    if ((*out = find_holding(l, q))) return (*out)->guard.n ? LOOKUP_RANGE : LOOKUP_POINT;
+    return (*out = find_nearest(l, q)) ? LOOKUP_NEAREST : LOOKUP_MISS;
+}
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+enum lookup range_look_up(struct range_table *t, const struct range_question *q,
+                          const struct range_entry **out) {
+    struct range_entry *e = NULL;
+    int64_t begun = now_ns();
+    enum lookup l = look_up(t, q, &e);
+    t->ns += now_ns() - begun;
+    t->n_timed++;
+    t->n[l]++;
+    if (e && l == LOOKUP_NEAREST) e->nearest++;
+    if (e && l != LOOKUP_NEAREST) e->hits++;
+    *out = e;
+    return l;
+}
+
+/* ---- counts ---------------------------------------------------------------------------------- */
+
+void range_count_point(struct range_table *t, const char *graph, const char *kernel) {
+    struct range_list *l = find(t, graph, kernel);
+    if (l) l->at[0].hits++;
+    t->n[LOOKUP_POINT]++;
+}
+
+void range_count_miss(struct range_table *t) { t->n[LOOKUP_MISS]++; }
+
+struct range_counts range_counts(const struct range_table *t) {
+    struct range_counts out = {.us = t->n_timed ? 1e-3 * (double)t->ns / (double)t->n_timed : 0};
+    memcpy(out.n, t->n, sizeof out.n);
+    return out;
+}
+
+const char *range_counts_text(const struct range_table *t, struct arena *a) {
+    struct range_counts c = range_counts(t);
+    const char *text =
+        arena_printf(a, "%lld at tuned sizes, %lld in ranges, %lld nearest, %lld missed",
+                     (long long)c.n[LOOKUP_POINT], (long long)c.n[LOOKUP_RANGE],
+                     (long long)c.n[LOOKUP_NEAREST], (long long)c.n[LOOKUP_MISS]);
+    return c.us > 0 ? arena_printf(a, "%s, %.2f us each", text, c.us) : text;
+}
+
+enum ws_status range_table_keep(struct range_table *t, struct store *s, struct diag *d) {
+    VEC(struct store_uses) uses = {0};
+    for (uint32_t i = 0; i < t->all.n; i++)
+        for (int k = 0; k < t->all.at[i]->n; k++) {
+            struct range_entry *e = &t->all.at[i]->at[k];
+            if (!e->hits && !e->nearest) continue;
+            vec_push(t->arena, &uses, ((struct store_uses){e->id, e->hits, e->nearest, 0}));
+            e->hits = e->nearest = 0;
+        }
+    int64_t missed = t->n[LOOKUP_MISS] - t->misses_kept;
+    if (missed) vec_push(t->arena, &uses, ((struct store_uses){.misses = missed}));
+    t->misses_kept = t->n[LOOKUP_MISS];
+    return uses.n ? store_add_uses(s, uses.at, (int)uses.n, d) : WS_OK;
+}
