@@ -177,6 +177,46 @@ static void put_programs(struct text *h, const struct benches *b) {
     text_puts(h, table_end);
 }
 
+/* Calls after which what tuning cost is saved; INFINITY: it saved nothing. */
+static double calls_to_pay(const struct result_row *slow, const struct result_row *tuned) {
+    if (!result_row_measured(slow)) return NAN;
+    double saved = slow->median_us - tuned->median_us;
+    return saved > 0 ? ceil(tuned->tuning_s * 1e6 / saved) : INFINITY;
+}
+
+static void put_calls(struct text *h, const struct result_row *slow,
+                      const struct result_row *tuned) {
+    double calls = calls_to_pay(slow, tuned);
+    if (isinf(calls))
+        text_puts(h, "<td class=n>never</td>");
+    else
+        put_number(h, 0, calls, "");
+}
+
+static void put_costs(struct text *h, const struct benches *b) {
+    text_puts(h, "<h2>Tuning: its cost in seconds, and the calls after which it has paid</h2>\n");
+    HEAD(h, KEY_HEAD, ">trials", ">all", ">compiling", ">checking", ">measuring", ">searching",
+         ">µs saved a call", ">paid, over default", ">paid, over eager");
+    for (size_t i = 0; i < b->n; i++) {
+        const struct result_row *tuned = b->all[i].role[ROLE_tuned];
+        const struct result_row *dflt = b->all[i].role[ROLE_default];
+        if (!result_row_measured(tuned) || isnan(tuned->tuning_s)) continue;
+        text_puts(h, "<tr>");
+        put_key(h, b->all[i].key);
+        put_number(h, 0, tuned->trials, "");
+        put_number(h, 2, tuned->tuning_s, "");
+        put_number(h, 2, tuned->compile_s, "");
+        put_number(h, 2, tuned->check_s, "");
+        put_number(h, 2, tuned->measure_s, "");
+        put_number(h, 2, tuned->search_s, "");
+        put_number(h, 2, result_row_measured(dflt) ? dflt->median_us - tuned->median_us : NAN, "");
+        put_calls(h, dflt, tuned);
+        put_calls(h, b->all[i].role[ROLE_eager], tuned);
+        text_puts(h, "</tr>\n");
+    }
+    text_puts(h, table_end);
+}
+
 /* A variant row that belongs to the tuned program of a bench: same run, same key. */
 static bool belongs(const struct result_row *r, const struct bench *b) {
     const struct result_row *tuned = b->role[ROLE_tuned];
@@ -249,6 +289,7 @@ void report_page(struct text *html, const struct report_page *page) {
     put_figure(html, "Speedup", page->speedup_svg);
     put_programs(html, page->benches);
     put_figure(html, "Roofline", page->roofline_svg);
+    put_costs(html, page->benches);
     put_winners(html, page);
     put_variant_counts(html, page);
     text_puts(html, "</body>\n</html>\n");

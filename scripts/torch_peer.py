@@ -233,7 +233,7 @@ def result_columns():
 
 
 def result_schemas():
-    """[(1, "compile_ms"), (2, "span_us")]: a schema's number and its last column, oldest first."""
+    """[(1, "compile_ms"), (2, "search_s")]: a schema's number and its last column, oldest first."""
     found = re.findall(r"^SCHEMA\((\d+), (\w+)\)", (ROOT / "reports/columns.def").read_text(), re.M)
     return [(int(number), last) for number, last in found]
 

@@ -232,8 +232,10 @@ static enum ws_status write_rows(struct bench_point *b) {
     recorder_add_roof(r, &b->run->roof);
     recorder_add_program(r, ROLE_eager, &b->eager, &b->eager_time, &b->run->roof);
     recorder_add_program(r, ROLE_default, &b->dflt, &b->default_time, &b->run->roof);
-    if (!b->defaulted)
+    if (!b->defaulted) {
         recorder_add_program(r, ROLE_tuned, &b->tuned, &b->tuned_time, &b->run->roof);
+        recorder_set_cost(r, &b->cost);
+    }
     return recorder_flush(r, b->d);
 }
 

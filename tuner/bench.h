@@ -3,6 +3,7 @@
 #define TUNER_BENCH_H
 
 #include "tuner/command_line.h"
+#include "tuner/cost.h"
 #include "tuner/range_table.h"
 #include "tuner/record.h"
 #include "tuner/sweep.h"
@@ -55,6 +56,7 @@ struct bench_point {
     struct ws_program *eager_program, *fused_program;
 
     struct tuning tuning;
+    struct cost cost;
     struct tune *tunes; /* one a kernel of the fused program */
     bool all_found;     /* every winner is stored, and the program's evidence */
     struct store_program evidence;

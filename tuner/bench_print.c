@@ -55,6 +55,8 @@ void bench_print_results(const struct bench_point *b) {
     buf_puts(&out, "\n");
     table_programs(&out, lines, 3, &w, &b->run->roof);
     for (int k = 0; k < b->fused_program->n_kernels; k++) table_kernel(&out, &b->tunes[k]);
+    cost_print(&out, &b->cost, b->eager_time.us.median, b->default_time.us.median,
+               b->tuned_time.us.median);
     fputs(out.p, stdout);
     if (b->all_found) print_stored(b);
     fputs(data_remark(&b->data), stdout);

@@ -149,6 +149,8 @@ static enum ws_status tune_alone(struct bench_point *b, struct tune *t) {
         t->deadline_ms = clock_ms() + share_of_budget(b, t->kernel);
         t->trials_left = b->run->line.budget_trials;
         if (b->d->status == WS_OK) tune_kernel(t, b->d);
+        if (b->d->status == WS_OK && b->run->line.compare_searches && !interrupted())
+            search_compare(t, b->run->line.results, b->d);
         add_rows(b, t);
         /* --profile has more to say in these rows. */
         if (b->d->status == WS_OK && !b->run->line.profile) recorder_flush(&b->run->recorder, b->d);
@@ -180,14 +182,33 @@ static enum ws_status begin_all(struct bench_point *b) {
     return b->d->status;
 }
 
+/* Seconds of this point so far. */
+static struct cost spent(const struct bench_point *b) {
+    return (struct cost){.all = clock_ms() / 1e3,
+                         .compile = b->builder.waited_ms / 1e3,
+                         .check = b->tuning.check_ms / 1e3,
+                         .measure = b->tuning.time_ms / 1e3,
+                         .count = b->tuning.count_ms / 1e3};
+}
+
 enum ws_status bench_tune_kernels(struct bench_point *b) {
     int n = b->fused_program->n_kernels, missing = 0;
     for (int k = 0; k < n; k++) missing += !b->tunes[k].winner;
     if (!missing) return WS_OK;
+    struct cost before = spent(b);
     if (begin_all(b) != WS_OK || testbed_open(&b->bed, &b->data, &b->dflt, b->arena, b->d) != WS_OK)
         return b->d->status;
-    for (int k = 0; k < n && b->d->status == WS_OK && !interrupted(); k++)
-        if (!b->tunes[k].winner) tune_alone(b, &b->tunes[k]);
+    for (int k = 0; k < n && b->d->status == WS_OK && !interrupted(); k++) {
+        if (b->tunes[k].winner) continue;
+        tune_alone(b, &b->tunes[k]);
+        b->cost.trials += b->tunes[k].n_trials;
+    }
     testbed_close(&b->bed);
+    struct cost after = spent(b);
+    b->cost.all = after.all - before.all;
+    b->cost.compile = after.compile - before.compile;
+    b->cost.check = after.check - before.check;
+    b->cost.measure = after.measure - before.measure;
+    b->cost.count = after.count - before.count;
     return b->d->status;
 }

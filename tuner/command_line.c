@@ -22,7 +22,7 @@ struct given {
     const char *device, *dtype, *mode, *arch, *fusion, *results, *dump, *save, *backend;
     const char *search, *budget, *seed, *samples_max;
     struct texts axes, configs;
-    bool check, explain, retune, no_search, profile, no_figures, help;
+    bool check, explain, retune, no_search, profile, compare_searches, no_figures, help;
 };
 
 #define OPTIONS(OPTION)                                                                            \
@@ -51,6 +51,8 @@ struct given {
            "count what the default and the winner of every kernel do, and explain their times")    \
     OPTION(TEXT, "--search", search, "NAME", BENCH,                                                \
            "model (default), exhaustive, random, coordinate, halving or profile")                  \
+    OPTION(FLAG, "--compare-searches", compare_searches, "", BENCH,                                \
+           "try all configs, then say what every strategy would have found: DIR/searches.csv")     \
     OPTION(TEXT, "--budget", budget, "SECONDS|Nt", BENCH,                                          \
            "stop searching after so many seconds, or after N trials a kernel")                     \
     OPTION(TEXT, "--samples-max", samples_max, "N", BENCH, "most samples a variant; default 100")  \
@@ -181,7 +183,8 @@ static enum ws_status read_values(const struct given *g, struct command_line *ou
     if (g->search && !search_parse(g->search, &search))
         diag_fail(d, WS_USAGE, "--search takes one of %s, not '%s'", search_names(d->arena),
                   g->search);
-    out->search = search;
+    out->compare_searches = g->compare_searches;
+    out->search = g->compare_searches ? SEARCH_exhaustive : search;
     if (g->dtype && (!dtype_parse(g->dtype, &out->dtype) || !dtype_is_float(out->dtype)))
         diag_fail(d, WS_USAGE, "--dtype takes one of f32, bf16, f16, f64, not '%s'", g->dtype);
     out->cast = g->dtype != NULL;

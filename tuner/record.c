@@ -212,6 +212,17 @@ void recorder_add_program(struct recorder *r, enum result_role role, const struc
     set_timing(row, t, &w, roof, r->row_arena);
 }
 
+void recorder_set_cost(struct recorder *r, const struct cost *c) {
+    if (!c->trials) return;
+    struct result_row *row = &r->rows[r->n - 1];
+    row->trials = c->trials;
+    row->tuning_s = c->all;
+    row->compile_s = c->compile;
+    row->check_s = c->check;
+    row->measure_s = c->measure;
+    row->search_s = cost_of_search(c) + c->count;
+}
+
 void recorder_add_roof(struct recorder *r, const struct roof *roof) {
     const struct device_limits *l = roof->limits;
     double peak = fmax(l->f32_tflops, l->matrix_tflops);

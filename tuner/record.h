@@ -3,6 +3,7 @@
 #define TUNER_RECORD_H
 
 #include "reports/results.h"
+#include "tuner/cost.h"
 #include "tuner/plan.h"
 #include "tuner/roof.h"
 
@@ -31,6 +32,8 @@ void recorder_set_counters(struct recorder *r, const struct variant *v, const st
                            const struct roof *roof);
 void recorder_add_program(struct recorder *r, enum result_role role, const struct plan *p,
                           const struct timing *t, const struct roof *roof);
+/* What tuning has cost, into the newest row. */
+void recorder_set_cost(struct recorder *r, const struct cost *c);
 void recorder_add_roof(struct recorder *r, const struct roof *roof);
 
 /* Append what was added, all or nothing. Notes go to stderr. */

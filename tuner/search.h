@@ -43,6 +43,10 @@ bool search_goes_on(const struct tune *t);
 /* Try variants by number. */
 enum ws_status search_wave(struct tune *t, const int *which, int n, struct diag *d);
 
+/* search_compare.c: after an exhaustive search, what every strategy would have found and cost: a
+ * line each on stdout, and rows of FOLDER/searches.csv. */
+enum ws_status search_compare(struct tune *t, const char *folder, struct diag *d);
+
 /* ---- search_space.c: how alike configs are --------------------------------------------------- */
 
 /* Every variant as a point: log2(1 + value) of each knob that differs somewhere, scaled to unit

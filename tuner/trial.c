@@ -146,6 +146,13 @@ static enum ws_status try_variant(struct tune *t, struct variant *v, int samples
     return WS_OK;
 }
 
+static enum ws_status try_timed(struct tune *t, struct variant *v, int samples, struct diag *d) {
+    double begun = clock_ms(), waited = t->shared->builder->waited_ms;
+    try_variant(t, v, samples, d);
+    v->trial_ms += clock_ms() - begun - (t->shared->builder->waited_ms - waited);
+    return d->status;
+}
+
 static enum ws_status keep(struct tune *t, const struct variant *v, struct diag *d) {
     if (!t->shared->store) return WS_OK;
     struct store_trial trial = {.config = v->text,
@@ -175,8 +182,10 @@ static void say(struct tune *t, const struct variant *v) {
 }
 
 /* What a trial would say, without making it. */
-static void look_up(const struct tune *t, struct variant *v) {
+static void look_up(struct tune *t, struct variant *v) {
     const struct variant *known = &t->oracle[v - t->variants];
+    if (t->order && !v->timing.us.n && !variant_refused(v))
+        t->order[t->n_order++] = (int)(v - t->variants);
     v->status = known->status;
     v->message = known->message;
     v->timing = known->timing;
@@ -192,7 +201,8 @@ enum ws_status trial_run(struct tune *t, struct variant *v, struct diag *d) {
     bool known = (v->timing.us.n && !v->glanced) || variant_refused(v);
     if (t->oracle) return look_up(t, v), count(t, v), WS_OK;
     if (!known) {
-        if (try_variant(t, v, t->shared->samples_max, d) != WS_OK) return d->status;
+        t->n_trials += !v->glanced;
+        if (try_timed(t, v, t->shared->samples_max, d) != WS_OK) return d->status;
         v->glanced = false;
         /* Cut short: this says nothing about the variant. */
         if (interrupted() && !variant_refused(v)) {
@@ -209,7 +219,8 @@ enum ws_status trial_run(struct tune *t, struct variant *v, struct diag *d) {
 enum ws_status trial_glance(struct tune *t, struct variant *v, int samples, struct diag *d) {
     if (t->oracle) return look_up(t, v), WS_OK;
     if ((v->timing.us.n && !v->glanced) || variant_refused(v)) return WS_OK; /* known */
-    if (try_variant(t, v, samples, d) != WS_OK) return d->status;
+    t->n_trials += !v->glanced;
+    if (try_timed(t, v, samples, d) != WS_OK) return d->status;
     v->glanced = true;
     if (variant_refused(v)) return keep(t, v, d);
     if (v->timing.us.n) t->best_us = fmin(t->best_us, v->timing.us.median);

@@ -42,12 +42,14 @@ struct tune {
     int search;             /* enum search_strategy */
     double deadline_ms;     /* clock_ms at which the search ends; INFINITY: never */
     int trials_left;        /* before it ends; INT_MAX: no limit */
-    struct variant *oracle; /* not NULL: trials are looked up here, none is made */
+    struct variant *oracle; /* not NULL: trials are looked up here, none is made, */
+    int *order, n_order;    /* and their numbers are noted here */
     double best_us;         /* INFINITY while nothing was timed */
     struct progress progress;
 
     struct variant *winner;
-    int n_tried, n_tied;
+    int n_tried, n_tied; /* n_tried: with a time, known ones included */
+    int n_trials;        /* made in this run, whatever came of them */
 };
 
 /* Configs of the kernel; nothing is compiled yet. */

@@ -24,6 +24,7 @@ struct variant {
     const void *binary;
     size_t size;
     double compile_ms; /* NAN: unknown */
+    double trial_ms;   /* wall time of loading, checking and timing */
 
     struct module *module;             /* NULL unless loaded */
     int generation;                    /* of the device that it was loaded into */
