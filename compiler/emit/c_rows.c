@@ -110,6 +110,11 @@ static void put_element(struct emitter *w, uint32_t index, bool main_loop) {
         line(w, "%s = %s;", acc,
              later ? operand_text(w, v) : combine_text(w, v, acc, operand_text(w, v)));
     }
+    for (uint32_t i = 0; i < f->across.n; i++) {
+        const char *sum = arena_printf(w->arena, "s%u[r]", f->across.at[i]);
+        line(w, "%s = %s;", sum,
+             combine_text(w, f->across.at[i], sum, operand_text(w, f->across.at[i])));
+    }
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
         if (main_loop && streams(w, st))
@@ -264,12 +269,14 @@ static void put_partials(struct emitter *w) {
 /* ---- the function ---------------------------------------------------------------------------- */
 
 static void put_partial_parameters(struct emitter *w, struct ws_launch *l) {
-    const struct phase *f = &w->p->phases.at[0];
+    bool columns = w->k->columns;
+    const value_id *list = columns ? w->p->across.at : w->p->phases.at[0].reduce.at;
+    uint32_t n = columns ? w->p->across.n : w->p->phases.at[0].reduce.n;
     int64_t offset = 0;
-    for (uint32_t i = 0; i < f->reduce.n; i++) {
-        const char *t = accumulator_type(w, f->reduce.at[i]);
-        line(w, "%s *restrict part%u = *(%s *const *)args[%d];", t, f->reduce.at[i], t, l->n_args);
-        offset = add_partial(w, l, f->reduce.at[i], offset);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *t = accumulator_type(w, list[i]);
+        line(w, "%s *restrict part%u = *(%s *const *)args[%d];", t, list[i], t, l->n_args);
+        offset = add_partial(w, l, list[i], offset);
     }
 }
 
@@ -281,7 +288,7 @@ static struct ws_launch *open_function(struct emitter *w, const char *name) {
     line(w, "void %s(void *const *args);", name);
     open_brace(w, "void %s(void *const *args)", name);
     put_parameters(w);
-    if (w->y->split > 1) put_partial_parameters(w, l);
+    if (w->y->split > 1 || w->k->columns) put_partial_parameters(w, l);
     line(w, "const k_idx nx = %s, nr = %s;", ex_text(w, w->k->bound[AXIS_X]),
          ex_text(w, w->k->bound[AXIS_R]));
     line(w, "(void)nx, (void)nr;");
@@ -293,14 +300,22 @@ static void put_task_range(struct emitter *w) {
     line(w, "const k_idx tiles_r = %s;",
          y->grid_r ? arena_printf(w->arena, "(nr + %d) / %d", y->br - 1, y->br)
                    : arena_printf(w->arena, "%d", y->split));
-    line(w, "const long long tasks = ((long long)nx + %d) / %d * tiles_r;", y->bx - 1, y->bx);
+    if (w->k->columns) /* a task's rows sum up their columns */
+        line(w, "const long long tasks = %d;", y->blocks);
+    else
+        line(w, "const long long tasks = ((long long)nx + %d) / %d * tiles_r;", y->bx - 1, y->bx);
 }
 
 static void put_task_position(struct emitter *w) {
     const struct layout *y = w->y;
-    line(w, "const k_idx x_begin = (k_idx)(task / tiles_r) * %d, part = (k_idx)(task %% tiles_r);",
-         y->bx);
-    line(w, "const k_idx x_end = x_begin + %d < nx ? x_begin + %d : nx;", y->bx, y->bx);
+    const char *rows = arena_printf(w->arena, "%d", y->bx);
+    if (w->k->columns) {
+        line(w, "const k_idx rows = (nx + %d) / %d;", y->blocks - 1, y->blocks);
+        rows = "rows";
+    }
+    line(w, "const k_idx x_begin = (k_idx)(task / tiles_r) * %s, part = (k_idx)(task %% tiles_r);",
+         rows);
+    line(w, "const k_idx x_end = x_begin + %s < nx ? x_begin + %s : nx;", rows, rows);
     if (y->grid_r)
         line(w, "const k_idx chunk = %d;", y->br);
     else if (y->split > 1)
@@ -316,6 +331,38 @@ static void put_task_position(struct emitter *w) {
         line(w, "const k_idx x0 = x_begin;");
         line(w, "const int lanes = (int)(x_end - x_begin);");
     }
+}
+
+/* A task's sums of columns are its part of them, in memory. */
+static void put_own_columns(struct emitter *w) {
+    for (uint32_t i = 0; i < w->p->across.n; i++) {
+        value_id v = w->p->across.at[i];
+        line(w, "%s *restrict s%u = part%u + task * (long long)nr;", accumulator_type(w, v), v, v);
+        line(w, "for (k_idx r = 0; r < nr; r++) s%u[r] = %s;", v, identity_text(w, v));
+    }
+}
+
+/* The second launch of a kernel with column sums. */
+static void emit_columns(struct emitter *w) {
+    int parts = w->y->blocks;
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
+    w->subscript = "";
+    open_function(w, arena_printf(w->arena, "%s_finish", w->k->name));
+    line(w, "#pragma omp parallel for schedule(static)");
+    open_brace(w, "for (k_idx r = 0; r < nr; r++)");
+    for (uint32_t i = 0; i < w->p->across.n; i++) {
+        value_id v = w->p->across.at[i];
+        const char *name = arena_printf(w->arena, "a%u", v);
+        line(w, "%s a%u = %s;", accumulator_type(w, v), v, identity_text(w, v));
+        line(w, "for (int s = 0; s < %d; s++) a%u = %s;", parts, v,
+             combine_text(w, v, name, arena_printf(w->arena, "part%u[(long long)s * nr + r]", v)));
+        w->where[v] = ARRAY;
+    }
+    for (uint32_t i = 0; i < w->p->finish.n; i++) put_local(w, w->p->finish.at[i]);
+    for (uint32_t i = 0; i < w->p->column_stores.n; i++)
+        put_store1(w, &w->k->stores.at[w->p->column_stores.at[i]], "");
+    close_brace(w);
+    close_brace(w);
 }
 
 /* The second launch of a split reduction. */
@@ -356,6 +403,7 @@ void emit_c_rows(struct emitter *w) {
     line(w, "#pragma omp for schedule(static)");
     open_brace(w, "for (long long task = 0; task < tasks; task++)");
     put_task_position(w);
+    if (w->k->columns) put_own_columns(w);
     if (!y->rows_inner) open_brace(w, "for (k_idx x = x_begin; x < x_end; x++)");
     w->subscript = y->rows_inner ? "[l]" : "";
     put_row_values(w, w->p->before.at, w->p->before.n);
@@ -372,4 +420,5 @@ void emit_c_rows(struct emitter *w) {
     close_brace(w);
     close_brace(w);
     if (y->split > 1) emit_finish(w);
+    if (w->k->columns) emit_columns(w);
 }

@@ -131,7 +131,7 @@ static const char *pack_type(struct emitter *w, const struct value_node *x) {
                         load_shape(w, x) == WHOLE_VECTOR ? w->y->vec : 1);
 }
 
-static void declare_packs(struct emitter *w, const struct phase *f) {
+void declare_packs(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->loads.n; i++) {
         const struct value_node *x = at(w, f->loads.at[i]);
         struct buf dims = buf_new(w->arena);
@@ -217,7 +217,7 @@ static void put_load(struct emitter *w, value_id v) {
 
 /* Open the loop over column steps u; declares r (rows inner) or the vector's first column r. Where
  * rows are peeled, that is for open_row. */
-static void open_columns(struct emitter *w) {
+void open_columns(struct emitter *w) {
     const struct layout *y = w->y;
     open_unrolled(w, "u", y->ur);
     if (y->peel) return;
@@ -228,7 +228,7 @@ static void open_columns(struct emitter *w) {
     if (!columns_exact(w)) open_brace(w, "if (r < r_end)");
 }
 
-static void close_columns(struct emitter *w) {
+void close_columns(struct emitter *w) {
     if (!w->y->peel && !columns_exact(w)) close_brace(w);
     close_brace(w);
 }
@@ -246,7 +246,7 @@ static void close_row(struct emitter *w) {
 }
 
 /* All loads of a tile are issued before the first is used. */
-static void put_loads(struct emitter *w, const struct phase *f) {
+void put_loads(struct emitter *w, const struct phase *f) {
     bool any_row = false;
     if (!f->loads.n) return;
     open_columns(w);
@@ -312,6 +312,9 @@ static const bool *wanted_elements(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->reduce.n; i++)
         for (int a = 0; a < at(w, f->reduce.at[i])->n_args; a++)
             mark_wanted(w, at(w, f->reduce.at[i])->args[a], marks);
+    for (uint32_t i = 0; i < f->across.n; i++)
+        for (int a = 0; a < at(w, f->across.at[i])->n_args; a++)
+            mark_wanted(w, at(w, f->across.at[i])->args[a], marks);
     for (uint32_t i = 0; i < f->stores.n; i++)
         mark_wanted(w, w->k->stores.at[f->stores.at[i]].value, marks);
     return marks;
@@ -322,7 +325,7 @@ static void put_elements(struct emitter *w, const struct phase *f) {
     bool exact = rows_exact(w);
     open_columns(w);
     open_row(w);
-    if (f->stores.n && !exact) line(w, "const bool real = %s;", row_is_real(w));
+    if (f->stores.n + f->across.n && !exact) line(w, "const bool real = %s;", row_is_real(w));
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
         if (vector_store(w, st))
@@ -351,6 +354,7 @@ static void put_elements(struct emitter *w, const struct phase *f) {
         else
             line(w, "%s = %s;", acc, combine_text(w, v, acc, operand_text(w, v)));
     }
+    put_column_sums(w, f, exact ? "" : "if (real) ");
     put_element_stores(w, f, exact);
     close_brace(w);
     bool vectors = false;
@@ -532,6 +536,14 @@ static void put_end_elements(struct emitter *w, const struct phase *f) {
     close_ends(w, &s);
 }
 
+/* The phase's loads, without those that stand before all rows. */
+static struct phase loads_of_row(struct emitter *w, const struct phase *f) {
+    struct phase some = {0};
+    for (uint32_t i = 0; i < f->loads.n; i++)
+        if (!is_of_all_rows(w, f->loads.at[i])) vec_push(w->arena, &some.loads, f->loads.at[i]);
+    return some;
+}
+
 static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     const struct phase *f = &w->p->phases.at[index];
     const struct layout *y = w->y;
@@ -544,8 +556,9 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
         open_brace(w, "for (k_idx base = r_begin; base < r_end; base += %d)", y->br);
     else if (y->grid_r && !y->peel)
         open_scope(w);
-    declare_packs(w, f);
-    put_loads(w, f);
+    const struct phase loads = loads_of_row(w, f);
+    declare_packs(w, &loads);
+    put_loads(w, &loads);
     put_tile(w, f);
     if (loops || (y->grid_r && !y->peel)) close_brace(w);
     put_end_elements(w, f);
@@ -576,7 +589,11 @@ struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) 
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     *l = (struct ws_launch){.entry = name, .grid = {1, 1, 1}, .threads = threads};
     add_arguments(w, l);
-    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) ", threads);
+    bool first = w->out->n_launches == 1;
+    int blocks = first ? w->p->config.knob[KNOB_blocks] : 0; /* to be on the device together */
+    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d", threads);
+    if (blocks) buf_printf(&w->b, ", %d", blocks);
+    buf_puts(&w->b, ") ");
     if (w->y->cluster > 1) buf_printf(&w->b, "__cluster_dims__(%d, 1, 1) ", w->y->cluster);
     buf_printf(&w->b, "%s(", name);
     put_parameters(w);
@@ -613,6 +630,10 @@ static void put_block_position(struct emitter *w) {
         line(w, "const k_idx steps = (nr + %d) / %d;", y->br - 1, y->br);
         line(w, "const k_idx chunk = (steps + %d) / %d * %d;", y->split - 1, y->split, y->br);
         line(w, "const k_idx r_begin = part * chunk, r_end = k_clamp(r_begin + chunk, nr);");
+    } else if (w->k->columns) {
+        line(w, "const k_idx base = 0, r_end = nr;");
+        line(w, "(void)tx; (void)tr; (void)nx; (void)r_end; (void)k_smem;");
+        return;
     } else if (w->k->kind == KERNEL_SCAN) {
         line(w, "const k_idx px = (k_idx)blockIdx.x, r_end = nr;");
     } else {
@@ -630,6 +651,7 @@ void emit_cuda_rows(struct emitter *w) {
     l->cluster = w->y->cluster;
     put_block_position(w);
     if (w->y->peel) put_row_ends(w);
+    if (w->k->columns) open_column_rows(w);
     put_row_values(w, w->p->before.at, w->p->before.n);
     int smem = 0;
     bool scans = w->k->kind == KERNEL_SCAN; /* then all phases on one tile after the other */
@@ -641,8 +663,10 @@ void emit_cuda_rows(struct emitter *w) {
     if (w->y->split > 1) put_partials(w);
     if (w->y->last_block) put_last_block(w);
     if (w->y->split == 1) put_row_stores(w);
+    if (w->k->columns) close_column_rows(w);
     if (w->y->cluster > 1)
         line(w, "k_cluster_sync(); /* no block may end while another reads its shared memory */");
     close_brace(w);
     if (w->y->split > 1 && !w->y->last_block) emit_finish(w);
+    if (w->k->columns) emit_column_finish(w);
 }

@@ -16,6 +16,10 @@ void put_x(struct emitter *w, bool element); /* declares the thread's x */
 void open_unrolled(struct emitter *w, const char *name, int n);
 void close_rows(struct emitter *w);
 const char *accumulator_dims(struct emitter *w);
+void open_columns(struct emitter *w); /* a loop over the thread's column steps u; declares r */
+void close_columns(struct emitter *w);
+void declare_packs(struct emitter *w, const struct phase *f); /* registers for its loads */
+void put_loads(struct emitter *w, const struct phase *f);
 
 /* cuda_peel.c: heads and tails of rows. put_row_ends: what the rows of a thread have of them.
  * open_ends, close_ends: text in between is of these elements. open_row_columns: in the scope of a
@@ -37,6 +41,15 @@ void remember_maximum(struct emitter *w, value_id v);
 void remember_maxima(struct emitter *w, const struct phase *f);
 void rescale_sums(struct emitter *w, const struct phase *f);
 void rescale_to_row(struct emitter *w, value_id sum);
+
+/* cuda_columns.c: sums of columns over the rows of a block. open_column_rows: before the first row;
+ * put_column_sums: of an element, if `condition`; close_column_rows: after the last. */
+bool is_of_all_rows(const struct emitter *w, value_id v);
+void open_column_rows(struct emitter *w);
+void put_column_sums(struct emitter *w, const struct phase *f, const char *condition);
+void close_column_rows(struct emitter *w);
+void put_column_parameters(struct emitter *w, struct ws_launch *l);
+void emit_column_finish(struct emitter *w);
 
 /* cuda_split.c: split > 1. */
 void put_partials(struct emitter *w);

@@ -32,6 +32,7 @@ void put_partials(struct emitter *w) {
 }
 
 void put_partial_parameters(struct emitter *w, struct ws_launch *l) {
+    if (w->k->columns) put_column_parameters(w, l);
     if (w->y->split == 1) return;
     const struct phase *f = &w->p->phases.at[0];
     int64_t offset = 0;

@@ -39,14 +39,19 @@ static void build_phase(struct block *p, uint32_t index, bool *row_values) {
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
         bool accumulates = x->kind == INST_REDUCE || x->kind == INST_SCAN;
-        if (!accumulates || layout_phase(&p->layout, x->level) != (int)index + 1) continue;
-        vec_push(a, &f.reduce, v);
+        int after = (int)index + !x->across; /* a column's sum is no level of its own */
+        if (!accumulates || layout_phase(&p->layout, x->level) != after) continue;
+        if (x->across)
+            vec_push(a, &f.across, v);
+        else
+            vec_push(a, &f.reduce, v);
         if (p->layout.online && x->level == p->layout.online + 1) vec_push(a, &f.online, v);
         for (int i = 0; i < x->n_args; i++) mark(k, x->args[i], need);
     }
     for (uint32_t s = 0; s < k->stores.n; s++) {
         const struct store_node *st = &k->stores.at[s];
         int level = k->values.at[st->value].level;
+        if (is_column_store(k, st)) continue;
         if (!(st->mask & MASK_R) || layout_phase(&p->layout, level) != (int)index) continue;
         vec_push(a, &f.stores, s);
         mark(k, st->value, need);
@@ -82,8 +87,11 @@ static void build_phases(struct block *p) {
     bool stores_last = false;
     for (uint32_t s = 0; s < k->stores.n; s++)
         stores_last |=
-            k->stores.at[s].mask & MASK_R &&
+            k->stores.at[s].mask & MASK_R && !is_column_store(k, &k->stores.at[s]) &&
             layout_phase(&p->layout, k->values.at[k->stores.at[s].value].level) == (int)last;
+    for (value_id v = 0; v < k->values.n; v++)
+        stores_last |=
+            k->values.at[v].across && layout_phase(&p->layout, k->values.at[v].level) == (int)last;
     for (uint32_t i = 0; i < last + stores_last; i++) build_phase(p, i, row);
     for (value_id v = 0; v < k->values.n; v++)
         if (row[v]) mark(k, v, early);
@@ -107,8 +115,27 @@ static void build_phases(struct block *p) {
     }
 }
 
+/* The second launch of a kernel with column sums. */
+static void build_finish(struct block *p) {
+    const struct kernel *k = p->kernel;
+    bool *need = NEW_ARRAY(k->arena, bool, k->values.n);
+    for (uint32_t s = 0; s < k->stores.n; s++) {
+        if (!is_column_store(k, &k->stores.at[s])) continue;
+        vec_push(k->arena, &p->column_stores, s);
+        mark(k, k->stores.at[s].value, need);
+    }
+    for (value_id v = 0; v < k->values.n; v++) {
+        if (k->values.at[v].across)
+            vec_push(k->arena, &p->across, v);
+        else if (need[v])
+            vec_push(k->arena, &p->finish, v);
+    }
+}
+
 size_t partial_bytes(const struct kernel *k, const struct layout *y, value_id v) {
-    size_t n = (size_t)(kernel_size(k, AXIS_X) * y->split);
+    bool across = k->values.at[v].across;
+    size_t n = across ? (size_t)(kernel_size(k, AXIS_R) * y->blocks)
+                      : (size_t)(kernel_size(k, AXIS_X) * y->split);
     return (n * (size_t)reduction_bytes(k, v) + 15) / 16 * 16;
 }
 
@@ -143,8 +170,12 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     p->grid = tiles(kernel_size(k, AXIS_X), y->bx) *
               (y->grid_r ? tiles(kernel_size(k, AXIS_R), y->br) : 1) * y->split * y->cluster;
     if (y->last_block) p->tickets = (size_t)tiles(kernel_size(k, AXIS_X), y->bx) * 4;
-    if (y->split > 1)
-        for (uint32_t v = 0; v < k->values.n; v++)
-            if (k->values.at[v].kind == INST_REDUCE) p->workspace += partial_bytes(k, y, v);
+    if (k->columns) {
+        build_finish(p);
+        p->grid = y->blocks;
+    }
+    for (uint32_t v = 0; v < k->values.n; v++)
+        if (k->values.at[v].across || (k->values.at[v].kind == INST_REDUCE && y->split > 1))
+            p->workspace += partial_bytes(k, y, v);
     return p;
 }

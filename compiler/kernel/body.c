@@ -23,7 +23,7 @@ value_id number(struct builder *w, struct value_node v) {
     struct value_node key; /* no padding in the key */
     memset(&key, 0, sizeof key);
     key.kind = v.kind, key.op = v.op, key.reduction = v.reduction, key.dtype = v.dtype,
-    key.rounds = v.rounds, key.n_args = v.n_args, key.guarded = v.guarded;
+    key.rounds = v.rounds, key.n_args = v.n_args, key.guarded = v.guarded, key.across = v.across;
     memcpy(key.args, v.args, sizeof v.args);
     key.number = v.number, key.buffer = v.buffer, key.index = v.index;
     if (map_get(&w->numbers, &key, sizeof key, &id)) return (value_id)id;
@@ -36,7 +36,7 @@ value_id number(struct builder *w, struct value_node v) {
 /* ---- expansion ------------------------------------------------------------------------------- */
 
 static value_id expand_nest(struct builder *w, const struct nest *n, const ex *from, const ex *to,
-                            int count, value_id guard);
+                            int count, value_id guard, bool across);
 
 static const struct member *member_of(struct builder *w, uint32_t nest) {
     for (uint32_t m = 0; m < w->g->members.n; m++)
@@ -104,7 +104,8 @@ static value_id expand_member(struct builder *w, const struct member *M, const s
         to[count++] = M->to[i];
     }
     bool row = n->n_reduce || n->scan;
-    return expand_nest(w, n, from, to, count, row ? NO_GUARD : guard);
+    bool across = w->g->columns && member_is_along(w->s, M, w->g->x, w->g->n_x);
+    return expand_nest(w, n, from, to, count, row ? NO_GUARD : guard, across);
 }
 
 /* The value of buffer b at index, both in group axes, where `guard` holds. */
@@ -130,7 +131,7 @@ static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const 
 }
 
 static value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes,
-                            const ex *places, int count, value_id guard) {
+                            const ex *places, int count, value_id guard, bool across) {
     value_id *of = NEW_ARRAY(w->k->arena, value_id, n->insts.n);
     ex from[GROUP_MAX_AXES + GROUP_MAX_SUBSCRIPTS], to[GROUP_MAX_AXES + GROUP_MAX_SUBSCRIPTS];
     memcpy(from, axes, sizeof(ex) * (size_t)count);
@@ -150,6 +151,7 @@ static value_id expand_nest(struct builder *w, const struct nest *n, const ex *a
                                .reduction = x->reduction,
                                .dtype = x->dtype,
                                .rounds = x->rounds,
+                               .across = across && x->kind == INST_REDUCE,
                                .n_args = x->n_args,
                                .number = x->value};
         for (int a = 0; a < x->n_args; a++) v.args[a] = of[x->args[a]];
@@ -345,13 +347,20 @@ static void find_masks(struct kernel *k) {
         struct value_node *v = &k->values.at[i];
         v->mask = v->index ? index_mask(k, v->index) : 0;
         v->level = 0;
+        v->column = false;
         for (int a = 0; a < v->n_args; a++) {
             const struct value_node *u = &k->values.at[v->args[a]];
             v->mask |= u->mask;
+            v->column |= u->column;
             if (u->level > v->level) v->level = u->level;
         }
-        if (v->kind == INST_REDUCE) v->mask &= (uint8_t)~MASK_R;
         if (v->kind == INST_SCAN) v->mask |= MASK_R;
+        if (v->across) {
+            v->mask = MASK_R;
+            v->column = k->columns = true;
+            continue;
+        }
+        if (v->kind == INST_REDUCE) v->mask &= (uint8_t)~MASK_R;
         if (v->kind == INST_REDUCE || v->kind == INST_SCAN) v->level++;
         if (v->level > k->levels) k->levels = v->level;
     }
@@ -493,8 +502,8 @@ static void find_inner(struct kernel *k) {
     }
     /* A thread goes along a scanned column by itself: there must be many. */
     int64_t least = k->kind == KERNEL_SCAN ? 1024 : 2;
-    k->rows_inner = (k->kind == KERNEL_REDUCE || k->kind == KERNEL_SCAN) && along[0] > along[1] &&
-                    kernel_size(k, AXIS_X) >= least;
+    k->rows_inner = !k->columns && (k->kind == KERNEL_REDUCE || k->kind == KERNEL_SCAN) &&
+                    along[0] > along[1] && kernel_size(k, AXIS_X) >= least;
 }
 
 /* "softmax_amax_sub_exp_sum_div": the nests' names, cut at 60 characters, made unique by the
@@ -538,6 +547,10 @@ struct kernel *kernel_build(const struct schedule *s, uint32_t group,
 int reduction_bytes(const struct kernel *k, value_id v) {
     const struct value_node *x = &k->values.at[v];
     return reduction_of_pairs(x->reduction) ? 16 : dtype_bytes(dtype_opmath(x->dtype));
+}
+
+bool is_column_store(const struct kernel *k, const struct store_node *s) {
+    return k->columns && !(s->mask & MASK_X);
 }
 
 int64_t kernel_size(const struct kernel *k, enum axis x) {

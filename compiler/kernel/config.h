@@ -33,7 +33,8 @@
     KNOB(last_block,                                                                               \
          "1: the last block of a split reduction to come reduces the partial results; no launch "  \
          "more")                                                                                   \
-    KNOB(online, "1: sums of exp(x - max) are made along with the maximum, and rescaled")
+    KNOB(online, "1: sums of exp(x - max) are made along with the maximum, and rescaled")          \
+    KNOB(blocks, "blocks of a multiprocessor that go over many rows each and sum up columns")
 
 enum knob {
 #define KNOB(name, what) KNOB_##name,

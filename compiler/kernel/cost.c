@@ -94,8 +94,9 @@ static double traffic(const struct kernel *k, const struct layout *y) {
                       1) *
                      (double)buffer_bytes(k->schedule->loops, st->buffer);
     }
-    for (uint32_t i = 0; i < k->values.n && y->split > 1; i++) /* written and read, in L2 */
-        if (k->values.at[i].kind == INST_REDUCE) total += (double)partial_bytes(k, y, i);
+    for (uint32_t i = 0; i < k->values.n; i++) /* written and read, in L2 */
+        if (k->values.at[i].across || (k->values.at[i].kind == INST_REDUCE && y->split > 1))
+            total += (double)partial_bytes(k, y, i);
     return total;
 }
 
@@ -176,6 +177,30 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     return us + (y->split == 1 ? 0 : y->last_block ? 1.5 : 2.5);
 }
 
+/* Persistent blocks, as many as the config says if they fit: their registers hold a row and the
+ * columns' sums, and between the reductions of a row nobody loads. */
+static double columns_cost(const struct kernel *k, const struct layout *y) {
+    const struct device_limits *d = k->limits;
+    int words = layout_load_words(k, y), sums = 0;
+    for (uint32_t i = 0; i < k->values.n; i++)
+        if (k->values.at[i].across) sums += y->ur * y->vec * reduction_bytes(k, i) / 4;
+    int64_t registers = 28 + words + sums + 4 * y->ur * y->vec / 3,
+            at_once = d->regs_unit / (registers * y->threads);
+    if (registers > 250 || registers * y->threads > d->regs_unit) return 1e9; /* would spill */
+    int64_t rows = kernel_size(k, AXIS_X), nr = kernel_size(k, AXIS_R), blocks = y->blocks;
+    if (!rows || !blocks) return 0;
+    if (at_once > d->max_threads_unit / y->threads) at_once = d->max_threads_unit / y->threads;
+    int64_t a_unit = (blocks + d->units - 1) / d->units;
+    if (a_unit > at_once) return 1e8 * (double)a_unit; /* a second wave */
+    double rate = (double)(a_unit * y->threads * words * 4) / (2 * BYTES_IN_FLIGHT);
+    int64_t tiles = (rows + y->bx - 1) / y->bx, turns = (tiles + blocks - 1) / blocks;
+    double balance = (double)tiles / (double)(turns * blocks), used = (double)nr / y->br;
+    if (blocks < d->units) balance *= (double)blocks / d->units;
+    double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000;
+    double us = traffic(k, y) / (gbps * 1e3 * 0.9 * (rate < 1 ? rate : 1) * balance * used);
+    return us * (1 + 0.04 / y->vec + (y->t1 > 32 ? 0.01 * k->levels : 0)) + 2.5;
+}
+
 static double cpu_cost(const struct kernel *k, const struct layout *y) {
     double us = traffic(k, y) / 1e4 * (y->streaming ? 0.8 : 1);
     int lanes = k->limits->simd_bytes / 4;
@@ -201,5 +226,6 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
 
 double kernel_cost(const struct kernel *k, const struct layout *y) {
     if (k->kind == KERNEL_MATMUL) return matmul_cost(k, y);
-    return k->limits->kind == DEVICE_CUDA ? gpu_cost(k, y) : cpu_cost(k, y);
+    if (k->limits->kind == DEVICE_CPU) return cpu_cost(k, y);
+    return k->columns ? columns_cost(k, y) : gpu_cost(k, y);
 }

@@ -27,17 +27,30 @@
  * Block program. Phase p runs over the columns and does every reduction of a level-p value and
  * every store of a level-p value; after it the rows' values of level p+1 are computed. See block.c.
  *
+ * Columns. A reduction may be *across*: along x, of a column over all rows. It has the mask {r} and
+ * its argument's level; the phase of that level accumulates it. Its block program is *persistent*:
+ * a fixed number of blocks goes over the rows with a stride, a thread has the same columns in each
+ * row and keeps their sums in registers, a block writes them when its rows are through, and a
+ * second launch adds up the blocks and computes what stands on the sums (masks without x; the store
+ * of such a value is the *column's*). Backward of a layer norm:
+ *
+ *     v2 = mul v0 v1            {x r}  level 0
+ *     v3 = reduce sum v2        {x}    level 1     for dx
+ *     v4 = reduce sum v2 over x {r}    level 0     dw
+ *
  * A scan kernel does both of its phases on one tile after the other; what the rows have so far is
  * carried along. A scan's values vary with r and have the next level.
  *
  * Invariants (kernel_verify reports these numbers):
  *   K1  a value's arguments are values before it;
  *   K2  mask = union of the arguments' masks and of the axes in the index; a reduction removes {r},
- *       a scan adds it; a subscript in an index is an argument;
- *   K3  level = the largest of the arguments' levels, plus 1 for a reduction or scan;
+ *       a scan adds it, a reduction across has {r}; a subscript in an index is an argument;
+ *   K3  level = the largest of the arguments' levels, plus 1 for a reduction along r or scan;
  *   K4  a store's index varies with every axis that its value varies with;
  *   K5  every store's index is injective over its axes, and every output buffer is stored exactly
- * once.
+ *       once;
+ *   K6  what stands on a reduction across (`column`) does not vary with x, and nothing in the rows
+ *       needs it.
  *
  * Ownership: in kernel.arena. */
 #ifndef WS_KERNEL_H
@@ -75,6 +88,8 @@ struct value_node {
     enum dtype dtype; /* as the graph sees it; arithmetic in dtype_opmath */
     bool rounds;      /* CAST */
     bool guarded;     /* LOAD: args[0] is the guard */
+    bool across;      /* REDUCE: along x */
+    bool column;      /* it stands on a reduction across */
     uint8_t n_args;
     value_id args[MAX_VALUE_ARGS];
     double number;    /* CONST */
@@ -110,6 +125,7 @@ struct kernel {
         dot; /* MATMUL: the two factors (functions of z,m,r and of z,n,r) and the reduction */
     bool rows_inner; /* most bytes are contiguous along x, not along r: threads and vectors lie
                         along x */
+    bool columns;    /* some reductions are across */
     bool wide_index; /* element offsets need 64 bits */
     double bytes_read, bytes_written, flops;
 };
@@ -155,12 +171,13 @@ struct layout {
     int split;    /* blocks along r, >= 1 */
     bool last_block; /* of the split: it reduces the partial results */
     int cluster;     /* blocks that share a row through each other's shared memory, >= 1 */
-    bool grid_r;     /* pointwise: columns are spread over blocks, not looped over */
-    bool streaming;  /* non-temporal stores */
-    bool skip_l1;    /* loads leave no copy in L1 */
-    bool peel;       /* vec does not divide the rows: each has a head and a tail, see peel.c */
-    int online;      /* level of maxima whose sums of exp(x - max) go along with them; 0: none */
-    ex start;        /* peel: elements before row x, whose remainder by vec says where heads end */
+    int blocks;  /* columns: of the persistent grid (CPU: tasks); 0: as many as there are tiles */
+    bool grid_r; /* pointwise: columns are spread over blocks, not looped over */
+    bool streaming; /* non-temporal stores */
+    bool skip_l1;   /* loads leave no copy in L1 */
+    bool peel;      /* vec does not divide the rows: each has a head and a tail, see peel.c */
+    int online;     /* level of maxima whose sums of exp(x - max) go along with them; 0: none */
+    ex start;       /* peel: elements before row x, whose remainder by vec says where heads end */
 };
 
 /* layout.c: what a config means for this kernel: fills *out and returns NULL, or says (in arena a)
@@ -201,6 +218,7 @@ struct phase {
     VEC(value_id) compute; /* values that vary with r, in order, loads included */
     VEC(value_id) reduce;  /* reductions accumulated here */
     VEC(value_id) online;  /* of these, sums that are rescaled when a maximum of them grows */
+    VEC(value_id) across;  /* those of columns */
     VEC(uint32_t) stores;  /* stores that vary with r */
     VEC(value_id) after;   /* values that do not vary with r, computed when the phase is over */
 };
@@ -212,9 +230,12 @@ struct block {
     VEC(value_id) before; /* values without r of level 0 */
     VEC(struct phase) phases;
     VEC(uint32_t) row_stores; /* stores that do not vary with r, at the end */
-    int64_t grid;             /* blocks of the main launch */
-    size_t workspace;         /* split: bytes of partial results */
-    size_t tickets;           /* last_block: bytes of a counter for each tile of rows */
+    VEC(value_id) across;     /* all of the phases */
+    VEC(value_id) finish;     /* what the columns' stores need, in order */
+    VEC(uint32_t) column_stores;
+    int64_t grid;     /* blocks of the main launch */
+    size_t workspace; /* split: bytes of partial results */
+    size_t tickets;   /* last_block: bytes of a counter for each tile of rows */
 };
 
 /* block.c: needs a legal config. */
@@ -224,7 +245,9 @@ void block_print(struct buf *b, const struct block *p);
 /* Facts that config, block and emit share. */
 /* Bytes that hold what reduction v has so far: its value, or a pair. */
 int reduction_bytes(const struct kernel *k, value_id v);
-/* Bytes of a split reduction's partial results, aligned for any type. */
+/* Is it a store of the columns, which the second launch does? */
+bool is_column_store(const struct kernel *k, const struct store_node *s);
+/* Bytes of the partial results of a split or across reduction, aligned for any type. */
 size_t partial_bytes(const struct kernel *k, const struct layout *y, value_id v);
 int64_t kernel_size(const struct kernel *k,
                     enum axis x); /* at the hints; 1 if the axis is missing */

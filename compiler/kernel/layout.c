@@ -8,6 +8,7 @@
 
 enum {
     MAX_REGISTERS_KEPT = 192, /* 32-bit registers a thread may spend on the row it keeps */
+    MAX_BLOCKS = 32,          /* of a multiprocessor that sum up columns */
     MAX_ELEMENTS = 512,       /* of a tile, per thread */
     MAX_ACCUMULATORS = 128,   /* of a matrix product, per thread */
     MAX_STACK = 1 << 20,      /* bytes of tiles that a task may have on a CPU's stack */
@@ -22,6 +23,8 @@ static bool reads_twice(const struct kernel *k) {
     for (uint32_t i = 0; i < k->stores.n; i++)
         if (k->stores.at[i].mask & MASK_R && k->values.at[k->stores.at[i].value].level > 0)
             return true;
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].across && k->values.at[v].level > 0) return true;
     return false;
 }
 
@@ -49,20 +52,24 @@ int layout_column_slots(const struct layout *y) {
 
 /* Shared memory of the cross-thread reductions: one region each, so that one barrier a reduction is
  * enough. */
-static int reduction_smem(const struct kernel *k, const struct layout *y) {
-    int bytes = 0;
+static int64_t reduction_smem(const struct kernel *k, const struct layout *y) {
+    int64_t bytes = 0;
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
         int size = reduction_bytes(k, i);
         if (v->kind == INST_SCAN && !y->rows_inner && y->t1 > 32) /* the warps' totals */
             bytes = (bytes + y->threads / 32 * y->ex * y->ur * size + 15) / 16 * 16;
-        if (v->kind != INST_REDUCE) continue;
+        if (v->kind != INST_REDUCE || v->across) continue;
         if (y->rows_inner)
             bytes += layout_column_slots(y) * y->ex * size;
         else
             bytes += (y->t1 > 32 ? y->threads / 32 * y->ex * size : 0) +
                      (y->cluster > 1 ? y->t0 * y->ex * size + 16 : 0);
         bytes = (bytes + 15) / 16 * 16;
+    }
+    for (value_id v = 0; v < k->values.n; v++) { /* later, half of the block's sums of columns */
+        int64_t half = (int64_t)(y->t0 / 2) * y->br * reduction_bytes(k, v);
+        if (k->values.at[v].across && bytes < half) bytes = half;
     }
     return bytes;
 }
@@ -71,7 +78,7 @@ static int reduction_smem(const struct kernel *k, const struct layout *y) {
 static const char *check_vector(const struct kernel *k, struct layout *y, struct arena *a) {
     enum axis along = y->rows_inner ? AXIS_X : AXIS_R;
     if (y->vec == 1 || ex_divides(k->ex, y->vec, k->bound[along])) return NULL;
-    bool can_peel = !y->rows_inner && k->kind != KERNEL_SCAN;
+    bool can_peel = !y->rows_inner && k->kind != KERNEL_SCAN && !k->columns;
     if (can_peel && kernel_size(k, AXIS_R) >= y->vec) y->start = kernel_row_start(k, y->vec);
     y->peel = y->start != EX_NONE;
     if (y->peel) return NULL;
@@ -91,6 +98,25 @@ static const char *check_split(const struct kernel *k, const struct layout *y, s
     return NULL;
 }
 
+/* Persistent blocks: each thread has the same columns in all rows. */
+static const char *check_columns(const struct kernel *k, const struct config *c, struct layout *y,
+                                 struct arena *a) {
+    int blocks = c->knob[KNOB_blocks];
+    if (!k->columns)
+        return blocks ? arena_printf(a, "blocks=%d, but no columns are summed up", blocks) : NULL;
+    if (blocks < 1 || blocks > MAX_BLOCKS)
+        return arena_printf(a, "blocks=%d; columns are summed up by 1 to %d", blocks, MAX_BLOCKS);
+    int64_t most = (int64_t)blocks * k->limits->units, tile = y->bx,
+            all = (kernel_size(k, AXIS_X) + tile - 1) / tile;
+    y->blocks = (int)(all < most ? all : most);
+    if (y->split > 1 || y->cluster > 1) return "columns are summed up by whole rows";
+    if (k->limits->kind == DEVICE_CPU) return NULL;
+    if (y->br < kernel_size(k, AXIS_R))
+        return arena_printf(a, "columns are summed up in registers: r=%d must be all %lld", y->br,
+                            (long long)kernel_size(k, AXIS_R));
+    return y->one_read ? NULL : "columns are summed up with keep=1";
+}
+
 static const char *check_cluster(const struct kernel *k, const struct layout *y, struct arena *a) {
     if (y->cluster == 1) return NULL;
     if (!is_power_of_two(y->cluster) || y->cluster > k->limits->max_cluster)
@@ -107,8 +133,9 @@ static const char *check_cluster(const struct kernel *k, const struct layout *y,
 static const char *check_keep(const struct kernel *k, const struct layout *y, bool keep,
                               struct arena *a) {
     if (!keep) return NULL;
-    if (k->kind != KERNEL_REDUCE || !reads_twice(k)) return "keep=1 but nothing is read twice";
-    if (k->limits->kind == DEVICE_CPU) return NULL;
+    if (k->kind != KERNEL_REDUCE || (!reads_twice(k) && !k->columns))
+        return "keep=1 but nothing is read twice";
+    if (k->limits->kind == DEVICE_CPU || k->columns) return NULL;
     int64_t need = (kernel_size(k, AXIS_R) + y->cluster - 1) / y->cluster;
     if (y->br < need)
         return arena_printf(a, "keep=1 needs r >= %lld, a block's share of the row",
@@ -170,9 +197,10 @@ static const char *gpu_layout(const struct kernel *k, const struct config *c, st
     if ((int64_t)y->ur * y->ex * y->vec > MAX_ELEMENTS)
         return arena_printf(a, "%lld elements a thread; %d is the limit",
                             (long long)y->ur * y->ex * y->vec, MAX_ELEMENTS);
-    y->smem = reduction_smem(k, y);
-    if (y->smem > k->limits->smem_block)
-        return arena_printf(a, "needs %d bytes of shared memory", y->smem);
+    int64_t smem = reduction_smem(k, y);
+    if (smem > k->limits->smem_block)
+        return arena_printf(a, "needs %lld bytes of shared memory", (long long)smem);
+    y->smem = (int)smem;
     y->grid_r = k->kind == KERNEL_POINTWISE;
     return check_grid(tiles(kernel_size(k, AXIS_X), x) * (y->grid_r
                                                               ? tiles(kernel_size(k, AXIS_R), r)
@@ -258,12 +286,12 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
         return "keep, nt, skip_l1, last_block and online are 0 or 1";
     bool gpu = k->limits->kind == DEVICE_CUDA, dot = k->kind == KERNEL_MATMUL;
     static const enum knob dot_only[] = {KNOB_m, KNOB_n, KNOB_k, KNOB_tm, KNOB_tn};
-    static const enum knob row_only[] = {KNOB_x,     KNOB_r,   KNOB_rows,   KNOB_keep,
-                                         KNOB_split, KNOB_vec, KNOB_cluster};
+    static const enum knob row_only[] = {KNOB_x,     KNOB_r,   KNOB_rows,    KNOB_keep,
+                                         KNOB_split, KNOB_vec, KNOB_cluster, KNOB_blocks};
     for (int i = 0; i < 5 && !dot; i++)
         if (c->knob[dot_only[i]])
             return arena_printf(a, "%s is a knob of matrix products", knob_name(dot_only[i]));
-    for (int i = 0; i < 7 && dot; i++)
+    for (int i = 0; i < 8 && dot; i++)
         if (c->knob[row_only[i]])
             return arena_printf(a, "%s is no knob of matrix products", knob_name(row_only[i]));
     if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";
@@ -279,6 +307,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     if (!bad) bad = gpu ? gpu_layout(k, c, y, a) : cpu_layout(k, c, y, a);
     if (!bad) bad = check_keep(k, y, y->one_read, a);
     if (!bad) bad = check_split(k, y, a);
+    if (!bad) bad = check_columns(k, c, y, a);
     if (!bad) bad = check_cluster(k, y, a);
     if (k->kind != KERNEL_SCAN) return bad;
     y->one_read = true; /* a tile at a time */

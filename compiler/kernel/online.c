@@ -55,7 +55,7 @@ value_id kernel_online_maximum(const struct kernel *k, value_id sum) {
 }
 
 int kernel_online_level(const struct kernel *k) {
-    if (k->kind != KERNEL_REDUCE) return 0;
+    if (k->kind != KERNEL_REDUCE || k->columns) return 0;
     for (int level = 1; level < k->levels; level++) {
         bool any = false, all = true;
         for (value_id v = 0; v < k->values.n; v++) {

@@ -54,6 +54,7 @@ static void put_value(struct buf *b, const struct kernel *k, value_id id) {
     case INST_REDUCE:
         buf_printf(b, "reduce %s v%u", reduction_name(v->reduction), v->args[0]);
         if (v->n_args > 1) buf_printf(b, " at v%u", v->args[1]);
+        if (v->across) buf_puts(b, " over x");
         break;
     }
     buf_printf(b, " : %s", dtype_name(v->dtype));
@@ -141,6 +142,11 @@ static void put_phase(struct buf *b, const struct block *p, uint32_t i) {
             buf_printf(b, ", rescaled as v%u grows", kernel_online_maximum(k, f->reduce.at[r]));
         buf_putc(b, '\n');
     }
+    for (uint32_t r = 0; r < f->across.n; r++) {
+        const struct value_node *v = &k->values.at[f->across.at[r]];
+        buf_printf(b, "    column v%u %s= v%u\n", f->across.at[r], reduction_name(v->reduction),
+                   v->args[0]);
+    }
     for (uint32_t s = 0; s < f->stores.n; s++) {
         buf_puts(b, "    ");
         put_store(b, k, &k->stores.at[f->stores.at[s]]);
@@ -161,6 +167,7 @@ void block_print(struct buf *b, const struct block *p) {
     if (y->split > 1) buf_printf(b, ", split %d", y->split);
     if (y->last_block) buf_puts(b, ", finished by the last block");
     if (y->cluster > 1) buf_printf(b, ", clusters of %d", y->cluster);
+    if (k->columns) buf_puts(b, ", each over many rows");
     buf_putc(b, '\n');
     if (k->kind == KERNEL_MATMUL) {
         buf_printf(b, "tile m=%d n=%d k=%d, thread %dx%d\n", p->config.knob[KNOB_m],
@@ -178,6 +185,12 @@ void block_print(struct buf *b, const struct block *p) {
     for (uint32_t i = 0; i < p->phases.n; i++) put_phase(b, p, i);
     for (uint32_t i = 0; i < p->row_stores.n; i++) {
         put_store(b, k, &k->stores.at[p->row_stores.at[i]]);
+        buf_putc(b, '\n');
+    }
+    if (k->columns) buf_printf(b, "finish: %d parts of each column\n", y->blocks);
+    put_values(b, k, p->finish.at, p->finish.n, 0);
+    for (uint32_t i = 0; i < p->column_stores.n; i++) {
+        put_store(b, k, &k->stores.at[p->column_stores.at[i]]);
         buf_putc(b, '\n');
     }
 }

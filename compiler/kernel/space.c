@@ -108,6 +108,25 @@ static void propose_columns(struct space *s) {
             }
 }
 
+/* Rows and what their columns sum up to: some persistent blocks a multiprocessor. */
+static void propose_mixed(struct space *s) {
+    const struct kernel *k = s->k;
+    int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
+    int widest = widest_divisor(k, AXIS_R);
+    for (int vec = widest; vec >= 1 && vec * 2 >= widest; vec /= 2)
+        for (int t1 = 1; t1 <= 1024; t1 *= 2)
+            for (int warps = 1; warps <= 32; warps *= 2) {
+                int x = warps * 32 / t1;
+                if (x < 1 || x > next_power_of_two(nx)) continue;
+                if (idles(t1, vec, nr) && (warps > 1 || x * 2 <= next_power_of_two(nx))) continue;
+                int64_t units = k->limits->units, most = (nx + x - 1) / x + units - 1;
+                for (int blocks = 1; blocks <= 16 && blocks * units <= most;
+                     blocks += 1 + blocks / 4)
+                    propose(s, CONFIG(K(x, x), K(r, round_up(nr, t1 * vec)), K(warps, warps),
+                                      K(vec, vec), K(keep, 1), K(blocks, blocks)));
+            }
+}
+
 /* Reductions across rows: memory runs along x, threads and vectors too. */
 static void propose_rows(struct space *s) {
     const struct kernel *k = s->k;
@@ -210,6 +229,10 @@ static void propose_cpu(struct space *s) {
                     propose(s,
                             CONFIG(K(x, rows_of_tile(r, nx, nr)), K(r, r), K(vec, v), K(nt, nt)));
             } else {
+                for (int blocks = 1; blocks <= 4 && k->columns; blocks *= 2)
+                    for (int keep = 0; keep <= 1; keep++)
+                        propose(s, CONFIG(K(x, 1), K(vec, v), K(keep, keep), K(nt, nt),
+                                          K(blocks, blocks)));
                 for (int keep = 0; keep <= 1; keep++)
                     for (int x = 1; x <= 16 && x <= nx; x *= 4)
                         propose(s, CONFIG(K(x, x), K(vec, v), K(keep, keep), K(nt, nt)));
@@ -260,6 +283,8 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
         propose_matmul(&s);
     else if (k->kind == KERNEL_POINTWISE)
         propose_pointwise(&s);
+    else if (k->columns)
+        propose_mixed(&s);
     else if (k->rows_inner)
         (k->kind == KERNEL_SCAN ? propose_scan_rows : propose_rows)(&s);
     else

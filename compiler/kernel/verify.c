@@ -1,4 +1,4 @@
-/* verify.c: the invariants K1..K5 of kernel.h. */
+/* verify.c: the invariants K1..K6 of kernel.h. */
 #include "kernel/kernel.h"
 
 static uint8_t axes_of(const struct kernel *k, ex index) {
@@ -40,15 +40,19 @@ const char *kernel_verify(const struct kernel *k) {
             mask |= x->kind == INST_REDUCE ? u->mask & (uint8_t)~MASK_R : u->mask;
         }
         if (x->kind == INST_SCAN) mask |= MASK_R;
+        if (x->across) mask = MASK_R;
         if (x->mask != mask) return arena_printf(a, "K2: axes of v%u", v);
         if (!subscripts_listed(k, x)) return arena_printf(a, "K2: a subscript of v%u", v);
-        if (x->level != level + (x->kind == INST_REDUCE || x->kind == INST_SCAN))
-            return arena_printf(a, "K3: level of v%u", v);
+        bool deeper = (x->kind == INST_REDUCE && !x->across) || x->kind == INST_SCAN;
+        if (x->level != level + deeper) return arena_printf(a, "K3: level of v%u", v);
+        if (x->column && x->mask & MASK_X) return arena_printf(a, "K6: a row needs v%u", v);
     }
     for (uint32_t i = 0; i < k->stores.n; i++) {
         uint8_t mask = k->values.at[k->stores.at[i].value].mask;
         if ((k->stores.at[i].mask & mask) != mask)
             return arena_printf(a, "K4: v%u is stored without its axes", k->stores.at[i].value);
+        if (k->values.at[k->stores.at[i].value].column && !is_column_store(k, &k->stores.at[i]))
+            return arena_printf(a, "K6: rows store v%u", k->stores.at[i].value);
         if (!fills_buffer(k, &k->stores.at[i]))
             return arena_printf(a, "K5: v%u does not fill the buffer", k->stores.at[i].value);
         for (uint32_t j = 0; j < i; j++)

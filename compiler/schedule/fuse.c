@@ -16,47 +16,21 @@
  *   - a row is reduced, or scanned along once;
  *   - a kernel can hold its operators, and a launch its arguments.
  * Every refusal is logged with its reason. */
-#include "schedule/schedule.h"
-
-struct fuser {
-    struct schedule *s;
-    struct loops *l;
-    const struct device_limits *limits;
-    bool eager;
-    uint32_t n;      /* groups at the start; merged ones die */
-    bool *alive;     /* per group */
-    bool *reads;     /* [group][buffer] */
-    bool *needs;     /* [group][group]: the first reads what the second writes */
-    int64_t *gain;   /* [a][b], a < b: bytes that merging them saves; 0: nothing, or refused */
-    bool *marked;    /* per group, scratch */
-    struct map seen; /* log lines already written */
-};
-enum { UNKNOWN = -1 }; /* gain; also that of a group that has changed */
-
-/* What a merge would look like: the guest's axes as the host's. */
-struct merge {
-    uint32_t a, b; /* a's nests come first in the program */
-    uint32_t host, guest;
-    bool inline_guest; /* the guest is pointwise and vanishes into its readers */
-    int n;
-    ex from[2 * GROUP_MAX_AXES], to[2 * GROUP_MAX_AXES];
-    int64_t saved;
-    const char *why_not;
-    struct map followed; /* struct access: pointwise values found readable, or being looked at */
-};
-
-struct access {
-    buffer_id buffer;
-    ex index[WS_MAX_RANK];
-};
-
-static struct group *group_at(struct fuser *f, uint32_t g) { return &f->s->groups.at[g]; }
-static struct nest *nest_at(struct fuser *f, uint32_t n) { return &f->l->nests.at[n]; }
+#include "schedule/fuse.h"
 
 int64_t axes_numel(const struct loops *l, const ex *axes, int n) {
     int64_t p = 1;
     for (int k = 0; k < n; k++) p *= ex_hint(l->ex, ex_symbol(l->ex, axes[k])->bound);
     return p;
+}
+
+bool member_is_along(const struct schedule *s, const struct member *m, const ex *axes, int n) {
+    const struct nest *N = &s->loops->nests.at[m->nest];
+    for (int i = 0; i < m->n && N->n_reduce; i++)
+        for (int r = 0; r < N->n_reduce; r++)
+            for (int k = 0; k < n && N->reduce[r] == m->from[i]; k++)
+                if (m->to[i] == axes[k]) return true;
+    return false;
 }
 
 int64_t buffer_bytes(const struct loops *l, buffer_id b) {
@@ -79,13 +53,19 @@ int64_t buffer_storage(const struct loops *l, buffer_id b) {
     return (last + 1) * dtype_bytes(m->dtype);
 }
 
+struct access {
+    buffer_id buffer;
+    uint32_t by_columns;
+    ex index[WS_MAX_RANK];
+};
+
 /* ---- accesses -------------------------------------------------------------------------------- */
 
-static bool group_reads(struct fuser *f, uint32_t g, buffer_id b) {
+bool group_reads(struct fuser *f, uint32_t g, buffer_id b) {
     return f->reads[(size_t)g * f->l->buffers.n + b];
 }
 
-static bool group_writes(struct fuser *f, uint32_t g, buffer_id b) {
+bool group_writes(struct fuser *f, uint32_t g, buffer_id b) {
     return f->s->writer[b] != NO_NEST && f->s->group_of[f->s->writer[b]] == g;
 }
 
@@ -115,7 +95,7 @@ static int64_t bytes_saved(struct fuser *f, uint32_t a, uint32_t b) {
 
 /* ---- dependencies ---------------------------------------------------------------------------- */
 
-static bool depends(struct fuser *f, uint32_t reader, uint32_t writer) { /* directly */
+bool depends(struct fuser *f, uint32_t reader, uint32_t writer) { /* directly */
     return f->needs[(size_t)reader * f->n + writer];
 }
 
@@ -193,14 +173,16 @@ static void try_bind(struct fuser *f, struct merge *m, ex g, ex h) {
     bool g_reduces, h_reduces;
     if (!is_axis(G, g, &g_reduces) || !is_axis(H, h, &h_reduces)) return;
     if (bound_of(f, g) != bound_of(f, h) || bound_to(m, g) || taken(m, h)) return;
-    if (G->n_r && g_reduces != h_reduces) return; /* a reducing guest keeps its roles */
-    if (H->matmul && h_reduces) return;           /* an epilogue has no depth */
+    if (m->across && g_reduces == h_reduces) return;
+    if (!m->across && G->n_r && g_reduces != h_reduces)
+        return;                         /* a reducing guest keeps its roles */
+    if (H->matmul && h_reduces) return; /* an epilogue has no depth */
     m->from[m->n] = g;
     m->to[m->n++] = h;
 }
 
 /* The index with which a member touches buffer b, in group axes: the first store or load found. */
-static bool touch(struct fuser *f, uint32_t g, buffer_id b, uint32_t nth, ex *index) {
+bool touch(struct fuser *f, uint32_t g, buffer_id b, uint32_t nth, ex *index) {
     const struct group *G = group_at(f, g);
     for (uint32_t m = 0; m < G->members.n; m++) {
         const struct member *M = &G->members.at[m];
@@ -241,6 +223,12 @@ static void bind_by_order(struct fuser *f, struct merge *m) {
     }
 }
 
+void bind_axes(struct fuser *f, struct merge *m) {
+    m->n = 0;
+    bind_by_accesses(f, m);
+    bind_by_order(f, m);
+}
+
 /* ---- legality -------------------------------------------------------------------------------- */
 
 /* Can buffer b, written by a nest of the merged pair, be read at `index` (in host axes)? A
@@ -259,6 +247,21 @@ static const struct member *member_of(struct fuser *f, uint32_t nest) {
 static ex in_host(struct fuser *f, const struct merge *m, const struct member *M, ex e) {
     ex in_group = ex_subst(f->l->ex, e, M->from, M->to, M->n);
     return ex_subst(f->l->ex, in_group, m->from, m->to, m->n);
+}
+
+/* Is M, of group g, a reduction along the merged group's rows, or what covers none of them? */
+static bool keeps_columns(struct fuser *f, const struct merge *m, uint32_t g,
+                          const struct member *M) {
+    const struct group *G = group_at(f, g), *H = group_at(f, m->host);
+    bool flipped = m->across && g == m->guest;
+    if (!m->across && !G->columns) return false;
+    if (member_is_along(f->s, M, flipped ? G->r : G->x, flipped ? G->n_r : G->n_x)) return true;
+    for (int i = 0; i < M->n; i++) {
+        ex to = in_host(f, m, M, M->from[i]);
+        for (int k = 0; k < H->n_x; k++)
+            if (to == H->x[k]) return false;
+    }
+    return true;
 }
 
 static bool loads_readable(struct fuser *f, struct merge *m, const struct nest *n, const ex *from,
@@ -282,11 +285,14 @@ static bool readable(struct fuser *f, struct merge *m, buffer_id b, const ex *in
     const struct nest *n = nest_at(f, w);
     if (n->n_reduce || n->scan) {
         const struct member *M = member_of(f, w);
+        if (m->by_columns != keeps_columns(f, m, g, M)) return false;
         for (int k = 0; k < f->l->buffers.at[b].meta.rank; k++)
             if (in_host(f, m, M, n->out_index[k]) != index[k]) return false;
         return true;
     }
-    struct access key = {.buffer = b}; /* in a diamond of readers each access is followed once */
+    struct access key = {
+        .buffer = b,
+        .by_columns = m->by_columns}; /* in a diamond of readers each access is followed once */
     memcpy(key.index, index, sizeof(ex) * f->l->buffers.at[b].meta.rank);
     if (!map_put(&m->followed, &key, sizeof key, 1)) return true;
     ex from[WS_MAX_RANK], to[WS_MAX_RANK];
@@ -300,16 +306,18 @@ static bool readable(struct fuser *f, struct merge *m, buffer_id b, const ex *in
 }
 
 /* S3 for every member that is not inlined away. */
-static bool all_readable(struct fuser *f, struct merge *m) {
+bool all_readable(struct fuser *f, struct merge *m) {
     m->followed = map_new(f->s->arena);
     for (int side = 0; side < 2; side++) {
-        const struct group *G = group_at(f, side ? m->b : m->a);
+        uint32_t g = side ? m->b : m->a;
+        const struct group *G = group_at(f, g);
         for (uint32_t k = 0; k < G->members.n; k++) {
             const struct member *M = &G->members.at[k];
-            if (M->inlined || (m->inline_guest && (side ? m->b : m->a) == m->guest)) continue;
+            if (M->inlined || (m->inline_guest && g == m->guest)) continue;
             ex to[GROUP_MAX_AXES];
             for (int i = 0; i < M->n; i++)
                 to[i] = ex_subst(f->l->ex, M->to[i], m->from, m->to, m->n);
+            m->by_columns = !nest_at(f, M->nest)->n_reduce && keeps_columns(f, m, g, M);
             if (!loads_readable(f, m, nest_at(f, M->nest), M->from, to, M->n)) return false;
         }
     }
@@ -380,7 +388,7 @@ static const char *scan_reason(struct fuser *f, const struct merge *m) {
 }
 
 /* Is buffer b touched at the same place by both, as far as one can see? */
-static bool meet_in(struct fuser *f, const struct merge *m, buffer_id b) {
+bool meet_in(struct fuser *f, const struct merge *m, buffer_id b) {
     ex hi[WS_MAX_RANK], gi[WS_MAX_RANK];
     int rank = f->l->buffers.at[b].meta.rank;
     for (uint32_t i = 0; touch(f, m->host, b, i, hi); i++)
@@ -464,12 +472,14 @@ static void plan(struct fuser *f, struct merge *m) {
     m->guest = m->host == m->a ? m->b : m->a;
     if ((m->why_not = matmul_reason(f, m))) return;
     if ((m->why_not = scan_reason(f, m))) return;
-    bind_by_accesses(f, m);
-    bind_by_order(f, m);
+    bind_axes(f, m);
     m->why_not = covers(f, m);
     if (!m->why_not && !all_readable(f, m))
         m->why_not = "a reduction is read at other rows than its own";
     if (!m->why_not) m->why_not = nothing_shared(f, m);
+    if (!m->why_not && (group_at(f, m->a)->columns || group_at(f, m->b)->columns))
+        m->why_not = columns_too_wide(f, m);
+    if (m->why_not && plan_columns(f, m)) return;
     if (m->why_not) { /* unless the guest can vanish into the host */
         uint32_t first = depends(f, m->b, m->a) ? m->a : m->b, second = first == m->a ? m->b : m->a;
         if (!can_inline(f, first, second) || group_at(f, second)->matmul) return;
@@ -509,6 +519,7 @@ static void join(struct fuser *f, const struct merge *m) {
     memset(&out.members, 0, sizeof out.members);
     out.matmul = H->matmul || G->matmul;
     out.scan = H->scan || G->scan;
+    out.columns = H->columns || G->columns || m->across;
     uint32_t i = 0, j = 0;
     while (i < H->members.n || j < G->members.n) { /* both lists are in nest order: merge */
         bool from_host = j == G->members.n ||

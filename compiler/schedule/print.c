@@ -22,6 +22,7 @@ void schedule_print(struct buf *b, const struct schedule *s) {
                              : "pointwise");
         put_space(b, l, "x", G->x, G->n_x);
         if (G->n_r) put_space(b, l, " r", G->r, G->n_r);
+        if (G->columns) buf_puts(b, ", and of x");
         buf_putc(b, '\n');
         for (uint32_t m = 0; m < G->members.n; m++) {
             const struct nest *n = &l->nests.at[G->members.at[m].nest];

@@ -6,12 +6,17 @@
  * mapped to the group's. A pointwise nest that nobody outside reads needs no mapping: its readers
  * recompute it at whatever index they read (it is *inlined*).
  *
+ * A group may reduce both ways: its rows along R, and along X, over all rows, what a column of them
+ * sums up to (columns.c).
+ *
  * Invariants (schedule_verify reports these numbers):
  *   S1  every nest is in exactly one group;
  *   S2  groups are in dependency order;
  *   S3  inside a group a reader of a reduction reads it at the group's own X indices, a reader of
- *       a scan at its own X and R indices, and is no scan itself;
- *   S4  a stored nest covers all of X and all or none of R;
+ *       a scan at its own X and R indices, and is no scan itself; a reduction along X is read at
+ *       the group's own R indices, by what covers none of X;
+ *   S4  a stored nest covers all of X and all or none of R; in a group with reductions along X it
+ *       may cover R alone;
  *   S5  temporaries that live at the same time do not overlap in the pool.
  *
  * Ownership: everything in schedule.arena. */
@@ -39,6 +44,7 @@ struct group {
     ex x[GROUP_MAX_AXES], r[GROUP_MAX_AXES]; /* index symbols with bounds */
     bool matmul;
     bool scan;                  /* R is scanned along, not reduced: every member may vary with it */
+    bool columns;               /* some members reduce along X, what they keep is R */
     VEC(struct member) members; /* in nest order */
 };
 
@@ -71,6 +77,8 @@ const char *schedule_verify(const struct schedule *s);
 /* At the size hints: bytes of the distinct elements; bytes of memory from the first to the last. */
 int64_t buffer_bytes(const struct loops *l, buffer_id b);
 int64_t buffer_storage(const struct loops *l, buffer_id b);
+bool member_is_along(const struct schedule *s, const struct member *m, const ex *axes,
+                     int n); /* a reduction, and along these axes of its group */
 int64_t axes_numel(const struct loops *l, const ex *axes, int n);
 
 #endif

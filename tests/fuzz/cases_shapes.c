@@ -142,6 +142,35 @@ static const char *const shapes[] = {
     " return %y, %d\n}\n",
     "graph(%x: bf16[6, 77]) {\n %c = gt(%x, 1.5)\n %h = where(%c, %x, -inf)\n"
     " %s = softmax(%h, -1)\n return %s\n}\n",
+    /* rows that are reduced and sum up their columns; the second: backward of a layer norm */
+    "graph(%x: bf16[400, 24]) {\n %s = softmax(%x, 1)\n %c = sum(%s, 0)\n %d = mul(%c, 0.5)\n"
+    " %m = amax(%x, 0)\n return %s, %d, %m\n}\n",
+    "graph(%x: f32[280, 24], %g: f32[280, 24], %w: f32[24]) {\n"
+    " %m = mean(%x, 1, True)\n"
+    " %c = sub(%x, %m)\n"
+    " %q = mul(%c, %c)\n"
+    " %v = mean(%q, 1, True)\n"
+    " %e = add(%v, 0.00001)\n"
+    " %r = rsqrt(%e)\n"
+    " %n = mul(%c, %r)\n"
+    " %h = mul(%g, %w)\n"
+    " %p = mean(%h, 1, True)\n"
+    " %hn = mul(%h, %n)\n"
+    " %s = mean(%hn, 1, True)\n"
+    " %t = mul(%n, %s)\n"
+    " %d = sub(%h, %p)\n"
+    " %f = sub(%d, %t)\n"
+    " %y = mul(%f, %r)\n"
+    " %gn = mul(%g, %n)\n"
+    " %dw = sum(%gn, 0)\n"
+    " %db = sum(%g, 0)\n"
+    " return %y, %dw, %db\n"
+    "}\n",
+    "graph(%x: f64[14, 20, 35], %y: f64[35]) {\n %p = mul(%x, %y)\n %s = sum(%p, 2, True)\n"
+    " %q = sub(%p, %s)\n %c = sum(%q, [0, 1])\n %i = argmax(%q, 2)\n %z = add(%c, %y)\n"
+    " return %i, %z\n}\n",
+    "graph(%x: f32[300, 9]) {\n %s = sum(%x, 1)\n %c = sum(%x, 0)\n %a = argmax(%x, 0)\n"
+    " return %s, %c, %a\n}\n",
     /* a residual around a square product */
     "graph(%x: f32[8, 8], %w: f32[8, 8]) {\n %m = mm(%x, %w)\n %y = add(%x, %m)\n return %y\n}\n",
 };

@@ -70,12 +70,12 @@ static void test_shared_input(void **state) {
          {NULL}},
         {"graph(%x: f32[8, 8]) {\n %s = sum(%x, 1)\n %m = sum(%x, 0)\n return %s, %m\n}\n",
          2, /* row k and column k have one element in common */
-         {"s  with  m: not fused: they reduce what they share along other axes\n"}},
+         {"s  with  m: not fused: 8 rows cannot fill 132 units and sum up columns\n"}},
         {"graph(%x: f32[8, 8]) {\n %e = exp(%x)\n %s = sum(%e, 1)\n %n = neg(%s)\n %m = sum(%e, "
          "0)\n "
          "return %n, %m, %e\n}\n",
          2,
-         {"not fused: they reduce what they share along other axes\n"}},
+         {"not fused: 8 rows cannot fill 132 units and sum up columns\n"}},
     };
     CHECK(cases);
 }
@@ -242,9 +242,52 @@ static void test_epilogue_first(void **state) {
          "%c = sum(%x, 0)\n return %y, %c\n}\n",
          2,
          {"s  with  m: fused, saves 512 bytes\n", "s+m  with  y: fused",
-          "s+m+y  with  c: not fused: they reduce what they share along other axes"}},
+          "s+m+y  with  c: not fused: 64 rows cannot fill 132 units and sum up columns"}},
     };
     CHECK(cases);
+}
+
+/* What a row's reductions are made of, summed up over all rows. */
+static void test_columns(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[400, 64]) {\n %s = sum(%x, 1)\n %c = sum(%x, 0)\n return %s, %c\n}\n",
+         1,
+         {"s  with  c: fused, saves 102400 bytes\n"}},
+        {"graph(%x: f32[400, 64]) {\n %c = amax(%x, 0)\n %n = neg(%c)\n %s = sum(%x, 1, True)\n"
+         " %y = sub(%x, %s)\n return %y, %n\n}\n",
+         1, /* the columns come first in the program; their sums' readers join */
+         {"c  with  n: fused", "c+n  with  s+y: fused"}},
+        {"graph(%x: f32[20, 30, 64], %g: f32[20, 30, 64]) {\n %n = mul(%x, %g)\n"
+         " %s = sum(%n, 2, True)\n %d = sub(%g, %s)\n %w = sum(%n, [0, 1])\n"
+         " %b = sum(%g, [0, 1])\n return %d, %w, %b\n}\n",
+         1, /* rows of two axes */
+         {NULL}},
+    };
+    static const struct fusion apart[] = {
+        {"graph(%x: f32[400, 64]) {\n %c = sum(%x, 0, True)\n %y = sub(%x, %c)\n"
+         " %s = sum(%y, 1)\n return %s\n}\n",
+         2,
+         {"not fused: rows need finished columns\n"}},
+        {"graph(%x: f32[400, 64]) {\n %s = sum(%x, 1)\n %c = sum(%x, 0)\n %y = sub(%x, %c)\n"
+         " return %s, %y\n}\n",
+         2, /* whoever reads a column's sum per element waits for all rows */
+         {NULL}},
+        {"graph(%x: f32[400, 12000]) {\n %s = sum(%x, 1)\n %c = sum(%x, 0)\n %m = amax(%x, 0)\n"
+         " return %s, %c, %m\n}\n",
+         2,
+         {"a row of 12000 columns and their sums take 144000 bytes of 131072 in registers",
+          NULL}},
+        {"graph(%x: f32[200, 64]) {\n %s = sum(%x, 1)\n %c = sum(%x, 0)\n return %s, %c\n}\n",
+         2,
+         {"s  with  c: not fused: columns' sums of 200 blocks are 51200 bytes, no less than what "
+          "is saved\n"}},
+        {"graph(%x: f32[64, 400][1, 64], %y: f32[64, 400][1, 64]) {\n %p = mul(%x, %y)\n"
+         " %s = sum(%p, 1, True)\n %z = sub(%p, %s)\n %c = sum(%p, 0)\n return %z, %c\n}\n",
+         2,
+         {"not fused: "}},
+    };
+    CHECK(cases);
+    CHECK(apart);
 }
 
 static void test_matrix_products(void **state) {
@@ -425,6 +468,7 @@ int main(void) {
         cmocka_unit_test(test_other_rows),
         cmocka_unit_test(test_few_rows),
         cmocka_unit_test(test_epilogue_first),
+        cmocka_unit_test(test_columns),
         cmocka_unit_test(test_matrix_products),
         cmocka_unit_test(test_many_arguments),
         cmocka_unit_test(test_many_operators),

@@ -1,0 +1,163 @@
+/* cuda_columns.c: what a kernel that sums up its rows' columns adds to one of rows: sums that live
+ * as long as the block, a loop over the block's rows, and a second launch. Without its casts:
+ *
+ *     float s4[2][8];                                            columns of this thread
+ *     k_pack<k_bf16, 8> q2[2];                                   what is the same in all rows
+ *     for (px = blockIdx.x; px < tiles; px += gridDim.x) {
+ *         ...  s4[u][v] = k_sum::of(s4[u][v], v3);  ...          as cuda_rows.c
+ *     }
+ *     k_store(part4 + blockIdx.x * nr + r, s4[u]);
+ *
+ * The order of all additions is fixed by the config: a thread's rows as they come, then the parts.
+ */
+#include "emit/cuda_rows.h"
+
+static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
+
+/* Is load v the same in all rows, and known before the first? */
+bool is_of_all_rows(const struct emitter *w, value_id v) {
+    const struct value_node *x = &w->k->values.at[v];
+    return w->k->columns && x->kind == INST_LOAD && !(x->mask & MASK_X) && !x->n_args;
+}
+
+static void put_loads_of_all_rows(struct emitter *w) {
+    struct phase all = {0};
+    for (uint32_t i = 0; i < w->p->phases.n; i++)
+        for (uint32_t j = 0; j < w->p->phases.at[i].loads.n; j++) {
+            value_id v = w->p->phases.at[i].loads.at[j];
+            if (is_of_all_rows(w, v)) vec_push(w->arena, &all.loads, v);
+        }
+    declare_packs(w, &all);
+    put_loads(w, &all);
+}
+
+void open_column_rows(struct emitter *w) {
+    const struct layout *y = w->y;
+    for (uint32_t i = 0; i < w->p->across.n; i++) {
+        value_id v = w->p->across.at[i];
+        line(w, "%s s%u[%d][%d];", accumulator_type(w, v), v, y->ur, y->vec);
+        open_unrolled(w, "u", y->ur);
+        open_unrolled(w, "v", y->vec);
+        line(w, "s%u[u][v] = %s;", v, identity_text(w, v));
+        close_brace(w);
+        close_brace(w);
+    }
+    put_loads_of_all_rows(w);
+    line(w, "const k_idx tiles = (nx + %d) / %d;", y->bx - 1, y->bx);
+    open_brace(w, "for (k_idx px = (k_idx)blockIdx.x; px < tiles; px += (k_idx)gridDim.x)");
+}
+
+void put_column_sums(struct emitter *w, const struct phase *f, const char *condition) {
+    for (uint32_t i = 0; i < f->across.n; i++) {
+        value_id v = f->across.at[i];
+        const char *sum = arena_printf(w->arena, "s%u[u][v]", v);
+        line(w, "%s%s = %s;", condition, sum, combine_text(w, v, sum, operand_text(w, v)));
+    }
+}
+
+/* The block's rows of threads have sums each: through shared memory, half of those that are left
+ * hand theirs to the other half, until the first has them all. */
+static void put_block_sums(struct emitter *w) {
+    const struct layout *y = w->y;
+    for (uint32_t i = 0; i < w->p->across.n; i++) {
+        value_id v = w->p->across.at[i];
+        const char *t = accumulator_type(w, v), *mine = arena_printf(w->arena, "s%u[u][v]", v);
+        open_brace(w, "for (int half = %d; half > 0; half /= 2)", y->t0 / 2);
+        line(w, "%s *at = (%s *)k_smem + tx %% half * %d + tr;", t, t, y->br);
+        line(w, "__syncthreads();");
+        for (int gives = 1; gives >= 0; gives--) {
+            open_brace(w, gives ? "if (tx >= half && tx < 2 * half)" : "if (tx < half)");
+            open_unrolled(w, "u", y->ur);
+            open_unrolled(w, "v", y->vec);
+            const char *slot = arena_printf(w->arena, "at[(u * %d + v) * %d]", y->vec, y->t1);
+            line(w, "%s = %s;", gives ? slot : mine, gives ? mine : combine_text(w, v, mine, slot));
+            for (int n = 0; n < 3; n++) close_brace(w);
+            if (gives) line(w, "__syncthreads();");
+        }
+        close_brace(w);
+    }
+}
+
+/* A block's part of each column. */
+static void put_parts(struct emitter *w) {
+    const struct layout *y = w->y;
+    open_columns(w);
+    for (uint32_t i = 0; i < w->p->across.n; i++) {
+        value_id v = w->p->across.at[i];
+        const char *t = accumulator_type(w, v);
+        const char *to = arena_printf(w->arena, "part%u + (long long)blockIdx.x * nr + r", v);
+        if (!strcmp(t, "float")) {
+            line(w, "k_pack<k_f32, %d> w%u;", y->vec, v);
+            line(w, "k_put(w%u, s%u[u]);", v, v);
+            line(w, "k_store<k_f32, %d, 0>(%s, w%u);", y->vec, to, v);
+        } else {
+            line(w, "for (int v = 0; v < %d; v++) (%s)[v] = s%u[u][v];", y->vec, to, v);
+        }
+    }
+    close_columns(w);
+}
+
+void close_column_rows(struct emitter *w) {
+    int barriers = 0; /* two reductions through shared memory keep each other's regions apart */
+    for (uint32_t i = 0; i < w->p->phases.n && w->y->t1 > 32; i++)
+        barriers += (int)w->p->phases.at[i].reduce.n;
+    if (barriers == 1) line(w, "__syncthreads();");
+    close_brace(w);
+    if (w->y->t0 > 1) {
+        put_block_sums(w);
+        open_brace(w, "if (tx == 0)");
+    }
+    put_parts(w);
+    if (w->y->t0 > 1) close_brace(w);
+}
+
+void put_column_parameters(struct emitter *w, struct ws_launch *l) {
+    int64_t offset = 0;
+    for (uint32_t i = 0; i < w->p->across.n; i++) {
+        value_id v = w->p->across.at[i];
+        buf_printf(&w->b, ", %s *part%u", accumulator_type(w, v), v);
+        offset = add_partial(w, l, v, offset);
+    }
+}
+
+/* The second launch: t0 columns by t1 threads, which share a column's parts. */
+void emit_column_finish(struct emitter *w) {
+    enum { THREADS = 256, LINE = 32 };
+    int t0 = LINE, parts = w->y->blocks, smem = 0;
+    while (t0 < THREADS && (THREADS / t0) > parts) t0 *= 2;
+    struct layout y = {.t0 = t0, .t1 = THREADS / t0, .vec = 1};
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
+    struct ws_launch *l = open_kernel(w, arena_printf(w->arena, "%s_finish", w->k->name), THREADS);
+    l->grid[0] = tile_count(kernel_size(w->k, AXIS_R), t0);
+    line(w, "const int tr = tid / %d, tx = tid %% %d;", t0, t0);
+    line(w, "const k_idx column = (k_idx)blockIdx.x * %d + tx, r = k_clamp(column, nr - 1);", t0);
+    line(w, "(void)nx; (void)k_smem;");
+    w->subscript = "";
+    for (uint32_t i = 0; i < w->p->across.n; i++) {
+        value_id v = w->p->across.at[i];
+        line(w, "%s a%u = %s;", accumulator_type(w, v), v, identity_text(w, v));
+    }
+    line(w, "#pragma unroll 8");
+    open_brace(w, "for (int s = tr; s < %d; s += %d)", parts, y.t1);
+    for (uint32_t i = 0; i < w->p->across.n; i++) {
+        value_id v = w->p->across.at[i];
+        line(w, "a%u = %s;", v,
+             combine_text(w, v, arena_printf(w->arena, "a%u", v),
+                          arena_printf(w->arena, "part%u[(long long)s * nr + r]", v)));
+    }
+    close_brace(w);
+    for (uint32_t i = 0; i < w->p->across.n; i++) {
+        value_id v = w->p->across.at[i];
+        line(w, "k_reduce_columns<%s, %d, %d, 1>(&a%u, (%s *)(k_smem + %d));",
+             reduction_operator(at(w, v)->reduction), t0, y.t1, v, accumulator_type(w, v), smem);
+        smem += (layout_column_slots(&y) * reduction_bytes(w->k, v) + 15) / 16 * 16;
+        w->where[v] = ARRAY;
+    }
+    l->smem = smem;
+    open_brace(w, "if (tr == 0 && column < nr)");
+    for (uint32_t i = 0; i < w->p->finish.n; i++) put_local(w, w->p->finish.at[i]);
+    for (uint32_t i = 0; i < w->p->column_stores.n; i++)
+        put_store1(w, &w->k->stores.at[w->p->column_stores.at[i]], "");
+    close_brace(w);
+    close_brace(w);
+}

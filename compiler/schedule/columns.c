@@ -1,0 +1,161 @@
+/* columns.c: when a kernel of rows may sum up their columns, too.
+ *
+ *   n = x * rstd; dx = rstd * (g - n * sum(g * n, 1)); dw = sum(g * n, 0); db = sum(g, 0)
+ *
+ *   {n, sum, dx}        X = [rows]     R = [columns]
+ *   {n, dw, db}         X = [columns]  R = [rows]
+ *   -> one group        X = [rows]     R = [columns], in which dw and db reduce along X
+ *
+ * Both read the same elements; apart, each would read them all. The kernel's blocks stay on the
+ * device, go over many rows each, and keep what their rows sum up to, for every column, in
+ * registers (kernel.h); a second launch adds up the blocks.
+ *
+ * Two groups may become such a one when
+ *   - each reduces exactly what the other keeps, and they read some element at the same place;
+ *   - no row needs a finished column;
+ *   - memory runs along the rows;
+ *   - there are rows for all of the device, and the columns' sums of all blocks are less memory
+ *     than what is saved;
+ *   - a block's registers hold a row and its columns' sums. */
+#include "schedule/fuse.h"
+
+static bool uses_any(struct fuser *f, ex e, const ex *axes, int n) {
+    for (int k = 0; k < n; k++)
+        if (ex_uses(f->l->ex, e, axes[k])) return true;
+    return false;
+}
+
+/* Member M of group g, as a member of the merged group: is it a reduction of columns? */
+static bool reduces_columns(struct fuser *f, const struct merge *m, uint32_t g,
+                            const struct member *M) {
+    const struct group *G = group_at(f, g);
+    if (m->across && g == m->guest) return member_is_along(f->s, M, G->r, G->n_r);
+    return G->columns && member_is_along(f->s, M, G->x, G->n_x);
+}
+
+/* Bytes of a column's sums that group g brings. */
+static int64_t sums_of_column(struct fuser *f, const struct merge *m, uint32_t g) {
+    int64_t bytes = 0;
+    for (uint32_t k = 0; k < group_at(f, g)->members.n; k++) {
+        const struct member *M = &group_at(f, g)->members.at[k];
+        const struct nest *n = nest_at(f, M->nest);
+        if (!reduces_columns(f, m, g, M)) continue;
+        const struct inst *last = &n->insts.at[n->insts.n - 1];
+        bool pair = reduction_of_pairs(last->reduction);
+        bytes += pair ? 16 : dtype_bytes(dtype_opmath(last->dtype));
+    }
+    return bytes;
+}
+
+/* Is buffer b read by a member of g with an index that moves along the merged group's columns? */
+static bool read_along_columns(struct fuser *f, const struct merge *m, uint32_t g, buffer_id b) {
+    const struct group *H = group_at(f, m->host);
+    ex index[WS_MAX_RANK];
+    for (uint32_t i = 0; touch(f, g, b, i, index); i++)
+        for (int d = 0; d < f->l->buffers.at[b].meta.rank; d++)
+            if (uses_any(f, ex_subst(f->l->ex, index[d], m->from, m->to, m->n), H->r, H->n_r))
+                return true;
+    return !touch(f, g, b, 0, index); /* by what is inlined: it may */
+}
+
+/* Bytes of a column's elements that the kernel loads. */
+static int64_t loads_of_column(struct fuser *f, const struct merge *m) {
+    int64_t bytes = 0;
+    for (buffer_id b = 0; b < f->l->buffers.n; b++) {
+        if (group_writes(f, m->a, b) || group_writes(f, m->b, b)) continue;
+        bool along = (group_reads(f, m->a, b) && read_along_columns(f, m, m->a, b)) ||
+                     (group_reads(f, m->b, b) && read_along_columns(f, m, m->b, b));
+        if (along) bytes += dtype_bytes(f->l->buffers.at[b].meta.dtype);
+    }
+    return bytes;
+}
+
+/* Half of a multiprocessor's registers may hold the block's row and sums; the other half is for
+ * what is computed. On a CPU they lie in its cache. */
+const char *columns_too_wide(struct fuser *f, const struct merge *m) {
+    const struct group *H = group_at(f, m->host);
+    int64_t columns = axes_numel(f->l, H->r, H->n_r);
+    int64_t need =
+        columns * (sums_of_column(f, m, m->a) + sums_of_column(f, m, m->b) + loads_of_column(f, m));
+    int64_t have = f->limits->kind == DEVICE_CPU ? f->limits->l2_bytes / f->limits->units
+                                                 : f->limits->regs_unit * 4 / 2;
+    if (need <= have) return NULL;
+    return arena_printf(f->s->arena,
+                        "a row of %lld columns and their sums take %lld bytes of %lld in registers",
+                        (long long)columns, (long long)need, (long long)have);
+}
+
+/* By how many elements buffer b is left behind when `axis` moves by one; -1 if that differs. */
+static int64_t stride_of(struct fuser *f, buffer_id b, const ex *index, ex axis) {
+    const struct meta *meta = &f->l->buffers.at[b].meta;
+    ex offset = ex_const(f->l->ex, 0), step, rest;
+    int64_t v;
+    for (int d = 0; d < meta->rank; d++)
+        offset = ex_add(f->l->ex, offset, ex_mul(f->l->ex, index[d], meta->stride[d]));
+    if (!ex_linear(f->l->ex, offset, axis, &step, &rest)) return -1;
+    return ex_is_const(f->l->ex, step, &v) ? v : -1;
+}
+
+/* Bytes of what the host touches that are neighbours along one of these axes. */
+static int64_t bytes_along(struct fuser *f, uint32_t g, const ex *axes, int n) {
+    int64_t bytes = 0;
+    ex index[WS_MAX_RANK];
+    for (buffer_id b = 0; b < f->l->buffers.n; b++)
+        for (int k = 0; k < n && touch(f, g, b, 0, index); k++)
+            if (stride_of(f, b, index, axes[k]) == 1) bytes += buffer_bytes(f->l, b);
+    return bytes;
+}
+
+static bool they_meet(struct fuser *f, const struct merge *m) {
+    for (buffer_id b = 0; b < f->l->buffers.n; b++) {
+        bool host = group_reads(f, m->host, b) || group_writes(f, m->host, b);
+        bool guest = group_reads(f, m->guest, b) || group_writes(f, m->guest, b);
+        if (host && guest && meet_in(f, m, b)) return true;
+    }
+    return false;
+}
+
+/* Why the guest cannot be the columns of the host's rows; NULL if it can. */
+static const char *columns_reason(struct fuser *f, struct merge *m) {
+    const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
+    bind_axes(f, m);
+    if (m->n < G->n_x + G->n_r || G->n_x != H->n_r || G->n_r != H->n_x)
+        return "iteration spaces differ";
+    if (bytes_along(f, m->host, H->r, H->n_r) < bytes_along(f, m->host, H->x, H->n_x))
+        return "memory does not run along the rows";
+    if (depends(f, m->host, m->guest)) return "rows need finished columns";
+    if (!all_readable(f, m)) return "a reduction is read at other rows or columns than its own";
+    if (!they_meet(f, m)) return "rows and columns share no element";
+    int64_t rows = axes_numel(f->l, H->x, H->n_x), columns = axes_numel(f->l, H->r, H->n_r);
+    if (rows < f->limits->units)
+        return arena_printf(f->s->arena, "%lld rows cannot fill %d units and sum up columns",
+                            (long long)rows, f->limits->units);
+    int64_t parts = rows < 2 * f->limits->units ? rows : 2 * f->limits->units;
+    int64_t sums = parts * columns * sums_of_column(f, m, m->guest);
+    if (sums >= m->saved)
+        return arena_printf(f->s->arena,
+                            "columns' sums of %lld blocks are %lld bytes, no less "
+                            "than what is saved",
+                            (long long)parts, (long long)sums);
+    return columns_too_wide(f, m);
+}
+
+bool plan_columns(struct fuser *f, struct merge *m) {
+    const struct group *A = group_at(f, m->a), *B = group_at(f, m->b);
+    if (!A->n_r || !B->n_r || A->matmul || B->matmul || A->scan || B->scan) return false;
+    for (int side = 0; side < 2; side++) {
+        struct merge c = {.a = m->a, .b = m->b, .saved = m->saved, .across = true};
+        c.host = side ? m->b : m->a;
+        c.guest = side ? m->a : m->b;
+        if (group_at(f, c.guest)->columns) continue;
+        const char *why = columns_reason(f, &c);
+        if (!why) {
+            *m = c;
+            return true;
+        }
+        if (strcmp(why, "iteration spaces differ") != 0 &&
+            strcmp(why, "memory does not run along the rows") != 0)
+            m->why_not = why;
+    }
+    return false;
+}

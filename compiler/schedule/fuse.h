@@ -1,0 +1,57 @@
+/* fuse.h: what fuse.c and columns.c share. Private to schedule/. */
+#ifndef WS_SCHEDULE_FUSE_H
+#define WS_SCHEDULE_FUSE_H
+
+#include "schedule/schedule.h"
+
+struct fuser {
+    struct schedule *s;
+    struct loops *l;
+    const struct device_limits *limits;
+    bool eager;
+    uint32_t n;      /* groups at the start; merged ones die */
+    bool *alive;     /* per group */
+    bool *reads;     /* [group][buffer] */
+    bool *needs;     /* [group][group]: the first reads what the second writes */
+    int64_t *gain;   /* [a][b], a < b: bytes that merging them saves; 0: nothing, or refused */
+    bool *marked;    /* per group, scratch */
+    struct map seen; /* log lines already written */
+};
+enum { UNKNOWN = -1 }; /* gain; also that of a group that has changed */
+
+/* What a merge would look like: the guest's axes as the host's. */
+struct merge {
+    uint32_t a, b; /* a's nests come first in the program */
+    uint32_t host, guest;
+    bool inline_guest; /* the guest is pointwise and vanishes into its readers */
+    bool across;       /* the guest reduces the host's rows, and keeps its columns (columns.c) */
+    bool by_columns;   /* while S3 is checked: the reader covers no row */
+    int n;
+    ex from[2 * GROUP_MAX_AXES], to[2 * GROUP_MAX_AXES];
+    int64_t saved;
+    const char *why_not;
+    struct map followed; /* struct access: pointwise values found readable, or being looked at */
+};
+
+static inline struct group *group_at(struct fuser *f, uint32_t g) { return &f->s->groups.at[g]; }
+static inline struct nest *nest_at(struct fuser *f, uint32_t n) { return &f->l->nests.at[n]; }
+
+/* fuse.c */
+bool group_reads(struct fuser *f, uint32_t g, buffer_id b);
+bool group_writes(struct fuser *f, uint32_t g, buffer_id b);
+bool depends(struct fuser *f, uint32_t reader, uint32_t writer); /* directly */
+/* The index with which a member touches buffer b, in group axes: the nth store or load found.
+ */
+bool touch(struct fuser *f, uint32_t g, buffer_id b, uint32_t nth, ex *index);
+void bind_axes(struct fuser *f, struct merge *m);    /* fills in which guest axis is which host's */
+bool all_readable(struct fuser *f, struct merge *m); /* S3 */
+bool meet_in(struct fuser *f, const struct merge *m,
+             buffer_id b); /* both touch it at the same place, as far as one can see */
+
+/* columns.c: the guest as reductions of the host's columns, or the other way round; false with
+ * why_not if that cannot be, or leaves why_not alone if it is out of the question. */
+bool plan_columns(struct fuser *f, struct merge *m);
+/* The reason why a kernel of both groups could not hold its column sums; NULL if it can. */
+const char *columns_too_wide(struct fuser *f, const struct merge *m);
+
+#endif
