@@ -46,30 +46,38 @@ void put_partial_parameters(struct emitter *w, struct ws_launch *l) {
     buf_puts(&w->b, ", unsigned *tickets");
 }
 
+/* The accumulators hold nothing again. */
+static void start_again(struct emitter *w, const struct phase *f) {
+    const char *subscript = w->y->rows_inner ? "[e][v]" : "[e]";
+    open_unrolled(w, "e", w->y->ex);
+    if (w->y->rows_inner) open_unrolled(w, "v", w->y->vec);
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        line(w, "a%u%s = %s;", f->reduce.at[i], subscript, identity_text(w, f->reduce.at[i]));
+    close_rows(w);
+}
+
 /* The block whose parts are the last to lie in memory finishes all rows of its tile. */
 void put_last_block(struct emitter *w) {
     const struct layout *y = w->y;
     const struct phase *f = &w->p->phases.at[0];
     int smem = 0;
     line(w, "if (!k_is_last_block(tickets + px, %d)) return;", y->split);
+    start_again(w, f);
+    line(w, "#pragma unroll 4");
+    open_brace(w, "for (int s = tr; s < %d; s += %d)", y->split, y->t1);
     open_unrolled(w, "e", y->ex);
     if (y->rows_inner) open_unrolled(w, "v", y->vec);
     put_x(w, true);
-    const char *subscript = y->rows_inner ? "[e][v]" : "[e]";
-    for (uint32_t i = 0; i < f->reduce.n; i++)
-        line(w, "a%u%s = %s;", f->reduce.at[i], subscript, identity_text(w, f->reduce.at[i]));
-    line(w, "#pragma unroll 4");
-    open_brace(w, "for (int s = tr; s < %d; s += %d)", y->split, y->t1);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        const char *acc = arena_printf(w->arena, "a%u%s", v, subscript);
+        const char *acc = arena_printf(w->arena, "a%u%s", v, y->rows_inner ? "[e][v]" : "[e]");
         line(w, "%s = %s;", acc,
              combine_text(
                  w, v, acc,
                  arena_printf(w->arena, "k_load_part(part%u + ((long long)s * nx + x))", v)));
     }
-    close_brace(w);
     close_rows(w);
+    close_brace(w);
     put_combines(w, f, &smem);
     put_row_values(w, f->after.at, f->after.n);
     put_row_stores(w);

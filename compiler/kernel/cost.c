@@ -134,6 +134,16 @@ static double access_us(const struct kernel *k, const struct layout *y) {
     return rate > 0 ? total * INSTRUCTIONS / rate : 0;
 }
 
+/* Who adds up the parts of a split reduction has four of them under way at a time. */
+static double finish_us(const struct kernel *k, const struct layout *y) {
+    enum { AT_ONCE = 4 };
+    if (y->split == 1) return 0;
+    int64_t rows = kernel_size(k, AXIS_X), threads = rows < 64 ? 256 : rows < 16384 ? 8 : 1;
+    int64_t turns = (y->split + AT_ONCE * (y->last_block ? y->t1 : threads) - 1) /
+                    (AT_ONCE * (y->last_block ? y->t1 : threads));
+    return (y->last_block ? 0.8 : 1.8) + 0.7 * (double)turns;
+}
+
 static double gpu_cost(const struct kernel *k, const struct layout *y) {
     const struct device_limits *d = k->limits;
     int words = layout_load_words(k, y),
@@ -174,7 +184,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     if (y->rows_inner && y->t1 > 1) us += COMBINE_US * whole;
     us *= y->cluster > 1 ? 1.03 : 1; /* cluster barriers */
     us = hypot(us, access_us(k, y));
-    return us + (y->split == 1 ? 0 : y->last_block ? 1.5 : 2.5);
+    return us + finish_us(k, y);
 }
 
 /* Persistent blocks, as many as the config says if they fit: their registers hold a row and the
