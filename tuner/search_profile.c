@@ -23,7 +23,7 @@ struct move {
 
 /* ADVICE_... in terms of knobs; what cannot be had by a knob has none. */
 static const struct move moves[N_ADVICE][MOVES] = {
-    [ADVICE_read_once] = {{KNOB_keep, 1}, {KNOB_cluster, 1}, {KNOB_r, 1}},
+    [ADVICE_read_once] = {{KNOB_keep, 1}, {KNOB_online, 1}, {KNOB_cluster, 1}, {KNOB_r, 1}},
     [ADVICE_whole_sectors] = {{KNOB_r, 1}, {KNOB_vec, 1}, {KNOB_x, -1}, {KNOB_skip_l1, -1}},
     [ADVICE_fewer_registers] =
         {{KNOB_x, -1}, {KNOB_r, -1}, {KNOB_rows, -1}, {KNOB_vec, -1}, {KNOB_keep, -1}},
@@ -31,14 +31,14 @@ static const struct move moves[N_ADVICE][MOVES] = {
         {{KNOB_vec, 1}, {KNOB_rows, 1}, {KNOB_x, 1}, {KNOB_warps, 1}, {KNOB_skip_l1, 1}},
     [ADVICE_more_warps] = {{KNOB_r, -1}, {KNOB_vec, -1}, {KNOB_rows, -1}, {KNOB_warps, 1}},
     [ADVICE_more_blocks] = {{KNOB_x, -1}, {KNOB_split, 1}, {KNOB_cluster, 1}},
-    [ADVICE_fewer_barriers] = {{KNOB_warps, -1}, {KNOB_vec, 1}, {KNOB_x, 1}},
+    [ADVICE_fewer_barriers] = {{KNOB_warps, -1}, {KNOB_vec, 1}, {KNOB_x, 1}, {KNOB_online, 1}},
     [ADVICE_fewer_fences] = {{KNOB_split, -1}, {KNOB_cluster, -1}},
     [ADVICE_wider_loads] = {{KNOB_vec, 1}},
     [ADVICE_less_shared] = {{KNOB_vec, 1}, {KNOB_warps, -1}, {KNOB_tm, 1}, {KNOB_tn, 1}},
     [ADVICE_no_conflicts] = {{KNOB_r, 1}, {KNOB_vec, -1}, {KNOB_tn, -1}},
     [ADVICE_fewer_instructions] = {{KNOB_vec, 1}, {KNOB_rows, 1}, {KNOB_keep, 1}},
     [ADVICE_smaller_code] = {{KNOB_r, -1}, {KNOB_x, -1}, {KNOB_rows, -1}},
-    [ADVICE_fewer_launches] = {{KNOB_split, -1}, {KNOB_cluster, 1}},
+    [ADVICE_fewer_launches] = {{KNOB_last_block, 1}, {KNOB_split, -1}, {KNOB_cluster, 1}},
 };
 
 static int best_of(const struct tune *t) {
