@@ -92,11 +92,12 @@ static enum ws_status count(struct test *t, const char *entry, int64_t blocks, s
         return d.status;
     }
     print_counters(entry, c, clock_ms() - begun);
+    /* Each stall is counted in one of several passes, which are not alike to the cycle. */
     double shares = 0;
     for (int i = 0; i < N_STALLS; i++) shares += isnan(c->stall_pct[i]) ? 0 : c->stall_pct[i];
     check(t, within(c->occupancy, 0.001, 1.001), "occupancy is a fraction");
     check(t, within(c->l2_hit_pct, 0, 100) && within(c->issue_pct, 0, 100), "shares are percent");
-    check(t, within(shares, 0.1, 101), "the stalls are shares of one whole");
+    check(t, within(shares, 0.1, 110), "the stalls are shares of one whole");
     check(t, c->cycles > 0, "it took cycles");
     return WS_OK;
 }
@@ -124,6 +125,21 @@ static enum ws_status count_copy(struct test *t) {
     check(t, counters_top_stall(&c) == STALL_long_scoreboard || isnan(c.stall_pct[0]),
           "a copy waits for memory");
     return WS_OK;
+}
+
+/* How long it takes: the first after a time enables the profiler, each launch takes its passes. */
+static void cost_of_counting(struct test *t) {
+    struct diag d = diag_new(t->arena);
+    int64_t blocks = device_limits(t->dev)->units * 8;
+    struct launch l[3];
+    struct counters c[3];
+    for (int i = 0; i < 3; i++) l[i] = launch_of(t, "column", blocks);
+    for (int n = 1; n <= 3; n++) {
+        double begun = clock_ms();
+        bool ok = device_count(t->dev, l, n, c, &d) == WS_OK;
+        printf("      %d launches counted in %.1f ms\n", n, clock_ms() - begun);
+        check(t, ok && c[n - 1].cycles > 0, "count several");
+    }
 }
 
 static void count_others(struct test *t) {
@@ -174,7 +190,11 @@ int main(int argc, char **argv) {
         time_copy(&t);
         counted = count_copy(&t);
         time_copy(&t);
-        if (counted == WS_OK) count_others(&t);
+        if (counted == WS_OK) {
+            count_others(&t);
+            time_copy(&t);
+            cost_of_counting(&t);
+        }
         if (counted == WS_OK) counted = count_copy(&t);
         time_copy(&t);
     }

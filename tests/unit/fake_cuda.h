@@ -23,7 +23,7 @@ struct fake {
     char broken_metric[32];  /* cannot be evaluated; "": none */
     /* counters */
     int tracing; /* is on */
-    int profilers, hosts, asked, misused;
+    int profilers, enables, hosts, asked, misused;
     int launches, flushes, contexts, subscriptions, loaded, leaked;
 };
 

@@ -105,6 +105,7 @@ CU(cuptiRangeProfilerEnable, struct profiler_enable *p) {
     if (state.enable_status != CUPTI_OK) return state.enable_status;
     prof.enabled = true;
     state.profilers++;
+    state.enables++;
     return p->object = (profiler_object)&prof, CUPTI_OK;
 }
 CU(cuptiRangeProfilerDisable, struct profiler_call *p) {

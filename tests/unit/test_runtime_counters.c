@@ -85,8 +85,6 @@ static void test_count(void **state) {
     /* Two launches, each with the other in every pass, after one that loads them; flushed once. */
     assert_int_equal(f->kit->fake->flushes, 2 * PASSES);
     assert_int_equal(f->kit->fake->launches, 2 + 2 * PASSES * (2 + 2));
-    assert_int_equal(f->kit->fake->profilers, 0);
-    assert_true(f->kit->fake->tracing);
 }
 
 /* In any order, and again: neither leaves anything behind that the other minds. */
@@ -98,7 +96,11 @@ static void test_count_and_time(void **state) {
     for (int i = 0; i < 3; i++) {
         if (count(f, c) != WS_OK) fail_msg("%s", f->diag.text);
         assert_true(c[1].dram_read_bytes == 8192);
+        assert_int_equal(count(f, c), WS_OK); /* two in a row enable the profiler once */
+        assert_true(f->kit->fake->profilers == 1 && !f->kit->fake->tracing);
         expect_time(f);
+        assert_true(f->kit->fake->profilers == 0 && f->kit->fake->tracing);
+        assert_int_equal(f->kit->fake->enables, i + 1);
     }
     assert_int_equal(f->kit->fake->asked, 2); /* size and image: what there is was asked once */
 }
@@ -124,6 +126,16 @@ static void test_count_after_reset(void **state) {
     assert_int_equal(device_reset(f->dev, &f->diag), WS_OK);
     if (count(f, c) != WS_OK) fail_msg("%s", f->diag.text);
     assert_true(c[0].dram_read_bytes == 4096);
+    /* Lost by another, while it is still enabled. */
+    struct module *m = load(f);
+    struct launch l = launch(m, "a");
+    f->kit->fake->sync_status = 700;
+    assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_MACHINE);
+    device_unload(f->dev, m);
+    f->diag = diag_new(f->arena);
+    assert_int_equal(device_reset(f->dev, &f->diag), WS_OK);
+    assert_true(f->kit->fake->profilers == 0 && f->kit->fake->tracing);
+    if (count(f, c) != WS_OK) fail_msg("%s", f->diag.text);
 }
 
 /* ---- what is not there ----------------------------------------------------------------------- */

@@ -62,10 +62,14 @@ size_t cupti_dropped(const struct cupti *c);
 
 /* ---- profiler.c ------------------------------------------------------------------------------ */
 
+struct cuda_device;
 struct profiler; /* made at the first device_count */
 
 enum ws_status cuda_count_launches(struct device *dev, const struct launch *l, int n,
                                    struct counters *out, struct diag *d);
+/* Before anything that wants times, and before the context goes: tracing goes on. Does nothing if
+ * it does. */
+enum ws_status profiler_leave(struct cuda_device *c, struct diag *d);
 void profiler_close(struct profiler *p); /* NULL: was never made */
 const char *profiler_metric_name(int i); /* of those asked for; NULL past the last */
 

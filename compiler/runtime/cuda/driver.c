@@ -261,6 +261,8 @@ static void cuda_close(struct device *dev) {
         c->api.ctx_set_current(c->ctx);
         helpers_release(c);
     }
+    struct diag quiet = diag_new(c->arena);
+    profiler_leave(c, &quiet);
     profiler_close(c->profiler);
     if (c->cupti) cupti_close(c->cupti);
     release(c);
@@ -284,6 +286,8 @@ static enum ws_status cuda_reset(struct device *dev, struct diag *d) {
     const char *lost = dev->lost ? dev->lost : "a reset that failed";
     free(c->helpers.module);
     c->helpers = (struct helpers){0};
+    struct diag quiet = diag_new(c->arena);
+    profiler_leave(c, &quiet);
     release(c);
     cu_status s = c->api.primary_reset(c->dev);
     dev->lost = NULL;

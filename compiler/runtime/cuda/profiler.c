@@ -10,8 +10,9 @@
  * follows those before it as in device_time, in the state of the caches that they leave. The flush
  * is read once more than there: what it left to be written back would be counted as ours.
  *
- * Tracing (cupti.c) pauses meanwhile and resumes afterwards, whatever came of it. The profiler is
- * enabled for one call only: it costs launches time, and dies with the context.
+ * Tracing (cupti.c) pauses meanwhile. To enable the profiler takes long, so it stays enabled, and
+ * tracing paused, until somebody wants a time (profiler_leave), the context goes or counting fails:
+ * whoever counts several kernels in a row pays once.
  *
  * A metric that the chip does not know is left out, and its counter is NAN. What stands in the way
  * of all of them (no permission, another profiler, an old library) is remembered and said again. */
@@ -41,7 +42,7 @@ static const struct metric metrics[] = {
     METRIC(instructions, 1, "smsp__inst_executed.sum"),
     METRIC(cycles, 1, "gpc__cycles_elapsed.max"),
     METRIC(occupancy, 0.01, "sm__warps_active" ACTIVE),
-    METRIC(l2_hit_pct, 1, "lts__t_sector_hit_rate.pct"),
+    METRIC(l2_hit_pct, 1, "lts__t_sector_hit_rate.pct"), /* of two passes: may exceed 100 */
     METRIC(l2_busy_pct, 1, "lts__throughput.avg.pct_of_peak_sustained_elapsed"),
     METRIC(issue_pct, 1, "smsp__issue_active" ACTIVE),
     METRIC(pipe_pct[PIPE_alu], 1, "sm__inst_executed_pipe_alu" ACTIVE),
@@ -73,14 +74,14 @@ struct profiler {
     size_t n;
     uint8_t *config;
     size_t config_size;
-    const char *refused; /* NULL, or why nothing can be counted */
+    profiler_object object; /* NULL: not enabled, and tracing goes on */
+    const char *refused;    /* NULL, or why nothing can be counted */
 };
 
 /* One call's worth. */
 struct session {
     struct cuda_device *c;
     struct profiler *p;
-    profiler_object object;
     uint8_t *data;
     size_t data_size;
     const struct ready *ready;
@@ -235,7 +236,7 @@ void profiler_close(struct profiler *p) {
 static enum ws_status clear_data(struct session *s, struct diag *d) {
     struct profiler *p = s->p;
     struct profiler_data_size size =
-        PARAMS(profiler_data_size, .object = s->object, .names = p->names, .n = p->n,
+        PARAMS(profiler_data_size, .object = s->p->object, .names = p->names, .n = p->n,
                .most_ranges = 1, .most_nodes = 1);
     if (!s->data) {
         if (CALL(s, data_size, &size) != WS_OK) return d->status;
@@ -243,10 +244,10 @@ static enum ws_status clear_data(struct session *s, struct diag *d) {
         s->data = calloc(1, size.data_size + 1);
         if (!s->data) return out_of_memory(d, size.data_size);
     }
-    struct profiler_data_clear clear = PARAMS(profiler_data_clear, .object = s->object,
+    struct profiler_data_clear clear = PARAMS(profiler_data_clear, .object = s->p->object,
                                               .data_size = s->data_size, .data = s->data);
     struct profiler_setup setup =
-        PARAMS(profiler_setup, .object = s->object, .config_size = p->config_size,
+        PARAMS(profiler_setup, .object = s->p->object, .config_size = p->config_size,
                .config = p->config, .data_size = s->data_size, .data = s->data,
                .range = CUPTI_C_UserRange, .replay = CUPTI_C_UserReplay, .most_ranges = 1,
                .levels = 1, .first_level = 1, .target_level = 1);
@@ -263,9 +264,9 @@ static enum ws_status submit(struct session *s, int from, int to, struct diag *d
 /* Launch i between push and pop. Once started, the profiler is stopped: what it holds is lost with
  * it if the launch fails. */
 static enum ws_status run_counted(struct session *s, int i, bool *all, struct diag *d) {
-    struct profiler_call call = PARAMS(profiler_call, .object = s->object);
-    struct profiler_push push = PARAMS(profiler_push, .object = s->object, .name = "launch");
-    struct profiler_stop stop = PARAMS(profiler_stop, .object = s->object);
+    struct profiler_call call = PARAMS(profiler_call, .object = s->p->object);
+    struct profiler_push push = PARAMS(profiler_push, .object = s->p->object, .name = "launch");
+    struct profiler_stop stop = PARAMS(profiler_stop, .object = s->p->object);
     if (CALL(s, start, &call) != WS_OK) return d->status;
     if (CALL(s, push, &push) == WS_OK) {
         cuda_submit(s->c, &s->ready[i], d);
@@ -307,6 +308,7 @@ static void read_values(struct session *s, struct counters *out) {
         double *to = field;
         *to = (first ? 0 : *to) + metrics[i].scale * v[i];
     }
+    if (out->l2_hit_pct > 100) out->l2_hit_pct = 100;
 }
 
 static enum ws_status count_launch(struct session *s, int i, struct counters *out, struct diag *d) {
@@ -315,7 +317,7 @@ static enum ws_status count_launch(struct session *s, int i, struct counters *ou
     if (clear_data(s, d) != WS_OK) return d->status;
     for (; passes < MOST_PASSES && !all; passes++)
         if (run_pass(s, i, &all, d) != WS_OK) return d->status;
-    struct profiler_decode decode = PARAMS(profiler_decode, .object = s->object);
+    struct profiler_decode decode = PARAMS(profiler_decode, .object = s->p->object);
     struct profiler_data_info info =
         PARAMS(profiler_data_info, .data = s->data, .data_size = s->data_size);
     if (CALL(s, decode, &decode) != WS_OK || CALL(s, data_info, &info) != WS_OK) return d->status;
@@ -335,32 +337,57 @@ static struct counters nothing_launched(void) {
     return c;
 }
 
-static enum ws_status count_all(struct session *s, struct counters *out, struct diag *d) {
+/* ---- entering and leaving -------------------------------------------------------------------- */
+
+static enum ws_status enter(struct session *s, struct diag *d) {
     struct profiler_enable enable = PARAMS(profiler_enable, .ctx = s->c->ctx);
-    if (CALL(s, enable, &enable) != WS_OK) return d->status;
-    s->object = enable.object;
-    for (int i = 0; i < s->n && d->status == WS_OK; i++) {
-        if (s->ready[i].function)
-            count_launch(s, i, &out[i], d);
-        else
-            out[i] = nothing_launched();
+    if (s->p->object) return WS_OK;
+    if (s->c->cupti) cupti_pause(s->c->cupti);
+    if (CALL(s, enable, &enable) == WS_OK) {
+        s->p->object = enable.object;
+        return WS_OK;
     }
-    struct profiler_call disable = PARAMS(profiler_call, .object = s->object);
-    cupti_status status = s->p->api.disable(&disable);
-    if (d->status == WS_OK) judge(s, status, "disable", d);
-    free(s->data);
+    struct diag quiet = diag_new(d->arena);
+    if (s->c->cupti) cupti_resume(s->c->cupti, &quiet);
     return d->status;
 }
 
-/* With tracing paused. */
-static enum ws_status count_untraced(struct session *s, struct counters *out, struct diag *d) {
+/* That the profiler cannot be left is no news where the context is lost. */
+enum ws_status profiler_leave(struct cuda_device *c, struct diag *d) {
+    struct profiler *p = c->profiler;
+    if (!p || !p->object) return WS_OK;
+    struct profiler_call disable = PARAMS(profiler_call, .object = p->object);
+    struct session s = {.c = c, .p = p};
+    cupti_status status = p->api.disable(&disable);
+    p->object = NULL;
+    if (!c->base.lost) judge(&s, status, "disable", d);
+    if (!c->cupti) return d->status;
+    struct diag own = diag_new(d->arena);
+    if (cupti_resume(c->cupti, &own) != WS_OK && d->status == WS_OK)
+        diag_fail(d, own.status, "%s", own.message);
+    return d->status;
+}
+
+/* ---- device_count ---------------------------------------------------------------------------- */
+
+static enum ws_status count_all(struct session *s, struct counters *out, struct diag *d) {
     struct cuda_device *c = s->c;
     s->p = c->profiler;
     if (!s->p && profiler_open(s, d) != WS_OK) {
         if (!s->p->refused) s->p->refused = arena_strdup(c->arena, d->message);
         return d->status;
     }
-    return count_all(s, out, d);
+    if (enter(s, d) != WS_OK) return d->status;
+    for (int i = 0; i < s->n && d->status == WS_OK; i++) {
+        if (s->ready[i].function)
+            count_launch(s, i, &out[i], d);
+        else
+            out[i] = nothing_launched();
+    }
+    free(s->data);
+    struct diag quiet = diag_new(d->arena);
+    if (d->status != WS_OK) profiler_leave(c, &quiet);
+    return d->status;
 }
 
 enum ws_status cuda_count_launches(struct device *dev, const struct launch *l, int n,
@@ -375,13 +402,7 @@ enum ws_status cuda_count_launches(struct device *dev, const struct launch *l, i
     for (int i = 0; i < n && d->status == WS_OK; i++) cuda_ready(c, &l[i], &ready[i], d);
     /* Once outside of it all: module loading is lazy and the first launch pays for it. */
     if (d->status == WS_OK) submit(&s, 0, n, d);
-    if (d->status == WS_OK) {
-        struct diag resumed = diag_new(d->arena);
-        if (c->cupti) cupti_pause(c->cupti);
-        count_untraced(&s, out, d);
-        if (c->cupti && cupti_resume(c->cupti, &resumed) != WS_OK && d->status == WS_OK)
-            diag_fail(d, WS_MACHINE, "%s", resumed.message);
-    }
+    if (d->status == WS_OK) count_all(&s, out, d);
     free(ready);
     if (d->status != WS_OK)
         for (int i = 0; i < n; i++) out[i] = counters_unknown();

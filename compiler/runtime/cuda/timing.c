@@ -123,7 +123,9 @@ enum ws_status cuda_time(struct device *dev, const struct launch *l, int n, int 
                          double *us, struct sample_extra *extra, struct diag *d) {
     struct cuda_device *c = (struct cuda_device *)dev;
     if (!c->cupti) return diag_fail(d, WS_MACHINE, "%s was opened without a clock", dev->facts.id);
-    if (cuda_enter(c, d) != WS_OK || (flush && helpers_prepare(c, d) != WS_OK)) return d->status;
+    if (cuda_enter(c, d) != WS_OK || profiler_leave(c, d) != WS_OK ||
+        (flush && helpers_prepare(c, d) != WS_OK))
+        return d->status;
     struct ready *ready = calloc((size_t)n, sizeof *ready);
     struct timing t = {c, ready, n, samples, flush, .us = us, .extra = extra};
     t.ids = calloc((size_t)n * (size_t)samples, sizeof *t.ids);
