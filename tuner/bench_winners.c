@@ -159,16 +159,6 @@ static enum ws_status tune_alone(struct bench_point *b, struct tune *t) {
     return b->d->status;
 }
 
-/* What every search asks for first; of an exhaustive one that is all. */
-static void begin_first(struct tune *t, struct diag *d) {
-    enum { GUESSES = 5 };
-    bool all = t->search == SEARCH_exhaustive || t->search == SEARCH_halving;
-    int n = all || t->n < GUESSES ? t->n : GUESSES;
-    int *which = NEW_ARRAY(t->shared->arena, int, n);
-    for (int i = 0; i < n; i++) which[i] = i;
-    tune_begin(t, which, n, d);
-}
-
 /* A GPU's times do not mind a compiler at work, so there compiling starts with the run. */
 static enum ws_status begin_all(struct bench_point *b) {
     if (b->run->machine.limits.kind != DEVICE_CUDA || b->run->line.budget_s < INFINITY)
@@ -177,7 +167,8 @@ static enum ws_status begin_all(struct bench_point *b) {
         struct tune *t = &b->tunes[k];
         if (t->winner) continue;
         if (!b->run->line.retune && tune_resume(t, b->d) != WS_OK) return b->d->status;
-        begin_first(t, b->d);
+        int *which = NEW_ARRAY(b->arena, int, t->n);
+        tune_begin(t, which, search_first_wave(t, which), b->d);
     }
     return b->d->status;
 }

@@ -31,6 +31,15 @@ const char *search_names(struct arena *a) {
 
 enum ws_status search_run(struct tune *t, struct diag *d) { return searches[t->search].run(t, d); }
 
+int search_first_wave(const struct tune *t, int *which) {
+    enum { GUESSES = 4 };
+    bool all = t->search == SEARCH_exhaustive || t->search == SEARCH_halving;
+    if (t->search == SEARCH_model) return search_model_first(t, which);
+    int n = all || t->n < GUESSES ? t->n : GUESSES;
+    for (int i = 0; i < n; i++) which[i] = i;
+    return n;
+}
+
 /* Faster than this share of the roofline nothing is to be gained. */
 #define ROOF_ENOUGH 0.97
 

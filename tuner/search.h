@@ -37,6 +37,11 @@ SEARCHES(SEARCH)
 
 enum ws_status search_run(struct tune *t, struct diag *d); /* t->search */
 
+/* What t->search is going to ask for first, whatever it learns: numbers into which[t->n], how many
+ * is returned. Compiling can begin with these before there is anything to measure with. */
+int search_first_wave(const struct tune *t, int *which);
+int search_model_first(const struct tune *t, int *which);
+
 /* Should a search go on? Not once time or trials are spent, with something measured; nor if the
  * best is as good as the roofline, nor after Ctrl-C. */
 bool search_goes_on(const struct tune *t);

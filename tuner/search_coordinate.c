@@ -8,7 +8,7 @@
 
 #include "tuner/search.h"
 
-enum { SEEDS = 3, NEIGHBOURS = 6 };
+enum { SEEDS = 4, NEIGHBOURS = 6 };
 #define GAIN 0.005 /* less than this is no step */
 
 static int best_of(const struct tune *t) {

@@ -4,7 +4,7 @@
  * 1998).
  *
  *   the cost model's first 5, 3 far from these and from each other,
- *   then waves of 5, chosen one after the other, each as if the former had come out as predicted
+ *   then waves of 8, chosen one after the other, each as if the former had come out as predicted
  *
  * The wave is what compiles at the same time. With some dozens of points the linear algebra takes
  * microseconds. */
@@ -13,7 +13,7 @@
 
 #include "tuner/search.h"
 
-enum { GUESSES = 5, FAR = 3, WAVE = 5, MOST = 24 };
+enum { GUESSES = 5, FAR = 3, WAVE = 8, MOST = 24 };
 
 #define LENGTH 1.2 /* over which times are alike, in standard deviations of a knob */
 #define NOISE 0.01 /* variance of a time that the knobs do not explain, of that of all */
@@ -148,12 +148,17 @@ static int choose_wave(struct process *p, bool *seen, int *which) {
 }
 
 /* The cost model's guesses, and some to learn what the knobs do. */
-static int first_wave(const struct search_space *s, bool *seen, int *which) {
+static int guess(const struct search_space *s, bool *seen, int *which) {
     int n = 0;
     for (; n < GUESSES && n < s->n; n++) seen[which[n] = n] = true;
     for (int i; n < GUESSES + FAR && (i = search_farthest(s, seen)) >= 0;)
         seen[which[n++] = i] = true;
     return n;
+}
+
+int search_model_first(const struct tune *t, int *which) {
+    struct search_space s = search_space_of(t);
+    return guess(&s, NEW_ARRAY(t->shared->arena, bool, t->n), which);
 }
 
 enum ws_status search_model(struct tune *t, struct diag *d) {
@@ -162,7 +167,7 @@ enum ws_status search_model(struct tune *t, struct diag *d) {
     int tried[MOST + WAVE];
     p->space = search_space_of(t);
     p->length2 = LENGTH * LENGTH * fmax(1, p->space.dims);
-    int n = first_wave(&p->space, seen, tried);
+    int n = guess(&p->space, seen, tried);
     if (search_wave(t, tried, n, d) != WS_OK) return d->status;
     /* While nothing works there is nothing to learn from: the guesses go on. */
     for (int i = GUESSES; i < t->n && !(t->best_us < INFINITY) && search_goes_on(t); i++)
@@ -170,6 +175,7 @@ enum ws_status search_model(struct tune *t, struct diag *d) {
     while (n < MOST && search_goes_on(t) && t->best_us < INFINITY) {
         learn(p, t, tried, n);
         int more = p->n ? choose_wave(p, seen, tried + n) : 0;
+        if (more > MOST - n) more = MOST - n;
         if (!more) break;
         if (search_wave(t, tried + n, more, d) != WS_OK) return d->status;
         n += more;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The scripts that measure and tabulate, with a made-up warpsmith: scripts/bench_device.sh, program_table.py and
-# readme_tables.sh.
+# The scripts that measure and tabulate, with a made-up warpsmith: scripts/bench_device.sh, bench_repeat.sh,
+# bench_search.sh, program_table.py and readme_tables.sh.
 set -euo pipefail
 
 failures=0
@@ -163,5 +163,48 @@ printf '%s\n' '<!-- begin nonsense -->' '<!-- end -->' >"$project/README.md"
 run "$tables"
 expect 1 "an unknown kind"
 says "no kind of block is called 'nonsense'"
+
+# ---- bench_repeat.sh and bench_search.sh -----------------------------------------------------------------------------
+
+# A bench whose times go up by 1 % a run, and whose third run chooses another config; a compare that flags one pair.
+cat >"$TMP/warpsmith" <<END
+#!/usr/bin/env bash
+if [ "\$1" = compare ]; then
+    case "\$*" in *@r1*@r3*) echo 'softmax SLOW'; exit 4 ;; esac
+    exit 0
+fi
+while [ \$# -gt 0 ]; do
+    [ "\$1" = --results ] && dir=\$2
+    [ "\$1" = --compare-searches ] && searches=1
+    shift
+done
+mkdir -p "\$dir"
+n=\$((\$(cat "$TMP/n" 2>/dev/null || echo 0) + 1))
+echo \$n >"$TMP/n"
+csv=\$dir/softmax.csv
+[ -s "\$csv" ] || echo 'workload,run_id,config,role,median_us,ci_us,tuning_s,trials' >"\$csv"
+echo "softmax,r\$n,,default,20,0.1,," >>"\$csv"
+echo "softmax,r\$n,x=\$((n / 3)),tuned,\$((99 + n)),0.1,0.5,12" >>"\$csv"
+[ -z "\${searches-}" ] || printf '%s\n' 'strategy,near_trials,near_s,all_s,found_us,best_us' model,3,0.1,0.4,10,10 \
+    random,,,0.6,11,10 >"\$dir/searches.csv"
+END
+chmod +x "$TMP/warpsmith"
+export WARPSMITH=$TMP/warpsmith OUTDIR=$TMP/repeat
+RUNS=3 WORKLOADS=softmax run scripts/bench_repeat.sh
+expect 0 "repeat"
+says '^softmax +3 +101\.00 +2\.00% +2\.00% +2 +1 of 3$'
+[ "$(sed -n 2p "$OUTDIR/repeat.csv")" = softmax,r1,x=0,100,0.1,20,0.5 ] || fail "repeat.csv:" "$(cat "$OUTDIR/repeat.csv")"
+OUTDIR=$TMP/search ONLY='^softmax rows=1024' run scripts/bench_search.sh
+expect 0 "search"
+says '^model +1 +3 +3 +0\.10 +0\.0% +1\.000 +0\.40$'
+says '^random +1 +9999 +never .* 100\.0% +1\.100'
+says 'tuning took 0\.50 s at the median, .* 12\.0 trials'
+for script in bench_repeat bench_search; do
+    run "scripts/$script.sh" --help
+    expect 0 "$script --help"
+    says "OUTDIR=out scripts/$script.sh"
+    run "scripts/$script.sh" --nonsense
+    expect 2 "$script with an argument"
+done
 
 [ $failures = 0 ]
