@@ -8,6 +8,17 @@
  *     }
  *     k_store(part4 + blockIdx.x * nr + r, s4[u]);
  *
+ * With stages=3, two rows ahead are on their way into shared memory. A thread copies what it will
+ * load itself, so that no barrier is needed; what it has loaded makes room for the next:
+ *
+ *     for (px ...) {
+ *         k_cp_async_wait<1>();
+ *         q0[u] = k_load_shared(ring + slot * 8192 + (u * 256 + tid) * 16);
+ *         if (px + 2 * gridDim.x < tiles) k_cp_async<16>(...);
+ *         k_cp_async_commit();
+ *         slot = (slot + 1) % 2;
+ *         ...
+ *
  * The order of all additions is fixed by the config: a thread's rows as they come, then the parts.
  */
 #include "emit/cuda_rows.h"
@@ -31,6 +42,76 @@ static void put_loads_of_all_rows(struct emitter *w) {
     put_loads(w, &all);
 }
 
+/* Of loads copied ahead: does f for each, with the byte of a stage at which the thread's begin. */
+static void each_copied(struct emitter *w,
+                        void (*f)(struct emitter *w, value_id v, const char *at)) {
+    int64_t begin = 0;
+    for (value_id v = 0; v < w->k->values.n; v++) {
+        if (!layout_copies(w->k, w->y, v)) continue;
+        int64_t bytes = (int64_t)dtype_bytes(at(w, v)->dtype) * w->y->vec;
+        f(w, v,
+          arena_printf(w->arena,
+                       "k_smem + %d + slot * %lld + %lld + ((e * %d + u) * %d + tid) * %lld",
+                       w->y->ring, (long long)layout_stage_bytes(w->k, w->y), (long long)begin,
+                       w->y->ur, w->y->threads, (long long)bytes));
+        begin += bytes * w->y->threads * w->y->ex * w->y->ur;
+    }
+}
+
+static void put_copy(struct emitter *w, value_id v, const char *to) {
+    const struct value_node *x = at(w, v);
+    int bytes = dtype_bytes(x->dtype) * w->y->vec, word = bytes < 16 ? bytes : 16;
+    for (int i = 0; i < bytes; i += word)
+        line(w, "k_cp_async<%d>(%s + %d, (const unsigned char *)(p%d + (%s)) + %d);", word, to, i,
+             argument_of(w, x->buffer), ex_text(w, x->index), i);
+}
+
+static void put_copied(struct emitter *w, value_id v, const char *from) {
+    line(w, "q%u[e][u] = k_load_shared<%s, %d>(%s);", v, memory_type(w, at(w, v)->dtype), w->y->vec,
+         from);
+}
+
+static void put_all_copied(struct emitter *w,
+                           void (*f)(struct emitter *w, value_id v, const char *at)) {
+    open_columns(w);
+    open_unrolled(w, "e", w->y->ex);
+    put_x(w, false);
+    each_copied(w, f);
+    close_brace(w);
+    close_columns(w);
+}
+
+/* Start the copies of tile `px`, if it is one. */
+static void put_copies(struct emitter *w, const char *px) {
+    line(w, "next = %s;", px);
+    open_brace(w, "if (next < tiles)");
+    line(w, "const k_idx px = next;");
+    put_all_copied(w, put_copy);
+    close_brace(w);
+    line(w, "k_cp_async_commit();");
+}
+
+static void open_ring(struct emitter *w) {
+    if (w->y->stages < 2) return;
+    line(w, "k_idx next;");
+    open_brace(w, "for (int slot = 0; slot < %d; slot++)", w->y->stages - 1);
+    put_copies(w, "(k_idx)blockIdx.x + slot * (k_idx)gridDim.x");
+    close_brace(w);
+    line(w, "int slot = 0;");
+}
+
+static void put_ring(struct emitter *w) {
+    struct phase copied = {0};
+    if (w->y->stages < 2) return;
+    for (value_id v = 0; v < w->k->values.n; v++)
+        if (layout_copies(w->k, w->y, v)) vec_push(w->arena, &copied.loads, v);
+    declare_packs(w, &copied);
+    line(w, "k_cp_async_wait<%d>();", w->y->stages - 2);
+    put_all_copied(w, put_copied);
+    put_copies(w, arena_printf(w->arena, "px + %d * (k_idx)gridDim.x", w->y->stages - 1));
+    line(w, "slot = slot == %d ? 0 : slot + 1;", w->y->stages - 2);
+}
+
 void open_column_rows(struct emitter *w) {
     const struct layout *y = w->y;
     for (uint32_t i = 0; i < w->p->across.n; i++) {
@@ -44,7 +125,9 @@ void open_column_rows(struct emitter *w) {
     }
     put_loads_of_all_rows(w);
     line(w, "const k_idx tiles = (nx + %d) / %d;", y->bx - 1, y->bx);
+    open_ring(w);
     open_brace(w, "for (k_idx px = (k_idx)blockIdx.x; px < tiles; px += (k_idx)gridDim.x)");
+    put_ring(w);
 }
 
 void put_column_sums(struct emitter *w, const struct phase *f, const char *condition) {

@@ -540,7 +540,8 @@ static void put_end_elements(struct emitter *w, const struct phase *f) {
 static struct phase loads_of_row(struct emitter *w, const struct phase *f) {
     struct phase some = {0};
     for (uint32_t i = 0; i < f->loads.n; i++)
-        if (!is_of_all_rows(w, f->loads.at[i])) vec_push(w->arena, &some.loads, f->loads.at[i]);
+        if (!is_of_all_rows(w, f->loads.at[i]) && !layout_copies(w->k, w->y, f->loads.at[i]))
+            vec_push(w->arena, &some.loads, f->loads.at[i]);
     return some;
 }
 

@@ -669,6 +669,27 @@ template <int N> K_DEVICE void k_cp_async_wait() {
 }
 #endif
 
+/* N elements that k_cp_async has left in shared memory, aligned to their size or 16. */
+struct __align__(8) k_two_words { unsigned w[2]; };
+struct __align__(16) k_four_words { unsigned w[4]; };
+template <typename T, int N> K_DEVICE k_pack<T, N> k_load_shared(const unsigned char *at) {
+    k_pack<T, N> p;
+    if (k_pack<T, N>::BYTES == 4) {
+        p.w[0] = *(const unsigned *)at;
+    } else if (k_pack<T, N>::BYTES == 8) {
+        const k_two_words q = *(const k_two_words *)at;
+        p.w[0] = q.w[0], p.w[1] = q.w[1];
+    } else {
+#pragma unroll
+        for (int i = 0; i < k_pack<T, N>::BYTES / 16; i++) {
+            const k_four_words q = ((const k_four_words *)at)[i];
+#pragma unroll
+            for (int j = 0; j < 4; j++) p.w[4 * i + j] = q.w[j];
+        }
+    }
+    return p;
+}
+
 /* ---- clusters, mbarriers and bulk copies (sm_90) ----------------------------------------------- */
 
 /* A cluster is the N adjacent blocks of `__global__ void __cluster_dims__(N, 1, 1) name(...)`. k_cluster_sync: all

@@ -34,7 +34,9 @@
          "1: the last block of a split reduction to come reduces the partial results; no launch "  \
          "more")                                                                                   \
     KNOB(online, "1: sums of exp(x - max) are made along with the maximum, and rescaled")          \
-    KNOB(blocks, "blocks of a multiprocessor that go over many rows each and sum up columns")
+    KNOB(blocks, "blocks of a multiprocessor that go over many rows each and sum up columns")      \
+    KNOB(stages, "of blocks: rows that are under way at a time, all but one of them copied ahead " \
+                 "into shared memory")
 
 enum knob {
 #define KNOB(name, what) KNOB_##name,

@@ -200,9 +200,12 @@ static double columns_cost(const struct kernel *k, const struct layout *y) {
     int64_t rows = kernel_size(k, AXIS_X), nr = kernel_size(k, AXIS_R), blocks = y->blocks;
     if (!rows || !blocks) return 0;
     if (at_once > d->max_threads_unit / y->threads) at_once = d->max_threads_unit / y->threads;
+    if (y->smem && at_once > d->smem_unit / y->smem) at_once = d->smem_unit / y->smem;
     int64_t a_unit = (blocks + d->units - 1) / d->units;
     if (a_unit > at_once) return 1e8 * (double)a_unit; /* a second wave */
-    double rate = (double)(a_unit * y->threads * words * 4) / (2 * BYTES_IN_FLIGHT);
+    double tile = y->stages > 1 ? (double)layout_stage_bytes(k, y) * (y->stages - 0.5)
+                                : (double)(y->threads * words * 4) * 0.5;
+    double rate = (double)a_unit * tile / BYTES_IN_FLIGHT;
     int64_t tiles = (rows + y->bx - 1) / y->bx, turns = (tiles + blocks - 1) / blocks;
     double balance = (double)tiles / (double)(turns * blocks), used = (double)nr / y->br;
     if (blocks < d->units) balance *= (double)blocks / d->units;

@@ -171,6 +171,8 @@ struct layout {
     int split;    /* blocks along r, >= 1 */
     bool last_block; /* of the split: it reduces the partial results */
     int cluster;     /* blocks that share a row through each other's shared memory, >= 1 */
+    int stages;      /* columns: rows under way, of which all but one are copied to shared memory */
+    int ring;        /* ... from this byte on */
     int blocks;  /* columns: of the persistent grid (CPU: tasks); 0: as many as there are tiles */
     bool grid_r; /* pointwise: columns are spread over blocks, not looped over */
     bool streaming; /* non-temporal stores */
@@ -205,6 +207,10 @@ int layout_phase(const struct layout *y, int level);
 
 /* 32-bit registers that hold the raw loads of one tile, per thread. */
 int layout_load_words(const struct kernel *k, const struct layout *y);
+
+/* Columns: is the load copied ahead, and the bytes of all such loads of a tile? */
+bool layout_copies(const struct kernel *k, const struct layout *y, value_id load);
+int64_t layout_stage_bytes(const struct kernel *k, const struct layout *y);
 
 /* Rows inner: values that one reduction of a thread's vector sends through shared memory. */
 int layout_column_slots(const struct layout *y);

@@ -8,10 +8,11 @@
 
 enum {
     MAX_REGISTERS_KEPT = 192, /* 32-bit registers a thread may spend on the row it keeps */
-    MAX_BLOCKS = 32,          /* of a multiprocessor that sum up columns */
-    MAX_ELEMENTS = 512,       /* of a tile, per thread */
-    MAX_ACCUMULATORS = 128,   /* of a matrix product, per thread */
-    MAX_STACK = 1 << 20,      /* bytes of tiles that a task may have on a CPU's stack */
+    MAX_STAGES = 8,
+    MAX_BLOCKS = 32,        /* of a multiprocessor that sum up columns */
+    MAX_ELEMENTS = 512,     /* of a tile, per thread */
+    MAX_ACCUMULATORS = 128, /* of a matrix product, per thread */
+    MAX_STACK = 1 << 20,    /* bytes of tiles that a task may have on a CPU's stack */
 };
 
 static bool is_power_of_two(int v) { return v > 0 && (v & (v - 1)) == 0; }
@@ -95,6 +96,39 @@ static const char *check_split(const struct kernel *k, const struct layout *y, s
     if (y->split > steps)
         return arena_printf(a, "split=%d but a row has only %lld steps of r=%d", y->split,
                             (long long)steps, y->br);
+    return NULL;
+}
+
+bool layout_copies(const struct kernel *k, const struct layout *y, value_id load) {
+    const struct value_node *v = &k->values.at[load];
+    return y->stages > 1 && v->kind == INST_LOAD && v->mask == (MASK_X | MASK_R) && !v->n_args &&
+           layout_load_is_vector(k, y, v) && dtype_bytes(v->dtype) * y->vec >= 4;
+}
+
+int64_t layout_stage_bytes(const struct kernel *k, const struct layout *y) {
+    int64_t bytes = 0;
+    for (value_id v = 0; v < k->values.n; v++)
+        if (layout_copies(k, y, v))
+            bytes +=
+                (int64_t)y->threads * y->ex * y->ur * y->vec * dtype_bytes(k->values.at[v].dtype);
+    return bytes;
+}
+
+static const char *check_stages(const struct kernel *k, int stages, struct layout *y,
+                                struct arena *a) {
+    if (stages < 2) return NULL;
+    if (!k->columns || k->limits->kind == DEVICE_CPU)
+        return arena_printf(a, "stages=%d needs blocks that go over many rows, on a GPU", stages);
+    if (stages > MAX_STAGES)
+        return arena_printf(a, "stages=%d; %d is the limit", stages, MAX_STAGES);
+    y->stages = stages;
+    y->ring = (y->smem + 15) / 16 * 16;
+    int64_t bytes = layout_stage_bytes(k, y);
+    if (!bytes) return arena_printf(a, "stages=%d, but no load can be copied by vectors", stages);
+    if (y->ring + bytes * (stages - 1) > k->limits->smem_block)
+        return arena_printf(a, "needs %lld bytes of shared memory",
+                            (long long)(y->ring + bytes * (stages - 1)));
+    y->smem = (int)(y->ring + bytes * (stages - 1));
     return NULL;
 }
 
@@ -286,12 +320,13 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
         return "keep, nt, skip_l1, last_block and online are 0 or 1";
     bool gpu = k->limits->kind == DEVICE_CUDA, dot = k->kind == KERNEL_MATMUL;
     static const enum knob dot_only[] = {KNOB_m, KNOB_n, KNOB_k, KNOB_tm, KNOB_tn};
-    static const enum knob row_only[] = {KNOB_x,     KNOB_r,   KNOB_rows,    KNOB_keep,
-                                         KNOB_split, KNOB_vec, KNOB_cluster, KNOB_blocks};
+    static const enum knob row_only[] = {KNOB_x,       KNOB_r,      KNOB_rows,
+                                         KNOB_keep,    KNOB_split,  KNOB_vec,
+                                         KNOB_cluster, KNOB_blocks, KNOB_stages};
     for (int i = 0; i < 5 && !dot; i++)
         if (c->knob[dot_only[i]])
             return arena_printf(a, "%s is a knob of matrix products", knob_name(dot_only[i]));
-    for (int i = 0; i < 8 && dot; i++)
+    for (int i = 0; i < 9 && dot; i++)
         if (c->knob[row_only[i]])
             return arena_printf(a, "%s is no knob of matrix products", knob_name(row_only[i]));
     if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";
@@ -308,6 +343,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     if (!bad) bad = check_keep(k, y, y->one_read, a);
     if (!bad) bad = check_split(k, y, a);
     if (!bad) bad = check_columns(k, c, y, a);
+    if (!bad) bad = check_stages(k, c->knob[KNOB_stages], y, a);
     if (!bad) bad = check_cluster(k, y, a);
     if (k->kind != KERNEL_SCAN) return bad;
     y->one_read = true; /* a tile at a time */

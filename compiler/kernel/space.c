@@ -122,8 +122,10 @@ static void propose_mixed(struct space *s) {
                 int64_t units = k->limits->units, most = (nx + x - 1) / x + units - 1;
                 for (int blocks = 1; blocks <= 16 && blocks * units <= most;
                      blocks += 1 + blocks / 4)
-                    propose(s, CONFIG(K(x, x), K(r, round_up(nr, t1 * vec)), K(warps, warps),
-                                      K(vec, vec), K(keep, 1), K(blocks, blocks)));
+                    for (int stages = 1; stages <= 4; stages++)
+                        propose(s, CONFIG(K(x, x), K(r, round_up(nr, t1 * vec)), K(warps, warps),
+                                          K(vec, vec), K(keep, 1), K(blocks, blocks),
+                                          K(stages, stages > 1 ? stages : 0)));
             }
 }
 
