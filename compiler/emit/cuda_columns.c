@@ -181,9 +181,9 @@ static void put_parts(struct emitter *w) {
 }
 
 void close_column_rows(struct emitter *w) {
-    int barriers = 0; /* two reductions through shared memory keep each other's regions apart */
+    int barriers = 0; /* two phases with some keep the shared memory of each other apart */
     for (uint32_t i = 0; i < w->p->phases.n && w->y->t1 > 32; i++)
-        barriers += (int)w->p->phases.at[i].reduce.n;
+        barriers += w->p->phases.at[i].reduce.n > 0;
     if (barriers == 1) line(w, "__syncthreads();");
     close_brace(w);
     if (w->y->t0 > 1) {

@@ -477,8 +477,38 @@ void declare_accumulators(struct emitter *w, const struct phase *f) {
 
 /* Thread -> warp -> block. Each reduction has shared memory of its own, so one barrier inside is
  * enough. */
+/* Several reductions of rows that warps share: all of them wait at one barrier. */
+static bool combines_together(const struct emitter *w, const struct phase *f) {
+    const struct layout *y = w->y;
+    return w->k->kind == KERNEL_REDUCE && !y->rows_inner && y->t1 > 32 && y->cluster == 1 &&
+           !f->online.n && f->reduce.n * (uint32_t)y->ex > 1;
+}
+
+static void put_combines_together(struct emitter *w, const struct phase *f, int *smem) {
+    const struct layout *y = w->y;
+    int begin = *smem, slots = y->threads / 32;
+    for (int half = 0; half < 2; half++) {
+        *smem = begin;
+        if (half) line(w, "__syncthreads();");
+        open_unrolled(w, "e", y->ex);
+        for (uint32_t i = 0; i < f->reduce.n; i++) {
+            value_id v = f->reduce.at[i];
+            w->where[v] = ARRAY;
+            line(w, "a%u[e] = k_reduce_%s<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", v,
+                 half ? "parts" : "warps", reduction_operator(at(w, v)->reduction), y->t1, v,
+                 accumulator_type(w, v), *smem, slots);
+            *smem = (*smem + slots * y->ex * reduction_bytes(w->k, v) + 15) / 16 * 16;
+        }
+        close_brace(w);
+    }
+}
+
 void put_combines(struct emitter *w, const struct phase *f, int *smem) {
     const struct layout *y = w->y;
+    if (combines_together(w, f)) {
+        put_combines_together(w, f, smem);
+        return;
+    }
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
         const struct value_node *x = at(w, v);

@@ -501,20 +501,29 @@ template <typename T, typename I> K_DEVICE k_pair<T, I> k_shfl_xor(k_pair<T, I> 
     return v;
 }
 
+/* The two halves of k_reduce_row, between which the caller puts a barrier, one for several reductions. */
+template <typename OP, int T1, typename T> K_DEVICE T k_reduce_warps(T v, T *smem) {
+#pragma unroll
+    for (int m = (T1 < 32 ? T1 : 32) / 2; m > 0; m /= 2) v = OP::of(v, k_shfl_xor(v, m));
+    const int tid = (int)threadIdx.x;
+    if (T1 > 32 && (tid & 31) == 0) smem[tid / 32] = v;
+    return v;
+}
+template <typename OP, int T1, typename T> K_DEVICE T k_reduce_parts(T v, const T *smem) {
+    if (T1 <= 32) return v;
+    const int row = (int)threadIdx.x / T1;
+    v = smem[row * (T1 / 32)];
+#pragma unroll
+    for (int i = 1; i < T1 / 32; i++) v = OP::of(v, smem[row * (T1 / 32) + i]);
+    return v;
+}
+
 /* Threads of a block form T0 rows of T1 threads, a row's threads adjacent (tid = row*T1 + column). Every thread gets
  * the reduction of its row. T1 is a power of two; smem holds T0*T1/32 values and is not reused without a barrier. */
 template <typename OP, int T1, typename T> K_DEVICE T k_reduce_row(T v, T *smem) {
-#pragma unroll
-    for (int m = (T1 < 32 ? T1 : 32) / 2; m > 0; m /= 2) v = OP::of(v, k_shfl_xor(v, m));
-    if (T1 > 32) {
-        const int tid = (int)threadIdx.x, row = tid / T1;
-        if ((tid & 31) == 0) smem[tid / 32] = v;
-        __syncthreads();
-        v = smem[row * (T1 / 32)];
-#pragma unroll
-        for (int i = 1; i < T1 / 32; i++) v = OP::of(v, smem[row * (T1 / 32) + i]);
-    }
-    return v;
+    v = k_reduce_warps<OP, T1>(v, smem);
+    if (T1 > 32) __syncthreads();
+    return k_reduce_parts<OP, T1>(v, smem);
 }
 
 /* The other way round: tid = column*T0 + row, T1 columns; a thread brings v[N], one for each of N rows, and gets their

@@ -187,6 +187,30 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     return us + finish_us(k, y);
 }
 
+/* Instructions for each element, about: what phases compute again is shared in part. */
+static double element_work(const struct kernel *k) {
+    double work = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        uint8_t mask = x->kind == INST_REDUCE ? k->values.at[x->args[0]].mask : x->mask;
+        if ((mask & (MASK_X | MASK_R)) != (MASK_X | MASK_R)) continue;
+        if (x->kind == INST_OP) work += op_is_expensive(x->op) ? 8 : 1.3;
+        if (x->kind == INST_REDUCE || x->kind == INST_LOAD) work += 1;
+    }
+    return work + 1;
+}
+
+/* The turns of persistent blocks: a row takes a thread's instructions, one after the other, and the
+ * barriers of its reductions; all warps of a multiprocessor share its schedulers. */
+static double turns_us(const struct kernel *k, const struct layout *y, int64_t turns,
+                       int64_t a_unit) {
+    double ghz = k->limits->clock_ghz > 0 ? k->limits->clock_ghz : 1.5, work = element_work(k);
+    double thread = (double)y->ur * y->vec * y->ex * work; /* instructions of a warp for a row */
+    double alone = 1.5 * thread + (y->t1 > 32 ? 500 : 250) * (k->levels + 1);
+    double shared = thread * (double)(a_unit * y->threads / 32) / (4 * 0.7);
+    return (double)turns * (alone > shared ? alone : shared) / (ghz * 1e3);
+}
+
 /* Persistent blocks, as many as the config says if they fit: their registers hold a row and the
  * columns' sums, and between the reductions of a row nobody loads. */
 static double columns_cost(const struct kernel *k, const struct layout *y) {
@@ -211,7 +235,8 @@ static double columns_cost(const struct kernel *k, const struct layout *y) {
     if (blocks < d->units) balance *= (double)blocks / d->units;
     double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000;
     double us = traffic(k, y) / (gbps * 1e3 * 0.9 * (rate < 1 ? rate : 1) * balance * used);
-    return us * (1 + 0.04 / y->vec + (y->t1 > 32 ? 0.01 * k->levels : 0)) + 2.5;
+    us = hypot(us, turns_us(k, y, turns, a_unit));
+    return us * (1 + 0.04 / y->vec) + 2.5;
 }
 
 static double cpu_cost(const struct kernel *k, const struct layout *y) {
