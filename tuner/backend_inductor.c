@@ -1,16 +1,21 @@
 /* backend_inductor.c: captured graphs of scripts as compiled kernels.
  *
- *   graph(%x: f32[s0, 256])   s0 = 16   lowered at that size, each kernel under its default config
- *                             s0 = 32   lowered again: the same texts, whose binaries are there
+ *   graph(%x: f32[s0, 256])   s0 = 16   lowered at that size, each kernel under its tuned config,
+ * or the default s0 = 32   lowered again: the same texts, whose binaries are there
  *
- * Sizes are arguments of the kernels; what depends on them beyond that (grids, which config is the
- * default) is decided anew for every combination of sizes met, and kept. */
+ * Sizes are arguments of the kernels; what depends on them beyond that (grids, configs) is decided
+ * anew for every combination of sizes met, and kept. Nothing is searched here: what bench has tuned
+ * for these sizes is used, else what it has for the nearest ones (range_table.h). Where a range
+ * wants multiples of 8, the kernels are made for multiples of 8. */
 #include "tuner/backend_inductor.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tuner/plan.h"
+#include "tuner/range_table.h"
+#include "tuner/winners.h"
 
 /* One combination of sizes. */
 struct instance {
@@ -34,6 +39,7 @@ struct backend_inductor {
     struct machine *machine;
     struct store *store;
     struct arena *arena;
+    struct range_table *ranges;
     struct builder builder;
     struct callable *callables;
     struct stages stages;
@@ -50,16 +56,124 @@ static void *compile(void *ctx, struct graph *g, struct diag *d) {
     return b->callables = c;
 }
 
-static enum ws_status choose(struct backend_inductor *b, struct instance *x, struct diag *d) {
+struct judge {
+    const struct ws_program *program;
+    int kernel;
+    struct arena *arena;
+};
+
+static bool is_legal(void *ctx, const struct config *c) {
+    const struct judge *j = ctx;
+    return !ws_config_illegal(j->program, j->kernel, c, j->arena);
+}
+
+/* In a log alone: it asks the store. */
+static const char *why_missed(struct backend_inductor *b, const struct instance *x, int kernel) {
+    const struct ws_captured *c = x->program->captured;
+    struct diag own = diag_new(x->arena);
+    struct store_key key = winner_key(b->machine, c, x->program, kernel, x->arena);
+    struct store_winner w;
+    const char *why = "there is no store";
+    bool found;
+    if (b->store && c->n_symbols)
+        store_why_no_range(b->store, &key, &why, &own);
+    else if (b->store)
+        store_lookup(b->store, &key, &w, &found, &why, &own);
+    return own.status == WS_OK && why ? why : "its config is not legal here";
+}
+
+static void say_lookup(struct backend_inductor *b, const struct instance *x, int kernel,
+                       enum lookup how, const struct range_entry *e) {
+    const char *name = x->program->kernels[kernel].name;
+    if (!(b->machine->env.logs >> LOG_AUTOTUNE & 1)) return;
+    fflush(stdout);
+    if (e)
+        fprintf(stderr, "[autotune] %s: %s: %s%s%s\n", name, lookup_name(how), e->config_text,
+                *e->guard_text ? ", tuned for " : "", e->guard_text);
+    else
+        fprintf(stderr, "[autotune] %s: miss, the default config: %s\n", name,
+                why_missed(b, x, kernel));
+}
+
+/* Sizes of the symbols at hand. */
+static int64_t *sizes_of(const struct ws_captured *c, struct arena *a) {
+    int64_t *sizes = NEW_ARRAY(a, int64_t, c->n_symbols);
+    for (int i = 0; i < c->n_symbols; i++) sizes[i] = ex_hint(c->graph->ex, c->symbols[i]);
+    return sizes;
+}
+
+static const struct range_entry *look_up(struct backend_inductor *b, const struct instance *x,
+                                         int kernel, const int64_t *sizes) {
+    const struct ws_kernel *k = &x->program->kernels[kernel];
+    const struct ws_captured *c = x->program->captured;
+    struct judge judge = {x->program, kernel, x->arena};
+    struct range_question q = {.graph = c->graph_hash,
+                               .kernel = k->hash,
+                               .sizes = sizes,
+                               .n_sizes = c->n_symbols,
+                               .legal = is_legal,
+                               .ctx = &judge};
+    const struct range_entry *e;
+    enum lookup how = range_look_up(b->ranges, &q, &e);
+    say_lookup(b, x, kernel, how, e);
+    return e;
+}
+
+static bool same_kernels(const struct ws_program *p, const struct ws_program *q) {
+    bool same = p->n_kernels == q->n_kernels;
+    for (int k = 0; same && k < p->n_kernels; k++)
+        same = !strcmp(p->kernels[k].name, q->kernels[k].name);
+    return same;
+}
+
+/* The program for sizes that are multiples of what the chosen ranges want, if they are here. */
+static struct ws_program *lower_stepped(struct backend_inductor *b, const struct instance *x,
+                                        const struct range_entry *const *found,
+                                        const int64_t *sizes) {
+    struct ws_captured *c = x->program->captured;
+    int64_t *step = NEW_ARRAY(x->arena, int64_t, c->n_symbols);
+    bool any = false;
+    for (int k = 0; k < x->program->n_kernels; k++)
+        for (int i = 0; found[k] && i < found[k]->guard.n; i++) {
+            const struct guard_term *t = &found[k]->guard.at[i];
+            bool wanted = t->test == GUARD_MULTIPLE && t->symbol < c->n_symbols &&
+                          sizes[t->symbol] % t->number == 0 && t->number > step[t->symbol];
+            if (wanted) step[t->symbol] = t->number;
+            any |= wanted;
+        }
+    if (!any) return x->program;
+    struct diag own = diag_new(x->arena);
+    struct stages quiet = stages_new(x->arena, NULL, 0);
+    struct ws_program *p =
+        ws_lower(ws_captured_stepped(c, step), &b->machine->limits, WS_FUSE, &quiet, &own);
+    return p && same_kernels(p, x->program) ? p : x->program;
+}
+
+static const struct config *default_config(const struct ws_program *p, int kernel) {
+    const struct config *configs;
+    int n, pruned;
+    ws_configs(p, kernel, &configs, &n, &pruned);
+    return &configs[0];
+}
+
+static void choose_configs(struct backend_inductor *b, struct instance *x) {
+    int n = x->program->n_kernels;
+    const int64_t *sizes = sizes_of(x->program->captured, x->arena);
+    const struct range_entry **found = NEW_ARRAY(x->arena, const struct range_entry *, n);
+    for (int k = 0; k < n; k++) found[k] = look_up(b, x, k, sizes);
+    x->program = lower_stepped(b, x, found, sizes);
     x->plan = plan_new("compiled", x->program, x->arena);
-    for (int k = 0; k < x->program->n_kernels; k++) {
-        const struct config *configs;
-        int n, pruned;
-        ws_configs(x->program, k, &configs, &n, &pruned);
+    for (int k = 0; k < n; k++) {
+        const struct config *c = found[k] ? &found[k]->config : NULL;
+        if (!c || ws_config_illegal(x->program, k, c, x->arena)) c = default_config(x->program, k);
         struct variant *v = x->plan.chosen[k] = NEW(x->arena, struct variant);
-        *v = variant_new(x->program, k, &configs[0], x->arena);
+        *v = variant_new(x->program, k, c, x->arena);
         v->is_default = true; /* whatever it spills, it is what will run */
     }
+}
+
+static enum ws_status choose(struct backend_inductor *b, struct instance *x, struct diag *d) {
+    choose_configs(b, x);
     if (plan_begin(&x->plan, &b->builder, d) != WS_OK) return d->status;
     for (int k = 0; k < x->program->n_kernels; k++)
         stage_dump(&b->stages, arena_printf(x->arena, "%s.block", x->program->kernels[k].name),
@@ -172,7 +286,14 @@ enum ws_status backend_inductor_open(struct machine *m, struct store *s, struct 
     *b = (struct backend_inductor){.machine = m, .store = s, .arena = a};
     b->stages = stages_new(a, NULL, m->env.logs);
     b->backend = (struct backend){.name = "inductor", .ctx = b, .compile = compile, .run = run};
+    b->ranges = range_table_new(a, NULL, 0);
+    struct store_key here = winner_machine_key(m, a);
+    if (s && range_table_load(a, s, &here, &b->ranges, d) != WS_OK) return d->status;
     return builder_open(&b->builder, m, s, a, d);
+}
+
+const char *backend_inductor_lookups(const struct backend_inductor *b, struct arena *a) {
+    return range_counts_text(b->ranges, a);
 }
 
 const struct backend *backend_inductor_of(const struct backend_inductor *b) { return &b->backend; }
@@ -194,5 +315,8 @@ void backend_inductor_close(struct backend_inductor *b) {
             next = x->next;
             close_instance(b, x);
         }
+    /* What was counted is worth no failure. */
+    struct diag quiet = diag_new(b->arena);
+    if (b->store) range_table_keep(b->ranges, b->store, &quiet);
     builder_close(&b->builder);
 }

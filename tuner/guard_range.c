@@ -121,8 +121,9 @@ double guard_range_distance(const struct guard_range *g, const int64_t *sizes, i
         const struct guard_term *t = &g->at[i];
         if (t->symbol >= n || t->test == GUARD_MULTIPLE || term_holds(t, sizes[t->symbol]))
             continue;
+        int64_t nearest = t->test == GUARD_BELOW ? t->number - 1 : t->number;
         double s = (double)(sizes[t->symbol] > 1 ? sizes[t->symbol] : 1),
-               bound = (double)(t->number > 1 ? t->number : 1);
+               bound = (double)(nearest > 1 ? nearest : 1);
         factor *= s < bound ? bound / s : s / bound;
     }
     return factor;

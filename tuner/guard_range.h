@@ -37,8 +37,8 @@ void guard_range_print(struct buf *b, const struct guard_range *g, const char *c
 
 /* A symbol beyond n holds no condition. */
 bool guard_range_holds(const struct guard_range *g, const int64_t *sizes, int n);
-/* By which factor sizes lie outside of the intervals: 1 inside, 2 at twice or half of a bound. What
- * they must be a multiple of does not count. */
+/* By which factor sizes lie outside of the intervals: 1 inside, 2 at twice the largest or half of
+ * the smallest size. What they must be a multiple of does not count. */
 double guard_range_distance(const struct guard_range *g, const int64_t *sizes, int n);
 
 /* Smallest and largest size of a symbol that its interval allows. */

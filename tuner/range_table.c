@@ -2,16 +2,23 @@
  *
  *   (graph, kernel)  ->  "" x=1 ;  "256 <= s0 && s0 < 4096" x=1 warps=8 ;  ...
  *
- * Entries of a kernel lie side by side: a lookup is one probe of the map and a walk over
- * comparisons. */
+ * A lookup is one probe of the map and a walk over the intervals of the kernel's entries, which lie
+ * side by side, three numbers each. */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "tuner/range_table.h"
 
 #include <string.h>
 #include <time.h>
 
+/* What nearly every guard is: an interval of s0, and what it must be a multiple of. */
+struct band {
+    int64_t least, most;
+    int step; /* 0: the guard is more than that */
+};
+
 struct range_list {
     struct range_entry *at;
+    struct band *bands; /* of the same */
     int n, cap;
 };
 
@@ -62,6 +69,29 @@ static struct range_list *make(struct range_table *t, const char *graph, const c
     return l;
 }
 
+static struct band band_of(const struct guard_range *g) {
+    struct band b = {.step = 1};
+    guard_range_bounds(g, 0, &b.least, &b.most);
+    for (int i = 0; i < g->n; i++) {
+        const struct guard_term *t = &g->at[i];
+        bool multiple = t->test == GUARD_MULTIPLE;
+        if (t->symbol || (multiple && (b.step > 1 || t->number > INT32_MAX)))
+            return (struct band){.step = 0};
+        if (multiple) b.step = (int)t->number;
+    }
+    if (!g->n) b.least = INT64_MIN; /* whatever the sizes are, and if there are none */
+    return b;
+}
+
+static void grow(struct range_table *t, struct range_list *l) {
+    struct range_entry *at = NEW_ARRAY(t->arena, struct range_entry, l->cap = 2 * l->cap + 4);
+    struct band *bands = NEW_ARRAY(t->arena, struct band, l->cap);
+    if (l->n) memcpy(at, l->at, sizeof *at * (size_t)l->n);
+    if (l->n) memcpy(bands, l->bands, sizeof *bands * (size_t)l->n);
+    l->at = at;
+    l->bands = bands;
+}
+
 static void add(struct range_table *t, const struct store_config *c) {
     struct diag quiet = diag_new(t->arena);
     struct range_entry e = {.id = c->id, .guard_text = c->guard, .config_text = c->config};
@@ -69,11 +99,8 @@ static void add(struct range_table *t, const struct store_config *c) {
         return;
     struct range_list *l = make(t, c->graph, c->kernel);
     if (!l) return;
-    if (l->n == l->cap) {
-        struct range_entry *more = NEW_ARRAY(t->arena, struct range_entry, l->cap = 2 * l->cap + 4);
-        if (l->n) memcpy(more, l->at, sizeof *more * (size_t)l->n);
-        l->at = more;
-    }
+    if (l->n == l->cap) grow(t, l);
+    l->bands[l->n] = band_of(&e.guard);
     l->at[l->n++] = e;
 }
 
@@ -98,11 +125,31 @@ static bool is_legal(const struct range_question *q, const struct range_entry *e
     return !q->legal || q->legal(q->ctx, &e->config);
 }
 
+static bool holds(const struct range_list *l, int i, const struct range_question *q, int64_t s0) {
+    const struct band *b = &l->bands[i];
+    if (!b->step) return guard_range_holds(&l->at[i].guard, q->sizes, q->n_sizes);
+    return b->least <= s0 && s0 <= b->most && (b->step == 1 || s0 % b->step == 0);
+}
+
+/* As guard_range_distance has it. */
+static double distance(const struct range_list *l, int i, const struct range_question *q,
+                       int64_t s0) {
+    const struct band *b = &l->bands[i];
+    if (!b->step || s0 < 1) return guard_range_distance(&l->at[i].guard, q->sizes, q->n_sizes);
+    if (s0 < b->least) return (double)b->least / (double)s0;
+    return s0 > b->most ? (double)s0 / (double)b->most : 1;
+}
+
+/* Without sizes only what has no condition can hold. */
+static int64_t first_size(const struct range_question *q) {
+    return q->n_sizes ? q->sizes[0] : INT64_MIN;
+}
+
 static struct range_entry *find_holding(const struct range_list *l,
                                         const struct range_question *q) {
+    int64_t s0 = first_size(q);
     for (int i = 0; i < l->n; i++)
-        if (guard_range_holds(&l->at[i].guard, q->sizes, q->n_sizes) && is_legal(q, &l->at[i]))
-            return &l->at[i];
+        if (holds(l, i, q, s0) && is_legal(q, &l->at[i])) return &l->at[i];
     return NULL;
 }
 
@@ -110,13 +157,14 @@ static struct range_entry *find_holding(const struct range_list *l,
  * next nearest, so each turn looks at what lies behind the last. */
 static struct range_entry *find_nearest(const struct range_list *l,
                                         const struct range_question *q) {
+    int64_t s0 = first_size(q);
     double last = 0;
     int last_at = -1;
     for (;;) {
         struct range_entry *best = NULL;
         double least = 0;
         for (int i = 0; i < l->n; i++) {
-            double d = guard_range_distance(&l->at[i].guard, q->sizes, q->n_sizes);
+            double d = distance(l, i, q, s0);
             bool seen = d < last || (d == last && i <= last_at);
             if (seen || (best && d >= least)) continue;
             best = &l->at[i];

@@ -16,7 +16,7 @@ static void log_line(void *ctx, const char *text) {
     fputs(text, stderr);
 }
 
-static void print_explanation(const struct script_counts *n) {
+static void print_explanation(const struct script_counts *n, const char *lookups) {
     uint32_t guards = 0;
     for (uint32_t i = 0; i < n->graphs.n; i++) guards += n->graphs.at[i].n_guards;
     printf("Graph Count: %u\nGraph Break Count: %u\nOp Count: %u\nGuard Count: %u\n", n->graphs.n,
@@ -24,6 +24,7 @@ static void print_explanation(const struct script_counts *n) {
     printf("Capture: %.1f ms, %.0f us an operator; backends %.1f ms\n", n->capture_ms,
            n->n_calls ? 1000 * n->capture_ms / n->n_calls : 0, n->compile_ms);
     printf("Cache hits: %u, guards checked in %.2f us at best\n", n->n_hits, 1000 * n->check_ms);
+    printf("Lookups: %s\n", lookups);
     printf("Break Reasons:%s\n", n->breaks.n ? "" : " none");
     for (uint32_t i = 0; i < n->breaks.n; i++)
         printf("  %u: %s:%u: %s\n", i + 1, n->breaks.at[i].path, n->breaks.at[i].where.line,
@@ -60,7 +61,7 @@ enum ws_status run_script(const struct command_line *line, bool explain, struct 
                                    .print = print,
                                    .log = log_line};
         script_run(a, &o, &counts, d);
-        if (explain) print_explanation(&counts);
+        if (explain) print_explanation(&counts, backend_inductor_lookups(inductor, a));
     }
     backend_inductor_close(inductor);
     backend_plugin_close(plugin);

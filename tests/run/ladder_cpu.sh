@@ -61,6 +61,39 @@ bench workloads/softmax.py -D rows=8 -D dim=200 --no-search
 said '^miss: k_amax_sub_exp_sum_div_0 runs under its default config'
 [ "$(rows "$csv" 'r["role"] == "tuned"')" = "$before" ] || fail "a default was recorded as tuned"
 
+# A script's graphs find what bench has tuned: the first is captured for one size, the second for all.
+cat >"$TMP/script.py" <<'EOF'
+import torch
+
+
+@torch.compile
+def softmax(x):
+    return torch.softmax(x, dim=-1)
+
+
+for n in (64, 200, 204, 4000):
+    x = torch.randn(16, n)
+    e = torch.exp(x)
+    print(n, bool((softmax(x) - e / e.sum(-1, keepdim=True)).abs().max() < 1e-5))
+EOF
+run_script() {
+    WS_LOGS=autotune "$WARPSMITH" run "$TMP/script.py" --device cpu --explain >"$TMP/out" 2>"$TMP/err" ||
+        fail "the script failed:" "$(cat "$TMP/out" "$TMP/err")"
+    [ "$(grep -c True "$TMP/out")" = 4 ] || fail "wrong values:" "$(cat "$TMP/out")"
+}
+run_script
+said '^Lookups: 1 at tuned sizes, 2 in ranges, 1 nearest, 0 missed'
+warned '^\[autotune\] k_amax_sub_exp_sum_div_0: hit: x='
+warned '^\[autotune\] k_amax_sub_exp_sum_div_0: nearest: x=.*, tuned for .*s0'
+
+# Kernels of a range of multiples are made for multiples; other sizes are outside of it.
+python3 -c 'import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("UPDATE keys SET guard = guard || \" && s0 % 8 == 0\" WHERE guard <> \"\"")
+db.commit()' "$WARPSMITH_CACHE"
+run_script
+said '^Lookups: 1 at tuned sizes, 1 in ranges, 2 nearest, 0 missed'
+
 # Another toolchain: a miss that names it.
 cat >"$TMP/other-cc" <<'EOF'
 #!/bin/sh
@@ -101,7 +134,7 @@ said '^looked up '
 said '^ +64 '
 "$WARPSMITH" cache export "$TMP/tuned.db" 2>/dev/null
 WARPSMITH_CACHE=$TMP/imported.db "$WARPSMITH" cache import "$TMP/tuned.db" 2>/dev/null
-WARPSMITH_CACHE=$TMP/imported.db bench workloads/softmax.py -D rows=16 -D dim=100
+WARPSMITH_CACHE=$TMP/imported.db bench workloads/softmax.py -D rows=16 -D dim=104
 said '^hit: '
 "$WARPSMITH" cache rm "$id"
 "$WARPSMITH" cache ls >"$TMP/out" 2>/dev/null

@@ -85,7 +85,7 @@ static void test_decisions(void **state) {
     assert_true(holds("", 0, 0));
 
     struct guard_range g;
-    int64_t least, most, size = 8192;
+    int64_t least, most, size = 2 * 4095;
     assert_true(guard_range_parse(text, &g));
     guard_range_bounds(&g, 0, &least, &most);
     assert_int_equal(least, 256);
