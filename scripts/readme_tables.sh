@@ -88,6 +88,7 @@ END
     done
 }
 block_cost() { measures bench_cost.sh reports/samples/cost_*.csv; }
+block_lookup() { measures bench_lookup.sh reports/samples/lookup_*.csv; }
 block_capture() { measures bench_capture.sh reports/samples/capture_*.csv; }
 
 # stage NAME: what one stage makes of a small softmax.

@@ -153,11 +153,32 @@ static struct range_entry *find_holding(const struct range_list *l,
     return NULL;
 }
 
+/* The nearest of all without a division for each: of the intervals below, the one that ends last,
+ * of those above, the one that begins first. NULL: not all guards are intervals. */
+static struct range_entry *nearest_band(const struct range_list *l, int64_t s0) {
+    const struct band *below = NULL, *above = NULL;
+    for (const struct band *b = l->bands; b < l->bands + l->n; b++) {
+        if (!b->step) return NULL;
+        if (b->most < s0) {
+            if (!below || b->most > below->most) below = b;
+        } else if (b->least > s0) {
+            if (!above || b->least < above->least) above = b;
+        } else {
+            return &l->at[b - l->bands];
+        }
+    }
+    bool up =
+        !below || (above && (double)above->least / (double)s0 < (double)s0 / (double)below->most);
+    return &l->at[(up ? above : below) - l->bands];
+}
+
 /* Of those at one distance the first one, which is the newest. An illegal one gives way to the
  * next nearest, so each turn looks at what lies behind the last. */
 static struct range_entry *find_nearest(const struct range_list *l,
                                         const struct range_question *q) {
     int64_t s0 = first_size(q);
+    struct range_entry *first = s0 > 0 ? nearest_band(l, s0) : NULL;
+    if (first && is_legal(q, first)) return first;
     double last = 0;
     int last_at = -1;
     for (;;) {
