@@ -53,34 +53,47 @@ enum profile_bound {
 #undef B
 };
 
-/* A(name, what to try); in the order in which they are said. */
+/* A(name, what to try, by which knobs of rows, by which knobs of a product); in the order in which
+ * they are said. */
 #define PROFILE_ADVICE(A)                                                                          \
-    A(fewer_bytes, "fewer bytes: fusing it with a neighbour, a narrower dtype")                    \
-    A(read_once, "reading every row once: keep=1, or cluster= for rows too long for one block")    \
-    A(whole_sectors, "neighbouring threads at neighbouring addresses: larger r= or vec=; fewer "   \
-                     "rows at once (smaller x=), so that what is read again is still in the L2")   \
-    A(fewer_registers, "fewer registers a thread: smaller x=, r=, rows= or vec=; keep=0")          \
-    A(bytes_in_flight, "more bytes in flight: larger vec=, rows= or x=; more warps=")              \
-    A(more_warps, "more resident warps: fewer registers (smaller r=, vec=, rows=) or less shared " \
-                  "memory a block")                                                                \
-    A(more_blocks, "more blocks: smaller x=, or split= to share one reduction among blocks")       \
-    A(fewer_barriers, "fewer warps that wait for each other: smaller warps=, larger vec= or x=")   \
-    A(fewer_fences, "fewer blocks that hand over partial results: smaller split= or cluster=")     \
-    A(wider_loads, "wider loads and stores: larger vec=")                                          \
-    A(less_shared, "less traffic through shared memory: more work a thread between exchanges "     \
-                   "(larger vec=, smaller warps=)")                                                \
-    A(no_conflicts, "another layout of shared memory: its banks conflict (other r=, vec= or tn=)") \
-    A(cheaper_functions, "cheaper functions: fewer exp, log, divisions and conversions an "        \
-                         "element")                                                                \
-    A(fewer_instructions, "fewer instructions an element: larger vec= and rows=, keep=1 in place " \
-                          "of a second pass")                                                      \
-    A(matrix_units, "the matrix units, which this product does not use")                           \
-    A(single_precision, "single precision: this chip has few units for double")                    \
-    A(smaller_code, "shorter code: smaller r=, x= or rows=, which are unrolled")                   \
-    A(fewer_launches, "more work a launch: fusing it, larger batches; split=1 saves a launch")
+    A(fewer_bytes, "fewer bytes", "fusing it with a neighbour, a narrower dtype",                  \
+      "fusing it with a neighbour, a narrower dtype")                                              \
+    A(read_once, "reading every row once", "keep=1; cluster= or online=1 for long rows", "")       \
+    A(whole_sectors, "reading whole sectors, and only once",                                       \
+      "larger r= or vec=; smaller x=, so that what is read again is still in the L2",              \
+      "larger m= and n=")                                                                          \
+    A(fewer_registers, "fewer registers a thread", "smaller x=, r=, rows= or vec=; keep=0",        \
+      "smaller tm= or tn=")                                                                        \
+    A(bytes_in_flight, "more bytes in flight",                                                     \
+      "larger vec=, rows= or x=; more warps=", "larger k=; more warps=")                           \
+    A(more_warps, "more resident warps, by fewer registers or less shared memory",                 \
+      "smaller r=, vec= or rows=", "smaller tm= or tn=; smaller m=, n= or k=")                     \
+    A(more_blocks, "more blocks",                                                                  \
+      "smaller x=, larger split=; more warps=", "smaller m= or n=; more warps=")                   \
+    A(fewer_barriers, "fewer warps that wait for each other",                                      \
+      "smaller warps=, larger vec= or x=", "larger k=")                                            \
+    A(fewer_fences, "fewer blocks that wait for each other",                                       \
+      "smaller split= or cluster=", "smaller split= or cluster=")                                  \
+    A(wider_loads, "wider loads and stores", "larger vec=", "n= and k= of whole vectors")          \
+    A(less_shared, "less traffic through shared memory",                                           \
+      "larger vec=, smaller warps=: more work a thread between exchanges", "larger tm= and tn=")   \
+    A(no_conflicts, "a layout of shared memory without bank conflicts",                            \
+      "other r= or vec=", "other k= or tn=")                                                       \
+    A(cheaper_functions, "cheaper functions",                                                      \
+      "fewer exp, log, divisions and conversions an element",                                      \
+      "fewer exp, log, divisions and conversions an element")                                      \
+    A(fewer_instructions, "fewer instructions an element",                                         \
+      "larger vec= and rows=; keep=1 in place of a second pass", "larger tm= and tn=")             \
+    A(matrix_units, "the matrix units", "", "which this product leaves idle")                      \
+    A(single_precision, "single precision", "this chip has few units for double",                  \
+      "this chip has few units for double")                                                        \
+    A(smaller_code, "shorter code", "smaller r=, x= or rows=, which are unrolled",                 \
+      "smaller tm=, tn= or k=, which are unrolled")                                                \
+    A(fewer_launches, "more work a launch", "fusing it, larger batches; split=1 or last_block=1",  \
+      "fusing it, larger batches")
 
 enum profile_advice {
-#define A(name, text) ADVICE_##name,
+#define A(name, what, rows, product) ADVICE_##name,
     PROFILE_ADVICE(A)
 #undef A
         N_ADVICE
@@ -91,16 +104,19 @@ struct profile_verdict {
     unsigned advice;   /* bits 1u << ADVICE_... */
     double dram_bytes; /* counted by the hardware, else the least */
     double ratio;      /* of them to the least; NAN if not counted */
-    double gbps;       /* dram_bytes / us */
+    double busy_bytes; /* that DRAM was busy with: no fewer than the least */
+    double gbps;       /* busy_bytes / us */
     double dram_pct;   /* of the measured copy bandwidth */
     int pipe, stall;   /* busiest, main; -1: unknown */
+    int next_stall;    /* another that is about as large as the main one; -1: none */
 };
 
 struct profile_verdict profile_judge(const struct profile_facts *f);
 
 const char *profile_bound_name(enum profile_bound b);
 const char *profile_bound_text(enum profile_bound b);
-const char *profile_advice_text(enum profile_advice a);
+const char *profile_advice_what(enum profile_advice a);
+const char *profile_advice_how(enum profile_advice a, bool product); /* "": no knob does it */
 
 /* ---- words ----------------------------------------------------------------------------------- */
 

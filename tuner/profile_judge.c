@@ -4,16 +4,19 @@
  *   DRAM 45 %, special-function pipe 92 %                            -> pipe xu: cheaper functions
  *   DRAM 45 %, nothing busy, 61 % of the stalls wait for memory      -> latency: bytes in flight
  *
- * The first rule that holds: too little work for a launch; a busy memory; the busiest of pipes,
- * issue slots and L2, if one is busy; else latency, named by what warps wait for. A unit counts as
- * busy at some three quarters of what it can do at most: queues hardly let one do more. */
+ * The first rule that holds: too little work for a launch; a memory at its limit; the busiest of
+ * memory, pipes, issue slots and L2, if one is busy; else latency, named by what warps wait for. A
+ * unit counts as busy at some three quarters of what it can do at most: queues hardly let one do
+ * more. A memory that is busy, yet not at its limit, may be so for another reason besides. */
 #include "tuner/profile.h"
 
 #include <math.h>
 #include <string.h>
 
 #define MEMORY_BUSY 75.0 /* % of the measured copy bandwidth */
+#define MEMORY_FULL 90.0 /* from here on only fewer bytes help */
 #define UNIT_BUSY 70.0   /* % of a peak on paper */
+#define L2_BUSY 80.0     /* a copy at full speed, which DRAM bounds, takes it to 84 */
 #define GPU_LAUNCH_US 2.0
 #define CPU_LAUNCH_US 5.0
 #define LAUNCH_SLACK 3.0     /* a kernel of so many launches' time may still be one */
@@ -21,6 +24,8 @@
 #define LOCAL_MATTERS 0.01   /* of the least bytes */
 #define FEW_WARPS 0.5        /* occupancy below which more warps may hide latency */
 #define CONFLICTS_MATTER 0.1 /* of the cycles of all multiprocessors */
+#define FITS_MORE 1.25       /* more warps would fit than are there: it is not their size */
+#define ABOUT_AS_LARGE 0.6   /* of the main stall */
 
 static const char *const bound_names[] = {
 #define B(name, text) #name,
@@ -32,15 +37,20 @@ static const char *const bound_texts[] = {
     PROFILE_BOUNDS(B)
 #undef B
 };
-static const char *const advice_texts[] = {
-#define A(name, text) text,
+static const struct {
+    const char *what, *rows, *product;
+} advices[] = {
+#define A(name, what, rows, product) {what, rows, product},
     PROFILE_ADVICE(A)
 #undef A
 };
 
 const char *profile_bound_name(enum profile_bound b) { return bound_names[b]; }
 const char *profile_bound_text(enum profile_bound b) { return bound_texts[b]; }
-const char *profile_advice_text(enum profile_advice a) { return advice_texts[a]; }
+const char *profile_advice_what(enum profile_advice a) { return advices[a].what; }
+const char *profile_advice_how(enum profile_advice a, bool product) {
+    return product ? advices[a].product : advices[a].rows;
+}
 
 static void advise(struct profile_verdict *v, enum profile_advice a) { v->advice |= 1u << a; }
 
@@ -57,21 +67,30 @@ static bool is_launch(const struct profile_facts *f) {
 /* Unknown units are not busy. */
 static double known(double pct) { return isnan(pct) ? 0 : pct; }
 
-static enum profile_bound busiest_unit(const struct counters *c, int pipe) {
-    double by_pipe = pipe < 0 ? 0 : c->pipe_pct[pipe];
-    double by_issue = known(c->issue_pct), by_l2 = known(c->l2_busy_pct);
-    double most = fmax(by_pipe, fmax(by_issue, by_l2));
-    if (most < UNIT_BUSY) return BOUND_latency;
-    if (by_pipe == most) return BOUND_pipe;
-    return by_issue == most ? BOUND_issue : BOUND_l2;
+/* How busy each is, and whether that is much; the order breaks ties. */
+static enum profile_bound busiest_unit(const struct profile_facts *f,
+                                       const struct profile_verdict *v) {
+    const struct counters *c = &f->counters;
+    const struct {
+        double pct, busy;
+        enum profile_bound bound;
+    } units[] = {{known(v->dram_pct), MEMORY_BUSY, BOUND_memory},
+                 {v->pipe < 0 ? 0 : c->pipe_pct[v->pipe], UNIT_BUSY, BOUND_pipe},
+                 {known(c->issue_pct), UNIT_BUSY, BOUND_issue},
+                 {known(c->l2_busy_pct), L2_BUSY, BOUND_l2}};
+    int best = -1;
+    for (int i = 0; i < (int)(sizeof units / sizeof *units); i++)
+        if (units[i].pct >= units[i].busy && (best < 0 || units[i].pct > units[best].pct)) best = i;
+    return best < 0 ? BOUND_latency : units[best].bound;
 }
 
 static enum profile_bound find_bound(const struct profile_facts *f,
                                      const struct profile_verdict *v) {
     if (!(f->us > 0)) return BOUND_unknown;
     if (is_launch(f)) return BOUND_launch;
-    if (v->dram_pct >= MEMORY_BUSY) return BOUND_memory;
-    return f->counted ? busiest_unit(&f->counters, v->pipe) : BOUND_unknown;
+    if (v->dram_pct >= MEMORY_FULL) return BOUND_memory;
+    if (f->counted) return busiest_unit(f, v);
+    return v->dram_pct >= MEMORY_BUSY ? BOUND_memory : BOUND_unknown;
 }
 
 /* ---- what to try ----------------------------------------------------------------------------- */
@@ -86,8 +105,7 @@ static void advise_pipe(struct profile_verdict *v, const struct profile_facts *f
     case PIPE_fma:
     case N_PIPES: break;
     }
-    bool product = !strcmp(f->kind, "matmul") && f->roof->limits->matrix_tflops > 0;
-    advise(v, product ? ADVICE_matrix_units : ADVICE_fewer_instructions);
+    advise(v, ADVICE_fewer_instructions);
 }
 
 static void advise_stall(struct profile_verdict *v, int stall) {
@@ -109,6 +127,12 @@ static void advise_stall(struct profile_verdict *v, int stall) {
     }
 }
 
+/* A product of numbers that they take, without them. */
+static bool wants_matrix_units(const struct profile_facts *f) {
+    return f->work.matrix && f->roof->limits->matrix_tflops > 0 && f->counted &&
+           f->counters.pipe_pct[PIPE_tensor] < 1;
+}
+
 static bool leaves_units_idle(const struct profile_facts *f) {
     return f->roof->limits->kind == DEVICE_CUDA && f->blocks < f->roof->limits->units;
 }
@@ -116,10 +140,22 @@ static bool leaves_units_idle(const struct profile_facts *f) {
 static void advise_latency(struct profile_verdict *v, const struct profile_facts *f) {
     double occupancy = f->counters.occupancy;
     advise_stall(v, v->stall);
-    if (leaves_units_idle(f))
+    if (v->next_stall >= 0) advise_stall(v, v->next_stall);
+    if (leaves_units_idle(f) || (occupancy < FEW_WARPS && f->fits > FITS_MORE * occupancy))
         advise(v, ADVICE_more_blocks);
     else if (occupancy < FEW_WARPS)
         advise(v, ADVICE_more_warps);
+}
+
+/* What else holds a memory back that is busy, but not at its limit. */
+static void advise_nearly(struct profile_verdict *v, const struct profile_facts *f) {
+    if (!f->counted) return;
+    if (f->counters.issue_pct >= UNIT_BUSY)
+        advise(v, ADVICE_fewer_instructions);
+    else if (v->pipe >= 0 && f->counters.pipe_pct[v->pipe] >= UNIT_BUSY)
+        advise_pipe(v, f, v->pipe);
+    else
+        advise_latency(v, f);
 }
 
 static void advise_bytes(struct profile_verdict *v, const struct profile_facts *f) {
@@ -144,6 +180,7 @@ static void find_advice(struct profile_verdict *v, const struct profile_facts *f
     switch (v->bound) {
     case BOUND_memory:
         if (!(v->ratio > AGAIN)) advise(v, ADVICE_fewer_bytes);
+        if (v->dram_pct < MEMORY_FULL) advise_nearly(v, f);
         break;
     case BOUND_l2: advise(v, ADVICE_wider_loads); break;
     case BOUND_pipe: advise_pipe(v, f, v->pipe); break;
@@ -156,27 +193,36 @@ static void find_advice(struct profile_verdict *v, const struct profile_facts *f
     case BOUND_unknown: break;
     }
     advise_bytes(v, f);
+    if (wants_matrix_units(f)) advise(v, ADVICE_matrix_units);
     if (spills(f)) advise(v, ADVICE_fewer_registers);
     if (conflicts(f)) advise(v, ADVICE_no_conflicts);
 }
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
+static int next_stall(const struct counters *c, int top) {
+    struct counters others = *c;
+    if (top < 0) return -1;
+    others.stall_pct[top] = 0;
+    int next = counters_top_stall(&others);
+    return next >= 0 && c->stall_pct[next] >= ABOUT_AS_LARGE * c->stall_pct[top] ? next : -1;
+}
+
 /* What is written last is still in the L2 when the kernel ends, and not counted; it displaces as
  * much, so the memory was as busy as if it had been. */
-static double busy_bytes(double counted, double least) { return fmax(counted, least); }
-
 struct profile_verdict profile_judge(const struct profile_facts *f) {
-    struct profile_verdict v = {.ratio = NAN, .pipe = -1, .stall = -1};
+    struct profile_verdict v = {.ratio = NAN, .pipe = -1, .stall = -1, .next_stall = -1};
     double counted = f->counters.dram_read_bytes + f->counters.dram_write_bytes;
     bool known_bytes = f->counted && !isnan(counted);
     v.dram_bytes = known_bytes ? counted : f->work.bytes;
     if (known_bytes) v.ratio = counted / f->work.bytes;
-    v.gbps = v.dram_bytes / f->us / 1e3;
-    v.dram_pct = 100 * busy_bytes(v.dram_bytes, f->work.bytes) / f->us / 1e3 / f->roof->copy_gbps;
+    v.busy_bytes = fmax(v.dram_bytes, f->work.bytes);
+    v.gbps = v.busy_bytes / f->us / 1e3;
+    v.dram_pct = 100 * v.gbps / f->roof->copy_gbps;
     if (f->counted) {
         v.pipe = counters_busiest_pipe(&f->counters);
         v.stall = counters_top_stall(&f->counters);
+        v.next_stall = next_stall(&f->counters, v.stall);
     }
     v.bound = find_bound(f, &v);
     find_advice(&v, f);

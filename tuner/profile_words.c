@@ -1,8 +1,8 @@
 /* profile_words.c: a verdict in words, wrapped to lines.
  *
- *     tuned: bound by DRAM: 134.2 MB in 34.35 us are 3907 GB/s, 91 % of the measured copy
- * bandwidth. DRAM moved 67.1 MB in and 67.1 MB out, 1.00 times the least possible. To try: fewer
- * bytes: fusing it with a neighbour, a narrower dtype. */
+ *     bound by DRAM: 134.2 MB in 34.35 us are 3907 GB/s, 91 % of the measured copy bandwidth. DRAM
+ *     moved 67.1 MB in and 67.1 MB out, 1.00 times the least possible. To try: fewer bytes (fusing
+ *     it with a neighbour, a narrower dtype). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,22 +23,31 @@ static const char *percent(struct arena *a, double pct) {
     return isnan(pct) ? "? %" : arena_printf(a, "%.0f %%", pct);
 }
 
-/* "DRAM 45 %, L2 30 %, issue slots 25 %, pipe alu 12 %" */
-static void say_units(struct buf *b, const struct profile_facts *f,
-                      const struct profile_verdict *v) {
+/* "L2 30 %, issue slots 25 %, busiest pipe alu 12 %" */
+static void say_chip(struct buf *b, const struct profile_facts *f,
+                     const struct profile_verdict *v) {
     struct arena *a = b->arena;
     const struct counters *c = &f->counters;
-    buf_printf(b, "DRAM %s of the copy bandwidth, L2 %s, issue slots %s", percent(a, v->dram_pct),
-               percent(a, c->l2_busy_pct), percent(a, c->issue_pct));
+    buf_printf(b, "L2 %s, issue slots %s", percent(a, c->l2_busy_pct), percent(a, c->issue_pct));
     if (v->pipe >= 0)
         buf_printf(b, ", busiest pipe %s %s", counter_pipe_name(v->pipe),
                    percent(a, c->pipe_pct[v->pipe]));
 }
 
+static void say_units(struct buf *b, const struct profile_facts *f,
+                      const struct profile_verdict *v) {
+    buf_printf(b, "DRAM %s of the copy bandwidth, ", percent(b->arena, v->dram_pct));
+    say_chip(b, f, v);
+}
+
 static void say_memory(struct buf *b, const struct profile_facts *f,
                        const struct profile_verdict *v) {
-    buf_printf(b, "%s in %.2f us are %.0f GB/s; DRAM is at %.0f %% of the measured copy bandwidth",
-               amount(b->arena, v->dram_bytes), f->us, v->gbps, v->dram_pct);
+    buf_printf(b, "%s in %.2f us are %.0f GB/s, %.0f %% of the measured copy bandwidth",
+               amount(b->arena, v->busy_bytes), f->us, v->gbps, v->dram_pct);
+    if (!f->counted || v->dram_pct >= 90) return;
+    buf_puts(b, " (");
+    say_chip(b, f, v);
+    buf_puts(b, ")");
 }
 
 static void say_pipe(struct buf *b, const struct profile_facts *f,
@@ -60,6 +69,9 @@ static void say_latency(struct buf *b, const struct profile_facts *f,
         buf_printf(b, "; %s of the time a resident warp %s (%s)",
                    percent(b->arena, c->stall_pct[v->stall]), counter_stall_text(v->stall),
                    counter_stall_name(v->stall));
+    if (v->next_stall >= 0)
+        buf_printf(b, ", %s it %s (%s)", percent(b->arena, c->stall_pct[v->next_stall]),
+                   counter_stall_text(v->next_stall), counter_stall_name(v->next_stall));
     if (!isnan(c->occupancy)) {
         buf_printf(b, "; %.0f %% of the warps that a multiprocessor can hold are resident",
                    100 * c->occupancy);
@@ -132,11 +144,15 @@ static void say_local(struct buf *b, const struct profile_facts *f,
         buf_printf(b, " Every thread spills %d bytes of registers.", f->spill_bytes);
 }
 
-static void say_advice(struct buf *b, const struct profile_verdict *v) {
+static void say_advice(struct buf *b, const struct profile_facts *f,
+                       const struct profile_verdict *v) {
+    bool product = !strcmp(f->kind, "matmul");
     const char *between = " To try: ";
     for (int i = 0; i < N_ADVICE; i++) {
         if (!(v->advice & 1u << i)) continue;
-        buf_printf(b, "%s%s", between, profile_advice_text((enum profile_advice)i));
+        const char *how = profile_advice_how((enum profile_advice)i, product);
+        buf_printf(b, "%s%s", between, profile_advice_what((enum profile_advice)i));
+        if (*how) buf_printf(b, " (%s)", how);
         between = "; ";
     }
     if (v->advice) buf_puts(b, ".");
@@ -164,7 +180,7 @@ void profile_words(struct buf *b, const struct profile_facts *f) {
     say_bound(&text, f, &v);
     say_bytes(&text, f, &v);
     say_local(&text, f, &v);
-    say_advice(&text, &v);
+    say_advice(&text, f, &v);
     wrap(b, text.p);
 }
 

@@ -89,12 +89,31 @@ static void test_memory(void **state) {
     (void)state;
     f.us = 11;
     expect(&f, BOUND_memory, BIT(fewer_bytes));
-    expect_words(&f, "bound by DRAM: 40.0 MB in 11.00 us are 3636 GB/s; DRAM is at 91 % of the "
-                     "measured copy bandwidth.");
+    expect_words(&f, "bound by DRAM: 40.0 MB in 11.00 us are 3636 GB/s, 91 % of the measured copy "
+                     "bandwidth.");
     expect_words(&f, "DRAM moved 20.0 MB in and 20.0 MB out, 1.00 times the least possible.");
-    expect_words(&f, "To try: fewer bytes: fusing");
+    expect_words(&f, "To try: fewer bytes (fusing it with a neighbour, a narrower dtype).");
     /* A pipe that is busy meanwhile is no reason: the memory is. */
     f.counters.pipe_pct[PIPE_xu] = 95;
+    expect(&f, BOUND_memory, BIT(fewer_bytes));
+}
+
+/* Busy, but not at its limit: what else is in the way? */
+static void test_nearly_memory(void **state) {
+    struct profile_facts f = plain();
+    (void)state;
+    f.us = 12.5;
+    expect(&f, BOUND_memory, BIT(fewer_bytes) | BIT(bytes_in_flight));
+    expect_words(&f, "3200 GB/s, 80 % of the measured copy bandwidth (L2 40 %, issue slots "
+                     "20 %, busiest pipe alu 5 %).");
+    f.counters.issue_pct = 78;
+    expect(&f, BOUND_memory, BIT(fewer_bytes) | BIT(fewer_instructions));
+    f.counters.issue_pct = 82; /* busier still */
+    expect(&f, BOUND_issue, BIT(fewer_instructions));
+    f.counters.issue_pct = 20;
+    f.counters.pipe_pct[PIPE_xu] = 75;
+    expect(&f, BOUND_memory, BIT(fewer_bytes) | BIT(cheaper_functions));
+    f.counted = false;
     expect(&f, BOUND_memory, BIT(fewer_bytes));
 }
 
@@ -121,9 +140,10 @@ static void test_read_again(void **state) {
 static void test_still_in_the_cache(void **state) {
     struct profile_facts f = plain();
     (void)state;
-    f.us = 12;
+    f.us = 11;
     f.counters.dram_write_bytes = 0;
     expect(&f, BOUND_memory, BIT(fewer_bytes));
+    expect_words(&f, "40.0 MB in 11.00 us are 3636 GB/s");
     expect_words(&f, "0.50 times the least possible: the rest is still in the L2");
 }
 
@@ -144,10 +164,16 @@ static void test_pipes(void **state) {
     f.counters.pipe_pct[PIPE_xu] = 92;
     expect_words(&f, "bound by one pipe: the pipe of special functions (exp, log, sin, sqrt, "
                      "divisions, conversions) is 92 % busy (DRAM 50 % of the copy bandwidth");
+    /* A product on the ordinary units, of numbers that the matrix units would take. */
     f = plain();
     f.kind = "matmul";
+    f.work.matrix = true;
     f.counters.pipe_pct[PIPE_fma] = 85;
-    expect(&f, BOUND_pipe, BIT(matrix_units));
+    f.counters.pipe_pct[PIPE_tensor] = 0;
+    expect(&f, BOUND_pipe, BIT(fewer_instructions) | BIT(matrix_units));
+    expect_words(&f, "(larger tm= and tn=); the matrix units (which this product leaves idle).");
+    f.counters.pipe_pct[PIPE_tensor] = 30;
+    expect(&f, BOUND_pipe, BIT(fewer_instructions));
 }
 
 static void test_issue_and_l2(void **state) {
@@ -161,7 +187,7 @@ static void test_issue_and_l2(void **state) {
     f.counters.pipe_pct[PIPE_xu] = 55; /* a good part of them are expensive */
     expect(&f, BOUND_issue, BIT(fewer_instructions) | BIT(cheaper_functions));
     f = plain();
-    f.counters.l2_busy_pct = 80;
+    f.counters.l2_busy_pct = 85;
     f.counters.issue_pct = 75;
     expect(&f, BOUND_l2, BIT(wider_loads));
 }
@@ -185,6 +211,7 @@ static void test_stalls(void **state) {
     (void)state;
     for (int i = 0; i < N_STALLS; i++) {
         struct profile_facts f = plain();
+        f.counters.stall_pct[STALL_long_scoreboard] = 3;
         f.counters.stall_pct[i] = 70;
         expect(&f, BOUND_latency, advice[i]);
     }
@@ -195,11 +222,22 @@ static void test_stalls(void **state) {
                      "warps that a multiprocessor can hold are resident, 75 % would fit.");
 }
 
+static void test_two_stalls(void **state) {
+    struct profile_facts f = plain();
+    (void)state;
+    f.counters.stall_pct[STALL_barrier] = 40;
+    expect(&f, BOUND_latency, BIT(bytes_in_flight) | BIT(fewer_barriers));
+    expect_words(&f, "(long_scoreboard), 40 % it waits for the other warps of its block (barrier)");
+}
+
 static void test_occupancy(void **state) {
     struct profile_facts f = plain();
     (void)state;
-    f.counters.occupancy = 0.2;
+    f.counters.occupancy = f.fits = 0.2;
     expect(&f, BOUND_latency, BIT(bytes_in_flight) | BIT(more_warps));
+    f.fits = 0.75; /* registers and shared memory allow more than there are */
+    expect(&f, BOUND_latency, BIT(bytes_in_flight) | BIT(more_blocks));
+    f.fits = 0.2;
     f.blocks = 100; /* more warps a block would not help the multiprocessors that have none */
     expect(&f, BOUND_latency, BIT(bytes_in_flight) | BIT(more_blocks));
     expect_words(&f, "its 100 blocks leave 32 of 132 multiprocessors idle");
@@ -307,18 +345,13 @@ static void test_lines(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_read_again),
-        cmocka_unit_test(test_still_in_the_cache),
-        cmocka_unit_test(test_pipes),
-        cmocka_unit_test(test_issue_and_l2),
-        cmocka_unit_test(test_stalls),
-        cmocka_unit_test(test_occupancy),
-        cmocka_unit_test(test_launch),
-        cmocka_unit_test(test_spills),
-        cmocka_unit_test(test_conflicts),
-        cmocka_unit_test(test_no_counters),
-        cmocka_unit_test(test_unknown_metrics),
+        cmocka_unit_test(test_memory),      cmocka_unit_test(test_nearly_memory),
+        cmocka_unit_test(test_read_again),  cmocka_unit_test(test_still_in_the_cache),
+        cmocka_unit_test(test_pipes),       cmocka_unit_test(test_issue_and_l2),
+        cmocka_unit_test(test_stalls),      cmocka_unit_test(test_two_stalls),
+        cmocka_unit_test(test_occupancy),   cmocka_unit_test(test_launch),
+        cmocka_unit_test(test_spills),      cmocka_unit_test(test_conflicts),
+        cmocka_unit_test(test_no_counters), cmocka_unit_test(test_unknown_metrics),
         cmocka_unit_test(test_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
