@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/vtable.h"
+#include "runtime/cuda/cuda_device.h"
 
 static const char SOURCE[] =
     "typedef long long i64;\n"
@@ -140,6 +140,9 @@ static void cost_of_counting(struct test *t) {
         printf("      %d launches counted in %.1f ms\n", n, clock_ms() - begun);
         check(t, ok && c[n - 1].cycles > 0, "count several");
     }
+    struct buf b = buf_new(t->arena);
+    profiler_put_costs((struct cuda_device *)t->dev, &b);
+    printf("      CUPTI took: %s\n", b.n ? b.p : "nothing");
 }
 
 static void count_others(struct test *t) {

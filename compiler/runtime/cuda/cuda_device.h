@@ -71,6 +71,8 @@ enum ws_status cuda_count_launches(struct device *dev, const struct launch *l, i
  * it does. */
 enum ws_status profiler_leave(struct cuda_device *c, struct diag *d);
 void profiler_close(struct profiler *p); /* NULL: was never made */
+/* "enable 120.0 ms in 1, start 2.1 ms in 7": what CUPTI's functions have taken so far. */
+void profiler_put_costs(const struct cuda_device *c, struct buf *b);
 const char *profiler_metric_name(int i); /* of those asked for; NULL past the last */
 
 /* ---- nvml.c ---------------------------------------------------------------------------------- */

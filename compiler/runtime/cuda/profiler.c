@@ -18,6 +18,7 @@
  * of all of them (no permission, another profiler, an old library) is remembered and said again. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/cuda/cuda_device.h"
 
@@ -63,6 +64,13 @@ enum {
 
 const char *profiler_metric_name(int i) { return i < N_METRICS ? metrics[i].name : NULL; }
 
+/* What CUPTI's functions have taken, by name. */
+struct cost {
+    const char *name;
+    int calls;
+    double ms;
+};
+
 struct profiler {
     struct profiler_api api;
     struct cupti_api cupti;
@@ -76,6 +84,7 @@ struct profiler {
     size_t config_size;
     profiler_object object; /* NULL: not enabled, and tracing goes on */
     const char *refused;    /* NULL, or why nothing can be counted */
+    struct cost costs[32];
 };
 
 /* One call's worth. */
@@ -105,7 +114,30 @@ static enum ws_status refuse(struct profiler *p, struct arena *a, struct diag *d
     return diag_fail(d, WS_MACHINE, "%s", p->refused);
 }
 
-#define CALL(s, function, ...) judge(s, (s)->p->api.function(__VA_ARGS__), #function, d)
+#define CALL(s, function, ...)                                                                     \
+    ({                                                                                             \
+        double begun_ms = clock_ms();                                                              \
+        cupti_status called = (s)->p->api.function(__VA_ARGS__);                                   \
+        add_cost((s)->p, #function, clock_ms() - begun_ms);                                        \
+        judge(s, called, #function, d);                                                            \
+    })
+
+static void add_cost(struct profiler *p, const char *name, double ms) {
+    for (struct cost *c = p->costs; c < p->costs + sizeof p->costs / sizeof *p->costs; c++) {
+        if (c->name && strcmp(c->name, name) != 0) continue;
+        c->name = name;
+        c->calls++;
+        c->ms += ms;
+        return;
+    }
+}
+
+void profiler_put_costs(const struct cuda_device *c, struct buf *b) {
+    if (!c->profiler) return;
+    for (const struct cost *k = c->profiler->costs; k->name; k++)
+        buf_printf(b, "%s%s %.1f ms in %d", k == c->profiler->costs ? "" : ", ", k->name, k->ms,
+                   k->calls);
+}
 
 static enum ws_status judge(struct session *s, cupti_status status, const char *what,
                             struct diag *d) {
@@ -358,9 +390,11 @@ enum ws_status profiler_leave(struct cuda_device *c, struct diag *d) {
     if (!p || !p->object) return WS_OK;
     struct profiler_call disable = PARAMS(profiler_call, .object = p->object);
     struct session s = {.c = c, .p = p};
-    cupti_status status = p->api.disable(&disable);
+    if (c->base.lost)
+        p->api.disable(&disable);
+    else
+        CALL(&s, disable, &disable);
     p->object = NULL;
-    if (!c->base.lost) judge(&s, status, "disable", d);
     if (!c->cupti) return d->status;
     struct diag own = diag_new(d->arena);
     if (cupti_resume(c->cupti, &own) != WS_OK && d->status == WS_OK)
