@@ -16,7 +16,7 @@ void put_row_ends(struct emitter *w) {
          y->ex, y->ex);
     open_unrolled(w, "e", y->ex);
     put_x(w, false);
-    line(w, "head[e] = k_head<%d>((k_idx)(%s), nr);", y->vec, ex_text(w, y->start));
+    line(w, "head[e] = k_head<%d>((k_idx)(%s), nr);", y->head_unit, ex_text(w, y->start));
     line(w, "whole[e] = (nr - head[e]) / %d * %d;", y->vec, y->vec);
     line(w, "(void)x;");
     close_brace(w);
@@ -47,7 +47,7 @@ static int64_t sure_steps(const struct emitter *w) {
     int64_t nr;
     if (!y->one_read || y->cluster > 1 || !ex_is_const(w->k->ex, w->k->bound[AXIS_R], &nr))
         return 0;
-    return (nr - y->vec + 1) / y->vec / y->t1;
+    return (nr - y->head_unit + 1) / y->vec / y->t1;
 }
 
 void open_row_columns(struct emitter *w) {

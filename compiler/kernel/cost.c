@@ -112,26 +112,35 @@ static double short_runs(const struct kernel *k, const struct layout *y) {
     return run >= 512 ? 1 : run >= 256 ? 1.01 : run >= 128 ? 1.04 : 1.2;
 }
 
-/* Issuing loads and stores: about ten instructions each with address and guard, for 32 lanes, at
- * one a clock in each of a multiprocessor's four schedulers. It is what rows of narrow elements
- * that go one by one wait for: bf16[8192, 50257] takes 0.7 ms so, and half of that by vectors. */
+/* Clocks of a multiprocessor that a warp's access takes: about ten instructions with its address
+ * and guard, four of which are issued in a clock, or a clock for each 128 bytes of memory that
+ * lanes `apart` bytes from each other touch. */
+static double access_clocks(int apart) {
+    enum { INSTRUCTIONS = 10, ISSUED = 4, LINE = 128 };
+    double lines = 32.0 * apart / LINE, issue = (double)INSTRUCTIONS / ISSUED;
+    return lines > 32 ? 32 : lines > issue ? lines : issue;
+}
+
+/* What loads and stores keep a multiprocessor busy with. It is what rows of narrow elements that go
+ * one by one wait for: bf16[8192, 50257] takes 0.7 ms so, and half of that by vectors; and a norm's
+ * weights that are out of step with its rows. */
 static double access_us(const struct kernel *k, const struct layout *y) {
-    enum { INSTRUCTIONS = 10 };
     enum axis inner = y->rows_inner ? AXIS_X : AXIS_R;
     double rows = (double)kernel_size(k, AXIS_X), points = rows * (double)kernel_size(k, AXIS_R),
            ends = rows * y->t1 * layout_ends(y), total = 0;
-    for (uint32_t i = 0; i < k->values.n; i++) {
-        const struct value_node *v = &k->values.at[i];
-        if (v->kind != INST_LOAD || !(v->mask >> inner & 1)) continue;
-        double shared = v->mask & MASK_X || y->peel ? 1 : y->ex;
-        total +=
-            (points / (layout_load_is_vector(k, y, v) ? y->vec : 1) + ends) / shared * reads(k, y);
+    for (uint32_t i = 0; i < k->values.n + k->stores.n; i++) {
+        const struct store_node *st = i < k->values.n ? NULL : &k->stores.at[i - k->values.n];
+        const struct value_node *v = st ? NULL : &k->values.at[i];
+        if (v ? v->kind != INST_LOAD || !(v->mask >> inner & 1) : !(st->mask >> inner & 1))
+            continue;
+        buffer_id b = v ? v->buffer : st->buffer;
+        int bytes = dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype) * y->vec;
+        bool whole = v ? layout_load_is_vector(k, y, v) : layout_store_is_vector(k, y, st);
+        double times = !v ? 1 : reads(k, y) / (v->mask & MASK_X || y->peel ? 1.0 : y->ex);
+        total += times * (points / (whole ? y->vec : 1) + ends) * access_clocks(bytes);
     }
-    for (uint32_t i = 0; i < k->stores.n; i++)
-        if (k->stores.at[i].mask >> inner & 1)
-            total += points / (layout_store_is_vector(k, y, &k->stores.at[i]) ? y->vec : 1) + ends;
-    double rate = 32.0 * 4 * k->limits->units * k->limits->clock_ghz * 1e3;
-    return rate > 0 ? total * INSTRUCTIONS / rate : 0;
+    double rate = 32.0 * k->limits->units * k->limits->clock_ghz * 1e3;
+    return rate > 0 ? total / rate : 0;
 }
 
 /* Who adds up the parts of a split reduction has four of them under way at a time. */

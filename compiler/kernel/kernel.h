@@ -177,6 +177,7 @@ struct layout {
     bool grid_r; /* pointwise: columns are spread over blocks, not looped over */
     bool streaming; /* non-temporal stores */
     bool skip_l1;   /* loads leave no copy in L1 */
+    int head_unit;  /* peel: heads end at multiples of it */
     bool peel;      /* vec does not divide the rows: each has a head and a tail, see peel.c */
     int online;     /* level of maxima whose sums of exp(x - max) go along with them; 0: none */
     ex start;       /* peel: elements before row x, whose remainder by vec says where heads end */
@@ -190,6 +191,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
 /* peel.c: how far before its first element rows start, in the tensors that a kernel whose row
  * length vec does not divide reads and writes by vectors; EX_NONE if it has none. */
 ex kernel_row_start(const struct kernel *k, int vec);
+int kernel_head_unit(const struct kernel *k, ex start, int vec);
 /* Elements of a row's head and tail that one thread has; 0 if there are none. */
 int layout_ends(const struct layout *y);
 /* Does a thread read or write its vec elements at once? */

@@ -82,6 +82,7 @@ static const char *check_vector(const struct kernel *k, struct layout *y, struct
     bool can_peel = !y->rows_inner && k->kind != KERNEL_SCAN && !k->columns;
     if (can_peel && kernel_size(k, AXIS_R) >= y->vec) y->start = kernel_row_start(k, y->vec);
     y->peel = y->start != EX_NONE;
+    if (y->peel) y->head_unit = kernel_head_unit(k, y->start, y->vec);
     if (y->peel) return NULL;
     return arena_printf(a, "vec=%d does not divide the %s length %s%s", y->vec,
                         y->rows_inner ? "column" : "row", ex_str(a, k->ex, k->bound[along]),

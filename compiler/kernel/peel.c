@@ -4,6 +4,8 @@
  *     bf16[8192, 50257], vec=8, row 3 starts at element 150771 = 8*18846 + 3:
  *         head 5 elements, 6281 vectors, tail 4 elements
  *
+ * A head may be longer, so that vectors fill whole lines of memory.
+ *
  * Where a row starts (its start modulo the vector) is the same for all tensors whose rows lie
  * equally far apart: these go by vectors. What begins elsewhere, such as the weights of a layer
  * norm, is read and written one element at a time. */
@@ -66,9 +68,26 @@ ex kernel_row_start(const struct kernel *k, int vec) {
     return best;
 }
 
+/* Heads end where a vector begins, and, as a line that two warps write a part of costs more than
+ * one that one of them writes, where a line of the stored tensors begins: if rows are many lines.
+ */
+int kernel_head_unit(const struct kernel *k, ex start, int vec) {
+    enum { LINE = 128, MANY = 16 };
+    int bytes = 0;
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        const struct store_node *s = &k->stores.at[i];
+        if (!(s->mask & MASK_R) || !is_in_phase(k, s->index, start, vec)) continue;
+        int b = dtype_bytes(k->schedule->loops->buffers.at[s->buffer].meta.dtype);
+        if (!bytes || b < bytes) bytes = b;
+    }
+    int unit = vec;
+    while (bytes && unit * bytes < LINE && (int64_t)unit * 2 * MANY <= kernel_size(k, AXIS_R))
+        unit *= 2;
+    return unit;
+}
+
 int layout_ends(const struct layout *y) {
-    if (!y->peel) return 0;
-    return y->t1 < 2 * y->vec ? 2 * y->vec / y->t1 : 1;
+    return y->peel ? (y->head_unit + y->vec - 2 + y->t1 - 1) / y->t1 : 0;
 }
 
 bool layout_load_is_vector(const struct kernel *k, const struct layout *y,
