@@ -85,8 +85,8 @@ struct ws_kernel {
         *name; /* "softmax_amax_sub_exp_sum_div_0": a C identifier listing the fused operators */
     const char *kind; /* "pointwise", "reduce", "matmul" */
     const char *hash; /* 16 hex digits of the canonical text of its body, sizes included */
-    const char *
-        guard; /* the sizes it was specialised on, e.g. "rows == 4096 && dim == 4096"; "" if none */
+    const char
+        *guard; /* "", until the tuner says for which sizes the config was tuned: "dim == 4096" */
     int n_reads, n_writes;
     int reads[32], writes[32]; /* buffers */
     double bytes; /* least DRAM traffic: every distinct element read once, written once */

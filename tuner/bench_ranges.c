@@ -101,6 +101,7 @@ static void take(struct bench_point *b, int kernel) {
     const struct bench_lookup *l = &b->lookups[kernel];
     struct tune *t = &b->tunes[kernel];
     t->winner = tune_find(t, &l->entry->config);
+    t->winner->is_default = true; /* whatever it spills at this size, it is what was asked for */
     b->fused_program->kernels[kernel].guard = l->guard;
     b->untuned = true;
 }

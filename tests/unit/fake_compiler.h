@@ -19,6 +19,7 @@
 
 enum { FAKE_N = 4096, FAKE_VARIANTS = 10 };
 static bool fake_hangs; /* the eleventh variant is there */
+static bool fake_knob;  /* a knob came: there is a variant x=1 k=1, which is right */
 
 static struct ws_tensor_info fake_tensor(const char *name) {
     return (struct ws_tensor_info){.name = name,
@@ -118,10 +119,11 @@ struct ws_program *ws_lower(struct ws_captured *c, const struct device_limits *l
 
 void ws_configs(const struct ws_program *p, int k, const struct config **configs, int *n,
                 int *pruned) {
-    int all = FAKE_VARIANTS + fake_hangs;
+    int all = FAKE_VARIANTS + fake_hangs + fake_knob;
     struct config *c = NEW_ARRAY(p->arena, struct config, all);
     (void)k;
     for (int i = 0; i < all; i++) c[i].knob[KNOB_x] = i + 1;
+    if (fake_knob) c[all - 1].knob[KNOB_x] = c[all - 1].knob[KNOB_k] = 1;
     *configs = c;
     *n = p->n_kernels == 1 ? all : 1;
     *pruned = 3;
@@ -164,9 +166,11 @@ enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c
                                         "*(volatile float *)8",
                                         "(y[4096] = 5, 2 * x[i] + 1)",
                                         "2 * x[i] + (calls++ < 2 * 4096 ? 1 : 3)",
-                                        "({ for (volatile int k = 0;;) k++; 0; })"};
+                                        "({ for (volatile int k = 0;;) k++; 0; })",
+                                        "2 * ((double)x[i] + 0.5)"};
     int variant = c->knob[KNOB_x];
     if (variant == 5) return diag_fail(d, WS_WRONG, "variant 5 cannot be emitted");
+    if (c->knob[KNOB_k]) variant = 12;
     const char *value = p->n_kernels == 1 ? fused[variant - 1] : k ? "x[i] + 1" : "2 * x[i]";
     *out = (struct ws_source){.n_launches = 1, .block = ""};
     out->text = arena_printf(a,

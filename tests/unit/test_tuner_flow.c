@@ -14,6 +14,8 @@
 #include "reports/results.h"
 #include "tests/unit/fake_compiler.h"
 #include "tuner/commands.h"
+#include "tuner/sql.h"
+#include "tuner/store.h"
 
 struct place {
     char folder[512], file[600], csv[600], store[600];
@@ -170,6 +172,58 @@ static void test_hit_then_retune(void **state) {
     results_free(&r);
 }
 
+/* How often a config was measured, by the store. */
+static int trials_of(struct place *p, const char *config) {
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct store *s;
+    struct store_entry *e;
+    struct store_trial *t;
+    const char *note;
+    int n, n_trials, count = 0;
+    assert_int_equal(store_open(p->store, a, &d, &s, &note), WS_OK);
+    assert_int_equal(store_entries(s, &e, &n, &d), WS_OK);
+    for (int i = 0; i < n; i++) {
+        assert_int_equal(store_entry_trials(s, e[i].id, &t, &n_trials, &d), WS_OK);
+        for (int k = 0; k < n_trials; k++) count += !strcmp(t[k].config, config);
+    }
+    store_close(s);
+    arena_free(a);
+    return count;
+}
+
+static void forget_winners(struct place *p) {
+    struct arena *a = arena_new();
+    struct sql *db = sql_open(p->store, false, a);
+    sql_run(db, "DELETE FROM winners");
+    assert_int_equal(sql_fault(db), SQL_FINE);
+    sql_close(db);
+    arena_free(a);
+}
+
+/* A config means what it meant before a knob came: what was measured of it is taken over. */
+static void test_a_new_knob(void **state) {
+    struct place *p = *state;
+    struct results r;
+    assert_int_equal(bench(p, "--search", "exhaustive"), 0);
+    int others = trials_of(p, "x=2");
+    assert_int_equal(others, 1);
+    assert_int_equal(trials_of(p, "x=1 k=1"), 0);
+    forget_winners(p);
+    fake_knob = true;
+    assert_int_equal(bench(p, "--search", "exhaustive"), 0);
+    fake_knob = false;
+    for (int x = 2; x <= FAKE_VARIANTS; x++) {
+        char config[16];
+        snprintf(config, sizeof config, "x=%d", x);
+        if (trials_of(p, config) > 1) fail_msg("%s was measured again", config);
+    }
+    assert_int_equal(trials_of(p, "x=1 k=1"), 1);
+    read_rows(p, &r);
+    assert_int_equal(find(&r, "x=1 k=1", ROLE_variant)->status, STATUS_ok);
+    results_free(&r);
+}
+
 static void test_replay(void **state) {
     struct place *p = *state;
     assert_int_equal(bench(p, "--config", "x=2"), 0);
@@ -212,6 +266,7 @@ int main(int argc, char **argv) {
         TEST(test_every_fate_of_a_variant),
         TEST(test_a_variant_that_never_ends),
         TEST(test_profile),
+        TEST(test_a_new_knob),
         TEST(test_replay),
         TEST(test_hit_then_retune),
         TEST(test_replay),
