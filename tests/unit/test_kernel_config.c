@@ -98,6 +98,9 @@ static const char product64[] =
 static const char many_rows[] =
     "graph(%x: i64[100, 100], %y: f32[4294967296, 4]) {\n %s = sum(%y, 1)\n return %s\n}\n";
 
+static const char mixed[] = "graph(%x: bf16[4096, 1000]) {\n %s = sum(%x, 1, True)\n"
+                            " %y = sub(%x, %s)\n %c = sum(%y, 0)\n return %y, %c\n}\n";
+
 struct refusal {
     const char *text, *config, *why; /* NULL: legal */
 };
@@ -189,6 +192,26 @@ static void test_refusals_gpu(void **state) {
          "cluster=2 needs a reduction along contiguous rows"},
         {transposed, "x=1 r=32 warps=1 cluster=2",
          "cluster=2 needs a reduction along contiguous rows"},
+        {mixed, "x=1 r=1024 warps=4 vec=8 keep=1 blocks=2", NULL},
+        {mixed, "x=1 r=1024 warps=4 vec=8 keep=1 blocks=2 stages=3", NULL},
+        {mixed, "x=1 r=1024 warps=4 vec=8 keep=1", "blocks=0; columns are summed up by 1 to 32"},
+        {mixed, "x=1 r=1024 warps=4 vec=8 keep=1 blocks=33",
+         "blocks=33; columns are summed up by 1 to 32"},
+        {mixed, "x=1 r=1024 warps=4 vec=8 blocks=1", "columns are summed up with keep=1"},
+        {mixed, "x=1 r=512 warps=2 vec=8 keep=1 blocks=1",
+         "columns are summed up in registers: r=512 must be all 1000"},
+        {mixed, "x=1 r=1024 warps=2 vec=16 keep=1 blocks=1",
+         "vec=16 does not divide the row length 1000"},
+        {mixed, "x=1 r=1024 warps=4 vec=8 keep=1 blocks=1 stages=9", "stages=9; 8 is the limit"},
+        {mixed, "x=1 r=1024 warps=1 vec=1 keep=1 blocks=1 stages=2",
+         "stages=2, but no load can be copied by vectors"},
+        {mixed, "x=64 r=1024 warps=32 vec=8 keep=1 blocks=1 stages=3",
+         "needs 393216 bytes of shared memory"},
+        {row_sum, "x=1 r=1024 warps=8 blocks=2", "blocks=2, but no columns are summed up"},
+        {row_sum, "x=1 r=1024 warps=8 stages=2",
+         "stages=2 needs blocks that go over many rows, on a GPU"},
+        {product, "m=32 n=64 k=32 tm=4 tn=4 warps=4 blocks=1",
+         "blocks is no knob of matrix products"},
         {product, "m=32 n=64 k=32 tm=4 tn=4 warps=4 cluster=2",
          "cluster is no knob of matrix products"},
         {product, "m=32 n=64 k=32 tm=4 tn=4 warps=4", NULL},
@@ -229,6 +252,10 @@ static void test_refusals_cpu(void **state) {
         {row_sum, "x=1 vec=16 keep=1", "keep=1 but nothing is read twice"},
         {row_sum, "x=1 r=1024 vec=16 split=5", "split=5 but a row has only 4 steps of r=1024"},
         {row_sum, "x=1 vec=16 split=2", "split=2 but a row has only 1 steps of r=4096"},
+        {mixed, "x=1 vec=16 keep=1 blocks=1", NULL},
+        {mixed, "x=1 vec=16", "blocks=0; columns are summed up by 1 to 32"},
+        {mixed, "x=1 vec=16 blocks=1 stages=2",
+         "stages=2 needs blocks that go over many rows, on a GPU"},
         {product, "m=32 n=16 k=128 tm=4 tn=16", NULL},
         {product, "m=32 n=16 k=128 tm=4 tn=16 warps=1", "warps has no meaning on the CPU"},
         {product, "m=32 n=32 k=128 tm=4 tn=16", "n=32 must be tn=16 on the CPU"},
@@ -276,6 +303,13 @@ static void test_layouts(void **state) {
     assert_int_equal(y.t0, 32); /* threads along x, 4 elements each */
     assert_int_equal(y.t1, 8);
     assert_int_equal(y.ur, 4);
+
+    y = layout_of(a, first_kernel(a, mixed, &gpu),
+                  "x=2 r=1024 warps=8 vec=8 keep=1 blocks=2 stages=3");
+    assert_false(y.rows_inner);
+    assert_int_equal(y.blocks, 2 * gpu.units); /* of 2048 tiles */
+    assert_int_equal(y.ring, 1024 * 4);        /* half of two rows' sums of columns */
+    assert_int_equal(y.smem, y.ring + 2 * 2 * 1024 * 2);
 
     y = layout_of(a, first_kernel(a, transposed, &gpu), "x=8 r=64 warps=2 nt=1");
     assert_true(y.grid_r); /* columns are spread over blocks */
