@@ -528,6 +528,15 @@ void put_combines(struct emitter *w, const struct phase *f, int *smem) {
             line(w, "k_reduce_columns<%s, %d, %d, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", op,
                  y->t0, y->t1, y->vec, v, t, *smem, slots);
             *smem += slots * y->ex * size;
+            if (y->cluster > 1) {
+                int rows = y->t0 * y->vec;
+                *smem = (*smem + 15) / 16 * 16;
+                line(w,
+                     "k_reduce_columns_cluster<%s, %d, %d, %d, %d>(a%u[e], (%s *)(k_smem + %d) + e "
+                     "* %d, (%s *)(k_smem + %d) + (e * 2 + 1) * %d);",
+                     op, y->t0, y->t1, y->vec, y->cluster, v, t, *smem, 2 * rows, t, *smem, rows);
+                *smem += 2 * rows * y->ex * size;
+            }
         } else {
             line(w, "a%u[e] = k_reduce_row<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", v, op,
                  y->t1, v, t, *smem, slots);

@@ -814,6 +814,26 @@ template <typename OP, int C, typename T> K_DEVICE T k_reduce_cluster(T v, T *sl
     for (unsigned i = 1; i < C; i++) v = OP::of(v, k_cluster_load(slot, i));
     return v;
 }
+
+/* The same of the rows that k_reduce_columns has reduced, N of each of T0 threads: each block leaves its own where the
+ * others find them, and a thread adds up one row of all blocks. `own` and `all` hold N*T0 values each. */
+template <typename OP, int T0, int T1, int N, int C, typename T>
+K_DEVICE void k_reduce_columns_cluster(T *v, T *own, T *all) {
+    const int tid = (int)threadIdx.x, row = tid % T0, ROWS = N * T0;
+    if (tid < T0)
+#pragma unroll
+        for (int n = 0; n < N; n++) own[n * T0 + row] = v[n];
+    k_cluster_sync();
+    for (int i = tid; i < ROWS; i += T0 * T1) {
+        T sum = k_cluster_load(own + i, 0);
+#pragma unroll
+        for (unsigned c = 1; c < C; c++) sum = OP::of(sum, k_cluster_load(own + i, c));
+        all[i] = sum;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int n = 0; n < N; n++) v[n] = all[n * T0 + row];
+}
 #endif
 
 /* ---- kernel text ----------------------------------------------------------------------------- */

@@ -191,7 +191,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
           (y->skip_l1 && reads(k, y) == 1 ? 0.02 : 0);
     if (y->rows_inner) us *= short_runs(k, y);
     if (y->rows_inner && y->t1 > 1) us += COMBINE_US * whole;
-    us *= y->cluster > 1 ? 1.03 : 1; /* cluster barriers */
+    if (y->cluster > 1) us = y->rows_inner ? us + k->levels : us * 1.03; /* cluster barriers */
     us = hypot(us, access_us(k, y));
     return us + finish_us(k, y);
 }

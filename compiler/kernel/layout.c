@@ -61,8 +61,9 @@ static int64_t reduction_smem(const struct kernel *k, const struct layout *y) {
         if (v->kind == INST_SCAN && !y->rows_inner && y->t1 > 32) /* the warps' totals */
             bytes = (bytes + y->threads / 32 * y->ex * y->ur * size + 15) / 16 * 16;
         if (v->kind != INST_REDUCE || v->across) continue;
-        if (y->rows_inner)
-            bytes += layout_column_slots(y) * y->ex * size;
+        if (y->rows_inner) /* of a cluster, also what this block has, and what all have */
+            bytes += (layout_column_slots(y) * y->ex * size + 15) / 16 * 16 +
+                     (y->cluster > 1 ? 2 * y->t0 * y->vec * y->ex * size : 0);
         else
             bytes += (y->t1 > 32 ? y->threads / 32 * y->ex * size : 0) +
                      (y->cluster > 1 ? y->t0 * y->ex * size + 16 : 0);
@@ -157,9 +158,11 @@ static const char *check_cluster(const struct kernel *k, const struct layout *y,
     if (!is_power_of_two(y->cluster) || y->cluster > k->limits->max_cluster)
         return arena_printf(a, "cluster=%d; %s has 1 to %d", y->cluster, k->limits->arch,
                             k->limits->max_cluster);
-    if (k->kind != KERNEL_REDUCE || y->rows_inner || y->split > 1)
-        return arena_printf(a, "cluster=%d needs a reduction along contiguous rows, unsplit",
-                            y->cluster);
+    if (k->kind != KERNEL_REDUCE || y->split > 1)
+        return arena_printf(a, "cluster=%d needs a reduction, unsplit", y->cluster);
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_REDUCE && reduction_bytes(k, v) < 4)
+            return arena_printf(a, "cluster=%d needs reductions of 4 bytes", y->cluster);
     if (y->br * (int64_t)(y->cluster - 1) >= kernel_size(k, AXIS_R))
         return arena_printf(a, "cluster=%d leaves a block without columns", y->cluster);
     return NULL;

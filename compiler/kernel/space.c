@@ -141,6 +141,13 @@ static void propose_rows(struct space *s) {
                 if (t1 < 1 || x >= 2 * (nx > 32 ? nx : 32)) continue;
                 propose(s, CONFIG(K(x, x), K(r, round_up(nr, t1)), K(warps, warps), K(vec, vec),
                                   K(keep, 1)));
+                for (int c = 2; c <= k->limits->max_cluster && nr / c >= t1; c *= 2) {
+                    propose(s, CONFIG(K(x, x), K(r, round_up((nr + c - 1) / c, t1)),
+                                      K(warps, warps), K(vec, vec), K(keep, 1), K(cluster, c)));
+                    for (int u = 1; u <= 8 && t1 * u <= nr / c; u *= 2)
+                        propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
+                                          K(cluster, c), K(skip_l1, 1)));
+                }
                 for (int u = 1; u <= 8 && (u == 1 || t1 * u / 2 < nr); u *= 2) {
                     propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
                                       K(online, 1)));
