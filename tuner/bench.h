@@ -85,6 +85,7 @@ enum ws_status bench_look_up_ranges(struct bench_point *b); /* winners of ranges
 void bench_settle(struct bench_point *b); /* says what is nearest; takes it under --no-search */
 
 /* bench_ladder.c: from the points of a ladder to ranges. */
+const char *bench_rung_before(const struct bench_point *b, int kernel); /* its winner, or NULL */
 enum ws_status bench_note_rung(struct bench_point *b);
 enum ws_status bench_ladder(struct bench_run *r, struct diag *d); /* when all points are done */
 

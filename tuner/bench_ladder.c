@@ -24,7 +24,7 @@ struct bench_rung {
     struct store_graph graph;
     int n_kernels; /* 0: the point failed, or see why */
     struct rung_kernel {
-        const char *name;
+        const char *name, *winner;
         struct store_key point, range;
     } * kernels;
 };
@@ -47,9 +47,20 @@ static void copy_kernels(struct bench_rung *g, const struct bench_point *b,
     for (int k = 0; k < g->n_kernels; k++) {
         struct store_key range = winner_key(&b->run->machine, v->captured, v->program, k, b->arena);
         g->kernels[k].name = arena_strdup(a, v->program->kernels[k].name);
+        g->kernels[k].winner = arena_strdup(a, b->tunes[k].winner->text);
         g->kernels[k].point = copy_key(a, &b->tunes[k].key);
         g->kernels[k].range = copy_key(a, &range);
     }
+}
+
+/* What won below is tried above, so that there is evidence whether the two can be one range. */
+const char *bench_rung_before(const struct bench_point *b, int kernel) {
+    const struct bench_run *r = b->run;
+    if (r->sweep.ladder < 0 || !r->rungs || !sweep_rung(&r->sweep, b->point)) return NULL;
+    const struct bench_rung *below = &r->rungs[b->point - sweep_ladder_stride(&r->sweep)];
+    const char *name = b->fused_program->kernels[kernel].name;
+    bool same = kernel < below->n_kernels && !strcmp(below->kernels[kernel].name, name);
+    return same ? below->kernels[kernel].winner : NULL;
 }
 
 /* "rows=4 dim=512" -> "rows=4 dim=s0" */

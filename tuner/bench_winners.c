@@ -148,6 +148,7 @@ static enum ws_status tune_alone(struct bench_point *b, struct tune *t) {
         if (!b->run->line.retune) tune_resume(t, b->d);
         t->deadline_ms = clock_ms() + share_of_budget(b, t->kernel);
         t->trials_left = b->run->line.budget_trials;
+        t->wanted = bench_rung_before(b, t->kernel);
         if (b->d->status == WS_OK) tune_kernel(t, b->d);
         if (b->d->status == WS_OK && b->run->line.compare_searches && !interrupted())
             search_compare(t, b->run->line.results, b->d);

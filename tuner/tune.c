@@ -93,9 +93,17 @@ enum ws_status tune_build(struct tune *t, const int *which, int n, struct diag *
     return d->status;
 }
 
+/* Nothing to do where the space does not have it. */
+static enum ws_status try_wanted(struct tune *t, struct diag *d) {
+    const struct variant *v = find_text(t, t->wanted);
+    int which = v ? (int)(v - t->variants) : -1;
+    return v && !search_seen(t, which) ? search_wave(t, &which, 1, d) : WS_OK;
+}
+
 enum ws_status tune_kernel(struct tune *t, struct diag *d) {
     t->progress = progress_start(t->program->kernels[t->kernel].name, t->n);
     search_run(t, d);
+    if (d->status == WS_OK && t->wanted) try_wanted(t, d);
     progress_end(&t->progress);
     if (d->status == WS_OK && !interrupted()) tune_choose(t, d);
     if (d->status == WS_OK) testbed_restore(t->shared->bed, t->kernel, d);

@@ -40,6 +40,7 @@ struct tune {
     int n_known; /* of these, trials of an earlier run */
 
     int search;             /* enum search_strategy */
+    const char *wanted;     /* a config that is tried whatever the search has learnt; NULL: none */
     double deadline_ms;     /* clock_ms at which the search ends; INFINITY: never */
     int trials_left;        /* before it ends; INT_MAX: no limit */
     struct variant *oracle; /* not NULL: trials are looked up here, none is made, */
