@@ -599,6 +599,7 @@ static void start_group(struct fuser *f, uint32_t nest) {
 struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits, bool eager,
                                struct arena *a) {
     struct schedule *s = NEW(a, struct schedule);
+    schedule_nested(l, eager);
     *s = (struct schedule){.arena = a, .loops = l, .log = buf_new(a)};
     s->group_of = NEW_ARRAY(a, uint32_t, l->nests.n);
     s->writer = NEW_ARRAY(a, uint32_t, l->buffers.n);

@@ -61,6 +61,8 @@ struct schedule {
 };
 enum { NO_NEST = UINT32_MAX };
 
+/* nested.c: the first step of schedule_fuse. */
+void schedule_nested(struct loops *l, bool eager);
 /* fuse.c, recompute.c (not for eager), order.c, memory.c: the passes, in this order.
  * eager: fuse only nests that came from the same operator of the captured graph. */
 struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits, bool eager,

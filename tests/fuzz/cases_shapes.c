@@ -171,6 +171,12 @@ static const char *const shapes[] = {
     " return %i, %z\n}\n",
     "graph(%x: f32[300, 9]) {\n %s = sum(%x, 1)\n %c = sum(%x, 0)\n %a = argmax(%x, 0)\n"
     " return %s, %c, %a\n}\n",
+    /* reductions of reductions: one over the axes of both */
+    "graph(%x: f32[33, 40], %y: f32[33, 40]) {\n %a = add(%x, %y)\n %b = relu(%a)\n"
+    " %d = sum(%b, 1)\n %m = mean(%d)\n return %m\n}\n",
+    "graph(%x: bf16[6, 7, 40]) {\n %e = exp(%x)\n %s = sum(%e, [0, 2])\n %m = mean(%s)\n"
+    " %a = amax(%x, 1)\n %b = amax(%a, 1)\n %i = sum(%x, 0, True)\n %j = sum(%i, 2)\n"
+    " return %m, %b, %j\n}\n",
     /* a residual around a square product */
     "graph(%x: f32[8, 8], %w: f32[8, 8]) {\n %m = mm(%x, %w)\n %y = add(%x, %m)\n return %y\n}\n",
 };

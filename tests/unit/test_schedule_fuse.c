@@ -172,7 +172,7 @@ static void test_another_between(void **state) {
 
 static void test_different_spaces(void **state) {
     static const struct fusion cases[] = {
-        {"graph(%x: f32[12, 5]) {\n %s = sum(%x, 1)\n %t = sum(%s)\n return %t\n}\n",
+        {"graph(%x: f32[12, 5]) {\n %s = sum(%x, 1)\n %t = amax(%s)\n return %t\n}\n",
          2,
          {"s  with  t: not fused: iteration spaces differ\n"}},
         {"graph(%x: f32[4, 6], %b: f32[6]) {\n %e = exp(%b)\n %y = add(%x, %b)\n return %e, "
@@ -235,6 +235,40 @@ static void test_few_rows(void **state) {
     check_all(here, 1, &small, false);
 }
 
+/* A reduction of a reduction. */
+static void test_nested(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[12, 5]) {\n %s = sum(%x, 1)\n %t = sum(%s)\n return %t\n}\n", 1, {NULL}},
+        {"graph(%x: bf16[4, 12, 5]) {\n %e = exp(%x)\n %s = sum(%e, [0, 2])\n %m = mean(%s)\n"
+         " return %m\n}\n",
+         1, /* a cast to f32 stands between */
+         {NULL}},
+        {"graph(%x: f32[4, 12, 5]) {\n %s = amax(%x, 2)\n %t = amax(%s, 1)\n %u = amax(%t, 0)\n"
+         " return %u\n}\n",
+         1,
+         {NULL}},
+    };
+    static const struct fusion apart[] = {
+        {"graph(%x: f32[12, 5]) {\n %s = sum(%x, 1)\n %t = sum(%s)\n return %t, %s\n}\n",
+         2, /* somebody wants the rows */
+         {NULL}},
+        {"graph(%x: f32[12, 5]) {\n %s = sum(%x, 1)\n %q = sqrt(%s)\n %t = sum(%q)\n"
+         " return %t\n}\n",
+         2,
+         {NULL}},
+        {"graph(%x: f32[12, 5]) {\n %s = sum(%x, 1)\n %h = half(%s)\n %t = sum(%h)\n"
+         " return %t\n}\n",
+         2, /* digits are lost between */
+         {NULL}},
+        {"graph(%x: f32[8, 6], %w: f32[6, 8]) {\n %m = mm(%x, %w)\n %t = sum(%m)\n"
+         " return %t\n}\n",
+         2,
+         {NULL}},
+    };
+    CHECK(cases);
+    CHECK(apart);
+}
+
 /* What follows a sum row by row saves little by joining it, but what reads both could not, else. */
 static void test_epilogue_first(void **state) {
     static const struct fusion cases[] = {
@@ -275,8 +309,7 @@ static void test_columns(void **state) {
         {"graph(%x: f32[400, 12000]) {\n %s = sum(%x, 1)\n %c = sum(%x, 0)\n %m = amax(%x, 0)\n"
          " return %s, %c, %m\n}\n",
          2,
-         {"a row of 12000 columns and their sums take 144000 bytes of 131072 in registers",
-          NULL}},
+         {"a row of 12000 columns and their sums take 144000 bytes of 131072 in registers", NULL}},
         {"graph(%x: f32[200, 64]) {\n %s = sum(%x, 1)\n %c = sum(%x, 0)\n return %s, %c\n}\n",
          2,
          {"s  with  c: not fused: columns' sums of 200 blocks are 51200 bytes, no less than what "
@@ -387,8 +420,8 @@ static void test_memory(void **state) {
     /* Places start at multiples of 256 bytes; the largest is placed first. */
     s = must_schedule(a,
                       "graph(%x: f32[3, 9], %y: f32[100, 9]) {\n %a = sum(%x, 1)\n %b = sum(%y, "
-                      "1)\n %c = sum(%a)\n"
-                      " %d = sum(%b)\n %e = add(%c, %d)\n return %e\n}\n",
+                      "1)\n %c = amax(%a)\n"
+                      " %d = amax(%b)\n %e = add(%c, %d)\n return %e\n}\n",
                       "", &limits, false);
     size_t at_a = s->offset[s->loops->nests.at[0].out], at_b = s->offset[s->loops->nests.at[1].out];
     assert_int_equal(at_b, 0);
@@ -469,6 +502,7 @@ int main(void) {
         cmocka_unit_test(test_few_rows),
         cmocka_unit_test(test_epilogue_first),
         cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_nested),
         cmocka_unit_test(test_matrix_products),
         cmocka_unit_test(test_many_arguments),
         cmocka_unit_test(test_many_operators),
