@@ -8,8 +8,10 @@
  *     a11[e] *= k_exp(t8[e] - b8[e]);
  *     for (u, v) a11[e] += k_exp(v7 - b8[e]);
  *     ...
- *     t8[e] = a8[e];  a8[e] = k_reduce_row(a8[e]);      at the end of the row
- *     a11[e] *= k_exp(t8[e] - a8[e]);  a11[e] = k_reduce_row(a11[e]); */
+ *     o = k_online_row(o = {a8[e], {a11[e]}}, ...);     at the end of the row
+ *
+ * Where threads along x share a column, the maximum is combined first: then the sums are made
+ * relative to that, and combined like any other. */
 #include "emit/cuda_rows.h"
 
 static void open_accumulators(struct emitter *w) {
@@ -18,13 +20,13 @@ static void open_accumulators(struct emitter *w) {
     w->subscript = w->y->rows_inner ? "[e][v]" : "[e]";
 }
 
-bool is_online_maximum(const struct emitter *w, const struct phase *f, value_id v) {
+static bool is_online_maximum(const struct emitter *w, const struct phase *f, value_id v) {
     for (uint32_t i = 0; i < f->online.n; i++)
         if (kernel_online_maximum(w->k, f->online.at[i]) == v) return true;
     return false;
 }
 
-void remember_maximum(struct emitter *w, value_id v) {
+static void remember_maximum(struct emitter *w, value_id v) {
     line(w, "%s t%u%s;", accumulator_type(w, v), v, accumulator_dims(w));
     open_accumulators(w);
     line(w, "t%u%s = a%u%s;", v, w->subscript, v, w->subscript);
@@ -54,10 +56,48 @@ void rescale_sums(struct emitter *w, const struct phase *f) {
         if (is_online_maximum(w, f, f->reduce.at[i])) rescale_by(w, f, f->reduce.at[i]);
 }
 
-void rescale_to_row(struct emitter *w, value_id sum) {
+static void rescale_to_row(struct emitter *w, value_id sum) {
     value_id max = kernel_online_maximum(w->k, sum);
     open_accumulators(w);
     const char *s = w->subscript;
     line(w, "a%u%s *= k_exp(t%u%s - a%u%s);", sum, s, max, s, max, s);
     close_rows(w);
+}
+
+/* The maximum and its sums at once. That o.max - o.max is 0, or not a number: as the sum is, then.
+ */
+static void combine_along_row(struct emitter *w, const struct phase *f, value_id max, int *smem) {
+    const struct layout *y = w->y;
+    value_id *sums = NEW_ARRAY(w->arena, value_id, f->online.n);
+    int n = 0, size = reduction_bytes(w->k, max), slots = y->threads / 32;
+    for (uint32_t i = 0; i < f->online.n; i++)
+        if (kernel_online_maximum(w->k, f->online.at[i]) == max) sums[n++] = f->online.at[i];
+    const char *t = arena_printf(w->arena, "k_online<%d, %s>", n, accumulator_type(w, max));
+    open_unrolled(w, "e", y->ex);
+    line(w, "%s o;", t);
+    line(w, "o.max = a%u[e];", max);
+    for (int i = 0; i < n; i++) line(w, "o.sum[%d] = a%u[e];", i, sums[i]);
+    line(w, "o = k_online_row<%d>(o, (%s *)(k_smem + %d) + e * %d);", y->t1, t, *smem, slots);
+    *smem += y->t1 > 32 ? slots * y->ex * size * (1 + n) : 0;
+    *smem = (*smem + 15) / 16 * 16;
+    if (y->cluster > 1) {
+        line(w, "o = k_online_cluster<%d>(o, (%s *)(k_smem + %d) + e * %d + tx, tr == 0);",
+             y->cluster, t, *smem, y->t0);
+        *smem = (*smem + y->t0 * y->ex * size * (1 + n) + 15) / 16 * 16;
+    }
+    line(w, "a%u[e] = o.max;", max);
+    for (int i = 0; i < n; i++) line(w, "a%u[e] = o.sum[%d] + (o.max - o.max);", sums[i], i);
+    close_brace(w);
+}
+
+bool combine_online(struct emitter *w, const struct phase *f, value_id v, int *smem) {
+    bool sum = false, max = is_online_maximum(w, f, v);
+    for (uint32_t i = 0; i < f->online.n; i++) sum |= f->online.at[i] == v;
+    if (!w->y->rows_inner) {
+        if (max) combine_along_row(w, f, v, smem);
+        return max || sum;
+    }
+    if (max) remember_maximum(w, v);
+    if (sum) rescale_to_row(w, v);
+    return false;
 }

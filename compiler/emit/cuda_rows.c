@@ -517,9 +517,7 @@ void put_combines(struct emitter *w, const struct phase *f, int *smem) {
             put_scan(w, v, smem);
             continue;
         }
-        if (is_online_maximum(w, f, v)) remember_maximum(w, v);
-        for (uint32_t j = 0; j < f->online.n; j++)
-            if (f->online.at[j] == v) rescale_to_row(w, v);
+        if (combine_online(w, f, v, smem)) continue;
         const char *t = accumulator_type(w, v), *op = reduction_operator(x->reduction);
         int size = reduction_bytes(w->k, v);
         int slots = y->rows_inner ? layout_column_slots(y) : y->threads / 32;

@@ -34,13 +34,11 @@ void close_ends(struct emitter *w, const struct ends_scope *s);
 void open_row_columns(struct emitter *w);
 
 /* cuda_online.c: sums of exp(x - max) that go along with the maximum. In the order of a chunk:
- * remember the maxima, accumulate them, rescale the sums, accumulate these. At the end of the
- * row: remember the thread's maximum, combine it, rescale the thread's sum, combine that. */
-bool is_online_maximum(const struct emitter *w, const struct phase *f, value_id v);
-void remember_maximum(struct emitter *w, value_id v);
+ * remember the maxima, accumulate them, rescale the sums, accumulate these. combine_online:
+ * reduction v over the row's threads, if it is one of these; true if nothing is left to do. */
 void remember_maxima(struct emitter *w, const struct phase *f);
 void rescale_sums(struct emitter *w, const struct phase *f);
-void rescale_to_row(struct emitter *w, value_id sum);
+bool combine_online(struct emitter *w, const struct phase *f, value_id v, int *smem);
 
 /* cuda_columns.c: sums of columns over the rows of a block. open_column_rows: before the first row;
  * put_column_sums: of an element, if `condition`; close_column_rows: after the last. */

@@ -526,6 +526,40 @@ template <typename OP, int T1, typename T> K_DEVICE T k_reduce_row(T v, T *smem)
     return k_reduce_parts<OP, T1>(v, smem);
 }
 
+/* A maximum, and N sums of exponentials that are relative to it. */
+template <int N, typename T> struct k_online { T max, sum[N]; };
+/* The factor by which sums relative to `from` become relative to a larger maximum; of no elements, 0. */
+template <typename T> K_DEVICE T k_online_scale(T from, T to) { return k_exp(from - (to == (T)-k_inf() ? (T)0 : to)); }
+/* As k_reduce_row, in one go: an exponential for each warp, not for each step. */
+template <int T1, int N, typename T> K_DEVICE k_online<N, T> k_online_row(k_online<N, T> v, k_online<N, T> *smem) {
+    const T own = v.max;
+#pragma unroll
+    for (int m = (T1 < 32 ? T1 : 32) / 2; m > 0; m /= 2) v.max = k_max(v.max, k_shfl_xor(v.max, m));
+    const T scale = k_online_scale(own, v.max);
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        v.sum[n] *= scale;
+#pragma unroll
+        for (int m = (T1 < 32 ? T1 : 32) / 2; m > 0; m /= 2) v.sum[n] += k_shfl_xor(v.sum[n], m);
+    }
+    if (T1 <= 32) return v;
+    const int tid = (int)threadIdx.x, first = tid / T1 * (T1 / 32);
+    if ((tid & 31) == 0) smem[tid / 32] = v;
+    __syncthreads();
+    v.max = smem[first].max;
+#pragma unroll
+    for (int i = 1; i < T1 / 32; i++) v.max = k_max(v.max, smem[first + i].max);
+#pragma unroll
+    for (int n = 0; n < N; n++) v.sum[n] = 0;
+#pragma unroll
+    for (int i = 0; i < T1 / 32; i++) {
+        const T part = k_online_scale(smem[first + i].max, v.max);
+#pragma unroll
+        for (int n = 0; n < N; n++) v.sum[n] += smem[first + i].sum[n] * part;
+    }
+    return v;
+}
+
 /* The other way round: tid = column*T0 + row, T1 columns; a thread brings v[N], one for each of N rows, and gets their
  * reductions. A warp's columns are combined by shuffles, so W parts of each row go through shared memory: as they lie
  * there, part*N*T0 + n*T0 + row, one thread adds up each of the N*T0 rows. smem holds W*N*T0 values. */
@@ -812,6 +846,27 @@ template <typename OP, int C, typename T> K_DEVICE T k_reduce_cluster(T v, T *sl
     v = k_cluster_load(slot, 0);
 #pragma unroll
     for (unsigned i = 1; i < C; i++) v = OP::of(v, k_cluster_load(slot, i));
+    return v;
+}
+
+template <int C, int N, typename T>
+K_DEVICE k_online<N, T> k_online_cluster(k_online<N, T> v, k_online<N, T> *slot, bool writer) {
+    if (writer) *slot = v;
+    k_cluster_sync();
+    T max[C];
+#pragma unroll
+    for (unsigned i = 0; i < C; i++) {
+        max[i] = k_cluster_load(&slot->max, i);
+        v.max = k_max(v.max, max[i]);
+    }
+#pragma unroll
+    for (int n = 0; n < N; n++) v.sum[n] = 0;
+#pragma unroll
+    for (unsigned i = 0; i < C; i++) {
+        const T part = k_online_scale(max[i], v.max);
+#pragma unroll
+        for (int n = 0; n < N; n++) v.sum[n] += k_cluster_load(&slot->sum[n], i) * part;
+    }
     return v;
 }
 

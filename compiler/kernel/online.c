@@ -51,7 +51,8 @@ value_id kernel_online_maximum(const struct kernel *k, value_id sum) {
             if (m != NO_VALUE && k->values.at[factor].level >= k->values.at[m].level) m = NO_VALUE;
         }
     }
-    return m != NO_VALUE && x->level == k->values.at[m].level + 1 ? m : NO_VALUE;
+    if (m == NO_VALUE || x->level != k->values.at[m].level + 1) return NO_VALUE;
+    return dtype_opmath(x->dtype) == dtype_opmath(k->values.at[m].dtype) ? m : NO_VALUE;
 }
 
 int kernel_online_level(const struct kernel *k) {
