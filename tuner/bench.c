@@ -186,10 +186,9 @@ static bool same_plan(const struct plan *a, const struct plan *b) {
 /* If every default won, the tuned program is the default one, and is timed once. */
 static enum ws_status time_programs(struct bench_point *b) {
     struct launches eager, dflt, tuned;
-    struct measure_rule rule = measure_rule_default(b->run->line.samples_max);
+    struct measure_rule rule = measure_rule_final(b->run->line.samples_max, 3);
     bool same = same_plan(&b->dflt, &b->tuned);
     double begun = clock_ms();
-    rule.wall_ms *= 3;
     /* Twice: the second time no scratch memory moves any more. */
     for (int i = 0; i < 2; i++)
         if (plan_launches(&b->eager, &b->eager_memory, &eager, b->d) != WS_OK ||

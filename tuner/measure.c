@@ -60,6 +60,14 @@ struct measure_rule measure_rule_default(int max_n) {
         .rel_ci = 0.01, .min_n = 10, .max_n = max_n, .wall_ms = 500, .drop_us = INFINITY};
 }
 
+struct measure_rule measure_rule_final(int max_n, int n) {
+    return (struct measure_rule){.rel_ci = 0.003,
+                                 .min_n = max_n < 30 ? max_n : 30,
+                                 .max_n = 4 * max_n,
+                                 .wall_ms = 1500 + 500 * n,
+                                 .drop_us = INFINITY};
+}
+
 static void series_add(struct series *s, double v) {
     if (s->n == s->cap) {
         s->cap = s->cap ? 2 * s->cap : 64;

@@ -32,8 +32,11 @@ struct measure_rule {
     double drop_us; /* give up after a few samples if even the fastest is slower; INFINITY: never */
 };
 
-/* 1 % from 10 samples, at most 100 or half a second. */
+/* 1 % from 10 samples, at most max_n or half a second: enough to tell who may be the best. */
 struct measure_rule measure_rule_default(int max_n);
+/* 0.3 % from 30 samples, at most 4 max_n or a second and a half: for times that are chosen by and
+ * reported, of n subjects in turns. */
+struct measure_rule measure_rule_final(int max_n, int n);
 
 /* What is timed: a variant, or a program. */
 struct subject {

@@ -22,7 +22,7 @@ enum { GUESSES = 5, FAR = 3, WAVE = 8, MOST = 24 };
 #define WORST 0.7  /* log of how much slower than the best a time counts as, at most */
 #define GAIN 0.003 /* log of an improvement worth having */
 #define LEAST_SPREAD 0.02 /* standard deviation of log times, at least */
-#define HOPE 0.001        /* expected improvement below which the search ends */
+#define HOPE 0.0005       /* expected improvement below which the search ends */
 
 struct process {
     struct search_space space;

@@ -14,7 +14,7 @@ struct stats {
 
 enum { STATS_MIN_N = 6 }; /* the fewest samples that can give a 95 % interval of a median */
 
-#define STATS_TIE 0.01      /* medians closer than this are equal: nobody feels 1 % */
+#define STATS_TIE 0.005     /* medians closer than this are equal: nobody feels half a percent */
 #define STATS_TIE_MOST 0.05 /* and the fixed order may never cost more than this */
 
 struct stats stats_none(void);

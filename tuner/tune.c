@@ -7,7 +7,7 @@
 
 #include "tuner/interrupt.h"
 
-enum { FINALISTS = 5, ROUND_MS = 500 /* of timing a finalist */ };
+enum { FINALISTS = 5 };
 #define FINALIST_WITHIN 0.03 /* of the best */
 
 void tune_open(struct tune *t, struct tuning *shared, const struct ws_program *p, int kernel,
@@ -152,8 +152,7 @@ enum ws_status tune_ready(struct tune *t, struct variant *v, struct launches *ou
 static enum ws_status time_finalists(struct tune *t, struct variant **v, int n, struct diag *d) {
     struct subject s[FINALISTS + 1];
     struct launches l;
-    struct measure_rule rule = measure_rule_default(t->shared->samples_max);
-    rule.wall_ms = ROUND_MS * n;
+    struct measure_rule rule = measure_rule_final(t->shared->samples_max, n);
     double begun = clock_ms();
     /* Twice, because the scratch memory may move while the first ones are made ready. */
     for (int i = 0; i < 2 * n && d->status == WS_OK; i++)

@@ -106,5 +106,25 @@ if [ $code = 0 ] && grep -qE 'cache hit|known from an earlier run' "$TMP/out"; t
     fail "the run after the kills did not go on from what was stored ($code):"
 fi
 
+# The process that the device lives in is killed while variants are tried: that costs one of them, a row says so, and
+# the run goes on.
+rm -f "$WARPSMITH_CACHE"*
+"$WARPSMITH" bench workloads/softmax.py --device cpu -D rows=48 -D dim=96 --no-figures --results "$TMP/orphan" \
+    --search exhaustive >"$TMP/out" 2>"$TMP/err" </dev/null &
+pid=$!
+for _ in $(seq 300); do
+    grep -qE '[0-9] of [0-9]' "$TMP/err" && break
+    sleep 0.1
+done
+for child in $(cat /proc/$pid/task/$pid/children 2>/dev/null); do
+    grep -qz device "/proc/$child/cmdline" 2>/dev/null && kill -9 "$child" && killed=1
+done
+code=0
+wait $pid || code=$?
+if [ -n "${killed-}" ] && [ $code = 0 ] && grep -q 'launch_error' "$TMP/orphan/softmax.csv"; then ok; else
+    fail "a killed worker: killed ${killed-nobody}, exit $code:"
+fi
+if said=$(valid_csv "$TMP/orphan/softmax.csv"); then ok; else fail "after a killed worker the rows are not whole: $said"; fi
+
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]
