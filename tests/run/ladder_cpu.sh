@@ -62,22 +62,8 @@ said '^miss: k_amax_sub_exp_sum_div_0 runs under its default config'
 [ "$(rows "$csv" 'r["role"] == "tuned"')" = "$before" ] || fail "a default was recorded as tuned"
 
 # A script's graphs find what bench has tuned: the first is captured for one size, the second for all.
-cat >"$TMP/script.py" <<'EOF'
-import torch
-
-
-@torch.compile
-def softmax(x):
-    return torch.softmax(x, dim=-1)
-
-
-for n in (64, 200, 204, 4000):
-    x = torch.randn(16, n)
-    e = torch.exp(x)
-    print(n, bool((softmax(x) - e / e.sum(-1, keepdim=True)).abs().max() < 1e-5))
-EOF
 run_script() {
-    WS_LOGS=autotune "$WARPSMITH" run "$TMP/script.py" --device cpu --explain >"$TMP/out" 2>"$TMP/err" ||
+    WS_LOGS=autotune "$WARPSMITH" run tests/scripts/bench/ranges.py --device cpu --explain >"$TMP/out" 2>"$TMP/err" ||
         fail "the script failed:" "$(cat "$TMP/out" "$TMP/err")"
     [ "$(grep -c True "$TMP/out")" = 4 ] || fail "wrong values:" "$(cat "$TMP/out")"
 }
