@@ -116,6 +116,39 @@ static void add_term(struct guard_range *g, enum guard_test test, int64_t number
 
 static int64_t round_down(int64_t v, int64_t step) { return v / step * step; }
 
+/* Of the multiples of step in [from, to), whose first is legal, the last one before the first that
+ * is not; towards smaller sizes if from > to. */
+static int64_t last_legal(const struct ladder_rules *rules, const struct rung_range *r,
+                          int64_t step, int64_t from, int64_t to) {
+    int64_t way = to > from ? step : -step, legal = 0,
+            n = (to - from) / way + 1; /* steps from `from` */
+    while (n - legal > 1) {
+        int64_t middle = legal + (n - legal) / 2;
+        if (rules->legal(rules->ctx, r, step, from + middle * way))
+            legal = middle;
+        else
+            n = middle;
+    }
+    return from + legal * way;
+}
+
+/* Who has the sizes between two ranges: the lower one up to *most, the upper one from *least on. */
+static void part(const struct ladder_rules *rules, const struct rung_range *lower,
+                 const struct rung_range *upper, const int64_t *step, int64_t *most,
+                 int64_t *least) {
+    int64_t last = *most, next = *least, up = round_down(next - 1, step[0]),
+            down = round_down(last, step[1]) + step[1];
+    if (up <= last || rules->legal(rules->ctx, lower, step[0], up)) {
+        *most = next - 1;
+    } else if (down >= next || rules->legal(rules->ctx, upper, step[1], down)) {
+        *least = last + 1;
+    } else {
+        *most = last_legal(rules, lower, step[0], last, up);
+        *least = last_legal(rules, upper, step[1], next, down);
+        if (*least <= *most) *least = *most + 1;
+    }
+}
+
 struct guard_range *ladder_guards(const struct rung *rungs, const struct rung_range *ranges, int n,
                                   const struct ladder_rules *rules, struct arena *a) {
     struct guard_range *out = NEW_ARRAY(a, struct guard_range, n);
@@ -124,24 +157,17 @@ struct guard_range *ladder_guards(const struct rung *rungs, const struct rung_ra
         step[i] = rules->step(rules->ctx, &ranges[i], common_step(rungs, &ranges[i]));
     int64_t least = rungs[ranges[0].from].size;
     for (int i = 0; i < n; i++) {
-        const struct rung_range *r = &ranges[i];
-        int64_t most = rungs[r->to].size, next_least = 0;
-        bool meets_next = false;
+        int64_t most = rungs[ranges[i].to].size, next = 0, next_least = 0;
         if (i + 1 < n) {
-            int64_t next = next_least = rungs[ranges[i + 1].from].size;
-            int64_t up = round_down(next - 1, step[i]),
-                    down = round_down(most, step[i + 1]) + step[i + 1];
-            meets_next = up <= most || rules->legal(rules->ctx, r, step[i], up);
-            if (!meets_next && down < next &&
-                rules->legal(rules->ctx, &ranges[i + 1], step[i + 1], down))
-                next_least = most + 1;
+            next = next_least = rungs[ranges[i + 1].from].size;
+            part(rules, &ranges[i], &ranges[i + 1], &step[i], &most, &next_least);
         }
-        if (!meets_next && least == most) {
+        if (least == most) {
             add_term(&out[i], GUARD_IS, most);
         } else {
+            bool meets = most + 1 == next;
             add_term(&out[i], GUARD_LEAST, least);
-            add_term(&out[i], meets_next ? GUARD_BELOW : GUARD_MOST,
-                     meets_next ? next_least : most);
+            add_term(&out[i], meets ? GUARD_BELOW : GUARD_MOST, meets ? next : most);
             if (step[i] > 1) add_term(&out[i], GUARD_MULTIPLE, step[i]);
         }
         least = next_least;

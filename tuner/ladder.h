@@ -54,7 +54,7 @@ struct ladder_rules {
 
 /* The guards of ranges that follow each other, on symbol s0. Between two ranges the lower config
  * holds if it is legal up to the next rung, else the upper one if it is legal from the last rung
- * on, else neither. */
+ * on; else each holds as far as it is legal, and in the middle neither does. */
 struct guard_range *ladder_guards(const struct rung *rungs, const struct rung_range *ranges, int n,
                                   const struct ladder_rules *rules, struct arena *a);
 

@@ -196,7 +196,7 @@ static void test_merging(void **state) {
 
 /* ---- guards ---------------------------------------------------------------------------------- */
 
-/* A rule by hand: "A4@1000" wants multiples of 4, and is legal up to 1000. */
+/* A rule by hand: "A4@200-1000" wants multiples of 4, and is legal from 200 to 1000. */
 static int64_t rule_step(void *ctx, const struct rung_range *r, int64_t most) {
     (void)ctx;
     int64_t want = atoll(r->config + 1);
@@ -204,8 +204,10 @@ static int64_t rule_step(void *ctx, const struct rung_range *r, int64_t most) {
 }
 
 static bool rule_legal(void *ctx, const struct rung_range *r, int64_t step, int64_t size) {
-    (void)ctx, (void)step;
-    return size <= atoll(strchr(r->config, '@') + 1);
+    (void)ctx;
+    assert_int_equal(size % step, 0);
+    const char *from = strchr(r->config, '@') + 1;
+    return size >= atoll(from) && size <= atoll(strchr(from, '-') + 1);
 }
 
 static const char *guards(struct arena *a, const char *const *winners, int n) {
@@ -229,25 +231,29 @@ static const char *guards(struct arena *a, const char *const *winners, int n) {
 static void test_guards(void **state) {
     struct arena *a = arena_new();
     /* Nothing is claimed beyond the ends. */
-    assert_string_equal(GUARDS("A1@9999"), "s0 == 256");
-    assert_string_equal(GUARDS("A1@9999", "A1@9999"), "256 <= s0 && s0 <= 512");
-    assert_string_equal(GUARDS("A8@9999", "A8@9999"), "256 <= s0 && s0 <= 512 && s0 % 8 == 0");
+    assert_string_equal(GUARDS("A1@1-9999"), "s0 == 256");
+    assert_string_equal(GUARDS("A1@1-9999", "A1@1-9999"), "256 <= s0 && s0 <= 512");
+    assert_string_equal(GUARDS("A8@1-9999", "A8@1-9999"), "256 <= s0 && s0 <= 512 && s0 % 8 == 0");
     /* Between two winners the lower one holds where it is legal. */
-    assert_string_equal(GUARDS("A1@9999", "B4@9999", "B4@9999"),
+    assert_string_equal(GUARDS("A1@1-9999", "B4@1-9999", "B4@1-9999"),
                         "256 <= s0 && s0 < 512; 512 <= s0 && s0 <= 1024 && s0 % 4 == 0");
     /* Else the upper one: a row that is kept in registers must fit. */
-    assert_string_equal(GUARDS("A1@256", "B4@512", "C4@1024"),
+    assert_string_equal(GUARDS("A1@1-256", "B4@1-512", "C4@1-1024"),
                         "s0 == 256; 257 <= s0 && s0 <= 512 && s0 % 4 == 0; "
                         "513 <= s0 && s0 <= 1024 && s0 % 4 == 0");
-    /* Else nobody. */
-    assert_string_equal(GUARDS("A1@256", "B1@256"), "s0 == 256; s0 == 512");
+    /* Else each as far as it is. */
+    assert_string_equal(GUARDS("A1@1-256", "B1@512-600"), "s0 == 256; s0 == 512");
+    assert_string_equal(GUARDS("A1@1-300", "B4@401-600"),
+                        "256 <= s0 && s0 <= 300; 404 <= s0 && s0 <= 512 && s0 % 4 == 0");
+    assert_string_equal(GUARDS("A8@1-510", "B64@257-600"),
+                        "256 <= s0 && s0 < 512 && s0 % 8 == 0; s0 == 512");
     arena_free(a);
 }
 
 /* No step that a rung is no multiple of. */
 static void test_steps(void **state) {
     static const struct ladder_rules rules = {NULL, rule_step, rule_legal};
-    static const char *const winner[] = {"A16@9999"};
+    static const char *const winner[] = {"A16@1-9999"};
     struct arena *a = arena_new();
     struct rung rungs[] = {{96, winner, 1}, {100, winner, 1}};
     int n;
