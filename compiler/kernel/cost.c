@@ -127,7 +127,11 @@ static double access_clocks(int apart) {
 static double access_us(const struct kernel *k, const struct layout *y) {
     enum axis inner = y->rows_inner ? AXIS_X : AXIS_R;
     double rows = (double)kernel_size(k, AXIS_X), points = rows * (double)kernel_size(k, AXIS_R),
-           ends = rows * y->t1 * layout_ends(y), total = 0;
+           ends = 0, total = 0;
+    if (y->peel) { /* by the warps that have some */
+        int lanes = (y->head_unit + y->vec - 2 + 31) / 32 * 32, slots = y->t1 * layout_ends(y);
+        ends = rows * (lanes < slots ? lanes : slots);
+    }
     for (uint32_t i = 0; i < k->values.n + k->stores.n; i++) {
         const struct store_node *st = i < k->values.n ? NULL : &k->stores.at[i - k->values.n];
         const struct value_node *v = st ? NULL : &k->values.at[i];
@@ -189,7 +193,8 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     us *= 1 + 0.02 * barriers + 0.04 / y->vec + (registers > 128 ? 0.1 : 0) +
           (y->threads > 512 ? 0.05 : 0) + (scarce < 0.1 ? scarce : 0.1) -
           (y->skip_l1 && reads(k, y) == 1 ? 0.02 : 0);
-    if (y->rows_inner) us *= short_runs(k, y);
+    bool pieces = y->peel || y->br < kernel_size(k, AXIS_R); /* rows do not join */
+    if (y->rows_inner || (pieces && y->t1 < 32)) us *= short_runs(k, y);
     if (y->rows_inner && y->t1 > 1) us += COMBINE_US * whole;
     if (y->cluster > 1) us = y->rows_inner ? us + k->levels : us * 1.03; /* cluster barriers */
     us = hypot(us, access_us(k, y));
