@@ -136,7 +136,7 @@ static bool path_through(struct fuser *f, uint32_t from, uint32_t to, uint32_t a
     return false;
 }
 
-static bool third_between(struct fuser *f, uint32_t a, uint32_t b) {
+bool third_between(struct fuser *f, uint32_t a, uint32_t b) {
     memset(f->marked, 0, sizeof(bool) * f->n);
     bool ab = path_through(f, a, b, a, f->marked);
     memset(f->marked, 0, sizeof(bool) * f->n);
@@ -439,7 +439,7 @@ static int subscripts(struct fuser *f, uint32_t g) {
     return n;
 }
 
-static const char *too_big(struct fuser *f, uint32_t a, uint32_t b) {
+const char *too_big(struct fuser *f, uint32_t a, uint32_t b) {
     uint32_t nests = group_at(f, a)->members.n + group_at(f, b)->members.n;
     if (nests > GROUP_MAX_NESTS)
         return arena_printf(f->s->arena, "%u operators are too many for a kernel", nests);
@@ -508,6 +508,8 @@ static void log_decision(struct fuser *f, const struct merge *m) {
     put_names(f, &b, m->b);
     if (m->why_not)
         buf_printf(&b, ": not fused: %s\n", m->why_not);
+    else if (!m->saved)
+        buf_puts(&b, ": fused, saves a launch\n");
     else
         buf_printf(&b, ": %s, saves %lld bytes\n", m->inline_guest ? "inlined" : "fused",
                    (long long)m->saved);
@@ -622,7 +624,7 @@ struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limi
     for (size_t i = 0; i < (size_t)f.n * f.n; i++) f.gain[i] = UNKNOWN;
     for (uint32_t n = 0; n < f.n; n++) find_accesses(&f, n);
     struct merge m;
-    while (best_merge(&f, &m)) {
+    while (best_merge(&f, &m) || (!eager && find_abreast(&f, &m))) {
         log_decision(&f, &m);
         join(&f, &m);
     }

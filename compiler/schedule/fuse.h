@@ -48,6 +48,12 @@ bool all_readable(struct fuser *f, struct merge *m); /* S3 */
 bool meet_in(struct fuser *f, const struct merge *m,
              buffer_id b); /* both touch it at the same place, as far as one can see */
 
+bool third_between(struct fuser *f, uint32_t a, uint32_t b);  /* a path through another group */
+const char *too_big(struct fuser *f, uint32_t a, uint32_t b); /* why a kernel cannot hold both */
+
+/* abreast.c: two small kernels of one shape that have nothing to do with each other, if any. */
+bool find_abreast(struct fuser *f, struct merge *m);
+
 /* columns.c: the guest as reductions of the host's columns, or the other way round; false with
  * why_not if that cannot be, or leaves why_not alone if it is out of the question. */
 bool plan_columns(struct fuser *f, struct merge *m);

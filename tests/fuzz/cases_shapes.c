@@ -171,6 +171,9 @@ static const char *const shapes[] = {
     " return %i, %z\n}\n",
     "graph(%x: f32[300, 9]) {\n %s = sum(%x, 1)\n %c = sum(%x, 0)\n %a = argmax(%x, 0)\n"
     " return %s, %c, %a\n}\n",
+    /* two that have nothing in common but their shape */
+    "graph(%x: f32[30, 20], %y: bf16[30, 20], %v: bf16[20]) {\n %a = exp(%x)\n %b = mul(%y, %v)\n"
+    " %r = rand_like(%x)\n return %a, %b, %r\n}\n",
     /* reductions of reductions: one over the axes of both */
     "graph(%x: f32[33, 40], %y: f32[33, 40]) {\n %a = add(%x, %y)\n %b = relu(%a)\n"
     " %d = sum(%b, 1)\n %m = mean(%d)\n return %m\n}\n",

@@ -65,9 +65,6 @@ static void test_shared_input(void **state) {
         {"graph(%x: f32[8, 6]) {\n %s = sum(%x, 1)\n %m = amax(%x, 1)\n return %s, %m\n}\n",
          1,
          {"s  with  m: fused"}},
-        {"graph(%x: f32[8, 6], %y: f32[8, 6]) {\n %a = exp(%x)\n %b = neg(%y)\n return %a, %b\n}\n",
-         2, /* equal spaces, nothing in common */
-         {NULL}},
         {"graph(%x: f32[8, 8]) {\n %s = sum(%x, 1)\n %m = sum(%x, 0)\n return %s, %m\n}\n",
          2, /* row k and column k have one element in common */
          {"s  with  m: not fused: 8 rows cannot fill 132 units and sum up columns\n"}},
@@ -233,6 +230,28 @@ static void test_few_rows(void **state) {
     CHECK(apart);
     CHECK(together);
     check_all(here, 1, &small, false);
+}
+
+/* Equal spaces, nothing in common. */
+static void test_abreast(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[8, 6], %y: f32[8, 6]) {\n %a = exp(%x)\n %b = neg(%y)\n return %a, %b\n}\n",
+         1,
+         {"a  with  b: fused, saves a launch\n"}},
+        {"graph(%x: f32[8, 6], %y: f32[8, 6], %z: f32[6, 8]) {\n %a = exp(%x)\n %b = neg(%y)\n"
+         " %c = sin(%z)\n return %a, %b, %c\n}\n",
+         2, /* another shape */
+         {"a  with  b: fused, saves a launch\n"}},
+        {"graph(%x: f32[2048, 1024], %y: f32[2048, 1024]) {\n %a = exp(%x)\n %b = neg(%y)\n"
+         " return %a, %b\n}\n",
+         2, /* a launch is little beside that */
+         {NULL}},
+        {"graph(%x: f32[8, 8], %w: f32[8, 8]) {\n %a = exp(%x)\n %m = mm(%a, %w)\n"
+         " %t = permute(%m, [1, 0])\n %g = mul(%m, %t)\n return %g\n}\n",
+         3, /* what stands on the other, if only through others, is later */
+         {NULL}},
+    };
+    CHECK(cases);
 }
 
 /* A reduction of a reduction. */
@@ -503,6 +522,7 @@ int main(void) {
         cmocka_unit_test(test_epilogue_first),
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_abreast),
         cmocka_unit_test(test_matrix_products),
         cmocka_unit_test(test_many_arguments),
         cmocka_unit_test(test_many_operators),

@@ -1,0 +1,48 @@
+/* abreast.c: small pointwise kernels that have nothing in common but their shape become one.
+ *
+ *   a = exp(x): [1000, 64]   b = relu(y): [1000, 64]   ->   one kernel that writes both
+ *
+ * That saves no byte but a launch, which takes as long as some megabytes do; kernels that move more
+ * than that are better off with their registers for themselves.
+ *
+ * Needs: fusion by bytes is through. */
+#include "schedule/fuse.h"
+
+enum { LAUNCH_BYTES = 8 << 20 }; /* of both, what a device moves in the time of a few launches */
+
+static int64_t bytes_moved(struct fuser *f, uint32_t a, uint32_t b) {
+    int64_t bytes = 0;
+    for (buffer_id x = 0; x < f->l->buffers.n; x++)
+        if (group_reads(f, a, x) || group_reads(f, b, x) || group_writes(f, a, x) ||
+            group_writes(f, b, x))
+            bytes += buffer_bytes(f->l, x);
+    return bytes;
+}
+
+static bool same_shape(struct fuser *f, const struct group *A, const struct group *B) {
+    if (A->n_x != B->n_x || A->n_r || B->n_r || A->matmul || B->matmul) return false;
+    for (int k = 0; k < A->n_x; k++)
+        if (ex_symbol(f->l->ex, A->x[k])->bound != ex_symbol(f->l->ex, B->x[k])->bound)
+            return false;
+    return true;
+}
+
+/* Neither stands on the other, not through others either. */
+static bool independent(struct fuser *f, uint32_t a, uint32_t b) {
+    return !depends(f, a, b) && !depends(f, b, a) && !third_between(f, a, b);
+}
+
+bool find_abreast(struct fuser *f, struct merge *m) {
+    for (uint32_t a = 0; a < f->s->groups.n; a++)
+        for (uint32_t b = a + 1; f->alive[a] && b < f->s->groups.n; b++) {
+            const struct group *A = group_at(f, a), *B = group_at(f, b);
+            if (!f->alive[b] || !same_shape(f, A, B) || bytes_moved(f, a, b) > LAUNCH_BYTES ||
+                too_big(f, a, b) || !independent(f, a, b))
+                continue;
+            *m = (struct merge){.a = a, .b = b, .host = a, .guest = b, .n = A->n_x};
+            memcpy(m->from, B->x, sizeof B->x);
+            memcpy(m->to, A->x, sizeof A->x);
+            return true;
+        }
+    return false;
+}
