@@ -73,9 +73,10 @@ node_id expand_scan(struct build *b, const struct node *n) {
 
 /* ---- softmax and its family ------------------------------------------------------------------ */
 
-/* exp(x - max): no exponent is positive */
+/* exp(x - max): no exponent is positive. What is made of it does not depend on the maximum, so no
+ * gradient flows through that. */
 node_id shifted(struct build *b, node_id x, struct arg dims) {
-    return binary(b, OP_SUB, x, reduce(b, OP_AMAX, x, dims, true));
+    return binary(b, OP_SUB, x, reduce(b, OP_AMAX, unary(b, OP_DETACH, x), dims, true));
 }
 
 node_id expand_softmax(struct build *b, const struct node *n) {
