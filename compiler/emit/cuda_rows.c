@@ -695,7 +695,12 @@ void emit_cuda_rows(struct emitter *w) {
     bool scans = w->k->kind == KERNEL_SCAN; /* then all phases on one tile after the other */
     if (scans) declare_carries(w, &w->p->phases.at[0]);
     if (scans) open_brace(w, "for (k_idx base = 0; base < nr; base += %d)", w->y->br);
-    for (uint32_t i = 0; i < w->p->phases.n; i++) put_phase(w, i, &smem);
+    uint32_t last = w->p->phases.n; /* which reduces: blocks read nothing of each other after it */
+    while (last > 0 && !w->p->phases.at[last - 1].reduce.n) last--;
+    for (uint32_t i = 0; i < w->p->phases.n; i++) {
+        put_phase(w, i, &smem);
+        if (w->y->cluster > 1 && i + 1 == last) line(w, "k_cluster_arrive();");
+    }
     if (scans) close_brace(w);
     WS_ASSERT(smem <= l->smem); /* layout.c counts the regions that put_combines hands out */
     if (w->y->split > 1) put_partials(w);
@@ -703,7 +708,7 @@ void emit_cuda_rows(struct emitter *w) {
     if (w->y->split == 1) put_row_stores(w);
     if (w->k->columns) close_column_rows(w);
     if (w->y->cluster > 1)
-        line(w, "k_cluster_sync(); /* no block may end while another reads its shared memory */");
+        line(w, "k_cluster_wait(); /* no block may end while another reads its shared memory */");
     close_brace(w);
     if (w->y->split > 1 && !w->y->last_block) emit_finish(w);
     if (w->k->columns) emit_column_finish(w);

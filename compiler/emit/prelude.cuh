@@ -737,10 +737,13 @@ template <typename T, int N> K_DEVICE k_pack<T, N> k_load_shared(const unsigned 
 
 /* A cluster is the N adjacent blocks of `__global__ void __cluster_dims__(N, 1, 1) name(...)`. k_cluster_sync: all
  * threads of all its blocks. k_cluster_load: what lies in block `rank` where `mine` lies in the own one; that block
- * may not end before a k_cluster_sync that follows the load. */
+ * may not end before a k_cluster_sync that follows the load, or before a k_cluster_wait whose k_cluster_arrive follows
+ * it: what a thread does between the two keeps nobody waiting. */
 #ifdef WS_EMULATOR
 K_DEVICE unsigned k_cluster_rank() { return emu_cluster_rank(); }
 K_DEVICE void k_cluster_sync(int line = __builtin_LINE()) { emu_cluster_sync(line); }
+K_DEVICE void k_cluster_arrive() {}
+K_DEVICE void k_cluster_wait(int line = __builtin_LINE()) { emu_cluster_sync(line); }
 template <typename T> K_DEVICE T k_cluster_load(const T *mine, unsigned rank) {
     T v;
     emu_cluster_load(&v, mine, sizeof v, rank);
@@ -752,10 +755,9 @@ K_DEVICE unsigned k_cluster_rank() {
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
 }
-K_DEVICE void k_cluster_sync() {
-    asm volatile("barrier.cluster.arrive.release.aligned;" : : : "memory");
-    asm volatile("barrier.cluster.wait.acquire.aligned;" : : : "memory");
-}
+K_DEVICE void k_cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" : : : "memory"); }
+K_DEVICE void k_cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" : : : "memory"); }
+K_DEVICE void k_cluster_sync() { k_cluster_arrive(), k_cluster_wait(); }
 template <typename T> K_DEVICE T k_cluster_load(const T *mine, unsigned rank) {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a remote load takes 4 or 8 bytes");
     unsigned at;
