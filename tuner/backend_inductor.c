@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "tuner/plan.h"
-#include "tuner/range_table.h"
+#include "tuner/symbolic_view.h"
 #include "tuner/winners.h"
 
 /* One combination of sizes. */
@@ -54,17 +54,6 @@ static void *compile(void *ctx, struct graph *g, struct diag *d) {
     struct callable *c = NEW(b->arena, struct callable);
     *c = (struct callable){.graph = g, .next = b->callables};
     return b->callables = c;
-}
-
-struct judge {
-    const struct ws_program *program;
-    int kernel;
-    struct arena *arena;
-};
-
-static bool is_legal(void *ctx, const struct config *c) {
-    const struct judge *j = ctx;
-    return !ws_config_illegal(j->program, j->kernel, c, j->arena);
 }
 
 /* In a log alone: it asks the store. */
@@ -111,19 +100,12 @@ static const struct range_entry *look_up(struct backend_inductor *b, const struc
                                .kernel = k->hash,
                                .sizes = sizes,
                                .n_sizes = c->n_symbols,
-                               .legal = is_legal,
+                               .legal = judge_config,
                                .ctx = &judge};
     const struct range_entry *e;
     enum lookup how = range_look_up(b->ranges, &q, &e);
     say_lookup(b, x, kernel, how, e);
     return e;
-}
-
-static bool same_kernels(const struct ws_program *p, const struct ws_program *q) {
-    bool same = p->n_kernels == q->n_kernels;
-    for (int k = 0; same && k < p->n_kernels; k++)
-        same = !strcmp(p->kernels[k].name, q->kernels[k].name);
-    return same;
 }
 
 /* The program for sizes that are multiples of what the chosen ranges want, if they are here. */

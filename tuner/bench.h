@@ -4,9 +4,9 @@
 
 #include "tuner/command_line.h"
 #include "tuner/cost.h"
-#include "tuner/range_table.h"
 #include "tuner/record.h"
 #include "tuner/sweep.h"
+#include "tuner/symbolic_view.h"
 #include "tuner/tune.h"
 
 /* The command: what all points of a sweep share. */
@@ -32,15 +32,6 @@ struct bench_lookup {
     const struct range_entry *entry;
     const char *guard; /* with the axis for the symbol */
     const char *why;   /* a miss */
-};
-
-/* The workload of a point with an axis as a symbol. */
-struct bench_symbolic {
-    const char *axis;
-    int64_t size;                 /* of s0 at the point */
-    struct ws_captured *captured; /* both NULL: see why */
-    struct ws_program *program;   /* kernel by kernel like that of the point */
-    const char *why;
 };
 
 /* One point: one workload with all axes fixed. */
@@ -80,7 +71,8 @@ enum ws_status bench_tune_kernels(struct bench_point *b); /* what it does not */
 /* bench_profile.c: --profile: counters of every kernel, into the rows and into words. */
 enum ws_status bench_profile(struct bench_point *b);
 /* bench_ranges.c: sizes that are not in the store. */
-struct bench_symbolic bench_symbolic(struct bench_point *b, const char *axis);
+/* The point with an axis as a symbol. */
+struct symbolic_view bench_symbolic(struct bench_point *b, const char *axis);
 enum ws_status bench_look_up_ranges(struct bench_point *b); /* winners of ranges that hold */
 void bench_settle(struct bench_point *b); /* says what is nearest; takes it under --no-search */
 

@@ -40,7 +40,7 @@ static struct store_key copy_key(struct arena *a, const struct store_key *k) {
 }
 
 static void copy_kernels(struct bench_rung *g, const struct bench_point *b,
-                         const struct bench_symbolic *v) {
+                         const struct symbolic_view *v) {
     struct arena *a = b->run->arena;
     g->n_kernels = v->program->n_kernels;
     g->kernels = NEW_ARRAY(a, struct rung_kernel, g->n_kernels);
@@ -83,7 +83,7 @@ enum ws_status bench_note_rung(struct bench_point *b) {
     if (!r->rungs) r->rungs = NEW_ARRAY(r->arena, struct bench_rung, r->sweep.n_points);
     const struct ws_captured *c = b->captured;
     const char *axis = r->sweep.axes[r->sweep.ladder].name;
-    struct bench_symbolic v = bench_symbolic(b, axis);
+    struct symbolic_view v = bench_symbolic(b, axis);
     struct bench_rung *g = &r->rungs[b->point];
     const char *value = r->sweep.axes[r->sweep.ladder].values.at[sweep_rung(&r->sweep, b->point)];
     *g = (struct bench_rung){.size = atoll(value), .axis = axis};

@@ -2,7 +2,7 @@
 #ifndef TUNER_COST_H
 #define TUNER_COST_H
 
-#include "base/base.h"
+#include "ws.h"
 
 /* Seconds of wall time, parts of all; trials: variants built, checked or timed. */
 struct cost {

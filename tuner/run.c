@@ -1,6 +1,7 @@
 /* run.c: `warpsmith run`: run a PyTorch file's model once, check the outputs, save them.
  *
- * Each kernel runs under the config given, else the stored winner, else the default by rule. */
+ * Each kernel runs under the config given, else the stored winner of these sizes, of a range of
+ * sizes that holds, or of the nearest one, else the default by rule. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "tuner/plan.h"
 #include "tuner/run_script.h"
 #include "tuner/sweep.h"
+#include "tuner/symbolic_view.h"
 #include "tuner/winners.h"
 
 struct run {
@@ -21,6 +23,11 @@ struct run {
     struct arena *arena;
     struct machine machine;
     struct store *store;
+    struct range_table *ranges;  /* NULL: not asked yet */
+    struct symbolic_view *views; /* one for each axis that has ranges */
+    int n_views;
+    const struct ws_axis *axes; /* as given */
+    int n_axes;
     struct stages stages;
     struct ws_captured *captured;
     struct ws_program *program;
@@ -38,8 +45,9 @@ static enum ws_status lower(struct run *r, struct diag *d) {
     if (machine_open_isolated(r->line.device, r->arena, &r->machine, d) != WS_OK) return d->status;
     puts(r->machine.why);
     r->stages = stages_new(r->arena, r->line.dump, r->machine.env.logs);
-    r->captured = capture_file(&r->line, sweep_point(&sweep, 0, r->arena), sweep.n_axes, r->arena,
-                               &r->stages, d);
+    r->axes = sweep_point(&sweep, 0, r->arena);
+    r->n_axes = sweep.n_axes;
+    r->captured = capture_file(&r->line, r->axes, r->n_axes, r->arena, &r->stages, d);
     if (r->captured) r->program = ws_lower(r->captured, &r->machine.limits, WS_FUSE, &r->stages, d);
     return d->status;
 }
@@ -53,9 +61,55 @@ static const struct config *default_config(const struct ws_program *p, int kerne
     return &configs[0];
 }
 
+static enum ws_status open_ranges(struct run *r, struct diag *d) {
+    struct store_key here = winner_machine_key(&r->machine, r->arena);
+    const char **axes;
+    if (store_ladder_axes(r->store, r->captured->workload, &axes, &r->n_views, d) != WS_OK ||
+        range_table_load(r->arena, r->store, &here, &r->ranges, d) != WS_OK)
+        return d->status;
+    r->views = NEW_ARRAY(r->arena, struct symbolic_view, r->n_views);
+    for (int i = 0; i < r->n_views; i++)
+        r->views[i] = symbolic_view(&r->line, r->axes, r->n_axes, axes[i], r->program, r->arena);
+    return WS_OK;
+}
+
+/* NULL: the ranges have nothing for this kernel. */
+static const struct config *of_ranges(struct run *r, int kernel, const char **origin) {
+    const struct config *out = NULL;
+    enum lookup best = LOOKUP_MISS;
+    for (int i = 0; i < r->n_views && best != LOOKUP_RANGE; i++) {
+        const struct range_entry *e;
+        if (!r->views[i].program) continue;
+        enum lookup how =
+            symbolic_look_up(r->ranges, &r->views[i], r->program, kernel, r->arena, &e);
+        if (how >= best) continue;
+        best = how;
+        out = &e->config;
+        *origin = arena_printf(r->arena, "%s %s", how == LOOKUP_RANGE ? "tuned for" : "nearest is",
+                               symbolic_guard(e, r->views[i].axis, r->arena));
+    }
+    return out;
+}
+
+static enum ws_status look_up(struct run *r, int kernel, const struct config **c,
+                              const char **origin, struct diag *d) {
+    struct store_winner w;
+    const char *why;
+    struct store_key key = winner_key(&r->machine, r->captured, r->program, kernel, r->arena);
+    *origin = "tuned";
+    if (winner_look_up(r->store, &key, r->program, kernel, c, &w, &why, r->arena, d) != WS_OK || *c)
+        return d->status;
+    if (!r->ranges && open_ranges(r, d) != WS_OK) return d->status;
+    *c = of_ranges(r, kernel, origin);
+    if (*c) return WS_OK;
+    *origin = "default";
+    *c = default_config(r->program, kernel);
+    return WS_OK;
+}
+
 static enum ws_status choose(struct run *r, struct diag *d) {
-    const struct config **given, *stored;
-    const char *note, *why;
+    const struct config **given;
+    const char *note;
     if (configs_parse(r->program, &r->line.configs, r->arena, &given, d) != WS_OK ||
         store_open(r->machine.env.store_path, r->arena, d, &r->store, &note) != WS_OK)
         return d->status;
@@ -64,21 +118,13 @@ static enum ws_status choose(struct run *r, struct diag *d) {
     for (int k = 0; k < r->program->n_kernels; k++) {
         const char *origin = "given";
         const struct config *c = given[k];
-        if (!c) {
-            struct store_winner w;
-            struct store_key key = winner_key(&r->machine, r->captured, r->program, k, r->arena);
-            if (winner_look_up(r->store, &key, r->program, k, &stored, &w, &why, r->arena, d) !=
-                WS_OK)
-                return d->status;
-            origin = stored ? "tuned" : "default";
-            c = stored ? stored : default_config(r->program, k);
-        }
+        if (!c && look_up(r, k, &c, &origin, d) != WS_OK) return d->status;
         r->plan.chosen[k] = NEW(r->arena, struct variant);
         *r->plan.chosen[k] = variant_new(r->program, k, c, r->arena);
         r->plan.chosen[k]->is_default = true; /* whatever it spills, it is what will run */
         printf("  %s  %s  (%s)\n", r->program->kernels[k].name, r->plan.chosen[k]->text, origin);
     }
-    return WS_OK;
+    return r->ranges ? range_table_keep(r->ranges, r->store, d) : WS_OK;
 }
 
 /* ---- outputs --------------------------------------------------------------------------------- */

@@ -44,6 +44,12 @@ said '^lookups: 0 at tuned sizes, 1 in ranges, 0 nearest, 0 missed'
 [ "$(rows "$csv" 'r["role"] == "tuned" and "dim=200" in r["axes"] and "dim" in r["guard"]')" = 1 ] ||
     fail "the row of a hit says for which sizes its config was tuned"
 
+# run takes what there is, and says where it is from.
+"$WARPSMITH" run workloads/softmax.py -D rows=16 -D dim=200 --device cpu --check >"$TMP/out" 2>&1 ||
+    fail "run failed:" "$(cat "$TMP/out")"
+said '  x=.*  \(tuned for .*dim'
+said 'check: all outputs agree with the reference'
+
 # Beyond the ends nothing is claimed: the nearest is named, and taken only where nothing may be searched.
 bench workloads/softmax.py -D rows=16 -D dim=2048 --no-search
 warned '^warning: .*no range holds for dim=2048; the nearest, .*: taken unmeasured$'

@@ -1,0 +1,41 @@
+/* symbolic_view.h: a workload at one point, with one of its axes as a symbol. */
+#ifndef TUNER_SYMBOLIC_VIEW_H
+#define TUNER_SYMBOLIC_VIEW_H
+
+#include "tuner/machine.h"
+#include "tuner/range_table.h"
+
+struct symbolic_view {
+    const char *axis;
+    int64_t size;                 /* of s0 at the point */
+    struct ws_captured *captured; /* both NULL: see why */
+    struct ws_program *program;   /* kernel by kernel like that of the point */
+    const char *why;
+};
+
+/* p is the fused program of the point, captured with these axes. A view is the same computation as
+ * p, or none. */
+struct symbolic_view symbolic_view(const struct command_line *line, const struct ws_axis *axes,
+                                   int n_axes, const char *axis, const struct ws_program *p,
+                                   struct arena *a);
+
+/* Do two programs have the same kernels, by name? */
+bool same_kernels(const struct ws_program *p, const struct ws_program *q);
+
+/* range_question.legal, and its ctx: may the config be used for this kernel? */
+struct judge {
+    const struct ws_program *program;
+    int kernel;
+    struct arena *arena;
+};
+bool judge_config(void *judge, const struct config *c);
+
+/* What the table has for a kernel of p, at the size of the view. */
+enum lookup symbolic_look_up(struct range_table *t, const struct symbolic_view *v,
+                             const struct ws_program *p, int kernel, struct arena *a,
+                             const struct range_entry **out);
+
+/* The guard with the axis for the symbol: "256 <= dim && dim < 4096". */
+const char *symbolic_guard(const struct range_entry *e, const char *axis, struct arena *a);
+
+#endif
