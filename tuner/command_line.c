@@ -32,10 +32,8 @@ struct given {
            "sm_80, sm_89, sm_90a, sm_100, ... or cpu; needs no such device")                       \
     OPTION(TEXT, "--dtype", dtype, "DTYPE", BENCH | RUN | EXPLAIN | COMPILE,                       \
            "cast floating inputs and parameters: f32, bf16, f16, f64")                             \
-    OPTION(                                                                                        \
-        LIST, "-D", axes, "AXIS=VALUE", BENCH | RUN | EXPLAIN | COMPILE,                           \
-        "set a module-level constant; bench sweeps over dim=1024,4096, and tunes ranges of sizes " \
-        "with a ladder: dim=256:4096:*2 or 64:512:+64")                                            \
+    OPTION(LIST, "-D", axes, "AXIS=VALUE", BENCH | RUN | EXPLAIN | COMPILE,                        \
+           "set a module-level constant; bench sweeps dim=8,16 and climbs dim=64:512:*2 or +64")   \
     OPTION(TEXT, "--mode", mode, "MODE", BENCH | RUN | EXPLAIN | COMPILE, "fwd, bwd or train")     \
     OPTION(TEXT, "--seed", seed, "N", BENCH | RUN, "of the random inputs; default 0")              \
     OPTION(LIST, "--config", configs, "CONFIG", BENCH | RUN | COMPILE,                             \

@@ -58,8 +58,6 @@ said_not 'configs: '
 bench workloads/softmax.py -D rows=16 -D dim=32 --budget 0
 warned '^warning: .*no range holds for dim=32; the nearest, .*: tuning anew$'
 said '^tuning 1 of 1 kernel: never tuned'
-bench workloads/softmax.py -D rows=16 -D dim=200 --retune --budget 0
-said '^tuning again, as asked'
 
 # Other rows are another graph; where nothing is near and nothing may be searched, the default runs, and is no winner.
 before=$(rows "$csv" 'r["role"] == "tuned"')
@@ -115,6 +113,26 @@ bench "$TMP/shift.py" -D n=8:16:*2 --budget 0
 said '^n=8 and 1 more stay tuned as points, n cannot be a symbol there: a number of the graph follows it: %add: f32.8. = add\(%x, 8, '
 said_not '^ranges of'
 
+# Ranges end where the graph becomes another.
+cat >"$TMP/branch.py" <<'EOF'
+import torch
+
+n = 8
+
+
+def branch(x):
+    if x.shape[0] > 20:
+        return x * 2
+    return x + 1
+
+
+def get_inputs():
+    return [torch.randn(n)]
+EOF
+bench "$TMP/branch.py" -D n=8:32:*2 --budget 0
+said '^    8 <= n && n <= 16: x=.*  \(2 rungs\)$'
+said '^    n == 32: x=.*  \(1 rung\)$'
+
 # cache: a range among the entries, with its rungs and how often it was used; it goes with its id.
 "$WARPSMITH" cache ls >"$TMP/out" 2>"$TMP/err"
 said 'rows=16 dim=s0: (64 <= s0|s0 == 64)'
@@ -126,8 +144,8 @@ said '^looked up '
 said '^ +64 '
 "$WARPSMITH" cache export "$TMP/tuned.db" 2>/dev/null
 WARPSMITH_CACHE=$TMP/imported.db "$WARPSMITH" cache import "$TMP/tuned.db" 2>/dev/null
-WARPSMITH_CACHE=$TMP/imported.db bench workloads/softmax.py -D rows=16 -D dim=104
-said '^hit: '
+WARPSMITH_CACHE=$TMP/imported.db "$WARPSMITH" run workloads/softmax.py -D rows=16 -D dim=104 --device cpu >"$TMP/out" 2>&1
+said '\(tuned for .*dim'
 "$WARPSMITH" cache rm "$id"
 "$WARPSMITH" cache ls >"$TMP/out" 2>/dev/null
 ! grep -qE "^ *$id " "$TMP/out" || fail "entry $id is still there"
