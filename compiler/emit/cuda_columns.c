@@ -3,10 +3,10 @@
  *
  *     float s4[2][8];                                            columns of this thread
  *     k_pack<k_bf16, 8> q2[2];                                   what is the same in all rows
- *     for (px = blockIdx.x; px < tiles; px += gridDim.x) {
+ *     for (px = first; px < tiles; px += all) {
  *         ...  s4[u][v] = k_sum::of(s4[u][v], v3);  ...          as cuda_rows.c
  *     }
- *     k_store(part4 + blockIdx.x * nr + r, s4[u]);
+ *     k_store(part4 + first * nr + r, s4[u]);
  *
  * With stages=3, two rows ahead are on their way into shared memory. A thread copies what it will
  * load itself, so that no barrier is needed; what it has loaded makes room for the next:
@@ -14,7 +14,7 @@
  *     for (px ...) {
  *         k_cp_async_wait<1>();
  *         q0[u] = k_load_shared(ring + slot * 8192 + (u * 256 + tid) * 16);
- *         if (px + 2 * gridDim.x < tiles) k_cp_async<16>(...);
+ *         if (px + 2 * all < tiles) k_cp_async<16>(...);
  *         k_cp_async_commit();
  *         slot = (slot + 1) % 2;
  *         ...
@@ -95,7 +95,7 @@ static void open_ring(struct emitter *w) {
     if (w->y->stages < 2) return;
     line(w, "k_idx next;");
     open_brace(w, "for (int slot = 0; slot < %d; slot++)", w->y->stages - 1);
-    put_copies(w, "(k_idx)blockIdx.x + slot * (k_idx)gridDim.x");
+    put_copies(w, "first + slot * all");
     close_brace(w);
     line(w, "int slot = 0;");
 }
@@ -108,7 +108,7 @@ static void put_ring(struct emitter *w) {
     declare_packs(w, &copied);
     line(w, "k_cp_async_wait<%d>();", w->y->stages - 2);
     put_all_copied(w, put_copied);
-    put_copies(w, arena_printf(w->arena, "px + %d * (k_idx)gridDim.x", w->y->stages - 1));
+    put_copies(w, arena_printf(w->arena, "px + %d * all", w->y->stages - 1));
     line(w, "slot = slot == %d ? 0 : slot + 1;", w->y->stages - 2);
 }
 
@@ -125,8 +125,10 @@ void open_column_rows(struct emitter *w) {
     }
     put_loads_of_all_rows(w);
     line(w, "const k_idx tiles = (nx + %d) / %d;", y->bx - 1, y->bx);
+    line(w, "const k_idx first = (k_idx)blockIdx.x / %d, all = (k_idx)gridDim.x / %d;", y->cluster,
+         y->cluster);
     open_ring(w);
-    open_brace(w, "for (k_idx px = (k_idx)blockIdx.x; px < tiles; px += (k_idx)gridDim.x)");
+    open_brace(w, "for (k_idx px = first; px < tiles; px += all)");
     put_ring(w);
 }
 
@@ -168,7 +170,7 @@ static void put_parts(struct emitter *w) {
     for (uint32_t i = 0; i < w->p->across.n; i++) {
         value_id v = w->p->across.at[i];
         const char *t = accumulator_type(w, v);
-        const char *to = arena_printf(w->arena, "part%u + (long long)blockIdx.x * nr + r", v);
+        const char *to = arena_printf(w->arena, "part%u + (long long)first * nr + r", v);
         if (!strcmp(t, "float")) {
             line(w, "k_pack<k_f32, %d> w%u;", y->vec, v);
             line(w, "k_put(w%u, s%u[u]);", v, v);
@@ -182,9 +184,10 @@ static void put_parts(struct emitter *w) {
 
 void close_column_rows(struct emitter *w) {
     int barriers = 0; /* two phases with some keep the shared memory of each other apart */
-    for (uint32_t i = 0; i < w->p->phases.n && w->y->t1 > 32; i++)
+    bool shared = w->y->t1 > 32 || w->y->cluster > 1;
+    for (uint32_t i = 0; i < w->p->phases.n && shared; i++)
         barriers += w->p->phases.at[i].reduce.n > 0;
-    if (barriers == 1) line(w, "__syncthreads();");
+    if (barriers == 1) line(w, w->y->cluster > 1 ? "k_cluster_sync();" : "__syncthreads();");
     close_brace(w);
     if (w->y->t0 > 1) {
         put_block_sums(w);

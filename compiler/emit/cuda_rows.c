@@ -477,27 +477,38 @@ void declare_accumulators(struct emitter *w, const struct phase *f) {
 
 /* Thread -> warp -> block. Each reduction has shared memory of its own, so one barrier inside is
  * enough. */
-/* Several reductions of rows that warps share: all of them wait at one barrier. */
+/* Several reductions of rows that warps or blocks share: all of them wait at one barrier. */
 static bool combines_together(const struct emitter *w, const struct phase *f) {
     const struct layout *y = w->y;
-    return w->k->kind == KERNEL_REDUCE && !y->rows_inner && y->t1 > 32 && y->cluster == 1 &&
+    return w->k->kind == KERNEL_REDUCE && !y->rows_inner && (y->t1 > 32 || y->cluster > 1) &&
            !f->online.n && f->reduce.n * (uint32_t)y->ex > 1;
 }
 
+/* Before and behind the barriers: what the warps of a row have, and then the blocks. */
 static void put_combines_together(struct emitter *w, const struct phase *f, int *smem) {
     const struct layout *y = w->y;
-    int begin = *smem, slots = y->threads / 32;
-    for (int half = 0; half < 2; half++) {
+    int begin = *smem, slots = y->t1 > 32 ? y->threads / 32 : 0;
+    for (int step = 0; step < (y->cluster > 1 ? 3 : 2); step++) {
         *smem = begin;
-        if (half) line(w, "__syncthreads();");
+        if (step == 1 && slots) line(w, "__syncthreads();");
+        if (step == 2) line(w, "k_cluster_sync();");
         open_unrolled(w, "e", y->ex);
         for (uint32_t i = 0; i < f->reduce.n; i++) {
             value_id v = f->reduce.at[i];
+            const char *op = reduction_operator(at(w, v)->reduction), *t = accumulator_type(w, v);
+            int size = reduction_bytes(w->k, v),
+                own = (*smem + slots * y->ex * size + 15) / 16 * 16;
             w->where[v] = ARRAY;
-            line(w, "a%u[e] = k_reduce_%s<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", v,
-                 half ? "parts" : "warps", reduction_operator(at(w, v)->reduction), y->t1, v,
-                 accumulator_type(w, v), *smem, slots);
-            *smem = (*smem + slots * y->ex * reduction_bytes(w->k, v) + 15) / 16 * 16;
+            if (step < 2)
+                line(w, "a%u[e] = k_reduce_%s<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", v,
+                     step ? "parts" : "warps", op, y->t1, v, t, *smem, slots);
+            if (step == 1 && y->cluster > 1)
+                line(w, "if (tr == 0) ((%s *)(k_smem + %d))[e * %d + tx] = a%u[e];", t, own, y->t0,
+                     v);
+            if (step == 2)
+                line(w, "a%u[e] = k_reduce_slots<%s, %d>((%s *)(k_smem + %d) + e * %d + tx);", v,
+                     op, y->cluster, t, own, y->t0);
+            *smem = y->cluster > 1 ? (own + y->t0 * y->ex * size + 15) / 16 * 16 : own;
         }
         close_brace(w);
     }
@@ -655,6 +666,15 @@ static void put_block_position(struct emitter *w) {
         line(w, "const k_idx tiles = (nr + %d) / %d;", y->br - 1, y->br);
         line(w, "const k_idx px = (k_idx)blockIdx.x / tiles;");
         line(w, "const k_idx base = ((k_idx)blockIdx.x %% tiles) * %d, r_end = nr;", y->br);
+    } else if (w->k->columns && y->cluster > 1) {
+        line(w, "const int rank = (int)k_cluster_rank();");
+        line(w, "const k_idx base = rank * %d, r_end = k_clamp(base + %d, nr);", y->br, y->br);
+        line(w, "(void)tx; (void)tr; (void)nx; (void)r_end; (void)k_smem;");
+        return;
+    } else if (w->k->columns) {
+        line(w, "const k_idx base = 0, r_end = nr;");
+        line(w, "(void)tx; (void)tr; (void)nx; (void)r_end; (void)k_smem;");
+        return;
     } else if (y->cluster > 1) {
         line(w, "const k_idx px = (k_idx)blockIdx.x / %d;", y->cluster);
         line(w, "const int rank = (int)k_cluster_rank();");
@@ -668,10 +688,6 @@ static void put_block_position(struct emitter *w) {
         line(w, "const k_idx steps = (nr + %d) / %d;", y->br - 1, y->br);
         line(w, "const k_idx chunk = (steps + %d) / %d * %d;", y->split - 1, y->split, y->br);
         line(w, "const k_idx r_begin = part * chunk, r_end = k_clamp(r_begin + chunk, nr);");
-    } else if (w->k->columns) {
-        line(w, "const k_idx base = 0, r_end = nr;");
-        line(w, "(void)tx; (void)tr; (void)nx; (void)r_end; (void)k_smem;");
-        return;
     } else if (w->k->kind == KERNEL_SCAN) {
         line(w, "const k_idx px = (k_idx)blockIdx.x, r_end = nr;");
     } else {

@@ -842,13 +842,16 @@ template <typename T, typename I> K_DEVICE k_pair<T, I> k_cluster_load(const k_p
     v.at = k_cluster_load(&mine->at, rank);
     return v;
 }
-template <typename OP, int C, typename T> K_DEVICE T k_reduce_cluster(T v, T *slot, bool writer) {
-    if (writer) *slot = v;
-    k_cluster_sync();
-    v = k_cluster_load(slot, 0);
+template <typename OP, int C, typename T> K_DEVICE T k_reduce_slots(const T *slot) {
+    T v = k_cluster_load(slot, 0);
 #pragma unroll
     for (unsigned i = 1; i < C; i++) v = OP::of(v, k_cluster_load(slot, i));
     return v;
+}
+template <typename OP, int C, typename T> K_DEVICE T k_reduce_cluster(T v, T *slot, bool writer) {
+    if (writer) *slot = v;
+    k_cluster_sync();
+    return k_reduce_slots<OP, C>(slot);
 }
 
 template <int C, int N, typename T>

@@ -172,7 +172,7 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     if (y->last_block) p->tickets = (size_t)tiles(kernel_size(k, AXIS_X), y->bx) * 4;
     if (k->columns) {
         build_finish(p);
-        p->grid = y->blocks;
+        p->grid = (int64_t)y->blocks * y->cluster;
     }
     for (uint32_t v = 0; v < k->values.n; v++)
         if (k->values.at[v].across || (k->values.at[v].kind == INST_REDUCE && y->split > 1))

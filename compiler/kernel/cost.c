@@ -220,7 +220,10 @@ static double turns_us(const struct kernel *k, const struct layout *y, int64_t t
                        int64_t a_unit) {
     double ghz = k->limits->clock_ghz > 0 ? k->limits->clock_ghz : 1.5, work = element_work(k);
     double thread = (double)y->ur * y->vec * y->ex * work; /* instructions of a warp for a row */
-    double alone = 1.5 * thread + (y->t1 > 32 ? 500 : 250) * (k->levels + 1);
+    double alone = 1.5 * thread + (y->cluster > 1 ? 1200
+                                   : y->t1 > 32   ? 500
+                                                  : 250) *
+                                      (k->levels + 1);
     double shared = thread * (double)(a_unit * y->threads / 32) / (4 * 0.7);
     return (double)turns * (alone > shared ? alone : shared) / (ghz * 1e3);
 }
@@ -235,7 +238,8 @@ static double columns_cost(const struct kernel *k, const struct layout *y) {
     int64_t registers = 28 + words + sums + 4 * y->ur * y->vec / 3,
             at_once = d->regs_unit / (registers * y->threads);
     if (registers > 250 || registers * y->threads > d->regs_unit) return 1e9; /* would spill */
-    int64_t rows = kernel_size(k, AXIS_X), nr = kernel_size(k, AXIS_R), blocks = y->blocks;
+    int64_t rows = kernel_size(k, AXIS_X), nr = kernel_size(k, AXIS_R), parts = y->blocks,
+            blocks = parts * y->cluster;
     if (!rows || !blocks) return 0;
     if (at_once > d->max_threads_unit / y->threads) at_once = d->max_threads_unit / y->threads;
     if (y->smem && at_once > d->smem_unit / y->smem) at_once = d->smem_unit / y->smem;
@@ -244,8 +248,9 @@ static double columns_cost(const struct kernel *k, const struct layout *y) {
     double tile = y->stages > 1 ? (double)layout_stage_bytes(k, y) * (y->stages - 0.5)
                                 : (double)(y->threads * words * 4) * 0.5;
     double rate = (double)a_unit * tile / BYTES_IN_FLIGHT;
-    int64_t tiles = (rows + y->bx - 1) / y->bx, turns = (tiles + blocks - 1) / blocks;
-    double balance = (double)tiles / (double)(turns * blocks), used = (double)nr / y->br;
+    int64_t tiles = (rows + y->bx - 1) / y->bx, turns = (tiles + parts - 1) / parts;
+    double balance = (double)tiles / (double)(turns * parts),
+           used = (double)nr / ((double)y->br * y->cluster);
     if (blocks < d->units) balance *= (double)blocks / d->units;
     double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000;
     double us = traffic(k, y) / (gbps * 1e3 * 0.9 * (rate < 1 ? rate : 1) * balance * used);

@@ -173,8 +173,8 @@ struct layout {
     int cluster;     /* blocks that share a row through each other's shared memory, >= 1 */
     int stages;      /* columns: rows under way, of which all but one are copied to shared memory */
     int ring;        /* ... from this byte on */
-    int blocks;  /* columns: of the persistent grid (CPU: tasks); 0: as many as there are tiles */
-    bool grid_r; /* pointwise: columns are spread over blocks, not looped over */
+    int blocks; /* columns: clusters of the persistent grid (CPU: tasks), each a part of the sums */
+    bool grid_r;    /* pointwise: columns are spread over blocks, not looped over */
     bool streaming; /* non-temporal stores */
     bool skip_l1;   /* loads leave no copy in L1 */
     int head_unit;  /* peel: heads end at multiples of it */

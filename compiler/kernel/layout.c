@@ -142,14 +142,16 @@ static const char *check_columns(const struct kernel *k, const struct config *c,
         return blocks ? arena_printf(a, "blocks=%d, but no columns are summed up", blocks) : NULL;
     if (blocks < 1 || blocks > MAX_BLOCKS)
         return arena_printf(a, "blocks=%d; columns are summed up by 1 to %d", blocks, MAX_BLOCKS);
-    int64_t most = (int64_t)blocks * k->limits->units, tile = y->bx,
+    int64_t most = (int64_t)blocks * k->limits->units / y->cluster, tile = y->bx,
             all = (kernel_size(k, AXIS_X) + tile - 1) / tile;
+    if (most < 1) most = 1;
     y->blocks = (int)(all < most ? all : most);
-    if (y->split > 1 || y->cluster > 1) return "columns are summed up by whole rows";
+    if (y->split > 1) return "columns are summed up by whole rows";
     if (k->limits->kind == DEVICE_CPU) return NULL;
-    if (y->br < kernel_size(k, AXIS_R))
+    int64_t own = (kernel_size(k, AXIS_R) + y->cluster - 1) / y->cluster;
+    if (y->br < own)
         return arena_printf(a, "columns are summed up in registers: r=%d must be all %lld", y->br,
-                            (long long)kernel_size(k, AXIS_R));
+                            (long long)own);
     return y->one_read ? NULL : "columns are summed up with keep=1";
 }
 

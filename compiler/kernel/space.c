@@ -108,24 +108,39 @@ static void propose_columns(struct space *s) {
             }
 }
 
+/* A row and what its columns sum up to take more than a quarter of a multiprocessor's registers: a
+ * cluster may share it. */
+static bool is_wide_row(const struct kernel *k) {
+    int64_t bytes = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->across) bytes += reduction_bytes(k, v);
+        if (x->kind == INST_LOAD && x->mask & MASK_R) bytes += dtype_bytes(x->dtype);
+    }
+    return bytes * kernel_size(k, AXIS_R) > k->limits->regs_unit;
+}
+
 /* Rows and what their columns sum up to: some persistent blocks a multiprocessor. */
 static void propose_mixed(struct space *s) {
     const struct kernel *k = s->k;
-    int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
+    int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R), units = k->limits->units;
     int widest = widest_divisor(k, AXIS_R);
+    bool wide = is_wide_row(k);
     for (int vec = widest; vec >= 1 && vec * 2 >= widest; vec /= 2)
         for (int t1 = 1; t1 <= 1024; t1 *= 2)
             for (int warps = 1; warps <= 32; warps *= 2) {
                 int x = warps * 32 / t1;
+                int64_t most = (nx + x - 1) / (x ? x : 1) + units - 1;
                 if (x < 1 || x > next_power_of_two(nx)) continue;
                 if (idles(t1, vec, nr) && (warps > 1 || x * 2 <= next_power_of_two(nx))) continue;
-                int64_t units = k->limits->units, most = (nx + x - 1) / x + units - 1;
-                for (int blocks = 1; blocks <= 16 && blocks * units <= most;
-                     blocks += 1 + blocks / 4)
-                    for (int stages = 1; stages <= 4; stages++)
-                        propose(s, CONFIG(K(x, x), K(r, round_up(nr, t1 * vec)), K(warps, warps),
-                                          K(vec, vec), K(keep, 1), K(blocks, blocks),
-                                          K(stages, stages > 1 ? stages : 0)));
+                for (int c = 1; c <= k->limits->max_cluster && (c == 1 || wide); c *= 2)
+                    for (int blocks = 1; blocks <= 16 && blocks * units <= most * c;
+                         blocks += 1 + blocks / 4)
+                        for (int stages = 1; stages <= 4; stages++)
+                            propose(s, CONFIG(K(x, x), K(r, round_up((nr + c - 1) / c, t1 * vec)),
+                                              K(warps, warps), K(vec, vec), K(keep, 1),
+                                              K(cluster, c > 1 ? c : 0), K(blocks, blocks),
+                                              K(stages, stages > 1 ? stages : 0)));
             }
 }
 

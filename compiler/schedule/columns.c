@@ -71,14 +71,15 @@ static int64_t loads_of_column(struct fuser *f, const struct merge *m) {
 }
 
 /* Half of a multiprocessor's registers may hold the block's row and sums; the other half is for
- * what is computed. On a CPU they lie in its cache. */
+ * what is computed. A cluster shares a row. On a CPU they lie in its cache. */
 const char *columns_too_wide(struct fuser *f, const struct merge *m) {
     const struct group *H = group_at(f, m->host);
     int64_t columns = axes_numel(f->l, H->r, H->n_r);
     int64_t need =
         columns * (sums_of_column(f, m, m->a) + sums_of_column(f, m, m->b) + loads_of_column(f, m));
-    int64_t have = f->limits->kind == DEVICE_CPU ? f->limits->l2_bytes / f->limits->units
-                                                 : f->limits->regs_unit * 4 / 2;
+    int64_t have = f->limits->kind == DEVICE_CPU
+                       ? f->limits->l2_bytes / f->limits->units
+                       : f->limits->regs_unit * 4 / 2 * f->limits->max_cluster;
     if (need <= have) return NULL;
     return arena_printf(f->s->arena,
                         "a row of %lld columns and their sums take %lld bytes of %lld in registers",

@@ -20,6 +20,7 @@ struct case_graph {
     int every;  /* which configs: the default and one in so many; CASES_DEFAULT: the default */
     bool eager; /* also with a kernel for each operator */
     bool old;   /* on the emulator: for sm_80, not sm_90a */
+    bool tiny;  /* on the emulator: a sm_90a of 4 multiprocessors with an eighth of its registers */
 };
 typedef VEC(struct case_graph) case_vec;
 

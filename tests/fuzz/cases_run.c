@@ -106,9 +106,12 @@ static void end_lot(struct lot *l) {
 static bool run_all(struct cases *c, struct device *dev, struct toolchain *t) {
     uint32_t i = 0;
     bool ok = true;
-    struct device_limits gpus[2];
+    struct device_limits gpus[3];
     WS_ASSERT(device_limits_for_arch("sm_90a", &gpus[0]));
     WS_ASSERT(device_limits_for_arch("sm_80", &gpus[1]));
+    gpus[2] = gpus[0];
+    gpus[2].units = 4;
+    gpus[2].regs_unit /= 8;
     while (ok && i < c->graphs->n) {
         struct lot l = {.c = c, .a = arena_new()};
         if (dev)
@@ -119,7 +122,8 @@ static bool run_all(struct cases *c, struct device *dev, struct toolchain *t) {
         for (; i < c->graphs->n && ok && variants_of(&l)->n < enough && l.drives.n < MAX_DRIVES;
              i++) {
             const struct case_graph *g = &c->graphs->at[i];
-            const struct device_limits *limits = dev ? device_limits(dev) : &gpus[g->old];
+            const struct device_limits *limits =
+                dev ? device_limits(dev) : &gpus[g->tiny ? 2 : g->old];
             if (c->filter && !strstr(g->text, c->filter)) continue;
             if (c->graph_step && i % (uint32_t)c->graph_step) continue;
             for (int f = g->eager ? WS_EAGER : WS_FUSE; f <= WS_FUSE && ok; f++)

@@ -184,6 +184,16 @@ static const char *const shapes[] = {
     "graph(%x: f32[8, 8], %w: f32[8, 8]) {\n %m = mm(%x, %w)\n %y = add(%x, %m)\n return %y\n}\n",
 };
 
+/* Rows and their columns, so wide for a small device that clusters share them. */
+static const char *const wide[] = {
+    "graph(%x: f32[23, 512], %g: f32[23, 512]) {\n %s = sum(%x, 1, True)\n %m = amax(%g, 1, True)\n"
+    " %c = sub(%x, %s)\n %p = mul(%c, %g)\n %q = sum(%p, 1, True)\n %d = sub(%p, %q)\n"
+    " %e = sub(%d, %m)\n %w = sum(%p, 0)\n %b = sum(%g, 0)\n return %e, %w, %b\n}\n",
+    "graph(%x: bf16[40, 1000], %g: bf16[40, 1000]) {\n %p = mul(%x, %g)\n"
+    " %s = sum(%p, 1, True)\n %y = sub(%g, %s)\n %c = sum(%y, 0)\n %a = amax(%p, 0)\n"
+    " return %y, %c, %a\n}\n",
+};
+
 /* Every pointwise operator of the table, a dozen to a graph, on two operands of type t. */
 static void operator_graphs(struct arena *a, enum dtype t, case_vec *out) {
     int in_graph = 0;
@@ -224,6 +234,8 @@ static void operator_graphs(struct arena *a, enum dtype t, case_vec *out) {
 void cases_shapes(struct arena *a, case_vec *out) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         vec_push(a, out, ((struct case_graph){.text = shapes[i], .every = 1, .eager = i % 4 == 0}));
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+        vec_push(a, out, ((struct case_graph){.text = wide[i], .every = 1, .tiny = true}));
     operator_graphs(a, DT_F32, out);
     operator_graphs(a, DT_F64, out);
     operator_graphs(a, DT_I64, out);

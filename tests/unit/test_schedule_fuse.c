@@ -325,10 +325,11 @@ static void test_columns(void **state) {
          " return %s, %y\n}\n",
          2, /* whoever reads a column's sum per element waits for all rows */
          {NULL}},
-        {"graph(%x: f32[400, 12000]) {\n %s = sum(%x, 1)\n %c = sum(%x, 0)\n %m = amax(%x, 0)\n"
+        {"graph(%x: f32[400, 120000]) {\n %s = sum(%x, 1)\n %c = sum(%x, 0)\n %m = amax(%x, 0)\n"
          " return %s, %c, %m\n}\n",
          2,
-         {"a row of 12000 columns and their sums take 144000 bytes of 131072 in registers", NULL}},
+         {"a row of 120000 columns and their sums take 1440000 bytes of 1048576 in registers",
+          NULL}},
         {"graph(%x: f32[200, 64]) {\n %s = sum(%x, 1)\n %c = sum(%x, 0)\n return %s, %c\n}\n",
          2,
          {"s  with  c: not fused: columns' sums of 200 blocks are 51200 bytes, no less than what "
