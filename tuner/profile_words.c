@@ -160,11 +160,18 @@ static void say_advice(struct buf *b, const struct profile_facts *f,
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
+/* A number is not parted from its unit. */
+static int word(const char *p) {
+    size_t n = strcspn(p, " ");
+    while (p[n] && n && p[n - 1] >= '0' && p[n - 1] <= '9') n += 1 + strcspn(p + n + 1, " ");
+    return (int)n;
+}
+
 static void wrap(struct buf *b, const char *text) {
     int column = 0;
     for (const char *p = text; *p;) {
         p += *p == ' ';
-        int n = (int)strcspn(p, " ");
+        int n = word(p);
         if (column && column + 1 + n > WIDTH) column = 0, buf_puts(b, "\n");
         column += column ? (buf_puts(b, " "), 1) : (buf_printf(b, "%*s", INDENT, ""), INDENT);
         buf_printf(b, "%.*s", n, p);

@@ -323,10 +323,15 @@ static void test_lines(void **state) {
     struct buf b = buf_new(a);
     (void)state;
     f[1].us = 11;
+    f[0].counters.occupancy = 0.1; /* a long paragraph */
+    f[0].counters.local_bytes = 3e6;
     profile_words(&b, &f[0]);
+    f[0].counters.occupancy = 0.7;
+    f[0].counters.local_bytes = 0;
     for (const char *p = b.p, *end; *p; p = end + 1) {
         end = strchr(p, '\n');
         assert_true(end && end - p <= 100 && !strncmp(p, "    ", 4) && end[-1] != ' ');
+        assert_false(end[-1] >= '0' && end[-1] <= '9'); /* its unit follows */
     }
     b = buf_new(a);
     profile_table(&b, names, f, 2);
