@@ -5,8 +5,8 @@
 #   OUTDIR=out RUNS=5 WORKLOADS="softmax rope" scripts/bench_repeat.sh
 #
 # Every run tunes from nothing, so search, winner and times are all made anew. Written: OUTDIR/repeat.csv, a row a run
-# (workload, run, winner's configs, tuned_us, ci_us, default_us, tuning_s), and OUTDIR/results/WORKLOAD.csv, all rows.
-# Printed, a line a workload: runs, how far the tuned medians lie apart (largest over smallest, and the same with the
+# (workload, run, winner's configs, tuned_us, ci_us, default_us, tuning_s), OUTDIR/results/WORKLOAD.csv, all rows, and
+# OUTDIR/summary.csv, what is printed: a line a workload with its runs, how far the tuned medians lie apart (largest over smallest, and the same with the
 # largest and the smallest 5 % left out), the distinct winners, and of all pairs of runs how many `warpsmith compare`
 # calls faster or slower: of identical code that should be none.
 #
@@ -98,16 +98,21 @@ flagged() {
     echo "$flagged $pairs"
 }
 
+echo 'workload,dtype,device,date,runs,median_us,apart_pct,apart_5_95_pct,winners,flagged,pairs' >"$out/summary.csv"
 printf '%-18s %5s %10s %9s %9s %8s %16s\n' workload runs 'median us' 'apart' '5-95 %' winners 'flagged of pairs'
 all_flagged=0 all_pairs=0
 for w in $workloads; do
     read -r f p < <(flagged "$w")
     all_flagged=$((all_flagged + f)) all_pairs=$((all_pairs + p))
-    awk -F, -v w="$w" '$1 == w { print $4 "," $3 }' "$out/repeat.csv" | sort -t, -n | awk -F, -v w="$w" -v f="$f" -v p="$p" '
+    about=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) col[$i] = i; next }
+        { print $col["dtype"] "," $col["device"] "," substr($col["timestamp"], 1, 10); exit }' "$out/results/$w.csv")
+    awk -F, -v w="$w" '$1 == w { print $4 "," $3 }' "$out/repeat.csv" | sort -t, -n | awk -F, -v w="$w" -v f="$f" -v p="$p" -v about="$about" -v csv="$out/summary.csv" '
         { t[NR] = $1; if (!($2 in seen)) { seen[$2] = 1; winners++ } }
         END {
             if (!NR) exit
             lo = 1 + int(0.05 * NR); hi = NR - int(0.05 * NR)
+            printf "%s,%s,%d,%.3f,%.2f,%.2f,%d,%d,%d\n", w, about, NR, t[int((NR + 1) / 2)], 100 * (t[NR] / t[1] - 1), \
+                100 * (t[hi] / t[lo] - 1), winners, f, p >>csv
             printf "%-18s %5d %10.2f %8.2f%% %8.2f%% %8d %9d of %d\n", w, NR, t[int((NR + 1) / 2)], \
                 100 * (t[NR] / t[1] - 1), 100 * (t[hi] / t[lo] - 1), winners, f, p
         }'

@@ -41,7 +41,10 @@ block_figure() {
     local file
     for file; do
         [ -e "$file" ] || continue
-        printf '![Times of every kernel variant, and of the whole: %s](%s)\n' "$(basename "$file" .svg)" "$file"
+        case $file in
+        *suite*) printf '![Time over the floor, of every case of the suite](%s)\n' "$file" ;;
+        *) printf '![Times of every kernel variant, and of the whole: %s](%s)\n' "$(basename "$file" .svg)" "$file" ;;
+        esac
         return
     done
     echo "readme_tables: none of $* is there" >&2
@@ -87,6 +90,50 @@ print(f"\n`scripts/{sys.argv[2]}` on {said['device']}, {said['date']}; rows in [
 END
     done
 }
+# repeat FILE: what scripts/bench_repeat.sh has summed up of A/A runs.
+block_repeat() {
+    python3 - "$1" <<'END'
+import csv, sys
+
+with open(sys.argv[1], newline="") as file:
+    rows = list(csv.DictReader(file))
+print("| workload | dtype | runs | median µs | tuned medians apart | of the middle 90 % | winners | pairs called different |")
+print("|---|---|---:|---:|---:|---:|---:|---:|")
+for r in rows:
+    print(f"| {r['workload']} | {r['dtype']} | {r['runs']} | {float(r['median_us']):.2f} | {r['apart_pct']} % "
+          f"| {r['apart_5_95_pct']} % | {r['winners']} | {r['flagged']} of {r['pairs']} |")
+print(f"\n`scripts/bench_repeat.sh` on {rows[0]['device']}, {rows[0]['date']}; rows in [{sys.argv[1]}]({sys.argv[1]}).")
+END
+}
+
+# searches FILE: the strategies, from the rows that warpsmith bench --compare-searches has written.
+block_searches() {
+    python3 - "$1" <<'END'
+import csv, math, statistics, sys
+
+with open(sys.argv[1], newline="") as file:
+    rows = list(csv.DictReader(file))
+print("| strategy | kernels | trials to 2 %, median | 90th percentile | seconds to 2 %, median | never there "
+      "| found / best, geometric mean | seconds in all, median |")
+print("|---|---:|---:|---:|---:|---:|---:|---:|")
+for name in dict.fromkeys(r["strategy"] for r in rows):
+    some = [r for r in rows if r["strategy"] == name]
+    trials = sorted(float(r["near_trials"] or "inf") for r in some)
+    seconds = sorted(float(r["near_s"] or "inf") for r in some)
+    ratio = math.exp(statistics.fmean(math.log(float(r["found_us"]) / float(r["best_us"])) for r in some if r["found_us"]))
+    p90 = trials[math.ceil(0.9 * len(trials)) - 1]
+    never = 100 * sum(math.isinf(t) for t in trials) / len(trials)
+    print(f"| {name} | {len(some)} | {statistics.median_low(trials):.0f} | {'never' if math.isinf(p90) else f'{p90:.0f}'} "
+          f"| {statistics.median_low(seconds):.2f} | {never:.1f} % | {ratio:.3f} "
+          f"| {statistics.median(float(r['all_s']) for r in some):.2f} |")
+date = f"{rows[-1]['run_id'][:4]}-{rows[-1]['run_id'][4:6]}-{rows[-1]['run_id'][6:8]}"
+print(f"\n`scripts/bench_search.sh` on {rows[0]['device']}, {date}; rows in [{sys.argv[1]}]({sys.argv[1]}).")
+END
+}
+
+# suite FILE: scripts/bench_suite.sh's table.
+block_suite() { python3 scripts/suite_table.py --markdown "$1"; }
+
 block_cost() { measures bench_cost.sh reports/samples/cost_*.csv; }
 block_lookup() { measures bench_lookup.sh reports/samples/lookup_*.csv; }
 block_capture() { measures bench_capture.sh reports/samples/capture_*.csv; }

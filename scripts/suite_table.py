@@ -2,6 +2,7 @@
 """The suite's table and figure from result rows: ours, PyTorch's, and the floor.
 
     scripts/suite_table.py --out out out/cases out/results/*.csv     out/suite.csv, .gp and, with gnuplot, .svg
+    scripts/suite_table.py --markdown suite.csv                      the same for README.md
     scripts/suite_table.py --has-torch NAME out/cases out/results/*.csv    exit 0 if PyTorch was timed on the case
 
 A line of the cases is "name workload dtype mode axis=value ..."; a row belongs to it if its axes include those. The
@@ -99,28 +100,27 @@ def summary(lines):
 
 
 FIGURE = """# suite.gp: draws suite.svg from suite.csv beside it.
-set terminal svg size 1200,560 font 'DejaVu Sans,11' background '#ffffff'
+set terminal svg noenhanced size 1280,600 font 'DejaVu Sans,11' background '#ffffff'
 set output 'suite.svg'
 set datafile separator ','
 set title 'Time over the floor: the memory-bound suite on {device}'
 set ylabel 'time / floor (log)'
 set logscale y
-set yrange [0.9:*]
+set yrange [0.9:20]
+set ytics (1, 1.5, 2, 3, 5, 10, 20)
 set grid ytics lc '#dddddd'
-set key top left horizontal
+set key top right horizontal
 set style data histograms
 set style histogram clustered gap 1
-set style fill solid border -1
-set boxwidth 0.9
-set xtics rotate by -40 scale 0 font ',9'
-set lmargin 8
-set rmargin 6
-set bmargin 9
-over(c) = column(c) > 0 ? column(c) / column('floor_us') : NaN
-plot 'suite.csv' using (over('tuned_us')):xtic(stringcolumn('case')) title 'warpsmith' lc '#1b7837', \\
-     '' using (over('torch_max_autotune_us')) title 'max-autotune' lc '#762a83', \\
-     '' using (over('torch_compile_us')) title 'torch.compile' lc '#9970ab', \\
-     '' using (over('torch_eager_us')) title 'torch eager' lc '#c2a5cf', \\
+set style fill solid noborder
+set xtics rotate by 45 right scale 0 font ',9'
+set lmargin 12
+set bmargin 12
+over(c) = column(c) > 0 ? column(c) / column({floor}) : NaN
+plot 'suite.csv' skip 1 using ({tuned}):xtic(1) title 'warpsmith' lc '#1b7837', \\
+     '' skip 1 using ({torch_max_autotune}) title 'max-autotune' lc '#762a83', \\
+     '' skip 1 using ({torch_compile}) title 'torch.compile' lc '#af8dc3', \\
+     '' skip 1 using ({torch_eager}) title 'torch eager' lc '#d9c8e3', \\
      1 with lines dt 2 lc '#000000' notitle
 """
 
@@ -131,7 +131,9 @@ def write(out, lines):
         writer.writeheader()
         writer.writerows(lines)
     with open(os.path.join(out, "suite.gp"), "w") as file:
-        file.write(FIGURE.format(device=lines[0]["device"]))
+        at = {name.removesuffix("_us"): COLUMNS.index(name) + 1 for name in COLUMNS if name.endswith("_us")}
+        floor = at.pop("floor")
+        file.write(FIGURE.format(device=lines[0]["device"], floor=floor, **{n: f"over({c})" for n, c in at.items()}))
     if shutil.which("gnuplot"):
         subprocess.run(["gnuplot", "suite.gp"], cwd=out, check=False)
 
@@ -151,14 +153,36 @@ def show(lines):
         print(f"{measure}: {value}")
 
 
+def print_markdown(path):
+    with open(path, newline="") as file:
+        lines = list(csv.DictReader(file))
+    print("| case | MB | floor µs | tuned µs | % roof | default µs | torch eager | torch.compile | max-autotune | best of torch / tuned |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+    for l in lines:
+        ratio = f"{float(l['best_torch_over_tuned']):.2f}x" if l["best_torch_over_tuned"] else "-"
+        cells = [l[n] or "-" for n in ("mbytes", "floor_us", "tuned_us")] + [f"{float(l['roof_pct']):.1f}", l["default_us"]]
+        print("| " + " | ".join([l["case"] + (" " + l["mode"] if l["mode"] != "fwd" else "")] + cells
+                                 + [l[n] or "-" for n in TORCH] + [ratio]) + " |")
+    print()
+    for measure, value in summary(lines):
+        print(f"* {measure}: {value}")
+    torch = ", ".join(sorted({l["torch"] for l in lines if l["torch"]}))
+    print(f"\n`scripts/bench_suite.sh` on {lines[0]['device']}, {max(l['timestamp'] for l in lines)[:10]}, {torch}; "
+          f"rows in [{path}]({path}).")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases")
-    parser.add_argument("files", nargs="+", metavar="FILE.csv")
+    parser.add_argument("cases", metavar="CASES")
+    parser.add_argument("files", nargs="*", metavar="FILE.csv")
+    parser.add_argument("--markdown", action="store_true", help="CASES is a suite.csv")
     parser.add_argument("--out", metavar="DIR")
     parser.add_argument("--has-torch", metavar="NAME")
     given = parser.parse_args()
     try:
+        if given.markdown:
+            print_markdown(given.cases)
+            return 0
         rows = read_rows(given.files)
         cases = list(read_cases(given.cases))
         if given.has_torch:

@@ -21,7 +21,7 @@ enum { GUESSES = 5, FAR = 3, WAVE = 8, MOST = 24 };
     0.05           /* the cost model's last guess is expected to be 5 % slower than its first */
 #define WORST 0.7  /* log of how much slower than the best a time counts as, at most */
 #define GAIN 0.003 /* log of an improvement worth having */
-#define LEAST_SPREAD 0.02 /* standard deviation of log times, at least */
+#define LEAST_SPREAD 0.05 /* standard deviation of log times, at least */
 #define HOPE 0.0005       /* expected improvement below which the search ends */
 
 struct process {

@@ -245,10 +245,13 @@ const char *worker_bury(struct worker *w, struct arena *a) {
 
 /* ---- in the worker --------------------------------------------------------------------------- */
 
-/* Ctrl-C reaches the whole group of processes; a worker ends when its parent says so. */
+/* Ctrl-C reaches the whole group of processes; a worker ends when its parent says so. What kills it
+ * is for the parent to see, so nobody here handles it. */
 static void settle(bool dies_with_thread) {
     struct rlimit no_core = {0, 0};
+    static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     signal(SIGINT, SIG_IGN);
+    for (unsigned i = 0; i < sizeof deadly / sizeof *deadly; i++) signal(deadly[i], SIG_DFL);
     setrlimit(RLIMIT_CORE, &no_core);
     if (dies_with_thread) prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
