@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tuner/profile.h"
+#include "tuner/record.h"
 
 static struct device_limits gpu = {.kind = DEVICE_CUDA,
                                    .units = 132,
@@ -314,6 +315,44 @@ static void test_unknown_metrics(void **state) {
     expect(&f, BOUND_issue, BIT(fewer_instructions));
 }
 
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* What was counted goes into the row that waits to be appended, or into a new one. */
+static void test_rows(void **state) {
+    struct arena *a = arena_new();
+    struct ws_kernel kernel = {.name = "k", .kind = "reduce", .guard = ""};
+    struct ws_program program = {.n_kernels = 1, .kernels = &kernel};
+    struct config one = {.knob = {1}}, two = {.knob = {2}};
+    struct recorder r = {.arena = a, .row_arena = a, .common = result_row_new()};
+    struct variant v = variant_new(&program, 0, &one, a), other = variant_new(&program, 0, &two, a);
+    struct profile_facts f = plain();
+    (void)state;
+    v.occupancy = 0.75;
+    recorder_add_variant(&r, &v, &f.work, &gpu_roof);
+    assert_true(r.n == 1 && !r.rows[0].counters && r.rows[0].occupancy == 0.75);
+    assert_true(isnan(r.rows[0].dram_bytes));
+    v.counters = f.counters;
+    v.counters.pipe_pct[PIPE_xu] = 48.5;
+    v.counters_from = "cupti";
+    recorder_set_counters(&r, &v, &f.work, &gpu_roof);
+    const struct result_row *row = &r.rows[0];
+    assert_int_equal(r.n, 1);
+    assert_string_equal(row->counters, "cupti");
+    assert_true(row->dram_bytes == 40e6 && row->dram_read_bytes == 20e6);
+    assert_true(row->occupancy == 0.7 && row->l2_hit_pct == 30 && row->issue_pct == 20);
+    assert_string_equal(row->pipe, "xu");
+    assert_string_equal(row->stall, "long_scoreboard");
+    assert_true(row->pipe_pct == 48.5 && row->stall_pct == 60 && row->local_bytes == 0);
+    other.counters_from = "counted";
+    recorder_set_counters(&r, &other, &f.work, &gpu_roof);
+    assert_int_equal(r.n, 2);
+    row = &r.rows[1];
+    assert_string_equal(row->config, "x=2");
+    assert_string_equal(row->counters, "counted");
+    assert_true(row->dram_bytes == f.work.bytes && isnan(row->dram_read_bytes) && !row->pipe);
+    arena_free(a);
+}
+
 /* ---- layout ---------------------------------------------------------------------------------- */
 
 static void test_lines(void **state) {
@@ -357,7 +396,7 @@ int main(void) {
         cmocka_unit_test(test_occupancy),   cmocka_unit_test(test_launch),
         cmocka_unit_test(test_spills),      cmocka_unit_test(test_conflicts),
         cmocka_unit_test(test_no_counters), cmocka_unit_test(test_unknown_metrics),
-        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_rows),        cmocka_unit_test(test_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
