@@ -58,15 +58,18 @@ static enum ws_status load_ranges(struct bench_run *r, struct diag *d) {
     return range_table_load(r->arena, r->store, &here, &r->ranges, d);
 }
 
-/* At the first point, once its file is known to be good: a call that is wrong leaves no store. */
+/* At the first point whose file is known to be good: a call that is wrong leaves no store. */
 static enum ws_status open_store(struct bench_point *b) {
     struct bench_run *r = b->run;
     const char *note = "";
-    if (b->point == 0 && !r->replay)
+    if (r->opened) return WS_OK;
+    if (!r->replay && !r->store)
         store_open(r->machine.env.store_path, r->arena, b->d, &r->store, &note);
     fputs(note, stderr);
-    if (b->d->status || b->point) return b->d->status;
-    return know_roof(r, b->d) || r->replay ? b->d->status : load_ranges(r, b->d);
+    if (b->d->status || know_roof(r, b->d) || (!r->replay && load_ranges(r, b->d)))
+        return b->d->status;
+    r->opened = true;
+    return WS_OK;
 }
 
 static enum ws_status open_kernels(struct bench_point *b) {

@@ -19,6 +19,7 @@ struct bench_run {
     struct recorder recorder;
     struct roof roof;
     bool replay;
+    bool opened;                /* the store, and what is needed from it */
     bool no_counters;           /* that there are none has been said */
     struct range_table *ranges; /* what the store knew when it was opened; NULL: replay */
     struct bench_rung *rungs;   /* of a ladder, by point; bench_ladder.c */

@@ -150,6 +150,25 @@ said '\(tuned for .*dim'
 "$WARPSMITH" cache ls >"$TMP/out" 2>/dev/null
 ! grep -qE "^ *$id " "$TMP/out" || fail "entry $id is still there"
 
+# A rung that fails is said, and costs no other one anything.
+cat >"$TMP/pairs.py" <<'EOF'
+import torch
+
+n = 8
+
+
+def pairs(x):
+    return x.view(-1, 4) + 1
+
+
+def get_inputs():
+    return [torch.randn(n)]
+EOF
+"$WARPSMITH" bench "$TMP/pairs.py" -D n=6:8:+1 --device cpu --results "$results" --no-figures --samples-max 8 --budget 0 \
+    >"$TMP/out" 2>"$TMP/err" && fail 'a rung of 6 cannot be viewed as fours'
+warned 'shape .* is invalid for a tensor of shape \[6\]'
+said '^tuned '
+
 # What is no ladder.
 for wrong in 'dim=8:4:*2' 'dim=8:16:*1' 'dim=8:16:*2,32'; do
     status=0
