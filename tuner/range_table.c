@@ -121,8 +121,20 @@ enum ws_status range_table_load(struct arena *a, struct store *s, const struct s
 
 /* ---- lookups --------------------------------------------------------------------------------- */
 
-static bool is_legal(const struct range_question *q, const struct range_entry *e) {
-    return !q->legal || q->legal(q->ctx, &e->config);
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* The time that the kernel's own rules take is not the lookup's. */
+static bool is_legal(struct range_table *t, const struct range_question *q,
+                     const struct range_entry *e) {
+    if (!q->legal) return true;
+    int64_t begun = now_ns();
+    bool legal = q->legal(q->ctx, &e->config);
+    t->ns -= now_ns() - begun;
+    return legal;
 }
 
 static bool holds(const struct range_list *l, int i, const struct range_question *q, int64_t s0) {
@@ -145,11 +157,11 @@ static int64_t first_size(const struct range_question *q) {
     return q->n_sizes ? q->sizes[0] : INT64_MIN;
 }
 
-static struct range_entry *find_holding(const struct range_list *l,
+static struct range_entry *find_holding(struct range_table *t, const struct range_list *l,
                                         const struct range_question *q) {
     int64_t s0 = first_size(q);
     for (int i = 0; i < l->n; i++)
-        if (holds(l, i, q, s0) && is_legal(q, &l->at[i])) return &l->at[i];
+        if (holds(l, i, q, s0) && is_legal(t, q, &l->at[i])) return &l->at[i];
     return NULL;
 }
 
@@ -174,11 +186,11 @@ static struct range_entry *nearest_band(const struct range_list *l, int64_t s0) 
 
 /* Of those at one distance the first one, which is the newest. An illegal one gives way to the
  * next nearest, so each turn looks at what lies behind the last. */
-static struct range_entry *find_nearest(const struct range_list *l,
+static struct range_entry *find_nearest(struct range_table *t, const struct range_list *l,
                                         const struct range_question *q) {
     int64_t s0 = first_size(q);
     struct range_entry *first = s0 > 0 ? nearest_band(l, s0) : NULL;
-    if (first && is_legal(q, first)) return first;
+    if (first && is_legal(t, q, first)) return first;
     double last = 0;
     int last_at = -1;
     for (;;) {
@@ -191,24 +203,18 @@ static struct range_entry *find_nearest(const struct range_list *l,
             best = &l->at[i];
             least = d;
         }
-        if (!best || is_legal(q, best)) return best;
+        if (!best || is_legal(t, q, best)) return best;
         last = least;
         last_at = (int)(best - l->at);
     }
 }
 
-static enum lookup look_up(const struct range_table *t, const struct range_question *q,
+static enum lookup look_up(struct range_table *t, const struct range_question *q,
                            struct range_entry **out) {
     const struct range_list *l = find(t, q->graph, q->kernel);
     if (!l) return LOOKUP_MISS;
-    if ((*out = find_holding(l, q))) return (*out)->guard.n ? LOOKUP_RANGE : LOOKUP_POINT;
-    return (*out = find_nearest(l, q)) ? LOOKUP_NEAREST : LOOKUP_MISS;
-}
-
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    if ((*out = find_holding(t, l, q))) return (*out)->guard.n ? LOOKUP_RANGE : LOOKUP_POINT;
+    return (*out = find_nearest(t, l, q)) ? LOOKUP_NEAREST : LOOKUP_MISS;
 }
 
 enum lookup range_look_up(struct range_table *t, const struct range_question *q,
