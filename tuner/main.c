@@ -53,8 +53,7 @@ static enum ws_status check_environment(void) {
 
 static int run_command_line(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "";
-    int worker = worker_main(argc - 1, argv + 1);
-    if (worker >= 0) return worker;
+    worker_main(argc - 1, argv + 1);
     if (!strcmp(name, "--help") || !strcmp(name, "help")) return print_commands(stdout), WS_OK;
     for (int i = 0; i < N_COMMANDS; i++) {
         if (strcmp(commands[i].name, name) != 0) continue;

@@ -75,9 +75,9 @@ enum ws_status device_open_untimed(const char *name, const struct env *env, stru
 enum ws_status device_open_isolated(const char *name, struct arena *a, struct diag *d,
                                     struct device **out, const char **why);
 /* To be called first in the main of a program that opens what is isolated, with its arguments from
- * the first on: workers are the same program, called `PROGRAM worker ...`. Returns the exit status;
- * -1: this is no worker. */
-int worker_main(int argc, char **argv);
+ * the first on: workers are the same program, called `PROGRAM worker ...`. Does not return in a
+ * worker. */
+void worker_main(int argc, char **argv);
 
 void device_close(struct device *dev);
 

@@ -262,10 +262,10 @@ unsigned char *worker_stage(void) {
     return p;
 }
 
-int worker_main(int argc, char **argv) {
-    if (argc != 3 || strcmp(argv[0], "worker") != 0 || fcntl(WORKER_SOCKET, F_GETFD) < 0) return -1;
+void worker_main(int argc, char **argv) {
+    if (argc != 3 || strcmp(argv[0], "worker") != 0 || fcntl(WORKER_SOCKET, F_GETFD) < 0) return;
     settle(!strcmp(argv[2], "mortal"));
-    if (!strcmp(argv[1], "device")) return device_worker();
-    if (!strcmp(argv[1], "toolchain")) return toolchain_worker();
-    return -1;
+    /* Whatever the other side has not freed goes with the process. */
+    if (!strcmp(argv[1], "device")) _exit(device_worker());
+    if (!strcmp(argv[1], "toolchain")) _exit(toolchain_worker());
 }
