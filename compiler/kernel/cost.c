@@ -157,6 +157,36 @@ static double finish_us(const struct kernel *k, const struct layout *y) {
     return (y->last_block ? 0.8 : 1.8) + 0.7 * (double)turns;
 }
 
+/* Instructions for each element, about: what phases compute again is shared in part. */
+static double element_work(const struct kernel *k) {
+    double work = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        uint8_t mask = x->kind == INST_REDUCE ? k->values.at[x->args[0]].mask : x->mask;
+        if ((mask & (MASK_X | MASK_R)) != (MASK_X | MASK_R)) continue;
+        if (x->kind == INST_OP) work += op_is_expensive(x->op) ? 8 : 1.3;
+        if (x->kind == INST_REDUCE || x->kind == INST_LOAD) work += 1;
+    }
+    return work + 1;
+}
+
+/* Few warps leave gaps between loads and arithmetic where that takes as long as memory, `us`. */
+static double gaps_us(const struct kernel *k, const struct layout *y, int64_t resident, double us) {
+    enum { ENOUGH_WARPS = 32 };
+    const struct device_limits *d = k->limits;
+    double ghz = d->clock_ghz > 0 ? d->clock_ghz : 1.5;
+    double elements = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R);
+    double busy = elements * element_work(k) / (d->units * 128 * 0.7 * ghz * 1e3);
+    double warps = (double)(resident * y->threads) / 32;
+    if (warps >= ENOUGH_WARPS || busy < 0.7 * us) return 0;
+    return 0.25 * (busy - 0.7 * us) * (1 - warps / ENOUGH_WARPS);
+}
+
+/* Clusters lie in one group of multiprocessors each, which they do not always fill. */
+static double cluster_share(const struct layout *y) {
+    return y->cluster >= 8 ? 0.88 : y->cluster >= 4 ? 0.94 : y->cluster == 2 ? 0.97 : 1;
+}
+
 static double gpu_cost(const struct kernel *k, const struct layout *y) {
     const struct device_limits *d = k->limits;
     int words = layout_load_words(k, y),
@@ -172,12 +202,13 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     if (y->grid_r) grid *= (kernel_size(k, AXIS_R) + y->br - 1) / y->br;
     if (!grid) return 0;
     int64_t a_unit = (grid + d->units - 1) / d->units;
-    bool spread = grid >= d->units && a_unit < resident; /* a part of a wave, on all units */
-    if (spread) resident = a_unit;
+    double fit = (double)(resident * d->units) * cluster_share(y); /* blocks at a time */
+    bool spread = grid >= d->units && a_unit < resident &&
+                  (double)grid <= fit; /* a part of a wave, on all units */
+    if (spread) resident = a_unit, fit = (double)(a_unit * d->units);
     double in_flight = (double)(resident * y->threads * words * 4),
            rate = in_flight / BYTES_IN_FLIGHT;
-    double waves = (double)grid / (double)(resident * d->units),
-           whole = (double)(int64_t)(waves + 0.999999);
+    double waves = (double)grid / fit, whole = (double)(int64_t)(waves + 0.999999);
     double balance = whole > 0 && waves < 8 ? waves / whole : 1; /* the last wave's idle units */
     double scarce = spread && rate > 0 ? 0.02 / rate : 0;        /* more in flight hides more */
     if (rate > 1) rate = 1;
@@ -198,20 +229,8 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     if (y->rows_inner && y->t1 > 1) us += COMBINE_US * whole;
     if (y->cluster > 1) us = y->rows_inner ? us + k->levels : us * 1.03; /* cluster barriers */
     us = hypot(us, access_us(k, y));
+    us += gaps_us(k, y, resident, us);
     return us + finish_us(k, y);
-}
-
-/* Instructions for each element, about: what phases compute again is shared in part. */
-static double element_work(const struct kernel *k) {
-    double work = 0;
-    for (value_id v = 0; v < k->values.n; v++) {
-        const struct value_node *x = &k->values.at[v];
-        uint8_t mask = x->kind == INST_REDUCE ? k->values.at[x->args[0]].mask : x->mask;
-        if ((mask & (MASK_X | MASK_R)) != (MASK_X | MASK_R)) continue;
-        if (x->kind == INST_OP) work += op_is_expensive(x->op) ? 8 : 1.3;
-        if (x->kind == INST_REDUCE || x->kind == INST_LOAD) work += 1;
-    }
-    return work + 1;
 }
 
 /* The turns of persistent blocks: a row takes a thread's instructions, one after the other, and the
@@ -244,8 +263,9 @@ static double columns_cost(const struct kernel *k, const struct layout *y) {
     if (at_once > d->max_threads_unit / y->threads) at_once = d->max_threads_unit / y->threads;
     if (y->smem && at_once > d->smem_unit / y->smem) at_once = d->smem_unit / y->smem;
     int64_t a_unit = (blocks + d->units - 1) / d->units;
-    if (a_unit > at_once) return 1e8 * (double)a_unit; /* a second wave */
-    double tile = y->stages > 1 ? (double)layout_stage_bytes(k, y) * (y->stages - 0.5)
+    if ((double)blocks > (double)(at_once * d->units) * cluster_share(y))
+        return 1e8 * (double)a_unit; /* a second wave */
+    double tile = y->stages > 1 ? (double)layout_stage_bytes(k, y) * (y->stages - 1)
                                 : (double)(y->threads * words * 4) * 0.5;
     double rate = (double)a_unit * tile / BYTES_IN_FLIGHT;
     int64_t tiles = (rows + y->bx - 1) / y->bx, turns = (tiles + parts - 1) / parts;
@@ -255,7 +275,7 @@ static double columns_cost(const struct kernel *k, const struct layout *y) {
     double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000;
     double us = traffic(k, y) / (gbps * 1e3 * 0.9 * (rate < 1 ? rate : 1) * balance * used);
     us = hypot(us, turns_us(k, y, turns, a_unit));
-    return us * (1 + 0.04 / y->vec) + 2.5;
+    return us * (1 + 0.04 / y->vec + (rate > 0.2 ? 0.02 / rate : 0.1)) + 2.5;
 }
 
 static double cpu_cost(const struct kernel *k, const struct layout *y) {
