@@ -104,7 +104,7 @@ static value_id expand_member(struct builder *w, const struct member *M, const s
         to[count++] = M->to[i];
     }
     bool row = n->n_reduce || n->scan;
-    bool across = w->g->columns && member_is_along(w->s, M, w->g->x, w->g->n_x);
+    bool across = w->by_rows || (w->g->columns && member_is_along(w->s, M, w->g->x, w->g->n_x));
     return expand_nest(w, n, from, to, count, row ? NO_GUARD : guard, across);
 }
 
@@ -313,8 +313,9 @@ static void choose_axes(struct builder *w) {
     ex x[GROUP_MAX_AXES], r[GROUP_MAX_AXES], z[GROUP_MAX_AXES], m[GROUP_MAX_AXES],
         n[GROUP_MAX_AXES];
     int nx = g->n_x, nr = w->reduces ? g->n_r : 0, nz = 0, nm = 0, nn = 0;
-    memcpy(x, g->x, sizeof x);
-    memcpy(r, g->r, sizeof r);
+    memcpy(x, w->by_rows ? g->r : g->x, sizeof x);
+    memcpy(r, w->by_rows ? g->x : g->r, sizeof r);
+    if (w->by_rows) nx = g->n_r, nr = g->n_x;
     if (g->matmul && sort_matmul_axes(w, z, &nz, m, &nm, n, &nn)) {
         k->kind = KERNEL_MATMUL;
         nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nn = merge_axes(k, n, nn),
@@ -518,8 +519,8 @@ static const char *kernel_name_of(struct builder *w) {
     return b.p;
 }
 
-struct kernel *kernel_build(const struct schedule *s, uint32_t group,
-                            const struct device_limits *limits, struct arena *a) {
+static struct kernel *build(const struct schedule *s, uint32_t group,
+                            const struct device_limits *limits, bool by_rows, struct arena *a) {
     struct kernel *k = NEW(a, struct kernel);
     *k = (struct kernel){.arena = a, .ex = s->loops->ex, .schedule = s, .limits = limits};
     struct builder w = {.k = k,
@@ -527,6 +528,7 @@ struct kernel *kernel_build(const struct schedule *s, uint32_t group,
                         .l = s->loops,
                         .g = &s->groups.at[group],
                         .group = group,
+                        .by_rows = by_rows,
                         .numbers = map_new(a),
                         .expanded = map_new(a)};
     k->name = kernel_name_of(&w);
@@ -540,6 +542,36 @@ struct kernel *kernel_build(const struct schedule *s, uint32_t group,
     find_inner(k);
     k->flops = kernel_flops(k);
     return k;
+}
+
+/* Sums across rows whose elements are stored, too: whole rows by persistent blocks, one after the
+ * other, are read and written faster than strips of columns; if there are rows for all blocks, and
+ * registers for the sums. */
+static bool goes_by_rows(const struct kernel *k) {
+    enum { ROWS_A_UNIT = 8 };
+    bool stores = false;
+    int64_t rows = kernel_size(k, AXIS_R), columns = kernel_size(k, AXIS_X), bytes = 0;
+    if (k->limits->kind != DEVICE_CUDA || k->kind != KERNEL_REDUCE || !k->rows_inner ||
+        k->levels != 1 || rows < ROWS_A_UNIT * k->limits->units)
+        return false;
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        const struct store_node *st = &k->stores.at[i];
+        stores |= (st->mask & MASK_R) != 0;
+        if (st->mask & MASK_R && (!(st->mask & MASK_X) || k->values.at[st->value].level))
+            return false;
+    }
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind == INST_REDUCE) bytes += reduction_bytes(k, v);
+        if (x->kind == INST_LOAD && x->mask & MASK_X) bytes += dtype_bytes(x->dtype);
+    }
+    return stores && columns * bytes <= k->limits->regs_unit * 2; /* half of them */
+}
+
+struct kernel *kernel_build(const struct schedule *s, uint32_t group,
+                            const struct device_limits *limits, struct arena *a) {
+    struct kernel *k = build(s, group, limits, false, a);
+    return goes_by_rows(k) ? build(s, group, limits, true, a) : k;
 }
 
 /* ---- shared facts ---------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@ struct builder {
     const struct loops *l;
     const struct group *g;
     uint32_t group;
+    bool by_rows;        /* the reductions are across rows, which are along the reduce axes */
     bool reduces;        /* something is reduced: the group's reduce axes are those of the kernel */
     struct map numbers;  /* value bytes -> value id */
     struct map expanded; /* struct access -> value id: what is read along two paths is built once */
