@@ -41,13 +41,14 @@ void close_ends(struct emitter *w, const struct ends_scope *s) {
     w->ends = false;
 }
 
-/* Steps of a block that has the whole row in which every thread has a vector, whatever the head. */
+/* Steps of a block that keeps its share of the row in which every thread has a vector, whatever the
+ * head, and even in the last block of a cluster. */
 static int64_t sure_steps(const struct emitter *w) {
     const struct layout *y = w->y;
     int64_t nr;
-    if (!y->one_read || y->cluster > 1 || !ex_is_const(w->k->ex, w->k->bound[AXIS_R], &nr))
-        return 0;
-    return (nr - y->head_unit + 1) / y->vec / y->t1;
+    if (!y->one_read || !ex_is_const(w->k->ex, w->k->bound[AXIS_R], &nr)) return 0;
+    int64_t least = nr - y->head_unit + 1 - (int64_t)(y->cluster - 1) * y->br;
+    return least < 0 ? 0 : least / y->vec / y->t1;
 }
 
 void open_row_columns(struct emitter *w) {

@@ -63,6 +63,17 @@ static int reads(const struct kernel *k, const struct layout *y) {
     return y->one_read ? 1 : phases;
 }
 
+/* Nothing is wanted of L1: rows are read once, and no two threads read from a line by elements. */
+static bool reads_once(const struct kernel *k, const struct layout *y) {
+    if (reads(k, y) > 1) return false;
+    for (uint32_t i = 0; i < k->values.n; i++) {
+        const struct value_node *v = &k->values.at[i];
+        if (v->kind == INST_LOAD && v->mask & MASK_R && !layout_load_is_vector(k, y, v))
+            return false;
+    }
+    return true;
+}
+
 /* Bytes that an access moves for each byte it wants. Memory comes in sectors of 32 bytes: an access
  * that strides along the inner axis wastes the rest of a sector, unless the tile is wide enough
  * along the axis that is contiguous for it (a transposed operand: 8 rows of f32 fill a sector). */
@@ -74,12 +85,20 @@ static double waste(const struct kernel *k, const struct layout *y, int64_t inne
     return wanted < SECTOR ? (double)SECTOR / (double)wanted : 1;
 }
 
-/* Bytes across the memory interface. Rows that are read again in each phase come from L2, where all
- * resident blocks together hold them, at about half of the cost. */
-static double traffic(const struct kernel *k, const struct layout *y) {
+/* What it costs to read a row again, of what the first time does: half, if the rows of `blocks`
+ * blocks at a time are in L2 still. */
+static double again_from_l2(const struct kernel *k, const struct layout *y, int64_t blocks) {
+    double rows = (double)kernel_size(k, AXIS_X), held = k->bytes_read * (double)(y->bx * blocks);
+    if (y->rows_inner || k->limits->l2_bytes <= 0 || rows < 1) return 0.5;
+    return held / rows / y->cluster / y->split < 0.7 * (double)k->limits->l2_bytes ? 0.5 : 0.9;
+}
+
+/* Bytes across the memory interface when so many blocks run at a time. */
+static double traffic(const struct kernel *k, const struct layout *y, int64_t blocks) {
     enum axis inner = y->rows_inner ? AXIS_X : AXIS_R, outer = y->rows_inner ? AXIS_R : AXIS_X;
     int n = reads(k, y);
-    double again = n > 1 ? 1 + (n - 1) * 0.5 : 1, total = k->bytes_read * again + k->bytes_written;
+    double again = n > 1 ? 1 + (n - 1) * again_from_l2(k, y, blocks) : 1,
+           total = k->bytes_read * again + k->bytes_written;
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind != INST_LOAD || !(v->mask & MASK_R)) continue;
@@ -125,12 +144,15 @@ static double access_clocks(int apart) {
  * one by one wait for: bf16[8192, 50257] takes 0.7 ms so, and half of that by vectors; and a norm's
  * weights that are out of step with its rows. */
 static double access_us(const struct kernel *k, const struct layout *y) {
+    enum { FIND_HEAD = 8 };
     enum axis inner = y->rows_inner ? AXIS_X : AXIS_R;
     double rows = (double)kernel_size(k, AXIS_X), points = rows * (double)kernel_size(k, AXIS_R),
            ends = 0, total = 0;
     if (y->peel) { /* by the warps that have some */
         int lanes = (y->head_unit + y->vec - 2 + 31) / 32 * 32, slots = y->t1 * layout_ends(y);
         ends = rows * (lanes < slots ? lanes : slots);
+        /* where heads end, every thread finds out for itself */
+        total = (y->grid_r ? points / (y->ur * y->vec) : rows * y->t1 * y->cluster) * FIND_HEAD;
     }
     for (uint32_t i = 0; i < k->values.n + k->stores.n; i++) {
         const struct store_node *st = i < k->values.n ? NULL : &k->stores.at[i - k->values.n];
@@ -140,8 +162,8 @@ static double access_us(const struct kernel *k, const struct layout *y) {
         buffer_id b = v ? v->buffer : st->buffer;
         int bytes = dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype) * y->vec;
         bool whole = v ? layout_load_is_vector(k, y, v) : layout_store_is_vector(k, y, st);
-        double times = !v ? 1 : reads(k, y) / (v->mask & MASK_X || y->peel ? 1.0 : y->ex);
-        total += times * (points / (whole ? y->vec : 1) + ends) * access_clocks(bytes);
+        total +=
+            (v ? reads(k, y) : 1) * (points / (whole ? y->vec : 1) + ends) * access_clocks(bytes);
     }
     double rate = 32.0 * k->limits->units * k->limits->clock_ghz * 1e3;
     return rate > 0 ? total / rate : 0;
@@ -187,10 +209,27 @@ static double cluster_share(const struct layout *y) {
     return y->cluster >= 8 ? 0.88 : y->cluster >= 4 ? 0.94 : y->cluster == 2 ? 0.97 : 1;
 }
 
+/* Registers besides those of the raw loads. Where a row is kept, compilers keep what they have made
+ * of its elements for a later phase, too, if it fits. */
+static int element_words(const struct kernel *k, const struct layout *y, int words) {
+    int elements = y->ur * y->vec * y->ex;
+    if (!y->one_read) return y->vec * y->ex;
+    return k->levels && elements > words && elements <= 128 ? elements - words : 0;
+}
+
+/* Blocks come in waves. What a block waits for is hidden by the others of its multiprocessor, but
+ * for the exchanges of a cluster, whose blocks also start together. */
+static double waits_us(const struct kernel *k, const struct layout *y, double waves,
+                       int64_t resident) {
+    double us = waves * 1.6 / (double)(resident * resident);
+    if (y->cluster > 1 && y->rows_inner) us += waves * k->levels;
+    if (y->cluster > 1 && !y->rows_inner) us += waves * (1.2 + 0.7 * layout_phase(y, k->levels));
+    return us;
+}
+
 static double gpu_cost(const struct kernel *k, const struct layout *y) {
     const struct device_limits *d = k->limits;
-    int words = layout_load_words(k, y),
-        registers = 28 + words + (y->one_read ? words : y->vec * y->ex);
+    int words = layout_load_words(k, y), registers = 30 + words + element_words(k, y, words);
     if (registers > 255) return 1e9; /* would spill */
     int64_t resident = d->max_threads_unit / y->threads,
             by_registers = d->regs_unit / ((int64_t)registers * y->threads);
@@ -219,15 +258,16 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
         if (covered) used *= (double)nr / (double)covered; /* lanes beyond the row */
     }
     double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000,
-           us = traffic(k, y) / (gbps * 1e3 * 0.9 * rate * balance * used);
+           us = traffic(k, y, resident * d->units) / (gbps * 1e3 * 0.9 * rate * balance * used);
     double barriers = y->t1 > 32 ? 0.3 * k->levels : 0.05 * k->levels;
     us *= 1 + 0.02 * barriers + 0.04 / y->vec + (registers > 128 ? 0.1 : 0) +
-          (y->threads > 512 ? 0.05 : 0) + (scarce < 0.1 ? scarce : 0.1) -
-          (y->skip_l1 && reads(k, y) == 1 ? 0.02 : 0);
+          (y->threads > 512 ? 0.05 : 0) + (y->grid_r && y->ur * y->ex > 4 ? 0.03 : 0) +
+          (y->t1 > 32 && y->t0 > 1 ? 0.01 * y->t0 : 0) + /* rows wait for each other */
+          (scarce < 0.1 ? scarce : 0.1) - (y->skip_l1 && reads_once(k, y) ? 0.02 : 0);
     bool pieces = y->peel || y->br < kernel_size(k, AXIS_R); /* rows do not join */
     if (y->rows_inner || (pieces && y->t1 < 32)) us *= short_runs(k, y);
     if (y->rows_inner && y->t1 > 1) us += COMBINE_US * whole;
-    if (y->cluster > 1) us = y->rows_inner ? us + k->levels : us * 1.03; /* cluster barriers */
+    us += waits_us(k, y, waves > 1 ? waves : 1, resident);
     us = hypot(us, access_us(k, y));
     us += gaps_us(k, y, resident, us);
     return us + finish_us(k, y);
@@ -273,13 +313,13 @@ static double columns_cost(const struct kernel *k, const struct layout *y) {
            used = (double)nr / ((double)y->br * y->cluster);
     if (blocks < d->units) balance *= (double)blocks / d->units;
     double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000;
-    double us = traffic(k, y) / (gbps * 1e3 * 0.9 * (rate < 1 ? rate : 1) * balance * used);
+    double us = traffic(k, y, blocks) / (gbps * 1e3 * 0.9 * (rate < 1 ? rate : 1) * balance * used);
     us = hypot(us, turns_us(k, y, turns, a_unit));
     return us * (1 + 0.04 / y->vec + (rate > 0.2 ? 0.02 / rate : 0.1)) + 2.5;
 }
 
 static double cpu_cost(const struct kernel *k, const struct layout *y) {
-    double us = traffic(k, y) / 1e4 * (y->streaming ? 0.8 : 1);
+    double us = traffic(k, y, k->limits->units) / 1e4 * (y->streaming ? 0.8 : 1);
     int lanes = k->limits->simd_bytes / 4;
     if (y->vec != lanes * 2) us *= 1.1;
     if (y->split > 1 && kernel_size(k, AXIS_X) >= k->limits->units) us *= 1.5;

@@ -25,7 +25,7 @@ struct case_graph {
 typedef VEC(struct case_graph) case_vec;
 
 /* By hand: all kinds of kernels on small shapes chosen to hit edges, in all configs, or in every
- * second where those are many. */
+ * second or third where those are many. */
 void cases_shapes(struct arena *a, case_vec *out);
 /* The same of kernels that move elements. */
 void cases_move(struct arena *a, case_vec *out);
