@@ -662,9 +662,29 @@ static const struct {
     [EX_LT] = {" < ", " < ", 3},  [EX_LE] = {" <= ", " <= ", 3}, [EX_AND] = {" and ", " && ", 1},
 };
 
+static void put(struct buf *b, const struct exprs *p, ex e, int level, bool c);
+
+/* C divides towards 0, we towards the smaller: a dividend that may be below 0, but not by more than
+ * some multiples of the divisor, is moved up by these. (5 - r) // 3 is 1 + (2 - r) // 3 here, and
+ * with r < 6 it prints as 1 + ((2 - r + 3) / 3 - 1). */
+static bool put_moved(struct buf *b, const struct exprs *p, const struct ex_node *x) {
+    int64_t lo, hi, d;
+    ex_range(p, x->a, &lo, &hi);
+    if (lo >= 0 || lo < -(INT64_C(1) << 62) || !ex_is_const(p, x->b, &d)) return false;
+    int64_t up = (-lo + d - 1) / d;
+    bool division = x->kind == EX_DIV;
+    buf_puts(b, "((");
+    put(b, p, x->a, ops[EX_ADD].level, true);
+    buf_printf(b, " + %lld) %c %lld", (long long)(up * d), division ? '/' : '%', (long long)d);
+    if (division) buf_printf(b, " - %lld", (long long)up);
+    buf_putc(b, ')');
+    return true;
+}
+
 static void put(struct buf *b, const struct exprs *p, ex e, int level, bool c) {
     const struct ex_node *x = at(p, e);
     enum ex_kind k = (enum ex_kind)x->kind;
+    if (c && (k == EX_DIV || k == EX_MOD) && put_moved(b, p, x)) return;
     if (k == EX_CONST) {
         buf_printf(b, "%lld", (long long)x->value);
     } else if (k == EX_SYM) {

@@ -170,12 +170,29 @@ static void test_random_trees(void **state) {
     arena_free(f.a);
 }
 
+/* C rounds quotients towards 0: where a dividend may be negative, it is moved up first. */
+static void test_print_c(void **state) {
+    struct fix f = begin();
+    ex r = ex_index(f.p, "r", ex_const(f.p, 6));
+    ex down = ex_sub(f.p, ex_const(f.p, 5), r), third = ex_const(f.p, 3);
+    struct buf b = buf_new(f.a);
+    ex_print_c(&b, f.p, ex_div(f.p, down, third));
+    assert_string_equal(b.p, "((r*-1 + 2 + 3) / 3 - 1) + 1");
+    b = buf_new(f.a);
+    ex_print_c(&b, f.p, ex_mod(f.p, down, third));
+    assert_string_equal(b.p, "((r*-1 + 2 + 3) % 3)");
+    b = buf_new(f.a);
+    ex_print_c(&b, f.p, ex_div(f.p, r, third));
+    assert_string_equal(b.p, "r / 3");
+    arena_free(f.a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),         cmocka_unit_test(test_division),
         cmocka_unit_test(test_static_index), cmocka_unit_test(test_rejoined),
         cmocka_unit_test(test_compare),      cmocka_unit_test(test_text),
-        cmocka_unit_test(test_random_trees),
+        cmocka_unit_test(test_random_trees), cmocka_unit_test(test_print_c),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
