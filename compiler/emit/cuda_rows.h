@@ -6,20 +6,25 @@
 
 /* cuda_rows.c */
 bool rows_exact(const struct emitter *w); /* no row of a block lies beyond the last */
+bool columns_exact(const struct emitter *w);
 const char *row_is_real(struct emitter *w);
 struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads);
-void declare_accumulators(struct emitter *w, const struct phase *f);
-void put_combines(struct emitter *w, const struct phase *f, int *smem); /* over the row's threads */
 void put_row_values(struct emitter *w, const value_id *list, uint32_t n);
 void put_row_stores(struct emitter *w);
 void put_x(struct emitter *w, bool element); /* declares the thread's x */
 void open_unrolled(struct emitter *w, const char *name, int n);
 void close_rows(struct emitter *w);
-const char *accumulator_dims(struct emitter *w);
 void open_columns(struct emitter *w); /* a loop over the thread's column steps u; declares r */
 void close_columns(struct emitter *w);
 void declare_packs(struct emitter *w, const struct phase *f); /* registers for its loads */
 void put_loads(struct emitter *w, const struct phase *f);
+
+/* cuda_combine.c */
+const char *accumulator_dims(struct emitter *w);
+void declare_accumulators(struct emitter *w, const struct phase *f);
+void declare_carries(struct emitter *w,
+                     const struct phase *f); /* of scans, before the first tile */
+void put_combines(struct emitter *w, const struct phase *f, int *smem); /* over the row's threads */
 
 /* cuda_peel.c: heads and tails of rows. put_row_ends: what the rows of a thread have of them.
  * open_ends, close_ends: text in between is of these elements. open_row_columns: in the scope of a

@@ -1,0 +1,176 @@
+/* cuda_combine.c: what the threads of a row or column have becomes one number, or, in a scan, what
+ * stands before each of them: thread -> warp -> block -> cluster.
+ *
+ *     a1[0] = k_reduce_row<k_amax, 256>(a1[0], ...);
+ *     k_reduce_columns<k_sum, 32, 8, 4>(a1[0], ...);
+ *
+ * Accumulators are arrays over the thread's rows; each reduction has a region of shared memory of
+ * its own, which layout.c counts. */
+#include "emit/cuda_rows.h"
+
+static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
+
+/* Accumulators are arrays over the thread's rows even if the value is the same for all of them. */
+const char *accumulator_dims(struct emitter *w) {
+    return w->y->rows_inner ? arena_printf(w->arena, "[%d][%d]", w->y->ex, w->y->vec)
+                            : arena_printf(w->arena, "[%d]", w->y->ex);
+}
+
+/* A tile's values; beyond the row they count as none. */
+static void declare_scanned(struct emitter *w, value_id v) {
+    const struct layout *y = w->y;
+    line(w, "%s a%u[%d][%d][%d];", accumulator_type(w, v), v, y->ex, y->ur, y->vec);
+    if (columns_exact(w)) return;
+    open_unrolled(w, "e", y->ex);
+    open_unrolled(w, "u", y->ur);
+    open_unrolled(w, "v", y->vec);
+    line(w, "a%u[e][u][v] = %s;", v, identity_text(w, v));
+    for (int i = 0; i < 3; i++) close_brace(w);
+}
+
+/* What the rows have before the first tile: c7[e], or c7[e][v] where vectors lie along x. */
+void declare_carries(struct emitter *w, const struct phase *f) {
+    const struct layout *y = w->y;
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        line(w, "%s c%u%s;", accumulator_type(w, v), v, accumulator_dims(w));
+        open_unrolled(w, "e", y->ex);
+        if (y->rows_inner) open_unrolled(w, "v", y->vec);
+        line(w, "c%u%s = %s;", v, y->rows_inner ? "[e][v]" : "[e]", identity_text(w, v));
+        close_rows(w);
+    }
+}
+
+/* A tile's values, combined with all that stands before them. Along x each thread has columns of
+ * its own; along r a thread's vector, then its row's threads, then the tile's column steps. */
+static void put_scan(struct emitter *w, value_id v, int *smem) {
+    const struct layout *y = w->y;
+    const char *op = reduction_operator(at(w, v)->reduction), *t = accumulator_type(w, v);
+    open_unrolled(w, "e", y->ex);
+    if (y->rows_inner) {
+        open_unrolled(w, "v", y->vec);
+        open_unrolled(w, "u", y->ur);
+        line(w, "c%u[e][v] = a%u[e][u][v] = %s::of(c%u[e][v], a%u[e][u][v]);", v, v, op, v, v);
+        for (int i = 0; i < 3; i++) close_brace(w);
+        return;
+    }
+    int slots = y->t1 > 32 ? y->threads / 32 * y->ur : 0;
+    line(w, "%s t[%d];", t, y->ur);
+    open_unrolled(w, "u", y->ur);
+    line(w, "#pragma unroll");
+    line(w, "for (int v = 1; v < %d; v++) a%u[e][u][v] = %s::of(a%u[e][u][v - 1], a%u[e][u][v]);",
+         y->vec, v, op, v, v);
+    line(w, "t[u] = a%u[e][u][%d];", v, y->vec - 1);
+    close_brace(w);
+    line(w, "k_scan_row<%s, %d, %d>(t, c%u[e], (%s)%s, (%s *)(k_smem + %d) + e * %d);", op, y->t1,
+         y->ur, v, t, identity_text(w, v), t, *smem, slots);
+    open_unrolled(w, "u", y->ur);
+    open_unrolled(w, "v", y->vec);
+    line(w, "a%u[e][u][v] = %s::of(t[u], a%u[e][u][v]);", v, op, v);
+    for (int i = 0; i < 3; i++) close_brace(w);
+    *smem = (*smem + slots * y->ex * reduction_bytes(w->k, v) + 15) / 16 * 16;
+}
+
+void declare_accumulators(struct emitter *w, const struct phase *f) {
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        if (at(w, f->reduce.at[i])->kind == INST_SCAN) {
+            declare_scanned(w, f->reduce.at[i]);
+            continue;
+        }
+        value_id a = f->reduce.at[i];
+        line(w, "%s a%u%s;", accumulator_type(w, a), a, accumulator_dims(w));
+        open_unrolled(w, "e", w->y->ex);
+        if (w->y->rows_inner) open_unrolled(w, "v", w->y->vec);
+        line(w, "a%u%s = %s;", a, w->y->rows_inner ? "[e][v]" : "[e]", identity_text(w, a));
+        close_rows(w);
+    }
+}
+
+/* Thread -> warp -> block. Each reduction has shared memory of its own, so one barrier inside is
+ * enough. */
+/* Several reductions of rows that warps or blocks share: all of them wait at one barrier. */
+static bool combines_together(const struct emitter *w, const struct phase *f) {
+    const struct layout *y = w->y;
+    return w->k->kind == KERNEL_REDUCE && !y->rows_inner && (y->t1 > 32 || y->cluster > 1) &&
+           !f->online.n && f->reduce.n * (uint32_t)y->ex > 1;
+}
+
+/* Before and behind the barriers: what the warps of a row have, and then the blocks. */
+static void put_combines_together(struct emitter *w, const struct phase *f, int *smem) {
+    const struct layout *y = w->y;
+    int begin = *smem, slots = y->t1 > 32 ? y->threads / 32 : 0;
+    for (int step = 0; step < (y->cluster > 1 ? 3 : 2); step++) {
+        *smem = begin;
+        if (step == 1 && slots) line(w, "__syncthreads();");
+        if (step == 2) line(w, "k_cluster_sync();");
+        open_unrolled(w, "e", y->ex);
+        for (uint32_t i = 0; i < f->reduce.n; i++) {
+            value_id v = f->reduce.at[i];
+            const char *op = reduction_operator(at(w, v)->reduction), *t = accumulator_type(w, v);
+            int size = reduction_bytes(w->k, v),
+                own = (*smem + slots * y->ex * size + 15) / 16 * 16;
+            w->where[v] = ARRAY;
+            if (step < 2)
+                line(w, "a%u[e] = k_reduce_%s<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", v,
+                     step ? "parts" : "warps", op, y->t1, v, t, *smem, slots);
+            if (step == 1 && y->cluster > 1)
+                line(w, "if (tr == 0) ((%s *)(k_smem + %d))[e * %d + tx] = a%u[e];", t, own, y->t0,
+                     v);
+            if (step == 2)
+                line(w, "a%u[e] = k_reduce_slots<%s, %d>((%s *)(k_smem + %d) + e * %d + tx);", v,
+                     op, y->cluster, t, own, y->t0);
+            *smem = y->cluster > 1 ? (own + y->t0 * y->ex * size + 15) / 16 * 16 : own;
+        }
+        close_brace(w);
+    }
+}
+
+void put_combines(struct emitter *w, const struct phase *f, int *smem) {
+    const struct layout *y = w->y;
+    if (combines_together(w, f)) {
+        put_combines_together(w, f, smem);
+        return;
+    }
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        const struct value_node *x = at(w, v);
+        w->where[v] = ARRAY;
+        if (x->kind == INST_SCAN) {
+            put_scan(w, v, smem);
+            continue;
+        }
+        if (combine_online(w, f, v, smem)) continue;
+        const char *t = accumulator_type(w, v), *op = reduction_operator(x->reduction);
+        int size = reduction_bytes(w->k, v);
+        int slots = y->rows_inner ? layout_column_slots(y) : y->threads / 32;
+        open_unrolled(w, "e", y->ex);
+        if (y->rows_inner) {
+            line(w, "k_reduce_columns<%s, %d, %d, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", op,
+                 y->t0, y->t1, y->vec, v, t, *smem, slots);
+            *smem += slots * y->ex * size;
+            if (y->cluster > 1) {
+                int rows = y->t0 * y->vec;
+                *smem = (*smem + 15) / 16 * 16;
+                line(w,
+                     "k_reduce_columns_cluster<%s, %d, %d, %d, %d>(a%u[e], (%s *)(k_smem + %d) + e "
+                     "* %d, (%s *)(k_smem + %d) + (e * 2 + 1) * %d);",
+                     op, y->t0, y->t1, y->vec, y->cluster, v, t, *smem, 2 * rows, t, *smem, rows);
+                *smem += 2 * rows * y->ex * size;
+            }
+        } else {
+            line(w, "a%u[e] = k_reduce_row<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", v, op,
+                 y->t1, v, t, *smem, slots);
+            *smem += y->t1 > 32 ? slots * y->ex * size : 0;
+            if (y->cluster > 1) {
+                *smem = (*smem + 15) / 16 * 16;
+                line(w,
+                     "a%u[e] = k_reduce_cluster<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d + tx, "
+                     "tr == 0);",
+                     v, op, y->cluster, v, t, *smem, y->t0);
+                *smem += y->t0 * y->ex * size;
+            }
+        }
+        *smem = (*smem + 15) / 16 * 16;
+        close_brace(w);
+    }
+}
