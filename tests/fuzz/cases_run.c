@@ -29,9 +29,9 @@ static bool complain(struct cases *c, const struct diag *d, const char *graph) {
     return false;
 }
 
-/* Which configs: one in `every`, another one for each graph. All are every second, if they are
- * many: neighbours differ in little. */
-enum { MANY_CONFIGS = 48 };
+/* Which configs: one in `every`, another one for each graph. All are every second or third,
+ * if they are many: neighbours differ in little. */
+enum { MANY_CONFIGS = 24 };
 struct choice {
     int every, phase;
 };
