@@ -473,6 +473,7 @@ struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) 
     add_arguments(w, l);
     bool first = w->out->n_launches == 1;
     int blocks = first ? w->p->config.knob[KNOB_blocks] : 0; /* to be on the device together */
+    if (first && !blocks) blocks = w->y->fit;
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d", threads);
     if (blocks) buf_printf(&w->b, ", %d", blocks);
     buf_puts(&w->b, ") ");

@@ -230,6 +230,8 @@ static double waits_us(const struct kernel *k, const struct layout *y, double wa
 static double gpu_cost(const struct kernel *k, const struct layout *y) {
     const struct device_limits *d = k->limits;
     int words = layout_load_words(k, y), registers = 30 + words + element_words(k, y, words);
+    int64_t most = y->fit ? d->regs_unit / (y->fit * y->threads) : 255;
+    if (registers > most) registers = (int)(30 + words < most ? most : 30 + words);
     if (registers > 255) return 1e9; /* would spill */
     int64_t resident = d->max_threads_unit / y->threads,
             by_registers = d->regs_unit / ((int64_t)registers * y->threads);

@@ -179,6 +179,7 @@ struct layout {
     bool skip_l1;   /* loads leave no copy in L1 */
     int head_unit;  /* peel: heads end at multiples of it */
     bool peel;      /* vec does not divide the rows: each has a head and a tail, see peel.c */
+    int fit;        /* blocks of a multiprocessor that registers must suffice for; 0: for one */
     int online;     /* level of maxima whose sums of exp(x - max) go along with them; 0: none */
     ex start;       /* peel: elements before row x, whose remainder by vec says where heads end */
 };

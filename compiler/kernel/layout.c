@@ -202,6 +202,22 @@ static const char *check_scan(const struct kernel *k, const struct layout *y, st
     return NULL;
 }
 
+/* Compilers give a thread no more registers than leave room for so many blocks. */
+static const char *check_fit(const struct kernel *k, int fit, struct layout *y, struct arena *a) {
+    enum { LEAST_REGISTERS = 32 };
+    const struct device_limits *d = k->limits;
+    if (!fit) return NULL;
+    if (d->kind == DEVICE_CPU || k->columns)
+        return arena_printf(a, "fit=%d has a meaning for blocks on a GPU that are not persistent",
+                            fit);
+    if (fit > d->max_blocks_unit || (int64_t)fit * y->threads > d->max_threads_unit ||
+        (int64_t)fit * y->threads * LEAST_REGISTERS > d->regs_unit)
+        return arena_printf(a, "fit=%d blocks of %d threads are more than a multiprocessor holds",
+                            fit, y->threads);
+    y->fit = fit;
+    return NULL;
+}
+
 static int64_t tiles(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
 
 static const char *check_grid(int64_t blocks, struct arena *a) {
@@ -326,13 +342,13 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
         return "keep, nt, skip_l1, last_block and online are 0 or 1";
     bool gpu = k->limits->kind == DEVICE_CUDA, dot = k->kind == KERNEL_MATMUL;
     static const enum knob dot_only[] = {KNOB_m, KNOB_n, KNOB_k, KNOB_tm, KNOB_tn};
-    static const enum knob row_only[] = {KNOB_x,       KNOB_r,      KNOB_rows,
-                                         KNOB_keep,    KNOB_split,  KNOB_vec,
-                                         KNOB_cluster, KNOB_blocks, KNOB_stages};
+    static const enum knob row_only[] = {KNOB_x,      KNOB_r,   KNOB_rows,    KNOB_keep,
+                                         KNOB_split,  KNOB_vec, KNOB_cluster, KNOB_blocks,
+                                         KNOB_stages, KNOB_fit};
     for (int i = 0; i < 5 && !dot; i++)
         if (c->knob[dot_only[i]])
             return arena_printf(a, "%s is a knob of matrix products", knob_name(dot_only[i]));
-    for (int i = 0; i < 9 && dot; i++)
+    for (int i = 0; i < 10 && dot; i++)
         if (c->knob[row_only[i]])
             return arena_printf(a, "%s is no knob of matrix products", knob_name(row_only[i]));
     if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";
@@ -347,6 +363,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     const char *bad = gpu ? check_vector(k, y, a) : NULL;
     if (!bad) bad = gpu ? gpu_layout(k, c, y, a) : cpu_layout(k, c, y, a);
     if (!bad) bad = check_keep(k, y, y->one_read, a);
+    if (!bad) bad = check_fit(k, c->knob[KNOB_fit], y, a);
     if (!bad) bad = check_split(k, y, a);
     if (!bad) bad = check_columns(k, c, y, a);
     if (!bad) bad = check_stages(k, c->knob[KNOB_stages], y, a);

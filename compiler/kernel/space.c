@@ -7,7 +7,8 @@
 
 enum {
     MAX_CONFIGS = 64,
-    MAX_HINTED = 12, /* of these, how many are tried with other cache hints as well */
+    MAX_HINTED = 12, /* of these, how many are tried with each of the hints as well */
+    N_HINTS = 3,
     LONG_ROW = 8192, /* columns from which a cluster of blocks may share a row */
 };
 
@@ -283,16 +284,25 @@ static bool listed(const struct config *list, int n, const struct config *c) {
     return false;
 }
 
+/* Blocks of a multiprocessor when threads have registers for the kept row and little more: what
+ * compilers would keep besides, they then make again. */
+static int tight_fit(const struct kernel *k, const struct layout *y) {
+    enum { OTHERS = 48 };
+    if (!y->one_read || k->kind != KERNEL_REDUCE) return 0;
+    return (int)(k->limits->regs_unit / (y->threads * (layout_load_words(k, y) + OTHERS)));
+}
+
 /* The cost model cannot tell what a copy in L1 is worth, or not to wait for the maximum of rows
- * that are kept: the best few are tried both ways. */
+ * that are kept, or fewer registers: the best few are tried both ways. */
 static int add_hinted(const struct kernel *k, struct arena *a, struct config *list, int n) {
-    static const enum knob hints[] = {KNOB_skip_l1, KNOB_online};
+    static const enum knob hints[N_HINTS] = {KNOB_skip_l1, KNOB_online, KNOB_fit};
     int added = 0;
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < N_HINTS; h++)
         for (int i = 0; i < n && i < MAX_HINTED; i++) {
             struct config c = list[i];
             struct layout y;
-            c.knob[hints[h]] = 1;
+            if (kernel_layout(k, &c, &y, a)) continue;
+            c.knob[hints[h]] = hints[h] == KNOB_fit ? tight_fit(k, &y) : 1;
             if (!listed(list, n + added, &c) && !kernel_layout(k, &c, &y, a)) list[n + added++] = c;
         }
     return added;
@@ -317,7 +327,7 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
     sort_by_cost(&s);
     uint32_t keep = s.all.n < MAX_CONFIGS ? s.all.n : MAX_CONFIGS;
     while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;
-    struct config *list = NEW_ARRAY(a, struct config, keep + 2 * MAX_HINTED);
+    struct config *list = NEW_ARRAY(a, struct config, keep + N_HINTS * MAX_HINTED);
     for (uint32_t i = 0; i < keep; i++) list[i] = s.all.at[i].c;
     *out = list;
     *n = (int)keep + add_hinted(k, a, list, (int)keep);

@@ -22,7 +22,7 @@ static int check_space(const char *text, const struct device_limits *limits) {
             if (why) fail_msg("%s\n%s: %s", text, config_str(a, &c[i]), why);
             double cost = kernel_cost(k, &y);
             /* copies of the best, at the end */
-            bool hinted = c[i].knob[KNOB_skip_l1] != 0 || c[i].knob[KNOB_online] != 0;
+            bool hinted = c[i].knob[KNOB_skip_l1] || c[i].knob[KNOB_online] || c[i].knob[KNOB_fit];
             if (!hinted && !(cost >= least))
                 fail_msg("%s\n%s is cheaper than what precedes it", text, config_str(a, &c[i]));
             least = cost;
