@@ -22,6 +22,7 @@
 #define LAUNCH_SLACK 3.0     /* a kernel of so many launches' time may still be one */
 #define AGAIN 1.15           /* bytes over the least that are no accident of alignment */
 #define LOCAL_MATTERS 0.01   /* of the least bytes */
+#define SPILLS_EXPLAIN 0.5   /* of the bytes over the least */
 #define FEW_WARPS 0.5        /* occupancy below which more warps may hide latency */
 #define CONFLICTS_MATTER 0.1 /* of the cycles of all multiprocessors */
 #define FITS_MORE 1.25       /* more warps would fit than are there: it is not their size */
@@ -158,17 +159,23 @@ static void advise_nearly(struct profile_verdict *v, const struct profile_facts 
         advise_latency(v, f);
 }
 
-static void advise_bytes(struct profile_verdict *v, const struct profile_facts *f) {
-    if (!(v->ratio > AGAIN)) return;
-    bool keeps = f->config && f->config->knob[KNOB_keep] == 1;
-    bool rows = !strcmp(f->kind, "reduce") || !strcmp(f->kind, "scan");
-    advise(v, rows && !keeps ? ADVICE_read_once : ADVICE_whole_sectors);
-}
-
 static bool spills(const struct profile_facts *f) {
     if (f->counted && !isnan(f->counters.local_bytes))
         return f->counters.local_bytes > LOCAL_MATTERS * f->work.bytes;
     return f->spill_bytes > 0;
+}
+
+/* Spills that fall out of the L1 and the L2 are bytes of DRAM, too. */
+static bool spills_explain(const struct profile_verdict *v, const struct profile_facts *f) {
+    double over = v->dram_bytes - f->work.bytes;
+    return spills(f) && !(f->counters.local_bytes < SPILLS_EXPLAIN * over);
+}
+
+static void advise_bytes(struct profile_verdict *v, const struct profile_facts *f) {
+    if (!(v->ratio > AGAIN) || spills_explain(v, f)) return;
+    bool keeps = f->config && f->config->knob[KNOB_keep] == 1;
+    bool rows = !strcmp(f->kind, "reduce") || !strcmp(f->kind, "scan");
+    advise(v, rows && !keeps ? ADVICE_read_once : ADVICE_whole_sectors);
 }
 
 static bool conflicts(const struct profile_facts *f) {

@@ -129,6 +129,8 @@ static void say_bytes(struct buf *b, const struct profile_facts *f,
                v->ratio);
     if (v->advice & (1u << ADVICE_read_once | 1u << ADVICE_whole_sectors))
         buf_puts(b, ": something is read again, or in part");
+    else if (v->ratio > 1.05 && v->advice & 1u << ADVICE_fewer_registers)
+        buf_puts(b, ": spilled registers are among them");
     else if (v->ratio < 0.9)
         buf_puts(b, ": the rest is still in the L2 when it ends");
     buf_puts(b, ".");

@@ -270,6 +270,16 @@ static void test_spills(void **state) {
     f.counters.local_bytes = 3e6;
     expect(&f, BOUND_memory, BIT(fewer_bytes) | BIT(fewer_registers));
     expect_words(&f, "Spilled registers and local arrays move 3.00 MB besides.");
+    /* As many as there are too many bytes: nothing is read twice but what was spilled. */
+    f.counters.local_bytes = 30e6;
+    f.counters.dram_write_bytes = 40e6;
+    f.us = 16;
+    expect(&f, BOUND_memory, BIT(fewer_registers));
+    expect_words(&f, "1.50 times the least possible: spilled registers are among them.");
+    f.counters.local_bytes = 3e6; /* these are not it */
+    expect(&f, BOUND_memory, BIT(whole_sectors) | BIT(fewer_registers));
+    f = plain();
+    f.us = 11;
     f.counters.local_bytes = NAN; /* the compiler knows as well */
     f.spill_bytes = 48;
     expect(&f, BOUND_memory, BIT(fewer_bytes) | BIT(fewer_registers));
