@@ -54,7 +54,7 @@ static uint32_t reduction_below(const struct nested *s, const struct inst *load,
     while (from != NO_NEST && passes_on(&s->l->nests.at[from])) {
         const struct nest *n = &s->l->nests.at[from];
         const struct inst *x = &n->insts.at[0];
-        ex next[WS_MAX_RANK];
+        ex next[WS_MAX_RANK] = {0};
         for (int d = 0; d < x->n_index; d++)
             next[d] = ex_subst(s->l->ex, x->index[d], n->out_index, index,
                                s->l->buffers.at[n->out].meta.rank);

@@ -112,14 +112,16 @@ static double combine(int op, double a, double b) {
 }
 
 /* T1 threads make a row, 256/T1 rows a block; x[thread] is its value, y[thread] its row's. */
-static void add_reduction(struct batch *b, const char *type, const char *op, const char *way,
-                          const char *widths) {
+static void add_reduction(struct batch *b, const char *type, const char *op, const char *call) {
     add_kernel(b, arena_printf(b->a, "const k_%s *x, k_%s *y", type, type),
                arena_printf(b->a,
                             "    extern __shared__ __align__(16) unsigned char k_smem[];\n"
-                            "    k_store1(y + threadIdx.x, k_reduce_%s<k_%s, %s>(\n"
-                            "        k_load1(x + threadIdx.x), (k_%s *)k_smem));\n",
-                            way, op, widths, type));
+                            "    k_%s *const smem = (k_%s *)k_smem;\n"
+                            "    k_%s v = k_load1(x + threadIdx.x);\n"
+                            "    typedef k_%s OP;\n"
+                            "    %s;\n"
+                            "    k_store1(y + threadIdx.x, v);\n",
+                            type, type, type, op, call));
 }
 
 static void check_reduction(struct batch *b, const char *kernel, enum dtype t, int op, int t1,
@@ -148,15 +150,16 @@ static void check_reduction(struct batch *b, const char *kernel, enum dtype t, i
     emu_release(b->e, y);
 }
 
-static void reductions(const char *way, bool rows) {
+static void reductions(bool rows) {
     static const enum dtype REDUCED[] = {DT_F32, DT_I64, DT_F64};
     struct batch b = begin();
     for (int t = 0; t < 3; t++)
         for (int op = 0; op < N_OPS; op++)
             for (int t1 = 1; t1 <= MAX_THREADS_OF_ROW; t1 *= 4)
-                add_reduction(&b, dtype_name(REDUCED[t]), OPS[op], way,
-                              rows ? arena_printf(b.a, "%d", t1)
-                                   : arena_printf(b.a, "%d, %d", MAX_THREADS_OF_ROW / t1, t1));
+                add_reduction(&b, dtype_name(REDUCED[t]), OPS[op],
+                              rows ? arena_printf(b.a, "v = k_reduce_row<OP, %d>(v, smem)", t1)
+                                   : arena_printf(b.a, "k_reduce_columns<OP, %d, %d, 1>(&v, smem)",
+                                                  MAX_THREADS_OF_ROW / t1, t1));
     compile(&b);
     int k = 0;
     for (int t = 0; t < 3; t++)
@@ -166,8 +169,8 @@ static void reductions(const char *way, bool rows) {
     end(&b);
 }
 
-static void test_rows(void **state) { reductions("row", true); }
-static void test_columns(void **state) { reductions("column", false); }
+static void test_rows(void **state) { reductions(true); }
+static void test_columns(void **state) { reductions(false); }
 
 /* ---- maths ---------------------------------------------------------------------------------- */
 
