@@ -62,6 +62,16 @@ enum ws_status search_wave(struct tune *t, const int *which, int n, struct diag 
     return d->status;
 }
 
+int search_best(const struct tune *t) {
+    int best = -1;
+    for (int i = 0; i < t->n; i++) {
+        const struct variant *v = &t->variants[i];
+        if (variant_refused(v) || !v->timing.us.n) continue;
+        if (best < 0 || v->timing.us.median < t->variants[best].timing.us.median) best = i;
+    }
+    return best;
+}
+
 bool search_seen(const struct tune *t, int i) {
     return t->variants[i].timing.us.n || variant_refused(&t->variants[i]);
 }

@@ -62,7 +62,9 @@ struct search_space {
 };
 struct search_space search_space_of(const struct tune *t);
 double search_distance2(const struct search_space *s, int i, int j);
-/* Was it tried, or has it been asked for? */
+/* The fastest of those tried; -1: none was timed. */
+int search_best(const struct tune *t);
+/* Was it tried? */
 bool search_seen(const struct tune *t, int i);
 /* The unseen variant farthest from all that seen[i] marks; -1: none is left. */
 int search_farthest(const struct search_space *s, const bool *seen);

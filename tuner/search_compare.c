@@ -50,15 +50,6 @@ struct replay {
     double found_us, near_s, all_s;
 };
 
-static double best_of(const struct tune *t) {
-    double best = INFINITY;
-    for (int i = 0; i < t->n; i++) {
-        const struct variant *v = &t->variants[i];
-        if (!variant_refused(v) && v->timing.us.n) best = fmin(best, v->timing.us.median);
-    }
-    return best;
-}
-
 /* A copy of t that knows nothing yet. */
 static struct tune forgetful(const struct tune *t, enum search_strategy s) {
     struct arena *a = t->shared->arena;
@@ -137,8 +128,9 @@ static enum ws_status append(const struct tune *t, const struct replay *all, int
 
 enum ws_status search_compare(struct tune *t, const char *folder, struct diag *d) {
     struct replay all[SEARCH_COUNT];
-    double best_us = best_of(t);
-    if (!(best_us < INFINITY)) return WS_OK;
+    int best = search_best(t);
+    if (best < 0) return WS_OK;
+    double best_us = t->variants[best].timing.us.median;
     printf("  %s: %d configs, the best %.2f us\n", t->program->kernels[t->kernel].name, t->n,
            best_us);
     for (int s = 0; s < SEARCH_COUNT; s++) {

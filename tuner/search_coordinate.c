@@ -11,16 +11,6 @@
 enum { SEEDS = 4, NEIGHBOURS = 6 };
 #define GAIN 0.005 /* less than this is no step */
 
-static int best_of(const struct tune *t) {
-    int best = -1;
-    for (int i = 0; i < t->n; i++) {
-        const struct variant *v = &t->variants[i];
-        if (variant_refused(v) || !v->timing.us.n) continue;
-        if (best < 0 || v->timing.us.median < t->variants[best].timing.us.median) best = i;
-    }
-    return best;
-}
-
 static void mark_seen(const struct tune *t, bool *seen) {
     for (int i = 0; i < t->n; i++) seen[i] = search_seen(t, i);
 }
@@ -33,7 +23,7 @@ enum ws_status search_coordinate(struct tune *t, struct diag *d) {
     for (double before = INFINITY;;) {
         if (search_wave(t, which, n, d) != WS_OK || !search_goes_on(t)) return d->status;
         mark_seen(t, seen);
-        int best = best_of(t);
+        int best = search_best(t);
         if (best >= 0 && t->best_us > (1 - GAIN) * before) return WS_OK;
         before = t->best_us;
         /* As long as nothing works, the model's next guesses are as good as any. */

@@ -41,16 +41,6 @@ static const struct move moves[N_ADVICE][MOVES] = {
     [ADVICE_fewer_launches] = {{KNOB_last_block, 1}, {KNOB_split, -1}, {KNOB_cluster, 1}},
 };
 
-static int best_of(const struct tune *t) {
-    int best = -1;
-    for (int i = 0; i < t->n; i++) {
-        const struct variant *v = &t->variants[i];
-        if (variant_refused(v) || !v->timing.us.n) continue;
-        if (best < 0 || v->timing.us.median < t->variants[best].timing.us.median) best = i;
-    }
-    return best;
-}
-
 /* Which way each knob should go: the sum of what the advice says. */
 static void wanted_ways(unsigned advice, double *way) {
     for (int k = 0; k < KNOB_COUNT; k++) way[k] = 0;
@@ -119,7 +109,7 @@ enum ws_status search_profile(struct tune *t, struct diag *d) {
     for (int tried = 0; n && tried < MOST; tried += n) {
         if (search_wave(t, which, n, d) != WS_OK || !search_goes_on(t)) return d->status;
         for (int i = 0; i < t->n; i++) seen[i] = search_seen(t, i);
-        int best = best_of(t);
+        int best = search_best(t);
         rests = t->best_us > (1 - GAIN) * before ? rests + 1 : 0;
         if (rests > 2) return WS_OK;
         before = t->best_us;
