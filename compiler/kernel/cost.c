@@ -206,7 +206,7 @@ static double gaps_us(const struct kernel *k, const struct layout *y, int64_t re
 
 /* Clusters lie in one group of multiprocessors each, which they do not always fill. */
 static double cluster_share(const struct layout *y) {
-    return y->cluster >= 8 ? 0.88 : y->cluster >= 4 ? 0.94 : y->cluster == 2 ? 0.97 : 1;
+    return y->cluster >= 8 ? 0.88 : y->cluster >= 4 ? 0.94 : 1;
 }
 
 /* Registers besides those of the raw loads. Where a row is kept, compilers keep what they have made
@@ -281,11 +281,10 @@ static double turns_us(const struct kernel *k, const struct layout *y, int64_t t
                        int64_t a_unit) {
     double ghz = k->limits->clock_ghz > 0 ? k->limits->clock_ghz : 1.5, work = element_work(k);
     double thread = (double)y->ur * y->vec * y->ex * work; /* instructions of a warp for a row */
-    double alone = 1.5 * thread + (y->cluster > 1 ? 1200
-                                   : y->t1 > 32   ? 500
-                                                  : 250) *
-                                      (k->levels + 1);
-    double shared = thread * (double)(a_unit * y->threads / 32) / (4 * 0.7);
+    double barrier = y->cluster > 1 ? 1200 : y->t1 > 32 ? 300 + y->t1 * 0.8 : 250;
+    double alone = thread + barrier * (k->levels + 1);
+    double warps = (double)(a_unit * y->threads) / 32, each = warps / 4; /* of a scheduler */
+    double shared = thread * warps / (4 * (each < 4 ? 0.5 + 0.05 * each : 0.7));
     return (double)turns * (alone > shared ? alone : shared) / (ghz * 1e3);
 }
 
@@ -316,7 +315,9 @@ static double columns_cost(const struct kernel *k, const struct layout *y) {
     if (blocks < d->units) balance *= (double)blocks / d->units;
     double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000;
     double us = traffic(k, y, blocks) / (gbps * 1e3 * 0.9 * (rate < 1 ? rate : 1) * balance * used);
-    us = hypot(us, turns_us(k, y, turns, a_unit));
+    us = hypot(us, turns_us(k, y, turns, a_unit)) * (1 + 0.025 * (y->cluster - 1));
+    bool crowded = 1.36 * (double)(registers * y->threads * a_unit) > (double)d->regs_unit;
+    if (crowded) us *= 1.1; /* compilers have to count every register */
     return us * (1 + 0.04 / y->vec + (rate > 0.2 ? 0.02 / rate : 0.1)) + 2.5;
 }
 

@@ -71,7 +71,8 @@ static int64_t loads_of_column(struct fuser *f, const struct merge *m) {
 }
 
 /* Half of a multiprocessor's registers may hold the block's row and sums; the other half is for
- * what is computed. A cluster shares a row. On a CPU they lie in its cache. */
+ * what is computed. Two blocks may share a row; more would wait for each other longer than it takes
+ * to read everything twice. On a CPU they lie in its cache. */
 const char *columns_too_wide(struct fuser *f, const struct merge *m) {
     const struct group *H = group_at(f, m->host);
     int64_t columns = axes_numel(f->l, H->r, H->n_r);
@@ -79,7 +80,7 @@ const char *columns_too_wide(struct fuser *f, const struct merge *m) {
         columns * (sums_of_column(f, m, m->a) + sums_of_column(f, m, m->b) + loads_of_column(f, m));
     int64_t have = f->limits->kind == DEVICE_CPU
                        ? f->limits->l2_bytes / f->limits->units
-                       : f->limits->regs_unit * 4 / 2 * f->limits->max_cluster;
+                       : f->limits->regs_unit * 4 / 2 * (f->limits->max_cluster > 1 ? 2 : 1);
     if (need <= have) return NULL;
     return arena_printf(f->s->arena,
                         "a row of %lld columns and their sums take %lld bytes of %lld in registers",
