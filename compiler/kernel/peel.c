@@ -68,9 +68,9 @@ ex kernel_row_start(const struct kernel *k, int vec) {
     return best;
 }
 
-/* Heads end where a vector begins, and, as a line that two warps write a part of costs more than
- * one that one of them writes, where a line of the stored tensors begins: if rows are many lines.
- */
+/* Heads end where a vector begins, and, if rows are many lines, where a line of the stored tensors
+ * does, so that no two warps write to one. It gains little: softmax over bf16[8192, 50257] took
+ * 497 +- 4 us before and 493 after on an H200, which is no more than the noise. */
 int kernel_head_unit(const struct kernel *k, ex start, int vec) {
     enum { LINE = 128, MANY = 16 };
     int bytes = 0;

@@ -9,6 +9,7 @@ enum {
     MAX_CONFIGS = 64,
     MAX_HINTED = 12, /* of these, how many are tried with each of the hints as well */
     N_HINTS = 3,
+    MANY_KEPT = 64,  /* elements of a row that a thread keeps, from which registers are scarce */
     LONG_ROW = 8192, /* columns from which a cluster of blocks may share a row */
 };
 
@@ -23,12 +24,27 @@ struct space {
     VEC(struct candidate) all;
 };
 
+/* Blocks of a multiprocessor when threads have registers for the kept row and little more: what
+ * compilers would keep besides, they then make again. */
+static int tight_fit(const struct kernel *k, const struct layout *y) {
+    enum { OTHERS = 48 };
+    if (!y->one_read || k->kind != KERNEL_REDUCE || k->columns) return 0;
+    return (int)(k->limits->regs_unit / (y->threads * (layout_load_words(k, y) + OTHERS)));
+}
+
 static void propose(struct space *s, struct config c) {
     struct layout y;
     if (kernel_layout(s->k, &c, &y, s->arena)) return;
     for (uint32_t i = 0; i < s->all.n; i++)
         if (config_equal(&s->all.at[i].c, &c)) return;
     vec_push(s->arena, &s->all, ((struct candidate){c, kernel_cost(s->k, &y)}));
+    struct layout fitted;
+    double cost = kernel_cost(s->k, &y);
+    if (c.knob[KNOB_fit] || y.ur * y.vec * y.ex <= MANY_KEPT) return;
+    c.knob[KNOB_fit] =
+        tight_fit(s->k, &y); /* the same with fewer registers, if that looks better */
+    if (kernel_layout(s->k, &c, &fitted, s->arena) || kernel_cost(s->k, &fitted) >= cost) return;
+    propose(s, c);
 }
 
 /* A size for the grids below; an empty axis counts as 1. */
@@ -79,6 +95,12 @@ static bool tries_vector(const struct kernel *k, int vec) {
 /* Half of the t1 threads of a row, or more, have nothing to do. */
 static bool idles(int t1, int vec, int64_t nr) { return t1 > 1 && (int64_t)t1 * vec / 2 >= nr; }
 
+static bool stores_columns(const struct kernel *k) {
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (k->stores.at[i].mask & MASK_R) return true;
+    return false;
+}
+
 /* Reductions along contiguous columns: t1 threads a row, x rows a block. Threads idle only where
  * there are neither columns nor rows enough for one warp. */
 static void propose_columns(struct space *s) {
@@ -98,13 +120,15 @@ static void propose_columns(struct space *s) {
                                       K(warps, warps), K(vec, vec), K(keep, 1), K(cluster, c)));
                 for (int u = 1; u <= 8 && (u == 1 || step * u / 2 < nr); u *= 2) {
                     propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec)));
-                    propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
-                                      K(online, 1)));
+                    for (int skip = 0; skip <= !stores_columns(k); skip++)
+                        propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
+                                          K(skip_l1, skip), K(online, 1)));
                     int64_t want = 4 * (int64_t)k->limits->units;
                     for (int split = 2; split <= 4096 && nx * split / x <= 4 * want; split *= 2)
-                        for (int last = 1; last >= 0 && nx * split / x >= want / 4; last--)
+                        for (int i = 0; i < 4 && nx * split / x >= want / 4; i++)
                             propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
-                                              K(split, split), K(last_block, last)));
+                                              K(split, split), K(skip_l1, i % 2),
+                                              K(last_block, i < 2)));
                 }
             }
 }
@@ -282,14 +306,6 @@ static bool listed(const struct config *list, int n, const struct config *c) {
     for (int i = 0; i < n; i++)
         if (config_equal(&list[i], c)) return true;
     return false;
-}
-
-/* Blocks of a multiprocessor when threads have registers for the kept row and little more: what
- * compilers would keep besides, they then make again. */
-static int tight_fit(const struct kernel *k, const struct layout *y) {
-    enum { OTHERS = 48 };
-    if (!y->one_read || k->kind != KERNEL_REDUCE) return 0;
-    return (int)(k->limits->regs_unit / (y->threads * (layout_load_words(k, y) + OTHERS)));
 }
 
 /* The cost model cannot tell what a copy in L1 is worth, or not to wait for the maximum of rows
