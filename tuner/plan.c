@@ -184,7 +184,7 @@ enum ws_status plan_launches(const struct plan *p, struct buffers *b, struct lau
         struct launches one;
         if (!variant_loaded(v, b->machine) && variant_load(v, b->machine, d) != WS_OK)
             return d->status;
-        if (variant_refused(v))
+        if (!variant_loaded(v, b->machine))
             return diag_fail(d, WS_MACHINE, "'%s' could be run before and cannot now: %s", v->text,
                              v->message);
         if (variant_launches(v, b, &one, d) != WS_OK) return d->status;

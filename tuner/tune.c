@@ -193,7 +193,8 @@ enum ws_status tune_choose(struct tune *t, struct diag *d) {
     bool tied[FINALISTS + 1];
     int n = pick_finalists(t, finalists);
     if (!n)
-        return diag_fail(d, WS_WRONG, "no config of kernel %s could be measured; the default: %s",
+        return diag_fail(d, t->variants[0].status == STATUS_implausible ? WS_NOISY : WS_WRONG,
+                         "no config of kernel %s could be measured; the default: %s",
                          t->program->kernels[t->kernel].name, t->variants[0].message);
     if (n > 1 && time_finalists(t, finalists, n, d) != WS_OK) return d->status;
     if (interrupted()) return WS_OK;

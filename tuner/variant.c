@@ -51,7 +51,8 @@ bool variant_loaded(const struct variant *v, const struct machine *m) {
 enum ws_status variant_load(struct variant *v, struct machine *m, struct diag *d) {
     struct diag own = diag_new(d->arena);
     struct device *dev = m->device;
-    variant_unload(v, m); /* of an earlier generation */
+    bool refused = variant_refused(v); /* for another reason: it may be a default, and has to run */
+    variant_unload(v, m);              /* of an earlier generation */
     v->generation = device_generation(dev);
     device_load(dev, v->binary, v->size, &v->module, &own);
     for (int i = 0; i < v->source.n_launches && own.status == WS_OK; i++) {
@@ -68,7 +69,7 @@ enum ws_status variant_load(struct variant *v, struct machine *m, struct diag *d
     if (v->spill_bytes > 0 && !v->is_default)
         variant_refuse(v, STATUS_spill,
                        arena_printf(d->arena, "%d bytes of registers spilled", v->spill_bytes));
-    if (variant_refused(v)) variant_unload(v, m);
+    if (variant_refused(v) && !refused) variant_unload(v, m);
     return WS_OK;
 }
 

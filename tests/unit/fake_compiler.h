@@ -18,8 +18,9 @@
 #include "ws_tune.h"
 
 enum { FAKE_N = 4096, FAKE_VARIANTS = 10 };
-static bool fake_hangs; /* the eleventh variant is there */
-static bool fake_knob;  /* a knob came: there is a variant x=1 k=1, which is right */
+static bool fake_hangs;   /* the eleventh variant is there */
+static double fake_flops; /* that the fused kernel is said to do */
+static bool fake_knob;    /* a knob came: there is a variant x=1 k=1, which is right */
 
 static struct ws_tensor_info fake_tensor(const char *name) {
     return (struct ws_tensor_info){.name = name,
@@ -113,7 +114,8 @@ struct ws_program *ws_lower(struct ws_captured *c, const struct device_limits *l
                                            .n_writes = 1,
                                            .reads = {k ? 2 : 0},
                                            .writes = {k || fusion == WS_FUSE ? 1 : 2},
-                                           .bytes = bytes};
+                                           .bytes = bytes,
+                                           .flops = fusion == WS_FUSE ? fake_flops : 0};
     return p;
 }
 

@@ -156,6 +156,21 @@ static void test_profile(void **state) {
     results_free(&r);
 }
 
+/* Faster than the device can be: something was not measured, or not done. Nothing of it wins. */
+static void test_implausible_times_never_win(void **state) {
+    struct place *p = *state;
+    struct results r;
+    fake_flops = 1e15;
+    assert_int_equal(bench(p, NULL, NULL), WS_NOISY);
+    fake_flops = 0;
+    read_rows(p, &r);
+    assert_int_equal(find(&r, "x=1", ROLE_variant)->status, STATUS_implausible);
+    assert_int_equal(find(&r, "x=2", ROLE_variant)->status, STATUS_implausible);
+    for (size_t i = 0; i < r.n; i++) assert_true(r.rows[i].is_winner != 1);
+    assert_int_equal(count(&r, ROLE_tuned), 0);
+    results_free(&r);
+}
+
 static void test_hit_then_retune(void **state) {
     struct place *p = *state;
     struct results r;
@@ -271,6 +286,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         TEST(test_every_fate_of_a_variant),
         TEST(test_a_variant_that_never_ends),
+        TEST(test_implausible_times_never_win),
         TEST(test_profile),
         TEST(test_a_new_knob),
         TEST(test_replay),
