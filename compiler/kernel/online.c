@@ -35,7 +35,9 @@ static value_id maximum_below(const struct kernel *k, value_id v) {
     value_id of = max->args[0];
     plain(k, &f);
     plain(k, &of);
-    return f == of && dtype_is_float(max->dtype) ? m : NO_VALUE;
+    /* What is the same all along the row is computed once, after the maximum. */
+    bool varies = k->values.at[f].mask & MASK_R;
+    return f == of && varies && dtype_is_float(max->dtype) ? m : NO_VALUE;
 }
 
 value_id kernel_online_maximum(const struct kernel *k, value_id sum) {
