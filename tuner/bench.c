@@ -311,7 +311,7 @@ static int run_point(struct bench_run *r, int point) {
 static enum ws_status open_run(struct bench_run *r, struct diag *d) {
     r->replay = r->line.configs.n > 0;
     if (sweep_parse(&r->line.axes, r->arena, &r->sweep, d) != WS_OK ||
-        machine_open_isolated(r->line.device, r->arena, &r->machine, d) != WS_OK)
+        machine_open_for(&r->line, r->arena, &r->machine, d) != WS_OK)
         return d->status;
     puts(r->machine.why);
     fflush(stdout);

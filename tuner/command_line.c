@@ -22,7 +22,7 @@ struct given {
     const char *device, *dtype, *mode, *arch, *fusion, *results, *dump, *save, *backend;
     const char *search, *budget, *seed, *samples_max;
     struct texts axes, configs;
-    bool check, explain, retune, no_search, profile, compare_searches, no_figures, help;
+    bool check, explain, retune, no_search, profile, compare_searches, in_process, no_figures, help;
 };
 
 #define OPTIONS(OPTION)                                                                            \
@@ -54,6 +54,8 @@ struct given {
     OPTION(TEXT, "--budget", budget, "SECONDS|Nt", BENCH,                                          \
            "stop searching after so many seconds, or after N trials a kernel")                     \
     OPTION(TEXT, "--samples-max", samples_max, "N", BENCH, "most samples a variant; default 100")  \
+    OPTION(FLAG, "--in-process", in_process, "", BENCH | RUN,                                      \
+           "run kernels in this very process: for debuggers and sanitizers")                       \
     OPTION(FLAG, "--no-figures", no_figures, "", BENCH, "draw nothing")                            \
     OPTION(FLAG, "--check", check, "", RUN, "compare the outputs with the reference")              \
     OPTION(TEXT, "--backend", backend, "NAME", RUN | EXPLAIN,                                      \
@@ -182,6 +184,7 @@ static enum ws_status read_values(const struct given *g, struct command_line *ou
         diag_fail(d, WS_USAGE, "--search takes one of %s, not '%s'", search_names(d->arena),
                   g->search);
     out->compare_searches = g->compare_searches;
+    out->in_process = g->in_process;
     out->search = g->compare_searches ? SEARCH_exhaustive : search;
     if (g->dtype && (!dtype_parse(g->dtype, &out->dtype) || !dtype_is_float(out->dtype)))
         diag_fail(d, WS_USAGE, "--dtype takes one of f32, bf16, f16, f64, not '%s'", g->dtype);

@@ -13,10 +13,11 @@ enum ws_status machine_open(const char *name, struct arena *a, struct machine *o
     return machine_open_toolchain(out, d);
 }
 
-enum ws_status machine_open_isolated(const char *name, struct arena *a, struct machine *out,
-                                     struct diag *d) {
+enum ws_status machine_open_for(const struct command_line *c, struct arena *a, struct machine *out,
+                                struct diag *d) {
+    if (c->in_process) return machine_open(c->device, a, out, d);
     *out = (struct machine){.arena = a, .env = env_read(a)};
-    if (device_open_isolated(name, a, d, &out->device, &out->why) != WS_OK) return d->status;
+    if (device_open_isolated(c->device, a, d, &out->device, &out->why) != WS_OK) return d->status;
     out->limits = *device_limits(out->device);
     return toolchain_open_isolated(out->limits.kind, out->limits.arch, &out->env, a, d,
                                    &out->toolchain);

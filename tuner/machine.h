@@ -16,10 +16,10 @@ struct machine {
 
 /* The device called name (NULL: the default one) with its toolchain. */
 enum ws_status machine_open(const char *name, struct arena *a, struct machine *out, struct diag *d);
-/* The same with device and compiler in processes of their own: what untried code does to them costs
- * the variant alone. */
-enum ws_status machine_open_isolated(const char *name, struct arena *a, struct machine *out,
-                                     struct diag *d);
+/* The device that the command line asks for, with the compiler in processes of their own, unless it
+ * says otherwise: what untried code does to them costs the variant alone. */
+enum ws_status machine_open_for(const struct command_line *c, struct arena *a, struct machine *out,
+                                struct diag *d);
 /* The limits of an arch by name, "cpu" included; no device, no toolchain yet. */
 enum ws_status machine_for_arch(const char *arch, struct arena *a, struct machine *out,
                                 struct diag *d);

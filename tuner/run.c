@@ -42,7 +42,7 @@ static enum ws_status lower(struct run *r, struct diag *d) {
     if (sweep_parse(&r->line.axes, r->arena, &sweep, d) != WS_OK) return d->status;
     if (sweep.n_points > 1)
         return diag_fail(d, WS_USAGE, "run takes one value an axis; bench sweeps");
-    if (machine_open_isolated(r->line.device, r->arena, &r->machine, d) != WS_OK) return d->status;
+    if (machine_open_for(&r->line, r->arena, &r->machine, d) != WS_OK) return d->status;
     puts(r->machine.why);
     r->stages = stages_new(r->arena, r->line.dump, r->machine.env.logs);
     r->axes = sweep_point(&sweep, 0, r->arena);
