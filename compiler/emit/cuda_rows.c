@@ -176,11 +176,52 @@ static bool *open_address(struct emitter *w, value_id v) {
     return marks;
 }
 
+/* What lies across goes through shared memory: threads that are neighbours read neighbours, along
+ * x, and later take up what is theirs, along r. All reads of a tile are under way before the first
+ * is put down. */
+static void put_turn(struct emitter *w, value_id v, int *smem) {
+    const struct layout *y = w->y;
+    const struct value_node *x = at(w, v);
+    const char *m = memory_type(w, w->k->schedule->loops->buffers.at[x->buffer].meta.dtype);
+    int each = y->bx * y->br / y->threads;
+    line(w, "k_pack<%s, 1> (*const t%u)[%d] = (k_pack<%s, 1> (*)[%d])(k_smem + %d);", m, v,
+         y->bx + 1, m, y->bx + 1, *smem);
+    *smem += (int)((layout_turn_bytes(w->k, y, v) + 15) / 16 * 16);
+    open_scope(w);
+    line(w, "k_pack<%s, 1> turned[%d];", m, each);
+    open_unrolled(w, "i", each);
+    line(w, "const int at = i * %d + tid;", y->threads);
+    line(w, "const k_idx x = k_clamp(px * %d + at %% %d, nx - 1);", y->bx, y->bx);
+    line(w, "const k_idx r = k_clamp(base + at / %d, nr - 1);", y->bx);
+    line(w, "turned[i] = k_load<%s, 1%s>(p%d + (%s));", m, y->skip_l1 ? ", 1" : "",
+         argument_of(w, x->buffer), ex_text(w, x->index));
+    close_brace(w);
+    open_unrolled(w, "i", each);
+    line(w, "const int at = i * %d + tid;", y->threads);
+    line(w, "t%u[at / %d][at %% %d] = turned[i];", v, y->bx, y->bx);
+    close_brace(w);
+    close_brace(w);
+}
+
+static void put_turns(struct emitter *w, const struct phase *f, int *smem) {
+    bool any = false;
+    for (uint32_t i = 0; i < f->loads.n; i++) {
+        if (!layout_turns(w->k, w->y, f->loads.at[i])) continue;
+        put_turn(w, f->loads.at[i], smem);
+        any = true;
+    }
+    if (any) line(w, "__syncthreads();");
+}
+
 /* The load of v into `to`. */
 static void put_load_into(struct emitter *w, value_id v, const char *to, int vec) {
     const struct value_node *x = at(w, v);
     const char *m = memory_type(w, w->k->schedule->loops->buffers.at[x->buffer].meta.dtype);
     const char *hint = w->y->skip_l1 ? ", 1" : "";
+    if (layout_turns(w->k, w->y, v)) {
+        line(w, "%s = t%u[r - base][x - px * %d];", to, v, w->y->bx);
+        return;
+    }
     const char *condition = x->guarded ? arena_printf(w->arena, "%s, ", ref(w, x->args[0])) : "";
     line(w, "%s = k_load%s<%s, %d%s>(%sp%d + (%s));", to, x->guarded ? "_if" : "", m, vec, hint,
          condition, argument_of(w, x->buffer), ex_text(w, x->index));
@@ -440,6 +481,7 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
         open_scope(w);
     const struct phase loads = loads_of_row(w, f);
     declare_packs(w, &loads);
+    put_turns(w, &loads, smem);
     put_loads(w, &loads);
     put_tile(w, f);
     if (loops || (y->grid_r && !y->peel)) close_brace(w);

@@ -37,7 +37,8 @@
     KNOB(blocks, "blocks of a multiprocessor that go over many rows each and sum up columns")      \
     KNOB(fit, "blocks that the registers of a multiprocessor must suffice for; 0: for one")        \
     KNOB(stages, "of blocks: rows that are under way at a time, all but one of them copied ahead " \
-                 "into shared memory")
+                 "into shared memory")                                                             \
+    KNOB(turn, "1: pointwise operands that lie across turn in shared memory")
 
 enum knob {
 #define KNOB(name, what) KNOB_##name,

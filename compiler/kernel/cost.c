@@ -50,6 +50,7 @@ double kernel_flops(const struct kernel *k) {
 
 enum {
     SECTOR = 32, /* bytes that memory hands out at once */
+    LINE = 128,  /* bytes that it hands out fastest */
     BYTES_IN_FLIGHT = 48 << 10
 }; /* per multiprocessor; what an H200 needs to reach its memory's speed */
 
@@ -79,13 +80,19 @@ static bool reads_once(const struct kernel *k, const struct layout *y) {
 
 /* Bytes that an access moves for each byte it wants. Memory comes in sectors of 32 bytes: an access
  * that strides along the inner axis wastes the rest of a sector, unless the tile is wide enough
- * along the axis that is contiguous for it (a transposed operand: 8 rows of f32 fill a sector). */
+ * along the axis that is contiguous for it (a transposed operand: 8 rows of f32 fill a sector). And
+ * a warp that reads 32 sectors at once waits for each, if they do not turn in shared memory: adding
+ * a transposed f32[8192, 8192] took 286 us so on an H200, of the 187 that its bytes take. */
 static double waste(const struct kernel *k, const struct layout *y, int64_t inner, int64_t outer,
-                    buffer_id b) {
+                    buffer_id b, bool turned) {
+    const double SCATTERED = 2.6;
     int bytes = dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype);
     if (inner == 0 || inner == 1) return 1;
     int64_t wanted = outer == 1 ? (y->rows_inner ? y->br : y->bx) * bytes : bytes;
-    return wanted < SECTOR ? (double)SECTOR / (double)wanted : 1;
+    double moved = wanted < SECTOR ? (double)SECTOR / (double)wanted : 1;
+    if (turned) moved *= wanted >= LINE ? 1 : wanted >= LINE / 2 ? 1.1 : 1.8;
+    bool scattered = k->kind == KERNEL_POINTWISE && k->limits->kind == DEVICE_CUDA && !turned;
+    return scattered && moved < SCATTERED ? SCATTERED : moved;
 }
 
 /* What it costs to read a row again, of what the first time does, where `blocks` blocks run at a
@@ -108,14 +115,16 @@ static double traffic(const struct kernel *k, const struct layout *y, int64_t bl
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind != INST_LOAD || !(v->mask & MASK_R)) continue;
-        total += (waste(k, y, load_stride(k, v, inner), load_stride(k, v, outer), v->buffer) - 1) *
+        total += (waste(k, y, load_stride(k, v, inner), load_stride(k, v, outer), v->buffer,
+                        layout_turns(k, y, i)) -
+                  1) *
                  (double)buffer_bytes(k->schedule->loops, v->buffer) * again;
     }
     for (uint32_t i = 0; i < k->stores.n; i++) {
         const struct store_node *st = &k->stores.at[i];
         if (st->mask & MASK_R)
             total += (waste(k, y, index_local_stride(k, st->index, inner),
-                            index_local_stride(k, st->index, outer), st->buffer) -
+                            index_local_stride(k, st->index, outer), st->buffer, false) -
                       1) *
                      (double)buffer_bytes(k->schedule->loops, st->buffer);
     }

@@ -174,6 +174,7 @@ struct layout {
     int stages;      /* columns: rows under way, of which all but one are copied to shared memory */
     int ring;        /* ... from this byte on */
     int blocks; /* columns: clusters of the persistent grid (CPU: tasks), each a part of the sums */
+    bool turn;  /* pointwise: what lies across the columns is read along the rows, see below */
     bool grid_r;    /* pointwise: columns are spread over blocks, not looped over */
     bool streaming; /* non-temporal stores */
     bool skip_l1;   /* loads leave no copy in L1 */
@@ -214,6 +215,12 @@ int layout_load_words(const struct kernel *k, const struct layout *y);
 /* Columns: is the load copied ahead, and the bytes of all such loads of a tile? */
 bool layout_copies(const struct kernel *k, const struct layout *y, value_id load);
 int64_t layout_stage_bytes(const struct kernel *k, const struct layout *y);
+
+/* Pointwise: is the load one of an operand whose neighbours are those of other rows, so that it is
+ * read along the rows into shared memory, and taken up from there along the columns? A row of that
+ * tile has one place more than it needs, so that a column of it is in as many banks. */
+bool layout_turns(const struct kernel *k, const struct layout *y, value_id load);
+int64_t layout_turn_bytes(const struct kernel *k, const struct layout *y, value_id load);
 
 /* Rows inner: values that one reduction of a thread's vector sends through shared memory. */
 int layout_column_slots(const struct layout *y);

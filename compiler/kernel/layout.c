@@ -134,6 +134,34 @@ static const char *check_stages(const struct kernel *k, int stages, struct layou
     return NULL;
 }
 
+bool layout_turns(const struct kernel *k, const struct layout *y, value_id load) {
+    const struct value_node *v = &k->values.at[load];
+    return y->turn && v->kind == INST_LOAD && v->mask == (MASK_X | MASK_R) && !v->n_args &&
+           load_stride(k, v, AXIS_X) == 1 && load_stride(k, v, AXIS_R) != 1;
+}
+
+/* Elements lie there as they do in registers: in words. */
+int64_t layout_turn_bytes(const struct kernel *k, const struct layout *y, value_id load) {
+    int word = dtype_bytes(k->values.at[load].dtype) > 4 ? 8 : 4;
+    return (int64_t)y->br * (y->bx + 1) * word;
+}
+
+static const char *check_turn(const struct kernel *k, bool turn, struct layout *y,
+                              struct arena *a) {
+    int64_t bytes = 0;
+    if (!turn) return NULL;
+    if (k->kind != KERNEL_POINTWISE || k->limits->kind == DEVICE_CPU || y->peel)
+        return "turn=1 needs a pointwise kernel on a GPU, with whole vectors";
+    y->turn = true;
+    for (value_id v = 0; v < k->values.n; v++)
+        if (layout_turns(k, y, v)) bytes += (layout_turn_bytes(k, y, v) + 15) / 16 * 16;
+    if (!bytes) return "turn=1, but no operand lies across";
+    if (bytes > k->limits->smem_block)
+        return arena_printf(a, "needs %lld bytes of shared memory", (long long)bytes);
+    y->smem = (int)bytes;
+    return NULL;
+}
+
 /* Persistent blocks: each thread has the same columns in all rows. */
 static const char *check_columns(const struct kernel *k, const struct config *c, struct layout *y,
                                  struct arena *a) {
@@ -338,17 +366,17 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
                          .streaming = c->knob[KNOB_nt] == 1,
                          .skip_l1 = c->knob[KNOB_skip_l1] == 1};
     if (c->knob[KNOB_keep] > 1 || c->knob[KNOB_nt] > 1 || c->knob[KNOB_skip_l1] > 1 ||
-        c->knob[KNOB_online] > 1 || c->knob[KNOB_last_block] > 1)
-        return "keep, nt, skip_l1, last_block and online are 0 or 1";
+        c->knob[KNOB_online] > 1 || c->knob[KNOB_last_block] > 1 || c->knob[KNOB_turn] > 1)
+        return "keep, nt, skip_l1, last_block, online and turn are 0 or 1";
     bool gpu = k->limits->kind == DEVICE_CUDA, dot = k->kind == KERNEL_MATMUL;
     static const enum knob dot_only[] = {KNOB_m, KNOB_n, KNOB_k, KNOB_tm, KNOB_tn};
     static const enum knob row_only[] = {KNOB_x,      KNOB_r,   KNOB_rows,    KNOB_keep,
                                          KNOB_split,  KNOB_vec, KNOB_cluster, KNOB_blocks,
-                                         KNOB_stages, KNOB_fit};
+                                         KNOB_stages, KNOB_fit, KNOB_turn};
     for (int i = 0; i < 5 && !dot; i++)
         if (c->knob[dot_only[i]])
             return arena_printf(a, "%s is a knob of matrix products", knob_name(dot_only[i]));
-    for (int i = 0; i < 10 && dot; i++)
+    for (int i = 0; i < 11 && dot; i++)
         if (c->knob[row_only[i]])
             return arena_printf(a, "%s is no knob of matrix products", knob_name(row_only[i]));
     if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";
@@ -363,6 +391,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     const char *bad = gpu ? check_vector(k, y, a) : NULL;
     if (!bad) bad = gpu ? gpu_layout(k, c, y, a) : cpu_layout(k, c, y, a);
     if (!bad) bad = check_keep(k, y, y->one_read, a);
+    if (!bad) bad = check_turn(k, c->knob[KNOB_turn], y, a);
     if (!bad) bad = check_fit(k, c->knob[KNOB_fit], y, a);
     if (!bad) bad = check_split(k, y, a);
     if (!bad) bad = check_columns(k, c, y, a);

@@ -213,8 +213,17 @@ static void propose_scan_rows(struct space *s) {
                 propose(s, CONFIG(K(x, warps * 32 * vec), K(r, u), K(warps, warps), K(vec, vec)));
 }
 
+/* Does an operand lie across the columns? */
+static bool has_across(const struct kernel *k) {
+    const struct layout turning = {.turn = true};
+    for (value_id v = 0; v < k->values.n; v++)
+        if (layout_turns(k, &turning, v)) return true;
+    return false;
+}
+
 static void propose_pointwise(struct space *s) {
     const struct kernel *k = s->k;
+    bool across = has_across(k);
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
     for (int vec = widest_vector(k, AXIS_R); vec >= 1; vec /= 2)
         for (int warps = 2; warps <= 16; warps *= 2)
@@ -226,8 +235,10 @@ static void propose_pointwise(struct space *s) {
                 for (int u = 1; u <= 8; u *= 2)
                     for (int rows = 1; rows <= 8 && (rows == 1 || rows <= nx / t0); rows *= 2) {
                         if (u * rows > 8 || (u > 1 && (int64_t)t1 * vec * u / 2 >= nr)) continue;
-                        propose(s, CONFIG(K(x, t0 * rows), K(r, t1 * vec * u), K(warps, warps),
-                                          K(vec, vec), K(rows, rows > 1 ? rows : 0)));
+                        for (int turn = 0; turn <= across; turn++)
+                            propose(s, CONFIG(K(x, t0 * rows), K(r, t1 * vec * u), K(warps, warps),
+                                              K(vec, vec), K(rows, rows > 1 ? rows : 0),
+                                              K(turn, turn)));
                     }
             }
 }

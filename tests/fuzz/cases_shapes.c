@@ -28,6 +28,9 @@ static const char *const shapes[] = {
     "graph(%g: f32[6, 40], %u: f32[6, 40]) {\n %a = silu(%g)\n %y = mul(%a, %u)\n return %y\n}\n",
     "graph(%x: f32[24, 36]) {\n %y = permute(%x, [1, 0])\n %z = mul(%y, 3)\n return %z\n}\n",
     "graph(%x: f32[24, 24]) {\n %y = permute(%x, [1, 0])\n %z = add(%x, %y)\n return %z\n}\n",
+    /* operands that lie across, of two widths and with ragged tiles: they turn in shared memory */
+    "graph(%x: f32[37, 72], %y: f32[72, 37], %h: bf16[72, 37]) {\n %p = permute(%y, [1, 0])\n"
+    " %q = permute(%h, [1, 0])\n %a = add(%x, %p)\n %z = mul(%a, %q)\n return %z\n}\n",
     "graph(%x: f32[100, 12]) {\n %s = sum(%x, 0)\n return %s\n}\n",
     "graph(%x: f32[3000]) {\n %s = sum(%x)\n %m = amax(%x)\n %r = div(%s, %m)\n return %r, %m\n}\n",
     "graph(%x: i64[9, 20]) {\n %s = sum(%x, 1)\n return %s\n}\n",
