@@ -192,8 +192,8 @@ static const char *const wide[] = {
     "graph(%x: f32[23, 512], %g: f32[23, 512]) {\n %s = sum(%x, 1, True)\n %m = amax(%g, 1, True)\n"
     " %c = sub(%x, %s)\n %p = mul(%c, %g)\n %q = sum(%p, 1, True)\n %d = sub(%p, %q)\n"
     " %e = sub(%d, %m)\n %w = sum(%p, 0)\n %b = sum(%g, 0)\n return %e, %w, %b\n}\n",
-    "graph(%x: bf16[40, 1000], %g: bf16[40, 1000]) {\n %p = mul(%x, %g)\n"
-    " %s = sum(%p, 1, True)\n %y = sub(%g, %s)\n %c = sum(%y, 0)\n %a = amax(%p, 0)\n"
+    "graph(%x: bf16[40, 1000], %g: bf16[40, 1000]) {\n %p = mul(%x, %g)\n %k = mul(%p, 0.03125)\n"
+    " %s = sum(%k, 1, True)\n %y = sub(%g, %s)\n %c = sum(%y, 0)\n %a = amax(%p, 0)\n"
     " return %y, %c, %a\n}\n",
     /* no row is reduced: sums of columns alone, by whole rows */
     "graph(%g: bf16[101, 48], %x: bf16[101, 48], %b: bf16[48]) {\n %p = add(%x, %b)\n"
