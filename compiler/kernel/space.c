@@ -104,7 +104,7 @@ static void propose_columns(struct space *s) {
                                       K(warps, warps), K(vec, vec), K(keep, 1), K(cluster, c)));
                 for (int u = 1; u <= 8 && (u == 1 || step * u / 2 < nr); u *= 2) {
                     propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec)));
-                    for (int skip = 0; skip <= !stores_columns(k); skip++)
+                    for (int skip = 0; skip <= (stores_columns(k) ? 0 : 1); skip++)
                         propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
                                           K(skip_l1, skip), K(online, 1)));
                     int64_t want = 4 * (int64_t)k->limits->units;
@@ -207,7 +207,7 @@ static bool has_across(const struct kernel *k) {
 
 static void propose_pointwise(struct space *s) {
     const struct kernel *k = s->k;
-    bool across = has_across(k);
+    int turns = has_across(k) ? 1 : 0;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
     for (int vec = widest_vector(k, AXIS_R); vec >= 1; vec /= 2)
         for (int warps = 2; warps <= 16; warps *= 2)
@@ -219,7 +219,7 @@ static void propose_pointwise(struct space *s) {
                 for (int u = 1; u <= 8; u *= 2)
                     for (int rows = 1; rows <= 8 && (rows == 1 || rows <= nx / t0); rows *= 2) {
                         if (u * rows > 8 || (u > 1 && (int64_t)t1 * vec * u / 2 >= nr)) continue;
-                        for (int turn = 0; turn <= across; turn++)
+                        for (int turn = 0; turn <= turns; turn++)
                             propose(s, CONFIG(K(x, t0 * rows), K(r, t1 * vec * u), K(warps, warps),
                                               K(vec, vec), K(rows, rows > 1 ? rows : 0),
                                               K(turn, turn)));

@@ -199,8 +199,8 @@ static const char *const wide[] = {
     "graph(%g: bf16[101, 48], %x: bf16[101, 48], %b: bf16[48]) {\n %p = add(%x, %b)\n"
     " %m = gt(%p, 0)\n %d = mul(%g, %m)\n %s = sum(%d, 0)\n %a = amax(%x, 0)\n"
     " %h = mul(%s, %b)\n return %d, %h, %a\n}\n",
-    "graph(%x: f64[7, 9, 33], %y: f64[9, 33]) {\n %e = mul(%x, %y)\n %s = sum(%e, [0, 1])\n"
-    " %i = argmax(%e, 0)\n return %e, %s, %i\n}\n",
+    ("graph(%x: f64[7, 9, 33], %y: f64[9, 33]) {\n %e = mul(%x, %y)\n %s = sum(%e, [0, 1])\n"
+     " %i = argmax(%e, 0)\n return %e, %s, %i\n}\n"),
 };
 
 /* Every pointwise operator of the table, a dozen to a graph, on two operands of type t. */
