@@ -64,7 +64,7 @@ struct measure_rule measure_rule_final(int max_n, int n) {
     return (struct measure_rule){.rel_ci = 0.003,
                                  .min_n = max_n < 30 ? max_n : 30,
                                  .max_n = 4 * max_n,
-                                 .wall_ms = 1500 + 500 * n,
+                                 .wall_ms = 500 * n,
                                  .drop_us = INFINITY};
 }
 

@@ -34,8 +34,8 @@ struct measure_rule {
 
 /* 1 % from 10 samples, at most max_n or half a second: enough to tell who may be the best. */
 struct measure_rule measure_rule_default(int max_n);
-/* 0.3 % from 30 samples, at most 4 max_n or a second and a half: for times that are chosen by and
- * reported, of n subjects in turns. */
+/* 0.3 % from 30 samples, at most 4 max_n or half a second for each of n subjects in turns: for
+ * times that are chosen by and reported. */
 struct measure_rule measure_rule_final(int max_n, int n);
 
 /* What is timed: a variant, or a program. */
