@@ -35,17 +35,7 @@ only=${ONLY:-}
 limit=${LIMIT:-60}
 total=${TOTAL:-540}
 
-case ${1-} in
-'') ;;
--h | --help)
-    sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d'
-    exit 0
-    ;;
-*)
-    echo "bench_device: takes no arguments, see --help" >&2
-    exit 2
-    ;;
-esac
+. scripts/script_head.sh
 for part in $parts; do
     case $part in
     bench | cache | big | peer) ;;
@@ -55,10 +45,7 @@ for part in $parts; do
         ;;
     esac
 done
-if ! [ -x "$warpsmith" ]; then
-    echo "bench_device: no '$warpsmith' here: run make first" >&2
-    exit 3
-fi
+need_warpsmith "$warpsmith"
 mkdir -p "$out/results" "$out/logs" || exit 3
 
 # ---- what is run: lines "workload dtype [axis=value ...]" ------------------------------------------------------------

@@ -14,17 +14,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
 
-case ${1-} in
-'') ;;
--h | --help)
-    sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d'
-    exit 0
-    ;;
-*)
-    echo "bench_lookup: takes no arguments, see --help" >&2
-    exit 2
-    ;;
-esac
+. scripts/script_head.sh
 
 out=${OUT:-reports/samples/lookup_$(uname -m).csv}
 wait=${WAIT:-60}

@@ -28,21 +28,8 @@ most_pairs=${PAIRS:-100000}
 more=${ARGS:-} # split into words on purpose
 total=${TOTAL:-540}
 
-case ${1-} in
-'') ;;
--h | --help)
-    sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d'
-    exit 0
-    ;;
-*)
-    echo "bench_repeat: takes no arguments, see --help" >&2
-    exit 2
-    ;;
-esac
-if ! [ -x "$warpsmith" ]; then
-    echo "bench_repeat: no '$warpsmith' here: run make first" >&2
-    exit 3
-fi
+. scripts/script_head.sh
+need_warpsmith "$warpsmith"
 mkdir -p "$out/results" || exit 3
 
 started=$SECONDS

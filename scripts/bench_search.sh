@@ -32,21 +32,8 @@ only=${ONLY:-}
 total=${TOTAL:-540}
 more=${ARGS:-} # split into words on purpose
 
-case ${1-} in
-'') ;;
--h | --help)
-    sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d'
-    exit 0
-    ;;
-*)
-    echo "bench_search: takes no arguments, see --help" >&2
-    exit 2
-    ;;
-esac
-if ! [ -x "$warpsmith" ]; then
-    echo "bench_search: no '$warpsmith' here: run make first" >&2
-    exit 3
-fi
+. scripts/script_head.sh
+need_warpsmith "$warpsmith"
 mkdir -p "$out/results" "$out/logs" || exit 3
 
 # ---- cases: "workload axis=value ..." --------------------------------------------------------------------------------

@@ -30,21 +30,8 @@ only=${ONLY:-}
 total=${TOTAL:-540}
 more=${ARGS:-} # split into words on purpose
 
-case ${1-} in
-'') ;;
--h | --help)
-    sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d'
-    exit 0
-    ;;
-*)
-    echo "bench_suite: takes no arguments, see --help" >&2
-    exit 2
-    ;;
-esac
-if ! [ -x "$warpsmith" ]; then
-    echo "bench_suite: no '$warpsmith' here: run make first" >&2
-    exit 3
-fi
+. scripts/script_head.sh
+need_warpsmith "$warpsmith"
 mkdir -p "$out/results" "$out/logs" || exit 3
 
 # ---- cases: "name workload dtype mode axis=value ..." ------------------------------------------------------------------

@@ -18,25 +18,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
 
-case ${1-} in
-'') ;;
--h | --help)
-    sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d'
-    exit 0
-    ;;
-*)
-    echo "check_torch: takes no arguments, see --help" >&2
-    exit 2
-    ;;
-esac
+. scripts/script_head.sh
 
 out=${OUT:-check-torch}
 device=${DEVICE:-}
 export WARPSMITH=${WARPSMITH:-build/warpsmith}
-if ! [ -x "$WARPSMITH" ]; then
-    echo "check_torch: no '$WARPSMITH' here: run make first" >&2
-    exit 3
-fi
+need_warpsmith "$WARPSMITH"
 if [ -z "$device" ]; then
     device=cpu
     if nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then device=cuda:0; fi
