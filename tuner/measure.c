@@ -98,20 +98,6 @@ static struct series *judge_health(struct sampler *s) {
     return &s->kept;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The mean of the middle half: a clock that ticks coarsely is averaged out, a spike is left out. */
-static double middle_mean(double *x, int n) {
-    double sum = 0;
-    int cut = n / 4;
-    qsort(x, (size_t)n, sizeof *x, compare_doubles);
-    for (int i = cut; i < n - cut; i++) sum += x[i];
-    return sum / (n - 2 * cut);
-}
-
 /* Repetitions of something short vary by more than their median is wanted to be known: a sample is
  * of several. Each has its own flush, outside of what is timed. */
 static int group_for(double us) {
@@ -141,9 +127,9 @@ static enum ws_status take_batch(struct sampler *s, int samples, bool keep, stru
         if (!s->group) s->group = group_for(sum[0]);
         struct series *to = keep ? judge_health(s) : NULL;
         for (int k = 0; to && k < samples; k++) {
-            series_add(to, middle_mean(sum + k * group, group));
-            series_add(&s->host, middle_mean(host + k * group, group));
-            series_add(&s->span, middle_mean(span + k * group, group));
+            series_add(to, stats_middle_mean(sum + k * group, group));
+            series_add(&s->host, stats_middle_mean(host + k * group, group));
+            series_add(&s->span, stats_middle_mean(span + k * group, group));
         }
         if (to == &s->throttled) usleep(COOL_DOWN_US);
     }

@@ -64,6 +64,14 @@ struct stats stats_of(const double *samples, int n) {
     return s;
 }
 
+double stats_middle_mean(double *samples, int n) {
+    double sum = 0;
+    int cut = n / 4;
+    qsort(samples, (size_t)n, sizeof *samples, compare_doubles);
+    for (int i = cut; i < n - cut; i++) sum += samples[i];
+    return sum / (n - 2 * cut);
+}
+
 double stats_ci(const struct stats *s) { return s->n ? (s->hi - s->lo) / 2 : NAN; }
 double stats_rel_ci(const struct stats *s) { return s->n ? stats_ci(s) / s->median : NAN; }
 

@@ -20,6 +20,10 @@ enum { STATS_MIN_N = 6 }; /* the fewest samples that can give a 95 % interval of
 struct stats stats_none(void);
 struct stats stats_of(const double *samples, int n);
 
+/* The mean of the middle half of n > 0 samples, which it sorts: a clock that ticks coarsely is
+ * averaged out, a spike is left out. */
+double stats_middle_mean(double *samples, int n);
+
 double stats_ci(const struct stats *s); /* half width of the interval, us; NAN if not measured */
 double stats_rel_ci(const struct stats *s); /* the same over the median */
 

@@ -36,7 +36,6 @@ static enum ws_status blame(struct tune *t, struct variant *v, const struct diag
                    own->message);
     device_limit(dev, INFINITY);
     if (!device_is_lost(dev)) return WS_OK;
-    t->shared->n_lost++;
     return testbed_recover(t->shared->bed, d);
 }
 
@@ -197,8 +196,13 @@ static void count(struct tune *t, struct variant *v) {
     if (!variant_refused(v) && v->timing.us.n) t->best_us = fmin(t->best_us, v->timing.us.median);
 }
 
+/* Nothing more is to be learnt of it. */
+static bool is_known(const struct variant *v) {
+    return (v->timing.us.n && !v->glanced) || variant_refused(v);
+}
+
 enum ws_status trial_run(struct tune *t, struct variant *v, struct diag *d) {
-    bool known = (v->timing.us.n && !v->glanced) || variant_refused(v);
+    bool known = is_known(v);
     if (t->oracle) return look_up(t, v), count(t, v), WS_OK;
     if (!known) {
         t->n_trials += !v->glanced;
@@ -218,7 +222,7 @@ enum ws_status trial_run(struct tune *t, struct variant *v, struct diag *d) {
 
 enum ws_status trial_glance(struct tune *t, struct variant *v, int samples, struct diag *d) {
     if (t->oracle) return look_up(t, v), WS_OK;
-    if ((v->timing.us.n && !v->glanced) || variant_refused(v)) return WS_OK; /* known */
+    if (is_known(v)) return WS_OK;
     t->n_trials += !v->glanced;
     if (try_timed(t, v, samples, d) != WS_OK) return d->status;
     v->glanced = true;

@@ -24,7 +24,6 @@ struct tuning {
     int samples_max;
     bool log;                           /* WS_LOGS=autotune */
     double check_ms, time_ms, count_ms; /* spent */
-    int n_lost;                         /* how often a variant took the device with it */
     uint64_t seed;
 };
 

@@ -369,9 +369,8 @@ static struct module *module_of(struct server *s, uint64_t number) {
     return number < s->n_modules ? s->modules[number] : NULL;
 }
 
-static void serve_open(struct server *s, struct arena *a, struct diag *d) {
+static void serve_open(struct server *s, struct diag *d) {
     const char *name = packet_get_text(&s->in), *why = "";
-    (void)a;
     name = *name ? arena_strdup(s->arena, name) : NULL;
     if (device_open(name, &s->env, s->arena, d, &s->dev, &why) != WS_OK) return;
     if (s->dev->ops->settle) s->dev->ops->settle(s->dev, &s->env);
@@ -380,43 +379,38 @@ static void serve_open(struct server *s, struct arena *a, struct diag *d) {
     packet_put_text(&s->results, why);
 }
 
-static void serve_alloc(struct server *s, struct arena *a, struct diag *d) {
+static void serve_alloc(struct server *s, struct diag *d) {
     dptr p = 0;
-    (void)a;
     device_alloc(s->dev, packet_get_u64(&s->in), &p, d);
     packet_put_u64(&s->results, p);
 }
 
-static void serve_free(struct server *s, struct arena *a, struct diag *d) {
-    (void)a, (void)d;
+static void serve_free(struct server *s, struct diag *d) {
+    (void)d;
     device_free(s->dev, packet_get_u64(&s->in));
 }
 
-static void serve_upload(struct server *s, struct arena *a, struct diag *d) {
+static void serve_upload(struct server *s, struct diag *d) {
     dptr to = packet_get_u64(&s->in);
     size_t n = packet_get_u64(&s->in), at = packet_get_u64(&s->in);
-    (void)a;
     device_upload(s->dev, to, s->stage + at, n, d);
 }
 
-static void serve_download(struct server *s, struct arena *a, struct diag *d) {
+static void serve_download(struct server *s, struct diag *d) {
     dptr from = packet_get_u64(&s->in);
     size_t n = packet_get_u64(&s->in), at = packet_get_u64(&s->in);
-    (void)a;
     device_download(s->dev, s->stage + at, from, n, d);
 }
 
-static void serve_fill(struct server *s, struct arena *a, struct diag *d) {
+static void serve_fill(struct server *s, struct diag *d) {
     dptr p = packet_get_u64(&s->in);
     int byte = (int)packet_get_u64(&s->in);
-    (void)a;
     device_fill(s->dev, p, byte, packet_get_u64(&s->in), d);
 }
 
-static void serve_load(struct server *s, struct arena *a, struct diag *d) {
+static void serve_load(struct server *s, struct diag *d) {
     size_t size = packet_get_u64(&s->in);
     struct module *m = NULL;
-    (void)a;
     if (device_load(s->dev, packet_take(&s->in, size), size, &m, d) != WS_OK) return;
     struct module **more = realloc(s->modules, sizeof *more * (s->n_modules + 1));
     if (!more) WS_BUG("out of memory for %zu modules", s->n_modules);
@@ -425,21 +419,20 @@ static void serve_load(struct server *s, struct arena *a, struct diag *d) {
     packet_put_u64(&s->results, s->n_modules++);
 }
 
-static void serve_unload(struct server *s, struct arena *a, struct diag *d) {
+static void serve_unload(struct server *s, struct diag *d) {
     uint64_t number = packet_get_u64(&s->in);
     struct module *m = module_of(s, number);
-    (void)a, (void)d;
+    (void)d;
     if (!m) return;
     device_unload(s->dev, m);
     s->modules[number] = NULL;
 }
 
-static void serve_function_facts(struct server *s, struct arena *a, struct diag *d) {
+static void serve_function_facts(struct server *s, struct diag *d) {
     struct module *m = module_of(s, packet_get_u64(&s->in));
     const char *entry = packet_get_text(&s->in);
     int threads = (int)packet_get_u64(&s->in), smem = (int)packet_get_u64(&s->in);
     struct function_facts facts;
-    (void)a;
     device_function_facts(s->dev, m, entry, threads, smem, &facts, d);
     packet_put(&s->results, &facts, sizeof facts);
 }
@@ -461,60 +454,58 @@ static struct launch *take_launches(struct server *s, int *n, struct arena *a) {
     return l;
 }
 
-static void serve_run(struct server *s, struct arena *a, struct diag *d) {
+static void serve_run(struct server *s, struct diag *d) {
     int n;
-    struct launch *l = take_launches(s, &n, a);
+    struct launch *l = take_launches(s, &n, d->arena);
     device_run(s->dev, l, n, d);
 }
 
-static void serve_time(struct server *s, struct arena *a, struct diag *d) {
+static void serve_time(struct server *s, struct diag *d) {
     int samples = (int)packet_get_u64(&s->in), n;
     bool flush = packet_get_u64(&s->in);
-    struct launch *l = take_launches(s, &n, a);
-    double *us = NEW_ARRAY(a, double, samples *n + 1);
-    struct sample_extra *extra = NEW_ARRAY(a, struct sample_extra, samples + 1);
+    struct launch *l = take_launches(s, &n, d->arena);
+    double *us = NEW_ARRAY(d->arena, double, samples *n + 1);
+    struct sample_extra *extra = NEW_ARRAY(d->arena, struct sample_extra, samples + 1);
     device_time(s->dev, l, n, samples, flush, us, extra, d);
     packet_put(&s->results, us, sizeof *us * (size_t)samples * (size_t)n);
     packet_put(&s->results, extra, sizeof *extra * (size_t)samples);
 }
 
-static void serve_count(struct server *s, struct arena *a, struct diag *d) {
+static void serve_count(struct server *s, struct diag *d) {
     int n;
-    struct launch *l = take_launches(s, &n, a);
-    struct counters *out = NEW_ARRAY(a, struct counters, n + 1);
+    struct launch *l = take_launches(s, &n, d->arena);
+    struct counters *out = NEW_ARRAY(d->arena, struct counters, n + 1);
     device_count(s->dev, l, n, out, d);
     packet_put(&s->results, out, sizeof *out * (size_t)n);
 }
 
-static void serve_compare(struct server *s, struct arena *a, struct diag *d) {
+static void serve_compare(struct server *s, struct diag *d) {
     dptr got = packet_get_u64(&s->in);
     enum dtype t = (enum dtype)packet_get_u64(&s->in);
     dptr want = packet_get_u64(&s->in);
     int64_t n = (int64_t)packet_get_u64(&s->in);
     double rtol, atol;
     struct mismatch m;
-    (void)a;
     packet_get(&s->in, &rtol, sizeof rtol);
     packet_get(&s->in, &atol, sizeof atol);
     device_compare(s->dev, got, t, want, n, rtol, atol, &m, d);
     packet_put(&s->results, &m, sizeof m);
 }
 
-static void serve_health(struct server *s, struct arena *a, struct diag *d) {
+static void serve_health(struct server *s, struct diag *d) {
     struct health h;
-    (void)a, (void)d;
+    (void)d;
     device_health(s->dev, &h);
     packet_put(&s->results, &h, sizeof h);
 }
 
-static void serve_copy_gbps(struct server *s, struct arena *a, struct diag *d) {
+static void serve_copy_gbps(struct server *s, struct diag *d) {
     double gbps = 0;
-    (void)a;
     device_copy_gbps(s->dev, &gbps, d);
     packet_put(&s->results, &gbps, sizeof gbps);
 }
 
-static void (*const serve[])(struct server *, struct arena *, struct diag *) = {
+static void (*const serve[])(struct server *, struct diag *) = {
 #define OP(name) [OP_##name] = serve_##name,
     OPS(OP)
 #undef OP
@@ -527,7 +518,7 @@ static enum wire_result answer(struct server *s, struct packet *reply) {
     uint64_t op = packet_get_u64(&s->in);
     WS_ASSERT(op < N_OPS);
     packet_clear(&s->results);
-    serve[op](s, a, &d);
+    serve[op](s, &d);
     WS_ASSERT(!s->in.bad);
     packet_clear(reply);
     packet_put_u64(reply, d.status);
