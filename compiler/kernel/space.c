@@ -322,7 +322,7 @@ static int add_hinted(const struct kernel *k, struct arena *a, struct config *li
             struct config c = list[i];
             struct layout y;
             if (kernel_layout(k, &c, &y, a)) continue;
-            c.knob[hints[h]] = hints[h] == KNOB_fit ? tight_fit(k, &y) : 1;
+            c.knob[hints[h]] = hints[h] == KNOB_fit ? tight_fit(k, &y) : !c.knob[hints[h]];
             if (!listed(list, n + added, &c) && !kernel_layout(k, &c, &y, a)) list[n + added++] = c;
         }
     return added;
