@@ -28,7 +28,7 @@ static const struct value_node *at(struct emitter *w, value_id v) { return &w->k
 /* Is load v the same in all rows, and known before the first? */
 bool is_of_all_rows(const struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
-    return w->k->columns && x->kind == INST_LOAD && !(x->mask & MASK_X) && !x->n_args;
+    return w->y->blocks && x->kind == INST_LOAD && !(x->mask & MASK_X) && !x->n_args;
 }
 
 static void put_loads_of_all_rows(struct emitter *w) {
@@ -112,7 +112,7 @@ static void put_ring(struct emitter *w) {
     line(w, "slot = slot == %d ? 0 : slot + 1;", w->y->stages - 2);
 }
 
-void open_column_rows(struct emitter *w) {
+void open_block_rows(struct emitter *w) {
     const struct layout *y = w->y;
     for (uint32_t i = 0; i < w->p->across.n; i++) {
         value_id v = w->p->across.at[i];
@@ -182,13 +182,15 @@ static void put_parts(struct emitter *w) {
     close_columns(w);
 }
 
-void close_column_rows(struct emitter *w) {
+void close_block_rows(struct emitter *w) {
     int barriers = 0; /* two phases with some keep the shared memory of each other apart */
     bool shared = w->y->t1 > 32 || w->y->cluster > 1;
     for (uint32_t i = 0; i < w->p->phases.n && shared; i++)
         barriers += w->p->phases.at[i].reduce.n > 0;
     if (barriers == 1) line(w, w->y->cluster > 1 ? "k_cluster_sync();" : "__syncthreads();");
     close_brace(w);
+    if (w->y->cluster > 1) line(w, "k_cluster_arrive();");
+    if (!w->k->columns) return;
     if (w->y->t0 > 1) {
         put_block_sums(w);
         open_brace(w, "if (tx == 0)");

@@ -542,12 +542,12 @@ static void put_block_position(struct emitter *w) {
         line(w, "const k_idx tiles = (nr + %d) / %d;", y->br - 1, y->br);
         line(w, "const k_idx px = (k_idx)blockIdx.x / tiles;");
         line(w, "const k_idx base = ((k_idx)blockIdx.x %% tiles) * %d, r_end = nr;", y->br);
-    } else if (w->k->columns && y->cluster > 1) {
+    } else if (y->blocks && y->cluster > 1) {
         line(w, "const int rank = (int)k_cluster_rank();");
         line(w, "const k_idx base = rank * %d, r_end = k_clamp(base + %d, nr);", y->br, y->br);
         line(w, "(void)tx; (void)tr; (void)nx; (void)r_end; (void)k_smem;");
         return;
-    } else if (w->k->columns) {
+    } else if (y->blocks) {
         line(w, "const k_idx base = 0, r_end = nr;");
         line(w, "(void)tx; (void)tr; (void)nx; (void)r_end; (void)k_smem;");
         return;
@@ -581,7 +581,7 @@ void emit_cuda_rows(struct emitter *w) {
     l->cluster = w->y->cluster;
     put_block_position(w);
     if (w->y->peel) put_row_ends(w);
-    if (w->k->columns) open_column_rows(w);
+    if (w->y->blocks) open_block_rows(w);
     put_row_values(w, w->p->before.at, w->p->before.n);
     int smem = 0;
     bool scans = w->k->kind == KERNEL_SCAN; /* then all phases on one tile after the other */
@@ -591,14 +591,14 @@ void emit_cuda_rows(struct emitter *w) {
     while (last > 0 && !w->p->phases.at[last - 1].reduce.n) last--;
     for (uint32_t i = 0; i < w->p->phases.n; i++) {
         put_phase(w, i, &smem);
-        if (w->y->cluster > 1 && i + 1 == last) line(w, "k_cluster_arrive();");
+        if (w->y->cluster > 1 && !w->y->blocks && i + 1 == last) line(w, "k_cluster_arrive();");
     }
     if (scans) close_brace(w);
     WS_ASSERT(smem <= l->smem); /* layout.c counts the regions that put_combines hands out */
     if (w->y->split > 1) put_partials(w);
     if (w->y->last_block) put_last_block(w);
     if (w->y->split == 1) put_row_stores(w);
-    if (w->k->columns) close_column_rows(w);
+    if (w->y->blocks) close_block_rows(w);
     if (w->y->cluster > 1)
         line(w, "k_cluster_wait(); /* no block may end while another reads its shared memory */");
     close_brace(w);

@@ -45,12 +45,12 @@ void remember_maxima(struct emitter *w, const struct phase *f);
 void rescale_sums(struct emitter *w, const struct phase *f);
 bool combine_online(struct emitter *w, const struct phase *f, value_id v, int *smem);
 
-/* cuda_columns.c: sums of columns over the rows of a block. open_column_rows: before the first row;
- * put_column_sums: of an element, if `condition`; close_column_rows: after the last. */
+/* cuda_columns.c: sums of columns over the rows of a block. open_block_rows: before the first row;
+ * put_column_sums: of an element, if `condition`; close_block_rows: after the last. */
 bool is_of_all_rows(const struct emitter *w, value_id v);
-void open_column_rows(struct emitter *w);
+void open_block_rows(struct emitter *w);
 void put_column_sums(struct emitter *w, const struct phase *f, const char *condition);
-void close_column_rows(struct emitter *w);
+void close_block_rows(struct emitter *w);
 void put_column_parameters(struct emitter *w, struct ws_launch *l);
 void emit_column_finish(struct emitter *w);
 

@@ -742,8 +742,8 @@ template <typename T, int N> K_DEVICE k_pack<T, N> k_load_shared(const unsigned 
 #ifdef WS_EMULATOR
 K_DEVICE unsigned k_cluster_rank() { return emu_cluster_rank(); }
 K_DEVICE void k_cluster_sync(int line = __builtin_LINE()) { emu_cluster_sync(line); }
-K_DEVICE void k_cluster_arrive() {}
-K_DEVICE void k_cluster_wait(int line = __builtin_LINE()) { emu_cluster_sync(line); }
+K_DEVICE void k_cluster_arrive() { emu_cluster_arrive(); }
+K_DEVICE void k_cluster_wait(int line = __builtin_LINE()) { emu_cluster_wait(line); }
 template <typename T> K_DEVICE T k_cluster_load(const T *mine, unsigned rank) {
     T v;
     emu_cluster_load(&v, mine, sizeof v, rank);

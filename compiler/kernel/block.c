@@ -170,10 +170,8 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     p->grid = tiles(kernel_size(k, AXIS_X), y->bx) *
               (y->grid_r ? tiles(kernel_size(k, AXIS_R), y->br) : 1) * y->split * y->cluster;
     if (y->last_block) p->tickets = (size_t)tiles(kernel_size(k, AXIS_X), y->bx) * 4;
-    if (k->columns) {
-        build_finish(p);
-        p->grid = (int64_t)y->blocks * y->cluster;
-    }
+    if (k->columns) build_finish(p);
+    if (y->blocks) p->grid = (int64_t)y->blocks * y->cluster;
     for (uint32_t v = 0; v < k->values.n; v++)
         if (k->values.at[v].across || (k->values.at[v].kind == INST_REDUCE && y->split > 1))
             p->workspace += partial_bytes(k, y, v);

@@ -34,7 +34,8 @@
          "1: the last block of a split reduction to come reduces the partial results; no launch "  \
          "more")                                                                                   \
     KNOB(online, "1: sums of exp(x - max) are made along with the maximum, and rescaled")          \
-    KNOB(blocks, "blocks of a multiprocessor that go over many rows each and sum up columns")      \
+    KNOB(blocks,                                                                                   \
+         "blocks of a multiprocessor that go over many rows each; they may sum up columns")        \
     KNOB(fit, "blocks that the registers of a multiprocessor must suffice for; 0: for one")        \
     KNOB(stages, "of blocks: rows that are under way at a time, all but one of them copied ahead " \
                  "into shared memory")                                                             \

@@ -232,11 +232,6 @@ static double gaps_us(const struct kernel *k, const struct layout *y, int64_t re
     return 0.25 * (busy - 0.7 * us) * (1 - warps / ENOUGH_WARPS);
 }
 
-/* Clusters lie in one group of multiprocessors each, which they do not always fill. */
-static double cluster_share(const struct layout *y) {
-    return y->cluster >= 8 ? 0.88 : y->cluster >= 4 ? 0.94 : 1;
-}
-
 /* Registers besides those of the raw loads. Where a row is kept, compilers keep what they have made
  * of its elements for a later phase, too, if it fits. */
 static int element_words(const struct kernel *k, const struct layout *y, int words) {
@@ -273,7 +268,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     if (y->grid_r) grid *= (kernel_size(k, AXIS_R) + y->br - 1) / y->br;
     if (!grid) return 0;
     int64_t a_unit = (grid + d->units - 1) / d->units;
-    double fit = (double)(resident * d->units) * cluster_share(y); /* blocks at a time */
+    double fit = (double)(resident * layout_units(k, y->cluster)); /* blocks at a time */
     bool spread = grid >= d->units && a_unit < resident &&
                   (double)grid <= fit; /* a part of a wave, on all units */
     if (spread) resident = a_unit, fit = (double)(a_unit * d->units);
@@ -320,8 +315,8 @@ static double turns_us(const struct kernel *k, const struct layout *y, int64_t t
 }
 
 /* Persistent blocks, as many as the config says if they fit: their registers hold a row and the
- * columns' sums, and between the reductions of a row nobody loads. */
-static double columns_cost(const struct kernel *k, const struct layout *y) {
+ * columns' sums, if any, and between the reductions of a row nobody loads. */
+static double blocks_cost(const struct kernel *k, const struct layout *y) {
     const struct device_limits *d = k->limits;
     int words = layout_load_words(k, y), sums = 0;
     for (uint32_t i = 0; i < k->values.n; i++)
@@ -334,22 +329,22 @@ static double columns_cost(const struct kernel *k, const struct layout *y) {
     if (!rows || !blocks) return 0;
     if (at_once > d->max_threads_unit / y->threads) at_once = d->max_threads_unit / y->threads;
     if (y->smem && at_once > d->smem_unit / y->smem) at_once = d->smem_unit / y->smem;
-    int64_t a_unit = (blocks + d->units - 1) / d->units;
-    if ((double)blocks > (double)(at_once * d->units) * cluster_share(y))
-        return 1e8 * (double)a_unit; /* a second wave */
+    int64_t units = layout_units(k, y->cluster), a_unit = (blocks + units - 1) / units;
+    if (blocks > at_once * units) return 1e8 * (double)a_unit; /* a second wave */
     double tile = y->stages > 1 ? (double)layout_stage_bytes(k, y) * (y->stages - 1)
                                 : (double)(y->threads * words * 4) * 0.5;
     double rate = (double)a_unit * tile / BYTES_IN_FLIGHT;
     int64_t tiles = (rows + y->bx - 1) / y->bx, turns = (tiles + parts - 1) / parts;
     double balance = (double)tiles / (double)(turns * parts),
            used = (double)nr / ((double)y->br * y->cluster);
-    if (blocks < d->units) balance *= (double)blocks / d->units;
+    if (blocks < units) balance *= (double)blocks / (double)units;
     double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000;
     double us = traffic(k, y, blocks) / (gbps * 1e3 * 0.9 * (rate < 1 ? rate : 1) * balance * used);
     us = hypot(us, turns_us(k, y, turns, a_unit)) * (1 + 0.025 * (y->cluster - 1));
     bool crowded = 1.36 * (double)(registers * y->threads * a_unit) > (double)d->regs_unit;
     if (crowded) us *= 1.1; /* compilers have to count every register */
-    return us * (1 + 0.04 / y->vec + (rate > 0.2 ? 0.02 / rate : 0.1)) + 2.5;
+    double finish = k->columns ? 2.5 : 0;
+    return us * (1 + 0.04 / y->vec + (rate > 0.2 ? 0.02 / rate : 0.1)) + finish;
 }
 
 static double cpu_cost(const struct kernel *k, const struct layout *y) {
@@ -378,5 +373,5 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
 double kernel_cost(const struct kernel *k, const struct layout *y) {
     if (k->kind == KERNEL_MATMUL) return matmul_cost(k, y);
     if (k->limits->kind == DEVICE_CPU) return cpu_cost(k, y);
-    return k->columns ? columns_cost(k, y) : gpu_cost(k, y);
+    return y->blocks ? blocks_cost(k, y) : gpu_cost(k, y);
 }

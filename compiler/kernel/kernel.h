@@ -171,11 +171,12 @@ struct layout {
     int split;    /* blocks along r, >= 1 */
     bool last_block; /* of the split: it reduces the partial results */
     int cluster;     /* blocks that share a row through each other's shared memory, >= 1 */
-    int stages;      /* columns: rows under way, of which all but one are copied to shared memory */
+    int stages;      /* blocks: rows under way, of which all but one are copied to shared memory */
     int ring;        /* ... from this byte on */
-    int blocks; /* columns: clusters of the persistent grid (CPU: tasks), each a part of the sums */
-    bool turn;  /* pointwise: what lies across the columns is read along the rows, see below */
-    bool grid_r;    /* pointwise: columns are spread over blocks, not looped over */
+    int blocks;  /* clusters of a persistent grid, each over many rows; sums of columns have a part
+                    of each (CPU: of each task); 0: none */
+    bool turn;   /* pointwise: what lies across the columns is read along the rows, see below */
+    bool grid_r; /* pointwise: columns are spread over blocks, not looped over */
     bool streaming; /* non-temporal stores */
     bool skip_l1;   /* loads leave no copy in L1 */
     int head_unit;  /* peel: heads end at multiples of it */
@@ -208,6 +209,10 @@ value_id kernel_online_maximum(const struct kernel *k, value_id sum);
 int kernel_online_level(const struct kernel *k);
 /* Which phase stores values of this level; the one before has reduced them. */
 int layout_phase(const struct layout *y, int level);
+
+/* Multiprocessors of which clusters have all blocks: they lie in one group of multiprocessors each,
+ * which they do not always fill. */
+int64_t layout_units(const struct kernel *k, int cluster);
 
 /* 32-bit registers that hold the raw loads of one tile, per thread. */
 int layout_load_words(const struct kernel *k, const struct layout *y);

@@ -9,7 +9,7 @@
 enum {
     MAX_REGISTERS_KEPT = 192, /* 32-bit registers a thread may spend on the row it keeps */
     MAX_STAGES = 8,
-    MAX_BLOCKS = 32,        /* of a multiprocessor that sum up columns */
+    MAX_BLOCKS = 32,        /* of a multiprocessor that go over many rows */
     MAX_ELEMENTS = 512,     /* of a tile, per thread */
     MAX_ACCUMULATORS = 128, /* of a matrix product, per thread */
     MAX_STACK = 1 << 20,    /* bytes of tiles that a task may have on a CPU's stack */
@@ -119,7 +119,7 @@ int64_t layout_stage_bytes(const struct kernel *k, const struct layout *y) {
 static const char *check_stages(const struct kernel *k, int stages, struct layout *y,
                                 struct arena *a) {
     if (stages < 2) return NULL;
-    if (!k->columns || k->limits->kind == DEVICE_CPU)
+    if (!y->blocks || k->limits->kind == DEVICE_CPU)
         return arena_printf(a, "stages=%d needs blocks that go over many rows, on a GPU", stages);
     if (stages > MAX_STAGES)
         return arena_printf(a, "stages=%d; %d is the limit", stages, MAX_STAGES);
@@ -162,25 +162,35 @@ static const char *check_turn(const struct kernel *k, bool turn, struct layout *
     return NULL;
 }
 
-/* Persistent blocks: each thread has the same columns in all rows. */
-static const char *check_columns(const struct kernel *k, const struct config *c, struct layout *y,
-                                 struct arena *a) {
+int64_t layout_units(const struct kernel *k, int cluster) {
+    return k->limits->units * (cluster >= 8 ? 88 : cluster >= 4 ? 94 : 100) / 100;
+}
+
+/* Persistent blocks: each thread has the same columns in all rows. Who sums them up has such
+ * blocks; others may, for the sake of copying rows ahead. */
+static const char *check_blocks(const struct kernel *k, const struct config *c, struct layout *y,
+                                struct arena *a) {
     int blocks = c->knob[KNOB_blocks];
-    if (!k->columns)
-        return blocks ? arena_printf(a, "blocks=%d, but no columns are summed up", blocks) : NULL;
+    if (!k->columns && !blocks) return NULL;
+    if (!k->columns && (k->kind != KERNEL_REDUCE || k->rows_inner || y->peel || y->online ||
+                        k->limits->kind == DEVICE_CPU))
+        return arena_printf(a,
+                            "blocks=%d needs sums of columns or, on a GPU, rows of whole vectors "
+                            "that are reduced",
+                            blocks);
     if (blocks < 1 || blocks > MAX_BLOCKS)
-        return arena_printf(a, "blocks=%d; columns are summed up by 1 to %d", blocks, MAX_BLOCKS);
-    int64_t most = (int64_t)blocks * k->limits->units / y->cluster, tile = y->bx,
+        return arena_printf(a, "blocks=%d; 1 to %d go over many rows", blocks, MAX_BLOCKS);
+    int64_t most = blocks * layout_units(k, y->cluster) / y->cluster, tile = y->bx,
             all = (kernel_size(k, AXIS_X) + tile - 1) / tile;
     if (most < 1) most = 1;
     y->blocks = (int)(all < most ? all : most);
-    if (y->split > 1) return "columns are summed up by whole rows";
+    if (y->split > 1) return "persistent blocks have whole rows";
     if (k->limits->kind == DEVICE_CPU) return NULL;
     int64_t own = (kernel_size(k, AXIS_R) + y->cluster - 1) / y->cluster;
     if (y->br < own)
-        return arena_printf(a, "columns are summed up in registers: r=%d must be all %lld", y->br,
-                            (long long)own);
-    return y->one_read ? NULL : "columns are summed up with keep=1";
+        return arena_printf(a, "persistent blocks have a row in registers: r=%d must be all %lld",
+                            y->br, (long long)own);
+    return y->one_read ? NULL : "persistent blocks have keep=1";
 }
 
 static const char *check_cluster(const struct kernel *k, const struct layout *y, struct arena *a) {
@@ -235,7 +245,7 @@ static const char *check_fit(const struct kernel *k, int fit, struct layout *y, 
     enum { LEAST_REGISTERS = 32 };
     const struct device_limits *d = k->limits;
     if (!fit) return NULL;
-    if (d->kind == DEVICE_CPU || k->columns)
+    if (d->kind == DEVICE_CPU || y->blocks)
         return arena_printf(a, "fit=%d has a meaning for blocks on a GPU that are not persistent",
                             fit);
     if (fit > d->max_blocks_unit || (int64_t)fit * y->threads > d->max_threads_unit ||
@@ -392,9 +402,9 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     if (!bad) bad = gpu ? gpu_layout(k, c, y, a) : cpu_layout(k, c, y, a);
     if (!bad) bad = check_keep(k, y, y->one_read, a);
     if (!bad) bad = check_turn(k, c->knob[KNOB_turn], y, a);
-    if (!bad) bad = check_fit(k, c->knob[KNOB_fit], y, a);
     if (!bad) bad = check_split(k, y, a);
-    if (!bad) bad = check_columns(k, c, y, a);
+    if (!bad) bad = check_blocks(k, c, y, a);
+    if (!bad) bad = check_fit(k, c->knob[KNOB_fit], y, a);
     if (!bad) bad = check_stages(k, c->knob[KNOB_stages], y, a);
     if (!bad) bad = check_cluster(k, y, a);
     if (k->kind != KERNEL_SCAN) return bad;

@@ -167,7 +167,7 @@ void block_print(struct buf *b, const struct block *p) {
     if (y->split > 1) buf_printf(b, ", split %d", y->split);
     if (y->last_block) buf_puts(b, ", finished by the last block");
     if (y->cluster > 1) buf_printf(b, ", clusters of %d", y->cluster);
-    if (k->columns) buf_puts(b, ", each over many rows");
+    if (y->blocks) buf_puts(b, ", each over many rows");
     if (y->stages > 1) buf_printf(b, ", %d copied ahead", y->stages - 1);
     buf_putc(b, '\n');
     if (k->kind == KERNEL_MATMUL) {

@@ -9,6 +9,7 @@ enum {
     MAX_CONFIGS = 64,
     MAX_HINTED = 12, /* of these, how many are tried with each of the hints as well */
     N_HINTS = 3,
+    MAX_AHEAD = 8,   /* configs that copy rows ahead where no columns are summed up */
     LONG_ROW = 8192, /* columns from which a cluster of blocks may share a row */
 };
 
@@ -129,12 +130,13 @@ static bool is_wide_row(const struct kernel *k) {
     return bytes * kernel_size(k, AXIS_R) > k->limits->regs_unit;
 }
 
-/* Rows and what their columns sum up to: some persistent blocks a multiprocessor. */
-static void propose_mixed(struct space *s) {
+/* Some persistent blocks a multiprocessor: of rows and what their columns sum up to, or of rows
+ * that are kept, and copied ahead. */
+static void propose_blocks(struct space *s) {
     const struct kernel *k = s->k;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R), units = k->limits->units;
     int widest = widest_divisor(k, AXIS_R);
-    bool wide = is_wide_row(k);
+    bool wide = k->columns ? is_wide_row(k) : nr >= LONG_ROW;
     for (int vec = widest; vec >= 1 && vec * 2 >= widest; vec /= 2)
         for (int t1 = 1; t1 <= 1024; t1 *= 2)
             for (int warps = 1; warps <= 32; warps *= 2) {
@@ -145,7 +147,7 @@ static void propose_mixed(struct space *s) {
                 for (int c = 1; c <= k->limits->max_cluster && (c == 1 || wide); c *= 2)
                     for (int blocks = 1; blocks <= 16 && blocks * units <= most * c;
                          blocks += 1 + blocks / 4)
-                        for (int stages = 1; stages <= 4; stages++)
+                        for (int stages = k->columns ? 1 : 2; stages <= 4; stages++)
                             propose(s, CONFIG(K(x, x), K(r, round_up((nr + c - 1) / c, t1 * vec)),
                                               K(warps, warps), K(vec, vec), K(keep, 1),
                                               K(cluster, c > 1 ? c : 0), K(blocks, blocks),
@@ -328,6 +330,19 @@ static int add_hinted(const struct kernel *k, struct arena *a, struct config *li
     return added;
 }
 
+/* Rows that are kept could also be copied ahead by persistent blocks. What that gains has not been
+ * measured: it is tried, and never a first guess. */
+static int add_ahead(const struct kernel *k, struct arena *a, struct config *list) {
+    struct space s = {.k = k, .arena = a};
+    int n = 0;
+    if (k->limits->kind == DEVICE_CPU || k->kind != KERNEL_REDUCE || k->rows_inner || k->columns)
+        return 0;
+    propose_blocks(&s);
+    sort_by_cost(&s);
+    for (uint32_t i = 0; i < s.all.n && n < MAX_AHEAD; i++) list[n++] = s.all.at[i].c;
+    return n;
+}
+
 void kernel_configs(const struct kernel *k, struct arena *a, const struct config **out, int *n,
                     int *pruned) {
     struct space s = {.k = k, .arena = a};
@@ -338,7 +353,7 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
     else if (k->kind == KERNEL_POINTWISE)
         propose_pointwise(&s);
     else if (k->columns)
-        propose_mixed(&s);
+        propose_blocks(&s);
     else if (k->rows_inner)
         (k->kind == KERNEL_SCAN ? propose_scan_rows : propose_rows)(&s);
     else
@@ -347,9 +362,10 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
     sort_by_cost(&s);
     uint32_t keep = s.all.n < MAX_CONFIGS ? s.all.n : MAX_CONFIGS;
     while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;
-    struct config *list = NEW_ARRAY(a, struct config, keep + N_HINTS * MAX_HINTED);
+    struct config *list = NEW_ARRAY(a, struct config, keep + N_HINTS * MAX_HINTED + MAX_AHEAD);
     for (uint32_t i = 0; i < keep; i++) list[i] = s.all.at[i].c;
     *out = list;
     *n = (int)keep + add_hinted(k, a, list, (int)keep);
+    *n += add_ahead(k, a, list + *n);
     *pruned = (int)(s.all.n - keep);
 }

@@ -88,10 +88,25 @@ void cluster_free(struct emu *e) {
 
 unsigned cluster_rank(struct emu *e) { return e->b->rank; }
 
-void cluster_sync(struct emu *e, int line) {
+/* What a thread does between its arrival and its wait is taken to precede the barrier; what must
+ * not come after the arrival is found by the two checks here and the one of cluster_load. */
+static void check_arrival(struct emu *e, bool arrived, const char *mistake) {
+    struct thread *t = &e->threads[e->current];
+    if (t->arrived == arrived) return;
+    block_report(e, EMU_DIVERGENT_BARRIER, e->current, t->frame, "%s", mistake);
+    block_stop(e);
+}
+
+void cluster_arrive(struct emu *e) {
+    struct thread *t = &e->threads[e->current];
+    t->frame = __builtin_frame_address(0);
+    check_arrival(e, false, "k_cluster_arrive twice without a k_cluster_wait");
+    t->arrived = true;
+}
+
+static void meet(struct emu *e, int line) {
     struct thread *t = &e->threads[e->current];
     char name[THREAD_NAME];
-    t->frame = __builtin_frame_address(0);
     t->line = line;
     if (e->n_waiting == 0) e->first_waiting = e->current;
     const struct thread *first = &e->threads[e->first_waiting];
@@ -119,6 +134,20 @@ void cluster_sync(struct emu *e, int line) {
     e->report.barriers++;
 }
 
+void cluster_sync(struct emu *e, int line) {
+    e->threads[e->current].frame = __builtin_frame_address(0);
+    check_arrival(e, false, "k_cluster_sync after a k_cluster_arrive without a k_cluster_wait");
+    meet(e, line);
+}
+
+void cluster_wait(struct emu *e, int line) {
+    struct thread *t = &e->threads[e->current];
+    t->frame = __builtin_frame_address(0);
+    check_arrival(e, true, "k_cluster_wait without a k_cluster_arrive");
+    t->arrived = false;
+    meet(e, line);
+}
+
 /* The mistake that an address or a rank is, or NULL. */
 static const char *load_mistake(struct emu *e, const void *mine, unsigned bytes, unsigned rank,
                                 enum emu_kind *kind) {
@@ -127,6 +156,7 @@ static const char *load_mistake(struct emu *e, const void *mine, unsigned bytes,
     if (rank >= e->n_blocks) return "there is no block of that rank";
     if (!memory_is_shared(e, mine)) return "the address is not in shared memory";
     *kind = EMU_RACE;
+    if (e->threads[e->current].arrived) return "it follows the thread's k_cluster_arrive";
     if (e->blocks[rank].n_done == e->n_threads) return "that block has ended";
     return NULL;
 }

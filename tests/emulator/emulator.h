@@ -211,6 +211,8 @@ static EMU_QUIET T atomicCAS(T *at, typename emu_same<T>::type expected,
 
 static EMU_QUIET unsigned emu_cluster_rank() { return emu_host.cluster_rank(emu_host.emu); }
 static EMU_QUIET void emu_cluster_sync(int line) { emu_host.cluster_sync(emu_host.emu, line); }
+static EMU_QUIET void emu_cluster_arrive() { emu_host.cluster_arrive(emu_host.emu); }
+static EMU_QUIET void emu_cluster_wait(int line) { emu_host.cluster_wait(emu_host.emu, line); }
 static EMU_QUIET void emu_cluster_load(void *to, const void *mine, unsigned bytes, unsigned rank) {
     emu_host.cluster_load(emu_host.emu, to, mine, bytes, rank);
 }

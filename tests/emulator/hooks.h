@@ -50,6 +50,8 @@ struct emu_host {
     /* clusters of blocks */
     unsigned (*cluster_rank)(struct emu *);
     void (*cluster_sync)(struct emu *, int line);
+    void (*cluster_arrive)(struct emu *);
+    void (*cluster_wait)(struct emu *, int line);
     void (*cluster_load)(struct emu *, void *to, const void *mine, unsigned bytes, unsigned rank);
     /* mbarriers; an arrival expects that many bytes */
     void (*mbar_init)(struct emu *, void *bar, unsigned count);

@@ -87,6 +87,7 @@ struct thread {
     const void *frame;         /* of the hook that it sleeps in: where in the kernel it is */
     int line;                  /* AT_BARRIER, AT_CLUSTER: of the call */
     unsigned id, count;        /* AT_NAMED */
+    bool arrived;              /* at the cluster's barrier, for which it has not waited yet */
     bool spun;                 /* gave its turn away since it was last resumed */
     struct mbarrier *mbarrier; /* AT_MBARRIER */
     uint32_t fenced;           /* the time of the last k_fence_async_shared */
@@ -225,6 +226,8 @@ void cluster_begin(struct emu *e);
 void cluster_enter(struct emu *e, struct block *b); /* its bytes are at the module's addresses */
 unsigned cluster_rank(struct emu *e);
 void cluster_sync(struct emu *e, int line);
+void cluster_arrive(struct emu *e);
+void cluster_wait(struct emu *e, int line);
 void cluster_load(struct emu *e, void *to, const void *mine, unsigned bytes, unsigned rank);
 void cluster_block_done(struct emu *e);
 void cluster_free(struct emu *e);

@@ -32,6 +32,8 @@ struct emu *emu_new(void) {
         .yield = block_yield,
         .cluster_rank = cluster_rank,
         .cluster_sync = cluster_sync,
+        .cluster_arrive = cluster_arrive,
+        .cluster_wait = cluster_wait,
         .cluster_load = cluster_load,
         .mbar_init = mbarrier_init,
         .mbar_arrive = mbarrier_arrive,

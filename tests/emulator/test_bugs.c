@@ -192,6 +192,24 @@ static const struct bug CLUSTER_BUGS[] = {
     {"two_cluster_barriers",
      RANK "    if (r == 0) k_cluster_sync();" WRONG "    else k_cluster_sync();" WRONG,
      EMU_DIVERGENT_BARRIER, EMU_OK, "another k_cluster_sync"},
+    {"arrives_twice",
+     RANK "    for (int i = 0; i < 2; i++) {\n"
+          "        s[t] = x[t] + i;\n"
+          "        k_cluster_sync();" WRONG
+          "        y[t] = k_cluster_load(s + t, 0) + k_cluster_load(s + t, 1);\n"
+          "        k_cluster_arrive();\n"
+          "    }\n"
+          "    k_cluster_wait();\n",
+     EMU_DIVERGENT_BARRIER, EMU_RACE, "without a k_cluster_wait"}, /* both blocks write y */
+    {"waits_without_arrival", "    k_cluster_wait();" WRONG, EMU_DIVERGENT_BARRIER, EMU_OK,
+     "without a k_cluster_arrive"},
+    {"load_after_arrival",
+     RANK "    s[t] = x[t];\n"
+          "    k_cluster_sync();\n"
+          "    k_cluster_arrive();\n"
+          "    float v = k_cluster_load(s + t, r ^ 1);" WRONG "    k_cluster_wait();\n"
+          "    if (r == 0) y[t] = v;\n",
+     EMU_RACE, EMU_OK, "follows the thread's k_cluster_arrive"},
     {"cluster_against_block",
      RANK "    if (t < 32) k_cluster_sync();" WRONG "    else __syncthreads();" WRONG, EMU_DEADLOCK,
      EMU_OK, "k_cluster_sync"},

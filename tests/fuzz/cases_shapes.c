@@ -201,6 +201,11 @@ static const char *const wide[] = {
     " %h = mul(%s, %b)\n return %d, %h, %a\n}\n",
     ("graph(%x: f64[7, 9, 33], %y: f64[9, 33]) {\n %e = mul(%x, %y)\n %s = sum(%e, [0, 1])\n"
      " %i = argmax(%e, 0)\n return %e, %s, %i\n}\n"),
+    /* no columns are summed up: rows of persistent blocks, copied ahead; long ones by clusters */
+    "graph(%x: bf16[61, 256], %w: bf16[256], %b: bf16[256]) {\n"
+    " %y = layer_norm(%x, [256], %w, %b)\n return %y\n}\n",
+    "graph(%x: f32[11, 8208], %m: bool[8208]) {\n %h = where(%m, %x, -inf)\n"
+    " %y = log_softmax(%h, 1)\n %s = sum(%x, 1)\n return %y, %s\n}\n",
 };
 
 /* Every pointwise operator of the table, a dozen to a graph, on two operands of type t. */
