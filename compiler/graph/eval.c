@@ -14,8 +14,9 @@ double value_round(enum dtype d, double v) {
     switch (d) {
     case DT_F64: return v;
     case DT_BOOL: return v != 0;
-    case DT_I32: return v != v ? 0 : v >= 0x1p31 ? 0x1p31 - 1 : v <= -0x1p31 ? -0x1p31 : trunc(v);
-    case DT_I64: return v != v ? 0 : v >= 0x1p63 ? 0x1p63 : v <= -0x1p63 ? -0x1p63 : trunc(v);
+    case DT_I32:
+        return v != v ? 0 : v >= 0x1p31 ? 0x1p31 - 1 : v <= -0x1p31 ? -0x1p31 : trunc(v) + 0.0;
+    case DT_I64: return v != v ? 0 : v >= 0x1p63 ? 0x1p63 : v <= -0x1p63 ? -0x1p63 : trunc(v) + 0.0;
     case DT_F16:
     case DT_BF16:
     case DT_F32: break;
