@@ -132,9 +132,11 @@ static const char *pack_type(struct emitter *w, const struct value_node *x) {
 }
 
 void declare_packs(struct emitter *w, const struct phase *f) {
+    declare_windows(w);
     for (uint32_t i = 0; i < f->loads.n; i++) {
         const struct value_node *x = at(w, f->loads.at[i]);
         struct buf dims = buf_new(w->arena);
+        if (layout_tap(w->y, f->loads.at[i])) continue;
         if (loads_by_row(w, x)) buf_printf(&dims, "[%d]", w->y->ex);
         buf_printf(&dims, "[%d]", w->y->ur);
         if (load_shape(w, x) == ELEMENT_BY_ELEMENT) buf_printf(&dims, "[%d]", w->y->vec);
@@ -144,6 +146,8 @@ void declare_packs(struct emitter *w, const struct phase *f) {
 
 static const char *unpack_text(struct emitter *w, value_id v) {
     const char *pack = pack_name(w, v);
+    const struct window_tap *tap = layout_tap(w->y, v);
+    if (tap) return tap_text(w, tap);
     switch (load_shape(w, at(w, v))) {
     case WHOLE_VECTOR: return arena_printf(w->arena, "k_get(%s[u], v)", pack);
     case ELEMENT_BY_ELEMENT: return arena_printf(w->arena, "k_get(%s[u][v], 0)", pack);
@@ -288,10 +292,12 @@ static void close_row(struct emitter *w) {
 
 /* All loads of a tile are issued before the first is used. */
 void put_loads(struct emitter *w, const struct phase *f) {
-    bool any_row = false;
+    bool any_row = any_window(w, true);
     if (!f->loads.n) return;
     open_columns(w);
+    put_windows(w, false);
     for (uint32_t i = 0; i < f->loads.n; i++) {
+        if (layout_tap(w->y, f->loads.at[i])) continue;
         if (loads_by_row(w, at(w, f->loads.at[i])))
             any_row = true;
         else
@@ -299,8 +305,10 @@ void put_loads(struct emitter *w, const struct phase *f) {
     }
     if (any_row) {
         open_row(w);
+        put_windows(w, true);
         for (uint32_t i = 0; i < f->loads.n; i++)
-            if (loads_by_row(w, at(w, f->loads.at[i]))) put_load(w, f->loads.at[i]);
+            if (loads_by_row(w, at(w, f->loads.at[i])) && !layout_tap(w->y, f->loads.at[i]))
+                put_load(w, f->loads.at[i]);
         close_row(w);
     }
     close_columns(w);
@@ -343,11 +351,14 @@ static void mark_wanted(struct emitter *w, value_id v, bool *marks) {
     const struct value_node *x = at(w, v);
     if (marks[v]) return;
     marks[v] = true;
+    const struct window_tap *tap = layout_tap(w->y, v);
+    if (tap && tap->masked) mark_wanted(w, x->args[0], marks);
     if (x->kind == INST_LOAD || x->kind == INST_REDUCE || x->kind == INST_SCAN) return;
     for (int a = 0; a < x->n_args; a++) mark_wanted(w, x->args[a], marks);
 }
 
-/* What the phase accumulates and stores, and what that stands on, but not where loads were. */
+/* What the phase accumulates and stores, and what that stands on, but not where loads were, unless
+ * that is asked of each element. */
 static const bool *wanted_elements(struct emitter *w, const struct phase *f) {
     bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n);
     for (uint32_t i = 0; i < f->reduce.n; i++)
@@ -359,6 +370,14 @@ static const bool *wanted_elements(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->stores.n; i++)
         mark_wanted(w, w->k->stores.at[f->stores.at[i]].value, marks);
     return marks;
+}
+
+static const char *element_text(struct emitter *w, value_id v) {
+    const struct value_node *x = at(w, v);
+    if (x->kind == INST_LOAD) return unpack_text(w, v);
+    bool condition = x->kind == INST_INDEX && x->dtype == DT_BOOL && w->y->windows;
+    return condition ? arena_printf(w->arena, "(k_flag)(%s)", condition_at(w, x->index))
+                     : value_text(w, v);
 }
 
 static void put_elements(struct emitter *w, const struct phase *f) {
@@ -383,8 +402,7 @@ static void put_elements(struct emitter *w, const struct phase *f) {
         const struct value_node *x = at(w, v);
         w->where[v] = NOWHERE;
         if (x->kind == INST_CONST || !wanted[v]) continue;
-        line(w, "const %s v%u = %s;", math_type(x->dtype), v,
-             x->kind == INST_LOAD ? unpack_text(w, v) : value_text(w, v));
+        line(w, "const %s v%u = %s;", math_type(x->dtype), v, element_text(w, v));
         w->where[v] = LOCAL;
     }
     for (uint32_t i = 0; i < f->reduce.n; i++) {

@@ -38,6 +38,15 @@ void open_ends(struct emitter *w, struct ends_scope *s);
 void close_ends(struct emitter *w, const struct ends_scope *s);
 void open_row_columns(struct emitter *w);
 
+/* cuda_window.c: vectors that several loads share. put_windows: those that vary with x, or not;
+ * where r is a vector's first column. tap_text: element v of a load that takes its elements from
+ * one. */
+void declare_windows(struct emitter *w);
+bool any_window(const struct emitter *w, bool by_row);
+void put_windows(struct emitter *w, bool by_row);
+const char *tap_text(struct emitter *w, const struct window_tap *t);
+const char *condition_at(struct emitter *w, ex e); /* at element v of a vector */
+
 /* cuda_online.c: sums of exp(x - max) that go along with the maximum. In the order of a chunk:
  * remember the maxima, accumulate them, rescale the sums, accumulate these. combine_online:
  * reduction v over the row's threads, if it is one of these; true if nothing is left to do. */

@@ -16,7 +16,7 @@ struct access {
     value_id guard;
     ex index[WS_MAX_RANK];
 };
-#define NO_GUARD UINT32_MAX
+#define NO_GUARD NO_VALUE
 
 value_id number(struct builder *w, struct value_node v) {
     uint64_t id;
@@ -34,9 +34,6 @@ value_id number(struct builder *w, struct value_node v) {
 }
 
 /* ---- expansion ------------------------------------------------------------------------------- */
-
-static value_id expand_nest(struct builder *w, const struct nest *n, const ex *from, const ex *to,
-                            int count, value_id guard, bool across);
 
 static const struct member *member_of(struct builder *w, uint32_t nest) {
     for (uint32_t m = 0; m < w->g->members.n; m++)
@@ -85,6 +82,12 @@ static value_id both(struct builder *w, value_id a, value_id b) {
             .kind = INST_OP, .op = OP_LOGICAL_AND, .dtype = DT_BOOL, .n_args = 2, .args = {a, b}});
 }
 
+/* Is condition v known? Of a window's taps many guards are. */
+static bool is_known(const struct builder *w, value_id v, int64_t *holds) {
+    const struct value_node *x = &w->k->values.at[v];
+    return x->kind == INST_INDEX && ex_is_const(w->k->ex, x->index, holds);
+}
+
 /* A nest of this group, to be read at `index` where `guard` holds. Its reduce axes are those of the
  * group; a reduction or scan is read at the group's own rows, which need no guard. */
 static value_id expand_member(struct builder *w, const struct member *M, const struct nest *n,
@@ -103,6 +106,7 @@ static value_id expand_member(struct builder *w, const struct member *M, const s
         from[count] = M->from[i];
         to[count++] = M->to[i];
     }
+    if (w->taps && n->n_reduce) return expand_taps(w, n, from, to, count);
     bool row = n->n_reduce || n->scan;
     bool across = w->by_rows || (w->g->columns && member_is_along(w->s, M, w->g->x, w->g->n_x));
     return expand_nest(w, n, from, to, count, row ? NO_GUARD : guard, across);
@@ -130,8 +134,8 @@ static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const 
     return (value_id)id;
 }
 
-static value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes,
-                            const ex *places, int count, value_id guard, bool across) {
+value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, const ex *places,
+                     int count, value_id guard, bool across) {
     value_id *of = NEW_ARRAY(w->k->arena, value_id, n->insts.n);
     ex from[GROUP_MAX_AXES + GROUP_MAX_SUBSCRIPTS], to[GROUP_MAX_AXES + GROUP_MAX_SUBSCRIPTS];
     memcpy(from, axes, sizeof(ex) * (size_t)count);
@@ -141,11 +145,18 @@ static value_id expand_nest(struct builder *w, const struct nest *n, const ex *a
         ex index[WS_MAX_RANK];
         for (int d = 0; d < x->n_index && x->kind != INST_SUBSCRIPT; d++)
             index[d] = ex_subst(w->k->ex, x->index[d], from, to, count);
+        int64_t holds;
+        if (x->kind == INST_OP && x->op == OP_WHERE && is_known(w, of[x->args[0]], &holds)) {
+            of[i] = of[x->args[holds ? 1 : 2]];
+            continue;
+        }
         if (x->kind == INST_LOAD) {
             value_id own = x->guarded ? of[x->args[0]] : NO_GUARD;
+            if (own != NO_GUARD && is_known(w, own, &holds) && holds) own = NO_GUARD;
             of[i] = expand_load(w, x->buffer, x->dtype, index, both(w, guard, own));
             continue;
         }
+        if (x->kind == INST_REDUCE && w->taps) return of[x->args[0]];
         struct value_node v = {.kind = x->kind,
                                .op = x->op,
                                .reduction = x->reduction,
@@ -312,7 +323,7 @@ static void choose_axes(struct builder *w) {
     const struct group *g = w->g;
     ex x[GROUP_MAX_AXES], r[GROUP_MAX_AXES], z[GROUP_MAX_AXES], m[GROUP_MAX_AXES],
         n[GROUP_MAX_AXES];
-    int nx = g->n_x, nr = w->reduces ? g->n_r : 0, nz = 0, nm = 0, nn = 0;
+    int nx = g->n_x, nr = w->reduces && !w->taps ? g->n_r : 0, nz = 0, nm = 0, nn = 0;
     memcpy(x, w->by_rows ? g->r : g->x, sizeof x);
     memcpy(r, w->by_rows ? g->x : g->r, sizeof r);
     if (w->by_rows) nx = g->n_r, nr = g->n_x;
@@ -520,7 +531,8 @@ static const char *kernel_name_of(struct builder *w) {
 }
 
 static struct kernel *build(const struct schedule *s, uint32_t group,
-                            const struct device_limits *limits, bool by_rows, struct arena *a) {
+                            const struct device_limits *limits, bool by_rows, bool taps,
+                            struct arena *a) {
     struct kernel *k = NEW(a, struct kernel);
     *k = (struct kernel){.arena = a, .ex = s->loops->ex, .schedule = s, .limits = limits};
     struct builder w = {.k = k,
@@ -529,10 +541,12 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
                         .g = &s->groups.at[group],
                         .group = group,
                         .by_rows = by_rows,
+                        .taps = taps,
                         .numbers = map_new(a),
                         .expanded = map_new(a)};
     k->name = kernel_name_of(&w);
     expand_group(&w);
+    if (!by_rows && !taps && reduces_windows(&w)) return build(s, group, limits, false, true, a);
     look_up_one_hot_sums(&w);
     choose_axes(&w);
     find_masks(k);
@@ -570,8 +584,8 @@ static bool goes_by_rows(const struct kernel *k) {
 
 struct kernel *kernel_build(const struct schedule *s, uint32_t group,
                             const struct device_limits *limits, struct arena *a) {
-    struct kernel *k = build(s, group, limits, false, a);
-    return goes_by_rows(k) ? build(s, group, limits, true, a) : k;
+    struct kernel *k = build(s, group, limits, false, false, a);
+    return goes_by_rows(k) ? build(s, group, limits, true, false, a) : k;
 }
 
 /* ---- shared facts ---------------------------------------------------------------------------- */

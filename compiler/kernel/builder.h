@@ -12,6 +12,7 @@ struct builder {
     uint32_t group;
     bool by_rows;        /* the reductions are across rows, which are along the reduce axes */
     bool reduces;        /* something is reduced: the group's reduce axes are those of the kernel */
+    bool taps;           /* windows are no loops, see taps.c */
     struct map numbers;  /* value bytes -> value id */
     struct map expanded; /* struct access -> value id: what is read along two paths is built once */
 };
@@ -20,6 +21,18 @@ struct builder {
 value_id number(struct builder *w, struct value_node v);
 /* The symbol that stands for subscript v: one for each value. */
 ex symbol_of(struct builder *w, value_id v);
+
+/* body.c: what nest n computes where its indices axes[] are at places[], in the group's axes; with
+ * taps, what it would reduce. `guard`: where it is wanted; NO_VALUE for everywhere. */
+value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, const ex *places,
+                     int count, value_id guard, bool across);
+
+/* taps.c. reduces_windows needs the group expanded, in its own axes: are all of its reductions over
+ * windows that are short, and overlap or are too narrow for vectors? expand_taps: reduction n as
+ * arithmetic on its elements, its own indices from[] at to[], in the group's axes. */
+bool reduces_windows(const struct builder *w);
+value_id expand_taps(struct builder *w, const struct nest *n, const ex *from, const ex *to,
+                     int count);
 
 /* one_hot.c. Needs: indices in the group's own axes, no masks or levels. Keeps what the stores
  * mean; breaks value ids. */

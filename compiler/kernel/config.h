@@ -39,7 +39,8 @@
     KNOB(fit, "blocks that the registers of a multiprocessor must suffice for; 0: for one")        \
     KNOB(stages, "of blocks: rows that are under way at a time, all but one of them copied ahead " \
                  "into shared memory")                                                             \
-    KNOB(turn, "1: pointwise operands that lie across turn in shared memory")
+    KNOB(turn, "1: pointwise operands that lie across turn in shared memory")                      \
+    KNOB(window, "1: pointwise loads that overlap or lie apart share whole vectors")
 
 enum knob {
 #define KNOB(name, what) KNOB_##name,

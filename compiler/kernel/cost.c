@@ -127,7 +127,7 @@ static double traffic(const struct kernel *k, const struct layout *y, int64_t bl
            total = k->bytes_read * again + k->bytes_written;
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
-        if (v->kind != INST_LOAD || !(v->mask & MASK_R)) continue;
+        if (v->kind != INST_LOAD || !(v->mask & MASK_R) || layout_tap(y, i)) continue;
         total += (waste(k, y, load_stride(k, v, inner), load_stride(k, v, outer), v->buffer,
                         layout_turns(k, y, i)) -
                   1) *
@@ -168,6 +168,17 @@ static double access_clocks(int apart) {
     return lines > 32 ? 32 : lines > issue ? lines : issue;
 }
 
+/* Of a warp, for the windows of one vector. */
+static double window_clocks(const struct kernel *k, const struct layout *y) {
+    double total = 0;
+    for (uint32_t i = 0; y->windows && i < y->windows->all.n; i++) {
+        const struct window *w = &y->windows->all.at[i];
+        int bytes = dtype_bytes(k->schedule->loops->buffers.at[w->buffer].meta.dtype);
+        total += w->pieces.n * access_clocks(bytes * w->step * y->vec);
+    }
+    return total;
+}
+
 /* What loads and stores keep a multiprocessor busy with. It is what rows of narrow elements that go
  * one by one wait for: bf16[8192, 50257] takes 0.7 ms so, and half of that by vectors; and a norm's
  * weights that are out of step with its rows. */
@@ -187,12 +198,14 @@ static double access_us(const struct kernel *k, const struct layout *y) {
         const struct value_node *v = st ? NULL : &k->values.at[i];
         if (v ? v->kind != INST_LOAD || !(v->mask >> inner & 1) : !(st->mask >> inner & 1))
             continue;
+        if (v && layout_tap(y, i)) continue;
         buffer_id b = v ? v->buffer : st->buffer;
         int bytes = dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype) * y->vec;
         bool whole = v ? layout_load_is_vector(k, y, v) : layout_store_is_vector(k, y, st);
         total +=
             (v ? reads(k, y) : 1) * (points / (whole ? y->vec : 1) + ends) * access_clocks(bytes);
     }
+    total += points / y->vec * window_clocks(k, y);
     double rate = 32.0 * k->limits->units * k->limits->clock_ghz * 1e3;
     return rate > 0 ? total / rate : 0;
 }

@@ -152,6 +152,36 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
 
 /* ---- block programs -------------------------------------------------------------------------- */
 
+/* Whole vectors that several loads take their elements from, see window.c. Piece p of a window is
+ * `unit` elements from step*r + rest + number*unit on, where r is a vector's first column; it is
+ * read where one of its conditions holds. Element v of a tap is the (v*step + offset)th from piece
+ * `first` of the list on. */
+struct window_piece {
+    int64_t number;
+    VEC(ex) when;
+};
+
+struct window {
+    buffer_id buffer;
+    int step, unit;
+    ex rest;
+    bool by_row;                     /* it varies with x */
+    VEC(struct window_piece) pieces; /* in order; none: the window was given up */
+};
+
+struct window_tap {
+    value_id load;
+    uint32_t window, first;
+    int64_t number; /* of piece `first` */
+    int offset;
+    bool masked; /* its guard may fail in a piece that is read */
+};
+
+struct windows {
+    VEC(struct window) all;
+    VEC(struct window_tap) taps;
+};
+
 /* Where a tile's elements are: threads, then elements of a thread. In a ROWS layout of a pointwise
  * or reduce kernel
  *
@@ -184,6 +214,7 @@ struct layout {
     int fit;        /* blocks of a multiprocessor that registers must suffice for; 0: for one */
     int online;     /* level of maxima whose sums of exp(x - max) go along with them; 0: none */
     ex start;       /* peel: elements before row x, whose remainder by vec says where heads end */
+    const struct windows *windows; /* pointwise: loads that share vectors; NULL if none do */
 };
 
 /* layout.c: what a config means for this kernel: fills *out and returns NULL, or says (in arena a)
@@ -202,6 +233,13 @@ bool layout_load_is_vector(const struct kernel *k, const struct layout *y,
                            const struct value_node *load);
 bool layout_store_is_vector(const struct kernel *k, const struct layout *y,
                             const struct store_node *s);
+
+/* window.c: of a layout with whole vectors along r; NULL if no load shares any. */
+const struct windows *windows_find(const struct kernel *k, const struct layout *y, struct arena *a);
+const struct window_tap *layout_tap(const struct layout *y, value_id load); /* NULL if it is none */
+/* Does a comparison hold at element v of every vector? */
+bool layout_always(const struct kernel *k, const struct layout *y, ex comparison, int v);
+int layout_window_words(const struct kernel *k, const struct layout *y); /* registers of a thread */
 
 /* online.c: the maximum by which `sum` can be rescaled while both are accumulated, or NO_VALUE. */
 value_id kernel_online_maximum(const struct kernel *k, value_id sum);

@@ -30,10 +30,10 @@ static bool reads_twice(const struct kernel *k) {
 }
 
 int layout_load_words(const struct kernel *k, const struct layout *y) {
-    int words = 0;
+    int words = layout_window_words(k, y);
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
-        if (v->kind != INST_LOAD || !(v->mask & MASK_R)) continue;
+        if (v->kind != INST_LOAD || !(v->mask & MASK_R) || layout_tap(y, i)) continue;
         int bytes = dtype_bytes(v->dtype), rows = v->mask & MASK_X || y->peel ? y->ex : 1;
         if (y->peel) { /* single elements take a register each */
             int word = (bytes + 3) / 4,
@@ -160,6 +160,15 @@ static const char *check_turn(const struct kernel *k, bool turn, struct layout *
         return arena_printf(a, "needs %lld bytes of shared memory", (long long)bytes);
     y->smem = (int)bytes;
     return NULL;
+}
+
+static const char *check_window(const struct kernel *k, bool window, struct layout *y,
+                                struct arena *a) {
+    if (!window) return NULL;
+    if (k->kind != KERNEL_POINTWISE || k->limits->kind == DEVICE_CPU || y->peel || y->turn)
+        return "window=1 needs a pointwise kernel on a GPU, with whole vectors and turn=0";
+    y->windows = windows_find(k, y, a);
+    return y->windows ? NULL : "window=1, but no loads share vectors";
 }
 
 int64_t layout_units(const struct kernel *k, int cluster) {
@@ -376,17 +385,18 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
                          .streaming = c->knob[KNOB_nt] == 1,
                          .skip_l1 = c->knob[KNOB_skip_l1] == 1};
     if (c->knob[KNOB_keep] > 1 || c->knob[KNOB_nt] > 1 || c->knob[KNOB_skip_l1] > 1 ||
-        c->knob[KNOB_online] > 1 || c->knob[KNOB_last_block] > 1 || c->knob[KNOB_turn] > 1)
-        return "keep, nt, skip_l1, last_block, online and turn are 0 or 1";
+        c->knob[KNOB_online] > 1 || c->knob[KNOB_last_block] > 1 || c->knob[KNOB_turn] > 1 ||
+        c->knob[KNOB_window] > 1)
+        return "keep, nt, skip_l1, last_block, online, turn and window are 0 or 1";
     bool gpu = k->limits->kind == DEVICE_CUDA, dot = k->kind == KERNEL_MATMUL;
     static const enum knob dot_only[] = {KNOB_m, KNOB_n, KNOB_k, KNOB_tm, KNOB_tn};
     static const enum knob row_only[] = {KNOB_x,      KNOB_r,   KNOB_rows,    KNOB_keep,
                                          KNOB_split,  KNOB_vec, KNOB_cluster, KNOB_blocks,
-                                         KNOB_stages, KNOB_fit, KNOB_turn};
+                                         KNOB_stages, KNOB_fit, KNOB_turn,    KNOB_window};
     for (int i = 0; i < 5 && !dot; i++)
         if (c->knob[dot_only[i]])
             return arena_printf(a, "%s is a knob of matrix products", knob_name(dot_only[i]));
-    for (int i = 0; i < 11 && dot; i++)
+    for (int i = 0; i < 12 && dot; i++)
         if (c->knob[row_only[i]])
             return arena_printf(a, "%s is no knob of matrix products", knob_name(row_only[i]));
     if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";
@@ -402,6 +412,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     if (!bad) bad = gpu ? gpu_layout(k, c, y, a) : cpu_layout(k, c, y, a);
     if (!bad) bad = check_keep(k, y, y->one_read, a);
     if (!bad) bad = check_turn(k, c->knob[KNOB_turn], y, a);
+    if (!bad) bad = check_window(k, c->knob[KNOB_window], y, a);
     if (!bad) bad = check_split(k, y, a);
     if (!bad) bad = check_blocks(k, c, y, a);
     if (!bad) bad = check_fit(k, c->knob[KNOB_fit], y, a);

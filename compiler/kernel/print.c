@@ -157,6 +157,19 @@ static void put_phase(struct buf *b, const struct block *p, uint32_t i) {
     put_values(b, k, f->after.at, f->after.n, 0);
 }
 
+/* "window s0: p0[2*r + x*224] + -8 0 8, vectors of 8" */
+static void put_window(struct buf *b, const struct kernel *k, const struct layout *y, uint32_t i) {
+    const struct window *w = &y->windows->all.at[i];
+    if (!w->pieces.n) return;
+    buf_printf(
+        b, "window s%u: p%d[%s] +", i, argument(k, w->buffer),
+        ex_str(k->arena, k->ex,
+               ex_add(k->ex, w->rest, ex_mul(k->ex, k->axis[AXIS_R], ex_const(k->ex, w->step)))));
+    for (uint32_t p = 0; p < w->pieces.n; p++)
+        buf_printf(b, " %lld", (long long)(w->pieces.at[p].number * w->unit));
+    buf_printf(b, ", vectors of %d\n", w->unit);
+}
+
 void block_print(struct buf *b, const struct block *p) {
     const struct kernel *k = p->kernel;
     const struct layout *y = &p->layout;
@@ -182,6 +195,7 @@ void block_print(struct buf *b, const struct block *p) {
                    y->one_read ? ", row kept in registers" : "",
                    y->peel ? ", heads and tails of rows apart" : "");
     }
+    for (uint32_t i = 0; y->windows && i < y->windows->all.n; i++) put_window(b, k, y, i);
     put_values(b, k, p->before.at, p->before.n, 0);
     for (uint32_t i = 0; i < p->phases.n; i++) put_phase(b, p, i);
     for (uint32_t i = 0; i < p->row_stores.n; i++) {

@@ -222,9 +222,11 @@ static void propose_pointwise(struct space *s) {
                     for (int rows = 1; rows <= 8 && (rows == 1 || rows <= nx / t0); rows *= 2) {
                         if (u * rows > 8 || (u > 1 && (int64_t)t1 * vec * u / 2 >= nr)) continue;
                         for (int turn = 0; turn <= turns; turn++)
-                            propose(s, CONFIG(K(x, t0 * rows), K(r, t1 * vec * u), K(warps, warps),
-                                              K(vec, vec), K(rows, rows > 1 ? rows : 0),
-                                              K(turn, turn)));
+                            for (int window = 0; window <= 1; window++)
+                                propose(s,
+                                        CONFIG(K(x, t0 * rows), K(r, t1 * vec * u), K(warps, warps),
+                                               K(vec, vec), K(rows, rows > 1 ? rows : 0),
+                                               K(turn, turn), K(window, window)));
                     }
             }
 }

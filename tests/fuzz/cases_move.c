@@ -64,6 +64,21 @@ static const char *const graphs[] = {
     "%m\n}\n",
     "graph(%x: f32[2, 2, 5, 6]) {\n %i = im2col(%x, [2, 3], [1], [1], [1])\n %u = unfold(%x, 2, 3, "
     "2)\n return %i, %u\n}\n",
+    /* windows whose rows are whole vectors, so that taps share some: edges on both sides, 16 and 32
+     * bits, the window's elements and sums of others; shifts, every second element, paddings */
+    "graph(%x: bf16[2, 2, 12, 32]) {\n %r = relu(%x)\n %m = max_pool(%r, [3], [2], [1])\n return "
+    "%m\n}\n",
+    "graph(%x: f32[2, 5, 16]) {\n %a = avg_pool(%x, [3], [1], [1], False, False, None, 1)\n %m = "
+    "max_pool(%x, [5], [1], [2], [1], False, 1)\n %s = sub(%a, %m)\n return %s\n}\n",
+    "graph(%x: f16[3, 8, 48]) {\n %a = avg_pool(%x, [2, 3], [2, 3], [0, 0])\n %e = exp(%a)\n "
+    "return "
+    "%e\n}\n",
+    "graph(%x: bf16[5, 64]) {\n %a = slice(%x, 1, 0, 64, 2)\n %b = slice(%x, 1, 1, 64, 2)\n %c = "
+    "slice(%x, 1, 3, 35)\n %d = mul(%a, %b)\n %e = add(%d, %c)\n return %e\n}\n",
+    "graph(%x: f32[4, 24], %y: f32[8, 36]) {\n %p = pad(%x, [3, 5])\n %q = slice(%y, 1, 1, 33)\n "
+    "%r "
+    "= "
+    "slice(%q, 0, 2, 6)\n %s = sub(%p, %r)\n return %s\n}\n",
     /* far lookups: an index from a scan, from a reduction of what was looked up; a mask on both */
     "graph(%x: f32[40, 3], %i: i64[2, 33]) {\n %p = remainder(%i, 2)\n %c = cumsum(%p, 1)\n %e = "
     "embedding(%c, %x)\n return %e\n}\n",

@@ -91,6 +91,8 @@ static const char sum_and_exp[] =
     "graph(%x: f32[8, 4096]) {\n %y = sum(%x, 1)\n %e = exp(%x)\n return %y, %e\n}\n";
 static const char transposed[] =
     "graph(%x: f32[48, 96]) {\n %t = permute(%x, [1, 0])\n %y = exp(%t)\n return %y\n}\n";
+static const char shifted[] =
+    "graph(%x: f32[8, 66]) {\n %a = slice(%x, 1, 1, 65)\n %y = exp(%a)\n return %y\n}\n";
 static const char product[] =
     "graph(%x: bf16[256, 128], %w: bf16[128, 64]) {\n %y = mm(%x, %w)\n return %y\n}\n";
 static const char product64[] =
@@ -124,21 +126,27 @@ static void test_refusals_gpu(void **state) {
     static const struct refusal cases[] = {
         {softmax, "x=1 r=1024 warps=8 vec=4 keep=1", NULL},
         {softmax, "x=1 r=1024 warps=8 vec=4 keep=2",
-         "keep, nt, skip_l1, last_block, online and turn are 0 or 1"},
+         "keep, nt, skip_l1, last_block, online, turn and window are 0 or 1"},
         {softmax, "x=1 r=1024 warps=8 vec=4 skip_l1=1", NULL},
         {softmax, "x=1 r=1024 warps=8 vec=4 skip_l1=2",
-         "keep, nt, skip_l1, last_block, online and turn are 0 or 1"},
+         "keep, nt, skip_l1, last_block, online, turn and window are 0 or 1"},
         {softmax, "x=1 r=1024 warps=8 vec=4 turn=1",
          "turn=1 needs a pointwise kernel on a GPU, with whole vectors"},
+        {shifted, "x=1 r=64 warps=1 vec=2 window=1", NULL},
+        {shifted, "x=1 r=64 warps=1 vec=2 window=2",
+         "keep, nt, skip_l1, last_block, online, turn and window are 0 or 1"},
+        {row_sum, "x=1 r=1024 warps=8 vec=4 window=1",
+         "window=1 needs a pointwise kernel on a GPU, with whole vectors and turn=0"},
+        {transposed, "x=32 r=32 warps=4 vec=1 window=1", "window=1, but no loads share vectors"},
         {softmax, "x=1 r=512 warps=4 vec=4 keep=1 cluster=2", NULL},
         {softmax, "x=1 r=512 warps=4 vec=4 cluster=3", "cluster=3; sm_90a has 1 to 8"},
         {softmax, "x=1 r=512 warps=4 vec=4 cluster=16", "cluster=16; sm_90a has 1 to 8"},
         {softmax, "x=1 r=512 warps=4 vec=4 cluster=4", "cluster=4 leaves a block without columns"},
         {softmax, "x=1 r=1024 warps=8 vec=4 nt=7",
-         "keep, nt, skip_l1, last_block, online and turn are 0 or 1"},
+         "keep, nt, skip_l1, last_block, online, turn and window are 0 or 1"},
         {softmax, "x=1 r=1024 warps=8 vec=4 online=1", NULL},
         {softmax, "x=1 r=1024 warps=8 vec=4 online=2",
-         "keep, nt, skip_l1, last_block, online and turn are 0 or 1"},
+         "keep, nt, skip_l1, last_block, online, turn and window are 0 or 1"},
         {variance, "x=1 r=1024 warps=8 vec=4 online=1",
          "online=1 needs sums of exp(x - max) that follow the maximum, on a GPU"},
         {row_sum, "x=1 r=1024 warps=8 vec=4 split=4 last_block=1", NULL},

@@ -1,0 +1,274 @@
+/* window.c: loads that share vectors. Where neighbours read elements that lie s apart, or begin off
+ * a vector, or both, each element would be a load of its own. Together they stand in a few whole
+ * vectors, the pieces of a window, which a thread reads once:
+ *
+ *     max pooling, 3 taps, stride 2, vec=4: elements 2*r - 1 ... 2*r + 7 of a row of bf16
+ *         v1 at 2*r - 1    v2 at 2*r    v3 at 2*r + 1
+ *     window of p0 at 2*r, pieces of 8:   -8 if 0 <= 2*r - 1     0
+ *         v1 = elements 7 9 11 13   v2 = 8 10 12 14   v3 = 9 11 13 15   of these 16
+ *
+ * A piece is read where the guard of any element in it holds. Guards are inequalities: over a run
+ * of elements each is asked at the end where it holds first. An element whose guard fails in a
+ * piece that is read is made 0 by hand. */
+#include "kernel/kernel.h"
+
+enum {
+    PIECE_BYTES = 16,
+    LEAST_BYTES = 4, /* below, a piece is no better than its elements */
+    MAX_STEP = 8,
+    MAX_WORDS = 96, /* of a window, in a thread's registers */
+};
+
+struct finder {
+    const struct kernel *k;
+    const struct layout *y;
+    struct arena *arena;
+    struct windows *out;
+};
+
+static bool is_along_r(const struct kernel *k, value_id v) {
+    return k->values.at[v].mask >> AXIS_R & 1;
+}
+
+/* ---- guards ---------------------------------------------------------------------------------- */
+
+/* Comparison e at element v of a vector: 1 or 0 where that is known of every vector, else EX_NONE.
+ */
+static ex known_at(const struct kernel *k, const struct layout *y, ex e, int v) {
+    ex r = k->axis[AXIS_R], vec = ex_const(k->ex, y->vec);
+    ex vectors = ex_index(k->ex, "q", ex_ceildiv(k->ex, k->bound[AXIS_R], vec));
+    ex at = ex_add(k->ex, ex_mul(k->ex, vectors, vec), ex_const(k->ex, v));
+    e = ex_subst(k->ex, e, &r, &at, 1);
+    return ex_is_const(k->ex, e, NULL) ? e : EX_NONE;
+}
+
+bool layout_always(const struct kernel *k, const struct layout *y, ex comparison, int v) {
+    ex e = known_at(k, y, comparison, v);
+    return e != EX_NONE && ex_value(k->ex, e);
+}
+
+/* e where r runs from r + first to r + last: does any of these satisfy it? EX_NONE if that is not
+ * known of such an expression. */
+static ex satisfied(const struct kernel *k, const struct layout *y, ex e, int first, int last) {
+    ex r = k->axis[AXIS_R], c, rest;
+    int64_t v;
+    if (!ex_uses(k->ex, e, r)) return e;
+    enum ex_kind kind = ex_kind(k->ex, e);
+    if (kind != EX_AND && kind != EX_LE && kind != EX_LT) return EX_NONE;
+    ex a = ex_lhs(k->ex, e), b = ex_rhs(k->ex, e);
+    if (kind == EX_AND) {
+        a = satisfied(k, y, a, first, last), b = satisfied(k, y, b, first, last);
+        return a == EX_NONE || b == EX_NONE ? EX_NONE : ex_and(k->ex, a, b);
+    }
+    if (!ex_linear(k->ex, ex_sub(k->ex, a, b), r, &c, &rest) || !ex_is_const(k->ex, c, &v))
+        return EX_NONE;
+    int best = v > 0 ? first : last;
+    ex at = ex_add(k->ex, r, ex_const(k->ex, best)), known = known_at(k, y, e, best);
+    if (known != EX_NONE) return known;
+    return ex_compare(k->ex, kind, ex_subst(k->ex, a, &r, &at, 1), ex_subst(k->ex, b, &r, &at, 1));
+}
+
+/* The same of a value. */
+static ex guard_satisfied(const struct kernel *k, const struct layout *y, value_id v, int first,
+                          int last) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind == INST_INDEX && !x->n_args) return satisfied(k, y, x->index, first, last);
+    if (x->kind != INST_OP || x->op != OP_LOGICAL_AND) return EX_NONE;
+    ex a = guard_satisfied(k, y, x->args[0], first, last),
+       b = guard_satisfied(k, y, x->args[1], first, last);
+    return a == EX_NONE || b == EX_NONE ? EX_NONE : ex_and(k->ex, a, b);
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+static int bytes_of(const struct kernel *k, buffer_id b) {
+    return dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype);
+}
+
+/* Elements from the buffer's first to its last. */
+static ex extent(const struct kernel *k, buffer_id b) {
+    const struct meta *m = &k->schedule->loops->buffers.at[b].meta;
+    ex one = ex_const(k->ex, 1), e = one;
+    for (int d = 0; d < m->rank; d++)
+        e = ex_add(k->ex, e, ex_mul(k->ex, ex_sub(k->ex, m->size[d], one), m->stride[d]));
+    return e;
+}
+
+/* The widest piece that divides where vectors begin, and the buffer: then a piece with one element
+ * of the buffer lies in it. *shift: of e, to a multiple of that. */
+static int widest_piece(const struct finder *f, buffer_id b, ex e, int step, int *shift) {
+    const struct kernel *k = f->k;
+    for (int unit = PIECE_BYTES / bytes_of(k, b); unit * bytes_of(k, b) >= LEAST_BYTES; unit /= 2) {
+        if (step * f->y->vec % unit || step > unit || !ex_divides(k->ex, unit, extent(k, b)))
+            continue;
+        for (*shift = 0; *shift < unit; ++*shift)
+            if (ex_divides(k->ex, unit, ex_sub(k->ex, e, ex_const(k->ex, *shift)))) return unit;
+    }
+    return 0;
+}
+
+/* index = step*r + rest, with guards that can be asked about a run of elements. */
+static bool may_be_tap(const struct finder *f, value_id v, int *step, ex *rest) {
+    const struct kernel *k = f->k;
+    const struct value_node *x = &k->values.at[v];
+    ex c;
+    int64_t s;
+    if (x->kind != INST_LOAD || !is_along_r(k, v) || x->n_args != x->guarded) return false;
+    if (x->guarded && guard_satisfied(k, f->y, x->args[0], 0, 0) == EX_NONE) return false;
+    if (!ex_linear(k->ex, x->index, k->axis[AXIS_R], &c, rest) || !ex_is_const(k->ex, c, &s))
+        return false;
+    *step = (int)s;
+    return s >= 1 && s <= MAX_STEP;
+}
+
+/* The window that the load belongs to, and where in it it begins; a new one if need be. */
+static struct window *window_for(struct finder *f, const struct value_node *x, int step, ex rest,
+                                 int64_t *at) {
+    const struct kernel *k = f->k;
+    for (uint32_t i = 0; i < f->out->all.n; i++) {
+        struct window *w = &f->out->all.at[i];
+        if (w->buffer == x->buffer && w->step == step &&
+            ex_is_const(k->ex, ex_sub(k->ex, rest, w->rest), at))
+            return w;
+    }
+    int shift = 0, unit = widest_piece(f, x->buffer, rest, step, &shift);
+    if (!unit) return NULL;
+    *at = shift;
+    vec_push(f->arena, &f->out->all,
+             ((struct window){.buffer = x->buffer,
+                              .step = step,
+                              .unit = unit,
+                              .rest = ex_sub(k->ex, rest, ex_const(k->ex, shift))}));
+    return &f->out->all.at[f->out->all.n - 1];
+}
+
+static int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+
+/* Piece `number` of the window, which are in order. */
+static struct window_piece *piece_at(struct finder *f, struct window *w, int64_t number) {
+    uint32_t i = 0;
+    while (i < w->pieces.n && w->pieces.at[i].number < number) i++;
+    if (i < w->pieces.n && w->pieces.at[i].number == number) return &w->pieces.at[i];
+    vec_push(f->arena, &w->pieces, (struct window_piece){0});
+    for (uint32_t j = w->pieces.n - 1; j > i; j--) w->pieces.at[j] = w->pieces.at[j - 1];
+    w->pieces.at[i] = (struct window_piece){.number = number};
+    return &w->pieces.at[i];
+}
+
+static void add_condition(struct finder *f, struct window_piece *p, ex when) {
+    for (uint32_t i = 0; i < p->when.n; i++)
+        if (p->when.at[i] == when) return;
+    vec_push(f->arena, &p->when, when);
+}
+
+static void add_tap(struct finder *f, value_id v, int step, ex rest) {
+    const struct value_node *x = &f->k->values.at[v];
+    int64_t at;
+    struct window *w = window_for(f, x, step, rest, &at);
+    if (!w) return;
+    w->by_row |= x->mask >> AXIS_X & 1;
+    int64_t begin = floor_div(at, w->unit);
+    vec_push(f->arena, &f->out->taps,
+             ((struct window_tap){.load = v,
+                                  .window = (uint32_t)(w - f->out->all.at),
+                                  .number = begin,
+                                  .offset = (int)(at - begin * w->unit)}));
+    for (int i = 0; i < f->y->vec;) { /* elements i to last lie in one piece */
+        int64_t number = floor_div(at + (int64_t)i * step, w->unit);
+        int last = i;
+        while (last + 1 < f->y->vec &&
+               floor_div(at + (int64_t)(last + 1) * step, w->unit) == number)
+            last++;
+        ex when =
+            x->guarded ? guard_satisfied(f->k, f->y, x->args[0], i, last) : ex_const(f->k->ex, 1);
+        add_condition(f, piece_at(f, w, number), when);
+        i = last + 1;
+    }
+}
+
+static bool is_stored(const struct kernel *k, value_id v) {
+    for (uint32_t s = 0; s < k->stores.n; s++)
+        if (k->stores.at[s].value == v) return true;
+    return false;
+}
+
+/* Whatever stands on the load is dropped where its guard fails, by where(guard, it, other): then it
+ * may be anything there. */
+static bool is_chosen(const struct finder *f, value_id load) {
+    const struct kernel *k = f->k;
+    value_id guard = k->values.at[load].args[0];
+    bool *spoilt = NEW_ARRAY(f->arena, bool, k->values.n);
+    spoilt[load] = true;
+    for (value_id v = load; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        bool chooses = x->kind == INST_OP && x->op == OP_WHERE && x->args[0] == guard;
+        for (int a = 0; a < x->n_args; a++) spoilt[v] |= spoilt[x->args[a]] && !(chooses && a == 1);
+        if (spoilt[v] && (is_stored(k, v) || (v != load && x->kind == INST_LOAD))) return false;
+    }
+    return true;
+}
+
+/* Pieces are in order now: where in the list a tap begins, and whether some element of it may have
+ * been read for the sake of another. */
+static void settle(struct finder *f, struct window_tap *t) {
+    const struct value_node *x = &f->k->values.at[t->load];
+    const struct window *w = &f->out->all.at[t->window];
+    while (w->pieces.at[t->first].number < t->number) t->first++;
+    if (!x->guarded || is_chosen(f, t->load)) return;
+    int n = (t->offset + (f->y->vec - 1) * w->step) / w->unit + 1;
+    ex own = is_along_r(f->k, x->args[0]) ? EX_NONE : guard_satisfied(f->k, f->y, x->args[0], 0, 0);
+    for (int i = 0; i < n; i++) {
+        const struct window_piece *p = &w->pieces.at[t->first + (uint32_t)i];
+        t->masked |= p->when.n != 1 || p->when.at[0] != own;
+    }
+}
+
+static int window_words(const struct kernel *k, const struct window *w) {
+    return (int)w->pieces.n * w->unit * bytes_of(k, w->buffer) / 4;
+}
+
+/* Do whole vectors serve all taps of window i as well? */
+static bool is_of_vectors(const struct finder *f, uint32_t i) {
+    for (uint32_t t = 0; t < f->out->taps.n; t++)
+        if (f->out->taps.at[t].window == i &&
+            !layout_load_is_vector(f->k, f->y, &f->k->values.at[f->out->taps.at[t].load]))
+            return false;
+    return true;
+}
+
+static void drop_window(struct windows *all, uint32_t window) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < all->taps.n; i++)
+        if (all->taps.at[i].window != window) all->taps.at[n++] = all->taps.at[i];
+    all->taps.n = n;
+    memset(&all->all.at[window].pieces, 0, sizeof all->all.at[window].pieces);
+}
+
+const struct windows *windows_find(const struct kernel *k, const struct layout *y,
+                                   struct arena *a) {
+    struct finder f = {.k = k, .y = y, .arena = a, .out = NEW(a, struct windows)};
+    for (value_id v = 0; v < k->values.n; v++) {
+        int step;
+        ex rest;
+        if (may_be_tap(&f, v, &step, &rest)) add_tap(&f, v, step, rest);
+    }
+    for (uint32_t i = 0; i < f.out->all.n; i++)
+        if (is_of_vectors(&f, i) || window_words(k, &f.out->all.at[i]) > MAX_WORDS)
+            drop_window(f.out, i);
+    for (uint32_t i = 0; i < f.out->taps.n; i++) settle(&f, &f.out->taps.at[i]);
+    return f.out->taps.n ? f.out : NULL;
+}
+
+const struct window_tap *layout_tap(const struct layout *y, value_id load) {
+    for (uint32_t i = 0; y->windows && i < y->windows->taps.n; i++)
+        if (y->windows->taps.at[i].load == load) return &y->windows->taps.at[i];
+    return NULL;
+}
+
+int layout_window_words(const struct kernel *k, const struct layout *y) {
+    int words = 0;
+    for (uint32_t i = 0; y->windows && i < y->windows->all.n; i++)
+        words += window_words(k, &y->windows->all.at[i]) * y->ur *
+                 (y->windows->all.at[i].by_row ? y->ex : 1);
+    return words;
+}
