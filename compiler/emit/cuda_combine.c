@@ -64,11 +64,13 @@ static void put_scan(struct emitter *w, value_id v, int *smem) {
     close_brace(w);
     line(w, "k_scan_row<%s, %d, %d>(t, c%u[e], (%s)%s, (%s *)(k_smem + %d) + e * %d);", op, y->t1,
          y->ur, v, t, identity_text(w, v), t, *smem, slots);
+    *smem = (*smem + slots * y->ex * reduction_bytes(w->k, v) + 15) / 16 * 16;
+    if (y->look_back) put_look_back(w, v, smem);
     open_unrolled(w, "u", y->ur);
+    if (y->look_back) line(w, "t[u] = %s::of(c%u[e], t[u]);", op, v);
     open_unrolled(w, "v", y->vec);
     line(w, "a%u[e][u][v] = %s::of(t[u], a%u[e][u][v]);", v, op, v);
     for (int i = 0; i < 3; i++) close_brace(w);
-    *smem = (*smem + slots * y->ex * reduction_bytes(w->k, v) + 15) / 16 * 16;
 }
 
 void declare_accumulators(struct emitter *w, const struct phase *f) {

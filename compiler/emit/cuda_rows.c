@@ -582,6 +582,8 @@ static void put_block_position(struct emitter *w) {
         line(w, "const k_idx steps = (nr + %d) / %d;", y->br - 1, y->br);
         line(w, "const k_idx chunk = (steps + %d) / %d * %d;", y->split - 1, y->split, y->br);
         line(w, "const k_idx r_begin = part * chunk, r_end = k_clamp(r_begin + chunk, nr);");
+    } else if (y->look_back) {
+        put_look_back_position(w);
     } else if (w->k->kind == KERNEL_SCAN) {
         line(w, "const k_idx px = (k_idx)blockIdx.x, r_end = nr;");
     } else {
@@ -604,18 +606,20 @@ void emit_cuda_rows(struct emitter *w) {
     int smem = 0;
     bool scans = w->k->kind == KERNEL_SCAN; /* then all phases on one tile after the other */
     if (scans) declare_carries(w, &w->p->phases.at[0]);
-    if (scans) open_brace(w, "for (k_idx base = 0; base < nr; base += %d)", w->y->br);
+    if (scans && !w->y->look_back)
+        open_brace(w, "for (k_idx base = 0; base < nr; base += %d)", w->y->br);
     uint32_t last = w->p->phases.n; /* which reduces: blocks read nothing of each other after it */
     while (last > 0 && !w->p->phases.at[last - 1].reduce.n) last--;
     for (uint32_t i = 0; i < w->p->phases.n; i++) {
         put_phase(w, i, &smem);
         if (w->y->cluster > 1 && !w->y->blocks && i + 1 == last) line(w, "k_cluster_arrive();");
     }
-    if (scans) close_brace(w);
+    if (scans && !w->y->look_back) close_brace(w);
     WS_ASSERT(smem <= l->smem); /* layout.c counts the regions that put_combines hands out */
     if (w->y->split > 1) put_partials(w);
     if (w->y->last_block) put_last_block(w);
     if (w->y->split == 1) put_row_stores(w);
+    if (w->y->look_back) end_look_back(w);
     if (w->y->blocks) close_block_rows(w);
     if (w->y->cluster > 1)
         line(w, "k_cluster_wait(); /* no block may end while another reads its shared memory */");

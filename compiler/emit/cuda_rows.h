@@ -63,7 +63,14 @@ void close_block_rows(struct emitter *w);
 void put_column_parameters(struct emitter *w, struct ws_launch *l);
 void emit_column_finish(struct emitter *w);
 
-/* cuda_split.c: split > 1. */
+/* cuda_look_back.c: scans by blocks of one tile each. */
+void put_look_back_position(struct emitter *w);
+void put_look_back_parameters(struct emitter *w, struct ws_launch *l);
+void put_look_back(struct emitter *w, value_id v, int *smem);
+void end_look_back(struct emitter *w);
+
+/* cuda_split.c: split > 1. add_tickets: a parameter, the counters. */
+void add_tickets(struct emitter *w, struct ws_launch *l);
 void put_partials(struct emitter *w);
 void put_partial_parameters(struct emitter *w, struct ws_launch *l);
 void put_last_block(struct emitter *w);

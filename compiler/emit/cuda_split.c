@@ -31,8 +31,15 @@ void put_partials(struct emitter *w) {
     close_brace(w);
 }
 
+void add_tickets(struct emitter *w, struct ws_launch *l) {
+    WS_ASSERT(l->n_args < WS_MAX_ARGS);
+    l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
+    buf_puts(&w->b, ", unsigned *tickets");
+}
+
 void put_partial_parameters(struct emitter *w, struct ws_launch *l) {
     if (w->k->columns) put_column_parameters(w, l);
+    if (w->y->look_back) put_look_back_parameters(w, l);
     if (w->y->split == 1) return;
     const struct phase *f = &w->p->phases.at[0];
     int64_t offset = 0;
@@ -40,10 +47,7 @@ void put_partial_parameters(struct emitter *w, struct ws_launch *l) {
         buf_printf(&w->b, ", %s *part%u", accumulator_type(w, f->reduce.at[i]), f->reduce.at[i]);
         offset = add_partial(w, l, f->reduce.at[i], offset);
     }
-    if (!w->y->last_block) return;
-    WS_ASSERT(l->n_args < WS_MAX_ARGS);
-    l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
-    buf_puts(&w->b, ", unsigned *tickets");
+    if (w->y->last_block) add_tickets(w, l);
 }
 
 /* The accumulators hold nothing again. */

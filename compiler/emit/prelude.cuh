@@ -657,6 +657,64 @@ template <typename OP, int T1, int U, typename T> K_DEVICE void k_scan_row(T *v,
     __syncthreads();
 }
 
+/* ---- scans over blocks ------------------------------------------------------------------------- */
+
+/* Blocks take turns as they begin: whose turn came before has begun. *ticket is 0 before the first and after the last. */
+K_DEVICE unsigned k_take_turn(unsigned *ticket, unsigned blocks) {
+    __shared__ unsigned turn;
+    if (threadIdx.x == 0) turn = atomicInc(ticket, blocks - 1);
+    __syncthreads();
+    return turn;
+}
+/* All that the block has written is in memory, and then the flag is up. */
+K_DEVICE void k_raise(unsigned *flag) {
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) atomicExch(flag, 1u);
+}
+K_DEVICE void k_await(unsigned *flag) {
+#ifdef WS_EMULATOR
+    while (!atomicOr(flag, 0u)) emu_yield();
+#else
+    unsigned up;
+    do {
+        asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(up) : "l"(flag) : "memory");
+    } while (!up);
+    __threadfence();
+#endif
+}
+/* What a row has before the block's tile, where `total` is what it has in it: to all T1 threads of the row. Of the
+ * block's `rows` rows, part[i * rows] is this one's total of tile i, part[(tiles + i) * rows] of 32 tiles; likewise the
+ * flags. smem holds 2*WARPS values if T1 > 32. */
+template <typename OP, int T1, int WARPS, typename T>
+K_DEVICE T k_look_back(T total, T none, T *part, int rows, unsigned *flags, unsigned tile, unsigned tiles, T *smem) {
+    const unsigned tr = threadIdx.x % T1, group = tile / 32, first = group * 32;
+    if (tr == 0) part[(long long)tile * rows] = total;
+    k_raise(flags + tile);
+    T before = none, inside = none;
+    for (unsigned i = tr; i < group; i += T1) {
+        k_await(flags + tiles + i);
+        before = OP::of(before, k_load_part(part + (long long)(tiles + i) * rows));
+    }
+    for (unsigned i = first + tr; i < tile; i += T1) {
+        k_await(flags + i);
+        inside = OP::of(inside, k_load_part(part + (long long)i * rows));
+    }
+    before = k_reduce_row<OP, T1>(before, smem);
+    inside = k_reduce_row<OP, T1>(inside, smem + WARPS);
+    if (tile % 32 == 31) {
+        if (tr == 0) part[(long long)(tiles + group) * rows] = OP::of(inside, total);
+        k_raise(flags + tiles + group);
+    }
+    return OP::of(before, inside);
+}
+/* The last block to end lowers the `n` flags behind the two counters, for the next launch. */
+template <int THREADS> K_DEVICE void k_end_look_back(unsigned *tickets, unsigned blocks, unsigned n) {
+    __syncthreads();
+    if (!__syncthreads_or(threadIdx.x == 0 && atomicInc(tickets + 1, blocks - 1) == blocks - 1)) return;
+    for (unsigned i = threadIdx.x; i < n; i += THREADS) tickets[2 + i] = 0;
+}
+
 /* ---- copies that go on while the thread does (sm_80) ------------------------------------------- */
 
 #if defined WS_EMULATOR || __CUDA_ARCH__ >= 800

@@ -134,8 +134,9 @@ static void build_finish(struct block *p) {
 
 size_t partial_bytes(const struct kernel *k, const struct layout *y, value_id v) {
     bool across = k->values.at[v].across;
-    size_t n = across ? (size_t)(kernel_size(k, AXIS_R) * y->blocks)
-                      : (size_t)(kernel_size(k, AXIS_X) * y->split);
+    size_t n = across         ? (size_t)(kernel_size(k, AXIS_R) * y->blocks)
+               : y->look_back ? (size_t)(layout_totals(k, y) * y->bx)
+                              : (size_t)(kernel_size(k, AXIS_X) * y->split);
     return (n * (size_t)reduction_bytes(k, v) + 15) / 16 * 16;
 }
 
@@ -170,10 +171,15 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     p->grid = tiles(kernel_size(k, AXIS_X), y->bx) *
               (y->grid_r ? tiles(kernel_size(k, AXIS_R), y->br) : 1) * y->split * y->cluster;
     if (y->last_block) p->tickets = (size_t)tiles(kernel_size(k, AXIS_X), y->bx) * 4;
+    if (y->look_back) {
+        p->grid *= tiles(kernel_size(k, AXIS_R), y->br);
+        p->tickets = (size_t)(2 + p->phases.at[0].reduce.n * layout_totals(k, y)) * 4;
+    }
     if (k->columns) build_finish(p);
     if (y->blocks) p->grid = (int64_t)y->blocks * y->cluster;
     for (uint32_t v = 0; v < k->values.n; v++)
-        if (k->values.at[v].across || (k->values.at[v].kind == INST_REDUCE && y->split > 1))
+        if (k->values.at[v].across || (k->values.at[v].kind == INST_REDUCE && y->split > 1) ||
+            (k->values.at[v].kind == INST_SCAN && y->look_back))
             p->workspace += partial_bytes(k, y, v);
     return p;
 }

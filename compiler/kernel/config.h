@@ -40,7 +40,9 @@
     KNOB(stages, "of blocks: rows that are under way at a time, all but one of them copied ahead " \
                  "into shared memory")                                                             \
     KNOB(turn, "1: pointwise operands that lie across turn in shared memory")                      \
-    KNOB(window, "1: pointwise loads that overlap or lie apart share whole vectors")
+    KNOB(window, "1: pointwise loads that overlap or lie apart share whole vectors")               \
+    KNOB(look_back,                                                                                \
+         "1: tiles of a scanned row are blocks, which look back at the totals of those before")
 
 enum knob {
 #define KNOB(name, what) KNOB_##name,

@@ -265,6 +265,15 @@ static double waits_us(const struct kernel *k, const struct layout *y, double wa
     return us;
 }
 
+/* A tile's threads wait for its group, and go along half of all groups' totals, which are two trips
+ * to L2 each; the memory has other tiles to read meanwhile, half of the time. Not measured yet. */
+static double look_back_us(const struct kernel *k, const struct layout *y, double waves) {
+    const double START = 3, GROUP = 1.5, TRIPS = 1.2;
+    if (!y->look_back) return 0;
+    double groups = (double)kernel_size(k, AXIS_R) / y->br / LOOK_BACK_GROUP;
+    return START + waves * (GROUP + TRIPS * (double)(int64_t)(groups / 2 / y->t1)) / 2;
+}
+
 static double gpu_cost(const struct kernel *k, const struct layout *y) {
     const struct device_limits *d = k->limits;
     int words = layout_load_words(k, y), registers = 30 + words + element_words(k, y, words);
@@ -278,7 +287,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     if (y->smem && d->smem_unit / y->smem < resident) resident = d->smem_unit / y->smem;
     if (resident < 1) return 1e9;
     int64_t grid = (kernel_size(k, AXIS_X) + y->bx - 1) / y->bx * y->split * y->cluster;
-    if (y->grid_r) grid *= (kernel_size(k, AXIS_R) + y->br - 1) / y->br;
+    if (y->grid_r || y->look_back) grid *= (kernel_size(k, AXIS_R) + y->br - 1) / y->br;
     if (!grid) return 0;
     int64_t a_unit = (grid + d->units - 1) / d->units;
     double fit = (double)(resident * layout_units(k, y->cluster)); /* blocks at a time */
@@ -311,7 +320,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     us += skip_us(k, y, k->bytes_read / (gbps * 1e3));
     us = hypot(us, access_us(k, y));
     us += gaps_us(k, y, resident, us);
-    return us + finish_us(k, y);
+    return us + finish_us(k, y) + look_back_us(k, y, waves);
 }
 
 /* The turns of persistent blocks: a row takes a thread's instructions, one after the other, and the

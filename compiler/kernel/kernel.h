@@ -203,10 +203,11 @@ struct layout {
     int cluster;     /* blocks that share a row through each other's shared memory, >= 1 */
     int stages;      /* blocks: rows under way, of which all but one are copied to shared memory */
     int ring;        /* ... from this byte on */
-    int blocks;  /* clusters of a persistent grid, each over many rows; sums of columns have a part
-                    of each (CPU: of each task); 0: none */
-    bool turn;   /* pointwise: what lies across the columns is read along the rows, see below */
-    bool grid_r; /* pointwise: columns are spread over blocks, not looped over */
+    int blocks; /* clusters of a persistent grid, each over many rows; sums of columns have a part
+                   of each (CPU: of each task); 0: none */
+    bool look_back; /* scan: each tile of a row is a block's */
+    bool turn;      /* pointwise: what lies across the columns is read along the rows, see below */
+    bool grid_r;    /* pointwise: columns are spread over blocks, not looped over */
     bool streaming; /* non-temporal stores */
     bool skip_l1;   /* loads leave no copy in L1 */
     int head_unit;  /* peel: heads end at multiples of it */
@@ -265,6 +266,11 @@ int64_t layout_stage_bytes(const struct kernel *k, const struct layout *y);
 bool layout_turns(const struct kernel *k, const struct layout *y, value_id load);
 int64_t layout_turn_bytes(const struct kernel *k, const struct layout *y, value_id load);
 
+/* look_back: tiles whose totals are summed up once for all that come later; and what of tiles and
+ * groups of them has a total. */
+enum { LOOK_BACK_GROUP = 32 };
+int64_t layout_totals(const struct kernel *k, const struct layout *y);
+
 /* Rows inner: values that one reduction of a thread's vector sends through shared memory. */
 int layout_column_slots(const struct layout *y);
 
@@ -294,7 +300,8 @@ struct block {
     VEC(uint32_t) column_stores;
     int64_t grid;     /* blocks of the main launch */
     size_t workspace; /* split: bytes of partial results */
-    size_t tickets;   /* last_block: bytes of a counter for each tile of rows */
+    size_t tickets;   /* last_block: bytes of a counter for each tile of rows; look_back: of two,
+                         and a flag for each tile and group of each scan */
 };
 
 /* block.c: needs a legal config. */

@@ -60,6 +60,8 @@ static int64_t reduction_smem(const struct kernel *k, const struct layout *y) {
         int size = reduction_bytes(k, i);
         if (v->kind == INST_SCAN && !y->rows_inner && y->t1 > 32) /* the warps' totals */
             bytes = (bytes + y->threads / 32 * y->ex * y->ur * size + 15) / 16 * 16;
+        if (v->kind == INST_SCAN && y->look_back && y->t1 > 32)
+            bytes = (bytes + 2 * y->threads / 32 * size + 15) / 16 * 16;
         if (v->kind != INST_REDUCE || v->across) continue;
         if (y->rows_inner) /* of a cluster, also what this block has, and what all have */
             bytes += (layout_column_slots(y) * y->ex * size + 15) / 16 * 16 +
@@ -273,6 +275,21 @@ static const char *check_grid(int64_t blocks, struct arena *a) {
                : NULL;
 }
 
+int64_t layout_totals(const struct kernel *k, const struct layout *y) {
+    int64_t all = tiles(kernel_size(k, AXIS_R), y->br);
+    return tiles(kernel_size(k, AXIS_X), y->bx) * (all + all / LOOK_BACK_GROUP);
+}
+
+static const char *check_look_back(const struct kernel *k, const struct layout *y,
+                                   struct arena *a) {
+    if (!y->look_back) return NULL;
+    if (k->kind != KERNEL_SCAN || k->limits->kind == DEVICE_CPU || k->rows_inner || k->levels > 1)
+        return "look_back=1 needs scans along r on a GPU, none of which stands on another";
+    if (y->ex > 1) return "look_back=1 needs rows=1";
+    /* as many flags, and as many bytes of them, are numbers */
+    return check_grid(layout_totals(k, y) * 8, a);
+}
+
 static const char *gpu_layout(const struct kernel *k, const struct config *c, struct layout *y,
                               struct arena *a) {
     int x = at_least_1(c->knob[KNOB_x]), r = at_least_1(c->knob[KNOB_r]),
@@ -383,20 +400,21 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
                          .rows_inner = k->rows_inner,
                          .one_read = c->knob[KNOB_keep] == 1,
                          .streaming = c->knob[KNOB_nt] == 1,
-                         .skip_l1 = c->knob[KNOB_skip_l1] == 1};
+                         .skip_l1 = c->knob[KNOB_skip_l1] == 1,
+                         .look_back = c->knob[KNOB_look_back] == 1};
     if (c->knob[KNOB_keep] > 1 || c->knob[KNOB_nt] > 1 || c->knob[KNOB_skip_l1] > 1 ||
         c->knob[KNOB_online] > 1 || c->knob[KNOB_last_block] > 1 || c->knob[KNOB_turn] > 1 ||
-        c->knob[KNOB_window] > 1)
-        return "keep, nt, skip_l1, last_block, online, turn and window are 0 or 1";
+        c->knob[KNOB_window] > 1 || c->knob[KNOB_look_back] > 1)
+        return "keep, nt, skip_l1, last_block, online, turn, window and look_back are 0 or 1";
     bool gpu = k->limits->kind == DEVICE_CUDA, dot = k->kind == KERNEL_MATMUL;
     static const enum knob dot_only[] = {KNOB_m, KNOB_n, KNOB_k, KNOB_tm, KNOB_tn};
-    static const enum knob row_only[] = {KNOB_x,      KNOB_r,   KNOB_rows,    KNOB_keep,
-                                         KNOB_split,  KNOB_vec, KNOB_cluster, KNOB_blocks,
-                                         KNOB_stages, KNOB_fit, KNOB_turn,    KNOB_window};
+    static const enum knob row_only[] = {
+        KNOB_x,      KNOB_r,      KNOB_rows, KNOB_keep, KNOB_split,  KNOB_vec,      KNOB_cluster,
+        KNOB_blocks, KNOB_stages, KNOB_fit,  KNOB_turn, KNOB_window, KNOB_look_back};
     for (int i = 0; i < 5 && !dot; i++)
         if (c->knob[dot_only[i]])
             return arena_printf(a, "%s is a knob of matrix products", knob_name(dot_only[i]));
-    for (int i = 0; i < 12 && dot; i++)
+    for (int i = 0; i < 13 && dot; i++)
         if (c->knob[row_only[i]])
             return arena_printf(a, "%s is no knob of matrix products", knob_name(row_only[i]));
     if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";
@@ -418,6 +436,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     if (!bad) bad = check_fit(k, c->knob[KNOB_fit], y, a);
     if (!bad) bad = check_stages(k, c->knob[KNOB_stages], y, a);
     if (!bad) bad = check_cluster(k, y, a);
+    if (!bad) bad = check_look_back(k, y, a);
     if (k->kind != KERNEL_SCAN) return bad;
     y->one_read = true; /* a tile at a time */
     return bad ? bad : check_scan(k, y, a);

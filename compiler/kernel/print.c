@@ -181,6 +181,7 @@ void block_print(struct buf *b, const struct block *p) {
     if (y->last_block) buf_puts(b, ", finished by the last block");
     if (y->cluster > 1) buf_printf(b, ", clusters of %d", y->cluster);
     if (y->blocks) buf_puts(b, ", each over many rows");
+    if (y->look_back) buf_puts(b, ", a tile of a row each");
     if (y->stages > 1) buf_printf(b, ", %d copied ahead", y->stages - 1);
     buf_putc(b, '\n');
     if (k->kind == KERNEL_MATMUL) {

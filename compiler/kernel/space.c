@@ -105,6 +105,9 @@ static void propose_columns(struct space *s) {
                                       K(warps, warps), K(vec, vec), K(keep, 1), K(cluster, c)));
                 for (int u = 1; u <= 8 && (u == 1 || step * u / 2 < nr); u *= 2) {
                     propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec)));
+                    if (k->kind == KERNEL_SCAN && nx / x < 4 * (int64_t)k->limits->units)
+                        propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
+                                          K(look_back, 1)));
                     for (int skip = 0; skip <= (stores_columns(k) ? 0 : 1); skip++)
                         propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
                                           K(skip_l1, skip), K(online, 1)));

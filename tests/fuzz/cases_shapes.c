@@ -104,6 +104,11 @@ static const char *const shapes[] = {
     "graph(%x: f64[2, 40, 3]) {\n %c = cumsum(%x, 1)\n %d = cumsum(%c, 1)\n return %d\n}\n",
     "graph(%x: bool[4, 64], %y: f32[1, 5]) {\n %c = cumsum(%x, 1)\n %d = cumsum(%y, 0)\n"
     " %m = amax(%c, 1)\n return %c, %d, %m\n}\n",
+    /* few long rows: tiles are blocks of their own; more than a group of them; two scans */
+    "graph(%x: f32[3, 40000], %y: f32[3, 40000]) {\n %p = mul(%x, %y)\n %c = cumsum(%p, 1)\n"
+    " %m = cummax(%x, 1)\n %z = sub(%c, %m)\n return %z\n}\n",
+    "graph(%x: i64[2, 9003]) {\n %c = cumsum(%x, -1)\n return %c\n}\n",
+    "graph(%x: bool[70001]) {\n %c = cumsum(%x, 0)\n return %c\n}\n",
     /* random numbers: the same in kernels as in the reference; dropout */
     "graph(%x: f32[5, 60]) {\n %r = rand_like(%x)\n %k = ge(%r, 0.25)\n %d = mul(%x, %k)\n"
     " %n = randn([60], 1)\n %y = add(%d, %n)\n %s = sum(%y, 1)\n return %y, %s, %r\n}\n",
