@@ -137,20 +137,30 @@ static enum ws_status make_values(struct bench_point *b) {
 }
 
 /* How far off ill-conditioned outputs may be, is known from when the reference was made. */
-static const char *tolerance_key(const struct bench_point *b) {
-    return arena_printf(b->arena, "rtol %s %llu", b->captured->graph_hash,
-                        (unsigned long long)b->captured->seed);
+static const char *tolerance_key(const struct bench_point *b, const char *what, int output) {
+    return arena_printf(b->arena, "%s %s %llu %d", what, b->captured->graph_hash,
+                        (unsigned long long)b->captured->seed, output);
 }
 
 static enum ws_status remember_tolerance(struct bench_point *b) {
-    if (!b->run->store || !(b->data.widened > 0) || b->all_found) return WS_OK;
-    return store_put_fact(b->run->store, tolerance_key(b), b->data.widened, b->d);
+    if (!b->run->store || b->all_found) return WS_OK;
+    for (int i = 0; i < b->captured->n_outputs; i++) {
+        double widened = b->data.widened[i], noise = b->data.noise[i];
+        if (widened > 0) store_put_fact(b->run->store, tolerance_key(b, "rtol", i), widened, b->d);
+        if (noise > 0) store_put_fact(b->run->store, tolerance_key(b, "noise", i), noise, b->d);
+    }
+    return b->d->status;
 }
 
 static enum ws_status recall_tolerance(struct bench_point *b) {
     bool found;
-    if (!b->all_found) return WS_OK;
-    return store_get_fact(b->run->store, tolerance_key(b), &b->data.widened, &found, b->d);
+    for (int i = 0; b->all_found && i < b->captured->n_outputs; i++) {
+        store_get_fact(b->run->store, tolerance_key(b, "rtol", i), &b->data.widened[i], &found,
+                       b->d);
+        store_get_fact(b->run->store, tolerance_key(b, "noise", i), &b->data.noise[i], &found,
+                       b->d);
+    }
+    return b->d->status;
 }
 
 static enum ws_status check_eager(struct bench_point *b) {

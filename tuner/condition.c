@@ -5,9 +5,9 @@
  *
  * No tolerance by type fits such a function. So the reference is evaluated a second time, on inputs
  * each changed by a rounding error of random sign (Monte Carlo arithmetic; Parker 1997), and the
- * largest change of an output, relative to its size plus the tensor's root mean square, is what a
- * correct kernel may be off by. A function that jumps can change by anything: the change counts up
- * to CONDITION_MOST. */
+ * largest change of an output's elements, relative to their size plus the tensor's root mean
+ * square, is what a correct kernel may be off by there. A function that jumps can change by
+ * anything: the change counts up to CONDITION_MOST. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,8 +72,7 @@ static enum ws_status compare_references(struct data *x, void *const *changed, d
     else if (ws_make_reference(x->captured, x->host_inputs, before, d) == WS_OK)
         ws_make_reference(x->captured, changed, after, d);
     for (int i = 0; i < n && d->status == WS_OK; i++)
-        *change = fmax(*change,
-                       largest_change(before[i], after[i], ws_output_info(x->captured, i).numel));
+        change[i] = largest_change(before[i], after[i], ws_output_info(x->captured, i).numel);
     for (int i = 0; i < n && before && after; i++) {
         free(before[i]);
         free(after[i]);
@@ -86,7 +85,6 @@ static enum ws_status compare_references(struct data *x, void *const *changed, d
 enum ws_status data_condition(struct data *x, double *change, struct diag *d) {
     int n = x->captured->n_inputs;
     void **changed = calloc((size_t)n + 1, sizeof *changed);
-    *change = 0;
     bool ok = changed != NULL;
     for (int i = 0; i < n && ok; i++) {
         struct ws_tensor_info t = ws_input_info(x->captured, i);

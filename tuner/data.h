@@ -19,7 +19,9 @@ struct data {
     float **host_want;  /* malloc'ed, in storage order; NULL until made */
     dptr *inputs, *outputs;
     struct expected *expected; /* of the outputs; want is 0 until it is known */
-    double widened; /* relative tolerance that ill-conditioned outputs need; 0: of their type */
+    double *widened; /* of each output: the tolerance that its conditioning asks for, or 0 */
+    double *noise;   /* of each output: what storing every operator's value changes at most, or 0 */
+    bool conditioned;     /* widened has been computed */
     bool eager_reference; /* the reference stores every operator's value in its type */
 };
 
@@ -32,16 +34,15 @@ enum ws_status data_trust_outputs(struct data *x, struct diag *d);
 /* Compare all outputs. WS_WRONG names the program and the worst element. Outputs that are off are
  * compared again with the tolerance that their conditioning asks for (condition.c), if the inputs
  * allow to tell; data.widened then says so. What is still off is compared with the reference that
- * stores every operator's value; data.eager_reference then says so. */
+ * stores every operator's value, and may be off by some times what that changes: where terms cancel
+ * (the mean of what has been normalised) there is only noise. data.eager_reference then says so. */
 enum ws_status data_check_outputs(struct data *x, const char *what, struct diag *d);
-/* condition.c: the largest relative change of any output when every floating input is changed by a
+/* condition.c: the largest relative change of each output when every floating input is changed by a
  * rounding error of its type; at most CONDITION_MOST. Needs the reference. */
 enum ws_status data_condition(struct data *x, double *change, struct diag *d);
 #define CONDITION_MOST 0.25
 /* A line that says how ill-conditioned outputs were compared; "" if nothing is to be said. */
 const char *data_remark(const struct data *x);
-/* Let every output be off by rtol, if its type does not allow more. */
-void data_widen(struct data *x, double rtol);
 void data_close(struct data *x);
 
 #endif
