@@ -178,6 +178,7 @@ struct captured *capture(struct arena *a, const struct capture_options *o, struc
     code = axes_apply(a, code, o, &c->axes, d);
     if (!code) return NULL;
     struct vm *vm = vm_new(a, o, file, c->workload, d);
+    vm->grad_enabled = true;
     struct forward t = {.vm = vm, .workload = c->workload, .code = code};
     if (!vm_protect(vm, trace_forward, &t)) {
         if (d->status == WS_OK) report(vm, &t);

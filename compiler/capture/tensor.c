@@ -338,8 +338,28 @@ static struct py compute(struct vm *vm, const struct builtin *b, const struct ar
     return out;
 }
 
-/* Under no_grad() in a trace: gradients of the graph stop here. */
-static node_id detached(struct vm *vm, node_id node) {
+/* Can a gradient of node flow on? Not of integers, detached values, buffers, and what is made of
+ * them. seen: nodes that were asked before. */
+static bool carries_gradient(const struct graph *g, node_id at, bool *seen) {
+    const struct node *n = &g->nodes.at[at];
+    if (seen[at] || n->op == OP_DETACH || !dtype_is_float(n->meta.dtype)) return false;
+    seen[at] = true;
+    for (uint32_t i = 0; n->op == OP_INPUT && i < g->inputs.n; i++)
+        if (g->inputs.at[i].node == at) return g->inputs.at[i].kind != INPUT_BUFFER;
+    for (int i = 0; i < n->n_args; i++) {
+        const struct arg *a = &n->args[i];
+        if (a->kind == ARG_NODE && carries_gradient(g, a->node, seen)) return true;
+        for (uint32_t k = 0; a->kind == ARG_NODES && k < a->nodes.n; k++)
+            if (carries_gradient(g, a->nodes.at[k], seen)) return true;
+    }
+    return false;
+}
+
+/* Under no_grad(): gradients of the graph stop here. */
+static node_id detached(struct vm *vm, node_id node, bool grad) {
+    /* --mode train differentiates a workload by its arguments, which do not say requires_grad. */
+    bool *seen = NEW_ARRAY(vm->arena, bool, node + 1);
+    if (!(vm->trace ? grad : carries_gradient(vm->graph, node, seen))) return node;
     struct arg arg = arg_node(node);
     const struct source *src;
     if (!graph_call(vm->graph, OP_DETACH, &arg, 1, vm_place(vm, &src), vm->diag, &node))
@@ -358,12 +378,14 @@ struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a
     node_id node = bind(vm, b, a);
     bool grad = needs_grad(vm, a) && dtype_is_float(vm_graph(vm)->nodes.at[node].meta.dtype);
     bool alias = first && !in_place && may_alias(b->op);
+    bool stops = vm->tracing && !vm->grad_enabled && first;
+    node_id ends = stops ? detached(vm, node, grad) : node;
     struct py out;
-    if (!alias || !functional_view(vm, *first, node, &out)) {
-        if (grad && vm->trace && !vm->grad_enabled) node = detached(vm, node);
-        out = tensor_new(vm, node);
-    }
-    out.tensor->requires_grad = grad && (vm->grad_enabled || !vm->trace) && b->op != OP_DETACH;
+    if (alias && functional_view(vm, *first, node, &out))
+        out.tensor->node = ends;
+    else
+        out = tensor_new(vm, ends);
+    out.tensor->requires_grad = grad && !stops && b->op != OP_DETACH;
     return in_place ? tensor_assign(vm, *first, out) : out;
 }
 

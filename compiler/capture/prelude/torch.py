@@ -265,7 +265,6 @@ def meshgrid(*tensors, indexing='ij'):
     for i, x in enumerate(tensors):
         grids.append(x.reshape([-1 if k == i else 1 for k in range(len(shape))]).expand(shape))
     if swap:
-        grids = [g.transpose(0, 1) for g in grids]
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
 

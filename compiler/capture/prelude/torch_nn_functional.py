@@ -239,7 +239,7 @@ _batch_norm = op('batch_norm')
 
 
 def _update(running, value, momentum):
-    running.mul_(1 - momentum).add_(momentum * value.detach())
+    running.mul_(1 - momentum).add_(momentum * value)
 
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
