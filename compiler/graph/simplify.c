@@ -68,7 +68,8 @@ static bool fold_value(const struct node *n, const double *x, double *v) {
     default: return false;
     }
     if (d == DT_F32) *v = (float)*v;
-    if (is_cast(n->op) && (d == DT_I32 || d == DT_I64)) *v = trunc(*v) + 0.0; /* an integer 0 has no sign */
+    if (is_cast(n->op) && (d == DT_I32 || d == DT_I64))
+        *v = trunc(*v) + 0.0; /* an integer 0 has no sign */
     if (d == DT_I32) return fabs(*v) < 0x1p31;
     if (d == DT_I64) return fabs(*v) < 0x1p53;
     return d == DT_F32 || d == DT_F64;
