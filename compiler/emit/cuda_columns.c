@@ -42,51 +42,12 @@ static void put_loads_of_all_rows(struct emitter *w) {
     put_loads(w, &all);
 }
 
-/* Of loads copied ahead: does f for each, with the byte of a stage at which the thread's begin. */
-static void each_copied(struct emitter *w,
-                        void (*f)(struct emitter *w, value_id v, const char *at)) {
-    int64_t begin = 0;
-    for (value_id v = 0; v < w->k->values.n; v++) {
-        if (!layout_copies(w->k, w->y, v)) continue;
-        int64_t bytes = (int64_t)dtype_bytes(at(w, v)->dtype) * w->y->vec;
-        f(w, v,
-          arena_printf(w->arena,
-                       "k_smem + %d + slot * %lld + %lld + ((e * %d + u) * %d + tid) * %lld",
-                       w->y->ring, (long long)layout_stage_bytes(w->k, w->y), (long long)begin,
-                       w->y->ur, w->y->threads, (long long)bytes));
-        begin += bytes * w->y->threads * w->y->ex * w->y->ur;
-    }
-}
-
-static void put_copy(struct emitter *w, value_id v, const char *to) {
-    const struct value_node *x = at(w, v);
-    int bytes = dtype_bytes(x->dtype) * w->y->vec, word = bytes < 16 ? bytes : 16;
-    for (int i = 0; i < bytes; i += word)
-        line(w, "k_cp_async<%d>(%s + %d, (const unsigned char *)(p%d + (%s)) + %d);", word, to, i,
-             argument_of(w, x->buffer), ex_text(w, x->index), i);
-}
-
-static void put_copied(struct emitter *w, value_id v, const char *from) {
-    line(w, "q%u[e][u] = k_load_shared<%s, %d>(%s);", v, memory_type(w, at(w, v)->dtype), w->y->vec,
-         from);
-}
-
-static void put_all_copied(struct emitter *w,
-                           void (*f)(struct emitter *w, value_id v, const char *at)) {
-    open_columns(w);
-    open_unrolled(w, "e", w->y->ex);
-    put_x(w, false);
-    each_copied(w, f);
-    close_brace(w);
-    close_columns(w);
-}
-
 /* Start the copies of tile `px`, if it is one. */
 static void put_copies(struct emitter *w, const char *px) {
     line(w, "next = %s;", px);
     open_brace(w, "if (next < tiles)");
     line(w, "const k_idx px = next;");
-    put_all_copied(w, put_copy);
+    put_tile_copies(w);
     close_brace(w);
     line(w, "k_cp_async_commit();");
 }
@@ -101,13 +62,13 @@ static void open_ring(struct emitter *w) {
 }
 
 static void put_ring(struct emitter *w) {
-    struct phase copied = {0};
+    struct phase all = {0};
     if (w->y->stages < 2) return;
-    for (value_id v = 0; v < w->k->values.n; v++)
-        if (layout_copies(w->k, w->y, v)) vec_push(w->arena, &copied.loads, v);
+    for (value_id v = 0; v < w->k->values.n; v++) vec_push(w->arena, &all.loads, v);
+    const struct phase copied = copied_loads(w, &all);
     declare_packs(w, &copied);
     line(w, "k_cp_async_wait<%d>();", w->y->stages - 2);
-    put_all_copied(w, put_copied);
+    put_copied(w, &copied);
     put_copies(w, arena_printf(w->arena, "px + %d * all", w->y->stages - 1));
     line(w, "slot = slot == %d ? 0 : slot + 1;", w->y->stages - 2);
 }

@@ -279,13 +279,13 @@ void close_columns(struct emitter *w) {
 }
 
 /* Inside of that the loop over the thread's rows e. */
-static void open_row(struct emitter *w) {
+void open_row(struct emitter *w) {
     open_unrolled(w, "e", w->y->ex);
     put_x(w, false);
     if (w->y->peel) open_row_columns(w);
 }
 
-static void close_row(struct emitter *w) {
+void close_row(struct emitter *w) {
     if (w->y->peel) close_brace(w);
     close_brace(w);
 }
@@ -497,6 +497,7 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
         open_brace(w, "for (k_idx base = r_begin; base < r_end; base += %d)", y->br);
     else if (y->grid_r && !y->peel)
         open_scope(w);
+    put_kept(w, f, index == 0);
     const struct phase loads = loads_of_row(w, f);
     declare_packs(w, &loads);
     put_turns(w, &loads, smem);
@@ -601,6 +602,7 @@ void emit_cuda_rows(struct emitter *w) {
     l->cluster = w->y->cluster;
     put_block_position(w);
     if (w->y->peel) put_row_ends(w);
+    put_row_copies(w);
     if (w->y->blocks) open_block_rows(w);
     put_row_values(w, w->p->before.at, w->p->before.n);
     int smem = 0;

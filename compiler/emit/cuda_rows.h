@@ -16,6 +16,8 @@ void open_unrolled(struct emitter *w, const char *name, int n);
 void close_rows(struct emitter *w);
 void open_columns(struct emitter *w); /* a loop over the thread's column steps u; declares r */
 void close_columns(struct emitter *w);
+void open_row(struct emitter *w); /* inside of it, over the thread's rows e; declares x */
+void close_row(struct emitter *w);
 void declare_packs(struct emitter *w, const struct phase *f); /* registers for its loads */
 void put_loads(struct emitter *w, const struct phase *f);
 
@@ -37,6 +39,16 @@ struct ends_scope {
 void open_ends(struct emitter *w, struct ends_scope *s);
 void close_ends(struct emitter *w, const struct ends_scope *s);
 void open_row_columns(struct emitter *w);
+
+/* cuda_copy.c: what goes through shared memory. put_tile_copies: copies of the tile at hand into
+ * `slot`, whose thread's part put_copied takes up again, of the loads in f; copied_loads: those of
+ * f that are copied. put_row_copies, put_kept: the same of all tiles of a row that is kept there,
+ * and of the tile at hand. */
+struct phase copied_loads(struct emitter *w, const struct phase *f);
+void put_tile_copies(struct emitter *w);
+void put_copied(struct emitter *w, const struct phase *f);
+void put_row_copies(struct emitter *w);
+void put_kept(struct emitter *w, const struct phase *f, bool first);
 
 /* cuda_window.c: vectors that several loads share. put_windows: those that vary with x, or not;
  * where r is a vector's first column. tap_text: element v of a load that takes its elements from

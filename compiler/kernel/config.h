@@ -19,7 +19,9 @@
     KNOB(warps, "warps per block")                                                                 \
     KNOB(vec, "elements per vector load or store")                                                 \
     KNOB(rows, "rows per thread (pointwise)")                                                      \
-    KNOB(keep, "1: the row is read once and kept in registers (CPU: in an L1 tile)")               \
+    KNOB(keep, "1: the row is read once and kept in registers (CPU: in an L1 tile); 2: in shared " \
+               "memory, r "                                                                        \
+               "columns at a time")                                                                \
     KNOB(split,                                                                                    \
          "blocks that share one reduction; their partial results are reduced by a second launch")  \
     KNOB(m, "matmul: rows of the output tile of a block")                                          \

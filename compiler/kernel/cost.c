@@ -61,7 +61,7 @@ static int reads(const struct kernel *k, const struct layout *y) {
         int stored = layout_phase(y, k->values.at[st->value].level) + 1;
         if (st->mask & MASK_R && stored > phases) phases = stored;
     }
-    return y->one_read ? 1 : phases;
+    return y->one_read || y->kept ? 1 : phases;
 }
 
 /* Nothing is wanted of L1: rows are only read, once, and no two threads read from a line by
@@ -168,6 +168,11 @@ static double access_clocks(int apart) {
     return lines > 32 ? 32 : lines > issue ? lines : issue;
 }
 
+/* Shared memory that holds a block's share of its rows. */
+static double kept_bytes(const struct kernel *k, const struct layout *y) {
+    return (double)layout_stage_bytes(k, y) * y->kept;
+}
+
 /* Of a warp, for the windows of one vector. */
 static double window_clocks(const struct kernel *k, const struct layout *y) {
     double total = 0;
@@ -206,6 +211,9 @@ static double access_us(const struct kernel *k, const struct layout *y) {
             (v ? reads(k, y) : 1) * (points / (whole ? y->vec : 1) + ends) * access_clocks(bytes);
     }
     total += points / y->vec * window_clocks(k, y);
+    if (y->kept) /* written once, read by each phase, 128 bytes a clock */
+        total += 32 * (1 + layout_phase(y, k->levels)) * kept_bytes(k, y) * ceil(rows / y->bx) *
+                 y->cluster / 128;
     double rate = 32.0 * k->limits->units * k->limits->clock_ghz * 1e3;
     return rate > 0 ? total / rate : 0;
 }
@@ -243,6 +251,20 @@ static double gaps_us(const struct kernel *k, const struct layout *y, int64_t re
     double warps = (double)(resident * y->threads) / 32;
     if (warps >= ENOUGH_WARPS || busy < 0.7 * us) return 0;
     return 0.25 * (busy - 0.7 * us) * (1 - warps / ENOUGH_WARPS);
+}
+
+/* A row in shared memory is reduced while others come in, if a multiprocessor holds two; by the
+ * warps there are, of which four a scheduler keep it busy. */
+static double reduced_us(const struct kernel *k, const struct layout *y, int64_t resident,
+                         double us) {
+    const double LOOP = 1.07; /* what is in registers needs no loop around it */
+    const struct device_limits *d = k->limits;
+    double ghz = d->clock_ghz > 0 ? d->clock_ghz : 1.5;
+    double each = (double)(resident * y->threads) / 32 / 4; /* warps of a scheduler */
+    double issued = each < 1 ? 0.4 * each : each < 4 ? 0.3 + 0.1 * each : 0.7;
+    double elements = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R);
+    double busy = 1.3 * elements * element_work(k) / (d->units * 128 * issued * ghz * 1e3);
+    return LOOP * (resident > 1 ? hypot(us, busy) : us + busy);
 }
 
 /* Registers besides those of the raw loads. Where a row is kept, compilers keep what they have made
@@ -294,7 +316,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     bool spread = grid >= d->units && a_unit < resident &&
                   (double)grid <= fit; /* a part of a wave, on all units */
     if (spread) resident = a_unit, fit = (double)(a_unit * d->units);
-    double in_flight = (double)(resident * y->threads * words * 4),
+    double in_flight = (double)resident * (y->kept ? kept_bytes(k, y) : y->threads * words * 4.0),
            rate = in_flight / BYTES_IN_FLIGHT;
     double waves = (double)grid / fit, whole = (double)(int64_t)(waves + 0.999999);
     double balance = whole > 0 && waves < 8 ? waves / whole : 1; /* the last wave's idle units */
@@ -302,7 +324,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     if (rate > 1) rate = 1;
     double used = (double)kernel_size(k, AXIS_X) /
                   (double)((kernel_size(k, AXIS_X) + y->bx - 1) / y->bx * y->bx);
-    if (!y->rows_inner && (y->one_read || y->grid_r)) {
+    if (!y->rows_inner && (y->one_read || y->kept || y->grid_r)) {
         int64_t nr = kernel_size(k, AXIS_R), covered = (nr + y->br - 1) / y->br * y->br;
         if (covered) used *= (double)nr / (double)covered; /* lanes beyond the row */
     }
@@ -319,7 +341,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     us += waits_us(k, y, waves > 1 ? waves : 1, resident);
     us += skip_us(k, y, k->bytes_read / (gbps * 1e3));
     us = hypot(us, access_us(k, y));
-    us += gaps_us(k, y, resident, us);
+    us = y->kept ? reduced_us(k, y, resident, us) : us + gaps_us(k, y, resident, us);
     return us + finish_us(k, y) + look_back_us(k, y, waves);
 }
 

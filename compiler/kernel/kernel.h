@@ -202,7 +202,8 @@ struct layout {
     bool last_block; /* of the split: it reduces the partial results */
     int cluster;     /* blocks that share a row through each other's shared memory, >= 1 */
     int stages;      /* blocks: rows under way, of which all but one are copied to shared memory */
-    int ring;        /* ... from this byte on */
+    int kept;        /* tiles of a row that is kept in shared memory; 0: of none */
+    int ring;        /* both: from this byte on */
     int blocks; /* clusters of a persistent grid, each over many rows; sums of columns have a part
                    of each (CPU: of each task); 0: none */
     bool look_back; /* scan: each tile of a row is a block's */
@@ -256,7 +257,8 @@ int64_t layout_units(const struct kernel *k, int cluster);
 /* 32-bit registers that hold the raw loads of one tile, per thread. */
 int layout_load_words(const struct kernel *k, const struct layout *y);
 
-/* Columns: is the load copied ahead, and the bytes of all such loads of a tile? */
+/* Is the load copied into shared memory, ahead or to stay there, and the bytes of all such loads of
+ * a tile? */
 bool layout_copies(const struct kernel *k, const struct layout *y, value_id load);
 int64_t layout_stage_bytes(const struct kernel *k, const struct layout *y);
 

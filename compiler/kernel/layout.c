@@ -9,6 +9,7 @@
 enum {
     MAX_REGISTERS_KEPT = 192, /* 32-bit registers a thread may spend on the row it keeps */
     MAX_STAGES = 8,
+    MAX_TILES_KEPT = 32,    /* of a row in shared memory */
     MAX_BLOCKS = 32,        /* of a multiprocessor that go over many rows */
     MAX_ELEMENTS = 512,     /* of a tile, per thread */
     MAX_ACCUMULATORS = 128, /* of a matrix product, per thread */
@@ -105,8 +106,8 @@ static const char *check_split(const struct kernel *k, const struct layout *y, s
 
 bool layout_copies(const struct kernel *k, const struct layout *y, value_id load) {
     const struct value_node *v = &k->values.at[load];
-    return y->stages > 1 && v->kind == INST_LOAD && v->mask == (MASK_X | MASK_R) && !v->n_args &&
-           layout_load_is_vector(k, y, v) && dtype_bytes(v->dtype) * y->vec >= 4;
+    return (y->stages > 1 || y->kept) && v->kind == INST_LOAD && v->mask == (MASK_X | MASK_R) &&
+           !v->n_args && layout_load_is_vector(k, y, v) && dtype_bytes(v->dtype) * y->vec >= 4;
 }
 
 int64_t layout_stage_bytes(const struct kernel *k, const struct layout *y) {
@@ -116,6 +117,26 @@ int64_t layout_stage_bytes(const struct kernel *k, const struct layout *y) {
             bytes +=
                 (int64_t)y->threads * y->ex * y->ur * y->vec * dtype_bytes(k->values.at[v].dtype);
     return bytes;
+}
+
+/* A row in shared memory, a block's share of it in `kept` tiles. */
+static const char *check_kept(const struct kernel *k, struct layout *y, struct arena *a) {
+    int64_t nr;
+    if (k->kind != KERNEL_REDUCE || !reads_twice(k) || k->limits->kind == DEVICE_CPU || k->columns)
+        return "keep=2 needs rows that are read twice, on a GPU, and no sums of columns";
+    if (!ex_is_const(k->ex, k->bound[AXIS_R], &nr)) return "keep=2 needs rows of a known length";
+    int64_t tiles = ((nr + y->br - 1) / y->br + y->cluster - 1) / y->cluster;
+    if (tiles < 1 || tiles > MAX_TILES_KEPT)
+        return arena_printf(a, "keep=2 with %lld tiles of r=%d; %d is the limit", (long long)tiles,
+                            y->br, MAX_TILES_KEPT);
+    y->kept = (int)tiles;
+    y->ring = (y->smem + 15) / 16 * 16;
+    int64_t bytes = y->ring + layout_stage_bytes(k, y) * tiles;
+    if (bytes == y->ring) return "keep=2, but no load can be copied by vectors";
+    if (bytes > k->limits->smem_block)
+        return arena_printf(a, "needs %lld bytes of shared memory", (long long)bytes);
+    y->smem = (int)bytes;
+    return NULL;
 }
 
 static const char *check_stages(const struct kernel *k, int stages, struct layout *y,
@@ -402,10 +423,12 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
                          .streaming = c->knob[KNOB_nt] == 1,
                          .skip_l1 = c->knob[KNOB_skip_l1] == 1,
                          .look_back = c->knob[KNOB_look_back] == 1};
-    if (c->knob[KNOB_keep] > 1 || c->knob[KNOB_nt] > 1 || c->knob[KNOB_skip_l1] > 1 ||
-        c->knob[KNOB_online] > 1 || c->knob[KNOB_last_block] > 1 || c->knob[KNOB_turn] > 1 ||
-        c->knob[KNOB_window] > 1 || c->knob[KNOB_look_back] > 1)
-        return "keep, nt, skip_l1, last_block, online, turn, window and look_back are 0 or 1";
+    static const enum knob switches[] = {KNOB_nt,         KNOB_skip_l1, KNOB_online,   KNOB_turn,
+                                         KNOB_last_block, KNOB_window,  KNOB_look_back};
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+        if (c->knob[switches[i]] > 1)
+            return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));
+    if (c->knob[KNOB_keep] > 2) return "keep is 0, 1 or 2";
     bool gpu = k->limits->kind == DEVICE_CUDA, dot = k->kind == KERNEL_MATMUL;
     static const enum knob dot_only[] = {KNOB_m, KNOB_n, KNOB_k, KNOB_tm, KNOB_tn};
     static const enum knob row_only[] = {
@@ -429,6 +452,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     const char *bad = gpu ? check_vector(k, y, a) : NULL;
     if (!bad) bad = gpu ? gpu_layout(k, c, y, a) : cpu_layout(k, c, y, a);
     if (!bad) bad = check_keep(k, y, y->one_read, a);
+    if (!bad && c->knob[KNOB_keep] == 2) bad = check_kept(k, y, a);
     if (!bad) bad = check_turn(k, c->knob[KNOB_turn], y, a);
     if (!bad) bad = check_window(k, c->knob[KNOB_window], y, a);
     if (!bad) bad = check_split(k, y, a);

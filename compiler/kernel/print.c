@@ -193,7 +193,9 @@ void block_print(struct buf *b, const struct block *p) {
         buf_printf(b,
                    "layout %s inner: %d x %d threads, each %d rows x %d steps x %d elements%s%s\n",
                    y->rows_inner ? "rows" : "columns", y->t0, y->t1, y->ex, y->ur, y->vec,
-                   y->one_read ? ", row kept in registers" : "",
+                   y->one_read ? ", row kept in registers"
+                   : y->kept   ? ", row kept in shared memory"
+                               : "",
                    y->peel ? ", heads and tails of rows apart" : "");
     }
     for (uint32_t i = 0; y->windows && i < y->windows->all.n; i++) put_window(b, k, y, i);

@@ -86,6 +86,17 @@ static bool stores_columns(const struct kernel *k) {
     return false;
 }
 
+/* Registers hold rows as long only once or not at all in a multiprocessor: then nothing is loaded
+ * while a row is reduced and stored. */
+static bool keeps_in_shared(const struct kernel *k) {
+    int bytes = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind == INST_LOAD && x->mask == (MASK_X | MASK_R)) bytes += dtype_bytes(x->dtype);
+    }
+    return bytes * kernel_size(k, AXIS_R) > k->limits->regs_unit;
+}
+
 /* Reductions along contiguous columns: t1 threads a row, x rows a block. Threads idle only where
  * there are neither columns nor rows enough for one warp. */
 static void propose_columns(struct space *s) {
@@ -99,6 +110,7 @@ static void propose_columns(struct space *s) {
                 if (x < 1 || x > next_power_of_two(nx)) continue;
                 if (idles(t1, vec, nr) && (warps > 1 || x * 2 <= next_power_of_two(nx))) continue;
                 int step = t1 * vec, row = round_up(nr, step);
+                bool shared = vec == widest_vector(k, AXIS_R) && keeps_in_shared(k);
                 propose(s, CONFIG(K(x, x), K(r, row), K(warps, warps), K(vec, vec), K(keep, 1)));
                 for (int c = 2; c <= k->limits->max_cluster && nr >= LONG_ROW; c *= 2)
                     propose(s, CONFIG(K(x, x), K(r, round_up((nr + c - 1) / c, step)),
@@ -108,6 +120,11 @@ static void propose_columns(struct space *s) {
                     if (k->kind == KERNEL_SCAN && nx / x < 4 * (int64_t)k->limits->units)
                         propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
                                           K(look_back, 1)));
+                    for (int c = 1; c <= k->limits->max_cluster && shared && u <= 2; c *= 2)
+                        for (int online = 0; online <= 1; online++)
+                            propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
+                                              K(keep, 2), K(cluster, c > 1 ? c : 0),
+                                              K(online, online)));
                     for (int skip = 0; skip <= (stores_columns(k) ? 0 : 1); skip++)
                         propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
                                           K(skip_l1, skip), K(online, 1)));

@@ -209,6 +209,13 @@ static const char *const wide[] = {
     /* no columns are summed up: rows of persistent blocks, copied ahead; long ones by clusters */
     "graph(%x: bf16[61, 256], %w: bf16[256], %b: bf16[256]) {\n"
     " %y = layer_norm(%x, [256], %w, %b)\n return %y\n}\n",
+    /* rows that are kept in shared memory: with heads and tails and weights out of step with them,
+     * of two tensors, in pieces */
+    "graph(%x: bf16[9, 5003], %w: bf16[5003]) {\n %y = rms_norm(%x, [5003], %w)\n return %y\n}\n",
+    "graph(%x: f32[5, 4100], %y: bf16[5, 4100]) {\n %s = add(%x, %y)\n %p = softmax(%s, 1)\n"
+    " %m = mean(%x, 1)\n return %p, %m\n}\n",
+    "graph(%x: f16[7, 3, 1400]) {\n %v = var(%x, [0, 2], 0, True)\n %m = mean(%x, [0, 2], True)\n"
+    " %c = sub(%x, %m)\n %d = div(%c, %v)\n return %d\n}\n",
     "graph(%x: f32[11, 8208], %m: bool[8208]) {\n %h = where(%m, %x, -inf)\n"
     " %y = log_softmax(%h, 1)\n %s = sum(%x, 1)\n return %y, %s\n}\n",
 };
