@@ -43,7 +43,7 @@ int search_first_wave(const struct tune *t, int *which);
 int search_model_first(const struct tune *t, int *which);
 
 /* Should a search go on? Not once time or trials are spent, with something measured; nor if the
- * best is as good as the roofline, nor after Ctrl-C. */
+ * best of a dozen is as good as the roofline, nor after Ctrl-C. */
 bool search_goes_on(const struct tune *t);
 /* Try variants by number. */
 enum ws_status search_wave(struct tune *t, const int *which, int n, struct diag *d);

@@ -224,7 +224,7 @@ static void test_the_roof_is_the_end(void **state) {
     t.variants = NEW_ARRAY(w.arena, struct variant, N);
     for (int i = 0; i < N; i++) t.variants[i] = variant_of(&w, i);
     assert_int_equal(search_model(&t, &d), WS_OK);
-    assert_int_equal(t.n_tried, 1);
+    assert_int_equal(t.n_tried, 12); /* of 24 that it tries elsewhere */
     arena_free(w.arena);
 }
 
