@@ -8,9 +8,10 @@
 enum {
     MAX_CONFIGS = 64,
     MAX_HINTED = 12, /* of these, how many are tried with each of the hints as well */
-    N_HINTS = 3,
-    MAX_AHEAD = 8,   /* configs that copy rows ahead where no columns are summed up */
-    LONG_ROW = 8192, /* columns from which a cluster of blocks may share a row */
+    N_HINTS = 4,
+    MAX_STREAMED = 4, /* ... and with streaming stores */
+    MAX_AHEAD = 8,    /* configs that copy rows ahead where no columns are summed up */
+    LONG_ROW = 8192,  /* columns from which a cluster of blocks may share a row */
 };
 
 struct candidate {
@@ -336,17 +337,25 @@ static int tight_fit(const struct kernel *k, const struct layout *y) {
     return (int)(k->limits->regs_unit / (y->threads * (layout_load_words(k, y) + OTHERS)));
 }
 
+static int hint(const struct kernel *k, const struct layout *y, const struct config *c,
+                enum knob h) {
+    if (h == KNOB_fit) return tight_fit(k, y);
+    if (h == KNOB_nt && (k->limits->kind == DEVICE_CPU || !stores_columns(k))) return 0;
+    return !c->knob[h];
+}
+
 /* The cost model cannot tell what a copy in L1 is worth, or not to wait for the maximum of rows
- * that are kept, or fewer registers: the best few are tried both ways. */
+ * that are kept, or fewer registers, or stores that make room in L2: the best few are tried both
+ * ways. */
 static int add_hinted(const struct kernel *k, struct arena *a, struct config *list, int n) {
-    static const enum knob hints[N_HINTS] = {KNOB_skip_l1, KNOB_online, KNOB_fit};
+    static const enum knob hints[N_HINTS] = {KNOB_skip_l1, KNOB_online, KNOB_fit, KNOB_nt};
     int added = 0;
     for (int h = 0; h < N_HINTS; h++)
-        for (int i = 0; i < n && i < MAX_HINTED; i++) {
+        for (int i = 0; i < n && i < (hints[h] == KNOB_nt ? MAX_STREAMED : MAX_HINTED); i++) {
             struct config c = list[i];
             struct layout y;
             if (kernel_layout(k, &c, &y, a)) continue;
-            c.knob[hints[h]] = hints[h] == KNOB_fit ? tight_fit(k, &y) : !c.knob[hints[h]];
+            c.knob[hints[h]] = hint(k, &y, &c, hints[h]);
             if (!listed(list, n + added, &c) && !kernel_layout(k, &c, &y, a)) list[n + added++] = c;
         }
     return added;

@@ -5,7 +5,7 @@
 
 /* At the end are copies of the best that differ in one hint each, and what copies rows ahead. */
 static bool is_hinted(const struct kernel *k, const struct config *c, int i) {
-    static const enum knob hints[] = {KNOB_skip_l1, KNOB_online, KNOB_fit};
+    static const enum knob hints[] = {KNOB_skip_l1, KNOB_online, KNOB_fit, KNOB_nt};
     if (c[i].knob[KNOB_stages] && !k->columns) return true;
     for (int j = 0; j < i; j++)
         for (size_t h = 0; h < sizeof hints / sizeof *hints; h++) {
