@@ -236,5 +236,5 @@ include tests/fuzz/rules.mk
 include tests/lookup/rules.mk
 
 # The prelude files are in the binary (.incbin).
-$(BUILD)/compiler/emit/prelude.o: compiler/emit/prelude.cuh compiler/emit/prelude_c.h
+$(BUILD)/compiler/emit/prelude.o: compiler/emit/prelude.cuh compiler/emit/prelude_c.h compiler/emit/prelude_vector.h
 $(BUILD)/compiler/runtime/cuda/kernels.o: compiler/runtime/cuda/helpers.cu

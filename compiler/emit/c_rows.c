@@ -11,7 +11,7 @@
  * Lanes accumulate apart and are combined at the end of the row: the order of additions does not
  * depend on the machine. keep=1 writes values that are expensive and needed by a later phase into a
  * row buffer that stays in cache. */
-#include "emit/impl.h"
+#include "emit/c_rows.h"
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
@@ -50,8 +50,7 @@ static void put_row_values(struct emitter *w, const value_id *list, uint32_t n) 
 
 /* ---- kept values ----------------------------------------------------------------------------- */
 
-/* Value v of phase `index` is expensive and a later phase wants it. */
-static bool worth_keeping(struct emitter *w, uint32_t index, value_id v) {
+bool worth_keeping(struct emitter *w, uint32_t index, value_id v) {
     const struct value_node *x = at(w, v);
     if (!w->y->one_read || w->y->rows_inner || x->kind != INST_OP || !op_is_expensive(x->op))
         return false;
@@ -61,7 +60,7 @@ static bool worth_keeping(struct emitter *w, uint32_t index, value_id v) {
     return false;
 }
 
-static bool computed_before(struct emitter *w, uint32_t index, value_id v) {
+bool computed_before(struct emitter *w, uint32_t index, value_id v) {
     for (uint32_t i = 0; i < index; i++)
         for (uint32_t j = 0; j < w->p->phases.at[i].compute.n; j++)
             if (w->p->phases.at[i].compute.at[j] == v) return worth_keeping(w, i, v);
@@ -75,7 +74,7 @@ static void put_row_buffers(struct emitter *w, bool declare) {
             if (!worth_keeping(w, i, v) || computed_before(w, i, v)) continue;
             const char *t = math_type(at(w, v)->dtype);
             if (declare)
-                line(w, "%s *kept%u = malloc(sizeof(%s) * (size_t)nr);", t, v, t);
+                line(w, "%s *restrict kept%u = k_row(sizeof(%s) * (long long)nr);", t, v, t);
             else
                 line(w, "free(kept%u);", v);
         }
@@ -83,7 +82,7 @@ static void put_row_buffers(struct emitter *w, bool declare) {
 
 /* ---- one phase ------------------------------------------------------------------------------- */
 
-static bool streams(struct emitter *w, const struct store_node *st) {
+bool streams(struct emitter *w, const struct store_node *st) {
     return w->y->streaming && !w->y->rows_inner && buffer_dtype(w, st->buffer) == DT_F32 &&
            index_stride(w->k, st->index, AXIS_R) == 1;
 }
@@ -180,7 +179,7 @@ static void put_columns_loop(struct emitter *w, uint32_t index) {
     close_brace(w);
 }
 
-static void put_phase(struct emitter *w, uint32_t index) {
+static void put_scalar_phase(struct emitter *w, uint32_t index) {
     const struct phase *f = &w->p->phases.at[index];
     bool tile = w->y->rows_inner;
     put_accumulators(w, f, tile ? w->y->bx : w->y->vec);
@@ -207,6 +206,14 @@ static void put_phase(struct emitter *w, uint32_t index) {
         }
         w->where[v] = ARRAY;
     }
+}
+
+static void put_phase(struct emitter *w, uint32_t index) {
+    const struct phase *f = &w->p->phases.at[index];
+    if (phase_is_vector(w, index))
+        put_vector_phase(w, index);
+    else
+        put_scalar_phase(w, index);
     if (w->y->split == 1) put_row_values(w, f->after.at, f->after.n);
 }
 
@@ -400,7 +407,7 @@ void emit_c_rows(struct emitter *w) {
     line(w, "#pragma omp parallel");
     open_scope(w);
     put_row_buffers(w, true);
-    line(w, "#pragma omp for schedule(static)");
+    line(w, "#pragma omp for schedule(static) nowait");
     open_brace(w, "for (long long task = 0; task < tasks; task++)");
     put_task_position(w);
     if (w->k->columns) put_own_columns(w);
@@ -414,8 +421,8 @@ void emit_c_rows(struct emitter *w) {
     else
         put_row_stores(w);
     if (!y->rows_inner) close_brace(w);
-    if (y->streaming) line(w, "k_stream_end();");
     close_brace(w);
+    if (y->streaming) line(w, "k_stream_end();");
     put_row_buffers(w, false);
     close_brace(w);
     close_brace(w);

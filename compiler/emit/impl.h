@@ -20,6 +20,7 @@ struct emitter {
     struct ws_source *out;
     struct diag *d;
     bool cuda;
+    bool vectors; /* C: the text at hand is of whole vectors: what is one number is splat */
     int indent;
     uint8_t *where;        /* per value: enum where */
     bool ends;             /* CUDA: the text at hand is of the heads and tails of rows */

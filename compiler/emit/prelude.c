@@ -1,10 +1,10 @@
-/* prelude.c: the two prelude files as strings in the binary. They stay files of their own so that
+/* prelude.c: the preludes as strings in the binary. They stay files of their own so that
  * editors, compilers and the emulator can read them. */
 #include "emit/emit.h"
 
-#define EMBED(name, path)                                                                          \
-    __asm__(".section .rodata\n.global " #name "\n" #name ":\n.incbin \"" path                     \
-            "\"\n.byte 0\n.previous\n")
+#define INCLUDE(path) ".incbin \"" path "\"\n"
+#define EMBED(name, files)                                                                         \
+    __asm__(".section .rodata\n.global " #name "\n" #name ":\n" files ".byte 0\n.previous\n")
 
-EMBED(prelude_cuda, "compiler/emit/prelude.cuh");
-EMBED(prelude_c, "compiler/emit/prelude_c.h");
+EMBED(prelude_cuda, INCLUDE("compiler/emit/prelude.cuh"));
+EMBED(prelude_c, INCLUDE("compiler/emit/prelude_c.h") INCLUDE("compiler/emit/prelude_vector.h"));

@@ -111,49 +111,65 @@ K_INLINE float k_exp_f(float a) {
     float n = __builtin_rintf(x * 1.44269504f);
     float f = __builtin_fmaf(n, -0.693145752f, x);
     f = __builtin_fmaf(n, -1.42860677e-6f, f);
-    float p = 1.37805939e-3f;
-    p = __builtin_fmaf(p, f, 8.37312452e-3f);
-    p = __builtin_fmaf(p, f, 4.16695364e-2f);
-    p = __builtin_fmaf(p, f, 1.66664720e-1f);
-    p = __builtin_fmaf(p, f, 4.99999851e-1f);
-    p = __builtin_fmaf(p, f, 1.0f);
+    float p = __builtin_fmaf(f, 8.29027221e-3f, 4.18981612e-2f);
+    p = __builtin_fmaf(p, f, 1.66676387e-1f);
+    p = __builtin_fmaf(p, f, 4.99991477e-1f);
+    p = __builtin_fmaf(p, f, 0.999999702f);
     p = __builtin_fmaf(p, f, 1.0f);
     int i = (int)(x == x ? n : 0.0f), half = i >> 1;
     return p * k_as_float((uint32_t)(half + 127) << 23) *
            k_as_float((uint32_t)(i - half + 127) << 23);
 }
 
-/* erf, absolute error < 2e-7; relative error < 1e-6 near 0. */
+/* erf, <= 1 ulp: beyond 15/16 as 1 - exp(a polynomial). */
 K_INLINE float k_erf_f(float a) {
-    float x = __builtin_fabsf(a), s = a * a;
-    float small = a * (1.128379167f +
-                       s * (-0.376126389f +
-                            s * (0.112837917f + s * (-0.0268661706f +
-                                                     s * (5.22397762e-3f - s * 8.54832702e-4f)))));
-    float t = 1.0f / (1.0f + 0.5f * x);
-    float q = 0.17087277f;
-    q = __builtin_fmaf(q, t, -0.82215223f);
-    q = __builtin_fmaf(q, t, 1.48851587f);
-    q = __builtin_fmaf(q, t, -1.13520398f);
-    q = __builtin_fmaf(q, t, 0.27886807f);
-    q = __builtin_fmaf(q, t, -0.18628806f);
-    q = __builtin_fmaf(q, t, 0.09678418f);
-    q = __builtin_fmaf(q, t, 0.37409196f);
-    q = __builtin_fmaf(q, t, 1.00002368f);
-    q = __builtin_fmaf(q, t, -1.26551223f);
-    float large = 1.0f - t * k_exp_f(q - x * x);
-    large = a < 0 ? -large : large;
-    return x < 0.5f ? small : large;
+    float t = __builtin_fabsf(a), s = a * a;
+    float r = __builtin_fmaf(-1.72853470e-5f, t, 3.83197126e-4f);
+    float u = __builtin_fmaf(-3.88396438e-3f, t, 2.42546219e-2f);
+    r = __builtin_fmaf(r, s, u);
+    r = __builtin_fmaf(r, t, -1.06777877e-1f);
+    r = __builtin_fmaf(r, t, -6.34846687e-1f);
+    r = __builtin_fmaf(r, t, -1.28717512e-1f);
+    r = 1.0f - k_exp_f(__builtin_fmaf(r, t, -t));
+    float p = __builtin_fmaf(s, -5.96761703e-4f, 4.99119423e-3f);
+    p = __builtin_fmaf(p, s, -2.67681349e-2f);
+    p = __builtin_fmaf(p, s, 1.12819925e-1f);
+    p = __builtin_fmaf(p, s, -3.76125336e-1f);
+    p = __builtin_fmaf(p, s, 1.28379166e-1f);
+    return t > 0.927734375f ? __builtin_copysignf(r, a) : __builtin_fmaf(p, a, a);
 }
 
-/* tanh, relative error < 4e-7. */
+/* tanh, <= 1.3 ulp. */
 K_INLINE float k_tanh_f(float a) {
     float x = __builtin_fabsf(a), s = a * a;
-    float small = a * (1.0f + s * (-0.333333333f +
-                                   s * (0.133333333f + s * (-0.0539682540f + s * 0.0218694885f))));
-    float e = k_exp_f(2.0f * (x > 20.0f ? 20.0f : x)), large = 1.0f - 2.0f / (e + 1.0f);
-    large = a != a ? a : a < 0 ? -large : large;
-    return x < 0.25f ? small : large;
+    float p = __builtin_fmaf(s, -5.70498872745e-3f, 2.06390887954e-2f);
+    p = __builtin_fmaf(p, s, -5.37397155531e-2f);
+    p = __builtin_fmaf(p, s, 1.33314422036e-1f);
+    p = __builtin_fmaf(p, s, -3.33332819422e-1f);
+    float large = 1.0f - 2.0f / (k_exp_f(x + x) + 1.0f);
+    return x >= 0.625f ? __builtin_copysignf(large, a) : __builtin_fmaf(p * s, a, a);
+}
+
+/* log, <= 1 ulp: of m 2^e with sqrt(1/2) <= m < sqrt(2). */
+K_INLINE float k_log_f(float a) {
+    int tiny = a < 1.17549435e-38f;
+    float x = tiny ? a * 0x1p23f : a;
+    int e = (int)(k_as_uint(x) - 0x3f3504f3u) >> 23;
+    float f = k_as_float(k_as_uint(x) - ((uint32_t)e << 23)) - 1.0f, s = f * f;
+    float n = (float)(e - (tiny ? 23 : 0));
+    float p = __builtin_fmaf(f, 7.0376836292e-2f, -1.1514610310e-1f);
+    p = __builtin_fmaf(p, f, 1.1676998740e-1f);
+    p = __builtin_fmaf(p, f, -1.2420140846e-1f);
+    p = __builtin_fmaf(p, f, 1.4249322787e-1f);
+    p = __builtin_fmaf(p, f, -1.6668057665e-1f);
+    p = __builtin_fmaf(p, f, 2.0000714765e-1f);
+    p = __builtin_fmaf(p, f, -2.4999993993e-1f);
+    p = __builtin_fmaf(p, f, 3.3333331174e-1f);
+    float y = __builtin_fmaf(n, -2.12194440e-4f, p * f * s);
+    y = __builtin_fmaf(n, 0.693359375f, f + __builtin_fmaf(s, -0.5f, y));
+    y = a == k_inf() ? a : y;
+    y = a == 0 ? -k_inf() : y;
+    return a < 0 || a != a ? k_nan() : y;
 }
 
 K_INLINE float k_max_f(float a, float b) { return a != a || a > b ? a : b; }
@@ -269,19 +285,24 @@ K_INLINE double k_randn_double(long long i, long long tensor, long long seed) {
 }
 
 #define K_FLOAT1(x, f, d) _Generic((x), double : d, default : f)(x)
+#define K_FLOAT1_V(x, f, d, v) _Generic((x), double : d, k_v : v, default : f)(x)
 #define K_FLOAT2(x, y, f, d) _Generic((x) + (y), double : d, default : f)(x, y)
 #define K_ANY1(x, f, d, s, l) _Generic((x), float : f, double : d, long long : l, default : s)(x)
+#define K_ANY1_V(x, f, d, s, l, v)                                                                 \
+    _Generic((x), float : f, double : d, long long : l, k_v : v, default : s)(x)
+#define K_ANY2_V(x, y, f, d, s, l, v)                                                              \
+    _Generic((x) + (y), float : f, double : d, long long : l, k_v : v, default : s)(x, y)
 #define K_ANY2(x, y, f, d, s, l)                                                                   \
     _Generic((x) + (y), float : f, double : d, long long : l, default : s)(x, y)
 
-#define k_exp(x) K_FLOAT1(x, k_exp_f, exp)
+#define k_exp(x) K_FLOAT1_V(x, k_exp_f, exp, k_exp_v)
 #define k_exp2(x) K_FLOAT1(x, k_exp2_f, exp2)
-#define k_erf(x) K_FLOAT1(x, k_erf_f, erf)
-#define k_tanh(x) K_FLOAT1(x, k_tanh_f, tanh)
-#define k_sigmoid(x) K_FLOAT1(x, k_sigmoid_f, k_sigmoid_d)
-#define k_log(x) K_FLOAT1(x, logf, log)
-#define k_sqrt(x) K_FLOAT1(x, sqrtf, sqrt)
-#define k_rsqrt(x) K_FLOAT1(x, k_rsqrt_f, k_rsqrt_d)
+#define k_erf(x) K_FLOAT1_V(x, k_erf_f, erf, k_erf_v)
+#define k_tanh(x) K_FLOAT1_V(x, k_tanh_f, tanh, k_tanh_v)
+#define k_sigmoid(x) K_FLOAT1_V(x, k_sigmoid_f, k_sigmoid_d, k_sigmoid_v)
+#define k_log(x) K_FLOAT1_V(x, k_log_f, log, k_log_v)
+#define k_sqrt(x) K_FLOAT1_V(x, sqrtf, sqrt, k_sqrt_v)
+#define k_rsqrt(x) K_FLOAT1_V(x, k_rsqrt_f, k_rsqrt_d, k_rsqrt_v)
 #define k_sin(x) K_FLOAT1(x, sinf, sin)
 #define k_cos(x) K_FLOAT1(x, cosf, cos)
 #define k_tan(x) K_FLOAT1(x, tanf, tan)
@@ -313,10 +334,10 @@ K_INLINE double k_randn_double(long long i, long long tensor, long long seed) {
 #define k_remainder(x, y) K_ANY2(x, y, k_remainder_f, k_remainder_d, k_remainder_s, k_remainder_l)
 #define k_floor_div(x, y) K_ANY2(x, y, k_floor_div_f, k_floor_div_d, k_floor_div_s, k_floor_div_l)
 #define k_div(x, y) ((x) / (y))
-#define k_max(x, y) K_ANY2(x, y, k_max_f, k_max_d, k_max_s, k_max_l)
-#define k_min(x, y) K_ANY2(x, y, k_min_f, k_min_d, k_min_s, k_min_l)
-#define k_abs(x) K_ANY1(x, fabsf, fabs, abs, llabs)
-#define k_relu(x) K_ANY1(x, k_relu_f, k_relu_d, k_relu_s, k_relu_l)
+#define k_max(x, y) K_ANY2_V(x, y, k_max_f, k_max_d, k_max_s, k_max_l, k_max_v)
+#define k_min(x, y) K_ANY2_V(x, y, k_min_f, k_min_d, k_min_s, k_min_l, k_min_v)
+#define k_abs(x) K_ANY1_V(x, fabsf, fabs, abs, llabs, k_abs_v)
+#define k_relu(x) K_ANY1_V(x, k_relu_f, k_relu_d, k_relu_s, k_relu_l, k_relu_v)
 #define k_sign(x) K_ANY1(x, k_sign_f, k_sign_d, k_sign_s, k_sign_l)
 
 /* argmax and argmin: a value and its number. Of equal values the one with the least number wins;
@@ -340,5 +361,3 @@ K_PAIR(f32, float)
 K_PAIR(f64, double)
 K_PAIR(i32, int)
 K_PAIR(i64, long long)
-
-/* ---- kernel text ----------------------------------------------------------------------------- */

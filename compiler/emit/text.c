@@ -122,9 +122,8 @@ bool is_row_value(const struct emitter *w, value_id v) {
     return x->mask != 0 || x->level != 0;
 }
 
-const char *ref(struct emitter *w, value_id v) {
+static const char *scalar_ref(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
-    if (w->where[v] == LOCAL) return arena_printf(w->arena, "v%u", v);
     if (w->where[v] == ARRAY && x->kind == INST_SCAN)
         return arena_printf(w->arena, "a%u%s", v, w->cuda ? "[e][u][v]" : "[l]");
     if (w->where[v] == ARRAY && is_pair(x)) /* on a GPU the number may be a narrow one */
@@ -135,6 +134,12 @@ const char *ref(struct emitter *w, value_id v) {
         return arena_printf(w->arena, "a%u%s", v, is_row_value(w, v) ? w->subscript : "");
     if (x->kind == INST_CONST) return number_text(w, x->number, x->dtype);
     WS_BUG("v%u is used before it is computed", v);
+}
+
+const char *ref(struct emitter *w, value_id v) {
+    if (w->where[v] == LOCAL) return arena_printf(w->arena, "v%u", v);
+    const char *s = scalar_ref(w, v);
+    return w->vectors ? arena_printf(w->arena, "k_splat(%s)", s) : s;
 }
 
 /* The operator's code with $0 $1 $2 and $t replaced. */

@@ -391,10 +391,25 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
     return us * (1 + 0.04 / y->vec + (rate > 0.2 ? 0.02 / rate : 0.1)) + finish;
 }
 
-static double cpu_cost(const struct kernel *k, const struct layout *y) {
-    double us = traffic(k, y, k->limits->units) / 1e4 * (y->streaming ? 0.8 : 1);
+/* Vectors of a tile: sums and maxima wait for themselves, and four of each hide that. */
+static int best_tile(const struct kernel *k) {
     int lanes = k->limits->simd_bytes / 4;
-    if (y->vec != lanes * 2) us *= 1.1;
+    return k->kind == KERNEL_REDUCE && !k->rows_inner ? lanes * 4 : lanes * 2;
+}
+
+/* Stores past the caches save reading what is overwritten, and cost whoever wants it next its place
+ * in the caches: they pay where it would not have stayed. */
+static double streaming_factor(const struct kernel *k) {
+    return k->bytes_read + k->bytes_written > 0.5 * (double)k->limits->l2_bytes ? 0.8 : 1.25;
+}
+
+static double cpu_cost(const struct kernel *k, const struct layout *y) {
+    enum { NEAR = 256 << 10 }; /* bytes that a core's own caches hold, with room for the next row */
+    double us = traffic(k, y, k->limits->units) / 1e4,
+           row = (k->bytes_read + k->bytes_written) / ((double)kernel_size(k, AXIS_X) + 1);
+    if (y->streaming) us *= streaming_factor(k);
+    if (y->ahead) us *= row < NEAR ? 0.8 : 1.05;
+    if (y->vec != best_tile(k)) us *= 1.1;
     if (y->split > 1 && kernel_size(k, AXIS_X) >= k->limits->units) us *= 1.5;
     if (y->split < k->limits->units && k->kind == KERNEL_REDUCE &&
         kernel_size(k, AXIS_X) < k->limits->units)

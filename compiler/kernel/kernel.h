@@ -210,6 +210,7 @@ struct layout {
     bool turn;      /* pointwise: what lies across the columns is read along the rows, see below */
     bool grid_r;    /* pointwise: columns are spread over blocks, not looped over */
     bool streaming; /* non-temporal stores */
+    bool ahead;     /* CPU: rows are asked for while the one before is worked on */
     bool skip_l1;   /* loads leave no copy in L1 */
     int head_unit;  /* peel: heads end at multiples of it */
     bool peel;      /* vec does not divide the rows: each has a head and a tail, see peel.c */

@@ -288,6 +288,15 @@ static const char *check_fit(const struct kernel *k, int fit, struct layout *y, 
     return NULL;
 }
 
+/* The next row comes while this one, which is in the caches by then, is read again. */
+static const char *check_ahead(const struct kernel *k, const struct layout *y, struct arena *a) {
+    if (!y->ahead) return NULL;
+    if (k->limits->kind != DEVICE_CPU || k->kind != KERNEL_REDUCE || y->rows_inner ||
+        !reads_twice(k))
+        return arena_printf(a, "ahead=1 needs rows that are read twice, on a CPU");
+    return NULL;
+}
+
 static int64_t tiles(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
 
 static const char *check_grid(int64_t blocks, struct arena *a) {
@@ -422,9 +431,10 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
                          .one_read = c->knob[KNOB_keep] == 1,
                          .streaming = c->knob[KNOB_nt] == 1,
                          .skip_l1 = c->knob[KNOB_skip_l1] == 1,
-                         .look_back = c->knob[KNOB_look_back] == 1};
-    static const enum knob switches[] = {KNOB_nt,         KNOB_skip_l1, KNOB_online,   KNOB_turn,
-                                         KNOB_last_block, KNOB_window,  KNOB_look_back};
+                         .look_back = c->knob[KNOB_look_back] == 1,
+                         .ahead = c->knob[KNOB_ahead] == 1};
+    static const enum knob switches[] = {KNOB_nt,         KNOB_skip_l1, KNOB_online,    KNOB_turn,
+                                         KNOB_last_block, KNOB_window,  KNOB_look_back, KNOB_ahead};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (c->knob[switches[i]] > 1)
             return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));
@@ -432,12 +442,12 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     bool gpu = k->limits->kind == DEVICE_CUDA, dot = k->kind == KERNEL_MATMUL;
     static const enum knob dot_only[] = {KNOB_m, KNOB_n, KNOB_k, KNOB_tm, KNOB_tn};
     static const enum knob row_only[] = {
-        KNOB_x,      KNOB_r,      KNOB_rows, KNOB_keep, KNOB_split,  KNOB_vec,      KNOB_cluster,
-        KNOB_blocks, KNOB_stages, KNOB_fit,  KNOB_turn, KNOB_window, KNOB_look_back};
+        KNOB_x,      KNOB_r,      KNOB_rows, KNOB_keep, KNOB_split,  KNOB_vec,       KNOB_cluster,
+        KNOB_blocks, KNOB_stages, KNOB_fit,  KNOB_turn, KNOB_window, KNOB_look_back, KNOB_ahead};
     for (int i = 0; i < 5 && !dot; i++)
         if (c->knob[dot_only[i]])
             return arena_printf(a, "%s is a knob of matrix products", knob_name(dot_only[i]));
-    for (int i = 0; i < 13 && dot; i++)
+    for (int i = 0; i < 14 && dot; i++)
         if (c->knob[row_only[i]])
             return arena_printf(a, "%s is no knob of matrix products", knob_name(row_only[i]));
     if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";
@@ -455,6 +465,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     if (!bad && c->knob[KNOB_keep] == 2) bad = check_kept(k, y, a);
     if (!bad) bad = check_turn(k, c->knob[KNOB_turn], y, a);
     if (!bad) bad = check_window(k, c->knob[KNOB_window], y, a);
+    if (!bad) bad = check_ahead(k, y, a);
     if (!bad) bad = check_split(k, y, a);
     if (!bad) bad = check_blocks(k, c, y, a);
     if (!bad) bad = check_fit(k, c->knob[KNOB_fit], y, a);

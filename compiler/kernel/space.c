@@ -300,11 +300,14 @@ static void propose_cpu(struct space *s) {
             } else {
                 for (int blocks = 1; blocks <= 4 && k->columns; blocks *= 2)
                     for (int keep = 0; keep <= 1; keep++)
-                        propose(s, CONFIG(K(x, 1), K(vec, v), K(keep, keep), K(nt, nt),
-                                          K(blocks, blocks)));
+                        for (int ahead = 0; ahead <= 1; ahead++)
+                            propose(s, CONFIG(K(x, 1), K(vec, v), K(keep, keep), K(nt, nt),
+                                              K(blocks, blocks), K(ahead, ahead)));
                 for (int keep = 0; keep <= 1; keep++)
                     for (int x = 1; x <= 16 && x <= nx; x *= 4)
-                        propose(s, CONFIG(K(x, x), K(vec, v), K(keep, keep), K(nt, nt)));
+                        for (int ahead = 0; ahead <= 1; ahead++)
+                            propose(s, CONFIG(K(x, x), K(vec, v), K(keep, keep), K(nt, nt),
+                                              K(ahead, ahead)));
                 for (int split = 2; split <= 8 * k->limits->units && nx < k->limits->units * 2;
                      split *= 2)
                     propose(s, CONFIG(K(x, 1), K(r, v * 16), K(vec, v), K(split, split)));

@@ -25,8 +25,8 @@ extern char **environ;
 enum { MAX_WORDS = 32, PATH_BYTES = 64, COMPILE_MOST_MS = 60000, TOOK_TOO_LONG = 124 };
 
 #define FLAGS                                                                                      \
-    "-O3", "-march=native", "-fopenmp", "-ffp-contract=fast", "-fno-math-errno", "-shared",        \
-        "-fPIC", "-x", "c", "-"
+    "-O3", "-march=native", "-fopenmp", "-ffp-contract=fast", "-fno-math-errno",                   \
+        "-fno-trapping-math", "-shared", "-fPIC", "-x", "c", "-"
 
 struct cpu_toolchain {
     struct toolchain base;

@@ -1,0 +1,19 @@
+/* c_rows.h: what c_rows.c and c_vector.c share. Private to emit/. */
+#ifndef WS_EMIT_C_ROWS_H
+#define WS_EMIT_C_ROWS_H
+
+#include "emit/impl.h"
+
+/* c_rows.c: value v of phase `index` is expensive, and kept for a later phase; or it is there
+ * already. */
+bool worth_keeping(struct emitter *w, uint32_t index, value_id v);
+bool computed_before(struct emitter *w, uint32_t index, value_id v);
+/* Does the store go past the caches? */
+bool streams(struct emitter *w, const struct store_node *st);
+
+/* c_vector.c: can all of the phase be said in vectors of floats? If so, its loop over the columns,
+ * after which its reductions are floats a4. */
+bool phase_is_vector(struct emitter *w, uint32_t index);
+void put_vector_phase(struct emitter *w, uint32_t index);
+
+#endif

@@ -1,0 +1,296 @@
+/* c_vector.c: a phase along the columns in whole vectors of floats (prelude_vector.h).
+ *
+ * Where every value of a phase is a float, or a comparison of such, and memory is contiguous, no
+ * vectoriser has to find that out, and maxima, masks and stores past the caches become single
+ * instructions:
+ *
+ *     k_v c1[32 / K_LANES];
+ *     for (; r0 + 32 <= r_end; r0 += 32)
+ *         for (int u = 0; u < 32 / K_LANES; u++)
+ *             c1[u] = k_max(c1[u], k_load_v(p0 + (x*4096 + r0 + u*K_LANES)));
+ *     a tail of vectors of which the first n lanes count
+ *     const float a1 = k_fold_max(c1 ...)
+ *
+ * An element goes to the same accumulator whatever K_LANES is, and accumulators are added up by
+ * halves: the order of additions does not depend on the machine. With ahead=1 a phase that finds
+ * its row in the caches asks for the next one meanwhile. */
+#include "emit/c_rows.h"
+
+enum { WIDEST = 16 /* lanes of any machine: a tile of `vec` elements is whole vectors */ };
+
+/* What a value is in a vector loop. */
+enum form { FORM_NONE, FORM_FLOATS, FORM_MASK };
+
+static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
+
+static enum dtype buffer_dtype(struct emitter *w, buffer_id b) {
+    return w->k->schedule->loops->buffers.at[b].meta.dtype;
+}
+
+/* ---- which phases ---------------------------------------------------------------------------- */
+
+/* Operators whose code, or whose function in the prelude, takes vectors. */
+static bool takes_vectors(enum op op) {
+    switch (op) {
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+    case OP_NEG:
+    case OP_ABS:
+    case OP_RECIPROCAL:
+    case OP_MAXIMUM:
+    case OP_MINIMUM:
+    case OP_EXP:
+    case OP_LOG:
+    case OP_TANH:
+    case OP_ERF:
+    case OP_SIGMOID:
+    case OP_RELU:
+    case OP_SQRT:
+    case OP_RSQRT:
+    case OP_EQ:
+    case OP_NE:
+    case OP_LT:
+    case OP_LE:
+    case OP_GT:
+    case OP_GE:
+    case OP_WHERE:
+    case OP_LOGICAL_AND:
+    case OP_LOGICAL_OR:
+    case OP_LOGICAL_NOT: return true;
+    default: return false;
+    }
+}
+
+static bool is_float(enum dtype t) { return dtype_opmath(t) == DT_F32; }
+
+static enum form form_of(struct emitter *w, value_id v);
+
+/* All operands from `first` on have the form. */
+static bool operands_are(struct emitter *w, const struct value_node *x, int first, enum form form) {
+    for (int a = first; a < x->n_args; a++)
+        if (form_of(w, x->args[a]) != form) return false;
+    return true;
+}
+
+static enum form form_of_op(struct emitter *w, const struct value_node *x) {
+    if (!takes_vectors(x->op)) return FORM_NONE;
+    if (x->op == OP_WHERE) {
+        bool fits = form_of(w, x->args[0]) == FORM_MASK && operands_are(w, x, 1, FORM_FLOATS);
+        return fits && is_float(x->dtype) ? FORM_FLOATS : FORM_NONE;
+    }
+    if (x->op == OP_LOGICAL_AND || x->op == OP_LOGICAL_OR || x->op == OP_LOGICAL_NOT)
+        return operands_are(w, x, 0, FORM_MASK) ? FORM_MASK : FORM_NONE;
+    if (!operands_are(w, x, 0, FORM_FLOATS)) return FORM_NONE;
+    return x->dtype == DT_BOOL ? FORM_MASK : is_float(x->dtype) ? FORM_FLOATS : FORM_NONE;
+}
+
+static enum form form_of(struct emitter *w, value_id v) {
+    const struct value_node *x = at(w, v);
+    if (!(x->mask & MASK_R)) return is_float(x->dtype) ? FORM_FLOATS : FORM_NONE; /* splat */
+    switch (x->kind) {
+    case INST_CONST: return is_float(x->dtype) ? FORM_FLOATS : FORM_NONE;
+    case INST_LOAD: {
+        bool runs = !x->n_args && index_stride(w->k, x->index, AXIS_R) == 1;
+        return runs && buffer_dtype(w, x->buffer) == DT_F32 ? FORM_FLOATS : FORM_NONE;
+    }
+    case INST_CAST: {
+        enum form from = form_of(w, x->args[0]);
+        return !x->rounds && is_float(x->dtype) ? from : FORM_NONE;
+    }
+    case INST_OP: return form_of_op(w, x);
+    case INST_INDEX:
+    case INST_SUBSCRIPT:
+    case INST_SCAN:
+    case INST_REDUCE: break;
+    }
+    return FORM_NONE;
+}
+
+static bool is_vector_store(struct emitter *w, const struct store_node *st) {
+    return buffer_dtype(w, st->buffer) == DT_F32 && index_stride(w->k, st->index, AXIS_R) == 1 &&
+           form_of(w, st->value) == FORM_FLOATS;
+}
+
+static bool is_vector_reduction(struct emitter *w, value_id v) {
+    const struct value_node *x = at(w, v);
+    return is_float(x->dtype) && !reduction_of_pairs(x->reduction) &&
+           operands_are(w, x, 0, FORM_FLOATS);
+}
+
+bool phase_is_vector(struct emitter *w, uint32_t index) {
+    const struct phase *f = &w->p->phases.at[index];
+    if (w->y->rows_inner || w->y->vec % WIDEST) return false;
+    for (uint32_t i = 0; i < f->compute.n; i++)
+        if (form_of(w, f->compute.at[i]) == FORM_NONE) return false;
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        if (!is_vector_store(w, &w->k->stores.at[f->stores.at[i]])) return false;
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        if (!is_vector_reduction(w, f->reduce.at[i])) return false;
+    for (uint32_t i = 0; i < f->across.n; i++)
+        if (!is_vector_reduction(w, f->across.at[i])) return false;
+    return true;
+}
+
+/* ---- one vector ------------------------------------------------------------------------------ */
+
+/* Text of a load from, or a store to, `p`: of the first n lanes where `part`. */
+static const char *load_at(struct emitter *w, const char *p, bool part) {
+    return arena_printf(w->arena, part ? "k_load_n(%s, n)" : "k_load_v(%s)", p);
+}
+
+static void put_store_at(struct emitter *w, const char *p, const char *value, bool part) {
+    line(w, part ? "k_store_n(%s, %s, n);" : "k_store_v(%s, %s);", p, value);
+}
+
+static const char *place_of(struct emitter *w, buffer_id b, ex index) {
+    return arena_printf(w->arena, "p%d + (%s)", argument_of(w, b), ex_text(w, index));
+}
+
+static const char *vector_text(struct emitter *w, value_id v, bool part) {
+    const struct value_node *x = at(w, v);
+    if (x->kind == INST_LOAD) return load_at(w, place_of(w, x->buffer, x->index), part);
+    if (x->kind == INST_CAST && form_of(w, x->args[0]) == FORM_MASK)
+        return arena_printf(w->arena, "k_select(%s, k_splat(1.0f), k_splat(0.0f))",
+                            ref(w, x->args[0]));
+    if (x->kind == INST_OP && x->op == OP_WHERE)
+        return arena_printf(w->arena, "k_select(%s, %s, %s)", ref(w, x->args[0]),
+                            ref(w, x->args[1]), ref(w, x->args[2]));
+    if (x->kind == INST_OP && x->op == OP_LOGICAL_NOT)
+        return arena_printf(w->arena, "~%s", ref(w, x->args[0]));
+    if (x->kind == INST_OP && (x->op == OP_LOGICAL_AND || x->op == OP_LOGICAL_OR))
+        return arena_printf(w->arena, "(%s %c %s)", ref(w, x->args[0]),
+                            x->op == OP_LOGICAL_AND ? '&' : '|', ref(w, x->args[1]));
+    return value_text(w, v);
+}
+
+static void put_values(struct emitter *w, uint32_t index, bool part) {
+    const struct phase *f = &w->p->phases.at[index];
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        const char *kept = arena_printf(w->arena, "kept%u + r", v);
+        w->where[v] = NOWHERE;
+        if (at(w, v)->kind == INST_CONST) continue;
+        if (computed_before(w, index, v)) {
+            line(w, "const k_v v%u = %s;", v, load_at(w, kept, part));
+        } else {
+            line(w, "const %s v%u = %s;", form_of(w, v) == FORM_MASK ? "k_m" : "k_v", v,
+                 vector_text(w, v, part));
+        }
+        w->where[v] = LOCAL;
+        if (!computed_before(w, index, v) && worth_keeping(w, index, v))
+            put_store_at(w, kept, ref(w, v), part);
+    }
+}
+
+/* The vector at r: in the main loop number u of its tile, at the ends the first n lanes of it. */
+static void put_vector(struct emitter *w, uint32_t index, bool part) {
+    const struct phase *f = &w->p->phases.at[index];
+    w->vectors = true;
+    put_values(w, index, part);
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        const char *c = arena_printf(w->arena, "c%u[u]", v),
+                   *now = combine_text(w, v, c, ref(w, at(w, v)->args[0]));
+        line(w, part ? "%s = k_first_n(%s, %s, n);" : "%s = %s;", c, now, c);
+    }
+    for (uint32_t i = 0; i < f->across.n; i++) {
+        value_id v = f->across.at[i];
+        const char *s = arena_printf(w->arena, "s%u + r", v);
+        put_store_at(w, s, combine_text(w, v, load_at(w, s, part), ref(w, at(w, v)->args[0])),
+                     part);
+    }
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
+        const char *p = place_of(w, st->buffer, st->index), *value = ref(w, st->value);
+        if (!part && streams(w, st))
+            line(w, "k_stream_v(%s, %s);", p, value);
+        else
+            put_store_at(w, p, value, part);
+    }
+    w->vectors = false;
+    for (uint32_t i = 0; i < f->compute.n; i++) w->where[f->compute.at[i]] = NOWHERE;
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+/* The next row's elements of what the kernel reads, while this one's are in the caches. */
+static void put_ahead(struct emitter *w, uint32_t index) {
+    if (!w->y->ahead || index != 1) return;
+    for (value_id v = 0; v < w->k->values.n; v++) {
+        const struct value_node *x = at(w, v);
+        if (x->kind != INST_LOAD || x->n_args || x->mask != (MASK_X | MASK_R)) continue;
+        line(w, "{ const k_idx next = x + 1, x = next; k_ahead(%s); }",
+             place_of(w, x->buffer, x->index));
+    }
+}
+
+/* Stores past the caches go by whole lines of memory: a store that they begin at, or NULL. */
+static const struct store_node *first_stream(struct emitter *w, const struct phase *f) {
+    for (uint32_t i = 0; i < f->stores.n && !f->reduce.n; i++) {
+        const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
+        if (streams(w, st)) return st;
+    }
+    return NULL;
+}
+
+static void put_ends(struct emitter *w, uint32_t index, bool has_head) {
+    if (has_head) {
+        open_brace(w, "for (int end = 0; end < 2; end++)");
+        line(w, "const k_idx stop = end ? r_end : r_main;");
+        line(w, "k_idx r = end ? r0 : r_begin;");
+    } else {
+        open_scope(w);
+        line(w, "const k_idx stop = r_end;");
+        line(w, "k_idx r = r0;");
+    }
+    open_brace(w, "for (int u = 0; r < stop; u++, r += K_LANES)");
+    line(w, "const int n = stop - r < K_LANES ? (int)(stop - r) : K_LANES;");
+    line(w, "(void)u;");
+    put_vector(w, index, true);
+    close_brace(w);
+    close_brace(w);
+}
+
+static void put_fold(struct emitter *w, value_id v) {
+    const char *low = arena_printf(w->arena, "c%u[u]", v),
+               *high = arena_printf(w->arena, "c%u[u + h]", v);
+    line(w, "for (int h = %d / K_LANES / 2; h > 0; h /= 2)", w->y->vec);
+    line(w, "    for (int u = 0; u < h; u++) %s = %s;", low, combine_text(w, v, low, high));
+    line(w, "const float a%u = k_fold_%s(c%u[0]);", v, reduction_name(at(w, v)->reduction), v);
+    w->where[v] = ARRAY;
+}
+
+void put_vector_phase(struct emitter *w, uint32_t index) {
+    const struct phase *f = &w->p->phases.at[index];
+    const struct store_node *stream = first_stream(w, f);
+    int lanes = w->y->vec;
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        line(w, "k_v c%u[%d / K_LANES];", v, lanes);
+        line(w, "for (int u = 0; u < %d / K_LANES; u++) c%u[u] = k_splat(%s);", lanes, v,
+             identity_text(w, v));
+    }
+    open_scope(w);
+    if (stream) {
+        line(w, "k_idx r_main = r_begin;");
+        open_scope(w);
+        line(w, "const k_idx r = r_begin;");
+        line(w, "r_main += (k_idx)k_head(%s, r_end - r);",
+             place_of(w, stream->buffer, stream->index));
+        close_brace(w);
+    }
+    line(w, "k_idx r0 = %s;", stream ? "r_main" : "r_begin");
+    open_brace(w, "for (; r0 + %d <= r_end; r0 += %d)", lanes, lanes);
+    line(w, "#pragma GCC unroll 16");
+    open_brace(w, "for (int u = 0; u < %d / K_LANES; u++)", lanes);
+    line(w, "const k_idx r = r0 + u * K_LANES;");
+    put_ahead(w, index);
+    put_vector(w, index, false);
+    close_brace(w);
+    close_brace(w);
+    put_ends(w, index, stream != NULL);
+    close_brace(w);
+    for (uint32_t i = 0; i < f->reduce.n; i++) put_fold(w, f->reduce.at[i]);
+}

@@ -1,0 +1,240 @@
+/* prelude_vector.h: whole vectors of floats, behind prelude_c.h in generated C kernels. A k_v has
+ * as many lanes as the widest register of the machine that compiles it; a k_m is what comparing two
+ * of them gives, 0 or -1 a lane. Arithmetic is C's, on vectors (GCC and clang have it); the
+ * functions here are those of prelude_c.h for all lanes at once, with the same formulas and bounds.
+ * Only what the compiler does not find by itself is spelt in AVX-512: maxima that keep NaN, masks,
+ * scaling.
+ */
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+#define K_AVX512 1
+#define K_LANES 16
+#elif defined(__AVX__)
+#define K_LANES 8
+#else
+#define K_LANES 4
+#endif
+
+typedef float k_v __attribute__((vector_size(4 * K_LANES)));
+typedef int32_t k_m __attribute__((vector_size(4 * K_LANES)));
+typedef float k_v_at __attribute__((vector_size(4 * K_LANES), aligned(4), may_alias));
+
+K_INLINE k_v k_splat(float x) { return x - (k_v){0}; } /* not x + 0: that loses the sign of -0 */
+K_INLINE k_v k_as_v(k_m x) { return (k_v)x; }
+K_INLINE k_m k_as_m(k_v x) { return (k_m)x; }
+K_INLINE k_v k_select(k_m which, k_v a, k_v b) {
+    return k_as_v((which & k_as_m(a)) | (~which & k_as_m(b)));
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+K_INLINE k_v k_load_v(const float *p) { return *(const k_v_at *)p; }
+K_INLINE void k_store_v(float *p, k_v x) { *(k_v_at *)p = x; }
+
+/* The first n < K_LANES lanes alone: memory past them is not touched, they load as 0. */
+K_INLINE k_v k_load_n(const float *p, int n) {
+#if defined(K_AVX512)
+    return (k_v)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
+#else
+    float lanes[K_LANES] = {0};
+    memcpy(lanes, p, (size_t)n * sizeof *p);
+    return k_load_v(lanes);
+#endif
+}
+K_INLINE void k_store_n(float *p, k_v x, int n) {
+#if defined(K_AVX512)
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)x);
+#else
+    memcpy(p, &x, (size_t)n * sizeof *p);
+#endif
+}
+/* New values in the first n lanes, old ones in the others. */
+K_INLINE k_v k_first_n(k_v now, k_v old, int n) {
+#if defined(K_AVX512)
+    return (k_v)_mm512_mask_mov_ps((__m512)old, (__mmask16)((1u << n) - 1), (__m512)now);
+#else
+    memcpy(&old, &now, (size_t)n * sizeof(float));
+    return old;
+#endif
+}
+
+/* To memory past the caches, where the address allows it. */
+K_INLINE void k_stream_v(float *p, k_v x) {
+#if defined(K_AVX512)
+    if (((uintptr_t)p & 63) == 0)
+        _mm512_stream_ps(p, (__m512)x);
+    else
+        k_store_v(p, x);
+#elif defined(__AVX__)
+    if (((uintptr_t)p & 31) == 0)
+        _mm256_stream_ps(p, (__m256)x);
+    else
+        k_store_v(p, x);
+#else
+    k_store_v(p, x);
+#endif
+}
+/* Elements from p to the next line of memory, n at most. */
+K_INLINE long long k_head(const float *p, long long n) {
+    long long head = (long long)((0 - (uintptr_t)p) / sizeof *p % 16);
+    return head < n ? head : n;
+}
+#define k_ahead(p) __builtin_prefetch((p), 0, 2)
+
+/* A row of n floats that a thread keeps. */
+K_INLINE void *k_row(long long bytes) { return aligned_alloc(64, ((size_t)bytes + 63) / 64 * 64); }
+
+/* ---- maths ----------------------------------------------------------------------------------- */
+
+#if defined(K_AVX512)
+#define K_ROUND_V(x) ((k_v)_mm512_roundscale_ps((__m512)(x), 0))
+#define K_FMA(a, b, c) ((k_v)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#else /* |x| < 2^22: what is added shifts the fraction out */
+#define K_ROUND_V(x) ((x) + 12582912.0f - 12582912.0f)
+#define K_FMA(a, b, c) ((a) * (b) + (c))
+#endif
+
+K_INLINE k_v k_max_v(k_v a, k_v b) {
+#if defined(K_AVX512)
+    __m512 x = (__m512)a;
+    return (k_v)_mm512_mask_mov_ps(_mm512_max_ps(x, (__m512)b),
+                                   _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x);
+#else
+    return k_select((a != a) | (a > b), a, b);
+#endif
+}
+K_INLINE k_v k_min_v(k_v a, k_v b) {
+#if defined(K_AVX512)
+    __m512 x = (__m512)a;
+    return (k_v)_mm512_mask_mov_ps(_mm512_min_ps(x, (__m512)b),
+                                   _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x);
+#else
+    return k_select((a != a) | (a < b), a, b);
+#endif
+}
+/* x between two numbers; NaN stays. */
+K_INLINE k_v k_clamp_v(k_v x, float low, float high) {
+#if defined(K_AVX512)
+    return (k_v)_mm512_min_ps(_mm512_set1_ps(high), _mm512_max_ps(_mm512_set1_ps(low), (__m512)x));
+#else
+    x = k_select(x < low, k_splat(low), x);
+    return k_select(x > high, k_splat(high), x);
+#endif
+}
+K_INLINE k_v k_abs_v(k_v a) { return k_as_v(k_as_m(a) & 0x7fffffff); }
+K_INLINE k_v k_relu_v(k_v a) {
+#if defined(K_AVX512)
+    return (k_v)_mm512_max_ps(_mm512_setzero_ps(), (__m512)a); /* of a NaN, the second */
+#else
+    return k_as_v(k_as_m(a) & ~(a <= 0));
+#endif
+}
+K_INLINE k_v k_copysign_v(k_v size, k_v sign) {
+    return k_as_v((k_as_m(size) & 0x7fffffff) | (k_as_m(sign) & (int32_t)0x80000000));
+}
+K_INLINE k_v k_sqrt_v(k_v a) {
+#if defined(K_AVX512)
+    return (k_v)_mm512_sqrt_ps((__m512)a);
+#else
+    for (int l = 0; l < K_LANES; l++) a[l] = sqrtf(a[l]);
+    return a;
+#endif
+}
+K_INLINE k_v k_rsqrt_v(k_v a) { return 1.0f / k_sqrt_v(a); }
+
+/* 2^n p, n whole. */
+K_INLINE k_v k_scale_v(k_v p, k_v n) {
+#if defined(K_AVX512)
+    return (k_v)_mm512_scalef_ps((__m512)p, (__m512)n);
+#else
+    k_m i = __builtin_convertvector(n, k_m), half = i >> 1;
+    return p * k_as_v((half + 127) << 23) * k_as_v((i - half + 127) << 23);
+#endif
+}
+/* exp of -104 <= x <= 89 or NaN. */
+K_INLINE k_v k_exp_near_v(k_v x) {
+    k_v n = K_ROUND_V(x * 1.44269504f), f = K_FMA(n, k_splat(-0.693145752f), x);
+    f = K_FMA(n, k_splat(-1.42860677e-6f), f);
+    k_v p = K_FMA(f, k_splat(8.29027221e-3f), k_splat(4.18981612e-2f));
+    p = K_FMA(p, f, k_splat(1.66676387e-1f));
+    p = K_FMA(p, f, k_splat(4.99991477e-1f));
+    p = K_FMA(p, f, k_splat(0.999999702f));
+    p = K_FMA(p, f, k_splat(1.0f));
+    return k_scale_v(p, n);
+}
+K_INLINE k_v k_exp_v(k_v x) { return k_exp_near_v(k_clamp_v(x, -104.0f, 89.0f)); }
+K_INLINE k_v k_sigmoid_v(k_v a) { return 1.0f / (1.0f + k_exp_v(-a)); }
+
+K_INLINE k_v k_erf_v(k_v a) {
+    k_v t = k_abs_v(a), s = a * a;
+    k_v r = K_FMA(t, k_splat(-1.72853470e-5f), k_splat(3.83197126e-4f));
+    k_v u = K_FMA(t, k_splat(-3.88396438e-3f), k_splat(2.42546219e-2f));
+    r = K_FMA(r, s, u);
+    r = K_FMA(r, t, k_splat(-1.06777877e-1f));
+    r = K_FMA(r, t, k_splat(-6.34846687e-1f));
+    r = K_FMA(r, t, k_splat(-1.28717512e-1f));
+    r = 1.0f - k_exp_v(K_FMA(r, t, -t));
+    k_v p = K_FMA(s, k_splat(-5.96761703e-4f), k_splat(4.99119423e-3f));
+    p = K_FMA(p, s, k_splat(-2.67681349e-2f));
+    p = K_FMA(p, s, k_splat(1.12819925e-1f));
+    p = K_FMA(p, s, k_splat(-3.76125336e-1f));
+    p = K_FMA(p, s, k_splat(1.28379166e-1f));
+    return k_select(t > 0.927734375f, k_copysign_v(r, a), K_FMA(p, a, a));
+}
+K_INLINE k_v k_tanh_v(k_v a) {
+    k_v x = k_abs_v(a), s = a * a;
+    k_v p = K_FMA(s, k_splat(-5.70498872745e-3f), k_splat(2.06390887954e-2f));
+    p = K_FMA(p, s, k_splat(-5.37397155531e-2f));
+    p = K_FMA(p, s, k_splat(1.33314422036e-1f));
+    p = K_FMA(p, s, k_splat(-3.33332819422e-1f));
+    k_v large = 1.0f - 2.0f / (k_exp_v(x + x) + 1.0f);
+    return k_select(x >= 0.625f, k_copysign_v(large, a), K_FMA(p * s, a, a));
+}
+/* a = 2^e m, sqrt(1/2) <= m < sqrt(2) */
+K_INLINE k_v k_log_v(k_v a) {
+    k_m tiny = a < 1.17549435e-38f;
+    k_v x = k_select(tiny, a * 0x1p23f, a);
+    k_m e = (k_as_m(x) - 0x3f3504f3) >> 23;
+    k_v f = k_as_v(k_as_m(x) - (e << 23)) - 1.0f, s = f * f;
+    k_v n = __builtin_convertvector(e - (tiny & 23), k_v);
+    k_v p = K_FMA(f, k_splat(7.0376836292e-2f), k_splat(-1.1514610310e-1f));
+    p = K_FMA(p, f, k_splat(1.1676998740e-1f));
+    p = K_FMA(p, f, k_splat(-1.2420140846e-1f));
+    p = K_FMA(p, f, k_splat(1.4249322787e-1f));
+    p = K_FMA(p, f, k_splat(-1.6668057665e-1f));
+    p = K_FMA(p, f, k_splat(2.0000714765e-1f));
+    p = K_FMA(p, f, k_splat(-2.4999993993e-1f));
+    p = K_FMA(p, f, k_splat(3.3333331174e-1f));
+    k_v y = K_FMA(n, k_splat(-2.12194440e-4f), p * f * s);
+    y = K_FMA(n, k_splat(0.693359375f), f + K_FMA(s, k_splat(-0.5f), y));
+    y = k_select(a == k_inf(), a, y);
+    y = k_select(a == 0.0f, k_splat(-k_inf()), y);
+    return k_select((a < 0.0f) | (a != a), k_splat(k_nan()), y);
+}
+
+/* All lanes of one vector combined, by halves. */
+#if defined(K_AVX512)
+#define K_FOLD(name, of_two)                                                                       \
+    K_INLINE float name(k_v x) {                                                                   \
+        x = of_two(x, (k_v)_mm512_shuffle_f32x4((__m512)x, (__m512)x, 0x4e));                      \
+        x = of_two(x, (k_v)_mm512_shuffle_f32x4((__m512)x, (__m512)x, 0xb1));                      \
+        x = of_two(x, (k_v)_mm512_permute_ps((__m512)x, 0x4e));                                    \
+        return of_two(x, (k_v)_mm512_permute_ps((__m512)x, 0xb1))[0];                              \
+    }
+#else
+#define K_FOLD(name, of_two)                                                                       \
+    K_INLINE float name(k_v x) {                                                                   \
+        float l[K_LANES];                                                                          \
+        k_store_v(l, x);                                                                           \
+        for (int h = K_LANES / 2; h > 0; h /= 2)                                                   \
+            for (int i = 0; i < h; i++) l[i] = of_two(l[i], l[i + h]);                             \
+        return l[0];                                                                               \
+    }
+#endif
+#define K_ADD(a, b) ((a) + (b))
+#define K_MUL(a, b) ((a) * (b))
+K_FOLD(k_fold_sum, K_ADD)
+K_FOLD(k_fold_prod, K_MUL)
+K_FOLD(k_fold_amax, k_max)
+K_FOLD(k_fold_amin, k_min)
+
+/* ---- kernel text ----------------------------------------------------------------------------- */

@@ -1,0 +1,202 @@
+/* The functions of the C kernels' prelude, scalar and by whole vectors, as this machine's compiler
+ * makes them, against long double: bit patterns from all of f32, NaN and infinities among them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit/emit.h"
+#include "runtime/runtime.h"
+
+enum { APART = 21001, N = 204528 /* bit patterns so far apart, a multiple of 16 */ };
+
+/* FUNCTION(name, exact value, bound in units in the last place) */
+#define FUNCTIONS(F)                                                                               \
+    F(exp, expl(a), 2.2)                                                                           \
+    F(erf, erfl(a), 1.3)                                                                           \
+    F(tanh, tanhl(a), 2.0)                                                                         \
+    F(log, logl(a), 1.0)                                                                           \
+    F(sigmoid, 1 / (1 + expl(-a)), 3.0)                                                            \
+    F(sqrt, sqrtl(a), 0.51)                                                                        \
+    F(rsqrt, 1 / sqrtl(a), 1.51)                                                                   \
+    F(relu, a != a || a > 0 ? a : 0, 0)                                                            \
+    F(abs, fabsl(a), 0)
+
+static const char entries[] =
+    "#define ENTRY(f) \\\n"
+    "void vector_##f(void *const *args) { \\\n"
+    "    const float *x = *(float **)args[0]; float *y = *(float **)args[1]; \\\n"
+    "    for (int i = 0; i < 204528; i += K_LANES) k_store_v(y + i, k_##f(k_load_v(x + i))); \\\n"
+    "} \\\n"
+    "void scalar_##f(void *const *args) { \\\n"
+    "    const float *x = *(float **)args[0]; float *y = *(float **)args[1]; \\\n"
+    "    for (int i = 0; i < 204528; i++) y[i] = k_##f(x[i]); \\\n"
+    "}\n"
+#define F(name, ...) "ENTRY(" #name ")\n"
+    FUNCTIONS(F)
+#undef F
+        "void partial(void *const *args) {\n" /* of every length: lanes past n stay as they were */
+        "    float *x = *(float **)args[0], *y = *(float **)args[1];\n"
+        "    for (int n = 0; n <= K_LANES; n++) {\n"
+        "        k_v old = k_splat(7.0f), v = k_load_n(x, n);\n"
+        "        k_store_v(y, old); k_store_n(y, v, n); y += K_LANES;\n"
+        "        k_store_v(y, k_first_n(v, old, n)); y += K_LANES;\n"
+        "    }\n"
+        "}\n"
+        "void folds(void *const *args) {\n"
+        "    float *x = *(float **)args[0], *y = *(float **)args[1];\n"
+        "    y[0] = k_fold_sum(k_load_v(x)), y[1] = k_fold_prod(k_load_v(x));\n"
+        "    y[2] = k_fold_amax(k_load_v(x)), y[3] = k_fold_amin(k_load_v(x));\n"
+        "    k_v v = k_load_v(x);\n"
+        "    v[1] = k_nan();\n"
+        "    y[4] = k_fold_amax(v), y[5] = k_fold_amin(v), y[6] = K_LANES;\n"
+        "}\n";
+
+struct fixture {
+    struct arena *arena;
+    struct env env;
+    struct diag diag;
+    struct toolchain *cc;
+    struct device *dev;
+    struct module *module;
+    float *x, *y; /* N each, on the device, which is the host */
+};
+
+static float *floats(struct fixture *f) {
+    dptr p;
+    assert_int_equal(device_alloc(f->dev, N * sizeof(float), &p, &f->diag), WS_OK);
+    return (float *)(uintptr_t)p;
+}
+
+static int setup(void **state) {
+    static struct fixture f;
+    const char *why;
+    struct compiled c;
+    f = (struct fixture){.arena = arena_new()};
+    f.env = env_read(f.arena);
+    f.diag = diag_new(f.arena);
+    *state = &f;
+    if (toolchain_open(DEVICE_CPU, NULL, &f.env, f.arena, &f.diag, &f.cc) != WS_OK) return -1;
+    if (device_open("cpu", &f.env, f.arena, &f.diag, &f.dev, &why) != WS_OK) return -1;
+    toolchain_compile(f.cc, "maths.c", arena_printf(f.arena, "%s%s", prelude_c, entries), false,
+                      &c);
+    if (!c.ok) fail_msg("%s", c.log);
+    assert_int_equal(device_load(f.dev, c.binary, c.size, &f.module, &f.diag), WS_OK);
+    compiled_free(&c);
+    f.x = floats(&f), f.y = floats(&f);
+    return 0;
+}
+
+static int teardown(void **state) {
+    struct fixture *f = *state;
+    device_free(f->dev, (dptr)(uintptr_t)f->x);
+    device_free(f->dev, (dptr)(uintptr_t)f->y);
+    device_unload(f->dev, f->module);
+    device_close(f->dev);
+    toolchain_close(f->cc);
+    arena_free(f->arena);
+    return 0;
+}
+
+static void run(struct fixture *f, const char *entry) {
+    struct launch l = {.module = f->module,
+                       .entry = entry,
+                       .grid = {1, 1, 1},
+                       .threads = 1,
+                       .args = {&f->x, &f->y},
+                       .n_args = 2};
+    assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_OK);
+}
+
+/* How far got is from want, in units in the last place of an f32 of want's size. Below the normal
+ * numbers, where 1/x has nothing to divide by any more, the unit is that of the least of them. */
+static double distance(float got, long double want) {
+    if (isnan(want) || isnan(got)) return isnan(want) && isnan(got) ? 0 : INFINITY;
+    if (isinf((float)want) || isinf(got)) return got == (float)want ? 0 : INFINITY;
+    int e;
+    frexpl(want, &e);
+    return (double)(fabsl(got - want) / ldexpl(1, (e < -125 ? -125 : e) - 24));
+}
+
+static void check(struct fixture *f, const char *form, const char *name, double bound,
+                  long double (*exact)(long double)) {
+    double worst = 0;
+    float at = 0;
+    run(f, arena_printf(f->arena, "%s_%s", form, name));
+    for (int i = 0; i < N; i++) {
+        long double want = exact(f->x[i]);
+        if (fabsl(want) < 0x1p-126L && fabsf(f->y[i]) < 0x1p-126f) continue; /* subnormal */
+        double d = distance(f->y[i], want);
+        if (d > worst) worst = d, at = f->x[i];
+    }
+    if (worst > bound)
+        fail_msg("%s_%s(%.9g) is off by %.3f ulp; %.2f is the bound", form, name, (double)at, worst,
+                 bound);
+}
+
+#define F(name, value, bound)                                                                      \
+    static long double exact_##name(long double a) { return value; }                               \
+    static void test_##name(void **state) {                                                        \
+        check(*state, "vector", #name, bound, exact_##name);                                       \
+        check(*state, "scalar", #name, bound, exact_##name);                                       \
+    }
+FUNCTIONS(F)
+#undef F
+
+static int fill(void **state) {
+    struct fixture *f = *state;
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t bits = i * (uint32_t)APART;
+        memcpy(&f->x[i], &bits, 4);
+    }
+    f->x[1] = INFINITY, f->x[2] = -INFINITY, f->x[3] = NAN;
+    f->x[4] = 88.72f, f->x[5] = -87.3f, f->x[6] = 3e38f, f->x[7] = -3e38f;
+    return 0;
+}
+
+static int count(void **state) {
+    struct fixture *f = *state;
+    for (int i = 0; i < N; i++) f->x[i] = (float)(i % 16 + 1);
+    return 0;
+}
+
+static void test_partial(void **state) {
+    struct fixture *f = *state;
+    run(f, "folds");
+    int lanes = (int)f->y[6];
+    assert_true(lanes == 4 || lanes == 8 || lanes == 16);
+    run(f, "partial");
+    for (int n = 0; n <= lanes; n++)
+        for (int l = 0; l < 2 * lanes; l++) {
+            float want = l % lanes < n ? (float)(l % lanes + 1) : 7;
+            assert_true(f->y[2 * n * lanes + l] == want);
+        }
+}
+
+static void test_folds(void **state) {
+    struct fixture *f = *state;
+    run(f, "folds");
+    float lanes = f->y[6], product = 1;
+    for (float i = 1; i <= lanes; i++) product *= i;
+    assert_true(f->y[0] == lanes * (lanes + 1) / 2);
+    assert_true(fabsf(f->y[1] / product - 1) < 1e-6f);
+    assert_true(f->y[2] == lanes && f->y[3] == 1);
+    assert_true(isnan(f->y[4]) && isnan(f->y[5]));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define F(name, ...) cmocka_unit_test_setup(test_##name, fill),
+        FUNCTIONS(F)
+#undef F
+            cmocka_unit_test_setup(test_partial, count),
+        cmocka_unit_test_setup(test_folds, count),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
