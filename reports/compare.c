@@ -34,6 +34,11 @@ static bool is_usable(const struct result_row *r) {
 enum verdict compare_rows(const struct result_row *base, const struct result_row *now,
                           double threshold) {
     if (!result_row_measured(now)) return VERDICT_BROKEN;
+    struct result_row old_base, old_now;
+    if ((base->schema < 3) != (now->schema < 3)) { /* their times did not mean the same */
+        old_base = result_row_without_gaps(base), base = &old_base;
+        old_now = result_row_without_gaps(now), now = &old_now;
+    }
     if (!is_usable(base) || !is_usable(now)) return VERDICT_NOISY;
     double slowdown = now->median_us / base->median_us;
     bool differs = fmax(slowdown, 1 / slowdown) - 1 >= threshold;

@@ -4,7 +4,7 @@
 
 #include "reports/csv_table.h"
 
-enum { RESULT_SCHEMA = 2 }; /* the newest of columns.def */
+enum { RESULT_SCHEMA = 3 }; /* the newest of columns.def */
 
 enum result_status {
 #define STATUS(name) STATUS_##name,
@@ -38,6 +38,8 @@ struct result_row result_row_new(void);
 
 /* The row was measured: status ok and a time. */
 bool result_row_measured(const struct result_row *r);
+/* The row as it was before schema 3: times are those of its kernels, without the gaps between. */
+struct result_row result_row_without_gaps(const struct result_row *r);
 
 /* Append n rows, all or none. Creates the file, not its folder. A file of an older schema stays of
  * that schema. notes as in table_append, and what such a file will not have, if n is 0. */

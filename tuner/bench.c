@@ -136,89 +136,6 @@ static enum ws_status make_values(struct bench_point *b) {
     return data_upload(&b->data, b->d);
 }
 
-/* How far off ill-conditioned outputs may be, is known from when the reference was made. */
-static const char *tolerance_key(const struct bench_point *b, const char *what, int output) {
-    return arena_printf(b->arena, "%s %s %llu %d", what, b->captured->graph_hash,
-                        (unsigned long long)b->captured->seed, output);
-}
-
-static enum ws_status remember_tolerance(struct bench_point *b) {
-    if (!b->run->store || b->all_found) return WS_OK;
-    for (int i = 0; i < b->captured->n_outputs; i++) {
-        double widened = b->data.widened[i], noise = b->data.noise[i];
-        if (widened > 0) store_put_fact(b->run->store, tolerance_key(b, "rtol", i), widened, b->d);
-        if (noise > 0) store_put_fact(b->run->store, tolerance_key(b, "noise", i), noise, b->d);
-    }
-    return b->d->status;
-}
-
-static enum ws_status recall_tolerance(struct bench_point *b) {
-    bool found;
-    for (int i = 0; b->all_found && i < b->captured->n_outputs; i++) {
-        store_get_fact(b->run->store, tolerance_key(b, "rtol", i), &b->data.widened[i], &found,
-                       b->d);
-        store_get_fact(b->run->store, tolerance_key(b, "noise", i), &b->data.noise[i], &found,
-                       b->d);
-    }
-    return b->d->status;
-}
-
-static enum ws_status check_eager(struct bench_point *b) {
-    if (plan_finish(&b->eager, &b->builder, b->d) != WS_OK || interrupted()) return b->d->status;
-    if (buffers_place(&b->eager_memory, &b->data, b->eager_program, false, b->arena, b->d) != WS_OK)
-        return b->d->status;
-    if (recall_tolerance(b) != WS_OK ||
-        plan_check(&b->eager, &b->data, &b->eager_memory, b->all_found, b->d) != WS_OK)
-        return b->d->status;
-    return remember_tolerance(b);
-}
-
-static enum ws_status check_default(struct bench_point *b) {
-    if (plan_finish(&b->dflt, &b->builder, b->d) != WS_OK || interrupted()) return b->d->status;
-    if (buffers_place(&b->fused_memory, &b->data, b->fused_program, false, b->arena, b->d) != WS_OK)
-        return b->d->status;
-    return plan_check(&b->dflt, &b->data, &b->fused_memory, false, b->d);
-}
-
-static enum ws_status check_tuned(struct bench_point *b) {
-    const struct ws_program *p = b->fused_program;
-    b->tuned = plan_new(b->run->replay ? "config" : "tuned", p, b->arena);
-    for (int k = 0; k < p->n_kernels; k++) b->tuned.chosen[k] = b->tunes[k].winner;
-    if (plan_begin(&b->tuned, &b->builder, b->d) != WS_OK ||
-        plan_finish(&b->tuned, &b->builder, b->d) != WS_OK || interrupted())
-        return b->d->status;
-    return plan_check(&b->tuned, &b->data, &b->fused_memory, false, b->d);
-}
-
-static bool same_plan(const struct plan *a, const struct plan *b) {
-    for (int k = 0; k < a->program->n_kernels; k++)
-        if (a->chosen[k] != b->chosen[k]) return false;
-    return true;
-}
-
-/* If every default won, the tuned program is the default one, and is timed once. */
-static enum ws_status time_programs(struct bench_point *b) {
-    struct launches eager, dflt, tuned;
-    struct measure_rule rule = measure_rule_final(b->run->line.samples_max, 3);
-    bool same = same_plan(&b->dflt, &b->tuned);
-    double begun = clock_ms();
-    /* Twice: the second time no scratch memory moves any more. */
-    for (int i = 0; i < 2; i++)
-        if (plan_launches(&b->eager, &b->eager_memory, &eager, b->d) != WS_OK ||
-            plan_launches(&b->dflt, &b->fused_memory, &dflt, b->d) != WS_OK ||
-            plan_launches(&b->tuned, &b->fused_memory, &tuned, b->d) != WS_OK)
-            return b->d->status;
-    struct subject s[] = {{.launches = eager.at, .n = eager.n},
-                          {.launches = dflt.at, .n = dflt.n},
-                          {.launches = tuned.at, .n = tuned.n}};
-    measure_together(b->run->machine.device, s, same ? 2 : 3, &rule, b->d);
-    b->eager_time = s[0].timing;
-    b->default_time = s[1].timing;
-    b->tuned_time = s[same ? 1 : 2].timing;
-    b->tuning.time_ms += clock_ms() - begun;
-    return b->d->status;
-}
-
 static enum ws_status keep_evidence(struct bench_point *b) {
     if (!b->run->store) return WS_OK;
     struct store_key key =
@@ -257,22 +174,21 @@ static enum ws_status print_results(struct bench_point *b) {
 }
 
 static enum ws_status (*const bench_stages[])(struct bench_point *) = {
-    capture_workload,   /* file -> graph, guards, inputs */
-    lower_programs,     /* graph -> kernels: eager, and fused */
-    open_results,       /* before anything is measured: can the CSV be written? */
-    open_store,         /* what earlier runs have learnt */
-    open_kernels,       /* configs of every kernel, and what the store knows of them */
-    begin_building,     /* source -> binaries, in the background */
-    make_values,        /* random inputs, and what the outputs should be */
-    check_eager,        /* one kernel per operation, against the reference */
-    check_default,      /* fused */
-    bench_tune_kernels, /* try the configs, one kernel after the other */
-    check_tuned,        /* the winners together */
-    time_programs,      /* eager, default, tuned in turns */
-    keep_evidence,      /* store */
-    bench_profile,      /* --profile: hardware counters */
-    write_rows,         /* CSV */
-    bench_note_rung,    /* of a ladder: what its ranges will be made of */
+    capture_workload,    /* file -> graph, guards, inputs */
+    lower_programs,      /* graph -> kernels: eager, and fused */
+    open_results,        /* before anything is measured: can the CSV be written? */
+    open_store,          /* what earlier runs have learnt */
+    open_kernels,        /* configs of every kernel, and what the store knows of them */
+    begin_building,      /* source -> binaries, in the background */
+    make_values,         /* random inputs, and what the outputs should be */
+    bench_check_eager,   /* one kernel per operation, against the reference */
+    bench_check_default, /* fused */
+    bench_tune_kernels,  /* try the configs, one kernel after the other */
+    bench_time_programs, /* the winners together; eager, default, tuned in turns */
+    keep_evidence,       /* store */
+    bench_profile,       /* --profile: hardware counters */
+    write_rows,          /* CSV */
+    bench_note_rung,     /* of a ladder: what its ranges will be made of */
     print_results,
 };
 enum { N_STAGES = sizeof bench_stages / sizeof *bench_stages };

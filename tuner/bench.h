@@ -61,6 +61,8 @@ struct bench_point {
     struct plan eager, dflt, tuned;
     struct buffers eager_memory, fused_memory;
     struct testbed bed;
+    double program_ms; /* wall time of checking the slower of eager and default */
+    bool trusts_eager; /* its outputs are what others are compared with */
     struct timing eager_time, default_time, tuned_time;
     const char *profile; /* words for every kernel; NULL: not asked for */
 };
@@ -68,6 +70,11 @@ struct bench_point {
 /* bench_winners.c: which config each kernel gets. */
 enum ws_status bench_look_up(struct bench_point *b); /* what the store knows, or --config says */
 enum ws_status bench_tune_kernels(struct bench_point *b); /* what it does not */
+
+/* bench_programs.c: eager, default and tuned as wholes. */
+enum ws_status bench_check_eager(struct bench_point *b);
+enum ws_status bench_check_default(struct bench_point *b);
+enum ws_status bench_time_programs(struct bench_point *b);
 
 /* bench_profile.c: --profile: counters of every kernel, into the rows and into words. */
 enum ws_status bench_profile(struct bench_point *b);

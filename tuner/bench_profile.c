@@ -9,6 +9,7 @@
 
 #include "tuner/bench.h"
 #include "tuner/interrupt.h"
+#include "tuner/patience.h"
 #include "tuner/profile.h"
 
 /* A kernel's configs, the default first. */
@@ -36,6 +37,7 @@ static enum ws_status time_pair(struct bench_point *b, const struct pair *p,
                                 const struct launches *l) {
     struct subject s[2];
     struct measure_rule rule = measure_rule_default(b->run->line.samples_max);
+    rule.limit_ms = patience_ms(b->program_ms);
     bool timed = true;
     for (int i = 0; i < p->n; i++) {
         s[i] = (struct subject){.launches = l[i].at, .n = l[i].n};

@@ -152,9 +152,7 @@ static enum ws_status tune_alone(struct bench_point *b, struct tune *t) {
         if (b->d->status == WS_OK) tune_kernel(t, b->d);
         if (b->d->status == WS_OK && b->run->line.compare_searches && !interrupted())
             search_compare(t, b->run->line.results, b->d);
-        add_rows(b, t);
-        /* --profile has more to say in these rows. */
-        if (b->d->status == WS_OK && !b->run->line.profile) recorder_flush(&b->run->recorder, b->d);
+        add_rows(b, t); /* appended with the programs', which may have more to say in them */
     }
     store_tune_end(&claim);
     return b->d->status;
@@ -192,15 +190,16 @@ enum ws_status bench_tune_kernels(struct bench_point *b) {
         return b->d->status;
     for (int k = 0; k < n && b->d->status == WS_OK && !interrupted(); k++) {
         if (b->tunes[k].winner) continue;
+        int trials = b->tunes[k].n_trials;
         tune_alone(b, &b->tunes[k]);
-        b->cost.trials += b->tunes[k].n_trials;
+        b->cost.trials += b->tunes[k].n_trials - trials;
     }
     testbed_close(&b->bed);
     struct cost after = spent(b);
-    b->cost.all = after.all - before.all;
-    b->cost.compile = after.compile - before.compile;
-    b->cost.check = after.check - before.check;
-    b->cost.measure = after.measure - before.measure;
-    b->cost.count = after.count - before.count;
+    b->cost.all += after.all - before.all;
+    b->cost.compile += after.compile - before.compile;
+    b->cost.check += after.check - before.check;
+    b->cost.measure += after.measure - before.measure;
+    b->cost.count += after.count - before.count;
     return b->d->status;
 }

@@ -1,6 +1,6 @@
 /* measure.c: batches of samples until the noise says stop.
  *
- *   warm-up | 3 samples: hopeless? | batches until median +-1 %, 100 samples or 0.5 s
+ *   warm-up | 2 samples: hopeless? | batches until median +-1 %, 100 samples or 0.5 s
  *
  * How long a batch is comes from the warm-up: about 20 ms, so that the clock is read often and a
  * batch is short beside the limits. */
@@ -14,7 +14,8 @@
 #include "tuner/interrupt.h"
 
 enum {
-    FIRST_BATCH = 1,      /* samples that decide whether a variant is hopeless */
+    HOPELESS_N = 2,       /* single samples that decide whether a variant is hopeless: one alone */
+                          /* may have met a process that was stopped, or a busy core */
     GROUP_MOST = 16,      /* repetitions of something short that make up one sample */
     BATCH_MOST = 16,      /* samples */
     TURN = 2,             /* samples of one subject before the next has its turn */
@@ -27,6 +28,7 @@ enum {
 #define SHORT_US 20.0 /* what is no longer than this is repeated within a sample, */
 #define GROUP_US 80.0 /* until the sample is of about so long */
 #define SLOW_SAMPLE_MS 20.0
+#define PATIENCE 50 /* a batch may take so many times as long as the ones before */
 
 struct series {
     double *at;
@@ -36,12 +38,14 @@ struct series {
 struct sampler {
     struct device *dev;
     const struct subject *subject;
-    struct series kept, throttled, host, span;
+    struct series kept, throttled, host; /* kept, throttled: kernels' times, added up */
+    struct series span, throttled_span;  /* of those repetitions that were queued as a whole */
     double clock[HEALTH_MOST], temp[HEALTH_MOST];
     int n_clock, n_temp;
     char throttle[TIMING_THROTTLE];
     int throttled_in_a_row;
     double sample_ms; /* wall time of one, flush included */
+    double limit_ms;  /* of the rule */
     int group;        /* repetitions that make up one sample; 0: not known yet */
     double started_ms;
 };
@@ -49,6 +53,7 @@ struct sampler {
 struct timing timing_none(void) {
     return (struct timing){.us = stats_none(),
                            .host_us = NAN,
+                           .kernels_us = NAN,
                            .span_us = NAN,
                            .clock_mhz = NAN,
                            .temp_c = NAN,
@@ -56,8 +61,12 @@ struct timing timing_none(void) {
 }
 
 struct measure_rule measure_rule_default(int max_n) {
-    return (struct measure_rule){
-        .rel_ci = 0.01, .min_n = 10, .max_n = max_n, .wall_ms = 500, .drop_us = INFINITY};
+    return (struct measure_rule){.rel_ci = 0.01,
+                                 .min_n = 10,
+                                 .max_n = max_n,
+                                 .wall_ms = 500,
+                                 .drop_us = INFINITY,
+                                 .limit_ms = INFINITY};
 }
 
 struct measure_rule measure_rule_final(int max_n, int n) {
@@ -65,7 +74,8 @@ struct measure_rule measure_rule_final(int max_n, int n) {
                                  .min_n = max_n < 30 ? max_n : 30,
                                  .max_n = 4 * max_n,
                                  .wall_ms = 500 * n,
-                                 .drop_us = INFINITY};
+                                 .drop_us = INFINITY,
+                                 .limit_ms = INFINITY};
 }
 
 static void series_add(struct series *s, double v) {
@@ -77,25 +87,33 @@ static void series_add(struct series *s, double v) {
     s->at[s->n++] = v;
 }
 
-static double middle(const double *samples, int n) { return n ? stats_of(samples, n).median : NAN; }
+static double middle(const struct series *s) { return s->n ? stats_of(s->at, s->n).median : NAN; }
+
+/* What a subject is judged by. One launch takes as long as its kernel. Of several, what the caller
+ * waits for is the time from the first one's start to the last one's end; unless most repetitions
+ * had gaps in which the device waited for the host. */
+static const struct series *judged_by(const struct sampler *s) {
+    bool span = s->subject->n > 1 && s->span.n && 2 * s->span.n >= s->kept.n;
+    return span ? &s->span : &s->kept;
+}
 
 /* ---- one batch ------------------------------------------------------------------------------- */
 
-/* Which list the batch belongs to. Clock and temperature of a throttled one are no one's. */
-static struct series *judge_health(struct sampler *s) {
+/* Is the batch to be set aside? Clock and temperature of such a one are no one's. */
+static bool is_throttled(struct sampler *s) {
     struct health h;
     device_health(s->dev, &h);
     if (h.throttle_bits && s->throttled_in_a_row < THROTTLED_MOST) {
         s->throttled_in_a_row++;
         memcpy(s->throttle, h.throttle, sizeof h.throttle);
-        return &s->throttled;
+        return true;
     }
     if (h.throttle_bits || (h.throttle[0] && !s->throttle[0]))
         memcpy(s->throttle, h.throttle, sizeof h.throttle);
     if (!h.throttle_bits) s->throttled_in_a_row = 0;
     if (h.clock_mhz >= 0 && s->n_clock < HEALTH_MOST) s->clock[s->n_clock++] = h.clock_mhz;
     if (h.temp_c >= 0 && s->n_temp < HEALTH_MOST) s->temp[s->n_temp++] = h.temp_c;
-    return &s->kept;
+    return false;
 }
 
 /* Repetitions of something short vary by more than their median is wanted to be known: a sample is
@@ -106,58 +124,90 @@ static int group_for(double us) {
     return n < GROUP_MOST ? (int)n : GROUP_MOST;
 }
 
+/* Repetitions as a batch has them: device times of the launches added up, and the rest. */
+struct repetitions {
+    int n, group; /* group: of them make up a sample */
+    double *sum, *host, *span;
+    bool *queued;
+};
+
+static void keep_sample(struct sampler *s, struct repetitions *r, int first, bool throttled) {
+    int queued = 0;
+    for (int k = first; k < first + r->group; k++)
+        if (r->queued[k]) r->span[first + queued++] = r->span[k];
+    series_add(throttled ? &s->throttled : &s->kept, stats_middle_mean(r->sum + first, r->group));
+    series_add(&s->host, stats_middle_mean(r->host + first, r->group));
+    if (queued)
+        series_add(throttled ? &s->throttled_span : &s->span,
+                   stats_middle_mean(r->span + first, queued));
+}
+
+static void keep_batch(struct sampler *s, struct repetitions *r) {
+    bool throttled = is_throttled(s);
+    for (int k = 0; k + r->group <= r->n; k += r->group) keep_sample(s, r, k, throttled);
+    if (throttled) usleep(COOL_DOWN_US);
+}
+
 static enum ws_status take_batch(struct sampler *s, int samples, bool keep, struct diag *d) {
     int n = s->subject->n, group = s->group ? s->group : 1, runs = samples * group;
     double *us = calloc((size_t)runs * (size_t)(n + 3), sizeof *us);
     struct sample_extra *extra = calloc((size_t)runs, sizeof *extra);
-    if (!us || !extra) {
-        free(us);
-        free(extra);
-        return diag_fail(d, WS_MACHINE, "out of memory for %d samples", runs);
-    }
-    double *sum = us + (size_t)runs * (size_t)n, *host = sum + runs, *span = host + runs;
-    double begun = clock_ms();
-    if (device_time(s->dev, s->subject->launches, n, runs, true, us, extra, d) == WS_OK) {
-        s->sample_ms = (clock_ms() - begun) / samples;
-        for (int k = 0; k < runs; k++) {
-            for (int i = 0; i < n; i++) sum[k] += us[(size_t)k * (size_t)n + (size_t)i];
-            host[k] = extra[k].host_us;
-            span[k] = extra[k].span_us;
+    bool *queued = calloc((size_t)runs, sizeof *queued);
+    if (us && extra && queued) {
+        double *sum = us + (size_t)runs * (size_t)n, begun = clock_ms();
+        struct repetitions r = {runs, group, sum, sum + runs, sum + 2 * runs, queued};
+        if (s->limit_ms < INFINITY)
+            device_limit(s->dev, fmax(s->limit_ms, PATIENCE * samples * s->sample_ms));
+        if (device_time(s->dev, s->subject->launches, n, runs, true, us, extra, d) == WS_OK) {
+            s->sample_ms = (clock_ms() - begun) / samples;
+            for (int k = 0; k < runs; k++) {
+                for (int i = 0; i < n; i++) sum[k] += us[(size_t)k * (size_t)n + (size_t)i];
+                r.host[k] = extra[k].host_us;
+                r.span[k] = extra[k].span_us;
+                r.queued[k] = extra[k].queued;
+            }
+            if (!s->group) s->group = group_for(sum[0]);
+            if (keep) keep_batch(s, &r);
         }
-        if (!s->group) s->group = group_for(sum[0]);
-        struct series *to = keep ? judge_health(s) : NULL;
-        for (int k = 0; to && k < samples; k++) {
-            series_add(to, stats_middle_mean(sum + k * group, group));
-            series_add(&s->host, stats_middle_mean(host + k * group, group));
-            series_add(&s->span, stats_middle_mean(span + k * group, group));
-        }
-        if (to == &s->throttled) usleep(COOL_DOWN_US);
+        if (s->limit_ms < INFINITY) device_limit(s->dev, s->limit_ms);
+    } else {
+        diag_fail(d, WS_MACHINE, "out of memory for %d samples", runs);
     }
     free(us);
     free(extra);
+    free(queued);
     return d->status;
 }
 
-static struct sampler sampler_start(struct device *dev, const struct subject *subject) {
-    return (struct sampler){.dev = dev, .subject = subject, .started_ms = clock_ms()};
+static struct sampler sampler_start(struct device *dev, const struct subject *subject,
+                                    const struct measure_rule *r) {
+    return (struct sampler){
+        .dev = dev, .subject = subject, .limit_ms = r->limit_ms, .started_ms = clock_ms()};
 }
 
 /* Never no samples: if every batch was throttled, these are what there is, and the column says so.
  */
 static struct timing sampler_end(struct sampler *s) {
     struct timing t = timing_none();
-    const struct series *use = s->kept.n ? &s->kept : &s->throttled;
-    t.us = stats_of(use->at, use->n);
     t.n_throttled = s->throttled.n;
-    t.host_us = middle(s->host.at, s->host.n);
-    t.span_us = middle(s->span.at, s->span.n);
-    t.clock_mhz = middle(s->clock, s->n_clock);
-    t.temp_c = middle(s->temp, s->n_temp);
+    if (!s->kept.n) {
+        struct series none = s->kept, no_span = s->span;
+        s->kept = s->throttled, s->throttled = none;
+        s->span = s->throttled_span, s->throttled_span = no_span;
+    }
+    const struct series *use = judged_by(s);
+    t.us = stats_of(use->at, use->n);
+    t.kernels_us = middle(&s->kept);
+    t.span_us = middle(&s->span);
+    t.host_us = middle(&s->host);
+    t.clock_mhz = s->n_clock ? stats_of(s->clock, s->n_clock).median : NAN;
+    t.temp_c = s->n_temp ? stats_of(s->temp, s->n_temp).median : NAN;
     memcpy(t.throttle, s->throttle, sizeof t.throttle);
     free(s->kept.at);
     free(s->throttled.at);
     free(s->host.at);
     free(s->span.at);
+    free(s->throttled_span.at);
     return t;
 }
 
@@ -168,35 +218,45 @@ static int least_samples(const struct sampler *s, const struct measure_rule *r) 
 }
 
 static bool is_known(const struct sampler *s, const struct measure_rule *r) {
+    const struct series *by = judged_by(s);
     int n = s->kept.n, least = least_samples(s, r);
     if (n >= r->max_n) return true;
     /* stats_enough cannot answer below STATS_MIN_N: slow subjects then end by the wall clock. */
-    if (stats_enough(s->kept.at, n, r->rel_ci, least)) return true;
+    if (stats_enough(by->at, by->n, r->rel_ci, least)) return true;
     return n >= least && clock_ms() - s->started_ms > r->wall_ms;
 }
 
-static bool is_hopeless(const struct sampler *s, const struct measure_rule *r) {
-    return s->kept.n && stats_of(s->kept.at, s->kept.n).min > r->drop_us;
+static bool seems_hopeless(const struct sampler *s, const struct measure_rule *r) {
+    const struct series *by = judged_by(s);
+    return by->n && stats_of(by->at, by->n).min > r->drop_us;
 }
 
 static int next_batch(const struct sampler *s, const struct measure_rule *r) {
-    if (!s->kept.n) return r->max_n < FIRST_BATCH ? r->max_n : FIRST_BATCH;
+    if (!s->kept.n || seems_hopeless(s, r)) return 1;
     int n = (int)fmax(1, fmin(BATCH_MOST, BATCH_MS / fmax(s->sample_ms, 1e-3)));
     return s->kept.n + n > r->max_n ? r->max_n - s->kept.n : n;
 }
 
 enum ws_status measure_alone(struct device *dev, struct subject *subject,
                              const struct measure_rule *r, struct diag *d) {
-    struct sampler s = sampler_start(dev, subject);
+    struct sampler s = sampler_start(dev, subject, r);
     bool dropped = false;
     take_batch(&s, 1, false, d);
     while (d->status == WS_OK && !is_known(&s, r) && !dropped && !interrupted()) {
         take_batch(&s, next_batch(&s, r), true, d);
-        dropped = is_hopeless(&s, r);
+        dropped = s.kept.n >= HOPELESS_N && seems_hopeless(&s, r);
     }
+    subject->failed = d->status != WS_OK;
     subject->timing = sampler_end(&s);
     subject->timing.dropped = dropped;
     return d->status;
+}
+
+/* Whose batch it was is told with the failure. */
+static void take_turn(struct sampler *s, struct subject *subject, int samples, bool keep,
+                      struct diag *d) {
+    if (d->status != WS_OK) return;
+    subject->failed = take_batch(s, samples, keep, d) != WS_OK;
 }
 
 enum ws_status measure_together(struct device *dev, struct subject *subjects, int n,
@@ -204,11 +264,12 @@ enum ws_status measure_together(struct device *dev, struct subject *subjects, in
     struct sampler *s = calloc((size_t)n + 1, sizeof *s);
     if (!s) return diag_fail(d, WS_MACHINE, "out of memory for %d subjects", n);
     for (int i = 0; i < n; i++) {
-        s[i] = sampler_start(dev, &subjects[i]);
-        if (d->status == WS_OK) take_batch(&s[i], 1, false, d);
+        s[i] = sampler_start(dev, &subjects[i], r);
+        subjects[i].failed = false;
+        take_turn(&s[i], &subjects[i], 1, false, d);
     }
     for (bool all_known = false; !all_known && d->status == WS_OK && !interrupted();) {
-        for (int i = 0; i < n && d->status == WS_OK; i++) take_batch(&s[i], TURN, true, d);
+        for (int i = 0; i < n; i++) take_turn(&s[i], &subjects[i], TURN, true, d);
         all_known = true;
         for (int i = 0; i < n; i++) all_known &= is_known(&s[i], r);
     }

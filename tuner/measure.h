@@ -1,9 +1,10 @@
 /* measure.h: how long launches take, and how well that is known.
  *
  * A sample is the device time of one repetition of a list of launches, with the caches flushed
- * before it; of what is short, the middle mean of several repetitions. Samples come in batches;
- * after each the device's health is read, and a batch during which the clock was held back is set
- * aside: counted, and used only if there is nothing else. */
+ * before it; of what is short, the middle mean of several repetitions. Of several launches that is
+ * the span: from the start of the first to the end of the last, as the caller feels it. Samples
+ * come in batches; after each the device's health is read, and a batch during which the clock was
+ * held back is set aside: counted, and used only if there is nothing else. */
 #ifndef TUNER_MEASURE_H
 #define TUNER_MEASURE_H
 
@@ -15,6 +16,7 @@ enum { TIMING_THROTTLE = 64 };
 struct timing {
     struct stats us;          /* n = 0: not timed */
     double host_us;           /* median time to submit one repetition; NAN: unknown */
+    double kernels_us;        /* median of its launches' times, added up; NAN: unknown */
     double span_us;           /* median time from its first start to its last end; NAN: unknown */
     double clock_mhz, temp_c; /* medians over the batches; NAN: unknown */
     char throttle[TIMING_THROTTLE]; /* of the last throttled batch, else "none"; "": unknown */
@@ -25,11 +27,13 @@ struct timing {
 struct timing timing_none(void);
 
 struct measure_rule {
-    double rel_ci;  /* enough once the median is known this well, */
-    int min_n;      /* from at least so many samples */
-    int max_n;      /* and enough anyway after so many */
-    double wall_ms; /* or, past min_n, after so long */
-    double drop_us; /* give up after a few samples if even the fastest is slower; INFINITY: never */
+    double rel_ci;   /* enough once the median is known this well, */
+    int min_n;       /* from at least so many samples */
+    int max_n;       /* and enough anyway after so many */
+    double wall_ms;  /* or, past min_n, after so long */
+    double drop_us;  /* give up after two samples if both are slower; INFINITY: never */
+    double limit_ms; /* a device call that takes longer, and far longer than those before, hangs:
+                        it fails, and the device is lost. INFINITY: none */
 };
 
 /* 1 % from 10 samples, at most max_n or half a second: enough to tell who may be the best. */
@@ -43,6 +47,7 @@ struct subject {
     const struct launch *launches;
     int n;
     struct timing timing; /* out */
+    bool failed;          /* out: the device failed while this one had its turn */
 };
 
 /* One warm-up, then samples by the rule. */

@@ -133,6 +133,7 @@ static void set_timing(struct result_row *row, const struct timing *t, const str
     row->ci_us = stats_ci(&t->us);
     row->host_us = t->host_us;
     row->span_us = t->span_us;
+    row->kernels_us = t->kernels_us;
     row->clock_mhz = t->clock_mhz;
     row->temp_c = t->temp_c;
     row->throttle = arena_strdup(a, t->throttle);
@@ -168,9 +169,24 @@ static void set_counters(struct result_row *row, const struct variant *v, const 
     }
 }
 
+/* NULL: appended already, or never added. */
+static struct result_row *find_variant(struct recorder *r, const struct variant *v) {
+    for (int i = 0; i < r->n; i++) {
+        struct result_row *row = &r->rows[i];
+        if (row->role == ROLE_variant && !strcmp(row->kernel, variant_kernel(v)->name) &&
+            !strcmp(row->config, v->text))
+            return row;
+    }
+    return NULL;
+}
+
 void recorder_add_variant(struct recorder *r, const struct variant *v, const struct work *w,
                           const struct roof *roof) {
-    struct result_row *row = add_row(r);
+    struct result_row *row = find_variant(r, v);
+    if (row)
+        *row = r->common;
+    else
+        row = add_row(r);
     row->kernel = variant_kernel(v)->name;
     row->guard = variant_kernel(v)->guard;
     row->config = v->text;
@@ -187,16 +203,11 @@ void recorder_add_variant(struct recorder *r, const struct variant *v, const str
 
 void recorder_set_counters(struct recorder *r, const struct variant *v, const struct work *w,
                            const struct roof *roof) {
-    const char *kernel = variant_kernel(v)->name;
-    for (int i = 0; i < r->n; i++) {
-        struct result_row *row = &r->rows[i];
-        if (row->role != ROLE_variant || strcmp(row->kernel, kernel) != 0 ||
-            strcmp(row->config, v->text) != 0)
-            continue;
+    struct result_row *row = find_variant(r, v);
+    if (row)
         set_counters(row, v, w);
-        return;
-    }
-    recorder_add_variant(r, v, w, roof);
+    else
+        recorder_add_variant(r, v, w, roof);
 }
 
 void recorder_add_program(struct recorder *r, enum result_role role, const struct plan *p,

@@ -25,6 +25,7 @@ void recorder_start(struct recorder *r, const struct machine *m, struct arena *a
 enum ws_status recorder_open(struct recorder *r, const char *folder, const struct ws_captured *c,
                              struct arena *a, struct diag *d);
 
+/* Takes the place of the variant's row, if there is one that is not appended yet. */
 void recorder_add_variant(struct recorder *r, const struct variant *v, const struct work *w,
                           const struct roof *roof);
 /* What was counted of it, into its row if that is not appended yet, else into a row of its own. */

@@ -273,6 +273,13 @@ enum ws_status store_put_winner(struct store *s, const struct store_key *k,
                       "INSERT OR REPLACE", g, &winner_fields, w, d);
 }
 
+enum ws_status store_drop_winner(struct store *s, const struct store_key *k, struct diag *d) {
+    struct query q = sql_query(s->sql, "DELETE FROM winners WHERE key = ?");
+    put_int(&q, find_key(s, k));
+    query_run(&q);
+    return finish(s, d);
+}
+
 enum ws_status store_put_program(struct store *s, const struct store_key *k,
                                  const struct store_graph *g, const struct store_program *p,
                                  struct diag *d) {

@@ -105,6 +105,8 @@ enum ws_status store_lookup(struct store *s, const struct store_key *k, struct s
 enum ws_status store_put_winner(struct store *s, const struct store_key *k,
                                 const struct store_graph *g, const struct store_winner *w,
                                 struct diag *d);
+/* The key's winner turned out to be none. */
+enum ws_status store_drop_winner(struct store *s, const struct store_key *k, struct diag *d);
 enum ws_status store_lookup_program(struct store *s, const struct store_key *k,
                                     struct store_program *out, bool *found, const char **why,
                                     struct diag *d);

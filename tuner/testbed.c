@@ -1,6 +1,10 @@
 /* testbed.c: inputs in place, outputs known. */
 #include "tuner/testbed.h"
 
+#include <math.h>
+
+#include "tuner/patience.h"
+
 /* A temporary that fusion has removed is written by nobody, and has no memory. */
 static enum ws_status know_written(struct testbed *t, const struct ws_kernel *k, struct diag *d) {
     for (int i = 0; i < k->n_writes && d->status == WS_OK; i++) {
@@ -15,10 +19,13 @@ static enum ws_status know_written(struct testbed *t, const struct ws_kernel *k,
     return d->status;
 }
 
+/* From here on no call may take much longer than the default program. */
 static enum ws_status fill(struct testbed *t, struct diag *d) {
+    patience_set(t->machine->device, t->default_ms);
     double begun = clock_ms();
     if (plan_check(t->plan, t->data, &t->buffers, false, d) != WS_OK) return d->status;
     t->default_ms = clock_ms() - begun;
+    patience_set(t->machine->device, t->default_ms);
     for (int k = 0; k < t->plan->program->n_kernels && d->status == WS_OK; k++)
         know_written(t, &t->plan->program->kernels[k], d);
     return d->status;
@@ -26,7 +33,7 @@ static enum ws_status fill(struct testbed *t, struct diag *d) {
 
 enum ws_status testbed_open(struct testbed *t, struct data *x, const struct plan *p,
                             struct arena *a, struct diag *d) {
-    *t = (struct testbed){.machine = x->machine, .data = x, .plan = p};
+    *t = (struct testbed){.machine = x->machine, .data = x, .plan = p, .default_ms = NAN};
     t->expected = NEW_ARRAY(a, struct expected, p->program->n_buffers);
     if (buffers_place(&t->buffers, x, p->program, true, a, d) != WS_OK) return d->status;
     return fill(t, d);
@@ -41,8 +48,8 @@ void testbed_close(struct testbed *t) {
     *t = (struct testbed){0};
 }
 
-enum ws_status testbed_compare(struct testbed *t, const struct variant *v, const char **message,
-                               struct diag *d) {
+static enum ws_status compare(struct testbed *t, const struct variant *v, const char **message,
+                              struct diag *d) {
     const struct ws_kernel *k = variant_kernel(v);
     *message = NULL;
     for (int i = 0; i < k->n_writes && d->status == WS_OK && !*message; i++) {
@@ -67,7 +74,7 @@ enum ws_status testbed_check(struct testbed *t, const struct variant *v, const c
         buffers_check(&t->buffers, message, d) != WS_OK)
         return d->status;
     *spoilt = *message != NULL;
-    return *spoilt ? WS_OK : testbed_compare(t, v, message, d);
+    return *spoilt ? WS_OK : compare(t, v, message, d);
 }
 
 enum ws_status testbed_restore(struct testbed *t, int kernel, struct diag *d) {
@@ -78,6 +85,7 @@ enum ws_status testbed_restore(struct testbed *t, int kernel, struct diag *d) {
 
 enum ws_status testbed_recover(struct testbed *t, struct diag *d) {
     struct arena *a = t->buffers.arena;
+    patience_endless(t->machine->device);
     if (device_reset(t->machine->device, d) != WS_OK) return d->status;
     for (int k = 0; k < t->plan->program->n_kernels && d->status == WS_OK; k++) {
         variant_unload(t->plan->chosen[k], t->machine);

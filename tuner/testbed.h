@@ -2,7 +2,9 @@
  *
  * Every temporary has memory of its own, and a checked run of the default program has filled it: so
  * each kernel finds its inputs in place, and what the default wrote is what its variants should
- * write. A kernel that writes an output of the graph is compared with the reference itself. */
+ * write. A kernel that writes an output of the graph is compared with the reference itself. While a
+ * testbed is open, no call of the device may take much longer than the default program
+ * (patience.h). */
 #ifndef TUNER_TESTBED_H
 #define TUNER_TESTBED_H
 
@@ -25,9 +27,6 @@ void testbed_close(struct testbed *t);
  * where nothing of its own lies, so nothing in place can be relied on. */
 enum ws_status testbed_check(struct testbed *t, const struct variant *v, const char **message,
                              bool *spoilt, struct diag *d);
-/* Is what the kernel wrote last still right? */
-enum ws_status testbed_compare(struct testbed *t, const struct variant *v, const char **message,
-                               struct diag *d);
 /* Let the default write the kernel's outputs again: another variant may have spoilt them. */
 enum ws_status testbed_restore(struct testbed *t, int kernel, struct diag *d);
 /* After device_is_lost, or when memory was spoilt: reset the device, and set everything up again.

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tuner/interrupt.h"
+#include "tuner/patience.h"
 #include "tuner/profile.h"
 #include "tuner/tune.h"
 
@@ -18,25 +19,14 @@ static const struct variant *find_same(const struct tune *t, const struct varian
     return NULL;
 }
 
-/* A variant that takes so many times as long as the whole default program is not waited for. */
-#define PATIENCE 200
-#define PATIENCE_LEAST_MS 4000
-
-static void be_patient(struct tune *t) {
-    device_limit(t->shared->machine->device,
-                 fmax(PATIENCE_LEAST_MS, PATIENCE * t->shared->bed->default_ms));
-}
-
 /* What failed on the device is the variant's fault. After a crash, a hang or an illegal access
  * everything has to be set up again. */
-static enum ws_status blame(struct tune *t, struct variant *v, const struct diag *own,
-                            struct diag *d) {
+enum ws_status trial_blame(struct tune *t, struct variant *v, const char *message, struct diag *d) {
     struct device *dev = t->shared->machine->device;
     variant_refuse(v, device_loss(dev) == DEVICE_HUNG ? STATUS_timeout : STATUS_launch_error,
-                   own->message);
-    device_limit(dev, INFINITY);
-    if (!device_is_lost(dev)) return WS_OK;
-    return testbed_recover(t->shared->bed, d);
+                   message);
+    v->timing = timing_none();
+    return device_is_lost(dev) ? testbed_recover(t->shared->bed, d) : WS_OK;
 }
 
 static enum ws_status check(struct tune *t, struct variant *v, struct diag *d) {
@@ -46,24 +36,21 @@ static enum ws_status check(struct tune *t, struct variant *v, struct diag *d) {
     double begun = clock_ms();
     enum ws_status s = testbed_check(t->shared->bed, v, &message, &spoilt, &own);
     t->shared->check_ms += clock_ms() - begun;
-    if (s != WS_OK) return blame(t, v, &own, d);
+    if (s != WS_OK) return trial_blame(t, v, own.message, d);
     if (message) variant_refuse(v, STATUS_wrong, message);
     return spoilt ? testbed_recover(t->shared->bed, d) : WS_OK;
 }
 
-/* A race may have let the first run pass. */
-static enum ws_status check_again(struct tune *t, struct variant *v, struct diag *d) {
-    struct diag own = diag_new(t->shared->arena);
-    const char *message;
-    double begun = clock_ms();
-    enum ws_status s = testbed_compare(t->shared->bed, v, &message, &own);
-    t->shared->check_ms += clock_ms() - begun;
-    if (s != WS_OK) return blame(t, v, &own, d);
-    if (!message) return WS_OK;
-    variant_refuse(v, STATUS_wrong,
-                   arena_printf(t->shared->arena, "right at first, but not after %d more runs: %s",
-                                v->timing.us.n, message));
-    v->timing = timing_none();
+/* Outputs are poisoned anew: a race may have let the first run pass, and what does nothing any more
+ * would leave what it wrote then. */
+enum ws_status trial_check_again(struct tune *t, struct variant *v, struct diag *d) {
+    int runs = v->timing.us.n;
+    if (check(t, v, d) != WS_OK) return d->status;
+    if (v->status == STATUS_wrong) {
+        v->message = arena_printf(
+            t->shared->arena, "right at first, but not after %d more runs: %s", runs, v->message);
+        v->timing = timing_none();
+    }
     return WS_OK;
 }
 
@@ -73,6 +60,7 @@ enum ws_status trial_count(struct tune *t, struct variant *v, struct diag *d) {
     struct diag recovery = diag_new(d->arena); /* what fails then fails again at the next trial */
     struct launches l;
     double begun = clock_ms();
+    /* Counting replays kernels under a profiler: that it fails says nothing about the variant. */
     if (!real->counters_from && tune_ready(t, real, &l, d) == WS_OK &&
         profile_count(real, &l, dev, d) != WS_OK && device_is_lost(dev))
         testbed_recover(t->shared->bed, &recovery);
@@ -86,12 +74,13 @@ enum ws_status trial_count(struct tune *t, struct variant *v, struct diag *d) {
 }
 
 enum ws_status trial_prove(struct tune *t, struct variant *v, struct diag *d) {
-    enum { RUNS = 12 };
+    enum { RUNS = 12, LEAST = 4 };
     double end = clock_ms() + 200;
     for (int i = 0; i < RUNS && !variant_refused(v) && !interrupted(); i++) {
-        if (i && clock_ms() > end) break;
+        if (i >= LEAST && clock_ms() > end) break;
         if (check(t, v, d) != WS_OK) return d->status;
     }
+    if (variant_refused(v)) v->timing = timing_none();
     return WS_OK;
 }
 
@@ -109,6 +98,7 @@ static enum ws_status measure(struct tune *t, struct variant *v, int samples, st
     struct measure_rule rule = measure_rule_default(samples);
     struct launches l;
     rule.drop_us = HOPELESS * t->best_us;
+    rule.limit_ms = patience_ms(shared->bed->default_ms);
     double begun = clock_ms();
     if (variant_launches(v, &shared->bed->buffers, &l, &own) == WS_OK) {
         struct subject s = {.launches = l.at, .n = l.n};
@@ -116,10 +106,7 @@ static enum ws_status measure(struct tune *t, struct variant *v, int samples, st
         v->timing = s.timing;
     }
     shared->time_ms += clock_ms() - begun;
-    if (own.status != WS_OK) {
-        v->timing = timing_none();
-        return blame(t, v, &own, d);
-    }
+    if (own.status != WS_OK) return trial_blame(t, v, own.message, d);
     trial_judge(t, v);
     return WS_OK;
 }
@@ -134,13 +121,11 @@ static enum ws_status try_variant(struct tune *t, struct variant *v, int samples
         return WS_OK;
     }
     struct diag own = diag_new(shared->arena);
-    if (!v->is_default) be_patient(t);
     if (!variant_loaded(v, shared->machine) && variant_load(v, shared->machine, &own) != WS_OK)
-        return blame(t, v, &own, d);
+        return trial_blame(t, v, own.message, d);
     if (!v->glanced && !variant_refused(v) && check(t, v, d) != WS_OK) return d->status;
     if (!variant_refused(v) && measure(t, v, samples, d) != WS_OK) return d->status;
-    if (!variant_refused(v) && check_again(t, v, d) != WS_OK) return d->status;
-    device_limit(shared->machine->device, INFINITY);
+    if (!variant_refused(v) && trial_check_again(t, v, d) != WS_OK) return d->status;
     if (!v->is_default) variant_unload(v, shared->machine);
     return WS_OK;
 }
@@ -152,7 +137,7 @@ static enum ws_status try_timed(struct tune *t, struct variant *v, int samples, 
     return d->status;
 }
 
-static enum ws_status keep(struct tune *t, const struct variant *v, struct diag *d) {
+enum ws_status trial_keep(struct tune *t, const struct variant *v, struct diag *d) {
     if (!t->shared->store) return WS_OK;
     struct store_trial trial = {.config = v->text,
                                 .status = v->status,
@@ -213,7 +198,7 @@ enum ws_status trial_run(struct tune *t, struct variant *v, struct diag *d) {
             v->timing = timing_none();
             return WS_OK;
         }
-        if (keep(t, v, d) != WS_OK) return d->status;
+        if (trial_keep(t, v, d) != WS_OK) return d->status;
     }
     count(t, v);
     say(t, v);
@@ -226,7 +211,7 @@ enum ws_status trial_glance(struct tune *t, struct variant *v, int samples, stru
     t->n_trials += !v->glanced;
     if (try_timed(t, v, samples, d) != WS_OK) return d->status;
     v->glanced = true;
-    if (variant_refused(v)) return keep(t, v, d);
+    if (variant_refused(v)) return trial_keep(t, v, d);
     if (v->timing.us.n) t->best_us = fmin(t->best_us, v->timing.us.median);
     return WS_OK;
 }

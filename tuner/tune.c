@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tuner/interrupt.h"
+#include "tuner/patience.h"
 
 enum { FINALISTS = 5 };
 #define FINALIST_WITHIN 0.03 /* of the best */
@@ -101,6 +102,8 @@ static enum ws_status try_wanted(struct tune *t, struct diag *d) {
 }
 
 enum ws_status tune_kernel(struct tune *t, struct diag *d) {
+    t->n_tried = t->n_tied = 0;
+    t->best_us = INFINITY;
     t->progress = progress_start(t->program->kernels[t->kernel].name, t->n);
     search_run(t, d);
     if (d->status == WS_OK && t->wanted) try_wanted(t, d);
@@ -123,12 +126,21 @@ static int rank(const struct tune *t, const struct variant *v) {
     return faster;
 }
 
+/* Of what is left: what the search went by may have been refused since. */
+static double best_time(const struct tune *t) {
+    double best = INFINITY;
+    for (int i = 0; i < t->n; i++)
+        if (is_timed(&t->variants[i])) best = fmin(best, t->variants[i].timing.us.median);
+    return best;
+}
+
 /* In config order, which is the fixed order that breaks ties. */
 static int pick_finalists(struct tune *t, struct variant **finalists) {
+    double best = best_time(t);
     int n = 0;
     for (int i = 0; i < t->n; i++) {
         struct variant *v = &t->variants[i];
-        bool near = is_timed(v) && v->timing.us.median <= (1 + FINALIST_WITHIN) * t->best_us &&
+        bool near = is_timed(v) && v->timing.us.median <= (1 + FINALIST_WITHIN) * best &&
                     rank(t, v) < FINALISTS && n <= FINALISTS;
         if (near || (v->is_default && !variant_refused(v))) finalists[n++] = v;
     }
@@ -143,27 +155,61 @@ enum ws_status tune_ready(struct tune *t, struct variant *v, struct launches *ou
     if (!variant_loaded(v, t->shared->machine) && v->binary &&
         variant_load(v, t->shared->machine, d) != WS_OK)
         return d->status;
-    if (!v->module)
-        return diag_fail(d, WS_MACHINE, "'%s' could be run before and cannot now: %s", v->text,
-                         v->message);
-    return variant_launches(v, &t->shared->bed->buffers, out, d);
+    if (v->module) return variant_launches(v, &t->shared->bed->buffers, out, d);
+    variant_refuse(v, STATUS_launch_error, "it cannot be loaded any more");
+    return diag_fail(d, WS_MACHINE, "'%s' could be run before and cannot now: %s", v->text,
+                     v->message);
 }
 
-static enum ws_status time_finalists(struct tune *t, struct variant **v, int n, struct diag *d) {
+/* Made ready twice, because the scratch memory may move while the first ones are. Returns whose
+ * fault it is if `own` fails; NULL: nobody's. */
+static struct variant *time_in_turns(struct tune *t, struct variant **v, int n, struct diag *own) {
     struct subject s[FINALISTS + 1];
     struct launches l;
     struct measure_rule rule = measure_rule_final(t->shared->samples_max, n);
-    double begun = clock_ms();
-    /* Twice, because the scratch memory may move while the first ones are made ready. */
-    for (int i = 0; i < 2 * n && d->status == WS_OK; i++)
-        if (tune_ready(t, v[i % n], &l, d) == WS_OK)
+    struct variant *guilty = NULL;
+    rule.limit_ms = patience_ms(t->shared->bed->default_ms);
+    for (int i = 0; i < 2 * n && own->status == WS_OK; i++) {
+        if (tune_ready(t, v[i % n], &l, own) == WS_OK)
             s[i % n] = (struct subject){.launches = l.at, .n = l.n};
-    if (d->status == WS_OK) measure_together(t->shared->machine->device, s, n, &rule, d);
-    for (int i = 0; i < n && d->status == WS_OK && !interrupted(); i++) {
-        v[i]->timing = s[i].timing;
-        trial_judge(t, v[i]);
+        else if (device_is_lost(t->shared->machine->device) || variant_refused(v[i % n]))
+            guilty = v[i % n];
     }
+    if (own->status != WS_OK) return guilty;
+    measure_together(t->shared->machine->device, s, n, &rule, own);
+    for (int i = 0; i < n; i++) {
+        if (s[i].failed) guilty = v[i];
+        if (own->status == WS_OK && !interrupted()) v[i]->timing = s[i].timing;
+    }
+    return guilty;
+}
+
+static enum ws_status time_finalists(struct tune *t, struct variant **v, int n, struct diag *d) {
+    struct diag own = diag_new(t->shared->arena);
+    double begun = clock_ms();
+    struct variant *guilty = time_in_turns(t, v, n, &own);
     t->shared->time_ms += clock_ms() - begun;
+    if (own.status != WS_OK)
+        return guilty ? trial_blame(t, guilty, own.message, d)
+                      : diag_fail(d, own.status, "%s", own.message);
+    for (int i = 0; i < n && d->status == WS_OK && !interrupted(); i++) {
+        struct launches l;
+        trial_judge(t, v[i]);
+        if (variant_refused(v[i]) || tune_ready(t, v[i], &l, d) != WS_OK) continue;
+        trial_check_again(t, v[i], d);
+    }
+    return d->status;
+}
+
+/* Stored as refused, so that no later run takes them for what they seemed to be. */
+static enum ws_status keep_refused(struct tune *t, struct variant **v, int n, int *refused,
+                                   struct diag *d) {
+    *refused = 0;
+    for (int i = 0; i < n && d->status == WS_OK; i++) {
+        if (!variant_refused(v[i])) continue;
+        trial_keep(t, v[i], d);
+        ++*refused;
+    }
     return d->status;
 }
 
@@ -187,36 +233,43 @@ static enum ws_status keep_winner(struct tune *t, struct diag *d) {
     return store_put_winner(t->shared->store, &t->key, &t->shared->graph, &stored, d);
 }
 
-enum ws_status tune_choose(struct tune *t, struct diag *d) {
-    struct variant *finalists[FINALISTS + 1];
+/* One round: *winner is NULL if one of the finalists was refused, and the others are to be judged
+ * anew. */
+static enum ws_status judge(struct tune *t, struct variant **finalists, int n,
+                            struct variant **winner, struct diag *d) {
     struct stats us[FINALISTS + 1];
     bool tied[FINALISTS + 1];
-    int n = pick_finalists(t, finalists);
-    if (!n)
-        return diag_fail(d, t->variants[0].status == STATUS_implausible ? WS_NOISY : WS_WRONG,
-                         "no config of kernel %s could be measured; the default: %s",
-                         t->program->kernels[t->kernel].name, t->variants[0].message);
-    if (n > 1 && time_finalists(t, finalists, n, d) != WS_OK) return d->status;
-    if (interrupted()) return WS_OK;
-    int winner = -1;
-    do {
-        for (int i = 0; i < n; i++)
-            us[i] = variant_refused(finalists[i]) ? stats_none() : finalists[i]->timing.us;
-        winner = stats_winner(us, n, tied);
-        if (winner < 0)
-            return diag_fail(d, WS_NOISY, "no time of kernel %s is to be believed: %s",
-                             t->program->kernels[t->kernel].name, finalists[0]->message);
-        struct launches l;
-        if (tune_ready(t, finalists[winner], &l, d) != WS_OK ||
-            trial_prove(t, finalists[winner], d) != WS_OK)
-            return d->status;
-    } while (variant_refused(finalists[winner]));
-    for (int i = 0; i < n; i++) {
-        t->n_tied += tied[i];
-        if (i != winner && !finalists[i]->is_default)
-            variant_unload(finalists[i], t->shared->machine);
+    struct launches l;
+    int refused;
+    *winner = NULL;
+    if ((n > 1 || !is_timed(finalists[0])) && time_finalists(t, finalists, n, d) != WS_OK)
+        return d->status;
+    if (interrupted() || keep_refused(t, finalists, n, &refused, d) != WS_OK || refused)
+        return d->status;
+    for (int i = 0; i < n; i++) us[i] = finalists[i]->timing.us;
+    struct variant *best = finalists[stats_winner(us, n, tied)];
+    if (tune_ready(t, best, &l, d) != WS_OK || trial_prove(t, best, d) != WS_OK) return d->status;
+    if (variant_refused(best)) return trial_keep(t, best, d);
+    *winner = best;
+    t->n_tied = 0;
+    for (int i = 0; i < n; i++) t->n_tied += tied[i];
+    return WS_OK;
+}
+
+enum ws_status tune_choose(struct tune *t, struct diag *d) {
+    struct variant *finalists[FINALISTS + 1];
+    int n = 0;
+    for (t->winner = NULL; !t->winner;) {
+        n = pick_finalists(t, finalists);
+        if (!n)
+            return diag_fail(d, t->variants[0].status == STATUS_implausible ? WS_NOISY : WS_WRONG,
+                             "no config of kernel %s could be measured; the default: %s",
+                             t->program->kernels[t->kernel].name, t->variants[0].message);
+        if (judge(t, finalists, n, &t->winner, d) != WS_OK || interrupted()) return d->status;
     }
-    t->winner = finalists[winner];
+    for (int i = 0; i < n; i++)
+        if (finalists[i] != t->winner && !finalists[i]->is_default)
+            variant_unload(finalists[i], t->shared->machine);
     t->winner->is_winner = true;
     return keep_winner(t, d);
 }

@@ -68,11 +68,12 @@ enum ws_status tune_build(struct tune *t, const int *which, int n, struct diag *
  * at work; on the CPU some for every core, and the times are taken when the compilers are done. */
 int tune_batch(const struct tune *t);
 /* Built, loaded, and its launches; for a variant that was tried. The scratch memory may move: take
- * those of several twice. */
+ * those of several twice. What could be run before and cannot now is refused, and an error. */
 enum ws_status tune_ready(struct tune *t, struct variant *v, struct launches *out, struct diag *d);
 /* Search, then choose. */
 enum ws_status tune_kernel(struct tune *t, struct diag *d);
-/* Time the finalists in turns; the winner goes to the store with its evidence. */
+/* Time the finalists in turns; the winner goes to the store with its evidence. One that hangs,
+ * crashes or goes wrong meanwhile is refused, and the others are timed again. */
 enum ws_status tune_choose(struct tune *t, struct diag *d);
 
 /* Build, check and time one variant, and store what came out. A variant that fails is refused, and
@@ -84,6 +85,13 @@ enum ws_status trial_glance(struct tune *t, struct variant *v, int samples, stru
 /* What the hardware counts of a variant that was tried; once a variant. WS_MACHINE where there are
  * no counters. */
 enum ws_status trial_count(struct tune *t, struct variant *v, struct diag *d);
+/* The device failed while the variant ran: refuse it, and set everything up again if the device is
+ * lost. */
+enum ws_status trial_blame(struct tune *t, struct variant *v, const char *message, struct diag *d);
+/* Check what was just timed; it may be refused. */
+enum ws_status trial_check_again(struct tune *t, struct variant *v, struct diag *d);
+/* Store what is known of it. */
+enum ws_status trial_keep(struct tune *t, const struct variant *v, struct diag *d);
 /* Check the variant some more times, as the winner that it is going to be; it may be refused. */
 enum ws_status trial_prove(struct tune *t, struct variant *v, struct diag *d);
 /* Refuse a variant whose time is below what the device needs at least. */

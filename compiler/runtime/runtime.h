@@ -154,6 +154,7 @@ enum device_loss device_loss(const struct device *dev);
 struct sample_extra {
     double host_us; /* the host's time to submit it; 0 on the CPU, where a launch is a call */
     double span_us; /* from the start of its first launch to the end of its last, gaps included */
+    bool queued;    /* all was submitted before the first launch began: no gap is the host's */
 };
 enum ws_status device_time(struct device *dev, const struct launch *l, int n, int samples,
                            bool flush, double *us, struct sample_extra *extra, struct diag *d);

@@ -168,6 +168,9 @@ static void time_and_check(struct smoke *s, bool flush) {
     for (int i = 0; i < SAMPLES; i++) printf(" %.2f", little[i]);
     printf("\n      host, us:");
     for (int i = 0; i < SAMPLES; i++) printf(" %.1f", extra[i].host_us);
+    int queued = 0;
+    for (int i = 0; i < SAMPLES; i++) queued += extra[i].queued;
+    printf("\n      submitted before they began: %d of %d", queued, SAMPLES);
     double t = median(big, SAMPLES), rate = 3.0 * (double)N * 4 / (t * 1e3);
     double peak = device_limits(s->dev)->peak_gbps;
     printf("\n      median %.2f us = %.0f GB/s; small %.2f us\n", t, rate, median(little, SAMPLES));

@@ -8,6 +8,16 @@
  *   8 crashes                9 writes behind y     10 is right twice, then wrong
  *  11 never ends (only where a test asks for it: it is waited for)
  *
+ * A test can plant something in variant 2, which then is by far the faster of the first two, the
+ * only ones: a C statement that is executed in every call where a condition holds. The condition
+ * may ask for
+ *
+ *   calls   of the entry, this one included, since it was loaded: from 1
+ *   loads   of the variant: 1 in its trial, 2 among the finalists
+ *   EAGER   calls of the eager program: 1 is its check, more are the final times
+ *
+ * y and x are the output and the input, was is what y held before the call.
+ *
  * Included once, by the test: its functions stand in for those of the real compiler. */
 #ifndef FAKE_COMPILER_H
 #define FAKE_COMPILER_H
@@ -21,6 +31,10 @@ enum { FAKE_N = 4096, FAKE_VARIANTS = 10 };
 static bool fake_hangs;   /* the eleventh variant is there */
 static double fake_flops; /* that the fused kernel is said to do */
 static bool fake_knob;    /* a knob came: there is a variant x=1 k=1, which is right */
+static struct {
+    const char *when, *code; /* NULL: nothing is planted */
+    const char *folder;      /* for what is counted across processes */
+} fake_plant;
 
 static struct ws_tensor_info fake_tensor(const char *name) {
     return (struct ws_tensor_info){.name = name,
@@ -121,7 +135,7 @@ struct ws_program *ws_lower(struct ws_captured *c, const struct device_limits *l
 
 void ws_configs(const struct ws_program *p, int k, const struct config **configs, int *n,
                 int *pruned) {
-    int all = FAKE_VARIANTS + fake_hangs + fake_knob;
+    int all = fake_plant.when ? 2 : FAKE_VARIANTS + fake_hangs + fake_knob;
     struct config *c = NEW_ARRAY(p->arena, struct config, all);
     (void)k;
     for (int i = 0; i < all; i++) c[i].knob[KNOB_x] = i + 1;
@@ -156,6 +170,37 @@ int ws_config_vectors(const struct ws_program *p, int k, const struct config *c,
     return 0;
 }
 
+static const char *fake_plant_head(struct arena *a) {
+    return arena_printf(a,
+                        "#include <fcntl.h>\n"
+                        "#include <unistd.h>\n"
+                        "static int counted(const char *path, int more) {\n"
+                        "    int fd = open(path, O_RDWR | O_CREAT | O_APPEND, 0600);\n"
+                        "    if (more && write(fd, path, 1) != 1) _exit(9);\n"
+                        "    int n = (int)lseek(fd, 0, SEEK_END);\n"
+                        "    close(fd);\n"
+                        "    return n;\n"
+                        "}\n"
+                        "#define EAGER counted(\"%s/eager\", 0)\n",
+                        fake_plant.folder);
+}
+
+/* Long enough for a sample to be of one call; others than variant 2 take ten times as long. */
+static const char *fake_plant_end(int n_kernels, int kernel, int variant, struct arena *a) {
+    const char *loop = "for (volatile int k = 0; k < %d; k++) continue;\n";
+    struct buf b = buf_new(a);
+    buf_printf(&b, loop, n_kernels == 1 && variant == 2 ? 40000 : 400000);
+    if (n_kernels > 1 && !kernel) buf_printf(&b, "counted(\"%s/eager\", 1);\n", fake_plant.folder);
+    if (n_kernels == 1 && variant == 2)
+        buf_printf(&b,
+                   "    static int loads;\n"
+                   "    if (!loads) loads = counted(\"%s/loads\", 1);\n"
+                   "    calls++;\n"
+                   "    if (%s) { %s; }\n",
+                   fake_plant.folder, fake_plant.when, fake_plant.code);
+    return b.p;
+}
+
 enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c, struct arena *a,
                        struct ws_source *out, struct diag *d) {
     static const char *const fused[] = {"2 * x[i] + 1",
@@ -177,13 +222,21 @@ enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c
     *out = (struct ws_source){.n_launches = 1, .block = ""};
     out->text = arena_printf(a,
                              "static int calls;\n"
+                             "%s"
                              "void entry(void *const *args) {\n"
                              "    float *y = *(float *const *)args[1];\n"
                              "    const float *x = *(float *const *)args[0];\n"
                              "    calls += 0;\n"
+                             "%s"
                              "    for (int i = 0; i < %d; i++) y[i] = %s;\n"
+                             "%s"
                              "}\n",
-                             FAKE_N, value);
+                             fake_plant.when ? fake_plant_head(a) : "",
+                             fake_plant.when ? "static float was[4096];\n"
+                                               "for (int i = 0; i < 4096; i++) was[i] = y[i];\n"
+                                             : "",
+                             FAKE_N, value,
+                             fake_plant.when ? fake_plant_end(p->n_kernels, k, variant, a) : "");
     out->launches[0] =
         (struct ws_launch){.entry = "entry",
                            .grid = {1, 1, 1},

@@ -11,6 +11,7 @@ struct fake {
     int drop;      /* so many of the next records are never delivered */
     int zero;      /* so many of the next records have no timestamps */
     int silent;    /* launches are not told to the callback */
+    int behind;    /* of so many repetitions the host submits the last launch too late */
     int bad_nvrtc; /* compiles fail */
     unsigned long long throttle;
     unsigned long long bad, worst; /* what the comparing kernels find */

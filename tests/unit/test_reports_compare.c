@@ -55,6 +55,19 @@ static enum verdict verdict(double base, double now, double spread) {
     return compare_rows(&b, &n, 0.02);
 }
 
+/* A night before schema 3 against one after it: both without the gaps between kernels. */
+static void test_older_times(void **state) {
+    struct result_row base = timed("a", ROLE_tuned, 100, 0.005),
+                      now = timed("b", ROLE_tuned, 110, 0.005);
+    now.kernels_us = 100;
+    assert_int_equal(compare_rows(&base, &now, 0.02), VERDICT_SLOW);
+    base.schema = 2;
+    assert_int_equal(compare_rows(&base, &now, 0.02), VERDICT_SAME);
+    assert_int_equal(compare_rows(&now, &base, 0.02), VERDICT_SAME);
+    now.kernels_us = 110;
+    assert_int_equal(compare_rows(&base, &now, 0.02), VERDICT_SLOW);
+}
+
 static void test_two_gates(void **state) {
     assert_int_equal(verdict(100, 100, 0.005), VERDICT_SAME);
     assert_int_equal(verdict(100, 110, 0.005), VERDICT_SLOW);
@@ -208,6 +221,7 @@ static void test_foreign_file(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_older_times),
         cmocka_unit_test(test_two_gates),
         cmocka_unit_test(test_thin_evidence),
         cmocka_unit_test_teardown(test_exit_codes, empty_folder),

@@ -143,6 +143,24 @@ static void test_time(void **state) {
     assert_int_equal(f->kit->fake->flushes, SAMPLES);
 }
 
+/* A span counts where the host was done before the device began. */
+static void test_gaps_of_a_slow_host(void **state) {
+    struct fixture *f = *state;
+    enum { BEHIND = 3 };
+    double us[2 * SAMPLES];
+    struct sample_extra extra[SAMPLES];
+    open_device(f);
+    struct module *m = load(f);
+    struct launch l[] = {launch(m, "a"), launch(m, "b")};
+    f->kit->fake->behind = BEHIND;
+    assert_int_equal(device_time(f->dev, l, 2, SAMPLES, true, us, extra, &f->diag), WS_OK);
+    for (int i = 0; i < SAMPLES; i++) {
+        assert_int_equal(extra[i].queued, i >= BEHIND);
+        assert_true(extra[i].span_us == 3);
+    }
+    device_unload(f->dev, m);
+}
+
 /* Enough launches to fill several buffers and to pass the queue's depth. */
 static void test_time_many(void **state) {
     struct fixture *f = *state;
@@ -390,6 +408,7 @@ int main(void) {
         TEST(test_two_devices_at_once),
         TEST(test_library_that_does_not_load),
         TEST(test_time),
+        TEST(test_gaps_of_a_slow_host),
         TEST(test_time_many),
         TEST(test_lost_records_are_measured_again),
         TEST(test_zero_stamps_are_measured_again),

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/remote/wire.h"
@@ -131,8 +132,8 @@ static void test_large_tensors_pass(void **state) {
 }
 
 /* Run a program that is bad for its process, and expect the loss; then everything works again. */
-static void expect_loss(struct fixture *f, const char *source, enum device_loss loss,
-                        const char *text) {
+static void expect_loss_within(struct fixture *f, const char *source, double limit_ms,
+                               enum device_loss loss, const char *text) {
     uint64_t at;
     dptr p;
     assert_int_equal(device_alloc(f->dev, 4000, &p, &f->diag), WS_OK);
@@ -140,6 +141,7 @@ static void expect_loss(struct fixture *f, const char *source, enum device_loss 
     struct launch l = launch_of(m, &at);
     at = p;
     int generation = device_generation(f->dev);
+    device_limit(f->dev, limit_ms); /* of this call alone: loading may take its time */
     assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_MACHINE);
     if (!strstr(f->diag.text, text)) fail_msg("'%s' is not in: %s", text, f->diag.text);
     assert_true(device_is_lost(f->dev));
@@ -161,6 +163,11 @@ static void expect_loss(struct fixture *f, const char *source, enum device_loss 
     test_runs_times_and_compares((void **)&f);
 }
 
+static void expect_loss(struct fixture *f, const char *source, enum device_loss loss,
+                        const char *text) {
+    expect_loss_within(f, source, INFINITY, loss, text);
+}
+
 static void test_a_crash(void **state) {
     expect_loss(*state, "void entry(void *const *args) { *(volatile int *)8 = 1; }\n", DEVICE_DIED,
                 "killed by signal 11");
@@ -177,10 +184,78 @@ static void test_an_exit(void **state) {
 }
 
 static void test_a_hang(void **state) {
-    struct fixture *f = *state;
-    device_limit(f->dev, 300);
-    expect_loss(f, "void entry(void *const *args) { for (volatile int i = 0;;) i++; }\n",
-                DEVICE_HUNG, "it hangs");
+    expect_loss_within(*state,
+                       "void entry(void *const *args) { for (volatile int i = 0;;) i++; }\n", 300,
+                       DEVICE_HUNG, "it hangs");
+}
+
+/* ---- stopped processes ----------------------------------------------------------------------- */
+
+/* What ps calls the state of a process: R, S, T (stopped), ...; 0: it is gone. */
+static char state_of(pid_t pid) {
+    char path[64], state = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "r");
+    if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1) state = 0;
+    if (f) fclose(f);
+    return state;
+}
+
+static bool wait_until_stopped(pid_t pid) {
+    for (int i = 0; i < 6000 && state_of(pid) && state_of(pid) != 'T'; i++) usleep(10000);
+    return state_of(pid) == 'T';
+}
+
+/* In a process of its own: its exit status. The kernel stops it and the worker, as Ctrl-Z does, in
+ * the middle of a launch. */
+static int run_and_be_stopped(void) {
+    struct fixture *f = NULL;
+    uint64_t at;
+    dptr p;
+    if (setup((void **)&f) != 0 || device_alloc(f->dev, 4000, &p, &f->diag) != WS_OK) return 2;
+    struct module *m = load(f, "#include <signal.h>\n"
+                               "#include <unistd.h>\n"
+                               "void entry(void *const *args) {\n"
+                               "    kill(getppid(), SIGSTOP);\n"
+                               "    kill(getpid(), SIGSTOP);\n"
+                               "}\n");
+    struct launch l = launch_of(m, &at);
+    at = p;
+    device_limit(f->dev, 1500);
+    int failed = device_run(f->dev, &l, 1, &f->diag) != WS_OK;
+    if (failed) fputs(f->diag.text, stderr);
+    device_close(f->dev);
+    return failed;
+}
+
+static pid_t child_of(pid_t pid) {
+    char path[64];
+    int child = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    FILE *f = fopen(path, "r");
+    if (f && fscanf(f, "%d", &child) != 1) child = 0;
+    if (f) fclose(f);
+    return child;
+}
+
+/* Stopped for longer than the limit: nobody had time to answer, so nothing hangs. */
+static void test_stopped_is_no_hang(void **state) {
+    (void)state;
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) _exit(run_and_be_stopped());
+    if (!wait_until_stopped(pid)) {
+        waitpid(pid, &status, 0);
+        fail_msg("not stopped: status %x", status);
+    }
+    pid_t worker = child_of(pid);
+    assert_true(worker > 0 && wait_until_stopped(worker));
+    usleep(2000000);
+    kill(worker, SIGCONT);
+    kill(pid, SIGCONT);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void test_an_unknown_device(void **state) {
@@ -253,6 +328,7 @@ int main(int argc, char **argv) {
         T(test_an_abort),
         T(test_an_exit),
         T(test_a_hang),
+        T(test_stopped_is_no_hang),
         T(test_an_unknown_device),
         T(test_no_counters_is_an_answer),
         T(test_a_compiler_that_dies),

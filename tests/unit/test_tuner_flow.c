@@ -11,72 +11,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "reports/results.h"
-#include "tests/unit/fake_compiler.h"
-#include "tuner/commands.h"
+#include "tests/unit/flow_test.h"
 #include "tuner/sql.h"
 #include "tuner/store.h"
-
-struct place {
-    char folder[512], file[600], csv[600], store[600];
-};
-
-static int set_up(void **state) {
-    struct place *p = calloc(1, sizeof *p);
-    const char *tmp = getenv("TMPDIR");
-    if (!p) return -1;
-    snprintf(p->folder, sizeof p->folder, "%.400s/tuner-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(p->folder)) return -1;
-    snprintf(p->file, sizeof p->file, "%s/fake.py", p->folder);
-    snprintf(p->csv, sizeof p->csv, "%s/fake.csv", p->folder);
-    snprintf(p->store, sizeof p->store, "%s/store.db", p->folder);
-    setenv("WARPSMITH_CACHE", p->store, 1);
-    FILE *f = fopen(p->file, "w");
-    *state = p;
-    if (!f) return -1;
-    fputs("get_inputs = None\n", f); /* a workload, not a script */
-    return fclose(f);
-}
-
-static int tear_down(void **state) {
-    struct place *p = *state;
-    char command[600];
-    snprintf(command, sizeof command, "rm -rf '%s'", p->folder);
-    int status = system(command);
-    free(p);
-    return status;
-}
-
-/* `bench FILE --device cpu --results FOLDER --no-figures ...`: its exit code. */
-static int bench(struct place *p, const char *option, const char *value) {
-    char *argv[] = {"bench",      p->file,        "--device",     "cpu",
-                    "--results",  p->folder,      "--no-figures", "--search",
-                    "exhaustive", (char *)option, (char *)value,  NULL};
-    int argc = 9;
-    while (argv[argc]) argc++;
-    return bench_command(argc, argv);
-}
-
-static const struct result_row *find(const struct results *r, const char *config,
-                                     enum result_role role) {
-    const struct result_row *found = NULL;
-    for (size_t i = 0; i < r->n; i++)
-        if (!strcmp(r->rows[i].config, config) && r->rows[i].role == role) found = &r->rows[i];
-    if (!found) fail_msg("no row of '%s' with role %s", config, result_role_name(role));
-    return found;
-}
-
-static size_t count(const struct results *r, enum result_role role) {
-    size_t n = 0;
-    for (size_t i = 0; i < r->n; i++) n += r->rows[i].role == role;
-    return n;
-}
-
-static void read_rows(struct place *p, struct results *r) {
-    struct report_error e = {0};
-    assert_int_equal(results_read(p->csv, r, &e), REPORT_OK);
-    assert_string_equal(text_str(&r->table.warnings), "");
-}
 
 static void test_every_fate_of_a_variant(void **state) {
     struct place *p = *state;
@@ -278,8 +215,6 @@ static void test_run_checks(void **state) {
     assert_int_equal(run_command(5, right), 0);
     assert_int_equal(run_command(7, wrong), WS_WRONG);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv) {
     worker_main(argc - 1, argv + 1);

@@ -20,22 +20,42 @@ struct clockwork {
     struct device base;
     double base_us, noise_us;
     int taken, batches;
-    int throttled_batches; /* the first so many */
+    int throttled_batches;    /* the first so many, after the warm-up; */
+    int throttled_every;      /* and one in so many; 0: none */
+    double throttled_us;      /* that a launch takes longer then */
+    int stopped_at;           /* the process is stopped for seconds during this one; 0: never */
+    double gap_us;            /* between launches */
+    int behind_every;         /* of so many repetitions one has gaps of the host's; 0: none */
+    int fails_at;             /* this call of device_time fails; 0: none */
+    double limit_ms, most_ms; /* of the call; the longest that was given */
 };
+
+static bool is_throttled(const struct clockwork *c) {
+    int batch = c->batches - 1;
+    return batch > 0 && (batch <= c->throttled_batches ||
+                         (c->throttled_every && batch % c->throttled_every == 0));
+}
 
 static enum ws_status fake_time(struct device *dev, const struct launch *l, int n, int samples,
                                 bool flush, double *us, struct sample_extra *extra,
                                 struct diag *d) {
     struct clockwork *c = (struct clockwork *)dev;
-    (void)l, (void)d;
+    (void)l;
     assert_true(flush);
-    for (int s = 0; s < samples; s++) {
-        for (int i = 0; i < n; i++)
-            us[s * n + i] = (c->base_us + (c->taken % 2 ? c->noise_us : 0)) / n;
-        if (extra) extra[s] = (struct sample_extra){.host_us = 5, .span_us = c->base_us + 3};
-        c->taken++;
-    }
     c->batches++;
+    c->most_ms = fmax(c->most_ms, c->limit_ms);
+    if (c->batches == c->fails_at) return diag_fail(d, WS_MACHINE, "it hangs");
+    for (int s = 0; s < samples; s++, c->taken++) {
+        double all = c->base_us + (c->taken % 2 ? c->noise_us : 0);
+        if (is_throttled(c)) all += c->throttled_us;
+        if (c->stopped_at && c->taken == c->stopped_at) all += 5e6;
+        bool behind = c->behind_every && c->taken % c->behind_every == 0;
+        for (int i = 0; i < n; i++) us[s * n + i] = all / n;
+        if (extra)
+            extra[s] = (struct sample_extra){.host_us = 5,
+                                             .span_us = all + (behind ? 500 : c->gap_us * (n - 1)),
+                                             .queued = !behind};
+    }
     return WS_OK;
 }
 
@@ -43,15 +63,18 @@ static void fake_health(struct device *dev, struct health *out) {
     struct clockwork *c = (struct clockwork *)dev;
     out->clock_mhz = 1980;
     out->temp_c = 40;
-    bool held = c->batches - 1 <= c->throttled_batches; /* the first is the warm-up */
-    out->throttle_bits = held && c->throttled_batches ? 4 : 0;
+    out->throttle_bits = is_throttled(c) ? 4 : 0;
     strcpy(out->throttle, out->throttle_bits ? "sw_power_cap" : "none");
 }
 
-static const struct device_ops ops = {.time = fake_time, .health = fake_health};
+static void fake_limit(struct device *dev, double ms) { ((struct clockwork *)dev)->limit_ms = ms; }
+
+static const struct device_ops ops = {
+    .time = fake_time, .health = fake_health, .limit = fake_limit};
 
 static struct clockwork made(double base_us, double noise_us) {
-    return (struct clockwork){.base = {.ops = &ops}, .base_us = base_us, .noise_us = noise_us};
+    return (struct clockwork){
+        .base = {.ops = &ops}, .base_us = base_us, .noise_us = noise_us, .gap_us = 3};
 }
 
 /* Launches that only have to look launchable. */
@@ -72,7 +95,8 @@ static void test_steady_times_need_few_samples(void **state) {
     (void)state;
     struct clockwork c = made(30, 0);
     struct timing t = alone(&c, measure_rule_default(100));
-    assert_true(fabs(t.us.median - 30) < 1e-9); /* both launches together */
+    assert_true(fabs(t.us.median - 33) < 1e-9); /* both launches, and the gap between them */
+    assert_true(fabs(t.kernels_us - 30) < 1e-9);
     assert_true(t.us.n >= 10 && t.us.n < 40);
     assert_int_equal(c.taken, t.us.n + 1); /* one warm-up, discarded */
     assert_string_equal(t.throttle, "none");
@@ -92,7 +116,7 @@ static void test_short_ones_come_in_groups(void **state) {
     struct timing t = alone(&c, measure_rule_default(100));
     assert_true(t.us.n >= 10 && t.us.n < 40);
     assert_true(c.taken > 10 * t.us.n);
-    assert_true(fabs(t.us.median - 6) < 0.5);
+    assert_true(fabs(t.us.median - 9) < 0.5);
 }
 
 static void test_hopeless_is_dropped(void **state) {
@@ -102,9 +126,57 @@ static void test_hopeless_is_dropped(void **state) {
     rule.drop_us = 20;
     struct timing t = alone(&c, rule);
     assert_true(t.dropped);
-    assert_int_equal(t.us.n, 1);
-    rule.drop_us = 31;
+    assert_int_equal(t.us.n, 2); /* one alone may have met something else */
+    rule.drop_us = 34;
     assert_false(alone(&c, rule).dropped);
+}
+
+/* A process that is stopped in the middle of a sample (Ctrl-Z, a laptop's lid): whichever sample it
+ * is, the warm-up included, the median is that of the others, and nothing is dropped. */
+static void test_stopped_in_a_sample(void **state) {
+    (void)state;
+    for (int at = 0; at < 12; at++) {
+        struct clockwork c = made(100, 0);
+        struct measure_rule rule = measure_rule_default(100);
+        c.stopped_at = at;
+        rule.drop_us = 150;
+        struct timing t = alone(&c, rule);
+        assert_false(t.dropped);
+        assert_true(t.us.median == 103 && t.us.q3 == 103 && t.kernels_us == 100);
+    }
+}
+
+/* Gaps between launches are what the caller waits for, too; unless they are a slow host's. */
+static void test_several_launches_are_judged_by_their_span(void **state) {
+    (void)state;
+    struct clockwork c = made(30, 0);
+    c.behind_every = 3;
+    struct timing t = alone(&c, measure_rule_default(100));
+    assert_true(t.us.median == 33 && t.us.q3 == 33 && t.span_us == 33 && t.kernels_us == 30);
+    c = made(30, 0);
+    c.behind_every = 1;
+    t = alone(&c, measure_rule_default(100));
+    assert_true(t.us.median == 30 && t.kernels_us == 30 && isnan(t.span_us));
+}
+
+/* Whose turn it was when the device failed; and every call had a limit that grows with the batch.
+ */
+static void test_a_failure_has_its_subject(void **state) {
+    (void)state;
+    for (int at = 1; at <= 7; at++) {
+        struct clockwork c = made(30, 0);
+        struct arena *a = arena_new();
+        struct diag d = diag_new(a);
+        struct subject s[3];
+        struct measure_rule rule = measure_rule_default(100);
+        for (int i = 0; i < 3; i++) s[i] = (struct subject){.launches = launches, .n = 1};
+        c.fails_at = at;
+        rule.limit_ms = 700;
+        assert_int_equal(measure_together(&c.base, s, 3, &rule, &d), WS_MACHINE);
+        for (int i = 0; i < 3; i++) assert_int_equal(s[i].failed, i == (at - 1) % 3);
+        assert_true(c.most_ms >= 700 && c.most_ms < 1e6 && c.limit_ms == 700);
+        arena_free(a);
+    }
 }
 
 static void test_throttled_samples_are_set_aside(void **state) {
@@ -115,6 +187,17 @@ static void test_throttled_samples_are_set_aside(void **state) {
     assert_int_equal(t.n_throttled, 2); /* two batches of one */
     assert_true(t.us.n >= 10);
     assert_string_equal(t.throttle, "sw_power_cap");
+}
+
+/* Now and then throttled, in a way that shows: none of it is in what is said. */
+static void test_throttled_now_and_then(void **state) {
+    (void)state;
+    struct clockwork c = made(30, 0);
+    c.throttled_every = 2;
+    c.throttled_us = 40;
+    struct timing t = alone(&c, measure_rule_default(100));
+    assert_true(t.n_throttled > 0 && t.us.n >= 10);
+    assert_true(t.us.median == 33 && t.us.q3 == 33 && t.kernels_us == 30 && t.span_us == 33);
 }
 
 static void test_never_no_samples(void **state) {
@@ -179,6 +262,10 @@ int main(void) {
         cmocka_unit_test(test_noisy_times_end_at_the_limit),
         cmocka_unit_test(test_short_ones_come_in_groups),
         cmocka_unit_test(test_hopeless_is_dropped),
+        cmocka_unit_test(test_stopped_in_a_sample),
+        cmocka_unit_test(test_several_launches_are_judged_by_their_span),
+        cmocka_unit_test(test_a_failure_has_its_subject),
+        cmocka_unit_test(test_throttled_now_and_then),
         cmocka_unit_test(test_throttled_samples_are_set_aside),
         cmocka_unit_test(test_never_no_samples),
         cmocka_unit_test(test_in_turns),

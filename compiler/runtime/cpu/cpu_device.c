@@ -214,7 +214,8 @@ static enum ws_status cpu_time(struct device *dev, const struct launch *l, int n
         if (flush) cpu_flush(c);
         double start = cpu_now_us();
         time_sample(l, fns, n, us + (size_t)k * (size_t)n);
-        if (extra) extra[k].span_us = cpu_now_us() - start;
+        if (extra)
+            extra[k] = (struct sample_extra){.span_us = cpu_now_us() - start, .queued = true};
     }
     free(fns);
     return s;

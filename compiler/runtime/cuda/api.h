@@ -215,7 +215,8 @@ typedef void (*cupti_buffer_completed)(cu_context ctx, uint32_t stream, uint8_t 
     F(cupti_status, next_record, "cuptiActivityGetNextRecord",                                     \
       (uint8_t * buffer, size_t valid, void **record))                                             \
     F(cupti_status, dropped, "cuptiActivityGetNumDroppedRecords",                                  \
-      (cu_context ctx, uint32_t stream, size_t * n))
+      (cu_context ctx, uint32_t stream, size_t * n))                                               \
+    F(cupti_status, timestamp, "cuptiGetTimestamp", (uint64_t * ns))
 
 /* ---- NVML: libnvidia-ml.so.1 ----------------------------------------------------------------- */
 

@@ -57,6 +57,8 @@ enum ws_status cupti_end(struct cupti *c, int expected, const struct kernel_time
  * so already. What was not delivered yet is dropped. */
 void cupti_pause(struct cupti *c);
 enum ws_status cupti_resume(struct cupti *c, struct diag *d);
+/* Now, on the clock of the records, in ns; UINT64_MAX if CUPTI does not say. */
+uint64_t cupti_now(const struct cupti *c);
 /* Records CUPTI said it dropped, since the subscription. */
 size_t cupti_dropped(const struct cupti *c);
 

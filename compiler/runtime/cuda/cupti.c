@@ -209,3 +209,8 @@ enum ws_status cupti_resume(struct cupti *c, struct diag *d) {
 }
 
 size_t cupti_dropped(const struct cupti *c) { return c->dropped; }
+
+uint64_t cupti_now(const struct cupti *c) {
+    uint64_t ns = 0;
+    return c->api.timestamp(&ns) == CUPTI_OK ? ns : UINT64_MAX;
+}

@@ -3,7 +3,9 @@
  *   repetition 0:  [flush L2]  kernel 0  kernel 1 ...
  *   repetition 1:  [flush L2]  kernel 0  kernel 1 ...
  *
- * us[s*n + i] is end - start of the record of kernel i in repetition s.
+ * us[s*n + i] is end - start of the record of kernel i in repetition s. The flush gives the host
+ * time to submit what follows: a repetition whose first kernel began after its last was submitted
+ * is `queued`, and the gaps between its kernels are the device's own.
  *
  * All repetitions are queued without waiting in between, so that the GPU never idles and its clock
  * stays up; records are matched to launches by correlation id, so the flush is in no window. A
@@ -23,8 +25,9 @@ struct timing {
     const struct ready *ready;
     int n, samples;
     bool flush;
-    uint32_t *ids; /* [samples][n] correlation ids, 0 = no launch (empty grid) */
-    bool *done;    /* [samples] */
+    uint32_t *ids;       /* [samples][n] correlation ids, 0 = no launch (empty grid) */
+    bool *done;          /* [samples] */
+    uint64_t *submitted; /* [samples] when its last launch was, ns */
     double *us;
     struct sample_extra *extra;
 };
@@ -50,6 +53,7 @@ static enum ws_status submit_sample(struct timing *t, int s, struct diag *d) {
                              t->ready[i].entry);
     }
     if (t->extra) t->extra[s].host_us = (clock_ms() - start) * 1e3;
+    t->submitted[s] = cupti_now(t->c->cupti);
     return WS_OK;
 }
 
@@ -94,7 +98,10 @@ static bool read_sample(struct timing *t, int s, const struct kernel_time *times
         if (!first || k->start < first) first = k->start;
         if (k->end > last) last = k->end;
     }
-    if (t->extra) t->extra[s].span_us = (double)(last - first) / 1e3;
+    if (t->extra) {
+        t->extra[s].span_us = (double)(last - first) / 1e3;
+        t->extra[s].queued = t->submitted[s] <= first;
+    }
     return true;
 }
 
@@ -130,14 +137,16 @@ enum ws_status cuda_time(struct device *dev, const struct launch *l, int n, int 
     struct timing t = {c, ready, n, samples, flush, .us = us, .extra = extra};
     t.ids = calloc((size_t)n * (size_t)samples, sizeof *t.ids);
     t.done = calloc((size_t)samples, sizeof *t.done);
+    t.submitted = calloc((size_t)samples, sizeof *t.submitted);
     enum ws_status s = WS_OK;
-    if (!ready || !t.ids || !t.done)
+    if (!ready || !t.ids || !t.done || !t.submitted)
         s = diag_fail(d, WS_MACHINE, "out of memory for %d samples", samples);
     for (int i = 0; i < n && s == WS_OK; i++) s = cuda_ready(c, &l[i], &ready[i], d);
     /* Once outside any window: module loading is lazy and the first launch pays for it. */
     for (int i = 0; i < n && s == WS_OK; i++) s = cuda_submit(c, &ready[i], d);
     if (s == WS_OK) s = cuda_synchronize(c, l[0].entry, d);
     if (s == WS_OK) s = measure(&t, d);
+    free(t.submitted);
     free(t.done);
     free(t.ids);
     free(ready);

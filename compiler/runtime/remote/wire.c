@@ -110,16 +110,19 @@ static bool receive_all(int fd, void *to, size_t n) {
     return true;
 }
 
+/* Waits in slices, and counts each for little more than it should have taken: while this process
+ * was stopped (Ctrl-Z stops the worker, too), or had no core, the other side had no time either. */
 static bool wait_readable(int fd, double limit_ms) {
+    const double SLICE_MS = 100;
     struct pollfd p = {.fd = fd, .events = POLLIN};
-    double end = clock_ms() + limit_ms;
-    for (;;) {
-        double left = end - clock_ms();
-        int ms = limit_ms >= INT32_MAX ? -1 : left > 0 ? (int)ceil(left) : 0;
-        int n = poll(&p, 1, ms);
+    for (double waited = 0;;) {
+        double left = limit_ms - waited, slice = left < SLICE_MS ? left : SLICE_MS;
+        double begun = clock_ms();
+        int n = poll(&p, 1, slice > 0 ? (int)ceil(slice) : 0);
         if (n > 0) return true;
-        if (n == 0 && ms == 0) return false;
+        if (n == 0 && left <= 0) return false;
         if (n < 0 && errno != EINTR) return true; /* the read will tell */
+        waited += fmin(clock_ms() - begun, 2 * SLICE_MS);
     }
 }
 

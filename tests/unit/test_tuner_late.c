@@ -1,0 +1,115 @@
+/* Variants that are right and by far the fastest, for a while: what is planted in them shows only
+ * among the finalists, in the final program, or now and then. None of them may win, each has one
+ * row that says why, and the run goes on. */
+#define _GNU_SOURCE
+#include "tests/unit/flow_test.h"
+#include "tuner/store.h"
+
+/* The last status that the store has of a config. */
+static enum result_status stored_status(struct place *p, const char *config) {
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct store *s;
+    struct store_entry *e;
+    struct store_trial *t;
+    const char *note;
+    int n, n_trials, status = -1;
+    assert_int_equal(store_open(p->store, a, &d, &s, &note), WS_OK);
+    assert_int_equal(store_entries(s, &e, &n, &d), WS_OK);
+    for (int i = 0; i < n; i++) {
+        assert_int_equal(store_entry_trials(s, e[i].id, &t, &n_trials, &d), WS_OK);
+        for (int k = 0; k < n_trials; k++)
+            if (!strcmp(t[k].config, config)) status = (int)t[k].status;
+    }
+    store_close(s);
+    arena_free(a);
+    return (enum result_status)status;
+}
+
+/* What is planted in the fastest variant keeps it from winning, in one row that says so; the run
+ * goes on to its end, and the default, which is right, wins. */
+static void expect_unmasked(struct place *p, const char *when, const char *code,
+                            enum result_status status) {
+    struct results r;
+    fake_plant.when = when;
+    fake_plant.code = code;
+    assert_int_equal(bench(p, "--samples-max", "4"), 0);
+    fake_plant.when = NULL;
+    read_rows(p, &r);
+    assert_int_equal(count(&r, ROLE_variant), 2);
+    assert_int_equal(find(&r, "x=2", ROLE_variant)->status, status);
+    assert_int_equal(find(&r, "x=2", ROLE_variant)->is_winner, 0);
+    assert_int_equal(find(&r, "x=1", ROLE_variant)->is_winner, 1);
+    assert_true(find(&r, "x=1", ROLE_tuned)->median_us > 0);
+    assert_int_equal(stored_status(p, "x=2"), status);
+    if (status != STATUS_ok) assert_false(find(&r, "x=2", ROLE_variant)->median_us > 0);
+    results_free(&r);
+}
+
+#define CRASH "*(volatile int *)8 = 1"
+#define HANG "for (volatile int k = 0;;) k++"
+#define WRONG "y[4095] = 0"
+
+/* Without the plant it wins: what the tests below see is the plant's doing. */
+static void test_the_fastest_wins(void **state) {
+    struct place *p = *state;
+    struct results r;
+    fake_plant.when = "0";
+    fake_plant.code = "";
+    assert_int_equal(bench(p, "--samples-max", "4"), 0);
+    fake_plant.when = NULL;
+    read_rows(p, &r);
+    assert_int_equal(find(&r, "x=2", ROLE_variant)->is_winner, 1);
+    results_free(&r);
+}
+
+static void test_finalist_that_hangs(void **state) {
+    expect_unmasked(*state, "loads == 2 && calls == 3", HANG, STATUS_timeout);
+}
+static void test_finalist_that_crashes(void **state) {
+    expect_unmasked(*state, "loads == 2 && calls == 3", CRASH, STATUS_launch_error);
+}
+static void test_finalist_that_goes_wrong(void **state) {
+    expect_unmasked(*state, "loads == 2 && calls > 3", WRONG, STATUS_wrong);
+}
+static void test_finalist_that_gets_slow(void **state) {
+    expect_unmasked(*state, "loads == 2", "usleep(20000)", STATUS_ok);
+}
+static void test_program_that_crashes(void **state) {
+    expect_unmasked(*state, "EAGER > 1", CRASH, STATUS_launch_error);
+}
+static void test_program_that_goes_wrong(void **state) {
+    expect_unmasked(*state, "EAGER > 1", WRONG, STATUS_wrong);
+}
+/* It leaves what its first call has written. */
+static void test_lazy_variant(void **state) {
+    expect_unmasked(*state, "calls > 1", "for (int i = 0; i < 4096; i++) y[i] = was[i]",
+                    STATUS_wrong);
+}
+static void test_untouched_output(void **state) {
+    expect_unmasked(*state, "1", "for (int i = 0; i < 4096; i++) y[i] = was[i]", STATUS_wrong);
+}
+static void test_racing_variant(void **state) {
+    expect_unmasked(*state, "calls % 3 == 0", WRONG, STATUS_wrong);
+}
+static void test_writes_behind_its_output_later(void **state) {
+    expect_unmasked(*state, "calls > 5", "y[4096] = 0", STATUS_wrong);
+}
+
+int main(int argc, char **argv) {
+    worker_main(argc - 1, argv + 1);
+    const struct CMUnitTest tests[] = {
+        TEST(test_the_fastest_wins),
+        TEST(test_finalist_that_hangs),
+        TEST(test_finalist_that_crashes),
+        TEST(test_finalist_that_goes_wrong),
+        TEST(test_finalist_that_gets_slow),
+        TEST(test_program_that_crashes),
+        TEST(test_program_that_goes_wrong),
+        TEST(test_lazy_variant),
+        TEST(test_untouched_output),
+        TEST(test_racing_variant),
+        TEST(test_writes_behind_its_output_later),
+    };
+    return cmocka_run_group_tests_name("tuner late", tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+/* bench_programs.c: the eager, the default and the tuned program: checked, then timed in turns.
+ *
+ * A winner that hangs, crashes or goes wrong only now is withdrawn: its row says why, the store
+ * forgets it, its kernel gets the next best, and all three programs are timed again. */
+#include <math.h>
+#include <stdio.h>
+
+#include "tuner/bench.h"
+#include "tuner/interrupt.h"
+#include "tuner/patience.h"
+
+/* How far off ill-conditioned outputs may be, is known from when the reference was made. */
+static const char *tolerance_key(const struct bench_point *b, const char *what, int output) {
+    return arena_printf(b->arena, "%s %s %llu %d", what, b->captured->graph_hash,
+                        (unsigned long long)b->captured->seed, output);
+}
+
+static enum ws_status remember_tolerance(struct bench_point *b) {
+    if (!b->run->store || b->all_found) return WS_OK;
+    for (int i = 0; i < b->captured->n_outputs; i++) {
+        double widened = b->data.widened[i], noise = b->data.noise[i];
+        if (widened > 0) store_put_fact(b->run->store, tolerance_key(b, "rtol", i), widened, b->d);
+        if (noise > 0) store_put_fact(b->run->store, tolerance_key(b, "noise", i), noise, b->d);
+    }
+    return b->d->status;
+}
+
+static enum ws_status recall_tolerance(struct bench_point *b) {
+    bool found;
+    for (int i = 0; b->all_found && i < b->captured->n_outputs; i++) {
+        store_get_fact(b->run->store, tolerance_key(b, "rtol", i), &b->data.widened[i], &found,
+                       b->d);
+        store_get_fact(b->run->store, tolerance_key(b, "noise", i), &b->data.noise[i], &found,
+                       b->d);
+    }
+    return b->d->status;
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+/* Checks a program, and remembers how long the slowest one takes. */
+static enum ws_status check_program(struct bench_point *b, const struct plan *p,
+                                    struct buffers *memory, bool trust) {
+    struct device *dev = b->run->machine.device;
+    double begun = clock_ms();
+    patience_set(dev, NAN);
+    if (buffers_place(memory, &b->data, p->program, false, b->arena, b->d) != WS_OK ||
+        plan_check(p, &b->data, memory, trust, b->d) != WS_OK)
+        return b->d->status;
+    b->program_ms = fmax(b->program_ms, clock_ms() - begun);
+    patience_set(dev, b->program_ms);
+    return WS_OK;
+}
+
+enum ws_status bench_check_eager(struct bench_point *b) {
+    b->trusts_eager = b->all_found;
+    if (plan_finish(&b->eager, &b->builder, b->d) != WS_OK || interrupted() ||
+        recall_tolerance(b) != WS_OK ||
+        check_program(b, &b->eager, &b->eager_memory, b->trusts_eager) != WS_OK)
+        return b->d->status;
+    return remember_tolerance(b);
+}
+
+enum ws_status bench_check_default(struct bench_point *b) {
+    if (plan_finish(&b->dflt, &b->builder, b->d) != WS_OK || interrupted()) return b->d->status;
+    return check_program(b, &b->dflt, &b->fused_memory, false);
+}
+
+static enum ws_status check_tuned(struct bench_point *b, struct diag *d) {
+    return plan_check(&b->tuned, &b->data, &b->fused_memory, false, d);
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+static bool same_plan(const struct plan *a, const struct plan *b) {
+    for (int k = 0; k < a->program->n_kernels; k++)
+        if (a->chosen[k] != b->chosen[k]) return false;
+    return true;
+}
+
+/* If every default won, the tuned program is the default one, and is timed once. */
+static enum ws_status time_in_turns(struct bench_point *b, bool *tuned_failed, struct diag *d) {
+    struct launches eager, dflt, tuned;
+    struct measure_rule rule = measure_rule_final(b->run->line.samples_max, 3);
+    bool same = same_plan(&b->dflt, &b->tuned);
+    double begun = clock_ms();
+    rule.limit_ms = patience_ms(b->program_ms);
+    /* Twice: the second time no scratch memory moves any more. */
+    for (int i = 0; i < 2; i++)
+        if (plan_launches(&b->eager, &b->eager_memory, &eager, d) != WS_OK ||
+            plan_launches(&b->dflt, &b->fused_memory, &dflt, d) != WS_OK ||
+            plan_launches(&b->tuned, &b->fused_memory, &tuned, d) != WS_OK)
+            return d->status;
+    struct subject s[] = {{.launches = eager.at, .n = eager.n},
+                          {.launches = dflt.at, .n = dflt.n},
+                          {.launches = tuned.at, .n = tuned.n}};
+    measure_together(b->run->machine.device, s, same ? 2 : 3, &rule, d);
+    b->eager_time = s[0].timing;
+    b->default_time = s[1].timing;
+    b->tuned_time = s[same ? 1 : 2].timing;
+    *tuned_failed = s[2].failed;
+    b->tuning.time_ms += clock_ms() - begun;
+    return d->status;
+}
+
+/* Right before, timed, and right afterwards? */
+static enum ws_status time_programs(struct bench_point *b, bool *tuned_failed, struct diag *d) {
+    patience_set(b->run->machine.device, b->program_ms);
+    *tuned_failed = true;
+    if (check_tuned(b, d) != WS_OK || time_in_turns(b, tuned_failed, d) != WS_OK || interrupted())
+        return d->status;
+    *tuned_failed = true;
+    return check_tuned(b, d);
+}
+
+/* ---- a winner that is none ------------------------------------------------------------------- */
+
+/* Everything in place again, on a device that may have been lost. */
+static enum ws_status recover(struct bench_point *b) {
+    struct device *dev = b->run->machine.device;
+    patience_endless(dev);
+    if (device_reset(dev, b->d) != WS_OK || data_upload(&b->data, b->d) != WS_OK)
+        return b->d->status;
+    patience_set(dev, b->program_ms);
+    return plan_check(&b->eager, &b->data, &b->eager_memory, b->trusts_eager, b->d);
+}
+
+/* Winners that are not the default are tried alone once more. Who fails then was it; else any of
+ * them may have been, and all go. */
+static enum ws_status find_guilty(struct bench_point *b, enum result_status what,
+                                  const char *message) {
+    int n = b->fused_program->n_kernels;
+    bool found = false;
+    for (int k = 0; k < n && b->d->status == WS_OK; k++) {
+        struct variant *v = b->tuned.chosen[k];
+        struct launches l;
+        if (v == b->dflt.chosen[k]) continue;
+        if (tune_ready(&b->tunes[k], v, &l, b->d) == WS_OK) trial_prove(&b->tunes[k], v, b->d);
+        found |= variant_refused(v);
+    }
+    for (int k = 0; k < n && !found; k++)
+        if (b->tuned.chosen[k] != b->dflt.chosen[k])
+            variant_refuse(b->tuned.chosen[k], what, message);
+    return b->d->status;
+}
+
+static enum ws_status withdraw(struct bench_point *b, int kernel) {
+    struct tune *t = &b->tunes[kernel];
+    struct variant *v = b->tuned.chosen[kernel];
+    fprintf(stderr, "%s: '%s' is withdrawn: %s: %s\n", variant_kernel(v)->name, v->text,
+            result_status_name(v->status), v->message);
+    variant_unload(v, &b->run->machine);
+    v->is_winner = false;
+    v->timing = timing_none();
+    t->winner = NULL;
+    recorder_add_variant(&b->run->recorder, v, &t->work, &b->run->roof);
+    if (trial_keep(t, v, b->d) != WS_OK) return b->d->status;
+    return store_drop_winner(b->run->store, &t->key, b->d);
+}
+
+static enum ws_status withdraw_guilty(struct bench_point *b, enum result_status what,
+                                      const char *message) {
+    if (recover(b) != WS_OK || testbed_open(&b->bed, &b->data, &b->dflt, b->arena, b->d) != WS_OK ||
+        find_guilty(b, what, message) != WS_OK)
+        return b->d->status;
+    testbed_close(&b->bed);
+    for (int k = 0; k < b->fused_program->n_kernels && b->d->status == WS_OK; k++)
+        if (variant_refused(b->tuned.chosen[k]) && b->tuned.chosen[k] != b->dflt.chosen[k])
+            withdraw(b, k);
+    b->all_found = false;
+    return b->d->status;
+}
+
+enum ws_status bench_time_programs(struct bench_point *b) {
+    const struct ws_program *p = b->fused_program;
+    const struct device *dev = b->run->machine.device;
+    b->tuned = plan_new(b->run->replay ? "config" : "tuned", p, b->arena);
+    for (;;) {
+        struct diag own = diag_new(b->arena);
+        bool tuned_failed;
+        for (int k = 0; k < p->n_kernels; k++) b->tuned.chosen[k] = b->tunes[k].winner;
+        if (plan_begin(&b->tuned, &b->builder, b->d) != WS_OK ||
+            plan_finish(&b->tuned, &b->builder, b->d) != WS_OK || interrupted() ||
+            time_programs(b, &tuned_failed, &own) == WS_OK || interrupted())
+            return b->d->status;
+        bool another = !b->run->replay && !b->run->line.no_search;
+        if (!tuned_failed || !another || same_plan(&b->dflt, &b->tuned))
+            return diag_fail(b->d, own.status, "%s", own.message);
+        enum result_status what = device_loss(dev) == DEVICE_HUNG ? STATUS_timeout
+                                  : device_is_lost(dev)           ? STATUS_launch_error
+                                                                  : STATUS_wrong;
+        if (withdraw_guilty(b, what, own.message) != WS_OK || bench_tune_kernels(b) != WS_OK ||
+            interrupted())
+            return b->d->status;
+    }
+}
