@@ -28,7 +28,7 @@ row() {
     python3 - "$columns" "${@:2}" >>"$1" <<'END'
 import csv, sys
 
-given = {"schema": 2, "device": "X1", "arch": "sm_00", "timer": "cupti", "mode": "fwd", "dtype": "f32", "kernel": "program",
+given = {"schema": 3, "device": "X1", "arch": "sm_00", "timer": "cupti", "mode": "fwd", "dtype": "f32", "kernel": "program",
          "status": "ok", "timestamp": "2026-01-02T03:04:05Z", "toolchain": "cc", "axes": "dim=4"}
 given.update(word.split("=", 1) for word in sys.argv[2:])
 csv.writer(sys.stdout, lineterminator="\n").writerow([given.get(name, "") for name in sys.argv[1].split(",")])
