@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "tuner/store_tables.h"
@@ -92,6 +93,15 @@ static struct sql *connect_or_replace(const char *path, struct arena *a, const c
     return connect(path, a);
 }
 
+/* SQLite takes a journal that cannot be made for one that is not there. */
+static const char *why_not_opened(const char *path, const struct sql *db, struct arena *a) {
+    struct statvfs fs;
+    const char *slash = strrchr(path, '/');
+    const char *folder = slash ? arena_strndup(a, path, (size_t)(slash - path + 1)) : ".";
+    bool read_only = statvfs(folder, &fs) == 0 && fs.f_flag & ST_RDONLY;
+    return read_only ? "is on a read-only file system" : sql_message(db);
+}
+
 enum ws_status store_open(const char *path, struct arena *a, struct diag *d, struct store **out,
                           const char **note) {
     *note = "";
@@ -111,7 +121,7 @@ enum ws_status store_open(const char *path, struct arena *a, struct diag *d, str
     store_tune_end(&claim);
     if (sql_fault(db) != SQL_FINE) {
         diag_fail(d, WS_MACHINE, "store '%s': %s (WARPSMITH_CACHE names another place)", path,
-                  sql_message(db));
+                  why_not_opened(path, db, a));
         sql_close(db);
         return WS_MACHINE;
     }
