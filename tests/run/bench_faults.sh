@@ -19,6 +19,15 @@ expect() {
         fail "$3: expected $1 and /$2/, got $code:"
     fi
 }
+# tune ARGUMENTS...: in the background, as $pid, saying of each trial that it is made and stored.
+tune() {
+    WS_LOGS=autotune "$WARPSMITH" bench workloads/softmax.py --device cpu --no-figures "$@" \
+        >"$TMP/out" 2>"$TMP/err" </dev/null &
+    pid=$!
+}
+wait_for_a_trial() {
+    while kill -0 $pid 2>/dev/null && ! grep -q '^\[autotune\]' "$TMP/err"; do sleep 0.1; done
+}
 valid_csv() { python3 -c 'import csv, sys
 rows = list(csv.reader(open(sys.argv[1])))
 assert rows and all(len(r) == len(rows[0]) for r in rows), "ragged"
@@ -71,13 +80,8 @@ CC=/nonexistent/cc "$WARPSMITH" bench "${args[@]}" --results "$TMP/results" >"$T
 expect 3 '/nonexistent/cc' 'no C compiler'
 
 # Ctrl-C: 130, and what was measured is kept.
-"$WARPSMITH" bench workloads/softmax.py --device cpu -D rows=24 -D dim=48 --no-figures --results "$TMP/stopped" \
-    >"$TMP/out" 2>"$TMP/err" </dev/null &
-pid=$!
-for _ in $(seq 200); do
-    grep -q 'configs\|[0-9] of [0-9]' "$TMP/err" && break
-    sleep 0.1
-done
+tune -D rows=24 -D dim=48 --results "$TMP/stopped"
+wait_for_a_trial
 kill -TERM $pid
 code=0
 wait $pid || code=$?
@@ -87,11 +91,8 @@ if said=$(valid_csv "$TMP/stopped/softmax.csv"); then ok; else fail "after a sto
 
 # kill -9 at any moment: rows stay whole, the store opens, and the next run goes on.
 for i in 1 2 3 4 5 6; do
-    "$WARPSMITH" bench workloads/softmax.py --device cpu -D rows=40 -D dim=80 --no-figures --results "$TMP/killed" \
-        >"$TMP/out" 2>"$TMP/err" </dev/null &
-    pid=$!
-    sleep "0.$((i * 3 % 10))"
-    sleep $((i / 2))
+    tune -D rows=40 -D dim=80 --results "$TMP/killed"
+    if [ $i = 6 ]; then wait_for_a_trial; else sleep "$((i / 2)).$((i * 3 % 10))"; fi
     kill -9 $pid 2>/dev/null
     wait $pid 2>/dev/null
     if [ -s "$TMP/killed/softmax.csv" ]; then
@@ -109,13 +110,8 @@ fi
 # The process that the device lives in is killed while variants are tried: that costs one of them, a row says so, and
 # the run goes on.
 rm -f "$WARPSMITH_CACHE"*
-"$WARPSMITH" bench workloads/softmax.py --device cpu -D rows=48 -D dim=96 --no-figures --results "$TMP/orphan" \
-    --search exhaustive >"$TMP/out" 2>"$TMP/err" </dev/null &
-pid=$!
-for _ in $(seq 300); do
-    grep -qE '[0-9] of [0-9]' "$TMP/err" && break
-    sleep 0.1
-done
+tune -D rows=48 -D dim=96 --results "$TMP/orphan" --search exhaustive
+wait_for_a_trial
 for child in $(cat /proc/$pid/task/$pid/children 2>/dev/null); do
     grep -qz device "/proc/$child/cmdline" 2>/dev/null && kill -9 "$child" && killed=1
 done

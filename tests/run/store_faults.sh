@@ -14,9 +14,9 @@ whole_rows() { python3 -c 'import csv, sys
 rows = list(csv.reader(open(sys.argv[1])))
 assert rows and all(len(r) == len(rows[0]) for r in rows), "ragged"' "$1" 2>&1; }
 
-# wait_for PATTERN FILE: until the file says so; a minute at most.
+# wait_for PATTERN FILE PID: until the file says so; false if the process ends before.
 wait_for() {
-    for _ in $(seq 600); do
+    while kill -0 "$3" 2>/dev/null; do
         grep -qE -- "$1" "$2" 2>/dev/null && return 0
         sleep 0.1
     done
@@ -25,13 +25,14 @@ wait_for() {
 
 # Two tuners of one kernel: the first is stopped while it tunes, so the second waits; the first is killed, and the second
 # goes on from what it had stored.
-"$WARPSMITH" "${args[@]}" -D rows=40 -D dim=72 --results "$TMP/first" --search exhaustive >"$TMP/out1" 2>"$TMP/err1" </dev/null &
+WS_LOGS=autotune "$WARPSMITH" "${args[@]}" -D rows=40 -D dim=72 --results "$TMP/first" --search exhaustive \
+    >"$TMP/out1" 2>"$TMP/err1" </dev/null &
 first=$!
-wait_for '[0-9] of [0-9]' "$TMP/err1" || fail 'the first tuner did not begin'
+wait_for '^\[autotune\]' "$TMP/err1" $first || fail 'the first tuner did not begin'
 kill -STOP $first
 "$WARPSMITH" "${args[@]}" -D rows=40 -D dim=72 --results "$TMP/second" --budget 1 >"$TMP/out" 2>"$TMP/err" </dev/null &
 second=$!
-if wait_for 'another process tunes' "$TMP/out"; then ok; else fail 'the second tuner did not wait for the first:'; fi
+if wait_for 'another process tunes' "$TMP/out" $second; then ok; else fail 'the second tuner did not wait for the first:'; fi
 kill -9 $first
 wait $first 2>/dev/null
 code=0

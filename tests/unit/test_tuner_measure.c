@@ -82,7 +82,12 @@ static struct launch launches[2] = {
     {.module = (struct module *)1, .entry = "a", .grid = {1, 1, 1}, .threads = 1},
     {.module = (struct module *)1, .entry = "b", .grid = {1, 1, 1}, .threads = 1}};
 
+/* A busy machine may take half a second between two samples: time is no reason to end here, and
+ * five samples may do where one seems to take long. */
+enum { LEAST = 5 };
+
 static struct timing alone(struct clockwork *c, struct measure_rule rule) {
+    rule.wall_ms = INFINITY;
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
     struct subject s = {.launches = launches, .n = 2};
@@ -97,7 +102,7 @@ static void test_steady_times_need_few_samples(void **state) {
     struct timing t = alone(&c, measure_rule_default(100));
     assert_true(fabs(t.us.median - 33) < 1e-9); /* both launches, and the gap between them */
     assert_true(fabs(t.kernels_us - 30) < 1e-9);
-    assert_true(t.us.n >= 10 && t.us.n < 40);
+    assert_true(t.us.n >= LEAST && t.us.n < 40);
     assert_int_equal(c.taken, t.us.n + 1); /* one warm-up, discarded */
     assert_string_equal(t.throttle, "none");
     assert_true(t.clock_mhz == 1980 && t.temp_c == 40 && t.host_us == 5 && t.span_us == 33);
@@ -114,7 +119,7 @@ static void test_short_ones_come_in_groups(void **state) {
     (void)state;
     struct clockwork c = made(4, 4);
     struct timing t = alone(&c, measure_rule_default(100));
-    assert_true(t.us.n >= 10 && t.us.n < 40);
+    assert_true(t.us.n >= LEAST && t.us.n < 40);
     assert_true(c.taken > 10 * t.us.n);
     assert_true(fabs(t.us.median - 9) < 0.5);
 }
@@ -185,7 +190,7 @@ static void test_throttled_samples_are_set_aside(void **state) {
     c.throttled_batches = 2;
     struct timing t = alone(&c, measure_rule_default(100));
     assert_int_equal(t.n_throttled, 2); /* two batches of one */
-    assert_true(t.us.n >= 10);
+    assert_true(t.us.n >= LEAST);
     assert_string_equal(t.throttle, "sw_power_cap");
 }
 
@@ -196,7 +201,7 @@ static void test_throttled_now_and_then(void **state) {
     c.throttled_every = 2;
     c.throttled_us = 40;
     struct timing t = alone(&c, measure_rule_default(100));
-    assert_true(t.n_throttled > 0 && t.us.n >= 10);
+    assert_true(t.n_throttled > 0 && t.us.n >= LEAST);
     assert_true(t.us.median == 33 && t.us.q3 == 33 && t.kernels_us == 30 && t.span_us == 33);
 }
 
@@ -205,7 +210,7 @@ static void test_never_no_samples(void **state) {
     struct clockwork c = made(30, 0);
     c.throttled_batches = 1 << 20; /* always */
     struct timing t = alone(&c, measure_rule_default(100));
-    assert_true(t.us.n >= 10 && t.n_throttled > 0);
+    assert_true(t.us.n >= LEAST && t.n_throttled > 0);
     assert_string_equal(t.throttle, "sw_power_cap");
 }
 
@@ -216,9 +221,10 @@ static void test_in_turns(void **state) {
     struct diag d = diag_new(a);
     struct subject s[2] = {{.launches = launches, .n = 1}, {.launches = launches, .n = 2}};
     struct measure_rule rule = measure_rule_default(100);
+    rule.wall_ms = INFINITY;
     assert_int_equal(measure_together(&c.base, s, 2, &rule, &d), WS_OK);
     assert_int_equal(s[0].timing.us.n, s[1].timing.us.n);
-    assert_true(s[0].timing.us.n >= 10);
+    assert_true(s[0].timing.us.n >= LEAST);
     arena_free(a);
 }
 

@@ -193,9 +193,10 @@ static void test_many_openers_at_once(void **state) {
 /* The first to claim tunes; the second is told, waits, and finds the winner. */
 static void test_second_tuner_waits(void **state) {
     struct fixture *f = *state;
-    int ready[2];
+    int ready[2], told[2];
     char byte;
     assert_int_equal(pipe(ready), 0);
+    assert_int_equal(pipe(told), 0);
     pid_t child = fork();
     const char *note;
     struct store *s = open_store(f, &note);
@@ -203,8 +204,8 @@ static void test_second_tuner_waits(void **state) {
     struct diag d = diag_new(f->arena);
     if (child == 0) {
         if (store_tune_begin(s, &key, false, &claim, &d) != WS_OK || !claim.held) _exit(1);
-        if (write(ready[1], "x", 1) != 1) _exit(1);
-        usleep(100000);
+        if (write(ready[1], "x", 1) != 1 || read(told[0], &byte, 1) != 1) _exit(1);
+        usleep(100000); /* the other one should be waiting by now; if not, that is right, too */
         if (put(f, s, "x=7", &d) != WS_OK) _exit(1);
         store_tune_end(&claim);
         store_close(s);
@@ -213,6 +214,7 @@ static void test_second_tuner_waits(void **state) {
     assert_int_equal(read(ready[0], &byte, 1), 1);
     assert_int_equal(store_tune_begin(s, &key, false, &claim, &d), WS_OK);
     assert_false(claim.held);
+    assert_int_equal(write(told[1], "x", 1), 1);
     assert_int_equal(store_tune_begin(s, &key, true, &claim, &d), WS_OK);
     assert_true(claim.held);
     assert_string_equal(winner_of(f, s), "x=7");
