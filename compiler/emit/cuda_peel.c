@@ -7,7 +7,8 @@
  * } for (u) { step = u*256 + tr;   r = step < head[e] ? step : whole[e] + step;   if (r < ends) ...
  * }
  *
- * Of blocks that share a row, the first has its ends. */
+ * Of blocks that share a row, the first has its ends. Where all rows of a thread have heads of one
+ * length, what is the same for all rows is loaded once. */
 #include "emit/cuda_rows.h"
 
 void put_row_ends(struct emitter *w) {
@@ -65,4 +66,16 @@ void open_row_columns(struct emitter *w) {
         open_brace(w, "if (u < %lld || step < whole[e])", (long long)(sure < y->ur ? sure : y->ur));
     else
         open_brace(w, "if (step < whole[e])");
+}
+
+/* Rows beyond the last may differ; they are not stored. */
+void open_common_columns(struct emitter *w) {
+    open_scope(w);
+    line(w, "const int e = 0;");
+    open_row_columns(w);
+}
+
+void close_common_columns(struct emitter *w) {
+    close_brace(w);
+    close_brace(w);
 }

@@ -114,9 +114,9 @@ static enum load_shape load_shape(struct emitter *w, const struct value_node *x)
     return layout_load_is_vector(w->k, w->y, x) ? WHOLE_VECTOR : ELEMENT_BY_ELEMENT;
 }
 
-/* Each row of the thread has its own; where rows are peeled, each has columns of its own. */
+/* Each row of the thread has its own; where heads differ, each has columns of its own. */
 static bool loads_by_row(const struct emitter *w, const struct value_node *x) {
-    return x->mask & MASK_X || w->y->peel;
+    return x->mask & MASK_X || (w->y->peel && !w->y->one_head);
 }
 
 /* The registers that load v fills; those of heads and tails are others. */
@@ -292,23 +292,27 @@ void close_row(struct emitter *w) {
 
 /* All loads of a tile are issued before the first is used. */
 void put_loads(struct emitter *w, const struct phase *f) {
-    bool any_row = any_window(w, true);
+    struct phase once = {0}, by_row = {0}; /* loads for all rows of the thread, for each */
     if (!f->loads.n) return;
+    for (uint32_t i = 0; i < f->loads.n; i++) {
+        value_id v = f->loads.at[i];
+        if (layout_tap(w->y, v)) continue;
+        if (loads_by_row(w, at(w, v)))
+            vec_push(w->arena, &by_row.loads, v);
+        else
+            vec_push(w->arena, &once.loads, v);
+    }
     open_columns(w);
     put_windows(w, false);
-    for (uint32_t i = 0; i < f->loads.n; i++) {
-        if (layout_tap(w->y, f->loads.at[i])) continue;
-        if (loads_by_row(w, at(w, f->loads.at[i])))
-            any_row = true;
-        else
-            put_load(w, f->loads.at[i]);
+    if (once.loads.n) {
+        if (w->y->peel) open_common_columns(w);
+        for (uint32_t i = 0; i < once.loads.n; i++) put_load(w, once.loads.at[i]);
+        if (w->y->peel) close_common_columns(w);
     }
-    if (any_row) {
+    if (by_row.loads.n || any_window(w, true)) {
         open_row(w);
         put_windows(w, true);
-        for (uint32_t i = 0; i < f->loads.n; i++)
-            if (loads_by_row(w, at(w, f->loads.at[i])) && !layout_tap(w->y, f->loads.at[i]))
-                put_load(w, f->loads.at[i]);
+        for (uint32_t i = 0; i < by_row.loads.n; i++) put_load(w, by_row.loads.at[i]);
         close_row(w);
     }
     close_columns(w);
@@ -558,7 +562,10 @@ static void put_block_position(struct emitter *w) {
     else
         line(w, "const int tx = tid / %d, tr = tid %% %d;", y->t1, y->t1);
     if (y->grid_r) {
-        line(w, "const k_idx tiles = (nr + %d) / %d;", y->br - 1, y->br);
+        if (y->peel && ex_is_const(w->k->ex, w->k->bound[AXIS_R], NULL))
+            line(w, "const k_idx tiles = %lld;", (long long)layout_column_tiles(w->k, y));
+        else
+            line(w, "const k_idx tiles = (nr + %d) / %d;", y->br - 1, y->br);
         line(w, "const k_idx px = (k_idx)blockIdx.x / tiles;");
         line(w, "const k_idx base = ((k_idx)blockIdx.x %% tiles) * %d, r_end = nr;", y->br);
     } else if (y->blocks && y->cluster > 1) {

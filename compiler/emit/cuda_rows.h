@@ -30,7 +30,8 @@ void put_combines(struct emitter *w, const struct phase *f, int *smem); /* over 
 
 /* cuda_peel.c: heads and tails of rows. put_row_ends: what the rows of a thread have of them.
  * open_ends, close_ends: text in between is of these elements. open_row_columns: in the scope of a
- * row, its column r at the step at hand, if the row has it. */
+ * row, its column r at the step at hand, if the row has it; open_common_columns: the same where all
+ * rows of the thread have it. */
 void put_row_ends(struct emitter *w);
 struct ends_scope {
     const struct layout *y;
@@ -39,6 +40,8 @@ struct ends_scope {
 void open_ends(struct emitter *w, struct ends_scope *s);
 void close_ends(struct emitter *w, const struct ends_scope *s);
 void open_row_columns(struct emitter *w);
+void open_common_columns(struct emitter *w);
+void close_common_columns(struct emitter *w);
 
 /* cuda_copy.c: what goes through shared memory. put_tile_copies: copies of the tile at hand into
  * `slot`, whose thread's part put_copied takes up again, of the loads in f; copied_loads: those of

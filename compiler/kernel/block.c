@@ -168,8 +168,8 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
         return p;
     }
     build_phases(p);
-    p->grid = tiles(kernel_size(k, AXIS_X), y->bx) *
-              (y->grid_r ? tiles(kernel_size(k, AXIS_R), y->br) : 1) * y->split * y->cluster;
+    p->grid = tiles(kernel_size(k, AXIS_X), y->bx) * (y->grid_r ? layout_column_tiles(k, y) : 1) *
+              y->split * y->cluster;
     if (y->last_block) p->tickets = (size_t)tiles(kernel_size(k, AXIS_X), y->bx) * 4;
     if (y->look_back) {
         p->grid *= tiles(kernel_size(k, AXIS_R), y->br);

@@ -196,7 +196,8 @@ static double access_us(const struct kernel *k, const struct layout *y) {
         int lanes = (y->head_unit + y->vec - 2 + 31) / 32 * 32, slots = y->t1 * layout_ends(y);
         ends = rows * (lanes < slots ? lanes : slots);
         /* where heads end, every thread finds out for itself */
-        total = (y->grid_r ? points / (y->ur * y->vec) : rows * y->t1 * y->cluster) * FIND_HEAD;
+        total = (y->grid_r ? points / (y->ur * y->vec) : rows * y->t1 * y->cluster) * FIND_HEAD /
+                (y->one_head ? y->ex : 1);
     }
     for (uint32_t i = 0; i < k->values.n + k->stores.n; i++) {
         const struct store_node *st = i < k->values.n ? NULL : &k->stores.at[i - k->values.n];
@@ -207,8 +208,9 @@ static double access_us(const struct kernel *k, const struct layout *y) {
         buffer_id b = v ? v->buffer : st->buffer;
         int bytes = dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype) * y->vec;
         bool whole = v ? layout_load_is_vector(k, y, v) : layout_store_is_vector(k, y, st);
-        total +=
-            (v ? reads(k, y) : 1) * (points / (whole ? y->vec : 1) + ends) * access_clocks(bytes);
+        int rows_of_one = v && v->mask == MASK_R && y->one_head ? y->ex : 1;
+        total += (v ? reads(k, y) : 1) * (points / (whole ? y->vec : 1) + ends) *
+                 access_clocks(bytes) / rows_of_one;
     }
     total += points / y->vec * window_clocks(k, y);
     if (y->kept) /* written once, read by each phase, 128 bytes a clock */
@@ -309,7 +311,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     if (y->smem && d->smem_unit / y->smem < resident) resident = d->smem_unit / y->smem;
     if (resident < 1) return 1e9;
     int64_t grid = (kernel_size(k, AXIS_X) + y->bx - 1) / y->bx * y->split * y->cluster;
-    if (y->grid_r || y->look_back) grid *= (kernel_size(k, AXIS_R) + y->br - 1) / y->br;
+    if (y->grid_r || y->look_back) grid *= layout_column_tiles(k, y);
     if (!grid) return 0;
     int64_t a_unit = (grid + d->units - 1) / d->units;
     double fit = (double)(resident * layout_units(k, y->cluster)); /* blocks at a time */
@@ -325,8 +327,9 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     double used = (double)kernel_size(k, AXIS_X) /
                   (double)((kernel_size(k, AXIS_X) + y->bx - 1) / y->bx * y->bx);
     if (!y->rows_inner && (y->one_read || y->kept || y->grid_r)) {
-        int64_t nr = kernel_size(k, AXIS_R), covered = (nr + y->br - 1) / y->br * y->br;
-        if (covered) used *= (double)nr / (double)covered; /* lanes beyond the row */
+        int64_t nr = kernel_size(k, AXIS_R), covered = layout_column_tiles(k, y) * y->br;
+        if (covered)
+            used *= nr < covered ? (double)nr / (double)covered : 1; /* lanes beyond the row */
     }
     double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000,
            us = traffic(k, y, resident * d->units) / (gbps * 1e3 * 0.9 * rate * balance * used);

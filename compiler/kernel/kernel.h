@@ -214,6 +214,7 @@ struct layout {
     bool skip_l1;   /* loads leave no copy in L1 */
     int head_unit;  /* peel: heads end at multiples of it */
     bool peel;      /* vec does not divide the rows: each has a head and a tail, see peel.c */
+    bool one_head;  /* peel: all rows of a thread have heads of one length */
     int fit;        /* blocks of a multiprocessor that registers must suffice for; 0: for one */
     int online;     /* level of maxima whose sums of exp(x - max) go along with them; 0: none */
     ex start;       /* peel: elements before row x, whose remainder by vec says where heads end */
@@ -229,6 +230,13 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
  * length vec does not divide reads and writes by vectors; EX_NONE if it has none. */
 ex kernel_row_start(const struct kernel *k, int vec);
 int kernel_head_unit(const struct kernel *k, ex start, int vec);
+/* How long heads may at most be for rows t0 apart to have heads of one length, which is worth it if
+ * they read something that is the same for all rows; 0: there are none or it is not. */
+int kernel_common_unit(const struct kernel *k, const struct layout *y);
+/* Columns that whole vectors may have, and, pointwise, tiles of them; the first block of a row has
+ * its head and tail, too. */
+int64_t layout_whole_columns(const struct kernel *k, bool peel, int vec);
+int64_t layout_column_tiles(const struct kernel *k, const struct layout *y);
 /* Elements of a row's head and tail that one thread has; 0 if there are none. */
 int layout_ends(const struct layout *y);
 /* Does a thread read or write its vec elements at once? */

@@ -35,7 +35,8 @@ int layout_load_words(const struct kernel *k, const struct layout *y) {
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind != INST_LOAD || !(v->mask & MASK_R) || layout_tap(y, i)) continue;
-        int bytes = dtype_bytes(v->dtype), rows = v->mask & MASK_X || y->peel ? y->ex : 1;
+        int bytes = dtype_bytes(v->dtype),
+            rows = v->mask & MASK_X || (y->peel && !y->one_head) ? y->ex : 1;
         if (y->peel) { /* single elements take a register each */
             int word = (bytes + 3) / 4,
                 vector = layout_load_is_vector(k, y, v) ? (bytes * y->vec + 3) / 4 : word * y->vec;
@@ -246,7 +247,7 @@ static const char *check_keep(const struct kernel *k, const struct layout *y, bo
     if (k->kind != KERNEL_REDUCE || (!reads_twice(k) && !k->columns))
         return "keep=1 but nothing is read twice";
     if (k->limits->kind == DEVICE_CPU || k->columns) return NULL;
-    int64_t need = (kernel_size(k, AXIS_R) + y->cluster - 1) / y->cluster;
+    int64_t need = (layout_whole_columns(k, y->peel, y->vec) + y->cluster - 1) / y->cluster;
     if (y->br < need)
         return arena_printf(a, "keep=1 needs r >= %lld, a block's share of the row",
                             (long long)need);
@@ -347,14 +348,16 @@ static const char *gpu_layout(const struct kernel *k, const struct config *c, st
     if ((int64_t)y->ur * y->ex * y->vec > MAX_ELEMENTS)
         return arena_printf(a, "%lld elements a thread; %d is the limit",
                             (long long)y->ur * y->ex * y->vec, MAX_ELEMENTS);
+    int unit = y->peel ? kernel_common_unit(k, y) : 0;
+    y->one_head = unit > 0;
+    if (unit) y->head_unit = unit;
     int64_t smem = reduction_smem(k, y);
     if (smem > k->limits->smem_block)
         return arena_printf(a, "needs %lld bytes of shared memory", (long long)smem);
     y->smem = (int)smem;
     y->grid_r = k->kind == KERNEL_POINTWISE;
-    return check_grid(tiles(kernel_size(k, AXIS_X), x) * (y->grid_r
-                                                              ? tiles(kernel_size(k, AXIS_R), r)
-                                                              : (int64_t)y->split * y->cluster),
+    return check_grid(tiles(kernel_size(k, AXIS_X), x) *
+                          (y->grid_r ? layout_column_tiles(k, y) : (int64_t)y->split * y->cluster),
                       a);
 }
 

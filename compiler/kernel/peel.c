@@ -86,6 +86,32 @@ int kernel_head_unit(const struct kernel *k, ex start, int vec) {
     return unit;
 }
 
+/* bf16[4099, 4097], vec=8: rows 8 apart begin equally far from a vector, so a thread that has four
+ * of them reads its elements of a bias, which go one by one, once for all four. */
+int kernel_common_unit(const struct kernel *k, const struct layout *y) {
+    ex x = k->axis[AXIS_X], next = ex_add(k->ex, x, ex_const(k->ex, y->t0));
+    bool shares = false;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *l = &k->values.at[v];
+        shares |= l->kind == INST_LOAD && l->mask == MASK_R && !layout_load_is_vector(k, y, l);
+    }
+    if (y->ex == 1 || !shares) return 0;
+    ex apart = ex_sub(k->ex, ex_subst(k->ex, y->start, &x, &next, 1), y->start);
+    for (int unit = y->head_unit; unit >= y->vec; unit /= 2)
+        if (ex_divides(k->ex, unit, apart)) return unit;
+    return 0;
+}
+
+int64_t layout_whole_columns(const struct kernel *k, bool peel, int vec) {
+    int64_t nr = kernel_size(k, AXIS_R);
+    bool known = ex_is_const(k->ex, k->bound[AXIS_R], NULL);
+    return peel && known ? nr / vec * vec : nr;
+}
+
+int64_t layout_column_tiles(const struct kernel *k, const struct layout *y) {
+    return (layout_whole_columns(k, y->peel, y->vec) + y->br - 1) / y->br;
+}
+
 int layout_ends(const struct layout *y) {
     return y->peel ? (y->head_unit + y->vec - 2 + y->t1 - 1) / y->t1 : 0;
 }

@@ -110,7 +110,8 @@ static void propose_columns(struct space *s) {
                 if (!tries_vector(k, vec)) continue;
                 if (x < 1 || x > next_power_of_two(nx)) continue;
                 if (idles(t1, vec, nr) && (warps > 1 || x * 2 <= next_power_of_two(nx))) continue;
-                int step = t1 * vec, row = round_up(nr, step);
+                bool peel = !ex_divides(k->ex, vec, k->bound[AXIS_R]);
+                int step = t1 * vec, row = round_up(layout_whole_columns(k, peel, vec), step);
                 bool shared = vec == widest_vector(k, AXIS_R) && keeps_in_shared(k);
                 propose(s, CONFIG(K(x, x), K(r, row), K(warps, warps), K(vec, vec), K(keep, 1)));
                 for (int c = 2; c <= k->limits->max_cluster && nr >= LONG_ROW; c *= 2)

@@ -209,6 +209,12 @@ static const char *const wide[] = {
     /* no columns are summed up: rows of persistent blocks, copied ahead; long ones by clusters */
     "graph(%x: bf16[61, 256], %w: bf16[256], %b: bf16[256]) {\n"
     " %y = layer_norm(%x, [256], %w, %b)\n return %y\n}\n",
+    /* operands of all rows, out of step with rows of odd length: one for two or four rows a thread
+     */
+    "graph(%x: bf16[81, 515], %b: bf16[515]) {\n %s = add(%x, %b)\n %r = relu(%s)\n return %r\n}\n",
+    "graph(%x: f32[21, 3, 301], %b: f32[301], %c: bf16[301]) {\n %s = mul(%x, %b)\n"
+    " %r = sub(%s, %c)\n return %r\n}\n",
+    "graph(%x: bf16[53, 517], %w: bf16[517]) {\n %y = rms_norm(%x, [517], %w)\n return %y\n}\n",
     /* rows that are kept in shared memory: with heads and tails and weights out of step with them,
      * of two tensors, in pieces */
     "graph(%x: bf16[9, 5003], %w: bf16[5003]) {\n %y = rms_norm(%x, [5003], %w)\n return %y\n}\n",
