@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "runtime/runtime.h"
+#include "runtime/cpu/cpu_device.h"
 
 struct fixture {
     struct arena *arena;
@@ -223,6 +223,22 @@ static void test_time(void **state) {
     axpy_free(f, &a);
 }
 
+/* More than the caches hold, whatever they hold; and every line of it is written every time. */
+static void test_flush_sweeps_the_caches(void **state) {
+    struct fixture *f = *state;
+    struct axpy a = axpy_new(f);
+    struct launch l = axpy_launch(&a, "axpy");
+    struct cpu_device *c = (struct cpu_device *)f->dev;
+    double us[3];
+    for (int64_t cache = 1 << 20; cache < (int64_t)4 << 30; cache = cache * 3 / 2)
+        assert_true(cpu_flush_size(cache) >= (size_t)(cache + cache / 4));
+    assert_int_equal(device_time(f->dev, &l, 1, 3, true, us, NULL, &f->diag), WS_OK);
+    assert_true(c->flush_bytes >= (size_t)f->dev->limits.l2_bytes * 5 / 4);
+    for (size_t i = 0; i < c->flush_bytes; i += 64)
+        if (c->flush[i] != 3) fail_msg("byte %zu was written %d times", i, c->flush[i]);
+    axpy_free(f, &a);
+}
+
 static void test_missing_entry(void **state) {
     struct fixture *f = *state;
     struct axpy a = axpy_new(f);
@@ -412,6 +428,7 @@ int main(void) {
         TEST(test_run_in_order),
         TEST(test_empty_grid_runs_nothing),
         TEST(test_time),
+        TEST(test_flush_sweeps_the_caches),
         TEST(test_missing_entry),
         TEST(test_bad_grid),
         TEST(test_bad_binary),

@@ -17,9 +17,8 @@ struct cpu_device {
     int threads;                /* of every parallel loop: one a physical core */
     int cpus[MAX_CPUS], n_cpus; /* one CPU of every physical core that we may use */
     bool pin;                   /* threads are still to be bound to these */
-    char *flush;                /* malloc'ed at first use */
+    unsigned char *flush;       /* malloc'ed at first use */
     size_t flush_bytes;
-    unsigned char flush_value;
 };
 
 /* cpu_facts.c: fills limits and facts. */
@@ -30,6 +29,7 @@ enum ws_status cpu_compare(struct device *dev, dptr got, enum dtype dtype, dptr 
                            double rtol, double atol, struct mismatch *out, struct diag *d);
 
 /* cpu_stream.c */
+size_t cpu_flush_size(int64_t cache); /* bytes to sweep where the last-level caches hold so many */
 enum ws_status cpu_flush_prepare(struct cpu_device *c, struct diag *d);
 void cpu_flush(struct cpu_device *c);
 enum ws_status cpu_copy_gbps(struct device *dev, double *gbps, struct diag *d);
