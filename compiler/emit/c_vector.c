@@ -115,7 +115,7 @@ static bool is_vector_store(struct emitter *w, const struct store_node *st) {
 
 static bool is_vector_reduction(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
-    return is_float(x->dtype) && !reduction_of_pairs(x->reduction) &&
+    return is_float(x->dtype) && reduction_of_values(x->reduction) &&
            operands_are(w, x, 0, FORM_FLOATS);
 }
 

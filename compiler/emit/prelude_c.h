@@ -357,6 +357,20 @@ K_INLINE double k_randn_double(long long i, long long tensor, long long seed) {
     K_INLINE k_pair_##name k_argmin_##name(k_pair_##name a, k_pair_##name b) {                     \
         return k_wins_##name(b.value, a.value, b.value < a.value, b.at < a.at) ? b : a;            \
     }
+/* m2: how many, their mean, and the sum of squared deviations from it; as the prelude of CUDA joins
+ * them. */
+#define K_MOMENTS(name, T)                                                                         \
+    typedef struct {                                                                               \
+        T n, mean, zero, squares;                                                                  \
+    } k_moments_##name;                                                                            \
+    K_INLINE T k_m2_value_##name(k_moments_##name a) { return a.squares; }                         \
+    K_INLINE k_moments_##name k_m2_##name(k_moments_##name a, k_moments_##name b) {                \
+        T n = a.n + b.n, part = n > 0 ? b.n / n : 0, d = b.mean - a.mean;                          \
+        return (k_moments_##name){n, a.mean + d * part, 0,                                         \
+                                  a.squares + b.squares + d * d * a.n * part};                     \
+    }
+K_MOMENTS(f32, float)
+K_MOMENTS(f64, double)
 K_PAIR(f32, float)
 K_PAIR(f64, double)
 K_PAIR(i32, int)

@@ -215,12 +215,29 @@ static void eval_argument(const struct job *j) {
     }
 }
 
+/* Squared deviations of a line from its mean, in two passes. */
+static void eval_m2(const struct job *j) {
+    const struct cell *x = j->in[0];
+    struct lines l = lines_along(x, dims_of(j->g, j->node, "dim", x->rank));
+#pragma omp parallel for
+    for (int64_t line = 0; line < l.n; line++) {
+        long double sum = 0, m2 = 0;
+        for (int64_t i = 0; i < l.length; i++) sum += x->v[line_at(&l, line, i)];
+        for (int64_t i = 0; i < l.length; i++) {
+            long double d = x->v[line_at(&l, line, i)] - sum / l.length;
+            m2 += d * d;
+        }
+        j->out->v[line] = (double)m2;
+    }
+}
+
 /* Each line is cut into blocks; blocks are reduced in parallel, then combined in order. */
 void eval_reduce(const struct job *j) {
     enum { BLOCK = 1 << 16 };
     const struct cell *x = j->in[0];
     enum op op = j->node->op;
     if (op == OP_ARGMAX || op == OP_ARGMIN) return eval_argument(j);
+    if (op == OP_M2) return eval_m2(j);
     struct lines l = lines_along(x, dims_of(j->g, j->node, "dim", x->rank));
     bool truncates = dtype_is_float(x->dtype) && !dtype_is_float(j->out->dtype);
     int64_t n_blocks = (l.length + BLOCK - 1) / BLOCK;

@@ -592,7 +592,7 @@ struct kernel *kernel_build(const struct schedule *s, uint32_t group,
 
 int reduction_bytes(const struct kernel *k, value_id v) {
     const struct value_node *x = &k->values.at[v];
-    return reduction_of_pairs(x->reduction) ? 16 : dtype_bytes(dtype_opmath(x->dtype));
+    return reduction_size(x->reduction, x->dtype);
 }
 
 bool is_column_store(const struct kernel *k, const struct store_node *s) {

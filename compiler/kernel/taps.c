@@ -66,7 +66,7 @@ bool reduces_windows(const struct builder *w) {
     }
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
-        if (x->kind == INST_REDUCE && reduction_of_pairs(x->reduction)) return false;
+        if (x->kind == INST_REDUCE && !reduction_of_values(x->reduction)) return false;
     }
     return taps * k->values.n <= MAX_TAP_VALUES && has_window(w) && !stores_along_window(w);
 }
@@ -79,9 +79,10 @@ static value_id combined(struct builder *w, const struct inst *reduce, value_id 
     case REDUCTION_PROD: op = OP_MUL; break;
     case REDUCTION_AMAX: op = OP_MAXIMUM; break;
     case REDUCTION_AMIN: op = OP_MINIMUM; break;
+    case REDUCTION_M2:
     case REDUCTION_ARGMAX:
     case REDUCTION_ARGMIN:
-    case REDUCTION_COUNT: WS_BUG("pairs have no taps");
+    case REDUCTION_COUNT: WS_BUG("only reductions of values have taps");
     }
     return number(
         w, (struct value_node){

@@ -59,6 +59,7 @@ struct buffer {
     R(PROD, "prod", 1.0, a *b, "k_prod")                                                           \
     R(AMAX, "amax", -INFINITY, a != a || a > b ? a : b, "k_amax")                                  \
     R(AMIN, "amin", INFINITY, a != a || a < b ? a : b, "k_amin")                                   \
+    R(M2, "m2", 0.0, 0, "k_m2")                                                                    \
     R(ARGMAX, "argmax", -INFINITY, 0, "k_argmax")                                                  \
     R(ARGMIN, "argmin", INFINITY, 0, "k_argmin")
 
@@ -73,6 +74,11 @@ const char *reduction_operator(enum reduction r);
 /* Of pairs of a value, args[0], and its number, args[1]; the result is the number of the extremum:
  * the least of those that share it. */
 bool reduction_of_pairs(enum reduction r);
+/* What it has so far is one value of the type of its operand: neither pairs nor m2, which has
+ * moments. */
+bool reduction_of_values(enum reduction r);
+/* Bytes of what a reduction of `dtype` has so far. */
+int reduction_size(enum reduction r, enum dtype dtype);
 
 enum inst_kind {
     INST_CONST,  /* value */

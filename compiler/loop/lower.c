@@ -293,6 +293,7 @@ static enum reduction reduction_of(enum op op, enum dtype t) {
     case OP_PROD: return t == DT_BOOL ? REDUCTION_AMIN : REDUCTION_PROD;
     case OP_AMAX: return REDUCTION_AMAX;
     case OP_AMIN: return REDUCTION_AMIN;
+    case OP_M2: return REDUCTION_M2;
     case OP_ARGMAX: return REDUCTION_ARGMAX;
     case OP_ARGMIN: return REDUCTION_ARGMIN;
     case OP_CUMSUM: return REDUCTION_SUM;
@@ -329,7 +330,13 @@ static void add_reduction(struct lowering *w, struct nest *n, const struct node 
     struct inst i = {.kind = INST_REDUCE, .reduction = reduction_of(x->op, t), .dtype = t};
     if (!reduction_of_pairs(i.reduction)) {
         i.args[i.n_args++] = convert(w, n, v, t);
-        if (n->n_reduce) add_inst(w, n, i);
+        if (!n->n_reduce && x->op == OP_M2) /* x - x: 0, or nan */
+            i = (struct inst){.kind = INST_OP,
+                              .op = OP_SUB,
+                              .dtype = t,
+                              .n_args = 2,
+                              .args = {i.args[0], i.args[0]}};
+        if (n->n_reduce || x->op == OP_M2) add_inst(w, n, i);
         return;
     }
     if (!n->n_reduce) {

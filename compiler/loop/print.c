@@ -14,6 +14,11 @@ static const struct {
 const char *reduction_name(enum reduction r) { return reductions[r].name; }
 const char *reduction_operator(enum reduction r) { return reductions[r].operator; }
 bool reduction_of_pairs(enum reduction r) { return r == REDUCTION_ARGMAX || r == REDUCTION_ARGMIN; }
+bool reduction_of_values(enum reduction r) { return !reduction_of_pairs(r) && r != REDUCTION_M2; }
+int reduction_size(enum reduction r, enum dtype dtype) {
+    int value = dtype_bytes(dtype_opmath(dtype));
+    return reduction_of_pairs(r) ? 16 : r == REDUCTION_M2 ? 4 * value : value;
+}
 
 static void put_indices(struct buf *b, const struct exprs *p, const ex *index, int n) {
     buf_putc(b, '[');

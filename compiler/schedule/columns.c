@@ -41,8 +41,7 @@ static int64_t sums_of_column(struct fuser *f, const struct merge *m, uint32_t g
         const struct nest *n = nest_at(f, M->nest);
         if (!reduces_columns(f, m, g, M)) continue;
         const struct inst *last = &n->insts.at[n->insts.n - 1];
-        bool pair = reduction_of_pairs(last->reduction);
-        bytes += pair ? 16 : dtype_bytes(dtype_opmath(last->dtype));
+        bytes += reduction_size(last->reduction, last->dtype);
     }
     return bytes;
 }

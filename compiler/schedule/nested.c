@@ -36,7 +36,7 @@ static uint32_t only_source(const struct nested *s, const struct inst *load) {
 
 static bool is_plain_reduction(const struct nest *n) {
     const struct inst *last = &n->insts.at[n->insts.n - 1];
-    return n->n_reduce && !n->matmul && !reduction_of_pairs(last->reduction);
+    return n->n_reduce && !n->matmul && reduction_of_values(last->reduction);
 }
 
 /* A load, and a cast that loses nothing. */

@@ -109,6 +109,16 @@ static const char *const shapes[] = {
     " %m = cummax(%x, 1)\n %z = sub(%c, %m)\n return %z\n}\n",
     "graph(%x: i64[2, 9003]) {\n %c = cumsum(%x, -1)\n return %c\n}\n",
     "graph(%x: bool[70001]) {\n %c = cumsum(%x, 0)\n return %c\n}\n",
+    /* squared deviations along with sums: by rows, columns, of everything; far from 0; used again
+     */
+    "graph(%x: f32[7, 300], %y: f64[40, 6]) {\n %f = add(%x, 1000)\n %a = m2(%f, [1], True)\n"
+    " %s = sum(%f, [1], True)\n %d = sub(%f, %s)\n %e = mul(%d, %a)\n %b = m2(%y, [0])\n"
+    " %c = m2(%y)\n return %e, %b, %c\n}\n",
+    "graph(%x: bf16[2, 9001]) {\n %f = float(%x)\n %a = m2(%f, [1])\n %s = sum(%f, [1])\n"
+    " return %a, %s\n}\n",
+    "graph(%x: f32[4, 1, 9], %y: f32[3, 0]) {\n %a = m2(%x, [1])\n %b = m2(%y, [1])\n"
+    " return %a, %b\n}\n",
+    "graph(%x: f32[2, 66000]) {\n %v = var(%x, 1)\n %m = mean(%x, 1)\n return %v, %m\n}\n",
     /* random numbers: the same in kernels as in the reference; dropout */
     "graph(%x: f32[5, 60]) {\n %r = rand_like(%x)\n %k = ge(%r, 0.25)\n %d = mul(%x, %k)\n"
     " %n = randn([60], 1)\n %y = add(%d, %n)\n %s = sum(%y, 1)\n return %y, %s, %r\n}\n",

@@ -1,0 +1,71 @@
+/* test_graph_moments.c: which sums of squares become m2, and which do not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "graph/graph.h"
+
+/* Does the decomposed graph have an m2 for a device of this kind? */
+static bool has_m2(enum device_kind kind, const char *text) {
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct source src = {"test", text, strlen(text)};
+    struct device_limits limits = {
+        .kind = kind, .units = 132, .regs_unit = 65536, .max_cluster = 8};
+    struct graph *g = graph_parse(a, exprs_new(a), &src, &d);
+    if (!g) fail_msg("%s", d.text);
+    g = graph_simplify(graph_decompose(g));
+    graph_take_moments(g, &limits);
+    g = graph_simplify(g);
+    const char *wrong = graph_verify(g, true);
+    if (wrong) fail_msg("%s", wrong);
+    struct buf b = buf_new(a);
+    graph_print(&b, g);
+    bool has = strstr(b.p, "m2(") != NULL;
+    arena_free(a);
+    return has;
+}
+
+static void test_rows(void **state) {
+    (void)state;
+    const char *few = "graph(%x: f32[2, 100000]) {\n %v = var(%x, 1)\n return %v\n}\n";
+    assert_true(has_m2(DEVICE_CUDA, few));
+    assert_false(has_m2(DEVICE_CPU, few));
+    /* many rows that are kept, many that are too long for it, half precision made f32 */
+    assert_false(has_m2(DEVICE_CUDA, "graph(%x: f32[512, 100000]) {\n %y = layer_norm(%x, "
+                                     "[100000])\n return %y\n}\n"));
+    assert_true(has_m2(DEVICE_CUDA, "graph(%x: f32[512, 600000]) {\n %y = layer_norm(%x, "
+                                    "[600000])\n return %y\n}\n"));
+    assert_true(has_m2(DEVICE_CUDA, "graph(%x: bf16[16, 8, 600, 600]) {\n %y = batch_norm(%x, "
+                                    "None, None, training=True)\n return %y\n}\n"));
+}
+
+static void test_lookalikes(void **state) {
+    static const char *const texts[] = {
+        /* not from the mean: of other dimensions, of another tensor, of another count, or doubled
+         */
+        "graph(%x: f32[2, 100000]) {\n %s = sum(%x, [0], True)\n %m = div(%s, 2)\n"
+        " %d = sub(%x, %m)\n %q = mul(%d, %d)\n %v = sum(%q, [1])\n return %v\n}\n",
+        "graph(%x: f32[2, 100000], %y: f32[2, 100000]) {\n %s = sum(%y, [1], True)\n"
+        " %m = div(%s, 100000)\n %d = sub(%x, %m)\n %q = mul(%d, %d)\n %v = sum(%q, [1])\n"
+        " return %v\n}\n",
+        "graph(%x: f32[2, 100000]) {\n %s = sum(%x, [1], True)\n %m = div(%s, 99999)\n"
+        " %d = sub(%x, %m)\n %q = mul(%d, %d)\n %v = sum(%q, [1])\n return %v\n}\n",
+        "graph(%x: f32[2, 100000]) {\n %s = sum(%x, [1], True)\n %m = div(%s, 100000)\n"
+        " %d = sub(%x, %m, alpha=2)\n %q = mul(%d, %d)\n %v = sum(%q, [1])\n return %v\n}\n",
+        "graph(%x: f32[2, 100000]) {\n %s = sum(%x, [1], True)\n %m = div(%s, 100000)\n"
+        " %d = sub(%x, %m)\n %q = mul(%d, %x)\n %v = sum(%q, [1])\n return %v\n}\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (has_m2(DEVICE_CUDA, texts[i])) fail_msg("%s", texts[i]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows),
+                                       cmocka_unit_test(test_lookalikes)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
