@@ -49,7 +49,8 @@ struct buffer {
     const char *name;
     enum buffer_kind kind;
     int index;        /* INPUT: of graph.inputs; OUTPUT: of graph.outputs */
-    struct meta meta; /* TEMP and OUTPUT are contiguous */
+    struct meta meta; /* TEMP and OUTPUT are contiguous; OUTPUT may have another shape than the
+                         graph's output, with the same elements in the same order */
 };
 
 /* How a reduction combines, what it starts from, and the prelude's name for it.

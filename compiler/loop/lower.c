@@ -67,12 +67,18 @@ static inst_id add_integer(struct lowering *w, struct nest *n, const struct node
 
 /* ---- views: index of the view -> index of what it views -------------------------------------- */
 
+/* The number of the element at `index`, in row-major order. */
+static ex row_major(struct exprs *p, const struct meta *m, const ex *index) {
+    ex flat = ex_const(p, 0);
+    for (int k = 0; k < m->rank; k++) flat = ex_add(p, ex_mul(p, flat, m->size[k]), index[k]);
+    return flat;
+}
+
 /* Row-major reinterpretation: flatten `index` over `from`, split over `to`. None is empty:
  * decompose has made empty tensors constants. */
 static void reshape_index(struct exprs *p, const struct meta *from, const ex *index,
                           const struct meta *to, ex *out) {
-    ex flat = ex_const(p, 0);
-    for (int k = 0; k < from->rank; k++) flat = ex_add(p, ex_mul(p, flat, from->size[k]), index[k]);
+    ex flat = row_major(p, from, index);
     ex below = ex_const(p, 1);
     for (int k = to->rank - 1; k >= 0; k--) {
         ex q = ex_div(p, flat, below);
@@ -134,9 +140,7 @@ static inst_id read_random(struct lowering *w, struct nest *n, const struct node
                            const ex *index) {
     struct exprs *p = w->l->ex;
     enum dtype t = c->meta.dtype, math = dtype_opmath(t);
-    ex flat = ex_const(p, 0);
-    for (int k = 0; k < c->meta.rank; k++)
-        flat = ex_add(p, ex_mul(p, flat, c->meta.size[k]), index[k]);
+    ex flat = row_major(p, &c->meta, index);
     struct inst number = {.kind = INST_INDEX, .dtype = DT_I64, .n_index = 1, .index = {flat}};
     struct inst draw = {.kind = INST_OP, .op = c->op, .dtype = math, .n_args = 3};
     draw.args[0] = add_inst(w, n, number);
@@ -430,19 +434,40 @@ static void lower_matmul(struct lowering *w, node_id id) {
     end_nest(w, &n, id);
 }
 
-/* A graph output must be a buffer of its own, dense, written by a nest: inputs, views, creations
- * and repeated outputs are copied. */
+/* The node whose elements, all of them and in row-major order, are those of node `id`, seen through
+ * reshapes: id itself, or what its views show. An empty tensor is a constant. */
+static node_id same_elements(struct lowering *w, node_id id, const ex *at) {
+    struct exprs *p = w->l->ex;
+    const struct node *x = &w->g->nodes.at[id];
+    ex index[WS_MAX_RANK] = {0}, numel = meta_numel(p, &x->meta), flat = row_major(p, &x->meta, at);
+    node_id same = id;
+    memcpy(index, at, sizeof(ex) * x->meta.rank);
+    while (op_info(x->op)->class == VIEW && numel != ex_const(p, 0)) {
+        view_index(w, x, index);
+        id = x->args[0].node;
+        x = &w->g->nodes.at[id];
+        if (meta_numel(p, &x->meta) == numel && row_major(p, &x->meta, index) == flat) same = id;
+    }
+    return same;
+}
+
+/* Makes node `id` output number `index`, if a nest computes it and it is none yet. */
+static bool becomes_output(struct lowering *w, int index, node_id id) {
+    if (!w->has_buffer[id]) return false;
+    struct buffer *b = &w->l->buffers.at[w->buffer_of[id]];
+    if (b->kind != BUFFER_TEMP) return false;
+    b->kind = BUFFER_OUTPUT;
+    b->index = index;
+    return true;
+}
+
+/* A graph output must be a buffer of its own, dense, written by a nest: inputs, views that are not
+ * just reshapes, creations and repeated outputs are copied. The buffer of a reshape has the shape
+ * of what it shows. */
 static void lower_output(struct lowering *w, int index, node_id id) {
     const struct node *x = &w->g->nodes.at[id];
-    enum op_class c = op_info(x->op)->class;
-    if ((c == POINTWISE || c == REDUCE || c == SCAN || c == MATMUL || c == MOVE) &&
-        w->l->buffers.at[w->buffer_of[id]].kind == BUFFER_TEMP) {
-        struct buffer *b = &w->l->buffers.at[w->buffer_of[id]];
-        b->kind = BUFFER_OUTPUT;
-        b->index = index;
-        return;
-    }
     struct nest n = begin_nest(w, id);
+    if (becomes_output(w, index, same_elements(w, id, n.out_index))) return;
     n.name = arena_printf(w->l->arena, "copy_%s", n.name);
     if (meta_numel(w->l->ex, &x->meta) == ex_const(w->l->ex, 0))
         add_const(w, &n, 0, x->meta.dtype); /* an index over no element is not worked out */
