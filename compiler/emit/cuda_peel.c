@@ -18,7 +18,11 @@ void put_row_ends(struct emitter *w) {
     open_unrolled(w, "e", y->ex);
     put_x(w, false);
     line(w, "head[e] = k_head<%d>((k_idx)(%s), nr);", y->head_unit, ex_text(w, y->start));
-    line(w, "whole[e] = (nr - head[e]) / %d * %d;", y->vec, y->vec);
+    if (y->slack)
+        line(w, "whole[e] = k_max(nr - head[e] - %d, (k_idx)0) / %d * %d;", y->slack, y->vec,
+             y->vec);
+    else
+        line(w, "whole[e] = (nr - head[e]) / %d * %d;", y->vec, y->vec);
     line(w, "(void)x;");
     close_brace(w);
     const char *first = y->grid_r        ? "base == 0 ? nr : 0"
@@ -48,7 +52,7 @@ static int64_t sure_steps(const struct emitter *w) {
     const struct layout *y = w->y;
     int64_t nr;
     if (!y->one_read || !ex_is_const(w->k->ex, w->k->bound[AXIS_R], &nr)) return 0;
-    int64_t least = nr - y->head_unit + 1 - (int64_t)(y->cluster - 1) * y->br;
+    int64_t least = nr - y->head_unit + 1 - y->slack - (int64_t)(y->cluster - 1) * y->br;
     return least < 0 ? 0 : least / y->vec / y->t1;
 }
 

@@ -106,12 +106,18 @@ void put_row_values(struct emitter *w, const value_id *list, uint32_t n) {
 
 /* ---- raw loads of a tile --------------------------------------------------------------------- */
 
-enum load_shape { WHOLE_VECTOR, ELEMENT_BY_ELEMENT, ONE_FOR_ALL };
+enum load_shape { WHOLE_VECTOR, SHIFTED_VECTOR, ELEMENT_BY_ELEMENT, ONE_FOR_ALL };
 
 static enum load_shape load_shape(struct emitter *w, const struct value_node *x) {
     enum axis along = w->y->rows_inner ? AXIS_X : AXIS_R;
     if (!(x->mask >> along & 1)) return ONE_FOR_ALL;
-    return layout_load_is_vector(w->k, w->y, x) ? WHOLE_VECTOR : ELEMENT_BY_ELEMENT;
+    if (layout_load_is_vector(w->k, w->y, x)) return WHOLE_VECTOR;
+    return layout_load_shifts(w->k, w->y, x) ? SHIFTED_VECTOR : ELEMENT_BY_ELEMENT;
+}
+
+static int vector_of(struct emitter *w, const struct value_node *x) {
+    enum load_shape s = load_shape(w, x);
+    return s == WHOLE_VECTOR || s == SHIFTED_VECTOR ? w->y->vec : 1;
 }
 
 /* Each row of the thread has its own; where heads differ, each has columns of its own. */
@@ -127,8 +133,7 @@ static const char *pack_name(struct emitter *w, value_id v) {
 
 static const char *pack_type(struct emitter *w, const struct value_node *x) {
     enum dtype t = w->k->schedule->loops->buffers.at[x->buffer].meta.dtype;
-    return arena_printf(w->arena, "k_pack<%s, %d>", memory_type(w, t),
-                        load_shape(w, x) == WHOLE_VECTOR ? w->y->vec : 1);
+    return arena_printf(w->arena, "k_pack<%s, %d>", memory_type(w, t), vector_of(w, x));
 }
 
 void declare_packs(struct emitter *w, const struct phase *f) {
@@ -149,7 +154,8 @@ static const char *unpack_text(struct emitter *w, value_id v) {
     const struct window_tap *tap = layout_tap(w->y, v);
     if (tap) return tap_text(w, tap);
     switch (load_shape(w, at(w, v))) {
-    case WHOLE_VECTOR: return arena_printf(w->arena, "k_get(%s[u], v)", pack);
+    case WHOLE_VECTOR:
+    case SHIFTED_VECTOR: return arena_printf(w->arena, "k_get(%s[u], v)", pack);
     case ELEMENT_BY_ELEMENT: return arena_printf(w->arena, "k_get(%s[u][v], 0)", pack);
     case ONE_FOR_ALL: return arena_printf(w->arena, "k_get(%s[u], 0)", pack);
     }
@@ -218,12 +224,18 @@ static void put_turns(struct emitter *w, const struct phase *f, int *smem) {
 }
 
 /* The load of v into `to`. */
-static void put_load_into(struct emitter *w, value_id v, const char *to, int vec) {
+static void put_load_into(struct emitter *w, value_id v, const char *to) {
     const struct value_node *x = at(w, v);
+    int vec = vector_of(w, x);
     const char *m = memory_type(w, w->k->schedule->loops->buffers.at[x->buffer].meta.dtype);
     const char *hint = w->y->skip_l1 ? ", 1" : "";
     if (layout_turns(w->k, w->y, v)) {
         line(w, "%s = t%u[r - base][x - px * %d];", to, v, w->y->bx);
+        return;
+    }
+    if (load_shape(w, x) == SHIFTED_VECTOR) {
+        line(w, "%s = k_load_shifted<%s, %d%s>(p%d, %s);", to, m, vec, hint,
+             argument_of(w, x->buffer), ex_text(w, x->index));
         return;
     }
     const char *condition = x->guarded ? arena_printf(w->arena, "%s, ", ref(w, x->args[0])) : "";
@@ -252,8 +264,7 @@ static void put_load(struct emitter *w, value_id v) {
         if (!loads_by_row(w, x)) line(w, "(void)e;");
         locals = open_address(w, v);
     }
-    put_load_into(w, v, arena_printf(w->arena, "%s[u]%s", pack_name(w, v), whole ? "" : "[v]"),
-                  load_shape(w, x) == WHOLE_VECTOR ? w->y->vec : 1);
+    put_load_into(w, v, arena_printf(w->arena, "%s[u]%s", pack_name(w, v), whole ? "" : "[v]"));
     if (x->n_args || !whole) close_brace(w);
     for (value_id i = 0; locals && i < v; i++)
         if (locals[i]) w->where[i] = NOWHERE;

@@ -191,6 +191,32 @@ template <typename T, int N, int SKIP_L1 = 0> K_DEVICE k_pack<T, N> k_load(const
 template <typename T, int N, int STREAM> K_DEVICE void k_store(T *at, const k_pack<T, N> &p) {
     k_store_words<k_pack<T, N>::BYTES, STREAM>(at, p.w);
 }
+/* p[at] and the N - 1 elements behind it, wherever they begin: out of the aligned vector that p[at] lies in and the
+ * next, both of which are read. */
+K_DEVICE unsigned k_funnel(unsigned low, unsigned high, unsigned bits) {
+#ifdef WS_EMULATOR
+    return bits ? low >> bits | high << (32 - bits) : low;
+#else
+    return __funnelshift_r(low, high, bits);
+#endif
+}
+template <typename T, int N, int SKIP_L1 = 0, typename I> K_DEVICE k_pack<T, N> k_load_shifted(const T *p, I at) {
+    enum { WORDS = k_pack<T, N>::WORDS, PARTS = sizeof(T) < 4 };
+    const unsigned past = (unsigned)at & (N - 1), bytes = past * (unsigned)sizeof(T);
+    const T *from = p + (at - (I)past);
+    const k_pack<T, N> a = k_load<T, N, SKIP_L1>(from), b = k_load<T, N, SKIP_L1>(from + N);
+    unsigned w[2 * WORDS];
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) w[i] = a.w[i], w[WORDS + i] = b.w[i];
+#pragma unroll
+    for (int s = WORDS / 2; s > 0; s /= 2) /* words first, by powers of two: what is left needs ever fewer */
+#pragma unroll
+        for (int i = 0; i < WORDS + s - 1 + PARTS; i++) w[i] = bytes & (4u * (unsigned)s) ? w[i + s] : w[i];
+    k_pack<T, N> v;
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) v.w[i] = PARTS ? k_funnel(w[i], w[i + PARTS], 8 * (bytes & 3)) : w[i];
+    return v;
+}
 /* Where c holds; else zeros, and nothing is read. */
 template <typename T, int N, int SKIP_L1 = 0> K_DEVICE k_pack<T, N> k_load_if(bool c, const T *at) {
     k_pack<T, N> p;

@@ -149,6 +149,7 @@ static double traffic(const struct kernel *k, const struct layout *y, int64_t bl
 
 /* A warp's load is the slower the shorter the runs are that it is made of (measured on an H100). */
 static double short_runs(const struct kernel *k, const struct layout *y) {
+    enum { HALF_SECTOR = SECTOR / 2 };
     int bytes = 0, threads = y->rows_inner ? y->t0 : y->t1;
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
@@ -156,6 +157,7 @@ static double short_runs(const struct kernel *k, const struct layout *y) {
             bytes = dtype_bytes(v->dtype);
     }
     int run = (threads < 32 ? threads : 32) * y->vec * bytes;
+    if (y->one_head) return 1 + (double)HALF_SECTOR / run; /* both ends of it lie anywhere */
     return run >= 512 ? 1 : run >= 256 ? 1.01 : run >= 128 ? 1.04 : 1.2;
 }
 
@@ -188,7 +190,7 @@ static double window_clocks(const struct kernel *k, const struct layout *y) {
  * one by one wait for: bf16[8192, 50257] takes 0.7 ms so, and half of that by vectors; and a norm's
  * weights that are out of step with its rows. */
 static double access_us(const struct kernel *k, const struct layout *y) {
-    enum { FIND_HEAD = 8 };
+    enum { FIND_HEAD = 8, SHIFT = 4 };
     enum axis inner = y->rows_inner ? AXIS_X : AXIS_R;
     double rows = (double)kernel_size(k, AXIS_X), points = rows * (double)kernel_size(k, AXIS_R),
            ends = 0, total = 0;
@@ -209,8 +211,10 @@ static double access_us(const struct kernel *k, const struct layout *y) {
         int bytes = dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype) * y->vec;
         bool whole = v ? layout_load_is_vector(k, y, v) : layout_store_is_vector(k, y, st);
         int rows_of_one = v && v->mask == MASK_R && y->one_head ? y->ex : 1;
-        total += (v ? reads(k, y) : 1) * (points / (whole ? y->vec : 1) + ends) *
-                 access_clocks(bytes) / rows_of_one;
+        bool shifts = v && layout_load_shifts(k, y, v);
+        double clocks = shifts ? 2 * access_clocks(bytes) + SHIFT : access_clocks(bytes);
+        total += (v ? reads(k, y) : 1) * (points / (whole || shifts ? y->vec : 1) + ends) * clocks /
+                 rows_of_one;
     }
     total += points / y->vec * window_clocks(k, y);
     if (y->kept) /* written once, read by each phase, 128 bytes a clock */
@@ -339,7 +343,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
           (y->t1 > 32 && y->t0 > 1 ? 0.01 * y->t0 : 0) + /* rows wait for each other */
           (scarce < 0.1 ? scarce : 0.1);
     bool pieces = y->peel || y->br < kernel_size(k, AXIS_R); /* rows do not join */
-    if (y->rows_inner || (pieces && y->t1 < 32)) us *= short_runs(k, y);
+    if (y->rows_inner || (pieces && y->t1 < 32) || y->one_head) us *= short_runs(k, y);
     if (y->rows_inner && y->t1 > 1) us += COMBINE_US * whole;
     us += waits_us(k, y, waves > 1 ? waves : 1, resident);
     us += skip_us(k, y, k->bytes_read / (gbps * 1e3));

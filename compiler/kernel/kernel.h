@@ -214,6 +214,8 @@ struct layout {
     bool skip_l1;   /* loads leave no copy in L1 */
     int head_unit;  /* peel: heads end at multiples of it */
     bool peel;      /* vec does not divide the rows: each has a head and a tail, see peel.c */
+    bool shift;     /* peel: what is out of step is put together from two vectors */
+    int slack;      /* shift: columns at a row's end that its whole vectors leave alone */
     bool one_head;  /* peel: all rows of a thread have heads of one length */
     int fit;        /* blocks of a multiprocessor that registers must suffice for; 0: for one */
     int online;     /* level of maxima whose sums of exp(x - max) go along with them; 0: none */
@@ -242,6 +244,9 @@ int layout_ends(const struct layout *y);
 /* Does a thread read or write its vec elements at once? */
 bool layout_load_is_vector(const struct kernel *k, const struct layout *y,
                            const struct value_node *load);
+/* peel, shift: is it out of step, and yet read at once? */
+bool layout_load_shifts(const struct kernel *k, const struct layout *y,
+                        const struct value_node *load);
 bool layout_store_is_vector(const struct kernel *k, const struct layout *y,
                             const struct store_node *s);
 

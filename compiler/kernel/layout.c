@@ -39,7 +39,8 @@ int layout_load_words(const struct kernel *k, const struct layout *y) {
             rows = v->mask & MASK_X || (y->peel && !y->one_head) ? y->ex : 1;
         if (y->peel) { /* single elements take a register each */
             int word = (bytes + 3) / 4,
-                vector = layout_load_is_vector(k, y, v) ? (bytes * y->vec + 3) / 4 : word * y->vec;
+                whole = layout_load_is_vector(k, y, v) || layout_load_shifts(k, y, v),
+                vector = whole ? (bytes * y->vec + 3) / 4 : word * y->vec;
             words += (vector * y->ur + word * layout_ends(y)) * rows;
         } else {
             words += (bytes * y->vec * y->ur * rows + 3) / 4;
@@ -92,6 +93,14 @@ static const char *check_vector(const struct kernel *k, struct layout *y, struct
     return arena_printf(a, "vec=%d does not divide the %s length %s%s", y->vec,
                         y->rows_inner ? "column" : "row", ex_str(a, k->ex, k->bound[along]),
                         can_peel ? ", and no row is contiguous and as long" : "");
+}
+
+static const char *check_shift(const struct kernel *k, struct layout *y) {
+    bool any = false;
+    if (!y->shift) return NULL;
+    for (value_id v = 0; v < k->values.n; v++) any |= layout_load_shifts(k, y, &k->values.at[v]);
+    y->slack = y->vec;
+    return any ? NULL : "shift=1, but no operand is out of step with rows that have heads";
 }
 
 static const char *check_split(const struct kernel *k, const struct layout *y, struct arena *a) {
@@ -434,23 +443,26 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
                          .one_read = c->knob[KNOB_keep] == 1,
                          .streaming = c->knob[KNOB_nt] == 1,
                          .skip_l1 = c->knob[KNOB_skip_l1] == 1,
+                         .shift = c->knob[KNOB_shift] == 1,
                          .look_back = c->knob[KNOB_look_back] == 1,
                          .ahead = c->knob[KNOB_ahead] == 1};
-    static const enum knob switches[] = {KNOB_nt,         KNOB_skip_l1, KNOB_online,    KNOB_turn,
-                                         KNOB_last_block, KNOB_window,  KNOB_look_back, KNOB_ahead};
+    static const enum knob switches[] = {KNOB_nt,        KNOB_skip_l1,    KNOB_online,
+                                         KNOB_turn,      KNOB_last_block, KNOB_window,
+                                         KNOB_look_back, KNOB_ahead,      KNOB_shift};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (c->knob[switches[i]] > 1)
             return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));
     if (c->knob[KNOB_keep] > 2) return "keep is 0, 1 or 2";
     bool gpu = k->limits->kind == DEVICE_CUDA, dot = k->kind == KERNEL_MATMUL;
     static const enum knob dot_only[] = {KNOB_m, KNOB_n, KNOB_k, KNOB_tm, KNOB_tn};
-    static const enum knob row_only[] = {
-        KNOB_x,      KNOB_r,      KNOB_rows, KNOB_keep, KNOB_split,  KNOB_vec,       KNOB_cluster,
-        KNOB_blocks, KNOB_stages, KNOB_fit,  KNOB_turn, KNOB_window, KNOB_look_back, KNOB_ahead};
+    static const enum knob row_only[] = {KNOB_x,         KNOB_r,     KNOB_rows,    KNOB_keep,
+                                         KNOB_split,     KNOB_vec,   KNOB_cluster, KNOB_blocks,
+                                         KNOB_stages,    KNOB_fit,   KNOB_turn,    KNOB_window,
+                                         KNOB_look_back, KNOB_ahead, KNOB_shift};
     for (int i = 0; i < 5 && !dot; i++)
         if (c->knob[dot_only[i]])
             return arena_printf(a, "%s is a knob of matrix products", knob_name(dot_only[i]));
-    for (int i = 0; i < 14 && dot; i++)
+    for (int i = 0; i < 15 && dot; i++)
         if (c->knob[row_only[i]])
             return arena_printf(a, "%s is no knob of matrix products", knob_name(row_only[i]));
     if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";
@@ -463,6 +475,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     if (!is_power_of_two(y->vec) || y->vec > (gpu ? 16 : 256))
         return arena_printf(a, "vec=%d", y->vec);
     const char *bad = gpu ? check_vector(k, y, a) : NULL;
+    if (!bad) bad = check_shift(k, y);
     if (!bad) bad = gpu ? gpu_layout(k, c, y, a) : cpu_layout(k, c, y, a);
     if (!bad) bad = check_keep(k, y, y->one_read, a);
     if (!bad && c->knob[KNOB_keep] == 2) bad = check_kept(k, y, a);

@@ -8,7 +8,9 @@
  *
  * Where a row starts (its start modulo the vector) is the same for all tensors whose rows lie
  * equally far apart: these go by vectors. What begins elsewhere, such as the weights of a layer
- * norm, is read and written one element at a time. */
+ * norm, is read and written one element at a time; or, with shift=1, read by whole vectors all the
+ * same, two for each, out of which the elements are put together. For the second to lie in the
+ * tensor, a row's whole vectors end a vector before the row does. */
 #include "kernel/kernel.h"
 
 /* index = r + *rest? */
@@ -113,13 +115,23 @@ int64_t layout_column_tiles(const struct kernel *k, const struct layout *y) {
 }
 
 int layout_ends(const struct layout *y) {
-    return y->peel ? (y->head_unit + y->vec - 2 + y->t1 - 1) / y->t1 : 0;
+    return y->peel ? (y->head_unit + y->vec - 2 + y->slack + y->t1 - 1) / y->t1 : 0;
 }
 
 bool layout_load_is_vector(const struct kernel *k, const struct layout *y,
                            const struct value_node *load) {
     if (y->peel) return is_plain(k, load) && is_in_phase(k, load->index, y->start, y->vec);
     return load_is_vector(k, load, y->rows_inner ? AXIS_X : AXIS_R, y->vec);
+}
+
+bool layout_load_shifts(const struct kernel *k, const struct layout *y,
+                        const struct value_node *load) {
+    enum { WORD = 4 };
+    ex rest;
+    return y->shift && y->peel && load->kind == INST_LOAD && !load->n_args &&
+           runs_along_rows(k, load->index, &rest) &&
+           !is_in_phase(k, load->index, y->start, y->vec) &&
+           dtype_bytes(load->dtype) * y->vec >= WORD;
 }
 
 bool layout_store_is_vector(const struct kernel *k, const struct layout *y,

@@ -31,6 +31,9 @@ static void propose(struct space *s, struct config c) {
     for (uint32_t i = 0; i < s->all.n; i++)
         if (config_equal(&s->all.at[i].c, &c)) return;
     vec_push(s->arena, &s->all, ((struct candidate){c, kernel_cost(s->k, &y)}));
+    if (!y.peel || y.shift) return;
+    c.knob[KNOB_shift] = 1;
+    propose(s, c);
 }
 
 /* A size for the grids below; an empty axis counts as 1. */

@@ -91,6 +91,8 @@ static const char sum_and_exp[] =
     "graph(%x: f32[8, 4096]) {\n %y = sum(%x, 1)\n %e = exp(%x)\n return %y, %e\n}\n";
 static const char transposed[] =
     "graph(%x: f32[48, 96]) {\n %t = permute(%x, [1, 0])\n %y = exp(%t)\n return %y\n}\n";
+static const char odd_bias[] =
+    "graph(%x: bf16[9, 101], %b: bf16[101]) {\n %y = add(%x, %b)\n return %y\n}\n";
 static const char shifted[] =
     "graph(%x: f32[8, 66]) {\n %a = slice(%x, 1, 1, 65)\n %y = exp(%a)\n return %y\n}\n";
 static const char product[] =
@@ -135,6 +137,11 @@ static void test_refusals_gpu(void **state) {
         {softmax, "x=1 r=1024 warps=8 vec=4 skip_l1=2", "skip_l1 is 0 or 1"},
         {softmax, "x=1 r=1024 warps=8 vec=4 turn=1",
          "turn=1 needs a pointwise kernel on a GPU, with whole vectors"},
+        {odd_bias, "x=1 r=256 warps=1 vec=8 shift=1", NULL},
+        {odd_bias, "x=1 r=256 warps=1 vec=1 shift=1",
+         "shift=1, but no operand is out of step with rows that have heads"},
+        {softmax, "x=1 r=4096 warps=8 vec=16 shift=1",
+         "shift=1, but no operand is out of step with rows that have heads"},
         {shifted, "x=1 r=64 warps=1 vec=2 window=1", NULL},
         {shifted, "x=1 r=64 warps=1 vec=2 window=2", "window is 0 or 1"},
         {row_sum, "x=1 r=1024 warps=8 vec=4 window=1",
