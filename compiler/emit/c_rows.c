@@ -411,6 +411,7 @@ void emit_c_rows(struct emitter *w) {
     open_brace(w, "for (long long task = 0; task < tasks; task++)");
     put_task_position(w);
     if (w->k->columns) put_own_columns(w);
+    if (w->y->turn) put_turned(w);
     if (!y->rows_inner) open_brace(w, "for (k_idx x = x_begin; x < x_end; x++)");
     w->subscript = y->rows_inner ? "[l]" : "";
     put_row_values(w, w->p->before.at, w->p->before.n);

@@ -15,5 +15,7 @@ bool streams(struct emitter *w, const struct store_node *st);
  * after which its reductions are floats a4. */
 bool phase_is_vector(struct emitter *w, uint32_t index);
 void put_vector_phase(struct emitter *w, uint32_t index);
+/* Pointwise: a task's tiles of operands that lie across. */
+void put_turned(struct emitter *w);
 
 #endif

@@ -1,17 +1,23 @@
-/* c_vector.c: a phase along the columns in whole vectors of floats (prelude_vector.h).
+/* c_vector.c: a phase in whole vectors of floats (prelude_vector.h).
  *
  * Where every value of a phase is a float, or a comparison of such, and memory is contiguous, no
  * vectoriser has to find that out, and maxima, masks and stores past the caches become single
- * instructions:
+ * instructions. Along the columns:
  *
  *     k_v c1[32 / K_LANES];
  *     for (; r0 + 32 <= r_end; r0 += 32)
  *         for (int u = 0; u < 32 / K_LANES; u++)
  *             c1[u] = k_max(c1[u], k_load_v(p0 + (x*4096 + r0 + u*K_LANES)));
  *     a tail of vectors of which the first n lanes count
- *     const float a1 = k_fold_max(c1 ...)
+ *     const float a1 = k_fold_amax(c1 ...)
  *
- * An element goes to the same accumulator whatever K_LANES is, and accumulators are added up by
+ * Along the rows, for a tile of them, four columns at a time:
+ *
+ *     for (r4 ...) for (int l = 0; l + K_LANES <= lanes; l += K_LANES)
+ *         t1 = k_load_v(c1 + l);  four times: t1 = t1 + k_load_v(p0 + (r*4096 + x));  store t1
+ *
+ * What is the same for WIDEST neighbours, as r / 64, is one number a vector: uniform. Guards may
+ * be. An element goes to the same accumulator whatever K_LANES is, and accumulators are added up by
  * halves: the order of additions does not depend on the machine. With ahead=1 a phase that finds
  * its row in the caches asks for the next one meanwhile. */
 #include "emit/c_rows.h"
@@ -19,7 +25,7 @@
 enum { WIDEST = 16 /* lanes of any machine: a tile of `vec` elements is whole vectors */ };
 
 /* What a value is in a vector loop. */
-enum form { FORM_NONE, FORM_FLOATS, FORM_MASK };
+enum form { FORM_NONE, FORM_FLOATS, FORM_MASK, FORM_UNIFORM };
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
@@ -65,63 +71,87 @@ static bool takes_vectors(enum op op) {
 
 static bool is_float(enum dtype t) { return dtype_opmath(t) == DT_F32; }
 
+/* Vectors lie along this axis. */
+static enum axis along(const struct emitter *w) { return w->y->rows_inner ? AXIS_X : AXIS_R; }
+
 static enum form form_of(struct emitter *w, value_id v);
 
-/* All operands from `first` on have the form. */
-static bool operands_are(struct emitter *w, const struct value_node *x, int first, enum form form) {
+static bool fits(struct emitter *w, value_id v, enum form form) {
+    enum form f = form_of(w, v);
+    return f == form || (f == FORM_UNIFORM && form == FORM_FLOATS && is_float(at(w, v)->dtype));
+}
+
+/* All operands from `first` on fit the form. */
+static bool operands_fit(struct emitter *w, const struct value_node *x, int first, enum form form) {
     for (int a = first; a < x->n_args; a++)
-        if (form_of(w, x->args[a]) != form) return false;
+        if (!fits(w, x->args[a], form)) return false;
     return true;
 }
 
 static enum form form_of_op(struct emitter *w, const struct value_node *x) {
     if (!takes_vectors(x->op)) return FORM_NONE;
     if (x->op == OP_WHERE) {
-        bool fits = form_of(w, x->args[0]) == FORM_MASK && operands_are(w, x, 1, FORM_FLOATS);
-        return fits && is_float(x->dtype) ? FORM_FLOATS : FORM_NONE;
+        enum form which = form_of(w, x->args[0]);
+        bool fit =
+            (which == FORM_MASK || which == FORM_UNIFORM) && operands_fit(w, x, 1, FORM_FLOATS);
+        return fit && is_float(x->dtype) ? FORM_FLOATS : FORM_NONE;
     }
     if (x->op == OP_LOGICAL_AND || x->op == OP_LOGICAL_OR || x->op == OP_LOGICAL_NOT)
-        return operands_are(w, x, 0, FORM_MASK) ? FORM_MASK : FORM_NONE;
-    if (!operands_are(w, x, 0, FORM_FLOATS)) return FORM_NONE;
+        return operands_fit(w, x, 0, FORM_MASK) ? FORM_MASK : FORM_NONE;
+    if (!operands_fit(w, x, 0, FORM_FLOATS)) return FORM_NONE;
     return x->dtype == DT_BOOL ? FORM_MASK : is_float(x->dtype) ? FORM_FLOATS : FORM_NONE;
+}
+
+/* Is it an operand that lies across the columns, and is turned into a tile of the task's own? */
+static bool turns(struct emitter *w, value_id v) {
+    const struct value_node *x = at(w, v);
+    return layout_turns(w->k, w->y, v) && buffer_dtype(w, x->buffer) == DT_F32;
+}
+
+static enum form form_of_load(struct emitter *w, value_id v) {
+    const struct value_node *x = at(w, v);
+    if (turns(w, v)) return FORM_FLOATS;
+    bool whole = index_runs(w->k, x->index, along(w), WIDEST) && x->n_args == x->guarded &&
+                 buffer_dtype(w, x->buffer) == DT_F32;
+    if (x->guarded && form_of(w, x->args[0]) != FORM_UNIFORM) return FORM_NONE;
+    return whole ? FORM_FLOATS : FORM_NONE;
 }
 
 static enum form form_of(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
-    if (!(x->mask & MASK_R)) return is_float(x->dtype) ? FORM_FLOATS : FORM_NONE; /* splat */
-    switch (x->kind) {
-    case INST_CONST: return is_float(x->dtype) ? FORM_FLOATS : FORM_NONE;
-    case INST_LOAD: {
-        bool runs = !x->n_args && index_stride(w->k, x->index, AXIS_R) == 1;
-        return runs && buffer_dtype(w, x->buffer) == DT_F32 ? FORM_FLOATS : FORM_NONE;
+    if (!(x->mask & MASK_R)) { /* not of this loop: one number, or one a row of the tile */
+        bool several = w->y->rows_inner && is_row_value(w, v);
+        return is_float(x->dtype) ? FORM_FLOATS : several ? FORM_NONE : FORM_UNIFORM;
     }
-    case INST_CAST: {
-        enum form from = form_of(w, x->args[0]);
-        return !x->rounds && is_float(x->dtype) ? from : FORM_NONE;
-    }
-    case INST_OP: return form_of_op(w, x);
-    case INST_INDEX:
-    case INST_SUBSCRIPT:
-    case INST_SCAN:
-    case INST_REDUCE: break;
-    }
-    return FORM_NONE;
+    if (x->kind == INST_SCAN) return FORM_NONE;
+    if (value_is_uniform(w->k, v, along(w), WIDEST)) return FORM_UNIFORM;
+    if (x->kind == INST_LOAD) return form_of_load(w, v);
+    if (x->kind == INST_OP) return form_of_op(w, x);
+    if (x->kind != INST_CAST || x->rounds || !is_float(x->dtype)) return FORM_NONE;
+    enum form from = form_of(w, x->args[0]);
+    return from == FORM_FLOATS || from == FORM_MASK ? FORM_FLOATS : FORM_NONE;
 }
 
 static bool is_vector_store(struct emitter *w, const struct store_node *st) {
-    return buffer_dtype(w, st->buffer) == DT_F32 && index_stride(w->k, st->index, AXIS_R) == 1 &&
-           form_of(w, st->value) == FORM_FLOATS;
+    return buffer_dtype(w, st->buffer) == DT_F32 && index_runs(w->k, st->index, along(w), WIDEST) &&
+           fits(w, st->value, FORM_FLOATS);
 }
 
 static bool is_vector_reduction(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
     return is_float(x->dtype) && reduction_of_values(x->reduction) &&
-           operands_are(w, x, 0, FORM_FLOATS);
+           operands_fit(w, x, 0, FORM_FLOATS);
+}
+
+/* Neighbours are those of a multiple of WIDEST: where the loop begins, and its tiles. */
+static bool begins_evenly(const struct layout *y) {
+    bool pieces = y->grid_r || y->split > 1;
+    return y->vec % WIDEST == 0 && (y->rows_inner || !pieces || y->br % WIDEST == 0);
 }
 
 bool phase_is_vector(struct emitter *w, uint32_t index) {
     const struct phase *f = &w->p->phases.at[index];
-    if (w->y->rows_inner || w->y->vec % WIDEST) return false;
+    if (!begins_evenly(w->y)) return false;
     for (uint32_t i = 0; i < f->compute.n; i++)
         if (form_of(w, f->compute.at[i]) == FORM_NONE) return false;
     for (uint32_t i = 0; i < f->stores.n; i++)
@@ -148,21 +178,47 @@ static const char *place_of(struct emitter *w, buffer_id b, ex index) {
     return arena_printf(w->arena, "p%d + (%s)", argument_of(w, b), ex_text(w, index));
 }
 
+/* How the scope names a uniform value, as one number. */
+static const char *number_ref(struct emitter *w, value_id v) {
+    w->vectors = false;
+    const char *s = ref(w, v);
+    w->vectors = true;
+    return s;
+}
+
+static const char *choice_text(struct emitter *w, value_id which, const char *a, const char *b) {
+    if (form_of(w, which) == FORM_UNIFORM)
+        return arena_printf(w->arena, "(%s ? %s : %s)", number_ref(w, which), a, b);
+    return arena_printf(w->arena, "k_select(%s, %s, %s)", ref(w, which), a, b);
+}
+
 static const char *vector_text(struct emitter *w, value_id v, bool part) {
     const struct value_node *x = at(w, v);
-    if (x->kind == INST_LOAD) return load_at(w, place_of(w, x->buffer, x->index), part);
+    bool op = x->kind == INST_OP;
+    if (x->kind == INST_LOAD && turns(w, v))
+        return load_at(
+            w, arena_printf(w->arena, "turned%u + ((x - x_begin)*%d + r - r_begin)", v, w->y->br),
+            part);
+    if (x->kind == INST_LOAD) {
+        const char *load = load_at(w, place_of(w, x->buffer, x->index), part);
+        return x->guarded ? choice_text(w, x->args[0], load, "k_splat(0.0f)") : load;
+    }
     if (x->kind == INST_CAST && form_of(w, x->args[0]) == FORM_MASK)
-        return arena_printf(w->arena, "k_select(%s, k_splat(1.0f), k_splat(0.0f))",
-                            ref(w, x->args[0]));
-    if (x->kind == INST_OP && x->op == OP_WHERE)
-        return arena_printf(w->arena, "k_select(%s, %s, %s)", ref(w, x->args[0]),
-                            ref(w, x->args[1]), ref(w, x->args[2]));
-    if (x->kind == INST_OP && x->op == OP_LOGICAL_NOT)
-        return arena_printf(w->arena, "~%s", ref(w, x->args[0]));
-    if (x->kind == INST_OP && (x->op == OP_LOGICAL_AND || x->op == OP_LOGICAL_OR))
+        return choice_text(w, x->args[0], "k_splat(1.0f)", "k_splat(0.0f)");
+    if (op && x->op == OP_WHERE)
+        return choice_text(w, x->args[0], ref(w, x->args[1]), ref(w, x->args[2]));
+    if (op && x->op == OP_LOGICAL_NOT) return arena_printf(w->arena, "~%s", ref(w, x->args[0]));
+    if (op && (x->op == OP_LOGICAL_AND || x->op == OP_LOGICAL_OR))
         return arena_printf(w->arena, "(%s %c %s)", ref(w, x->args[0]),
                             x->op == OP_LOGICAL_AND ? '&' : '|', ref(w, x->args[1]));
     return value_text(w, v);
+}
+
+static void put_uniform(struct emitter *w, value_id v) {
+    w->vectors = false;
+    put_local(w, v);
+    w->vectors = true;
+    if (at(w, v)->kind != INST_CONST) w->where[v] = UNIFORM;
 }
 
 static void put_values(struct emitter *w, uint32_t index, bool part) {
@@ -170,30 +226,33 @@ static void put_values(struct emitter *w, uint32_t index, bool part) {
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
         const char *kept = arena_printf(w->arena, "kept%u + r", v);
+        enum form form = form_of(w, v);
+        bool before = computed_before(w, index, v), keep = worth_keeping(w, index, v);
         w->where[v] = NOWHERE;
-        if (at(w, v)->kind == INST_CONST) continue;
-        if (computed_before(w, index, v)) {
-            line(w, "const k_v v%u = %s;", v, load_at(w, kept, part));
-        } else {
-            line(w, "const %s v%u = %s;", form_of(w, v) == FORM_MASK ? "k_m" : "k_v", v,
-                 vector_text(w, v, part));
+        if (form == FORM_UNIFORM) {
+            put_uniform(w, v);
+            if (keep) put_store_at(w, kept, ref(w, v), part);
+            continue;
         }
+        line(w, "const %s v%u = %s;", form == FORM_MASK ? "k_m" : "k_v", v,
+             before ? load_at(w, kept, part) : vector_text(w, v, part));
         w->where[v] = LOCAL;
-        if (!computed_before(w, index, v) && worth_keeping(w, index, v))
-            put_store_at(w, kept, ref(w, v), part);
+        if (keep && !before) put_store_at(w, kept, ref(w, v), part);
     }
 }
 
-/* The vector at r: in the main loop number u of its tile, at the ends the first n lanes of it. */
+/* One vector. It is the first n lanes of one where `part`. Its reductions go to c7[u] along the
+ * columns, to t7 along the rows. */
 static void put_vector(struct emitter *w, uint32_t index, bool part) {
     const struct phase *f = &w->p->phases.at[index];
+    bool tile = w->y->rows_inner;
     w->vectors = true;
     put_values(w, index, part);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        const char *c = arena_printf(w->arena, "c%u[u]", v),
+        const char *c = arena_printf(w->arena, tile ? "t%u" : "c%u[u]", v),
                    *now = combine_text(w, v, c, ref(w, at(w, v)->args[0]));
-        line(w, part ? "%s = k_first_n(%s, %s, n);" : "%s = %s;", c, now, c);
+        line(w, part && !tile ? "%s = k_first_n(%s, %s, n);" : "%s = %s;", c, now, c);
     }
     for (uint32_t i = 0; i < f->across.n; i++) {
         value_id v = f->across.at[i];
@@ -213,7 +272,7 @@ static void put_vector(struct emitter *w, uint32_t index, bool part) {
     for (uint32_t i = 0; i < f->compute.n; i++) w->where[f->compute.at[i]] = NOWHERE;
 }
 
-/* ---- the loop -------------------------------------------------------------------------------- */
+/* ---- along the columns ----------------------------------------------------------------------- */
 
 /* The next row's elements of what the kernel reads, while this one's are in the caches. */
 static void put_ahead(struct emitter *w, uint32_t index) {
@@ -226,8 +285,15 @@ static void put_ahead(struct emitter *w, uint32_t index) {
     }
 }
 
-/* Stores past the caches go by whole lines of memory: a store that they begin at, or NULL. */
+/* Stores past the caches go by whole lines of memory: a store that they begin at, or NULL where
+ * vectors have to begin elsewhere. */
 static const struct store_node *first_stream(struct emitter *w, const struct phase *f) {
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        const struct value_node *x = at(w, f->compute.at[i]);
+        if (form_of(w, f->compute.at[i]) == FORM_UNIFORM) return NULL;
+        if (x->kind != INST_LOAD || turns(w, f->compute.at[i])) continue;
+        if (index_stride(w->k, x->index, AXIS_R) != 1) return NULL;
+    }
     for (uint32_t i = 0; i < f->stores.n && !f->reduce.n; i++) {
         const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
         if (streams(w, st)) return st;
@@ -262,7 +328,7 @@ static void put_fold(struct emitter *w, value_id v) {
     w->where[v] = ARRAY;
 }
 
-void put_vector_phase(struct emitter *w, uint32_t index) {
+static void put_columns(struct emitter *w, uint32_t index) {
     const struct phase *f = &w->p->phases.at[index];
     const struct store_node *stream = first_stream(w, f);
     int lanes = w->y->vec;
@@ -293,4 +359,60 @@ void put_vector_phase(struct emitter *w, uint32_t index) {
     put_ends(w, index, stream != NULL);
     close_brace(w);
     for (uint32_t i = 0; i < f->reduce.n; i++) put_fold(w, f->reduce.at[i]);
+}
+
+void put_turned(struct emitter *w) {
+    for (value_id v = 0; v < w->k->values.n && phase_is_vector(w, 0); v++) {
+        const struct value_node *x = at(w, v);
+        if (!turns(w, v)) continue;
+        line(w, "float turned%u[%d] __attribute__((aligned(64)));", v, w->y->bx * w->y->br);
+        open_scope(w);
+        line(w, "const k_idx x = x_begin, r = r_begin;");
+        line(w, "k_turn(turned%u, %d, %s, %lld, r_end - r, x_end - x);", v, w->y->br,
+             place_of(w, x->buffer, x->index), (long long)index_stride(w->k, x->index, AXIS_R));
+        close_brace(w);
+    }
+}
+
+/* ---- along the rows -------------------------------------------------------------------------- */
+
+static void put_tile_vector(struct emitter *w, uint32_t index, bool part) {
+    const struct phase *f = &w->p->phases.at[index];
+    line(w, "const k_idx x = x0 + l;");
+    if (part) line(w, "const int n = lanes - l;");
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        line(w, "k_v t%u = k_load_v(c%u + l);", f->reduce.at[i], f->reduce.at[i]);
+    open_brace(w, "for (int q = 0; q < columns; q++)");
+    line(w, "const k_idx r = r4 + q;");
+    put_vector(w, index, part);
+    close_brace(w);
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        line(w, "k_store_v(c%u + l, t%u);", f->reduce.at[i], f->reduce.at[i]);
+}
+
+static void put_rows(struct emitter *w, uint32_t index) {
+    const struct phase *f = &w->p->phases.at[index];
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        line(w, "float c%u[%d] __attribute__((aligned(64)));", v, w->y->bx);
+        line(w, "for (int l = 0; l < %d; l++) c%u[l] = %s;", w->y->bx, v, identity_text(w, v));
+    }
+    open_brace(w, "for (k_idx r4 = r_begin; r4 < r_end; r4 += 4)");
+    line(w, "const int columns = r_end - r4 < 4 ? (int)(r_end - r4) : 4;");
+    line(w, "int l = 0;");
+    open_brace(w, "for (; l + K_LANES <= lanes; l += K_LANES)");
+    put_tile_vector(w, index, false);
+    close_brace(w);
+    open_brace(w, "if (l < lanes)");
+    put_tile_vector(w, index, true);
+    close_brace(w);
+    close_brace(w);
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        line(w, "float *a%u = c%u;", f->reduce.at[i], f->reduce.at[i]);
+        w->where[f->reduce.at[i]] = ARRAY;
+    }
+}
+
+void put_vector_phase(struct emitter *w, uint32_t index) {
+    (w->y->rows_inner ? put_rows : put_columns)(w, index);
 }

@@ -8,8 +8,9 @@
 
 #include "emit/emit.h"
 
-/* CHUNK: a maximum so far, b7[e], while sums are made that are relative to it. */
-enum where { NOWHERE, LOCAL, ARRAY, CHUNK };
+/* CHUNK: a maximum so far, b7[e], while sums are made that are relative to it. UNIFORM: a local
+ * that is one number where others are vectors. */
+enum where { NOWHERE, LOCAL, ARRAY, CHUNK, UNIFORM };
 
 struct emitter {
     struct arena *arena;

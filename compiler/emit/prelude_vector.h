@@ -80,6 +80,56 @@ K_INLINE long long k_head(const float *p, long long n) {
 }
 #define k_ahead(p) __builtin_prefetch((p), 0, 2)
 
+/* A square of K_LANES rows, `apart` floats from each other, to columns `to_apart` from each other.
+ */
+K_INLINE void k_turn_v(float *to, long long to_apart, const float *p, long long apart) {
+#if defined(K_AVX512)
+    __m512 a[16], b[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) a[i] = _mm512_loadu_ps(p + i * apart);
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i += 2) { /* pairs of rows */
+        b[i] = _mm512_unpacklo_ps(a[i], a[i + 1]);
+        b[i + 1] = _mm512_unpackhi_ps(a[i], a[i + 1]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i += 4) /* fours: a[i + k] has columns k, 4 + k, 8 + k and 12 + k */
+        for (int k = 0; k < 2; k++) {
+            a[i + 2 * k] = _mm512_shuffle_ps(b[i + k], b[i + 2 + k], 0x44);
+            a[i + 2 * k + 1] = _mm512_shuffle_ps(b[i + k], b[i + 2 + k], 0xee);
+        }
+#pragma GCC unroll 16
+    for (int k = 0; k < 4; k++) { /* the four parts of four registers */
+        __m512 c = _mm512_shuffle_f32x4(a[k], a[4 + k], 0x88),
+               d = _mm512_shuffle_f32x4(a[8 + k], a[12 + k], 0x88),
+               e = _mm512_shuffle_f32x4(a[k], a[4 + k], 0xdd),
+               f = _mm512_shuffle_f32x4(a[8 + k], a[12 + k], 0xdd);
+        _mm512_storeu_ps(to + k * to_apart, _mm512_shuffle_f32x4(c, d, 0x88));
+        _mm512_storeu_ps(to + (8 + k) * to_apart, _mm512_shuffle_f32x4(c, d, 0xdd));
+        _mm512_storeu_ps(to + (4 + k) * to_apart, _mm512_shuffle_f32x4(e, f, 0x88));
+        _mm512_storeu_ps(to + (12 + k) * to_apart, _mm512_shuffle_f32x4(e, f, 0xdd));
+    }
+#else
+    for (int i = 0; i < K_LANES; i++)
+        for (int k = 0; k < K_LANES; k++) to[k * to_apart + i] = p[i * apart + k];
+#endif
+}
+/* The same of any size. */
+static __attribute__((noinline, unused)) void k_turn(float *to, long long to_apart, const float *p,
+                                                     long long apart, long long rows,
+                                                     long long columns) {
+    long long i = 0;
+    for (; i + K_LANES <= rows; i += K_LANES) {
+        long long k = 0;
+        for (; k + K_LANES <= columns; k += K_LANES)
+            k_turn_v(to + k * to_apart + i, to_apart, p + i * apart + k, apart);
+        for (; k < columns; k++)
+            for (int l = 0; l < K_LANES; l++) to[k * to_apart + i + l] = p[(i + l) * apart + k];
+    }
+    for (; i < rows; i++)
+        for (long long k = 0; k < columns; k++) to[k * to_apart + i] = p[i * apart + k];
+}
+
 /* A row of n floats that a thread keeps. */
 K_INLINE void *k_row(long long bytes) { return aligned_alloc(64, ((size_t)bytes + 63) / 64 * 64); }
 

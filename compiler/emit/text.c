@@ -128,6 +128,7 @@ bool is_row_value(const struct emitter *w, value_id v) {
 
 static const char *scalar_ref(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
+    if (w->where[v] == UNIFORM) return arena_printf(w->arena, "v%u", v);
     if (w->where[v] == ARRAY && x->kind == INST_SCAN)
         return arena_printf(w->arena, "a%u%s", v, w->cuda ? "[e][u][v]" : "[l]");
     if (w->where[v] == ARRAY && is_pair(x)) /* on a GPU the number may be a narrow one */
@@ -146,6 +147,8 @@ static const char *scalar_ref(struct emitter *w, value_id v) {
 
 const char *ref(struct emitter *w, value_id v) {
     if (w->where[v] == LOCAL) return arena_printf(w->arena, "v%u", v);
+    if (w->vectors && w->y->rows_inner && w->where[v] == ARRAY && is_row_value(w, v))
+        return arena_printf(w->arena, "k_load_v(a%u + l)", v);
     const char *s = scalar_ref(w, v);
     return w->vectors ? arena_printf(w->arena, "k_splat(%s)", s) : s;
 }

@@ -680,7 +680,11 @@ bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec) {
            ex_divides(k->ex, vec, k->bound[x]);
 }
 
-static bool value_is_uniform(const struct kernel *k, value_id id, enum axis x, int vec) {
+bool index_runs(const struct kernel *k, ex index, enum axis x, int vec) {
+    return k->axis[x] && stride_inside(k, index, x, vec) == 1;
+}
+
+bool value_is_uniform(const struct kernel *k, value_id id, enum axis x, int vec) {
     const struct value_node *v = &k->values.at[id];
     if (!(v->mask >> x & 1)) return true;
     if (v->index && !index_is_uniform(k, v->index, x, vec)) return false;

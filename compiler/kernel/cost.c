@@ -98,9 +98,11 @@ static double skip_us(const struct kernel *k, const struct layout *y, double byt
  * a transposed f32[8192, 8192] took 286 us so on an H200, of the 187 that its bytes take. */
 static double waste(const struct kernel *k, const struct layout *y, int64_t inner, int64_t outer,
                     buffer_id b, bool turned) {
-    const double SCATTERED = 2.6;
+    const double SCATTERED = 2.6, ACROSS = 8; /* of a CPU's caches, sets and pages */
     int bytes = dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype);
     if (inner == 0 || inner == 1) return 1;
+    if (k->limits->kind == DEVICE_CPU && k->kind == KERNEL_POINTWISE)
+        return turned ? 1 + 16.0 / y->bx : ACROSS;
     int64_t wanted = outer == 1 ? (y->rows_inner ? y->br : y->bx) * bytes : bytes;
     double moved = wanted < SECTOR ? (double)SECTOR / (double)wanted : 1;
     if (turned) moved *= wanted >= LINE ? 1 : wanted >= LINE / 2 ? 1.1 : 1.8;
@@ -410,18 +412,34 @@ static double streaming_factor(const struct kernel *k) {
     return k->bytes_read + k->bytes_written > 0.5 * (double)k->limits->l2_bytes ? 0.8 : 1.25;
 }
 
+/* All cores work for as long as the one with the most tasks. */
+static double idle_factor(const struct kernel *k, const struct layout *y) {
+    int64_t units = k->limits->units, nr = kernel_size(k, AXIS_R),
+            tasks = (kernel_size(k, AXIS_X) + y->bx - 1) / y->bx *
+                    (y->grid_r ? (nr + y->br - 1) / y->br : y->split);
+    if (k->columns) tasks = y->blocks;
+    return tasks > 0 ? (double)((tasks + units - 1) / units * units) / (double)tasks : 1;
+}
+
+/* A tile of columns is a short run of each of its rows: what memory has open is left too soon, and
+ * nothing is fetched ahead. Where rows are gone over again, the tile had better stay near. */
+static double short_tile_factor(const struct kernel *k, const struct layout *y) {
+    enum { PAGE = 16384, NEAR = 512 << 10 };
+    double run = y->bx * 4.0, tile = run * (double)kernel_size(k, AXIS_R);
+    if (run > 4.0 * (double)kernel_size(k, AXIS_X)) run = 4.0 * (double)kernel_size(k, AXIS_X);
+    double factor = run < PAGE ? 1 + 0.15 * log2(PAGE / run) : 1;
+    return reads(k, y) > 1 && tile > NEAR ? factor * 1.5 : factor;
+}
+
 static double cpu_cost(const struct kernel *k, const struct layout *y) {
-    enum { NEAR = 256 << 10 }; /* bytes that a core's own caches hold, with room for the next row */
+    enum { NEAR = 768 << 10 }; /* bytes of a row that the next one may come beside */
     double us = traffic(k, y, k->limits->units) / 1e4,
-           row = (k->bytes_read + k->bytes_written) / ((double)kernel_size(k, AXIS_X) + 1);
+           row = k->bytes_read / ((double)kernel_size(k, AXIS_X) + 1);
     if (y->streaming) us *= streaming_factor(k);
     if (y->ahead) us *= row < NEAR ? 0.8 : 1.05;
     if (y->vec != best_tile(k)) us *= 1.1;
-    if (y->split > 1 && kernel_size(k, AXIS_X) >= k->limits->units) us *= 1.5;
-    if (y->split < k->limits->units && k->kind == KERNEL_REDUCE &&
-        kernel_size(k, AXIS_X) < k->limits->units)
-        us *= 2;
-    return us;
+    if (y->rows_inner) us *= short_tile_factor(k, y);
+    return us * idle_factor(k, y) + (y->split > 1 ? 3 : 0);
 }
 
 static double matmul_cost(const struct kernel *k, const struct layout *y) {

@@ -336,6 +336,10 @@ int64_t kernel_size(const struct kernel *k,
 /* Can `index` be loaded or stored `vec` elements at a time along axis x (contiguous, aligned, no
  * vector cut)? */
 bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec);
+/* Is it contiguous for vec neighbours along the axis, the first of which is a multiple of vec? */
+bool index_runs(const struct kernel *k, ex index, enum axis x, int vec);
+/* Is the value the same for such neighbours? */
+bool value_is_uniform(const struct kernel *k, value_id v, enum axis x, int vec);
 /* Coefficient of axis x in index, or -1 if not a constant. */
 int64_t index_stride(const struct kernel *k, ex index, enum axis x);
 /* The same, or by how much it grows between neighbours, if that holds for eights of them: rows that

@@ -169,8 +169,11 @@ static const char *check_stages(const struct kernel *k, int stages, struct layou
 
 bool layout_turns(const struct kernel *k, const struct layout *y, value_id load) {
     const struct value_node *v = &k->values.at[load];
-    return y->turn && v->kind == INST_LOAD && v->mask == (MASK_X | MASK_R) && !v->n_args &&
-           load_stride(k, v, AXIS_X) == 1 && load_stride(k, v, AXIS_R) != 1;
+    bool across = y->turn && v->kind == INST_LOAD && v->mask == (MASK_X | MASK_R) && !v->n_args &&
+                  load_stride(k, v, AXIS_X) == 1 && load_stride(k, v, AXIS_R) != 1;
+    if (k->limits->kind == DEVICE_CUDA || !across) return across;
+    return v->dtype == DT_F32 && index_stride(k, v->index, AXIS_X) == 1 &&
+           index_stride(k, v->index, AXIS_R) > 1; /* as k_turn has it */
 }
 
 /* Elements lie there as they do in registers: in words. */
@@ -183,12 +186,17 @@ static const char *check_turn(const struct kernel *k, bool turn, struct layout *
                               struct arena *a) {
     int64_t bytes = 0;
     if (!turn) return NULL;
-    if (k->kind != KERNEL_POINTWISE || k->limits->kind == DEVICE_CPU || y->peel)
-        return "turn=1 needs a pointwise kernel on a GPU, with whole vectors";
+    if (k->kind != KERNEL_POINTWISE || y->peel)
+        return "turn=1 needs a pointwise kernel, with whole vectors";
     y->turn = true;
     for (value_id v = 0; v < k->values.n; v++)
         if (layout_turns(k, y, v)) bytes += (layout_turn_bytes(k, y, v) + 15) / 16 * 16;
     if (!bytes) return "turn=1, but no operand lies across";
+    if (k->limits->kind == DEVICE_CPU)
+        return bytes <= MAX_STACK / 4
+                   ? NULL
+                   : arena_printf(a, "needs %lld bytes of stack; %d is the limit", (long long)bytes,
+                                  MAX_STACK / 4);
     if (bytes > k->limits->smem_block)
         return arena_printf(a, "needs %lld bytes of shared memory", (long long)bytes);
     y->smem = (int)bytes;

@@ -298,11 +298,15 @@ static void propose_cpu(struct space *s) {
     for (int v = lanes; v <= lanes * 4; v *= 2)
         for (int nt = 0; nt <= 1; nt++) {
             if (k->rows_inner) {
-                for (int x = v; x <= v * 8; x *= 2)
-                    propose(s, CONFIG(K(x, x), K(vec, v), K(nt, nt)));
-                for (int split = 2; split <= 4 * k->limits->units; split *= 2)
-                    propose(s, CONFIG(K(x, v * 4), K(r, 64), K(vec, v), K(split, split)));
+                for (int x = v; x <= v * 256 && (x == v || x < 2 * nx); x *= 2)
+                    for (int split = 1; split <= 8 * k->limits->units && split * 64 < nr + 64;
+                         split *= 2)
+                        propose(s, CONFIG(K(x, x), K(r, split > 1 ? 64 : 0), K(vec, v), K(nt, nt),
+                                          K(split, split > 1 ? split : 0)));
             } else if (k->kind == KERNEL_POINTWISE) {
+                for (int x = 16; x <= 128 && has_across(k); x *= 2)
+                    for (int r = 128; r <= 512; r *= 2)
+                        propose(s, CONFIG(K(x, x), K(r, r), K(vec, v), K(nt, nt), K(turn, 1)));
                 for (int r = 4096; r <= 65536; r *= 4)
                     propose(s,
                             CONFIG(K(x, rows_of_tile(r, nx, nr)), K(r, r), K(vec, v), K(nt, nt)));

@@ -136,7 +136,7 @@ static void test_refusals_gpu(void **state) {
         {softmax, "x=1 r=1024 warps=8 vec=4 skip_l1=1", NULL},
         {softmax, "x=1 r=1024 warps=8 vec=4 skip_l1=2", "skip_l1 is 0 or 1"},
         {softmax, "x=1 r=1024 warps=8 vec=4 turn=1",
-         "turn=1 needs a pointwise kernel on a GPU, with whole vectors"},
+         "turn=1 needs a pointwise kernel, with whole vectors"},
         {odd_bias, "x=1 r=256 warps=1 vec=8 shift=1", NULL},
         {odd_bias, "x=1 r=256 warps=1 vec=1 shift=1",
          "shift=1, but no operand is out of step with rows that have heads"},

@@ -49,6 +49,10 @@ static const char entries[] =
         "        k_store_v(y, k_first_n(v, old, n)); y += K_LANES;\n"
         "    }\n"
         "}\n"
+        "void turn(void *const *args) {\n" /* 37 rows of 41 to columns of 40 */
+        "    float *x = *(float **)args[0], *y = *(float **)args[1];\n"
+        "    k_turn(y, 40, x, 41, 37, 41);\n"
+        "}\n"
         "void folds(void *const *args) {\n"
         "    float *x = *(float **)args[0], *y = *(float **)args[1];\n"
         "    y[0] = k_fold_sum(k_load_v(x)), y[1] = k_fold_prod(k_load_v(x));\n"
@@ -190,6 +194,17 @@ static void test_folds(void **state) {
     assert_true(isnan(f->y[4]) && isnan(f->y[5]));
 }
 
+static void test_turn(void **state) {
+    enum { ROWS = 37, COLUMNS = 41, APART = 40 };
+    struct fixture *f = *state;
+    for (int i = 0; i < ROWS * COLUMNS; i++) f->x[i] = (float)i;
+    for (int i = 0; i < COLUMNS * APART; i++) f->y[i] = -1;
+    run(f, "turn");
+    for (int k = 0; k < COLUMNS; k++)
+        for (int i = 0; i < APART; i++)
+            assert_true(f->y[k * APART + i] == (i < ROWS ? (float)(i * COLUMNS + k) : -1));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define F(name, ...) cmocka_unit_test_setup(test_##name, fill),
@@ -197,6 +212,7 @@ int main(void) {
 #undef F
             cmocka_unit_test_setup(test_partial, count),
         cmocka_unit_test_setup(test_folds, count),
+        cmocka_unit_test(test_turn),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
