@@ -32,6 +32,16 @@ bool device_limits_for_arch(const char *arch, struct device_limits *out) {
     return false;
 }
 
+int64_t device_kept_bytes(const struct device_limits *d) {
+    return d->regs_unit * 4 / 2 * d->max_cluster;
+}
+
+bool device_rows_fill(const struct device_limits *d, int64_t rows, int64_t row_bytes) {
+    if (rows * 4 >= d->units) return true;
+    return d->max_cluster > 1 && row_bytes <= device_kept_bytes(d) &&
+           rows * d->max_cluster * 2 >= d->units;
+}
+
 const char *device_arch_names(void) {
     return "sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_100a, sm_120";
 }

@@ -29,6 +29,12 @@ struct device_limits {
     double matrix_tflops; /* theoretical, dense bf16 matrix units; 0 = none */
 };
 
+/* Do a block for each of so many rows, or a cluster where it can keep a row of so many bytes, give
+ * most of a GPU something to do? Else their reductions are better split over blocks. */
+bool device_rows_fill(const struct device_limits *d, int64_t rows, int64_t row_bytes);
+/* Bytes of a row that the registers of a cluster can keep: half of them. */
+int64_t device_kept_bytes(const struct device_limits *d);
+
 /* Limits of an architecture by name ("sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100",
  * "sm_100a", "sm_120"), as of its largest common part; false if unknown. device_arch_names lists
  * them for messages. */

@@ -44,9 +44,8 @@ static bool pays(const struct graph *g, const struct node *x, uint32_t dims,
     int64_t all = ex_hint(g->ex, meta_numel(g->ex, &x->meta)),
             columns = ex_hint(g->ex, count_of(g, &x->meta, dims));
     int64_t rows = columns ? all / columns : 0;
-    int64_t kept = limits->regs_unit * 4 / 2 * limits->max_cluster;
-    if (columns >= FEW_COLUMNS && rows * 4 < limits->units) return true;
-    return columns * dtype_bytes(x->meta.dtype) > kept;
+    if (columns >= FEW_COLUMNS && !device_rows_fill(limits, rows, columns * 4)) return true;
+    return columns * dtype_bytes(x->meta.dtype) > device_kept_bytes(limits);
 }
 
 static void rewrite(struct graph *g, struct node *v, const struct device_limits *limits) {

@@ -353,7 +353,7 @@ static const char *too_few_rows(struct fuser *f, const struct merge *m) {
     const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
     if (!H->n_r) return NULL;
     int64_t rows = axes_numel(f->l, H->x, H->n_x), cols = axes_numel(f->l, H->r, H->n_r);
-    if (cols < 65536 || rows * 4 >= f->limits->units) return NULL;
+    if (cols < 65536 || device_rows_fill(f->limits, rows, cols * 4)) return NULL;
     bool host_reads = depends(f, m->host, m->guest), guest_reads = depends(f, m->guest, m->host);
     if (!host_reads && !guest_reads) return NULL; /* abreast */
     if (host_reads && !G->n_r) return NULL;       /* it feeds */
