@@ -70,7 +70,7 @@ static bool transform(struct compile *c) {
     c->captured->graph->seed = c->captured->seed; /* of what forward draws */
     c->graph = graph_simplify(graph_decompose(graph_simplify(c->captured->graph)));
     if (c->fusion == WS_FUSE) {
-        graph_take_moments(c->graph, c->limits);
+        graph_one_pass(c->graph, c->limits);
         c->graph = graph_simplify(c->graph);
     }
     must_hold("decompose", graph_verify(c->graph, true));

@@ -522,21 +522,37 @@ struct k_argmin {
 
 /* m2: how many, and sums of their differences from a number near them, and of the squares of these. Two such are made
  * to differ from their means, and joined as Chan, Golub and LeVeque do (Updating formulae, 1979). */
-template <typename T> struct k_moments { T n, near, sum, squares; };
-template <typename T> K_DEVICE T k_m2_value(k_moments<T> a) {
+template <typename T> struct k_m2_state { T n, near, sum, squares; };
+template <typename T> K_DEVICE T k_m2_value(k_m2_state<T> a) {
     return a.n > (T)0 ? a.squares - a.sum * (a.sum / a.n) : (T)0;
 }
 struct k_m2 {
-    template <typename T> K_DEVICE_MEMBER k_moments<T> of(k_moments<T> a, T x) {
+    template <typename T> K_DEVICE_MEMBER k_m2_state<T> of(k_m2_state<T> a, T x) {
         if (a.n == (T)0) a.near = x;
         const T d = x - a.near;
-        return k_moments<T>{a.n + (T)1, a.near, a.sum + d, a.squares + d * d};
+        return k_m2_state<T>{a.n + (T)1, a.near, a.sum + d, a.squares + d * d};
     }
-    template <typename T> K_DEVICE_MEMBER k_moments<T> of(k_moments<T> a, k_moments<T> b) {
+    template <typename T> K_DEVICE_MEMBER k_m2_state<T> of(k_m2_state<T> a, k_m2_state<T> b) {
         if (a.n == (T)0) return b;
         if (b.n == (T)0) return a;
         const T n = a.n + b.n, part = b.n / n, mean = a.near + a.sum / a.n, d = b.near + b.sum / b.n - mean;
-        return k_moments<T>{n, mean + d * part, (T)0, k_m2_value(a) + k_m2_value(b) + d * d * a.n * part};
+        return k_m2_state<T>{n, mean + d * part, (T)0, k_m2_value(a) + k_m2_value(b) + d * d * a.n * part};
+    }
+};
+
+/* expsum: the largest so far, and the sum of exp(x - that). */
+template <typename T> struct k_expsum_state { T max, sum; };
+template <typename T> K_DEVICE T k_expsum_value(k_expsum_state<T> a) { return a.sum * (a.max - a.max + (T)1); }
+struct k_expsum {
+    template <typename T> K_DEVICE_MEMBER k_expsum_state<T> of(k_expsum_state<T> a, T x) {
+        if (x == (T)-k_inf()) return a;
+        const T d = x - a.max, e = k_exp(d > (T)0 ? -d : d);
+        return d > (T)0 ? k_expsum_state<T>{x, a.sum * e + (T)1} : k_expsum_state<T>{a.max, a.sum + e};
+    }
+    template <typename T> K_DEVICE_MEMBER k_expsum_state<T> of(k_expsum_state<T> a, k_expsum_state<T> b) {
+        if (b.max == (T)-k_inf()) return a;
+        const T d = b.max - a.max, e = k_exp(d > (T)0 ? -d : d);
+        return d > (T)0 ? k_expsum_state<T>{b.max, a.sum * e + b.sum} : k_expsum_state<T>{a.max, a.sum + b.sum * e};
     }
 };
 
@@ -546,9 +562,12 @@ template <typename T, typename I> K_DEVICE k_pair<T, I> k_shfl_xor(k_pair<T, I> 
     v.at = k_shfl_xor(v.at, lane_mask);
     return v;
 }
-template <typename T> K_DEVICE k_moments<T> k_shfl_xor(k_moments<T> v, int lane_mask) {
-    return k_moments<T>{k_shfl_xor(v.n, lane_mask), k_shfl_xor(v.near, lane_mask), k_shfl_xor(v.sum, lane_mask),
+template <typename T> K_DEVICE k_m2_state<T> k_shfl_xor(k_m2_state<T> v, int lane_mask) {
+    return k_m2_state<T>{k_shfl_xor(v.n, lane_mask), k_shfl_xor(v.near, lane_mask), k_shfl_xor(v.sum, lane_mask),
                         k_shfl_xor(v.squares, lane_mask)};
+}
+template <typename T> K_DEVICE k_expsum_state<T> k_shfl_xor(k_expsum_state<T> v, int lane_mask) {
+    return k_expsum_state<T>{k_shfl_xor(v.max, lane_mask), k_shfl_xor(v.sum, lane_mask)};
 }
 
 /* The two halves of k_reduce_row, between which the caller puts a barrier, one for several reductions. */
@@ -950,9 +969,12 @@ template <typename T, typename I> K_DEVICE k_pair<T, I> k_cluster_load(const k_p
     v.at = k_cluster_load(&mine->at, rank);
     return v;
 }
-template <typename T> K_DEVICE k_moments<T> k_cluster_load(const k_moments<T> *mine, unsigned rank) {
-    return k_moments<T>{k_cluster_load(&mine->n, rank), k_cluster_load(&mine->near, rank),
+template <typename T> K_DEVICE k_m2_state<T> k_cluster_load(const k_m2_state<T> *mine, unsigned rank) {
+    return k_m2_state<T>{k_cluster_load(&mine->n, rank), k_cluster_load(&mine->near, rank),
                         k_cluster_load(&mine->sum, rank), k_cluster_load(&mine->squares, rank)};
+}
+template <typename T> K_DEVICE k_expsum_state<T> k_cluster_load(const k_expsum_state<T> *mine, unsigned rank) {
+    return k_expsum_state<T>{k_cluster_load(&mine->max, rank), k_cluster_load(&mine->sum, rank)};
 }
 template <typename OP, int C, typename T> K_DEVICE T k_reduce_slots(const T *slot) {
     T v = k_cluster_load(slot, 0);

@@ -357,20 +357,34 @@ K_INLINE double k_randn_double(long long i, long long tensor, long long seed) {
     K_INLINE k_pair_##name k_argmin_##name(k_pair_##name a, k_pair_##name b) {                     \
         return k_wins_##name(b.value, a.value, b.value < a.value, b.at < a.at) ? b : a;            \
     }
-/* m2: how many, their mean, and the sum of squared deviations from it; as the prelude of CUDA joins
- * them. */
-#define K_MOMENTS(name, T)                                                                         \
+/* m2: a mean, the sum of squared deviations from it, and of how many; expsum: a maximum, and the
+ * sum of exp(x - maximum). Joined as the prelude of CUDA does. */
+#define K_STATES(name, T)                                                                          \
     typedef struct {                                                                               \
-        T n, mean, zero, squares;                                                                  \
-    } k_moments_##name;                                                                            \
-    K_INLINE T k_m2_value_##name(k_moments_##name a) { return a.squares; }                         \
-    K_INLINE k_moments_##name k_m2_##name(k_moments_##name a, k_moments_##name b) {                \
+        T mean, squares, n;                                                                        \
+    } k_m2_state_##name;                                                                           \
+    K_INLINE T k_m2_value_##name(k_m2_state_##name a) { return a.squares; }                        \
+    K_INLINE k_m2_state_##name k_m2_##name(k_m2_state_##name a, k_m2_state_##name b) {             \
         T n = a.n + b.n, part = n > 0 ? b.n / n : 0, d = b.mean - a.mean;                          \
-        return (k_moments_##name){n, a.mean + d * part, 0,                                         \
-                                  a.squares + b.squares + d * d * a.n * part};                     \
+        return (k_m2_state_##name){a.mean + d * part, a.squares + b.squares + d * d * a.n * part,  \
+                                   n};                                                             \
+    }                                                                                              \
+    typedef struct {                                                                               \
+        T max, sum;                                                                                \
+    } k_expsum_state_##name;                                                                       \
+    K_INLINE T k_expsum_value_##name(k_expsum_state_##name a) {                                    \
+        return a.sum * (a.max - a.max + 1);                                                        \
+    }                                                                                              \
+    K_INLINE k_expsum_state_##name k_expsum_##name(k_expsum_state_##name a,                        \
+                                                   k_expsum_state_##name b) {                      \
+        if (b.max == -INFINITY) return a;                                                          \
+        T d = b.max - a.max, e = k_exp(d > 0 ? -d : d);                                            \
+        k_expsum_state_##name larger = {b.max, a.sum * e + b.sum}, as_large = {a.max, 0};          \
+        as_large.sum = a.sum + b.sum * e;                                                          \
+        return d > 0 ? larger : as_large;                                                          \
     }
-K_MOMENTS(f32, float)
-K_MOMENTS(f64, double)
+K_STATES(f32, float)
+K_STATES(f64, double)
 K_PAIR(f32, float)
 K_PAIR(f64, double)
 K_PAIR(i32, int)

@@ -117,8 +117,9 @@ static bool is_pair(const struct value_node *x) {
     return x->kind == INST_REDUCE && reduction_of_pairs(x->reduction);
 }
 
-static bool is_moments(const struct value_node *x) {
-    return x->kind == INST_REDUCE && x->reduction == REDUCTION_M2;
+/* What the reduction has so far is a struct of the prelude's. */
+static bool has_state(const struct value_node *x) {
+    return x->kind == INST_REDUCE && !is_pair(x) && !reduction_of_values(x->reduction);
 }
 
 bool is_row_value(const struct emitter *w, value_id v) {
@@ -134,10 +135,10 @@ static const char *scalar_ref(struct emitter *w, value_id v) {
     if (w->where[v] == ARRAY && is_pair(x)) /* on a GPU the number may be a narrow one */
         return arena_printf(w->arena, "(%s)a%u%s.at", math_type(x->dtype), v,
                             is_row_value(w, v) ? w->subscript : "");
-    if (w->where[v] == ARRAY && is_moments(x))
-        return arena_printf(w->arena, "k_m2_value%s%s(a%u%s)", w->cuda ? "" : "_",
-                            w->cuda ? "" : dtype_name(dtype_opmath(x->dtype)), v,
-                            is_row_value(w, v) ? w->subscript : "");
+    if (w->where[v] == ARRAY && has_state(x))
+        return arena_printf(w->arena, "%s_value%s%s(a%u%s)", reduction_operator(x->reduction),
+                            w->cuda ? "" : "_", w->cuda ? "" : dtype_name(dtype_opmath(x->dtype)),
+                            v, is_row_value(w, v) ? w->subscript : "");
     if (w->where[v] == CHUNK) return arena_printf(w->arena, "b%u%s", v, w->subscript);
     if (w->where[v] == ARRAY)
         return arena_printf(w->arena, "a%u%s", v, is_row_value(w, v) ? w->subscript : "");
@@ -221,8 +222,9 @@ static enum dtype pair_number(const struct emitter *w, value_id v) {
 
 const char *accumulator_type(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
-    if (is_moments(x))
-        return arena_printf(w->arena, w->cuda ? "k_moments<%s>" : "k_moments_%s",
+    if (has_state(x))
+        return arena_printf(w->arena, w->cuda ? "%s_state<%s>" : "%s_state_%s",
+                            reduction_operator(x->reduction),
                             w->cuda ? math_type(x->dtype) : dtype_name(dtype_opmath(x->dtype)));
     if (!is_pair(x)) return math_type(x->dtype);
     enum dtype t = pair_dtype(w, v);
@@ -240,8 +242,9 @@ const char *operand_text(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
     enum dtype t = is_pair(x) ? pair_dtype(w, v) : x->dtype;
     const char *value = arena_printf(w->arena, "(%s)%s", math_type(t), ref(w, x->args[0]));
-    if (is_moments(x) && !w->cuda) /* CUDA's operator takes single elements, too */
-        return arena_printf(w->arena, "(%s){1, %s, 0, 0}", accumulator_type(w, v), value);
+    if (has_state(x) && !w->cuda) /* CUDA's operator takes single elements, too */
+        return arena_printf(w->arena, "(%s){%s%s}", accumulator_type(w, v), value,
+                            x->reduction == REDUCTION_M2 ? ", 0, 1" : ", 1");
     if (!is_pair(x)) return value;
     return pair_text(
         w, v, value,
@@ -258,7 +261,9 @@ const char *combine_text(struct emitter *w, value_id v, const char *a, const cha
     case REDUCTION_AMAX: return arena_printf(w->arena, "k_max(%s, %s)", a, b);
     case REDUCTION_AMIN: return arena_printf(w->arena, "k_min(%s, %s)", a, b);
     case REDUCTION_M2:
-        return arena_printf(w->arena, "k_m2_%s(%s, %s)", dtype_name(dtype_opmath(x->dtype)), a, b);
+    case REDUCTION_EXPSUM:
+        return arena_printf(w->arena, "%s_%s(%s, %s)", reduction_operator(r),
+                            dtype_name(dtype_opmath(x->dtype)), a, b);
     case REDUCTION_ARGMAX:
     case REDUCTION_ARGMIN:
         return arena_printf(w->arena, "%s_%s(%s, %s)", reduction_operator(r),
@@ -287,8 +292,11 @@ const char *identity_text(struct emitter *w, value_id v) {
     case REDUCTION_AMAX:
     case REDUCTION_AMIN: return extreme_text(w, low, x->dtype);
     case REDUCTION_M2:
-        return arena_printf(w->arena, w->cuda ? "%s{0, 0, 0, 0}" : "(%s){0, 0, 0, 0}",
+        return arena_printf(w->arena, w->cuda ? "%s{0, 0, 0, 0}" : "(%s){0, 0, 0}",
                             accumulator_type(w, v));
+    case REDUCTION_EXPSUM:
+        return arena_printf(w->arena, w->cuda ? "%s{%s, 0}" : "(%s){%s, 0}", accumulator_type(w, v),
+                            extreme_text(w, true, x->dtype));
     case REDUCTION_ARGMAX:
     case REDUCTION_ARGMIN: /* an element of that very value comes before it */
         return pair_text(w, v, extreme_text(w, low, pair_dtype(w, v)),

@@ -231,6 +231,23 @@ static void eval_m2(const struct job *j) {
     }
 }
 
+/* exp(x - max) of a line, in two passes. */
+static void eval_expsum(const struct job *j) {
+    const struct cell *x = j->in[0];
+    struct lines l = lines_along(x, dims_of(j->g, j->node, "dim", x->rank));
+#pragma omp parallel for
+    for (int64_t line = 0; line < l.n; line++) {
+        double max = -INFINITY;
+        long double sum = 0;
+        for (int64_t i = 0; i < l.length; i++) {
+            double v = x->v[line_at(&l, line, i)];
+            if (!(v <= max)) max = v != v || max == max ? v : max;
+        }
+        for (int64_t i = 0; i < l.length; i++) sum += exp(x->v[line_at(&l, line, i)] - max);
+        j->out->v[line] = (double)sum;
+    }
+}
+
 /* Each line is cut into blocks; blocks are reduced in parallel, then combined in order. */
 void eval_reduce(const struct job *j) {
     enum { BLOCK = 1 << 16 };
@@ -238,6 +255,7 @@ void eval_reduce(const struct job *j) {
     enum op op = j->node->op;
     if (op == OP_ARGMAX || op == OP_ARGMIN) return eval_argument(j);
     if (op == OP_M2) return eval_m2(j);
+    if (op == OP_EXPSUM) return eval_expsum(j);
     struct lines l = lines_along(x, dims_of(j->g, j->node, "dim", x->rank));
     bool truncates = dtype_is_float(x->dtype) && !dtype_is_float(j->out->dtype);
     int64_t n_blocks = (l.length + BLOCK - 1) / BLOCK;

@@ -250,9 +250,10 @@ struct graph *graph_simplify(struct graph *g);
 /* decompose.c: rewrite COMPOSITE nodes into primitives until none is left. Returns a new graph. */
 struct graph *graph_decompose(struct graph *g);
 
-/* moments.c: variances of rows that are too long to be kept, or too few, in one pass with their
- * sums. Needs: a decomposed, simplified graph, which it changes; what is no longer read stays. */
-void graph_take_moments(struct graph *g, const struct device_limits *limits);
+/* one_pass.c: variances of rows that are too long to be kept, or too few, in one pass with their
+ * means; sums of exp(x - max) likewise. Needs: a decomposed, simplified graph, which it changes;
+ * what is no longer read stays. */
+void graph_one_pass(struct graph *g, const struct device_limits *limits);
 
 /* eval.c: the reference. Computes every output in double precision, slowly and obviously, with
  * OpenMP over elements. inputs[i] are the dense row-major values of graph.inputs[i]; sizes must be

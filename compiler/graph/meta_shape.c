@@ -97,7 +97,7 @@ static bool shape_reduce(const struct infer *in, struct meta *out) {
     return true;
 }
 
-static bool shape_m2(const struct infer *in, struct meta *out) {
+static bool shape_floats(const struct infer *in, struct meta *out) {
     if (!dtype_is_float(infer_meta(in, 0)->dtype))
         return infer_fail(in, "it takes floats, not %s", dtype_name(infer_meta(in, 0)->dtype));
     return shape_reduce(in, out);
@@ -420,7 +420,8 @@ static shape_rule *const rules[OP_COUNT] = {
     [OP_SOFTMAX] = shape_same,
     [OP_LOG_SOFTMAX] = shape_same,
     [OP_LOGSUMEXP] = shape_reduce,
-    [OP_M2] = shape_m2,
+    [OP_M2] = shape_floats,
+    [OP_EXPSUM] = shape_floats,
     [OP_MEAN] = shape_reduce,
     [OP_VAR] = shape_var,
     [OP_STD] = shape_var,

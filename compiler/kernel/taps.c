@@ -80,6 +80,7 @@ static value_id combined(struct builder *w, const struct inst *reduce, value_id 
     case REDUCTION_AMAX: op = OP_MAXIMUM; break;
     case REDUCTION_AMIN: op = OP_MINIMUM; break;
     case REDUCTION_M2:
+    case REDUCTION_EXPSUM:
     case REDUCTION_ARGMAX:
     case REDUCTION_ARGMIN:
     case REDUCTION_COUNT: WS_BUG("only reductions of values have taps");

@@ -61,6 +61,7 @@ struct buffer {
     R(AMAX, "amax", -INFINITY, a != a || a > b ? a : b, "k_amax")                                  \
     R(AMIN, "amin", INFINITY, a != a || a < b ? a : b, "k_amin")                                   \
     R(M2, "m2", 0.0, 0, "k_m2")                                                                    \
+    R(EXPSUM, "expsum", 0.0, 0, "k_expsum")                                                        \
     R(ARGMAX, "argmax", -INFINITY, 0, "k_argmax")                                                  \
     R(ARGMIN, "argmin", INFINITY, 0, "k_argmin")
 
@@ -76,7 +77,7 @@ const char *reduction_operator(enum reduction r);
  * the least of those that share it. */
 bool reduction_of_pairs(enum reduction r);
 /* What it has so far is one value of the type of its operand: neither pairs nor m2, which has
- * moments. */
+ * moments, nor expsum, which has the maximum, too. */
 bool reduction_of_values(enum reduction r);
 /* Bytes of what a reduction of `dtype` has so far. */
 int reduction_size(enum reduction r, enum dtype dtype);

@@ -298,6 +298,7 @@ static enum reduction reduction_of(enum op op, enum dtype t) {
     case OP_AMAX: return REDUCTION_AMAX;
     case OP_AMIN: return REDUCTION_AMIN;
     case OP_M2: return REDUCTION_M2;
+    case OP_EXPSUM: return REDUCTION_EXPSUM;
     case OP_ARGMAX: return REDUCTION_ARGMAX;
     case OP_ARGMIN: return REDUCTION_ARGMIN;
     case OP_CUMSUM: return REDUCTION_SUM;
@@ -327,6 +328,18 @@ static inst_id number_along(struct lowering *w, struct nest *n) {
     return add_inst(w, n, i);
 }
 
+/* Of a row of one element v: v - v is 0 or nan; so is its m2, and its expsum the exponential. */
+static void add_own_deviation(struct lowering *w, struct nest *n, enum op op, inst_id v,
+                              enum dtype t) {
+    inst_id d = add_inst(
+        w, n,
+        (struct inst){.kind = INST_OP, .op = OP_SUB, .dtype = t, .n_args = 2, .args = {v, v}});
+    if (op == OP_EXPSUM)
+        add_inst(
+            w, n,
+            (struct inst){.kind = INST_OP, .op = OP_EXP, .dtype = t, .n_args = 1, .args = {d}});
+}
+
 /* The last instruction of nest n, whose operand is v. Every reduced dimension may have size 1: then
  * it is a copy, and where the one element is needs no search. */
 static void add_reduction(struct lowering *w, struct nest *n, const struct node *x, inst_id v) {
@@ -334,13 +347,10 @@ static void add_reduction(struct lowering *w, struct nest *n, const struct node 
     struct inst i = {.kind = INST_REDUCE, .reduction = reduction_of(x->op, t), .dtype = t};
     if (!reduction_of_pairs(i.reduction)) {
         i.args[i.n_args++] = convert(w, n, v, t);
-        if (!n->n_reduce && x->op == OP_M2) /* x - x: 0, or nan */
-            i = (struct inst){.kind = INST_OP,
-                              .op = OP_SUB,
-                              .dtype = t,
-                              .n_args = 2,
-                              .args = {i.args[0], i.args[0]}};
-        if (n->n_reduce || x->op == OP_M2) add_inst(w, n, i);
+        if (n->n_reduce)
+            add_inst(w, n, i);
+        else if (!reduction_of_values(i.reduction))
+            add_own_deviation(w, n, x->op, i.args[0], t);
         return;
     }
     if (!n->n_reduce) {

@@ -14,10 +14,23 @@ static const struct {
 const char *reduction_name(enum reduction r) { return reductions[r].name; }
 const char *reduction_operator(enum reduction r) { return reductions[r].operator; }
 bool reduction_of_pairs(enum reduction r) { return r == REDUCTION_ARGMAX || r == REDUCTION_ARGMIN; }
-bool reduction_of_values(enum reduction r) { return !reduction_of_pairs(r) && r != REDUCTION_M2; }
+bool reduction_of_values(enum reduction r) {
+    return !reduction_of_pairs(r) && r != REDUCTION_M2 && r != REDUCTION_EXPSUM;
+}
 int reduction_size(enum reduction r, enum dtype dtype) {
     int value = dtype_bytes(dtype_opmath(dtype));
-    return reduction_of_pairs(r) ? 16 : r == REDUCTION_M2 ? 4 * value : value;
+    switch (r) {
+    case REDUCTION_M2: return 4 * value;
+    case REDUCTION_EXPSUM: return 2 * value;
+    case REDUCTION_ARGMAX:
+    case REDUCTION_ARGMIN: return 16;
+    case REDUCTION_SUM:
+    case REDUCTION_PROD:
+    case REDUCTION_AMAX:
+    case REDUCTION_AMIN:
+    case REDUCTION_COUNT: break;
+    }
+    return value;
 }
 
 static void put_indices(struct buf *b, const struct exprs *p, const ex *index, int n) {

@@ -116,6 +116,12 @@ static const char *const shapes[] = {
     " %c = m2(%y)\n return %e, %b, %c\n}\n",
     "graph(%x: bf16[2, 9001]) {\n %f = float(%x)\n %a = m2(%f, [1])\n %s = sum(%f, [1])\n"
     " return %a, %s\n}\n",
+    "graph(%x: f32[7, 300], %y: f64[40, 6]) {\n %c = gt(%x, -0.5)\n %f = where(%c, %x, -inf)\n"
+    " %a = expsum(%f, [1], True)\n %d = div(%x, %a)\n %b = expsum(%y, [0])\n %m = amax(%y)\n"
+    " %e = expsum(%y)\n return %d, %b, %m, %e\n}\n",
+    "graph(%x: bf16[2, 9001], %y: f32[5, 1]) {\n %f = float(%x)\n %a = expsum(%f, [1])\n"
+    " %m = amax(%f, [1])\n %i = log(%y)\n %e = expsum(%i, [1])\n return %a, %m, %e\n}\n",
+    "graph(%x: f32[2, 66000]) {\n %y = softmax(%x, 1)\n return %y\n}\n",
     "graph(%x: f32[4, 1, 9], %y: f32[3, 0]) {\n %a = m2(%x, [1])\n %b = m2(%y, [1])\n"
     " return %a, %b\n}\n",
     "graph(%x: f32[2, 66000]) {\n %v = var(%x, 1)\n %m = mean(%x, 1)\n return %v, %m\n}\n",

@@ -1,4 +1,5 @@
-/* test_graph_moments.c: which sums of squares become m2, and which do not. */
+/* test_graph_one_pass.c: which sums of squares become m2, and of exponentials expsum, and which do
+ * not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,8 +9,8 @@
 
 #include "graph/graph.h"
 
-/* Does the decomposed graph have an m2 for a device of this kind? */
-static bool has_m2(enum device_kind kind, const char *text) {
+/* Does the decomposed graph have the operator, on a device of this kind? */
+static bool has(const char *op, enum device_kind kind, const char *text) {
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
     struct source src = {"test", text, strlen(text)};
@@ -18,29 +19,45 @@ static bool has_m2(enum device_kind kind, const char *text) {
     struct graph *g = graph_parse(a, exprs_new(a), &src, &d);
     if (!g) fail_msg("%s", d.text);
     g = graph_simplify(graph_decompose(g));
-    graph_take_moments(g, &limits);
+    graph_one_pass(g, &limits);
     g = graph_simplify(g);
     const char *wrong = graph_verify(g, true);
     if (wrong) fail_msg("%s", wrong);
     struct buf b = buf_new(a);
     graph_print(&b, g);
-    bool has = strstr(b.p, "m2(") != NULL;
+    bool found = strstr(b.p, op) != NULL;
     arena_free(a);
-    return has;
+    return found;
 }
 
 static void test_rows(void **state) {
     (void)state;
     const char *few = "graph(%x: f32[2, 100000]) {\n %v = var(%x, 1)\n return %v\n}\n";
-    assert_true(has_m2(DEVICE_CUDA, few));
-    assert_false(has_m2(DEVICE_CPU, few));
+    assert_true(has("= m2(", DEVICE_CUDA, few));
+    assert_false(has("= m2(", DEVICE_CPU, few));
     /* many rows that are kept, many that are too long for it, half precision made f32 */
-    assert_false(has_m2(DEVICE_CUDA, "graph(%x: f32[512, 100000]) {\n %y = layer_norm(%x, "
-                                     "[100000])\n return %y\n}\n"));
-    assert_true(has_m2(DEVICE_CUDA, "graph(%x: f32[512, 600000]) {\n %y = layer_norm(%x, "
-                                    "[600000])\n return %y\n}\n"));
-    assert_true(has_m2(DEVICE_CUDA, "graph(%x: bf16[16, 8, 600, 600]) {\n %y = batch_norm(%x, "
-                                    "None, None, training=True)\n return %y\n}\n"));
+    assert_false(has("= m2(", DEVICE_CUDA,
+                     "graph(%x: f32[512, 100000]) {\n %y = layer_norm(%x, "
+                     "[100000])\n return %y\n}\n"));
+    assert_true(has("= m2(", DEVICE_CUDA,
+                    "graph(%x: f32[512, 600000]) {\n %y = layer_norm(%x, "
+                    "[600000])\n return %y\n}\n"));
+    assert_true(has("= m2(", DEVICE_CUDA,
+                    "graph(%x: bf16[16, 8, 600, 600]) {\n %y = batch_norm(%x, "
+                    "None, None, training=True)\n return %y\n}\n"));
+}
+
+static void test_exponentials(void **state) {
+    (void)state;
+    const char *few = "graph(%x: f32[2, 100000]) {\n %y = softmax(%x, 1)\n return %y\n}\n";
+    assert_true(has("= expsum(", DEVICE_CUDA, few));
+    assert_false(has("= expsum(", DEVICE_CPU, few));
+    assert_false(has("= expsum(", DEVICE_CUDA,
+                     "graph(%x: f32[16, 100000]) {\n %y = softmax(%x, 1)\n return %y\n}\n"));
+    /* another maximum */
+    assert_false(has("= expsum(", DEVICE_CUDA,
+                     "graph(%x: f32[2, 100000]) {\n %a = amax(%x, 0, True)\n %d = sub(%x, %a)\n"
+                     " %e = exp(%d)\n %t = sum(%e, 1)\n return %t\n}\n"));
 }
 
 static void test_lookalikes(void **state) {
@@ -61,11 +78,12 @@ static void test_lookalikes(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (has_m2(DEVICE_CUDA, texts[i])) fail_msg("%s", texts[i]);
+        if (has("= m2(", DEVICE_CUDA, texts[i])) fail_msg("%s", texts[i]);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows),
+                                       cmocka_unit_test(test_exponentials),
                                        cmocka_unit_test(test_lookalikes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
