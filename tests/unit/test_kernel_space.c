@@ -155,6 +155,49 @@ static void test_enough(void **state) {
         }
 }
 
+static double cost_of(const struct kernel *k, const char *config, struct arena *a) {
+    struct diag d = diag_new(a);
+    struct config c;
+    struct layout y;
+    if (!config_parse(config, &c, &d)) fail_msg("%s", d.text);
+    const char *why = kernel_layout(k, &c, &y, a);
+    if (why) fail_msg("%s: %s", config, why);
+    return kernel_cost(k, &y);
+}
+
+/* Matrix products on an H200, as measured: the cost model puts the faster one first. Small ones
+ * want many warps, large ones large tiles a thread; 16 columns a thread are too many. */
+static void test_products(void **state) {
+    static const struct {
+        int n;
+        const char *faster, *slower;
+    } measured[] = {
+        {1024, "warps=8 m=64 n=64 k=16 tm=4 tn=4",
+         "warps=4 m=64 n=64 k=32 tm=4 tn=8"}, /* 129, 210 */
+        {1024, "warps=8 m=64 n=64 k=16 tm=4 tn=4", "warps=8 m=128 n=128 k=16 tm=8 tn=8"}, /* 224 */
+        {1024, "warps=4 m=32 n=64 k=32 tm=4 tn=4",
+         "warps=2 m=64 n=64 k=16 tm=8 tn=8"}, /* 161, 267 */
+        {2048, "warps=8 m=128 n=128 k=16 tm=8 tn=8",
+         "warps=8 m=64 n=64 k=16 tm=4 tn=4"}, /* 632, 832 */
+        {2048, "warps=8 m=256 n=128 k=8 tm=16 tn=8",
+         "warps=8 m=128 n=256 k=8 tm=8 tn=16"}, /* 756, 1025 */
+        {2048, "warps=4 m=32 n=64 k=32 tm=4 tn=4",
+         "warps=2 m=16 n=16 k=32 tm=2 tn=2"}, /* 1102, 2173 */
+    };
+    struct device_limits limits = test_gpu("sm_90a");
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+        struct arena *a = arena_new();
+        int n = measured[i].n;
+        const char *text = arena_printf(
+            a, "graph(%%x: f32[%d, %d], %%z: f32[%d, %d]) {\n %%y = mm(%%x, %%z)\n return %%y\n}\n",
+            n, n, n, n);
+        const struct kernel *k = first_kernel(a, text, &limits);
+        if (!(cost_of(k, measured[i].faster, a) < cost_of(k, measured[i].slower, a)))
+            fail_msg("%d: %s is not put before %s", n, measured[i].faster, measured[i].slower);
+        arena_free(a);
+    }
+}
+
 /* Sizes that are arguments: what divides is not known, nothing else changes. */
 static void test_symbolic(void **state) {
     static const char *const graphs[] = {
@@ -234,6 +277,7 @@ static void test_verify(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),     cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_wide_index), cmocka_unit_test(test_products),
         cmocka_unit_test(test_wide_index), cmocka_unit_test(test_enough),
         cmocka_unit_test(test_symbolic),   cmocka_unit_test(test_tiny_devices),
         cmocka_unit_test(test_verify),
