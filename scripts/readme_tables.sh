@@ -131,6 +131,26 @@ print(f"\n`scripts/bench_search.sh` on {rows[0]['device']}, {date}; rows in [{sy
 END
 }
 
+# ordering FILE: how the cost model orders what was measured, by rows of scripts/cost_model.py.
+block_ordering() {
+    python3 - "$1" <<'END'
+import csv, math, statistics, sys
+
+with open(sys.argv[1], newline="") as file:
+    rows = list(csv.DictReader(file))
+print("| numbers of the model | first guess / best, geometric mean | worst | first guess within 2 % | rank correlation, median "
+      "| trials to 2 %, mean | 90th percentile |")
+print("|---|---:|---:|---:|---:|---:|---:|")
+for name, start in ("as they are", ""), ("fitted to the other workloads", "refit_"), ("the same, on those others", "fitted_"):
+    pick, rank, near = ([float(r[start + c]) for r in rows] for c in ("pick_over_best", "rank_correlation", "near_trials"))
+    print(f"| {name} | {math.exp(statistics.fmean(map(math.log, pick))):.3f} | {max(pick):.2f} "
+          f"| {sum(p <= 1.02 for p in pick)} of {len(pick)} | {statistics.median(rank):.2f} | {statistics.fmean(near):.2f} "
+          f"| {sorted(near)[math.ceil(0.9 * len(near)) - 1]:.0f} |")
+print(f"\n`scripts/cost_model.py` over {sum(int(r['configs']) for r in rows)} variants of {len(rows)} kernels on "
+      f"{rows[0]['device']}, {max(r['date'] for r in rows)}; rows in [{sys.argv[1]}]({sys.argv[1]}).")
+END
+}
+
 # suite FILE: scripts/bench_suite.sh's table.
 block_suite() { python3 scripts/suite_table.py --markdown "$1"; }
 

@@ -1,0 +1,19 @@
+# rules.mk: the cost model with numbers that can be changed, for scripts/cost_model.py. Included last by the Makefile.
+
+COST_MODEL := tests/cost/cost_model
+
+$(BUILD)/tests/cost/cost_open.c: compiler/kernel/cost.c tests/cost/open_numbers.py
+	@mkdir -p $(@D)
+	@tests/cost/open_numbers.py $< >$@.new && mv $@.new $@
+
+$(BUILD)/tests/cost/cost_open.o: $(BUILD)/tests/cost/cost_open.c $(BUILD)/flags
+	$(call say,cc)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+# The copy comes first, so that the original is not taken from its archive.
+$(BUILD)/$(COST_MODEL): $(BUILD)/$(COST_MODEL).o $(BUILD)/tests/cost/cost_open.o $(ARCHIVES) $(BUILD)/link
+	$(call say,link)$(LINK) -o $@ $(filter %.o,$^) $(LINK_ALL) $(LIBS)
+
+test everything: $(BUILD)/$(COST_MODEL) # tests/run/cost_model.sh
+run-cost_model: $(BUILD)/$(COST_MODEL)
+
+-include $(BUILD)/$(COST_MODEL).d $(BUILD)/tests/cost/cost_open.d
