@@ -55,11 +55,21 @@ class Saved:
         self.wanted = [s for kind, s, _, t in loaded if kind in ("argument", "parameter") and t.is_floating_point()]
 
 
+def cells_of(model):
+    """What functions kept in modules have closed over, by name: self.mlp = lambda x: m.fc(x)."""
+    found = {}
+    for module in getattr(model, "modules", list)():
+        for function in vars(module).values():
+            code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None)
+            found.update({name: cell.cell_contents for name, cell in zip(code.co_freevars, cells)} if cells else {})
+    return found
+
+
 def scope_of(names, model, inputs):
     """Where the sources of tensors.txt can be evaluated: "L['self'].norm.weight"."""
     arguments = inspect.signature(getattr(model, "forward", model)).bind(*inputs)
     arguments.apply_defaults()
-    return {"L": {**arguments.arguments, "self": model}, "G": names}
+    return {"L": {**arguments.arguments, "self": model}, "G": names, "C": cells_of(model)}
 
 
 def clones(torch, value):
@@ -83,6 +93,9 @@ def torch_outputs(torch, path, axes, mode, dtype, device, saved):
             target = eval(source, scope)
             if tuple(target.shape) != tuple(value.shape):
                 raise Failure(1, f"{source} is {list(target.shape)} here, {list(value.shape)} in warpsmith")
+            for d in range(target.ndim):  # one element for many, after expand(): written once
+                if target.stride(d) == 0 and target.shape[d] > 1:
+                    target, value = target.narrow(d, 0, 1), value.narrow(d, 0, 1)
             target.copy_(value.to(device=device, dtype=target.dtype))
     wants = [eval(source, scope) for source in saved.wanted] if mode == "train" else []
     for tensor in wants:

@@ -78,6 +78,8 @@ def build(torch, names, path, dtype, device):
 def tensors_of(torch, value):
     if isinstance(value, torch.Tensor):
         return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
     if isinstance(value, (list, tuple)):
         return [t for item in value for t in tensors_of(torch, item)]
     return []

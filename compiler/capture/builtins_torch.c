@@ -173,7 +173,15 @@ NATIVE(is_parameter) {
 }
 NATIVE(is_buffer) { return py_bool(v[0].kind == PY_TENSOR && v[0].tensor->kind == INPUT_BUFFER); }
 
+/* An object of the class, before its __init__. */
+NATIVE(bare) {
+    struct instance *o = NEW(vm->arena, struct instance);
+    *o = (struct instance){.class = v[0].class, .dict = dict_new(vm->arena)};
+    return py_pointer(PY_INSTANCE, o);
+}
+
 static const struct native support[] = {
+    {"bare(class)", torch_bare},
     {"refuse(message)", torch_refuse},
     {"graph_break(what, instead)", torch_graph_break},
     {"op(name)", torch_op},

@@ -23,7 +23,13 @@
     FILE(typing, "typing.py")                                                                      \
     FILE(functools, "functools.py")                                                                \
     FILE(dataclasses, "dataclasses.py")                                                            \
-    FILE(itertools, "itertools.py")
+    FILE(itertools, "itertools.py")                                                                \
+    FILE(collections, "collections.py")                                                            \
+    FILE(copy, "copy.py")                                                                          \
+    FILE(numpy, "numpy.py")                                                                        \
+    FILE(einops, "einops.py")                                                                      \
+    FILE(einops_torch, "einops_torch.py")                                                          \
+    FILE(later, "later.py")
 
 #define FILE(id, file)                                                                             \
     __asm__(".pushsection .rodata\n"                                                               \
@@ -61,8 +67,87 @@ const char *prelude_text(const char *module) {
         {"functools", ws_prelude_functools},
         {"itertools", ws_prelude_itertools},
         {"dataclasses", ws_prelude_dataclasses},
-        {"collections", "OrderedDict = dict\n"},
-        {"os", "environ = {}\n"
+        {"collections", ws_prelude_collections},
+        {"collections.abc", "from typing import __getattr__\n"
+                            "Iterable = Sequence = (list, tuple, dict, str, range)\n"
+                            "Mapping = dict\n"},
+        {"copy", ws_prelude_copy},
+        {"numpy", ws_prelude_numpy},
+        {"einops", ws_prelude_einops},
+        {"einops.layers", ""},
+        {"einops.layers.torch", ws_prelude_einops_torch},
+        {"types", "class SimpleNamespace:\n"
+                  "    def __init__(self, **kwargs):\n"
+                  "        for name, value in kwargs.items():\n"
+                  "            setattr(self, name, value)\n"},
+        {"abc", "class ABC:\n"
+                "    pass\n"
+                "def abstractmethod(function):\n"
+                "    return function\n"},
+        {"warnings", "def warn(*args, **kwargs):\n"
+                     "    pass\n"
+                     "filterwarnings = simplefilter = warn\n"},
+        {"logging", "DEBUG, INFO, WARNING, ERROR, CRITICAL = 10, 20, 30, 40, 50\n"
+                    "class Logger:\n"
+                    "    def debug(self, *args, **kwargs):\n"
+                    "        pass\n"
+                    "    info = warning = error = critical = log = setLevel = addHandler = debug\n"
+                    "def getLogger(name=None):\n"
+                    "    return Logger()\n"
+                    "def basicConfig(**options):\n"
+                    "    pass\n"
+                    "debug = info = warning = error = lambda *args, **kwargs: None\n"},
+        {"contextlib", "class nullcontext:\n"
+                       "    def __init__(self, enter_result=None):\n"
+                       "        self.enter_result = enter_result\n"
+                       "    def __enter__(self):\n"
+                       "        return self.enter_result\n"
+                       "    def __exit__(self, *args):\n"
+                       "        pass\n"},
+        {"operator", "add, sub, mul = lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b\n"
+                     "truediv, floordiv = lambda a, b: a / b, lambda a, b: a // b\n"
+                     "mod, pow, neg = lambda a, b: a % b, lambda a, b: a ** b, lambda a: -a\n"
+                     "def itemgetter(i):\n"
+                     "    return lambda x: x[i]\n"
+                     "def attrgetter(name):\n"
+                     "    return lambda x: getattr(x, name)\n"},
+        {"gc", "def collect(*args):\n"
+               "    return 0\n"},
+        {"torch.jit", "def script(obj=None, **options):\n"
+                      "    return obj\n"
+                      "ignore = unused = export = script_if_tracing = script\n"
+                      "def is_scripting():\n"
+                      "    return False\n"
+                      "is_tracing = is_scripting\n"
+                      "Final = None\n"},
+        {"torch.amp", "from torch import autocast\n"},
+        {"torch.utils", ""},
+        {"torch.utils.checkpoint",
+         "def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True,\n"
+         "               determinism_check='default', context_fn=None, debug=False, **kwargs):\n"
+         "    return function(*args, **kwargs)\n"},
+        {"torch.nn.modules", "from torch.nn import *\n"},
+        {"torch.nn.modules.utils", "def _ntuple(n):\n"
+                                   "    return lambda x: (x,) * n if isinstance(x, (int, float)) "
+                                   "else tuple(x)\n"
+                                   "_single, _pair, _triple = _ntuple(1), _ntuple(2), _ntuple(3)\n"},
+        /* Imported for a training loop or a command line, which is not captured. */
+        {"argparse", ws_prelude_later},
+        {"random", ws_prelude_later},
+        {"inspect", ws_prelude_later},
+        {"json", ws_prelude_later},
+        {"re", ws_prelude_later},
+        {"glob", ws_prelude_later},
+        {"pathlib", ws_prelude_later},
+        {"pickle", ws_prelude_later},
+        {"datetime", ws_prelude_later},
+        {"traceback", ws_prelude_later},
+        {"unittest", ws_prelude_later},
+        {"torch.utils.data", ws_prelude_later},
+        {"torch.utils.cpp_extension", ws_prelude_later},
+        {"torch.distributed", ws_prelude_later},
+        {"os", "path = None\n"
+               "environ = {}\n"
                "def getenv(key, default=None):\n"
                "    return environ.get(key, default)\n"},
         {"sys", "argv = path = []\n"

@@ -440,7 +440,7 @@ static void lower_matmul(struct lowering *w, node_id id) {
                                .dtype = t,
                                .n_args = 1,
                                .args = {v}});
-    n.matmul = true;
+    n.matmul = n.n_reduce > 0; /* an outer product is a product of elements */
     end_nest(w, &n, id);
 }
 

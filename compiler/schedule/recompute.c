@@ -104,13 +104,18 @@ static int nest_work(const struct nest *n) {
     return work;
 }
 
-/* A value of a row is better stored than made again for each element; what is inlined cannot be. */
-static bool is_small(const struct recompute *r, buffer_id x, buffer_id b) {
+/* Nobody stores it. */
+static bool is_inlined(const struct recompute *r, buffer_id x) {
     uint32_t w = r->s->writer[x];
     const struct group *G = &r->s->groups.at[r->s->group_of[w]];
     for (uint32_t m = 0; m < G->members.n; m++)
-        if (G->members.at[m].nest == w && G->members.at[m].inlined) return false;
-    return SMALL * buffer_bytes(r->l, x) <= buffer_bytes(r->l, b);
+        if (G->members.at[m].nest == w) return G->members.at[m].inlined;
+    return false;
+}
+
+/* A value of a row is better stored than made again for each element. */
+static bool is_small(const struct recompute *r, buffer_id x, buffer_id b) {
+    return !is_inlined(r, x) && SMALL * buffer_bytes(r->l, x) <= buffer_bytes(r->l, b);
 }
 
 static void collect(const struct recompute *r, buffer_id b, struct chain *c) {
@@ -126,9 +131,10 @@ static void collect(const struct recompute *r, buffer_id b, struct chain *c) {
         buffer_id x = n->insts.at[i].buffer;
         if (n->insts.at[i].kind != INST_LOAD) continue;
         const struct nest *from = writer_of(r, x);
-        if (!from || in_memory(r, x) || nest_work(from) < 0 || is_small(r, x, b))
+        if (!from || in_memory(r, x) || nest_work(from) < 0 || is_small(r, x, b)) {
             c->leaf[x] = true;
-        else
+            c->possible &= !from || in_memory(r, x) || !is_inlined(r, x);
+        } else
             collect(r, x, c);
     }
 }

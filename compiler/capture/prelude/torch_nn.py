@@ -245,9 +245,8 @@ class ModuleDict(Module):
         self._items[key] = module
 
     def __getattr__(self, name):
-        items = self.__dict__.get('_items', {})
-        if name in items:
-            return items[name]
+        if name != '_items' and name in self._items:
+            return self._items[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def keys(self):

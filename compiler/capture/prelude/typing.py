@@ -13,5 +13,19 @@ class _Type:
 TYPE_CHECKING = False
 
 
+def cast(type, value):
+    return value
+
+
+def overload(function):
+    return function
+
+
+final = runtime_checkable = no_type_check = overload
+
+
 def __getattr__(name):
+    if name == 'NamedTuple':
+        from collections import NamedTuple
+        return NamedTuple
     return _Type()

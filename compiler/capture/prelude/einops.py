@@ -1,0 +1,110 @@
+"""einops: patterns as reshape, permute and reduce.
+
+    rearrange(x, 'b (h w) c -> b c h w', h=2)     x.reshape(b, 2, w, c).permute(0, 3, 1, 2)
+"""
+import math
+
+import torch
+
+
+def _groups(side, hidden):
+    """'b (h w) 1 ...' -> [['b'], ['h', 'w'], [], ['0'], ['1']]: the axes of each dimension."""
+    groups, inside = [], None
+    for token in side.replace('(', ' ( ').replace(')', ' ) ').split():
+        if token == '(':
+            inside = []
+        elif token == ')':
+            groups.append(inside)
+            inside = None
+        elif token == '...':
+            if inside is None:
+                groups += [[str(i)] for i in range(hidden)]
+            else:
+                inside += [str(i) for i in range(hidden)]
+        elif token == '1':
+            if inside is None:
+                groups.append([])
+        elif inside is None:
+            groups.append([token])
+        else:
+            inside.append(token)
+    return groups
+
+
+def _sizes(x, groups, given, pattern):
+    size = dict(given)
+    if len(groups) != x.ndim:
+        raise RuntimeError(f"einops: '{pattern}' names {len(groups)} dimensions, the tensor has {list(x.shape)}")
+    for group, n in zip(groups, x.shape):
+        open_axes = [axis for axis in group if axis not in size]
+        known = math.prod([size[axis] for axis in group if axis in size])
+        if len(open_axes) > 1:
+            raise RuntimeError(f"einops: '{pattern}' does not say the sizes of {open_axes}")
+        if n % known or (not open_axes and n != known):
+            raise RuntimeError(f"einops: '{pattern}' cannot divide a dimension of {n} by {known}")
+        for axis in open_axes:
+            size[axis] = n // known
+    return size
+
+
+def _flat(groups):
+    return [axis for group in groups for axis in group]
+
+
+def _apply(x, pattern, given, reduction):
+    if isinstance(x, (list, tuple)):
+        x = torch.stack(list(x))
+    left, _, right = pattern.partition('->')
+    hidden = x.ndim - len(_groups(left.replace('...', ''), 0)) if '...' in left else 0
+    left, right = _groups(left, hidden), _groups(right, hidden)
+    before, after = _flat(left), _flat(right)
+    size = _sizes(x, left, {k: v for k, v in given.items() if k in before}, pattern)
+    x = x.reshape([size[axis] for axis in before])
+    lost = [i for i, axis in enumerate(before) if axis not in after]
+    if lost:
+        if reduction is None:
+            raise RuntimeError(f"einops: '{pattern}' loses axes; reduce() takes a reduction")
+        x = reduction(x, lost)
+        before = [axis for axis in before if axis in after]
+    for axis in after:
+        if axis not in before:
+            if axis not in given:
+                raise RuntimeError(f"einops: '{pattern}' does not say the size of '{axis}'")
+            size[axis] = given[axis]
+            x = x.unsqueeze(-1).expand(list(x.shape) + [given[axis]])
+            before = before + [axis]
+    x = x.permute([before.index(axis) for axis in after])
+    return x.reshape([math.prod([size[axis] for axis in group]) for group in right])
+
+
+def rearrange(tensor, pattern, **axes_lengths):
+    return _apply(tensor, pattern, axes_lengths, None)
+
+
+repeat = rearrange
+
+_reductions = {
+    'mean': lambda x, dims: x.mean(dims),
+    'sum': lambda x, dims: x.sum(dims),
+    'max': lambda x, dims: x.amax(dims),
+    'min': lambda x, dims: x.amin(dims),
+}
+
+
+def reduce(tensor, pattern, reduction, **axes_lengths):
+    if isinstance(reduction, str):
+        if reduction not in _reductions:
+            raise RuntimeError(f"einops: unknown reduction '{reduction}'")
+        reduction = _reductions[reduction]
+    return _apply(tensor, pattern, axes_lengths, reduction)
+
+
+def einsum(*args):
+    """Operands first, names of more than one letter."""
+    pattern, letters = args[-1], {}
+    for name in pattern.replace('->', ' ').replace(',', ' ').split():
+        if name != '...' and name not in letters:
+            letters[name] = 'abcdefghijklmnopqrstuvwxyz'[len(letters)]
+    left, _, right = pattern.partition('->')
+    short = lambda term: ''.join([letters.get(name, name) for name in term.split()])
+    return torch.einsum(','.join([short(term) for term in left.split(',')]) + '->' + short(right), *args[:-1])
