@@ -49,7 +49,9 @@ class Saved:
     def __init__(self, torch, folder):
         rows = [line.split(" ", 3) for line in (folder / "tensors.txt").read_text().splitlines()]
         loaded = [(kind, source, dtype, read_npy(torch, folder / file, dtype)) for file, kind, dtype, source in rows]
-        self.inputs = [(source, t) for kind, source, _, t in loaded if kind in ("argument", "parameter", "buffer")]
+        kinds = ("argument", "parameter", "buffer")
+        fed = [(source, t) for kind, source, _, t in loaded if kind in kinds]
+        self.inputs = [(source, t) for source, t in fed if not source.startswith("T[")]  # constants of forward
         self.tangents = {int(source[9:-1]): t for kind, source, _, t in loaded if kind == "tangent"}
         self.outputs = [(source, dtype, t) for kind, source, dtype, t in loaded if kind == "output"]
         self.wanted = [s for kind, s, _, t in loaded if kind in ("argument", "parameter") and t.is_floating_point()]
@@ -109,7 +111,7 @@ def torch_outputs(torch, path, axes, mode, dtype, device, saved):
     titles = [f"out{i}" for i in range(len(outputs))]
     for source, tensor in tensors.items():  # what is updated in place is an output too, in the order of the inputs
         version, value = before[source]  # batch_norm updates its statistics without counting a version
-        if tensor._version != version or not torch.equal(tensor, value):
+        if tensor._version != version or not torch.allclose(tensor, value, 0, 0, equal_nan=True):
             titles.append(f"updated {source}")
             outputs.append(tensor)
     found = [(title, t.detach()) for title, t in zip(titles, outputs)]

@@ -13,6 +13,7 @@
 static struct tensor *need_eager(struct vm *vm, struct py v, const char *what) {
     if (v.kind != PY_TENSOR)
         vm_raise(vm, EXC_TypeError, "expected a Tensor, not '%s'", type_name(vm, v));
+    v = tensor_value(vm, v);
     if (!tensor_is_eager(vm, v)) vm_break(vm, what, "keep it in a tensor");
     return v.tensor;
 }
@@ -22,8 +23,8 @@ static struct tensor *need_eager(struct vm *vm, struct py v, const char *what) {
 NATIVE(computes) { return py_bool(vm->eager && !vm->tracing); }
 
 NATIVE(item_) {
-    need_eager(vm, v[0], "call of Tensor.item()");
-    return eager_item(vm, v[0]);
+    struct tensor *t = need_eager(vm, v[0], "call of Tensor.item()");
+    return eager_item(vm, py_pointer(PY_TENSOR, t));
 }
 
 static struct py nested(struct vm *vm, const struct tensor *t, const double *v, int dim,
@@ -54,9 +55,10 @@ NATIVE(nonzero_) {
 }
 
 NATIVE(from_data) {
-    if (!vm->eager || vm->tracing)
-        vm_refuse(vm, "torch.tensor of a list is not supported here; torch.arange, torch.full and "
-                      "torch.where make constant tensors");
+    if (!vm->eager) return tensor_constant(vm, v[0], GIVEN(1) ? &v[1].dtype : NULL);
+    if (vm->tracing)
+        vm_refuse(vm, "torch.tensor of a list is not supported in a compiled function; "
+                      "torch.arange, torch.full and torch.where make constant tensors");
     struct py out = eager_data(vm, v[0], GIVEN(1) ? &v[1].dtype : NULL);
     return out;
 }

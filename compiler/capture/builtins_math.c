@@ -5,6 +5,7 @@
 #include "capture/vm.h"
 
 static double number(struct vm *vm, struct py x) {
+    x = tensor_value(vm, x);
     if (py_is_number(x)) return py_number(x);
     if (tensor_is_eager(vm, x)) return py_number(eager_item(vm, x));
     if (x.kind == PY_TENSOR)
@@ -43,8 +44,8 @@ static struct py in_domain(struct vm *vm, bool ok, double f) {
     FUNCTION(exp2, true, exp2(x))                                                                  \
     FUNCTION(gamma, x > 0 || x != floor(x), tgamma(x))                                             \
     FUNCTION(lgamma, x > 0 || x != floor(x), lgamma(x))                                            \
-    FUNCTION(degrees, true, x * (180 / M_PI))                                                      \
-    FUNCTION(radians, true, x * (M_PI / 180))                                                      \
+    FUNCTION(degrees, true, x *(180 / M_PI))                                                       \
+    FUNCTION(radians, true, x *(M_PI / 180))                                                       \
     FUNCTION(fabs, true, fabs(x))
 
 #define FUNCTION(name, domain, value)                                                              \

@@ -217,6 +217,7 @@ NATIVE(all) {
 
 static double to_double(struct vm *vm, struct py x, const char *name) {
     struct py out;
+    x = tensor_value(vm, x);
     if (py_is_number(x)) return py_number(x);
     if (tensor_is_eager(vm, x)) return py_number(eager_item(vm, x));
     if (x.kind == PY_TENSOR)
@@ -316,11 +317,12 @@ NATIVE(int) {
                      py_repr(vm, v[0]));
         return py_int(i);
     }
-    struct py x = tensor_is_eager(vm, v[0]) ? eager_item(vm, v[0]) : v[0];
+    struct py x = tensor_value(vm, v[0]);
+    if (tensor_is_eager(vm, x)) x = eager_item(vm, x);
     if (x.kind != PY_FLOAT) return py_int(vm_index(vm, x, "the argument of int()"));
-    if (!(fabs(v[0].f) < 0x1p62))
-        vm_raise(vm, EXC_OverflowError, "cannot convert float %s to integer", py_repr(vm, v[0]));
-    return py_int((int64_t)v[0].f);
+    if (!(fabs(x.f) < 0x1p62))
+        vm_raise(vm, EXC_OverflowError, "cannot convert float %s to integer", py_repr(vm, x));
+    return py_int((int64_t)x.f);
 }
 
 NATIVE(float) {

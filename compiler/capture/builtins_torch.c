@@ -124,6 +124,28 @@ NATIVE(assign) {
     return tensor_assign(vm, v[0], v[1]);
 }
 
+/* x.unsqueeze_(0): the tensor becomes that view of itself. */
+NATIVE(reshaped) {
+    struct tensor *t = need_tensor(vm, v[0]), old = *t;
+    if (!tensor_is_eager(vm, v[0]) && t->graph != vm_graph(vm))
+        vm_refuse(vm, "changing the shape of an input in place is not supported");
+    *t = *v[1].tensor;
+    t->kind = old.kind;
+    t->grad = old.grad;
+    return v[0];
+}
+
+/* torch.Tensor([1, 2]) of f32, torch.Tensor(2, 3) of sizes. */
+NATIVE(make_tensor) {
+    static const enum dtype f32 = DT_F32;
+    (void)v;
+    if (raw->n == 1 && (py_is_sequence(raw->at[0]) || raw->at[0].kind == PY_TENSOR)) {
+        if (raw->at[0].kind == PY_TENSOR) return raw->at[0];
+        return vm->eager ? eager_data(vm, raw->at[0], &f32) : tensor_constant(vm, raw->at[0], &f32);
+    }
+    return tensor_call(vm, OP_EMPTY, raw->at, raw->n);
+}
+
 /* The tensor becomes another value, of another dtype perhaps: Module.half(). */
 NATIVE(replace) {
     if (vm->tracing) vm_refuse(vm, "changing the dtype of a module in forward is not supported");
@@ -182,6 +204,7 @@ NATIVE(bare) {
 
 static const struct native support[] = {
     {"bare(class)", torch_bare},
+    {"reshaped(x, view)", torch_reshaped},
     {"refuse(message)", torch_refuse},
     {"graph_break(what, instead)", torch_graph_break},
     {"op(name)", torch_op},
@@ -192,6 +215,7 @@ static const struct native support[] = {
     {"is_buffer(x)", torch_is_buffer},
 };
 static const struct native parameter = {"Parameter(data, requires_grad?)", torch_parameter};
+static const struct native make_tensor = {"Tensor(*)", torch_make_tensor};
 
 void support_open(struct vm *vm, struct module *m) {
     natives_put(vm, m->dict, "", PY_UNSET, support, sizeof support / sizeof *support);
@@ -233,6 +257,7 @@ void tensor_methods_open(struct vm *vm) {
                 sizeof tensor_methods / sizeof *tensor_methods);
     put_properties(vm, PY_DTYPE, dtype_properties,
                    sizeof dtype_properties / sizeof *dtype_properties);
+    c->construct = &make_tensor;
     vm->parameter = class_new(vm->arena, "Parameter", c);
     vm->parameter->construct = &parameter;
     vm->parameter->sealed = true;

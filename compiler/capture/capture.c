@@ -180,10 +180,10 @@ struct captured *capture(struct arena *a, const struct capture_options *o, struc
     struct vm *vm = vm_new(a, o, file, c->workload, d);
     vm->grad_enabled = true;
     struct forward t = {.vm = vm, .workload = c->workload, .code = code};
-    if (!vm_protect(vm, trace_forward, &t)) {
-        if (d->status == WS_OK) report(vm, &t);
-        return NULL;
-    }
+    bool ok = vm_protect(vm, trace_forward, &t);
+    if (!ok && d->status == WS_OK) report(vm, &t);
+    eager_close(vm);
+    if (!ok) return NULL;
     tidy(vm);
     check(vm->graph);
     if (vm->init->outputs.n) check(vm->init);

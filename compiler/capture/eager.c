@@ -169,6 +169,27 @@ void eager_scatter(struct vm *vm, struct tensor *t, const struct tensor *places,
     free(all);
 }
 
+/* What __init__ and get_inputs() make depends on the seed alone, so it has a value, too. */
+struct py tensor_value(struct vm *vm, struct py t) {
+    if (t.kind != PY_TENSOR || vm->eager || vm->tracing || t.tensor->graph != vm->init) return t;
+    node_id node = functional_node(vm, t.tensor);
+    struct graph whole = *vm->init;
+    memset(&whole.outputs, 0, sizeof whole.outputs);
+    vec_push(vm->arena, &whole.outputs, node);
+    struct graph *g = graph_prune(&whole);
+    const struct meta *m = &vm->init->nodes.at[node].meta;
+    int64_t size[WS_MAX_RANK];
+    for (int i = 0; i < m->rank; i++)
+        if (!ex_is_const(vm->ex, m->size[i], &size[i])) return t;
+    struct value v;
+    g->seed = vm->options->seed;
+    if (!graph_eval(g, NULL, &v, vm->diag)) vm_leave(vm);
+    struct py out = eager_new(vm, m->dtype, m->rank, size);
+    eager_write(vm, out.tensor, v.v);
+    free(v.v);
+    return out;
+}
+
 /* -- from Python's lists ------------------------------------------------------------------- */
 
 struct data {
@@ -179,6 +200,7 @@ struct data {
 };
 
 static void collect(struct vm *vm, struct data *x, struct py v, int depth) {
+    v = tensor_value(vm, v);
     if (v.kind == PY_TENSOR && tensor_is_eager(vm, v)) v = eager_item(vm, v);
     bool sequence = py_is_sequence(v);
     if (!sequence && !py_is_number(v))
@@ -201,16 +223,57 @@ static void collect(struct vm *vm, struct data *x, struct py v, int depth) {
     for (uint32_t i = 0; i < v.list->n; i++) collect(vm, x, v.list->at[i], depth + 1);
 }
 
+static enum dtype type_of(const struct data *x, const enum dtype *given) {
+    return given ? *given : x->has_float || x->v.n == 0 ? DT_F32 : x->has_int ? DT_I64 : DT_BOOL;
+}
+
 struct py eager_data(struct vm *vm, struct py data, const enum dtype *dtype) {
     struct data x = {0};
     collect(vm, &x, data, 0);
-    enum dtype t = dtype                       ? *dtype
-                   : x.has_float || x.v.n == 0 ? DT_F32
-                   : x.has_int                 ? DT_I64
-                                               : DT_BOOL;
-    struct py out = eager_new(vm, t, x.rank, x.size);
+    struct py out = eager_new(vm, type_of(&x, dtype), x.rank, x.size);
     if (x.v.n) eager_write(vm, out.tensor, x.v.at);
     return out;
+}
+
+static struct py sizes(struct vm *vm, const int64_t *size, int rank) {
+    struct py out = py_list(vm->arena, PY_TUPLE, NULL, 0);
+    for (int i = 0; i < rank; i++) vec_push(vm->arena, out.list, py_int(size[i]));
+    return out;
+}
+
+/* The same as nodes of a graph: numbers side by side. All equal, they are one. */
+static struct py data_nodes(struct vm *vm, struct py data, const enum dtype *dtype) {
+    struct data x = {0};
+    collect(vm, &x, data, 0);
+    enum dtype t = type_of(&x, dtype);
+    bool same = true;
+    for (uint32_t i = 1; i < x.v.n; i++) same &= !memcmp(&x.v.at[i], &x.v.at[0], sizeof(double));
+    struct py parts = py_list(vm->arena, PY_LIST, NULL, 0);
+    struct py shape = sizes(vm, x.size, x.rank);
+    struct py full[3] = {shape, py_int(0), py_dtype(t)};
+    for (uint32_t i = 0; i < (same ? x.v.n > 0 : x.v.n); i++) {
+        double v = x.v.at[i];
+        full[0] = same ? shape : sizes(vm, x.size, 0);
+        full[1] = dtype_is_float(t) ? py_float(v)
+                  : t == DT_BOOL    ? py_bool(v != 0)
+                                    : py_int((int64_t)v);
+        vec_push(vm->arena, parts.list, tensor_call(vm, OP_FULL, full, 3));
+    }
+    if (!x.v.n) return tensor_call(vm, OP_FULL, full, 3);
+    if (same) return parts.list->at[0];
+    struct py view[2] = {tensor_call(vm, OP_STACK, &parts, 1), shape};
+    return tensor_call(vm, OP_VIEW, view, 2);
+}
+
+/* A constant of forward is made outside of it, and an input of its graph. */
+struct py tensor_constant(struct vm *vm, struct py data, const enum dtype *dtype) {
+    bool tracing = vm->tracing;
+    vm->tracing = false;
+    struct py made = data_nodes(vm, data, dtype);
+    vm->tracing = tracing;
+    if (!tracing) return made;
+    made.tensor->kind = INPUT_BUFFER;
+    return tensor_call(vm, OP_CLONE, &made, 1);
 }
 
 /* -- operators ----------------------------------------------------------------------------- */

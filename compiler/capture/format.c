@@ -293,7 +293,7 @@ const char *py_format(struct vm *vm, struct py v, const char *text) {
     struct spec s;
     struct py spec = py_str(text), out;
     if (vm_call_special(vm, v, "__format__", &spec, 1, &out) && out.kind == PY_STR) return out.s;
-    v = symint_fix(vm, v);
+    v = tensor_value(vm, symint_fix(vm, v));
     if (tensor_is_eager(vm, v) && !v.tensor->meta.rank) v = eager_item(vm, v);
     if (!*text) return py_text(vm, v);
     if (tensor_is_eager(vm, v))

@@ -153,14 +153,44 @@ static struct py like(struct vm *vm, struct py part, struct py v) {
     return tensor_call(vm, OP_EXPAND_AS, expand, 2);
 }
 
-/* x[mask] = v in a graph, where the shape of x[mask] is not known: all of x, with v there. */
+/* x[mask] = v in a graph, where the shape of x[mask] is not known: all of x, with v there. A mask
+ * of fewer dimensions is of the first. */
 static bool set_masked(struct vm *vm, struct py x, struct py i, struct py v) {
     bool mask = i.kind == PY_TENSOR && tensor_meta(vm, i)->dtype == DT_BOOL;
     bool one = v.kind != PY_TENSOR || !tensor_meta(vm, v)->rank;
-    if (!mask || !one || tensor_meta(vm, i)->rank != tensor_meta(vm, x)->rank) return false;
+    if (!mask || !one || tensor_meta(vm, i)->rank > tensor_meta(vm, x)->rank) return false;
+    for (int k = tensor_meta(vm, i)->rank; k < tensor_meta(vm, x)->rank; k++) {
+        struct py args[2] = {i, py_int(k)};
+        i = tensor_call(vm, OP_UNSQUEEZE, args, 2);
+    }
     struct py where[3] = {i, v.kind == PY_TENSOR ? v : like(vm, x, v), x};
     tensor_assign(vm, x, tensor_call(vm, OP_WHERE, where, 3));
     return true;
+}
+
+static struct py flat(struct vm *vm, struct py x) {
+    struct py minus = py_int(-1), args[2] = {x, py_list(vm->arena, PY_TUPLE, &minus, 1)};
+    return tensor_call(vm, OP_VIEW, args, 2);
+}
+
+static struct py sizes_of(struct vm *vm, struct py x) {
+    struct py out = py_list(vm->arena, PY_TUPLE, NULL, 0);
+    const struct meta *m = tensor_meta(vm, x);
+    for (int k = 0; k < m->rank; k++) vec_push(vm->arena, out.list, tensor_size(vm, m->size[k]));
+    return out;
+}
+
+/* The same in a graph: a scatter over all elements, in one row. */
+static void set_looked_up(struct vm *vm, struct py x, struct py i, struct py part, struct py v) {
+    struct py n = tensor_size(vm, meta_numel(vm->ex, tensor_meta(vm, x)));
+    struct py bounds[4] = {py_int(0), n, py_int(1), py_dtype(DT_I64)};
+    struct py shape[2] = {tensor_call(vm, OP_ARANGE, bounds, 4), sizes_of(vm, x)};
+    struct py places = tensor_subscript(vm, tensor_call(vm, OP_VIEW, shape, 2), i);
+    struct py cast[2] = {like(vm, part, v), py_dtype(tensor_meta(vm, x)->dtype)};
+    struct py args[4] = {flat(vm, x), py_int(0), flat(vm, places),
+                         flat(vm, tensor_call(vm, OP_CAST, cast, 2))};
+    struct py back[2] = {tensor_call(vm, OP_SCATTER, args, 4), sizes_of(vm, x)};
+    tensor_assign(vm, x, tensor_call(vm, OP_VIEW, back, 2));
 }
 
 /* x[i] = v: an update in place of the view x[i]. */
@@ -170,7 +200,6 @@ void tensor_subscript_set(struct vm *vm, struct py x, struct py i, struct py v) 
     if (tensor_is_eager(vm, x) && part.tensor->storage != x.tensor->storage)
         return scatter(vm, x, i, v);
     if (!tensor_is_eager(vm, x) && functional_storage(vm, part) != functional_storage(vm, x))
-        vm_refuse(vm, "assigning through an index tensor is not supported; x.scatter and "
-                      "torch.where make a new one");
+        return set_looked_up(vm, x, i, part, v);
     tensor_assign(vm, part, like(vm, part, v));
 }

@@ -138,6 +138,7 @@ int64_t vm_index(struct vm *vm, struct py v, const char *what) {
     if (v.kind == PY_BOOL) return v.b;
     if (v.kind == PY_SYMINT || v.kind == PY_SYMFLOAT) v = symint_fix(vm, v);
     if (v.kind == PY_INT) return v.i;
+    v = tensor_value(vm, v);
     if (tensor_is_eager(vm, v) && !dtype_is_float(v.tensor->meta.dtype)) {
         out = eager_item(vm, v);
         return out.kind == PY_INT ? out.i : out.b;

@@ -25,6 +25,7 @@ bool vm_truth(struct vm *vm, struct py v) {
         return symint_holds(vm, ex_compare(vm->ex, EX_NE, v.symbolic, ex_const(vm->ex, 0)));
     case PY_SYMFLOAT: return symint_fix(vm, v).f != 0;
     case PY_TENSOR:
+        v = tensor_value(vm, v);
         if (tensor_is_eager(vm, v)) return vm_truth(vm, eager_truth(vm, v));
         vm_break(vm, "branch on the value of a tensor",
                  "torch.where(condition, a, b) chooses without leaving the graph");

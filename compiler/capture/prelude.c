@@ -25,6 +25,8 @@
     FILE(dataclasses, "dataclasses.py")                                                            \
     FILE(itertools, "itertools.py")                                                                \
     FILE(collections, "collections.py")                                                            \
+    FILE(torch_linalg, "torch_linalg.py")                                                          \
+    FILE(torch_special, "torch_special.py")                                                        \
     FILE(copy, "copy.py")                                                                          \
     FILE(numpy, "numpy.py")                                                                        \
     FILE(einops, "einops.py")                                                                      \
@@ -52,6 +54,8 @@ const char *prelude_text(const char *module) {
         {"torch.nn.functional", ws_prelude_torch_nn_functional},
         {"torch.nn.init", ws_prelude_torch_nn_init},
         {"torch.nn.parameter", "from _warpsmith import Parameter\n"},
+        {"torch.linalg", ws_prelude_torch_linalg},
+        {"torch.special", ws_prelude_torch_special},
         {"torch.cuda", ws_prelude_torch_cuda},
         {"torch.backends", ws_prelude_torch_backends},
         {"torch.nn.utils", ws_prelude_torch_nn_utils},
@@ -127,10 +131,11 @@ const char *prelude_text(const char *module) {
          "               determinism_check='default', context_fn=None, debug=False, **kwargs):\n"
          "    return function(*args, **kwargs)\n"},
         {"torch.nn.modules", "from torch.nn import *\n"},
-        {"torch.nn.modules.utils", "def _ntuple(n):\n"
-                                   "    return lambda x: (x,) * n if isinstance(x, (int, float)) "
-                                   "else tuple(x)\n"
-                                   "_single, _pair, _triple = _ntuple(1), _ntuple(2), _ntuple(3)\n"},
+        {"torch.nn.modules.utils",
+         "def _ntuple(n):\n"
+         "    return lambda x: (x,) * n if isinstance(x, (int, float)) "
+         "else tuple(x)\n"
+         "_single, _pair, _triple = _ntuple(1), _ntuple(2), _ntuple(3)\n"},
         /* Imported for a training loop or a command line, which is not captured. */
         {"argparse", ws_prelude_later},
         {"random", ws_prelude_later},

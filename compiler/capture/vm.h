@@ -234,7 +234,11 @@ struct py eager_nonzero(struct vm *vm, const struct tensor *mask, int dim); /* i
 /* t's elements number places[i], in row-major order, become from[i]. */
 void eager_scatter(struct vm *vm, struct tensor *t, const struct tensor *places,
                    const struct tensor *from);
-struct py eager_truth(struct vm *vm, struct py t);                            /* of one element */
+struct py eager_truth(struct vm *vm, struct py t); /* of one element */
+/* The tensor with its value, where it has one before forward runs; others as they are. */
+struct py tensor_value(struct vm *vm, struct py t);
+/* torch.tensor(data) of a workload. */
+struct py tensor_constant(struct vm *vm, struct py data, const enum dtype *dtype);
 struct py eager_data(struct vm *vm, struct py data, const enum dtype *dtype); /* torch.tensor() */
 void eager_close(struct vm *vm);
 /* -- tape.c: gradients of what was computed */

@@ -281,8 +281,16 @@ node_id expand_index_select(struct build *b, const struct node *n) {
     return index_one(b, x, as_vector(b, index), dim_of(b, &n->args[1]));
 }
 
+/* No gradient comes to the row of padding_idx. */
 node_id expand_embedding(struct build *b, const struct node *n) {
-    return index_one(b, n->args[1].node, n->args[0].node, 0);
+    node_id rows = index_one(b, n->args[1].node, n->args[0].node, 0);
+    if (n->args[2].kind == ARG_NONE) return rows;
+    ex pad = n->args[2].i, count = meta_of(b, n->args[1].node)->size[0];
+    int64_t at;
+    if (ex_is_const(b->g->ex, pad, &at) && at < 0) pad = ex_add(b->g->ex, pad, count);
+    node_id is_pad = call(b, OP_EQ, n->args[0], arg_ex(pad));
+    is_pad = call(b, OP_UNSQUEEZE, arg_node(is_pad), arg_int(b->g, -1));
+    return call(b, OP_WHERE, arg_node(is_pad), arg_node(unary(b, OP_DETACH, rows)), arg_node(rows));
 }
 
 node_id expand_take(struct build *b, const struct node *n) {

@@ -206,6 +206,12 @@ static bool identity(const struct pass *s, const struct node *n, node_id *out) {
             if (ex_value(s->to->ex, n->args[1].ints.at[i]) != i) return false;
         *out = n->args[0].node;
         break;
+    case OP_WHERE:
+        if (n->args[1].kind != ARG_NODE || n->args[2].kind != ARG_NODE ||
+            n->args[1].node != n->args[2].node)
+            return false;
+        *out = n->args[1].node;
+        break;
     case OP_NEG:
         if (x->op != OP_NEG) return false;
         *out = x->args[0].node;

@@ -29,16 +29,16 @@ class _Named:
     def _replace(self, **changes):
         return type(self)(**{**self._asdict(), **changes})
 
-    def _fill(self, names, defaults, args, kwargs):
+    def _fill(self, typename, names, defaults, args, kwargs):
         if len(args) > len(names):
-            raise TypeError(f'__new__() takes {len(names) + 1} positional arguments but {len(args) + 1} were given')
+            raise TypeError(f'{typename}.__new__() takes {len(names) + 1} positional arguments but {len(args) + 1} were given')
         given = {**defaults, **dict(zip(names, args)), **kwargs}
         for name in given:
             if name not in names:
-                raise TypeError(f"__new__() got an unexpected keyword argument '{name}'")
+                raise TypeError(f"{typename}.__new__() got an unexpected keyword argument '{name}'")
         for name in names:
             if name not in given:
-                raise TypeError(f"__new__() missing 1 required positional argument: '{name}'")
+                raise TypeError(f"{typename}.__new__() missing 1 required positional argument: '{name}'")
             setattr(self, name, given[name])
 
 
@@ -51,7 +51,7 @@ def namedtuple(typename, field_names, *, rename=False, defaults=None, module=Non
         _fields = tuple(names)
 
         def __init__(self, *args, **kwargs):
-            self._fill(names, known, args, kwargs)
+            self._fill(typename, names, known, args, kwargs)
 
         def __repr__(self):
             return typename + super().__repr__()[len('Named'):]
@@ -66,7 +66,7 @@ class NamedTuple(_Named):
         names = [name for name in cls.__dict__.get('__annotations__', {})]
         values = {name: getattr(cls, name, _missing) for name in names}
         self._fields = tuple(names)
-        self._fill(names, {name: v for name, v in values.items() if v is not _missing}, args, kwargs)
+        self._fill(cls.__name__, names, {name: v for name, v in values.items() if v is not _missing}, args, kwargs)
 
 
 class defaultdict:

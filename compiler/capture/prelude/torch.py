@@ -5,6 +5,10 @@ from _warpsmith import (op, refuse, graph_break, is_parameter, computes, from_da
 from torch._tensor import squeeze, unbind, split, chunk, var, std, max, min, norm, softmax, log_softmax
 from torch._tensor import cummax, cummin, logcumsumexp
 from torch._tensor import sort, argsort, topk, kthvalue, median
+from torch._tensor import div, divide, round, aminmax, fliplr, flipud, rot90, diff, trace, diag_embed, cross, kron
+from torch._tensor import tensordot, inner, nansum, nanmean, tensor_split, hsplit, vsplit, ravel, adjoint
+from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, masked_select, msort
+from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, renorm, is_complex
 from torch._tensor import dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli
 
 _whole = type(0)  # int is a dtype here
@@ -163,8 +167,11 @@ def tensor(data, dtype=None, device=None, requires_grad=False):
             data = data.tolist()
         return _placed(from_data(data, dtype), device, requires_grad)
     if isinstance(data, (list, tuple)):
-        from_data(data, dtype)
-    return full((), data, dtype=dtype)
+        if any([isinstance(x, Tensor) for x in data]):
+            data = [x if isinstance(x, Tensor) else full((), x) for x in data]
+            return stack(data) if dtype is None else stack(data).to(dtype)
+        return from_data(data, dtype)
+    return data.detach().clone() if isinstance(data, Tensor) else full((), data, dtype=dtype)
 
 
 def _placed(x, device, requires_grad=False):
@@ -224,6 +231,12 @@ def randperm(n, **placement):
 
 
 where_ = op('where')
+
+
+def where(condition, self=None, other=None, input=None):
+    if self is None and input is None:
+        graph_break('shape of torch.where() of a condition alone', 'torch.where(condition, a, b) keeps the shape')
+    return where_(condition, input if self is None else self, other)
 
 
 def linspace(start, end, steps, dtype=None, device=None, requires_grad=False, **placement):
@@ -366,3 +379,176 @@ class autocast:
 
     def __call__(self, function):
         return function
+
+
+true_divide = op('div')
+swapdims, moveaxis, negative = op('transpose'), op('movedim'), op('neg')
+
+
+def rsub(input, other, alpha=1):
+    return other - input * alpha
+
+
+def positive(x):
+    return x
+
+
+def broadcast_shapes(*shapes):
+    n, out = max_([len(s) for s in shapes]), []
+    for i in range(n):
+        sizes = {s[i - n] for s in shapes if i - n >= -len(s)} - {1}
+        if len(sizes) > 1:
+            raise RuntimeError(f'shape mismatch: {[list(s) for s in shapes]} cannot be broadcast')
+        out.append(max_(sizes) if sizes else 1)
+    return Size(out)
+
+
+def broadcast_tensors(*tensors):
+    shape = broadcast_shapes(*[x.shape for x in tensors])
+    return tuple([x.expand(shape) for x in tensors])
+
+
+def max_(values):
+    most = 0
+    for v in values:
+        most = v if v > most else most
+    return most
+
+
+def cdist(x1, x2, p=2.0, compute_mode=None):
+    return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+
+
+def tril_indices(row, col, offset=0, dtype=None, **placement):
+    places = [(i, j) for i in range(row) for j in range(col) if j <= i + offset]
+    return tensor([[i for i, _ in places], [j for _, j in places]], dtype=dtype or int64)
+
+
+def triu_indices(row, col, offset=0, dtype=None, **placement):
+    places = [(i, j) for i in range(row) for j in range(col) if j >= i + offset]
+    return tensor([[i for i, _ in places], [j for _, j in places]], dtype=dtype or int64)
+
+
+def column_stack(tensors):
+    return cat_([x.reshape(-1, 1) if x.ndim < 2 else x for x in tensors], 1)
+
+
+def dstack(tensors):
+    return cat_([atleast_3d(x) for x in tensors], 2)
+
+
+def atleast_1d(x):
+    return x.reshape(1) if x.ndim == 0 else x
+
+
+def atleast_2d(x):
+    return x if x.ndim > 1 else x.reshape(1, -1)
+
+
+def atleast_3d(x):
+    return x if x.ndim > 2 else x.unsqueeze(-1) if x.ndim == 2 else x.reshape(1, -1, 1)
+
+
+def normal(mean=0.0, std=1.0, size=None, **placement):
+    if size is None:
+        size = (mean if isinstance(mean, Tensor) else std).shape
+    return randn_(size) * std + mean
+
+
+randn_ = op('randn')
+
+
+def logspace(start, end, steps, base=10.0, dtype=None, **placement):
+    return (base ** linspace(start, end, steps, dtype=float64)).to(dtype or float32)
+
+
+def scalar_tensor(s, dtype=None, **placement):
+    return full_((), s, dtype or float32)
+
+
+def block_diag(*tensors):
+    zeros, columns = op('zeros'), sum_([x.shape[1] for x in tensors])
+    rows, at = [], 0
+    for x in tensors:
+        left = zeros(x.shape[0], at, dtype=x.dtype)
+        at += x.shape[1]
+        rows.append(cat_([left, x, zeros(x.shape[0], columns - at, dtype=x.dtype)], 1))
+    return cat_(rows, 0)
+
+
+def sum_(values):
+    total = 0
+    for v in values:
+        total += v
+    return total
+
+
+def bucketize(input, boundaries, out_int32=False, right=False):
+    """The number of boundaries below, or not above, each element."""
+    below = boundaries <= input.unsqueeze(-1) if right else boundaries < input.unsqueeze(-1)
+    return below.sum(-1).to(int32 if out_int32 else int64)
+
+
+def searchsorted(sorted_sequence, input, out_int32=False, right=False, side=None):
+    right = right or side == 'right'
+    if sorted_sequence.ndim == 1:
+        return bucketize(input, sorted_sequence, out_int32, right)
+    return bucketize(input, sorted_sequence.unsqueeze(-2), out_int32, right)
+
+
+def trapezoid(y, x=None, dx=1.0, dim=-1):
+    n = y.size(dim)
+    pairs = (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2
+    return (pairs * (dx if x is None else diff(x, dim=dim if x.ndim > 1 else -1))).sum(dim)
+
+
+trapz = trapezoid
+
+
+def vmap(function, in_dims=0, out_dims=0, randomness='error', chunk_size=None):
+    refuse('torch.vmap is not supported; most functions of torch take batches as they are')
+
+
+class finfo:
+    def __init__(self, dtype=None):
+        name = str(dtype or float32)
+        table = {
+            'torch.float32': (32, 1.1920928955078125e-07, 3.4028234663852886e+38, 1.1754943508222875e-38, 1e-06),
+            'torch.float64': (64, 2.220446049250313e-16, 1.7976931348623157e+308, 2.2250738585072014e-308, 1e-15),
+            'torch.float16': (16, 0.0009765625, 65504.0, 6.103515625e-05, 0.001),
+            'torch.bfloat16': (16, 0.0078125, 3.3895313892515355e+38, 1.1754943508222875e-38, 0.01),
+        }
+        if name not in table:
+            raise TypeError(f'torch.finfo() requires a floating point input type, not {name}')
+        self.bits, self.eps, self.max, self.tiny, self.resolution = table[name]
+        self.min, self.smallest_normal, self.dtype = -self.max, self.tiny, name[6:]
+
+
+class iinfo:
+    def __init__(self, dtype):
+        if dtype not in (int32, int64):
+            raise TypeError(f'torch.iinfo() requires an integer input type, not {dtype}')
+        self.bits, self.dtype = 32 if dtype == int32 else 64, str(dtype)[6:]
+        self.max = 2 ** (self.bits - 1) - 1
+        self.min = -self.max - 1
+
+
+def promote_types(type1, type2):
+    return (full_((1,), 0, type1) + full_((1,), 0, type2)).dtype
+
+
+def result_type(x, y):
+    return (x + y).dtype
+
+
+def set_default_dtype(d):
+    if d != float32:
+        refuse(f'torch.set_default_dtype({d}) is not supported; --dtype casts a workload')
+
+
+def _of(dtype):
+    return lambda *data: Tensor(*data).to(dtype)
+
+
+FloatTensor, LongTensor, IntTensor, DoubleTensor, HalfTensor, BoolTensor = [
+    _of(d) for d in (float32, int64, int32, float64, float16, bool)]

@@ -1,7 +1,7 @@
 """Functions of torch that are methods of Tensor, too: Tensor gets every name without underscore."""
 
 import torch
-from _warpsmith import (op, refuse, graph_break, assign, item as _item, tolist as _tolist, backward as _backward, get_grad,
+from _warpsmith import (op, refuse, graph_break, assign, reshaped, item as _item, tolist as _tolist, backward as _backward, get_grad,
                         move, on_cuda, computes, nonzero as _nonzero)
 _range, _reversed = range, reversed
 _squeeze, _var, _std, _max, _min, _norm = op('squeeze'), op('var'), op('std'), op('max'), op('min'), op('norm')
@@ -245,6 +245,310 @@ def addbmm(self, batch1, batch2, beta=1, alpha=1):
 
 def count_nonzero(self, dim=None):
     return (self != 0).sum(dim)
+
+
+_div, _floor_divide, _trunc, _round, _where = op('div'), op('floor_divide'), op('trunc'), op('round'), op('where')
+_unsqueeze, _transpose, _index = op('unsqueeze'), op('transpose'), op('index')
+
+
+def div(self, other, rounding_mode=None):
+    if rounding_mode is None:
+        return _div(self, other)
+    if rounding_mode == 'floor':
+        return _floor_divide(self, other)
+    if rounding_mode != 'trunc':
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+    if torch.is_tensor(self) and not self.is_floating_point() and isinstance(other, int):
+        other = torch.full((), other, dtype=self.dtype)
+    if torch.is_tensor(other) and not self.is_floating_point() and not other.is_floating_point():
+        down = _floor_divide(self, other)
+        return down + ((down * other != self) & ((self < 0) != (other < 0)))
+    return _trunc(_div(self, other))
+
+
+divide = div
+
+
+def round(self, decimals=0):
+    return _round(self * 10.0 ** decimals) / 10.0 ** decimals if decimals else _round(self)
+
+
+def where(self, condition, other):
+    return _where(condition, self, other)
+
+
+def aminmax(self, dim=None, keepdim=False):
+    if dim is None:
+        return _Pair2(_min(self), _max(self))
+    return _Pair2(_amin(self, dim, keepdim), _amax(self, dim, keepdim))
+
+
+class _Pair2(_Pair):
+    min = property(lambda self: self.values)
+    max = property(lambda self: self.indices)
+
+
+def fliplr(self):
+    return self.flip(1)
+
+
+def flipud(self):
+    return self.flip(0)
+
+
+def rot90(self, k=1, dims=(0, 1)):
+    a, b = dims
+    if k % 4 == 1:
+        return _transpose(self.flip(b), a, b)
+    if k % 4 == 2:
+        return self.flip([a, b])
+    return _transpose(self, a, b).flip(b) if k % 4 == 3 else self.clone()
+
+
+def diff(self, n=1, dim=-1, prepend=None, append=None):
+    parts = [x for x in (prepend, self, append) if x is not None]
+    if len(parts) > 1:
+        self = torch.cat(parts, dim)
+    for _ in _range(n):
+        size = self.size(dim)
+        self = _slice(self, dim, 1, size) - _slice(self, dim, 0, size - 1)
+    return self
+
+
+def trace(self):
+    _need_rank('trace', self, 2)
+    return self.diagonal().sum()
+
+
+def diag_embed(self, offset=0, dim1=-2, dim2=-1):
+    n = self.size(-1) + abs(offset)
+    rows = torch.arange(n).unsqueeze(1)
+    hit = rows + offset == torch.arange(n)
+    place = (rows if offset >= 0 else rows + offset).clamp(0, self.size(-1) - 1).squeeze(1)
+    values = _index(self, [place], [self.ndim - 1])
+    return _where(hit, _unsqueeze(values, -1), 0).movedim((-2, -1), (dim1, dim2))
+
+
+def cross(self, other, dim=-1):
+    if self.size(dim) != 3:
+        raise RuntimeError(f'cross: dimension {dim} must have size 3, got {self.size(dim)}')
+    return self.roll(-1, dim) * other.roll(-2, dim) - self.roll(-2, dim) * other.roll(-1, dim)
+
+
+def kron(self, other):
+    n = self.ndim if self.ndim > other.ndim else other.ndim
+    a, b = [1] * (n - self.ndim) + list(self.shape), [1] * (n - other.ndim) + list(other.shape)
+    left = self.reshape([size for pair in zip(a, [1] * n) for size in pair])
+    right = other.reshape([size for pair in zip([1] * n, b) for size in pair])
+    return (left * right).reshape([x * y for x, y in zip(a, b)])
+
+
+def tensordot(self, other, dims=2):
+    if isinstance(dims, int):
+        dims = (list(_range(self.ndim - dims, self.ndim)), list(_range(dims)))
+    a, b = [[dims[0]] if isinstance(dims[0], int) else list(dims[0]), [dims[1]] if isinstance(dims[1], int) else list(dims[1])]
+    a, b = [d % self.ndim for d in a], [d % other.ndim for d in b]
+    rows, columns = [d for d in _range(self.ndim) if d not in a], [d for d in _range(other.ndim) if d not in b]
+    depth = 1
+    for d in a:
+        depth = depth * self.size(d)
+    shape = [self.size(d) for d in rows] + [other.size(d) for d in columns]
+    return _matmul(self.permute(rows + a).reshape(-1, depth), other.permute(b + columns).reshape(depth, -1)).reshape(shape)
+
+
+def inner(self, other):
+    return self * other if self.ndim == 0 or other.ndim == 0 else tensordot(self, other, ([-1], [-1]))
+
+
+def nansum(self, dim=None, keepdim=False, dtype=None):
+    return _where(self != self, 0, self).sum(dim, keepdim, dtype)
+
+
+def nanmean(self, dim=None, keepdim=False, dtype=None):
+    return nansum(self, dim, keepdim, dtype) / (self == self).sum(dim, keepdim)
+
+
+def logcumsumexp(self, dim):
+    """By the running maximum m: pairs (m, sum of exp(x - m)) are not there, so all differences are taken."""
+    n = self.size(dim)
+    if n > 1024:
+        refuse(f'logcumsumexp of more than 1024 elements is not supported, got {n}')
+    x = self.movedim(dim, -1)
+    earlier = torch.arange(n) <= torch.arange(n).unsqueeze(1)
+    return _where(earlier, _unsqueeze(x, -2), -torch.inf).logsumexp(-1).movedim(-1, dim)
+
+
+def tensor_split(self, indices_or_sections, dim=0):
+    n, k = self.size(dim), indices_or_sections
+    if isinstance(k, int):
+        edges = [0]
+        for i in _range(k):
+            edges.append(edges[-1] + n // k + (i < n % k))
+    else:
+        edges = [0] + list(k) + [n]
+    return tuple([_slice(self, dim, a, b) for a, b in zip(edges, edges[1:])])
+
+
+def hsplit(self, indices_or_sections):
+    return tensor_split(self, indices_or_sections, 0 if self.ndim == 1 else 1)
+
+
+def vsplit(self, indices_or_sections):
+    return tensor_split(self, indices_or_sections, 0)
+
+
+def unsqueeze_(self, dim):
+    return reshaped(self, _unsqueeze(self, dim))
+
+
+def squeeze_(self, dim=None):
+    return reshaped(self, squeeze(self, dim))
+
+
+def transpose_(self, dim0, dim1):
+    return reshaped(self, _transpose(self, dim0, dim1))
+
+
+def t_(self):
+    return reshaped(self, _transpose(self, 0, 1))
+
+
+def ravel(self):
+    return self.reshape(-1)
+
+
+def adjoint(self):
+    return self.mT
+
+
+def _axis(self, dim, index):
+    """Of the elements of dim: is it one of index, and the last place in index where it stands?"""
+    rest = [1] * (self.ndim - 1 - dim % self.ndim)
+    hit = torch.arange(self.size(dim)).unsqueeze(1) == index
+    place = _where(hit, torch.arange(index.numel()), -1).amax(1)
+    return (place >= 0).reshape([-1] + rest), place.clamp(min=0)
+
+
+def index_copy(self, dim, index, source):
+    hit, place = _axis(self, dim, index)
+    return _where(hit, _index(source, [place], [dim % self.ndim]), self)
+
+
+def index_copy_(self, dim, index, source):
+    return assign(self, index_copy(self, dim, index, source))
+
+
+def index_fill(self, dim, index, value):
+    hit, _ = _axis(self, dim, index)
+    return _where(hit, value, self).to(self.dtype)
+
+
+def index_fill_(self, dim, index, value):
+    return assign(self, index_fill(self, dim, index, value))
+
+
+def index_put(self, indices, values, accumulate=False):
+    indices, numbers = tuple(indices), torch.arange(self.numel()).reshape(self.shape)
+    if not accumulate:
+        out = self.clone()
+        out[indices[0] if len(indices) == 1 else indices] = values
+        return out
+    places = numbers[indices]
+    values = torch.zeros(places.shape, dtype=self.dtype) + values
+    return self.reshape(-1).scatter_add(0, places.reshape(-1), values.reshape(-1)).reshape(self.shape)
+
+
+def index_put_(self, indices, values, accumulate=False):
+    return assign(self, index_put(self, indices, values, accumulate))
+
+
+def scatter_reduce(self, dim, index, src, reduce, *, include_self=True):
+    """Each element looks at all of src that may land on it."""
+    dim = dim % self.ndim
+    x, at, src = self.movedim(dim, -1), index.movedim(dim, -1), src.movedim(dim, -1)
+    for d in _range(self.ndim - 1):
+        if at.size(d) != x.size(d):
+            refuse('scatter_reduce with an index smaller than the tensor is supported along dim only')
+    src = _slice(src, self.ndim - 1, 0, at.size(-1))
+    hit = _unsqueeze(at, -2) == torch.arange(x.size(-1)).unsqueeze(1)
+    many = hit.sum(-1)
+    one = include_self + 0
+    own = lambda none: x if include_self else torch.full_like(x, none)
+    among = lambda none: _where(hit, _unsqueeze(src, -2), none)
+    if reduce == 'sum' or reduce == 'mean':
+        out = own(0) + among(0).sum(-1)
+        out = out / (many + one).clamp(min=1) if reduce == 'mean' else out
+    elif reduce == 'prod':
+        out = own(1) * among(1).prod(-1)
+    elif reduce == 'amax':
+        out = torch.maximum(own(-torch.inf), among(-torch.inf).amax(-1))
+    elif reduce == 'amin':
+        out = torch.minimum(own(torch.inf), among(torch.inf).amin(-1))
+    else:
+        raise RuntimeError('reduce argument must be either sum, prod, mean, amax or amin, got ' + reduce)
+    return _where(many == 0, x, out).movedim(-1, dim)
+
+
+def scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
+    return assign(self, scatter_reduce(self, dim, index, src, reduce, include_self=include_self))
+
+
+def masked_select(self, mask):
+    graph_break('shape of Tensor.masked_select()', 'torch.where(condition, a, b) keeps the shape')
+
+
+def msort(self):
+    return sort(self, 0).values
+
+
+def logit(self, eps=None):
+    if eps is not None:
+        self = self.clamp(eps, 1 - eps)
+    return (self / (1 - self)).log()
+
+
+def sgn(self):
+    return self.sign()
+
+
+def rad2deg(self):
+    return self * (180 / torch.pi)
+
+
+def deg2rad(self):
+    return self * (torch.pi / 180)
+
+
+def heaviside(self, values):
+    return _where(self == 0, values, (self > 0).to(self.dtype))
+
+
+def float_power(self, exponent):
+    return self.double() ** exponent
+
+
+def logaddexp2(self, other):
+    high = torch.maximum(self, other)
+    return high + (1 + (-(self - other).abs()).exp2()).log2()
+
+
+def sinc(self):
+    x = self * torch.pi
+    return _where(self == 0, 1, x.sin() / _where(self == 0, 1, x))
+
+
+def renorm(self, p, dim, maxnorm):
+    others = [d for d in _range(self.ndim) if d != dim % self.ndim]
+    n = _norm(self, p, others, True)
+    return _where(n > maxnorm, self * (maxnorm / (n + 1e-7)), self)
+
+
+def new_tensor(self, data, dtype=None, device=None, requires_grad=False):
+    return torch.tensor(data, dtype=dtype or self.dtype)
+
+
+def is_complex(self):
+    return False
 
 
 def to(self, *args, **kwargs):

@@ -1,1 +1,1 @@
-import numpy as np
+import scipy

@@ -1,0 +1,16 @@
+"""torch.special: other names of functions of torch, and a few of its own."""
+import torch
+from torch import sigmoid as expit, erf, erfc, exp2, expm1, log1p, round, sinc, logsumexp, logit, xlogy
+from torch import softmax, log_softmax
+
+
+def entr(x):
+    return torch.where(x == 0, 0, torch.where(x < 0, -torch.inf, -x * x.log()))
+
+
+def ndtr(x):
+    return torch.erfc(x * -0.7071067811865476) / 2
+
+
+def xlog1py(x, y):
+    return torch.xlogy(x, 1 + y)

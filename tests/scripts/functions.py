@@ -1,0 +1,64 @@
+"""Functions of torch that are made of its operators, with the values that PyTorch prints."""
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+def rounded(v):
+    return [rounded(item) for item in v] if isinstance(v, list) else round(v, 4) if isinstance(v, float) else v
+
+
+def show(name, *tensors):
+    for x in tensors:
+        print(name, list(x.shape), str(x.dtype), rounded(x.tolist()))
+
+
+x = torch.tensor([[0.5, -1.25, 2.0, 0.75], [3.0, 0.25, -0.5, -2.0], [1.5, -0.125, 4.0, 0.0]])
+y = torch.Tensor([1.0, 2.0, -1.0, 0.5])
+n = torch.tensor([7, -7, 9, -2])
+m = torch.tensor([2, 3, -4, -5])
+i = torch.tensor([2, 0])
+show('div', torch.div(n, m, rounding_mode='floor'), torch.div(n, m, rounding_mode='trunc'), x.div(2, rounding_mode='trunc'))
+show('round', torch.round(x * 1.11, decimals=1), x.round())
+show('aminmax', *torch.aminmax(x), *x.aminmax(dim=1))
+show('turned', torch.fliplr(x), torch.flipud(x), torch.rot90(x), torch.rot90(x, 3), torch.rot90(x, 2))
+show('diff', torch.diff(x), torch.diff(x, dim=0), x.diff(n=2), torch.diff(y, prepend=y[:1]))
+show('diagonals', torch.diag_embed(y[:3]), torch.diag_embed(y[:2], 1), torch.diag_embed(y[:2], -1), torch.trace(x))
+show('cross', torch.cross(x[:, :3], x[:, 1:], dim=1), torch.linalg.cross(x[:, :3], x[:, 1:]))
+show('kron', torch.kron(x[:1, :2], x[1:, :1]), torch.block_diag(x[:1], x[:2, :2]))
+show('products', torch.tensordot(x, x, dims=([1], [1])), torch.tensordot(x, x.T, 1), torch.inner(x, y),
+     torch.linalg.multi_dot([x, x.T, x]))
+show('nan', torch.nansum(torch.log(x), 1), torch.nanmean(torch.log(x), 1))
+show('logcumsumexp', torch.logcumsumexp(x, 1), torch.logcumsumexp(x, 0))
+show('splits', *torch.tensor_split(x, 3, dim=1), *torch.tensor_split(x, (1, 3), 1), *torch.hsplit(x, 2), *torch.vsplit(x, 3))
+show('shapes', x.ravel(), torch.atleast_2d(y), torch.column_stack([y, y * 2]), torch.dstack([y, y]), x.adjoint(),
+     x.clone().unsqueeze_(0), x[:1].clone().squeeze_(0), x.clone().transpose_(0, 1))
+show('index', x.index_copy(0, i, x[:2]), x.index_fill(1, i, 9.0), x.index_put((i,), y), x.index_put((i, i), y[:2], accumulate=True),
+     x.index_put((x > 1,), torch.tensor(0.0)))
+at = torch.tensor([[2, 0], [1, 1], [3, 2]])
+for reduce in ('sum', 'prod', 'mean', 'amax', 'amin'):
+    show(reduce, x.scatter_reduce(1, at, x[:, 2:] * 3, reduce), x.scatter_reduce(1, at, x[:, :2], reduce, include_self=False))
+show('pointwise', torch.logit(torch.sigmoid(y)), torch.sgn(y), torch.rad2deg(y), torch.deg2rad(y), torch.heaviside(y - 1, y),
+     torch.logaddexp2(y, y * 2), torch.sinc(y), torch.special.expit(y), torch.special.entr(y), torch.special.ndtr(y),
+     torch.float_power(y, 2), torch.rsub(y, 1), torch.true_divide(n, 2), y.where(y > 0, -y))
+show('norms', torch.linalg.norm(x), torch.linalg.norm(x, dim=1), torch.linalg.matrix_norm(x), torch.linalg.norm(x, 1),
+     torch.linalg.norm(x, float('inf')), torch.linalg.vector_norm(x, ord=1, dim=0), torch.cdist(x, x), torch.cdist(x, x, p=1))
+show('order', torch.msort(x), torch.bucketize(y, torch.tensor([0.0, 0.5, 1.0])), torch.searchsorted(torch.tensor([0.0, 0.5, 1.0]), y, right=True))
+show('made', torch.tril_indices(3, 4, -1), torch.triu_indices(3, 3), torch.logspace(0, 2, 3), torch.scalar_tensor(2.5),
+     y.new_tensor([1, 2]), torch.tensor([[True], [False]]), torch.tensor([1, 2.5]), torch.tensor([[]]), torch.LongTensor([1, 2]))
+show('trapezoid', torch.trapezoid(x), torch.trapz(x, dx=0.5, dim=0))
+show('meshgrid', *torch.meshgrid(y, y[1:], indexing='xy'), *torch.meshgrid(y, y[1:], indexing='ij'))
+show('broadcast', *torch.broadcast_tensors(y, x[:, :1]))
+show('names of numpy', x.sum(axis=0), torch.mean(x, axis=1, keepdims=True), torch.exp(input=y))
+print(list(torch.broadcast_shapes((3, 1), (2, 1, 4))), torch.promote_types(torch.int64, torch.float16), torch.finfo(torch.float16).max,
+      torch.finfo(torch.bfloat16).eps, torch.iinfo(torch.int32).max, int(torch.tensor(2.75)), float(torch.tensor(3)))
+
+x[at[:2, :1], i] = 5.0
+x[[0, 1], 3] = y[:2]
+x[torch.tensor([True, False, True])] = -1.0
+show('assigned', x)
+
+table = nn.Embedding(4, 2, padding_idx=1)
+table.weight.data.fill_(1.0)
+F.embedding(torch.tensor([0, 1, 1, 2]), table.weight, padding_idx=-3).sum().backward()
+show('padding', table.weight.grad)
