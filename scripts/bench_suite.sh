@@ -3,6 +3,10 @@
 #
 #   OUTDIR=out scripts/bench_suite.sh
 #   OUTDIR=out PARTS=ours ONLY='softmax|xent' scripts/bench_suite.sh
+#   OUTDIR=out DEVICE=cpu scripts/bench_suite.sh
+#
+# On the CPU the cases are f32 and of 64 MB a tensor, and others may use the machine: ours and PyTorch take turns, ROUNDS
+# times a case, and the least time of each counts. Both have a thread a core, bound to it.
 #
 # Parts, in PARTS (default: both):
 #   ours    warpsmith bench of every case, on a store that starts empty
@@ -14,8 +18,9 @@
 #
 # Environment: OUTDIR (suite-results), WARPSMITH (build/warpsmith), DEVICE (cuda:0), PYTHON (python3)
 #   ONLY   a pattern: of the cases, those whose line matches
-#   TOTAL  (540) seconds after which no further case is started
-#   ARGS   () further arguments of bench
+#   TOTAL  (540; on the CPU 3600) seconds after which no further case is started
+#   ROUNDS (1; on the CPU 2) times that the parts of a case are run; more than one implies least times
+#   ARGS   (on the CPU: --budget 6) further arguments of bench
 # Exit codes: 0 fine, 1 a command failed or was left out for lack of time, 2 wrong call, 3 nothing can run here.
 set -u
 cd "$(dirname "$0")/.." || exit 3
@@ -27,8 +32,11 @@ device=${DEVICE:-cuda:0}
 python=${PYTHON:-python3}
 parts=${PARTS:-ours torch}
 only=${ONLY:-}
-total=${TOTAL:-540}
-more=${ARGS:-} # split into words on purpose
+if [ "$device" = cpu ]; then
+    total=${TOTAL:-3600} rounds=${ROUNDS:-2} more=${ARGS---budget 6}
+else
+    total=${TOTAL:-540} rounds=${ROUNDS:-1} more=${ARGS:-} # split into words on purpose
+fi
 
 . scripts/script_head.sh
 need_warpsmith "$warpsmith"
@@ -36,7 +44,8 @@ mkdir -p "$out/results" "$out/logs" || exit 3
 
 # ---- cases: "name workload dtype mode axis=value ..." ------------------------------------------------------------------
 
-cat >"$out/cases" <<'END'
+cuda_cases() {
+    cat <<'END'
 simple_f32_8192x8192 relu_chain f32 fwd rows=8192 dim=8192
 complex_f32_1000x1000 sum_mean f32 fwd rows=1000 dim=1000
 complex_f32_16384x8192 sum_mean f32 fwd rows=16384 dim=8192
@@ -73,6 +82,43 @@ embedding_bf16_32768x1024 embedding bf16 fwd batch=32
 adamw_f32_67108864 adamw f32 fwd n=67108864
 maxpool_bf16_32x64x112x112 maxpool bf16 fwd batch=32
 END
+}
+
+cpu_cases() {
+    cat <<'END'
+relu_chain_4096x4096 relu_chain f32 fwd rows=4096 dim=4096
+sum_mean_4096x4096 sum_mean f32 fwd rows=4096 dim=4096
+softmax_4096x4096 softmax f32 fwd rows=4096 dim=4096
+softmax_131072x128 softmax f32 fwd rows=131072 dim=128
+softmax_128x131072 softmax f32 fwd rows=128 dim=131072
+odd_softmax_5000x3001 softmax f32 fwd rows=5000 dim=3001
+log_softmax_4096x4096 log_softmax f32 fwd rows=4096 dim=4096
+softmax_bwd_4096x4096 softmax_bwd f32 fwd rows=4096 dim=4096
+layernorm_4096x4096 layernorm f32 fwd rows=4096 dim=4096
+odd_layernorm_7777x2056 layernorm f32 fwd rows=7777 dim=2056
+layernorm_bwd_4096x4096 layernorm_bwd f32 fwd rows=4096 dim=4096
+rmsnorm_res_4096x4096 rmsnorm_residual f32 fwd rows=4096 dim=4096
+rmsnorm_4096x4096 rmsnorm f32 bwd rows=4096 dim=4096
+gelu_bias_4096x4096 gelu_bias f32 fwd rows=4096 dim=4096
+odd_gelu_bias_4099x4097 gelu_bias f32 fwd rows=4099 dim=4097
+gelu_bias_bwd_4096x4096 gelu_bias f32 bwd rows=4096 dim=4096
+swiglu_4096x4096 swiglu f32 fwd rows=4096 dim=4096
+swiglu_bwd_4096x4096 swiglu f32 bwd rows=4096 dim=4096
+xent_512x32000 cross_entropy f32 fwd rows=512 vocab=32000
+xent_bwd_512x32000 cross_entropy f32 bwd rows=512 vocab=32000
+colsum_4096x4096 column_sum f32 fwd rows=4096 dim=4096
+fullsum_16777216 full_sum f32 fwd n=16777216
+transpose_add_4096x4096 transpose_add f32 fwd rows=4096 cols=4096
+rope_4x32x1024x128 rope f32 fwd seq=1024
+batchnorm_64x256x28x28 batchnorm f32 fwd batch=64
+cumsum_4096x4096 cumsum f32 fwd rows=4096 dim=4096
+embedding_16384x1024 embedding f32 fwd batch=16
+adamw_16777216 adamw f32 fwd n=16777216
+maxpool_32x64x112x112 maxpool f32 fwd batch=32
+END
+}
+
+if [ "$device" = cpu ]; then cpu_cases; else cuda_cases; fi >"$out/cases"
 
 # ---- running ---------------------------------------------------------------------------------------------------------
 
@@ -95,6 +141,39 @@ has_torch() {
     "$python" scripts/suite_table.py --has-torch "$name" "$out/cases" "$out"/results/*.csv >/dev/null 2>&1
 }
 
+# PyTorch's threads are bound to cores as ours are, and its tensors are in huge pages.
+placed=()
+[ "$device" != cpu ] || placed=(env OMP_PROC_BIND=true OMP_PLACES=cores GLIBC_TUNABLES=glibc.malloc.hugetlb=1)
+
+# shellcheck disable=SC2046,SC2086 # axes and more are words
+run_ours() {
+    WARPSMITH_CACHE=$out/store.db run "$name.txt" "$warpsmith" bench "workloads/$workload.py" --device "$device" \
+        --dtype "$dtype" --mode "$mode" $(printf -- '-D %s ' $axes) --results "$out/results" --no-figures $more
+}
+
+# shellcheck disable=SC2086
+run_torch() {
+    run "torch_$name.txt" ${placed[@]+"${placed[@]}"} "$python" scripts/torch_peer.py --workload "workloads/$workload.py" --device "$device" \
+        --dtype "$dtype" --mode "$mode" --axes $axes --results "$out/results"
+}
+
+# each PART...: run these parts of every case.
+each() {
+    local part
+    while read -r name workload dtype mode axes; do
+        [[ "$name $workload $dtype $mode $axes" =~ $only ]] || continue
+        for part in "$@"; do
+            if [ "$part" = torch ] && [ "$rounds" = 1 ] && has_torch; then continue; fi
+            if [ $((SECONDS - started)) -ge "$total" ]; then
+                left=$((left + 1))
+                continue
+            fi
+            "run_$part"
+        done
+    done <"$out/cases"
+}
+
+kept=() least=()
 for part in $parts; do
     case $part in
     ours) rm -f "$out"/store.db* ;;
@@ -109,26 +188,17 @@ for part in $parts; do
         exit 2
         ;;
     esac
-    while read -r name workload dtype mode axes; do
-        [[ "$name $workload $dtype $mode $axes" =~ $only ]] || continue
-        if [ "$part" = torch ] && has_torch; then continue; fi
-        if [ $((SECONDS - started)) -ge "$total" ]; then
-            left=$((left + 1))
-            continue
-        fi
-        # shellcheck disable=SC2086 # axes and more are words
-        if [ "$part" = ours ]; then
-            WARPSMITH_CACHE=$out/store.db run "$name.txt" "$warpsmith" bench "workloads/$workload.py" --device "$device" \
-                --dtype "$dtype" --mode "$mode" $(printf -- '-D %s ' $axes) --results "$out/results" --no-figures $more
-        else
-            run "torch_$name.txt" "$python" scripts/torch_peer.py --workload "workloads/$workload.py" --device "$device" \
-                --dtype "$dtype" --mode "$mode" --axes $axes --results "$out/results"
-        fi
-    done <"$out/cases"
+    kept+=("$part")
 done
+if [ "$rounds" = 1 ]; then
+    for part in ${kept[@]+"${kept[@]}"}; do each "$part"; done
+else
+    for ((i = 0; i < rounds; i++)); do each ${kept[@]+"${kept[@]}"}; done
+    least+=(--least)
+fi
 rm -f "$out"/store.db*
 
-"$python" scripts/suite_table.py --out "$out" "$out/cases" "$out"/results/*.csv || failed=$((failed + 1))
+"$python" scripts/suite_table.py ${least[@]+"${least[@]}"} --out "$out" "$out/cases" "$out"/results/*.csv || failed=$((failed + 1))
 cat "$out/failures"
 rm -f "$out/failures"
 echo "$failed failed, $left left out for lack of time; $((SECONDS - started)) s"

@@ -6,8 +6,9 @@
     scripts/suite_table.py --has-torch NAME out/cases out/results/*.csv    exit 0 if PyTorch was timed on the case
 
 A line of the cases is "name workload dtype mode axis=value ..."; a row belongs to it if its axes include those. The
-newest row of each role counts. floor_us is the least time by the roofline, from the tuned row: bytes that have to move
-over the copy bandwidth measured with them.
+newest row of each role counts; with --least, for machines that others use, the one with the least time, and that time
+instead of the median. floor_us is the least time by the roofline, from the tuned row: bytes that have to move over the copy
+bandwidth measured with them; with --least, over the best that was measured with any row.
 Exit codes: 0 fine, 1 a file is missing, foreign or has nothing of the suite, 2 usage."""
 
 import argparse
@@ -45,8 +46,18 @@ def read_rows(paths):
     return sorted(rows, key=lambda r: r["timestamp"])
 
 
+def least_first(rows):
+    """The rows with their least time for the median, so that the least of a case and role comes last."""
+    bandwidth = max((float(r["gbps"]) * 100 / float(r["roof_pct"]) for r in rows if r["gbps"] and r["roof_pct"]), default=0)
+    rows = [{**r, "median_us": r["min_us"]} for r in rows]
+    for row in rows:
+        if row["roof_pct"] and row["bytes"]:
+            row["roof_pct"] = f"{float(row['bytes']) / bandwidth / 10 / float(row['median_us']):.4f}"
+    return sorted(rows, key=lambda r: -float(r["median_us"]))
+
+
 def rows_of(case, rows):
-    """{(role, config of torch.compile): newest row} of one case."""
+    """{(role, config of torch.compile): the row that comes last} of one case."""
     _, workload, dtype, mode, axes = case
     found = {}
     for row in rows:
@@ -178,12 +189,14 @@ def main():
     parser.add_argument("--markdown", action="store_true", help="CASES is a suite.csv")
     parser.add_argument("--out", metavar="DIR")
     parser.add_argument("--has-torch", metavar="NAME")
+    parser.add_argument("--least", action="store_true", help="the least times of all rows")
     given = parser.parse_args()
     try:
         if given.markdown:
             print_markdown(given.cases)
             return 0
         rows = read_rows(given.files)
+        rows = least_first(rows) if given.least else rows
         cases = list(read_cases(given.cases))
         if given.has_torch:
             mine = [rows_of(case, rows) for case in cases if case[0] == given.has_torch]

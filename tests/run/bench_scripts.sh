@@ -35,6 +35,18 @@ csv.writer(sys.stdout, lineterminator="\n").writerow([given.get(name, "") for na
 END
 }
 
+# ---- suite_table.py --least: the least time of several rows, over the best bandwidth that any of them met -------------------
+
+echo 'a softmax f32 fwd dim=4' >"$TMP/cases"
+row "$TMP/suite_rows.csv" workload=softmax role=tuned median_us=30 min_us=20 bytes=1000000 gbps=33.33 roof_pct=33.33
+row "$TMP/suite_rows.csv" workload=softmax role=tuned median_us=25 min_us=12 bytes=1000000 gbps=40 roof_pct=80
+row "$TMP/suite_rows.csv" workload=softmax role=torch_compile config=default median_us=26 min_us=24
+run python3 scripts/suite_table.py --least --out "$TMP" "$TMP/cases" "$TMP/suite_rows.csv"
+expect 0 'suite_table --least'
+says '^a +10\.00 +- +- +12\.00 +83\.3 +- +24\.00 +- +2\.000x'
+run python3 scripts/suite_table.py --out "$TMP" "$TMP/cases" "$TMP/suite_rows.csv"
+says '^a +20\.00 +- +- +25\.00 +80\.0 +- +26\.00 +- +1\.040x'
+
 # ---- program_table.py --------------------------------------------------------------------------------------------------
 
 csv=$TMP/one.csv
