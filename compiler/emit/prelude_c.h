@@ -359,7 +359,7 @@ K_INLINE double k_randn_double(long long i, long long tensor, long long seed) {
     }
 /* m2: a mean, the sum of squared deviations from it, and of how many; expsum: a maximum, and the
  * sum of exp(x - maximum). Joined as the prelude of CUDA does. */
-#define K_STATES(name, T)                                                                          \
+#define K_STATES(name, T, EXP)                                                                     \
     typedef struct {                                                                               \
         T mean, squares, n;                                                                        \
     } k_m2_state_##name;                                                                           \
@@ -378,13 +378,13 @@ K_INLINE double k_randn_double(long long i, long long tensor, long long seed) {
     K_INLINE k_expsum_state_##name k_expsum_##name(k_expsum_state_##name a,                        \
                                                    k_expsum_state_##name b) {                      \
         if (b.max == -INFINITY) return a;                                                          \
-        T d = b.max - a.max, e = k_exp(d > 0 ? -d : d);                                            \
+        T d = b.max - a.max, e = EXP(d > 0 ? -d : d);                                              \
         k_expsum_state_##name larger = {b.max, a.sum * e + b.sum}, as_large = {a.max, 0};          \
         as_large.sum = a.sum + b.sum * e;                                                          \
         return d > 0 ? larger : as_large;                                                          \
     }
-K_STATES(f32, float)
-K_STATES(f64, double)
+K_STATES(f32, float, k_exp_f)
+K_STATES(f64, double, exp)
 K_PAIR(f32, float)
 K_PAIR(f64, double)
 K_PAIR(i32, int)

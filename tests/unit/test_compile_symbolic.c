@@ -34,6 +34,9 @@ static const struct {
      "graph(%i: i64[s0, 5], %w: f32[s1, s2], %x: f32[2, s0, 8]) {\n %j = remainder(%i, s1)\n %e = "
      "embedding(%j, %w)\n %s = sum(%e, -1)\n %m = max_pool(%x, [2], None, [0], [1], False, 1)\n "
      "return %s, %m\n}\n"},
+    /* few long rows: a scan by tiles, a variance along with its mean */
+    {"s0=2 s1=9000", "graph(%x: f32[s0, s1]) {\n %c = cumsum(%x, 1)\n return %c\n}\n"},
+    {"s0=2 s1=16500", "graph(%x: f32[s0, 4*s1]) {\n %v = var(%x, 1)\n return %v\n}\n"},
     {"s0=20 s1=24 s2=40",
      "graph(%x: f32[s0, s1], %w: f32[s1, s2], %b: f32[s2]) {\n %z = mm(%x, %w)\n"
      " %a = add(%z, %b)\n %y = relu(%a)\n return %y\n}\n"},
