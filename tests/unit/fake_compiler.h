@@ -15,6 +15,7 @@
  *   calls   of the entry, this one included, since it was loaded: from 1
  *   loads   of the variant: 1 in its trial, 2 among the finalists
  *   EAGER   calls of the eager program: 1 is its check, more are the final times
+ *   ONCE    true the first time that it is asked for, ever
  *
  * y and x are the output and the input, was is what y held before the call.
  *
@@ -34,6 +35,7 @@ static bool fake_knob;    /* a knob came: there is a variant x=1 k=1, which is r
 static struct {
     const char *when, *code; /* NULL: nothing is planted */
     const char *folder;      /* for what is counted across processes */
+    bool two;                /* the fused program has two kernels; the second one is planted in */
 } fake_plant;
 
 static struct ws_tensor_info fake_tensor(const char *name) {
@@ -113,25 +115,29 @@ struct ws_program *ws_lower(struct ws_captured *c, const struct device_limits *l
                                            .dtype = DT_F32,
                                            .numel = FAKE_N,
                                            .bytes = FAKE_N * sizeof(float)};
-    p->n_buffers = fusion == WS_EAGER ? 3 : 2;
-    p->temp_bytes = fusion == WS_EAGER ? FAKE_N * sizeof(float) : 0;
-    p->n_kernels = fusion == WS_EAGER ? 2 : 1;
+    static const char *const eager[] = {"mul", "add"}, *const one[] = {"mul_add"},
+                             *const two[] = {"first", "second"};
+    const char *const *names = fusion == WS_EAGER ? eager : fake_plant.two ? two : one;
+    bool apart = names != one;
+    p->n_buffers = apart ? 3 : 2;
+    p->temp_bytes = apart ? FAKE_N * sizeof(float) : 0;
+    p->n_kernels = apart ? 2 : 1;
     p->kernels = NEW_ARRAY(c->arena, struct ws_kernel, 2);
     for (int k = 0; k < p->n_kernels; k++)
-        p->kernels[k] = (struct ws_kernel){.name = k                    ? "add"
-                                                   : fusion == WS_EAGER ? "mul"
-                                                                        : "mul_add",
+        p->kernels[k] = (struct ws_kernel){.name = names[k],
                                            .kind = "pointwise",
-                                           .hash = fusion == WS_EAGER ? "e" : "f",
+                                           .hash = names[k],
                                            .guard = "",
                                            .n_reads = 1,
                                            .n_writes = 1,
                                            .reads = {k ? 2 : 0},
-                                           .writes = {k || fusion == WS_FUSE ? 1 : 2},
+                                           .writes = {k || !apart ? 1 : 2},
                                            .bytes = bytes,
                                            .flops = fusion == WS_FUSE ? fake_flops : 0};
     return p;
 }
+
+static bool fake_is_eager(const struct ws_program *p) { return !strcmp(p->kernels[0].name, "mul"); }
 
 void ws_configs(const struct ws_program *p, int k, const struct config **configs, int *n,
                 int *pruned) {
@@ -141,7 +147,7 @@ void ws_configs(const struct ws_program *p, int k, const struct config **configs
     for (int i = 0; i < all; i++) c[i].knob[KNOB_x] = i + 1;
     if (fake_knob) c[all - 1].knob[KNOB_x] = c[all - 1].knob[KNOB_k] = 1;
     *configs = c;
-    *n = p->n_kernels == 1 ? all : 1;
+    *n = fake_is_eager(p) ? 1 : all;
     *pruned = 3;
 }
 
@@ -181,17 +187,20 @@ static const char *fake_plant_head(struct arena *a) {
                         "    close(fd);\n"
                         "    return n;\n"
                         "}\n"
-                        "#define EAGER counted(\"%s/eager\", 0)\n",
-                        fake_plant.folder);
+                        "#define EAGER counted(\"%s/eager\", 0)\n"
+                        "#define ONCE (counted(\"%s/once\", 1) == 1)\n",
+                        fake_plant.folder, fake_plant.folder);
 }
 
 /* Long enough for a sample to be of one call; others than variant 2 take ten times as long. */
-static const char *fake_plant_end(int n_kernels, int kernel, int variant, struct arena *a) {
-    const char *loop = "for (volatile int k = 0; k < %d; k++) continue;\n";
+static const char *fake_plant_end(const struct ws_program *p, int kernel, int variant,
+                                  struct arena *a) {
+    bool fast = !fake_is_eager(p) && variant == 2;
     struct buf b = buf_new(a);
-    buf_printf(&b, loop, n_kernels == 1 && variant == 2 ? 40000 : 400000);
-    if (n_kernels > 1 && !kernel) buf_printf(&b, "counted(\"%s/eager\", 1);\n", fake_plant.folder);
-    if (n_kernels == 1 && variant == 2)
+    buf_printf(&b, "for (volatile int k = 0; k < %d; k++) continue;\n", fast ? 40000 : 400000);
+    if (fake_is_eager(p) && !kernel)
+        buf_printf(&b, "counted(\"%s/eager\", 1);\n", fake_plant.folder);
+    if (fast && kernel == p->n_kernels - 1)
         buf_printf(&b,
                    "    static int loads;\n"
                    "    if (!loads) loads = counted(\"%s/loads\", 1);\n"
@@ -220,23 +229,23 @@ enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c
     if (c->knob[KNOB_k]) variant = 12;
     const char *value = p->n_kernels == 1 ? fused[variant - 1] : k ? "x[i] + 1" : "2 * x[i]";
     *out = (struct ws_source){.n_launches = 1, .block = ""};
-    out->text = arena_printf(a,
-                             "static int calls;\n"
-                             "%s"
-                             "void entry(void *const *args) {\n"
-                             "    float *y = *(float *const *)args[1];\n"
-                             "    const float *x = *(float *const *)args[0];\n"
-                             "    calls += 0;\n"
-                             "%s"
-                             "    for (int i = 0; i < %d; i++) y[i] = %s;\n"
-                             "%s"
-                             "}\n",
-                             fake_plant.when ? fake_plant_head(a) : "",
-                             fake_plant.when ? "static float was[4096];\n"
-                                               "for (int i = 0; i < 4096; i++) was[i] = y[i];\n"
-                                             : "",
-                             FAKE_N, value,
-                             fake_plant.when ? fake_plant_end(p->n_kernels, k, variant, a) : "");
+    out->text =
+        arena_printf(a,
+                     "static int calls;\n"
+                     "%s"
+                     "void entry(void *const *args) {\n"
+                     "    float *y = *(float *const *)args[1];\n"
+                     "    const float *x = *(float *const *)args[0];\n"
+                     "    calls += 0;\n"
+                     "%s"
+                     "    for (int i = 0; i < %d; i++) y[i] = %s;\n"
+                     "%s"
+                     "}\n",
+                     fake_plant.when ? fake_plant_head(a) : "",
+                     fake_plant.when ? "static float was[4096];\n"
+                                       "for (int i = 0; i < 4096; i++) was[i] = y[i];\n"
+                                     : "",
+                     FAKE_N, value, fake_plant.when ? fake_plant_end(p, k, variant, a) : "");
     out->launches[0] =
         (struct ws_launch){.entry = "entry",
                            .grid = {1, 1, 1},

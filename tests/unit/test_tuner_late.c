@@ -81,6 +81,41 @@ static void test_program_that_crashes(void **state) {
 static void test_program_that_goes_wrong(void **state) {
     expect_unmasked(*state, "EAGER > 1", WRONG, STATUS_wrong);
 }
+/* Of two kernels the one that fails again alone; if none does, any may have been it. */
+static const struct result_row *find_of(const struct results *r, const char *kernel,
+                                        const char *config) {
+    for (size_t i = 0; i < r->n; i++)
+        if (!strcmp(r->rows[i].kernel, kernel) && !strcmp(r->rows[i].config, config))
+            return &r->rows[i];
+    fail_msg("no row of %s under '%s'", kernel, config);
+    return NULL;
+}
+
+static void expect_of_two(struct place *p, const char *when, bool first_stays) {
+    struct results r;
+    fake_plant.when = when;
+    fake_plant.code = CRASH;
+    fake_plant.two = true;
+    assert_int_equal(bench(p, "--samples-max", "4"), 0);
+    fake_plant.when = NULL;
+    fake_plant.two = false;
+    read_rows(p, &r);
+    assert_int_equal(count(&r, ROLE_variant), 4);
+    assert_int_equal(find_of(&r, "second", "x=2")->status, STATUS_launch_error);
+    assert_int_equal(find_of(&r, "second", "x=1")->is_winner, 1);
+    assert_int_equal(find_of(&r, "first", "x=2")->status,
+                     first_stays ? STATUS_ok : STATUS_launch_error);
+    assert_int_equal(find_of(&r, "first", "x=2")->is_winner, first_stays);
+    assert_int_equal(find_of(&r, "first", "x=1")->is_winner, !first_stays);
+    assert_int_equal(count(&r, ROLE_tuned), 1);
+    results_free(&r);
+}
+
+static void test_one_of_two_kernels(void **state) { expect_of_two(*state, "EAGER > 1", true); }
+static void test_none_of_two_alone(void **state) {
+    expect_of_two(*state, "EAGER > 1 && ONCE", false);
+}
+
 /* It leaves what its first call has written. */
 static void test_lazy_variant(void **state) {
     expect_unmasked(*state, "calls > 1", "for (int i = 0; i < 4096; i++) y[i] = was[i]",
@@ -106,6 +141,8 @@ int main(int argc, char **argv) {
         TEST(test_finalist_that_gets_slow),
         TEST(test_program_that_crashes),
         TEST(test_program_that_goes_wrong),
+        TEST(test_one_of_two_kernels),
+        TEST(test_none_of_two_alone),
         TEST(test_lazy_variant),
         TEST(test_untouched_output),
         TEST(test_racing_variant),
