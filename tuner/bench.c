@@ -13,6 +13,7 @@
 #include "reports/figure.h"
 #include "tuner/commands.h"
 #include "tuner/interrupt.h"
+#include "tuner/patience.h"
 #include "tuner/winners.h"
 
 /* ---- the stages ------------------------------------------------------------------------------ */
@@ -197,6 +198,7 @@ enum { N_STAGES = sizeof bench_stages / sizeof *bench_stages };
 
 static void close_point(struct bench_point *b) {
     struct machine *m = &b->run->machine;
+    patience_endless(m->device); /* the next point's tensors may be larger */
     builder_close(&b->builder);
     plan_unload(&b->eager, m);
     plan_unload(&b->dflt, m);
