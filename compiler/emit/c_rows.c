@@ -415,7 +415,7 @@ void emit_c_rows(struct emitter *w) {
     if (!y->rows_inner) open_brace(w, "for (k_idx x = x_begin; x < x_end; x++)");
     w->subscript = y->rows_inner ? "[l]" : "";
     put_row_values(w, w->p->before.at, w->p->before.n);
-    if (w->k->kind == KERNEL_SCAN) put_scan(w);
+    if (w->k->kind == KERNEL_SCAN) (scan_is_vector(w) ? put_vector_scan : put_scan)(w);
     for (uint32_t i = 0; i < w->p->phases.n && w->k->kind != KERNEL_SCAN; i++) put_phase(w, i);
     if (y->split > 1)
         put_partials(w);

@@ -15,6 +15,9 @@ bool streams(struct emitter *w, const struct store_node *st);
  * after which its reductions are floats a4. */
 bool phase_is_vector(struct emitter *w, uint32_t index);
 void put_vector_phase(struct emitter *w, uint32_t index);
+/* The same of a scan's two. */
+bool scan_is_vector(struct emitter *w);
+void put_vector_scan(struct emitter *w);
 /* Pointwise: a task's tiles of operands that lie across. */
 void put_turned(struct emitter *w);
 

@@ -123,7 +123,8 @@ static enum form form_of(struct emitter *w, value_id v) {
         bool several = w->y->rows_inner && is_row_value(w, v);
         return is_float(x->dtype) ? FORM_FLOATS : several ? FORM_NONE : FORM_UNIFORM;
     }
-    if (x->kind == INST_SCAN) return FORM_NONE;
+    if (x->kind == INST_SCAN)
+        return is_float(x->dtype) && !w->y->rows_inner ? FORM_FLOATS : FORM_NONE;
     if (value_is_uniform(w->k, v, along(w), WIDEST)) return FORM_UNIFORM;
     if (x->kind == INST_LOAD) return form_of_load(w, v);
     if (x->kind == INST_OP) return form_of_op(w, x);
@@ -359,6 +360,54 @@ static void put_columns(struct emitter *w, uint32_t index) {
     put_ends(w, index, stream != NULL);
     close_brace(w);
     for (uint32_t i = 0; i < f->reduce.n; i++) put_fold(w, f->reduce.at[i]);
+}
+
+/* ---- scans --------------------------------------------------------------------------------------
+ */
+
+bool scan_is_vector(struct emitter *w) {
+    return !w->y->rows_inner && phase_is_vector(w, 0) && phase_is_vector(w, 1);
+}
+
+/* What each scan has at the vector's elements, from what the vector's have among themselves. */
+static void put_scanned(struct emitter *w, bool part) {
+    const struct phase *f = &w->p->phases.at[0];
+    for (uint32_t i = 0; i < f->reduce.n; i++) line(w, "k_v s%u;", f->reduce.at[i]);
+    open_scope(w);
+    w->vectors = true;
+    put_values(w, 0, part);
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        line(w, "s%u = k_scan_%s(%s);", v, reduction_name(at(w, v)->reduction),
+             ref(w, at(w, v)->args[0]));
+    }
+    w->vectors = false;
+    close_brace(w);
+    for (uint32_t i = 0; i < f->compute.n; i++) w->where[f->compute.at[i]] = NOWHERE;
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        const char *c = arena_printf(w->arena, "c%u", v), *s = arena_printf(w->arena, "s%u", v);
+        line(w, "const k_v v%u = %s;", v, combine_text(w, v, c, s));
+        line(w, "%s = %s;", c, combine_text(w, v, c, arena_printf(w->arena, "k_last(%s)", s)));
+        w->where[v] = LOCAL;
+    }
+}
+
+/* Vector after vector: what a row has so far is added to each. */
+void put_vector_scan(struct emitter *w) {
+    const struct phase *f = &w->p->phases.at[0];
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        line(w, "k_v c%u = k_splat(%s);", f->reduce.at[i], identity_text(w, f->reduce.at[i]));
+    line(w, "k_idx r = r_begin;");
+    open_brace(w, "for (; r + K_LANES <= r_end; r += K_LANES)");
+    put_scanned(w, false);
+    put_vector(w, 1, false);
+    close_brace(w);
+    open_brace(w, "if (r < r_end)");
+    line(w, "const int n = (int)(r_end - r);");
+    put_scanned(w, true);
+    put_vector(w, 1, true);
+    close_brace(w);
 }
 
 void put_turned(struct emitter *w) {

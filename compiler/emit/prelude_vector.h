@@ -280,11 +280,37 @@ K_INLINE k_v k_log_v(k_v a) {
         return l[0];                                                                               \
     }
 #endif
+/* Each lane combined with those before it; `unit` changes nothing. */
+#if defined(K_AVX512)
+#define K_SHIFT(x, unit, n)                                                                        \
+    ((k_v)_mm512_alignr_epi32((__m512i)(x), (__m512i)k_splat(unit), 16 - (n)))
+#define K_SCAN(name, of_two, unit)                                                                 \
+    K_INLINE k_v name(k_v x) {                                                                     \
+        x = of_two(K_SHIFT(x, unit, 1), x);                                                        \
+        x = of_two(K_SHIFT(x, unit, 2), x);                                                        \
+        x = of_two(K_SHIFT(x, unit, 4), x);                                                        \
+        return of_two(K_SHIFT(x, unit, 8), x);                                                     \
+    }
+#else
+#define K_SCAN(name, of_two, unit)                                                                 \
+    K_INLINE k_v name(k_v x) {                                                                     \
+        float l[K_LANES];                                                                          \
+        k_store_v(l, x);                                                                           \
+        for (int i = 1; i < K_LANES; i++) l[i] = of_two(l[i - 1], l[i]);                           \
+        return k_load_v(l);                                                                        \
+    }
+#endif
+K_INLINE k_v k_last(k_v x) { return k_splat(x[K_LANES - 1]); }
+
 #define K_ADD(a, b) ((a) + (b))
 #define K_MUL(a, b) ((a) * (b))
 K_FOLD(k_fold_sum, K_ADD)
 K_FOLD(k_fold_prod, K_MUL)
 K_FOLD(k_fold_amax, k_max)
 K_FOLD(k_fold_amin, k_min)
+K_SCAN(k_scan_sum, K_ADD, 0.0f)
+K_SCAN(k_scan_prod, K_MUL, 1.0f)
+K_SCAN(k_scan_amax, k_max, -k_inf())
+K_SCAN(k_scan_amin, k_min, k_inf())
 
 /* ---- kernel text ----------------------------------------------------------------------------- */

@@ -49,6 +49,13 @@ static const char entries[] =
         "        k_store_v(y, k_first_n(v, old, n)); y += K_LANES;\n"
         "    }\n"
         "}\n"
+        "void scans(void *const *args) {\n"
+        "    float *x = *(float **)args[0], *y = *(float **)args[1];\n"
+        "    k_v v = k_load_v(x);\n"
+        "    k_store_v(y, k_scan_sum(v)), k_store_v(y + 16, k_scan_amin(k_splat(9.0f) - v));\n"
+        "    k_store_v(y + 32, k_last(v)), v[2] = k_nan(), k_store_v(y + 48, k_scan_amax(v));\n"
+        "    k_store_v(y + 64, k_scan_prod(k_splat(2.0f)));\n"
+        "}\n"
         "void turn(void *const *args) {\n" /* 37 rows of 41 to columns of 40 */
         "    float *x = *(float **)args[0], *y = *(float **)args[1];\n"
         "    k_turn(y, 40, x, 41, 37, 41);\n"
@@ -194,6 +201,20 @@ static void test_folds(void **state) {
     assert_true(isnan(f->y[4]) && isnan(f->y[5]));
 }
 
+static void test_scans(void **state) {
+    struct fixture *f = *state;
+    run(f, "folds");
+    int lanes = (int)f->y[6];
+    run(f, "scans");
+    for (int l = 0; l < lanes; l++) {
+        assert_true(f->y[l] == (float)((l + 1) * (l + 2) / 2));
+        assert_true(f->y[16 + l] == (float)(8 - l));
+        assert_true(f->y[32 + l] == (float)lanes);
+        assert_true(l < 2 ? f->y[48 + l] == (float)(l + 1) : isnan(f->y[48 + l]));
+        assert_true(f->y[64 + l] == (float)(2 << l));
+    }
+}
+
 static void test_turn(void **state) {
     enum { ROWS = 37, COLUMNS = 41, APART = 40 };
     struct fixture *f = *state;
@@ -212,6 +233,7 @@ int main(void) {
 #undef F
             cmocka_unit_test_setup(test_partial, count),
         cmocka_unit_test_setup(test_folds, count),
+        cmocka_unit_test_setup(test_scans, count),
         cmocka_unit_test(test_turn),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
