@@ -175,6 +175,12 @@ static const char *cast_text(struct emitter *w, const struct value_node *x) {
     if (from == to)
         return a; /* f32 -> bf16 rounds when it is stored; between fused values it stays f32 */
     if (to == DT_BOOL) return arena_printf(w->arena, "(%s != 0)", a);
+    const struct value_node *whole = &w->k->values.at[x->args[0]];
+    bool back = whole->kind == INST_CAST && dtype_is_float(to) && !dtype_is_float(from) &&
+                dtype_is_float(value_math(w, whole->args[0]));
+    if (back && !w->cuda) /* gcc makes (float)(int)-0.3f a truncation, which is -0 */
+        return arena_printf(w->arena,
+                            to == DT_F64 ? "(double)(long double)%s" : "(float)(double)%s", a);
     return arena_printf(w->arena, "(%s)%s", math_type(to), a);
 }
 
