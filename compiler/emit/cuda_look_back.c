@@ -4,7 +4,7 @@
  *
  *     const unsigned turn = k_take_turn(tickets, gridDim.x), tile = turn % tiles;
  *     k_scan_row<k_sum, 256, 4>(t, c1[e], ...);
- *     c1[e] = k_look_back<k_sum, 256, 8>(c1[e], ...);
+ *     c1[e] = k_look_back<k_sum, 256, 8, 32>(c1[e], ...);
  *     ...
  *     k_end_look_back<256>(tickets, gridDim.x, 1056);
  *
@@ -44,13 +44,14 @@ void put_look_back(struct emitter *w, value_id v, int *smem) {
     const char *t = accumulator_type(w, v);
     int slots = y->t1 > 32 ? y->threads / 32 : 0, scan = 0;
     while (f->reduce.at[scan] != v) scan++;
+    const char *part = arena_printf(w->arena, "part%u + (long long)px * slots * %d + tx", v, y->bx);
+    const char *flags = arena_printf(
+        w->arena, "tickets + 2 + (%d * (gridDim.x / tiles) + (unsigned)px) * slots", scan);
     line(w,
-         "c%u[e] = k_look_back<%s, %d, %d>(c%u[e], (%s)%s, part%u + (long long)px * slots * %d + "
-         "tx, "
-         "%d, tickets + 2 + (%d * (gridDim.x / tiles) + (unsigned)px) * slots, tile, tiles, (%s "
+         "c%u[e] = k_look_back<%s, %d, %d, %d>(c%u[e], (%s)%s, %s, %d, %s, tile, tiles, (%s "
          "*)(k_smem + %d));",
-         v, reduction_operator(x->reduction), y->t1, slots, v, t, identity_text(w, v), v, y->bx,
-         y->bx, scan, t, *smem);
+         v, reduction_operator(x->reduction), y->t1, slots, LOOK_BACK_GROUP, v, t,
+         identity_text(w, v), part, y->bx, flags, t, *smem);
     *smem = (*smem + 2 * slots * reduction_bytes(w->k, v) + 15) / 16 * 16;
 }
 

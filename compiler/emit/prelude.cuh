@@ -753,11 +753,11 @@ K_DEVICE void k_await(unsigned *flag) {
 #endif
 }
 /* What a row has before the block's tile, where `total` is what it has in it: to all T1 threads of the row. Of the
- * block's `rows` rows, part[i * rows] is this one's total of tile i, part[(tiles + i) * rows] of 32 tiles; likewise the
+ * block's `rows` rows, part[i * rows] is this one's total of tile i, part[(tiles + i) * rows] of GROUP tiles; likewise the
  * flags. smem holds 2*WARPS values if T1 > 32. */
-template <typename OP, int T1, int WARPS, typename T>
+template <typename OP, int T1, int WARPS, int GROUP, typename T>
 K_DEVICE T k_look_back(T total, T none, T *part, int rows, unsigned *flags, unsigned tile, unsigned tiles, T *smem) {
-    const unsigned tr = threadIdx.x % T1, group = tile / 32, first = group * 32;
+    const unsigned tr = threadIdx.x % T1, group = tile / GROUP, first = group * GROUP;
     if (tr == 0) part[(long long)tile * rows] = total;
     k_raise(flags + tile);
     T before = none, inside = none;
@@ -771,7 +771,7 @@ K_DEVICE T k_look_back(T total, T none, T *part, int rows, unsigned *flags, unsi
     }
     before = k_reduce_row<OP, T1>(before, smem);
     inside = k_reduce_row<OP, T1>(inside, smem + WARPS);
-    if (tile % 32 == 31) {
+    if (tile % GROUP == GROUP - 1) {
         if (tr == 0) part[(long long)(tiles + group) * rows] = OP::of(inside, total);
         k_raise(flags + tiles + group);
     }
