@@ -415,6 +415,21 @@ static void split(struct exprs *p, ex a, ex d, ex *q, ex *r) {
     *r = pack(p, &rs);
 }
 
+/* (g*t + r) // (g*m) == t // m, if r is below g: which a factor g of some term and of b may show.
+ */
+static ex divide_in_steps(struct exprs *p, ex a, ex b) {
+    struct sum s = unpack(p, a), d = unpack(p, b);
+    int64_t c = d.n == 0 ? d.k : d.n == 1 && d.k == 0 ? d.at[0].c : 1;
+    for (int i = 0; i < s.n; i++) {
+        int64_t g = gcd(c, s.at[i].c);
+        ex step = ex_const(p, g), q, r;
+        if (g == 1 || step == b) continue;
+        split(p, a, step, &q, &r);
+        if (is_below(p, r, step)) return ex_div(p, q, ex_div(p, b, step));
+    }
+    return EX_NONE;
+}
+
 ex ex_div(struct exprs *p, ex a, ex b) {
     int64_t x, y;
     if (ex_is_const(p, b, &y)) {
@@ -427,6 +442,8 @@ ex ex_div(struct exprs *p, ex a, ex b) {
     split(p, a, b, &q, &r);
     if (is_below(p, r, b)) return q;
     if (!ex_is_const(p, q, &x) || x != 0) return ex_add(p, q, ex_div(p, r, b));
+    ex in_steps = divide_in_steps(p, a, b);
+    if (in_steps) return in_steps;
     if (ex_is_const(p, b, &y)) {
         /* (g*t + k) // (g*m) == (t + k//g) // m */
         struct sum s = unpack(p, a);

@@ -145,7 +145,8 @@ bool plan_columns(struct fuser *f, struct merge *m) {
     const struct group *A = group_at(f, m->a), *B = group_at(f, m->b);
     if (!A->n_r || !B->n_r || A->matmul || B->matmul || A->scan || B->scan) return false;
     for (int side = 0; side < 2; side++) {
-        struct merge c = {.a = m->a, .b = m->b, .saved = m->saved, .across = true};
+        struct merge c = {
+            .a = m->a, .b = m->b, .saved = m->saved, .across = true, .by_places = m->by_places};
         c.host = side ? m->b : m->a;
         c.guest = side ? m->a : m->b;
         if (group_at(f, c.guest)->columns) continue;

@@ -8,7 +8,7 @@
  *   - they touch a common buffer (one writes what the other reads, or both read it);
  *   - no third group stands between them;
  *   - their iteration spaces unify: the indices with which both touch common buffers tell which
- * axis is which;
+ * axis is which; axes are split where a reshape stands between (split.c);
  *   - inside, every reduction is read at the group's own rows (S3), everything else can be
  * recomputed;
  *   - the result could still fill the device (too few rows: kept apart, so that the reduction can
@@ -29,7 +29,7 @@ bool member_is_along(const struct schedule *s, const struct member *m, const ex 
     for (int i = 0; i < m->n && N->n_reduce; i++)
         for (int r = 0; r < N->n_reduce; r++)
             for (int k = 0; k < n && N->reduce[r] == m->from[i]; k++)
-                if (m->to[i] == axes[k]) return true;
+                if (ex_uses(s->loops->ex, m->to[i], axes[k])) return true;
     return false;
 }
 
@@ -145,7 +145,7 @@ bool third_between(struct fuser *f, uint32_t a, uint32_t b) {
 
 /* ---- unifying iteration spaces --------------------------------------------------------------- */
 
-static bool is_axis(const struct group *g, ex e, bool *reduce) {
+bool is_axis(const struct group *g, ex e, bool *reduce) {
     for (int k = 0; k < g->n_x; k++)
         if (g->x[k] == e) return *reduce = false, true;
     for (int k = 0; k < g->n_r; k++)
@@ -168,7 +168,7 @@ static bool taken(const struct merge *m, ex host) {
 }
 
 /* Bind guest axis g to host axis h if both are axes of equal size and in compatible roles. */
-static void try_bind(struct fuser *f, struct merge *m, ex g, ex h) {
+void try_bind(struct fuser *f, struct merge *m, ex g, ex h) {
     const struct group *G = group_at(f, m->guest), *H = group_at(f, m->host);
     bool g_reduces, h_reduces;
     if (!is_axis(G, g, &g_reduces) || !is_axis(H, h, &h_reduces)) return;
@@ -225,6 +225,7 @@ static void bind_by_order(struct fuser *f, struct merge *m) {
 
 void bind_axes(struct fuser *f, struct merge *m) {
     m->n = 0;
+    if (m->by_places) bind_by_places(f, m);
     bind_by_accesses(f, m);
     bind_by_order(f, m);
 }
@@ -236,7 +237,7 @@ void bind_axes(struct fuser *f, struct merge *m) {
  */
 static bool readable(struct fuser *f, struct merge *m, buffer_id b, const ex *index);
 
-static const struct member *member_of(struct fuser *f, uint32_t nest) {
+const struct member *member_of(struct fuser *f, uint32_t nest) {
     const struct group *G = group_at(f, f->s->group_of[nest]);
     for (uint32_t k = 0; k < G->members.n; k++)
         if (G->members.at[k].nest == nest) return &G->members.at[k];
@@ -259,7 +260,7 @@ static bool keeps_columns(struct fuser *f, const struct merge *m, uint32_t g,
     for (int i = 0; i < M->n; i++) {
         ex to = in_host(f, m, M, M->from[i]);
         for (int k = 0; k < H->n_x; k++)
-            if (to == H->x[k]) return false;
+            if (ex_uses(f->l->ex, to, H->x[k])) return false;
     }
     return true;
 }
@@ -457,6 +458,28 @@ static bool hosts(struct fuser *f, uint32_t g, uint32_t h) {
     return G->n_x + G->n_r >= H->n_x + H->n_r;
 }
 
+void plan_fit(struct fuser *f, struct merge *m) {
+    m->host = hosts(f, m->a, m->b) ? m->a : m->b;
+    m->guest = m->host == m->a ? m->b : m->a;
+    bind_axes(f, m);
+    m->why_not = covers(f, m);
+    if (!m->why_not && !all_readable(f, m))
+        m->why_not = "a reduction is read at other rows than its own";
+    if (!m->why_not) m->why_not = nothing_shared(f, m);
+    if (!m->why_not && (group_at(f, m->a)->columns || group_at(f, m->b)->columns))
+        m->why_not = columns_too_wide(f, m);
+    if (m->why_not) plan_columns(f, m);
+}
+
+/* The one that comes first vanishes into the other, if it may; else leaves why_not. */
+static void plan_inlining(struct fuser *f, struct merge *m) {
+    struct merge c = {.a = m->a, .b = m->b, .saved = m->saved, .inline_guest = true};
+    c.guest = depends(f, m->b, m->a) ? m->a : m->b;
+    c.host = c.guest == m->a ? m->b : m->a;
+    bool may = can_inline(f, c.guest, c.host) && !group_at(f, c.host)->matmul;
+    if (may && all_readable(f, &c)) *m = c;
+}
+
 /* Fill in how b joins a, or why it may not. */
 static void plan(struct fuser *f, struct merge *m) {
     if (f->eager && !same_origin(f, m->a, m->b)) {
@@ -472,25 +495,10 @@ static void plan(struct fuser *f, struct merge *m) {
     m->guest = m->host == m->a ? m->b : m->a;
     if ((m->why_not = matmul_reason(f, m))) return;
     if ((m->why_not = scan_reason(f, m))) return;
-    bind_axes(f, m);
-    m->why_not = covers(f, m);
-    if (!m->why_not && !all_readable(f, m))
-        m->why_not = "a reduction is read at other rows than its own";
-    if (!m->why_not) m->why_not = nothing_shared(f, m);
-    if (!m->why_not && (group_at(f, m->a)->columns || group_at(f, m->b)->columns))
-        m->why_not = columns_too_wide(f, m);
-    if (m->why_not && plan_columns(f, m)) return;
-    if (m->why_not) { /* unless the guest can vanish into the host */
-        uint32_t first = depends(f, m->b, m->a) ? m->a : m->b, second = first == m->a ? m->b : m->a;
-        if (!can_inline(f, first, second) || group_at(f, second)->matmul) return;
-        m->guest = first;
-        m->host = second;
-        m->n = 0;
-        m->inline_guest = true;
-        if (!all_readable(f, m)) return;
-        m->why_not = NULL;
-    }
-    m->why_not = too_few_rows(f, m);
+    plan_fit(f, m);
+    if (m->why_not) plan_inlining(f, m);
+    if (m->why_not) plan_split(f, m);
+    if (!m->why_not && !m->across) m->why_not = too_few_rows(f, m);
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */
@@ -511,12 +519,17 @@ static void log_decision(struct fuser *f, const struct merge *m) {
     else if (!m->saved)
         buf_puts(&b, ": fused, saves a launch\n");
     else
-        buf_printf(&b, ": %s, saves %lld bytes\n", m->inline_guest ? "inlined" : "fused",
+        buf_printf(&b, ": %s, saves %lld bytes\n",
+                   m->inline_guest ? "inlined"
+                   : m->by_places  ? "fused, axes split"
+                                   : "fused",
                    (long long)m->saved);
     if (map_puts(&f->seen, b.p, 1)) buf_puts(&f->s->log, b.p);
 }
 
 static void join(struct fuser *f, const struct merge *m) {
+    if (m->split[0]) *group_at(f, m->a) = *m->split[0];
+    if (m->split[1]) *group_at(f, m->b) = *m->split[1];
     struct group *H = group_at(f, m->host), *G = group_at(f, m->guest), out = *H;
     memset(&out.members, 0, sizeof out.members);
     out.matmul = H->matmul || G->matmul;
@@ -608,7 +621,8 @@ struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limi
     s->stored = NEW_ARRAY(a, bool, l->buffers.n);
     s->offset = NEW_ARRAY(a, size_t, l->buffers.n);
     for (buffer_id b = 0; b < l->buffers.n; b++) s->writer[b] = NO_NEST;
-    struct fuser f = {.s = s, .l = l, .limits = limits, .eager = eager, .seen = map_new(a)};
+    struct fuser f = {
+        .s = s, .l = l, .limits = limits, .eager = eager, .seen = map_new(a), .halves = map_new(a)};
     f.n = l->nests.n;
     f.alive = NEW_ARRAY(a, bool, f.n);
     f.marked = NEW_ARRAY(a, bool, f.n);

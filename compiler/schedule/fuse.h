@@ -1,4 +1,4 @@
-/* fuse.h: what fuse.c and columns.c share. Private to schedule/. */
+/* fuse.h: what fuse.c, split.c, columns.c and abreast.c share. Private to schedule/. */
 #ifndef WS_SCHEDULE_FUSE_H
 #define WS_SCHEDULE_FUSE_H
 
@@ -9,13 +9,14 @@ struct fuser {
     struct loops *l;
     const struct device_limits *limits;
     bool eager;
-    uint32_t n;      /* groups at the start; merged ones die */
-    bool *alive;     /* per group */
-    bool *reads;     /* [group][buffer] */
-    bool *needs;     /* [group][group]: the first reads what the second writes */
-    int64_t *gain;   /* [a][b], a < b: bytes that merging them saves; 0: nothing, or refused */
-    bool *marked;    /* per group, scratch */
-    struct map seen; /* log lines already written */
+    uint32_t n;        /* groups at the start; merged ones die */
+    bool *alive;       /* per group */
+    bool *reads;       /* [group][buffer] */
+    bool *needs;       /* [group][group]: the first reads what the second writes */
+    int64_t *gain;     /* [a][b], a < b: bytes that merging them saves; 0: nothing, or refused */
+    bool *marked;      /* per group, scratch */
+    struct map seen;   /* log lines already written */
+    struct map halves; /* of an axis and a size: the two that it splits into (split.c) */
 };
 enum { UNKNOWN = -1 }; /* gain; also that of a group that has changed */
 
@@ -26,6 +27,8 @@ struct merge {
     bool inline_guest; /* the guest is pointwise and vanishes into its readers */
     bool across;       /* the guest reduces the host's rows, and keeps its columns (columns.c) */
     bool by_columns;   /* while S3 is checked: the reader covers no row */
+    bool by_places;    /* axes are told by their steps through memory (split.c) */
+    struct group *split[2]; /* a and b with axes split for each other; NULL: as they are */
     int n;
     ex from[2 * GROUP_MAX_AXES], to[2 * GROUP_MAX_AXES];
     int64_t saved;
@@ -43,8 +46,13 @@ bool depends(struct fuser *f, uint32_t reader, uint32_t writer); /* directly */
 /* The index with which a member touches buffer b, in group axes: the nth store or load found.
  */
 bool touch(struct fuser *f, uint32_t g, buffer_id b, uint32_t nth, ex *index);
-void bind_axes(struct fuser *f, struct merge *m);    /* fills in which guest axis is which host's */
+void bind_axes(struct fuser *f, struct merge *m); /* fills in which guest axis is which host's */
+void try_bind(struct fuser *f, struct merge *m, ex guest, ex host);
+bool is_axis(const struct group *g, ex e, bool *reduce);
+const struct member *member_of(struct fuser *f, uint32_t nest);
 bool all_readable(struct fuser *f, struct merge *m); /* S3 */
+/* Fill in how both fit together without either vanishing into the other; or why_not. */
+void plan_fit(struct fuser *f, struct merge *m);
 bool meet_in(struct fuser *f, const struct merge *m,
              buffer_id b); /* both touch it at the same place, as far as one can see */
 
@@ -53,6 +61,11 @@ const char *too_big(struct fuser *f, uint32_t a, uint32_t b); /* why a kernel ca
 
 /* abreast.c: two small kernels of one shape that have nothing to do with each other, if any. */
 bool find_abreast(struct fuser *f, struct merge *m);
+
+/* split.c: for a merge that was refused: how both fit together with axes split for each other;
+ * leaves why_not if they do not. */
+void plan_split(struct fuser *f, struct merge *m);
+void bind_by_places(struct fuser *f, struct merge *m);
 
 /* columns.c: the guest as reductions of the host's columns, or the other way round; false with
  * why_not if that cannot be, or leaves why_not alone if it is out of the question. */

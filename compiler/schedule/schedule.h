@@ -3,8 +3,8 @@
  *
  * A *group* is a set of nests over one iteration space: parallel axes X and reduce axes R (R empty:
  * pointwise; or the one axis of scans). Each nest that is stored or reduces has its own indices
- * mapped to the group's. A pointwise nest that nobody outside reads needs no mapping: its readers
- * recompute it at whatever index they read (it is *inlined*).
+ * mapped to the group's, whose axes may be finer: i0*4 + i1. A pointwise nest that nobody outside
+ * reads needs no mapping: its readers recompute it at whatever index they read (it is *inlined*).
  *
  * A group may reduce both ways: its rows along R, and along X, over all rows, what a column of them
  * sums up to (columns.c).
@@ -36,7 +36,8 @@ struct member {
     uint32_t nest;
     bool inlined; /* no mapping: recomputed by its readers */
     int n;        /* own indices: axes, then reduce axes */
-    ex from[GROUP_MAX_AXES], to[GROUP_MAX_AXES];
+    ex from[GROUP_MAX_AXES];
+    ex to[GROUP_MAX_AXES]; /* an axis of the group, or a sum of those that it was split into */
 };
 
 struct group {

@@ -27,18 +27,18 @@ static const char *check_order(const struct schedule *s) {
     return NULL;
 }
 
-static bool has(const struct member *m, ex axis) {
+static bool has(const struct schedule *s, const struct member *m, ex axis) {
     for (int k = 0; k < m->n; k++)
-        if (m->to[k] == axis) return true;
+        if (ex_uses(s->loops->ex, m->to[k], axis)) return true;
     return false;
 }
 
 /* Of R all and of X nothing: what a column's sum becomes. */
-static bool is_of_columns(const struct group *G, const struct member *M) {
+static bool is_of_columns(const struct schedule *s, const struct group *G, const struct member *M) {
     for (int k = 0; k < G->n_x; k++)
-        if (has(M, G->x[k])) return false;
+        if (has(s, M, G->x[k])) return false;
     for (int k = 0; k < G->n_r; k++)
-        if (!has(M, G->r[k])) return false;
+        if (!has(s, M, G->r[k])) return false;
     return G->columns;
 }
 
@@ -54,11 +54,11 @@ static const char *check_cover(const struct schedule *s) {
                 continue;
             }
             int r = 0;
-            if (is_of_columns(G, M)) continue;
+            if (is_of_columns(s, G, M)) continue;
             for (int k = 0; k < G->n_x; k++)
-                if (!has(M, G->x[k]))
+                if (!has(s, M, G->x[k]))
                     return arena_printf(s->arena, "S4: %s does not cover X", n->name);
-            for (int k = 0; k < G->n_r; k++) r += has(M, G->r[k]);
+            for (int k = 0; k < G->n_r; k++) r += has(s, M, G->r[k]);
             if (r && r != G->n_r) return arena_printf(s->arena, "S4: %s covers part of R", n->name);
         }
     }

@@ -204,6 +204,33 @@ static const char *const shapes[] = {
     "graph(%x: bf16[6, 7, 40]) {\n %e = exp(%x)\n %s = sum(%e, [0, 2])\n %m = mean(%s)\n"
     " %a = amax(%x, 1)\n %b = amax(%a, 1)\n %i = sum(%x, 0, True)\n %j = sum(%i, 2)\n"
     " return %m, %b, %j\n}\n",
+    /* reshapes between rows and what reads them: axes are split for each other */
+    "graph(%x: f32[12, 96], %w: f32[2, 1, 1]) {\n %s = softmax(%x, 1)\n %v = view(%s, [6, 2, 8, "
+    "12])\n"
+    " %y = mul(%v, %w)\n %a = add(%x, 1)\n %u = view(%a, [12, 8, 12])\n %z = mul(%u, 2)\n"
+    " return %y, %z\n}\n",
+    "graph(%x: f32[3, 8, 6, 8], %w: f32[8], %b: f32[8]) {\n %y = group_norm(%x, 4, %w, %b)\n"
+    " return %y\n}\n",
+    "graph(%x: bf16[5, 12, 7, 5], %w: bf16[12], %b: bf16[12]) {\n"
+    " %y = group_norm(%x, 2, %w, %b)\n %z = silu(%y)\n return %z\n}\n",
+    "graph(%x: f32[9, 24], %w: f32[24], %b: f32[24]) {\n %y = group_norm(%x, 8, %w, %b)\n"
+    " return %y\n}\n",
+    "graph(%x: f32[2, 9, 64], %w: f32[64], %b: f32[64]) {\n"
+    " %y = layer_norm(%x, [64], %w, %b)\n %v = view(%y, [2, 9, 4, 16])\n"
+    " %p = permute(%v, [0, 2, 1, 3])\n return %p\n}\n",
+    "graph(%x: bf16[3, 5, 40], %w: bf16[40], %c: f32[5, 20]) {\n"
+    " %y = rms_norm(%x, [40], %w)\n %v = view(%y, [3, 5, 2, 20])\n"
+    " %p = permute(%v, [0, 2, 1, 3])\n %z = mul(%p, %c)\n return %z, %y\n}\n",
+    "graph(%x: f32[2, 9, 16], %w: f32[32, 16], %b: f32[32]) {\n %y = linear(%x, %w, %b)\n"
+    " %z = gelu(%y)\n %v = view(%y, [2, 9, 2, 16])\n %p = permute(%v, [0, 2, 1, 3])\n"
+    " %q = mul(%p, 0.25)\n return %z, %q\n}\n",
+    "graph(%x: bf16[6, 5, 8], %y: bf16[6, 8, 5], %m: bf16[2, 1, 5, 5]) {\n %z = bmm(%x, %y)\n"
+    " %v = view(%z, [2, 3, 5, 5])\n %a = add(%v, %m)\n return %a\n}\n",
+    "graph(%x: f16[4, 60], %y: f16[2, 2, 60]) {\n %a = exp(%x)\n %v = view(%a, [2, 2, 60])\n"
+    " %b = mul(%v, %y)\n %u = view(%b, [240])\n %c = add(%u, 1)\n return %a, %b, %c\n}\n",
+    "graph(%x: f32[280, 24], %g: f32[20, 14, 24]) {\n %v = view(%x, [20, 14, 24])\n"
+    " %p = mul(%v, %g)\n %s = sum(%p, 2, True)\n %q = sub(%p, %s)\n %u = view(%q, [280, 24])\n"
+    " %h = mul(%u, 2)\n %c = sum(%h, 0)\n %d = sum(%x, 0)\n return %h, %c, %d\n}\n",
     /* a residual around a square product */
     "graph(%x: f32[8, 8], %w: f32[8, 8]) {\n %m = mm(%x, %w)\n %y = add(%x, %m)\n return %y\n}\n",
 };

@@ -44,7 +44,9 @@ static void test_division(void **state) {
     assert_int_equal(ex_mod(f.p, flat, s1), j);
     assert_int_equal(ex_div(f.p, flat, ex_mul(f.p, s0, s1)), ex_const(f.p, 0));
     assert_int_equal(ex_mod(f.p, flat, ex_mul(f.p, s0, s1)), flat);
-    ex c4 = ex_const(f.p, 4);
+    ex c4 = ex_const(f.p, 4), k = ex_index(f.p, "k", c4);
+    ex deep = ex_add(f.p, ex_mul(f.p, i, c4), k); /* k is less than one of i */
+    check(&f, ex_div(f.p, deep, ex_mul(f.p, s1, c4)), "i // s1");
     check(&f, ex_div(f.p, ex_add(f.p, ex_mul(f.p, s0, c4), ex_const(f.p, 9)), c4), "s0 + 2");
     check(&f, ex_div(f.p, s0, c4), "s0 // 4");
     check(&f, ex_div(f.p, ex_div(f.p, s0, c4), c4), "s0 // 16");
@@ -60,7 +62,9 @@ static void test_static_index(void **state) {
     ex flat = ex_add(f.p, ex_mul(f.p, i, ex_const(f.p, 8)), j);
     assert_int_equal(ex_div(f.p, flat, ex_const(f.p, 8)), i);
     assert_int_equal(ex_mod(f.p, flat, ex_const(f.p, 8)), j);
-    check(&f, ex_div(f.p, flat, ex_const(f.p, 16)), "(i*8 + j) // 16");
+    check(&f, ex_div(f.p, flat, ex_const(f.p, 16)), "i // 2");
+    check(&f, ex_div(f.p, flat, ex_const(f.p, 12)), "(i*8 + j) // 12"); /* j reaches 4 */
+    check(&f, ex_div(f.p, ex_add(f.p, flat, j), ex_const(f.p, 16)), "(i*4 + j) // 8");
     assert_true(ex_divides(f.p, 8, ex_mul(f.p, i, ex_const(f.p, 8))));
     assert_false(ex_divides(f.p, 8, flat));
     ex c, r;

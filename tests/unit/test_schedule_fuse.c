@@ -406,6 +406,84 @@ static void test_many_operators(void **state) {
     arena_free(a);
 }
 
+/* ---- split axes ------------------------------------------------------------------------------ */
+
+static void test_split_axes(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[64, 96], %w: f32[4, 1, 1]) {\n %s = softmax(%x, 1)\n"
+         " %v = view(%s, [16, 4, 8, 12])\n %y = mul(%v, %w)\n %a = add(%x, 1)\n"
+         " %u = view(%a, [64, 8, 12])\n %z = mul(%u, 2)\n return %y, %z\n}\n",
+         1,
+         {"fused, axes split, saves"}},
+        {"graph(%x: f32[64, 16, 8, 8], %w: f32[16], %b: f32[16]) {\n"
+         " %y = group_norm(%x, 4, %w, %b)\n return %y\n}\n",
+         1,
+         {"fused, axes split, saves"}},
+        {"graph(%x: f32[64, 9, 64]) {\n %y = layer_norm(%x, [64])\n"
+         " %v = view(%y, [64, 9, 4, 16])\n %p = permute(%v, [0, 2, 1, 3])\n return %p\n}\n",
+         1,
+         {"fused, axes split, saves"}},
+        {"graph(%x: f32[8, 9, 16], %w: f32[24, 16], %b: f32[24]) {\n %y = linear(%x, %w, %b)\n"
+         " %z = relu(%y)\n return %z\n}\n",
+         1, /* rows of the product; its depth stays whole */
+         {"mm  with  add: fused, axes split, saves"}},
+        {"graph(%x: f32[8, 60]) {\n %a = exp(%x)\n %v = view(%a, [2, 4, 6, 10])\n"
+         " %b = neg(%v)\n return %a, %b\n}\n",
+         1,
+         {"a  with  b: fused, axes split, saves"}},
+        {"graph(%x: f32[1024, 24], %g: f32[64, 16, 24]) {\n %v = view(%x, [64, 16, 24])\n"
+         " %p = mul(%v, %g)\n %s = sum(%p, 2, True)\n %q = sub(%p, %s)\n"
+         " %u = view(%q, [1024, 24])\n %c = sum(%u, 0)\n return %q, %c\n}\n",
+         1, /* rows and the sums of their columns */
+         {NULL}},
+    };
+    CHECK(cases);
+}
+
+static void test_not_split(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[64, 9, 64]) {\n %y = layer_norm(%x, [64])\n"
+         " %v = view(%y, [64, 9, 16, 4])\n %p = permute(%v, [0, 2, 1, 3])\n return %p\n}\n",
+         2,
+         {"not fused: memory would lie in small pieces"}},
+        {"graph(%x: f32[64, 32, 64]) {\n %y = layer_norm(%x, [64])\n"
+         " %v = view(%y, [64, 32, 2, 32])\n %p = permute(%v, [0, 2, 3, 1])\n return %p\n}\n",
+         2,
+         {"not fused: memory runs along different axes"}},
+        {"graph(%x: f32[64, 48]) {\n %s = softmax(%x, 1)\n %v = view(%s, [96, 32])\n"
+         " %y = neg(%v)\n return %y\n}\n",
+         2, /* rows of 48 and of 32 */
+         {"not fused: iteration spaces differ"}},
+        {"graph(%x: f32[64, 48], %w: f32[3, 1]) {\n %c = cumsum(%x, 1)\n"
+         " %v = view(%c, [64, 3, 16])\n %y = mul(%v, %w)\n return %y\n}\n",
+         2, /* scanned along */
+         {"not fused: iteration spaces differ"}},
+        {"graph(%x: f32[8, 6], %y: f32[8, 6]) {\n %a = add(%x, %y)\n %v = view(%a, [4, 2, 6])\n"
+         " %b = neg(%v)\n return %b\n}\n",
+         1, /* nothing to split for what vanishes */
+         {"a  with  b: inlined"}},
+    };
+    CHECK(cases);
+}
+
+/* Axes of symbolic sizes are split where the halves divide. */
+static void test_split_symbolic(void **state) {
+    struct arena *a = arena_new();
+    struct device_limits limits = test_gpu("sm_90a");
+    struct schedule *s =
+        must_schedule(a,
+                      "graph(%x: f32[s0, s1, 64], %w: f32[64]) {\n %y = rms_norm(%x, [64], %w)\n"
+                      " %v = view(%y, [s0*s1, 4, 16])\n %n = neg(%v)\n return %n, %y\n}\n",
+                      "s0=64 s1=9", &limits, false);
+    assert_int_equal(s->groups.n, 1);
+    const struct group *G = &s->groups.at[0];
+    assert_int_equal(G->n_x, 2);
+    assert_int_equal(G->n_r, 2);
+    assert_string_equal(ex_symbol(s->loops->ex, G->r[1])->name, "r0b");
+    assert_int_equal(ex_value(s->loops->ex, ex_symbol(s->loops->ex, G->r[1])->bound), 16);
+    arena_free(a);
+}
+
 /* ---- order and memory ------------------------------------------------------------------------ */
 
 static const char chain[] =
@@ -518,6 +596,9 @@ int main(void) {
         cmocka_unit_test(test_another_between),
         cmocka_unit_test(test_different_spaces),
         cmocka_unit_test(test_other_rows),
+        cmocka_unit_test(test_split_axes),
+        cmocka_unit_test(test_not_split),
+        cmocka_unit_test(test_split_symbolic),
         cmocka_unit_test(test_few_rows),
         cmocka_unit_test(test_epilogue_first),
         cmocka_unit_test(test_columns),

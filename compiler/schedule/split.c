@@ -1,0 +1,350 @@
+/* split.c: axes of two groups split until both speak of the same ones.
+ *
+ *   s = softmax(x, 1)                     x[i0: 64] r[r0: 2048]
+ *   y = s.view(16, 4, 32, 64) * w         x[i0: 16, i1: 4, i2: 32, i3: 64]
+ * ->
+ *   one group                             x[i0a: 16, i0b: 4] r[r0a: 32, r0b: 64]
+ *
+ * What a reshape shows is read at an index like [i0*4 + i1, i2*64 + i3]: no axis of the one is an
+ * axis of the other. But in the row-major order of a tensor, an axis of n elements that goes in
+ * steps of c takes the stretch from c to c*n: i2 that from 64 to 2048, r0 that from 1 to 2048. An
+ * axis is split where one of the other group's begins or ends inside of its stretch, if both are
+ * multiples. Then axes of equal steps and sizes are each other.
+ *
+ * Nests keep their indices, and buffers their shapes: what a nest calls i0 is i0a*4 + i0b of its
+ * group. The kernel merges neighbours again wherever its indices let it (kernel/body.c).
+ *
+ * Two groups are not split for each other
+ *   - if they could be fused as they are, or one inlined;
+ *   - if that would make memory run along different axes, or in pieces of less than a sector.
+ * The depth of a matrix product and the axis of a scan stay whole. */
+#include "schedule/fuse.h"
+
+enum {
+    MAX_SPLITS = 16,    /* of a pair */
+    PIECE_BYTES = 32,   /* what memory is read by */
+    SMALL_OPERAND = 16, /* times smaller than the largest: it may lie as it likes */
+};
+
+/* Where a group touches a buffer: for each of its axes, X before R, by how many elements that goes
+ * on; EX_NONE where it does not, or not by a constant step forward. */
+struct place {
+    buffer_id buffer;
+    ex step[2 * GROUP_MAX_AXES];
+};
+
+struct places {
+    struct fuser *f;
+    uint32_t group;
+    struct map seen; /* buffer and index */
+    VEC(struct place) at;
+};
+
+static int axis_count(const struct group *G) { return G->n_x + G->n_r; }
+static ex axis_at(const struct group *G, int k) { return k < G->n_x ? G->x[k] : G->r[k - G->n_x]; }
+
+static bool is_positive(struct fuser *f, ex e) {
+    int64_t lo, hi;
+    ex_range(f->l->ex, e, &lo, &hi);
+    return lo >= 1;
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static void add_place(struct places *p, buffer_id b, const ex *index) {
+    struct exprs *e = p->f->l->ex;
+    const struct meta *m = &p->f->l->buffers.at[b].meta;
+    const struct group *G = group_at(p->f, p->group);
+    struct place x = {.buffer = b};
+    ex number = ex_const(e, 0), step, rest;
+    for (int d = 0; d < m->rank; d++) number = ex_add(e, ex_mul(e, number, m->size[d]), index[d]);
+    for (int k = 0; k < axis_count(G); k++)
+        if (ex_linear(e, number, axis_at(G, k), &step, &rest) && is_positive(p->f, step))
+            x.step[k] = step;
+    vec_push(p->f->s->arena, &p->at, x);
+}
+
+/* What nest n loads, if its indices `from` are `to` in the group: through what is inlined. */
+static void add_loads(struct places *p, const struct nest *n, const ex *from, const ex *to,
+                      int count) {
+    const struct loops *l = p->f->l;
+    for (uint32_t i = 0; i < n->insts.n; i++) {
+        const struct inst *x = &n->insts.at[i];
+        struct {
+            buffer_id b;
+            ex index[WS_MAX_RANK];
+        } key = {.b = x->buffer};
+        if (x->kind != INST_LOAD) continue;
+        for (int d = 0; d < x->n_index; d++)
+            key.index[d] = ex_subst(l->ex, x->index[d], from, to, count);
+        if (!map_put(&p->seen, &key, sizeof key, 1)) continue;
+        uint32_t w = p->f->s->writer[x->buffer];
+        bool own = w != NO_NEST && p->f->s->group_of[w] == p->group;
+        if (!own || !member_of(p->f, w)->inlined) {
+            add_place(p, x->buffer, key.index);
+            continue;
+        }
+        const struct nest *inner = nest_at(p->f, w);
+        ex axes[WS_MAX_RANK], at[WS_MAX_RANK];
+        int rank = 0;
+        for (int d = 0; d < x->n_index; d++)
+            if (ex_kind(l->ex, inner->out_index[d]) == EX_SYM) {
+                axes[rank] = inner->out_index[d];
+                at[rank++] = key.index[d];
+            }
+        add_loads(p, inner, axes, at, rank);
+    }
+}
+
+static struct places places_of(struct fuser *f, uint32_t g) {
+    struct places p = {.f = f, .group = g, .seen = map_new(f->s->arena)};
+    const struct group *G = group_at(f, g);
+    for (uint32_t k = 0; k < G->members.n; k++) {
+        const struct member *M = &G->members.at[k];
+        const struct nest *n = nest_at(f, M->nest);
+        ex index[WS_MAX_RANK];
+        if (M->inlined) continue;
+        for (int d = 0; d < f->l->buffers.at[n->out].meta.rank; d++)
+            index[d] = ex_subst(f->l->ex, n->out_index[d], M->from, M->to, M->n);
+        add_place(&p, n->out, index);
+        add_loads(&p, n, M->from, M->to, M->n);
+    }
+    return p;
+}
+
+/* ---- splitting ------------------------------------------------------------------------------- */
+
+/* a / b, if b divides a; EX_NONE otherwise. Both are positive. */
+static ex quotient(struct fuser *f, ex a, ex b) {
+    ex q = ex_div(f->l->ex, a, b);
+    return ex_mul(f->l->ex, q, b) == a ? q : EX_NONE;
+}
+
+/* The outer and the inner half of an axis split by q: the same ones whenever it is asked. */
+static void halves(struct fuser *f, ex axis, ex q, ex *outer, ex *inner) {
+    const ex key[2] = {axis, q};
+    const char *name = ex_symbol(f->l->ex, axis)->name;
+    ex size = ex_symbol(f->l->ex, axis)->bound;
+    uint64_t both;
+    if (!map_get(&f->halves, key, sizeof key, &both)) {
+        ex o = ex_index(f->l->ex, arena_printf(f->s->arena, "%sa", name), quotient(f, size, q));
+        ex i = ex_index(f->l->ex, arena_printf(f->s->arena, "%sb", name), q);
+        both = (uint64_t)o << 32 | i;
+        map_put(&f->halves, key, sizeof key, both);
+    }
+    *outer = (ex)(both >> 32);
+    *inner = (ex)both;
+}
+
+/* Axis k of the group becomes two, the inner one of size q. */
+static void split_axis(struct fuser *f, struct group *G, int k, ex q) {
+    bool reduced = k >= G->n_x;
+    ex *list = reduced ? G->r : G->x, axis = axis_at(G, k), outer, inner;
+    int *n = reduced ? &G->n_r : &G->n_x, at = reduced ? k - G->n_x : k;
+    halves(f, axis, q, &outer, &inner);
+    memmove(&list[at + 1], &list[at], sizeof(ex) * (size_t)(*n - at));
+    list[at] = outer;
+    list[at + 1] = inner;
+    ++*n;
+    ex both = ex_add(f->l->ex, ex_mul(f->l->ex, outer, q), inner);
+    for (uint32_t m = 0; m < G->members.n; m++)
+        for (int i = 0; i < G->members.at[m].n; i++)
+            G->members.at[m].to[i] = ex_subst(f->l->ex, G->members.at[m].to[i], &axis, &both, 1);
+}
+
+static bool may_split(const struct group *G, int k) {
+    bool reduced = k >= G->n_x;
+    return !(reduced && (G->matmul || G->scan)) && (reduced ? G->n_r : G->n_x) < GROUP_MAX_AXES;
+}
+
+/* Splits axis k of G, which goes in steps of c, where another axis begins or ends: at t. */
+static bool split_at(struct fuser *f, struct group *G, int k, ex c, ex t) {
+    ex size = ex_symbol(f->l->ex, axis_at(G, k))->bound, one = ex_const(f->l->ex, 1);
+    if (!is_positive(f, size)) return false;
+    ex q = quotient(f, t, c);
+    if (!q || q == one || q == size || !quotient(f, size, q)) return false;
+    split_axis(f, G, k, q);
+    return true;
+}
+
+/* Splits an axis of the first group where one of the second begins or ends, if there is any. */
+static bool split_one(struct fuser *f, const struct places *p, const struct places *by) {
+    struct group *G = group_at(f, p->group);
+    const struct group *B = group_at(f, by->group);
+    for (uint32_t i = 0; i < p->at.n; i++)
+        for (uint32_t j = 0; j < by->at.n; j++) {
+            const struct place *x = &p->at.at[i], *y = &by->at.at[j];
+            if (x->buffer != y->buffer) continue;
+            for (int k = 0; k < axis_count(G); k++)
+                for (int n = 0; x->step[k] && may_split(G, k) && n < axis_count(B); n++) {
+                    if (!y->step[n]) continue;
+                    ex end =
+                        ex_mul(f->l->ex, y->step[n], ex_symbol(f->l->ex, axis_at(B, n))->bound);
+                    if (!is_positive(f, end)) continue;
+                    if (split_at(f, G, k, x->step[k], y->step[n])) return true;
+                    if (split_at(f, G, k, x->step[k], end)) return true;
+                }
+        }
+    return false;
+}
+
+/* ---- which axis is which --------------------------------------------------------------------- */
+
+static bool is_written(struct fuser *f, const struct merge *m, buffer_id b) {
+    return group_writes(f, m->a, b) || group_writes(f, m->b, b);
+}
+
+/* What one group reads of the other tells first, then what both read. */
+void bind_by_places(struct fuser *f, struct merge *m) {
+    const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
+    struct places h = places_of(f, m->host), g = places_of(f, m->guest);
+    for (int round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < h.at.n; i++)
+            for (uint32_t j = 0; j < g.at.n; j++) {
+                const struct place *x = &h.at.at[i], *y = &g.at.at[j];
+                if (x->buffer != y->buffer || is_written(f, m, x->buffer) != (round == 0)) continue;
+                for (int k = 0; k < axis_count(H); k++)
+                    for (int n = 0; n < axis_count(G); n++)
+                        if (x->step[k] && x->step[k] == y->step[n])
+                            try_bind(f, m, axis_at(G, n), axis_at(H, k));
+            }
+}
+
+/* ---- how memory would lie -------------------------------------------------------------------- */
+
+/* An axis of the guest as the host's. */
+static ex host_axis(const struct merge *m, ex axis) {
+    for (int k = 0; k < m->n; k++)
+        if (m->from[k] == axis) return m->to[k];
+    return axis;
+}
+
+/* An axis of the host as the guest's; EX_NONE if it has none. */
+static ex guest_axis(const struct merge *m, ex axis) {
+    for (int k = 0; k < m->n; k++)
+        if (m->to[k] == axis) return m->from[k];
+    return EX_NONE;
+}
+
+static ex numel_of(struct fuser *f, const ex *axes, int n) {
+    ex numel = ex_const(f->l->ex, 1);
+    for (int k = 0; k < n; k++)
+        numel = ex_mul(f->l->ex, numel, ex_symbol(f->l->ex, axes[k])->bound);
+    return numel;
+}
+
+static int inner_axis(struct fuser *f, const struct group *G, const struct place *p) {
+    for (int k = 0; k < axis_count(G); k++)
+        if (p->step[k] == ex_const(f->l->ex, 1)) return k;
+    return -1;
+}
+
+static int64_t largest(struct fuser *f, const struct places *p) {
+    int64_t most = 0;
+    for (uint32_t i = 0; i < p->at.n; i++) {
+        int64_t bytes = buffer_bytes(f->l, p->at.at[i].buffer);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+/* The axis, as the host's, along which most bytes of a group are neighbours; EX_NONE: none. The
+ * factors of a product are tiles, which lie as they like. */
+static ex runs_along(struct fuser *f, const struct merge *m, const struct places *p) {
+    const struct group *G = group_at(f, p->group);
+    int64_t bytes[2 * GROUP_MAX_AXES] = {0};
+    int best = 0;
+    for (uint32_t i = 0; i < p->at.n; i++) {
+        int k = inner_axis(f, G, &p->at.at[i]);
+        if (k >= 0 && !(G->matmul && k >= G->n_x))
+            bytes[k] += buffer_bytes(f->l, p->at.at[i].buffer);
+    }
+    for (int k = 1; k < axis_count(G); k++)
+        if (bytes[k] > bytes[best]) best = k;
+    return axis_count(G) && bytes[best] ? host_axis(m, axis_at(G, best)) : EX_NONE;
+}
+
+/* How many elements of a place are neighbours, from the innermost on, along axes that follow each
+ * other in a list; `as` says what each is called in the place's group. All of them, if these are
+ * all axes; 0 if none is innermost. */
+static ex run_along(struct fuser *f, const struct group *G, const struct place *p, const ex *list,
+                    const ex *as, int n) {
+    ex run = EX_NONE;
+    for (int k = n - 1; k >= 0; k--) {
+        ex want = run ? run : ex_const(f->l->ex, 1), step = EX_NONE;
+        for (int i = 0; i < axis_count(G); i++)
+            if (axis_at(G, i) == as[k]) step = p->step[i];
+        if (step == want)
+            run = ex_mul(f->l->ex, want, ex_symbol(f->l->ex, list[k])->bound);
+        else if (run)
+            break;
+    }
+    return run;
+}
+
+/* Do the guest's elements lie in pieces smaller than before, and than memory is read by, because
+ * its axes take the roles and the order of the host's? */
+static bool falls_to_pieces(struct fuser *f, const struct merge *m, const struct place *p) {
+    const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
+    ex as[2 * GROUP_MAX_AXES], own[2 * GROUP_MAX_AXES];
+    for (int k = 0; k < axis_count(H); k++) as[k] = guest_axis(m, axis_at(H, k));
+    for (int k = 0; k < axis_count(G); k++) own[k] = axis_at(G, k);
+    ex x = run_along(f, G, p, H->x, as, H->n_x), r = run_along(f, G, p, H->r, as + H->n_x, H->n_r);
+    ex was = run_along(f, G, p, own, own, axis_count(G)), now = r ? r : x;
+    if (!was || !now) return false;
+    int64_t bytes = dtype_bytes(f->l->buffers.at[p->buffer].meta.dtype);
+    bool whole = now == numel_of(f, r ? H->r : H->x, r ? H->n_r : H->n_x);
+    return !whole && ex_hint(f->l->ex, now) * bytes < PIECE_BYTES &&
+           ex_hint(f->l->ex, now) < ex_hint(f->l->ex, was);
+}
+
+static const char *lies_badly(struct fuser *f, const struct merge *m) {
+    struct places h = places_of(f, m->host), g = places_of(f, m->guest);
+    ex of_host = runs_along(f, m, &h), of_guest = runs_along(f, m, &g);
+    int64_t most = largest(f, &h) > largest(f, &g) ? largest(f, &h) : largest(f, &g);
+    if (of_host && of_guest && of_host != of_guest) return "memory runs along different axes";
+    for (uint32_t i = 0; i < g.at.n; i++)
+        if (buffer_bytes(f->l, g.at.at[i].buffer) * SMALL_OPERAND >= most &&
+            falls_to_pieces(f, m, &g.at.at[i]))
+            return "memory would lie in small pieces";
+    return NULL;
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+static struct group copy_group(struct fuser *f, const struct group *G) {
+    struct group out = *G;
+    memset(&out.members, 0, sizeof out.members);
+    for (uint32_t m = 0; m < G->members.n; m++)
+        vec_push(f->s->arena, &out.members, G->members.at[m]);
+    return out;
+}
+
+static void split_both(struct fuser *f, const struct merge *m) {
+    for (int splits = 0; splits < MAX_SPLITS; splits++) {
+        struct places a = places_of(f, m->a), b = places_of(f, m->b);
+        if (!split_one(f, &a, &b) && !split_one(f, &b, &a)) return;
+    }
+}
+
+void plan_split(struct fuser *f, struct merge *m) {
+    struct group *A = group_at(f, m->a), *B = group_at(f, m->b), whole[2] = {*A, *B};
+    struct merge c = {.a = m->a, .b = m->b, .saved = m->saved, .by_places = true};
+    *A = copy_group(f, A);
+    *B = copy_group(f, B);
+    split_both(f, &c);
+    plan_fit(f, &c);
+    if (!c.why_not) c.why_not = lies_badly(f, &c);
+    if (!c.why_not) {
+        *m = c;
+        for (int side = 0; side < 2; side++) {
+            m->split[side] = NEW(f->s->arena, struct group);
+            *m->split[side] = side ? *B : *A;
+        }
+    } else if (strstr(m->why_not, "iteration spaces differ") &&
+               !strstr(c.why_not, "iteration spaces differ")) {
+        m->why_not = c.why_not;
+    }
+    *A = whole[0];
+    *B = whole[1];
+}
