@@ -179,18 +179,28 @@ value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, co
     return of[n->insts.n - 1];
 }
 
+/* What a member stores; with an arm, where that axis is at `arm`. */
+static void expand_store(struct builder *w, const struct member *M, ex arm) {
+    const struct nest *n = &w->l->nests.at[M->nest];
+    ex index[WS_MAX_RANK];
+    for (int d = 0; d < w->l->buffers.at[n->out].meta.rank; d++) {
+        index[d] = ex_subst(w->k->ex, n->out_index[d], M->from, M->to, M->n);
+        if (w->arm) index[d] = ex_subst(w->k->ex, index[d], &w->arm, &arm, 1);
+    }
+    struct store_node st = {.buffer = n->out, .index = offset_of(w, n->out, index)};
+    st.value = expand_load(w, n->out, w->l->buffers.at[n->out].meta.dtype, index, NO_GUARD);
+    vec_push(w->k->arena, &w->k->stores, st);
+}
+
 static void expand_group(struct builder *w) {
     for (uint32_t m = 0; m < w->g->members.n; m++) {
         const struct member *M = &w->g->members.at[m];
-        const struct nest *n = &w->l->nests.at[M->nest];
-        if (!w->s->stored[n->out]) continue;
-        ex index[WS_MAX_RANK];
-        for (int d = 0; d < w->l->buffers.at[n->out].meta.rank; d++)
-            index[d] = ex_subst(w->k->ex, n->out_index[d], M->from, M->to, M->n);
-        struct store_node st = {.buffer = n->out, .index = offset_of(w, n->out, index)};
-        st.value = expand_load(w, n->out, w->l->buffers.at[n->out].meta.dtype, index, NO_GUARD);
-        vec_push(w->k->arena, &w->k->stores, st);
+        if (!w->s->stored[w->l->nests.at[M->nest].out]) continue;
+        int64_t arms = w->arm ? ex_value(w->k->ex, ex_symbol(w->k->ex, w->arm)->bound) : 1;
+        for (int64_t i = 0; i < arms; i++) expand_store(w, M, ex_const(w->k->ex, i));
     }
+    w->k->unrolled = w->taps || w->arm;
+    if (w->k->unrolled) drop_unused(w);
 }
 
 /* ---- axes: merge, then flatten --------------------------------------------------------------- */
@@ -327,6 +337,8 @@ static void choose_axes(struct builder *w) {
     memcpy(x, w->by_rows ? g->r : g->x, sizeof x);
     memcpy(r, w->by_rows ? g->x : g->r, sizeof r);
     if (w->by_rows) nx = g->n_r, nr = g->n_x;
+    for (int i = nx - 1; i >= 0 && w->arm; i--)
+        if (x[i] == w->arm) memmove(&x[i], &x[i + 1], sizeof(ex) * (size_t)(--nx - i));
     if (g->matmul && sort_matmul_axes(w, z, &nz, m, &nm, n, &nn)) {
         k->kind = KERNEL_MATMUL;
         nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nn = merge_axes(k, n, nn),
@@ -411,7 +423,8 @@ static void reduce_divisions(struct builder *w) {
     }
     for (uint32_t s = 0; s < k->stores.n; s++) k->stores.at[s].value = now[k->stores.at[s].value];
     for (uint32_t i = 0; i < k->subscripts.n; i++)
-        k->subscripts.at[i].value = now[k->subscripts.at[i].value];
+        if (k->subscripts.at[i].value != NO_VALUE) /* a look-up that nobody needed */
+            k->subscripts.at[i].value = now[k->subscripts.at[i].value];
     if (k->kind != KERNEL_MATMUL) return;
     k->dot = now[k->dot];
     k->dot_a = now[k->dot_a];
@@ -447,16 +460,24 @@ static double touched(const struct kernel *k, buffer_id b, uint8_t mask) {
     return points < whole ? points : whole;
 }
 
-/* By the widest of its loads: the others may read the same elements. */
+/* By the widest of its loads: the others may read the same elements. Taps and arms read others. */
 double kernel_bytes_of(const struct kernel *k, buffer_id b) {
-    double most = 0;
+    const struct loops *l = k->schedule->loops;
+    double most = 0, sum = 0, bytes = dtype_bytes(l->buffers.at[b].meta.dtype);
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind != INST_LOAD || v->buffer != b) continue;
         double points = touched(k, b, v->mask);
         if (points > most) most = points;
+        bool again = false;
+        for (uint32_t j = 0; j < i && !again; j++)
+            again = k->values.at[j].kind == INST_LOAD && k->values.at[j].buffer == b &&
+                    k->values.at[j].index == v->index;
+        if (!again) sum += points;
     }
-    return most * dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype);
+    double whole = (double)buffer_bytes(l, b);
+    if (!k->unrolled) return most * bytes;
+    return sum * bytes < whole ? sum * bytes : whole;
 }
 
 /* Does e, or a step on the way to it, leave 32 bits? What depends on an unknown size is judged by
@@ -484,6 +505,7 @@ static void find_arguments(struct kernel *k) {
     }
     for (uint32_t i = 0; i < k->stores.n; i++) {
         buffer_id b = k->stores.at[i].buffer;
+        if (listed(k, b)) continue; /* another arm */
         vec_push(k->arena, &k->buffers, b);
         k->bytes_written += (double)buffer_bytes(l, b);
     }
@@ -530,9 +552,14 @@ static const char *kernel_name_of(struct builder *w) {
     return b.p;
 }
 
+/* What is not as the group has it, see struct builder. */
+struct form {
+    bool by_rows, taps;
+    ex arm;
+};
+
 static struct kernel *build(const struct schedule *s, uint32_t group,
-                            const struct device_limits *limits, bool by_rows, bool taps,
-                            struct arena *a) {
+                            const struct device_limits *limits, struct form form, struct arena *a) {
     struct kernel *k = NEW(a, struct kernel);
     *k = (struct kernel){.arena = a, .ex = s->loops->ex, .schedule = s, .limits = limits};
     struct builder w = {.k = k,
@@ -540,13 +567,17 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
                         .l = s->loops,
                         .g = &s->groups.at[group],
                         .group = group,
-                        .by_rows = by_rows,
-                        .taps = taps,
+                        .by_rows = form.by_rows,
+                        .taps = form.taps,
+                        .arm = form.arm,
                         .numbers = map_new(a),
                         .expanded = map_new(a)};
     k->name = kernel_name_of(&w);
     expand_group(&w);
-    if (!by_rows && !taps && reduces_windows(&w)) return build(s, group, limits, false, true, a);
+    bool plain = !form.by_rows && !form.taps && !form.arm;
+    struct form other = {.taps = plain && reduces_windows(&w),
+                         .arm = plain ? find_arm(&w) : EX_NONE};
+    if (other.taps || other.arm) return build(s, group, limits, other, a);
     look_up_one_hot_sums(&w);
     choose_axes(&w);
     find_masks(k);
@@ -584,8 +615,8 @@ static bool goes_by_rows(const struct kernel *k) {
 
 struct kernel *kernel_build(const struct schedule *s, uint32_t group,
                             const struct device_limits *limits, struct arena *a) {
-    struct kernel *k = build(s, group, limits, false, false, a);
-    return goes_by_rows(k) ? build(s, group, limits, true, false, a) : k;
+    struct kernel *k = build(s, group, limits, (struct form){0}, a);
+    return goes_by_rows(k) ? build(s, group, limits, (struct form){.by_rows = true}, a) : k;
 }
 
 /* ---- shared facts ---------------------------------------------------------------------------- */
@@ -601,106 +632,4 @@ bool is_column_store(const struct kernel *k, const struct store_node *s) {
 
 int64_t kernel_size(const struct kernel *k, enum axis x) {
     return k->bound[x] ? ex_hint(k->ex, k->bound[x]) : 1;
-}
-
-int64_t index_stride(const struct kernel *k, ex index, enum axis x) {
-    ex c, rest;
-    int64_t v;
-    if (!k->axis[x] || !ex_linear(k->ex, index, k->axis[x], &c, &rest)) return -1;
-    return ex_is_const(k->ex, c, &v) ? v : -1;
-}
-
-/* e is x + rest, both rest and b multiples of vec: e // b is the same for vec neighbours, and e % b
- * counts them. */
-static bool splits_evenly(const struct kernel *k, ex e, ex b, enum axis x, int vec) {
-    ex c, rest;
-    int64_t v;
-    return ex_linear(k->ex, e, k->axis[x], &c, &rest) && ex_is_const(k->ex, c, &v) && v == 1 &&
-           ex_divides(k->ex, vec, rest) && ex_divides(k->ex, vec, b);
-}
-
-/* Is e the same for every vec neighbours along axis x, the first of which is a multiple of vec?
- * 8 <= x and x // 4 are, for vec 4; subscripts count as constants here. */
-static bool index_is_uniform(const struct kernel *k, ex e, enum axis x, int vec) {
-    ex c, rest;
-    int64_t v;
-    if (!ex_uses(k->ex, e, k->axis[x])) return true;
-    enum ex_kind kind = ex_kind(k->ex, e);
-    if (kind == EX_CONST || kind == EX_SYM) return false;
-    ex a = ex_lhs(k->ex, e), b = ex_rhs(k->ex, e);
-    if (index_is_uniform(k, a, x, vec) && index_is_uniform(k, b, x, vec)) return true;
-    if (kind == EX_DIV) return splits_evenly(k, a, b, x, vec);
-    if (kind != EX_LE && kind != EX_LT) return false;
-    ex difference = ex_sub(k->ex, a, b); /* +-x + rest, compared with 0 */
-    if (!ex_linear(k->ex, difference, k->axis[x], &c, &rest) || !ex_is_const(k->ex, c, &v))
-        return false;
-    /* x + rest < 0 and rest - x <= 0 turn at x = -rest and rest; the other two one later */
-    if (v != 1 && v != -1) return false;
-    int64_t shift = kind == EX_LE && v == 1 ? -1 : kind == EX_LT && v == -1 ? 1 : 0;
-    return ex_divides(k->ex, vec, ex_add(k->ex, rest, ex_const(k->ex, shift)));
-}
-
-/* By how much e grows with x inside of vec neighbours, the first of which is a multiple of vec; -1
- * if that differs or is not known. (x // 784)*200704 + x % 784 grows by 1, for vec 4. */
-static int64_t stride_inside(const struct kernel *k, ex e, enum axis x, int vec) {
-    int64_t c;
-    if (e == k->axis[x]) return 1;
-    if (index_is_uniform(k, e, x, vec)) return 0;
-    enum ex_kind kind = ex_kind(k->ex, e);
-    if (kind == EX_CONST || kind == EX_SYM) return -1;
-    ex a = ex_lhs(k->ex, e), b = ex_rhs(k->ex, e);
-    if (kind == EX_MOD) return splits_evenly(k, a, b, x, vec) ? 1 : -1;
-    int64_t left = stride_inside(k, a, x, vec);
-    if (left < 0) return -1;
-    if (kind == EX_MUL) return ex_is_const(k->ex, b, &c) && c >= 0 ? left * c : -1;
-    int64_t right = kind == EX_ADD ? stride_inside(k, b, x, vec) : -1;
-    return right < 0 ? -1 : left + right;
-}
-
-/* Is e a multiple of vec at the first of such neighbours? */
-static bool begins_even(const struct kernel *k, ex e, enum axis x, int vec) {
-    if (e == k->axis[x]) return true;
-    if (!ex_uses(k->ex, e, k->axis[x])) return ex_divides(k->ex, vec, e);
-    enum ex_kind kind = ex_kind(k->ex, e);
-    if (kind == EX_SYM) return false;
-    ex a = ex_lhs(k->ex, e), b = ex_rhs(k->ex, e);
-    if (kind == EX_ADD) return begins_even(k, a, x, vec) && begins_even(k, b, x, vec);
-    if (kind == EX_MUL) return ex_divides(k->ex, vec, b) || begins_even(k, a, x, vec);
-    return kind == EX_MOD && begins_even(k, a, x, vec) && ex_divides(k->ex, vec, b);
-}
-
-int64_t index_local_stride(const struct kernel *k, ex index, enum axis x) {
-    enum { NEIGHBOURS = 8 };
-    int64_t whole = index_stride(k, index, x);
-    return whole >= 0 || !k->axis[x] ? whole : stride_inside(k, index, x, NEIGHBOURS);
-}
-
-bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec) {
-    return k->axis[x] && stride_inside(k, index, x, vec) == 1 && begins_even(k, index, x, vec) &&
-           ex_divides(k->ex, vec, k->bound[x]);
-}
-
-bool index_runs(const struct kernel *k, ex index, enum axis x, int vec) {
-    return k->axis[x] && stride_inside(k, index, x, vec) == 1;
-}
-
-bool value_is_uniform(const struct kernel *k, value_id id, enum axis x, int vec) {
-    const struct value_node *v = &k->values.at[id];
-    if (!(v->mask >> x & 1)) return true;
-    if (v->index && !index_is_uniform(k, v->index, x, vec)) return false;
-    for (int a = 0; a < v->n_args; a++)
-        if (!value_is_uniform(k, v->args[a], x, vec)) return false;
-    return true;
-}
-
-bool load_is_vector(const struct kernel *k, const struct value_node *load, enum axis x, int vec) {
-    for (int a = 0; a < load->n_args; a++)
-        if (!value_is_uniform(k, load->args[a], x, vec)) return false;
-    return index_is_vector(k, load->index, x, vec);
-}
-
-int64_t load_stride(const struct kernel *k, const struct value_node *load, enum axis x) {
-    for (int a = load->guarded; a < load->n_args; a++)
-        if (k->values.at[load->args[a]].mask >> x & 1) return -1;
-    return index_local_stride(k, load->index, x);
 }

@@ -13,6 +13,7 @@ struct builder {
     bool by_rows;        /* the reductions are across rows, which are along the reduce axes */
     bool reduces;        /* something is reduced: the group's reduce axes are those of the kernel */
     bool taps;           /* windows are no loops, see taps.c */
+    ex arm;              /* a parallel axis that is no loop, see arms.c; EX_NONE */
     struct map numbers;  /* value bytes -> value id */
     struct map expanded; /* struct access -> value id: what is read along two paths is built once */
 };
@@ -33,6 +34,13 @@ value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, co
 bool reduces_windows(const struct builder *w);
 value_id expand_taps(struct builder *w, const struct nest *n, const ex *from, const ex *to,
                      int count);
+
+/* arms.c. Needs the group expanded, in its own axes: the axis along which its loads are chosen,
+ * which is short, or EX_NONE. */
+ex find_arm(const struct builder *w);
+
+/* Values that no store needs go. */
+void drop_unused(struct builder *w);
 
 /* one_hot.c. Needs: indices in the group's own axes, no masks or levels. Keeps what the stores
  * mean; breaks value ids. */

@@ -47,8 +47,8 @@
  *       a scan adds it, a reduction across has {r}; a subscript in an index is an argument;
  *   K3  level = the largest of the arguments' levels, plus 1 for a reduction along r or scan;
  *   K4  a store's index varies with every axis that its value varies with;
- *   K5  every store's index is injective over its axes, and every output buffer is stored exactly
- *       once;
+ *   K5  every store's index is injective over its axes, and every element of an output buffer is
+ *       stored exactly once, all by one store but for arms (arms.c);
  *   K6  what stands on a reduction across (`column`) does not vary with x, and nothing in the rows
  *       needs it.
  *
@@ -126,6 +126,8 @@ struct kernel {
     bool rows_inner; /* most bytes are contiguous along x, not along r: threads and vectors lie
                         along x */
     bool columns;    /* some reductions are across */
+    bool unrolled;   /* taps or arms (taps.c, arms.c): several loads and stores a point are of one
+                        buffer */
     bool wide_index; /* element offsets need 64 bits */
     double bytes_read, bytes_written, flops;
 };

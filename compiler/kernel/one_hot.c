@@ -124,8 +124,7 @@ static void mark(const struct kernel *k, value_id v, bool *used) {
     for (int a = 0; a < k->values.at[v].n_args; a++) mark(k, k->values.at[v].args[a], used);
 }
 
-/* Values that no store needs go. */
-static void drop_unused(struct builder *w) {
+void drop_unused(struct builder *w) {
     struct kernel *k = w->k;
     uint32_t n = k->values.n;
     const struct value_node *old = k->values.at;

@@ -8,13 +8,17 @@ static uint8_t axes_of(const struct kernel *k, ex index) {
     return mask;
 }
 
-/* As many points as elements, at the size hints: with distinct indices that is all of them. */
+/* As many points as elements, at the size hints: with distinct indices that is all of them. Arms
+ * have a store each. */
 static bool fills_buffer(const struct kernel *k, const struct store_node *s) {
     const struct loops *l = k->schedule->loops;
-    int64_t points = 1;
+    int64_t points = 1, arms = k->unrolled ? 0 : 1;
+    for (uint32_t i = 0; i < k->stores.n && k->unrolled; i++)
+        arms += k->stores.at[i].buffer == s->buffer;
     for (int a = 0; a < AXIS_COUNT; a++)
         if (s->mask >> a & 1) points *= kernel_size(k, (enum axis)a);
-    return points * dtype_bytes(l->buffers.at[s->buffer].meta.dtype) == buffer_bytes(l, s->buffer);
+    return arms * points * dtype_bytes(l->buffers.at[s->buffer].meta.dtype) ==
+           buffer_bytes(l, s->buffer);
 }
 
 /* Every subscript in v's index is among its arguments. */
@@ -56,7 +60,8 @@ const char *kernel_verify(const struct kernel *k) {
         if (!fills_buffer(k, &k->stores.at[i]))
             return arena_printf(a, "K5: v%u does not fill the buffer", k->stores.at[i].value);
         for (uint32_t j = 0; j < i; j++)
-            if (k->stores.at[i].buffer == k->stores.at[j].buffer)
+            if (k->stores.at[i].buffer == k->stores.at[j].buffer &&
+                (!k->unrolled || k->stores.at[i].index == k->stores.at[j].index))
                 return arena_printf(a, "K5: a buffer is stored twice");
     }
     return k->stores.n ? NULL : "K5: nothing is stored";

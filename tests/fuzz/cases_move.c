@@ -79,6 +79,15 @@ static const char *const graphs[] = {
     "%r "
     "= "
     "slice(%q, 0, 2, 6)\n %s = sub(%p, %r)\n return %s\n}\n",
+    /* stacked along a short axis: a store for each piece, of what they share and do not */
+    "graph(%x: bf16[3, 5, 2, 16], %c: bf16[5, 16], %s: bf16[5, 16]) {\n %a = select(%x, 2, 0)\n %b "
+    "= "
+    "select(%x, 2, 1)\n %ac = mul(%a, %c)\n %bs = mul(%b, %s)\n %d = sub(%ac, %bs)\n %bc = "
+    "mul(%b, %c)\n %as = mul(%a, %s)\n %e = add(%bc, %as)\n %r = stack([%d, %e], 2)\n return "
+    "%r\n}\n",
+    "graph(%x: f32[4, 9], %y: f32[4, 9], %z: f32[9]) {\n %w = add(%x, %z)\n %s = stack([%w, %y, "
+    "%x], "
+    "0)\n %t = exp(%s)\n return %s, %t\n}\n",
     /* far lookups: an index from a scan, from a reduction of what was looked up; a mask on both */
     "graph(%x: f32[40, 3], %i: i64[2, 33]) {\n %p = remainder(%i, 2)\n %c = cumsum(%p, 1)\n %e = "
     "embedding(%c, %x)\n return %e\n}\n",

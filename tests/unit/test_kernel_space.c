@@ -274,13 +274,41 @@ static void test_verify(void **state) {
     arena_free(a);
 }
 
+/* Bytes that the one kernel of the graph has to move. */
+static void check_bytes(const char *text, double read, double written) {
+    struct arena *a = arena_new();
+    struct device_limits limits = test_gpu("sm_90a");
+    struct schedule *s = must_schedule(a, text, "", &limits, false);
+    struct kernel *k = must_build(s, 0, &limits);
+    assert_int_equal(s->groups.n, 1);
+    if (k->bytes_read != read || k->bytes_written != written)
+        fail_msg("%s\nreads %g bytes, writes %g", text, k->bytes_read, k->bytes_written);
+    arena_free(a);
+}
+
+/* Several loads of a buffer read the same elements, or each its part of them. */
+static void test_bytes(void **state) {
+    check_bytes(
+        "graph(%x: bf16[2, 3, 32, 32]) {\n %m = max_pool(%x, [3], [2], [1])\n return %m\n}\n",
+        2 * 3 * 32 * 32 * 2, 2 * 3 * 16 * 16 * 2);
+    check_bytes("graph(%x: f32[6, 32]) {\n %m = avg_pool(%x, [1], [2], [0], False, True, None, 1)\n"
+                " return %m\n}\n",
+                6 * 16 * 4, 6 * 16 * 4);
+    check_bytes("graph(%x: f32[8, 16], %y: f32[8, 16]) {\n %s = stack([%x, %y], 1)\n %e = exp(%s)\n"
+                " return %e\n}\n",
+                2 * 8 * 16 * 4, 2 * 8 * 16 * 4);
+    check_bytes("graph(%x: f32[8, 17]) {\n %a = slice(%x, 1, 1, 17)\n %b = slice(%x, 1, 0, 16)\n"
+                " %y = sub(%a, %b)\n return %y\n}\n",
+                8 * 16 * 4, 8 * 16 * 4);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),     cmocka_unit_test(test_huge),
         cmocka_unit_test(test_wide_index), cmocka_unit_test(test_products),
         cmocka_unit_test(test_wide_index), cmocka_unit_test(test_enough),
         cmocka_unit_test(test_symbolic),   cmocka_unit_test(test_tiny_devices),
-        cmocka_unit_test(test_verify),
+        cmocka_unit_test(test_verify),     cmocka_unit_test(test_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

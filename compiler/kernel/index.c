@@ -1,0 +1,107 @@
+/* index.c: how an index runs along an axis: by how much it grows between neighbours, and whether
+ * vec of them, the first of which is a multiple of vec, stand in one vector.
+ *
+ *     x // 784*200704 + x % 784    grows by 1 inside of four, for 4 divides 784, 200704 */
+#include "kernel/kernel.h"
+
+int64_t index_stride(const struct kernel *k, ex index, enum axis x) {
+    ex c, rest;
+    int64_t v;
+    if (!k->axis[x] || !ex_linear(k->ex, index, k->axis[x], &c, &rest)) return -1;
+    return ex_is_const(k->ex, c, &v) ? v : -1;
+}
+
+/* e is x + rest, both rest and b multiples of vec: e // b is the same for vec neighbours, and e % b
+ * counts them. */
+static bool splits_evenly(const struct kernel *k, ex e, ex b, enum axis x, int vec) {
+    ex c, rest;
+    int64_t v;
+    return ex_linear(k->ex, e, k->axis[x], &c, &rest) && ex_is_const(k->ex, c, &v) && v == 1 &&
+           ex_divides(k->ex, vec, rest) && ex_divides(k->ex, vec, b);
+}
+
+/* Is e the same for every vec neighbours along axis x, the first of which is a multiple of vec?
+ * 8 <= x and x // 4 are, for vec 4; subscripts count as constants here. */
+static bool index_is_uniform(const struct kernel *k, ex e, enum axis x, int vec) {
+    ex c, rest;
+    int64_t v;
+    if (!ex_uses(k->ex, e, k->axis[x])) return true;
+    enum ex_kind kind = ex_kind(k->ex, e);
+    if (kind == EX_CONST || kind == EX_SYM) return false;
+    ex a = ex_lhs(k->ex, e), b = ex_rhs(k->ex, e);
+    if (index_is_uniform(k, a, x, vec) && index_is_uniform(k, b, x, vec)) return true;
+    if (kind == EX_DIV) return splits_evenly(k, a, b, x, vec);
+    if (kind != EX_LE && kind != EX_LT) return false;
+    ex difference = ex_sub(k->ex, a, b); /* +-x + rest, compared with 0 */
+    if (!ex_linear(k->ex, difference, k->axis[x], &c, &rest) || !ex_is_const(k->ex, c, &v))
+        return false;
+    /* x + rest < 0 and rest - x <= 0 turn at x = -rest and rest; the other two one later */
+    if (v != 1 && v != -1) return false;
+    int64_t shift = kind == EX_LE && v == 1 ? -1 : kind == EX_LT && v == -1 ? 1 : 0;
+    return ex_divides(k->ex, vec, ex_add(k->ex, rest, ex_const(k->ex, shift)));
+}
+
+/* By how much e grows with x inside of vec neighbours, the first of which is a multiple of vec; -1
+ * if that differs or is not known. (x // 784)*200704 + x % 784 grows by 1, for vec 4. */
+static int64_t stride_inside(const struct kernel *k, ex e, enum axis x, int vec) {
+    int64_t c;
+    if (e == k->axis[x]) return 1;
+    if (index_is_uniform(k, e, x, vec)) return 0;
+    enum ex_kind kind = ex_kind(k->ex, e);
+    if (kind == EX_CONST || kind == EX_SYM) return -1;
+    ex a = ex_lhs(k->ex, e), b = ex_rhs(k->ex, e);
+    if (kind == EX_MOD) return splits_evenly(k, a, b, x, vec) ? 1 : -1;
+    int64_t left = stride_inside(k, a, x, vec);
+    if (left < 0) return -1;
+    if (kind == EX_MUL) return ex_is_const(k->ex, b, &c) && c >= 0 ? left * c : -1;
+    int64_t right = kind == EX_ADD ? stride_inside(k, b, x, vec) : -1;
+    return right < 0 ? -1 : left + right;
+}
+
+/* Is e a multiple of vec at the first of such neighbours? */
+static bool begins_even(const struct kernel *k, ex e, enum axis x, int vec) {
+    if (e == k->axis[x]) return true;
+    if (!ex_uses(k->ex, e, k->axis[x])) return ex_divides(k->ex, vec, e);
+    enum ex_kind kind = ex_kind(k->ex, e);
+    if (kind == EX_SYM) return false;
+    ex a = ex_lhs(k->ex, e), b = ex_rhs(k->ex, e);
+    if (kind == EX_ADD) return begins_even(k, a, x, vec) && begins_even(k, b, x, vec);
+    if (kind == EX_MUL) return ex_divides(k->ex, vec, b) || begins_even(k, a, x, vec);
+    return kind == EX_MOD && begins_even(k, a, x, vec) && ex_divides(k->ex, vec, b);
+}
+
+int64_t index_local_stride(const struct kernel *k, ex index, enum axis x) {
+    enum { NEIGHBOURS = 8 };
+    int64_t whole = index_stride(k, index, x);
+    return whole >= 0 || !k->axis[x] ? whole : stride_inside(k, index, x, NEIGHBOURS);
+}
+
+bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec) {
+    return k->axis[x] && stride_inside(k, index, x, vec) == 1 && begins_even(k, index, x, vec) &&
+           ex_divides(k->ex, vec, k->bound[x]);
+}
+
+bool index_runs(const struct kernel *k, ex index, enum axis x, int vec) {
+    return k->axis[x] && stride_inside(k, index, x, vec) == 1;
+}
+
+bool value_is_uniform(const struct kernel *k, value_id id, enum axis x, int vec) {
+    const struct value_node *v = &k->values.at[id];
+    if (!(v->mask >> x & 1)) return true;
+    if (v->index && !index_is_uniform(k, v->index, x, vec)) return false;
+    for (int a = 0; a < v->n_args; a++)
+        if (!value_is_uniform(k, v->args[a], x, vec)) return false;
+    return true;
+}
+
+bool load_is_vector(const struct kernel *k, const struct value_node *load, enum axis x, int vec) {
+    for (int a = 0; a < load->n_args; a++)
+        if (!value_is_uniform(k, load->args[a], x, vec)) return false;
+    return index_is_vector(k, load->index, x, vec);
+}
+
+int64_t load_stride(const struct kernel *k, const struct value_node *load, enum axis x) {
+    for (int a = load->guarded; a < load->n_args; a++)
+        if (k->values.at[load->args[a]].mask >> x & 1) return -1;
+    return index_local_stride(k, load->index, x);
+}
