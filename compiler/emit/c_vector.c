@@ -111,10 +111,10 @@ static bool turns(struct emitter *w, value_id v) {
 static enum form form_of_load(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
     if (turns(w, v)) return FORM_FLOATS;
-    bool whole = index_runs(w->k, x->index, along(w), WIDEST) && x->n_args == x->guarded &&
-                 buffer_dtype(w, x->buffer) == DT_F32;
-    if (x->guarded && form_of(w, x->args[0]) != FORM_UNIFORM) return FORM_NONE;
-    return whole ? FORM_FLOATS : FORM_NONE;
+    for (int a = 0; a < x->n_args; a++) /* a guard, subscripts */
+        if (form_of(w, x->args[a]) != FORM_UNIFORM) return FORM_NONE;
+    bool whole = index_runs(w->k, x->index, along(w), WIDEST);
+    return whole && buffer_dtype(w, x->buffer) == DT_F32 ? FORM_FLOATS : FORM_NONE;
 }
 
 static enum form form_of(struct emitter *w, value_id v) {

@@ -92,6 +92,8 @@ static const char *number_text(struct emitter *w, double v, enum dtype t) {
 /* Symbols of subscripts, $0 and on, become what the scope at hand calls their values. */
 static const char *name_subscripts(struct emitter *w, const char *text) {
     struct buf b = buf_new(w->arena);
+    bool vectors = w->vectors;
+    w->vectors = false; /* a subscript is one number for the vector */
     for (const char *s = text; *s;) {
         if (*s != '$') {
             buf_putc(&b, *s++);
@@ -102,6 +104,7 @@ static const char *name_subscripts(struct emitter *w, const char *text) {
         buf_printf(&b, "(k_idx)%s", ref(w, w->k->subscripts.at[i].value));
         s = end;
     }
+    w->vectors = vectors;
     return b.p;
 }
 
