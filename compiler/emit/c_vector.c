@@ -35,40 +35,6 @@ static enum dtype buffer_dtype(struct emitter *w, buffer_id b) {
 
 /* ---- which phases ---------------------------------------------------------------------------- */
 
-/* Operators whose code, or whose function in the prelude, takes vectors. */
-static bool takes_vectors(enum op op) {
-    switch (op) {
-    case OP_ADD:
-    case OP_SUB:
-    case OP_MUL:
-    case OP_DIV:
-    case OP_NEG:
-    case OP_ABS:
-    case OP_RECIPROCAL:
-    case OP_MAXIMUM:
-    case OP_MINIMUM:
-    case OP_EXP:
-    case OP_LOG:
-    case OP_TANH:
-    case OP_ERF:
-    case OP_SIGMOID:
-    case OP_RELU:
-    case OP_SQRT:
-    case OP_RSQRT:
-    case OP_EQ:
-    case OP_NE:
-    case OP_LT:
-    case OP_LE:
-    case OP_GT:
-    case OP_GE:
-    case OP_WHERE:
-    case OP_LOGICAL_AND:
-    case OP_LOGICAL_OR:
-    case OP_LOGICAL_NOT: return true;
-    default: return false;
-    }
-}
-
 static bool is_float(enum dtype t) { return dtype_opmath(t) == DT_F32; }
 
 /* Vectors lie along this axis. */
@@ -89,7 +55,7 @@ static bool operands_fit(struct emitter *w, const struct value_node *x, int firs
 }
 
 static enum form form_of_op(struct emitter *w, const struct value_node *x) {
-    if (!takes_vectors(x->op)) return FORM_NONE;
+    if (!op_takes_vectors(x->op)) return FORM_NONE;
     if (x->op == OP_WHERE) {
         enum form which = form_of(w, x->args[0]);
         bool fit =
@@ -108,13 +74,39 @@ static bool turns(struct emitter *w, value_id v) {
     return layout_turns(w->k, w->y, v) && buffer_dtype(w, x->buffer) == DT_F32;
 }
 
+/* How far apart in memory neighbours are: 1 or 2; 0 if they are not, or not evenly. */
+static int step_of(struct emitter *w, ex index) {
+    if (index_runs(w->k, index, along(w), WIDEST)) return 1;
+    return index_stride(w->k, index, along(w)) == 2 ? 2 : 0;
+}
+
 static enum form form_of_load(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
     if (turns(w, v)) return FORM_FLOATS;
-    for (int a = 0; a < x->n_args; a++) /* a guard, subscripts */
-        if (form_of(w, x->args[a]) != FORM_UNIFORM) return FORM_NONE;
-    bool whole = index_runs(w->k, x->index, along(w), WIDEST);
-    return whole && buffer_dtype(w, x->buffer) == DT_F32 ? FORM_FLOATS : FORM_NONE;
+    for (int a = 0; a < x->n_args; a++) { /* a guard, subscripts */
+        enum form form = form_of(w, x->args[a]);
+        bool mask = form == FORM_MASK && a == 0 && x->guarded;
+        if (form != FORM_UNIFORM && !mask) return FORM_NONE;
+    }
+    return step_of(w, x->index) && buffer_dtype(w, x->buffer) == DT_F32 ? FORM_FLOATS : FORM_NONE;
+}
+
+/* Comparisons of what grows evenly with the axis, and these together. */
+static bool is_mask(struct emitter *w, ex e) {
+    ex c, rest, axis = w->k->axis[along(w)];
+    enum ex_kind kind = ex_kind(w->k->ex, e);
+    if (!ex_uses(w->k->ex, e, axis)) return true;
+    if (kind == EX_AND) return is_mask(w, ex_lhs(w->k->ex, e)) && is_mask(w, ex_rhs(w->k->ex, e));
+    bool compares = kind == EX_EQ || kind == EX_NE || kind == EX_LT || kind == EX_LE;
+    return compares && ex_linear(w->k->ex, ex_lhs(w->k->ex, e), axis, &c, &rest) &&
+           ex_is_const(w->k->ex, c, NULL) &&
+           ex_linear(w->k->ex, ex_rhs(w->k->ex, e), axis, &c, &rest) &&
+           ex_is_const(w->k->ex, c, NULL);
+}
+
+static enum form form_of_index(struct emitter *w, const struct value_node *x) {
+    bool mask = x->dtype == DT_BOOL && !x->n_args && !w->k->wide_index && is_mask(w, x->index);
+    return mask ? FORM_MASK : FORM_NONE;
 }
 
 static enum form form_of(struct emitter *w, value_id v) {
@@ -127,6 +119,7 @@ static enum form form_of(struct emitter *w, value_id v) {
         return is_float(x->dtype) && !w->y->rows_inner ? FORM_FLOATS : FORM_NONE;
     if (value_is_uniform(w->k, v, along(w), WIDEST)) return FORM_UNIFORM;
     if (x->kind == INST_LOAD) return form_of_load(w, v);
+    if (x->kind == INST_INDEX) return form_of_index(w, x);
     if (x->kind == INST_OP) return form_of_op(w, x);
     if (x->kind != INST_CAST || x->rounds || !is_float(x->dtype)) return FORM_NONE;
     enum form from = form_of(w, x->args[0]);
@@ -193,6 +186,41 @@ static const char *choice_text(struct emitter *w, value_id which, const char *a,
     return arena_printf(w->arena, "k_select(%s, %s, %s)", ref(w, which), a, b);
 }
 
+/* A condition on the axis, for all lanes at once: each comparison between two numbers that grow
+ * evenly with it is one of their difference, a number and so much a lane. */
+static const char *mask_text(struct emitter *w, ex e) {
+    static const char *const signs[] = {
+        [EX_EQ] = "==", [EX_NE] = "!=", [EX_LT] = "<", [EX_LE] = "<="};
+    struct exprs *p = w->k->ex;
+    ex axis = w->k->axis[along(w)], step, rest;
+    enum ex_kind kind = ex_kind(p, e);
+    if (!ex_uses(p, e, axis)) return arena_printf(w->arena, "k_all(%s)", ex_text(w, e));
+    if (kind == EX_AND)
+        return arena_printf(w->arena, "(%s & %s)", mask_text(w, ex_lhs(p, e)),
+                            mask_text(w, ex_rhs(p, e)));
+    ex difference = ex_sub(p, ex_lhs(p, e), ex_rhs(p, e));
+    bool linear = ex_linear(p, difference, axis, &step, &rest);
+    WS_ASSERT(linear);
+    return arena_printf(w->arena, "((%s) + k_lanes() * %lld %s 0)", ex_text(w, difference),
+                        (long long)ex_value(p, step), signs[kind]);
+}
+
+static const char *load_text_at(struct emitter *w, const struct value_node *x, bool part) {
+    const char *place = place_of(w, x->buffer, x->index);
+    int step = step_of(w, x->index);
+    bool masked = x->guarded && form_of(w, x->args[0]) == FORM_MASK;
+    if (step == 1 && !masked) {
+        const char *load = load_at(w, place, part);
+        return x->guarded ? choice_text(w, x->args[0], load, "k_splat(0.0f)") : load;
+    }
+    const char *which = part ? "k_below(n)" : "k_all(1)";
+    if (masked && part) which = arena_printf(w->arena, "(%s & k_below(n))", ref(w, x->args[0]));
+    if (masked && !part) which = ref(w, x->args[0]);
+    if (x->guarded && !masked)
+        which = arena_printf(w->arena, "(%s & k_all(%s))", which, number_ref(w, x->args[0]));
+    return arena_printf(w->arena, "k_load_if(%s, %s, %d)", which, place, step);
+}
+
 static const char *vector_text(struct emitter *w, value_id v, bool part) {
     const struct value_node *x = at(w, v);
     bool op = x->kind == INST_OP;
@@ -200,10 +228,8 @@ static const char *vector_text(struct emitter *w, value_id v, bool part) {
         return load_at(
             w, arena_printf(w->arena, "turned%u + ((x - x_begin)*%d + r - r_begin)", v, w->y->br),
             part);
-    if (x->kind == INST_LOAD) {
-        const char *load = load_at(w, place_of(w, x->buffer, x->index), part);
-        return x->guarded ? choice_text(w, x->args[0], load, "k_splat(0.0f)") : load;
-    }
+    if (x->kind == INST_LOAD) return load_text_at(w, x, part);
+    if (x->kind == INST_INDEX) return mask_text(w, x->index);
     if (x->kind == INST_CAST && form_of(w, x->args[0]) == FORM_MASK)
         return choice_text(w, x->args[0], "k_splat(1.0f)", "k_splat(0.0f)");
     if (op && x->op == OP_WHERE)

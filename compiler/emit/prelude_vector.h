@@ -47,6 +47,34 @@ K_INLINE void k_store_n(float *p, k_v x, int n) {
     memcpy(p, &x, (size_t)n * sizeof *p);
 #endif
 }
+/* All lanes or none; those below n; the number of each. */
+K_INLINE k_m k_all(int yes) { return (k_m){0} - (yes != 0); }
+K_INLINE k_m k_lanes(void) {
+    k_m number;
+    for (int l = 0; l < K_LANES; l++) number[l] = l;
+    return number;
+}
+K_INLINE k_m k_below(int n) { return k_lanes() < n; }
+
+/* Lane l from p[l * step], step 1 or 2, where `which` is set; else 0, and memory is not touched. */
+K_INLINE k_v k_load_if(k_m which, const float *p, int step) {
+#if defined(K_AVX512)
+    __mmask16 m = _mm512_movepi32_mask((__m512i)which);
+    if (step == 1) return (k_v)_mm512_maskz_loadu_ps(m, p);
+    uint32_t apart = m; /* a bit between each two */
+    apart = (apart | apart << 8) & 0x00ff00ffu, apart = (apart | apart << 4) & 0x0f0f0f0fu;
+    apart = (apart | apart << 2) & 0x33333333u, apart = (apart | apart << 1) & 0x55555555u;
+    __m512 low = _mm512_maskz_loadu_ps((__mmask16)apart, p),
+           high = _mm512_maskz_loadu_ps((__mmask16)(apart >> 16), p + 16);
+    return (k_v)_mm512_permutex2var_ps(low, (__m512i)(k_lanes() * 2), high);
+#else
+    k_v x = {0};
+    for (int l = 0; l < K_LANES; l++)
+        if (which[l]) x[l] = p[l * step];
+    return x;
+#endif
+}
+
 /* New values in the first n lanes, old ones in the others. */
 K_INLINE k_v k_first_n(k_v now, k_v old, int n) {
 #if defined(K_AVX512)

@@ -30,6 +30,39 @@ bool op_is_expensive(enum op op) {
     }
 }
 
+bool op_takes_vectors(enum op op) {
+    switch (op) {
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+    case OP_NEG:
+    case OP_ABS:
+    case OP_RECIPROCAL:
+    case OP_MAXIMUM:
+    case OP_MINIMUM:
+    case OP_EXP:
+    case OP_LOG:
+    case OP_TANH:
+    case OP_ERF:
+    case OP_SIGMOID:
+    case OP_RELU:
+    case OP_SQRT:
+    case OP_RSQRT:
+    case OP_EQ:
+    case OP_NE:
+    case OP_LT:
+    case OP_LE:
+    case OP_GT:
+    case OP_GE:
+    case OP_WHERE:
+    case OP_LOGICAL_AND:
+    case OP_LOGICAL_OR:
+    case OP_LOGICAL_NOT: return true;
+    default: return false;
+    }
+}
+
 double kernel_flops(const struct kernel *k) {
     double total = 0;
     for (uint32_t i = 0; i < k->values.n; i++) {

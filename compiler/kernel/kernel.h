@@ -145,7 +145,8 @@ double kernel_bytes_of(const struct kernel *k, buffer_id b);
 
 /* cost.c */
 double kernel_flops(const struct kernel *k);
-bool op_is_expensive(enum op op); /* transcendental: worth keeping, not recomputing */
+bool op_takes_vectors(enum op op); /* its code, or its function in the C prelude, takes k_v */
+bool op_is_expensive(enum op op);  /* transcendental: worth keeping, not recomputing */
 
 /* space.c: every legal config worth trying, default first; *pruned counts those left out by the
  * cost model. */

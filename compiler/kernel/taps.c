@@ -9,8 +9,8 @@
  * are vectors along them, and no index is divided by the sides of the window. Taps that lie one
  * above the other are combined first, as the windows to the right and left have them, too.
  *
- * Not on a CPU: its compilers make vectors of a window's loop (f32[2, 64, 112, 112], 3 x 3: 1.4
- * ms), and of the straight line they do not (13.8 ms). */
+ * On a CPU only where all of it goes by whole vectors (emit/c_vector.c): its compilers make some of
+ * a window's loop, and none of the straight line. */
 #include "kernel/builder.h"
 
 enum {
@@ -54,12 +54,29 @@ static bool stores_along_window(const struct builder *w) {
     return false;
 }
 
+/* Floats that lie as C's vectors take them, along the innermost axis, and operators of these. */
+static bool goes_by_vectors(const struct builder *w) {
+    enum { LEAST = 16 };
+    const struct kernel *k = w->k;
+    ex inner = w->g->n_x ? w->g->x[w->g->n_x - 1] : EX_NONE;
+    int64_t n;
+    if (!inner || !ex_is_const(k->ex, ex_symbol(k->ex, inner)->bound, &n) || n < LEAST)
+        return false;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        int64_t step = x->kind == INST_LOAD ? step_along(k, x->index, inner) : 1;
+        if (x->dtype != DT_F32 && x->dtype != DT_BOOL) return false;
+        if (x->kind == INST_LOAD && (x->dtype != DT_F32 || step < 1 || step > 2)) return false;
+        if (x->kind == INST_OP && !op_takes_vectors(x->op)) return false;
+    }
+    return true;
+}
+
 bool reduces_windows(const struct builder *w) {
     const struct kernel *k = w->k;
     int64_t taps = 1, n;
-    if (k->limits->kind != DEVICE_CUDA || !w->g->n_r || w->g->matmul || w->g->scan ||
-        w->g->columns || k->subscripts.n)
-        return false;
+    if (!w->g->n_r || w->g->matmul || w->g->scan || w->g->columns || k->subscripts.n) return false;
+    if (k->limits->kind == DEVICE_CPU && !goes_by_vectors(w)) return false;
     for (int r = 0; r < w->g->n_r; r++) {
         if (!ex_is_const(k->ex, ex_symbol(k->ex, w->g->r[r])->bound, &n)) return false;
         if (n < 1 || n > MAX_TAPS || (taps *= n) > MAX_TAPS) return false;

@@ -56,6 +56,13 @@ static const char entries[] =
         "    k_store_v(y + 32, k_last(v)), v[2] = k_nan(), k_store_v(y + 48, k_scan_amax(v));\n"
         "    k_store_v(y + 64, k_scan_prod(k_splat(2.0f)));\n"
         "}\n"
+        "void picks(void *const *args) {\n" /* every third, one apart and two; then lanes below 3 */
+        "    float *x = *(float **)args[0], *y = *(float **)args[1];\n"
+        "    k_m third = k_lanes() % 3 == 0;\n"
+        "    k_store_v(y, k_load_if(third, x, 1)), k_store_v(y + 16, k_load_if(third, x, 2));\n"
+        "    k_store_v(y + 32, k_load_if(k_all(1) & k_below(3), x, 2));\n"
+        "    k_store_v(y + 48, k_load_if(k_all(0), (float *)0, 2));\n"
+        "}\n"
         "void turn(void *const *args) {\n" /* 37 rows of 41 to columns of 40 */
         "    float *x = *(float **)args[0], *y = *(float **)args[1];\n"
         "    k_turn(y, 40, x, 41, 37, 41);\n"
@@ -215,6 +222,20 @@ static void test_scans(void **state) {
     }
 }
 
+static void test_picks(void **state) {
+    struct fixture *f = *state;
+    run(f, "folds");
+    int lanes = (int)f->y[6];
+    for (int i = 0; i < 32; i++) f->x[i] = (float)(i + 1);
+    run(f, "picks");
+    for (int l = 0; l < lanes; l++) {
+        assert_true(f->y[l] == (l % 3 ? 0 : (float)(l + 1)));
+        assert_true(f->y[16 + l] == (l % 3 ? 0 : (float)(2 * l + 1)));
+        assert_true(f->y[32 + l] == (l < 3 ? (float)(2 * l + 1) : 0));
+        assert_true(f->y[48 + l] == 0);
+    }
+}
+
 static void test_turn(void **state) {
     enum { ROWS = 37, COLUMNS = 41, APART = 40 };
     struct fixture *f = *state;
@@ -234,6 +255,7 @@ int main(void) {
             cmocka_unit_test_setup(test_partial, count),
         cmocka_unit_test_setup(test_folds, count),
         cmocka_unit_test_setup(test_scans, count),
+        cmocka_unit_test_setup(test_picks, count),
         cmocka_unit_test(test_turn),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
