@@ -112,6 +112,7 @@ static enum load_shape load_shape(struct emitter *w, const struct value_node *x)
     enum axis along = w->y->rows_inner ? AXIS_X : AXIS_R;
     if (!(x->mask >> along & 1)) return ONE_FOR_ALL;
     if (layout_load_is_vector(w->k, w->y, x)) return WHOLE_VECTOR;
+    if (layout_load_is_uniform(w->k, w->y, x)) return ONE_FOR_ALL;
     return layout_load_shifts(w->k, w->y, x) ? SHIFTED_VECTOR : ELEMENT_BY_ELEMENT;
 }
 

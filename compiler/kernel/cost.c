@@ -105,7 +105,8 @@ static bool reads_once(const struct kernel *k, const struct layout *y) {
         if (k->stores.at[i].mask & MASK_R) return false;
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
-        if (v->kind == INST_LOAD && v->mask & MASK_R && !layout_load_is_vector(k, y, v))
+        if (v->kind == INST_LOAD && v->mask & MASK_R && !layout_load_is_vector(k, y, v) &&
+            !layout_load_is_uniform(k, y, v))
             return false;
     }
     return true;
@@ -243,13 +244,15 @@ static double access_us(const struct kernel *k, const struct layout *y) {
             continue;
         if (v && layout_tap(y, i)) continue;
         buffer_id b = v ? v->buffer : st->buffer;
-        int bytes = dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype) * y->vec;
+        bool uniform = v && layout_load_is_uniform(k, y, v);
+        int bytes =
+            dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype) * (uniform ? 1 : y->vec);
         bool whole = v ? layout_load_is_vector(k, y, v) : layout_store_is_vector(k, y, st);
         int rows_of_one = v && v->mask == MASK_R && y->one_head ? y->ex : 1;
         bool shifts = v && layout_load_shifts(k, y, v);
         double clocks = shifts ? 2 * access_clocks(bytes) + SHIFT : access_clocks(bytes);
-        total += (v ? reads(k, y) : 1) * (points / (whole || shifts ? y->vec : 1) + ends) * clocks /
-                 rows_of_one;
+        total += (v ? reads(k, y) : 1) *
+                 (points / (whole || shifts || uniform ? y->vec : 1) + ends) * clocks / rows_of_one;
     }
     total += points / y->vec * window_clocks(k, y);
     if (y->kept) /* written once, read by each phase, 128 bytes a clock */

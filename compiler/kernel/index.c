@@ -100,6 +100,12 @@ bool load_is_vector(const struct kernel *k, const struct value_node *load, enum 
     return index_is_vector(k, load->index, x, vec);
 }
 
+bool load_is_uniform(const struct kernel *k, const struct value_node *load, enum axis x, int vec) {
+    for (int a = 0; a < load->n_args; a++)
+        if (!value_is_uniform(k, load->args[a], x, vec)) return false;
+    return index_is_uniform(k, load->index, x, vec) && ex_divides(k->ex, vec, k->bound[x]);
+}
+
 int64_t load_stride(const struct kernel *k, const struct value_node *load, enum axis x) {
     for (int a = load->guarded; a < load->n_args; a++)
         if (k->values.at[load->args[a]].mask >> x & 1) return -1;

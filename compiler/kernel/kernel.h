@@ -248,6 +248,9 @@ int layout_ends(const struct layout *y);
 bool layout_load_is_vector(const struct kernel *k, const struct layout *y,
                            const struct value_node *load);
 /* peel, shift: is it out of step, and yet read at once? */
+/* Or one for all of them: a weight of the channel that they lie in. */
+bool layout_load_is_uniform(const struct kernel *k, const struct layout *y,
+                            const struct value_node *load);
 bool layout_load_shifts(const struct kernel *k, const struct layout *y,
                         const struct value_node *load);
 bool layout_store_is_vector(const struct kernel *k, const struct layout *y,
@@ -350,6 +353,8 @@ int64_t index_stride(const struct kernel *k, ex index, enum axis x);
 int64_t index_local_stride(const struct kernel *k, ex index, enum axis x);
 /* The two of a load, whose guard and subscripts may vary along the axis. */
 bool load_is_vector(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
+/* Is it the same for vec neighbours, the first of which is a multiple of vec? */
+bool load_is_uniform(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
 int64_t load_stride(const struct kernel *k, const struct value_node *load, enum axis x);
 
 #endif

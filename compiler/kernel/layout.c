@@ -37,7 +37,9 @@ int layout_load_words(const struct kernel *k, const struct layout *y) {
         if (v->kind != INST_LOAD || !(v->mask & MASK_R) || layout_tap(y, i)) continue;
         int bytes = dtype_bytes(v->dtype),
             rows = v->mask & MASK_X || (y->peel && !y->one_head) ? y->ex : 1;
-        if (y->peel) { /* single elements take a register each */
+        if (layout_load_is_uniform(k, y, v)) {
+            words += (bytes + 3) / 4 * y->ur * rows;
+        } else if (y->peel) { /* single elements take a register each */
             int word = (bytes + 3) / 4,
                 whole = layout_load_is_vector(k, y, v) || layout_load_shifts(k, y, v),
                 vector = whole ? (bytes * y->vec + 3) / 4 : word * y->vec;

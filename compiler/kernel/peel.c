@@ -124,6 +124,12 @@ bool layout_load_is_vector(const struct kernel *k, const struct layout *y,
     return load_is_vector(k, load, y->rows_inner ? AXIS_X : AXIS_R, y->vec);
 }
 
+bool layout_load_is_uniform(const struct kernel *k, const struct layout *y,
+                            const struct value_node *load) {
+    return !y->peel && y->vec > 1 &&
+           load_is_uniform(k, load, y->rows_inner ? AXIS_X : AXIS_R, y->vec);
+}
+
 bool layout_load_shifts(const struct kernel *k, const struct layout *y,
                         const struct value_node *load) {
     enum { WORD = 4 };
