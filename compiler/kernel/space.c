@@ -11,6 +11,7 @@ enum {
     N_HINTS = 4,
     MAX_STREAMED = 4, /* ... and with streaming stores */
     MAX_AHEAD = 8,    /* configs that copy rows ahead where no columns are summed up */
+    MAX_AGAIN = 6,    /* configs that read rows again, of those that the cost model ruled out */
     LONG_ROW = 8192,  /* columns from which a cluster of blocks may share a row */
 };
 
@@ -390,6 +391,20 @@ static int add_ahead(const struct kernel *k, struct arena *a, struct config *lis
     return n;
 }
 
+/* What it costs to read a row again is a guess, too: from L2 it took from a twentieth to nearly all
+ * of the first time, on an H200. Where rows can be kept, a few that are not are tried. */
+static int add_again(const struct space *s, uint32_t from, struct config *list, int n) {
+    int added = 0;
+    if (s->k->limits->kind == DEVICE_CPU || s->k->kind != KERNEL_REDUCE || !list[0].knob[KNOB_keep])
+        return 0;
+    for (uint32_t i = from; i < s->all.n && added < MAX_AGAIN; i++) {
+        const struct config *c = &s->all.at[i].c;
+        bool again = !c->knob[KNOB_keep] && !c->knob[KNOB_split];
+        if (again && !listed(list, n + added, c)) list[n + added++] = *c;
+    }
+    return added;
+}
+
 void kernel_configs(const struct kernel *k, struct arena *a, const struct config **out, int *n,
                     int *pruned) {
     struct space s = {.k = k, .arena = a};
@@ -409,10 +424,13 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
     sort_by_cost(&s);
     uint32_t keep = s.all.n < MAX_CONFIGS ? s.all.n : MAX_CONFIGS;
     while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;
-    struct config *list = NEW_ARRAY(a, struct config, keep + N_HINTS * MAX_HINTED + MAX_AHEAD);
+    struct config *list =
+        NEW_ARRAY(a, struct config, keep + N_HINTS * MAX_HINTED + MAX_AHEAD + MAX_AGAIN);
     for (uint32_t i = 0; i < keep; i++) list[i] = s.all.at[i].c;
     *out = list;
     *n = (int)keep + add_hinted(k, a, list, (int)keep);
     *n += add_ahead(k, a, list + *n);
-    *pruned = (int)(s.all.n - keep);
+    int again = add_again(&s, keep, list, *n);
+    *n += again;
+    *pruned = (int)(s.all.n - keep) - again;
 }
