@@ -62,7 +62,6 @@ struct bench_point {
     struct buffers eager_memory, fused_memory;
     struct testbed bed;
     double program_ms; /* wall time of checking the slower of eager and default */
-    bool trusts_eager; /* its outputs are what others are compared with */
     struct timing eager_time, default_time, tuned_time;
     const char *profile; /* words for every kernel; NULL: not asked for */
 };

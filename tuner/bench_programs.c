@@ -53,10 +53,9 @@ static enum ws_status check_program(struct bench_point *b, const struct plan *p,
 }
 
 enum ws_status bench_check_eager(struct bench_point *b) {
-    b->trusts_eager = b->all_found;
     if (plan_finish(&b->eager, &b->builder, b->d) != WS_OK || interrupted() ||
         recall_tolerance(b) != WS_OK ||
-        check_program(b, &b->eager, &b->eager_memory, b->trusts_eager) != WS_OK)
+        check_program(b, &b->eager, &b->eager_memory, b->all_found) != WS_OK)
         return b->d->status;
     return remember_tolerance(b);
 }
@@ -122,7 +121,7 @@ static enum ws_status recover(struct bench_point *b) {
     if (device_reset(dev, b->d) != WS_OK || data_upload(&b->data, b->d) != WS_OK)
         return b->d->status;
     patience_set(dev, b->program_ms);
-    return plan_check(&b->eager, &b->data, &b->eager_memory, b->trusts_eager, b->d);
+    return plan_check(&b->eager, &b->data, &b->eager_memory, false, b->d);
 }
 
 /* Winners that are not the default are tried alone once more. Who fails then was it; else any of

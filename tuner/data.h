@@ -17,6 +17,7 @@ struct data {
     struct arena *arena;
     void **host_inputs; /* malloc'ed, in storage order */
     float **host_want;  /* malloc'ed, in storage order; NULL until made */
+    float **trusted;    /* the same, of outputs that stand for them: a lost device takes its own */
     dptr *inputs, *outputs;
     struct expected *expected; /* of the outputs; want is 0 until it is known */
     double *widened; /* of each output: the tolerance that its conditioning asks for, or 0 */

@@ -116,6 +116,29 @@ static void test_none_of_two_alone(void **state) {
     expect_of_two(*state, "EAGER > 1 && ONCE", false);
 }
 
+/* A winner of an earlier run that fails today is forgotten, and its kernel tuned again. */
+static void test_stored_winner_that_crashes(void **state) {
+    struct place *p = *state;
+    struct results r;
+    fake_plant.code = CRASH;
+    fake_plant.when = "0";
+    assert_int_equal(bench(p, "--samples-max", "4"), 0);
+    fake_plant.when = "1";
+    assert_int_equal(bench(p, "--samples-max", "4"), 0);
+    read_rows(p, &r);
+    assert_int_equal(find(&r, "x=2", ROLE_variant)->status, STATUS_launch_error);
+    assert_int_equal(find(&r, "x=1", ROLE_variant)->is_winner, 1);
+    assert_true(find(&r, "x=1", ROLE_tuned)->median_us > 0);
+    size_t variants = count(&r, ROLE_variant);
+    results_free(&r);
+    assert_int_equal(bench(p, "--samples-max", "4"), 0); /* a cache hit: nothing is tried */
+    fake_plant.when = NULL;
+    read_rows(p, &r);
+    assert_int_equal(count(&r, ROLE_variant), variants);
+    assert_string_equal(r.rows[r.n - 1].config, "x=1");
+    results_free(&r);
+}
+
 /* It leaves what its first call has written. */
 static void test_lazy_variant(void **state) {
     expect_unmasked(*state, "calls > 1", "for (int i = 0; i < 4096; i++) y[i] = was[i]",
@@ -143,6 +166,7 @@ int main(int argc, char **argv) {
         TEST(test_program_that_goes_wrong),
         TEST(test_one_of_two_kernels),
         TEST(test_none_of_two_alone),
+        TEST(test_stored_winner_that_crashes),
         TEST(test_lazy_variant),
         TEST(test_untouched_output),
         TEST(test_racing_variant),
