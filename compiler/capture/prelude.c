@@ -14,6 +14,8 @@
     FILE(torch_tensor, "torch_tensor.py")                                                          \
     FILE(torch_nn, "torch_nn.py")                                                                  \
     FILE(torch_nn_functional, "torch_nn_functional.py")                                            \
+    FILE(torch_nn_sequence, "torch_nn_sequence.py")                                                \
+    FILE(torch_nn_functional_more, "torch_nn_functional_more.py")                                  \
     FILE(torch_nn_init, "torch_nn_init.py")                                                        \
     FILE(torch_cuda, "torch_cuda.py")                                                              \
     FILE(torch_nn_utils, "torch_nn_utils.py")                                                      \
@@ -52,6 +54,8 @@ const char *prelude_text(const char *module) {
         {"torch._tensor", ws_prelude_torch_tensor},
         {"torch.nn", ws_prelude_torch_nn},
         {"torch.nn.functional", ws_prelude_torch_nn_functional},
+        {"torch.nn._sequence", ws_prelude_torch_nn_sequence},
+        {"torch.nn._functional", ws_prelude_torch_nn_functional_more},
         {"torch.nn.init", ws_prelude_torch_nn_init},
         {"torch.nn.parameter", "from _warpsmith import Parameter\n"},
         {"torch.linalg", ws_prelude_torch_linalg},

@@ -231,6 +231,8 @@ static bool check_dtype(const struct infer *in, enum dtype result) {
     case OP_BITWISE_AND:
     case OP_BITWISE_OR:
     case OP_BITWISE_XOR:
+    case OP_SHIFT_LEFT:
+    case OP_SHIFT_RIGHT:
     case OP_BITWISE_NOT:
         return !dtype_is_float(result) ||
                infer_fail(in, "needs bool or integer tensors, got %s", dtype_name(result));

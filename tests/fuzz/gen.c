@@ -160,10 +160,11 @@ static struct call call_by_table(struct gen *x, enum op op) {
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
-/* What no compiled graph computes: uninitialised memory and random numbers. */
+/* What no compiled graph computes: uninitialised memory, random numbers, shifts by any integer. */
 static bool is_excluded(enum op op) {
-    return op == OP_INPUT || op == OP_EMPTY || op == OP_EMPTY_LIKE || op == OP_RAND ||
-           op == OP_RANDN || op == OP_RAND_LIKE || op == OP_RANDN_LIKE;
+    return op == OP_INPUT || op == OP_SHIFT_LEFT || op == OP_SHIFT_RIGHT || op == OP_EMPTY ||
+           op == OP_EMPTY_LIKE || op == OP_RAND || op == OP_RANDN || op == OP_RAND_LIKE ||
+           op == OP_RANDN_LIKE;
 }
 
 /* Classes by weight, then an operator of that class. */

@@ -299,9 +299,6 @@ def _einsum_terms(equation, operands):
     for term, x in zip(terms, operands):
         hidden = x.ndim - len(term.replace('...', ''))
         term = term.replace('...', rest[widest - hidden:])
-        for label in term:
-            if term.count(label) > 1:
-                refuse(f"einsum with the diagonal '{label}{label}' of an operand is not supported")
         labels.append(term)
     if not arrow:
         together = ''.join(labels)
@@ -341,6 +338,16 @@ def _einsum_pair(x, a, y, b, wanted):
     return r, ''.join(batch + rows + columns)
 
 
+def _einsum_diagonal(x, labels):
+    """Two dimensions of one label are their diagonal."""
+    for label in labels:
+        while labels.count(label) > 1:
+            i = labels.index(label)
+            k = i + 1 + labels[i + 1:].index(label)
+            x, labels = x.diagonal(0, i, k), labels[:i] + labels[i + 1:k] + labels[k + 1:] + label
+    return x, labels
+
+
 def _sum_unwanted(x, labels, wanted):
     unwanted = [i for i, label in enumerate(labels) if label not in wanted]
     return (x.sum(unwanted) if unwanted else x), ''.join([label for label in labels if label in wanted])
@@ -351,6 +358,9 @@ def einsum(equation, *operands):
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
     labels, out = _einsum_terms(equation, operands)
+    operands = list(operands)
+    for i, x in enumerate(operands):
+        operands[i], labels[i] = _einsum_diagonal(x, labels[i])
     for label in out:
         if label not in ''.join(labels) or out.count(label) > 1:
             raise RuntimeError(f"einsum(): the output's '{label}' is no label of an operand, or there twice")

@@ -894,15 +894,29 @@ class CircularPad3d(_Pad):
 
 class Upsample(Module):
     def __init__(self, size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None):
-        self.size, self.scale_factor, self.mode = size, scale_factor, mode
+        self.size, self.scale_factor, self.mode, self.align_corners = size, scale_factor, mode, align_corners
 
     def forward(self, input):
-        return F.interpolate(input, self.size, self.scale_factor, self.mode)
+        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners)
 
 
 class UpsamplingNearest2d(Upsample):
     def __init__(self, size=None, scale_factor=None):
         super().__init__(size, scale_factor)
+
+
+class UpsamplingBilinear2d(Upsample):
+    def __init__(self, size=None, scale_factor=None):
+        super().__init__(size, scale_factor, 'bilinear', True)
+
+
+class Fold(Module):
+    def __init__(self, output_size, kernel_size, dilation=1, padding=0, stride=1):
+        self.output_size, self.kernel_size = output_size, kernel_size
+        self.dilation, self.padding, self.stride = dilation, padding, stride
+
+    def forward(self, input):
+        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 
 
 class Unfold(Module):
@@ -927,3 +941,103 @@ class PixelUnshuffle(Module):
 
     def forward(self, input):
         return F.pixel_unshuffle(input, self.downscale_factor)
+
+
+class Softmax2d(Module):
+    def forward(self, input):
+        return F.softmax(input, -3)
+
+
+class LocalResponseNorm(Module):
+    def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input):
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+
+class ChannelShuffle(Module):
+    def __init__(self, groups):
+        self.groups = groups
+
+    def forward(self, input):
+        return F.channel_shuffle(input, self.groups)
+
+
+class LPPool1d(Module):
+    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
+        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
+
+    def forward(self, input):
+        return F.lp_pool1d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool2d(LPPool1d):
+    def forward(self, input):
+        return F.lp_pool2d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+
+
+class Bilinear(Module):
+    def __init__(self, in1_features, in2_features, out_features, bias=True, device=None, dtype=None):
+        bound = 1 / math.sqrt(in1_features)
+        self.weight = Parameter(torch.empty(out_features, in1_features, in2_features, dtype=dtype).uniform_(-bound, bound))
+        self.bias = Parameter(torch.empty(out_features, dtype=dtype).uniform_(-bound, bound)) if bias else None
+
+    def forward(self, input1, input2):
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+
+class EmbeddingBag(Embedding):
+    def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode='mean',
+                 sparse=False, _weight=None, include_last_offset=False, padding_idx=None, device=None, dtype=None):
+        super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, _weight=_weight, dtype=dtype)
+        self.mode = mode
+
+    def forward(self, input, offsets=None, per_sample_weights=None):
+        return F.embedding_bag(input, self.weight, offsets, self.max_norm, mode=self.mode,
+                               per_sample_weights=per_sample_weights, padding_idx=self.padding_idx)
+
+
+class MultiLabelSoftMarginLoss(Module):
+    def __init__(self, weight=None, size_average=None, reduce=None, reduction='mean'):
+        self.weight, self.reduction = _buffer(weight), reduction
+
+    def forward(self, input, target):
+        return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
+
+
+class MultiMarginLoss(Module):
+    def __init__(self, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction='mean'):
+        self.p, self.margin, self.weight, self.reduction = p, margin, _buffer(weight), reduction
+
+    def forward(self, input, target):
+        return F.multi_margin_loss(input, target, self.p, self.margin, self.weight, reduction=self.reduction)
+
+
+class TripletMarginWithDistanceLoss(Module):
+    def __init__(self, *, distance_function=None, margin=1.0, swap=False, reduction='mean'):
+        self.distance_function, self.margin, self.swap, self.reduction = distance_function, margin, swap, reduction
+
+    def forward(self, anchor, positive, negative):
+        return F.triplet_margin_with_distance_loss(anchor, positive, negative, distance_function=self.distance_function,
+                                                   margin=self.margin, swap=self.swap, reduction=self.reduction)
+
+
+class ParameterDict(ModuleDict):
+    def __init__(self, parameters=None):
+        self._items = {}
+        for name, value in dict(parameters or {}).items():
+            self[name] = value
+
+    def __setitem__(self, key, value):
+        self._items[key] = value if is_parameter(value) else Parameter(value)
+
+    def named_children(self):
+        return []
+
+    def _named(self, wanted):
+        return [(name, v) for name, v in self._items.items() if wanted(v)]
+
+
+from torch.nn._sequence import RNN, LSTM, GRU, RNNCell, LSTMCell, GRUCell, MultiheadAttention
+from torch.nn._sequence import TransformerEncoderLayer, TransformerEncoder, TransformerDecoderLayer, TransformerDecoder

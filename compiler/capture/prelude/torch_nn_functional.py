@@ -128,9 +128,10 @@ def _entries(v):
 
 
 def _max_pool_nd(n, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
+    out = _max_pool(input, _entries(kernel_size), _entries(stride), _entries(padding), _entries(dilation), ceil_mode, n)
     if return_indices:
-        refuse('max_pool with return_indices=True is not supported')
-    return _max_pool(input, _entries(kernel_size), _entries(stride), _entries(padding), _entries(dilation), ceil_mode, n)
+        return out, max_pool_indices(n, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return out
 
 
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
@@ -203,15 +204,19 @@ def adaptive_max_pool3d(input, output_size, return_indices=False):
 def interpolate(input, size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None,
                 antialias=False):
     n = input.ndim - 2
-    if mode != 'nearest':
-        refuse(f"interpolate with mode='{mode}' is not supported; mode='nearest' is")
+    linear = mode == ('linear', 'bilinear', 'trilinear')[n - 1]
+    if mode != 'nearest' and not linear or antialias:
+        refuse(f"interpolate with mode='{mode}' is not supported; nearest and linear ones are, without antialias")
+    factors = None
     if (size is None) == (scale_factor is None):
         raise ValueError('only one of size or scale_factor should be defined')
     if size is None:
         factors = [scale_factor] * n if isinstance(scale_factor, (int, float)) else list(scale_factor)
         size = [int(s * f) for s, f in zip(input.shape[2:], factors)]
-        if any([s * f != z for s, f, z in zip(input.shape[2:], factors, size)]):
+        if mode == 'nearest' and any([s * f != z for s, f, z in zip(input.shape[2:], factors, size)]):
             refuse('interpolate by a scale_factor that gives no whole sizes is not supported; give the size')
+    if linear:
+        return interpolate_linear(input, _sizes(n, input, size), None if recompute_scale_factor else factors, align_corners)
     return _upsample_nearest(input, _sizes(n, input, size))
 
 
@@ -251,3 +256,11 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
         set_grad_mode(before)
         running_mean = running_var = None
     return _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+logsigmoid = op('logsigmoid')
+pad = op('pad')
+
+from torch.nn._functional import (embedding_bag, channel_shuffle, local_response_norm, lp_pool1d, lp_pool2d, bilinear,
+                                  gumbel_softmax, multilabel_soft_margin_loss, multi_margin_loss, fold, grid_sample,
+                                  triplet_margin_with_distance_loss, max_pool_indices, interpolate_linear, affine_grid)

@@ -1,0 +1,176 @@
+"""torch.nn.functional: what few models use: bags, shuffles, windows of their own, resizing between elements."""
+import math
+
+import torch
+from torch.nn.functional import pairwise_distance, avg_pool1d, avg_pool2d, pad, logsigmoid, _reduced, _sizes
+from _warpsmith import op, refuse, graph_break
+_windows, _index, embedding = op('windows'), op('index'), op('embedding')
+
+
+def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode='mean',
+                  sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None):
+    if offsets is not None or input.ndim != 2:
+        graph_break('length of a bag of embedding_bag()', 'a matrix of indices has one bag a row')
+    rows = embedding(input, weight, padding_idx, max_norm)
+    keep = None if padding_idx is None else (input != padding_idx).unsqueeze(-1)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(-1)
+    if mode == 'max':
+        return rows.amax(1) if keep is None else torch.where(keep, rows, -torch.inf).amax(1)
+    total = (rows if keep is None else rows * keep).sum(1)
+    return total if mode == 'sum' else total / (input.shape[1] if keep is None else keep.sum(1).clamp(min=1))
+
+
+def channel_shuffle(input, groups):
+    return input.unflatten(1, (groups, -1)).transpose(1, 2).flatten(1, 2)
+
+
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    """Over neighbouring channels: dimension 1."""
+    squares = pad((input * input).movedim(1, -1), (size // 2, (size - 1) // 2))
+    mean = squares.unfold(-1, size, 1).mean(-1).movedim(-1, 1)
+    return input / (mean * alpha + k) ** beta
+
+
+def _lp_pool(pool, input, norm_type, kernel_size, stride, ceil_mode):
+    sizes = [kernel_size] * (2 if pool is avg_pool2d else 1) if isinstance(kernel_size, int) else list(kernel_size)
+    mean = pool(input ** norm_type, kernel_size, stride, 0, ceil_mode)
+    return (torch.sign(mean) * torch.relu(mean.abs()) * math.prod(sizes)) ** (1.0 / norm_type)
+
+
+def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    return _lp_pool(avg_pool1d, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    return _lp_pool(avg_pool2d, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def bilinear(input1, input2, weight, bias=None):
+    out = torch.einsum('...i,oij,...j->...o', input1, weight, input2)
+    return out if bias is None else out + bias
+
+
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    u = torch.rand_like(logits).clamp(min=1e-20)
+    soft = ((logits - (-u.log()).log()) / tau).softmax(dim)
+    if not hard:
+        return soft
+    place = soft.argmax(dim, keepdim=True)
+    at = torch.arange(logits.size(dim)).reshape([-1] + [1] * (logits.ndim - 1 - dim % logits.ndim))
+    return (at == place).to(soft.dtype) - soft.detach() + soft
+
+
+def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction='mean'):
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    loss = loss if weight is None else loss * weight
+    return _reduced(loss.mean(-1), reduction)
+
+
+def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction='mean'):
+    own = input.gather(-1, target.unsqueeze(-1))
+    loss = (margin - own + input).clamp(min=0)
+    loss = loss * loss if p == 2 else loss
+    if weight is not None:
+        loss = loss * weight[target].unsqueeze(-1)
+    other = torch.arange(input.size(-1)) != target.unsqueeze(-1)
+    return _reduced((loss * other).sum(-1) / input.size(-1), reduction)
+
+
+def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False,
+                                      reduction='mean'):
+    distance = pairwise_distance if distance_function is None else distance_function
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = torch.minimum(far, distance(positive, negative))
+    return _reduced((near - far + margin).clamp(min=0), reduction)
+
+
+def max_pool_indices(n, input, kernel_size, stride, padding, dilation, ceil_mode):
+    """The places of the maxima, each a row-major number in its channel."""
+    each = lambda v, none: list(none if v is None else [v] * n if isinstance(v, int) else v)
+    kernel, padding, dilation = each(kernel_size, None), each(padding, None), each(dilation, None)
+    stride = each(stride or None, kernel)
+    sizes = input.shape[-n:]
+    number = torch.arange(math.prod(sizes)).reshape(sizes)
+    window = lambda x, outside: _windows(x, kernel, stride, padding, dilation, ceil_mode, outside).flatten(-n)
+    values = window(input, -torch.inf)
+    where = values.argmax(-1, keepdim=True)
+    return window(number, 0).expand(values.shape).gather(-1, where).squeeze(-1)
+
+
+def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    """What unfold took apart, added up where it came from."""
+    pair = lambda v: (v, v) if isinstance(v, int) else tuple(v)
+    (oh, ow), (kh, kw), (dh, dw), (ph, pw), (sh, sw) = [pair(v) for v in (output_size, kernel_size, dilation, padding, stride)]
+    batched = input.ndim == 3
+    x = input if batched else input.unsqueeze(0)
+    rows, columns = (oh + 2 * ph - dh * (kh - 1) - 1) // sh + 1, (ow + 2 * pw - dw * (kw - 1) - 1) // sw + 1
+    x = x.reshape(x.shape[0], -1, kh, kw, rows, columns)
+    total = 0
+    for i in range(kh):
+        for j in range(kw):
+            part = _spread(_spread(x[:, :, i, j], -2, i * dh, sh, oh + 2 * ph), -1, j * dw, sw, ow + 2 * pw)
+            total = total + part[:, :, ph:ph + oh, pw:pw + ow]
+    return total if batched else total.squeeze(0)
+
+
+def _spread(x, dim, start, step, size):
+    """Element i of dim at start + i * step of size, else 0."""
+    at = torch.arange(size) - start
+    hit = (at % step == 0) & (at >= 0) & (at < x.size(dim) * step)
+    place = torch.div(at, step, rounding_mode='floor').clamp(0, x.size(dim) - 1)
+    rest = [1] * (-1 - dim)
+    return torch.where(hit.reshape([-1] + rest), _index(x, [place], [x.ndim + dim]), 0)
+
+
+def interpolate_linear(input, size, scales, align_corners):
+    """One dimension after the other: between the two elements around."""
+    n = input.ndim - 2
+    for k in range(n):
+        dim = 2 + k
+        old, new = input.size(dim), size[k]
+        i = torch.arange(new).to(torch.float32)
+        if align_corners:
+            at = i * ((old - 1) / (new - 1) if new > 1 else 0.0)
+        else:
+            at = ((i + 0.5) * (1 / scales[k] if scales else old / new) - 0.5).clamp(min=0)
+        low = at.floor().to(torch.int64).clamp(max=old - 1)
+        part = (at - low).reshape([-1] + [1] * (n - 1 - k)).to(input.dtype)
+        high = (low + 1).clamp(max=old - 1)
+        input = _index(input, [low], [dim]) * (1 - part) + _index(input, [high], [dim]) * part
+    return input
+
+
+def grid_sample(input, grid, mode='bilinear', padding_mode='zeros', align_corners=None):
+    """[N, C, H, W] looked up at grid [N, h, w, 2], whose x and y go from -1 to 1."""
+    if input.ndim != 4 or mode not in ('bilinear', 'nearest') or padding_mode not in ('zeros', 'border'):
+        refuse('grid_sample is supported of images, with mode bilinear or nearest, padding_mode zeros or border')
+    n, c, h, w = input.shape
+    place = lambda g, size: (g + 1) / 2 * (size - 1) if align_corners else ((g + 1) * size - 1) / 2
+    x, y = place(grid[..., 0], w), place(grid[..., 1], h)
+    if padding_mode == 'border':
+        x, y = x.clamp(0, w - 1), y.clamp(0, h - 1)
+    image = torch.arange(n).reshape(n, 1, 1)
+    values = input.permute(0, 2, 3, 1)
+
+    def at(i, j):
+        inside = (i >= 0) & (i < h) & (j >= 0) & (j < w)
+        row, column = i.clamp(0, h - 1).to(torch.int64), j.clamp(0, w - 1).to(torch.int64)
+        return values[image, row, column] * inside.unsqueeze(-1)
+
+    if mode == 'nearest':
+        return at(y.round(), x.round()).permute(0, 3, 1, 2)
+    i, j = y.floor(), x.floor()
+    down, right = (y - i).unsqueeze(-1), (x - j).unsqueeze(-1)
+    top = at(i, j) * (1 - right) + at(i, j + 1) * right
+    bottom = at(i + 1, j) * (1 - right) + at(i + 1, j + 1) * right
+    return (top * (1 - down) + bottom * down).permute(0, 3, 1, 2)
+
+
+def affine_grid(theta, size, align_corners=None):
+    n, c, h, w = size
+    steps = lambda k: torch.linspace(-1, 1, k) if align_corners else (torch.arange(k) * 2 + 1) / k - 1
+    x, y = torch.meshgrid(steps(w), steps(h), indexing='xy')
+    points = torch.stack([x, y, torch.ones(h, w)], -1).reshape(1, h * w, 3)
+    return (points @ theta.transpose(1, 2)).reshape(n, h, w, 2)

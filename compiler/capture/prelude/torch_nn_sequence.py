@@ -1,0 +1,309 @@
+"""torch.nn: recurrent cells and layers, a step at a time, and attention with its layers."""
+import copy
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from _warpsmith import Parameter, refuse
+
+
+# -- recurrent: gates in PyTorch's order, input-forget-cell-output of an LSTM, reset-update-new of a GRU
+
+def _rnn_step(activation):
+    def step(x, h, u, b):
+        return (activation(x + F.linear(h[0], u, b)),)
+    return step
+
+
+def _lstm_step(x, state, u, b):
+    h, c = state
+    i, f, g, o = (x + F.linear(h, u, b)).chunk(4, -1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def _gru_step(x, state, u, b):
+    h = state[0]
+    xr, xz, xn = x.chunk(3, -1)
+    hr, hz, hn = F.linear(h, u, b).chunk(3, -1)
+    r, z = torch.sigmoid(xr + hr), torch.sigmoid(xz + hz)
+    n = torch.tanh(xn + r * hn)
+    return (n + z * (h - n),)
+
+
+class _Cell(nn.Module):
+    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
+        k, n = 1 / math.sqrt(hidden_size), self.gates * hidden_size
+        new = lambda *size: Parameter(torch.empty(*size, dtype=dtype).uniform_(-k, k))
+        self.weight_ih, self.weight_hh = new(n, input_size), new(n, hidden_size)
+        self.bias_ih, self.bias_hh = (new(n), new(n)) if bias else (None, None)
+
+    def forward(self, input, hx=None):
+        if hx is None:
+            zeros = torch.zeros(list(input.shape[:-1]) + [self.hidden_size], dtype=input.dtype)
+            hx = (zeros, zeros)
+        elif torch.is_tensor(hx):
+            hx = (hx,)
+        return self.result(self.step()(F.linear(input, self.weight_ih, self.bias_ih), hx, self.weight_hh, self.bias_hh))
+
+    def result(self, state):
+        return state[0]
+
+
+class RNNCell(_Cell):
+    gates = 1
+
+    def __init__(self, input_size, hidden_size, bias=True, nonlinearity='tanh', device=None, dtype=None):
+        super().__init__(input_size, hidden_size, bias, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def step(self):
+        return _rnn_step(torch.relu if self.nonlinearity == 'relu' else torch.tanh)
+
+
+class LSTMCell(_Cell):
+    gates = 4
+
+    def step(self):
+        return _lstm_step
+
+    def result(self, state):
+        return state
+
+
+class GRUCell(_Cell):
+    gates = 3
+
+    def step(self):
+        return _gru_step
+
+
+class _Layers(nn.Module):
+    """Layers over time: products with the input are made for all steps at once, those with the state in each."""
+
+    def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
+                 bidirectional=False, proj_size=0, device=None, dtype=None):
+        super().__init__()
+        if proj_size:
+            refuse('an LSTM with proj_size is not supported')
+        self.input_size, self.hidden_size, self.num_layers, self.bias = input_size, hidden_size, num_layers, bias
+        self.batch_first, self.dropout, self.bidirectional = batch_first, dropout, bidirectional
+        k, n, self.directions = 1 / math.sqrt(hidden_size), self.gates * hidden_size, 2 if bidirectional else 1
+        new = lambda *size: Parameter(torch.empty(*size, dtype=dtype).uniform_(-k, k))
+        for name in self._names():
+            inputs = input_size if name[:2] == '_l' and name[2:].split('_')[0] == '0' else hidden_size * self.directions
+            setattr(self, 'weight_ih' + name, new(n, inputs))
+            setattr(self, 'weight_hh' + name, new(n, hidden_size))
+            if bias:
+                setattr(self, 'bias_ih' + name, new(n))
+                setattr(self, 'bias_hh' + name, new(n))
+
+    def _names(self):
+        return [f'_l{i}' + end for i in range(self.num_layers) for end in ('', '_reverse')[:self.directions]]
+
+    def flatten_parameters(self):
+        pass
+
+    def _run(self, x, state, name, backwards):
+        b, c = (getattr(self, 'bias_ih' + name), getattr(self, 'bias_hh' + name)) if self.bias else (None, None)
+        steps = F.linear(x, getattr(self, 'weight_ih' + name), b).unbind(0)
+        step, u, out = self.step(), getattr(self, 'weight_hh' + name), []
+        for s in reversed(steps) if backwards else steps:
+            state = step(s, state, u, c)
+            out.append(state[0])
+        return torch.stack(out[::-1] if backwards else out), state
+
+    def forward(self, input, hx=None):
+        batched = input.ndim == 3
+        x = input if batched else input.unsqueeze(1)
+        if batched and self.batch_first:
+            x = x.transpose(0, 1)
+        if hx is None:
+            zeros = torch.zeros(self.num_layers * self.directions, x.shape[1], self.hidden_size, dtype=x.dtype)
+            hx = (zeros,) * self.states
+        else:
+            hx = (hx,) if torch.is_tensor(hx) else hx
+            hx = [h if batched else h.unsqueeze(1) for h in hx]
+        last = []
+        for i, name in enumerate(self._names()):
+            if i % self.directions == 0:
+                if i and self.dropout:
+                    x = F.dropout(x, self.dropout, self.training)
+                sides = []
+            out, state = self._run(x, [h[i] for h in hx], name, i % self.directions == 1)
+            sides.append(out)
+            last.append(state)
+            if len(sides) == self.directions:
+                x = torch.cat(sides, -1) if self.directions == 2 else out
+        if batched and self.batch_first:
+            x = x.transpose(0, 1)
+        last = [torch.stack([s[k] for s in last]) for k in range(self.states)]
+        if not batched:
+            x, last = x.squeeze(1), [s.squeeze(1) for s in last]
+        return x, last[0] if self.states == 1 else tuple(last)
+
+
+class RNN(_Layers):
+    gates, states = 1, 1
+
+    def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity='tanh', *args, **kwargs):
+        super().__init__(input_size, hidden_size, num_layers, *args, **kwargs)
+        self.nonlinearity = nonlinearity
+
+    def step(self):
+        return _rnn_step(torch.relu if self.nonlinearity == 'relu' else torch.tanh)
+
+
+class LSTM(_Layers):
+    gates, states = 4, 2
+
+    def step(self):
+        return _lstm_step
+
+
+class GRU(_Layers):
+    gates, states = 3, 1
+
+    def step(self):
+        return _gru_step
+
+
+# -- attention
+
+class MultiheadAttention(nn.Module):
+    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None,
+                 vdim=None, batch_first=False, device=None, dtype=None):
+        super().__init__()
+        if add_bias_kv or add_zero_attn or (kdim or embed_dim) != embed_dim or (vdim or embed_dim) != embed_dim:
+            refuse('MultiheadAttention is supported without add_bias_kv and add_zero_attn, with kdim = vdim = embed_dim')
+        self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
+        self.head_dim = embed_dim // num_heads
+        assert self.head_dim * num_heads == embed_dim, 'embed_dim must be divisible by num_heads'
+        self.in_proj_weight = Parameter(torch.empty(3 * embed_dim, embed_dim, dtype=dtype))
+        self.in_proj_bias = Parameter(torch.zeros(3 * embed_dim, dtype=dtype)) if bias else None
+        self.out_proj = nn.Linear(embed_dim, embed_dim, bias=bias, dtype=dtype)
+        nn.init.xavier_uniform_(self.in_proj_weight)
+        if bias:
+            nn.init.zeros_(self.out_proj.bias)
+
+    def _heads(self, x, k):
+        """The k-th of the three projections: [batch, heads, length, head_dim]."""
+        rows = slice(k * self.embed_dim, (k + 1) * self.embed_dim)
+        x = F.linear(x, self.in_proj_weight[rows], None if self.in_proj_bias is None else self.in_proj_bias[rows])
+        return x.unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2)
+
+    def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,
+                average_attn_weights=True, is_causal=False):
+        batched = query.ndim == 3
+        if not batched:
+            query, key, value = query.unsqueeze(0), key.unsqueeze(0), value.unsqueeze(0)
+        elif not self.batch_first:
+            query, key, value = query.transpose(0, 1), key.transpose(0, 1), value.transpose(0, 1)
+        q, k, v = self._heads(query, 0), self._heads(key, 1), self._heads(value, 2)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(self.head_dim)
+        if attn_mask is not None:
+            if attn_mask.ndim == 3:
+                attn_mask = attn_mask.unflatten(0, (-1, self.num_heads))
+            scores = _masked(scores, attn_mask)
+        if key_padding_mask is not None:
+            scores = _masked(scores, key_padding_mask.reshape(-1, 1, 1, key_padding_mask.shape[-1]))
+        weights = scores.softmax(-1)
+        out = F.dropout(weights, self.dropout, self.training) @ v
+        out = self.out_proj(out.transpose(1, 2).flatten(2))
+        weights = weights.mean(1) if average_attn_weights else weights
+        if not batched:
+            out, weights = out.squeeze(0), weights.squeeze(0)
+        elif not self.batch_first:
+            out = out.transpose(0, 1)
+        return out, weights if need_weights else None
+
+
+def _masked(scores, mask):
+    """A mask of bools says what is left out, one of floats is added."""
+    return scores.masked_fill(mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+
+
+def _activation(f):
+    return {'relu': F.relu, 'gelu': F.gelu}[f] if isinstance(f, str) else f
+
+
+class TransformerEncoderLayer(nn.Module):
+    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation='relu', layer_norm_eps=1e-5,
+                 batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, dtype=dtype)
+        self.linear1 = nn.Linear(d_model, dim_feedforward, bias, dtype=dtype)
+        self.dropout = nn.Dropout(dropout)
+        self.linear2 = nn.Linear(dim_feedforward, d_model, bias, dtype=dtype)
+        self.norm_first = norm_first
+        self.norm1 = nn.LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
+        self.norm2 = nn.LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
+        self.dropout1, self.dropout2 = nn.Dropout(dropout), nn.Dropout(dropout)
+        self.activation = _activation(activation)
+
+    def _attend(self, x, mask, padding):
+        return self.dropout1(self.self_attn(x, x, x, padding, False, mask)[0])
+
+    def _feed(self, x):
+        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+    def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
+        if self.norm_first:
+            x = src + self._attend(self.norm1(src), src_mask, src_key_padding_mask)
+            return x + self._feed(self.norm2(x))
+        x = self.norm1(src + self._attend(src, src_mask, src_key_padding_mask))
+        return self.norm2(x + self._feed(x))
+
+
+class TransformerDecoderLayer(TransformerEncoderLayer):
+    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation='relu', layer_norm_eps=1e-5,
+                 batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
+        super().__init__(d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first,
+                         bias, device, dtype)
+        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, dtype=dtype)
+        self.norm3 = nn.LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
+        self.dropout3 = nn.Dropout(dropout)
+
+    def _look(self, x, memory, mask, padding):
+        return self.dropout2(self.multihead_attn(x, memory, memory, padding, False, mask)[0])
+
+    def _feed(self, x):
+        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+    def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
+                memory_key_padding_mask=None, tgt_is_causal=False, memory_is_causal=False):
+        if self.norm_first:
+            x = tgt + self._attend(self.norm1(tgt), tgt_mask, tgt_key_padding_mask)
+            x = x + self._look(self.norm2(x), memory, memory_mask, memory_key_padding_mask)
+            return x + self._feed(self.norm3(x))
+        x = self.norm1(tgt + self._attend(tgt, tgt_mask, tgt_key_padding_mask))
+        x = self.norm2(x + self._look(x, memory, memory_mask, memory_key_padding_mask))
+        return self.norm3(x + self._feed(x))
+
+
+class TransformerEncoder(nn.Module):
+    def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True):
+        super().__init__()
+        self.layers = nn.ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
+        self.num_layers, self.norm = num_layers, norm
+
+    def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
+        for layer in self.layers:
+            src = layer(src, mask, src_key_padding_mask)
+        return src if self.norm is None else self.norm(src)
+
+
+class TransformerDecoder(nn.Module):
+    def __init__(self, decoder_layer, num_layers, norm=None):
+        super().__init__()
+        self.layers = nn.ModuleList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
+        self.num_layers, self.norm = num_layers, norm
+
+    def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
+                memory_key_padding_mask=None, tgt_is_causal=None, memory_is_causal=False):
+        for layer in self.layers:
+            tgt = layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+        return tgt if self.norm is None else self.norm(tgt)
