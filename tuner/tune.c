@@ -256,20 +256,24 @@ static enum ws_status judge(struct tune *t, struct variant **finalists, int n,
     return WS_OK;
 }
 
-enum ws_status tune_choose(struct tune *t, struct diag *d) {
+static enum ws_status choose(struct tune *t, struct diag *d) {
     struct variant *finalists[FINALISTS + 1];
-    int n = 0;
     for (t->winner = NULL; !t->winner;) {
-        n = pick_finalists(t, finalists);
+        int n = pick_finalists(t, finalists);
         if (!n)
             return diag_fail(d, t->variants[0].status == STATUS_implausible ? WS_NOISY : WS_WRONG,
                              "no config of kernel %s could be measured; the default: %s",
                              t->program->kernels[t->kernel].name, t->variants[0].message);
         if (judge(t, finalists, n, &t->winner, d) != WS_OK || interrupted()) return d->status;
     }
-    for (int i = 0; i < n; i++)
-        if (finalists[i] != t->winner && !finalists[i]->is_default)
-            variant_unload(finalists[i], t->shared->machine);
     t->winner->is_winner = true;
     return keep_winner(t, d);
+}
+
+enum ws_status tune_choose(struct tune *t, struct diag *d) {
+    choose(t, d);
+    for (int i = 0; i < t->n; i++)
+        if (&t->variants[i] != t->winner && !t->variants[i].is_default)
+            variant_unload(&t->variants[i], t->shared->machine);
+    return d->status;
 }
