@@ -155,3 +155,15 @@ for _ in range(2):
     copy += 100
     assert same is z and row.shape == (4,) and z[1].sum() == 4 + 4 * _ and z[2, 0] == 5 and z[0, 2] == 7
 print('fine')
+
+
+@torch.compile
+def set_looked_up(x, i):
+    y = x * 2
+    y[i] = 1.5
+    y[i, 0] += x[i, 0]
+    y[y > 20] = -1
+    return y
+
+
+print(set_looked_up(torch.arange(12.0).reshape(4, 3), torch.tensor([2, 0])).tolist())
