@@ -8,6 +8,8 @@
  *         #pragma omp simd
  *         for (l = 0; l < 32; l++) c1[l] = k_max(c1[l], p0[x*4096 + r0 + l]);
  *
+ * A phase of floats alone is said in whole vectors instead (c_vector.c).
+ *
  * Lanes accumulate apart and are combined at the end of the row: the order of additions does not
  * depend on the machine. keep=1 writes values that are expensive and needed by a later phase into a
  * row buffer that stays in cache. */
@@ -82,7 +84,7 @@ static void put_row_buffers(struct emitter *w, bool declare) {
 
 /* ---- one phase ------------------------------------------------------------------------------- */
 
-bool streams(struct emitter *w, const struct store_node *st) {
+static bool streams(struct emitter *w, const struct store_node *st) {
     return w->y->streaming && !w->y->rows_inner && buffer_dtype(w, st->buffer) == DT_F32 &&
            index_stride(w->k, st->index, AXIS_R) == 1;
 }

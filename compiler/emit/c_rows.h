@@ -8,8 +8,6 @@
  * already. */
 bool worth_keeping(struct emitter *w, uint32_t index, value_id v);
 bool computed_before(struct emitter *w, uint32_t index, value_id v);
-/* Does the store go past the caches? */
-bool streams(struct emitter *w, const struct store_node *st);
 
 /* c_vector.c: can all of the phase be said in vectors of floats? If so, its loop over the columns,
  * after which its reductions are floats a4. */

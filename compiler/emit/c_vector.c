@@ -290,7 +290,7 @@ static void put_vector(struct emitter *w, uint32_t index, bool part) {
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
         const char *p = place_of(w, st->buffer, st->index), *value = ref(w, st->value);
-        if (!part && streams(w, st))
+        if (!part && w->y->streaming)
             line(w, "k_stream_v(%s, %s);", p, value);
         else
             put_store_at(w, p, value, part);
@@ -307,7 +307,7 @@ static void put_ahead(struct emitter *w, uint32_t index) {
     for (value_id v = 0; v < w->k->values.n; v++) {
         const struct value_node *x = at(w, v);
         if (x->kind != INST_LOAD || x->n_args || x->mask != (MASK_X | MASK_R)) continue;
-        line(w, "{ const k_idx next = x + 1, x = next; k_ahead(%s); }",
+        line(w, "{ const long long next = x + 1LL, x = next; k_ahead(%s); }",
              place_of(w, x->buffer, x->index));
     }
 }
@@ -321,11 +321,12 @@ static const struct store_node *first_stream(struct emitter *w, const struct pha
         if (x->kind != INST_LOAD || turns(w, f->compute.at[i])) continue;
         if (index_stride(w->k, x->index, AXIS_R) != 1) return NULL;
     }
-    for (uint32_t i = 0; i < f->stores.n && !f->reduce.n; i++) {
+    for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
-        if (streams(w, st)) return st;
+        if (index_stride(w->k, st->index, AXIS_R) != 1) return NULL;
     }
-    return NULL;
+    bool streams = w->y->streaming && f->stores.n && !f->reduce.n;
+    return streams ? &w->k->stores.at[f->stores.at[0]] : NULL;
 }
 
 static void put_ends(struct emitter *w, uint32_t index, bool has_head) {
