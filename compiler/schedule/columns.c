@@ -107,15 +107,6 @@ static int64_t bytes_along(struct fuser *f, uint32_t g, const ex *axes, int n) {
     return bytes;
 }
 
-static bool they_meet(struct fuser *f, const struct merge *m) {
-    for (buffer_id b = 0; b < f->l->buffers.n; b++) {
-        bool host = group_reads(f, m->host, b) || group_writes(f, m->host, b);
-        bool guest = group_reads(f, m->guest, b) || group_writes(f, m->guest, b);
-        if (host && guest && meet_in(f, m, b)) return true;
-    }
-    return false;
-}
-
 /* Why the guest cannot be the columns of the host's rows; NULL if it can. */
 static const char *columns_reason(struct fuser *f, struct merge *m) {
     const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);

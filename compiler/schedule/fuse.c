@@ -401,15 +401,19 @@ bool meet_in(struct fuser *f, const struct merge *m, buffer_id b) {
     return !touch(f, m->host, b, 0, hi) || !touch(f, m->guest, b, 0, gi); /* by what is inlined */
 }
 
-/* The spaces of x.sum(0) and x.sum(1) unify if x is square, yet neither reads what the other does
- * when it does. */
-static const char *nothing_shared(struct fuser *f, const struct merge *m) {
-    if (!group_at(f, m->guest)->n_r) return NULL;
+bool they_meet(struct fuser *f, const struct merge *m) {
     for (buffer_id b = 0; b < f->l->buffers.n; b++) {
         bool host = group_reads(f, m->host, b) || group_writes(f, m->host, b);
         bool guest = group_reads(f, m->guest, b) || group_writes(f, m->guest, b);
-        if (host && guest && meet_in(f, m, b)) return NULL;
+        if (host && guest && meet_in(f, m, b)) return true;
     }
+    return false;
+}
+
+/* The spaces of x.sum(0) and x.sum(1) unify if x is square, yet neither reads what the other does
+ * when it does. */
+static const char *nothing_shared(struct fuser *f, const struct merge *m) {
+    if (!group_at(f, m->guest)->n_r || they_meet(f, m)) return NULL;
     return "they reduce what they share along other axes";
 }
 
@@ -497,7 +501,7 @@ static void plan(struct fuser *f, struct merge *m) {
     if ((m->why_not = scan_reason(f, m))) return;
     plan_fit(f, m);
     if (m->why_not) plan_inlining(f, m);
-    if (m->why_not) plan_split(f, m);
+    if (m->why_not || (!m->inline_guest && !m->across && !they_meet(f, m))) plan_split(f, m);
     if (!m->why_not && !m->across) m->why_not = too_few_rows(f, m);
 }
 

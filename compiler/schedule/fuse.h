@@ -55,6 +55,7 @@ bool all_readable(struct fuser *f, struct merge *m); /* S3 */
 void plan_fit(struct fuser *f, struct merge *m);
 bool meet_in(struct fuser *f, const struct merge *m,
              buffer_id b); /* both touch it at the same place, as far as one can see */
+bool they_meet(struct fuser *f, const struct merge *m); /* in any buffer */
 
 bool third_between(struct fuser *f, uint32_t a, uint32_t b);  /* a path through another group */
 const char *too_big(struct fuser *f, uint32_t a, uint32_t b); /* why a kernel cannot hold both */
@@ -62,8 +63,8 @@ const char *too_big(struct fuser *f, uint32_t a, uint32_t b); /* why a kernel ca
 /* abreast.c: two small kernels of one shape that have nothing to do with each other, if any. */
 bool find_abreast(struct fuser *f, struct merge *m);
 
-/* split.c: for a merge that was refused: how both fit together with axes split for each other;
- * leaves why_not if they do not. */
+/* split.c: for a merge that was refused, or in which both read the same at different places: how
+ * both fit together with axes split for each other; leaves m alone if they do not. */
 void plan_split(struct fuser *f, struct merge *m);
 void bind_by_places(struct fuser *f, struct merge *m);
 

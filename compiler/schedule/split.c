@@ -9,13 +9,14 @@
  * axis of the other. But in the row-major order of a tensor, an axis of n elements that goes in
  * steps of c takes the stretch from c to c*n: i2 that from 64 to 2048, r0 that from 1 to 2048. An
  * axis is split where one of the other group's begins or ends inside of its stretch, if both are
- * multiples. Then axes of equal steps and sizes are each other.
+ * multiples; and where it is divided: the windows of a picture are read at (i0 % 7)*8 + i1 // 8.
+ * Then axes of equal steps and sizes are each other.
  *
  * Nests keep their indices, and buffers their shapes: what a nest calls i0 is i0a*4 + i0b of its
  * group. The kernel merges neighbours again wherever its indices let it (kernel/body.c).
  *
  * Two groups are not split for each other
- *   - if they could be fused as they are, or one inlined;
+ *   - if they could be fused as they are, and meet in what they share, or one inlined;
  *   - if that would make memory run along different axes, or in pieces of less than a sector.
  * The depth of a matrix product and the axis of a scan stay whole. */
 #include "schedule/fuse.h"
@@ -30,6 +31,7 @@ enum {
  * on; EX_NONE where it does not, or not by a constant step forward. */
 struct place {
     buffer_id buffer;
+    ex number; /* of the element, in row-major order */
     ex step[2 * GROUP_MAX_AXES];
 };
 
@@ -61,6 +63,7 @@ static void add_place(struct places *p, buffer_id b, const ex *index) {
     for (int k = 0; k < axis_count(G); k++)
         if (ex_linear(e, number, axis_at(G, k), &step, &rest) && is_positive(p->f, step))
             x.step[k] = step;
+    x.number = number;
     vec_push(p->f->s->arena, &p->at, x);
 }
 
@@ -167,6 +170,24 @@ static bool split_at(struct fuser *f, struct group *G, int k, ex c, ex t) {
     return true;
 }
 
+/* What an axis is divided by in e; EX_NONE: by nothing. */
+static ex divisor_of(struct fuser *f, ex e, ex axis) {
+    enum ex_kind kind = ex_kind(f->l->ex, e);
+    if (kind == EX_CONST || kind == EX_SYM || !ex_uses(f->l->ex, e, axis)) return EX_NONE;
+    ex a = ex_lhs(f->l->ex, e), b = ex_rhs(f->l->ex, e);
+    if ((kind == EX_DIV || kind == EX_MOD) && a == axis) return b;
+    ex inside = divisor_of(f, a, axis);
+    return inside ? inside : divisor_of(f, b, axis);
+}
+
+static bool split_divided(struct fuser *f, struct group *G, const struct place *x) {
+    for (int k = 0; k < axis_count(G); k++) {
+        ex d = x->step[k] || !may_split(G, k) ? EX_NONE : divisor_of(f, x->number, axis_at(G, k));
+        if (d && is_positive(f, d) && split_at(f, G, k, ex_const(f->l->ex, 1), d)) return true;
+    }
+    return false;
+}
+
 /* Splits an axis of the first group where one of the second begins or ends, if there is any. */
 static bool split_one(struct fuser *f, const struct places *p, const struct places *by) {
     struct group *G = group_at(f, p->group);
@@ -175,6 +196,7 @@ static bool split_one(struct fuser *f, const struct places *p, const struct plac
         for (uint32_t j = 0; j < by->at.n; j++) {
             const struct place *x = &p->at.at[i], *y = &by->at.at[j];
             if (x->buffer != y->buffer) continue;
+            if (split_divided(f, G, x)) return true;
             for (int k = 0; k < axis_count(G); k++)
                 for (int n = 0; x->step[k] && may_split(G, k) && n < axis_count(B); n++) {
                     if (!y->step[n]) continue;
@@ -335,13 +357,13 @@ void plan_split(struct fuser *f, struct merge *m) {
     split_both(f, &c);
     plan_fit(f, &c);
     if (!c.why_not) c.why_not = lies_badly(f, &c);
-    if (!c.why_not) {
+    if (!c.why_not && (m->why_not || they_meet(f, &c))) {
         *m = c;
         for (int side = 0; side < 2; side++) {
             m->split[side] = NEW(f->s->arena, struct group);
             *m->split[side] = side ? *B : *A;
         }
-    } else if (strstr(m->why_not, "iteration spaces differ") &&
+    } else if (m->why_not && c.why_not && strstr(m->why_not, "iteration spaces differ") &&
                !strstr(c.why_not, "iteration spaces differ")) {
         m->why_not = c.why_not;
     }

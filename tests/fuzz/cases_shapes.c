@@ -235,6 +235,12 @@ static const char *const shapes[] = {
     "graph(%x: f32[280, 24], %g: f32[20, 14, 24]) {\n %v = view(%x, [20, 14, 24])\n"
     " %p = mul(%v, %g)\n %s = sum(%p, 2, True)\n %q = sub(%p, %s)\n %u = view(%q, [280, 24])\n"
     " %h = mul(%u, 2)\n %c = sum(%h, 0)\n %d = sum(%x, 0)\n return %h, %c, %d\n}\n",
+    "graph(%x: f32[2, 8, 6, 20], %w: f32[20]) {\n %y = rms_norm(%x, [20], %w)\n"
+    " %v = view(%y, [2, 2, 4, 3, 2, 20])\n %p = permute(%v, [0, 1, 3, 2, 4, 5])\n"
+    " %u = view(%p, [12, 8, 20])\n %z = mul(%u, 2)\n return %z\n}\n",
+    "graph(%x: f32[3, 12, 20], %w: f32[12, 1]) {\n %y = relu(%x)\n %v = view(%y, [3, 2, 6, 20])\n"
+    " %p = permute(%v, [0, 2, 1, 3])\n %u = view(%p, [3, 12, 20])\n %z = mul(%u, %w)\n"
+    " return %y, %z\n}\n",
     /* a residual around a square product */
     "graph(%x: f32[8, 8], %w: f32[8, 8]) {\n %m = mm(%x, %w)\n %y = add(%x, %m)\n return %y\n}\n",
 };

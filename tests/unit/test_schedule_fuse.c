@@ -427,6 +427,16 @@ static void test_split_axes(void **state) {
          " %z = relu(%y)\n return %z\n}\n",
          1, /* rows of the product; its depth stays whole */
          {"mm  with  add: fused, axes split, saves"}},
+        {"graph(%x: f32[4, 32, 24, 16]) {\n %y = layer_norm(%x, [16])\n"
+         " %v = view(%y, [4, 4, 8, 3, 8, 16])\n %p = permute(%v, [0, 1, 3, 2, 4, 5])\n"
+         " %w = view(%p, [48, 64, 16])\n %z = mul(%w, 2)\n return %z\n}\n",
+         1, /* 12 windows of a picture */
+         {"fused, axes split, saves"}},
+        {"graph(%x: f32[8, 32, 28]) {\n %y = relu(%x)\n %v = view(%y, [8, 2, 16, 28])\n"
+         " %p = permute(%v, [0, 2, 1, 3])\n %u = view(%p, [8, 32, 28])\n %z = add(%u, 1)\n"
+         " return %y, %z\n}\n",
+         1, /* as they are, x would be read twice */
+         {"y  with  z: fused, axes split, saves"}},
         {"graph(%x: f32[8, 60]) {\n %a = exp(%x)\n %v = view(%a, [2, 4, 6, 10])\n"
          " %b = neg(%v)\n return %a, %b\n}\n",
          1,
