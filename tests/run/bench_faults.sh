@@ -25,8 +25,9 @@ tune() {
         >"$TMP/out" 2>"$TMP/err" </dev/null &
     pid=$!
 }
-wait_for_a_trial() {
-    while kill -0 $pid 2>/dev/null && ! grep -q '^\[autotune\]' "$TMP/err"; do sleep 0.1; done
+# wait_for_trials N: or until it ends. The first is the default's, which every run makes anew.
+wait_for_trials() {
+    while kill -0 $pid 2>/dev/null && [ "$(grep -c '^\[autotune\]' "$TMP/err")" -lt "$1" ]; do sleep 0.1; done
 }
 valid_csv() { python3 -c 'import csv, sys
 rows = list(csv.reader(open(sys.argv[1])))
@@ -81,7 +82,7 @@ expect 3 '/nonexistent/cc' 'no C compiler'
 
 # Ctrl-C: 130, and what was measured is kept.
 tune -D rows=24 -D dim=48 --results "$TMP/stopped"
-wait_for_a_trial
+wait_for_trials 1
 kill -TERM $pid
 code=0
 wait $pid || code=$?
@@ -92,7 +93,7 @@ if said=$(valid_csv "$TMP/stopped/softmax.csv"); then ok; else fail "after a sto
 # kill -9 at any moment: rows stay whole, the store opens, and the next run goes on.
 for i in 1 2 3 4 5 6; do
     tune -D rows=40 -D dim=80 --results "$TMP/killed"
-    if [ $i = 6 ]; then wait_for_a_trial; else sleep "$((i / 2)).$((i * 3 % 10))"; fi
+    if [ $i = 6 ]; then wait_for_trials 3; else sleep "$((i / 2)).$((i * 3 % 10))"; fi
     kill -9 $pid 2>/dev/null
     wait $pid 2>/dev/null
     if [ -s "$TMP/killed/softmax.csv" ]; then
@@ -111,7 +112,7 @@ fi
 # the run goes on.
 rm -f "$WARPSMITH_CACHE"*
 tune -D rows=48 -D dim=96 --results "$TMP/orphan" --search exhaustive
-wait_for_a_trial
+wait_for_trials 1
 for child in $(cat /proc/$pid/task/$pid/children 2>/dev/null); do
     grep -qz device "/proc/$child/cmdline" 2>/dev/null && kill -9 "$child" && killed=1
 done
