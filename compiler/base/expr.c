@@ -705,7 +705,8 @@ static void put(struct buf *b, const struct exprs *p, ex e, int level, bool c) {
     if (k == EX_CONST) {
         buf_printf(b, "%lld", (long long)x->value);
     } else if (k == EX_SYM) {
-        buf_puts(b, ex_symbol(p, e)->name);
+        const struct ex_symbol *s = ex_symbol(p, e);
+        buf_printf(b, "%s%s", c && s->bound == EX_NONE ? "size_" : "", s->name);
     } else if (k == EX_MIN || k == EX_MAX) {
         if (c) {
             buf_puts(b, k == EX_MIN ? "k_min_i(" : "k_max_i(");

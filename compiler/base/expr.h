@@ -92,7 +92,8 @@ int ex_symbols(const struct exprs *p, ex e, ex *out, int cap);
 int64_t ex_eval(const struct exprs *p, ex e, int64_t (*of)(void *ctx, ex sym), void *ctx);
 
 /* Print as Python/C-like text: "4096", "s0*s1 + i0", "(s0 // 2) % 4". ex_print_c prints C99 that is
- * right where what is divided is not negative, or its least value is known ("(s0 / 2) % 4"). */
+ * right where what is divided is not negative, or its least value is known; sizes, whose names are
+ * anybody's, have names of their own kind in it: "(size_s0 / 2) % 4". */
 void ex_print(struct buf *b, const struct exprs *p, ex e);
 void ex_print_c(struct buf *b, const struct exprs *p, ex e);
 const char *ex_str(struct arena *a, const struct exprs *p, ex e);

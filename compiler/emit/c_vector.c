@@ -399,13 +399,13 @@ bool scan_is_vector(struct emitter *w) {
 /* What each scan has at the vector's elements, from what the vector's have among themselves. */
 static void put_scanned(struct emitter *w, bool part) {
     const struct phase *f = &w->p->phases.at[0];
-    for (uint32_t i = 0; i < f->reduce.n; i++) line(w, "k_v s%u;", f->reduce.at[i]);
+    for (uint32_t i = 0; i < f->reduce.n; i++) line(w, "k_v scan%u;", f->reduce.at[i]);
     open_scope(w);
     w->vectors = true;
     put_values(w, 0, part);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        line(w, "s%u = k_scan_%s(%s);", v, reduction_name(at(w, v)->reduction),
+        line(w, "scan%u = k_scan_%s(%s);", v, reduction_name(at(w, v)->reduction),
              ref(w, at(w, v)->args[0]));
     }
     w->vectors = false;
@@ -413,7 +413,7 @@ static void put_scanned(struct emitter *w, bool part) {
     for (uint32_t i = 0; i < f->compute.n; i++) w->where[f->compute.at[i]] = NOWHERE;
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        const char *c = arena_printf(w->arena, "c%u", v), *s = arena_printf(w->arena, "s%u", v);
+        const char *c = arena_printf(w->arena, "c%u", v), *s = arena_printf(w->arena, "scan%u", v);
         line(w, "const k_v v%u = %s;", v, combine_text(w, v, c, s));
         line(w, "%s = %s;", c, combine_text(w, v, c, arena_printf(w->arena, "k_last(%s)", s)));
         w->where[v] = LOCAL;

@@ -397,7 +397,7 @@ void put_parameters(struct emitter *w) {
                  stored ? "" : "const ", t, i);
     }
     for (uint32_t i = 0; i < w->k->sizes.n; i++) {
-        const char *name = ex_symbol(w->k->ex, w->k->sizes.at[i])->name;
+        const char *name = ex_text(w, w->k->sizes.at[i]);
         if (w->cuda)
             buf_printf(&w->b, ", long long %s", name);
         else
