@@ -5,9 +5,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__AVX512F__) || defined(__AVX__)
-#include <immintrin.h>
-#endif
 
 typedef float k_f32;
 typedef double k_f64;
@@ -83,21 +80,36 @@ K_INLINE k_f16 k_to_f16(float f) {
 K_INLINE float k_round_bf16(float f) { return k_from_bf16(k_to_bf16(f)); }
 K_INLINE float k_round_f16(float f) { return k_from_f16(k_to_f16(f)); }
 
-/* n floats to memory past the caches, where the address allows it. */
+/* n floats to memory past the caches, where the address allows it. The widest registers of a
+ * machine have K_LANES floats; <immintrin.h> would take as long to read as a kernel to compile. */
+#if defined(__AVX512F__)
+#define K_LANES 16
+#elif defined(__AVX__)
+#define K_LANES 8
+#else
+#define K_LANES 4
+#endif
+typedef float k_v __attribute__((vector_size(4 * K_LANES)));
+typedef float k_v_at __attribute__((vector_size(4 * K_LANES), aligned(4), may_alias));
+
+#if defined(__clang__)
+#define K_STREAM(to, x) __builtin_nontemporal_store((x), (k_v *)(to))
+#elif defined(__AVX512F__)
+#define K_STREAM(to, x) __builtin_ia32_movntps512((to), (x))
+#elif defined(__AVX__)
+#define K_STREAM(to, x) __builtin_ia32_movntps256((to), (x))
+#endif
 K_INLINE void k_stream(float *to, const float *from, int n) {
     int i = 0;
-#if defined(__AVX512F__)
-    if (((uintptr_t)to & 63) == 0)
-        for (; i + 16 <= n; i += 16) _mm512_stream_ps(to + i, _mm512_loadu_ps(from + i));
-#elif defined(__AVX__)
-    if (((uintptr_t)to & 31) == 0)
-        for (; i + 8 <= n; i += 8) _mm256_stream_ps(to + i, _mm256_loadu_ps(from + i));
+#if defined(K_STREAM)
+    if ((uintptr_t)to % sizeof(k_v) == 0)
+        for (; i + K_LANES <= n; i += K_LANES) K_STREAM(to + i, *(const k_v_at *)(from + i));
 #endif
     for (; i < n; i++) to[i] = from[i];
 }
 K_INLINE void k_stream_end(void) {
 #if defined(__AVX__)
-    _mm_sfence();
+    __builtin_ia32_sfence();
 #endif
 }
 

@@ -2,21 +2,16 @@
  * as many lanes as the widest register of the machine that compiles it; a k_m is what comparing two
  * of them gives, 0 or -1 a lane. Arithmetic is C's, on vectors (GCC and clang have it); the
  * functions here are those of prelude_c.h for all lanes at once, with the same formulas and bounds.
- * Only what the compiler does not find by itself is spelt in AVX-512: maxima that keep NaN, masks,
- * scaling.
+ * Only what gcc does not find by itself is spelt in AVX-512, by its builtins: maxima that keep NaN,
+ * masks, scaling. clang finds it.
  */
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && !defined(__clang__)
 #define K_AVX512 1
-#define K_LANES 16
-#elif defined(__AVX__)
-#define K_LANES 8
-#else
-#define K_LANES 4
+#define K_FIRST(n) ((unsigned short)((1u << (n)) - 1)) /* a mask of n lanes */
+#define K_ROUND_CURRENT 4                              /* as the processor is set */
 #endif
 
-typedef float k_v __attribute__((vector_size(4 * K_LANES)));
 typedef int32_t k_m __attribute__((vector_size(4 * K_LANES)));
-typedef float k_v_at __attribute__((vector_size(4 * K_LANES), aligned(4), may_alias));
 
 K_INLINE k_v k_splat(float x) { return x - (k_v){0}; } /* not x + 0: that loses the sign of -0 */
 K_INLINE k_v k_as_v(k_m x) { return (k_v)x; }
@@ -33,7 +28,7 @@ K_INLINE void k_store_v(float *p, k_v x) { *(k_v_at *)p = x; }
 /* The first n < K_LANES lanes alone: memory past them is not touched, they load as 0. */
 K_INLINE k_v k_load_n(const float *p, int n) {
 #if defined(K_AVX512)
-    return (k_v)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
+    return __builtin_ia32_loadups512_mask(p, (k_v){0}, K_FIRST(n));
 #else
     float lanes[K_LANES] = {0};
     memcpy(lanes, p, (size_t)n * sizeof *p);
@@ -42,7 +37,7 @@ K_INLINE k_v k_load_n(const float *p, int n) {
 }
 K_INLINE void k_store_n(float *p, k_v x, int n) {
 #if defined(K_AVX512)
-    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)x);
+    __builtin_ia32_storeups512_mask(p, x, K_FIRST(n));
 #else
     memcpy(p, &x, (size_t)n * sizeof *p);
 #endif
@@ -59,14 +54,14 @@ K_INLINE k_m k_below(int n) { return k_lanes() < n; }
 /* Lane l from p[l * step], step 1 or 2, where `which` is set; else 0, and memory is not touched. */
 K_INLINE k_v k_load_if(k_m which, const float *p, int step) {
 #if defined(K_AVX512)
-    __mmask16 m = _mm512_movepi32_mask((__m512i)which);
-    if (step == 1) return (k_v)_mm512_maskz_loadu_ps(m, p);
+    unsigned short m = __builtin_ia32_cvtd2mask512(which);
+    if (step == 1) return __builtin_ia32_loadups512_mask(p, (k_v){0}, m);
     uint32_t apart = m; /* a bit between each two */
     apart = (apart | apart << 8) & 0x00ff00ffu, apart = (apart | apart << 4) & 0x0f0f0f0fu;
     apart = (apart | apart << 2) & 0x33333333u, apart = (apart | apart << 1) & 0x55555555u;
-    __m512 low = _mm512_maskz_loadu_ps((__mmask16)apart, p),
-           high = _mm512_maskz_loadu_ps((__mmask16)(apart >> 16), p + 16);
-    return (k_v)_mm512_permutex2var_ps(low, (__m512i)(k_lanes() * 2), high);
+    k_v low = __builtin_ia32_loadups512_mask(p, (k_v){0}, (unsigned short)apart),
+        high = __builtin_ia32_loadups512_mask(p + 16, (k_v){0}, (unsigned short)(apart >> 16));
+    return __builtin_shuffle(low, high, k_lanes() * 2);
 #else
     k_v x = {0};
     for (int l = 0; l < K_LANES; l++)
@@ -78,7 +73,7 @@ K_INLINE k_v k_load_if(k_m which, const float *p, int step) {
 /* New values in the first n lanes, old ones in the others. */
 K_INLINE k_v k_first_n(k_v now, k_v old, int n) {
 #if defined(K_AVX512)
-    return (k_v)_mm512_mask_mov_ps((__m512)old, (__mmask16)((1u << n) - 1), (__m512)now);
+    return __builtin_ia32_movaps512_mask(now, old, K_FIRST(n));
 #else
     memcpy(&old, &now, (size_t)n * sizeof(float));
     return old;
@@ -87,14 +82,9 @@ K_INLINE k_v k_first_n(k_v now, k_v old, int n) {
 
 /* To memory past the caches, where the address allows it. */
 K_INLINE void k_stream_v(float *p, k_v x) {
-#if defined(K_AVX512)
-    if (((uintptr_t)p & 63) == 0)
-        _mm512_stream_ps(p, (__m512)x);
-    else
-        k_store_v(p, x);
-#elif defined(__AVX__)
-    if (((uintptr_t)p & 31) == 0)
-        _mm256_stream_ps(p, (__m256)x);
+#if defined(K_STREAM)
+    if ((uintptr_t)p % sizeof x == 0)
+        K_STREAM(p, x);
     else
         k_store_v(p, x);
 #else
@@ -108,34 +98,45 @@ K_INLINE long long k_head(const float *p, long long n) {
 }
 #define k_ahead(p) __builtin_prefetch((p), 0, 2)
 
+#if defined(K_AVX512) /* of each quarter, or of all quarters: what of a, then what of b */
+#define K_IN_QUARTERS(a, b, i, j, k, l)                                                            \
+    __builtin_shuffle((a), (b),                                                                    \
+                      (k_m){(i), (j), (k), (l), 4 + (i), 4 + (j), 4 + (k), 4 + (l), 8 + (i),       \
+                            8 + (j), 8 + (k), 8 + (l), 12 + (i), 12 + (j), 12 + (k), 12 + (l)})
+#define K_PAIRS(a, b, i) K_IN_QUARTERS(a, b, i, 16 + (i), 1 + (i), 17 + (i))
+#define K_TWOS(a, b, i) K_IN_QUARTERS(a, b, i, 1 + (i), 16 + (i), 17 + (i))
+#define K_QUARTERS(a, b, i)                                                                        \
+    __builtin_shuffle((a), (b),                                                                    \
+                      (k_m){(i), 1 + (i), 2 + (i), 3 + (i), 8 + (i), 9 + (i), 10 + (i), 11 + (i),  \
+                            16 + (i), 17 + (i), 18 + (i), 19 + (i), 24 + (i), 25 + (i), 26 + (i),  \
+                            27 + (i)})
+#endif
 /* A square of K_LANES rows, `apart` floats from each other, to columns `to_apart` from each other.
  */
 K_INLINE void k_turn_v(float *to, long long to_apart, const float *p, long long apart) {
 #if defined(K_AVX512)
-    __m512 a[16], b[16];
+    k_v a[16], b[16];
 #pragma GCC unroll 16
-    for (int i = 0; i < 16; i++) a[i] = _mm512_loadu_ps(p + i * apart);
+    for (int i = 0; i < 16; i++) a[i] = k_load_v(p + i * apart);
 #pragma GCC unroll 16
     for (int i = 0; i < 16; i += 2) { /* pairs of rows */
-        b[i] = _mm512_unpacklo_ps(a[i], a[i + 1]);
-        b[i + 1] = _mm512_unpackhi_ps(a[i], a[i + 1]);
+        b[i] = K_PAIRS(a[i], a[i + 1], 0);
+        b[i + 1] = K_PAIRS(a[i], a[i + 1], 2);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < 16; i += 4) /* fours: a[i + k] has columns k, 4 + k, 8 + k and 12 + k */
         for (int k = 0; k < 2; k++) {
-            a[i + 2 * k] = _mm512_shuffle_ps(b[i + k], b[i + 2 + k], 0x44);
-            a[i + 2 * k + 1] = _mm512_shuffle_ps(b[i + k], b[i + 2 + k], 0xee);
+            a[i + 2 * k] = K_TWOS(b[i + k], b[i + 2 + k], 0);
+            a[i + 2 * k + 1] = K_TWOS(b[i + k], b[i + 2 + k], 2);
         }
 #pragma GCC unroll 16
     for (int k = 0; k < 4; k++) { /* the four parts of four registers */
-        __m512 c = _mm512_shuffle_f32x4(a[k], a[4 + k], 0x88),
-               d = _mm512_shuffle_f32x4(a[8 + k], a[12 + k], 0x88),
-               e = _mm512_shuffle_f32x4(a[k], a[4 + k], 0xdd),
-               f = _mm512_shuffle_f32x4(a[8 + k], a[12 + k], 0xdd);
-        _mm512_storeu_ps(to + k * to_apart, _mm512_shuffle_f32x4(c, d, 0x88));
-        _mm512_storeu_ps(to + (8 + k) * to_apart, _mm512_shuffle_f32x4(c, d, 0xdd));
-        _mm512_storeu_ps(to + (4 + k) * to_apart, _mm512_shuffle_f32x4(e, f, 0x88));
-        _mm512_storeu_ps(to + (12 + k) * to_apart, _mm512_shuffle_f32x4(e, f, 0xdd));
+        k_v c = K_QUARTERS(a[k], a[4 + k], 0), d = K_QUARTERS(a[8 + k], a[12 + k], 0),
+            e = K_QUARTERS(a[k], a[4 + k], 4), f = K_QUARTERS(a[8 + k], a[12 + k], 4);
+        k_store_v(to + k * to_apart, K_QUARTERS(c, d, 0));
+        k_store_v(to + (8 + k) * to_apart, K_QUARTERS(c, d, 4));
+        k_store_v(to + (4 + k) * to_apart, K_QUARTERS(e, f, 0));
+        k_store_v(to + (12 + k) * to_apart, K_QUARTERS(e, f, 4));
     }
 #else
     for (int i = 0; i < K_LANES; i++)
@@ -164,27 +165,27 @@ K_INLINE void *k_row(long long bytes) { return aligned_alloc(64, ((size_t)bytes 
 /* ---- maths ----------------------------------------------------------------------------------- */
 
 #if defined(K_AVX512)
-#define K_ROUND_V(x) ((k_v)_mm512_roundscale_ps((__m512)(x), 0))
-#define K_FMA(a, b, c) ((k_v)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#define K_ROUND_V(x)                                                                               \
+    __builtin_ia32_rndscaleps_mask((x), 0, (k_v){0}, (unsigned short)-1, K_ROUND_CURRENT)
+#define K_OF_ALL(what, a, b)                                                                       \
+    __builtin_ia32_##what##ps512_mask((a), (b), (k_v){0}, (unsigned short)-1, K_ROUND_CURRENT)
+#define K_UNORDERED(a) /* a mask of NaNs */                                                        \
+    (unsigned short)__builtin_ia32_cmpps512_mask((a), (a), 3, (unsigned short)-1, K_ROUND_CURRENT)
 #else /* |x| < 2^22: what is added shifts the fraction out */
 #define K_ROUND_V(x) ((x) + 12582912.0f - 12582912.0f)
-#define K_FMA(a, b, c) ((a) * (b) + (c))
 #endif
+#define K_FMA(a, b, c) ((a) * (b) + (c)) /* which compilers contract */
 
 K_INLINE k_v k_max_v(k_v a, k_v b) {
 #if defined(K_AVX512)
-    __m512 x = (__m512)a;
-    return (k_v)_mm512_mask_mov_ps(_mm512_max_ps(x, (__m512)b),
-                                   _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x);
+    return __builtin_ia32_movaps512_mask(a, K_OF_ALL(max, a, b), K_UNORDERED(a));
 #else
     return k_select((a != a) | (a > b), a, b);
 #endif
 }
 K_INLINE k_v k_min_v(k_v a, k_v b) {
 #if defined(K_AVX512)
-    __m512 x = (__m512)a;
-    return (k_v)_mm512_mask_mov_ps(_mm512_min_ps(x, (__m512)b),
-                                   _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x);
+    return __builtin_ia32_movaps512_mask(a, K_OF_ALL(min, a, b), K_UNORDERED(a));
 #else
     return k_select((a != a) | (a < b), a, b);
 #endif
@@ -192,7 +193,7 @@ K_INLINE k_v k_min_v(k_v a, k_v b) {
 /* x between two numbers; NaN stays. */
 K_INLINE k_v k_clamp_v(k_v x, float low, float high) {
 #if defined(K_AVX512)
-    return (k_v)_mm512_min_ps(_mm512_set1_ps(high), _mm512_max_ps(_mm512_set1_ps(low), (__m512)x));
+    return K_OF_ALL(min, k_splat(high), K_OF_ALL(max, k_splat(low), x)); /* of a NaN, the second */
 #else
     x = k_select(x < low, k_splat(low), x);
     return k_select(x > high, k_splat(high), x);
@@ -201,7 +202,7 @@ K_INLINE k_v k_clamp_v(k_v x, float low, float high) {
 K_INLINE k_v k_abs_v(k_v a) { return k_as_v(k_as_m(a) & 0x7fffffff); }
 K_INLINE k_v k_relu_v(k_v a) {
 #if defined(K_AVX512)
-    return (k_v)_mm512_max_ps(_mm512_setzero_ps(), (__m512)a); /* of a NaN, the second */
+    return K_OF_ALL(max, (k_v){0}, a);
 #else
     return k_as_v(k_as_m(a) & ~(a <= 0));
 #endif
@@ -211,7 +212,7 @@ K_INLINE k_v k_copysign_v(k_v size, k_v sign) {
 }
 K_INLINE k_v k_sqrt_v(k_v a) {
 #if defined(K_AVX512)
-    return (k_v)_mm512_sqrt_ps((__m512)a);
+    return __builtin_ia32_sqrtps512_mask(a, (k_v){0}, (unsigned short)-1, K_ROUND_CURRENT);
 #else
     for (int l = 0; l < K_LANES; l++) a[l] = sqrtf(a[l]);
     return a;
@@ -222,7 +223,7 @@ K_INLINE k_v k_rsqrt_v(k_v a) { return 1.0f / k_sqrt_v(a); }
 /* 2^n p, n whole. */
 K_INLINE k_v k_scale_v(k_v p, k_v n) {
 #if defined(K_AVX512)
-    return (k_v)_mm512_scalef_ps((__m512)p, (__m512)n);
+    return K_OF_ALL(scalef, p, n);
 #else
     k_m i = __builtin_convertvector(n, k_m), half = i >> 1;
     return p * k_as_v((half + 127) << 23) * k_as_v((i - half + 127) << 23);
@@ -291,12 +292,16 @@ K_INLINE k_v k_log_v(k_v a) {
 
 /* All lanes of one vector combined, by halves. */
 #if defined(K_AVX512)
+#define K_TURNED(x, n)                                                                             \
+    __builtin_shuffle((x), (k_m){0 ^ (n), 1 ^ (n), 2 ^ (n), 3 ^ (n), 4 ^ (n), 5 ^ (n), 6 ^ (n),    \
+                                 7 ^ (n), 8 ^ (n), 9 ^ (n), 10 ^ (n), 11 ^ (n), 12 ^ (n),          \
+                                 13 ^ (n), 14 ^ (n), 15 ^ (n)})
 #define K_FOLD(name, of_two)                                                                       \
     K_INLINE float name(k_v x) {                                                                   \
-        x = of_two(x, (k_v)_mm512_shuffle_f32x4((__m512)x, (__m512)x, 0x4e));                      \
-        x = of_two(x, (k_v)_mm512_shuffle_f32x4((__m512)x, (__m512)x, 0xb1));                      \
-        x = of_two(x, (k_v)_mm512_permute_ps((__m512)x, 0x4e));                                    \
-        return of_two(x, (k_v)_mm512_permute_ps((__m512)x, 0xb1))[0];                              \
+        x = of_two(x, K_TURNED(x, 8));                                                             \
+        x = of_two(x, K_TURNED(x, 4));                                                             \
+        x = of_two(x, K_TURNED(x, 2));                                                             \
+        return of_two(x, K_TURNED(x, 1))[0];                                                       \
     }
 #else
 #define K_FOLD(name, of_two)                                                                       \
@@ -310,8 +315,7 @@ K_INLINE k_v k_log_v(k_v a) {
 #endif
 /* Each lane combined with those before it; `unit` changes nothing. */
 #if defined(K_AVX512)
-#define K_SHIFT(x, unit, n)                                                                        \
-    ((k_v)_mm512_alignr_epi32((__m512i)(x), (__m512i)k_splat(unit), 16 - (n)))
+#define K_SHIFT(x, unit, n) __builtin_shuffle(k_splat(unit), (x), k_lanes() + 16 - (n))
 #define K_SCAN(name, of_two, unit)                                                                 \
     K_INLINE k_v name(k_v x) {                                                                     \
         x = of_two(K_SHIFT(x, unit, 1), x);                                                        \
