@@ -160,8 +160,7 @@ static struct call call_by_table(struct gen *x, enum op op) {
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
-/* What no compiled graph computes: uninitialised memory, random numbers, shifts by any integer. */
-static bool is_excluded(enum op op) {
+bool gen_excludes(enum op op) {
     return op == OP_INPUT || op == OP_SHIFT_LEFT || op == OP_SHIFT_RIGHT || op == OP_EMPTY ||
            op == OP_EMPTY_LIKE || op == OP_RAND || op == OP_RANDN || op == OP_RAND_LIKE ||
            op == OP_RANDN_LIKE;
@@ -176,7 +175,7 @@ static enum op random_op(struct gen *x) {
         percent(x, 2) ? CREATE : classes[below(x, sizeof classes / sizeof *classes)];
     for (;;) {
         enum op op = (enum op)below(x, OP_COUNT);
-        if (op_info(op)->class == class && !is_excluded(op)) return op;
+        if (op_info(op)->class == class && !gen_excludes(op)) return op;
     }
 }
 

@@ -8,6 +8,10 @@
  * compute infinities, and what no back end takes. */
 struct graph *gen_graph(struct arena *a, uint64_t seed);
 
+/* What cannot be judged, and is in no such graph: inputs, uninitialised memory, random numbers,
+ * shifts by any integer. */
+bool gen_excludes(enum op op);
+
 /* g without what no output needs, inputs first. */
 struct graph *gen_prune(const struct graph *g);
 

@@ -18,6 +18,11 @@ class Tensor:
         self.values, self.shape, self.dtype, self.parts = list(values), tuple(shape), dtype, parts
         self.requires_grad = any(part.requires_grad for part, _ in parts)
 
+    ndim = property(lambda self: len(self.shape))
+
+    def stride(self, d):
+        return math.prod(self.shape[d + 1 :])
+
     def like(self, values, **more):
         return Tensor(values, self.shape, more.get("dtype", self.dtype), more.get("parts", ()))
 
