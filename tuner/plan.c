@@ -147,6 +147,7 @@ static void bind_launch(const struct variant *v, const struct ws_launch *from,
                           .grid = {from->grid[0], from->grid[1], from->grid[2]},
                           .threads = from->threads,
                           .smem = from->smem,
+                          .overlaps = true,
                           .n_args = from->n_args};
     for (int i = 0; i < from->n_args; i++) {
         values[i] = argument_value(&from->args[i], b);

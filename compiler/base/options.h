@@ -2,8 +2,11 @@
  *
  *   WS_LOGS          comma list of log names below, "all" for every one; mirrors TORCH_LOGS
  *   WARPSMITH_CACHE  path of the store; default $XDG_CACHE_HOME/warpsmith/store.db, else
- * ~/.cache/... CUDA_HOME        where a CUDA toolkit is looked for first CC               the C
- * compiler of the CPU device; default cc */
+ *                    ~/.cache/...
+ *   WARPSMITH_OVERLAP  0: no launch is made ready before the one before it has ended
+ *   CUDA_HOME        where a CUDA toolkit is looked for first
+ *   CC               the C compiler of the CPU device; default cc
+ */
 #ifndef WS_BASE_OPTIONS_H
 #define WS_BASE_OPTIONS_H
 
@@ -37,6 +40,7 @@ struct env {
     const char *store_path; /* never NULL */
     const char *cuda_home;  /* NULL if not set */
     const char *cc;
+    bool no_overlap;
     bool threads_placed; /* OpenMP was told where threads go: nobody else is to pin them */
 };
 

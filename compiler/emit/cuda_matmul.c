@@ -137,6 +137,7 @@ void emit_cuda_matmul(struct emitter *w) {
     buf_puts(&w->b, ") {\n");
     w->indent++;
     line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
+    line(w, "k_enter();");
     line(w, "const int tid = (int)threadIdx.x, tx = tid %% %d, ty = tid / %d;",
          c[KNOB_n] / c[KNOB_tn], c[KNOB_n] / c[KNOB_tn]);
     line(w, "const k_idx nm = %s, nn = %s, nr = %s;", ex_text(w, k->bound[AXIS_M]),

@@ -561,6 +561,7 @@ struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) 
     buf_puts(&w->b, ") {\n");
     w->indent++;
     line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
+    line(w, "k_enter();");
     line(w, "const int tid = (int)threadIdx.x;");
     line(w, "const k_idx nx = %s, nr = %s;", ex_text(w, w->k->bound[AXIS_X]),
          ex_text(w, w->k->bound[AXIS_R]));

@@ -860,6 +860,17 @@ template <typename T, int N> K_DEVICE k_pack<T, N> k_load_shared(const unsigned 
     return p;
 }
 
+/* ---- launches ----------------------------------------------------------------------------------- */
+
+/* Where a kernel begins, and before it looks at memory: the launches before it have ended, and what they wrote is there;
+ * the launch after it may be made ready meanwhile. Without effect on one that was launched like any other. */
+K_DEVICE void k_enter() {
+#if !defined(WS_EMULATOR) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 /* ---- clusters, mbarriers and bulk copies (sm_90) ----------------------------------------------- */
 
 /* A cluster is the N adjacent blocks of `__global__ void __cluster_dims__(N, 1, 1) name(...)`. k_cluster_sync: all

@@ -128,8 +128,11 @@ struct launch {
     struct module *module;
     const char *entry;
     int64_t grid[3];
-    int threads; /* per block, 1-D */
-    int smem;    /* dynamic shared memory, bytes */
+    int threads;   /* per block, 1-D */
+    int smem;      /* dynamic shared memory, bytes */
+    bool overlaps; /* its text waits for earlier launches by itself (k_enter): on GPUs that can, its
+                      blocks are made ready while the launch before it ends; unless it is the first
+                      of a call, and unless WARPSMITH_OVERLAP=0 */
     int n_args;
     void *args[LAUNCH_MAX_ARGS];
 };
@@ -149,7 +152,8 @@ enum device_loss device_loss(const struct device *dev);
 /* Time `samples` repetitions of the n launches, after one untimed one. Before each repetition,
  * outside every window, the caches are flushed (L2 / last level) if flush is set. us[s*n + i] is
  * launch i of repetition s in microseconds, from CUPTI kernel records selected by correlation id,
- * or from the monotonic clock on the CPU. A launch whose grid is empty takes 0. extra[s] (may be
+ * or from the monotonic clock on the CPU. A launch whose grid is empty takes 0,
+ * one that overlaps what is left after the one before has ended. extra[s] (may be
  * NULL) is what else is known of a repetition. */
 struct sample_extra {
     double host_us; /* the host's time to submit it; 0 on the CPU, where a launch is a call */

@@ -4,7 +4,7 @@
  *
  * Device memory is host memory and kernels do nothing, but every launch leaves the CUPTI record a
  * real one would: kernel "a" takes 1 us, "b" 2 us, anything else 50 us. Records are 216 bytes, as
- * in CUDA 13. */
+ * in CUDA 13. One that may overlap begins half a microsecond before the one before it ends. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,7 +188,7 @@ CU(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, cu_function f, int 
     return *blocks = 2048 / threads, CU_OK;
 }
 
-static void record_launch(const char *name) {
+static void record_launch(const char *name, bool overlaps) {
     uint64_t ns = !strcmp(name, "a") ? 1000 : !strcmp(name, "b") ? 2000 : 50000;
     struct cupti_kernel_record r = {.kind = CUPTI_C_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                     .correlation_id = last_id};
@@ -198,29 +198,41 @@ static void record_launch(const char *name) {
         state.drop--;
         return;
     }
-    r.start = now;
+    r.start = now - (overlaps ? 500 : 0);
     r.end = now += ns;
     if (strcmp(name, "ws_flush") != 0 && state.zero > 0) state.zero--, r.start = r.end = 0;
     if (state.tracing && n_records < MAX_RECORDS) records[n_records++] = r;
 }
 
-CU(cuLaunchKernel, cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-   unsigned bz, unsigned smem, cu_stream stream, void **args, void **extra) {
+static int launch(uint32_t cbid, bool overlaps, cu_function f, void **args) {
     struct cupti_callback_data data = {.site = 0, .correlation_id = ++last_id};
-    (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)smem, (void)stream,
-        (void)args, (void)extra;
     if (state.sync_status != CU_OK) return state.sync_status;
     profile_launch((const char *)f);
-    if (callback && !state.silent) callback(callback_user, 1, 307, &data);
-    record_launch((const char *)f);
+    if (callback && !state.silent) callback(callback_user, 1, cbid, &data);
+    record_launch((const char *)f, overlaps);
     if (!strcmp((const char *)f, "ws_find_worst")) {
         unsigned long long *result = *(unsigned long long **)args[0];
         result[0] = state.bad;
         result[1] = state.worst;
     }
     data.site = 1;
-    if (callback && !state.silent) callback(callback_user, 1, 307, &data);
+    if (callback && !state.silent) callback(callback_user, 1, cbid, &data);
     return CU_OK;
+}
+
+CU(cuLaunchKernel, cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+   unsigned bz, unsigned smem, cu_stream stream, void **args, void **extra) {
+    (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)smem, (void)stream,
+        (void)extra;
+    return launch(CUPTI_C_DRIVER_TRACE_CBID_cuLaunchKernel, false, f, args);
+}
+CU(cuLaunchKernelEx, const struct cu_launch_config *l, cu_function f, void **args, void **extra) {
+    bool overlaps = l->n_attributes == 1 &&
+                    l->attributes->id == CU_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION &&
+                    l->attributes->value.allowed;
+    (void)extra;
+    state.overlapping += overlaps;
+    return launch(CUPTI_C_DRIVER_TRACE_CBID_cuLaunchKernelEx, overlaps, f, args);
 }
 
 /* ---- CUPTI ------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ struct fake {
     /* counters */
     int tracing; /* is on */
     int profilers, enables, hosts, asked, misused;
+    int overlapping; /* of the launches: allowed to begin before the one before them ends */
     int launches, flushes, contexts, subscriptions, loaded, leaked;
 };
 

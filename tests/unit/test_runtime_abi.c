@@ -41,6 +41,22 @@ CU_DEVICE_ATTRIBUTES(A)
 #define A(name, value) SAME(value, CU_FUNC_ATTRIBUTE_##name);
 CU_FUNC_ATTRIBUTES(A)
 #undef A
+#define A(name, value) SAME(value, CU_LAUNCH_ATTRIBUTE_##name);
+CU_LAUNCH_ATTRIBUTES(A)
+#undef A
+SAME_SIZE(struct cu_launch_attribute, CUlaunchAttribute);
+SAME_SIZE(struct cu_launch_config, CUlaunchConfig);
+#define FIELD(type, ours, their_type, theirs)                                                      \
+    SAME(offsetof(type, ours), offsetof(their_type, theirs))
+FIELD(struct cu_launch_attribute, value.allowed, CUlaunchAttribute,
+      value.programmaticStreamSerializationAllowed);
+FIELD(struct cu_launch_config, grid[2], CUlaunchConfig, gridDimZ);
+FIELD(struct cu_launch_config, block, CUlaunchConfig, blockDimX);
+FIELD(struct cu_launch_config, smem, CUlaunchConfig, sharedMemBytes);
+FIELD(struct cu_launch_config, stream, CUlaunchConfig, hStream);
+FIELD(struct cu_launch_config, attributes, CUlaunchConfig, attrs);
+FIELD(struct cu_launch_config, n_attributes, CUlaunchConfig, numAttrs);
+#undef FIELD
 /* Older headers do not know the newest errors. */
 #if CUDA_VERSION >= 12080
 #define E(name, value, sticky) SAME(value, CUDA_ERROR_##name);

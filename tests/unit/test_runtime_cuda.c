@@ -161,6 +161,36 @@ static void test_gaps_of_a_slow_host(void **state) {
     device_unload(f->dev, m);
 }
 
+/* Launches that may overlap do so with the one before them in the same call, where the GPU can; the
+ * time that they wait is no time of theirs. */
+static void test_overlapping(void **state) {
+    struct fixture *f = *state;
+    double us[4 * SAMPLES];
+    struct sample_extra extra[SAMPLES];
+    for (int i = 0; i < 3; i++) {
+        f->kit->fake->major = i == 1 ? 8 : 9;
+        f->kit->fake->overlapping = 0;
+        f->env.no_overlap = i == 2;
+        open_device(f);
+        struct module *m = load(f);
+        struct launch l[] = {launch(m, "a"), launch(m, "a"), launch(m, "b"), launch(m, "a")};
+        for (int k = 0; k < 3; k++) l[k].overlaps = true;
+        l[0].grid[0] = 0; /* so that the second is the first */
+        assert_int_equal(device_run(f->dev, l, 4, &f->diag), WS_OK);
+        assert_int_equal(f->kit->fake->overlapping, i == 0);
+        assert_int_equal(device_time(f->dev, l, 4, SAMPLES, true, us, extra, &f->diag), WS_OK);
+        assert_int_equal(f->kit->fake->overlapping, i == 0 ? SAMPLES + 2 : 0);
+        for (int k = 0; k < SAMPLES; k++) {
+            assert_true(us[4 * k] == 0 && us[4 * k + 1] == 1);
+            assert_true(us[4 * k + 2] == 2 && us[4 * k + 3] == 1);
+            assert_true(extra[k].span_us == 4);
+        }
+        device_unload(f->dev, m);
+        device_close(f->dev);
+        f->dev = NULL;
+    }
+}
+
 /* Enough launches to fill several buffers and to pass the queue's depth. */
 static void test_time_many(void **state) {
     struct fixture *f = *state;
@@ -409,6 +439,7 @@ int main(void) {
         TEST(test_library_that_does_not_load),
         TEST(test_time),
         TEST(test_gaps_of_a_slow_host),
+        TEST(test_overlapping),
         TEST(test_time_many),
         TEST(test_lost_records_are_measured_again),
         TEST(test_zero_stamps_are_measured_again),

@@ -46,6 +46,24 @@ typedef struct cu_stream_ *cu_stream;
     A(MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)                                                            \
     A(NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 14)
 
+/* CU_LAUNCH_ATTRIBUTE_* */
+#define CU_LAUNCH_ATTRIBUTES(A) A(PROGRAMMATIC_STREAM_SERIALIZATION, 6)
+
+/* CUlaunchAttribute, CUlaunchConfig */
+struct cu_launch_attribute {
+    int id;
+    union {
+        uint64_t as_wide_as_any[8];
+        int allowed; /* PROGRAMMATIC_STREAM_SERIALIZATION */
+    } value;
+};
+struct cu_launch_config {
+    unsigned grid[3], block[3], smem;
+    cu_stream stream;
+    const struct cu_launch_attribute *attributes;
+    unsigned n_attributes;
+};
+
 /* CUDA_ERROR_*: those we must recognise. sticky: the context is gone, later calls fail too. */
 #define CU_ERRORS(E)                                                                               \
     E(NO_DEVICE, 100, 0)                                                                           \
@@ -73,6 +91,11 @@ enum {
 enum {
 #define A(name, value) CU_FUNC_##name = value,
     CU_FUNC_ATTRIBUTES(A)
+#undef A
+};
+enum {
+#define A(name, value) CU_LAUNCH_##name = value,
+    CU_LAUNCH_ATTRIBUTES(A)
 #undef A
 };
 enum {
@@ -117,7 +140,9 @@ enum {
       (int *blocks, cu_function f, int threads, size_t smem))                                      \
     F(cu_status, launch_kernel, "cuLaunchKernel",                                                  \
       (cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,             \
-       unsigned bz, unsigned smem, cu_stream stream, void **args, void **extra))
+       unsigned bz, unsigned smem, cu_stream stream, void **args, void **extra))                   \
+    F(cu_status, launch_kernel_ex, "cuLaunchKernelEx",                                             \
+      (const struct cu_launch_config *config, cu_function f, void **args, void **extra))
 
 /* ---- NVRTC ----------------------------------------------------------------------------------- */
 
@@ -156,6 +181,7 @@ typedef struct cupti_subscriber_ *cupti_subscriber;
     C(ACTIVITY_FLAG_FLUSH_FORCED, 1)                                                               \
     C(CB_DOMAIN_DRIVER_API, 1)                                                                     \
     C(DRIVER_TRACE_CBID_cuLaunchKernel, 307)                                                       \
+    C(DRIVER_TRACE_CBID_cuLaunchKernelEx, 652)                                                     \
     C(API_ENTER, 0)
 
 enum {

@@ -134,12 +134,14 @@ enum ws_status cuda_fail(struct cuda_device *c, struct diag *d, cu_status s, con
 /* A launch whose function is resolved and whose attributes are set. */
 struct ready {
     cu_function function; /* NULL: an empty grid, nothing to do */
+    bool overlaps;        /* with the one submitted before it */
     unsigned grid[3], threads, smem;
     void *args[LAUNCH_MAX_ARGS];
     const char *entry;
 };
-enum ws_status cuda_ready(struct cuda_device *c, const struct launch *l, struct ready *out,
-                          struct diag *d);
+/* follows: it may overlap what is submitted before it. */
+enum ws_status cuda_ready(struct cuda_device *c, const struct launch *l, bool follows,
+                          struct ready *out, struct diag *d);
 enum ws_status cuda_submit(struct cuda_device *c, const struct ready *r, struct diag *d);
 enum ws_status cuda_synchronize(struct cuda_device *c, const char *after, struct diag *d);
 enum ws_status cuda_enter(struct cuda_device *c,

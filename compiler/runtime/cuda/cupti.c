@@ -1,7 +1,7 @@
 /* cupti.c: when each kernel of ours started and ended, from CUPTI's activity records.
  *
  *   cupti_begin              records from here on are kept
- *   cuLaunchKernel           a driver-API callback notes the launch's correlation id
+ *   cuLaunchKernel[Ex]       a driver-API callback notes the launch's correlation id
  *   cupti_take_correlation   that id
  *   (synchronise)
  *   cupti_end                flush; {correlation, start, end} sorted by correlation id
@@ -45,8 +45,9 @@ static struct cupti *_Atomic active;
 static void on_launch(void *user, int domain, uint32_t cbid, const void *data) {
     const struct cupti_callback_data *call = data;
     struct cupti *c = user;
-    if (domain == CUPTI_C_CB_DOMAIN_DRIVER_API &&
-        cbid == CUPTI_C_DRIVER_TRACE_CBID_cuLaunchKernel && call->site == CUPTI_C_API_ENTER)
+    bool launches = cbid == CUPTI_C_DRIVER_TRACE_CBID_cuLaunchKernel ||
+                    cbid == CUPTI_C_DRIVER_TRACE_CBID_cuLaunchKernelEx;
+    if (domain == CUPTI_C_CB_DOMAIN_DRIVER_API && launches && call->site == CUPTI_C_API_ENTER)
         c->correlation = call->correlation_id;
 }
 
@@ -124,6 +125,11 @@ enum ws_status cupti_open(const struct env *env, struct arena *a, struct diag *d
     const char *what = "cuptiEnableCallback(cuLaunchKernel)";
     s = c->api.enable_callback(1, c->subscriber, CUPTI_C_CB_DOMAIN_DRIVER_API,
                                CUPTI_C_DRIVER_TRACE_CBID_cuLaunchKernel);
+    if (s == CUPTI_OK) {
+        what = "cuptiEnableCallback(cuLaunchKernelEx)";
+        s = c->api.enable_callback(1, c->subscriber, CUPTI_C_CB_DOMAIN_DRIVER_API,
+                                   CUPTI_C_DRIVER_TRACE_CBID_cuLaunchKernelEx);
+    }
     if (s == CUPTI_OK) {
         what = "cuptiActivityRegisterCallbacks";
         s = c->api.register_buffers(on_buffer_requested, on_buffer_completed);

@@ -173,8 +173,13 @@ static enum ws_status cuda_function_facts(struct device *dev, struct module *m, 
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-enum ws_status cuda_ready(struct cuda_device *c, const struct launch *l, struct ready *out,
-                          struct diag *d) {
+/* Programmatic dependent launch came with sm_90. */
+static bool can_overlap(const struct cuda_device *c) {
+    return !c->env.no_overlap && atoi(c->base.limits.arch + strlen("sm_")) >= 90;
+}
+
+enum ws_status cuda_ready(struct cuda_device *c, const struct launch *l, bool follows,
+                          struct ready *out, struct diag *d) {
     *out = (struct ready){
         .entry = l->entry, .threads = (unsigned)l->threads, .smem = (unsigned)l->smem};
     if (launch_is_empty(l)) return WS_OK;
@@ -190,13 +195,27 @@ enum ws_status cuda_ready(struct cuda_device *c, const struct launch *l, struct 
     if (find_function(c, l->module, l->entry, &out->function, d) != WS_OK) return d->status;
     for (int i = 0; i < 3; i++) out->grid[i] = (unsigned)l->grid[i];
     for (int i = 0; i < l->n_args; i++) out->args[i] = l->args[i];
+    out->overlaps = follows && l->overlaps && can_overlap(c);
     return opt_in(c, out->function, l->entry, l->smem, d);
+}
+
+static cu_status submit_overlapping(struct cuda_device *c, const struct ready *r) {
+    struct cu_launch_attribute early = {.id = CU_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                        .value.allowed = 1};
+    struct cu_launch_config config = {.grid = {r->grid[0], r->grid[1], r->grid[2]},
+                                      .block = {r->threads, 1, 1},
+                                      .smem = r->smem,
+                                      .attributes = &early,
+                                      .n_attributes = 1};
+    return c->api.launch_kernel_ex(&config, r->function, (void **)r->args, NULL);
 }
 
 enum ws_status cuda_submit(struct cuda_device *c, const struct ready *r, struct diag *d) {
     if (!r->function) return WS_OK;
-    cu_status s = c->api.launch_kernel(r->function, r->grid[0], r->grid[1], r->grid[2], r->threads,
-                                       1, 1, r->smem, NULL, (void **)r->args, NULL);
+    cu_status s =
+        r->overlaps ? submit_overlapping(c, r)
+                    : c->api.launch_kernel(r->function, r->grid[0], r->grid[1], r->grid[2],
+                                           r->threads, 1, 1, r->smem, NULL, (void **)r->args, NULL);
     if (s == CU_OK) return WS_OK;
     return cuda_fail(
         c, d, s,
@@ -206,11 +225,13 @@ enum ws_status cuda_submit(struct cuda_device *c, const struct ready *r, struct 
 
 static enum ws_status cuda_run(struct device *dev, const struct launch *l, int n, struct diag *d) {
     struct cuda_device *c = (struct cuda_device *)dev;
+    bool follows = false;
     if (cuda_enter(c, d) != WS_OK) return d->status;
     for (int i = 0; i < n; i++) {
         struct ready r;
-        if (cuda_ready(c, &l[i], &r, d) != WS_OK || cuda_submit(c, &r, d) != WS_OK)
+        if (cuda_ready(c, &l[i], follows, &r, d) != WS_OK || cuda_submit(c, &r, d) != WS_OK)
             return d->status;
+        follows = follows || r.function;
     }
     const char *after = n == 1 ? arena_printf(d->arena, "'%s'", l[0].entry)
                                : arena_printf(d->arena, "%d kernels from '%s' to '%s'", n,

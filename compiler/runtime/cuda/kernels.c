@@ -77,7 +77,7 @@ enum ws_status helpers_flush_launch(struct cuda_device *c, struct diag *d) {
                        .n_args = 3,
                        .args = {&h->flush_buffer, &n, &h->flush_value}};
     struct ready r;
-    if (cuda_ready(c, &l, &r, d) != WS_OK) return d->status;
+    if (cuda_ready(c, &l, false, &r, d) != WS_OK) return d->status;
     return cuda_submit(c, &r, d);
 }
 
@@ -91,7 +91,7 @@ enum ws_status helpers_drain_launch(struct cuda_device *c, struct diag *d) {
                        .n_args = 2,
                        .args = {&h->flush_buffer, &n}};
     struct ready r;
-    if (cuda_ready(c, &l, &r, d) != WS_OK) return d->status;
+    if (cuda_ready(c, &l, false, &r, d) != WS_OK) return d->status;
     return cuda_submit(c, &r, d);
 }
 

@@ -433,7 +433,7 @@ enum ws_status cuda_count_launches(struct device *dev, const struct launch *l, i
     struct ready *ready = calloc((size_t)n, sizeof *ready);
     if (!ready) return out_of_memory(d, (size_t)n * sizeof *ready);
     struct session s = {.c = c, .ready = ready, .n = n};
-    for (int i = 0; i < n && d->status == WS_OK; i++) cuda_ready(c, &l[i], &ready[i], d);
+    for (int i = 0; i < n && d->status == WS_OK; i++) cuda_ready(c, &l[i], false, &ready[i], d);
     /* Once outside of it all: module loading is lazy and the first launch pays for it. */
     if (d->status == WS_OK) submit(&s, 0, n, d);
     if (d->status == WS_OK) count_all(&s, out, d);

@@ -3,7 +3,8 @@
  *   repetition 0:  [flush L2]  kernel 0  kernel 1 ...
  *   repetition 1:  [flush L2]  kernel 0  kernel 1 ...
  *
- * us[s*n + i] is end - start of the record of kernel i in repetition s. The flush gives the host
+ * us[s*n + i] is end - start of the record of kernel i in repetition s; of one that overlaps the
+ * one before, end - the other's end. The flush gives the host
  * time to submit what follows: a repetition whose first kernel began after its last was submitted
  * is `queued`, and the gaps between its kernels are the device's own.
  *
@@ -94,7 +95,8 @@ static bool read_sample(struct timing *t, int s, const struct kernel_time *times
         if (!id) continue;
         const struct kernel_time *k = find_time(times, n_times, id);
         if (!k || !k->start || k->end <= k->start) return false;
-        *us = (double)(k->end - k->start) / 1e3;
+        uint64_t begun = k->start > last ? k->start : last; /* it may have waited for the last */
+        *us = k->end > begun ? (double)(k->end - begun) / 1e3 : 0;
         if (!first || k->start < first) first = k->start;
         if (k->end > last) last = k->end;
     }
@@ -141,7 +143,11 @@ enum ws_status cuda_time(struct device *dev, const struct launch *l, int n, int 
     enum ws_status s = WS_OK;
     if (!ready || !t.ids || !t.done || !t.submitted)
         s = diag_fail(d, WS_MACHINE, "out of memory for %d samples", samples);
-    for (int i = 0; i < n && s == WS_OK; i++) s = cuda_ready(c, &l[i], &ready[i], d);
+    bool follows = false;
+    for (int i = 0; i < n && s == WS_OK; i++) {
+        s = cuda_ready(c, &l[i], follows, &ready[i], d);
+        follows = follows || ready[i].function;
+    }
     /* Once outside any window: module loading is lazy and the first launch pays for it. */
     for (int i = 0; i < n && s == WS_OK; i++) s = cuda_submit(c, &ready[i], d);
     if (s == WS_OK) s = cuda_synchronize(c, l[0].entry, d);

@@ -222,6 +222,7 @@ static enum ws_status put_launches(struct device *dev, struct packet *out, const
         packet_put(out, l[i].grid, sizeof l[i].grid);
         packet_put_u64(out, (uint64_t)l[i].threads);
         packet_put_u64(out, (uint64_t)l[i].smem);
+        packet_put_u64(out, l[i].overlaps);
         packet_put_u64(out, (uint64_t)l[i].n_args);
         for (int k = 0; k < l[i].n_args; k++) packet_put(out, l[i].args[k], sizeof(uint64_t));
     }
@@ -446,6 +447,7 @@ static struct launch *take_launches(struct server *s, int *n, struct arena *a) {
         packet_get(&s->in, l[i].grid, sizeof l[i].grid);
         l[i].threads = (int)packet_get_u64(&s->in);
         l[i].smem = (int)packet_get_u64(&s->in);
+        l[i].overlaps = packet_get_u64(&s->in) != 0;
         l[i].n_args = (int)packet_get_u64(&s->in);
         uint64_t *values = NEW_ARRAY(a, uint64_t, l[i].n_args + 1);
         packet_get(&s->in, values, sizeof *values * (size_t)l[i].n_args);
