@@ -41,17 +41,34 @@ static enum ws_status open_results(struct bench_point *b) {
     return recorder_open(&r->recorder, r->line.results, b->captured, b->arena, b->d);
 }
 
+static const char *roof_key(const struct bench_run *r) {
+    const struct device_facts *f = device_facts(r->machine.device);
+    return arena_printf(r->arena, "copy_gbps %s %s %s", f->name, f->uuid, f->driver);
+}
+
 /* Measured once per device and driver. */
 static enum ws_status know_roof(struct bench_run *r, struct diag *d) {
-    const struct device_facts *f = device_facts(r->machine.device);
-    const char *key = arena_printf(r->arena, "copy_gbps %s %s %s", f->name, f->uuid, f->driver);
     bool found = false;
     r->roof = (struct roof){&r->machine.limits, NAN};
-    if (r->store && store_get_fact(r->store, key, &r->roof.copy_gbps, &found, d) != WS_OK)
+    if (r->store && store_get_fact(r->store, roof_key(r), &r->roof.copy_gbps, &found, d) != WS_OK)
         return d->status;
     if (found) return WS_OK;
     if (device_copy_gbps(r->machine.device, &r->roof.copy_gbps, d) != WS_OK) return d->status;
-    return r->store ? store_put_fact(r->store, key, r->roof.copy_gbps, d) : WS_OK;
+    return r->store ? store_put_fact(r->store, roof_key(r), r->roof.copy_gbps, d) : WS_OK;
+}
+
+/* A program beat the roof: others may have used the memory when that was measured (seen on virtual
+ * machines: 54 GB/s for a minute, then 82). It is measured again, and the better one stays. */
+static enum ws_status doubt_roof(struct bench_point *b) {
+    struct bench_run *r = b->run;
+    struct work work = work_of_program(b->fused_program);
+    double best = fmin(b->default_time.us.median, b->tuned_time.us.median), gbps = 0;
+    struct diag quiet = diag_new(b->arena); /* no memory for it: no reason to fail */
+    if (!roof_is_beaten(&r->roof, &work, best) ||
+        device_copy_gbps(r->machine.device, &gbps, &quiet) != WS_OK || gbps <= r->roof.copy_gbps)
+        return WS_OK;
+    r->roof.copy_gbps = gbps;
+    return r->store ? store_put_fact(r->store, roof_key(r), gbps, b->d) : WS_OK;
 }
 
 static enum ws_status load_ranges(struct bench_run *r, struct diag *d) {
@@ -186,6 +203,7 @@ static enum ws_status (*const bench_stages[])(struct bench_point *) = {
     bench_check_default, /* fused */
     bench_tune_kernels,  /* try the configs, one kernel after the other */
     bench_time_programs, /* the winners together; eager, default, tuned in turns */
+    doubt_roof,          /* the copy bandwidth once more, if they beat it */
     keep_evidence,       /* store */
     bench_profile,       /* --profile: hardware counters */
     write_rows,          /* CSV */

@@ -55,6 +55,11 @@ bool roof_bound_by_compute(const struct roof *r, const struct work *w) {
     return compute_us(r, w) > us_at_gbps(w->bytes, r->copy_gbps);
 }
 
+bool roof_is_beaten(const struct roof *r, const struct work *w, double us) {
+    const double more_reads = 1.05;
+    return !roof_bound_by_compute(r, w) && roof_floor_us(r, w) > more_reads * us;
+}
+
 /* The caches are flushed before every sample, so all reads come from memory; what is written last
  * may still be in the last-level cache when the kernel ends. */
 double roof_physical_us(const struct roof *r, const struct work *w) {

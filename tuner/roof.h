@@ -28,6 +28,10 @@ double roof_floor_us(const struct roof *r, const struct work *w);    /* NAN: unk
 double roof_physical_us(const struct roof *r, const struct work *w); /* 0: unknown */
 bool roof_bound_by_compute(const struct roof *r, const struct work *w);
 
+/* Is this time, bound by memory, so far below that floor that the bandwidth cannot be right? Who
+ * reads more than he writes is some percent faster than a copy. NAN was not measured. */
+bool roof_is_beaten(const struct roof *r, const struct work *w, double us);
+
 /* Was this time, of `work` with flushed caches, measured wrong? NAN was not measured. */
 bool roof_implausible(const struct roof *r, const struct work *w, double us);
 

@@ -41,13 +41,15 @@ int search_first_wave(const struct tune *t, int *which) {
 }
 
 /* Faster than this share of the roofline little is to be gained, and a dozen configs find it. The
- * roofline is that of a copy: who reads more than he writes, or reads alone, may be faster yet. */
+ * roofline is that of a copy: who reads more than he writes, or reads alone, may be faster yet. One
+ * that was measured too low is no reason to stop. */
 #define ROOF_ENOUGH 0.97
 enum { LEAST_TRIED = 12 };
 
 static bool as_good_as_it_gets(const struct tune *t) {
-    return t->n_tried >= LEAST_TRIED &&
-           roof_floor_us(&t->shared->roof, &t->work) >= ROOF_ENOUGH * t->best_us;
+    const struct roof *r = &t->shared->roof;
+    return t->n_tried >= LEAST_TRIED && roof_floor_us(r, &t->work) >= ROOF_ENOUGH * t->best_us &&
+           !roof_is_beaten(r, &t->work, t->best_us);
 }
 
 bool search_goes_on(const struct tune *t) {

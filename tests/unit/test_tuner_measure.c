@@ -256,6 +256,10 @@ static void test_roofs(void **state) {
     assert_true(roof_bound_by_compute(&r, &dense));
     dense.matrix = true;
     assert_true(fabs(roof_floor_us(&r, &dense) - 10) < 1e-9);
+    assert_false(roof_is_beaten(&r, &stream, 1.2)); /* it reads more than it writes, may be */
+    assert_true(roof_is_beaten(&r, &stream, 1.1));
+    assert_false(roof_is_beaten(&r, &stream, NAN));
+    assert_false(roof_is_beaten(&r, &dense, 1)); /* no bandwidth is in that floor */
     struct device_limits unknown = {0};
     struct roof none = {&unknown, NAN};
     assert_true(isnan(roof_floor_us(&none, &stream)));
