@@ -19,6 +19,7 @@ void close_columns(struct emitter *w);
 void open_row(struct emitter *w); /* inside of it, over the thread's rows e; declares x */
 void close_row(struct emitter *w);
 void declare_packs(struct emitter *w, const struct phase *f); /* registers for its loads */
+const char *load_hint(struct emitter *w, bool once);
 void put_loads(struct emitter *w, const struct phase *f);
 
 /* cuda_combine.c */

@@ -9,8 +9,7 @@
 
 static const char *window_type(struct emitter *w, const struct window *s) {
     enum dtype t = w->k->schedule->loops->buffers.at[s->buffer].meta.dtype;
-    return arena_printf(w->arena, "<%s, %d%s>", memory_type(w, t), s->unit,
-                        w->y->skip_l1 ? ", 1" : "");
+    return arena_printf(w->arena, "<%s, %d%s>", memory_type(w, t), s->unit, load_hint(w, false));
 }
 
 void declare_windows(struct emitter *w) {

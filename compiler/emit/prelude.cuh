@@ -124,34 +124,46 @@ template <int N> K_DEVICE void k_put(k_pack<k_bool, N> &p, const bool *v) {
 
 /* ---- global memory. `at` must be aligned to the pack's size; sizes 1, 2, 4, 8, 16, and multiples of 16  */
 
-/* SKIP_L1: leave no copy in L1. */
-#define K_LOAD_WORDS(hint)                                                                                \
+/* What loads are told, as bits: leave no copy in L1; be the first to leave L2, so that what is stored may stay there. */
+enum { K_SKIP_L1 = 1, K_LEAVE_L2 = 2 };
+#define K_LOAD_WORDS(hint, POLICY, policy_input)                                                          \
     if (BYTES == 1) {                                                                                     \
         unsigned short h;                                                                                 \
-        asm volatile("ld.global.nc" hint ".u8 %0, [%1];" : "=h"(h) : "l"(at));                            \
+        asm volatile("ld.global.nc" hint ".u8 %0, [%1]" POLICY(2) ";" : "=h"(h) : "l"(at) policy_input);  \
         w[0] = h;                                                                                         \
     } else if (BYTES == 2) {                                                                              \
         unsigned short h;                                                                                 \
-        asm volatile("ld.global.nc" hint ".u16 %0, [%1];" : "=h"(h) : "l"(at));                           \
+        asm volatile("ld.global.nc" hint ".u16 %0, [%1]" POLICY(2) ";" : "=h"(h) : "l"(at) policy_input); \
         w[0] = h;                                                                                         \
     } else if (BYTES == 4) {                                                                              \
-        asm volatile("ld.global.nc" hint ".u32 %0, [%1];" : "=r"(w[0]) : "l"(at));                        \
+        asm volatile("ld.global.nc" hint ".u32 %0, [%1]" POLICY(2) ";"                                    \
+                     : "=r"(w[0]) : "l"(at) policy_input);                                                \
     } else if (BYTES == 8) {                                                                              \
-        asm volatile("ld.global.nc" hint ".v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(at));   \
+        asm volatile("ld.global.nc" hint ".v2.u32 {%0, %1}, [%2]" POLICY(3) ";"                           \
+                     : "=r"(w[0]), "=r"(w[1]) : "l"(at) policy_input);                                    \
     } else {                                                                                              \
         _Pragma("unroll") for (int i = 0; i < BYTES / 16; i++)                                            \
-            asm volatile("ld.global.nc" hint ".v4.u32 {%0, %1, %2, %3}, [%4];"                            \
+            asm volatile("ld.global.nc" hint ".v4.u32 {%0, %1, %2, %3}, [%4]" POLICY(5) ";"               \
                          : "=r"(w[4 * i]), "=r"(w[4 * i + 1]), "=r"(w[4 * i + 2]), "=r"(w[4 * i + 3])     \
-                         : "l"((const char *)at + 16 * i));                                               \
+                         : "l"((const char *)at + 16 * i) policy_input);                                  \
     }
-template <int BYTES, int SKIP_L1> K_DEVICE void k_load_words(unsigned *w, const void *at) {
+#define K_NO_POLICY(operand) ""
+#define K_POLICY(operand) ", %" #operand
+#define K_POLICY_INPUT , "l"(policy)
+template <int BYTES, int HINTS> K_DEVICE void k_load_words(unsigned *w, const void *at) {
 #ifdef WS_EMULATOR
     emu_load(w, at, BYTES);
 #else
-    if (SKIP_L1) {
-        K_LOAD_WORDS(".L1::no_allocate")
+    unsigned long long policy;
+    if (HINTS & K_LEAVE_L2) asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
+    if (HINTS == (K_SKIP_L1 | K_LEAVE_L2)) {
+        K_LOAD_WORDS(".L1::no_allocate.L2::cache_hint", K_POLICY, K_POLICY_INPUT)
+    } else if (HINTS == K_LEAVE_L2) {
+        K_LOAD_WORDS(".L2::cache_hint", K_POLICY, K_POLICY_INPUT)
+    } else if (HINTS == K_SKIP_L1) {
+        K_LOAD_WORDS(".L1::no_allocate", K_NO_POLICY, )
     } else {
-        K_LOAD_WORDS("")
+        K_LOAD_WORDS("", K_NO_POLICY, )
     }
 #endif
 }
@@ -183,9 +195,9 @@ template <int BYTES, int STREAM> K_DEVICE void k_store_words(void *at, const uns
 #endif
 }
 
-template <typename T, int N, int SKIP_L1 = 0> K_DEVICE k_pack<T, N> k_load(const T *at) {
+template <typename T, int N, int HINTS = 0> K_DEVICE k_pack<T, N> k_load(const T *at) {
     k_pack<T, N> p;
-    k_load_words<k_pack<T, N>::BYTES, SKIP_L1>(p.w, at);
+    k_load_words<k_pack<T, N>::BYTES, HINTS>(p.w, at);
     return p;
 }
 template <typename T, int N, int STREAM> K_DEVICE void k_store(T *at, const k_pack<T, N> &p) {
@@ -200,11 +212,11 @@ K_DEVICE unsigned k_funnel(unsigned low, unsigned high, unsigned bits) {
     return __funnelshift_r(low, high, bits);
 #endif
 }
-template <typename T, int N, int SKIP_L1 = 0, typename I> K_DEVICE k_pack<T, N> k_load_shifted(const T *p, I at) {
+template <typename T, int N, int HINTS = 0, typename I> K_DEVICE k_pack<T, N> k_load_shifted(const T *p, I at) {
     enum { WORDS = k_pack<T, N>::WORDS, PARTS = sizeof(T) < 4 };
     const unsigned past = (unsigned)at & (N - 1), bytes = past * (unsigned)sizeof(T);
     const T *from = p + (at - (I)past);
-    const k_pack<T, N> a = k_load<T, N, SKIP_L1>(from), b = k_load<T, N, SKIP_L1>(from + N);
+    const k_pack<T, N> a = k_load<T, N, HINTS>(from), b = k_load<T, N, HINTS>(from + N);
     unsigned w[2 * WORDS];
 #pragma unroll
     for (int i = 0; i < WORDS; i++) w[i] = a.w[i], w[WORDS + i] = b.w[i];
@@ -218,11 +230,11 @@ template <typename T, int N, int SKIP_L1 = 0, typename I> K_DEVICE k_pack<T, N> 
     return v;
 }
 /* Where c holds; else zeros, and nothing is read. */
-template <typename T, int N, int SKIP_L1 = 0> K_DEVICE k_pack<T, N> k_load_if(bool c, const T *at) {
+template <typename T, int N, int HINTS = 0> K_DEVICE k_pack<T, N> k_load_if(bool c, const T *at) {
     k_pack<T, N> p;
 #pragma unroll
     for (int i = 0; i < (int)(sizeof p.w / sizeof *p.w); i++) p.w[i] = 0;
-    if (c) k_load_words<k_pack<T, N>::BYTES, SKIP_L1>(p.w, at);
+    if (c) k_load_words<k_pack<T, N>::BYTES, HINTS>(p.w, at);
     return p;
 }
 /* One element. */

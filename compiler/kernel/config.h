@@ -32,6 +32,7 @@
     KNOB(nt, "1: streaming (non-temporal) stores")                                                 \
     KNOB(cluster, "blocks of a cluster that share one row")                                        \
     KNOB(skip_l1, "1: loads leave no copy in L1")                                                  \
+    KNOB(leave_l2, "1: what is loaded leaves L2 before what is stored")                            \
     KNOB(last_block,                                                                               \
          "1: the last block of a split reduction to come reduces the partial results; no launch "  \
          "more")                                                                                   \

@@ -215,6 +215,7 @@ struct layout {
     bool streaming; /* non-temporal stores */
     bool ahead;     /* CPU: rows are asked for while the one before is worked on */
     bool skip_l1;   /* loads leave no copy in L1 */
+    bool leave_l2;  /* what is loaded once leaves L2 before what is stored */
     int head_unit;  /* peel: heads end at multiples of it */
     bool peel;      /* vec does not divide the rows: each has a head and a tail, see peel.c */
     bool shift;     /* peel: what is out of step is put together from two vectors */

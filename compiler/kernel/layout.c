@@ -453,12 +453,13 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
                          .one_read = c->knob[KNOB_keep] == 1,
                          .streaming = c->knob[KNOB_nt] == 1,
                          .skip_l1 = c->knob[KNOB_skip_l1] == 1,
+                         .leave_l2 = c->knob[KNOB_leave_l2] == 1,
                          .shift = c->knob[KNOB_shift] == 1,
                          .look_back = c->knob[KNOB_look_back] == 1,
                          .ahead = c->knob[KNOB_ahead] == 1};
-    static const enum knob switches[] = {KNOB_nt,        KNOB_skip_l1,    KNOB_online,
-                                         KNOB_turn,      KNOB_last_block, KNOB_window,
-                                         KNOB_look_back, KNOB_ahead,      KNOB_shift};
+    static const enum knob switches[] = {KNOB_nt,    KNOB_skip_l1,    KNOB_leave_l2, KNOB_online,
+                                         KNOB_turn,  KNOB_last_block, KNOB_window,   KNOB_look_back,
+                                         KNOB_ahead, KNOB_shift};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (c->knob[switches[i]] > 1)
             return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));
@@ -481,6 +482,8 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
         return "online=1 needs sums of exp(x - max) that follow the maximum, on a GPU";
     if (y->skip_l1 && (dot || !gpu))
         return "skip_l1 is a knob of pointwise and reduce kernels on a GPU";
+    if (y->leave_l2 && (dot || !gpu))
+        return "leave_l2 is a knob of pointwise and reduce kernels on a GPU";
     if (dot) return matmul_layout(k, c, y, a);
     if (!is_power_of_two(y->vec) || y->vec > (gpu ? 16 : 256))
         return arena_printf(a, "vec=%d", y->vec);

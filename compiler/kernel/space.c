@@ -8,7 +8,8 @@
 enum {
     MAX_CONFIGS = 64,
     MAX_HINTED = 12, /* of these, how many are tried with each of the hints as well */
-    N_HINTS = 4,
+    MAX_LEAVING = 4, /* ... and with loads that leave L2 first */
+    N_HINTS = 5,
     MAX_STREAMED = 4, /* ... and with streaming stores */
     MAX_AHEAD = 8,    /* configs that copy rows ahead where no columns are summed up */
     MAX_AGAIN = 6,    /* configs that read rows again, of those that the cost model ruled out */
@@ -362,17 +363,24 @@ static int hint(const struct kernel *k, const struct layout *y, const struct con
 }
 
 /* The cost model cannot tell what a copy in L1 is worth, or not to wait for the maximum of rows
- * that are kept, or fewer registers, or stores that make room in L2: the best few are tried both
- * ways. */
+ * that are kept, or fewer registers, or stores that make room in L2, or loads that do: the best few
+ * are tried both ways. */
 static int add_hinted(const struct kernel *k, struct arena *a, struct config *list, int n) {
-    static const enum knob hints[N_HINTS] = {KNOB_skip_l1, KNOB_online, KNOB_fit, KNOB_nt};
+    static const struct {
+        enum knob knob;
+        int most;
+    } hints[N_HINTS] = {{KNOB_skip_l1, MAX_HINTED},
+                        {KNOB_online, MAX_HINTED},
+                        {KNOB_fit, MAX_HINTED},
+                        {KNOB_nt, MAX_STREAMED},
+                        {KNOB_leave_l2, MAX_LEAVING}};
     int added = 0;
     for (int h = 0; h < N_HINTS; h++)
-        for (int i = 0; i < n && i < (hints[h] == KNOB_nt ? MAX_STREAMED : MAX_HINTED); i++) {
+        for (int i = 0; i < n && i < hints[h].most; i++) {
             struct config c = list[i];
             struct layout y;
             if (kernel_layout(k, &c, &y, a)) continue;
-            c.knob[hints[h]] = hint(k, &y, &c, hints[h]);
+            c.knob[hints[h].knob] = hint(k, &y, &c, hints[h].knob);
             if (!listed(list, n + added, &c) && !kernel_layout(k, &c, &y, a)) list[n + added++] = c;
         }
     return added;

@@ -135,6 +135,8 @@ static void test_refusals_gpu(void **state) {
          "keep=2 needs rows that are read twice, on a GPU, and no sums of columns"},
         {softmax, "x=1 r=1024 warps=8 vec=4 skip_l1=1", NULL},
         {softmax, "x=1 r=1024 warps=8 vec=4 skip_l1=2", "skip_l1 is 0 or 1"},
+        {softmax, "x=1 r=1024 warps=8 vec=4 leave_l2=1", NULL},
+        {softmax, "x=1 r=1024 warps=8 vec=4 leave_l2=2", "leave_l2 is 0 or 1"},
         {softmax, "x=1 r=1024 warps=8 vec=4 turn=1",
          "turn=1 needs a pointwise kernel, with whole vectors"},
         {odd_bias, "x=1 r=256 warps=1 vec=8 shift=1", NULL},
