@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The scripts that measure and tabulate, with a made-up warpsmith: scripts/bench_device.sh, bench_repeat.sh,
-# bench_search.sh, program_table.py and readme_tables.sh.
+# bench_search.sh, bench_overlap.sh, program_table.py and readme_tables.sh.
 set -euo pipefail
 
 failures=0
@@ -211,7 +211,35 @@ expect 0 "search"
 says '^model +1 +3 +3 +0\.10 +0\.0% +1\.000 +0\.40$'
 says '^random +1 +9999 +never .* 100\.0% +1\.100'
 says 'tuning took 0\.50 s at the median, .* 12\.0 trials'
-for script in bench_repeat bench_search; do
+
+# ---- bench_overlap.sh ------------------------------------------------------------------------------------------------
+
+# Layernorm has two kernels and takes 12 us for 10 where launches do not overlap, softmax one; rope fails.
+cat >"$TMP/warpsmith" <<END
+#!/usr/bin/env bash
+case \$2 in *rope*) echo 'warpsmith bench: made-up failure'; exit 1 ;; esac
+name=\$(basename -s .py "\$2")
+while [ \$# -gt 0 ]; do
+    [ "\$1" = --results ] && dir=\$2
+    shift
+done
+[ \$name = layernorm ] && echo 'graph 0: 4 kernels one per operation, 2 fused' || echo 'graph 0: 4 kernels one per operation, 1 fused'
+[ -s "\$dir/\$name.csv" ] || echo 'workload,mode,dtype,role,median_us,span_us,device,timestamp' >"\$dir/\$name.csv"
+[ "\$WARPSMITH_OVERLAP" = 0 ] && us=12 || us=10
+echo "\$name,fwd,bf16,default,9,\$us,X1,2026-01-02T03:04:05Z" >>"\$dir/\$name.csv"
+END
+OUTDIR=$TMP/overlap WORKLOADS='softmax layernorm' MODES=fwd run scripts/bench_overlap.sh
+expect 0 "overlap"
+says '^layernorm fwd bf16 +2 +12\.00 +10\.00 +20\.00%$'
+says_not softmax
+[ "$(sed -n 2p "$TMP/overlap/overlap.csv")" = layernorm,fwd,bf16,X1,2026-01-02,2,12.000,10.000,20.00 ] ||
+    fail "overlap.csv:" "$(cat "$TMP/overlap/overlap.csv")"
+OUTDIR=$TMP/overlap WORKLOADS='rope layernorm' MODES=fwd run scripts/bench_overlap.sh
+expect 1 "one of two programs fails"
+says '^failed: rope fwd bf16: warpsmith bench: made-up failure$'
+says '^layernorm '
+
+for script in bench_repeat bench_search bench_overlap; do
     run "scripts/$script.sh" --help
     expect 0 "$script --help"
     says "OUTDIR=out scripts/$script.sh"
