@@ -18,6 +18,17 @@ static const char SOURCE[] =
     "    long long i = blockIdx.x * 256ll + threadIdx.x;\n"
     "    if (i < n) y[i] += a * x[i];\n"
     "}\n"
+    "extern \"C\" __global__ void shift(float *y, const float *x, long long n) {\n"
+    "#if __CUDA_ARCH__ >= 900\n"
+    "    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
+    "    asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\");\n"
+    "#endif\n"
+    "    long long i = blockIdx.x * 256ll + threadIdx.x;\n"
+    "    float v;\n"
+    "    if (i >= n) return;\n"
+    "    asm volatile(\"ld.global.nc.f32 %0, [%1];\" : \"=f\"(v) : \"l\"(x + (i + 1) % n));\n"
+    "    y[i] = v + 1;\n"
+    "}\n"
     "extern \"C\" __global__ void big_smem(float *y) {\n"
     "    extern __shared__ float s[];\n"
     "    s[threadIdx.x] = y[threadIdx.x];\n"
@@ -145,6 +156,44 @@ static void run_and_check(struct smoke *s) {
     printf("      axpy: %d registers, %d bytes spilled, %d blocks a multiprocessor\n", f.regs,
            f.spill_bytes, f.blocks_per_unit);
     check(s, ok && f.regs > 0 && f.spill_bytes == 0 && f.blocks_per_unit > 0, &d, "function facts");
+}
+
+/* Launches that overlap, each of which reads what the one before has written, through the path for
+ * memory that does not change: nothing of it may be an older value. */
+static void run_overlapping(struct smoke *s) {
+    enum { STEPS = 200, ELEMENTS = 1 << 18 };
+    struct diag d = fresh(s);
+    struct launch l[STEPS];
+    int64_t n = ELEMENTS;
+    float *host = malloc(sizeof *host * ELEMENTS);
+    for (int i = 0; i < STEPS; i++)
+        l[i] = (struct launch){.module = s->m,
+                               .entry = "shift",
+                               .grid = {ELEMENTS / 256, 1, 1},
+                               .threads = 256,
+                               .overlaps = true,
+                               .n_args = 3,
+                               .args = {i % 2 ? &s->x : &s->y, i % 2 ? &s->y : &s->x, &n}};
+    for (int i = 0; host && i < ELEMENTS; i++) host[i] = (float)i;
+    bool ok = host && device_upload(s->dev, s->x, host, sizeof *host * ELEMENTS, &d) == WS_OK &&
+              device_run(s->dev, l, STEPS, &d) == WS_OK &&
+              device_download(s->dev, host, s->x, sizeof *host * ELEMENTS, &d) == WS_OK;
+    for (int i = 0; ok && i < ELEMENTS; i++)
+        ok = host[i] == (float)((i + STEPS) % ELEMENTS + STEPS);
+    free(host);
+    check(s, ok, &d, "200 launches that overlap, each reading what the one before wrote");
+
+    enum { TIMED = 10 };
+    double us[TIMED * SAMPLES];
+    struct sample_extra extra[SAMPLES];
+    for (int overlaps = 1; ok && overlaps >= 0; overlaps--) {
+        for (int i = 0; i < TIMED; i++) l[i].overlaps = overlaps;
+        ok = device_time(s->dev, l, TIMED, SAMPLES, true, us, extra, &d) == WS_OK;
+        printf("      10 of them, us from start to end, %s:", overlaps ? "overlapping" : "apart");
+        for (int i = 0; ok && i < SAMPLES; i += 4) printf(" %.2f", extra[i].span_us);
+        printf("\n");
+    }
+    check(s, ok, &d, "time launches that overlap");
 }
 
 /* No faster than the memory and not absurdly slow; a driver that does not tell the memory's clock
@@ -306,6 +355,7 @@ int main(int argc, char **argv) {
         time_and_check(&s, false);
         compare_special(&s);
         measure_copy(&s);
+        run_overlapping(&s);
         opt_in(&s);
         provoke(&s);
         print_device(&s, why);

@@ -62,29 +62,31 @@ bool trial_compile(struct trial *s, struct diag *d) {
     return ok;
 }
 
+/* All launches of a variant at once: they overlap, where the device can. */
 static bool launch_all(struct trial *s, uint32_t index, dptr workspace, dptr tickets,
                        struct diag *d) {
     const struct variant *v = &s->variants.at[index];
+    struct launch launches[WS_MAX_LAUNCHES];
+    int64_t values[WS_MAX_LAUNCHES][WS_MAX_ARGS];
     for (int l = 0; l < v->source.n_launches; l++) {
         const struct ws_launch *w = &v->source.launches[l];
-        int64_t values[WS_MAX_ARGS];
-        struct launch x = {.module = s->modules[index / BATCH],
-                           .entry = drive_entry(s->a, w->entry, index),
-                           .grid = {w->grid[0], w->grid[1], w->grid[2]},
-                           .threads = w->threads,
-                           .smem = w->smem,
-                           .n_args = w->n_args};
+        launches[l] = (struct launch){.module = s->modules[index / BATCH],
+                                      .entry = drive_entry(s->a, w->entry, index),
+                                      .grid = {w->grid[0], w->grid[1], w->grid[2]},
+                                      .threads = w->threads,
+                                      .smem = w->smem,
+                                      .overlaps = true,
+                                      .n_args = w->n_args};
         for (int i = 0; i < w->n_args; i++) {
             const struct ws_arg *g = &w->args[i];
-            values[i] = g->kind == WS_ARG_SIZE        ? g->value
-                        : g->kind == WS_ARG_WORKSPACE ? (int64_t)workspace + g->value
-                        : g->kind == WS_ARG_TICKETS   ? (int64_t)tickets
-                                                      : (int64_t)v->program->mem[g->buffer];
-            x.args[i] = &values[i];
+            values[l][i] = g->kind == WS_ARG_SIZE        ? g->value
+                           : g->kind == WS_ARG_WORKSPACE ? (int64_t)workspace + g->value
+                           : g->kind == WS_ARG_TICKETS   ? (int64_t)tickets
+                                                         : (int64_t)v->program->mem[g->buffer];
+            launches[l].args[i] = &values[l][i];
         }
-        if (device_run(s->dev, &x, 1, d) != WS_OK) return false;
     }
-    return true;
+    return device_run(s->dev, launches, v->source.n_launches, d) == WS_OK;
 }
 
 static bool run_variant(struct trial *s, uint32_t index, struct diag *d) {
