@@ -4,6 +4,8 @@ import ast
 import pathlib
 import platform
 import re
+import sys
+import types
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -50,8 +52,17 @@ def load_workload(path, overrides):
     for name in overrides:
         if name not in axes:
             raise Failure(2, f"{path} has no axis '{name}'; it has: {', '.join(axes) or 'none'}")
-    names = {"__name__": path.stem, "__file__": str(path)}
-    exec(compile(tree, str(path), "exec"), names)
+    module = types.ModuleType(path.stem)
+    names = vars(module)
+    names["__file__"] = str(path)
+    before = sys.modules.get(path.stem)
+    sys.modules[path.stem] = module  # where dataclasses look up annotations that are strings
+    try:
+        exec(compile(tree, str(path), "exec"), names)
+    finally:
+        sys.modules[path.stem] = before
+        if before is None:
+            del sys.modules[path.stem]
     return names, axes
 
 

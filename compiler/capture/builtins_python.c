@@ -508,6 +508,14 @@ NATIVE(callable) {
         yes || (v[0].kind == PY_INSTANCE && class_find(v[0].instance->class, "__call__", &call)));
 }
 
+/* Of what is equal only to itself: equal constants are kept apart or not as it happens, and no
+ * program may depend on that. */
+NATIVE(id) {
+    if (py_is_constant(v[0]))
+        vm_refuse(vm, "id() of a constant ('%s') is not supported", type_name(vm, v[0]));
+    return py_int((int64_t)(intptr_t)v[0].p);
+}
+
 NATIVE(property) {
     struct py p = py_wrap(vm->arena, PY_PROPERTY, v[0]);
     p.wrapped[1] = v[1];
@@ -603,6 +611,7 @@ static const struct native functions[] = {
     {"setattr(obj, name, value)", native_setattr},
     {"delattr(obj, name)", native_delattr},
     {"callable(obj)", native_callable},
+    {"id(obj)", native_id},
 };
 
 /* Types whose instances are not INSTANCE; calling the type makes one. */

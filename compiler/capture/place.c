@@ -79,7 +79,10 @@ void stamp_key(struct vm *vm, struct py *v, const struct place *base, struct py 
     if (!vm->tracing || !place_is_known(base) || v->source) return;
     struct py *k = NEW(vm->arena, struct py);
     *k = key;
-    const char *text = arena_printf(vm->arena, "%s[%s]", base->text, py_repr(vm, key));
+    bool attribute = base->kind == PLACE_ATTR && !strcmp(base->name, "__dict__") &&
+                     key.kind == PY_STR; /* of the object whose __dict__ it is */
+    const char *text = attribute ? arena_printf(vm->arena, "%s.%s", base->base->text, key.s)
+                                 : arena_printf(vm->arena, "%s[%s]", base->text, py_repr(vm, key));
     stamp(vm, v, (struct place){.kind = PLACE_KEY, .base = base, .key = k, .text = text});
 }
 

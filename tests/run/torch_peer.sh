@@ -9,10 +9,18 @@ if ! command -v python3 >/dev/null; then
 fi
 
 cat >"$TMP/workload.py" <<'END'
+from __future__ import annotations
+import dataclasses
+
 rows = 4
 dim = 8
 eps = 1e-5
 half = dim // 2
+
+
+@dataclasses.dataclass
+class Config:
+    dim: int = dim
 
 
 def workload(x):

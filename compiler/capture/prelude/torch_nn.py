@@ -12,6 +12,47 @@ import torch.nn.init as init
 from _warpsmith import move, computes, set_grad_mode, Parameter, buffer, is_parameter, is_buffer, replace, refuse
 
 
+def _once(named):
+    """The pairs whose second is not that of an earlier one: a weight that two layers share counts once."""
+    seen = set()
+    return [(name, value) for name, value in named if not (id(value) in seen or seen.add(id(value)))]
+
+
+class _Table:
+    """_modules, _parameters or _buffers of a module, which has its attributes for them: what is put in is set there."""
+
+    def __init__(self, module, entries):
+        self._owner, self._entries = module, dict(entries)
+
+    def __getitem__(self, name):
+        return self._entries[name]
+
+    def __setitem__(self, name, value):
+        self._owner.add_module(name, value)
+        self._entries[name] = value
+
+    def __contains__(self, name):
+        return name in self._entries
+
+    def __len__(self):
+        return len(self._entries)
+
+    def __iter__(self):
+        return iter(self._entries)
+
+    def get(self, name, default=None):
+        return self._entries.get(name, default)
+
+    def keys(self):
+        return self._entries.keys()
+
+    def values(self):
+        return self._entries.values()
+
+    def items(self):
+        return self._entries.items()
+
+
 class Module:
     training = True
 
@@ -35,40 +76,55 @@ class Module:
         setattr(self, name, module)
     register_module = add_module
 
-    def named_children(self):
+    def _children(self):
+        """All of them; named_children() and what is made of it has one that has two names once."""
         return [(name, value) for name, value in self.__dict__.items() if isinstance(value, Module)]
+
+    def _tensors(self):
+        return self.__dict__.items()
+
+    def named_children(self):
+        return _once(self._children())
 
     def children(self):
         return [child for _, child in self.named_children()]
 
-    def named_modules(self, prefix=''):
+    def _all_modules(self, prefix):
         found = [(prefix, self)]
-        for name, child in self.named_children():
-            found += child.named_modules(prefix + '.' + name if prefix else name)
+        for name, child in self._children():
+            found += child._all_modules(prefix + '.' + name if prefix else name)
         return found
+
+    def named_modules(self, memo=None, prefix='', remove_duplicate=True):
+        found = self._all_modules(prefix)
+        return _once(found) if remove_duplicate else found
 
     def modules(self):
         return [module for _, module in self.named_modules()]
 
-    def _named(self, wanted):
+    def _named(self, wanted, prefix='', recurse=True):
         found = []
-        for prefix, module in self.named_modules():
-            for name, value in module.__dict__.items():
-                if wanted(value):
-                    found.append((prefix + '.' + name if prefix else name, value))
+        for path, module in self._all_modules(prefix) if recurse else [(prefix, self)]:
+            found += [(path + '.' + name if path else name, v) for name, v in module._tensors() if wanted(v)]
         return found
 
-    def named_parameters(self, recurse=True):
-        return self._named(is_parameter)
+    def named_parameters(self, prefix='', recurse=True, remove_duplicate=True):
+        found = self._named(is_parameter, prefix, recurse)
+        return _once(found) if remove_duplicate else found
 
     def parameters(self, recurse=True):
-        return [value for _, value in self.named_parameters()]
+        return [value for _, value in self.named_parameters(recurse=recurse)]
 
-    def named_buffers(self, recurse=True):
-        return self._named(is_buffer)
+    def named_buffers(self, prefix='', recurse=True, remove_duplicate=True):
+        found = self._named(is_buffer, prefix, recurse)
+        return _once(found) if remove_duplicate else found
 
     def buffers(self, recurse=True):
-        return [value for _, value in self.named_buffers()]
+        return [value for _, value in self.named_buffers(recurse=recurse)]
+
+    _modules = property(lambda self: _Table(self, self._children()))
+    _parameters = property(lambda self: _Table(self, self._named(is_parameter, recurse=False)))
+    _buffers = property(lambda self: _Table(self, self._named(is_buffer, recurse=False)))
 
     def apply(self, function):
         for child in self.children():
@@ -121,7 +177,10 @@ class Module:
         return self.to('cpu')
 
     def state_dict(self):
-        return dict(self.named_parameters() + self.named_buffers())
+        found = []
+        for path, module in self._all_modules(''):
+            found += module._named(is_parameter, path, False) + module._named(is_buffer, path, False)
+        return dict(found)
 
     def load_state_dict(self, state_dict, strict=True):
         own = self.state_dict()
@@ -159,13 +218,39 @@ class Identity(Module):
 
 
 class Sequential(Module):
-    def __init__(self, *modules):
-        if len(modules) == 1 and isinstance(modules[0], dict):
-            modules = modules[0].values()
-        self._items = list(modules)
+    """Modules in a row, _items, and what each is called, _names: its number, or as a dict or add_module() says."""
 
-    def named_children(self):
-        return [(str(i), m) for i, m in enumerate(self._items)]
+    def __init__(self, *modules):
+        self._items, self._names = [], []
+        named = len(modules) == 1 and isinstance(modules[0], dict)
+        for name, module in modules[0].items() if named else enumerate(modules):
+            self.add_module(str(name), module)
+
+    def add_module(self, name, module):
+        if name in self._names:
+            self._items[self._names.index(name)] = module
+        else:
+            self._items.append(module)
+            self._names.append(name)
+    register_module = add_module
+
+    def __setattr__(self, name, value):
+        if isinstance(value, Module):
+            self.add_module(name, value)
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        if name not in ('_items', '_names') and name in self._names:
+            return self._items[self._names.index(name)]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def _children(self):
+        return list(zip(self._names, self._items))
+
+    def _renumber(self):
+        self._names[:] = [str(i) for i in range(len(self._items))]
+        return self
 
     def __len__(self):
         return len(self._items)
@@ -174,11 +259,38 @@ class Sequential(Module):
         return iter(self._items)
 
     def __getitem__(self, i):
-        return type(self)(*self._items[i]) if isinstance(i, slice) else self._items[i]
+        return type(self)(dict(self._children()[i])) if isinstance(i, slice) else self._items[i]
+
+    def __setitem__(self, i, module):
+        self._items[i] = module
+
+    def __delitem__(self, i):
+        del self._items[i]
+        self._renumber()
+
+    def __add__(self, other):
+        return type(self)(*self, *other)
+
+    def __iadd__(self, modules):
+        return self.extend(modules)
 
     def append(self, module):
-        self._items.append(module)
+        self.add_module(str(len(self._items)), module)
         return self
+
+    def extend(self, modules):
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def insert(self, index, module):
+        self._items.insert(index, module)
+        return self._renumber()
+
+    def pop(self, index=-1):
+        module = self._items.pop(index)
+        self._renumber()
+        return module
 
     def forward(self, input):
         for module in self._items:
@@ -188,25 +300,29 @@ class Sequential(Module):
 
 class ModuleList(Sequential):
     def __init__(self, modules=()):
-        self._items = list(modules)
+        self._items, self._names = [], []
+        self.extend(modules or ())
 
     def __getitem__(self, i):
-        return ModuleList(self._items[i]) if isinstance(i, slice) else self._items[i]
+        return type(self)(self._items[i]) if isinstance(i, slice) else self._items[i]
 
-    def extend(self, modules):
-        self._items.extend(modules)
-        return self
+    def __add__(self, other):
+        return ModuleList([*self, *other])
 
     def forward(self, *args, **kwargs):
         raise NotImplementedError('Module [ModuleList] is missing the required "forward" function')
 
 
+def _as_parameter(value):
+    return value if is_parameter(value) or not isinstance(value, torch.Tensor) else Parameter(value)
+
+
 class ParameterList(Module):
     def __init__(self, values=()):
-        self._items = [v if is_parameter(v) else Parameter(v) for v in values]
+        self._items = [_as_parameter(v) for v in values or ()]
 
-    def _named(self, wanted):
-        return [(str(i), v) for i, v in enumerate(self._items) if wanted(v)]
+    def _tensors(self):
+        return [(str(i), v) for i, v in enumerate(self._items)]
 
     def __len__(self):
         return len(self._items)
@@ -215,18 +331,33 @@ class ParameterList(Module):
         return iter(self._items)
 
     def __getitem__(self, i):
-        return self._items[i]
+        return ParameterList(self._items[i]) if isinstance(i, slice) else self._items[i]
+
+    def __setitem__(self, i, value):
+        self._items[i] = _as_parameter(value)
+
+    def __iadd__(self, values):
+        return self.extend(values)
 
     def append(self, value):
-        self._items.append(value if is_parameter(value) else Parameter(value))
+        self._items.append(_as_parameter(value))
+        return self
+
+    def extend(self, values):
+        self._items.extend([_as_parameter(v) for v in values])
         return self
 
 
 class ModuleDict(Module):
     def __init__(self, modules=None):
-        self._items = dict(modules or {})
+        self._items = {}
+        self.update(modules or {})
 
-    def named_children(self):
+    def add_module(self, name, module):
+        self[name] = module
+    register_module = add_module
+
+    def _children(self):
         return list(self._items.items())
 
     def __len__(self):
@@ -244,10 +375,26 @@ class ModuleDict(Module):
     def __setitem__(self, key, module):
         self._items[key] = module
 
+    def __delitem__(self, key):
+        del self._items[key]
+
     def __getattr__(self, name):
         if name != '_items' and name in self._items:
             return self._items[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def update(self, modules):
+        for key, module in modules.items() if hasattr(modules, 'items') else modules:
+            self[key] = module
+
+    def get(self, key, default=None):
+        return self._items.get(key, default)
+
+    def pop(self, key):
+        return self._items.pop(key)
+
+    def clear(self):
+        self._items.clear()
 
     def keys(self):
         return self._items.keys()
@@ -1024,19 +1171,14 @@ class TripletMarginWithDistanceLoss(Module):
 
 
 class ParameterDict(ModuleDict):
-    def __init__(self, parameters=None):
-        self._items = {}
-        for name, value in dict(parameters or {}).items():
-            self[name] = value
-
     def __setitem__(self, key, value):
-        self._items[key] = value if is_parameter(value) else Parameter(value)
+        self._items[key] = _as_parameter(value)
 
-    def named_children(self):
+    def _children(self):
         return []
 
-    def _named(self, wanted):
-        return [(name, v) for name, v in self._items.items() if wanted(v)]
+    def _tensors(self):
+        return self._items.items()
 
 
 from torch.nn._sequence import RNN, LSTM, GRU, RNNCell, LSTMCell, GRUCell, MultiheadAttention
