@@ -301,13 +301,44 @@ static void put_vector(struct emitter *w, uint32_t index, bool part) {
 
 /* ---- along the columns ----------------------------------------------------------------------- */
 
+/* Elements that are read for one row alone, from a place that is known before the row is read. */
+static bool is_read_ahead(struct emitter *w, uint32_t index, value_id v) {
+    const struct value_node *x = at(w, v);
+    if (!w->y->ahead || index != 1 || x->kind != INST_LOAD || x->guarded ||
+        x->mask != (MASK_X | MASK_R))
+        return false;
+    for (int a = 0; a < x->n_args; a++)
+        if (at(w, x->args[a])->mask & MASK_R || at(w, x->args[a])->level > 0) return false;
+    return true;
+}
+
+/* Where the next row is looked up, as next1 for a1. */
+static void put_next_subscripts(struct emitter *w, uint32_t index) {
+    bool *looked_up = NEW_ARRAY(w->arena, bool, w->k->values.n), any = false;
+    for (value_id v = 0; v < w->k->values.n; v++)
+        for (int a = 0; a < at(w, v)->n_args && is_read_ahead(w, index, v); a++)
+            any = looked_up[at(w, v)->args[a]] = true;
+    if (!any) return;
+    for (value_id v = 0; v < w->k->values.n; v++)
+        if (looked_up[v]) line(w, "%s next%u;", math_type(at(w, v)->dtype), v);
+    open_scope(w);
+    line(w, "const k_idx next = x + 1 < nx ? x + 1 : x, x = next;");
+    put_values_of_rows(w, w->p->before.at, w->p->before.n);
+    for (value_id v = 0; v < w->k->values.n; v++)
+        if (looked_up[v]) line(w, "next%u = a%u;", v, v);
+    close_brace(w);
+}
+
 /* The next row's elements of what the kernel reads, while this one's are in the caches. */
 static void put_ahead(struct emitter *w, uint32_t index) {
-    if (!w->y->ahead || index != 1) return;
     for (value_id v = 0; v < w->k->values.n; v++) {
         const struct value_node *x = at(w, v);
-        if (x->kind != INST_LOAD || x->n_args || x->mask != (MASK_X | MASK_R)) continue;
-        line(w, "{ const long long next = x + 1LL, x = next; k_ahead(%s); }",
+        if (!is_read_ahead(w, index, v)) continue;
+        struct buf there = buf_new(w->arena);
+        for (int a = 0; a < x->n_args; a++)
+            buf_printf(&there, " const %s a%u = next%u;", math_type(at(w, x->args[a])->dtype),
+                       x->args[a], x->args[a]);
+        line(w, "{ const long long next = x + 1LL, x = next;%s k_ahead(%s); }", there.p,
              place_of(w, x->buffer, x->index));
     }
 }
@@ -367,6 +398,7 @@ static void put_columns(struct emitter *w, uint32_t index) {
              identity_text(w, v));
     }
     open_scope(w);
+    put_next_subscripts(w, index);
     if (stream) {
         line(w, "k_idx r_main = r_begin;");
         open_scope(w);

@@ -32,6 +32,8 @@ static const char *const graphs[] = {
     /* looked up: rows, elements, both at once, what is only known from the position */
     "graph(%i: i64[3, 5], %w: bf16[11, 64], %g: bf16[64]) {\n %j = remainder(%i, 11)\n %e = "
     "embedding(%j, %w)\n %n = layer_norm(%e, [64], %g)\n return %n\n}\n",
+    "graph(%i: i64[7, 5], %w: f32[13, 95]) {\n %j = remainder(%i, 13)\n %e = embedding(%j, %w)\n "
+    "%n = softmax(%e, -1)\n return %n\n}\n",
     "graph(%x: f32[6, 9], %i: i64[4, 9]) {\n %j = remainder(%i, 6)\n %g = gather(%x, 0, %j)\n %h = "
     "gather(%x, 1, %j)\n %r = add(%g, 1)\n return %r, %h\n}\n",
     "graph(%x: f32[7, 8, 6], %i: i64[5, 1], %j: i32[3]) {\n %a = index(%x, [%i, %j], [0, 2])\n %b "
