@@ -9,18 +9,10 @@ if ! command -v python3 >/dev/null; then
 fi
 
 cat >"$TMP/workload.py" <<'END'
-from __future__ import annotations
-import dataclasses
-
 rows = 4
 dim = 8
 eps = 1e-5
 half = dim // 2
-
-
-@dataclasses.dataclass
-class Config:
-    dim: int = dim
 
 
 def workload(x):
@@ -51,6 +43,11 @@ def fails(code, text, call):
 
 
 # Axes are the constants; what is computed from one follows it.
+(folder / "annotated.py").write_text(
+    "from __future__ import annotations\nimport dataclasses\n"
+    "@dataclasses.dataclass\nclass Config:\n    dim: int = 3\n")
+names, _ = peer.load_workload(folder / "annotated.py", {})  # annotations are looked up in sys.modules
+assert names["Config"]().dim == 3 and "annotated" not in sys.modules
 names, axes = peer.load_workload(folder / "workload.py", {})
 assert axes == {"rows": 4, "dim": 8, "eps": 1e-5}, axes
 names, axes = peer.load_workload(folder / "workload.py", {"dim": "32"})
