@@ -89,6 +89,7 @@ expansion expand_scatter, expand_index_add, expand_one_hot;
 
 /* decompose_pool.c */
 node_id max_windows(struct build *b, const struct node *n);
+node_id max_places(struct build *b, const struct node *n);
 expansion expand_windows, expand_max_pool, expand_avg_pool, expand_adaptive_pool, expand_resize;
 expansion expand_unfold, expand_tensor_unfold;
 

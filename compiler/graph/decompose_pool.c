@@ -190,7 +190,37 @@ static node_id ragged(struct build *b, node_id x, int n, const int64_t *want, do
     }
     node_id w = call(b, OP_INDEX, arg_node(x), nodes_arg(index, (uint32_t)n),
                      arg_ints(b->g, dims, (uint32_t)n));
-    return call(b, OP_WHERE, arg_node(valid), arg_node(w), arg_float(fill));
+    struct arg outside = dtype_is_float(meta_of(b, x)->dtype) ? arg_float(fill) : arg_int(b->g, 0);
+    return call(b, OP_WHERE, arg_node(valid), arg_node(w), outside);
+}
+
+/* Where the first maximum of each window of an adaptive max pool stands: its row-major number in the
+ * windowed dimensions of the input. */
+node_id max_places(struct build *b, const struct node *n) {
+    node_id x = n->args[0].node, lengths = 0;
+    const struct meta m = *meta_of(b, x);
+    struct meta numbers = {.rank = 0}, line = {.rank = 0}, rows, column;
+    int windowed = (int)n->args[1].ints.n;
+    int64_t want[3] = {0};
+    ex all = number(b, 1), window = number(b, 1);
+    for (int k = 0; k < windowed; k++) {
+        want[k] = ex_value(b->g->ex, n->args[1].ints.at[k]);
+        numbers.size[numbers.rank++] = m.size[m.rank - windowed + k];
+        all = ex_mul(b->g->ex, all, numbers.size[k]);
+    }
+    node_id values = ragged(b, x, windowed, want, -INFINITY, &lengths);
+    node_id at = ragged(b, reshape(b, iota(b, all), &numbers), windowed, want, 0, &lengths);
+    for (int k = 0; k < windowed; k++)
+        window = ex_mul(b->g->ex, window, meta_of(b, at)->size[windowed + k]);
+    rows = column = n->meta;
+    rows.size[rows.rank++] = window;
+    column.size[column.rank++] = number(b, 1);
+    for (int k = 0; k < windowed; k++) line.size[line.rank++] = number(b, want[k]);
+    line.size[line.rank++] = window;
+    at = call(b, OP_EXPAND, arg_node(reshape(b, at, &line)), arg_ints(b->g, rows.size, rows.rank));
+    node_id first = call(b, OP_ARGMAX, arg_node(reshape(b, values, &rows)), arg_int(b->g, -1));
+    at = call(b, OP_GATHER, arg_node(at), arg_int(b->g, -1), arg_node(reshape(b, first, &column)));
+    return reshape(b, at, &n->meta);
 }
 
 /* adaptive_avg_pool, adaptive_max_pool */

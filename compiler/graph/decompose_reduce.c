@@ -152,7 +152,9 @@ node_id expand_normalize(struct build *b, const struct node *n) {
 /* ---- extrema and truth ----------------------------------------------------------------------- */
 
 node_id expand_extremum(struct build *b, const struct node *n) {
-    return call(b, n->op == OP_MAX ? OP_AMAX : OP_AMIN, n->args[0]);
+    enum op op = n->op == OP_MAX || n->op == OP_MAX_DIM ? OP_AMAX : OP_AMIN;
+    if (n->op == OP_MAX || n->op == OP_MIN) return call(b, op, n->args[0]);
+    return reduce(b, op, n->args[0].node, n->args[1], n->args[2].b);
 }
 
 /* any: not (no element is true);  all: no element is false. Counts, so that nothing needs a bool
@@ -206,15 +208,13 @@ node_id expand_layer_norm(struct build *b, const struct node *n) {
     return affine(b, n, standardize(b, d, var, &n->args[4]), 2, 3, &shape);
 }
 
-/* torch.finfo(dtype).eps */
-static double dtype_eps(enum dtype d) {
-    return d == DT_F16 ? 0x1p-10 : d == DT_BF16 ? 0x1p-7 : d == DT_F32 ? FLT_EPSILON : DBL_EPSILON;
-}
+/* torch.finfo(dtype).eps of the type that rms_norm computes in */
+static double maths_eps(enum dtype d) { return d == DT_F64 ? DBL_EPSILON : FLT_EPSILON; }
 
 node_id expand_rms_norm(struct build *b, const struct node *n) {
     int first = n->meta.rank - (int)n->args[1].ints.n;
     struct meta shape = tail_shape(&n->meta, first);
-    struct arg eps = n->args[3].kind == ARG_NONE ? arg_float(dtype_eps(n->meta.dtype)) : n->args[3];
+    struct arg eps = n->args[3].kind == ARG_NONE ? arg_float(maths_eps(n->meta.dtype)) : n->args[3];
     node_id x = operand(b, n, 0);
     node_id square = mean(b, binary(b, OP_MUL, x, x), dims_of_list(b, first, n->meta.rank), true);
     return affine(b, n, standardize(b, x, square, &eps), 2, 0, &shape);

@@ -12,7 +12,7 @@
 
 #include "graph/eval.h"
 
-static derivative_code derivative_norm;
+static derivative_code derivative_norm, derivative_extremum;
 
 static const struct derivative derivatives[OP_COUNT] = {
 #define DERIV(id, rules) [OP_##id] = {DERIVATIVE_RULE, rules, NULL},
@@ -290,4 +290,42 @@ static enum derivative_answer derivative_norm(struct backprop *b, int param, nod
     if (p == 1 || isinf(p)) return EXPAND_INSTEAD;
     b->rule = rule_parse(b->b->g->arena, p == 2 ? two : any);
     return derivative_evaluate(b, param, out);
+}
+
+/* Is element i of the reduced dimensions, in row-major order, the first extremum? */
+static node_id is_first(struct backprop *p, node_id x) {
+    const struct meta m = *meta_of(p->b, x);
+    uint32_t set = reduced_dims(p);
+    struct meta rows = {.rank = 0}, places = {.rank = m.rank};
+    int order[WS_MAX_RANK], at = 0;
+    ex one = ex_const(p->b->g->ex, 1), n = reduced_count(p).i;
+    for (int d = 0; d < m.rank; d++) {
+        bool reduced = set >> d & 1;
+        places.size[d] = reduced ? m.size[d] : one;
+        if (reduced) continue;
+        order[at++] = d;
+        rows.size[rows.rank++] = m.size[d];
+    }
+    for (int d = 0; d < m.rank; d++)
+        if (set >> d & 1) order[at++] = d;
+    rows.size[rows.rank++] = n;
+    enum op op = p->node.op == OP_AMAX ? OP_ARGMAX : OP_ARGMIN;
+    node_id line = reshape(p->b, reorder(p->b, x, order), &rows);
+    node_id first = call(p->b, op, arg_node(line), arg_int(p->b->g, -1));
+    return binary(p->b, OP_EQ, unreduce(p, first), reshape(p->b, iota(p->b, n), &places));
+}
+
+/* Equal extrema share the gradient. What one kernel finds to be the extremum another may compute
+ * again, with other roundings, and find no element that is equal: the first one counts in any case.
+ */
+static enum derivative_answer derivative_extremum(struct backprop *p, int param, node_id *out) {
+    node_id x = p->node.args[0].node;
+    node_id hit = binary(p->b, OP_EQ, x, unreduce(p, p->result));
+    if (p->b->g->nodes.at[x].op != OP_INPUT) hit = binary(p->b, OP_LOGICAL_OR, hit, is_first(p, x));
+    enum dtype t = dtype_opmath(meta_of(p->b, x)->dtype);
+    node_id most = call(p->b, OP_WHERE, arg_node(hit), arg_float(1), arg_float(0));
+    node_id all = call(p->b, OP_SUM, arg_node(most), p->node.args[1], arg_bool(true));
+    node_id part = binary(p->b, OP_MUL, cast(p->b, unreduce(p, p->grad), t), most);
+    *out = binary(p->b, OP_DIV, part, all);
+    return GRADIENT;
 }

@@ -212,3 +212,24 @@ enum derivative_answer derivative_max_pool(struct backprop *p, int param, node_i
     *out = fold(p, reshape(p->b, each, &all), &m, args);
     return GRADIENT;
 }
+
+/* The same where windows differ in length: what each element is the first maximum of, added up. */
+enum derivative_answer derivative_adaptive_max_pool(struct backprop *p, int param, node_id *out) {
+    if (max_windows(p->b, &p->node) != KEEP) return derivative_max_pool(p, param, out);
+    const struct meta m = *meta_at(p, p->node.args[0].node);
+    int windowed = (int)p->node.args[1].ints.n, lead = m.rank - windowed;
+    struct meta from = {.rank = (uint8_t)lead}, to = {.rank = (uint8_t)lead};
+    memcpy(from.size, m.size, sizeof(ex) * (size_t)lead);
+    memcpy(to.size, m.size, sizeof(ex) * (size_t)lead);
+    from.size[from.rank++] = to.size[to.rank++] = number(p, 1);
+    for (int k = lead; k < m.rank; k++) {
+        from.size[lead] = ex_mul(p->b->g->ex, from.size[lead], p->node.meta.size[k]);
+        to.size[lead] = ex_mul(p->b->g->ex, to.size[lead], m.size[k]);
+    }
+    to.dtype = meta_at(p, p->grad)->dtype;
+    node_id at = reshape(p->b, max_places(p->b, &p->node), &from);
+    node_id sum = call(p->b, OP_SCATTER_ADD, arg_node(full(p->b, &to, 0)), arg_int(p->b->g, lead),
+                       arg_node(at), arg_node(reshape(p->b, p->grad, &from)));
+    *out = reshape(p->b, sum, &m);
+    return GRADIENT;
+}

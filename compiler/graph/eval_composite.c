@@ -83,8 +83,10 @@ static double line_result(const struct job *j, const double *v, int64_t n) {
     case OP_STD: return sqrt(variance(v, n, number_at(j, 2)));
     case OP_NORM: return norm(v, n, number_at(j, 1));
     case OP_LOGSUMEXP: return logsumexp(v, n);
-    case OP_MAX: return maximum(v, n);
-    case OP_MIN: {
+    case OP_MAX:
+    case OP_MAX_DIM: return maximum(v, n);
+    case OP_MIN:
+    case OP_MIN_DIM: {
         double m = INFINITY;
         for (int64_t i = 0; i < n && m == m; i++)
             if (!(v[i] >= m)) m = v[i];
@@ -136,16 +138,11 @@ static void layer_norm(const struct job *j, double *v, int64_t n) {
         v[i] = (v[i] - m) * r * parameter(j, 2, i, 1) + parameter(j, 3, i, 0);
 }
 
-static double finfo_eps(enum dtype d) {
-    return d == DT_F16    ? 1.0 / 1024
-           : d == DT_BF16 ? 1.0 / 128
-           : d == DT_F32  ? FLT_EPSILON
-                          : DBL_EPSILON;
-}
-
 static void rms_norm(const struct job *j, double *v, int64_t n) {
     bool given = arg_of(j, 3)->kind != ARG_NONE;
-    double eps = given ? number_at(j, 3) : finfo_eps(j->out->dtype);
+    double eps = given                        ? number_at(j, 3)
+                 : j->out->dtype == DT_F64 ? DBL_EPSILON
+                                           : FLT_EPSILON;
     long double s = 0;
     for (int64_t i = 0; i < n; i++) s += v[i] * v[i];
     double rms = sqrt((double)s / (double)n + eps);
@@ -490,6 +487,8 @@ static composite *const loops[OP_COUNT] = {
     [OP_LOGSUMEXP] = eval_line_result,
     [OP_MAX] = eval_line_result,
     [OP_MIN] = eval_line_result,
+    [OP_MAX_DIM] = eval_line_result,
+    [OP_MIN_DIM] = eval_line_result,
     [OP_ANY] = eval_line_result,
     [OP_ALL] = eval_line_result,
     [OP_SOFTMAX] = eval_line_change,

@@ -86,7 +86,8 @@ static bool shape_reduce(const struct infer *in, struct meta *out) {
     const struct meta *m = infer_meta(in, 0);
     uint32_t set = reduced_dims(in, m->rank);
     bool extremum = in->op->id == OP_AMAX || in->op->id == OP_AMIN || in->op->id == OP_MAX ||
-                    in->op->id == OP_MIN || in->op->id == OP_ARGMAX || in->op->id == OP_ARGMIN;
+                    in->op->id == OP_MIN || in->op->id == OP_MAX_DIM || in->op->id == OP_MIN_DIM ||
+                    in->op->id == OP_ARGMAX || in->op->id == OP_ARGMIN;
     for (int i = 0; i < m->rank; i++) {
         bool reduced = set >> i & 1;
         if (reduced && extremum && m->size[i] == constant(in, 0))
@@ -429,6 +430,8 @@ static shape_rule *const rules[OP_COUNT] = {
     [OP_NORMALIZE] = shape_same,
     [OP_MAX] = shape_reduce,
     [OP_MIN] = shape_reduce,
+    [OP_MAX_DIM] = shape_reduce,
+    [OP_MIN_DIM] = shape_reduce,
     [OP_ANY] = shape_reduce,
     [OP_ALL] = shape_reduce,
     [OP_LAYER_NORM] = shape_last_norm,

@@ -175,6 +175,8 @@ static const struct test tests[] = {
     {"%x: f64[3, 4]", "normalize(%x, p=1.0, dim=0)", 0, 0},
     {"%x: f64[3, 4]", "max(%x)", 0, 0},
     {"%x: f64[3, 4]", "min(%x)", 0, 0},
+    {"%x: f64[3, 4, 2]", "max_dim(%x, 1)", 0, 0},
+    {"%x: f64[3, 4]", "min_dim(%x, 0, True)", 0, 0},
     {"%x: f64[3, 8], %y: f64[8], %z: f64[8]", "layer_norm(%x, [8], %y, %z)", 0, 0},
     {"%x: f64[2, 3, 4]", "layer_norm(%x, [3, 4])", 0, 0},
     {"%x: f64[3, 8], %y: f64[8]", "rms_norm(%x, [8], %y)", 0, 0},
@@ -230,6 +232,7 @@ static const struct test tests[] = {
     {"%x: f64[2, 9]", "max_pool(%x, [2], None, [1], [3], True, 1)", 0, 0},
     {"%x: f64[1, 4, 6]", "adaptive_max_pool(%x, [2, 3])", 0, 0},
     {"%x: f64[1, 7]", "adaptive_max_pool(%x, [3])", 0, 0},
+    {"%x: f64[2, 5, 7]", "adaptive_max_pool(%x, [2, 3])", 0, 0},
     {"%x: f64[1, 5, 4]", "adaptive_avg_pool(%x, [2, 3])", 0, 0},
     {"%x: f64[1, 1, 5]", "upsample_nearest(%x, [8])", 0, 0},
     {"%x: f64[0, 4]", "softmax(%x, 1)", 0, 0},
@@ -382,6 +385,10 @@ static void test_conventions(void **state) {
     GRADIENT_IS("%x: f32[4]", "amax(%x)", LIST(1, 3, 3, 2), LIST(0, 0.5, 0.5, 0));
     GRADIENT_IS("%x: f32[4]", "amin(%x)", LIST(1, 1, 1, 1), LIST(0.25, 0.25, 0.25, 0.25));
     GRADIENT_IS("%x: f32[4]", "max(%x)", LIST(1, 3, 3, 2), LIST(0, 0.5, 0.5, 0));
+    GRADIENT_IS("%x: f32[4]", "max_dim(%x, 0)", LIST(1, 3, 3, 2), LIST(0, 1, 0, 0));
+    GRADIENT_IS("%x: f32[2, 2]", "min_dim(%x, 1)", LIST(1, 1, 3, 2), LIST(1, 0, 0, 1));
+    GRADIENT_IS("%x: f32[1, 5]", "adaptive_max_pool(%x, [2])", LIST(0, 2, 2, 2, 0),
+                LIST(0, 1, 1, 0, 0));
     GRADIENT_IS("%x: f32[2], %y: f32[2]", "maximum(%x, %y)", LIST(1, 2), LIST(0.5, 0.5));
     GRADIENT_IS("%x: f32[3]", "minimum(%x, 1)", LIST(0, 1, 2), LIST(1, 0.5, 0));
     GRADIENT_IS("%x: f32[5]", "clamp(%x, -1, 1)", LIST(-2, -1, 0, 1, 2), LIST(0, 1, 1, 1, 0));

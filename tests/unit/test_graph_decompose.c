@@ -43,6 +43,8 @@ static const struct {
     {"%x: f32[4, 8, 2]", "normalize(%x, p=1, dim=-1)"},
     {"%x: f32[4, 8]", "max(%x)"},
     {"%x: i64[4, 8]", "min(%x)"},
+    {"%x: f32[4, 8]", "max_dim(%x, 1)"},
+    {"%x: i64[4, 8]", "min_dim(%x, 0, True)"},
     {"%x: bool[4, 8]", "any(%x, 1)"},
     {"%x: f32[4, 8]", "any(%x)"},
     {"%x: bool[4, 2]", "all(%x, 1, True)"},

@@ -470,31 +470,44 @@ class BatchNorm1d(Module):
 
     def forward(self, input):
         batch_stats = self.training or self.running_mean is None
+        momentum = self.momentum or 0.0
         if self.training and self.running_mean is not None:
             self.num_batches_tracked.add_(1)
-            if self.momentum is None:
-                refuse('BatchNorm with momentum=None, a cumulative average, is not supported')
-        return F.batch_norm(input, self.running_mean, self.running_var, self.weight, self.bias, batch_stats,
-                            self.momentum, self.eps)
+            if self.momentum is None:  # the average of all batches so far
+                momentum = 1.0 / self.num_batches_tracked
+        return F.batch_norm(input, self.running_mean, self.running_var, self.weight, self.bias, batch_stats, momentum,
+                            self.eps)
 
 
 BatchNorm2d = BatchNorm3d = BatchNorm1d
 
 
 class InstanceNorm1d(Module):
+    _spatial = 1
+
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None,
                  dtype=None):
-        if track_running_stats:
-            refuse('InstanceNorm with track_running_stats=True is not supported')
-        self.eps = eps
+        self.eps, self.momentum = eps, momentum
         self.weight = Parameter(torch.ones(num_features, dtype=dtype)) if affine else None
         self.bias = Parameter(torch.zeros(num_features, dtype=dtype)) if affine else None
 
+        self.running_mean = buffer(torch.zeros(num_features, dtype=dtype)) if track_running_stats else None
+        self.running_var = buffer(torch.ones(num_features, dtype=dtype)) if track_running_stats else None
+        self.num_batches_tracked = buffer(torch.tensor(0)) if track_running_stats else None
+
     def forward(self, input):
-        return F.instance_norm(input, weight=self.weight, bias=self.bias, eps=self.eps)
+        single = input.ndim == self._spatial + 1
+        out = F.instance_norm(input.unsqueeze(0) if single else input, self.running_mean, self.running_var, self.weight,
+                              self.bias, self.training or self.running_mean is None, self.momentum or 0.0, self.eps)
+        return out.squeeze(0) if single else out
 
 
-InstanceNorm2d = InstanceNorm3d = InstanceNorm1d
+class InstanceNorm2d(InstanceNorm1d):
+    _spatial = 2
+
+
+class InstanceNorm3d(InstanceNorm1d):
+    _spatial = 3
 
 
 class Dropout(Module):

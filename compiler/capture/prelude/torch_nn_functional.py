@@ -73,8 +73,14 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
 
 def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True,
                   momentum=0.1, eps=1e-5):
-    if not use_input_stats or running_mean is not None or running_var is not None:
-        refuse('instance_norm with running statistics is not supported')
+    if not use_input_stats:
+        return _batch_norm(input, running_mean, running_var, weight, bias, False, 0.0, eps)
+    if running_mean is not None:
+        space = list(range(2, input.ndim))
+        before = set_grad_mode(False)
+        _update(running_mean, input.mean(space).mean(0), momentum)
+        _update(running_var, input.var(space).mean(0), momentum)
+        set_grad_mode(before)
     return group_norm(input, input.shape[1], weight, bias, eps)
 
 
@@ -255,6 +261,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
         _update(running_var, input.var(others), momentum)
         set_grad_mode(before)
         running_mean = running_var = None
+        momentum = 0.0
     return _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 

@@ -7,6 +7,7 @@ _range, _reversed = range, reversed
 _squeeze, _var, _std, _max, _min, _norm = op('squeeze'), op('var'), op('std'), op('max'), op('min'), op('norm')
 _softmax, _log_softmax, _to, _slice, _select = op('softmax'), op('log_softmax'), op('to'), op('slice'), op('select')
 _matmul, _amax, _amin, _argmax, _argmin = op('matmul'), op('amax'), op('amin'), op('argmax'), op('argmin')
+_max_dim, _min_dim = op('max_dim'), op('min_dim')
 _cummax, _cummin = op('cummax'), op('cummin')
 
 
@@ -98,7 +99,7 @@ def max(self, dim=None, keepdim=False):
         return _max(self)
     if isinstance(dim, torch.Tensor):
         return torch.maximum(self, dim)
-    return _Pair(_amax(self, dim, keepdim), _argmax(self, dim, keepdim))
+    return _Pair(_max_dim(self, dim, keepdim), _argmax(self, dim, keepdim))
 
 
 def min(self, dim=None, keepdim=False):
@@ -106,7 +107,7 @@ def min(self, dim=None, keepdim=False):
         return _min(self)
     if isinstance(dim, torch.Tensor):
         return torch.minimum(self, dim)
-    return _Pair(_amin(self, dim, keepdim), _argmin(self, dim, keepdim))
+    return _Pair(_min_dim(self, dim, keepdim), _argmin(self, dim, keepdim))
 
 
 def _running(values, self, dim):
@@ -171,9 +172,9 @@ def topk(self, k, dim=-1, largest=True, sorted=True):
     values = indices = 0
     for i in _range(k):
         if largest:
-            value, index, nothing = _amax(x, -1, True), _argmax(x, -1, True), -torch.inf
+            value, index, nothing = _max_dim(x, -1, True), _argmax(x, -1, True), -torch.inf
         else:
-            value, index, nothing = _amin(x, -1, True), _argmin(x, -1, True), torch.inf
+            value, index, nothing = _min_dim(x, -1, True), _argmin(x, -1, True), torch.inf
         x = torch.where(number == index, nothing, x)
         values, indices = torch.where(slot == i, value, values), torch.where(slot == i, index, indices)
     return _Pair(values.movedim(-1, dim), indices.movedim(-1, dim))
