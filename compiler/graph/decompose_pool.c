@@ -194,8 +194,8 @@ static node_id ragged(struct build *b, node_id x, int n, const int64_t *want, do
     return call(b, OP_WHERE, arg_node(valid), arg_node(w), outside);
 }
 
-/* Where the first maximum of each window of an adaptive max pool stands: its row-major number in the
- * windowed dimensions of the input. */
+/* Where the first maximum of each window of an adaptive max pool stands: its row-major number in
+ * the windowed dimensions of the input. */
 node_id max_places(struct build *b, const struct node *n) {
     node_id x = n->args[0].node, lengths = 0;
     const struct meta m = *meta_of(b, x);

@@ -140,9 +140,7 @@ static void layer_norm(const struct job *j, double *v, int64_t n) {
 
 static void rms_norm(const struct job *j, double *v, int64_t n) {
     bool given = arg_of(j, 3)->kind != ARG_NONE;
-    double eps = given                        ? number_at(j, 3)
-                 : j->out->dtype == DT_F64 ? DBL_EPSILON
-                                           : FLT_EPSILON;
+    double eps = given ? number_at(j, 3) : j->out->dtype == DT_F64 ? DBL_EPSILON : FLT_EPSILON;
     long double s = 0;
     for (int64_t i = 0; i < n; i++) s += v[i] * v[i];
     double rms = sqrt((double)s / (double)n + eps);

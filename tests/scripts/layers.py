@@ -69,3 +69,14 @@ show('losses', F.multi_margin_loss(a, t), F.multi_margin_loss(a, t, p=2, weight=
 show('einsum', torch.einsum('ii->i', fill(4, 4)), torch.einsum('ii', fill(4, 4)), torch.einsum('bii,i->b', fill(2, 3, 3), fill(3)))
 n = torch.tensor([1, 7, -9, 100])
 print((n << 2).tolist(), (n >> 1).tolist(), (1 << torch.arange(4)).tolist(), torch.bitwise_right_shift(n, 3).tolist())
+
+volume = fill(2, 3, 4, 5, 6)
+for norm in (nn.InstanceNorm3d(3, affine=True, track_running_stats=True), nn.BatchNorm3d(3, momentum=None)):
+    show('statistics', norm(volume), norm(volume * 2 + 1), norm.running_mean, norm.running_var, norm.eval()(volume))
+show('one image', nn.InstanceNorm2d(4)(image[0]), nn.InstanceNorm1d(4)(image[:, :, 0]))
+a, i = F.adaptive_max_pool2d(image, (4, 3), return_indices=True)
+b, j = F.max_pool2d(image, 2, return_indices=True)
+show('places', a, i, b, j, F.max_unpool2d(b, j, 2, output_size=(6, 5)), nn.MaxUnpool2d(2)(b, j % 16), torch.dist(a, a * 2, 3))
+for equal in (lambda x: x.max(1)[0], lambda x: x.min(0, True).values, lambda x: x.amax(1), lambda x: F.adaptive_max_pool1d(x, 4)):
+    x = (fill(4, 6) * 3).round().requires_grad_()
+    show('equal extrema', *torch.autograd.grad(equal(x).square().sum(), x))

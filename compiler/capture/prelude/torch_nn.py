@@ -915,6 +915,27 @@ class MaxPool3d(_MaxPool):
         return F.max_pool3d(*args)
 
 
+class MaxUnpool1d(Module):
+    def __init__(self, kernel_size, stride=None, padding=0):
+        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
+
+    def _pool(self, *args):
+        return F.max_unpool1d(*args)
+
+    def forward(self, input, indices, output_size=None):
+        return self._pool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool2d(MaxUnpool1d):
+    def _pool(self, *args):
+        return F.max_unpool2d(*args)
+
+
+class MaxUnpool3d(MaxUnpool1d):
+    def _pool(self, *args):
+        return F.max_unpool3d(*args)
+
+
 class AvgPool1d(Module):
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
         self.kernel_size, self.stride, self.padding = kernel_size, stride, padding

@@ -190,9 +190,9 @@ def adaptive_avg_pool3d(input, output_size):
 
 
 def _adaptive_max_nd(n, input, output_size, return_indices):
-    if return_indices:
-        refuse('adaptive_max_pool with return_indices=True is not supported')
-    return _adaptive_max_pool(input, _sizes(n, input, output_size))
+    sizes = _sizes(n, input, output_size)
+    out = _adaptive_max_pool(input, sizes)
+    return (out, adaptive_max_indices(n, input, sizes)) if return_indices else out
 
 
 def adaptive_max_pool1d(input, output_size, return_indices=False):
@@ -270,4 +270,5 @@ pad = op('pad')
 
 from torch.nn._functional import (embedding_bag, channel_shuffle, local_response_norm, lp_pool1d, lp_pool2d, bilinear,
                                   gumbel_softmax, multilabel_soft_margin_loss, multi_margin_loss, fold, grid_sample,
-                                  triplet_margin_with_distance_loss, max_pool_indices, interpolate_linear, affine_grid)
+                                  triplet_margin_with_distance_loss, max_pool_indices, adaptive_max_indices,
+                                  max_unpool1d, max_unpool2d, max_unpool3d, interpolate_linear, affine_grid)

@@ -99,6 +99,46 @@ def max_pool_indices(n, input, kernel_size, stride, padding, dilation, ceil_mode
     return window(number, 0).expand(values.shape).gather(-1, where).squeeze(-1)
 
 
+def adaptive_max_indices(n, input, sizes):
+    """The same of windows that share a dimension evenly: o of them begin at o * size // count."""
+    have, places, valid = input.shape[-n:], [], True
+    for k, want in enumerate(sizes):
+        o, size = torch.arange(want), have[k]
+        longest = max([((i + 1) * size + want - 1) // want - i * size // want for i in range(want)])
+        shape = lambda count, d: [count if i == d else 1 for i in range(2 * n)]
+        begin, end = o * size // want, ((o + 1) * size + want - 1) // want
+        at = begin.reshape(shape(want, k)) + torch.arange(longest).reshape(shape(longest, n + k))
+        valid = (at < end.reshape(shape(want, k))) & valid
+        places.append(at.clamp(max=size - 1))
+    number = torch.arange(math.prod(have)).reshape(have)
+    values = torch.where(valid, _index(input, places, list(range(input.ndim - n, input.ndim))), -torch.inf).flatten(-n)
+    number = _index(number, places, list(range(n))).flatten(-n)
+    return number.expand(values.shape).gather(-1, values.argmax(-1, keepdim=True)).squeeze(-1)
+
+
+def _max_unpool(n, input, indices, kernel_size, stride, padding, output_size):
+    each = lambda v: [v] * n if isinstance(v, int) else list(v)
+    kernel, padding = each(kernel_size), each(padding)
+    stride = kernel if stride is None else each(stride)
+    size = [(i - 1) * s - 2 * p + k for i, s, p, k in zip(input.shape[-n:], stride, padding, kernel)]
+    size = size if output_size is None else list(output_size)[-n:]
+    lead = list(input.shape[:-n])
+    out = torch.zeros(lead + [math.prod(size)], dtype=input.dtype)
+    return out.scatter(-1, indices.flatten(-n), input.flatten(-n)).reshape(lead + size)
+
+
+def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)
+
+
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """What unfold took apart, added up where it came from."""
     pair = lambda v: (v, v) if isinstance(v, int) else tuple(v)

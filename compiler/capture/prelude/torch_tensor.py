@@ -125,11 +125,6 @@ def cummin(self, dim):
     return _running(_cummin(self, dim), self, dim)
 
 
-def logcumsumexp(self, dim):
-    refuse('torch.logcumsumexp is not supported; torch.log(torch.cumsum(torch.exp(x - m), dim)) + m with m = '
-           'x.amax(dim, True) is less exact where x is far below m')
-
-
 _SORTED, _ROUNDS = 64, 8  # elements that are sorted by counting; rounds of topk
 
 
@@ -531,6 +526,10 @@ def float_power(self, exponent):
 def logaddexp2(self, other):
     high = torch.maximum(self, other)
     return high + (1 + (-(self - other).abs()).exp2()).log2()
+
+
+def dist(self, other, p=2):
+    return _norm(self - other, p)
 
 
 def sinc(self):
