@@ -261,7 +261,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
         _update(running_var, input.var(others), momentum)
         set_grad_mode(before)
         running_mean = running_var = None
-        momentum = 0.0
+        momentum = momentum if isinstance(momentum, float) else 0.0
     return _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
