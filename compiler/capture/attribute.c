@@ -83,6 +83,10 @@ static bool find_in_class(struct vm *vm, struct class *c, const char *name, stru
     return false;
 }
 
+static struct py object_end(struct vm *vm, const struct py *v, const struct args *raw) {
+    return py_none;
+}
+
 static bool find_in_super(struct vm *vm, const struct super *s, const char *name, struct py *out) {
     bool of_class = s->self.kind == PY_CLASS;
     struct class *c = of_class ? s->self.class : class_of(vm, s->self);
@@ -92,6 +96,15 @@ static bool find_in_super(struct vm *vm, const struct super *s, const char *name
         struct py v;
         if (!dict_gets(c->mro[i]->dict, name, &v)) continue;
         return *out = attribute_bind(vm, v, of_class ? py_unset : s->self, c), true;
+    }
+    /* What object has, which a class in between may call on the way up. */
+    static const struct native ends[] = {{"__init__(self)", object_end},
+                                         {"__init_subclass__(cls)", object_end}};
+    for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
+        size_t len = strcspn(ends[k].signature, "(");
+        if (strlen(name) != len || strncmp(name, ends[k].signature, len)) continue;
+        struct py f = py_native(vm->arena, "object.", PY_UNSET, &ends[k]);
+        return *out = py_method(vm->arena, f, s->self), true;
     }
     return false;
 }

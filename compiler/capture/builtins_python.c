@@ -417,6 +417,8 @@ NATIVE(dict) {
     if (raw->n > 1) vm_raise(vm, EXC_TypeError, "dict expected at most 1 argument, got %u", raw->n);
     if (raw->n && raw->at[0].kind == PY_DICT) {
         dict_update(vm->arena, d.dict, raw->at[0].dict);
+    } else if (raw->n && vm_call_special(vm, raw->at[0], "items", NULL, 0, &item)) {
+        d = vm_call1(vm, py_pointer(PY_CLASS, vm->types[PY_DICT]), item);
     } else if (raw->n) {
         it = vm_iter(vm, raw->at[0]);
         while (vm_next(vm, it, &item)) {

@@ -181,6 +181,9 @@ static struct py call_native(struct vm *vm, const struct builtin *b, const struc
 /* -- instances ----------------------------------------------------------------------------- */
 
 static struct py call_class(struct vm *vm, struct class *c, const struct args *a) {
+    struct py call;
+    if (c->meta && class_find(c->meta, "__call__", &call))
+        return vm_call(vm, attribute_bind(vm, call, py_pointer(PY_CLASS, c), NULL), a);
     for (uint32_t i = 0; i < c->n_mro; i++)
         if (c->mro[i]->construct) {
             struct builtin b = {.name = c->name};
@@ -243,9 +246,11 @@ struct py vm_call1(struct vm *vm, struct py f, struct py x) {
 bool vm_call_special(struct vm *vm, struct py x, const char *name, const struct py *y, uint32_t n,
                      struct py *out) {
     struct py f;
-    if (x.kind != PY_INSTANCE || !class_find(x.instance->class, name, &f)) return false;
-    *out =
-        vm_call(vm, attribute_bind(vm, f, x, x.instance->class), &(struct args){.at = y, .n = n});
+    const struct class *c = x.kind == PY_INSTANCE ? x.instance->class
+                            : x.kind == PY_CLASS  ? x.class->meta
+                                                  : NULL;
+    if (!c || !class_find(c, name, &f)) return false;
+    *out = vm_call(vm, attribute_bind(vm, f, x, NULL), &(struct args){.at = y, .n = n});
     return true;
 }
 
@@ -269,18 +274,51 @@ static struct class **class_bases(struct vm *vm, const struct args *a, uint32_t 
     return bases;
 }
 
+/* Of a metaclass only special methods of its own count, which those of abc and enum have. */
+static const struct class *metaclass_of(struct vm *vm, const struct args *a,
+                                        struct class *const *bases, uint32_t n) {
+    int given = find_name(a->names, a->n_named, "metaclass");
+    if (given >= 0) {
+        struct py meta = a->named[given], made;
+        if (meta.kind != PY_CLASS || meta.class->sealed ||
+            class_find(meta.class, "__new__", &made) || class_find(meta.class, "__init__", &made))
+            vm_refuse(vm, "metaclasses are not supported");
+        return meta.class;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (bases[i]->meta) return bases[i]->meta;
+    return NULL;
+}
+
+/* class A(B, rate=3): B's __init_subclass__(A, rate=3) */
+static void tell_base(struct vm *vm, struct class *c, const struct args *a) {
+    struct py hook;
+    uint32_t i = 1;
+    while (i < c->n_mro && !dict_gets(c->mro[i]->dict, "__init_subclass__", &hook)) i++;
+    if (i == c->n_mro) return;
+    const char **names = NEW_ARRAY(vm->arena, const char *, a->n_named);
+    struct py *named = NEW_ARRAY(vm->arena, struct py, a->n_named);
+    struct args told = {.names = names, .named = named};
+    for (uint32_t k = 0; k < a->n_named; k++) {
+        if (!strcmp(a->names[k], "metaclass")) continue;
+        names[told.n_named] = a->names[k];
+        named[told.n_named++] = a->named[k];
+    }
+    struct py f = hook.kind == PY_CLASSMETHOD ? *hook.wrapped : hook;
+    vm_call(vm, py_method(vm->arena, f, py_pointer(PY_CLASS, c)), &told);
+}
+
 /* a: the body, then the bases. The body runs in a namespace of its own, which becomes the class's.
  */
 struct py vm_build_class(struct vm *vm, const struct args *a) {
     const struct function *body = a->at[0].function;
-    if (find_name(a->names, a->n_named, "metaclass") >= 0)
-        vm_refuse(vm, "metaclasses are not supported");
     uint32_t n;
     struct class **bases = class_bases(vm, a, &n);
     struct class *c = NEW(vm->arena, struct class);
     c->name = body->code->name;
     c->module = body->module;
     c->dict = dict_new(vm->arena);
+    c->meta = metaclass_of(vm, a, bases, n);
     if (!class_linearize(vm->arena, c, bases, n))
         vm_raise(vm, EXC_TypeError, "cannot create a consistent method resolution order for %s",
                  c->name);
@@ -292,5 +330,6 @@ struct py vm_build_class(struct vm *vm, const struct args *a) {
     for (uint32_t i = 0; i < code->frees.n; i++) f.cells[code->cells.n + i] = body->closure[i];
     struct py result = vm_run(vm, &f), made = py_pointer(PY_CLASS, c);
     if (result.kind == PY_CELL) result.cell->v = made;
+    tell_base(vm, c, a);
     return made;
 }

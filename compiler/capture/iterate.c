@@ -243,10 +243,10 @@ struct py vm_subscript(struct vm *vm, struct py o, struct py i) {
     case PY_RANGE: return range_subscript(vm, o, i);
     case PY_DICT: return dict_subscript(vm, o, i);
     case PY_TENSOR: return tensor_subscript(vm, o, i);
-    case PY_CLASS: return o; /* list[int], a type alias */
     default: break;
     }
     if (vm_call_special(vm, o, "__getitem__", &i, 1, &out)) return out;
+    if (o.kind == PY_CLASS) return o; /* list[int], a type alias */
     vm_raise(vm, EXC_TypeError, "'%s' object is not subscriptable", type_name(vm, o));
 }
 

@@ -34,6 +34,7 @@ static const struct {
     {"functools", NULL, NULL},
     {"itertools", NULL, NULL},
     {"dataclasses", NULL, NULL},
+    {"enum", NULL, NULL},
     {"collections", NULL, NULL},
     {"os", NULL, NULL},
     {"sys", NULL, NULL},

@@ -24,6 +24,7 @@
     FILE(torch_backends, "torch_backends.py")                                                      \
     FILE(typing, "typing.py")                                                                      \
     FILE(functools, "functools.py")                                                                \
+    FILE(enum, "enum.py")                                                                          \
     FILE(dataclasses, "dataclasses.py")                                                            \
     FILE(itertools, "itertools.py")                                                                \
     FILE(collections, "collections.py")                                                            \
@@ -75,6 +76,7 @@ const char *prelude_text(const char *module) {
         {"functools", ws_prelude_functools},
         {"itertools", ws_prelude_itertools},
         {"dataclasses", ws_prelude_dataclasses},
+        {"enum", ws_prelude_enum},
         {"collections", ws_prelude_collections},
         {"collections.abc", "from typing import __getattr__\n"
                             "Iterable = Sequence = (list, tuple, dict, str, range)\n"
@@ -88,7 +90,9 @@ const char *prelude_text(const char *module) {
                   "    def __init__(self, **kwargs):\n"
                   "        for name, value in kwargs.items():\n"
                   "            setattr(self, name, value)\n"},
-        {"abc", "class ABC:\n"
+        {"abc", "class ABCMeta:\n"
+                "    pass\n"
+                "class ABC(metaclass=ABCMeta):\n"
                 "    pass\n"
                 "def abstractmethod(function):\n"
                 "    return function\n"},

@@ -229,6 +229,7 @@ struct class {
     struct class **mro; /* itself first, object last */
     uint32_t n_mro;
     struct dict *dict;
+    const struct class *meta; /* has what is asked of the class itself: its length, its call */
     const struct native
         *construct; /* makes an instance of a type that is not an INSTANCE: int, list, range */
     bool sealed;    /* its instances are not INSTANCE: not to be derived from */

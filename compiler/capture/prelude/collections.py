@@ -105,6 +105,19 @@ class defaultdict:
         return self._items.items()
 
 
+class Counter(defaultdict):
+    def __init__(self, items=()):
+        super().__init__(int)
+        for item in items:
+            self[item] += 1
+
+    def __getitem__(self, key):
+        return self._items.get(key, 0)
+
+    def most_common(self, n=None):
+        return sorted(self._items.items(), key=lambda pair: pair[1], reverse=True)[:n]
+
+
 class deque:
     def __init__(self, items=(), maxlen=None):
         self._items, self.maxlen = [], maxlen

@@ -14,6 +14,18 @@ def reduce(function, items, *start):
     return total
 
 
+class cached_property:
+    """Computed at its first reading; then an attribute of the object, found before this."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __get__(self, instance, owner):
+        value = self.function(instance)
+        setattr(instance, self.function.__name__, value)
+        return value
+
+
 def cache(function):
     return function
 

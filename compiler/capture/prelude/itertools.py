@@ -1,6 +1,75 @@
-"""itertools: iterators are lists that are made at once."""
+"""itertools: iterators are lists that are made at once, but for those without an end."""
 def chain(*lists):
     return iter([item for one in lists for item in one])
+
+
+chain.from_iterable = lambda lists: chain(*lists)
+
+
+class count:
+    def __init__(self, start=0, step=1):
+        self.next, self.step = start, step
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.next += self.step
+        return self.next - self.step
+
+
+class cycle(count):
+    def __init__(self, items):
+        super().__init__()
+        self.items = list(items)
+
+    def __next__(self):
+        if not self.items:
+            raise StopIteration
+        return self.items[super().__next__() % len(self.items)]
+
+
+def islice(items, *bounds):
+    bounds = slice(*bounds)
+    found = []
+    if bounds.stop is None:
+        return iter(list(items)[bounds])
+    items = iter(items)
+    for _ in range(bounds.stop):
+        try:
+            found.append(next(items))
+        except StopIteration:
+            break
+    return iter(found[bounds])
+
+
+def zip_longest(*lists, fillvalue=None):
+    lists = [list(one) for one in lists]
+    longest = max([len(one) for one in lists], default=0)
+    return zip(*[one + [fillvalue] * (longest - len(one)) for one in lists])
+
+
+def permutations(items, r=None):
+    items = list(items)
+    r = len(items) if r is None else r
+    rows = [row for row in product(range(len(items)), repeat=r) if len(set(row)) == r]
+    return iter([tuple(items[i] for i in row) for row in rows])
+
+
+def combinations(items, r):
+    items = list(items)
+    rows = [row for row in product(range(len(items)), repeat=r) if all(a < b for a, b in pairwise(row))]
+    return iter([tuple(items[i] for i in row) for row in rows])
+
+
+def combinations_with_replacement(items, r):
+    items = list(items)
+    rows = [row for row in product(range(len(items)), repeat=r) if all(a <= b for a, b in pairwise(row))]
+    return iter([tuple(items[i] for i in row) for row in rows])
+
+
+def starmap(function, rows):
+    return iter([function(*row) for row in rows])
 
 
 def product(*lists, repeat=1):

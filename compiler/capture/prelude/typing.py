@@ -10,6 +10,26 @@ class _Type:
         return self
 
 
+class Generic:
+    pass
+
+
+class Protocol:
+    pass
+
+
+class _Dicts:
+    """Metaclass: what is derived from TypedDict makes dicts."""
+
+    def __call__(cls, *args, **kwargs):
+        return dict(*args, **kwargs)
+
+
+class TypedDict(metaclass=_Dicts):
+    def __init_subclass__(cls, total=True):
+        pass
+
+
 TYPE_CHECKING = False
 
 
