@@ -4,7 +4,7 @@ from _warpsmith import (op, refuse, graph_break, is_parameter, computes, from_da
                         register, has_cuda, on_cuda, call as _call)
 from torch._tensor import squeeze, unbind, split, chunk, var, std, max, min, norm, softmax, log_softmax
 from torch._tensor import cummax, cummin, logcumsumexp
-from torch._tensor import sort, argsort, topk, kthvalue, median
+from torch._tensor import sort, argsort, topk, kthvalue, median, quantile, conj
 from torch._tensor import div, divide, round, aminmax, fliplr, flipud, rot90, diff, trace, diag_embed, cross, kron
 from torch._tensor import tensordot, inner, nansum, nanmean, tensor_split, hsplit, vsplit, ravel, adjoint
 from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, masked_select, msort

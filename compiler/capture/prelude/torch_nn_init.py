@@ -47,6 +47,27 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     return tensor.copy_((torch.randn_like(tensor) * std + mean).clamp(a, b))
 
 
+@_quietly
+def eye_(tensor):
+    return tensor.copy_(torch.eye(*tensor.shape))
+
+
+@_quietly
+def orthogonal_(tensor, gain=1, generator=None):
+    """Rows, or columns where there are fewer, made orthogonal one after the other (Gram and Schmidt, twice each)."""
+    if tensor.ndim < 2:
+        raise ValueError('Only tensors with 2 or more dimensions are supported')
+    rows, columns = tensor.size(0), math.prod(tensor.shape[1:])
+    x = torch.randn(min(rows, columns), max(rows, columns))
+    basis = torch.zeros_like(x)
+    for i in range(x.size(0)):
+        row = x[i]
+        for _ in range(2):
+            row = row - (basis @ row) @ basis
+        basis[i] = row / row.norm()
+    return tensor.copy_(((basis.T if rows > columns else basis) * gain).reshape(tensor.shape))
+
+
 def _fans(tensor):
     if tensor.ndim < 2:
         raise ValueError('fan in and fan out can not be computed for tensor with fewer than 2 dimensions')

@@ -1,5 +1,7 @@
 """Functions of torch that are methods of Tensor, too: Tensor gets every name without underscore."""
 
+import math
+
 import torch
 from _warpsmith import (op, refuse, graph_break, assign, reshaped, item as _item, tolist as _tolist, backward as _backward, get_grad,
                         move, on_cuda, computes, nonzero as _nonzero)
@@ -193,6 +195,34 @@ def median(self, dim=None, keepdim=False):
     bad = (self != self).any(dim, keepdim)
     return _Pair(torch.where(bad, torch.nan, found.values),
                  torch.where(bad, _argmax(self != self, dim, keepdim), found.indices))
+
+
+def quantile(self, q, dim=None, keepdim=False, *, interpolation='linear'):
+    """Between two neighbours of the sorted row; q: a number, or a tensor whose dimension comes first."""
+    if dim is None:
+        out = quantile(self.flatten(), q, 0, interpolation=interpolation)
+        return out.reshape(list(out.shape) + [1] * self.ndim) if keepdim else out
+    if interpolation not in ('linear', 'lower', 'higher', 'midpoint', 'nearest'):
+        raise RuntimeError('quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, '
+                           f'but got {interpolation}')
+    rows, last = sort(self, dim).values.movedim(dim, 0), self.size(dim) - 1
+    if torch.is_tensor(q):
+        at = q * last
+        low, high, nearest = at.floor().long(), at.ceil().long(), torch.round(at).long()
+        part = (at - at.floor()).reshape(list(q.shape) + [1] * (rows.ndim - 1))
+    else:
+        low, high = math.floor(q * last), math.ceil(q * last)
+        part = q * last - low
+        nearest = low if part < 0.5 or part == 0.5 and low % 2 == 0 else high  # halves to even
+    if interpolation == 'linear':
+        out = rows[low] + (rows[high] - rows[low]) * part
+    elif interpolation == 'midpoint':
+        out = (rows[low] + rows[high]) / 2
+    else:
+        out = rows[{'lower': low, 'higher': high, 'nearest': nearest}[interpolation]]
+    bad = (self != self).any(dim)
+    out = torch.where(bad, torch.nan, out)
+    return out.unsqueeze(dim if dim < 0 or not torch.is_tensor(q) else dim + q.ndim) if keepdim else out
 
 
 def _need_rank(name, tensor, rank):
@@ -441,6 +471,25 @@ def index_fill(self, dim, index, value):
 
 def index_fill_(self, dim, index, value):
     return assign(self, index_fill(self, dim, index, value))
+
+
+def fill_diagonal_(self, fill_value, wrap=False):
+    if wrap and self.ndim == 2 and self.size(0) > self.size(1):
+        refuse('fill_diagonal_() that wraps around is not supported')
+    if self.ndim > 2 and len(set(self.shape)) > 1:
+        raise RuntimeError('all dimensions of input must be of equal length')
+    hit = torch.ones(self.shape, dtype=torch.bool)
+    for d in range(1, self.ndim):
+        along = [-1 if d == other else 1 for other in range(self.ndim)]
+        first = [-1 if other == 0 else 1 for other in range(self.ndim)]
+        hit = hit & (torch.arange(self.size(0)).view(first) == torch.arange(self.size(d)).view(along))
+    return assign(self, _where(hit, fill_value, self).to(self.dtype))
+
+
+def conj(self):
+    """There are no complex tensors: each is its own."""
+    return self
+conj_physical = resolve_conj = conj
 
 
 def index_put(self, indices, values, accumulate=False):
