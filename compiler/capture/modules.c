@@ -23,6 +23,7 @@ static const struct {
     {"torch.cuda", NULL, NULL},
     {"torch.backends", NULL, NULL},
     {"torch.nn.utils", NULL, NULL},
+    {"torch.nn.utils.parametrizations", NULL, NULL},
     {"torch.optim", NULL, NULL},
     {"torch._dynamo", NULL, NULL},
     {"torch.compiler", NULL, NULL},

@@ -64,6 +64,8 @@ const char *prelude_text(const char *module) {
         {"torch.cuda", ws_prelude_torch_cuda},
         {"torch.backends", ws_prelude_torch_backends},
         {"torch.nn.utils", ws_prelude_torch_nn_utils},
+        {"torch.nn.utils.parametrizations", "from torch.nn.utils import weight_norm_parts as "
+                                            "weight_norm, spectral_norm_parts as spectral_norm\n"},
         {"torch.optim", ws_prelude_torch_optim},
         {"torch._dynamo", ws_prelude_torch_dynamo},
         {"torch.compiler", "from torch._dynamo import reset, disable\n"},

@@ -62,6 +62,13 @@ class Module:
     def __call__(self, *args, **kwargs):
         return self.forward(*args, **kwargs)
 
+    def __getattr__(self, name):
+        """A weight that is computed where it is read: see torch.nn.utils.weight_norm."""
+        computed = self.__dict__.get('_computed', {})
+        if name in computed:
+            return computed[name](self)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
     def forward(self, *args, **kwargs):
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function')

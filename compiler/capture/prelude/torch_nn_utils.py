@@ -1,5 +1,8 @@
-"""torch.nn.utils: what is done to gradients between backward() and a step."""
+"""torch.nn.utils: what is done to gradients between backward() and a step, and weights computed from others."""
 import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from _warpsmith import Parameter, buffer
 
 
 def _list(parameters):
@@ -25,3 +28,102 @@ def clip_grad_value_(parameters, clip_value):
 
 def parameters_to_vector(parameters):
     return torch.cat([p.reshape(-1) for p in _list(parameters)])
+
+
+def _length(weight, dim):
+    """The norm over all dimensions but dim; of everything if that is None or -1, as in PyTorch."""
+    if dim is None or dim == -1:
+        return weight.norm()
+    return weight.norm(dim=[d for d in range(weight.ndim) if d != dim % weight.ndim], keepdim=True)
+
+
+def _compute(module, name, function):
+    """module.name is function(module) from now on; Module.__getattr__ finds it."""
+    delattr(module, name)
+    module._computed = {**module.__dict__.get('_computed', {}), name: function}
+    return module
+
+
+def weight_norm(module, name='weight', dim=0):
+    weight = getattr(module, name).detach()
+    setattr(module, name + '_g', Parameter(_length(weight, dim)))
+    setattr(module, name + '_v', Parameter(weight))
+
+    def normed(m):
+        v = getattr(m, name + '_v')
+        return v * (getattr(m, name + '_g') / _length(v, dim))
+    return _compute(module, name, normed)
+
+
+def _power(weight, u, v, rounds, eps):
+    with torch.no_grad():
+        for _ in range(rounds):
+            v.copy_(F.normalize(weight.t().mv(u), dim=0, eps=eps))
+            u.copy_(F.normalize(weight.mv(v), dim=0, eps=eps))
+
+
+def _rows(weight, dim):
+    return weight.movedim(dim, 0).flatten(1)
+
+
+def _spectral(weight, u, v, dim, rounds, eps):
+    """The weight over its largest singular value, which u and v estimate."""
+    rows = _rows(weight, dim)
+    _power(rows, u, v, rounds, eps)
+    u, v = u.clone(), v.clone()
+    return weight / u.dot(rows.mv(v))
+
+
+def _directions(weight, dim, eps):
+    rows = _rows(weight, dim)
+    return [buffer(F.normalize(torch.randn(n), dim=0, eps=eps)) for n in rows.shape]
+
+
+def spectral_norm(module, name='weight', n_power_iterations=1, eps=1e-12, dim=None):
+    weight, dim = getattr(module, name).detach(), dim or 0
+    u, v = _directions(weight, dim, eps)
+    setattr(module, name + '_orig', Parameter(weight))
+    setattr(module, name + '_u', u)
+    setattr(module, name + '_v', v)
+
+    def normed(m):
+        u, v = getattr(m, name + '_u'), getattr(m, name + '_v')
+        return _spectral(getattr(m, name + '_orig'), u, v, dim, n_power_iterations if m.training else 0, eps)
+    return _compute(module, name, normed)
+
+
+# -- the same as torch.nn.utils.parametrizations has them: the parts are those of a module of their own
+
+
+def _parts(module, name):
+    if 'parametrizations' not in module.__dict__:
+        module.parametrizations = nn.ModuleDict()
+    if name in module.parametrizations:
+        raise RuntimeError(f"parametrizing '{name}' twice is not supported")
+    module.parametrizations[name] = nn.ModuleList()
+    return module.parametrizations[name]
+
+
+def weight_norm_parts(module, name='weight', dim=0):
+    weight, parts = getattr(module, name).detach(), _parts(module, name)
+    parts.original0, parts.original1 = Parameter(_length(weight, dim)), Parameter(weight)
+
+    def normed(m):
+        parts = m.parametrizations[name]
+        return parts.original1 * (parts.original0 / _length(parts.original1, dim))
+    return _compute(module, name, normed)
+
+
+def spectral_norm_parts(module, name='weight', n_power_iterations=1, eps=1e-12, dim=None):
+    weight, parts, dim = getattr(module, name).detach(), _parts(module, name), dim or 0
+    parts.original = Parameter(weight)
+    parts.append(nn.Module())
+    parts[0]._u, parts[0]._v = _directions(weight, dim, eps)
+    with torch.no_grad():
+        _power(_rows(weight, dim), parts[0]._u, parts[0]._v, 15, eps)
+
+    def normed(m):
+        parts = m.parametrizations[name]
+        rounds = n_power_iterations if m.training else 0
+        return _spectral(parts.original, parts[0]._u, parts[0]._v, dim, rounds, eps)
+    return _compute(module, name, normed)
