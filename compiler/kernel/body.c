@@ -519,8 +519,10 @@ static void find_arguments(struct kernel *k) {
         if (buffer_storage(l, k->buffers.at[i]) >= INT32_MAX) k->wide_index = true;
 }
 
-/* Which way memory runs: bytes of accesses contiguous along x against along r. */
+/* Which way memory runs: bytes of accesses contiguous along x against along r. Elements some steps
+ * apart are in one line, too, with that many fewer of them. */
 static void find_inner(struct kernel *k) {
+    enum { MAX_STEP = 8 };
     double along[2] = {0, 0};
     for (uint32_t i = 0; i < k->values.n + k->stores.n; i++) {
         bool store = i >= k->values.n;
@@ -529,10 +531,11 @@ static void find_inner(struct kernel *k) {
         buffer_id b = store ? k->stores.at[i - k->values.n].buffer : k->values.at[i].buffer;
         uint8_t mask = store ? k->stores.at[i - k->values.n].mask : k->values.at[i].mask;
         double bytes = touched(k, b, mask);
-        for (int a = AXIS_X; a <= AXIS_R; a++)
-            if ((store ? index_local_stride(k, index, (enum axis)a)
-                       : load_stride(k, &k->values.at[i], (enum axis)a)) == 1)
-                along[a] += bytes;
+        for (int a = AXIS_X; a <= AXIS_R; a++) {
+            int64_t step = store ? index_local_stride(k, index, (enum axis)a)
+                                 : load_stride(k, &k->values.at[i], (enum axis)a);
+            if (step >= 1 && step <= MAX_STEP) along[a] += bytes / (double)step;
+        }
     }
     /* A thread goes along a scanned column by itself: there must be many. */
     int64_t least = k->kind == KERNEL_SCAN ? 1024 : 2;

@@ -99,6 +99,9 @@ static const char product[] =
     "graph(%x: bf16[256, 128], %w: bf16[128, 64]) {\n %y = mm(%x, %w)\n return %y\n}\n";
 static const char product64[] =
     "graph(%x: f64[256, 128], %w: f64[128, 64]) {\n %y = mm(%x, %w)\n return %y\n}\n";
+static const char every_second[] = /* of a row; what is stored is contiguous, and little */
+    "graph(%x: f32[100, 1000]) {\n %s = slice(%x, 1, 0, 1000, 2)\n %y = sum(%s, 1)\n return "
+    "%y\n}\n";
 static const char many_rows[] =
     "graph(%x: i64[100, 100], %y: f32[4294967296, 4]) {\n %s = sum(%y, 1)\n return %s\n}\n";
 
@@ -323,6 +326,15 @@ static struct layout layout_of(struct arena *a, const struct kernel *k, const ch
     return y;
 }
 
+/* Threads lie along what memory runs along, if only in steps. */
+static void test_inner(void **state) {
+    struct arena *a = arena_new();
+    struct device_limits gpu = test_gpu("sm_90a");
+    assert_false(first_kernel(a, every_second, &gpu)->rows_inner);
+    assert_true(first_kernel(a, softmax_columns, &gpu)->rows_inner);
+    arena_free(a);
+}
+
 static void test_layouts(void **state) {
     struct arena *a = arena_new();
     struct device_limits gpu = test_gpu("sm_90a"), cpu = test_cpu();
@@ -375,7 +387,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_zero_knobs),
         cmocka_unit_test(test_parse_errors), cmocka_unit_test(test_refusals_gpu),
-        cmocka_unit_test(test_refusals_cpu), cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_refusals_cpu), cmocka_unit_test(test_inner),
+        cmocka_unit_test(test_layouts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
