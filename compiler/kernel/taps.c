@@ -89,22 +89,12 @@ bool reduces_windows(const struct builder *w) {
 }
 
 static value_id combined(struct builder *w, const struct inst *reduce, value_id a, value_id b) {
-    enum op op = OP_ADD;
     if (a == NO_VALUE) return b;
-    switch (reduce->reduction) {
-    case REDUCTION_SUM: op = OP_ADD; break;
-    case REDUCTION_PROD: op = OP_MUL; break;
-    case REDUCTION_AMAX: op = OP_MAXIMUM; break;
-    case REDUCTION_AMIN: op = OP_MINIMUM; break;
-    case REDUCTION_M2:
-    case REDUCTION_EXPSUM:
-    case REDUCTION_ARGMAX:
-    case REDUCTION_ARGMIN:
-    case REDUCTION_COUNT: WS_BUG("only reductions of values have taps");
-    }
-    return number(
-        w, (struct value_node){
-               .kind = INST_OP, .op = op, .dtype = reduce->dtype, .n_args = 2, .args = {a, b}});
+    return number(w, (struct value_node){.kind = INST_OP,
+                                         .op = reduction_step(reduce->reduction),
+                                         .dtype = reduce->dtype,
+                                         .n_args = 2,
+                                         .args = {a, b}});
 }
 
 /* The taps along group axis r and those before it, for what `at` says of those behind it. */

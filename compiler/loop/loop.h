@@ -79,6 +79,8 @@ bool reduction_of_pairs(enum reduction r);
 /* What it has so far is one value of the type of its operand: neither pairs nor m2, which has
  * moments, nor expsum, which has the maximum, too. */
 bool reduction_of_values(enum reduction r);
+/* How one of these makes one of two. */
+enum op reduction_step(enum reduction r);
 /* Bytes of what a reduction of `dtype` has so far. */
 int reduction_size(enum reduction r, enum dtype dtype);
 

@@ -17,6 +17,20 @@ bool reduction_of_pairs(enum reduction r) { return r == REDUCTION_ARGMAX || r ==
 bool reduction_of_values(enum reduction r) {
     return !reduction_of_pairs(r) && r != REDUCTION_M2 && r != REDUCTION_EXPSUM;
 }
+enum op reduction_step(enum reduction r) {
+    switch (r) {
+    case REDUCTION_SUM: return OP_ADD;
+    case REDUCTION_PROD: return OP_MUL;
+    case REDUCTION_AMAX: return OP_MAXIMUM;
+    case REDUCTION_AMIN: return OP_MINIMUM;
+    case REDUCTION_M2:
+    case REDUCTION_EXPSUM:
+    case REDUCTION_ARGMAX:
+    case REDUCTION_ARGMIN:
+    case REDUCTION_COUNT: break;
+    }
+    WS_BUG("%s does not reduce values to one of them", reduction_name(r));
+}
 int reduction_size(enum reduction r, enum dtype dtype) {
     int value = dtype_bytes(dtype_opmath(dtype));
     switch (r) {

@@ -55,6 +55,12 @@ static const char *const graphs[] = {
     "index_add(%x, "
     "1, %j, %s, 0.5)\n return %a\n}\n",
     "graph(%i: i64[3, 4]) {\n %j = remainder(%i, 5)\n %h = one_hot(%j, 5)\n return %h\n}\n",
+    /* windows, and what reduces them: their taps in one kernel with it */
+    "graph(%x: f32[3, 5, 16, 24]) {\n %p = max_pool(%x, [2])\n %h = tanh(%p)\n %m = mean(%h, [2, "
+    "3])\n return %m\n}\n",
+    "graph(%x: bf16[6, 96]) {\n %u = unsqueeze(%x, 1)\n %p = avg_pool(%u, [4], [2], [1], False, "
+    "True, None, 1)\n %g = gelu(%p)\n %m = amax(%g, [1, 2])\n return %m\n}\n",
+    "graph(%x: f32[40, 7, 9]) {\n %p = prod(%x, 1)\n %m = amin(%p, 0)\n return %m\n}\n",
     /* windows */
     "graph(%x: f32[2, 3, 9, 8]) {\n %m = max_pool(%x, [3], [2], [1])\n %a = avg_pool(%x, [2])\n %r "
     "= relu(%m)\n return %r, %a\n}\n",

@@ -169,7 +169,7 @@ static void test_another_between(void **state) {
 
 static void test_different_spaces(void **state) {
     static const struct fusion cases[] = {
-        {"graph(%x: f32[12, 5]) {\n %s = sum(%x, 1)\n %t = amax(%s)\n return %t\n}\n",
+        {"graph(%x: f32[12, 50]) {\n %s = sum(%x, 1)\n %t = amax(%s)\n return %t\n}\n",
          2,
          {"s  with  t: not fused: iteration spaces differ\n"}},
         {"graph(%x: f32[4, 6], %b: f32[6]) {\n %e = exp(%b)\n %y = add(%x, %b)\n return %e, "
@@ -257,25 +257,25 @@ static void test_abreast(void **state) {
 /* A reduction of a reduction. */
 static void test_nested(void **state) {
     static const struct fusion cases[] = {
-        {"graph(%x: f32[12, 5]) {\n %s = sum(%x, 1)\n %t = sum(%s)\n return %t\n}\n", 1, {NULL}},
-        {"graph(%x: bf16[4, 12, 5]) {\n %e = exp(%x)\n %s = sum(%e, [0, 2])\n %m = mean(%s)\n"
+        {"graph(%x: f32[12, 50]) {\n %s = sum(%x, 1)\n %t = sum(%s)\n return %t\n}\n", 1, {NULL}},
+        {"graph(%x: bf16[4, 12, 50]) {\n %e = exp(%x)\n %s = sum(%e, [0, 2])\n %m = mean(%s)\n"
          " return %m\n}\n",
          1, /* a cast to f32 stands between */
          {NULL}},
-        {"graph(%x: f32[4, 12, 5]) {\n %s = amax(%x, 2)\n %t = amax(%s, 1)\n %u = amax(%t, 0)\n"
+        {"graph(%x: f32[4, 12, 50]) {\n %s = amax(%x, 2)\n %t = amax(%s, 1)\n %u = amax(%t, 0)\n"
          " return %u\n}\n",
          1,
          {NULL}},
     };
     static const struct fusion apart[] = {
-        {"graph(%x: f32[12, 5]) {\n %s = sum(%x, 1)\n %t = sum(%s)\n return %t, %s\n}\n",
+        {"graph(%x: f32[12, 50]) {\n %s = sum(%x, 1)\n %t = sum(%s)\n return %t, %s\n}\n",
          2, /* somebody wants the rows */
          {NULL}},
-        {"graph(%x: f32[12, 5]) {\n %s = sum(%x, 1)\n %q = sqrt(%s)\n %t = sum(%q)\n"
+        {"graph(%x: f32[12, 50]) {\n %s = sum(%x, 1)\n %q = sqrt(%s)\n %t = sum(%q)\n"
          " return %t\n}\n",
          2,
          {NULL}},
-        {"graph(%x: f32[12, 5]) {\n %s = sum(%x, 1)\n %h = half(%s)\n %t = sum(%h)\n"
+        {"graph(%x: f32[12, 50]) {\n %s = sum(%x, 1)\n %h = half(%s)\n %t = sum(%h)\n"
          " return %t\n}\n",
          2, /* digits are lost between */
          {NULL}},
@@ -283,6 +283,37 @@ static void test_nested(void **state) {
          " return %t\n}\n",
          2,
          {NULL}},
+    };
+    CHECK(cases);
+    CHECK(apart);
+}
+
+/* A short reduction that another one reads. */
+static void test_unrolled(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[4, 8, 64, 64]) {\n %p = max_pool(%x, [2])\n %h = tanh(%p)\n"
+         " %m = mean(%h, [2, 3])\n return %m\n}\n",
+         1,
+         {NULL}},
+        {"graph(%x: f32[64, 16, 32]) {\n %e = exp(%x)\n %p = prod(%e, 1)\n %m = amax(%p, 1)\n"
+         " return %m\n}\n",
+         1,
+         {NULL}},
+    };
+    static const struct fusion apart[] = {
+        {"graph(%x: f32[64, 17, 32]) {\n %p = prod(%x, 1)\n %m = amax(%p, 1)\n return %m\n}\n",
+         2, /* not that short */
+         {NULL}},
+        {"graph(%x: f32[64, 4, 32]) {\n %p = prod(%x, 1)\n %m = amax(%p, 1)\n return %m, %p\n}\n",
+         2, /* wanted itself */
+         {NULL}},
+        {"graph(%x: f32[64, 4, 32]) {\n %p = prod(%x, 1)\n %s = softmax(%p, 1)\n return %s\n}\n",
+         2, /* two reductions would load the taps */
+         {NULL}},
+        {"graph(%x: f32[64, 4, 32]) {\n %p = prod(%x, 1)\n %m = amax(%p, 1)\n %q = argmax(%x, 1)\n"
+         " return %m, %q\n}\n",
+         2, /* another one of the same elements is found in the same pass */
+         {"p  with  q: fused"}},
     };
     CHECK(cases);
     CHECK(apart);
@@ -506,7 +537,7 @@ static void test_order(void **state) {
     /* s's group starts with the nest of %e, but stands on %t, which comes later in the program. */
     struct schedule *s = must_schedule(
         a,
-        "graph(%x: f32[6, 5], %z: f32[7, 6]) {\n %e = exp(%x)\n %t = sum(%z, 0)\n"
+        "graph(%x: f32[6, 5], %z: f32[70, 6]) {\n %e = exp(%x)\n %t = sum(%z, 0)\n"
         " %u = unsqueeze(%t, 1)\n %p = mul(%e, %u)\n %s = sum(%p, 1)\n return %s\n}\n",
         "", &limits, false);
     assert_int_equal(s->groups.n, 2);
@@ -526,7 +557,7 @@ static void test_memory(void **state) {
 
     /* Places start at multiples of 256 bytes; the largest is placed first. */
     s = must_schedule(a,
-                      "graph(%x: f32[3, 9], %y: f32[100, 9]) {\n %a = sum(%x, 1)\n %b = sum(%y, "
+                      "graph(%x: f32[3, 90], %y: f32[100, 90]) {\n %a = sum(%x, 1)\n %b = sum(%y, "
                       "1)\n %c = amax(%a)\n"
                       " %d = amax(%b)\n %e = add(%c, %d)\n return %e\n}\n",
                       "", &limits, false);
@@ -613,6 +644,7 @@ int main(void) {
         cmocka_unit_test(test_epilogue_first),
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_unrolled),
         cmocka_unit_test(test_abreast),
         cmocka_unit_test(test_matrix_products),
         cmocka_unit_test(test_many_arguments),
