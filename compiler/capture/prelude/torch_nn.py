@@ -90,6 +90,10 @@ class Module:
     def _tensors(self):
         return self.__dict__.items()
 
+    def register_forward_hook(self, hook, **options):
+        refuse('hooks of modules are not supported; call the function in forward')
+    register_forward_pre_hook = register_full_backward_hook = register_forward_hook
+
     def named_children(self):
         return _once(self._children())
 

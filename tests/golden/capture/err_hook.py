@@ -1,0 +1,17 @@
+"""Hooks of modules are refused by their name."""
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.fc.register_forward_hook(lambda module, args, out: out * 2)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+def get_inputs():
+    return [torch.randn(4, 2)]
