@@ -92,17 +92,18 @@ node_id expand_log_softmax(struct build *b, const struct node *n) {
     return binary(b, OP_SUB, s, unary(b, OP_LOG, total));
 }
 
-/* An infinite maximum is not subtracted: inf - inf would be nan. */
+/* An infinite maximum is the result: inf - inf would be nan. Subtracted it is all the same, as sums
+ * of exp(x - max) can be made along with the maximum (one_pass.c). */
 node_id expand_logsumexp(struct build *b, const struct node *n) {
     node_id x = operand(b, n, 0);
     struct arg dims = n->args[1];
     if (count(b, x, &dims) == ex_const(b->g->ex, 0)) return full(b, &n->meta, -INFINITY);
     node_id max = reduce(b, OP_AMAX, x, dims, true);
-    node_id inf = unary(b, OP_ISINF, max);
-    max = call(b, OP_WHERE, arg_node(inf), arg_float(0), arg_node(max));
     node_id e = unary(b, OP_EXP, binary(b, OP_SUB, x, max));
     node_id total = reduce(b, OP_SUM, e, dims, true);
-    return reshape(b, binary(b, OP_ADD, unary(b, OP_LOG, total), max), &n->meta);
+    node_id finite = binary(b, OP_ADD, unary(b, OP_LOG, total), max);
+    node_id inf = unary(b, OP_ISINF, max);
+    return reshape(b, call(b, OP_WHERE, arg_node(inf), arg_node(max), arg_node(finite)), &n->meta);
 }
 
 /* ---- moments --------------------------------------------------------------------------------- */
