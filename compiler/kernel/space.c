@@ -136,8 +136,8 @@ static void propose_columns(struct space *s) {
                                     nr / c >= LONG_ROW && step * u <= nr / c;
                          c *= 2) /* too few to fill the device, too long to be kept */
                         for (int online = 0; online <= 1; online++)
-                            propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps),
-                                              K(vec, vec), K(cluster, c), K(online, online)));
+                            propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
+                                              K(cluster, c), K(online, online)));
                     for (int skip = 0; skip <= (stores_columns(k) ? 0 : 1); skip++)
                         propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
                                           K(skip_l1, skip), K(online, 1)));

@@ -347,20 +347,52 @@ static const char *covers(struct fuser *f, const struct merge *m) {
     return NULL;
 }
 
+static const struct group *as_split(struct fuser *f, const struct merge *m, uint32_t g) {
+    const struct group *split = m->split[g == m->b];
+    return split ? split : group_at(f, g);
+}
+
+/* Does this member of a group go along the rows of the host? */
+static bool goes_along(struct fuser *f, const struct merge *m, uint32_t g, const struct member *M) {
+    const struct group *H = as_split(f, m, m->host);
+    if (M->inlined || (m->inline_guest && g == m->guest)) return false; /* its readers may */
+    for (int i = 0; i < M->n; i++) {
+        ex to = ex_subst(f->l->ex, M->to[i], m->from, m->to, m->n);
+        for (int k = 0; k < H->n_r; k++)
+            if (ex_uses(f->l->ex, to, H->r[k])) return true;
+    }
+    return false;
+}
+
+/* Would a kernel of both go along its rows, and then again with what they have been reduced to? */
+static bool goes_twice(struct fuser *f, const struct merge *m) {
+    bool *reduced = NEW_ARRAY(f->s->arena, bool, f->l->nests.n); /* or stands on what is */
+    const struct group *A = as_split(f, m, m->a), *B = as_split(f, m, m->b);
+    for (uint32_t i = 0, j = 0; i < A->members.n || j < B->members.n;) { /* in nest order */
+        bool from_a = j == B->members.n ||
+                      (i < A->members.n && A->members.at[i].nest < B->members.at[j].nest);
+        const struct member *M = from_a ? &A->members.at[i++] : &B->members.at[j++];
+        const struct nest *n = nest_at(f, M->nest);
+        for (uint32_t k = 0; k < n->insts.n; k++) {
+            if (n->insts.at[k].kind != INST_LOAD) continue;
+            uint32_t writer = f->s->writer[n->insts.at[k].buffer];
+            if (writer != NO_NEST && reduced[writer]) reduced[M->nest] = true;
+        }
+        if (reduced[M->nest] && goes_along(f, m, from_a ? m->a : m->b, M)) return true;
+        if (n->n_reduce) reduced[M->nest] = true;
+    }
+    return false;
+}
+
 /* With few, long rows a reduction is split over blocks, or most of the device idles. It can be
- * split while its kernel goes along the rows once: what feeds it or stands beside it may join, what
- * reads its result per element may not. */
+ * split while its kernel goes along the rows once: what feeds it or stands beside it may join, and
+ * what only takes the finished rows; what reads its result per element may not. */
 static const char *too_few_rows(struct fuser *f, const struct merge *m) {
-    const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
+    const struct group *H = as_split(f, m, m->host);
     if (!H->n_r) return NULL;
     int64_t rows = axes_numel(f->l, H->x, H->n_x), cols = axes_numel(f->l, H->r, H->n_r);
-    if (cols < 65536 || device_rows_fill(f->limits, rows, cols * 4)) return NULL;
-    bool host_reads = depends(f, m->host, m->guest), guest_reads = depends(f, m->guest, m->host);
-    if (!host_reads && !guest_reads) return NULL; /* abreast */
-    if (host_reads && !G->n_r) return NULL;       /* it feeds */
-    int bound = 0;
-    for (int k = 0; k < H->n_r; k++) bound += taken(m, H->r[k]);
-    if (!bound) return NULL; /* only the finished row is used */
+    if (cols < 65536 || device_rows_fill(f->limits, rows, cols * 4) || !goes_twice(f, m))
+        return NULL;
     return arena_printf(f->s->arena,
                         "%lld rows cannot fill %d units; apart, the reduction can be split",
                         (long long)rows, f->limits->units);

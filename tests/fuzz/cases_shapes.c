@@ -128,6 +128,7 @@ static const char *const shapes[] = {
     "graph(%x: f32[2, 66000]) {\n %y = softmax(%x, 1)\n return %y\n}\n",
     "graph(%x: f32[4, 1, 9], %y: f32[3, 0]) {\n %a = m2(%x, [1])\n %b = m2(%y, [1])\n"
     " return %a, %b\n}\n",
+    "graph(%x: bf16[2, 66000]) {\n %y = logsumexp(%x, 1)\n return %y\n}\n",
     "graph(%x: f32[2, 66000]) {\n %v = var(%x, 1)\n %m = mean(%x, 1)\n return %v, %m\n}\n",
     /* random numbers: the same in kernels as in the reference; dropout */
     "graph(%x: f32[5, 60]) {\n %r = rand_like(%x)\n %k = ge(%r, 0.25)\n %d = mul(%x, %k)\n"

@@ -208,6 +208,13 @@ static void test_few_rows(void **state) {
         {"graph(%x: f32[4, 65536]) {\n %s = sum(%x, 1)\n %y = exp(%x)\n return %s, %y\n}\n",
          1, /* parts of a row can store their elements, too */
          {"s  with  y: fused"}},
+        {"graph(%h: bf16[4, 65536]) {\n %x = convert(%h, f32)\n %m = amax(%x, 1)\n %t = expsum(%x, "
+         "1)\n %l = log(%t)\n %y = add(%l, %m)\n return %y\n}\n",
+         1, /* what both reductions read, and what takes both */
+         {"m+y  with  t+l: fused", "x  with  m+t+l+y: fused"}},
+        {"graph(%x: f32[4, 65536]) {\n %c = cumsum(%x, 1)\n %y = mul(%c, 2)\n return %y\n}\n",
+         1, /* a scan has its results as it goes along */
+         {"c  with  y: fused"}},
         {"graph(%x: f32[4, 65536]) {\n %e = exp(%x)\n %s = sum(%e, 1)\n return %s, %e\n}\n",
          1,
          {"e  with  s: fused"}},
