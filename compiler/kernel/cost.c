@@ -140,7 +140,8 @@ static double waste(const struct kernel *k, const struct layout *y, int64_t inne
     int64_t wanted = outer == 1 ? (y->rows_inner ? y->br : y->bx) * bytes : bytes;
     double moved = wanted < SECTOR ? (double)SECTOR / (double)wanted : 1;
     if (turned) moved *= wanted >= LINE ? 1 : wanted >= LINE / 2 ? 1.1 : 1.8;
-    bool scattered = k->kind == KERNEL_POINTWISE && k->limits->kind == DEVICE_CUDA && !turned;
+    bool scattered = k->limits->kind == DEVICE_CUDA && !turned &&
+                     (k->kind == KERNEL_POINTWISE || (k->kind == KERNEL_SCAN && !y->rows_inner));
     return scattered && moved < SCATTERED ? SCATTERED : moved;
 }
 

@@ -105,6 +105,7 @@ static const char *const shapes[] = {
     "graph(%x: f32[1000]) {\n %p = mul(%x, 0.01)\n %q = add(%p, 1)\n %c = cumprod(%q, 0)\n"
     " %m = cummax(%x, 0)\n %n = cummin(%c, 0)\n return %c, %m, %n\n}\n",
     "graph(%x: i64[33, 1030]) {\n %c = cumsum(%x, 0)\n %s = sum(%c, 1)\n return %c, %s\n}\n",
+    "graph(%x: bf16[5, 26500]) {\n %e = neg(%x)\n %c = cumsum(%e, 0)\n return %c\n}\n",
     "graph(%x: f64[2, 40, 3]) {\n %c = cumsum(%x, 1)\n %d = cumsum(%c, 1)\n return %d\n}\n",
     "graph(%x: bool[4, 64], %y: f32[1, 5]) {\n %c = cumsum(%x, 1)\n %d = cumsum(%y, 0)\n"
     " %m = amax(%c, 1)\n return %c, %d, %m\n}\n",
