@@ -36,7 +36,10 @@ int64_t device_kept_bytes(const struct device_limits *d) {
     return d->regs_unit * 4 / 2 * d->max_cluster;
 }
 
-bool device_rows_fill(const struct device_limits *d, int64_t rows, int64_t row_bytes) {
+bool device_rows_fill(const struct device_limits *d, int64_t rows, int64_t row_bytes,
+                      bool rows_inner) {
+    enum { NEIGHBOURS = 8 }; /* f32 of 32 bytes */
+    if (rows_inner) rows = (rows + NEIGHBOURS - 1) / NEIGHBOURS, row_bytes *= NEIGHBOURS;
     if (rows * 4 >= d->units) return true;
     return d->max_cluster > 1 && row_bytes <= device_kept_bytes(d) &&
            rows * d->max_cluster * 2 >= d->units;

@@ -63,13 +63,24 @@ static const struct node *squared_deviation(const struct graph *g, const struct 
     return is_centered(g, d, dims) ? &g->nodes.at[d->args[0].node] : NULL;
 }
 
+/* Do neighbours in memory belong to different rows? */
+static bool rows_are_inner(const struct graph *g, const struct meta *m, uint32_t dims) {
+    for (int i = 0; i < m->rank; i++)
+        if (m->stride[i] == ex_const(g->ex, 1) && m->size[i] != ex_const(g->ex, 1))
+            return !(dims >> i & 1);
+    return false;
+}
+
 static bool pays(const struct graph *g, const struct node *x, const struct arg *dims, enum op op,
                  const struct device_limits *limits) {
     enum { FEW_COLUMNS = 65536 };
-    ex count = count_of(g, &x->meta, dims_set(g->ex, dims, x->meta.rank));
+    uint32_t set = dims_set(g->ex, dims, x->meta.rank);
+    ex count = count_of(g, &x->meta, set);
     int64_t all = ex_hint(g->ex, meta_numel(g->ex, &x->meta)), columns = ex_hint(g->ex, count);
     int64_t rows = columns ? all / columns : 0;
-    if (columns >= FEW_COLUMNS && !device_rows_fill(limits, rows, columns * 4)) return true;
+    if (columns >= FEW_COLUMNS &&
+        !device_rows_fill(limits, rows, columns * 4, rows_are_inner(g, &x->meta, set)))
+        return true;
     return op == OP_M2 && columns * dtype_bytes(x->meta.dtype) > device_kept_bytes(limits);
 }
 

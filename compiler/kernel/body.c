@@ -538,8 +538,8 @@ static void find_inner(struct kernel *k) {
         }
     }
     /* A thread goes along a scanned column by itself: there must be many. Else a GPU is faster with
-     * threads along the column, though each then has a sector of memory to itself: by measured rates
-     * of such accesses (see waste in cost.c), from 200 columns a multiprocessor down. */
+     * threads along the column, though each then has a sector of memory to itself: by measured
+     * rates of such accesses (see waste in cost.c), from 200 columns a multiprocessor down. */
     int64_t many = k->limits->kind == DEVICE_CUDA ? 200 * (int64_t)k->limits->units : 1024;
     int64_t least = k->kind == KERNEL_SCAN ? many : 2;
     k->rows_inner = !k->columns && (k->kind == KERNEL_REDUCE || k->kind == KERNEL_SCAN) &&

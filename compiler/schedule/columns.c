@@ -97,8 +97,7 @@ static int64_t stride_of(struct fuser *f, buffer_id b, const ex *index, ex axis)
     return ex_is_const(f->l->ex, step, &v) ? v : -1;
 }
 
-/* Bytes of what the host touches that are neighbours along one of these axes. */
-static int64_t bytes_along(struct fuser *f, uint32_t g, const ex *axes, int n) {
+int64_t bytes_along(struct fuser *f, uint32_t g, const ex *axes, int n) {
     int64_t bytes = 0;
     ex index[WS_MAX_RANK];
     for (buffer_id b = 0; b < f->l->buffers.n; b++)

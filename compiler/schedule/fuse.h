@@ -68,7 +68,9 @@ bool find_abreast(struct fuser *f, struct merge *m);
 void plan_split(struct fuser *f, struct merge *m);
 void bind_by_places(struct fuser *f, struct merge *m);
 
-/* columns.c: the guest as reductions of the host's columns, or the other way round; false with
+/* columns.c: bytes of what a group touches that are neighbours along one of these axes. */
+int64_t bytes_along(struct fuser *f, uint32_t g, const ex *axes, int n);
+/* The guest as reductions of the host's columns, or the other way round; false with
  * why_not if that cannot be, or leaves why_not alone if it is out of the question. */
 bool plan_columns(struct fuser *f, struct merge *m);
 /* The reason why a kernel of both groups could not hold its column sums; NULL if it can. */

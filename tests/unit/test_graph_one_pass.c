@@ -54,6 +54,11 @@ static void test_exponentials(void **state) {
     assert_false(has("= expsum(", DEVICE_CPU, few));
     assert_false(has("= expsum(", DEVICE_CUDA,
                      "graph(%x: f32[16, 100000]) {\n %y = softmax(%x, 1)\n return %y\n}\n"));
+    /* columns next to each other: a block takes some of the 64 */
+    assert_true(has("= expsum(", DEVICE_CUDA,
+                    "graph(%x: f32[100000, 64]) {\n %y = softmax(%x, 0)\n return %y\n}\n"));
+    assert_false(has("= expsum(", DEVICE_CUDA,
+                     "graph(%x: f32[100000, 4096]) {\n %y = softmax(%x, 0)\n return %y\n}\n"));
     /* another maximum */
     assert_false(has("= expsum(", DEVICE_CUDA,
                      "graph(%x: f32[2, 100000]) {\n %a = amax(%x, 0, True)\n %d = sub(%x, %a)\n"
