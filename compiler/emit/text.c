@@ -265,7 +265,9 @@ const char *combine_text(struct emitter *w, value_id v, const char *a, const cha
     enum reduction r = x->reduction;
     if (w->cuda) return arena_printf(w->arena, "%s::of(%s, %s)", reduction_operator(r), a, b);
     switch (r) {
-    case REDUCTION_SUM: return arena_printf(w->arena, "%s + %s", a, b);
+    case REDUCTION_SUM:
+        if (x->dtype == DT_BOOL) return arena_printf(w->arena, "%s | %s", a, b); /* k_flag is int */
+        return arena_printf(w->arena, "%s + %s", a, b);
     case REDUCTION_PROD: return arena_printf(w->arena, "%s * %s", a, b);
     case REDUCTION_AMAX: return arena_printf(w->arena, "k_max(%s, %s)", a, b);
     case REDUCTION_AMIN: return arena_printf(w->arena, "k_min(%s, %s)", a, b);

@@ -391,9 +391,9 @@ static const char *too_few_rows(struct fuser *f, const struct merge *m) {
     const struct group *H = as_split(f, m, m->host);
     if (!H->n_r) return NULL;
     int64_t rows = axes_numel(f->l, H->x, H->n_x), cols = axes_numel(f->l, H->r, H->n_r);
+    if (cols < 65536) return NULL;
     bool inner = bytes_along(f, m->host, H->x, H->n_x) > bytes_along(f, m->host, H->r, H->n_r);
-    if (cols < 65536 || device_rows_fill(f->limits, rows, cols * 4, inner) || !goes_twice(f, m))
-        return NULL;
+    if (device_rows_fill(f->limits, rows, cols * 4, inner) || !goes_twice(f, m)) return NULL;
     return arena_printf(f->s->arena,
                         "%lld rows cannot fill %d units; apart, the reduction can be split",
                         (long long)rows, f->limits->units);
