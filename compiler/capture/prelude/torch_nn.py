@@ -18,39 +18,43 @@ def _once(named):
     return [(name, value) for name, value in named if not (id(value) in seen or seen.add(id(value)))]
 
 
-class _Table:
+class _Mapping:
+    """What reads the dict _items."""
+
+    def __getitem__(self, key):
+        return self._items[key]
+
+    def __contains__(self, key):
+        return key in self._items
+
+    def __len__(self):
+        return len(self._items)
+
+    def __iter__(self):
+        return iter(self._items)
+
+    def get(self, key, default=None):
+        return self._items.get(key, default)
+
+    def keys(self):
+        return self._items.keys()
+
+    def values(self):
+        return self._items.values()
+
+    def items(self):
+        return self._items.items()
+
+
+class _Table(_Mapping):
     """_modules, _parameters or _buffers of a module, which has its attributes for them: what is put in is set there."""
 
     def __init__(self, module, entries):
-        self._owner, self._entries = module, dict(entries)
-
-    def __getitem__(self, name):
-        return self._entries[name]
+        self._owner, self._items = module, dict(entries)
 
     def __setitem__(self, name, value):
         self._owner.add_module(name, value)
-        self._entries[name] = value
-
-    def __contains__(self, name):
-        return name in self._entries
-
-    def __len__(self):
-        return len(self._entries)
-
-    def __iter__(self):
-        return iter(self._entries)
-
-    def get(self, name, default=None):
-        return self._entries.get(name, default)
-
-    def keys(self):
-        return self._entries.keys()
-
-    def values(self):
-        return self._entries.values()
-
-    def items(self):
-        return self._entries.items()
+        self._items[name] = value
 
 
 class Module:
@@ -359,7 +363,7 @@ class ParameterList(Module):
         return self
 
 
-class ModuleDict(Module):
+class ModuleDict(Module, _Mapping):
     def __init__(self, modules=None):
         self._items = {}
         self.update(modules or {})
@@ -370,18 +374,6 @@ class ModuleDict(Module):
 
     def _children(self):
         return list(self._items.items())
-
-    def __len__(self):
-        return len(self._items)
-
-    def __iter__(self):
-        return iter(self._items)
-
-    def __contains__(self, key):
-        return key in self._items
-
-    def __getitem__(self, key):
-        return self._items[key]
 
     def __setitem__(self, key, module):
         self._items[key] = module
@@ -398,23 +390,11 @@ class ModuleDict(Module):
         for key, module in modules.items() if hasattr(modules, 'items') else modules:
             self[key] = module
 
-    def get(self, key, default=None):
-        return self._items.get(key, default)
-
     def pop(self, key):
         return self._items.pop(key)
 
     def clear(self):
         self._items.clear()
-
-    def keys(self):
-        return self._items.keys()
-
-    def values(self):
-        return self._items.values()
-
-    def items(self):
-        return self._items.items()
 
 
 class Linear(Module):
