@@ -30,7 +30,7 @@ static void open_tile_rows(struct emitter *w) {
     w->subscript = "[l]";
 }
 
-void put_values_of_rows(struct emitter *w, const value_id *list, uint32_t n) {
+void put_c_row_values(struct emitter *w, const value_id *list, uint32_t n) {
     bool tile = w->y->rows_inner;
     for (uint32_t i = 0; i < n; i++) {
         const struct value_node *x = at(w, list[i]);
@@ -216,7 +216,7 @@ static void put_phase(struct emitter *w, uint32_t index) {
         put_vector_phase(w, index);
     else
         put_scalar_phase(w, index);
-    if (w->y->split == 1) put_values_of_rows(w, f->after.at, f->after.n);
+    if (w->y->split == 1) put_c_row_values(w, f->after.at, f->after.n);
 }
 
 /* A scan: both phases on each piece of `vec` columns, the pieces in order; or, along x, on each row
@@ -386,7 +386,7 @@ static void emit_finish(struct emitter *w) {
     w->y = &y;
     line(w, "#pragma omp parallel for schedule(static)");
     open_brace(w, "for (k_idx x = 0; x < nx; x++)");
-    put_values_of_rows(w, w->p->before.at, w->p->before.n);
+    put_c_row_values(w, w->p->before.at, w->p->before.n);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
         const char *name = arena_printf(w->arena, "a%u", v);
@@ -395,7 +395,7 @@ static void emit_finish(struct emitter *w) {
              combine_text(w, v, name, arena_printf(w->arena, "part%u[(long long)s * nx + x]", v)));
         w->where[v] = ARRAY;
     }
-    put_values_of_rows(w, f->after.at, f->after.n);
+    put_c_row_values(w, f->after.at, f->after.n);
     put_row_stores(w);
     close_brace(w);
     close_brace(w);
@@ -416,7 +416,7 @@ void emit_c_rows(struct emitter *w) {
     if (w->y->turn) put_turned(w);
     if (!y->rows_inner) open_brace(w, "for (k_idx x = x_begin; x < x_end; x++)");
     w->subscript = y->rows_inner ? "[l]" : "";
-    put_values_of_rows(w, w->p->before.at, w->p->before.n);
+    put_c_row_values(w, w->p->before.at, w->p->before.n);
     if (w->k->kind == KERNEL_SCAN) (scan_is_vector(w) ? put_vector_scan : put_scan)(w);
     for (uint32_t i = 0; i < w->p->phases.n && w->k->kind != KERNEL_SCAN; i++) put_phase(w, i);
     if (y->split > 1)

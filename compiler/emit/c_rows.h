@@ -5,9 +5,8 @@
 #include "emit/impl.h"
 
 /* c_rows.c: the values as a4; if threads lie along x, of a tile's rows. */
-void put_values_of_rows(struct emitter *w, const value_id *list, uint32_t n);
-/* Value v of phase `index` is expensive, and kept for a later phase; or it is there
- * already. */
+void put_c_row_values(struct emitter *w, const value_id *list, uint32_t n);
+/* Value v of phase `index` is expensive, and kept for a later phase; or it is there already. */
 bool worth_keeping(struct emitter *w, uint32_t index, value_id v);
 bool computed_before(struct emitter *w, uint32_t index, value_id v);
 

@@ -323,7 +323,7 @@ static void put_next_subscripts(struct emitter *w, uint32_t index) {
         if (looked_up[v]) line(w, "%s next%u;", math_type(at(w, v)->dtype), v);
     open_scope(w);
     line(w, "const k_idx next = x + 1 < nx ? x + 1 : x, x = next;");
-    put_values_of_rows(w, w->p->before.at, w->p->before.n);
+    put_c_row_values(w, w->p->before.at, w->p->before.n);
     for (value_id v = 0; v < w->k->values.n; v++)
         if (looked_up[v]) line(w, "next%u = a%u;", v, v);
     close_brace(w);

@@ -190,8 +190,11 @@ static bool *open_address(struct emitter *w, value_id v) {
 /* What the load of a buffer's elements is told, as a template argument: "" for nothing. What is the
  * same for all rows, or all columns, is loaded again and stays. */
 const char *load_hint(struct emitter *w, bool once) {
-    int hints = (w->y->skip_l1 ? 1 : 0) | (w->y->leave_l2 && once ? 2 : 0);
-    return hints ? arena_printf(w->arena, ", %d", hints) : "";
+    bool skip = w->y->skip_l1, leave = w->y->leave_l2 && once;
+    return skip && leave ? ", K_SKIP_L1 | K_LEAVE_L2"
+           : skip        ? ", K_SKIP_L1"
+           : leave       ? ", K_LEAVE_L2"
+                         : "";
 }
 static bool is_loaded_once(const struct emitter *w, value_id v) {
     const struct kernel *k = w->k;

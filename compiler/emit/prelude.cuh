@@ -562,7 +562,7 @@ struct k_expsum {
         return d > (T)0 ? k_expsum_state<T>{x, a.sum * e + (T)1} : k_expsum_state<T>{a.max, a.sum + e};
     }
     template <typename T> K_DEVICE_MEMBER k_expsum_state<T> of(k_expsum_state<T> a, k_expsum_state<T> b) {
-        if (b.sum == (T)0) return a; /* nothing, or all -inf; a NaN may stand beside no maximum yet */
+        if (b.max == (T)-k_inf() && b.sum == b.sum) return a; /* a NaN may stand beside no maximum yet */
         const T d = b.max - a.max, e = k_exp(d > (T)0 ? -d : d);
         return d > (T)0 ? k_expsum_state<T>{b.max, a.sum * e + b.sum} : k_expsum_state<T>{a.max, a.sum + b.sum * e};
     }

@@ -389,7 +389,7 @@ K_INLINE double k_randn_double(long long i, long long tensor, long long seed) {
     }                                                                                              \
     K_INLINE k_expsum_state_##name k_expsum_##name(k_expsum_state_##name a,                        \
                                                    k_expsum_state_##name b) {                      \
-        if (b.sum == 0 || (b.sum == 1 && b.max == -INFINITY)) return a; /* nothing, or -inf */     \
+        if (b.max == -INFINITY && b.sum == b.sum) return a;                                        \
         T d = b.max - a.max, e = EXP(d > 0 ? -d : d);                                              \
         k_expsum_state_##name larger = {b.max, a.sum * e + b.sum}, as_large = {a.max, 0};          \
         as_large.sum = a.sum + b.sum * e;                                                          \

@@ -480,10 +480,9 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     if (c->knob[KNOB_online]) y->online = gpu ? kernel_online_level(k) : 0;
     if (c->knob[KNOB_online] && !y->online)
         return "online=1 needs sums of exp(x - max) that follow the maximum, on a GPU";
-    if (y->skip_l1 && (dot || !gpu))
-        return "skip_l1 is a knob of pointwise and reduce kernels on a GPU";
-    if (y->leave_l2 && (dot || !gpu))
-        return "leave_l2 is a knob of pointwise and reduce kernels on a GPU";
+    if ((y->skip_l1 || y->leave_l2) && (dot || !gpu))
+        return arena_printf(a, "%s is a knob of pointwise and reduce kernels on a GPU",
+                            knob_name(y->skip_l1 ? KNOB_skip_l1 : KNOB_leave_l2));
     if (dot) return matmul_layout(k, c, y, a);
     if (!is_power_of_two(y->vec) || y->vec > (gpu ? 16 : 256))
         return arena_printf(a, "vec=%d", y->vec);

@@ -7,13 +7,13 @@
 
 enum {
     MAX_CONFIGS = 64,
-    MAX_HINTED = 12, /* of these, how many are tried with each of the hints as well */
-    MAX_LEAVING = 4, /* ... and with loads that leave L2 first */
-    N_HINTS = 5,
+    MAX_HINTED = 12,  /* of these, how many are tried with each of the hints as well */
     MAX_STREAMED = 4, /* ... and with streaming stores */
-    MAX_AHEAD = 8,    /* configs that copy rows ahead where no columns are summed up */
-    MAX_AGAIN = 6,    /* configs that read rows again, of those that the cost model ruled out */
-    LONG_ROW = 8192,  /* columns from which a cluster of blocks may share a row */
+    MAX_LEAVING = 4,  /* ... and with loads that leave L2 first */
+    N_HINTS = 5,
+    MAX_AHEAD = 8,   /* configs that copy rows ahead where no columns are summed up */
+    MAX_AGAIN = 6,   /* configs that read rows again, of those that the cost model ruled out */
+    LONG_ROW = 8192, /* columns from which a cluster of blocks may share a row */
 };
 
 struct candidate {
