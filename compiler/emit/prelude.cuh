@@ -671,11 +671,16 @@ template <typename OP, int T0, int T1, int N, typename T> K_DEVICE void k_reduce
 /* Blocks that share rows: each calls this with what it has in memory; the last to come finds the others' there, too.
  * Every thread learns whether its block is that. *ticket is 0 before the first and after the last. */
 K_DEVICE bool k_is_last_block(unsigned *ticket, unsigned blocks) {
-    __threadfence();
+    unsigned before = 0;
     __syncthreads();
-    const bool last = __syncthreads_or(threadIdx.x == 0 && atomicInc(ticket, blocks - 1) == blocks - 1);
-    if (last) __threadfence();
-    return last;
+    if (threadIdx.x == 0)
+#ifdef WS_EMULATOR
+        before = atomicInc(ticket, blocks - 1);
+#else
+        asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+                     : "=r"(before) : "l"(ticket), "r"(blocks - 1) : "memory");
+#endif
+    return __syncthreads_or(threadIdx.x == 0 && before == blocks - 1);
 }
 /* What another block of this launch has written, from where all of them see it. */
 template <typename T> K_DEVICE T k_load_part(const T *at) {
@@ -747,11 +752,17 @@ K_DEVICE unsigned k_take_turn(unsigned *ticket, unsigned blocks) {
     __syncthreads();
     return turn;
 }
-/* All that the block has written is in memory, and then the flag is up. */
+/* All that the block has written is in memory, and then the flag is up: a release by one thread, behind a barrier, is one
+ * by all. k_await's loads must be strong ones: ptxas takes it that a weak load sees no other thread's store, and deletes
+ * the loop. */
 K_DEVICE void k_raise(unsigned *flag) {
-    __threadfence();
     __syncthreads();
-    if (threadIdx.x == 0) atomicExch(flag, 1u);
+    if (threadIdx.x) return;
+#ifdef WS_EMULATOR
+    atomicExch(flag, 1u);
+#else
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(flag), "r"(1u) : "memory");
+#endif
 }
 K_DEVICE void k_await(unsigned *flag) {
 #ifdef WS_EMULATOR
@@ -759,9 +770,9 @@ K_DEVICE void k_await(unsigned *flag) {
 #else
     unsigned up;
     do {
-        asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(up) : "l"(flag) : "memory");
+        asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(up) : "l"(flag) : "memory");
     } while (!up);
-    __threadfence();
+    asm volatile("fence.acq_rel.gpu;" : : : "memory");
 #endif
 }
 /* What a row has before the block's tile, where `total` is what it has in it: to all T1 threads of the row. Of the
