@@ -184,7 +184,8 @@ static double traffic(const struct kernel *k, const struct layout *y, int64_t bl
     return total;
 }
 
-/* A warp's load is the slower the shorter the runs are that it is made of (measured on an H100). */
+/* A warp's load is the slower the shorter the runs are that it is made of: rope on an H200 takes
+ * 132 us by runs of 128 bytes or more, 150 to 165 by 64, 228 by 32. */
 static double short_runs(const struct kernel *k, const struct layout *y) {
     enum { HALF_SECTOR = SECTOR / 2 };
     int bytes = 0, threads = y->rows_inner ? y->t0 : y->t1;
@@ -195,7 +196,9 @@ static double short_runs(const struct kernel *k, const struct layout *y) {
     }
     int run = (threads < 32 ? threads : 32) * y->vec * bytes;
     if (y->one_head) return 1 + (double)HALF_SECTOR / run; /* both ends of it lie anywhere */
-    return run >= 512 ? 1 : run >= 256 ? 1.01 : run >= 128 ? 1.04 : 1.2;
+    return run >= 512   ? 1
+           : run >= 256 ? 1.01
+                        : 1.04 * pow(run < LINE ? (double)LINE / run : 1, 0.35);
 }
 
 /* Clocks of a multiprocessor that a warp's access takes: about ten instructions with its address
@@ -270,7 +273,7 @@ static double finish_us(const struct kernel *k, const struct layout *y) {
     int64_t rows = kernel_size(k, AXIS_X), threads = rows < 64 ? 256 : rows < 16384 ? 8 : 1;
     int64_t turns = (y->split + AT_ONCE * (y->last_block ? y->t1 : threads) - 1) /
                     (AT_ONCE * (y->last_block ? y->t1 : threads));
-    return (y->last_block ? 0.8 : 1.8) + 0.7 * (double)turns;
+    return (y->last_block ? 1.6 : 1.8) + 1.5 * (double)turns;
 }
 
 /* Instructions for each element, about: what phases compute again is shared in part. */
@@ -286,30 +289,31 @@ static double element_work(const struct kernel *k) {
     return work + 1;
 }
 
-/* Few warps leave gaps between loads and arithmetic where that takes as long as memory, `us`. */
-static double gaps_us(const struct kernel *k, const struct layout *y, int64_t resident, double us) {
-    enum { ENOUGH_WARPS = 32 };
-    const struct device_limits *d = k->limits;
-    double ghz = d->clock_ghz > 0 ? d->clock_ghz : 1.5;
-    double elements = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R);
-    double busy = elements * element_work(k) / (d->units * 128 * 0.7 * ghz * 1e3);
-    double warps = (double)(resident * y->threads) / 32;
-    if (warps >= ENOUGH_WARPS || busy < 0.7 * us) return 0;
-    return 0.25 * (busy - 0.7 * us) * (1 - warps / ENOUGH_WARPS);
-}
-
-/* A row in shared memory is reduced while others come in, if a multiprocessor holds two; by the
- * warps there are, of which four a scheduler keep it busy. */
-static double reduced_us(const struct kernel *k, const struct layout *y, int64_t resident,
-                         double us) {
-    const double LOOP = 1.07; /* what is in registers needs no loop around it */
+/* Instructions alone, by the warps there are, of which six a scheduler keep it busy. */
+static double busy_us(const struct kernel *k, const struct layout *y, int64_t resident) {
     const struct device_limits *d = k->limits;
     double ghz = d->clock_ghz > 0 ? d->clock_ghz : 1.5;
     double each = (double)(resident * y->threads) / 32 / 4; /* warps of a scheduler */
-    double issued = each < 1 ? 0.4 * each : each < 4 ? 0.3 + 0.1 * each : 0.7;
+    double issued = each < 6 ? each / 10 : 0.6;
     double elements = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R);
-    double busy = 1.3 * elements * element_work(k) / (d->units * 128 * issued * ghz * 1e3);
-    return LOOP * (resident > 1 ? hypot(us, busy) : us + busy);
+    return elements * element_work(k) / (d->units * 128 * issued * ghz * 1e3);
+}
+
+/* A multiprocessor's blocks load while others of them reduce what they have loaded. Out of
+ * registers that takes less than out of shared memory, with a loop around it. */
+static double reduced_us(const struct kernel *k, const struct layout *y, int64_t resident,
+                         double us) {
+    const double LOOP = 1.07, KEPT = 0.6, READ = 0.5;
+    double busy = busy_us(k, y, resident) * (y->kept ? KEPT : READ);
+    return (y->kept ? LOOP : 1) * (resident > 1 ? hypot(us, busy) : us + busy);
+}
+
+/* Few warps leave gaps between loads and arithmetic where that takes as long as memory, `us`. */
+static double gaps_us(const struct kernel *k, const struct layout *y, int64_t resident, double us) {
+    enum { ENOUGH_WARPS = 32 };
+    double busy = busy_us(k, y, 1 << 10), warps = (double)(resident * y->threads) / 32;
+    if (warps >= ENOUGH_WARPS || busy < 0.7 * us) return 0;
+    return 0.25 * (busy - 0.7 * us) * (1 - warps / ENOUGH_WARPS);
 }
 
 /* Registers besides those of the raw loads. Where a row is kept, compilers keep what they have made
@@ -320,15 +324,15 @@ static int element_words(const struct kernel *k, const struct layout *y, int wor
     return k->levels && elements > words && elements <= 224 ? elements - words : 0;
 }
 
-/* Blocks come in waves. What a block waits for is hidden by the others of its multiprocessor, but
- * for the exchanges of a cluster, whose blocks also start together. */
+/* Blocks come in waves. What a block waits for is hidden by the others of its multiprocessor; less
+ * so the exchanges of a cluster, whose blocks also start together. */
 static double waits_us(const struct kernel *k, const struct layout *y, double waves,
                        int64_t resident) {
     double us = waves * 1.6 / (double)(resident * resident);
     if (y->cluster > 1 && y->rows_inner) us += waves * k->levels;
-    double together = y->cluster == 2 ? 0.6 : y->cluster == 4 ? 0.8 : 1;
+    double together = y->cluster == 2 ? 0.4 : y->cluster == 4 ? 0.8 : 1;
     if (y->cluster > 1 && !y->rows_inner)
-        us += waves * together * (1.2 + 0.7 * layout_phase(y, k->levels));
+        us += waves * together * (2.4 + 0.7 * layout_phase(y, k->levels)) / sqrt((double)resident);
     return us;
 }
 
@@ -339,6 +343,13 @@ static double look_back_us(const struct kernel *k, const struct layout *y, doubl
     if (!y->look_back) return 0;
     double groups = (double)kernel_size(k, AXIS_R) / y->br / LOOK_BACK_GROUP;
     return START + waves * (GROUP + TRIPS * (double)(int64_t)(groups / 2 / y->t1)) / 2;
+}
+
+/* A GPU begins a block every 1.2 ns, whatever it does: of softmax(0) of f32[1048576, 64] on an
+ * H200, 262144 blocks took 316 us, 131072 of them 158.5, and rope's 131072, too. */
+static double begun_us(double us, double blocks) {
+    const double EACH = 0.00121;
+    return fmax(us, EACH * blocks);
 }
 
 static double gpu_cost(const struct kernel *k, const struct layout *y) {
@@ -379,15 +390,17 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     double barriers = y->t1 > 32 ? 0.3 * k->levels : 0.05 * k->levels;
     us *= 1 + 0.02 * barriers + 0.04 / y->vec + (registers > 128 ? 0.1 : 0) +
           (y->threads > 512 ? 0.05 : 0) + (y->grid_r && y->ur * y->ex > 4 ? 0.03 : 0) +
-          (y->t1 > 32 && y->t0 > 1 ? 0.01 * y->t0 : 0) + /* rows wait for each other */
+          (y->t1 > 32 && y->t0 > 1 ? 0.02 * y->t0 : 0) + /* rows wait for each other */
           (scarce < 0.1 ? scarce : 0.1);
-    bool pieces = y->peel || y->br < kernel_size(k, AXIS_R); /* rows do not join */
+    /* rows do not join */
+    bool pieces = y->peel || y->ur > 1 || y->br < kernel_size(k, AXIS_R);
     if (y->rows_inner || (pieces && y->t1 < 32) || y->one_head) us *= short_runs(k, y);
     if (y->rows_inner && y->t1 > 1) us += COMBINE_US * whole;
     us += waits_us(k, y, waves > 1 ? waves : 1, resident);
     us += skip_us(k, y, k->bytes_read / (gbps * 1e3));
     us = hypot(us, access_us(k, y));
-    us = y->kept ? reduced_us(k, y, resident, us) : us + gaps_us(k, y, resident, us);
+    us = y->kept || y->one_read ? reduced_us(k, y, resident, us) : us + gaps_us(k, y, resident, us);
+    us = begun_us(us, (double)grid);
     return us + finish_us(k, y) + look_back_us(k, y, waves);
 }
 
@@ -399,8 +412,8 @@ static double turns_us(const struct kernel *k, const struct layout *y, int64_t t
     double thread = (double)y->ur * y->vec * y->ex * work; /* instructions of a warp for a row */
     double barrier = y->cluster > 1 ? 1200 : y->t1 > 32 ? 300 + y->t1 * 0.8 : 250;
     double alone = thread + barrier * (k->levels + 1);
-    double warps = (double)(a_unit * y->threads) / 32, each = warps / 4; /* of a scheduler */
-    double shared = thread * warps / (4 * (each < 4 ? 0.5 + 0.05 * each : 0.7));
+    double warps = (double)(a_unit * y->threads) / 32;
+    double shared = thread * warps / 4;
     return (double)turns * (alone > shared ? alone : shared) / (ghz * 1e3);
 }
 
@@ -431,10 +444,8 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
     double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000;
     double us = traffic(k, y, blocks) / (gbps * 1e3 * 0.9 * (rate < 1 ? rate : 1) * balance * used);
     us = hypot(us, turns_us(k, y, turns, a_unit)) * (1 + 0.025 * (y->cluster - 1));
-    bool crowded = 1.36 * (double)(registers * y->threads * a_unit) > (double)d->regs_unit;
-    if (crowded) us *= 1.1; /* compilers have to count every register */
-    double finish = k->columns ? 2.5 : 0;
-    return us * (1 + 0.04 / y->vec + (rate > 0.2 ? 0.02 / rate : 0.1)) + finish;
+    double finish = k->columns ? 2.5 : 0, alone = 1.1; /* turns end at different times */
+    return us * alone * (1 + 0.04 / y->vec + (rate > 0.2 ? 0.02 / rate : 0.1)) + finish;
 }
 
 /* Vectors of a tile: sums and maxima wait for themselves, and four of each hide that. */
