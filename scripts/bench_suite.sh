@@ -11,13 +11,14 @@
 # Parts, in PARTS (default: both):
 #   ours    warpsmith bench of every case, on a store that starts empty
 #   torch   real PyTorch on the same files: eager, torch.compile, max-autotune (scripts/torch_peer.py); skipped without
-#           PyTorch. A case that OUTDIR/results has PyTorch's rows of already is not measured again
+#           PyTorch. A case that OUTDIR/results or EARLIER has PyTorch's times of already is not measured again
 #
 # Written: OUTDIR/results/*.csv, all rows; OUTDIR/suite.csv, a line a case, OUTDIR/suite.gp and, where there is gnuplot,
 # suite.svg (scripts/suite_table.py makes these from the rows, and prints them with the geometric means).
 #
 # Environment: OUTDIR (suite-results), WARPSMITH (build/warpsmith), DEVICE (cuda:0), PYTHON (python3)
 #   ONLY   a pattern: of the cases, those whose line matches
+#   EARLIER  a suite.csv of this kind of device, whose times of PyTorch are kept where none are newer
 #   TOTAL  (540; on the CPU 3600) seconds after which no further case is started
 #   ROUNDS (1; on the CPU 2) times that the parts of a case are run; more than one implies least times
 #   ARGS   (on the CPU: --budget 6) further arguments of bench
@@ -32,6 +33,8 @@ device=${DEVICE:-cuda:0}
 python=${PYTHON:-python3}
 parts=${PARTS:-ours torch}
 only=${ONLY:-}
+earlier=()
+[ -z "${EARLIER:-}" ] || earlier=(--earlier "$EARLIER")
 if [ "$device" = cpu ]; then
     total=${TOTAL:-3600} rounds=${ROUNDS:-2} more=${ARGS---budget 6}
 else
@@ -138,7 +141,8 @@ run() {
 
 # Has PyTorch been timed on this case?
 has_torch() {
-    "$python" scripts/suite_table.py --has-torch "$name" "$out/cases" "$out"/results/*.csv >/dev/null 2>&1
+    "$python" scripts/suite_table.py --has-torch "$name" ${earlier[@]+"${earlier[@]}"} "$out/cases" \
+        "$out"/results/*.csv >/dev/null 2>&1
 }
 
 # PyTorch's threads are bound to cores as ours are, and its tensors are in huge pages.
@@ -198,7 +202,7 @@ else
 fi
 rm -f "$out"/store.db*
 
-"$python" scripts/suite_table.py ${least[@]+"${least[@]}"} --out "$out" "$out/cases" "$out"/results/*.csv || failed=$((failed + 1))
+"$python" scripts/suite_table.py ${least[@]+"${least[@]}"} ${earlier[@]+"${earlier[@]}"} --out "$out" "$out/cases" "$out"/results/*.csv || failed=$((failed + 1))
 cat "$out/failures"
 rm -f "$out/failures"
 echo "$failed failed, $left left out for lack of time; $((SECONDS - started)) s"

@@ -5,10 +5,13 @@
     scripts/suite_table.py --markdown suite.csv                      the same for README.md
     scripts/suite_table.py --has-torch NAME out/cases out/results/*.csv    exit 0 if PyTorch was timed on the case
 
+--earlier SUITE.csv: PyTorch's times of cases that no row has them of are taken from that table, if it is of the same
+kind of device; torch_date says when they were measured.
+
 A line of the cases is "name workload dtype mode axis=value ..."; a row belongs to it if its axes include those. The
 newest row of each role counts; with --least, for machines that others use, the one with the least time, and that time
-instead of the median. floor_us is the least time by the roofline, from the tuned row: bytes that have to move over the copy
-bandwidth measured with them; with --least, over the best that was measured with any row.
+instead of the median. floor_us is the least time by the roofline, from the tuned row: bytes that have to move over the
+copy bandwidth measured with them; with --least, over the best that was measured with any row.
 Exit codes: 0 fine, 1 a file is missing, foreign or has nothing of the suite, 2 usage."""
 
 import argparse
@@ -24,7 +27,7 @@ TORCH = {"torch_eager_us": ("torch_eager", ""), "torch_compile_us": ("torch_comp
 OURS = {"eager_us": "eager", "default_us": "default", "tuned_us": "tuned"}
 COLUMNS = ["case", "workload", "mode", "dtype", "axes", "device", "driver", "toolchain", "torch", "git_rev", "timestamp",
            "mbytes", "floor_us", *OURS, *TORCH, "roof_pct", "best_torch_over_tuned", "max_autotune_over_tuned",
-           "default_over_tuned", "tuning_s"]
+           "default_over_tuned", "tuning_s", "torch_date"]
 
 
 def read_cases(path):
@@ -66,6 +69,20 @@ def rows_of(case, rows):
     return found
 
 
+def earlier_rows(path):
+    """The rows that a table of the suite was made of, as far as it keeps them: PyTorch's."""
+    with open(path, newline="") as file:
+        lines = list(csv.DictReader(file))
+    if not lines or not {"case", "axes", "torch", *TORCH} <= set(lines[0]):
+        raise ValueError(f"{path} is no table of the suite")
+    for line in lines:
+        for column, (role, config) in TORCH.items():
+            if line[column]:
+                yield {"workload": line["workload"], "dtype": line["dtype"], "mode": line["mode"], "axes": line["axes"],
+                       "device": line["device"], "role": role, "config": config, "toolchain": line["torch"],
+                       "timestamp": line.get("torch_date") or line["timestamp"][:10], "median_us": line[column]}
+
+
 def line_of(case, rows):
     found = rows_of(case, rows)
     tuned = found.get(("tuned", ""))
@@ -84,7 +101,7 @@ def line_of(case, rows):
         line[column] = f"{float(row['median_us']):.2f}" if row else ""
         if row and column in TORCH:
             torch.append(float(row["median_us"]))
-            line["torch"] = row["toolchain"]
+            line["torch"], line["torch_date"] = row["toolchain"], row["timestamp"][:10]
     line["best_torch_over_tuned"] = f"{min(torch) / us:.3f}" if torch else ""
     most = line["torch_max_autotune_us"]
     line["max_autotune_over_tuned"] = f"{float(most) / us:.3f}" if most else ""
@@ -189,6 +206,7 @@ def main():
     parser.add_argument("--markdown", action="store_true", help="CASES is a suite.csv")
     parser.add_argument("--out", metavar="DIR")
     parser.add_argument("--has-torch", metavar="NAME")
+    parser.add_argument("--earlier", metavar="SUITE.csv", help="a table with PyTorch's times")
     parser.add_argument("--least", action="store_true", help="the least times of all rows")
     given = parser.parse_args()
     try:
@@ -197,6 +215,9 @@ def main():
             return 0
         rows = read_rows(given.files)
         rows = least_first(rows) if given.least else rows
+        if given.earlier:
+            devices = {r["device"] for r in rows if r["role"] == "tuned"}
+            rows = [r for r in earlier_rows(given.earlier) if not devices or r["device"] in devices] + rows
         cases = list(read_cases(given.cases))
         if given.has_torch:
             mine = [rows_of(case, rows) for case in cases if case[0] == given.has_torch]

@@ -47,6 +47,17 @@ says '^a +10\.00 +- +- +12\.00 +83\.3 +- +24\.00 +- +2\.000x'
 run python3 scripts/suite_table.py --out "$TMP" "$TMP/cases" "$TMP/suite_rows.csv"
 says '^a +20\.00 +- +- +25\.00 +80\.0 +- +26\.00 +- +1\.040x'
 
+# --earlier: PyTorch's times out of an older table of the same device, where no row has them.
+printf '%s\n' 'case,workload,mode,dtype,axes,device,torch,timestamp,torch_eager_us,torch_compile_us,torch_max_autotune_us' \
+    'a,softmax,fwd,f32,dim=4,X1,torch 9,2025-05-05T05:05:05Z,50,40,35' \
+    'a,softmax,fwd,f32,dim=4,X2,torch 9,2025-06-06T06:06:06Z,1,1,1' >"$TMP/earlier.csv"
+run python3 scripts/suite_table.py --earlier "$TMP/earlier.csv" --out "$TMP" "$TMP/cases" "$TMP/suite_rows.csv"
+says '^a +20\.00 +- +- +25\.00 +80\.0 +50\.00 +26\.00 +35\.00 +1\.040x'
+run python3 scripts/suite_table.py --earlier "$TMP/earlier.csv" --has-torch a "$TMP/cases" "$TMP/suite_rows.csv"
+expect 0 '--has-torch with --earlier'
+run python3 scripts/suite_table.py --has-torch a "$TMP/cases" "$TMP/suite_rows.csv"
+expect 1 '--has-torch without'
+
 # ---- program_table.py --------------------------------------------------------------------------------------------------
 
 csv=$TMP/one.csv
