@@ -41,19 +41,51 @@ void declare_carries(struct emitter *w, const struct phase *f) {
     }
 }
 
-/* A tile's values, combined with all that stands before them. Along x each thread has columns of
- * its own; along r a thread's vector, then its row's threads, then the tile's column steps. */
-static void put_scan(struct emitter *w, value_id v, int *smem) {
+/* Vectors along x, whose rows a thread has by itself. */
+static void put_scan_alone(struct emitter *w, value_id v) {
+    const char *op = reduction_operator(at(w, v)->reduction);
+    open_unrolled(w, "e", w->y->ex);
+    open_unrolled(w, "v", w->y->vec);
+    open_unrolled(w, "u", w->y->ur);
+    line(w, "c%u[e][v] = a%u[e][u][v] = %s::of(c%u[e][v], a%u[e][u][v]);", v, v, op, v, v);
+    for (int i = 0; i < 3; i++) close_brace(w);
+}
+
+/* Or t1 threads: each has column steps that follow one another, which it scans; then what the
+ * threads have. */
+static void put_scan_columns(struct emitter *w, value_id v, int *smem) {
     const struct layout *y = w->y;
     const char *op = reduction_operator(at(w, v)->reduction), *t = accumulator_type(w, v);
     open_unrolled(w, "e", y->ex);
+    line(w, "%s t[%d];", t, y->vec);
+    open_unrolled(w, "v", y->vec);
+    line(w, "#pragma unroll");
+    line(w, "for (int u = 1; u < %d; u++) a%u[e][u][v] = %s::of(a%u[e][u - 1][v], a%u[e][u][v]);",
+         y->ur, v, op, v, v);
+    line(w, "t[v] = a%u[e][%d][v];", v, y->ur - 1);
+    close_brace(w);
+    line(w, "k_scan_columns<%s, %d, %d, %d>(t, c%u[e], (%s)%s, (%s *)(k_smem + %d));", op, y->t0,
+         y->t1, y->vec, v, t, identity_text(w, v), t, *smem);
+    if (y->look_back) put_look_back_columns(w, v, *smem);
+    *smem = (*smem + layout_column_slots(y) * reduction_bytes(w->k, v) + 15) / 16 * 16;
+    open_unrolled(w, "v", y->vec);
+    if (y->look_back) line(w, "t[v] = %s::of(c%u[e][v], t[v]);", op, v);
+    open_unrolled(w, "u", y->ur);
+    line(w, "a%u[e][u][v] = %s::of(t[v], a%u[e][u][v]);", v, op, v);
+    for (int i = 0; i < 3; i++) close_brace(w);
+}
+
+/* A tile's values, combined with all that stands before them. Along r these are a thread's vector,
+ * then its row's threads, then the tile's column steps. */
+static void put_scan(struct emitter *w, value_id v, int *smem) {
+    const struct layout *y = w->y;
+    const char *op = reduction_operator(at(w, v)->reduction), *t = accumulator_type(w, v);
     if (y->rows_inner) {
-        open_unrolled(w, "v", y->vec);
-        open_unrolled(w, "u", y->ur);
-        line(w, "c%u[e][v] = a%u[e][u][v] = %s::of(c%u[e][v], a%u[e][u][v]);", v, v, op, v, v);
-        for (int i = 0; i < 3; i++) close_brace(w);
+        bool alone = y->t1 == 1 && !y->look_back;
+        alone ? put_scan_alone(w, v) : put_scan_columns(w, v, smem);
         return;
     }
+    open_unrolled(w, "e", y->ex);
     int slots = y->t1 > 32 ? y->threads / 32 * y->ur : 0;
     line(w, "%s t[%d];", t, y->ur);
     open_unrolled(w, "u", y->ur);

@@ -1,12 +1,15 @@
 /* cuda_look_back.c: scans whose rows are spread over blocks, a tile each. A block scans its tile,
- * leaves the tile's total in the workspace, and adds up what the tiles before it have left: all
- * groups of 32 tiles that are whole, and the tiles of its own group.
+ * leaves the tile's total in the workspace, and adds up what the tiles before it have left: the
+ * tiles of its own group of 32, and all groups before that.
  *
  *     const unsigned turn = k_take_turn(tickets, gridDim.x), tile = turn % tiles;
  *     k_scan_row<k_sum, 256, 4>(t, c1[e], ...);
  *     c1[e] = k_look_back<k_sum, 256, 8, 32>(c1[e], ...);
  *     ...
  *     k_end_look_back<256>(tickets, gridDim.x, 1056);
+ *
+ * Where threads lie along x, a tile has some columns of as many rows, k_look_back_columns has the
+ * totals of a thread's vector, and blocks go along x first, as memory does.
  *
  * Blocks take their tiles in the order in which they begin, so that each waits only for blocks that
  * run or have run. Nobody waits for what another has added up but for whole groups, and the order
@@ -22,8 +25,12 @@ void put_look_back_position(struct emitter *w) {
     const struct layout *y = w->y;
     line(w, "const unsigned tiles = (unsigned)((nr + %d) / %d), slots = tiles + tiles / %d;",
          y->br - 1, y->br, LOOK_BACK_GROUP);
-    line(w, "const unsigned turn = k_take_turn(tickets, gridDim.x), tile = turn %% tiles;");
-    line(w, "const k_idx px = (k_idx)(turn / tiles), base = (k_idx)tile * %d, r_end = nr;", y->br);
+    line(w, "const unsigned turn = k_take_turn(tickets, gridDim.x), strips = gridDim.x / tiles;");
+    if (y->rows_inner)
+        line(w, "const unsigned tile = turn / strips, strip = turn %% strips;");
+    else
+        line(w, "const unsigned tile = turn %% tiles, strip = turn / tiles;");
+    line(w, "const k_idx px = (k_idx)strip, base = (k_idx)tile * %d, r_end = nr;", y->br);
 }
 
 void put_look_back_parameters(struct emitter *w, struct ws_launch *l) {
@@ -36,17 +43,27 @@ void put_look_back_parameters(struct emitter *w, struct ws_launch *l) {
     add_tickets(w, l);
 }
 
+/* Where the totals of the thread's first row are, and the flags of the block's rows. */
+static const char *part_text(struct emitter *w, value_id v) {
+    int vec = w->y->rows_inner ? w->y->vec : 1;
+    return arena_printf(w->arena, "part%u + (long long)px * slots * %d + tx%s", v, w->y->bx,
+                        vec > 1 ? arena_printf(w->arena, " * %d", vec) : "");
+}
+
+static const char *flags_text(struct emitter *w, value_id v) {
+    const struct phase *f = &w->p->phases.at[0];
+    int scan = 0;
+    while (f->reduce.at[scan] != v) scan++;
+    return arena_printf(w->arena, "tickets + 2 + (%d * strips + strip) * slots", scan);
+}
+
 /* Between a tile's scan and its use: what row e has before the tile, in c7[e]. */
 void put_look_back(struct emitter *w, value_id v, int *smem) {
     const struct layout *y = w->y;
-    const struct phase *f = &w->p->phases.at[0];
     const struct value_node *x = &w->k->values.at[v];
     const char *t = accumulator_type(w, v);
-    int slots = y->t1 > 32 ? y->threads / 32 : 0, scan = 0;
-    while (f->reduce.at[scan] != v) scan++;
-    const char *part = arena_printf(w->arena, "part%u + (long long)px * slots * %d + tx", v, y->bx);
-    const char *flags = arena_printf(
-        w->arena, "tickets + 2 + (%d * (gridDim.x / tiles) + (unsigned)px) * slots", scan);
+    int slots = y->t1 > 32 ? y->threads / 32 : 0;
+    const char *part = part_text(w, v), *flags = flags_text(w, v);
     line(w,
          "c%u[e] = k_look_back<%s, %d, %d, %d>(c%u[e], (%s)%s, %s, %d, %s, tile, tiles, (%s "
          "*)(k_smem + %d));",
@@ -55,7 +72,18 @@ void put_look_back(struct emitter *w, value_id v, int *smem) {
     *smem = (*smem + 2 * slots * reduction_bytes(w->k, v) + 15) / 16 * 16;
 }
 
+/* The same of the thread's vector of rows, in c7[e][v]. */
+void put_look_back_columns(struct emitter *w, value_id v, int smem) {
+    const struct layout *y = w->y;
+    const char *t = accumulator_type(w, v);
+    line(w,
+         "k_look_back_columns<%s, %d, %d, %d, %d>(c%u[e], (%s)%s, %s, %d, %s, tile, tiles, (%s "
+         "*)(k_smem + %d));",
+         reduction_operator(w->k->values.at[v].reduction), y->t0, y->t1, y->vec, LOOK_BACK_GROUP, v,
+         t, identity_text(w, v), part_text(w, v), y->bx, flags_text(w, v), t, smem);
+}
+
 void end_look_back(struct emitter *w) {
-    line(w, "k_end_look_back<%d>(tickets, gridDim.x, %d * (gridDim.x / tiles) * slots);",
-         w->y->threads, count_scans(w));
+    line(w, "k_end_look_back<%d>(tickets, gridDim.x, %d * strips * slots);", w->y->threads,
+         count_scans(w));
 }

@@ -294,7 +294,9 @@ void open_columns(struct emitter *w) {
     const struct layout *y = w->y;
     open_unrolled(w, "u", y->ur);
     if (y->peel) return;
-    if (y->rows_inner)
+    if (y->rows_inner && w->k->kind == KERNEL_SCAN)
+        line(w, "const k_idx r = base + tr * %d + u;", y->ur);
+    else if (y->rows_inner)
         line(w, "const k_idx r = base + u * %d + tr;", y->t1);
     else
         line(w, "const k_idx r = base + (u * %d + tr) * %d;", y->t1, y->vec);

@@ -83,6 +83,7 @@ void emit_column_finish(struct emitter *w);
 void put_look_back_position(struct emitter *w);
 void put_look_back_parameters(struct emitter *w, struct ws_launch *l);
 void put_look_back(struct emitter *w, value_id v, int *smem);
+void put_look_back_columns(struct emitter *w, value_id v, int smem);
 void end_look_back(struct emitter *w);
 
 /* cuda_split.c: split > 1. add_tickets: a parameter, the counters. */

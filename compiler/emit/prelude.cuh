@@ -656,7 +656,10 @@ template <typename OP, int T0, int T1, int N, typename T> K_DEVICE void k_reduce
 #pragma unroll
             for (int n = 0; n < N; n++) smem[part * ROWS + n * T0 + row] = v[n];
         __syncthreads();
-        for (int i = tid; i < ROWS; i += T0 * T1) {
+#pragma unroll
+        for (int from = 0; from < ROWS; from += T0 * T1) {
+            const int i = from + tid;
+            if (i >= ROWS) break;
             T sum = smem[i];
 #pragma unroll
             for (int p = 1; p < W; p++) sum = OP::of(sum, smem[p * ROWS + i]);
@@ -682,21 +685,38 @@ K_DEVICE bool k_is_last_block(unsigned *ticket, unsigned blocks) {
 #endif
     return __syncthreads_or(threadIdx.x == 0 && before == blocks - 1);
 }
-/* What another block of this launch has written, from where all of them see it. */
-template <typename T> K_DEVICE T k_load_part(const T *at) {
+/* N values that another block of this launch has written, from where all of them see it; aligned to their size or 16. */
+template <int N, typename T> K_DEVICE void k_load_parts(T *v, const T *at) {
 #ifdef WS_EMULATOR
-    return *at;
+    for (int i = 0; i < N; i++) v[i] = at[i];
 #else
-    static_assert(sizeof(T) == 1 || sizeof(T) % 4 == 0, "a part is a byte or words");
-    union { unsigned w[(sizeof(T) + 3) / 4]; T v; } u;
-    if (sizeof(T) == 1)
-        asm volatile("ld.global.cg.u8 %0, [%1];" : "=r"(u.w[0]) : "l"(at) : "memory");
+    enum { BYTES = N * (int)sizeof(T) };
+    union { unsigned w[(BYTES + 3) / 4]; unsigned char b[BYTES]; T v[N]; } u;
+    if (BYTES % 16 == 0)
+#pragma unroll
+        for (int i = 0; i < BYTES / 16; i++)
+            asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(u.w[4 * i]), "=r"(u.w[4 * i + 1]), "=r"(u.w[4 * i + 2]), "=r"(u.w[4 * i + 3])
+                         : "l"((const char *)at + 16 * i) : "memory");
+    else if (BYTES % 4 == 0)
+#pragma unroll
+        for (int i = 0; i < BYTES / 4; i++)
+            asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(u.w[i]) : "l"((const char *)at + 4 * i) : "memory");
     else
 #pragma unroll
-        for (int i = 0; i < (int)(sizeof(T) / 4); i++)
-            asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(u.w[i]) : "l"((const char *)at + 4 * i) : "memory");
-    return u.v;
+        for (int i = 0; i < BYTES; i++) {
+            unsigned b;
+            asm volatile("ld.global.cg.u8 %0, [%1];" : "=r"(b) : "l"((const char *)at + i) : "memory");
+            u.b[i] = (unsigned char)b;
+        }
+#pragma unroll
+    for (int i = 0; i < N; i++) v[i] = u.v[i];
 #endif
+}
+template <typename T> K_DEVICE T k_load_part(const T *at) {
+    T v;
+    k_load_parts<1>(&v, at);
+    return v;
 }
 
 template <typename T> K_DEVICE T k_shfl_up(T v, unsigned lanes, int width) {
@@ -743,6 +763,41 @@ template <typename OP, int T1, int U, typename T> K_DEVICE void k_scan_row(T *v,
     __syncthreads();
 }
 
+/* The same of rows as in k_reduce_columns: a thread brings v[N], what it has of N rows, and each row has a carry.
+ * smem holds T1/S*N*T0 values, where S of a row's threads are in a warp, and may be used again at once. */
+template <typename OP, int T0, int T1, int N, typename T>
+K_DEVICE void k_scan_columns(T *v, T *carry, T none, T *smem) {
+    const int S = T0 < 32 ? 32 / T0 : 1, W = T1 / S, ROWS = N * T0;
+    const int tid = (int)threadIdx.x, lane = tid & 31, row = tid % T0, part = tid / (T0 * S);
+    T total[N];
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        T x = v[n];
+#pragma unroll
+        for (int d = T0; d < 32; d *= 2) {
+            const T before = k_shfl_up(x, (unsigned)d, 32);
+            if (lane >= d) x = OP::of(before, x);
+        }
+        total[n] = S > 1 ? k_shfl(x, 32 - T0 + lane % T0, 32) : x;
+        const T before = S > 1 ? k_shfl_up(x, (unsigned)T0, 32) : none;
+        v[n] = lane >= T0 ? before : none;
+    }
+    if (W > 1) {
+        if (S == 1 || lane < T0)
+#pragma unroll
+            for (int n = 0; n < N; n++) smem[part * ROWS + n * T0 + row] = total[n];
+        __syncthreads();
+    }
+#pragma unroll
+    for (int n = 0; n < N; n++)
+#pragma unroll
+        for (int p = 0; p < W; p++) {
+            if (p == part) v[n] = OP::of(carry[n], v[n]);
+            carry[n] = OP::of(carry[n], W > 1 ? smem[p * ROWS + n * T0 + row] : total[n]);
+        }
+    if (W > 1) __syncthreads();
+}
+
 /* ---- scans over blocks ------------------------------------------------------------------------- */
 
 /* Blocks take turns as they begin: whose turn came before has begun. *ticket is 0 before the first and after the last. */
@@ -777,28 +832,86 @@ K_DEVICE void k_await(unsigned *flag) {
 }
 /* What a row has before the block's tile, where `total` is what it has in it: to all T1 threads of the row. Of the
  * block's `rows` rows, part[i * rows] is this one's total of tile i, part[(tiles + i) * rows] of GROUP tiles; likewise the
- * flags. smem holds 2*WARPS values if T1 > 32. */
+ * flags. What a group has is there before anything is waited for but the tiles of that group. smem holds 2*WARPS values if
+ * T1 > 32. */
 template <typename OP, int T1, int WARPS, int GROUP, typename T>
 K_DEVICE T k_look_back(T total, T none, T *part, int rows, unsigned *flags, unsigned tile, unsigned tiles, T *smem) {
     const unsigned tr = threadIdx.x % T1, group = tile / GROUP, first = group * GROUP;
     if (tr == 0) part[(long long)tile * rows] = total;
     k_raise(flags + tile);
     T before = none, inside = none;
-    for (unsigned i = tr; i < group; i += T1) {
-        k_await(flags + tiles + i);
-        before = OP::of(before, k_load_part(part + (long long)(tiles + i) * rows));
-    }
     for (unsigned i = first + tr; i < tile; i += T1) {
         k_await(flags + i);
         inside = OP::of(inside, k_load_part(part + (long long)i * rows));
     }
-    before = k_reduce_row<OP, T1>(before, smem);
-    inside = k_reduce_row<OP, T1>(inside, smem + WARPS);
+    inside = k_reduce_row<OP, T1>(inside, smem);
     if (tile % GROUP == GROUP - 1) {
         if (tr == 0) part[(long long)(tiles + group) * rows] = OP::of(inside, total);
         k_raise(flags + tiles + group);
     }
+    for (unsigned i = tr; i < group; i += T1) {
+        k_await(flags + tiles + i);
+        before = OP::of(before, k_load_part(part + (long long)(tiles + i) * rows));
+    }
+    before = k_reduce_row<OP, T1>(before, smem + WARPS);
     return OP::of(before, inside);
+}
+
+/* The same of rows as in k_reduce_columns: v[N] is what this thread's N rows have in the tile, and becomes what they have
+ * before it. Threads await a flag each, and then read parts, which lie `rows` apart, some at once. smem as there. */
+template <typename OP, int T0, int T1, int N, int GROUP, typename T>
+K_DEVICE void k_sum_parts(T *v, T none, T *part, int rows, unsigned *flags, unsigned n, T *smem) {
+    enum { PARTS = GROUP / T1, MOST = N * sizeof(T) > 16 ? 2 : 4, AT_ONCE = PARTS < 1 ? 1 : PARTS < MOST ? PARTS : MOST };
+    const unsigned tid = threadIdx.x;
+    for (unsigned i = tid; i < n; i += T0 * T1) k_await(flags + i);
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < N; j++) v[j] = none;
+#pragma unroll 1
+    for (unsigned i = tid / T0; i < n; i += AT_ONCE * T1) {
+        T other[AT_ONCE][N];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+#pragma unroll
+            for (int j = 0; j < N; j++) other[k][j] = none;
+            if (i + k * T1 < n) k_load_parts<N>(other[k], part + (long long)(i + k * T1) * rows);
+        }
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++)
+#pragma unroll
+            for (int j = 0; j < N; j++) v[j] = OP::of(v[j], other[k][j]);
+    }
+    k_reduce_columns<OP, T0, T1, N>(v, smem);
+}
+template <int N, typename T> K_DEVICE void k_store_parts(T *at, const T *v) {
+    union { unsigned w[(N * sizeof(T) + 3) / 4]; T v[N]; } u;
+#pragma unroll
+    for (int j = 0; j < N; j++) u.v[j] = v[j];
+    k_store_words<N * (int)sizeof(T), 0>(at, u.w);
+}
+template <typename OP, int T0, int T1, int N, int GROUP, typename T>
+K_DEVICE void k_look_back_columns(T *v, T none, T *part, int rows, unsigned *flags, unsigned tile, unsigned tiles, T *smem) {
+    const unsigned group = tile / GROUP, first = group * GROUP;
+    const bool writes = threadIdx.x < T0;
+    T total[N];
+#pragma unroll
+    for (int j = 0; j < N; j++) total[j] = v[j], v[j] = none;
+    if (writes) k_store_parts<N>(part + (long long)tile * rows, total);
+    k_raise(flags + tile);
+    if (tile > first)
+        k_sum_parts<OP, T0, T1, N, GROUP>(v, none, part + (long long)first * rows, rows, flags + first, tile - first, smem);
+    if (tile % GROUP == GROUP - 1) {
+#pragma unroll
+        for (int j = 0; j < N; j++) total[j] = OP::of(v[j], total[j]);
+        if (writes) k_store_parts<N>(part + (long long)(tiles + group) * rows, total);
+        k_raise(flags + tiles + group);
+    }
+    if (group) {
+        T before[N];
+        k_sum_parts<OP, T0, T1, N, GROUP>(before, none, part + (long long)tiles * rows, rows, flags + tiles, group, smem);
+#pragma unroll
+        for (int j = 0; j < N; j++) v[j] = OP::of(before[j], v[j]);
+    }
 }
 /* The last block to end lowers the `n` flags behind the two counters, for the next launch. */
 template <int THREADS> K_DEVICE void k_end_look_back(unsigned *tickets, unsigned blocks, unsigned n) {

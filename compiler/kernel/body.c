@@ -537,11 +537,10 @@ static void find_inner(struct kernel *k) {
             if (step >= 1 && step <= MAX_STEP) along[a] += bytes / (double)step;
         }
     }
-    /* A thread goes along a scanned column by itself: there must be many. Else a GPU is faster with
-     * threads along the column, though each then has a sector of memory to itself: by measured
-     * rates of such accesses (see waste in cost.c), from 200 columns a multiprocessor down. */
-    int64_t many = k->limits->kind == DEVICE_CUDA ? 200 * (int64_t)k->limits->units : 1024;
-    int64_t least = k->kind == KERNEL_SCAN ? many : 2;
+    /* On a CPU a thread goes along a scanned column by itself: there must be many. On a GPU,
+     * neighbours must fill a thread's vector, or half of it. */
+    int64_t few = k->limits->kind == DEVICE_CUDA ? 4 : 1024;
+    int64_t least = k->kind == KERNEL_SCAN ? few : 2;
     k->rows_inner = !k->columns && (k->kind == KERNEL_REDUCE || k->kind == KERNEL_SCAN) &&
                     along[0] > along[1] && kernel_size(k, AXIS_X) >= least;
 }

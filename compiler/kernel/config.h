@@ -45,7 +45,7 @@
     KNOB(turn, "1: pointwise operands that lie across turn in shared memory")                      \
     KNOB(window, "1: pointwise loads that overlap or lie apart share whole vectors")               \
     KNOB(look_back,                                                                                \
-         "1: tiles of a scanned row are blocks, which look back at the totals of those before")    \
+         "1: tiles of a scanned axis are blocks, which look back at the totals of those before")   \
     KNOB(ahead, "1: on the CPU, while a row is worked on in the caches the next one is asked for") \
     KNOB(shift, "1: operands out of step with rows that have heads are read by whole vectors, "    \
                 "and shifted")

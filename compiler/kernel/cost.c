@@ -87,6 +87,10 @@ enum {
     BYTES_IN_FLIGHT = 48 << 10
 }; /* per multiprocessor; what an H200 needs to reach its memory's speed */
 
+static bool scans_columns(const struct kernel *k, const struct layout *y) {
+    return k->kind == KERNEL_SCAN && y->rows_inner;
+}
+
 static int reads(const struct kernel *k, const struct layout *y) {
     int phases = k->levels ? layout_phase(y, k->levels) : 1;
     for (uint32_t i = 0; i < k->stores.n; i++) {
@@ -156,6 +160,15 @@ static double cost_of_again(const struct kernel *k, const struct layout *y, int6
     return held < 0.7 * (double)k->limits->l2_bytes ? 0.75 : 0.95;
 }
 
+/* How often a tile's total is read, by those behind it: half of its group and, of each group's,
+ * half of all groups. */
+static double looks(const struct kernel *k, const struct layout *y) {
+    const double L2 = 0.5; /* of the time that memory takes */
+    double groups = (double)kernel_size(k, AXIS_R) / y->br / LOOK_BACK_GROUP;
+    if (!y->look_back) return 1;
+    return 1 + L2 * (LOOK_BACK_GROUP + groups) / 2;
+}
+
 /* Bytes across the memory interface when so many blocks run at a time. */
 static double traffic(const struct kernel *k, const struct layout *y, int64_t blocks) {
     enum axis inner = y->rows_inner ? AXIS_X : AXIS_R, outer = y->rows_inner ? AXIS_R : AXIS_X;
@@ -178,9 +191,12 @@ static double traffic(const struct kernel *k, const struct layout *y, int64_t bl
                       1) *
                      (double)buffer_bytes(k->schedule->loops, st->buffer);
     }
-    for (uint32_t i = 0; i < k->values.n; i++) /* written and read, in L2 */
-        if (k->values.at[i].across || (k->values.at[i].kind == INST_REDUCE && y->split > 1))
-            total += (double)partial_bytes(k, y, i);
+    for (uint32_t i = 0; i < k->values.n; i++) { /* written and read, in L2 */
+        const struct value_node *v = &k->values.at[i];
+        if (v->across || (v->kind == INST_REDUCE && y->split > 1) ||
+            (v->kind == INST_SCAN && y->look_back && y->rows_inner))
+            total += (double)partial_bytes(k, y, i) * looks(k, y);
+    }
     return total;
 }
 
@@ -203,11 +219,18 @@ static double short_runs(const struct kernel *k, const struct layout *y) {
 
 /* Clocks of a multiprocessor that a warp's access takes: about ten instructions with its address
  * and guard, four of which are issued in a clock, or a clock for each 128 bytes of memory that
- * lanes `apart` bytes from each other touch. */
-static double access_clocks(int apart) {
-    enum { INSTRUCTIONS = 10, ISSUED = 4, LINE = 128 };
-    double lines = 32.0 * apart / LINE, issue = (double)INSTRUCTIONS / ISSUED;
+ * lanes `apart` bytes from each other touch, in runs of so many. */
+static double access_clocks(int apart, int run) {
+    enum { INSTRUCTIONS = 10, ISSUED = 4 };
+    double of_run = (double)run * apart / LINE, runs = 32.0 / run;
+    double lines = runs * (runs > 1 && of_run < 1 ? 1 : of_run),
+           issue = (double)INSTRUCTIONS / ISSUED;
     return lines > 32 ? 32 : lines > issue ? lines : issue;
+}
+
+/* Lanes of a warp whose elements are neighbours: of a scan down columns others have other rows. */
+static int lanes_of_run(const struct kernel *k, const struct layout *y) {
+    return scans_columns(k, y) && y->t0 < 32 ? y->t0 : 32;
 }
 
 /* Shared memory that holds a block's share of its rows. */
@@ -221,7 +244,7 @@ static double window_clocks(const struct kernel *k, const struct layout *y) {
     for (uint32_t i = 0; y->windows && i < y->windows->all.n; i++) {
         const struct window *w = &y->windows->all.at[i];
         int bytes = dtype_bytes(k->schedule->loops->buffers.at[w->buffer].meta.dtype);
-        total += w->pieces.n * access_clocks(bytes * w->step * y->vec);
+        total += w->pieces.n * access_clocks(bytes * w->step * y->vec, 32);
     }
     return total;
 }
@@ -254,7 +277,8 @@ static double access_us(const struct kernel *k, const struct layout *y) {
         bool whole = v ? layout_load_is_vector(k, y, v) : layout_store_is_vector(k, y, st);
         int rows_of_one = v && v->mask == MASK_R && y->one_head ? y->ex : 1;
         bool shifts = v && layout_load_shifts(k, y, v);
-        double clocks = shifts ? 2 * access_clocks(bytes) + SHIFT : access_clocks(bytes);
+        double clocks = access_clocks(bytes, lanes_of_run(k, y));
+        if (shifts) clocks = 2 * clocks + SHIFT;
         total += (v ? reads(k, y) : 1) *
                  (points / (whole || shifts || uniform ? y->vec : 1) + ends) * clocks / rows_of_one;
     }
@@ -316,10 +340,17 @@ static double gaps_us(const struct kernel *k, const struct layout *y, int64_t re
     return 0.25 * (busy - 0.7 * us) * (1 - warps / ENOUGH_WARPS);
 }
 
+/* Of a scan down columns: what it has made of a tile, and what goes between a warp's threads. */
+static int scan_words(const struct kernel *k, const struct layout *y, int words) {
+    int scanned = layout_scan_words(k, y), more = scanned > words ? scanned - words : 0;
+    return more + (y->t0 < 32 ? 6 : 2);
+}
+
 /* Registers besides those of the raw loads. Where a row is kept, compilers keep what they have made
  * of its elements for a later phase, too, if it fits. */
 static int element_words(const struct kernel *k, const struct layout *y, int words) {
     int elements = y->ur * y->vec * y->ex;
+    if (scans_columns(k, y)) return scan_words(k, y, words);
     if (!y->one_read) return y->vec * y->ex;
     return k->levels && elements > words && elements <= 224 ? elements - words : 0;
 }
@@ -337,12 +368,23 @@ static double waits_us(const struct kernel *k, const struct layout *y, double wa
 }
 
 /* A tile's threads wait for its group, and go along half of all groups' totals, which are two trips
- * to L2 each; the memory has other tiles to read meanwhile, half of the time. Not measured yet. */
+ * to L2 each; the memory has other tiles to read meanwhile, half of the time. Down columns the
+ * threads of one have four under way at a time. Not measured yet. */
 static double look_back_us(const struct kernel *k, const struct layout *y, double waves) {
     const double START = 3, GROUP = 1.5, TRIPS = 1.2;
     if (!y->look_back) return 0;
-    double groups = (double)kernel_size(k, AXIS_R) / y->br / LOOK_BACK_GROUP;
-    return START + waves * (GROUP + TRIPS * (double)(int64_t)(groups / 2 / y->t1)) / 2;
+    double groups = (double)kernel_size(k, AXIS_R) / y->br / LOOK_BACK_GROUP,
+           at_once = y->rows_inner ? 4 * y->t1 : y->t1;
+    return START + waves * (GROUP + TRIPS * (double)(int64_t)(groups / 2 / at_once)) / 2;
+}
+
+/* Blocks that go down columns tile by tile have nothing under way while they scan one. Not measured
+ * yet. */
+static double tiles_us(const struct kernel *k, const struct layout *y, double waves,
+                       int64_t resident) {
+    const double TILE = 1.5;
+    if (!scans_columns(k, y) || y->look_back) return 0;
+    return waves * TILE * ceil((double)kernel_size(k, AXIS_R) / y->br) / (double)resident;
 }
 
 /* A GPU begins a block every 1.2 ns, whatever it does: of softmax(0) of f32[1048576, 64] on an
@@ -357,7 +399,8 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     int words = layout_load_words(k, y), registers = 30 + words + element_words(k, y, words);
     int64_t most = y->fit ? d->regs_unit / (y->fit * y->threads) : 255;
     if (registers > most) registers = (int)(30 + words < most ? most : 30 + words);
-    if (registers > 255) return 1e9; /* would spill */
+    if (registers > 255) return 1e9;                              /* would spill */
+    if (scans_columns(k, y)) registers = (registers + 7) / 8 * 8; /* as they are handed out */
     int64_t resident = d->max_threads_unit / y->threads,
             by_registers = d->regs_unit / ((int64_t)registers * y->threads);
     if (by_registers < resident) resident = by_registers;
@@ -374,6 +417,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     if (spread) resident = a_unit, fit = (double)(a_unit * d->units);
     double in_flight = (double)resident * (y->kept ? kept_bytes(k, y) : y->threads * words * 4.0),
            rate = in_flight / BYTES_IN_FLIGHT;
+    if (scans_columns(k, y)) rate /= 2; /* a tile is stored when it is scanned */
     double waves = (double)grid / fit, whole = (double)(int64_t)(waves + 0.999999);
     double balance = whole > 0 && waves < 8 ? waves / whole : 1; /* the last wave's idle units */
     double scarce = spread && rate > 0 ? 0.02 / rate : 0;        /* more in flight hides more */
@@ -389,19 +433,22 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
            us = traffic(k, y, resident * d->units) / (gbps * 1e3 * 0.9 * rate * balance * used);
     double barriers = y->t1 > 32 ? 0.3 * k->levels : 0.05 * k->levels;
     us *= 1 + 0.02 * barriers + 0.04 / y->vec + (registers > 128 ? 0.1 : 0) +
+          (scans_columns(k, y) && registers > 80 ? 0.05 : 0) + /* some compilers spill a few */
           (y->threads > 512 ? 0.05 : 0) + (y->grid_r && y->ur * y->ex > 4 ? 0.03 : 0) +
-          (y->t1 > 32 && y->t0 > 1 ? 0.02 * y->t0 : 0) + /* rows wait for each other */
+          (y->t1 > 32 && y->t0 > 1 && !scans_columns(k, y) ? 0.02 * y->t0
+                                                           : 0) + /* rows wait for each other */
           (scarce < 0.1 ? scarce : 0.1);
     /* rows do not join */
     bool pieces = y->peel || y->ur > 1 || y->br < kernel_size(k, AXIS_R);
     if (y->rows_inner || (pieces && y->t1 < 32) || y->one_head) us *= short_runs(k, y);
-    if (y->rows_inner && y->t1 > 1) us += COMBINE_US * whole;
+    if (y->rows_inner && y->t1 > 1 && !scans_columns(k, y)) us += COMBINE_US * whole;
     us += waits_us(k, y, waves > 1 ? waves : 1, resident);
     us += skip_us(k, y, k->bytes_read / (gbps * 1e3));
     us = hypot(us, access_us(k, y));
     us = y->kept || y->one_read ? reduced_us(k, y, resident, us) : us + gaps_us(k, y, resident, us);
     us = begun_us(us, (double)grid);
-    return us + finish_us(k, y) + look_back_us(k, y, waves);
+    return us + finish_us(k, y) + look_back_us(k, y, waves) +
+           tiles_us(k, y, waves > 1 ? waves : 1, resident);
 }
 
 /* The turns of persistent blocks: a row takes a thread's instructions, one after the other, and the

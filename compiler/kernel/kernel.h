@@ -188,9 +188,10 @@ struct windows {
 /* Where a tile's elements are: threads, then elements of a thread. In a ROWS layout of a pointwise
  * or reduce kernel
  *
- *     columns inner:  tid = tx*t1 + tr      x = px*bx + e*t0 + tx          r = base + (u*t1 +
- * tr)*vec + v rows inner:     tid = tr*t0 + tx      x = px*bx + (e*t0 + tx)*vec + v  r = base +
- * u*t1 + tr
+ *     columns inner  tid = tx*t1 + tr  x = px*bx + e*t0 + tx
+ *                                      r = base + (u*t1 + tr)*vec + v
+ *     rows inner     tid = tr*t0 + tx  x = px*bx + (e*t0 + tx)*vec + v
+ *                                      r = base + u*t1 + tr, of a scan base + tr*ur + u
  *
  * for e < ex, u < ur, v < vec. */
 struct layout {
@@ -277,6 +278,8 @@ int64_t layout_units(const struct kernel *k, int cluster);
 
 /* 32-bit registers that hold the raw loads of one tile, per thread. */
 int layout_load_words(const struct kernel *k, const struct layout *y);
+/* Those that hold what scans have made of it. */
+int layout_scan_words(const struct kernel *k, const struct layout *y);
 
 /* Is the load copied into shared memory, ahead or to stay there, and the bytes of all such loads of
  * a tile? */

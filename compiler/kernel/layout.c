@@ -51,6 +51,14 @@ int layout_load_words(const struct kernel *k, const struct layout *y) {
     return words;
 }
 
+int layout_scan_words(const struct kernel *k, const struct layout *y) {
+    int words = 0;
+    for (uint32_t i = 0; i < k->values.n; i++)
+        if (k->values.at[i].kind == INST_SCAN)
+            words += (y->ex * y->ur * y->vec * reduction_bytes(k, i) + 3) / 4;
+    return words;
+}
+
 int layout_column_slots(const struct layout *y) {
     int in_warp = y->t0 < 32 ? 32 / y->t0 : 1, parts = y->t1 / in_warp;
     return parts > 1 ? parts * y->t0 * y->vec : 0;
@@ -65,8 +73,10 @@ static int64_t reduction_smem(const struct kernel *k, const struct layout *y) {
         int size = reduction_bytes(k, i);
         if (v->kind == INST_SCAN && !y->rows_inner && y->t1 > 32) /* the warps' totals */
             bytes = (bytes + y->threads / 32 * y->ex * y->ur * size + 15) / 16 * 16;
-        if (v->kind == INST_SCAN && y->look_back && y->t1 > 32)
+        if (v->kind == INST_SCAN && !y->rows_inner && y->look_back && y->t1 > 32)
             bytes = (bytes + 2 * y->threads / 32 * size + 15) / 16 * 16;
+        if (v->kind == INST_SCAN && y->rows_inner)
+            bytes = (bytes + layout_column_slots(y) * size + 15) / 16 * 16;
         if (v->kind != INST_REDUCE || v->across) continue;
         if (y->rows_inner) /* of a cluster, also what this block has, and what all have */
             bytes += (layout_column_slots(y) * y->ex * size + 15) / 16 * 16 +
@@ -279,13 +289,8 @@ static const char *check_keep(const struct kernel *k, const struct layout *y, bo
 
 /* Elements of a tile wait in registers for what stands before them. */
 static const char *check_scan(const struct kernel *k, const struct layout *y, struct arena *a) {
-    int words = layout_load_words(k, y);
+    int words = layout_load_words(k, y) + layout_scan_words(k, y);
     if (k->limits->kind == DEVICE_CPU) return NULL;
-    if (y->rows_inner && y->t1 > 1)
-        return arena_printf(a, "%d threads share a column; a scan along it is one thread's", y->t1);
-    for (uint32_t i = 0; i < k->values.n; i++)
-        if (k->values.at[i].kind == INST_SCAN)
-            words += y->ex * y->ur * y->vec * reduction_bytes(k, i) / 4;
     if (words > MAX_REGISTERS_KEPT)
         return arena_printf(a, "a scan would hold %d registers a thread; %d is the limit", words,
                             MAX_REGISTERS_KEPT);
@@ -333,8 +338,8 @@ int64_t layout_totals(const struct kernel *k, const struct layout *y) {
 static const char *check_look_back(const struct kernel *k, const struct layout *y,
                                    struct arena *a) {
     if (!y->look_back) return NULL;
-    if (k->kind != KERNEL_SCAN || k->limits->kind == DEVICE_CPU || k->rows_inner || k->levels > 1)
-        return "look_back=1 needs scans along r on a GPU, none of which stands on another";
+    if (k->kind != KERNEL_SCAN || k->limits->kind == DEVICE_CPU || k->levels > 1)
+        return "look_back=1 needs scans on a GPU, none of which stands on another";
     if (y->ex > 1) return "look_back=1 needs rows=1";
     /* as many flags, and as many bytes of them, are numbers */
     return check_grid(layout_totals(k, y) * 8, a);

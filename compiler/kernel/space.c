@@ -223,13 +223,24 @@ static void propose_rows(struct space *s) {
             }
 }
 
-/* Scans across rows: each thread goes along columns of its own. */
+/* Scans across rows, of a sector's elements at least: t1 threads share a column and have u steps
+ * each, which follow one another. The tiles of a column are one block's, or a block's each. */
 static void propose_scan_rows(struct space *s) {
-    int widest = widest_divisor(s->k, AXIS_X);
-    for (int vec = widest; vec >= 1; vec /= 2)
-        for (int warps = 1; warps <= 8; warps *= 2)
-            for (int u = 1; u <= 16; u *= 2)
-                propose(s, CONFIG(K(x, warps * 32 * vec), K(r, u), K(warps, warps), K(vec, vec)));
+    enum { SECTOR = 16 };
+    const struct kernel *k = s->k;
+    int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
+    int widest = widest_divisor(k, AXIS_X);
+    for (int vec = widest; vec >= 1 && vec * 4 >= widest; vec /= 2)
+        for (int warps = 1; warps <= 16; warps *= 2)
+            for (int t0 = 1; t0 <= warps * 32; t0 *= 2) {
+                int t1 = warps * 32 / t0, x = t0 * vec;
+                if (x > next_power_of_two(nx) || (x < SECTOR && x < nx)) continue;
+                if (idles(t1, 1, nr) && (warps > 1 || x * 2 <= next_power_of_two(nx))) continue;
+                for (int u = 1; u <= 16 && (u == 1 || (int64_t)t1 * u < 2 * nr); u *= 2)
+                    for (int back = (int64_t)t1 * u < nr ? 1 : 0; back >= 0; back--)
+                        propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
+                                          K(look_back, back)));
+            }
 }
 
 /* Does an operand lie across the columns? */

@@ -247,6 +247,18 @@ static const char *const shapes[] = {
     "graph(%x: bf16[2, 66000]) {\n %y = logsumexp(%x, 1)\n return %y\n}\n",
     "graph(%x: bf16[5, 26500]) {\n %e = neg(%x)\n %c = cumsum(%e, 0)\n return %c\n}\n",
     "graph(%x: f32[2, 5]) {\n %c = cumsum(%x, 1, dtype=bool)\n %y = add(%c, 1.0)\n return %y\n}\n",
+    /* scans down columns whose tiles are blocks: narrow, wide, of odd widths and heights, several
+     * at once, of all types */
+    "graph(%x: f32[3001, 8]) {\n %c = cumsum(%x, 0)\n return %c\n}\n",
+    "graph(%x: bf16[611, 33], %y: bf16[611, 33]) {\n %e = exp(%x)\n %c = cumsum(%e, 0)\n"
+    " %l = log(%c)\n %z = add(%l, %y)\n return %z\n}\n",
+    "graph(%x: f32[2, 260, 36], %w: f32[36]) {\n %p = mul(%x, %w)\n %c = cumsum(%p, 1)\n"
+    " %m = cummax(%p, 1)\n %z = sub(%c, %m)\n return %z\n}\n",
+    "graph(%x: f64[530, 70]) {\n %c = cummin(%x, 0)\n return %c\n}\n",
+    "graph(%x: bool[900, 48]) {\n %c = cumsum(%x, 0)\n %d = cumsum(%x, 0, dtype=bool)\n"
+    " return %c, %d\n}\n",
+    "graph(%x: f16[300, 6]) {\n %q = mul(%x, 0.01)\n %p = add(%q, 1)\n %c = cumprod(%p, 0)\n"
+    " return %c\n}\n",
 };
 
 /* Rows and their columns, so wide for a small device that clusters share them. */

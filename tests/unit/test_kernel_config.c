@@ -80,6 +80,8 @@ static void test_parse_errors(void **state) {
 static const char softmax[] = "graph(%x: f32[100, 1000]) {\n %y = softmax(%x, 1)\n return %y\n}\n";
 static const char softmax_columns[] =
     "graph(%x: f32[1000, 100]) {\n %y = softmax(%x, 0)\n return %y\n}\n";
+static const char column_scan[] =
+    "graph(%x: f32[1000, 70]) {\n %y = cumsum(%x, 0)\n return %y\n}\n";
 static const char row_scan[] = "graph(%x: f32[2, 1000]) {\n %y = cumsum(%x, 1)\n return %y\n}\n";
 static const char variance[] = "graph(%x: f32[100, 1000]) {\n %y = var(%x, 1)\n return %y\n}\n";
 static const char short_rows[] =
@@ -252,7 +254,16 @@ static void test_refusals_gpu(void **state) {
         {row_scan, "x=1 r=512 warps=4 vec=4 look_back=2", "look_back is 0 or 1"},
         {row_scan, "x=2 r=512 warps=4 rows=2 vec=4 look_back=1", "look_back=1 needs rows=1"},
         {row_sum, "x=1 r=1024 warps=8 look_back=1",
-         "look_back=1 needs scans along r on a GPU, none of which stands on another"},
+         "look_back=1 needs scans on a GPU, none of which stands on another"},
+        {column_scan, "x=32 r=64 warps=4 vec=2 look_back=1", NULL},
+        {column_scan, "x=32 r=64 warps=4 vec=2", NULL},
+        {column_scan, "x=64 r=2 warps=1 vec=2", NULL}, /* a thread has its columns alone */
+        {column_scan, "x=64 r=64 warps=4 rows=2 vec=2 look_back=1", "look_back=1 needs rows=1"},
+        {column_scan, "x=64 r=64 warps=4 rows=2 vec=2", NULL},
+        {column_scan, "x=32 r=64 warps=4 vec=4", "vec=4 does not divide the column length 70"},
+        {column_scan, "x=32 r=768 warps=4 vec=2 look_back=1",
+         "a scan would hold 384 registers a thread; 192 is the limit"},
+        {column_scan, "x=2048 r=1 warps=32 vec=2 look_back=2", "look_back is 0 or 1"},
         {product, "m=32 n=64 k=32 tm=4 tn=4 warps=4 blocks=1",
          "blocks is no knob of matrix products"},
         {product, "m=32 n=64 k=32 tm=4 tn=4 warps=4 cluster=2",

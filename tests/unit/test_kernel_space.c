@@ -148,6 +148,8 @@ static void test_enough(void **state) {
         "graph(%x: f32[4096, 4096]) {\n %y = softmax(%x, 0)\n return %y\n}\n",
         "graph(%x: f32[4096, 4096]) {\n %y = relu(%x)\n return %y\n}\n",
         "graph(%x: f32[4096, 4096]) {\n %y = sum(%x)\n return %y\n}\n",
+        "graph(%x: f32[4096, 4096]) {\n %y = cumsum(%x, 0)\n return %y\n}\n",
+        "graph(%x: bf16[1000000, 8]) {\n %y = cumsum(%x, 0)\n return %y\n}\n",
     };
     for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
         for (size_t g = 0; g < sizeof graphs / sizeof *graphs; g++) {
@@ -155,6 +157,30 @@ static void test_enough(void **state) {
             int n = check_space(graphs[g], &limits);
             if (n < 16) fail_msg("%s: %d configs on %s", graphs[g], n, archs[i]);
         }
+}
+
+/* Scans down columns that alone would not fill a GPU are cut into tiles, in whole vectors; many
+ * columns, or few rows, are not. */
+static void test_columns_scanned(void **state) {
+    static const struct {
+        const char *type;
+        bool look_back;
+    } cases[] = {{"f32[4096, 4096]", true}, {"bf16[4096, 4096]", true},  {"f32[1000000, 8]", true},
+                 {"f32[8192, 64]", true},   {"f32[64, 1000000]", false}, {"f32[64, 4096]", false}};
+    struct device_limits limits = test_gpu("sm_90a");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        const char *text = arena_printf(
+            a, "graph(%%x: %s) {\n %%y = cumsum(%%x, 0)\n return %%y\n}\n", cases[i].type);
+        const struct kernel *k = first_kernel(a, text, &limits);
+        const struct config *all;
+        int n, pruned;
+        kernel_configs(k, a, &all, &n, &pruned);
+        if (all[0].knob[KNOB_look_back] != cases[i].look_back)
+            fail_msg("%s: %s", text, config_str(a, &all[0]));
+        if (all[0].knob[KNOB_vec] == 1) fail_msg("%s: no vectors", text);
+        arena_free(a);
+    }
 }
 
 static double cost_of(const struct kernel *k, const char *config, struct arena *a) {
@@ -306,11 +332,12 @@ static void test_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),     cmocka_unit_test(test_huge),
-        cmocka_unit_test(test_wide_index), cmocka_unit_test(test_products),
-        cmocka_unit_test(test_wide_index), cmocka_unit_test(test_enough),
-        cmocka_unit_test(test_symbolic),   cmocka_unit_test(test_tiny_devices),
-        cmocka_unit_test(test_verify),     cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_shapes),          cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_wide_index),      cmocka_unit_test(test_products),
+        cmocka_unit_test(test_wide_index),      cmocka_unit_test(test_enough),
+        cmocka_unit_test(test_symbolic),        cmocka_unit_test(test_tiny_devices),
+        cmocka_unit_test(test_verify),          cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_columns_scanned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
