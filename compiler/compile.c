@@ -15,7 +15,7 @@
 #include "ws_tune.h"
 
 /* Part of every cache key: raise it when emitted code changes for the same body and config. */
-static const char generator_version[] = "38";
+static const char generator_version[] = "39";
 
 const char *ws_generator_version(void) { return generator_version; }
 
@@ -158,10 +158,18 @@ static double least_bytes(const struct compile *c) {
     return sum;
 }
 
+static void list_outputs(struct compile *c) {
+    const struct graph *g = c->loops->graph;
+    c->program->first_output = NEW_ARRAY(c->arena, int, g->outputs.n);
+    for (uint32_t i = 0; i < g->outputs.n; i++)
+        c->program->first_output[i] = (int)graph_first_output(g, i);
+}
+
 static bool build_kernels(struct compile *c) {
     struct ws_program *p = c->program = NEW(c->arena, struct ws_program);
     *p = (struct ws_program){.arena = c->arena, .captured = c->captured, .limits = *c->limits};
     list_buffers(c);
+    list_outputs(c);
     p->n_kernels = (int)c->schedule->groups.n;
     p->kernels = NEW_ARRAY(c->arena, struct ws_kernel, p->n_kernels);
     for (int i = 0; i < p->n_kernels; i++) {

@@ -103,6 +103,8 @@ struct ws_program {
     size_t temp_bytes; /* size of the pool of temporaries */
     int n_kernels;     /* in launch order */
     struct ws_kernel *kernels;
+    int *first_output; /* of each output, the first that is the same tensor: itself, unless what is
+                          returned is an updated input, too; others have no buffer */
     double bytes, flops; /* of the whole graph if it were one kernel: inputs read once, outputs
                             written once */
 };

@@ -183,7 +183,10 @@ static enum ws_status place(struct backend_inductor *b, struct instance *x,
     for (int i = 0; i < n_in && d->status == WS_OK; i++)
         device_alloc(dev, storage_bytes(&inputs[i]), &x->inputs[i], d);
     for (int i = 0; i < n_out && d->status == WS_OK; i++)
-        device_alloc(dev, storage_bytes(&outputs[i]), &x->outputs[i], d);
+        if (p->first_output[i] < i)
+            x->outputs[i] = x->outputs[p->first_output[i]];
+        else
+            device_alloc(dev, storage_bytes(&outputs[i]), &x->outputs[i], d);
     struct data data = {.machine = b->machine, .inputs = x->inputs, .outputs = x->outputs};
     if (d->status != WS_OK || buffers_place(&x->memory, &data, p, false, x->arena, d) != WS_OK)
         return d->status;
@@ -284,7 +287,8 @@ static void close_instance(struct backend_inductor *b, struct instance *x) {
     struct device *dev = b->machine->device;
     const struct ws_captured *c = x->program ? x->program->captured : NULL;
     for (int i = 0; c && x->inputs && i < c->n_inputs; i++) device_free(dev, x->inputs[i]);
-    for (int i = 0; c && x->outputs && i < c->n_outputs; i++) device_free(dev, x->outputs[i]);
+    for (int i = 0; c && x->outputs && i < c->n_outputs; i++)
+        if (x->program->first_output[i] == i) device_free(dev, x->outputs[i]);
     buffers_free(&x->memory);
     plan_unload(&x->plan, b->machine);
     arena_free(x->arena);

@@ -7,8 +7,9 @@
 
 #include "tuner/guarded.h"
 
-void data_open(struct data *x, struct machine *m, const struct ws_captured *c, struct arena *a) {
-    *x = (struct data){.machine = m, .captured = c, .arena = a};
+void data_open(struct data *x, struct machine *m, const struct ws_program *p, struct arena *a) {
+    const struct ws_captured *c = p->captured;
+    *x = (struct data){.machine = m, .captured = c, .first_output = p->first_output, .arena = a};
     x->host_inputs = NEW_ARRAY(a, void *, c->n_inputs);
     x->host_want = NEW_ARRAY(a, float *, c->n_outputs);
     x->trusted = NEW_ARRAY(a, float *, c->n_outputs);
@@ -50,7 +51,10 @@ enum ws_status data_upload(struct data *x, struct diag *d) {
     }
     for (int i = 0; i < x->captured->n_outputs && d->status == WS_OK; i++) {
         struct ws_tensor_info t = ws_output_info(x->captured, i);
-        guarded_alloc(dev, t.bytes, &x->outputs[i], d);
+        if (x->first_output[i] < i)
+            x->outputs[i] = x->outputs[x->first_output[i]];
+        else
+            guarded_alloc(dev, t.bytes, &x->outputs[i], d);
         const float *want = x->host_want[i] ? x->host_want[i] : x->trusted[i];
         if (want && d->status == WS_OK)
             expected_upload(dev, t.dtype, want, t.numel, &x->expected[i], d);
@@ -165,7 +169,7 @@ void data_close(struct data *x) {
     for (int i = 0; i < x->captured->n_outputs; i++) {
         free(x->host_want[i]);
         free(x->trusted[i]);
-        guarded_free(dev, x->outputs[i]);
+        if (x->first_output[i] == i) guarded_free(dev, x->outputs[i]);
         expected_free(dev, &x->expected[i]);
     }
     *x = (struct data){0};

@@ -14,6 +14,7 @@
 struct data {
     struct machine *machine;
     const struct ws_captured *captured;
+    const int *first_output; /* see ws_program */
     struct arena *arena;
     void **host_inputs; /* malloc'ed, in storage order */
     float **host_want;  /* malloc'ed, in storage order; NULL until made */
@@ -26,7 +27,8 @@ struct data {
     bool eager_reference; /* the reference stores every operator's value in its type */
 };
 
-void data_open(struct data *x, struct machine *m, const struct ws_captured *c, struct arena *a);
+/* Of what the program captured; outputs that are one tensor share their memory. */
+void data_open(struct data *x, struct machine *m, const struct ws_program *p, struct arena *a);
 enum ws_status data_make_inputs(struct data *x, struct diag *d);
 enum ws_status data_make_reference(struct data *x, struct diag *d);
 enum ws_status data_upload(struct data *x, struct diag *d);

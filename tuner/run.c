@@ -221,7 +221,7 @@ static enum ws_status run_file(struct run *r, struct diag *d) {
         builder_open(&r->builder, &r->machine, r->store, r->arena, d) != WS_OK ||
         plan_begin(&r->plan, &r->builder, d) != WS_OK)
         return d->status;
-    data_open(&r->data, &r->machine, r->captured, r->arena);
+    data_open(&r->data, &r->machine, r->program, r->arena);
     if (data_make_inputs(&r->data, d) != WS_OK || save_inputs(r, d) != WS_OK ||
         (r->line.check && data_make_reference(&r->data, d) != WS_OK) ||
         data_upload(&r->data, d) != WS_OK || plan_finish(&r->plan, &r->builder, d) != WS_OK ||

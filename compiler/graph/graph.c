@@ -180,6 +180,12 @@ uint32_t *graph_use_counts(const struct graph *g) {
     return uses;
 }
 
+uint32_t graph_first_output(const struct graph *g, uint32_t i) {
+    uint32_t first = 0;
+    while (g->outputs.at[first] != g->outputs.at[i]) first++;
+    return first;
+}
+
 /* ---- shorthands ------------------------------------------------------------------------------ */
 
 static node_id must_call(struct graph *g, enum op op, const struct arg *args, int n) {

@@ -185,6 +185,8 @@ bool graph_find(const struct graph *g, const char *name, node_id *out);
 
 /* How often each node is used as an argument or output; n = nodes.n counts, in g->arena. */
 uint32_t *graph_use_counts(const struct graph *g);
+/* The first output that is the node that output i is. */
+uint32_t graph_first_output(const struct graph *g, uint32_t i);
 
 /* A new leaf. name is a hint; it is made unique. */
 node_id graph_input(struct graph *g, const char *name, enum input_kind kind, const char *source,

@@ -472,10 +472,11 @@ static bool becomes_output(struct lowering *w, int index, node_id id) {
 }
 
 /* A graph output must be a buffer of its own, dense, written by a nest: inputs, views that are not
- * just reshapes, creations and repeated outputs are copied. The buffer of a reshape has the shape
- * of what it shows. */
+ * just reshapes, creations and reshapes of outputs are copied. The buffer of a reshape has the
+ * shape of what it shows. What is returned twice is one buffer, the first output's. */
 static void lower_output(struct lowering *w, int index, node_id id) {
     const struct node *x = &w->g->nodes.at[id];
+    if (graph_first_output(w->g, (uint32_t)index) != (uint32_t)index) return;
     struct nest n = begin_nest(w, id);
     if (becomes_output(w, index, same_elements(w, id, n.out_index))) return;
     n.name = arena_printf(w->l->arena, "copy_%s", n.name);
