@@ -82,6 +82,46 @@ static void put_row_buffers(struct emitter *w, bool declare) {
         }
 }
 
+/* ---- hits ------------------------------------------------------------------------------------ */
+
+/* The columns, sorted by where they land: those of row i are hits[begin[i]] to hits[begin[i + 1]],
+ * in their order. Others land nowhere. */
+static void put_hit_lists(struct emitter *w) {
+    line(w, "const k_idx rows = %s;", ex_text(w, w->k->landing->rows));
+    line(w, "k_idx *restrict begin = k_row(sizeof(k_idx) * (rows + 2LL));");
+    line(w, "k_idx *restrict hits = k_row(sizeof(k_idx) * (nr + 1LL));");
+    line(w, "for (k_idx i = 0; i < rows + 2; i++) begin[i] = 0;");
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass) line(w, "for (k_idx i = 1; i < rows + 2; i++) begin[i] += begin[i - 1];");
+        open_brace(w, "for (k_idx r = 0; r < nr; r++)");
+        const char *target = put_target(w);
+        line(w,
+             pass ? "if (%s >= 0 && %s < rows) hits[begin[%s + 1]++] = r;"
+                  : "if (%s >= 0 && %s < rows) begin[%s + 2]++;",
+             target, target, target);
+        close_brace(w);
+    }
+}
+
+/* The loops over what may land in a tile and over the tile's rows. Where these are all of one row
+ * that it lands on, compilers are told that memory runs along them. */
+static void open_hits_of_tile(struct emitter *w) {
+    struct exprs *e = w->k->ex;
+    ex inner = w->k->landing->inner;
+    put_landing_range(w, "x0", "x0 + lanes - 1");
+    bool one = layout_lands_always(w->k, w->y, w->k->landing->equal);
+    if (one)
+        line(w, "const k_idx row = x0 / (%s), first = x0 %% (%s);", ex_text(w, inner),
+             ex_text(w, inner));
+    open_brace(w, "for (k_idx h = begin[lo]; h < begin[hi + 1]; h++)");
+    line(w, "const k_idx r = hits[h];");
+    open_tile_rows(w);
+    if (!one) return;
+    line(w, "const k_idx column = first + l;");
+    ex rows = ex_ceildiv(e, w->k->bound[AXIS_X], inner);
+    w->x_is = ex_add(e, ex_mul(e, ex_index(e, "row", rows), inner), ex_index(e, "column", inner));
+}
+
 /* ---- one phase ------------------------------------------------------------------------------- */
 
 static bool streams(struct emitter *w, const struct store_node *st) {
@@ -186,11 +226,14 @@ static void put_scalar_phase(struct emitter *w, uint32_t index) {
     bool tile = w->y->rows_inner;
     put_accumulators(w, f, tile ? w->y->bx : w->y->vec);
     if (tile) {
-        open_brace(w, "for (k_idx r = r_begin; r < r_end; r++)");
-        line(w, "#pragma omp simd");
-        open_brace(w, "for (int l = 0; l < lanes; l++)");
-        line(w, "const k_idx x = x0 + l;");
+        if (w->y->hits) {
+            open_hits_of_tile(w);
+        } else {
+            open_brace(w, "for (k_idx r = r_begin; r < r_end; r++)");
+            open_tile_rows(w);
+        }
         put_element(w, index, false);
+        w->x_is = EX_NONE;
         close_brace(w);
         close_brace(w);
     } else {
@@ -212,7 +255,7 @@ static void put_scalar_phase(struct emitter *w, uint32_t index) {
 
 static void put_phase(struct emitter *w, uint32_t index) {
     const struct phase *f = &w->p->phases.at[index];
-    if (phase_is_vector(w, index))
+    if (!w->y->hits && phase_is_vector(w, index))
         put_vector_phase(w, index);
     else
         put_scalar_phase(w, index);
@@ -406,6 +449,7 @@ void emit_c_rows(struct emitter *w) {
     const struct layout *y = w->y;
     open_function(w, w->k->name);
     put_task_range(w);
+    if (w->y->hits) put_hit_lists(w);
     line(w, "#pragma omp parallel");
     open_scope(w);
     put_row_buffers(w, true);
@@ -428,6 +472,7 @@ void emit_c_rows(struct emitter *w) {
     if (y->streaming) line(w, "k_stream_end();");
     put_row_buffers(w, false);
     close_brace(w);
+    if (y->hits) line(w, "free(begin), free(hits);");
     close_brace(w);
     if (y->split > 1) emit_finish(w);
     if (w->k->columns) emit_columns(w);

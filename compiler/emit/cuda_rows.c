@@ -26,7 +26,7 @@ bool rows_exact(const struct emitter *w) {
 /* No thread of any iteration lies beyond the row (of its part of it, when split). */
 bool columns_exact(const struct emitter *w) {
     int64_t n;
-    if (!ex_is_const(w->k->ex, w->k->bound[AXIS_R], &n)) return false;
+    if (w->y->hits || !ex_is_const(w->k->ex, w->k->bound[AXIS_R], &n)) return false;
     return n % w->y->br == 0;
 }
 
@@ -170,6 +170,7 @@ static void mark_address(struct emitter *w, value_id v, bool *marks) {
     if (marks[v] || !(x->mask & MASK_R)) return;
     if (x->kind == INST_CONST || x->kind == INST_SCAN) return;
     marks[v] = true;
+    if (layout_lands_always(w->k, w->y, v)) return;
     for (int a = 0; a < x->n_args && x->kind != INST_LOAD; a++) mark_address(w, x->args[a], marks);
 }
 
@@ -294,6 +295,10 @@ void open_columns(struct emitter *w) {
     const struct layout *y = w->y;
     open_unrolled(w, "u", y->ur);
     if (y->peel) return;
+    if (y->hits) {
+        open_hit(w);
+        return;
+    }
     if (y->rows_inner && w->k->kind == KERNEL_SCAN)
         line(w, "const k_idx r = base + tr * %d + u;", y->ur);
     else if (y->rows_inner)
@@ -441,7 +446,8 @@ static void put_elements(struct emitter *w, const struct phase *f) {
     }
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        const char *acc = arena_printf(w->arena, "a%u%s", v, w->subscript);
+        const char *acc =
+            y->hits ? sum_of_hit(w, v) : arena_printf(w->arena, "a%u%s", v, w->subscript);
         if (at(w, v)->kind == INST_SCAN)
             line(w, "a%u[e][u][v] = %s;", v, operand_text(w, v));
         else
@@ -467,7 +473,7 @@ static void put_elements(struct emitter *w, const struct phase *f) {
 
 /* The arithmetic of a tile or of the heads and tails. Sums that go along with their maximum take a
  * second look at the registers, when the maximum of all of these is known. */
-static void put_tile(struct emitter *w, const struct phase *f) {
+void put_tile(struct emitter *w, const struct phase *f) {
     if (!f->online.n) {
         put_elements(w, f);
         return;
@@ -545,6 +551,28 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     put_row_values(w, f->after.at, f->after.n);
 }
 
+/* Of values that do not vary with r: a thread's vector, where memory runs along x; else element by
+ * element. */
+static void put_row_store(struct emitter *w, uint32_t s) {
+    const struct store_node *st = &w->k->stores.at[s];
+    bool vector = w->y->rows_inner && vector_store(w, st);
+    const char *t = math_type(store_dtype(w, st));
+    if (!vector && w->y->rows_inner) open_unrolled(w, "v", w->y->vec);
+    if (vector) {
+        open_scope(w);
+        line(w, "%s o%u[%d];", t, s, w->y->vec);
+        line(w, "#pragma unroll");
+        line(w, "for (int v = 0; v < %d; v++) o%u[v] = (%s)%s;", w->y->vec, s, t,
+             ref(w, st->value));
+    }
+    if (w->y->rows_inner) put_x(w, !vector);
+    if (vector)
+        put_vector_store(w, s);
+    else
+        put_store1(w, st, "");
+    if (w->y->rows_inner) close_brace(w);
+}
+
 /* Stores of values without r: by the first thread of each row. */
 void put_row_stores(struct emitter *w) {
     const struct layout *y = w->y;
@@ -552,12 +580,10 @@ void put_row_stores(struct emitter *w) {
     open_brace(w, y->cluster > 1 ? "if (tr == 0 && rank == 0)" : "if (tr == 0)");
     open_unrolled(w, "e", y->ex);
     if (!rows_exact(w)) open_brace(w, "if (%s)", row_is_real(w));
-    if (y->rows_inner) open_unrolled(w, "v", y->vec);
-    put_x(w, true);
+    if (!y->rows_inner) put_x(w, true);
     w->subscript = y->rows_inner ? "[e][v]" : "[e]";
-    for (uint32_t i = 0; i < w->p->row_stores.n; i++)
-        put_store1(w, &w->k->stores.at[w->p->row_stores.at[i]], "");
-    close_rows(w);
+    for (uint32_t i = 0; i < w->p->row_stores.n; i++) put_row_store(w, w->p->row_stores.at[i]);
+    close_brace(w);
     if (!rows_exact(w)) close_brace(w);
     close_brace(w);
 }
@@ -639,6 +665,12 @@ void emit_cuda_rows(struct emitter *w) {
     l->smem = w->y->smem;
     l->cluster = w->y->cluster;
     put_block_position(w);
+    if (w->y->hits) {
+        put_hits(w);
+        close_brace(w);
+        if (w->y->split > 1) emit_finish(w);
+        return;
+    }
     if (w->y->peel) put_row_ends(w);
     put_row_copies(w);
     if (w->y->blocks) open_block_rows(w);

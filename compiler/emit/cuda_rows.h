@@ -21,6 +21,7 @@ void close_row(struct emitter *w);
 void declare_packs(struct emitter *w, const struct phase *f); /* registers for its loads */
 const char *load_hint(struct emitter *w, bool once);
 void put_loads(struct emitter *w, const struct phase *f);
+void put_tile(struct emitter *w, const struct phase *f);
 
 /* cuda_combine.c */
 const char *accumulator_dims(struct emitter *w);
@@ -85,6 +86,13 @@ void put_look_back_parameters(struct emitter *w, struct ws_launch *l);
 void put_look_back(struct emitter *w, value_id v, int *smem);
 void put_look_back_columns(struct emitter *w, value_id v, int smem);
 void end_look_back(struct emitter *w);
+
+/* cuda_hits.c: all of the kernel's text but its head. open_hit: in the loop over steps u, what is
+ * at hand of the listed sources: its r, its tile px of those held, and what its rows are.
+ * sum_of_hit: where reduction v is accumulated. */
+void put_hits(struct emitter *w);
+void open_hit(struct emitter *w);
+const char *sum_of_hit(struct emitter *w, value_id v);
 
 /* cuda_split.c: split > 1. add_tickets: a parameter, the counters. */
 void add_tickets(struct emitter *w, struct ws_launch *l);

@@ -22,6 +22,7 @@ struct emitter {
     struct diag *d;
     bool cuda;
     bool vectors; /* C: the text at hand is of whole vectors: what is one number is splat */
+    ex x_is;      /* C: what x is, in the scope at hand, if more is known of it; else EX_NONE */
     int indent;
     uint8_t *where;        /* per value: enum where */
     bool ends;             /* CUDA: the text at hand is of the heads and tails of rows */
@@ -66,6 +67,11 @@ const char *put_expression(struct emitter *w,
 void mark_needed(struct emitter *w, value_id v, bool *marks);
 void put_store1(struct emitter *w, const struct store_node *s,
                 const char *condition); /* one element */
+
+/* hits.c. put_target: at column r, locals for what the landing's target stands on; its name.
+ * put_landing_range: the first and the last row, lo and hi, of elements from `first` to `last`. */
+const char *put_target(struct emitter *w);
+void put_landing_range(struct emitter *w, const char *first, const char *last);
 
 /* cuda_rows.c, cuda_matmul.c, c_rows.c, c_matmul.c */
 void emit_cuda_rows(struct emitter *w);

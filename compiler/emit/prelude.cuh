@@ -671,6 +671,37 @@ template <typename OP, int T0, int T1, int N, typename T> K_DEVICE void k_reduce
     }
 }
 
+/* Sources that the threads of a block have tested, EACH in a row of warps: thread t has found bit i of `found` of
+ * source from + (t / 32 * EACH + i) * 32 + t % 32. What is found is appended to the n that are listed, in order, each
+ * with its place; returns how many they are now. counts[] holds a number for each warp. */
+template <int THREADS, int EACH, typename I>
+K_DEVICE int k_list_hits(unsigned found, const int *place, I from, int n, I *hits, int *places, int *counts) {
+    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    const bool any = __any_sync(0xffffffffu, found != 0);
+    int own = 0, before = 0, all = 0;
+    if (any)
+        for (int i = 0; i < EACH; i++) own += __popc(__ballot_sync(0xffffffffu, found >> i & 1));
+    if (lane == 0) counts[warp] = own;
+    __syncthreads();
+#pragma unroll
+    for (int w = 0; w < THREADS / 32; w++) {
+        const int count = counts[w];
+        before += w < warp ? count : 0;
+        all += count;
+    }
+    int at = n + before;
+    if (any)
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            const unsigned mask = __ballot_sync(0xffffffffu, found >> i & 1);
+            const int slot = at + __popc(mask & ((1u << lane) - 1));
+            if (found >> i & 1) hits[slot] = from + (I)((warp * EACH + i) * 32 + lane), places[slot] = place[i];
+            at += __popc(mask);
+        }
+    __syncthreads();
+    return n + all;
+}
+
 /* Blocks that share rows: each calls this with what it has in memory; the last to come finds the others' there, too.
  * Every thread learns whether its block is that. *ticket is 0 before the first and after the last. */
 K_DEVICE bool k_is_last_block(unsigned *ticket, unsigned blocks) {

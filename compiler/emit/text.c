@@ -110,6 +110,7 @@ static const char *name_subscripts(struct emitter *w, const char *text) {
 
 const char *ex_text(struct emitter *w, ex e) {
     struct buf b = buf_new(w->arena);
+    if (w->x_is) e = ex_subst(w->k->ex, e, &w->k->axis[AXIS_X], &w->x_is, 1);
     ex_print_c(&b, w->k->ex, e);
     return strchr(b.p, '$') ? name_subscripts(w, b.p) : b.p;
 }
@@ -189,6 +190,7 @@ static const char *cast_text(struct emitter *w, const struct value_node *x) {
 
 const char *value_text(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
+    if (layout_lands_always(w->k, w->y, v)) return "1";
     switch (x->kind) {
     case INST_CONST: return number_text(w, x->number, x->dtype);
     case INST_INDEX:

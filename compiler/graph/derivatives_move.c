@@ -53,7 +53,9 @@ static node_id positions(struct backprop *p, const struct meta *m, const struct 
     for (uint32_t k = 0; k < list->nodes.n; k++) {
         ex size = m->size[dim_at(p, 2, k)];
         node_id i = cast(p->b, list->nodes.at[k], DT_I64);
-        i = call(p->b, OP_REMAINDER, arg_node(i), arg_ex(size)); /* negative ones from the end */
+        node_id below = call(p->b, OP_LT, arg_node(i), arg_int(p->b->g, 0)); /* from the end */
+        i = call(p->b, OP_WHERE, arg_node(below),
+                 arg_node(call(p->b, OP_ADD, arg_node(i), arg_ex(size))), arg_node(i));
         i = call(p->b, OP_EXPAND, arg_node(i), arg_ints(p->b->g, wide->size, wide->rank));
         at = k ? binary(p->b, OP_ADD, call(p->b, OP_MUL, arg_node(at), arg_ex(size)), i) : i;
     }

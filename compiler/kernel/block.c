@@ -14,13 +14,14 @@
 #include "kernel/kernel.h"
 
 /* Mark everything that value v needs. */
-static void mark(const struct kernel *k, value_id v, bool *need) {
+static void mark(const struct block *p, value_id v, bool *need) {
     if (need[v]) return;
     need[v] = true;
-    const struct value_node *x = &k->values.at[v];
+    const struct value_node *x = &p->kernel->values.at[v];
+    if (layout_lands_always(p->kernel, &p->layout, v)) return;
     if (x->kind == INST_REDUCE || x->kind == INST_SCAN)
         return; /* its argument is the business of the phase that accumulates it */
-    for (int a = 0; a < x->n_args; a++) mark(k, x->args[a], need);
+    for (int a = 0; a < x->n_args; a++) mark(p, x->args[a], need);
 }
 
 static bool loaded_before(const struct block *p, uint32_t phase, value_id v) {
@@ -46,7 +47,7 @@ static void build_phase(struct block *p, uint32_t index, bool *row_values) {
         else
             vec_push(a, &f.reduce, v);
         if (p->layout.online && x->level == p->layout.online + 1) vec_push(a, &f.online, v);
-        for (int i = 0; i < x->n_args; i++) mark(k, x->args[i], need);
+        for (int i = 0; i < x->n_args; i++) mark(p, x->args[i], need);
     }
     for (uint32_t s = 0; s < k->stores.n; s++) {
         const struct store_node *st = &k->stores.at[s];
@@ -54,7 +55,7 @@ static void build_phase(struct block *p, uint32_t index, bool *row_values) {
         if (is_column_store(k, st)) continue;
         if (!(st->mask & MASK_R) || layout_phase(&p->layout, level) != (int)index) continue;
         vec_push(a, &f.stores, s);
-        mark(k, st->value, need);
+        mark(p, st->value, need);
     }
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
@@ -94,14 +95,14 @@ static void build_phases(struct block *p) {
             k->values.at[v].across && layout_phase(&p->layout, k->values.at[v].level) == (int)last;
     for (uint32_t i = 0; i < last + stores_last; i++) build_phase(p, i, row);
     for (value_id v = 0; v < k->values.n; v++)
-        if (row[v]) mark(k, v, early);
+        if (row[v]) mark(p, v, early);
     for (uint32_t s = 0; s < k->stores.n; s++) {
         if (k->stores.at[s].mask & MASK_R) continue;
         vec_push(a, &p->row_stores, s);
         row[k->stores.at[s].value] = true;
     }
     for (value_id v = 0; v < k->values.n; v++)
-        if (row[v]) mark(k, v, all);
+        if (row[v]) mark(p, v, all);
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
         if (!all[v] || x->mask & MASK_R || x->kind == INST_REDUCE) continue;
@@ -122,7 +123,7 @@ static void build_finish(struct block *p) {
     for (uint32_t s = 0; s < k->stores.n; s++) {
         if (!is_column_store(k, &k->stores.at[s])) continue;
         vec_push(k->arena, &p->column_stores, s);
-        mark(k, k->stores.at[s].value, need);
+        mark(p, k->stores.at[s].value, need);
     }
     for (value_id v = 0; v < k->values.n; v++) {
         if (k->values.at[v].across)
@@ -146,7 +147,7 @@ static void build_epilogue(struct block *p) {
     struct arena *a = k->arena;
     bool *need = NEW_ARRAY(a, bool, k->values.n);
     for (uint32_t s = 0; s < k->stores.n; s++) {
-        mark(k, k->stores.at[s].value, need);
+        mark(p, k->stores.at[s].value, need);
         vec_push(a, &p->row_stores, s);
     }
     for (value_id v = 0; v < k->values.n; v++)
@@ -170,6 +171,7 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     build_phases(p);
     p->grid = tiles(kernel_size(k, AXIS_X), y->bx) * (y->grid_r ? layout_column_tiles(k, y) : 1) *
               y->split * y->cluster;
+    if (y->held) p->grid = tiles(tiles(kernel_size(k, AXIS_X), y->bx), y->held) * y->split;
     if (y->last_block) p->tickets = (size_t)tiles(kernel_size(k, AXIS_X), y->bx) * 4;
     if (y->look_back) {
         p->grid *= tiles(kernel_size(k, AXIS_R), y->br);

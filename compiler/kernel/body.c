@@ -543,6 +543,7 @@ static void find_inner(struct kernel *k) {
     int64_t least = k->kind == KERNEL_SCAN ? few : 2;
     k->rows_inner = !k->columns && (k->kind == KERNEL_REDUCE || k->kind == KERNEL_SCAN) &&
                     along[0] > along[1] && kernel_size(k, AXIS_X) >= least;
+    k->rows_inner |= k->landing != NULL; /* a row has sources of its own */
 }
 
 /* "softmax_amax_sub_exp_sum_div": the nests' names, cut at 60 characters, made unique by the
@@ -588,6 +589,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     find_masks(k);
     reduce_divisions(&w);
     find_masks(k);
+    find_landing(k);
     find_arguments(k);
     find_inner(k);
     k->flops = kernel_flops(k);

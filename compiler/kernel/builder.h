@@ -42,6 +42,10 @@ ex find_arm(const struct builder *w);
 /* Values that no store needs go. */
 void drop_unused(struct builder *w);
 
+/* hits.c. Needs: masks and levels, which it keeps. Loads that count only where a source lands are
+ * guarded. */
+void find_landing(struct kernel *k);
+
 /* one_hot.c. Needs: indices in the group's own axes, no masks or levels. Keeps what the stores
  * mean; breaks value ids. */
 void look_up_one_hot_sums(struct builder *w);

@@ -72,6 +72,8 @@ double kernel_flops(const struct kernel *k) {
         double points = 1;
         for (int a = 0; a < AXIS_COUNT; a++)
             if (mask >> a & 1) points *= (double)kernel_size(k, (enum axis)a);
+        if (k->landing && (mask & (MASK_X | MASK_R)) == (MASK_X | MASK_R))
+            points /= fmax(1, (double)ex_hint(k->ex, k->landing->rows)); /* in one of them */
         total += points;
     }
     return total;
@@ -451,6 +453,48 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
            tiles_us(k, y, waves > 1 ? waves : 1, resident);
 }
 
+/* Instructions of a warp, for each of its elements: of what varies with r alone, or with x, too. */
+static double column_work(const struct kernel *k, uint8_t mask) {
+    double work = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->mask != mask) continue;
+        if (x->kind == INST_OP) work += op_is_expensive(x->op) ? 8 : 1.5;
+        if (x->kind == INST_LOAD) work += 2;
+    }
+    return work;
+}
+
+/* Sources that are listed by where they land (hits.c): every block looks at all indices, which come
+ * from L2 but for the first time, in steps that wait for memory and for each other; then it takes
+ * up what it has found, `ur` at a time. Not measured yet. */
+static double hits_cost(const struct kernel *k, const struct layout *y) {
+    const double STEP_US = 1.2, BATCH_US = 1, TEST = 9, HIT = 14, EACH = 4, L2_FASTER = 1.5;
+    const struct device_limits *d = k->limits;
+    double words = layout_load_words(k, y), nr = (double)kernel_size(k, AXIS_R);
+    double registers = 36 + words + 4 * y->vec + y->hits * 3;
+    if (registers > 255) return 1e9; /* would spill */
+    double resident =
+        fmin(d->max_threads_unit / y->threads, d->regs_unit / (registers * y->threads));
+    resident = fmin(resident, (double)(d->smem_unit / (y->smem + 1024)));
+    resident = floor(fmin(resident, d->max_blocks_unit));
+    if (resident < 1) return 1e9;
+    double blocks = ceil(ceil((double)kernel_size(k, AXIS_X) / y->bx) / y->held) * y->split;
+    double part = ceil(nr / y->split), waves = ceil(blocks / (resident * d->units));
+    double near = layout_tiles_of_hit(k, y), hits = layout_hits(k, y) * near;
+    double ghz = d->clock_ghz > 0 ? d->clock_ghz : 1.5, warps = (double)y->threads / 32;
+    double tests = part / 32 * (TEST + column_work(k, MASK_R)),
+           landed = hits * warps * (HIT + y->vec * (EACH + column_work(k, MASK_X | MASK_R))),
+           rows = y->held * warps * y->vec * 8;
+    double busy = blocks * (tests + landed + rows) / (d->units * 4 * 0.7 * ghz * 1e3);
+    double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000,
+           memory = traffic(k, y, 1) / (gbps * 1e3 * 0.85),
+           again = blocks * part * 8 / (gbps * 1e3 * L2_FASTER);
+    double alone = ceil(part / (y->threads * y->hits)) * STEP_US + ceil(hits / y->ur) * BATCH_US +
+                   0.2 * y->held;
+    return hypot(hypot(memory, busy), hypot(again, waves * alone)) + finish_us(k, y) + 1;
+}
+
 /* The turns of persistent blocks: a row takes a thread's instructions, one after the other, and the
  * barriers of its reductions; all warps of a multiprocessor share its schedulers. */
 static double turns_us(const struct kernel *k, const struct layout *y, int64_t turns,
@@ -526,6 +570,17 @@ static double short_tile_factor(const struct kernel *k, const struct layout *y) 
     return reads(k, y) > 1 && tile > NEAR ? factor * 1.5 : factor;
 }
 
+/* What lands in a tile, or all that might, is taken up by all of its elements; with hits, after
+ * sources have been sorted, and as contiguous memory if the tile is of one row. */
+static double landing_us(const struct kernel *k, const struct layout *y) {
+    const double STEP = 1e-4, LOOKED_UP = 1.3e-3, SORT = 4e-3, TILE = 5e-3; /* microseconds */
+    bool plain = !y->hits || layout_lands_always(k, y, k->landing->equal);
+    double rows = (double)kernel_size(k, AXIS_X), nr = (double)kernel_size(k, AXIS_R);
+    double tiles = ceil(rows / y->bx), each = y->hits ? layout_hits(k, y) : nr;
+    double sort = y->hits ? SORT * (nr + (double)ex_hint(k->ex, k->landing->rows)) : 0;
+    return sort + tiles * (TILE + each * y->bx * (plain ? STEP : LOOKED_UP)) / k->limits->units;
+}
+
 static double cpu_cost(const struct kernel *k, const struct layout *y) {
     enum { NEAR = 768 << 10 }; /* bytes of a row that the next one may come beside */
     double us = traffic(k, y, k->limits->units) / 1e4,
@@ -533,7 +588,8 @@ static double cpu_cost(const struct kernel *k, const struct layout *y) {
     if (y->streaming) us *= streaming_factor(k);
     if (y->ahead) us *= row < NEAR ? 0.8 : 1.05;
     if (y->vec != best_tile(k)) us *= 1.1;
-    if (y->rows_inner) us *= short_tile_factor(k, y);
+    if (k->landing) us += landing_us(k, y);
+    if (y->rows_inner && !y->hits) us *= short_tile_factor(k, y);
     return us * idle_factor(k, y) + (y->split > 1 ? 3 : 0);
 }
 
@@ -578,5 +634,6 @@ double kernel_cost(const struct kernel *k, const struct layout *y) {
     bool dot = k->kind == KERNEL_MATMUL;
     if (k->limits->kind == DEVICE_CPU) return dot ? cpu_matmul_cost(k, y) : cpu_cost(k, y);
     if (dot) return gpu_matmul_cost(k, y);
+    if (y->hits) return hits_cost(k, y);
     return y->blocks ? blocks_cost(k, y) : gpu_cost(k, y);
 }

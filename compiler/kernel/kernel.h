@@ -106,6 +106,14 @@ struct store_node {
     uint8_t mask; /* axes of the index */
 };
 
+/* Every reduction's terms change nothing but where `equal` holds: where `target`, which varies with
+ * r alone, is the row x // inner, or x // inner % rows. See hits.c. */
+struct landing {
+    value_id equal, target;
+    ex inner, rows;
+    bool wraps; /* rows begin again along x */
+};
+
 struct kernel {
     struct arena *arena;
     struct exprs *ex;
@@ -126,6 +134,7 @@ struct kernel {
     bool rows_inner; /* most bytes are contiguous along x, not along r: threads and vectors lie
                         along x */
     bool columns;    /* some reductions are across */
+    const struct landing *landing; /* NULL: terms count wherever they are */
     bool unrolled;   /* taps or arms (taps.c, arms.c): several loads and stores a point are of one
                         buffer */
     bool wide_index; /* element offsets need 64 bits */
@@ -211,6 +220,9 @@ struct layout {
     int blocks; /* clusters of a persistent grid, each over many rows; sums of columns have a part
                    of each (CPU: of each task); 0: none */
     bool look_back; /* scan: each tile of a row is a block's */
+    int hits;       /* sources that a thread tests at a time, to list those that land in its block's
+                       tiles (CPU: in any); 0: all are gone along. See hits.c */
+    int held;       /* hits: tiles of bx rows whose results a block has in shared memory */
     bool turn;      /* pointwise: what lies across the columns is read along the rows, see below */
     bool grid_r;    /* pointwise: columns are spread over blocks, not looped over */
     bool streaming; /* non-temporal stores */
@@ -291,6 +303,17 @@ int64_t layout_stage_bytes(const struct kernel *k, const struct layout *y);
  * tile has one place more than it needs, so that a column of it is in as many banks. */
 bool layout_turns(const struct kernel *k, const struct layout *y, value_id load);
 int64_t layout_turn_bytes(const struct kernel *k, const struct layout *y, value_id load);
+
+/* hits.c. Of a layout with hits: is v a comparison that holds wherever what is listed is taken up?
+ * In how many neighbouring tiles of a block's may a source land; from the first of its row on,
+ * which may lie before the block, or from the first of the block on? How many land in a block,
+ * about? */
+bool layout_lands_always(const struct kernel *k, const struct layout *y, value_id v);
+int layout_tiles_of_hit(const struct kernel *k, const struct layout *y);
+bool layout_places_all(const struct kernel *k, const struct layout *y);
+double layout_hits(const struct kernel *k, const struct layout *y);
+/* Sources that a block lists before it goes along them: these at most. */
+int layout_listed(const struct layout *y);
 
 /* look_back: tiles whose totals are summed up once for all that come later; and what of tiles and
  * groups of them has a total. */

@@ -13,6 +13,7 @@ enum {
     MAX_BLOCKS = 32,        /* of a multiprocessor that go over many rows */
     MAX_ELEMENTS = 512,     /* of a tile, per thread */
     MAX_ACCUMULATORS = 128, /* of a matrix product, per thread */
+    MAX_TESTED = 32,        /* sources that a thread tests at a time */
     MAX_STACK = 1 << 20,    /* bytes of tiles that a task may have on a CPU's stack */
 };
 
@@ -322,6 +323,34 @@ static const char *check_ahead(const struct kernel *k, const struct layout *y, s
     return NULL;
 }
 
+int layout_listed(const struct layout *y) { return y->threads * (y->hits + 1); }
+
+/* A block's results, of one tile after the other, then the list and how many a warp has found. */
+static const char *check_hits(const struct kernel *k, struct layout *y, struct arena *a) {
+    if (!y->hits) return NULL;
+    if (!k->landing)
+        return arena_printf(a, "hits=%d needs reductions of what lands on a row each", y->hits);
+    if (y->one_read || y->cluster > 1 || y->last_block || y->online)
+        return arena_printf(a, "hits=%d has no keep, cluster, last_block or online", y->hits);
+    if (k->limits->kind == DEVICE_CPU)
+        return y->hits == 1 && y->split == 1 ? NULL : "hits=1, and split=1, on the CPU";
+    if (y->hits > MAX_TESTED)
+        return arena_printf(a, "hits=%d; %d is the limit", y->hits, MAX_TESTED);
+    if (y->t1 > 1)
+        return arena_printf(a, "hits=%d has the threads of a block along x, all %d", y->hits,
+                            y->threads);
+    int64_t sums = 0, lists = layout_listed(y) * (k->wide_index ? 12 : 8) + y->threads / 32 * 4;
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_REDUCE)
+            sums += (int64_t)y->held * y->bx * reduction_bytes(k, v);
+    sums = (sums + 15) / 16 * 16;
+    if (sums + lists > k->limits->smem_block)
+        return arena_printf(a, "needs %lld bytes of shared memory", (long long)(sums + lists));
+    y->ring = (int)sums;
+    y->smem = (int)(sums + lists);
+    return NULL;
+}
+
 static int64_t tiles(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
 
 static const char *check_grid(int64_t blocks, struct arena *a) {
@@ -355,6 +384,10 @@ static const char *gpu_layout(const struct kernel *k, const struct config *c, st
     y->threads = warps * 32;
     if (y->ex > MAX_ELEMENTS) return arena_printf(a, "%d rows a thread", y->ex);
     int vx = y->rows_inner ? y->vec : 1, vr = y->rows_inner ? 1 : y->vec;
+    if (y->hits) { /* a thread's rows are one tile after the other */
+        if (x % y->ex) return arena_printf(a, "x=%d is no multiple of rows=%d", x, y->ex);
+        y->held = y->ex, x /= y->held, y->ex = 1;
+    }
     if (x % (y->ex * vx))
         return arena_printf(a, "x=%d is no multiple of rows*vec=%d", x, y->ex * vx);
     y->t0 = x / (y->ex * vx);
@@ -461,7 +494,8 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
                          .leave_l2 = c->knob[KNOB_leave_l2] == 1,
                          .shift = c->knob[KNOB_shift] == 1,
                          .look_back = c->knob[KNOB_look_back] == 1,
-                         .ahead = c->knob[KNOB_ahead] == 1};
+                         .ahead = c->knob[KNOB_ahead] == 1,
+                         .hits = c->knob[KNOB_hits]};
     static const enum knob switches[] = {KNOB_nt,    KNOB_skip_l1,    KNOB_leave_l2, KNOB_online,
                                          KNOB_turn,  KNOB_last_block, KNOB_window,   KNOB_look_back,
                                          KNOB_ahead, KNOB_shift};
@@ -474,11 +508,11 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     static const enum knob row_only[] = {KNOB_x,         KNOB_r,     KNOB_rows,    KNOB_keep,
                                          KNOB_split,     KNOB_vec,   KNOB_cluster, KNOB_blocks,
                                          KNOB_stages,    KNOB_fit,   KNOB_turn,    KNOB_window,
-                                         KNOB_look_back, KNOB_ahead, KNOB_shift};
+                                         KNOB_look_back, KNOB_ahead, KNOB_shift,   KNOB_hits};
     for (int i = 0; i < 5 && !dot; i++)
         if (c->knob[dot_only[i]])
             return arena_printf(a, "%s is a knob of matrix products", knob_name(dot_only[i]));
-    for (int i = 0; i < 15 && dot; i++)
+    for (int i = 0; i < 16 && dot; i++)
         if (c->knob[row_only[i]])
             return arena_printf(a, "%s is no knob of matrix products", knob_name(row_only[i]));
     if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";
@@ -500,6 +534,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     if (!bad) bad = check_window(k, c->knob[KNOB_window], y, a);
     if (!bad) bad = check_ahead(k, y, a);
     if (!bad) bad = check_split(k, y, a);
+    if (!bad) bad = check_hits(k, y, a);
     if (!bad) bad = check_blocks(k, c, y, a);
     if (!bad) bad = check_fit(k, c->knob[KNOB_fit], y, a);
     if (!bad) bad = check_stages(k, c->knob[KNOB_stages], y, a);

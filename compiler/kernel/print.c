@@ -130,6 +130,9 @@ static void put_phase(struct buf *b, const struct block *p, uint32_t i) {
     const struct phase *f = &p->phases.at[i];
     if (p->layout.grid_r)
         buf_printf(b, "phase %u: tile of %d columns\n", i, p->layout.br);
+    else if (p->layout.hits)
+        buf_printf(b, "phase %u: columns whose v%u lands, in steps of %d\n", i, k->landing->target,
+                   p->layout.br);
     else
         buf_printf(b, "phase %u: columns in steps of %d%s\n", i, p->layout.br,
                    all_loads_kept(p, i) ? ", from registers" : "");
@@ -182,6 +185,7 @@ void block_print(struct buf *b, const struct block *p) {
     if (y->cluster > 1) buf_printf(b, ", clusters of %d", y->cluster);
     if (y->blocks) buf_puts(b, ", each over many rows");
     if (y->look_back) buf_puts(b, ", a tile of a row each");
+    if (y->held) buf_printf(b, ", %d tiles each", y->held);
     if (y->stages > 1) buf_printf(b, ", %d copied ahead", y->stages - 1);
     buf_putc(b, '\n');
     if (k->kind == KERNEL_MATMUL) {

@@ -12,6 +12,7 @@ enum {
     MAX_LEAVING = 4,  /* ... and with loads that leave L2 first */
     N_HINTS = 5,
     MAX_AHEAD = 8,   /* configs that copy rows ahead where no columns are summed up */
+    MAX_LISTING = 8, /* configs that list what lands in a tile */
     MAX_AGAIN = 6,   /* configs that read rows again, of those that the cost model ruled out */
     LONG_ROW = 8192, /* columns from which a cluster of blocks may share a row */
 };
@@ -223,6 +224,29 @@ static void propose_rows(struct space *s) {
             }
 }
 
+/* What lands on rows: by as many rows as a block holds results of, in shared memory. */
+static void propose_hits(struct space *s) {
+    const struct kernel *k = s->k;
+    int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
+    int widest = widest_divisor(k, AXIS_X);
+    if (!k->landing) return;
+    for (int vec = widest; vec >= 1 && vec * 4 >= widest; vec /= 2)
+        for (int warps = 1; warps <= 16; warps *= 2)
+            for (int held = 1; held <= 64; held *= 2) {
+                int64_t tile = (int64_t)warps * 32 * vec, x = tile * held;
+                if (x >= 2 * (nx > 32 ? nx : 32)) continue;
+                for (int split = 1; split <= 64; split *= 4) {
+                    bool few = (nx / x + 1) * split <= 4 * (int64_t)k->limits->units;
+                    if (split > 1 && (!few || nr / split < warps * 32)) break;
+                    for (int u = 1; u <= 8; u *= 2)
+                        for (int hits = 2; hits <= 16; hits *= 2)
+                            propose(s, CONFIG(K(x, (int)x), K(r, u), K(warps, warps), K(vec, vec),
+                                              K(rows, held > 1 ? held : 0),
+                                              K(split, split > 1 ? split : 0), K(hits, hits)));
+                }
+            }
+}
+
 /* Scans across rows, of a sector's elements at least: t1 threads share a column and have u steps
  * each, which follow one another. The tiles of a column are one block's, or a block's each. */
 static void propose_scan_rows(struct space *s) {
@@ -297,6 +321,16 @@ static int rows_of_tile(int r, int64_t nx, int64_t nr) {
     return (int)(rows < next_power_of_two(nx) ? rows : next_power_of_two(nx));
 }
 
+/* A tile that is a row on which something lands. */
+static void propose_cpu_row(struct space *s, int nt) {
+    enum { LONG = 16384 };
+    int64_t row;
+    int vec = s->k->limits->simd_bytes / 4;
+    if (!ex_is_const(s->k->ex, s->k->landing->inner, &row) || row < vec || row > LONG) return;
+    while (row % vec) vec /= 2;
+    propose(s, CONFIG(K(x, (int)row), K(vec, vec), K(nt, nt), K(hits, 1)));
+}
+
 static void propose_cpu(struct space *s) {
     const struct kernel *k = s->k;
     int lanes = k->limits->simd_bytes / 4;
@@ -317,6 +351,9 @@ static void propose_cpu(struct space *s) {
                          split *= 2)
                         propose(s, CONFIG(K(x, x), K(r, split > 1 ? 64 : 0), K(vec, v), K(nt, nt),
                                           K(split, split > 1 ? split : 0)));
+                for (int x = v; x <= v * 64 && k->landing; x *= 2)
+                    propose(s, CONFIG(K(x, x), K(vec, v), K(nt, nt), K(hits, 1)));
+                if (k->landing) propose_cpu_row(s, nt);
             } else if (k->kind == KERNEL_POINTWISE) {
                 for (int x = 16; x <= 128 && has_across(k); x *= 2)
                     for (int r = 128; r <= 512; r *= 2)
@@ -425,6 +462,15 @@ static int add_again(const struct space *s, uint32_t from, struct config *list, 
     return added;
 }
 
+/* What it costs to list sources has not been measured: a few such configs are tried, whatever the
+ * cost model says. */
+static int add_listing(const struct space *s, uint32_t from, struct config *list) {
+    int added = 0;
+    for (uint32_t i = from; i < s->all.n && added < MAX_LISTING; i++)
+        if (s->all.at[i].c.knob[KNOB_hits]) list[added++] = s->all.at[i].c;
+    return added;
+}
+
 void kernel_configs(const struct kernel *k, struct arena *a, const struct config **out, int *n,
                     int *pruned) {
     struct space s = {.k = k, .arena = a};
@@ -436,21 +482,25 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
         propose_pointwise(&s);
     else if (k->columns)
         propose_blocks(&s);
+    else if (k->rows_inner && k->kind == KERNEL_SCAN)
+        propose_scan_rows(&s);
     else if (k->rows_inner)
-        (k->kind == KERNEL_SCAN ? propose_scan_rows : propose_rows)(&s);
+        propose_rows(&s), propose_hits(&s);
     else
         propose_columns(&s);
     if (!s.all.n) WS_BUG("no legal config for %s", k->name);
     sort_by_cost(&s);
     uint32_t keep = s.all.n < MAX_CONFIGS ? s.all.n : MAX_CONFIGS;
     while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;
-    struct config *list =
-        NEW_ARRAY(a, struct config, keep + N_HINTS * MAX_HINTED + MAX_AHEAD + MAX_AGAIN);
+    struct config *list = NEW_ARRAY(
+        a, struct config, keep + N_HINTS * MAX_HINTED + MAX_AHEAD + MAX_AGAIN + MAX_LISTING);
     for (uint32_t i = 0; i < keep; i++) list[i] = s.all.at[i].c;
     *out = list;
     *n = (int)keep + add_hinted(k, a, list, (int)keep);
     *n += add_ahead(k, a, list + *n);
-    int again = add_again(&s, keep, list, *n);
+    int again = add_again(&s, keep, list, *n), listing = 0;
     *n += again;
-    *pruned = (int)(s.all.n - keep) - again;
+    if (k->landing) listing = add_listing(&s, keep, list + *n);
+    *n += listing;
+    *pruned = (int)(s.all.n - keep) - again - listing;
 }

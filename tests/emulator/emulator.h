@@ -286,7 +286,12 @@ static inline double __hiloint2double(int hi, int lo) {
 }
 static inline int __double2loint(double d) { return (int)emu_low_word(d); }
 static inline int __double2hiint(double d) { return (int)emu_high_word(d); }
-static inline int __popc(unsigned u) { return __builtin_popcount(u); }
+/* By hand: kernels are linked without the compiler's own library. */
+static inline int __popc(unsigned u) {
+    int n = 0;
+    for (; u; u &= u - 1) n++;
+    return n;
+}
 static inline int __clz(int i) { return i ? __builtin_clz((unsigned)i) : 32; }
 static inline int __ffs(int i) { return __builtin_ffs(i); }
 

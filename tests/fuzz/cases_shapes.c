@@ -293,6 +293,25 @@ static const char *const wide[] = {
     " %c = sub(%x, %m)\n %d = div(%c, %v)\n return %d\n}\n",
     "graph(%x: f32[11, 8208], %m: bool[8208]) {\n %h = where(%m, %x, -inf)\n"
     " %y = log_softmax(%h, 1)\n %s = sum(%x, 1)\n return %y, %s\n}\n",
+    /* what lands on rows: short ones, long ones, of bf16, in the middle, of one element; counted */
+    "graph(%x: f32[700, 24], %i: i64[4000], %s: f32[4000, 24]) {\n %j = remainder(%i, 700)\n"
+    " %y = index_add(%x, 0, %j, %s)\n return %y\n}\n",
+    "graph(%x: bf16[140, 128], %i: i64[5, 50], %g: bf16[250, 128]) {\n %k = view(%i, [250])\n"
+    " %j = remainder(%k, 140)\n %p = ne(%j, 3)\n %u = unsqueeze(%p, 1)\n %s = where(%u, %g, 0)\n"
+    " %y = index_add(%x, 0, %j, %s, alpha=2)\n return %y\n}\n",
+    "graph(%x: f32[3, 140, 33], %i: i64[190], %s: f32[3, 190, 33]) {\n %j = remainder(%i, 140)\n"
+    " %y = index_add(%x, 1, %j, %s)\n return %y\n}\n",
+    "graph(%x: f32[83, 1000], %i: i64[170], %s: f32[170, 1000]) {\n %j = remainder(%i, 83)\n"
+    " %y = index_add(%x, 0, %j, %s)\n %z = mul(%y, 0.5)\n return %z\n}\n",
+    "graph(%x: f32[40, 4096], %i: i64[100], %s: f32[100, 4096]) {\n %j = remainder(%i, 40)\n"
+    " %y = index_add(%x, 0, %j, %s)\n return %y\n}\n",
+    "graph(%x: f64[5000], %i: i64[1700], %s: f64[1700]) {\n %j = remainder(%i, 5000)\n"
+    " %y = scatter_add(%x, 0, %j, %s)\n %z = scatter(%x, 0, %j, 2)\n return %y, %z\n}\n",
+    "graph(%x: f32[64, 4], %i: i64[5000], %s: f32[5000, 4]) {\n %j = remainder(%i, 60)\n"
+    " %y = index_add(%x, 0, %j, %s)\n return %y\n}\n",
+    "graph(%x: i64[350, 32], %i: i64[390], %s: i64[390, 32]) {\n %j = remainder(%i, 350)\n"
+    " %y = index_add(%x, 0, %j, %s)\n %o = ones_like(%s)\n %n = index_add(%x, 0, %j, %o)\n"
+    " return %y, %n\n}\n",
 };
 
 /* Every pointwise operator of the table, a dozen to a graph, on two operands of type t. */

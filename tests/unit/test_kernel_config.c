@@ -104,6 +104,16 @@ static const char product64[] =
 static const char every_second[] = /* of a row; what is stored is contiguous, and little */
     "graph(%x: f32[100, 1000]) {\n %s = slice(%x, 1, 0, 1000, 2)\n %y = sum(%s, 1)\n return "
     "%y\n}\n";
+static const char landing[] = /* tiles of 256 are of two rows, and of one */
+    "graph(%x: f32[100, 192], %i: i64[64], %s: f32[64, 192]) {\n %y = index_add(%x, 0, %i, %s)\n"
+    " return %y\n}\n";
+static const char landing_masked[] =
+    "graph(%i: i64[64], %s: f32[64]) {\n %r = arange(0, 100, 1)\n %u = unsqueeze(%r, 1)\n"
+    " %q = eq(%u, %i)\n %p = gt(%s, 0)\n %b = logical_and(%p, %q)\n %w = where(%b, %s, -inf)\n"
+    " %y = amax(%w, 1)\n return %y\n}\n";
+static const char landing_elsewhere[] = /* what does not is no zero */
+    "graph(%i: i64[64], %s: f32[64]) {\n %r = arange(0, 100, 1)\n %u = unsqueeze(%r, 1)\n"
+    " %q = eq(%u, %i)\n %w = where(%q, %s, 1)\n %y = sum(%w, 1)\n return %y\n}\n";
 static const char many_rows[] =
     "graph(%x: i64[100, 100], %y: f32[4294967296, 4]) {\n %s = sum(%y, 1)\n return %s\n}\n";
 
@@ -159,6 +169,23 @@ static void test_refusals_gpu(void **state) {
         {softmax, "x=1 r=512 warps=4 vec=4 cluster=16", "cluster=16; sm_90a has 1 to 8"},
         {softmax, "x=1 r=512 warps=4 vec=4 cluster=4", "cluster=4 leaves a block without columns"},
         {softmax, "x=1 r=1024 warps=8 vec=4 nt=7", "nt is 0 or 1"},
+        {landing, "x=1024 r=4 warps=2 vec=4 rows=4 hits=8", NULL},
+        {landing, "x=256 r=4 warps=2 vec=4 split=4 hits=32", NULL},
+        {landing, "x=256 r=32 warps=2 vec=4", NULL},
+        {softmax, "x=1 r=1024 warps=8 vec=4 hits=8",
+         "hits=8 needs reductions of what lands on a row each"},
+        {landing_masked, "x=32 r=1 warps=1 hits=1", NULL},
+        {landing_elsewhere, "x=32 r=1 warps=1 hits=1",
+         "hits=1 needs reductions of what lands on a row each"},
+        {landing, "x=1024 r=4 warps=2 vec=4 rows=4 hits=33", "hits=33; 32 is the limit"},
+        {landing, "x=128 r=4 warps=2 vec=4 hits=8",
+         "hits=8 has the threads of a block along x, all 64"},
+        {landing, "x=1000 r=4 warps=2 vec=4 rows=3 hits=8", "x=1000 is no multiple of rows=3"},
+        {landing, "x=256 r=4 warps=2 vec=4 split=4 last_block=1 hits=8",
+         "hits=8 has no keep, cluster, last_block or online"},
+        {landing, "x=65536 r=4 warps=2 vec=4 rows=256 hits=8",
+         "needs 266760 bytes of shared memory"},
+        {product, "m=32 n=64 k=32 tm=4 tn=4 warps=4 hits=1", "hits is no knob of matrix products"},
         {softmax, "x=1 r=1024 warps=8 vec=4 online=1", NULL},
         {softmax, "x=1 r=1024 warps=8 vec=4 online=2", "online is 0 or 1"},
         {variance, "x=1 r=1024 warps=8 vec=4 online=1",
@@ -311,6 +338,9 @@ static void test_refusals_cpu(void **state) {
         {softmax_columns, "x=16 vec=16 ahead=1",
          "ahead=1 needs rows that are read twice, on a CPU"},
         {row_sum, "x=1 r=1024 vec=16 split=5", "split=5 but a row has only 4 steps of r=1024"},
+        {landing, "x=256 vec=16 hits=1", NULL},
+        {landing, "x=256 vec=16 hits=2", "hits=1, and split=1, on the CPU"},
+        {landing, "x=256 r=4 vec=16 split=2 hits=1", "hits=1, and split=1, on the CPU"},
         {row_sum, "x=1 vec=16 split=2", "split=2 but a row has only 1 steps of r=4096"},
         {mixed, "x=1 vec=16 keep=1 blocks=1", NULL},
         {mixed, "x=1 vec=16", "blocks=0; 1 to 32 go over many rows"},
@@ -379,6 +409,13 @@ static void test_layouts(void **state) {
     assert_int_equal(y.blocks, 2 * gpu.units); /* of 2048 tiles */
     assert_int_equal(y.ring, 1024 * 4);        /* half of two rows' sums of columns */
     assert_int_equal(y.smem, y.ring + 2 * 2 * 1024 * 2);
+
+    y = layout_of(a, first_kernel(a, landing, &gpu), "x=1024 r=4 warps=2 vec=4 rows=4 hits=8");
+    assert_int_equal(y.bx, 256); /* a tile, of which a block holds 4, and a thread 4 elements */
+    assert_int_equal(y.held, 4);
+    assert_int_equal(y.ring, 1024 * 4);
+    assert_int_equal(y.smem, y.ring + 64 * 9 * 8 + 2 * 4); /* what is listed, and each warp's */
+    assert_int_equal(layout_tiles_of_hit(first_kernel(a, landing, &gpu), &y), 2);
 
     y = layout_of(a, first_kernel(a, transposed, &gpu), "x=8 r=64 warps=2 nt=1");
     assert_true(y.grid_r); /* columns are spread over blocks */

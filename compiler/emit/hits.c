@@ -1,0 +1,34 @@
+/* hits.c: what CUDA and C say in common of reductions to which a source contributes where it lands
+ * (kernel/hits.c). */
+#include "emit/impl.h"
+
+const char *put_target(struct emitter *w) {
+    value_id target = w->k->landing->target;
+    bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n);
+    mark_needed(w, target, marks);
+    for (value_id v = 0; v <= target; v++)
+        if (marks[v]) put_local(w, v);
+    const char *name = ref(w, target);
+    for (value_id v = 0; v <= target; v++)
+        if (marks[v]) w->where[v] = NOWHERE;
+    return name;
+}
+
+void put_landing_range(struct emitter *w, const char *first, const char *last) {
+    const struct landing *l = w->k->landing;
+    ex row = ex_div(w->k->ex, w->k->axis[AXIS_X], l->inner);
+    line(w, "k_idx lo, hi;");
+    for (int end = 0; end < 2; end++) {
+        open_scope(w);
+        line(w, "const k_idx x = %s;", end ? last : first);
+        line(w, "%s = %s;", end ? "hi" : "lo", ex_text(w, row));
+        close_brace(w);
+    }
+    if (!l->wraps) return;
+    open_scope(w);
+    line(w, "const k_idx n = %s;", ex_text(w, l->rows));
+    line(w, "const int whole = lo / n < hi / n; /* they begin again in between */");
+    line(w, "lo = whole ? 0 : lo %% n;");
+    line(w, "hi = whole ? n - 1 : hi %% n;");
+    close_brace(w);
+}

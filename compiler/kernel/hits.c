@@ -1,0 +1,149 @@
+/* hits.c: reductions to which a source contributes where it lands, and nowhere else:
+ *
+ *     v1 = load index[r]                    landing: v1 is x // 1024, of 32000 rows
+ *     v2 = eq(v1, row)      row = x // 1024
+ *     v3 = load p0[r*1024 + x%1024]   ->    v3 = load p0[r*1024 + x%1024] if v2
+ *     v4 = where(v2, v3, 0)                 v4 = where(v2, v3, 0)
+ *     v5 = reduce sum v4                    v5 = reduce sum v4
+ *
+ * The gradient of what is looked up is such a sum, and so is what is added at indices. Under a
+ * config with hits a tile lists the sources that land in it, which costs a look at each index, and
+ * goes along these alone. */
+#include <math.h>
+
+#include "kernel/builder.h"
+
+enum { FEW_ROWS = 32 }; /* as many comparisons for each element cost less than a list */
+
+static const struct value_node *at(const struct kernel *k, value_id v) { return &k->values.at[v]; }
+
+/* ---- what is nothing unless ------------------------------------------------------------------ */
+
+/* What changes nothing about a reduction, as a constant of the graph; NaN if none is known. */
+static double neutral(const struct value_node *reduce) {
+    bool flags = reduce->dtype == DT_BOOL, numbers = dtype_is_float(reduce->dtype);
+    switch (reduce->reduction) {
+    case REDUCTION_SUM: return 0;
+    case REDUCTION_PROD: return 1;
+    case REDUCTION_AMAX: return flags ? 0 : numbers ? -INFINITY : NAN;
+    case REDUCTION_AMIN: return flags ? 1 : numbers ? INFINITY : NAN;
+    default: return NAN;
+    }
+}
+
+/* Is v the number `none` wherever `equal` does not hold, whatever was loaded there? */
+static bool is_none_unless(const struct kernel *k, value_id v, double none, value_id equal) {
+    const struct value_node *x = at(k, v);
+    if (x->kind == INST_CONST) return x->number == none;
+    if (x->kind == INST_CAST && none == 0) return is_none_unless(k, x->args[0], none, equal);
+    if (x->kind == INST_OP && x->op == OP_WHERE && is_none_unless(k, x->args[2], none, equal))
+        return is_none_unless(k, x->args[0], 0, equal) ||
+               is_none_unless(k, x->args[1], none, equal);
+    if (x->kind == INST_OP && x->op == OP_LOGICAL_AND && none == 0)
+        return is_none_unless(k, x->args[0], 0, equal) || is_none_unless(k, x->args[1], 0, equal);
+    return v == equal && none == 0;
+}
+
+static bool all_land(const struct kernel *k, value_id equal) {
+    for (value_id v = 0; v < k->values.n; v++)
+        if (at(k, v)->kind == INST_REDUCE &&
+            !is_none_unless(k, at(k, v)->args[0], neutral(at(k, v)), equal))
+            return false;
+    return true;
+}
+
+/* ---- where it lands -------------------------------------------------------------------------- */
+
+/* row is x // inner or x // inner % rows. */
+static bool is_row_of(const struct kernel *k, ex row, struct landing *l) {
+    struct exprs *e = k->ex;
+    l->wraps = ex_kind(e, row) == EX_MOD;
+    if (l->wraps) l->rows = ex_rhs(e, row), row = ex_lhs(e, row);
+    l->inner = ex_kind(e, row) == EX_DIV ? ex_rhs(e, row) : ex_const(e, 1);
+    if (ex_kind(e, row) == EX_DIV) row = ex_lhs(e, row);
+    if (!l->wraps) l->rows = ex_ceildiv(e, k->bound[AXIS_X], l->inner);
+    return row == k->axis[AXIS_X] && !ex_uses(e, l->inner, row) && !ex_uses(e, l->rows, row) &&
+           ex_hint(e, l->rows) >= FEW_ROWS;
+}
+
+static bool is_landing(const struct kernel *k, value_id v, struct landing *l) {
+    const struct value_node *x = at(k, v);
+    if (x->kind != INST_OP || x->op != OP_EQ) return false;
+    for (int side = 0; side < 2; side++) {
+        const struct value_node *row = at(k, x->args[side]), *target = at(k, x->args[1 - side]);
+        bool whole = target->dtype == DT_I64 || target->dtype == DT_I32;
+        *l = (struct landing){.equal = v, .target = x->args[1 - side]};
+        if (row->kind == INST_INDEX && !row->n_args && row->mask == MASK_X &&
+            target->mask == MASK_R && whole && is_row_of(k, row->index, l))
+            return true;
+    }
+    return false;
+}
+
+/* What varies with r is reduced and no more, so that it does not matter where nothing lands. */
+static bool may_skip_columns(const struct kernel *k) {
+    for (uint32_t s = 0; s < k->stores.n; s++)
+        if (k->stores.at[s].mask & MASK_R || at(k, k->stores.at[s].value)->mask & MASK_R)
+            return false;
+    return k->kind == KERNEL_REDUCE && k->levels == 1 && !k->columns;
+}
+
+/* A thread may have rows in which nothing lands. */
+static void guard_loads(struct kernel *k, value_id equal) {
+    for (value_id v = equal + 1; v < k->values.n; v++) {
+        struct value_node *x = &k->values.at[v];
+        if (x->kind != INST_LOAD || x->mask != (MASK_X | MASK_R) || x->guarded) continue;
+        if (x->n_args == MAX_VALUE_ARGS) continue;
+        for (int a = x->n_args++; a > 0; a--) x->args[a] = x->args[a - 1];
+        x->args[0] = equal;
+        x->guarded = true;
+    }
+}
+
+void find_landing(struct kernel *k) {
+    struct landing l;
+    if (!may_skip_columns(k)) return;
+    for (value_id v = 0; v < k->values.n && !k->landing; v++) {
+        if (!is_landing(k, v, &l) || !all_land(k, v)) continue;
+        struct landing *own = NEW(k->arena, struct landing);
+        *own = l;
+        k->landing = own;
+        if (k->limits->kind == DEVICE_CUDA) guard_loads(k, v);
+    }
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+/* Tiles of a row of x, if that is known and a block may have them all; else 0. */
+static int tiles_of_row(const struct kernel *k, const struct layout *y) {
+    int64_t inner;
+    if (k->landing->wraps || !ex_is_const(k->ex, k->landing->inner, &inner)) return 0;
+    int64_t n = inner % y->bx == 0   ? inner / y->bx
+                : y->bx % inner == 0 ? 1
+                                     : (inner + y->bx - 2) / y->bx + 1;
+    return n <= y->held ? (int)n : 0;
+}
+
+int layout_tiles_of_hit(const struct kernel *k, const struct layout *y) {
+    int n = tiles_of_row(k, y);
+    return n ? n : y->held;
+}
+
+bool layout_places_all(const struct kernel *k, const struct layout *y) {
+    return tiles_of_row(k, y) > 0;
+}
+
+bool layout_lands_always(const struct kernel *k, const struct layout *y, value_id v) {
+    if (!y->hits || v != k->landing->equal) return false;
+    if (k->limits->kind == DEVICE_CPU) return ex_divides(k->ex, y->bx, k->landing->inner);
+    int tiles = tiles_of_row(k, y) ? 1 : y->held; /* with which all that is tried begins and ends */
+    return !k->landing->wraps && ex_divides(k->ex, (int64_t)y->bx * tiles, k->landing->inner);
+}
+
+double layout_hits(const struct kernel *k, const struct layout *y) {
+    double rows = (double)ex_hint(k->ex, k->landing->rows),
+           inner = (double)ex_hint(k->ex, k->landing->inner),
+           tile = (double)y->bx * fmax(y->held, 1);
+    double own = fmin(rows, ceil(tile / fmax(inner, 1)));
+    return (double)kernel_size(k, AXIS_R) / y->split * own / fmax(rows, 1);
+}
