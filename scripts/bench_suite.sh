@@ -8,13 +8,15 @@
 # On the CPU the cases are f32 and of 64 MB a tensor, and others may use the machine: ours and PyTorch take turns, ROUNDS
 # times a case, and the least time of each counts. Both have a thread a core, bound to it.
 #
-# Parts, in PARTS (default: both):
+# Parts, in PARTS (default: all):
 #   ours    warpsmith bench of every case, on a store that starts empty
 #   torch   real PyTorch on the same files: eager, torch.compile, max-autotune (scripts/torch_peer.py); skipped without
 #           PyTorch. A case that OUTDIR/results or EARLIER has PyTorch's times of already is not measured again
+#   why     what the hardware counts of large cases of ours that stay below 92 % of the roof; not on the CPU
 #
-# Written: OUTDIR/results/*.csv, all rows; OUTDIR/suite.csv, a line a case, OUTDIR/suite.gp and, where there is gnuplot,
-# suite.svg (scripts/suite_table.py makes these from the rows, and prints them with the geometric means).
+# Written: OUTDIR/results/*.csv and, of why, OUTDIR/why/*.csv, all rows; OUTDIR/suite.csv, a line a case,
+# OUTDIR/misses.csv, what was counted, OUTDIR/suite.gp and, where there is gnuplot, suite.svg (scripts/suite_table.py makes
+# these from the rows, and prints them with the geometric means).
 #
 # Environment: OUTDIR (suite-results), WARPSMITH (build/warpsmith), DEVICE (cuda:0), PYTHON (python3)
 #   ONLY   a pattern: of the cases, those whose line matches
@@ -31,7 +33,7 @@ out=${OUTDIR:-suite-results}
 warpsmith=${WARPSMITH:-build/warpsmith}
 device=${DEVICE:-cuda:0}
 python=${PYTHON:-python3}
-parts=${PARTS:-ours torch}
+parts=${PARTS:-ours torch why}
 only=${ONLY:-}
 earlier=()
 [ -z "${EARLIER:-}" ] || earlier=(--earlier "$EARLIER")
@@ -161,6 +163,12 @@ run_torch() {
         --dtype "$dtype" --mode "$mode" --axes $axes --results "$out/results"
 }
 
+# shellcheck disable=SC2046,SC2086
+run_why() {
+    WARPSMITH_CACHE=$out/store.db run "why_$name.txt" "$warpsmith" bench "workloads/$workload.py" --device "$device" \
+        --dtype "$dtype" --mode "$mode" $(printf -- '-D %s ' $axes) --results "$out/why" --no-figures --profile $more
+}
+
 # each PART...: run these parts of every case.
 each() {
     local part
@@ -168,6 +176,7 @@ each() {
         [[ "$name $workload $dtype $mode $axes" =~ $only ]] || continue
         for part in "$@"; do
             if [ "$part" = torch ] && [ "$rounds" = 1 ] && has_torch; then continue; fi
+            if [ "$part" = why ] && ! grep -qx "$name" "$out/misses"; then continue; fi
             if [ $((SECONDS - started)) -ge "$total" ]; then
                 left=$((left + 1))
                 continue
@@ -187,22 +196,31 @@ for part in $parts; do
             continue
         fi
         ;;
+    why)
+        [ "$device" != cpu ] || continue
+        rm -rf "$out/why"
+        mkdir -p "$out/why"
+        ;;
     *)
-        echo "bench_suite: PARTS has no '$part'; it takes: ours torch" >&2
+        echo "bench_suite: PARTS has no '$part'; it takes: ours torch why" >&2
         exit 2
         ;;
     esac
     kept+=("$part")
 done
 if [ "$rounds" = 1 ]; then
-    for part in ${kept[@]+"${kept[@]}"}; do each "$part"; done
+    for part in ${kept[@]+"${kept[@]}"}; do
+        [ "$part" != why ] || "$python" scripts/suite_table.py --misses "$out/cases" "$out"/results/*.csv >"$out/misses"
+        each "$part"
+    done
 else
     for ((i = 0; i < rounds; i++)); do each ${kept[@]+"${kept[@]}"}; done
     least+=(--least)
 fi
-rm -f "$out"/store.db*
+rm -f "$out"/store.db* "$out/misses"
 
-"$python" scripts/suite_table.py ${least[@]+"${least[@]}"} ${earlier[@]+"${earlier[@]}"} --out "$out" "$out/cases" "$out"/results/*.csv || failed=$((failed + 1))
+"$python" scripts/suite_table.py ${least[@]+"${least[@]}"} ${earlier[@]+"${earlier[@]}"} --out "$out" --counted "$out/why" \
+    "$out/cases" "$out"/results/*.csv || failed=$((failed + 1))
 cat "$out/failures"
 rm -f "$out/failures"
 echo "$failed failed, $left left out for lack of time; $((SECONDS - started)) s"

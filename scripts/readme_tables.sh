@@ -106,6 +106,56 @@ print(f"\n`scripts/bench_repeat.sh` on {rows[0]['device']}, {rows[0]['date']}; r
 END
 }
 
+# sizes FILE: the share of the copy bandwidth that the plainest kernels reach, from scripts/bench_sizes.sh.
+block_sizes() {
+    python3 - "$1" <<'END'
+import csv, sys
+
+with open(sys.argv[1], newline="") as file:
+    rows = list(csv.DictReader(file))
+names = list(dict.fromkeys(r["workload"] for r in rows))
+print("| MB moved | " + " | ".join(f"{n} µs | % roof" for n in names) + " |")
+print("|---:|" + "---:|---:|" * len(names))
+for size in dict.fromkeys(round(float(r["mbytes"])) for r in rows):
+    found = {r["workload"]: r for r in rows if round(float(r["mbytes"])) == size}
+    cells = [f"{found[n]['tuned_us']} | {found[n]['roof_pct']}" if n in found else "- | -" for n in names]
+    print(f"| {size} | " + " | ".join(cells) + " |")
+r = rows[-1]
+print(f"\n`scripts/bench_sizes.sh` in {r['dtype']} on {r['device']}, {r['date']}; rows in [{sys.argv[1]}]({sys.argv[1]}).")
+END
+}
+
+# misses FILE SIZES: what was counted of the suite's misses, from scripts/bench_suite.sh, beside what relu reaches.
+block_misses() {
+    python3 - "$1" "$2" <<'END'
+import csv, sys
+
+rows, sizes = (list(csv.DictReader(open(path, newline=""))) for path in sys.argv[1:])
+plain = sorted((float(r["mbytes"]), float(r["roof_pct"])) for r in sizes if r["workload"] == "relu")
+
+def relu(mbytes):
+    """Between the sizes that were measured, in a straight line."""
+    below = max((p for p in plain if p[0] <= mbytes), default=plain[0])
+    above = min((p for p in plain if p[0] >= mbytes), default=plain[-1])
+    way = (mbytes - below[0]) / (above[0] - below[0]) if above[0] > below[0] else 0
+    return below[1] + way * (above[1] - below[1])
+
+def number(text, form):
+    return format(float(text), form) if text else "-"
+
+print("| case | MB | % roof | relu of as many MB, % roof | DRAM MB of the kernel / least | warps | issue slots % | busiest pipe % "
+      "| main stall % | config |")
+print("|---|---:|---:|---:|---:|---:|---:|---|---|---|")
+for r in rows:
+    moved = f"{float(r['dram_bytes']) / float(r['bytes']):.2f}" if r["dram_bytes"] and r["bytes"] else "-"
+    print(f"| {r['case']} | {r['mbytes']} | {number(r['roof_pct'], '.1f')} | {relu(float(r['mbytes'])):.1f} | {moved} "
+          f"| {number(r['occupancy'], '.2f')} | {number(r['issue_pct'], '.0f')} | {r['pipe']} {number(r['pipe_pct'], '.0f')} "
+          f"| {r['stall']} {number(r['stall_pct'], '.0f')} | `{r['config']}` |")
+print(f"\n`scripts/bench_suite.sh` and `scripts/bench_sizes.sh` on {rows[0]['device']}, {rows[0]['timestamp'][:10]}; rows in "
+      f"[{sys.argv[1]}]({sys.argv[1]}) and [{sys.argv[2]}]({sys.argv[2]}).")
+END
+}
+
 # searches FILE: the strategies, from the rows that warpsmith bench --compare-searches has written.
 block_searches() {
     python3 - "$1" <<'END'

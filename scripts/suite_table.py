@@ -4,6 +4,7 @@
     scripts/suite_table.py --out out out/cases out/results/*.csv     out/suite.csv, .gp and, with gnuplot, .svg
     scripts/suite_table.py --markdown suite.csv                      the same for README.md
     scripts/suite_table.py --has-torch NAME out/cases out/results/*.csv    exit 0 if PyTorch was timed on the case
+    scripts/suite_table.py --misses out/cases out/results/*.csv            names of large cases below 92 % of the roof
 
 --earlier SUITE.csv: PyTorch's times of cases that no row has them of are taken from that table, if it is of the same
 kind of device; torch_date says when they were measured.
@@ -12,10 +13,12 @@ A line of the cases is "name workload dtype mode axis=value ..."; a row belongs 
 newest row of each role counts; with --least, for machines that others use, the one with the least time, and that time
 instead of the median. floor_us is the least time by the roofline, from the tuned row: bytes that have to move over the
 copy bandwidth measured with them; with --least, over the best that was measured with any row.
+With --out and --counted, misses.csv says of these what the hardware counted in their longest kernel.
 Exit codes: 0 fine, 1 a file is missing, foreign or has nothing of the suite, 2 usage."""
 
 import argparse
 import csv
+import glob
 import math
 import os
 import shutil
@@ -30,6 +33,11 @@ COLUMNS = ["case", "workload", "mode", "dtype", "axes", "device", "driver", "too
            "default_over_tuned", "tuning_s", "torch_date"]
 
 
+LARGE, FAST = 64, 92  # megabytes moved; per cent of the roof
+COUNTED = ["kernel", "config", "median_us", "bytes", "dram_bytes", "occupancy", "l2_hit_pct", "issue_pct", "pipe", "pipe_pct",
+           "stall", "stall_pct"]
+
+
 def read_cases(path):
     with open(path) as file:
         for line in file:
@@ -37,15 +45,23 @@ def read_cases(path):
             yield name, workload, dtype, mode, frozenset(axes)
 
 
-def read_rows(paths):
-    """Timed program rows, oldest first."""
+def is_timed_program(row):
+    return row["kernel"] == "program" and row["status"] == "ok" and row["median_us"]
+
+
+def is_counted(row):
+    return row.get("counters") == "cupti" and row["role"] == "variant" and row["status"] == "ok"
+
+
+def read_rows(paths, wanted=is_timed_program):
+    """Of result files, oldest first."""
     rows = []
     for path in paths:
         with open(path, newline="") as file:
             reader = csv.DictReader(file)
             if not {"workload", "role", "axes", "median_us", "roof_pct"} <= set(reader.fieldnames or ()):
                 raise ValueError(f"{path} is no result file")
-            rows += [r for r in reader if r["kernel"] == "program" and r["status"] == "ok" and r["median_us"]]
+            rows += [r for r in reader if wanted(r)]
     return sorted(rows, key=lambda r: r["timestamp"])
 
 
@@ -114,10 +130,31 @@ def geomean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
+def is_large(line):
+    return line["mbytes"] and float(line["mbytes"]) >= LARGE
+
+
+def is_miss(line):
+    return is_large(line) and float(line["roof_pct"]) < FAST
+
+
+def miss_of(line, counted):
+    """What was counted of the fastest variant of the kernel that takes longest."""
+    mine = [r for r in counted if all(r[n] == line[n] for n in ("workload", "mode", "dtype", "axes"))]
+    kernels = {}
+    for row in mine:
+        best = kernels.get(row["kernel"])
+        if not best or float(row["median_us"]) <= float(best["median_us"]):
+            kernels[row["kernel"]] = row
+    longest = max(kernels.values(), key=lambda r: float(r["median_us"]), default={})
+    return {**{n: line[n] for n in ("case", "device", "timestamp", "mbytes", "roof_pct")},
+            **{n: longest.get(n, "") for n in COUNTED}}
+
+
 def summary(lines):
     """What the suite says in a few numbers: (measure, value)."""
-    large = [l for l in lines if l["mbytes"] and float(l["mbytes"]) >= 64]
-    fast = [l for l in large if float(l["roof_pct"]) >= 92]
+    large = [l for l in lines if is_large(l)]
+    fast = [l for l in large if not is_miss(l)]
     slower = [l["case"] for l in lines if l["best_torch_over_tuned"] and float(l["best_torch_over_tuned"]) < 1 / 1.01]
     ratios = sorted(float(l["default_over_tuned"]) for l in lines if l["default_over_tuned"])
     yield "max-autotune over tuned, geometric mean", f"{geomean(l['max_autotune_over_tuned'] for l in lines):.3f}"
@@ -151,6 +188,14 @@ plot 'suite.csv' skip 1 using ({tuned}):xtic(1) title 'warpsmith' lc '#1b7837', 
      '' skip 1 using ({torch_eager}) title 'torch eager' lc '#d9c8e3', \\
      1 with lines dt 2 lc '#000000' notitle
 """
+
+
+def write_misses(out, lines, counted):
+    misses = [miss_of(l, counted) for l in lines if is_miss(l)]
+    with open(os.path.join(out, "misses.csv"), "w", newline="") as file:
+        writer = csv.DictWriter(file, ["case", "device", "timestamp", "mbytes", "roof_pct"] + COUNTED, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(misses)
 
 
 def write(out, lines):
@@ -207,6 +252,8 @@ def main():
     parser.add_argument("--out", metavar="DIR")
     parser.add_argument("--has-torch", metavar="NAME")
     parser.add_argument("--earlier", metavar="SUITE.csv", help="a table with PyTorch's times")
+    parser.add_argument("--counted", metavar="DIR", help="result files of bench --profile")
+    parser.add_argument("--misses", action="store_true", help="only the names of large cases that miss their target")
     parser.add_argument("--least", action="store_true", help="the least times of all rows")
     given = parser.parse_args()
     try:
@@ -228,8 +275,12 @@ def main():
     except (OSError, ValueError, KeyError) as error:
         print(f"suite_table: {error}", file=sys.stderr)
         return 1
+    if given.misses:
+        print("\n".join(l["case"] for l in lines if is_miss(l)))
+        return 0
     if given.out:
         write(given.out, lines)
+        write_misses(given.out, lines, read_rows(glob.glob(os.path.join(given.counted or "", "*.csv")), is_counted))
     show(lines)
     return 0
 

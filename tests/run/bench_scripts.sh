@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The scripts that measure and tabulate, with a made-up warpsmith: scripts/bench_device.sh, bench_repeat.sh,
-# bench_search.sh, bench_overlap.sh, program_table.py and readme_tables.sh.
+# bench_search.sh, bench_overlap.sh, bench_sizes.sh, suite_table.py, program_table.py and readme_tables.sh.
 set -euo pipefail
 
 failures=0
@@ -57,6 +57,24 @@ run python3 scripts/suite_table.py --earlier "$TMP/earlier.csv" --has-torch a "$
 expect 0 '--has-torch with --earlier'
 run python3 scripts/suite_table.py --has-torch a "$TMP/cases" "$TMP/suite_rows.csv"
 expect 1 '--has-torch without'
+
+# Large cases below 92 % of the roof, and what was counted of the kernel that takes longest, at its fastest.
+mkdir "$TMP/why"
+row "$TMP/large.csv" workload=softmax role=tuned median_us=20 bytes=70000000 roof_pct=85
+for words in 'kernel=k config=a median_us=9 occupancy=0.1' 'kernel=k config=b median_us=8 occupancy=0.2 dram_bytes=84000000' \
+    'kernel=short config=c median_us=1 occupancy=0.3'; do
+    # shellcheck disable=SC2086
+    row "$TMP/why/softmax.csv" workload=softmax role=variant counters=cupti bytes=70000000 pipe=xu pipe_pct=40 stall=wait \
+        stall_pct=30 $words
+done
+run python3 scripts/suite_table.py --misses "$TMP/cases" "$TMP/large.csv"
+expect 0 'suite_table --misses' && says '^a$'
+run python3 scripts/suite_table.py --misses "$TMP/cases" "$TMP/suite_rows.csv"
+says_not '^a$'
+run python3 scripts/suite_table.py --out "$TMP" --counted "$TMP/why" "$TMP/cases" "$TMP/large.csv"
+says '^large cases .*: 0 of 1$'
+grep -q '^a,X1,2026-01-02T03:04:05Z,70.0,85,k,b,8,70000000,84000000,0.2,,,xu,40,wait,30$' "$TMP/misses.csv" ||
+    fail "misses.csv:" "$(cat "$TMP/misses.csv")"
 
 # ---- program_table.py --------------------------------------------------------------------------------------------------
 
@@ -250,7 +268,29 @@ expect 1 "one of two programs fails"
 says '^failed: rope fwd bf16: warpsmith bench: made-up failure$'
 says '^layernorm '
 
-for script in bench_repeat bench_search bench_overlap; do
+# ---- bench_sizes.sh ----------------------------------------------------------------------------------------------------
+
+# Every size takes 10 us; full_sum fails.
+cat >"$TMP/warpsmith" <<'END'
+#!/usr/bin/env bash
+case $2 in *full_sum*) echo 'warpsmith bench: made-up failure'; exit 1 ;; esac
+while [ $# -gt 0 ]; do
+    [ "$1" = --results ] && dir=$2
+    [ "$1" = -D ] && sizes=${2#n=}
+    shift
+done
+echo 'workload,dtype,device,timestamp,git_rev,role,status,bytes,median_us,roof_pct' >"$dir/relu.csv"
+for n in ${sizes//,/ }; do echo "relu,f32,X1,2026-01-02T03:04:05Z,abc,tuned,ok,$((8 * n)),10,50" >>"$dir/relu.csv"; done
+END
+OUTDIR=$TMP/sizes SIZES='4 64' run scripts/bench_sizes.sh
+expect 1 "one of two workloads fails"
+says '^failed: full_sum: warpsmith bench: made-up failure$'
+says '^relu +f32 +4\.0 +5\.00 +10\.00 +50\.0$'
+says '^relu +f32 +64\.0 +5\.00'
+DTYPE=i8 run scripts/bench_sizes.sh
+expect 2 "no such dtype"
+
+for script in bench_repeat bench_search bench_overlap bench_sizes; do
     run "scripts/$script.sh" --help
     expect 0 "$script --help"
     says "OUTDIR=out scripts/$script.sh"
