@@ -14,6 +14,7 @@
  *   - the result could still fill the device (too few rows: kept apart, so that the reduction can
  * be split);
  *   - a row is reduced, or scanned along once;
+ *   - what lands on rows does so by one index (landing.c);
  *   - a kernel can hold its operators, and a launch its arguments.
  * Every refusal is logged with its reason. */
 #include "schedule/fuse.h"
@@ -532,6 +533,7 @@ static void plan(struct fuser *f, struct merge *m) {
     m->guest = m->host == m->a ? m->b : m->a;
     if ((m->why_not = matmul_reason(f, m))) return;
     if ((m->why_not = scan_reason(f, m))) return;
+    if ((m->why_not = landing_reason(f, m))) return;
     plan_fit(f, m);
     if (m->why_not) plan_inlining(f, m);
     if (m->why_not || (!m->inline_guest && !m->across && !they_meet(f, m))) plan_split(f, m);

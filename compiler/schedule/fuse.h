@@ -68,6 +68,10 @@ bool find_abreast(struct fuser *f, struct merge *m);
 void plan_split(struct fuser *f, struct merge *m);
 void bind_by_places(struct fuser *f, struct merge *m);
 
+/* landing.c: why a kernel of both could not list what lands on its rows; NULL if it can, or if that
+ * is not asked. */
+const char *landing_reason(struct fuser *f, const struct merge *m);
+
 /* columns.c: bytes of what a group touches that are neighbours along one of these axes. */
 int64_t bytes_along(struct fuser *f, uint32_t g, const ex *axes, int n);
 /* The guest as reductions of the host's columns, or the other way round; false with

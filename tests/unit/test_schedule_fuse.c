@@ -632,6 +632,25 @@ static void test_verify(void **state) {
     arena_free(a);
 }
 
+/* What is added where it lands has a kernel for each index, and one for all that land by it. */
+static void test_landing(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%i: i64[50], %j: i64[50], %s: f32[50, 8], %x: f32[90, 8]) {\n"
+         " %a = index_add(%x, 0, %i, %s)\n %b = index_add(%x, 0, %j, %s)\n return %a, %b\n}\n",
+         2,
+         {"not fused: they go along the sources of different rows"}},
+        {"graph(%i: i64[50], %t: f32[50, 8], %s: f32[50, 8], %x: f32[90, 8]) {\n"
+         " %a = index_add(%x, 0, %i, %s)\n %b = index_add(%x, 0, %i, %t)\n return %a, %b\n}\n",
+         1,
+         {NULL}},
+        {"graph(%x: f32[50, 90], %t: i64[50]) {\n %y = cross_entropy(%x, %t, reduction='none')\n"
+         " return %y\n}\n", /* what is compared with columns lands on no row */
+         1,
+         {NULL}},
+    };
+    CHECK(cases);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_producer_and_reader),
@@ -653,6 +672,7 @@ int main(void) {
         cmocka_unit_test(test_nested),
         cmocka_unit_test(test_unrolled),
         cmocka_unit_test(test_abreast),
+        cmocka_unit_test(test_landing),
         cmocka_unit_test(test_matrix_products),
         cmocka_unit_test(test_many_arguments),
         cmocka_unit_test(test_many_operators),
