@@ -44,6 +44,12 @@ void put_x(struct emitter *w, bool element) {
         line(w, "const k_idx x = k_clamp(%s, nx - %d)%s;", start, y->rows_inner ? y->vec : 1, plus);
 }
 
+void put_own_x(struct emitter *w) {
+    put_x(w, true);
+    if (w->y->ragged)
+        line(w, "if (x < px * %d + (e * %d + tx) * %d) continue;", w->y->bx, w->y->t0, w->y->vec);
+}
+
 const char *row_is_real(struct emitter *w) {
     const struct layout *y = w->y;
     return y->rows_inner
@@ -252,6 +258,7 @@ static void put_load_into(struct emitter *w, value_id v, const char *to) {
         return;
     }
     if (load_shape(w, x) == SHIFTED_VECTOR) {
+        if (w->y->rows_inner) hint = arena_printf(w->arena, "%s, true", *hint ? hint : ", 0");
         line(w, "%s = k_load_shifted<%s, %d%s>(p%d, %s);", to, m, vec, hint,
              argument_of(w, x->buffer), ex_text(w, x->index));
         return;
@@ -565,7 +572,8 @@ static void put_row_store(struct emitter *w, uint32_t s) {
         line(w, "for (int v = 0; v < %d; v++) o%u[v] = (%s)%s;", w->y->vec, s, t,
              ref(w, st->value));
     }
-    if (w->y->rows_inner) put_x(w, !vector);
+    if (vector) put_x(w, false);
+    if (!vector && w->y->rows_inner) put_own_x(w);
     if (vector)
         put_vector_store(w, s);
     else

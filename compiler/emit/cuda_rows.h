@@ -12,6 +12,7 @@ struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads);
 void put_row_values(struct emitter *w, const value_id *list, uint32_t n);
 void put_row_stores(struct emitter *w);
 void put_x(struct emitter *w, bool element); /* declares the thread's x */
+void put_own_x(struct emitter *w); /* of an element; goes on to the next if another has it */
 void open_unrolled(struct emitter *w, const char *name, int n);
 void close_rows(struct emitter *w);
 void open_columns(struct emitter *w); /* a loop over the thread's column steps u; declares r */

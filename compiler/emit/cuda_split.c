@@ -22,7 +22,7 @@ void put_partials(struct emitter *w) {
     open_unrolled(w, "e", y->ex);
     if (!rows_exact(w)) open_brace(w, "if (%s)", row_is_real(w));
     if (y->rows_inner) open_unrolled(w, "v", y->vec);
-    put_x(w, true);
+    put_own_x(w);
     for (uint32_t i = 0; i < f->reduce.n; i++)
         line(w, "part%u[(long long)part * nx + x] = a%u%s;", f->reduce.at[i], f->reduce.at[i],
              y->rows_inner ? "[e][v]" : "[e]");

@@ -204,7 +204,7 @@ template <typename T, int N, int STREAM> K_DEVICE void k_store(T *at, const k_pa
     k_store_words<k_pack<T, N>::BYTES, STREAM>(at, p.w);
 }
 /* p[at] and the N - 1 elements behind it, wherever they begin: out of the aligned vector that p[at] lies in and the
- * next, both of which are read. */
+ * next, both of which are read, or, WITHIN, no vector but those in which some of these lie. */
 K_DEVICE unsigned k_funnel(unsigned low, unsigned high, unsigned bits) {
 #ifdef WS_EMULATOR
     return bits ? low >> bits | high << (32 - bits) : low;
@@ -212,11 +212,13 @@ K_DEVICE unsigned k_funnel(unsigned low, unsigned high, unsigned bits) {
     return __funnelshift_r(low, high, bits);
 #endif
 }
-template <typename T, int N, int HINTS = 0, typename I> K_DEVICE k_pack<T, N> k_load_shifted(const T *p, I at) {
+template <typename T, int N, int HINTS = 0, bool WITHIN = false, typename I>
+K_DEVICE k_pack<T, N> k_load_shifted(const T *p, I at) {
     enum { WORDS = k_pack<T, N>::WORDS, PARTS = sizeof(T) < 4 };
     const unsigned past = (unsigned)at & (N - 1), bytes = past * (unsigned)sizeof(T);
     const T *from = p + (at - (I)past);
-    const k_pack<T, N> a = k_load<T, N, HINTS>(from), b = k_load<T, N, HINTS>(from + N);
+    const k_pack<T, N> a = k_load<T, N, HINTS>(from);
+    const k_pack<T, N> b = k_load<T, N, HINTS>(WITHIN && !past ? from : from + N);
     unsigned w[2 * WORDS];
 #pragma unroll
     for (int i = 0; i < WORDS; i++) w[i] = a.w[i], w[WORDS + i] = b.w[i];

@@ -47,8 +47,7 @@
     KNOB(look_back,                                                                                \
          "1: tiles of a scanned axis are blocks, which look back at the totals of those before")   \
     KNOB(ahead, "1: on the CPU, while a row is worked on in the caches the next one is asked for") \
-    KNOB(shift, "1: operands out of step with rows that have heads are read by whole vectors, "    \
-                "and shifted")                                                                     \
+    KNOB(shift, "1: operands out of step with vectors are read by two of them, and shifted")       \
     KNOB(hits, "sources that a thread tests at a time for whether they land in its block's x "     \
                "rows, which then go along those only; on the CPU 1: all are sorted by where they " \
                "land")

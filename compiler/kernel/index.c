@@ -81,6 +81,14 @@ bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec) {
            ex_divides(k->ex, vec, k->bound[x]);
 }
 
+ex kernel_extent(const struct kernel *k, buffer_id b) {
+    const struct meta *m = &k->schedule->loops->buffers.at[b].meta;
+    ex one = ex_const(k->ex, 1), e = one;
+    for (int d = 0; d < m->rank; d++)
+        e = ex_add(k->ex, e, ex_mul(k->ex, ex_sub(k->ex, m->size[d], one), m->stride[d]));
+    return e;
+}
+
 bool index_runs(const struct kernel *k, ex index, enum axis x, int vec) {
     return k->axis[x] && stride_inside(k, index, x, vec) == 1;
 }

@@ -231,7 +231,8 @@ struct layout {
     bool leave_l2;  /* what is loaded once leaves L2 before what is stored */
     int head_unit;  /* peel: heads end at multiples of it */
     bool peel;      /* vec does not divide the rows: each has a head and a tail, see peel.c */
-    bool shift;     /* peel: what is out of step is put together from two vectors */
+    bool shift;     /* peel, rows inner: what is out of step is put together from two vectors */
+    bool ragged;    /* rows inner: vec does not divide x, so that the last two vectors overlap */
     int slack;      /* shift: columns at a row's end that its whole vectors leave alone */
     bool one_head;  /* peel: all rows of a thread have heads of one length */
     int fit;        /* blocks of a multiprocessor that registers must suffice for; 0: for one */
@@ -261,7 +262,7 @@ int layout_ends(const struct layout *y);
 /* Does a thread read or write its vec elements at once? */
 bool layout_load_is_vector(const struct kernel *k, const struct layout *y,
                            const struct value_node *load);
-/* peel, shift: is it out of step, and yet read at once? */
+/* shift: is it out of step, and yet read at once? */
 /* Or one for all of them: a weight of the channel that they lie in. */
 bool layout_load_is_uniform(const struct kernel *k, const struct layout *y,
                             const struct value_node *load);
@@ -369,6 +370,9 @@ int64_t kernel_size(const struct kernel *k,
 /* Can `index` be loaded or stored `vec` elements at a time along axis x (contiguous, aligned, no
  * vector cut)? */
 bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec);
+/* Elements from the buffer's first to its last: where a vector divides them, one in which any of
+ * them lies may be read. */
+ex kernel_extent(const struct kernel *k, buffer_id b);
 /* Is it contiguous for vec neighbours along the axis, the first of which is a multiple of vec? */
 bool index_runs(const struct kernel *k, ex index, enum axis x, int vec);
 /* Is the value the same for such neighbours? */

@@ -94,10 +94,21 @@ static int64_t reduction_smem(const struct kernel *k, const struct layout *y) {
     return bytes;
 }
 
+/* Neighbours that two threads have are reduced by both, and stored by one of them. */
+static bool may_overlap(const struct kernel *k, int vec) {
+    int64_t lo, hi;
+    ex_range(k->ex, k->bound[AXIS_X], &lo, &hi);
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (k->stores.at[i].mask & MASK_R) return false;
+    return k->kind == KERNEL_REDUCE && k->rows_inner && lo >= vec;
+}
+
 /* Rows that the vector does not divide are peeled where that leaves anything to go by vectors. */
 static const char *check_vector(const struct kernel *k, struct layout *y, struct arena *a) {
     enum axis along = y->rows_inner ? AXIS_X : AXIS_R;
     if (y->vec == 1 || ex_divides(k->ex, y->vec, k->bound[along])) return NULL;
+    y->ragged = y->shift && !y->hits && may_overlap(k, y->vec);
+    if (y->ragged) return NULL;
     bool can_peel = !y->rows_inner && k->kind != KERNEL_SCAN && !k->columns;
     if (can_peel && kernel_size(k, AXIS_R) >= y->vec) y->start = kernel_row_start(k, y->vec);
     y->peel = y->start != EX_NONE;
@@ -112,8 +123,9 @@ static const char *check_shift(const struct kernel *k, struct layout *y) {
     bool any = false;
     if (!y->shift) return NULL;
     for (value_id v = 0; v < k->values.n; v++) any |= layout_load_shifts(k, y, &k->values.at[v]);
-    y->slack = y->vec;
-    return any ? NULL : "shift=1, but no operand is out of step with rows that have heads";
+    y->slack = y->peel ? y->vec : 0;
+    return any ? NULL
+               : "shift=1, but no operand is out of step with vectors that it could be read by";
 }
 
 static const char *check_split(const struct kernel *k, const struct layout *y, struct arena *a) {

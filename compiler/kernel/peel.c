@@ -10,21 +10,26 @@
  * equally far apart: these go by vectors. What begins elsewhere, such as the weights of a layer
  * norm, is read and written one element at a time; or, with shift=1, read by whole vectors all the
  * same, two for each, out of which the elements are put together. For the second to lie in the
- * tensor, a row's whole vectors end a vector before the row does. */
+ * tensor, a row's whole vectors end a vector before the row does.
+ *
+ * Columns that are reduced have no heads: their vectors begin anywhere in each row, and are put
+ * together likewise. The last vector of a row ends where the row does, and has some columns of the
+ * one before, which that thread stores. */
 #include "kernel/kernel.h"
 
-/* index = r + *rest? */
-static bool runs_along_rows(const struct kernel *k, ex index, ex *rest) {
+/* index = r + *rest, or x + *rest? */
+static bool runs_along(const struct kernel *k, ex index, enum axis along, ex *rest) {
     ex c;
     int64_t v;
-    return k->axis[AXIS_R] && ex_linear(k->ex, index, k->axis[AXIS_R], &c, rest) &&
+    return k->axis[along] && ex_linear(k->ex, index, k->axis[along], &c, rest) &&
            ex_is_const(k->ex, c, &v) && v == 1;
 }
 
 /* Does index at the head's end lie on a whole vector, for every row? */
 static bool is_in_phase(const struct kernel *k, ex index, ex start, int vec) {
     ex rest;
-    return runs_along_rows(k, index, &rest) && ex_divides(k->ex, vec, ex_sub(k->ex, rest, start));
+    return runs_along(k, index, AXIS_R, &rest) &&
+           ex_divides(k->ex, vec, ex_sub(k->ex, rest, start));
 }
 
 /* Neither guard nor subscripts of the load change along the row. */
@@ -59,7 +64,7 @@ ex kernel_row_start(const struct kernel *k, int vec) {
     ex best = EX_NONE, index, other, start;
     double most = 0, bytes;
     for (uint32_t i = 0; i < k->values.n + k->stores.n; i++) {
-        if (!access_at(k, i, &index, &bytes) || !runs_along_rows(k, index, &start)) continue;
+        if (!access_at(k, i, &index, &bytes) || !runs_along(k, index, AXIS_R, &start)) continue;
         if (has_subscript(k, start)) continue;
         double total = 0;
         for (uint32_t j = 0; j < k->values.n + k->stores.n; j++)
@@ -133,11 +138,14 @@ bool layout_load_is_uniform(const struct kernel *k, const struct layout *y,
 bool layout_load_shifts(const struct kernel *k, const struct layout *y,
                         const struct value_node *load) {
     enum { WORD = 4 };
+    enum axis along = y->rows_inner ? AXIS_X : AXIS_R;
     ex rest;
-    return y->shift && y->peel && load->kind == INST_LOAD && !load->n_args &&
-           runs_along_rows(k, load->index, &rest) &&
-           !is_in_phase(k, load->index, y->start, y->vec) &&
-           dtype_bytes(load->dtype) * y->vec >= WORD;
+    if (!y->shift || load->kind != INST_LOAD || load->n_args ||
+        !runs_along(k, load->index, along, &rest) || dtype_bytes(load->dtype) * y->vec < WORD)
+        return false;
+    if (!y->rows_inner) return y->peel && !is_in_phase(k, load->index, y->start, y->vec);
+    return load->mask & MASK_R && !layout_load_is_vector(k, y, load) &&
+           ex_divides(k->ex, y->vec, kernel_extent(k, load->buffer));
 }
 
 bool layout_store_is_vector(const struct kernel *k, const struct layout *y,

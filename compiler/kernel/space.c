@@ -30,12 +30,13 @@ struct space {
 
 static void propose(struct space *s, struct config c) {
     struct layout y;
-    if (kernel_layout(s->k, &c, &y, s->arena)) return;
-    for (uint32_t i = 0; i < s->all.n; i++)
+    bool legal = !kernel_layout(s->k, &c, &y, s->arena);
+    for (uint32_t i = 0; i < s->all.n && legal; i++)
         if (config_equal(&s->all.at[i].c, &c)) return;
-    vec_push(s->arena, &s->all, ((struct candidate){c, kernel_cost(s->k, &y)}));
-    if (!y.peel || y.shift) return;
+    if (legal) vec_push(s->arena, &s->all, ((struct candidate){c, kernel_cost(s->k, &y)}));
+    if (y.shift || s->k->limits->kind == DEVICE_CPU) return;
     c.knob[KNOB_shift] = 1;
+    if (y.rows_inner) c.knob[KNOB_skip_l1] = 0; /* the next thread reads the second vector, too */
     propose(s, c);
 }
 
@@ -79,6 +80,12 @@ static int widest_divisor(const struct kernel *k, enum axis inner) {
 static bool tries_vector(const struct kernel *k, int vec) {
     int widest = widest_vector(k, AXIS_R), divisor = widest_divisor(k, AXIS_R);
     return vec == widest || vec * 2 == widest || vec == divisor || vec * 2 == divisor;
+}
+
+/* Along x, of those that divide it three, and two that have to be shifted. */
+static bool tries_row_vector(const struct kernel *k, int vec) {
+    int widest = widest_vector(k, AXIS_X), divisor = widest_divisor(k, AXIS_X);
+    return vec <= divisor ? vec * 4 >= divisor : vec * 2 >= widest;
 }
 
 #define CONFIG(...) ((struct config){.knob = {__VA_ARGS__}})
@@ -193,11 +200,11 @@ static void propose_blocks(struct space *s) {
 static void propose_rows(struct space *s) {
     const struct kernel *k = s->k;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
-    int widest = widest_divisor(k, AXIS_X);
-    for (int vec = widest; vec >= 1 && vec * 4 >= widest; vec /= 2)
+    for (int vec = widest_vector(k, AXIS_X); vec >= 1; vec /= 2)
         for (int t0 = nx < 8 ? (int)next_power_of_two(nx) : 8; t0 <= 256; t0 *= 2)
             for (int warps = 2; warps <= 16; warps *= 2) {
                 int t1 = warps * 32 / t0, x = t0 * vec;
+                if (!tries_row_vector(k, vec)) continue;
                 if (t1 < 1 || x >= 2 * (nx > 32 ? nx : 32)) continue;
                 propose(s, CONFIG(K(x, x), K(r, round_up(nr, t1)), K(warps, warps), K(vec, vec),
                                   K(keep, 1)));
@@ -208,7 +215,8 @@ static void propose_rows(struct space *s) {
                         propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
                                           K(cluster, c), K(skip_l1, 1)));
                 }
-                for (int u = 1; u <= 8 && (u == 1 || t1 * u / 2 < nr); u *= 2) {
+                int most = vec * 4 < widest_vector(k, AXIS_X) ? 16 : 8;
+                for (int u = 1; u <= most && (u == 1 || t1 * u / 2 < nr); u *= 2) {
                     propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
                                       K(online, 1)));
                     for (int split = 1; split <= 1024; split *= 2) {

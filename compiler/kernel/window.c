@@ -85,21 +85,12 @@ static int bytes_of(const struct kernel *k, buffer_id b) {
     return dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype);
 }
 
-/* Elements from the buffer's first to its last. */
-static ex extent(const struct kernel *k, buffer_id b) {
-    const struct meta *m = &k->schedule->loops->buffers.at[b].meta;
-    ex one = ex_const(k->ex, 1), e = one;
-    for (int d = 0; d < m->rank; d++)
-        e = ex_add(k->ex, e, ex_mul(k->ex, ex_sub(k->ex, m->size[d], one), m->stride[d]));
-    return e;
-}
-
 /* The widest piece that divides where vectors begin, and the buffer: then a piece with one element
  * of the buffer lies in it. *shift: of e, to a multiple of that. */
 static int widest_piece(const struct finder *f, buffer_id b, ex e, int step, int *shift) {
     const struct kernel *k = f->k;
     for (int unit = PIECE_BYTES / bytes_of(k, b); unit * bytes_of(k, b) >= LEAST_BYTES; unit /= 2) {
-        if (step * f->y->vec % unit || step > unit || !ex_divides(k->ex, unit, extent(k, b)))
+        if (step * f->y->vec % unit || step > unit || !ex_divides(k->ex, unit, kernel_extent(k, b)))
             continue;
         for (*shift = 0; *shift < unit; ++*shift)
             if (ex_divides(k->ex, unit, ex_sub(k->ex, e, ex_const(k->ex, *shift)))) return unit;

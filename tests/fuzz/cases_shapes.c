@@ -257,6 +257,15 @@ static const char *const shapes[] = {
     "graph(%x: f64[530, 70]) {\n %c = cummin(%x, 0)\n return %c\n}\n",
     "graph(%x: bool[900, 48]) {\n %c = cumsum(%x, 0)\n %d = cumsum(%x, 0, dtype=bool)\n"
     " return %c, %d\n}\n",
+    /* reductions of columns that lie out of step with vectors: of odd numbers, of a part, with what
+     * is one for all rows */
+    "graph(%x: bf16[520, 99]) {\n %y = sum(%x, 0)\n return %y\n}\n",
+    "graph(%x: f32[48, 3, 101], %w: f32[101]) {\n %p = mul(%x, %w)\n %y = logsumexp(%p, 0)\n"
+    " return %y\n}\n",
+    "graph(%x: f32[40, 66]) {\n %a = slice(%x, 1, 1, 65)\n %v = var(%a, 0)\n"
+    " %i = argmax(%a, 0)\n return %v, %i\n}\n",
+    "graph(%x: f16[1024, 9], %y: bf16[1024, 9]) {\n %p = mul(%x, %y)\n %s = sum(%p, 0)\n"
+    " %m = amax(%x, 0)\n return %s, %m\n}\n",
     "graph(%x: f16[300, 6]) {\n %q = mul(%x, 0.01)\n %p = add(%q, 1)\n %c = cumprod(%p, 0)\n"
     " return %c\n}\n",
 };

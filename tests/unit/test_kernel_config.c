@@ -80,6 +80,10 @@ static void test_parse_errors(void **state) {
 static const char softmax[] = "graph(%x: f32[100, 1000]) {\n %y = softmax(%x, 1)\n return %y\n}\n";
 static const char softmax_columns[] =
     "graph(%x: f32[1000, 100]) {\n %y = softmax(%x, 0)\n return %y\n}\n";
+static const char odd_columns[] = /* 8 divides their elements, 16 does not */
+    "graph(%x: bf16[520, 99]) {\n %y = sum(%x, 0)\n return %y\n}\n";
+static const char odd_softmax[] =
+    "graph(%x: bf16[520, 99]) {\n %y = softmax(%x, 0)\n return %y\n}\n";
 static const char column_scan[] =
     "graph(%x: f32[1000, 70]) {\n %y = cumsum(%x, 0)\n return %y\n}\n";
 static const char row_scan[] = "graph(%x: f32[2, 1000]) {\n %y = cumsum(%x, 1)\n return %y\n}\n";
@@ -156,9 +160,9 @@ static void test_refusals_gpu(void **state) {
          "turn=1 needs a pointwise kernel, with whole vectors"},
         {odd_bias, "x=1 r=256 warps=1 vec=8 shift=1", NULL},
         {odd_bias, "x=1 r=256 warps=1 vec=1 shift=1",
-         "shift=1, but no operand is out of step with rows that have heads"},
+         "shift=1, but no operand is out of step with vectors that it could be read by"},
         {softmax, "x=1 r=4096 warps=8 vec=16 shift=1",
-         "shift=1, but no operand is out of step with rows that have heads"},
+         "shift=1, but no operand is out of step with vectors that it could be read by"},
         {shifted, "x=1 r=64 warps=1 vec=2 window=1", NULL},
         {shifted, "x=1 r=64 warps=1 vec=2 window=2", "window is 0 or 1"},
         {row_sum, "x=1 r=1024 warps=8 vec=4 window=1",
@@ -282,6 +286,16 @@ static void test_refusals_gpu(void **state) {
         {row_scan, "x=2 r=512 warps=4 rows=2 vec=4 look_back=1", "look_back=1 needs rows=1"},
         {row_sum, "x=1 r=1024 warps=8 look_back=1",
          "look_back=1 needs scans on a GPU, none of which stands on another"},
+        {odd_columns, "x=64 r=64 warps=8 vec=8 shift=1", NULL},
+        {odd_columns, "x=64 r=64 warps=8 vec=8", "vec=8 does not divide the column length 99"},
+        {odd_columns, "x=128 r=64 warps=8 vec=16 shift=1",
+         "shift=1, but no operand is out of step with vectors that it could be read by"},
+        {odd_columns, "x=32 r=64 warps=8 vec=1 shift=1",
+         "shift=1, but no operand is out of step with vectors that it could be read by"},
+        {odd_softmax, "x=64 r=64 warps=8 vec=4 shift=1",
+         "vec=4 does not divide the column length 99"},
+        {softmax_columns, "x=64 r=64 warps=8 vec=4 shift=1",
+         "shift=1, but no operand is out of step with vectors that it could be read by"},
         {column_scan, "x=32 r=64 warps=4 vec=2 look_back=1", NULL},
         {column_scan, "x=32 r=64 warps=4 vec=2", NULL},
         {column_scan, "x=64 r=2 warps=1 vec=2", NULL}, /* a thread has its columns alone */
