@@ -36,6 +36,7 @@ static const struct {
      "return %s, %m\n}\n"},
     /* few long rows: a scan by tiles, a variance along with its mean */
     {"s0=2 s1=9000", "graph(%x: f32[s0, s1]) {\n %c = cumsum(%x, 1)\n return %c\n}\n"},
+    {"s0=12", "graph(%x: bf16[64, 8*s0+1]) {\n %s = sum(%x, 0)\n return %s\n}\n"},
     {"s0=310 s1=9", "graph(%x: f32[s0, 4*s1]) {\n %c = cumsum(%x, 0)\n return %c\n}\n"},
     {"s0=2 s1=16500", "graph(%x: f32[s0, 4*s1]) {\n %v = var(%x, 1)\n return %v\n}\n"},
     {"s0=20 s1=24 s2=40",
