@@ -41,8 +41,9 @@ struct env env_read(struct arena *a) {
     struct env e = {.cuda_home = get("CUDA_HOME"), .cc = get("CC")};
     if (!e.cuda_home) e.cuda_home = get("CUDA_PATH");
     if (!e.cc) e.cc = "cc";
-    const char *overlap = get("WARPSMITH_OVERLAP");
+    const char *overlap = get("WARPSMITH_OVERLAP"), *graph = get("WARPSMITH_GRAPH");
     e.no_overlap = overlap && !strcmp(overlap, "0");
+    e.graphs = graph && !strcmp(graph, "1");
     e.threads_placed = get("OMP_PROC_BIND") || get("OMP_PLACES") || get("GOMP_CPU_AFFINITY");
     const char *cache = get("WARPSMITH_CACHE"), *xdg = get("XDG_CACHE_HOME"), *home = get("HOME");
     if (cache)

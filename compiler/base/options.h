@@ -4,6 +4,7 @@
  *   WARPSMITH_CACHE  path of the store; default $XDG_CACHE_HOME/warpsmith/store.db, else
  *                    ~/.cache/...
  *   WARPSMITH_OVERLAP  0: no launch is made ready before the one before it has ended
+ *   WARPSMITH_GRAPH  1: a program of several launches is one CUDA graph
  *   CUDA_HOME        where a CUDA toolkit is looked for first
  *   CC               the C compiler of the CPU device; default cc
  */
@@ -40,7 +41,7 @@ struct env {
     const char *store_path; /* never NULL */
     const char *cuda_home;  /* NULL if not set */
     const char *cc;
-    bool no_overlap;
+    bool no_overlap, graphs;
     bool threads_placed; /* OpenMP was told where threads go: nobody else is to pin them */
 };
 

@@ -243,7 +243,7 @@ says 'tuning took 0\.50 s at the median, .* 12\.0 trials'
 
 # ---- bench_overlap.sh ------------------------------------------------------------------------------------------------
 
-# Layernorm has two kernels and takes 12 us for 10 where launches do not overlap, softmax one; rope fails.
+# Layernorm has two kernels and takes 12 us for 10 where launches do not overlap, 11 as a graph, softmax one; rope fails.
 cat >"$TMP/warpsmith" <<END
 #!/usr/bin/env bash
 case \$2 in *rope*) echo 'warpsmith bench: made-up failure'; exit 1 ;; esac
@@ -253,15 +253,17 @@ while [ \$# -gt 0 ]; do
     shift
 done
 [ \$name = layernorm ] && echo 'graph 0: 4 kernels one per operation, 2 fused' || echo 'graph 0: 4 kernels one per operation, 1 fused'
-[ -s "\$dir/\$name.csv" ] || echo 'workload,mode,dtype,role,median_us,span_us,device,timestamp' >"\$dir/\$name.csv"
-[ "\$WARPSMITH_OVERLAP" = 0 ] && us=12 || us=10
-echo "\$name,fwd,bf16,default,9,\$us,X1,2026-01-02T03:04:05Z" >>"\$dir/\$name.csv"
+[ -s "\$dir/\$name.csv" ] || echo 'workload,mode,dtype,role,median_us,span_us,host_us,device,timestamp' >"\$dir/\$name.csv"
+us=10 host=6
+[ "\$WARPSMITH_OVERLAP" != 0 ] || us=12
+[ "\$WARPSMITH_GRAPH" != 1 ] || us=11 host=4
+echo "\$name,fwd,bf16,default,9,\$us,\$host,X1,2026-01-02T03:04:05Z" >>"\$dir/\$name.csv"
 END
 OUTDIR=$TMP/overlap WORKLOADS='softmax layernorm' MODES=fwd run scripts/bench_overlap.sh
 expect 0 "overlap"
-says '^layernorm fwd bf16 +2 +12\.00 +10\.00 +20\.00%$'
+says '^layernorm fwd bf16 +2 +12\.00 +10\.00 +20\.00% +11\.00 +6\.00 +4\.00$'
 says_not softmax
-[ "$(sed -n 2p "$TMP/overlap/overlap.csv")" = layernorm,fwd,bf16,X1,2026-01-02,2,12.000,10.000,20.00 ] ||
+[ "$(sed -n 2p "$TMP/overlap/overlap.csv")" = layernorm,fwd,bf16,X1,2026-01-02,2,12.000,10.000,20.00,11.000,6.00,4.00 ] ||
     fail "overlap.csv:" "$(cat "$TMP/overlap/overlap.csv")"
 OUTDIR=$TMP/overlap WORKLOADS='rope layernorm' MODES=fwd run scripts/bench_overlap.sh
 expect 1 "one of two programs fails"

@@ -12,7 +12,7 @@
 #include "runtime/cuda/api.h"
 #include "tests/unit/fake_cuda.h"
 
-enum { RECORD_BYTES = 216, MAX_RECORDS = 4096, MAX_ALLOCATIONS = 64 };
+enum { RECORD_BYTES = 216, MAX_RECORDS = 4096, MAX_ALLOCATIONS = 64, MAX_RECORDED = 64 };
 
 static struct fake state;
 static int generation;
@@ -204,11 +204,26 @@ static void record_launch(const char *name, bool overlaps) {
     if (state.tracing && n_records < MAX_RECORDS) records[n_records++] = r;
 }
 
-static int launch(uint32_t cbid, bool overlaps, cu_function f, void **args) {
+/* There is one stream but for the default, and it records from beginning to end of a capture. */
+static struct {
+    bool records;
+    int n;
+    struct {
+        const char *name;
+        bool overlaps;
+    } launches[MAX_RECORDED];
+} stream, graph;
+
+static int launch(uint32_t cbid, bool overlaps, cu_stream on, cu_function f, void **args) {
     struct cupti_callback_data data = {.site = 0, .correlation_id = ++last_id};
     if (state.sync_status != CU_OK) return state.sync_status;
     profile_launch((const char *)f);
     if (callback && !state.silent) callback(callback_user, 1, cbid, &data);
+    if (on && stream.records && stream.n < MAX_RECORDED) {
+        stream.launches[stream.n].name = (const char *)f;
+        stream.launches[stream.n++].overlaps = overlaps;
+        return CU_OK;
+    }
     record_launch((const char *)f, overlaps);
     if (!strcmp((const char *)f, "ws_find_worst")) {
         unsigned long long *result = *(unsigned long long **)args[0];
@@ -221,10 +236,9 @@ static int launch(uint32_t cbid, bool overlaps, cu_function f, void **args) {
 }
 
 CU(cuLaunchKernel, cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-   unsigned bz, unsigned smem, cu_stream stream, void **args, void **extra) {
-    (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)smem, (void)stream,
-        (void)extra;
-    return launch(CUPTI_C_DRIVER_TRACE_CBID_cuLaunchKernel, false, f, args);
+   unsigned bz, unsigned smem, cu_stream on, void **args, void **extra) {
+    (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)smem, (void)extra;
+    return launch(CUPTI_C_DRIVER_TRACE_CBID_cuLaunchKernel, false, on, f, args);
 }
 CU(cuLaunchKernelEx, const struct cu_launch_config *l, cu_function f, void **args, void **extra) {
     bool overlaps = l->n_attributes == 1 &&
@@ -232,7 +246,59 @@ CU(cuLaunchKernelEx, const struct cu_launch_config *l, cu_function f, void **arg
                     l->attributes->value.allowed;
     (void)extra;
     state.overlapping += overlaps;
-    return launch(CUPTI_C_DRIVER_TRACE_CBID_cuLaunchKernelEx, overlaps, f, args);
+    return launch(CUPTI_C_DRIVER_TRACE_CBID_cuLaunchKernelEx, overlaps, l->stream, f, args);
+}
+
+CU(cuStreamCreate, cu_stream *s, unsigned flags) {
+    (void)flags;
+    state.leaked++;
+    return *s = (cu_stream)&stream, CU_OK;
+}
+CU(cuStreamDestroy_v2, cu_stream s) {
+    (void)s;
+    state.leaked--;
+    return CU_OK;
+}
+CU(cuStreamBeginCapture_v2, cu_stream s, int mode) {
+    (void)s;
+    stream.records = true;
+    stream.n = 0;
+    return mode == CU_CAPTURE_THREAD_LOCAL ? CU_OK : 1;
+}
+CU(cuStreamEndCapture, cu_stream s, cu_graph *g) {
+    (void)s;
+    stream.records = false;
+    state.leaked++;
+    return *g = (cu_graph)&stream, CU_OK;
+}
+CU(cuGraphInstantiateWithFlags, cu_graph_exec *e, cu_graph g, unsigned long long flags) {
+    (void)g, (void)flags;
+    if (state.graph_status != CU_OK) return state.graph_status;
+    graph = stream;
+    state.leaked++;
+    return *e = (cu_graph_exec)&graph, CU_OK;
+}
+/* Its launches have one correlation id. */
+CU(cuGraphLaunch, cu_graph_exec e, cu_stream s) {
+    struct cupti_callback_data data = {.site = 0, .correlation_id = ++last_id};
+    (void)e, (void)s;
+    if (state.sync_status != CU_OK) return state.sync_status;
+    state.graph_launches++;
+    if (callback && !state.silent)
+        callback(callback_user, 1, CUPTI_C_DRIVER_TRACE_CBID_cuGraphLaunch, &data);
+    for (int i = 0; i < graph.n; i++)
+        record_launch(graph.launches[i].name, graph.launches[i].overlaps);
+    return CU_OK;
+}
+CU(cuGraphExecDestroy, cu_graph_exec e) {
+    (void)e;
+    state.leaked--;
+    return CU_OK;
+}
+CU(cuGraphDestroy, cu_graph g) {
+    (void)g;
+    state.leaked--;
+    return CU_OK;
 }
 
 /* ---- CUPTI ------------------------------------------------------------------------------------

@@ -8,11 +8,12 @@ struct fake {
     int subscribe_status; /* what cuptiSubscribe answers */
     int sync_status;      /* what cuCtxSynchronize answers, until the context is reset */
     int reset_status;
-    int drop;      /* so many of the next records are never delivered */
-    int zero;      /* so many of the next records have no timestamps */
-    int silent;    /* launches are not told to the callback */
-    int behind;    /* of so many repetitions the host submits the last launch too late */
-    int bad_nvrtc; /* compiles fail */
+    int graph_status; /* what cuGraphInstantiateWithFlags answers */
+    int drop;         /* so many of the next records are never delivered */
+    int zero;         /* so many of the next records have no timestamps */
+    int silent;       /* launches are not told to the callback */
+    int behind;       /* of so many repetitions the host submits the last launch too late */
+    int bad_nvrtc;    /* compiles fail */
     unsigned long long throttle;
     unsigned long long bad, worst; /* what the comparing kernels find */
     /* the range profiler */
@@ -26,6 +27,7 @@ struct fake {
     int tracing; /* is on */
     int profilers, enables, hosts, asked, misused;
     int overlapping; /* of the launches: allowed to begin before the one before them ends */
+    int graph_launches;
     int launches, flushes, contexts, subscriptions, loaded, leaked;
 };
 

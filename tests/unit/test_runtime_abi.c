@@ -44,6 +44,9 @@ CU_FUNC_ATTRIBUTES(A)
 #define A(name, value) SAME(value, CU_LAUNCH_ATTRIBUTE_##name);
 CU_LAUNCH_ATTRIBUTES(A)
 #undef A
+#define A(name, value) SAME(value, CU_STREAM_CAPTURE_MODE_##name);
+CU_STREAM_CAPTURE_MODES(A)
+#undef A
 SAME_SIZE(struct cu_launch_attribute, CUlaunchAttribute);
 SAME_SIZE(struct cu_launch_config, CUlaunchConfig);
 #define FIELD(type, ours, their_type, theirs)                                                      \

@@ -191,6 +191,38 @@ static void test_overlapping(void **state) {
     }
 }
 
+/* Several launches as one graph: submitted at once, timed one by one; one launch is none. */
+static void test_graphs(void **state) {
+    struct fixture *f = *state;
+    double us[4 * SAMPLES];
+    struct sample_extra extra[SAMPLES];
+    f->env.graphs = true;
+    open_device(f);
+    struct module *m = load(f);
+    struct launch l[] = {launch(m, "b"), launch(m, "a"), launch(m, "b"), launch(m, "a")};
+    for (int k = 0; k < 4; k++) l[k].overlaps = k != 1;
+    l[0].grid[0] = 0;
+    assert_int_equal(device_run(f->dev, l, 4, &f->diag), WS_OK);
+    assert_int_equal(f->kit->fake->graph_launches, 1);
+    assert_int_equal(f->kit->fake->launches, 3);
+    f->kit->fake->drop = 5; /* the warm-up, and two of a repetition that is made again */
+    assert_int_equal(device_time(f->dev, l, 4, SAMPLES, true, us, extra, &f->diag), WS_OK);
+    assert_int_equal(f->kit->fake->graph_launches, SAMPLES + 2);
+    for (int k = 0; k < SAMPLES; k++) {
+        assert_true(us[4 * k] == 0 && us[4 * k + 1] == 1);
+        assert_true(us[4 * k + 2] == 2 && us[4 * k + 3] == 1);
+        assert_true(extra[k].span_us == 4);
+    }
+    int before = f->kit->fake->graph_launches;
+    assert_int_equal(device_time(f->dev, l + 1, 1, SAMPLES, true, us, NULL, &f->diag), WS_OK);
+    assert_int_equal(f->kit->fake->graph_launches, before);
+    f->kit->fake->graph_status = 1;
+    assert_int_equal(device_run(f->dev, l, 4, &f->diag), WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "cuGraphInstantiate of 4 launches"));
+    assert_int_equal(f->kit->fake->leaked, 0);
+    device_unload(f->dev, m);
+}
+
 /* Enough launches to fill several buffers and to pass the queue's depth. */
 static void test_time_many(void **state) {
     struct fixture *f = *state;
@@ -440,6 +472,7 @@ int main(void) {
         TEST(test_time),
         TEST(test_gaps_of_a_slow_host),
         TEST(test_overlapping),
+        TEST(test_graphs),
         TEST(test_time_many),
         TEST(test_lost_records_are_measured_again),
         TEST(test_zero_stamps_are_measured_again),

@@ -19,6 +19,8 @@ typedef struct cu_context_ *cu_context;
 typedef struct cu_module_ *cu_module;
 typedef struct cu_function_ *cu_function;
 typedef struct cu_stream_ *cu_stream;
+typedef struct cu_graph_ *cu_graph;
+typedef struct cu_graph_exec_ *cu_graph_exec;
 
 /* CU_DEVICE_ATTRIBUTE_* */
 #define CU_DEVICE_ATTRIBUTES(A)                                                                    \
@@ -64,6 +66,9 @@ struct cu_launch_config {
     unsigned n_attributes;
 };
 
+/* CU_STREAM_CAPTURE_MODE_*: other threads may do as they like */
+#define CU_STREAM_CAPTURE_MODES(A) A(THREAD_LOCAL, 1)
+
 /* CUDA_ERROR_*: those we must recognise. sticky: the context is gone, later calls fail too. */
 #define CU_ERRORS(E)                                                                               \
     E(NO_DEVICE, 100, 0)                                                                           \
@@ -96,6 +101,11 @@ enum {
 enum {
 #define A(name, value) CU_LAUNCH_##name = value,
     CU_LAUNCH_ATTRIBUTES(A)
+#undef A
+};
+enum {
+#define A(name, value) CU_CAPTURE_##name = value,
+    CU_STREAM_CAPTURE_MODES(A)
 #undef A
 };
 enum {
@@ -142,7 +152,16 @@ enum {
       (cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,             \
        unsigned bz, unsigned smem, cu_stream stream, void **args, void **extra))                   \
     F(cu_status, launch_kernel_ex, "cuLaunchKernelEx",                                             \
-      (const struct cu_launch_config *config, cu_function f, void **args, void **extra))
+      (const struct cu_launch_config *config, cu_function f, void **args, void **extra))           \
+    F(cu_status, stream_create, "cuStreamCreate", (cu_stream * s, unsigned flags))                 \
+    F(cu_status, stream_destroy, "cuStreamDestroy_v2", (cu_stream s))                              \
+    F(cu_status, capture_begin, "cuStreamBeginCapture_v2", (cu_stream s, int mode))                \
+    F(cu_status, capture_end, "cuStreamEndCapture", (cu_stream s, cu_graph * g))                   \
+    F(cu_status, graph_instantiate, "cuGraphInstantiateWithFlags",                                 \
+      (cu_graph_exec * e, cu_graph g, unsigned long long flags))                                   \
+    F(cu_status, graph_launch, "cuGraphLaunch", (cu_graph_exec e, cu_stream s))                    \
+    F(cu_status, graph_exec_destroy, "cuGraphExecDestroy", (cu_graph_exec e))                      \
+    F(cu_status, graph_destroy, "cuGraphDestroy", (cu_graph g))
 
 /* ---- NVRTC ----------------------------------------------------------------------------------- */
 
@@ -182,6 +201,7 @@ typedef struct cupti_subscriber_ *cupti_subscriber;
     C(CB_DOMAIN_DRIVER_API, 1)                                                                     \
     C(DRIVER_TRACE_CBID_cuLaunchKernel, 307)                                                       \
     C(DRIVER_TRACE_CBID_cuLaunchKernelEx, 652)                                                     \
+    C(DRIVER_TRACE_CBID_cuGraphLaunch, 514)                                                        \
     C(API_ENTER, 0)
 
 enum {

@@ -3,6 +3,7 @@
  *   library.c   opens libcuda, libnvrtc, libcupti, libnvidia-ml
  *   nvrtc.c     CUDA C -> cubin (and PTX)
  *   driver.c    context, memory, modules, launches
+ *   graph.c     several launches as one CUDA graph
  *   limits.c    what the device is: limits, name, clocks
  *   cupti.c     kernel records by correlation id
  *   timing.c    device_time on top of them
@@ -39,7 +40,8 @@ enum ws_status cupti_open(const struct env *env, struct arena *a, struct diag *d
                           struct cupti **out);
 void cupti_close(struct cupti *c);
 
-/* The correlation id of the last cuLaunchKernel since the last call, or 0 if CUPTI saw none. */
+/* The correlation id of the last launch, of a kernel or a graph, since the last call, or 0 if CUPTI
+ * saw none. */
 uint32_t cupti_take_correlation(struct cupti *c);
 
 struct kernel_time {
@@ -49,8 +51,9 @@ struct kernel_time {
 
 /* Keep the records of kernels that run from now on; the context must be idle. */
 void cupti_begin(struct cupti *c);
-/* The context has been synchronised: deliver what was kept, sorted by correlation id. At least
- * `expected` records are waited for. The array is valid until the next begin. */
+/* The context has been synchronised: deliver what was kept, sorted by correlation id, and the
+ * kernels of a graph, which share one, by their start. At least `expected` records are waited for.
+ * The array is valid until the next begin. */
 enum ws_status cupti_end(struct cupti *c, int expected, const struct kernel_time **out, int *n,
                          struct diag *d);
 /* No records from here on, so that counting and tracing do not meet; both may be called when it is
@@ -136,16 +139,31 @@ struct ready {
     cu_function function; /* NULL: an empty grid, nothing to do */
     bool overlaps;        /* with the one submitted before it */
     unsigned grid[3], threads, smem;
+    cu_stream stream; /* NULL: the default */
     void *args[LAUNCH_MAX_ARGS];
     const char *entry;
 };
 /* follows: it may overlap what is submitted before it. */
 enum ws_status cuda_ready(struct cuda_device *c, const struct launch *l, bool follows,
                           struct ready *out, struct diag *d);
+/* Of launches in a row. */
+enum ws_status cuda_ready_all(struct cuda_device *c, const struct launch *l, int n,
+                              struct ready *out, struct diag *d);
 enum ws_status cuda_submit(struct cuda_device *c, const struct ready *r, struct diag *d);
 enum ws_status cuda_synchronize(struct cuda_device *c, const char *after, struct diag *d);
 enum ws_status cuda_enter(struct cuda_device *c,
                           struct diag *d); /* make the context current in this thread */
+
+/* ---- graph.c --------------------------------------------------------------------------------- */
+
+/* Are these launches to be a graph? Of one there is nothing to gain. */
+bool cuda_wants_graph(const struct cuda_device *c, const struct ready *r, int n);
+/* Nothing runs yet. Launches that overlap do so in the graph, too. */
+enum ws_status cuda_graph_record(struct cuda_device *c, const struct ready *r, int n,
+                                 cu_graph_exec *out, struct diag *d);
+enum ws_status cuda_graph_submit(struct cuda_device *c, cu_graph_exec g, const char *first,
+                                 struct diag *d);
+void cuda_graph_free(struct cuda_device *c, cu_graph_exec g); /* NULL is none */
 
 /* ---- limits.c, timing.c ---------------------------------------------------------------------- */
 

@@ -1,7 +1,8 @@
 /* cupti.c: when each kernel of ours started and ended, from CUPTI's activity records.
  *
  *   cupti_begin              records from here on are kept
- *   cuLaunchKernel[Ex]       a driver-API callback notes the launch's correlation id
+ *   cuLaunchKernel[Ex], cuGraphLaunch
+ *                            a driver-API callback notes the launch's correlation id
  *   cupti_take_correlation   that id
  *   (synchronise)
  *   cupti_end                flush; {correlation, start, end} sorted by correlation id
@@ -29,7 +30,7 @@ enum {
 struct cupti {
     struct cupti_api api;
     cupti_subscriber subscriber;
-    uint32_t correlation; /* of the last cuLaunchKernel, written on the launching thread */
+    uint32_t correlation; /* of the last launch, written on the launching thread */
     pthread_mutex_t lock; /* guards what follows */
     bool keep;
     struct kernel_time *times; /* malloc'ed: CUPTI's thread appends */
@@ -42,11 +43,22 @@ static struct cupti *_Atomic active;
 
 /* ---- callbacks ------------------------------------------------------------------------------- */
 
+/* What launches, with the names that errors have. */
+static const struct {
+    uint32_t cbid;
+    const char *enable;
+} launching[] = {
+    {CUPTI_C_DRIVER_TRACE_CBID_cuLaunchKernel, "cuptiEnableCallback(cuLaunchKernel)"},
+    {CUPTI_C_DRIVER_TRACE_CBID_cuLaunchKernelEx, "cuptiEnableCallback(cuLaunchKernelEx)"},
+    {CUPTI_C_DRIVER_TRACE_CBID_cuGraphLaunch, "cuptiEnableCallback(cuGraphLaunch)"},
+};
+enum { N_LAUNCHING = sizeof launching / sizeof *launching };
+
 static void on_launch(void *user, int domain, uint32_t cbid, const void *data) {
     const struct cupti_callback_data *call = data;
     struct cupti *c = user;
-    bool launches = cbid == CUPTI_C_DRIVER_TRACE_CBID_cuLaunchKernel ||
-                    cbid == CUPTI_C_DRIVER_TRACE_CBID_cuLaunchKernelEx;
+    bool launches = false;
+    for (int i = 0; i < N_LAUNCHING; i++) launches |= cbid == launching[i].cbid;
     if (domain == CUPTI_C_CB_DOMAIN_DRIVER_API && launches && call->site == CUPTI_C_API_ENTER)
         c->correlation = call->correlation_id;
 }
@@ -122,13 +134,11 @@ enum ws_status cupti_open(const struct env *env, struct arena *a, struct diag *d
     cupti_status s = c->api.subscribe(&c->subscriber, on_launch, c);
     if (s != CUPTI_OK) return cupti_fail(c, d, s, "cuptiSubscribe");
     active = c;
-    const char *what = "cuptiEnableCallback(cuLaunchKernel)";
-    s = c->api.enable_callback(1, c->subscriber, CUPTI_C_CB_DOMAIN_DRIVER_API,
-                               CUPTI_C_DRIVER_TRACE_CBID_cuLaunchKernel);
-    if (s == CUPTI_OK) {
-        what = "cuptiEnableCallback(cuLaunchKernelEx)";
+    const char *what = NULL;
+    for (int i = 0; i < N_LAUNCHING && s == CUPTI_OK; i++) {
+        what = launching[i].enable;
         s = c->api.enable_callback(1, c->subscriber, CUPTI_C_CB_DOMAIN_DRIVER_API,
-                                   CUPTI_C_DRIVER_TRACE_CBID_cuLaunchKernelEx);
+                                   launching[i].cbid);
     }
     if (s == CUPTI_OK) {
         what = "cuptiActivityRegisterCallbacks";
@@ -172,9 +182,9 @@ void cupti_begin(struct cupti *c) {
 }
 
 static int by_correlation(const void *a, const void *b) {
-    uint32_t x = ((const struct kernel_time *)a)->correlation,
-             y = ((const struct kernel_time *)b)->correlation;
-    return (x > y) - (x < y);
+    const struct kernel_time *x = a, *y = b;
+    if (x->correlation != y->correlation) return x->correlation < y->correlation ? -1 : 1;
+    return (x->start > y->start) - (x->start < y->start);
 }
 
 static size_t count_records(struct cupti *c) {

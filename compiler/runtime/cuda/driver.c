@@ -205,6 +205,7 @@ static cu_status submit_overlapping(struct cuda_device *c, const struct ready *r
     struct cu_launch_config config = {.grid = {r->grid[0], r->grid[1], r->grid[2]},
                                       .block = {r->threads, 1, 1},
                                       .smem = r->smem,
+                                      .stream = r->stream,
                                       .attributes = &early,
                                       .n_attributes = 1};
     return c->api.launch_kernel_ex(&config, r->function, (void **)r->args, NULL);
@@ -212,10 +213,10 @@ static cu_status submit_overlapping(struct cuda_device *c, const struct ready *r
 
 enum ws_status cuda_submit(struct cuda_device *c, const struct ready *r, struct diag *d) {
     if (!r->function) return WS_OK;
-    cu_status s =
-        r->overlaps ? submit_overlapping(c, r)
-                    : c->api.launch_kernel(r->function, r->grid[0], r->grid[1], r->grid[2],
-                                           r->threads, 1, 1, r->smem, NULL, (void **)r->args, NULL);
+    cu_status s = r->overlaps ? submit_overlapping(c, r)
+                              : c->api.launch_kernel(r->function, r->grid[0], r->grid[1],
+                                                     r->grid[2], r->threads, 1, 1, r->smem,
+                                                     r->stream, (void **)r->args, NULL);
     if (s == CU_OK) return WS_OK;
     return cuda_fail(
         c, d, s,
@@ -223,16 +224,36 @@ enum ws_status cuda_submit(struct cuda_device *c, const struct ready *r, struct 
         r->entry, r->grid[0], r->grid[1], r->grid[2], r->threads, r->smem);
 }
 
+enum ws_status cuda_ready_all(struct cuda_device *c, const struct launch *l, int n,
+                              struct ready *out, struct diag *d) {
+    bool follows = false;
+    for (int i = 0; i < n && d->status == WS_OK; i++) {
+        cuda_ready(c, &l[i], follows, &out[i], d);
+        follows = follows || out[i].function;
+    }
+    return d->status;
+}
+
+static enum ws_status submit_all(struct cuda_device *c, const struct ready *r, int n,
+                                 struct diag *d) {
+    if (!cuda_wants_graph(c, r, n)) {
+        for (int i = 0; i < n && d->status == WS_OK; i++) cuda_submit(c, &r[i], d);
+        return d->status;
+    }
+    cu_graph_exec graph = NULL;
+    if (cuda_graph_record(c, r, n, &graph, d) == WS_OK) cuda_graph_submit(c, graph, r[0].entry, d);
+    cuda_graph_free(c, graph); /* what runs is kept until it has run */
+    return d->status;
+}
+
 static enum ws_status cuda_run(struct device *dev, const struct launch *l, int n, struct diag *d) {
     struct cuda_device *c = (struct cuda_device *)dev;
-    bool follows = false;
     if (cuda_enter(c, d) != WS_OK) return d->status;
-    for (int i = 0; i < n; i++) {
-        struct ready r;
-        if (cuda_ready(c, &l[i], follows, &r, d) != WS_OK || cuda_submit(c, &r, d) != WS_OK)
-            return d->status;
-        follows = follows || r.function;
-    }
+    struct ready *ready = calloc((size_t)n, sizeof *ready);
+    if (!ready) return diag_fail(d, WS_MACHINE, "out of memory for %d launches", n);
+    if (cuda_ready_all(c, l, n, ready, d) == WS_OK) submit_all(c, ready, n, d);
+    free(ready);
+    if (d->status != WS_OK) return d->status;
     const char *after = n == 1 ? arena_printf(d->arena, "'%s'", l[0].entry)
                                : arena_printf(d->arena, "%d kernels from '%s' to '%s'", n,
                                               l[0].entry, l[n - 1].entry);

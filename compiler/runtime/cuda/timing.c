@@ -9,9 +9,10 @@
  * is `queued`, and the gaps between its kernels are the device's own.
  *
  * All repetitions are queued without waiting in between, so that the GPU never idles and its clock
- * stays up; records are matched to launches by correlation id, so the flush is in no window. A
- * repetition whose record is missing or has no timestamps is measured again; after a few rounds
- * that is an error, never a guess. */
+ * stays up; records are matched to launches by correlation id, so the flush is in no window; those
+ * of a graph's launches share its id, and come in the order in which they began. A repetition whose
+ * record is missing or has no timestamps is measured again; after a few rounds that is an error,
+ * never a guess. */
 #include <stdlib.h>
 
 #include "runtime/cuda/cuda_device.h"
@@ -24,6 +25,7 @@ enum {
 struct timing {
     struct cuda_device *c;
     const struct ready *ready;
+    cu_graph_exec graph; /* of all of them; NULL: launched one by one */
     int n, samples;
     bool flush;
     uint32_t *ids;       /* [samples][n] correlation ids, 0 = no launch (empty grid) */
@@ -39,20 +41,33 @@ static int launches_per_sample(const struct timing *t) {
     return live;
 }
 
-static enum ws_status submit_sample(struct timing *t, int s, struct diag *d) {
-    if (t->flush && helpers_flush_launch(t->c, d) != WS_OK) return d->status;
-    double start = clock_ms();
+static enum ws_status submit_graph(struct timing *t, uint32_t *ids, struct diag *d) {
+    cupti_take_correlation(t->c->cupti);
+    if (cuda_graph_submit(t->c, t->graph, t->ready[0].entry, d) != WS_OK) return d->status;
+    uint32_t id = cupti_take_correlation(t->c->cupti);
+    for (int i = 0; i < t->n; i++) ids[i] = t->ready[i].function ? id : 0;
+    return id ? WS_OK : diag_fail(d, WS_MACHINE, "CUPTI did not see the launch of a graph");
+}
+
+static enum ws_status submit_launches(struct timing *t, uint32_t *ids, struct diag *d) {
     for (int i = 0; i < t->n; i++) {
-        uint32_t *id = &t->ids[s * t->n + i];
-        *id = 0;
+        ids[i] = 0;
         if (!t->ready[i].function) continue;
         cupti_take_correlation(t->c->cupti);
         if (cuda_submit(t->c, &t->ready[i], d) != WS_OK) return d->status;
-        *id = cupti_take_correlation(t->c->cupti);
-        if (!*id)
+        ids[i] = cupti_take_correlation(t->c->cupti);
+        if (!ids[i])
             return diag_fail(d, WS_MACHINE, "CUPTI did not see the launch of '%s'",
                              t->ready[i].entry);
     }
+    return WS_OK;
+}
+
+static enum ws_status submit_sample(struct timing *t, int s, struct diag *d) {
+    if (t->flush && helpers_flush_launch(t->c, d) != WS_OK) return d->status;
+    double start = clock_ms();
+    uint32_t *ids = t->ids + s * t->n;
+    if ((t->graph ? submit_graph : submit_launches)(t, ids, d) != WS_OK) return d->status;
     if (t->extra) t->extra[s].host_us = (clock_ms() - start) * 1e3;
     t->submitted[s] = cupti_now(t->c->cupti);
     return WS_OK;
@@ -74,7 +89,9 @@ static int submit_missing(struct timing *t, struct diag *d) {
     return cuda_synchronize(t->c, "timed kernels", d) == WS_OK ? queued : -1;
 }
 
-static const struct kernel_time *find_time(const struct kernel_time *times, int n, uint32_t id) {
+/* Of the records with that id, the one that `before` others began before. */
+static const struct kernel_time *find_time(const struct kernel_time *times, int n, uint32_t id,
+                                           int before) {
     int lo = 0, hi = n;
     while (lo < hi) {
         int mid = lo + (hi - lo) / 2;
@@ -83,17 +100,18 @@ static const struct kernel_time *find_time(const struct kernel_time *times, int 
         else
             hi = mid;
     }
+    lo += before;
     return lo < n && times[lo].correlation == id ? &times[lo] : NULL;
 }
 
 static bool read_sample(struct timing *t, int s, const struct kernel_time *times, int n_times) {
     uint64_t first = 0, last = 0;
-    for (int i = 0; i < t->n; i++) {
+    for (int i = 0, live = 0; i < t->n; i++) {
         uint32_t id = t->ids[s * t->n + i];
         double *us = &t->us[s * t->n + i];
         *us = 0;
         if (!id) continue;
-        const struct kernel_time *k = find_time(times, n_times, id);
+        const struct kernel_time *k = find_time(times, n_times, id, t->graph ? live++ : 0);
         if (!k || !k->start || k->end <= k->start) return false;
         uint64_t begun = k->start > last ? k->start : last; /* it may have waited for the last */
         *us = k->end > begun ? (double)(k->end - begun) / 1e3 : 0;
@@ -136,22 +154,27 @@ enum ws_status cuda_time(struct device *dev, const struct launch *l, int n, int 
         (flush && helpers_prepare(c, d) != WS_OK))
         return d->status;
     struct ready *ready = calloc((size_t)n, sizeof *ready);
-    struct timing t = {c, ready, n, samples, flush, .us = us, .extra = extra};
+    struct timing t = {.c = c,
+                       .ready = ready,
+                       .n = n,
+                       .samples = samples,
+                       .flush = flush,
+                       .us = us,
+                       .extra = extra};
     t.ids = calloc((size_t)n * (size_t)samples, sizeof *t.ids);
     t.done = calloc((size_t)samples, sizeof *t.done);
     t.submitted = calloc((size_t)samples, sizeof *t.submitted);
     enum ws_status s = WS_OK;
     if (!ready || !t.ids || !t.done || !t.submitted)
         s = diag_fail(d, WS_MACHINE, "out of memory for %d samples", samples);
-    bool follows = false;
-    for (int i = 0; i < n && s == WS_OK; i++) {
-        s = cuda_ready(c, &l[i], follows, &ready[i], d);
-        follows = follows || ready[i].function;
-    }
+    if (s == WS_OK) s = cuda_ready_all(c, l, n, ready, d);
     /* Once outside any window: module loading is lazy and the first launch pays for it. */
     for (int i = 0; i < n && s == WS_OK; i++) s = cuda_submit(c, &ready[i], d);
     if (s == WS_OK) s = cuda_synchronize(c, l[0].entry, d);
+    if (s == WS_OK && cuda_wants_graph(c, ready, n))
+        s = cuda_graph_record(c, ready, n, &t.graph, d);
     if (s == WS_OK) s = measure(&t, d);
+    cuda_graph_free(c, t.graph);
     free(t.submitted);
     free(t.done);
     free(t.ids);
