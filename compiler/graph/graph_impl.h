@@ -15,9 +15,11 @@ int arg_nodes(const struct arg *a, const node_id **out); /* the nodes an argumen
 double arg_number(const struct graph *g, const struct arg *a); /* a constant INT, FLOAT or BOOL */
 
 /* meta.c */
-/* Sizes count elements, and those lie in storage of at most MAX_NUMEL elements, more than any
- * memory holds: index arithmetic does not overflow. A stride of EX_NONE is not looked at. */
-#define MAX_NUMEL 0x1p44
+/* Sizes count elements, and those lie in storage of at most MAX_NUMEL elements: index arithmetic
+ * does not overflow. That is far more than any memory holds, as what is reduced need never lie
+ * there: the terms of an embedding's gradient are tokens x vocabulary x columns. A stride of
+ * EX_NONE is not looked at. */
+#define MAX_NUMEL 0x1p52
 bool meta_is_addressable(struct exprs *p, const struct meta *m);
 const struct param *op_param(enum op op, const char *name, int *index); /* NULL if there is none */
 struct infer {

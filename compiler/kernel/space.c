@@ -246,11 +246,13 @@ static void propose_hits(struct space *s) {
                 for (int split = 1; split <= 64; split *= 4) {
                     bool few = (nx / x + 1) * split <= 4 * (int64_t)k->limits->units;
                     if (split > 1 && (!few || nr / split < warps * 32)) break;
-                    for (int u = 1; u <= 8; u *= 2)
-                        for (int hits = 2; hits <= 16; hits *= 2)
+                    for (int u = 1; u <= 32; u *= 2)
+                        for (int hits = 4; hits <= 16; hits *= 2) {
+                            if (hits > 4 && (int64_t)warps * 32 * hits >= 2 * nr / split) continue;
                             propose(s, CONFIG(K(x, (int)x), K(r, u), K(warps, warps), K(vec, vec),
                                               K(rows, held > 1 ? held : 0),
                                               K(split, split > 1 ? split : 0), K(hits, hits)));
+                        }
                 }
             }
 }

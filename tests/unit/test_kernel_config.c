@@ -111,6 +111,9 @@ static const char every_second[] = /* of a row; what is stored is contiguous, an
 static const char landing[] = /* tiles of 256 are of two rows, and of one */
     "graph(%x: f32[100, 192], %i: i64[64], %s: f32[64, 192]) {\n %y = index_add(%x, 0, %i, %s)\n"
     " return %y\n}\n";
+static const char landing_huge[] = /* terms that no memory holds */
+    "graph(%x: bf16[128256, 8192], %i: i64[131072], %s: bf16[131072, 8192]) {\n"
+    " %y = index_add(%x, 0, %i, %s)\n return %y\n}\n";
 static const char landing_masked[] =
     "graph(%i: i64[64], %s: f32[64]) {\n %r = arange(0, 100, 1)\n %u = unsqueeze(%r, 1)\n"
     " %q = eq(%u, %i)\n %p = gt(%s, 0)\n %b = logical_and(%p, %q)\n %w = where(%b, %s, -inf)\n"
@@ -178,6 +181,7 @@ static void test_refusals_gpu(void **state) {
         {landing, "x=256 r=32 warps=2 vec=4", NULL},
         {softmax, "x=1 r=1024 warps=8 vec=4 hits=8",
          "hits=8 needs reductions of what lands on a row each"},
+        {landing_huge, "x=32768 r=8 warps=16 vec=4 rows=16 hits=8", NULL},
         {landing_masked, "x=32 r=1 warps=1 hits=1", NULL},
         {landing_elsewhere, "x=32 r=1 warps=1 hits=1",
          "hits=1 needs reductions of what lands on a row each"},
