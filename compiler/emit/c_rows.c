@@ -94,11 +94,11 @@ static void put_hit_lists(struct emitter *w) {
     for (int pass = 0; pass < 2; pass++) {
         if (pass) line(w, "for (k_idx i = 1; i < rows + 2; i++) begin[i] += begin[i - 1];");
         open_brace(w, "for (k_idx r = 0; r < nr; r++)");
-        const char *target = put_target(w);
+        const char *counts, *target = put_target(w, &counts);
         line(w,
-             pass ? "if (%s >= 0 && %s < rows) hits[begin[%s + 1]++] = r;"
-                  : "if (%s >= 0 && %s < rows) begin[%s + 2]++;",
-             target, target, target);
+             pass ? "if (%s && %s >= 0 && %s < rows) hits[begin[%s + 1]++] = r;"
+                  : "if (%s && %s >= 0 && %s < rows) begin[%s + 2]++;",
+             counts, target, target, target);
         close_brace(w);
     }
 }

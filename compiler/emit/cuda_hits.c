@@ -99,8 +99,9 @@ static void put_listing(struct emitter *w) {
     open_unrolled(w, "i", y->hits);
     line(w, "const k_idx own = from + (tid / 32 * %d + i) * 32 + tid %% 32;", y->hits);
     line(w, "const k_idx r = k_clamp(own, r_end - 1);");
-    const char *target = put_target(w);
-    line(w, "const bool lands = own < r_end && %s >= lo && %s <= hi;", target, target);
+    const char *counts, *target = put_target(w, &counts);
+    line(w, "const bool lands = own < r_end && %s && %s >= lo && %s <= hi;", counts, target,
+         target);
     line(w, "place[i] = lands ? %s : 0;", place_text(w, target));
     line(w, "found |= (unsigned)lands << i;");
     close_brace(w);

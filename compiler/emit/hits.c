@@ -2,14 +2,18 @@
  * (kernel/hits.c). */
 #include "emit/impl.h"
 
-const char *put_target(struct emitter *w) {
-    value_id target = w->k->landing->target;
+const char *put_target(struct emitter *w, const char **counts) {
+    const struct landing *l = w->k->landing;
     bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n);
-    mark_needed(w, target, marks);
-    for (value_id v = 0; v <= target; v++)
+    mark_needed(w, l->target, marks);
+    if (l->unless != NO_VALUE) mark_needed(w, l->unless, marks);
+    for (value_id v = 0; v < w->k->values.n; v++)
         if (marks[v]) put_local(w, v);
-    const char *name = ref(w, target);
-    for (value_id v = 0; v <= target; v++)
+    const char *name = ref(w, l->target);
+    *counts = "1";
+    if (l->unless != NO_VALUE)
+        *counts = arena_printf(w->arena, "%s%s", l->unless_holds ? "!" : "", ref(w, l->unless));
+    for (value_id v = 0; v < w->k->values.n; v++)
         if (marks[v]) w->where[v] = NOWHERE;
     return name;
 }

@@ -68,9 +68,10 @@ void mark_needed(struct emitter *w, value_id v, bool *marks);
 void put_store1(struct emitter *w, const struct store_node *s,
                 const char *condition); /* one element */
 
-/* hits.c. put_target: at column r, locals for what the landing's target stands on; its name.
- * put_landing_range: the first and the last row, lo and hi, of elements from `first` to `last`. */
-const char *put_target(struct emitter *w);
+/* hits.c. put_target: at column r, locals for what the landing's target and condition stand on; the
+ * target's name, and text that says whether it counts. put_landing_range: the first and the last
+ * row, lo and hi, of elements from `first` to `last`. */
+const char *put_target(struct emitter *w, const char **counts);
 void put_landing_range(struct emitter *w, const char *first, const char *last);
 
 /* cuda_rows.c, cuda_matmul.c, c_rows.c, c_matmul.c */

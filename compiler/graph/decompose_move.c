@@ -363,13 +363,14 @@ static node_id cut_to(struct build *b, node_id x, const struct meta *m) {
     return x;
 }
 
-/* Position p of the last source that lands on i, or -1: the source there is gathered. */
+/* Position p of the last source that lands on i, or what changes no maximum: the source there is
+ * gathered. */
 static node_id last_landed(struct build *b, node_id self, node_id index, node_id src, int dim) {
     node_id far = sources_last(b, index, dim);
     const struct meta *m = meta_of(b, self);
     node_id hit = lands(b, far, m->size[dim], dim);
     node_id order = iota(b, meta_of(b, index)->size[dim]);
-    node_id at = call(b, OP_WHERE, arg_node(hit), arg_node(order), arg_int(b->g, -1));
+    node_id at = call(b, OP_WHERE, arg_node(hit), arg_node(order), arg_int(b->g, INT64_MIN));
     at = call(b, OP_AMAX, arg_node(at), arg_int(b->g, meta_of(b, at)->rank - 1));
     node_id from = call(b, OP_MAXIMUM, arg_node(at), arg_int(b->g, 0));
     node_id v = call(b, OP_GATHER, arg_node(src), arg_int(b->g, dim), arg_node(from));

@@ -25,31 +25,47 @@ static double neutral(const struct value_node *reduce) {
     switch (reduce->reduction) {
     case REDUCTION_SUM: return 0;
     case REDUCTION_PROD: return 1;
-    case REDUCTION_AMAX: return flags ? 0 : numbers ? -INFINITY : NAN;
+    case REDUCTION_AMAX:
+        return flags ? 0 : numbers ? -INFINITY : reduce->dtype == DT_I64 ? -0x1p63 : -0x1p31;
     case REDUCTION_AMIN: return flags ? 1 : numbers ? INFINITY : NAN;
     default: return NAN;
     }
 }
 
-/* Is v the number `none` wherever `equal` does not hold, whatever was loaded there? */
-static bool is_none_unless(const struct kernel *k, value_id v, double none, value_id equal) {
+/* Is v the number `none` wherever `condition` is `holds`, whatever was loaded there? */
+static bool is_none_where(const struct kernel *k, value_id v, double none, value_id condition,
+                          bool holds) {
+#define NONE(v, none) is_none_where(k, v, none, condition, holds)
     const struct value_node *x = at(k, v);
+    if (v == condition) return none == holds;
     if (x->kind == INST_CONST) return x->number == none;
-    if (x->kind == INST_CAST && none == 0) return is_none_unless(k, x->args[0], none, equal);
-    if (x->kind == INST_OP && x->op == OP_WHERE && is_none_unless(k, x->args[2], none, equal))
-        return is_none_unless(k, x->args[0], 0, equal) ||
-               is_none_unless(k, x->args[1], none, equal);
-    if (x->kind == INST_OP && x->op == OP_LOGICAL_AND && none == 0)
-        return is_none_unless(k, x->args[0], 0, equal) || is_none_unless(k, x->args[1], 0, equal);
-    return v == equal && none == 0;
+    if (x->kind == INST_CAST) return none == 0 && NONE(x->args[0], 0);
+    if (x->kind != INST_OP) return false;
+    if (x->op == OP_LOGICAL_AND) return none == 0 && (NONE(x->args[0], 0) || NONE(x->args[1], 0));
+    if (x->op != OP_WHERE) return false;
+    if (x->args[0] == condition) return NONE(x->args[holds ? 1 : 2], none);
+    return NONE(x->args[2], none) && (NONE(x->args[0], 0) || NONE(x->args[1], none));
+#undef NONE
 }
 
-static bool all_land(const struct kernel *k, value_id equal) {
+/* Do no reductions' terms count where the condition is `holds`? */
+static bool none_counts(const struct kernel *k, value_id condition, bool holds) {
     for (value_id v = 0; v < k->values.n; v++)
         if (at(k, v)->kind == INST_REDUCE &&
-            !is_none_unless(k, at(k, v)->args[0], neutral(at(k, v)), equal))
+            !is_none_where(k, at(k, v)->args[0], neutral(at(k, v)), condition, holds))
             return false;
     return true;
+}
+
+/* Sources that count nowhere, such as those of padding, which may be many of one row. */
+static void find_unless(const struct kernel *k, struct landing *l) {
+    l->unless = NO_VALUE;
+    for (value_id v = 0; v < k->values.n && l->unless == NO_VALUE; v++) {
+        const struct value_node *x = at(k, v);
+        if (x->kind != INST_OP || x->op != OP_WHERE || at(k, x->args[0])->mask != MASK_R) continue;
+        for (int holds = 0; holds < 2 && l->unless == NO_VALUE; holds++)
+            if (none_counts(k, x->args[0], holds)) l->unless = x->args[0], l->unless_holds = holds;
+    }
 }
 
 /* ---- where it lands -------------------------------------------------------------------------- */
@@ -104,9 +120,10 @@ void find_landing(struct kernel *k) {
     struct landing l;
     if (!may_skip_columns(k)) return;
     for (value_id v = 0; v < k->values.n && !k->landing; v++) {
-        if (!is_landing(k, v, &l) || !all_land(k, v)) continue;
+        if (!is_landing(k, v, &l) || !none_counts(k, v, false)) continue;
         struct landing *own = NEW(k->arena, struct landing);
         *own = l;
+        find_unless(k, own);
         k->landing = own;
         if (k->limits->kind == DEVICE_CUDA) guard_loads(k, v);
     }

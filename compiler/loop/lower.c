@@ -54,11 +54,11 @@ inst_id add_op(struct lowering *w, struct nest *n, enum op op, enum dtype t, ins
     return add_inst(w, n, i);
 }
 
-/* Constants travel as doubles, which hold integers up to 2^53. */
+/* Constants travel as doubles, which hold integers up to 2^53, and the least of all. */
 static inst_id add_integer(struct lowering *w, struct nest *n, const struct node *x, int64_t v,
                            enum dtype t) {
     const int64_t most = (int64_t)1 << 53;
-    if (t == DT_I64 && (v > most || v < -most))
+    if (t == DT_I64 && (v > most || v < -most) && v != INT64_MIN)
         diag_fail_at(w->d, WS_WRONG, w->g->src, x->where,
                      "the integer %lld is not supported in a kernel: it needs more than 53 bits",
                      (long long)v);

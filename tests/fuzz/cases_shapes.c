@@ -321,6 +321,9 @@ static const char *const wide[] = {
     "graph(%x: i64[350, 32], %i: i64[390], %s: i64[390, 32]) {\n %j = remainder(%i, 350)\n"
     " %y = index_add(%x, 0, %j, %s)\n %o = ones_like(%s)\n %n = index_add(%x, 0, %j, %o)\n"
     " return %y, %n\n}\n",
+    /* the last source that lands on an element stays */
+    "graph(%x: f32[3000], %i: i64[300], %s: f32[300]) {\n %j = remainder(%i, 3000)\n"
+    " %y = scatter(%x, 0, %j, %s)\n return %y\n}\n",
 };
 
 /* Every pointwise operator of the table, a dozen to a graph, on two operands of type t. */
