@@ -447,6 +447,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     us += waits_us(k, y, waves > 1 ? waves : 1, resident);
     us += skip_us(k, y, k->bytes_read / (gbps * 1e3));
     us = hypot(us, access_us(k, y));
+    if (k->landing) us = hypot(us, busy_us(k, y, resident)); /* comparisons more than loads */
     us = y->kept || y->one_read ? reduced_us(k, y, resident, us) : us + gaps_us(k, y, resident, us);
     us = begun_us(us, (double)grid);
     return us + finish_us(k, y) + look_back_us(k, y, waves) +
@@ -472,7 +473,7 @@ static double hits_cost(const struct kernel *k, const struct layout *y) {
     const double STEP_US = 1.2, BATCH_US = 1, TEST = 9, HIT = 14, EACH = 4, L2_FASTER = 1.5;
     const struct device_limits *d = k->limits;
     double words = layout_load_words(k, y), nr = (double)kernel_size(k, AXIS_R);
-    double registers = 36 + words + 4 * y->vec + y->hits * 3;
+    double registers = 36 + fmax(words + 4 * y->vec, 3 * y->hits);
     if (registers > 255) return 1e9; /* would spill */
     double resident =
         fmin(d->max_threads_unit / y->threads, d->regs_unit / (registers * y->threads));
