@@ -16,7 +16,8 @@
  * of all additions is fixed: the same bits in every run.
  *
  * The counters: whose turn it is, who has ended, and for each scan and tile of rows a flag for each
- * tile and then for each group. The block that ends last lowers the flags. */
+ * tile and then for each group; where threads lie along rows, for each row a word that has the total
+ * beside the flag. The block that ends last lowers the flags. */
 #include "emit/cuda_rows.h"
 
 static int count_scans(const struct emitter *w) { return (int)w->p->phases.at[0].reduce.n; }
@@ -43,7 +44,8 @@ void put_look_back_parameters(struct emitter *w, struct ws_launch *l) {
     add_tickets(w, l);
 }
 
-/* Where the totals of the thread's first row are, and the flags of the block's rows. */
+/* Where the totals of the thread's first row are, and the flags: of a row each, with a total that
+ * fits beside it, where threads lie along rows, else of all of the block's. */
 static const char *part_text(struct emitter *w, value_id v) {
     int vec = w->y->rows_inner ? w->y->vec : 1;
     return arena_printf(w->arena, "part%u + (long long)px * slots * %d + tx%s", v, w->y->bx,
@@ -54,7 +56,12 @@ static const char *flags_text(struct emitter *w, value_id v) {
     const struct phase *f = &w->p->phases.at[0];
     int scan = 0;
     while (f->reduce.at[scan] != v) scan++;
-    return arena_printf(w->arena, "tickets + 2 + (%d * strips + strip) * slots", scan);
+    if (w->y->rows_inner)
+        return arena_printf(w->arena, "tickets + 2 + (%d * strips + strip) * slots", scan);
+    return arena_printf(w->arena,
+                        "(unsigned long long *)(tickets + 2) + (long long)(%d * strips + strip) * "
+                        "slots * %d + tx",
+                        scan, w->y->bx);
 }
 
 /* Between a tile's scan and its use: what row e has before the tile, in c7[e]. */
@@ -65,10 +72,10 @@ void put_look_back(struct emitter *w, value_id v, int *smem) {
     int slots = y->t1 > 32 ? y->threads / 32 : 0;
     const char *part = part_text(w, v), *flags = flags_text(w, v);
     line(w,
-         "c%u[e] = k_look_back<%s, %d, %d, %d>(c%u[e], (%s)%s, %s, %d, %s, tile, tiles, (%s "
+         "c%u[e] = k_look_back<%s, %d, %d, %d>(c%u[e], (%s)%s, %s, %s, %d, tile, tiles, (%s "
          "*)(k_smem + %d));",
          v, reduction_operator(x->reduction), y->t1, slots, LOOK_BACK_GROUP, v, t,
-         identity_text(w, v), part, y->bx, flags, t, *smem);
+         identity_text(w, v), part, flags, y->bx, t, *smem);
     *smem = (*smem + 2 * slots * reduction_bytes(w->k, v) + 15) / 16 * 16;
 }
 
@@ -84,6 +91,7 @@ void put_look_back_columns(struct emitter *w, value_id v, int smem) {
 }
 
 void end_look_back(struct emitter *w) {
+    int words = (int)layout_flag_bytes(w->y) / 4;
     line(w, "k_end_look_back<%d>(tickets, gridDim.x, %d * strips * slots);", w->y->threads,
-         count_scans(w));
+         count_scans(w) * words);
 }

@@ -863,30 +863,70 @@ K_DEVICE void k_await(unsigned *flag) {
     asm volatile("fence.acq_rel.gpu;" : : : "memory");
 #endif
 }
+/* A total, for other blocks, and that it is there: in one word where it fits, which takes one trip to L2 and no fence;
+ * else the word says that it is in *part. Words are 0 until then. */
+template <typename T> K_DEVICE void k_leave(unsigned long long *word, T *part, T total) {
+    enum { FITS = sizeof(T) <= 4 };
+    union { unsigned w; T v; } u;
+    u.w = 0;
+    if (FITS)
+        u.v = total;
+    else
+        *part = total;
+#ifdef WS_EMULATOR
+    atomicExch((unsigned *)word, FITS ? u.w : 0);
+    atomicExch((unsigned *)word + 1, 1u);
+#else
+    const unsigned long long there = 1ull << 32 | u.w;
+    if (FITS)
+        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(word), "l"(there) : "memory");
+    else
+        asm volatile("st.release.gpu.global.u64 [%0], %1;" : : "l"(word), "l"(there) : "memory");
+#endif
+}
+template <typename T> K_DEVICE T k_take(unsigned long long *word, const T *part) {
+    enum { FITS = sizeof(T) <= 4 };
+    union { unsigned w; T v; } u;
+#ifdef WS_EMULATOR
+    while (!atomicOr((unsigned *)word + 1, 0u)) emu_yield();
+    u.w = atomicOr((unsigned *)word, 0u);
+#else
+    unsigned long long there;
+    do
+        if (FITS)
+            asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(there) : "l"(word) : "memory");
+        else
+            asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(there) : "l"(word) : "memory");
+    while (!(there >> 32));
+    u.w = (unsigned)there;
+#endif
+    return FITS ? u.v : k_load_part(part);
+}
 /* What a row has before the block's tile, where `total` is what it has in it: to all T1 threads of the row. Of the
- * block's `rows` rows, part[i * rows] is this one's total of tile i, part[(tiles + i) * rows] of GROUP tiles; likewise the
- * flags. What a group has is there before anything is waited for but the tiles of that group. smem holds 2*WARPS values if
- * T1 > 32. */
+ * block's `rows` rows, words[i * rows] is this one's total of tile i, words[(tiles + i) * rows] of GROUP tiles; likewise
+ * part. The row's first warp sees to the tiles of the own group, and leaves what that has, if this is its last, before it
+ * waits for anything else. smem holds 2*WARPS values if T1 > 32. */
 template <typename OP, int T1, int WARPS, int GROUP, typename T>
-K_DEVICE T k_look_back(T total, T none, T *part, int rows, unsigned *flags, unsigned tile, unsigned tiles, T *smem) {
-    const unsigned tr = threadIdx.x % T1, group = tile / GROUP, first = group * GROUP;
-    if (tr == 0) part[(long long)tile * rows] = total;
-    k_raise(flags + tile);
+K_DEVICE T k_look_back(T total, T none, T *part, unsigned long long *words, int rows, unsigned tile, unsigned tiles,
+                       T *smem) {
+    enum { W = T1 < 32 ? T1 : 32 };
+    const unsigned tr = threadIdx.x % T1, row = threadIdx.x / T1, group = tile / GROUP, first = group * GROUP;
     T before = none, inside = none;
-    for (unsigned i = first + tr; i < tile; i += T1) {
-        k_await(flags + i);
-        inside = OP::of(inside, k_load_part(part + (long long)i * rows));
-    }
-    inside = k_reduce_row<OP, T1>(inside, smem);
-    if (tile % GROUP == GROUP - 1) {
-        if (tr == 0) part[(long long)(tiles + group) * rows] = OP::of(inside, total);
-        k_raise(flags + tiles + group);
+    if (tr == 0) k_leave(words + (long long)tile * rows, part + (long long)tile * rows, total);
+    if (tr < W) {
+        for (unsigned i = first + tr; i < tile; i += W)
+            inside = OP::of(inside, k_take(words + (long long)i * rows, part + (long long)i * rows));
+        inside = k_reduce_row<OP, W>(inside, smem);
+        const long long at = (long long)(tiles + group) * rows;
+        if (tr == 0 && tile % GROUP == GROUP - 1) k_leave(words + at, part + at, OP::of(inside, total));
+        if (tr == 0 && T1 > 32) smem[WARPS + row] = inside;
     }
     for (unsigned i = tr; i < group; i += T1) {
-        k_await(flags + tiles + i);
-        before = OP::of(before, k_load_part(part + (long long)(tiles + i) * rows));
+        const long long at = (long long)(tiles + i) * rows;
+        before = OP::of(before, k_take(words + at, part + at));
     }
-    before = k_reduce_row<OP, T1>(before, smem + WARPS);
+    before = k_reduce_row<OP, T1>(before, smem);
+    if (T1 > 32) inside = smem[WARPS + row];
     return OP::of(before, inside);
 }
 
@@ -946,7 +986,7 @@ K_DEVICE void k_look_back_columns(T *v, T none, T *part, int rows, unsigned *fla
         for (int j = 0; j < N; j++) v[j] = OP::of(before[j], v[j]);
     }
 }
-/* The last block to end lowers the `n` flags behind the two counters, for the next launch. */
+/* The last block to end lowers the flags behind the two counters, `n` words of 4 bytes, for the next launch. */
 template <int THREADS> K_DEVICE void k_end_look_back(unsigned *tickets, unsigned blocks, unsigned n) {
     __syncthreads();
     if (!__syncthreads_or(threadIdx.x == 0 && atomicInc(tickets + 1, blocks - 1) == blocks - 1)) return;

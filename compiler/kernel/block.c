@@ -175,7 +175,8 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     if (y->last_block) p->tickets = (size_t)tiles(kernel_size(k, AXIS_X), y->bx) * 4;
     if (y->look_back) {
         p->grid *= tiles(kernel_size(k, AXIS_R), y->br);
-        p->tickets = (size_t)(2 + p->phases.at[0].reduce.n * layout_totals(k, y)) * 4;
+        p->tickets = 2 * 4 + (size_t)(p->phases.at[0].reduce.n * layout_totals(k, y)) *
+                                 (size_t)layout_flag_bytes(y);
     }
     if (k->columns) build_finish(p);
     if (y->blocks) p->grid = (int64_t)y->blocks * y->cluster;

@@ -322,6 +322,8 @@ int layout_listed(const struct layout *y);
  * groups of them has a total. */
 enum { LOOK_BACK_GROUP = 32 };
 int64_t layout_totals(const struct kernel *k, const struct layout *y);
+/* Of the flags of one of these: one, or for each row a word with a total. */
+int64_t layout_flag_bytes(const struct layout *y);
 
 /* Rows inner: values that one reduction of a thread's vector sends through shared memory. */
 int layout_column_slots(const struct layout *y);

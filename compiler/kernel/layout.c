@@ -376,6 +376,8 @@ int64_t layout_totals(const struct kernel *k, const struct layout *y) {
     return tiles(kernel_size(k, AXIS_X), y->bx) * (all + all / LOOK_BACK_GROUP);
 }
 
+int64_t layout_flag_bytes(const struct layout *y) { return y->rows_inner ? 4 : 8 * y->bx; }
+
 static const char *check_look_back(const struct kernel *k, const struct layout *y,
                                    struct arena *a) {
     if (!y->look_back) return NULL;
@@ -383,7 +385,7 @@ static const char *check_look_back(const struct kernel *k, const struct layout *
         return "look_back=1 needs scans on a GPU, none of which stands on another";
     if (y->ex > 1) return "look_back=1 needs rows=1";
     /* as many flags, and as many bytes of them, are numbers */
-    return check_grid(layout_totals(k, y) * 8, a);
+    return check_grid(layout_totals(k, y) * layout_flag_bytes(y), a);
 }
 
 static const char *gpu_layout(const struct kernel *k, const struct config *c, struct layout *y,
