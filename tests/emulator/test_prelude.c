@@ -172,6 +172,51 @@ static void reductions(bool rows) {
 static void test_rows(void **state) { reductions(true); }
 static void test_columns(void **state) { reductions(false); }
 
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+enum { LISTING = 96, EACH = 3, SOURCES = 1000 };
+
+/* What threads find is listed in the order of the sources, from none of a step to all of it. */
+static void test_lists(void **state) {
+    struct batch b = begin();
+    const char *kernel = add_kernel(
+        &b, "const k_i32 *x, k_i32 *y, int sources",
+        arena_printf(b.a,
+                     "    extern __shared__ unsigned char k_smem[];\n"
+                     "    int *hits = (int *)k_smem, *places = hits + %d, *counts = places + %d;\n"
+                     "    int n = 0;\n"
+                     "    for (int from = 0; from < sources; from += %d) {\n"
+                     "        unsigned found = 0;\n"
+                     "        int place[%d];\n"
+                     "        for (int i = 0; i < %d; i++) {\n"
+                     "            int r = from + (threadIdx.x / 32 * %d + i) * 32 + threadIdx.x %% "
+                     "32;\n"
+                     "            place[i] = r < sources ? k_load1(x + r) : 0;\n"
+                     "            found |= (unsigned)(place[i] != 0) << i;\n"
+                     "        }\n"
+                     "        n = k_list_hits<%d, %d>(found, place, from, n, hits, places, "
+                     "counts);\n"
+                     "    }\n"
+                     "    if (threadIdx.x == 0) k_store1(y, n);\n"
+                     "    for (int i = threadIdx.x; i < %d; i += %d)\n"
+                     "        k_store1(y + 1 + i, i < n ? hits[i] * 8 + places[i] : 0);\n",
+                     SOURCES, SOURCES, LISTING * EACH, EACH, EACH, EACH, LISTING, EACH, SOURCES,
+                     LISTING));
+    compile(&b);
+    int32_t *x = emu_alloc(b.e, "x", SOURCES * 4), *y = emu_alloc(b.e, "y", (SOURCES + 1) * 4);
+    int sources = SOURCES;
+    for (int every = 1; every <= SOURCES + 1; every = every < 8 ? every + 1 : every * 11) {
+        int n = 0;
+        for (int r = 0; r < SOURCES; r++) x[r] = (r + 1) % every == 0 ? 1 + r % 7 : 0;
+        check(&b, kernel, LISTING, (void *[]){&x, &y, &sources}, 3);
+        for (int r = 0; r < SOURCES; r++)
+            if (x[r] && y[1 + n++] != r * 8 + x[r])
+                fail_msg("entry %d of every %d is %d, not %d", n - 1, every, y[n], r * 8 + x[r]);
+        assert_int_equal(y[0], n);
+    }
+    end(&b);
+}
+
 /* ---- maths ---------------------------------------------------------------------------------- */
 
 struct maths {
@@ -221,10 +266,8 @@ static void test_maths(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_packs),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_maths),
+        cmocka_unit_test(test_packs), cmocka_unit_test(test_rows),  cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_lists), cmocka_unit_test(test_maths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
