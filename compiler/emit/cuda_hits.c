@@ -81,7 +81,8 @@ static void declare_lists(struct emitter *w) {
 static const char *place_text(struct emitter *w, const char *target) {
     if (w->k->landing->wraps) return "0";
     if (!layout_places_all(w->k, w->y))
-        return arena_printf(w->arena, "(int)-k_clamp(first_tile - (k_idx)%s * (%s) / %d, (k_idx)0)",
+        return arena_printf(w->arena,
+                            "(int)-k_clamp((k_idx)(first_tile - (k_idx)%s * (%s) / %d), (k_idx)0)",
                             target, ex_text(w, w->k->landing->inner), w->y->bx);
     return arena_printf(w->arena, "(int)((k_idx)%s * (%s) / %d - first_tile)", target,
                         ex_text(w, w->k->landing->inner), w->y->bx);

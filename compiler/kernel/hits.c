@@ -70,6 +70,12 @@ static void find_unless(const struct kernel *k, struct landing *l) {
 
 /* ---- where it lands -------------------------------------------------------------------------- */
 
+/* s0*s1 // s1 is s0, which the sum that rounds up is not seen to be. */
+static ex rows_in_all(struct exprs *e, ex size, ex inner) {
+    ex whole = ex_div(e, size, inner);
+    return ex_mul(e, whole, inner) == size ? whole : ex_ceildiv(e, size, inner);
+}
+
 /* row is x // inner or x // inner % rows. */
 static bool is_row_of(const struct kernel *k, ex row, struct landing *l) {
     struct exprs *e = k->ex;
@@ -77,7 +83,7 @@ static bool is_row_of(const struct kernel *k, ex row, struct landing *l) {
     if (l->wraps) l->rows = ex_rhs(e, row), row = ex_lhs(e, row);
     l->inner = ex_kind(e, row) == EX_DIV ? ex_rhs(e, row) : ex_const(e, 1);
     if (ex_kind(e, row) == EX_DIV) row = ex_lhs(e, row);
-    if (!l->wraps) l->rows = ex_ceildiv(e, k->bound[AXIS_X], l->inner);
+    if (!l->wraps) l->rows = rows_in_all(e, k->bound[AXIS_X], l->inner);
     return row == k->axis[AXIS_X] && !ex_uses(e, l->inner, row) && !ex_uses(e, l->rows, row) &&
            ex_hint(e, l->rows) >= FEW_ROWS;
 }

@@ -42,6 +42,16 @@ static const struct {
     {"s0=20 s1=24 s2=40",
      "graph(%x: f32[s0, s1], %w: f32[s1, s2], %b: f32[s2]) {\n %z = mm(%x, %w)\n"
      " %a = add(%z, %b)\n %y = relu(%a)\n return %y\n}\n"},
+    /* what lands on rows, of a known length or not, and in the middle */
+    {"s0=150 s1=90 s2=24",
+     "graph(%x: f32[s1, s2], %i: i64[s0], %s: f32[s0, s2]) {\n %j = remainder(%i, s1)\n"
+     " %y = index_add(%x, 0, %j, %s)\n return %y\n}\n"},
+    {"s0=130 s1=700",
+     "graph(%x: bf16[s1, 32], %i: i64[s0], %s: bf16[s0, 32]) {\n %j = remainder(%i, s1)\n"
+     " %y = index_add(%x, 0, %j, %s)\n return %y\n}\n"},
+    {"s0=60 s1=90 s2=3",
+     "graph(%x: f32[s2, s1, 8], %i: i64[s0], %s: f32[s2, s0, 8]) {\n %j = remainder(%i, s1)\n"
+     " %y = index_add(%x, 1, %j, %s)\n return %y\n}\n"},
 };
 
 /* The text with every size's name replaced by its hint. */
