@@ -125,6 +125,23 @@ print(f"\n`scripts/bench_sizes.sh` in {r['dtype']} on {r['device']}, {r['date']}
 END
 }
 
+# overlap FILE: what programs of several launches gain by overlapping, and as a graph, from scripts/bench_overlap.sh.
+block_overlap() {
+    python3 - "$1" <<'END'
+import csv, sys
+
+with open(sys.argv[1], newline="") as file:
+    rows = list(csv.DictReader(file))
+print("| program | kernels | launches apart µs | overlapping µs | gain | one CUDA graph µs | host µs | host µs of a graph |")
+print("|---|---:|---:|---:|---:|---:|---:|---:|")
+for r in rows:
+    print(f"| {r['workload']} {r['mode']} {r['dtype']} | {r['kernels']} | {float(r['apart_us']):.2f} | {float(r['overlap_us']):.2f} "
+          f"| {float(r['gain_pct']):.1f} % | {float(r['graph_us']):.2f} | {float(r['overlap_host_us']):.1f} "
+          f"| {float(r['graph_host_us']):.1f} |")
+print(f"\n`scripts/bench_overlap.sh` on {rows[0]['device']}, {rows[0]['date']}; rows in [{sys.argv[1]}]({sys.argv[1]}).")
+END
+}
+
 # misses FILE SIZES: what was counted of the suite's misses, from scripts/bench_suite.sh, beside what relu reaches.
 block_misses() {
     python3 - "$1" "$2" <<'END'

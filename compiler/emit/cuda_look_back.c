@@ -16,8 +16,8 @@
  * of all additions is fixed: the same bits in every run.
  *
  * The counters: whose turn it is, who has ended, and for each scan and tile of rows a flag for each
- * tile and then for each group; where threads lie along rows, for each row a word that has the total
- * beside the flag. The block that ends last lowers the flags. */
+ * tile and then for each group; where threads lie along rows, for each row a word that has the
+ * total beside the flag. The block that ends last lowers the flags. */
 #include "emit/cuda_rows.h"
 
 static int count_scans(const struct emitter *w) { return (int)w->p->phases.at[0].reduce.n; }

@@ -163,12 +163,11 @@ static double cost_of_again(const struct kernel *k, const struct layout *y, int6
 }
 
 /* How often a tile's total is read, by those behind it: half of its group and, of each group's,
- * half of all groups. */
+ * half of all groups. What is waited for takes as long as memory, though it lies in L2. */
 static double looks(const struct kernel *k, const struct layout *y) {
-    const double L2 = 0.5; /* of the time that memory takes */
     double groups = (double)kernel_size(k, AXIS_R) / y->br / LOOK_BACK_GROUP;
     if (!y->look_back) return 1;
-    return 1 + L2 * (LOOK_BACK_GROUP + groups) / 2;
+    return 1 + (LOOK_BACK_GROUP + groups) / 2;
 }
 
 /* Bytes across the memory interface when so many blocks run at a time. */
@@ -213,10 +212,12 @@ static double short_runs(const struct kernel *k, const struct layout *y) {
             bytes = dtype_bytes(v->dtype);
     }
     int run = (threads < 32 ? threads : 32) * y->vec * bytes;
+    double torn = 1; /* rows begin within sectors, which two blocks read then */
+    if (y->rows_inner && kernel_size(k, AXIS_X) * bytes % SECTOR)
+        torn += (double)SECTOR / (y->bx * bytes);
     if (y->one_head) return 1 + (double)HALF_SECTOR / run; /* both ends of it lie anywhere */
-    return run >= 512   ? 1
-           : run >= 256 ? 1.01
-                        : 1.04 * pow(run < LINE ? (double)LINE / run : 1, 0.35);
+    if (run >= 256) return torn * (run >= 512 ? 1 : 1.01);
+    return torn * 1.04 * pow(run < LINE ? (double)LINE / run : 1, 0.42);
 }
 
 /* Clocks of a multiprocessor that a warp's access takes: about ten instructions with its address
@@ -255,7 +256,8 @@ static double window_clocks(const struct kernel *k, const struct layout *y) {
  * one by one wait for: bf16[8192, 50257] takes 0.7 ms so, and half of that by vectors; and a norm's
  * weights that are out of step with its rows. */
 static double access_us(const struct kernel *k, const struct layout *y) {
-    enum { FIND_HEAD = 8, SHIFT = 4 };
+    enum { FIND_HEAD = 8 };
+    const double TWICE = 1.2, SHIFT = 2; /* the second of two vectors is another lane's first */
     enum axis inner = y->rows_inner ? AXIS_X : AXIS_R;
     double rows = (double)kernel_size(k, AXIS_X), points = rows * (double)kernel_size(k, AXIS_R),
            ends = 0, total = 0;
@@ -280,7 +282,7 @@ static double access_us(const struct kernel *k, const struct layout *y) {
         int rows_of_one = v && v->mask == MASK_R && y->one_head ? y->ex : 1;
         bool shifts = v && layout_load_shifts(k, y, v);
         double clocks = access_clocks(bytes, lanes_of_run(k, y));
-        if (shifts) clocks = 2 * clocks + SHIFT;
+        if (shifts) clocks = TWICE * clocks + SHIFT;
         total += (v ? reads(k, y) : 1) *
                  (points / (whole || shifts || uniform ? y->vec : 1) + ends) * clocks / rows_of_one;
     }
@@ -309,7 +311,7 @@ static double element_work(const struct kernel *k) {
         const struct value_node *x = &k->values.at[v];
         uint8_t mask = x->kind == INST_REDUCE ? k->values.at[x->args[0]].mask : x->mask;
         if ((mask & (MASK_X | MASK_R)) != (MASK_X | MASK_R)) continue;
-        if (x->kind == INST_OP) work += op_is_expensive(x->op) ? 8 : 1.3;
+        if (x->kind == INST_OP) work += op_is_expensive(x->op) ? 8 : 1.0;
         if (x->kind == INST_REDUCE || x->kind == INST_LOAD) work += 1;
     }
     return work + 1;
@@ -363,9 +365,9 @@ static double waits_us(const struct kernel *k, const struct layout *y, double wa
                        int64_t resident) {
     double us = waves * 1.6 / (double)(resident * resident);
     if (y->cluster > 1 && y->rows_inner) us += waves * k->levels;
-    double together = y->cluster == 2 ? 0.4 : y->cluster == 4 ? 0.8 : 1;
+    double together = y->cluster == 2 ? 0.4 : y->cluster == 4 ? 0.6 : 1;
     if (y->cluster > 1 && !y->rows_inner)
-        us += waves * together * (2.4 + 0.7 * layout_phase(y, k->levels)) / sqrt((double)resident);
+        us += waves * together * (2.4 + 1.2 * layout_phase(y, k->levels)) / sqrt((double)resident);
     return us;
 }
 
