@@ -409,7 +409,8 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
             by_registers = d->regs_unit / ((int64_t)registers * y->threads);
     if (by_registers < resident) resident = by_registers;
     if (resident > d->max_blocks_unit) resident = d->max_blocks_unit;
-    if (y->smem && d->smem_unit / y->smem < resident) resident = d->smem_unit / y->smem;
+    int64_t by_shared = d->smem_unit / (y->smem + SMEM_RESERVED);
+    if (by_shared < resident) resident = by_shared;
     if (resident < 1) return 1e9;
     int64_t grid = (kernel_size(k, AXIS_X) + y->bx - 1) / y->bx * y->split * y->cluster;
     if (y->grid_r || y->look_back) grid *= layout_column_tiles(k, y);
@@ -479,7 +480,7 @@ static double hits_cost(const struct kernel *k, const struct layout *y) {
     if (registers > 255) return 1e9; /* would spill */
     double resident =
         fmin(d->max_threads_unit / y->threads, d->regs_unit / (registers * y->threads));
-    resident = fmin(resident, (double)(d->smem_unit / (y->smem + 1024)));
+    resident = fmin(resident, (double)(d->smem_unit / (y->smem + SMEM_RESERVED)));
     resident = floor(fmin(resident, d->max_blocks_unit));
     if (resident < 1) return 1e9;
     double blocks = ceil(ceil((double)kernel_size(k, AXIS_X) / y->bx) / y->held) * y->split;
@@ -525,7 +526,8 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
             blocks = parts * y->cluster;
     if (!rows || !blocks) return 0;
     if (at_once > d->max_threads_unit / y->threads) at_once = d->max_threads_unit / y->threads;
-    if (y->smem && at_once > d->smem_unit / y->smem) at_once = d->smem_unit / y->smem;
+    int64_t by_shared = d->smem_unit / (y->smem + SMEM_RESERVED);
+    if (at_once > by_shared) at_once = by_shared;
     int64_t units = layout_units(k, y->cluster), a_unit = (blocks + units - 1) / units;
     if (blocks > at_once * units) return 1e8 * (double)a_unit; /* a second wave */
     double tile = y->stages > 1 ? (double)layout_stage_bytes(k, y) * (y->stages - 1)

@@ -243,6 +243,8 @@ struct layout {
     const struct windows *windows; /* pointwise: loads that share vectors; NULL if none do */
 };
 
+enum { SMEM_RESERVED = 1024 }; /* bytes of shared memory that CUDA takes of each block */
+
 /* layout.c: what a config means for this kernel: fills *out and returns NULL, or says (in arena a)
  * why the config is illegal. This function alone decides legality. */
 const char *kernel_layout(const struct kernel *k, const struct config *c, struct layout *out,
