@@ -64,7 +64,8 @@ struct derivative {
 const struct derivative *derivative_of(enum op op);
 
 /* derivatives_move.c */
-derivative_code derivative_slice, derivative_cat, derivative_pad, derivative_index;
+derivative_code derivative_slice, derivative_cat, derivative_pad, derivative_index,
+    derivative_scatter;
 derivative_code derivative_windows, derivative_max_pool, derivative_adaptive_max_pool;
 
 /* The gradient of operand `param` as the rule says it, in whatever shape and type. */

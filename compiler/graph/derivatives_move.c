@@ -3,7 +3,7 @@
  *
  *   cat       a slice of the gradient for each piece       pad      the gradient without its border
  *   index     added up where the indices point             windows  added up over the windows that
- *                                                                   look at an element
+ *   scatter   looked up by the sources that stayed                  look at an element
  *
  * Nothing is added atomically: scatters and windows become sums over what may contribute. */
 #include <string.h>
@@ -100,6 +100,43 @@ enum derivative_answer derivative_index(struct backprop *p, int param, node_id *
     node_id sum = call(p->b, OP_INDEX_ADD, arg_node(full(p->b, &rows, 0)), arg_int(p->b->g, 0),
                        arg_node(at), arg_node(grad));
     *out = reorder(p->b, reshape(p->b, sum, &apart), order);
+    return GRADIENT;
+}
+
+/* ---- scattered ------------------------------------------------------------------------------- */
+
+static bool same_sizes(const struct meta *a, const struct meta *b) {
+    return a->rank == b->rank && !memcmp(a->size, b->size, sizeof(ex) * a->rank);
+}
+
+/* 0, 1, .. along dimension dim of a tensor like m. */
+static node_id order_along(struct backprop *p, const struct meta *m, int dim) {
+    struct meta line = {.rank = m->rank};
+    for (int k = 0; k < m->rank; k++) line.size[k] = number(p, 1);
+    line.size[dim] = m->size[dim];
+    node_id order = reshape(p->b, iota(p->b, m->size[dim]), &line);
+    return call(p->b, OP_EXPAND, arg_node(order), arg_ints(p->b->g, m->size, m->rank));
+}
+
+/* What was overwritten has none, and of the sources the last on each element has its gradient:
+ * looked up by the sources, of which there are fewer than elements. */
+enum derivative_answer derivative_scatter(struct backprop *p, int param, node_id *out) {
+    const struct arg dim = p->node.args[1], index = p->node.args[2], *src = &p->node.args[3];
+    const struct meta places = *meta_at(p, index.node);
+    struct meta all = {.dtype = DT_I64, .rank = p->node.meta.rank};
+    if (!all.rank || !places.rank) return EXPAND_INSTEAD;
+    if (src->kind == ARG_NODE && !same_sizes(meta_at(p, src->node), &places)) return EXPAND_INSTEAD;
+    if (param == 0) {
+        *out = call(p->b, OP_SCATTER, arg_node(p->grad), dim, index, arg_int(p->b->g, 0));
+        return GRADIENT;
+    }
+    memcpy(all.size, p->node.meta.size, sizeof(ex) * all.rank);
+    node_id order = order_along(p, &places, (int)ex_value(p->b->g->ex, dim.i));
+    node_id last =
+        call(p->b, OP_SCATTER, arg_node(full(p->b, &all, 0)), dim, index, arg_node(order));
+    node_id stays = binary(p->b, OP_EQ, call(p->b, OP_GATHER, arg_node(last), dim, index), order);
+    node_id grad = call(p->b, OP_GATHER, arg_node(p->grad), dim, index);
+    *out = call(p->b, OP_WHERE, arg_node(stays), arg_node(grad), arg_int(p->b->g, 0));
     return GRADIENT;
 }
 

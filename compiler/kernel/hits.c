@@ -42,6 +42,8 @@ static bool is_none_where(const struct kernel *k, value_id v, double none, value
     if (x->kind == INST_CAST) return none == 0 && NONE(x->args[0], 0);
     if (x->kind != INST_OP) return false;
     if (x->op == OP_LOGICAL_AND) return none == 0 && (NONE(x->args[0], 0) || NONE(x->args[1], 0));
+    if (x->op == OP_NE && none == 0) /* is there any? */
+        return NONE(x->args[0], 0) && NONE(x->args[1], 0);
     if (x->op != OP_WHERE) return false;
     if (x->args[0] == condition) return NONE(x->args[holds ? 1 : 2], none);
     return NONE(x->args[2], none) && (NONE(x->args[0], 0) || NONE(x->args[1], none));
