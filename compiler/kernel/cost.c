@@ -327,13 +327,15 @@ static double busy_us(const struct kernel *k, const struct layout *y, int64_t re
     return elements * element_work(k) / (d->units * 128 * issued * ghz * 1e3);
 }
 
-/* A multiprocessor's blocks load while others of them reduce what they have loaded. Out of
- * registers that takes less than out of shared memory, with a loop around it. */
+/* A multiprocessor's blocks load while others of them reduce what they have loaded; one that is
+ * alone reduces some of a row that it copies while the rest comes. Out of registers that takes less
+ * than out of shared memory, with a loop around it. */
 static double reduced_us(const struct kernel *k, const struct layout *y, int64_t resident,
                          double us) {
-    const double LOOP = 1.07, KEPT = 0.6, READ = 0.5;
-    double busy = busy_us(k, y, resident) * (y->kept ? KEPT : READ);
-    return (y->kept ? LOOP : 1) * (resident > 1 ? hypot(us, busy) : us + busy);
+    const double LOOP = 1.07, KEPT = 0.6, READ = 0.5, ALONE = 1.5;
+    double busy = busy_us(k, y, resident);
+    if (y->kept) return LOOP * hypot(us, busy * KEPT * (resident > 1 ? 1 : ALONE));
+    return resident > 1 ? hypot(us, busy * READ) : us + busy * READ;
 }
 
 /* Few warps leave gaps between loads and arithmetic where that takes as long as memory, `us`. */
