@@ -5,7 +5,7 @@
  *     found |= (unsigned)(lo <= v1 && v1 <= hi) << i;                  of source r
  *     n_hits = k_list_hits<256, 8>(found, place, from, n_hits, ...);
  *     for (int first = 0; first < n_hits; first += 4)                  four under way at a time
- *         s5[...] = k_sum::of(s5[...], (float)v4);                     at r = hits[first + u]
+ *         if (lands) s5[...] = k_sum::of(s5[...], (float)v4);          at r = hits[first + u]
  *
  * So an index is read once for each block, and an element once for each row that it lands in; the
  * order of additions is that of the sources. */
@@ -37,10 +37,13 @@ static void put_rows_of_tile(struct emitter *w, bool for_columns) {
     put_row_values(w, some.at, some.n);
 }
 
+/* Behind the last of the list it is the last again, which then does not land: loads are under way
+ * without a branch. */
 void open_hit(struct emitter *w) {
-    line(w, "const int at = first + u, held = at < n_hits * near ? places[at / near] + at %% near "
-            ": -1;");
-    open_brace(w, "if (held >= 0 && held < %d)", w->y->held);
+    line(w, "const int at = k_clamp(first + u, n_hits * near - 1);");
+    line(w, "const int tile = places[at / near] + at %% near;");
+    line(w, "const bool lands = at == first + u && tile >= 0 && tile < %d;", w->y->held);
+    line(w, "const int held = lands ? tile : 0;");
     line(w, "const k_idx r = hits[at / near], px = first_tile + held;");
     line(w, "(void)r;");
     put_rows_of_tile(w, true);

@@ -316,7 +316,7 @@ void open_columns(struct emitter *w) {
 }
 
 void close_columns(struct emitter *w) {
-    if (!w->y->peel && !columns_exact(w)) close_brace(w);
+    if (!w->y->peel && !w->y->hits && !columns_exact(w)) close_brace(w);
     close_brace(w);
 }
 
@@ -458,7 +458,8 @@ static void put_elements(struct emitter *w, const struct phase *f) {
         if (at(w, v)->kind == INST_SCAN)
             line(w, "a%u[e][u][v] = %s;", v, operand_text(w, v));
         else
-            line(w, "%s = %s;", acc, combine_text(w, v, acc, operand_text(w, v)));
+            line(w, "%s%s = %s;", y->hits ? "if (lands) " : "", acc,
+                 combine_text(w, v, acc, operand_text(w, v)));
     }
     put_column_sums(w, f, exact ? "" : "if (real) ");
     put_element_stores(w, f, exact);

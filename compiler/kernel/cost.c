@@ -471,15 +471,33 @@ static double column_work(const struct kernel *k, uint8_t mask) {
     return work;
 }
 
+/* Registers that hold what is under way of `ur` sources; if all that is taken up lands, indices
+ * were only looked at before. */
+static double hit_words(const struct kernel *k, const struct layout *y) {
+    bool always = layout_lands_always(k, y, k->landing->equal);
+    double words = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind != INST_LOAD || !(x->mask & MASK_R)) continue;
+        if (x->mask & MASK_X)
+            words += y->ur * ceil(y->vec * dtype_bytes(x->dtype) / 4.0);
+        else if (!always)
+            words += y->ur * ceil(dtype_bytes(x->dtype) / 4.0);
+    }
+    return words;
+}
+
 /* Sources that are listed by where they land (hits.c): every block looks at all indices, which come
  * from L2 but for the first time, in steps that wait for memory and for each other; then it takes
  * up what it has found, `ur` at a time. Not measured yet. */
 static double hits_cost(const struct kernel *k, const struct layout *y) {
     const double STEP_US = 1.2, BATCH_US = 1, TEST = 9, HIT = 14, EACH = 4, L2_FASTER = 1.5;
     const struct device_limits *d = k->limits;
-    double words = layout_load_words(k, y), nr = (double)kernel_size(k, AXIS_R);
-    double registers = 36 + fmax(words + 4 * y->vec, 3 * y->hits);
-    if (registers > 255) return 1e9; /* would spill */
+    double words = hit_words(k, y), nr = (double)kernel_size(k, AXIS_R);
+    double registers = 36 + fmax(words + 4 * y->vec, 3 * y->hits),
+           most = fmin(255, (double)(d->regs_unit / y->threads));
+    if (registers > most) registers = fmax(words + 40, most); /* less is kept */
+    if (registers > 255) return 1e9;                          /* would spill */
     double resident =
         fmin(d->max_threads_unit / y->threads, d->regs_unit / (registers * y->threads));
     resident = fmin(resident, (double)(d->smem_unit / (y->smem + SMEM_RESERVED)));
