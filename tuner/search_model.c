@@ -4,17 +4,17 @@
  * 1998).
  *
  *   the cost model's first 5, 3 far from these and from each other,
- *   then waves of 8 to 16, chosen one after the other, each as if the former had come out as
- * predicted
+ *   then waves of 8, chosen one after the other, each as if the former had come out as predicted
  *
- * The wave is what compiles at the same time: one on each core. With some dozens of points the
- * linear algebra takes microseconds. */
+ * The wave is what compiles at the same time; of larger ones, which learn less from each other, the
+ * same bench finds other winners more often. With some dozens of points the linear algebra takes
+ * microseconds. */
 #include <math.h>
 #include <string.h>
 
 #include "tuner/search.h"
 
-enum { GUESSES = 5, FAR = 3, LEAST_WAVE = 8, WAVE = 16, MOST = 24 };
+enum { GUESSES = 5, FAR = 3, WAVE = 8, MOST = 24 };
 
 #define LENGTH 1.2 /* over which times are alike, in standard deviations of a knob */
 #define NOISE 0.01 /* variance of a time that the knobs do not explain, of that of all */
@@ -134,14 +134,9 @@ static int choose(const struct process *p, const bool *seen, double *mean) {
     return best;
 }
 
-static int wave_size(void) {
-    int cores = machine_cores();
-    return cores < LEAST_WAVE ? LEAST_WAVE : cores < WAVE ? cores : WAVE;
-}
-
-static int choose_wave(struct process *p, bool *seen, int most, int *which) {
+static int choose_wave(struct process *p, bool *seen, int *which) {
     int n = 0;
-    while (n < most) {
+    while (n < WAVE) {
         double mean = 0;
         fit(p);
         int i = choose(p, seen, &mean);
@@ -170,7 +165,7 @@ int search_model_first(const struct tune *t, int *which) {
 enum ws_status search_model(struct tune *t, struct diag *d) {
     struct process *p = NEW(t->shared->arena, struct process);
     bool *seen = NEW_ARRAY(t->shared->arena, bool, t->n);
-    int tried[MOST + WAVE], wave = wave_size();
+    int tried[MOST + WAVE];
     p->space = search_space_of(t);
     p->length2 = LENGTH * LENGTH * fmax(1, p->space.dims);
     int n = guess(&p->space, seen, tried);
@@ -180,8 +175,8 @@ enum ws_status search_model(struct tune *t, struct diag *d) {
         if (search_wave(t, &i, 1, d) != WS_OK) return d->status;
     while (n < MOST && search_goes_on(t) && t->best_us < INFINITY) {
         learn(p, t, tried, n);
-        int most = wave < MOST - n ? wave : MOST - n;
-        int more = p->n ? choose_wave(p, seen, most, tried + n) : 0;
+        int more = p->n ? choose_wave(p, seen, tried + n) : 0;
+        if (more > MOST - n) more = MOST - n;
         if (!more) break;
         if (search_wave(t, tried + n, more, d) != WS_OK) return d->status;
         n += more;

@@ -39,8 +39,7 @@
     KNOB(online, "1: sums of exp(x - max) are made along with the maximum, and rescaled")          \
     KNOB(blocks,                                                                                   \
          "blocks of a multiprocessor that go over many rows each; they may sum up columns")        \
-    KNOB(fit, "blocks that the registers of a multiprocessor must suffice for; 0: for one; with "  \
-              "keep=2 the most that it holds")                                                     \
+    KNOB(fit, "blocks that the registers of a multiprocessor must suffice for; 0: for one")        \
     KNOB(stages, "of blocks: rows that are under way at a time, all but one of them copied ahead " \
                  "into shared memory")                                                             \
     KNOB(turn, "1: pointwise operands that lie across turn in shared memory")                      \

@@ -310,18 +310,6 @@ static const char *check_scan(const struct kernel *k, const struct layout *y, st
     return NULL;
 }
 
-/* Rows in shared memory: no more blocks than `fit` come, for each asks for a larger share. What
- * they keep under way is enough, and the last wave is not as empty. */
-static const char *share_out(const struct kernel *k, int fit, struct layout *y, struct arena *a) {
-    const struct device_limits *d = k->limits;
-    int64_t share = (d->smem_unit / (fit + 1) - SMEM_RESERVED + 16) / 16 * 16;
-    if (share <= y->smem || share > d->smem_block || (share + SMEM_RESERVED) * fit > d->smem_unit)
-        return arena_printf(a, "fit=%d, but blocks of %d bytes of shared memory are no more anyway",
-                            fit, y->smem);
-    y->smem = (int)share;
-    return NULL;
-}
-
 /* Compilers give a thread no more registers than leave room for so many blocks. */
 static const char *check_fit(const struct kernel *k, int fit, struct layout *y, struct arena *a) {
     enum { LEAST_REGISTERS = 32 };
@@ -335,7 +323,7 @@ static const char *check_fit(const struct kernel *k, int fit, struct layout *y, 
         return arena_printf(a, "fit=%d blocks of %d threads are more than a multiprocessor holds",
                             fit, y->threads);
     y->fit = fit;
-    return y->kept ? share_out(k, fit, y, a) : NULL;
+    return NULL;
 }
 
 /* The next row comes while this one, which is in the caches by then, is read again. */

@@ -3,8 +3,6 @@
  *
  * The generators below propose on a grid of powers of two; kernel_layout refuses what is illegal,
  * the cost model orders, and what lies far behind the best estimate is pruned. */
-#include <math.h>
-
 #include "kernel/kernel.h"
 
 enum {
@@ -416,32 +414,15 @@ static int tight_fit(const struct kernel *k, const struct layout *y) {
     return (int)(k->limits->regs_unit / (y->threads * (layout_load_words(k, y) + OTHERS)));
 }
 
-/* Of the blocks that a multiprocessor's shared memory holds, fewer, so that they are over in whole
- * waves: softmax of bf16[256, 131072] on an H200 has 2.6 waves of six, and 3.9 of four. What the
- * others would have hidden is a guess; 0 if nothing is gained. */
-static int even_fit(const struct kernel *k, const struct layout *y) {
-    const double WORTH = 0.05, USED = 0.97; /* of the slots; clusters leave some */
-    const struct device_limits *d = k->limits;
-    int most = (int)(d->smem_unit / (y->smem + SMEM_RESERVED)), best = 0;
-    int64_t blocks = (size_of(k, AXIS_X) + y->bx - 1) / y->bx * y->cluster;
-    double least = 0;
-    for (int fit = most; fit > 1; fit--) {
-        double waves = (double)blocks / (fit * USED * d->units);
-        double balance = waves / ceil(waves);
-        if (balance > least + (fit == most ? 0 : WORTH)) least = balance, best = fit;
-    }
-    return best == most ? 0 : best;
-}
-
 static int hint(const struct kernel *k, const struct layout *y, const struct config *c,
                 enum knob h) {
-    if (h == KNOB_fit) return y->kept ? even_fit(k, y) : tight_fit(k, y);
+    if (h == KNOB_fit) return tight_fit(k, y);
     if (h == KNOB_nt && (k->limits->kind == DEVICE_CPU || !stores_columns(k))) return 0;
     return !c->knob[h];
 }
 
 /* The cost model cannot tell what a copy in L1 is worth, or not to wait for the maximum of rows
- * that are kept, or fewer registers or blocks, or stores that make room in L2, or loads that do:
+ * that are kept, or fewer registers, or stores that make room in L2, or loads that do:
  * the best few are tried both ways. */
 static int add_hinted(const struct kernel *k, struct arena *a, struct config *list, int n) {
     static const struct {

@@ -183,31 +183,6 @@ static void test_columns_scanned(void **state) {
     }
 }
 
-/* Clusters with rows in shared memory, of which 2.6 or 5.2 waves have all that fit: fewer at a time
- * are tried, in whole waves; where there are many waves, or one, all that fit are as even. */
-static void test_even_waves(void **state) {
-    static const struct {
-        const char *type;
-        int fit;
-    } cases[] = {{"bf16[256, 131072]", 4}, {"f32[256, 131072]", 2}, {"f32[16384, 131072]", 0}};
-    struct device_limits limits = test_gpu("sm_90a");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct arena *a = arena_new();
-        const char *text = arena_printf(
-            a, "graph(%%x: %s) {\n %%y = softmax(%%x, 1)\n return %%y\n}\n", cases[i].type);
-        const struct config *all;
-        int n, pruned, found = 0, others = 0;
-        kernel_configs(first_kernel(a, text, &limits), a, &all, &n, &pruned);
-        for (int c = 0; c < n; c++)
-            if (all[c].knob[KNOB_keep] == 2 && all[c].knob[KNOB_cluster] == 8 &&
-                all[c].knob[KNOB_fit])
-                *(all[c].knob[KNOB_fit] == cases[i].fit ? &found : &others) += 1;
-        if ((found > 0) != (cases[i].fit > 0) || others > 0)
-            fail_msg("%s: %d with fit=%d, %d with others", text, found, cases[i].fit, others);
-        arena_free(a);
-    }
-}
-
 static double cost_of(const struct kernel *k, const char *config, struct arena *a) {
     struct diag d = diag_new(a);
     struct config c;
@@ -362,7 +337,7 @@ int main(void) {
         cmocka_unit_test(test_wide_index),      cmocka_unit_test(test_enough),
         cmocka_unit_test(test_symbolic),        cmocka_unit_test(test_tiny_devices),
         cmocka_unit_test(test_verify),          cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_columns_scanned), cmocka_unit_test(test_even_waves),
+        cmocka_unit_test(test_columns_scanned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
