@@ -27,6 +27,7 @@ struct known {
 
 struct asked {
     struct arena *arena;
+    VEC(struct arena *) workloads; /* one each: what a capture may take is bounded by its arena */
     struct device_limits limits;
     struct ws_program *program; /* NULL: no workload yet */
     const struct kernel *kernel;
@@ -52,14 +53,16 @@ static int parse_axes(char *text, struct ws_axis *axes, int most) {
 static void take_workload(struct asked *a, char *rest) {
     enum { MOST = 32 };
     struct ws_axis axes[MOST];
-    struct diag d = diag_new(a->arena);
-    struct stages quiet = stages_new(a->arena, NULL, 0);
-    struct ws_options o = {.arena = a->arena, .axes = axes, .cast = true};
-    o.path = arena_strdup(a->arena, next_word(&rest));
+    struct arena *own = arena_new();
+    struct diag d = diag_new(own);
+    struct stages quiet = stages_new(own, NULL, 0);
+    struct ws_options o = {.arena = own, .axes = axes, .cast = true};
+    vec_push(a->arena, &a->workloads, own);
+    o.path = arena_strdup(own, next_word(&rest));
     const char *mode = next_word(&rest);
     o.mode = !strcmp(mode, "bwd") ? WS_BWD : !strcmp(mode, "train") ? WS_TRAIN : WS_FWD;
     if (!dtype_parse(next_word(&rest), &o.dtype)) o.cast = false;
-    o.n_axes = parse_axes(arena_strdup(a->arena, next_word(&rest)), axes, MOST);
+    o.n_axes = parse_axes(arena_strdup(own, next_word(&rest)), axes, MOST);
     struct ws_captured *c = ws_capture(&o, &quiet, &d);
     a->kernel = NULL;
     a->program = c ? ws_lower(c, &a->limits, WS_FUSE, &quiet, &d) : NULL;
@@ -138,6 +141,7 @@ int main(int argc, char **argv) {
         fflush(stdout);
     }
     free(line);
+    for (uint32_t i = 0; i < a.workloads.n; i++) arena_free(a.workloads.at[i]);
     arena_free(a.arena);
     return 0;
 }
