@@ -5,8 +5,9 @@
  *     const unsigned turn = k_take_turn(tickets, gridDim.x), tile = turn % tiles;
  *     k_scan_row<k_sum, 256, 4>(t, c1[e], ...);
  *     c1[e] = k_look_back<k_sum, 256, 8, 32>(c1[e], ...);
+ *     const unsigned arrived = k_arrive_look_back(tickets, gridDim.x);
  *     ...
- *     k_end_look_back<256>(tickets, gridDim.x, 1056);
+ *     k_end_look_back<256>(arrived, tickets, gridDim.x, 1056);
  *
  * Where threads lie along x, a tile has some columns of as many rows, k_look_back_columns has the
  * totals of a thread's vector, and blocks go along x first, as memory does.
@@ -15,9 +16,9 @@
  * run or have run. Nobody waits for what another has added up but for whole groups, and the order
  * of all additions is fixed: the same bits in every run.
  *
- * The counters: whose turn it is, who has ended, and for each scan and tile of rows a flag for each
- * tile and then for each group; where threads lie along rows, for each row a word that has the
- * total beside the flag. The block that ends last lowers the flags. */
+ * The counters: whose turn it is, how many need no totals of others any more, and for each scan and
+ * tile of rows a flag for each tile and then for each group; where threads lie along rows, for each
+ * row a word that has the total beside the flag. The last block to need none lowers the flags. */
 #include "emit/cuda_rows.h"
 
 static int count_scans(const struct emitter *w) { return (int)w->p->phases.at[0].reduce.n; }
@@ -90,8 +91,13 @@ void put_look_back_columns(struct emitter *w, value_id v, int smem) {
          t, identity_text(w, v), part_text(w, v), y->bx, flags_text(w, v), t, smem);
 }
 
+/* Before the tile is stored, so that a release does not wait for these stores. */
+void arrive_look_back(struct emitter *w) {
+    line(w, "const unsigned arrived = k_arrive_look_back(tickets, gridDim.x);");
+}
+
 void end_look_back(struct emitter *w) {
     int words = (int)layout_flag_bytes(w->y) / 4;
-    line(w, "k_end_look_back<%d>(tickets, gridDim.x, %d * strips * slots);", w->y->threads,
+    line(w, "k_end_look_back<%d>(arrived, tickets, gridDim.x, %d * strips * slots);", w->y->threads,
          count_scans(w) * words);
 }

@@ -694,6 +694,7 @@ void emit_cuda_rows(struct emitter *w) {
     for (uint32_t i = 0; i < w->p->phases.n; i++) {
         put_phase(w, i, &smem);
         if (w->y->cluster > 1 && !w->y->blocks && i + 1 == last) line(w, "k_cluster_arrive();");
+        if (w->y->look_back && i + 1 == last) arrive_look_back(w);
     }
     if (scans && !w->y->look_back) close_brace(w);
     WS_ASSERT(smem <= l->smem); /* layout.c counts the regions that put_combines hands out */

@@ -86,6 +86,7 @@ void put_look_back_position(struct emitter *w);
 void put_look_back_parameters(struct emitter *w, struct ws_launch *l);
 void put_look_back(struct emitter *w, value_id v, int *smem);
 void put_look_back_columns(struct emitter *w, value_id v, int smem);
+void arrive_look_back(struct emitter *w);
 void end_look_back(struct emitter *w);
 
 /* cuda_hits.c: all of the kernel's text but its head. open_hit: in the loop over steps u, what is

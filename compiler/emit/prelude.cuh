@@ -986,10 +986,25 @@ K_DEVICE void k_look_back_columns(T *v, T none, T *part, int rows, unsigned *fla
         for (int j = 0; j < N; j++) v[j] = OP::of(before[j], v[j]);
     }
 }
-/* The last block to end lowers the flags behind the two counters, `n` words of 4 bytes, for the next launch. */
-template <int THREADS> K_DEVICE void k_end_look_back(unsigned *tickets, unsigned blocks, unsigned n) {
+/* The block has left its totals and taken those of others: how many have before it, in thread 0. A release: without one a
+ * total that nobody waits for might reach memory after the last block has lowered its flag. */
+K_DEVICE unsigned k_arrive_look_back(unsigned *tickets, unsigned blocks) {
+    unsigned before = 0;
     __syncthreads();
-    if (!__syncthreads_or(threadIdx.x == 0 && atomicInc(tickets + 1, blocks - 1) == blocks - 1)) return;
+    if (threadIdx.x == 0)
+#ifdef WS_EMULATOR
+        before = atomicInc(tickets + 1, blocks - 1);
+#else
+        asm volatile("atom.release.gpu.global.inc.u32 %0, [%1], %2;"
+                     : "=r"(before) : "l"(tickets + 1), "r"(blocks - 1) : "memory");
+#endif
+    return before;
+}
+/* The last block to arrive lowers the flags behind the two counters, `n` words of 4 bytes, for the next launch. */
+template <int THREADS> K_DEVICE void k_end_look_back(unsigned before, unsigned *tickets, unsigned blocks, unsigned n) {
+    const bool last = threadIdx.x == 0 && before == blocks - 1;
+    if (last) __threadfence();
+    if (!__syncthreads_or(last)) return;
     for (unsigned i = threadIdx.x; i < n; i += THREADS) tickets[2 + i] = 0;
 }
 
