@@ -32,7 +32,6 @@ COLUMNS = ["case", "workload", "mode", "dtype", "axes", "device", "driver", "too
            "mbytes", "floor_us", *OURS, *TORCH, "roof_pct", "best_torch_over_tuned", "max_autotune_over_tuned",
            "default_over_tuned", "tuning_s", "torch_date"]
 
-
 LARGE, FAST = 64, 92  # megabytes moved; per cent of the roof
 COUNTED = ["kernel", "config", "median_us", "bytes", "dram_bytes", "occupancy", "l2_hit_pct", "issue_pct", "pipe", "pipe_pct",
            "stall", "stall_pct"]
@@ -269,6 +268,7 @@ def main():
         if given.has_torch:
             mine = [rows_of(case, rows) for case in cases if case[0] == given.has_torch]
             return 0 if mine and all(key in mine[0] for key in TORCH.values()) else 1
+        counted = read_rows(glob.glob(os.path.join(given.counted, "*.csv")), is_counted) if given.counted else []
         lines = [line for line in (line_of(case, rows) for case in cases) if line]
         if not lines:
             raise ValueError("nothing of the suite was timed")
@@ -280,7 +280,7 @@ def main():
         return 0
     if given.out:
         write(given.out, lines)
-        write_misses(given.out, lines, read_rows(glob.glob(os.path.join(given.counted or "", "*.csv")), is_counted))
+        write_misses(given.out, lines, counted)
     show(lines)
     return 0
 

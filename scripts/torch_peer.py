@@ -14,8 +14,9 @@ call begins. The columns are read from reports/columns.def, the one definition o
 mode train gradients; PyTorch computes them from the very inputs, parameters and tangents that were saved. An output is
 ok if |got - want| <= tolerance * (|want| + rms(want)) everywhere, as in tuner/check.c. In low precision PyTorch rounds
 after every operator and warpsmith does not: an output that differs is held against PyTorch in f64 before it is called
-WRONG, and may be 4 times as far from that as PyTorch in the same type is. What torch.compile computes is judged
-against eager in the same way before its times count. Random numbers drawn in forward are not PyTorch's, so such a workload cannot be compared.
+WRONG, and may be 4 times as far from that as PyTorch in the same type is. What torch.compile computes is judged against
+eager in the same way before its times count. Random numbers drawn in forward are not PyTorch's, so such a workload
+cannot be compared.
 
 Exit codes: 0 fine, 1 outputs differ or the result file is foreign, 2 usage, 3 no torch or no such device."""
 
@@ -330,13 +331,14 @@ def time_mode(torch, clock, model, what, mode, samples):
 
 
 def exact_output(torch, what, model):
-    """What eager computes in f64 of the same inputs, parameters and tangents; None if the workload insists on a type."""
+    """What eager computes in f64 of the same inputs, parameters and tangents; None if the workload insists on a type, or
+    that does not fit in memory."""
     as_f64 = lambda t: t.detach().double() if t.is_floating_point() else t
-    inputs = [as_f64(v) if isinstance(v, torch.Tensor) else v for v in what.inputs]
-    twin = copy.deepcopy(model).double() if isinstance(model, torch.nn.Module) else model
-    exact = Differentiated(torch, what.mode, twin, inputs)
-    exact.tangents = what.tangents and [as_f64(t) for t in what.tangents]
     try:
+        inputs = [as_f64(v) if isinstance(v, torch.Tensor) else v for v in what.inputs]
+        twin = copy.deepcopy(model).double() if isinstance(model, torch.nn.Module) else model
+        exact = Differentiated(torch, what.mode, twin, inputs)
+        exact.tangents = what.tangents and [as_f64(t) for t in what.tangents]
         with torch.set_grad_enabled(what.mode != "fwd"):
             return exact.call_of(twin)()
     except RuntimeError:

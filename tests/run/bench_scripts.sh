@@ -76,6 +76,13 @@ says '^large cases .*: 0 of 1$'
 grep -q '^a,X1,2026-01-02T03:04:05Z,70.0,85,k,b,8,70000000,84000000,0.2,,,xu,40,wait,30$' "$TMP/misses.csv" ||
     fail "misses.csv:" "$(cat "$TMP/misses.csv")"
 
+# Without --counted nothing is read but what is named; what is no result file is reported.
+(cd "$TMP" && python3 "$OLDPWD/scripts/suite_table.py" --out . cases large.csv >/dev/null) ||
+    fail 'suite_table --out beside a foreign file'
+echo 'a,b' >"$TMP/why/foreign.csv"
+run python3 scripts/suite_table.py --out "$TMP" --counted "$TMP/why" "$TMP/cases" "$TMP/large.csv"
+expect 1 'suite_table --counted, a foreign file' && says '^suite_table: .*foreign.csv is no result file$'
+
 # ---- program_table.py --------------------------------------------------------------------------------------------------
 
 csv=$TMP/one.csv
