@@ -10,7 +10,9 @@
 struct landing_place {
     buffer_id index;
     ex row, at; /* at: uses what the place in `index` does */
+    int steps; /* that the search may still take: flags that share flags have very many ways down */
 };
+enum { MOST_STEPS = 256 };
 
 static bool find_place(struct fuser *f, const struct nest *n, inst_id i, struct landing_place *p);
 
@@ -35,7 +37,9 @@ static bool find_loaded(struct fuser *f, const struct inst *load, struct landing
 static bool is_place(struct fuser *f, const struct inst *index, const struct inst *load,
                      struct landing_place *p) {
     if (index->kind != INST_INDEX || load->kind != INST_LOAD) return false;
-    *p = (struct landing_place){load->buffer, index->index[0], ex_const(f->l->ex, 0)};
+    p->index = load->buffer;
+    p->row = index->index[0];
+    p->at = ex_const(f->l->ex, 0);
     for (int d = 0; d < load->n_index; d++) p->at = ex_max(f->l->ex, p->at, load->index[d]);
     return true;
 }
@@ -43,6 +47,7 @@ static bool is_place(struct fuser *f, const struct inst *index, const struct ins
 /* The comparison that instruction i is nothing without. */
 static bool find_place(struct fuser *f, const struct nest *n, inst_id i, struct landing_place *p) {
     const struct inst *x = &n->insts.at[i];
+    if (p->steps-- <= 0) return false;
     if (x->kind == INST_LOAD) return find_loaded(f, x, p);
     if (x->kind == INST_CAST) return find_place(f, n, x->args[0], p);
     if (x->kind != INST_OP) return false;
@@ -58,7 +63,7 @@ enum { NOWHERE = UINT32_MAX };
 
 /* The index by which a reduction lands. */
 static buffer_id lands_by(struct fuser *f, const struct nest *n) {
-    struct landing_place p;
+    struct landing_place p = {.steps = MOST_STEPS};
     if (!find_place(f, n, n->insts.at[n->insts.n - 1].args[0], &p)) return NOWHERE;
     for (int k = 0; k < n->n_reduce; k++)
         if (ex_uses(f->l->ex, p.row, n->reduce[k])) return NOWHERE;

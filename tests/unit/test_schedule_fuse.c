@@ -651,6 +651,24 @@ static void test_landing(void **state) {
     CHECK(cases);
 }
 
+/* Two ways down from each of forty flags: whether anything lands is not asked along all of them. */
+static void test_landing_of_shared_flags(void **state) {
+    struct arena *a = arena_new();
+    struct device_limits limits = test_gpu("sm_90a");
+    struct buf b = buf_new(a);
+    buf_puts(&b,
+             "graph(%f0: bool[50, 90], %p: bool[50, 90], %q: bool[50, 90], %x: f32[50, 90]) {\n");
+    for (int i = 0; i < 40; i++)
+        buf_printf(&b,
+                   " %%a%d = logical_and(%%f%d, %%p)\n %%b%d = logical_and(%%f%d, %%q)\n"
+                   " %%f%d = logical_and(%%a%d, %%b%d)\n",
+                   i, i, i, i, i + 1, i, i);
+    buf_puts(&b,
+             " %w = where(%f40, %x, 0)\n %s = sum(%w, 1)\n %m = amax(%w, 1)\n return %s, %m\n}\n");
+    assert_int_equal(must_schedule(a, b.p, "", &limits, false)->groups.n, 1);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_producer_and_reader),
@@ -673,6 +691,7 @@ int main(void) {
         cmocka_unit_test(test_unrolled),
         cmocka_unit_test(test_abreast),
         cmocka_unit_test(test_landing),
+        cmocka_unit_test(test_landing_of_shared_flags),
         cmocka_unit_test(test_matrix_products),
         cmocka_unit_test(test_many_arguments),
         cmocka_unit_test(test_many_operators),
