@@ -268,6 +268,17 @@ static void put_values(struct emitter *w, uint32_t index, bool part) {
     }
 }
 
+static void put_vector_stores(struct emitter *w, const struct phase *f, bool part) {
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
+        const char *p = place_of(w, st->buffer, st->index), *value = ref(w, st->value);
+        if (!part && w->y->streaming)
+            line(w, "k_stream_v(%s, %s);", p, value);
+        else
+            put_store_at(w, p, value, part);
+    }
+}
+
 /* One vector. It is the first n lanes of one where `part`. Its reductions go to c7[u] along the
  * columns, to t7 along the rows. */
 static void put_vector(struct emitter *w, uint32_t index, bool part) {
@@ -287,14 +298,7 @@ static void put_vector(struct emitter *w, uint32_t index, bool part) {
         put_store_at(w, s, combine_text(w, v, load_at(w, s, part), ref(w, at(w, v)->args[0])),
                      part);
     }
-    for (uint32_t i = 0; i < f->stores.n; i++) {
-        const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
-        const char *p = place_of(w, st->buffer, st->index), *value = ref(w, st->value);
-        if (!part && w->y->streaming)
-            line(w, "k_stream_v(%s, %s);", p, value);
-        else
-            put_store_at(w, p, value, part);
-    }
+    put_vector_stores(w, f, part);
     w->vectors = false;
     for (uint32_t i = 0; i < f->compute.n; i++) w->where[f->compute.at[i]] = NOWHERE;
 }
@@ -440,6 +444,7 @@ static void put_scanned(struct emitter *w, bool part) {
         line(w, "scan%u = k_scan_%s(%s);", v, reduction_name(at(w, v)->reduction),
              ref(w, at(w, v)->args[0]));
     }
+    put_vector_stores(w, f, part); /* of what does not wait for the scans */
     w->vectors = false;
     close_brace(w);
     for (uint32_t i = 0; i < f->compute.n; i++) w->where[f->compute.at[i]] = NOWHERE;
