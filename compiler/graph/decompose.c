@@ -229,6 +229,11 @@ static bool is_trivial(const struct build *b, const struct node *n) {
     return (class == REDUCE || class == MATMUL) && is_empty(b, &n->args[0]);
 }
 
+/* What is put at indices: its parts have an element for each pair of a source and a place. */
+static bool lands(enum op op) {
+    return op == OP_INDEX_ADD || op == OP_SCATTER || op == OP_SCATTER_ADD;
+}
+
 node_id decompose_node(struct build *b, const struct node *n) {
     bool composite = op_info(n->op)->class == COMPOSITE;
     if (is_trivial(b, n)) return full(b, &n->meta, n->op == OP_PROD ? 1 : 0);
@@ -237,7 +242,7 @@ node_id decompose_node(struct build *b, const struct node *n) {
     return r == KEEP ? KEEP : cast(b, r, n->meta.dtype);
 }
 
-static struct graph *expand_once(const struct graph *from, bool *again) {
+static struct graph *expand_once(const struct graph *from, bool keep_landings, bool *again) {
     struct graph *to = graph_like(from);
     node_id *map = NEW_ARRAY(from->arena, node_id, from->nodes.n);
     for (uint32_t i = 0; i < from->nodes.n; i++) {
@@ -247,7 +252,7 @@ static struct graph *expand_once(const struct graph *from, bool *again) {
         const struct arg *old = n.args;
         n.args = NEW_ARRAY(from->arena, struct arg, n.n_args);
         for (int k = 0; k < n.n_args; k++) n.args[k] = arg_map(to, &old[k], map);
-        map[i] = decompose_node(&b, &n);
+        map[i] = keep_landings && lands(n.op) ? KEEP : decompose_node(&b, &n);
         if (map[i] == KEEP) {
             map[i] = graph_copy(to, from, i, map);
             continue;
@@ -256,7 +261,8 @@ static struct graph *expand_once(const struct graph *from, bool *again) {
             to->nodes.at[k].origin = n.origin;
             to->nodes.at[k].where = n.where;
             const struct node *made = &to->nodes.at[k];
-            *again |= op_info(made->op)->class == COMPOSITE || is_trivial(&b, made);
+            bool composite = op_info(made->op)->class == COMPOSITE;
+            *again |= (composite && !(keep_landings && lands(made->op))) || is_trivial(&b, made);
         }
     }
     for (uint32_t i = 0; i < from->outputs.n; i++)
@@ -264,11 +270,19 @@ static struct graph *expand_once(const struct graph *from, bool *again) {
     return to;
 }
 
-struct graph *graph_decompose(struct graph *g) {
+static struct graph *decompose(struct graph *g, bool keep_landings) {
     bool again = true;
     while (again) {
         again = false;
-        g = expand_once(g, &again);
+        g = expand_once(g, keep_landings, &again);
     }
     return g;
+}
+
+struct graph *graph_decompose(struct graph *g) {
+    return decompose(g, false);
+}
+
+struct graph *graph_decompose_but_landings(struct graph *g) {
+    return decompose(g, true);
 }

@@ -37,7 +37,8 @@ static int64_t bytes_of(const struct cut *c, node_id n) {
 /* Computing it a second time is out of the question. */
 static bool computed_once(enum op op) {
     enum op_class class = op_info(op)->class;
-    return class == INPUT || class == REDUCE || class == SCAN || class == MATMUL;
+    return class == INPUT || class == REDUCE || class == SCAN || class == MATMUL ||
+           class == COMPOSITE;
 }
 
 /* Bytes moved to have it in the backward: read there; written, unless it is in memory anyway; a

@@ -22,8 +22,8 @@ struct partition {
     recomputed; /* pointwise nodes of the joint graph that the backward computes again */
 };
 
-/* joint: of a function with that many inputs and outputs; decomposed, simplified. Lives in its
- * arena. */
+/* joint: of a function with that many inputs and outputs; decomposed, perhaps but for landings, and
+ * simplified. Lives in its arena. */
 struct partition *graph_partition(struct graph *joint, uint32_t n_inputs, uint32_t n_outputs);
 
 /* What is saved, its bytes, and what is recomputed. */

@@ -482,6 +482,33 @@ static void test_network(void **state) {
     arena_free(a);
 }
 
+/* What lands at indices may stay one node, where it is made by a decomposition, too; everything
+ * else goes. */
+static void test_landings_stay(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g =
+        must_parse(a, "graph(%x: f32[5, 8], %i: i64[7], %s: f32[7, 8], %j: i64[2, 8]) {\n"
+                      "  %a = index_add(%x, 0, %i, %s)\n"
+                      "  %g = gelu(%a)\n"
+                      "  %b = scatter_add(%g, 0, %j, %s)\n"
+                      "  %c = scatter(%b, 0, %j, 1.5)\n"
+                      "  %n = softmax(%c, -1)\n"
+                      "  return %n\n"
+                      "}\n");
+    struct graph *h = graph_simplify(graph_decompose_but_landings(graph_simplify(g)));
+    int landings = 0;
+    for (uint32_t i = 0; i < h->nodes.n; i++)
+        if (op_info(h->nodes.at[i].op)->class == COMPOSITE) {
+            enum op op = h->nodes.at[i].op;
+            assert_true(op == OP_INDEX_ADD || op == OP_SCATTER_ADD || op == OP_SCATTER);
+            landings++;
+        }
+    assert_int_equal(landings, 3);
+    must_verify(h, false);
+    must_verify(graph_simplify(graph_decompose(h)), true);
+    arena_free(a);
+}
+
 /* Sizes may be symbols: the result parses, verifies and has no composite. */
 static void test_symbolic(void **state) {
     static const struct {
@@ -510,11 +537,9 @@ static void test_symbolic(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_means_the_same),
-        cmocka_unit_test(test_opmath),
-        cmocka_unit_test(test_every_composite_is_covered),
-        cmocka_unit_test(test_special_values),
-        cmocka_unit_test(test_network),
+        cmocka_unit_test(test_means_the_same), cmocka_unit_test(test_opmath),
+        cmocka_unit_test(test_landings_stay),  cmocka_unit_test(test_every_composite_is_covered),
+        cmocka_unit_test(test_special_values), cmocka_unit_test(test_network),
         cmocka_unit_test(test_symbolic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
