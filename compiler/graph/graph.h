@@ -251,8 +251,8 @@ struct graph *graph_simplify(struct graph *g);
 
 /* decompose.c: rewrite COMPOSITE nodes into primitives until none is left. Returns a new graph. */
 struct graph *graph_decompose(struct graph *g);
-/* The same, but index_add, scatter and scatter_add stay: the parts of these have an element for each
- * pair of a source and a place, which nobody wants in memory, the reference least of all. */
+/* The same, but index_add, scatter and scatter_add stay: the parts of these have an element for
+ * each pair of a source and a place, which nobody wants in memory, the reference least of all. */
 struct graph *graph_decompose_but_landings(struct graph *g);
 
 /* one_pass.c: variances of rows that are too long to be kept, or too few, in one pass with their
