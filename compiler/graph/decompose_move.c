@@ -315,9 +315,8 @@ node_id expand_take_along_dim(struct build *b, const struct node *n) {
  * Every element of the result is a sum over all sources, of which those count that land on it:
  * nothing is added atomically, the result is the same in every run, and what makes the sources and
  * what reads the result fuses with it. Where the index is the same along all other dimensions, a
- * kernel finds these sources without a look at each pair (kernel/hits.c); elsewhere it costs [..,
- * S,
- * .., J] comparisons for a dimension of S elements and J sources. */
+ * kernel finds these sources without a look at each pair (kernel/hits.c); elsewhere each element of
+ * the result costs as many comparisons as there are sources along the dimension. */
 
 /* x, whose dimensions other than dim become those of m: what is missing has the value `fill`. */
 static node_id fill_up(struct build *b, node_id x, const struct meta *m, int dim, double fill) {

@@ -1,5 +1,5 @@
-/* cost.c: counts of work. Multiply-adds count 2, any other operation 1, per element of the value's
- * axes. */
+/* cost.c: counts of work, and the estimate that orders configs. Multiply-adds count 2, any other
+ * operation 1, per element of the value's axes. */
 #include <math.h>
 
 #include "kernel/kernel.h"

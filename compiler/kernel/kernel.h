@@ -266,10 +266,10 @@ int layout_ends(const struct layout *y);
 /* Does a thread read or write its vec elements at once? */
 bool layout_load_is_vector(const struct kernel *k, const struct layout *y,
                            const struct value_node *load);
-/* shift: is it out of step, and yet read at once? */
 /* Or one for all of them: a weight of the channel that they lie in. */
 bool layout_load_is_uniform(const struct kernel *k, const struct layout *y,
                             const struct value_node *load);
+/* shift: is it out of step, and yet read at once? */
 bool layout_load_shifts(const struct kernel *k, const struct layout *y,
                         const struct value_node *load);
 bool layout_store_is_vector(const struct kernel *k, const struct layout *y,

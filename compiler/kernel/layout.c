@@ -494,6 +494,29 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
                       a);
 }
 
+/* Whether the numbers may stand in a config of such a kernel, whatever they would make of it. */
+static const char *check_knobs(const struct config *c, bool dot, struct arena *a) {
+    static const enum knob switches[] = {KNOB_nt,    KNOB_skip_l1,    KNOB_leave_l2, KNOB_online,
+                                         KNOB_turn,  KNOB_last_block, KNOB_window,   KNOB_look_back,
+                                         KNOB_ahead, KNOB_shift};
+    static const enum knob dot_only[] = {KNOB_m, KNOB_n, KNOB_k, KNOB_tm, KNOB_tn};
+    static const enum knob row_only[] = {KNOB_x,         KNOB_r,     KNOB_rows,    KNOB_keep,
+                                         KNOB_split,     KNOB_vec,   KNOB_cluster, KNOB_blocks,
+                                         KNOB_stages,    KNOB_fit,   KNOB_turn,    KNOB_window,
+                                         KNOB_look_back, KNOB_ahead, KNOB_shift,   KNOB_hits};
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+        if (c->knob[switches[i]] > 1)
+            return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));
+    if (c->knob[KNOB_keep] > 2) return "keep is 0, 1 or 2";
+    for (size_t i = 0; i < sizeof dot_only / sizeof *dot_only && !dot; i++)
+        if (c->knob[dot_only[i]])
+            return arena_printf(a, "%s is a knob of matrix products", knob_name(dot_only[i]));
+    for (size_t i = 0; i < sizeof row_only / sizeof *row_only && dot; i++)
+        if (c->knob[row_only[i]])
+            return arena_printf(a, "%s is no knob of matrix products", knob_name(row_only[i]));
+    return NULL;
+}
+
 const char *kernel_layout(const struct kernel *k, const struct config *c, struct layout *y,
                           struct arena *a) {
     *y = (struct layout){.vec = at_least_1(c->knob[KNOB_vec]),
@@ -510,25 +533,9 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
                          .look_back = c->knob[KNOB_look_back] == 1,
                          .ahead = c->knob[KNOB_ahead] == 1,
                          .hits = c->knob[KNOB_hits]};
-    static const enum knob switches[] = {KNOB_nt,    KNOB_skip_l1,    KNOB_leave_l2, KNOB_online,
-                                         KNOB_turn,  KNOB_last_block, KNOB_window,   KNOB_look_back,
-                                         KNOB_ahead, KNOB_shift};
-    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
-        if (c->knob[switches[i]] > 1)
-            return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));
-    if (c->knob[KNOB_keep] > 2) return "keep is 0, 1 or 2";
     bool gpu = k->limits->kind == DEVICE_CUDA, dot = k->kind == KERNEL_MATMUL;
-    static const enum knob dot_only[] = {KNOB_m, KNOB_n, KNOB_k, KNOB_tm, KNOB_tn};
-    static const enum knob row_only[] = {KNOB_x,         KNOB_r,     KNOB_rows,    KNOB_keep,
-                                         KNOB_split,     KNOB_vec,   KNOB_cluster, KNOB_blocks,
-                                         KNOB_stages,    KNOB_fit,   KNOB_turn,    KNOB_window,
-                                         KNOB_look_back, KNOB_ahead, KNOB_shift,   KNOB_hits};
-    for (int i = 0; i < 5 && !dot; i++)
-        if (c->knob[dot_only[i]])
-            return arena_printf(a, "%s is a knob of matrix products", knob_name(dot_only[i]));
-    for (int i = 0; i < 16 && dot; i++)
-        if (c->knob[row_only[i]])
-            return arena_printf(a, "%s is no knob of matrix products", knob_name(row_only[i]));
+    const char *bad = check_knobs(c, dot, a);
+    if (bad) return bad;
     if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";
     if (c->knob[KNOB_online]) y->online = gpu ? kernel_online_level(k) : 0;
     if (c->knob[KNOB_online] && !y->online)
@@ -539,7 +546,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     if (dot) return matmul_layout(k, c, y, a);
     if (!is_power_of_two(y->vec) || y->vec > (gpu ? 16 : 256))
         return arena_printf(a, "vec=%d", y->vec);
-    const char *bad = gpu ? check_vector(k, y, a) : NULL;
+    bad = gpu ? check_vector(k, y, a) : NULL;
     if (!bad) bad = check_shift(k, y);
     if (!bad) bad = gpu ? gpu_layout(k, c, y, a) : cpu_layout(k, c, y, a);
     if (!bad) bad = check_keep(k, y, y->one_read, a);
