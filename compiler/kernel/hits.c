@@ -32,30 +32,40 @@ static double neutral(const struct value_node *reduce) {
     }
 }
 
-/* Is v the number `none` wherever `condition` is `holds`, whatever was loaded there? */
-static bool is_none_where(const struct kernel *k, value_id v, double none, value_id condition,
-                          bool holds) {
-#define NONE(v, none) is_none_where(k, v, none, condition, holds)
-    const struct value_node *x = at(k, v);
-    if (v == condition) return none == holds;
+/* What is asked of a reduction's terms: are they nothing wherever `condition` is `holds`? */
+struct question {
+    const struct kernel *k;
+    value_id condition;
+    bool holds;
+    int steps; /* that are left for the answer: values that share values have very many ways down */
+};
+enum { MOST_STEPS = 1024 };
+
+/* Is v the number `none` there, whatever was loaded? False if that takes too long to find out. */
+static bool is_none(struct question *q, value_id v, double none) {
+    const struct value_node *x = at(q->k, v);
+    if (q->steps-- <= 0) return false;
+    if (v == q->condition) return none == q->holds;
     if (x->kind == INST_CONST) return x->number == none;
-    if (x->kind == INST_CAST) return none == 0 && NONE(x->args[0], 0);
+    if (x->kind == INST_CAST) return none == 0 && is_none(q, x->args[0], 0);
     if (x->kind != INST_OP) return false;
-    if (x->op == OP_LOGICAL_AND) return none == 0 && (NONE(x->args[0], 0) || NONE(x->args[1], 0));
+    if (x->op == OP_LOGICAL_AND)
+        return none == 0 && (is_none(q, x->args[0], 0) || is_none(q, x->args[1], 0));
     if (x->op == OP_NE && none == 0) /* is there any? */
-        return NONE(x->args[0], 0) && NONE(x->args[1], 0);
+        return is_none(q, x->args[0], 0) && is_none(q, x->args[1], 0);
     if (x->op != OP_WHERE) return false;
-    if (x->args[0] == condition) return NONE(x->args[holds ? 1 : 2], none);
-    return NONE(x->args[2], none) && (NONE(x->args[0], 0) || NONE(x->args[1], none));
-#undef NONE
+    if (x->args[0] == q->condition) return is_none(q, x->args[q->holds ? 1 : 2], none);
+    return is_none(q, x->args[2], none) &&
+           (is_none(q, x->args[0], 0) || is_none(q, x->args[1], none));
 }
 
 /* Do no reductions' terms count where the condition is `holds`? */
 static bool none_counts(const struct kernel *k, value_id condition, bool holds) {
-    for (value_id v = 0; v < k->values.n; v++)
-        if (at(k, v)->kind == INST_REDUCE &&
-            !is_none_where(k, at(k, v)->args[0], neutral(at(k, v)), condition, holds))
+    for (value_id v = 0; v < k->values.n; v++) {
+        struct question q = {k, condition, holds, MOST_STEPS};
+        if (at(k, v)->kind == INST_REDUCE && !is_none(&q, at(k, v)->args[0], neutral(at(k, v))))
             return false;
+    }
     return true;
 }
 

@@ -449,11 +449,33 @@ static void test_layouts(void **state) {
     arena_free(a);
 }
 
+/* Two ways down from each of forty flags: what a term is without them is not asked along all. */
+static void test_landing_of_shared_flags(void **state) {
+    struct arena *a = arena_new();
+    struct device_limits gpu = test_gpu("sm_90a");
+    struct buf b = buf_new(a);
+    buf_puts(&b, "graph(%f0: bool[64], %p: bool[64], %q: bool[64], %i: i64[64], %s: f32[64]) {\n");
+    for (int i = 0; i < 40; i++)
+        buf_printf(&b,
+                   " %%a%d = logical_and(%%f%d, %%p)\n %%b%d = logical_and(%%f%d, %%q)\n"
+                   " %%f%d = logical_and(%%a%d, %%b%d)\n",
+                   i, i, i, i, i + 1, i, i);
+    buf_puts(&b, " %r = arange(0, 100, 1)\n %u = unsqueeze(%r, 1)\n %e = eq(%u, %i)\n"
+                 " %g = logical_and(%f40, %e)\n %w = where(%g, %s, 0)\n %y = sum(%w, 1)\n"
+                 " return %y\n}\n");
+    assert_int_equal(first_kernel(a, b.p, &gpu)->kind, KERNEL_REDUCE);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_zero_knobs),
-        cmocka_unit_test(test_parse_errors), cmocka_unit_test(test_refusals_gpu),
-        cmocka_unit_test(test_refusals_cpu), cmocka_unit_test(test_inner),
+        cmocka_unit_test(test_landing_of_shared_flags),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_zero_knobs),
+        cmocka_unit_test(test_parse_errors),
+        cmocka_unit_test(test_refusals_gpu),
+        cmocka_unit_test(test_refusals_cpu),
+        cmocka_unit_test(test_inner),
         cmocka_unit_test(test_layouts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
