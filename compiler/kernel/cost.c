@@ -400,19 +400,50 @@ static double begun_us(double us, double blocks) {
     return fmax(us, EACH * blocks);
 }
 
-static double gpu_cost(const struct kernel *k, const struct layout *y) {
-    const struct device_limits *d = k->limits;
-    int words = layout_load_words(k, y), registers = 30 + words + element_words(k, y, words);
-    int64_t most = y->fit ? d->regs_unit / (y->fit * y->threads) : 255;
+/* Of a thread; more than 255 would spill. */
+static int thread_registers(const struct kernel *k, const struct layout *y, int words) {
+    int registers = 30 + words + element_words(k, y, words);
+    int64_t most = y->fit ? k->limits->regs_unit / (y->fit * y->threads) : 255;
     if (registers > most) registers = (int)(30 + words < most ? most : 30 + words);
-    if (registers > 255) return 1e9;                              /* would spill */
-    if (scans_columns(k, y)) registers = (registers + 7) / 8 * 8; /* as they are handed out */
+    return registers;
+}
+
+/* Blocks that a multiprocessor has room for at a time. */
+static int64_t resident_blocks(const struct kernel *k, const struct layout *y, int registers) {
+    const struct device_limits *d = k->limits;
     int64_t resident = d->max_threads_unit / y->threads,
-            by_registers = d->regs_unit / ((int64_t)registers * y->threads);
+            by_registers = d->regs_unit / ((int64_t)registers * y->threads),
+            by_shared = d->smem_unit / (y->smem + SMEM_RESERVED);
     if (by_registers < resident) resident = by_registers;
     if (resident > d->max_blocks_unit) resident = d->max_blocks_unit;
-    int64_t by_shared = d->smem_unit / (y->smem + SMEM_RESERVED);
-    if (by_shared < resident) resident = by_shared;
+    return by_shared < resident ? by_shared : resident;
+}
+
+/* The part of all lanes whose elements are no others' and none beyond the rows. */
+static double used_lanes(const struct kernel *k, const struct layout *y) {
+    int64_t nx = kernel_size(k, AXIS_X), nr = kernel_size(k, AXIS_R);
+    double used = (double)nx / (double)((nx + y->bx - 1) / y->bx * y->bx);
+    if (y->rows_inner || (!y->one_read && !y->kept && !y->grid_r)) return used;
+    int64_t covered = layout_column_tiles(k, y) * y->br;
+    return nr < covered ? used * ((double)nr / (double)covered) : used;
+}
+
+/* What a config takes more than one that is as good as can be. */
+static double overhead(const struct kernel *k, const struct layout *y, int registers) {
+    double barriers = y->t1 > 32 ? 0.3 * k->levels : 0.05 * k->levels;
+    bool scans = scans_columns(k, y);
+    return 1 + 0.02 * barriers + 0.04 / y->vec + (registers > 128 ? 0.1 : 0) +
+           (scans && registers > 80 ? 0.05 : 0) + /* some compilers spill a few */
+           (y->threads > 512 ? 0.05 : 0) + (y->grid_r && y->ur * y->ex > 4 ? 0.03 : 0) +
+           (y->t1 > 32 && y->t0 > 1 && !scans ? 0.02 * y->t0 : 0); /* rows wait for each other */
+}
+
+static double gpu_cost(const struct kernel *k, const struct layout *y) {
+    const struct device_limits *d = k->limits;
+    int words = layout_load_words(k, y), registers = thread_registers(k, y, words);
+    if (registers > 255) return 1e9;                              /* would spill */
+    if (scans_columns(k, y)) registers = (registers + 7) / 8 * 8; /* as they are handed out */
+    int64_t resident = resident_blocks(k, y, registers);
     if (resident < 1) return 1e9;
     int64_t grid = (kernel_size(k, AXIS_X) + y->bx - 1) / y->bx * y->split * y->cluster;
     if (y->grid_r || y->look_back) grid *= layout_column_tiles(k, y);
@@ -429,22 +460,10 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     double balance = whole > 0 && waves < 8 ? waves / whole : 1; /* the last wave's idle units */
     double scarce = spread && rate > 0 ? 0.02 / rate : 0;        /* more in flight hides more */
     if (rate > 1) rate = 1;
-    double used = (double)kernel_size(k, AXIS_X) /
-                  (double)((kernel_size(k, AXIS_X) + y->bx - 1) / y->bx * y->bx);
-    if (!y->rows_inner && (y->one_read || y->kept || y->grid_r)) {
-        int64_t nr = kernel_size(k, AXIS_R), covered = layout_column_tiles(k, y) * y->br;
-        if (covered)
-            used *= nr < covered ? (double)nr / (double)covered : 1; /* lanes beyond the row */
-    }
     double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000,
-           us = traffic(k, y, resident * d->units) / (gbps * 1e3 * 0.9 * rate * balance * used);
-    double barriers = y->t1 > 32 ? 0.3 * k->levels : 0.05 * k->levels;
-    us *= 1 + 0.02 * barriers + 0.04 / y->vec + (registers > 128 ? 0.1 : 0) +
-          (scans_columns(k, y) && registers > 80 ? 0.05 : 0) + /* some compilers spill a few */
-          (y->threads > 512 ? 0.05 : 0) + (y->grid_r && y->ur * y->ex > 4 ? 0.03 : 0) +
-          (y->t1 > 32 && y->t0 > 1 && !scans_columns(k, y) ? 0.02 * y->t0
-                                                           : 0) + /* rows wait for each other */
-          (scarce < 0.1 ? scarce : 0.1);
+           us = traffic(k, y, resident * d->units) /
+                (gbps * 1e3 * 0.9 * rate * balance * used_lanes(k, y));
+    us *= overhead(k, y, registers) + (scarce < 0.1 ? scarce : 0.1);
     /* rows do not join */
     bool pieces = y->peel || y->ur > 1 || y->br < kernel_size(k, AXIS_R);
     if (y->rows_inner || (pieces && y->t1 < 32) || y->one_head) us *= short_runs(k, y);
