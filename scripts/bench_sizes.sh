@@ -31,6 +31,11 @@ f16 | bf16) bytes=2 ;;
     exit 2
     ;;
 esac
+sizes=${SIZES:-1 4 16 32 64 128 256 1024}
+[[ $sizes =~ ^[1-9][0-9]*(\ +[1-9][0-9]*)*$ ]] || {
+    echo "bench_sizes: SIZES is whole megabytes, such as '4 64', not '$sizes'" >&2
+    exit 2
+}
 rm -rf "$out/results"
 mkdir -p "$out/results" || exit 3
 store=$(mktemp -d)
@@ -40,7 +45,7 @@ failed=0
 for workload in relu full_sum; do
     [ $workload = relu ] && moved=$((2 * bytes)) || moved=$bytes
     axis=
-    for size in ${SIZES:-1 4 16 32 64 128 256 1024}; do axis=$axis,$((size * 1000000 / moved / 256 * 256)); done
+    for size in $sizes; do axis=$axis,$((size * 1000000 / moved / 256 * 256)); done
     # shellcheck disable=SC2086
     WARPSMITH_CACHE=$store/store.db "$warpsmith" bench workloads/$workload.py --device "${DEVICE:-cuda:0}" --dtype "$dtype" \
         -D "n=${axis#,}" --results "$out/results" --no-figures $more >"$store/log" 2>&1 || {
@@ -49,12 +54,12 @@ for workload in relu full_sum; do
     }
 done
 
-"${PYTHON:-python3}" - "$out" "$out"/results/*.csv <<'END' || failed=1
-import csv, os, sys
+"${PYTHON:-python3}" - "$out" <<'END' || failed=1
+import csv, glob, os, sys
 
 COLUMNS = ["workload", "dtype", "device", "date", "git_rev", "mbytes", "floor_us", "tuned_us", "roof_pct"]
 lines = []
-for path in sys.argv[2:]:
+for path in sorted(glob.glob(os.path.join(sys.argv[1], "results", "*.csv"))):
     with open(path, newline="") as file:
         rows = [r for r in csv.DictReader(file) if r["role"] == "tuned" and r["status"] == "ok" and r["roof_pct"]]
     for r in sorted(rows, key=lambda r: float(r["bytes"])):

@@ -298,6 +298,11 @@ says '^relu +f32 +4\.0 +5\.00 +10\.00 +50\.0$'
 says '^relu +f32 +64\.0 +5\.00'
 DTYPE=i8 run scripts/bench_sizes.sh
 expect 2 "no such dtype"
+SIZES='4 x' run scripts/bench_sizes.sh
+expect 2 "no such size" && says "^bench_sizes: SIZES is whole megabytes, such as '4 64', not '4 x'\$"
+printf '#!/bin/sh\nexit 3\n' >"$TMP/warpsmith"
+OUTDIR=$TMP/sizes run scripts/bench_sizes.sh
+expect 1 "nothing was timed" && says_not Traceback
 
 for script in bench_repeat bench_search bench_overlap bench_sizes; do
     run "scripts/$script.sh" --help
