@@ -388,7 +388,7 @@ static double look_back_us(const struct kernel *k, const struct layout *y, doubl
 /* Blocks that go down columns tile by tile have nothing under way while they scan one. */
 static double tiles_us(const struct kernel *k, const struct layout *y, double waves,
                        int64_t resident) {
-    const double TILE = 0.7;
+    const double TILE = 1.5;
     if (!scans_columns(k, y) || y->look_back) return 0;
     return waves * TILE * ceil((double)kernel_size(k, AXIS_R) / y->br) / (double)resident;
 }
