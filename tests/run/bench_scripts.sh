@@ -163,7 +163,7 @@ expect 3 "no binary"
 
 project=$TMP/project
 mkdir -p "$project/scripts" "$project/compiler" "$project/reports/samples/x1"
-cp scripts/readme_tables.sh scripts/program_table.py "$project/scripts/"
+cp scripts/readme_tables.sh scripts/program_table.py scripts/sample_tables.py "$project/scripts/"
 cp "$csv" "$project/reports/samples/x1/"
 echo 'measure,value,unit,limit,command,device,date
 "a, b",3,s,<=4,do it,X1,2026-01-02' | tee "$project/reports/samples/cost_x.csv" |
@@ -211,6 +211,26 @@ printf '%s\n' '<!-- begin nonsense -->' '<!-- end -->' >"$project/README.md"
 run "$tables"
 expect 1 "an unknown kind"
 says "no kind of block is called 'nonsense'"
+
+# ---- sample_tables.py ----------------------------------------------------------------------------------------------------
+
+printf '%s\n' workload,dtype,device,date,mbytes,tuned_us,roof_pct relu,f32,X1,2026-01-02,50.0,10,70 \
+    relu,f32,X1,2026-01-02,100.0,20,80 full_sum,f32,X1,2026-01-02,100.0,30,60 >"$TMP/sizes.csv"
+run scripts/sample_tables.py sizes "$TMP/sizes.csv"
+expect 0 "sizes"
+says '^\| 50 \| 10 \| 70 \| - \| - \|$'
+says '^\| 100 \| 20 \| 80 \| 30 \| 60 \|$'
+says 'bench_sizes.sh. in f32 on X1, 2026-01-02; rows in'
+run scripts/sample_tables.py misses "$TMP/misses.csv" "$TMP/sizes.csv"
+expect 0 "misses"
+says '^\| a \| 70\.0 \| 85\.0 \| 74\.0 \| 1\.20 \| 0\.20 \| - \| xu 40 \| wait 30 \| `b` \|$'
+run scripts/sample_tables.py repeat "$TMP/sizes.csv"
+expect 1 "a foreign file"
+says 'sizes.csv is no file of repeat, or empty'
+run scripts/sample_tables.py nonsense "$TMP/sizes.csv"
+expect 2 "an unknown kind"
+run scripts/sample_tables.py --help
+expect 0 "sample_tables.py --help"
 
 # ---- bench_repeat.sh and bench_search.sh -----------------------------------------------------------------------------
 

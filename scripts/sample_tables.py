@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""The tables of README.md that sum up a file of reports/samples, in Markdown.
+
+    scripts/sample_tables.py KIND FILE [FILE]
+
+KIND names the script that wrote the file: torch (check_torch.sh), cost, lookup and capture (bench_cost.sh, ...), repeat
+(bench_repeat.sh), sizes (bench_sizes.sh), overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and that of sizes),
+searches (bench_search.sh) or ordering (cost_model.py). Below each table stands who wrote it, where and when.
+scripts/readme_tables.sh puts them into README.md. Exit codes: 0 fine, 1 a file is missing or foreign, 2 usage."""
+
+import csv
+import math
+import statistics
+import sys
+
+
+def table(head, rows):
+    """Columns are right-aligned; those whose title ends in '<' left."""
+    print("| " + " | ".join(title.removesuffix("<") for title in head) + " |")
+    print("|" + "|".join("---" if title.endswith("<") else "---:" for title in head) + "|")
+    for row in rows:
+        print("| " + " | ".join(map(str, row)) + " |")
+
+
+def source(script, row, *paths, said="", date=None):
+    places = " and ".join(f"[{path}]({path})" for path in paths)
+    print(f"\n{script}{said} on {row['device']}, {date or row['date']}; rows in {places}.")
+
+
+def geomean(values):
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+def at_90_percent(values):
+    return sorted(values)[math.ceil(0.9 * len(values)) - 1]
+
+
+# ---- one for each kind -------------------------------------------------------------------------------------------------
+
+
+def torch(path, rows):
+    def sums():
+        for mode, dtype in sorted({(r["mode"], r["dtype"]) for r in rows}):
+            some = [r for r in rows if (r["mode"], r["dtype"]) == (mode, dtype)]
+            ok = [r for r in some if r["verdict"] == "ok"]
+            worst = max(float(r["max_rel_err"]) / float(r["tolerance"]) for r in ok)
+            yield mode, dtype, len({r["workload"] for r in some}), len(some), len(ok), f"{worst:.3f}"
+
+    table(["mode<", "dtype<", "workloads", "outputs and gradients", "agree", "largest error, of its tolerance"], sums())
+    source("`scripts/check_torch.sh`", rows[-1], path, said=f" against torch {rows[-1]['torch']}")
+
+
+def measures(script):
+    def show(path, rows):
+        limits = (r["limit"].replace("<=", "at most ").replace(">=", "at least ") for r in rows)
+        table(["measure<", "value", "limit", "command<"],
+              [(r["measure"], f"{r['value']} {r['unit']}", limit, f"`{r['command']}`") for r, limit in zip(rows, limits)])
+        said = {name: ", ".join(sorted({r[name] for r in rows})) for name in ("device", "date")}
+        source(f"`scripts/{script}`", said, path)
+
+    return show
+
+
+def repeat(path, rows):
+    table(["workload<", "dtype<", "runs", "median µs", "tuned medians apart", "of the middle 90 %", "winners",
+           "pairs called different"],
+          [(r["workload"], r["dtype"], r["runs"], f"{float(r['median_us']):.2f}", f"{r['apart_pct']} %",
+            f"{r['apart_5_95_pct']} %", r["winners"], f"{r['flagged']} of {r['pairs']}") for r in rows])
+    source("`scripts/bench_repeat.sh`", rows[0], path)
+
+
+def sizes(path, rows):
+    names = list(dict.fromkeys(r["workload"] for r in rows))
+    megabytes = dict.fromkeys(round(float(r["mbytes"])) for r in rows)
+    found = {(r["workload"], round(float(r["mbytes"]))): (r["tuned_us"], r["roof_pct"]) for r in rows}
+    table(["MB moved"] + [title for n in names for title in (f"{n} µs", "% roof")],
+          [[mb] + [cell for n in names for cell in found.get((n, mb), "--")] for mb in megabytes])
+    source("`scripts/bench_sizes.sh`", rows[-1], path, said=f" in {rows[-1]['dtype']}")
+
+
+def overlap(path, rows):
+    table(["program<", "kernels", "launches apart µs", "overlapping µs", "gain", "one CUDA graph µs", "host µs",
+           "host µs of a graph"],
+          [(f"{r['workload']} {r['mode']} {r['dtype']}", r["kernels"], f"{float(r['apart_us']):.2f}",
+            f"{float(r['overlap_us']):.2f}", f"{float(r['gain_pct']):.1f} %", f"{float(r['graph_us']):.2f}",
+            f"{float(r['overlap_host_us']):.1f}", f"{float(r['graph_host_us']):.1f}") for r in rows])
+    source("`scripts/bench_overlap.sh`", rows[0], path)
+
+
+def between(points, x):
+    """What a line through (x, y) points, in order, has at x; flat beyond its ends."""
+    below = max((p for p in points if p[0] <= x), default=points[0])
+    above = min((p for p in points if p[0] >= x), default=points[-1])
+    way = (x - below[0]) / (above[0] - below[0]) if above[0] > below[0] else 0
+    return below[1] + way * (above[1] - below[1])
+
+
+def misses(path, rows, sizes_path, sizes_rows):
+    plain = sorted((float(r["mbytes"]), float(r["roof_pct"])) for r in sizes_rows if r["workload"] == "relu")
+
+    def number(text, form):
+        return format(float(text), form) if text else "-"
+
+    def moved(r):
+        return f"{float(r['dram_bytes']) / float(r['bytes']):.2f}" if r["dram_bytes"] and r["bytes"] else "-"
+
+    table(["case<", "MB", "% roof", "relu of as many MB, % roof", "DRAM MB of the kernel / least", "warps", "issue slots %",
+           "busiest pipe %<", "main stall %<", "config<"],
+          [(r["case"], r["mbytes"], number(r["roof_pct"], ".1f"), f"{between(plain, float(r['mbytes'])):.1f}", moved(r),
+            number(r["occupancy"], ".2f"), number(r["issue_pct"], ".0f"), f"{r['pipe']} {number(r['pipe_pct'], '.0f')}",
+            f"{r['stall']} {number(r['stall_pct'], '.0f')}", f"`{r['config']}`") for r in rows])
+    source("`scripts/bench_suite.sh` and `scripts/bench_sizes.sh`", rows[0], path, sizes_path,
+           date=rows[0]["timestamp"][:10])
+
+
+def searches(path, rows):
+    def sums():
+        for name in dict.fromkeys(r["strategy"] for r in rows):
+            some = [r for r in rows if r["strategy"] == name]
+            trials = [float(r["near_trials"] or "inf") for r in some]
+            seconds = [float(r["near_s"] or "inf") for r in some]
+            most = at_90_percent(trials)
+            yield (name, len(some), f"{statistics.median_low(trials):.0f}", "never" if math.isinf(most) else f"{most:.0f}",
+                   f"{statistics.median_low(seconds):.2f}", f"{100 * sum(map(math.isinf, trials)) / len(trials):.1f} %",
+                   f"{geomean(float(r['found_us']) / float(r['best_us']) for r in some if r['found_us']):.3f}",
+                   f"{statistics.median(float(r['all_s']) for r in some):.2f}")
+
+    table(["strategy<", "kernels", "trials to 2 %, median", "90th percentile", "seconds to 2 %, median", "never there",
+           "found / best, geometric mean", "seconds in all, median"], sums())
+    day = rows[-1]["run_id"]
+    source("`scripts/bench_search.sh`", rows[0], path, date=f"{day[:4]}-{day[4:6]}-{day[6:8]}")
+
+
+def ordering(path, rows):
+    def sums():
+        for name, start in ("as they are", ""), ("fitted to the other workloads", "refit_"), ("the same, on those others",
+                                                                                              "fitted_"):
+            pick, rank, near = ([float(r[start + column]) for r in rows]
+                                for column in ("pick_over_best", "rank_correlation", "near_trials"))
+            yield (name, f"{geomean(pick):.3f}", f"{max(pick):.2f}", f"{sum(p <= 1.02 for p in pick)} of {len(pick)}",
+                   f"{statistics.median(rank):.2f}", f"{statistics.fmean(near):.2f}", f"{at_90_percent(near):.0f}")
+
+    table(["numbers of the model<", "first guess / best, geometric mean", "worst", "first guess within 2 %",
+           "rank correlation, median", "trials to 2 %, mean", "90th percentile"], sums())
+    source("`scripts/cost_model.py`", rows[0], path, date=max(r["date"] for r in rows),
+           said=f" over {sum(int(r['configs']) for r in rows)} variants of {len(rows)} kernels")
+
+
+KINDS = {"torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("bench_lookup.sh"),
+         "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "overlap": overlap, "misses": misses,
+         "searches": searches, "ordering": ordering}
+
+
+def main(arguments):
+    if arguments in (["-h"], ["--help"]):
+        print(__doc__)
+        return 0
+    if len(arguments) < 2 or arguments[0] not in KINDS or len(arguments) != (3 if arguments[0] == "misses" else 2):
+        print(f"usage: sample_tables.py KIND FILE [FILE]; KIND is one of {', '.join(KINDS)}", file=sys.stderr)
+        return 2
+    given = []
+    try:
+        for path in arguments[1:]:
+            with open(path, newline="") as file:
+                given += [path, list(csv.DictReader(file))]
+        KINDS[arguments[0]](*given)
+    except OSError as error:
+        print(f"sample_tables: {error}", file=sys.stderr)
+        return 1
+    except (KeyError, ValueError, IndexError):
+        print(f"sample_tables: {' or '.join(arguments[1:])} is no file of {arguments[0]}, or empty", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
