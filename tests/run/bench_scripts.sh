@@ -75,6 +75,7 @@ run python3 scripts/suite_table.py --out "$TMP" --counted "$TMP/why" "$TMP/cases
 says '^large cases .*: 0 of 1$'
 grep -q '^a,X1,2026-01-02T03:04:05Z,70.0,85,k,b,8,70000000,84000000,0.2,,,xu,40,wait,30$' "$TMP/misses.csv" ||
     fail "misses.csv:" "$(cat "$TMP/misses.csv")"
+mv "$TMP/misses.csv" "$TMP/missed.csv"
 
 # Without --counted nothing is read but what is named; what is no result file is reported.
 (cd "$TMP" && python3 "$OLDPWD/scripts/suite_table.py" --out . cases large.csv >/dev/null) ||
@@ -221,7 +222,7 @@ expect 0 "sizes"
 says '^\| 50 \| 10 \| 70 \| - \| - \|$'
 says '^\| 100 \| 20 \| 80 \| 30 \| 60 \|$'
 says 'bench_sizes.sh. in f32 on X1, 2026-01-02; rows in'
-run scripts/sample_tables.py misses "$TMP/misses.csv" "$TMP/sizes.csv"
+run scripts/sample_tables.py misses "$TMP/missed.csv" "$TMP/sizes.csv"
 expect 0 "misses"
 says '^\| a \| 70\.0 \| 85\.0 \| 74\.0 \| 1\.20 \| 0\.20 \| - \| xu 40 \| wait 30 \| `b` \|$'
 run scripts/sample_tables.py repeat "$TMP/sizes.csv"
