@@ -183,6 +183,9 @@ struct graph *graph_specialize(const struct graph *g, const ex *symbols, const i
 /* The node of that name ("x" for %x); false if there is none. */
 bool graph_find(const struct graph *g, const char *name, node_id *out);
 
+/* How many nodes an argument names, and where they are listed. */
+int arg_nodes(const struct arg *a, const node_id **out);
+
 /* How often each node is used as an argument or output; n = nodes.n counts, in g->arena. */
 uint32_t *graph_use_counts(const struct graph *g);
 /* The first output that is the node that output i is. */

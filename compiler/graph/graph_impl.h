@@ -10,7 +10,6 @@ void graph_rename(struct graph *g, node_id n, const char *name);      /* name mu
 bool is_identifier(const char *s);
 struct arg arg_copy(struct graph *g, const struct arg *a); /* lists get their own memory */
 struct arg arg_map(struct graph *g, const struct arg *a, const node_id *map);
-int arg_nodes(const struct arg *a, const node_id **out); /* the nodes an argument names */
 
 double arg_number(const struct graph *g, const struct arg *a); /* a constant INT, FLOAT or BOOL */
 

@@ -8,9 +8,10 @@
  * again with every float result multiplied by 1 +- one rounding error of its type, or none, and
  * rounded to it, each time with other signs (Monte Carlo arithmetic; Parker 1997). Each drawing of
  * signs is followed by its opposite, so that what lies next to a jump falls on the other side in
- * one of the two. In some of them 16-bit values are kept in f32, as fused kernels do, and what is
- * too small for a normal f32 is 0. An element may be off by a few times what it changed by; if it
- * became infinite or NaN, by anything.
+ * one of the two. In some of them 16-bit values are kept in f32, as fused kernels do, what is too
+ * small for a normal f32 is 0, and what was moved errs once more, as where a kernel compares its
+ * own y[i] with the y that another kernel has stored. An element may be off by a few times what it
+ * changed by; if it became infinite or NaN, by anything.
  *
  * Integers have no rounding. Where one overflows, or is infinite because of a division by zero, the
  * reference (doubles) and every machine differ, and the graph is called wild. */
@@ -85,6 +86,7 @@ struct errors {
         SOME_KEPT
     } narrow;   /* 16-bit values: rounded to their type or kept in f32 */
     bool flush; /* what is too small for a normal f32 becomes 0 */
+    bool again; /* what is moved was computed once more, with errors of its own */
 };
 
 /* Between fused operators a value of 16 bits is one of f32, unless the user casts it. */
@@ -124,17 +126,35 @@ static node_id add_errors(struct graph *g, node_id x, const struct errors *e, bo
     return cast_to(g, y, precise, m.dtype);
 }
 
-static bool is_rounded(const struct node *n) {
+static bool is_moved(const struct node *n) {
     enum op_class class = op_info(n->op)->class;
-    return dtype_is_float(n->meta.dtype) && class != VIEW && class != CREATE && class != MOVE;
+    return class == VIEW || class == MOVE;
+}
+
+static bool is_rounded(const struct node *n) {
+    return dtype_is_float(n->meta.dtype) && op_info(n->op)->class != CREATE && !is_moved(n);
+}
+
+/* A float that was computed before it was moved, perhaps several times; inputs never were. */
+static bool is_computed(const struct node *n, const bool *computed) {
+    if (!is_moved(n)) return is_rounded(n) && op_info(n->op)->class != INPUT;
+    const node_id *from;
+    int sources = arg_nodes(&n->args[0], &from);
+    bool any = false;
+    for (int i = 0; i < sources; i++) any |= computed[from[i]];
+    return any && dtype_is_float(n->meta.dtype);
 }
 
 static struct graph *with_errors(const struct graph *g, const struct errors *e) {
     struct graph *out = graph_like(g);
     node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
+    bool *computed = NEW_ARRAY(g->arena, bool, g->nodes.n);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const struct node *n = &g->nodes.at[i];
         map[i] = graph_copy(out, g, i, map);
-        if (is_rounded(&g->nodes.at[i])) map[i] = add_errors(out, map[i], e, is_kept(e, g, i), i);
+        computed[i] = is_computed(n, computed);
+        if (is_rounded(n) || (e->again && is_moved(n) && computed[i]))
+            map[i] = add_errors(out, map[i], e, is_kept(e, g, i), i);
     }
     for (uint32_t i = 0; i < g->outputs.n; i++)
         vec_push(g->arena, &out->outputs, map[g->outputs.at[i]]);
@@ -171,7 +191,8 @@ static void measure_spread(struct judge *j) {
         struct errors e = {.sign = s % 2 ? -1 : 1,
                            .stream = (uint32_t)(s / 2 + 1) * (1u << 20),
                            .narrow = s / 2 % 3,
-                           .flush = s / 2 % 4 == 3};
+                           .flush = s / 2 % 4 == 3,
+                           .again = s / 2 % 4 == 1};
         add_sample(j, with_errors(j->g, &e));
     }
 }
