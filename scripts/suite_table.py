@@ -130,7 +130,12 @@ def geomean(values):
 
 
 def is_large(line):
-    return line["mbytes"] and float(line["mbytes"]) >= LARGE
+    """And its roof is known: no copy was fit to hold it against otherwise."""
+    return line["roof_pct"] and line["mbytes"] and float(line["mbytes"]) >= LARGE
+
+
+def roof(line):
+    return f"{float(line['roof_pct']):.1f}" if line["roof_pct"] else "-"
 
 
 def is_miss(line):
@@ -214,8 +219,7 @@ def show(lines):
     head = ["case", "floor", "eager", "default", "tuned", "% roof", "torch", "compile", "max-auto", "best/tuned"]
     body = []
     for l in lines:
-        roof = f"{float(l['roof_pct']):.1f}" if l["roof_pct"] else "-"
-        cells = [l[n] or "-" for n in ("floor_us", "eager_us", "default_us", "tuned_us")] + [roof]
+        cells = [l[n] or "-" for n in ("floor_us", "eager_us", "default_us", "tuned_us")] + [roof(l)]
         cells += [l[n] or "-" for n in TORCH] + [l["best_torch_over_tuned"] + "x" if l["best_torch_over_tuned"] else "-"]
         body.append([l["case"] + (" " + l["mode"] if l["mode"] != "fwd" else "")] + cells)
     widths = [max(len(line[i]) for line in [head] + body) for i in range(len(head))]
@@ -232,7 +236,7 @@ def print_markdown(path):
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     for l in lines:
         ratio = f"{float(l['best_torch_over_tuned']):.2f}x" if l["best_torch_over_tuned"] else "-"
-        cells = [l[n] or "-" for n in ("mbytes", "floor_us", "tuned_us")] + [f"{float(l['roof_pct']):.1f}", l["default_us"]]
+        cells = [l[n] or "-" for n in ("mbytes", "floor_us", "tuned_us")] + [roof(l), l["default_us"] or "-"]
         print("| " + " | ".join([l["case"] + (" " + l["mode"] if l["mode"] != "fwd" else "")] + cells
                                  + [l[n] or "-" for n in TORCH] + [ratio]) + " |")
     print()

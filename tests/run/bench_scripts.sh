@@ -77,6 +77,13 @@ grep -q '^a,X1,2026-01-02T03:04:05Z,70.0,85,k,b,8,70000000,84000000,0.2,,,xu,40,
     fail "misses.csv:" "$(cat "$TMP/misses.csv")"
 mv "$TMP/misses.csv" "$TMP/missed.csv"
 
+# Whose roof is not known is no large case, and has a line all the same.
+row "$TMP/roofless.csv" workload=softmax role=tuned median_us=20 bytes=70000000
+run python3 scripts/suite_table.py --out "$TMP" "$TMP/cases" "$TMP/roofless.csv"
+expect 0 'suite_table of a case without a roof' && says '^a +- +- +- +20\.00 +- ' && says '^large cases .*: 0 of 0$'
+run python3 scripts/suite_table.py --markdown "$TMP/suite.csv"
+expect 0 'its --markdown' && says '^\| a \| 70\.0 \| - \| 20\.00 \| - \| - \|'
+
 # Without --counted nothing is read but what is named; what is no result file is reported.
 (cd "$TMP" && python3 "$OLDPWD/scripts/suite_table.py" --out . cases large.csv >/dev/null) ||
     fail 'suite_table --out beside a foreign file'
