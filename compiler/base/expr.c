@@ -7,6 +7,7 @@
  *   (i*s1 + j) % s1        -> j */
 #include "base/expr.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -782,13 +783,15 @@ static struct bulk bulk_of(const struct exprs *p, ex e) {
     return (struct bulk){1, 1, a.number * b.number};
 }
 
+static const int64_t MOST = 1ll << 56; /* the size of a number that is read */
+
 /* Is the combination of a and b too much? Division multiplies, too: (a // 4) // 6 is a // 24. */
 static bool is_bulky(const struct exprs *p, enum ex_kind k, ex a, ex b) {
     struct bulk x = bulk_of(p, a), y = bulk_of(p, b);
     bool adds = k != EX_MUL && k != EX_DIV && k != EX_MOD;
     return (adds ? x.terms + y.terms : x.terms * y.terms) > MAX_TERMS ||
            x.factors + y.factors > MAX_TERMS ||
-           (adds ? x.number + y.number : x.number * y.number) > 0x1p56;
+           (adds ? x.number + y.number : x.number * y.number) > (double)MOST;
 }
 
 /* What is accepted is well below those limits, so that it reads back in whatever order it prints.
@@ -820,8 +823,10 @@ static ex parse_atom(struct parser *q) {
         e = is_min ? ex_min(q->p, a, b) : ex_max(q->p, a, b);
     } else if ((*q->s >= '0' && *q->s <= '9') || *q->s == '-') {
         char *end;
+        errno = 0;
         long long v = strtoll(q->s, &end, 10);
-        if (end == q->s || llabs(v) > 1ll << 56) return fail(q);
+        bool least = v == INT64_MIN && !errno; /* what a maximum begins with: it stands alone */
+        if (end == q->s || (!least && (v > MOST || v < -MOST))) return fail(q);
         q->s = end;
         e = ex_const(q->p, v);
     } else {

@@ -106,8 +106,9 @@ static void test_compare(void **state) {
 static void test_text(void **state) {
     struct fix f = begin();
     ex_size(f.p, "s0", 2, 64), ex_size(f.p, "s1", 2, 32);
-    const char *texts[] = {"s0*s1 + 3",           "(s0 + 3) // 4",   "s0 % 8 == 0", "min(s0, s1)",
-                           "s0 < s1 and 4 <= s0", "(s0 % 8)*4 + s1", "-5",          "s0 - s1 * 2"};
+    const char *texts[] = {"s0*s1 + 3",   "(s0 + 3) // 4",       "s0 % 8 == 0",
+                           "min(s0, s1)", "s0 < s1 and 4 <= s0", "(s0 % 8)*4 + s1",
+                           "-5",          "s0 - s1 * 2",         "-9223372036854775808"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const char *end;
         ex e = ex_parse(f.p, texts[i], &end, false);
@@ -115,7 +116,18 @@ static void test_text(void **state) {
         const char *printed = ex_str(f.a, f.p, e);
         assert_int_equal(ex_parse(f.p, printed, &end, false), e);
     }
-    const char *bad[] = {"s0 +", "(s0", "s9", "s0 // 0", "", "min(s0)", "1 + inf"};
+    const char *bad[] = {"s0 +",
+                         "(s0",
+                         "s9",
+                         "s0 // 0",
+                         "",
+                         "min(s0)",
+                         "1 + inf",
+                         "-9223372036854775809",
+                         "9223372036854775807",
+                         "s0 - 9223372036854775808",
+                         "-9223372036854775808 - 1",
+                         "-9223372036854775808 // 2"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const char *end;
         assert_int_equal(ex_parse(f.p, bad[i], &end, i == 6), EX_NONE);
