@@ -20,6 +20,9 @@ enum {
 static bool is_power_of_two(int v) { return v > 0 && (v & (v - 1)) == 0; }
 static int at_least_1(int v) { return v ? v : 1; }
 
+/* Something is left to reduce along rows: all of it may have been unrolled. */
+static bool reduces_rows(const struct kernel *k) { return k->kind == KERNEL_REDUCE && k->levels; }
+
 /* Rows are read again after their first reduction: keeping them saves traffic. */
 static bool reads_twice(const struct kernel *k) {
     if (k->levels > 1) return true;
@@ -130,7 +133,7 @@ static const char *check_shift(const struct kernel *k, struct layout *y) {
 
 static const char *check_split(const struct kernel *k, const struct layout *y, struct arena *a) {
     if (y->split == 1) return NULL;
-    if (k->kind != KERNEL_REDUCE || reads_twice(k))
+    if (!reduces_rows(k) || reads_twice(k))
         return arena_printf(a, "split=%d needs a kernel that goes along its rows once", y->split);
     int64_t steps = (kernel_size(k, AXIS_R) + y->br - 1) / y->br;
     if (y->split > steps)
@@ -273,7 +276,7 @@ static const char *check_cluster(const struct kernel *k, const struct layout *y,
     if (!is_power_of_two(y->cluster) || y->cluster > k->limits->max_cluster)
         return arena_printf(a, "cluster=%d; %s has 1 to %d", y->cluster, k->limits->arch,
                             k->limits->max_cluster);
-    if (k->kind != KERNEL_REDUCE || y->split > 1)
+    if (!reduces_rows(k) || y->split > 1)
         return arena_printf(a, "cluster=%d needs a reduction, unsplit", y->cluster);
     for (value_id v = 0; v < k->values.n; v++)
         if (k->values.at[v].kind == INST_REDUCE && reduction_bytes(k, v) < 4)
