@@ -21,6 +21,7 @@ struct case_graph {
     bool eager; /* also with a kernel for each operator */
     bool old;   /* on the emulator: for sm_80, not sm_90a */
     bool tiny;  /* on the emulator: a sm_90a of 4 multiprocessors with an eighth of its registers */
+    const char *config; /* one more, on a GPU, of every kernel that it is legal for; NULL: none */
 };
 typedef VEC(struct case_graph) case_vec;
 

@@ -138,6 +138,15 @@ bool drive_add_variants(struct arena *a, variant_vec *all, struct drive *b, driv
             if (ws_emit(b->p, k, &c[i], b->a, &v.source, d) != WS_OK) return false;
             vec_push(a, all, v);
         }
+        if (!b->config) continue;
+        struct variant v = {.program = b, .kernel = k};
+        if (!config_parse(b->config, &v.config, d)) return false;
+        const char *why = ws_config_illegal(b->p, k, &v.config, b->a);
+        if (why && b->p->n_kernels == 1 && b->p->limits.kind == DEVICE_CUDA)
+            return drive_fail(d, "%s: %s", b->config, why);
+        if (why) continue;
+        if (ws_emit(b->p, k, &v.config, b->a, &v.source, d) != WS_OK) return false;
+        vec_push(a, all, v);
     }
     return true;
 }

@@ -34,6 +34,7 @@ struct drive {
     struct value *in, *want; /* per input, per output; row-major */
     char **emulated;         /* per buffer, on the emulator */
     dptr *mem;               /* per buffer, on a device */
+    const char *config;      /* of the caller: one more, of kernels on a GPU; NULL: none */
     uint32_t *first;         /* per kernel: the variant of its default config */
     drive_judge *judge;      /* drive_agrees, unless the caller sets another */
     void *ctx;               /* the caller's */

@@ -3,7 +3,10 @@
 
 #include "tests/fuzz/drive_impl.h"
 
-enum { BATCH = 96 }; /* kernels in one text: enough that the prelude's cost is shared */
+enum {
+    BATCH = 96,            /* kernels in one text: enough that the prelude's cost is shared */
+    MOST_SIDE_BY_SIDE = 16 /* blocks, as many as a cluster has */
+};
 
 struct emulation *emulation_new(struct arena *a) {
     struct emulation *s = NEW(a, struct emulation);
@@ -94,12 +97,14 @@ static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, 
             roles[i] = role_of(v, x->buffer);
         }
     }
+    /* Blocks that talk to each other, if they are few: as a cluster does. */
+    bool side_by_side = tickets && w->cluster <= 1 && w->grid[0] <= MOST_SIDE_BY_SIDE;
     struct emu_launch e = {
         .kernel = drive_entry(s->a, w->entry, index),
         .grid = {(unsigned)w->grid[0], (unsigned)w->grid[1], (unsigned)w->grid[2]},
         .threads = {(unsigned)w->threads},
         .shared = (size_t)w->smem,
-        .cluster = (unsigned)w->cluster,
+        .cluster = (unsigned)(side_by_side ? w->grid[0] : w->cluster),
         .args = args,
         .n_args = w->n_args,
         .roles = roles,
