@@ -752,6 +752,101 @@ template <typename T> K_DEVICE T k_load_part(const T *at) {
     return v;
 }
 
+/* A word is 0 until another block leaves 32 bits in it, and above them that they are there: one access has both, so
+ * nobody needs a fence (about 1 us) for them; FENCE: what else the block has written is there, too. Strong accesses:
+ * ptxas takes it that a weak load sees no other thread's store, and deletes the loop around it. */
+template <bool FENCE> K_DEVICE void k_leave_word(unsigned long long *word, unsigned bits) {
+#ifdef WS_EMULATOR
+    atomicExch((unsigned *)word, bits);
+    atomicExch((unsigned *)word + 1, 1u);
+#else
+    const unsigned long long there = 1ull << 32 | bits;
+    if (FENCE)
+        asm volatile("st.release.gpu.global.u64 [%0], %1;" : : "l"(word), "l"(there) : "memory");
+    else
+        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(word), "l"(there) : "memory");
+#endif
+}
+template <bool FENCE> K_DEVICE unsigned long long k_look_at(unsigned long long *word) {
+    unsigned long long there;
+#ifdef WS_EMULATOR
+    there = (unsigned long long)atomicOr((unsigned *)word + 1, 0u) << 32;
+    there |= atomicOr((unsigned *)word, 0u);
+#else
+    if (FENCE)
+        asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(there) : "l"(word) : "memory");
+    else
+        asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(there) : "l"(word) : "memory");
+#endif
+    return there;
+}
+/* Before a thread looks again. */
+K_DEVICE void k_look_away() {
+#ifdef WS_EMULATOR
+    emu_yield();
+#endif
+}
+
+/* Blocks that share rows, a few values each: as a block begins, thread 0 draws a number, which nothing waits for until
+ * the block has left its parts. Who has drawn the last one finishes the rows: all that it waits for have begun, in
+ * whatever order blocks do. *ticket is 0 before the first and after the last. */
+K_DEVICE unsigned k_draw(unsigned *ticket, unsigned blocks) {
+    return threadIdx.x == 0 ? atomicInc(ticket, blocks - 1) : 0;
+}
+K_DEVICE bool k_has_drawn_last(unsigned drawn, unsigned blocks) {
+    return __syncthreads_or(threadIdx.x == 0 && drawn == blocks - 1);
+}
+/* A part, in as many words as it takes, which lie `apart`. The finisher's threads look at U parts at a time, every STEPth
+ * of the n from *word on. They test the last word first, and each test waits for the one before: else ptxas, to save a
+ * register, tests some before the rest is under way, which is another trip to L2. Who has taken a part clears its words,
+ * for the next launch: no other thread looks at them. */
+template <typename T, int U> struct k_left { unsigned long long w[U][(sizeof(T) + 3) / 4]; };
+template <typename T> K_DEVICE void k_leave_part(unsigned long long *word, long long apart, T part) {
+    enum { WORDS = (sizeof(T) + 3) / 4 };
+    union { unsigned w[WORDS]; T v; } u;
+    u.w[WORDS - 1] = 0; /* a bool is less than a word */
+    u.v = part;
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) k_leave_word<false>(word + i * apart, u.w[i]);
+}
+template <int STEP, typename T, int U>
+K_DEVICE void k_look_at_parts(k_left<T, U> &left, unsigned long long *word, long long apart, int n) {
+#pragma unroll
+    for (int u = 0; u < U; u++)
+#pragma unroll
+        for (int i = 0; i < (int)(sizeof left.w[0] / 8); i++)
+            left.w[u][i] = u * STEP < n ? k_look_at<false>(word + u * STEP + i * apart) : 1ull << 32;
+}
+template <typename T, int U> K_DEVICE unsigned k_are_there(unsigned there, const k_left<T, U> &left) {
+#pragma unroll
+    for (int u = U - 1; u >= 0; u--)
+#pragma unroll
+        for (int i = (int)(sizeof left.w[0] / 8) - 1; i >= 0; i--) {
+            const unsigned high = (unsigned)(left.w[u][i] >> 32);
+#ifdef WS_EMULATOR
+            there &= high;
+#else
+            asm volatile("and.b32 %0, %0, %1;" : "+r"(there) : "r"(high));
+#endif
+        }
+    return there;
+}
+template <typename T, int U> K_DEVICE T k_part(const k_left<T, U> &left, int u) {
+    enum { WORDS = (sizeof(T) + 3) / 4 };
+    union { unsigned w[WORDS]; T v; } part;
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) part.w[i] = (unsigned)left.w[u][i];
+    return part.v;
+}
+template <int STEP, typename T, int U>
+K_DEVICE void k_clear_parts(const k_left<T, U> &left, unsigned long long *word, long long apart, int n) {
+#pragma unroll
+    for (int u = 0; u < U; u++)
+#pragma unroll
+        for (int i = 0; i < (int)(sizeof left.w[0] / 8); i++)
+            if (u * STEP < n) word[u * STEP + i * apart] = 0;
+}
+
 template <typename T> K_DEVICE T k_shfl_up(T v, unsigned lanes, int width) {
     return __shfl_up_sync(0xffffffffu, v, lanes, width);
 }
@@ -873,33 +968,14 @@ template <typename T> K_DEVICE void k_leave(unsigned long long *word, T *part, T
         u.v = total;
     else
         *part = total;
-#ifdef WS_EMULATOR
-    atomicExch((unsigned *)word, FITS ? u.w : 0);
-    atomicExch((unsigned *)word + 1, 1u);
-#else
-    const unsigned long long there = 1ull << 32 | u.w;
-    if (FITS)
-        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(word), "l"(there) : "memory");
-    else
-        asm volatile("st.release.gpu.global.u64 [%0], %1;" : : "l"(word), "l"(there) : "memory");
-#endif
+    k_leave_word<!FITS>(word, FITS ? u.w : 0);
 }
 template <typename T> K_DEVICE T k_take(unsigned long long *word, const T *part) {
     enum { FITS = sizeof(T) <= 4 };
     union { unsigned w; T v; } u;
-#ifdef WS_EMULATOR
-    while (!atomicOr((unsigned *)word + 1, 0u)) emu_yield();
-    u.w = atomicOr((unsigned *)word, 0u);
-#else
     unsigned long long there;
-    do
-        if (FITS)
-            asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(there) : "l"(word) : "memory");
-        else
-            asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(there) : "l"(word) : "memory");
-    while (!(there >> 32));
+    while (!((there = k_look_at<!FITS>(word)) >> 32)) k_look_away();
     u.w = (unsigned)there;
-#endif
     return FITS ? u.v : k_load_part(part);
 }
 /* What a row has before the block's tile, where `total` is what it has in it: to all T1 threads of the row. Of the

@@ -25,6 +25,13 @@ struct bug {
     const char *says;            /* a part of the message */
 };
 
+/* Words that blocks would leave parts in. */
+#define PARTS_TEXT                                                                                 \
+    "    unsigned long long *words = (unsigned long long *)s;\n"                                   \
+    "    k_left<float, 1> left;\n"                                                                 \
+    "    if (t < 8) words[t] = 0;\n"                                                               \
+    "    __syncthreads();\n"
+
 static const struct bug BUGS[] = {
     {"missing_barrier",
      "    s[t] = x[t];\n"
@@ -114,6 +121,18 @@ static const struct bug BUGS[] = {
      "    s[t] = 0;\n"
      "    while (flag[t] == 0) emu_yield();" WRONG,
      EMU_DEADLOCK, EMU_OK, "it loops"},
+    {"waits_for_no_part",
+     PARTS_TEXT "    if (t < 7) k_leave_part(words + t, 8, x[t]);\n"
+                "    if (t < 8)\n"
+                "        while (k_look_at_parts<8>(left, words + t, 8, 1), !k_are_there(1, left))\n"
+                "            k_look_away();" WRONG,
+     EMU_DEADLOCK, EMU_OK, "it loops"},
+    {"clears_what_others_take",
+     PARTS_TEXT "    if (t < 8) k_leave_part(words + t, 8, x[t]);\n"
+                "    __syncthreads();\n"
+                "    if (t < 8) k_look_at_parts<8>(left, words + t, 8, 1);" WRONG
+                "    if (t < 8) k_clear_parts<8>(left, words + (t ^ 1), 8, 1);" WRONG,
+     EMU_RACE, EMU_OK, "of shared memory"},
     {"lane_not_in_mask", "    y[t] = __shfl_xor_sync(0x0000ffffu, x[t], 1);" WRONG, EMU_WARP,
      EMU_OK, "it does not name its own lane"},
     {"source_not_in_mask",

@@ -217,6 +217,79 @@ static void test_lists(void **state) {
     end(&b);
 }
 
+/* ---- parts ---------------------------------------------------------------------------------- */
+
+/* What blocks that run side by side leave for the last of them to begin, in one word and in more.
+ */
+static const struct {
+    const char *type, *part, *of; /* the part of a block whose number is x; x of part p */
+} PARTS[] = {
+    {"bool", "x != 3", "p * x"},
+    {"float", "x", "p"},
+    {"double", "x * 1073741825.0", "(float)(p / 1073741825.0)"},
+    {"long long", "(long long)x << 33 | 5", "(p & 7) == 5 ? (float)(p >> 33) : -1"},
+    {"k_m2_state<float>", "k_m2_state<float>{x, 1, 2, 3 * x}", "p.squares - 2 * p.n"},
+};
+enum { N_PARTS = sizeof PARTS / sizeof *PARTS, PART_BLOCKS = 13, TAKERS = 3, AT_ONCE = 2 };
+
+static void test_parts(void **state) {
+    struct batch b = begin();
+    for (int i = 0; i < N_PARTS; i++) {
+        const char *t = PARTS[i].type;
+        add_kernel(
+            &b, "const k_f32 *numbers, k_f32 *y, unsigned *tickets",
+            arena_printf(
+                b.a,
+                "    const unsigned drawn = k_draw(tickets, %d);\n"
+                "    unsigned long long *const words = (unsigned long long *)(tickets + 2);\n"
+                "    float x = k_load1(numbers + blockIdx.x);\n"
+                "    for (int i = blockIdx.x %% 3; i < 2; i++) /* some are late */\n"
+                "        for (int k = 0; k < 8; k++) __syncthreads();\n"
+                "    if (threadIdx.x == 40)\n"
+                "        k_leave_part(words + blockIdx.x, %d, (%s)(%s));\n"
+                "    if (!k_has_drawn_last(drawn, %d) || threadIdx.x >= %d) return;\n"
+                "    for (int s = threadIdx.x; s < %d; s += %d) {\n"
+                "        k_left<%s, %d> left;\n"
+                "        while (k_look_at_parts<%d>(left, words + s, %d, %d - s),\n"
+                "               !k_are_there(1, left))\n"
+                "            k_look_away();\n"
+                "        for (int u = 0; u < %d && s + u * %d < %d; u++) {\n"
+                "            const %s p = k_part(left, u);\n"
+                "            x = k_load1(numbers + s + u * %d);\n"
+                "            k_store1(y + s + u * %d, %s);\n"
+                "        }\n"
+                "        k_clear_parts<%d>(left, words + s, %d, %d - s);\n"
+                "    }\n",
+                PART_BLOCKS, PART_BLOCKS, t, PARTS[i].part, PART_BLOCKS, TAKERS, PART_BLOCKS,
+                TAKERS * AT_ONCE, t, AT_ONCE, TAKERS, PART_BLOCKS, PART_BLOCKS, AT_ONCE, TAKERS,
+                PART_BLOCKS, t, TAKERS, TAKERS, PARTS[i].of, TAKERS, PART_BLOCKS, PART_BLOCKS));
+    }
+    compile(&b);
+    enum { BYTES = 8 + PART_BLOCKS * 4 * 8 }; /* a counter, and words of the largest */
+    float *x = emu_alloc(b.e, "x", PART_BLOCKS * 4), *y = emu_alloc(b.e, "y", PART_BLOCKS * 4);
+    unsigned char *tickets = emu_alloc(b.e, "tickets", BYTES);
+    memset(tickets, 0, BYTES);
+    for (int i = 0; i < PART_BLOCKS; i++) x[i] = (float)i;
+    for (int i = 0; i < N_PARTS * 2; i++) { /* the second launch finds what the first has left */
+        struct emu_launch l = {.kernel = b.names[i / 2],
+                               .grid = {PART_BLOCKS},
+                               .cluster = i % 2 ? 1 : PART_BLOCKS, /* which run side by side */
+                               .threads = {THREADS},
+                               .args = (void *[]){&x, &y, &tickets},
+                               .n_args = 3,
+                               .roles = (enum emu_role[]){EMU_IN, EMU_OUT, EMU_INOUT},
+                               .blocks_communicate = true};
+        struct emu_report r = emu_check(b.m, &l);
+        if (!r.ok) fail_msg("%s: %s", PARTS[i / 2].type, r.message);
+        for (int k = 0; k < PART_BLOCKS; k++)
+            if (y[k] != (i / 2 == 0 && k == 3 ? 0 : x[k]))
+                fail_msg("%s: part %d has %g", PARTS[i / 2].type, k, (double)y[k]);
+        for (int k = 0; k < BYTES; k++)
+            if (tickets[k]) fail_msg("%s: byte %d is not 0 again", PARTS[i / 2].type, k);
+    }
+    end(&b);
+}
+
 /* ---- maths ---------------------------------------------------------------------------------- */
 
 struct maths {
@@ -267,7 +340,7 @@ static void test_maths(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_packs), cmocka_unit_test(test_rows),  cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_lists), cmocka_unit_test(test_maths),
+        cmocka_unit_test(test_lists), cmocka_unit_test(test_parts), cmocka_unit_test(test_maths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
