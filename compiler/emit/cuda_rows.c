@@ -674,6 +674,7 @@ void emit_cuda_rows(struct emitter *w) {
     l->smem = w->y->smem;
     l->cluster = w->y->cluster;
     put_block_position(w);
+    if (w->y->in_words) put_draw(w);
     if (w->y->hits) {
         put_hits(w);
         close_brace(w);

@@ -96,8 +96,9 @@ void put_hits(struct emitter *w);
 void open_hit(struct emitter *w);
 const char *sum_of_hit(struct emitter *w, value_id v);
 
-/* cuda_split.c: split > 1. add_tickets: a parameter, the counters. */
+/* cuda_split.c: split > 1. add_tickets: a parameter, the counters. put_draw: as a block begins. */
 void add_tickets(struct emitter *w, struct ws_launch *l);
+void put_draw(struct emitter *w);
 void put_partials(struct emitter *w);
 void put_partial_parameters(struct emitter *w, struct ws_launch *l);
 void put_last_block(struct emitter *w);

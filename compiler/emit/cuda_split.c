@@ -8,16 +8,67 @@
  *     for (int s = tr; s < 64; s += 256) a1[e] = k_sum::of(a1[e], k_load_part(part1 + (s * nx +
  * x))); a1[e] = k_reduce_row<k_sum, 256>(a1[e], ...);
  *
- * Either way the order of additions is that of the parts: the same bits in every run. */
+ * That takes a fence and two more trips to L2 after a block's last addition. Where threads lie
+ * along rows, which leave few values, these go beside flags instead, for the last block to begin,
+ * which takes them up as they come:
+ *
+ *     const unsigned drawn = k_draw(counter, 64);
+ *     ...
+ *     if (tr == 0) k_leave_part(words + part, 64, a1[e]);
+ *     if (!k_has_drawn_last(drawn, 64)) return;
+ *     do k_look_at_parts<256>(l1[e], words + tr, 64, 64 - tr); while (!k_are_there(1, l1[e]));
+ *     a1[e] = k_sum::of(0, k_part(l1[e], 0));
+ *     a1[e] = k_reduce_row<k_sum, 256>(a1[e], ...);
+ *
+ * In all of these the order of additions is that of the parts: the same bits in every run. */
 #include "emit/cuda_rows.h"
 
-/* split > 1: the block's partial results go to the workspace as w[part][x]. */
+void put_draw(struct emitter *w) {
+    line(w, "const unsigned drawn = k_draw(tickets + px, %d);", w->y->split);
+}
+
+static long long words_apart(const struct layout *y) { return (long long)y->bx * y->split; }
+
+/* Where the parts of reduction `index` of row e begin. */
+static const char *row_words(struct emitter *w, uint32_t index) {
+    const struct phase *f = &w->p->phases.at[0];
+    const struct layout *y = w->y;
+    long long before = 0;
+    for (uint32_t i = 0; i < index; i++) before += (reduction_bytes(w->k, f->reduce.at[i]) + 3) / 4;
+    const char *row = y->t0 == 1 ? "e" : arena_printf(w->arena, "e * %d + tx", y->t0);
+    bool wide = words_apart(y) * block_part_words(w->p) > INT32_MAX;
+    return arena_printf(w->arena, "words + (%lld%s + %s) * %d", before * y->bx, wide ? "LL" : "",
+                        row, y->split);
+}
+
+/* Of each tile of rows there is word[value][its 4 bytes][row][part]; rows beyond the last have
+ * words, too. */
+static void put_parts_in_words(struct emitter *w, const struct phase *f) {
+    line(w,
+         "unsigned long long *const words = (unsigned long long *)(tickets + ((nx + %d) / %d + %d) "
+         "/ %d * %d) + (long long)px * %lld;",
+         w->y->bx - 1, w->y->bx, COUNTERS_OF_LINE - 1, COUNTERS_OF_LINE, COUNTERS_OF_LINE,
+         words_apart(w->y) * block_part_words(w->p));
+    open_brace(w, "if (tr == 0)");
+    open_unrolled(w, "e", w->y->ex);
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        line(w, "k_leave_part(%s + part, %lld, a%u[e]);", row_words(w, i), words_apart(w->y),
+             f->reduce.at[i]);
+    close_brace(w);
+    close_brace(w);
+}
+
+/* split > 1: the block's partial results go to the workspace as w[part][x], or into words. */
 void put_partials(struct emitter *w) {
     const struct layout *y = w->y;
     int smem = 0;
     const struct phase *f = &w->p->phases.at[0];
     put_combines(w, f, &smem);
     WS_ASSERT(smem <= y->smem);
+    if (y->in_words) {
+        put_parts_in_words(w, f);
+        return;
+    }
     open_brace(w, "if (tr == 0)");
     open_unrolled(w, "e", y->ex);
     if (!rows_exact(w)) open_brace(w, "if (%s)", row_is_real(w));
@@ -43,7 +94,7 @@ void put_partial_parameters(struct emitter *w, struct ws_launch *l) {
     if (w->y->split == 1) return;
     const struct phase *f = &w->p->phases.at[0];
     int64_t offset = 0;
-    for (uint32_t i = 0; i < f->reduce.n; i++) {
+    for (uint32_t i = 0; i < f->reduce.n && !w->y->in_words; i++) {
         buf_printf(&w->b, ", %s *part%u", accumulator_type(w, f->reduce.at[i]), f->reduce.at[i]);
         offset = add_partial(w, l, f->reduce.at[i], offset);
     }
@@ -60,21 +111,77 @@ static void start_again(struct emitter *w, const struct phase *f) {
     close_rows(w);
 }
 
-/* The block whose parts are the last to lie in memory finishes all rows of its tile. */
-void put_last_block(struct emitter *w) {
+/* Parts that a thread looks at at once: as many as it has, in 8 words of all values of its rows, 16
+ * registers, or one. */
+static int parts_at_once(struct emitter *w) {
+    enum { WORDS = 8 };
+    int n = (w->y->split + w->y->t1 - 1) / w->y->t1,
+        most = WORDS / (w->y->ex * block_part_words(w->p));
+    return n < most ? n : most > 1 ? most : 1;
+}
+
+/* Looks until they are there, all at once; tests them the other way round. */
+static void await_words(struct emitter *w, const struct phase *f) {
     const struct layout *y = w->y;
-    const struct phase *f = &w->p->phases.at[0];
-    int smem = 0;
-    line(w, "if (!k_is_last_block(tickets + px, %d)) return;", y->split);
-    start_again(w, f);
+    line(w, "unsigned there = 0;");
+    open_brace(w, "while (!there)");
+    open_unrolled(w, "e", y->ex);
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        line(w, "k_look_at_parts<%d>(l%u[e], %s + s, %lld, %d - s);", y->t1, f->reduce.at[i],
+             row_words(w, i), words_apart(y), y->split);
+    close_brace(w);
+    line(w, "there = 1;");
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int e = %d; e >= 0; e--)", y->ex - 1);
+    for (uint32_t i = f->reduce.n; i-- > 0;)
+        line(w, "there = k_are_there(there, l%u[e]);", f->reduce.at[i]);
+    close_brace(w);
+    line(w, "if (!there) k_look_away();");
+    close_brace(w);
+}
+
+/* Takes the parts up as they come, and clears their words. */
+static void add_words(struct emitter *w, const struct phase *f) {
+    const struct layout *y = w->y;
+    int at_once = parts_at_once(w);
+    bool once = at_once * y->t1 >= y->split;
+    if (once) {
+        line(w, "const int s = tr;");
+        open_brace(w, "if (s < %d)", y->split);
+    } else {
+        line(w, "#pragma unroll 1");
+        open_brace(w, "for (int s = tr; s < %d; s += %d)", y->split, at_once * y->t1);
+    }
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        line(w, "k_left<%s, %d> l%u[%d];", accumulator_type(w, f->reduce.at[i]), at_once,
+             f->reduce.at[i], y->ex);
+    await_words(w, f);
+    open_unrolled(w, "e", y->ex);
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        const char *acc = arena_printf(w->arena, "a%u[e]", v);
+        line(w, "#pragma unroll");
+        line(w, "for (int u = 0; u < %d; u++)", at_once);
+        line(w, "    if (s + u * %d < %d) %s = %s;", y->t1, y->split, acc,
+             combine_text(w, v, acc, arena_printf(w->arena, "k_part(l%u[e], u)", v)));
+        line(w, "k_clear_parts<%d>(l%u[e], %s + s, %lld, %d - s);", y->t1, v, row_words(w, i),
+             words_apart(y), y->split);
+    }
+    close_brace(w);
+    close_brace(w);
+}
+
+/* Takes the parts up from the workspace. */
+static void add_parts(struct emitter *w, const struct phase *f) {
+    const struct layout *y = w->y;
     line(w, "#pragma unroll 4");
     open_brace(w, "for (int s = tr; s < %d; s += %d)", y->split, y->t1);
     open_unrolled(w, "e", y->ex);
-    if (y->rows_inner) open_unrolled(w, "v", y->vec);
+    open_unrolled(w, "v", y->vec);
     put_x(w, true);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        const char *acc = arena_printf(w->arena, "a%u%s", v, y->rows_inner ? "[e][v]" : "[e]");
+        const char *acc = arena_printf(w->arena, "a%u[e][v]", v);
         line(w, "%s = %s;", acc,
              combine_text(
                  w, v, acc,
@@ -82,6 +189,20 @@ void put_last_block(struct emitter *w) {
     }
     close_rows(w);
     close_brace(w);
+}
+
+/* The block whose parts are the last to lie in memory, or that was the last to begin, finishes all
+ * rows of its tile. */
+void put_last_block(struct emitter *w) {
+    const struct layout *y = w->y;
+    const struct phase *f = &w->p->phases.at[0];
+    int smem = 0;
+    line(w,
+         y->in_words ? "if (!k_has_drawn_last(drawn, %d)) return;"
+                     : "if (!k_is_last_block(tickets + px, %d)) return;",
+         y->split);
+    start_again(w, f);
+    (y->in_words ? add_words : add_parts)(w, f);
     put_combines(w, f, &smem);
     put_row_values(w, f->after.at, f->after.n);
     put_row_stores(w);

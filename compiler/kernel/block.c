@@ -141,6 +141,14 @@ size_t partial_bytes(const struct kernel *k, const struct layout *y, value_id v)
     return (n * (size_t)reduction_bytes(k, v) + 15) / 16 * 16;
 }
 
+int block_part_words(const struct block *p) {
+    const struct phase *f = &p->phases.at[0];
+    int words = 0;
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        words += (reduction_bytes(p->kernel, f->reduce.at[i]) + 3) / 4;
+    return words;
+}
+
 /* Matrix product: everything after the dot is an epilogue over a thread's outputs. */
 static void build_epilogue(struct block *p) {
     const struct kernel *k = p->kernel;
@@ -172,7 +180,11 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     p->grid = tiles(kernel_size(k, AXIS_X), y->bx) * (y->grid_r ? layout_column_tiles(k, y) : 1) *
               y->split * y->cluster;
     if (y->held) p->grid = tiles(tiles(kernel_size(k, AXIS_X), y->bx), y->held) * y->split;
-    if (y->last_block) p->tickets = (size_t)tiles(kernel_size(k, AXIS_X), y->bx) * 4;
+    int64_t counters = tiles(kernel_size(k, AXIS_X), y->bx);
+    if (y->last_block) p->tickets = (size_t)counters * 4;
+    if (y->in_words)
+        p->tickets = (size_t)(tiles(counters, COUNTERS_OF_LINE) * COUNTERS_OF_LINE) * 4 +
+                     (size_t)(counters * y->bx * y->split) * (size_t)block_part_words(p) * 8;
     if (y->look_back) {
         p->grid *= tiles(kernel_size(k, AXIS_R), y->br);
         p->tickets = 2 * 4 + (size_t)(p->phases.at[0].reduce.n * layout_totals(k, y)) *
@@ -181,7 +193,8 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     if (k->columns) build_finish(p);
     if (y->blocks) p->grid = (int64_t)y->blocks * y->cluster;
     for (uint32_t v = 0; v < k->values.n; v++)
-        if (k->values.at[v].across || (k->values.at[v].kind == INST_REDUCE && y->split > 1) ||
+        if (k->values.at[v].across ||
+            (k->values.at[v].kind == INST_REDUCE && y->split > 1 && !y->in_words) ||
             (k->values.at[v].kind == INST_SCAN && y->look_back))
             p->workspace += partial_bytes(k, y, v);
     return p;

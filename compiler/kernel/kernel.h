@@ -215,6 +215,7 @@ struct layout {
         one_read; /* one iteration covers the row: raw loads live in registers through all phases */
     int split;    /* blocks along r, >= 1 */
     bool last_block; /* of the split: it reduces the partial results */
+    bool in_words;   /* last_block, columns inner: blocks leave these in words that have a flag */
     int cluster;     /* blocks that share a row through each other's shared memory, >= 1 */
     int stages;      /* blocks: rows under way, of which all but one are copied to shared memory */
     int kept;        /* tiles of a row that is kept in shared memory; 0: of none */
@@ -356,8 +357,8 @@ struct block {
     VEC(uint32_t) column_stores;
     int64_t grid;     /* blocks of the main launch */
     size_t workspace; /* split: bytes of partial results */
-    size_t tickets;   /* last_block: bytes of a counter for each tile of rows; look_back: of two,
-                         and a flag for each tile and group of each scan */
+    size_t tickets;   /* last_block: bytes of a counter for each tile of rows, and of its words;
+                         look_back: of two, and a flag for each tile and group of each scan */
 };
 
 /* block.c: needs a legal config. */
@@ -371,6 +372,10 @@ int reduction_bytes(const struct kernel *k, value_id v);
 bool is_column_store(const struct kernel *k, const struct store_node *s);
 /* Bytes of the partial results of a split or across reduction, aligned for any type. */
 size_t partial_bytes(const struct kernel *k, const struct layout *y, value_id v);
+/* in_words: the words, of 8 bytes with 4 of a value, that a part of one row takes. Those of all
+ * tiles of rows lie behind the counters, at a multiple of a line of memory. */
+int block_part_words(const struct block *p);
+enum { COUNTERS_OF_LINE = 32 };
 int64_t kernel_size(const struct kernel *k,
                     enum axis x); /* at the hints; 1 if the axis is missing */
 /* Can `index` be loaded or stored `vec` elements at a time along axis x (contiguous, aligned, no

@@ -540,6 +540,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     const char *bad = check_knobs(c, dot, a);
     if (bad) return bad;
     if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";
+    y->in_words = y->last_block && !y->rows_inner;
     if (c->knob[KNOB_online]) y->online = gpu ? kernel_online_level(k) : 0;
     if (c->knob[KNOB_online] && !y->online)
         return "online=1 needs sums of exp(x - max) that follow the maximum, on a GPU";

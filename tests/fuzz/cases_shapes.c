@@ -326,6 +326,29 @@ static const char *const wide[] = {
     " %y = scatter(%x, 0, %j, %s)\n return %y\n}\n",
 };
 
+/* What rows are that blocks share: values of one word, of less and more, pairs; one in a block and
+ * several, in threads of a warp, ragged; as many parts as the last block has threads, and more. */
+static const struct {
+    const char *text, *config;
+} split[] = {
+    {"graph(%x: f64[5, 3001]) {\n %s = sum(%x, 1)\n %i = argmin(%x, 1)\n return %s, %i\n}\n",
+     "x=4 r=64 warps=2 rows=2 split=7 last_block=1"},
+    {"graph(%x: f64[5, 3001]) {\n %s = sum(%x, 1)\n %i = argmin(%x, 1)\n return %s, %i\n}\n",
+     "x=8 r=32 warps=4 split=5 last_block=1"},
+    {"graph(%x: f64[5, 3001]) {\n %s = sum(%x, 1)\n %i = argmin(%x, 1)\n return %s, %i\n}\n",
+     "x=1 r=32 warps=1 split=90 last_block=1"},
+    {"graph(%x: i64[2, 2048]) {\n %f = remainder(%x, 1000)\n %s = sum(%f, 1)\n %c = gt(%x, 40)\n"
+     " %a = amax(%c, 1)\n return %s, %a\n}\n",
+     "x=2 r=128 warps=2 split=3 last_block=1"},
+    {"graph(%x: f16[9000]) {\n %i = argmax(%x)\n %m = amin(%x)\n return %i, %m\n}\n",
+     "x=1 r=64 warps=1 vec=2 split=16 last_block=1"},
+    {"graph(%x: f16[9000]) {\n %m = amin(%x)\n return %m\n}\n",
+     "x=1 r=32 warps=1 split=270 last_block=1"},
+    {"graph(%x: bf16[3, 4100]) {\n %f = float(%x)\n %a = expsum(%f, [1])\n %v = m2(%f, [1])\n"
+     " return %a, %v\n}\n",
+     "x=4 r=64 warps=1 rows=4 vec=2 split=5 last_block=1"},
+};
+
 /* Every pointwise operator of the table, a dozen to a graph, on two operands of type t. */
 static void operator_graphs(struct arena *a, enum dtype t, case_vec *out) {
     int in_graph = 0;
@@ -369,6 +392,10 @@ void cases_shapes(struct arena *a, case_vec *out) {
         vec_push(a, out, ((struct case_graph){.text = shapes[i], .every = 1, .eager = i % 4 == 0}));
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
         vec_push(a, out, ((struct case_graph){.text = wide[i], .every = 1, .tiny = true}));
+    for (size_t i = 0; i < sizeof split / sizeof *split; i++)
+        vec_push(a, out,
+                 ((struct case_graph){
+                     .text = split[i].text, .every = CASES_DEFAULT, .config = split[i].config}));
     operator_graphs(a, DT_F32, out);
     operator_graphs(a, DT_F64, out);
     operator_graphs(a, DT_I64, out);
