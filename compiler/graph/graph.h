@@ -258,6 +258,11 @@ struct graph *graph_decompose(struct graph *g);
  * each pair of a source and a place, which nobody wants in memory, the reference least of all. */
 struct graph *graph_decompose_but_landings(struct graph *g);
 
+/* extrema_first.c: amax(relu(x)) as relu(amax(x)), through windows and views, where nobody else
+ * reads what is between. Needs: a decomposed, simplified graph. Returns a new graph in the same
+ * arena. */
+struct graph *graph_extrema_first(struct graph *g);
+
 /* one_pass.c: variances of rows that are too long to be kept, or too few, in one pass with their
  * means; sums of exp(x - max) likewise. Needs: a decomposed, simplified graph, which it changes;
  * what is no longer read stays. */

@@ -161,6 +161,9 @@ static bool check_value(struct checking *x) {
     struct graph *last = graph_simplify(primitive);
     wrong = graph_verify(last, true);
     if (wrong) return found(x, FOUND_VERIFY, "after decompose and simplify: %s", wrong);
+    struct graph *moved = graph_extrema_first(last);
+    wrong = graph_verify(moved, true);
+    if (wrong) return found(x, FOUND_VERIFY, "after extrema_first: %s", wrong);
     x->judge = judge_new(x->a, last, x->in, x->want);
     /* What the rewritten graph computes may have been simplified away from it, so that both
      * are asked. */
@@ -168,7 +171,8 @@ static bool check_value(struct checking *x) {
     if (!wild) wild = judge_wild(judge_new(x->a, graph_decompose(x->g), x->in, x->want));
     if (wild) return found(x, FOUND_WILD, "%s", wild);
     return as_rewritten(x, simple, "simplify") && as_rewritten(x, primitive, "decompose") &&
-           as_rewritten(x, last, "simplify after decompose");
+           as_rewritten(x, last, "simplify after decompose") &&
+           as_rewritten(x, moved, "extrema_first");
 }
 
 /* ---- programs -------------------------------------------------------------------------------- */

@@ -40,7 +40,8 @@ static inline void define_sizes(struct arena *a, struct exprs *ex, const char *s
     }
 }
 
-/* graph_parse as the stages want it: sizes defined first, nothing composite left. */
+/* graph_parse as the stages want it: sizes defined first, nothing composite left; functions behind
+ * extrema unless "eager" is among the words of `sizes`. */
 static inline struct graph *parse_primitive(struct arena *a, const char *text, const char *sizes) {
     struct diag d = diag_new(a);
     struct exprs *ex = exprs_new(a);
@@ -48,6 +49,7 @@ static inline struct graph *parse_primitive(struct arena *a, const char *text, c
     struct graph *g = graph_parse(a, ex, test_source(a, text), &d);
     if (!g) fail_msg("%s", d.text);
     g = graph_simplify(graph_decompose(graph_simplify(g)));
+    if (!strstr(sizes, "eager")) g = graph_extrema_first(g);
     const char *why = graph_verify(g, true);
     if (why) fail_msg("%s\n%s", why, text);
     return g;
