@@ -174,9 +174,12 @@ void emit_column_finish(struct emitter *w) {
     enum { THREADS = 256, LINE = 32 };
     int t0 = LINE, parts = w->y->blocks, smem = 0;
     while (t0 < THREADS && (THREADS / t0) > parts) t0 *= 2;
-    struct layout y = {.t0 = t0, .t1 = THREADS / t0, .vec = 1};
+    struct layout y = {.threads = THREADS, .t0 = t0, .t1 = THREADS / t0, .vec = 1};
+    const value_id *sums = w->p->across.at;
+    spread_parts(w->k, sums, w->p->across.n, parts, kernel_size(w->k, AXIS_R), &y);
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
-    struct ws_launch *l = open_kernel(w, arena_printf(w->arena, "%s_finish", w->k->name), THREADS);
+    struct ws_launch *l =
+        open_kernel(w, arena_printf(w->arena, "%s_finish", w->k->name), y.threads);
     l->grid[0] = tile_count(kernel_size(w->k, AXIS_R), t0);
     line(w, "const int tr = tid / %d, tx = tid %% %d;", t0, t0);
     line(w, "const k_idx column = (k_idx)blockIdx.x * %d + tx, r = k_clamp(column, nr - 1);", t0);
@@ -186,15 +189,14 @@ void emit_column_finish(struct emitter *w) {
         value_id v = w->p->across.at[i];
         line(w, "%s a%u = %s;", accumulator_type(w, v), v, identity_text(w, v));
     }
-    line(w, "#pragma unroll 8");
-    open_brace(w, "for (int s = tr; s < %d; s += %d)", parts, y.t1);
-    for (uint32_t i = 0; i < w->p->across.n; i++) {
-        value_id v = w->p->across.at[i];
-        line(w, "a%u = %s;", v,
-             combine_text(w, v, arena_printf(w->arena, "a%u", v),
-                          arena_printf(w->arena, "part%u[(long long)s * nr + r]", v)));
-    }
-    close_brace(w);
+    struct parts all = {.sums = sums,
+                        .n = w->p->across.n,
+                        .parts = parts,
+                        .t1 = y.t1,
+                        .width = "nr",
+                        .at = "r",
+                        .subscript = ""};
+    put_parts_sum(w, &all, y.threads);
     for (uint32_t i = 0; i < w->p->across.n; i++) {
         value_id v = w->p->across.at[i];
         line(w, "k_reduce_columns<%s, %d, %d, 1>(&a%u, (%s *)(k_smem + %d));",

@@ -605,6 +605,8 @@ struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) 
     int blocks = first ? w->p->config.knob[KNOB_blocks] : 0; /* to be on the device together */
     if (first && !blocks) blocks = w->y->fit;
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d", threads);
+    if (!first)
+        blocks = 1; /* else the compiler has fewer loads under way, to fit in more of them */
     if (blocks) buf_printf(&w->b, ", %d", blocks);
     buf_puts(&w->b, ") ");
     if (w->y->cluster > 1) buf_printf(&w->b, "__cluster_dims__(%d, 1, 1) ", w->y->cluster);

@@ -96,12 +96,24 @@ void put_hits(struct emitter *w);
 void open_hit(struct emitter *w);
 const char *sum_of_hit(struct emitter *w, value_id v);
 
-/* cuda_split.c: split > 1. add_tickets: a parameter, the counters. put_draw: as a block begins. */
+/* cuda_split.c: split > 1. add_tickets: a parameter, the counters. put_draw: as a block begins.
+ * spread_parts: more threads along the parts of so many columns, if these are too many for a thread
+ * to have under way together. put_parts_sum: adds those of a thread, every t1th from tr on, to what
+ * it has. Of a batch, loads come first, then the additions, in their order. */
+struct parts {
+    const value_id *sums; /* n of them: a4 += part4[s * width + at] */
+    uint32_t n;
+    int parts, t1;
+    const char *width, *at, *subscript; /* of a4 */
+};
 void add_tickets(struct emitter *w, struct ws_launch *l);
 void put_draw(struct emitter *w);
 void put_partials(struct emitter *w);
 void put_partial_parameters(struct emitter *w, struct ws_launch *l);
 void put_last_block(struct emitter *w);
+void spread_parts(const struct kernel *k, const value_id *sums, uint32_t n, int parts,
+                  int64_t columns, struct layout *y);
+void put_parts_sum(struct emitter *w, const struct parts *p, int threads);
 void emit_finish(struct emitter *w);
 
 #endif

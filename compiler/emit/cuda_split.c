@@ -8,6 +8,11 @@
  *     for (int s = tr; s < 64; s += 256) a1[e] = k_sum::of(a1[e], k_load_part(part1 + (s * nx +
  * x))); a1[e] = k_reduce_row<k_sum, 256>(a1[e], ...);
  *
+ * where the second launch has a thread load its parts before it adds the first:
+ *
+ *     for (int i = 0; i < 17; i++) l1[i] = part1[(tr + i * 8) * nx + x];
+ *     for (int i = 0; i < 17; i++) a1[e] = k_sum::of(a1[e], l1[i]);
+ *
  * That takes a fence and two more trips to L2 after a block's last addition. Where threads lie
  * along rows, which leave few values, these go beside flags instead, for the last block to begin,
  * which takes them up as they come:
@@ -208,6 +213,80 @@ void put_last_block(struct emitter *w) {
     put_row_stores(w);
 }
 
+static int bytes_of(const struct kernel *k, const value_id *sums, uint32_t n) {
+    int bytes = 0;
+    for (uint32_t i = 0; i < n; i++) bytes += reduction_bytes(k, sums[i]);
+    return bytes;
+}
+
+/* Parts that a thread of a second launch has under way at a time: as many as 64 of its registers
+ * hold, or 32 in blocks of 1024, which leave it 64. */
+static int parts_at_once(int threads, int bytes) {
+    enum { MOST = 32 };
+    int fit = (threads <= 512 ? 64 : 32) * 4 / bytes;
+    return fit > MOST ? MOST : fit > 1 ? fit : 1;
+}
+
+/* A trip to memory takes 0.7 us, and all of a second launch some 3: a column's parts are to be
+ * under way together, if more threads along them can see to that and are on the device at the same
+ * time. */
+void spread_parts(const struct kernel *k, const value_id *sums, uint32_t n, int parts,
+                  int64_t columns, struct layout *y) {
+    enum { SMEM = 48 << 10 }; /* bytes that a block has unasked */
+    const struct device_limits *d = k->limits;
+    int bytes = bytes_of(k, sums, n);
+    while (y->threads * 2 <= d->max_threads_block && y->threads * 2 * bytes <= SMEM &&
+           (parts + y->t1 - 1) / y->t1 > parts_at_once(y->threads, bytes) && y->t1 * 2 <= parts &&
+           tile_count(columns, y->t0) * y->threads * 2 <= (int64_t)d->units * d->max_threads_unit)
+        y->threads *= 2, y->t1 *= 2;
+}
+
+/* Loads n parts, `from` and every t1th that follows, the last of which a thread may lack if it is
+ * beyond `parts`; then adds them. A condition on the addition instead would have the compiler move
+ * the load behind it. */
+static void put_batch(struct emitter *w, const struct parts *p, const char *from, int n,
+                      bool exact) {
+    for (uint32_t i = 0; i < p->n; i++)
+        line(w, "%s l%u[%d];", accumulator_type(w, p->sums[i]), p->sums[i], n);
+    open_unrolled(w, "i", n);
+    line(w, "const int s = %s + i * %d;", from, p->t1);
+    for (uint32_t i = 0; i < p->n; i++) {
+        value_id v = p->sums[i];
+        const char *part =
+            arena_printf(w->arena, "part%u[(long long)s * %s + %s]", v, p->width, p->at);
+        if (exact)
+            line(w, "l%u[i] = %s;", v, part);
+        else
+            line(w, "l%u[i] = i < %d || s < %d ? %s : %s;", v, n - 1, p->parts, part,
+                 identity_text(w, v));
+    }
+    close_brace(w);
+    open_unrolled(w, "i", n);
+    for (uint32_t i = 0; i < p->n; i++) {
+        value_id v = p->sums[i];
+        const char *sum = arena_printf(w->arena, "a%u%s", v, p->subscript);
+        line(w, "%s = %s;", sum, combine_text(w, v, sum, arena_printf(w->arena, "l%u[i]", v)));
+    }
+    close_brace(w);
+}
+
+void put_parts_sum(struct emitter *w, const struct parts *p, int threads) {
+    int each = (p->parts + p->t1 - 1) / p->t1,
+        most = parts_at_once(threads, bytes_of(w->k, p->sums, p->n));
+    int turns = (each + most - 1) / most, n = (each + turns - 1) / turns, step = n * p->t1;
+    int whole = turns > 1 ? p->parts / step * step : 0, left = p->parts - whole;
+    if (whole) {
+        open_brace(w, "for (int from = tr; from < %d; from += %d)", whole, step);
+        put_batch(w, p, "from", n, true);
+        close_brace(w);
+    }
+    if (!left) return;
+    open_scope(w);
+    put_batch(w, p, whole ? arena_printf(w->arena, "%d + tr", whole) : "tr",
+              (left + p->t1 - 1) / p->t1, left % p->t1 == 0);
+    close_brace(w);
+}
+
 /* How the finish lies: threads along x, as the partial results do, and as many along the parts as
  * it takes to have them all under way. */
 static struct layout finish_layout(const struct kernel *k, int split) {
@@ -235,6 +314,7 @@ void emit_finish(struct emitter *w) {
     const struct layout *main_layout = w->y;
     const struct phase *f = &w->p->phases.at[0];
     struct layout y = finish_layout(w->k, main_layout->split);
+    spread_parts(w->k, f->reduce.at, f->reduce.n, y.split, kernel_size(w->k, AXIS_X), &y);
     w->y = &y;
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     struct ws_launch *l =
@@ -251,15 +331,14 @@ void emit_finish(struct emitter *w) {
     open_scope(w);
     line(w, "const int e = 0, v = 0;");
     put_x(w, true);
-    line(w, "#pragma unroll 8");
-    open_brace(w, "for (int s = tr; s < %d; s += %d)", y.split, y.t1);
-    for (uint32_t i = 0; i < f->reduce.n; i++) {
-        value_id v = f->reduce.at[i];
-        const char *acc = arena_printf(w->arena, "a%u[e][v]", v);
-        line(w, "%s = %s;", acc,
-             combine_text(w, v, acc, arena_printf(w->arena, "part%u[(long long)s * nx + x]", v)));
-    }
-    close_brace(w);
+    struct parts parts = {.sums = f->reduce.at,
+                          .n = f->reduce.n,
+                          .parts = y.split,
+                          .t1 = y.t1,
+                          .width = "nx",
+                          .at = "x",
+                          .subscript = "[e][v]"};
+    put_parts_sum(w, &parts, y.threads);
     close_brace(w);
     int smem = 0;
     put_combines(w, f, &smem);

@@ -144,6 +144,9 @@ static const char *const shapes[] = {
     /* the gradient of a bias: elements are stored by the parts of a split sum */
     "graph(%g: bf16[300, 48], %x: bf16[300, 48]) {\n %p = gt(%x, 0)\n %d = mul(%g, %p)\n"
     " %s = sum(%d, 0)\n return %d, %s\n}\n",
+    /* several sums of 8 bytes of each column: more parts than a thread has under way at a time */
+    "graph(%x: f64[560, 24]) {\n %s = softmax(%x, 1)\n %q = mul(%s, %s)\n %c = sum(%s, 0)\n"
+    " %d = sum(%q, 0)\n %m = amax(%s, 0)\n %n = amin(%s, 0)\n return %s, %c, %d, %m, %n\n}\n",
     "graph(%x: f32[2, 9000]) {\n %e = exp(%x)\n %s = sum(%e, 1)\n %m = amax(%x, 1)\n"
     " return %e, %s, %m\n}\n",
     /* rows that no vector divides: weights out of step with them, two widths, an offset */
