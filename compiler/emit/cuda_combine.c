@@ -126,34 +126,47 @@ void declare_accumulators(struct emitter *w, const struct phase *f) {
 static bool combines_together(const struct emitter *w, const struct phase *f) {
     const struct layout *y = w->y;
     return w->k->kind == KERNEL_REDUCE && !y->rows_inner && (y->t1 > 32 || y->cluster > 1) &&
-           !f->online.n && f->reduce.n * (uint32_t)y->ex > 1;
+           !f->online.n && f->reduce.n * (uint32_t)y->ex > (exchanges(y) ? 0 : 1);
+}
+
+static int bytes_of(const struct emitter *w, const struct phase *f) {
+    int bytes = 0;
+    for (uint32_t i = 0; i < f->reduce.n; i++) bytes += reduction_bytes(w->k, f->reduce.at[i]);
+    return bytes;
 }
 
 /* Before and behind the barriers: what the warps of a row have, and then the blocks. */
 static void put_combines_together(struct emitter *w, const struct phase *f, int *smem) {
     const struct layout *y = w->y;
     int begin = *smem, slots = y->t1 > 32 ? y->threads / 32 : 0;
+    bool gives = exchanges(y);
     for (int step = 0; step < (y->cluster > 1 ? 3 : 2); step++) {
         *smem = begin;
         if (step == 1 && slots) line(w, "__syncthreads();");
-        if (step == 2) line(w, "k_cluster_sync();");
+        if (step == 1 && gives) open_exchange(w, bytes_of(w, f));
+        if (step == 2) gives ? close_exchange(w) : line(w, "k_cluster_sync();");
         open_unrolled(w, "e", y->ex);
         for (uint32_t i = 0; i < f->reduce.n; i++) {
             value_id v = f->reduce.at[i];
             const char *op = reduction_operator(at(w, v)->reduction), *t = accumulator_type(w, v);
             int size = reduction_bytes(w->k, v),
                 own = (*smem + slots * y->ex * size + 15) / 16 * 16;
+            const char *blocks = exchange_slots(w, t, own);
             w->where[v] = ARRAY;
             if (step < 2)
                 line(w, "a%u[e] = k_reduce_%s<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", v,
                      step ? "parts" : "warps", op, y->t1, v, t, *smem, slots);
-            if (step == 1 && y->cluster > 1)
+            if (step == 1 && gives) put_give(w, arena_printf(w->arena, "a%u[e]", v), blocks);
+            if (step == 2 && gives)
+                line(w, "a%u[e] = k_reduce_slots<%s, %d>(%s);", v, op, y->cluster, blocks);
+            if (step == 1 && !gives && y->cluster > 1)
                 line(w, "if (tr == 0) ((%s *)(k_smem + %d))[e * %d + tx] = a%u[e];", t, own, y->t0,
                      v);
-            if (step == 2)
-                line(w, "a%u[e] = k_reduce_slots<%s, %d>((%s *)(k_smem + %d) + e * %d + tx);", v,
-                     op, y->cluster, t, own, y->t0);
-            *smem = y->cluster > 1 ? (own + y->t0 * y->ex * size + 15) / 16 * 16 : own;
+            if (step == 2 && !gives)
+                line(w, "a%u[e] = k_read_slots<%s, %d>((%s *)(k_smem + %d) + e * %d + tx);", v, op,
+                     y->cluster, t, own, y->t0);
+            int each = gives ? y->cluster : y->cluster > 1;
+            *smem = (own + each * y->t0 * y->ex * size + 15) / 16 * 16;
         }
         close_brace(w);
     }
@@ -177,6 +190,7 @@ void put_combines(struct emitter *w, const struct phase *f, int *smem) {
         const char *t = accumulator_type(w, v), *op = reduction_operator(x->reduction);
         int size = reduction_bytes(w->k, v);
         int slots = y->rows_inner ? layout_column_slots(y) : y->threads / 32;
+        if (exchanges(y)) open_exchange(w, size);
         open_unrolled(w, "e", y->ex);
         if (y->rows_inner) {
             line(w, "k_reduce_columns<%s, %d, %d, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", op,
@@ -195,7 +209,16 @@ void put_combines(struct emitter *w, const struct phase *f, int *smem) {
             line(w, "a%u[e] = k_reduce_row<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", v, op,
                  y->t1, v, t, *smem, slots);
             *smem += y->t1 > 32 ? slots * y->ex * size : 0;
-            if (y->cluster > 1) {
+            if (exchanges(y)) {
+                *smem = (*smem + 15) / 16 * 16;
+                const char *blocks = exchange_slots(w, t, *smem);
+                put_give(w, arena_printf(w->arena, "a%u[e]", v), blocks);
+                close_brace(w);
+                close_exchange(w);
+                open_unrolled(w, "e", y->ex);
+                line(w, "a%u[e] = k_reduce_slots<%s, %d>(%s);", v, op, y->cluster, blocks);
+                *smem += y->cluster * y->t0 * y->ex * size;
+            } else if (y->cluster > 1) {
                 *smem = (*smem + 15) / 16 * 16;
                 line(w,
                      "a%u[e] = k_reduce_cluster<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d + tx, "

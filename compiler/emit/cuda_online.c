@@ -73,6 +73,7 @@ static void combine_along_row(struct emitter *w, const struct phase *f, value_id
     for (uint32_t i = 0; i < f->online.n; i++)
         if (kernel_online_maximum(w->k, f->online.at[i]) == max) sums[n++] = f->online.at[i];
     const char *t = arena_printf(w->arena, "k_online<%d, %s>", n, accumulator_type(w, max));
+    if (exchanges(y)) open_exchange(w, size * (1 + n));
     open_unrolled(w, "e", y->ex);
     line(w, "%s o;", t);
     line(w, "o.max = a%u[e];", max);
@@ -80,7 +81,15 @@ static void combine_along_row(struct emitter *w, const struct phase *f, value_id
     line(w, "o = k_online_row<%d>(o, (%s *)(k_smem + %d) + e * %d);", y->t1, t, *smem, slots);
     *smem += y->t1 > 32 ? slots * y->ex * size * (1 + n) : 0;
     *smem = (*smem + 15) / 16 * 16;
-    if (y->cluster > 1) {
+    if (exchanges(y)) {
+        const char *blocks = exchange_slots(w, t, *smem);
+        put_give(w, "o", blocks);
+        close_brace(w);
+        close_exchange(w);
+        open_unrolled(w, "e", y->ex);
+        line(w, "const %s o = k_online_slots<%d>(%s);", t, y->cluster, blocks);
+        *smem = (*smem + y->cluster * y->t0 * y->ex * size * (1 + n) + 15) / 16 * 16;
+    } else if (y->cluster > 1) {
         line(w, "o = k_online_cluster<%d>(o, (%s *)(k_smem + %d) + e * %d + tx, tr == 0);",
              y->cluster, t, *smem, y->t0);
         *smem = (*smem + y->t0 * y->ex * size * (1 + n) + 15) / 16 * 16;

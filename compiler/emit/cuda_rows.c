@@ -683,20 +683,22 @@ void emit_cuda_rows(struct emitter *w) {
         if (w->y->split > 1) emit_finish(w);
         return;
     }
+    int smem = 0;
+    put_mbarriers(w, &smem);
     if (w->y->peel) put_row_ends(w);
     put_row_copies(w);
     if (w->y->blocks) open_block_rows(w);
     put_row_values(w, w->p->before.at, w->p->before.n);
-    int smem = 0;
     bool scans = w->k->kind == KERNEL_SCAN; /* then all phases on one tile after the other */
     if (scans) declare_carries(w, &w->p->phases.at[0]);
     if (scans && !w->y->look_back)
         open_brace(w, "for (k_idx base = 0; base < nr; base += %d)", w->y->br);
+    bool reads_blocks = w->y->cluster > 1 && !exchanges(w->y);
     uint32_t last = w->p->phases.n; /* which reduces: blocks read nothing of each other after it */
     while (last > 0 && !w->p->phases.at[last - 1].reduce.n) last--;
     for (uint32_t i = 0; i < w->p->phases.n; i++) {
         put_phase(w, i, &smem);
-        if (w->y->cluster > 1 && !w->y->blocks && i + 1 == last) line(w, "k_cluster_arrive();");
+        if (reads_blocks && !w->y->blocks && i + 1 == last) line(w, "k_cluster_arrive();");
         if (w->y->look_back && i + 1 == last) arrive_look_back(w);
     }
     if (scans && !w->y->look_back) close_brace(w);
@@ -706,7 +708,7 @@ void emit_cuda_rows(struct emitter *w) {
     if (w->y->split == 1) put_row_stores(w);
     if (w->y->look_back) end_look_back(w);
     if (w->y->blocks) close_block_rows(w);
-    if (w->y->cluster > 1)
+    if (reads_blocks)
         line(w, "k_cluster_wait(); /* no block may end while another reads its shared memory */");
     close_brace(w);
     if (w->y->split > 1 && !w->y->last_block) emit_finish(w);

@@ -31,6 +31,17 @@ void declare_carries(struct emitter *w,
                      const struct phase *f); /* of scans, before the first tile */
 void put_combines(struct emitter *w, const struct phase *f, int *smem); /* over the row's threads */
 
+/* cuda_exchange.c: what the blocks of a cluster have of a row, by mbarriers (exchanges):
+ * put_mbarriers at the kernel's begin. open_exchange: threads bring so many bytes for each row;
+ * put_give, of one row, in a loop over e; close_exchange: the slots, one for each block, are full.
+ */
+bool exchanges(const struct layout *y);
+void put_mbarriers(struct emitter *w, int *smem);
+void open_exchange(struct emitter *w, int bytes);
+const char *exchange_slots(struct emitter *w, const char *type, int at);
+void put_give(struct emitter *w, const char *value, const char *slots);
+void close_exchange(struct emitter *w);
+
 /* cuda_peel.c: heads and tails of rows. put_row_ends: what the rows of a thread have of them.
  * open_ends, close_ends: text in between is of these elements. open_row_columns: in the scope of a
  * row, its column r at the step at hand, if the row has it; open_common_columns: the same where all

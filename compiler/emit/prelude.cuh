@@ -1176,12 +1176,15 @@ K_DEVICE void k_enter() {
 /* A cluster is the N adjacent blocks of `__global__ void __cluster_dims__(N, 1, 1) name(...)`. k_cluster_sync: all
  * threads of all its blocks. k_cluster_load: what lies in block `rank` where `mine` lies in the own one; that block
  * may not end before a k_cluster_sync that follows the load, or before a k_cluster_wait whose k_cluster_arrive follows
- * it: what a thread does between the two keeps nobody waiting. */
+ * it: what a thread does between the two keeps nobody waiting. k_cluster_arrive waits for what the thread has written,
+ * to any memory, to be seen (a microsecond); k_cluster_arrive_relaxed does not, and tells of nothing but mbarriers made
+ * before k_fence_mbar_init. */
 #ifdef WS_EMULATOR
 K_DEVICE unsigned k_cluster_rank() { return emu_cluster_rank(); }
 K_DEVICE void k_cluster_sync(int line = __builtin_LINE()) { emu_cluster_sync(line); }
 K_DEVICE void k_cluster_arrive() { emu_cluster_arrive(); }
 K_DEVICE void k_cluster_wait(int line = __builtin_LINE()) { emu_cluster_wait(line); }
+K_DEVICE void k_cluster_arrive_relaxed() { emu_cluster_arrive(); }
 template <typename T> K_DEVICE T k_cluster_load(const T *mine, unsigned rank) {
     T v;
     emu_cluster_load(&v, mine, sizeof v, rank);
@@ -1194,6 +1197,7 @@ K_DEVICE unsigned k_cluster_rank() {
     return rank;
 }
 K_DEVICE void k_cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" : : : "memory"); }
+K_DEVICE void k_cluster_arrive_relaxed() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" : : : "memory"); }
 K_DEVICE void k_cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" : : : "memory"); }
 K_DEVICE void k_cluster_sync() { k_cluster_arrive(), k_cluster_wait(); }
 template <typename T> K_DEVICE T k_cluster_load(const T *mine, unsigned rank) {
@@ -1227,6 +1231,9 @@ K_DEVICE void k_mbar_arrive(unsigned long long *bar) { emu_mbar_arrive(bar, 0); 
 K_DEVICE void k_mbar_arrive_expect_tx(unsigned long long *bar, unsigned bytes) { emu_mbar_arrive(bar, bytes); }
 K_DEVICE void k_mbar_wait(unsigned long long *bar, unsigned parity) { emu_mbar_wait(bar, parity); }
 K_DEVICE void k_fence_mbar_init() {}
+template <typename W> K_DEVICE void k_cluster_put(W *slot, W v, unsigned rank, unsigned long long *bar) {
+    emu_cluster_put(slot, &v, sizeof v, rank, bar);
+}
 K_DEVICE void k_fence_async_shared() { emu_fence_async(); }
 K_DEVICE void k_bulk_g2s(void *smem, const void *gmem, unsigned bytes, unsigned long long *bar) {
     emu_bulk_load(smem, gmem, bytes, bar);
@@ -1253,6 +1260,17 @@ K_DEVICE void k_mbar_wait(unsigned long long *bar, unsigned parity) {
         asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
                      : "=r"(ended) : "r"(at), "r"(parity) : "memory");
     while (!ended);
+}
+/* v to where slot lies in the block of that rank, and its bytes to where bar, which expects them, does. */
+K_DEVICE void k_cluster_put(unsigned *slot, unsigned v, unsigned rank, unsigned long long *bar) {
+    asm volatile("{ .reg .u32 to, at; mapa.shared::cluster.u32 to, %0, %3; mapa.shared::cluster.u32 at, %2, %3;"
+                 " st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [to], %1, [at]; }"
+                 : : "r"(k_shared_address(slot)), "r"(v), "r"(k_shared_address(bar)), "r"(rank) : "memory");
+}
+K_DEVICE void k_cluster_put(unsigned long long *slot, unsigned long long v, unsigned rank, unsigned long long *bar) {
+    asm volatile("{ .reg .u32 to, at; mapa.shared::cluster.u32 to, %0, %3; mapa.shared::cluster.u32 at, %2, %3;"
+                 " st.async.shared::cluster.mbarrier::complete_tx::bytes.u64 [to], %1, [at]; }"
+                 : : "r"(k_shared_address(slot)), "l"(v), "r"(k_shared_address(bar)), "r"(rank) : "memory");
 }
 K_DEVICE void k_fence_mbar_init() { asm volatile("fence.mbarrier_init.release.cluster;" : : : "memory"); }
 K_DEVICE void k_fence_async_shared() { asm volatile("fence.proxy.async.shared::cta;" : : : "memory"); }
@@ -1287,7 +1305,7 @@ template <typename T> K_DEVICE k_m2_state<T> k_cluster_load(const k_m2_state<T> 
 template <typename T> K_DEVICE k_expsum_state<T> k_cluster_load(const k_expsum_state<T> *mine, unsigned rank) {
     return k_expsum_state<T>{k_cluster_load(&mine->max, rank), k_cluster_load(&mine->sum, rank)};
 }
-template <typename OP, int C, typename T> K_DEVICE T k_reduce_slots(const T *slot) {
+template <typename OP, int C, typename T> K_DEVICE T k_read_slots(const T *slot) {
     T v = k_cluster_load(slot, 0);
 #pragma unroll
     for (unsigned i = 1; i < C; i++) v = OP::of(v, k_cluster_load(slot, i));
@@ -1296,7 +1314,59 @@ template <typename OP, int C, typename T> K_DEVICE T k_reduce_slots(const T *slo
 template <typename OP, int C, typename T> K_DEVICE T k_reduce_cluster(T v, T *slot, bool writer) {
     if (writer) *slot = v;
     k_cluster_sync();
-    return k_reduce_slots<OP, C>(slot);
+    return k_read_slots<OP, C>(slot);
+}
+
+/* The same by mbarriers that count one phase each, of k_cluster_put: N of them are made; the next, of which each block
+ * has one, is to bring so many bytes; the T1 threads of a row give what the block has of it to all C blocks, which have C
+ * slots for it; and, when the mbarrier's phase has ended, what is in these becomes one. All threads call k_cluster_wait
+ * between the making and the first k_give. */
+template <int N> K_DEVICE void k_make_mbarriers(unsigned long long *bars, int tid) {
+    if (tid == 0) {
+#pragma unroll
+        for (int i = 0; i < N; i++) k_mbar_init(bars + i, 1);
+        k_fence_mbar_init();
+    }
+    k_cluster_arrive_relaxed();
+}
+K_DEVICE void k_expect(unsigned long long *bar, int tid, unsigned bytes) {
+    if (tid == 0) k_mbar_arrive_expect_tx(bar, bytes);
+}
+template <bool WIDE> struct k_word_of { typedef unsigned type; };
+template <> struct k_word_of<true> { typedef unsigned long long type; };
+template <int C, int T1, typename T> K_DEVICE void k_give(T v, T *slots, int tr, int rank, unsigned long long *bar) {
+    static_assert(sizeof(T) % 4 == 0, "a value goes by words of 4 or 8 bytes");
+    typedef typename k_word_of<sizeof(T) % 8 == 0>::type word;
+    enum { WORDS = sizeof(T) / sizeof(word) };
+    union { T v; word w[WORDS]; } u;
+    u.v = v;
+#pragma unroll
+    for (int from = 0; from < C; from += T1) {
+        const int to = from + tr;
+        if (to >= C) break;
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) k_cluster_put((word *)(slots + rank) + i, u.w[i], to, bar);
+    }
+}
+template <typename OP, int C, typename T> K_DEVICE T k_reduce_slots(const T *slots) {
+    T v = slots[0];
+#pragma unroll
+    for (int i = 1; i < C; i++) v = OP::of(v, slots[i]);
+    return v;
+}
+template <int C, int N, typename T> K_DEVICE k_online<N, T> k_online_slots(const k_online<N, T> *slots) {
+    k_online<N, T> v = slots[0];
+#pragma unroll
+    for (int i = 1; i < C; i++) v.max = k_max(v.max, slots[i].max);
+#pragma unroll
+    for (int n = 0; n < N; n++) v.sum[n] = 0;
+#pragma unroll
+    for (int i = 0; i < C; i++) {
+        const T part = k_online_scale(slots[i].max, v.max);
+#pragma unroll
+        for (int n = 0; n < N; n++) v.sum[n] += slots[i].sum[n] * part;
+    }
+    return v;
 }
 
 template <int C, int N, typename T>

@@ -87,7 +87,7 @@ static int64_t reduction_smem(const struct kernel *k, const struct layout *y) {
                      (y->cluster > 1 ? 2 * y->t0 * y->vec * y->ex * size : 0);
         else
             bytes += (y->t1 > 32 ? y->threads / 32 * y->ex * size : 0) +
-                     (y->cluster > 1 ? y->t0 * y->ex * size + 16 : 0);
+                     (y->cluster > 1 ? y->cluster * y->t0 * y->ex * size + 32 : 0);
         bytes = (bytes + 15) / 16 * 16;
     }
     for (value_id v = 0; v < k->values.n; v++) { /* later, half of the block's sums of columns */

@@ -161,6 +161,11 @@ static const char *load_mistake(struct emu *e, const void *mine, unsigned bytes,
     return NULL;
 }
 
+const unsigned char *cluster_bytes(const struct emu *e, const struct block *b, const void *at) {
+    const unsigned char *p = at;
+    return b == e->live ? p : b->saved + (p - e->module->shared);
+}
+
 void cluster_load(struct emu *e, void *to, const void *mine, unsigned bytes, unsigned rank) {
     e->frame = __builtin_frame_address(0);
     enum emu_kind kind;
@@ -173,11 +178,8 @@ void cluster_load(struct emu *e, void *to, const void *mine, unsigned bytes, uns
     }
     struct block *owner = &e->blocks[rank];
     memory_judge_of(e, owner, mine, bytes, EMU_READ);
-    if (owner == e->b) {
-        memcpy(to, mine, bytes);
-        return;
-    }
-    memcpy(to, owner->saved + ((const unsigned char *)mine - e->module->shared), bytes);
+    memcpy(to, cluster_bytes(e, owner, mine), bytes);
+    if (owner == e->b) return;
     owner->peeked = e->now;
     owner->peeker = e->current;
     module_trail(e->module, e->frame, &owner->peek_trail);

@@ -80,19 +80,31 @@ static void read_ahead(struct emu *e, struct copy *c) {
 }
 
 /* Judge a copy, and let it begin. */
-static struct copy *start(struct emu *e, struct copy c) {
-    if (c.valid) memory_judge(e, c.from, c.valid, EMU_READ);
-    memory_judge(e, c.to, c.bytes, EMU_WRITE);
+static struct copy *start_to(struct emu *e, struct block *owner, struct copy c) {
+    bool from_memory = c.valid && c.kind != PUT;
+    if (from_memory) memory_judge(e, c.from, c.valid, EMU_READ);
+    if (owner == e->b)
+        memory_judge(e, c.to, c.bytes, EMU_WRITE);
+    else
+        memory_judge_of(e, owner, c.to, c.bytes, EMU_WRITE);
     struct copy *new = malloc(sizeof *new);
     WS_ASSERT(new);
     *new = c;
     new->thread = e->current;
-    new->from_shadow = c.valid ? memory_shadow(e, c.from) : NULL;
-    new->to_shadow = memory_shadow(e, c.to);
+    new->from_shadow = from_memory ? memory_shadow(e, e->b, c.from) : NULL;
+    new->to_shadow = memory_shadow(e, owner, c.to);
     for (unsigned i = 0; new->from_shadow &&i < c.valid; i++) new->from_shadow[i].copies_read++;
     for (unsigned i = 0; new->to_shadow &&i < c.bytes; i++) new->to_shadow[i].copy_writes = 1;
     module_trail(e->module, e->frame, &new->trail);
     return new;
+}
+
+static struct copy *start(struct emu *e, struct copy c) { return start_to(e, e->b, c); }
+
+static void keep_with_mbarrier(struct copy *c, struct mbarrier *b) {
+    c->next = b->copies;
+    b->copies = c;
+    b->flying += c->bytes;
 }
 
 static void keep_with_thread(struct emu *e, struct copy *c) {
@@ -136,22 +148,20 @@ void copy_cp_async(struct emu *e, void *to, const void *from, unsigned bytes, un
 }
 
 static void bulk_load(struct emu *e, void *to, const void *from, unsigned bytes, void *bar) {
-    struct mbarrier *b = mbarrier_at(e, bar);
+    struct mbarrier *b = mbarrier_at(e, e->b, bar);
     struct copy *c = start(e, (struct copy){.kind = BULK_LOAD,
                                             .to = to,
                                             .from = from,
                                             .bytes = bytes,
                                             .valid = bytes,
-                                            .writer = mbarrier_as_writer(e, b)});
-    c->next = b->copies;
-    b->copies = c;
-    b->flying += bytes;
+                                            .writer = mbarrier_as_writer(e->b, b)});
+    keep_with_mbarrier(c, b);
     mbarrier_settle(e, b);
 }
 
 /* What threads have written reaches the copy through a fence, theirs or this thread's. */
 static void check_fence(struct emu *e, const unsigned char *from, unsigned bytes) {
-    const struct shadow *s = memory_shadow(e, from);
+    const struct shadow *s = memory_shadow(e, e->b, from);
     uint32_t own = e->threads[e->current].fenced;
     char name[THREAD_NAME];
     for (unsigned i = 0; i < bytes; i++) {
@@ -185,6 +195,47 @@ void copy_bulk(struct emu *e, void *to, const void *from, unsigned bytes, void *
         bulk_load(e, to, from, bytes, bar);
     else
         bulk_store(e, to, from, bytes);
+}
+
+/* The mistake that a value's way to another block is, or NULL. */
+static const char *put_mistake(struct emu *e, const void *to, const void *bar, unsigned bytes,
+                               unsigned rank, enum emu_kind *kind) {
+    *kind = EMU_OUT_OF_BOUNDS;
+    if (rank >= e->n_blocks) return "there is no block of that rank";
+    if (!memory_is_shared(e, to) || !memory_is_shared(e, bar)) return "not to shared memory";
+    *kind = EMU_COPY;
+    if (bytes != 4 && bytes != 8) return "it takes 4 or 8 bytes";
+    *kind = EMU_RACE;
+    if (e->threads[e->current].arrived) return "it follows the thread's k_cluster_arrive";
+    if (e->blocks[rank].n_done == e->n_threads) return "that block has ended";
+    return NULL;
+}
+
+/* The owner's threads see it behind the wait for their mbarrier; that this one has been made they
+ * have told the sender by a cluster barrier. */
+void copy_put(struct emu *e, void *to, const void *value, unsigned bytes, unsigned rank,
+              void *bar) {
+    e->frame = __builtin_frame_address(0);
+    enum emu_kind kind;
+    const char *wrong = put_mistake(e, to, bar, bytes, rank, &kind);
+    if (wrong)
+        mistake(e, kind, "k_cluster_put to rank %u in a cluster of %u blocks: %s", rank,
+                e->n_blocks, wrong);
+    struct block *owner = &e->blocks[rank];
+    struct mbarrier *b = mbarrier_at(e, owner, bar);
+    if (owner != e->b && b->made >= e->cluster_sync) /* its shadow may only tell of later atomics */
+        mistake(e, EMU_RACE, "k_cluster_put to an mbarrier made since the last k_cluster_sync");
+    struct copy *c = start_to(e, owner,
+                              (struct copy){.kind = PUT,
+                                            .to = to,
+                                            .bytes = bytes,
+                                            .valid = bytes,
+                                            .writer = mbarrier_as_writer(owner, b)});
+    c->data = malloc(bytes);
+    WS_ASSERT(c->data);
+    memcpy(c->data, value, bytes);
+    keep_with_mbarrier(c, b);
+    mbarrier_settle(e, b);
 }
 
 void copy_commit(struct emu *e, int bulk) { e->threads[e->current].groups[bulk]++; }

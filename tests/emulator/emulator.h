@@ -216,6 +216,10 @@ static EMU_QUIET void emu_cluster_wait(int line) { emu_host.cluster_wait(emu_hos
 static EMU_QUIET void emu_cluster_load(void *to, const void *mine, unsigned bytes, unsigned rank) {
     emu_host.cluster_load(emu_host.emu, to, mine, bytes, rank);
 }
+static EMU_QUIET void emu_cluster_put(void *to, const void *value, unsigned bytes, unsigned rank,
+                                      void *bar) {
+    emu_host.cluster_put(emu_host.emu, to, value, bytes, rank, bar);
+}
 static EMU_QUIET void emu_mbar_init(void *bar, unsigned count) {
     emu_host.mbar_init(emu_host.emu, bar, count);
 }

@@ -53,6 +53,9 @@ struct emu_host {
     void (*cluster_arrive)(struct emu *);
     void (*cluster_wait)(struct emu *, int line);
     void (*cluster_load)(struct emu *, void *to, const void *mine, unsigned bytes, unsigned rank);
+    /* A value is copied to where `to` and `bar`, its mbarrier, lie in the block of that rank. */
+    void (*cluster_put)(struct emu *, void *to, const void *value, unsigned bytes, unsigned rank,
+                        void *bar);
     /* mbarriers; an arrival expects that many bytes */
     void (*mbar_init)(struct emu *, void *bar, unsigned count);
     void (*mbar_arrive)(struct emu *, void *bar, unsigned bytes);

@@ -55,7 +55,7 @@ struct trail {
     const void *frame[8][2]; /* the caller's frame and the return address */
 };
 
-enum copy_kind { CP_ASYNC, BULK_LOAD, BULK_STORE };
+enum copy_kind { CP_ASYNC, BULK_LOAD, BULK_STORE, PUT };
 
 struct copy {
     struct copy *next;
@@ -64,8 +64,8 @@ struct copy {
     const unsigned char *from;
     unsigned bytes, valid; /* the first `valid` are copied, the others cleared */
     unsigned thread, group;
-    uint16_t writer;                        /* who counts as the writer when it has landed */
-    unsigned char *data;                    /* BULK_STORE: what was read, once it was */
+    uint16_t writer;     /* who counts as the writer when it has landed */
+    unsigned char *data; /* PUT: the value. BULK_STORE: what was read, once it was */
     struct shadow *to_shadow, *from_shadow; /* or NULL */
     struct trail trail;
 };
@@ -75,6 +75,7 @@ struct mbarrier {
     unsigned count, pending;    /* arrivals of a phase; those that miss */
     uint64_t expected, flying;  /* bytes of this phase: asked for, under way */
     unsigned phase, waiting;    /* threads */
+    uint32_t made;              /* when */
     struct copy *copies;        /* under way */
     uint32_t *arrived, *passed; /* what those know that came in this phase, in the ones before */
 };
@@ -186,7 +187,8 @@ void memory_judge_of(struct emu *e, struct block *owner, const void *at, unsigne
 bool memory_is_shared(const struct emu *e, const void *at);
 /* What the offset of an address in shared memory is told from, and how that is called. */
 const unsigned char *memory_shared_base(const struct emu *e, const void *at, const char **name);
-struct shadow *memory_shadow(struct emu *e, const void *at); /* NULL: nobody can write there */
+/* NULL: nobody can write there. Shared memory is the owner's. */
+struct shadow *memory_shadow(struct emu *e, struct block *owner, const void *at);
 bool memory_unwritten(const struct emu *e, const struct buffer *b, size_t *offset);
 
 /* block.c */
@@ -229,6 +231,8 @@ void cluster_sync(struct emu *e, int line);
 void cluster_arrive(struct emu *e);
 void cluster_wait(struct emu *e, int line);
 void cluster_load(struct emu *e, void *to, const void *mine, unsigned bytes, unsigned rank);
+/* Where a block's byte is now that is at `at` while it runs. */
+const unsigned char *cluster_bytes(const struct emu *e, const struct block *b, const void *at);
 void cluster_block_done(struct emu *e);
 void cluster_free(struct emu *e);
 
@@ -240,16 +244,17 @@ void overflow_unwatch(struct emu *e);
 void mbarrier_init(struct emu *e, void *at, unsigned count);
 void mbarrier_arrive(struct emu *e, void *at, unsigned bytes);
 void mbarrier_wait(struct emu *e, void *at, unsigned parity);
-struct mbarrier *mbarrier_at(struct emu *e, const void *at); /* or the thread ends */
-void mbarrier_settle(struct emu *e, struct mbarrier *b);     /* ends the phase if it can */
+struct mbarrier *mbarrier_at(struct emu *e, struct block *owner, const void *at); /* or ends */
+void mbarrier_settle(struct emu *e, struct mbarrier *b); /* ends the phase if it can */
 /* The block that runs cannot go on: end a phase whose bytes have all had time to come. */
 bool mbarrier_land_one(struct emu *e, unsigned from);
-uint16_t mbarrier_as_writer(const struct emu *e, const struct mbarrier *b);
+uint16_t mbarrier_as_writer(const struct block *owner, const struct mbarrier *b);
 void mbarrier_describe(const struct emu *e, const struct mbarrier *b, char *text, size_t size);
 
 /* copy.c */
 void copy_cp_async(struct emu *e, void *to, const void *from, unsigned bytes, unsigned valid);
 void copy_bulk(struct emu *e, void *to, const void *from, unsigned bytes, void *bar);
+void copy_put(struct emu *e, void *to, const void *value, unsigned bytes, unsigned rank, void *bar);
 void copy_commit(struct emu *e, int bulk);
 void copy_wait(struct emu *e, int bulk, unsigned n, int sources);
 void copy_fence(struct emu *e);

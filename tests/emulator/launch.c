@@ -35,6 +35,7 @@ struct emu *emu_new(void) {
         .cluster_arrive = cluster_arrive,
         .cluster_wait = cluster_wait,
         .cluster_load = cluster_load,
+        .cluster_put = copy_put,
         .mbar_init = mbarrier_init,
         .mbar_arrive = mbarrier_arrive,
         .mbar_wait = mbarrier_wait,

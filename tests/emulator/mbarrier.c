@@ -24,21 +24,21 @@ static void __attribute__((format(printf, 2, 3))) mistake(struct emu *e, const c
     block_stop(e);
 }
 
-uint16_t mbarrier_as_writer(const struct emu *e, const struct mbarrier *b) {
-    return (uint16_t)(BY_MBARRIER + e->b->rank * MAX_MBARRIERS + (unsigned)(b - e->b->mbarriers));
+uint16_t mbarrier_as_writer(const struct block *owner, const struct mbarrier *b) {
+    return (uint16_t)(BY_MBARRIER + owner->rank * MAX_MBARRIERS + (unsigned)(b - owner->mbarriers));
 }
 
-static struct mbarrier *find(struct emu *e, const void *at) {
-    for (unsigned i = 0; i < e->b->n_mbarriers; i++)
-        if (e->b->mbarriers[i].at == at) return &e->b->mbarriers[i];
+static struct mbarrier *find(struct block *owner, const void *at) {
+    for (unsigned i = 0; i < owner->n_mbarriers; i++)
+        if (owner->mbarriers[i].at == at) return &owner->mbarriers[i];
     return NULL;
 }
 
-struct mbarrier *mbarrier_at(struct emu *e, const void *at) {
+struct mbarrier *mbarrier_at(struct emu *e, struct block *owner, const void *at) {
     uint64_t word = 0;
-    memory_judge_of(e, e->b, at, BYTES, EMU_ATOMIC);
-    struct mbarrier *b = find(e, at);
-    memcpy(&word, at, BYTES);
+    memory_judge_of(e, owner, at, BYTES, EMU_ATOMIC);
+    struct mbarrier *b = find(owner, at);
+    memcpy(&word, cluster_bytes(e, owner, at), BYTES);
     if (!b) mistake(e, "k_mbar_init has made none here");
     if (word != mark(at)) mistake(e, "something has been written over it");
     return b;
@@ -107,10 +107,11 @@ void mbarrier_init(struct emu *e, void *at, unsigned count) {
     memory_judge_of(e, e->b, at, BYTES, EMU_WRITE);
     if (!memory_is_shared(e, at)) mistake(e, "it must be in shared memory");
     if (count == 0 || count > MAX_COUNT) mistake(e, "a phase of %u arrivals", count);
-    struct mbarrier *b = find(e, at);
+    struct mbarrier *b = find(e->b, at);
     if (b && (b->flying || b->waiting)) mistake(e, "k_mbar_init while it is in use");
     if (!b) b = add(e, at);
     b->count = b->pending = count;
+    b->made = e->now;
     b->phase = 0;
     b->expected = 0;
     uint64_t word = mark(at);
@@ -119,7 +120,7 @@ void mbarrier_init(struct emu *e, void *at, unsigned count) {
 
 void mbarrier_arrive(struct emu *e, void *at, unsigned bytes) {
     e->frame = __builtin_frame_address(0);
-    struct mbarrier *b = mbarrier_at(e, at);
+    struct mbarrier *b = mbarrier_at(e, e->b, at);
     if (!b->pending)
         mistake(e, "more than %u arrivals in phase %u, which has not ended", b->count, b->phase);
     b->expected += bytes;
@@ -134,7 +135,7 @@ void mbarrier_arrive(struct emu *e, void *at, unsigned bytes) {
 void mbarrier_wait(struct emu *e, void *at, unsigned parity) {
     struct thread *t = &e->threads[e->current];
     t->frame = e->frame = __builtin_frame_address(0);
-    struct mbarrier *b = mbarrier_at(e, at);
+    struct mbarrier *b = mbarrier_at(e, e->b, at);
     if (parity > 1) mistake(e, "parity %u: it is 0 or 1", parity);
     if ((b->phase & 1) == parity) {
         t->state = AT_MBARRIER;

@@ -67,9 +67,9 @@ const unsigned char *memory_shared_base(const struct emu *e, const void *at, con
     return dynamic ? m->dynamic : p < m->dynamic ? m->shared : end;
 }
 
-struct shadow *memory_shadow(struct emu *e, const void *at) {
+struct shadow *memory_shadow(struct emu *e, struct block *owner, const void *at) {
     const unsigned char *p = at;
-    if (memory_is_shared(e, p)) return e->b->shadow + (p - e->module->shared);
+    if (memory_is_shared(e, p)) return owner->shadow + (p - e->module->shared);
     const struct buffer *b = memory_buffer(e, p);
     return b && b->role != EMU_IN ? b->shadow + (p - b->at) : NULL;
 }

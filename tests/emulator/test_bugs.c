@@ -161,6 +161,13 @@ enum { N_BUGS = sizeof BUGS / sizeof *BUGS };
 
 #define RANK "    const unsigned r = k_cluster_rank();\n"
 
+/* Each block has an mbarrier that expects a float from both. */
+#define BARS                                                                                       \
+    "    __shared__ unsigned long long bar;\n"                                                     \
+    "    if (t == 0) k_mbar_init(&bar, 1), k_fence_mbar_init();\n"                                 \
+    "    k_expect(&bar, t, 8);\n"                                                                  \
+    "    __syncthreads();\n"
+
 static const struct bug CLUSTER_BUGS[] = {
     {"load_before_sync",
      RANK "    s[t] = x[t];\n"
@@ -236,6 +243,45 @@ static const struct bug CLUSTER_BUGS[] = {
      RANK "    if (r == 0) y[t] = x[t];" WRONG "    __syncthreads();\n"
           "    if (r == 1) y[t] += 1;" WRONG "    k_cluster_sync();\n",
      EMU_RACE, EMU_UNWRITTEN_READ, "of y"},
+    {"put_without_barrier",
+     RANK BARS "    if (t == 0) k_cluster_put((unsigned *)s + r, 1u, r ^ 1, &bar);" WRONG
+               "    k_mbar_wait(&bar, 0);\n",
+     EMU_RACE, EMU_UNWRITTEN_READ, ""},
+    {"put_before_all_have_come",
+     RANK BARS "    k_cluster_arrive_relaxed();\n"
+               "    k_give<2, 64>(1.0f, s, t, r, &bar);" WRONG "    k_cluster_wait();\n"
+               "    k_mbar_wait(&bar, 0);\n",
+     EMU_RACE, EMU_OK, "it follows the thread's k_cluster_arrive"},
+    {"put_read_before_wait",
+     RANK BARS "    k_cluster_sync();\n"
+               "    k_give<2, 64>(1.0f, s, t, r, &bar);\n"
+               "    if (r == 0) y[t] = k_reduce_slots<k_sum, 2>(s);" WRONG
+               "    k_mbar_wait(&bar, 0);\n",
+     EMU_RACE, EMU_UNWRITTEN_READ, "of shared memory"},
+    {"put_never_waited_for",
+     RANK BARS "    k_cluster_sync();\n"
+               "    k_give<2, 64>(1.0f, s, t, r, &bar);" WRONG
+               "    if (r == 0) k_mbar_wait(&bar, 0);\n",
+     EMU_COPY, EMU_RACE, "end"}, /* the block ends, or has ended */
+    {"puts_more_than_expected",
+     RANK BARS "    k_cluster_sync();\n"
+               "    if (t < 2) k_give<2, 2>(1.0f, s + 2 * t, 0, r, &bar);" WRONG
+               "    if (t < 2) k_give<2, 2>(1.0f, s + 2 * t, 1, r, &bar);" WRONG
+               "    k_mbar_wait(&bar, 0);\n",
+     EMU_MBARRIER, EMU_RACE, ""}, /* or that block has had its 8 bytes, and ended */
+    {"puts_less_than_expected",
+     RANK BARS "    k_cluster_sync();\n"
+               "    if (r == 0) k_give<2, 64>(1.0f, s, t, r, &bar);\n"
+               "    k_mbar_wait(&bar, 0);" WRONG,
+     EMU_DEADLOCK, EMU_OK, "4 of 8 bytes are missing"},
+    {"puts_collide",
+     RANK BARS "    k_cluster_sync();\n"
+               "    k_give<2, 64>(1.0f, s, t, 0, &bar);" WRONG "    k_mbar_wait(&bar, 0);\n",
+     EMU_RACE, EMU_OK, "of shared memory"},
+    {"put_of_no_rank",
+     RANK BARS "    k_cluster_sync();\n"
+               "    k_give<4, 64>(1.0f, s, t, r, &bar);" WRONG,
+     EMU_OUT_OF_BOUNDS, EMU_OK, "there is no block of that rank"},
 };
 enum { N_CLUSTER_BUGS = sizeof CLUSTER_BUGS / sizeof *CLUSTER_BUGS };
 

@@ -29,8 +29,29 @@
     "    k_store1(y + at, v - all);\n"                                                             \
     "}\n"
 
+/* The same by values that are given; a thread of each block has one, of a row of its own. */
+#define GIVEN_SUM(name, T)                                                                         \
+    "extern \"C\" __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(64)\n" name          \
+    "(const k_" T " *x, k_" T " *y) {\n"                                                           \
+    "    __shared__ unsigned long long bars[2];\n"                                                 \
+    "    __shared__ k_" T " warps[2], slots[2 * 4];\n"                                             \
+    "    const int t = (int)threadIdx.x, rank = (int)k_cluster_rank();\n"                          \
+    "    const long long at = (blockIdx.y * gridDim.x + blockIdx.x) * 64ll + t;\n"                 \
+    "    k_make_mbarriers<2>(bars, t);\n"                                                          \
+    "    const k_" T " v = k_load1(x + at), sum = k_reduce_row<k_sum, 64>(v, warps);\n"            \
+    "    k_cluster_wait();\n"                                                                      \
+    "    for (int i = 0; i < 2; i++) {\n"                                                          \
+    "        k_expect(bars + i, t, 4 * sizeof sum);\n"                                             \
+    "        k_give<4, 2>(sum, slots + i * 4, t < 2 ? t : 4, rank, bars + i);\n"                   \
+    "        k_mbar_wait(bars + i, 0);\n"                                                          \
+    "    }\n"                                                                                      \
+    "    k_store1(y + at, v + k_reduce_slots<k_sum, 4>(slots) -\n"                                 \
+    "                         2 * k_reduce_slots<k_sum, 4>(slots + 4));\n"                         \
+    "}\n"
+
 static const char CLUSTER_TEXT[] =
-    CLUSTER_SUM("sum_f32", "f32") CLUSTER_SUM("sum_f64", "f64") CLUSTER_SUM("sum_i64", "i64")
+    GIVEN_SUM("given_f32", "f32") GIVEN_SUM("given_f64", "f64") GIVEN_SUM("given_i64", "i64")
+        CLUSTER_SUM("sum_f32", "f32") CLUSTER_SUM("sum_f64", "f64") CLUSTER_SUM("sum_i64", "i64")
     /* Blocks pass their values on, three times, through shared and global memory in turn. */
     "extern \"C\" __global__ void __cluster_dims__(3, 1, 1) pass_on(const k_i32 *x, k_i32 *y) {\n"
     "    extern __shared__ __align__(16) unsigned char k_smem[];\n"
@@ -186,10 +207,11 @@ static float number(size_t i) { return (float)((int)((i * 2654435761u) >> 7 & 63
 
 static void test_cluster_sums(void **state) {
     enum { BLOCKS = 8, ROWS = 2, N = BLOCKS * ROWS * 64 };
-    static const char *const NAMES[] = {"sum_f32", "sum_f64", "sum_i64"};
-    static const enum dtype TYPES[] = {DT_F32, DT_F64, DT_I64};
-    struct fix f = begin(CLUSTER_TEXT, NAMES, 3);
-    for (int k = 0; k < 3; k++) {
+    static const char *const NAMES[] = {"sum_f32",   "sum_f64",   "sum_i64",
+                                        "given_f32", "given_f64", "given_i64"};
+    static const enum dtype TYPES[] = {DT_F32, DT_F64, DT_I64, DT_F32, DT_F64, DT_I64};
+    struct fix f = begin(CLUSTER_TEXT, NAMES, 6);
+    for (int k = 0; k < 6; k++) {
         void *x = emu_alloc(f.e, "x", N * 8), *y = emu_alloc(f.e, "y", N * 8);
         for (size_t i = 0; i < N; i++) dtype_store(TYPES[k], x, i, (double)number(i));
         check(&f, (struct emu_launch){.kernel = NAMES[k],
