@@ -7,14 +7,14 @@
  *         for (u) k_cp_async<16>(k_smem + 64 + slot * 16384 + (u * 512 + tid) * 16, p0 + ...);
  *         k_cp_async_commit();
  *     }
- *     for (base = r_begin; base < r_end; base += 8192) {         phase 0
- *         const int slot = (base - r_begin) / 8192;
+ *     for (slot < 7) {                                           phase 0
+ *         const k_idx base = r_begin + slot * 8192;
  *         k_cp_async_commit();                                   a group of nothing, so that
  *         k_cp_async_wait<7>();                                  the seventh before it is through
  *         for (u) q0[0][u] = k_load_shared<k_bf16, 8>(k_smem + 64 + slot * 16384 + ...);
  *         ...
  *     }
- *     for (base = ...) ...                                       phase 1: the same, without waiting
+ *     for (slot < 7) ...                                         phase 1: the same, without waiting
  *
  * Neither registers nor the thread's program limit how much of a row is under way. */
 #include "emit/cuda_rows.h"
@@ -74,15 +74,42 @@ void put_tile_copies(struct emitter *w) {
 
 void put_copied(struct emitter *w, const struct phase *f) { each_load(w, f, put_taken); }
 
+/* Does a block of a cluster have fewer tiles than others? */
+static bool lacks_slots(const struct emitter *w) {
+    int64_t tiles = (kernel_size(w->k, AXIS_R) + w->y->br - 1) / w->y->br;
+    return w->y->cluster > 1 && tiles % w->y->cluster;
+}
+
+/* A slot that is a constant leaves less to compute for each of its vectors than one that counts;
+ * but the text of all of them is to stay in the instruction cache. */
+static void open_unrolled_slots(struct emitter *w) {
+    enum { ALL = 128, SOME = 32 }; /* elements of a thread */
+    int each = w->y->ur * w->y->vec * w->y->ex, some = each < SOME ? SOME / each : 1;
+    if (w->y->kept * each <= ALL)
+        line(w, "#pragma unroll");
+    else
+        line(w, "#pragma unroll %d", some);
+    open_brace(w, "for (int slot = 0; slot < %d; slot++)", w->y->kept);
+    line(w, "const k_idx base = r_begin + slot * %d;", w->y->br);
+}
+
+void open_slots(struct emitter *w) {
+    open_unrolled_slots(w);
+    if (lacks_slots(w)) open_brace(w, "if (base < r_end)");
+}
+
+void close_slots(struct emitter *w) {
+    if (lacks_slots(w)) close_brace(w);
+    close_brace(w);
+}
+
 void put_row_copies(struct emitter *w) {
     const struct layout *y = w->y;
     if (!y->kept) return;
-    line(w, "#pragma unroll 1");
-    open_brace(w, "for (int slot = 0; slot < %d; slot++)", y->kept);
-    line(w, "const k_idx base = r_begin + slot * %d;", y->br);
-    if (y->cluster > 1) open_brace(w, "if (base < r_end)");
+    open_unrolled_slots(w);
+    if (lacks_slots(w)) open_brace(w, "if (base < r_end)");
     put_tile_copies(w);
-    if (y->cluster > 1) close_brace(w);
+    if (lacks_slots(w)) close_brace(w);
     line(w, "k_cp_async_commit();");
     close_brace(w);
 }
@@ -91,8 +118,6 @@ void put_kept(struct emitter *w, const struct phase *f, bool first) {
     const struct layout *y = w->y;
     if (!y->kept) return;
     const struct phase copied = copied_loads(w, f);
-    line(w, "const int slot = (int)(base - r_begin) / %d;", y->br);
-    line(w, "(void)slot;");
     if (first) line(w, "k_cp_async_commit();");
     if (first) line(w, "k_cp_async_wait<%d>();", y->kept);
     declare_packs(w, &copied);

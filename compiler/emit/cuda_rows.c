@@ -541,7 +541,9 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     declare_accumulators(w, f);
     if (y->peel && !y->one_read) open_scope(w);
     put_end_loads(w, f);
-    if (loops)
+    if (y->kept)
+        open_slots(w);
+    else if (loops)
         open_brace(w, "for (k_idx base = r_begin; base < r_end; base += %d)", y->br);
     else if (y->grid_r && !y->peel)
         open_scope(w);
@@ -551,7 +553,10 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     put_turns(w, &loads, smem);
     put_loads(w, &loads);
     put_tile(w, f);
-    if (loops || (y->grid_r && !y->peel)) close_brace(w);
+    if (y->kept)
+        close_slots(w);
+    else if (loops || (y->grid_r && !y->peel))
+        close_brace(w);
     put_end_elements(w, f);
     if (y->peel && !y->one_read) close_brace(w);
     if (y->split > 1) return; /* partial results leave the block here */

@@ -60,11 +60,13 @@ void close_common_columns(struct emitter *w);
 /* cuda_copy.c: what goes through shared memory. put_tile_copies: copies of the tile at hand into
  * `slot`, whose thread's part put_copied takes up again, of the loads in f; copied_loads: those of
  * f that are copied. put_row_copies, put_kept: the same of all tiles of a row that is kept there,
- * and of the tile at hand. */
+ * and of the tile at hand, between open_slots and close_slots. */
 struct phase copied_loads(struct emitter *w, const struct phase *f);
 void put_tile_copies(struct emitter *w);
 void put_copied(struct emitter *w, const struct phase *f);
 void put_row_copies(struct emitter *w);
+void open_slots(struct emitter *w); /* a loop over the kept tiles; declares slot and base */
+void close_slots(struct emitter *w);
 void put_kept(struct emitter *w, const struct phase *f, bool first);
 
 /* cuda_window.c: vectors that several loads share. put_windows: those that vary with x, or not;
