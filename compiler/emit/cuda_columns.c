@@ -145,12 +145,12 @@ static void put_parts(struct emitter *w) {
 
 void close_block_rows(struct emitter *w) {
     int barriers = 0; /* two phases with some keep the shared memory of each other apart */
-    bool shared = w->y->t1 > 32 || w->y->cluster > 1;
+    bool talks = w->y->cluster > 1 && !w->y->apart, shared = w->y->t1 > 32 || talks;
     for (uint32_t i = 0; i < w->p->phases.n && shared; i++)
         barriers += w->p->phases.at[i].reduce.n > 0;
-    if (barriers == 1) line(w, w->y->cluster > 1 ? "k_cluster_sync();" : "__syncthreads();");
+    if (barriers == 1) line(w, talks ? "k_cluster_sync();" : "__syncthreads();");
     close_brace(w);
-    if (w->y->cluster > 1) line(w, "k_cluster_arrive();");
+    if (talks) line(w, "k_cluster_arrive();");
     if (!w->k->columns) return;
     if (w->y->t0 > 1) {
         put_block_sums(w);

@@ -614,7 +614,8 @@ struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) 
         blocks = 1; /* else the compiler has fewer loads under way, to fit in more of them */
     if (blocks) buf_printf(&w->b, ", %d", blocks);
     buf_puts(&w->b, ") ");
-    if (w->y->cluster > 1) buf_printf(&w->b, "__cluster_dims__(%d, 1, 1) ", w->y->cluster);
+    if (w->y->cluster > 1 && !w->y->apart)
+        buf_printf(&w->b, "__cluster_dims__(%d, 1, 1) ", w->y->cluster);
     buf_printf(&w->b, "%s(", name);
     put_parameters(w);
     put_partial_parameters(w, l);
@@ -642,7 +643,10 @@ static void put_block_position(struct emitter *w) {
         line(w, "const k_idx px = (k_idx)blockIdx.x / tiles;");
         line(w, "const k_idx base = ((k_idx)blockIdx.x %% tiles) * %d, r_end = nr;", y->br);
     } else if (y->blocks && y->cluster > 1) {
-        line(w, "const int rank = (int)k_cluster_rank();");
+        if (y->apart)
+            line(w, "const int rank = (int)blockIdx.x %% %d;", y->cluster);
+        else
+            line(w, "const int rank = (int)k_cluster_rank();");
         line(w, "const k_idx base = rank * %d, r_end = k_clamp(base + %d, nr);", y->br, y->br);
         line(w, "(void)tx; (void)tr; (void)nx; (void)r_end; (void)k_smem;");
         return;
@@ -679,7 +683,7 @@ void emit_cuda_rows(struct emitter *w) {
     struct ws_launch *l = open_kernel(w, w->k->name, w->y->threads);
     l->grid[0] = w->p->grid;
     l->smem = w->y->smem;
-    l->cluster = w->y->cluster;
+    l->cluster = w->y->apart ? 1 : w->y->cluster;
     put_block_position(w);
     if (w->y->in_words) put_draw(w);
     if (w->y->hits) {
@@ -698,7 +702,7 @@ void emit_cuda_rows(struct emitter *w) {
     if (scans) declare_carries(w, &w->p->phases.at[0]);
     if (scans && !w->y->look_back)
         open_brace(w, "for (k_idx base = 0; base < nr; base += %d)", w->y->br);
-    bool reads_blocks = w->y->cluster > 1 && !exchanges(w->y);
+    bool reads_blocks = w->y->cluster > 1 && !w->y->apart && !exchanges(w->y);
     uint32_t last = w->p->phases.n; /* which reduces: blocks read nothing of each other after it */
     while (last > 0 && !w->p->phases.at[last - 1].reduce.n) last--;
     for (uint32_t i = 0; i < w->p->phases.n; i++) {

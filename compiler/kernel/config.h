@@ -30,7 +30,7 @@
     KNOB(tm, "matmul: rows of the output tile of a thread")                                        \
     KNOB(tn, "matmul: columns of the output tile of a thread")                                     \
     KNOB(nt, "1: streaming (non-temporal) stores")                                                 \
-    KNOB(cluster, "blocks of a cluster that share one row")                                        \
+    KNOB(cluster, "blocks that share one row, as a cluster if anything is reduced along it")       \
     KNOB(skip_l1, "1: loads leave no copy in L1")                                                  \
     KNOB(leave_l2, "1: what is loaded leaves L2 before what is stored")                            \
     KNOB(last_block,                                                                               \

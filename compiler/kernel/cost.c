@@ -449,7 +449,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     if (y->grid_r || y->look_back) grid *= layout_column_tiles(k, y);
     if (!grid) return 0;
     int64_t a_unit = (grid + d->units - 1) / d->units;
-    double fit = (double)(resident * layout_units(k, y->cluster)); /* blocks at a time */
+    double fit = (double)(resident * layout_units(k, y)); /* blocks at a time */
     bool spread = grid >= d->units && a_unit < resident &&
                   (double)grid <= fit; /* a part of a wave, on all units */
     if (spread) resident = a_unit, fit = (double)(a_unit * d->units);
@@ -544,7 +544,7 @@ static double turns_us(const struct kernel *k, const struct layout *y, int64_t t
                        int64_t a_unit) {
     double ghz = k->limits->clock_ghz > 0 ? k->limits->clock_ghz : 1.5, work = element_work(k);
     double thread = (double)y->ur * y->vec * y->ex * work; /* instructions of a warp for a row */
-    double barrier = y->cluster > 1 ? 1200 : y->t1 > 32 ? 300 + y->t1 * 0.8 : 250;
+    double barrier = y->cluster > 1 && !y->apart ? 1200 : y->t1 > 32 ? 300 + y->t1 * 0.8 : 250;
     double alone = thread + barrier * (k->levels + 1);
     double warps = (double)(a_unit * y->threads) / 32;
     double shared = thread * warps / 4;
@@ -567,7 +567,7 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
     if (at_once > d->max_threads_unit / y->threads) at_once = d->max_threads_unit / y->threads;
     int64_t by_shared = d->smem_unit / (y->smem + SMEM_RESERVED);
     if (at_once > by_shared) at_once = by_shared;
-    int64_t units = layout_units(k, y->cluster), a_unit = (blocks + units - 1) / units;
+    int64_t units = layout_units(k, y), a_unit = (blocks + units - 1) / units;
     if (blocks > at_once * units) return 1e8 * (double)a_unit; /* a second wave */
     double tile = y->stages > 1 ? (double)layout_stage_bytes(k, y) * (y->stages - 1)
                                 : (double)(y->threads * words * 4) * 0.5;
@@ -578,7 +578,8 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
     if (blocks < units) balance *= (double)blocks / (double)units;
     double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000;
     double us = traffic(k, y, blocks) / (gbps * 1e3 * 0.9 * (rate < 1 ? rate : 1) * balance * used);
-    us = hypot(us, turns_us(k, y, turns, a_unit)) * (1 + 0.025 * (y->cluster - 1));
+    us = hypot(us, turns_us(k, y, turns, a_unit));
+    if (!y->apart) us *= 1 + 0.025 * (y->cluster - 1);
     double finish = k->columns ? 2.5 : 0, alone = 1.1; /* turns end at different times */
     return us * alone * (1 + 0.04 / y->vec + (rate > 0.2 ? 0.02 / rate : 0.1)) + finish;
 }

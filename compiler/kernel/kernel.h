@@ -217,6 +217,7 @@ struct layout {
     bool last_block; /* of the split: it reduces the partial results */
     bool in_words;   /* last_block, columns inner: blocks leave these in words that have a flag */
     int cluster;     /* blocks that share a row through each other's shared memory, >= 1 */
+    bool apart;      /* these need to know nothing of each other: only columns are summed up */
     int stages;      /* blocks: rows under way, of which all but one are copied to shared memory */
     int kept;        /* tiles of a row that is kept in shared memory; 0: of none */
     int ring;        /* both: from this byte on */
@@ -292,7 +293,7 @@ int layout_phase(const struct layout *y, int level);
 
 /* Multiprocessors of which clusters have all blocks: they lie in one group of multiprocessors each,
  * which they do not always fill. */
-int64_t layout_units(const struct kernel *k, int cluster);
+int64_t layout_units(const struct kernel *k, const struct layout *y);
 
 /* 32-bit registers that hold the raw loads of one tile, per thread. */
 int layout_load_words(const struct kernel *k, const struct layout *y);

@@ -240,7 +240,8 @@ static const char *check_window(const struct kernel *k, bool window, struct layo
     return y->windows ? NULL : "window=1, but no loads share vectors";
 }
 
-int64_t layout_units(const struct kernel *k, int cluster) {
+int64_t layout_units(const struct kernel *k, const struct layout *y) {
+    int cluster = y->apart ? 1 : y->cluster;
     return k->limits->units * (cluster >= 8 ? 88 : cluster >= 4 ? 94 : 100) / 100;
 }
 
@@ -258,7 +259,7 @@ static const char *check_blocks(const struct kernel *k, const struct config *c, 
                             blocks);
     if (blocks < 1 || blocks > MAX_BLOCKS)
         return arena_printf(a, "blocks=%d; 1 to %d go over many rows", blocks, MAX_BLOCKS);
-    int64_t most = blocks * layout_units(k, y->cluster) / y->cluster, tile = y->bx,
+    int64_t most = blocks * layout_units(k, y) / y->cluster, tile = y->bx,
             all = (kernel_size(k, AXIS_X) + tile - 1) / tile;
     if (most < 1) most = 1;
     y->blocks = (int)(all < most ? all : most);
@@ -271,12 +272,13 @@ static const char *check_blocks(const struct kernel *k, const struct config *c, 
     return y->one_read ? NULL : "persistent blocks have keep=1";
 }
 
+enum { MAX_APART = 64 };
 static const char *check_cluster(const struct kernel *k, const struct layout *y, struct arena *a) {
     if (y->cluster == 1) return NULL;
-    if (!is_power_of_two(y->cluster) || y->cluster > k->limits->max_cluster)
-        return arena_printf(a, "cluster=%d; %s has 1 to %d", y->cluster, k->limits->arch,
-                            k->limits->max_cluster);
-    if (!reduces_rows(k) || y->split > 1)
+    int most = y->apart ? MAX_APART : k->limits->max_cluster;
+    if (!is_power_of_two(y->cluster) || y->cluster > most)
+        return arena_printf(a, "cluster=%d; %s has 1 to %d", y->cluster, k->limits->arch, most);
+    if (!(reduces_rows(k) || y->apart) || y->split > 1)
         return arena_printf(a, "cluster=%d needs a reduction, unsplit", y->cluster);
     for (value_id v = 0; v < k->values.n; v++)
         if (k->values.at[v].kind == INST_REDUCE && reduction_bytes(k, v) < 4)
@@ -537,6 +539,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
                          .ahead = c->knob[KNOB_ahead] == 1,
                          .hits = c->knob[KNOB_hits]};
     bool gpu = k->limits->kind == DEVICE_CUDA, dot = k->kind == KERNEL_MATMUL;
+    y->apart = gpu && y->cluster > 1 && k->columns && !reduces_rows(k);
     const char *bad = check_knobs(c, dot, a);
     if (bad) return bad;
     if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";

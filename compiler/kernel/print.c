@@ -182,7 +182,8 @@ void block_print(struct buf *b, const struct block *p) {
                y->threads, y->smem);
     if (y->split > 1) buf_printf(b, ", split %d", y->split);
     if (y->last_block) buf_puts(b, ", finished by the last block");
-    if (y->cluster > 1) buf_printf(b, ", clusters of %d", y->cluster);
+    if (y->cluster > 1)
+        buf_printf(b, y->apart ? ", %d for each row" : ", clusters of %d", y->cluster);
     if (y->blocks) buf_puts(b, ", each over many rows");
     if (y->look_back) buf_puts(b, ", a tile of a row each");
     if (y->held) buf_printf(b, ", %d tiles each", y->held);

@@ -178,6 +178,11 @@ static void propose_blocks(struct space *s) {
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R), units = k->limits->units;
     int widest = widest_divisor(k, AXIS_R);
     bool wide = k->columns ? is_wide_row(k) : nr >= LONG_ROW;
+    /* Where nothing is reduced along rows, blocks that share them have more turns, which end at
+     * more even times, and leave fewer parts of a column. */
+    enum { MOST_APART = 8, LEAST_COLUMNS = 128 };
+    bool apart = k->columns && !k->levels;
+    int most_blocks = apart ? MOST_APART : k->limits->max_cluster;
     for (int vec = widest; vec >= 1 && vec * 2 >= widest; vec /= 2)
         for (int t1 = 1; t1 <= 1024; t1 *= 2)
             for (int warps = 1; warps <= 32; warps *= 2) {
@@ -185,7 +190,8 @@ static void propose_blocks(struct space *s) {
                 int64_t most = (nx + x - 1) / (x ? x : 1) + units - 1;
                 if (x < 1 || x > next_power_of_two(nx)) continue;
                 if (idles(t1, vec, nr) && (warps > 1 || x * 2 <= next_power_of_two(nx))) continue;
-                for (int c = 1; c <= k->limits->max_cluster && (c == 1 || wide); c *= 2)
+                for (int c = 1; c <= most_blocks && (c == 1 || wide || apart); c *= 2) {
+                    if (c > 1 && (nr / c < LEAST_COLUMNS || idles(t1, vec, nr / c))) break;
                     for (int blocks = 1; blocks <= 16 && blocks * units <= most * c;
                          blocks += 1 + blocks / 4)
                         for (int stages = k->columns ? 1 : 2; stages <= 4; stages++)
@@ -193,6 +199,7 @@ static void propose_blocks(struct space *s) {
                                               K(warps, warps), K(vec, vec), K(keep, 1),
                                               K(cluster, c > 1 ? c : 0), K(blocks, blocks),
                                               K(stages, stages > 1 ? stages : 0)));
+                }
             }
 }
 

@@ -173,6 +173,10 @@ static const char *const shapes[] = {
     " return %y, %d\n}\n",
     "graph(%x: bf16[6, 77]) {\n %c = gt(%x, 1.5)\n %h = where(%c, %x, -inf)\n"
     " %s = softmax(%h, -1)\n return %s\n}\n",
+    /* rows that sum up their columns, of which blocks may have some each */
+    "graph(%x: bf16[1200, 264], %w: bf16[264]) {\n %y = mul(%x, %w)\n %c = sum(%y, 0)\n"
+    " %m = amax(%x, 0)\n return %y, %c, %m\n}\n",
+    "graph(%x: f32[1200, 389]) {\n %y = mul(%x, %x)\n %c = sum(%y, 0)\n return %y, %c\n}\n",
     /* rows that are reduced and sum up their columns; the second: backward of a layer norm */
     "graph(%x: bf16[400, 24]) {\n %s = softmax(%x, 1)\n %c = sum(%s, 0)\n %d = mul(%c, 0.5)\n"
     " %m = amax(%x, 0)\n return %s, %d, %m\n}\n",
