@@ -361,15 +361,15 @@ static int element_words(const struct kernel *k, const struct layout *y, int wor
     return k->levels && elements > words && elements <= 224 ? elements - words : 0;
 }
 
-/* Blocks come in waves. What a block waits for is hidden by the others of its multiprocessor; less
- * so the exchanges of a cluster, whose blocks also start together. */
+/* Blocks come in waves. What a block waits for is hidden by the others of its multiprocessor; but not
+ * the exchanges of the first clusters, which all start together. */
 static double waits_us(const struct kernel *k, const struct layout *y, double waves,
                        int64_t resident) {
     double us = waves * 1.6 / (double)(resident * resident);
     if (y->cluster > 1 && y->rows_inner) us += waves * k->levels;
-    double together = y->cluster == 2 ? 0.4 : y->cluster == 4 ? 0.6 : 1;
+    double exchanges = 0.6 + 0.4 * layout_phase(y, k->levels);
     if (y->cluster > 1 && !y->rows_inner)
-        us += waves * together * (2.4 + 1.2 * layout_phase(y, k->levels)) / sqrt((double)resident);
+        us += exchanges * (1 + (waves - 1) / sqrt((double)resident));
     return us;
 }
 
@@ -469,6 +469,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     if (y->rows_inner || (pieces && y->t1 < 32) || y->one_head) us *= short_runs(k, y);
     if (y->rows_inner && y->t1 > 1 && !scans_columns(k, y)) us += COMBINE_US * whole;
     us += waits_us(k, y, waves > 1 ? waves : 1, resident);
+    if (y->cluster > 1 && y->one_read && !y->rows_inner) us *= 1.15; /* all blocks load, or none */
     us += skip_us(k, y, k->bytes_read / (gbps * 1e3));
     us = hypot(us, access_us(k, y));
     if (k->landing) us = hypot(us, busy_us(k, y, resident)); /* comparisons more than loads */
@@ -580,7 +581,8 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
     double us = traffic(k, y, blocks) / (gbps * 1e3 * 0.9 * (rate < 1 ? rate : 1) * balance * used);
     us = hypot(us, turns_us(k, y, turns, a_unit));
     if (!y->apart) us *= 1 + 0.025 * (y->cluster - 1);
-    double finish = k->columns ? 2.5 : 0, alone = 1.1; /* turns end at different times */
+    if (y->stages > 1 && rate > 1) us *= 1 + 0.04 * log2(rate); /* reads that stores wait for */
+    double finish = k->columns ? 2.5 : 0, alone = 1.1;          /* turns end at different times */
     return us * alone * (1 + 0.04 / y->vec + (rate > 0.2 ? 0.02 / rate : 0.1)) + finish;
 }
 
