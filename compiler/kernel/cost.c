@@ -581,6 +581,7 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
     double us = traffic(k, y, blocks) / (gbps * 1e3 * 0.9 * (rate < 1 ? rate : 1) * balance * used);
     us = hypot(us, turns_us(k, y, turns, a_unit));
     if (!y->apart) us *= 1 + 0.025 * (y->cluster - 1);
+    if (y->vec >= 8 && y->ur * y->vec * y->ex >= 32) us *= 1.06; /* registers are short */
     if (y->stages > 1 && rate > 1) us *= 1 + 0.04 * log2(rate); /* reads that stores wait for */
     double finish = k->columns ? 2.5 : 0, alone = 1.1;          /* turns end at different times */
     return us * alone * (1 + 0.04 / y->vec + (rate > 0.2 ? 0.02 / rate : 0.1)) + finish;
