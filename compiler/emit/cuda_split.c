@@ -8,14 +8,14 @@
  *     for (int s = tr; s < 64; s += 256) a1[e] = k_sum::of(a1[e], k_load_part(part1 + (s * nx +
  * x))); a1[e] = k_reduce_row<k_sum, 256>(a1[e], ...);
  *
- * where the second launch has a thread load its parts before it adds the first:
+ * The second launch has a thread load its parts before it adds the first:
  *
  *     for (int i = 0; i < 17; i++) l1[i] = part1[(tr + i * 8) * nx + x];
  *     for (int i = 0; i < 17; i++) a1[e] = k_sum::of(a1[e], l1[i]);
  *
- * That takes a fence and two more trips to L2 after a block's last addition. Where threads lie
- * along rows, which leave few values, these go beside flags instead, for the last block to begin,
- * which takes them up as they come:
+ * The last block to come takes a fence and two more trips to L2 after the last addition. Where
+ * threads lie along rows, which leave few values, these go beside flags instead, for the last block
+ * to begin, which takes them up as they come:
  *
  *     const unsigned drawn = k_draw(counter, 64);
  *     ...
@@ -118,7 +118,7 @@ static void start_again(struct emitter *w, const struct phase *f) {
 
 /* Parts that a thread looks at at once: as many as it has, in 8 words of all values of its rows, 16
  * registers, or one. */
-static int parts_at_once(struct emitter *w) {
+static int words_at_once(struct emitter *w) {
     enum { WORDS = 8 };
     int n = (w->y->split + w->y->t1 - 1) / w->y->t1,
         most = WORDS / (w->y->ex * block_part_words(w->p));
@@ -148,7 +148,7 @@ static void await_words(struct emitter *w, const struct phase *f) {
 /* Takes the parts up as they come, and clears their words. */
 static void add_words(struct emitter *w, const struct phase *f) {
     const struct layout *y = w->y;
-    int at_once = parts_at_once(w);
+    int at_once = words_at_once(w);
     bool once = at_once * y->t1 >= y->split;
     if (once) {
         line(w, "const int s = tr;");
