@@ -301,7 +301,7 @@ static double finish_us(const struct kernel *k, const struct layout *y) {
     int64_t rows = kernel_size(k, AXIS_X), threads = rows < 64 ? 256 : rows < 16384 ? 8 : 1;
     int64_t turns = (y->split + AT_ONCE * (y->last_block ? y->t1 : threads) - 1) /
                     (AT_ONCE * (y->last_block ? y->t1 : threads));
-    return (y->last_block ? 1.6 : 1.8) + 1.5 * (double)turns;
+    return (y->last_block ? 1.0 : 1.1) + (double)turns;
 }
 
 /* Instructions for each element, about: what phases compute again is shared in part. */
