@@ -119,13 +119,15 @@ static enum ws_status need_scratch(struct buffers *b, size_t bytes, struct diag 
     return d->status;
 }
 
+/* All 0, whatever the kernels before, of which one may have been wrong, have left. */
 static enum ws_status need_tickets(struct buffers *b, size_t bytes, struct diag *d) {
-    if (bytes <= b->ticket_bytes) return WS_OK;
-    guarded_free(b->machine->device, b->tickets);
-    b->ticket_bytes = 0;
-    if (guarded_alloc(b->machine->device, bytes, &b->tickets, d) == WS_OK &&
-        device_fill(b->machine->device, b->tickets, 0, bytes, d) == WS_OK)
+    if (bytes > b->ticket_bytes) {
+        guarded_free(b->machine->device, b->tickets);
+        b->ticket_bytes = 0;
+        if (guarded_alloc(b->machine->device, bytes, &b->tickets, d) != WS_OK) return d->status;
         b->ticket_bytes = bytes;
+    }
+    if (bytes) device_fill(b->machine->device, b->tickets, 0, bytes, d);
     return d->status;
 }
 

@@ -120,18 +120,19 @@ void declare_accumulators(struct emitter *w, const struct phase *f) {
     }
 }
 
-/* Thread -> warp -> block. Each reduction has shared memory of its own, so one barrier inside is
- * enough. */
-/* Several reductions of rows that warps or blocks share: all of them wait at one barrier. */
+/* Several reductions of rows that warps share: all of them wait at one barrier. So do those of rows
+ * that blocks share, be it one. */
 static bool combines_together(const struct emitter *w, const struct phase *f) {
     const struct layout *y = w->y;
     return w->k->kind == KERNEL_REDUCE && !y->rows_inner && (y->t1 > 32 || y->cluster > 1) &&
            !f->online.n && f->reduce.n * (uint32_t)y->ex > (exchanges(y) ? 0 : 1);
 }
 
-static int bytes_of(const struct emitter *w, const struct phase *f) {
-    int bytes = 0;
-    for (uint32_t i = 0; i < f->reduce.n; i++) bytes += reduction_bytes(w->k, f->reduce.at[i]);
+static const char *bytes_of(struct emitter *w, const struct phase *f) {
+    const char *bytes = "";
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        bytes = arena_printf(w->arena, "%s%s(int)sizeof(%s)", bytes, i ? " + " : "",
+                             accumulator_type(w, f->reduce.at[i]));
     return bytes;
 }
 
@@ -172,6 +173,8 @@ static void put_combines_together(struct emitter *w, const struct phase *f, int 
     }
 }
 
+/* Thread -> warp -> block -> cluster. Each reduction has shared memory of its own, so one barrier
+ * inside is enough. */
 void put_combines(struct emitter *w, const struct phase *f, int *smem) {
     const struct layout *y = w->y;
     if (combines_together(w, f)) {
@@ -190,7 +193,7 @@ void put_combines(struct emitter *w, const struct phase *f, int *smem) {
         const char *t = accumulator_type(w, v), *op = reduction_operator(x->reduction);
         int size = reduction_bytes(w->k, v);
         int slots = y->rows_inner ? layout_column_slots(y) : y->threads / 32;
-        if (exchanges(y)) open_exchange(w, size);
+        if (exchanges(y)) open_exchange(w, arena_printf(w->arena, "(int)sizeof(%s)", t));
         open_unrolled(w, "e", y->ex);
         if (y->rows_inner) {
             line(w, "k_reduce_columns<%s, %d, %d, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", op,
@@ -209,7 +212,7 @@ void put_combines(struct emitter *w, const struct phase *f, int *smem) {
             line(w, "a%u[e] = k_reduce_row<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", v, op,
                  y->t1, v, t, *smem, slots);
             *smem += y->t1 > 32 ? slots * y->ex * size : 0;
-            if (exchanges(y)) {
+            if (exchanges(y)) { /* beside sums that are made online */
                 *smem = (*smem + 15) / 16 * 16;
                 const char *blocks = exchange_slots(w, t, *smem);
                 put_give(w, arena_printf(w->arena, "a%u[e]", v), blocks);

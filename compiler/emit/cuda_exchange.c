@@ -6,7 +6,7 @@
  *     k_cluster_wait();                                        all blocks have theirs
  *     k_expect(bar, tid, 32);
  *     k_give<8, 256>(a1[e], slots, tr, rank, bar);
- *     k_mbar_wait(bar, 0);
+ *     k_mbar_wait_cluster(bar, 0);
  *     a1[e] = k_reduce_slots<k_sum, 8>(slots);
  *
  * Nothing here waits for what a thread has stored, as a release at the cluster's barrier would; and
@@ -31,10 +31,10 @@ void put_mbarriers(struct emitter *w, int *smem) {
     *smem += (8 * n + 15) / 16 * 16;
 }
 
-void open_exchange(struct emitter *w, int bytes) {
+void open_exchange(struct emitter *w, const char *bytes) {
     if (w->exchanges == 0) line(w, "k_cluster_wait();");
-    line(w, "k_expect((unsigned long long *)k_smem + %d, tid, %d);", w->exchanges,
-         bytes * w->y->ex * w->y->t0 * w->y->cluster);
+    line(w, "k_expect((unsigned long long *)k_smem + %d, tid, %d * (%s));", w->exchanges,
+         w->y->ex * w->y->t0 * w->y->cluster, bytes);
 }
 
 const char *exchange_slots(struct emitter *w, const char *type, int at) {
@@ -49,5 +49,5 @@ void put_give(struct emitter *w, const char *value, const char *slots) {
 }
 
 void close_exchange(struct emitter *w) {
-    line(w, "k_mbar_wait((unsigned long long *)k_smem + %d, 0);", w->exchanges++);
+    line(w, "k_mbar_wait_cluster((unsigned long long *)k_smem + %d, 0);", w->exchanges++);
 }

@@ -73,7 +73,7 @@ static void combine_along_row(struct emitter *w, const struct phase *f, value_id
     for (uint32_t i = 0; i < f->online.n; i++)
         if (kernel_online_maximum(w->k, f->online.at[i]) == max) sums[n++] = f->online.at[i];
     const char *t = arena_printf(w->arena, "k_online<%d, %s>", n, accumulator_type(w, max));
-    if (exchanges(y)) open_exchange(w, size * (1 + n));
+    if (exchanges(y)) open_exchange(w, arena_printf(w->arena, "(int)sizeof(%s)", t));
     open_unrolled(w, "e", y->ex);
     line(w, "%s o;", t);
     line(w, "o.max = a%u[e];", max);

@@ -614,7 +614,7 @@ struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) 
         blocks = 1; /* else the compiler has fewer loads under way, to fit in more of them */
     if (blocks) buf_printf(&w->b, ", %d", blocks);
     buf_puts(&w->b, ") ");
-    if (w->y->cluster > 1 && !w->y->apart)
+    if (first && w->y->cluster > 1 && !w->y->apart)
         buf_printf(&w->b, "__cluster_dims__(%d, 1, 1) ", w->y->cluster);
     buf_printf(&w->b, "%s(", name);
     put_parameters(w);

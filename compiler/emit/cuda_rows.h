@@ -37,7 +37,7 @@ void put_combines(struct emitter *w, const struct phase *f, int *smem); /* over 
  */
 bool exchanges(const struct layout *y);
 void put_mbarriers(struct emitter *w, int *smem);
-void open_exchange(struct emitter *w, int bytes);
+void open_exchange(struct emitter *w, const char *bytes);
 const char *exchange_slots(struct emitter *w, const char *type, int at);
 void put_give(struct emitter *w, const char *value, const char *slots);
 void close_exchange(struct emitter *w);

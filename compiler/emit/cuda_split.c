@@ -5,8 +5,9 @@
  *     if (tr == 0) part1[part * nx + x] = a1[e];
  *     if (!k_is_last_block(tickets + px, 64)) return;
  *     a1[e] = 0;
- *     for (int s = tr; s < 64; s += 256) a1[e] = k_sum::of(a1[e], k_load_part(part1 + (s * nx +
- * x))); a1[e] = k_reduce_row<k_sum, 256>(a1[e], ...);
+ *     for (int s = tr; s < 64; s += 256)
+ *         a1[e] = k_sum::of(a1[e], k_load_part(part1 + (s * nx + x)));
+ *     a1[e] = k_reduce_columns<k_sum, 32, 8, 1>(a1[e], ...);
  *
  * The second launch has a thread load its parts before it adds the first:
  *

@@ -1230,6 +1230,7 @@ K_DEVICE void k_mbar_init(unsigned long long *bar, unsigned count) { emu_mbar_in
 K_DEVICE void k_mbar_arrive(unsigned long long *bar) { emu_mbar_arrive(bar, 0); }
 K_DEVICE void k_mbar_arrive_expect_tx(unsigned long long *bar, unsigned bytes) { emu_mbar_arrive(bar, bytes); }
 K_DEVICE void k_mbar_wait(unsigned long long *bar, unsigned parity) { emu_mbar_wait(bar, parity); }
+K_DEVICE void k_mbar_wait_cluster(unsigned long long *bar, unsigned parity) { emu_mbar_wait(bar, parity); }
 K_DEVICE void k_fence_mbar_init() {}
 template <typename W> K_DEVICE void k_cluster_put(W *slot, W v, unsigned rank, unsigned long long *bar) {
     emu_cluster_put(slot, &v, sizeof v, rank, bar);
@@ -1258,6 +1259,15 @@ K_DEVICE void k_mbar_wait(unsigned long long *bar, unsigned parity) {
     unsigned ended;
     do
         asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(ended) : "r"(at), "r"(parity) : "memory");
+    while (!ended);
+}
+/* The same where other blocks of the cluster have sent what is waited for. */
+K_DEVICE void k_mbar_wait_cluster(unsigned long long *bar, unsigned parity) {
+    const unsigned at = k_shared_address(bar);
+    unsigned ended;
+    do
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
                      : "=r"(ended) : "r"(at), "r"(parity) : "memory");
     while (!ended);
 }

@@ -33,9 +33,9 @@
     KNOB(cluster, "blocks that share one row, as a cluster if anything is reduced along it")       \
     KNOB(skip_l1, "1: loads leave no copy in L1")                                                  \
     KNOB(leave_l2, "1: what is loaded leaves L2 before what is stored")                            \
-    KNOB(last_block,                                                                               \
-         "1: the last block of a split reduction to come reduces the partial results; no launch "  \
-         "more")                                                                                   \
+    KNOB(last_block, "1: the last block of a split reduction to come, or to begin, reduces the "   \
+                     "partial results; no launch "                                                 \
+                     "more")                                                                       \
     KNOB(online, "1: sums of exp(x - max) are made along with the maximum, and rescaled")          \
     KNOB(blocks,                                                                                   \
          "blocks of a multiprocessor that go over many rows each; they may sum up columns")        \

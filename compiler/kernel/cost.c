@@ -361,8 +361,8 @@ static int element_words(const struct kernel *k, const struct layout *y, int wor
     return k->levels && elements > words && elements <= 224 ? elements - words : 0;
 }
 
-/* Blocks come in waves. What a block waits for is hidden by the others of its multiprocessor; but not
- * the exchanges of the first clusters, which all start together. */
+/* Blocks come in waves. What a block waits for is hidden by the others of its multiprocessor; but
+ * not the exchanges of the first clusters, which all start together. */
 static double waits_us(const struct kernel *k, const struct layout *y, double waves,
                        int64_t resident) {
     double us = waves * 1.6 / (double)(resident * resident);
@@ -582,8 +582,8 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
     us = hypot(us, turns_us(k, y, turns, a_unit));
     if (!y->apart) us *= 1 + 0.025 * (y->cluster - 1);
     if (y->vec >= 8 && y->ur * y->vec * y->ex >= 32) us *= 1.06; /* registers are short */
-    if (y->stages > 1 && rate > 1) us *= 1 + 0.04 * log2(rate); /* reads that stores wait for */
-    double finish = k->columns ? 2.5 : 0, alone = 1.1;          /* turns end at different times */
+    if (y->stages > 1 && rate > 1) us *= 1 + 0.04 * log2(rate);  /* reads that stores wait for */
+    double finish = k->columns ? 2.5 : 0, alone = 1.1;           /* turns end at different times */
     return us * alone * (1 + 0.04 / y->vec + (rate > 0.2 ? 0.02 / rate : 0.1)) + finish;
 }
 

@@ -216,13 +216,13 @@ struct layout {
     int split;    /* blocks along r, >= 1 */
     bool last_block; /* of the split: it reduces the partial results */
     bool in_words;   /* last_block, columns inner: blocks leave these in words that have a flag */
-    int cluster;     /* blocks that share a row through each other's shared memory, >= 1 */
+    int cluster;     /* blocks that share a row, >= 1: through each other's shared memory, unless */
     bool apart;      /* these need to know nothing of each other: only columns are summed up */
     int stages;      /* blocks: rows under way, of which all but one are copied to shared memory */
     int kept;        /* tiles of a row that is kept in shared memory; 0: of none */
     int ring;        /* both: from this byte on */
-    int blocks; /* clusters of a persistent grid, each over many rows; sums of columns have a part
-                   of each (CPU: of each task); 0: none */
+    int blocks; /* blocks, or clusters or rows of blocks apart, of a persistent grid, each over many
+                   rows; sums of columns have a part of each (CPU: of each task); 0: none */
     bool look_back; /* scan: each tile of a row is a block's */
     int hits;       /* sources that a thread tests at a time, to list those that land in its block's
                        tiles (CPU: in any); 0: all are gone along. See hits.c */

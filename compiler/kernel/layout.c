@@ -272,7 +272,8 @@ static const char *check_blocks(const struct kernel *k, const struct config *c, 
     return y->one_read ? NULL : "persistent blocks have keep=1";
 }
 
-enum { MAX_APART = 64 };
+enum { MAX_APART = 64 }; /* blocks of a row that need no cluster */
+
 static const char *check_cluster(const struct kernel *k, const struct layout *y, struct arena *a) {
     if (y->cluster == 1) return NULL;
     int most = y->apart ? MAX_APART : k->limits->max_cluster;
@@ -522,6 +523,15 @@ static const char *check_knobs(const struct config *c, bool dot, struct arena *a
     return NULL;
 }
 
+/* Words for all parts of all rows are not more than a device has left. */
+static bool has_words(const struct kernel *k, const struct layout *y) {
+    enum { MOST = 64 << 20 };
+    double words = 0;
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_REDUCE) words += (reduction_bytes(k, v) + 3) / 4;
+    return words * 8 * y->split * (double)(kernel_size(k, AXIS_X) + y->bx) <= MOST;
+}
+
 const char *kernel_layout(const struct kernel *k, const struct config *c, struct layout *y,
                           struct arena *a) {
     *y = (struct layout){.vec = at_least_1(c->knob[KNOB_vec]),
@@ -543,7 +553,6 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     const char *bad = check_knobs(c, dot, a);
     if (bad) return bad;
     if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";
-    y->in_words = y->last_block && !y->rows_inner;
     if (c->knob[KNOB_online]) y->online = gpu ? kernel_online_level(k) : 0;
     if (c->knob[KNOB_online] && !y->online)
         return "online=1 needs sums of exp(x - max) that follow the maximum, on a GPU";
@@ -556,6 +565,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     bad = gpu ? check_vector(k, y, a) : NULL;
     if (!bad) bad = check_shift(k, y);
     if (!bad) bad = gpu ? gpu_layout(k, c, y, a) : cpu_layout(k, c, y, a);
+    y->in_words = !bad && y->last_block && !y->rows_inner && has_words(k, y);
     if (!bad) bad = check_keep(k, y, y->one_read, a);
     if (!bad && c->knob[KNOB_keep] == 2) bad = check_kept(k, y, a);
     if (!bad) bad = check_turn(k, c->knob[KNOB_turn], y, a);

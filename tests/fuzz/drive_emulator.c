@@ -1,4 +1,5 @@
 /* drive_emulator.c: CUDA text on the emulator; see drive.h. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/fuzz/drive_impl.h"
@@ -73,10 +74,23 @@ static void poison_shared(const struct variant *v) {
                v->program->p->buffers[k->writes[i]].bytes);
 }
 
+/* What a device reads from the text: its cluster must be the launch's, and divide the grid. */
+static bool declares_cluster(struct arena *a, const char *text, const struct ws_launch *w) {
+    static const char DIMS[] = "__cluster_dims__(";
+    const char *entry = strstr(text, arena_printf(a, " %s(", w->entry)), *kernel = text;
+    for (const char *at = text; at && at < entry; at = strstr(at + 1, "__global__")) kernel = at;
+    const char *dims = strstr(kernel, DIMS);
+    int declared = entry && dims && dims < entry ? atoi(dims + sizeof DIMS - 1) : 1;
+    return entry && declared == (w->cluster > 1 ? w->cluster : 1) && w->grid[0] % declared == 0;
+}
+
 static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, char *workspace,
                                     char *tickets, bool check) {
     struct variant *v = &s->variants.at[index];
     const struct ws_launch *w = &v->source.launches[l];
+    if (!declares_cluster(s->a, v->source.text, w))
+        return (struct emu_report){.kind = EMU_BAD_LAUNCH,
+                                   .message = "the text declares another cluster than the launch"};
     struct emu_module *m = s->modules[index / BATCH];
     void *values[WS_MAX_ARGS], *args[WS_MAX_ARGS];
     enum emu_role roles[WS_MAX_ARGS];
