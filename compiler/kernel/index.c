@@ -96,6 +96,7 @@ bool index_runs(const struct kernel *k, ex index, enum axis x, int vec) {
 bool value_is_uniform(const struct kernel *k, value_id id, enum axis x, int vec) {
     const struct value_node *v = &k->values.at[id];
     if (!(v->mask >> x & 1)) return true;
+    if (v->kind == INST_SCAN && x == AXIS_R) return false; /* be it of one number */
     if (v->index && !index_is_uniform(k, v->index, x, vec)) return false;
     for (int a = 0; a < v->n_args; a++)
         if (!value_is_uniform(k, v->args[a], x, vec)) return false;

@@ -34,6 +34,12 @@ static const char *const graphs[] = {
     "embedding(%j, %w)\n %n = layer_norm(%e, [64], %g)\n return %n\n}\n",
     "graph(%i: i64[7, 5], %w: f32[13, 95]) {\n %j = remainder(%i, 13)\n %e = embedding(%j, %w)\n "
     "%n = softmax(%e, -1)\n return %n\n}\n",
+    /* what is scanned is one number, the places it gives are not */
+    "graph(%i: i64[6, 1], %x: f32[6, 64]) {\n %e = expand(%i, [6, 64])\n %o = eq(%e, %e)\n"
+    " %n = cumsum(%o, 1)\n %j = sub(%n, 1)\n %g = gather(%x, 1, %j)\n %h = erf(%g)\n return "
+    "%h\n}\n",
+    "graph(%x: f32[6, 1]) {\n %e = expand(%x, [6, 64])\n %m = cummin(%e, 1)\n %r = erf(%m)\n"
+    " return %r\n}\n",
     "graph(%x: f32[6, 9], %i: i64[4, 9]) {\n %j = remainder(%i, 6)\n %g = gather(%x, 0, %j)\n %h = "
     "gather(%x, 1, %j)\n %r = add(%g, 1)\n return %r, %h\n}\n",
     "graph(%x: f32[7, 8, 6], %i: i64[5, 1], %j: i32[3]) {\n %a = index(%x, [%i, %j], [0, 2])\n %b "
