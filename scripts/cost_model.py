@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How well the cost model orders configs that were measured, workload by workload.
 
-    make build/tests/cost/cost_model && scripts/cost_model.py reports/samples/h200/*.csv >reports/samples/ordering_h200.csv
+    make build/tests/cost/cost_model && scripts/cost_model.py suite-results/results/*.csv >reports/samples/ordering_h200.csv
 
 Reads result files, asks the model (build/tests/cost/cost_model) what it says today of every variant that was measured
 there, and writes a row a kernel:
