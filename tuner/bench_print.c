@@ -57,6 +57,7 @@ void bench_print_results(const struct bench_point *b) {
     for (int k = 0; k < b->fused_program->n_kernels; k++) table_kernel(&out, &b->tunes[k]);
     cost_print(&out, &b->cost, b->eager_time.us.median, b->default_time.us.median,
                b->tuned_time.us.median);
+    table_unsteady(&out, lines, 3);
     fputs(out.p, stdout);
     if (b->all_found) print_stored(b);
     fputs(data_remark(&b->data), stdout);

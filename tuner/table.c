@@ -56,6 +56,15 @@ static void put_counts(struct buf *b, const struct tune *t) {
     buf_puts(b, "\n");
 }
 
+void table_unsteady(struct buf *b, const struct table_line *lines, int n) {
+    double worst = 0;
+    for (int i = 0; i < n; i++) worst = fmax(worst, stats_rel_ci(&lines[i].timing->us));
+    if (worst > STATS_TIE_MOST)
+        buf_printf(b,
+                   "unsteady: medians are known to +-%.0f %% only; has the machine other work?\n",
+                   100 * worst);
+}
+
 void table_kernel(struct buf *b, const struct tune *t) {
     const struct stats *dflt = &t->variants[0].timing.us;
     if (!t->winner) return;

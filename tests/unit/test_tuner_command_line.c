@@ -85,6 +85,23 @@ static void test_program_table(void **state) {
     arena_free(a);
 }
 
+static void test_unsteady_times(void **state) {
+    (void)state;
+    struct arena *a = arena_new();
+    struct timing steady = timing_none(), wild = timing_none(), none = timing_none();
+    double even[] = {100, 101, 100, 101, 100, 101, 100, 101},
+           uneven[] = {80, 90, 120, 100, 130, 95, 110, 105};
+    steady.us = stats_of(even, 8);
+    wild.us = stats_of(uneven, 8);
+    const struct table_line lines[] = {{"eager", &none}, {"default", &steady}, {"tuned", &wild}};
+    struct buf b = buf_new(a);
+    table_unsteady(&b, lines, 2);
+    assert_int_equal(b.n, 0);
+    table_unsteady(&b, lines, 3);
+    assert_non_null(strstr(b.p, "unsteady: medians are known to +-"));
+    arena_free(a);
+}
+
 /* What was not measured is a dash, never a nan. */
 static void test_table_without_times(void **state) {
     (void)state;
@@ -102,11 +119,9 @@ static void test_table_without_times(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sweep),
-        cmocka_unit_test(test_bad_sweeps),
-        cmocka_unit_test(test_axes_are_sorted),
-        cmocka_unit_test(test_program_table),
-        cmocka_unit_test(test_table_without_times),
+        cmocka_unit_test(test_sweep),           cmocka_unit_test(test_bad_sweeps),
+        cmocka_unit_test(test_axes_are_sorted), cmocka_unit_test(test_program_table),
+        cmocka_unit_test(test_unsteady_times),  cmocka_unit_test(test_table_without_times),
     };
     return cmocka_run_group_tests_name("tuner command line", tests, NULL, NULL);
 }
