@@ -89,10 +89,6 @@ static void combine_along_row(struct emitter *w, const struct phase *f, value_id
         open_unrolled(w, "e", y->ex);
         line(w, "const %s o = k_online_slots<%d>(%s);", t, y->cluster, blocks);
         *smem = (*smem + y->cluster * y->t0 * y->ex * size * (1 + n) + 15) / 16 * 16;
-    } else if (y->cluster > 1) {
-        line(w, "o = k_online_cluster<%d>(o, (%s *)(k_smem + %d) + e * %d + tx, tr == 0);",
-             y->cluster, t, *smem, y->t0);
-        *smem = (*smem + y->t0 * y->ex * size * (1 + n) + 15) / 16 * 16;
     }
     line(w, "a%u[e] = o.max;", max);
     for (int i = 0; i < n; i++) line(w, "a%u[e] = o.sum[%d] + (o.max - o.max);", sums[i], i);

@@ -1379,27 +1379,6 @@ template <int C, int N, typename T> K_DEVICE k_online<N, T> k_online_slots(const
     return v;
 }
 
-template <int C, int N, typename T>
-K_DEVICE k_online<N, T> k_online_cluster(k_online<N, T> v, k_online<N, T> *slot, bool writer) {
-    if (writer) *slot = v;
-    k_cluster_sync();
-    T max[C];
-#pragma unroll
-    for (unsigned i = 0; i < C; i++) {
-        max[i] = k_cluster_load(&slot->max, i);
-        v.max = k_max(v.max, max[i]);
-    }
-#pragma unroll
-    for (int n = 0; n < N; n++) v.sum[n] = 0;
-#pragma unroll
-    for (unsigned i = 0; i < C; i++) {
-        const T part = k_online_scale(max[i], v.max);
-#pragma unroll
-        for (int n = 0; n < N; n++) v.sum[n] += k_cluster_load(&slot->sum[n], i) * part;
-    }
-    return v;
-}
-
 /* The same of the rows that k_reduce_columns has reduced, N of each of T0 threads: each block leaves its own where the
  * others find them, and a thread adds up one row of all blocks. `own` and `all` hold N*T0 values each. */
 template <typename OP, int T0, int T1, int N, int C, typename T>
