@@ -145,7 +145,7 @@ static void put_parts(struct emitter *w) {
 
 void close_block_rows(struct emitter *w) {
     int barriers = 0; /* two phases with some keep the shared memory of each other apart */
-    bool talks = w->y->cluster > 1 && !w->y->apart, shared = w->y->t1 > 32 || talks;
+    bool talks = layout_cluster(w->y) > 1, shared = w->y->t1 > 32 || talks;
     for (uint32_t i = 0; i < w->p->phases.n && shared; i++)
         barriers += w->p->phases.at[i].reduce.n > 0;
     if (barriers == 1) line(w, talks ? "k_cluster_sync();" : "__syncthreads();");

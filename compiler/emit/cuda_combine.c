@@ -120,12 +120,11 @@ void declare_accumulators(struct emitter *w, const struct phase *f) {
     }
 }
 
-/* Several reductions of rows that warps share: all of them wait at one barrier. So do those of rows
- * that blocks share, be it one. */
+/* Several reductions of rows that warps or blocks share: all of them wait at one barrier. */
 static bool combines_together(const struct emitter *w, const struct phase *f) {
     const struct layout *y = w->y;
     return w->k->kind == KERNEL_REDUCE && !y->rows_inner && (y->t1 > 32 || y->cluster > 1) &&
-           !f->online.n && f->reduce.n * (uint32_t)y->ex > (exchanges(y) ? 0 : 1);
+           !f->online.n && f->reduce.n * (uint32_t)y->ex > 1;
 }
 
 static const char *bytes_of(struct emitter *w, const struct phase *f) {
@@ -181,6 +180,7 @@ void put_combines(struct emitter *w, const struct phase *f, int *smem) {
         put_combines_together(w, f, smem);
         return;
     }
+    struct phase exchanged = {0};
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
         const struct value_node *x = at(w, v);
@@ -190,10 +190,13 @@ void put_combines(struct emitter *w, const struct phase *f, int *smem) {
             continue;
         }
         if (combine_online(w, f, v, smem)) continue;
+        if (exchanges(y)) {
+            vec_push(w->arena, &exchanged.reduce, v);
+            continue;
+        }
         const char *t = accumulator_type(w, v), *op = reduction_operator(x->reduction);
         int size = reduction_bytes(w->k, v);
         int slots = y->rows_inner ? layout_column_slots(y) : y->threads / 32;
-        if (exchanges(y)) open_exchange(w, arena_printf(w->arena, "(int)sizeof(%s)", t));
         open_unrolled(w, "e", y->ex);
         if (y->rows_inner) {
             line(w, "k_reduce_columns<%s, %d, %d, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", op,
@@ -212,16 +215,7 @@ void put_combines(struct emitter *w, const struct phase *f, int *smem) {
             line(w, "a%u[e] = k_reduce_row<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", v, op,
                  y->t1, v, t, *smem, slots);
             *smem += y->t1 > 32 ? slots * y->ex * size : 0;
-            if (exchanges(y)) { /* beside sums that are made online */
-                *smem = (*smem + 15) / 16 * 16;
-                const char *blocks = exchange_slots(w, t, *smem);
-                put_give(w, arena_printf(w->arena, "a%u[e]", v), blocks);
-                close_brace(w);
-                close_exchange(w);
-                open_unrolled(w, "e", y->ex);
-                line(w, "a%u[e] = k_reduce_slots<%s, %d>(%s);", v, op, y->cluster, blocks);
-                *smem += y->cluster * y->t0 * y->ex * size;
-            } else if (y->cluster > 1) {
+            if (y->cluster > 1) {
                 *smem = (*smem + 15) / 16 * 16;
                 line(w,
                      "a%u[e] = k_reduce_cluster<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d + tx, "
@@ -233,4 +227,5 @@ void put_combines(struct emitter *w, const struct phase *f, int *smem) {
         *smem = (*smem + 15) / 16 * 16;
         close_brace(w);
     }
+    if (exchanged.reduce.n) put_combines_together(w, &exchanged, smem);
 }

@@ -6,7 +6,7 @@
  *     k_cluster_wait();                                        all blocks have theirs
  *     k_expect(bar, tid, 32);
  *     k_give<8, 256>(a1[e], slots, tr, rank, bar);
- *     k_mbar_wait_cluster(bar, 0);
+ *     k_mbar_wait(bar, 0);
  *     a1[e] = k_reduce_slots<k_sum, 8>(slots);
  *
  * Nothing here waits for what a thread has stored, as a release at the cluster's barrier would; and
@@ -31,23 +31,27 @@ void put_mbarriers(struct emitter *w, int *smem) {
     *smem += (8 * n + 15) / 16 * 16;
 }
 
+static const char *mbarrier(struct emitter *w) {
+    return arena_printf(w->arena, "(unsigned long long *)k_smem + %d", w->exchanges);
+}
+
 void open_exchange(struct emitter *w, const char *bytes) {
     if (w->exchanges == 0) line(w, "k_cluster_wait();");
-    line(w, "k_expect((unsigned long long *)k_smem + %d, tid, %d * (%s));", w->exchanges,
-         w->y->ex * w->y->t0 * w->y->cluster, bytes);
+    line(w, "k_expect(%s, tid, %d * (%s));", mbarrier(w), w->y->ex * w->y->t0 * w->y->cluster,
+         bytes);
 }
 
 const char *exchange_slots(struct emitter *w, const char *type, int at) {
-    int n = w->y->cluster;
     return arena_printf(w->arena, "(%s *)(k_smem + %d) + (e * %d + tx) * %d", type, at, w->y->t0,
-                        n);
+                        w->y->cluster);
 }
 
 void put_give(struct emitter *w, const char *value, const char *slots) {
-    line(w, "k_give<%d, %d>(%s, %s, tr, rank, (unsigned long long *)k_smem + %d);", w->y->cluster,
-         w->y->t1, value, slots, w->exchanges);
+    line(w, "k_give<%d, %d>(%s, %s, tr, rank, %s);", w->y->cluster, w->y->t1, value, slots,
+         mbarrier(w));
 }
 
 void close_exchange(struct emitter *w) {
-    line(w, "k_mbar_wait_cluster((unsigned long long *)k_smem + %d, 0);", w->exchanges++);
+    line(w, "k_mbar_wait(%s, 0);", mbarrier(w));
+    w->exchanges++;
 }

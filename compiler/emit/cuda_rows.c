@@ -614,7 +614,7 @@ struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) 
         blocks = 1; /* else the compiler has fewer loads under way, to fit in more of them */
     if (blocks) buf_printf(&w->b, ", %d", blocks);
     buf_puts(&w->b, ") ");
-    if (first && w->y->cluster > 1 && !w->y->apart)
+    if (first && layout_cluster(w->y) > 1)
         buf_printf(&w->b, "__cluster_dims__(%d, 1, 1) ", w->y->cluster);
     buf_printf(&w->b, "%s(", name);
     put_parameters(w);
@@ -683,7 +683,7 @@ void emit_cuda_rows(struct emitter *w) {
     struct ws_launch *l = open_kernel(w, w->k->name, w->y->threads);
     l->grid[0] = w->p->grid;
     l->smem = w->y->smem;
-    l->cluster = w->y->apart ? 1 : w->y->cluster;
+    l->cluster = layout_cluster(w->y);
     put_block_position(w);
     if (w->y->in_words) put_draw(w);
     if (w->y->hits) {
@@ -702,7 +702,7 @@ void emit_cuda_rows(struct emitter *w) {
     if (scans) declare_carries(w, &w->p->phases.at[0]);
     if (scans && !w->y->look_back)
         open_brace(w, "for (k_idx base = 0; base < nr; base += %d)", w->y->br);
-    bool reads_blocks = w->y->cluster > 1 && !w->y->apart && !exchanges(w->y);
+    bool reads_blocks = layout_cluster(w->y) > 1 && !exchanges(w->y);
     uint32_t last = w->p->phases.n; /* which reduces: blocks read nothing of each other after it */
     while (last > 0 && !w->p->phases.at[last - 1].reduce.n) last--;
     for (uint32_t i = 0; i < w->p->phases.n; i++) {

@@ -1215,7 +1215,8 @@ template <typename T> K_DEVICE T k_cluster_load(const T *mine, unsigned rank) {
 #endif
 
 /* An mbarrier (8 bytes of shared memory, 8-aligned) counts phases. A phase ends when `count` arrivals came and as many
- * bytes as they expected; k_mbar_wait(bar, p & 1) returns when phase p, from 0, has ended. One thread makes it:
+ * bytes as they expected; k_mbar_wait(bar, p & 1) returns when phase p, from 0, has ended, and with it what other blocks
+ * of the cluster have sent. One thread makes it:
  *
  *     if (threadIdx.x == 0) k_mbar_init(bar, 1), k_fence_mbar_init();
  *     __syncthreads();
@@ -1230,7 +1231,6 @@ K_DEVICE void k_mbar_init(unsigned long long *bar, unsigned count) { emu_mbar_in
 K_DEVICE void k_mbar_arrive(unsigned long long *bar) { emu_mbar_arrive(bar, 0); }
 K_DEVICE void k_mbar_arrive_expect_tx(unsigned long long *bar, unsigned bytes) { emu_mbar_arrive(bar, bytes); }
 K_DEVICE void k_mbar_wait(unsigned long long *bar, unsigned parity) { emu_mbar_wait(bar, parity); }
-K_DEVICE void k_mbar_wait_cluster(unsigned long long *bar, unsigned parity) { emu_mbar_wait(bar, parity); }
 K_DEVICE void k_fence_mbar_init() {}
 template <typename W> K_DEVICE void k_cluster_put(W *slot, W v, unsigned rank, unsigned long long *bar) {
     emu_cluster_put(slot, &v, sizeof v, rank, bar);
@@ -1258,16 +1258,8 @@ K_DEVICE void k_mbar_wait(unsigned long long *bar, unsigned parity) {
     const unsigned at = k_shared_address(bar);
     unsigned ended;
     do
-        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-                     : "=r"(ended) : "r"(at), "r"(parity) : "memory");
-    while (!ended);
-}
-/* The same where other blocks of the cluster have sent what is waited for. */
-K_DEVICE void k_mbar_wait_cluster(unsigned long long *bar, unsigned parity) {
-    const unsigned at = k_shared_address(bar);
-    unsigned ended;
-    do
-        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;"
+                     " selp.u32 %0, 1, 0, p; }"
                      : "=r"(ended) : "r"(at), "r"(parity) : "memory");
     while (!ended);
 }

@@ -141,14 +141,6 @@ size_t partial_bytes(const struct kernel *k, const struct layout *y, value_id v)
     return (n * (size_t)reduction_bytes(k, v) + 15) / 16 * 16;
 }
 
-int block_part_words(const struct block *p) {
-    const struct phase *f = &p->phases.at[0];
-    int words = 0;
-    for (uint32_t i = 0; i < f->reduce.n; i++)
-        words += (reduction_bytes(p->kernel, f->reduce.at[i]) + 3) / 4;
-    return words;
-}
-
 /* Matrix product: everything after the dot is an epilogue over a thread's outputs. */
 static void build_epilogue(struct block *p) {
     const struct kernel *k = p->kernel;
@@ -184,7 +176,7 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     if (y->last_block) p->tickets = (size_t)counters * 4;
     if (y->in_words)
         p->tickets = (size_t)(tiles(counters, COUNTERS_OF_LINE) * COUNTERS_OF_LINE) * 4 +
-                     (size_t)(counters * y->bx * y->split) * (size_t)block_part_words(p) * 8;
+                     (size_t)(counters * y->bx * y->split) * (size_t)layout_part_words(k) * 8;
     if (y->look_back) {
         p->grid *= tiles(kernel_size(k, AXIS_R), y->br);
         p->tickets = 2 * 4 + (size_t)(p->phases.at[0].reduce.n * layout_totals(k, y)) *

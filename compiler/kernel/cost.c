@@ -545,7 +545,7 @@ static double turns_us(const struct kernel *k, const struct layout *y, int64_t t
                        int64_t a_unit) {
     double ghz = k->limits->clock_ghz > 0 ? k->limits->clock_ghz : 1.5, work = element_work(k);
     double thread = (double)y->ur * y->vec * y->ex * work; /* instructions of a warp for a row */
-    double barrier = y->cluster > 1 && !y->apart ? 1200 : y->t1 > 32 ? 300 + y->t1 * 0.8 : 250;
+    double barrier = layout_cluster(y) > 1 ? 1200 : y->t1 > 32 ? 300 + y->t1 * 0.8 : 250;
     double alone = thread + barrier * (k->levels + 1);
     double warps = (double)(a_unit * y->threads) / 32;
     double shared = thread * warps / 4;
@@ -579,8 +579,7 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
     if (blocks < units) balance *= (double)blocks / (double)units;
     double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000;
     double us = traffic(k, y, blocks) / (gbps * 1e3 * 0.9 * (rate < 1 ? rate : 1) * balance * used);
-    us = hypot(us, turns_us(k, y, turns, a_unit));
-    if (!y->apart) us *= 1 + 0.025 * (y->cluster - 1);
+    us = hypot(us, turns_us(k, y, turns, a_unit)) * (1 + 0.025 * (layout_cluster(y) - 1));
     if (y->vec >= 8 && y->ur * y->vec * y->ex >= 32) us *= 1.06; /* registers are short */
     if (y->stages > 1 && rate > 1) us *= 1 + 0.04 * log2(rate);  /* reads that stores wait for */
     double finish = k->columns ? 2.5 : 0, alone = 1.1;           /* turns end at different times */

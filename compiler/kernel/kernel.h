@@ -291,6 +291,10 @@ int kernel_online_level(const struct kernel *k);
 /* Which phase stores values of this level; the one before has reduced them. */
 int layout_phase(const struct layout *y, int level);
 
+/* Blocks of a cluster, in which the device places them: 1 if those that share a row are apart. */
+int layout_cluster(const struct layout *y);
+/* Are only columns summed up, so that blocks that share rows may be apart? */
+bool kernel_only_columns(const struct kernel *k);
 /* Multiprocessors of which clusters have all blocks: they lie in one group of multiprocessors each,
  * which they do not always fill. */
 int64_t layout_units(const struct kernel *k, const struct layout *y);
@@ -375,7 +379,8 @@ bool is_column_store(const struct kernel *k, const struct store_node *s);
 size_t partial_bytes(const struct kernel *k, const struct layout *y, value_id v);
 /* in_words: the words, of 8 bytes with 4 of a value, that a part of one row takes. Those of all
  * tiles of rows lie behind the counters, at a multiple of a line of memory. */
-int block_part_words(const struct block *p);
+int layout_part_words(const struct kernel *k);
+int reduction_words(const struct kernel *k, value_id v); /* of these, a reduction's */
 enum { COUNTERS_OF_LINE = 32 };
 int64_t kernel_size(const struct kernel *k,
                     enum axis x); /* at the hints; 1 if the axis is missing */

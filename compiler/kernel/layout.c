@@ -240,8 +240,12 @@ static const char *check_window(const struct kernel *k, bool window, struct layo
     return y->windows ? NULL : "window=1, but no loads share vectors";
 }
 
+int layout_cluster(const struct layout *y) { return y->apart ? 1 : y->cluster; }
+
+bool kernel_only_columns(const struct kernel *k) { return k->columns && !reduces_rows(k); }
+
 int64_t layout_units(const struct kernel *k, const struct layout *y) {
-    int cluster = y->apart ? 1 : y->cluster;
+    int cluster = layout_cluster(y);
     return k->limits->units * (cluster >= 8 ? 88 : cluster >= 4 ? 94 : 100) / 100;
 }
 
@@ -523,13 +527,19 @@ static const char *check_knobs(const struct config *c, bool dot, struct arena *a
     return NULL;
 }
 
+int reduction_words(const struct kernel *k, value_id v) { return (reduction_bytes(k, v) + 3) / 4; }
+
+int layout_part_words(const struct kernel *k) {
+    int words = 0;
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_REDUCE) words += reduction_words(k, v);
+    return words;
+}
+
 /* Words for all parts of all rows are not more than a device has left. */
 static bool has_words(const struct kernel *k, const struct layout *y) {
     enum { MOST = 64 << 20 };
-    double words = 0;
-    for (value_id v = 0; v < k->values.n; v++)
-        if (k->values.at[v].kind == INST_REDUCE) words += (reduction_bytes(k, v) + 3) / 4;
-    return words * 8 * y->split * (double)(kernel_size(k, AXIS_X) + y->bx) <= MOST;
+    return layout_part_words(k) * 8.0 * y->split * (double)(kernel_size(k, AXIS_X) + y->bx) <= MOST;
 }
 
 const char *kernel_layout(const struct kernel *k, const struct config *c, struct layout *y,
@@ -549,7 +559,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
                          .ahead = c->knob[KNOB_ahead] == 1,
                          .hits = c->knob[KNOB_hits]};
     bool gpu = k->limits->kind == DEVICE_CUDA, dot = k->kind == KERNEL_MATMUL;
-    y->apart = gpu && y->cluster > 1 && k->columns && !reduces_rows(k);
+    y->apart = gpu && y->cluster > 1 && kernel_only_columns(k);
     const char *bad = check_knobs(c, dot, a);
     if (bad) return bad;
     if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";

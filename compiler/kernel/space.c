@@ -181,7 +181,7 @@ static void propose_blocks(struct space *s) {
     /* Where nothing is reduced along rows, blocks that share them have more turns, which end at
      * more even times, and leave fewer parts of a column. */
     enum { MOST_APART = 8, LEAST_COLUMNS = 128 };
-    bool apart = k->columns && !k->levels;
+    bool apart = kernel_only_columns(k);
     int most_blocks = apart ? MOST_APART : k->limits->max_cluster;
     for (int vec = widest; vec >= 1 && vec * 2 >= widest; vec /= 2)
         for (int t1 = 1; t1 <= 1024; t1 *= 2)

@@ -83,10 +83,7 @@ static void read_ahead(struct emu *e, struct copy *c) {
 static struct copy *start_to(struct emu *e, struct block *owner, struct copy c) {
     bool from_memory = c.valid && c.kind != PUT;
     if (from_memory) memory_judge(e, c.from, c.valid, EMU_READ);
-    if (owner == e->b)
-        memory_judge(e, c.to, c.bytes, EMU_WRITE);
-    else
-        memory_judge_of(e, owner, c.to, c.bytes, EMU_WRITE);
+    memory_judge_of(e, owner, c.to, c.bytes, EMU_WRITE);
     struct copy *new = malloc(sizeof *new);
     WS_ASSERT(new);
     *new = c;

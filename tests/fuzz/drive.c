@@ -123,6 +123,25 @@ bool drive_agrees(struct drive *b, const struct ws_buffer *x, const double *got,
 
 /* ---- variants -------------------------------------------------------------------------------- */
 
+static bool add_variant(struct arena *a, variant_vec *all, struct drive *b, int kernel,
+                        const struct config *c, struct diag *d) {
+    struct variant v = {.program = b, .kernel = kernel, .config = *c};
+    if (ws_emit(b->p, kernel, c, b->a, &v.source, d) != WS_OK) return false;
+    vec_push(a, all, v);
+    return true;
+}
+
+/* The config that the caller has named, where it is legal. */
+static bool add_named(struct arena *a, variant_vec *all, struct drive *b, int kernel,
+                      struct diag *d) {
+    struct config c;
+    if (!config_parse(b->config, &c, d)) return false;
+    const char *why = ws_config_illegal(b->p, kernel, &c, b->a);
+    if (!why) return add_variant(a, all, b, kernel, &c, d);
+    bool meant = b->p->n_kernels == 1 && b->p->limits.kind == DEVICE_CUDA;
+    return meant ? drive_fail(d, "%s: %s", b->config, why) : true;
+}
+
 bool drive_add_variants(struct arena *a, variant_vec *all, struct drive *b, drive_pick *pick,
                         void *ctx, struct diag *d) {
     b->first = NEW_ARRAY(b->a, uint32_t, b->p->n_kernels);
@@ -133,20 +152,10 @@ bool drive_add_variants(struct arena *a, variant_vec *all, struct drive *b, driv
         if (!n) return drive_fail(d, "kernel %s has no legal config", b->p->kernels[k].name);
         b->first[k] = all->n;
         for (int i = 0; i < n; i++) {
-            struct variant v = {.program = b, .kernel = k, .config = c[i]};
             if (i && pick && !pick(ctx, i, n)) continue;
-            if (ws_emit(b->p, k, &c[i], b->a, &v.source, d) != WS_OK) return false;
-            vec_push(a, all, v);
+            if (!add_variant(a, all, b, k, &c[i], d)) return false;
         }
-        if (!b->config) continue;
-        struct variant v = {.program = b, .kernel = k};
-        if (!config_parse(b->config, &v.config, d)) return false;
-        const char *why = ws_config_illegal(b->p, k, &v.config, b->a);
-        if (why && b->p->n_kernels == 1 && b->p->limits.kind == DEVICE_CUDA)
-            return drive_fail(d, "%s: %s", b->config, why);
-        if (why) continue;
-        if (ws_emit(b->p, k, &v.config, b->a, &v.source, d) != WS_OK) return false;
-        vec_push(a, all, v);
+        if (b->config && !add_named(a, all, b, k, d)) return false;
     }
     return true;
 }

@@ -22,6 +22,15 @@ static inline const struct source *test_source(struct arena *a, const char *text
     return s;
 }
 
+/* The operators in their order, inputs aside: "windows amax relu" */
+static inline const char *operators(const struct graph *g) {
+    struct buf b = buf_new(g->arena);
+    for (uint32_t i = 0; i < g->nodes.n; i++)
+        if (g->nodes.at[i].op != OP_INPUT)
+            buf_printf(&b, "%s%s", b.n ? " " : "", op_info(g->nodes.at[i].op)->name);
+    return b.p;
+}
+
 /* The graph, or NULL with the message in *why. */
 static inline struct graph *try_parse(struct arena *a, const char *text, const char **why) {
     struct diag d = diag_new(a);

@@ -2,15 +2,6 @@
  * value changes. */
 #include "graph_test.h"
 
-/* The operators in their order, inputs aside: "windows amax relu" */
-static const char *operators(const struct graph *g) {
-    struct buf b = buf_new(g->arena);
-    for (uint32_t i = 0; i < g->nodes.n; i++)
-        if (g->nodes.at[i].op != OP_INPUT)
-            buf_printf(&b, "%s%s", b.n ? " " : "", op_info(g->nodes.at[i].op)->name);
-    return b.p;
-}
-
 static struct graph *primitive(struct arena *a, const char *sizes, const char *text) {
     struct diag d = diag_new(a);
     struct exprs *ex = exprs_new(a);

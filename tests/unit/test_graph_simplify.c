@@ -8,11 +8,7 @@ static const char *left(struct arena *a, const char *inputs, const char *body) {
     const char *why = graph_verify(s, false);
     if (why) fail_msg("%s", why);
     assert_string_equal(printed(s), printed(graph_simplify(s)));
-    struct buf b = buf_new(a);
-    for (uint32_t i = 0; i < s->nodes.n; i++)
-        if (s->nodes.at[i].op != OP_INPUT)
-            buf_printf(&b, "%s%s", b.n ? " " : "", op_info(s->nodes.at[i].op)->name);
-    return b.p;
+    return operators(s);
 }
 
 static void leaves(const char *inputs, const char *call, const char *want) {
