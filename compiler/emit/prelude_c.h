@@ -151,6 +151,22 @@ K_INLINE float k_erf_f(float a) {
     return t > 0.927734375f ? __builtin_copysignf(r, a) : __builtin_fmaf(p, a, a);
 }
 
+/* The normal distribution function, of relative error 1e-6 (z^2 is rounded: 1e-5 at -13). With z =
+ * |a| it is exp(-z^2 / 2) t p(t), t = 1 / (1 + 0.36 z), below 0; what that leaves of 1, above. */
+K_INLINE float k_ndtr_f(float a) {
+    float z = __builtin_fabsf(a), t = 1.0f / __builtin_fmaf(0.36f, z, 1.0f);
+    float p = __builtin_fmaf(-0.0302395565f, t, 0.13951368f);
+    p = __builtin_fmaf(p, t, -0.223608439f);
+    p = __builtin_fmaf(p, t, 0.107377047f);
+    p = __builtin_fmaf(p, t, -3.90364909e-4f);
+    p = __builtin_fmaf(p, t, 0.0960385183f);
+    p = __builtin_fmaf(p, t, 0.124009568f);
+    p = __builtin_fmaf(p, t, 0.143681896f);
+    p = __builtin_fmaf(p, t, 0.143617664f);
+    float tail = p * t * k_exp_f(z * z * -0.5f);
+    return a > 0 ? 1.0f - tail : tail;
+}
+
 /* tanh, <= 1.3 ulp. */
 K_INLINE float k_tanh_f(float a) {
     float x = __builtin_fabsf(a), s = a * a;
@@ -196,6 +212,7 @@ K_INLINE double k_max_d(double a, double b) { return a != a || a > b ? a : b; }
 K_INLINE double k_min_d(double a, double b) { return a != a || a < b ? a : b; }
 K_INLINE double k_relu_d(double a) { return a != a || a > 0 ? a : 0; }
 K_INLINE double k_sign_d(double a) { return (a > 0) - (a < 0); }
+K_INLINE double k_ndtr_d(double a) { return erfc(a * -0.70710678118654752) / 2; }
 K_INLINE double k_sigmoid_d(double a) { return 1 / (1 + exp(-a)); }
 K_INLINE double k_rsqrt_d(double a) { return 1 / sqrt(a); }
 K_INLINE int k_max_s(int a, int b) { return a > b ? a : b; }
@@ -310,6 +327,7 @@ K_INLINE double k_randn_double(long long i, long long tensor, long long seed) {
 #define k_exp(x) K_FLOAT1_V(x, k_exp_f, exp, k_exp_v)
 #define k_exp2(x) K_FLOAT1(x, k_exp2_f, exp2)
 #define k_erf(x) K_FLOAT1_V(x, k_erf_f, erf, k_erf_v)
+#define k_ndtr(x) K_FLOAT1_V(x, k_ndtr_f, k_ndtr_d, k_ndtr_v)
 #define k_tanh(x) K_FLOAT1_V(x, k_tanh_f, tanh, k_tanh_v)
 #define k_sigmoid(x) K_FLOAT1_V(x, k_sigmoid_f, k_sigmoid_d, k_sigmoid_v)
 #define k_log(x) K_FLOAT1_V(x, k_log_f, log, k_log_v)

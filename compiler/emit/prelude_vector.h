@@ -259,6 +259,19 @@ K_INLINE k_v k_erf_v(k_v a) {
     p = K_FMA(p, s, k_splat(1.28379166e-1f));
     return k_select(t > 0.927734375f, k_copysign_v(r, a), K_FMA(p, a, a));
 }
+K_INLINE k_v k_ndtr_v(k_v a) {
+    k_v z = k_abs_v(a), t = 1.0f / K_FMA(z, k_splat(0.36f), k_splat(1.0f));
+    k_v p = K_FMA(t, k_splat(-0.0302395565f), k_splat(0.13951368f));
+    p = K_FMA(p, t, k_splat(-0.223608439f));
+    p = K_FMA(p, t, k_splat(0.107377047f));
+    p = K_FMA(p, t, k_splat(-3.90364909e-4f));
+    p = K_FMA(p, t, k_splat(0.0960385183f));
+    p = K_FMA(p, t, k_splat(0.124009568f));
+    p = K_FMA(p, t, k_splat(0.143681896f));
+    p = K_FMA(p, t, k_splat(0.143617664f));
+    k_v tail = p * t * k_exp_v(z * z * -0.5f);
+    return k_select(a > 0.0f, 1.0f - tail, tail);
+}
 K_INLINE k_v k_tanh_v(k_v a) {
     k_v x = k_abs_v(a), s = a * a;
     k_v p = K_FMA(s, k_splat(-5.70498872745e-3f), k_splat(2.06390887954e-2f));

@@ -428,19 +428,23 @@ int64_t add_partial(struct emitter *w, struct ws_launch *l, value_id reduction, 
     return offset + (int64_t)partial_bytes(w->k, w->y, reduction);
 }
 
-/* Every output is f16 or bf16: the prelude then takes cheaper functions. */
-static bool outputs_are_16_bit(const struct emitter *w) {
+/* Binary digits of the outputs, where all have few: the prelude then takes cheaper functions. Else
+ * 0. */
+static int output_digits(const struct emitter *w) {
+    int digits = 0;
     for (uint32_t i = 0; i < w->k->stores.n; i++) {
         enum dtype t = buffer_dtype(w, w->k->stores.at[i].buffer);
-        if (t != DT_F16 && t != DT_BF16) return false;
+        if (t != DT_F16 && t != DT_BF16) return 0;
+        digits = t == DT_F16 ? 11 : digits ? digits : 8;
     }
-    return true;
+    return digits;
 }
 
 /* Prelude, then a comment that says which lines of the user's program this kernel is. */
 void put_header(struct emitter *w) {
     const struct schedule *s = w->k->schedule;
-    if (outputs_are_16_bit(w)) buf_puts(&w->b, "#define K_16_BIT_OUTPUT\n");
+    int digits = output_digits(w);
+    if (digits) buf_printf(&w->b, "#define K_OUTPUT_DIGITS %d\n", digits);
     buf_puts(&w->b, w->cuda ? prelude_cuda : prelude_c);
     buf_puts(&w->b, "\n");
     for (uint32_t g = 0; g < s->groups.n; g++) {

@@ -71,17 +71,14 @@ node_id expand_round(struct build *b, const struct node *n) {
 
 /* ---- activations ----------------------------------------------------------------------------- */
 
-/* none: x/2 (1 + erf(x / sqrt 2));  tanh: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
+/* none: x ndtr(x)
+ * tanh: x/2 (1 + tanh u) = x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3) */
 node_id expand_gelu(struct build *b, const struct node *n) {
-    node_id x = operand(b, n, 0), t;
-    if (!strcmp(n->args[1].s, "tanh")) {
-        node_id cube = mul(b, mul(b, x, x), x);
-        node_id inner = add(b, x, times(b, cube, 0.044715));
-        t = unary(b, OP_TANH, times(b, inner, sqrt(2 / M_PI)));
-    } else {
-        t = unary(b, OP_ERF, times(b, x, M_SQRT1_2));
-    }
-    return mul(b, times(b, x, 0.5), plus(b, t, 1));
+    node_id x = operand(b, n, 0);
+    if (strcmp(n->args[1].s, "tanh")) return mul(b, x, unary(b, OP_NDTR, x));
+    double k = 2 * sqrt(2 / M_PI);
+    node_id slope = plus(b, times(b, mul(b, x, x), 0.044715 * k), k);
+    return mul(b, x, unary(b, OP_SIGMOID, mul(b, x, slope)));
 }
 
 node_id expand_silu(struct build *b, const struct node *n) {

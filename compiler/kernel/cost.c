@@ -23,6 +23,7 @@ bool op_is_expensive(enum op op) {
     case OP_ACOSH:
     case OP_ATANH:
     case OP_HYPOT:
+    case OP_NDTR:
     case OP_SIGMOID:
     case OP_POW:
     case OP_DIV: return true;
@@ -45,6 +46,7 @@ bool op_takes_vectors(enum op op) {
     case OP_LOG:
     case OP_TANH:
     case OP_ERF:
+    case OP_NDTR:
     case OP_SIGMOID:
     case OP_RELU:
     case OP_SQRT:

@@ -25,15 +25,18 @@ struct batch {
     struct emu_module *m;
 };
 
-static struct batch begin(void) {
+static struct batch begin_with(const char *defines) {
     struct batch b = {.a = arena_new(), .e = emu_new()};
     struct diag d = diag_new(b.a);
     b.text = buf_new(b.a);
+    buf_puts(&b.text, defines);
     const struct source *prelude = source_read(b.a, "compiler/emit/prelude.cuh", &d);
     assert_non_null(prelude);
     buf_puts(&b.text, prelude->text);
     return b;
 }
+
+static struct batch begin(void) { return begin_with(""); }
 
 static const char *add_kernel(struct batch *b, const char *params, const char *body) {
     assert_true(b->n < MAX_KERNELS);
@@ -302,6 +305,7 @@ struct maths {
 static double sigmoid(double a) { return 1 / (1 + exp(-a)); }
 static double reciprocal_root(double a) { return 1 / sqrt(a); }
 static double relu(double a) { return a > 0 ? a : 0; }
+static double ndtr(double a) { return erfc(-a / sqrt(2)) / 2; }
 
 static const struct maths MATHS[] = {
     {"k_exp", exp, -87, 88, 1},         {"k_exp2", exp2, -126, 127, 0},
@@ -310,16 +314,19 @@ static const struct maths MATHS[] = {
     {"k_cos", cos, -9, 9, 0},           {"k_tanh", tanh, -9, 9, 0},
     {"k_erf", erf, -4, 4, 0},           {"k_abs", fabs, -4, 4, 0},
     {"k_sigmoid", sigmoid, -30, 30, 1}, {"k_relu", relu, -4, 4, 0},
+    {"k_ndtr", ndtr, -12, 12, 10},
 };
 enum { N_MATHS = sizeof MATHS / sizeof *MATHS };
 
+static void add_function(struct batch *b, const char *f) {
+    add_kernel(
+        b, "const k_f32 *x, k_f32 *y",
+        arena_printf(b->a, "    k_store1(y + threadIdx.x, %s(k_load1(x + threadIdx.x)));\n", f));
+}
+
 static void test_maths(void **state) {
     struct batch b = begin();
-    for (int i = 0; i < N_MATHS; i++)
-        add_kernel(&b, "const k_f32 *x, k_f32 *y",
-                   arena_printf(b.a,
-                                "    k_store1(y + threadIdx.x, %s(k_load1(x + threadIdx.x)));\n",
-                                MATHS[i].of));
+    for (int i = 0; i < N_MATHS; i++) add_function(&b, MATHS[i].of);
     compile(&b);
     float *x = emu_alloc(b.e, "x", THREADS * 4), *y = emu_alloc(b.e, "y", THREADS * 4);
     for (int i = 0; i < N_MATHS; i++) {
@@ -337,10 +344,32 @@ static void test_maths(void **state) {
     end(&b);
 }
 
+/* Where outputs are bf16, which rounds by up to 2e-3. */
+static void test_maths_of_few_digits(void **state) {
+    struct batch b = begin_with("#define K_OUTPUT_DIGITS 8\n");
+    add_function(&b, "k_ndtr");
+    compile(&b);
+    float *x = emu_alloc(b.e, "x", THREADS * 4), *y = emu_alloc(b.e, "y", THREADS * 4);
+    for (int t = 0; t < THREADS; t++) x[t] = (float)(t - THREADS / 2) / 4;
+    x[0] = -INFINITY, x[1] = INFINITY, x[2] = -1e30f, x[3] = 1e30f;
+    check(&b, b.names[0], THREADS, (void *[]){&x, &y}, 2);
+    for (int t = 0; t < THREADS; t++) {
+        double want = ndtr((double)x[t]), got = (double)y[t];
+        if (!(fabs(got - want) <= 1.2e-3 * want + 1e-8))
+            fail_msg("k_ndtr(%a) is %a, not %a", (double)x[t], got, want);
+    }
+    end(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_packs), cmocka_unit_test(test_rows),  cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_lists), cmocka_unit_test(test_parts), cmocka_unit_test(test_maths),
+        cmocka_unit_test(test_packs),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_maths),
+        cmocka_unit_test(test_maths_of_few_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,6 +22,7 @@ enum { APART = 21001, N = 204528 /* bit patterns so far apart, a multiple of 16 
     F(erf, erfl(a), 1.3)                                                                           \
     F(tanh, tanhl(a), 2.0)                                                                         \
     F(log, logl(a), 1.0)                                                                           \
+    F(ndtr, erfcl(-a *sqrtl(0.5L)) / 2, 130 /* at -13 z^2 is rounded to 1e-5 */)                   \
     F(sigmoid, 1 / (1 + expl(-a)), 3.0)                                                            \
     F(sqrt, sqrtl(a), 0.51)                                                                        \
     F(rsqrt, 1 / sqrtl(a), 1.51)                                                                   \
