@@ -410,6 +410,8 @@ static const bool *wanted_elements(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->reduce.n; i++)
         for (int a = 0; a < at(w, f->reduce.at[i])->n_args; a++)
             mark_wanted(w, at(w, f->reduce.at[i])->args[a], marks);
+    for (uint32_t i = 0; i < f->squares.n; i++)
+        mark_wanted(w, kernel_online_square(w->k, f->squares.at[i], NULL), marks);
     for (uint32_t i = 0; i < f->across.n; i++)
         for (int a = 0; a < at(w, f->across.at[i])->n_args; a++)
             mark_wanted(w, at(w, f->across.at[i])->args[a], marks);
@@ -461,6 +463,7 @@ static void put_elements(struct emitter *w, const struct phase *f) {
             line(w, "%s%s = %s;", y->hits ? "if (lands) " : "", acc,
                  combine_text(w, v, acc, operand_text(w, v)));
     }
+    put_squares(w, f);
     put_column_sums(w, f, exact ? "" : "if (real) ");
     put_element_stores(w, f, exact);
     close_brace(w);
@@ -489,7 +492,7 @@ void put_tile(struct emitter *w, const struct phase *f) {
     struct phase maxima = *f, sums = *f;
     memset(&maxima.reduce, 0, sizeof maxima.reduce);
     memset(&sums.reduce, 0, sizeof sums.reduce);
-    sums.stores.n = 0;
+    sums.stores.n = sums.squares.n = 0;
     for (uint32_t i = 0, next = 0; i < f->reduce.n; i++) {
         bool sum = next < f->online.n && f->online.at[next] == f->reduce.at[i];
         if (sum) next++;
@@ -539,6 +542,7 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     bool loops = !y->one_read && !y->grid_r;
     line(w, "/* phase %u */", index);
     declare_accumulators(w, f);
+    declare_squares(w, f);
     if (y->peel && !y->one_read) open_scope(w);
     put_end_loads(w, f);
     if (y->kept)
@@ -561,7 +565,9 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     if (y->peel && !y->one_read) close_brace(w);
     if (y->split > 1) return; /* partial results leave the block here */
     put_combines(w, f, smem);
-    put_row_values(w, f->after.at, f->after.n);
+    struct phase rest = *f;
+    if (f->squares.n) settle_squares(w, f, smem, &rest);
+    put_row_values(w, rest.after.at, rest.after.n);
 }
 
 /* Of values that do not vary with r: a thread's vector, where memory runs along x; else element by

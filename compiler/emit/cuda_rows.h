@@ -85,6 +85,13 @@ void remember_maxima(struct emitter *w, const struct phase *f);
 void rescale_sums(struct emitter *w, const struct phase *f);
 bool combine_online(struct emitter *w, const struct phase *f, value_id v, int *smem);
 
+/* cuda_squares.c: sums of squares about what is known only after the phase. put_squares: of the
+ * element at hand; settle_squares: when the phase's other reductions are done, with the values that
+ * stand on them, of which it leaves the rest in *after. */
+void declare_squares(struct emitter *w, const struct phase *f);
+void put_squares(struct emitter *w, const struct phase *f);
+void settle_squares(struct emitter *w, const struct phase *f, int *smem, struct phase *rest);
+
 /* cuda_columns.c: sums of columns over the rows of a block. open_block_rows: before the first row;
  * put_column_sums: of an element, if `condition`; close_block_rows: after the last. */
 bool is_of_all_rows(const struct emitter *w, value_id v);

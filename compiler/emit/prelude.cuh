@@ -582,6 +582,19 @@ struct k_m2 {
     }
 };
 
+/* What a thread has of a sum of (x - u)^2 whose u is known later: how many, and sums of their differences from the
+ * first one and of the squares of these. */
+template <typename T> struct k_squares { int n; T first, sum, squares; };
+template <typename T> K_DEVICE k_squares<T> k_add_square(k_squares<T> a, T x, bool may_be_first) {
+    if (may_be_first && a.n == 0) a.first = x;
+    const T d = x - a.first;
+    return k_squares<T>{a.n + 1, a.first, a.sum + d, a.squares + d * d};
+}
+template <typename T> K_DEVICE T k_squares_about(k_squares<T> a, T u) {
+    const T e = u - a.first;
+    return a.n ? a.squares - e * ((T)2 * a.sum - (T)a.n * e) : (T)0;
+}
+
 /* expsum: the largest so far, and the sum of exp(x - that). */
 template <typename T> struct k_expsum_state { T max, sum; };
 template <typename T> K_DEVICE T k_expsum_value(k_expsum_state<T> a) { return a.sum * (a.max - a.max + (T)1); }

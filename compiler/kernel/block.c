@@ -42,11 +42,18 @@ static void build_phase(struct block *p, uint32_t index, bool *row_values) {
         bool accumulates = x->kind == INST_REDUCE || x->kind == INST_SCAN;
         int after = (int)index + !x->across; /* a column's sum is no level of its own */
         if (!accumulates || layout_phase(&p->layout, x->level) != after) continue;
+        bool online = p->layout.online && x->level == p->layout.online + 1;
+        value_id about, f_of = online ? kernel_online_square(k, v, &about) : NO_VALUE;
+        if (f_of != NO_VALUE) {
+            vec_push(a, &f.squares, v);
+            mark(p, f_of, need), mark(p, about, need);
+            continue;
+        }
         if (x->across)
             vec_push(a, &f.across, v);
         else
             vec_push(a, &f.reduce, v);
-        if (p->layout.online && x->level == p->layout.online + 1) vec_push(a, &f.online, v);
+        if (online) vec_push(a, &f.online, v);
         for (int i = 0; i < x->n_args; i++) mark(p, x->args[i], need);
     }
     for (uint32_t s = 0; s < k->stores.n; s++) {

@@ -36,7 +36,8 @@
     KNOB(last_block, "1: the last block of a split reduction to come, or to begin, reduces the "   \
                      "partial results; no launch "                                                 \
                      "more")                                                                       \
-    KNOB(online, "1: sums of exp(x - max) are made along with the maximum, and rescaled")          \
+    KNOB(online,                                                                                   \
+         "1: sums of exp(x - max) are made along with the maximum, of (x - mean)^2 with it")       \
     KNOB(blocks,                                                                                   \
          "blocks of a multiprocessor that go over many rows each; they may sum up columns")        \
     KNOB(fit, "blocks that the registers of a multiprocessor must suffice for; 0: for one")        \

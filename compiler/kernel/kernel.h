@@ -240,7 +240,7 @@ struct layout {
     int slack;      /* shift: columns at a row's end that its whole vectors leave alone */
     bool one_head;  /* peel: all rows of a thread have heads of one length */
     int fit;        /* blocks of a multiprocessor that registers must suffice for; 0: for one */
-    int online;     /* level of maxima whose sums of exp(x - max) go along with them; 0: none */
+    int online;     /* level of reductions with which the sums relative to them go along; 0: none */
     ex start;       /* peel: elements before row x, whose remainder by vec says where heads end */
     const struct windows *windows; /* pointwise: loads that share vectors; NULL if none do */
 };
@@ -286,7 +286,10 @@ int layout_window_words(const struct kernel *k, const struct layout *y); /* regi
 
 /* online.c: the maximum by which `sum` can be rescaled while both are accumulated, or NO_VALUE. */
 value_id kernel_online_maximum(const struct kernel *k, value_id sum);
-/* The least level of maxima at which all reductions of the next level are such sums; 0: none. */
+/* The f of which `sum` adds up (f - u)^2, where u, a row's value, is known only a level later than
+ * f; *about, unless NULL, is u. Or NO_VALUE. */
+value_id kernel_online_square(const struct kernel *k, value_id sum, value_id *about);
+/* The least level at which all reductions of the next level are such sums; 0: none. */
 int kernel_online_level(const struct kernel *k);
 /* Which phase stores values of this level; the one before has reduced them. */
 int layout_phase(const struct layout *y, int level);
@@ -345,9 +348,11 @@ struct phase {
     VEC(value_id) compute; /* values that vary with r, in order, loads included */
     VEC(value_id) reduce;  /* reductions accumulated here */
     VEC(value_id) online;  /* of these, sums that are rescaled when a maximum of them grows */
-    VEC(value_id) across;  /* those of columns */
-    VEC(uint32_t) stores;  /* stores that vary with r */
-    VEC(value_id) after;   /* values that do not vary with r, computed when the phase is over */
+    VEC(value_id)
+    squares; /* sums of squares about what stands on these, reduced when that is known */
+    VEC(value_id) across; /* those of columns */
+    VEC(uint32_t) stores; /* stores that vary with r */
+    VEC(value_id) after;  /* values that do not vary with r, computed when the phase is over */
 };
 
 struct block {

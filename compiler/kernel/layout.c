@@ -565,7 +565,9 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";
     if (c->knob[KNOB_online]) y->online = gpu ? kernel_online_level(k) : 0;
     if (c->knob[KNOB_online] && !y->online)
-        return "online=1 needs sums of exp(x - max) that follow the maximum, on a GPU";
+        return "online=1 needs sums of exp(x - max) that follow the maximum, or of (x - mean)^2 "
+               "that "
+               "follow the mean, on a GPU";
     if ((y->skip_l1 || y->leave_l2) && (dot || !gpu))
         return arena_printf(a, "%s is a knob of pointwise and reduce kernels on a GPU",
                             knob_name(y->skip_l1 ? KNOB_skip_l1 : KNOB_leave_l2));

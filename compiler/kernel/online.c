@@ -1,4 +1,4 @@
-/* online.c: sums of exp(x - max) that need not wait for the maximum:
+/* online.c: sums that need not wait for what they are relative to. Of exp(x - max):
  *
  *     v1 = reduce amax v0    level 1        a row in chunks:  m' = max(m, chunk)
  *     v2 = sub(v0, v1)                                        s *= exp(m - m')
@@ -7,7 +7,18 @@
  *
  * So both are known after one pass over the row. The sum may have a factor that does not depend on
  * the maximum. Milakov and Gimelshein, Online normalizer calculation for softmax, 2018; with one
- * rescaling for a chunk, an element costs one exponential as in two passes. */
+ * rescaling for a chunk, an element costs one exponential as in two passes.
+ *
+ * Of squared differences from the mean, or any other number u of the row:
+ *
+ *     v2 = reduce sum v1     level 1        of a thread's n elements, d = v1 - its first:
+ *     v4 = div(v2, 4096)                      sum of d, sum of d^2
+ *     v5 = sub(v1, v4)                      when v4 is known, e = v4 - its first:
+ *     v6 = mul(v5, v5)                        sum of d^2 - e (2 sum of d - n e)
+ *     v7 = reduce sum v6     level 2
+ *
+ * which is then summed up over threads. The first of so few elements is near enough to their mean
+ * for that difference to keep its digits: squares are at most n times as large as it. */
 #include "kernel/kernel.h"
 
 /* v without what keeps its value. */
@@ -57,6 +68,31 @@ value_id kernel_online_maximum(const struct kernel *k, value_id sum) {
     return dtype_opmath(x->dtype) == dtype_opmath(k->values.at[m].dtype) ? m : NO_VALUE;
 }
 
+value_id kernel_online_square(const struct kernel *k, value_id sum, value_id *about) {
+    const struct value_node *x = &k->values.at[sum];
+    if (x->kind != INST_REDUCE || x->reduction != REDUCTION_SUM || x->across) return NO_VALUE;
+    value_id square = x->args[0];
+    const struct value_node *product = plain(k, &square);
+    if (product->kind != INST_OP || product->op != OP_MUL) return NO_VALUE;
+    value_id d = product->args[0], same = product->args[1];
+    const struct value_node *difference = plain(k, &d);
+    plain(k, &same);
+    if (d != same || difference->kind != INST_OP || difference->op != OP_SUB) return NO_VALUE;
+    const struct value_node *f = &k->values.at[difference->args[0]],
+                            *u = &k->values.at[difference->args[1]];
+    bool late = u->level == x->level - 1 && f->level < u->level;
+    if (!late || u->mask & MASK_R || !(f->mask & MASK_R) || !dtype_is_float(x->dtype) ||
+        dtype_opmath(difference->dtype) != dtype_opmath(x->dtype))
+        return NO_VALUE;
+    if (about) *about = difference->args[1];
+    return difference->args[0];
+}
+
+static bool is_online(const struct kernel *k, value_id sum) {
+    return kernel_online_maximum(k, sum) != NO_VALUE ||
+           kernel_online_square(k, sum, NULL) != NO_VALUE;
+}
+
 int kernel_online_level(const struct kernel *k) {
     if (k->kind != KERNEL_REDUCE || k->columns) return 0;
     for (int level = 1; level < k->levels; level++) {
@@ -65,7 +101,7 @@ int kernel_online_level(const struct kernel *k) {
             const struct value_node *x = &k->values.at[v];
             if (x->kind != INST_REDUCE || x->level != level + 1) continue;
             any = true;
-            all &= kernel_online_maximum(k, v) != NO_VALUE;
+            all &= is_online(k, v);
         }
         if (any && all) return level;
     }

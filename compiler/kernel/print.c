@@ -145,6 +145,11 @@ static void put_phase(struct buf *b, const struct block *p, uint32_t i) {
             buf_printf(b, ", rescaled as v%u grows", kernel_online_maximum(k, f->reduce.at[r]));
         buf_putc(b, '\n');
     }
+    for (uint32_t r = 0; r < f->squares.n; r++) {
+        value_id about, of = kernel_online_square(k, f->squares.at[r], &about);
+        buf_printf(b, "    accumulate v%u sum= (v%u - v%u)^2, about the first v%u\n",
+                   f->squares.at[r], of, about, of);
+    }
     for (uint32_t r = 0; r < f->across.n; r++) {
         const struct value_node *v = &k->values.at[f->across.at[r]];
         buf_printf(b, "    column v%u %s= v%u\n", f->across.at[r], reduction_name(v->reduction),
@@ -157,6 +162,8 @@ static void put_phase(struct buf *b, const struct block *p, uint32_t i) {
     }
     for (uint32_t r = 0; r < f->reduce.n; r++)
         buf_printf(b, "combine v%u over %d threads\n", f->reduce.at[r], p->layout.t1);
+    for (uint32_t r = 0; r < f->squares.n; r++)
+        buf_printf(b, "then v%u over %d threads\n", f->squares.at[r], p->layout.t1);
     put_values(b, k, f->after.at, f->after.n, 0);
 }
 

@@ -385,6 +385,24 @@ static const struct {
      "x=2 r=64 warps=1 vec=2 keep=2 cluster=2"},
     {"graph(%x: f64[5, 1003]) {\n %s = softmax(%x, 1)\n return %s\n}\n",
      "x=2 r=64 warps=1 vec=2 online=1 cluster=8"},
+    /* squares about a mean that is known later: far from 0; of a cluster; beside a maximum; of
+     * heads and tails; along x; of a thread with nothing */
+    {"graph(%x: f32[5, 1003]) {\n %a = add(%x, 4096)\n %v = var(%a, 1)\n return %v\n}\n",
+     "x=1 r=128 warps=1 vec=4 online=1"},
+    {"graph(%x: bf16[3, 4101]) {\n %f = float(%x)\n %a = layer_norm(%f, [4101])\n return %a\n}\n",
+     "x=2 r=128 warps=1 vec=8 keep=2 online=1 cluster=8"},
+    {"graph(%x: bf16[3, 4101]) {\n %f = float(%x)\n %a = layer_norm(%f, [4101])\n return %a\n}\n",
+     "x=1 r=1280 warps=2 vec=4 rows=1 keep=1 online=1 cluster=4"},
+    {"graph(%x: f32[3, 700]) {\n %a = layer_norm(%x, [700])\n %m = amax(%x, 1, True)\n"
+     " %e = sub(%x, %m)\n %f = exp(%e)\n %s = sum(%f, 1)\n return %a, %s\n}\n",
+     "x=2 r=256 warps=2 vec=4 online=1"},
+    {"graph(%x: f32[700, 36]) {\n %v = var(%x, 0)\n %m = mean(%x, 0)\n return %v, %m\n}\n",
+     "x=32 r=64 warps=4 vec=4 online=1"},
+    {"graph(%x: f32[700, 36]) {\n %v = var(%x, 0)\n %m = mean(%x, 0, True)\n %y = sub(%x, %m)\n "
+     "return %v, %y\n}\n",
+     "x=32 r=16 warps=4 vec=4 online=1 cluster=8"},
+    {"graph(%x: f64[9, 40]) {\n %a = layer_norm(%x, [40])\n return %a\n}\n",
+     "x=4 r=64 warps=2 rows=2 vec=2 keep=1 online=1"},
     {"graph(%x: f64[5, 3001]) {\n %s = sum(%x, 1)\n %i = argmin(%x, 1)\n return %s, %i\n}\n",
      "x=4 r=64 warps=2 rows=2 split=7 last_block=1"},
     {"graph(%x: f64[5, 3001]) {\n %s = sum(%x, 1)\n %i = argmin(%x, 1)\n return %s, %i\n}\n",
