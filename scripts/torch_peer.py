@@ -119,6 +119,7 @@ class CudaClock:
     def __init__(self, torch, device):
         self.torch, self.device = torch, device
         torch.cuda.set_device(device)
+        self.driver = ctypes.CDLL("libcuda.so.1")
         l2_bytes = torch.cuda.get_device_properties(device).L2_cache_size
         self.buffer = torch.zeros(2 * l2_bytes, dtype=torch.int8, device=device)
         # Nothing else negates bytes bit by bit, so this name belongs to the flush alone.
@@ -129,6 +130,13 @@ class CudaClock:
 
     def flush(self):
         self.buffer.bitwise_not_()
+
+    def forget_persisting(self):
+        """Lines of the L2 that a kernel has asked to stay there would outlive the flush."""
+        self.torch.cuda.synchronize()
+        status = self.driver.cuCtxResetPersistingL2Cache()
+        if status:
+            raise Failure(3, f"cuCtxResetPersistingL2Cache: error {status}")
 
     def record(self, work):
         """Device activity of work() in the order it ran."""
@@ -146,6 +154,7 @@ class CudaClock:
 
         def work():
             for _ in range(count):
+                self.forget_persisting()
                 self.flush()
                 begin = time.perf_counter()
                 call()

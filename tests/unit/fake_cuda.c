@@ -126,6 +126,10 @@ CU(cuCtxSetCurrent, cu_context ctx) {
     return CU_OK;
 }
 CU(cuCtxSynchronize, void) { return state.sync_status; }
+CU(cuCtxResetPersistingL2Cache, void) {
+    state.l2_resets++;
+    return state.l2_status;
+}
 CU(cuMemGetInfo_v2, size_t *left, size_t *total) { return *left = *total = 1 << 30, CU_OK; }
 CU(cuMemAlloc_v2, uint64_t *p, size_t bytes) {
     void *q = bytes > 1u << 30 ? NULL : aligned_alloc(256, (bytes + 255) / 256 * 256);

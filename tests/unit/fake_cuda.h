@@ -28,7 +28,8 @@ struct fake {
     int profilers, enables, hosts, asked, misused;
     int overlapping; /* of the launches: allowed to begin before the one before them ends */
     int graph_launches;
-    int launches, flushes, contexts, subscriptions, loaded, leaked;
+    int l2_status; /* what cuCtxResetPersistingL2Cache answers */
+    int launches, flushes, l2_resets, contexts, subscriptions, loaded, leaked;
 };
 
 #endif

@@ -141,6 +141,22 @@ static void test_time(void **state) {
     assert_int_equal(f->kit->fake->launches, 2 * (SAMPLES + 1)); /* one warm-up */
     expect_times(f, true);
     assert_int_equal(f->kit->fake->flushes, SAMPLES);
+    assert_int_equal(f->kit->fake->l2_resets, SAMPLES);
+}
+
+/* What a kernel keeps in the L2 would otherwise be there for the next repetition. */
+static void test_lines_that_stay(void **state) {
+    struct fixture *f = *state;
+    open_device(f);
+    f->kit->fake->l2_status = 801; /* a device without such lines */
+    expect_times(f, true);
+    f->kit->fake->l2_status = 1;
+    struct module *m = load(f);
+    struct launch l = launch(m, "a");
+    double us;
+    assert_int_equal(device_time(f->dev, &l, 1, 1, true, &us, NULL, &f->diag), WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "cuCtxResetPersistingL2Cache"));
+    device_unload(f->dev, m);
 }
 
 /* A span counts where the host was done before the device began. */
@@ -470,6 +486,7 @@ int main(void) {
         TEST(test_two_devices_at_once),
         TEST(test_library_that_does_not_load),
         TEST(test_time),
+        TEST(test_lines_that_stay),
         TEST(test_gaps_of_a_slow_host),
         TEST(test_overlapping),
         TEST(test_graphs),

@@ -86,6 +86,7 @@ struct cu_launch_config {
     E(INVALID_PC, 718, 1)                                                                          \
     E(LAUNCH_FAILED, 719, 1)                                                                       \
     E(TENSOR_MEMORY_LEAK, 721, 1)                                                                  \
+    E(NOT_SUPPORTED, 801, 0)                                                                       \
     E(UNKNOWN, 999, 1)
 
 enum {
@@ -132,6 +133,7 @@ enum {
     F(cu_status, primary_reset, "cuDevicePrimaryCtxReset_v2", (cu_device dev))                     \
     F(cu_status, ctx_set_current, "cuCtxSetCurrent", (cu_context ctx))                             \
     F(cu_status, ctx_synchronize, "cuCtxSynchronize", (void))                                      \
+    F(cu_status, ctx_reset_l2, "cuCtxResetPersistingL2Cache", (void))                              \
     F(cu_status, mem_info, "cuMemGetInfo_v2", (size_t * free, size_t * total))                     \
     F(cu_status, mem_alloc, "cuMemAlloc_v2", (uint64_t * p, size_t bytes))                         \
     F(cu_status, mem_free, "cuMemFree_v2", (uint64_t p))                                           \

@@ -103,8 +103,9 @@ struct helpers {
     dptr result;     /* of compare */
 };
 
-const char *helpers_source(struct arena *a);                                /* CUDA C */
-enum ws_status helpers_flush_launch(struct cuda_device *c, struct diag *d); /* asynchronous */
+const char *helpers_source(struct arena *a); /* CUDA C */
+/* Waits for what was launched before, then launches the flush. */
+enum ws_status helpers_flush(struct cuda_device *c, struct diag *d);
 /* After a flush: nothing in the L2 is left to be written back. Asynchronous. */
 enum ws_status helpers_drain_launch(struct cuda_device *c, struct diag *d);
 enum ws_status helpers_prepare(struct cuda_device *c, struct diag *d);

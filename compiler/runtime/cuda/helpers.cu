@@ -1,6 +1,7 @@
 /* helpers.cu: the runtime's own kernels, compiled by NVRTC when first needed (kernels.c). Includes no header.
  *
- *   ws_flush        writes a buffer of more than twice the L2: nothing of the workload is left in it
+ *   ws_flush        writes a buffer of more than twice the L2: nothing of the workload is left in it, if none of its
+ *                   lines are there to stay
  *   ws_drain        reads that buffer: what the flush left to be written back would be counted as the next kernel's
  *   ws_copy_*       streaming copies of several shapes; the fastest is the copy bandwidth
  *   ws_compare      counts bad elements and finds the worst badness

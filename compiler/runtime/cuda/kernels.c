@@ -66,8 +66,20 @@ void helpers_release(struct cuda_device *c) {
     c->helpers = (struct helpers){0};
 }
 
-enum ws_status helpers_flush_launch(struct cuda_device *c, struct diag *d) {
+/* Lines that a kernel has asked to stay in the L2 outlive whatever is written over it: on an H200 a
+ * softmax of bf16[4096, 4096] took 16.7 us for 18.5 behind one that had. They are made lines like
+ * others first, which a device does at once, so that what was launched must be over. */
+static enum ws_status forget_persisting(struct cuda_device *c, struct diag *d) {
+    if (cuda_synchronize(c, "kernels before a flush", d) != WS_OK) return d->status;
+    cu_status s = c->api.ctx_reset_l2();
+    return s == CU_OK || s == CU_ERR_NOT_SUPPORTED
+               ? WS_OK
+               : cuda_fail(c, d, s, "cuCtxResetPersistingL2Cache");
+}
+
+enum ws_status helpers_flush(struct cuda_device *c, struct diag *d) {
     struct helpers *h = &c->helpers;
+    if (forget_persisting(c, d) != WS_OK) return d->status;
     int64_t n = h->flush_bytes / 16;
     h->flush_value++;
     struct launch l = {.module = h->module,

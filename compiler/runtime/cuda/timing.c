@@ -4,13 +4,13 @@
  *   repetition 1:  [flush L2]  kernel 0  kernel 1 ...
  *
  * us[s*n + i] is end - start of the record of kernel i in repetition s; of one that overlaps the
- * one before, end - the other's end. The flush gives the host
- * time to submit what follows: a repetition whose first kernel began after its last was submitted
- * is `queued`, and the gaps between its kernels are the device's own.
+ * one before, end - the other's end. The flush gives the host time to submit what follows: a
+ * repetition whose first kernel began after its last was submitted is `queued`, and the gaps
+ * between its kernels are the device's own.
  *
- * All repetitions are queued without waiting in between, so that the GPU never idles and its clock
- * stays up; records are matched to launches by correlation id, so the flush is in no window; those
- * of a graph's launches share its id, and come in the order in which they began. A repetition whose
+ * Without a flush, repetitions are queued without waiting in between; a flush waits for the one
+ * before. Records are matched to launches by correlation id, so the flush is in no window; those of
+ * a graph's launches share its id, and come in the order in which they began. A repetition whose
  * record is missing or has no timestamps is measured again; after a few rounds that is an error,
  * never a guess. */
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static enum ws_status submit_launches(struct timing *t, uint32_t *ids, struct di
 }
 
 static enum ws_status submit_sample(struct timing *t, int s, struct diag *d) {
-    if (t->flush && helpers_flush_launch(t->c, d) != WS_OK) return d->status;
+    if (t->flush && helpers_flush(t->c, d) != WS_OK) return d->status;
     double start = clock_ms();
     uint32_t *ids = t->ids + s * t->n;
     if ((t->graph ? submit_graph : submit_launches)(t, ids, d) != WS_OK) return d->status;
