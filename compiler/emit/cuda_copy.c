@@ -45,9 +45,11 @@ static const char *place(struct emitter *w, value_id v) {
 static void put_copy(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
     int bytes = dtype_bytes(x->dtype) * w->y->vec, word = bytes < 16 ? bytes : 16;
+    const char *hint = l2_hint(w); /* every copy is of what is loaded once */
     for (int i = 0; i < bytes; i += word)
-        line(w, "k_cp_async<%d>(%s + %d, (const unsigned char *)(p%d + (%s)) + %d);", word,
-             place(w, v), i, argument_of(w, x->buffer), ex_text(w, x->index), i);
+        line(w, "k_cp_async<%d%s%s>(%s + %d, (const unsigned char *)(p%d + (%s)) + %d);", word,
+             *hint ? ", " : "", hint, place(w, v), i, argument_of(w, x->buffer),
+             ex_text(w, x->index), i);
 }
 
 static void put_taken(struct emitter *w, value_id v) {

@@ -197,12 +197,15 @@ static bool *open_address(struct emitter *w, value_id v) {
 /* What the load of a buffer's elements is told, as a template argument: "" for nothing. What is the
  * same for all rows, or all columns, is loaded again and stays. */
 const char *load_hint(struct emitter *w, bool once) {
-    bool skip = w->y->skip_l1, leave = w->y->leave_l2 && once;
-    return skip && leave ? ", K_SKIP_L1 | K_LEAVE_L2"
-           : skip        ? ", K_SKIP_L1"
-           : leave       ? ", K_LEAVE_L2"
-                         : "";
+    const char *l2 = once ? l2_hint(w) : "", *l1 = w->y->skip_l1 ? "K_SKIP_L1" : "";
+    if (!*l1 && !*l2) return "";
+    return arena_printf(w->arena, ", %s%s%s", l1, *l1 && *l2 ? " | " : "", l2);
 }
+
+const char *l2_hint(const struct emitter *w) {
+    return w->y->leave_l2 ? "K_LEAVE_L2" : w->y->stay_l2 ? "K_STAY_L2" : "";
+}
+
 static bool is_loaded_once(const struct emitter *w, value_id v) {
     const struct kernel *k = w->k;
     int64_t rows = 1;

@@ -20,6 +20,7 @@ void close_columns(struct emitter *w);
 void open_row(struct emitter *w); /* inside of it, over the thread's rows e; declares x */
 void close_row(struct emitter *w);
 void declare_packs(struct emitter *w, const struct phase *f); /* registers for its loads */
+const char *l2_hint(const struct emitter *w); /* of what is loaded once; "" for none */
 const char *load_hint(struct emitter *w, bool once);
 void put_loads(struct emitter *w, const struct phase *f);
 void put_tile(struct emitter *w, const struct phase *f);

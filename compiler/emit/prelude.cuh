@@ -124,8 +124,16 @@ template <int N> K_DEVICE void k_put(k_pack<k_bool, N> &p, const bool *v) {
 
 /* ---- global memory. `at` must be aligned to the pack's size; sizes 1, 2, 4, 8, 16, and multiples of 16  */
 
-/* What loads are told, as bits: leave no copy in L1; be the first to leave L2, so that what is stored may stay there. */
-enum { K_SKIP_L1 = 1, K_LEAVE_L2 = 2 };
+/* What loads are told, as bits: leave no copy in L1; leave L2 before what is stored does, or after it. */
+enum { K_SKIP_L1 = 1, K_LEAVE_L2 = 2, K_STAY_L2 = 4 };
+#ifndef WS_EMULATOR
+template <int HINTS> K_DEVICE unsigned long long k_l2_policy() {
+    unsigned long long policy = 0;
+    if (HINTS & K_LEAVE_L2) asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
+    if (HINTS & K_STAY_L2) asm("createpolicy.fractional.L2::evict_last.b64 %0;" : "=l"(policy));
+    return policy;
+}
+#endif
 #define K_LOAD_WORDS(hint, POLICY, policy_input)                                                          \
     if (BYTES == 1) {                                                                                     \
         unsigned short h;                                                                                 \
@@ -154,13 +162,14 @@ template <int BYTES, int HINTS> K_DEVICE void k_load_words(unsigned *w, const vo
 #ifdef WS_EMULATOR
     emu_load(w, at, BYTES);
 #else
-    unsigned long long policy;
-    if (HINTS & K_LEAVE_L2) asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
-    if (HINTS == (K_SKIP_L1 | K_LEAVE_L2)) {
-        K_LOAD_WORDS(".L1::no_allocate.L2::cache_hint", K_POLICY, K_POLICY_INPUT)
-    } else if (HINTS == K_LEAVE_L2) {
-        K_LOAD_WORDS(".L2::cache_hint", K_POLICY, K_POLICY_INPUT)
-    } else if (HINTS == K_SKIP_L1) {
+    const unsigned long long policy = k_l2_policy<HINTS>();
+    if (HINTS & (K_LEAVE_L2 | K_STAY_L2)) {
+        if (HINTS & K_SKIP_L1) {
+            K_LOAD_WORDS(".L1::no_allocate.L2::cache_hint", K_POLICY, K_POLICY_INPUT)
+        } else {
+            K_LOAD_WORDS(".L2::cache_hint", K_POLICY, K_POLICY_INPUT)
+        }
+    } else if (HINTS & K_SKIP_L1) {
         K_LOAD_WORDS(".L1::no_allocate", K_NO_POLICY, )
     } else {
         K_LOAD_WORDS("", K_NO_POLICY, )
@@ -1139,12 +1148,19 @@ K_DEVICE unsigned k_shared_address(const void *at) {
 /* BYTES (4, 8 or 16, both sides aligned to it) from global to shared memory; 16 go round the L1. At an edge only the
  * first `valid` bytes are read and the rest becomes 0. The thread's copies up to a commit are a group; a wait leaves at
  * most N of its newest groups under way. Other threads see the bytes after a barrier that follows the wait. */
-template <int BYTES> K_DEVICE void k_cp_async(void *smem, const void *gmem) {
+template <int BYTES, int HINTS = 0> K_DEVICE void k_cp_async(void *smem, const void *gmem) {
     static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "a thread copies 4, 8 or 16 bytes");
 #ifdef WS_EMULATOR
     emu_cp_async(smem, gmem, BYTES, BYTES);
 #else
-    if (BYTES == 16)
+    const unsigned long long policy = k_l2_policy<HINTS>();
+    if (HINTS && BYTES == 16)
+        asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;"
+                     : : "r"(k_shared_address(smem)), "l"(gmem), "l"(policy) : "memory");
+    else if (HINTS)
+        asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], %2, %3;"
+                     : : "r"(k_shared_address(smem)), "l"(gmem), "n"(BYTES & 15 ? BYTES : 4), "l"(policy) : "memory");
+    else if (BYTES == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(k_shared_address(smem)), "l"(gmem) : "memory");
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"

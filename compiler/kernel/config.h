@@ -33,6 +33,7 @@
     KNOB(cluster, "blocks that share one row, as a cluster if anything is reduced along it")       \
     KNOB(skip_l1, "1: loads leave no copy in L1")                                                  \
     KNOB(leave_l2, "1: what is loaded leaves L2 before what is stored")                            \
+    KNOB(stay_l2, "1: what is loaded leaves L2 after what is stored")                              \
     KNOB(last_block, "1: the last block of a split reduction to come, or to begin, reduces the "   \
                      "partial results; no launch "                                                 \
                      "more")                                                                       \

@@ -233,6 +233,7 @@ struct layout {
     bool ahead;     /* CPU: rows are asked for while the one before is worked on */
     bool skip_l1;   /* loads leave no copy in L1 */
     bool leave_l2;  /* what is loaded once leaves L2 before what is stored */
+    bool stay_l2;   /* or after it */
     int head_unit;  /* peel: heads end at multiples of it */
     bool peel;      /* vec does not divide the rows: each has a head and a tail, see peel.c */
     bool shift;     /* peel, rows inner: what is out of step is put together from two vectors */

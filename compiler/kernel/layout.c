@@ -506,9 +506,9 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
 
 /* Whether the numbers may stand in a config of such a kernel, whatever they would make of it. */
 static const char *check_knobs(const struct config *c, bool dot, struct arena *a) {
-    static const enum knob switches[] = {KNOB_nt,    KNOB_skip_l1,    KNOB_leave_l2, KNOB_online,
-                                         KNOB_turn,  KNOB_last_block, KNOB_window,   KNOB_look_back,
-                                         KNOB_ahead, KNOB_shift};
+    static const enum knob switches[] = {
+        KNOB_nt,         KNOB_skip_l1, KNOB_leave_l2,  KNOB_stay_l2, KNOB_online, KNOB_turn,
+        KNOB_last_block, KNOB_window,  KNOB_look_back, KNOB_ahead,   KNOB_shift};
     static const enum knob dot_only[] = {KNOB_m, KNOB_n, KNOB_k, KNOB_tm, KNOB_tn};
     static const enum knob row_only[] = {KNOB_x,         KNOB_r,     KNOB_rows,    KNOB_keep,
                                          KNOB_split,     KNOB_vec,   KNOB_cluster, KNOB_blocks,
@@ -554,6 +554,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
                          .streaming = c->knob[KNOB_nt] == 1,
                          .skip_l1 = c->knob[KNOB_skip_l1] == 1,
                          .leave_l2 = c->knob[KNOB_leave_l2] == 1,
+                         .stay_l2 = c->knob[KNOB_stay_l2] == 1,
                          .shift = c->knob[KNOB_shift] == 1,
                          .look_back = c->knob[KNOB_look_back] == 1,
                          .ahead = c->knob[KNOB_ahead] == 1,
@@ -568,9 +569,12 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
         return "online=1 needs sums of exp(x - max) that follow the maximum, or of (x - mean)^2 "
                "that "
                "follow the mean, on a GPU";
-    if ((y->skip_l1 || y->leave_l2) && (dot || !gpu))
+    if ((y->skip_l1 || y->leave_l2 || y->stay_l2) && (dot || !gpu))
         return arena_printf(a, "%s is a knob of pointwise and reduce kernels on a GPU",
-                            knob_name(y->skip_l1 ? KNOB_skip_l1 : KNOB_leave_l2));
+                            knob_name(y->skip_l1    ? KNOB_skip_l1
+                                      : y->leave_l2 ? KNOB_leave_l2
+                                                    : KNOB_stay_l2));
+    if (y->leave_l2 && y->stay_l2) return "leave_l2=1 and stay_l2=1 are opposites";
     if (dot) return matmul_layout(k, c, y, a);
     if (!is_power_of_two(y->vec) || y->vec > (gpu ? 16 : 256))
         return arena_printf(a, "vec=%d", y->vec);

@@ -10,7 +10,8 @@ enum {
     MAX_HINTED = 12,  /* of these, how many are tried with each of the hints as well */
     MAX_STREAMED = 4, /* ... and with streaming stores */
     MAX_LEAVING = 4,  /* ... and with loads that leave L2 first */
-    N_HINTS = 5,
+    MAX_STAYING = 6,  /* ... or last */
+    N_HINTS = 6,
     MAX_AHEAD = 8,   /* configs that copy rows ahead where no columns are summed up */
     MAX_LISTING = 8, /* configs that list what lands in a tile */
     MAX_AGAIN = 6,   /* configs that read rows again, of those that the cost model ruled out */
@@ -428,28 +429,37 @@ static int hint(const struct kernel *k, const struct layout *y, const struct con
     return !c->knob[h];
 }
 
+/* Behind the n configs of the list, the `most` from `first` on with hint h turned over; returns how
+ * many these are. */
+static int add_hint(const struct kernel *k, struct arena *a, struct config *list, int first,
+                    int most, int n, enum knob h) {
+    int added = 0;
+    for (int i = first; i < first + most && i < n; i++) {
+        struct config c = list[i];
+        struct layout y;
+        if (kernel_layout(k, &c, &y, a)) continue;
+        c.knob[h] = hint(k, &y, &c, h);
+        if (!listed(list, n + added, &c) && !kernel_layout(k, &c, &y, a)) list[n + added++] = c;
+    }
+    return added;
+}
+
 /* The cost model cannot tell what a copy in L1 is worth, or not to wait for the maximum of rows
- * that are kept, or fewer registers, or stores that make room in L2, or loads that do:
- * the best few are tried both ways. */
+ * that are kept, or fewer registers, or stores that make room in L2, or loads that do, or that do
+ * not: the best few are tried both ways. */
 static int add_hinted(const struct kernel *k, struct arena *a, struct config *list, int n) {
     static const struct {
         enum knob knob;
         int most;
-    } hints[N_HINTS] = {{KNOB_skip_l1, MAX_HINTED},
-                        {KNOB_online, MAX_HINTED},
-                        {KNOB_fit, MAX_HINTED},
-                        {KNOB_nt, MAX_STREAMED},
-                        {KNOB_leave_l2, MAX_LEAVING}};
-    int added = 0;
-    for (int h = 0; h < N_HINTS; h++)
-        for (int i = 0; i < n && i < hints[h].most; i++) {
-            struct config c = list[i];
-            struct layout y;
-            if (kernel_layout(k, &c, &y, a)) continue;
-            c.knob[hints[h].knob] = hint(k, &y, &c, hints[h].knob);
-            if (!listed(list, n + added, &c) && !kernel_layout(k, &c, &y, a)) list[n + added++] = c;
-        }
-    return added;
+    } hints[N_HINTS] = {{KNOB_skip_l1, MAX_HINTED},   {KNOB_online, MAX_HINTED},
+                        {KNOB_fit, MAX_HINTED},       {KNOB_nt, MAX_STREAMED},
+                        {KNOB_leave_l2, MAX_LEAVING}, {KNOB_stay_l2, MAX_STAYING}};
+    int all = n;
+    for (int h = 0; h < N_HINTS; h++) {
+        int most = hints[h].most < n ? hints[h].most : n;
+        all += add_hint(k, a, list, 0, most, all, hints[h].knob);
+    }
+    return all - n;
 }
 
 /* Rows that are kept could also be copied ahead by persistent blocks. What that gains has not been
@@ -509,12 +519,16 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
     sort_by_cost(&s);
     uint32_t keep = s.all.n < MAX_CONFIGS ? s.all.n : MAX_CONFIGS;
     while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;
-    struct config *list = NEW_ARRAY(
-        a, struct config, keep + N_HINTS * MAX_HINTED + MAX_AHEAD + MAX_AGAIN + MAX_LISTING);
+    struct config *list =
+        NEW_ARRAY(a, struct config,
+                  keep + N_HINTS * MAX_HINTED + MAX_AHEAD + MAX_STAYING + MAX_AGAIN + MAX_LISTING);
     for (uint32_t i = 0; i < keep; i++) list[i] = s.all.at[i].c;
     *out = list;
     *n = (int)keep + add_hinted(k, a, list, (int)keep);
-    *n += add_ahead(k, a, list + *n);
+    int ahead = add_ahead(k, a, list + *n);
+    *n += ahead;
+    *n += add_hint(k, a, list, *n - ahead, ahead < MAX_STAYING ? ahead : MAX_STAYING, *n,
+                   KNOB_stay_l2);
     int again = add_again(&s, keep, list, *n), listing = 0;
     *n += again;
     if (k->landing) listing = add_listing(&s, keep, list + *n);

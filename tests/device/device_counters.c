@@ -18,6 +18,17 @@ static const char SOURCE[] =
     "    for (i64 i = blockIdx.x * 256ll + threadIdx.x; i < n; i += gridDim.x * 256ll) y[i] = "
     "x[i];\n"
     "}\n"
+    "extern \"C\" __global__ void stay(float4 *y, const float4 *x, i64 n) {\n"
+    "    i64 last;\n"
+    "    asm(\"createpolicy.fractional.L2::evict_last.b64 %0;\" : \"=l\"(last));\n"
+    "    float v, sum = 0;\n"
+    "    for (i64 i = blockIdx.x * 256ll + threadIdx.x; i < n; i += gridDim.x * 256ll) {\n"
+    "        asm volatile(\"ld.global.L2::cache_hint.f32 %0, [%1], %2;\" : \"=f\"(v) : \"l\"(x + "
+    "i), \"l\"(last));\n"
+    "        sum += v;\n"
+    "    }\n"
+    "    y[blockIdx.x * 256ll + threadIdx.x].x = sum;\n"
+    "}\n"
     "extern \"C\" __global__ void exps(float4 *y, const float4 *x, i64 n) {\n"
     "    float v = x[threadIdx.x].x;\n"
     "    for (int i = 0; i < 2000; i++) asm volatile(\"ex2.approx.ftz.f32 %0, %0;\" : \"+f\"(v));\n"
@@ -127,6 +138,20 @@ static enum ws_status count_copy(struct test *t) {
     return WS_OK;
 }
 
+/* What one kernel has asked to stay in the L2 is not there for the next one that is looked at. */
+static void count_after_stay(struct test *t) {
+    struct diag d = diag_new(t->arena);
+    struct counters c;
+    int64_t blocks = device_limits(t->dev)->units * 8, all = t->n;
+    t->n = (16 << 20) / 16; /* less than an L2 */
+    struct launch l = launch_of(t, "stay", blocks);
+    bool ran = device_run(t->dev, &l, 1, &d) == WS_OK && device_run(t->dev, &l, 1, &d) == WS_OK;
+    if (check(t, ran, "read what is to stay") && count(t, "copy", blocks, &c) == WS_OK)
+        check(t, within(c.dram_read_bytes, 0.95 * (double)t->n * 16, INFINITY),
+              "what was to stay in the L2 is read again");
+    t->n = all;
+}
+
 /* How long it takes: the first after a time enables the profiler, each launch takes its passes. */
 static void cost_of_counting(struct test *t) {
     struct diag d = diag_new(t->arena);
@@ -195,6 +220,7 @@ int main(int argc, char **argv) {
         time_copy(&t);
         if (counted == WS_OK) {
             count_others(&t);
+            count_after_stay(&t);
             time_copy(&t);
             cost_of_counting(&t);
         }

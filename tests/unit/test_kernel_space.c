@@ -6,7 +6,8 @@
 /* At the end are copies of the best that differ in one hint each, and what copies rows ahead or
  * reads them again. */
 static bool is_hinted(const struct kernel *k, const struct config *c, int i) {
-    static const enum knob hints[] = {KNOB_skip_l1, KNOB_online, KNOB_fit, KNOB_nt, KNOB_leave_l2};
+    static const enum knob hints[] = {KNOB_skip_l1, KNOB_online,   KNOB_fit,
+                                      KNOB_nt,      KNOB_leave_l2, KNOB_stay_l2};
     if (c[i].knob[KNOB_stages] && !k->columns) return true;
     if (c[0].knob[KNOB_keep] && !c[i].knob[KNOB_keep] && !c[i].knob[KNOB_split]) return true;
     for (int j = 0; j < i; j++)
