@@ -4,17 +4,19 @@
  * 1998).
  *
  *   the cost model's first 5, 3 far from these and from each other,
- *   then waves of 8, chosen one after the other, each as if the former had come out as predicted
+ *   then waves of 8, chosen one after the other, each as if the former had come out as predicted;
+ *   the first of these begins with the best so far with one hint turned over, up to 4
  *
- * The wave is what compiles at the same time; of larger ones, which learn less from each other, the
- * same bench finds other winners more often. With some dozens of points the linear algebra takes
- * microseconds. */
+ * What a hint does is the same for most configs, and a pair that differs in nothing else tells
+ * best. The wave is what compiles at the same time; of larger ones, which learn less from each
+ * other, the same bench finds other winners more often. With some dozens of points the linear
+ * algebra takes microseconds. */
 #include <math.h>
 #include <string.h>
 
 #include "tuner/search.h"
 
-enum { GUESSES = 5, FAR = 3, WAVE = 8, MOST = 24 };
+enum { GUESSES = 5, FAR = 3, SIBLINGS = 4, WAVE = 8, MOST = 24 };
 
 #define LENGTH 1.2 /* over which times are alike, in standard deviations of a knob */
 #define NOISE 0.01 /* variance of a time that the knobs do not explain, of that of all */
@@ -134,15 +136,35 @@ static int choose(const struct process *p, const bool *seen, double *mean) {
     return best;
 }
 
-static int choose_wave(struct process *p, bool *seen, int *which) {
-    int n = 0;
+/* As the best so far, but for one knob that is 0 or 1. */
+static bool is_sibling(const struct tune *t, int i, int best) {
+    const struct config *a = t->variants[i].config, *b = t->variants[best].config;
+    int differ = 0;
+    for (int k = 0; k < KNOB_COUNT; k++)
+        differ += a->knob[k] != b->knob[k] ? (a->knob[k] + b->knob[k] == 1 ? 1 : 2) : 0;
+    return differ == 1;
+}
+
+static int choose_siblings(struct process *p, const struct tune *t, bool *seen, int *which) {
+    int n = 0, best = search_best(t);
+    for (int i = 0; i < p->space.n && n < SIBLINGS && best >= 0; i++) {
+        double mean, deviation;
+        if (seen[i] || !is_sibling(t, i, best)) continue;
+        fit(p);
+        predict(p, i, &mean, &deviation);
+        seen[which[n++] = i] = true;
+        suppose(p, i, mean);
+    }
+    return n;
+}
+
+static int choose_wave(struct process *p, bool *seen, int *which, int n) {
     while (n < WAVE) {
         double mean = 0;
         fit(p);
         int i = choose(p, seen, &mean);
         if (i < 0) break;
-        seen[i] = true;
-        which[n++] = i;
+        seen[which[n++] = i] = true;
         suppose(p, i, mean);
     }
     return n;
@@ -175,7 +197,8 @@ enum ws_status search_model(struct tune *t, struct diag *d) {
         if (search_wave(t, &i, 1, d) != WS_OK) return d->status;
     while (n < MOST && search_goes_on(t) && t->best_us < INFINITY) {
         learn(p, t, tried, n);
-        int more = p->n ? choose_wave(p, seen, tried + n) : 0;
+        int more = p->n && n <= GUESSES + FAR ? choose_siblings(p, t, seen, tried + n) : 0;
+        if (p->n) more = choose_wave(p, seen, tried + n, more);
         if (more > MOST - n) more = MOST - n;
         if (!more) break;
         if (search_wave(t, tried + n, more, d) != WS_OK) return d->status;

@@ -10,9 +10,9 @@ enum {
     MAX_HINTED = 12,  /* of these, how many are tried with each of the hints as well */
     MAX_STREAMED = 4, /* ... and with streaming stores */
     MAX_LEAVING = 4,  /* ... and with loads that leave L2 first */
-    MAX_STAYING = 6,  /* ... or last */
     N_HINTS = 6,
     MAX_AHEAD = 8,   /* configs that copy rows ahead where no columns are summed up */
+    MAX_STAYING = 6, /* ... of these, also with loads that leave L2 last */
     MAX_LISTING = 8, /* configs that list what lands in a tile */
     MAX_AGAIN = 6,   /* configs that read rows again, of those that the cost model ruled out */
     LONG_ROW = 8192, /* columns from which a cluster of blocks may share a row */
@@ -446,14 +446,14 @@ static int add_hint(const struct kernel *k, struct arena *a, struct config *list
 
 /* The cost model cannot tell what a copy in L1 is worth, or not to wait for the maximum of rows
  * that are kept, or fewer registers, or stores that make room in L2, or loads that do, or that do
- * not: the best few are tried both ways. */
+ * not: the best few are tried both ways, with what gains most often first. */
 static int add_hinted(const struct kernel *k, struct arena *a, struct config *list, int n) {
     static const struct {
         enum knob knob;
         int most;
-    } hints[N_HINTS] = {{KNOB_skip_l1, MAX_HINTED},   {KNOB_online, MAX_HINTED},
-                        {KNOB_fit, MAX_HINTED},       {KNOB_nt, MAX_STREAMED},
-                        {KNOB_leave_l2, MAX_LEAVING}, {KNOB_stay_l2, MAX_STAYING}};
+    } hints[N_HINTS] = {{KNOB_stay_l2, MAX_HINTED}, {KNOB_online, MAX_HINTED},
+                        {KNOB_nt, MAX_STREAMED},    {KNOB_skip_l1, MAX_HINTED},
+                        {KNOB_fit, MAX_HINTED},     {KNOB_leave_l2, MAX_LEAVING}};
     int all = n;
     for (int h = 0; h < N_HINTS; h++) {
         int most = hints[h].most < n ? hints[h].most : n;

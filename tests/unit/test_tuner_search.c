@@ -124,6 +124,21 @@ static void test_model_finds_a_bowl(void **state) {
     assert_true(far <= 4);
 }
 
+/* Once there are times, what one hint does to the best is asked before anything else. */
+static void test_model_turns_hints_over(void **state) {
+    (void)state;
+    enum { FIRST_WAVE = 8 };
+    for (int i = 0; i < 48; i++) {
+        struct world w;
+        make(&w, i % 4, i / 4 % 4, i / 16 % 3, i % 2, 0);
+        struct tune first = run(&w, SEARCH_model, FIRST_WAVE);
+        int best = search_best(&first), sibling = best ^ 1; /* it differs in keep */
+        struct tune next = run(&w, SEARCH_model, FIRST_WAVE + 1);
+        assert_true(search_seen(&next, sibling));
+        arena_free(w.arena);
+    }
+}
+
 static void test_coordinate_walks_downhill(void **state) {
     (void)state;
     int far = 0;
@@ -251,6 +266,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exhaustive_tries_all),
         cmocka_unit_test(test_model_finds_a_bowl),
+        cmocka_unit_test(test_model_turns_hints_over),
         cmocka_unit_test(test_coordinate_walks_downhill),
         cmocka_unit_test(test_profile_takes_advice),
         cmocka_unit_test(test_halving_keeps_the_best),
