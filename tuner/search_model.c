@@ -5,10 +5,10 @@
  *
  *   the cost model's first 5, 3 far from these and from each other,
  *   then waves of 8, chosen one after the other, each as if the former had come out as predicted;
- *   the first of these begins with the best so far with one hint turned over, up to 4
+ *   the first of these begins with the best so far with one hint turned over, up to 4, and each
+ * with what would be about the best if a hint did to it what it did to others
  *
- * What a hint does is the same for most configs, and a pair that differs in nothing else tells
- * best. The wave is what compiles at the same time; of larger ones, which learn less from each
+ * The wave is what compiles at the same time; of larger ones, which learn less from each
  * other, the same bench finds other winners more often. With some dozens of points the linear
  * algebra takes microseconds. */
 #include <math.h>
@@ -30,12 +30,15 @@ enum { GUESSES = 5, FAR = 3, SIBLINGS = 4, WAVE = 8, MOST = 24 };
 struct process {
     struct search_space space;
     int seen[MOST + WAVE], n; /* those of known or supposed time */
+    int known;                /* of these, how many are known */
     double log_us[MOST + WAVE];
     double factor[MOST + WAVE][MOST + WAVE]; /* Cholesky, lower */
     double weight[MOST + WAVE];              /* K^-1 (y - mean) */
     double mean, deviation, best;
     double length2; /* 2 * LENGTH^2, for the number of dimensions */
 };
+
+static const struct config *config_of(const struct tune *t, int i) { return t->variants[i].config; }
 
 static double prior(const struct process *p, int i) {
     return p->space.n > 1 ? RANK_SLOPE * i / (p->space.n - 1) : 0;
@@ -111,15 +114,20 @@ static void suppose(struct process *p, int i, double log_us) {
     p->log_us[p->n++] = log_us;
 }
 
+static bool was_timed(const struct tune *t, int i) {
+    return !variant_refused(&t->variants[i]) && t->variants[i].timing.us.n;
+}
+
 /* What was refused is as bad as the worst. */
 static void learn(struct process *p, const struct tune *t, const int *tried, int n) {
     p->n = 0;
     for (int i = 0; i < n; i++) {
         const struct variant *v = &t->variants[tried[i]];
-        bool timed = !variant_refused(v) && v->timing.us.n;
+        bool timed = was_timed(t, tried[i]);
         if (timed || variant_refused(v))
             suppose(p, tried[i], timed ? log(v->timing.us.median) : log(t->best_us) + WORST);
     }
+    p->known = p->n;
 }
 
 /* The best of what is not seen; -1 if nothing promises to be worth a trial. */
@@ -136,24 +144,68 @@ static int choose(const struct process *p, const bool *seen, double *mean) {
     return best;
 }
 
-/* As the best so far, but for one knob that is 0 or 1. */
-static bool is_sibling(const struct tune *t, int i, int best) {
-    const struct config *a = t->variants[i].config, *b = t->variants[best].config;
-    int differ = 0;
-    for (int k = 0; k < KNOB_COUNT; k++)
-        differ += a->knob[k] != b->knob[k] ? (a->knob[k] + b->knob[k] == 1 ? 1 : 2) : 0;
-    return differ == 1;
+/* The one knob in which a and b differ, which is 0 in one of them and 1 in the other; KNOB_COUNT:
+ * they are no such pair. */
+static enum knob hint_between(const struct config *a, const struct config *b) {
+    enum knob hint = KNOB_COUNT;
+    for (enum knob k = 0; k < KNOB_COUNT; k++) {
+        if (a->knob[k] == b->knob[k]) continue;
+        if (hint != KNOB_COUNT || a->knob[k] + b->knob[k] != 1) return KNOB_COUNT;
+        hint = k;
+    }
+    return hint;
 }
 
+/* The best so far with one hint turned over: a pair tells what a hint does, for others as well. */
 static int choose_siblings(struct process *p, const struct tune *t, bool *seen, int *which) {
     int n = 0, best = search_best(t);
     for (int i = 0; i < p->space.n && n < SIBLINGS && best >= 0; i++) {
         double mean, deviation;
-        if (seen[i] || !is_sibling(t, i, best)) continue;
+        if (seen[i] || hint_between(config_of(t, i), config_of(t, best)) == KNOB_COUNT) continue;
         fit(p);
         predict(p, i, &mean, &deviation);
         seen[which[n++] = i] = true;
         suppose(p, i, mean);
+    }
+    return n;
+}
+
+/* By how much turning over each hint, from 0 to 1, has changed the log time: the mean of all pairs;
+ * NAN if there is none. */
+static void learn_hints(const struct process *p, const struct tune *t, double *by) {
+    int pairs[KNOB_COUNT] = {0};
+    double sum[KNOB_COUNT] = {0};
+    for (int i = 0; i < p->known; i++)
+        for (int j = 0; j < p->known; j++) {
+            const struct config *a = config_of(t, p->seen[i]), *b = config_of(t, p->seen[j]);
+            enum knob h = hint_between(a, b);
+            if (h == KNOB_COUNT || a->knob[h]) continue;
+            if (!was_timed(t, p->seen[i]) || !was_timed(t, p->seen[j])) continue;
+            sum[h] += p->log_us[j] - p->log_us[i], pairs[h]++;
+        }
+    for (enum knob k = 0; k < KNOB_COUNT; k++) by[k] = pairs[k] ? sum[k] / pairs[k] : NAN;
+}
+
+/* What a hint did to others it may do to one whose sibling was seen: those that would then be about
+ * the best, the best first. The process alone expects a hint to do little far from where it was. */
+static int choose_by_analogy(struct process *p, const struct tune *t, bool *seen, int *which,
+                             int n) {
+    double by[KNOB_COUNT];
+    learn_hints(p, t, by);
+    while (n < WAVE) {
+        int found = -1;
+        fit(p);
+        double least = p->best + GAIN;
+        for (int i = 0; i < p->space.n; i++)
+            for (int j = 0; j < p->known && !seen[i]; j++) {
+                enum knob h = hint_between(config_of(t, i), config_of(t, p->seen[j]));
+                if (h == KNOB_COUNT || isnan(by[h]) || !was_timed(t, p->seen[j])) continue;
+                double log_us = p->log_us[j] + (config_of(t, i)->knob[h] ? by[h] : -by[h]);
+                if (log_us < least) least = log_us, found = i;
+            }
+        if (found < 0) break;
+        seen[which[n++] = found] = true;
+        suppose(p, found, least);
     }
     return n;
 }
@@ -197,7 +249,9 @@ enum ws_status search_model(struct tune *t, struct diag *d) {
         if (search_wave(t, &i, 1, d) != WS_OK) return d->status;
     while (n < MOST && search_goes_on(t) && t->best_us < INFINITY) {
         learn(p, t, tried, n);
-        int more = p->n && n <= GUESSES + FAR ? choose_siblings(p, t, seen, tried + n) : 0;
+        int more = 0;
+        if (p->n && n <= GUESSES + FAR) more = choose_siblings(p, t, seen, tried + n);
+        if (p->n) more = choose_by_analogy(p, t, seen, tried + n, more);
         if (p->n) more = choose_wave(p, seen, tried + n, more);
         if (more > MOST - n) more = MOST - n;
         if (!more) break;

@@ -8,11 +8,11 @@
 enum {
     MAX_CONFIGS = 64,
     MAX_HINTED = 12,  /* of these, how many are tried with each of the hints as well */
+    MAX_STAYING = 32, /* ... with loads that leave L2 last; these seldom lose, and often win */
     MAX_STREAMED = 4, /* ... and with streaming stores */
     MAX_LEAVING = 4,  /* ... and with loads that leave L2 first */
     N_HINTS = 6,
     MAX_AHEAD = 8,   /* configs that copy rows ahead where no columns are summed up */
-    MAX_STAYING = 6, /* ... of these, also with loads that leave L2 last */
     MAX_LISTING = 8, /* configs that list what lands in a tile */
     MAX_AGAIN = 6,   /* configs that read rows again, of those that the cost model ruled out */
     LONG_ROW = 8192, /* columns from which a cluster of blocks may share a row */
@@ -451,9 +451,9 @@ static int add_hinted(const struct kernel *k, struct arena *a, struct config *li
     static const struct {
         enum knob knob;
         int most;
-    } hints[N_HINTS] = {{KNOB_stay_l2, MAX_HINTED}, {KNOB_online, MAX_HINTED},
-                        {KNOB_nt, MAX_STREAMED},    {KNOB_skip_l1, MAX_HINTED},
-                        {KNOB_fit, MAX_HINTED},     {KNOB_leave_l2, MAX_LEAVING}};
+    } hints[N_HINTS] = {{KNOB_stay_l2, MAX_STAYING}, {KNOB_online, MAX_HINTED},
+                        {KNOB_nt, MAX_STREAMED},     {KNOB_skip_l1, MAX_HINTED},
+                        {KNOB_fit, MAX_HINTED},      {KNOB_leave_l2, MAX_LEAVING}};
     int all = n;
     for (int h = 0; h < N_HINTS; h++) {
         int most = hints[h].most < n ? hints[h].most : n;
@@ -519,16 +519,14 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
     sort_by_cost(&s);
     uint32_t keep = s.all.n < MAX_CONFIGS ? s.all.n : MAX_CONFIGS;
     while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;
-    struct config *list =
-        NEW_ARRAY(a, struct config,
-                  keep + N_HINTS * MAX_HINTED + MAX_AHEAD + MAX_STAYING + MAX_AGAIN + MAX_LISTING);
+    struct config *list = NEW_ARRAY(
+        a, struct config, keep + N_HINTS * MAX_STAYING + 2 * MAX_AHEAD + MAX_AGAIN + MAX_LISTING);
     for (uint32_t i = 0; i < keep; i++) list[i] = s.all.at[i].c;
     *out = list;
     *n = (int)keep + add_hinted(k, a, list, (int)keep);
     int ahead = add_ahead(k, a, list + *n);
     *n += ahead;
-    *n += add_hint(k, a, list, *n - ahead, ahead < MAX_STAYING ? ahead : MAX_STAYING, *n,
-                   KNOB_stay_l2);
+    *n += add_hint(k, a, list, *n - ahead, ahead, *n, KNOB_stay_l2);
     int again = add_again(&s, keep, list, *n), listing = 0;
     *n += again;
     if (k->landing) listing = add_listing(&s, keep, list + *n);
