@@ -10,8 +10,9 @@
  * signs is followed by its opposite, so that what lies next to a jump falls on the other side in
  * one of the two. In some of them 16-bit values are kept in f32, as fused kernels do, what is too
  * small for a normal f32 is 0, and what was moved errs once more, as where a kernel compares its
- * own y[i] with the y that another kernel has stored. An element may be off by a few times what it
- * changed by; if it became infinite or NaN, by anything.
+ * own y[i] with the y that another kernel has stored. Products are made of two parts, cut somewhere
+ * else each time: a part may overflow where the whole does not. An element may be off by a few
+ * times what it changed by; if it became infinite or NaN, by anything.
  *
  * Integers have no rounding. Where one overflows, or is infinite because of a division by zero, the
  * reference (doubles) and every machine differ, and the graph is called wild. */
@@ -126,6 +127,41 @@ static node_id add_errors(struct graph *g, node_id x, const struct errors *e, bo
     return cast_to(g, y, precise, m.dtype);
 }
 
+static node_id slice(struct graph *g, node_id x, int64_t dim, int64_t from, int64_t to) {
+    struct arg args[] = {arg_node(x), arg_int(g, dim), arg_int(g, from), arg_int(g, to)};
+    return must_call(g, OP_SLICE, args, 4);
+}
+
+/* What the prod or cumprod `like` makes of x, as it is kept or stored. */
+static node_id product_of(struct graph *g, const struct node *like, node_id x, bool kept) {
+    struct arg args[MAX_PARAMS];
+    for (int i = 0; i < like->n_args; i++) args[i] = like->args[i];
+    args[0] = arg_node(x);
+    enum dtype t = like->meta.dtype;
+    return cast_to(g, must_call(g, like->op, args, like->n_args), kept ? dtype_opmath(t) : t, t);
+}
+
+/* A product, or products, of x: those of x[0:cut] by those of x[cut:n], along a dimension that is
+ * multiplied up. */
+static node_id multiply_in_parts(struct graph *g, node_id whole, const struct errors *e, bool kept,
+                                 node_id origin) {
+    const struct node n = g->nodes.at[whole];
+    const struct meta x = g->nodes.at[n.args[0].node].meta;
+    const struct arg *d = &n.args[1];
+    int64_t size, dim = 0;
+    if (d->kind == ARG_INT) dim = ex_value(g->ex, d->i);
+    if (d->kind == ARG_INTS && d->ints.n) dim = ex_value(g->ex, d->ints.at[0]);
+    if (!x.rank || !ex_is_const(g->ex, x.size[dim], &size) || size < 2) return whole;
+    int64_t cut = 1 + (int64_t)(random_uniform(e->stream, 2, origin) * (double)(size - 1));
+    node_id a = product_of(g, &n, slice(g, n.args[0].node, dim, 0, cut), kept),
+            b = product_of(g, &n, slice(g, n.args[0].node, dim, cut, size), kept);
+    if (n.op == OP_PROD) return graph_op2(g, OP_MUL, a, b);
+    node_id both[] = {a, graph_op2(g, OP_MUL, slice(g, a, dim, cut - 1, cut), b)};
+    struct arg args[] = {{.kind = ARG_NODES}, arg_int(g, dim)};
+    args[0].nodes.at = both, args[0].nodes.n = 2;
+    return must_call(g, OP_CAT, args, 2);
+}
+
 static bool is_moved(const struct node *n) {
     enum op_class class = op_info(n->op)->class;
     return class == VIEW || class == MOVE;
@@ -152,6 +188,9 @@ static struct graph *with_errors(const struct graph *g, const struct errors *e) 
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const struct node *n = &g->nodes.at[i];
         map[i] = graph_copy(out, g, i, map);
+        bool product = (n->op == OP_PROD || n->op == OP_CUMPROD) && is_rounded(n);
+        if (product && e->sign != 0)
+            map[i] = multiply_in_parts(out, map[i], e, is_kept(e, g, i), i);
         computed[i] = is_computed(n, computed);
         if (is_rounded(n) || (e->again && is_moved(n) && computed[i]))
             map[i] = add_errors(out, map[i], e, is_kept(e, g, i), i);
