@@ -58,6 +58,7 @@ enum profile_bound {
 #define PROFILE_ADVICE(A)                                                                          \
     A(fewer_bytes, "fewer bytes", "fusing it with a neighbour, a narrower dtype",                  \
       "fusing it with a neighbour, a narrower dtype")                                              \
+    A(stores_first, "stores that reach memory while it is read", "stay_l2=1", "")                  \
     A(read_once, "reading every row once", "keep=1; cluster= or online=1 for long rows", "")       \
     A(whole_sectors, "reading whole sectors, and only once",                                       \
       "larger r= or vec=; smaller x=, so that what is read again is still in the L2",              \

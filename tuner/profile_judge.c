@@ -24,6 +24,7 @@
 #define LOCAL_MATTERS 0.01   /* of the least bytes */
 #define SPILLS_EXPLAIN 0.5   /* of the bytes over the least */
 #define FEW_WARPS 0.5        /* occupancy below which more warps may hide latency */
+#define WRITES_MATTER 0.25   /* of the least bytes */
 #define CONFLICTS_MATTER 0.1 /* of the cycles of all multiprocessors */
 #define FITS_MORE 1.25       /* more warps would fit than are there: it is not their size */
 #define ABOUT_AS_LARGE 0.6   /* of the main stall */
@@ -178,6 +179,12 @@ static void advise_bytes(struct profile_verdict *v, const struct profile_facts *
     advise(v, rows && !keeps ? ADVICE_read_once : ADVICE_whole_sectors);
 }
 
+/* Does it store much that its loads could make leave the L2? */
+static bool stores_stay(const struct profile_facts *f) {
+    return f->roof->limits->kind == DEVICE_CUDA && strcmp(f->kind, "matmul") != 0 && f->config &&
+           !f->config->knob[KNOB_stay_l2] && f->work.write_bytes > WRITES_MATTER * f->work.bytes;
+}
+
 static bool conflicts(const struct profile_facts *f) {
     const struct counters *c = &f->counters;
     return f->counted && c->bank_conflicts > CONFLICTS_MATTER * c->cycles * f->roof->limits->units;
@@ -187,6 +194,7 @@ static void find_advice(struct profile_verdict *v, const struct profile_facts *f
     switch (v->bound) {
     case BOUND_memory:
         if (!(v->ratio > AGAIN)) advise(v, ADVICE_fewer_bytes);
+        if (stores_stay(f)) advise(v, ADVICE_stores_first);
         if (v->dram_pct < MEMORY_FULL) advise_nearly(v, f);
         break;
     case BOUND_l2: advise(v, ADVICE_wider_loads); break;

@@ -23,6 +23,7 @@ struct move {
 
 /* ADVICE_... in terms of knobs; what cannot be had by a knob has none. */
 static const struct move moves[N_ADVICE][MOVES] = {
+    [ADVICE_stores_first] = {{KNOB_stay_l2, 1}},
     [ADVICE_read_once] = {{KNOB_keep, 1}, {KNOB_online, 1}, {KNOB_cluster, 1}, {KNOB_r, 1}},
     [ADVICE_whole_sectors] = {{KNOB_r, 1}, {KNOB_vec, 1}, {KNOB_x, -1}, {KNOB_skip_l1, -1}},
     [ADVICE_fewer_registers] =

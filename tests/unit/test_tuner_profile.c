@@ -97,6 +97,12 @@ static void test_memory(void **state) {
     /* A pipe that is busy meanwhile is no reason: the memory is. */
     f.counters.pipe_pct[PIPE_xu] = 95;
     expect(&f, BOUND_memory, BIT(fewer_bytes));
+    f.work.write_bytes = f.work.bytes / 2;
+    expect(&f, BOUND_memory, BIT(fewer_bytes) | BIT(stores_first));
+    expect_words(&f, "stores that reach memory while it is read (stay_l2=1)");
+    struct config stays = {.knob[KNOB_stay_l2] = 1};
+    f.config = &stays;
+    expect(&f, BOUND_memory, BIT(fewer_bytes));
 }
 
 /* Busy, but not at its limit: what else is in the way? */
