@@ -144,6 +144,22 @@ static void test_time(void **state) {
     assert_int_equal(f->kit->fake->l2_resets, SAMPLES);
 }
 
+/* A flush for every few launches, so that the host is done with all of them before the first
+ * begins. */
+static void test_flush_of_many_launches(void **state) {
+    struct fixture *f = *state;
+    enum { LAUNCHES = 20, LEAST = LAUNCHES / 10 };
+    struct launch l[LAUNCHES];
+    double us[LAUNCHES * SAMPLES];
+    open_device(f);
+    struct module *m = load(f);
+    for (int i = 0; i < LAUNCHES; i++) l[i] = launch(m, "a");
+    assert_int_equal(device_time(f->dev, l, LAUNCHES, SAMPLES, true, us, NULL, &f->diag), WS_OK);
+    assert_true(f->kit->fake->flushes > LEAST * SAMPLES);
+    assert_int_equal(f->kit->fake->l2_resets, SAMPLES);
+    device_unload(f->dev, m);
+}
+
 /* What a kernel keeps in the L2 would otherwise be there for the next repetition. */
 static void test_lines_that_stay(void **state) {
     struct fixture *f = *state;
@@ -486,6 +502,7 @@ int main(void) {
         TEST(test_two_devices_at_once),
         TEST(test_library_that_does_not_load),
         TEST(test_time),
+        TEST(test_flush_of_many_launches),
         TEST(test_lines_that_stay),
         TEST(test_gaps_of_a_slow_host),
         TEST(test_overlapping),

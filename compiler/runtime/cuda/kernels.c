@@ -77,11 +77,9 @@ static enum ws_status forget_persisting(struct cuda_device *c, struct diag *d) {
                : cuda_fail(c, d, s, "cuCtxResetPersistingL2Cache");
 }
 
-enum ws_status helpers_flush(struct cuda_device *c, struct diag *d) {
+enum ws_status helpers_flush(struct cuda_device *c, int times, struct diag *d) {
     struct helpers *h = &c->helpers;
-    if (forget_persisting(c, d) != WS_OK) return d->status;
     int64_t n = h->flush_bytes / 16;
-    h->flush_value++;
     struct launch l = {.module = h->module,
                        .entry = "ws_flush",
                        .grid = {c->base.limits.units * 8, 1, 1},
@@ -89,8 +87,13 @@ enum ws_status helpers_flush(struct cuda_device *c, struct diag *d) {
                        .n_args = 3,
                        .args = {&h->flush_buffer, &n, &h->flush_value}};
     struct ready r;
-    if (cuda_ready(c, &l, false, &r, d) != WS_OK) return d->status;
-    return cuda_submit(c, &r, d);
+    if (forget_persisting(c, d) != WS_OK || cuda_ready(c, &l, false, &r, d) != WS_OK)
+        return d->status;
+    for (int i = 0; i < times; i++) {
+        h->flush_value++;
+        if (cuda_submit(c, &r, d) != WS_OK) break;
+    }
+    return d->status;
 }
 
 enum ws_status helpers_drain_launch(struct cuda_device *c, struct diag *d) {

@@ -316,7 +316,7 @@ static enum ws_status run_counted(struct session *s, int i, bool *all, struct di
 }
 
 static enum ws_status run_pass(struct session *s, int i, bool *all, struct diag *d) {
-    if (helpers_flush(s->c, d) != WS_OK || helpers_drain_launch(s->c, d) != WS_OK ||
+    if (helpers_flush(s->c, 1, d) != WS_OK || helpers_drain_launch(s->c, d) != WS_OK ||
         submit(s, 0, i, d) != WS_OK || run_counted(s, i, all, d) != WS_OK)
         return d->status;
     return submit(s, i + 1, s->n, d);

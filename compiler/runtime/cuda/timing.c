@@ -4,9 +4,9 @@
  *   repetition 1:  [flush L2]  kernel 0  kernel 1 ...
  *
  * us[s*n + i] is end - start of the record of kernel i in repetition s; of one that overlaps the
- * one before, end - the other's end. The flush gives the host time to submit what follows: a
- * repetition whose first kernel began after its last was submitted is `queued`, and the gaps
- * between its kernels are the device's own.
+ * one before, end - the other's end. The flush gives the host time to submit what follows, and is
+ * repeated where that is much: a repetition whose first kernel began after its last was submitted
+ * is `queued`, and the gaps between its kernels are the device's own.
  *
  * Without a flush, repetitions are queued without waiting in between; a flush waits for the one
  * before. Records are matched to launches by correlation id, so the flush is in no window; those of
@@ -20,6 +20,7 @@
 enum {
     ROUNDS = 4,        /* of measuring again what has no times */
     QUEUE_DEPTH = 256, /* launches in flight: fewer than would make a launch block */
+    COVERED = 6,       /* launches that the host submits while one flush runs, and to spare */
 };
 
 struct timing {
@@ -63,8 +64,12 @@ static enum ws_status submit_launches(struct timing *t, uint32_t *ids, struct di
     return WS_OK;
 }
 
+static int flushes(const struct timing *t) {
+    return t->flush ? 1 + launches_per_sample(t) / COVERED : 0;
+}
+
 static enum ws_status submit_sample(struct timing *t, int s, struct diag *d) {
-    if (t->flush && helpers_flush(t->c, d) != WS_OK) return d->status;
+    if (t->flush && helpers_flush(t->c, flushes(t), d) != WS_OK) return d->status;
     double start = clock_ms();
     uint32_t *ids = t->ids + s * t->n;
     if ((t->graph ? submit_graph : submit_launches)(t, ids, d) != WS_OK) return d->status;
@@ -80,7 +85,7 @@ static int submit_missing(struct timing *t, struct diag *d) {
     for (int s = 0; s < t->samples; s++) {
         if (t->done[s]) continue;
         if (submit_sample(t, s, d) != WS_OK) return -1;
-        queued += per_sample + (t->flush ? 1 : 0);
+        queued += per_sample + flushes(t);
         waiting += per_sample + 1;
         if (waiting < QUEUE_DEPTH) continue;
         if (cuda_synchronize(t->c, "timed kernels", d) != WS_OK) return -1;
