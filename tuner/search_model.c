@@ -4,13 +4,14 @@
  * 1998).
  *
  *   the cost model's first 5, 3 far from these and from each other,
- *   then waves of 8, chosen one after the other, each as if the former had come out as predicted;
- *   the first of these begins with the best so far with one hint turned over, up to 4, and each
- * with what would be about the best if a hint did to it what it did to others
+ *   then waves of 8:
+ *     in the first of them the best so far with one switch turned over, up to 4,
+ *     what would be about the best if a switch did to it what it did to others,
+ *     and others, chosen one after the other, each as if the former had come out as predicted
  *
- * The wave is what compiles at the same time; of larger ones, which learn less from each
- * other, the same bench finds other winners more often. With some dozens of points the linear
- * algebra takes microseconds. */
+ * The wave is what compiles at the same time; of larger ones, which learn less from each other, the
+ * same bench finds other winners more often. With some dozens of points the linear algebra takes
+ * microseconds. */
 #include <math.h>
 #include <string.h>
 
@@ -144,9 +145,9 @@ static int choose(const struct process *p, const bool *seen, double *mean) {
     return best;
 }
 
-/* The one knob in which a and b differ, which is 0 in one of them and 1 in the other; KNOB_COUNT:
- * they are no such pair. */
-static enum knob hint_between(const struct config *a, const struct config *b) {
+/* The one knob in which a and b differ, a switch: 0 in one of them and 1 in the other; KNOB_COUNT:
+ * they are no such pair. Hints are switches, and some other knobs. */
+static enum knob switch_between(const struct config *a, const struct config *b) {
     enum knob hint = KNOB_COUNT;
     for (enum knob k = 0; k < KNOB_COUNT; k++) {
         if (a->knob[k] == b->knob[k]) continue;
@@ -156,12 +157,12 @@ static enum knob hint_between(const struct config *a, const struct config *b) {
     return hint;
 }
 
-/* The best so far with one hint turned over: a pair tells what a hint does, for others as well. */
+/* The best so far with one switch turned over: a pair tells what it does, for others as well. */
 static int choose_siblings(struct process *p, const struct tune *t, bool *seen, int *which) {
     int n = 0, best = search_best(t);
     for (int i = 0; i < p->space.n && n < SIBLINGS && best >= 0; i++) {
         double mean, deviation;
-        if (seen[i] || hint_between(config_of(t, i), config_of(t, best)) == KNOB_COUNT) continue;
+        if (seen[i] || switch_between(config_of(t, i), config_of(t, best)) == KNOB_COUNT) continue;
         fit(p);
         predict(p, i, &mean, &deviation);
         seen[which[n++] = i] = true;
@@ -170,40 +171,41 @@ static int choose_siblings(struct process *p, const struct tune *t, bool *seen, 
     return n;
 }
 
-/* By how much turning over each hint, from 0 to 1, has changed the log time: the mean of all pairs;
- * NAN if there is none. */
-static void learn_hints(const struct process *p, const struct tune *t, double *by) {
+/* By how much each switch, from 0 to 1, has changed the log time: the mean of all pairs; NAN if
+ * there is none. */
+static void learn_switches(const struct process *p, const struct tune *t, double *by) {
     int pairs[KNOB_COUNT] = {0};
     double sum[KNOB_COUNT] = {0};
     for (int i = 0; i < p->known; i++)
         for (int j = 0; j < p->known; j++) {
             const struct config *a = config_of(t, p->seen[i]), *b = config_of(t, p->seen[j]);
-            enum knob h = hint_between(a, b);
-            if (h == KNOB_COUNT || a->knob[h]) continue;
+            enum knob s = switch_between(a, b);
+            if (s == KNOB_COUNT || a->knob[s]) continue;
             if (!was_timed(t, p->seen[i]) || !was_timed(t, p->seen[j])) continue;
-            sum[h] += p->log_us[j] - p->log_us[i], pairs[h]++;
+            sum[s] += p->log_us[j] - p->log_us[i], pairs[s]++;
         }
     for (enum knob k = 0; k < KNOB_COUNT; k++) by[k] = pairs[k] ? sum[k] / pairs[k] : NAN;
 }
 
-/* What a hint did to others it may do to one whose sibling was seen: those that would then be about
- * the best, the best first. The process alone expects a hint to do little far from where it was. */
+/* What a switch did to others it may do to one whose sibling was seen: those that would then be
+ * about the best, the best first. The process alone expects it to do little far from where it was.
+ */
 static int choose_by_analogy(struct process *p, const struct tune *t, bool *seen, int *which,
                              int n) {
-    double by[KNOB_COUNT];
-    learn_hints(p, t, by);
+    double by[KNOB_COUNT], best = log(t->best_us);
+    learn_switches(p, t, by);
     while (n < WAVE) {
         int found = -1;
-        fit(p);
-        double least = p->best + GAIN;
+        double least = best + GAIN;
         for (int i = 0; i < p->space.n; i++)
             for (int j = 0; j < p->known && !seen[i]; j++) {
-                enum knob h = hint_between(config_of(t, i), config_of(t, p->seen[j]));
-                if (h == KNOB_COUNT || isnan(by[h]) || !was_timed(t, p->seen[j])) continue;
-                double log_us = p->log_us[j] + (config_of(t, i)->knob[h] ? by[h] : -by[h]);
+                enum knob s = switch_between(config_of(t, i), config_of(t, p->seen[j]));
+                if (s == KNOB_COUNT || isnan(by[s]) || !was_timed(t, p->seen[j])) continue;
+                double log_us = p->log_us[j] + (config_of(t, i)->knob[s] ? by[s] : -by[s]);
                 if (log_us < least) least = log_us, found = i;
             }
         if (found < 0) break;
+        best = fmin(best, least);
         seen[which[n++] = found] = true;
         suppose(p, found, least);
     }

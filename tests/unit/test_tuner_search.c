@@ -139,6 +139,36 @@ static void test_model_turns_hints_over(void **state) {
     }
 }
 
+/* What was the best without a hint, though not of all, is asked for with it, if that has helped
+ * others enough. */
+static void test_model_reasons_by_analogy(void **state) {
+    (void)state;
+    enum { FIRST_WAVE = 8, TWO_WAVES = 16 };
+    const double helped = 0.96; /* keep=1, everywhere */
+    int asked = 0;
+    for (int i = 0; i < 48; i++) {
+        struct world w;
+        make(&w, i % 4, i / 4 % 4, i / 16 % 3, 0, 0);
+        for (int j = 0; j < N; j++) {
+            double us = bowl(&w.configs[j & ~1], i % 4, i / 4 % 4, i / 16 % 3, 0);
+            us *= (1 + 0.02 * (j / 2 * 7 % 5)) * (j & 1 ? helped : 1);
+            w.truth[j].timing.us = (struct stats){20, us, us, us, us, us, us};
+        }
+        struct tune first = run(&w, SEARCH_model, FIRST_WAVE);
+        int plain = -1;
+        for (int j = 0; j < N; j += 2)
+            if (search_seen(&first, j) &&
+                (plain < 0 || w.truth[j].timing.us.median < w.truth[plain].timing.us.median))
+                plain = j;
+        bool promises = w.truth[plain].timing.us.median * helped < first.best_us;
+        struct tune next = run(&w, SEARCH_model, TWO_WAVES);
+        if (promises) assert_true(search_seen(&next, plain + 1));
+        asked += promises && search_best(&first) % 2;
+        arena_free(w.arena);
+    }
+    assert_true(asked > 0);
+}
+
 static void test_coordinate_walks_downhill(void **state) {
     (void)state;
     int far = 0;
@@ -267,6 +297,7 @@ int main(void) {
         cmocka_unit_test(test_exhaustive_tries_all),
         cmocka_unit_test(test_model_finds_a_bowl),
         cmocka_unit_test(test_model_turns_hints_over),
+        cmocka_unit_test(test_model_reasons_by_analogy),
         cmocka_unit_test(test_coordinate_walks_downhill),
         cmocka_unit_test(test_profile_takes_advice),
         cmocka_unit_test(test_halving_keeps_the_best),
