@@ -16,6 +16,12 @@ const char *accumulator_dims(struct emitter *w) {
                             : arena_printf(w->arena, "[%d]", w->y->ex);
 }
 
+void open_accumulators(struct emitter *w) {
+    open_unrolled(w, "e", w->y->ex);
+    if (w->y->rows_inner) open_unrolled(w, "v", w->y->vec);
+    w->subscript = w->y->rows_inner ? "[e][v]" : "[e]";
+}
+
 /* A tile's values; beyond the row they count as none. */
 static void declare_scanned(struct emitter *w, value_id v) {
     const struct layout *y = w->y;
@@ -30,13 +36,11 @@ static void declare_scanned(struct emitter *w, value_id v) {
 
 /* What the rows have before the first tile: c7[e], or c7[e][v] where vectors lie along x. */
 void declare_carries(struct emitter *w, const struct phase *f) {
-    const struct layout *y = w->y;
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
         line(w, "%s c%u%s;", accumulator_type(w, v), v, accumulator_dims(w));
-        open_unrolled(w, "e", y->ex);
-        if (y->rows_inner) open_unrolled(w, "v", y->vec);
-        line(w, "c%u%s = %s;", v, y->rows_inner ? "[e][v]" : "[e]", identity_text(w, v));
+        open_accumulators(w);
+        line(w, "c%u%s = %s;", v, w->subscript, identity_text(w, v));
         close_rows(w);
     }
 }
@@ -113,9 +117,8 @@ void declare_accumulators(struct emitter *w, const struct phase *f) {
         }
         value_id a = f->reduce.at[i];
         line(w, "%s a%u%s;", accumulator_type(w, a), a, accumulator_dims(w));
-        open_unrolled(w, "e", w->y->ex);
-        if (w->y->rows_inner) open_unrolled(w, "v", w->y->vec);
-        line(w, "a%u%s = %s;", a, w->y->rows_inner ? "[e][v]" : "[e]", identity_text(w, a));
+        open_accumulators(w);
+        line(w, "a%u%s = %s;", a, w->subscript, identity_text(w, a));
         close_rows(w);
     }
 }

@@ -14,12 +14,6 @@
  * relative to that, and combined like any other. */
 #include "emit/cuda_rows.h"
 
-static void open_accumulators(struct emitter *w) {
-    open_unrolled(w, "e", w->y->ex);
-    if (w->y->rows_inner) open_unrolled(w, "v", w->y->vec);
-    w->subscript = w->y->rows_inner ? "[e][v]" : "[e]";
-}
-
 static bool is_online_maximum(const struct emitter *w, const struct phase *f, value_id v) {
     for (uint32_t i = 0; i < f->online.n; i++)
         if (kernel_online_maximum(w->k, f->online.at[i]) == v) return true;

@@ -206,13 +206,6 @@ const char *l2_hint(const struct emitter *w) {
     return w->y->leave_l2 ? "K_LEAVE_L2" : w->y->stay_l2 ? "K_STAY_L2" : "";
 }
 
-static bool is_loaded_once(const struct emitter *w, value_id v) {
-    const struct kernel *k = w->k;
-    int64_t rows = 1;
-    bool one_row = ex_is_const(k->ex, k->bound[AXIS_X], &rows) && rows == 1;
-    return (k->values.at[v].mask | (one_row ? MASK_X : 0)) == (MASK_X | MASK_R);
-}
-
 /* What lies across goes through shared memory: threads that are neighbours read neighbours, along
  * x, and later take up what is theirs, along r. All reads of a tile are under way before the first
  * is put down. */
@@ -230,7 +223,7 @@ static void put_turn(struct emitter *w, value_id v, int *smem) {
     line(w, "const int at = i * %d + tid;", y->threads);
     line(w, "const k_idx x = k_clamp(px * %d + at %% %d, nx - 1);", y->bx, y->bx);
     line(w, "const k_idx r = k_clamp(base + at / %d, nr - 1);", y->bx);
-    line(w, "turned[i] = k_load<%s, 1%s>(p%d + (%s));", m, load_hint(w, is_loaded_once(w, v)),
+    line(w, "turned[i] = k_load<%s, 1%s>(p%d + (%s));", m, load_hint(w, layout_loads_once(w->k, v)),
          argument_of(w, x->buffer), ex_text(w, x->index));
     close_brace(w);
     open_unrolled(w, "i", each);
@@ -255,7 +248,7 @@ static void put_load_into(struct emitter *w, value_id v, const char *to) {
     const struct value_node *x = at(w, v);
     int vec = vector_of(w, x);
     const char *m = memory_type(w, w->k->schedule->loops->buffers.at[x->buffer].meta.dtype);
-    const char *hint = load_hint(w, is_loaded_once(w, v));
+    const char *hint = load_hint(w, layout_loads_once(w->k, v));
     if (layout_turns(w->k, w->y, v)) {
         line(w, "%s = t%u[r - base][x - px * %d];", to, v, w->y->bx);
         return;

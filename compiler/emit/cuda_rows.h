@@ -27,6 +27,7 @@ void put_tile(struct emitter *w, const struct phase *f);
 
 /* cuda_combine.c */
 const char *accumulator_dims(struct emitter *w);
+void open_accumulators(struct emitter *w); /* loops over those dims, and the subscript of one */
 void declare_accumulators(struct emitter *w, const struct phase *f);
 void declare_carries(struct emitter *w,
                      const struct phase *f); /* of scans, before the first tile */
@@ -88,7 +89,7 @@ bool combine_online(struct emitter *w, const struct phase *f, value_id v, int *s
 
 /* cuda_squares.c: sums of squares about what is known only after the phase. put_squares: of the
  * element at hand; settle_squares: when the phase's other reductions are done, with the values that
- * stand on them, of which it leaves the rest in *after. */
+ * stand on them, of which *rest has what is left. */
 void declare_squares(struct emitter *w, const struct phase *f);
 void put_squares(struct emitter *w, const struct phase *f);
 void settle_squares(struct emitter *w, const struct phase *f, int *smem, struct phase *rest);

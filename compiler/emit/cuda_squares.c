@@ -1,19 +1,13 @@
 /* cuda_squares.c: sums of (f - u)^2 that go along with the reductions that u stands on
  * (kernel/online.c), in CUDA. Of a variance, with its mean:
  *
- *     k_squares<float> s7[1];                            how many, by differences from the first
- *     for (u, v) s7[e] = k_add_square(s7[e], v1, v == 0);
+ *     k_squares<float> s7[1];                            by differences from the mean so far
+ *     for (u, v) s7[e] = k_add_near(s7[e], v1, v == 0);
  *     a2[e] = k_reduce_row<k_sum, 256>(a2[e], ...);
  *     a4[e] = k_div(a2[e], 4096);
  *     a7[e] = k_squares_about(s7[e], a4[e]);
  *     a7[e] = k_reduce_row<k_sum, 256>(a7[e], ...); */
 #include "emit/cuda_rows.h"
-
-static void open_accumulators(struct emitter *w) {
-    open_unrolled(w, "e", w->y->ex);
-    if (w->y->rows_inner) open_unrolled(w, "v", w->y->vec);
-    w->subscript = w->y->rows_inner ? "[e][v]" : "[e]";
-}
 
 void declare_squares(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->squares.n; i++) {
@@ -30,19 +24,14 @@ void put_squares(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->squares.n; i++) {
         value_id v = f->squares.at[i], of = kernel_online_square(w->k, v, NULL);
         const char *s = w->subscript;
-        line(w, "s%u%s = k_add_square(s%u%s, (%s)%s, %s);", v, s, v, s, accumulator_type(w, v),
+        line(w, "s%u%s = k_add_near(s%u%s, (%s)%s, %s);", v, s, v, s, accumulator_type(w, v),
              ref(w, of), w->y->rows_inner ? "true" : "v == 0");
     }
 }
 
 void settle_squares(struct emitter *w, const struct phase *f, int *smem, struct phase *rest) {
-    struct phase known = {0}, late = {.reduce = {0}};
-    memset(&rest->after, 0, sizeof rest->after);
-    for (uint32_t i = 0; i < f->after.n; i++) {
-        value_id v = f->after.at[i];
-        bool now = w->k->values.at[v].level <= w->y->online;
-        vec_push(w->arena, now ? &known.after : &rest->after, v);
-    }
+    struct phase known = {0}, late = {0};
+    block_split_after(w->p, f, &known, rest);
     put_row_values(w, known.after.at, known.after.n);
     for (uint32_t i = 0; i < f->squares.n; i++) {
         value_id v = f->squares.at[i], about;

@@ -354,7 +354,8 @@ K_DEVICE float k_erf(float a) { return erff(a); }
 #endif
 /* The normal distribution function. */
 #if defined K_OUTPUT_DIGITS && K_OUTPUT_DIGITS <= 8
-/* 1 / (1 + 2^(a p(a^2))): relative error 1.1e-3 down to a = -4.6, then absolute error 1e-8; p < 0 everywhere. */
+/* 1 / (1 + 2^(a p(a^2))): relative error 1.1e-3 down to a = -4.4, then absolute error 1e-8, which is nothing in gelu;
+ * p < 0 everywhere. */
 K_DEVICE float k_ndtr(float a) {
     float s = a * a;
     float p = fmaf(-1.22824013e-5f, s, 1.40694017e-3f);
@@ -571,18 +572,45 @@ struct k_argmin {
     }
 };
 
-/* m2: how many, and sums of their differences from a number near them, and of the squares of these. Two such are made
- * to differ from their means, and joined as Chan, Golub and LeVeque do (Updating formulae, 1979). */
+/* How many, and sums of their differences from a number near them, and of the squares of these; n counts from 0 by ones.
+ * The number is the first of them, and at every power of two from 8 on their mean so far: were the first far from all
+ * others, sums of its distance would lose the digits of theirs. */
 template <typename T> struct k_m2_state { T n, near, sum, squares; };
+template <typename T> struct k_squares { int n; T near, sum, squares; };
+K_DEVICE bool k_is_power_of_two(int n) { return (n & (n - 1)) == 0; } /* or 0 */
+K_DEVICE bool k_is_power_of_two(float n) { return k_as_uint(n) << 9 == 0; }
+K_DEVICE bool k_is_power_of_two(double n) { return k_is_power_of_two((int)n); }
+template <typename S, typename T> K_DEVICE S k_come_near(S a, T x) {
+    if (a.n == 0) a.near = x;
+    if (a.n < 8) return a;
+    const T n = (T)a.n, e = a.sum / n;
+    a.squares -= e * ((T)2 * a.sum - n * e);
+    a.sum -= n * e;
+    a.near += e;
+    return a;
+}
+template <typename S, typename T> K_DEVICE S k_add_near(S a, T x, bool may_move) {
+    if (may_move && k_is_power_of_two(a.n)) a = k_come_near(a, x);
+    const T d = x - a.near;
+    a.n += 1;
+    a.sum += d;
+    a.squares += d * d;
+    return a;
+}
+
+/* Of a thread's part of a sum of (x - u)^2, whose u is known later. */
+template <typename T> K_DEVICE T k_squares_about(k_squares<T> a, T u) {
+    const T e = u - a.near;
+    return a.n ? a.squares - e * ((T)2 * a.sum - (T)a.n * e) : (T)0;
+}
+
+/* m2: of two, each is made to differ from its mean, and they are joined as Chan, Golub and LeVeque do (Updating
+ * formulae, 1979). */
 template <typename T> K_DEVICE T k_m2_value(k_m2_state<T> a) {
     return a.n > (T)0 ? a.squares - a.sum * (a.sum / a.n) : (T)0;
 }
 struct k_m2 {
-    template <typename T> K_DEVICE_MEMBER k_m2_state<T> of(k_m2_state<T> a, T x) {
-        if (a.n == (T)0) a.near = x;
-        const T d = x - a.near;
-        return k_m2_state<T>{a.n + (T)1, a.near, a.sum + d, a.squares + d * d};
-    }
+    template <typename T> K_DEVICE_MEMBER k_m2_state<T> of(k_m2_state<T> a, T x) { return k_add_near(a, x, true); }
     template <typename T> K_DEVICE_MEMBER k_m2_state<T> of(k_m2_state<T> a, k_m2_state<T> b) {
         if (a.n == (T)0) return b;
         if (b.n == (T)0) return a;
@@ -590,19 +618,6 @@ struct k_m2 {
         return k_m2_state<T>{n, mean + d * part, (T)0, k_m2_value(a) + k_m2_value(b) + d * d * a.n * part};
     }
 };
-
-/* What a thread has of a sum of (x - u)^2 whose u is known later: how many, and sums of their differences from the
- * first one and of the squares of these. */
-template <typename T> struct k_squares { int n; T first, sum, squares; };
-template <typename T> K_DEVICE k_squares<T> k_add_square(k_squares<T> a, T x, bool may_be_first) {
-    if (may_be_first && a.n == 0) a.first = x;
-    const T d = x - a.first;
-    return k_squares<T>{a.n + 1, a.first, a.sum + d, a.squares + d * d};
-}
-template <typename T> K_DEVICE T k_squares_about(k_squares<T> a, T u) {
-    const T e = u - a.first;
-    return a.n ? a.squares - e * ((T)2 * a.sum - (T)a.n * e) : (T)0;
-}
 
 /* expsum: the largest so far, and the sum of exp(x - that). */
 template <typename T> struct k_expsum_state { T max, sum; };
@@ -1154,10 +1169,11 @@ template <int BYTES, int HINTS = 0> K_DEVICE void k_cp_async(void *smem, const v
     emu_cp_async(smem, gmem, BYTES, BYTES);
 #else
     const unsigned long long policy = k_l2_policy<HINTS>();
-    if (HINTS && BYTES == 16)
+    const bool hinted = (HINTS & (K_LEAVE_L2 | K_STAY_L2)) != 0;
+    if (hinted && BYTES == 16)
         asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;"
                      : : "r"(k_shared_address(smem)), "l"(gmem), "l"(policy) : "memory");
-    else if (HINTS)
+    else if (hinted)
         asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], %2, %3;"
                      : : "r"(k_shared_address(smem)), "l"(gmem), "n"(BYTES & 15 ? BYTES : 4), "l"(policy) : "memory");
     else if (BYTES == 16)

@@ -15,7 +15,7 @@
  * blocks. A row that a block or a cluster keeps in its registers is read once as it is, and squared
  * differences from a known mean are less work for each element: so this is for rows that are too
  * few to fill the device (see too_few_rows in schedule/fuse.c) and, of variances, for those too
- * long to be kept (kernel/online.c does that for exponentials), on a GPU. */
+ * long to be kept, on a GPU. Of other rows kernel/online.c makes one pass, if a config says so. */
 #include "graph/graph_impl.h"
 
 static const struct node *operand_of(const struct graph *g, const struct node *n, int i,

@@ -123,6 +123,16 @@ static void build_phases(struct block *p) {
     }
 }
 
+void block_split_after(const struct block *p, const struct phase *f, struct phase *before,
+                       struct phase *rest) {
+    memset(&rest->after, 0, sizeof rest->after);
+    for (uint32_t i = 0; i < f->after.n; i++) {
+        value_id v = f->after.at[i];
+        bool now = p->kernel->values.at[v].level <= p->layout.online;
+        vec_push(p->kernel->arena, now ? &before->after : &rest->after, v);
+    }
+}
+
 /* The second launch of a kernel with column sums. */
 static void build_finish(struct block *p) {
     const struct kernel *k = p->kernel;

@@ -369,7 +369,8 @@ static double waits_us(const struct kernel *k, const struct layout *y, double wa
                        int64_t resident) {
     double us = waves * 1.6 / (double)(resident * resident);
     if (y->cluster > 1 && y->rows_inner) us += waves * k->levels;
-    double exchanges = 0.6 + 0.4 * layout_phase(y, k->levels);
+    int rounds = kernel_online_squares(k, y->online) ? k->levels : layout_phase(y, k->levels);
+    double exchanges = 0.6 + 0.4 * rounds;
     if (y->cluster > 1 && !y->rows_inner)
         us += exchanges * (1 + (waves - 1) / sqrt((double)resident));
     return us;
@@ -404,7 +405,10 @@ static double begun_us(double us, double blocks) {
 
 /* Of a thread; more than 255 would spill. */
 static int thread_registers(const struct kernel *k, const struct layout *y, int words) {
-    int registers = 30 + words + element_words(k, y, words);
+    enum { OF_SQUARES = 4 };
+    int sums = y->online ? kernel_online_squares(k, y->online) : 0;
+    int registers = 30 + words + element_words(k, y, words) +
+                    OF_SQUARES * sums * y->ex * (y->rows_inner ? y->vec : 1);
     int64_t most = y->fit ? k->limits->regs_unit / (y->fit * y->threads) : 255;
     if (registers > most) registers = (int)(30 + words < most ? most : 30 + words);
     return registers;

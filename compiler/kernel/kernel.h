@@ -287,11 +287,15 @@ int layout_window_words(const struct kernel *k, const struct layout *y); /* regi
 
 /* online.c: the maximum by which `sum` can be rescaled while both are accumulated, or NO_VALUE. */
 value_id kernel_online_maximum(const struct kernel *k, value_id sum);
-/* The f of which `sum` adds up (f - u)^2, where u, a row's value, is known only a level later than
- * f; *about, unless NULL, is u. Or NO_VALUE. */
+/* The f of which `sum` adds up (f - u)^2, where u, made of a sum of f, is known only a level later;
+ * *about, unless NULL, is u. Or NO_VALUE. */
 value_id kernel_online_square(const struct kernel *k, value_id sum, value_id *about);
-/* The least level at which all reductions of the next level are such sums; 0: none. */
+/* The least level at which all reductions of the next level are such sums, of exponentials if
+ * there is one; 0: none. */
 int kernel_online_level(const struct kernel *k);
+/* Sums of squares, of those that go along with reductions of this level: each is reduced after
+ * them. */
+int kernel_online_squares(const struct kernel *k, int level);
 /* Which phase stores values of this level; the one before has reduced them. */
 int layout_phase(const struct layout *y, int level);
 
@@ -302,6 +306,9 @@ bool kernel_only_columns(const struct kernel *k);
 /* Multiprocessors of which clusters have all blocks: they lie in one group of multiprocessors each,
  * which they do not always fill. */
 int64_t layout_units(const struct kernel *k, const struct layout *y);
+
+/* Is each element of the load wanted by one row and column alone? */
+bool layout_loads_once(const struct kernel *k, value_id load);
 
 /* 32-bit registers that hold the raw loads of one tile, per thread. */
 int layout_load_words(const struct kernel *k, const struct layout *y);
@@ -375,6 +382,10 @@ struct block {
 /* block.c: needs a legal config. */
 struct block *block_build(const struct kernel *k, const struct config *c, struct arena *a);
 void block_print(struct buf *b, const struct block *p);
+/* Of a phase with squares, what follows its reductions before they are settled, and what does
+ * after. */
+void block_split_after(const struct block *p, const struct phase *f, struct phase *before,
+                       struct phase *rest);
 
 /* Facts that config, block and emit share. */
 /* Bytes that hold what reduction v has so far: its value, or a pair. */

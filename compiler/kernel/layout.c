@@ -240,6 +240,23 @@ static const char *check_window(const struct kernel *k, bool window, struct layo
     return y->windows ? NULL : "window=1, but no loads share vectors";
 }
 
+bool layout_loads_once(const struct kernel *k, value_id load) {
+    int64_t rows = 1;
+    bool one_row = ex_is_const(k->ex, k->bound[AXIS_X], &rows) && rows == 1;
+    return (k->values.at[load].mask | (one_row ? MASK_X : 0)) == (MASK_X | MASK_R);
+}
+
+/* Loads that share vectors take no such hints. */
+static const char *check_l2(const struct kernel *k, const struct layout *y, struct arena *a) {
+    if (!y->leave_l2 && !y->stay_l2) return NULL;
+    if (y->leave_l2 && y->stay_l2) return "leave_l2=1 and stay_l2=1 are opposites";
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_LOAD && layout_loads_once(k, v) && !layout_tap(y, v))
+            return NULL;
+    return arena_printf(a, "%s=1, but nothing is loaded once",
+                        knob_name(y->leave_l2 ? KNOB_leave_l2 : KNOB_stay_l2));
+}
+
 int layout_cluster(const struct layout *y) { return y->apart ? 1 : y->cluster; }
 
 bool kernel_only_columns(const struct kernel *k) { return k->columns && !reduces_rows(k); }
@@ -574,7 +591,6 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
                             knob_name(y->skip_l1    ? KNOB_skip_l1
                                       : y->leave_l2 ? KNOB_leave_l2
                                                     : KNOB_stay_l2));
-    if (y->leave_l2 && y->stay_l2) return "leave_l2=1 and stay_l2=1 are opposites";
     if (dot) return matmul_layout(k, c, y, a);
     if (!is_power_of_two(y->vec) || y->vec > (gpu ? 16 : 256))
         return arena_printf(a, "vec=%d", y->vec);
@@ -586,6 +602,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     if (!bad && c->knob[KNOB_keep] == 2) bad = check_kept(k, y, a);
     if (!bad) bad = check_turn(k, c->knob[KNOB_turn], y, a);
     if (!bad) bad = check_window(k, c->knob[KNOB_window], y, a);
+    if (!bad) bad = check_l2(k, y, a);
     if (!bad) bad = check_ahead(k, y, a);
     if (!bad) bad = check_split(k, y, a);
     if (!bad) bad = check_hits(k, y, a);

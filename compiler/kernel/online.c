@@ -11,14 +11,14 @@
  *
  * Of squared differences from the mean, or any other number u of the row:
  *
- *     v2 = reduce sum v1     level 1        of a thread's n elements, d = v1 - its first:
+ *     v2 = reduce sum v1     level 1        of a thread's n elements, d = v1 - near:
  *     v4 = div(v2, 4096)                      sum of d, sum of d^2
- *     v5 = sub(v1, v4)                      when v4 is known, e = v4 - its first:
+ *     v5 = sub(v1, v4)                      when v4 is known, e = v4 - near:
  *     v6 = mul(v5, v5)                        sum of d^2 - e (2 sum of d - n e)
  *     v7 = reduce sum v6     level 2
  *
- * which is then summed up over threads. The first of so few elements is near enough to their mean
- * for that difference to keep its digits: squares are at most n times as large as it. */
+ * which is then summed up over threads. `near` is the thread's mean so far, moved whenever n has
+ * doubled: the sums keep the digits of the difference, wherever a few elements lie. */
 #include "kernel/kernel.h"
 
 /* v without what keeps its value. */
@@ -68,6 +68,17 @@ value_id kernel_online_maximum(const struct kernel *k, value_id sum) {
     return dtype_opmath(x->dtype) == dtype_opmath(k->values.at[m].dtype) ? m : NO_VALUE;
 }
 
+/* Does v stand on a sum of f? Where f is infinite it is no number, then, as the squares are. */
+static bool stands_on_sum(const struct kernel *k, value_id v, value_id f) {
+    const struct value_node *x = &k->values.at[v];
+    value_id of = x->n_args ? x->args[0] : NO_VALUE;
+    if (x->kind == INST_REDUCE)
+        return x->reduction == REDUCTION_SUM && (plain(k, &of), plain(k, &f), of == f);
+    bool any = false;
+    for (int a = 0; a < x->n_args; a++) any |= stands_on_sum(k, x->args[a], f);
+    return any;
+}
+
 value_id kernel_online_square(const struct kernel *k, value_id sum, value_id *about) {
     const struct value_node *x = &k->values.at[sum];
     if (x->kind != INST_REDUCE || x->reduction != REDUCTION_SUM || x->across) return NO_VALUE;
@@ -82,30 +93,37 @@ value_id kernel_online_square(const struct kernel *k, value_id sum, value_id *ab
                             *u = &k->values.at[difference->args[1]];
     bool late = u->level == x->level - 1 && f->level < u->level;
     if (!late || u->mask & MASK_R || !(f->mask & MASK_R) || !dtype_is_float(x->dtype) ||
-        dtype_opmath(difference->dtype) != dtype_opmath(x->dtype))
+        dtype_opmath(difference->dtype) != dtype_opmath(x->dtype) ||
+        !stands_on_sum(k, difference->args[1], difference->args[0]))
         return NO_VALUE;
     if (about) *about = difference->args[1];
     return difference->args[0];
 }
 
-static bool is_online(const struct kernel *k, value_id sum) {
-    return kernel_online_maximum(k, sum) != NO_VALUE ||
-           kernel_online_square(k, sum, NULL) != NO_VALUE;
+int kernel_online_squares(const struct kernel *k, int level) {
+    int squares = 0;
+    for (value_id v = 0; v < k->values.n && level; v++)
+        if (k->values.at[v].level == level + 1)
+            squares += kernel_online_square(k, v, NULL) != NO_VALUE;
+    return squares;
 }
 
 int kernel_online_level(const struct kernel *k) {
+    int of_squares = 0;
     if (k->kind != KERNEL_REDUCE || k->columns) return 0;
     for (int level = 1; level < k->levels; level++) {
-        bool any = false, all = true;
+        int all = 0, maxima = 0, squares = kernel_online_squares(k, level);
         for (value_id v = 0; v < k->values.n; v++) {
             const struct value_node *x = &k->values.at[v];
             if (x->kind != INST_REDUCE || x->level != level + 1) continue;
-            any = true;
-            all &= is_online(k, v);
+            all++;
+            maxima += kernel_online_maximum(k, v) != NO_VALUE;
         }
-        if (any && all) return level;
+        if (!all || maxima + squares < all) continue;
+        if (maxima) return level;
+        if (!of_squares) of_squares = level;
     }
-    return 0;
+    return of_squares;
 }
 
 int layout_phase(const struct layout *y, int level) {

@@ -162,9 +162,12 @@ static void put_phase(struct buf *b, const struct block *p, uint32_t i) {
     }
     for (uint32_t r = 0; r < f->reduce.n; r++)
         buf_printf(b, "combine v%u over %d threads\n", f->reduce.at[r], p->layout.t1);
+    struct phase known = {0}, rest = *f;
+    if (f->squares.n) block_split_after(p, f, &known, &rest);
+    put_values(b, k, known.after.at, known.after.n, 0);
     for (uint32_t r = 0; r < f->squares.n; r++)
-        buf_printf(b, "then v%u over %d threads\n", f->squares.at[r], p->layout.t1);
-    put_values(b, k, f->after.at, f->after.n, 0);
+        buf_printf(b, "combine v%u over %d threads\n", f->squares.at[r], p->layout.t1);
+    put_values(b, k, rest.after.at, rest.after.n, 0);
 }
 
 /* "window s0: p0[2*r + x*224] + -8 0 8, vectors of 8" */

@@ -401,6 +401,18 @@ static const struct {
     {"graph(%x: f32[700, 36]) {\n %v = var(%x, 0)\n %m = mean(%x, 0, True)\n %y = sub(%x, %m)\n "
      "return %v, %y\n}\n",
      "x=32 r=16 warps=4 vec=4 online=1 cluster=8"},
+    {"graph(%x: f32[33, 4096]) {\n %i = arange(0, 4096)\n %z = eq(%i, 0)\n"
+     " %o = where(%z, 1000.3, %x)\n %v = var(%o, 1)\n return %v\n}\n",
+     "x=32 r=64 warps=1 vec=4 online=1"}, /* the first is far from all others */
+    {"graph(%x: f32[4096, 33]) {\n %i = arange(0, 4096)\n %j = unsqueeze(%i, 1)\n %z = eq(%j, 0)\n"
+     " %o = where(%z, 1000.3, %x)\n %v = m2(%o, [0])\n return %v\n}\n",
+     "x=32 r=1 warps=1 vec=1"},
+    {"graph(%x: f32[700, 36]) {\n %v = var(%x, 0)\n %m = amax(%x, 0, True)\n %d = sub(%x, %m)\n"
+     " %e = exp(%d)\n %s = sum(%e, 0)\n return %v, %s\n}\n",
+     "x=32 r=16 warps=4 vec=4 online=1 cluster=8"},
+    {"graph(%x: bf16[3, 4100]) {\n %f = float(%x)\n %v = var(%f, 1)\n %p = softmax(%f, 1)\n"
+     " return %v, %p\n}\n",
+     "x=1 r=128 warps=1 vec=4 keep=2 online=1 cluster=4 stay_l2=1"},
     {"graph(%x: f64[9, 40]) {\n %a = layer_norm(%x, [40])\n return %a\n}\n",
      "x=4 r=64 warps=2 rows=2 vec=2 keep=1 online=1"},
     {"graph(%x: f64[5, 3001]) {\n %s = sum(%x, 1)\n %i = argmin(%x, 1)\n return %s, %i\n}\n",

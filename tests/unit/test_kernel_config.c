@@ -87,6 +87,11 @@ static const char odd_softmax[] =
 static const char column_scan[] =
     "graph(%x: f32[1000, 70]) {\n %y = cumsum(%x, 0)\n return %y\n}\n";
 static const char row_scan[] = "graph(%x: f32[2, 1000]) {\n %y = cumsum(%x, 1)\n return %y\n}\n";
+static const char outer_sum[] =
+    "graph(%x: f32[100, 1], %y: f32[1, 1000]) {\n %z = add(%x, %y)\n return %z\n}\n";
+static const char deviation[] = /* from what stands on no sum: infinite where x is */
+    "graph(%x: f32[100, 1000]) {\n %m = amin(%x, 1, True)\n %d = sub(%x, %m)\n %q = mul(%d, %d)\n"
+    " %y = sum(%q, 1)\n return %y\n}\n";
 static const char variance[] = "graph(%x: f32[100, 1000]) {\n %y = var(%x, 1)\n return %y\n}\n";
 static const char short_rows[] =
     "graph(%x: f32[100, 3], %z: f32[3]) {\n %y = add(%x, %z)\n return %y\n}\n";
@@ -162,6 +167,10 @@ static void test_refusals_gpu(void **state) {
         {softmax, "x=1 r=1024 warps=8 vec=4 stay_l2=1", NULL},
         {softmax, "x=1 r=1024 warps=8 vec=4 leave_l2=1 stay_l2=1",
          "leave_l2=1 and stay_l2=1 are opposites"},
+        {outer_sum, "x=1 r=128 warps=1 vec=4 stay_l2=1", "stay_l2=1, but nothing is loaded once"},
+        {deviation, "x=1 r=1024 warps=8 vec=4 online=1",
+         "online=1 needs sums of exp(x - max) that follow the maximum, or of (x - mean)^2 that "
+         "follow the mean, on a GPU"},
         {softmax, "x=1 r=1024 warps=8 vec=4 turn=1",
          "turn=1 needs a pointwise kernel, with whole vectors"},
         {odd_bias, "x=1 r=256 warps=1 vec=8 shift=1", NULL},

@@ -8,5 +8,9 @@ def entr(x):
     return torch.where(x == 0, 0, torch.where(x < 0, -torch.inf, -x * x.log()))
 
 
+def ndtr(x):
+    return torch.erfc(x * -0.7071067811865476) / 2
+
+
 def xlog1py(x, y):
     return torch.xlogy(x, 1 + y)
