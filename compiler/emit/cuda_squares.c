@@ -20,12 +20,19 @@ void declare_squares(struct emitter *w, const struct phase *f) {
     }
 }
 
+/* Where n may be a power of two, and the number that elements differ from is to be looked at: at a
+ * vector's begin, or a tile's. Loops that are unrolled count in constants. */
+static const char *may_move(const struct layout *y) {
+    bool whole_tiles = !y->one_read && (y->ur & (y->ur - 1)) == 0;
+    return !y->rows_inner ? "v == 0" : whole_tiles ? "u == 0" : "true";
+}
+
 void put_squares(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->squares.n; i++) {
         value_id v = f->squares.at[i], of = kernel_online_square(w->k, v, NULL);
         const char *s = w->subscript;
         line(w, "s%u%s = k_add_near(s%u%s, (%s)%s, %s);", v, s, v, s, accumulator_type(w, v),
-             ref(w, of), w->y->rows_inner ? "true" : "v == 0");
+             ref(w, of), may_move(w->y));
     }
 }
 

@@ -407,6 +407,9 @@ static const struct {
     {"graph(%x: f32[4096, 33]) {\n %i = arange(0, 4096)\n %j = unsqueeze(%i, 1)\n %z = eq(%j, 0)\n"
      " %o = where(%z, 1000.3, %x)\n %v = m2(%o, [0])\n return %v\n}\n",
      "x=32 r=1 warps=1 vec=1"},
+    {"graph(%x: f32[4096, 36]) {\n %i = arange(0, 4096)\n %j = unsqueeze(%i, 1)\n %z = eq(%j, 0)\n"
+     " %o = where(%z, 1000.3, %x)\n %v = var(%o, 0)\n return %v\n}\n",
+     "x=32 r=32 warps=1 vec=4 online=1"},
     {"graph(%x: f32[700, 36]) {\n %v = var(%x, 0)\n %m = amax(%x, 0, True)\n %d = sub(%x, %m)\n"
      " %e = exp(%d)\n %s = sum(%e, 0)\n return %v, %s\n}\n",
      "x=32 r=16 warps=4 vec=4 online=1 cluster=8"},
