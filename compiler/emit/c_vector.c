@@ -109,7 +109,7 @@ static enum form form_of_index(struct emitter *w, const struct value_node *x) {
     return mask ? FORM_MASK : FORM_NONE;
 }
 
-static enum form form_of(struct emitter *w, value_id v) {
+static enum form find_form(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
     if (!(x->mask & MASK_R)) { /* not of this loop: one number, or one a row of the tile */
         bool several = w->y->rows_inner && is_row_value(w, v);
@@ -124,6 +124,12 @@ static enum form form_of(struct emitter *w, value_id v) {
     if (x->kind != INST_CAST || x->rounds || !is_float(x->dtype)) return FORM_NONE;
     enum form from = form_of(w, x->args[0]);
     return from == FORM_FLOATS || from == FORM_MASK ? FORM_FLOATS : FORM_NONE;
+}
+
+/* Each is found once: values that share values have very many ways down. */
+static enum form form_of(struct emitter *w, value_id v) {
+    if (!w->forms[v]) w->forms[v] = (uint8_t)(1 + find_form(w, v));
+    return (enum form)(w->forms[v] - 1);
 }
 
 static bool is_vector_store(struct emitter *w, const struct store_node *st) {

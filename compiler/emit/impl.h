@@ -25,6 +25,7 @@ struct emitter {
     ex x_is;      /* C: what x is, in the scope at hand, if more is known of it; else EX_NONE */
     int indent;
     uint8_t *where;        /* per value: enum where */
+    uint8_t *forms;        /* C, per value: what c_vector.c has found of it; 0: nothing yet */
     int exchanges;         /* CUDA: of the cluster's blocks, so far */
     bool ends;             /* CUDA: the text at hand is of the heads and tails of rows */
     const char *subscript; /* of ARRAY values in the scope at hand: "[e]", "[e][v]", "[l]", "" */

@@ -480,6 +480,7 @@ bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, 
                         .cuda = p->kernel->limits->kind == DEVICE_CUDA,
                         .subscript = ""};
     w.where = NEW_ARRAY(a, uint8_t, p->kernel->values.n);
+    w.forms = NEW_ARRAY(a, uint8_t, p->kernel->values.n);
     put_header(&w);
     bool dot = p->kernel->kind == KERNEL_MATMUL;
     if (w.cuda)

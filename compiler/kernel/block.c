@@ -77,19 +77,22 @@ static void build_phase(struct block *p, uint32_t index, bool *row_values) {
     vec_push(a, &p->phases, f);
 }
 
-/* Do loads stand before v? To compute it is to wait for them. */
-static bool waits(const struct kernel *k, value_id v) {
-    const struct value_node *x = &k->values.at[v];
-    for (int a = 0; a < x->n_args; a++)
-        if (k->values.at[x->args[a]].kind == INST_LOAD || waits(k, x->args[a])) return true;
-    return false;
+/* Which values do loads stand before? To compute them is to wait for these. */
+static bool *find_waiting(const struct kernel *k) {
+    bool *waits = NEW_ARRAY(k->arena, bool, k->values.n);
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        for (int a = 0; a < x->n_args; a++)
+            waits[v] |= k->values.at[x->args[a]].kind == INST_LOAD || waits[x->args[a]];
+    }
+    return waits;
 }
 
 static void build_phases(struct block *p) {
     const struct kernel *k = p->kernel;
     struct arena *a = k->arena;
     bool *row = NEW_ARRAY(a, bool, k->values.n), *all = NEW_ARRAY(a, bool, k->values.n),
-         *early = NEW_ARRAY(a, bool, k->values.n);
+         *early = NEW_ARRAY(a, bool, k->values.n), *waits = find_waiting(k);
     /* the phase after the last reduction may only store */
     uint32_t last = (uint32_t)layout_phase(&p->layout, k->levels);
     bool stores_last = false;
@@ -113,7 +116,7 @@ static void build_phases(struct block *p) {
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
         if (!all[v] || x->mask & MASK_R || x->kind == INST_REDUCE) continue;
-        bool late = k->kind == KERNEL_REDUCE && k->levels && !early[v] && waits(k, v);
+        bool late = k->kind == KERNEL_REDUCE && k->levels && !early[v] && waits[v];
         if (x->level == 0 && late)
             vec_push(a, &p->phases.at[0].after, v);
         else if (x->level == 0)

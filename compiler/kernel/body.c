@@ -286,12 +286,19 @@ static void flatten(struct kernel *k, enum axis which, const char *name, const e
     each_index(k, apply_rewrite, &r);
 }
 
-static bool value_uses(const struct kernel *k, value_id v, ex sym) {
+/* What was seen does not, or the answer would be known. */
+static bool uses(const struct kernel *k, value_id v, ex sym, bool *seen) {
     const struct value_node *x = &k->values.at[v];
+    if (seen[v]) return false;
+    seen[v] = true;
     if (x->index && ex_uses(k->ex, x->index, sym)) return true;
     for (int a = 0; a < x->n_args; a++)
-        if (value_uses(k, x->args[a], sym)) return true;
+        if (uses(k, x->args[a], sym, seen)) return true;
     return false;
+}
+
+static bool value_uses(const struct kernel *k, value_id v, ex sym) {
+    return uses(k, v, sym, NEW_ARRAY(k->arena, bool, v + 1));
 }
 
 /* The reduction sum over r of a*b with a, b loads; sets k->dot, dot_a, dot_b. */

@@ -93,14 +93,21 @@ bool index_runs(const struct kernel *k, ex index, enum axis x, int vec) {
     return k->axis[x] && stride_inside(k, index, x, vec) == 1;
 }
 
-bool value_is_uniform(const struct kernel *k, value_id id, enum axis x, int vec) {
+/* What was seen is uniform, or the answer would be known. */
+static bool is_uniform(const struct kernel *k, value_id id, enum axis x, int vec, bool *seen) {
     const struct value_node *v = &k->values.at[id];
-    if (!(v->mask >> x & 1)) return true;
+    if (!(v->mask >> x & 1) || seen[id]) return true;
+    seen[id] = true;
     if (v->kind == INST_SCAN && x == AXIS_R) return false; /* be it of one number */
     if (v->index && !index_is_uniform(k, v->index, x, vec)) return false;
     for (int a = 0; a < v->n_args; a++)
-        if (!value_is_uniform(k, v->args[a], x, vec)) return false;
+        if (!is_uniform(k, v->args[a], x, vec, seen)) return false;
     return true;
+}
+
+bool value_is_uniform(const struct kernel *k, value_id id, enum axis x, int vec) {
+    if (!(k->values.at[id].mask >> x & 1)) return true;
+    return is_uniform(k, id, x, vec, NEW_ARRAY(k->arena, bool, id + 1));
 }
 
 bool load_is_vector(const struct kernel *k, const struct value_node *load, enum axis x, int vec) {

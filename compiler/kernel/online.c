@@ -9,7 +9,7 @@
  * the maximum. Milakov and Gimelshein, Online normalizer calculation for softmax, 2018; with one
  * rescaling for a chunk, an element costs one exponential as in two passes.
  *
- * Of squared differences from the mean, or any other number u of the row:
+ * Of squared differences from the mean, or another number made of the row's sum:
  *
  *     v2 = reduce sum v1     level 1        of a thread's n elements, d = v1 - near:
  *     v4 = div(v2, 4096)                      sum of d, sum of d^2
@@ -68,15 +68,25 @@ value_id kernel_online_maximum(const struct kernel *k, value_id sum) {
     return dtype_opmath(x->dtype) == dtype_opmath(k->values.at[m].dtype) ? m : NO_VALUE;
 }
 
-/* Does v stand on a sum of f? Where f is infinite it is no number, then, as the squares are. */
-static bool stands_on_sum(const struct kernel *k, value_id v, value_id f) {
-    const struct value_node *x = &k->values.at[v];
-    value_id of = x->n_args ? x->args[0] : NO_VALUE;
-    if (x->kind == INST_REDUCE)
-        return x->reduction == REDUCTION_SUM && (plain(k, &of), plain(k, &f), of == f);
-    bool any = false;
-    for (int a = 0; a < x->n_args; a++) any |= stands_on_sum(k, x->args[a], f);
-    return any;
+/* Is u made of a sum of f, and of nothing else of its level? Where f is infinite it is no number,
+ * then, as the squares are. */
+static bool stands_on_sum(const struct kernel *k, value_id u, value_id f) {
+    const struct value_node *x = &k->values.at[u];
+    while (x->kind == INST_OP || x->kind == INST_CAST) {
+        const struct value_node *below = NULL;
+        for (int a = 0; a < x->n_args; a++) {
+            const struct value_node *arg = &k->values.at[x->args[a]];
+            if (arg->level != x->level) continue;
+            if (below && below != arg) return false;
+            below = arg;
+        }
+        if (!below) return false;
+        x = below;
+    }
+    if (x->kind != INST_REDUCE || x->reduction != REDUCTION_SUM) return false;
+    value_id of = x->args[0];
+    plain(k, &of), plain(k, &f);
+    return of == f;
 }
 
 value_id kernel_online_square(const struct kernel *k, value_id sum, value_id *about) {
