@@ -6,9 +6,10 @@
     scripts/torch_peer.py --check workloads/*.py --mode fwd,train --dtype f32,bf16 --device cpu --max-elements 1048576
 
 Three ways to run it: eager, torch.compile, torch.compile(mode="max-autotune-no-cudagraphs"). On a GPU the time
-of one call is the sum of its kernel times as CUPTI records them (torch.profiler). Before every call a kernel of ours
-rewrites a buffer of twice the L2, of which no line is kept for another's sake; it cannot be part of the sum: it is found by its name, and marks where the next
-call begins. The columns are read from reports/columns.def, the one definition of the format.
+of one call is the sum of its kernel times as CUPTI records them (torch.profiler). Before every call lines that are kept
+in the L2 become lines like others, and a kernel of ours rewrites a buffer of twice the L2; it cannot be part of the
+sum: it is found by its name, and marks where the next call begins. The columns are read from reports/columns.def, the
+one definition of the format.
 
 --check compares instead: `warpsmith run FILE --save` ($WARPSMITH, default build/warpsmith) computes outputs, and in
 mode train gradients; PyTorch computes them from the very inputs, parameters and tangents that were saved. An output is

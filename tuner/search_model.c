@@ -148,13 +148,13 @@ static int choose(const struct process *p, const bool *seen, double *mean) {
 /* The one knob in which a and b differ, a switch: 0 in one of them and 1 in the other; KNOB_COUNT:
  * they are no such pair. Hints are switches, and some other knobs. */
 static enum knob switch_between(const struct config *a, const struct config *b) {
-    enum knob hint = KNOB_COUNT;
+    enum knob found = KNOB_COUNT;
     for (enum knob k = 0; k < KNOB_COUNT; k++) {
         if (a->knob[k] == b->knob[k]) continue;
-        if (hint != KNOB_COUNT || a->knob[k] + b->knob[k] != 1) return KNOB_COUNT;
-        hint = k;
+        if (found != KNOB_COUNT || a->knob[k] + b->knob[k] != 1) return KNOB_COUNT;
+        found = k;
     }
-    return hint;
+    return found;
 }
 
 /* The best so far with one switch turned over: a pair tells what it does, for others as well. */
@@ -251,10 +251,10 @@ enum ws_status search_model(struct tune *t, struct diag *d) {
         if (search_wave(t, &i, 1, d) != WS_OK) return d->status;
     while (n < MOST && search_goes_on(t) && t->best_us < INFINITY) {
         learn(p, t, tried, n);
-        int more = 0;
-        if (p->n && n <= GUESSES + FAR) more = choose_siblings(p, t, seen, tried + n);
-        if (p->n) more = choose_by_analogy(p, t, seen, tried + n, more);
-        if (p->n) more = choose_wave(p, seen, tried + n, more);
+        if (!p->n) break;
+        int more = n <= GUESSES + FAR ? choose_siblings(p, t, seen, tried + n) : 0;
+        more = choose_by_analogy(p, t, seen, tried + n, more);
+        more = choose_wave(p, seen, tried + n, more);
         if (more > MOST - n) more = MOST - n;
         if (!more) break;
         if (search_wave(t, tried + n, more, d) != WS_OK) return d->status;

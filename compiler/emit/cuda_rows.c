@@ -223,7 +223,7 @@ static void put_turn(struct emitter *w, value_id v, int *smem) {
     line(w, "const int at = i * %d + tid;", y->threads);
     line(w, "const k_idx x = k_clamp(px * %d + at %% %d, nx - 1);", y->bx, y->bx);
     line(w, "const k_idx r = k_clamp(base + at / %d, nr - 1);", y->bx);
-    line(w, "turned[i] = k_load<%s, 1%s>(p%d + (%s));", m, load_hint(w, layout_loads_once(w->k, v)),
+    line(w, "turned[i] = k_load<%s, 1%s>(p%d + (%s));", m, load_hint(w, kernel_loads_once(w->k, v)),
          argument_of(w, x->buffer), ex_text(w, x->index));
     close_brace(w);
     open_unrolled(w, "i", each);
@@ -248,7 +248,7 @@ static void put_load_into(struct emitter *w, value_id v, const char *to) {
     const struct value_node *x = at(w, v);
     int vec = vector_of(w, x);
     const char *m = memory_type(w, w->k->schedule->loops->buffers.at[x->buffer].meta.dtype);
-    const char *hint = load_hint(w, layout_loads_once(w->k, v));
+    const char *hint = load_hint(w, kernel_loads_once(w->k, v));
     if (layout_turns(w->k, w->y, v)) {
         line(w, "%s = t%u[r - base][x - px * %d];", to, v, w->y->bx);
         return;

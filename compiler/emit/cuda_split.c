@@ -42,7 +42,7 @@ static const char *row_words(struct emitter *w, uint32_t index) {
     long long before = 0;
     for (uint32_t i = 0; i < index; i++) before += reduction_words(w->k, f->reduce.at[i]);
     const char *row = y->t0 == 1 ? "e" : arena_printf(w->arena, "e * %d + tx", y->t0);
-    bool wide = words_apart(y) * layout_part_words(w->k) > INT32_MAX;
+    bool wide = words_apart(y) * kernel_part_words(w->k) > INT32_MAX;
     return arena_printf(w->arena, "words + (%lld%s + %s) * %d", before * y->bx, wide ? "LL" : "",
                         row, y->split);
 }
@@ -54,7 +54,7 @@ static void put_parts_in_words(struct emitter *w, const struct phase *f) {
          "unsigned long long *const words = (unsigned long long *)(tickets + ((nx + %d) / %d + %d) "
          "/ %d * %d) + (long long)px * %lld;",
          w->y->bx - 1, w->y->bx, COUNTERS_OF_LINE - 1, COUNTERS_OF_LINE, COUNTERS_OF_LINE,
-         words_apart(w->y) * layout_part_words(w->k));
+         words_apart(w->y) * kernel_part_words(w->k));
     open_brace(w, "if (tr == 0)");
     open_unrolled(w, "e", w->y->ex);
     for (uint32_t i = 0; i < f->reduce.n; i++)
@@ -122,7 +122,7 @@ static void start_again(struct emitter *w, const struct phase *f) {
 static int words_at_once(struct emitter *w) {
     enum { WORDS = 8 };
     int n = (w->y->split + w->y->t1 - 1) / w->y->t1,
-        most = WORDS / (w->y->ex * layout_part_words(w->k));
+        most = WORDS / (w->y->ex * kernel_part_words(w->k));
     return n < most ? n : most > 1 ? most : 1;
 }
 

@@ -196,7 +196,7 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     if (y->last_block) p->tickets = (size_t)counters * 4;
     if (y->in_words)
         p->tickets = (size_t)(tiles(counters, COUNTERS_OF_LINE) * COUNTERS_OF_LINE) * 4 +
-                     (size_t)(counters * y->bx * y->split) * (size_t)layout_part_words(k) * 8;
+                     (size_t)(counters * y->bx * y->split) * (size_t)kernel_part_words(k) * 8;
     if (y->look_back) {
         p->grid *= tiles(kernel_size(k, AXIS_R), y->br);
         p->tickets = 2 * 4 + (size_t)(p->phases.at[0].reduce.n * layout_totals(k, y)) *

@@ -406,9 +406,8 @@ static double begun_us(double us, double blocks) {
 /* Of a thread; more than 255 would spill. */
 static int thread_registers(const struct kernel *k, const struct layout *y, int words) {
     enum { OF_SQUARES = 4 };
-    int sums = y->online ? kernel_online_squares(k, y->online) : 0;
-    int registers = 30 + words + element_words(k, y, words) +
-                    OF_SQUARES * sums * y->ex * (y->rows_inner ? y->vec : 1);
+    int sums = kernel_online_squares(k, y->online) * y->ex * (y->rows_inner ? y->vec : 1);
+    int registers = 30 + words + element_words(k, y, words) + OF_SQUARES * sums;
     int64_t most = y->fit ? k->limits->regs_unit / (y->fit * y->threads) : 255;
     if (registers > most) registers = (int)(30 + words < most ? most : 30 + words);
     return registers;

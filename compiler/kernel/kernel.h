@@ -308,7 +308,7 @@ bool kernel_only_columns(const struct kernel *k);
 int64_t layout_units(const struct kernel *k, const struct layout *y);
 
 /* Is each element of the load wanted by one row and column alone? */
-bool layout_loads_once(const struct kernel *k, value_id load);
+bool kernel_loads_once(const struct kernel *k, value_id load);
 
 /* 32-bit registers that hold the raw loads of one tile, per thread. */
 int layout_load_words(const struct kernel *k, const struct layout *y);
@@ -356,11 +356,10 @@ struct phase {
     VEC(value_id) compute; /* values that vary with r, in order, loads included */
     VEC(value_id) reduce;  /* reductions accumulated here */
     VEC(value_id) online;  /* of these, sums that are rescaled when a maximum of them grows */
-    VEC(value_id)
-    squares; /* sums of squares about what stands on these, reduced when that is known */
-    VEC(value_id) across; /* those of columns */
-    VEC(uint32_t) stores; /* stores that vary with r */
-    VEC(value_id) after;  /* values that do not vary with r, computed when the phase is over */
+    VEC(value_id) squares; /* sums about what stands on these, reduced when that is known */
+    VEC(value_id) across;  /* those of columns */
+    VEC(uint32_t) stores;  /* stores that vary with r */
+    VEC(value_id) after;   /* values that do not vary with r, computed when the phase is over */
 };
 
 struct block {
@@ -396,7 +395,7 @@ bool is_column_store(const struct kernel *k, const struct store_node *s);
 size_t partial_bytes(const struct kernel *k, const struct layout *y, value_id v);
 /* in_words: the words, of 8 bytes with 4 of a value, that a part of one row takes. Those of all
  * tiles of rows lie behind the counters, at a multiple of a line of memory. */
-int layout_part_words(const struct kernel *k);
+int kernel_part_words(const struct kernel *k);
 int reduction_words(const struct kernel *k, value_id v); /* of these, a reduction's */
 enum { COUNTERS_OF_LINE = 32 };
 int64_t kernel_size(const struct kernel *k,

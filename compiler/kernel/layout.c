@@ -240,7 +240,7 @@ static const char *check_window(const struct kernel *k, bool window, struct layo
     return y->windows ? NULL : "window=1, but no loads share vectors";
 }
 
-bool layout_loads_once(const struct kernel *k, value_id load) {
+bool kernel_loads_once(const struct kernel *k, value_id load) {
     int64_t rows = 1;
     bool one_row = ex_is_const(k->ex, k->bound[AXIS_X], &rows) && rows == 1;
     return (k->values.at[load].mask | (one_row ? MASK_X : 0)) == (MASK_X | MASK_R);
@@ -251,7 +251,7 @@ static const char *check_l2(const struct kernel *k, const struct layout *y, stru
     if (!y->leave_l2 && !y->stay_l2) return NULL;
     if (y->leave_l2 && y->stay_l2) return "leave_l2=1 and stay_l2=1 are opposites";
     for (value_id v = 0; v < k->values.n; v++)
-        if (k->values.at[v].kind == INST_LOAD && layout_loads_once(k, v) && !layout_tap(y, v))
+        if (k->values.at[v].kind == INST_LOAD && kernel_loads_once(k, v) && !layout_tap(y, v))
             return NULL;
     return arena_printf(a, "%s=1, but nothing is loaded once",
                         knob_name(y->leave_l2 ? KNOB_leave_l2 : KNOB_stay_l2));
@@ -546,7 +546,7 @@ static const char *check_knobs(const struct config *c, bool dot, struct arena *a
 
 int reduction_words(const struct kernel *k, value_id v) { return (reduction_bytes(k, v) + 3) / 4; }
 
-int layout_part_words(const struct kernel *k) {
+int kernel_part_words(const struct kernel *k) {
     int words = 0;
     for (value_id v = 0; v < k->values.n; v++)
         if (k->values.at[v].kind == INST_REDUCE) words += reduction_words(k, v);
@@ -556,7 +556,7 @@ int layout_part_words(const struct kernel *k) {
 /* Words for all parts of all rows are not more than a device has left. */
 static bool has_words(const struct kernel *k, const struct layout *y) {
     enum { MOST = 64 << 20 };
-    return layout_part_words(k) * 8.0 * y->split * (double)(kernel_size(k, AXIS_X) + y->bx) <= MOST;
+    return kernel_part_words(k) * 8.0 * y->split * (double)(kernel_size(k, AXIS_X) + y->bx) <= MOST;
 }
 
 const char *kernel_layout(const struct kernel *k, const struct config *c, struct layout *y,
@@ -583,14 +583,13 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";
     if (c->knob[KNOB_online]) y->online = gpu ? kernel_online_level(k) : 0;
     if (c->knob[KNOB_online] && !y->online)
-        return "online=1 needs sums of exp(x - max) that follow the maximum, or of (x - mean)^2 "
-               "that "
-               "follow the mean, on a GPU";
-    if ((y->skip_l1 || y->leave_l2 || y->stay_l2) && (dot || !gpu))
-        return arena_printf(a, "%s is a knob of pointwise and reduce kernels on a GPU",
-                            knob_name(y->skip_l1    ? KNOB_skip_l1
-                                      : y->leave_l2 ? KNOB_leave_l2
-                                                    : KNOB_stay_l2));
+        return "online=1 needs sums of exp(x - max) that follow the maximum, or of "
+               "(x - mean)^2 that follow the mean, on a GPU";
+    static const enum knob of_caches[] = {KNOB_skip_l1, KNOB_leave_l2, KNOB_stay_l2};
+    for (size_t i = 0; i < sizeof of_caches / sizeof *of_caches && (dot || !gpu); i++)
+        if (c->knob[of_caches[i]])
+            return arena_printf(a, "%s is a knob of pointwise and reduce kernels on a GPU",
+                                knob_name(of_caches[i]));
     if (dot) return matmul_layout(k, c, y, a);
     if (!is_power_of_two(y->vec) || y->vec > (gpu ? 16 : 256))
         return arena_printf(a, "vec=%d", y->vec);

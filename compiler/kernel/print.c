@@ -147,8 +147,8 @@ static void put_phase(struct buf *b, const struct block *p, uint32_t i) {
     }
     for (uint32_t r = 0; r < f->squares.n; r++) {
         value_id about, of = kernel_online_square(k, f->squares.at[r], &about);
-        buf_printf(b, "    accumulate v%u sum= (v%u - v%u)^2, about the first v%u\n",
-                   f->squares.at[r], of, about, of);
+        buf_printf(b, "    accumulate v%u sum= (v%u - v%u)^2, about the mean so far\n",
+                   f->squares.at[r], of, about);
     }
     for (uint32_t r = 0; r < f->across.n; r++) {
         const struct value_node *v = &k->values.at[f->across.at[r]];

@@ -434,7 +434,7 @@ static int hint(const struct kernel *k, const struct layout *y, const struct con
 static int add_hint(const struct kernel *k, struct arena *a, struct config *list, int first,
                     int most, int n, enum knob h) {
     int added = 0;
-    for (int i = first; i < first + most && i < n; i++) {
+    for (int i = first; i < first + most; i++) {
         struct config c = list[i];
         struct layout y;
         if (kernel_layout(k, &c, &y, a)) continue;

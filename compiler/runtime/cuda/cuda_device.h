@@ -104,8 +104,7 @@ struct helpers {
 };
 
 const char *helpers_source(struct arena *a); /* CUDA C */
-/* Waits for what was launched before, then launches the flush, so many times one after the other.
- */
+/* Waits for what was launched before, then launches so many flushes. */
 enum ws_status helpers_flush(struct cuda_device *c, int times, struct diag *d);
 /* After a flush: nothing in the L2 is left to be written back. Asynchronous. */
 enum ws_status helpers_drain_launch(struct cuda_device *c, struct diag *d);
