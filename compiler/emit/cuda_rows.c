@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "emit/cuda_rows.h"
+#include "graph/random.h"
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
@@ -416,12 +417,51 @@ static const bool *wanted_elements(struct emitter *w, const struct phase *f) {
     return marks;
 }
 
+/* Is all that reads v a draw of which v is the element's number? */
+static bool only_numbers_draws(struct emitter *w, value_id v) {
+    for (value_id i = v + 1; i < w->k->values.n; i++) {
+        const struct value_node *x = at(w, i);
+        bool draws = x->kind == INST_OP && (x->op == OP_RAND || x->op == OP_RANDN);
+        for (int a = 0; a < x->n_args; a++)
+            if (x->args[a] == v && (a > 0 || !draws)) return false;
+    }
+    for (uint32_t i = 0; i < w->k->stores.n; i++)
+        if (w->k->stores.at[i].value == v) return false;
+    return true;
+}
+
+/* Is v the number of a random tensor's element, of which the vector has whole blocks? */
+static bool numbers_blocks(struct emitter *w, value_id v) {
+    const struct value_node *x = at(w, v);
+    return x->kind == INST_INDEX && !x->n_args && w->y->vec >= RANDOM_BLOCK &&
+           layout_load_is_vector(w->k, w->y, x) && only_numbers_draws(w, v);
+}
+
+/* Before the loop over v: the block of the vector's first element. Neighbours are drawn from one
+ * block, and a compiler that sees the same expression four times computes it once. */
+static void put_blocks(struct emitter *w, const struct phase *f, const bool *wanted) {
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        if (wanted[v] && numbers_blocks(w, v))
+            line(w, "const unsigned long long i%u = (unsigned long long)(%s) / %d;", v,
+                 ex_text(w, at(w, v)->index), RANDOM_BLOCK);
+    }
+}
+
 static const char *element_text(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
     if (x->kind == INST_LOAD) return unpack_text(w, v);
     bool condition = x->kind == INST_INDEX && x->dtype == DT_BOOL && w->y->windows;
     return condition ? arena_printf(w->arena, "(k_flag)(%s)", condition_at(w, x->index))
                      : value_text(w, v);
+}
+
+static void put_element(struct emitter *w, value_id v) {
+    if (numbers_blocks(w, v))
+        line(w, "const k_number v%u = {i%u + v / %d, v %% %d};", v, v, RANDOM_BLOCK, RANDOM_BLOCK);
+    else
+        line(w, "const %s v%u = %s;", math_type(at(w, v)->dtype), v, element_text(w, v));
+    w->where[v] = LOCAL;
 }
 
 static void put_elements(struct emitter *w, const struct phase *f) {
@@ -435,19 +475,19 @@ static void put_elements(struct emitter *w, const struct phase *f) {
         if (vector_store(w, st))
             line(w, "%s o%u[%d];", math_type(store_dtype(w, st)), f->stores.at[i], y->vec);
     }
+    const bool *wanted = wanted_elements(w, f);
+    put_blocks(w, f, wanted);
     const char *moving = y->rows_inner ? "x" : "r";
     line(w, "const k_idx %s0 = %s;", moving, moving);
     open_unrolled(w, "v", y->vec);
     line(w, "const k_idx %s = %s0 + v;", moving, moving);
     w->subscript = y->rows_inner ? "[e][v]" : "[e]";
-    const bool *wanted = wanted_elements(w, f);
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
         const struct value_node *x = at(w, v);
         w->where[v] = NOWHERE;
         if (x->kind == INST_CONST || !wanted[v]) continue;
-        line(w, "const %s v%u = %s;", math_type(x->dtype), v, element_text(w, v));
-        w->where[v] = LOCAL;
+        put_element(w, v);
     }
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];

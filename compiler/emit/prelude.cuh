@@ -508,8 +508,10 @@ K_DEVICE float k_round_f16(float f) { return k_f16_float(k_f16_bits(f)); }
 /* ---- random numbers: element i of random tensor `tensor` under `seed`, as graph/random.c has it: Philox 4x32-10 --- */
 
 struct k_words { unsigned r[4]; };
-K_DEVICE k_words k_philox(long long i, long long tensor, long long seed) {
-    const unsigned long long block = (unsigned long long)i / 4;
+/* i as the block of four that it is drawn with, and its place there. */
+struct k_number { unsigned long long block; int place; };
+K_DEVICE k_number k_number_of(long long i) { return k_number{(unsigned long long)i / 4, (int)(i & 3)}; }
+K_DEVICE k_words k_philox(unsigned long long block, long long tensor, long long seed) {
     unsigned c0 = (unsigned)block, c1 = (unsigned)(block >> 32);
     unsigned c2 = (unsigned)tensor, c3 = (unsigned)((unsigned long long)tensor >> 32);
     unsigned k0 = (unsigned)seed, k1 = (unsigned)((unsigned long long)seed >> 32);
@@ -527,25 +529,32 @@ K_DEVICE unsigned k_word(const k_words &w, int k) {
     const unsigned low = k & 1 ? w.r[1] : w.r[0], high = k & 1 ? w.r[3] : w.r[2];
     return k & 2 ? high : low;
 }
-K_DEVICE float k_rand(long long i, long long tensor, long long seed) {
-    return (float)(k_word(k_philox(i, tensor, seed), (int)(i & 3)) >> 8) * 5.96046448e-8f; /* 2^-24 */
+K_DEVICE float k_rand(k_number i, long long tensor, long long seed) {
+    return (float)(k_word(k_philox(i.block, tensor, seed), i.place) >> 8) * 5.96046448e-8f; /* 2^-24 */
 }
 /* log((r + 1) / 2^32), exact near 1, too */
 K_DEVICE float k_log_word(unsigned r) {
     const float unit = 2.32830644e-10f; /* 2^-32 */
     return r < 0x80000000u ? logf(((float)r + 1.0f) * unit) : log1pf(-(float)~r * unit);
 }
+K_DEVICE float k_randn_float(k_number i, long long tensor, long long seed) {
+    const k_words w = k_philox(i.block, tensor, seed);
+    const float angle = (float)(int)k_word(w, (i.place & 2) + 1) * 1.46291808e-9f; /* 2 pi / 2^32 */
+    const float length = sqrtf(-2.0f * k_log_word(k_word(w, i.place & 2)));
+    return length * (i.place & 1 ? sinf(angle) : cosf(angle));
+}
+K_DEVICE double k_randn_double(k_number i, long long tensor, long long seed) {
+    const k_words w = k_philox(i.block, tensor, seed);
+    const double angle = (int)k_word(w, (i.place & 2) + 1) * 1.4629180792671596e-9;
+    const double length = sqrt(-2.0 * log((k_word(w, i.place & 2) + 1.0) / 4294967296.0));
+    return length * (i.place & 1 ? sin(angle) : cos(angle));
+}
+K_DEVICE float k_rand(long long i, long long tensor, long long seed) { return k_rand(k_number_of(i), tensor, seed); }
 K_DEVICE float k_randn_float(long long i, long long tensor, long long seed) {
-    const k_words w = k_philox(i, tensor, seed);
-    const float angle = (float)(int)k_word(w, (int)(i & 2) + 1) * 1.46291808e-9f; /* 2 pi / 2^32 */
-    const float length = sqrtf(-2.0f * k_log_word(k_word(w, (int)(i & 2))));
-    return length * (i & 1 ? sinf(angle) : cosf(angle));
+    return k_randn_float(k_number_of(i), tensor, seed);
 }
 K_DEVICE double k_randn_double(long long i, long long tensor, long long seed) {
-    const k_words w = k_philox(i, tensor, seed);
-    const double angle = (int)k_word(w, (int)(i & 2) + 1) * 1.4629180792671596e-9;
-    const double length = sqrt(-2.0 * log((k_word(w, (int)(i & 2)) + 1.0) / 4294967296.0));
-    return length * (i & 1 ? sin(angle) : cos(angle));
+    return k_randn_double(k_number_of(i), tensor, seed);
 }
 
 /* ---- reductions: thread -> warp -> block ----------------------------------------------------- */

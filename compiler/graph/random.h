@@ -5,6 +5,8 @@
 
 #include "graph/graph.h"
 
+enum { RANDOM_BLOCK = 4 }; /* neighbours that are drawn at once */
+
 void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 
 #endif

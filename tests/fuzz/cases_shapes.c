@@ -134,6 +134,16 @@ static const char *const shapes[] = {
     " %n = randn([60], 1)\n %y = add(%d, %n)\n %s = sum(%y, 1)\n return %y, %s, %r\n}\n",
     "graph(%x: bf16[33]) {\n %r = rand_like(%x)\n %n = randn([33], dtype=f16)\n"
     " %m = randn([33], dtype=f64)\n %a = float(%r)\n %b = float(%n)\n return %a, %b, %m\n}\n",
+    /* of blocks that a vector has whole, and not: heads and tails, columns, numbers that others
+     * read */
+    "graph(%x: bf16[3, 301]) {\n %r = rand_like(%x)\n %k = ge(%r, 0.25)\n %d = mul(%x, %k)\n"
+    " %n = randn([301], 1)\n %y = add(%d, %n)\n %s = sum(%y, 1)\n return %y, %s\n}\n",
+    "graph(%x: f32[19, 44]) {\n %r = rand_like(%x)\n %k = ge(%r, 0.25)\n %d = mul(%x, %k)\n"
+    " %s = sum(%d, 0)\n return %s\n}\n",
+    "graph(%x: f64[19, 44]) {\n %n = randn([19, 44], 3, dtype=f64)\n %p = permute(%n, [1, 0])\n"
+    " %d = mul(%x, %n)\n %q = exp(%p)\n return %d, %q\n}\n",
+    "graph(%x: f32[64]) {\n %r = rand([64], 1)\n %i = arange(0, 64)\n %s = add(%x, %i)\n"
+    " %y = mul(%s, %r)\n return %y\n}\n",
     /* a cast rounds, though its result is not stored */
     "graph(%x: f32[4, 24]) {\n %b = to(%x, bf16)\n %f = float(%b)\n %d = sub(%x, %f)\n"
     " %h = half(%x)\n %e = mul(%h, 1)\n %g = double(%e)\n %s = sum(%d, 1)\n"
