@@ -144,6 +144,12 @@ static const char *pack_type(struct emitter *w, const struct value_node *x) {
     return arena_printf(w->arena, "k_pack<%s, %d>", memory_type(w, t), vector_of(w, x));
 }
 
+const char *whole_pack(struct emitter *w, value_id v) {
+    const struct value_node *x = at(w, v);
+    bool whole = x->kind == INST_LOAD && !layout_tap(w->y, v) && vector_of(w, x) == w->y->vec;
+    return whole ? arena_printf(w->arena, "%s[u]", pack_name(w, v)) : NULL;
+}
+
 void declare_packs(struct emitter *w, const struct phase *f) {
     declare_windows(w);
     for (uint32_t i = 0; i < f->loads.n; i++) {
@@ -404,9 +410,11 @@ static void mark_wanted(struct emitter *w, value_id v, bool *marks) {
  * that is asked of each element. */
 static const bool *wanted_elements(struct emitter *w, const struct phase *f) {
     bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n);
-    for (uint32_t i = 0; i < f->reduce.n; i++)
-        for (int a = 0; a < at(w, f->reduce.at[i])->n_args; a++)
-            mark_wanted(w, at(w, f->reduce.at[i])->args[a], marks);
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        int n_args = !is_of_vectors(w, f, v) ? at(w, v)->n_args : gathers_vector(w, v) ? 1 : 0;
+        for (int a = 0; a < n_args; a++) mark_wanted(w, at(w, v)->args[a], marks);
+    }
     for (uint32_t i = 0; i < f->squares.n; i++)
         mark_wanted(w, kernel_online_square(w->k, f->squares.at[i], NULL), marks);
     for (uint32_t i = 0; i < f->across.n; i++)
@@ -464,6 +472,57 @@ static void put_element(struct emitter *w, value_id v) {
     w->where[v] = LOCAL;
 }
 
+/* Is anything done by elements? */
+static bool has_elements(struct emitter *w, const struct phase *f) {
+    bool any = f->squares.n || f->across.n || f->stores.n;
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        any |= !is_of_vectors(w, f, v) || gathers_vector(w, v);
+    }
+    return any;
+}
+
+static void put_reductions(struct emitter *w, const struct phase *f) {
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        const char *acc =
+            w->y->hits ? sum_of_hit(w, v) : arena_printf(w->arena, "a%u%s", v, w->subscript);
+        if (gathers_vector(w, v)) line(w, "c%u[v] = %s;", v, ref(w, at(w, v)->args[0]));
+        if (is_of_vectors(w, f, v)) continue;
+        if (at(w, v)->kind == INST_SCAN)
+            line(w, "a%u[e][u][v] = %s;", v, operand_text(w, v));
+        else
+            line(w, "%s%s = %s;", w->y->hits ? "if (lands) " : "", acc,
+                 combine_text(w, v, acc, operand_text(w, v)));
+    }
+}
+
+/* The elements of a vector. */
+static void put_vector(struct emitter *w, const struct phase *f, bool exact) {
+    const struct layout *y = w->y;
+    const bool *wanted = wanted_elements(w, f);
+    put_blocks(w, f, wanted);
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        if (gathers_vector(w, f->reduce.at[i]))
+            line(w, "%s c%u[%d];", math_type(at(w, at(w, f->reduce.at[i])->args[0])->dtype),
+                 f->reduce.at[i], y->vec);
+    const char *moving = y->rows_inner ? "x" : "r";
+    line(w, "const k_idx %s0 = %s;", moving, moving);
+    open_unrolled(w, "v", y->vec);
+    line(w, "const k_idx %s = %s0 + v;", moving, moving);
+    w->subscript = y->rows_inner ? "[e][v]" : "[e]";
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        w->where[v] = NOWHERE;
+        if (at(w, v)->kind != INST_CONST && wanted[v]) put_element(w, v);
+    }
+    put_reductions(w, f);
+    put_squares(w, f);
+    put_column_sums(w, f, exact ? "" : "if (real) ");
+    put_element_stores(w, f, exact);
+    close_brace(w);
+}
+
 static void put_elements(struct emitter *w, const struct phase *f) {
     const struct layout *y = w->y;
     bool exact = rows_exact(w);
@@ -475,34 +534,8 @@ static void put_elements(struct emitter *w, const struct phase *f) {
         if (vector_store(w, st))
             line(w, "%s o%u[%d];", math_type(store_dtype(w, st)), f->stores.at[i], y->vec);
     }
-    const bool *wanted = wanted_elements(w, f);
-    put_blocks(w, f, wanted);
-    const char *moving = y->rows_inner ? "x" : "r";
-    line(w, "const k_idx %s0 = %s;", moving, moving);
-    open_unrolled(w, "v", y->vec);
-    line(w, "const k_idx %s = %s0 + v;", moving, moving);
-    w->subscript = y->rows_inner ? "[e][v]" : "[e]";
-    for (uint32_t i = 0; i < f->compute.n; i++) {
-        value_id v = f->compute.at[i];
-        const struct value_node *x = at(w, v);
-        w->where[v] = NOWHERE;
-        if (x->kind == INST_CONST || !wanted[v]) continue;
-        put_element(w, v);
-    }
-    for (uint32_t i = 0; i < f->reduce.n; i++) {
-        value_id v = f->reduce.at[i];
-        const char *acc =
-            y->hits ? sum_of_hit(w, v) : arena_printf(w->arena, "a%u%s", v, w->subscript);
-        if (at(w, v)->kind == INST_SCAN)
-            line(w, "a%u[e][u][v] = %s;", v, operand_text(w, v));
-        else
-            line(w, "%s%s = %s;", y->hits ? "if (lands) " : "", acc,
-                 combine_text(w, v, acc, operand_text(w, v)));
-    }
-    put_squares(w, f);
-    put_column_sums(w, f, exact ? "" : "if (real) ");
-    put_element_stores(w, f, exact);
-    close_brace(w);
+    if (has_elements(w, f)) put_vector(w, f, exact);
+    put_best(w, f);
     bool vectors = false;
     for (uint32_t i = 0; i < f->stores.n; i++)
         vectors |= vector_store(w, &w->k->stores.at[f->stores.at[i]]);
@@ -579,6 +612,7 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     line(w, "/* phase %u */", index);
     declare_accumulators(w, f);
     declare_squares(w, f);
+    declare_best(w, f);
     if (y->peel && !y->one_read) open_scope(w);
     put_end_loads(w, f);
     if (y->kept)
@@ -597,6 +631,7 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
         close_slots(w);
     else if (loops || (y->grid_r && !y->peel))
         close_brace(w);
+    settle_best(w, f);
     put_end_elements(w, f);
     if (y->peel && !y->one_read) close_brace(w);
     if (y->split > 1) return; /* partial results leave the block here */

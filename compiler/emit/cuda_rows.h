@@ -22,6 +22,8 @@ void close_row(struct emitter *w);
 void declare_packs(struct emitter *w, const struct phase *f); /* registers for its loads */
 const char *l2_hint(const struct emitter *w); /* of what is loaded once; "" for none */
 const char *load_hint(struct emitter *w, bool once);
+/* The thread's vector of load v at the step at hand; NULL if that is no load, or of no vector. */
+const char *whole_pack(struct emitter *w, value_id v);
 void put_loads(struct emitter *w, const struct phase *f);
 void put_tile(struct emitter *w, const struct phase *f);
 
@@ -86,6 +88,17 @@ const char *condition_at(struct emitter *w, ex e); /* at element v of a vector *
 void remember_maxima(struct emitter *w, const struct phase *f);
 void rescale_sums(struct emitter *w, const struct phase *f);
 bool combine_online(struct emitter *w, const struct phase *f, value_id v, int *smem);
+
+/* cuda_best.c: where extrema are, by vectors. goes_by_vectors: is reduction v such a one, and
+ * gathers_vector: of computed elements, c7[v], that have to become a vector first? is_of_vectors:
+ * no element is combined with v, as it is one of these, or the extremum that one of f looks for.
+ * put_best: of the vector at hand; settle_best: when the phase's vectors are through. */
+bool goes_by_vectors(struct emitter *w, value_id v);
+bool gathers_vector(struct emitter *w, value_id v);
+bool is_of_vectors(struct emitter *w, const struct phase *f, value_id v);
+void declare_best(struct emitter *w, const struct phase *f);
+void put_best(struct emitter *w, const struct phase *f);
+void settle_best(struct emitter *w, const struct phase *f);
 
 /* cuda_squares.c: sums of squares about what is known only after the phase. put_squares: of the
  * element at hand; settle_squares: when the phase's other reductions are done, with the values that

@@ -306,6 +306,27 @@ K_DEVICE float k_tanh_approx(float a) { /* relative error 2^-11 */
     return r;
 }
 #endif
+/* Of both halves of a word. */
+#ifdef WS_EMULATOR
+#define K_EXTREMUM2(name, T, ptx, of)                                                                      \
+    K_DEVICE unsigned name(T, unsigned a, unsigned b) {                                                    \
+        k_pack<T, 2> p = {{a}}, q = {{b}};                                                                 \
+        const float v[2] = {of(k_get(p, 0), k_get(q, 0)), of(k_get(p, 1), k_get(q, 1))};                   \
+        k_put(p, v);                                                                                       \
+        return p.w[0];                                                                                     \
+    }
+#else
+#define K_EXTREMUM2(name, T, ptx, of)                                                                      \
+    K_DEVICE unsigned name(T, unsigned a, unsigned b) {                                                    \
+        unsigned r;                                                                                        \
+        asm(ptx " %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));                                                \
+        return r;                                                                                          \
+    }
+#endif
+K_EXTREMUM2(k_max2, k_bf16, "max.NaN.bf16x2", k_max)
+K_EXTREMUM2(k_max2, k_f16, "max.NaN.f16x2", k_max)
+K_EXTREMUM2(k_min2, k_bf16, "min.NaN.bf16x2", k_min)
+K_EXTREMUM2(k_min2, k_f16, "min.NaN.f16x2", k_min)
 K_DEVICE double k_max(double a, double b) { return a != a || a > b ? a : b; }
 K_DEVICE double k_min(double a, double b) { return a != a || a < b ? a : b; }
 K_DEVICE int k_max(int a, int b) { return a > b ? a : b; }
@@ -574,12 +595,56 @@ struct k_argmax {
     template <typename P> K_DEVICE_MEMBER P of(P a, P b) {
         return k_wins(b.value, a.value, b.value > a.value, b.at < a.at) ? b : a;
     }
+    template <typename T> K_DEVICE_MEMBER T most(T a, T b) { return k_max(a, b); }
+    template <typename T> K_DEVICE_MEMBER unsigned most(T t, unsigned a, unsigned b) { return k_max2(t, a, b); }
+    template <typename T> K_DEVICE_MEMBER bool within(T b, T a) { return b <= a; }
 };
 struct k_argmin {
     template <typename P> K_DEVICE_MEMBER P of(P a, P b) {
         return k_wins(b.value, a.value, b.value < a.value, b.at < a.at) ? b : a;
     }
+    template <typename T> K_DEVICE_MEMBER T most(T a, T b) { return k_min(a, b); }
+    template <typename T> K_DEVICE_MEMBER unsigned most(T t, unsigned a, unsigned b) { return k_min2(t, a, b); }
+    template <typename T> K_DEVICE_MEMBER bool within(T b, T a) { return b >= a; }
 };
+
+/* The extremum of a vector; nan if one is. Those of 16 bits go by twos. */
+template <typename OP, typename T, int N> K_DEVICE typename k_math<T>::type k_most(const k_pack<T, N> &p) {
+    typename k_math<T>::type m[N];
+#pragma unroll
+    for (int i = 0; i < N; i++) m[i] = k_get(p, i);
+#pragma unroll
+    for (int s = N / 2; s > 0; s /= 2)
+#pragma unroll
+        for (int i = 0; i < s; i++) m[i] = OP::most(m[i], m[i + s]);
+    return m[0];
+}
+template <typename OP, typename T, int N> K_DEVICE float k_most_by_twos(k_pack<T, N> p) {
+#pragma unroll
+    for (int s = N / 4; s > 0; s /= 2)
+#pragma unroll
+        for (int i = 0; i < s; i++) p.w[i] = OP::most(T(), p.w[i], p.w[i + s]);
+    return OP::most(k_get(p, 0), k_get(p, 1));
+}
+template <typename OP, int N> K_DEVICE float k_most(const k_pack<k_bf16, N> &p) { return k_most_by_twos<OP>(p); }
+template <typename OP, int N> K_DEVICE float k_most(const k_pack<k_f16, N> &p) { return k_most_by_twos<OP>(p); }
+/* Vectors of one row in the order of their numbers: the first with the extremum so far is kept, and its first number.
+ * The first vector is, whatever it has. */
+template <typename OP, typename P, typename V, typename T, typename I>
+K_DEVICE void k_keep(P &a, V &kept, T most, I at, const V &p) {
+    if ((!OP::within(decltype(a.value)(most), a.value) & (a.value == a.value)) | (at < a.at))
+        a.value = most, a.at = at, kept = p;
+}
+/* The place in there of its first element that is the extremum; 0 if no vector was kept. */
+template <typename T, int N, typename M> K_DEVICE int k_place(const k_pack<T, N> &kept, M most) {
+    int place = 0;
+#pragma unroll
+    for (int i = N - 1; i >= 0; i--) {
+        const M b = k_get(kept, i);
+        if (b == most || b != b) place = i;
+    }
+    return place;
+}
 
 /* How many, and sums of their differences from a number near them, and of the squares of these; n counts from 0 by ones.
  * The number is the first of them, and at every power of two from 8 on their mean so far: were the first far from all

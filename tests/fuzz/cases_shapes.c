@@ -343,6 +343,27 @@ static const char *const wide[] = {
     " %y = scatter(%x, 0, %j, %s)\n return %y\n}\n",
 };
 
+/* Where an extremum is, by vectors: of what is loaded and, fused, of what is computed; with heads
+ * and tails. The first of equal ones; rows of nothing but infinities; nan at the end of a row, and
+ * in its midst. */
+static const char *const extrema[] = {
+    "graph(%x: bf16[3, 1003]) {\n %q = sign(%x)\n %i = argmax(%q, 1)\n %j = argmin(%q, 1)\n"
+    " %a = amax(%q, 1)\n %b = amin(%q, 1)\n return %i, %j, %a, %b\n}\n",
+    "graph(%x: f16[5, 264]) {\n %q = sign(%x)\n %i = argmax(%q, 1)\n %j = argmin(%q, 1)\n"
+    " %a = amin(%q, 1)\n return %i, %j, %a\n}\n",
+    "graph(%x: f32[6, 516]) {\n %c = lt(%x, 1000)\n %q = where(%c, -inf, %x)\n"
+    " %p = where(%c, inf, %x)\n %i = argmax(%q, 1)\n %j = argmin(%p, 1)\n %a = amax(%q, 1)\n"
+    " return %i, %j, %a\n}\n",
+    "graph(%x: bf16[4, 520]) {\n %a = arange(0, 520)\n %c = ge(%a, 517)\n"
+    " %q = where(%c, nan, %x)\n %i = argmax(%q, 1)\n %j = argmin(%q, 1)\n %m = amax(%q, 1)\n"
+    " return %i, %j, %m\n}\n",
+    "graph(%x: f32[9, 261]) {\n %q = log(%x)\n %r = sqrt(%x)\n %i = argmax(%q, 1)\n"
+    " %j = argmin(%r, 1)\n return %i, %j\n}\n",
+    "graph(%x: i32[3, 392], %y: f64[3, 392]) {\n %q = remainder(%x, 9)\n %r = round(%y)\n"
+    " %i = argmax(%q, 1)\n %j = argmin(%q, 1)\n %k = argmax(%r, 1)\n %m = amax(%q, 1)\n"
+    " return %i, %j, %k, %m\n}\n",
+};
+
 /* What rows are that blocks share: values of one word, of less and more, pairs; one in a block and
  * several, in threads of a warp, ragged; as many parts as the last block has threads, and more. */
 static const struct {
@@ -487,6 +508,8 @@ static void operator_graphs(struct arena *a, enum dtype t, case_vec *out) {
 void cases_shapes(struct arena *a, case_vec *out) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         vec_push(a, out, ((struct case_graph){.text = shapes[i], .every = 1, .eager = i % 4 == 0}));
+    for (size_t i = 0; i < sizeof extrema / sizeof *extrema; i++)
+        vec_push(a, out, ((struct case_graph){.text = extrema[i], .every = 4, .eager = true}));
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
         vec_push(a, out, ((struct case_graph){.text = wide[i], .every = 1, .tiny = true}));
     for (size_t i = 0; i < sizeof split / sizeof *split; i++)
