@@ -188,6 +188,20 @@ static const char *cast_text(struct emitter *w, const struct value_node *x) {
     return arena_printf(w->arena, "(%s)%s", math_type(to), a);
 }
 
+/* exp(a - b) of bf16 a and their maximum b along r; else NULL. */
+static const char *exp_below_text(struct emitter *w, const struct value_node *x) {
+    const struct value_node *all = w->k->values.at;
+    if (!w->cuda || x->op != OP_EXP || x->dtype != DT_F32) return NULL;
+    const struct value_node *sub = &all[x->args[0]];
+    if (sub->kind != INST_OP || sub->op != OP_SUB) return NULL;
+    const struct value_node *a = &all[sub->args[0]], *b = &all[sub->args[1]];
+    if (a->kind != INST_CAST || all[a->args[0]].dtype != DT_BF16) return NULL;
+    if (b->kind != INST_REDUCE || b->reduction != REDUCTION_AMAX) return NULL;
+    if (b->args[0] != sub->args[0]) return NULL;
+    return arena_printf(w->arena, "k_exp_below(%s, %s)", ref(w, sub->args[0]),
+                        ref(w, sub->args[1]));
+}
+
 const char *value_text(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
     if (layout_lands_always(w->k, w->y, v)) return "1";
@@ -205,6 +219,8 @@ const char *value_text(struct emitter *w, value_id v) {
             diag_fail(w->d, WS_WRONG, "operator %s has no kernel code", op->name);
             return "0";
         }
+        const char *below = exp_below_text(w, x);
+        if (below) return below;
         const char *code = expand_code(w, op->code, x);
         /* True + True is True: C's flag is an int, CUDA's a bool. */
         bool sum = x->dtype == DT_BOOL && op->dtype != RULE_BOOL;

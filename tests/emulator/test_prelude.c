@@ -346,17 +346,60 @@ static void test_maths(void **state) {
 
 /* Where outputs are bf16, which rounds by up to 2e-3. */
 static void test_maths_of_few_digits(void **state) {
+    static const struct {
+        const char *of;
+        double (*want)(double);
+        double relative, absolute;
+    } few[] = {{"k_ndtr", ndtr, 1.2e-3, 1e-8},
+               {"k_log", log, 1.1e-5, 1e-9},
+               {"k_log1p", log1p, 1.1e-5, 0}};
+    enum { N = sizeof few / sizeof *few };
     struct batch b = begin_with("#define K_OUTPUT_DIGITS 8\n");
-    add_function(&b, "k_ndtr");
+    for (int i = 0; i < N; i++) add_function(&b, few[i].of);
     compile(&b);
     float *x = emu_alloc(b.e, "x", THREADS * 4), *y = emu_alloc(b.e, "y", THREADS * 4);
     for (int t = 0; t < THREADS; t++) x[t] = (float)(t - THREADS / 2) / 4;
-    x[0] = -INFINITY, x[1] = INFINITY, x[2] = -1e30f, x[3] = 1e30f;
-    check(&b, b.names[0], THREADS, (void *[]){&x, &y}, 2);
-    for (int t = 0; t < THREADS; t++) {
-        double want = ndtr((double)x[t]), got = (double)y[t];
-        if (!(fabs(got - want) <= 1.2e-3 * want + 1e-8))
-            fail_msg("k_ndtr(%a) is %a, not %a", (double)x[t], got, want);
+    x[0] = -INFINITY, x[1] = INFINITY, x[2] = -1e30f, x[3] = 1e30f, x[4] = NAN, x[5] = 1e-40f;
+    for (int t = 6; t < 20; t++) x[t] = (float)(t % 2 ? 1 + ldexp(1, -t) : -ldexp(1, -t));
+    for (int i = 0; i < N; i++) {
+        check(&b, b.names[i], THREADS, (void *[]){&x, &y}, 2);
+        for (int t = 0; t < THREADS; t++) {
+            double want = few[i].want((double)x[t]), got = (double)y[t];
+            bool same = got == want || (got != got && want != want);
+            if (!same && !(fabs(got - want) <= few[i].relative * fabs(want) + few[i].absolute))
+                fail_msg("%s(%a) is %a, not %a", few[i].of, (double)x[t], got, want);
+        }
+    }
+    end(&b);
+}
+
+/* Of the bf16 below a maximum, up to the largest there are. */
+static void test_exp_below(void **state) {
+    static const float maxima[] = {
+        0, 3, -200, 8128, -8192, 1e5f, 3.3895314e38f, -3.3895314e38f, INFINITY};
+    enum { N = sizeof maxima / sizeof *maxima };
+    struct batch b = begin();
+    add_kernel(
+        &b, "const k_bf16 *x, const k_bf16 *m, k_f32 *y",
+        "    k_store1(y + threadIdx.x, k_exp_below(k_load1(x + threadIdx.x), k_load1(m)));\n");
+    compile(&b);
+    uint16_t *x = emu_alloc(b.e, "x", THREADS * 2), *m = emu_alloc(b.e, "m", 2);
+    float *y = emu_alloc(b.e, "y", THREADS * 4);
+    for (int i = 0; i < N; i++) {
+        dtype_store(DT_BF16, m, 0, (double)maxima[i]);
+        double most = dtype_load(DT_BF16, m, 0);
+        for (int t = 0; t < THREADS; t++) dtype_store(DT_BF16, x, (size_t)t, most - t / 4.0);
+        dtype_store(DT_BF16, x, 1, -INFINITY);
+        dtype_store(DT_BF16, x, 2, -3.3895313892515355e38);
+        dtype_store(DT_BF16, x, 3, NAN);
+        check(&b, b.names[0], THREADS, (void *[]){&x, &m, &y}, 3);
+        for (int t = 0; t < THREADS; t++) {
+            double a = dtype_load(DT_BF16, x, (size_t)t), want = exp(a - most), got = (double)y[t];
+            double relative = 4e-7 + ldexp(fmin(fabs(most), 8192) + fmin(most - a, 100), -24);
+            bool same = got == want || (got != got && want != want);
+            if (!same && !(fabs(got - want) <= relative * want + 1e-19))
+                fail_msg("k_exp_below(%a, %a) is %a, not %a", a, most, got, want);
+        }
     }
     end(&b);
 }
@@ -370,6 +413,7 @@ int main(void) {
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_maths),
         cmocka_unit_test(test_maths_of_few_digits),
+        cmocka_unit_test(test_exp_below),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
