@@ -20,7 +20,10 @@
 
 static double relative_tolerance(enum dtype t) {
     switch (t) {
-    case DT_BOOL: return 0;
+    case DT_BOOL:
+    case DT_U8:
+    case DT_I8:
+    case DT_I16: return 0;
     case DT_I32:
     case DT_I64: return 1e-7;
     case DT_F16: return 2e-3;

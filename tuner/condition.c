@@ -23,6 +23,9 @@ static double rounding_error(enum dtype t) {
     case DT_F32: return 0x1p-20;
     case DT_F64: return 0x1p-24; /* the reference is compared in f32 */
     case DT_BOOL:
+    case DT_U8:
+    case DT_I8:
+    case DT_I16:
     case DT_I32:
     case DT_I64:
     case DT_COUNT: break;

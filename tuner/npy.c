@@ -11,6 +11,9 @@ enum { ALIGN = 64 /* of the values in the file */ };
 static const char *descriptor(enum dtype t) {
     switch (t) {
     case DT_BOOL: return "|b1";
+    case DT_U8: return "|u1";
+    case DT_I8: return "|i1";
+    case DT_I16: return "<i2";
     case DT_I32: return "<i4";
     case DT_I64: return "<i8";
     case DT_F16: return "<f2";

@@ -18,14 +18,40 @@ const char *dtype_name(enum dtype d) { return table[d].name; }
 const char *dtype_torch_name(enum dtype d) { return table[d].torch; }
 int dtype_bytes(enum dtype d) { return table[d].bytes; }
 bool dtype_is_float(enum dtype d) { return table[d].class == 'F'; }
-bool dtype_is_int(enum dtype d) { return table[d].class == 'I'; }
+bool dtype_is_int(enum dtype d) { return table[d].class == 'I' || table[d].class == 'U'; }
+bool dtype_is_narrow(enum dtype d) { return dtype_is_int(d) && table[d].bytes < 4; }
+
+/* Bits that a value's magnitude may have. */
+static int digits(enum dtype d) {
+    switch (d) {
+    case DT_BOOL: return 1;
+    case DT_F16: return 11;
+    case DT_BF16: return 8;
+    case DT_F32: return 24;
+    case DT_F64: return 53;
+    case DT_U8:
+    case DT_I8:
+    case DT_I16:
+    case DT_I32:
+    case DT_I64:
+    case DT_COUNT: break;
+    }
+    return 8 * table[d].bytes - (table[d].class == 'I');
+}
+
+bool dtype_holds(enum dtype d, enum dtype a) {
+    if (a == d || a == DT_BOOL) return true;
+    if (d == DT_BOOL) return false;
+    if (dtype_is_float(a)) return table[d].class == 'F' && table[d].bytes > table[a].bytes;
+    return digits(a) <= digits(d) && (table[a].class == 'U' || table[d].class != 'U');
+}
 
 bool dtype_parse(const char *s, enum dtype *out) {
     static const struct {
         const char *name;
         enum dtype d;
-    } alias[] = {{"half", DT_F16}, {"float", DT_F32}, {"double", DT_F64},
-                 {"int", DT_I32},  {"long", DT_I64},  {"fp32", DT_F32}};
+    } alias[] = {{"half", DT_F16}, {"float", DT_F32}, {"double", DT_F64}, {"int", DT_I32},
+                 {"long", DT_I64}, {"short", DT_I16}, {"fp32", DT_F32}};
     for (int d = 0; d < DT_COUNT; d++)
         if (!strcmp(s, table[d].name) || !strcmp(s, table[d].torch))
             return *out = (enum dtype)d, true;
@@ -35,17 +61,21 @@ bool dtype_parse(const char *s, enum dtype *out) {
 }
 
 static int class_rank(enum dtype d) {
-    return table[d].class == 'B' ? 0 : table[d].class == 'I' ? 1 : 2;
+    return table[d].class == 'B' ? 0 : table[d].class == 'F' ? 2 : 1;
 }
 
 enum dtype dtype_promote(enum dtype a, enum dtype b) {
     if (a == b) return a;
     if (class_rank(a) != class_rank(b)) return class_rank(a) > class_rank(b) ? a : b;
-    if (table[a].rank == table[b].rank) return DT_F32; /* f16 with bf16 */
+    if (table[a].rank == table[b].rank) /* f16 with bf16; u8 with i8 */
+        return dtype_is_float(a) ? DT_F32 : DT_I16;
     return table[a].rank > table[b].rank ? a : b;
 }
 
-enum dtype dtype_opmath(enum dtype d) { return d == DT_F16 || d == DT_BF16 ? DT_F32 : d; }
+enum dtype dtype_opmath(enum dtype d) {
+    if (dtype_is_narrow(d)) return DT_I32;
+    return d == DT_F16 || d == DT_BF16 ? DT_F32 : d;
+}
 
 static float bf16_to_float(uint16_t h) {
     uint32_t u = (uint32_t)h << 16;
@@ -93,9 +123,15 @@ static uint16_t f16_from_double(double v) {
     return (uint16_t)(sign | ((shift == -24 && m < 1024) ? m : (uint32_t)((shift + 24) << 10) + m));
 }
 
+/* As conversions between integers see it; 0 of what 64 bits do not hold. */
+static int64_t whole(double v) { return v > -0x1p63 && v < 0x1p63 ? (int64_t)v : 0; }
+
 double dtype_load(enum dtype d, const void *p, size_t i) {
     switch (d) {
     case DT_BOOL: return ((const uint8_t *)p)[i] != 0;
+    case DT_U8: return ((const uint8_t *)p)[i];
+    case DT_I8: return ((const int8_t *)p)[i];
+    case DT_I16: return ((const int16_t *)p)[i];
     case DT_I32: return ((const int32_t *)p)[i];
     case DT_I64: return (double)((const int64_t *)p)[i];
     case DT_F16: return f16_to_double(((const uint16_t *)p)[i]);
@@ -110,6 +146,9 @@ double dtype_load(enum dtype d, const void *p, size_t i) {
 void dtype_store(enum dtype d, void *p, size_t i, double v) {
     switch (d) {
     case DT_BOOL: ((uint8_t *)p)[i] = v != 0; break;
+    case DT_U8: ((uint8_t *)p)[i] = (uint8_t)whole(v); break;
+    case DT_I8: ((int8_t *)p)[i] = (int8_t)whole(v); break;
+    case DT_I16: ((int16_t *)p)[i] = (int16_t)whole(v); break;
     case DT_I32: ((int32_t *)p)[i] = (int32_t)v; break;
     case DT_I64: ((int64_t *)p)[i] = (int64_t)v; break;
     case DT_F16: ((uint16_t *)p)[i] = f16_from_double(v); break;

@@ -2,8 +2,8 @@
  *
  *   DTYPE(name, printed, torch name, bytes, class, rank)
  *
- * class: B bool, I signed integer, F floating point. rank orders types for promotion inside a
- * class. */
+ * class: B bool, U unsigned integer, I signed integer, F floating point. rank orders types for
+ * promotion among integers, and among floats. */
 #ifndef WS_BASE_DTYPE_H
 #define WS_BASE_DTYPE_H
 
@@ -13,8 +13,11 @@
 
 #define DTYPES(DTYPE)                                                                              \
     DTYPE(BOOL, "bool", "bool", 1, 'B', 0)                                                         \
-    DTYPE(I32, "i32", "int32", 4, 'I', 0)                                                          \
-    DTYPE(I64, "i64", "int64", 8, 'I', 1)                                                          \
+    DTYPE(U8, "u8", "uint8", 1, 'U', 0)                                                            \
+    DTYPE(I8, "i8", "int8", 1, 'I', 0)                                                             \
+    DTYPE(I16, "i16", "int16", 2, 'I', 1)                                                          \
+    DTYPE(I32, "i32", "int32", 4, 'I', 2)                                                          \
+    DTYPE(I64, "i64", "int64", 8, 'I', 3)                                                          \
     DTYPE(F16, "f16", "float16", 2, 'F', 0)                                                        \
     DTYPE(BF16, "bf16", "bfloat16", 2, 'F', 0)                                                     \
     DTYPE(F32, "f32", "float32", 4, 'F', 1)                                                        \
@@ -31,21 +34,26 @@ const char *dtype_name(enum dtype d);       /* "f32" */
 const char *dtype_torch_name(enum dtype d); /* "float32" */
 int dtype_bytes(enum dtype d);
 bool dtype_is_float(enum dtype d);
-bool dtype_is_int(enum dtype d); /* signed integers, not bool */
+bool dtype_is_int(enum dtype d);    /* not bool */
+bool dtype_is_narrow(enum dtype d); /* an integer of fewer bits than maths on it: u8, i8, i16 */
 
-/* "f32", "float32", "float", "half", "double", "long", "int" -> dtype; false if unknown. */
+/* Is every value of `a` one of d? */
+bool dtype_holds(enum dtype d, enum dtype a);
+
+/* "f32", "float32", "float", "half", "double", "long", "int", "short" -> dtype; false if unknown.
+ */
 bool dtype_parse(const char *s, enum dtype *out);
 
 /* The type of a op b for tensors of both types (PyTorch's promotion between tensors of rank >= 1).
  */
 enum dtype dtype_promote(enum dtype a, enum dtype b);
 
-/* The type that maths on d is done in: bf16 and f16 compute in f32 (PyTorch's opmath), others in
- * themselves. */
+/* The type that maths on d is done in: bf16 and f16 compute in f32 (PyTorch's opmath), integers
+ * narrower than i32 in i32, cut off to their own bits; others in themselves. */
 enum dtype dtype_opmath(enum dtype d);
 
 /* One element to and from double; memory in the element's own format (bf16/f16 round to nearest
- * even). */
+ * even, narrow integers keep their low bits). */
 double dtype_load(enum dtype d, const void *p, size_t i);
 void dtype_store(enum dtype d, void *p, size_t i, double v);
 

@@ -226,7 +226,7 @@ void support_open(struct vm *vm, struct module *m) {
 /* -- torch --------------------------------------------------------------------------------- */
 
 static void put_dtypes(struct vm *vm, struct dict *d) {
-    static const char *const alias[] = {"float", "half", "double", "int", "long"};
+    static const char *const alias[] = {"float", "half", "double", "int", "long", "short"};
     for (int t = 0; t < DT_COUNT; t++)
         dict_puts(vm->arena, d, dtype_torch_name((enum dtype)t), py_dtype((enum dtype)t));
     for (size_t i = 0; i < sizeof alias / sizeof *alias; i++) {

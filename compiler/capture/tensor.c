@@ -184,9 +184,10 @@ static struct arg to_arg(struct vm *vm, const char *name, struct py v) {
 /* Can the result be the same memory as the first tensor argument? */
 static bool may_alias(enum op op) {
     static const enum op composites[] = {
-        OP_FLATTEN,    OP_UNFLATTEN, OP_TRANSPOSE, OP_T,       OP_MT,    OP_MOVEDIM, OP_NARROW,
-        OP_SELECT,     OP_DETACH,    OP_EXPAND_AS, OP_VIEW_AS, OP_FLOAT, OP_HALF,    OP_DOUBLE,
-        OP_CONTIGUOUS, OP_BFLOAT16,  OP_LONG,      OP_INT,     OP_BOOL,  OP_TYPE_AS};
+        OP_FLATTEN, OP_UNFLATTEN, OP_TRANSPOSE,  OP_T,         OP_MT,      OP_MOVEDIM,
+        OP_NARROW,  OP_SELECT,    OP_DETACH,     OP_EXPAND_AS, OP_VIEW_AS, OP_FLOAT,
+        OP_HALF,    OP_DOUBLE,    OP_CONTIGUOUS, OP_BFLOAT16,  OP_LONG,    OP_INT,
+        OP_SHORT,   OP_CHAR,      OP_BYTE,       OP_BOOL,      OP_TYPE_AS};
     if (op == OP_CAST || op_info(op)->class == VIEW) return true;
     for (size_t i = 0; i < sizeof composites / sizeof *composites; i++)
         if (composites[i] == op) return true;

@@ -11,10 +11,13 @@
 #define K_DEVICE_MEMBER static __device__ __forceinline__
 #endif
 
-/* ---- element types in memory; arithmetic on f16 and bf16 is done in float -------------------- */
+/* ---- element types in memory; arithmetic on f16 and bf16 is done in float, on narrow integers in int -- */
 
 typedef float k_f32;
 typedef double k_f64;
+typedef unsigned char k_u8;
+typedef signed char k_i8;
+typedef short k_i16;
 typedef int k_i32;
 typedef long long k_i64;
 typedef bool k_flag; /* a bool as a value */
@@ -26,6 +29,9 @@ template <typename T> struct k_math { typedef T type; };
 template <> struct k_math<k_bf16> { typedef float type; };
 template <> struct k_math<k_f16> { typedef float type; };
 template <> struct k_math<k_bool> { typedef bool type; };
+template <> struct k_math<k_u8> { typedef int type; };
+template <> struct k_math<k_i8> { typedef int type; };
+template <> struct k_math<k_i16> { typedef int type; };
 
 #ifdef WS_EMULATOR
 K_DEVICE float k_as_float(unsigned u) { return emu_as_float(u); }
@@ -75,6 +81,9 @@ template <typename T, int N> struct k_pack {
 /* Element i as an arithmetic value. i is a constant after unrolling. */
 template <int N> K_DEVICE float k_get(const k_pack<k_f32, N> &p, int i) { return k_as_float(p.w[i]); }
 template <int N> K_DEVICE int k_get(const k_pack<k_i32, N> &p, int i) { return (int)p.w[i]; }
+template <int N> K_DEVICE int k_get(const k_pack<k_u8, N> &p, int i) { return (k_u8)(p.w[i / 4] >> (8 * (i & 3))); }
+template <int N> K_DEVICE int k_get(const k_pack<k_i8, N> &p, int i) { return (k_i8)(p.w[i / 4] >> (8 * (i & 3))); }
+template <int N> K_DEVICE int k_get(const k_pack<k_i16, N> &p, int i) { return (k_i16)(p.w[i / 2] >> (16 * (i & 1))); }
 template <int N> K_DEVICE double k_get(const k_pack<k_f64, N> &p, int i) { return k_as_double(p.w[2 * i], p.w[2 * i + 1]); }
 template <int N> K_DEVICE long long k_get(const k_pack<k_i64, N> &p, int i) {
     return (long long)((unsigned long long)p.w[2 * i + 1] << 32 | p.w[2 * i]);
@@ -87,7 +96,18 @@ template <int N> K_DEVICE float k_get(const k_pack<k_f16, N> &p, int i) {
 }
 template <int N> K_DEVICE bool k_get(const k_pack<k_bool, N> &p, int i) { return (p.w[i / 4] >> (8 * (i & 3)) & 255) != 0; }
 
+/* The low bits of N integers, next to each other. */
+template <int BITS, int N> K_DEVICE void k_put_bits(unsigned *w, const int *v) {
+    enum { EACH = 32 / BITS };
+#pragma unroll
+    for (int i = 0; i < (N + EACH - 1) / EACH; i++) w[i] = 0;
+#pragma unroll
+    for (int i = 0; i < N; i++) w[i / EACH] |= ((unsigned)v[i] & ((1u << BITS) - 1)) << (BITS * (i % EACH));
+}
 /* N arithmetic values into a pack, rounded to T. */
+template <int N> K_DEVICE void k_put(k_pack<k_u8, N> &p, const int *v) { k_put_bits<8, N>(p.w, v); }
+template <int N> K_DEVICE void k_put(k_pack<k_i8, N> &p, const int *v) { k_put_bits<8, N>(p.w, v); }
+template <int N> K_DEVICE void k_put(k_pack<k_i16, N> &p, const int *v) { k_put_bits<16, N>(p.w, v); }
 template <int N> K_DEVICE void k_put(k_pack<k_f32, N> &p, const float *v) {
 #pragma unroll
     for (int i = 0; i < N; i++) p.w[i] = k_as_uint(v[i]);

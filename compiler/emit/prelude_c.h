@@ -8,6 +8,9 @@
 
 typedef float k_f32;
 typedef double k_f64;
+typedef unsigned char k_u8;
+typedef signed char k_i8;
+typedef short k_i16;
 typedef int k_i32;
 typedef long long k_i64;
 typedef unsigned short k_bf16, k_f16;
@@ -33,11 +36,17 @@ K_INLINE float k_nan(void) { return __builtin_nanf(""); }
 
 #define k_from_f32(x) (x)
 #define k_from_f64(x) (x)
+#define k_from_u8(x) ((int)(x))
+#define k_from_i8(x) ((int)(x))
+#define k_from_i16(x) ((int)(x))
 #define k_from_i32(x) (x)
 #define k_from_i64(x) (x)
 #define k_from_bool(x) ((x) != 0)
 #define k_to_f32(x) (x)
 #define k_to_f64(x) (x)
+#define k_to_u8(x) ((k_u8)(x))
+#define k_to_i8(x) ((k_i8)(x))
+#define k_to_i16(x) ((k_i16)(x))
 #define k_to_i32(x) (x)
 #define k_to_i64(x) (x)
 #define k_to_bool(x) ((x) != 0)

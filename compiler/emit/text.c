@@ -44,6 +44,9 @@ const char *math_type(enum dtype t) {
     case DT_I32: return "int";
     case DT_I64: return "long long";
     case DT_F64: return "double";
+    case DT_U8:
+    case DT_I8:
+    case DT_I16:
     case DT_F16:
     case DT_BF16:
     case DT_F32:
@@ -172,10 +175,36 @@ static const char *expand_code(struct emitter *w, const char *code, const struct
     return b.p;
 }
 
+/* Operators whose result needs no more bits than their operands have. */
+static bool keeps_bits(enum op op) {
+    switch ((int)op) {
+    case OP_MAXIMUM:
+    case OP_MINIMUM:
+    case OP_WHERE:
+    case OP_RELU:
+    case OP_SIGN:
+    case OP_FMOD:
+    case OP_REMAINDER:
+    case OP_BITWISE_AND:
+    case OP_BITWISE_OR:
+    case OP_BITWISE_XOR:
+    case OP_SHIFT_RIGHT: return true;
+    }
+    return false;
+}
+
+/* An integer a, cut off to the bits of a narrow type t. */
+static const char *cut_off(struct emitter *w, enum dtype t, const char *a) {
+    return dtype_is_narrow(t) ? arena_printf(w->arena, "(%s)%s", memory_type(w, t), a) : a;
+}
+
 static const char *cast_text(struct emitter *w, const struct value_node *x) {
     enum dtype from = value_math(w, x->args[0]), to = dtype_opmath(x->dtype);
     const char *a = ref(w, x->args[0]);
     if (x->rounds) return arena_printf(w->arena, "k_round_%s(%s)", dtype_name(x->dtype), a);
+    if (dtype_is_narrow(x->dtype) && !dtype_holds(x->dtype, w->k->values.at[x->args[0]].dtype))
+        return cut_off(w, x->dtype,
+                       dtype_is_float(from) ? arena_printf(w->arena, "(int)%s", a) : a);
     if (from == to)
         return a; /* f32 -> bf16 rounds when it is stored; between fused values it stays f32 */
     if (to == DT_BOOL) return arena_printf(w->arena, "(%s != 0)", a);
@@ -208,7 +237,9 @@ const char *value_text(struct emitter *w, value_id v) {
     switch (x->kind) {
     case INST_CONST: return number_text(w, x->number, x->dtype);
     case INST_INDEX:
-        return arena_printf(w->arena, "(%s)(%s)", math_type(x->dtype), ex_text(w, x->index));
+        return cut_off(
+            w, x->dtype,
+            arena_printf(w->arena, "(%s)(%s)", math_type(x->dtype), ex_text(w, x->index)));
     case INST_CAST: return cast_text(w, x);
     case INST_SUBSCRIPT:
         return arena_printf(w->arena, "k_subscript(%s, %s)", ref(w, x->args[0]),
@@ -224,7 +255,8 @@ const char *value_text(struct emitter *w, value_id v) {
         const char *code = expand_code(w, op->code, x);
         /* True + True is True: C's flag is an int, CUDA's a bool. */
         bool sum = x->dtype == DT_BOOL && op->dtype != RULE_BOOL;
-        return sum && !w->cuda ? arena_printf(w->arena, "(%s) != 0", code) : code;
+        if (sum && !w->cuda) return arena_printf(w->arena, "(%s) != 0", code);
+        return keeps_bits(x->op) ? code : cut_off(w, x->dtype, code);
     }
     case INST_LOAD:
     case INST_SCAN:

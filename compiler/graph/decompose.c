@@ -12,7 +12,7 @@
  *
  * A few primitives have forms that no kernel should see and are rewritten as PyTorch's kernels do:
  * add and sub with an alpha, pow with a small constant exponent, rounding of integers, sums into
- * another type. */
+ * another type; sums, products and powers in u8, i8 and i16, which are made in i32. */
 #include "graph/decompose.h"
 
 /* Every composite, and those primitives. tests/unit/test_graph_ops.c checks that no composite is
@@ -69,6 +69,9 @@ static expansion *const expand[OP_COUNT] = {
     [OP_DOUBLE] = expand_cast,
     [OP_LONG] = expand_cast,
     [OP_INT] = expand_cast,
+    [OP_SHORT] = expand_cast,
+    [OP_CHAR] = expand_cast,
+    [OP_BYTE] = expand_cast,
     [OP_BOOL] = expand_cast,
     [OP_TYPE_AS] = expand_cast,
     [OP_SOFTMAX] = expand_softmax,
@@ -103,6 +106,8 @@ static expansion *const expand[OP_COUNT] = {
     [OP_GAUSSIAN_NLL_LOSS] = expand_gaussian_nll_loss,
     [OP_NLL_LOSS] = expand_nll_loss,
     [OP_CROSS_ENTROPY] = expand_cross_entropy,
+    [OP_MM] = expand_product,
+    [OP_BMM] = expand_product,
     [OP_MATMUL] = expand_matmul,
     [OP_LINEAR] = expand_linear,
     [OP_ADDMM] = expand_addmm,
@@ -242,6 +247,13 @@ node_id decompose_node(struct build *b, const struct node *n) {
     return r == KEEP ? KEEP : cast(b, r, n->meta.dtype);
 }
 
+/* An expansion may put a primitive that has one itself: a sum of narrow integers, or the like. */
+static bool is_narrow_sum(const struct node *n) {
+    expansion *own = expand[n->op];
+    return dtype_is_narrow(n->meta.dtype) &&
+           (own == expand_sum || own == expand_scan || own == expand_product || own == expand_pow);
+}
+
 static struct graph *expand_once(const struct graph *from, bool keep_landings, bool *again) {
     struct graph *to = graph_like(from);
     node_id *map = NEW_ARRAY(from->arena, node_id, from->nodes.n);
@@ -262,7 +274,8 @@ static struct graph *expand_once(const struct graph *from, bool keep_landings, b
             to->nodes.at[k].where = n.where;
             const struct node *made = &to->nodes.at[k];
             bool composite = op_info(made->op)->class == COMPOSITE;
-            *again |= (composite && !(keep_landings && lands(made->op))) || is_trivial(&b, made);
+            *again |= (composite && !(keep_landings && lands(made->op))) || is_trivial(&b, made) ||
+                      is_narrow_sum(made);
         }
     }
     for (uint32_t i = 0; i < from->outputs.n; i++)

@@ -77,7 +77,7 @@ expansion expand_poisson_nll_loss, expand_gaussian_nll_loss, expand_nll_loss, ex
 
 /* decompose_view.c: matrix products, views and creation */
 node_id as_matrix(struct build *b, node_id x); /* [..., k] as [all of it, k] */
-expansion expand_matmul, expand_linear, expand_addmm, expand_attention;
+expansion expand_product, expand_matmul, expand_linear, expand_addmm, expand_attention;
 expansion expand_reshape, expand_transpose, expand_narrow, expand_select, expand_expand_as;
 expansion expand_copy, expand_detach, expand_triangle, expand_fill, expand_random_like;
 

@@ -46,10 +46,12 @@ node_id expand_add(struct build *b, const struct node *n) {
     return call(b, n->op, operand_arg(b, n, 0), y);
 }
 
-/* The exponents PyTorch's own kernel special-cases. */
+/* The exponents PyTorch's own kernel special-cases; a power of narrow integers is made in i32. */
 node_id expand_pow(struct build *b, const struct node *n) {
     const struct arg *e = &n->args[1];
     bool integer = !dtype_is_float(n->meta.dtype);
+    if (dtype_is_narrow(n->meta.dtype))
+        return call(b, OP_POW, operand_arg(b, n, 0), operand_arg(b, n, 1));
     if (n->args[0].kind != ARG_NODE || e->kind == ARG_NODE) return KEEP;
     if (e->kind == ARG_INT && !ex_is_const(b->g->ex, e->i, NULL)) return KEEP;
     double p = number_of(b, e);

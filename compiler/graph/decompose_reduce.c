@@ -57,18 +57,26 @@ static struct arg dims_of_list(struct build *b, int first, int last) {
     return arg_ints(b->g, d, (uint32_t)(last - first));
 }
 
-/* sum, prod: the elements are cast before they are added: operand and result have one type. */
-node_id expand_sum(struct build *b, const struct node *n) {
-    node_id x = n->args[0].node;
-    if (meta_of(b, x)->dtype == n->meta.dtype) return KEEP;
-    return call(b, n->op, arg_node(cast(b, x, n->meta.dtype)), n->args[1], n->args[2], n->args[3]);
+/* The elements are cast before they are added: operand and result have one type. That of narrow
+ * integers is i32, of which the result is the low bits. */
+static enum dtype sum_dtype(const struct node *n) {
+    return dtype_is_narrow(n->meta.dtype) ? DT_I32 : n->meta.dtype;
 }
 
-/* cumsum, cumprod: so are theirs */
+/* sum, prod */
+node_id expand_sum(struct build *b, const struct node *n) {
+    node_id x = n->args[0].node;
+    enum dtype t = sum_dtype(n);
+    if (meta_of(b, x)->dtype == t && t == n->meta.dtype) return KEEP;
+    return call(b, n->op, arg_node(cast(b, x, t)), n->args[1], n->args[2], arg_dtype(t));
+}
+
+/* cumsum, cumprod */
 node_id expand_scan(struct build *b, const struct node *n) {
     node_id x = n->args[0].node;
-    if (meta_of(b, x)->dtype == n->meta.dtype) return KEEP;
-    return call(b, n->op, arg_node(cast(b, x, n->meta.dtype)), n->args[1], n->args[2]);
+    enum dtype t = sum_dtype(n);
+    if (meta_of(b, x)->dtype == t && t == n->meta.dtype) return KEEP;
+    return call(b, n->op, arg_node(cast(b, x, t)), n->args[1], arg_dtype(t));
 }
 
 /* ---- softmax and its family ------------------------------------------------------------------ */

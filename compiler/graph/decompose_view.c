@@ -60,6 +60,12 @@ static node_id permute(struct build *b, node_id x, const int *from, int rank) {
     return call(b, OP_PERMUTE, arg_node(x), arg_ints(b->g, dims, (uint32_t)rank));
 }
 
+/* Products of narrow integers are added up in i32, of which the result is the low bits. */
+node_id expand_product(struct build *b, const struct node *n) {
+    if (!dtype_is_narrow(n->meta.dtype)) return KEEP;
+    return binary(b, n->op, operand(b, n, 0), operand(b, n, 1));
+}
+
 node_id expand_linear(struct build *b, const struct node *n) {
     node_id w = permute(b, n->args[1].node, (int[]){1, 0}, 2);
     node_id y = reshape(b, binary(b, OP_MM, as_matrix(b, n->args[0].node), w), &n->meta);

@@ -17,6 +17,9 @@ double value_round(enum dtype d, double v) {
     case DT_I32:
         return v != v ? 0 : v >= 0x1p31 ? 0x1p31 - 1 : v <= -0x1p31 ? -0x1p31 : trunc(v) + 0.0;
     case DT_I64: return v != v ? 0 : v >= 0x1p63 ? 0x1p63 : v <= -0x1p63 ? -0x1p63 : trunc(v) + 0.0;
+    case DT_U8:
+    case DT_I8:
+    case DT_I16:
     case DT_F16:
     case DT_BF16:
     case DT_F32: break;
@@ -129,7 +132,7 @@ static bool eval_node(struct eval *e, node_id id) {
             compute(&j);
         if (e->d->status != WS_OK) return false;
     }
-    if (e->g->stores_values) round_cell(c);
+    if (e->g->stores_values || dtype_is_narrow(c->dtype)) round_cell(c);
     release_args(e, n);
     return true;
 }

@@ -287,6 +287,9 @@ static double element(const struct job *j, int64_t i) {
     case OP_DOUBLE:
     case OP_LONG:
     case OP_INT:
+    case OP_SHORT:
+    case OP_CHAR:
+    case OP_BYTE:
     case OP_BOOL:
     case OP_TYPE_AS: return value_round(out->dtype, x->v[i]);
     case OP_TRIL:
@@ -465,6 +468,9 @@ static composite *const loops[OP_COUNT] = {
     [OP_DOUBLE] = eval_element,
     [OP_LONG] = eval_element,
     [OP_INT] = eval_element,
+    [OP_SHORT] = eval_element,
+    [OP_CHAR] = eval_element,
+    [OP_BYTE] = eval_element,
     [OP_BOOL] = eval_element,
     [OP_TYPE_AS] = eval_element,
     [OP_TRIL] = eval_element,

@@ -119,6 +119,9 @@ static enum dtype custom_dtype(const struct infer *in) {
     case OP_DOUBLE: return DT_F64;
     case OP_LONG: return DT_I64;
     case OP_INT: return DT_I32;
+    case OP_SHORT: return DT_I16;
+    case OP_CHAR: return DT_I8;
+    case OP_BYTE: return DT_U8;
     case OP_BOOL: return DT_BOOL;
     case OP_TYPE_AS: return infer_meta(in, 1)->dtype;
     }
@@ -191,9 +194,35 @@ static bool check_numbers(const struct infer *in, enum dtype result) {
     return true;
 }
 
+/* Operators that take the low bits of an integer their operand's type does not hold, as PyTorch's
+ * do. */
+static bool cuts_numbers(enum op op) {
+    return op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_BITWISE_AND ||
+           op == OP_BITWISE_OR || op == OP_BITWISE_XOR || op == OP_ARANGE;
+}
+
+/* Others refuse it: a u8 is compared with no 300. */
+static bool check_narrow(const struct infer *in, enum dtype result) {
+    enum dtype t = in->op->dtype == RULE_BOOL ? promote_operands(in, 0) : result;
+    int64_t v;
+    if (t == NO_DTYPE || !dtype_is_narrow(t) || cuts_numbers(in->op->id)) return true;
+    for (int i = 0; i < in->op->n_params; i++) {
+        char kind = in->op->params[i].kind;
+        const struct arg *a = &in->args[i];
+        if ((kind != 'S' && kind != '|') || a->kind != ARG_INT || !ex_is_const(in->g->ex, a->i, &v))
+            continue;
+        int16_t cell;
+        dtype_store(t, &cell, 0, (double)v);
+        if (dtype_load(t, &cell, 0) != (double)v)
+            return infer_fail(in, "value cannot be converted to type %s without overflow: %lld",
+                              dtype_torch_name(t), (long long)v);
+    }
+    return true;
+}
+
 static bool check_dtype(const struct infer *in, enum dtype result) {
     int k;
-    if (!check_numbers(in, result)) return false;
+    if (!check_numbers(in, result) || !check_narrow(in, result)) return false;
     if (op_param(in->op->id, "reduction", &k) && !strcmp(in->args[k].s, "mean") &&
         !need_float(in, result)) /* a mean of integers is none */
         return false;

@@ -70,6 +70,7 @@ static bool fold_value(const struct node *n, const double *x, double *v) {
     if (d == DT_F32) *v = (float)*v;
     if (is_cast(n->op) && (d == DT_I32 || d == DT_I64))
         *v = trunc(*v) + 0.0; /* an integer 0 has no sign */
+    if (dtype_is_narrow(d)) return fabs(*v) < 0x1p53 && (*v = value_round(d, *v), true);
     if (d == DT_I32) return fabs(*v) < 0x1p31;
     if (d == DT_I64) return fabs(*v) < 0x1p53;
     return d == DT_F32 || d == DT_F64;
@@ -120,14 +121,6 @@ static bool fold(const struct pass *s, const struct node *n, node_id *out) {
 
 /* ---- identities ------------------------------------------------------------------------------ */
 
-/* Every value of a is a value of b, so that a cast back loses nothing. */
-static bool widens(enum dtype a, enum dtype b) {
-    if (a == b || a == DT_BOOL) return true;
-    if (a == DT_I32) return b == DT_I64 || b == DT_F64;
-    if (a == DT_F16 || a == DT_BF16) return b == DT_F32 || b == DT_F64;
-    return a == DT_F32 && b == DT_F64;
-}
-
 /* x + 0, x - 0, x * 1, x / 1, x ** 1; the constant may be on the left of + and * */
 static bool arithmetic(const struct pass *s, const struct node *n, node_id *out) {
     bool integer = !dtype_is_float(n->meta.dtype), hit = false;
@@ -155,7 +148,7 @@ static bool casts(const struct pass *s, struct node *n) {
     const struct node *x = arg_node_at(s, n, 0);
     if (!is_cast(x->op)) return false;
     const struct node *y = arg_node_at(s, x, 0);
-    if (!widens(y->meta.dtype, x->meta.dtype)) return false;
+    if (!dtype_holds(x->meta.dtype, y->meta.dtype)) return false;
     n->args[0] = x->args[0]; /* the inner cast changed no value */
     return true;
 }

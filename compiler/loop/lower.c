@@ -39,7 +39,7 @@ inst_id add_inst(struct lowering *w, struct nest *n, struct inst i) {
 /* Rounded to t. */
 inst_id add_const(struct lowering *w, struct nest *n, double v, enum dtype t) {
     double cell;
-    if (dtype_is_float(t)) {
+    if (dtype_is_float(t) || dtype_is_narrow(t)) {
         dtype_store(t, &cell, 0, v);
         v = dtype_load(t, &cell, 0);
     }
@@ -261,7 +261,10 @@ static enum dtype compute_dtype(struct lowering *w, const struct node *x) {
     return compares ? graph_compute_dtype((struct graph *)w->g, x) : x->meta.dtype;
 }
 
+/* v as an operand of maths on t. A narrow integer has the bits of its type wherever it is. */
 static inst_id convert(struct lowering *w, struct nest *n, inst_id v, enum dtype t) {
+    if (dtype_is_narrow(t) && !dtype_holds(t, n->insts.at[v].dtype))
+        return add_cast(w, n, v, t, false);
     if (dtype_opmath(n->insts.at[v].dtype) == dtype_opmath(t)) return v;
     return add_cast(w, n, v, dtype_opmath(t), false);
 }

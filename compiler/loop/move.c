@@ -167,7 +167,7 @@ static bool as_index(struct lowering *w, node_id id, const ex *at, ex *out) {
     const struct node *x = &w->g->nodes.at[id];
     ex index[WS_MAX_RANK] = {0}, a, b;
     int64_t lo, hi;
-    if (dtype_is_float(x->meta.dtype) || x->meta.dtype == DT_BOOL) return false;
+    if (!dtype_is_int(x->meta.dtype) || dtype_is_narrow(x->meta.dtype)) return false;
     memcpy(index, at, sizeof(ex) * x->meta.rank);
     switch ((int)x->op) {
     case OP_VIEW:

@@ -12,7 +12,8 @@
 #include "base/base.h"
 #include "tests/emulator/emu.h"
 
-static const enum dtype TYPES[] = {DT_BOOL, DT_I32, DT_I64, DT_F16, DT_BF16, DT_F32, DT_F64};
+static const enum dtype TYPES[] = {DT_BOOL, DT_U8,  DT_I8,   DT_I16, DT_I32,
+                                   DT_I64,  DT_F16, DT_BF16, DT_F32, DT_F64};
 enum { N_TYPES = sizeof TYPES / sizeof *TYPES, MAX_PACK = 16, THREADS = 64, MAX_KERNELS = 160 };
 
 /* Kernels gathered in one text: a batch compiles much faster than one by one. */
@@ -70,6 +71,7 @@ static double value(enum dtype t, size_t i) {
     if (t == DT_I64) return (double)((int64_t)i - 70) * 1099511627777.0;
     if (t == DT_F64) return ((double)i - 70) / 3;
     if (t == DT_I32) return ((double)i - 70) * 16777217;
+    if (dtype_is_narrow(t)) return ((double)i - 70) * 257; /* the low bits of these */
     return ((double)i - 70) / 4;
 }
 

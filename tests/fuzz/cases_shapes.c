@@ -144,6 +144,25 @@ static const char *const shapes[] = {
     " %d = mul(%x, %n)\n %q = exp(%p)\n return %d, %q\n}\n",
     "graph(%x: f32[64]) {\n %r = rand([64], 1)\n %i = arange(0, 64)\n %s = add(%x, %i)\n"
     " %y = mul(%s, %r)\n return %y\n}\n",
+    /* rows to int8 with their scales, and back; pixels; columns of small integers */
+    "graph(%x: bf16[5, 256], %w: bf16[256]) {\n %y = rms_norm(%x, [256], %w)\n %a = abs(%y)\n"
+    " %m = amax(%a, [1], True)\n %s = div(%m, 127)\n %q = div(%y, %s)\n %r = round(%q)\n"
+    " %c = clamp(%r, -128, 127)\n %i = char(%c)\n return %i, %s\n}\n",
+    "graph(%q: i8[9, 65], %s: f32[9, 1], %z: u8[9, 1]) {\n %f = sub(%q, %z)\n"
+    " %y = mul(%f, %s)\n %b = bfloat16(%y)\n return %b\n}\n",
+    "graph(%x: u8[2, 3, 5, 32], %m: f32[3, 1, 1]) {\n %f = div(%x, 255)\n %y = sub(%f, %m)\n"
+    " return %y\n}\n",
+    "graph(%x: u8[33, 96], %y: i16[33, 96]) {\n %s = sum(%x, 1)\n %a = amax(%x, 1)\n"
+    " %i = argmin(%y, 1)\n %b = amin(%y, 0)\n return %s, %a, %i, %b\n}\n",
+    "graph(%x: i8[3, 9001], %y: i8[40, 6]) {\n %s = sum(%x, 1)\n %t = sum(%x, 1, dtype=i8)\n"
+    " %c = cumsum(%y, 0, dtype=i16)\n %m = cummax(%y, 1)\n return %s, %t, %c, %m\n}\n",
+    "graph(%x: i8[9, 12], %y: i8[12, 7]) {\n %z = matmul(%x, %y)\n %w = add(%z, 100)\n"
+    " return %w\n}\n",
+    /* what leaves the type's bits is cut off before anything reads it */
+    "graph(%x: u8[6, 40], %y: i8[6, 40], %z: i16[40]) {\n %a = add(%x, 200)\n %b = mul(%y, %y)\n"
+    " %c = add(%a, %b)\n %d = mul(%z, 300)\n %e = float(%a)\n %f = float(%d)\n"
+    " %g = add(%e, %f)\n %h = neg(%x)\n %i = lt(%h, %a)\n %k = char(%x)\n %l = byte(%d)\n"
+    " %n = sum(%b, 1)\n return %c, %g, %i, %k, %l, %n\n}\n",
     /* a cast rounds, though its result is not stored */
     "graph(%x: f32[4, 24]) {\n %b = to(%x, bf16)\n %f = float(%b)\n %d = sub(%x, %f)\n"
     " %h = half(%x)\n %e = mul(%h, 1)\n %g = double(%e)\n %s = sum(%d, 1)\n"
@@ -479,8 +498,9 @@ static void operator_graphs(struct arena *a, enum dtype t, case_vec *out) {
         for (int i = 0; op && i < op->n_params; i++)
             tensors += strchr("T|", op->params[i].kind) && !op->params[i].has_default;
         bool integer = op && strstr("bitwise_and bitwise_or bitwise_xor bitwise_not", op->name);
-        bool fits = op && tensors && (t == DT_I64 ? op->dtype != RULE_FLOAT || integer : !integer);
-        if (op && t == DT_I64 && strstr("floor ceil round trunc pow", op->name)) continue;
+        bool fits =
+            op && tensors && (dtype_is_int(t) ? op->dtype != RULE_FLOAT || integer : !integer);
+        if (op && dtype_is_int(t) && strstr("floor ceil round trunc pow", op->name)) continue;
         if (fits) {
             if (!in_graph) {
                 b = buf_new(a), results = buf_new(a);
@@ -519,4 +539,6 @@ void cases_shapes(struct arena *a, case_vec *out) {
     operator_graphs(a, DT_F32, out);
     operator_graphs(a, DT_F64, out);
     operator_graphs(a, DT_I64, out);
+    operator_graphs(a, DT_I8, out);
+    operator_graphs(a, DT_U8, out);
 }

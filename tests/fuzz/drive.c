@@ -22,6 +22,7 @@ bool drive_fail(struct diag *d, const char *fmt, ...) {
 static double random_value(enum dtype t, uint64_t seed, uint64_t tensor, uint64_t i) {
     double u = random_uniform(seed, tensor, i);
     if (t == DT_BOOL) return u < 0.5;
+    if (dtype_is_narrow(t)) return floor(u * 199) - 99; /* overflows now and then */
     return dtype_is_float(t) ? random_normal(seed, tensor, i) : floor(u * 9) - 4;
 }
 

@@ -63,6 +63,9 @@ static double rounding_error(enum dtype t) {
     case DT_F32: return 0x1p-20;
     case DT_F64: return 0x1p-46;
     case DT_BOOL:
+    case DT_U8:
+    case DT_I8:
+    case DT_I16:
     case DT_I32:
     case DT_I64:
     case DT_COUNT: break;
@@ -261,7 +264,7 @@ bool judge_output(struct judge *j, uint32_t o, const double *got, struct diag *d
 
 /* The first element that is no integer of this type, or -1. */
 static int64_t find_wild(enum dtype t, const struct value *x, bool whole) {
-    double most = t == DT_I32 ? 0x1p31 - 1 : 0x1p52;
+    double most = t == DT_I64 ? 0x1p52 : 0x1p31 - 1;
     for (int64_t i = 0; i < x->n; i++)
         if (!(fabs(x->v[i]) <= most) || (whole && x->v[i] != trunc(x->v[i]))) return i;
     return -1;

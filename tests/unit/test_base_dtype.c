@@ -107,6 +107,19 @@ static void test_elements(void **state) {
     dtype_store(DT_BOOL, flag, 1, NAN);
     assert_int_equal(flag[0], 1);
     assert_int_equal(flag[1], 1);
+    int16_t cut;
+    dtype_store(DT_U8, flag, 0, -1);
+    dtype_store(DT_I8, flag, 1, 200.9);
+    dtype_store(DT_I16, &cut, 0, 65535 + 65536.0 * 1e6);
+    assert_int_equal(flag[0], 255);
+    assert_true(dtype_load(DT_I8, flag, 1) == -56);
+    assert_int_equal(cut, -1);
+    for (enum dtype d = DT_U8; d <= DT_I16; d++) {
+        dtype_store(d, &cut, 0, NAN);
+        assert_true(dtype_load(d, &cut, 0) == 0);
+        dtype_store(d, &cut, 0, -INFINITY);
+        assert_true(dtype_load(d, &cut, 0) == 0);
+    }
     int64_t large;
     dtype_store(DT_I64, &large, 0, -9007199254740992.0);
     assert_true(large == -9007199254740992);
@@ -127,7 +140,7 @@ static void test_names(void **state) {
         const char *alias;
         enum dtype d;
     } aliases[] = {{"half", DT_F16}, {"float", DT_F32},     {"double", DT_F64}, {"int", DT_I32},
-                   {"long", DT_I64}, {"bfloat16", DT_BF16}, {"bool", DT_BOOL}};
+                   {"long", DT_I64}, {"bfloat16", DT_BF16}, {"bool", DT_BOOL},  {"short", DT_I16}};
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
         enum dtype d;
         assert_true(dtype_parse(aliases[i].alias, &d));
@@ -144,14 +157,17 @@ static void test_names(void **state) {
 /* PyTorch's table for tensors of rank >= 1, rows and columns in the order of DTYPES. */
 static void test_promotion(void **state) {
     static const char *const torch[DT_COUNT][DT_COUNT] = {
-        /*          bool    i32    i64    f16    bf16    f32    f64 */
-        /* bool */ {"bool", "i32", "i64", "f16", "bf16", "f32", "f64"},
-        /* i32  */ {"i32", "i32", "i64", "f16", "bf16", "f32", "f64"},
-        /* i64  */ {"i64", "i64", "i64", "f16", "bf16", "f32", "f64"},
-        /* f16  */ {"f16", "f16", "f16", "f16", "f32", "f32", "f64"},
-        /* bf16 */ {"bf16", "bf16", "bf16", "f32", "bf16", "f32", "f64"},
-        /* f32  */ {"f32", "f32", "f32", "f32", "f32", "f32", "f64"},
-        /* f64  */ {"f64", "f64", "f64", "f64", "f64", "f64", "f64"},
+        /*          bool    u8     i8     i16    i32    i64    f16    bf16    f32    f64 */
+        /* bool */ {"bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},
+        /* u8   */ {"u8", "u8", "i16", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},
+        /* i8   */ {"i8", "i16", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},
+        /* i16  */ {"i16", "i16", "i16", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},
+        /* i32  */ {"i32", "i32", "i32", "i32", "i32", "i64", "f16", "bf16", "f32", "f64"},
+        /* i64  */ {"i64", "i64", "i64", "i64", "i64", "i64", "f16", "bf16", "f32", "f64"},
+        /* f16  */ {"f16", "f16", "f16", "f16", "f16", "f16", "f16", "f32", "f32", "f64"},
+        /* bf16 */ {"bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "f32", "bf16", "f32", "f64"},
+        /* f32  */ {"f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f64"},
+        /* f64  */ {"f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64"},
     };
     for (enum dtype a = 0; a < DT_COUNT; a++)
         for (enum dtype b = 0; b < DT_COUNT; b++)
@@ -160,14 +176,44 @@ static void test_promotion(void **state) {
 
 static void test_classes(void **state) {
     for (enum dtype d = 0; d < DT_COUNT; d++) {
-        bool half = d == DT_F16 || d == DT_BF16;
-        assert_int_equal(dtype_opmath(d), half ? DT_F32 : d);
+        bool half = d == DT_F16 || d == DT_BF16, narrow = d == DT_U8 || d == DT_I8 || d == DT_I16;
+        assert_int_equal(dtype_opmath(d), half ? DT_F32 : narrow ? DT_I32 : d);
+        assert_int_equal(dtype_is_narrow(d), narrow);
         assert_int_equal(dtype_is_float(d), half || d == DT_F32 || d == DT_F64);
-        assert_int_equal(dtype_is_int(d), d == DT_I32 || d == DT_I64);
+        assert_int_equal(dtype_is_int(d), narrow || d == DT_I32 || d == DT_I64);
     }
     assert_int_equal(dtype_bytes(DT_BOOL), 1);
+    assert_int_equal(dtype_bytes(DT_U8), 1);
+    assert_int_equal(dtype_bytes(DT_I8), 1);
+    assert_int_equal(dtype_bytes(DT_I16), 2);
     assert_int_equal(dtype_bytes(DT_BF16), 2);
     assert_int_equal(dtype_bytes(DT_F64), 8);
+}
+
+/* A type holds another if that's largest and least values, and least step, come back from it. */
+static void test_holds(void **state) {
+    static const double most[DT_COUNT] = {
+        [DT_BOOL] = 1,      [DT_U8] = 255,     [DT_I8] = 127,    [DT_I16] = 32767,
+        [DT_I32] = 0x1p31,  [DT_I64] = 0x1p63, [DT_F16] = 65504, [DT_BF16] = 0x1.fep127,
+        [DT_F32] = FLT_MAX, [DT_F64] = DBL_MAX};
+    for (enum dtype a = 0; a < DT_COUNT; a++)
+        for (enum dtype d = 0; d < DT_COUNT; d++) {
+            bool narrow = most[a] < 0x1p31, same = a == d;
+            if (!narrow || dtype_is_float(a)) continue;
+            int64_t low = a == DT_BOOL || a == DT_U8 ? 0 : -(int64_t)most[a] - 1;
+            bool all = true;
+            for (int64_t v = low; v <= (int64_t)most[a]; v++) {
+                double cell;
+                dtype_store(d, &cell, 0, (double)v);
+                all &= dtype_load(d, &cell, 0) == (double)v;
+            }
+            assert_int_equal(dtype_holds(d, a), all || same);
+        }
+    assert_true(dtype_holds(DT_I64, DT_I32) && dtype_holds(DT_F64, DT_I32));
+    assert_false(dtype_holds(DT_F32, DT_I32) || dtype_holds(DT_F64, DT_I64));
+    assert_true(dtype_holds(DT_F32, DT_BF16) && dtype_holds(DT_F64, DT_F32));
+    assert_false(dtype_holds(DT_F16, DT_BF16) || dtype_holds(DT_BF16, DT_F16));
+    assert_false(dtype_holds(DT_I64, DT_F16) || dtype_holds(DT_BOOL, DT_U8));
 }
 
 int main(void) {
@@ -181,6 +227,7 @@ int main(void) {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_promotion),
         cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
  * in test_graph_decompose.c. */
 #include "graph_test.h"
 
-static const enum dtype types[] = {DT_F32, DT_BF16, DT_F64, DT_I64, DT_BOOL};
+static const enum dtype types[] = {DT_F32, DT_BF16, DT_F64, DT_I64, DT_BOOL, DT_U8, DT_I8};
 
 /* Shapes of up to three operands: nothing, one, primes; equal, and broadcast both ways. */
 static const char *const shapes[][3] = {

@@ -561,11 +561,11 @@ class finfo:
 
 class iinfo:
     def __init__(self, dtype):
-        if dtype not in (int32, int64):
+        if dtype not in (uint8, int8, int16, int32, int64):
             raise TypeError(f'torch.iinfo() requires an integer input type, not {dtype}')
-        self.bits, self.dtype = 32 if dtype == int32 else 64, str(dtype)[6:]
-        self.max = 2 ** (self.bits - 1) - 1
-        self.min = -self.max - 1
+        self.bits, self.dtype = 8 * dtype.itemsize, str(dtype)[6:]
+        self.max = 255 if dtype == uint8 else 2 ** (self.bits - 1) - 1
+        self.min = 0 if dtype == uint8 else -self.max - 1
 
 
 def promote_types(type1, type2):
@@ -585,5 +585,5 @@ def _of(dtype):
     return lambda *data: Tensor(*data).to(dtype)
 
 
-FloatTensor, LongTensor, IntTensor, DoubleTensor, HalfTensor, BoolTensor = [
-    _of(d) for d in (float32, int64, int32, float64, float16, bool)]
+FloatTensor, LongTensor, IntTensor, DoubleTensor, HalfTensor, BoolTensor, ShortTensor, CharTensor, ByteTensor = [
+    _of(d) for d in (float32, int64, int32, float64, float16, bool, int16, int8, uint8)]

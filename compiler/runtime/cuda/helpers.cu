@@ -53,6 +53,9 @@ static double half_value(unsigned short bits) {
 static double element(int dtype, const void *p, i64 i) {
     switch (dtype) {
     case DT_BOOL: return ((const unsigned char *)p)[i] != 0;
+    case DT_U8: return ((const unsigned char *)p)[i];
+    case DT_I8: return ((const signed char *)p)[i];
+    case DT_I16: return ((const short *)p)[i];
     case DT_I32: return ((const int *)p)[i];
     case DT_I64: return (double)((const i64 *)p)[i];
     case DT_F16: return half_value(((const unsigned short *)p)[i]);
