@@ -12,7 +12,12 @@
  *   f32   1e-4     sums of some 10^4 terms, in any order, and approximate functions
  *   f64   1e-6     the reference itself is handed over in f32
  *   ints  1e-7     equal, up to the reference's f32
- *   bool  0        equal */
+ *   bool  0        equal
+ *
+ * u8, i8 and i16 are equal, too, but most of them were floats: one that lies half way between two
+ * integers, or next to one where it is cut off, goes either way by its last bit. So a small share
+ * of them may be off by one. Where rounding the inputs changes more of them (condition.c), as many
+ * may be off, and by the units that a bf16 may be off besides. */
 #include "tuner/check.h"
 
 #include <math.h>
@@ -35,6 +40,10 @@ static double relative_tolerance(enum dtype t) {
     WS_BUG("no dtype: %d", (int)t);
 }
 
+/* Of f32 between -128 and 127 that are a few units off, one in 10^5 is rounded the other way; where
+ * 16-bit values were rounded before, more. */
+static double other_way(enum dtype t) { return dtype_is_narrow(t) ? 0x1p-10 : 0; }
+
 /* Of the finite values. */
 static double root_mean_square(const float *x, int64_t n) {
     double sum = 0;
@@ -52,7 +61,7 @@ void check_tolerance(enum dtype t, const float *want, int64_t n, double *rtol, d
 
 enum ws_status expected_upload(struct device *dev, enum dtype t, const float *want, int64_t n,
                                struct expected *out, struct diag *d) {
-    *out = (struct expected){.dtype = t, .n = n};
+    *out = (struct expected){.dtype = t, .n = n, .share = other_way(t)};
     check_tolerance(t, want, n, &out->rtol, &out->atol);
     size_t bytes = sizeof *want * (size_t)n;
     if (device_alloc(dev, bytes, &out->want, d) == WS_OK)
@@ -102,6 +111,13 @@ enum ws_status check_buffer(struct device *dev, dptr got, const struct expected 
     if (device_compare(dev, got, e->dtype, e->want, e->n, e->rtol, e->atol, &m, d) != WS_OK)
         return d->status;
     if (!m.bad) return WS_OK;
+    if ((double)m.bad <= e->share * (double)e->n) {
+        struct mismatch far;
+        double units = e->share > other_way(e->dtype) ? relative_tolerance(DT_BF16) : 0;
+        if (device_compare(dev, got, e->dtype, e->want, e->n, units, 1, &far, d) != WS_OK)
+            return d->status;
+        if (!far.bad) return WS_OK;
+    }
     struct buf b = buf_new(d->arena);
     print_index(&b, m.worst, size, rank);
     buf_printf(&b,

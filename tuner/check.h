@@ -10,6 +10,7 @@ struct expected {
     enum dtype dtype;
     int64_t n;
     double rtol, atol;
+    double share; /* of the elements: so many integers may be off by one */
 };
 
 /* Tolerance for values that should be `want`: see check.c. */

@@ -7,7 +7,8 @@
  * each changed by a rounding error of random sign (Monte Carlo arithmetic; Parker 1997), and the
  * largest change of an output's elements, relative to their size plus the tensor's root mean
  * square, is what a correct kernel may be off by there. A function that jumps can change by
- * anything: the change counts up to CONDITION_MOST. */
+ * anything: the change counts up to CONDITION_MOST. Integers jump or stay: what counts is how many
+ * of them jump. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,12 @@ static double largest_change(const float *before, const float *after, int64_t n)
     return fmin(most, CONDITION_MOST);
 }
 
+static double share_changed(const float *before, const float *after, int64_t n) {
+    int64_t changed = 0;
+    for (int64_t i = 0; i < n; i++) changed += before[i] != after[i];
+    return n ? fmin((double)changed / (double)n, CONDITION_MOST) : 0;
+}
+
 static enum ws_status compare_references(struct data *x, void *const *changed, double *change,
                                          struct diag *d) {
     int n = x->captured->n_outputs;
@@ -74,8 +81,11 @@ static enum ws_status compare_references(struct data *x, void *const *changed, d
         diag_fail(d, WS_MACHINE, "out of memory for %d outputs", n);
     else if (ws_make_reference(x->captured, x->host_inputs, before, d) == WS_OK)
         ws_make_reference(x->captured, changed, after, d);
-    for (int i = 0; i < n && d->status == WS_OK; i++)
-        change[i] = largest_change(before[i], after[i], ws_output_info(x->captured, i).numel);
+    for (int i = 0; i < n && d->status == WS_OK; i++) {
+        struct ws_tensor_info t = ws_output_info(x->captured, i);
+        change[i] = dtype_is_int(t.dtype) ? share_changed(before[i], after[i], t.numel)
+                                          : largest_change(before[i], after[i], t.numel);
+    }
     for (int i = 0; i < n && before && after; i++) {
         free(before[i]);
         free(after[i]);

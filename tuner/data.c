@@ -33,6 +33,7 @@ static void widen(struct data *x) {
     enum { MARGIN = 16 }; /* a kernel rounds at other places, and within operators, too */
     for (int i = 0; i < x->captured->n_outputs; i++) {
         struct expected *e = &x->expected[i];
+        if (dtype_is_int(e->dtype)) e->share = fmax(e->share, x->widened[i]);
         if (!dtype_is_float(e->dtype)) continue;
         if (x->widened[i] > e->rtol) {
             e->atol *= x->widened[i] / e->rtol;
@@ -147,7 +148,8 @@ enum ws_status data_check_outputs(struct data *x, const char *what, struct diag 
 const char *data_remark(const struct data *x) {
     double most = 0;
     for (int i = 0; i < x->captured->n_outputs; i++)
-        if (x->widened[i] > 0 && x->widened[i] >= x->expected[i].rtol)
+        if (dtype_is_float(x->expected[i].dtype) && x->widened[i] > 0 &&
+            x->widened[i] >= x->expected[i].rtol)
             most = fmax(most, x->widened[i]);
     static const char stored[] = "a reference that stores every operator's value in its type";
     if (most > 0)

@@ -21,7 +21,8 @@ struct data {
     float **trusted;    /* the same, of outputs that stand for them: a lost device takes its own */
     dptr *inputs, *outputs;
     struct expected *expected; /* of the outputs; want is 0 until it is known */
-    double *widened; /* of each output: the tolerance that its conditioning asks for, or 0 */
+    double *widened; /* of each output: the tolerance that its conditioning asks for, or 0; of
+                      * integers the share that may be off by one */
     double *noise;   /* of each output: what storing every operator's value changes at most, or 0 */
     bool conditioned;     /* widened has been computed */
     bool eager_reference; /* the reference stores every operator's value in its type */
@@ -41,7 +42,8 @@ enum ws_status data_trust_outputs(struct data *x, struct diag *d);
  * (the mean of what has been normalised) there is only noise. data.eager_reference then says so. */
 enum ws_status data_check_outputs(struct data *x, const char *what, struct diag *d);
 /* condition.c: the largest relative change of each output when every floating input is changed by a
- * rounding error of its type; at most CONDITION_MOST. Needs the reference. */
+ * rounding error of its type, and of integers the share that changes; at most CONDITION_MOST. Needs
+ * the reference. */
 enum ws_status data_condition(struct data *x, double *change, struct diag *d);
 #define CONDITION_MOST 0.25
 /* A line that says how ill-conditioned outputs were compared; "" if nothing is to be said. */

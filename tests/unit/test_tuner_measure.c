@@ -241,6 +241,47 @@ static void test_tolerance_scales(void **state) {
     assert_true(rtol == 1e-4 && atol == 0);
 }
 
+/* Few small integers may be off by one; none by two, and no larger integer at all. */
+static void test_rounded_the_other_way(void **state) {
+    (void)state;
+    enum { N = 4096 };
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct env env = env_read(a);
+    struct device *dev = NULL;
+    const struct {
+        enum dtype t;
+        int count, by;
+        bool right;
+    } cases[] = {{DT_I8, 4, 1, true},
+                 {DT_I8, 5, 1, false},
+                 {DT_U8, 1, 2, false},
+                 {DT_I16, 1, -1, true},
+                 {DT_I32, 1, 1, false}};
+    if (device_open_untimed("cpu", &env, a, &d, &dev) != WS_OK) fail_msg("%s", d.text);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        float want[N];
+        unsigned char got[N * 8];
+        const char *message;
+        struct expected e;
+        dptr p;
+        for (int k = 0; k < N; k++) {
+            want[k] = (float)(k % 100);
+            dtype_store(cases[i].t, got, (size_t)k, k % 100 + (k < cases[i].count) * cases[i].by);
+        }
+        size_t bytes = (size_t)(N * dtype_bytes(cases[i].t));
+        assert_int_equal(device_alloc(dev, bytes, &p, &d), WS_OK);
+        device_upload(dev, p, got, bytes, &d);
+        assert_int_equal(expected_upload(dev, cases[i].t, want, N, &e, &d), WS_OK);
+        assert_int_equal(check_buffer(dev, p, &e, NULL, 0, &message, &d), WS_OK);
+        assert_int_equal(message == NULL, cases[i].right);
+        expected_free(dev, &e);
+        device_free(dev, p);
+    }
+    device_close(dev);
+    arena_free(a);
+}
+
 static void test_roofs(void **state) {
     (void)state;
     struct device_limits l = {
@@ -280,6 +321,7 @@ int main(void) {
         cmocka_unit_test(test_never_no_samples),
         cmocka_unit_test(test_in_turns),
         cmocka_unit_test(test_tolerance_scales),
+        cmocka_unit_test(test_rounded_the_other_way),
         cmocka_unit_test(test_roofs),
     };
     return cmocka_run_group_tests_name("tuner measure", tests, NULL, NULL);
