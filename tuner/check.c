@@ -9,6 +9,7 @@
  *
  *   bf16  1.6e-2   four units: results, and intermediates that a program stores
  *   f16   2e-3     the same four units
+ *   f8    0.13     one unit of f8e4m3, twice that of f8e5m2: what lies between two goes either way
  *   f32   1e-4     sums of some 10^4 terms, in any order, and approximate functions
  *   f64   1e-6     the reference itself is handed over in f32
  *   ints  1e-7     equal, up to the reference's f32
@@ -31,6 +32,8 @@ static double relative_tolerance(enum dtype t) {
     case DT_I16: return 0;
     case DT_I32:
     case DT_I64: return 1e-7;
+    case DT_F8E4M3: return 0.13;
+    case DT_F8E5M2: return 0.26;
     case DT_F16: return 2e-3;
     case DT_BF16: return 1.6e-2;
     case DT_F32: return 1e-4;

@@ -19,6 +19,8 @@
  * of f32 several, since its sums have thousands of terms. */
 static double rounding_error(enum dtype t) {
     switch (t) {
+    case DT_F8E4M3: return 0x1p-4;
+    case DT_F8E5M2: return 0x1p-3;
     case DT_BF16: return 0x1p-8;
     case DT_F16: return 0x1p-11;
     case DT_F32: return 0x1p-20;

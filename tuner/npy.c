@@ -17,6 +17,8 @@ static const char *descriptor(enum dtype t) {
     case DT_I32: return "<i4";
     case DT_I64: return "<i8";
     case DT_F16: return "<f2";
+    case DT_F8E4M3:
+    case DT_F8E5M2:
     case DT_BF16:
     case DT_F32: return "<f4";
     case DT_F64: return "<f8";
@@ -44,7 +46,8 @@ static void put_header(struct buf *b, const struct ws_tensor_info *t) {
 
 enum ws_status npy_write(const char *path, const struct ws_tensor_info *t, const void *bytes,
                          struct diag *d) {
-    enum dtype as = t->dtype == DT_BF16 ? DT_F32 : t->dtype;
+    bool unknown = t->dtype == DT_BF16 || dtype_is_float8(t->dtype); /* to NumPy */
+    enum dtype as = unknown ? DT_F32 : t->dtype;
     struct buf header = buf_new(d->arena);
     put_header(&header, t);
     size_t width = (size_t)dtype_bytes(as), n = header.n + width * (size_t)t->numel;

@@ -19,12 +19,15 @@ const char *dtype_torch_name(enum dtype d) { return table[d].torch; }
 int dtype_bytes(enum dtype d) { return table[d].bytes; }
 bool dtype_is_float(enum dtype d) { return table[d].class == 'F'; }
 bool dtype_is_int(enum dtype d) { return table[d].class == 'I' || table[d].class == 'U'; }
+bool dtype_is_float8(enum dtype d) { return table[d].class == 'F' && table[d].bytes == 1; }
 bool dtype_is_narrow(enum dtype d) { return dtype_is_int(d) && table[d].bytes < 4; }
 
 /* Bits that a value's magnitude may have. */
 static int digits(enum dtype d) {
     switch (d) {
     case DT_BOOL: return 1;
+    case DT_F8E4M3: return 4;
+    case DT_F8E5M2: return 3;
     case DT_F16: return 11;
     case DT_BF16: return 8;
     case DT_F32: return 24;
@@ -74,7 +77,7 @@ enum dtype dtype_promote(enum dtype a, enum dtype b) {
 
 enum dtype dtype_opmath(enum dtype d) {
     if (dtype_is_narrow(d)) return DT_I32;
-    return d == DT_F16 || d == DT_BF16 ? DT_F32 : d;
+    return dtype_is_float(d) && table[d].bytes < 4 ? DT_F32 : d;
 }
 
 static float bf16_to_float(uint16_t h) {
@@ -108,19 +111,49 @@ static double f16_to_double(uint16_t h) {
     return sign ? -v : v;
 }
 
+/* a >= 0, in units of 2^least where it is small, with so many digits behind the first elsewhere: as
+ * exponent and mantissa of such a format, however large. */
+static uint32_t small_float(double a, int digits_behind, int least) {
+    int e;
+    if (a == 0) return 0;
+    __builtin_frexp(a, &e); /* a = f * 2^e, 0.5 <= f < 1 */
+    int shift = e - 1 - digits_behind < least ? least : e - 1 - digits_behind;
+    uint32_t m = (uint32_t)__builtin_rint(__builtin_ldexp(a, -shift)); /* ties to even */
+    /* A mantissa that rounded up to the next power of two carries into the exponent field by
+     * itself. */
+    if (shift == least && m < 1u << digits_behind) return m;
+    return ((uint32_t)(shift - least) << digits_behind) + m;
+}
+
 static uint16_t f16_from_double(double v) {
     uint16_t sign = __builtin_signbit(v) ? 0x8000 : 0;
     if (v != v) return 0x7e00;
     double a = v < 0 ? -v : v;
     if (a >= 65520.0) return sign | 0x7c00;
-    int e;
-    if (a == 0) return sign;
-    __builtin_frexp(a, &e); /* a = f * 2^e, 0.5 <= f < 1 */
-    int shift = e - 11 < -24 ? -24 : e - 11;
-    uint32_t m = (uint32_t)__builtin_rint(__builtin_ldexp(a, -shift)); /* ties to even */
-    /* A mantissa that rounded up to the next power of two carries into the exponent field by
-     * itself. */
-    return (uint16_t)(sign | ((shift == -24 && m < 1024) ? m : (uint32_t)((shift + 24) << 10) + m));
+    return (uint16_t)(sign | small_float(a, 10, -24));
+}
+
+static double f8e4m3_to_double(uint8_t h) {
+    int e = (h >> 3) & 15, m = h & 7;
+    double v = e ? __builtin_ldexp(m + 8, e - 10) : __builtin_ldexp(m, -9);
+    if ((h & 0x7f) == 0x7f) v = __builtin_nan("");
+    return h & 0x80 ? -v : v;
+}
+
+static uint8_t f8e4m3_from_double(double v) {
+    uint8_t sign = __builtin_signbit(v) ? 0x80 : 0;
+    double a = v < 0 ? -v : v;
+    return (uint8_t)(sign | (a < 480 ? small_float(a, 3, -9) : 0x7f)); /* nan is not < 480 */
+}
+
+/* It is the upper half of an f16. */
+static double f8e5m2_to_double(uint8_t h) { return f16_to_double((uint16_t)(h << 8)); }
+
+static uint8_t f8e5m2_from_double(double v) {
+    uint8_t sign = __builtin_signbit(v) ? 0x80 : 0;
+    double a = v < 0 ? -v : v;
+    if (v != v) return sign | 0x7f;
+    return (uint8_t)(sign | (a < 65536 ? small_float(a, 2, -16) : 0x7c));
 }
 
 /* As conversions between integers see it; 0 of what 64 bits do not hold. */
@@ -134,6 +167,8 @@ double dtype_load(enum dtype d, const void *p, size_t i) {
     case DT_I16: return ((const int16_t *)p)[i];
     case DT_I32: return ((const int32_t *)p)[i];
     case DT_I64: return (double)((const int64_t *)p)[i];
+    case DT_F8E4M3: return f8e4m3_to_double(((const uint8_t *)p)[i]);
+    case DT_F8E5M2: return f8e5m2_to_double(((const uint8_t *)p)[i]);
     case DT_F16: return f16_to_double(((const uint16_t *)p)[i]);
     case DT_BF16: return bf16_to_float(((const uint16_t *)p)[i]);
     case DT_F32: return ((const float *)p)[i];
@@ -151,6 +186,8 @@ void dtype_store(enum dtype d, void *p, size_t i, double v) {
     case DT_I16: ((int16_t *)p)[i] = (int16_t)whole(v); break;
     case DT_I32: ((int32_t *)p)[i] = (int32_t)v; break;
     case DT_I64: ((int64_t *)p)[i] = (int64_t)v; break;
+    case DT_F8E4M3: ((uint8_t *)p)[i] = f8e4m3_from_double(v); break;
+    case DT_F8E5M2: ((uint8_t *)p)[i] = f8e5m2_from_double(v); break;
     case DT_F16: ((uint16_t *)p)[i] = f16_from_double(v); break;
     case DT_BF16: ((uint16_t *)p)[i] = bf16_from_double(v); break;
     case DT_F32: ((float *)p)[i] = (float)v; break;

@@ -18,6 +18,8 @@
     DTYPE(I16, "i16", "int16", 2, 'I', 1)                                                          \
     DTYPE(I32, "i32", "int32", 4, 'I', 2)                                                          \
     DTYPE(I64, "i64", "int64", 8, 'I', 3)                                                          \
+    DTYPE(F8E4M3, "f8e4m3", "float8_e4m3fn", 1, 'F', -1)                                           \
+    DTYPE(F8E5M2, "f8e5m2", "float8_e5m2", 1, 'F', -1)                                             \
     DTYPE(F16, "f16", "float16", 2, 'F', 0)                                                        \
     DTYPE(BF16, "bf16", "bfloat16", 2, 'F', 0)                                                     \
     DTYPE(F32, "f32", "float32", 4, 'F', 1)                                                        \
@@ -36,6 +38,7 @@ int dtype_bytes(enum dtype d);
 bool dtype_is_float(enum dtype d);
 bool dtype_is_int(enum dtype d);    /* not bool */
 bool dtype_is_narrow(enum dtype d); /* an integer of fewer bits than maths on it: u8, i8, i16 */
+bool dtype_is_float8(enum dtype d); /* what is stored and converted, and no more */
 
 /* Is every value of `a` one of d? */
 bool dtype_holds(enum dtype d, enum dtype a);
@@ -48,12 +51,13 @@ bool dtype_parse(const char *s, enum dtype *out);
  */
 enum dtype dtype_promote(enum dtype a, enum dtype b);
 
-/* The type that maths on d is done in: bf16 and f16 compute in f32 (PyTorch's opmath), integers
+/* The type that maths on d is done in: bf16, f16 and f8 compute in f32 (PyTorch's opmath), integers
  * narrower than i32 in i32, cut off to their own bits; others in themselves. */
 enum dtype dtype_opmath(enum dtype d);
 
-/* One element to and from double; memory in the element's own format (bf16/f16 round to nearest
- * even, narrow integers keep their low bits). */
+/* One element to and from double; memory in the element's own format (narrow floats round to
+ * nearest even, narrow integers keep their low bits). What f8e4m3 does not hold is nan, as in
+ * PyTorch before 2.12: it has no infinity. */
 double dtype_load(enum dtype d, const void *p, size_t i);
 void dtype_store(enum dtype d, void *p, size_t i, double v);
 

@@ -23,11 +23,15 @@ typedef long long k_i64;
 typedef bool k_flag; /* a bool as a value */
 struct k_bf16 { unsigned short bits; };
 struct k_f16 { unsigned short bits; };
+struct k_f8e4m3 { unsigned char bits; };
+struct k_f8e5m2 { unsigned char bits; };
 struct k_bool { unsigned char bits; };
 
 template <typename T> struct k_math { typedef T type; };
 template <> struct k_math<k_bf16> { typedef float type; };
 template <> struct k_math<k_f16> { typedef float type; };
+template <> struct k_math<k_f8e4m3> { typedef float type; };
+template <> struct k_math<k_f8e5m2> { typedef float type; };
 template <> struct k_math<k_bool> { typedef bool type; };
 template <> struct k_math<k_u8> { typedef int type; };
 template <> struct k_math<k_i8> { typedef int type; };
@@ -71,6 +75,27 @@ K_DEVICE float k_f16_float(unsigned short h) {
 }
 #endif
 
+/* f8: 3 and 2 digits behind the first. What is subnormal there is rounded by adding a number whose last bit is theirs;
+ * what is too large becomes nan and infinity, while cvt.rn.satfinite would take the largest. */
+K_DEVICE unsigned k_f8e4m3_bits(float f) {
+    const unsigned u = k_as_uint(f), sign = (u >> 24) & 0x80u, a = u & 0x7fffffffu;
+    const unsigned small = k_as_uint(k_as_float(a) + k_as_float(0x46800000u)) - 0x46800000u;
+    const unsigned usual = (a - 0x3c000000u + 0x7ffffu + ((a >> 20) & 1u)) >> 20;
+    return sign | (a >= 0x43f00000u ? 0x7fu : a < 0x3c800000u ? small : usual);
+}
+K_DEVICE float k_f8e4m3_float(unsigned h) {
+    const float f = k_as_float((h & 0x7fu) << 20) * k_as_float(0x7b800000u); /* 2^120 */
+    return k_as_float(((h & 0x7fu) == 0x7fu ? 0x7fc00000u : k_as_uint(f)) | (h & 0x80u) << 24);
+}
+K_DEVICE unsigned k_f8e5m2_bits(float f) {
+    const unsigned u = k_as_uint(f), sign = (u >> 24) & 0x80u, a = u & 0x7fffffffu;
+    const unsigned small = k_as_uint(k_as_float(a) + k_as_float(0x43000000u)) - 0x43000000u;
+    const unsigned usual = (a - 0x38000000u + 0xfffffu + ((a >> 21) & 1u)) >> 21;
+    const unsigned large = a > 0x7f800000u ? 0x7fu : 0x7cu;
+    return sign | (a >= 0x47800000u ? large : a < 0x38800000u ? small : usual);
+}
+K_DEVICE float k_f8e5m2_float(unsigned h) { return k_f16_float((unsigned short)(h << 8)); }
+
 /* ---- packs: N elements of T as they lie in memory, in 32-bit registers ----------------------- */
 
 template <typename T, int N> struct k_pack {
@@ -93,6 +118,12 @@ template <int N> K_DEVICE float k_get(const k_pack<k_bf16, N> &p, int i) {
 }
 template <int N> K_DEVICE float k_get(const k_pack<k_f16, N> &p, int i) {
     return k_f16_float((unsigned short)(p.w[i / 2] >> (16 * (i & 1))));
+}
+template <int N> K_DEVICE float k_get(const k_pack<k_f8e4m3, N> &p, int i) {
+    return k_f8e4m3_float(p.w[i / 4] >> (8 * (i & 3)) & 255);
+}
+template <int N> K_DEVICE float k_get(const k_pack<k_f8e5m2, N> &p, int i) {
+    return k_f8e5m2_float(p.w[i / 4] >> (8 * (i & 3)) & 255);
 }
 template <int N> K_DEVICE bool k_get(const k_pack<k_bool, N> &p, int i) { return (p.w[i / 4] >> (8 * (i & 3)) & 255) != 0; }
 
@@ -134,6 +165,18 @@ template <int N> K_DEVICE void k_put(k_pack<k_f16, N> &p, const float *v) {
 #pragma unroll
     for (int i = 0; i < N / 2; i++) p.w[i] = k_f16_bits(v[2 * i]) | (unsigned)k_f16_bits(v[2 * i + 1]) << 16;
     if (N & 1) p.w[N / 2] = k_f16_bits(v[N - 1]);
+}
+template <int N> K_DEVICE void k_put(k_pack<k_f8e4m3, N> &p, const float *v) {
+    int bits[N];
+#pragma unroll
+    for (int i = 0; i < N; i++) bits[i] = (int)k_f8e4m3_bits(v[i]);
+    k_put_bits<8, N>(p.w, bits);
+}
+template <int N> K_DEVICE void k_put(k_pack<k_f8e5m2, N> &p, const float *v) {
+    int bits[N];
+#pragma unroll
+    for (int i = 0; i < N; i++) bits[i] = (int)k_f8e5m2_bits(v[i]);
+    k_put_bits<8, N>(p.w, bits);
 }
 template <int N> K_DEVICE void k_put(k_pack<k_bool, N> &p, const bool *v) {
 #pragma unroll
@@ -564,6 +607,8 @@ K_DEVICE long long k_sign(long long a) { return (a > 0) - (a < 0); }
 
 K_DEVICE float k_round_bf16(float f) { return k_as_float((unsigned)k_bf16_bits(f) << 16); }
 K_DEVICE float k_round_f16(float f) { return k_f16_float(k_f16_bits(f)); }
+K_DEVICE float k_round_f8e4m3(float f) { return k_f8e4m3_float(k_f8e4m3_bits(f)); }
+K_DEVICE float k_round_f8e5m2(float f) { return k_f8e5m2_float(k_f8e5m2_bits(f)); }
 
 /* ---- random numbers: element i of random tensor `tensor` under `seed`, as graph/random.c has it: Philox 4x32-10 --- */
 

@@ -14,7 +14,7 @@ typedef short k_i16;
 typedef int k_i32;
 typedef long long k_i64;
 typedef unsigned short k_bf16, k_f16;
-typedef unsigned char k_bool;
+typedef unsigned char k_bool, k_f8e4m3, k_f8e5m2;
 typedef int k_flag; /* a bool as a value */
 
 #define K_INLINE static inline __attribute__((always_inline, unused))
@@ -86,8 +86,33 @@ K_INLINE k_f16 k_to_f16(float f) {
 }
 #endif
 
+/* Cut to 3 and 2 digits behind the first; see base/dtype.c. What is subnormal there is rounded by
+ * adding a number whose last bit is theirs. */
+K_INLINE float k_from_f8e4m3(k_f8e4m3 h) {
+    uint32_t m = (uint32_t)(h & 0x7f) << 20, sign = (uint32_t)(h & 0x80) << 24;
+    float f = k_as_float(m) * k_as_float(0x7b800000u); /* 2^120 */
+    if ((h & 0x7f) == 0x7f) f = k_nan();
+    return k_as_float(k_as_uint(f) | sign);
+}
+K_INLINE k_f8e4m3 k_to_f8e4m3(float f) {
+    uint32_t u = k_as_uint(f), sign = (u >> 24) & 0x80u, a = u & 0x7fffffffu;
+    uint32_t small = k_as_uint(k_as_float(a) + k_as_float(0x46800000u)) - 0x46800000u;
+    uint32_t usual = (a - 0x3c000000u + 0x7ffffu + ((a >> 20) & 1u)) >> 20;
+    return (k_f8e4m3)(sign | (a >= 0x43f00000u ? 0x7fu : a < 0x3c800000u ? small : usual));
+}
+K_INLINE float k_from_f8e5m2(k_f8e5m2 h) { return k_from_f16((k_f16)(h << 8)); }
+K_INLINE k_f8e5m2 k_to_f8e5m2(float f) {
+    uint32_t u = k_as_uint(f), sign = (u >> 24) & 0x80u, a = u & 0x7fffffffu;
+    uint32_t small = k_as_uint(k_as_float(a) + k_as_float(0x43000000u)) - 0x43000000u;
+    uint32_t usual = (a - 0x38000000u + 0xfffffu + ((a >> 21) & 1u)) >> 21;
+    uint32_t large = a > 0x7f800000u ? 0x7fu : 0x7cu;
+    return (k_f8e5m2)(sign | (a >= 0x47800000u ? large : a < 0x38800000u ? small : usual));
+}
+
 K_INLINE float k_round_bf16(float f) { return k_from_bf16(k_to_bf16(f)); }
 K_INLINE float k_round_f16(float f) { return k_from_f16(k_to_f16(f)); }
+K_INLINE float k_round_f8e4m3(float f) { return k_from_f8e4m3(k_to_f8e4m3(f)); }
+K_INLINE float k_round_f8e5m2(float f) { return k_from_f8e5m2(k_to_f8e5m2(f)); }
 
 /* n floats to memory past the caches, where the address allows it. The widest registers of a
  * machine have K_LANES floats; <immintrin.h> would take as long to read as a kernel to compile. */

@@ -47,6 +47,8 @@ const char *math_type(enum dtype t) {
     case DT_U8:
     case DT_I8:
     case DT_I16:
+    case DT_F8E4M3:
+    case DT_F8E5M2:
     case DT_F16:
     case DT_BF16:
     case DT_F32:

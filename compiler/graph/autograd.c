@@ -92,7 +92,7 @@ static node_id fit(struct build *b, node_id x, const struct meta *m) {
     bool same = g->rank == m->rank;
     for (int i = 0; same && i < m->rank; i++) same = g->size[i] == m->size[i];
     if (!same) x = call(b, OP_EXPAND, arg_node(x), arg_ints(b->g, m->size, m->rank));
-    return cast(b, x, m->dtype);
+    return cast(b, x, dtype_is_float8(m->dtype) ? DT_F32 : m->dtype); /* which has no sums */
 }
 
 static void accumulate(struct backward *w, node_id n, node_id grad) {
@@ -179,7 +179,8 @@ static void walk(struct backward *w, node_id first, node_id end) {
 /* ---- the joint graph ------------------------------------------------------------------------- */
 
 static bool has_tangent(const struct graph *forward, uint32_t output) {
-    return dtype_is_float(forward->nodes.at[forward->outputs.at[output]].meta.dtype);
+    enum dtype t = forward->nodes.at[forward->outputs.at[output]].meta.dtype;
+    return dtype_is_float(t) && !dtype_is_float8(t);
 }
 
 static void add_tangents(struct graph *g, const struct graph *forward) {

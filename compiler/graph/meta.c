@@ -220,9 +220,38 @@ static bool check_narrow(const struct infer *in, enum dtype result) {
     return true;
 }
 
+/* Operators that take and make elements as they are, or convert them. */
+static bool keeps_elements(const struct op_info *op) {
+    static const enum op composites[] = {
+        OP_FLOAT,     OP_HALF,       OP_BFLOAT16,  OP_DOUBLE,      OP_LONG,    OP_INT,
+        OP_SHORT,     OP_CHAR,       OP_BYTE,      OP_BOOL,        OP_TYPE_AS, OP_FLATTEN,
+        OP_UNFLATTEN, OP_TRANSPOSE,  OP_T,         OP_MT,          OP_MOVEDIM, OP_NARROW,
+        OP_SELECT,    OP_EXPAND_AS,  OP_VIEW_AS,   OP_CONTIGUOUS,  OP_CLONE,   OP_DETACH,
+        OP_STACK,     OP_EMBEDDING,  OP_ZEROS,     OP_ONES,        OP_EMPTY,   OP_ZEROS_LIKE,
+        OP_ONES_LIKE, OP_EMPTY_LIKE, OP_FULL_LIKE, OP_INDEX_SELECT};
+    if (op->class == INPUT || op->class == VIEW || op->class == MOVE) return true;
+    if (op->id == OP_CAST || op->id == OP_CONVERT || op->id == OP_FULL) return true;
+    for (size_t i = 0; i < sizeof composites / sizeof *composites; i++)
+        if (composites[i] == op->id) return true;
+    return false;
+}
+
+static bool check_float8(const struct infer *in, enum dtype result) {
+    enum dtype t = result;
+    for (int i = 0; i < in->op->n_params && !dtype_is_float8(t); i++) {
+        const node_id *at;
+        for (int k = arg_nodes(&in->args[i], &at); k-- > 0 && !dtype_is_float8(t);)
+            t = in->g->nodes.at[at[k]].meta.dtype;
+    }
+    return !dtype_is_float8(t) || keeps_elements(in->op) ||
+           infer_fail(in, "not implemented for %s; convert it first, as with .float()",
+                      dtype_torch_name(t));
+}
+
 static bool check_dtype(const struct infer *in, enum dtype result) {
     int k;
-    if (!check_numbers(in, result) || !check_narrow(in, result)) return false;
+    if (!check_numbers(in, result) || !check_narrow(in, result) || !check_float8(in, result))
+        return false;
     if (op_param(in->op->id, "reduction", &k) && !strcmp(in->args[k].s, "mean") &&
         !need_float(in, result)) /* a mean of integers is none */
         return false;

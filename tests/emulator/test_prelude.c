@@ -12,9 +12,9 @@
 #include "base/base.h"
 #include "tests/emulator/emu.h"
 
-static const enum dtype TYPES[] = {DT_BOOL, DT_U8,  DT_I8,   DT_I16, DT_I32,
-                                   DT_I64,  DT_F16, DT_BF16, DT_F32, DT_F64};
-enum { N_TYPES = sizeof TYPES / sizeof *TYPES, MAX_PACK = 16, THREADS = 64, MAX_KERNELS = 160 };
+static const enum dtype TYPES[] = {DT_BOOL, DT_U8,   DT_I8,  DT_I16, DT_I32,    DT_I64,
+                                   DT_F16,  DT_BF16, DT_F32, DT_F64, DT_F8E4M3, DT_F8E5M2};
+enum { N_TYPES = sizeof TYPES / sizeof *TYPES, MAX_PACK = 16, THREADS = 64, MAX_KERNELS = 192 };
 
 /* Kernels gathered in one text: a batch compiles much faster than one by one. */
 struct batch {

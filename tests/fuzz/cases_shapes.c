@@ -163,6 +163,14 @@ static const char *const shapes[] = {
     " %c = add(%a, %b)\n %d = mul(%z, 300)\n %e = float(%a)\n %f = float(%d)\n"
     " %g = add(%e, %f)\n %h = neg(%x)\n %i = lt(%h, %a)\n %k = char(%x)\n %l = byte(%d)\n"
     " %n = sum(%b, 1)\n return %c, %g, %i, %k, %l, %n\n}\n",
+    /* floats of 8 bits: rounded, too large, subnormal; stored and not; moved */
+    "graph(%x: f32[5, 256], %w: f8e4m3[256]) {\n %a = abs(%x)\n %m = amax(%a, [1], True)\n"
+    " %s = div(%m, 448)\n %d = div(%x, %s)\n %q = to(%d, f8e4m3)\n %f = float(%q)\n"
+    " %v = float(%w)\n %y = mul(%f, %v)\n %z = mul(%y, %s)\n return %q, %s, %z\n}\n",
+    "graph(%x: bf16[4, 33], %y: f8e5m2[33, 4]) {\n %a = mul(%x, 100000)\n %b = mul(%x, 0.0001)\n"
+    " %p = to(%a, f8e5m2)\n %q = to(%b, f8e5m2)\n %r = to(%b, f8e4m3)\n %s = to(%a, f8e4m3)\n"
+    " %t = permute(%y, [1, 0])\n %c = cat([%p, %t, %q], 0)\n %f = float(%r)\n"
+    " %n = sum(%f, 1)\n return %c, %r, %s, %n\n}\n",
     /* a cast rounds, though its result is not stored */
     "graph(%x: f32[4, 24]) {\n %b = to(%x, bf16)\n %f = float(%b)\n %d = sub(%x, %f)\n"
     " %h = half(%x)\n %e = mul(%h, 1)\n %g = double(%e)\n %s = sum(%d, 1)\n"

@@ -58,6 +58,8 @@ static double as_stored(enum dtype t, double v) {
  * f32 and f64: sums have many terms, and functions are approximated. */
 static double rounding_error(enum dtype t) {
     switch (t) {
+    case DT_F8E4M3: return 0x1p-4;
+    case DT_F8E5M2: return 0x1p-3;
     case DT_BF16: return 0x1p-8;
     case DT_F16: return 0x1p-11;
     case DT_F32: return 0x1p-20;

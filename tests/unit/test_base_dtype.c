@@ -12,7 +12,7 @@
 #include "base/dtype.h"
 
 static uint16_t stored(enum dtype d, double v) {
-    uint16_t bits;
+    uint16_t bits = 0;
     dtype_store(d, &bits, 0, v);
     return bits;
 }
@@ -88,6 +88,40 @@ static void test_well_known_values(void **state) {
     assert_int_equal(stored(DT_BF16, 1.0 + 1.0 / 256), 0x3f80); /* half way to 1 + 1/128 */
 }
 
+/* Both floats of 8 bits: every value, what lies half way between two, and what none is near. */
+static void test_float8(void **state) {
+    const struct {
+        enum dtype d;
+        double least, most, overflows;
+        uint8_t last, beyond;
+    } all[] = {{DT_F8E4M3, 0x1p-9, 448, 464, 0x7e, 0x7f},
+               {DT_F8E5M2, 0x1p-16, 57344, 61440, 0x7b, 0x7c}};
+    for (int k = 0; k < 2; k++) {
+        enum dtype d = all[k].d;
+        assert_true(loaded(d, 1) == all[k].least && loaded(d, all[k].last) == all[k].most);
+        for (unsigned b = 0; b <= all[k].last; b++) {
+            double v = loaded(d, (uint16_t)b), next = loaded(d, (uint16_t)(b + 1));
+            assert_int_equal((uint8_t)stored(d, v), b);
+            assert_int_equal((uint8_t)stored(d, -v), b | 0x80);
+            assert_true(loaded(d, (uint16_t)(b | 0x80)) == -v);
+            if (b == all[k].last) break;
+            assert_true(next > v);
+            assert_int_equal((uint8_t)stored(d, (v + next) / 2), b + (b & 1));
+            assert_int_equal((uint8_t)stored(d, nextafter((v + next) / 2, 0)), b);
+            assert_int_equal((uint8_t)stored(d, nextafter((v + next) / 2, INFINITY)), b + 1);
+        }
+        assert_int_equal((uint8_t)stored(d, nextafter(all[k].overflows, 0)), all[k].last);
+        assert_int_equal((uint8_t)stored(d, nextafter(all[k].overflows, INFINITY)), all[k].beyond);
+        assert_int_equal((uint8_t)stored(d, INFINITY), all[k].beyond);
+        assert_int_equal((uint8_t)stored(d, -1e300), all[k].beyond | 0x80);
+        assert_int_equal((uint8_t)stored(d, NAN) & 0x7f, 0x7f);
+        assert_true(isnan(loaded(d, 0x7f)) && isnan(loaded(d, 0xff)));
+    }
+    assert_int_equal((uint8_t)stored(DT_F8E4M3, 464), 0x7e); /* to even */
+    assert_int_equal((uint8_t)stored(DT_F8E5M2, 61440), 0x7c);
+    assert_true(loaded(DT_F8E5M2, 0xfc) == -INFINITY);
+}
+
 /* Elements are addressed by index, and neighbours are left alone. */
 static void test_elements(void **state) {
     for (enum dtype d = 0; d < DT_COUNT; d++) {
@@ -157,17 +191,34 @@ static void test_names(void **state) {
 /* PyTorch's table for tensors of rank >= 1, rows and columns in the order of DTYPES. */
 static void test_promotion(void **state) {
     static const char *const torch[DT_COUNT][DT_COUNT] = {
-        /*          bool    u8     i8     i16    i32    i64    f16    bf16    f32    f64 */
-        /* bool */ {"bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},
-        /* u8   */ {"u8", "u8", "i16", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},
-        /* i8   */ {"i8", "i16", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},
-        /* i16  */ {"i16", "i16", "i16", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},
-        /* i32  */ {"i32", "i32", "i32", "i32", "i32", "i64", "f16", "bf16", "f32", "f64"},
-        /* i64  */ {"i64", "i64", "i64", "i64", "i64", "i64", "f16", "bf16", "f32", "f64"},
-        /* f16  */ {"f16", "f16", "f16", "f16", "f16", "f16", "f16", "f32", "f32", "f64"},
-        /* bf16 */ {"bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "f32", "bf16", "f32", "f64"},
-        /* f32  */ {"f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f64"},
-        /* f64  */ {"f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64"},
+        /* f8 has no promotion in PyTorch, and no operator here asks for one */
+        /* bool   */ {"bool", "u8", "i8", "i16", "i32", "i64", "f8e4m3", "f8e5m2", "f16", "bf16",
+                      "f32", "f64"},
+        /* u8     */
+        {"u8", "u8", "i16", "i16", "i32", "i64", "f8e4m3", "f8e5m2", "f16", "bf16", "f32", "f64"},
+        /* i8     */
+        {"i8", "i16", "i8", "i16", "i32", "i64", "f8e4m3", "f8e5m2", "f16", "bf16", "f32", "f64"},
+        /* i16    */
+        {"i16", "i16", "i16", "i16", "i32", "i64", "f8e4m3", "f8e5m2", "f16", "bf16", "f32", "f64"},
+        /* i32    */
+        {"i32", "i32", "i32", "i32", "i32", "i64", "f8e4m3", "f8e5m2", "f16", "bf16", "f32", "f64"},
+        /* i64    */
+        {"i64", "i64", "i64", "i64", "i64", "i64", "f8e4m3", "f8e5m2", "f16", "bf16", "f32", "f64"},
+        /* f8e4m3 */
+        {"f8e4m3", "f8e4m3", "f8e4m3", "f8e4m3", "f8e4m3", "f8e4m3", "f8e4m3", "f32", "f16", "bf16",
+         "f32", "f64"},
+        /* f8e5m2 */
+        {"f8e5m2", "f8e5m2", "f8e5m2", "f8e5m2", "f8e5m2", "f8e5m2", "f32", "f8e5m2", "f16", "bf16",
+         "f32", "f64"},
+        /* f16    */
+        {"f16", "f16", "f16", "f16", "f16", "f16", "f16", "f16", "f16", "f32", "f32", "f64"},
+        /* bf16   */
+        {"bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "f32", "bf16", "f32",
+         "f64"},
+        /* f32    */
+        {"f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f64"},
+        /* f64    */
+        {"f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64"},
     };
     for (enum dtype a = 0; a < DT_COUNT; a++)
         for (enum dtype b = 0; b < DT_COUNT; b++)
@@ -176,9 +227,11 @@ static void test_promotion(void **state) {
 
 static void test_classes(void **state) {
     for (enum dtype d = 0; d < DT_COUNT; d++) {
-        bool half = d == DT_F16 || d == DT_BF16, narrow = d == DT_U8 || d == DT_I8 || d == DT_I16;
+        bool half = d == DT_F16 || d == DT_BF16 || dtype_is_float8(d),
+             narrow = d == DT_U8 || d == DT_I8 || d == DT_I16;
         assert_int_equal(dtype_opmath(d), half ? DT_F32 : narrow ? DT_I32 : d);
         assert_int_equal(dtype_is_narrow(d), narrow);
+        assert_int_equal(dtype_is_float8(d), d == DT_F8E4M3 || d == DT_F8E5M2);
         assert_int_equal(dtype_is_float(d), half || d == DT_F32 || d == DT_F64);
         assert_int_equal(dtype_is_int(d), narrow || d == DT_I32 || d == DT_I64);
     }
@@ -223,6 +276,7 @@ int main(void) {
         cmocka_unit_test(test_f16_rounding),
         cmocka_unit_test(test_bf16_rounding),
         cmocka_unit_test(test_well_known_values),
+        cmocka_unit_test(test_float8),
         cmocka_unit_test(test_elements),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_promotion),

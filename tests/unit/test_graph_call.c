@@ -93,6 +93,10 @@ static void test_refusals(void **state) {
     refused("%x: f32[2]", "where(%x, 1, 2)", "where: condition must be a bool tensor, got f32");
     refused("%x: bool[2]", "neg(%x)", "neg: a bool tensor has no negative");
     refused("%x: f32[2]", "bitwise_not(%x)", "needs bool or integer tensors, got f32");
+    refused("%x: u8[2]", "eq(%x, 300)", "value cannot be converted to type uint8 without overflow");
+    refused("%x: i8[2]", "clamp(%x, 0, 200)", "to type int8 without overflow: 200");
+    refused("%x: f8e4m3[2]", "add(%x, %x)", "not implemented for float8_e4m3fn; convert it first");
+    refused("%x: f32[2]", "sum(%x, dtype=f8e5m2)", "not implemented for float8_e5m2");
     refused("%x: i64[4]", "add(%x, %x, alpha=0.5)",
             "add: alpha must be a whole number for i64 tensors, not 0.5");
     refused("%x: i64[4]", "mse_loss(%x, %x)", "mse_loss: needs a floating-point tensor, got i64");

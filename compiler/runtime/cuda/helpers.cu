@@ -50,6 +50,11 @@ static double half_value(unsigned short bits) {
     asm("cvt.f32.f16 %0, %1;" : "=f"(v) : "h"(bits));
     return v;
 }
+static float f8e4m3_value(unsigned bits) {
+    if ((bits & 0x7f) == 0x7f) return __uint_as_float(0x7fc00000u);
+    float v = __uint_as_float((bits & 0x7f) << 20) * __uint_as_float(0x7b800000u); /* 2^120 */
+    return bits & 0x80 ? -v : v;
+}
 static double element(int dtype, const void *p, i64 i) {
     switch (dtype) {
     case DT_BOOL: return ((const unsigned char *)p)[i] != 0;
@@ -58,6 +63,8 @@ static double element(int dtype, const void *p, i64 i) {
     case DT_I16: return ((const short *)p)[i];
     case DT_I32: return ((const int *)p)[i];
     case DT_I64: return (double)((const i64 *)p)[i];
+    case DT_F8E4M3: return f8e4m3_value(((const unsigned char *)p)[i]);
+    case DT_F8E5M2: return half_value((unsigned short)(((const unsigned char *)p)[i] << 8));
     case DT_F16: return half_value(((const unsigned short *)p)[i]);
     case DT_BF16: return __uint_as_float((unsigned)((const unsigned short *)p)[i] << 16);
     case DT_F32: return ((const float *)p)[i];
