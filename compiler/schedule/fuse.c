@@ -655,6 +655,7 @@ struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limi
     struct schedule *s = NEW(a, struct schedule);
     schedule_nested(l, eager);
     if (!eager && limits->kind == DEVICE_CUDA) schedule_unroll(l);
+    if (!eager) schedule_by_rows(l, limits);
     *s = (struct schedule){.arena = a, .loops = l, .log = buf_new(a)};
     s->group_of = NEW_ARRAY(a, uint32_t, l->nests.n);
     s->writer = NEW_ARRAY(a, uint32_t, l->buffers.n);

@@ -62,9 +62,11 @@ struct schedule {
 };
 enum { NO_NEST = UINT32_MAX };
 
-/* nested.c, unroll.c (on a GPU, not for eager): the first steps of schedule_fuse. */
+/* nested.c, unroll.c (on a GPU, not for eager), by_rows.c (not for eager): the first steps of
+ * schedule_fuse. */
 void schedule_nested(struct loops *l, bool eager);
 void schedule_unroll(struct loops *l);
+void schedule_by_rows(struct loops *l, const struct device_limits *limits);
 /* fuse.c, recompute.c (not for eager), order.c, memory.c: the passes, in this order.
  * eager: fuse only nests that came from the same operator of the captured graph. */
 struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits, bool eager,

@@ -44,6 +44,13 @@ static const char *const shapes[] = {
     "relu(%y)\n return %z\n}\n",
     "graph(%x: f32[2, 5, 7], %y: f32[2, 7, 6]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
     "graph(%x: f32[4, 32][1, 4]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
+    /* rows, and all that they come to */
+    "graph(%x: bf16[20, 96], %y: bf16[20, 96]) {\n %l = log_softmax(%x, 1)\n %p = softmax(%y, 1)\n"
+    " %k = kl_div(%l, %p, 'batchmean')\n return %k\n}\n",
+    "graph(%x: f32[3, 7, 33]) {\n %p = softmax(%x, 2)\n %q = mul(%p, %x)\n %s = sum(%q, [0, 2])\n"
+    " %m = amin(%q)\n return %s, %m\n}\n",
+    "graph(%x: f32[3, 20, 12]) {\n %p = softmax(%x, 1)\n %s = sum(%p, [1, 2])\n %r = prod(%p)\n"
+    " return %s, %r\n}\n",
     "graph(%x: f32[0, 32]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
     "graph(%x: f32[]) {\n %y = exp(%x)\n return %y\n}\n",
     "graph(%x: f32[5, 6]) {\n return %x\n}\n",

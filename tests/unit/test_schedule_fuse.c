@@ -295,6 +295,69 @@ static void test_nested(void **state) {
     CHECK(apart);
 }
 
+/* A reduction of rows, and of all of them. */
+static void test_by_rows(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[64, 50], %y: f32[64, 50]) {\n %l = log_softmax(%x, 1)\n"
+         " %p = softmax(%y, 1)\n %k = kl_div(%l, %p, 'batchmean')\n return %k\n}\n",
+         2,
+         {NULL}},
+        {"graph(%x: f32[4, 16, 50]) {\n %p = softmax(%x, 2)\n %q = mul(%p, %p)\n"
+         " %s = sum(%q)\n %m = amax(%q, [0, 2])\n return %s, %m\n}\n",
+         3, /* both along the rows of p; what each makes of these is its own */
+         {"s_rows  with", "m_rows"}},
+        {"graph(%x: f32[4, 50, 32]) {\n %p = softmax(%x, 1)\n %s = prod(%p)\n return %s\n}\n",
+         2, /* neighbours are other rows */
+         {NULL}},
+        {"graph(%x: f32[64, 50]) {\n %p = softmax(%x, 1)\n %e = mul(%p, %x)\n %s = sum(%e, 1)\n"
+         " %m = mean(%s)\n return %m\n}\n",
+         2, /* nested.c has made one of them */
+         {NULL}},
+        {"graph(%x: f32[12, 50], %r: f32[12]) {\n %v = unsqueeze(%r, 1)\n %y = sub(%x, %v)\n"
+         " %s = sum(%y)\n return %s\n}\n",
+         1, /* a number for each row, but nothing is reduced to it */
+         {NULL}},
+    };
+    static const struct fusion apart[] = {
+        {"graph(%x: f32[64, 50], %y: f32[64, 50]) {\n %r = sum(%x, 1, True)\n %d = mul(%y, %r)\n"
+         " %s = sum(%d)\n return %s\n}\n",
+         2, /* of other elements */
+         {NULL}},
+        {"graph(%x: f32[64, 2], %w: f32[64, 2]) {\n %r = amax(%x, 1, True)\n %d = sub(%x, %r)\n"
+         " %m = mul(%d, %r)\n %s = sum(%m)\n return %s, %r\n}\n",
+         2, /* which are fewer bytes than what the rows come to, stored and read */
+         {NULL}},
+        {"graph(%x: f32[4, 65536]) {\n %m = amax(%x, 1, True)\n %d = sub(%x, %m)\n"
+         " %s = sum(%d)\n return %s\n}\n",
+         2, /* rows for some multiprocessors only */
+         {"m  with  d+s: not fused"}},
+        {"graph(%x: f32[64, 32], %w: f32[32, 32]) {\n %p = softmax(%x, 1)\n %y = mm(%p, %w)\n"
+         " %q = mul(%p, %y)\n %s = sum(%q)\n return %s\n}\n",
+         3, /* a product of the rows is another kernel, before what reads it */
+         {NULL}},
+        {"graph(%x: f32[64, 32]) {\n %r = amax(%x, 1, True)\n %d = sub(%x, %r)\n"
+         " %s = sum(%d, 0)\n return %s\n}\n",
+         2, /* columns */
+         {NULL}},
+    };
+    CHECK(cases);
+    CHECK(apart);
+}
+
+/* What rows come to is all that is stored between, in opmath; on a CPU, too. */
+static void test_by_rows_stores(void **state) {
+    static const char text[] = "graph(%x: bf16[64, 50], %y: bf16[64, 50]) {\n %p = softmax(%x, 1)\n"
+                               " %l = mse_loss(%p, %y)\n return %l\n}\n";
+    struct device_limits limits[] = {test_gpu("sm_90a"), test_cpu()};
+    for (int i = 0; i < 2; i++) {
+        struct arena *a = arena_new();
+        struct schedule *s = must_schedule(a, text, "", &limits[i], false);
+        assert_int_equal(s->groups.n, 2);
+        assert_int_equal(s->pool_bytes, 64 * 4);
+        arena_free(a);
+    }
+}
+
 /* A short reduction that another one reads. */
 static void test_unrolled(void **state) {
     static const struct fusion cases[] = {
@@ -688,6 +751,8 @@ int main(void) {
         cmocka_unit_test(test_epilogue_first),
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_by_rows),
+        cmocka_unit_test(test_by_rows_stores),
         cmocka_unit_test(test_unrolled),
         cmocka_unit_test(test_abreast),
         cmocka_unit_test(test_landing),

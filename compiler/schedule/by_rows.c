@@ -1,0 +1,327 @@
+/* by_rows.c: a reduction of more axes than the rows that it stands on goes along these rows first.
+ *
+ *   a[i0] = amax r0: 8192 of x[i0, r0]
+ *   s[i0] = sum r0: 8192 of exp(x[i0, r0] - a[i0])
+ *   y     = sum r0: 4096, r1: 8192 of f(x[r0, r1], a[r0], s[r0])      reads x once more
+ * ->
+ *   b[i0] = sum r0: 8192 of f(x[i0, r0], a[i0], s[i0])                rows, as a and s are
+ *   y     = sum r0: 4096 of b[r0]
+ *
+ * A kernel has one kind of rows, so y could not be in the one that reads x for a and s, and much of
+ * f would be stored for it; b can. What a row comes to is kept in opmath.
+ *
+ * Only if the same elements are read by both, and they are more memory than what the rows come to,
+ * which is stored and read again; if there are rows for all of the device (see too_few_rows in
+ * fuse.c); and if nothing but such rows stands between them, which would be another kernel.
+ *
+ * Needs: loops that no schedule looks at yet, after nested.c, which does the reverse. Keeps: which
+ * nests there are and their order; new ones come before those that read them. */
+#include "schedule/schedule.h"
+
+/* What is read, in the axes of the nest that it is read for. */
+struct leaf {
+    buffer_id buffer;
+    ex index[WS_MAX_RANK];
+};
+
+struct leaves {
+    struct map seen;
+    VEC(struct leaf) at;
+};
+
+struct by_rows {
+    struct loops *l;
+    const struct device_limits *limits;
+    uint32_t *writer; /* per buffer; NO_NEST for inputs */
+};
+
+/* A reduction as two: along `inner`, for each of `outer`, as is done for the rows that it reads. */
+struct cut {
+    struct leaf rows;
+    int n_outer, n_inner; /* n_inner: 0 if there is no such cut */
+    ex outer[WS_MAX_RANK], inner[WS_MAX_RANK];
+};
+
+static void find_writers(struct by_rows *s) {
+    struct loops *l = s->l;
+    s->writer = NEW_ARRAY(l->arena, uint32_t, l->buffers.n);
+    for (buffer_id b = 0; b < l->buffers.n; b++) s->writer[b] = NO_NEST;
+    for (uint32_t k = 0; k < l->nests.n; k++) s->writer[l->nests.at[k].out] = k;
+}
+
+static bool is_pointwise(const struct nest *n) { return !n->n_reduce && !n->scan; }
+
+/* The axes of n, which out is read by at `index`, as what they are there. */
+static int axes_at(const struct by_rows *s, const struct nest *n, const ex *index, ex *from,
+                   ex *to) {
+    int count = 0;
+    for (int d = 0; d < s->l->buffers.at[n->out].meta.rank; d++)
+        if (ex_kind(s->l->ex, n->out_index[d]) == EX_SYM) {
+            from[count] = n->out_index[d];
+            to[count++] = index[d];
+        }
+    return count;
+}
+
+/* What nest n reads, through pointwise nests, if its axes `from` are `to`. */
+static void add_leaves(const struct by_rows *s, struct leaves *o, const struct nest *n,
+                       const ex *from, const ex *to, int count) {
+    for (uint32_t i = 0; i < n->insts.n; i++) {
+        const struct inst *x = &n->insts.at[i];
+        struct leaf leaf = {.buffer = x->buffer};
+        ex axes[WS_MAX_RANK], at[WS_MAX_RANK];
+        if (x->kind != INST_LOAD) continue;
+        for (int d = 0; d < x->n_index; d++)
+            leaf.index[d] = ex_subst(s->l->ex, x->index[d], from, to, count);
+        if (!map_put(&o->seen, &leaf, sizeof leaf, 1)) continue;
+        uint32_t w = s->writer[x->buffer];
+        if (w == NO_NEST || !is_pointwise(&s->l->nests.at[w])) {
+            vec_push(s->l->arena, &o->at, leaf);
+            continue;
+        }
+        int rank = axes_at(s, &s->l->nests.at[w], leaf.index, axes, at);
+        add_leaves(s, o, &s->l->nests.at[w], axes, at, rank);
+    }
+}
+
+static bool has_leaf(const struct leaves *o, const struct leaf *x) {
+    for (uint32_t i = 0; i < o->at.n; i++)
+        if (memcmp(&o->at.at[i], x, sizeof *x) == 0) return true;
+    return false;
+}
+
+/* n cut into the rows that `below` has where it is read, and what they are reduced along; false if
+ * that is nothing, all, or not what `below` goes along. */
+static bool cut_by(const struct by_rows *s, const struct nest *n, const struct leaf *x,
+                   struct cut *c) {
+    uint32_t w = s->writer[x->buffer];
+    if (w == NO_NEST || !s->l->nests.at[w].n_reduce || s->l->nests.at[w].matmul) return false;
+    const struct nest *below = &s->l->nests.at[w];
+    *c = (struct cut){.rows = *x};
+    for (int r = 0; r < n->n_reduce; r++) {
+        bool outer = false;
+        for (int d = 0; d < s->l->buffers.at[x->buffer].meta.rank; d++)
+            outer |= ex_uses(s->l->ex, x->index[d], n->reduce[r]);
+        if (outer)
+            c->outer[c->n_outer++] = n->reduce[r];
+        else
+            c->inner[c->n_inner++] = n->reduce[r];
+    }
+    if (!c->n_outer || c->n_inner != below->n_reduce) return false;
+    for (int r = 0; r < c->n_inner; r++)
+        if (ex_symbol(s->l->ex, c->inner[r])->bound != ex_symbol(s->l->ex, below->reduce[r])->bound)
+            return false;
+    return true;
+}
+
+static bool same_cut(const struct cut *a, const struct cut *b) {
+    return a->n_inner == b->n_inner &&
+           memcmp(a->inner, b->inner, sizeof(ex) * (size_t)a->n_inner) == 0;
+}
+
+/* Does nest k need what nest `from` gives? */
+static bool needs(const struct by_rows *s, uint32_t k, uint32_t from, bool *seen) {
+    const struct nest *n = &s->l->nests.at[k];
+    if (k == from) return true;
+    if (seen[k] || k < from) return false;
+    seen[k] = true;
+    for (uint32_t i = 0; i < n->insts.n; i++) {
+        uint32_t w = n->insts.at[i].kind == INST_LOAD ? s->writer[n->insts.at[i].buffer] : NO_NEST;
+        if (w != NO_NEST && needs(s, w, from, seen)) return true;
+    }
+    return false;
+}
+
+/* Does n also read what stands on c->rows, but has other rows or none? */
+static bool another_between(const struct by_rows *s, const struct nest *n,
+                            const struct leaves *read, const struct cut *c) {
+    uint32_t below = s->writer[c->rows.buffer];
+    for (uint32_t i = 0; i < read->at.n; i++) {
+        struct cut other;
+        uint32_t w = s->writer[read->at.at[i].buffer];
+        bool *seen = NEW_ARRAY(s->l->arena, bool, s->l->nests.n);
+        if (w == NO_NEST || w == below || !needs(s, w, below, seen)) continue;
+        if (!cut_by(s, n, &read->at.at[i], &other) || !same_cut(c, &other)) return true;
+    }
+    return false;
+}
+
+/* Do neighbours in memory belong to different rows? */
+static bool rows_are_inner(const struct by_rows *s, const struct leaf *x, const struct cut *c) {
+    const struct meta *m = &s->l->buffers.at[x->buffer].meta;
+    for (int d = 0; d < m->rank; d++)
+        for (int r = 0; r < c->n_inner && m->stride[d] == ex_const(s->l->ex, 1); r++)
+            if (ex_uses(s->l->ex, x->index[d], c->inner[r])) return false;
+    return true;
+}
+
+/* Bytes that n need not read, as `below` does, if they are one kernel; *rows_inner tells how the
+ * largest of it lies. */
+static int64_t bytes_shared(const struct by_rows *s, const struct leaves *read, const struct cut *c,
+                            bool *rows_inner) {
+    const struct nest *below = &s->l->nests.at[s->writer[c->rows.buffer]];
+    struct leaves o = {.seen = map_new(s->l->arena)};
+    ex from[2 * WS_MAX_RANK], to[2 * WS_MAX_RANK];
+    int64_t shared = 0, most = 0;
+    int count = axes_at(s, below, c->rows.index, from, to);
+    for (int r = 0; r < c->n_inner; r++) {
+        from[count] = below->reduce[r];
+        to[count++] = c->inner[r];
+    }
+    add_leaves(s, &o, below, from, to, count);
+    for (uint32_t i = 0; i < o.at.n; i++) {
+        int64_t bytes = buffer_bytes(s->l, o.at.at[i].buffer);
+        if (!has_leaf(read, &o.at.at[i])) continue;
+        shared += bytes;
+        if (bytes <= most) continue;
+        most = bytes;
+        *rows_inner = rows_are_inner(s, &o.at.at[i], c);
+    }
+    return shared;
+}
+
+/* Bytes saved by a cut of n; 0 if that is no gain. */
+static int64_t gain(const struct by_rows *s, const struct nest *n, const struct leaves *read,
+                    const struct cut *c) {
+    bool rows_inner = false;
+    int64_t rows = axes_numel(s->l, n->axes, n->n_axes) * axes_numel(s->l, c->outer, c->n_outer);
+    int64_t columns = axes_numel(s->l, c->inner, c->n_inner);
+    int bytes = dtype_bytes(dtype_opmath(n->insts.at[n->insts.n - 1].dtype));
+    int64_t saved = bytes_shared(s, read, c, &rows_inner) - 2 * rows * bytes;
+    bool few = columns >= 65536 && !device_rows_fill(s->limits, rows, columns * 4, rows_inner);
+    if (saved <= 0 || few) return 0;
+    return another_between(s, n, read, c) ? 0 : saved;
+}
+
+/* The cut of n that saves most. */
+static struct cut best_cut(const struct by_rows *s, const struct nest *n) {
+    struct leaves read = {.seen = map_new(s->l->arena)};
+    struct cut best = {0}, c;
+    int64_t most = 0;
+    add_leaves(s, &read, n, NULL, NULL, 0);
+    for (uint32_t i = 0; i < read.at.n; i++) {
+        int64_t saved = cut_by(s, n, &read.at.at[i], &c) ? gain(s, n, &read, &c) : 0;
+        if (saved <= most) continue;
+        most = saved;
+        best = c;
+    }
+    return best;
+}
+
+/* The axes of the rows: those that n keeps, and c->outer, in the order that c->rows has them. */
+static int order_rows(const struct by_rows *s, const struct nest *n, const struct cut *c,
+                      ex *axes) {
+    const struct leaf *x = &c->rows;
+    int rank = s->l->buffers.at[x->buffer].meta.rank, count = 0, all = n->n_axes + c->n_outer;
+    bool placed[2 * WS_MAX_RANK] = {false};
+    for (int d = -1; d < rank; d++) /* first those that it does not know */
+        for (int k = 0; k < all; k++) {
+            ex axis = k < n->n_axes ? n->axes[k] : c->outer[k - n->n_axes];
+            bool here = d < 0;
+            for (int e = 0; d < 0 && e < rank; e++) here &= !ex_uses(s->l->ex, x->index[e], axis);
+            if (placed[k] || !(here || (d >= 0 && ex_uses(s->l->ex, x->index[d], axis)))) continue;
+            placed[k] = true;
+            axes[count++] = axis;
+        }
+    return count;
+}
+
+static buffer_id add_rows_buffer(struct by_rows *s, enum dtype t, const ex *axes, int n) {
+    struct loops *l = s->l;
+    struct meta m = {.dtype = t, .rank = n};
+    ex stride = ex_const(l->ex, 1);
+    for (int k = n - 1; k >= 0; k--) {
+        m.size[k] = ex_symbol(l->ex, axes[k])->bound;
+        m.stride[k] = stride;
+        stride = ex_mul(l->ex, stride, m.size[k]);
+    }
+    struct buffer b = {
+        .name = arena_printf(l->arena, "b%u", l->buffers.n), .kind = BUFFER_TEMP, .meta = m};
+    vec_push(l->arena, &l->buffers, b);
+    return l->buffers.n - 1;
+}
+
+/* n along c->inner alone, for each of `rows`, under indices of its own. */
+static struct nest along_rows(struct by_rows *s, const struct nest *n, const struct cut *c,
+                              const ex *rows, int n_rows) {
+    struct exprs *p = s->l->ex;
+    ex from[2 * WS_MAX_RANK], to[2 * WS_MAX_RANK];
+    struct nest in = {.name = arena_printf(s->l->arena, "%s_rows", n->name),
+                      .origin = n->origin,
+                      .where = n->where,
+                      .n_axes = n_rows,
+                      .n_reduce = c->n_inner};
+    for (int k = 0; k < n_rows + c->n_inner; k++) {
+        bool row = k < n_rows;
+        from[k] = row ? rows[k] : c->inner[k - n_rows];
+        to[k] = ex_index(p, arena_printf(s->l->arena, row ? "i%d" : "r%d", row ? k : k - n_rows),
+                         ex_symbol(p, from[k])->bound);
+        if (row)
+            in.axes[k] = in.out_index[k] = to[k];
+        else
+            in.reduce[k - n_rows] = to[k];
+    }
+    for (uint32_t i = 0; i < n->insts.n; i++) {
+        struct inst x = n->insts.at[i];
+        for (int d = 0; d < x.n_index && x.kind != INST_SUBSCRIPT; d++)
+            x.index[d] = ex_subst(p, x.index[d], from, to, n_rows + c->n_inner);
+        vec_push(s->l->arena, &in.insts, x);
+    }
+    struct inst *last = &in.insts.at[in.insts.n - 1];
+    last->dtype = dtype_opmath(last->dtype);
+    in.out = add_rows_buffer(s, last->dtype, rows, n_rows);
+    return in;
+}
+
+/* n over what its rows have come to. */
+static void reduce_rows(struct by_rows *s, struct nest *n, const struct cut *c, buffer_id from,
+                        const ex *rows, int n_rows) {
+    struct exprs *p = s->l->ex;
+    struct inst last = n->insts.at[n->insts.n - 1];
+    struct inst load = {.kind = INST_LOAD,
+                        .dtype = dtype_opmath(last.dtype),
+                        .buffer = from,
+                        .n_index = (uint8_t)n_rows};
+    n->n_reduce = c->n_outer;
+    for (int r = 0; r < c->n_outer; r++)
+        n->reduce[r] =
+            ex_index(p, arena_printf(s->l->arena, "r%d", r), ex_symbol(p, c->outer[r])->bound);
+    for (int k = 0; k < n_rows; k++)
+        load.index[k] = ex_subst(p, rows[k], c->outer, n->reduce, c->n_outer);
+    last.args[0] = 0;
+    memset(&n->insts, 0, sizeof n->insts);
+    vec_push(s->l->arena, &n->insts, load);
+    vec_push(s->l->arena, &n->insts, last);
+}
+
+/* Nest k becomes two, the new one before it. */
+static void cut_nest(struct by_rows *s, uint32_t k, const struct cut *c) {
+    struct loops *l = s->l;
+    ex rows[2 * WS_MAX_RANK];
+    struct nest outer = l->nests.at[k];
+    int n_rows = order_rows(s, &outer, c, rows);
+    struct nest inner = along_rows(s, &outer, c, rows, n_rows);
+    reduce_rows(s, &outer, c, inner.out, rows, n_rows);
+    vec_push(l->arena, &l->nests, outer);
+    memmove(&l->nests.at[k + 1], &l->nests.at[k], sizeof outer * (l->nests.n - 1 - k));
+    l->nests.at[k] = inner;
+    l->nests.at[k + 1] = outer;
+}
+
+static bool may_cut(const struct nest *n) {
+    const struct inst *last = &n->insts.at[n->insts.n - 1];
+    return n->n_reduce > 1 && !n->matmul && reduction_of_values(last->reduction) &&
+           n->n_axes + n->n_reduce <= WS_MAX_RANK;
+}
+
+void schedule_by_rows(struct loops *l, const struct device_limits *limits) {
+    struct by_rows s = {.l = l, .limits = limits};
+    find_writers(&s);
+    for (uint32_t k = 0; k < l->nests.n; k++)
+        while (may_cut(&l->nests.at[k])) {
+            struct cut c = best_cut(&s, &l->nests.at[k]);
+            if (!c.n_inner) break;
+            cut_nest(&s, k, &c);
+            find_writers(&s);
+        }
+}
