@@ -12,11 +12,12 @@
  *
  * Only if the same elements are read by both, and they are more memory than what the rows come to,
  * which is stored and read again; if there are rows for all of the device (see too_few_rows in
- * fuse.c); and if nothing but such rows stands between them, which would be another kernel.
+ * fuse.c); and if nothing but such rows stands between them, which would be another kernel. Where a
+ * reshape lies between, rows are told by parts of axes, such as r0 // 8192, which are split first.
  *
  * Needs: loops that no schedule looks at yet, after nested.c, which does the reverse. Keeps: which
  * nests there are and their order; new ones come before those that read them. */
-#include "schedule/schedule.h"
+#include "schedule/fuse.h"
 
 /* What is read, in the axes of the nest that it is read for. */
 struct leaf {
@@ -90,6 +91,22 @@ static bool has_leaf(const struct leaves *o, const struct leaf *x) {
     return false;
 }
 
+/* Is it read elsewhere as one of these axes goes on? */
+static bool varies(const struct by_rows *s, const struct leaf *x, const ex *axes, int n) {
+    for (int d = 0; d < s->l->buffers.at[x->buffer].meta.rank; d++)
+        for (int k = 0; k < n; k++)
+            if (ex_uses(s->l->ex, x->index[d], axes[k])) return true;
+    return false;
+}
+
+static ex bound_of(const struct by_rows *s, ex axis) { return ex_symbol(s->l->ex, axis)->bound; }
+
+static ex numel_of(const struct by_rows *s, const ex *axes, int n) {
+    ex numel = ex_const(s->l->ex, 1);
+    for (int k = 0; k < n; k++) numel = ex_mul(s->l->ex, numel, bound_of(s, axes[k]));
+    return numel;
+}
+
 /* n cut into the rows that `below` has where it is read, and what they are reduced along; false if
  * that is nothing, all, or not what `below` goes along. */
 static bool cut_by(const struct by_rows *s, const struct nest *n, const struct leaf *x,
@@ -99,19 +116,13 @@ static bool cut_by(const struct by_rows *s, const struct nest *n, const struct l
     const struct nest *below = &s->l->nests.at[w];
     *c = (struct cut){.rows = *x};
     for (int r = 0; r < n->n_reduce; r++) {
-        bool outer = false;
-        for (int d = 0; d < s->l->buffers.at[x->buffer].meta.rank; d++)
-            outer |= ex_uses(s->l->ex, x->index[d], n->reduce[r]);
-        if (outer)
+        if (varies(s, x, &n->reduce[r], 1))
             c->outer[c->n_outer++] = n->reduce[r];
         else
             c->inner[c->n_inner++] = n->reduce[r];
     }
-    if (!c->n_outer || c->n_inner != below->n_reduce) return false;
-    for (int r = 0; r < c->n_inner; r++)
-        if (ex_symbol(s->l->ex, c->inner[r])->bound != ex_symbol(s->l->ex, below->reduce[r])->bound)
-            return false;
-    return true;
+    return c->n_outer && c->n_inner &&
+           numel_of(s, c->inner, c->n_inner) == numel_of(s, below->reduce, below->n_reduce);
 }
 
 static bool same_cut(const struct cut *a, const struct cut *b) {
@@ -119,28 +130,29 @@ static bool same_cut(const struct cut *a, const struct cut *b) {
            memcmp(a->inner, b->inner, sizeof(ex) * (size_t)a->n_inner) == 0;
 }
 
-/* Does nest k need what nest `from` gives? */
-static bool needs(const struct by_rows *s, uint32_t k, uint32_t from, bool *seen) {
-    const struct nest *n = &s->l->nests.at[k];
-    if (k == from) return true;
-    if (seen[k] || k < from) return false;
-    seen[k] = true;
-    for (uint32_t i = 0; i < n->insts.n; i++) {
-        uint32_t w = n->insts.at[i].kind == INST_LOAD ? s->writer[n->insts.at[i].buffer] : NO_NEST;
-        if (w != NO_NEST && needs(s, w, from, seen)) return true;
+/* Per nest: is it `below`, or needs it that? */
+static bool *standing_on(const struct by_rows *s, uint32_t below) {
+    bool *stands = NEW_ARRAY(s->l->arena, bool, s->l->nests.n);
+    stands[below] = true;
+    for (uint32_t k = below + 1; k < s->l->nests.n; k++) {
+        const struct nest *n = &s->l->nests.at[k];
+        for (uint32_t i = 0; i < n->insts.n && !stands[k]; i++) {
+            const struct inst *x = &n->insts.at[i];
+            uint32_t w = x->kind == INST_LOAD ? s->writer[x->buffer] : NO_NEST;
+            stands[k] = w != NO_NEST && stands[w];
+        }
     }
-    return false;
+    return stands;
 }
 
 /* Does n also read what stands on c->rows, but has other rows or none? */
 static bool another_between(const struct by_rows *s, const struct nest *n,
                             const struct leaves *read, const struct cut *c) {
-    uint32_t below = s->writer[c->rows.buffer];
+    const bool *stands = standing_on(s, s->writer[c->rows.buffer]);
     for (uint32_t i = 0; i < read->at.n; i++) {
         struct cut other;
         uint32_t w = s->writer[read->at.at[i].buffer];
-        bool *seen = NEW_ARRAY(s->l->arena, bool, s->l->nests.n);
-        if (w == NO_NEST || w == below || !needs(s, w, below, seen)) continue;
+        if (w == NO_NEST || !stands[w]) continue;
         if (!cut_by(s, n, &read->at.at[i], &other) || !same_cut(c, &other)) return true;
     }
     return false;
@@ -155,8 +167,22 @@ static bool rows_are_inner(const struct by_rows *s, const struct leaf *x, const 
     return true;
 }
 
-/* Bytes that n need not read, as `below` does, if they are one kernel; *rows_inner tells how the
- * largest of it lies. */
+/* The reduce axes of `below` by what c->inner is: in both, elements follow each other alike. */
+static void axes_of_inner(const struct by_rows *s, const struct nest *below, const struct cut *c,
+                          ex *to) {
+    struct exprs *p = s->l->ex;
+    ex number = ex_const(p, 0);
+    for (int r = 0; r < c->n_inner; r++)
+        number = ex_add(p, ex_mul(p, number, bound_of(s, c->inner[r])), c->inner[r]);
+    for (int r = below->n_reduce - 1; r >= 0; r--) {
+        ex size = bound_of(s, below->reduce[r]);
+        to[r] = r ? ex_mod(p, number, size) : number;
+        number = ex_div(p, number, size);
+    }
+}
+
+/* Bytes of the rows' elements that n need not read, as `below` does, if they are one kernel;
+ * *rows_inner tells how most of them lie. */
 static int64_t bytes_shared(const struct by_rows *s, const struct leaves *read, const struct cut *c,
                             bool *rows_inner) {
     const struct nest *below = &s->l->nests.at[s->writer[c->rows.buffer]];
@@ -164,18 +190,18 @@ static int64_t bytes_shared(const struct by_rows *s, const struct leaves *read, 
     ex from[2 * WS_MAX_RANK], to[2 * WS_MAX_RANK];
     int64_t shared = 0, most = 0;
     int count = axes_at(s, below, c->rows.index, from, to);
-    for (int r = 0; r < c->n_inner; r++) {
-        from[count] = below->reduce[r];
-        to[count++] = c->inner[r];
-    }
-    add_leaves(s, &o, below, from, to, count);
+    memcpy(from + count, below->reduce, sizeof(ex) * (size_t)below->n_reduce);
+    axes_of_inner(s, below, c, to + count);
+    add_leaves(s, &o, below, from, to, count + below->n_reduce);
     for (uint32_t i = 0; i < o.at.n; i++) {
-        int64_t bytes = buffer_bytes(s->l, o.at.at[i].buffer);
-        if (!has_leaf(read, &o.at.at[i])) continue;
+        const struct leaf *x = &o.at.at[i];
+        int64_t bytes = buffer_bytes(s->l, x->buffer);
+        bool element = varies(s, x, c->inner, c->n_inner) && varies(s, x, c->outer, c->n_outer);
+        if (!element || !has_leaf(read, x)) continue;
         shared += bytes;
         if (bytes <= most) continue;
         most = bytes;
-        *rows_inner = rows_are_inner(s, &o.at.at[i], c);
+        *rows_inner = rows_are_inner(s, x, c);
     }
     return shared;
 }
@@ -193,18 +219,65 @@ static int64_t gain(const struct by_rows *s, const struct nest *n, const struct 
     return another_between(s, n, read, c) ? 0 : saved;
 }
 
-/* The cut of n that saves most. */
-static struct cut best_cut(const struct by_rows *s, const struct nest *n) {
-    struct leaves read = {.seen = map_new(s->l->arena)};
-    struct cut best = {0}, c;
-    int64_t most = 0;
-    add_leaves(s, &read, n, NULL, NULL, 0);
-    for (uint32_t i = 0; i < read.at.n; i++) {
-        int64_t saved = cut_by(s, n, &read.at.at[i], &c) ? gain(s, n, &read, &c) : 0;
-        if (saved <= most) continue;
-        most = saved;
-        best = c;
+/* Reduce axis r of n becomes two, the inner one of size q. */
+static void split_axis(const struct by_rows *s, struct nest *n, int r, ex q) {
+    struct exprs *p = s->l->ex;
+    const struct nest was = *n;
+    ex axis = n->reduce[r];
+    const char *name = ex_symbol(p, axis)->name;
+    ex outer = ex_index(p, arena_printf(s->l->arena, "%sa", name), ex_div(p, bound_of(s, axis), q));
+    ex inner = ex_index(p, arena_printf(s->l->arena, "%sb", name), q);
+    ex both = ex_add(p, ex_mul(p, outer, q), inner);
+    memmove(&n->reduce[r + 1], &n->reduce[r], sizeof(ex) * (size_t)(n->n_reduce - r));
+    n->reduce[r] = outer;
+    n->reduce[r + 1] = inner;
+    n->n_reduce++;
+    memset(&n->insts, 0, sizeof n->insts);
+    for (uint32_t i = 0; i < was.insts.n; i++) {
+        struct inst x = was.insts.at[i];
+        for (int d = 0; d < x.n_index && x.kind != INST_SUBSCRIPT; d++)
+            x.index[d] = ex_subst(p, x.index[d], &axis, &both, 1);
+        vec_push(s->l->arena, &n->insts, x);
     }
+}
+
+/* Splits an axis that a row has a part of: r0 // 8 is the row of r0. */
+static bool split_divided(const struct by_rows *s, struct nest *n, const struct leaves *read) {
+    struct exprs *p = s->l->ex;
+    if (n->n_axes + n->n_reduce == WS_MAX_RANK) return false;
+    for (uint32_t i = 0; i < read->at.n; i++) {
+        const struct leaf *x = &read->at.at[i];
+        uint32_t w = s->writer[x->buffer];
+        if (w == NO_NEST || !s->l->nests.at[w].n_reduce) continue;
+        for (int d = 0; d < s->l->buffers.at[x->buffer].meta.rank; d++)
+            for (int r = 0; r < n->n_reduce; r++) {
+                ex size = bound_of(s, n->reduce[r]), q = axis_divisor(p, x->index[d], n->reduce[r]);
+                int64_t lo, hi;
+                if (!q || q == size || ex_mul(p, ex_div(p, size, q), q) != size) continue;
+                ex_range(p, q, &lo, &hi);
+                if (lo <= 1) continue;
+                split_axis(s, n, r, q);
+                return true;
+            }
+    }
+    return false;
+}
+
+/* The cut of n that saves most; n's axes may be split for it. */
+static struct cut best_cut(const struct by_rows *s, struct nest *n) {
+    struct cut best = {0}, c;
+    struct leaves read;
+    int64_t most = 0;
+    do {
+        read = (struct leaves){.seen = map_new(s->l->arena)};
+        add_leaves(s, &read, n, NULL, NULL, 0);
+        for (uint32_t i = 0; i < read.at.n; i++) {
+            int64_t saved = cut_by(s, n, &read.at.at[i], &c) ? gain(s, n, &read, &c) : 0;
+            if (saved <= most) continue;
+            most = saved;
+            best = c;
+        }
+    } while (!most && split_divided(s, n, &read));
     return best;
 }
 
@@ -217,9 +290,8 @@ static int order_rows(const struct by_rows *s, const struct nest *n, const struc
     for (int d = -1; d < rank; d++) /* first those that it does not know */
         for (int k = 0; k < all; k++) {
             ex axis = k < n->n_axes ? n->axes[k] : c->outer[k - n->n_axes];
-            bool here = d < 0;
-            for (int e = 0; d < 0 && e < rank; e++) here &= !ex_uses(s->l->ex, x->index[e], axis);
-            if (placed[k] || !(here || (d >= 0 && ex_uses(s->l->ex, x->index[d], axis)))) continue;
+            bool here = d < 0 ? !varies(s, x, &axis, 1) : ex_uses(s->l->ex, x->index[d], axis);
+            if (placed[k] || !here) continue;
             placed[k] = true;
             axes[count++] = axis;
         }
@@ -231,7 +303,7 @@ static buffer_id add_rows_buffer(struct by_rows *s, enum dtype t, const ex *axes
     struct meta m = {.dtype = t, .rank = n};
     ex stride = ex_const(l->ex, 1);
     for (int k = n - 1; k >= 0; k--) {
-        m.size[k] = ex_symbol(l->ex, axes[k])->bound;
+        m.size[k] = bound_of(s, axes[k]);
         m.stride[k] = stride;
         stride = ex_mul(l->ex, stride, m.size[k]);
     }
@@ -255,7 +327,7 @@ static struct nest along_rows(struct by_rows *s, const struct nest *n, const str
         bool row = k < n_rows;
         from[k] = row ? rows[k] : c->inner[k - n_rows];
         to[k] = ex_index(p, arena_printf(s->l->arena, row ? "i%d" : "r%d", row ? k : k - n_rows),
-                         ex_symbol(p, from[k])->bound);
+                         bound_of(s, from[k]));
         if (row)
             in.axes[k] = in.out_index[k] = to[k];
         else
@@ -284,8 +356,7 @@ static void reduce_rows(struct by_rows *s, struct nest *n, const struct cut *c, 
                         .n_index = (uint8_t)n_rows};
     n->n_reduce = c->n_outer;
     for (int r = 0; r < c->n_outer; r++)
-        n->reduce[r] =
-            ex_index(p, arena_printf(s->l->arena, "r%d", r), ex_symbol(p, c->outer[r])->bound);
+        n->reduce[r] = ex_index(p, arena_printf(s->l->arena, "r%d", r), bound_of(s, c->outer[r]));
     for (int k = 0; k < n_rows; k++)
         load.index[k] = ex_subst(p, rows[k], c->outer, n->reduce, c->n_outer);
     last.args[0] = 0;
@@ -294,11 +365,11 @@ static void reduce_rows(struct by_rows *s, struct nest *n, const struct cut *c, 
     vec_push(s->l->arena, &n->insts, last);
 }
 
-/* Nest k becomes two, the new one before it. */
-static void cut_nest(struct by_rows *s, uint32_t k, const struct cut *c) {
+/* Nest k, which n is with axes split, becomes two, the new one before it. */
+static void cut_nest(struct by_rows *s, uint32_t k, const struct nest *n, const struct cut *c) {
     struct loops *l = s->l;
     ex rows[2 * WS_MAX_RANK];
-    struct nest outer = l->nests.at[k];
+    struct nest outer = *n;
     int n_rows = order_rows(s, &outer, c, rows);
     struct nest inner = along_rows(s, &outer, c, rows, n_rows);
     reduce_rows(s, &outer, c, inner.out, rows, n_rows);
@@ -310,7 +381,7 @@ static void cut_nest(struct by_rows *s, uint32_t k, const struct cut *c) {
 
 static bool may_cut(const struct nest *n) {
     const struct inst *last = &n->insts.at[n->insts.n - 1];
-    return n->n_reduce > 1 && !n->matmul && reduction_of_values(last->reduction) &&
+    return n->n_reduce && !n->matmul && reduction_of_values(last->reduction) &&
            n->n_axes + n->n_reduce <= WS_MAX_RANK;
 }
 
@@ -319,9 +390,10 @@ void schedule_by_rows(struct loops *l, const struct device_limits *limits) {
     find_writers(&s);
     for (uint32_t k = 0; k < l->nests.n; k++)
         while (may_cut(&l->nests.at[k])) {
-            struct cut c = best_cut(&s, &l->nests.at[k]);
+            struct nest n = l->nests.at[k];
+            struct cut c = best_cut(&s, &n);
             if (!c.n_inner) break;
-            cut_nest(&s, k, &c);
+            cut_nest(&s, k, &n, &c);
             find_writers(&s);
         }
 }

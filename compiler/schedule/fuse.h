@@ -1,4 +1,4 @@
-/* fuse.h: what fuse.c, split.c, columns.c and abreast.c share. Private to schedule/. */
+/* fuse.h: what fuse.c, split.c, columns.c, abreast.c and by_rows.c share. Private to schedule/. */
 #ifndef WS_SCHEDULE_FUSE_H
 #define WS_SCHEDULE_FUSE_H
 
@@ -67,6 +67,8 @@ bool find_abreast(struct fuser *f, struct merge *m);
  * both fit together with axes split for each other; leaves m alone if they do not. */
 void plan_split(struct fuser *f, struct merge *m);
 void bind_by_places(struct fuser *f, struct merge *m);
+/* What an axis is divided by in e; EX_NONE: by nothing. */
+ex axis_divisor(const struct exprs *p, ex e, ex axis);
 
 /* landing.c: why a kernel of both could not list what lands on its rows; NULL if it can, or if that
  * is not asked. */

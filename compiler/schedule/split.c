@@ -170,19 +170,19 @@ static bool split_at(struct fuser *f, struct group *G, int k, ex c, ex t) {
     return true;
 }
 
-/* What an axis is divided by in e; EX_NONE: by nothing. */
-static ex divisor_of(struct fuser *f, ex e, ex axis) {
-    enum ex_kind kind = ex_kind(f->l->ex, e);
-    if (kind == EX_CONST || kind == EX_SYM || !ex_uses(f->l->ex, e, axis)) return EX_NONE;
-    ex a = ex_lhs(f->l->ex, e), b = ex_rhs(f->l->ex, e);
+ex axis_divisor(const struct exprs *p, ex e, ex axis) {
+    enum ex_kind kind = ex_kind(p, e);
+    if (kind == EX_CONST || kind == EX_SYM || !ex_uses(p, e, axis)) return EX_NONE;
+    ex a = ex_lhs(p, e), b = ex_rhs(p, e);
     if ((kind == EX_DIV || kind == EX_MOD) && a == axis) return b;
-    ex inside = divisor_of(f, a, axis);
-    return inside ? inside : divisor_of(f, b, axis);
+    ex inside = axis_divisor(p, a, axis);
+    return inside ? inside : axis_divisor(p, b, axis);
 }
 
 static bool split_divided(struct fuser *f, struct group *G, const struct place *x) {
     for (int k = 0; k < axis_count(G); k++) {
-        ex d = x->step[k] || !may_split(G, k) ? EX_NONE : divisor_of(f, x->number, axis_at(G, k));
+        bool may = !x->step[k] && may_split(G, k);
+        ex d = may ? axis_divisor(f->l->ex, x->number, axis_at(G, k)) : EX_NONE;
         if (d && is_positive(f, d) && split_at(f, G, k, ex_const(f->l->ex, 1), d)) return true;
     }
     return false;

@@ -51,6 +51,8 @@ static const char *const shapes[] = {
     " %m = amin(%q)\n return %s, %m\n}\n",
     "graph(%x: f32[3, 20, 12]) {\n %p = softmax(%x, 1)\n %s = sum(%p, [1, 2])\n %r = prod(%p)\n"
     " return %s, %r\n}\n",
+    "graph(%x: f32[5, 12, 3, 6]) {\n %n = group_norm(%x, 3)\n %q = mul(%n, %x)\n"
+    " %v = view(%q, [1080])\n %s = sum(%v)\n return %s\n}\n",
     "graph(%x: f32[0, 32]) {\n %s = softmax(%x, -1)\n return %s\n}\n",
     "graph(%x: f32[]) {\n %y = exp(%x)\n return %y\n}\n",
     "graph(%x: f32[5, 6]) {\n return %x\n}\n",

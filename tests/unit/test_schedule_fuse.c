@@ -313,6 +313,14 @@ static void test_by_rows(void **state) {
          " %m = mean(%s)\n return %m\n}\n",
          2, /* nested.c has made one of them */
          {NULL}},
+        {"graph(%x: f32[8, 12, 6, 6]) {\n %n = group_norm(%x, 3)\n %q = mul(%n, %n)\n"
+         " %s = mean(%q)\n return %s\n}\n",
+         2, /* a group is some channels */
+         {NULL}},
+        {"graph(%x: f32[8, 6, 50]) {\n %p = softmax(%x, 2)\n %v = view(%p, [2400])\n"
+         " %s = sum(%v)\n return %s\n}\n",
+         2, /* the rows of a view */
+         {NULL}},
         {"graph(%x: f32[12, 50], %r: f32[12]) {\n %v = unsqueeze(%r, 1)\n %y = sub(%x, %v)\n"
          " %s = sum(%y)\n return %s\n}\n",
          1, /* a number for each row, but nothing is reduced to it */
@@ -352,6 +360,18 @@ static void test_by_rows_stores(void **state) {
     for (int i = 0; i < 2; i++) {
         struct arena *a = arena_new();
         struct schedule *s = must_schedule(a, text, "", &limits[i], false);
+        assert_int_equal(s->groups.n, 2);
+        assert_int_equal(s->pool_bytes, 64 * 4);
+        s = must_schedule(a,
+                          "graph(%x: bf16[s0, s1, 48]) {\n %p = softmax(%x, 2)\n"
+                          " %v = view(%p, [s0*s1*48])\n %l = mean(%v)\n return %l\n}\n",
+                          "s0=64 s1=16", &limits[i], false);
+        assert_int_equal(s->groups.n, 2);
+        assert_int_equal(s->pool_bytes, 64 * 16 * 4);
+        s = must_schedule(a,
+                          "graph(%x: bf16[s0, s1]) {\n %p = softmax(%x, 1)\n %l = mean(%p)\n"
+                          " return %l\n}\n",
+                          "s0=64 s1=50", &limits[i], false);
         assert_int_equal(s->groups.n, 2);
         assert_int_equal(s->pool_bytes, 64 * 4);
         arena_free(a);
