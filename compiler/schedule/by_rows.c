@@ -14,10 +14,14 @@
  * which is stored and read again; if there are rows for all of the device (see too_few_rows in
  * fuse.c); and if nothing but such rows stands between them, which would be another kernel. Where a
  * reshape lies between, rows are told by parts of axes, such as r0 // 8192, which are split first.
+ * What is left of y is a launch more, and may be wanted by what b was one kernel with, so the
+ * program is fused both ways, and all cuts stay or go with what its kernels move.
  *
  * Needs: loops that no schedule looks at yet, after nested.c, which does the reverse. Keeps: which
  * nests there are and their order; new ones come before those that read them. */
 #include "schedule/fuse.h"
+
+enum { LAUNCH_BYTES = 4 << 20, LAUNCH_BYTES_CPU = 1 << 18 };
 
 /* What is read, in the axes of the nest that it is read for. */
 struct leaf {
@@ -385,8 +389,9 @@ static bool may_cut(const struct nest *n) {
            n->n_axes + n->n_reduce <= WS_MAX_RANK;
 }
 
-void schedule_by_rows(struct loops *l, const struct device_limits *limits) {
+static bool cut_nests(struct loops *l, const struct device_limits *limits) {
     struct by_rows s = {.l = l, .limits = limits};
+    uint32_t were = l->nests.n;
     find_writers(&s);
     for (uint32_t k = 0; k < l->nests.n; k++)
         while (may_cut(&l->nests.at[k])) {
@@ -396,4 +401,67 @@ void schedule_by_rows(struct loops *l, const struct device_limits *limits) {
             cut_nest(&s, k, &n, &c);
             find_writers(&s);
         }
+    return l->nests.n > were;
+}
+
+/* ---- does it pay? ---------------------------------------------------------------------------- */
+
+/* In an arena of its own, but for expressions. */
+static struct loops *copy_loops(const struct loops *l, struct arena *a) {
+    struct loops *copy = NEW(a, struct loops);
+    *copy = (struct loops){.arena = a, .ex = l->ex, .graph = l->graph};
+    for (buffer_id b = 0; b < l->buffers.n; b++) vec_push(a, &copy->buffers, l->buffers.at[b]);
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        struct nest n = l->nests.at[k];
+        memset(&n.insts, 0, sizeof n.insts);
+        for (uint32_t i = 0; i < l->nests.at[k].insts.n; i++)
+            vec_push(a, &n.insts, l->nests.at[k].insts.at[i]);
+        vec_push(a, &copy->nests, n);
+    }
+    return copy;
+}
+
+/* Marks in `touched` what group g reads and writes, and in `read` what of it others have written.
+ */
+static void mark_touched(const struct schedule *s, uint32_t g, bool *touched, bool *read) {
+    const struct group *G = &s->groups.at[g];
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = &s->loops->nests.at[G->members.at[m].nest];
+        touched[n->out] = true;
+        for (uint32_t i = 0; i < n->insts.n; i++) {
+            if (n->insts.at[i].kind != INST_LOAD) continue;
+            buffer_id b = n->insts.at[i].buffer;
+            touched[b] = true;
+            read[b] |= s->writer[b] == NO_NEST || s->group_of[s->writer[b]] != g;
+        }
+    }
+}
+
+/* What the kernels move, and for each what a device moves in the time that a launch takes. */
+static double bytes_moved(const struct schedule *s, const struct device_limits *limits) {
+    uint32_t n_buffers = s->loops->buffers.n, n = s->groups.n;
+    bool *touched = NEW_ARRAY(s->arena, bool, (size_t)n *n_buffers);
+    bool *stored = NEW_ARRAY(s->arena, bool, n_buffers);
+    double bytes = (double)n * (limits->kind == DEVICE_CUDA ? LAUNCH_BYTES : LAUNCH_BYTES_CPU);
+    for (uint32_t g = 0; g < n; g++) mark_touched(s, g, touched + (size_t)g * n_buffers, stored);
+    for (buffer_id b = 0; b < n_buffers; b++)
+        for (uint32_t g = 0; g < n; g++)
+            if (touched[(size_t)g * n_buffers + b] &&
+                (stored[b] || s->loops->buffers.at[b].kind != BUFFER_TEMP))
+                bytes += (double)buffer_bytes(s->loops, b);
+    return bytes;
+}
+
+static double cost_of(const struct loops *l, const struct device_limits *limits) {
+    struct arena *a = arena_new();
+    struct schedule *s = fuse_nests(copy_loops(l, a), limits, false, a);
+    schedule_recompute(s);
+    double cost = bytes_moved(s, limits);
+    arena_free(a);
+    return cost;
+}
+
+void schedule_by_rows(struct loops *l, const struct device_limits *limits) {
+    const struct loops *whole = copy_loops(l, l->arena);
+    if (cut_nests(l, limits) && cost_of(l, limits) >= cost_of(whole, limits)) *l = *whole;
 }

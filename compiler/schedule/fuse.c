@@ -650,12 +650,9 @@ static void start_group(struct fuser *f, uint32_t nest) {
     vec_push(f->s->arena, &f->s->groups, g);
 }
 
-struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits, bool eager,
-                               struct arena *a) {
+struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits, bool eager,
+                            struct arena *a) {
     struct schedule *s = NEW(a, struct schedule);
-    schedule_nested(l, eager);
-    if (!eager && limits->kind == DEVICE_CUDA) schedule_unroll(l);
-    if (!eager) schedule_by_rows(l, limits);
     *s = (struct schedule){.arena = a, .loops = l, .log = buf_new(a)};
     s->group_of = NEW_ARRAY(a, uint32_t, l->nests.n);
     s->writer = NEW_ARRAY(a, uint32_t, l->buffers.n);
@@ -691,4 +688,12 @@ struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limi
         for (uint32_t k = 0; k < s->groups.at[g].members.n; k++)
             s->group_of[s->groups.at[g].members.at[k].nest] = g;
     return s;
+}
+
+struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits, bool eager,
+                               struct arena *a) {
+    schedule_nested(l, eager);
+    if (!eager && limits->kind == DEVICE_CUDA) schedule_unroll(l);
+    if (!eager) schedule_by_rows(l, limits);
+    return fuse_nests(l, limits, eager, a);
 }

@@ -40,6 +40,8 @@ static inline struct group *group_at(struct fuser *f, uint32_t g) { return &f->s
 static inline struct nest *nest_at(struct fuser *f, uint32_t n) { return &f->l->nests.at[n]; }
 
 /* fuse.c */
+struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits, bool eager,
+                            struct arena *a); /* as they are */
 bool group_reads(struct fuser *f, uint32_t g, buffer_id b);
 bool group_writes(struct fuser *f, uint32_t g, buffer_id b);
 bool depends(struct fuser *f, uint32_t reader, uint32_t writer); /* directly */

@@ -343,6 +343,10 @@ static void test_by_rows(void **state) {
          " %q = mul(%p, %y)\n %s = sum(%q)\n return %s\n}\n",
          3, /* a product of the rows is another kernel, before what reads it */
          {NULL}},
+        {"graph(%h: bf16[64, 50]) {\n %x = convert(%h, f32)\n %p = softmax(%x, 1)\n"
+         " %m = mean(%x)\n %q = mul(%p, %m)\n %s = sum(%q)\n return %s\n}\n",
+         2, /* m stands between the rows' kernel and s: cut, it would be one more */
+         {NULL}},
         {"graph(%x: f32[64, 32]) {\n %r = amax(%x, 1, True)\n %d = sub(%x, %r)\n"
          " %s = sum(%d, 0)\n return %s\n}\n",
          2, /* columns */
