@@ -15,13 +15,18 @@
  * fuse.c); and if nothing but such rows stands between them, which would be another kernel. Where a
  * reshape lies between, rows are told by parts of axes, such as r0 // 8192, which are split first.
  * What is left of y is a launch more, and may be wanted by what b was one kernel with, so the
- * program is fused both ways, and all cuts stay or go with what its kernels move.
+ * program is fused both ways, and all cuts stay or go with what its kernels move. A long program
+ * has none.
  *
  * Needs: loops that no schedule looks at yet, after nested.c, which does the reverse. Keeps: which
  * nests there are and their order; new ones come before those that read them. */
 #include "schedule/fuse.h"
 
-enum { LAUNCH_BYTES = 4 << 20, LAUNCH_BYTES_CPU = 1 << 18 };
+enum {
+    LAUNCH_BYTES = 4 << 20, /* what a GPU moves in the time of a launch; a CPU */
+    LAUNCH_BYTES_CPU = 1 << 18,
+    MAX_COMPARED = 512, /* nests: to fuse more of them three times takes seconds */
+};
 
 /* What is read, in the axes of the nest that it is read for. */
 struct leaf {
@@ -462,6 +467,7 @@ static double cost_of(const struct loops *l, const struct device_limits *limits)
 }
 
 void schedule_by_rows(struct loops *l, const struct device_limits *limits) {
+    if (l->nests.n > MAX_COMPARED) return;
     const struct loops *whole = copy_loops(l, l->arena);
     if (cut_nests(l, limits) && cost_of(l, limits) >= cost_of(whole, limits)) *l = *whole;
 }
