@@ -220,8 +220,9 @@ static void propose_rows(struct space *s) {
                     propose(s, CONFIG(K(x, x), K(r, round_up((nr + c - 1) / c, t1)),
                                       K(warps, warps), K(vec, vec), K(keep, 1), K(cluster, c)));
                     for (int u = 1; u <= 8 && t1 * u <= nr / c; u *= 2)
-                        propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
-                                          K(cluster, c), K(skip_l1, 1)));
+                        for (int online = 0; online <= 1; online++)
+                            propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
+                                              K(cluster, c), K(skip_l1, 1), K(online, online)));
                 }
                 int most = vec * 4 < widest_vector(k, AXIS_X) ? 16 : 8;
                 for (int u = 1; u <= most && (u == 1 || t1 * u / 2 < nr); u *= 2) {
