@@ -6,6 +6,8 @@
  *
  * Then the axes are flattened. Adjacent axes merge when every access allows it:
  *     i0: 64, i1: 32  with all accesses  32*i0 + i1 + ...   ->  x: 2048 */
+#include <math.h>
+
 #include "kernel/builder.h"
 
 /* 32 bits hold an index below this, and what tiles add to it at the end of an axis. */
@@ -467,14 +469,41 @@ static double touched(const struct kernel *k, buffer_id b, uint8_t mask) {
     return points < whole ? points : whole;
 }
 
-/* By the widest of its loads: the others may read the same elements. Taps and arms read others. */
+/* Do two loads never read the same element? Known of those that are a fixed number of elements
+ * apart: beyond all that the inner axis covers, and within a step of the outer, if there is one,
+ * such as the halves of a row. */
+static bool read_apart(const struct kernel *k, const struct value_node *v,
+                       const struct value_node *w) {
+    int64_t apart, step[2] = {0, 0}, covers[2] = {1, 1};
+    int n = 0;
+    if (v->n_args + w->n_args || v->mask != w->mask) return false;
+    if (!ex_is_const(k->ex, ex_sub(k->ex, v->index, w->index), &apart)) return false;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        if (!(v->mask >> a & 1)) continue;
+        int64_t stride = index_stride(k, v->index, (enum axis)a);
+        if (stride < 1 || n == 2) return false;
+        step[n] = stride;
+        covers[n++] = (kernel_size(k, (enum axis)a) - 1) * stride + 1;
+    }
+    int inner = n == 2 && step[1] < step[0];
+    int64_t outer = n == 2 ? step[!inner] : INT64_MAX;
+    apart = (apart < 0 ? -apart : apart) % outer;
+    return apart >= covers[inner] && apart + covers[inner] <= outer;
+}
+
+/* By its widest load, and those that read nothing of what others do: more may read the same
+ * elements. Taps and arms read others. */
 double kernel_bytes_of(const struct kernel *k, buffer_id b) {
     const struct loops *l = k->schedule->loops;
     double most = 0, sum = 0, bytes = dtype_bytes(l->buffers.at[b].meta.dtype);
+    VEC(const struct value_node *) parts = {0};
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind != INST_LOAD || v->buffer != b) continue;
         double points = touched(k, b, v->mask);
+        bool new = points > 1;
+        for (uint32_t j = 0; j < parts.n && new; j++) new = read_apart(k, v, parts.at[j]);
+        if (new) vec_push(k->arena, &parts, v);
         if (points > most) most = points;
         bool again = false;
         for (uint32_t j = 0; j < i && !again; j++)
@@ -482,8 +511,9 @@ double kernel_bytes_of(const struct kernel *k, buffer_id b) {
                     k->values.at[j].index == v->index;
         if (!again) sum += points;
     }
-    double whole = (double)buffer_bytes(l, b);
-    if (!k->unrolled) return most * bytes;
+    double whole = (double)buffer_bytes(l, b), distinct = 0;
+    for (uint32_t i = 0; i < parts.n; i++) distinct += touched(k, b, parts.at[i]->mask);
+    if (!k->unrolled) return fmin(fmax(most, distinct) * bytes, whole);
     return sum * bytes < whole ? sum * bytes : whole;
 }
 

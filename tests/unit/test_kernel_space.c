@@ -326,6 +326,13 @@ static void test_bytes(void **state) {
     check_bytes("graph(%x: f32[8, 16], %y: f32[8, 16]) {\n %s = stack([%x, %y], 1)\n %e = exp(%s)\n"
                 " return %e\n}\n",
                 2 * 8 * 16 * 4, 2 * 8 * 16 * 4);
+    /* halves of rows, of columns, and what overlaps by one */
+    check_bytes("graph(%x: f32[8, 16]) {\n %a = slice(%x, 1, 0, 8)\n %b = slice(%x, 1, 8, 16)\n"
+                " %y = mul(%a, %b)\n return %y\n}\n",
+                8 * 16 * 4, 8 * 8 * 4);
+    check_bytes("graph(%x: f32[16, 8]) {\n %a = slice(%x, 0, 0, 8)\n %b = slice(%x, 0, 8, 16)\n"
+                " %y = mul(%a, %b)\n return %y\n}\n",
+                16 * 8 * 4, 8 * 8 * 4);
     check_bytes("graph(%x: f32[8, 17]) {\n %a = slice(%x, 1, 1, 17)\n %b = slice(%x, 1, 0, 16)\n"
                 " %y = sub(%a, %b)\n return %y\n}\n",
                 8 * 16 * 4, 8 * 16 * 4);
