@@ -219,6 +219,26 @@ K_INLINE k_v k_sqrt_v(k_v a) {
 #endif
 }
 K_INLINE k_v k_rsqrt_v(k_v a) { return 1.0f / k_sqrt_v(a); }
+K_INLINE k_v k_sign_v(k_v a) {
+    return k_as_v(((a > 0.0f) & k_as_m(k_splat(1.0f))) | ((a < 0.0f) & k_as_m(k_splat(-1.0f))));
+}
+#if defined(K_AVX512)
+#define K_WHOLE(name, mode, f)                                                                     \
+    K_INLINE k_v name(k_v a) {                                                                     \
+        return __builtin_ia32_rndscaleps_mask(a, (mode), (k_v){0}, (unsigned short)-1,             \
+                                              K_ROUND_CURRENT);                                    \
+    }
+#else
+#define K_WHOLE(name, mode, f)                                                                     \
+    K_INLINE k_v name(k_v a) {                                                                     \
+        for (int l = 0; l < K_LANES; l++) a[l] = f(a[l]);                                          \
+        return a;                                                                                  \
+    }
+#endif
+K_WHOLE(k_round_v, 0, rintf)
+K_WHOLE(k_floor_v, 1, floorf)
+K_WHOLE(k_ceil_v, 2, ceilf)
+K_WHOLE(k_trunc_v, 3, truncf)
 
 /* 2^n p, n whole. */
 K_INLINE k_v k_scale_v(k_v p, k_v n) {
@@ -281,26 +301,64 @@ K_INLINE k_v k_tanh_v(k_v a) {
     k_v large = 1.0f - 2.0f / (k_exp_v(x + x) + 1.0f);
     return k_select(x >= 0.625f, k_copysign_v(large, a), K_FMA(p * s, a, a));
 }
-/* a = 2^e m, sqrt(1/2) <= m < sqrt(2) */
-K_INLINE k_v k_log_v(k_v a) {
+/* 2^n (1 + r) - 1, r = e^f - 1, |f| <= log(2) / 2; by halves, as 2^128 is too much. */
+K_INLINE k_v k_expm1_v(k_v x) {
+    x = k_clamp_v(x, -104.0f, 89.0f);
+    k_v n = K_ROUND_V(x * 1.44269504f), f = K_FMA(n, k_splat(-0.693145752f), x);
+    f = K_FMA(n, k_splat(-1.42860677e-6f), f);
+    k_v p = K_FMA(f, k_splat(1.98412698e-4f), k_splat(1.38888889e-3f));
+    p = K_FMA(p, f, k_splat(8.33333333e-3f));
+    p = K_FMA(p, f, k_splat(4.16666667e-2f));
+    p = K_FMA(p, f, k_splat(1.66666667e-1f));
+    p = K_FMA(p, f, k_splat(0.5f));
+    k_v r = K_FMA(p * f, f, f), half = k_scale_v(k_splat(1.0f), n - 1.0f);
+    k_v y = 2.0f * K_FMA(r, half, half - 0.5f);
+    return k_select(k_abs_v(x) < 1e-8f, x, y); /* the sign of -0 */
+}
+/* a = 2^n m, sqrt(1/2) <= m < sqrt(2), f = m - 1: log m is f - f^2 / 2 and what this returns. */
+K_INLINE k_v k_log_parts(k_v a, k_v *n, k_v *f) {
     k_m tiny = a < 1.17549435e-38f;
     k_v x = k_select(tiny, a * 0x1p23f, a);
     k_m e = (k_as_m(x) - 0x3f3504f3) >> 23;
-    k_v f = k_as_v(k_as_m(x) - (e << 23)) - 1.0f, s = f * f;
-    k_v n = __builtin_convertvector(e - (tiny & 23), k_v);
-    k_v p = K_FMA(f, k_splat(7.0376836292e-2f), k_splat(-1.1514610310e-1f));
-    p = K_FMA(p, f, k_splat(1.1676998740e-1f));
-    p = K_FMA(p, f, k_splat(-1.2420140846e-1f));
-    p = K_FMA(p, f, k_splat(1.4249322787e-1f));
-    p = K_FMA(p, f, k_splat(-1.6668057665e-1f));
-    p = K_FMA(p, f, k_splat(2.0000714765e-1f));
-    p = K_FMA(p, f, k_splat(-2.4999993993e-1f));
-    p = K_FMA(p, f, k_splat(3.3333331174e-1f));
-    k_v y = K_FMA(n, k_splat(-2.12194440e-4f), p * f * s);
-    y = K_FMA(n, k_splat(0.693359375f), f + K_FMA(s, k_splat(-0.5f), y));
+    k_v g = k_as_v(k_as_m(x) - (e << 23)) - 1.0f, s = g * g;
+    *n = __builtin_convertvector(e - (tiny & 23), k_v);
+    *f = g;
+    k_v p = K_FMA(g, k_splat(7.0376836292e-2f), k_splat(-1.1514610310e-1f));
+    p = K_FMA(p, g, k_splat(1.1676998740e-1f));
+    p = K_FMA(p, g, k_splat(-1.2420140846e-1f));
+    p = K_FMA(p, g, k_splat(1.4249322787e-1f));
+    p = K_FMA(p, g, k_splat(-1.6668057665e-1f));
+    p = K_FMA(p, g, k_splat(2.0000714765e-1f));
+    p = K_FMA(p, g, k_splat(-2.4999993993e-1f));
+    p = K_FMA(p, g, k_splat(3.3333331174e-1f));
+    return p * g * s;
+}
+/* y, a logarithm of a, where a > 0. */
+K_INLINE k_v k_log_ends(k_v a, k_v y) {
     y = k_select(a == k_inf(), a, y);
     y = k_select(a == 0.0f, k_splat(-k_inf()), y);
     return k_select((a < 0.0f) | (a != a), k_splat(k_nan()), y);
+}
+K_INLINE k_v k_log_v(k_v a) {
+    k_v n, f, p = k_log_parts(a, &n, &f);
+    k_v y = K_FMA(n, k_splat(-2.12194440e-4f), p);
+    y = K_FMA(n, k_splat(0.693359375f), f + K_FMA(f * f, k_splat(-0.5f), y));
+    return k_log_ends(a, y);
+}
+/* Of powers of the base 2, whole. */
+K_INLINE k_v k_log2_v(k_v a) {
+    k_v n, f, p = k_log_parts(a, &n, &f), y = f + K_FMA(f * f, k_splat(-0.5f), p);
+    return k_log_ends(a, K_FMA(y, k_splat(1.44269504f), n));
+}
+K_INLINE k_v k_log10_v(k_v a) {
+    k_v n, f, p = k_log_parts(a, &n, &f), y = f + K_FMA(f * f, k_splat(-0.5f), p);
+    y = K_FMA(n, k_splat(4.60503898e-6f), y * 0.434294482f); /* log10(2), in two parts */
+    return k_log_ends(a, K_FMA(n, k_splat(0.301025391f), y));
+}
+/* What 1 + a was rounded by changes the logarithm by that over 1 + a. */
+K_INLINE k_v k_log1p_v(k_v a) {
+    k_v u = 1.0f + a, lost = (a - (u - 1.0f)) / u, y = k_log_v(u);
+    return k_select((a == -1.0f) | (a == k_inf()), y, k_select(u == 1.0f, a, y + lost));
 }
 
 /* All lanes of one vector combined, by halves. */

@@ -7,7 +7,11 @@
 bool op_is_expensive(enum op op) {
     switch (op) {
     case OP_EXP:
+    case OP_EXPM1:
     case OP_LOG:
+    case OP_LOG2:
+    case OP_LOG10:
+    case OP_LOG1P:
     case OP_SIN:
     case OP_COS:
     case OP_TANH:
@@ -43,11 +47,24 @@ bool op_takes_vectors(enum op op) {
     case OP_MAXIMUM:
     case OP_MINIMUM:
     case OP_EXP:
+    case OP_EXPM1:
     case OP_LOG:
+    case OP_LOG2:
+    case OP_LOG10:
+    case OP_LOG1P:
     case OP_TANH:
     case OP_ERF:
     case OP_NDTR:
     case OP_SIGMOID:
+    case OP_FLOOR:
+    case OP_CEIL:
+    case OP_ROUND:
+    case OP_TRUNC:
+    case OP_SIGN:
+    case OP_COPYSIGN:
+    case OP_ISNAN:
+    case OP_ISINF:
+    case OP_ISFINITE:
     case OP_RELU:
     case OP_SQRT:
     case OP_RSQRT:

@@ -22,6 +22,15 @@ enum { APART = 21001, N = 204528 /* bit patterns so far apart, a multiple of 16 
     F(erf, erfl(a), 1.3)                                                                           \
     F(tanh, tanhl(a), 2.0)                                                                         \
     F(log, logl(a), 1.0)                                                                           \
+    F(log2, log2l(a), 2.0)                                                                         \
+    F(log10, log10l(a), 2.0)                                                                       \
+    F(log1p, log1pl(a), 2.0)                                                                       \
+    F(expm1, expm1l(a), 2.0)                                                                       \
+    F(floor, floorl(a), 0)                                                                         \
+    F(ceil, ceill(a), 0)                                                                           \
+    F(round, rintl(a), 0)                                                                          \
+    F(trunc, truncl(a), 0)                                                                         \
+    F(sign, (a > 0) - (a < 0), 0)                                                                  \
     F(ndtr, erfcl(-a *sqrtl(0.5L)) / 2, 130 /* at -13 z^2 is rounded to 1e-5 */)                   \
     F(sigmoid, 1 / (1 + expl(-a)), 3.0)                                                            \
     F(sqrt, sqrtl(a), 0.51)                                                                        \
