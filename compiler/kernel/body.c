@@ -168,6 +168,7 @@ value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, co
                                .n_args = x->n_args,
                                .number = x->value};
         for (int a = 0; a < x->n_args; a++) v.args[a] = of[x->args[a]];
+        if ((of[i] = fold_positions(w, &v)) != NO_VALUE) continue;
         if (x->kind == INST_INDEX) {
             v.index = index[0];
             add_subscripts(w, &v);
@@ -202,7 +203,7 @@ static void expand_group(struct builder *w) {
         for (int64_t i = 0; i < arms; i++) expand_store(w, M, ex_const(w->k->ex, i));
     }
     w->k->unrolled = w->taps || w->arm;
-    if (w->k->unrolled) drop_unused(w);
+    if (w->k->unrolled || w->folds) drop_unused(w);
 }
 
 /* ---- axes: merge, then flatten --------------------------------------------------------------- */

@@ -14,6 +14,7 @@ struct builder {
     bool reduces;        /* something is reduced: the group's reduce axes are those of the kernel */
     bool taps;           /* windows are no loops, see taps.c */
     ex arm;              /* a parallel axis that is no loop, see arms.c; EX_NONE */
+    bool folds;          /* values were folded, see positions.c: some may be wanted no more */
     struct map numbers;  /* value bytes -> value id */
     struct map expanded; /* struct access -> value id: what is read along two paths is built once */
 };
@@ -34,6 +35,9 @@ value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, co
 bool reduces_windows(const struct builder *w);
 value_id expand_taps(struct builder *w, const struct nest *n, const ex *from, const ex *to,
                      int count);
+
+/* positions.c: the value that v, which has no number yet, can be had as; or NO_VALUE. */
+value_id fold_positions(struct builder *w, const struct value_node *v);
 
 /* arms.c. Needs the group expanded, in its own axes: the axis along which its loads are chosen,
  * which is short, or EX_NONE. */

@@ -180,6 +180,13 @@ static const char *const shapes[] = {
     " %p = to(%a, f8e5m2)\n %q = to(%b, f8e5m2)\n %r = to(%b, f8e4m3)\n %s = to(%a, f8e4m3)\n"
     " %t = permute(%y, [1, 0])\n %c = cat([%p, %t, %q], 0)\n %f = float(%r)\n"
     " %n = sum(%f, 1)\n return %c, %r, %s, %n\n}\n",
+    /* comparisons of positions: causal, a window, and sums of positions that are computed with */
+    "graph(%x: bf16[3, 40, 40]) {\n %o = ones([40, 40], dtype=bool)\n %m = triu(%o, 1)\n"
+    " %f = masked_fill(%x, %m, -inf)\n %s = softmax(%f, -1)\n return %s\n}\n",
+    "graph(%x: f32[2, 37, 52]) {\n %r = arange(0, 37)\n %c = arange(0, 52)\n"
+    " %u = unsqueeze(%r, 1)\n %d = sub(%u, %c)\n %a = ge(%d, -3)\n %b = lt(%d, 8)\n"
+    " %m = logical_and(%a, %b)\n %y = where(%m, %x, 0)\n %s = sum(%y, -1)\n %e = add(%d, %u)\n"
+    " return %y, %s, %e\n}\n",
     /* a cast rounds, though its result is not stored */
     "graph(%x: f32[4, 24]) {\n %b = to(%x, bf16)\n %f = float(%b)\n %d = sub(%x, %f)\n"
     " %h = half(%x)\n %e = mul(%h, 1)\n %g = double(%e)\n %s = sum(%d, 1)\n"

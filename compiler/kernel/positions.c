@@ -1,0 +1,63 @@
+/* positions.c: sums of positions are positions, and comparing two of them is a condition on where
+ * one is, as guards are. Of a causal mask's arithmetic one comparison is left:
+ *
+ *     v0 = index r, v1 = index x % 1024, v2 = sub(v0, v1), v3 = ge(v2, 1)
+ *     v4 = where(v3, 1, 0), v5 = to(v4) : bool
+ * ->
+ *     v3 = index 1 <= r - x % 1024
+ *
+ * It needs no 64 bits, may be known, and is a mask of whole vectors on a CPU. */
+#include "kernel/builder.h"
+
+/* v as an expression: an i64 position, or a whole number. */
+static bool position(const struct builder *w, value_id v, ex *out) {
+    const struct value_node *x = &w->k->values.at[v];
+    if (x->dtype != DT_I64 || x->n_args) return false;
+    if (x->kind == INST_INDEX) return *out = x->index, true;
+    if (x->kind != INST_CONST || x->number != (double)(int32_t)x->number) return false;
+    *out = ex_const(w->k->ex, (int32_t)x->number);
+    return true;
+}
+
+/* Is v a number, and is it 0? */
+static bool is_number(const struct builder *w, value_id v, bool *zero) {
+    const struct value_node *x = &w->k->values.at[v];
+    int64_t n;
+    if (x->kind == INST_CAST && w->k->values.at[x->args[0]].dtype == DT_BOOL)
+        x = &w->k->values.at[x->args[0]];
+    if (x->kind == INST_CONST) return *zero = x->number == 0, true;
+    if (x->kind != INST_INDEX || !ex_is_const(w->k->ex, x->index, &n)) return false;
+    return *zero = n == 0, true;
+}
+
+static bool fold(struct exprs *p, enum op op, ex a, ex b, ex *out) {
+    switch (op) {
+    case OP_ADD: return *out = ex_add(p, a, b), true;
+    case OP_SUB: return *out = ex_sub(p, a, b), true;
+    case OP_EQ: return *out = ex_compare(p, EX_EQ, a, b), true;
+    case OP_NE: return *out = ex_compare(p, EX_NE, a, b), true;
+    case OP_LT: return *out = ex_compare(p, EX_LT, a, b), true;
+    case OP_LE: return *out = ex_compare(p, EX_LE, a, b), true;
+    case OP_GT: return *out = ex_compare(p, EX_LT, b, a), true;
+    case OP_GE: return *out = ex_compare(p, EX_LE, b, a), true;
+    default: return false;
+    }
+}
+
+value_id fold_positions(struct builder *w, const struct value_node *v) {
+    ex a, b;
+    struct value_node at = {.kind = INST_INDEX, .dtype = v->dtype};
+    bool zero[2];
+    if (v->kind == INST_OP && v->n_args == 2 && position(w, v->args[0], &a) &&
+        position(w, v->args[1], &b) && fold(w->k->ex, v->op, a, b, &at.index)) {
+        w->folds = true;
+        return number(w, at);
+    }
+    if (v->kind != INST_CAST || v->dtype != DT_BOOL) return NO_VALUE;
+    const struct value_node *x = &w->k->values.at[v->args[0]];
+    if (x->kind != INST_OP || x->op != OP_WHERE || !is_number(w, x->args[1], &zero[0]) ||
+        !is_number(w, x->args[2], &zero[1]) || zero[0] || !zero[1])
+        return NO_VALUE;
+    w->folds = true;
+    return x->args[0];
+}
