@@ -30,6 +30,8 @@ bool op_is_expensive(enum op op) {
     case OP_NDTR:
     case OP_SIGMOID:
     case OP_POW:
+    case OP_RAND:
+    case OP_RANDN:
     case OP_DIV: return true;
     default: return false;
     }
