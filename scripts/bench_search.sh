@@ -40,7 +40,7 @@ mkdir -p "$out/results" "$out/logs" || exit 3
 
 cases() {
     local w s
-    for w in softmax log_softmax layernorm rmsnorm rmsnorm_residual gelu_bias relu_chain swiglu sum_mean softmax_bwd \
+    for w in softmax log_softmax layernorm rmsnorm rmsnorm_residual quantize_rows gelu_bias relu_chain swiglu sum_mean softmax_bwd \
         layernorm_bwd cumsum column_sum; do
         for s in 'rows=4096 dim=4096' 'rows=1024 dim=16384' 'rows=32768 dim=768'; do echo "$w $s"; done
     done

@@ -113,6 +113,10 @@ def misses(path, rows, sizes_path, sizes_rows):
            date=rows[0]["timestamp"][:10])
 
 
+def or_never(value, digits):
+    return "never" if math.isinf(value) else f"{value:.{digits}f}"
+
+
 def searches(path, rows):
     def sums():
         for name in dict.fromkeys(r["strategy"] for r in rows):
@@ -120,8 +124,8 @@ def searches(path, rows):
             trials = [float(r["near_trials"] or "inf") for r in some]
             seconds = [float(r["near_s"] or "inf") for r in some]
             most = at_90_percent(trials)
-            yield (name, len(some), f"{statistics.median_low(trials):.0f}", "never" if math.isinf(most) else f"{most:.0f}",
-                   f"{statistics.median_low(seconds):.2f}", f"{100 * sum(map(math.isinf, trials)) / len(trials):.1f} %",
+            yield (name, len(some), or_never(statistics.median_low(trials), 0), or_never(most, 0),
+                   or_never(statistics.median_low(seconds), 2), f"{100 * sum(map(math.isinf, trials)) / len(trials):.1f} %",
                    f"{geomean(float(r['found_us']) / float(r['best_us']) for r in some if r['found_us']):.3f}",
                    f"{statistics.median(float(r['all_s']) for r in some):.2f}")
 
