@@ -24,8 +24,9 @@
 
 enum { WIDEST = 16 /* lanes of any machine: a tile of `vec` elements is whole vectors */ };
 
-/* What a value is in a vector loop. */
-enum form { FORM_NONE, FORM_FLOATS, FORM_MASK, FORM_UNIFORM };
+/* What a value is in a vector loop. A number counts the columns, and nothing but an argmax or
+ * argmin may look at it: such a reduction keeps columns, and knows its number in the end. */
+enum form { FORM_NONE, FORM_FLOATS, FORM_MASK, FORM_UNIFORM, FORM_NUMBER };
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
@@ -105,8 +106,10 @@ static bool is_mask(struct emitter *w, ex e) {
 }
 
 static enum form form_of_index(struct emitter *w, const struct value_node *x) {
-    bool mask = x->dtype == DT_BOOL && !x->n_args && !w->k->wide_index && is_mask(w, x->index);
-    return mask ? FORM_MASK : FORM_NONE;
+    if (x->n_args || w->k->wide_index) return FORM_NONE;
+    if (x->dtype == DT_BOOL) return is_mask(w, x->index) ? FORM_MASK : FORM_NONE;
+    bool counts = x->dtype == DT_I64 && !w->y->rows_inner;
+    return counts && index_stride(w->k, x->index, AXIS_R) == 1 ? FORM_NUMBER : FORM_NONE;
 }
 
 static enum form find_form(struct emitter *w, value_id v) {
@@ -137,8 +140,15 @@ static bool is_vector_store(struct emitter *w, const struct store_node *st) {
            fits(w, st->value, FORM_FLOATS);
 }
 
+static bool is_pair(const struct value_node *x) {
+    return x->kind == INST_REDUCE && reduction_of_pairs(x->reduction);
+}
+
 static bool is_vector_reduction(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
+    if (is_pair(x))
+        return is_float(at(w, x->args[0])->dtype) && fits(w, x->args[0], FORM_FLOATS) &&
+               form_of(w, x->args[1]) == FORM_NUMBER;
     return is_float(x->dtype) && reduction_of_values(x->reduction) &&
            operands_fit(w, x, 0, FORM_FLOATS);
 }
@@ -262,6 +272,7 @@ static void put_values(struct emitter *w, uint32_t index, bool part) {
         enum form form = form_of(w, v);
         bool before = computed_before(w, index, v), keep = worth_keeping(w, index, v);
         w->where[v] = NOWHERE;
+        if (form == FORM_NUMBER) continue;
         if (form == FORM_UNIFORM) {
             put_uniform(w, v);
             if (keep) put_store_at(w, kept, ref(w, v), part);
@@ -294,6 +305,11 @@ static void put_vector(struct emitter *w, uint32_t index, bool part) {
     put_values(w, index, part);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
+        if (is_pair(at(w, v))) {
+            line(w, "k_keep_%s(&c%u[u], %s, (int)r, %s);", reduction_name(at(w, v)->reduction), v,
+                 ref(w, at(w, v)->args[0]), part ? "k_below(n)" : "k_all(1)");
+            continue;
+        }
         const char *c = arena_printf(w->arena, tile ? "t%u" : "c%u[u]", v),
                    *now = combine_text(w, v, c, ref(w, at(w, v)->args[0]));
         line(w, part && !tile ? "%s = k_first_n(%s, %s, n);" : "%s = %s;", c, now, c);
@@ -388,7 +404,23 @@ static void put_ends(struct emitter *w, uint32_t index, bool has_head) {
     close_brace(w);
 }
 
+/* Where the extremum is, as its number there. */
+static void put_pair_fold(struct emitter *w, value_id v) {
+    const struct value_node *x = at(w, v);
+    line(w, "k_pair_f32 a%u = k_fold_%s(c%u, %d / K_LANES);", v, reduction_name(x->reduction), v,
+         w->y->vec);
+    open_scope(w);
+    line(w, "const k_idx r = (k_idx)a%u.at;", v);
+    line(w, "a%u.at = %s;", v, ex_text(w, at(w, x->args[1])->index));
+    close_brace(w);
+    w->where[v] = ARRAY;
+}
+
 static void put_fold(struct emitter *w, value_id v) {
+    if (is_pair(at(w, v))) {
+        put_pair_fold(w, v);
+        return;
+    }
     const char *low = arena_printf(w->arena, "c%u[u]", v),
                *high = arena_printf(w->arena, "c%u[u + h]", v);
     line(w, "for (int h = %d / K_LANES / 2; h > 0; h /= 2)", w->y->vec);
@@ -403,6 +435,13 @@ static void put_columns(struct emitter *w, uint32_t index) {
     int lanes = w->y->vec;
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
+        if (is_pair(at(w, v))) {
+            line(w, "k_best c%u[%d / K_LANES];", v, lanes);
+            line(w, "for (int u = 0; u < %d / K_LANES; u++)", lanes);
+            line(w, "    c%u[u] = k_best_%s((int)r_begin + u * K_LANES);", v,
+                 reduction_name(at(w, v)->reduction));
+            continue;
+        }
         line(w, "k_v c%u[%d / K_LANES];", v, lanes);
         line(w, "for (int u = 0; u < %d / K_LANES; u++) c%u[u] = k_splat(%s);", lanes, v,
              identity_text(w, v));

@@ -416,4 +416,36 @@ K_SCAN(k_scan_prod, K_MUL, 1.0f)
 K_SCAN(k_scan_amax, k_max, -k_inf())
 K_SCAN(k_scan_amin, k_min, k_inf())
 
+/* argmax and argmin: of each lane, the best so far and its column. A lane meets its columns in
+ * order, so that the first of equal ones stays; what it has before the first is no better than any,
+ * and at the first. Prelude_c.h's k_pair_f32 says what wins. */
+typedef struct {
+    k_v value;
+    k_m at;
+} k_best;
+#define K_BEST(name, better, worst)                                                                \
+    K_INLINE k_best k_best_##name(int at) { return (k_best){k_splat(worst), k_lanes() + at}; }     \
+    K_INLINE void k_keep_##name(k_best *b, k_v x, int at, k_m which) {                             \
+        k_m wins = ((x better b->value) | ((x != x) & (b->value == b->value))) & which;            \
+        b->value = k_select(wins, x, b->value);                                                    \
+        b->at = (wins & (k_lanes() + at)) | (~wins & b->at);                                       \
+    }                                                                                              \
+    K_INLINE k_pair_f32 k_fold_##name(const k_best *c, int n) {                                    \
+        k_best b = c[0];                                                                           \
+        for (int u = 1; u < n; u++) {                                                              \
+            k_v x = c[u].value;                                                                    \
+            k_m same = (x == b.value) | ((x != x) & (b.value != b.value));                         \
+            k_m wins = (x better b.value) | ((x != x) & (b.value == b.value));                     \
+            wins |= same & (c[u].at < b.at);                                                       \
+            b.value = k_select(wins, x, b.value);                                                  \
+            b.at = (wins & c[u].at) | (~wins & b.at);                                              \
+        }                                                                                          \
+        k_pair_f32 best = {b.value[0], b.at[0]};                                                   \
+        for (int l = 1; l < K_LANES; l++)                                                          \
+            best = k_##name##_f32(best, (k_pair_f32){b.value[l], b.at[l]});                        \
+        return best;                                                                               \
+    }
+K_BEST(argmax, >, -k_inf())
+K_BEST(argmin, <, k_inf())
+
 /* ---- kernel text ----------------------------------------------------------------------------- */
