@@ -24,8 +24,8 @@
 
 enum { WIDEST = 16 /* lanes of any machine: a tile of `vec` elements is whole vectors */ };
 
-/* What a value is in a vector loop. A number counts the columns, and nothing but an argmax or
- * argmin may look at it: such a reduction keeps columns, and knows its number in the end. */
+/* What a value is in a vector loop. A number counts the columns: what is drawn for a vector may
+ * begin at one, and an argmax or argmin keeps columns, and knows its number in the end. */
 enum form { FORM_NONE, FORM_FLOATS, FORM_MASK, FORM_UNIFORM, FORM_NUMBER };
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
@@ -56,6 +56,10 @@ static bool operands_fit(struct emitter *w, const struct value_node *x, int firs
 }
 
 static enum form form_of_op(struct emitter *w, const struct value_node *x) {
+    if (x->op == OP_RAND) {
+        bool fit = is_float(x->dtype) && form_of(w, x->args[0]) == FORM_NUMBER;
+        return fit ? FORM_FLOATS : FORM_NONE;
+    }
     if (!op_takes_vectors(x->op)) return FORM_NONE;
     if (x->op == OP_WHERE) {
         enum form which = form_of(w, x->args[0]);
@@ -250,6 +254,9 @@ static const char *vector_text(struct emitter *w, value_id v, bool part) {
         return choice_text(w, x->args[0], "k_splat(1.0f)", "k_splat(0.0f)");
     if (op && x->op == OP_WHERE)
         return choice_text(w, x->args[0], ref(w, x->args[1]), ref(w, x->args[2]));
+    if (op && x->op == OP_RAND)
+        return arena_printf(w->arena, "k_rand_v(%s, %s, %s)", ex_text(w, at(w, x->args[0])->index),
+                            number_ref(w, x->args[1]), number_ref(w, x->args[2]));
     if (op && x->op == OP_LOGICAL_NOT) return arena_printf(w->arena, "~%s", ref(w, x->args[0]));
     if (op && (x->op == OP_LOGICAL_AND || x->op == OP_LOGICAL_OR))
         return arena_printf(w->arena, "(%s %c %s)", ref(w, x->args[0]),

@@ -361,6 +361,33 @@ K_INLINE k_v k_log1p_v(k_v a) {
     return k_select((a == -1.0f) | (a == k_inf()), y, k_select(u == 1.0f, a, y + lost));
 }
 
+/* Random numbers of elements i, i + 1, ..., as k_rand has them: each lane makes its block. */
+typedef uint32_t k_u __attribute__((vector_size(4 * K_LANES)));
+typedef uint64_t k_w __attribute__((vector_size(4 * K_LANES))); /* half as many */
+K_INLINE k_u k_times_high(k_u a, uint32_t by, k_u *low) {
+    const k_w even = ((k_w)a & 0xffffffffu) * by, odd = ((k_w)a >> 32) * by;
+    *low = (k_u)((even & 0xffffffffu) | odd << 32);
+    return (k_u)(even >> 32 | (odd & ~(uint64_t)0xffffffffu));
+}
+K_INLINE k_v k_rand_v(long long i, long long tensor, long long seed) {
+    const uint64_t block = (uint64_t)i / 4;
+    const k_u at = (k_u)k_lanes() + (uint32_t)(i & 3), word = at & 3, none = {0};
+    k_u c0 = (at >> 2) + (uint32_t)block,
+        c1 = (uint32_t)(block >> 32) - (k_u)(c0 < (uint32_t)block), c2 = none + (uint32_t)tensor,
+        c3 = none + (uint32_t)((uint64_t)tensor >> 32);
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)((uint64_t)seed >> 32);
+    for (int round = 0; round < 10; round++) {
+        k_u low_a, low_b, high_a = k_times_high(c0, 0xD2511F53u, &low_a),
+                          high_b = k_times_high(c2, 0xCD9E8D57u, &low_b);
+        c0 = high_b ^ c1 ^ k0, c1 = low_b, c2 = high_a ^ c3 ^ k1, c3 = low_a;
+        k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+    }
+    const k_v even = k_select((k_m)(word == 0), (k_v)c0, (k_v)c2),
+              odd = k_select((k_m)(word == 1), (k_v)c1, (k_v)c3);
+    const k_u r = (k_u)k_select((k_m)((word & 1) == 0), even, odd);
+    return __builtin_convertvector((k_m)(r >> 8), k_v) * 0x1p-24f;
+}
+
 /* All lanes of one vector combined, by halves. */
 #if defined(K_AVX512)
 #define K_TURNED(x, n)                                                                             \

@@ -73,6 +73,15 @@ static const char entries[] =
         "    k_store_v(y + 32, k_load_if(k_all(1) & k_below(3), x, 2));\n"
         "    k_store_v(y + 48, k_load_if(k_all(0), (float *)0, 2));\n"
         "}\n"
+        "void draws(void *const *args) {\n" /* from every place in a block, and where its high word
+                                                changes */
+        "    static const long long from[] = {0, 1, 6, 11, 17179869179LL};\n"
+        "    float *y = *(float **)args[1];\n"
+        "    for (int k = 0; k < 5; k++, y += 2 * K_LANES) {\n"
+        "        k_store_v(y, k_rand_v(from[k], 3, -7));\n"
+        "        for (int l = 0; l < K_LANES; l++) y[K_LANES + l] = k_rand(from[k] + l, 3, -7);\n"
+        "    }\n"
+        "}\n"
         "void turn(void *const *args) {\n" /* 37 rows of 41 to columns of 40 */
         "    float *x = *(float **)args[0], *y = *(float **)args[1];\n"
         "    k_turn(y, 40, x, 41, 37, 41);\n"
@@ -246,6 +255,19 @@ static void test_picks(void **state) {
     }
 }
 
+static void test_draws(void **state) {
+    struct fixture *f = *state;
+    run(f, "folds");
+    int lanes = (int)f->y[6];
+    run(f, "draws");
+    for (int k = 0; k < 5; k++)
+        for (int l = 0; l < lanes; l++) {
+            float vector = f->y[2 * k * lanes + l], scalar = f->y[(2 * k + 1) * lanes + l];
+            assert_true(vector == scalar && vector >= 0 && vector < 1);
+        }
+    assert_true(f->y[0] != f->y[1]);
+}
+
 static void test_turn(void **state) {
     enum { ROWS = 37, COLUMNS = 41, APART = 40 };
     struct fixture *f = *state;
@@ -266,6 +288,7 @@ int main(void) {
         cmocka_unit_test_setup(test_folds, count),
         cmocka_unit_test_setup(test_scans, count),
         cmocka_unit_test_setup(test_picks, count),
+        cmocka_unit_test_setup(test_draws, count),
         cmocka_unit_test(test_turn),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
