@@ -191,6 +191,15 @@ static double looks(const struct kernel *k, const struct layout *y) {
     return 1 + (LOOK_BACK_GROUP + groups) / 2;
 }
 
+/* The steps of a load along an axis; what runs backwards has neighbours as well. */
+static int64_t steps_along(const struct kernel *k, const struct value_node *v, enum axis x) {
+    ex step, rest;
+    bool backwards = !v->n_args && k->axis[x] &&
+                     ex_linear(k->ex, v->index, k->axis[x], &step, &rest) &&
+                     step == ex_const(k->ex, -1);
+    return backwards ? 1 : load_stride(k, v, x);
+}
+
 /* Bytes across the memory interface when so many blocks run at a time. */
 static double traffic(const struct kernel *k, const struct layout *y, int64_t blocks) {
     enum axis inner = y->rows_inner ? AXIS_X : AXIS_R, outer = y->rows_inner ? AXIS_R : AXIS_X;
@@ -200,7 +209,7 @@ static double traffic(const struct kernel *k, const struct layout *y, int64_t bl
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind != INST_LOAD || !(v->mask & MASK_R) || layout_tap(y, i)) continue;
-        total += (waste(k, y, load_stride(k, v, inner), load_stride(k, v, outer), v->buffer,
+        total += (waste(k, y, steps_along(k, v, inner), steps_along(k, v, outer), v->buffer,
                         layout_turns(k, y, i)) -
                   1) *
                  (double)buffer_bytes(k->schedule->loops, v->buffer) * again;
