@@ -219,6 +219,11 @@ static const char *cast_text(struct emitter *w, const struct value_node *x) {
     return arena_printf(w->arena, "(%s)%s", math_type(to), a);
 }
 
+/* Has x the digits of a bf16, and no more, as it is stored? What is computed is not rounded. */
+static bool is_rounded_bf16(const struct value_node *x) {
+    return x->dtype == DT_BF16 && (x->kind == INST_LOAD || (x->kind == INST_CAST && x->rounds));
+}
+
 /* exp(a - b) of bf16 a and their maximum b along r; else NULL. */
 static const char *exp_below_text(struct emitter *w, const struct value_node *x) {
     const struct value_node *all = w->k->values.at;
@@ -226,7 +231,7 @@ static const char *exp_below_text(struct emitter *w, const struct value_node *x)
     const struct value_node *sub = &all[x->args[0]];
     if (sub->kind != INST_OP || sub->op != OP_SUB) return NULL;
     const struct value_node *a = &all[sub->args[0]], *b = &all[sub->args[1]];
-    if (a->kind != INST_CAST || all[a->args[0]].dtype != DT_BF16) return NULL;
+    if (a->kind != INST_CAST || !is_rounded_bf16(&all[a->args[0]])) return NULL;
     if (b->kind != INST_REDUCE || b->reduction != REDUCTION_AMAX) return NULL;
     if (b->args[0] != sub->args[0]) return NULL;
     return arena_printf(w->arena, "k_exp_below(%s, %s)", ref(w, sub->args[0]),
