@@ -590,6 +590,13 @@ template <typename T> K_DEVICE T k_int_pow(T a, T b) {
         if (b & 1) r *= a;
     return r;
 }
+/* As PyTorch's: no bit stays of what is shifted to the left by a count out of range, and the sign of what is to the right. */
+K_DEVICE int k_shift_left(int a, int b) { return (unsigned)b < 32 ? (int)((unsigned)a << b) : 0; }
+K_DEVICE int k_shift_right(int a, int b) { return a >> ((unsigned)b < 32 ? b : 31); }
+K_DEVICE long long k_shift_left(long long a, long long b) {
+    return (unsigned long long)b < 64 ? (long long)((unsigned long long)a << b) : 0;
+}
+K_DEVICE long long k_shift_right(long long a, long long b) { return a >> ((unsigned long long)b < 64 ? b : 63); }
 K_DEVICE int k_fmod(int a, int b) { return k_int_fmod(a, b); }
 K_DEVICE int k_remainder(int a, int b) { return k_int_remainder(a, b); }
 K_DEVICE int k_floor_div(int a, int b) { return k_int_floor_div(a, b); }

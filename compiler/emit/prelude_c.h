@@ -284,8 +284,16 @@ K_INLINE double k_remainder_d(double a, double b) {
     }
 K_FLOOR_DIV(float, f, fmodf, floorf)
 K_FLOOR_DIV(double, d, fmod, floor)
-/* Integers: division by zero gives 0 (undefined in PyTorch's kernels too, but never a trap). */
+/* Integers: division by zero gives 0 (undefined in PyTorch's kernels too, but never a trap). By a
+ * count out of range no bit stays of what is shifted to the left, and the sign of the other. */
 #define K_INTEGER(T, s)                                                                            \
+    K_INLINE T k_shift_left_##s(T a, T b) {                                                        \
+        return b < 0 || b >= (T)(8 * sizeof a) ? 0 : (T)((unsigned T)a << b);                      \
+    }                                                                                              \
+    K_INLINE T k_shift_right_##s(T a, T b) {                                                       \
+        const T most = 8 * sizeof a - 1;                                                           \
+        return a >> (b < 0 || b > most ? most : b);                                                \
+    }                                                                                              \
     K_INLINE T k_fmod_##s(T a, T b) { return b == 0 || b == -1 ? 0 : a % b; }                      \
     K_INLINE T k_floor_div_##s(T a, T b) {                                                         \
         T q = b == 0 ? 0 : b == -1 ? -a : a / b;                                                   \
@@ -398,6 +406,10 @@ K_INLINE double k_randn_double(long long i, long long tensor, long long seed) {
 #define k_fmod(x, y) K_ANY2(x, y, fmodf, fmod, k_fmod_s, k_fmod_l)
 #define k_remainder(x, y) K_ANY2(x, y, k_remainder_f, k_remainder_d, k_remainder_s, k_remainder_l)
 #define k_floor_div(x, y) K_ANY2(x, y, k_floor_div_f, k_floor_div_d, k_floor_div_s, k_floor_div_l)
+#define k_shift_left(x, y)                                                                         \
+    _Generic((x) + (y), long long : k_shift_left_l, default : k_shift_left_s)(x, y)
+#define k_shift_right(x, y)                                                                        \
+    _Generic((x) + (y), long long : k_shift_right_l, default : k_shift_right_s)(x, y)
 #define k_div(x, y) ((x) / (y))
 #define k_max(x, y) K_ANY2_V(x, y, k_max_f, k_max_d, k_max_s, k_max_l, k_max_v)
 #define k_min(x, y) K_ANY2_V(x, y, k_min_f, k_min_d, k_min_s, k_min_l, k_min_v)

@@ -64,10 +64,15 @@ static const char *const shapes[] = {
     "sub(%s, %t)\n return %y\n}\n",
     /* fewer rows and columns than threads in a warp */
     "graph(%x: f32[2, 3], %b: f32[3]) {\n %y = add(%x, %b)\n return %y\n}\n",
-    /* shifts by what is no negative number */
+    /* shifts, by less than nothing and more than all bits, too */
     "graph(%x: i64[5, 33], %n: i32[33]) {\n %k = remainder(%n, 7)\n %a = bitwise_left_shift(%x, "
     "%k)\n %b = bitwise_right_shift(%x, 2)\n %c = bitwise_right_shift(%n, %k)\n return %a, %b, "
     "%c\n}\n",
+    "graph(%x: i8[5, 33], %y: u8[5, 33], %z: i64[5, 33], %n: i8[33], %m: i64[33]) {\n"
+    " %a = bitwise_left_shift(%x, %n)\n %b = bitwise_right_shift(%x, %n)\n"
+    " %c = bitwise_left_shift(%y, 9)\n %d = bitwise_right_shift(%y, %y)\n"
+    " %e = bitwise_left_shift(%z, %m)\n %f = bitwise_right_shift(%z, %m)\n"
+    " return %a, %b, %c, %d, %e, %f\n}\n",
     "graph(%x: f32[12]) {\n %y = sum(%x)\n return %y\n}\n",
     "graph(%x: f32[3, 3]) {\n %y = softmax(%x, 1)\n return %y\n}\n",
     "graph(%x: f32[100, 2]) {\n %y = sum(%x, 0)\n return %y\n}\n",
