@@ -52,6 +52,17 @@ static const struct {
     {"s0=60 s1=90 s2=3",
      "graph(%x: f32[s2, s1, 8], %i: i64[s0], %s: f32[s2, s0, 8]) {\n %j = remainder(%i, s1)\n"
      " %y = index_add(%x, 1, %j, %s)\n return %y\n}\n"},
+    /* where extrema are, by vectors, with tails and without; blocks of random numbers */
+    {"s0=5 s1=131", "graph(%x: bf16[s0, 8*s1], %y: i8[s0, s1]) {\n %i = argmax(%x, 1)\n"
+                    " %a = amax(%x, 1)\n %j = argmin(%y, 1)\n return %i, %a, %j\n}\n"},
+    {"s0=5 s1=33", "graph(%x: bf16[s0, 4*s1]) {\n %r = rand_like(%x)\n %k = ge(%r, 0.25)\n"
+                   " %y = mul(%x, %k)\n %n = randn([s0, s1], 1)\n %s = sum(%n, 1)\n"
+                   " return %y, %s\n}\n"},
+    /* rows, and all that they come to, also by parts of an axis */
+    {"s0=20 s1=96", "graph(%x: f32[s0, s1], %y: f32[s0, s1]) {\n %l = log_softmax(%x, 1)\n"
+                    " %p = softmax(%y, 1)\n %k = kl_div(%l, %p, 'batchmean')\n return %k\n}\n"},
+    {"s0=20 s1=96", "graph(%x: f32[s0, s1]) {\n %p = softmax(%x, 1)\n %q = mul(%p, %x)\n"
+                    " %v = view(%q, [s0*s1])\n %s = sum(%v)\n return %s\n}\n"},
 };
 
 /* The text with every size's name replaced by its hint. */
