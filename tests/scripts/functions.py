@@ -45,7 +45,8 @@ show('norms', torch.linalg.norm(x), torch.linalg.norm(x, dim=1), torch.linalg.ma
      torch.linalg.norm(x, float('inf')), torch.linalg.vector_norm(x, ord=1, dim=0), torch.cdist(x, x), torch.cdist(x, x, p=1))
 show('order', torch.msort(x), torch.bucketize(y, torch.tensor([0.0, 0.5, 1.0])), torch.searchsorted(torch.tensor([0.0, 0.5, 1.0]), y, right=True))
 show('made', torch.tril_indices(3, 4, -1), torch.triu_indices(3, 3), torch.logspace(0, 2, 3), torch.scalar_tensor(2.5),
-     y.new_tensor([1, 2]), torch.tensor([[True], [False]]), torch.tensor([1, 2.5]), torch.tensor([[]]), torch.LongTensor([1, 2]))
+     y.new_tensor([1, 2]), torch.tensor([[True], [False]]), torch.tensor([1, 2.5]), torch.tensor([[]]), torch.LongTensor([1, 2]),
+     y.type(torch.CharTensor), y.type('torch.LongTensor'), y.type(torch.float16))
 show('trapezoid', torch.trapezoid(x), torch.trapz(x, dx=0.5, dim=0))
 show('meshgrid', *torch.meshgrid(y, y[1:], indexing='xy'), *torch.meshgrid(y, y[1:], indexing='ij'))
 show('broadcast', *torch.broadcast_tensors(y, x[:, :1]))

@@ -615,7 +615,9 @@ def to(self, *args, **kwargs):
 
 
 def type(self, dtype):
-    return to(self, dtype)
+    if isinstance(dtype, str):
+        dtype = getattr(torch, dtype[6:])
+    return to(self, dtype if isinstance(dtype, torch.dtype) else dtype(0).dtype)  # torch.LongTensor
 
 
 def cuda(self, *args, **kwargs):
