@@ -368,13 +368,24 @@ static node_id detached(struct vm *vm, node_id node, bool grad) {
     return node;
 }
 
+static int type_class(enum dtype t) { return dtype_is_float(t) ? 2 : t != DT_BOOL; }
+
+/* x becomes an operator's result, which may be of another type, but of no higher class. */
+static struct py update(struct vm *vm, struct py x, struct py result) {
+    enum dtype from = tensor_meta(vm, result)->dtype, to = tensor_meta(vm, x)->dtype;
+    if (type_class(from) > type_class(to))
+        vm_raise(vm, EXC_RuntimeError, "result type %s can't be cast to the desired output type %s",
+                 dtype_torch_name(from), dtype_torch_name(to));
+    return tensor_assign(vm, x, result);
+}
+
 struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a) {
     check_sizes(vm, b->op, a);
     const struct py *first = first_tensor(a);
     bool in_place = first && wants_in_place(vm, b, a);
     if (vm->eager && !vm->tracing) {
         struct py out = compute(vm, b, a, needs_grad(vm, a));
-        return in_place ? tensor_assign(vm, *first, out) : out;
+        return in_place ? update(vm, *first, out) : out;
     }
     node_id node = bind(vm, b, a);
     bool grad = needs_grad(vm, a) && dtype_is_float(vm_graph(vm)->nodes.at[node].meta.dtype);
@@ -387,7 +398,7 @@ struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a
     else
         out = tensor_new(vm, ends);
     out.tensor->requires_grad = grad && !stops && b->op != OP_DETACH;
-    return in_place ? tensor_assign(vm, *first, out) : out;
+    return in_place ? update(vm, *first, out) : out;
 }
 
 struct py tensor_call(struct vm *vm, enum op op, const struct py *v, uint32_t n) {
@@ -412,7 +423,7 @@ bool tensor_binary(struct vm *vm, const char *sign, struct py x, struct py y, bo
     bool ok = x_ok && y_ok;
     if (!ok || !op_find_python(arena_printf(vm->arena, "op:%s", sign), &op)) return false;
     *out = tensor_call(vm, op, pair, 2);
-    if (in_place && x.kind == PY_TENSOR) *out = tensor_assign(vm, x, *out);
+    if (in_place && x.kind == PY_TENSOR) *out = update(vm, x, *out);
     return true;
 }
 
