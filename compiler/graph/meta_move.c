@@ -344,7 +344,7 @@ static bool broadcast_indices(const struct infer *in, struct meta *out) {
     for (uint32_t i = 0; i < list->nodes.n; i++) {
         const struct meta *m = list_meta(in, 1, i);
         struct meta wide = {.rank = m->rank > out->rank ? m->rank : out->rank};
-        if (m->dtype == DT_BOOL)
+        if (m->dtype == DT_BOOL || m->dtype == DT_U8)
             return infer_fail(in, "the shape of an index by a mask depends on its values; "
                                   "torch.where keeps the shape");
         if (!is_integer(m->dtype))

@@ -201,6 +201,8 @@ static void test_refused(void **state) {
             "Expected dtype int32/int64 for index, got f32");
     refused("%x: f32[2, 3], %i: bool[2]", "index(%x, [%i], [0])",
             "the shape of an index by a mask depends on its values");
+    refused("%x: f32[2, 3], %i: u8[2]", "index(%x, [%i], [0])",
+            "the shape of an index by a mask depends on its values");
     refused(
         "%x: f32[2, 3], %i: i64[2], %j: i64[3]", "index(%x, [%i, %j], [0, 1])",
         "shape mismatch: indexing tensors could not be broadcast together with shapes [2], [3]");
