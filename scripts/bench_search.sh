@@ -54,7 +54,7 @@ cases() {
     done
     for s in 'seq=2048' 'seq=512' 'seq=1000'; do echo "rope $s"; done
     for s in 'dim=1024' 'dim=768' 'dim=4096'; do echo "embedding $s"; done
-    for w in adamw full_sum; do for s in 16777216 1048576 10000019; do echo "$w n=$s"; done; done
+    for w in adamw full_sum relu; do for s in 16777216 1048576 10000019; do echo "$w n=$s"; done; done
     for s in 1024 512 256; do
         echo "mm_softmax n=$s"
         echo "linear_gelu rows=$s inner=$s outer=$s"
