@@ -158,8 +158,9 @@ static const char *const shapes[] = {
     " %d = mul(%x, %n)\n %q = exp(%p)\n return %d, %q\n}\n",
     "graph(%x: f32[64]) {\n %r = rand([64], 1)\n %i = arange(0, 64)\n %s = add(%x, %i)\n"
     " %y = mul(%s, %r)\n return %y\n}\n",
-    /* rows to int8 with their scales, and back; pixels; columns of small integers */
-    "graph(%x: bf16[5, 256], %w: bf16[256]) {\n %y = rms_norm(%x, [256], %w)\n %a = abs(%y)\n"
+    /* rows to int8 with their scales, and back; pixels; columns of small integers. What is rounded
+     * is f32: bf16 often lie half way between two integers, and these go either way */
+    "graph(%x: f32[5, 256], %w: f32[256]) {\n %y = rms_norm(%x, [256], %w)\n %a = abs(%y)\n"
     " %m = amax(%a, [1], True)\n %s = div(%m, 127)\n %q = div(%y, %s)\n %r = round(%q)\n"
     " %c = clamp(%r, -128, 127)\n %i = char(%c)\n return %i, %s\n}\n",
     "graph(%q: i8[9, 65], %s: f32[9, 1], %z: u8[9, 1]) {\n %f = sub(%q, %z)\n"

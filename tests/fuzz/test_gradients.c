@@ -183,14 +183,14 @@ static int64_t try_seed(uint64_t seed) {
     return t.judged;
 }
 
-static uint64_t first_seed = 1, n_seeds = 60;
+static uint64_t first_seed = 1, n_seeds = 200;
 
 static void test_random_graphs(void **state) {
     int64_t judged = 0;
     for (uint64_t i = 0; i < n_seeds; i++)
         judged += try_seed((first_seed + i) * 0x9E3779B97F4A7C15u);
     printf("%lld derivatives compared with differences\n", (long long)judged);
-    assert_true(judged >= (int64_t)n_seeds / 4);
+    assert_true(judged >= (int64_t)n_seeds / 8);
 }
 
 int main(int argc, char **argv) {
