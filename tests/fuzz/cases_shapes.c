@@ -559,7 +559,7 @@ void cases_shapes(struct arena *a, case_vec *out) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         vec_push(a, out, ((struct case_graph){.text = shapes[i], .every = 1, .eager = i % 4 == 0}));
     for (size_t i = 0; i < sizeof extrema / sizeof *extrema; i++)
-        vec_push(a, out, ((struct case_graph){.text = extrema[i], .every = 4, .eager = true}));
+        vec_push(a, out, ((struct case_graph){.text = extrema[i], .every = 16, .eager = true}));
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
         vec_push(a, out, ((struct case_graph){.text = wide[i], .every = 1, .tiny = true}));
     for (size_t i = 0; i < sizeof split / sizeof *split; i++)

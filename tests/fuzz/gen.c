@@ -200,9 +200,9 @@ static void choose_outputs(struct gen *x) {
 }
 
 struct graph *gen_graph(struct arena *a, uint64_t seed) {
-    static const enum dtype themes[] = {DT_F32, DT_F32, DT_F32,  DT_F32,  DT_F32,  DT_F32,
-                                        DT_F32, DT_F32, DT_BF16, DT_BF16, DT_BF16, DT_F16,
-                                        DT_F16, DT_F64, DT_I64,  DT_BOOL, DT_U8,   DT_I8};
+    static const enum dtype themes[] = {DT_F32,  DT_F32,  DT_F32,  DT_F32, DT_F32,
+                                        DT_BF16, DT_BF16, DT_BF16, DT_F16, DT_F16,
+                                        DT_F64,  DT_I64,  DT_BOOL, DT_U8,  DT_I8};
     struct gen x = {.r = {seed}, .g = graph_new(a, exprs_new(a), NULL)};
     x.theme = themes[below(&x, sizeof themes / sizeof *themes)];
     x.mixed = percent(&x, 15);

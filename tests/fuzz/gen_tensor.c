@@ -19,8 +19,8 @@ int64_t random_size(struct gen *x) {
 }
 
 enum dtype any_dtype(struct gen *x) {
-    static const enum dtype types[] = {DT_F32, DT_F32,  DT_F32, DT_BF16, DT_BF16, DT_F16, DT_F64,
-                                       DT_I64, DT_BOOL, DT_I32, DT_U8,   DT_I8,   DT_I16};
+    static const enum dtype types[] = {DT_F32,  DT_BF16, DT_F16, DT_F64, DT_I64,
+                                       DT_BOOL, DT_I32,  DT_U8,  DT_I8,  DT_I16};
     return types[below(x, sizeof types / sizeof *types)];
 }
 
