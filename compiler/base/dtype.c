@@ -157,7 +157,7 @@ static uint8_t f8e5m2_from_double(double v) {
 }
 
 /* As conversions between integers see it; 0 of what 64 bits do not hold. */
-static int64_t whole(double v) { return v > -0x1p63 && v < 0x1p63 ? (int64_t)v : 0; }
+static int64_t whole(double v) { return __builtin_fabs(v) < 0x1p63 ? (int64_t)v : 0; }
 
 double dtype_load(enum dtype d, const void *p, size_t i) {
     switch (d) {
