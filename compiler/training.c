@@ -18,14 +18,12 @@ static enum ws_status dump(struct stages *s, const char *name, const char *text,
 
 /* ---- what is differentiated ------------------------------------------------------------------ */
 
-static bool has_gradient(enum dtype t) { return dtype_is_float(t) && !dtype_is_float8(t); }
-
 static bool *wanted_inputs(const struct graph *g, int *n) {
     bool *wants = NEW_ARRAY(g->arena, bool, g->inputs.n);
     *n = 0;
     for (uint32_t i = 0; i < g->inputs.n; i++) {
         const struct graph_input *in = &g->inputs.at[i];
-        wants[i] = in->kind != INPUT_BUFFER && has_gradient(meta_at(g, in->node)->dtype);
+        wants[i] = in->kind != INPUT_BUFFER && dtype_has_gradient(meta_at(g, in->node)->dtype);
         *n += wants[i];
     }
     return wants;
@@ -33,7 +31,7 @@ static bool *wanted_inputs(const struct graph *g, int *n) {
 
 static bool has_floating_output(const struct graph *g) {
     for (uint32_t i = 0; i < g->outputs.n; i++)
-        if (has_gradient(meta_at(g, g->outputs.at[i])->dtype)) return true;
+        if (dtype_has_gradient(meta_at(g, g->outputs.at[i])->dtype)) return true;
     return false;
 }
 

@@ -22,6 +22,8 @@ bool dtype_is_int(enum dtype d) { return table[d].class == 'I' || table[d].class
 bool dtype_is_float8(enum dtype d) { return table[d].class == 'F' && table[d].bytes == 1; }
 bool dtype_is_narrow(enum dtype d) { return dtype_is_int(d) && table[d].bytes < 4; }
 
+bool dtype_has_gradient(enum dtype d) { return dtype_is_float(d) && !dtype_is_float8(d); }
+
 /* Bits that a value's magnitude may have. */
 static int digits(enum dtype d) {
     switch (d) {
@@ -63,13 +65,14 @@ bool dtype_parse(const char *s, enum dtype *out) {
     return false;
 }
 
-static int class_rank(enum dtype d) {
+int dtype_category(enum dtype d) {
     return table[d].class == 'B' ? 0 : table[d].class == 'F' ? 2 : 1;
 }
 
 enum dtype dtype_promote(enum dtype a, enum dtype b) {
     if (a == b) return a;
-    if (class_rank(a) != class_rank(b)) return class_rank(a) > class_rank(b) ? a : b;
+    if (dtype_category(a) != dtype_category(b))
+        return dtype_category(a) > dtype_category(b) ? a : b;
     if (table[a].rank == table[b].rank) /* f16 with bf16; u8 with i8 */
         return dtype_is_float(a) ? DT_F32 : DT_I16;
     return table[a].rank > table[b].rank ? a : b;

@@ -40,6 +40,8 @@ bool dtype_is_int(enum dtype d);    /* not bool */
 bool dtype_is_narrow(enum dtype d); /* an integer of fewer bits than maths on it: u8, i8, i16 */
 bool dtype_is_float8(enum dtype d); /* what is stored and converted, and no more */
 
+int dtype_category(enum dtype d); /* 0 bool, 1 integers, 2 floats: the higher wins a promotion */
+bool dtype_has_gradient(enum dtype d);
 /* Is every value of `a` one of d? */
 bool dtype_holds(enum dtype d, enum dtype a);
 

@@ -368,12 +368,10 @@ static node_id detached(struct vm *vm, node_id node, bool grad) {
     return node;
 }
 
-static int type_class(enum dtype t) { return dtype_is_float(t) ? 2 : t != DT_BOOL; }
-
-/* x becomes an operator's result, which may be of another type, but of no higher class. */
+/* x becomes an operator's result, which may be of another type, but of no higher category. */
 static struct py update(struct vm *vm, struct py x, struct py result) {
     enum dtype from = tensor_meta(vm, result)->dtype, to = tensor_meta(vm, x)->dtype;
-    if (type_class(from) > type_class(to))
+    if (dtype_category(from) > dtype_category(to))
         vm_raise(vm, EXC_RuntimeError, "result type %s can't be cast to the desired output type %s",
                  dtype_torch_name(from), dtype_torch_name(to));
     return tensor_assign(vm, x, result);

@@ -144,10 +144,6 @@ static bool is_vector_store(struct emitter *w, const struct store_node *st) {
            fits(w, st->value, FORM_FLOATS);
 }
 
-static bool is_pair(const struct value_node *x) {
-    return x->kind == INST_REDUCE && reduction_of_pairs(x->reduction);
-}
-
 static bool is_vector_reduction(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
     if (is_pair(x))

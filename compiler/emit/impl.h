@@ -41,7 +41,8 @@ const char *memory_type(const struct emitter *w, enum dtype t); /* "k_bf16": wha
 const char *ex_text(struct emitter *w, ex e);                   /* an index or size as C */
 const char *ref(struct emitter *w, value_id v);                 /* how the scope at hand names v */
 const char *value_text(struct emitter *w,
-                       value_id v); /* right-hand side of a CONST, INDEX, OP or CAST */
+                       value_id v);       /* right-hand side of a CONST, INDEX, OP or CAST */
+bool is_pair(const struct value_node *x); /* an argmax or argmin, not a scan: a value, its number */
 /* Of reduction v: the type of what it has so far; what one element brings, in the scope at hand;
  * two of these combined; what it starts from. */
 const char *accumulator_type(struct emitter *w, value_id v);

@@ -165,8 +165,9 @@ K_INLINE void *k_row(long long bytes) { return aligned_alloc(64, ((size_t)bytes 
 /* ---- maths ----------------------------------------------------------------------------------- */
 
 #if defined(K_AVX512)
-#define K_ROUND_V(x)                                                                               \
-    __builtin_ia32_rndscaleps_mask((x), 0, (k_v){0}, (unsigned short)-1, K_ROUND_CURRENT)
+#define K_TO_WHOLE(x, mode)                                                                        \
+    __builtin_ia32_rndscaleps_mask((x), (mode), (k_v){0}, (unsigned short)-1, K_ROUND_CURRENT)
+#define K_ROUND_V(x) K_TO_WHOLE(x, 0)
 #define K_OF_ALL(what, a, b)                                                                       \
     __builtin_ia32_##what##ps512_mask((a), (b), (k_v){0}, (unsigned short)-1, K_ROUND_CURRENT)
 #define K_UNORDERED(a) /* a mask of NaNs */                                                        \
@@ -224,10 +225,7 @@ K_INLINE k_v k_sign_v(k_v a) {
 }
 #if defined(K_AVX512)
 #define K_WHOLE(name, mode, f)                                                                     \
-    K_INLINE k_v name(k_v a) {                                                                     \
-        return __builtin_ia32_rndscaleps_mask(a, (mode), (k_v){0}, (unsigned short)-1,             \
-                                              K_ROUND_CURRENT);                                    \
-    }
+    K_INLINE k_v name(k_v a) { return K_TO_WHOLE(a, mode); }
 #else
 #define K_WHOLE(name, mode, f)                                                                     \
     K_INLINE k_v name(k_v a) {                                                                     \
@@ -249,10 +247,14 @@ K_INLINE k_v k_scale_v(k_v p, k_v n) {
     return p * k_as_v((half + 127) << 23) * k_as_v((i - half + 127) << 23);
 #endif
 }
-/* exp of -104 <= x <= 89 or NaN. */
+/* x = n log(2) + what this returns, of -104 <= x <= 89 or NaN. */
+K_INLINE k_v k_exp_parts(k_v x, k_v *n) {
+    *n = K_ROUND_V(x * 1.44269504f);
+    return K_FMA(*n, k_splat(-1.42860677e-6f), K_FMA(*n, k_splat(-0.693145752f), x));
+}
+/* exp of such. */
 K_INLINE k_v k_exp_near_v(k_v x) {
-    k_v n = K_ROUND_V(x * 1.44269504f), f = K_FMA(n, k_splat(-0.693145752f), x);
-    f = K_FMA(n, k_splat(-1.42860677e-6f), f);
+    k_v n, f = k_exp_parts(x, &n);
     k_v p = K_FMA(f, k_splat(8.29027221e-3f), k_splat(4.18981612e-2f));
     p = K_FMA(p, f, k_splat(1.66676387e-1f));
     p = K_FMA(p, f, k_splat(4.99991477e-1f));
@@ -304,8 +306,7 @@ K_INLINE k_v k_tanh_v(k_v a) {
 /* 2^n (1 + r) - 1, r = e^f - 1, |f| <= log(2) / 2; by halves, as 2^128 is too much. */
 K_INLINE k_v k_expm1_v(k_v x) {
     x = k_clamp_v(x, -104.0f, 89.0f);
-    k_v n = K_ROUND_V(x * 1.44269504f), f = K_FMA(n, k_splat(-0.693145752f), x);
-    f = K_FMA(n, k_splat(-1.42860677e-6f), f);
+    k_v n, f = k_exp_parts(x, &n);
     k_v p = K_FMA(f, k_splat(1.98412698e-4f), k_splat(1.38888889e-3f));
     p = K_FMA(p, f, k_splat(8.33333333e-3f));
     p = K_FMA(p, f, k_splat(4.16666667e-2f));
@@ -450,22 +451,24 @@ typedef struct {
     k_v value;
     k_m at;
 } k_best;
+K_INLINE void k_take(k_best *b, k_m wins, k_v value, k_m at) {
+    b->value = k_select(wins, value, b->value);
+    b->at = (wins & at) | (~wins & b->at);
+}
 #define K_BEST(name, better, worst)                                                                \
     K_INLINE k_best k_best_##name(int at) { return (k_best){k_splat(worst), k_lanes() + at}; }     \
+    K_INLINE k_m k_beats_##name(k_v x, const k_best *b) {                                          \
+        return (x better b->value) | ((x != x) & (b->value == b->value));                          \
+    }                                                                                              \
     K_INLINE void k_keep_##name(k_best *b, k_v x, int at, k_m which) {                             \
-        k_m wins = ((x better b->value) | ((x != x) & (b->value == b->value))) & which;            \
-        b->value = k_select(wins, x, b->value);                                                    \
-        b->at = (wins & (k_lanes() + at)) | (~wins & b->at);                                       \
+        k_take(b, k_beats_##name(x, b) & which, x, k_lanes() + at);                                \
     }                                                                                              \
     K_INLINE k_pair_f32 k_fold_##name(const k_best *c, int n) {                                    \
         k_best b = c[0];                                                                           \
         for (int u = 1; u < n; u++) {                                                              \
             k_v x = c[u].value;                                                                    \
             k_m same = (x == b.value) | ((x != x) & (b.value != b.value));                         \
-            k_m wins = (x better b.value) | ((x != x) & (b.value == b.value));                     \
-            wins |= same & (c[u].at < b.at);                                                       \
-            b.value = k_select(wins, x, b.value);                                                  \
-            b.at = (wins & c[u].at) | (~wins & b.at);                                              \
+            k_take(&b, k_beats_##name(x, &b) | (same & (c[u].at < b.at)), x, c[u].at);             \
         }                                                                                          \
         k_pair_f32 best = {b.value[0], b.at[0]};                                                   \
         for (int l = 1; l < K_LANES; l++)                                                          \

@@ -122,7 +122,7 @@ const char *ex_text(struct emitter *w, ex e) {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static bool is_pair(const struct value_node *x) {
+bool is_pair(const struct value_node *x) {
     return x->kind == INST_REDUCE && reduction_of_pairs(x->reduction);
 }
 

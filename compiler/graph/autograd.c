@@ -179,8 +179,7 @@ static void walk(struct backward *w, node_id first, node_id end) {
 /* ---- the joint graph ------------------------------------------------------------------------- */
 
 static bool has_tangent(const struct graph *forward, uint32_t output) {
-    enum dtype t = forward->nodes.at[forward->outputs.at[output]].meta.dtype;
-    return dtype_is_float(t) && !dtype_is_float8(t);
+    return dtype_has_gradient(forward->nodes.at[forward->outputs.at[output]].meta.dtype);
 }
 
 static void add_tangents(struct graph *g, const struct graph *forward) {

@@ -496,7 +496,7 @@ static bool read_apart(const struct kernel *k, const struct value_node *v,
  * elements. Taps and arms read others. */
 double kernel_bytes_of(const struct kernel *k, buffer_id b) {
     const struct loops *l = k->schedule->loops;
-    double most = 0, sum = 0, bytes = dtype_bytes(l->buffers.at[b].meta.dtype);
+    double most = 0, sum = 0, distinct = 0, bytes = dtype_bytes(l->buffers.at[b].meta.dtype);
     VEC(const struct value_node *) parts = {0};
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
@@ -504,18 +504,19 @@ double kernel_bytes_of(const struct kernel *k, buffer_id b) {
         double points = touched(k, b, v->mask);
         bool new = points > 1;
         for (uint32_t j = 0; j < parts.n && new; j++) new = read_apart(k, v, parts.at[j]);
-        if (new) vec_push(k->arena, &parts, v);
-        if (points > most) most = points;
+        if (new) {
+            vec_push(k->arena, &parts, v);
+            distinct += points;
+        }
+        most = fmax(most, points);
         bool again = false;
         for (uint32_t j = 0; j < i && !again; j++)
             again = k->values.at[j].kind == INST_LOAD && k->values.at[j].buffer == b &&
                     k->values.at[j].index == v->index;
         if (!again) sum += points;
     }
-    double whole = (double)buffer_bytes(l, b), distinct = 0;
-    for (uint32_t i = 0; i < parts.n; i++) distinct += touched(k, b, parts.at[i]->mask);
-    if (!k->unrolled) return fmin(fmax(most, distinct) * bytes, whole);
-    return sum * bytes < whole ? sum * bytes : whole;
+    double points = k->unrolled ? sum : fmax(most, distinct);
+    return fmin(points * bytes, (double)buffer_bytes(l, b));
 }
 
 /* Does e, or a step on the way to it, leave 32 bits? What depends on an unknown size is judged by

@@ -193,11 +193,11 @@ static double looks(const struct kernel *k, const struct layout *y) {
 
 /* The steps of a load along an axis; what runs backwards has neighbours as well. */
 static int64_t steps_along(const struct kernel *k, const struct value_node *v, enum axis x) {
+    int64_t known = load_stride(k, v, x);
     ex step, rest;
-    bool backwards = !v->n_args && k->axis[x] &&
-                     ex_linear(k->ex, v->index, k->axis[x], &step, &rest) &&
-                     step == ex_const(k->ex, -1);
-    return backwards ? 1 : load_stride(k, v, x);
+    if (known >= 0 || v->n_args || !k->axis[x]) return known;
+    bool linear = ex_linear(k->ex, v->index, k->axis[x], &step, &rest);
+    return linear && step == ex_const(k->ex, -1) ? 1 : known;
 }
 
 /* Bytes across the memory interface when so many blocks run at a time. */

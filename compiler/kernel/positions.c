@@ -7,6 +7,8 @@
  *     v3 = index 1 <= r - x % 1024
  *
  * It needs no 64 bits, may be known, and is a mask of whole vectors on a CPU. */
+#include <math.h>
+
 #include "kernel/builder.h"
 
 /* v as an expression: an i64 position, or a whole number. */
@@ -14,7 +16,8 @@ static bool position(const struct builder *w, value_id v, ex *out) {
     const struct value_node *x = &w->k->values.at[v];
     if (x->dtype != DT_I64 || x->n_args) return false;
     if (x->kind == INST_INDEX) return *out = x->index, true;
-    if (x->kind != INST_CONST || x->number != (double)(int32_t)x->number) return false;
+    bool holds = x->kind == INST_CONST && fabs(x->number) <= INT32_MAX;
+    if (!holds || x->number != (int32_t)x->number) return false;
     *out = ex_const(w->k->ex, (int32_t)x->number);
     return true;
 }
