@@ -8,6 +8,8 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "runtime/cpu/cpu_device.h"
 
@@ -317,6 +319,50 @@ static void test_thread_count(void **state) {
     device_unload(f->dev, m);
 }
 
+enum { MANY = 1000, FEW = 3, MOST_THREADS = 1024 };
+
+struct visits {
+    int count[MANY];
+    int64_t thread[MANY];
+};
+
+static void visit(void *arg, int64_t i) {
+    struct visits *v = arg;
+    v->count[i]++;
+    v->thread[i] = (int64_t)syscall(SYS_gettid);
+}
+
+/* Our own loops run on the very threads of the kernels: another team would spin against them. */
+static void test_loops_share_the_kernels_threads(void **state) {
+    struct fixture *f = *state;
+    static struct visits v, few;
+    static int64_t of_kernel[MOST_THREADS];
+    const struct cpu_device *c = (const struct cpu_device *)f->dev;
+    int64_t *p = of_kernel;
+    struct module *m = load(f, "#define _GNU_SOURCE\n"
+                               "#include <omp.h>\n"
+                               "#include <stdint.h>\n"
+                               "#include <sys/syscall.h>\n"
+                               "#include <unistd.h>\n"
+                               "void who(void *const *a) {\n"
+                               "    int64_t *out = *(int64_t **)a[0];\n"
+                               "    #pragma omp parallel\n"
+                               "    out[omp_get_thread_num()] = syscall(SYS_gettid);\n"
+                               "}\n");
+    struct launch l = {
+        .module = m, .entry = "who", .grid = {1, 1, 1}, .threads = 1, .n_args = 1, .args = {&p}};
+    assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_OK);
+    memset(&v, 0, sizeof v), memset(&few, 0, sizeof few);
+    cpu_each(c, MANY, visit, &v);
+    cpu_each(c, FEW, visit, &few);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(v.count[i], 1);
+        assert_int_equal(v.thread[i], of_kernel[(i * c->threads + c->threads - 1) / MANY]);
+    }
+    for (int i = 0; i < MANY; i++) assert_int_equal(few.count[i], i < FEW);
+    device_unload(f->dev, m);
+}
+
 /* ---- compare ----------------------------------------------------------------------------------
  */
 
@@ -434,6 +480,7 @@ int main(void) {
         TEST(test_bad_binary),
         TEST(test_modules_are_not_confused),
         TEST(test_thread_count),
+        TEST(test_loops_share_the_kernels_threads),
         TEST(test_compare_special_values),
         TEST(test_compare_ranks),
         TEST(test_compare_every_dtype),

@@ -29,28 +29,56 @@ static bool is_worse(double a, int64_t at, double b, int64_t bt) {
     return a > b || (a == b && at < bt);
 }
 
+/* What one part of the elements has found; a line of its own, so that parts do not take it from
+ * each other. */
+struct found {
+    _Alignas(64) int64_t bad;
+    int64_t worst;
+    double badness;
+};
+
+struct comparison {
+    const void *got;
+    enum dtype dtype;
+    const float *want;
+    int64_t n, parts;
+    double rtol, atol;
+    struct found *found; /* of every part */
+};
+
+static void compare_part(void *arg, int64_t part) {
+    const struct comparison *c = arg;
+    struct found f = {.badness = -1};
+    for (int64_t i = c->n * part / c->parts; i < c->n * (part + 1) / c->parts; i++) {
+        bool is_bad;
+        double b =
+            badness(dtype_load(c->dtype, c->got, (size_t)i), c->want[i], c->rtol, c->atol, &is_bad);
+        f.bad += is_bad;
+        if (is_worse(b, i, f.badness, f.worst)) f.badness = b, f.worst = i;
+    }
+    c->found[part] = f;
+}
+
 enum ws_status cpu_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
                            double rtol, double atol, struct mismatch *out, struct diag *d) {
-    const void *g = (const void *)(uintptr_t)got;
-    const float *w = (const float *)(uintptr_t)want;
-    int64_t bad = 0, worst = 0;
-    double worst_badness = -1;
-    (void)d, (void)dev; /* without OpenMP the number of threads has no use */
-#pragma omp parallel num_threads(((struct cpu_device *)dev)->threads) reduction(+ : bad)
-    {
-        int64_t my_worst = 0;
-        double my_badness = -1;
-#pragma omp for schedule(static)
-        for (int64_t i = 0; i < n; i++) {
-            bool is_bad;
-            double b = badness(dtype_load(dtype, g, (size_t)i), w[i], rtol, atol, &is_bad);
-            bad += is_bad;
-            if (is_worse(b, i, my_badness, my_worst)) my_badness = b, my_worst = i;
-        }
-#pragma omp critical
-        if (is_worse(my_badness, my_worst, worst_badness, worst))
-            worst_badness = my_badness, worst = my_worst;
+    const struct cpu_device *dc = (const struct cpu_device *)dev;
+    struct found found[MAX_CPUS], all = {.badness = -1};
+    struct comparison c = {(const void *)(uintptr_t)got,
+                           dtype,
+                           (const float *)(uintptr_t)want,
+                           n,
+                           dc->threads,
+                           rtol,
+                           atol,
+                           found};
+    (void)d;
+    cpu_each(dc, c.parts, compare_part, &c);
+    for (int64_t i = 0; i < c.parts; i++) {
+        all.bad += found[i].bad;
+        if (is_worse(found[i].badness, found[i].worst, all.badness, all.worst))
+            all.badness = found[i].badness, all.worst = found[i].worst;
     }
-    *out = (struct mismatch){bad, worst, dtype_load(dtype, g, (size_t)worst), w[worst]};
+    *out = (struct mismatch){all.bad, all.worst, dtype_load(dtype, c.got, (size_t)all.worst),
+                             c.want[all.worst]};
     return WS_OK;
 }

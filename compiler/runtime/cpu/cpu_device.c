@@ -8,7 +8,6 @@
 #define _GNU_SOURCE /* memfd_create */
 #include <dlfcn.h>
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,36 +66,6 @@ static enum ws_status cpu_fill(struct device *dev, dptr p, int byte, size_t byte
     return WS_OK;
 }
 
-/* ---- threads --------------------------------------------------------------------------------- */
-
-struct pinning {
-    const int *cpus; /* one of every physical core */
-    int n;
-    int (*thread)(void); /* omp_get_thread_num */
-};
-
-static void pin_thread(void *arg) {
-    const struct pinning *p = arg;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(p->cpus[p->thread() % p->n], &one);
-    sched_setaffinity(0, sizeof one, &one);
-}
-
-/* The team is that of the OpenMP which the module runs on, and lives on between its loops; both
- * libgomp and LLVM's take GOMP_parallel. Once is enough: later modules share it. */
-static void pin_team(struct cpu_device *c, const struct module *m) {
-    struct pinning p = {.cpus = c->cpus, .n = c->threads};
-    void *parallel = dlsym(m->handle, "GOMP_parallel");
-    void *thread = dlsym(m->handle, "omp_get_thread_num");
-    void (*run)(void (*)(void *), void *, unsigned, unsigned);
-    if (!c->pin || !parallel || !thread) return;
-    memcpy(&run, &parallel, sizeof run);
-    memcpy(&p.thread, &thread, sizeof p.thread);
-    run(pin_thread, &p, (unsigned)c->threads, 0);
-    c->pin = false;
-}
-
 /* ---- modules --------------------------------------------------------------------------------- */
 
 static bool write_all(int fd, const char *p, size_t n) {
@@ -143,7 +112,7 @@ static enum ws_status cpu_load(struct device *dev, const void *binary, size_t si
     struct module *m = calloc(1, sizeof *m);
     if (!m) return diag_fail(d, WS_MACHINE, "out of memory for a module");
     if (open_object(m, binary, size, d) == WS_OK) {
-        pin_team((struct cpu_device *)dev, m);
+        cpu_adopt_team((struct cpu_device *)dev, m->handle);
         *out = m;
     } else {
         cpu_unload(dev, m);

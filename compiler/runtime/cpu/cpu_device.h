@@ -4,7 +4,8 @@
  *   cpu_device.c     memory, modules, launches, clock
  *   cpu_facts.c      name, caches, cores, vector width
  *   cpu_compare.c    got against reference
- *   cpu_stream.c     cache flush and copy bandwidth */
+ *   cpu_stream.c     cache flush and copy bandwidth
+ *   cpu_team.c       the threads that kernels and our own loops run on */
 #ifndef WS_RUNTIME_CPU_DEVICE_H
 #define WS_RUNTIME_CPU_DEVICE_H
 
@@ -12,12 +13,20 @@
 
 enum { MAX_CPUS = 1024 }; /* CPU_SETSIZE */
 
+/* The OpenMP that kernels run on, once a module has brought it; all NULL before. */
+struct cpu_team {
+    void (*parallel)(void (*fn)(void *), void *arg, unsigned threads, unsigned flags);
+    int (*thread)(void); /* within parallel: which one this is, and of how many */
+    int (*size)(void);
+};
+
 struct cpu_device {
     struct device base;
     int threads;                /* of every parallel loop: one a physical core */
     int cpus[MAX_CPUS], n_cpus; /* one CPU of every physical core that we may use */
-    bool pin;                   /* threads are still to be bound to these */
-    unsigned char *flush;       /* malloc'ed at first use */
+    bool pin;                   /* threads are to be bound to these */
+    struct cpu_team team;
+    unsigned char *flush; /* malloc'ed at first use */
     size_t flush_bytes;
 };
 
@@ -34,6 +43,13 @@ enum ws_status cpu_flush_prepare(struct cpu_device *c, struct diag *d);
 void cpu_flush(struct cpu_device *c);
 enum ws_status cpu_copy_gbps(struct device *dev, double *gbps, struct diag *d);
 void cpu_fill_parallel(const struct cpu_device *c, void *p, int byte, size_t bytes);
+
+/* cpu_team.c */
+void cpu_adopt_team(struct cpu_device *c,
+                    void *module); /* a dlopen handle; only the first one's counts */
+/* body(arg, i) for 0 <= i < n, on all threads; a thread has a run of neighbours, the same ones
+ * every time */
+void cpu_each(const struct cpu_device *c, int64_t n, void (*body)(void *arg, int64_t i), void *arg);
 
 double cpu_now_us(void); /* monotonic */
 

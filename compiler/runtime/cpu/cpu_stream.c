@@ -18,13 +18,24 @@ enum {
     COPY_SAMPLES = 15,
 };
 
+struct fill {
+    char *p;
+    int byte;
+    size_t bytes;
+};
+
+static void fill_chunk(void *arg, int64_t i) {
+    const struct fill *f = arg;
+    size_t at = (size_t)i * CHUNK, n = f->bytes - at < CHUNK ? f->bytes - at : CHUNK;
+    memset(f->p + at, f->byte, n);
+}
+
 void cpu_fill_parallel(const struct cpu_device *c, void *p, int byte, size_t bytes) {
-    int64_t chunks = (int64_t)((bytes + CHUNK - 1) / CHUNK);
-#pragma omp parallel for schedule(static) num_threads(c->threads) if (chunks > 1)
-    for (int64_t i = 0; i < chunks; i++) {
-        size_t at = (size_t)i * CHUNK, n = bytes - at < CHUNK ? bytes - at : CHUNK;
-        memset((char *)p + at, byte, n);
-    }
+    struct fill f = {p, byte, bytes};
+    if (bytes > CHUNK)
+        cpu_each(c, (int64_t)((bytes + CHUNK - 1) / CHUNK), fill_chunk, &f);
+    else
+        memset(p, byte, bytes);
 }
 
 /* ---- flush ----------------------------------------------------------------------------------- */
@@ -46,16 +57,16 @@ enum ws_status cpu_flush_prepare(struct cpu_device *c, struct diag *d) {
     return WS_OK;
 }
 
+static void sweep_chunk(void *arg, int64_t i) {
+    volatile unsigned char *p = (unsigned char *)arg + i * CHUNK;
+    for (int k = 0; k < CHUNK; k += LINE) p[k]++;
+}
+
 /* Read and write more than the last-level caches hold: what the workload left there is evicted.
  * Both by plain loads and stores: memset's way of writing long runs leaves a fifth of 1 MiB in a
  * cache of 32 MiB (measured on an EPYC). */
 void cpu_flush(struct cpu_device *c) {
-    int64_t chunks = (int64_t)(c->flush_bytes / CHUNK);
-#pragma omp parallel for schedule(static) num_threads(c->threads)
-    for (int64_t i = 0; i < chunks; i++) {
-        volatile unsigned char *p = c->flush + i * CHUNK;
-        for (int k = 0; k < CHUNK; k += LINE) p[k]++;
-    }
+    cpu_each(c, (int64_t)(c->flush_bytes / CHUNK), sweep_chunk, c->flush);
 }
 
 /* ---- copy bandwidth -------------------------------------------------------------------------- */
@@ -80,11 +91,14 @@ static void copy_chunk(char *to, const char *from, size_t bytes) {
 #endif
 }
 
-static double copy_us(const struct cpu_device *c, char *to, const char *from, int64_t chunks) {
-    double start = cpu_now_us();
-#pragma omp parallel for schedule(static) num_threads(c->threads)
-    for (int64_t i = 0; i < chunks; i++) copy_chunk(to + i * CHUNK, from + i * CHUNK, CHUNK);
-    return cpu_now_us() - start;
+struct copy {
+    char *to;
+    const char *from;
+};
+
+static void copy_one(void *arg, int64_t i) {
+    const struct copy *p = arg;
+    copy_chunk(p->to + i * CHUNK, p->from + i * CHUNK, CHUNK);
 }
 
 /* The best of some: a roof is not lower because others use the machine. */
@@ -98,8 +112,10 @@ enum ws_status cpu_copy_gbps(struct device *dev, double *gbps, struct diag *d) {
     if (device_alloc(dev, (size_t)bytes, &from, d) == WS_OK &&
         device_alloc(dev, (size_t)bytes, &to, d) == WS_OK) {
         for (int i = -1; i < COPY_SAMPLES; i++) { /* -1: warm-up */
-            double t =
-                copy_us(c, (char *)(uintptr_t)to, (const char *)(uintptr_t)from, bytes / CHUNK);
+            struct copy copy = {(char *)(uintptr_t)to, (const char *)(uintptr_t)from};
+            double start = cpu_now_us();
+            cpu_each(c, bytes / CHUNK, copy_one, &copy);
+            double t = cpu_now_us() - start;
             if (i >= 0 && t < least) least = t;
         }
         *gbps = 2.0 * (double)bytes / (least * 1e3); /* bytes a ns = GB/s */
