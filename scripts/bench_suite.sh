@@ -6,12 +6,14 @@
 #   OUTDIR=out DEVICE=cpu scripts/bench_suite.sh
 #
 # On the CPU the cases are f32 and of 64 MB a tensor, and others may use the machine: ours and PyTorch take turns, ROUNDS
-# times a case, and the least time of each counts. Both have a thread a core, bound to it.
+# times a case, and the least time of each counts. Both have a thread a core, bound to it. max-autotune is left out there:
+# it changes nothing but products of matrices.
 #
 # Parts, in PARTS (default: all):
 #   ours    warpsmith bench of every case, on a store that starts empty
 #   torch   real PyTorch on the same files: eager, torch.compile, max-autotune (scripts/torch_peer.py); skipped without
-#           PyTorch. A case that OUTDIR/results or EARLIER has PyTorch's times of already is not measured again
+#           PyTorch. A case that OUTDIR/results or EARLIER has PyTorch's times of already is not measured again. On the
+#           CPU, where compiling takes most of it, all cases are compiled first, as many at a time as there are cores
 #   why     what the hardware counts of large cases of ours that stay below 92 % of the roof; not on the CPU
 #
 # Written: OUTDIR/results/*.csv and, of why, OUTDIR/why/*.csv, all rows; OUTDIR/suite.csv, a line a case,
@@ -38,9 +40,9 @@ only=${ONLY:-}
 earlier=()
 [ -z "${EARLIER:-}" ] || earlier=(--earlier "$EARLIER")
 if [ "$device" = cpu ]; then
-    total=${TOTAL:-3600} rounds=${ROUNDS:-2} more=${ARGS---budget 6}
+    total=${TOTAL:-3600} rounds=${ROUNDS:-2} more=${ARGS---budget 6} ways=eager,compile
 else
-    total=${TOTAL:-540} rounds=${ROUNDS:-1} more=${ARGS:-} # split into words on purpose
+    total=${TOTAL:-540} rounds=${ROUNDS:-1} more=${ARGS:-} ways=eager,compile,max-autotune # more: split into words on purpose
 fi
 
 . scripts/script_head.sh
@@ -143,7 +145,7 @@ run() {
 
 # Has PyTorch been timed on this case?
 has_torch() {
-    "$python" scripts/suite_table.py --has-torch "$name" ${earlier[@]+"${earlier[@]}"} "$out/cases" \
+    "$python" scripts/suite_table.py --has-torch "$name" --ways "$ways" ${earlier[@]+"${earlier[@]}"} "$out/cases" \
         "$out"/results/*.csv >/dev/null 2>&1
 }
 
@@ -160,7 +162,27 @@ run_ours() {
 # shellcheck disable=SC2086
 run_torch() {
     run "torch_$name.txt" ${placed[@]+"${placed[@]}"} "$python" scripts/torch_peer.py --workload "workloads/$workload.py" --device "$device" \
-        --dtype "$dtype" --mode "$mode" --axes $axes --results "$out/results"
+        --dtype "$dtype" --mode "$mode" --axes $axes --ways "$ways" --results "$out/results"
+}
+
+# shellcheck disable=SC2086
+compile_torch() {
+    timeout 300 "${placed[@]}" "$python" scripts/torch_peer.py --workload "workloads/$workload.py" --device "$device" \
+        --dtype "$dtype" --mode "$mode" --axes $axes --ways "$ways" --compile-only >"$out/logs/compile_$name.txt" 2>&1
+}
+
+# Before any of it is timed: what PyTorch is timed on, compiled by all cores.
+compile_all_torch() {
+    local cores
+    cores=$(nproc)
+    export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-$out/inductor}
+    while read -r name workload dtype mode axes; do
+        [[ "$name $workload $dtype $mode $axes" =~ $only ]] || continue
+        if has_torch; then continue; fi
+        while [ "$(jobs -rp | wc -l)" -ge "$cores" ]; do wait -n || true; done
+        compile_torch &
+    done <"$out/cases"
+    wait
 }
 
 # shellcheck disable=SC2046,SC2086
@@ -208,6 +230,7 @@ for part in $parts; do
     esac
     kept+=("$part")
 done
+[[ "$device ${kept[*]-}" != cpu*torch* ]] || compile_all_torch
 if [ "$rounds" = 1 ]; then
     for part in ${kept[@]+"${kept[@]}"}; do
         [ "$part" != why ] || "$python" scripts/suite_table.py --misses "$out/cases" "$out"/results/*.csv >"$out/misses"
@@ -217,7 +240,7 @@ else
     for ((i = 0; i < rounds; i++)); do each ${kept[@]+"${kept[@]}"}; done
     least+=(--least)
 fi
-rm -f "$out"/store.db* "$out/misses"
+rm -rf "$out"/store.db* "$out/misses" "$out/inductor"
 
 "$python" scripts/suite_table.py ${least[@]+"${least[@]}"} ${earlier[@]+"${earlier[@]}"} --out "$out" --counted "$out/why" \
     "$out/cases" "$out"/results/*.csv || failed=$((failed + 1))

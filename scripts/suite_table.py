@@ -161,7 +161,10 @@ def summary(lines):
     fast = [l for l in large if not is_miss(l)]
     slower = [l["case"] for l in lines if l["best_torch_over_tuned"] and float(l["best_torch_over_tuned"]) < 1 / 1.01]
     ratios = sorted(float(l["default_over_tuned"]) for l in lines if l["default_over_tuned"])
-    yield "max-autotune over tuned, geometric mean", f"{geomean(l['max_autotune_over_tuned'] for l in lines):.3f}"
+    for name, column in ("torch.compile", "torch_compile_us"), ("max-autotune", "torch_max_autotune_us"):
+        theirs = [float(l[column]) / float(l["tuned_us"]) for l in lines if l[column]]
+        if theirs:
+            yield f"{name} over tuned, geometric mean", f"{geomean(theirs):.3f}"
     yield "best of PyTorch over tuned, geometric mean", f"{geomean(l['best_torch_over_tuned'] for l in lines):.3f}"
     yield "large cases (64 MB and up) at 92 % of the roof or more", f"{len(fast)} of {len(large)}"
     yield "cases slower than the best of PyTorch by over 1 %", ", ".join(slower) or "none"
@@ -253,7 +256,8 @@ def main():
     parser.add_argument("files", nargs="*", metavar="FILE.csv")
     parser.add_argument("--markdown", action="store_true", help="CASES is a suite.csv")
     parser.add_argument("--out", metavar="DIR")
-    parser.add_argument("--has-torch", metavar="NAME")
+    parser.add_argument("--has-torch", metavar="NAME", help="exit 1 unless --ways of that case are timed")
+    parser.add_argument("--ways", default="eager,compile,max-autotune", help="of PyTorch, as torch_peer.py takes them")
     parser.add_argument("--earlier", metavar="SUITE.csv", help="a table with PyTorch's times")
     parser.add_argument("--counted", metavar="DIR", help="result files of bench --profile")
     parser.add_argument("--misses", action="store_true", help="only the names of large cases that miss their target")
@@ -271,7 +275,7 @@ def main():
         cases = list(read_cases(given.cases))
         if given.has_torch:
             mine = [rows_of(case, rows) for case in cases if case[0] == given.has_torch]
-            return 0 if mine and all(key in mine[0] for key in TORCH.values()) else 1
+            return 0 if mine and all(TORCH[f"torch_{way.replace('-', '_')}_us"] in mine[0] for way in given.ways.split(",")) else 1
         counted = read_rows(glob.glob(os.path.join(given.counted, "*.csv")), is_counted) if given.counted else []
         lines = [line for line in (line_of(case, rows) for case in cases) if line]
         if not lines:

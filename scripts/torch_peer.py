@@ -5,11 +5,14 @@
     scripts/torch_peer.py --workload workloads/layernorm.py --mode bwd
     scripts/torch_peer.py --check workloads/*.py --mode fwd,train --dtype f32,bf16 --device cpu --max-elements 1048576
 
-Three ways to run it: eager, torch.compile, torch.compile(mode="max-autotune-no-cudagraphs"). On a GPU the time
+Three ways to run it (--ways): eager, torch.compile, torch.compile(mode="max-autotune-no-cudagraphs"). On a GPU the time
 of one call is the sum of its kernel times as CUPTI records them (torch.profiler). Before every call lines that are kept
 in the L2 become lines like others, and a kernel of ours rewrites a buffer of twice the L2; it cannot be part of the
 sum: it is found by its name, and marks where the next call begins. The columns are read from reports/columns.def, the
 one definition of the format.
+
+--compile-only fills the cache of torch.compile's ways (TORCHINDUCTOR_CACHE_DIR), for several programs at a time as cores
+allow, and times nothing; what is timed later finds its code there.
 
 --check compares instead: `warpsmith run FILE --save` ($WARPSMITH, default build/warpsmith) computes outputs, and in
 mode train gradients; PyTorch computes them from the very inputs, parameters and tangents that were saved. An output is
@@ -22,6 +25,7 @@ cannot be compared.
 Exit codes: 0 fine, 1 outputs differ or the result file is foreign, 2 usage, 3 no torch or no such device."""
 
 import argparse
+import contextlib
 import copy
 import csv
 import ctypes
@@ -40,14 +44,16 @@ import sys
 import time
 
 sys.dont_write_bytecode = True  # leave nothing in the folder of the scripts
+# PyTorch's OpenMP, once it is loaded, may bind this thread to one core: what it may use is read before.
+CPUS = os.sched_getaffinity(0)
 import torch_check
 from torch_workload import ROOT, Failure, as_cell, build, cpu_name, load_workload, tensors_of
 
-MODES = [
-    ("torch_eager", ""),
-    ("torch_compile", "default"),
-    ("torch_compile", "max-autotune-no-cudagraphs"),
-]
+WAYS = {
+    "eager": ("torch_eager", ""),
+    "compile": ("torch_compile", "default"),
+    "max-autotune": ("torch_compile", "max-autotune-no-cudagraphs"),
+}
 TOLERANCE = {"f64": 1e-7, "f32": 1e-3, "f16": 1e-2, "bf16": 4e-2}
 
 
@@ -195,9 +201,8 @@ class CudaClock:
 
 def physical_cores():
     """Of the CPUs this process may use, as warpsmith counts them: one of each core."""
-    cpus = os.sched_getaffinity(0)
     cores = set()
-    for cpu in cpus:
+    for cpu in CPUS:
         siblings = pathlib.Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
         cores.add(siblings.read_text().strip() if siblings.exists() else cpu)
     return len(cores)
@@ -319,14 +324,26 @@ def git_revision():
 # ---- one benchmark ---------------------------------------------------------------------------------------------------
 
 
+@contextlib.contextmanager
+def on_all_cpus():
+    """The compilers that this thread starts would else share the one core that it may be bound to."""
+    bound = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, CPUS)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, bound)
+
+
 def time_mode(torch, clock, model, what, mode, samples):
     """Compile (or not), warm up, time. Returns the columns of one way to run it, and its output."""
     torch._dynamo.reset()
     run = torch.compile(model, mode=mode) if mode else model
     with torch.set_grad_enabled(what.mode != "fwd"):
         begin = time.perf_counter()
-        call = what.call_of(run)
-        output = call()
+        with on_all_cpus():
+            call = what.call_of(run)
+            output = call()
         for tensor in tensors_of(torch, output):
             tensor.sum().item()  # wait for it
         first_ms = 1e3 * (time.perf_counter() - begin)
@@ -363,15 +380,19 @@ def is_close(torch, what, model, dtype_name, error, output, want):
     return exact is not None and max_error(torch, output, exact) <= torch_check.MARGIN * max_error(torch, want, exact)
 
 
-def bench(torch, clock, path, mode_name, dtype_name, device, overrides, samples):
-    """The rows of one point of the sweep."""
+def open_workload(torch, path, mode_name, dtype_name, device, overrides):
     names, axes = load_workload(path, overrides)
     dtype = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}[dtype_name]
     model, inputs, kept = build(torch, names, path, dtype, device)
-    what = Differentiated(torch, mode_name, model, inputs)
+    return axes, model, inputs, kept, Differentiated(torch, mode_name, model, inputs)
+
+
+def bench(torch, clock, path, mode_name, dtype_name, device, overrides, ways, samples):
+    """The rows of one point of the sweep."""
+    axes, model, inputs, kept, what = open_workload(torch, path, mode_name, dtype_name, device, overrides)
     axes_text = " ".join(f"{name}={axes[name]}" for name in sorted(axes))
     rows, want = [], None
-    for role, mode in MODES:
+    for role, mode in [WAYS[way] for way in ways]:
         row = {"role": role, "config": mode, "status": "ok", "axes": axes_text}
         try:
             measured, output = time_mode(torch, clock, model, what, mode, samples)
@@ -393,6 +414,14 @@ def bench(torch, clock, path, mode_name, dtype_name, device, overrides, samples)
         print(f"{path.stem} {mode_name} {dtype_name} {axes_text}  {role:13} {mode:26} {said}", flush=True)
         rows.append(row)
     return rows
+
+
+def compile_only(torch, path, mode_name, dtype_name, device, overrides, ways):
+    _, model, _, _, what = open_workload(torch, path, mode_name, dtype_name, device, overrides)
+    for _, mode in [WAYS[way] for way in ways if way != "eager"]:
+        torch._dynamo.reset()
+        with torch.set_grad_enabled(mode_name != "fwd"), on_all_cpus():
+            what.call_of(torch.compile(model, mode=mode))()
 
 
 def need_device(torch, device):
@@ -435,6 +464,8 @@ def main():
     parser.add_argument("--mode", default="fwd", help="fwd, bwd or train; --check takes fwd,train")
     parser.add_argument("--dtype", default="f32", help="f32, bf16, f16 or f64; --check takes several")
     parser.add_argument("--axes", nargs="*", default=[], metavar="k=v[,v]")
+    parser.add_argument("--ways", default=",".join(WAYS), help="of %(default)s: those to time")
+    parser.add_argument("--compile-only", action="store_true", help="time nothing, write nothing")
     parser.add_argument("--results", default="results", type=pathlib.Path, metavar="DIR")
     parser.add_argument("--device", default="cuda:0", help="cuda:N or cpu")
     parser.add_argument("--samples", type=int, default=30, help="at least 20")
@@ -443,6 +474,7 @@ def main():
     given = parser.parse_args()
     given.mode = listed(["fwd", "train"] if given.check else ["fwd", "bwd", "train"], given.mode, "--mode")
     given.dtype = listed(sorted(TOLERANCE), given.dtype, "--dtype")
+    given.ways = listed(list(WAYS), given.ways, "--ways")
     if given.workload:
         if len(given.mode) > 1 or len(given.dtype) > 1:
             raise Failure(2, "--workload takes one --mode and one --dtype")
@@ -479,9 +511,13 @@ def main():
         "kernel": "program",
         "is_winner": 0,
     }
+    if given.compile_only:
+        for point in points:
+            compile_only(torch, given.workload, given.mode, given.dtype, given.device, point, given.ways)
+        return 0
     rows = []
     for point in points:
-        rows += bench(torch, clock, given.workload, given.mode, given.dtype, given.device, point, given.samples)
+        rows += bench(torch, clock, given.workload, given.mode, given.dtype, given.device, point, given.ways, given.samples)
     path = given.results / f"{given.workload.stem}.csv"
     append_rows(path, result_columns(), [{**common, **row} for row in rows])
     print(f"{len(rows)} rows appended to {path}")

@@ -79,10 +79,10 @@ def build(torch, names, path, dtype, device):
         model = names["Model"](*names.get("get_init_inputs", list)())
         model = model.to(device=device, dtype=dtype)
         kept = list(model.parameters()) + list(model.buffers())
-    elif path.stem in names:
-        model, kept = names[path.stem], []
+    elif path.stem in names or "forward" in names:
+        model, kept = names.get(path.stem) or names["forward"], []
     else:
-        raise Failure(2, f"{path} has neither a class Model nor a function {path.stem}")
+        raise Failure(2, f"{path} has neither a class Model nor a function {path.stem} or forward")
     return model, [place(value) for value in names["get_inputs"]()], kept
 
 

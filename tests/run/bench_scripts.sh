@@ -41,22 +41,27 @@ echo 'a softmax f32 fwd dim=4' >"$TMP/cases"
 row "$TMP/suite_rows.csv" workload=softmax role=tuned median_us=30 min_us=20 bytes=1000000 gbps=33.33 roof_pct=33.33
 row "$TMP/suite_rows.csv" workload=softmax role=tuned median_us=25 min_us=12 bytes=1000000 gbps=40 roof_pct=80
 row "$TMP/suite_rows.csv" workload=softmax role=torch_compile config=default median_us=26 min_us=24
+row "$TMP/suite_rows.csv" workload=softmax role=default median_us=27 min_us=15
 run python3 scripts/suite_table.py --least --out "$TMP" "$TMP/cases" "$TMP/suite_rows.csv"
 expect 0 'suite_table --least'
-says '^a +10\.00 +- +- +12\.00 +83\.3 +- +24\.00 +- +2\.000x'
+says '^a +10\.00 +- +15\.00 +12\.00 +83\.3 +- +24\.00 +- +2\.000x'
+says '^torch.compile over tuned, geometric mean: 2\.000$' && says_not '^max-autotune over'
+says '^default over tuned, median: 1\.250$'
 run python3 scripts/suite_table.py --out "$TMP" "$TMP/cases" "$TMP/suite_rows.csv"
-says '^a +20\.00 +- +- +25\.00 +80\.0 +- +26\.00 +- +1\.040x'
+says '^a +20\.00 +- +27\.00 +25\.00 +80\.0 +- +26\.00 +- +1\.040x'
 
 # --earlier: PyTorch's times out of an older table of the same device, where no row has them.
 printf '%s\n' 'case,workload,mode,dtype,axes,device,torch,timestamp,torch_eager_us,torch_compile_us,torch_max_autotune_us' \
     'a,softmax,fwd,f32,dim=4,X1,torch 9,2025-05-05T05:05:05Z,50,40,35' \
     'a,softmax,fwd,f32,dim=4,X2,torch 9,2025-06-06T06:06:06Z,1,1,1' >"$TMP/earlier.csv"
 run python3 scripts/suite_table.py --earlier "$TMP/earlier.csv" --out "$TMP" "$TMP/cases" "$TMP/suite_rows.csv"
-says '^a +20\.00 +- +- +25\.00 +80\.0 +50\.00 +26\.00 +35\.00 +1\.040x'
+says '^a +20\.00 +- +27\.00 +25\.00 +80\.0 +50\.00 +26\.00 +35\.00 +1\.040x'
 run python3 scripts/suite_table.py --earlier "$TMP/earlier.csv" --has-torch a "$TMP/cases" "$TMP/suite_rows.csv"
 expect 0 '--has-torch with --earlier'
 run python3 scripts/suite_table.py --has-torch a "$TMP/cases" "$TMP/suite_rows.csv"
 expect 1 '--has-torch without'
+run python3 scripts/suite_table.py --has-torch a --ways compile "$TMP/cases" "$TMP/suite_rows.csv"
+expect 0 '--has-torch of one way'
 
 # Large cases below 92 % of the roof, and what was counted of the kernel that takes longest, at its fastest.
 mkdir "$TMP/why"

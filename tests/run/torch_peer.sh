@@ -146,6 +146,30 @@ if [ $rc != 2 ] || [[ $said != *'fewer than 20'* ]]; then
     exit 1
 fi
 
+rc=0
+said=$(python3 scripts/torch_peer.py --workload "$TMP/workload.py" --ways eager,quick 2>&1) || rc=$?
+if [ $rc != 2 ] || [[ $said != *"--ways has no 'quick'; it takes: eager, compile, max-autotune"* ]]; then
+    echo "--ways: exit $rc: $said"
+    exit 1
+fi
+
+# As many threads as there are cores, though what it loads binds it to one of them.
+python3 - <<'END'
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, "scripts")
+import torch_peer as peer
+
+cores, cpus = peer.physical_cores(), os.sched_getaffinity(0)
+os.sched_setaffinity(0, {min(cpus)})
+assert peer.physical_cores() == cores
+with peer.on_all_cpus():
+    assert os.sched_getaffinity(0) == cpus
+assert os.sched_getaffinity(0) == {min(cpus)}
+END
+
 # ---- --check, against a torch of lists -------------------------------------------------------------------------------
 
 cat >"$TMP/scaled.py" <<'END'
