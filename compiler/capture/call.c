@@ -29,12 +29,26 @@ static void put_positional(struct vm *vm, const struct function *fn, const struc
         locals[c->n_args + c->n_kwonly] = py_list(vm->arena, PY_TUPLE, a->at + n, a->n - n);
 }
 
+/* The parameter that a keyword names. What is an operator of ATen in PyTorch takes numpy's names,
+ * too; it is the caller's affair that norm and split, which are written in Python, do not. */
+static int find_parameter(const struct function *fn, const char *name) {
+    static const char *const aten[] = {"torch", "torch._tensor", "torch.linalg", "torch.special"};
+    const struct code *c = fn->code;
+    uint32_t n = c->n_args + c->n_kwonly;
+    int k = find_name(c->locals.at, n, name);
+    if (k >= 0 || !fn->module->prelude || find_name(aten, 4, fn->module->name) < 0) return k;
+    const char *other;
+    for (int nth = 0; k < 0 && (other = call_other_name(name, nth)); nth++)
+        k = find_name(c->locals.at, n, other);
+    return k;
+}
+
 static void put_named(struct vm *vm, const struct function *fn, const struct args *a,
                       struct py *locals) {
     const struct code *c = fn->code;
     struct py rest = c->varkw ? py_dict(vm->arena, PY_DICT) : py_unset;
     for (uint32_t i = 0; i < a->n_named; i++) {
-        int k = find_name(c->locals.at, c->n_args + c->n_kwonly, a->names[i]);
+        int k = find_parameter(fn, a->names[i]);
         if (k >= 0 && (uint32_t)k >= c->n_posonly) {
             if (locals[k].kind != PY_UNSET)
                 vm_raise(vm, EXC_TypeError, "%s() got multiple values for argument '%s'",

@@ -40,7 +40,8 @@ static struct list *call_list(struct vm *vm, const char *name, bool needed) {
     return v.list;
 }
 
-/* The model, or the function named like the file; its parameters' names follow `skip` of them. */
+/* The model, or the function named like the file or forward; its parameters' names follow `skip` of
+ * them. */
 static struct py find_forward(struct vm *vm, const char *workload, uint32_t *skip) {
     struct py f;
     *skip = 0;
@@ -54,7 +55,10 @@ static struct py find_forward(struct vm *vm, const char *workload, uint32_t *ski
         return f;
     }
     if (dict_gets(vm->main->dict, workload, &f) && f.kind == PY_FUNCTION) return f;
-    vm_refuse(vm, "nothing to compile: a workload has a class Model(nn.Module) or a function %s()",
+    if (dict_gets(vm->main->dict, "forward", &f) && f.kind == PY_FUNCTION) return f;
+    vm_refuse(vm,
+              "nothing to compile: a workload has a class Model(nn.Module), or a function %s() or "
+              "forward()",
               workload);
 }
 

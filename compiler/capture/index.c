@@ -85,6 +85,12 @@ static struct py index_of_list(struct vm *vm, struct py list) {
     return tensor_call(vm, OP_STACK, &all, 1);
 }
 
+/* range(2) likewise. */
+static struct py index_of_range(struct vm *vm, const struct range *r) {
+    struct py args[4] = {py_int(r->start), py_int(r->stop), py_int(r->step), py_dtype(DT_I64)};
+    return tensor_call(vm, OP_ARANGE, args, 4);
+}
+
 static bool is_index(struct vm *vm, struct py i) {
     return i.kind == PY_TENSOR && dtype_is_int(tensor_meta(vm, i)->dtype);
 }
@@ -117,6 +123,7 @@ struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
         case PY_INSTANCE: x = select_at(vm, x, dim, p); break;
         default:
             if (p.kind == PY_LIST) p = index_of_list(vm, p);
+            if (p.kind == PY_RANGE) p = index_of_range(vm, p.range);
             if (tensor_is_eager(vm, p) && p.tensor->meta.dtype == DT_BOOL) {
                 for (int k = 0; k < p.tensor->meta.rank; k++)
                     add_lookup(vm, &found, eager_nonzero(vm, p.tensor, k), dim++);

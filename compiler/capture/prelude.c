@@ -59,6 +59,10 @@ const char *prelude_text(const char *module) {
         {"torch.nn._functional", ws_prelude_torch_nn_functional_more},
         {"torch.nn.init", ws_prelude_torch_nn_init},
         {"torch.nn.parameter", "from _warpsmith import Parameter\n"},
+        {"torch.nn.attention", "from torch.backends import sdp_kernel as sdpa_kernel\n"
+                               "class SDPBackend:\n"
+                               "    ERROR, MATH, FLASH_ATTENTION, EFFICIENT_ATTENTION, "
+                               "CUDNN_ATTENTION = -1, 0, 1, 2, 3\n"},
         {"torch.linalg", ws_prelude_torch_linalg},
         {"torch.special", ws_prelude_torch_special},
         {"torch.cuda", ws_prelude_torch_cuda},
@@ -134,7 +138,15 @@ const char *prelude_text(const char *module) {
                       "    return False\n"
                       "is_tracing = is_scripting\n"
                       "Final = None\n"},
-        {"torch.amp", "from torch import autocast\n"},
+        {"torch.amp", "from torch import autocast\n"
+                      "from torch.cuda.amp import GradScaler\n"},
+        {"torch.cuda.amp", "import torch\n"
+                           "from _warpsmith import refuse\n"
+                           "class GradScaler:\n"
+                           "    def __init__(self, *args, **kwargs):\n"
+                           "        refuse('GradScaler is not supported in a workload')\n"
+                           "def autocast(enabled=True, dtype=torch.float16, cache_enabled=True):\n"
+                           "    return torch.autocast('cuda', dtype, enabled, cache_enabled)\n"},
         {"torch.utils", ""},
         {"torch.utils.checkpoint",
          "def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True,\n"

@@ -253,11 +253,18 @@ static const struct {
     {"keepdims", "keepdim"}, {"unbiased", "correction"}, {"shape", "size"}, {"ord", "p"},
     {"value", "src"},        {"tensor", "self"}};
 
+const char *call_other_name(const char *said, int nth) {
+    for (size_t k = 0; k < sizeof aliases / sizeof *aliases; k++)
+        if (!strcmp(aliases[k].said, said) && !nth--) return aliases[k].param;
+    return NULL;
+}
+
 static int find_param(const struct op_info *op, const char *name) {
     int i;
     if (op_param(op->id, name, &i)) return i;
-    for (size_t k = 0; k < sizeof aliases / sizeof *aliases; k++)
-        if (!strcmp(aliases[k].said, name) && op_param(op->id, aliases[k].param, &i)) return i;
+    const char *other;
+    for (int k = 0; (other = call_other_name(name, k)); k++)
+        if (op_param(op->id, other, &i)) return i;
     return -1;
 }
 

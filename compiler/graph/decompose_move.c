@@ -66,6 +66,17 @@ static node_id concat(struct build *b, node_id *at, uint32_t n, int dim) {
     return n == 1 ? at[0] : call(b, OP_CAT, nodes_arg(at, n), arg_int(b->g, dim));
 }
 
+/* At most MAX_PIECES at a time. */
+static node_id concat_many(struct build *b, node_id *at, uint32_t n, int dim) {
+    while (n > MAX_PIECES) {
+        uint32_t groups = 0;
+        for (uint32_t k = 0; k < n; k += MAX_PIECES)
+            at[groups++] = concat(b, at + k, n - k < MAX_PIECES ? n - k : MAX_PIECES, dim);
+        n = groups;
+    }
+    return concat(b, at, n, dim);
+}
+
 /* A primitive, unless pieces are empty, of several types or many: those go in two steps. */
 node_id expand_cat(struct build *b, const struct node *n) {
     const struct arg *list = &n->args[0];
@@ -80,16 +91,7 @@ node_id expand_cat(struct build *b, const struct node *n) {
     bool plain = alike && full_ones == list->nodes.n;
     if (plain && full_ones > 1 && full_ones <= MAX_PIECES) return KEEP;
     for (uint32_t k = 0; k < full_ones; k++) at[k] = cast(b, at[k], n->meta.dtype);
-    int dim = dim_of(b, &n->args[1]);
-    while (full_ones > MAX_PIECES) {
-        uint32_t groups = 0;
-        for (uint32_t k = 0; k < full_ones; k += MAX_PIECES) {
-            uint32_t size = full_ones - k < MAX_PIECES ? full_ones - k : MAX_PIECES;
-            at[groups++] = concat(b, at + k, size, dim);
-        }
-        full_ones = groups;
-    }
-    return concat(b, at, full_ones, dim);
+    return concat_many(b, at, full_ones, dim_of(b, &n->args[1]));
 }
 
 node_id expand_stack(struct build *b, const struct node *n) {
@@ -97,7 +99,7 @@ node_id expand_stack(struct build *b, const struct node *n) {
     node_id *at = NEW_ARRAY(b->g->arena, node_id, list->nodes.n);
     for (uint32_t k = 0; k < list->nodes.n; k++)
         at[k] = call(b, OP_UNSQUEEZE, arg_node(list->nodes.at[k]), n->args[1]);
-    return concat(b, at, list->nodes.n, dim_of(b, &n->args[1]));
+    return concat_many(b, at, list->nodes.n, dim_of(b, &n->args[1]));
 }
 
 /* ---- padding --------------------------------------------------------------------------------- */

@@ -35,6 +35,20 @@ double value_round(enum dtype d, double v) {
     return dtype_load(d, &memory, 0);
 }
 
+/* Integers keep their low bits, as far as doubles have them: 53. What comes from floats is in range
+ * already. */
+static double wrapped(enum dtype d, double v) {
+    double modulus = d == DT_I32 ? 0x1p32 : 0x1p64;
+    if (v >= -modulus / 2 && v < modulus / 2) return v;
+    v = fmod(v, modulus);
+    return v >= modulus / 2 ? v - modulus : v < -modulus / 2 ? v + modulus : v;
+}
+
+double value_convert(enum dtype to, enum dtype from, double v) {
+    bool wraps = (to == DT_I32 || to == DT_I64) && !dtype_is_float(from);
+    return wraps ? wrapped(to, v) : value_round(to, v);
+}
+
 /* Sizes of n as numbers; false if one is symbolic or the whole does not fit memory. */
 static bool shape_cell(const struct graph *g, const struct node *n, struct cell *c,
                        struct diag *d) {
@@ -116,6 +130,11 @@ static void round_cell(struct cell *c) {
     for (int64_t i = 0; i < c->n; i++) c->v[i] = value_round(c->dtype, c->v[i]);
 }
 
+static void wrap_cell(struct cell *c) {
+#pragma omp parallel for if (c->n > EVAL_SMALL)
+    for (int64_t i = 0; i < c->n; i++) c->v[i] = wrapped(c->dtype, c->v[i]);
+}
+
 static bool eval_node(struct eval *e, node_id id) {
     const struct node *n = &e->g->nodes.at[id];
     struct cell *c = &e->cells[id];
@@ -134,6 +153,7 @@ static bool eval_node(struct eval *e, node_id id) {
             compute(&j);
         if (e->d->status != WS_OK) return false;
     }
+    if (c->dtype == DT_I32 || c->dtype == DT_I64) wrap_cell(c);
     if (e->g->stores_values || dtype_is_narrow(c->dtype)) round_cell(c);
     release_args(e, n);
     return true;

@@ -29,6 +29,8 @@ struct job {
 
 /* The nearest value of the type; integers truncate and saturate, nan becomes 0. */
 double value_round(enum dtype d, double v);
+/* The same of a v that has been of type `from`: integers keep their low bits. */
+double value_convert(enum dtype to, enum dtype from, double v);
 
 /* Row-major strides of a cell; and those that repeat it over the dimensions of `over`. */
 void strides_of(const struct cell *c, int64_t *stride);

@@ -18,7 +18,7 @@ static double number_at(const struct job *j, int i) { return arg_number(j->g, ar
 static double load(const struct job *j, double v) {
     int k;
     bool given = op_param(j->node->op, "dtype", &k) && arg_of(j, k)->kind == ARG_DTYPE;
-    return given ? value_round(j->out->dtype, v) : v;
+    return given ? value_convert(j->out->dtype, j->in[0]->dtype, v) : v;
 }
 
 /* ---- one result a line ----------------------------------------------------------------------- */
@@ -291,7 +291,7 @@ static double element(const struct job *j, int64_t i) {
     case OP_CHAR:
     case OP_BYTE:
     case OP_BOOL:
-    case OP_TYPE_AS: return value_round(out->dtype, x->v[i]);
+    case OP_TYPE_AS: return value_convert(out->dtype, x->dtype, x->v[i]);
     case OP_TRIL:
     case OP_TRIU:
         rows = out->size[out->rank - 2];

@@ -123,7 +123,8 @@ static void each_element(const struct job *j, const struct cell *out) {
     bool whole = j->node->op == OP_CONVERT && !dtype_is_float(out->dtype);
     bool rounds =
         j->node->op == OP_CAST || whole || out->dtype == DT_BOOL; /* True + True is True */
-    double zero = dtype_is_float(out->dtype) ? -0.0 : 0.0;        /* integers have only one */
+    enum dtype from = j->in[0] ? j->in[0]->dtype : out->dtype;
+    double zero = dtype_is_float(out->dtype) ? -0.0 : 0.0; /* integers have only one */
     struct runs runs = runs_of(out);
 #pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t r = 0; r < runs.n; r++) {
@@ -134,7 +135,7 @@ static void each_element(const struct job *j, const struct cell *out) {
         for (int64_t i = 0; i < len; i++) {
             double y = f(v[0][i * x[0].last], v[1][i * x[1].last], v[2][i * x[2].last],
                          v[3][i * x[3].last], v[4][i * x[4].last]);
-            out->v[first + i] = rounds ? value_round(out->dtype, y) : y + zero;
+            out->v[first + i] = rounds ? value_convert(out->dtype, from, y) : y + zero;
         }
     }
 }

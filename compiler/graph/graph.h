@@ -210,6 +210,9 @@ bool graph_bind(struct graph *g, enum op op, const struct arg *pos, int n_pos,
                 const char *const *names, const struct arg *named, int n_named, struct span where,
                 struct diag *d, node_id *out);
 
+/* The nth parameter that numpy or functional calls `said`: "dim" of "axis"; NULL after the last. */
+const char *call_other_name(const char *said, int nth);
+
 /* Shorthands for passes that build graphs; a mistake here is our bug. */
 node_id graph_op1(struct graph *g, enum op op, node_id a);
 node_id graph_op2(struct graph *g, enum op op, node_id a, node_id b);

@@ -10,6 +10,7 @@ from torch._tensor import tensordot, inner, nansum, nanmean, tensor_split, hspli
 from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, masked_select, msort
 from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, dist, renorm, is_complex
 from torch._tensor import dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli
+from torch._tensor import allclose, equal, isclose, positive, signbit, isposinf, isneginf, split_with_sizes, bincount
 
 _whole = type(0)  # int is a dtype here
 
@@ -33,6 +34,20 @@ class device:
 
 
 _device = device('cpu')
+
+
+class memory_format:
+    """Accepted wherever PyTorch takes one, and ignored: strides are as of contiguous_format."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return 'torch.' + self.name
+
+
+contiguous_format, preserve_format, channels_last, channels_last_3d = [
+    memory_format(name) for name in ('contiguous_format', 'preserve_format', 'channels_last', 'channels_last_3d')]
 
 
 class Generator:
@@ -120,23 +135,6 @@ def seed():
     return 0
 
 
-def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    close = (input - other).abs() <= atol + rtol * other.abs()
-    close = close | (input == other)
-    if equal_nan:
-        close = close | ((input != input) & (other != other))
-    return not not close.all().item()
-
-
-def equal(input, other):
-    return input.shape == other.shape and not not (input == other).all().item()
-
-
-def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    close = ((input - other).abs() <= atol + rtol * other.abs()) | (input == other)
-    return close | ((input != input) & (other != other)) if equal_nan else close
-
-
 def set_float32_matmul_precision(precision):
     pass
 
@@ -167,11 +165,28 @@ def tensor(data, dtype=None, device=None, requires_grad=False):
             data = data.tolist()
         return _placed(from_data(data, dtype), device, requires_grad)
     if isinstance(data, (list, tuple)):
-        if any([isinstance(x, Tensor) for x in data]):
-            data = [x if isinstance(x, Tensor) else full((), x) for x in data]
-            return stack(data) if dtype is None else stack(data).to(dtype)
-        return from_data(data, dtype)
+        return _gathered(data, dtype) if _has_tensor(data) else from_data(data, dtype)
     return data.detach().clone() if isinstance(data, Tensor) else full((), data, dtype=dtype)
+
+
+def _has_tensor(data):
+    return isinstance(data, Tensor) or isinstance(data, (list, tuple)) and any([_has_tensor(x) for x in data])
+
+
+stack_ = op('stack')
+
+
+def _gathered(data, dtype):
+    """Of lists with tensors among the numbers: values alone, which have no gradient."""
+    if isinstance(data, (list, tuple)):
+        x = stack_([_gathered(x, None) for x in data])
+    elif isinstance(data, Tensor):
+        if data.numel() != 1:
+            raise ValueError('only one element tensors can be converted to Python scalars')
+        x = data.detach().reshape(())
+    else:
+        x = full((), data)
+    return x if dtype is None else x.to(dtype)
 
 
 def _placed(x, device, requires_grad=False):
@@ -399,10 +414,6 @@ def rsub(input, other, alpha=1):
     return other - input * alpha
 
 
-def positive(x):
-    return x
-
-
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     import torch.nn.functional as F
     return F.max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
@@ -421,6 +432,16 @@ def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     import torch.nn.functional as F
     return F.avg_pool1d(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+
+def pixel_shuffle(input, upscale_factor):
+    import torch.nn.functional as F
+    return F.pixel_shuffle(input, upscale_factor)
+
+
+def pixel_unshuffle(input, downscale_factor):
+    import torch.nn.functional as F
+    return F.pixel_unshuffle(input, downscale_factor)
 
 
 def adaptive_avg_pool1d(input, output_size):
@@ -519,13 +540,17 @@ def sum_(values):
 
 
 def bucketize(input, boundaries, out_int32=False, right=False):
-    """The number of boundaries below, or not above, each element."""
-    below = boundaries <= input.unsqueeze(-1) if right else boundaries < input.unsqueeze(-1)
+    """The number of boundaries below, or not above, each element, or a number of Python."""
+    each = input.unsqueeze(-1) if isinstance(input, Tensor) else input
+    below = boundaries <= each if right else boundaries < each
     return below.sum(-1).to(int32 if out_int32 else int64)
 
 
 def searchsorted(sorted_sequence, input, out_int32=False, right=False, side=None):
     right = right or side == 'right'
+    if sorted_sequence.ndim != 1 and not isinstance(input, Tensor):
+        raise RuntimeError('torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension '
+                           'is 1')
     if sorted_sequence.ndim == 1:
         return bucketize(input, sorted_sequence, out_int32, right)
     return bucketize(input, sorted_sequence.unsqueeze(-2), out_int32, right)
@@ -589,3 +614,4 @@ def _of(dtype):
 
 FloatTensor, LongTensor, IntTensor, DoubleTensor, HalfTensor, BoolTensor, ShortTensor, CharTensor, ByteTensor = [
     _of(d) for d in (float32, int64, int32, float64, float16, bool, int16, int8, uint8)]
+BFloat16Tensor = _of(bfloat16)

@@ -400,9 +400,15 @@ class ModuleDict(Module, _Mapping):
 class Linear(Module):
     def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
         self.in_features, self.out_features = in_features, out_features
-        bound = 1 / math.sqrt(in_features) if in_features else 0.0
-        self.weight = Parameter(torch.empty(out_features, in_features, dtype=dtype).uniform_(-bound, bound))
-        self.bias = Parameter(torch.empty(out_features, dtype=dtype).uniform_(-bound, bound)) if bias else None
+        self.weight = Parameter(torch.empty(out_features, in_features, dtype=dtype))
+        self.bias = Parameter(torch.empty(out_features, dtype=dtype)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        bound = 1 / math.sqrt(self.in_features) if self.in_features else 0.0
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input):
         return F.linear(input, self.weight, self.bias)
@@ -422,9 +428,16 @@ def _tuple(shape):
 class LayerNorm(Module):
     def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None, dtype=None):
         self.normalized_shape, self.eps = _tuple(normalized_shape), eps
-        self.weight = Parameter(torch.ones(self.normalized_shape, dtype=dtype)) if elementwise_affine else None
+        self.weight = Parameter(torch.empty(self.normalized_shape, dtype=dtype)) if elementwise_affine else None
         has_bias = elementwise_affine and bias
-        self.bias = Parameter(torch.zeros(self.normalized_shape, dtype=dtype)) if has_bias else None
+        self.bias = Parameter(torch.empty(self.normalized_shape, dtype=dtype)) if has_bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
 
     def forward(self, input):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -872,10 +885,16 @@ class Embedding(Module):
                 raise AssertionError('Padding_idx must be within num_embeddings')
             padding_idx = padding_idx % num_embeddings
         self.padding_idx, self.max_norm = padding_idx, max_norm
-        weight = torch.randn(num_embeddings, embedding_dim, dtype=dtype) if _weight is None else _weight
-        if padding_idx is not None and _weight is None:
-            weight = torch.where(torch.arange(num_embeddings).unsqueeze(1) == padding_idx, 0.0, weight)
-        self.weight = Parameter(weight)
+        self.weight = Parameter(torch.empty(num_embeddings, embedding_dim, dtype=dtype) if _weight is None else _weight)
+        if _weight is None:
+            self.reset_parameters()
+
+    def reset_parameters(self):
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with torch.no_grad():
+                place = torch.arange(self.num_embeddings).unsqueeze(1)
+                self.weight.copy_(torch.where(place == self.padding_idx, 0.0, self.weight))
 
     def forward(self, input):
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm)

@@ -119,6 +119,20 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
     return _reduced((near - far + margin).clamp_min(0), reduction)
 
 
+_attention = op('scaled_dot_product_attention')
+
+
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
+                                 enable_gqa=False):
+    if enable_gqa:  # a head of key and value serves several of query
+        heads = query.size(-3)
+        if heads % key.size(-3) or heads % value.size(-3):
+            raise RuntimeError('Number of heads in key and value must divide the number of heads in query')
+        key = key.repeat_interleave(heads // key.size(-3), -3)
+        value = value.repeat_interleave(heads // value.size(-3), -3)
+    return _attention(query, key, value, attn_mask, dropout_p, is_causal, scale)
+
+
 # -- windows of the last dimensions
 
 _max_pool, _avg_pool, _im2col = op('max_pool'), op('avg_pool'), op('im2col')
@@ -211,23 +225,36 @@ def interpolate(input, size=None, scale_factor=None, mode='nearest', align_corne
                 antialias=False):
     n = input.ndim - 2
     linear = mode == ('linear', 'bilinear', 'trilinear')[n - 1]
-    if mode != 'nearest' and not linear or antialias:
-        refuse(f"interpolate with mode='{mode}' is not supported; nearest and linear ones are, without antialias")
+    if mode not in ('nearest', 'nearest-exact', 'area') and not linear or antialias:
+        refuse(f"interpolate with mode='{mode}' is not supported; nearest, area and linear ones are, without antialias")
     factors = None
     if (size is None) == (scale_factor is None):
         raise ValueError('only one of size or scale_factor should be defined')
     if size is None:
         factors = [scale_factor] * n if isinstance(scale_factor, (int, float)) else list(scale_factor)
         size = [int(s * f) for s, f in zip(input.shape[2:], factors)]
-        if mode == 'nearest' and any([s * f != z for s, f, z in zip(input.shape[2:], factors, size)]):
-            refuse('interpolate by a scale_factor that gives no whole sizes is not supported; give the size')
+    size = _sizes(n, input, size)
+    if recompute_scale_factor:
+        factors = None
     if linear:
-        return interpolate_linear(input, _sizes(n, input, size), None if recompute_scale_factor else factors, align_corners)
-    return _upsample_nearest(input, _sizes(n, input, size))
+        return interpolate_linear(input, size, factors, align_corners)
+    if mode == 'area':
+        return _adaptive_avg_pool(input, size)
+    if mode == 'nearest' and (factors is None or all([s * f == z for s, f, z in zip(input.shape[2:], factors, size)])):
+        return _upsample_nearest(input, size)
+    return interpolate_nearest(input, size, factors, 0.5 if mode == 'nearest-exact' else 0.0)
 
 
 def upsample(input, size=None, scale_factor=None, mode='nearest', align_corners=None):
     return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input, size=None, scale_factor=None):
+    return interpolate(input, size, scale_factor)
+
+
+def upsample_bilinear(input, size=None, scale_factor=None):
+    return interpolate(input, size, scale_factor, 'bilinear', True)
 
 
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
@@ -271,4 +298,5 @@ pad = op('pad')
 from torch.nn._functional import (embedding_bag, channel_shuffle, local_response_norm, lp_pool1d, lp_pool2d, bilinear,
                                   gumbel_softmax, multilabel_soft_margin_loss, multi_margin_loss, fold, grid_sample,
                                   triplet_margin_with_distance_loss, max_pool_indices, adaptive_max_indices,
-                                  max_unpool1d, max_unpool2d, max_unpool3d, interpolate_linear, affine_grid)
+                                  max_unpool1d, max_unpool2d, max_unpool3d, interpolate_linear,
+                                  interpolate_nearest, affine_grid)

@@ -182,6 +182,16 @@ def interpolate_linear(input, size, scales, align_corners):
     return input
 
 
+def interpolate_nearest(input, size, scales, offset):
+    """The element that place i + offset is in, by a scale of f32 as PyTorch's."""
+    for k in range(input.ndim - 2):
+        old = input.size(2 + k)
+        step = 1 / scales[k] if scales else old / size[k]
+        at = ((torch.arange(size[k]).to(torch.float32) + offset) * torch.full((), step)).floor().to(torch.int64)
+        input = _index(input, [at.clamp(max=old - 1)], [2 + k])
+    return input
+
+
 def grid_sample(input, grid, mode='bilinear', padding_mode='zeros', align_corners=None):
     """[N, C, H, W] looked up at grid [N, h, w, 2], whose x and y go from -1 to 1."""
     if input.ndim != 4 or mode not in ('bilinear', 'nearest') or padding_mode not in ('zeros', 'border'):

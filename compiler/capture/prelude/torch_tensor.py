@@ -10,7 +10,7 @@ _squeeze, _var, _std, _max, _min, _norm = op('squeeze'), op('var'), op('std'), o
 _softmax, _log_softmax, _to, _slice, _select = op('softmax'), op('log_softmax'), op('to'), op('slice'), op('select')
 _matmul, _amax, _amin, _argmax, _argmin = op('matmul'), op('amax'), op('amin'), op('argmax'), op('argmin')
 _max_dim, _min_dim = op('max_dim'), op('min_dim')
-_cummax, _cummin = op('cummax'), op('cummin')
+_cummax, _cummin, _copysign = op('cummax'), op('cummin'), op('copysign')
 
 
 def squeeze(self, dim=None):
@@ -49,6 +49,10 @@ def split(self, split_size, dim=0):
         parts.append(_slice(self, dim, start, start + size))
         start += size
     return tuple(parts)
+
+
+def split_with_sizes(self, split_sizes, dim=0):
+    return split(self, list(split_sizes), dim)
 
 
 def chunk(self, chunks, dim=0):
@@ -271,6 +275,23 @@ def addbmm(self, batch1, batch2, beta=1, alpha=1):
 
 def count_nonzero(self, dim=None):
     return (self != 0).sum(dim)
+
+
+def bincount(self, weights=None, minlength=0):
+    """How often each number is there. In a graph the length cannot follow the numbers: all are below minlength."""
+    if self.ndim != 1 or self.is_floating_point():
+        raise RuntimeError('bincount only supports 1-d non-negative integral inputs.')
+    n = minlength
+    if computes():
+        most = _max(self).item() + 1 if self.numel() else 0
+        n = most if most > n else n
+    elif n < 1:
+        graph_break('length of the result of bincount()', 'minlength=n, with all numbers below n, says it')
+    if weights is None:
+        weights = torch.ones_like(self, dtype=torch.int64)
+    elif weights.dtype != torch.float32:
+        weights = weights.double()
+    return torch.zeros(n, dtype=weights.dtype).scatter_add(0, self.long(), weights)
 
 
 _div, _floor_divide, _trunc, _round, _where = op('div'), op('floor_divide'), op('trunc'), op('round'), op('where')
@@ -596,8 +617,49 @@ def new_tensor(self, data, dtype=None, device=None, requires_grad=False):
     return torch.tensor(data, dtype=dtype or self.dtype)
 
 
+def allclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    close = (self - other).abs() <= atol + rtol * other.abs()
+    close = close | (self == other)
+    if equal_nan:
+        close = close | ((self != self) & (other != other))
+    return not not close.all().item()
+
+
+def equal(self, other):
+    return self.shape == other.shape and not not (self == other).all().item()
+
+
+def isclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    close = ((self - other).abs() <= atol + rtol * other.abs()) | (self == other)
+    return close | ((self != self) & (other != other)) if equal_nan else close
+
+
+def positive(self):
+    return self
+
+
+def signbit(self):
+    """Of -0.0, too."""
+    return (_copysign(torch.ones_like(self), self) if self.is_floating_point() else self) < 0
+
+
+def isposinf(self):
+    return self == torch.inf
+
+
+def isneginf(self):
+    return self == -torch.inf
+
+
 def is_complex(self):
     return False
+
+
+_contiguous = op('contiguous')
+
+
+def contiguous(self, memory_format=None):
+    return _contiguous(self)
 
 
 def to(self, *args, **kwargs):
@@ -614,9 +676,18 @@ def to(self, *args, **kwargs):
     return self if device is None else move(self, str(device).startswith('cuda'))
 
 
-def type(self, dtype):
+_NAMES = {'float32': 'Float', 'float64': 'Double', 'float16': 'Half', 'bfloat16': 'BFloat16', 'bool': 'Bool',
+          'uint8': 'Byte', 'int8': 'Char', 'int16': 'Short', 'int32': 'Int', 'int64': 'Long'}
+
+
+def type(self, dtype=None, non_blocking=False):
+    if dtype is None:
+        name = str(self.dtype)[6:]
+        return ('torch.cuda.' if on_cuda(self) else 'torch.') + _NAMES.get(name, name) + 'Tensor'
     if isinstance(dtype, str):
-        dtype = getattr(torch, dtype[6:])
+        if dtype.startswith('torch.cuda.'):
+            self = move(self, True)
+        dtype = getattr(torch, dtype.split('.')[-1])
     return to(self, dtype if isinstance(dtype, torch.dtype) else dtype(0).dtype)  # torch.LongTensor
 
 
