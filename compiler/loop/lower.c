@@ -182,16 +182,21 @@ static inst_id read_created(struct lowering *w, struct nest *n, const struct nod
     return add_const(w, n, 0, c->meta.dtype);
 }
 
+node_id behind_views(struct lowering *w, node_id id, ex *index) {
+    for (const struct node *x; (x = &w->g->nodes.at[id], op_info(x->op)->class == VIEW);) {
+        view_index(w, x, index);
+        id = x->args[0].node;
+    }
+    return id;
+}
+
 inst_id read_node(struct lowering *w, struct nest *n, node_id id, const ex *at, inst_id guard) {
     ex index[WS_MAX_RANK] = {0};
     const struct node *x = &w->g->nodes.at[id];
     enum dtype t = x->meta.dtype;
     memcpy(index, at, sizeof(ex) * x->meta.rank);
-    while (op_info(x->op)->class == VIEW) {
-        view_index(w, x, index);
-        id = x->args[0].node;
-        x = &w->g->nodes.at[id];
-    }
+    id = behind_views(w, id, index);
+    x = &w->g->nodes.at[id];
     if (op_info(x->op)->class == CREATE) return read_created(w, n, x, index);
     WS_ASSERT(w->has_buffer[id]);
     struct inst i = {

@@ -28,6 +28,8 @@ inst_id add_op(struct lowering *w, struct nest *n, enum op op, enum dtype t, ins
  * everywhere). */
 inst_id read_node(struct lowering *w, struct nest *n, node_id id, const ex *at, inst_id guard);
 
+/* The node whose elements `id` shows, behind all views; index becomes that node's. */
+node_id behind_views(struct lowering *w, node_id id, ex *index);
 /* index (of node n, a VIEW) becomes the index of its operand. */
 void view_index(struct lowering *w, const struct node *n, ex *index);
 /* Index into a broadcast operand: trailing dimensions line up, size 1 is read at 0. */

@@ -48,33 +48,78 @@ static void read_or_fill(struct lowering *w, struct nest *n, const struct node *
 
 static bool is_zero(struct exprs *p, ex e) { return e == ex_const(p, 0); }
 
-/* Operand k where its stretch is, chosen from the last to the first: the stretches end in order. */
-static void lower_cat(struct lowering *w, struct nest *n, const struct node *x) {
+/* An operand's stretch of a cat, and the operand's index there. */
+struct piece {
+    node_id node;
+    ex begin, end;
+    ex index[WS_MAX_RANK];
+};
+
+/* Pieces of x, in order; those that are empty have none. */
+static uint32_t find_pieces(struct lowering *w, const struct nest *n, const struct node *x,
+                            int64_t dim, struct piece *out) {
     struct exprs *p = w->l->ex;
     const struct arg *list = &x->args[0];
-    int64_t dim = ex_value(p, x->args[1].i);
-    inst_id *value = NEW_ARRAY(w->l->arena, inst_id, list->nodes.n);
-    inst_id *inside = NEW_ARRAY(w->l->arena, inst_id, list->nodes.n); /* before its end */
-    ex begin = ex_const(p, 0), i = n->out_index[dim];
+    ex begin = ex_const(p, 0);
     uint32_t pieces = 0;
     for (uint32_t k = 0; k < list->nodes.n; k++) {
         const struct meta *m = &w->g->nodes.at[list->nodes.at[k]].meta;
-        ex index[WS_MAX_RANK];
         if (m->rank != x->meta.rank || is_zero(p, m->size[dim])) continue;
-        memcpy(index, n->out_index, sizeof index);
-        index[dim] = ex_sub(p, i, begin);
-        ex end = ex_add(p, begin, m->size[dim]), before = ex_compare(p, EX_LT, i, end);
-        inside[pieces] = add_condition(w, n, before);
-        inst_id guard =
-            is_zero(p, begin)
-                ? inside[pieces]
-                : add_condition(w, n, ex_and(p, ex_compare(p, EX_LE, begin, i), before));
-        value[pieces++] = read_node(w, n, list->nodes.at[k], index, guard);
-        begin = end;
+        struct piece *c = &out[pieces++];
+        *c = (struct piece){
+            .node = list->nodes.at[k], .begin = begin, .end = ex_add(p, begin, m->size[dim])};
+        memcpy(c->index, n->out_index, sizeof c->index);
+        c->index[dim] = ex_sub(p, n->out_index[dim], begin);
+        begin = c->end;
     }
+    return pieces;
+}
+
+/* Does the last piece go on where the first one ended, in something that is computed and as long as
+ * x? So does what is updated in place: x[2:4] = y is cat([x[:2], y, x[4:]]). Read once wherever y
+ * is not, a chain of such updates is as long as it is, and not twice as long with each. Memory is
+ * read only where it is wanted. */
+static bool is_update(struct lowering *w, const struct node *x, int64_t dim, const struct piece *c,
+                      uint32_t pieces) {
+    const struct piece *last = &c[pieces - 1];
+    const struct node *head = &w->g->nodes.at[c->node];
+    if (pieces < 3 || head->op != OP_SLICE ||
+        w->g->nodes.at[head->args[0].node].meta.size[dim] != x->meta.size[dim])
+        return false;
+    ex at[WS_MAX_RANK], end[WS_MAX_RANK];
+    memcpy(at, c->index, sizeof at);
+    memcpy(end, last->index, sizeof end);
+    node_id id = behind_views(w, c->node, at);
+    if (id != behind_views(w, last->node, end)) return false;
+    const struct node *source = &w->g->nodes.at[id];
+    for (int d = 0; d < source->meta.rank; d++)
+        if (at[d] != end[d]) return false;
+    return op_info(source->op)->class == CREATE ||
+           w->l->buffers.at[w->buffer_of[id]].kind == BUFFER_TEMP;
+}
+
+/* Operand k where its stretch is, chosen from the last to the first: the stretches end in order. */
+static void lower_cat(struct lowering *w, struct nest *n, const struct node *x) {
+    struct exprs *p = w->l->ex;
+    int64_t dim = ex_value(p, x->args[1].i);
+    struct piece *c = NEW_ARRAY(w->l->arena, struct piece, x->args[0].nodes.n);
+    uint32_t pieces = find_pieces(w, n, x, dim, c);
+    inst_id *value = NEW_ARRAY(w->l->arena, inst_id, pieces);
+    inst_id *inside = NEW_ARRAY(w->l->arena, inst_id, pieces); /* before its end, or in it */
+    ex i = n->out_index[dim];
     WS_ASSERT(pieces);
+    bool update = is_update(w, x, dim, c, pieces);
+    for (uint32_t k = 0; k < pieces; k++) {
+        ex before = ex_compare(p, EX_LT, i, c[k].end), in = before;
+        bool first = is_zero(p, c[k].begin), rest = update && k + 1 == pieces;
+        if (!first) in = ex_and(p, ex_compare(p, EX_LE, c[k].begin, i), before);
+        if (update && first) continue;
+        inside[k] = rest ? NO_INST : add_condition(w, n, update ? in : before);
+        inst_id guard = first || update ? inside[k] : add_condition(w, n, in);
+        value[k] = read_node(w, n, c[k].node, c[k].index, guard);
+    }
     inst_id v = value[pieces - 1];
-    for (uint32_t k = pieces - 1; k-- > 0;)
+    for (uint32_t k = pieces - 1; k-- > (update ? 1 : 0);)
         v = inside[k] == NO_INST ? value[k]
                                  : add_op(w, n, OP_WHERE, x->meta.dtype, inside[k], value[k], v);
     if (v + 1 != n->insts.n) /* the value comes last */

@@ -84,10 +84,10 @@ static bool escapes(struct fuser *f, buffer_id b, uint32_t g, uint32_t h) {
 
 static int64_t bytes_saved(struct fuser *f, uint32_t a, uint32_t b) {
     int64_t saved = 0;
-    for (buffer_id x = 0; x < f->l->buffers.n; x++) {
+    for (uint32_t i = 0; i < f->touched[a].list.n; i++) {
+        buffer_id x = f->touched[a].list.at[i];
         bool aw = group_writes(f, a, x), bw = group_writes(f, b, x);
-        bool ar = group_reads(f, a, x), br = group_reads(f, b, x);
-        if (!(aw || ar) || !(bw || br)) continue;
+        if (!bw && !group_reads(f, b, x)) continue;
         saved += buffer_bytes(f->l, x);                                         /* one read less */
         if ((aw || bw) && !escapes(f, x, a, b)) saved += buffer_bytes(f->l, x); /* and no write */
     }
@@ -106,14 +106,21 @@ static void find_accesses(struct fuser *f, uint32_t g) {
     for (uint32_t i = 0; i < n->insts.n; i++) {
         if (n->insts.at[i].kind != INST_LOAD) continue;
         buffer_id b = n->insts.at[i].buffer;
+        if (!group_reads(f, g, b)) vec_push(f->s->arena, &f->touched[g].list, b);
         f->reads[(size_t)g * f->l->buffers.n + b] = true;
         if (f->s->writer[b] != NO_NEST) f->needs[(size_t)g * f->n + f->s->writer[b]] = true;
     }
 }
 
-/* The guest's accesses become the host's. */
+/* The guest's accesses become the host's, which writes all that is written by now. */
 static void join_accesses(struct fuser *f, uint32_t host, uint32_t guest) {
     size_t buffers = f->l->buffers.n, h = host, g = guest, n = f->n;
+    struct touched all = {0};
+    for (size_t b = 0; b < buffers; b++)
+        if (group_reads(f, host, (buffer_id)b) || group_reads(f, guest, (buffer_id)b) ||
+            group_writes(f, host, (buffer_id)b))
+            vec_push(f->s->arena, &all.list, (buffer_id)b);
+    f->touched[host] = all;
     for (size_t b = 0; b < buffers; b++) f->reads[h * buffers + b] |= f->reads[g * buffers + b];
     for (size_t k = 0; k < n; k++) {
         f->needs[h * n + k] |= f->needs[g * n + k];
@@ -123,12 +130,13 @@ static void join_accesses(struct fuser *f, uint32_t host, uint32_t guest) {
     f->needs[h * n + h] = false;
 }
 
-/* Is there a path from -> ... -> to through a group that is neither? Depth first with marks. */
+/* Is there a path from -> ... -> at, the last of which is `to`, through a group that is neither?
+ * Depth first with marks, from the end: whom a group needs lies side by side. */
 static bool path_through(struct fuser *f, uint32_t from, uint32_t to, uint32_t at, bool *marked) {
     for (uint32_t k = 0; k < f->s->groups.n; k++) {
-        if (!f->alive[k] || k == from || marked[k] || !depends(f, k, at)) continue;
-        if (k == to) {
-            if (at != from) return true;
+        if (!depends(f, at, k) || !f->alive[k] || k == to || marked[k]) continue;
+        if (k == from) {
+            if (at != to) return true;
             continue;
         }
         marked[k] = true;
@@ -139,9 +147,9 @@ static bool path_through(struct fuser *f, uint32_t from, uint32_t to, uint32_t a
 
 bool third_between(struct fuser *f, uint32_t a, uint32_t b) {
     memset(f->marked, 0, sizeof(bool) * f->n);
-    bool ab = path_through(f, a, b, a, f->marked);
+    bool ab = path_through(f, a, b, b, f->marked);
     memset(f->marked, 0, sizeof(bool) * f->n);
-    return ab || path_through(f, b, a, b, f->marked);
+    return ab || path_through(f, b, a, a, f->marked);
 }
 
 /* ---- unifying iteration spaces --------------------------------------------------------------- */
@@ -412,12 +420,26 @@ static const char *matmul_reason(struct fuser *f, const struct merge *m) {
     return NULL;
 }
 
-/* A kernel that scans goes along a row once, and knows no later element. */
+static int count_loads(struct fuser *f, uint32_t g) {
+    const struct group *G = group_at(f, g);
+    int n = 0;
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *x = nest_at(f, G->members.at[m].nest);
+        for (uint32_t i = 0; i < x->insts.n; i++) n += x->insts.at[i].kind == INST_LOAD;
+    }
+    return n;
+}
+
+/* A kernel that scans goes along a row once, and knows no later element. What it loads for a tile
+ * is in registers all at once. */
 static const char *scan_reason(struct fuser *f, const struct merge *m) {
     const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
     if (!H->scan && !G->scan) return NULL;
+    enum { MAX_SCAN_LOADS = 32 };
     if ((H->n_r && !H->scan) || (G->n_r && !G->scan))
         return "a row is scanned or reduced, not both";
+    if (count_loads(f, m->host) + count_loads(f, m->guest) > MAX_SCAN_LOADS)
+        return "too many loads for a scan's registers";
     bool chain = depends(f, m->a, m->b) || depends(f, m->b, m->a);
     return H->scan && G->scan && chain ? "a scan of a scan goes along the row twice" : NULL;
 }
@@ -601,10 +623,11 @@ static bool is_epilogue(struct fuser *f, uint32_t g, uint32_t h) {
 
 /* Epilogues come first, little as they save: left alone they would stand between their reduction
  * and whatever reads both. */
-static bool is_better(struct fuser *f, const struct merge *m, const struct merge *best) {
-    bool first = is_epilogue(f, m->a, m->b) || is_epilogue(f, m->b, m->a);
+static bool is_better(struct fuser *f, uint32_t a, uint32_t b, int64_t saved,
+                      const struct merge *best) {
+    bool first = is_epilogue(f, a, b) || is_epilogue(f, b, a);
     bool other = is_epilogue(f, best->a, best->b) || is_epilogue(f, best->b, best->a);
-    return first != other ? first : m->saved > best->saved;
+    return first != other ? first : saved > best->saved;
 }
 
 /* The legal merge that saves most; ties go to the earliest pair, so the result is deterministic.
@@ -614,11 +637,11 @@ static bool best_merge(struct fuser *f, struct merge *best) {
     bool found = false;
     for (uint32_t a = 0; a < f->s->groups.n; a++)
         for (uint32_t b = a + 1; f->alive[a] && b < f->s->groups.n; b++) {
-            if (!f->alive[b]) continue;
             int64_t *gain = &f->gain[(size_t)a * f->n + b];
+            if (!*gain || !f->alive[b]) continue; /* of most pairs, in every round */
             if (*gain == UNKNOWN) *gain = bytes_saved(f, a, b);
+            if (!*gain || (found && !is_better(f, a, b, *gain, best))) continue;
             struct merge m = {.a = a, .b = b, .saved = *gain};
-            if (m.saved == 0 || (found && !is_better(f, &m, best))) continue;
             plan(f, &m);
             if (m.why_not) {
                 log_decision(f, &m);
@@ -665,6 +688,7 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
     f.alive = NEW_ARRAY(a, bool, f.n);
     f.marked = NEW_ARRAY(a, bool, f.n);
     f.reads = NEW_ARRAY(a, bool, (size_t)f.n * l->buffers.n);
+    f.touched = NEW_ARRAY(a, struct touched, f.n);
     f.needs = NEW_ARRAY(a, bool, (size_t)f.n *f.n);
     f.gain = NEW_ARRAY(a, int64_t, (size_t)f.n * f.n);
     for (uint32_t n = 0; n < f.n; n++) {
@@ -674,7 +698,10 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
         f.alive[n] = true;
     }
     for (size_t i = 0; i < (size_t)f.n * f.n; i++) f.gain[i] = UNKNOWN;
-    for (uint32_t n = 0; n < f.n; n++) find_accesses(&f, n);
+    for (uint32_t n = 0; n < f.n; n++) {
+        find_accesses(&f, n);
+        vec_push(a, &f.touched[n].list, l->nests.at[n].out);
+    }
     struct merge m;
     while (best_merge(&f, &m) || (!eager && find_abreast(&f, &m))) {
         log_decision(&f, &m);

@@ -4,15 +4,20 @@
 
 #include "schedule/schedule.h"
 
+struct touched {
+    VEC(buffer_id) list;
+};
+
 struct fuser {
     struct schedule *s;
     struct loops *l;
     const struct device_limits *limits;
     bool eager;
-    uint32_t n;        /* groups at the start; merged ones die */
-    bool *alive;       /* per group */
-    bool *reads;       /* [group][buffer] */
-    bool *needs;       /* [group][group]: the first reads what the second writes */
+    uint32_t n;              /* groups at the start; merged ones die */
+    bool *alive;             /* per group */
+    bool *reads;             /* [group][buffer] */
+    struct touched *touched; /* per group: what it reads or writes, each once */
+    bool *needs;             /* [group][group]: the first reads what the second writes */
     int64_t *gain;     /* [a][b], a < b: bytes that merging them saves; 0: nothing, or refused */
     bool *marked;      /* per group, scratch */
     struct map seen;   /* log lines already written */

@@ -102,6 +102,57 @@ static const char *const graphs[] = {
     "graph(%x: f32[4, 9], %y: f32[4, 9], %z: f32[9]) {\n %w = add(%x, %z)\n %s = stack([%w, %y, "
     "%x], "
     "0)\n %t = exp(%s)\n return %s, %t\n}\n",
+    /* along the innermost axis: stores that lie between each other */
+    "graph(%x: bf16[3, 5, 32], %c: bf16[5, 16], %s: bf16[5, 16]) {\n %a = slice(%x, 2, 0, 32, 2)\n "
+    "%b = slice(%x, 2, 1, 32, 2)\n %ac = mul(%a, %c)\n %bs = mul(%b, %s)\n %d = sub(%ac, %bs)\n "
+    "%bc = mul(%b, %c)\n %as = mul(%a, %s)\n %e = add(%bc, %as)\n %r = stack([%d, %e], 3)\n "
+    "return %r\n}\n",
+    "graph(%x: f32[4, 9], %y: f32[4, 9]) {\n %s = stack([%y, %x], 2)\n %t = exp(%s)\n return %s, "
+    "%t\n}\n",
+    "graph(%x: f16[7, 24], %y: f16[24]) {\n %z = add(%x, %y)\n %s = stack([%z, %x, %z, %x], 2)\n "
+    "return %s\n}\n",
+    "graph(%x: f32[3, 16], %y: bf16[3, 16]) {\n %z = exp(%x)\n %s = stack([%x, %z], 2)\n %t = "
+    "stack([%y, %y], 2)\n return %s, %t\n}\n",
+    /* neighbours that share vectors, though they are not one step apart: repeated, shuffled,
+     * backwards */
+    "graph(%x: bf16[3, 4, 24], %y: f32[3, 4, 48]) {\n %u = unsqueeze(%x, 3)\n %e = expand(%u, [3, "
+    "4, 24, 2])\n %v = view(%e, [3, 4, 48])\n %a = add(%v, %y)\n return %a\n}\n",
+    "graph(%x: f16[2, 4, 6, 16]) {\n %v = view(%x, [2, 1, 2, 2, 6, 16])\n %p = permute(%v, [0, 1, "
+    "4, 2, 5, 3])\n %s = view(%p, [2, 1, 12, 32])\n %r = relu(%s)\n return %r\n}\n",
+    "graph(%x: bf16[5, 32], %y: bf16[5, 24]) {\n %a = flip(%x, [1])\n %b = flip(%y, [0, 1])\n %p = "
+    "pad(%b, [8, 0])\n %s = sub(%a, %p)\n return %s\n}\n",
+    "graph(%x: f32[6, 40]) {\n %a = flip(%x, [1])\n %b = slice(%a, 1, 3, 35)\n %c = roll(%b, [5], "
+    "[1])\n return %b, %c\n}\n",
+    "graph(%x: bf16[2, 48], %y: i64[7]) {\n %u = unsqueeze(%x, 2)\n %e = expand(%u, [2, 48, 3])\n "
+    "%v = view(%e, [2, 144])\n %w = view(%v, [4, 72])\n %t = exp(%w)\n return %t\n}\n",
+    /* turned in shared memory, a word of several elements at a time */
+    "graph(%x: bf16[64, 96], %y: bf16[96, 64]) {\n %p = permute(%y, [1, 0])\n %a = add(%x, %p)\n "
+    "return %a\n}\n",
+    "graph(%x: f16[2, 24, 40]) {\n %p = permute(%x, [0, 2, 1])\n %c = contiguous(%p)\n return "
+    "%c\n}\n",
+    "graph(%x: i8[40, 64], %y: bool[64, 40]) {\n %p = permute(%x, [1, 0])\n %w = where(%y, %p, "
+    "3)\n "
+    "%q = permute(%y, [1, 0])\n %n = logical_not(%q)\n return %w, %n\n}\n",
+    "graph(%x: bf16[3, 33, 34]) {\n %p = permute(%x, [0, 2, 1])\n %e = exp(%p)\n return %e\n}\n",
+    /* columns compared with a number of each row: it may lie before them, or behind */
+    "graph(%x: f32[7, 72], %i: i64[7, 1], %s: f32[7, 1]) {\n %n = arange(0, 72)\n %j = mul(%i, "
+    "9)\n "
+    "%e = eq(%n, %j)\n %l = lt(%j, %n)\n %g = ge(%n, %i)\n %a = where(%e, %s, %x)\n %b = where(%l, "
+    "%a, 2.5)\n %t = exp(%b)\n %c = where(%g, %t, %x)\n return %c\n}\n",
+    "graph(%x: f32[4, 40], %i: i64[4, 1]) {\n %n = arange(0, 40)\n %a = ne(%i, %n)\n %b = le(%n, "
+    "%i)\n %c = gt(%i, %n)\n %d = logical_and(%a, %b)\n %f = where(%d, %x, 1.5)\n %h = where(%c, "
+    "%f, "
+    "%x)\n %m = amax(%h, [1])\n return %m, %h\n}\n",
+    /* a part in the middle of what is computed is replaced: once, twice, along two dimensions */
+    "graph(%x: f32[6, 24], %y: f32[2, 24], %z: f32[6, 5]) {\n %e = exp(%x)\n %h = slice(%e, 0, 0, "
+    "2)\n %t = slice(%e, 0, 4, 6)\n %c = cat([%h, %y, %t], 0)\n %i = slice(%c, 1, 0, 7)\n %u = "
+    "slice(%c, 1, 12, 24)\n %d = cat([%i, %z, %u], 1)\n return %d\n}\n",
+    "graph(%x: bf16[5, 32], %y: bf16[5, 8]) {\n %e = relu(%x)\n %h = slice(%e, 1, 0, 8)\n %m = "
+    "slice(%e, 1, 3, 11)\n %t = slice(%e, 1, 24, 32)\n %c = cat([%h, %y, %m, %t], 1)\n %w = "
+    "cat([%h, %y, %t, %m], 1)\n return %c, %w\n}\n",
+    "graph(%x: f32[6, 8], %y: f32[6, 2]) {\n %e = exp(%x)\n %p = permute(%e, [1, 0])\n %q = "
+    "permute(%y, [1, 0])\n %h = slice(%p, 0, 0, 3)\n %t = slice(%p, 0, 5, 8)\n %c = cat([%h, %q, "
+    "%t], 0)\n %k = contiguous(%c)\n return %k\n}\n",
     /* far lookups: an index from a scan, from a reduction of what was looked up; a mask on both */
     "graph(%x: f32[40, 3], %i: i64[2, 33]) {\n %p = remainder(%i, 2)\n %c = cumsum(%p, 1)\n %e = "
     "embedding(%c, %x)\n return %e\n}\n",
