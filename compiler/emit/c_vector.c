@@ -55,7 +55,33 @@ static bool operands_fit(struct emitter *w, const struct value_node *x, int firs
     return true;
 }
 
+/* The sign of a comparison, NULL of anything else. */
+static const char *sign_of(enum op op) {
+    switch (op) {
+    case OP_EQ: return "==";
+    case OP_NE: return "!=";
+    case OP_LT: return "<";
+    case OP_LE: return "<=";
+    case OP_GT: return ">";
+    case OP_GE: return ">=";
+    default: return NULL;
+    }
+}
+
+/* Is column `counted` of the two operands compared with an integer that is the same for all? */
+static bool compares_columns(struct emitter *w, const struct value_node *x, int *counted) {
+    if (x->n_args != 2 || !sign_of(x->op)) return false;
+    for (*counted = 0; *counted < 2; ++*counted)
+        if (form_of(w, x->args[*counted]) == FORM_NUMBER &&
+            form_of(w, x->args[!*counted]) == FORM_UNIFORM &&
+            at(w, x->args[!*counted])->dtype == DT_I64)
+            return true;
+    return false;
+}
+
 static enum form form_of_op(struct emitter *w, const struct value_node *x) {
+    int counted;
+    if (compares_columns(w, x, &counted)) return FORM_MASK;
     if (x->op == OP_RAND) {
         bool fit = is_float(x->dtype) && form_of(w, x->args[0]) == FORM_NUMBER;
         return fit ? FORM_FLOATS : FORM_NONE;
@@ -237,9 +263,19 @@ static const char *load_text_at(struct emitter *w, const struct value_node *x, b
     return arena_printf(w->arena, "k_load_if(%s, %s, %d)", which, place, step);
 }
 
+/* The lane whose column is that number, or one beside them, compared with all. */
+static const char *column_mask_text(struct emitter *w, const struct value_node *x, int counted) {
+    const char *lane = arena_printf(w->arena, "k_near(%s - (%s))", number_ref(w, x->args[!counted]),
+                                    ex_text(w, at(w, x->args[counted])->index));
+    return counted ? arena_printf(w->arena, "(%s %s k_lanes())", lane, sign_of(x->op))
+                   : arena_printf(w->arena, "(k_lanes() %s %s)", sign_of(x->op), lane);
+}
+
 static const char *vector_text(struct emitter *w, value_id v, bool part) {
     const struct value_node *x = at(w, v);
     bool op = x->kind == INST_OP;
+    int counted;
+    if (op && compares_columns(w, x, &counted)) return column_mask_text(w, x, counted);
     if (x->kind == INST_LOAD && turns(w, v))
         return load_at(
             w, arena_printf(w->arena, "turned%u + ((x - x_begin)*%d + r - r_begin)", v, w->y->br),

@@ -213,29 +213,54 @@ const char *l2_hint(const struct emitter *w) {
     return w->y->leave_l2 ? "K_LEAVE_L2" : w->y->stay_l2 ? "K_STAY_L2" : "";
 }
 
+/* Element `place` of a row of the tile in shared memory that belongs to a thread's vector number
+ * `vector`. A warp stores a row of the tile, and later reads a column of every vec-th of them:
+ * turned by one place a vector, its elements are in as many banks both times. */
+static const char *turned_place(struct emitter *w, const char *place, const char *vector) {
+    int turn = w->y->t1 < 32 ? 32 / w->y->t1 : 1;
+    return arena_printf(w->arena, "(%s + (%s) * %d) %% %du", place, vector, turn, w->y->bx);
+}
+
+/* Of the i-th word that a thread reads: row `row` of the tile, and word `at` of it. */
+static void put_turned_word(struct emitter *w, int words) {
+    int threads = w->y->threads, whole = words / threads;
+    if (threads % words == 0)
+        line(w, "const unsigned row = i * %d + tid / %du, at = tid %% %du;", threads / words, words,
+             words);
+    else if (words % threads == 0)
+        line(w, "const unsigned row = i / %d, at = i %% %d * %d + tid;", whole, whole, threads);
+    else
+        line(w, "const unsigned row = (i * %d + tid) / %du, at = (i * %d + tid) %% %du;", threads,
+             words, threads, words);
+}
+
 /* What lies across goes through shared memory: threads that are neighbours read neighbours, along
- * x, and later take up what is theirs, along r. All reads of a tile are under way before the first
- * is put down. */
+ * x, a word each, and later take up what is theirs, along r. All reads of a tile are under way
+ * before the first is put down. */
 static void put_turn(struct emitter *w, value_id v, int *smem) {
     const struct layout *y = w->y;
     const struct value_node *x = at(w, v);
     const char *m = memory_type(w, w->k->schedule->loops->buffers.at[x->buffer].meta.dtype);
-    int each = y->bx * y->br / y->threads;
-    line(w, "k_pack<%s, 1> (*const t%u)[%d] = (k_pack<%s, 1> (*)[%d])(k_smem + %d);", m, v,
-         y->bx + 1, m, y->bx + 1, *smem);
+    int many = layout_turn_vector(w->k, y, v), each = y->bx * y->br / y->threads / many;
+    line(w, "k_pack<%s, 1> (*const t%u)[%d] = (k_pack<%s, 1> (*)[%d])(k_smem + %d);", m, v, y->bx,
+         m, y->bx, *smem);
     *smem += (int)((layout_turn_bytes(w->k, y, v) + 15) / 16 * 16);
     open_scope(w);
-    line(w, "k_pack<%s, 1> turned[%d];", m, each);
+    line(w, "k_pack<%s, %d> turned[%d];", m, many, each);
     open_unrolled(w, "i", each);
-    line(w, "const int at = i * %d + tid;", y->threads);
-    line(w, "const k_idx x = k_clamp(px * %d + at %% %d, nx - 1);", y->bx, y->bx);
-    line(w, "const k_idx r = k_clamp(base + at / %d, nr - 1);", y->bx);
-    line(w, "turned[i] = k_load<%s, 1%s>(p%d + (%s));", m, load_hint(w, kernel_loads_once(w->k, v)),
-         argument_of(w, x->buffer), ex_text(w, x->index));
+    put_turned_word(w, y->bx / many);
+    line(w, "const k_idx x = k_clamp(px * %d + (k_idx)at * %d, nx - %d);", y->bx, many, many);
+    line(w, "const k_idx r = k_clamp(base + (k_idx)row, nr - 1);");
+    line(w, "turned[i] = k_load<%s, %d%s>(p%d + (%s));", m, many,
+         load_hint(w, kernel_loads_once(w->k, v)), argument_of(w, x->buffer), ex_text(w, x->index));
     close_brace(w);
     open_unrolled(w, "i", each);
-    line(w, "const int at = i * %d + tid;", y->threads);
-    line(w, "t%u[at / %d][at %% %d] = turned[i];", v, y->bx, y->bx);
+    put_turned_word(w, y->bx / many);
+    for (int i = 0; i < many; i++)
+        line(w, "t%u[row][%s] = k_pick(turned[i], %d);", v,
+             turned_place(w, arena_printf(w->arena, i ? "at + %d" : "at", i * y->bx / many),
+                          arena_printf(w->arena, "row / %du", y->vec)),
+             i);
     close_brace(w);
     close_brace(w);
 }
@@ -257,7 +282,13 @@ static void put_load_into(struct emitter *w, value_id v, const char *to) {
     const char *m = memory_type(w, w->k->schedule->loops->buffers.at[x->buffer].meta.dtype);
     const char *hint = load_hint(w, kernel_loads_once(w->k, v));
     if (layout_turns(w->k, w->y, v)) {
-        line(w, "%s = t%u[r - base][x - px * %d];", to, v, w->y->bx);
+        int many = layout_turn_vector(w->k, w->y, v); /* the first of each come first */
+        const char *at = arena_printf(w->arena, "e * %d + tx", w->y->t0);
+        if (many > 1)
+            at = arena_printf(w->arena, "(unsigned)(%s) / %d + (unsigned)(%s) %% %d * %d", at, many,
+                              at, many, w->y->bx / many);
+        line(w, "%s = t%u[r - base][%s];", to, v,
+             turned_place(w, at, arena_printf(w->arena, "u * %d + tr", w->y->t1)));
         return;
     }
     if (load_shape(w, x) == SHIFTED_VECTOR) {
@@ -373,13 +404,35 @@ static enum dtype store_dtype(struct emitter *w, const struct store_node *s) {
     return w->k->schedule->loops->buffers.at[s->buffer].meta.dtype;
 }
 
+/* The results of a vector that store s and those beside it write: o3[n*v + its place] of n. */
+static void declare_results(struct emitter *w, uint32_t s) {
+    int place, n = layout_interleaved(w->k, w->y, s, &place);
+    if (place == 0)
+        line(w, "%s o%u[%d];", math_type(store_dtype(w, &w->k->stores.at[s])), s, n * w->y->vec);
+}
+
+static void put_result(struct emitter *w, uint32_t s, const char *value) {
+    int place, n = layout_interleaved(w->k, w->y, s, &place), other;
+    uint32_t first = s;
+    for (uint32_t i = 0; i < w->k->stores.n && place; i++) {
+        bool beside = w->k->stores.at[i].buffer == w->k->stores.at[s].buffer;
+        if (beside && layout_interleaved(w->k, w->y, i, &other) == n && !other) first = i;
+    }
+    if (n == 1)
+        line(w, "o%u[v] = %s;", s, value);
+    else
+        line(w, "o%u[v * %d + %d] = %s;", first, n, place, value);
+}
+
 /* After the loop over v: o3[] holds the vector's results. */
 static void put_vector_store(struct emitter *w, uint32_t s) {
     const struct store_node *st = &w->k->stores.at[s];
     const char *m = memory_type(w, store_dtype(w, st));
-    line(w, "k_pack<%s, %d> w%u;", m, w->y->vec, s);
+    int place, n = layout_interleaved(w->k, w->y, s, &place) * w->y->vec;
+    if (place) return;
+    line(w, "k_pack<%s, %d> w%u;", m, n, s);
     line(w, "k_put(w%u, o%u);", s, s);
-    line(w, "k_store<%s, %d, %d>(p%d + (%s), w%u);", m, w->y->vec, w->y->streaming,
+    line(w, "k_store<%s, %d, %d>(p%d + (%s), w%u);", m, n, w->y->streaming,
          argument_of(w, st->buffer), ex_text(w, st->index), s);
 }
 
@@ -388,7 +441,7 @@ static void put_element_stores(struct emitter *w, const struct phase *f, bool ex
         const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
         const char *value = ref(w, st->value);
         if (vector_store(w, st))
-            line(w, "o%u[v] = %s;", f->stores.at[i], value);
+            put_result(w, f->stores.at[i], value);
         else
             line(w, "%sk_store1(p%d + (%s), (%s)%s);", exact ? "" : "if (real) ",
                  argument_of(w, st->buffer), ex_text(w, st->index), math_type(store_dtype(w, st)),
@@ -524,15 +577,13 @@ static void put_vector(struct emitter *w, const struct phase *f, bool exact) {
 }
 
 static void put_elements(struct emitter *w, const struct phase *f) {
-    const struct layout *y = w->y;
     bool exact = rows_exact(w);
     open_columns(w);
     open_row(w);
     if (f->stores.n + f->across.n && !exact) line(w, "const bool real = %s;", row_is_real(w));
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
-        if (vector_store(w, st))
-            line(w, "%s o%u[%d];", math_type(store_dtype(w, st)), f->stores.at[i], y->vec);
+        if (vector_store(w, st)) declare_results(w, f->stores.at[i]);
     }
     if (has_elements(w, f)) put_vector(w, f, exact);
     put_best(w, f);

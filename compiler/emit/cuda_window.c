@@ -39,8 +39,7 @@ static void put_piece(struct emitter *w, uint32_t window, uint32_t piece) {
     struct exprs *p = w->k->ex;
     const struct window *s = &w->y->windows->all.at[window];
     const struct window_piece *x = &s->pieces.at[piece];
-    ex at = ex_add(p, s->rest, ex_mul(p, w->k->axis[AXIS_R], ex_const(p, s->step)));
-    at = ex_add(p, at, ex_const(p, x->number * s->unit));
+    ex at = ex_add(p, s->base, ex_const(p, x->number * s->unit));
     const char *when = condition_text(w, x);
     line(w, "s%u%s[u][%u] = k_load%s%s(%s%sp%d + (%s));", window, s->by_row ? "[e]" : "", piece,
          when ? "_if" : "", window_type(w, s), when ? when : "", when ? ", " : "",
@@ -61,10 +60,20 @@ void put_windows(struct emitter *w, bool by_row) {
             put_piece(w, i, j);
 }
 
+/* Where element v is among all elements of the window; v is known where loops are unrolled. */
+static const char *place_text(struct emitter *w, const struct window_tap *t) {
+    struct buf b = buf_new(w->arena);
+    int step = w->y->vec > 1 ? t->place[1] - t->place[0] : 0, v = 1;
+    while (v < w->y->vec && t->place[v] == t->place[0] + v * step) v++;
+    if (v >= w->y->vec) return arena_printf(w->arena, "v * %d + %d", step, t->place[0]);
+    for (v = 0; v + 1 < w->y->vec; v++) buf_printf(&b, "v == %d ? %d : ", v, t->place[v]);
+    buf_printf(&b, "%d", t->place[v]);
+    return b.p;
+}
+
 const char *tap_text(struct emitter *w, const struct window_tap *t) {
     const struct window *s = &w->y->windows->all.at[t->window];
-    const char *element = arena_printf(w->arena, "v * %d + %u", s->step,
-                                       t->first * (unsigned)s->unit + (unsigned)t->offset);
+    const char *element = place_text(w, t);
     const char *get = arena_printf(w->arena, "k_get(s%u%s[u][(%s) / %d], (%s) %% %d)", t->window,
                                    s->by_row ? "[e]" : "", element, s->unit, element, s->unit);
     if (!t->masked) return get;

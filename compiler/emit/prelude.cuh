@@ -127,6 +127,16 @@ template <int N> K_DEVICE float k_get(const k_pack<k_f8e5m2, N> &p, int i) {
 }
 template <int N> K_DEVICE bool k_get(const k_pack<k_bool, N> &p, int i) { return (p.w[i / 4] >> (8 * (i & 3)) & 255) != 0; }
 
+/* Element i, as it lies in memory. */
+template <typename T, int N> K_DEVICE k_pack<T, 1> k_pick(const k_pack<T, N> &p, int i) {
+    enum { BITS = 8 * (int)sizeof(T), EACH = BITS < 32 ? 32 / BITS : 1, WORDS = k_pack<T, 1>::WORDS };
+    k_pack<T, 1> q;
+#pragma unroll
+    for (int j = 0; j < WORDS; j++) q.w[j] = p.w[i * WORDS / EACH + j];
+    if (EACH > 1) q.w[0] = q.w[0] >> (BITS % 32 * (i % EACH)) & ((1u << BITS % 32) - 1);
+    return q;
+}
+
 /* The low bits of N integers, next to each other. */
 template <int BITS, int N> K_DEVICE void k_put_bits(unsigned *w, const int *v) {
     enum { EACH = 32 / BITS };

@@ -50,6 +50,8 @@ K_INLINE k_m k_lanes(void) {
     return number;
 }
 K_INLINE k_m k_below(int n) { return k_lanes() < n; }
+/* A lane, -1 if it is one before them, K_LANES if behind. */
+K_INLINE int k_near(long long lane) { return lane < 0 ? -1 : lane > K_LANES ? K_LANES : (int)lane; }
 
 /* Lane l from p[l * step], step 1 or 2, where `which` is set; else 0, and memory is not touched. */
 K_INLINE k_v k_load_if(k_m which, const float *p, int step) {

@@ -7,7 +7,10 @@
  * r + 64]*... v4 = load p0[128*x + r + 64] if v0 ...          store p3[128*x + r + 64] = p0[128*x +
  * r + 64]*... store p3[128*x + 64*i3 + r]
  *
- * Before, a thread had eight loads, half of them for nothing, and one store; now four and two. */
+ * Before, a thread had eight loads, half of them for nothing, and one store; now four and two.
+ *
+ * Where it is the innermost axis that is short, as pairs are that lie beside each other, the stores
+ * of a vector lie between each other, and are one store of a vector as many times as long. */
 #include "kernel/builder.h"
 
 enum { MAX_ARMS = 4, MAX_ARM_VALUES = 256 };
@@ -37,6 +40,25 @@ static bool chooses(const struct kernel *k, ex a, int64_t size) {
     return any;
 }
 
+/* All that is stored lies along axis a, and behind it along `next`. */
+static bool stores_lie_between(const struct kernel *k, ex a, int64_t size, ex next) {
+    ex step, pace, rest;
+    for (uint32_t s = 0; s < k->stores.n; s++)
+        if (!ex_linear(k->ex, k->stores.at[s].index, a, &step, &rest) ||
+            step != ex_const(k->ex, 1) || !ex_linear(k->ex, rest, next, &pace, &rest) ||
+            pace != ex_const(k->ex, size))
+            return false;
+    return true;
+}
+
+/* The innermost axis is for vectors, unless the next one will do. */
+static bool leaves_vectors(const struct builder *w, ex a, int64_t size) {
+    const struct group *g = w->g;
+    if (a != g->x[g->n_x - 1]) return true;
+    return g->n_x > 1 && (size == 2 || size == 4) &&
+           stores_lie_between(w->k, a, size, g->x[g->n_x - 2]);
+}
+
 ex find_arm(const struct builder *w) {
     const struct kernel *k = w->k;
     const struct group *g = w->g;
@@ -44,10 +66,37 @@ ex find_arm(const struct builder *w) {
     if (k->limits->kind != DEVICE_CUDA || g->n_r || g->matmul || g->scan || g->columns ||
         k->subscripts.n)
         return EX_NONE;
-    for (int i = 0; i + 1 < g->n_x; i++) { /* the innermost axis is for vectors */
+    for (int i = 0; i < g->n_x; i++) {
         if (!ex_is_const(k->ex, ex_symbol(k->ex, g->x[i])->bound, &size) || size > MAX_ARMS)
             continue;
-        if (size * k->values.n <= MAX_ARM_VALUES && chooses(k, g->x[i], size)) return g->x[i];
+        if (size * k->values.n <= MAX_ARM_VALUES && leaves_vectors(w, g->x[i], size) &&
+            chooses(k, g->x[i], size))
+            return g->x[i];
     }
     return EX_NONE;
+}
+
+int layout_interleaved(const struct kernel *k, const struct layout *y, uint32_t store, int *place) {
+    enum { MOST = 16 }; /* elements of a vector */
+    ex index = k->stores.at[store].index, c, rest;
+    int64_t n = 0, least = 0, greatest = 0, apart;
+    *place = 0;
+    if (!k->unrolled || k->kind != KERNEL_POINTWISE || y->peel || k->limits->kind != DEVICE_CUDA)
+        return 1;
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        if (k->stores.at[i].buffer != k->stores.at[store].buffer) continue;
+        if (!ex_is_const(k->ex, ex_sub(k->ex, k->stores.at[i].index, index), &apart)) return 1;
+        n++;
+        if (apart < least) least = apart;
+        if (apart > greatest) greatest = apart;
+    }
+    if (n == 1 || (n & (n - 1)) || greatest - least != n - 1 || n * y->vec > MOST ||
+        index_stride(k, index, AXIS_R) != n)
+        return 1;
+    ex first = ex_add(k->ex, index, ex_const(k->ex, least));
+    if (!ex_linear(k->ex, first, k->axis[AXIS_R], &c, &rest) ||
+        !ex_divides(k->ex, n * y->vec, rest))
+        return 1;
+    *place = (int)-least;
+    return (int)n;
 }

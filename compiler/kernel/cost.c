@@ -124,12 +124,16 @@ static int reads(const struct kernel *k, const struct layout *y) {
     return y->one_read || y->kept ? 1 : phases;
 }
 
-/* Nothing is wanted of L1: rows are only read, once, and no two threads read from a line by
- * elements. */
-static bool reads_once(const struct kernel *k, const struct layout *y) {
+/* Rows are only read, once. */
+static bool only_reads(const struct kernel *k, const struct layout *y) {
     if (reads(k, y) > 1) return false;
     for (uint32_t i = 0; i < k->stores.n; i++)
-        if (k->stores.at[i].mask & MASK_R) return false;
+        if (k->stores.at[i].mask & MASK_R && !is_column_store(k, &k->stores.at[i])) return false;
+    return true;
+}
+
+/* And nothing is wanted of L1: no two threads read from a line by elements. */
+static bool needs_no_l1(const struct kernel *k, const struct layout *y) {
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind == INST_LOAD && v->mask & MASK_R && !layout_load_is_vector(k, y, v) &&
@@ -139,15 +143,16 @@ static bool reads_once(const struct kernel *k, const struct layout *y) {
     return true;
 }
 
-/* What loads that leave no copy in L1 take more than others, or less. They do not drive out of L2
- * what lies there to be written, about half of it, and read at nine tenths of the speed: of f32
- * sums on an H200, 67 MB took 24 us for 27, and 1 GB 261 us for 248. Beside stores they gain
- * nothing. */
+/* What loads that leave no copy in L1, or leave L2 first, take more than others, or less. They do
+ * not drive out of L2 what lies there to be written, about half of it, and read at nine tenths of
+ * the speed: of f32 sums on an H200, 67 MB took 24 us for 27, and 1 GB 261 us for 248. Beside
+ * stores they gain nothing. */
 static double skip_us(const struct kernel *k, const struct layout *y, double bytes_us) {
     const double SLOWER = 0.085, STAYS = 0.48;
     double l2 = (double)k->limits->l2_bytes, read = k->bytes_read;
-    if (!y->skip_l1) return 0;
-    if (!reads_once(k, y) || read <= 0) return 0.01 * bytes_us;
+    if (!y->skip_l1 && !y->leave_l2) return 0;
+    bool gains = only_reads(k, y) && read > 0 && (!y->skip_l1 || needs_no_l1(k, y));
+    if (!gains) return y->skip_l1 ? 0.01 * bytes_us : 0;
     double part = read < l2 ? read / l2 : 1, dirty_us = l2 / read * bytes_us * part * part;
     return SLOWER * bytes_us - STAYS * dirty_us;
 }
@@ -216,7 +221,7 @@ static double traffic(const struct kernel *k, const struct layout *y, int64_t bl
     }
     for (uint32_t i = 0; i < k->stores.n; i++) {
         const struct store_node *st = &k->stores.at[i];
-        if (st->mask & MASK_R)
+        if (st->mask & MASK_R && !layout_store_is_vector(k, y, st))
             total += (waste(k, y, index_local_stride(k, st->index, inner),
                             index_local_stride(k, st->index, outer), st->buffer, false) -
                       1) *
@@ -281,7 +286,7 @@ static double window_clocks(const struct kernel *k, const struct layout *y) {
     for (uint32_t i = 0; y->windows && i < y->windows->all.n; i++) {
         const struct window *w = &y->windows->all.at[i];
         int bytes = dtype_bytes(k->schedule->loops->buffers.at[w->buffer].meta.dtype);
-        total += w->pieces.n * access_clocks(bytes * w->step * y->vec, 32);
+        total += w->pieces.n * access_clocks(bytes * w->apart, 32);
     }
     return total;
 }
@@ -340,10 +345,13 @@ static double finish_us(const struct kernel *k, const struct layout *y) {
 
 /* Instructions for each element, about: what phases compute again is shared in part. */
 static double element_work(const struct kernel *k) {
+    int64_t rows = 0;
+    bool one_row = ex_is_const(k->ex, k->bound[AXIS_X], &rows) && rows == 1;
     double work = 0;
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
         uint8_t mask = x->kind == INST_REDUCE ? k->values.at[x->args[0]].mask : x->mask;
+        if (one_row) mask |= MASK_X;
         if ((mask & (MASK_X | MASK_R)) != (MASK_X | MASK_R)) continue;
         if (x->kind == INST_OP) work += op_is_expensive(x->op) ? 8 : 1.0;
         if (x->kind == INST_REDUCE || x->kind == INST_LOAD) work += 1;
@@ -378,6 +386,14 @@ static double gaps_us(const struct kernel *k, const struct layout *y, int64_t re
     double busy = busy_us(k, y, 1 << 10), warps = (double)(resident * y->threads) / 32;
     if (warps >= ENOUGH_WARPS || busy < 0.7 * us) return 0;
     return 0.25 * (busy - 0.7 * us) * (1 - warps / ENOUGH_WARPS);
+}
+
+/* Memory and arithmetic, which only in part go on at the same time. */
+static double both_us(const struct kernel *k, const struct layout *y, int64_t resident, double us) {
+    const double SUMMED = 0.4;
+    if (y->kept || y->one_read) return reduced_us(k, y, resident, us);
+    if (k->kind != KERNEL_REDUCE || y->rows_inner) return us + gaps_us(k, y, resident, us);
+    return hypot(us, busy_us(k, y, resident) * SUMMED);
 }
 
 /* Of a scan down columns: what it has made of a tile, and what goes between a warp's threads. */
@@ -530,7 +546,7 @@ static double gpu_cost(const struct kernel *k, const struct layout *y) {
     us = hypot(us, access_us(k, y));
     us = hypot(us, steps_us(k, y, waves > 1 ? waves : 1));
     if (k->landing) us = hypot(us, busy_us(k, y, resident)); /* comparisons more than loads */
-    us = y->kept || y->one_read ? reduced_us(k, y, resident, us) : us + gaps_us(k, y, resident, us);
+    us = both_us(k, y, resident, us);
     us = begun_us(us, (double)grid);
     return us + finish_us(k, y) + look_back_us(k, y, waves) +
            tiles_us(k, y, waves > 1 ? waves : 1, resident);
@@ -640,7 +656,8 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
     if (y->vec >= 8 && y->ur * y->vec * y->ex >= 32) us *= 1.06; /* registers are short */
     if (y->stages > 1 && rate > 1) us *= 1 + 0.04 * log2(rate);  /* reads that stores wait for */
     double finish = k->columns ? 2.5 : 0, alone = k->columns ? 1.1 : 1.03; /* uneven ends */
-    return us * alone * (1 + 0.04 / y->vec + (rate > 0.2 ? 0.02 / rate : 0.1)) + finish;
+    us = us * alone * (1 + 0.04 / y->vec + (rate > 0.2 ? 0.02 / rate : 0.1)) + finish;
+    return us + skip_us(k, y, k->bytes_read / (gbps * 1e3));
 }
 
 /* Vectors of a tile: sums and maxima wait for themselves, and four of each hide that. */
@@ -650,9 +667,12 @@ static int best_tile(const struct kernel *k) {
 }
 
 /* Stores past the caches save reading what is overwritten, and cost whoever wants it next its place
- * in the caches: they pay where it would not have stayed. */
+ * in the caches: they pay where it would not have stayed, and sooner where rows are gone over more
+ * than once, which results drive out of the nearest cache: of a cache of 300 MB, 134 MB of softmax
+ * took 1.0 ms so for 1.5 or more, and those of a rotary embedding as long either way. */
 static double streaming_factor(const struct kernel *k) {
-    return k->bytes_read + k->bytes_written > 0.5 * (double)k->limits->l2_bytes ? 0.8 : 1.25;
+    double part = k->kind == KERNEL_REDUCE ? 0.25 : 0.5;
+    return k->bytes_read + k->bytes_written > part * (double)k->limits->l2_bytes ? 0.8 : 1.25;
 }
 
 /* All cores work for as long as the one with the most tasks. */

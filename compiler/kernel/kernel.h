@@ -167,9 +167,11 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
 /* ---- block programs -------------------------------------------------------------------------- */
 
 /* Whole vectors that several loads take their elements from, see window.c. Piece p of a window is
- * `unit` elements from step*r + rest + number*unit on, where r is a vector's first column; it is
- * read where one of its conditions holds. Element v of a tap is the (v*step + offset)th from piece
- * `first` of the list on. */
+ * `unit` elements from base + number*unit on, where r is a vector's first column; it is read where
+ * one of its conditions holds. Element v of a tap is at base + at[v], which is the place[v]th of
+ * all pieces. */
+enum { WINDOW_LANES = 16 };
+
 struct window_piece {
     int64_t number;
     VEC(ex) when;
@@ -177,17 +179,17 @@ struct window_piece {
 
 struct window {
     buffer_id buffer;
-    int step, unit;
-    ex rest;
+    int unit, apart; /* apart: elements from one vector's to the next one's, about */
+    ex base;
     bool by_row;                     /* it varies with x */
     VEC(struct window_piece) pieces; /* in order; none: the window was given up */
 };
 
 struct window_tap {
     value_id load;
-    uint32_t window, first;
-    int64_t number; /* of piece `first` */
-    int offset;
+    uint32_t window;
+    int64_t at[WINDOW_LANES];
+    int place[WINDOW_LANES];
     bool masked; /* its guard may fail in a piece that is read */
 };
 
@@ -277,6 +279,9 @@ bool layout_load_shifts(const struct kernel *k, const struct layout *y,
                         const struct value_node *load);
 bool layout_store_is_vector(const struct kernel *k, const struct layout *y,
                             const struct store_node *s);
+/* arms.c: among how many stores, whose elements lie between each other and are a vector together,
+ * is this one; 1: it has none. *place: where its elements are among those of all, from 0 on. */
+int layout_interleaved(const struct kernel *k, const struct layout *y, uint32_t store, int *place);
 
 /* window.c: of a layout with whole vectors along r; NULL if no load shares any. */
 const struct windows *windows_find(const struct kernel *k, const struct layout *y, struct arena *a);
@@ -321,10 +326,11 @@ bool layout_copies(const struct kernel *k, const struct layout *y, value_id load
 int64_t layout_stage_bytes(const struct kernel *k, const struct layout *y);
 
 /* Pointwise: is the load one of an operand whose neighbours are those of other rows, so that it is
- * read along the rows into shared memory, and taken up from there along the columns? A row of that
- * tile has one place more than it needs, so that a column of it is in as many banks. */
+ * read along the rows into shared memory, and taken up from there along the columns? And how many
+ * of its elements a thread reads at a time: those of a word. */
 bool layout_turns(const struct kernel *k, const struct layout *y, value_id load);
 int64_t layout_turn_bytes(const struct kernel *k, const struct layout *y, value_id load);
+int layout_turn_vector(const struct kernel *k, const struct layout *y, value_id load);
 
 /* hits.c. Of a layout with hits: is v a comparison that holds wherever what is listed is taken up?
  * In how many neighbouring tiles of a block's may a source land; from the first of its row on,

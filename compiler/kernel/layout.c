@@ -207,7 +207,16 @@ bool layout_turns(const struct kernel *k, const struct layout *y, value_id load)
 /* Elements lie there as they do in registers: in words. */
 int64_t layout_turn_bytes(const struct kernel *k, const struct layout *y, value_id load) {
     int word = dtype_bytes(k->values.at[load].dtype) > 4 ? 8 : 4;
-    return (int64_t)y->br * (y->bx + 1) * word;
+    return (int64_t)y->br * y->bx * word;
+}
+
+int layout_turn_vector(const struct kernel *k, const struct layout *y, value_id load) {
+    const struct value_node *v = &k->values.at[load];
+    int many = 4 / dtype_bytes(v->dtype), each = y->ex * y->ur * y->vec;
+    if (v->dtype == DT_BOOL) return 1;
+    while (many > 1 && (y->bx % many || each % many || !index_is_vector(k, v->index, AXIS_X, many)))
+        many /= 2;
+    return many > 1 ? many : 1;
 }
 
 static const char *check_turn(const struct kernel *k, bool turn, struct layout *y,

@@ -174,10 +174,8 @@ static void put_phase(struct buf *b, const struct block *p, uint32_t i) {
 static void put_window(struct buf *b, const struct kernel *k, const struct layout *y, uint32_t i) {
     const struct window *w = &y->windows->all.at[i];
     if (!w->pieces.n) return;
-    buf_printf(
-        b, "window s%u: p%d[%s] +", i, argument(k, w->buffer),
-        ex_str(k->arena, k->ex,
-               ex_add(k->ex, w->rest, ex_mul(k->ex, k->axis[AXIS_R], ex_const(k->ex, w->step)))));
+    buf_printf(b, "window s%u: p%d[%s] +", i, argument(k, w->buffer),
+               ex_str(k->arena, k->ex, w->base));
     for (uint32_t p = 0; p < w->pieces.n; p++)
         buf_printf(b, " %lld", (long long)(w->pieces.at[p].number * w->unit));
     buf_printf(b, ", vectors of %d\n", w->unit);

@@ -97,7 +97,7 @@ static bool idles(int t1, int vec, int64_t nr) { return t1 > 1 && (int64_t)t1 * 
 
 static bool stores_columns(const struct kernel *k) {
     for (uint32_t i = 0; i < k->stores.n; i++)
-        if (k->stores.at[i].mask & MASK_R) return true;
+        if (k->stores.at[i].mask & MASK_R && !is_column_store(k, &k->stores.at[i])) return true;
     return false;
 }
 
@@ -499,6 +499,22 @@ static int add_listing(const struct space *s, uint32_t from, struct config *list
     return added;
 }
 
+/* Where rows are only read, the first of them also with loads that leave L2 to what waits there to
+ * be written: the cost model knows what that gains. */
+static void propose_leaving(struct space *s) {
+    enum { FIRST = 8 };
+    const struct kernel *k = s->k;
+    if (k->limits->kind == DEVICE_CPU || k->kind != KERNEL_REDUCE || stores_columns(k)) return;
+    uint32_t n = s->all.n < FIRST ? s->all.n : FIRST;
+    for (uint32_t i = 0; i < n; i++) {
+        struct config c = s->all.at[i].c;
+        if (c.knob[KNOB_skip_l1]) continue;
+        c.knob[KNOB_leave_l2] = 1;
+        propose(s, c);
+    }
+    sort_by_cost(s);
+}
+
 void kernel_configs(const struct kernel *k, struct arena *a, const struct config **out, int *n,
                     int *pruned) {
     struct space s = {.k = k, .arena = a};
@@ -518,6 +534,7 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
         propose_columns(&s);
     if (!s.all.n) WS_BUG("no legal config for %s", k->name);
     sort_by_cost(&s);
+    propose_leaving(&s);
     uint32_t keep = s.all.n < MAX_CONFIGS ? s.all.n : MAX_CONFIGS;
     while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;
     struct config *list = NEW_ARRAY(

@@ -7,6 +7,9 @@
  *     window of p0 at 2*r, pieces of 8:   -8 if 0 <= 2*r - 1     0
  *         v1 = elements 7 9 11 13   v2 = 8 10 12 14   v3 = 9 11 13 15   of these 16
  *
+ * Neighbours need not be one step apart, if how far they are apart is known: upsampling reads r //
+ * 2, and four elements serve eight; a flip reads them backwards; a pixel shuffle two runs of four.
+ *
  * A piece is read where the guard of any element in it holds. Guards are inequalities: over a run
  * of elements each is asked at the end where it holds first. An element whose guard fails in a
  * piece that is read is made 0 by hand. */
@@ -23,6 +26,7 @@ struct finder {
     const struct kernel *k;
     const struct layout *y;
     struct arena *arena;
+    ex first; /* column of a vector: a multiple of its length */
     struct windows *out;
 };
 
@@ -32,12 +36,16 @@ static bool is_along_r(const struct kernel *k, value_id v) {
 
 /* ---- guards ---------------------------------------------------------------------------------- */
 
+/* The first column of any vector. */
+static ex first_column(const struct kernel *k, const struct layout *y) {
+    ex vec = ex_const(k->ex, y->vec);
+    return ex_mul(k->ex, ex_index(k->ex, "q", ex_ceildiv(k->ex, k->bound[AXIS_R], vec)), vec);
+}
+
 /* Comparison e at element v of a vector: 1 or 0 where that is known of every vector, else EX_NONE.
  */
 static ex known_at(const struct kernel *k, const struct layout *y, ex e, int v) {
-    ex r = k->axis[AXIS_R], vec = ex_const(k->ex, y->vec);
-    ex vectors = ex_index(k->ex, "q", ex_ceildiv(k->ex, k->bound[AXIS_R], vec));
-    ex at = ex_add(k->ex, ex_mul(k->ex, vectors, vec), ex_const(k->ex, v));
+    ex r = k->axis[AXIS_R], at = ex_add(k->ex, first_column(k, y), ex_const(k->ex, v));
     e = ex_subst(k->ex, e, &r, &at, 1);
     return ex_is_const(k->ex, e, NULL) ? e : EX_NONE;
 }
@@ -79,61 +87,138 @@ static ex guard_satisfied(const struct kernel *k, const struct layout *y, value_
     return a == EX_NONE || b == EX_NONE ? EX_NONE : ex_and(k->ex, a, b);
 }
 
+/* ---- lanes ----------------------------------------------------------------------------------- */
+
+static int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+
+static ex in_first_column(const struct finder *f, ex e) {
+    ex r = f->k->axis[AXIS_R];
+    return ex_subst(f->k->ex, e, &r, &f->first, 1);
+}
+
+/* The remainder of e by n, in every first column; -1 if that is not known. */
+static int64_t remainder_of(const struct finder *f, ex e, int64_t n) {
+    enum { MOST = 64 };
+    for (int64_t c = 0; c < n && c < MOST; c++)
+        if (ex_divides(f->k->ex, n, ex_sub(f->k->ex, e, ex_const(f->k->ex, c)))) return c;
+    return -1;
+}
+
+/* By how much e // n, or e % n, grows where e grows by d from a first column on. */
+static bool divided_grows(const struct finder *f, enum ex_kind kind, ex e, int64_t n, int64_t d,
+                          int64_t *out) {
+    ex begin = in_first_column(f, e);
+    int64_t c = remainder_of(f, begin, n);
+    if (c >= 0)
+        return *out = kind == EX_DIV ? floor_div(c + d, n) : d - floor_div(c + d, n) * n, true;
+    for (int64_t part = f->y->vec; part > 1; part /= 2) { /* within a part of n nothing turns */
+        if (n % part || (c = remainder_of(f, begin, part)) < 0) continue;
+        *out = kind == EX_DIV ? 0 : d;
+        return c + d >= 0 && c + d < part;
+    }
+    return false;
+}
+
+/* By how much e grows from a vector's first column to the one v columns on. */
+static bool grows(const struct finder *f, ex e, int v, int64_t *out) {
+    const struct kernel *k = f->k;
+    int64_t n, left, right = 0;
+    if (e == k->axis[AXIS_R]) return *out = v, true;
+    if (!ex_uses(k->ex, e, k->axis[AXIS_R])) return *out = 0, true;
+    enum ex_kind kind = ex_kind(k->ex, e);
+    if (kind != EX_ADD && kind != EX_MUL && kind != EX_DIV && kind != EX_MOD) return false;
+    ex a = ex_lhs(k->ex, e), b = ex_rhs(k->ex, e);
+    if (!grows(f, a, v, &left)) return false;
+    if (kind == EX_ADD) return grows(f, b, v, &right) && (*out = left + right, true);
+    if (!ex_is_const(k->ex, b, &n)) return false;
+    if (kind == EX_MUL) return *out = left * n, true;
+    return n > 0 && divided_grows(f, kind, a, n, left, out);
+}
+
+/* Steps between a tap's elements, if all are alike; 0 if not. */
+static int64_t even_step(const struct finder *f, const int64_t *lane) {
+    for (int v = 1; v < f->y->vec; v++)
+        if (lane[v] - lane[v - 1] != lane[1] - lane[0]) return 0;
+    return f->y->vec > 1 ? lane[1] - lane[0] : 0;
+}
+
 /* ---- windows --------------------------------------------------------------------------------- */
 
 static int bytes_of(const struct kernel *k, buffer_id b) {
     return dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype);
 }
 
+static int count_pieces(const struct finder *f, const int64_t *lane, int shift, int unit) {
+    int n = 0;
+    for (int v = 0; v < f->y->vec; v++) {
+        bool seen = false;
+        for (int u = 0; u < v; u++)
+            seen |= floor_div(lane[u] + shift, unit) == floor_div(lane[v] + shift, unit);
+        n += !seen;
+    }
+    return n;
+}
+
 /* The widest piece that divides where vectors begin, and the buffer: then a piece with one element
  * of the buffer lies in it. *shift: of e, to a multiple of that. */
-static int widest_piece(const struct finder *f, buffer_id b, ex e, int step, int *shift) {
+static int widest_piece(const struct finder *f, buffer_id b, ex e, const int64_t *lane,
+                        int *shift) {
     const struct kernel *k = f->k;
+    int64_t step = even_step(f, lane);
+    ex begin = in_first_column(f, e);
     for (int unit = PIECE_BYTES / bytes_of(k, b); unit * bytes_of(k, b) >= LEAST_BYTES; unit /= 2) {
-        if (step * f->y->vec % unit || step > unit || !ex_divides(k->ex, unit, kernel_extent(k, b)))
-            continue;
-        for (*shift = 0; *shift < unit; ++*shift)
-            if (ex_divides(k->ex, unit, ex_sub(k->ex, e, ex_const(k->ex, *shift)))) return unit;
+        if (step > unit || !ex_divides(k->ex, unit, kernel_extent(k, b))) continue;
+        *shift = (int)remainder_of(f, begin, unit);
+        if (*shift < 0) continue;
+        if (step > 0 || count_pieces(f, lane, *shift, unit) < f->y->vec) return unit;
     }
     return 0;
 }
 
-/* index = step*r + rest, with guards that can be asked about a run of elements. */
-static bool may_be_tap(const struct finder *f, value_id v, int *step, ex *rest) {
+/* An index whose lanes are known, with guards that can be asked about a run of elements. */
+static bool may_be_tap(const struct finder *f, value_id v, int64_t *lane) {
     const struct kernel *k = f->k;
     const struct value_node *x = &k->values.at[v];
-    ex c;
-    int64_t s;
+    bool same = true;
     if (x->kind != INST_LOAD || !is_along_r(k, v) || x->n_args != x->guarded) return false;
     if (x->guarded && guard_satisfied(k, f->y, x->args[0], 0, 0) == EX_NONE) return false;
-    if (!ex_linear(k->ex, x->index, k->axis[AXIS_R], &c, rest) || !ex_is_const(k->ex, c, &s))
-        return false;
-    *step = (int)s;
-    return s >= 1 && s <= MAX_STEP;
+    for (int i = 0; i < f->y->vec; i++) {
+        if (!grows(f, x->index, i, &lane[i])) return false;
+        same &= lane[i] == 0;
+    }
+    int64_t step = even_step(f, lane);
+    if (step >= 1) return step <= MAX_STEP;
+    return !same && !(x->guarded && is_along_r(k, x->args[0]));
+}
+
+/* Elements from one vector's window to the next one's, if that is known. */
+static int apart(const struct finder *f, ex index, int unit) {
+    ex r = f->k->axis[AXIS_R], next = ex_add(f->k->ex, r, ex_const(f->k->ex, f->y->vec));
+    int64_t n;
+    bool known =
+        ex_is_const(f->k->ex, ex_sub(f->k->ex, ex_subst(f->k->ex, index, &r, &next, 1), index), &n);
+    return known && n > -INT16_MAX && n < INT16_MAX && n ? (int)(n < 0 ? -n : n) : unit;
 }
 
 /* The window that the load belongs to, and where in it it begins; a new one if need be. */
-static struct window *window_for(struct finder *f, const struct value_node *x, int step, ex rest,
+static struct window *window_for(struct finder *f, const struct value_node *x, const int64_t *lane,
                                  int64_t *at) {
     const struct kernel *k = f->k;
     for (uint32_t i = 0; i < f->out->all.n; i++) {
         struct window *w = &f->out->all.at[i];
-        if (w->buffer == x->buffer && w->step == step &&
-            ex_is_const(k->ex, ex_sub(k->ex, rest, w->rest), at))
+        if (w->buffer == x->buffer && ex_is_const(k->ex, ex_sub(k->ex, x->index, w->base), at))
             return w;
     }
-    int shift = 0, unit = widest_piece(f, x->buffer, rest, step, &shift);
+    int shift = 0, unit = widest_piece(f, x->buffer, x->index, lane, &shift);
     if (!unit) return NULL;
     *at = shift;
     vec_push(f->arena, &f->out->all,
              ((struct window){.buffer = x->buffer,
-                              .step = step,
                               .unit = unit,
-                              .rest = ex_sub(k->ex, rest, ex_const(k->ex, shift))}));
+                              .apart = apart(f, x->index, unit),
+                              .base = ex_sub(k->ex, x->index, ex_const(k->ex, shift))}));
     return &f->out->all.at[f->out->all.n - 1];
 }
-
-static int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
 /* Piece `number` of the window, which are in order. */
 static struct window_piece *piece_at(struct finder *f, struct window *w, int64_t number) {
@@ -152,24 +237,19 @@ static void add_condition(struct finder *f, struct window_piece *p, ex when) {
     vec_push(f->arena, &p->when, when);
 }
 
-static void add_tap(struct finder *f, value_id v, int step, ex rest) {
+static void add_tap(struct finder *f, value_id v, const int64_t *lane) {
     const struct value_node *x = &f->k->values.at[v];
     int64_t at;
-    struct window *w = window_for(f, x, step, rest, &at);
+    struct window *w = window_for(f, x, lane, &at);
     if (!w) return;
     w->by_row |= x->mask >> AXIS_X & 1;
-    int64_t begin = floor_div(at, w->unit);
-    vec_push(f->arena, &f->out->taps,
-             ((struct window_tap){.load = v,
-                                  .window = (uint32_t)(w - f->out->all.at),
-                                  .number = begin,
-                                  .offset = (int)(at - begin * w->unit)}));
+    struct window_tap tap = {.load = v, .window = (uint32_t)(w - f->out->all.at)};
+    for (int i = 0; i < f->y->vec; i++) tap.at[i] = at + lane[i];
+    vec_push(f->arena, &f->out->taps, tap);
     for (int i = 0; i < f->y->vec;) { /* elements i to last lie in one piece */
-        int64_t number = floor_div(at + (int64_t)i * step, w->unit);
+        int64_t number = floor_div(tap.at[i], w->unit);
         int last = i;
-        while (last + 1 < f->y->vec &&
-               floor_div(at + (int64_t)(last + 1) * step, w->unit) == number)
-            last++;
+        while (last + 1 < f->y->vec && floor_div(tap.at[last + 1], w->unit) == number) last++;
         ex when =
             x->guarded ? guard_satisfied(f->k, f->y, x->args[0], i, last) : ex_const(f->k->ex, 1);
         add_condition(f, piece_at(f, w, number), when);
@@ -199,18 +279,22 @@ static bool is_chosen(const struct finder *f, value_id load) {
     return true;
 }
 
-/* Pieces are in order now: where in the list a tap begins, and whether some element of it may have
- * been read for the sake of another. */
+/* Pieces are in order now: where in the list a tap's elements are, and whether some of them may
+ * have been read for the sake of another's. */
 static void settle(struct finder *f, struct window_tap *t) {
     const struct value_node *x = &f->k->values.at[t->load];
     const struct window *w = &f->out->all.at[t->window];
-    while (w->pieces.at[t->first].number < t->number) t->first++;
-    if (!x->guarded || is_chosen(f, t->load)) return;
-    int n = (t->offset + (f->y->vec - 1) * w->step) / w->unit + 1;
-    ex own = is_along_r(f->k, x->args[0]) ? EX_NONE : guard_satisfied(f->k, f->y, x->args[0], 0, 0);
-    for (int i = 0; i < n; i++) {
-        const struct window_piece *p = &w->pieces.at[t->first + (uint32_t)i];
-        t->masked |= p->when.n != 1 || p->when.at[0] != own;
+    bool guarded = x->guarded && !is_chosen(f, t->load);
+    ex own = !guarded || is_along_r(f->k, x->args[0])
+                 ? EX_NONE
+                 : guard_satisfied(f->k, f->y, x->args[0], 0, 0);
+    for (int v = 0; v < f->y->vec; v++) {
+        int64_t number = floor_div(t->at[v], w->unit);
+        uint32_t i = 0;
+        while (w->pieces.at[i].number != number) i++;
+        t->place[v] = (int)(i * (unsigned)w->unit) + (int)(t->at[v] - number * w->unit);
+        const struct window_piece *p = &w->pieces.at[i];
+        t->masked |= guarded && (p->when.n != 1 || p->when.at[0] != own);
     }
 }
 
@@ -237,12 +321,12 @@ static void drop_window(struct windows *all, uint32_t window) {
 
 const struct windows *windows_find(const struct kernel *k, const struct layout *y,
                                    struct arena *a) {
-    struct finder f = {.k = k, .y = y, .arena = a, .out = NEW(a, struct windows)};
-    for (value_id v = 0; v < k->values.n; v++) {
-        int step;
-        ex rest;
-        if (may_be_tap(&f, v, &step, &rest)) add_tap(&f, v, step, rest);
-    }
+    struct finder f = {
+        .k = k, .y = y, .arena = a, .first = first_column(k, y), .out = NEW(a, struct windows)};
+    int64_t lane[WINDOW_LANES];
+    WS_ASSERT(y->vec <= WINDOW_LANES);
+    for (value_id v = 0; v < k->values.n; v++)
+        if (may_be_tap(&f, v, lane)) add_tap(&f, v, lane);
     for (uint32_t i = 0; i < f.out->all.n; i++)
         if (is_of_vectors(&f, i) || window_words(k, &f.out->all.at[i]) > MAX_WORDS)
             drop_window(f.out, i);
