@@ -3,5 +3,5 @@
 #include "generated_test.h"
 
 int main(int argc, char **argv) {
-    return generated_main(argc, argv, cases_edges, 1, "test_emulated", test_emulated);
+    return generated_main(argc, argv, cases_edges, 4, "test_emulated", test_emulated);
 }
