@@ -10,7 +10,6 @@ bool columns_exact(const struct emitter *w);
 const char *row_is_real(struct emitter *w);
 struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads);
 void put_row_values(struct emitter *w, const value_id *list, uint32_t n);
-void put_row_stores(struct emitter *w);
 void put_x(struct emitter *w, bool element); /* declares the thread's x */
 void put_own_x(struct emitter *w); /* of an element; goes on to the next if another has it */
 void open_unrolled(struct emitter *w, const char *name, int n);
@@ -19,13 +18,28 @@ void open_columns(struct emitter *w); /* a loop over the thread's column steps u
 void close_columns(struct emitter *w);
 void open_row(struct emitter *w); /* inside of it, over the thread's rows e; declares x */
 void close_row(struct emitter *w);
-void declare_packs(struct emitter *w, const struct phase *f); /* registers for its loads */
-const char *l2_hint(const struct emitter *w); /* of what is loaded once; "" for none */
+
+/* cuda_load.c: loads of a tile. declare_packs: the registers they fill; put_turns: those through
+ * shared memory; unpack_text: element v of one that is there. load_hint: a template argument, and
+ * l2_hint, of what is loaded once; "" for none. */
+void declare_packs(struct emitter *w, const struct phase *f);
+const char *l2_hint(const struct emitter *w);
 const char *load_hint(struct emitter *w, bool once);
 /* The thread's vector of load v at the step at hand; NULL if that is no load, or of no vector. */
 const char *whole_pack(struct emitter *w, value_id v);
+const char *unpack_text(struct emitter *w, value_id v);
+void put_turns(struct emitter *w, const struct phase *f, int *smem);
 void put_loads(struct emitter *w, const struct phase *f);
+
+/* cuda_tile.c: the arithmetic of a tile, or of heads and tails, between loads and the row's end. */
 void put_tile(struct emitter *w, const struct phase *f);
+
+/* cuda_store.c: its stores, in this order about the loop over a vector's elements; exact: all rows
+ * of the block are real. put_row_stores: of values without r, by the first thread of each row. */
+void declare_results(struct emitter *w, const struct phase *f);
+void put_element_stores(struct emitter *w, const struct phase *f, bool exact);
+void put_vector_stores(struct emitter *w, const struct phase *f, bool exact);
+void put_row_stores(struct emitter *w);
 
 /* cuda_combine.c */
 const char *accumulator_dims(struct emitter *w);

@@ -76,27 +76,29 @@ ex find_arm(const struct builder *w) {
     return EX_NONE;
 }
 
-int layout_interleaved(const struct kernel *k, const struct layout *y, uint32_t store, int *place) {
+struct interleaved layout_interleaved(const struct kernel *k, const struct layout *y,
+                                      uint32_t store) {
     enum { MOST = 16 }; /* elements of a vector */
+    const struct interleaved alone = {1, 0, store};
     ex index = k->stores.at[store].index, c, rest;
-    int64_t n = 0, least = 0, greatest = 0, apart;
-    *place = 0;
+    struct interleaved all = {0, 0, store};
+    int64_t least = 0, greatest = 0, apart;
     if (!k->unrolled || k->kind != KERNEL_POINTWISE || y->peel || k->limits->kind != DEVICE_CUDA)
-        return 1;
+        return alone;
     for (uint32_t i = 0; i < k->stores.n; i++) {
         if (k->stores.at[i].buffer != k->stores.at[store].buffer) continue;
-        if (!ex_is_const(k->ex, ex_sub(k->ex, k->stores.at[i].index, index), &apart)) return 1;
-        n++;
-        if (apart < least) least = apart;
+        if (!ex_is_const(k->ex, ex_sub(k->ex, k->stores.at[i].index, index), &apart)) return alone;
+        all.n++;
+        if (apart < least) least = apart, all.first = i;
         if (apart > greatest) greatest = apart;
     }
-    if (n == 1 || (n & (n - 1)) || greatest - least != n - 1 || n * y->vec > MOST ||
-        index_stride(k, index, AXIS_R) != n)
-        return 1;
+    if (all.n == 1 || (all.n & (all.n - 1)) || greatest - least != all.n - 1 ||
+        all.n * y->vec > MOST || index_stride(k, index, AXIS_R) != all.n)
+        return alone;
     ex first = ex_add(k->ex, index, ex_const(k->ex, least));
     if (!ex_linear(k->ex, first, k->axis[AXIS_R], &c, &rest) ||
-        !ex_divides(k->ex, n * y->vec, rest))
-        return 1;
-    *place = (int)-least;
-    return (int)n;
+        !ex_divides(k->ex, all.n * y->vec, rest))
+        return alone;
+    all.place = (int)-least;
+    return all;
 }

@@ -279,9 +279,15 @@ bool layout_load_shifts(const struct kernel *k, const struct layout *y,
                         const struct value_node *load);
 bool layout_store_is_vector(const struct kernel *k, const struct layout *y,
                             const struct store_node *s);
-/* arms.c: among how many stores, whose elements lie between each other and are a vector together,
- * is this one; 1: it has none. *place: where its elements are among those of all, from 0 on. */
-int layout_interleaved(const struct kernel *k, const struct layout *y, uint32_t store, int *place);
+/* arms.c: n stores whose elements lie between each other and are a vector together; 1: store has
+ * none beside it. place: where its elements are among those of all, from 0 on; first: the store
+ * whose are at 0. */
+struct interleaved {
+    int n, place;
+    uint32_t first;
+};
+struct interleaved layout_interleaved(const struct kernel *k, const struct layout *y,
+                                      uint32_t store);
 
 /* window.c: of a layout with whole vectors along r; NULL if no load shares any. */
 const struct windows *windows_find(const struct kernel *k, const struct layout *y, struct arena *a);

@@ -150,8 +150,7 @@ bool layout_load_shifts(const struct kernel *k, const struct layout *y,
 
 bool layout_store_is_vector(const struct kernel *k, const struct layout *y,
                             const struct store_node *s) {
-    int place;
-    if (layout_interleaved(k, y, (uint32_t)(s - k->stores.at), &place) > 1) return true;
+    if (layout_interleaved(k, y, (uint32_t)(s - k->stores.at)).n > 1) return true;
     if (y->vec == 1) return false;
     if (y->peel) return is_in_phase(k, s->index, y->start, y->vec);
     return index_is_vector(k, s->index, y->rows_inner ? AXIS_X : AXIS_R, y->vec);

@@ -1,0 +1,254 @@
+/* cuda_load.c: the raw loads of a tile: vectors into registers, elements that lie apart, operands
+ * that turn in shared memory. Their text, for load v at step u:
+ *
+ *     k_pack<k_f32, 4> q3[1][4];                       declare_packs
+ *     q3[e][u] = k_load<k_f32, 4>(p0 + (x * 4096 + r)); put_loads
+ *     k_get(q3[e][u], v)                               unpack_text */
+#include "emit/cuda_rows.h"
+
+static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
+
+enum load_shape { WHOLE_VECTOR, SHIFTED_VECTOR, ELEMENT_BY_ELEMENT, ONE_FOR_ALL };
+
+static enum load_shape load_shape(struct emitter *w, const struct value_node *x) {
+    enum axis along = w->y->rows_inner ? AXIS_X : AXIS_R;
+    if (!(x->mask >> along & 1)) return ONE_FOR_ALL;
+    if (layout_load_is_vector(w->k, w->y, x)) return WHOLE_VECTOR;
+    if (layout_load_is_uniform(w->k, w->y, x)) return ONE_FOR_ALL;
+    return layout_load_shifts(w->k, w->y, x) ? SHIFTED_VECTOR : ELEMENT_BY_ELEMENT;
+}
+
+static int vector_of(struct emitter *w, const struct value_node *x) {
+    enum load_shape s = load_shape(w, x);
+    return s == WHOLE_VECTOR || s == SHIFTED_VECTOR ? w->y->vec : 1;
+}
+
+/* Each row of the thread has its own; where heads differ, each has columns of its own. */
+static bool loads_by_row(const struct emitter *w, const struct value_node *x) {
+    return x->mask & MASK_X || (w->y->peel && !w->y->one_head);
+}
+
+/* The registers that load v fills; those of heads and tails are others. */
+static const char *pack_name(struct emitter *w, value_id v) {
+    return arena_printf(w->arena, "%s%u%s", w->ends ? "end" : "q", v,
+                        loads_by_row(w, at(w, v)) ? "[e]" : "");
+}
+
+static const char *pack_type(struct emitter *w, const struct value_node *x) {
+    enum dtype t = w->k->schedule->loops->buffers.at[x->buffer].meta.dtype;
+    return arena_printf(w->arena, "k_pack<%s, %d>", memory_type(w, t), vector_of(w, x));
+}
+
+const char *whole_pack(struct emitter *w, value_id v) {
+    const struct value_node *x = at(w, v);
+    bool whole = x->kind == INST_LOAD && !layout_tap(w->y, v) && vector_of(w, x) == w->y->vec;
+    return whole ? arena_printf(w->arena, "%s[u]", pack_name(w, v)) : NULL;
+}
+
+void declare_packs(struct emitter *w, const struct phase *f) {
+    declare_windows(w);
+    for (uint32_t i = 0; i < f->loads.n; i++) {
+        const struct value_node *x = at(w, f->loads.at[i]);
+        struct buf dims = buf_new(w->arena);
+        if (layout_tap(w->y, f->loads.at[i])) continue;
+        if (loads_by_row(w, x)) buf_printf(&dims, "[%d]", w->y->ex);
+        buf_printf(&dims, "[%d]", w->y->ur);
+        if (load_shape(w, x) == ELEMENT_BY_ELEMENT) buf_printf(&dims, "[%d]", w->y->vec);
+        line(w, "%s %s%u%s;", pack_type(w, x), w->ends ? "end" : "q", f->loads.at[i], dims.p);
+    }
+}
+
+const char *unpack_text(struct emitter *w, value_id v) {
+    const char *pack = pack_name(w, v);
+    const struct window_tap *tap = layout_tap(w->y, v);
+    if (tap) return tap_text(w, tap);
+    switch (load_shape(w, at(w, v))) {
+    case WHOLE_VECTOR:
+    case SHIFTED_VECTOR: return arena_printf(w->arena, "k_get(%s[u], v)", pack);
+    case ELEMENT_BY_ELEMENT: return arena_printf(w->arena, "k_get(%s[u][v], 0)", pack);
+    case ONE_FOR_ALL: return arena_printf(w->arena, "k_get(%s[u], 0)", pack);
+    }
+    return "";
+}
+
+/* What a load's guard and subscripts stand on and the phase has to compute at (x, r): all but row
+ * values, which are there, and what only other loads need, which are in registers. */
+static void mark_address(struct emitter *w, value_id v, bool *marks) {
+    const struct value_node *x = at(w, v);
+    if (marks[v] || !(x->mask & MASK_R)) return;
+    if (x->kind == INST_CONST || x->kind == INST_SCAN) return;
+    marks[v] = true;
+    if (layout_lands_always(w->k, w->y, v)) return;
+    for (int a = 0; a < x->n_args && x->kind != INST_LOAD; a++) mark_address(w, x->args[a], marks);
+}
+
+/* Before load v: locals for that, in a scope of their own. Returns which values they are. */
+static bool *open_address(struct emitter *w, value_id v) {
+    bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n);
+    for (int a = 0; a < at(w, v)->n_args; a++) mark_address(w, at(w, v)->args[a], marks);
+    for (value_id i = 0; i < v; i++) {
+        if (!marks[i]) continue;
+        const struct value_node *x = at(w, i);
+        line(w, "const %s v%u = %s;", math_type(x->dtype), i,
+             x->kind == INST_LOAD ? unpack_text(w, i) : value_text(w, i));
+        w->where[i] = LOCAL;
+    }
+    return marks;
+}
+
+/* What the load of a buffer's elements is told, as a template argument: "" for nothing. What is the
+ * same for all rows, or all columns, is loaded again and stays. */
+const char *load_hint(struct emitter *w, bool once) {
+    const char *l2 = once ? l2_hint(w) : "", *l1 = w->y->skip_l1 ? "K_SKIP_L1" : "";
+    if (!*l1 && !*l2) return "";
+    return arena_printf(w->arena, ", %s%s%s", l1, *l1 && *l2 ? " | " : "", l2);
+}
+
+const char *l2_hint(const struct emitter *w) {
+    return w->y->leave_l2 ? "K_LEAVE_L2" : w->y->stay_l2 ? "K_STAY_L2" : "";
+}
+
+/* Element `place` of a row of the tile in shared memory that belongs to a thread's vector number
+ * `vector`. A warp stores a row of the tile, and later reads a column of every vec-th of them:
+ * turned by one place a vector, its elements are in as many banks both times. */
+static const char *turned_place(struct emitter *w, const char *place, const char *vector) {
+    int turn = w->y->t1 < 32 ? 32 / w->y->t1 : 1;
+    return arena_printf(w->arena, "(%s + (%s) * %d) %% %du", place, vector, turn, w->y->bx);
+}
+
+/* Of the i-th word that a thread reads: row `row` of the tile, and word `at` of it. */
+static void put_turned_word(struct emitter *w, int words) {
+    int threads = w->y->threads, whole = words / threads;
+    if (threads % words == 0)
+        line(w, "const unsigned row = i * %d + tid / %du, at = tid %% %du;", threads / words, words,
+             words);
+    else if (words % threads == 0)
+        line(w, "const unsigned row = i / %d, at = i %% %d * %d + tid;", whole, whole, threads);
+    else
+        line(w, "const unsigned row = (i * %d + tid) / %du, at = (i * %d + tid) %% %du;", threads,
+             words, threads, words);
+}
+
+/* What lies across goes through shared memory: threads that are neighbours read neighbours, along
+ * x, a word each, and later take up what is theirs, along r. All reads of a tile are under way
+ * before the first is put down. */
+static void put_turn(struct emitter *w, value_id v, int *smem) {
+    const struct layout *y = w->y;
+    const struct value_node *x = at(w, v);
+    const char *m = memory_type(w, w->k->schedule->loops->buffers.at[x->buffer].meta.dtype);
+    int many = layout_turn_vector(w->k, y, v), each = y->bx * y->br / y->threads / many;
+    line(w, "k_pack<%s, 1> (*const t%u)[%d] = (k_pack<%s, 1> (*)[%d])(k_smem + %d);", m, v, y->bx,
+         m, y->bx, *smem);
+    *smem += (int)((layout_turn_bytes(w->k, y, v) + 15) / 16 * 16);
+    open_scope(w);
+    line(w, "k_pack<%s, %d> turned[%d];", m, many, each);
+    open_unrolled(w, "i", each);
+    put_turned_word(w, y->bx / many);
+    line(w, "const k_idx x = k_clamp(px * %d + (k_idx)at * %d, nx - %d);", y->bx, many, many);
+    line(w, "const k_idx r = k_clamp(base + (k_idx)row, nr - 1);");
+    line(w, "turned[i] = k_load<%s, %d%s>(p%d + (%s));", m, many,
+         load_hint(w, kernel_loads_once(w->k, v)), argument_of(w, x->buffer), ex_text(w, x->index));
+    close_brace(w);
+    open_unrolled(w, "i", each);
+    put_turned_word(w, y->bx / many);
+    for (int i = 0; i < many; i++)
+        line(w, "t%u[row][%s] = k_pick(turned[i], %d);", v,
+             turned_place(w, arena_printf(w->arena, i ? "at + %d" : "at", i * y->bx / many),
+                          arena_printf(w->arena, "row / %du", y->vec)),
+             i);
+    close_brace(w);
+    close_brace(w);
+}
+
+void put_turns(struct emitter *w, const struct phase *f, int *smem) {
+    bool any = false;
+    for (uint32_t i = 0; i < f->loads.n; i++) {
+        if (!layout_turns(w->k, w->y, f->loads.at[i])) continue;
+        put_turn(w, f->loads.at[i], smem);
+        any = true;
+    }
+    if (any) line(w, "__syncthreads();");
+}
+
+/* The load of v into `to`. */
+static void put_load_into(struct emitter *w, value_id v, const char *to) {
+    const struct value_node *x = at(w, v);
+    int vec = vector_of(w, x);
+    const char *m = memory_type(w, w->k->schedule->loops->buffers.at[x->buffer].meta.dtype);
+    const char *hint = load_hint(w, kernel_loads_once(w->k, v));
+    if (layout_turns(w->k, w->y, v)) {
+        int many = layout_turn_vector(w->k, w->y, v); /* the first of each come first */
+        const char *at = arena_printf(w->arena, "e * %d + tx", w->y->t0);
+        if (many > 1)
+            at = arena_printf(w->arena, "(unsigned)(%s) / %d + (unsigned)(%s) %% %d * %d", at, many,
+                              at, many, w->y->bx / many);
+        line(w, "%s = t%u[r - base][%s];", to, v,
+             turned_place(w, at, arena_printf(w->arena, "u * %d + tr", w->y->t1)));
+        return;
+    }
+    if (load_shape(w, x) == SHIFTED_VECTOR) {
+        if (w->y->rows_inner) hint = arena_printf(w->arena, "%s, true", *hint ? hint : ", 0");
+        line(w, "%s = k_load_shifted<%s, %d%s>(p%d, %s);", to, m, vec, hint,
+             argument_of(w, x->buffer), ex_text(w, x->index));
+        return;
+    }
+    const char *condition = x->guarded ? arena_printf(w->arena, "%s, ", ref(w, x->args[0])) : "";
+    line(w, "%s = k_load%s<%s, %d%s>(%sp%d + (%s));", to, x->guarded ? "_if" : "", m, vec, hint,
+         condition, argument_of(w, x->buffer), ex_text(w, x->index));
+}
+
+static void put_load(struct emitter *w, value_id v) {
+    const struct value_node *x = at(w, v);
+    const char *moving = w->y->rows_inner ? "x" : "r";
+    bool whole = load_shape(w, x) != ELEMENT_BY_ELEMENT, *locals = NULL;
+    const char *outer = w->subscript;
+    w->subscript = w->y->rows_inner ? "[e][v]" : "[e]";
+    if (whole && x->n_args) {
+        open_scope(w);
+        line(w, "const int v = 0;"); /* the same for the whole vector */
+        line(w, "(void)v;");
+    } else if (!whole) {
+        line(w, "#pragma unroll");
+        open_brace(w, "for (int v = 0; v < %d; v++)", w->y->vec);
+        line(w, "const k_idx %s_ = %s;", moving, moving);
+        line(w, "const k_idx %s = %s_ + v;", moving, moving);
+    }
+    if (x->n_args) {
+        if (!loads_by_row(w, x)) line(w, "const int e = 0;"); /* the same for all rows */
+        if (!loads_by_row(w, x)) line(w, "(void)e;");
+        locals = open_address(w, v);
+    }
+    put_load_into(w, v, arena_printf(w->arena, "%s[u]%s", pack_name(w, v), whole ? "" : "[v]"));
+    if (x->n_args || !whole) close_brace(w);
+    for (value_id i = 0; locals && i < v; i++)
+        if (locals[i]) w->where[i] = NOWHERE;
+    w->subscript = outer;
+}
+
+/* All loads of a tile are issued before the first is used. */
+void put_loads(struct emitter *w, const struct phase *f) {
+    struct phase once = {0}, by_row = {0}; /* loads for all rows of the thread, for each */
+    if (!f->loads.n) return;
+    for (uint32_t i = 0; i < f->loads.n; i++) {
+        value_id v = f->loads.at[i];
+        if (layout_tap(w->y, v)) continue;
+        if (loads_by_row(w, at(w, v)))
+            vec_push(w->arena, &by_row.loads, v);
+        else
+            vec_push(w->arena, &once.loads, v);
+    }
+    open_columns(w);
+    put_windows(w, false);
+    if (once.loads.n) {
+        if (w->y->peel) open_common_columns(w);
+        for (uint32_t i = 0; i < once.loads.n; i++) put_load(w, once.loads.at[i]);
+        if (w->y->peel) close_common_columns(w);
+    }
+    if (by_row.loads.n || any_window(w, true)) {
+        open_row(w);
+        put_windows(w, true);
+        for (uint32_t i = 0; i < by_row.loads.n; i++) put_load(w, by_row.loads.at[i]);
+        close_row(w);
+    }
+    close_columns(w);
+}

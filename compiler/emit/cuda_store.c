@@ -1,0 +1,114 @@
+/* cuda_store.c: the stores of a tile: results of a vector are gathered, and leave at once.
+ *
+ *     k_f32 o0[4];                                   declare_results
+ *     for (v) o0[v] = v5;                            put_element_stores
+ *     k_pack<k_f32, 4> w0;                           put_vector_stores
+ *     k_put(w0, o0);
+ *     k_store<k_f32, 4, 0>(p1 + (x * 4096 + r), w0); */
+#include "emit/cuda_rows.h"
+
+static bool vector_store(struct emitter *w, const struct store_node *s) {
+    return layout_store_is_vector(w->k, w->y, s);
+}
+
+static enum dtype store_dtype(struct emitter *w, const struct store_node *s) {
+    return w->k->schedule->loops->buffers.at[s->buffer].meta.dtype;
+}
+
+/* The results of a vector, before the loop over v: o3[n*v + place] of n stores that lie between
+ * each other, of which 3 is the first. */
+void declare_results(struct emitter *w, const struct phase *f) {
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        uint32_t s = f->stores.at[i];
+        const struct store_node *st = &w->k->stores.at[s];
+        struct interleaved all = layout_interleaved(w->k, w->y, s);
+        if (vector_store(w, st) && all.first == s)
+            line(w, "%s o%u[%d];", math_type(store_dtype(w, st)), s, all.n * w->y->vec);
+    }
+}
+
+static void put_result(struct emitter *w, uint32_t s, const char *value) {
+    struct interleaved all = layout_interleaved(w->k, w->y, s);
+    if (all.n == 1)
+        line(w, "o%u[v] = %s;", s, value);
+    else
+        line(w, "o%u[v * %d + %d] = %s;", all.first, all.n, all.place, value);
+}
+
+/* In it: into the vector, or to memory. */
+void put_element_stores(struct emitter *w, const struct phase *f, bool exact) {
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
+        const char *value = ref(w, st->value);
+        if (vector_store(w, st))
+            put_result(w, f->stores.at[i], value);
+        else
+            line(w, "%sk_store1(p%d + (%s), (%s)%s);", exact ? "" : "if (real) ",
+                 argument_of(w, st->buffer), ex_text(w, st->index), math_type(store_dtype(w, st)),
+                 value);
+    }
+}
+
+/* What store s and those between it have gathered in o3[]. */
+static void put_vector_store(struct emitter *w, uint32_t s) {
+    const struct store_node *st = &w->k->stores.at[s];
+    const char *m = memory_type(w, store_dtype(w, st));
+    struct interleaved all = layout_interleaved(w->k, w->y, s);
+    int n = all.n * w->y->vec;
+    if (all.first != s) return;
+    line(w, "k_pack<%s, %d> w%u;", m, n, s);
+    line(w, "k_put(w%u, o%u);", s, s);
+    line(w, "k_store<%s, %d, %d>(p%d + (%s), w%u);", m, n, w->y->streaming,
+         argument_of(w, st->buffer), ex_text(w, st->index), s);
+}
+
+/* After the loop over v. */
+void put_vector_stores(struct emitter *w, const struct phase *f, bool exact) {
+    bool any = false;
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        any |= vector_store(w, &w->k->stores.at[f->stores.at[i]]);
+    if (!any) return;
+    if (!exact) open_brace(w, "if (real)");
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        if (vector_store(w, &w->k->stores.at[f->stores.at[i]]))
+            put_vector_store(w, f->stores.at[i]);
+    if (!exact) close_brace(w);
+}
+
+/* Of values that do not vary with r: a thread's vector, where memory runs along x; else element by
+ * element. */
+static void put_row_store(struct emitter *w, uint32_t s) {
+    const struct store_node *st = &w->k->stores.at[s];
+    bool vector = w->y->rows_inner && vector_store(w, st);
+    const char *t = math_type(store_dtype(w, st));
+    if (!vector && w->y->rows_inner) open_unrolled(w, "v", w->y->vec);
+    if (vector) {
+        open_scope(w);
+        line(w, "%s o%u[%d];", t, s, w->y->vec);
+        line(w, "#pragma unroll");
+        line(w, "for (int v = 0; v < %d; v++) o%u[v] = (%s)%s;", w->y->vec, s, t,
+             ref(w, st->value));
+    }
+    if (vector) put_x(w, false);
+    if (!vector && w->y->rows_inner) put_own_x(w);
+    if (vector)
+        put_vector_store(w, s);
+    else
+        put_store1(w, st, "");
+    if (w->y->rows_inner) close_brace(w);
+}
+
+/* Stores of values without r: by the first thread of each row. */
+void put_row_stores(struct emitter *w) {
+    const struct layout *y = w->y;
+    if (!w->p->row_stores.n) return;
+    open_brace(w, y->cluster > 1 ? "if (tr == 0 && rank == 0)" : "if (tr == 0)");
+    open_unrolled(w, "e", y->ex);
+    if (!rows_exact(w)) open_brace(w, "if (%s)", row_is_real(w));
+    if (!y->rows_inner) put_x(w, true);
+    w->subscript = y->rows_inner ? "[e][v]" : "[e]";
+    for (uint32_t i = 0; i < w->p->row_stores.n; i++) put_row_store(w, w->p->row_stores.at[i]);
+    close_brace(w);
+    if (!rows_exact(w)) close_brace(w);
+    close_brace(w);
+}
