@@ -11,7 +11,7 @@
  *     a tail of vectors of which the first n lanes count
  *     const float a1 = k_fold_amax(c1 ...)
  *
- * Along the rows, for a tile of them, four columns at a time:
+ * Along the rows, for a tile of them, four columns at a time if only their sums are stored:
  *
  *     for (r4 ...) for (int l = 0; l + K_LANES <= lanes; l += K_LANES)
  *         t1 = k_load_v(c1 + l);  four times: t1 = t1 + k_load_v(p0 + (r*4096 + x));  store t1
@@ -19,7 +19,8 @@
  * What is the same for WIDEST neighbours, as r / 64, is one number a vector: uniform. Guards may
  * be. An element goes to the same accumulator whatever K_LANES is, and accumulators are added up by
  * halves: the order of additions does not depend on the machine. With ahead=1 a phase that finds
- * its row in the caches asks for the next one meanwhile. */
+ * its row in the caches asks for the next one meanwhile; where rows are gone over once, for what
+ * lies a page further on, which no core fetches of its own accord. */
 #include "emit/c_rows.h"
 
 enum { WIDEST = 16 /* lanes of any machine: a tile of `vec` elements is whole vectors */ };
@@ -394,8 +395,23 @@ static void put_next_subscripts(struct emitter *w, uint32_t index) {
     close_brace(w);
 }
 
+/* What lies a page behind the vector at hand. */
+static void put_page_ahead(struct emitter *w, uint32_t index) {
+    enum { PAGE = 4096 };
+    const struct phase *f = &w->p->phases.at[index];
+    const char *name = along(w) == AXIS_X ? "x" : "r";
+    for (uint32_t i = 0; i < f->loads.n; i++) {
+        const struct value_node *x = at(w, f->loads.at[i]);
+        if (x->n_args || index_stride(w->k, x->index, along(w)) != 1) continue;
+        line(w, "{ const k_idx next = %s + %d, %s = next; k_ahead(%s); }", name,
+             PAGE / dtype_bytes(buffer_dtype(w, x->buffer)), name,
+             place_of(w, x->buffer, x->index));
+    }
+}
+
 /* The next row's elements of what the kernel reads, while this one's are in the caches. */
 static void put_ahead(struct emitter *w, uint32_t index) {
+    if (w->y->ahead && (w->p->phases.n == 1 || w->k->kind == KERNEL_SCAN)) put_page_ahead(w, index);
     for (value_id v = 0; v < w->k->values.n; v++) {
         const struct value_node *x = at(w, v);
         if (!is_read_ahead(w, index, v)) continue;
@@ -548,6 +564,7 @@ void put_vector_scan(struct emitter *w) {
         line(w, "k_v c%u = k_splat(%s);", f->reduce.at[i], identity_text(w, f->reduce.at[i]));
     line(w, "k_idx r = r_begin;");
     open_brace(w, "for (; r + K_LANES <= r_end; r += K_LANES)");
+    put_ahead(w, 0);
     put_scanned(w, false);
     put_vector(w, 1, false);
     close_brace(w);
@@ -581,6 +598,7 @@ static void put_tile_vector(struct emitter *w, uint32_t index, bool part) {
         line(w, "k_v t%u = k_load_v(c%u + l);", f->reduce.at[i], f->reduce.at[i]);
     open_brace(w, "for (int q = 0; q < columns; q++)");
     line(w, "const k_idx r = r4 + q;");
+    if (!part) put_ahead(w, index);
     put_vector(w, index, part);
     close_brace(w);
     for (uint32_t i = 0; i < f->reduce.n; i++)
@@ -594,8 +612,10 @@ static void put_rows(struct emitter *w, uint32_t index) {
         line(w, "float c%u[%d] __attribute__((aligned(64)));", v, w->y->bx);
         line(w, "for (int l = 0; l < %d; l++) c%u[l] = %s;", w->y->bx, v, identity_text(w, v));
     }
-    open_brace(w, "for (k_idx r4 = r_begin; r4 < r_end; r4 += 4)");
-    line(w, "const int columns = r_end - r4 < 4 ? (int)(r_end - r4) : 4;");
+    /* Sums of so many rows stay in registers; what is stored as well would go to as many places. */
+    int many = f->stores.n ? 1 : 4;
+    open_brace(w, "for (k_idx r4 = r_begin; r4 < r_end; r4 += %d)", many);
+    line(w, "const int columns = r_end - r4 < %d ? (int)(r_end - r4) : %d;", many, many);
     line(w, "int l = 0;");
     open_brace(w, "for (; l + K_LANES <= lanes; l += K_LANES)");
     put_tile_vector(w, index, false);

@@ -48,7 +48,8 @@
     KNOB(window, "1: pointwise loads that overlap or lie apart share whole vectors")               \
     KNOB(look_back,                                                                                \
          "1: tiles of a scanned axis are blocks, which look back at the totals of those before")   \
-    KNOB(ahead, "1: on the CPU, while a row is worked on in the caches the next one is asked for") \
+    KNOB(ahead,                                                                                    \
+         "1: on the CPU, what is read next is asked for: the next row, or a page further on")      \
     KNOB(shift, "1: operands out of step with vectors are read by two of them, and shifted")       \
     KNOB(hits, "sources that a thread tests at a time for whether they land in its block's x "     \
                "rows, which then go along those only; on the CPU 1: all are sorted by where they " \

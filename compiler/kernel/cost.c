@@ -705,12 +705,26 @@ static double landing_us(const struct kernel *k, const struct layout *y) {
     return sort + tiles * (TILE + each * y->bx * (plain ? STEP : LOOKED_UP)) / k->limits->units;
 }
 
+/* Asking for memory ahead of time: a core has as much under way by itself as it looks ahead, which
+ * is not past exponentials, nor sums that each wait for the last, nor where a row is looked up. A
+ * next row may come beside one that the caches hold, if both are short. */
+static double ahead_factor(const struct kernel *k) {
+    enum { NEAR = 768 << 10 }; /* bytes of a row */
+    bool waits = k->kind == KERNEL_SCAN, again = k->kind != KERNEL_SCAN && kernel_reads_twice(k);
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->mask & MASK_R)
+            waits |= x->kind == INST_OP ? op_is_expensive(x->op)
+                                        : x->kind == INST_LOAD && !x->guarded && x->n_args;
+    }
+    if (again && k->bytes_read / ((double)kernel_size(k, AXIS_X) + 1) > NEAR) return 1.05;
+    return !waits ? 1.05 : again ? 0.8 : 0.9;
+}
+
 static double cpu_cost(const struct kernel *k, const struct layout *y) {
-    enum { NEAR = 768 << 10 }; /* bytes of a row that the next one may come beside */
-    double us = traffic(k, y, k->limits->units) / 1e4,
-           row = k->bytes_read / ((double)kernel_size(k, AXIS_X) + 1);
+    double us = traffic(k, y, k->limits->units) / 1e4;
     if (y->streaming) us *= streaming_factor(k);
-    if (y->ahead) us *= row < NEAR ? 0.8 : 1.05;
+    if (y->ahead) us *= ahead_factor(k);
     if (y->vec != best_tile(k)) us *= 1.1;
     if (k->landing) us += landing_us(k, y);
     if (y->rows_inner && !y->hits) us *= short_tile_factor(k, y);

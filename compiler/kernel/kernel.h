@@ -232,7 +232,7 @@ struct layout {
     bool turn;      /* pointwise: what lies across the columns is read along the rows, see below */
     bool grid_r;    /* pointwise: columns are spread over blocks, not looped over */
     bool streaming; /* non-temporal stores */
-    bool ahead;     /* CPU: rows are asked for while the one before is worked on */
+    bool ahead;     /* CPU: the next row, or a page ahead, is asked for before it is needed */
     bool skip_l1;   /* loads leave no copy in L1 */
     bool leave_l2;  /* what is loaded once leaves L2 before what is stored */
     bool stay_l2;   /* or after it */
@@ -346,6 +346,8 @@ bool layout_lands_always(const struct kernel *k, const struct layout *y, value_i
 int layout_tiles_of_hit(const struct kernel *k, const struct layout *y);
 bool layout_places_all(const struct kernel *k, const struct layout *y);
 double layout_hits(const struct kernel *k, const struct layout *y);
+/* Rows are read again after their first reduction: keeping them saves traffic. */
+bool kernel_reads_twice(const struct kernel *k);
 /* Sources that a block lists before it goes along them: these at most. */
 int layout_listed(const struct layout *y);
 

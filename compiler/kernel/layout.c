@@ -23,8 +23,7 @@ static int at_least_1(int v) { return v ? v : 1; }
 /* Something is left to reduce along rows: all of it may have been unrolled. */
 static bool reduces_rows(const struct kernel *k) { return k->kind == KERNEL_REDUCE && k->levels; }
 
-/* Rows are read again after their first reduction: keeping them saves traffic. */
-static bool reads_twice(const struct kernel *k) {
+bool kernel_reads_twice(const struct kernel *k) {
     if (k->levels > 1) return true;
     for (uint32_t i = 0; i < k->stores.n; i++)
         if (k->stores.at[i].mask & MASK_R && k->values.at[k->stores.at[i].value].level > 0)
@@ -133,7 +132,7 @@ static const char *check_shift(const struct kernel *k, struct layout *y) {
 
 static const char *check_split(const struct kernel *k, const struct layout *y, struct arena *a) {
     if (y->split == 1) return NULL;
-    if (!reduces_rows(k) || reads_twice(k))
+    if (!reduces_rows(k) || kernel_reads_twice(k))
         return arena_printf(a, "split=%d needs a kernel that goes along its rows once", y->split);
     int64_t steps = (kernel_size(k, AXIS_R) + y->br - 1) / y->br;
     if (y->split > steps)
@@ -160,7 +159,8 @@ int64_t layout_stage_bytes(const struct kernel *k, const struct layout *y) {
 /* A row in shared memory, a block's share of it in `kept` tiles. */
 static const char *check_kept(const struct kernel *k, struct layout *y, struct arena *a) {
     int64_t nr;
-    if (k->kind != KERNEL_REDUCE || !reads_twice(k) || k->limits->kind == DEVICE_CPU || k->columns)
+    if (k->kind != KERNEL_REDUCE || !kernel_reads_twice(k) || k->limits->kind == DEVICE_CPU ||
+        k->columns)
         return "keep=2 needs rows that are read twice, on a GPU, and no sums of columns";
     if (!ex_is_const(k->ex, k->bound[AXIS_R], &nr)) return "keep=2 needs rows of a known length";
     int64_t tiles = ((nr + y->br - 1) / y->br + y->cluster - 1) / y->cluster;
@@ -322,7 +322,7 @@ static const char *check_cluster(const struct kernel *k, const struct layout *y,
 static const char *check_keep(const struct kernel *k, const struct layout *y, bool keep,
                               struct arena *a) {
     if (!keep) return NULL;
-    if (k->kind != KERNEL_REDUCE || (!reads_twice(k) && !k->columns))
+    if (k->kind != KERNEL_REDUCE || (!kernel_reads_twice(k) && !k->columns))
         return "keep=1 but nothing is read twice";
     if (k->limits->kind == DEVICE_CPU || k->columns) return NULL;
     int64_t need = (layout_whole_columns(k, y->peel, y->vec) + y->cluster - 1) / y->cluster;
@@ -362,12 +362,23 @@ static const char *check_fit(const struct kernel *k, int fit, struct layout *y, 
     return NULL;
 }
 
-/* The next row comes while this one, which is in the caches by then, is read again. */
+static bool loads_along(const struct kernel *k, enum axis x) {
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *n = &k->values.at[v];
+        if (n->kind == INST_LOAD && !n->n_args && index_stride(k, n->index, x) == 1) return true;
+    }
+    return false;
+}
+
+/* The next row comes while this one, which is in the caches by then, is read again; what is read
+ * once comes a page ahead. */
 static const char *check_ahead(const struct kernel *k, const struct layout *y, struct arena *a) {
     if (!y->ahead) return NULL;
-    if (k->limits->kind != DEVICE_CPU || k->kind != KERNEL_REDUCE || y->rows_inner ||
-        !reads_twice(k))
-        return arena_printf(a, "ahead=1 needs rows that are read twice, on a CPU");
+    bool scan = k->kind == KERNEL_SCAN, again = !scan && kernel_reads_twice(k);
+    if (k->limits->kind != DEVICE_CPU || k->kind == KERNEL_MATMUL || y->turn ||
+        (y->rows_inner && (scan || again)) ||
+        (!again && !loads_along(k, y->rows_inner ? AXIS_X : AXIS_R)))
+        return arena_printf(a, "ahead=1 needs rows that are read as memory has them, on a CPU");
     return NULL;
 }
 

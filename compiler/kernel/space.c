@@ -368,8 +368,10 @@ static void propose_cpu(struct space *s) {
                 for (int x = v; x <= v * 256 && (x == v || x < 2 * nx); x *= 2)
                     for (int split = 1; split <= 8 * k->limits->units && split * 64 < nr + 64;
                          split *= 2)
-                        propose(s, CONFIG(K(x, x), K(r, split > 1 ? 64 : 0), K(vec, v), K(nt, nt),
-                                          K(split, split > 1 ? split : 0)));
+                        for (int ahead = 0; ahead <= 1; ahead++)
+                            propose(s,
+                                    CONFIG(K(x, x), K(r, split > 1 ? 64 : 0), K(vec, v), K(nt, nt),
+                                           K(split, split > 1 ? split : 0), K(ahead, ahead)));
                 for (int x = v; x <= v * 64 && k->landing; x *= 2)
                     propose(s, CONFIG(K(x, x), K(vec, v), K(nt, nt), K(hits, 1)));
                 if (k->landing) propose_cpu_row(s, nt);
@@ -378,8 +380,9 @@ static void propose_cpu(struct space *s) {
                     for (int r = 128; r <= 512; r *= 2)
                         propose(s, CONFIG(K(x, x), K(r, r), K(vec, v), K(nt, nt), K(turn, 1)));
                 for (int r = 4096; r <= 65536; r *= 4)
-                    propose(s,
-                            CONFIG(K(x, rows_of_tile(r, nx, nr)), K(r, r), K(vec, v), K(nt, nt)));
+                    for (int ahead = 0; ahead <= 1; ahead++)
+                        propose(s, CONFIG(K(x, rows_of_tile(r, nx, nr)), K(r, r), K(vec, v),
+                                          K(nt, nt), K(ahead, ahead)));
             } else {
                 for (int blocks = 1; blocks <= 4 && k->columns; blocks *= 2)
                     for (int keep = 0; keep <= 1; keep++)
@@ -393,7 +396,9 @@ static void propose_cpu(struct space *s) {
                                               K(ahead, ahead)));
                 for (int split = 2; split <= 8 * k->limits->units && nx < k->limits->units * 2;
                      split *= 2)
-                    propose(s, CONFIG(K(x, 1), K(r, v * 16), K(vec, v), K(split, split)));
+                    for (int ahead = 0; ahead <= 1; ahead++)
+                        propose(s, CONFIG(K(x, 1), K(r, v * 16), K(vec, v), K(split, split),
+                                          K(ahead, ahead)));
             }
         }
 }
