@@ -17,10 +17,6 @@
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
-static enum dtype buffer_dtype(struct emitter *w, buffer_id b) {
-    return w->k->schedule->loops->buffers.at[b].meta.dtype;
-}
-
 /* ---- values without r ------------------------------------------------------------------------ */
 
 static void open_tile_rows(struct emitter *w) {

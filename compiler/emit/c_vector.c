@@ -31,10 +31,6 @@ enum form { FORM_NONE, FORM_FLOATS, FORM_MASK, FORM_UNIFORM, FORM_NUMBER };
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
-static enum dtype buffer_dtype(struct emitter *w, buffer_id b) {
-    return w->k->schedule->loops->buffers.at[b].meta.dtype;
-}
-
 /* ---- which phases ---------------------------------------------------------------------------- */
 
 static bool is_float(enum dtype t) { return dtype_opmath(t) == DT_F32; }
@@ -410,8 +406,7 @@ static void put_page_ahead(struct emitter *w, uint32_t index) {
 }
 
 /* The next row's elements of what the kernel reads, while this one's are in the caches. */
-static void put_ahead(struct emitter *w, uint32_t index) {
-    if (w->y->ahead && (w->p->phases.n == 1 || w->k->kind == KERNEL_SCAN)) put_page_ahead(w, index);
+static void put_row_ahead(struct emitter *w, uint32_t index) {
     for (value_id v = 0; v < w->k->values.n; v++) {
         const struct value_node *x = at(w, v);
         if (!is_read_ahead(w, index, v)) continue;
@@ -422,6 +417,14 @@ static void put_ahead(struct emitter *w, uint32_t index) {
         line(w, "{ const long long next = x + 1LL, x = next;%s k_ahead(%s); }", there.p,
              place_of(w, x->buffer, x->index));
     }
+}
+
+static void put_ahead(struct emitter *w, uint32_t index) {
+    if (!w->y->ahead) return;
+    if (kernel_reads_twice(w->k))
+        put_row_ahead(w, index);
+    else
+        put_page_ahead(w, index);
 }
 
 /* Stores past the caches go by whole lines of memory: a store that they begin at, or NULL where

@@ -35,7 +35,7 @@ static const char *pack_name(struct emitter *w, value_id v) {
 }
 
 static const char *pack_type(struct emitter *w, const struct value_node *x) {
-    enum dtype t = w->k->schedule->loops->buffers.at[x->buffer].meta.dtype;
+    enum dtype t = buffer_dtype(w, x->buffer);
     return arena_printf(w->arena, "k_pack<%s, %d>", memory_type(w, t), vector_of(w, x));
 }
 
@@ -135,7 +135,7 @@ static void put_turned_word(struct emitter *w, int words) {
 static void put_turn(struct emitter *w, value_id v, int *smem) {
     const struct layout *y = w->y;
     const struct value_node *x = at(w, v);
-    const char *m = memory_type(w, w->k->schedule->loops->buffers.at[x->buffer].meta.dtype);
+    const char *m = memory_type(w, buffer_dtype(w, x->buffer));
     int many = layout_turn_vector(w->k, y, v), each = y->bx * y->br / y->threads / many;
     line(w, "k_pack<%s, 1> (*const t%u)[%d] = (k_pack<%s, 1> (*)[%d])(k_smem + %d);", m, v, y->bx,
          m, y->bx, *smem);
@@ -174,7 +174,7 @@ void put_turns(struct emitter *w, const struct phase *f, int *smem) {
 static void put_load_into(struct emitter *w, value_id v, const char *to) {
     const struct value_node *x = at(w, v);
     int vec = vector_of(w, x);
-    const char *m = memory_type(w, w->k->schedule->loops->buffers.at[x->buffer].meta.dtype);
+    const char *m = memory_type(w, buffer_dtype(w, x->buffer));
     const char *hint = load_hint(w, kernel_loads_once(w->k, v));
     if (layout_turns(w->k, w->y, v)) {
         int many = layout_turn_vector(w->k, w->y, v); /* the first of each come first */

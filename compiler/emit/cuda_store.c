@@ -11,10 +11,6 @@ static bool vector_store(struct emitter *w, const struct store_node *s) {
     return layout_store_is_vector(w->k, w->y, s);
 }
 
-static enum dtype store_dtype(struct emitter *w, const struct store_node *s) {
-    return w->k->schedule->loops->buffers.at[s->buffer].meta.dtype;
-}
-
 /* The results of a vector, before the loop over v: o3[n*v + place] of n stores that lie between
  * each other, of which 3 is the first. */
 void declare_results(struct emitter *w, const struct phase *f) {
@@ -23,7 +19,7 @@ void declare_results(struct emitter *w, const struct phase *f) {
         const struct store_node *st = &w->k->stores.at[s];
         struct interleaved all = layout_interleaved(w->k, w->y, s);
         if (vector_store(w, st) && all.first == s)
-            line(w, "%s o%u[%d];", math_type(store_dtype(w, st)), s, all.n * w->y->vec);
+            line(w, "%s o%u[%d];", math_type(buffer_dtype(w, st->buffer)), s, all.n * w->y->vec);
     }
 }
 
@@ -39,20 +35,17 @@ static void put_result(struct emitter *w, uint32_t s, const char *value) {
 void put_element_stores(struct emitter *w, const struct phase *f, bool exact) {
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
-        const char *value = ref(w, st->value);
         if (vector_store(w, st))
-            put_result(w, f->stores.at[i], value);
+            put_result(w, f->stores.at[i], ref(w, st->value));
         else
-            line(w, "%sk_store1(p%d + (%s), (%s)%s);", exact ? "" : "if (real) ",
-                 argument_of(w, st->buffer), ex_text(w, st->index), math_type(store_dtype(w, st)),
-                 value);
+            put_store1(w, st, exact ? "" : "if (real) ");
     }
 }
 
 /* What store s and those between it have gathered in o3[]. */
 static void put_vector_store(struct emitter *w, uint32_t s) {
     const struct store_node *st = &w->k->stores.at[s];
-    const char *m = memory_type(w, store_dtype(w, st));
+    const char *m = memory_type(w, buffer_dtype(w, st->buffer));
     struct interleaved all = layout_interleaved(w->k, w->y, s);
     int n = all.n * w->y->vec;
     if (all.first != s) return;
@@ -80,7 +73,7 @@ void put_vector_stores(struct emitter *w, const struct phase *f, bool exact) {
 static void put_row_store(struct emitter *w, uint32_t s) {
     const struct store_node *st = &w->k->stores.at[s];
     bool vector = w->y->rows_inner && vector_store(w, st);
-    const char *t = math_type(store_dtype(w, st));
+    const char *t = math_type(buffer_dtype(w, st->buffer));
     if (!vector && w->y->rows_inner) open_unrolled(w, "v", w->y->vec);
     if (vector) {
         open_scope(w);

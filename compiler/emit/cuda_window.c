@@ -8,7 +8,7 @@
 #include "emit/cuda_rows.h"
 
 static const char *window_type(struct emitter *w, const struct window *s) {
-    enum dtype t = w->k->schedule->loops->buffers.at[s->buffer].meta.dtype;
+    enum dtype t = buffer_dtype(w, s->buffer);
     return arena_printf(w->arena, "<%s, %d%s>", memory_type(w, t), s->unit, load_hint(w, false));
 }
 
@@ -16,7 +16,7 @@ void declare_windows(struct emitter *w) {
     const struct windows *all = w->y->windows;
     for (uint32_t i = 0; all && i < all->all.n; i++) {
         const struct window *s = &all->all.at[i];
-        enum dtype t = w->k->schedule->loops->buffers.at[s->buffer].meta.dtype;
+        enum dtype t = buffer_dtype(w, s->buffer);
         if (!s->pieces.n) continue;
         const char *rows = s->by_row ? arena_printf(w->arena, "[%d]", w->y->ex) : "";
         line(w, "k_pack<%s, %d> s%u%s[%d][%u];", memory_type(w, t), s->unit, i, rows, w->y->ur,

@@ -68,6 +68,7 @@ void put_local(struct emitter *w,
 const char *put_expression(struct emitter *w,
                            value_id v); /* all that v needs as locals, then v's name */
 void mark_needed(struct emitter *w, value_id v, bool *marks);
+enum dtype buffer_dtype(const struct emitter *w, buffer_id b); /* in memory */
 void put_store1(struct emitter *w, const struct store_node *s,
                 const char *condition); /* one element */
 

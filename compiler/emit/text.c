@@ -376,7 +376,7 @@ const char *identity_text(struct emitter *w, value_id v) {
 
 /* ---- statements of one element --------------------------------------------------------------- */
 
-static enum dtype buffer_dtype(const struct emitter *w, buffer_id b) {
+enum dtype buffer_dtype(const struct emitter *w, buffer_id b) {
     return w->k->schedule->loops->buffers.at[b].meta.dtype;
 }
 

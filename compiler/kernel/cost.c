@@ -710,7 +710,7 @@ static double landing_us(const struct kernel *k, const struct layout *y) {
  * next row may come beside one that the caches hold, if both are short. */
 static double ahead_factor(const struct kernel *k) {
     enum { NEAR = 768 << 10 }; /* bytes of a row */
-    bool waits = k->kind == KERNEL_SCAN, again = k->kind != KERNEL_SCAN && kernel_reads_twice(k);
+    bool waits = k->kind == KERNEL_SCAN, again = kernel_reads_twice(k);
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
         if (x->mask & MASK_R)

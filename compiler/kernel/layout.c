@@ -24,6 +24,7 @@ static int at_least_1(int v) { return v ? v : 1; }
 static bool reduces_rows(const struct kernel *k) { return k->kind == KERNEL_REDUCE && k->levels; }
 
 bool kernel_reads_twice(const struct kernel *k) {
+    if (k->kind != KERNEL_REDUCE) return false;
     if (k->levels > 1) return true;
     for (uint32_t i = 0; i < k->stores.n; i++)
         if (k->stores.at[i].mask & MASK_R && k->values.at[k->stores.at[i].value].level > 0)
@@ -159,8 +160,7 @@ int64_t layout_stage_bytes(const struct kernel *k, const struct layout *y) {
 /* A row in shared memory, a block's share of it in `kept` tiles. */
 static const char *check_kept(const struct kernel *k, struct layout *y, struct arena *a) {
     int64_t nr;
-    if (k->kind != KERNEL_REDUCE || !kernel_reads_twice(k) || k->limits->kind == DEVICE_CPU ||
-        k->columns)
+    if (!kernel_reads_twice(k) || k->limits->kind == DEVICE_CPU || k->columns)
         return "keep=2 needs rows that are read twice, on a GPU, and no sums of columns";
     if (!ex_is_const(k->ex, k->bound[AXIS_R], &nr)) return "keep=2 needs rows of a known length";
     int64_t tiles = ((nr + y->br - 1) / y->br + y->cluster - 1) / y->cluster;
@@ -374,9 +374,9 @@ static bool loads_along(const struct kernel *k, enum axis x) {
  * once comes a page ahead. */
 static const char *check_ahead(const struct kernel *k, const struct layout *y, struct arena *a) {
     if (!y->ahead) return NULL;
-    bool scan = k->kind == KERNEL_SCAN, again = !scan && kernel_reads_twice(k);
+    bool again = kernel_reads_twice(k);
     if (k->limits->kind != DEVICE_CPU || k->kind == KERNEL_MATMUL || y->turn ||
-        (y->rows_inner && (scan || again)) ||
+        (y->rows_inner && (k->kind == KERNEL_SCAN || again)) ||
         (!again && !loads_along(k, y->rows_inner ? AXIS_X : AXIS_R)))
         return arena_printf(a, "ahead=1 needs rows that are read as memory has them, on a CPU");
     return NULL;
