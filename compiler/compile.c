@@ -114,6 +114,7 @@ static void list_buffers(struct compile *c) {
                                            .kind = x->kind == BUFFER_INPUT    ? WS_BUF_INPUT
                                                    : x->kind == BUFFER_OUTPUT ? WS_BUF_OUTPUT
                                                                               : WS_BUF_TEMP};
+        p->buffers[b].in_place = -1;
         bool in_memory = x->kind != BUFFER_TEMP || c->schedule->stored[b];
         if (!in_memory) p->buffers[b].bytes = 0;
     }
@@ -166,6 +167,47 @@ static void list_outputs(struct compile *c) {
         c->program->first_output[i] = (int)graph_first_output(g, i);
 }
 
+/* ---- updates in place ------------------------------------------------------------------------ */
+
+static buffer_id find_buffer(const struct loops *l, enum buffer_kind kind, int index) {
+    buffer_id b = 0;
+    while (b < l->buffers.n && (l->buffers.at[b].kind != kind || l->buffers.at[b].index != index))
+        b++;
+    return b;
+}
+
+/* The last kernel that reads it, or -1. */
+static int last_reader(struct kernel *const *kernels, int n, buffer_id b) {
+    for (int k = n; k-- > 0;)
+        for (value_id v = 0; v < kernels[k]->values.n; v++)
+            if (kernels[k]->values.at[v].kind == INST_LOAD && kernels[k]->values.at[v].buffer == b)
+                return k;
+    return -1;
+}
+
+/* An input's new value lies where the input does, if all that reads the input elsewhere is over
+ * when it is computed. On the CPU, whose cores follow few streams of memory; on a GPU out of place
+ * is as fast. */
+static void update_in_place(struct compile *c, struct kernel *const *kernels) {
+    const struct loops *l = c->loops;
+    struct ws_program *p = c->program;
+    for (uint32_t i = 0; i < l->graph->inputs.n && c->limits->kind == DEVICE_CPU; i++) {
+        uint32_t becomes = l->graph->inputs.at[i].becomes;
+        if (!becomes) continue;
+        int index = p->first_output[becomes - 1];
+        buffer_id in = find_buffer(l, BUFFER_INPUT, (int)i),
+                  out = find_buffer(l, BUFFER_OUTPUT, index);
+        if (in == l->buffers.n || out == l->buffers.n || p->buffers[out].in_place >= 0 ||
+            p->buffers[in].bytes != p->buffers[out].bytes)
+            continue;
+        int writer = (int)c->schedule->group_of[c->schedule->writer[out]];
+        int reader = last_reader(kernels, p->n_kernels, in);
+        if (reader < writer ||
+            (reader == writer && kernel_update_in_place(kernels[writer], in, out)))
+            p->buffers[out].in_place = (int)in;
+    }
+}
+
 static bool build_kernels(struct compile *c) {
     struct ws_program *p = c->program = NEW(c->arena, struct ws_program);
     *p = (struct ws_program){.arena = c->arena, .captured = c->captured, .limits = *c->limits};
@@ -173,8 +215,12 @@ static bool build_kernels(struct compile *c) {
     list_outputs(c);
     p->n_kernels = (int)c->schedule->groups.n;
     p->kernels = NEW_ARRAY(c->arena, struct ws_kernel, p->n_kernels);
+    struct kernel **kernels = NEW_ARRAY(c->arena, struct kernel *, p->n_kernels);
+    for (int i = 0; i < p->n_kernels; i++)
+        kernels[i] = kernel_build(c->schedule, (uint32_t)i, &p->limits, c->arena);
+    update_in_place(c, kernels);
     for (int i = 0; i < p->n_kernels; i++) {
-        struct kernel *k = kernel_build(c->schedule, (uint32_t)i, &p->limits, c->arena);
+        const struct kernel *k = kernels[i];
         must_hold("kernel", kernel_verify(k));
         if (k->buffers.n > GROUP_MAX_BUFFERS || k->buffers.n + k->sizes.n + 4 > WS_MAX_ARGS) {
             diag_fail(c->d, WS_WRONG, "kernel %s needs %u tensors and %u sizes; %d is the limit",
@@ -253,4 +299,8 @@ void ws_explain(const struct ws_captured *c, const struct ws_program *p, struct 
         buf_printf(b, "  %s  %s, %.4g MB, %.4g MFLOP, hash %s\n", k->name, k->kind, k->bytes / 1e6,
                    k->flops / 1e6, k->hash);
     }
+    for (int i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i].in_place >= 0)
+            buf_printf(b, "  out%d lies where %s does\n", p->buffers[i].index,
+                       ws_input_info(c, p->buffers[p->buffers[i].in_place].index).name);
 }

@@ -78,6 +78,7 @@ struct ws_buffer {
     int64_t numel;
     size_t bytes;
     size_t offset; /* TEMP: place in the pool, from the memory plan */
+    int in_place;  /* OUTPUT: the input, of as many bytes, whose memory it takes; else -1 */
 };
 
 struct ws_kernel {

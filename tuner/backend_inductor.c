@@ -27,6 +27,7 @@ struct instance {
     struct buffers memory;
     struct launches launches;
     dptr *inputs, *outputs; /* device memory */
+    struct data data;       /* of these two */
 };
 
 struct callable {
@@ -187,8 +188,8 @@ static enum ws_status place(struct backend_inductor *b, struct instance *x,
             x->outputs[i] = x->outputs[p->first_output[i]];
         else
             device_alloc(dev, storage_bytes(&outputs[i]), &x->outputs[i], d);
-    struct data data = {.machine = b->machine, .inputs = x->inputs, .outputs = x->outputs};
-    if (d->status != WS_OK || buffers_place(&x->memory, &data, p, false, x->arena, d) != WS_OK)
+    x->data = (struct data){.machine = b->machine, .inputs = x->inputs, .memory = x->outputs};
+    if (d->status != WS_OK || buffers_place(&x->memory, &x->data, p, false, x->arena, d) != WS_OK)
         return d->status;
     return plan_launches(&x->plan, &x->memory, &x->launches, d);
 }

@@ -14,7 +14,9 @@ void data_open(struct data *x, struct machine *m, const struct ws_program *p, st
     x->host_want = NEW_ARRAY(a, float *, c->n_outputs);
     x->trusted = NEW_ARRAY(a, float *, c->n_outputs);
     x->inputs = NEW_ARRAY(a, dptr, c->n_inputs);
+    x->memory = NEW_ARRAY(a, dptr, c->n_outputs);
     x->outputs = NEW_ARRAY(a, dptr, c->n_outputs);
+    x->kept = NEW_ARRAY(a, bool, c->n_inputs);
     x->expected = NEW_ARRAY(a, struct expected, c->n_outputs);
     x->widened = NEW_ARRAY(a, double, c->n_outputs);
     x->noise = NEW_ARRAY(a, double, c->n_outputs);
@@ -55,20 +57,33 @@ enum ws_status data_upload(struct data *x, struct diag *d) {
     struct device *dev = x->machine->device;
     for (int i = 0; i < x->captured->n_inputs && d->status == WS_OK; i++) {
         struct ws_tensor_info t = ws_input_info(x->captured, i);
+        x->kept[i] = false;
         if (guarded_alloc(dev, t.bytes, &x->inputs[i], d) == WS_OK)
             device_upload(dev, x->inputs[i], x->host_inputs[i], t.bytes, d);
     }
     for (int i = 0; i < x->captured->n_outputs && d->status == WS_OK; i++) {
         struct ws_tensor_info t = ws_output_info(x->captured, i);
-        if (x->first_output[i] < i)
-            x->outputs[i] = x->outputs[x->first_output[i]];
-        else
-            guarded_alloc(dev, t.bytes, &x->outputs[i], d);
+        x->memory[i] = x->outputs[i] = 0;
         const float *want = x->host_want[i] ? x->host_want[i] : x->trusted[i];
         if (want && d->status == WS_OK)
             expected_upload(dev, t.dtype, want, t.numel, &x->expected[i], d);
     }
     if (d->status == WS_OK) widen(x);
+    return d->status;
+}
+
+enum ws_status data_place_output(struct data *x, int i, dptr *at, struct diag *d) {
+    if (!x->memory[i])
+        guarded_alloc(x->machine->device, ws_output_info(x->captured, i).bytes, &x->memory[i], d);
+    *at = x->memory[i];
+    return d->status;
+}
+
+enum ws_status data_place_update(struct data *x, int input, dptr *at, struct diag *d) {
+    size_t bytes = ws_input_info(x->captured, input).bytes;
+    *at = x->inputs[input];
+    if (!x->kept[input]) device_keep(x->machine->device, *at, bytes, d);
+    x->kept[input] = true;
     return d->status;
 }
 
@@ -169,17 +184,25 @@ const char *data_remark(const struct data *x) {
     return x->eager_reference ? arena_printf(x->arena, "checked against %s\n", stored) : "";
 }
 
+/* Of a lost device there is nothing to give back. */
+static void keep_no_longer(struct data *x, int input) {
+    struct diag d = diag_new(x->arena);
+    if (!device_is_lost(x->machine->device))
+        device_keep(x->machine->device, x->inputs[input], 0, &d);
+}
+
 void data_close(struct data *x) {
     if (!x->machine) return;
     struct device *dev = x->machine->device;
     for (int i = 0; i < x->captured->n_inputs; i++) {
         free(x->host_inputs[i]);
+        if (x->kept[i]) keep_no_longer(x, i);
         guarded_free(dev, x->inputs[i]);
     }
     for (int i = 0; i < x->captured->n_outputs; i++) {
         free(x->host_want[i]);
         free(x->trusted[i]);
-        if (x->first_output[i] == i) guarded_free(dev, x->outputs[i]);
+        guarded_free(dev, x->memory[i]);
         expected_free(dev, &x->expected[i]);
     }
     *x = (struct data){0};

@@ -19,7 +19,10 @@ struct data {
     void **host_inputs; /* malloc'ed, in storage order */
     float **host_want;  /* malloc'ed, in storage order; NULL until made */
     float **trusted;    /* the same, of outputs that stand for them: a lost device takes its own */
-    dptr *inputs, *outputs;
+    dptr *inputs;
+    dptr *memory;              /* of each output, its own, or 0 while nobody needs it */
+    dptr *outputs;             /* where the program that ran last has left them */
+    bool *kept;                /* of each input: is it put back before every run? */
     struct expected *expected; /* of the outputs; want is 0 until it is known */
     double *widened; /* of each output: the tolerance that its conditioning asks for, or 0; of
                       * integers the share that may be off by one */
@@ -33,6 +36,10 @@ void data_open(struct data *x, struct machine *m, const struct ws_program *p, st
 enum ws_status data_make_inputs(struct data *x, struct diag *d);
 enum ws_status data_make_reference(struct data *x, struct diag *d);
 enum ws_status data_upload(struct data *x, struct diag *d);
+/* Where a program writes output i, the first of those that are one tensor: memory of its own, or
+ * that of an input, which from then on holds its value again before every run. */
+enum ws_status data_place_output(struct data *x, int i, dptr *at, struct diag *d);
+enum ws_status data_place_update(struct data *x, int input, dptr *at, struct diag *d);
 /* Take what the outputs hold now as the reference. */
 enum ws_status data_trust_outputs(struct data *x, struct diag *d);
 /* Compare all outputs. WS_WRONG names the program and the worst element. Outputs that are off are

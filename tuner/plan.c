@@ -38,7 +38,13 @@ static enum ws_status place_temporary(struct buffers *b, int i, struct diag *d) 
     return WS_OK;
 }
 
-enum ws_status buffers_place(struct buffers *b, const struct data *x, const struct ws_program *p,
+static enum ws_status place_output(struct buffers *b, int i, struct diag *d) {
+    const struct ws_buffer *out = &b->program->buffers[i];
+    if (out->in_place < 0) return data_place_output(b->data, out->index, &b->at[i], d);
+    return data_place_update(b->data, b->program->buffers[out->in_place].index, &b->at[i], d);
+}
+
+enum ws_status buffers_place(struct buffers *b, struct data *x, const struct ws_program *p,
                              bool apart, struct arena *a, struct diag *d) {
     *b = (struct buffers){.machine = x->machine,
                           .arena = a,
@@ -52,7 +58,7 @@ enum ws_status buffers_place(struct buffers *b, const struct data *x, const stru
     for (int i = 0; i < p->n_buffers && d->status == WS_OK; i++) {
         switch (p->buffers[i].kind) {
         case WS_BUF_INPUT: b->at[i] = x->inputs[p->buffers[i].index]; break;
-        case WS_BUF_OUTPUT: b->at[i] = x->outputs[p->buffers[i].index]; break;
+        case WS_BUF_OUTPUT: place_output(b, i, d); break;
         case WS_BUF_TEMP: place_temporary(b, i, d); break;
         }
     }
@@ -242,12 +248,20 @@ enum ws_status plan_run(const struct plan *p, struct buffers *b, struct diag *d)
                      own.message, plan_text(p, d->arena));
 }
 
+/* What the data's outputs are from now on. */
+static void show_outputs(const struct buffers *b, struct data *x) {
+    for (int i = 0; i < b->program->n_buffers; i++)
+        if (b->program->buffers[i].kind == WS_BUF_OUTPUT)
+            x->outputs[b->program->buffers[i].index] = b->at[i];
+    for (int i = 0; i < x->captured->n_outputs; i++) x->outputs[i] = x->outputs[x->first_output[i]];
+}
+
 enum ws_status plan_check(const struct plan *p, struct data *x, struct buffers *b, bool trust,
                           struct diag *d) {
     const char *message;
-    if (buffers_renew(b, d) != WS_OK || poison_written(b, d) != WS_OK ||
-        plan_run(p, b, d) != WS_OK || buffers_check(b, &message, d) != WS_OK)
-        return d->status;
+    if (buffers_renew(b, d) != WS_OK || poison_written(b, d) != WS_OK) return d->status;
+    show_outputs(b, x);
+    if (plan_run(p, b, d) != WS_OK || buffers_check(b, &message, d) != WS_OK) return d->status;
     if (message) return diag_fail(d, WS_WRONG, "the %s program is wrong: %s", p->name, message);
     if (trust) return data_trust_outputs(x, d);
     return data_check_outputs(x, arena_printf(d->arena, "the %s program", p->name), d);

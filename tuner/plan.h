@@ -19,11 +19,12 @@ const char *plan_guard(const struct plan *p, struct arena *a);
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* The buffers of a program. Inputs and outputs are those of the data. */
+/* The buffers of a program. Inputs are those of the data, and outputs are, but those that lie where
+ * an input does. */
 struct buffers {
     struct machine *machine;
     struct arena *arena;
-    const struct data *data;
+    struct data *data;
     int generation; /* of the device, when they were placed */
     const struct ws_program *program;
     bool apart; /* every temporary has memory of its own, instead of its place in the pool */
@@ -35,7 +36,7 @@ struct buffers {
     size_t ticket_bytes;
 };
 
-enum ws_status buffers_place(struct buffers *b, const struct data *x, const struct ws_program *p,
+enum ws_status buffers_place(struct buffers *b, struct data *x, const struct ws_program *p,
                              bool apart, struct arena *a, struct diag *d);
 enum ws_status buffers_poison(const struct buffers *b, const int *which, int n, struct diag *d);
 /* *message is NULL if nothing was written outside of any of them, else says next to which. */

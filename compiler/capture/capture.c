@@ -96,6 +96,18 @@ static void collect_outputs(struct forward *t, struct py v) {
     vm->n_nested--;
 }
 
+/* Inputs updated in place are outputs, too. */
+static void add_updates(struct vm *vm) {
+    struct graph *g = vm->graph;
+    for (uint32_t i = 0; i < vm->init_storages.n; i++) {
+        const struct storage *s = vm->init_storages.at[i];
+        if (!s || !s->version) continue;
+        vec_push(vm->arena, &g->outputs, s->base);
+        for (uint32_t k = 0; k < g->inputs.n; k++)
+            if (g->inputs.at[k].init == i) g->inputs.at[k].becomes = g->outputs.n;
+    }
+}
+
 static void trace_forward(void *ctx) {
     struct forward *t = ctx;
     struct vm *vm = t->vm;
@@ -118,10 +130,7 @@ static void trace_forward(void *ctx) {
     collect_outputs(t, out);
     for (uint32_t i = 0; i < t->outputs.n; i++)
         vec_push(vm->arena, &vm->graph->outputs, tensor_node(vm, t->outputs.at[i]));
-    for (uint32_t i = 0; i < vm->init_storages.n;
-         i++) /* inputs updated in place are outputs, too */
-        if (vm->init_storages.at[i] && vm->init_storages.at[i]->version)
-            vec_push(vm->arena, &vm->graph->outputs, vm->init_storages.at[i]->base);
+    add_updates(vm);
     if (!vm->graph->outputs.n)
         vm_refuse(vm, "%s returns no tensor", skip ? "forward" : t->workload);
 }

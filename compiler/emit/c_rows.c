@@ -121,8 +121,8 @@ static void open_hits_of_tile(struct emitter *w) {
 /* ---- one phase ------------------------------------------------------------------------------- */
 
 static bool streams(struct emitter *w, const struct store_node *st) {
-    return w->y->streaming && !w->y->rows_inner && buffer_dtype(w, st->buffer) == DT_F32 &&
-           index_stride(w->k, st->index, AXIS_R) == 1;
+    return layout_streams(w->k, w->y, st) && !w->y->rows_inner &&
+           buffer_dtype(w, st->buffer) == DT_F32 && index_stride(w->k, st->index, AXIS_R) == 1;
 }
 
 /* The arithmetic of one (x, r). In the main loop streamed stores go to lane buffers. */

@@ -325,7 +325,7 @@ static void put_vector_stores(struct emitter *w, const struct phase *f, bool par
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
         const char *p = place_of(w, st->buffer, st->index), *value = ref(w, st->value);
-        if (!part && w->y->streaming)
+        if (!part && layout_streams(w->k, w->y, st))
             line(w, "k_stream_v(%s, %s);", p, value);
         else
             put_store_at(w, p, value, part);
@@ -440,8 +440,11 @@ static const struct store_node *first_stream(struct emitter *w, const struct pha
         const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
         if (index_stride(w->k, st->index, AXIS_R) != 1) return NULL;
     }
-    bool streams = w->y->streaming && f->stores.n && !f->reduce.n;
-    return streams ? &w->k->stores.at[f->stores.at[0]] : NULL;
+    for (uint32_t i = 0; i < f->stores.n && !f->reduce.n; i++) {
+        const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
+        if (layout_streams(w->k, w->y, st)) return st;
+    }
+    return NULL;
 }
 
 static void put_ends(struct emitter *w, uint32_t index, bool has_head) {

@@ -431,8 +431,9 @@ const char *put_expression(struct emitter *w, value_id v) {
 /* ---- signature ------------------------------------------------------------------------------- */
 
 int argument_of(const struct emitter *w, buffer_id b) {
+    buffer_id place = kernel_place_of(w->k, b);
     for (uint32_t i = 0; i < w->k->buffers.n; i++)
-        if (w->k->buffers.at[i] == b) return (int)i;
+        if (w->k->buffers.at[i] == place) return (int)i;
     WS_BUG("buffer is not an argument");
 }
 
@@ -445,9 +446,10 @@ static bool is_stored(const struct kernel *k, buffer_id b) {
 void put_parameters(struct emitter *w) {
     const struct loops *l = w->k->schedule->loops;
     for (uint32_t i = 0; i < w->k->buffers.n; i++) {
-        const struct buffer *B = &l->buffers.at[w->k->buffers.at[i]];
-        const char *t = memory_type(w, B->meta.dtype);
-        bool stored = is_stored(w->k, w->k->buffers.at[i]);
+        buffer_id b = w->k->buffers.at[i];
+        const char *t = memory_type(w, l->buffers.at[b].meta.dtype);
+        bool stored = is_stored(w->k, b);
+        if (!w->cuda && kernel_place_of(w->k, b) != b) continue; /* another's name stands for it */
         if (w->cuda)
             buf_printf(&w->b, "%s%s%s *__restrict__ p%u", i ? ", " : "", stored ? "" : "const ", t,
                        i);

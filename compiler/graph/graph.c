@@ -74,7 +74,7 @@ node_id graph_input(struct graph *g, const char *name, enum input_kind kind, con
                     const struct meta *meta, uint32_t init) {
     struct node n = {.op = OP_INPUT, .meta = *meta, .origin = g->nodes.n};
     node_id id = graph_push(g, n, name);
-    struct graph_input in = {id, kind, source ? arena_strdup(g->arena, source) : NULL, init};
+    struct graph_input in = {id, kind, source ? arena_strdup(g->arena, source) : NULL, init, 0};
     vec_push(g->arena, &g->inputs, in);
     return id;
 }

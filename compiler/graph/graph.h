@@ -17,13 +17,15 @@
  * Strides follow the sizes where they are not row-major: f32[8, 4][1, 8]. An input's kind is said
  * unless it is an argument, and the number of its init output unless that equals its position:
  * "= buffer 7 L['self'].mean". Leading tensor operands are positional, everything after them is
- * named. A parsed node may leave out its type.
+ * named. An output that is the new value of an input is returned as such: "%x = %mul". A parsed
+ * node may leave out its type.
  *
  * Invariants (graph_verify reports these numbers):
  *   G1  a node's arguments are nodes before it;
  *   G2  arguments match the operator's schema in number and kind;
  *   G3  meta equals what graph_meta infers from the arguments;
- *   G4  INPUT nodes come first and equal graph.inputs; outputs, at least one, are nodes;
+ *   G4  INPUT nodes come first and equal graph.inputs; outputs, at least one, are nodes; the new
+ *       value of an input is an output of its own, of the input's dtype and sizes;
  *   G5  names are unique and are Python identifiers;
  *   G6  (after decompose) no COMPOSITE node.
  *
@@ -147,6 +149,7 @@ struct graph_input {
     enum input_kind kind;
     const char *source; /* "L['x']", "L['self'].weight" */
     uint32_t init;      /* which output of the init graph holds its value */
+    uint32_t becomes; /* 1 + the output that is its new value, if it is updated in place; else 0 */
 };
 
 struct graph {

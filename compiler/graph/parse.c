@@ -335,10 +335,23 @@ static bool input(struct parser *s) {
     return true;
 }
 
+/* %y, or %x = %y for the new value of input %x. */
+static bool output(struct parser *s, node_id *id) {
+    struct graph *g = s->g;
+    skip_blank(s);
+    const char *from = s->p;
+    if (!old_name(s, id)) return false;
+    if (!accept(s, "=")) return true;
+    if (*id >= g->inputs.n || g->inputs.at[*id].becomes)
+        return fail_at(s, from, "only an input becomes something else, and once");
+    g->inputs.at[*id].becomes = g->outputs.n + 1;
+    return old_name(s, id);
+}
+
 static bool outputs(struct parser *s) {
     do {
         node_id id;
-        if (!old_name(s, &id)) return false;
+        if (!output(s, &id)) return false;
         vec_push(s->g->arena, &s->g->outputs, id);
     } while (accept(s, ","));
     return true;

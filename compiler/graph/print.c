@@ -135,6 +135,11 @@ void graph_print(struct buf *b, const struct graph *g) {
     buf_puts(b, "  return ");
     for (uint32_t i = 0; i < g->outputs.n; i++) {
         if (i) buf_puts(b, ", ");
+        for (uint32_t k = 0; k < g->inputs.n; k++) {
+            if (g->inputs.at[k].becomes != i + 1) continue;
+            print_node(b, g, g->inputs.at[k].node);
+            buf_puts(b, " = ");
+        }
         print_node(b, g, g->outputs.at[i]);
     }
     buf_puts(b, "\n}\n");

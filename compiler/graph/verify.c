@@ -63,6 +63,13 @@ static const char *check_meta(struct graph *g, const struct node *n) {
     return NULL;
 }
 
+/* Can input i have the value of node n? Memory may lie otherwise. */
+static bool is_value_of(const struct graph *g, uint32_t i, node_id n) {
+    const struct meta *in = &g->nodes.at[i].meta, *m = &g->nodes.at[n].meta;
+    return in->dtype == m->dtype && in->rank == m->rank &&
+           !memcmp(in->size, m->size, in->rank * sizeof(ex));
+}
+
 static const char *check_leaves(struct graph *g) {
     uint32_t n_inputs = 0;
     for (uint32_t i = 0; i < g->nodes.n; i++) n_inputs += g->nodes.at[i].op == OP_INPUT;
@@ -74,6 +81,14 @@ static const char *check_leaves(struct graph *g) {
     for (uint32_t i = 0; i < g->outputs.n; i++)
         if (g->outputs.at[i] >= g->nodes.n)
             return arena_printf(g->arena, "G4: output %u is no node", i);
+    for (uint32_t i = 0; i < g->inputs.n; i++) {
+        uint32_t k = g->inputs.at[i].becomes;
+        bool fits = !k || (k <= g->outputs.n && is_value_of(g, i, g->outputs.at[k - 1]));
+        for (uint32_t j = 0; j < i; j++) fits &= !k || g->inputs.at[j].becomes != k;
+        if (!fits)
+            return arena_printf(g->arena, "G4: %%%s cannot become output %u", g->nodes.at[i].name,
+                                k - 1);
+    }
     return NULL;
 }
 

@@ -116,6 +116,11 @@ struct landing {
     bool wraps; /* rows begin again along x */
 };
 
+/* The output is the input's new value, and lies where the input does: see in_place.c. */
+struct update {
+    buffer_id input, output;
+};
+
 struct kernel {
     struct arena *arena;
     struct exprs *ex;
@@ -129,8 +134,9 @@ struct kernel {
     VEC(struct store_node) stores;
     VEC(struct subscript) subscripts;
     VEC(buffer_id) buffers; /* arguments, in order: loaded ones, then stored ones */
-    VEC(ex) sizes;          /* size symbols the kernel takes as arguments, after the buffers */
-    int levels;             /* number of phases with a reduction */
+    VEC(struct update) updates;
+    VEC(ex) sizes; /* size symbols the kernel takes as arguments, after the buffers */
+    int levels;    /* number of phases with a reduction */
     value_id dot_a, dot_b,
         dot; /* MATMUL: the two factors (functions of z,m,r and of z,n,r) and the reduction */
     bool rows_inner; /* most bytes are contiguous along x, not along r: threads and vectors lie
@@ -153,6 +159,13 @@ const char *kernel_verify(const struct kernel *k);
 /* Distinct elements of b that the kernel reads: at least so many bytes come from memory; 0 if it
  * reads none. */
 double kernel_bytes_of(const struct kernel *k, buffer_id b);
+
+/* in_place.c. From here on the kernel writes `output` where `input` is: true if it can. No kernel
+ * that runs later may read the input. */
+bool kernel_update_in_place(struct kernel *k, buffer_id input, buffer_id output);
+/* The buffer whose memory b is: of an input, the output that takes its place; else b. */
+buffer_id kernel_place_of(const struct kernel *k, buffer_id b);
+bool kernel_stores_in_place(const struct kernel *k, buffer_id b);
 
 /* cost.c */
 double kernel_flops(const struct kernel *k);
@@ -277,6 +290,8 @@ bool layout_load_is_uniform(const struct kernel *k, const struct layout *y,
 /* shift: is it out of step, and yet read at once? */
 bool layout_load_shifts(const struct kernel *k, const struct layout *y,
                         const struct value_node *load);
+/* Does it go past the caches? What has just been read there is in them already. */
+bool layout_streams(const struct kernel *k, const struct layout *y, const struct store_node *s);
 bool layout_store_is_vector(const struct kernel *k, const struct layout *y,
                             const struct store_node *s);
 /* arms.c: n stores whose elements lie between each other and are a vector together; 1: store has

@@ -481,6 +481,16 @@ static const char *gpu_layout(const struct kernel *k, const struct config *c, st
 
 /* On the CPU a task is x rows (or, pointwise, x rows times r columns); vec lanes run in one SIMD
  * loop. */
+bool layout_streams(const struct kernel *k, const struct layout *y, const struct store_node *s) {
+    return y->streaming && !kernel_stores_in_place(k, s->buffer);
+}
+
+static const char *check_streaming(const struct kernel *k, const struct layout *y) {
+    bool any = !y->streaming;
+    for (uint32_t i = 0; i < k->stores.n; i++) any |= layout_streams(k, y, &k->stores.at[i]);
+    return any ? NULL : "nt=1 needs a store to where nothing was read";
+}
+
 static const char *cpu_layout(const struct kernel *k, const struct config *c, struct layout *y,
                               struct arena *a) {
     y->threads = y->t0 = y->t1 = y->ur = 1;
@@ -495,7 +505,7 @@ static const char *cpu_layout(const struct kernel *k, const struct config *c, st
     if (y->rows_inner && y->bx > MAX_STACK / 256) /* some arrays of x numbers each */
         return arena_printf(a, "x=%d rows at a time; %d is the limit", y->bx, MAX_STACK / 256);
     if (!y->br) y->br = 1; /* an empty row */
-    return NULL;
+    return check_streaming(k, y);
 }
 
 static const char *matmul_layout(const struct kernel *k, const struct config *c, struct layout *y,

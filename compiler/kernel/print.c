@@ -92,7 +92,10 @@ void kernel_print(struct buf *b, const struct kernel *k) {
         const struct buffer *B = &l->buffers.at[k->buffers.at[i]];
         buf_printf(b, "  p%u: %s[", i, dtype_name(B->meta.dtype));
         ex_print(b, k->ex, meta_numel(k->ex, &B->meta));
-        buf_puts(b, "]\n");
+        buf_putc(b, ']');
+        buffer_id place = kernel_place_of(k, k->buffers.at[i]);
+        if (place != k->buffers.at[i]) buf_printf(b, " in p%d", argument(k, place));
+        buf_putc(b, '\n');
     }
     for (value_id v = 0; v < k->values.n; v++) {
         buf_puts(b, "  ");

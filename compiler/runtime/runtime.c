@@ -179,6 +179,14 @@ enum ws_status device_fill(struct device *dev, dptr p, int byte, size_t bytes, s
     return bytes ? dev->ops->fill(dev, p, byte, bytes, d) : WS_OK;
 }
 
+enum ws_status device_keep(struct device *dev, dptr p, size_t bytes, struct diag *d) {
+    USABLE(dev, d);
+    if (!dev->ops->keep)
+        return diag_fail(d, WS_MACHINE, "%s does not restore memory between launches",
+                         dev->facts.id);
+    return dev->ops->keep(dev, p, bytes, d);
+}
+
 enum ws_status device_load(struct device *dev, const void *binary, size_t size, struct module **out,
                            struct diag *d) {
     *out = NULL;

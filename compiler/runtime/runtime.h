@@ -104,6 +104,11 @@ enum ws_status device_download(struct device *dev, void *to, dptr from, size_t b
 enum ws_status device_fill(struct device *dev, dptr p, int byte, size_t bytes,
                            struct diag *d); /* poison: 0xFF */
 
+/* What lies at p now is there again before each device_run and each repetition of device_time,
+ * outside of what is timed: for tensors that launches update in place. It takes as much memory
+ * again. bytes = 0: no longer; to be said before p is freed. Only the CPU does it. */
+enum ws_status device_keep(struct device *dev, dptr p, size_t bytes, struct diag *d);
+
 /* Modules: a binary made ready to launch. */
 struct module;
 enum ws_status device_load(struct device *dev, const void *binary, size_t size, struct module **out,

@@ -28,6 +28,7 @@ struct device_ops {
     enum ws_status (*upload)(struct device *, dptr, const void *, size_t, struct diag *);
     enum ws_status (*download)(struct device *, void *, dptr, size_t, struct diag *);
     enum ws_status (*fill)(struct device *, dptr, int, size_t, struct diag *);
+    enum ws_status (*keep)(struct device *, dptr, size_t, struct diag *); /* NULL: cannot */
     enum ws_status (*load)(struct device *, const void *, size_t, struct module **, struct diag *);
     void (*unload)(struct device *, struct module *);
     enum ws_status (*function_facts)(struct device *, struct module *, const char *, int, int,

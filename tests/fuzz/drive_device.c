@@ -13,7 +13,7 @@ struct trial *trial_new(struct arena *a, struct device *dev, struct toolchain *t
 
 static void free_buffers(struct trial *s, struct drive *b) {
     for (int i = 0; i < b->p->n_buffers; i++)
-        if (b->mem[i]) device_free(s->dev, b->mem[i]);
+        if (b->mem[i] && b->p->buffers[i].in_place < 0) device_free(s->dev, b->mem[i]);
 }
 
 void trial_free(struct trial *s) {
@@ -22,19 +22,35 @@ void trial_free(struct trial *s) {
     for (uint32_t i = 0; i < s->drives.n; i++) free_buffers(s, s->drives.at[i]);
 }
 
+static bool upload_input(struct trial *s, struct drive *b, int i, struct diag *d) {
+    const struct ws_buffer *x = &b->p->buffers[i];
+    void *host = calloc(1, x->bytes + 1);
+    drive_fill(b, x->index, host);
+    enum ws_status done = device_upload(s->dev, b->mem[i], host, x->bytes, d);
+    free(host);
+    return done == WS_OK;
+}
+
+/* What the variant before has updated in place. */
+static bool upload_again(struct trial *s, struct drive *b, struct diag *d) {
+    bool ok = true;
+    for (int i = 0; i < b->p->n_buffers && ok; i++)
+        if (b->p->buffers[i].in_place >= 0) ok = upload_input(s, b, b->p->buffers[i].in_place, d);
+    return ok;
+}
+
 static bool upload(struct trial *s, struct drive *b, struct diag *d) {
     bool ok = true;
     b->mem = NEW_ARRAY(b->a, dptr, b->p->n_buffers);
     vec_push(s->a, &s->drives, b);
     for (int i = 0; i < b->p->n_buffers && ok; i++) {
         const struct ws_buffer *x = &b->p->buffers[i];
+        if (x->in_place >= 0) continue;
         ok = device_alloc(s->dev, x->bytes + 1, &b->mem[i], d) == WS_OK;
-        if (!ok || x->kind != WS_BUF_INPUT) continue;
-        void *host = calloc(1, x->bytes + 1);
-        drive_fill(b, x->index, host);
-        ok = device_upload(s->dev, b->mem[i], host, x->bytes, d) == WS_OK;
-        free(host);
+        if (ok && x->kind == WS_BUF_INPUT) ok = upload_input(s, b, i, d);
     }
+    for (int i = 0; i < b->p->n_buffers && ok; i++)
+        if (b->p->buffers[i].in_place >= 0) b->mem[i] = b->mem[b->p->buffers[i].in_place];
     return ok;
 }
 
@@ -95,9 +111,11 @@ static bool run_variant(struct trial *s, uint32_t index, struct diag *d) {
     const struct ws_kernel *kernel = &b->p->kernels[v->kernel];
     struct diag wrong = diag_new(s->a);
     dptr workspace = 0, tickets = 0;
-    for (int i = 0; i < kernel->n_writes; i++) /* NaN, -1, true */
-        device_fill(s->dev, b->mem[kernel->writes[i]], 0xFF, b->p->buffers[kernel->writes[i]].bytes,
-                    d);
+    for (int i = 0; i < kernel->n_writes; i++) {
+        const struct ws_buffer *out = &b->p->buffers[kernel->writes[i]];
+        if (out->in_place >= 0) continue;
+        device_fill(s->dev, b->mem[kernel->writes[i]], 0xFF, out->bytes, d); /* NaN, -1, true */
+    }
     bool ok = (!v->source.workspace ||
                device_alloc(s->dev, v->source.workspace, &workspace, &wrong) == WS_OK) &&
               (!v->source.tickets ||
@@ -127,6 +145,7 @@ bool trial_case(struct trial *s, uint32_t index, struct diag *d) {
     const struct variant *v = &s->variants.at[index];
     struct drive *b = v->program;
     struct diag wrong = diag_new(s->a);
+    if (!upload_again(s, b, d)) return false;
     for (int k = 0; k < b->p->n_kernels; k++)
         if (!run_variant(s, k == v->kernel ? index : b->first[k], d)) return false;
     return outputs_agree(s, b, &wrong) ||

@@ -98,7 +98,7 @@ static void test_prefixes(void **state) {
     static const char text[] = "graph(%x: f32[4, s0][8, 1] = arg 3 L['x,)'], %y: i64[]) {\n"
                                "  %s: f32[4] = mean(%x, dim=[-1], keepdim=False, dtype=None)\n"
                                "  %g = gelu(%s, approximate='ta\\'nh')  # note\n"
-                               "  return %g, %s\n}";
+                               "  return %g, %x = %s\n}";
     for (size_t n = 0; n < sizeof text - 1; n++) {
         struct arena *a = arena_new();
         const char *why = NULL;

@@ -57,6 +57,12 @@ static void test_leaves(void **state) {
     g->outputs.n = 0;
     broken(g, false, "G4: there is no output");
     g = sample(a);
+    g->inputs.at[1].becomes = 1;
+    broken(g, false, "G4: %y cannot become output 0");
+    g = sample(a);
+    g->inputs.at[0].becomes = 2;
+    broken(g, false, "G4: %x cannot become output 1");
+    g = sample(a);
     g->outputs.at[0] = 99;
     broken(g, false, "G4: output 0 is no node");
     arena_free(a);

@@ -225,6 +225,28 @@ static void test_time(void **state) {
     axpy_free(f, &a);
 }
 
+/* What is kept is there again before every run and every repetition; not before the calls of one.
+ */
+static void test_keep(void **state) {
+    struct fixture *f = *state;
+    struct axpy a = axpy_new(f);
+    struct launch l[] = {axpy_launch(&a, "axpy"), axpy_launch(&a, "axpy")};
+    double us[6];
+    float y;
+    assert_int_equal(device_keep(f->dev, a.y, N * sizeof y, &f->diag), WS_OK);
+    for (int i = 0; i < 2; i++) assert_int_equal(device_run(f->dev, l, 2, &f->diag), WS_OK);
+    device_download(f->dev, &y, a.y + sizeof y, sizeof y, &f->diag);
+    assert_true(y == 2.0f * 2);
+    assert_int_equal(device_time(f->dev, l, 1, 3, true, us, NULL, &f->diag), WS_OK);
+    device_download(f->dev, &y, a.y + (N - 1) * sizeof y, sizeof y, &f->diag);
+    assert_true(y == 2.0f * (N - 1));
+    assert_int_equal(device_keep(f->dev, a.y, 0, &f->diag), WS_OK);
+    assert_int_equal(device_run(f->dev, l, 1, &f->diag), WS_OK);
+    device_download(f->dev, &y, a.y + sizeof y, sizeof y, &f->diag);
+    assert_true(y == 2.0f * 2);
+    axpy_free(f, &a);
+}
+
 /* More than the caches hold, whatever they hold; and every line of it is written every time. */
 static void test_flush_sweeps_the_caches(void **state) {
     struct fixture *f = *state;
@@ -474,6 +496,7 @@ int main(void) {
         TEST(test_run_in_order),
         TEST(test_empty_grid_runs_nothing),
         TEST(test_time),
+        TEST(test_keep),
         TEST(test_flush_sweeps_the_caches),
         TEST(test_missing_entry),
         TEST(test_bad_grid),

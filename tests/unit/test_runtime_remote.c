@@ -104,6 +104,10 @@ static void test_runs_times_and_compares(void **state) {
     /* one run, a warm-up and five samples */
     assert_int_equal(device_download(f->dev, x, p, sizeof x, &f->diag), WS_OK);
     assert_true(x[7] == -7);
+    assert_int_equal(device_keep(f->dev, p, sizeof x, &f->diag), WS_OK);
+    for (int i = 0; i < 2; i++) assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_OK);
+    assert_int_equal(device_download(f->dev, x, p, sizeof x, &f->diag), WS_OK);
+    assert_true(x[7] == 7);
     struct function_facts facts;
     assert_int_equal(device_function_facts(f->dev, l.module, "entry", 1, 0, &facts, &f->diag),
                      WS_OK);

@@ -66,6 +66,39 @@ static enum ws_status cpu_fill(struct device *dev, dptr p, int byte, size_t byte
     return WS_OK;
 }
 
+static void forget(struct cpu_device *c, const char *p) {
+    struct kept **at = &c->kept;
+    while (*at && (*at)->p != p) at = &(*at)->next;
+    if (!*at) return;
+    struct kept *gone = *at;
+    *at = gone->next;
+    free(gone->copy);
+    free(gone);
+}
+
+static enum ws_status cpu_keep(struct device *dev, dptr p, size_t bytes, struct diag *d) {
+    struct cpu_device *c = (struct cpu_device *)dev;
+    char *from = (char *)(uintptr_t)p;
+    forget(c, from);
+    if (!bytes) return WS_OK;
+    struct kept *k = calloc(1, sizeof *k);
+    char *copy = large_alloc(bytes);
+    if (!k || !copy) {
+        free(k);
+        free(copy);
+        return diag_fail(d, WS_MACHINE, "cannot allocate %zu bytes on cpu", bytes);
+    }
+    cpu_copy_parallel(c, copy, from, bytes);
+    *k = (struct kept){c->kept, from, copy, bytes};
+    c->kept = k;
+    return WS_OK;
+}
+
+static void restore_kept(const struct cpu_device *c) {
+    for (const struct kept *k = c->kept; k; k = k->next)
+        cpu_copy_parallel(c, k->p, k->copy, k->bytes);
+}
+
 /* ---- modules --------------------------------------------------------------------------------- */
 
 static bool write_all(int fd, const char *p, size_t n) {
@@ -148,6 +181,7 @@ static void set_threads(const struct cpu_device *c, const struct module *m) {
 }
 
 static enum ws_status cpu_run(struct device *dev, const struct launch *l, int n, struct diag *d) {
+    restore_kept((const struct cpu_device *)dev);
     for (int i = 0; i < n; i++) {
         entry_fn *fn = NULL;
         if (find_entry(l[i].module, l[i].entry, &fn, d) != WS_OK) return d->status;
@@ -180,6 +214,7 @@ static enum ws_status cpu_time(struct device *dev, const struct launch *l, int n
     }
     if (s == WS_OK) time_sample(l, fns, n, us); /* warm-up: pages in code, wakes the thread pool */
     for (int k = 0; k < samples && s == WS_OK; k++) {
+        restore_kept(c);
         if (flush) cpu_flush(c);
         double start = cpu_now_us();
         time_sample(l, fns, n, us + (size_t)k * (size_t)n);
@@ -202,6 +237,7 @@ static void cpu_health(struct device *dev, struct health *out) {
 
 static void cpu_close(struct device *dev) {
     struct cpu_device *c = (struct cpu_device *)dev;
+    while (c->kept) forget(c, c->kept->p);
     free(c->flush);
     c->flush = NULL;
 }
@@ -225,6 +261,7 @@ static const struct device_ops ops = {
     .upload = cpu_upload,
     .download = cpu_download,
     .fill = cpu_fill,
+    .keep = cpu_keep,
     .load = cpu_load,
     .unload = cpu_unload,
     .function_facts = cpu_function_facts,

@@ -20,12 +20,20 @@ struct cpu_team {
     int (*size)(void);
 };
 
+/* See device_keep. */
+struct kept {
+    struct kept *next;
+    char *p, *copy; /* copy: malloc'ed */
+    size_t bytes;
+};
+
 struct cpu_device {
     struct device base;
     int threads;                /* of every parallel loop: one a physical core */
     int cpus[MAX_CPUS], n_cpus; /* one CPU of every physical core that we may use */
     bool pin;                   /* threads are to be bound to these */
     struct cpu_team team;
+    struct kept *kept;    /* malloc'ed */
     unsigned char *flush; /* malloc'ed at first use */
     size_t flush_bytes;
 };
@@ -43,6 +51,7 @@ enum ws_status cpu_flush_prepare(struct cpu_device *c, struct diag *d);
 void cpu_flush(struct cpu_device *c);
 enum ws_status cpu_copy_gbps(struct device *dev, double *gbps, struct diag *d);
 void cpu_fill_parallel(const struct cpu_device *c, void *p, int byte, size_t bytes);
+void cpu_copy_parallel(const struct cpu_device *c, void *to, const void *from, size_t bytes);
 
 /* cpu_team.c */
 void cpu_adopt_team(struct cpu_device *c,

@@ -38,6 +38,23 @@ void cpu_fill_parallel(const struct cpu_device *c, void *p, int byte, size_t byt
         memset(p, byte, bytes);
 }
 
+struct long_copy {
+    char *to;
+    const char *from;
+    size_t bytes;
+};
+
+static void copy_part(void *arg, int64_t i) {
+    const struct long_copy *c = arg;
+    size_t at = (size_t)i * CHUNK, n = c->bytes - at < CHUNK ? c->bytes - at : CHUNK;
+    memcpy(c->to + at, c->from + at, n);
+}
+
+void cpu_copy_parallel(const struct cpu_device *c, void *to, const void *from, size_t bytes) {
+    struct long_copy l = {to, from, bytes};
+    cpu_each(c, (int64_t)((bytes + CHUNK - 1) / CHUNK), copy_part, &l);
+}
+
 /* ---- flush ----------------------------------------------------------------------------------- */
 
 size_t cpu_flush_size(int64_t cache) {

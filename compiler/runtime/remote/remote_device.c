@@ -23,6 +23,7 @@
     OP(upload)                                                                                     \
     OP(download)                                                                                   \
     OP(fill)                                                                                       \
+    OP(keep)                                                                                       \
     OP(load)                                                                                       \
     OP(unload)                                                                                     \
     OP(function_facts)                                                                             \
@@ -162,6 +163,13 @@ static enum ws_status remote_fill(struct device *dev, dptr p, int byte, size_t b
     struct packet *out = begin(dev, OP_fill);
     packet_put_u64(out, p);
     packet_put_u64(out, (uint64_t)byte);
+    packet_put_u64(out, bytes);
+    return call(dev, d);
+}
+
+static enum ws_status remote_keep(struct device *dev, dptr p, size_t bytes, struct diag *d) {
+    struct packet *out = begin(dev, OP_keep);
+    packet_put_u64(out, p);
     packet_put_u64(out, bytes);
     return call(dev, d);
 }
@@ -326,6 +334,7 @@ static const struct device_ops remote_ops = {
     .upload = remote_upload,
     .download = remote_download,
     .fill = remote_fill,
+    .keep = remote_keep,
     .load = remote_load,
     .unload = remote_unload,
     .function_facts = remote_function_facts,
@@ -407,6 +416,11 @@ static void serve_fill(struct server *s, struct diag *d) {
     dptr p = packet_get_u64(&s->in);
     int byte = (int)packet_get_u64(&s->in);
     device_fill(s->dev, p, byte, packet_get_u64(&s->in), d);
+}
+
+static void serve_keep(struct server *s, struct diag *d) {
+    dptr p = packet_get_u64(&s->in);
+    device_keep(s->dev, p, packet_get_u64(&s->in), d);
 }
 
 static void serve_load(struct server *s, struct diag *d) {

@@ -1,0 +1,121 @@
+/* Inputs that are updated in place: which outputs lie where an input does, and what kernels that
+ * write there compute, on the CPU, in every config. */
+#include "generated_test.h"
+#include "graph_test.h"
+#include "ws_tune.h"
+
+static const struct {
+    const char *text, *in_place; /* of the fused program: inputs that outputs take the place of */
+} graphs[] = {
+    {"graph(%p: f32[1003], %g: f32[1003], %m: f32[1003], %v: f32[1003]) {\n"
+     " %d = mul(%p, 0.99)\n %a = mul(%m, 0.9)\n %b = add(%a, %g)\n %c = mul(%v, 0.999)\n"
+     " %e = mul(%g, %g)\n %f = add(%c, %e)\n %s = sqrt(%f)\n %h = add(%s, 1e-3)\n"
+     " %q = div(%b, %h)\n %r = sub(%d, %q)\n return %r, %p = %r, %m = %b, %v = %f\n}\n",
+     "p m v"},
+    {"graph(%x: bf16[37, 65]) {\n %y = gelu(%x)\n return %x = %y\n}\n", "x"},
+    {"graph(%x: f32[7, 1000]) {\n %y = softmax(%x, 1)\n return %x = %y\n}\n", "x"},
+    {"graph(%x: bf16[9, 257], %w: bf16[257]) {\n %y = layer_norm(%x, [257], %w)\n %s = sum(%y)\n"
+     " return %s, %x = %y\n}\n",
+     "x"},
+    {"graph(%x: f32[65, 40]) {\n %y = softmax(%x, 0)\n return %x = %y\n}\n", "x"},
+    /* an earlier kernel reads all of it, this one an element */
+    {"graph(%x: f32[65, 40]) {\n %s = sum(%x)\n %m = mul(%x, 2)\n %y = sub(%m, %s)\n"
+     " return %x = %y\n}\n",
+     "x"},
+    /* what changes places is read before either is written */
+    {"graph(%x: f32[1000], %y: f32[1000]) {\n %a = mul(%x, 2)\n %b = mul(%y, 3)\n"
+     " return %x = %b, %y = %a\n}\n",
+     "x y"},
+    {"graph(%x: f32[500], %y: f32[500]) {\n %a = exp(%y)\n return %x = %a\n}\n", "x"},
+    /* one value cannot be in two places */
+    {"graph(%x: f32[500], %y: f32[500]) {\n %a = add(%x, %y)\n return %x = %a, %y = %a\n}\n", "x"},
+    /* elements are read where others are written */
+    {"graph(%x: f32[40, 40]) {\n %t = permute(%x, [1, 0])\n %y = add(%x, %t)\n"
+     " return %x = %y\n}\n",
+     ""},
+    {"graph(%x: f32[40, 40]) {\n %r = select(%x, 0, 3)\n %y = add(%x, %r)\n return %x = %y\n}\n",
+     ""},
+    {"graph(%x: f32[64]) {\n %y = flip(%x, [0])\n return %x = %y\n}\n", ""},
+    /* memory lies otherwise */
+    {"graph(%x: f32[16, 24][1, 16]) {\n %y = exp(%x)\n return %x = %y\n}\n", ""},
+    /* of one column or row */
+    {"graph(%x: f32[64, 24], %m: f32[24]) {\n %a = sum(%x, 0)\n %b = mul(%m, 0.9)\n"
+     " %c = add(%a, %b)\n %y = sub(%x, %m)\n return %y, %m = %c\n}\n",
+     ""},
+    {"graph(%x: f32[40, 200], %a: f32[40, 30], %b: f32[30, 200]) {\n %p = mm(%a, %b)\n"
+     " %y = add(%x, %p)\n return %x = %y\n}\n",
+     ""},
+    {"graph(%x: f32[6, 300]) {\n %y = cumsum(%x, 1)\n return %x = %y\n}\n", ""},
+};
+
+static struct ws_program *lower(struct arena *a, const char *text, enum device_kind kind) {
+    struct ws_captured *c = NEW(a, struct ws_captured);
+    struct device_limits *limits = NEW(a, struct device_limits);
+    struct diag d = diag_new(a);
+    struct env env = env_read(a);
+    struct device *dev = NULL;
+    if (kind == DEVICE_CUDA)
+        assert_true(device_limits_for_arch("sm_90a", limits));
+    else if (device_open_untimed("cpu", &env, a, &d, &dev) == WS_OK)
+        *limits = *device_limits(dev);
+    else
+        fail_msg("%s", d.text);
+    device_close(dev);
+    *c = (struct ws_captured){
+        .arena = a, .graph = must_parse(a, text), .guards = "", .workload = "test"};
+    struct ws_program *p = ws_lower(c, limits, WS_FUSE, NULL, &d);
+    if (!p) fail_msg("%s", d.text);
+    return p;
+}
+
+static const char *updated(struct arena *a, const struct ws_program *p) {
+    struct buf b = buf_new(a);
+    for (int i = 0; i < p->n_buffers; i++)
+        for (int o = 0; o < p->n_buffers && p->buffers[i].kind == WS_BUF_INPUT; o++)
+            if (p->buffers[o].in_place == i)
+                buf_printf(&b, "%s%s", b.n ? " " : "",
+                           ws_input_info(p->captured, p->buffers[i].index).name);
+    return b.p;
+}
+
+static void test_which(void **state) {
+    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
+        struct arena *a = arena_new();
+        const char *got = updated(a, lower(a, graphs[i].text, DEVICE_CPU));
+        if (strcmp(got, graphs[i].in_place))
+            fail_msg("'%s' in place, not '%s':\n%s", got, graphs[i].in_place, graphs[i].text);
+        assert_string_equal(updated(a, lower(a, graphs[i].text, DEVICE_CUDA)), "");
+        arena_free(a);
+    }
+}
+
+/* A kernel that writes there is another than one that does not. */
+static void test_hash(void **state) {
+    struct arena *a = arena_new();
+    const struct ws_program *p = lower(a, graphs[1].text, DEVICE_CPU),
+                            *q = lower(a,
+                                       "graph(%x: bf16[37, 65]) {\n %y = gelu(%x)\n return %y\n}\n",
+                                       DEVICE_CPU);
+    assert_string_not_equal(p->kernels[0].hash, q->kernels[0].hash);
+    struct config c = {0};
+    c.knob[KNOB_vec] = 16;
+    c.knob[KNOB_nt] = 1;
+    assert_non_null(ws_config_illegal(p, 0, &c, a));
+    assert_null(ws_config_illegal(q, 0, &c, a));
+    arena_free(a);
+}
+
+static void update_graphs(struct arena *a, case_vec *out) {
+    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++)
+        vec_push(a, out, ((struct case_graph){.text = graphs[i].text, .every = 1, .eager = true}));
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_which),
+        cmocka_unit_test(test_hash),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return failed +
+           generated_main(argc, argv, update_graphs, 3, "test_cpu_device", test_cpu_device);
+}
