@@ -9,8 +9,8 @@
  *   numbers                           the model's numbers
  *   number I VALUE                    "ok": number I is VALUE from here on
  *
- * The model's numbers are the floating-point literals of compiler/kernel/cost.c: open_numbers.py
- * makes a copy of that file in which they can be changed, which takes the place of the original. */
+ * The model's numbers are the floating-point literals of compiler/kernel/cost.c and cost_gpu.c:
+ * open_numbers.py makes a copy in which they can be changed, which takes the place of both. */
 #define _GNU_SOURCE /* getline, strsep */
 #include <stdio.h>
 #include <stdlib.h>

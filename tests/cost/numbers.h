@@ -1,4 +1,4 @@
-/* numbers.h: the numbers of the cost model, in the copy of cost.c that open_numbers.py makes. */
+/* numbers.h: the numbers of the cost model, in the copy of it that open_numbers.py makes. */
 #ifndef COST_NUMBERS_H
 #define COST_NUMBERS_H
 

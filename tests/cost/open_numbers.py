@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""compiler/kernel/cost.c with its numbers in an array: what the model was fitted by can then be fitted again.
+"""The cost model of GPUs with its numbers in an array: what it was fitted by can then be fitted again.
 
-    open_numbers.py compiler/kernel/cost.c >cost_open.c
+    open_numbers.py compiler/kernel/cost.c compiler/kernel/cost_gpu.c >cost_open.c
 
-Every floating-point literal of the code becomes an element of cost_numbers, in the order of the file; integers, which
+Every floating-point literal of the code becomes an element of cost_numbers, in the order of the files; integers, which
 are sizes and bounds of the hardware, and literals 0.0 stay. Comments and strings are left alone."""
 
 import re
@@ -13,7 +13,7 @@ TOKEN = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\])*"|(?<![\w.])\d+\.\d*(?:e[+-]?\d+)
 
 
 def main():
-    text = open(sys.argv[1]).read()
+    text = "".join(open(path).read() for path in sys.argv[1:])
     numbers = []
 
     def replace(found):

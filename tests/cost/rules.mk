@@ -2,9 +2,9 @@
 
 COST_MODEL := tests/cost/cost_model
 
-$(BUILD)/tests/cost/cost_open.c: compiler/kernel/cost.c tests/cost/open_numbers.py
+$(BUILD)/tests/cost/cost_open.c: compiler/kernel/cost.c compiler/kernel/cost_gpu.c tests/cost/open_numbers.py
 	@mkdir -p $(@D)
-	@tests/cost/open_numbers.py $< >$@.new && mv $@.new $@
+	@tests/cost/open_numbers.py $(filter %.c,$^) >$@.new && mv $@.new $@
 
 $(BUILD)/tests/cost/cost_open.o: $(BUILD)/tests/cost/cost_open.c $(BUILD)/flags
 	$(call say,cc)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@

@@ -1,0 +1,21 @@
+/* cost.h: the estimate that orders configs, in microseconds. Private to cost.c, which has what both
+ * kinds of devices share, and cost_cpu.c and cost_gpu.c. */
+#ifndef WS_KERNEL_COST_H
+#define WS_KERNEL_COST_H
+
+#include "kernel/kernel.h"
+
+enum {
+    SECTOR = 32, /* bytes that memory hands out at once */
+    LINE = 128,  /* bytes that it hands out fastest */
+};
+
+double cost_on_cpu(const struct kernel *k, const struct layout *y);
+double cost_on_gpu(const struct kernel *k, const struct layout *y);
+
+/* How often rows are gone over. */
+int cost_reads(const struct kernel *k, const struct layout *y);
+/* Bytes across the memory interface when so many blocks run at a time. */
+double cost_traffic(const struct kernel *k, const struct layout *y, int64_t blocks);
+
+#endif

@@ -1,0 +1,503 @@
+/* cost_gpu.c: what a config takes on a GPU, about: the roofline of what it moves, over what keeps
+ * it from that speed. The numbers are fitted to times of an H200 (scripts/cost_model.py). */
+#include <math.h>
+
+#include "kernel/cost.h"
+
+#define COMBINE_US 0.5 /* of the threads that share a column, per wave of blocks */
+
+/* A multiprocessor's, that an H200 needs to reach its memory's speed. */
+enum { BYTES_IN_FLIGHT = 48 << 10 };
+
+static bool scans_columns(const struct kernel *k, const struct layout *y) {
+    return k->kind == KERNEL_SCAN && y->rows_inner;
+}
+
+/* Rows are only read, once. */
+static bool only_reads(const struct kernel *k, const struct layout *y) {
+    if (cost_reads(k, y) > 1) return false;
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (k->stores.at[i].mask & MASK_R && !is_column_store(k, &k->stores.at[i])) return false;
+    return true;
+}
+
+/* And nothing is wanted of L1: no two threads read from a line by elements. */
+static bool needs_no_l1(const struct kernel *k, const struct layout *y) {
+    for (uint32_t i = 0; i < k->values.n; i++) {
+        const struct value_node *v = &k->values.at[i];
+        if (v->kind == INST_LOAD && v->mask & MASK_R && !layout_load_is_vector(k, y, v) &&
+            !layout_load_is_uniform(k, y, v))
+            return false;
+    }
+    return true;
+}
+
+/* What loads that leave no copy in L1, or leave L2 first, take more than others, or less. They do
+ * not drive out of L2 what lies there to be written, about half of it, and read at nine tenths of
+ * the speed: of f32 sums on an H200, 67 MB took 24 us for 27, and 1 GB 261 us for 248. Beside
+ * stores they gain nothing. */
+static double skip_us(const struct kernel *k, const struct layout *y, double bytes_us) {
+    const double SLOWER = 0.085, STAYS = 0.48;
+    double l2 = (double)k->limits->l2_bytes, read = k->bytes_read;
+    if (!y->skip_l1 && !y->leave_l2) return 0;
+    bool gains = only_reads(k, y) && read > 0 && (!y->skip_l1 || needs_no_l1(k, y));
+    if (!gains) return y->skip_l1 ? 0.01 * bytes_us : 0;
+    double part = read < l2 ? read / l2 : 1, dirty_us = l2 / read * bytes_us * part * part;
+    return SLOWER * bytes_us - STAYS * dirty_us;
+}
+
+/* A warp's load is the slower the shorter the runs are that it is made of: rope on an H200 takes
+ * 132 us by runs of 128 bytes or more, 150 to 165 by 64, 228 by 32. Tiles of columns lie beside
+ * each other, so that others want the rest soon: a norm over channels takes 27.8 and 29.6 us by
+ * 128 and 64. */
+static double short_runs(const struct kernel *k, const struct layout *y) {
+    enum { HALF_SECTOR = SECTOR / 2 };
+    const double APART = 0.42, BESIDE = 0.1;
+    int bytes = 0, threads = y->rows_inner ? y->t0 : y->t1;
+    for (uint32_t i = 0; i < k->values.n; i++) {
+        const struct value_node *v = &k->values.at[i];
+        if (v->kind == INST_LOAD && v->mask & MASK_R && dtype_bytes(v->dtype) > bytes)
+            bytes = dtype_bytes(v->dtype);
+    }
+    int run = (threads < 32 ? threads : 32) * y->vec * bytes;
+    double torn = 1; /* rows begin within sectors, which two blocks read then */
+    if (y->rows_inner && kernel_size(k, AXIS_X) * bytes % SECTOR)
+        torn += (double)SECTOR / (y->bx * bytes);
+    if (y->one_head) return 1 + (double)HALF_SECTOR / run; /* both ends of it lie anywhere */
+    if (run >= 256) return torn * (run >= 512 ? 1 : 1.01);
+    double power = y->rows_inner && k->kind == KERNEL_REDUCE ? BESIDE : APART;
+    return torn * 1.04 * pow(run < LINE ? (double)LINE / run : 1, power);
+}
+
+/* Clocks of a multiprocessor that a warp's access takes: about ten instructions with its address
+ * and guard, four of which are issued in a clock, or a clock for each 128 bytes of memory that
+ * lanes `apart` bytes from each other touch, in runs of so many. */
+static double access_clocks(int apart, int run) {
+    enum { INSTRUCTIONS = 10, ISSUED = 4 };
+    double of_run = (double)run * apart / LINE, runs = 32.0 / run;
+    double lines = runs * (runs > 1 && of_run < 1 ? 1 : of_run),
+           issue = (double)INSTRUCTIONS / ISSUED;
+    return lines > 32 ? 32 : lines > issue ? lines : issue;
+}
+
+/* Lanes of a warp whose elements are neighbours: of a scan down columns others have other rows. */
+static int lanes_of_run(const struct kernel *k, const struct layout *y) {
+    return scans_columns(k, y) && y->t0 < 32 ? y->t0 : 32;
+}
+
+/* Shared memory that holds a block's share of its rows. */
+static double kept_bytes(const struct kernel *k, const struct layout *y) {
+    return (double)layout_stage_bytes(k, y) * y->kept;
+}
+
+/* Of a warp, for the windows of one vector. */
+static double window_clocks(const struct kernel *k, const struct layout *y) {
+    double total = 0;
+    for (uint32_t i = 0; y->windows && i < y->windows->all.n; i++) {
+        const struct window *w = &y->windows->all.at[i];
+        int bytes = dtype_bytes(k->schedule->loops->buffers.at[w->buffer].meta.dtype);
+        total += w->pieces.n * access_clocks(bytes * w->apart, 32);
+    }
+    return total;
+}
+
+/* What loads and stores keep a multiprocessor busy with. It is what rows of narrow elements that go
+ * one by one wait for: bf16[8192, 50257] takes 0.7 ms so, and half of that by vectors; and a norm's
+ * weights that are out of step with its rows. */
+static double access_us(const struct kernel *k, const struct layout *y) {
+    enum { FIND_HEAD = 8 };
+    const double TWICE = 1.2, SHIFT = 2; /* the second of two vectors is another lane's first */
+    enum axis inner = y->rows_inner ? AXIS_X : AXIS_R;
+    double rows = (double)kernel_size(k, AXIS_X), points = rows * (double)kernel_size(k, AXIS_R),
+           ends = 0, total = 0;
+    if (y->peel) { /* by the warps that have some */
+        int lanes = (y->head_unit + y->vec - 2 + 31) / 32 * 32, slots = y->t1 * layout_ends(y);
+        ends = rows * (lanes < slots ? lanes : slots);
+        /* where heads end, every thread finds out for itself */
+        total = (y->grid_r ? points / (y->ur * y->vec) : rows * y->t1 * y->cluster) * FIND_HEAD /
+                (y->one_head ? y->ex : 1);
+    }
+    for (uint32_t i = 0; i < k->values.n + k->stores.n; i++) {
+        const struct store_node *st = i < k->values.n ? NULL : &k->stores.at[i - k->values.n];
+        const struct value_node *v = st ? NULL : &k->values.at[i];
+        if (v ? v->kind != INST_LOAD || !(v->mask >> inner & 1) : !(st->mask >> inner & 1))
+            continue;
+        if (v && layout_tap(y, i)) continue;
+        buffer_id b = v ? v->buffer : st->buffer;
+        bool uniform = v && layout_load_is_uniform(k, y, v);
+        int bytes =
+            dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype) * (uniform ? 1 : y->vec);
+        bool whole = v ? layout_load_is_vector(k, y, v) : layout_store_is_vector(k, y, st);
+        int rows_of_one = v && v->mask == MASK_R && y->one_head ? y->ex : 1;
+        bool shifts = v && layout_load_shifts(k, y, v);
+        double clocks = access_clocks(bytes, lanes_of_run(k, y));
+        if (shifts) clocks = TWICE * clocks + SHIFT;
+        total += (v ? cost_reads(k, y) : 1) *
+                 (points / (whole || shifts || uniform ? y->vec : 1) + ends) * clocks / rows_of_one;
+    }
+    total += points / y->vec * window_clocks(k, y);
+    if (y->kept) /* written once, read by each phase, 128 bytes a clock */
+        total += 32 * (1 + layout_phase(y, k->levels)) * kept_bytes(k, y) * ceil(rows / y->bx) *
+                 y->cluster / 128;
+    double rate = 32.0 * k->limits->units * k->limits->clock_ghz * 1e3;
+    return rate > 0 ? total / rate : 0;
+}
+
+/* Who adds up the parts of a split reduction has four of them under way at a time. */
+static double finish_us(const struct kernel *k, const struct layout *y) {
+    enum { AT_ONCE = 4 };
+    if (y->split == 1) return 0;
+    int64_t rows = kernel_size(k, AXIS_X), threads = rows < 64 ? 256 : rows < 16384 ? 8 : 1;
+    int64_t turns = (y->split + AT_ONCE * (y->last_block ? y->t1 : threads) - 1) /
+                    (AT_ONCE * (y->last_block ? y->t1 : threads));
+    return (y->last_block ? 1.0 : 1.1) + (double)turns;
+}
+
+/* Instructions for each element, about: what phases compute again is shared in part. */
+static double element_work(const struct kernel *k) {
+    int64_t rows = 0;
+    bool one_row = ex_is_const(k->ex, k->bound[AXIS_X], &rows) && rows == 1;
+    double work = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        uint8_t mask = x->kind == INST_REDUCE ? k->values.at[x->args[0]].mask : x->mask;
+        if (one_row) mask |= MASK_X;
+        if ((mask & (MASK_X | MASK_R)) != (MASK_X | MASK_R)) continue;
+        if (x->kind == INST_OP) work += op_is_expensive(x->op) ? 8 : 1.0;
+        if (x->kind == INST_REDUCE || x->kind == INST_LOAD) work += 1;
+    }
+    return work + 1;
+}
+
+/* Instructions alone, by the warps there are, of which six a scheduler keep it busy. */
+static double busy_us(const struct kernel *k, const struct layout *y, int64_t resident) {
+    const struct device_limits *d = k->limits;
+    double ghz = d->clock_ghz > 0 ? d->clock_ghz : 1.5;
+    double each = (double)(resident * y->threads) / 32 / 4; /* warps of a scheduler */
+    double issued = each < 6 ? each / 10 : 0.6;
+    double elements = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R);
+    return elements * element_work(k) / (d->units * 128 * issued * ghz * 1e3);
+}
+
+/* A multiprocessor's blocks load while others of them reduce what they have loaded; one that is
+ * alone reduces some of a row that it copies while the rest comes. Out of registers that takes less
+ * than out of shared memory, with a loop around it. */
+static double reduced_us(const struct kernel *k, const struct layout *y, int64_t resident,
+                         double us) {
+    const double LOOP = 1.07, KEPT = 0.6, READ = 0.5, ALONE = 1.5;
+    double busy = busy_us(k, y, resident);
+    if (y->kept) return LOOP * hypot(us, busy * KEPT * (resident > 1 ? 1 : ALONE));
+    return resident > 1 ? hypot(us, busy * READ) : us + busy * READ;
+}
+
+/* Few warps leave gaps between loads and arithmetic where that takes as long as memory, `us`. */
+static double gaps_us(const struct kernel *k, const struct layout *y, int64_t resident, double us) {
+    enum { ENOUGH_WARPS = 32 };
+    double busy = busy_us(k, y, 1 << 10), warps = (double)(resident * y->threads) / 32;
+    if (warps >= ENOUGH_WARPS || busy < 0.7 * us) return 0;
+    return 0.25 * (busy - 0.7 * us) * (1 - warps / ENOUGH_WARPS);
+}
+
+/* Memory and arithmetic, which only in part go on at the same time. */
+static double both_us(const struct kernel *k, const struct layout *y, int64_t resident, double us) {
+    const double SUMMED = 0.4;
+    if (y->kept || y->one_read) return reduced_us(k, y, resident, us);
+    if (k->kind != KERNEL_REDUCE || y->rows_inner) return us + gaps_us(k, y, resident, us);
+    return hypot(us, busy_us(k, y, resident) * SUMMED);
+}
+
+/* Of a scan down columns: what it has made of a tile, and what goes between a warp's threads. */
+static int scan_words(const struct kernel *k, const struct layout *y, int words) {
+    int scanned = layout_scan_words(k, y), more = scanned > words ? scanned - words : 0;
+    return more + (y->t0 < 32 ? 6 : 2);
+}
+
+/* Registers besides those of the raw loads. Where a row is kept, compilers keep what they have made
+ * of its elements for a later phase, too, if it fits. */
+static int element_words(const struct kernel *k, const struct layout *y, int words) {
+    int elements = y->ur * y->vec * y->ex;
+    if (scans_columns(k, y)) return scan_words(k, y, words);
+    if (!y->one_read) return y->vec * y->ex;
+    if (y->rows_inner && elements > 224) return 255 - 30 - words; /* as many as there are */
+    return k->levels && elements > words && elements <= 224 ? elements - words : 0;
+}
+
+/* Blocks come in waves. What a block waits for is hidden by the others of its multiprocessor; but
+ * not the exchanges of the first clusters, which all start together. */
+static double waits_us(const struct kernel *k, const struct layout *y, double waves,
+                       int64_t resident) {
+    double us = waves * 1.6 / (double)(resident * resident);
+    if (y->cluster > 1 && y->rows_inner) us += waves * k->levels;
+    int rounds = kernel_online_squares(k, y->online) ? k->levels : layout_phase(y, k->levels);
+    double exchanges = 0.6 + 0.4 * rounds;
+    if (y->cluster > 1 && !y->rows_inner)
+        us += exchanges * (1 + (waves - 1) / sqrt((double)resident));
+    return us;
+}
+
+/* A tile's threads wait for its group, and go along half of all groups' totals, which are trips to
+ * L2; the memory has other tiles to read meanwhile, half of the time. Down columns the threads of
+ * one have four under way at a time, and there is more to read. On an H200 the cumsum of 67M f32
+ * takes 197 us so, the one down f32[4096, 4096] 41. */
+static double look_back_us(const struct kernel *k, const struct layout *y, double waves) {
+    const double START = 3, TRIPS = 1.2, group = y->rows_inner ? 1.5 : 6.5;
+    if (!y->look_back) return 0;
+    double groups = (double)kernel_size(k, AXIS_R) / y->br / LOOK_BACK_GROUP,
+           at_once = y->rows_inner ? 4 * y->t1 : y->t1;
+    return START + waves * (group + TRIPS * (double)(int64_t)(groups / 2 / at_once)) / 2;
+}
+
+/* Blocks that go down columns tile by tile have nothing under way while they scan one. */
+static double tiles_us(const struct kernel *k, const struct layout *y, double waves,
+                       int64_t resident) {
+    const double TILE = 1.5;
+    if (!scans_columns(k, y) || y->look_back) return 0;
+    return waves * TILE * ceil((double)kernel_size(k, AXIS_R) / y->br) / (double)resident;
+}
+
+/* A GPU begins a block every 1.2 ns, whatever it does: of softmax(0) of f32[1048576, 64] on an
+ * H200, 262144 blocks took 316 us, 131072 of them 158.5, and rope's 131072, too. */
+static double begun_us(double us, double blocks) {
+    const double EACH = 0.00121;
+    return fmax(us, EACH * blocks);
+}
+
+/* Of a thread; more than 255 would spill. */
+static int thread_registers(const struct kernel *k, const struct layout *y, int words) {
+    enum { OF_SQUARES = 4 };
+    int sums = kernel_online_squares(k, y->online) * y->ex * (y->rows_inner ? y->vec : 1);
+    int registers = 30 + words + element_words(k, y, words) + OF_SQUARES * sums;
+    int64_t most = y->fit ? k->limits->regs_unit / (y->fit * y->threads) : 255;
+    if (registers > most) registers = (int)(30 + words < most ? most : 30 + words);
+    return registers;
+}
+
+/* Blocks that a multiprocessor has room for at a time. */
+static int64_t resident_blocks(const struct kernel *k, const struct layout *y, int registers) {
+    const struct device_limits *d = k->limits;
+    int64_t resident = d->max_threads_unit / y->threads,
+            by_registers = d->regs_unit / ((int64_t)registers * y->threads),
+            by_shared = d->smem_unit / (y->smem + SMEM_RESERVED);
+    if (by_registers < resident) resident = by_registers;
+    if (resident > d->max_blocks_unit) resident = d->max_blocks_unit;
+    return by_shared < resident ? by_shared : resident;
+}
+
+/* The part of all lanes whose elements are no others' and none beyond the rows. */
+static double used_lanes(const struct kernel *k, const struct layout *y) {
+    int64_t nx = kernel_size(k, AXIS_X), nr = kernel_size(k, AXIS_R);
+    double used = (double)nx / (double)((nx + y->bx - 1) / y->bx * y->bx);
+    if (y->rows_inner || (!y->one_read && !y->kept && !y->grid_r)) return used;
+    int64_t covered = layout_column_tiles(k, y) * y->br;
+    return nr < covered ? used * ((double)nr / (double)covered) : used;
+}
+
+/* A block that goes along its row in steps has nothing under way while it takes up a step's loads:
+ * one trip to memory a step, of all blocks that are there at a time. */
+static double steps_us(const struct kernel *k, const struct layout *y, double waves) {
+    const double TRIP = 0.7;
+    bool loops = k->kind == KERNEL_REDUCE && !y->one_read && !y->kept;
+    if (!loops) return 0;
+    double row = (double)kernel_size(k, AXIS_R) / (y->cluster * y->split);
+    return waves * TRIP * ceil(row / y->br) * cost_reads(k, y);
+}
+
+/* Of rows that registers keep: of most such kernels on an H200, vectors of 4 elements were 1 to 2 %
+ * faster than of 8, and blocks of up to 4 warps than larger ones. */
+static double row_overhead(const struct kernel *k, const struct layout *y) {
+    if (k->kind != KERNEL_REDUCE || !y->one_read || y->rows_inner) return 0;
+    return (y->vec >= 8 ? 0.02 : 0) + (y->threads > 128 ? 0.015 : 0);
+}
+
+/* What a config takes more than one that is as good as can be. */
+static double overhead(const struct kernel *k, const struct layout *y, int registers) {
+    double barriers = y->t1 > 32 ? 0.3 * k->levels : 0.05 * k->levels;
+    bool scans = scans_columns(k, y);
+    return 1 + 0.02 * barriers + 0.04 / y->vec + (registers > 128 ? 0.1 : 0) +
+           (scans && registers > 80 ? 0.05 : 0) + /* some compilers spill a few */
+           row_overhead(k, y) + (y->threads > 512 ? 0.05 : 0) +
+           (y->grid_r && y->ur * y->ex > 4 ? 0.03 : 0) +
+           (y->t1 > 32 && y->t0 > 1 && !scans ? 0.02 * y->t0 : 0); /* rows wait for each other */
+}
+
+static double tiles_cost(const struct kernel *k, const struct layout *y) {
+    const struct device_limits *d = k->limits;
+    int words = layout_load_words(k, y), registers = thread_registers(k, y, words);
+    if (registers > 255) return 1e9;                              /* would spill */
+    if (scans_columns(k, y)) registers = (registers + 7) / 8 * 8; /* as they are handed out */
+    int64_t resident = resident_blocks(k, y, registers);
+    if (resident < 1) return 1e9;
+    int64_t grid = (kernel_size(k, AXIS_X) + y->bx - 1) / y->bx * y->split * y->cluster;
+    if (y->grid_r || y->look_back) grid *= layout_column_tiles(k, y);
+    if (!grid) return 0;
+    int64_t a_unit = (grid + d->units - 1) / d->units;
+    double fit = (double)(resident * layout_units(k, y)); /* blocks at a time */
+    bool spread = grid >= d->units && a_unit < resident &&
+                  (double)grid <= fit; /* a part of a wave, on all units */
+    if (spread) resident = a_unit, fit = (double)(a_unit * d->units);
+    double in_flight = (double)resident * (y->kept ? kept_bytes(k, y) : y->threads * words * 4.0),
+           rate = in_flight / BYTES_IN_FLIGHT;
+    if (scans_columns(k, y)) rate /= 2; /* a tile is stored when it is scanned */
+    double waves = (double)grid / fit, whole = (double)(int64_t)(waves + 0.999999);
+    double balance = whole > 0 && waves < 8 ? waves / whole : 1; /* the last wave's idle units */
+    double scarce = spread && rate > 0 ? 0.02 / rate : 0;        /* more in flight hides more */
+    if (rate > 1) rate = 1;
+    double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000,
+           us = cost_traffic(k, y, resident * d->units) /
+                (gbps * 1e3 * 0.9 * rate * balance * used_lanes(k, y));
+    us *= overhead(k, y, registers) + (scarce < 0.1 ? scarce : 0.1);
+    /* rows do not join */
+    bool pieces = y->peel || y->ur > 1 || y->br < kernel_size(k, AXIS_R);
+    if (y->rows_inner || (pieces && y->t1 < 32) || y->one_head) us *= short_runs(k, y);
+    if (y->rows_inner && y->t1 > 1 && !scans_columns(k, y)) us += COMBINE_US * whole;
+    us += waits_us(k, y, waves > 1 ? waves : 1, resident);
+    if (y->cluster > 1 && y->one_read && !y->rows_inner) us *= 1.15; /* all blocks load, or none */
+    us += skip_us(k, y, k->bytes_read / (gbps * 1e3));
+    us = hypot(us, access_us(k, y));
+    us = hypot(us, steps_us(k, y, waves > 1 ? waves : 1));
+    if (k->landing) us = hypot(us, busy_us(k, y, resident)); /* comparisons more than loads */
+    us = both_us(k, y, resident, us);
+    us = begun_us(us, (double)grid);
+    return us + finish_us(k, y) + look_back_us(k, y, waves) +
+           tiles_us(k, y, waves > 1 ? waves : 1, resident);
+}
+
+/* Instructions of a warp, for each of its elements: of what varies with r alone, or with x, too. */
+static double column_work(const struct kernel *k, uint8_t mask) {
+    double work = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->mask != mask) continue;
+        if (x->kind == INST_OP) work += op_is_expensive(x->op) ? 8 : 1.5;
+        if (x->kind == INST_LOAD) work += 2;
+    }
+    return work;
+}
+
+/* Registers that hold what is under way of `ur` sources; if all that is taken up lands, indices
+ * were only looked at before. */
+static double hit_words(const struct kernel *k, const struct layout *y) {
+    bool always = layout_lands_always(k, y, k->landing->equal);
+    double words = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind != INST_LOAD || !(x->mask & MASK_R)) continue;
+        if (x->mask & MASK_X)
+            words += y->ur * ceil(y->vec * dtype_bytes(x->dtype) / 4.0);
+        else if (!always)
+            words += y->ur * ceil(dtype_bytes(x->dtype) / 4.0);
+    }
+    return words;
+}
+
+/* Sources that are listed by where they land (hits.c): every block looks at all indices, which come
+ * from L2 but for the first time, in steps that wait for memory and for each other; then it takes
+ * up what it has found, `ur` at a time. Not measured yet. */
+static double hits_cost(const struct kernel *k, const struct layout *y) {
+    const double STEP_US = 1.2, BATCH_US = 1, TEST = 9, HIT = 14, EACH = 4, L2_FASTER = 1.5;
+    const struct device_limits *d = k->limits;
+    double words = hit_words(k, y), nr = (double)kernel_size(k, AXIS_R);
+    double registers = 36 + fmax(words + 4 * y->vec, 3 * y->hits),
+           most = fmin(255, (double)(d->regs_unit / y->threads));
+    if (registers > most) registers = fmax(words + 40, most); /* less is kept */
+    if (registers > 255) return 1e9;                          /* would spill */
+    double resident =
+        fmin(d->max_threads_unit / y->threads, d->regs_unit / (registers * y->threads));
+    resident = fmin(resident, (double)(d->smem_unit / (y->smem + SMEM_RESERVED)));
+    resident = floor(fmin(resident, d->max_blocks_unit));
+    if (resident < 1) return 1e9;
+    double blocks = ceil(ceil((double)kernel_size(k, AXIS_X) / y->bx) / y->held) * y->split;
+    double part = ceil(nr / y->split), waves = ceil(blocks / (resident * d->units));
+    double near = layout_tiles_of_hit(k, y), hits = layout_hits(k, y) * near;
+    double ghz = d->clock_ghz > 0 ? d->clock_ghz : 1.5, warps = (double)y->threads / 32;
+    double tests = part / 32 * (TEST + column_work(k, MASK_R)),
+           landed = hits * warps * (HIT + y->vec * (EACH + column_work(k, MASK_X | MASK_R))),
+           rows = y->held * warps * y->vec * 8;
+    double busy = blocks * (tests + landed + rows) / (d->units * 4 * 0.7 * ghz * 1e3);
+    double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000,
+           memory = cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85),
+           again = blocks * part * 8 / (gbps * 1e3 * L2_FASTER);
+    double alone = ceil(part / (y->threads * y->hits)) * STEP_US + ceil(hits / y->ur) * BATCH_US +
+                   0.2 * y->held;
+    return hypot(hypot(memory, busy), hypot(again, waves * alone)) + finish_us(k, y) + 1;
+}
+
+/* The turns of persistent blocks: a row takes a thread's instructions, one after the other, and the
+ * barriers of its reductions; all warps of a multiprocessor share its schedulers. */
+static double turns_us(const struct kernel *k, const struct layout *y, int64_t turns,
+                       int64_t a_unit) {
+    double ghz = k->limits->clock_ghz > 0 ? k->limits->clock_ghz : 1.5, work = element_work(k);
+    double thread = (double)y->ur * y->vec * y->ex * work; /* instructions of a warp for a row */
+    double barrier = layout_cluster(y) > 1 ? 1200 : y->t1 > 32 ? 300 + y->t1 * 0.8 : 250;
+    double alone = thread + barrier * (k->levels + 1);
+    double warps = (double)(a_unit * y->threads) / 32;
+    double shared = thread * warps / 4;
+    return (double)turns * (alone > shared ? alone : shared) / (ghz * 1e3);
+}
+
+/* Persistent blocks, as many as the config says if they fit: their registers hold a row and the
+ * columns' sums, if any, and between the reductions of a row nobody loads. */
+static double blocks_cost(const struct kernel *k, const struct layout *y) {
+    const struct device_limits *d = k->limits;
+    int words = layout_load_words(k, y), sums = 0;
+    for (uint32_t i = 0; i < k->values.n; i++)
+        if (k->values.at[i].across) sums += y->ur * y->vec * reduction_bytes(k, i) / 4;
+    int64_t registers = 28 + words + sums + 4 * y->ur * y->vec / 3,
+            at_once = d->regs_unit / (registers * y->threads);
+    if (registers > 250 || registers * y->threads > d->regs_unit) return 1e9; /* would spill */
+    int64_t rows = kernel_size(k, AXIS_X), nr = kernel_size(k, AXIS_R), parts = y->blocks,
+            blocks = parts * y->cluster;
+    if (!rows || !blocks) return 0;
+    if (at_once > d->max_threads_unit / y->threads) at_once = d->max_threads_unit / y->threads;
+    int64_t by_shared = d->smem_unit / (y->smem + SMEM_RESERVED);
+    if (at_once > by_shared) at_once = by_shared;
+    int64_t units = layout_units(k, y), a_unit = (blocks + units - 1) / units;
+    if (blocks > at_once * units) return 1e8 * (double)a_unit; /* a second wave */
+    double tile = y->stages > 1 ? (double)layout_stage_bytes(k, y) * (y->stages - 1)
+                                : (double)(y->threads * words * 4) * 0.5;
+    double rate = (double)a_unit * tile / BYTES_IN_FLIGHT;
+    int64_t tiles = (rows + y->bx - 1) / y->bx, turns = (tiles + parts - 1) / parts;
+    double balance = (double)tiles / (double)(turns * parts),
+           used = (double)nr / ((double)y->br * y->cluster);
+    if (blocks < units) balance *= (double)blocks / (double)units;
+    double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000;
+    double us =
+        cost_traffic(k, y, blocks) / (gbps * 1e3 * 0.9 * (rate < 1 ? rate : 1) * balance * used);
+    us = hypot(us, turns_us(k, y, turns, a_unit)) * (1 + 0.025 * (layout_cluster(y) - 1));
+    if (y->vec >= 8 && y->ur * y->vec * y->ex >= 32) us *= 1.06; /* registers are short */
+    if (y->stages > 1 && rate > 1) us *= 1 + 0.04 * log2(rate);  /* reads that stores wait for */
+    double finish = k->columns ? 2.5 : 0, alone = k->columns ? 1.1 : 1.03; /* uneven ends */
+    us = us * alone * (1 + 0.04 / y->vec + (rate > 0.2 ? 0.02 / rate : 0.1)) + finish;
+    return us + skip_us(k, y, k->bytes_read / (gbps * 1e3));
+}
+
+/* Clocks of a multiprocessor for each step along the depth: what nothing hides, for it is waited
+ * for together (a tile's loads and barriers, the copies into shared memory), and what the warps of
+ * all resident blocks take from its four schedulers. The numbers are fitted to products of 1024^3
+ * and 2048^3 on an H200; fitted to one workload, they are within 15 % of the other's times. */
+static double matmul_cost(const struct kernel *k, const struct layout *y) {
+    const double TILE = 990, STEP = 53, COPY = 150; /* clocks: of each tile, step, element copied */
+    const double OPERAND = 0.17, COPIED = 25;       /* instructions: from shared memory, into it */
+    const double CONFLICTS = 1.3; /* threads read 64 bytes apart: they meet in the same banks */
+    const struct device_limits *d = k->limits;
+    double tiles = (double)kernel_size(k, AXIS_Z) * ceil((double)kernel_size(k, AXIS_M) / y->bx) *
+                   ceil((double)kernel_size(k, AXIS_N) / y->br);
+    int bytes = dtype_bytes(dtype_opmath(k->values.at[k->dot].dtype));
+    double depth = (double)y->smem / bytes / (y->bx + y->br);
+    double copied = (double)(y->bx + y->br) / y->threads; /* elements a thread, for each step */
+    double sums = (double)y->ex * y->vec, registers = 30 + 1.5 * sums;
+    double resident = floor(d->regs_unit / (registers * y->threads));
+    resident = fmax(1, fmin(resident, (double)d->max_threads_unit / y->threads));
+    double alone = STEP + COPY * copied + TILE / depth,
+           warp = (sums + OPERAND * (y->ex + y->vec) + COPIED * copied) / 4;
+    double blocks = ceil(tiles / d->units), waves = ceil(blocks / resident);
+    double step = waves * alone + blocks * y->threads / 32 * warp;
+    double ghz = d->clock_ghz > 0 ? d->clock_ghz : 1.5;
+    return (double)kernel_size(k, AXIS_R) * step * (y->vec > 8 ? CONFLICTS : 1) / (ghz * 1e3);
+}
+
+double cost_on_gpu(const struct kernel *k, const struct layout *y) {
+    if (k->kind == KERNEL_MATMUL) return matmul_cost(k, y);
+    if (y->hits) return hits_cost(k, y);
+    return (y->blocks ? blocks_cost : tiles_cost)(k, y);
+}
