@@ -238,30 +238,31 @@ static enum ws_status poison_written(const struct buffers *b, struct diag *d) {
     return d->status;
 }
 
-enum ws_status plan_run(const struct plan *p, struct buffers *b, struct diag *d) {
-    struct diag own = diag_new(d->arena);
-    struct launches l;
-    if (plan_launches(p, b, &l, d) != WS_OK ||
-        device_run(b->machine->device, l.at, l.n, &own) == WS_OK)
-        return d->status;
-    return diag_fail(d, own.status, "the %s program failed: %s\nits configs: %s", p->name,
-                     own.message, plan_text(p, d->arena));
-}
-
 /* What the data's outputs are from now on. */
-static void show_outputs(const struct buffers *b, struct data *x) {
+static void show_outputs(const struct buffers *b) {
+    struct data *x = b->data;
     for (int i = 0; i < b->program->n_buffers; i++)
         if (b->program->buffers[i].kind == WS_BUF_OUTPUT)
             x->outputs[b->program->buffers[i].index] = b->at[i];
     for (int i = 0; i < x->captured->n_outputs; i++) x->outputs[i] = x->outputs[x->first_output[i]];
 }
 
+enum ws_status plan_run(const struct plan *p, struct buffers *b, struct diag *d) {
+    struct diag own = diag_new(d->arena);
+    struct launches l;
+    if (plan_launches(p, b, &l, d) != WS_OK) return d->status;
+    show_outputs(b);
+    if (device_run(b->machine->device, l.at, l.n, &own) == WS_OK) return d->status;
+    return diag_fail(d, own.status, "the %s program failed: %s\nits configs: %s", p->name,
+                     own.message, plan_text(p, d->arena));
+}
+
 enum ws_status plan_check(const struct plan *p, struct data *x, struct buffers *b, bool trust,
                           struct diag *d) {
     const char *message;
-    if (buffers_renew(b, d) != WS_OK || poison_written(b, d) != WS_OK) return d->status;
-    show_outputs(b, x);
-    if (plan_run(p, b, d) != WS_OK || buffers_check(b, &message, d) != WS_OK) return d->status;
+    if (buffers_renew(b, d) != WS_OK || poison_written(b, d) != WS_OK ||
+        plan_run(p, b, d) != WS_OK || buffers_check(b, &message, d) != WS_OK)
+        return d->status;
     if (message) return diag_fail(d, WS_WRONG, "the %s program is wrong: %s", p->name, message);
     if (trust) return data_trust_outputs(x, d);
     return data_check_outputs(x, arena_printf(d->arena, "the %s program", p->name), d);
