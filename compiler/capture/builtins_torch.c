@@ -49,17 +49,17 @@ NATIVE(stride) {
     return out;
 }
 
-NATIVE(tensor_dtype) { return py_dtype(tensor_meta(vm, v[0])->dtype); }
-NATIVE(ndim) { return py_int(tensor_meta(vm, v[0])->rank); }
+NATIVE(tensor_dtype) { return py_dtype(selected_meta(vm, v[0])->dtype); }
+NATIVE(ndim) { return py_int(selected_meta(vm, v[0])->rank); }
 NATIVE(numel) { return tensor_size(vm, meta_numel(vm->ex, tensor_meta(vm, v[0]))); }
-NATIVE(element_size) { return py_int(dtype_bytes(tensor_meta(vm, v[0])->dtype)); }
+NATIVE(element_size) { return py_int(dtype_bytes(selected_meta(vm, v[0])->dtype)); }
 NATIVE(requires_grad) { return py_bool(v[0].tensor->requires_grad); }
 NATIVE(is_leaf) {
     const struct tensor *t = v[0].tensor;
     return py_bool(!t->requires_grad || (vm->eager ? !t->tape : t->graph == vm->init));
 }
 NATIVE(false_) { return py_false; }
-NATIVE(tensor_is_float) { return py_bool(dtype_is_float(tensor_meta(vm, v[0])->dtype)); }
+NATIVE(tensor_is_float) { return py_bool(dtype_is_float(selected_meta(vm, v[0])->dtype)); }
 NATIVE(is_contiguous) { return py_bool(meta_is_contiguous(vm->ex, tensor_meta(vm, v[0]))); }
 
 NATIVE(requires_grad_) {

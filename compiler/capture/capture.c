@@ -79,9 +79,20 @@ static const struct place *parameter_source(struct vm *vm, const struct code *co
 
 /* -- tracing ------------------------------------------------------------------------------- */
 
+/* What a mask has picked is returned: the line that made it is to blame. */
+static void refuse_selected(struct vm *vm, const struct tensor *t) {
+    struct span where = t->graph->nodes.at[t->node].where;
+    diag_fail_at(vm->diag, WS_WRONG, vm->file, where,
+                 "graph break: data-dependent shape of an index by a mask at line %u; torch.where "
+                 "keeps the shape",
+                 where.line);
+    vm_leave(vm);
+}
+
 static void collect_outputs(struct forward *t, struct py v) {
     struct vm *vm = t->vm;
     vm_nest(vm);
+    if (v.kind == PY_TENSOR && v.tensor->selected) refuse_selected(vm, v.tensor);
     if (v.kind == PY_TENSOR) vec_push(vm->arena, &t->outputs, v);
     struct py iter;
     bool pair = v.kind == PY_INSTANCE && v.instance->class->module &&

@@ -47,8 +47,7 @@ static struct py slice_of(struct vm *vm, struct py x, int dim, const struct slic
 }
 
 static __attribute__((noreturn)) void refuse_index(struct vm *vm, struct py i) {
-    if (i.kind == PY_TENSOR && tensor_meta(vm, i)->dtype == DT_BOOL)
-        vm_break(vm, "shape of an index by a mask", "torch.where keeps the shape");
+    if (i.kind == PY_TENSOR && tensor_meta(vm, i)->dtype == DT_BOOL) selected_refuse(vm);
     if (i.kind == PY_TENSOR)
         vm_raise(vm, EXC_IndexError,
                  "tensors used as indices must be long, int, byte or bool tensors");
@@ -96,6 +95,8 @@ static bool is_index(struct vm *vm, struct py i) {
 }
 
 struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
+    struct py picked;
+    if (selected_subscript(vm, x, index, &picked)) return picked;
     const struct list one = {.at = &index, .n = 1},
                       *parts = index.kind == PY_TUPLE ? index.list : &one;
     int rank = tensor_meta(vm, x)->rank, used = consumed(vm, parts), dim = 0;
@@ -160,12 +161,14 @@ static struct py like(struct vm *vm, struct py part, struct py v) {
     return tensor_call(vm, OP_EXPAND_AS, expand, 2);
 }
 
-/* x[mask] = v in a graph, where the shape of x[mask] is not known: all of x, with v there. A mask
- * of fewer dimensions is of the first. */
+/* x[mask] = v in a graph, where the shape of x[mask] is not known: all of x, with v there, the same
+ * for all rows or picked by that mask. A mask of fewer dimensions is of the first. */
 static bool set_masked(struct vm *vm, struct py x, struct py i, struct py v) {
     bool mask = i.kind == PY_TENSOR && tensor_meta(vm, i)->dtype == DT_BOOL;
-    bool one = v.kind != PY_TENSOR || !tensor_meta(vm, v)->rank;
-    if (!mask || !one || tensor_meta(vm, i)->rank > tensor_meta(vm, x)->rank) return false;
+    if (!mask) return false;
+    if (selected_set(vm, x, i, v)) return true;
+    int rows = tensor_meta(vm, x)->rank - tensor_meta(vm, i)->rank;
+    if (rows < 0 || (v.kind == PY_TENSOR && tensor_meta(vm, v)->rank > rows)) selected_refuse(vm);
     for (int k = tensor_meta(vm, i)->rank; k < tensor_meta(vm, x)->rank; k++) {
         struct py args[2] = {i, py_int(k)};
         i = tensor_call(vm, OP_UNSQUEEZE, args, 2);

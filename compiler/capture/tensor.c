@@ -98,6 +98,7 @@ static node_id input_of(struct vm *vm, struct py t) {
 }
 
 node_id tensor_node(struct vm *vm, struct py t) {
+    if (t.tensor->selected) selected_refuse(vm);
     if (tensor_is_eager(vm, t)) return eager_input(vm, t.tensor);
     if (t.tensor->graph == vm_graph(vm)) return functional_node(vm, t.tensor);
     if (vm->trace) return trace_input(vm, t);
@@ -370,6 +371,10 @@ static node_id detached(struct vm *vm, node_id node, bool grad) {
 
 /* x becomes an operator's result, which may be of another type, but of no higher category. */
 static struct py update(struct vm *vm, struct py x, struct py result) {
+    if (x.tensor->selected) { /* nobody else looks at what a mask has picked out */
+        *x.tensor = *result.tensor;
+        return x;
+    }
     enum dtype from = tensor_meta(vm, result)->dtype, to = tensor_meta(vm, x)->dtype;
     if (dtype_category(from) > dtype_category(to))
         vm_raise(vm, EXC_RuntimeError, "result type %s can't be cast to the desired output type %s",
@@ -381,6 +386,8 @@ struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a
     check_sizes(vm, b->op, a);
     const struct py *first = first_tensor(a);
     bool in_place = first && wants_in_place(vm, b, a);
+    struct py rows;
+    if (selected_op(vm, b, a, &rows)) return in_place ? update(vm, *first, rows) : rows;
     if (vm->eager && !vm->tracing) {
         struct py out = compute(vm, b, a, needs_grad(vm, a));
         return in_place ? update(vm, *first, out) : out;

@@ -267,10 +267,17 @@ struct view_step { /* a VIEW operator; args[0] is what it is applied to */
     const struct arg *args;
     uint8_t n_args;
 };
+/* Which rows of a tracked tensor count, as x[mask] has them: see selected.c. */
+struct selection {
+    node_id mask; /* as the program gave it */
+    node_id rows; /* of one dimension */
+};
+
 struct tensor {
     struct graph *graph; /* init or captured; NULL: eager, with a value in storage */
     node_id node;
-    enum input_kind kind; /* what it is once it becomes an input */
+    const struct selection *selected; /* NULL: it is what node is */
+    enum input_kind kind;             /* what it is once it becomes an input */
     bool requires_grad;
     struct storage *storage;
 

@@ -209,6 +209,16 @@ bool tensor_binary(struct vm *vm, const char *sign, struct py x, struct py y, bo
                    struct py *out);
 /* x keeps its identity and gets the value of v. */
 struct py tensor_assign(struct vm *vm, struct py x, struct py v);
+/* -- selected.c: x[mask] in a graph */
+/* x[mask], if x has rows for the mask; a script's trace ends there instead. */
+bool selected_subscript(struct vm *vm, struct py x, struct py mask, struct py *out);
+/* The operator on arguments of which some are selected; false if none is. */
+bool selected_op(struct vm *vm, const struct builtin *b, const struct args *a, struct py *out);
+/* x[mask] = v, v selected by the same mask. */
+bool selected_set(struct vm *vm, struct py x, struct py mask, struct py v);
+/* Of any tensor; of a selected one all but its first size. */
+const struct meta *selected_meta(struct vm *vm, struct py t);
+void selected_refuse(struct vm *vm) __attribute__((noreturn));
 /* -- functional.c: views and updates in place */
 /* Is node, one primitive step of a view, the same memory as its operand? */
 bool functional_keeps_memory(const struct graph *g, const struct node *n);

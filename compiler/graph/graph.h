@@ -264,6 +264,11 @@ struct graph *graph_decompose(struct graph *g);
  * each pair of a source and a place, which nobody wants in memory, the reference least of all. */
 struct graph *graph_decompose_but_landings(struct graph *g);
 
+/* rowwise.c: has output 0 a row, along its first dimension, for each row of the inputs i with
+ * rows[i], made of that row alone? Needs: a decomposed graph. False may mean that it is not known.
+ */
+bool graph_is_rowwise(const struct graph *g, const bool *rows);
+
 /* extrema_first.c: amax(relu(x)) as relu(amax(x)), through windows and views, where nobody else
  * reads what is between. Needs: a decomposed, simplified graph. Returns a new graph in the same
  * arena. */

@@ -560,7 +560,8 @@ def scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
 
 
 def masked_select(self, mask):
-    graph_break('shape of Tensor.masked_select()', 'torch.where(condition, a, b) keeps the shape')
+    self, mask = torch.broadcast_tensors(self, mask)
+    return self[mask]
 
 
 def msort(self):

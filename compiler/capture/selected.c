@@ -1,0 +1,463 @@
+/* selected.c: x[mask] in the graph of a workload, where nobody knows how many rows that has.
+ *
+ *   picked = loss[mask]     all rows, one for each element of mask; those that count are
+ *                           where(mask, loss, 1), and nothing is wanted of the others
+ *   picked.mean()           sum(where(mask, picked, 0)) / sum(mask)
+ *   x[mask] = y[mask] * 2   x = where(mask, y * 2, x)
+ *
+ * Between the mask and the reduction there may be whatever makes each row of that row alone, by the
+ * proof of graph/rowwise.c; all that is picked by one mask goes together. Anything else asks for
+ * the shape, and is refused as the subscript was. A script's trace ends in front of it. */
+#include <math.h>
+#include <string.h>
+
+#include "capture/vm.h"
+
+const struct meta *selected_meta(struct vm *vm, struct py t) {
+    if (!t.tensor->selected) return tensor_meta(vm, t);
+    return &t.tensor->graph->nodes.at[t.tensor->node].meta;
+}
+
+void selected_refuse(struct vm *vm) {
+    vm_break(vm, "shape of an index by a mask", "torch.where keeps the shape");
+}
+
+static const struct node *node_at(struct vm *vm, node_id n) { return &vm_graph(vm)->nodes.at[n]; }
+
+static struct py tuple_of_sizes(struct vm *vm, const struct meta *m, int from) {
+    struct py out = py_list(vm->arena, PY_TUPLE, NULL, 0);
+    for (int k = from; k < m->rank; k++) vec_push(vm->arena, out.list, tensor_size(vm, m->size[k]));
+    return out;
+}
+
+static struct py call2(struct vm *vm, enum op op, struct py a, struct py b) {
+    struct py args[2] = {a, b};
+    return tensor_call(vm, op, args, 2);
+}
+
+static struct py call3(struct vm *vm, enum op op, struct py a, struct py b, struct py c) {
+    struct py args[3] = {a, b, c};
+    return tensor_call(vm, op, args, 3);
+}
+
+/* ---- picking --------------------------------------------------------------------------------- */
+
+static bool is_mask(struct vm *vm, struct py v) {
+    return v.kind == PY_TENSOR && !v.tensor->selected && !tensor_is_eager(vm, v) &&
+           tensor_meta(vm, v)->dtype == DT_BOOL;
+}
+
+/* The mask's dimensions are x's first. */
+static bool has_rows_for(struct vm *vm, const struct meta *x, const struct meta *mask) {
+    if (!mask->rank || mask->rank > x->rank) return false;
+    for (int k = 0; k < mask->rank; k++)
+        if (mask->size[k] != x->size[k]) return false;
+    return true;
+}
+
+/* As many ones behind its rows as x has other dimensions. */
+static struct py mask_like(struct vm *vm, struct py rows, struct py x) {
+    for (int k = 1; k < tensor_meta(vm, x)->rank; k++)
+        rows = call2(vm, OP_UNSQUEEZE, rows, py_int(k));
+    return rows;
+}
+
+/* Rows that count, and `other` in the place of the rest: no gradient goes there. */
+static struct py fill_rest(struct vm *vm, const struct selection *s, struct py x, struct py other) {
+    struct py rows = tensor_new(vm, s->rows);
+    return call3(vm, OP_WHERE, mask_like(vm, rows, x), x, other);
+}
+
+/* What functions are defined of, and have a slope at, as a rule: of integers, the first index. */
+static struct py harmless(enum dtype t) {
+    return dtype_is_float(t) ? py_float(1) : t == DT_BOOL ? py_false : py_int(0);
+}
+
+static struct py number_like(struct vm *vm, struct py x, struct py number) {
+    return call2(vm, OP_FULL_LIKE, x, number);
+}
+
+static struct py select(struct vm *vm, struct py x, const struct selection *s) {
+    struct py out = tensor_new(vm, tensor_node(vm, x));
+    out.tensor->requires_grad = x.tensor->requires_grad;
+    out.tensor->selected = s;
+    return out;
+}
+
+/* All its dimensions that the mask has as one: (N, ...). */
+static struct py rows_of(struct vm *vm, struct py x, int mask_rank) {
+    struct py size = tuple_of_sizes(vm, tensor_meta(vm, x), mask_rank - 1);
+    ex n = ex_const(vm->ex, 1);
+    for (int k = 0; k < mask_rank; k++) n = ex_mul(vm->ex, n, tensor_meta(vm, x)->size[k]);
+    size.list->at[0] = tensor_size(vm, n);
+    return call2(vm, OP_VIEW, x, size);
+}
+
+/* ---- of one mask ----------------------------------------------------------------------------- */
+
+static bool same_value(const struct graph *g, node_id a, node_id b, int depth);
+
+static bool same_arg(const struct graph *g, const struct arg *a, const struct arg *b, int depth) {
+    if (a->kind != b->kind) return false;
+    switch (a->kind) {
+    case ARG_NODE: return same_value(g, a->node, b->node, depth);
+    case ARG_INT: return a->i == b->i;
+    case ARG_FLOAT: return a->f == b->f;
+    case ARG_BOOL: return a->b == b->b;
+    case ARG_DTYPE: return a->dtype == b->dtype;
+    case ARG_NONE: return true;
+    default: return false;
+    }
+}
+
+/* Written twice: x[y != 0] and z[y != 0]. */
+static bool same_value(const struct graph *g, node_id a, node_id b, int depth) {
+    const struct node *x = &g->nodes.at[a], *y = &g->nodes.at[b];
+    if (a == b) return true;
+    if (!depth || x->op != y->op || x->op == OP_INPUT || x->n_args != y->n_args ||
+        op_info(x->op)->class == CREATE)
+        return false;
+    for (int i = 0; i < x->n_args; i++)
+        if (!same_arg(g, &x->args[i], &y->args[i], depth - 1)) return false;
+    return true;
+}
+
+static bool same_selection(struct vm *vm, const struct selection *a, const struct selection *b) {
+    enum { DEPTH = 8 };
+    return a == b || same_value(vm_graph(vm), a->mask, b->mask, DEPTH);
+}
+
+bool selected_set(struct vm *vm, struct py x, struct py mask, struct py v) {
+    if (v.kind != PY_TENSOR || !v.tensor->selected) return false;
+    if (v.tensor->graph != vm_graph(vm)) selected_refuse(vm);
+    struct selection given = {.mask = tensor_node(vm, mask)};
+    if (!same_selection(vm, v.tensor->selected, &given) ||
+        !has_rows_for(vm, tensor_meta(vm, x), tensor_meta(vm, mask)))
+        selected_refuse(vm);
+    struct py all = tensor_new(vm, v.tensor->node), to = mask;
+    all.tensor->requires_grad = v.tensor->requires_grad;
+    for (int k = tensor_meta(vm, mask)->rank; k < tensor_meta(vm, x)->rank; k++)
+        to = call2(vm, OP_UNSQUEEZE, to, py_int(k));
+    struct py shaped = call2(vm, OP_VIEW, all, tuple_of_sizes(vm, tensor_meta(vm, x), 0));
+    shaped = call2(vm, OP_CAST, shaped, py_dtype(tensor_meta(vm, x)->dtype));
+    tensor_assign(vm, x, call3(vm, OP_WHERE, to, shaped, x));
+    return true;
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+/* A call whose selected tensors have become all of their rows. */
+struct picked {
+    struct args all;
+    const struct selection *of;
+    VEC(node_id) nodes; /* of these tensors */
+};
+
+static struct py all_rows(struct vm *vm, struct picked *p, struct py v) {
+    if (py_is_sequence(v)) {
+        struct py list = py_list(vm->arena, v.kind, v.list->at, v.list->n);
+        for (uint32_t i = 0; i < list.list->n; i++)
+            if (list.list->at[i].kind == PY_TENSOR)
+                list.list->at[i] = all_rows(vm, p, list.list->at[i]);
+        return list;
+    }
+    if (v.kind != PY_TENSOR || !v.tensor->selected) return v;
+    bool here = v.tensor->graph == vm_graph(vm);
+    if (!here || (p->of && !same_selection(vm, p->of, v.tensor->selected))) selected_refuse(vm);
+    p->of = v.tensor->selected;
+    struct py out = tensor_new(vm, v.tensor->node);
+    out.tensor->requires_grad = v.tensor->requires_grad;
+    vec_push(vm->arena, &p->nodes, out.tensor->node);
+    return out;
+}
+
+static bool any_selected(const struct py *at, uint32_t n) {
+    bool any = false;
+    for (uint32_t i = 0; i < n; i++) {
+        any |= at[i].kind == PY_TENSOR && at[i].tensor->selected;
+        any |= py_is_sequence(at[i]) && at[i].list->n && at[i].list->at[0].kind == PY_TENSOR &&
+               any_selected(at[i].list->at, at[i].list->n);
+    }
+    return any;
+}
+
+static struct picked pick(struct vm *vm, const struct args *a) {
+    struct py *at = NEW_ARRAY(vm->arena, struct py, a->n),
+              *named = NEW_ARRAY(vm->arena, struct py, a->n_named);
+    struct picked p = {0};
+    for (uint32_t i = 0; i < a->n; i++) at[i] = all_rows(vm, &p, a->at[i]);
+    for (uint32_t i = 0; i < a->n_named; i++) named[i] = all_rows(vm, &p, a->named[i]);
+    p.all = (struct args){at, a->n, a->names, named, a->n_named};
+    return p;
+}
+
+/* The operator on all rows; results are new tensors. */
+static struct py apply(struct vm *vm, enum op op, const struct args *a) {
+    struct builtin b = {.name = op_info(op)->name, .op = op};
+    return tensor_op(vm, &b, a);
+}
+
+/* By what was made since the graph had `since` nodes, in a graph of its own: does `to` have a row
+ * for each row of what is picked? */
+static bool is_rowwise(struct vm *vm, const struct picked *p, node_id since, struct py to) {
+    struct graph *g = vm_graph(vm), *own = graph_new(vm->arena, vm->ex, g->src);
+    node_id *map = NEW_ARRAY(vm->arena, node_id, g->nodes.n), end = to.tensor->node;
+    bool *known = NEW_ARRAY(vm->arena, bool, g->nodes.n);
+    VEC(bool) rows = {0};
+    for (node_id i = since; i <= end; i++)
+        for (int k = 0; k < g->nodes.at[i].n_args; k++) {
+            const node_id *at;
+            for (int n = arg_nodes(&g->nodes.at[i].args[k], &at); n-- > 0;) {
+                if (at[n] >= since || known[at[n]]) continue;
+                bool picked = false;
+                for (uint32_t j = 0; j < p->nodes.n; j++) picked |= p->nodes.at[j] == at[n];
+                known[at[n]] = true;
+                map[at[n]] = graph_input(own, "x", INPUT_ARG, "x", &g->nodes.at[at[n]].meta, 0);
+                vec_push(vm->arena, &rows, picked);
+            }
+        }
+    for (node_id i = since; i <= end; i++) map[i] = graph_copy(own, g, i, map);
+    vec_push(vm->arena, &own->outputs, map[end]);
+    return end >= since && graph_is_rowwise(graph_decompose(own), rows.at);
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+/* The argument of that name; NULL if the operator has none. */
+static const struct arg *argument(const struct node *n, const char *name) {
+    const struct op_info *op = op_info(n->op);
+    for (int i = 0; i < n->n_args; i++)
+        if (!strcmp(op->params[i].name, name)) return &n->args[i];
+    return NULL;
+}
+
+/* Does the operator reduce along the rows, perhaps among others? */
+static bool reduces_rows(struct vm *vm, const struct node *n) {
+    const struct arg *dim = argument(n, "dim");
+    if (!dim) return n->n_args == 1;
+    if (dim->kind == ARG_INT) return dim->i == ex_const(vm->ex, 0);
+    for (uint32_t i = 0; dim->kind == ARG_INTS && i < dim->ints.n; i++)
+        if (dim->ints.at[i] == ex_const(vm->ex, 0)) return true;
+    return dim->kind != ARG_INTS || !dim->ints.n;
+}
+
+static struct py extreme(enum dtype t, bool low) {
+    int bits = 8 * dtype_bytes(t);
+    if (t == DT_BOOL) return py_bool(!low);
+    if (dtype_is_float(t)) return py_float(low ? -INFINITY : INFINITY);
+    if (t == DT_U8) return py_int(low ? 0 : UINT8_MAX);
+    int64_t most = (int64_t)(UINT64_MAX >> (65 - bits));
+    return py_int(low ? -most - 1 : most);
+}
+
+/* What changes no result of the reduction; UNSET: not known. */
+static struct py neutral(enum op op, enum dtype t) {
+    switch ((int)op) {
+    case OP_SUM:
+    case OP_NORM:
+    case OP_ANY: return t == DT_BOOL ? py_false : py_int(0);
+    case OP_PROD:
+    case OP_ALL: return t == DT_BOOL ? py_true : py_int(1);
+    case OP_AMAX:
+    case OP_MAX: return extreme(t, true);
+    case OP_AMIN:
+    case OP_MIN: return extreme(t, false);
+    case OP_LOGSUMEXP: return dtype_is_float(t) ? py_float(-INFINITY) : py_unset;
+    default: return py_unset;
+    }
+}
+
+/* What a reduction is told: dimensions, or None, and whether they stay, as of size 1. */
+struct dims {
+    const struct arg *which;
+    struct py list, keep;
+};
+
+static struct dims dims_of(struct vm *vm, const struct node *n) {
+    struct dims d = {.which = argument(n, "dim"), .list = py_none};
+    d.keep = py_bool(argument(n, "keepdim")->b);
+    if (d.which->kind == ARG_INTS && d.which->ints.n) {
+        d.list = py_list(vm->arena, PY_TUPLE, NULL, 0);
+        for (uint32_t i = 0; i < d.which->ints.n; i++)
+            vec_push(vm->arena, d.list.list, py_int(ex_value(vm->ex, d.which->ints.at[i])));
+    }
+    return d;
+}
+
+static struct py filled(struct vm *vm, const struct picked *p, struct py x, struct py value) {
+    return fill_rest(vm, p->of, x, number_like(vm, x, value));
+}
+
+/* How many elements of x are added up: of each row that counts, those of the other dimensions. */
+static struct py count(struct vm *vm, const struct picked *p, struct py x, const struct dims *d) {
+    const struct meta *m = tensor_meta(vm, x);
+    ex others = ex_const(vm->ex, 1);
+    for (int k = 1; k < m->rank; k++) {
+        bool named = d->list.kind == PY_NONE;
+        for (uint32_t i = 0; !named && i < d->which->ints.n; i++)
+            named = d->which->ints.at[i] == ex_const(vm->ex, k);
+        if (named) others = ex_mul(vm->ex, others, m->size[k]);
+    }
+    enum dtype t = m->dtype;
+    struct py rows = tensor_new(vm, p->of->rows), sum = tensor_call(vm, OP_SUM, &rows, 1);
+    return call2(vm, OP_CAST, call2(vm, OP_MUL, sum, tensor_size(vm, others)), py_dtype(t));
+}
+
+static struct py sum(struct vm *vm, const struct picked *p, struct py x, const struct dims *d) {
+    return call3(vm, OP_SUM, filled(vm, p, x, py_int(0)), d->list, d->keep);
+}
+
+static struct py mean(struct vm *vm, const struct picked *p, struct py x, const struct dims *d) {
+    return call2(vm, OP_DIV, sum(vm, p, x, d), count(vm, p, x, d));
+}
+
+static struct py variance(struct vm *vm, const struct picked *p, struct py x, const struct dims *d,
+                          const struct arg *correction) {
+    struct dims kept = *d;
+    kept.keep = py_true;
+    struct py off = call2(vm, OP_SUB, x, mean(vm, p, x, &kept));
+    struct py less =
+        correction->kind == ARG_FLOAT ? py_float(correction->f) : tensor_size(vm, correction->i);
+    return call2(vm, OP_DIV, sum(vm, p, call2(vm, OP_MUL, off, off), d),
+                 call2(vm, OP_SUB, count(vm, p, x, d), less));
+}
+
+/* In f32 at least, rounded once. */
+static bool average(struct vm *vm, const struct picked *p, const struct node *n, struct py *out) {
+    enum dtype t = n->meta.dtype;
+    if (n->op != OP_MEAN && n->op != OP_VAR && n->op != OP_STD) return false;
+    struct dims d = dims_of(vm, n);
+    struct py x = call2(vm, OP_CAST, p->all.at[0], py_dtype(dtype_opmath(t)));
+    x = n->op == OP_MEAN ? mean(vm, p, x, &d) : variance(vm, p, x, &d, argument(n, "correction"));
+    if (n->op == OP_STD) x = tensor_call(vm, OP_SQRT, &x, 1);
+    *out = call2(vm, OP_CAST, x, py_dtype(t));
+    return true;
+}
+
+/* The call with x as its first operand. */
+static struct py apply_to(struct vm *vm, const struct picked *p, enum op op, struct py x) {
+    struct args a = p->all;
+    struct py *at = NEW_ARRAY(vm->arena, struct py, a.n);
+    memcpy(at, a.at, a.n * sizeof *at);
+    at[0] = x;
+    a.at = at;
+    return apply(vm, op, &a);
+}
+
+/* The least of 64-bit integers, as ~max(~x): kernels know no constant for the largest. */
+static struct py least(struct vm *vm, const struct picked *p, enum op op, struct py x) {
+    struct py not = tensor_call(vm, OP_BITWISE_NOT, &x, 1);
+    not = filled(vm, p, not, extreme(DT_I64, true));
+    struct py most = apply_to(vm, p, op == OP_MIN ? OP_MAX : OP_AMAX, not );
+    return tensor_call(vm, OP_BITWISE_NOT, &most, 1);
+}
+
+static bool reduce(struct vm *vm, const struct picked *p, const struct node *n, struct py *out) {
+    if (!p->all.n || p->all.at[0].kind != PY_TENSOR || !reduces_rows(vm, n)) return false;
+    struct py x = p->all.at[0];
+    enum dtype t = tensor_meta(vm, x)->dtype;
+    if (average(vm, p, n, out)) return true;
+    if (t == DT_I64 && (n->op == OP_MIN || n->op == OP_AMIN))
+        return *out = least(vm, p, n->op, x), true;
+    struct py value = neutral(n->op, t);
+    if (value.kind == PY_UNSET) return false;
+    *out = apply_to(vm, p, n->op, filled(vm, p, x, value));
+    return true;
+}
+
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+/* The call with `name` as v. */
+static struct args with_named(struct vm *vm, const struct args *a, const char *name, struct py v) {
+    const char **names = NEW_ARRAY(vm->arena, const char *, a->n_named + 1);
+    struct py *at = NEW_ARRAY(vm->arena, struct py, a->n_named + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a->n_named; i++) {
+        if (!strcmp(a->names[i], name)) continue;
+        names[n] = a->names[i];
+        at[n++] = a->named[i];
+    }
+    names[n] = name;
+    at[n++] = v;
+    return (struct args){a->at, a->n, names, at, n};
+}
+
+static const struct py *named(const struct args *a, const char *name) {
+    for (uint32_t i = 0; i < a->n_named; i++)
+        if (!strcmp(a->names[i], name)) return &a->named[i];
+    return NULL;
+}
+
+/* Targets of rows that do not count are ignored, as others may be already. */
+static struct args ignoring(struct vm *vm, const struct picked *p, struct py ignored) {
+    bool by_name = p->all.n < 2;
+    struct py target = by_name ? *named(&p->all, "target") : p->all.at[1];
+    struct py filled = fill_rest(vm, p->of, target, number_like(vm, target, ignored));
+    if (by_name) return with_named(vm, &p->all, "target", filled);
+    struct py *at = NEW_ARRAY(vm->arena, struct py, p->all.n);
+    memcpy(at, p->all.at, p->all.n * sizeof *at);
+    at[1] = filled;
+    struct args a = p->all;
+    a.at = at;
+    return a;
+}
+
+/* A loss with a reduction: without it, element by element, and then that one. */
+static bool loss(struct vm *vm, const struct picked *p, const struct node *n, struct py *out) {
+    const struct arg *reduction = argument(n, "reduction");
+    if (!reduction || !strcmp(reduction->s, "none")) return false;
+    bool classes = n->op == OP_CROSS_ENTROPY || n->op == OP_NLL_LOSS;
+    if (classes && dtype_is_int(node_at(vm, n->args[1].node)->meta.dtype)) {
+        struct py ignored = tensor_size(vm, argument(n, "ignore_index")->i);
+        struct args a = ignoring(vm, p, ignored);
+        return *out = apply(vm, n->op, &a), true;
+    }
+    bool is_mean = !strcmp(reduction->s, "mean");
+    if (!is_mean && strcmp(reduction->s, "sum")) return false;
+    struct args a = with_named(vm, &p->all, "reduction", py_str("none"));
+    node_id since = vm_graph(vm)->nodes.n;
+    struct py each = apply(vm, n->op, &a);
+    if (!is_rowwise(vm, p, since, each)) return false;
+    each = select(vm, each, p->of);
+    *out = tensor_call(vm, is_mean ? OP_MEAN : OP_SUM, &each, 1);
+    return true;
+}
+
+bool selected_op(struct vm *vm, const struct builtin *b, const struct args *a, struct py *out) {
+    if (!any_selected(a->at, a->n) && !any_selected(a->named, a->n_named)) return false;
+    struct picked p = pick(vm, a);
+    node_id since = vm_graph(vm)->nodes.n;
+    struct py all = apply(vm, b->op, &p.all);
+    struct node n = *node_at(vm, since); /* nodes that follow may move it */
+    if (reduce(vm, &p, &n, out) || loss(vm, &p, &n, out)) return true;
+    if (!is_rowwise(vm, &p, since, all)) selected_refuse(vm);
+    *out = select(vm, all, p.of);
+    return true;
+}
+
+/* ---- subscripts ------------------------------------------------------------------------------ */
+
+/* picked[:, 0] */
+static struct py part(struct vm *vm, struct py x, struct py index) {
+    struct picked p = pick(vm, &(struct args){.at = &x, .n = 1});
+    node_id since = vm_graph(vm)->nodes.n;
+    struct py out = tensor_subscript(vm, p.all.at[0], index);
+    if (out.tensor->node < since) return x;
+    if (!is_rowwise(vm, &p, since, out)) selected_refuse(vm);
+    return select(vm, out, p.of);
+}
+
+bool selected_subscript(struct vm *vm, struct py x, struct py mask, struct py *out) {
+    if (x.tensor->selected) return *out = part(vm, x, mask), true;
+    if (vm->trace || tensor_is_eager(vm, x) || !is_mask(vm, mask) ||
+        !has_rows_for(vm, tensor_meta(vm, x), tensor_meta(vm, mask)))
+        return false;
+    struct selection *s = NEW(vm->arena, struct selection);
+    int rank = tensor_meta(vm, mask)->rank;
+    struct py all = rows_of(vm, x, rank);
+    s->mask = tensor_node(vm, mask);
+    s->rows = tensor_node(vm, rows_of(vm, mask, rank));
+    struct py other = number_like(vm, all, harmless(tensor_meta(vm, x)->dtype));
+    *out = select(vm, fill_rest(vm, s, all, other), s);
+    return true;
+}

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# What a workload makes of x[mask], beside the same by torch.where: all differences are 0, and so are their gradients.
+set -euo pipefail
+
+cat >"$TMP/selected.py" <<'END'
+import torch
+import torch.nn.functional as F
+
+
+def ways(logits, labels, x, keep, w):
+    """Pairs: by an index, by a choice."""
+    pairs = []
+    m = keep > 0
+    n = m.sum()
+    few = m.unsqueeze(-1)
+    zeros = torch.zeros_like(x)
+    each = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction='none').view(labels.shape)
+    pairs.append((F.cross_entropy(logits[m], labels[m]), torch.where(m, each, 0).sum() / n))
+    pairs.append((F.cross_entropy(logits[m], labels[m], reduction='sum'), torch.where(m, each, 0).sum()))
+    pairs.append((x[m].mean(), torch.where(few, x, 0).sum() / (n * x.shape[-1])))
+    pairs.append((x[m].sum(0), torch.where(few, x, 0).sum((0, 1))))
+    pairs.append((x[m].amax(0), torch.where(few, x, float('-inf')).amax((0, 1))))
+    pairs.append((x[m].min(), torch.where(few, x, float('inf')).min()))
+    pairs.append((torch.softmax(x[m] @ w, -1).mean(0), torch.where(few, torch.softmax(x @ w, -1), 0).sum((0, 1)) / n))
+    pairs.append((keep[m].log().mean(), torch.where(m, torch.where(m, keep, 1).log(), 0).sum() / n))
+    mean = keep[m].mean()
+    pairs.append((keep[m].var(), torch.where(m, (keep - mean) ** 2, 0).sum() / (n - 1)))
+    y = x.clone()
+    y[m] = (x[m] * 3)[:, :] + w[0, 0]
+    y[~m] -= 1
+    pairs.append((y, torch.where(few, x * 3 + w[0, 0], x - 1)))
+    pairs.append((F.mse_loss(x[m], zeros[m]), torch.where(few, x * x, 0).sum() / (n * x.shape[-1])))
+    pairs.append((labels[m].min() + labels[m].max() * 0.0, torch.where(m, labels, 99).min() * 1.0))
+    pairs.append((torch.masked_select(keep, m).std(), keep[m].var().sqrt()))
+    return pairs
+
+
+def forward(logits, labels, x, keep, w):
+    return [a - b for a, b in ways(logits, labels, x, keep, w)]
+
+
+def get_inputs():
+    return [torch.randn(6, 7, 9), torch.randint(0, 9, (6, 7)), torch.randn(6, 7, 5), torch.randn(6, 7), torch.randn(5, 5)]
+END
+
+for mode in fwd train; do
+    "$WARPSMITH" run "$TMP/selected.py" --device cpu --mode $mode >"$TMP/out" 2>&1 </dev/null || {
+        echo "mode $mode: expected it to run, got:"
+        cat "$TMP/out"
+        exit 1
+    }
+    awk -v mode=$mode '
+        /^out[0-9]+ / {
+            n++
+            for (i = 1; i <= NF; i++)
+                if ($i == "min" || $i == "max") worst = ($(i + 1) < 0 ? -$(i + 1) : $(i + 1)) + 0 > worst ? ($(i + 1) < 0 ? -$(i + 1) : $(i + 1)) + 0 : worst
+            if (/nan|inf/) bad = 1
+        }
+        END {
+            if (n < 13 || bad || worst > 1e-5) {
+                print "mode " mode ": " n " outputs, the largest " worst "; 0 expected"
+                exit 1
+            }
+        }' "$TMP/out" || {
+        cat "$TMP/out"
+        exit 1
+    }
+done
