@@ -55,12 +55,34 @@ NATIVE(next) {
     struct py it = v[0].kind == PY_ITER ? v[0] : vm_iter(vm, v[0]);
     if (vm_next(vm, it, &out)) return out;
     if (GIVEN(1)) return v[1];
+    if (it.kind == PY_GENERATOR) generator_stop(vm, it.generator);
     vm_raise(vm, EXC_StopIteration, "%s", "");
+}
+
+/* Items that are made one by one, and not in a trace, which has no middle to stop in. */
+static bool is_lazy(const struct vm *vm, struct py it) {
+    bool object = it.kind == PY_ITER && it.iter->over.kind == PY_INSTANCE;
+    return !vm->trace && (it.kind == PY_GENERATOR || object);
+}
+
+static bool any_lazy(const struct vm *vm, const struct py *its, uint32_t n) {
+    bool any = false;
+    for (uint32_t i = 0; i < n; i++) any |= is_lazy(vm, its[i]);
+    return any;
+}
+
+/* The same, of iterators, by the generator of that name in prelude/itertools.py. */
+static struct py lazily(struct vm *vm, const char *name, const struct py *at, uint32_t n) {
+    struct py f;
+    if (!dict_gets(module_import(vm, "itertools")->dict, name, &f)) WS_BUG("no %s", name);
+    return vm_call(vm, f, &(struct args){.at = at, .n = n});
 }
 
 NATIVE(enumerate) {
     struct py out = py_list(vm->arena, PY_LIST, NULL, 0), it = vm_iter(vm, v[0]), item;
     int64_t i = GIVEN(1) ? vm_index(vm, v[1], "start") : 0;
+    struct py both[2] = {it, py_int(i)};
+    if (is_lazy(vm, it)) return lazily(vm, "_enumerate", both, 2);
     while (vm_next(vm, it, &item)) {
         struct py pair[2] = {py_int(i++), item};
         vec_push(vm->arena, out.list, py_list(vm->arena, PY_TUPLE, pair, 2));
@@ -84,6 +106,7 @@ static struct py *iters_of(struct vm *vm, const struct py *at, uint32_t n) {
 NATIVE(zip) {
     struct py out = py_list(vm->arena, PY_LIST, NULL, 0), *its = iters_of(vm, raw->at, raw->n);
     struct py *row = NEW_ARRAY(vm->arena, struct py, raw->n);
+    if (any_lazy(vm, its, raw->n)) return lazily(vm, "_zip", its, raw->n);
     while (next_of_all(vm, its, raw->n, row))
         vec_push(vm->arena, out.list, py_list(vm->arena, PY_TUPLE, row, raw->n));
     return vm_iter(vm, out);
@@ -93,7 +116,12 @@ NATIVE(map) {
     if (raw->n < 2) vm_raise(vm, EXC_TypeError, "map() must have at least two arguments");
     uint32_t n = raw->n - 1;
     struct py out = py_list(vm->arena, PY_LIST, NULL, 0), *its = iters_of(vm, raw->at + 1, n);
-    struct py *row = NEW_ARRAY(vm->arena, struct py, n);
+    struct py *row = NEW_ARRAY(vm->arena, struct py, raw->n);
+    if (any_lazy(vm, its, n)) {
+        row[0] = raw->at[0];
+        memcpy(row + 1, its, n * sizeof *its);
+        return lazily(vm, "_map", row, raw->n);
+    }
     while (next_of_all(vm, its, n, row)) {
         struct py item = vm_call(vm, raw->at[0], &(struct args){.at = row, .n = n});
         vec_push(vm->arena, out.list, item);
@@ -103,6 +131,8 @@ NATIVE(map) {
 
 NATIVE(filter) {
     struct py out = py_list(vm->arena, PY_LIST, NULL, 0), it = vm_iter(vm, v[1]), item;
+    struct py both[2] = {v[0], it};
+    if (is_lazy(vm, it)) return lazily(vm, "_filter", both, 2);
     while (vm_next(vm, it, &item)) {
         struct py keep = v[0].kind == PY_NONE ? item : vm_call1(vm, v[0], item);
         if (vm_truth(vm, keep)) vec_push(vm->arena, out.list, item);
@@ -443,11 +473,18 @@ NATIVE(isinstance) {
     return py_bool(is_instance(vm, v[0], v[1]));
 }
 
-NATIVE(issubclass) {
-    if (v[0].kind != PY_CLASS || v[1].kind != PY_CLASS)
-        vm_raise(vm, EXC_TypeError, "issubclass() arguments must be classes");
-    return py_bool(class_is(v[0].class, v[1].class));
+/* of: a class, or a tuple of these. */
+static bool is_subclass(struct vm *vm, struct py c, struct py of) {
+    bool any = false;
+    if (c.kind != PY_CLASS) vm_raise(vm, EXC_TypeError, "issubclass() arg 1 must be a class");
+    if (of.kind == PY_CLASS) return class_is(c.class, of.class);
+    if (of.kind != PY_TUPLE)
+        vm_raise(vm, EXC_TypeError, "issubclass() arg 2 must be a class or a tuple of classes");
+    for (uint32_t i = 0; i < of.list->n; i++) any |= is_subclass(vm, c, of.list->at[i]);
+    return any;
 }
+
+NATIVE(issubclass) { return py_bool(is_subclass(vm, v[0], v[1])); }
 
 NATIVE(type) {
     if (raw->n != 1)

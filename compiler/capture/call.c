@@ -102,7 +102,8 @@ static void put_defaults(struct vm *vm, const struct function *fn, struct py *lo
 /* Functions of the program that are called under torch.compile run in segments (dynamo.h). */
 static bool is_compiled(const struct vm *vm, const struct function *fn) {
     bool whole = fn->code->kind == CODE_FUNCTION || fn->code->kind == CODE_LAMBDA;
-    return vm->dynamo && !vm->tracing && !fn->module->prelude && whole && !fn->is_eager;
+    return vm->dynamo && !vm->tracing && !fn->module->prelude && whole && !fn->is_eager &&
+           !fn->code->yields;
 }
 
 static struct py call_function(struct vm *vm, const struct function *fn, const struct args *a) {
@@ -122,7 +123,7 @@ static struct py call_function(struct vm *vm, const struct function *fn, const s
     put_positional(vm, fn, a, f.locals);
     put_named(vm, fn, a, f.locals);
     put_defaults(vm, fn, f.locals);
-    return vm_run(vm, &f);
+    return c->yields ? generator_new(vm, &f) : vm_run(vm, &f);
 }
 
 /* -- natives ------------------------------------------------------------------------------- */

@@ -116,6 +116,7 @@ static void put_repr(struct vm *vm, struct buf *b, struct py v, int depth) {
     case PY_TENSOR: put_tensor(vm, b, v); break;
     case PY_SLICE:
     case PY_ITER:
+    case PY_GENERATOR:
     case PY_CELL:
     case PY_METHOD:
     case PY_SUPER:

@@ -47,7 +47,8 @@ static struct py iter_over(struct vm *vm, struct py over) {
 struct py vm_iter(struct vm *vm, struct py v) {
     struct py out;
     switch (v.kind) {
-    case PY_ITER: return v;
+    case PY_ITER:
+    case PY_GENERATOR: return v;
     case PY_LIST:
     case PY_TUPLE: guard_length(vm, v, v.list->n); return iter_over(vm, v);
     case PY_RANGE: return iter_over(vm, v);
@@ -82,6 +83,7 @@ static bool next_of_object(struct vm *vm, struct py o, struct py *out) {
 }
 
 bool vm_next(struct vm *vm, struct py v, struct py *out) {
+    if (v.kind == PY_GENERATOR) return generator_next(vm, v.generator, py_none, out);
     if (v.kind != PY_ITER)
         vm_raise(vm, EXC_TypeError, "'%s' object is not an iterator", type_name(vm, v));
     struct iter *it = v.iter;

@@ -328,4 +328,5 @@ void methods_open(struct vm *vm) {
     dict_puts(vm->arena, vm->types[PY_DICT]->dict, "fromkeys",
               py_wrap(vm->arena, PY_STATICMETHOD, fromkeys));
     methods_str_open(vm);
+    generator_open(vm);
 }

@@ -28,6 +28,7 @@
     FILE(dataclasses, "dataclasses.py")                                                            \
     FILE(itertools, "itertools.py")                                                                \
     FILE(collections, "collections.py")                                                            \
+    FILE(contextlib, "contextlib.py")                                                              \
     FILE(torch_linalg, "torch_linalg.py")                                                          \
     FILE(torch_special, "torch_special.py")                                                        \
     FILE(copy, "copy.py")                                                                          \
@@ -115,13 +116,7 @@ const char *prelude_text(const char *module) {
                     "def basicConfig(**options):\n"
                     "    pass\n"
                     "debug = info = warning = error = lambda *args, **kwargs: None\n"},
-        {"contextlib", "class nullcontext:\n"
-                       "    def __init__(self, enter_result=None):\n"
-                       "        self.enter_result = enter_result\n"
-                       "    def __enter__(self):\n"
-                       "        return self.enter_result\n"
-                       "    def __exit__(self, *args):\n"
-                       "        pass\n"},
+        {"contextlib", ws_prelude_contextlib},
         {"operator", "add, sub, mul = lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b\n"
                      "truediv, floordiv = lambda a, b: a / b, lambda a, b: a // b\n"
                      "mod, pow, neg = lambda a, b: a % b, lambda a, b: a ** b, lambda a: -a\n"

@@ -52,6 +52,21 @@ static void mark_class(struct sweep *s, const struct class *c) {
     for (uint32_t i = 0; i < c->n_mro; i++) mark(s, py_pointer(PY_CLASS, c->mro[i]));
 }
 
+static void mark_frame(struct sweep *s, const struct frame *f) {
+    for (uint32_t i = 0; f->locals && i < f->code->locals.n; i++) mark(s, f->locals[i]);
+    for (uint32_t i = 0; i < f->depth; i++) mark(s, f->stack[i]);
+    for (uint32_t i = 0; f->cells && i < f->code->cells.n + f->code->frees.n; i++)
+        mark_cell(s, f->cells[i]);
+    for (uint32_t i = 0; i < f->blocks.n; i++) mark(s, f->blocks.at[i].error);
+    mark_dict(s, f->names);
+    mark_dict(s, f->module->dict);
+}
+
+static void mark_generator(struct sweep *s, const struct generator *g) {
+    mark_frame(s, g->frame);
+    mark(s, g->result);
+}
+
 /* What a value leads to, beside what it holds. */
 static void follow(struct sweep *s, struct py v) {
     py_visit(v, mark, s);
@@ -61,18 +76,9 @@ static void follow(struct sweep *s, struct py v) {
     case PY_INSTANCE: mark(s, py_pointer(PY_CLASS, v.instance->class)); break;
     case PY_MODULE: mark_dict(s, v.module->dict); break;
     case PY_TENSOR: mark_tensor(s, v.tensor); break;
+    case PY_GENERATOR: mark_generator(s, v.generator); break;
     default: break;
     }
-}
-
-static void mark_frame(struct sweep *s, const struct frame *f) {
-    for (uint32_t i = 0; f->locals && i < f->code->locals.n; i++) mark(s, f->locals[i]);
-    for (uint32_t i = 0; i < f->depth; i++) mark(s, f->stack[i]);
-    for (uint32_t i = 0; f->cells && i < f->code->cells.n + f->code->frees.n; i++)
-        mark_cell(s, f->cells[i]);
-    for (uint32_t i = 0; i < f->blocks.n; i++) mark(s, f->blocks.at[i].error);
-    mark_dict(s, f->names);
-    mark_dict(s, f->module->dict);
 }
 
 /* Constants of a trace: tensors that no place leads to, and templates. */

@@ -37,6 +37,7 @@
     KIND(SLICE, "slice")                                                                           \
     KIND(RANGE, "range")                                                                           \
     KIND(ITER, "iterator")                                                                         \
+    KIND(GENERATOR, "generator")                                                                   \
     KIND(ELLIPSIS, "ellipsis")                                                                     \
     KIND(NOT_IMPLEMENTED, "NotImplementedType")                                                    \
     KIND(CELL, "cell")                                                                             \
@@ -63,6 +64,7 @@ enum py_kind {
 /* EXCEPTION(name, base), bases first. */
 #define EXCEPTIONS(EXCEPTION)                                                                      \
     EXCEPTION(Exception, BaseException)                                                            \
+    EXCEPTION(GeneratorExit, BaseException)                                                        \
     EXCEPTION(ArithmeticError, Exception)                                                          \
     EXCEPTION(OverflowError, ArithmeticError)                                                      \
     EXCEPTION(ZeroDivisionError, ArithmeticError)                                                  \
@@ -109,6 +111,7 @@ struct py {
         struct slice *slice;
         struct range *range;
         struct iter *iter;
+        struct generator *generator;
         struct cell *cell;
         struct function *function;
         struct method *method;
@@ -176,6 +179,13 @@ struct range {
 struct iter {
     struct py over;
     uint32_t i;
+};
+
+/* A call of a function that yields. */
+struct generator {
+    struct frame *frame; /* where it stopped */
+    bool started, running, ended;
+    struct py result; /* ended: what it returned */
 };
 
 struct cell {

@@ -515,6 +515,7 @@ void vm_step(struct vm *vm, struct frame *f, struct instr in) {
         break;
     case OP_GET_ITER: push(f, vm_iter(vm, pop(f))); break;
     case OP_FOR_ITER:
+        vm->direct = peek(f, 1)->kind == PY_GENERATOR;
         if (vm_next(vm, *peek(f, 1), &v)) {
             push(f, v);
         } else {
@@ -556,7 +557,13 @@ void vm_step(struct vm *vm, struct frame *f, struct instr in) {
         push(f, py_pointer(PY_CLASS, vm->exceptions[EXC_AssertionError]));
         break;
 
-    case OP_RETURN_VALUE: /* the loop's */
+    case OP_GENERATOR_RESULT:
+        v = pop(f);
+        push(f, v.kind == PY_GENERATOR ? v.generator->result : py_none);
+        break;
+
+    case OP_YIELD_VALUE: /* the loop's */
+    case OP_RETURN_VALUE:
     case OPCODE_COUNT: WS_BUG("no handler for %s", opcode_name((enum opcode)in.op));
     }
 }
@@ -575,11 +582,17 @@ void vm_tick(struct vm *vm) {
 
 static struct py run(struct vm *vm, struct frame *f) {
     if (f->compiled) return dynamo_run(vm, f);
+    if (f->thrown.kind != PY_UNSET) {
+        struct py error = f->thrown;
+        f->thrown = py_unset;
+        vm_raise_value(vm, error);
+    }
     for (;; f->pc++) {
         vm_tick(vm);
         if (vm->storages) sweep_if_due(vm);
         struct instr in = f->code->instrs[f->pc];
         if (in.op == OP_RETURN_VALUE) return pop(f);
+        if (in.op == OP_YIELD_VALUE) return f->yielded = true, pop(f);
         vm_step(vm, f, in);
     }
 }

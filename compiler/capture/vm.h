@@ -49,6 +49,8 @@ struct frame {
     const struct place *source; /* of the function, while tracing */
     bool compiled;              /* runs in segments (dynamo.h) */
     bool direct;                /* it and its callers were entered by call instructions */
+    bool yielded;               /* it has stopped in the middle */
+    struct py thrown;           /* what it is to go on with, if not UNSET: an exception */
 };
 
 /* What must hold when a captured graph is used again. */
@@ -161,6 +163,14 @@ struct py vm_build_class(struct vm *vm, const struct args *a);
 /* x.name(y...) where the class of x has such a method; false if it has none. */
 bool vm_call_special(struct vm *vm, struct py x, const char *name, const struct py *y, uint32_t n,
                      struct py *out);
+
+/* -- generator.c */
+struct py generator_new(struct vm *vm, const struct frame *f);
+/* Go on, with what is sent as the value of `yield`; false: it has returned. */
+bool generator_next(struct vm *vm, struct generator *g, struct py sent, struct py *out);
+/* It has returned: StopIteration, with what it returned. */
+void generator_stop(struct vm *vm, struct generator *g) __attribute__((noreturn));
+void generator_open(struct vm *vm);
 
 /* -- attribute.c */
 struct class *class_of(const struct vm *vm, struct py v);

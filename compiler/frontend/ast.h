@@ -35,6 +35,7 @@ enum expr_kind {
     E_SLICE,
     E_STARRED,
     E_WALRUS,
+    E_YIELD,
     E_COMPREHENSION,
     E_JOINED,    /* f-string: constants and E_FORMATTED */
     E_FORMATTED, /* {value!conversion:spec} */
@@ -120,6 +121,10 @@ struct expr {
         struct {
             struct expr *target, *value;
         } walrus;
+        struct {
+            struct expr *value; /* NULL: None */
+            bool from;          /* of another iterable, one by one */
+        } yield;
         struct {
             enum comprehension_kind kind;
             struct expr *element, *value; /* value: of a dict's pair, else NULL */

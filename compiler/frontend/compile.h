@@ -20,6 +20,8 @@ enum symbol_use {
 struct scope {
     enum code_kind kind;
     struct scope *parent;
+    bool yields;                           /* a function that is a generator */
+    enum comprehension_kind comprehension; /* COMPREHENSION, GENEXPR: of a what */
     struct map symbols; /* name -> bits of enum symbol_use, in order of first use */
 };
 

@@ -56,6 +56,7 @@ void compile_lambda(struct unit *u, const struct expr *e) {
     unit_open(&inner, u->f, u, e->lambda.scope, "<lambda>", e->at.line);
     inner.span = place_span(u->f, e->lambda.body->at);
     set_params(inner.code, &e->lambda.params);
+    inner.code->yields = e->lambda.scope->yields;
     compile_expr(&inner, e->lambda.body);
     unit_emit(&inner, OP_RETURN_VALUE, 0, 0);
     unit_emit_function(u, unit_close(&inner), flags);
@@ -83,6 +84,7 @@ void compile_def(struct unit *u, const struct stmt *s) {
     inner.span = u->span;
     set_params(inner.code, &s->function.params);
     inner.code->doc = body_docstring(&s->function.body);
+    inner.code->yields = s->function.scope->yields;
     compile_body(&inner, &s->function.body);
     unit_emit_none(&inner);
     unit_emit(&inner, OP_RETURN_VALUE, 0, 0);

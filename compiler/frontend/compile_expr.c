@@ -180,6 +180,33 @@ static void compile_slice(struct unit *u, const struct expr *e) {
     unit_emit(u, OP_BUILD_SLICE, n, 0);
 }
 
+/* yield from it: each of it, and what it has returned. */
+static void compile_yield_from(struct unit *u, const struct expr *e) {
+    int32_t next = unit_label(u), end = unit_label(u);
+    compile_expr(u, e->yield.value);
+    unit_emit(u, OP_GET_ITER, 0, 0);
+    unit_emit(u, OP_COPY, 1, 0);
+    unit_bind(u, next);
+    unit_emit(u, OP_FOR_ITER, end, 0);
+    unit_emit(u, OP_YIELD_VALUE, 0, 0);
+    unit_emit(u, OP_POP_TOP, 0, 0);
+    unit_emit(u, OP_JUMP, next, 0);
+    unit_bind(u, end);
+    unit_emit(u, OP_GENERATOR_RESULT, 0, 0);
+}
+
+static void compile_yield(struct unit *u, const struct expr *e) {
+    if (e->yield.from) {
+        compile_yield_from(u, e);
+        return;
+    }
+    if (e->yield.value)
+        compile_expr(u, e->yield.value);
+    else
+        unit_emit_none(u);
+    unit_emit(u, OP_YIELD_VALUE, 0, 0);
+}
+
 static void compile_value(struct unit *u, const struct expr *e) {
     switch (e->kind) {
     case E_NAME: unit_emit_load(u, e->name); break;
@@ -219,6 +246,7 @@ static void compile_value(struct unit *u, const struct expr *e) {
         unit_emit(u, OP_COPY, 1, 0);
         unit_emit_store(u, e->walrus.target->name);
         break;
+    case E_YIELD: compile_yield(u, e); break;
     case E_COMPREHENSION: compile_comprehension(u, e); break;
     case E_JOINED: compile_joined(u, e); break;
     case E_FORMATTED: compile_formatted(u, e); break;

@@ -12,7 +12,7 @@
  *
  * The language is Python 3.11 as PyTorch files use it. Annotations are parsed and dropped. A
  * generator expression is a function that builds the whole list at once (CODE_GENEXPR). Refused,
- * each with its line: match, async, await, yield, bytes, complex numbers, relative imports,
+ * each with its line: match, async, await, bytes, complex numbers, relative imports,
  * integers beyond 64 bits, except*, starred bases of a class, \N{...} in strings.
  *
  * Ownership: everything lives in the arena given; the code points into the source, which must live
@@ -191,6 +191,7 @@ struct code {
     uint32_t n_args;    /* positional parameters */
     uint32_t n_kwonly;
     bool varargs, varkw; /* has *args, **kwargs */
+    bool yields;         /* a call makes a generator */
 
     struct names locals; /* C4; functions, lambdas and comprehensions only */
     struct names cells;  /* own variables that nested code uses; a parameter is in locals too

@@ -49,8 +49,6 @@ void invalid_syntax(struct parser *p) {
     const char *where = p->in_fstring ? "f-string: " : "";
     if (t->kind == T_INDENT) frontend_fail_at(p->f, t->at, "IndentationError: unexpected indent");
     if (t->kind == T_DEDENT) frontend_fail_at(p->f, t->at, "IndentationError: unexpected unindent");
-    if (t->kind == T_K_YIELD)
-        syntax_error(p->f, t->at, "'yield' is not supported: a generator cannot be captured");
     if (t->kind == T_K_ASYNC || t->kind == T_K_AWAIT)
         syntax_error(p->f, t->at, "'%s' is not supported", token_text(t->kind));
     syntax_error(p->f, t->at, "%sinvalid syntax", where);

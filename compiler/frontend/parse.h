@@ -39,6 +39,7 @@ struct expr *parse_expression(struct parser *p);         /* no walrus, no star, 
 struct expr *parse_named_expression(struct parser *p);   /* also x := 1 */
 struct expr *parse_starred_expression(struct parser *p); /* also *x */
 struct expr *parse_expressions(struct parser *p);        /* also a, *b */
+struct expr *parse_values(struct parser *p);             /* the same, or yield */
 struct expr *parse_disjunction(struct parser *p);        /* binds tighter than `if`: a or b */
 struct expr *parse_operand(struct parser *p);            /* binds tighter than comparisons: a | b */
 bool starts_expression(const struct parser *p);

@@ -142,7 +142,8 @@ static struct expr *parse_parenthesis(struct parser *p) {
         tuple->at = place_join(from, token_expect(p, T_RPAR));
         return tuple;
     }
-    struct expr *first = parse_starred_expression(p);
+    bool yields = token_is(p, T_K_YIELD);
+    struct expr *first = yields ? parse_values(p) : parse_starred_expression(p);
     if (at_for(p)) return parse_comprehension(p, COMPREHEND_GENERATOR, from, first, NULL, T_RPAR);
     if (token_is(p, T_COMMA)) {
         parse_items(p, tuple, first, T_RPAR);

@@ -246,3 +246,16 @@ struct expr *parse_expressions(struct parser *p) {
     tuple->at = place_join(first->at, token_last_place(p));
     return tuple;
 }
+
+/* yield, yield a, b, yield from c: as loose as an assignment's value. */
+struct expr *parse_values(struct parser *p) {
+    if (!token_is(p, T_K_YIELD)) return parse_expressions(p);
+    struct expr *e = tree_expr(p, E_YIELD, token_expect(p, T_K_YIELD));
+    e->yield.from = token_accept(p, T_K_FROM);
+    if (e->yield.from)
+        e->yield.value = parse_expression(p);
+    else if (starts_expression(p))
+        e->yield.value = parse_expressions(p);
+    if (e->yield.value) e->at = place_join(e->at, e->yield.value->at);
+    return e;
+}

@@ -40,7 +40,7 @@ static struct stmt *parse_annotated(struct parser *p, struct expr *target) {
     s->annotated.target = target;
     token_expect(p, T_COLON);
     parse_expression(p);
-    if (token_accept(p, T_ASSIGN)) s->annotated.value = check_value(p, parse_expressions(p));
+    if (token_accept(p, T_ASSIGN)) s->annotated.value = check_value(p, parse_values(p));
     return s;
 }
 
@@ -51,7 +51,7 @@ static struct stmt *parse_augmented(struct parser *p, struct expr *target,
     p->i++;
     s->augmented.op = op;
     s->augmented.target = target;
-    s->augmented.value = check_value(p, parse_expressions(p));
+    s->augmented.value = check_value(p, parse_values(p));
     return s;
 }
 
@@ -62,7 +62,7 @@ static struct stmt *parse_assignment(struct parser *p, struct expr *first) {
     while (token_accept(p, T_ASSIGN)) {
         check_target(p, last, TARGET_ASSIGN);
         vec_push(p->f->arena, &s->assign.targets, last);
-        last = parse_expressions(p);
+        last = parse_values(p);
     }
     s->assign.value = check_value(p, last);
     return s;
@@ -79,7 +79,7 @@ static void check_print(struct parser *p, const struct expr *e) {
 }
 
 static struct stmt *parse_expression_statement(struct parser *p) {
-    struct expr *e = parse_expressions(p);
+    struct expr *e = parse_values(p);
     enum binary_operator op;
     if (token_is(p, T_COLON)) return parse_annotated(p, e);
     if (token_is(p, T_ASSIGN)) return parse_assignment(p, e);

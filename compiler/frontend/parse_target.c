@@ -30,6 +30,7 @@ const char *expr_describe(const struct expr *e) {
     case E_SLICE: return "slice";
     case E_STARRED: return "starred";
     case E_WALRUS: return "named expression";
+    case E_YIELD: return "yield expression";
     case E_COMPREHENSION:
         switch (e->comprehension.kind) {
         case COMPREHEND_LIST: return "list comprehension";

@@ -138,6 +138,7 @@ static void visit_comprehension(struct symtable *t, const struct expr *e) {
     bool generator = e->comprehension.kind == COMPREHEND_GENERATOR;
     struct scope *s = open_scope(t, generator ? CODE_GENEXPR : CODE_COMPREHENSION);
     ((struct expr *)e)->comprehension.scope = s;
+    s->comprehension = e->comprehension.kind;
     mark(s, ".0", SYMBOL_PARAM | SYMBOL_BOUND);
     for (uint32_t i = 0; i < e->comprehension.clauses.n; i++) {
         const struct for_clause *c = &e->comprehension.clauses.at[i];
@@ -158,6 +159,20 @@ static void visit_call(struct symtable *t, const struct expr *e) {
     visit_expr(t, e->call.function);
     visit_exprs(t, &e->call.args);
     for (uint32_t i = 0; i < e->call.keywords.n; i++) visit_expr(t, e->call.keywords.at[i].value);
+}
+
+static void visit_yield(struct symtable *t, const struct expr *e) {
+    static const char *const names[] = {[COMPREHEND_LIST] = "list comprehension",
+                                        [COMPREHEND_SET] = "set comprehension",
+                                        [COMPREHEND_DICT] = "dict comprehension",
+                                        [COMPREHEND_GENERATOR] = "generator expression"};
+    enum code_kind kind = t->scope->kind;
+    if (kind == CODE_COMPREHENSION || kind == CODE_GENEXPR)
+        syntax_error(t->f, e->at, "'yield' inside %s", names[t->scope->comprehension]);
+    if (kind != CODE_FUNCTION && kind != CODE_LAMBDA)
+        syntax_error(t->f, e->at, "'yield' outside function");
+    t->scope->yields = true;
+    visit_optional(t, e->yield.value);
 }
 
 static void visit_expr(struct symtable *t, const struct expr *e) {
@@ -203,6 +218,7 @@ static void visit_expr(struct symtable *t, const struct expr *e) {
         break;
     case E_STARRED: visit_expr(t, e->starred); break;
     case E_WALRUS: visit_walrus(t, e); break;
+    case E_YIELD: visit_yield(t, e); break;
     case E_COMPREHENSION: visit_comprehension(t, e); break;
     case E_FORMATTED:
         visit_expr(t, e->formatted.value);

@@ -94,3 +94,34 @@ def accumulate(items):
 def pairwise(items):
     items = list(items)
     return zip(items, items[1:])
+
+
+# enumerate, zip, map and filter of what may have no end, or does something between its items.
+
+def _enumerate(items, start=0):
+    for item in items:
+        yield start, item
+        start += 1
+
+
+def _zip(*lists):
+    lists = [iter(one) for one in lists]
+    while lists:
+        row = []
+        for one in lists:
+            try:
+                row.append(next(one))
+            except StopIteration:
+                return
+        yield tuple(row)
+
+
+def _map(function, *lists):
+    for row in _zip(*lists):
+        yield function(*row)
+
+
+def _filter(function, items):
+    for item in items:
+        if item if function is None else function(item):
+            yield item

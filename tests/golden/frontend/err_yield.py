@@ -1,3 +1,2 @@
-def batches(xs):
-    for x in xs:
-        yield x
+def f(xs):
+    return [(yield x) for x in xs]

@@ -1,0 +1,149 @@
+/* generator.c: functions that yield. A call makes a generator, which keeps the frame; each item is
+ * a run of the frame up to its next `yield`.
+ *
+ *     def count(n):                  g = count(2)     frame at its first instruction
+ *         for i in range(n):         next(g) -> 0     frame behind the yield, i = 0
+ *             yield i                next(g) -> 1
+ *                                    next(g)          returns: StopIteration
+ *
+ * A trace ends in front of a call that makes one, and of every use: what a graph stands for has no
+ * middle to stop in. */
+#include "capture/vm.h"
+
+#define METHOD(name)                                                                               \
+    static struct py generator_##name(struct vm *vm, const struct py *v, const struct args *raw)
+
+struct py generator_new(struct vm *vm, const struct frame *f) {
+    if (vm->trace) vm_break(vm, "call of a generator", "return a list");
+    struct generator *g = NEW(vm->arena, struct generator);
+    g->frame = NEW(vm->arena, struct frame);
+    *g->frame = *f;
+    return py_pointer(PY_GENERATOR, g);
+}
+
+struct step {
+    struct vm *vm;
+    struct generator *g;
+    struct py value;
+};
+
+static void run_on(void *ctx) {
+    struct step *s = ctx;
+    s->value = vm_run(s->vm, s->g->frame);
+}
+
+static void need_idle(struct vm *vm, const struct generator *g) {
+    if (vm->trace) vm_break(vm, "use of a generator", "return a list");
+    if (g->running) vm_raise(vm, EXC_ValueError, "generator already executing");
+}
+
+/* StopIteration inside would look like the end. */
+static __attribute__((noreturn)) void leave(struct vm *vm) {
+    struct py stop = py_pointer(PY_CLASS, vm->exceptions[EXC_StopIteration]);
+    if (vm->raised.kind != PY_UNSET && is_instance(vm, vm->raised, stop))
+        vm_raise(vm, EXC_RuntimeError, "generator raised StopIteration");
+    vm_leave(vm);
+}
+
+static bool go_on(struct vm *vm, struct generator *g, struct py *out) {
+    struct step s = {vm, g, py_unset};
+    if (vm->n_calls >= MAX_CALLS || vm->n_frames >= MAX_FRAMES)
+        vm_raise(vm, EXC_RecursionError, "maximum recursion depth exceeded: a generator");
+    g->started = g->running = true;
+    g->frame->yielded = false;
+    bool ok = vm_protect(vm, run_on, &s);
+    g->running = false;
+    g->ended = !ok || !g->frame->yielded;
+    if (!ok) leave(vm);
+    if (g->ended) return g->result = s.value, false;
+    return *out = s.value, true;
+}
+
+bool generator_next(struct vm *vm, struct generator *g, struct py sent, struct py *out) {
+    need_idle(vm, g);
+    if (g->ended) return false;
+    if (!g->started && sent.kind != PY_NONE)
+        vm_raise(vm, EXC_TypeError, "can't send non-None value to a just-started generator");
+    if (g->started) {
+        g->frame->stack[g->frame->depth++] = sent;
+        g->frame->pc++;
+    }
+    return go_on(vm, g, out);
+}
+
+/* Go on with an exception at the yield. */
+static bool throw_in(struct vm *vm, struct generator *g, struct py error, struct py *out) {
+    need_idle(vm, g);
+    if (error.kind == PY_CLASS) error = vm_call0(vm, error);
+    if (g->ended || !g->started) {
+        g->ended = true;
+        vm_raise_value(vm, error);
+    }
+    g->frame->thrown = error;
+    return go_on(vm, g, out);
+}
+
+/* ---- methods --------------------------------------------------------------------------------- */
+
+void generator_stop(struct vm *vm, struct generator *g) {
+    struct py stop = py_pointer(PY_CLASS, vm->exceptions[EXC_StopIteration]), result = g->result;
+    bool bare = result.kind == PY_NONE || result.kind == PY_UNSET;
+    g->result = py_none; /* said once */
+    stop = vm_call(vm, stop, &(struct args){.at = &result, .n = !bare});
+    if (!bare) dict_puts(vm->arena, stop.instance->dict, "value", result);
+    vm_raise_value(vm, stop);
+}
+
+METHOD(iter) { return v[0]; }
+
+METHOD(next_) {
+    struct py item;
+    if (!generator_next(vm, v[0].generator, py_none, &item)) generator_stop(vm, v[0].generator);
+    return item;
+}
+
+METHOD(send) {
+    struct py item;
+    if (!generator_next(vm, v[0].generator, v[1], &item)) generator_stop(vm, v[0].generator);
+    return item;
+}
+
+METHOD(throw) {
+    struct py item;
+    if (!throw_in(vm, v[0].generator, v[1], &item)) generator_stop(vm, v[0].generator);
+    return item;
+}
+
+struct closing {
+    struct generator *g;
+    bool yielded;
+};
+
+static bool close_it(struct vm *vm, void *ctx) {
+    struct closing *c = ctx;
+    struct py item, error = py_pointer(PY_CLASS, vm->exceptions[EXC_GeneratorExit]);
+    c->yielded = throw_in(vm, c->g, error, &item);
+    return true;
+}
+
+METHOD(close) {
+    struct closing c = {v[0].generator, false};
+    bool left;
+    need_idle(vm, c.g);
+    if (c.g->ended) return py_none;
+    vm_try(vm, EXC_GeneratorExit, close_it, &c, &left);
+    if (c.yielded) vm_raise(vm, EXC_RuntimeError, "generator ignored GeneratorExit");
+    return py_none;
+}
+
+static const struct native methods[] = {{"__iter__(self)", generator_iter},
+                                        {"__next__(self)", generator_next_},
+                                        {"send(self, value)", generator_send},
+                                        {"throw(self, error, value?, traceback?)", generator_throw},
+                                        {"close(self)", generator_close}};
+
+void generator_open(struct vm *vm) {
+    natives_put(vm, vm->types[PY_GENERATOR]->dict, "generator.", PY_GENERATOR, methods,
+                sizeof methods / sizeof *methods);
+    dict_puts(vm->arena, vm->exceptions[EXC_StopIteration]->dict, "value", py_none);
+}
