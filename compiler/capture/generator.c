@@ -64,10 +64,8 @@ bool generator_next(struct vm *vm, struct generator *g, struct py sent, struct p
     if (g->ended) return false;
     if (!g->started && sent.kind != PY_NONE)
         vm_raise(vm, EXC_TypeError, "can't send non-None value to a just-started generator");
-    if (g->started) {
-        g->frame->stack[g->frame->depth++] = sent;
-        g->frame->pc++;
-    }
+    g->frame->resumed = g->started;
+    g->frame->sent = sent;
     return go_on(vm, g, out);
 }
 
@@ -79,8 +77,36 @@ static bool throw_in(struct vm *vm, struct generator *g, struct py error, struct
         g->ended = true;
         vm_raise_value(vm, error);
     }
+    g->frame->resumed = true;
     g->frame->thrown = error;
     return go_on(vm, g, out);
+}
+
+/* In `yield from it`, what comes in goes on to it. */
+static bool pass_on(struct vm *vm, struct py it, struct py sent, struct py thrown, struct py *out) {
+    bool throws = thrown.kind != PY_UNSET;
+    if (it.kind == PY_GENERATOR)
+        return throws ? throw_in(vm, it.generator, thrown, out)
+                      : generator_next(vm, it.generator, sent, out);
+    if (throws) vm_raise_value(vm, thrown);
+    *out = vm_call1(vm, attribute_get(vm, it, "send"), sent);
+    return true;
+}
+
+bool generator_resume(struct vm *vm, struct frame *f, struct py *out) {
+    struct py sent = f->sent, thrown = f->thrown;
+    bool throws = thrown.kind != PY_UNSET, from = f->code->instrs[f->pc].a;
+    f->resumed = false;
+    f->sent = f->thrown = py_unset;
+    if (from && (throws || sent.kind != PY_NONE)) {
+        if (pass_on(vm, f->stack[f->depth - 1], sent, thrown, out)) return f->yielded = true;
+        sent = py_none;
+    } else if (throws) {
+        vm_raise_value(vm, thrown);
+    }
+    f->stack[f->depth++] = sent;
+    f->pc++;
+    return false;
 }
 
 /* ---- methods --------------------------------------------------------------------------------- */

@@ -582,11 +582,8 @@ void vm_tick(struct vm *vm) {
 
 static struct py run(struct vm *vm, struct frame *f) {
     if (f->compiled) return dynamo_run(vm, f);
-    if (f->thrown.kind != PY_UNSET) {
-        struct py error = f->thrown;
-        f->thrown = py_unset;
-        vm_raise_value(vm, error);
-    }
+    struct py item;
+    if (f->resumed && generator_resume(vm, f, &item)) return item;
     for (;; f->pc++) {
         vm_tick(vm);
         if (vm->storages) sweep_if_due(vm);

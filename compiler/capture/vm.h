@@ -50,7 +50,8 @@ struct frame {
     bool compiled;              /* runs in segments (dynamo.h) */
     bool direct;                /* it and its callers were entered by call instructions */
     bool yielded;               /* it has stopped in the middle */
-    struct py thrown;           /* what it is to go on with, if not UNSET: an exception */
+    bool resumed;               /* and is to go on, with */
+    struct py sent, thrown;     /* a value, or unless it is UNSET an exception */
 };
 
 /* What must hold when a captured graph is used again. */
@@ -168,6 +169,8 @@ bool vm_call_special(struct vm *vm, struct py x, const char *name, const struct 
 struct py generator_new(struct vm *vm, const struct frame *f);
 /* Go on, with what is sent as the value of `yield`; false: it has returned. */
 bool generator_next(struct vm *vm, struct generator *g, struct py sent, struct py *out);
+/* What a frame that is resumed begins with; true: *out is its next item already. */
+bool generator_resume(struct vm *vm, struct frame *f, struct py *out);
 /* It has returned: StopIteration, with what it returned. */
 void generator_stop(struct vm *vm, struct generator *g) __attribute__((noreturn));
 void generator_open(struct vm *vm);

@@ -188,7 +188,7 @@ static void compile_yield_from(struct unit *u, const struct expr *e) {
     unit_emit(u, OP_COPY, 1, 0);
     unit_bind(u, next);
     unit_emit(u, OP_FOR_ITER, end, 0);
-    unit_emit(u, OP_YIELD_VALUE, 0, 0);
+    unit_emit(u, OP_YIELD_VALUE, 1, 0);
     unit_emit(u, OP_POP_TOP, 0, 0);
     unit_emit(u, OP_JUMP, next, 0);
     unit_bind(u, end);

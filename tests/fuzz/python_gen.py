@@ -150,6 +150,7 @@ class Programs(Expressions):
     def __init__(self, seed):
         super().__init__(seed)
         self.lines, self.indent, self.count, self.loops, self.depth = [], 0, 0, 0, 0
+        self.yields = False  # statements are of a generator
 
     def emit(self, line):
         self.lines.append("    " * self.indent + line)
@@ -181,7 +182,9 @@ class Programs(Expressions):
         simple = [self.assign, self.assign, self.assign, self.augment, self.unpack, self.show, self.show, self.call_method,
                   self.use_dict, self.use_set, self.slice_assign, self.delete, self.walrus, self.format]
         nested = [self.branch, self.branch, self.for_loop, self.for_loop, self.while_loop, self.try_block, self.function,
-                  self.closure, self.cls, self.comprehension, self.with_block]
+                  self.closure, self.cls, self.comprehension, self.with_block, self.generator]
+        if self.yields and self.r.random() < 0.35:
+            return self.yield_()
         if self.loops and self.r.random() < 0.1:
             return self.leave()
         self.r.choice(simple if self.depth > 3 or self.r.random() < 0.6 else nested)()
@@ -434,7 +437,7 @@ class Programs(Expressions):
         if self.r.random() < 0.3:
             self.emit("else:")
             self.block(1)
-        if self.r.random() < 0.4:
+        if not self.yields and self.r.random() < 0.4:
             self.emit("finally:")
             self.block(1)
 
@@ -470,8 +473,54 @@ class Programs(Expressions):
         extra = ([rest] if rest else []) + ([others] if others else [])
         return ", ".join(text), positional + defaults + keywords, extra, ", ".join(call)
 
+    def yield_(self):
+        name, value = self.fresh("y"), self.value("int", 1)
+        self.emit(self.pick(f"yield {value}", f"yield {value}", f"{name} = yield {value}; print('sent', {name})", f"print((yield {value}), (yield))",
+                            f"yield from {self.ints(0)}", f"{name} = yield from sub({self.r.randrange(3)}); print('of sub', {name})"))
+
+    def generator(self):
+        """A generator of random statements, and some way to go through it."""
+        name, g, x = self.fresh("g"), self.fresh("it"), self.fresh("x")
+        self.emit("def sub(n):")
+        self.emit("    for i in range(n): print('sub', (yield i))")
+        self.emit("    return n * 2")
+        self.emit(f"def {name}():")
+        loops, yields, self.loops, self.yields = self.loops, self.yields, 0, True
+        self.block(self.r.randrange(2, 5))
+        self.emit(f"    yield {self.value('int', 1)}")
+        self.loops, self.yields = loops, yields
+        use = self.pick("list", "for", "next", "send", "throw", "close", "lazy", "star", "with")
+        if use == "list":
+            self.emit(f"print({self.pick('list', 'tuple', 'sorted', 'sum', 'max', 'any')}({name}()))")
+        elif use == "for":
+            self.emit(f"for {x} in {name}():")
+            self.emit(f"    print('got', {x})")
+            self.emit(f"    if {self.truth(1)}: {self.pick('break', 'continue', 'pass')}")
+        elif use == "lazy":
+            self.emit(f"for {x} in {self.pick('enumerate({})', 'zip({}, range(3))', 'map(lambda v: (v, 1), {})', 'filter(None, {})', 'zip(range(2), {})').format(name + '()')}:")
+            self.emit(f"    print('item', {x})")
+        elif use == "star":
+            self.emit(f"print(*{name}()); print([v for v in {name}()], 3 in {name}())")
+        elif use == "with":
+            self.emit("import contextlib")
+            self.emit(f"@contextlib.contextmanager")
+            self.emit(f"def {g}():")
+            self.emit(f"    {self.pick('try:', 'if True:')}")
+            self.emit(f"        print('in'); yield {self.value('int', 0)}")
+            self.emit("    finally: print('out')" if "try" in self.lines[-2] else "    print('after')")
+            self.emit(f"with {g}() as {x}:")
+            self.emit(f"    print({x})")
+            self.block(1)
+        else:
+            self.emit(f"{g} = {name}()")
+            self.emit(f"print(next({g}), next({g}, 'no more'))")
+            self.emit({"next": f"print(next({g}))", "send": f"print({g}.send({self.integer(0)})); print(list({g}))",
+                       "throw": f"print({g}.throw({self.pick('ValueError', 'KeyError(1)', 'IndexError')})); print(list({g}))",
+                       "close": f"{g}.close(); print(list({g}), next({g}, 'closed'))"}[use])
+
     def body(self, names, extra):
         loops, self.loops = self.loops, 0
+        yields, self.yields = self.yields, False
         self.indent += 1
         self.depth += 1
         def inner():
@@ -486,7 +535,7 @@ class Programs(Expressions):
         self.scope(inner)
         self.depth -= 1
         self.indent -= 1
-        self.loops = loops
+        self.loops, self.yields = loops, yields
 
     def function(self):
         name = self.fresh("f")
@@ -558,6 +607,8 @@ class Programs(Expressions):
             self.emit(f"{x}.extra = {e()}; print({x}.extra, '{self.pick('extra', 'q')}' in {x}.__dict__)" if "__getattr__" not in text else f"{x}.extra = 1")
 
     def with_block(self):
+        if self.yields:  # a generator that nobody wants any more is closed by python3 alone
+            return self.show()
         name, m = self.fresh("M"), self.fresh("m")
         self.emit(f"class {name}:")
         self.emit("    def __enter__(self): print('enter'); return 7")
@@ -570,7 +621,7 @@ class Programs(Expressions):
 
     def program(self):
         """The lines of one function and its call."""
-        self.lines, self.names, self.indent, self.loops, self.depth = [], {}, 1, 0, 0
+        self.lines, self.names, self.indent, self.loops, self.depth, self.yields = [], {}, 1, 0, 0, False
         for _ in range(self.r.randrange(2, 7)):
             self.statement()
         body = self.lines
