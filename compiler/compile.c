@@ -186,8 +186,9 @@ static int last_reader(struct kernel *const *kernels, int n, buffer_id b) {
 }
 
 /* An input's new value lies where the input does, if all that reads the input elsewhere is over
- * when it is computed. On the CPU, whose cores follow few streams of memory; on a GPU out of place
- * is as fast. */
+ * when it is computed, and nobody reads it there: a kernel can then be run alone on the inputs as
+ * they were. On the CPU, whose cores follow few streams of memory; on a GPU out of place is as fast.
+ */
 static void update_in_place(struct compile *c, struct kernel *const *kernels) {
     const struct loops *l = c->loops;
     struct ws_program *p = c->program;
@@ -202,8 +203,8 @@ static void update_in_place(struct compile *c, struct kernel *const *kernels) {
             continue;
         int writer = (int)c->schedule->group_of[c->schedule->writer[out]];
         int reader = last_reader(kernels, p->n_kernels, in);
-        if (reader < writer ||
-            (reader == writer && kernel_update_in_place(kernels[writer], in, out)))
+        if (last_reader(kernels, p->n_kernels, out) >= 0 || reader > writer) continue;
+        if (reader < writer || kernel_update_in_place(kernels[writer], in, out))
             p->buffers[out].in_place = (int)in;
     }
 }

@@ -29,6 +29,10 @@ static const struct {
     {"graph(%x: f32[500], %y: f32[500]) {\n %a = exp(%y)\n return %x = %a\n}\n", "x"},
     /* one value cannot be in two places */
     {"graph(%x: f32[500], %y: f32[500]) {\n %a = add(%x, %y)\n return %x = %a, %y = %a\n}\n", "x"},
+    /* a later kernel reads the new value */
+    {"graph(%x: f32[40, 40], %w: f32[40, 40]) {\n %y = softmax(%x, 1)\n %z = mm(%w, %y)\n"
+     " return %z, %x = %y\n}\n",
+     ""},
     /* elements are read where others are written */
     {"graph(%x: f32[40, 40]) {\n %t = permute(%x, [1, 0])\n %y = add(%x, %t)\n"
      " return %x = %y\n}\n",
