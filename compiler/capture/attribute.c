@@ -267,6 +267,10 @@ void attribute_set(struct vm *vm, struct py o, const char *name, struct py v) {
         o.tensor->version++;
         return;
     }
+    if (o.kind == PY_TENSOR && !strcmp(name, "data") && v.kind == PY_TENSOR && vm->tracing) {
+        tensor_set_data(vm, o, v);
+        return;
+    }
     if (o.kind == PY_TENSOR)
         vm_refuse(vm, "assigning Tensor.%s is not supported; make a new tensor instead", name);
     if (!d)

@@ -62,6 +62,7 @@ bool functional_view(struct vm *vm, struct py parent, node_id node, struct py *o
     out->tensor->storage = functional_storage(vm, parent);
     out->tensor->steps = steps;
     out->tensor->n_steps = before + n;
+    out->tensor->detached = parent.tensor->graph == vm_graph(vm) && parent.tensor->detached;
     out->tensor->seen = out->tensor->storage->version;
     return true;
 }
@@ -82,6 +83,7 @@ node_id functional_node(struct vm *vm, struct tensor *t) {
     t->node = t->storage->base;
     for (uint32_t i = 0; i < t->n_steps; i++)
         t->node = take_step(vm, t->graph, t->node, &t->steps[i]);
+    if (t->detached) t->node = tensor_detached(vm, t->node);
     t->seen = t->storage->version;
     return t->node;
 }
@@ -184,8 +186,20 @@ static node_id step_back(struct vm *vm, const struct view_step *s, node_id whole
     }
 }
 
+/* What autograd does not see, as under no_grad() or through .data: the value changes, and gradients
+ * go where those of the old value went. */
+static node_id behind_autograd(struct vm *vm, node_id old, node_id value) {
+    if (!tensor_carries_gradient(vm, old)) return value;
+    struct arg args[2] = {arg_node(old), arg_node(value)};
+    const struct source *src;
+    node_id out;
+    if (!graph_call(vm_graph(vm), OP_SET_DATA, args, 2, vm_place(vm, &src), vm->diag, &out))
+        vm_leave(vm);
+    return out;
+}
+
 /* x's memory gets the value of node. */
-void functional_write(struct vm *vm, struct py x, node_id value) {
+void functional_write(struct vm *vm, struct py x, node_id value, bool unseen) {
     struct tensor *t = x.tensor;
     struct storage *s = functional_storage(vm, x);
     uint32_t n = t->graph == vm_graph(vm) ? t->n_steps : 0;
@@ -201,6 +215,6 @@ void functional_write(struct vm *vm, struct py x, node_id value) {
     if (meta_is_contiguous(vm->ex, meta_of(vm, s->base)) &&
         !meta_is_contiguous(vm->ex, meta_of(vm, value)))
         value = op(vm, OP_CONTIGUOUS, &turned, 1);
-    s->base = value;
+    s->base = unseen ? behind_autograd(vm, s->base, value) : value;
     s->version++;
 }

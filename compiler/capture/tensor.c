@@ -357,14 +357,15 @@ static bool carries_gradient(const struct graph *g, node_id at, bool *seen) {
     return false;
 }
 
-/* Under no_grad(): gradients of the graph stop here. */
-static node_id detached(struct vm *vm, node_id node, bool grad) {
-    /* --mode train differentiates a workload by its arguments, which do not say requires_grad. */
-    bool *seen = NEW_ARRAY(vm->arena, bool, node + 1);
-    if (!(vm->trace ? grad : carries_gradient(vm->graph, node, seen))) return node;
+bool tensor_carries_gradient(struct vm *vm, node_id node) {
+    return carries_gradient(vm_graph(vm), node, NEW_ARRAY(vm->arena, bool, node + 1));
+}
+
+node_id tensor_detached(struct vm *vm, node_id node) {
+    if (!tensor_carries_gradient(vm, node)) return node;
     struct arg arg = arg_node(node);
     const struct source *src;
-    if (!graph_call(vm->graph, OP_DETACH, &arg, 1, vm_place(vm, &src), vm->diag, &node))
+    if (!graph_call(vm_graph(vm), OP_DETACH, &arg, 1, vm_place(vm, &src), vm->diag, &node))
         vm_leave(vm);
     return node;
 }
@@ -396,11 +397,13 @@ struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a
     bool grad = needs_grad(vm, a) && dtype_is_float(vm_graph(vm)->nodes.at[node].meta.dtype);
     bool alias = first && !in_place && may_alias(b->op);
     bool stops = vm->tracing && !vm->grad_enabled && first;
-    node_id ends = stops ? detached(vm, node, grad) : node;
+    /* --mode train differentiates a workload by its arguments, which do not say requires_grad. */
+    node_id ends = stops && (grad || !vm->trace) ? tensor_detached(vm, node) : node;
     struct py out;
-    if (alias && functional_view(vm, *first, node, &out))
+    if (alias && functional_view(vm, *first, node, &out)) {
         out.tensor->node = ends;
-    else
+        out.tensor->detached |= vm->tracing && (stops || b->op == OP_DETACH);
+    } else
         out = tensor_new(vm, ends);
     out.tensor->requires_grad = grad && !stops && b->op != OP_DETACH;
     return in_place ? update(vm, *first, out) : out;
@@ -477,7 +480,20 @@ struct py tensor_assign(struct vm *vm, struct py x, struct py v) {
         struct py cast[2] = {v, py_dtype(want)};
         v = tensor_call(vm, OP_CAST, cast, 2);
     }
-    functional_write(vm, x, tensor_node(vm, v));
+    node_id value = tensor_node(vm, v);
+    if (t->detached && vm->grad_enabled && tensor_carries_gradient(vm, value)) t->detached = false;
+    functional_write(vm, x, value, vm->tracing && (!vm->grad_enabled || t->detached));
     t->requires_grad |= !outside && v.tensor->requires_grad;
     return x;
+}
+
+/* The new memory must be v's alone: what else is updated in it would have to be seen in x. */
+void tensor_set_data(struct vm *vm, struct py x, struct py v) {
+    if (!same_shape(tensor_meta(vm, x), tensor_meta(vm, v)) ||
+        tensor_meta(vm, x)->dtype != tensor_meta(vm, v)->dtype)
+        vm_refuse(vm, "assigning Tensor.data of another shape or type is not supported");
+    if (v.tensor->graph != vm_graph(vm) || v.tensor->n_steps || v.tensor->detached)
+        vm_refuse(vm, "assigning Tensor.data the memory of another tensor is not supported; "
+                      "copy_() writes into that of this one");
+    functional_write(vm, x, tensor_node(vm, v), true);
 }

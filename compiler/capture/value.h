@@ -294,6 +294,7 @@ struct tensor {
     /* Tracked tensors. */
     const struct view_step *steps; /* from storage->base to node */
     uint32_t n_steps, seen;        /* seen: version of the storage that node is of */
+    bool detached; /* as .data is: its memory is another's, its gradient ends here */
 
     /* Eager tensors. */
     struct meta meta; /* constants of vm->constants */

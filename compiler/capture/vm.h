@@ -232,12 +232,16 @@ bool selected_set(struct vm *vm, struct py x, struct py mask, struct py v);
 /* Of any tensor; of a selected one all but its first size. */
 const struct meta *selected_meta(struct vm *vm, struct py t);
 void selected_refuse(struct vm *vm) __attribute__((noreturn));
+void tensor_set_data(struct vm *vm, struct py x, struct py v); /* x.data = v, in a graph */
+bool tensor_carries_gradient(struct vm *vm, node_id node);
+node_id tensor_detached(struct vm *vm, node_id node); /* node, where gradients end */
 /* -- functional.c: views and updates in place */
 /* Is node, one primitive step of a view, the same memory as its operand? */
 bool functional_keeps_memory(const struct graph *g, const struct node *n);
 bool functional_view(struct vm *vm, struct py parent, node_id node, struct py *out);
 node_id functional_node(struct vm *vm, struct tensor *t);
-void functional_write(struct vm *vm, struct py x, node_id value);
+void functional_write(struct vm *vm, struct py x, node_id value,
+                      bool unseen);                             /* unseen: by autograd */
 struct storage *functional_storage(struct vm *vm, struct py t); /* tensor.c; of an input too */
 /* -- eager.c: tensors with values */
 bool tensor_is_eager(const struct vm *vm, struct py t); /* and is it to be used as such now? */

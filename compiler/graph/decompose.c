@@ -126,6 +126,7 @@ static expansion *const expand[OP_COUNT] = {
     [OP_CONTIGUOUS] = expand_copy,
     [OP_CLONE] = expand_copy,
     [OP_DETACH] = expand_detach,
+    [OP_SET_DATA] = expand_set_data,
     [OP_TRIL] = expand_triangle,
     [OP_TRIU] = expand_triangle,
     [OP_CAT] = expand_cat,

@@ -79,7 +79,8 @@ expansion expand_poisson_nll_loss, expand_gaussian_nll_loss, expand_nll_loss, ex
 node_id as_matrix(struct build *b, node_id x); /* [..., k] as [all of it, k] */
 expansion expand_product, expand_matmul, expand_linear, expand_addmm, expand_attention;
 expansion expand_reshape, expand_transpose, expand_narrow, expand_select, expand_expand_as;
-expansion expand_copy, expand_detach, expand_triangle, expand_fill, expand_random_like;
+expansion expand_copy, expand_detach, expand_set_data, expand_triangle, expand_fill,
+    expand_random_like;
 
 /* decompose_move.c */
 expansion expand_cat, expand_stack, expand_constant_pad, expand_pad, expand_roll, expand_repeat;

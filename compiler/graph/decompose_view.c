@@ -170,6 +170,10 @@ node_id expand_copy(struct build *b, const struct node *n) {
 
 node_id expand_detach(struct build *b, const struct node *n) { return n->args[0].node; }
 
+/* set_data: what was updated without autograd's knowledge has its new value, and the old gradient.
+ */
+node_id expand_set_data(struct build *b, const struct node *n) { return n->args[1].node; }
+
 /* ---- creation -------------------------------------------------------------------------------- */
 
 node_id expand_triangle(struct build *b, const struct node *n) {

@@ -461,6 +461,7 @@ static shape_rule *const rules[OP_COUNT] = {
     [OP_CONTIGUOUS] = shape_same,
     [OP_CLONE] = shape_same,
     [OP_DETACH] = shape_alias,
+    [OP_SET_DATA] = shape_set_data,
     [OP_TRIL] = shape_triangle,
     [OP_TRIU] = shape_triangle,
     [OP_CAT] = shape_cat,

@@ -9,7 +9,8 @@
 typedef bool shape_rule(const struct infer *in, struct meta *out);
 
 /* meta_view.c */
-shape_rule shape_view, shape_view_as, shape_flatten, shape_unflatten, shape_permute, shape_alias;
+shape_rule shape_view, shape_view_as, shape_flatten, shape_unflatten, shape_permute, shape_alias,
+    shape_set_data;
 shape_rule shape_expand, shape_expand_as, shape_slice, shape_narrow, shape_select;
 shape_rule shape_unsqueeze, shape_squeeze;
 

@@ -192,6 +192,16 @@ bool shape_alias(const struct infer *in, struct meta *out) {
     return true;
 }
 
+/* set_data: data, in place of what self was. */
+bool shape_set_data(const struct infer *in, struct meta *out) {
+    const struct meta *self = infer_meta(in, 0), *data = infer_meta(in, 1);
+    bool same = self->rank == data->rank;
+    for (int i = 0; same && i < self->rank; i++) same = self->size[i] == data->size[i];
+    *out = *data;
+    return same ||
+           infer_fail(in, "%s is no new value of %s", infer_shape(in, data), infer_shape(in, self));
+}
+
 /* ---- repeated, cut, added and dropped dimensions --------------------------------------------- */
 
 static bool expand_to(const struct infer *in, const ex *size, uint32_t n, struct meta *out) {

@@ -205,6 +205,7 @@ static const struct {
     {"%x: f32[4, 6]", "contiguous(%x)"},
     {"%x: f32[4, 6]", "clone(%x)"},
     {"%x: f32[4, 6]", "detach(%x)"},
+    {"%x: f32[4, 6], %y: f32[4, 6]", "set_data(%x, %y)"},
     {"%x: f32[2, 4, 6]", "tril(%x)"},
     {"%x: f32[6, 4]", "tril(%x, -1)"},
     {"%x: f32[4, 6]", "triu(%x, diagonal=1)"},
