@@ -76,11 +76,11 @@ node_id expand_bce(struct build *b, const struct node *n) {
     return reduced(b, n, weighted(b, n, loss, 2));
 }
 
-/* (1 - y) x + (1 + (pos_weight - 1) y) (log1p(exp(-|x|)) + max(-x, 0)) */
+/* (1 - y) x - (1 + (pos_weight - 1) y) log(sigmoid(x)), by the operator whose gradient is smooth at
+ * 0 */
 node_id expand_bce_logits(struct build *b, const struct node *n) {
     node_id x = operand(b, n, 0), y = operand(b, n, 1);
-    node_id tail = unary(b, OP_EXP, unary(b, OP_NEG, unary(b, OP_ABS, x)));
-    node_id soft = add(b, unary(b, OP_LOG1P, tail), unary(b, OP_RELU, unary(b, OP_NEG, x)));
+    node_id soft = unary(b, OP_NEG, unary(b, OP_LOGSIGMOID, x));
     if (n->args[4].kind == ARG_NODE) {
         node_id extra = mul(b, plus(b, operand(b, n, 4), -1), y);
         soft = mul(b, soft, plus(b, extra, 1));
