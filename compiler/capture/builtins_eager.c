@@ -49,6 +49,16 @@ NATIVE(tolist) {
     return out;
 }
 
+NATIVE(storage_offset) {
+    return py_int(need_eager(vm, v[0], "call of Tensor.storage_offset()")->offset);
+}
+
+NATIVE(data_ptr) {
+    const struct tensor *t = need_eager(vm, v[0], "call of Tensor.data_ptr()");
+    int64_t at = (int64_t)(uintptr_t)t->storage->bytes;
+    return py_int(at + t->offset * dtype_bytes(t->meta.dtype));
+}
+
 NATIVE(nonzero_) {
     const struct tensor *t = need_eager(vm, v[0], "shape of Tensor.nonzero()");
     return eager_nonzero(vm, t, (int)vm_index(vm, v[1], "a dimension"));
@@ -65,24 +75,66 @@ NATIVE(from_data) {
 
 /* -- gradients ----------------------------------------------------------------------------- */
 
+static void need_all_eager(struct vm *vm, const struct list *l, const char *what) {
+    for (uint32_t i = 0; i < l->n; i++) need_eager(vm, l->at[i], what);
+}
+
 NATIVE(backward) {
     if (!vm->eager)
         vm_refuse(vm, "Tensor.backward() is not supported in a workload, which is a forward "
                       "function; --mode bwd and --mode train differentiate it");
-    need_eager(vm, v[0], "call of Tensor.backward()");
-    tape_backward(vm, v[0], GIVEN(1) ? v[1] : py_none);
+    need_all_eager(vm, v[0].list, "call of Tensor.backward()");
+    tape_backward(vm, v[0].list, v[1].list, vm_truth(vm, v[2]));
     return py_none;
 }
 
 NATIVE(grad) {
-    need_eager(vm, v[0], "call of torch.autograd.grad()");
-    return tape_grad(vm, v[0], v[1].list, GIVEN(2) ? v[2] : py_none);
+    need_all_eager(vm, v[0].list, "call of torch.autograd.grad()");
+    need_all_eager(vm, v[1].list, "call of torch.autograd.grad()");
+    return tape_grad(vm, v[0].list, v[1].list, v[2].list, vm_truth(vm, v[3]));
+}
+
+/* Where only a function of the program knows the gradient, a graph has none for it. */
+NATIVE(need_values) {
+    if (!vm->eager)
+        vm_refuse(vm, "gradients of a torch.autograd.Function are not supported in a workload");
+    if (vm->tracing)
+        vm_break(vm, "call of a torch.autograd.Function", "operators of torch are captured");
+    return py_none;
+}
+
+NATIVE(record) {
+    need_all_eager(vm, v[2].list, "call of a torch.autograd.Function");
+    need_all_eager(vm, v[3].list, "call of a torch.autograd.Function");
+    tape_record_function(vm, v[0].s, v[1], v[2].list, v[3].list);
+    return py_none;
+}
+
+NATIVE(hooks) {
+    struct tensor *t = need_eager(vm, v[0], "call of Tensor.register_hook()");
+    if (!t->hooks) t->hooks = dict_new(vm->home);
+    return py_pointer(PY_DICT, t->hooks);
+}
+
+NATIVE(retain_grad) {
+    struct tensor *t = need_eager(vm, v[0], "call of Tensor.retain_grad()");
+    if (!t->requires_grad)
+        vm_raise(vm, EXC_RuntimeError, "can't retain_grad on Tensor that has requires_grad=False");
+    t->retains_grad = true;
+    return py_none;
 }
 
 NATIVE(get_grad) {
     if (!vm->eager) return py_none;
     const struct tensor *t = need_eager(vm, v[0], "use of Tensor.grad");
     return t->grad ? py_pointer(PY_TENSOR, t->grad) : py_none;
+}
+
+/* "MulBackward0", or None of a leaf */
+NATIVE(grad_name) {
+    if (!vm->eager) return py_none;
+    const struct tensor *t = need_eager(vm, v[0], "use of Tensor.grad_fn");
+    return t->tape ? py_str(tape_name(t)) : py_none;
 }
 
 NATIVE(grad_mode) { return py_bool(vm->grad_enabled); }
@@ -203,11 +255,18 @@ static const struct native natives[] = {
     {"computes()", eager_computes},
     {"item(x)", eager_item_},
     {"tolist(x)", eager_tolist},
+    {"storage_offset(x)", eager_storage_offset},
+    {"data_ptr(x)", eager_data_ptr},
     {"nonzero(x, dim)", eager_nonzero_},
     {"from_data(data, dtype?)", eager_from_data},
-    {"backward(x, gradient?)", eager_backward},
-    {"grad(output, inputs, gradient?)", eager_grad},
+    {"backward(outputs, gradients, create_graph)", eager_backward},
+    {"grad(outputs, inputs, gradients, create_graph)", eager_grad},
+    {"need_values()", eager_need_values},
+    {"record(name, function, inputs, outputs)", eager_record},
+    {"hooks(x)", eager_hooks},
+    {"retain_grad(x)", eager_retain_grad},
     {"get_grad(x)", eager_get_grad},
+    {"grad_name(x)", eager_grad_name},
     {"grad_mode()", eager_grad_mode},
     {"set_grad_mode(mode)", eager_set_grad_mode},
     {"seed(n)", eager_seed},

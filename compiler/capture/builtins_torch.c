@@ -64,6 +64,9 @@ NATIVE(is_contiguous) { return py_bool(meta_is_contiguous(vm->ex, tensor_meta(vm
 
 NATIVE(requires_grad_) {
     v[0].tensor->requires_grad = !GIVEN(1) || vm_truth(vm, v[1]);
+    if (v[0].tensor->requires_grad && !dtype_is_float(tensor_meta(vm, v[0])->dtype))
+        vm_raise(vm, EXC_RuntimeError,
+                 "only Tensors of floating point dtype can require gradients");
     v[0].tensor->version++;
     return v[0];
 }

@@ -230,6 +230,10 @@ void run_graph(struct vm *vm, const struct backend *backend, struct graph *g, vo
 /* -- tape.c */
 void tape_record_entry(struct vm *vm, struct entry *e, const struct bindings *b,
                        struct tensor *const *inputs, const struct py *outputs);
-struct py tape_grad(struct vm *vm, struct py root, const struct list *of, struct py tangent);
+/* outputs were computed from inputs by the program's torch.autograd.Function. */
+void tape_record_function(struct vm *vm, const char *name, struct py function,
+                          const struct list *inputs, const struct list *outputs);
+struct py tape_grad(struct vm *vm, const struct list *roots, const struct list *of,
+                    const struct list *tangents, bool create_graph);
 
 #endif

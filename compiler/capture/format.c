@@ -79,6 +79,14 @@ static void put_tensor(struct vm *vm, struct buf *b, struct py v) {
     buf_putc(b, ')');
 }
 
+/* The program's own classes are those of __main__. */
+static void put_class(const struct vm *vm, struct buf *b, const struct class *c) {
+    const char *where = c->module && !c->module->prelude ? "__main__."
+                        : c == vm->types[PY_TENSOR]      ? "torch."
+                                                         : "";
+    buf_printf(b, "<class '%s%s'>", where, c->name);
+}
+
 static void put_repr(struct vm *vm, struct buf *b, struct py v, int depth) {
     if (depth > 50 || b->n > MAX_TEXT) {
         buf_puts(b, "...");
@@ -109,7 +117,7 @@ static void put_repr(struct vm *vm, struct buf *b, struct py v, int depth) {
     case PY_NOT_IMPLEMENTED: buf_puts(b, "NotImplemented"); break;
     case PY_FUNCTION: buf_printf(b, "<function %s>", v.function->code->qualname); break;
     case PY_BUILTIN: buf_printf(b, "<built-in function %s>", v.builtin->name); break;
-    case PY_CLASS: buf_printf(b, "<class '%s'>", v.class->name); break;
+    case PY_CLASS: put_class(vm, b, v.class); break;
     case PY_MODULE: buf_printf(b, "<module '%s'>", v.module->name); break;
     case PY_DTYPE: buf_printf(b, "torch.%s", dtype_torch_name(v.dtype)); break;
     case PY_INSTANCE: put_instance(vm, b, v, depth); break;

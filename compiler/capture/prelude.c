@@ -20,6 +20,8 @@
     FILE(torch_cuda, "torch_cuda.py")                                                              \
     FILE(torch_nn_utils, "torch_nn_utils.py")                                                      \
     FILE(torch_optim, "torch_optim.py")                                                            \
+    FILE(torch_autograd_functional, "torch_autograd_functional.py")                                \
+    FILE(torch_autograd, "torch_autograd.py")                                                      \
     FILE(torch_dynamo, "torch_dynamo.py")                                                          \
     FILE(torch_backends, "torch_backends.py")                                                      \
     FILE(typing, "typing.py")                                                                      \
@@ -68,17 +70,24 @@ const char *prelude_text(const char *module) {
         {"torch.special", ws_prelude_torch_special},
         {"torch.cuda", ws_prelude_torch_cuda},
         {"torch.backends", ws_prelude_torch_backends},
+        {"torch.accelerator", "import torch\n"
+                              "def is_available():\n"
+                              "    return torch.cuda.is_available()\n"
+                              "def current_accelerator(check_available=False):\n"
+                              "    return torch.device('cuda') if is_available() else None\n"
+                              "def device_count():\n"
+                              "    return torch.cuda.device_count()\n"
+                              "def synchronize(device=None):\n"
+                              "    pass\n"},
         {"torch.nn.utils", ws_prelude_torch_nn_utils},
         {"torch.nn.utils.parametrizations", "from torch.nn.utils import weight_norm_parts as "
                                             "weight_norm, spectral_norm_parts as spectral_norm\n"},
         {"torch.optim", ws_prelude_torch_optim},
         {"torch._dynamo", ws_prelude_torch_dynamo},
         {"torch.compiler", "from torch._dynamo import reset, disable\n"},
-        {"torch.autograd",
-         "from _warpsmith import grad as _grad\n"
-         "def grad(outputs, inputs, grad_outputs=None, **options):\n"
-         "    one = not isinstance(inputs, (list, tuple))\n"
-         "    return _grad(outputs, [inputs] if one else list(inputs), grad_outputs)\n"},
+        {"torch.autograd", ws_prelude_torch_autograd},
+        {"torch.autograd.functional", ws_prelude_torch_autograd_functional},
+        {"torch.autograd.function", "from torch.autograd import Function, FunctionCtx\n"},
         {"typing", ws_prelude_typing},
         {"functools", ws_prelude_functools},
         {"itertools", ws_prelude_itertools},

@@ -41,10 +41,13 @@ static void mark_cell(struct sweep *s, struct cell *c) {
 static void mark_tensor(struct sweep *s, struct tensor *t) {
     if (t->storage) t->storage->marked = true;
     if (t->grad) mark(s, py_pointer(PY_TENSOR, t->grad));
+    if (t->hooks) mark(s, py_pointer(PY_DICT, t->hooks));
     if (!t->tape) return;
     struct tensor *const *inputs;
-    for (uint32_t n = tape_inputs(t->tape, &inputs); n-- > 0;)
+    struct py function;
+    for (uint32_t n = tape_inputs(t->tape, &inputs, &function); n-- > 0;)
         mark(s, py_pointer(PY_TENSOR, inputs[n]));
+    mark(s, function);
 }
 
 static void mark_class(struct sweep *s, const struct class *c) {

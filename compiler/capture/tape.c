@@ -5,7 +5,9 @@
  *   loss.backward()    from the last tape to the first: the joint graph of each, its gradients
  *                      added up at the inputs; leaves keep them in .grad
  *
- * A tape keeps the tensors, not copies: one that was updated in place since is an error. */
+ * A tape keeps the tensors, not copies: one that was updated in place since is an error. A
+ * torch.autograd.Function is a tape whose gradients a function of the program computes. Under
+ * create_graph=True the gradients are outputs of tapes themselves. */
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -22,12 +24,14 @@ struct tape {
     struct tensor **outputs;
     struct bindings bindings;
     struct entry *entry; /* the compiled segment it stands for, or NULL */
+    struct py function;  /* gradients of the outputs -> a list of those of the inputs; or UNSET */
+    const char *name;    /* of the function */
 };
 
 static struct tape *tape_new(struct vm *vm, struct graph *g, struct tensor *const *inputs,
-                             uint32_t n_outputs) {
+                             uint32_t n_inputs, uint32_t n_outputs) {
     struct tape *t = NEW(vm->home, struct tape);
-    *t = (struct tape){.graph = g, .n_inputs = g->inputs.n, .n_outputs = n_outputs};
+    *t = (struct tape){.graph = g, .n_inputs = n_inputs, .n_outputs = n_outputs};
     t->inputs = NEW_ARRAY(vm->home, struct tensor *, t->n_inputs);
     t->versions = NEW_ARRAY(vm->home, uint32_t, t->n_inputs);
     t->outputs = NEW_ARRAY(vm->home, struct tensor *, n_outputs);
@@ -47,12 +51,13 @@ static void put_output(struct tape *t, uint32_t i, struct tensor *out) {
 }
 
 void tape_record(struct vm *vm, struct tensor *out) {
-    struct tape *t = tape_new(vm, vm->op_graph, vm->op_inputs.at, 1);
+    struct tape *t = tape_new(vm, vm->op_graph, vm->op_inputs.at, vm->op_graph->inputs.n, 1);
     put_output(t, 0, out);
 }
 
-uint32_t tape_inputs(const struct tape *t, struct tensor *const **inputs) {
+uint32_t tape_inputs(const struct tape *t, struct tensor *const **inputs, struct py *function) {
     *inputs = t->inputs;
+    *function = t->function;
     return t->n_inputs;
 }
 
@@ -66,6 +71,7 @@ void tape_move(struct tensor *to, struct tensor *from) {
 const char *tape_name(const struct tensor *t) {
     const struct tape *x = t->tape;
     if (x->entry) return "CompiledFunctionBackward";
+    if (!x->graph) return x->name;
     struct buf b = buf_new(x->graph->arena);
     const char *name = op_info(x->graph->nodes.at[x->graph->nodes.n - 1].op)->name;
     bool start = true;
@@ -82,11 +88,40 @@ void tape_record_entry(struct vm *vm, struct entry *e, const struct bindings *b,
     bool needed = false;
     for (uint32_t i = 0; i < e->graph->inputs.n; i++) needed |= inputs[i]->requires_grad;
     if (!needed || !vm->grad_enabled) return;
-    struct tape *t = tape_new(vm, e->graph, inputs, e->n_outputs);
+    struct tape *t = tape_new(vm, e->graph, inputs, e->graph->inputs.n, e->n_outputs);
     t->entry = e;
     t->bindings = *b; /* so that the forward part, computed again, draws the same numbers */
     for (uint32_t i = 0; i < e->n_outputs; i++)
         if (dtype_is_float(outputs[i].tensor->meta.dtype)) put_output(t, i, outputs[i].tensor);
+}
+
+static struct tensor **tensors_of(struct vm *vm, const struct list *l) {
+    struct tensor **out = NEW_ARRAY(vm->arena, struct tensor *, l->n);
+    for (uint32_t i = 0; i < l->n; i++) out[i] = l->at[i].tensor;
+    return out;
+}
+
+void tape_record_function(struct vm *vm, const char *name, struct py function,
+                          const struct list *inputs, const struct list *outputs) {
+    struct tape *t = tape_new(vm, NULL, tensors_of(vm, inputs), inputs->n, outputs->n);
+    t->function = function;
+    t->name = name;
+    for (uint32_t i = 0; i < outputs->n; i++)
+        if (dtype_is_float(outputs->at[i].tensor->meta.dtype))
+            put_output(t, i, outputs->at[i].tensor);
+}
+
+/* The gradients that the last step of a walk has computed, as outputs of its graph. */
+static void record_gradients(struct vm *vm, struct graph *g, const struct bindings *b,
+                             struct tensor *const *inputs, const struct py *grads) {
+    bool needed = false;
+    for (uint32_t i = 0; i < g->inputs.n; i++) needed |= inputs[i]->requires_grad;
+    if (!needed) return;
+    struct graph *own = graph_prune(g);
+    for (uint32_t i = 0; i < own->inputs.n; i++) own->inputs.at[i].init = i;
+    struct tape *t = tape_new(vm, own, inputs, own->inputs.n, own->outputs.n);
+    t->bindings = *b;
+    for (uint32_t i = 0; i < t->n_outputs; i++) put_output(t, i, grads[i].tensor);
 }
 
 /* -- backward ------------------------------------------------------------------------------ */
@@ -98,6 +133,8 @@ struct gradient {
 
 struct backward {
     struct vm *vm;
+    const struct list *roots, *tangents; /* of each root a tensor or None */
+    bool create_graph;
     VEC(struct gradient) at;
     VEC(struct tape *) tapes;
 };
@@ -155,15 +192,17 @@ static struct graph *gradients_graph(struct vm *vm, struct tape *t, uint32_t *n_
     return graph_prune(joint);
 }
 
+static void check_version(struct vm *vm, const struct tape *t, uint32_t input) {
+    if (t->inputs[input]->storage->version != t->versions[input])
+        vm_raise(vm, EXC_RuntimeError,
+                 "one of the variables needed for gradient computation has been modified by an "
+                 "inplace operation");
+}
+
 /* Of the inputs whose values the gradients need. */
 static void check_versions(struct vm *vm, const struct tape *t, const struct graph *g) {
-    for (uint32_t i = 0; i < g->inputs.n; i++) {
-        uint32_t k = g->inputs.at[i].init;
-        if (k < t->n_inputs && t->inputs[k]->storage->version != t->versions[k])
-            vm_raise(vm, EXC_RuntimeError,
-                     "one of the variables needed for gradient computation has been modified by "
-                     "an inplace operation");
-    }
+    for (uint32_t i = 0; i < g->inputs.n; i++)
+        if (g->inputs.at[i].init < t->n_inputs) check_version(vm, t, g->inputs.at[i].init);
 }
 
 /* The graph of a compiled segment's gradients is compiled once. */
@@ -184,7 +223,39 @@ static struct graph *compiled_gradients(struct vm *vm, struct tape *t, const str
     return g;
 }
 
-static void step_back(struct backward *w, struct tape *t) {
+/* The gradient of t is complete: what its hooks make of it. */
+static void call_hooks(struct backward *w, struct tensor *t) {
+    struct gradient *g = t->hooks ? gradient_of(w, t) : NULL;
+    if (!g || g->grad.kind != PY_TENSOR) return;
+    struct py grad = g->grad;
+    for (uint32_t i = 0; i < t->hooks->entries.n; i++) {
+        if (!t->hooks->entries.at[i].live) continue;
+        struct py to = vm_call1(w->vm, t->hooks->entries.at[i].value, grad);
+        if (to.kind != PY_NONE) grad = to;
+    }
+    gradient_of(w, t)->grad = grad;
+}
+
+/* An output's gradient, of zeros where nothing needed the output. */
+static struct tensor *output_gradient(struct backward *w, struct tensor *out) {
+    struct py grad = gradient_of(w, out)->grad;
+    return grad.kind == PY_UNSET ? zeros_like(w->vm, out).tensor : grad.tensor;
+}
+
+static void step_of_function(struct backward *w, struct tape *t) {
+    struct vm *vm = w->vm;
+    struct py grads = py_list(vm->arena, PY_LIST, NULL, 0);
+    for (uint32_t i = 0; i < t->n_outputs; i++)
+        vec_push(vm->arena, grads.list,
+                 t->outputs[i] ? py_pointer(PY_TENSOR, output_gradient(w, t->outputs[i]))
+                               : py_none);
+    struct py out = vm_call1(vm, t->function, grads);
+    for (uint32_t i = 0; i < t->n_inputs; i++)
+        if (t->inputs[i]->requires_grad && out.list->at[i].kind == PY_TENSOR)
+            accumulate(w, t->inputs[i], out.list->at[i]);
+}
+
+static void step_of_graph(struct backward *w, struct tape *t) {
     struct vm *vm = w->vm;
     struct tensor **all = NEW_ARRAY(vm->arena, struct tensor *, t->n_inputs + t->n_outputs);
     uint32_t n = t->n_inputs, n_wanted;
@@ -192,8 +263,7 @@ static void step_back(struct backward *w, struct tape *t) {
     for (uint32_t i = 0; i < t->n_outputs; i++) {
         const struct node *out = &t->graph->nodes.at[t->graph->outputs.at[i]];
         if (!dtype_is_float(out->meta.dtype)) continue;
-        struct py grad = t->outputs[i] ? gradient_of(w, t->outputs[i])->grad : py_unset;
-        all[n++] = grad.kind == PY_UNSET ? zeros_like(vm, t->outputs[i]).tensor : grad.tensor;
+        all[n++] = output_gradient(w, t->outputs[i]);
     }
     const struct backend *how;
     void *callable;
@@ -203,15 +273,25 @@ static void step_back(struct backward *w, struct tape *t) {
     for (uint32_t i = 0; i < g->inputs.n; i++) in[i] = all[g->inputs.at[i].init];
     struct py *grads = NEW_ARRAY(vm->arena, struct py, n_wanted);
     run_graph(vm, how, g, callable, &t->bindings, in, grads);
+    if (w->create_graph) record_gradients(vm, g, &t->bindings, in, grads);
     for (uint32_t i = 0, k = 0; i < t->n_inputs; i++)
         if (t->inputs[i]->requires_grad) accumulate(w, t->inputs[i], grads[k++]);
 }
 
-static void walk(struct backward *w, struct tensor *root, struct py tangent) {
+static void step_back(struct backward *w, struct tape *t) {
+    for (uint32_t i = 0; i < t->n_outputs; i++)
+        if (t->outputs[i]) call_hooks(w, t->outputs[i]);
+    if (t->graph)
+        step_of_graph(w, t);
+    else
+        step_of_function(w, t);
+}
+
+static void seed(struct backward *w, struct tensor *root, struct py tangent, uint32_t number) {
     struct vm *vm = w->vm;
     if (!root->requires_grad)
         vm_raise(vm, EXC_RuntimeError,
-                 "element 0 of tensors does not require grad and does not have a grad_fn");
+                 "element %u of tensors does not require grad and does not have a grad_fn", number);
     if (tangent.kind != PY_TENSOR) {
         if (eager_numel(vm, root) != 1)
             vm_raise(vm, EXC_RuntimeError,
@@ -220,25 +300,41 @@ static void walk(struct backward *w, struct tensor *root, struct py tangent) {
         tangent = zeros_like(vm, root);
         eager_write(vm, tangent.tensor, &one);
     }
-    bool enabled = vm->grad_enabled;
-    vm->grad_enabled = false;
     accumulate(w, root, tangent);
     find_tapes(w, root->tape);
-    qsort(w->tapes.at, w->tapes.n, sizeof *w->tapes.at, compare_tapes);
-    for (uint32_t i = 0; i < w->tapes.n; i++) step_back(w, w->tapes.at[i]);
-    vm->grad_enabled = enabled;
 }
 
-void tape_backward(struct vm *vm, struct py root, struct py tangent) {
-    struct backward w = {.vm = vm};
-    walk(&w, root.tensor, tangent);
+static void walk_back(void *ctx) {
+    struct backward *w = ctx;
+    for (uint32_t i = 0; i < w->roots->n; i++)
+        seed(w, w->roots->at[i].tensor, w->tangents->at[i], i);
+    qsort(w->tapes.at, w->tapes.n, sizeof *w->tapes.at, compare_tapes);
+    for (uint32_t i = 0; i < w->tapes.n; i++) step_back(w, w->tapes.at[i]);
+    for (uint32_t i = 0; i < w->at.n; i++)
+        if (!w->at.at[i].of->tape) call_hooks(w, w->at.at[i].of);
+}
+
+/* An exception on the way leaves the mode as it was. */
+static void walk(struct backward *w) {
+    struct vm *vm = w->vm;
+    bool enabled = vm->grad_enabled;
+    vm->grad_enabled = w->create_graph;
+    bool ok = vm_protect(vm, walk_back, w);
+    vm->grad_enabled = enabled;
+    if (!ok) vm_leave(vm);
+}
+
+void tape_backward(struct vm *vm, const struct list *roots, const struct list *tangents,
+                   bool create_graph) {
+    struct backward w = {vm, roots, tangents, .create_graph = create_graph};
+    walk(&w);
     for (uint32_t i = 0; i < w.at.n; i++) {
         struct tensor *t = w.at.at[i].of;
         struct py grad = w.at.at[i].grad;
-        if (t->tape || grad.kind != PY_TENSOR || !t->requires_grad) continue;
+        if ((t->tape && !t->retains_grad) || grad.kind != PY_TENSOR || !t->requires_grad) continue;
         if (t->grad) {
             bool enabled = vm->grad_enabled;
-            vm->grad_enabled = false;
+            vm->grad_enabled = create_graph;
             grad = vm_binary(vm, BINARY_ADD, py_pointer(PY_TENSOR, t->grad), grad, false);
             vm->grad_enabled = enabled;
         }
@@ -246,18 +342,16 @@ void tape_backward(struct vm *vm, struct py root, struct py tangent) {
     }
 }
 
-/* torch.autograd.grad: gradients of the tensors in `of`, which keep none. */
-struct py tape_grad(struct vm *vm, struct py root, const struct list *of, struct py tangent) {
-    struct backward w = {.vm = vm};
-    walk(&w, root.tensor, tangent);
+/* torch.autograd.grad: gradients of the tensors in `of`, which keep none; None of what the roots do
+ * not depend on. */
+struct py tape_grad(struct vm *vm, const struct list *roots, const struct list *of,
+                    const struct list *tangents, bool create_graph) {
+    struct backward w = {vm, roots, tangents, .create_graph = create_graph};
+    walk(&w);
     struct py out = py_list(vm->arena, PY_TUPLE, NULL, 0);
     for (uint32_t i = 0; i < of->n; i++) {
         struct py grad = gradient_of(&w, of->at[i].tensor)->grad;
-        if (grad.kind != PY_TENSOR)
-            vm_raise(vm, EXC_RuntimeError,
-                     "One of the differentiated Tensors appears to not have been used in the "
-                     "graph. Set allow_unused=True if this is the desired behavior.");
-        vec_push(vm->arena, out.list, grad);
+        vec_push(vm->arena, out.list, grad.kind == PY_TENSOR ? grad : py_none);
     }
     return out;
 }

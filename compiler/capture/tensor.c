@@ -383,7 +383,31 @@ static struct py update(struct vm *vm, struct py x, struct py result) {
     return tensor_assign(vm, x, result);
 }
 
+/* f(..., out=t): t becomes the result, as by an update in place. */
+static struct py into_out(struct vm *vm, const struct builtin *b, const struct args *a,
+                          uint32_t k) {
+    struct py to = a->named[k];
+    const char **names = NEW_ARRAY(vm->arena, const char *, a->n_named);
+    struct py *named = NEW_ARRAY(vm->arena, struct py, a->n_named);
+    struct args rest = {a->at, a->n, names, named, 0};
+    for (uint32_t i = 0; i < a->n_named; i++) {
+        if (i == k) continue;
+        names[rest.n_named] = a->names[i];
+        named[rest.n_named++] = a->named[i];
+    }
+    struct py result = tensor_op(vm, b, &rest);
+    if (to.kind == PY_NONE) return result;
+    if (to.kind != PY_TENSOR) vm_refuse(vm, "out= of several tensors is not supported");
+    const struct meta *x = tensor_meta(vm, to), *y = tensor_meta(vm, result);
+    bool same = x->rank == y->rank;
+    for (int i = 0; same && i < x->rank; i++) same = x->size[i] == y->size[i];
+    if (!same) vm_refuse(vm, "out= of another shape than the result is not supported");
+    return update(vm, to, result);
+}
+
 struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a) {
+    for (uint32_t i = 0; i < a->n_named; i++)
+        if (!strcmp(a->names[i], "out")) return into_out(vm, b, a, i);
     check_sizes(vm, b->op, a);
     const struct py *first = first_tensor(a);
     bool in_place = first && wants_in_place(vm, b, a);

@@ -304,8 +304,10 @@ struct tensor {
     uint32_t version; /* of all but the values */
     uint32_t id;      /* counts tensors: a place in the order of making */
     struct tensor *grad;
-    struct tape *tape; /* how it was computed from tensors that require gradients; else NULL */
-    uint32_t output;   /* which output of tape */
+    struct tape *tape;  /* how it was computed from tensors that require gradients; else NULL */
+    uint32_t output;    /* which output of tape */
+    struct dict *hooks; /* number -> function of the gradient; NULL if there are none */
+    bool retains_grad;  /* keeps its gradient though it was computed */
 };
 
 /* -- value.c */

@@ -271,9 +271,11 @@ void eager_close(struct vm *vm);
 /* -- tape.c: gradients of what was computed */
 void tape_record(struct vm *vm, struct tensor *out);    /* the operator computed last */
 void tape_move(struct tensor *to, struct tensor *from); /* to is now what from was */
-uint32_t tape_inputs(const struct tape *t, struct tensor *const **inputs); /* how many */
-const char *tape_name(const struct tensor *t);                             /* "MulBackward0" */
-void tape_backward(struct vm *vm, struct py root, struct py tangent);
+/* How many; function: of the program, or UNSET. */
+uint32_t tape_inputs(const struct tape *t, struct tensor *const **inputs, struct py *function);
+const char *tape_name(const struct tensor *t); /* "MulBackward0" */
+void tape_backward(struct vm *vm, const struct list *roots, const struct list *tangents,
+                   bool create_graph);
 /* -- trace.c */
 /* A trace may change what it made itself; anything else is a graph break. what: "a list". */
 /* End a trace that is too long, and the call that wanted it. */

@@ -202,15 +202,16 @@ def as_tensor(data, dtype=None, device=None):
 full_ = op('full')
 
 
-def full(size, fill_value, dtype=None, device=None, **placement):
-    return full_(size, fill_value, dtype)
+def full(size, fill_value, dtype=None, **placement):
+    return full_(size, fill_value, dtype, **placement)
 
 
 arange_ = op('arange')
 
 
-def arange(start, end=None, step=1, dtype=None, device=None, **placement):
-    return arange_(0, start, 1, dtype) if end is None else arange_(start, end, step, dtype)
+def arange(start, end=None, step=1, dtype=None, **placement):
+    start, end = (0, start) if end is None else (start, end)
+    return arange_(start, end, step, dtype, **placement)
 
 
 def var_mean(input, dim=None, unbiased=None, correction=None, keepdim=False):

@@ -4,7 +4,9 @@ import math
 
 import torch
 from _warpsmith import (op, refuse, graph_break, assign, reshaped, item as _item, tolist as _tolist, backward as _backward, get_grad,
-                        move, on_cuda, computes, nonzero as _nonzero)
+                        move, on_cuda, computes, nonzero as _nonzero, hooks as _hooks,
+                        retain_grad as _retain_grad, storage_offset as _storage_offset, data_ptr as _data_ptr,
+                        grad_name as _grad_name)
 _range, _reversed = range, reversed
 _squeeze, _var, _std, _max, _min, _norm = op('squeeze'), op('var'), op('std'), op('max'), op('min'), op('norm')
 _softmax, _log_softmax, _to, _slice, _select = op('softmax'), op('log_softmax'), op('to'), op('slice'), op('select')
@@ -704,16 +706,16 @@ def pin_memory(self):
     return self
 
 
-def new_zeros(self, *size, dtype=None, device=None):
-    return torch.zeros(*size, dtype=dtype or self.dtype)
+def new_zeros(self, *size, dtype=None, **placement):
+    return torch.zeros(*size, dtype=dtype or self.dtype, **placement)
 
 
-def new_ones(self, *size, dtype=None, device=None):
-    return torch.ones(*size, dtype=dtype or self.dtype)
+def new_ones(self, *size, dtype=None, **placement):
+    return torch.ones(*size, dtype=dtype or self.dtype, **placement)
 
 
-def new_empty(self, *size, dtype=None, device=None):
-    return torch.empty(*size, dtype=dtype or self.dtype)
+def new_empty(self, *size, dtype=None, **placement):
+    return torch.empty(*size, dtype=dtype or self.dtype, **placement)
 
 
 def new_full(self, size, fill_value, dtype=None, device=None):
@@ -766,17 +768,66 @@ def nonzero(self, *args, **kwargs):
     graph_break('shape of Tensor.nonzero()', 'torch.where(condition, a, b) keeps the shape')
 
 
-def backward(self, gradient=None, retain_graph=None, create_graph=False):
-    if create_graph:
-        refuse('gradients of gradients are not supported')
-    _backward(self, gradient)
+def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    if inputs is not None:
+        refuse('backward(inputs=...) is not supported; torch.autograd.grad has gradients of some')
+    _backward([self], [gradient], create_graph)
 
 
 device = property(lambda self: torch.device('cuda', 0) if on_cuda(self) else torch._device)
 is_cuda = property(on_cuda)
 grad = property(get_grad)
+
+
+class Node:
+    """What .grad_fn says of how a tensor was computed."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def name(self):
+        return self._name
+
+    def __repr__(self):
+        return f'<{self._name} object at {hex(id(self))}>'
+
+
+grad_fn = property(lambda self: None if _grad_name(self) is None else Node(_grad_name(self)))
 data = property(lambda self: self.detach())
 
 
+class RemovableHandle:
+    """Of a hook in a dict of hooks, which are called in the order of their numbers."""
+
+    def __init__(self, hooks, hook):
+        self.hooks, self.id = hooks, len(hooks)
+        while self.id in hooks:
+            self.id += 1
+        hooks[self.id] = hook
+
+    def remove(self):
+        self.hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.remove()
+
+
+def storage_offset(self):
+    return _storage_offset(self)
+
+
+def data_ptr(self):
+    return _data_ptr(self)
+
+
+def retain_grad(self):
+    _retain_grad(self)
+
+
 def register_hook(self, hook):
-    refuse('hooks are not supported')
+    if not self.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    return RemovableHandle(_hooks(self), hook)

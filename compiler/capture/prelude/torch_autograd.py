@@ -1,0 +1,91 @@
+"""torch.autograd: gradients of what was computed, and functions that bring gradients of their own."""
+
+import torch
+from _warpsmith import grad as _grad, backward as _backward, need_values, record, set_grad_mode, refuse
+
+
+def _list(x):
+    return list(x) if isinstance(x, (list, tuple)) else [x]
+
+
+def _tangents(grads, outputs):
+    return [None] * len(outputs) if grads is None else _list(grads)
+
+
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True,
+         allow_unused=None, is_grads_batched=False, materialize_grads=False):
+    if is_grads_batched:
+        refuse('is_grads_batched is not supported')
+    outputs, inputs = _list(outputs), _list(inputs)
+    if not all([x.requires_grad for x in inputs]):
+        raise RuntimeError('One of the differentiated Tensors does not require grad')
+    found = _grad(outputs, inputs, _tangents(grad_outputs, outputs), create_graph)
+    if materialize_grads:
+        return tuple([torch.zeros_like(x) if g is None else g for g, x in zip(found, inputs)])
+    if not allow_unused and any([g is None for g in found]):
+        raise RuntimeError('One of the differentiated Tensors appears to not have been used in the graph. '
+                           'Set allow_unused=True if this is the desired behavior.')
+    return found
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False):
+    tensors = _list(tensors)
+    _backward(tensors, _tangents(grad_tensors, tensors), create_graph)
+
+
+class FunctionCtx:
+    saved_tensors = ()
+
+    def save_for_backward(self, *tensors):
+        self.saved_tensors = tensors
+
+    def mark_dirty(self, *tensors):
+        refuse('a torch.autograd.Function that updates its inputs in place is not supported')
+
+    def mark_non_differentiable(self, *tensors):
+        self._flat = tensors
+
+    def set_materialize_grads(self, value):
+        pass
+
+
+class Function:
+    """apply() runs forward() without a tape, and records backward() as what computes the gradients."""
+
+    @classmethod
+    def apply(cls, *args):
+        ctx = FunctionCtx()
+        ctx.needs_input_grad = tuple([isinstance(x, torch.Tensor) and x.requires_grad for x in args])
+        needed = torch.is_grad_enabled() and any(ctx.needs_input_grad)
+        if needed:
+            need_values()
+        before = set_grad_mode(False)
+        try:
+            if hasattr(cls, 'setup_context'):
+                out = cls.forward(*args)
+                cls.setup_context(ctx, args, out)
+            else:
+                out = cls.forward(ctx, *args)
+        finally:
+            set_grad_mode(before)
+        if not needed:
+            return out
+        flat = [id(x) for x in getattr(ctx, '_flat', ())]
+        outs = [o.detach() if any([o is x for x in args]) else o for o in _list(out)]
+        tensors = [o for o in outs if isinstance(o, torch.Tensor)]
+        inputs = [i for i, x in enumerate(args) if isinstance(x, torch.Tensor)]
+
+        def gradients(grads):
+            all_grads, given = [], iter(grads)
+            for o in outs:
+                all_grads.append(next(given) if isinstance(o, torch.Tensor) else None)
+            found = _list(cls.backward(ctx, *all_grads))
+            if len(found) < len(args):
+                raise RuntimeError(f'function {cls.__name__}Backward returned an incorrect number of gradients '
+                                   f'(expected {len(args)}, got {len(found)})')
+            return [found[i] for i in inputs]
+        record(cls.__name__ + 'Backward', gradients, [args[i] for i in inputs], tensors)
+        for o in tensors:
+            if id(o) in flat:
+                o.requires_grad_(False)
+        return tuple(outs) if isinstance(out, (list, tuple)) else outs[0]
