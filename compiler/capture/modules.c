@@ -28,6 +28,8 @@ static const struct {
     {"torch.nn.utils", NULL, NULL},
     {"torch.nn.utils.parametrizations", NULL, NULL},
     {"torch.optim", NULL, NULL},
+    {"torch.optim.lr_scheduler", NULL, NULL},
+    {"bisect", NULL, NULL},
     {"torch._dynamo", NULL, NULL},
     {"torch.compiler", NULL, NULL},
     {"torch.autograd", NULL, NULL},

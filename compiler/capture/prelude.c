@@ -20,6 +20,9 @@
     FILE(torch_cuda, "torch_cuda.py")                                                              \
     FILE(torch_nn_utils, "torch_nn_utils.py")                                                      \
     FILE(torch_optim, "torch_optim.py")                                                            \
+    FILE(torch_optim_lr_scheduler, "torch_optim_lr_scheduler.py")                                  \
+    FILE(torch_utils_data, "torch_utils_data.py")                                                  \
+    FILE(bisect, "bisect.py")                                                                      \
     FILE(torch_autograd_functional, "torch_autograd_functional.py")                                \
     FILE(torch_autograd, "torch_autograd.py")                                                      \
     FILE(torch_dynamo, "torch_dynamo.py")                                                          \
@@ -83,6 +86,9 @@ const char *prelude_text(const char *module) {
         {"torch.nn.utils.parametrizations", "from torch.nn.utils import weight_norm_parts as "
                                             "weight_norm, spectral_norm_parts as spectral_norm\n"},
         {"torch.optim", ws_prelude_torch_optim},
+        {"torch.optim.lr_scheduler", ws_prelude_torch_optim_lr_scheduler},
+        {"torch.utils.data", ws_prelude_torch_utils_data},
+        {"bisect", ws_prelude_bisect},
         {"torch._dynamo", ws_prelude_torch_dynamo},
         {"torch.compiler", "from torch._dynamo import reset, disable\n"},
         {"torch.autograd", ws_prelude_torch_autograd},
@@ -174,7 +180,6 @@ const char *prelude_text(const char *module) {
         {"datetime", ws_prelude_later},
         {"traceback", ws_prelude_later},
         {"unittest", ws_prelude_later},
-        {"torch.utils.data", ws_prelude_later},
         {"torch.utils.cpp_extension", ws_prelude_later},
         {"torch.distributed", ws_prelude_later},
         {"os", "path = None\n"

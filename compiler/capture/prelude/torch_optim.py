@@ -2,45 +2,92 @@
 import math
 
 import torch
+from collections import defaultdict
 
 
 class Optimizer:
+    """state is a dict for each parameter; a class that derives from this has update(), or a step() of its own."""
+
     def __init__(self, params, defaults):
-        groups = list(params)
+        groups = [params] if isinstance(params, dict) else list(params)
+        if isinstance(params, torch.Tensor):
+            raise TypeError('params argument given to the optimizer should be an iterable of Tensors or dicts, but got '
+                            'torch.FloatTensor')
         if not groups:
             raise ValueError('optimizer got an empty parameter list')
         if not isinstance(groups[0], dict):
             groups = [{'params': groups}]
-        self.defaults, self.param_groups, self.state = defaults, [], []
+        self.defaults, self.param_groups, self.state = defaults, [], defaultdict(dict)
         for group in groups:
             self.add_param_group(group)
 
     def add_param_group(self, group):
-        group = {**self.defaults, **group}
         params = group['params']
-        group['params'] = [params] if isinstance(params, torch.Tensor) else list(params)
-        self.param_groups.append(group)
-        self.state.append([{} for _ in group['params']])
+        params = [params] if isinstance(params, torch.Tensor) else list(params)
+        self.param_groups.append({**group, 'params': params, **{k: v for k, v in self.defaults.items() if k not in group}})
 
     def zero_grad(self, set_to_none=True):
         for group in self.param_groups:
             for p in group['params']:
-                p.grad = None
+                if set_to_none or p.grad is None:
+                    p.grad = None
+                else:
+                    p.grad = torch.zeros_like(p.grad)
 
     def step(self, closure=None):
-        loss = None if closure is None else closure()
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
         with torch.no_grad():
-            for group, states in zip(self.param_groups, self.state):
-                for p, state in zip(group['params'], states):
+            for group in self.param_groups:
+                for p in group['params']:
                     if p.grad is not None:
-                        self.update(p, p.grad, group, state)
+                        self.update(p, -p.grad if group.get('maximize') else p.grad, group, self.state[p])
         return loss
+
+    def _numbers(self):
+        """id of each parameter -> its number in state_dict()."""
+        flat = [p for group in self.param_groups for p in group['params']]
+        return {id(p): i for i, p in enumerate(flat)}, flat
+
+    def state_dict(self):
+        numbers, flat = self._numbers()
+        groups = [{**{k: v for k, v in group.items() if k != 'params'}, 'params': [numbers[id(p)] for p in group['params']]}
+                  for group in self.param_groups]
+        return {'state': {i: dict(self.state[p]) for i, p in enumerate(flat) if p in self.state and self.state[p]},
+                'param_groups': groups}
+
+    def load_state_dict(self, state_dict):
+        groups = state_dict['param_groups']
+        if len(groups) != len(self.param_groups):
+            raise ValueError('loaded state dict has a different number of parameter groups')
+        for own, group in zip(self.param_groups, groups):
+            if len(own['params']) != len(group['params']):
+                raise ValueError("loaded state dict contains a parameter group that doesn't match the size of "
+                                 "optimizer's group")
+            own.update({k: v for k, v in group.items() if k != 'params'})
+        _, flat = self._numbers()
+        self.state = defaultdict(dict)
+        for i, entries in state_dict['state'].items():
+            self.state[flat[i]] = {k: v.clone() if isinstance(v, torch.Tensor) else v for k, v in entries.items()}
+
+    def __repr__(self):
+        text = type(self).__name__ + ' ('
+        for i, group in enumerate(self.param_groups):
+            text += f'\nParameter Group {i}\n' + ''.join(
+                [f'    {key}: {group[key]}\n' for key in sorted(group) if key != 'params'])
+        return text + ')'
 
 
 class SGD(Optimizer):
-    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, **options):
+    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *,
+                 maximize=False, foreach=None, differentiable=False, fused=None):
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError('Nesterov momentum requires a momentum and zero dampening')
         super().__init__(params, dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay,
-                                      nesterov=nesterov))
+                                      nesterov=nesterov, maximize=maximize, foreach=foreach,
+                                      differentiable=differentiable, fused=fused))
 
     def update(self, p, grad, group, state):
         if group['weight_decay']:
@@ -54,31 +101,156 @@ class SGD(Optimizer):
         p -= group['lr'] * grad
 
 
+def _decayed(p, grad, group):
+    return grad + group['weight_decay'] * p if group['weight_decay'] else grad
+
+
+def _fresh(p, state, *names):
+    """Moments of zeros at the first step; the number of this one."""
+    if not state:
+        for name in names:
+            state[name] = torch.zeros_like(p)
+        state['step'] = 0
+    state['step'] += 1
+    return state['step']
+
+
 class Adam(Optimizer):
     decoupled = False
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, **options):
-        if amsgrad:
-            raise NotImplementedError('amsgrad is not supported')
-        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay))
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None,
+                 maximize=False, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
+        if not 0 <= lr:
+            raise ValueError(f'Invalid learning rate: {lr}')
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
+                                      maximize=maximize, foreach=foreach, capturable=capturable,
+                                      differentiable=differentiable, fused=fused,
+                                      decoupled_weight_decay=decoupled_weight_decay or self.decoupled))
 
     def update(self, p, grad, group, state):
         lr, decay = group['lr'], group['weight_decay']
-        if decay and self.decoupled:
+        if decay and group['decoupled_weight_decay']:
             p *= 1 - lr * decay
         elif decay:
             grad = grad + decay * p
         b1, b2 = group['betas']
-        n = state['step'] = state.get('step', 0) + 1
-        if n == 1:
-            state['exp_avg'], state['exp_avg_sq'] = torch.zeros_like(p), torch.zeros_like(p)
+        n = _fresh(p, state, 'exp_avg', 'exp_avg_sq')
         m = state['exp_avg'] = b1 * state['exp_avg'] + (1 - b1) * grad
         v = state['exp_avg_sq'] = b2 * state['exp_avg_sq'] + (1 - b2) * grad * grad
+        if group['amsgrad']:
+            v = state['max_exp_avg_sq'] = torch.maximum(state.get('max_exp_avg_sq', v), v)
         p -= lr / (1 - b1 ** n) * m / (v.sqrt() / math.sqrt(1 - b2 ** n) + group['eps'])
 
 
 class AdamW(Adam):
     decoupled = True
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, **options):
-        super().__init__(params, lr, betas, eps, weight_decay, **options)
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, **options):
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **options)
+
+
+class NAdam(Optimizer):
+    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3,
+                 decoupled_weight_decay=False, **options):
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
+                                      momentum_decay=momentum_decay, decoupled_weight_decay=decoupled_weight_decay,
+                                      **options))
+
+    def update(self, p, grad, group, state):
+        lr, (b1, b2) = group['lr'], group['betas']
+        if group['decoupled_weight_decay']:
+            p *= 1 - lr * group['weight_decay']
+        else:
+            grad = _decayed(p, grad, group)
+        n = _fresh(p, state, 'exp_avg', 'exp_avg_sq')
+        mu, after = [b1 * (1 - 0.5 * 0.96 ** (k * group['momentum_decay'])) for k in (n, n + 1)]
+        product = state['mu_product'] = state.get('mu_product', 1.0) * mu
+        m = state['exp_avg'] = b1 * state['exp_avg'] + (1 - b1) * grad
+        v = state['exp_avg_sq'] = b2 * state['exp_avg_sq'] + (1 - b2) * grad * grad
+        below = (v / (1 - b2 ** n)).sqrt() + group['eps']
+        p -= lr * (1 - mu) / (1 - product) * grad / below
+        p -= lr * after / (1 - product * after) * m / below
+
+
+class RAdam(Optimizer):
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False,
+                 **options):
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
+                                      decoupled_weight_decay=decoupled_weight_decay, **options))
+
+    def update(self, p, grad, group, state):
+        lr, (b1, b2) = group['lr'], group['betas']
+        if group['decoupled_weight_decay']:
+            p *= 1 - lr * group['weight_decay']
+        else:
+            grad = _decayed(p, grad, group)
+        n = _fresh(p, state, 'exp_avg', 'exp_avg_sq')
+        m = state['exp_avg'] = b1 * state['exp_avg'] + (1 - b1) * grad
+        v = state['exp_avg_sq'] = b2 * state['exp_avg_sq'] + (1 - b2) * grad * grad
+        most = 2 / (1 - b2) - 1
+        length = most - 2 * n * b2 ** n / (1 - b2 ** n)
+        step = lr * m / (1 - b1 ** n)
+        if length > 5:
+            rectify = math.sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
+            step = step * rectify * math.sqrt(1 - b2 ** n) / (v.sqrt() + group['eps'])
+        p -= step
+
+
+class Adamax(Optimizer):
+    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, **options):
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, **options))
+
+    def update(self, p, grad, group, state):
+        b1, b2 = group['betas']
+        grad = _decayed(p, grad, group)
+        n = _fresh(p, state, 'exp_avg', 'exp_inf')
+        m = state['exp_avg'] = b1 * state['exp_avg'] + (1 - b1) * grad
+        largest = state['exp_inf'] = torch.maximum(b2 * state['exp_inf'], grad.abs() + group['eps'])
+        p -= group['lr'] / (1 - b1 ** n) * m / largest
+
+
+class RMSprop(Optimizer):
+    def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, **options):
+        super().__init__(params, dict(lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered,
+                                      weight_decay=weight_decay, **options))
+
+    def update(self, p, grad, group, state):
+        a = group['alpha']
+        grad = _decayed(p, grad, group)
+        _fresh(p, state, 'square_avg', 'momentum_buffer', 'grad_avg')
+        v = state['square_avg'] = a * state['square_avg'] + (1 - a) * grad * grad
+        if group['centered']:
+            mean = state['grad_avg'] = a * state['grad_avg'] + (1 - a) * grad
+            v = v - mean * mean
+        step = grad / (v.sqrt() + group['eps'])
+        if group['momentum']:
+            step = state['momentum_buffer'] = group['momentum'] * state['momentum_buffer'] + step
+        p -= group['lr'] * step
+
+
+class Adagrad(Optimizer):
+    def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, **options):
+        super().__init__(params, dict(lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
+                                      initial_accumulator_value=initial_accumulator_value, **options))
+
+    def update(self, p, grad, group, state):
+        grad = _decayed(p, grad, group)
+        n = _fresh(p, state, 'sum')
+        if n == 1:
+            state['sum'] = state['sum'] + group['initial_accumulator_value']
+        total = state['sum'] = state['sum'] + grad * grad
+        p -= group['lr'] / (1 + (n - 1) * group['lr_decay']) * grad / (total.sqrt() + group['eps'])
+
+
+class Adadelta(Optimizer):
+    def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, **options):
+        super().__init__(params, dict(lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, **options))
+
+    def update(self, p, grad, group, state):
+        rho, eps = group['rho'], group['eps']
+        grad = _decayed(p, grad, group)
+        _fresh(p, state, 'square_avg', 'acc_delta')
+        v = state['square_avg'] = rho * state['square_avg'] + (1 - rho) * grad * grad
+        step = (state['acc_delta'] + eps).sqrt() / (v + eps).sqrt() * grad
+        state['acc_delta'] = rho * state['acc_delta'] + (1 - rho) * step * step
+        p -= group['lr'] * step
