@@ -2,8 +2,16 @@ def partial(function, *args, **kwargs):
     return lambda *more, **named: function(*args, *more, **{**kwargs, **named})
 
 
-def wraps(wrapped):
-    return lambda wrapper: wrapper
+def update_wrapper(wrapper, wrapped):
+    for name in ('__module__', '__name__', '__qualname__', '__doc__'):
+        if hasattr(wrapped, name):
+            setattr(wrapper, name, getattr(wrapped, name))
+    wrapper.__wrapped__ = wrapped
+    return wrapper
+
+
+def wraps(wrapped, **options):
+    return lambda wrapper: update_wrapper(wrapper, wrapped)
 
 
 def reduce(function, items, *start):

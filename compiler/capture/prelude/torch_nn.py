@@ -9,6 +9,8 @@ import math
 import torch
 import torch.nn.functional as F
 import torch.nn.init as init
+from collections import _Named
+from torch._tensor import RemovableHandle as _RemovableHandle
 from _warpsmith import move, computes, set_grad_mode, Parameter, buffer, is_parameter, is_buffer, replace, refuse
 
 
@@ -57,6 +59,18 @@ class _Table(_Mapping):
         self._items[name] = value
 
 
+class _LoadedKeys(_Named):
+    _fields = ('missing_keys', 'unexpected_keys')
+
+    def __init__(self, missing_keys, unexpected_keys):
+        self.missing_keys, self.unexpected_keys = missing_keys, unexpected_keys
+
+    def __repr__(self):
+        if not self.missing_keys and not self.unexpected_keys:
+            return '<All keys matched successfully>'
+        return '_IncompatibleKeys' + super().__repr__()[len('_LoadedKeys'):]
+
+
 class Module:
     training = True
 
@@ -78,6 +92,8 @@ class Module:
             f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def register_buffer(self, name, tensor, persistent=True):
+        if not persistent:
+            self.__dict__.setdefault('_transient', set()).add(name)
         setattr(self, name, None if tensor is None else buffer(tensor))
 
     def register_parameter(self, name, param):
@@ -94,9 +110,36 @@ class Module:
     def _tensors(self):
         return self.__dict__.items()
 
-    def register_forward_hook(self, hook, **options):
-        refuse('hooks of modules are not supported; call the function in forward')
-    register_forward_pre_hook = register_full_backward_hook = register_forward_hook
+    def _hooks(self):
+        """Hooks before and behind forward. The first makes a forward of the instance's own that calls them."""
+        if '_forward_hooks' not in self.__dict__:
+            before, behind, forward = {}, {}, self.forward
+            self._forward_pre_hooks, self._forward_hooks = before, behind
+
+            def hooked(*args, **kwargs):
+                for hook, with_kwargs in list(before.values()):
+                    changed = hook(self, args, kwargs) if with_kwargs else hook(self, args)
+                    if with_kwargs and changed is not None:
+                        args, kwargs = changed
+                    elif changed is not None:
+                        args = changed if isinstance(changed, tuple) else (changed,)
+                out = forward(*args, **kwargs)
+                for hook, with_kwargs in list(behind.values()):
+                    changed = hook(self, args, kwargs, out) if with_kwargs else hook(self, args, out)
+                    out = out if changed is None else changed
+                return out
+            self.forward = hooked
+        return self.__dict__
+
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        return _RemovableHandle(self._hooks()['_forward_hooks'], (hook, with_kwargs))
+
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        return _RemovableHandle(self._hooks()['_forward_pre_hooks'], (hook, with_kwargs))
+
+    def register_full_backward_hook(self, hook, prepend=False):
+        refuse('hooks of the gradients of modules are not supported; Tensor.register_hook is')
+    register_full_backward_pre_hook = register_backward_hook = register_full_backward_hook
 
     def named_children(self):
         return _once(self._children())
@@ -191,21 +234,36 @@ class Module:
     def cpu(self):
         return self.to('cpu')
 
-    def state_dict(self):
+    def _named_state(self):
         found = []
         for path, module in self._all_modules(''):
-            found += module._named(is_parameter, path, False) + module._named(is_buffer, path, False)
+            transient = [path + '.' + name if path else name for name in module.__dict__.get('_transient', ())]
+            found += module._named(is_parameter, path, False)
+            found += [entry for entry in module._named(is_buffer, path, False) if entry[0] not in transient]
         return dict(found)
 
-    def load_state_dict(self, state_dict, strict=True):
-        own = self.state_dict()
-        if strict and own.keys() != state_dict.keys():
-            raise RuntimeError(f'Error(s) in loading state_dict for {type(self).__name__}: the keys differ')
+    def state_dict(self, *, prefix='', keep_vars=False):
+        return {prefix + name: v if keep_vars else v.detach() for name, v in self._named_state().items()}
+
+    def load_state_dict(self, state_dict, strict=True, assign=False):
+        own = self._named_state()
+        missing = [name for name in own if name not in state_dict and not name.endswith('num_batches_tracked')]
+        found = _LoadedKeys(missing, [name for name in state_dict if name not in own])
+        wrong = []
+        for what, names in (('Missing', found.missing_keys), ('Unexpected', found.unexpected_keys)):
+            if strict and names:
+                wrong.append(what + ' key(s) in state_dict: ' + ', '.join([f'"{name}"' for name in names]) + '. ')
         before = set_grad_mode(False)
         for name in own:
-            if name in state_dict:
+            if name in state_dict and state_dict[name].shape != own[name].shape:
+                wrong.append(f'size mismatch for {name}: copying a param with shape {state_dict[name].shape} from checkpoint, '
+                             f'the shape in current model is {own[name].shape}.')
+            elif name in state_dict:
                 own[name].copy_(state_dict[name])
         set_grad_mode(before)
+        if wrong:
+            raise RuntimeError(f'Error(s) in loading state_dict for {type(self).__name__}:\n\t' + '\n\t'.join(wrong))
+        return found
 
     def get_submodule(self, target):
         return dict(self.named_modules())[target]
@@ -213,15 +271,26 @@ class Module:
     def get_parameter(self, target):
         return dict(self.named_parameters())[target]
 
+    _shown = ''  # what extra_repr() says: name=value of each, of `name!` the value alone, of `name?` only if it is true
+
     def extra_repr(self):
-        return ''
+        parts = []
+        for word in self._shown.split():
+            name = word.rstrip('!?')
+            value = getattr(self, name)
+            if word.endswith('!'):
+                parts.append(str(value))
+            elif value or not word.endswith('?'):
+                parts.append(f'{name}={value!r}')
+        return ', '.join(parts)
 
     def __repr__(self):
         children = self.named_children()
         if not children:
             return f'{type(self).__name__}({self.extra_repr()})'
         lines = [f'({name}): ' + repr(child).replace('\n', '\n  ') for name, child in children]
-        return type(self).__name__ + '(\n  ' + '\n  '.join(lines) + '\n)'
+        extra = self.extra_repr()
+        return type(self).__name__ + '(\n  ' + '\n  '.join(([extra] if extra else []) + lines) + '\n)'
 
 
 class Identity(Module):
@@ -323,6 +392,17 @@ class ModuleList(Sequential):
 
     def __add__(self, other):
         return ModuleList([*self, *other])
+
+    def __repr__(self):
+        """Neighbours that print alike are one line."""
+        texts, rows = [repr(child) for child in self._items], []
+        for i, text in enumerate(texts):
+            if rows and rows[-1][2] == text:
+                rows[-1][1] = i
+            else:
+                rows.append([i, i, text])
+        lines = [f'({a}): {text}' if a == b else f'({a}-{b}): {b - a + 1} x {text}' for a, b, text in rows]
+        return 'ModuleList(' + ''.join(['\n  ' + line.replace('\n', '\n  ') for line in lines]) + ('\n)' if lines else ')')
 
     def forward(self, *args, **kwargs):
         raise NotImplementedError('Module [ModuleList] is missing the required "forward" function')
@@ -426,8 +506,10 @@ def _tuple(shape):
 
 
 class LayerNorm(Module):
+    _shown = 'normalized_shape! eps elementwise_affine'
+
     def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None, dtype=None):
-        self.normalized_shape, self.eps = _tuple(normalized_shape), eps
+        self.normalized_shape, self.eps, self.elementwise_affine = _tuple(normalized_shape), eps, elementwise_affine
         self.weight = Parameter(torch.empty(self.normalized_shape, dtype=dtype)) if elementwise_affine else None
         has_bias = elementwise_affine and bias
         self.bias = Parameter(torch.empty(self.normalized_shape, dtype=dtype)) if has_bias else None
@@ -444,8 +526,10 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
+    _shown = 'normalized_shape! eps elementwise_affine'
+
     def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
-        self.normalized_shape, self.eps = _tuple(normalized_shape), eps
+        self.normalized_shape, self.eps, self.elementwise_affine = _tuple(normalized_shape), eps, elementwise_affine
         self.weight = Parameter(torch.ones(self.normalized_shape, dtype=dtype)) if elementwise_affine else None
 
     def forward(self, input):
@@ -453,8 +537,10 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
+    _shown = 'num_groups! num_channels! eps affine'
+
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None):
-        self.num_groups, self.eps = num_groups, eps
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         self.weight = Parameter(torch.ones(num_channels, dtype=dtype)) if affine else None
         self.bias = Parameter(torch.zeros(num_channels, dtype=dtype)) if affine else None
 
@@ -462,10 +548,13 @@ class GroupNorm(Module):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
 
-class BatchNorm1d(Module):
+class _BatchNorm(Module):
+    _shown = 'num_features! eps momentum affine track_running_stats'
+
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None,
                  dtype=None):
-        self.eps, self.momentum = eps, momentum
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
         self.weight = Parameter(torch.ones(num_features, dtype=dtype)) if affine else None
         self.bias = Parameter(torch.zeros(num_features, dtype=dtype)) if affine else None
         self.running_mean = buffer(torch.zeros(num_features, dtype=dtype)) if track_running_stats else None
@@ -483,15 +572,26 @@ class BatchNorm1d(Module):
                             self.eps)
 
 
-BatchNorm2d = BatchNorm3d = BatchNorm1d
+class BatchNorm1d(_BatchNorm):
+    pass
+
+
+class BatchNorm2d(_BatchNorm):
+    pass
+
+
+class BatchNorm3d(_BatchNorm):
+    pass
 
 
 class InstanceNorm1d(Module):
     _spatial = 1
+    _shown = 'num_features! eps momentum affine track_running_stats'
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None,
                  dtype=None):
-        self.eps, self.momentum = eps, momentum
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
         self.weight = Parameter(torch.ones(num_features, dtype=dtype)) if affine else None
         self.bias = Parameter(torch.zeros(num_features, dtype=dtype)) if affine else None
 
@@ -514,28 +614,41 @@ class InstanceNorm3d(InstanceNorm1d):
     _spatial = 3
 
 
-class Dropout(Module):
+class _Dropout(Module):
+    _shown = 'p inplace'
+
     def __init__(self, p=0.5, inplace=False):
+        if not 0 <= p <= 1:
+            raise ValueError(f'dropout probability has to be between 0 and 1, but got {p}')
         self.p, self.inplace = p, inplace
 
+
+class Dropout(_Dropout):
     def forward(self, input):
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
-class Dropout1d(Dropout):
+class Dropout1d(_Dropout):
     def forward(self, input):
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
-class AlphaDropout(Dropout):
+class AlphaDropout(_Dropout):
     def forward(self, input):
         return F.alpha_dropout(input, self.p, self.training, self.inplace)
 
 
-Dropout2d = Dropout3d = Dropout1d
+class Dropout2d(Dropout1d):
+    pass
+
+
+class Dropout3d(Dropout1d):
+    pass
 
 
 class _Activation(Module):
+    _shown = 'inplace?'
+
     def __init__(self, inplace=False):
         self.inplace = inplace
 
@@ -596,6 +709,8 @@ class Softsign(Module):
 
 
 class GELU(Module):
+    _shown = 'approximate'
+
     def __init__(self, approximate='none'):
         self.approximate = approximate
 
@@ -604,6 +719,8 @@ class GELU(Module):
 
 
 class LeakyReLU(Module):
+    _shown = 'negative_slope inplace?'
+
     def __init__(self, negative_slope=0.01, inplace=False):
         self.negative_slope, self.inplace = negative_slope, inplace
 
@@ -612,6 +729,8 @@ class LeakyReLU(Module):
 
 
 class ELU(Module):
+    _shown = 'alpha inplace?'
+
     def __init__(self, alpha=1.0, inplace=False):
         self.alpha, self.inplace = alpha, inplace
 
@@ -620,6 +739,8 @@ class ELU(Module):
 
 
 class Hardtanh(Module):
+    _shown = 'min_val max_val inplace?'
+
     def __init__(self, min_val=-1.0, max_val=1.0, inplace=False):
         self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
 
@@ -628,6 +749,8 @@ class Hardtanh(Module):
 
 
 class Softplus(Module):
+    _shown = 'beta threshold'
+
     def __init__(self, beta=1.0, threshold=20.0):
         self.beta, self.threshold = beta, threshold
 
@@ -636,6 +759,8 @@ class Softplus(Module):
 
 
 class CELU(Module):
+    _shown = 'alpha inplace?'
+
     def __init__(self, alpha=1.0, inplace=False):
         self.alpha, self.inplace = alpha, inplace
 
@@ -644,7 +769,10 @@ class CELU(Module):
 
 
 class PReLU(Module):
+    _shown = 'num_parameters'
+
     def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
+        self.num_parameters = num_parameters
         self.weight = Parameter(torch.full((num_parameters,), init, dtype=dtype))
 
     def forward(self, input):
@@ -652,6 +780,8 @@ class PReLU(Module):
 
 
 class RReLU(Module):
+    _shown = 'lower upper inplace?'
+
     def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False):
         self.lower, self.upper = lower, upper
 
@@ -678,6 +808,8 @@ class Tanhshrink(Module):
 
 
 class Threshold(Module):
+    _shown = 'threshold value inplace?'
+
     def __init__(self, threshold, value, inplace=False):
         self.threshold, self.value, self.inplace = threshold, value, inplace
 
@@ -686,6 +818,8 @@ class Threshold(Module):
 
 
 class Softmin(Module):
+    _shown = 'dim'
+
     def __init__(self, dim=None):
         self.dim = dim
 
@@ -694,6 +828,8 @@ class Softmin(Module):
 
 
 class GLU(Module):
+    _shown = 'dim'
+
     def __init__(self, dim=-1):
         self.dim = dim
 
@@ -702,6 +838,8 @@ class GLU(Module):
 
 
 class Softmax(Module):
+    _shown = 'dim'
+
     def __init__(self, dim=None):
         self.dim = dim
 
@@ -710,6 +848,8 @@ class Softmax(Module):
 
 
 class LogSoftmax(Module):
+    _shown = 'dim'
+
     def __init__(self, dim=None):
         self.dim = dim
 
@@ -718,6 +858,8 @@ class LogSoftmax(Module):
 
 
 class Flatten(Module):
+    _shown = 'start_dim end_dim'
+
     def __init__(self, start_dim=1, end_dim=-1):
         self.start_dim, self.end_dim = start_dim, end_dim
 
@@ -726,6 +868,8 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
+    _shown = 'dim unflattened_size'
+
     def __init__(self, dim, unflattened_size):
         self.dim, self.unflattened_size = dim, unflattened_size
 
@@ -889,6 +1033,10 @@ class Embedding(Module):
         if _weight is None:
             self.reset_parameters()
 
+    def extra_repr(self):
+        padding = '' if self.padding_idx is None else f', padding_idx={self.padding_idx}'
+        return f'{self.num_embeddings}, {self.embedding_dim}{padding}'
+
     def reset_parameters(self):
         init.normal_(self.weight)
         if self.padding_idx is not None:
@@ -901,8 +1049,11 @@ class Embedding(Module):
 
 
 class _MaxPool(Module):
+    _shown = 'kernel_size stride padding dilation ceil_mode'
+
     def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
-        self.kernel_size, self.stride, self.padding, self.dilation = kernel_size, stride, padding, dilation
+        self.kernel_size, self.padding, self.dilation = kernel_size, padding, dilation
+        self.stride = kernel_size if stride is None else stride
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
     def forward(self, input):
@@ -926,6 +1077,8 @@ class MaxPool3d(_MaxPool):
 
 
 class MaxUnpool1d(Module):
+    _shown = 'kernel_size stride padding'
+
     def __init__(self, kernel_size, stride=None, padding=0):
         self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
 
@@ -956,9 +1109,12 @@ class AvgPool1d(Module):
 
 
 class AvgPool2d(Module):
+    _shown = 'kernel_size stride padding'
+
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
                  divisor_override=None):
-        self.kernel_size, self.stride, self.padding, self.ceil_mode = kernel_size, stride, padding, ceil_mode
+        self.kernel_size, self.padding, self.ceil_mode = kernel_size, padding, ceil_mode
+        self.stride = kernel_size if stride is None else stride
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
     def _pool(self, *args):
@@ -975,6 +1131,8 @@ class AvgPool3d(AvgPool2d):
 
 
 class _AdaptivePool(Module):
+    _shown = 'output_size'
+
     def __init__(self, output_size, return_indices=False):
         self.output_size, self.return_indices = output_size, return_indices
 
@@ -1013,7 +1171,10 @@ class _Pad(Module):
     mode, value = 'constant', 0.0
 
     def __init__(self, padding):
-        self.padding = [padding] * (2 * self.dims) if isinstance(padding, int) else list(padding)
+        self.padding = (padding,) * (2 * self.dims) if isinstance(padding, int) else tuple(padding)
+
+    def extra_repr(self):
+        return f'padding={self.padding}, value={self.value}' if isinstance(self, ConstantPad1d) else str(self.padding)
 
     def forward(self, input):
         return F.pad(input, self.padding, self.mode, self.value if self.mode == 'constant' else None)
@@ -1087,6 +1248,12 @@ class Upsample(Module):
     def __init__(self, size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None):
         self.size, self.scale_factor, self.mode, self.align_corners = size, scale_factor, mode, align_corners
 
+    def extra_repr(self):
+        if self.scale_factor is None:
+            return f'size={self.size!r}, mode={self.mode!r}'
+        factor = self.scale_factor
+        return f'scale_factor={tuple([float(f) for f in factor]) if isinstance(factor, tuple) else float(factor)}, mode={self.mode!r}'
+
     def forward(self, input):
         return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners)
 
@@ -1102,6 +1269,8 @@ class UpsamplingBilinear2d(Upsample):
 
 
 class Fold(Module):
+    _shown = 'output_size kernel_size dilation padding stride'
+
     def __init__(self, output_size, kernel_size, dilation=1, padding=0, stride=1):
         self.output_size, self.kernel_size = output_size, kernel_size
         self.dilation, self.padding, self.stride = dilation, padding, stride
@@ -1111,6 +1280,8 @@ class Fold(Module):
 
 
 class Unfold(Module):
+    _shown = 'kernel_size dilation padding stride'
+
     def __init__(self, kernel_size, dilation=1, padding=0, stride=1):
         self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
 
@@ -1119,6 +1290,8 @@ class Unfold(Module):
 
 
 class PixelShuffle(Module):
+    _shown = 'upscale_factor'
+
     def __init__(self, upscale_factor):
         self.upscale_factor = upscale_factor
 
@@ -1127,6 +1300,8 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
+    _shown = 'downscale_factor'
+
     def __init__(self, downscale_factor):
         self.downscale_factor = downscale_factor
 
@@ -1140,6 +1315,8 @@ class Softmax2d(Module):
 
 
 class LocalResponseNorm(Module):
+    _shown = 'size! alpha beta k'
+
     def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
 
@@ -1148,6 +1325,8 @@ class LocalResponseNorm(Module):
 
 
 class ChannelShuffle(Module):
+    _shown = 'groups'
+
     def __init__(self, groups):
         self.groups = groups
 
@@ -1156,6 +1335,8 @@ class ChannelShuffle(Module):
 
 
 class LPPool1d(Module):
+    _shown = 'norm_type kernel_size stride ceil_mode'
+
     def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
         self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
 
@@ -1170,9 +1351,14 @@ class LPPool2d(LPPool1d):
 
 class Bilinear(Module):
     def __init__(self, in1_features, in2_features, out_features, bias=True, device=None, dtype=None):
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
         bound = 1 / math.sqrt(in1_features)
         self.weight = Parameter(torch.empty(out_features, in1_features, in2_features, dtype=dtype).uniform_(-bound, bound))
         self.bias = Parameter(torch.empty(out_features, dtype=dtype).uniform_(-bound, bound)) if bias else None
+
+    def extra_repr(self):
+        return (f'in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, '
+                f'bias={self.bias is not None}')
 
     def forward(self, input1, input2):
         return F.bilinear(input1, input2, self.weight, self.bias)
@@ -1183,6 +1369,9 @@ class EmbeddingBag(Embedding):
                  sparse=False, _weight=None, include_last_offset=False, padding_idx=None, device=None, dtype=None):
         super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, _weight=_weight, dtype=dtype)
         self.mode = mode
+
+    def extra_repr(self):
+        return super().extra_repr() + f', mode={self.mode!r}'
 
     def forward(self, input, offsets=None, per_sample_weights=None):
         return F.embedding_bag(input, self.weight, offsets, self.max_norm, mode=self.mode,

@@ -41,6 +41,9 @@ class _Cell(nn.Module):
         self.weight_ih, self.weight_hh = new(n, input_size), new(n, hidden_size)
         self.bias_ih, self.bias_hh = (new(n), new(n)) if bias else (None, None)
 
+    def extra_repr(self):
+        return f'{self.input_size}, {self.hidden_size}' + ('' if self.bias else ', bias=False')
+
     def forward(self, input, hx=None):
         if hx is None:
             zeros = torch.zeros(list(input.shape[:-1]) + [self.hidden_size], dtype=input.dtype)
@@ -100,6 +103,14 @@ class _Layers(nn.Module):
             if bias:
                 setattr(self, 'bias_ih' + name, new(n))
                 setattr(self, 'bias_hh' + name, new(n))
+
+    def extra_repr(self):
+        text = f'{self.input_size}, {self.hidden_size}'
+        for name, default in (('num_layers', 1), ('bias', True), ('batch_first', False), ('dropout', 0.0),
+                              ('bidirectional', False)):
+            if getattr(self, name) != default:
+                text += f', {name}={getattr(self, name)}'
+        return text
 
     def _names(self):
         return [f'_l{i}' + end for i in range(self.num_layers) for end in ('', '_reverse')[:self.directions]]

@@ -1,0 +1,83 @@
+"""What a module keeps, loads and says of itself; copies and averages of it."""
+import torch, torch.nn as nn, copy
+from collections import OrderedDict
+class Net(nn.Module):
+    def __init__(self):
+        super(Net, self).__init__()
+        self.fc1 = nn.Linear(4, 3)
+        self.bn = nn.BatchNorm1d(3)
+        self.register_buffer('steps', torch.zeros(1, dtype=torch.long))
+        self.register_buffer('tmp', torch.ones(2), persistent=False)
+        self.scale = nn.Parameter(torch.ones(1))
+    def forward(self, x):
+        self.steps += 1
+        return self.bn(self.fc1(x)) * self.scale
+net = Net()
+for k, v in net.state_dict().items():
+    print(k, "\t", v.size())
+print([n for n, _ in net.named_buffers()], [n for n, _ in net.named_modules()], [n for n, _ in net.named_children()])
+with torch.no_grad():
+    for p in net.parameters(): p.copy_(torch.linspace(0, 1, p.numel()).reshape(p.shape))
+twin = copy.deepcopy(net)
+other = Net()
+print(other.load_state_dict(net.state_dict()))
+x = torch.linspace(-1, 2, 20).reshape(5, 4)
+print(torch.equal(other(x), net(x)), twin.steps, net.steps, other.steps)
+try:
+    other.load_state_dict(OrderedDict([('fc1.weight', torch.zeros(3, 4)), ('nope', torch.zeros(1))]))
+except RuntimeError as e:
+    print(e)
+try:
+    other.load_state_dict({**net.state_dict(), 'fc1.weight': torch.zeros(4, 4)})
+except RuntimeError as e:
+    print(e)
+r = other.load_state_dict({'fc1.bias': torch.zeros(3), 'x': torch.zeros(2)}, strict=False)
+print(r.missing_keys, r.unexpected_keys)
+print(net.bn.running_mean, net.bn.num_batches_tracked)
+class EMA:
+    def __init__(self, model, decay):
+        self.decay = decay
+        self.shadow = {k: v.clone().detach() for k, v in model.state_dict().items()}
+    @torch.no_grad()
+    def update(self, model):
+        for k, v in model.state_dict().items():
+            if v.dtype.is_floating_point:
+                self.shadow[k].mul_(self.decay).add_(v, alpha=1 - self.decay)
+            else:
+                self.shadow[k].copy_(v)
+ema = EMA(twin, 0.9)
+ema.update(net)
+print({k: round(v.float().sum().item(), 4) for k, v in ema.shadow.items()})
+print(sum(p.numel() for p in net.parameters() if p.requires_grad))
+for p in net.fc1.parameters(): p.requires_grad = False
+print(sum(p.numel() for p in net.parameters() if p.requires_grad))
+o = torch.optim.SGD(filter(lambda p: p.requires_grad, net.parameters()), lr=.1, momentum=.9)
+print(o.state_dict()['param_groups'][0]['lr'], list(o.state_dict().keys()))
+print(net)
+net.apply(lambda m: print(type(m).__name__))
+print(hasattr(net, 'fc1'), hasattr(net, 'fc9'))
+try:
+    net.nothing
+except AttributeError as e:
+    print(e)
+ms = [
+    nn.Flatten(), nn.Unflatten(1, (2, 3)), nn.BatchNorm1d(3), nn.BatchNorm2d(3, affine=False), nn.LayerNorm(4),
+    nn.LayerNorm((2, 3), elementwise_affine=False), nn.GroupNorm(2, 4), nn.InstanceNorm2d(3), nn.RMSNorm(4),
+    nn.Dropout(), nn.Dropout(0.1), nn.Dropout2d(.2), nn.ReLU(), nn.ReLU(inplace=True), nn.LeakyReLU(),
+    nn.LeakyReLU(.2, inplace=True), nn.ELU(), nn.SELU(), nn.GELU(), nn.GELU(approximate='tanh'), nn.SiLU(),
+    nn.Sigmoid(), nn.Tanh(), nn.Softmax(dim=-1), nn.LogSoftmax(1), nn.Softplus(), nn.PReLU(), nn.Hardtanh(),
+    nn.Hardswish(), nn.ReLU6(), nn.Mish(), nn.MaxPool2d(2), nn.MaxPool2d((2, 2), stride=2, padding=1),
+    nn.AvgPool2d(2, 2), nn.AdaptiveAvgPool2d((1, 1)), nn.AdaptiveAvgPool2d(1), nn.AdaptiveMaxPool2d(2),
+    nn.MaxPool1d(2), nn.Embedding(10, 3), nn.Embedding(10, 3, padding_idx=0), nn.Linear(3, 4, bias=False),
+    nn.Bilinear(2, 3, 4), nn.LSTM(3, 4),
+    nn.LSTM(3, 4, num_layers=2, batch_first=True, dropout=.1, bidirectional=True), nn.GRU(3, 4), nn.RNN(3, 4),
+    nn.LSTMCell(3, 4), nn.Identity(), nn.Upsample(scale_factor=2, mode='bilinear'), nn.PixelShuffle(2),
+    nn.ZeroPad2d(1), nn.ReflectionPad2d(1), nn.MSELoss(), nn.CrossEntropyLoss(), nn.BCEWithLogitsLoss(),
+    nn.L1Loss(), nn.ModuleList([nn.Linear(1, 2), nn.Linear(1, 2)]),
+    nn.ModuleList([nn.Linear(1, 2), nn.ReLU(), nn.ReLU()]), nn.ModuleDict({'a': nn.Linear(1, 2)}),
+    nn.Sequential(nn.Linear(1, 2), nn.Sequential(nn.ReLU())), nn.CosineSimilarity(dim=1), nn.Hardsigmoid(),
+    nn.GLU(), nn.Threshold(.1, 2), nn.CELU(), nn.LogSigmoid(), nn.Tanhshrink(), nn.AlphaDropout(),
+    nn.EmbeddingBag(4, 3), nn.Softmax2d(), nn.LocalResponseNorm(2), nn.NLLLoss(), nn.Fold((4, 5), 2),
+    nn.Unfold(3), nn.ConstantPad1d(2, 3.5), nn.Sequential(), nn.ModuleList(),
+]
+for m in ms: print(m)
