@@ -64,6 +64,7 @@ static bool find_in_instance(struct vm *vm, struct py o, const char *name, struc
     if (!strcmp(name, "__class__")) return *out = py_pointer(PY_CLASS, x->class), true;
     if (!strcmp(name, "__dict__"))
         return *out = stamp(vm, o, name, py_pointer(PY_DICT, x->dict)), true;
+    guard_absent(vm, o, name);
     struct py text = py_str(name);
     return vm_call_special(vm, o, "__getattr__", &text, 1, out);
 }

@@ -446,7 +446,7 @@ NATIVE(dict) {
     struct py d = py_dict(vm->arena, PY_DICT), it, item;
     if (raw->n > 1) vm_raise(vm, EXC_TypeError, "dict expected at most 1 argument, got %u", raw->n);
     if (raw->n && raw->at[0].kind == PY_DICT) {
-        dict_update(vm->arena, d.dict, raw->at[0].dict);
+        dict_update(vm->arena, d.dict, guard_contents(vm, raw->at[0]).dict);
     } else if (raw->n && vm_call_special(vm, raw->at[0], "items", NULL, 0, &item)) {
         d = vm_call1(vm, py_pointer(PY_CLASS, vm->types[PY_DICT]), item);
     } else if (raw->n) {

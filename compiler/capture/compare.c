@@ -53,6 +53,9 @@ static bool equal(struct vm *vm, struct py x, struct py y) {
         return vm_truth(vm, out);
     if (py_is_number(x) && py_is_number(y)) return equal_numbers(x, y);
     if (x.kind != y.kind) return false;
+    if (x.p == y.p && py_is_object(x)) return true;
+    x = guard_contents(vm, x);
+    y = guard_contents(vm, y);
     if (py_is_sequence(x)) return equal_lists(vm, x.list, y.list);
     if (x.kind == PY_DICT || x.kind == PY_SET) return equal_dicts(vm, x.dict, y.dict);
     if (x.kind == PY_RANGE) return equal_ranges(x.range, y.range);
@@ -150,6 +153,8 @@ static bool order(struct vm *vm, enum compare_operator op, struct py x, struct p
                  "compare with torch.lt and choose with torch.where");
     if (x.kind != y.kind) no_order(vm, op, x, y);
     if (x.kind == PY_STR) return by_sign(op, strcmp(x.s, y.s));
+    x = guard_contents(vm, x);
+    y = guard_contents(vm, y);
     if (py_is_sequence(x)) return order_lists(vm, op, x.list, y.list);
     if (x.kind == PY_SET) return order_sets(vm, op, x.dict, y.dict);
     no_order(vm, op, x, y);
@@ -163,7 +168,9 @@ static bool contains(struct vm *vm, struct py o, struct py v) {
     struct py out;
     if (o.kind == PY_DICT || o.kind == PY_SET) {
         if (!dict_key_ok(v)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, v));
-        return dict_get(vm->arena, o.dict, v, &out);
+        bool has = dict_get(vm->arena, o.dict, v, &out);
+        guard_has(vm, o, v, has);
+        return has;
     }
     if (o.kind == PY_STR) {
         if (v.kind != PY_STR)

@@ -74,12 +74,23 @@ static bool same_constant(struct py x, struct py y) {
     }
 }
 
-/* A function made again by the same `def` is the same function; what it closes over has guards of
- * its own. */
+static bool same_defaults(const struct function *x, const struct function *y) {
+    uint32_t n = x->defaults ? x->defaults->n : 0, m = x->kwdefaults ? x->kwdefaults->entries.n : 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (!py_same(x->defaults->at[i], y->defaults->at[i])) return false;
+    for (uint32_t i = 0; i < m; i++)
+        if (!py_same(x->kwdefaults->entries.at[i].value, y->kwdefaults->entries.at[i].value))
+            return false;
+    return true;
+}
+
+/* A function made again by the same `def` is the same function, if its defaults are; what it closes
+ * over has guards of its own. */
 static bool same_object(struct py x, struct py y) {
     if (x.kind != y.kind) return false;
     if (x.kind == PY_FUNCTION)
-        return x.function == y.function || x.function->code == y.function->code;
+        return x.function == y.function ||
+               (x.function->code == y.function->code && same_defaults(x.function, y.function));
     if (x.kind == PY_METHOD)
         return same_object(x.method->function, y.method->function) &&
                x.method->self.kind == y.method->self.kind && x.method->self.p == y.method->self.p;
@@ -93,10 +104,34 @@ static int64_t length_of(struct py v) {
     return -1;
 }
 
+static bool has_key(const struct vm *vm, struct py v, struct py key) {
+    struct py unused;
+    return (v.kind == PY_DICT || v.kind == PY_SET) && dict_get(vm->arena, v.dict, key, &unused);
+}
+
+static bool same_keys(struct py v, const struct list *keys) {
+    if ((v.kind != PY_DICT && v.kind != PY_SET) || v.dict->n != keys->n) return false;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < v.dict->entries.n; i++) {
+        const struct dict_entry *e = &v.dict->entries.at[i];
+        if (e->live && !py_same(e->key, keys->at[n++])) return false;
+    }
+    return true;
+}
+
+static bool has_attribute(struct py o, struct py name) {
+    struct py unused;
+    return dict_gets(o.instance->dict, name.s, &unused) ||
+           class_find(o.instance->class, name.s, &unused);
+}
+
 static bool guard_holds(const struct vm *vm, const struct guard *g, struct py v) {
     switch (g->kind) {
     case GUARD_VALUE: return same_constant(g->v, v);
     case GUARD_LENGTH: return length_of(v) == g->n;
+    case GUARD_KEYS: return same_keys(v, g->v.list);
+    case GUARD_ABSENT: return v.kind == PY_INSTANCE && !has_attribute(v, g->v);
+    case GUARD_HAS: return has_key(vm, v, g->v) == (bool)g->n;
     case GUARD_TYPE: return v.kind != PY_UNSET && class_of(vm, v) == g->v.class;
     case GUARD_IDENTITY: return same_object(g->v, v);
     }
@@ -112,6 +147,9 @@ static const char *guard_failure(struct vm *vm, const struct guard *g, struct py
     case GUARD_LENGTH:
         return arena_printf(vm->arena, "len(%s): expected %lld, actual %lld", source,
                             (long long)g->n, (long long)length_of(v));
+    case GUARD_ABSENT: return arena_printf(vm->arena, "%s has .%s now", source, g->v.s);
+    case GUARD_KEYS:
+    case GUARD_HAS: return arena_printf(vm->arena, "%s has other keys", source);
     case GUARD_TYPE:
         return arena_printf(vm->arena, "type(%s): expected %s, actual %s", source, g->v.class->name,
                             type_name(vm, v));
@@ -251,6 +289,18 @@ static void room(struct entry *e, uint32_t n) {
     if (e->n_watch + n + 4 > 4 * e->n_places) e->watching = false;
 }
 
+/* Where an attribute was looked for in vain: the object and its classes. */
+static void watch_absent(struct entry *e) {
+    for (uint32_t i = 0; i < e->n_guards && e->watching; i++) {
+        if (e->guards[i].kind != GUARD_ABSENT) continue;
+        const struct instance *o = e->values[e->guards[i].slot].instance;
+        room(e, o->class->n_mro + 1);
+        if (!e->watching) return;
+        watch(e, &o->dict->version);
+        for (uint32_t k = 0; k < o->class->n_mro; k++) watch(e, &o->class->mro[k]->dict->version);
+    }
+}
+
 /* Everything that the places go through, and tensors found inside. */
 static void watch_places(struct entry *e) {
     e->n_watch = 0;
@@ -284,6 +334,7 @@ static void watch_places(struct entry *e) {
         if (v.kind == PY_DICT || v.kind == PY_SET) watch(e, &v.dict->version);
         if (v.kind == PY_ITER) e->watching = false;
     }
+    watch_absent(e);
     e->n_watch = unique_watches(e);
 }
 

@@ -92,6 +92,7 @@ static void put_repr(struct vm *vm, struct buf *b, struct py v, int depth) {
         buf_puts(b, "...");
         return;
     }
+    v = guard_contents(vm, v);
     switch (v.kind) {
     case PY_UNSET: buf_puts(b, "<unset>"); break;
     case PY_NONE: buf_puts(b, "None"); break;

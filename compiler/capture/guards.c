@@ -61,6 +61,52 @@ void guard_length(struct vm *vm, struct py v, int64_t n) {
     add(vm, (struct guard){.kind = GUARD_LENGTH, .place = v.source, .n = n, .text = text});
 }
 
+static bool is_traced_container(const struct vm *vm, struct py v) {
+    bool container = py_is_sequence(v) || v.kind == PY_DICT || v.kind == PY_SET;
+    return vm->trace && container && place_is_known(v.source);
+}
+
+void guard_absent(struct vm *vm, struct py o, const char *name) {
+    if (!vm->trace || !place_is_known(o.source)) return;
+    const char *text = arena_printf(vm->arena, "not hasattr(%s, '%s')", o.source->text, name);
+    add(vm, (struct guard){GUARD_ABSENT, .place = o.source, .v = py_str(name), .text = text});
+}
+
+void guard_has(struct vm *vm, struct py v, struct py key, bool has) {
+    if (!is_traced_container(vm, v)) return;
+    const char *text = arena_printf(vm->arena, "%s %s %s", py_repr(vm, key), has ? "in" : "not in",
+                                    v.source->text);
+    add(vm, (struct guard){GUARD_HAS, .place = v.source, .v = key, .n = has, .text = text});
+}
+
+static void guard_keys(struct vm *vm, struct py v) {
+    struct py keys = py_list(vm->arena, PY_LIST, NULL, 0);
+    for (uint32_t i = 0; i < v.dict->entries.n; i++)
+        if (v.dict->entries.at[i].live) vec_push(vm->arena, keys.list, v.dict->entries.at[i].key);
+    const char *text = arena_printf(vm->arena, "list(%s) == %s", v.source->text, py_repr(vm, keys));
+    add(vm, (struct guard){GUARD_KEYS, .place = v.source, .v = keys, .text = text});
+}
+
+struct py guard_contents(struct vm *vm, struct py v) {
+    if (!is_traced_container(vm, v)) return v;
+    if (py_is_sequence(v)) {
+        guard_length(vm, v, v.list->n);
+        struct py out = py_list(vm->arena, v.kind, v.list->at, v.list->n);
+        out.list->is_size = v.list->is_size;
+        for (uint32_t i = 0; i < v.list->n; i++) stamp_item(vm, &out.list->at[i], v.source, i);
+        return out;
+    }
+    guard_keys(vm, v);
+    struct py out = py_dict(vm->arena, v.kind);
+    for (uint32_t i = 0; i < v.dict->entries.n; i++) {
+        struct dict_entry e = v.dict->entries.at[i];
+        if (!e.live) continue;
+        if (v.kind == PY_DICT) stamp_key(vm, &e.value, v.source, e.key);
+        dict_put(vm->arena, out.dict, e.key, e.value);
+    }
+    return out;
+}
+
 static void put_sizes(struct buf *b, const struct exprs *ex, const struct meta *m, bool strides) {
     buf_putc(b, '[');
     for (int i = 0; i < m->rank; i++) {

@@ -53,7 +53,9 @@ struct py vm_iter(struct vm *vm, struct py v) {
     case PY_TUPLE: guard_length(vm, v, v.list->n); return iter_over(vm, v);
     case PY_RANGE: return iter_over(vm, v);
     case PY_DICT:
-    case PY_SET: guard_length(vm, v, v.dict->n); return iter_over(vm, keys_of(vm, v));
+    case PY_SET:
+        if (!vm->trace) guard_length(vm, v, v.dict->n);
+        return iter_over(vm, keys_of(vm, guard_contents(vm, v)));
     case PY_STR: return iter_over(vm, characters_of(vm, v.s));
     case PY_TENSOR: return iter_over(vm, rows_of(vm, v));
     default: break;

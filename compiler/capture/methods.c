@@ -64,7 +64,7 @@ static int64_t find(struct vm *vm, const struct list *l, struct py x) {
 }
 
 METHOD(list, index) {
-    int64_t i = find(vm, v[0].list, v[1]);
+    int64_t i = find(vm, guard_contents(vm, v[0]).list, v[1]);
     if (i < 0)
         vm_raise(vm, EXC_ValueError, "%s is not in %s", py_repr(vm, v[1]), type_name(vm, v[0]));
     return py_int(i);
@@ -72,8 +72,9 @@ METHOD(list, index) {
 
 METHOD(list, count) {
     int64_t n = 0;
-    for (uint32_t i = 0; i < v[0].list->n; i++)
-        n += py_same(v[0].list->at[i], v[1]) || vm_equal(vm, v[0].list->at[i], v[1]);
+    const struct list *l = guard_contents(vm, v[0]).list;
+    for (uint32_t i = 0; i < l->n; i++)
+        n += py_same(l->at[i], v[1]) || vm_equal(vm, l->at[i], v[1]);
     return py_int(n);
 }
 
@@ -94,7 +95,10 @@ METHOD(list, reverse) {
     return py_none;
 }
 
-METHOD(list, copy) { return py_list(vm->arena, PY_LIST, v[0].list->at, v[0].list->n); }
+METHOD(list, copy) {
+    const struct list *l = guard_contents(vm, v[0]).list;
+    return py_list(vm->arena, PY_LIST, l->at, l->n);
+}
 
 METHOD(list, clear) {
     v[0].list->n = 0;
@@ -104,8 +108,8 @@ METHOD(list, clear) {
 /* torch.Size.numel() */
 METHOD(tuple, numel) {
     struct py total = py_int(1);
-    for (uint32_t i = 0; i < v[0].list->n; i++)
-        total = vm_binary(vm, BINARY_MUL, total, v[0].list->at[i], false);
+    const struct list *l = guard_contents(vm, v[0]).list;
+    for (uint32_t i = 0; i < l->n; i++) total = vm_binary(vm, BINARY_MUL, total, l->at[i], false);
     return total;
 }
 
@@ -133,12 +137,14 @@ METHOD(dict, get_) {
     struct py out;
     need_key(vm, v[1]);
     if (dict_get(vm->arena, v[0].dict, v[1], &out)) return vm_subscript(vm, v[0], v[1]);
+    guard_has(vm, v[0], v[1], false);
     return GIVEN(2) ? v[2] : py_none;
 }
 
 static struct py entries(struct vm *vm, struct py d, bool keys, bool values) {
     struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
-    guard_length(vm, d, d.dict->n);
+    if (!vm->trace) guard_length(vm, d, d.dict->n);
+    d = guard_contents(vm, d);
     for (uint32_t i = 0; i < d.dict->entries.n; i++) {
         struct dict_entry e = d.dict->entries.at[i];
         if (!e.live) continue;
@@ -199,8 +205,9 @@ METHOD(dict, update_) {
     struct dict *d = raw->at[0].dict;
     if (raw->n == 2 && raw->at[1].kind != PY_DICT)
         vm_raise(vm, EXC_TypeError, "update() needs a dict");
-    for (uint32_t i = 0; raw->n == 2 && i < raw->at[1].dict->entries.n; i++) {
-        struct dict_entry e = raw->at[1].dict->entries.at[i];
+    struct py more = raw->n == 2 ? guard_contents(vm, raw->at[1]) : py_none;
+    for (uint32_t i = 0; raw->n == 2 && i < more.dict->entries.n; i++) {
+        struct dict_entry e = more.dict->entries.at[i];
         if (e.live) dict_put(vm->arena, d, e.key, stored(vm, e.value));
     }
     for (uint32_t i = 0; i < raw->n_named; i++)
@@ -210,7 +217,7 @@ METHOD(dict, update_) {
 
 METHOD(dict, copy) {
     struct py out = py_dict(vm->arena, v[0].kind);
-    dict_update(vm->arena, out.dict, v[0].dict);
+    dict_update(vm->arena, out.dict, guard_contents(vm, v[0]).dict);
     return out;
 }
 
@@ -253,7 +260,8 @@ METHOD(set, remove) {
 }
 
 static struct py as_set(struct vm *vm, struct py v) {
-    return v.kind == PY_SET ? v : vm_call1(vm, py_pointer(PY_CLASS, vm->types[PY_SET]), v);
+    return v.kind == PY_SET ? guard_contents(vm, v)
+                            : vm_call1(vm, py_pointer(PY_CLASS, vm->types[PY_SET]), v);
 }
 METHOD(set, union) { return vm_binary(vm, BINARY_OR, v[0], as_set(vm, v[1]), false); }
 METHOD(set, intersection) { return vm_binary(vm, BINARY_AND, v[0], as_set(vm, v[1]), false); }
@@ -271,8 +279,10 @@ static bool has_all(struct vm *vm, const struct dict *of, const struct dict *mem
     }
     return true;
 }
-METHOD(set, issubset) { return py_bool(has_all(vm, as_set(vm, v[1]).dict, v[0].dict)); }
-METHOD(set, issuperset) { return py_bool(has_all(vm, v[0].dict, as_set(vm, v[1]).dict)); }
+METHOD(set, issubset) { return py_bool(has_all(vm, as_set(vm, v[1]).dict, as_set(vm, v[0]).dict)); }
+METHOD(set, issuperset) {
+    return py_bool(has_all(vm, as_set(vm, v[0]).dict, as_set(vm, v[1]).dict));
+}
 METHOD(set, isdisjoint) {
     return py_bool(!vm_binary(vm, BINARY_AND, v[0], as_set(vm, v[1]), false).dict->n);
 }

@@ -17,9 +17,9 @@ bool vm_truth(struct vm *vm, struct py v) {
     case PY_FLOAT: return v.f != 0;
     case PY_STR: return *v.s != 0;
     case PY_TUPLE:
-    case PY_LIST: return v.list->n > 0;
+    case PY_LIST:
     case PY_DICT:
-    case PY_SET: return v.dict->n > 0;
+    case PY_SET: return vm_length(vm, v) > 0;
     case PY_RANGE: return range_length(v.range) > 0;
     case PY_SYMINT:
         return symint_holds(vm, ex_compare(vm->ex, EX_NE, v.symbolic, ex_const(vm->ex, 0)));
@@ -257,7 +257,7 @@ static bool container_in_place(struct vm *vm, enum binary_operator op, struct py
         return true;
     }
     if (op == BINARY_OR && x.kind == y.kind && (x.kind == PY_SET || x.kind == PY_DICT)) {
-        dict_update(vm->arena, x.dict, y.dict);
+        dict_update(vm->arena, x.dict, guard_contents(vm, y).dict);
         return true;
     }
     return false;
@@ -294,7 +294,8 @@ struct py vm_binary(struct vm *vm, enum binary_operator op, struct py x, struct 
         if (tensor_binary(vm, binary_sign(op), x, y, in_place, &out)) return out;
     } else {
         if (in_place && container_in_place(vm, op, x, y)) return x;
-        if (container_binary(vm, op, x, y, &out)) return out;
+        if (container_binary(vm, op, guard_contents(vm, x), guard_contents(vm, y), &out))
+            return out;
     }
     if (method_binary(vm, op, x, y, in_place, &out)) return out;
     bool joins = x.kind == PY_STR || x.kind == PY_LIST || x.kind == PY_TUPLE;

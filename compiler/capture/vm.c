@@ -91,7 +91,8 @@ static struct py load_deref(struct vm *vm, struct frame *f, int32_t i) {
         vm_raise(vm, own ? EXC_UnboundLocalError : EXC_NameError,
                  "cannot access %s variable '%s' where it is not associated with a value%s",
                  own ? "local" : "free", name, own ? "" : " in enclosing scope");
-    if (!c->traced && !f->module->prelude)
+    bool of_program = !f->module->prelude || (vm->trace && place_is_known(f->source));
+    if (!c->traced && of_program)
         stamp_cell(vm, &v, vm->trace ? f->source : NULL, (uint32_t)i, name);
     if (vm->trace) guard_read(vm, v);
     return v;
@@ -178,6 +179,7 @@ static void set_update(struct vm *vm, struct dict *s, struct py more) {
 static void dict_merge(struct vm *vm, struct dict *d, struct py more, bool once) {
     if (more.kind != PY_DICT)
         vm_raise(vm, EXC_TypeError, "'%s' object is not a mapping", type_name(vm, more));
+    more = guard_contents(vm, more);
     for (uint32_t i = 0; once && i < more.dict->entries.n; i++) {
         struct dict_entry e = more.dict->entries.at[i];
         struct py old;
@@ -243,6 +245,7 @@ static struct py call_ex(struct vm *vm, struct frame *f, bool named) {
     struct py d = named ? pop(f) : py_dict(vm->arena, PY_DICT);
     struct py t = pop(f), callee = pop(f);
     uint32_t n = 0;
+    d = guard_contents(vm, d);
     const char **names = NEW_ARRAY(vm->arena, const char *, d.dict->n);
     struct py *values = NEW_ARRAY(vm->arena, struct py, d.dict->n);
     for (uint32_t i = 0; i < d.dict->entries.n; i++) {

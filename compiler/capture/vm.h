@@ -58,6 +58,9 @@ struct frame {
 enum guard_kind {
     GUARD_VALUE,    /* the constant at the place equals v */
     GUARD_LENGTH,   /* the container there has n items */
+    GUARD_KEYS,     /* the dict or set there has the keys of the list v, in this order */
+    GUARD_ABSENT,   /* the object there has no attribute v */
+    GUARD_HAS,      /* v is a key there if n, else it is none */
     GUARD_TYPE,     /* what is there is of class v */
     GUARD_IDENTITY, /* what is there is v itself */
 };
@@ -305,6 +308,11 @@ void tensor_subscript_set(struct vm *vm, struct py x, struct py i, struct py v);
 /* -- guards.c */
 void guard_value(struct vm *vm, struct py v); /* a value with a source was read */
 void guard_length(struct vm *vm, struct py v, int64_t n);
+void guard_absent(struct vm *vm, struct py o, const char *name); /* an attribute of an instance */
+void guard_has(struct vm *vm, struct py v, struct py key, bool has); /* of a dict or a set */
+/* A container that is read as a whole: what it holds, each with its place, under a guard of how
+ * much and, of dicts and sets, under which keys. v itself where nothing is traced. */
+struct py guard_contents(struct vm *vm, struct py v);
 const char *guards_text(struct vm *vm);
 
 /* -- place.c */

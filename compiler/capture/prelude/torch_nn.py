@@ -113,7 +113,7 @@ class Module:
     def _hooks(self):
         """Hooks before and behind forward. The first makes a forward of the instance's own that calls them."""
         if '_forward_hooks' not in self.__dict__:
-            before, behind, forward = {}, {}, self.forward
+            before, behind, forward = {}, {}, self.__dict__.get('forward')
             self._forward_pre_hooks, self._forward_hooks = before, behind
 
             def hooked(*args, **kwargs):
@@ -123,7 +123,7 @@ class Module:
                         args, kwargs = changed
                     elif changed is not None:
                         args = changed if isinstance(changed, tuple) else (changed,)
-                out = forward(*args, **kwargs)
+                out = type(self).forward(self, *args, **kwargs) if forward is None else forward(*args, **kwargs)
                 for hook, with_kwargs in list(behind.values()):
                     changed = hook(self, args, kwargs, out) if with_kwargs else hook(self, args, out)
                     out = out if changed is None else changed

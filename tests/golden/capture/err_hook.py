@@ -1,4 +1,4 @@
-"""Hooks of modules are refused by their name."""
+"""Hooks of the gradients of modules are refused by their name."""
 import torch
 from torch import nn
 
@@ -7,7 +7,7 @@ class Model(nn.Module):
     def __init__(self):
         super().__init__()
         self.fc = nn.Linear(2, 2)
-        self.fc.register_forward_hook(lambda module, args, out: out * 2)
+        self.fc.register_full_backward_hook(lambda module, into, out: None)
 
     def forward(self, x):
         return self.fc(x)
