@@ -139,6 +139,7 @@ struct entry {
     uint32_t n_conditions;
 
     struct graph *graph; /* NULL: nothing to compute */
+    bool *has_gradient;  /* of its outputs, which need it where autograd is asked */
     uint32_t *inputs;    /* input i of the graph is tensors[inputs[i]] */
     node_id *outputs;    /* output i is this node of the trace */
     uint32_t n_outputs, n_ops;

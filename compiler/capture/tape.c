@@ -86,13 +86,15 @@ const char *tape_name(const struct tensor *t) {
 void tape_record_entry(struct vm *vm, struct entry *e, const struct bindings *b,
                        struct tensor *const *inputs, const struct py *outputs) {
     bool needed = false;
-    for (uint32_t i = 0; i < e->graph->inputs.n; i++) needed |= inputs[i]->requires_grad;
-    if (!needed || !vm->grad_enabled) return;
+    for (uint32_t i = 0; i < e->n_outputs; i++) needed |= e->has_gradient[i];
+    if (!needed) return;
     struct tape *t = tape_new(vm, e->graph, inputs, e->graph->inputs.n, e->n_outputs);
     t->entry = e;
     t->bindings = *b; /* so that the forward part, computed again, draws the same numbers */
-    for (uint32_t i = 0; i < e->n_outputs; i++)
-        if (dtype_is_float(outputs[i].tensor->meta.dtype)) put_output(t, i, outputs[i].tensor);
+    for (uint32_t i = 0; i < e->n_outputs; i++) {
+        t->outputs[i] = outputs[i].tensor;
+        if (e->has_gradient[i]) put_output(t, i, outputs[i].tensor);
+    }
 }
 
 static struct tensor **tensors_of(struct vm *vm, const struct list *l) {

@@ -574,6 +574,25 @@ static void keep_aliases(struct entry *e) {
         }
 }
 
+/* Which outputs require gradients: those that some way leads to from an input that does, through
+ * floating values that are not detached, as under no_grad(). */
+static bool *outputs_with_gradient(const struct entry *e, const struct graph *g) {
+    bool *has = NEW_ARRAY(e->arena, bool, g->nodes.n),
+         *out = NEW_ARRAY(e->arena, bool, g->outputs.n);
+    for (uint32_t i = 0; i < g->inputs.n; i++)
+        has[g->inputs.at[i].node] = e->tensors[e->inputs[i]].requires_grad;
+    for (node_id i = 0; i < g->nodes.n; i++) {
+        const struct node *n = &g->nodes.at[i];
+        for (int k = 0; k < n->n_args; k++) {
+            const node_id *at;
+            for (int left = arg_nodes(&n->args[k], &at); left-- > 0;) has[i] |= has[at[left]];
+        }
+        has[i] &= n->op != OP_DETACH && dtype_is_float(n->meta.dtype);
+    }
+    for (uint32_t i = 0; i < g->outputs.n; i++) out[i] = has[g->outputs.at[i]];
+    return out;
+}
+
 /* The graph without what nobody needs, and which tensors are its inputs. */
 static void keep_graph(struct trace *t) {
     struct entry *e = t->entry;
@@ -591,6 +610,7 @@ static void keep_graph(struct trace *t) {
     e->seed = t->vm->seed;
     const char *wrong = graph_verify(g, false);
     if (wrong) WS_BUG("captured graph: %s", wrong);
+    e->has_gradient = outputs_with_gradient(e, g);
     e->graph = g;
 }
 
