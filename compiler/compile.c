@@ -187,7 +187,8 @@ static int last_reader(struct kernel *const *kernels, int n, buffer_id b) {
 
 /* An input's new value lies where the input does, if all that reads the input elsewhere is over
  * when it is computed, and nobody reads it there: a kernel can then be run alone on the inputs as
- * they were. On the CPU, whose cores follow few streams of memory; on a GPU out of place is as fast.
+ * they were. On the CPU, whose cores follow few streams of memory; on a GPU out of place is as
+ * fast.
  */
 static void update_in_place(struct compile *c, struct kernel *const *kernels) {
     const struct loops *l = c->loops;
