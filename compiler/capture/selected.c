@@ -423,6 +423,19 @@ static bool loss(struct vm *vm, const struct picked *p, const struct node *n, st
     return true;
 }
 
+/* A number for each element, whatever these are. */
+static bool is_like(enum op op) {
+    switch ((int)op) {
+    case OP_ZEROS_LIKE:
+    case OP_ONES_LIKE:
+    case OP_EMPTY_LIKE:
+    case OP_FULL_LIKE:
+    case OP_RAND_LIKE:
+    case OP_RANDN_LIKE: return true;
+    default: return false;
+    }
+}
+
 bool selected_op(struct vm *vm, const struct builtin *b, const struct args *a, struct py *out) {
     if (!any_selected(a->at, a->n) && !any_selected(a->named, a->n_named)) return false;
     struct picked p = pick(vm, a);
@@ -430,7 +443,7 @@ bool selected_op(struct vm *vm, const struct builtin *b, const struct args *a, s
     struct py all = apply(vm, b->op, &p.all);
     struct node n = *node_at(vm, since); /* nodes that follow may move it */
     if (reduce(vm, &p, &n, out) || loss(vm, &p, &n, out)) return true;
-    if (!is_rowwise(vm, &p, since, all)) selected_refuse(vm);
+    if (!is_like(b->op) && !is_rowwise(vm, &p, since, all)) selected_refuse(vm);
     *out = select(vm, all, p.of);
     return true;
 }

@@ -32,6 +32,7 @@ def ways(logits, labels, x, keep, w):
     pairs.append((F.mse_loss(x[m], zeros[m]), torch.where(few, x * x, 0).sum() / (n * x.shape[-1])))
     pairs.append((labels[m].min() + labels[m].max() * 0.0, torch.where(m, labels, 99).min() * 1.0))
     pairs.append((torch.masked_select(keep, m).std(), keep[m].var().sqrt()))
+    pairs.append((F.l1_loss(x[m], torch.zeros_like(x[m]), reduction='sum'), torch.where(few, x.abs(), 0).sum()))
     return pairs
 
 
@@ -57,7 +58,7 @@ for mode in fwd train; do
             if (/nan|inf/) bad = 1
         }
         END {
-            if (n < 13 || bad || worst > 1e-5) {
+            if (n < 14 || bad || worst > 1e-5) {
                 print "mode " mode ": " n " outputs, the largest " worst "; 0 expected"
                 exit 1
             }
