@@ -86,15 +86,17 @@ static node_id input_of(struct vm *vm, struct py t) {
                                            : vm->graph->inputs.at[i].node;
     node_id value = init_cast(vm, node);
     uint32_t init = vm->init_outputs.n;
+    bool named = place_is_known(t.source); /* what no name leads to is a constant of forward() */
     vec_push(vm->arena, &vm->init_nodes, node);
     vec_push(vm->arena, &vm->init_outputs, value);
     vec_push(vm->arena, &vm->init_storages, (struct storage *)NULL);
     vec_push(vm->arena, &vm->input_grad, t.tensor->requires_grad);
-    const char *source =
-        place_is_known(t.source) ? t.source->text : arena_printf(vm->arena, "T[%u]", init);
+    const char *source = named ? t.source->text : arena_printf(vm->arena, "T[%u]", init);
+    enum input_kind kind = named || t.tensor->requires_grad || t.tensor->kind != INPUT_ARG
+                               ? t.tensor->kind
+                               : INPUT_BUFFER;
     struct meta meta = input_meta(vm, node, value);
-    return graph_input(vm->graph, input_name(vm->arena, source), t.tensor->kind, source, &meta,
-                       init);
+    return graph_input(vm->graph, input_name(vm->arena, source), kind, source, &meta, init);
 }
 
 node_id tensor_node(struct vm *vm, struct py t) {

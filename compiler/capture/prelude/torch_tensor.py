@@ -734,6 +734,21 @@ def copy_(self, src, non_blocking=False):
     return assign(self, src.expand(self.shape))
 
 
+def _in_place(function):
+    def method(self, *args, **kwargs):
+        result = function(self, *args, **kwargs)
+        if result.is_floating_point() and not self.is_floating_point():
+            raise RuntimeError(f"result type {str(result.dtype)[6:]} can't be cast to the desired output type {str(self.dtype)[6:]}")
+        return assign(self, result)
+    return method
+
+
+div_ = divide_ = _in_place(div)
+round_, logit_, sgn_, rad2deg_, deg2rad_ = (_in_place(f) for f in (round, logit, sgn, rad2deg, deg2rad))
+heaviside_, float_power_, renorm_ = (_in_place(f) for f in (heaviside, float_power, renorm))
+addmv_, addr_, addbmm_ = (_in_place(f) for f in (addmv, addr, addbmm))
+
+
 def uniform_(self, a=0.0, b=1.0, generator=None):
     return assign(self, torch.rand_like(self) * (b - a) + a)
 
