@@ -82,6 +82,20 @@ static bool write_source(const char *path, const char *name, const char *source)
     return fclose(f) == 0;
 }
 
+/* End a process and what it has started: a compiler is the child of the command `cc`. They are no
+ * process group of their own, so that ^C reaches them too. */
+static void kill_tree(pid_t pid) {
+    char path[PATH_BYTES], line[256] = "";
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    FILE *f = fopen(path, "re");
+    if (f && !fgets(line, sizeof line, f)) line[0] = 0;
+    if (f) fclose(f);
+    kill(pid, SIGKILL); /* first: it starts no more */
+    char *end;
+    for (const char *p = line; strtol(p, &end, 10) > 0 && end != p; p = end)
+        kill_tree((pid_t)strtol(p, NULL, 10));
+}
+
 /* Run argv with stdin from one file and stdout and stderr into another. Returns the exit status, or
  * -1 with errno. */
 static int run(char *const *argv, const char *in, const char *log) {
@@ -99,7 +113,7 @@ static int run(char *const *argv, const char *in, const char *log) {
     struct pollfd ended = {.fd = pidfd, .events = POLLIN};
     while (pidfd >= 0 && poll(&ended, 1, COMPILE_MOST_MS) < 0 && errno == EINTR) continue;
     bool late = pidfd >= 0 && !ended.revents;
-    if (late) kill(pid, SIGKILL);
+    if (late) kill_tree(pid);
     if (pidfd >= 0) close(pidfd);
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR) return -1;
