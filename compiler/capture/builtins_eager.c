@@ -178,6 +178,12 @@ NATIVE(cuda_name) {
     return py_str(vm->script && vm->script->cuda_name ? vm->script->cuda_name : "");
 }
 
+/* To stderr. */
+NATIVE(log) {
+    if (vm->script && vm->script->log) vm->script->log(vm->script->ctx, v[0].s);
+    return py_none;
+}
+
 NATIVE(clock) {
     if (vm->trace) vm_break(vm, "call of time.time()", "measure outside");
     return py_float(vm->eager ? clock_ms() / 1000 : 0);
@@ -274,6 +280,7 @@ static const struct native natives[] = {
     {"move(x, cuda, in_place?)", eager_move},
     {"has_cuda()", eager_has_cuda},
     {"cuda_name()", eager_cuda_name},
+    {"log(text)", eager_log},
     {"clock()", eager_clock},
     {"register(backend, dynamic, fullgraph)", eager_register},
     {"call(number, f, args, kwargs)", eager_call},

@@ -389,13 +389,16 @@ NATIVE(print) {
     const char *sep = " ", *end = "\n";
     if (vm->trace) vm_break(vm, "call of print()", "print outside the compiled function");
     struct buf b = buf_new(vm->arena);
+    struct py file = py_none, written;
     for (uint32_t i = 0; i < raw->n_named; i++) {
         const char *name = raw->names[i];
-        if (!strcmp(name, "sep"))
+        if (!strcmp(name, "file"))
+            file = raw->named[i];
+        else if (!strcmp(name, "sep"))
             sep = print_option(vm, name, raw->named[i], " ");
         else if (!strcmp(name, "end"))
             end = print_option(vm, name, raw->named[i], "\n");
-        else if (strcmp(name, "file") && strcmp(name, "flush"))
+        else if (strcmp(name, "flush"))
             vm_raise(vm, EXC_TypeError, "'%s' is an invalid keyword argument for print()", name);
     }
     for (uint32_t i = 0; i < raw->n; i++) {
@@ -403,9 +406,13 @@ NATIVE(print) {
         buf_puts(&b, py_text(vm, raw->at[i]));
     }
     buf_puts(&b, end);
+    struct py text = py_str(b.p);
+    if (vm_call_special(vm, file, "write", &text, 1, &written)) return py_none;
     if (vm->options->print) vm->options->print(vm->options->print_ctx, b.p);
     return py_none;
 }
+
+NATIVE(vars) { return attribute_get(vm, v[0], "__dict__"); }
 
 NATIVE(ord) {
     if (v[0].kind != PY_STR || !v[0].s[0] || v[0].s[1])
@@ -641,6 +648,7 @@ static const struct native functions[] = {
     {"repr(obj)", native_repr},
     {"format(value, format_spec?)", native_format},
     {"print(*)", native_print},
+    {"vars(object)", native_vars},
     {"ord(c)", native_ord},
     {"chr(i)", native_chr},
     {"isinstance(obj, class_or_tuple)#", native_isinstance},

@@ -178,6 +178,8 @@ static bool contains(struct vm *vm, struct py o, struct py v) {
                      type_name(vm, v));
         return strstr(o.s, v.s) != NULL;
     }
+    if (o.kind == PY_TENSOR && tensor_binary(vm, "==", o, v, false, &out))
+        return vm_truth(vm, vm_call0(vm, attribute_get(vm, out, "any")));
     if (vm_call_special(vm, o, "__contains__", &v, 1, &out)) return vm_truth(vm, out);
     struct py it = vm_iter(vm, o), item;
     while (vm_next(vm, it, &item))

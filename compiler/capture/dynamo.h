@@ -171,11 +171,12 @@ struct trace {
     struct entry *entry;
     struct frame *real;
     struct frame root;
-    uint32_t n_steps; /* of the root frame */
-    uint32_t stop_at; /* end in front of this step */
-    bool is_static;   /* no symbolic sizes: they got in the way */
-    bool endless;     /* it came to a limit */
-    bool op_refused;  /* an operator refused its operands */
+    uint32_t n_steps;          /* of the root frame */
+    uint32_t stop_at;          /* end in front of this step */
+    const struct tensor *lost; /* a view that outlives the segment and cannot be taken again */
+    bool is_static;            /* no symbolic sizes: they got in the way */
+    bool endless;              /* it came to a limit */
+    bool op_refused;           /* an operator refused its operands */
     const char *reason;
     struct span where;
     VEC(struct tensor_guard) tensors;

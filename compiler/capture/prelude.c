@@ -22,6 +22,9 @@
     FILE(torch_optim, "torch_optim.py")                                                            \
     FILE(torch_optim_lr_scheduler, "torch_optim_lr_scheduler.py")                                  \
     FILE(torch_utils_data, "torch_utils_data.py")                                                  \
+    FILE(argparse, "argparse.py")                                                                  \
+    FILE(logging, "logging.py")                                                                    \
+    FILE(sys, "sys.py")                                                                            \
     FILE(bisect, "bisect.py")                                                                      \
     FILE(torch_autograd_functional, "torch_autograd_functional.py")                                \
     FILE(torch_autograd, "torch_autograd.py")                                                      \
@@ -121,16 +124,7 @@ const char *prelude_text(const char *module) {
         {"warnings", "def warn(*args, **kwargs):\n"
                      "    pass\n"
                      "filterwarnings = simplefilter = warn\n"},
-        {"logging", "DEBUG, INFO, WARNING, ERROR, CRITICAL = 10, 20, 30, 40, 50\n"
-                    "class Logger:\n"
-                    "    def debug(self, *args, **kwargs):\n"
-                    "        pass\n"
-                    "    info = warning = error = critical = log = setLevel = addHandler = debug\n"
-                    "def getLogger(name=None):\n"
-                    "    return Logger()\n"
-                    "def basicConfig(**options):\n"
-                    "    pass\n"
-                    "debug = info = warning = error = lambda *args, **kwargs: None\n"},
+        {"logging", ws_prelude_logging},
         {"contextlib", ws_prelude_contextlib},
         {"operator", "add, sub, mul = lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b\n"
                      "truediv, floordiv = lambda a, b: a / b, lambda a, b: a // b\n"
@@ -169,7 +163,7 @@ const char *prelude_text(const char *module) {
          "else tuple(x)\n"
          "_single, _pair, _triple = _ntuple(1), _ntuple(2), _ntuple(3)\n"},
         /* Imported for a training loop or a command line, which is not captured. */
-        {"argparse", ws_prelude_later},
+        {"argparse", ws_prelude_argparse},
         {"random", ws_prelude_later},
         {"inspect", ws_prelude_later},
         {"json", ws_prelude_later},
@@ -186,8 +180,7 @@ const char *prelude_text(const char *module) {
                "environ = {}\n"
                "def getenv(key, default=None):\n"
                "    return environ.get(key, default)\n"},
-        {"sys", "argv = path = []\n"
-                "maxsize = 9223372036854775807\n"},
+        {"sys", ws_prelude_sys},
         {"time", "from _warpsmith import clock as time\n"
                  "perf_counter = monotonic = time\n"
                  "def sleep(seconds):\n"

@@ -407,6 +407,16 @@ static struct py into_out(struct vm *vm, const struct builtin *b, const struct a
     return update(vm, to, result);
 }
 
+/* x.float() of floats is x itself. */
+static bool converts_nothing(struct vm *vm, enum op op, const struct py *first, struct py out) {
+    static const enum op conversions[] = {OP_FLOAT, OP_HALF,  OP_DOUBLE, OP_BFLOAT16, OP_LONG,
+                                          OP_INT,   OP_SHORT, OP_CHAR,   OP_BYTE,     OP_BOOL};
+    bool found = false;
+    for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++)
+        found |= conversions[i] == op;
+    return found && first && tensor_meta(vm, *first)->dtype == tensor_meta(vm, out)->dtype;
+}
+
 struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a) {
     for (uint32_t i = 0; i < a->n_named; i++)
         if (!strcmp(a->names[i], "out")) return into_out(vm, b, a, i);
@@ -417,6 +427,7 @@ struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a
     if (selected_op(vm, b, a, &rows)) return in_place ? update(vm, *first, rows) : rows;
     if (vm->eager && !vm->tracing) {
         struct py out = compute(vm, b, a, needs_grad(vm, a));
+        if (converts_nothing(vm, b->op, first, out)) return *first;
         return in_place ? update(vm, *first, out) : out;
     }
     node_id node = bind(vm, b, a);
@@ -426,11 +437,16 @@ struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a
     /* --mode train differentiates a workload by its arguments, which do not say requires_grad. */
     node_id ends = stops && (grad || !vm->trace) ? tensor_detached(vm, node) : node;
     struct py out;
-    if (alias && functional_view(vm, *first, node, &out)) {
+    bool view = alias && functional_view(vm, *first, node, &out);
+    if (view) {
         out.tensor->node = ends;
         out.tensor->detached |= vm->tracing && (stops || b->op == OP_DETACH);
     } else
         out = tensor_new(vm, ends);
+    bool never_copies = b->op == OP_VIEW_AS || b->op == OP_EXPAND_AS || b->op == OP_DIAGONAL;
+    out.tensor->lost_view = vm->trace && !view && never_copies;
+    if (vm->trace) out.tensor->made_at = vm->trace->n_steps;
+    if (vm->trace && converts_nothing(vm, b->op, first, out)) return *first;
     out.tensor->requires_grad = grad && !stops && b->op != OP_DETACH;
     return in_place ? update(vm, *first, out) : out;
 }
@@ -494,6 +510,10 @@ struct py tensor_assign(struct vm *vm, struct py x, struct py v) {
     struct tensor *t = x.tensor;
     if (tensor_is_eager(vm, x)) return eager_assign(vm, x, v);
     bool outside = t->graph != vm_graph(vm);
+    if (t->lost_view) {
+        vm->trace->n_steps = t->made_at; /* the segment has to end before there is a view */
+        vm_break(vm, "update in place through a view of this kind", "update the tensor itself");
+    }
     if (vm->trace && outside && vm->grad_enabled && (t->requires_grad || v.tensor->requires_grad)) {
         if (t->requires_grad && !t->tape) raise_leaf(vm);
         vm_refuse(vm, "an update in place of an outside tensor that gradients go through");

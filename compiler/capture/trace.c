@@ -644,6 +644,14 @@ struct entry *trace_frame(struct vm *vm, struct frame *f, struct compiled_code *
         if (done) {
             keep_guards(t);
             entry_collect_outputs(vm, t->entry);
+        }
+        if (done && t->lost) {
+            done = false;
+            t->n_steps = t->lost->made_at;
+            t->reason = "a view of this kind outlives the segment";
+            t->where = f->code->spans[f->pc];
+        }
+        if (done) {
             assign_slots(t->entry);
             keep_aliases(t->entry);
             keep_graph(t);

@@ -293,8 +293,10 @@ struct tensor {
 
     /* Tracked tensors. */
     const struct view_step *steps; /* from storage->base to node */
-    uint32_t n_steps, seen;        /* seen: version of the storage that node is of */
-    bool detached; /* as .data is: its memory is another's, its gradient ends here */
+    bool detached;    /* as .data is: its memory is another's, its gradient ends here */
+    bool lost_view;   /* while tracing: of another's memory, by steps that a graph cannot repeat */
+    uint32_t made_at; /* the step of the trace at which it was made */
+    uint32_t n_steps, seen; /* seen: version of the storage that node is of */
 
     /* Eager tensors. */
     struct meta meta; /* constants of vm->constants */

@@ -7,7 +7,8 @@ from torch._tensor import cummax, cummin, logcumsumexp
 from torch._tensor import sort, argsort, topk, kthvalue, median, quantile, conj
 from torch._tensor import div, divide, round, aminmax, fliplr, flipud, rot90, diff, trace, diag_embed, cross, kron
 from torch._tensor import tensordot, inner, nansum, nanmean, tensor_split, hsplit, vsplit, ravel, adjoint
-from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, masked_select, msort
+from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, masked_select, msort, mode, argwhere, nonzero, diagonal
+from torch._tensor import unique, unique_consecutive
 from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, dist, renorm, is_complex
 from torch._tensor import dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli
 from torch._tensor import allclose, equal, isclose, positive, signbit, isposinf, isneginf, split_with_sizes, bincount
@@ -250,6 +251,8 @@ where_ = op('where')
 
 
 def where(condition, self=None, other=None, input=None):
+    if self is None and input is None and computes():
+        return condition.nonzero(as_tuple=True)
     if self is None and input is None:
         graph_break('shape of torch.where() of a condition alone', 'torch.where(condition, a, b) keeps the shape')
     return where_(condition, input if self is None else self, other)
@@ -602,6 +605,12 @@ def promote_types(type1, type2):
 
 def result_type(x, y):
     return (x + y).dtype
+
+
+def can_cast(from_, to):
+    """No float becomes an integer, and nothing but a bool a bool."""
+    kind = lambda t: 2 if t.is_floating_point else 0 if t == bool else 1
+    return kind(from_) <= kind(to)
 
 
 def set_default_dtype(d):

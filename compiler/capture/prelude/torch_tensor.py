@@ -7,7 +7,8 @@ from _warpsmith import (op, refuse, graph_break, assign, reshaped, item as _item
                         move, on_cuda, computes, nonzero as _nonzero, hooks as _hooks,
                         retain_grad as _retain_grad, storage_offset as _storage_offset, data_ptr as _data_ptr,
                         grad_name as _grad_name)
-_range, _reversed = range, reversed
+_range, _reversed, _sorted = range, reversed, sorted
+_diagonal, _least = op('diagonal'), min
 _squeeze, _var, _std, _max, _min, _norm = op('squeeze'), op('var'), op('std'), op('max'), op('min'), op('norm')
 _softmax, _log_softmax, _to, _slice, _select = op('softmax'), op('log_softmax'), op('to'), op('slice'), op('select')
 _matmul, _amax, _amin, _argmax, _argmin = op('matmul'), op('amax'), op('amin'), op('argmax'), op('argmin')
@@ -86,8 +87,8 @@ def norm(self, p='fro', dim=None, keepdim=False):
 class _Pair:
     """What torch.max over a dimension, sort and topk return: a tuple of two with names."""
 
-    def __init__(self, values, indices):
-        self.values, self.indices = values, indices
+    def __init__(self, values, indices, name='max'):
+        self.values, self.indices, self._name = values, indices, name
 
     def __iter__(self):
         return iter((self.values, self.indices))
@@ -96,7 +97,7 @@ class _Pair:
         return (self.values, self.indices)[i]
 
     def __repr__(self):
-        return f'torch.return_types.max(\nvalues={self.values!r},\nindices={self.indices!r})'
+        return f'torch.return_types.{self._name}(\nvalues={self.values!r},\nindices={self.indices!r})'
 
     def __len__(self):
         return 2
@@ -115,7 +116,7 @@ def min(self, dim=None, keepdim=False):
         return _min(self)
     if isinstance(dim, torch.Tensor):
         return torch.minimum(self, dim)
-    return _Pair(_min_dim(self, dim, keepdim), _argmin(self, dim, keepdim))
+    return _Pair(_min_dim(self, dim, keepdim), _argmin(self, dim, keepdim), 'min')
 
 
 def _running(values, self, dim):
@@ -136,9 +137,22 @@ def cummin(self, dim):
 _SORTED, _ROUNDS = 64, 8  # elements that are sorted by counting; rounds of topk
 
 
+def _sort_values(self, dim, descending):
+    """Where the values are known: row by row, by Python's sort. NaN counts as the largest."""
+    x = self.detach().movedim(dim, -1)
+    order = []
+    for row in x.reshape(-1, x.size(-1)).tolist():
+        key = lambda i: (row[i] != row[i], 0 if row[i] != row[i] else row[i])
+        order.append(_sorted(_range(len(row)), key=key, reverse=descending))
+    indices = torch.tensor(order).reshape(x.shape).movedim(-1, dim)
+    return _Pair(self.gather(dim, indices), indices, 'sort')
+
+
 def sort(self, dim=-1, descending=False, stable=False):
     """By counting, for each element, those that come before it: n*n comparisons, none of them in memory."""
     n = self.size(dim)
+    if n > _SORTED and computes():
+        return _sort_values(self, dim, descending)
     if n > _SORTED:
         refuse(f'sorting more than {_SORTED} elements is not supported, got {n}')
     x = self.movedim(dim, -1)
@@ -153,7 +167,7 @@ def sort(self, dim=-1, descending=False, stable=False):
     rank = (before | (same & (number < place))).sum(-1, keepdim=True)
     found = rank == number
     values = torch.where(found, own, 0).sum(-2).to(self.dtype)
-    return _Pair(values.movedim(-1, dim), torch.where(found, place, 0).sum(-2).movedim(-1, dim))
+    return _Pair(values.movedim(-1, dim), torch.where(found, place, 0).sum(-2).movedim(-1, dim), 'sort')
 
 
 def argsort(self, dim=-1, descending=False, stable=False):
@@ -166,9 +180,9 @@ def topk(self, k, dim=-1, largest=True, sorted=True):
     n = self.size(dim)
     if not 0 <= k <= n:
         raise RuntimeError('selected index k out of range')
-    if n <= _SORTED:
+    if n <= _SORTED or computes() and (k > _ROUNDS or k < 1 or not self.is_floating_point()):
         found = sort(self, dim, largest)
-        return _Pair(found.values.narrow(dim, 0, k), found.indices.narrow(dim, 0, k))
+        return _Pair(found.values.narrow(dim, 0, k), found.indices.narrow(dim, 0, k), 'topk')
     if k > _ROUNDS or k < 1 or not self.is_floating_point():
         refuse(f'topk of more than {_SORTED} elements is supported for k from 1 to {_ROUNDS} of floating-point tensors')
     x, number, slot = self.movedim(dim, -1), torch.arange(n), torch.arange(k)
@@ -566,6 +580,75 @@ def masked_select(self, mask):
     return self[mask]
 
 
+def diagonal(self, offset=0, dim1=0, dim2=1):
+    """Where there are values it is a view, for what is updated in place through it."""
+    if not computes() or not self.is_contiguous() or (dim1 % self.ndim, dim2 % self.ndim) != (self.ndim - 2, self.ndim - 1):
+        return _diagonal(self, offset, dim1, dim2)
+    rows, columns = self.shape[-2:]
+    n = _least(rows, columns - offset) if offset >= 0 else _least(rows + offset, columns)
+    start = offset if offset >= 0 else -offset * columns
+    if n <= 0:
+        return _diagonal(self, offset, dim1, dim2)
+    return self.flatten(-2)[..., start:start + (n - 1) * (columns + 1) + 1:columns + 1]
+
+
+def argwhere(self):
+    return nonzero(self)
+
+
+def unique(self, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """Of a trace it would be of a shape that values decide; where they are known it is made of a list."""
+    if not computes():
+        graph_break('shape of Tensor.unique()', 'torch.bincount counts integers')
+    if dim is not None:
+        refuse('unique() along a dimension is not supported')
+    flat = self.detach().flatten().tolist()
+    values = _sorted(set(flat))
+    place = {v: i for i, v in enumerate(values)}
+    numbers, counts = [place[v] for v in flat], [0] * len(values)
+    for i in numbers:
+        counts[i] += 1
+    found = [torch.tensor(values, dtype=self.dtype)]
+    if return_inverse:
+        found.append(torch.tensor(numbers, dtype=torch.int64).reshape(self.shape))
+    if return_counts:
+        found.append(torch.tensor(counts, dtype=torch.int64))
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
+    if not computes():
+        graph_break('shape of Tensor.unique_consecutive()', 'torch.bincount counts integers')
+    if dim is not None:
+        refuse('unique_consecutive() along a dimension is not supported')
+    values, counts, numbers = [], [], []
+    for v in self.detach().flatten().tolist():
+        if not values or values[-1] != v:
+            values.append(v)
+            counts.append(0)
+        counts[-1] += 1
+        numbers.append(len(values) - 1)
+    found = [torch.tensor(values, dtype=self.dtype)]
+    if return_inverse:
+        found.append(torch.tensor(numbers, dtype=torch.int64).reshape(self.shape))
+    if return_counts:
+        found.append(torch.tensor(counts, dtype=torch.int64))
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def mode(self, dim=-1, keepdim=False):
+    """The smallest of the most frequent values, and where it is last."""
+    n = self.size(dim)
+    x = self.movedim(dim, -1)
+    counts = (x.unsqueeze(-1) == x.unsqueeze(-2)).sum(-1)
+    most = counts == counts.amax(-1, True)
+    best = torch.where(most, x, x.amax()).amin(-1, True)
+    index = torch.where(most & (x == best), torch.arange(n), -1).amax(-1, True)
+    values, index = x.gather(-1, index).movedim(-1, dim), index.movedim(-1, dim)
+    values, index = (values, index) if keepdim else (_squeeze(values, dim), _squeeze(index, dim))
+    return _Pair(values, index, 'mode')
+
+
 def msort(self):
     return sort(self, 0).values
 
@@ -777,9 +860,10 @@ def numpy(self, *args, **kwargs):
     graph_break('call of Tensor.numpy()', 'use torch functions')
 
 
-def nonzero(self, *args, **kwargs):
+def nonzero(self, *, as_tuple=False):
     if computes():
-        return torch.stack([_nonzero(self, d) for d in _range(self.ndim)], 1)
+        places = [_nonzero(self, d) for d in _range(self.ndim)]
+        return tuple(places) if as_tuple else torch.stack(places, 1)
     graph_break('shape of Tensor.nonzero()', 'torch.where(condition, a, b) keeps the shape')
 
 
