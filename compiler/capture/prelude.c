@@ -25,6 +25,7 @@
     FILE(argparse, "argparse.py")                                                                  \
     FILE(logging, "logging.py")                                                                    \
     FILE(sys, "sys.py")                                                                            \
+    FILE(json, "json.py")                                                                          \
     FILE(bisect, "bisect.py")                                                                      \
     FILE(torch_autograd_functional, "torch_autograd_functional.py")                                \
     FILE(torch_autograd, "torch_autograd.py")                                                      \
@@ -166,7 +167,7 @@ const char *prelude_text(const char *module) {
         {"argparse", ws_prelude_argparse},
         {"random", ws_prelude_later},
         {"inspect", ws_prelude_later},
-        {"json", ws_prelude_later},
+        {"json", ws_prelude_json},
         {"re", ws_prelude_later},
         {"glob", ws_prelude_later},
         {"pathlib", ws_prelude_later},

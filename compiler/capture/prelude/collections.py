@@ -92,6 +92,15 @@ class defaultdict:
     def __iter__(self):
         return iter(self._items)
 
+    def __delitem__(self, key):
+        del self._items[key]
+
+    def __eq__(self, other):
+        return self._items == (other._items if isinstance(other, defaultdict) else other)
+
+    def __repr__(self):
+        return f'{type(self).__name__}({self.default_factory!r}, {self._items!r})'
+
     def get(self, key, default=None):
         return self._items.get(key, default)
 
@@ -104,12 +113,60 @@ class defaultdict:
     def items(self):
         return self._items.items()
 
+    def pop(self, key, *default):
+        return self._items.pop(key, *default)
+
+    def setdefault(self, key, default=None):
+        return self._items.setdefault(key, default)
+
+    def update(self, *others, **named):
+        for other in others:
+            for key, value in other.items() if hasattr(other, 'items') else other:
+                self[key] = value
+        for key, value in named.items():
+            self[key] = value
+
+    def clear(self):
+        self._items.clear()
+
+    def copy(self):
+        return type(self)(self.default_factory, self._items)
+
 
 class Counter(defaultdict):
-    def __init__(self, items=()):
+    def __init__(self, items=(), **named):
         super().__init__(int)
-        for item in items:
-            self[item] += 1
+        self.update(items)
+        self.update(named)
+
+    def update(self, items=()):
+        """Counts add up: of what has them, or of items one by one."""
+        for key, n in items.items() if hasattr(items, 'items') else [(item, 1) for item in items]:
+            self._items[key] = self[key] + n
+
+    def subtract(self, items=()):
+        for key, n in items.items() if hasattr(items, 'items') else [(item, 1) for item in items]:
+            self._items[key] = self[key] - n
+
+    def __add__(self, other):
+        total = Counter(self)
+        total.update(other)
+        return Counter({key: n for key, n in total.items() if n > 0})
+
+    def __sub__(self, other):
+        return Counter({key: n - other[key] for key, n in self.items() if n > other[key]})
+
+    def __repr__(self):
+        return f'Counter({dict(self.most_common())!r})' if self._items else 'Counter()'
+
+    def copy(self):
+        return Counter(self)
+
+    def total(self):
+        return sum(self.values())
+
+    def elements(self):
+        return iter([key for key, n in self.items() for _ in range(n)])
 
     def __getitem__(self, key):
         return self._items.get(key, 0)
@@ -151,3 +208,31 @@ class deque:
 
     def __iter__(self):
         return iter(self._items)
+
+    def extendleft(self, items):
+        for item in items:
+            self.appendleft(item)
+
+    def rotate(self, n=1):
+        if self._items:
+            n %= len(self._items)
+            self._items[:] = self._items[len(self._items) - n:] + self._items[:len(self._items) - n]
+
+    def clear(self):
+        self._items.clear()
+
+    def __setitem__(self, i, value):
+        self._items[i] = value
+
+    def __contains__(self, item):
+        return item in self._items
+
+    def __reversed__(self):
+        return iter(self._items[::-1])
+
+    def __eq__(self, other):
+        return isinstance(other, deque) and self._items == other._items
+
+    def __repr__(self):
+        bound = '' if self.maxlen is None else f', maxlen={self.maxlen}'
+        return f'deque({self._items!r}{bound})'

@@ -31,7 +31,7 @@ def _value(name, given, default):
     return default
 
 
-def _make(cls, frozen):
+def _make(cls, order):
     fields = _fields(cls)
 
     def __init__(self, *args, **kwargs):
@@ -53,7 +53,29 @@ def _make(cls, frozen):
     def __eq__(self, other):
         return type(self) is type(other) and astuple(self) == astuple(other)
 
-    for name, method in [('__init__', __init__), ('__repr__', __repr__), ('__eq__', __eq__)]:
+    def values(self, other):
+        return tuple([getattr(self, name) for name in fields]), tuple([getattr(other, name) for name in fields])
+
+    def __lt__(self, other):
+        a, b = values(self, other)
+        return a < b
+
+    def __le__(self, other):
+        a, b = values(self, other)
+        return a <= b
+
+    def __gt__(self, other):
+        a, b = values(self, other)
+        return a > b
+
+    def __ge__(self, other):
+        a, b = values(self, other)
+        return a >= b
+
+    methods = [('__init__', __init__), ('__repr__', __repr__), ('__eq__', __eq__)]
+    if order:
+        methods += [('__lt__', __lt__), ('__le__', __le__), ('__gt__', __gt__), ('__ge__', __ge__)]
+    for name, method in methods:
         if name not in cls.__dict__:
             setattr(cls, name, method)
     cls.__dataclass_fields__ = fields
@@ -61,7 +83,7 @@ def _make(cls, frozen):
 
 
 def dataclass(cls=None, *, frozen=False, eq=True, order=False, repr=True, slots=False, kw_only=False):
-    return (lambda c: _make(c, frozen)) if cls is None else _make(cls, frozen)
+    return (lambda c: _make(c, order)) if cls is None else _make(cls, order)
 
 
 def fields(x):
@@ -73,8 +95,20 @@ class _Named:
         self.name = name
 
 
+def is_dataclass(x):
+    return hasattr(x, '__dataclass_fields__')
+
+
+def _plain(x):
+    if is_dataclass(x):
+        return asdict(x)
+    if isinstance(x, (list, tuple)):
+        return type(x)([_plain(item) for item in x])
+    return {key: _plain(value) for key, value in x.items()} if isinstance(x, dict) else x
+
+
 def asdict(x):
-    return {name: getattr(x, name) for name in x.__dataclass_fields__}
+    return {name: _plain(getattr(x, name)) for name in x.__dataclass_fields__}
 
 
 def astuple(x):
@@ -82,4 +116,4 @@ def astuple(x):
 
 
 def replace(x, **changes):
-    return type(x)(**{**asdict(x), **changes})
+    return type(x)(**{**{name: getattr(x, name) for name in x.__dataclass_fields__}, **changes})
