@@ -304,6 +304,14 @@ NATIVE(round) {
 
 NATIVE(pow) { return vm_binary(vm, BINARY_POW, v[0], v[1], false); }
 
+/* An int in another base, with its prefix. */
+static struct py in_base(struct vm *vm, struct py v, const char *spec) {
+    return py_str(py_format(vm, py_int(vm_index(vm, v, "number")), spec));
+}
+NATIVE(bin) { return in_base(vm, v[0], "#b"); }
+NATIVE(oct) { return in_base(vm, v[0], "#o"); }
+NATIVE(hex) { return in_base(vm, v[0], "#x"); }
+
 NATIVE(divmod) {
     struct py pair[2] = {vm_binary(vm, BINARY_FLOORDIV, v[0], v[1], false),
                          vm_binary(vm, BINARY_MOD, v[0], v[1], false)};
@@ -649,6 +657,9 @@ static const struct native functions[] = {
     {"format(value, format_spec?)", native_format},
     {"print(*)", native_print},
     {"vars(object)", native_vars},
+    {"bin(number)", native_bin},
+    {"oct(number)", native_oct},
+    {"hex(number)", native_hex},
     {"ord(c)", native_ord},
     {"chr(i)", native_chr},
     {"isinstance(obj, class_or_tuple)#", native_isinstance},

@@ -465,6 +465,7 @@ static const char *put_conversion(struct percent *f, const char *s, struct buf *
         if (dict_gets(vm->builtins, "chr", &chr)) v = vm_call1(vm, chr, v);
     }
     if (words) v = py_str(type == 's' || type == 'c' ? py_text(vm, v) : py_repr(vm, v));
+    if (!words && v.kind == PY_TENSOR) v = vm_call0(vm, attribute_get(vm, v, "item"));
     if (whole) v = as_int(vm, v, type);
     if (!words && !whole && !py_is_number(v))
         vm_raise(vm, EXC_TypeError, "must be real number, not %s", type_name(vm, v));

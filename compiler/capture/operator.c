@@ -290,6 +290,8 @@ struct py vm_binary(struct vm *vm, enum binary_operator op, struct py x, struct 
     }
     if (py_is_number(x) && py_is_number(y)) {
         if (number_binary(vm, op, x, y, &out)) return out;
+    } else if (x.kind == PY_STR && y.kind == PY_TENSOR && op == BINARY_MOD) {
+        return str_percent(vm, x.s, y);
     } else if (x.kind == PY_TENSOR || y.kind == PY_TENSOR) {
         if (tensor_binary(vm, binary_sign(op), x, y, in_place, &out)) return out;
     } else {

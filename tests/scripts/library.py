@@ -29,3 +29,4 @@ class C:
     b: list = field(default_factory=list)
     c: 'P' = field(default_factory=lambda: P(1))
 print(asdict(C(1, [P(2)])), C(1) == C(1))
+print('%s %.3f|%5d' % (torch.tensor(3), torch.tensor(2.5), torch.tensor(7)), '%s' % torch.tensor([1, 2]), bin(5), oct(8), hex(255))

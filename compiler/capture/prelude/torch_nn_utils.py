@@ -26,6 +26,14 @@ def clip_grad_value_(parameters, clip_value):
             p.grad.copy_(p.grad.clamp(-clip_value, clip_value))
 
 
+def vector_to_parameters(vec, parameters):
+    begin = 0
+    with torch.no_grad():
+        for p in parameters:
+            p.copy_(vec[begin:begin + p.numel()].view_as(p))
+            begin += p.numel()
+
+
 def parameters_to_vector(parameters):
     return torch.cat([p.reshape(-1) for p in _list(parameters)])
 
