@@ -48,7 +48,9 @@ static const struct tensor_guard *input_behind(const struct entry *e, const stru
 /* A view of an input is taken again from the input, so that it goes on sharing its memory. */
 static void collect_tensor(struct collect *c, struct tensor *t) {
     struct trace *trace = c->vm->trace;
-    if (t->lost_view && (!trace->lost || t->made_at < trace->lost->made_at)) trace->lost = t;
+    bool lost = t->lost_view || t->selected;
+    if (lost && (!trace->lost || t->made_at < trace->lost->made_at)) trace->lost = t;
+    if (t->selected) return;
     if (t->graph == c->g && !input_behind(c->e, t)) collect_node(c, functional_node(c->vm, t));
 }
 

@@ -7,11 +7,12 @@
  *
  * Between the mask and the reduction there may be whatever makes each row of that row alone, by the
  * proof of graph/rowwise.c; all that is picked by one mask goes together. Anything else asks for
- * the shape, and is refused as the subscript was. A script's trace ends in front of it. */
+ * the shape, and is refused as the subscript would be. A trace of a script in which something that
+ * was picked is left over ends in front of the subscript. */
 #include <math.h>
 #include <string.h>
 
-#include "capture/vm.h"
+#include "capture/dynamo.h"
 
 const struct meta *selected_meta(struct vm *vm, struct py t) {
     if (!t.tensor->selected) return tensor_meta(vm, t);
@@ -81,6 +82,7 @@ static struct py select(struct vm *vm, struct py x, const struct selection *s) {
     struct py out = tensor_new(vm, tensor_node(vm, x));
     out.tensor->requires_grad = x.tensor->requires_grad;
     out.tensor->selected = s;
+    if (vm->trace) out.tensor->made_at = vm->trace->n_steps;
     return out;
 }
 
@@ -462,7 +464,7 @@ static struct py part(struct vm *vm, struct py x, struct py index) {
 
 bool selected_subscript(struct vm *vm, struct py x, struct py mask, struct py *out) {
     if (x.tensor->selected) return *out = part(vm, x, mask), true;
-    if (vm->trace || tensor_is_eager(vm, x) || !is_mask(vm, mask) ||
+    if (tensor_is_eager(vm, x) || !is_mask(vm, mask) ||
         !has_rows_for(vm, tensor_meta(vm, x), tensor_meta(vm, mask)))
         return false;
     struct selection *s = NEW(vm->arena, struct selection);

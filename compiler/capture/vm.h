@@ -226,7 +226,7 @@ bool tensor_binary(struct vm *vm, const char *sign, struct py x, struct py y, bo
 /* x keeps its identity and gets the value of v. */
 struct py tensor_assign(struct vm *vm, struct py x, struct py v);
 /* -- selected.c: x[mask] in a graph */
-/* x[mask], if x has rows for the mask; a script's trace ends there instead. */
+/* x[mask], if x has rows for the mask. */
 bool selected_subscript(struct vm *vm, struct py x, struct py mask, struct py *out);
 /* The operator on arguments of which some are selected; false if none is. */
 bool selected_op(struct vm *vm, const struct builtin *b, const struct args *a, struct py *out);
