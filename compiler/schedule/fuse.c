@@ -560,6 +560,7 @@ static void plan(struct fuser *f, struct merge *m) {
     if (m->why_not) plan_inlining(f, m);
     if (m->why_not || (!m->inline_guest && !m->across && !they_meet(f, m))) plan_split(f, m);
     if (!m->why_not && !m->across) m->why_not = too_few_rows(f, m);
+    if (!m->why_not) m->why_not = copies_reason(f, m);
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */
@@ -684,6 +685,8 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
     for (buffer_id b = 0; b < l->buffers.n; b++) s->writer[b] = NO_NEST;
     struct fuser f = {
         .s = s, .l = l, .limits = limits, .eager = eager, .seen = map_new(a), .halves = map_new(a)};
+    for (int d = 0; d < 2 * WS_MAX_RANK; d++) /* of any size: nothing is simplified for one */
+        f.dims[d] = ex_index(l->ex, arena_printf(a, "$d%d", d), ex_const(l->ex, INT32_MAX));
     f.n = l->nests.n;
     f.alive = NEW_ARRAY(a, bool, f.n);
     f.marked = NEW_ARRAY(a, bool, f.n);

@@ -1,4 +1,5 @@
-/* fuse.h: what fuse.c, split.c, columns.c, abreast.c and by_rows.c share. Private to schedule/. */
+/* fuse.h: what fuse.c, split.c, copies.c, columns.c, abreast.c and by_rows.c share. Private to
+ * schedule/. */
 #ifndef WS_SCHEDULE_FUSE_H
 #define WS_SCHEDULE_FUSE_H
 
@@ -18,10 +19,11 @@ struct fuser {
     bool *reads;             /* [group][buffer] */
     struct touched *touched; /* per group: what it reads or writes, each once */
     bool *needs;             /* [group][group]: the first reads what the second writes */
-    int64_t *gain;     /* [a][b], a < b: bytes that merging them saves; 0: nothing, or refused */
-    bool *marked;      /* per group, scratch */
-    struct map seen;   /* log lines already written */
-    struct map halves; /* of an axis and a size: the two that it splits into (split.c) */
+    int64_t *gain;   /* [a][b], a < b: bytes that merging them saves; 0: nothing, or refused */
+    bool *marked;    /* per group, scratch */
+    struct map seen; /* log lines already written */
+    ex dims[2 * WS_MAX_RANK]; /* for those of whoever reads, and reduces (copies.c) */
+    struct map halves;        /* of an axis and a size: the two that it splits into (split.c) */
 };
 enum { UNKNOWN = -1 }; /* gain; also that of a group that has changed */
 
@@ -80,6 +82,9 @@ ex axis_divisor(const struct exprs *p, ex e, ex axis);
 /* landing.c: why a kernel of both could not list what lands on its rows; NULL if it can, or if that
  * is not asked. */
 const char *landing_reason(struct fuser *f, const struct merge *m);
+
+/* copies.c: why a kernel of both would make its values too often; NULL if it would not. */
+const char *copies_reason(struct fuser *f, const struct merge *m);
 
 /* columns.c: bytes of what a group touches that are neighbours along one of these axes. */
 int64_t bytes_along(struct fuser *f, uint32_t g, const ex *axes, int n);

@@ -28,6 +28,7 @@
 enum {
     GROUP_MAX_AXES = 2 * WS_MAX_RANK,
     GROUP_MAX_NESTS = 128,     /* beyond, a compiler of kernels takes long and registers run out */
+    GROUP_MAX_VALUES = 2048,   /* the same, of what is made at several places */
     GROUP_MAX_BUFFERS = 32,    /* arguments that are tensors */
     GROUP_MAX_SUBSCRIPTS = 15, /* index tensors: an index may depend on all of them */
 };

@@ -531,6 +531,32 @@ static void test_many_operators(void **state) {
     arena_free(a);
 }
 
+/* Each step of a stencil reads the one before at three places: eight in one kernel would make the
+ * first thousands of times. Where all read at one place, as many operators are one kernel. */
+static void test_many_copies(void **state) {
+    struct arena *a = arena_new();
+    struct buf body = buf_new(a), plain = buf_new(a);
+    for (int i = 1; i <= 8; i++) {
+        int j = i - 1;
+        buf_printf(&body, " %%r%d = roll(%%y%d, [1, %d], [0, 1])\n", i, j, i);
+        buf_printf(&body, " %%s%d = roll(%%y%d, [-1, %d], [0, 1])\n", i, j, 2 * i);
+        buf_printf(&body, " %%t%d = add(%%r%d, %%s%d)\n %%y%d = mul(%%t%d, %%y%d)\n", i, i, i, i, i,
+                   j);
+        buf_printf(&plain, " %%t%d = add(%%y%d, %%y%d)\n %%y%d = mul(%%t%d, %%y%d)\n", i, j, j, i,
+                   i, j);
+    }
+    struct device_limits limits = test_gpu("sm_90a");
+    char *text = arena_printf(a, "graph(%%y0: f32[64, 64]) {\n%s return %%y8\n}\n", body.p);
+    struct schedule *s = must_schedule(a, text, "", &limits, false);
+    assert_non_null(strstr(s->log.p, "not fused: what is read at several places would be made too "
+                                     "often"));
+    assert_true(s->groups.n > 1 && s->groups.n <= 8);
+    text = arena_printf(a, "graph(%%y0: f32[64, 64]) {\n%s return %%y8\n}\n", plain.p);
+    s = must_schedule(a, text, "", &limits, false);
+    assert_int_equal(s->groups.n, 1);
+    arena_free(a);
+}
+
 /* ---- split axes ------------------------------------------------------------------------------ */
 
 static void test_split_axes(void **state) {
@@ -784,6 +810,7 @@ int main(void) {
         cmocka_unit_test(test_matrix_products),
         cmocka_unit_test(test_many_arguments),
         cmocka_unit_test(test_many_operators),
+        cmocka_unit_test(test_many_copies),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_verify),
