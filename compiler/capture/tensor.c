@@ -417,37 +417,49 @@ static bool converts_nothing(struct vm *vm, enum op op, const struct py *first, 
     return found && first && tensor_meta(vm, *first)->dtype == tensor_meta(vm, out)->dtype;
 }
 
+/* PyTorch's is a view, ours a copy: what is updated in place through it would be lost. */
+static bool is_lost_view(const struct vm *vm, enum op op) {
+    return op == OP_UNFOLD ||
+           (vm->trace && (op == OP_VIEW_AS || op == OP_EXPAND_AS || op == OP_DIAGONAL));
+}
+
+/* The operator as a node. */
+static struct py track(struct vm *vm, const struct builtin *b, const struct args *a,
+                       const struct py *first, bool in_place) {
+    node_id node = bind(vm, b, a);
+    bool grad = needs_grad(vm, a) && dtype_is_float(vm_graph(vm)->nodes.at[node].meta.dtype);
+    bool stops = vm->tracing && !vm->grad_enabled && first;
+    /* --mode train differentiates a workload by its arguments, which do not say requires_grad. */
+    node_id ends = stops && (grad || !vm->trace) ? tensor_detached(vm, node) : node;
+    struct py out;
+    bool alias = first && !in_place && may_alias(b->op);
+    bool view = alias && functional_view(vm, *first, node, &out);
+    if (view) {
+        out.tensor->node = ends;
+        out.tensor->detached |= vm->tracing && (stops || b->op == OP_DETACH);
+    } else {
+        out = tensor_new(vm, ends);
+    }
+    out.tensor->lost_view = !view && is_lost_view(vm, b->op);
+    if (vm->trace) out.tensor->made_at = vm->trace->n_steps;
+    if (vm->trace && converts_nothing(vm, b->op, first, out)) return *first;
+    out.tensor->requires_grad = grad && !stops && b->op != OP_DETACH;
+    return out;
+}
+
 struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a) {
     for (uint32_t i = 0; i < a->n_named; i++)
         if (!strcmp(a->names[i], "out")) return into_out(vm, b, a, i);
     check_sizes(vm, b->op, a);
     const struct py *first = first_tensor(a);
     bool in_place = first && wants_in_place(vm, b, a);
-    struct py rows;
-    if (selected_op(vm, b, a, &rows)) return in_place ? update(vm, *first, rows) : rows;
-    if (vm->eager && !vm->tracing) {
-        struct py out = compute(vm, b, a, needs_grad(vm, a));
-        if (converts_nothing(vm, b->op, first, out)) return *first;
-        return in_place ? update(vm, *first, out) : out;
-    }
-    node_id node = bind(vm, b, a);
-    bool grad = needs_grad(vm, a) && dtype_is_float(vm_graph(vm)->nodes.at[node].meta.dtype);
-    bool alias = first && !in_place && may_alias(b->op);
-    bool stops = vm->tracing && !vm->grad_enabled && first;
-    /* --mode train differentiates a workload by its arguments, which do not say requires_grad. */
-    node_id ends = stops && (grad || !vm->trace) ? tensor_detached(vm, node) : node;
     struct py out;
-    bool view = alias && functional_view(vm, *first, node, &out);
-    if (view) {
-        out.tensor->node = ends;
-        out.tensor->detached |= vm->tracing && (stops || b->op == OP_DETACH);
-    } else
-        out = tensor_new(vm, ends);
-    bool never_copies = b->op == OP_VIEW_AS || b->op == OP_EXPAND_AS || b->op == OP_DIAGONAL;
-    out.tensor->lost_view = vm->trace && !view && never_copies;
-    if (vm->trace) out.tensor->made_at = vm->trace->n_steps;
-    if (vm->trace && converts_nothing(vm, b->op, first, out)) return *first;
-    out.tensor->requires_grad = grad && !stops && b->op != OP_DETACH;
+    if (!selected_op(vm, b, a, &out)) {
+        bool now = vm->eager && !vm->tracing;
+        out = now ? compute(vm, b, a, needs_grad(vm, a)) : track(vm, b, a, first, in_place);
+        if (now && converts_nothing(vm, b->op, first, out)) return *first;
+        if (now) out.tensor->lost_view = is_lost_view(vm, b->op);
+    }
     return in_place ? update(vm, *first, out) : out;
 }
 
@@ -508,6 +520,8 @@ static struct py eager_assign(struct vm *vm, struct py x, struct py v) {
 
 struct py tensor_assign(struct vm *vm, struct py x, struct py v) {
     struct tensor *t = x.tensor;
+    if (t->lost_view && !vm->trace)
+        vm_refuse(vm, "an update in place through Tensor.unfold() is not supported");
     if (tensor_is_eager(vm, x)) return eager_assign(vm, x, v);
     bool outside = t->graph != vm_graph(vm);
     if (t->lost_view) {
