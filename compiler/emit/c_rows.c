@@ -26,24 +26,41 @@ static void open_tile_rows(struct emitter *w) {
     w->subscript = "[l]";
 }
 
+static const char *row_value_text(struct emitter *w, value_id v) {
+    return at(w, v)->kind == INST_LOAD ? load_text(w, v) : value_text(w, v);
+}
+
+/* Values of a tile's rows, in loops of up to `most`. A loop each is what vectorisers understand
+ * best; of hundreds, a compiler takes a minute. */
+static void put_tile_values(struct emitter *w, const value_id *list, uint32_t n, uint32_t most) {
+    for (uint32_t i = 0; i < n; i += most) {
+        uint32_t end = i + most < n ? i + most : n;
+        for (uint32_t k = i; k < end; k++)
+            line(w, "%s a%u[%d];", math_type(at(w, list[k])->dtype), list[k], w->y->bx);
+        open_tile_rows(w);
+        for (uint32_t k = i; k < end; k++) {
+            line(w, "a%u[l] = %s;", list[k], row_value_text(w, list[k]));
+            w->where[list[k]] = ARRAY;
+        }
+        close_brace(w);
+    }
+}
+
 void put_c_row_values(struct emitter *w, const value_id *list, uint32_t n) {
-    bool tile = w->y->rows_inner;
+    enum { FEW = 64, AT_ONCE = 16 };
+    value_id *tile = NEW_ARRAY(w->arena, value_id, n + 1);
+    uint32_t n_tile = 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct value_node *x = at(w, list[i]);
         if (x->kind == INST_CONST) continue;
-        const char *t = math_type(x->dtype);
-        if (tile && is_row_value(w, list[i])) {
-            line(w, "%s a%u[%d];", t, list[i], w->y->bx);
-            open_tile_rows(w);
-            line(w, "a%u[l] = %s;", list[i],
-                 x->kind == INST_LOAD ? load_text(w, list[i]) : value_text(w, list[i]));
-            close_brace(w);
-        } else {
-            line(w, "const %s a%u = %s;", t, list[i],
-                 x->kind == INST_LOAD ? load_text(w, list[i]) : value_text(w, list[i]));
+        if (w->y->rows_inner && is_row_value(w, list[i])) {
+            tile[n_tile++] = list[i];
+            continue;
         }
+        line(w, "const %s a%u = %s;", math_type(x->dtype), list[i], row_value_text(w, list[i]));
         w->where[list[i]] = ARRAY;
     }
+    put_tile_values(w, tile, n_tile, n_tile > FEW ? AT_ONCE : 1);
 }
 
 /* ---- kept values ----------------------------------------------------------------------------- */

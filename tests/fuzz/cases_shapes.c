@@ -555,7 +555,20 @@ static void operator_graphs(struct arena *a, enum dtype t, case_vec *out) {
     }
 }
 
+/* So many values stand on a sum of columns: more than have a loop each. */
+static void long_tail(struct arena *a, case_vec *out) {
+    enum { VALUES = 80 };
+    struct buf b = buf_new(a);
+    buf_puts(&b, "graph(%x: f32[5, 200], %y: f32[200]) {\n %v0 = sum(%x, 0)\n");
+    for (int i = 1; i <= VALUES; i++)
+        buf_printf(&b, " %%v%d = %s(%%v%d, %%%s)\n", i, i % 3 ? "add" : "maximum", i - 1,
+                   i % 2 ? "y" : "v0");
+    buf_printf(&b, " return %%v%d\n}\n", VALUES);
+    vec_push(a, out, ((struct case_graph){.text = b.p, .every = 4}));
+}
+
 void cases_shapes(struct arena *a, case_vec *out) {
+    long_tail(a, out);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         vec_push(a, out, ((struct case_graph){.text = shapes[i], .every = 1, .eager = i % 4 == 0}));
     for (size_t i = 0; i < sizeof extrema / sizeof *extrema; i++)
