@@ -83,8 +83,7 @@ static const struct place *parameter_source(struct vm *vm, const struct code *co
 static void refuse_selected(struct vm *vm, const struct tensor *t) {
     struct span where = t->graph->nodes.at[t->node].where;
     diag_fail_at(vm->diag, WS_WRONG, vm->file, where,
-                 "graph break: data-dependent shape of an index by a mask at line %u; torch.where "
-                 "keeps the shape",
+                 "graph break: data-dependent " SELECTED_SHAPE " at line %u; " SELECTED_INSTEAD,
                  where.line);
     vm_leave(vm);
 }

@@ -94,13 +94,6 @@ static const struct meta *meta_of(struct vm *vm, node_id n) {
     return &vm_graph(vm)->nodes.at[n].meta;
 }
 
-static struct py sizes_of(struct vm *vm, node_id n) {
-    struct py out = py_list(vm->arena, PY_TUPLE, NULL, 0);
-    for (int i = 0; i < meta_of(vm, n)->rank; i++)
-        vec_push(vm->arena, out.list, tensor_size(vm, meta_of(vm, n)->size[i]));
-    return out;
-}
-
 static node_id op(struct vm *vm, enum op op, const struct py *v, uint32_t n) {
     return tensor_call(vm, op, v, n).tensor->node;
 }
@@ -167,7 +160,7 @@ static node_id step_back(struct vm *vm, const struct view_step *s, node_id whole
     int64_t one;
     struct py v[2] = {wrap(vm, part), py_unset};
     switch (s->op) {
-    case OP_VIEW: v[1] = sizes_of(vm, whole); return op(vm, OP_VIEW, v, 2);
+    case OP_VIEW: v[1] = tensor_sizes(vm, meta_of(vm, whole), 0); return op(vm, OP_VIEW, v, 2);
     case OP_PERMUTE: return permute_back(vm, s->args, part);
     case OP_UNSQUEEZE: v[1] = tensor_size(vm, s->args[1].i); return op(vm, OP_SQUEEZE, v, 2);
     case OP_SQUEEZE:

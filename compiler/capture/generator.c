@@ -122,17 +122,15 @@ void generator_stop(struct vm *vm, struct generator *g) {
 
 METHOD(iter) { return v[0]; }
 
-METHOD(next_) {
+static struct py send(struct vm *vm, struct generator *g, struct py value) {
     struct py item;
-    if (!generator_next(vm, v[0].generator, py_none, &item)) generator_stop(vm, v[0].generator);
+    if (!generator_next(vm, g, value, &item)) generator_stop(vm, g);
     return item;
 }
 
-METHOD(send) {
-    struct py item;
-    if (!generator_next(vm, v[0].generator, v[1], &item)) generator_stop(vm, v[0].generator);
-    return item;
-}
+METHOD(next_) { return send(vm, v[0].generator, py_none); }
+
+METHOD(send) { return send(vm, v[0].generator, v[1]); }
 
 METHOD(throw) {
     struct py item;

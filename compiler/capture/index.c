@@ -166,9 +166,10 @@ static struct py like(struct vm *vm, struct py part, struct py v) {
 static bool set_masked(struct vm *vm, struct py x, struct py i, struct py v) {
     bool mask = i.kind == PY_TENSOR && tensor_meta(vm, i)->dtype == DT_BOOL;
     if (!mask) return false;
-    if (selected_set(vm, x, i, v)) return true;
     int rows = tensor_meta(vm, x)->rank - tensor_meta(vm, i)->rank;
-    if (rows < 0 || (v.kind == PY_TENSOR && tensor_meta(vm, v)->rank > rows)) selected_refuse(vm);
+    bool picked = selected_value(vm, x, i, &v);
+    bool fits = picked || v.kind != PY_TENSOR || tensor_meta(vm, v)->rank <= rows;
+    if (rows < 0 || !fits) selected_refuse(vm);
     for (int k = tensor_meta(vm, i)->rank; k < tensor_meta(vm, x)->rank; k++) {
         struct py args[2] = {i, py_int(k)};
         i = tensor_call(vm, OP_UNSQUEEZE, args, 2);
@@ -183,23 +184,18 @@ static struct py flat(struct vm *vm, struct py x) {
     return tensor_call(vm, OP_VIEW, args, 2);
 }
 
-static struct py sizes_of(struct vm *vm, struct py x) {
-    struct py out = py_list(vm->arena, PY_TUPLE, NULL, 0);
-    const struct meta *m = tensor_meta(vm, x);
-    for (int k = 0; k < m->rank; k++) vec_push(vm->arena, out.list, tensor_size(vm, m->size[k]));
-    return out;
-}
-
 /* The same in a graph: a scatter over all elements, in one row. */
 static void set_looked_up(struct vm *vm, struct py x, struct py i, struct py part, struct py v) {
     struct py n = tensor_size(vm, meta_numel(vm->ex, tensor_meta(vm, x)));
     struct py bounds[4] = {py_int(0), n, py_int(1), py_dtype(DT_I64)};
-    struct py shape[2] = {tensor_call(vm, OP_ARANGE, bounds, 4), sizes_of(vm, x)};
+    struct py shape[2] = {tensor_call(vm, OP_ARANGE, bounds, 4),
+                          tensor_sizes(vm, tensor_meta(vm, x), 0)};
     struct py places = tensor_subscript(vm, tensor_call(vm, OP_VIEW, shape, 2), i);
     struct py cast[2] = {like(vm, part, v), py_dtype(tensor_meta(vm, x)->dtype)};
     struct py args[4] = {flat(vm, x), py_int(0), flat(vm, places),
                          flat(vm, tensor_call(vm, OP_CAST, cast, 2))};
-    struct py back[2] = {tensor_call(vm, OP_SCATTER, args, 4), sizes_of(vm, x)};
+    struct py back[2] = {tensor_call(vm, OP_SCATTER, args, 4),
+                         tensor_sizes(vm, tensor_meta(vm, x), 0)};
     tensor_assign(vm, x, tensor_call(vm, OP_VIEW, back, 2));
 }
 

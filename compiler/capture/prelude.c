@@ -126,6 +126,8 @@ const char *prelude_text(const char *module) {
                      "    pass\n"
                      "filterwarnings = simplefilter = warn\n"},
         {"logging", ws_prelude_logging},
+        {"json", ws_prelude_json},
+        {"argparse", ws_prelude_argparse},
         {"contextlib", ws_prelude_contextlib},
         {"operator", "add, sub, mul = lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b\n"
                      "truediv, floordiv = lambda a, b: a / b, lambda a, b: a // b\n"
@@ -164,10 +166,8 @@ const char *prelude_text(const char *module) {
          "else tuple(x)\n"
          "_single, _pair, _triple = _ntuple(1), _ntuple(2), _ntuple(3)\n"},
         /* Imported for a training loop or a command line, which is not captured. */
-        {"argparse", ws_prelude_argparse},
         {"random", ws_prelude_later},
         {"inspect", ws_prelude_later},
-        {"json", ws_prelude_json},
         {"re", ws_prelude_later},
         {"glob", ws_prelude_later},
         {"pathlib", ws_prelude_later},

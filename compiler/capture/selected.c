@@ -1,4 +1,4 @@
-/* selected.c: x[mask] in the graph of a workload, where nobody knows how many rows that has.
+/* selected.c: x[mask] in a graph, where nobody knows how many rows that has.
  *
  *   picked = loss[mask]     all rows, one for each element of mask; those that count are
  *                           where(mask, loss, 1), and nothing is wanted of the others
@@ -19,17 +19,9 @@ const struct meta *selected_meta(struct vm *vm, struct py t) {
     return &t.tensor->graph->nodes.at[t.tensor->node].meta;
 }
 
-void selected_refuse(struct vm *vm) {
-    vm_break(vm, "shape of an index by a mask", "torch.where keeps the shape");
-}
+void selected_refuse(struct vm *vm) { vm_break(vm, SELECTED_SHAPE, SELECTED_INSTEAD); }
 
 static const struct node *node_at(struct vm *vm, node_id n) { return &vm_graph(vm)->nodes.at[n]; }
-
-static struct py tuple_of_sizes(struct vm *vm, const struct meta *m, int from) {
-    struct py out = py_list(vm->arena, PY_TUPLE, NULL, 0);
-    for (int k = from; k < m->rank; k++) vec_push(vm->arena, out.list, tensor_size(vm, m->size[k]));
-    return out;
-}
 
 static struct py call2(struct vm *vm, enum op op, struct py a, struct py b) {
     struct py args[2] = {a, b};
@@ -56,26 +48,17 @@ static bool has_rows_for(struct vm *vm, const struct meta *x, const struct meta 
     return true;
 }
 
-/* As many ones behind its rows as x has other dimensions. */
-static struct py mask_like(struct vm *vm, struct py rows, struct py x) {
+/* x with a number where rows do not count: no gradient goes there. */
+static struct py filled(struct vm *vm, const struct selection *s, struct py x, struct py number) {
+    struct py rest = call2(vm, OP_FULL_LIKE, x, number), rows = tensor_new(vm, s->rows);
     for (int k = 1; k < tensor_meta(vm, x)->rank; k++)
         rows = call2(vm, OP_UNSQUEEZE, rows, py_int(k));
-    return rows;
-}
-
-/* Rows that count, and `other` in the place of the rest: no gradient goes there. */
-static struct py fill_rest(struct vm *vm, const struct selection *s, struct py x, struct py other) {
-    struct py rows = tensor_new(vm, s->rows);
-    return call3(vm, OP_WHERE, mask_like(vm, rows, x), x, other);
+    return call3(vm, OP_WHERE, rows, x, rest);
 }
 
 /* What functions are defined of, and have a slope at, as a rule: of integers, the first index. */
 static struct py harmless(enum dtype t) {
     return dtype_is_float(t) ? py_float(1) : t == DT_BOOL ? py_false : py_int(0);
-}
-
-static struct py number_like(struct vm *vm, struct py x, struct py number) {
-    return call2(vm, OP_FULL_LIKE, x, number);
 }
 
 static struct py select(struct vm *vm, struct py x, const struct selection *s) {
@@ -88,7 +71,7 @@ static struct py select(struct vm *vm, struct py x, const struct selection *s) {
 
 /* All its dimensions that the mask has as one: (N, ...). */
 static struct py rows_of(struct vm *vm, struct py x, int mask_rank) {
-    struct py size = tuple_of_sizes(vm, tensor_meta(vm, x), mask_rank - 1);
+    struct py size = tensor_sizes(vm, tensor_meta(vm, x), mask_rank - 1);
     ex n = ex_const(vm->ex, 1);
     for (int k = 0; k < mask_rank; k++) n = ex_mul(vm->ex, n, tensor_meta(vm, x)->size[k]);
     size.list->at[0] = tensor_size(vm, n);
@@ -129,20 +112,17 @@ static bool same_selection(struct vm *vm, const struct selection *a, const struc
     return a == b || same_value(vm_graph(vm), a->mask, b->mask, DEPTH);
 }
 
-bool selected_set(struct vm *vm, struct py x, struct py mask, struct py v) {
-    if (v.kind != PY_TENSOR || !v.tensor->selected) return false;
-    if (v.tensor->graph != vm_graph(vm)) selected_refuse(vm);
+bool selected_value(struct vm *vm, struct py x, struct py mask, struct py *v) {
+    if (v->kind != PY_TENSOR || !v->tensor->selected) return false;
+    if (v->tensor->graph != vm_graph(vm)) selected_refuse(vm);
     struct selection given = {.mask = tensor_node(vm, mask)};
-    if (!same_selection(vm, v.tensor->selected, &given) ||
+    if (!same_selection(vm, v->tensor->selected, &given) ||
         !has_rows_for(vm, tensor_meta(vm, x), tensor_meta(vm, mask)))
         selected_refuse(vm);
-    struct py all = tensor_new(vm, v.tensor->node), to = mask;
-    all.tensor->requires_grad = v.tensor->requires_grad;
-    for (int k = tensor_meta(vm, mask)->rank; k < tensor_meta(vm, x)->rank; k++)
-        to = call2(vm, OP_UNSQUEEZE, to, py_int(k));
-    struct py shaped = call2(vm, OP_VIEW, all, tuple_of_sizes(vm, tensor_meta(vm, x), 0));
-    shaped = call2(vm, OP_CAST, shaped, py_dtype(tensor_meta(vm, x)->dtype));
-    tensor_assign(vm, x, call3(vm, OP_WHERE, to, shaped, x));
+    struct py all = tensor_new(vm, v->tensor->node);
+    all.tensor->requires_grad = v->tensor->requires_grad;
+    all = call2(vm, OP_VIEW, all, tensor_sizes(vm, tensor_meta(vm, x), 0));
+    *v = call2(vm, OP_CAST, all, py_dtype(tensor_meta(vm, x)->dtype));
     return true;
 }
 
@@ -236,11 +216,7 @@ static const struct arg *argument(const struct node *n, const char *name) {
 /* Does the operator reduce along the rows, perhaps among others? */
 static bool reduces_rows(struct vm *vm, const struct node *n) {
     const struct arg *dim = argument(n, "dim");
-    if (!dim) return n->n_args == 1;
-    if (dim->kind == ARG_INT) return dim->i == ex_const(vm->ex, 0);
-    for (uint32_t i = 0; dim->kind == ARG_INTS && i < dim->ints.n; i++)
-        if (dim->ints.at[i] == ex_const(vm->ex, 0)) return true;
-    return dim->kind != ARG_INTS || !dim->ints.n;
+    return dim ? arg_names_dim(vm->ex, dim, 0) : n->n_args == 1;
 }
 
 static struct py extreme(enum dtype t, bool low) {
@@ -286,27 +262,19 @@ static struct dims dims_of(struct vm *vm, const struct node *n) {
     return d;
 }
 
-static struct py filled(struct vm *vm, const struct picked *p, struct py x, struct py value) {
-    return fill_rest(vm, p->of, x, number_like(vm, x, value));
-}
-
 /* How many elements of x are added up: of each row that counts, those of the other dimensions. */
 static struct py count(struct vm *vm, const struct picked *p, struct py x, const struct dims *d) {
     const struct meta *m = tensor_meta(vm, x);
     ex others = ex_const(vm->ex, 1);
-    for (int k = 1; k < m->rank; k++) {
-        bool named = d->list.kind == PY_NONE;
-        for (uint32_t i = 0; !named && i < d->which->ints.n; i++)
-            named = d->which->ints.at[i] == ex_const(vm->ex, k);
-        if (named) others = ex_mul(vm->ex, others, m->size[k]);
-    }
+    for (int k = 1; k < m->rank; k++)
+        if (arg_names_dim(vm->ex, d->which, k)) others = ex_mul(vm->ex, others, m->size[k]);
     enum dtype t = m->dtype;
     struct py rows = tensor_new(vm, p->of->rows), sum = tensor_call(vm, OP_SUM, &rows, 1);
     return call2(vm, OP_CAST, call2(vm, OP_MUL, sum, tensor_size(vm, others)), py_dtype(t));
 }
 
 static struct py sum(struct vm *vm, const struct picked *p, struct py x, const struct dims *d) {
-    return call3(vm, OP_SUM, filled(vm, p, x, py_int(0)), d->list, d->keep);
+    return call3(vm, OP_SUM, filled(vm, p->of, x, py_int(0)), d->list, d->keep);
 }
 
 static struct py mean(struct vm *vm, const struct picked *p, struct py x, const struct dims *d) {
@@ -349,7 +317,7 @@ static struct py apply_to(struct vm *vm, const struct picked *p, enum op op, str
 /* The least of 64-bit integers, as ~max(~x): kernels know no constant for the largest. */
 static struct py least(struct vm *vm, const struct picked *p, enum op op, struct py x) {
     struct py not = tensor_call(vm, OP_BITWISE_NOT, &x, 1);
-    not = filled(vm, p, not, extreme(DT_I64, true));
+    not = filled(vm, p->of, not, extreme(DT_I64, true));
     struct py most = apply_to(vm, p, op == OP_MIN ? OP_MAX : OP_AMAX, not );
     return tensor_call(vm, OP_BITWISE_NOT, &most, 1);
 }
@@ -363,26 +331,11 @@ static bool reduce(struct vm *vm, const struct picked *p, const struct node *n, 
         return *out = least(vm, p, n->op, x), true;
     struct py value = neutral(n->op, t);
     if (value.kind == PY_UNSET) return false;
-    *out = apply_to(vm, p, n->op, filled(vm, p, x, value));
+    *out = apply_to(vm, p, n->op, filled(vm, p->of, x, value));
     return true;
 }
 
 /* ---- losses ---------------------------------------------------------------------------------- */
-
-/* The call with `name` as v. */
-static struct args with_named(struct vm *vm, const struct args *a, const char *name, struct py v) {
-    const char **names = NEW_ARRAY(vm->arena, const char *, a->n_named + 1);
-    struct py *at = NEW_ARRAY(vm->arena, struct py, a->n_named + 1);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < a->n_named; i++) {
-        if (!strcmp(a->names[i], name)) continue;
-        names[n] = a->names[i];
-        at[n++] = a->named[i];
-    }
-    names[n] = name;
-    at[n++] = v;
-    return (struct args){a->at, a->n, names, at, n};
-}
 
 static const struct py *named(const struct args *a, const char *name) {
     for (uint32_t i = 0; i < a->n_named; i++)
@@ -394,11 +347,11 @@ static const struct py *named(const struct args *a, const char *name) {
 static struct args ignoring(struct vm *vm, const struct picked *p, struct py ignored) {
     bool by_name = p->all.n < 2;
     struct py target = by_name ? *named(&p->all, "target") : p->all.at[1];
-    struct py filled = fill_rest(vm, p->of, target, number_like(vm, target, ignored));
-    if (by_name) return with_named(vm, &p->all, "target", filled);
+    target = filled(vm, p->of, target, ignored);
+    if (by_name) return args_with(vm, &p->all, "target", target);
     struct py *at = NEW_ARRAY(vm->arena, struct py, p->all.n);
     memcpy(at, p->all.at, p->all.n * sizeof *at);
-    at[1] = filled;
+    at[1] = target;
     struct args a = p->all;
     a.at = at;
     return a;
@@ -416,7 +369,7 @@ static bool loss(struct vm *vm, const struct picked *p, const struct node *n, st
     }
     bool is_mean = !strcmp(reduction->s, "mean");
     if (!is_mean && strcmp(reduction->s, "sum")) return false;
-    struct args a = with_named(vm, &p->all, "reduction", py_str("none"));
+    struct args a = args_with(vm, &p->all, "reduction", py_str("none"));
     node_id since = vm_graph(vm)->nodes.n;
     struct py each = apply(vm, n->op, &a);
     if (!is_rowwise(vm, p, since, each)) return false;
@@ -472,7 +425,6 @@ bool selected_subscript(struct vm *vm, struct py x, struct py mask, struct py *o
     struct py all = rows_of(vm, x, rank);
     s->mask = tensor_node(vm, mask);
     s->rows = tensor_node(vm, rows_of(vm, mask, rank));
-    struct py other = number_like(vm, all, harmless(tensor_meta(vm, x)->dtype));
-    *out = select(vm, fill_rest(vm, s, all, other), s);
+    *out = select(vm, filled(vm, s, all, harmless(tensor_meta(vm, x)->dtype)), s);
     return true;
 }

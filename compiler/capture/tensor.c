@@ -131,6 +131,12 @@ struct py tensor_size(struct vm *vm, ex size) {
     return ex_is_const(vm->ex, size, &n) ? py_int(n) : py_symint(size);
 }
 
+struct py tensor_sizes(struct vm *vm, const struct meta *m, int from) {
+    struct py out = py_list(vm->arena, PY_TUPLE, NULL, 0);
+    for (int k = from; k < m->rank; k++) vec_push(vm->arena, out.list, tensor_size(vm, m->size[k]));
+    return out;
+}
+
 /* -- arguments ----------------------------------------------------------------------------- */
 
 static struct arg sequence_arg(struct vm *vm, const struct list *l) {
@@ -385,25 +391,38 @@ static struct py update(struct vm *vm, struct py x, struct py result) {
     return tensor_assign(vm, x, result);
 }
 
-/* f(..., out=t): t becomes the result, as by an update in place. */
-static struct py into_out(struct vm *vm, const struct builtin *b, const struct args *a,
-                          uint32_t k) {
-    struct py to = a->named[k];
-    const char **names = NEW_ARRAY(vm->arena, const char *, a->n_named);
-    struct py *named = NEW_ARRAY(vm->arena, struct py, a->n_named);
+static bool same_shape(const struct meta *x, const struct meta *y) {
+    if (x->rank != y->rank) return false;
+    for (int i = 0; i < x->rank; i++)
+        if (x->size[i] != y->size[i]) return false;
+    return true;
+}
+
+struct args args_with(struct vm *vm, const struct args *a, const char *name, struct py v) {
+    const char **names = NEW_ARRAY(vm->arena, const char *, a->n_named + 1);
+    struct py *named = NEW_ARRAY(vm->arena, struct py, a->n_named + 1);
     struct args rest = {a->at, a->n, names, named, 0};
     for (uint32_t i = 0; i < a->n_named; i++) {
-        if (i == k) continue;
+        if (!strcmp(a->names[i], name)) continue;
         names[rest.n_named] = a->names[i];
         named[rest.n_named++] = a->named[i];
     }
+    if (v.kind != PY_UNSET) {
+        names[rest.n_named] = name;
+        named[rest.n_named++] = v;
+    }
+    return rest;
+}
+
+/* f(..., out=to): to becomes the result, as by an update in place. */
+static struct py into_out(struct vm *vm, const struct builtin *b, const struct args *a,
+                          struct py to) {
+    struct args rest = args_with(vm, a, "out", py_unset);
     struct py result = tensor_op(vm, b, &rest);
     if (to.kind == PY_NONE) return result;
     if (to.kind != PY_TENSOR) vm_refuse(vm, "out= of several tensors is not supported");
-    const struct meta *x = tensor_meta(vm, to), *y = tensor_meta(vm, result);
-    bool same = x->rank == y->rank;
-    for (int i = 0; same && i < x->rank; i++) same = x->size[i] == y->size[i];
-    if (!same) vm_refuse(vm, "out= of another shape than the result is not supported");
+    if (!same_shape(tensor_meta(vm, to), tensor_meta(vm, result)))
+        vm_refuse(vm, "out= of another shape than the result is not supported");
     return update(vm, to, result);
 }
 
@@ -449,7 +468,7 @@ static struct py track(struct vm *vm, const struct builtin *b, const struct args
 
 struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a) {
     for (uint32_t i = 0; i < a->n_named; i++)
-        if (!strcmp(a->names[i], "out")) return into_out(vm, b, a, i);
+        if (!strcmp(a->names[i], "out")) return into_out(vm, b, a, a->named[i]);
     check_sizes(vm, b->op, a);
     const struct py *first = first_tensor(a);
     bool in_place = first && wants_in_place(vm, b, a);
@@ -490,13 +509,6 @@ bool tensor_binary(struct vm *vm, const char *sign, struct py x, struct py y, bo
 }
 
 /* -- updates in place ---------------------------------------------------------------------- */
-
-static bool same_shape(const struct meta *x, const struct meta *y) {
-    if (x->rank != y->rank) return false;
-    for (int i = 0; i < x->rank; i++)
-        if (x->size[i] != y->size[i]) return false;
-    return true;
-}
 
 static __attribute__((noreturn)) void raise_leaf(struct vm *vm) {
     vm_raise(vm, EXC_RuntimeError,

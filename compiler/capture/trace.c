@@ -648,9 +648,8 @@ struct entry *trace_frame(struct vm *vm, struct frame *f, struct compiled_code *
         if (done && t->lost) {
             done = false;
             t->n_steps = t->lost->made_at;
-            t->reason = t->lost->selected
-                            ? "shape of an index by a mask; torch.where keeps the shape"
-                            : "a view of this kind outlives the segment";
+            t->reason = t->lost->selected ? SELECTED_SHAPE "; " SELECTED_INSTEAD
+                                          : "a view of this kind outlives the segment";
             t->where = f->code->spans[f->pc];
         }
         if (done) {

@@ -219,6 +219,10 @@ node_id tensor_node(struct vm *vm, struct py t);   /* in vm_graph */
 const struct meta *tensor_meta(struct vm *vm, struct py t);
 const char *input_name(struct arena *a, const char *source); /* "L['self'].w" -> "w" */
 struct py tensor_size(struct vm *vm, ex size);
+/* A tuple of those of dimension `from` and behind it. */
+struct py tensor_sizes(struct vm *vm, const struct meta *m, int from);
+/* The call with v as the argument of that name; UNSET: without it. */
+struct args args_with(struct vm *vm, const struct args *a, const char *name, struct py v);
 struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a);
 struct py tensor_call(struct vm *vm, enum op op, const struct py *v, uint32_t n);
 bool tensor_binary(struct vm *vm, const char *sign, struct py x, struct py y, bool in_place,
@@ -230,8 +234,10 @@ struct py tensor_assign(struct vm *vm, struct py x, struct py v);
 bool selected_subscript(struct vm *vm, struct py x, struct py mask, struct py *out);
 /* The operator on arguments of which some are selected; false if none is. */
 bool selected_op(struct vm *vm, const struct builtin *b, const struct args *a, struct py *out);
-/* x[mask] = v, v selected by the same mask. */
-bool selected_set(struct vm *vm, struct py x, struct py mask, struct py v);
+/* x[mask] = v, v selected by the same mask: *v becomes all of its rows, shaped as x is. */
+bool selected_value(struct vm *vm, struct py x, struct py mask, struct py *v);
+#define SELECTED_SHAPE "shape of an index by a mask" /* what nobody knows, and what to do */
+#define SELECTED_INSTEAD "torch.where keeps the shape"
 /* Of any tensor; of a selected one all but its first size. */
 const struct meta *selected_meta(struct vm *vm, struct py t);
 void selected_refuse(struct vm *vm) __attribute__((noreturn));

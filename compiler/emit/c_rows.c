@@ -26,10 +26,6 @@ static void open_tile_rows(struct emitter *w) {
     w->subscript = "[l]";
 }
 
-static const char *row_value_text(struct emitter *w, value_id v) {
-    return at(w, v)->kind == INST_LOAD ? load_text(w, v) : value_text(w, v);
-}
-
 /* Values of a tile's rows, in loops of up to `most`. A loop each is what vectorisers understand
  * best; of hundreds, a compiler takes a minute. */
 static void put_tile_values(struct emitter *w, const value_id *list, uint32_t n, uint32_t most) {
@@ -39,7 +35,7 @@ static void put_tile_values(struct emitter *w, const value_id *list, uint32_t n,
             line(w, "%s a%u[%d];", math_type(at(w, list[k])->dtype), list[k], w->y->bx);
         open_tile_rows(w);
         for (uint32_t k = i; k < end; k++) {
-            line(w, "a%u[l] = %s;", list[k], row_value_text(w, list[k]));
+            line(w, "a%u[l] = %s;", list[k], source_text(w, list[k]));
             w->where[list[k]] = ARRAY;
         }
         close_brace(w);
@@ -57,7 +53,7 @@ void put_c_row_values(struct emitter *w, const value_id *list, uint32_t n) {
             tile[n_tile++] = list[i];
             continue;
         }
-        line(w, "const %s a%u = %s;", math_type(x->dtype), list[i], row_value_text(w, list[i]));
+        line(w, "const %s a%u = %s;", math_type(x->dtype), list[i], source_text(w, list[i]));
         w->where[list[i]] = ARRAY;
     }
     put_tile_values(w, tile, n_tile, n_tile > FEW ? AT_ONCE : 1);

@@ -91,8 +91,7 @@ void put_row_values(struct emitter *w, const value_id *list, uint32_t n) {
             line(w, "%s a%u%s;", math_type(x->dtype), list[i], array_dims(w, list[i]));
             any = true;
         } else {
-            const char *text =
-                x->kind == INST_LOAD ? load_text(w, list[i]) : value_text(w, list[i]);
+            const char *text = source_text(w, list[i]);
             line(w, "const %s a%u = %s;", math_type(x->dtype), list[i], text);
         }
         w->where[list[i]] = ARRAY;
@@ -102,8 +101,7 @@ void put_row_values(struct emitter *w, const value_id *list, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         const struct value_node *x = at(w, list[i]);
         if (x->kind == INST_CONST || !is_row_value(w, list[i])) continue;
-        line(w, "a%u%s = %s;", list[i], w->subscript,
-             x->kind == INST_LOAD ? load_text(w, list[i]) : value_text(w, list[i]));
+        line(w, "a%u%s = %s;", list[i], w->subscript, source_text(w, list[i]));
     }
     close_rows(w);
 }

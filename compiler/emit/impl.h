@@ -63,6 +63,7 @@ int64_t tile_count(int64_t size, int64_t tile);
 
 const char *load_text(struct emitter *w,
                       value_id v); /* one element, scalar: right-hand side of a LOAD */
+const char *source_text(struct emitter *w, value_id v); /* load_text of a LOAD, else value_text */
 void put_local(struct emitter *w,
                value_id v); /* "const float v7 = ...;" for any value but a reduction */
 const char *put_expression(struct emitter *w,

@@ -404,12 +404,15 @@ void put_store1(struct emitter *w, const struct store_node *s, const char *condi
              value);
 }
 
+const char *source_text(struct emitter *w, value_id v) {
+    return w->k->values.at[v].kind == INST_LOAD ? load_text(w, v) : value_text(w, v);
+}
+
 void put_local(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
     w->where[v] = NOWHERE;
     if (x->kind == INST_CONST) return;
-    line(w, "const %s v%u = %s;", math_type(x->dtype), v,
-         x->kind == INST_LOAD ? load_text(w, v) : value_text(w, v));
+    line(w, "const %s v%u = %s;", math_type(x->dtype), v, source_text(w, v));
     w->where[v] = LOCAL;
 }
 

@@ -139,6 +139,15 @@ int arg_nodes(const struct arg *a, const node_id **out) {
     return 0;
 }
 
+bool arg_names_dim(struct exprs *p, const struct arg *a, int dim) {
+    ex wanted = ex_const(p, dim);
+    if (a->kind == ARG_INT) return a->i == wanted;
+    if (a->kind != ARG_INTS || !a->ints.n) return true;
+    for (uint32_t i = 0; i < a->ints.n; i++)
+        if (a->ints.at[i] == wanted) return true;
+    return false;
+}
+
 double arg_number(const struct graph *g, const struct arg *a) {
     switch (a->kind) {
     case ARG_INT: return (double)ex_value(g->ex, a->i);

@@ -186,6 +186,8 @@ struct graph *graph_specialize(const struct graph *g, const ex *symbols, const i
 /* The node of that name ("x" for %x); false if there is none. */
 bool graph_find(const struct graph *g, const char *name, node_id *out);
 
+/* Does an argument that names dimensions name this one? None and () name all. */
+bool arg_names_dim(struct exprs *p, const struct arg *a, int dim);
 /* How many nodes an argument names, and where they are listed. */
 int arg_nodes(const struct arg *a, const node_id **out);
 

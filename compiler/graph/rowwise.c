@@ -32,13 +32,8 @@ static ex first_size(const struct proof *p, node_id n) {
     return m->rank ? m->size[0] : EX_NONE;
 }
 
-/* Does an argument that names dimensions name the first? None and () name all. */
 static bool names_first(const struct proof *p, const struct arg *a) {
-    if (a->kind == ARG_INT) return a->i == ex_const(p->g->ex, 0);
-    if (a->kind != ARG_INTS || !a->ints.n) return true;
-    for (uint32_t i = 0; i < a->ints.n; i++)
-        if (a->ints.at[i] == ex_const(p->g->ex, 0)) return true;
-    return false;
+    return arg_names_dim(p->g->ex, a, 0);
 }
 
 /* Operands that broadcast to `rank` dimensions: each has the rows, or is the same for all. */

@@ -102,7 +102,12 @@ class SGD(Optimizer):
 
 
 def _decayed(p, grad, group):
-    return grad + group['weight_decay'] * p if group['weight_decay'] else grad
+    """The gradient with its decay; or p decays by itself, and the gradient is as it was."""
+    decay = group['weight_decay']
+    if decay and group.get('decoupled_weight_decay'):
+        p *= 1 - group['lr'] * decay
+        return grad
+    return grad + decay * p if decay else grad
 
 
 def _fresh(p, state, *names):
@@ -113,6 +118,15 @@ def _fresh(p, state, *names):
         state['step'] = 0
     state['step'] += 1
     return state['step']
+
+
+def _moments(p, grad, group, state):
+    """The number of the step, and the running means of the gradient and of its square."""
+    b1, b2 = group['betas']
+    n = _fresh(p, state, 'exp_avg', 'exp_avg_sq')
+    m = state['exp_avg'] = b1 * state['exp_avg'] + (1 - b1) * grad
+    v = state['exp_avg_sq'] = b2 * state['exp_avg_sq'] + (1 - b2) * grad * grad
+    return n, m, v
 
 
 class Adam(Optimizer):
@@ -128,15 +142,8 @@ class Adam(Optimizer):
                                       decoupled_weight_decay=decoupled_weight_decay or self.decoupled))
 
     def update(self, p, grad, group, state):
-        lr, decay = group['lr'], group['weight_decay']
-        if decay and group['decoupled_weight_decay']:
-            p *= 1 - lr * decay
-        elif decay:
-            grad = grad + decay * p
-        b1, b2 = group['betas']
-        n = _fresh(p, state, 'exp_avg', 'exp_avg_sq')
-        m = state['exp_avg'] = b1 * state['exp_avg'] + (1 - b1) * grad
-        v = state['exp_avg_sq'] = b2 * state['exp_avg_sq'] + (1 - b2) * grad * grad
+        lr, (b1, b2) = group['lr'], group['betas']
+        n, m, v = _moments(p, _decayed(p, grad, group), group, state)
         if group['amsgrad']:
             v = state['max_exp_avg_sq'] = torch.maximum(state.get('max_exp_avg_sq', v), v)
         p -= lr / (1 - b1 ** n) * m / (v.sqrt() / math.sqrt(1 - b2 ** n) + group['eps'])
@@ -158,15 +165,10 @@ class NAdam(Optimizer):
 
     def update(self, p, grad, group, state):
         lr, (b1, b2) = group['lr'], group['betas']
-        if group['decoupled_weight_decay']:
-            p *= 1 - lr * group['weight_decay']
-        else:
-            grad = _decayed(p, grad, group)
-        n = _fresh(p, state, 'exp_avg', 'exp_avg_sq')
+        grad = _decayed(p, grad, group)
+        n, m, v = _moments(p, grad, group, state)
         mu, after = [b1 * (1 - 0.5 * 0.96 ** (k * group['momentum_decay'])) for k in (n, n + 1)]
         product = state['mu_product'] = state.get('mu_product', 1.0) * mu
-        m = state['exp_avg'] = b1 * state['exp_avg'] + (1 - b1) * grad
-        v = state['exp_avg_sq'] = b2 * state['exp_avg_sq'] + (1 - b2) * grad * grad
         below = (v / (1 - b2 ** n)).sqrt() + group['eps']
         p -= lr * (1 - mu) / (1 - product) * grad / below
         p -= lr * after / (1 - product * after) * m / below
@@ -180,13 +182,7 @@ class RAdam(Optimizer):
 
     def update(self, p, grad, group, state):
         lr, (b1, b2) = group['lr'], group['betas']
-        if group['decoupled_weight_decay']:
-            p *= 1 - lr * group['weight_decay']
-        else:
-            grad = _decayed(p, grad, group)
-        n = _fresh(p, state, 'exp_avg', 'exp_avg_sq')
-        m = state['exp_avg'] = b1 * state['exp_avg'] + (1 - b1) * grad
-        v = state['exp_avg_sq'] = b2 * state['exp_avg_sq'] + (1 - b2) * grad * grad
+        n, m, v = _moments(p, _decayed(p, grad, group), group, state)
         most = 2 / (1 - b2) - 1
         length = most - 2 * n * b2 ** n / (1 - b2 ** n)
         step = lr * m / (1 - b1 ** n)

@@ -596,44 +596,44 @@ def argwhere(self):
     return nonzero(self)
 
 
+def _values_for(name, self, dim):
+    if not computes():
+        graph_break(f'shape of Tensor.{name}()', 'torch.bincount counts integers')
+    if dim is not None:
+        refuse(f'{name}() along a dimension is not supported')
+    return self.detach().flatten().tolist()
+
+
+def _uniques(self, values, numbers, counts):
+    """numbers, counts: lists, or False where they were not asked for."""
+    found = [torch.tensor(values, dtype=self.dtype)]
+    if numbers is not False:
+        found.append(torch.tensor(numbers, dtype=torch.int64).reshape(self.shape))
+    if counts is not False:
+        found.append(torch.tensor(counts, dtype=torch.int64))
+    return found[0] if len(found) == 1 else tuple(found)
+
+
 def unique(self, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """Of a trace it would be of a shape that values decide; where they are known it is made of a list."""
-    if not computes():
-        graph_break('shape of Tensor.unique()', 'torch.bincount counts integers')
-    if dim is not None:
-        refuse('unique() along a dimension is not supported')
-    flat = self.detach().flatten().tolist()
+    flat = _values_for('unique', self, dim)
     values = _sorted(set(flat))
     place = {v: i for i, v in enumerate(values)}
     numbers, counts = [place[v] for v in flat], [0] * len(values)
     for i in numbers:
         counts[i] += 1
-    found = [torch.tensor(values, dtype=self.dtype)]
-    if return_inverse:
-        found.append(torch.tensor(numbers, dtype=torch.int64).reshape(self.shape))
-    if return_counts:
-        found.append(torch.tensor(counts, dtype=torch.int64))
-    return found[0] if len(found) == 1 else tuple(found)
+    return _uniques(self, values, return_inverse and numbers, return_counts and counts)
 
 
 def unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
-    if not computes():
-        graph_break('shape of Tensor.unique_consecutive()', 'torch.bincount counts integers')
-    if dim is not None:
-        refuse('unique_consecutive() along a dimension is not supported')
     values, counts, numbers = [], [], []
-    for v in self.detach().flatten().tolist():
+    for v in _values_for('unique_consecutive', self, dim):
         if not values or values[-1] != v:
             values.append(v)
             counts.append(0)
         counts[-1] += 1
         numbers.append(len(values) - 1)
-    found = [torch.tensor(values, dtype=self.dtype)]
-    if return_inverse:
-        found.append(torch.tensor(numbers, dtype=torch.int64).reshape(self.shape))
-    if return_counts:
-        found.append(torch.tensor(counts, dtype=torch.int64))
-    return found[0] if len(found) == 1 else tuple(found)
+    return _uniques(self, values, return_inverse and numbers, return_counts and counts)
 
 
 def mode(self, dim=-1, keepdim=False):

@@ -106,18 +106,18 @@ class SubsetRandomSampler(RandomSampler):
 
 
 class _Batches:
-    """Of a sampler's indices, as they come."""
+    """Of items, as they come."""
 
-    def __init__(self, sampler, batch_size, drop_last):
-        self.indices, self.batch_size, self.drop_last = iter(sampler), batch_size, drop_last
+    def __init__(self, items, batch_size, drop_last):
+        self.items, self.batch_size, self.drop_last = iter(items), batch_size, drop_last
 
     def __iter__(self):
         return self
 
     def __next__(self):
         batch = []
-        for i in self.indices:
-            batch.append(i)
+        for item in self.items:
+            batch.append(item)
             if len(batch) == self.batch_size:
                 return batch
         if not batch or self.drop_last:
@@ -164,8 +164,12 @@ class _Items:
 
     def __init__(self, loader):
         self.loader = loader
-        self.items = iter(loader.dataset if isinstance(loader.dataset, IterableDataset) else
-                          loader.sampler if loader.batch_sampler is None else loader.batch_sampler)
+        self.streams = isinstance(loader.dataset, IterableDataset)
+        if self.streams and loader.batch_size is not None:
+            self.items = _Batches(loader.dataset, loader.batch_size, loader.drop_last)
+        else:
+            self.items = iter(loader.dataset if self.streams else
+                              loader.sampler if loader.batch_sampler is None else loader.batch_sampler)
 
     def __iter__(self):
         return self
@@ -173,22 +177,10 @@ class _Items:
     def __len__(self):
         return len(self.loader)
 
-    def _of_stream(self):
-        loader, batch = self.loader, []
-        if loader.batch_size is None:
-            return next(self.items)
-        for item in self.items:
-            batch.append(item)
-            if len(batch) == loader.batch_size:
-                return batch
-        if not batch or loader.drop_last:
-            raise StopIteration
-        return batch
-
     def __next__(self):
         loader = self.loader
-        if isinstance(loader.dataset, IterableDataset):
-            found = self._of_stream()
+        if self.streams:
+            found = next(self.items)
         elif loader.batch_sampler is None:
             found = loader.dataset[next(self.items)]
         else:
