@@ -277,11 +277,11 @@ static bool tensor_needs_grad(const struct py *v) {
     return grad;
 }
 
-static bool needs_grad(struct vm *vm, const struct args *a) {
-    bool grad = false;
-    for (uint32_t i = 0; i < a->n; i++) grad |= tensor_needs_grad(&a->at[i]);
+static bool needs_grad(struct vm *vm, enum op op, const struct args *a) {
+    bool grad = false, values = !op_ends_gradient(op);
+    for (uint32_t i = 0; i < a->n; i++) grad |= values && tensor_needs_grad(&a->at[i]);
     for (uint32_t i = 0; i < a->n_named; i++) {
-        grad |= tensor_needs_grad(&a->named[i]);
+        grad |= values && tensor_needs_grad(&a->named[i]);
         grad |= !strcmp(a->names[i], "requires_grad") && vm_truth(vm, a->named[i]);
     }
     return grad;
@@ -337,14 +337,15 @@ static void place_result(struct vm *vm, const struct args *a, struct tensor *t) 
 
 static struct py compute(struct vm *vm, const struct builtin *b, const struct args *a, bool grad) {
     const struct py *first = first_tensor(a);
-    bool keep = grad && vm->grad_enabled && first;
+    bool leaf = !first || op_ends_gradient(b->op);
+    bool keep = grad && vm->grad_enabled && !leaf;
     eager_begin(vm, keep);
     node_id node = bind(vm, b, a);
     struct py out = eager_compute(vm, node, first, first && may_alias(b->op));
     if (!first) place_result(vm, a, out.tensor);
-    bool differentiable = dtype_is_float(out.tensor->meta.dtype) && b->op != OP_DETACH;
+    bool differentiable = dtype_is_float(out.tensor->meta.dtype);
     if (keep && differentiable) tape_record(vm, out.tensor);
-    out.tensor->requires_grad = grad && (vm->grad_enabled || !first) && differentiable;
+    out.tensor->requires_grad = grad && (vm->grad_enabled || leaf) && differentiable;
     return out;
 }
 
@@ -352,7 +353,7 @@ static struct py compute(struct vm *vm, const struct builtin *b, const struct ar
  * them. seen: nodes that were asked before. */
 static bool carries_gradient(const struct graph *g, node_id at, bool *seen) {
     const struct node *n = &g->nodes.at[at];
-    if (seen[at] || n->op == OP_DETACH || !dtype_is_float(n->meta.dtype)) return false;
+    if (seen[at] || op_ends_gradient(n->op) || !dtype_is_float(n->meta.dtype)) return false;
     seen[at] = true;
     for (uint32_t i = 0; n->op == OP_INPUT && i < g->inputs.n; i++)
         if (g->inputs.at[i].node == at) return g->inputs.at[i].kind != INPUT_BUFFER;
@@ -446,7 +447,7 @@ static bool is_lost_view(const struct vm *vm, enum op op) {
 static struct py track(struct vm *vm, const struct builtin *b, const struct args *a,
                        const struct py *first, bool in_place) {
     node_id node = bind(vm, b, a);
-    bool grad = needs_grad(vm, a) && dtype_is_float(vm_graph(vm)->nodes.at[node].meta.dtype);
+    bool grad = needs_grad(vm, b->op, a) && dtype_is_float(vm_graph(vm)->nodes.at[node].meta.dtype);
     bool stops = vm->tracing && !vm->grad_enabled && first;
     /* --mode train differentiates a workload by its arguments, which do not say requires_grad. */
     node_id ends = stops && (grad || !vm->trace) ? tensor_detached(vm, node) : node;
@@ -462,7 +463,7 @@ static struct py track(struct vm *vm, const struct builtin *b, const struct args
     out.tensor->lost_view = !view && is_lost_view(vm, b->op);
     if (vm->trace) out.tensor->made_at = vm->trace->n_steps;
     if (vm->trace && converts_nothing(vm, b->op, first, out)) return *first;
-    out.tensor->requires_grad = grad && !stops && b->op != OP_DETACH;
+    out.tensor->requires_grad = grad && !stops;
     return out;
 }
 
@@ -475,7 +476,7 @@ struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a
     struct py out;
     if (!selected_op(vm, b, a, &out)) {
         bool now = vm->eager && !vm->tracing;
-        out = now ? compute(vm, b, a, needs_grad(vm, a)) : track(vm, b, a, first, in_place);
+        out = now ? compute(vm, b, a, needs_grad(vm, b->op, a)) : track(vm, b, a, first, in_place);
         if (now && converts_nothing(vm, b->op, first, out)) return *first;
         if (now) out.tensor->lost_view = is_lost_view(vm, b->op);
     }

@@ -587,7 +587,7 @@ static bool *outputs_with_gradient(const struct entry *e, const struct graph *g)
             const node_id *at;
             for (int left = arg_nodes(&n->args[k], &at); left-- > 0;) has[i] |= has[at[left]];
         }
-        has[i] &= n->op != OP_DETACH && dtype_is_float(n->meta.dtype);
+        has[i] &= !op_ends_gradient(n->op) && dtype_is_float(n->meta.dtype);
     }
     for (uint32_t i = 0; i < g->outputs.n; i++) out[i] = has[g->outputs.at[i]];
     return out;

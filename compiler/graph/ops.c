@@ -96,6 +96,11 @@ const struct op_info *op_info(enum op op) {
     return &table[op];
 }
 
+bool op_ends_gradient(enum op op) {
+    return op == OP_DETACH || op == OP_ZEROS_LIKE || op == OP_ONES_LIKE || op == OP_EMPTY_LIKE ||
+           op == OP_FULL_LIKE || op == OP_RAND_LIKE || op == OP_RANDN_LIKE;
+}
+
 bool op_find(const char *name, enum op *out) {
     for (int i = 0; i < OP_COUNT; i++)
         if (!strcmp(rows[i].name, name)) return *out = (enum op)i, true;

@@ -42,3 +42,18 @@ def net(v): return lin(v)
 for q in lin.parameters(): q.requires_grad_(False)
 print(net(torch.ones(1, 2)).requires_grad)
 lin.bias.requires_grad_(True); print(net(torch.ones(1, 2)).requires_grad)
+
+# a tensor of another's shape is a leaf
+w = torch.ones(2, requires_grad=True)
+y = w * w
+t = torch.ones_like(y)
+print(t.requires_grad, t.is_leaf, torch.zeros_like(w, requires_grad=True).requires_grad)
+y.sum().backward()
+with torch.no_grad():
+    w -= 1
+((w - torch.ones_like(y)) ** 2).sum().backward(); print(w.grad)
+@torch.compile
+def like(w):
+    t = torch.full_like(w, 2.)
+    return t.requires_grad, t * 3, t * w
+a, b, c = like(w); print(a, b.requires_grad, c.requires_grad)
