@@ -14,6 +14,8 @@ static const struct {
     {"torch", "torch.", torch_open},
     {"torch.nn", NULL, NULL},
     {"torch.nn.functional", "F.", NULL},
+    {"torch.nn._conv", NULL, NULL},
+    {"torch._conv", NULL, NULL},
     {"torch.nn._sequence", NULL, NULL},
     {"torch.nn._functional", NULL, NULL},
     {"torch.nn.init", NULL, NULL},

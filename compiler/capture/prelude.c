@@ -16,6 +16,8 @@
     FILE(torch_nn_functional, "torch_nn_functional.py")                                            \
     FILE(torch_nn_sequence, "torch_nn_sequence.py")                                                \
     FILE(torch_nn_functional_more, "torch_nn_functional_more.py")                                  \
+    FILE(torch_nn_conv, "torch_nn_conv.py")                                                        \
+    FILE(torch_conv, "torch_conv.py")                                                              \
     FILE(torch_nn_init, "torch_nn_init.py")                                                        \
     FILE(torch_cuda, "torch_cuda.py")                                                              \
     FILE(torch_nn_utils, "torch_nn_utils.py")                                                      \
@@ -67,6 +69,8 @@ const char *prelude_text(const char *module) {
         {"torch.nn.functional", ws_prelude_torch_nn_functional},
         {"torch.nn._sequence", ws_prelude_torch_nn_sequence},
         {"torch.nn._functional", ws_prelude_torch_nn_functional_more},
+        {"torch.nn._conv", ws_prelude_torch_nn_conv},
+        {"torch._conv", ws_prelude_torch_conv},
         {"torch.nn.init", ws_prelude_torch_nn_init},
         {"torch.nn.parameter", "from _warpsmith import Parameter\n"},
         {"torch.nn.attention", "from torch.backends import sdp_kernel as sdpa_kernel\n"

@@ -94,4 +94,7 @@ node_id max_places(struct build *b, const struct node *n);
 expansion expand_windows, expand_max_pool, expand_avg_pool, expand_adaptive_pool, expand_resize;
 expansion expand_unfold, expand_tensor_unfold;
 
+/* decompose_convolution.c */
+expansion expand_convolution;
+
 #endif

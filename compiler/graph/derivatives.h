@@ -68,6 +68,9 @@ derivative_code derivative_slice, derivative_cat, derivative_pad, derivative_ind
     derivative_scatter;
 derivative_code derivative_windows, derivative_max_pool, derivative_adaptive_max_pool;
 
+/* derivatives_convolution.c */
+derivative_code derivative_convolve;
+
 /* The gradient of operand `param` as the rule says it, in whatever shape and type. */
 enum derivative_answer derivative_evaluate(struct backprop *p, int param, node_id *out);
 

@@ -54,6 +54,8 @@ void eval_reduce(const struct job *j);
 void eval_scan(const struct job *j);
 void eval_view(const struct job *j);
 void eval_matmul(const struct job *j);
+void eval_convolve(const struct job *j);    /* eval_convolution.c; the product alone, */
+void eval_convolution(const struct job *j); /* and what users call */
 void eval_create(const struct job *j);
 void eval_move(const struct job *j); /* composites that move elements, too */
 void eval_pool(const struct job *j);

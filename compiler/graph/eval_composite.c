@@ -539,6 +539,7 @@ static composite *const loops[OP_COUNT] = {
     [OP_ADAPTIVE_MAX_POOL] = eval_pool,
     [OP_UPSAMPLE_NEAREST] = eval_resize,
     [OP_IM2COL] = eval_im2col,
+    [OP_CONVOLUTION] = eval_convolution,
     [OP_UNFOLD] = eval_unfold,
 };
 

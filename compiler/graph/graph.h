@@ -123,8 +123,8 @@ struct op_info {
     const char *dropped[MAX_DROPPED]; /* keywords accepted and ignored */
 };
 const struct op_info *op_info(enum op op);
-/* detach, and what looks at a tensor's shape and type alone, as zeros_like does: the result requires
- * no gradient, unlike that of sign, whose gradient is 0. */
+/* detach, and what looks at a tensor's shape and type alone, as zeros_like does: the result
+ * requires no gradient, unlike that of sign, whose gradient is 0. */
 bool op_ends_gradient(enum op op);
 /* By name: "softmax"; by Python name: "torch.softmax", "op:+", "op:r+". */
 bool op_find(const char *name, enum op *out);

@@ -281,6 +281,8 @@ static bool check_dtype(const struct infer *in, enum dtype result) {
     case OP_LINEAR:
     case OP_ADDMM:
     case OP_BADDBMM:
+    case OP_CONVOLVE:
+    case OP_CONVOLUTION:
         return need_one_dtype(in, in->op->n_params) &&
                (result != DT_BOOL || infer_fail(in, "bool matrices have no product"));
     case OP_ATTENTION: return need_float(in, result) && need_one_dtype(in, 3);

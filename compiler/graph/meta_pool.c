@@ -8,15 +8,13 @@
 
 static const char *text(const struct infer *in, ex e) { return ex_str(in->g->arena, in->g->ex, e); }
 
-/* Number k of a list of n, or of one number for all, or of none: then `absent`. */
-static int64_t entry(const struct infer *in, int arg, uint32_t k, int64_t absent) {
+int64_t infer_entry(const struct infer *in, int arg, uint32_t k, int64_t absent) {
     const struct arg *a = &in->args[arg];
     if (a->kind != ARG_INTS || !a->ints.n) return absent;
     return ex_value(in->g->ex, a->ints.at[a->ints.n == 1 ? 0 : k]);
 }
 
-/* One number for each of n dimensions, or one for all; none where that is allowed. */
-static bool need_entries(const struct infer *in, int arg, uint32_t n, bool optional) {
+bool infer_entries(const struct infer *in, int arg, uint32_t n, bool optional) {
     const struct arg *a = &in->args[arg];
     const char *name = in->op->params[arg].name;
     if (a->kind == ARG_NONE || (optional && !a->ints.n)) return true;
@@ -70,17 +68,17 @@ static bool slide(const struct infer *in, struct meta *out, int n, bool half) {
     bool rounds = op_param(in->op->id, "ceil_mode", &ceil_mode) != NULL;
     if (m->rank < n)
         return infer_fail(in, "needs at least %d dimensions, got %s", n, infer_shape(in, m));
-    if (!need_entries(in, 1, (uint32_t)n, false) || !need_entries(in, 2, (uint32_t)n, true) ||
-        !need_entries(in, 3, (uint32_t)n, false) ||
-        (dilates && !need_entries(in, dilation, (uint32_t)n, false)))
+    if (!infer_entries(in, 1, (uint32_t)n, false) || !infer_entries(in, 2, (uint32_t)n, true) ||
+        !infer_entries(in, 3, (uint32_t)n, false) ||
+        (dilates && !infer_entries(in, dilation, (uint32_t)n, false)))
         return false;
     out->rank = m->rank;
     memcpy(out->size, m->size, sizeof out->size);
     for (int k = 0; k < n; k++) {
-        struct window w = {.kernel = entry(in, 1, (uint32_t)k, 1), .dilation = 1};
-        w.stride = entry(in, 2, (uint32_t)k, w.kernel);
-        w.padding = entry(in, 3, (uint32_t)k, 0);
-        if (dilates) w.dilation = entry(in, dilation, (uint32_t)k, 1);
+        struct window w = {.kernel = infer_entry(in, 1, (uint32_t)k, 1), .dilation = 1};
+        w.stride = infer_entry(in, 2, (uint32_t)k, w.kernel);
+        w.padding = infer_entry(in, 3, (uint32_t)k, 0);
+        if (dilates) w.dilation = infer_entry(in, dilation, (uint32_t)k, 1);
         w.ceil = rounds && in->args[ceil_mode].b;
         if (half && w.padding > (w.dilation * (w.kernel - 1) + 1) / 2)
             return infer_fail(in,
@@ -205,7 +203,7 @@ bool shape_unfold(const struct infer *in, struct meta *out) {
         return infer_fail(in, "Expected 3D or 4D (batch mode) tensor, but got %s",
                           infer_shape(in, m));
     if (!slide(in, &windows, 2, false)) return false;
-    ex area = constant(in, entry(in, 1, 0, 1) * entry(in, 1, 1, 1));
+    ex area = constant(in, infer_entry(in, 1, 0, 1) * infer_entry(in, 1, 1, 1));
     if (m->rank == 4) append(out, m->size[0], EX_NONE);
     append(out, ex_mul(p, m->size[m->rank - 3], area), EX_NONE);
     append(out, ex_mul(p, windows.size[m->rank - 2], windows.size[m->rank - 1]), EX_NONE);

@@ -266,8 +266,7 @@ static enum dtype compute_dtype(struct lowering *w, const struct node *x) {
     return compares ? graph_compute_dtype((struct graph *)w->g, x) : x->meta.dtype;
 }
 
-/* v as an operand of maths on t. A narrow integer has the bits of its type wherever it is. */
-static inst_id convert(struct lowering *w, struct nest *n, inst_id v, enum dtype t) {
+inst_id convert(struct lowering *w, struct nest *n, inst_id v, enum dtype t) {
     if (dtype_is_narrow(t) && !dtype_holds(t, n->insts.at[v].dtype))
         return add_cast(w, n, v, t, false);
     if (dtype_opmath(n->insts.at[v].dtype) == dtype_opmath(t)) return v;
@@ -415,43 +414,6 @@ static void lower_scan(struct lowering *w, node_id id) {
     end_nest(w, &n, id);
 }
 
-/* out[b, i, j] = sum over k of a[b, i, k] * c[b, k, j], products and sum in opmath. */
-static void lower_matmul(struct lowering *w, node_id id) {
-    const struct node *x = &w->g->nodes.at[id];
-    struct exprs *p = w->l->ex;
-    const struct meta *am = &w->g->nodes.at[x->args[0].node].meta;
-    struct nest n = begin_nest(w, id);
-    int r = x->meta.rank, batch = r - 2;
-    ex depth = am->size[r - 1], k;
-    if (is_one(p, depth)) {
-        k = ex_const(p, 0);
-    } else {
-        k = ex_index(p, "r0", depth);
-        n.reduce[n.n_reduce++] = k;
-    }
-    ex ai[WS_MAX_RANK] = {0}, bi[WS_MAX_RANK] = {0};
-    for (int d = 0; d < batch; d++) ai[d] = bi[d] = n.out_index[d];
-    ai[batch] = n.out_index[batch];
-    ai[batch + 1] = bi[batch] = k;
-    bi[batch + 1] = n.out_index[batch + 1];
-    enum dtype t = x->meta.dtype;
-    inst_id a = convert(w, &n, read_node(w, &n, x->args[0].node, ai, NO_INST), t);
-    inst_id b = convert(w, &n, read_node(w, &n, x->args[1].node, bi, NO_INST), t);
-    inst_id v = add_inst(
-        w, &n,
-        (struct inst){
-            .kind = INST_OP, .op = OP_MUL, .dtype = dtype_opmath(t), .n_args = 2, .args = {a, b}});
-    if (n.n_reduce)
-        add_inst(w, &n,
-                 (struct inst){.kind = INST_REDUCE,
-                               .reduction = REDUCTION_SUM,
-                               .dtype = t,
-                               .n_args = 1,
-                               .args = {v}});
-    n.matmul = n.n_reduce > 0; /* an outer product is a product of elements */
-    end_nest(w, &n, id);
-}
-
 /* The node whose elements, all of them and in row-major order, are those of node `id`, seen through
  * reshapes: id itself, or what its views show. An empty tensor is a constant. */
 static node_id same_elements(struct lowering *w, node_id id, const ex *at) {
@@ -541,7 +503,7 @@ struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d
         case POINTWISE: lower_pointwise(&w, id); break;
         case REDUCE: lower_reduction(&w, id); break;
         case SCAN: lower_scan(&w, id); break;
-        case MATMUL: lower_matmul(&w, id); break;
+        case MATMUL: lower_product(&w, id); break;
         case MOVE: lower_move(&w, id); break;
         case VIEW:
         case CREATE:

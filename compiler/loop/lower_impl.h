@@ -28,6 +28,12 @@ inst_id add_op(struct lowering *w, struct nest *n, enum op op, enum dtype t, ins
  * everywhere). */
 inst_id read_node(struct lowering *w, struct nest *n, node_id id, const ex *at, inst_id guard);
 
+/* The same where the condition on the nest's indices holds, `fill` elsewhere. */
+inst_id read_or_fill(struct lowering *w, struct nest *n, node_id id, const ex *at, ex condition,
+                     double fill);
+/* v as an operand of maths on t. A narrow integer has the bits of its type wherever it is. */
+inst_id convert(struct lowering *w, struct nest *n, inst_id v, enum dtype t);
+
 /* The node whose elements `id` shows, behind all views; index becomes that node's. */
 node_id behind_views(struct lowering *w, node_id id, ex *index);
 /* index (of node n, a VIEW) becomes the index of its operand. */
@@ -41,7 +47,8 @@ static inline bool is_one(struct exprs *p, ex e) {
     return ex_is_const(p, e, &v) && v == 1;
 }
 
-/* move.c: a MOVE node as a nest. */
+/* move.c, product.c: a MOVE node, a MATMUL node as a nest. */
 void lower_move(struct lowering *w, node_id id);
+void lower_product(struct lowering *w, node_id id);
 
 #endif

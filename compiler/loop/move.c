@@ -34,14 +34,12 @@ static double number_of(struct exprs *p, const struct arg *a) {
     return a->kind == ARG_FLOAT ? a->f : a->kind == ARG_BOOL ? a->b : (double)ex_value(p, a->i);
 }
 
-/* operand[index] where the condition holds, `fill` elsewhere. */
-static void read_or_fill(struct lowering *w, struct nest *n, const struct node *x, const ex *index,
-                         ex condition, double fill) {
-    enum dtype t = x->meta.dtype;
+inst_id read_or_fill(struct lowering *w, struct nest *n, node_id id, const ex *index, ex condition,
+                     double fill) {
+    enum dtype t = w->g->nodes.at[id].meta.dtype;
     inst_id guard = add_condition(w, n, condition);
-    inst_id v = read_node(w, n, x->args[0].node, index, guard);
-    if (guard == NO_INST) return;
-    add_op(w, n, OP_WHERE, t, guard, v, add_const(w, n, fill, t));
+    inst_id v = read_node(w, n, id, index, guard);
+    return guard == NO_INST ? v : add_op(w, n, OP_WHERE, t, guard, v, add_const(w, n, fill, t));
 }
 
 /* ---- cat, pad, flip, windows ----------------------------------------------------------------- */
@@ -142,7 +140,7 @@ static void lower_pad(struct lowering *w, struct nest *n, const struct node *x) 
         condition = ex_and(p, condition, within(p, i, m->size[k]));
         index[k] = is_one(p, m->size[k]) ? ex_const(p, 0) : i;
     }
-    read_or_fill(w, n, x, index, condition, number_of(p, &x->args[2]));
+    read_or_fill(w, n, x->args[0].node, index, condition, number_of(p, &x->args[2]));
 }
 
 static void lower_flip(struct lowering *w, struct nest *n, const struct node *x) {
@@ -170,7 +168,7 @@ static void lower_windows(struct lowering *w, struct nest *n, const struct node 
         condition = ex_and(p, condition, within(p, i, m->size[first + k]));
         index[first + k] = is_one(p, m->size[first + k]) ? ex_const(p, 0) : i;
     }
-    read_or_fill(w, n, x, index, condition, number_of(p, &x->args[6]));
+    read_or_fill(w, n, x->args[0].node, index, condition, number_of(p, &x->args[6]));
 }
 
 /* ---- subscripts ------------------------------------------------------------------------------ */

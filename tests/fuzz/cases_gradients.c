@@ -25,6 +25,10 @@ static const char *const programs[] = {
     "scaled_dot_product_attention(%q, %k, %v)\n return %y\n}\n",
     "graph(%x: f32[30, 30]) {\n %m = amax(%x, 1, True)\n %v = var(%x, 0)\n %y = sub(%x, %m)\n %t = "
     "transpose(%y, 0, 1)\n return %t, %v\n}\n",
+    "graph(%x: f32[2, 3, 9, 9], %w: f32[4, 3, 3, 3], %b: f32[4], %u: f32[4, 1, 2, 2]) {\n %c = "
+    "convolution(%x, %w, %b, 2, 1)\n %r = relu(%c)\n %y = convolution(%r, %u, None, 1, 1, 1, "
+    "False, "
+    "0, 4)\n return %y\n}\n",
     "graph(%x: f32[6, 40]) {\n %c = cumsum(%x, 1)\n %p = slice(%c, 1, 3, 40, 2)\n %y = tanh(%p)\n "
     "return %y\n}\n",
 };

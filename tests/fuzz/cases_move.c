@@ -78,6 +78,26 @@ static const char *const graphs[] = {
     "%m\n}\n",
     "graph(%x: f32[2, 2, 5, 6]) {\n %i = im2col(%x, [2, 3], [1], [1], [1])\n %u = unfold(%x, 2, 3, "
     "2)\n return %i, %u\n}\n",
+    /* convolutions: tiles of a product, with what comes behind it; a few filters; groups; strides
+     * and holes; transposed; and over long rows one filter a channel */
+    "graph(%x: f32[2, 5, 9, 11], %w: f32[20, 5, 3, 3], %b: f32[20]) {\n %y = convolution(%x, %w, "
+    "%b, 1, 1)\n "
+    "%r = relu(%y)\n return %r\n}\n",
+    "graph(%x: bf16[3, 4, 13], %w: bf16[6, 2, 4]) {\n %y = convolution(%x, %w, None, [2], [3], "
+    "[2], False, 0, 2, "
+    "1)\n return %y\n}\n",
+    "graph(%x: f32[2, 6, 5, 4], %w: f32[6, 3, 3, 2], %b: f32[6]) {\n %y = convolution(%x, %w, %b, "
+    "[3, 2], [1, "
+    "0], [1, 2], True, [2, 1], 2)\n return %y\n}\n",
+    "graph(%x: f32[2, 3, 70], %w: f32[3, 1, 4], %b: f32[3]) {\n %y = convolution(%x, %w, %b, 1, 3, "
+    "1, False, 0, "
+    "3, 1)\n %c = slice(%y, 2, 0, 70)\n %s = silu(%c)\n return %s\n}\n",
+    "graph(%x: bf16[2, 4, 16, 32], %w: bf16[4, 1, 3, 3]) {\n %y = convolution(%x, %w, None, 1, 1, "
+    "1, False, 0, "
+    "4)\n return %y\n}\n",
+    "graph(%x: f32[1, 2, 3, 4, 5], %w: f32[3, 2, 2, 2, 2]) {\n %y = convolution(%x, %w, None, 1, "
+    "0, 1, False, 0, "
+    "1, 3)\n return %y\n}\n",
     /* windows whose rows are whole vectors, so that taps share some: edges on both sides, 16 and 32
      * bits, the window's elements and sums of others; shifts, every second element, paddings */
     "graph(%x: bf16[2, 2, 12, 32]) {\n %r = relu(%x)\n %m = max_pool(%r, [3], [2], [1])\n return "

@@ -60,6 +60,46 @@ static void fit_linear(struct gen *x, struct call *c) {
     c->args[2] = percent(x, 60) ? partner(x, a, 1, size) : arg_none();
 }
 
+/* convolution: an operand of 2 or more dimensions, the last of which slide; all numbers vary */
+static void fit_convolution(struct gen *x, struct call *c) {
+    node_id a = tensor_of_rank(x, 2, MAX_GEN_RANK);
+    const struct meta *m = meta_at(x, a);
+    int n = m->rank == 2 ? 1 : m->rank - 1 - percent(x, 60), batch = m->rank - 1 - n;
+    if (n > 3) n = 3, batch = m->rank - 4;
+    int64_t channels = size_at(x, m, batch), groups = percent(x, 30) && channels ? channels : 1;
+    bool transposed = percent(x, 40);
+    int64_t filters = groups * (1 + below(x, 3)), weight[5], list[4][3];
+    weight[0] = transposed ? channels : filters;
+    weight[1] = (transposed ? filters : channels) / groups;
+    for (int k = 0; k < n; k++) {
+        weight[2 + k] = 1 + below(x, 3);
+        list[0][k] = 1 + below(x, 3);
+        list[1][k] = below(x, (int)weight[2 + k]);
+        list[2][k] = percent(x, 25) ? 2 : 1;
+        list[3][k] = transposed ? below(x, (int)list[0][k]) : 0;
+    }
+    c->args[0] = arg_node(a);
+    c->args[1] = partner(x, a, n + 2, weight);
+    c->args[2] = percent(x, 50) ? partner(x, a, 1, &filters) : arg_none();
+    for (int i = 0; i < 3; i++) c->args[3 + i] = ints_arg(x, list[i], n);
+    c->args[6] = arg_bool(transposed);
+    c->args[7] = ints_arg(x, list[3], n);
+    c->args[8] = int_arg(x, groups);
+    c->args[9] = int_arg(x, n);
+}
+
+/* convolve: [N, G, C, S] and a partner [G, F, C, K]; any size of the result will do */
+static void fit_convolve(struct gen *x, struct call *c) {
+    node_id a = tensor_of_rank(x, 4, 4);
+    const struct meta *m = meta_at(x, a);
+    int64_t weight[] = {size_at(x, m, 1), 1 + below(x, 4), size_at(x, m, 2), 1 + below(x, 4)};
+    c->args[0] = arg_node(a);
+    c->args[1] = partner(x, a, 4, weight);
+    for (int i = 2; i <= 4; i++) c->args[i] = ints_arg(x, (int64_t[]){(i != 3) + below(x, 3)}, 1);
+    c->args[5] = arg_bool(percent(x, 40));
+    c->args[6] = ints_arg(x, (int64_t[]){random_size(x)}, 1);
+}
+
 static void fit_baddbmm(struct gen *x, struct call *c) {
     node_id a = tensor_of_rank(x, 3, 3);
     const struct meta *m = meta_at(x, a);
@@ -309,6 +349,8 @@ static fit_fn *const fits[OP_COUNT] = {
     [OP_BMM] = fit_bmm,
     [OP_MATMUL] = fit_matmul,
     [OP_LINEAR] = fit_linear,
+    [OP_CONVOLVE] = fit_convolve,
+    [OP_CONVOLUTION] = fit_convolution,
     [OP_ADDMM] = fit_addmm,
     [OP_BADDBMM] = fit_baddbmm,
     [OP_NLL_LOSS] = fit_class_loss,

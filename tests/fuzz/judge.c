@@ -146,6 +146,15 @@ static node_id product_of(struct graph *g, const struct node *like, node_id x, b
     return cast_to(g, must_call(g, like->op, args, like->n_args), kept ? dtype_opmath(t) : t, t);
 }
 
+/* 0, but NaN where the factors above 1 overflow by themselves: some part of the product may, and
+ * then it is NaN if there is a 0, too. */
+static node_id overflow(struct graph *g, node_id whole, bool kept) {
+    const struct node n = g->nodes.at[whole];
+    node_id above = graph_op2s(g, OP_MAXIMUM, graph_op1(g, OP_ABS, n.args[0].node), 1);
+    node_id big = product_of(g, &n, above, kept);
+    return graph_op2(g, OP_SUB, big, big);
+}
+
 /* A product, or products, of x: those of x[0:cut] by those of x[cut:n], along a dimension that is
  * multiplied up. */
 static node_id multiply_in_parts(struct graph *g, node_id whole, const struct errors *e, bool kept,
@@ -194,8 +203,11 @@ static struct graph *with_errors(const struct graph *g, const struct errors *e) 
         const struct node *n = &g->nodes.at[i];
         map[i] = graph_copy(out, g, i, map);
         bool product = (n->op == OP_PROD || n->op == OP_CUMPROD) && is_rounded(n);
-        if (product && e->sign != 0)
-            map[i] = multiply_in_parts(out, map[i], e, is_kept(e, g, i), i);
+        if (product && e->sign != 0) {
+            node_id whole = map[i];
+            map[i] = multiply_in_parts(out, whole, e, is_kept(e, g, i), i);
+            map[i] = graph_op2(out, OP_ADD, map[i], overflow(out, whole, is_kept(e, g, i)));
+        }
         computed[i] = is_computed(n, computed);
         if (is_rounded(n) || (e->again && is_moved(n) && computed[i]))
             map[i] = add_errors(out, map[i], e, is_kept(e, g, i), i);

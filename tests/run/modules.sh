@@ -14,6 +14,6 @@ check() { # FILE MODE
     fi
 }
 for module in tests/modules/*.py; do check "$module" fwd; done
-for name in layernorm_by_hand focal_loss squeeze_excite cancelled_mean pooled_gate normed_weights; do check tests/modules/$name.py train; done
+for name in layernorm_by_hand focal_loss squeeze_excite cancelled_mean pooled_gate normed_weights convnet separable_conv causal_conv; do check tests/modules/$name.py train; done
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

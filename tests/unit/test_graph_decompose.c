@@ -262,6 +262,22 @@ static const struct {
     {"%x: f32[3, 5, 6]", "im2col(%x, [2], [2], [1, 0], [1, 2])"},
     {"%x: f32[2, 9]", "unfold(%x, 1, 4, 2)"},
     {"%x: f32[9, 2]", "unfold(%x, 0, 3, 1)"},
+    /* convolutions: images, no batch, one dimension, three, groups, depthwise, all numbers at once;
+       transposed ones */
+    {"%x: f32[2, 3, 7, 6], %w: f32[4, 3, 3, 2]", "convolution(%x, %w)"},
+    {"%x: f32[2, 3, 7, 6], %w: f32[4, 3, 3, 2], %b: f32[4]",
+     "convolution(%x, %w, %b, [2, 1], [1, 2], [1, 3])"},
+    {"%x: f32[3, 7], %w: f32[4, 3, 3], %b: f32[4]", "convolution(%x, %w, %b, 2, 1, spatial=1)"},
+    {"%x: f32[1, 2, 3, 4, 5], %w: f32[3, 2, 2, 2, 2]", "convolution(%x, %w, spatial=3)"},
+    {"%x: f32[2, 6, 5, 5], %w: f32[4, 3, 3, 3], %b: f32[4]",
+     "convolution(%x, %w, %b, padding=1, groups=2)"},
+    {"%x: f32[2, 3, 9], %w: f32[6, 1, 4]", "convolution(%x, %w, padding=3, groups=3, spatial=1)"},
+    {"%x: f32[2, 3, 4, 5], %w: f32[3, 4, 3, 2], %b: f32[4]",
+     "convolution(%x, %w, %b, [3, 2], [1, 0], [1, 2], True, [2, 1])"},
+    {"%x: f32[4, 5], %w: f32[4, 3, 3], %b: f32[6]",
+     "convolution(%x, %w, %b, 2, 2, 1, True, 1, 2, 1)"},
+    {"%x: bf16[2, 3, 7, 6], %w: bf16[4, 3, 3, 2], %b: bf16[4]", "convolution(%x, %w, %b)"},
+    {"%x: f32[0, 3, 7, 6], %w: f32[4, 3, 3, 2]", "convolution(%x, %w)"},
     /* the primitives' own special cases */
     {"%x: f32[0], %y: f32[2, 3]", "cat([%x, %y], 1)"},
     {"%x: bf16[2, 3], %y: f32[0, 3]", "cat([%x, %y])"},

@@ -133,6 +133,27 @@ static void test_windows(void **state) {
     GIVES("%x: f32[5]", "unfold(%x, 0, 3, 2)", "f32[2, 3]", 0, 1, 2, 2, 3, 4);
 }
 
+/* inputs are 0, 1, 2 ... each */
+static void test_convolutions(void **state) {
+    GIVES("%x: f32[1, 4], %w: f32[1, 1, 2]", "convolution(%x, %w, spatial=1)", "f32[1, 3]", 1, 2,
+          3);
+    GIVES("%x: f32[1, 4], %w: f32[1, 1, 3]", "convolution(%x, %w, None, 2, 1, spatial=1)",
+          "f32[1, 2]", 2, 8);
+    GIVES("%x: f32[1, 5], %w: f32[1, 1, 2]", "convolution(%x, %w, None, 1, 0, 3, spatial=1)",
+          "f32[1, 2]", 3, 4);
+    GIVES("%x: f32[2, 3], %w: f32[2, 2, 1]", "convolution(%x, %w, spatial=1)", "f32[2, 3]", 3, 4, 5,
+          9, 14, 19);
+    GIVES("%x: f32[2, 3], %w: f32[2, 1, 1]", "convolution(%x, %w, groups=2, spatial=1)",
+          "f32[2, 3]", 0, 0, 0, 3, 4, 5);
+    GIVES("%x: f32[1, 3], %w: f32[1, 1, 2]",
+          "convolution(%x, %w, None, 2, 0, 1, True, 1, spatial=1)", "f32[1, 7]", 0, 0, 0, 1, 0, 2,
+          0);
+    GIVES("%x: f32[1, 3], %w: f32[1, 1, 3]", "convolution(%x, %w, None, 2, 1, 1, True, spatial=1)",
+          "f32[1, 5]", 0, 0, 1, 2, 2);
+    GIVES("%x: f32[1, 1, 1, 4], %w: f32[1, 1, 1, 2]", "convolve(%x, %w, [1], [0], [1], False, [2])",
+          "f32[1, 1, 1, 2]", 1, 2);
+}
+
 static void test_symbolic(void **state) {
     static const char *const cases[][3] = {
         {"%x: f32[s0, 3], %y: f32[s0, 5]", "cat([%x, %y], 1)", "f32[s0, 8]"},
@@ -222,6 +243,25 @@ static void test_refused(void **state) {
     refused("%x: f32[1, 3, 3]", "avg_pool(%x, [2], divisor_override=0)",
             "divisor must be not zero");
     refused("%x: i64[1, 3, 3]", "avg_pool(%x, [2])", "not implemented for i64");
+    refused("%x: f32[1, 4, 8, 8], %w: f32[8, 3, 3, 3]", "convolution(%x, %w)",
+            "Given groups=1, weight of size [8, 3, 3, 3], expected input[1, 4, 8, 8] to have 3 "
+            "channels, but got 4 channels instead");
+    refused(
+        "%x: f32[8, 8], %w: f32[8, 3, 3, 3]", "convolution(%x, %w)",
+        "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: [8, 8]");
+    refused("%x: f32[1, 3, 2, 2], %w: f32[8, 3, 3, 3]", "convolution(%x, %w)",
+            "Kernel size can't be greater than actual input size");
+    refused("%x: f32[3, 8], %w: f32[8, 3, 3], %b: f32[4]", "convolution(%x, %w, %b, spatial=1)",
+            "expected bias to be 1-dimensional with 8 elements, but got bias of size [4] instead");
+    refused("%x: f32[3, 8], %w: f32[8, 3, 3]", "convolution(%x, %w, None, 0, spatial=1)",
+            "non-positive stride is not supported");
+    refused("%x: f32[3, 8], %w: f32[8, 3, 3]", "convolution(%x, %w, groups=3, spatial=1)",
+            "Given groups=3, weight of size [8, 3, 3] cannot be divided into them");
+    refused("%x: f32[1, 8], %w: f32[1, 3, 3]",
+            "convolution(%x, %w, None, 1, 0, 1, True, 1, spatial=1)",
+            "output padding must be smaller than either stride or dilation");
+    refused("%x: f32[1, 1], %w: f32[1, 3, 3]",
+            "convolution(%x, %w, None, 1, 2, 1, True, spatial=1)", "the result would have size -1");
 }
 
 /* An index beyond its dimension: PyTorch's message at the call. */
@@ -258,11 +298,11 @@ static void test_out_of_bounds(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces),        cmocka_unit_test(test_pads),
-        cmocka_unit_test(test_turns),         cmocka_unit_test(test_looked_up),
-        cmocka_unit_test(test_scattered),     cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_symbolic),      cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_out_of_bounds),
+        cmocka_unit_test(test_pieces),       cmocka_unit_test(test_pads),
+        cmocka_unit_test(test_turns),        cmocka_unit_test(test_looked_up),
+        cmocka_unit_test(test_scattered),    cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_convolutions), cmocka_unit_test(test_symbolic),
+        cmocka_unit_test(test_refused),      cmocka_unit_test(test_out_of_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

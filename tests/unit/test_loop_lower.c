@@ -137,6 +137,33 @@ static void test_products(void **state) {
     CHECK_ALL(cases);
 }
 
+/* The weight first; one filter a group leaves a sum like any other. */
+static void test_convolutions(void **state) {
+    static const struct lowered cases[] = {
+        {"%x: f32[2, 1, 3, 8], %w: f32[1, 4, 3, 5]",
+         "%y = convolve(%x, %w, [1], [2], [1], False, [8])",
+         "    v0 = load b1[0, i1, r0, r1] : f32\n"
+         "    v1 = index 0 <= i2 + r1 - 2 and i2 + r1 - 2 < 8 : bool\n"
+         "    v2 = load b0[i0, 0, r0, i2 + r1 - 2] if v1 : f32\n"
+         "    v3 = const 0 : f32\n    v4 = where(v1, v2, v3) : f32\n    v5 = mul(v0, v4) : f32\n"
+         "    v6 = reduce sum v5 : f32\n"},
+        {"%x: f32[2, 4, 1, 8], %w: f32[4, 1, 1, 2]",
+         "%y = convolve(%x, %w, [2], [0], [3], False, [3])",
+         "    v0 = load b1[i1, 0, 0, r0] : f32\n    v1 = load b0[i0, i1, 0, i2*2 + r0*3] : f32\n"
+         "    v2 = mul(v0, v1) : f32\n    v3 = reduce sum v2 : f32\n"},
+    };
+    CHECK_ALL(cases);
+    struct arena *a = arena_new();
+    struct loops *l = must_lower(a,
+                                 "graph(%x: f32[2, 1, 3, 8], %w: f32[1, 4, 3, 5], %v: f32[1, 1, 3, "
+                                 "5]) {\n %y = convolve(%x, %w, [1], [2], [1], False, [8])\n %z = "
+                                 "convolve(%x, %v, [1], [2], [1], False, [8])\n return %y, %z\n}\n",
+                                 "");
+    assert_true(l->nests.at[0].matmul);
+    assert_false(l->nests.at[1].matmul);
+    arena_free(a);
+}
+
 /* Every output is a buffer of its own, dense, and written: what is none of that is copied, and what
  * is returned again is there already. The elements of a reshape are those of what it shows, in the
  * same order. */
@@ -294,10 +321,11 @@ static void test_verify(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_views),      cmocka_unit_test(test_pointwise),
-        cmocka_unit_test(test_reductions), cmocka_unit_test(test_products),
-        cmocka_unit_test(test_outputs),    cmocka_unit_test(test_headings),
-        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_verify),
+        cmocka_unit_test(test_views),        cmocka_unit_test(test_pointwise),
+        cmocka_unit_test(test_reductions),   cmocka_unit_test(test_products),
+        cmocka_unit_test(test_convolutions), cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_headings),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_verify),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

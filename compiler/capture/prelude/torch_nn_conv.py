@@ -1,0 +1,150 @@
+"""torch.nn: layers of convolutions."""
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from _warpsmith import Parameter
+
+
+def _tuple(v, n):
+    return (v,) * n if isinstance(v, int) else tuple(v)
+
+
+class _Conv(nn.Module):
+    """Subclasses say over how many dimensions (n) they slide, and which function does it."""
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding,
+                 groups, bias, padding_mode, device, dtype):
+        super().__init__()
+        if groups <= 0:
+            raise ValueError('groups must be a positive integer')
+        if in_channels % groups:
+            raise ValueError('in_channels must be divisible by groups')
+        if out_channels % groups:
+            raise ValueError('out_channels must be divisible by groups')
+        if isinstance(padding, str) and padding not in ('same', 'valid'):
+            raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}")
+        if padding_mode not in ('zeros', 'reflect', 'replicate', 'circular'):
+            raise ValueError(f"padding_mode must be one of {{'zeros', 'reflect', 'replicate', 'circular'}}, "
+                             f"but got padding_mode='{padding_mode}'")
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.kernel_size, self.stride = _tuple(kernel_size, self.n), _tuple(stride, self.n)
+        self.padding = padding if isinstance(padding, str) else _tuple(padding, self.n)
+        self.dilation, self.transposed = _tuple(dilation, self.n), transposed
+        self.output_padding, self.groups, self.padding_mode = _tuple(output_padding, self.n), groups, padding_mode
+        if padding == 'same' and any([s != 1 for s in self.stride]):
+            raise ValueError("padding='same' is not supported for strided convolutions")
+        channels = (in_channels, out_channels // groups) if transposed else (out_channels, in_channels // groups)
+        self.weight = Parameter(torch.empty(*channels, *self.kernel_size, dtype=dtype))
+        self.bias = Parameter(torch.empty(out_channels, dtype=dtype)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        nn.init.kaiming_uniform_(self.weight, math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.weight.size(1) * math.prod(self.kernel_size))
+            nn.init.uniform_(self.bias, -bound, bound)
+
+    def _pads(self):
+        """[before, after] of the last dimension, then of the one before, as F.pad wants them."""
+        before = after = self.padding
+        if self.padding == 'valid':
+            before = after = (0,) * self.n
+        if self.padding == 'same':
+            before, after = F.same_padding(self.kernel_size, self.dilation)
+        return [v for b, a in zip(before[::-1], after[::-1]) for v in (b, a)]
+
+    def forward(self, input):
+        padding = self.padding
+        if self.padding_mode != 'zeros':
+            input, padding = F.pad(input, self._pads(), self.padding_mode), 0
+        return self._convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+    def extra_repr(self):
+        text = f'{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}'
+        for name, usual in (('padding', 0), ('dilation', 1), ('output_padding', 0)):
+            value = getattr(self, name)
+            if value != (usual,) * self.n:
+                text += f', {name}={value}'
+        if self.groups != 1:
+            text += f', groups={self.groups}'
+        if self.bias is None:
+            text += ', bias=False'
+        if self.padding_mode != 'zeros':
+            text += f', padding_mode={self.padding_mode}'
+        return text
+
+
+class _Forward(_Conv):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
+                 padding_mode='zeros', device=None, dtype=None):
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, False, 0, groups, bias,
+                         padding_mode, device, dtype)
+
+
+class Conv1d(_Forward):
+    n = 1
+
+    def _convolve(self, *args):
+        return F.conv1d(*args)
+
+
+class Conv2d(_Forward):
+    n = 2
+
+    def _convolve(self, *args):
+        return F.conv2d(*args)
+
+
+class Conv3d(_Forward):
+    n = 3
+
+    def _convolve(self, *args):
+        return F.conv3d(*args)
+
+
+class _Transposed(_Conv):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1,
+                 bias=True, dilation=1, padding_mode='zeros', device=None, dtype=None):
+        if padding_mode != 'zeros':
+            raise ValueError('Only "zeros" padding mode is supported for ' + type(self).__name__)
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, True, output_padding,
+                         groups, bias, padding_mode, device, dtype)
+
+    def _padding_for(self, input, output_size):
+        """The output_padding that makes the result of that size."""
+        least = [(s - 1) * t - 2 * p + d * (k - 1) + 1 for s, t, p, d, k in
+                 zip(input.shape[-self.n:], self.stride, self.padding, self.dilation, self.kernel_size)]
+        more = [s - l for s, l in zip(list(output_size)[-self.n:], least)]
+        for m, stride in zip(more, self.stride):
+            if not 0 <= m < stride:
+                most = [l + t - 1 for l, t in zip(least, self.stride)]
+                raise ValueError(f'requested an output size of {output_size}, but valid sizes range from {least} to '
+                                 f'{most} (for an input of {input.shape[2:]})')
+        return more
+
+    def forward(self, input, output_size=None):
+        more = self.output_padding if output_size is None else self._padding_for(input, output_size)
+        return self._convolve(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
+
+
+class ConvTranspose1d(_Transposed):
+    n = 1
+
+    def _convolve(self, *args):
+        return F.conv_transpose1d(*args)
+
+
+class ConvTranspose2d(_Transposed):
+    n = 2
+
+    def _convolve(self, *args):
+        return F.conv_transpose2d(*args)
+
+
+class ConvTranspose3d(_Transposed):
+    n = 3
+
+    def _convolve(self, *args):
+        return F.conv_transpose3d(*args)

@@ -1,0 +1,113 @@
+/* eval_convolution.c: convolutions by their definition, as sums in double.
+ *
+ * Position o of the shorter side, tap k and position i of the longer side belong together where
+ * i = o*stride - padding + k*dilation. A convolution reads at i and adds at o; a transposed one
+ * reads at o and adds at i. */
+#include <string.h>
+
+#include "graph/eval.h"
+
+struct convolution {
+    bool transposed;
+    int64_t batch, groups, channels, filters; /* of a group */
+    int64_t in[3], out[3], taps[3];           /* missing dimensions in front are 1 */
+    int64_t stride[3], padding[3], dilation[3];
+    int64_t by_filter, by_channel; /* strides of the weight, within a group, in elements */
+};
+
+static int64_t volume(const int64_t *size) { return size[0] * size[1] * size[2]; }
+
+static int64_t entry(const struct job *j, int arg, int k) {
+    const struct arg *a = &j->node->args[arg];
+    return ex_value(j->g->ex, a->ints.at[a->ints.n == 1 ? 0 : k]);
+}
+
+/* The last n dimensions of both operands and of the result, and arguments `first` to first + 2. */
+static void set_slides(struct convolution *c, const struct job *j, int n, int first) {
+    for (int k = 0; k < 3; k++) {
+        int at = k - (3 - n);
+        c->in[k] = c->out[k] = c->taps[k] = c->stride[k] = c->dilation[k] = 1;
+        c->padding[k] = 0;
+        if (at < 0) continue;
+        c->in[k] = j->in[0]->size[j->in[0]->rank - n + at];
+        c->taps[k] = j->in[1]->size[j->in[1]->rank - n + at];
+        c->out[k] = j->out->size[j->out->rank - n + at];
+        c->stride[k] = entry(j, first, at);
+        c->padding[k] = entry(j, first + 1, at);
+        c->dilation[k] = entry(j, first + 2, at);
+    }
+}
+
+/* y += tap * x, over all pairs of positions that belong to tap k. */
+static void add_tap(const struct convolution *c, const int64_t *k, double tap, const double *x,
+                    double *y) {
+    const int64_t *small = c->transposed ? c->in : c->out;
+    const int64_t *large = c->transposed ? c->out : c->in;
+    int64_t off[3];
+    for (int d = 0; d < 3; d++) off[d] = k[d] * c->dilation[d] - c->padding[d];
+    for (int64_t a = 0; a < small[0]; a++)
+        for (int64_t b = 0; b < small[1]; b++) {
+            int64_t i = a * c->stride[0] + off[0], l = b * c->stride[1] + off[1];
+            if (i < 0 || i >= large[0] || l < 0 || l >= large[1]) continue;
+            int64_t at = (i * large[1] + l) * large[2], row = (a * small[1] + b) * small[2];
+            for (int64_t e = 0; e < small[2]; e++) {
+                int64_t m = e * c->stride[2] + off[2];
+                if (m < 0 || m >= large[2]) continue;
+                if (c->transposed)
+                    y[at + m] += tap * x[row + e];
+                else
+                    y[row + e] += tap * x[at + m];
+            }
+        }
+}
+
+/* One filter of one group, of one image. */
+static void add_plane(const struct convolution *c, const double *x, const double *w, double *y) {
+    for (int64_t channel = 0; channel < c->channels; channel++)
+        for (int64_t t = 0; t < volume(c->taps); t++) {
+            int64_t k[3] = {t / (c->taps[1] * c->taps[2]), t / c->taps[2] % c->taps[1],
+                            t % c->taps[2]};
+            add_tap(c, k, w[channel * c->by_channel + t], x + channel * volume(c->in), y);
+        }
+}
+
+static void convolve(const struct convolution *c, const double *x, const double *w, double *y) {
+    int64_t group = c->filters * c->channels * volume(c->taps);
+    memset(y, 0, (size_t)(c->batch * c->groups * c->filters * volume(c->out)) * sizeof *y);
+#pragma omp parallel for schedule(dynamic)
+    for (int64_t p = 0; p < c->batch * c->groups * c->filters; p++) {
+        int64_t filter = p % c->filters, image = p / c->filters; /* of a group */
+        add_plane(c, x + image * c->channels * volume(c->in),
+                  w + image % c->groups * group + filter * c->by_filter, y + p * volume(c->out));
+    }
+}
+
+void eval_convolve(const struct job *j) {
+    const struct cell *x = j->in[0], *w = j->in[1];
+    struct convolution c = {.transposed = j->node->args[5].b,
+                            .batch = x->size[0],
+                            .groups = x->size[1],
+                            .channels = x->size[2],
+                            .filters = w->size[1]};
+    set_slides(&c, j, x->rank - 3, 2);
+    c.by_channel = volume(c.taps);
+    c.by_filter = c.channels * c.by_channel;
+    convolve(&c, x->v, w->v, j->out->v);
+}
+
+void eval_convolution(const struct job *j) {
+    const struct cell *x = j->in[0], *w = j->in[1], *bias = j->in[2], *out = j->out;
+    const struct arg *a = j->node->args;
+    int n = (int)arg_number(j->g, &a[9]);
+    struct convolution c = {.transposed = a[6].b,
+                            .batch = x->rank == n + 2 ? x->size[0] : 1,
+                            .groups = (int64_t)arg_number(j->g, &a[8])};
+    c.channels = x->size[x->rank - n - 1] / c.groups;
+    c.filters = out->size[out->rank - n - 1] / c.groups;
+    set_slides(&c, j, n, 3);
+    c.by_filter = c.by_channel = volume(c.taps);
+    *(c.transposed ? &c.by_channel : &c.by_filter) *= w->size[1];
+    convolve(&c, x->v, w->v, out->v);
+    for (int64_t i = 0; bias && i < out->n; i++)
+        out->v[i] += bias->v[i / volume(c.out) % (c.groups * c.filters)];
+}

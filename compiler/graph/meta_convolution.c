@@ -1,0 +1,137 @@
+/* meta_convolution.c: sizes of convolutions.
+ *
+ *   convolution  [N, C, 8, 8] with [F, C, 3, 3], stride 2, padding 1  -> [N, F, 4, 4]
+ *   transposed   [N, C, 4, 4] with [C, F, 3, 3], stride 2, padding 1  -> [N, F, 7, 7] */
+#include "graph/meta_shape.h"
+
+static const char *text(const struct infer *in, ex e) { return ex_str(in->g->arena, in->g->ex, e); }
+
+/* ---- the product: everything is said by its arguments ---------------------------------------- */
+
+bool shape_convolve(const struct infer *in, struct meta *out) {
+    const struct meta *x = infer_meta(in, 0), *w = infer_meta(in, 1);
+    uint32_t n = in->args[2].ints.n;
+    if (n < 1 || n > 3 || x->rank != 3 + (int)n || w->rank != x->rank)
+        return infer_fail(in, "%s and %s do not fit %u sliding dimensions", infer_shape(in, x),
+                          infer_shape(in, w), n);
+    if (x->size[1] != w->size[0] || x->size[2] != w->size[2])
+        return infer_fail(in, "groups and channels of %s and %s differ", infer_shape(in, x),
+                          infer_shape(in, w));
+    for (int i = 2; i <= 6; i++)
+        if (i != 5 && in->args[i].ints.n != n)
+            return infer_fail(in, "%s needs one entry for each sliding dimension",
+                              in->op->params[i].name);
+    append(out, x->size[0], EX_NONE);
+    append(out, x->size[1], EX_NONE);
+    append(out, w->size[1], EX_NONE);
+    for (uint32_t k = 0; k < n; k++) append(out, in->args[6].ints.at[k], EX_NONE);
+    return true;
+}
+
+/* ---- what users call ------------------------------------------------------------------------- */
+
+enum { X, W, BIAS, STRIDE, PADDING, DILATION, TRANSPOSED, OUTPUT_PADDING, GROUPS, SPATIAL };
+
+static bool need_ranks(const struct infer *in, int n) {
+    const struct meta *x = infer_meta(in, X), *w = infer_meta(in, W);
+    if (n < 1 || n > 3) return infer_fail(in, "1 to 3 dimensions slide, not %d", n);
+    if (w->rank != n + 2)
+        return infer_fail(in, "expected a %dD weight for a convolution of %dD, but got %s", n + 2,
+                          n, infer_shape(in, w));
+    if (x->rank != n + 1 && x->rank != n + 2)
+        return infer_fail(in,
+                          "Expected %dD (unbatched) or %dD (batched) input to conv%s%dd, but got "
+                          "input of size: %s",
+                          n + 1, n + 2, in->args[TRANSPOSED].b ? "_transpose" : "", n,
+                          infer_shape(in, x));
+    return true;
+}
+
+static bool need_numbers(const struct infer *in, uint32_t n) {
+    for (int i = STRIDE; i <= OUTPUT_PADDING; i++)
+        if (i != TRANSPOSED && !infer_entries(in, i, n, false)) return false;
+    for (uint32_t k = 0; k < n; k++) {
+        int64_t stride = infer_entry(in, STRIDE, k, 1), dilation = infer_entry(in, DILATION, k, 1);
+        int64_t more = infer_entry(in, OUTPUT_PADDING, k, 0);
+        if (stride < 1) return infer_fail(in, "non-positive stride is not supported");
+        if (dilation < 1) return infer_fail(in, "dilation should be greater than zero");
+        if (infer_entry(in, PADDING, k, 0) < 0)
+            return infer_fail(in, "negative padding is not supported");
+        if (more < 0 || (more && more >= stride && more >= dilation))
+            return infer_fail(in,
+                              "output padding must be smaller than either stride or dilation, but "
+                              "got output_padding %lld, stride %lld and dilation %lld",
+                              (long long)more, (long long)stride, (long long)dilation);
+    }
+    return true;
+}
+
+/* Channels of the input, the weight and the bias fit; *filters is how many the result has. */
+static bool need_channels(const struct infer *in, int n, ex *filters) {
+    struct exprs *p = in->g->ex;
+    const struct meta *x = infer_meta(in, X), *w = infer_meta(in, W);
+    bool transposed = in->args[TRANSPOSED].b;
+    ex have = x->size[x->rank - n - 1], groups = in->args[GROUPS].i;
+    int64_t g, first;
+    if (!ex_is_const(p, groups, &g) || g < 1)
+        return infer_fail(in, "groups must be a positive constant, not %s", text(in, groups));
+    if (!ex_is_const(p, w->size[0], &first) || first % g || first < g)
+        return infer_fail(in, "Given groups=%lld, weight of size %s cannot be divided into them",
+                          (long long)g, infer_shape(in, w));
+    ex want = transposed ? w->size[0] : ex_mul(p, w->size[1], groups);
+    *filters = transposed ? ex_mul(p, w->size[1], groups) : w->size[0];
+    if (have != want)
+        return infer_fail(in,
+                          "Given groups=%lld, weight of size %s, expected input%s to have %s "
+                          "channels, but got %s channels instead",
+                          (long long)g, infer_shape(in, w), infer_shape(in, x), text(in, want),
+                          text(in, have));
+    const struct meta *b = in->args[BIAS].kind == ARG_NODE ? infer_meta(in, BIAS) : NULL;
+    if (b && (b->rank != 1 || b->size[0] != *filters))
+        return infer_fail(in,
+                          "Given weight of size %s, expected bias to be 1-dimensional with %s "
+                          "elements, but got bias of size %s instead",
+                          infer_shape(in, w), text(in, *filters), infer_shape(in, b));
+    return true;
+}
+
+/* How many elements dimension k of the result has. */
+static bool slid(const struct infer *in, uint32_t k, ex size, ex kernel, ex *out) {
+    struct exprs *p = in->g->ex;
+    int64_t taps, lo, hi, stride = infer_entry(in, STRIDE, k, 1);
+    int64_t padding = infer_entry(in, PADDING, k, 0), more = infer_entry(in, OUTPUT_PADDING, k, 0);
+    if (!ex_is_const(p, kernel, &taps) || taps < 1)
+        return infer_fail(in, "kernel sizes must be positive constants, not %s", text(in, kernel));
+    int64_t span = infer_entry(in, DILATION, k, 1) * (taps - 1) + 1;
+    if (in->args[TRANSPOSED].b) {
+        ex moved = ex_mul(p, ex_sub(p, size, constant(in, 1)), constant(in, stride));
+        *out = ex_add(p, moved, constant(in, span + more - 2 * padding));
+        ex_range(p, *out, &lo, &hi);
+        return lo > 0 || infer_fail(in, "the result would have size %s in a dimension of input %s",
+                                    text(in, *out), infer_shape(in, infer_meta(in, X)));
+    }
+    ex room = ex_add(p, size, constant(in, 2 * padding - span));
+    ex_range(p, room, &lo, &hi);
+    *out = ex_add(p, ex_div(p, room, constant(in, stride)), constant(in, 1));
+    return lo >= 0 ||
+           infer_fail(in,
+                      "Calculated padded input size: %s. Kernel size: %lld. Kernel size "
+                      "can't be greater than actual input size",
+                      text(in, ex_add(p, size, constant(in, 2 * padding))), (long long)span);
+}
+
+bool shape_convolution(const struct infer *in, struct meta *out) {
+    const struct meta *x = infer_meta(in, X), *w = infer_meta(in, W);
+    int n = (int)ex_value(in->g->ex, in->args[SPATIAL].i);
+    ex filters = EX_NONE;
+    if (!need_ranks(in, n) || !need_numbers(in, (uint32_t)n) || !need_channels(in, n, &filters))
+        return false;
+    if (x->rank == n + 2) append(out, x->size[0], EX_NONE);
+    append(out, filters, EX_NONE);
+    for (int k = 0; k < n; k++) {
+        ex size = EX_NONE;
+        if (!slid(in, (uint32_t)k, x->size[x->rank - n + k], w->size[2 + k], &size)) return false;
+        append(out, size, EX_NONE);
+    }
+    return true;
+}

@@ -1,0 +1,109 @@
+/* product.c: MATMUL nodes as nests: sums of products of two factors.
+ *
+ *   %m: f32[5, 3] = mm(%a, %b)             b2[i0: 5, i1: 3] = f32 mm, reduce r0: 8
+ *                                              v0 = load b0[i0, r0] : f32
+ *                                              v1 = load b1[r0, i1] : f32
+ *                                              v2 = mul(v0, v1) : f32
+ *                                              v3 = reduce sum v2 : f32
+ *   %c: f32[2, 1, 4, 6] = convolve(        b2[i0: 2, i1: 4, i2: 6] = f32 convolve, reduce r0: 5
+ *       %x, %w, padding=[2], ...)              v0 = load b1[0, i1, 0, r0] : f32
+ *                                              v1 = index 0 <= i2 + r0 - 2 and ... < 6 : bool
+ *                                              v2 = load b0[i0, 0, 0, i2 + r0 - 2] if v1 : f32
+ *                                              v3 = where(v1, v2, 0) : f32
+ *                                              v4 = mul(v0, v3) : f32 ...
+ *
+ * Where each factor has indices of its own the nest is marked, for tiles of both; else (an outer
+ * product, one filter a group) it is arithmetic like any other. */
+#include "loop/lower_impl.h"
+
+/* A new reduced index of that size; 0 where it has one element. */
+static ex reduced(struct lowering *w, struct nest *n, ex size) {
+    struct exprs *p = w->l->ex;
+    if (is_one(p, size)) return ex_const(p, 0);
+    ex k = ex_index(p, arena_printf(w->l->arena, "r%d", n->n_reduce), size);
+    return n->reduce[n->n_reduce++] = k;
+}
+
+/* The end of a nest: the sum of a * b, in opmath. */
+static void add_products(struct lowering *w, struct nest *n, enum dtype t, inst_id a, inst_id b) {
+    inst_id v = add_op(w, n, OP_MUL, dtype_opmath(t), a, b, NO_INST);
+    if (!n->n_reduce) return;
+    add_inst(
+        w, n,
+        (struct inst){
+            .kind = INST_REDUCE, .reduction = REDUCTION_SUM, .dtype = t, .n_args = 1, .args = {v}});
+}
+
+/* out[b, i, j] = sum over k of a[b, i, k] * c[b, k, j] */
+static void lower_matmul(struct lowering *w, node_id id) {
+    const struct node *x = &w->g->nodes.at[id];
+    struct nest n = begin_nest(w, id);
+    int rank = x->meta.rank, batch = rank - 2;
+    enum dtype t = x->meta.dtype;
+    ex k = reduced(w, &n, w->g->nodes.at[x->args[0].node].meta.size[rank - 1]);
+    ex ai[WS_MAX_RANK] = {0}, bi[WS_MAX_RANK] = {0};
+    for (int d = 0; d < batch; d++) ai[d] = bi[d] = n.out_index[d];
+    ai[batch] = n.out_index[batch];
+    ai[batch + 1] = bi[batch] = k;
+    bi[batch + 1] = n.out_index[batch + 1];
+    inst_id a = convert(w, &n, read_node(w, &n, x->args[0].node, ai, NO_INST), t);
+    inst_id b = convert(w, &n, read_node(w, &n, x->args[1].node, bi, NO_INST), t);
+    add_products(w, &n, t, a, b);
+    n.matmul = n.n_reduce > 0;
+    end_nest(w, &n, id);
+}
+
+/* ---- convolutions ---------------------------------------------------------------------------- */
+
+/* The position that output o and tap k of sliding dimension d look at; *inside: is there one? */
+static ex position(struct lowering *w, const struct node *x, int d, ex o, ex k, ex *inside) {
+    struct exprs *p = w->l->ex;
+    ex stride = x->args[2].ints.at[d], padding = x->args[3].ints.at[d];
+    ex size = w->g->nodes.at[x->args[0].node].meta.size[3 + d],
+       tap = ex_mul(p, k, x->args[4].ints.at[d]);
+    ex first = ex_const(p, 0), i;
+    if (x->args[5].b) {
+        int64_t lo, hi, step = ex_value(p, stride);
+        ex at = ex_sub(p, ex_add(p, o, padding), tap);
+        ex_range(p, at, &lo, &hi);
+        int64_t shift =
+            lo < 0 ? (-lo + step - 1) / step : 0; /* divisions are of what is positive */
+        at = ex_add(p, at, ex_const(p, shift * step));
+        *inside = ex_compare(p, EX_LE, ex_mod(p, at, stride), first);
+        i = ex_sub(p, ex_div(p, at, stride), ex_const(p, shift));
+    } else {
+        *inside = ex_const(p, 1);
+        i = ex_sub(p, ex_add(p, ex_mul(p, o, stride), tap), padding);
+    }
+    *inside = ex_and(p, *inside,
+                     ex_and(p, ex_compare(p, EX_LE, first, i), ex_compare(p, EX_LT, i, size)));
+    return is_one(p, size) ? first : i;
+}
+
+/* out[n, g, f, o] = sum over c and k of weight[g, f, c, k] * self[n, g, c, position of o and k].
+ * The weight comes first: its filters are the rows of a tile, and memory runs along the columns. */
+static void lower_convolve(struct lowering *w, node_id id) {
+    struct exprs *p = w->l->ex;
+    const struct node *x = &w->g->nodes.at[id];
+    const struct meta *m = &w->g->nodes.at[x->args[1].node].meta;
+    struct nest n = begin_nest(w, id);
+    enum dtype t = x->meta.dtype;
+    ex filter = n.out_index[2], c = reduced(w, &n, m->size[2]), condition = ex_const(p, 1);
+    ex at[WS_MAX_RANK] = {n.out_index[0], n.out_index[1], c};
+    ex wi[WS_MAX_RANK] = {n.out_index[1], filter, c};
+    for (int d = 0; 3 + d < x->meta.rank; d++) {
+        ex inside;
+        wi[3 + d] = reduced(w, &n, m->size[3 + d]);
+        at[3 + d] = position(w, x, d, n.out_index[3 + d], wi[3 + d], &inside);
+        condition = ex_and(p, condition, inside);
+    }
+    inst_id a = convert(w, &n, read_node(w, &n, x->args[1].node, wi, NO_INST), t);
+    inst_id b = convert(w, &n, read_or_fill(w, &n, x->args[0].node, at, condition, 0), t);
+    add_products(w, &n, t, a, b);
+    n.matmul = n.n_reduce > 0 && !is_one(p, m->size[1]);
+    end_nest(w, &n, id);
+}
+
+void lower_product(struct lowering *w, node_id id) {
+    (w->g->nodes.at[id].op == OP_CONVOLVE ? lower_convolve : lower_matmul)(w, id);
+}
