@@ -54,7 +54,8 @@ static bool stores_along_window(const struct builder *w) {
     return false;
 }
 
-/* Floats that lie as C's vectors take them, along the innermost axis, and operators of these. */
+/* Floats that lie as C's vectors take them, along the innermost axis, or are one number for all of
+ * it; and operators of these. */
 static bool goes_by_vectors(const struct builder *w) {
     enum { LEAST = 16 };
     const struct kernel *k = w->k;
@@ -64,7 +65,8 @@ static bool goes_by_vectors(const struct builder *w) {
         return false;
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
-        int64_t step = x->kind == INST_LOAD ? step_along(k, x->index, inner) : 1;
+        bool along = x->kind == INST_LOAD && ex_uses(k->ex, x->index, inner);
+        int64_t step = along ? step_along(k, x->index, inner) : 1;
         if (x->dtype != DT_F32 && x->dtype != DT_BOOL) return false;
         if (x->kind == INST_LOAD && (x->dtype != DT_F32 || step < 1 || step > 2)) return false;
         if (x->kind == INST_OP && !op_takes_vectors(x->op)) return false;

@@ -67,23 +67,46 @@ static inst_id add_integer(struct lowering *w, struct nest *n, const struct node
 
 /* ---- views: index of the view -> index of what it views -------------------------------------- */
 
-/* The number of the element at `index`, in row-major order. */
-static ex row_major(struct exprs *p, const struct meta *m, const ex *index) {
+/* The number of the element at `index` among those of dimensions first .. end-1, row-major. */
+static ex flat_index(struct exprs *p, const struct meta *m, int first, int end, const ex *index) {
     ex flat = ex_const(p, 0);
-    for (int k = 0; k < m->rank; k++) flat = ex_add(p, ex_mul(p, flat, m->size[k]), index[k]);
+    for (int k = first; k < end; k++) flat = ex_add(p, ex_mul(p, flat, m->size[k]), index[k]);
     return flat;
 }
 
-/* Row-major reinterpretation: flatten `index` over `from`, split over `to`. None is empty:
- * decompose has made empty tensors constants. */
+static ex row_major(struct exprs *p, const struct meta *m, const ex *index) {
+    return flat_index(p, m, 0, m->rank, index);
+}
+
+/* Dimensions first .. end-1 of the index whose number is `flat`. */
+static void split_index(struct exprs *p, ex flat, const struct meta *to, int first, int end,
+                        ex *out) {
+    ex below = ex_const(p, 1);
+    for (int k = end - 1; k >= first; k--) {
+        ex q = ex_div(p, flat, below);
+        out[k] = is_one(p, to->size[k]) ? ex_const(p, 0)
+                 : k == first           ? q
+                                        : ex_mod(p, q, to->size[k]);
+        below = ex_mul(p, below, to->size[k]);
+    }
+}
+
+/* Row-major reinterpretation: flatten `index` over `from`, split over `to`, a run of dimensions
+ * after the other that hold as many elements. So a position that only its guard keeps inside, as a
+ * window's, stays one where its dimension does. None is empty: decompose has made empty tensors
+ * constants. */
 static void reshape_index(struct exprs *p, const struct meta *from, const ex *index,
                           const struct meta *to, ex *out) {
-    ex flat = row_major(p, from, index);
-    ex below = ex_const(p, 1);
-    for (int k = to->rank - 1; k >= 0; k--) {
-        ex q = ex_div(p, flat, below);
-        out[k] = is_one(p, to->size[k]) ? ex_const(p, 0) : k == 0 ? q : ex_mod(p, q, to->size[k]);
-        below = ex_mul(p, below, to->size[k]);
+    for (int f = from->rank, t = to->rank; t;) {
+        int f_end = f, t_end = t--;
+        ex held = to->size[t], seen = ex_const(p, 1);
+        while (seen != held && (f || t)) {
+            if (f && (!t || ex_hint(p, seen) <= ex_hint(p, held)))
+                seen = ex_mul(p, seen, from->size[--f]);
+            else
+                held = ex_mul(p, held, to->size[--t]);
+        }
+        split_index(p, flat_index(p, from, f, f_end, index), to, t, t_end, out);
     }
 }
 
@@ -513,5 +536,6 @@ struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d
     }
     for (uint32_t i = 0; i < g->outputs.n; i++) lower_output(&w, (int)i, g->outputs.at[i]);
     drop_unread(l);
+    loops_trim(l);
     return d->status == WS_OK ? l : NULL;
 }

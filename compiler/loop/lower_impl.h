@@ -47,6 +47,9 @@ static inline bool is_one(struct exprs *p, ex e) {
     return ex_is_const(p, e, &v) && v == 1;
 }
 
+/* trim.c: what is read of a tensor is a slice: that is all that is computed. */
+void loops_trim(struct loops *l);
+
 /* move.c, product.c: a MOVE node, a MATMUL node as a nest. */
 void lower_move(struct lowering *w, node_id id);
 void lower_product(struct lowering *w, node_id id);

@@ -164,6 +164,49 @@ static void test_convolutions(void **state) {
     arena_free(a);
 }
 
+/* Of what only a slice is read, only that is computed; of a scan what is before it, too. */
+static void test_trimmed(void **state) {
+    static const struct {
+        const char *inputs, *nodes, *first;
+    } cases[] = {
+        {"%x: f32[4, 9]", "%e = exp(%x) %s = slice(%e, 1, 2, 7) %y = neg(%s)",
+         "b1[i0: 4, i1: 5] = f32 e    # line 2\n    v0 = load b0[i0, i1 + 2] : f32\n    v1 = "
+         "exp(v0) : f32\n"},
+        {"%x: f32[4, 9]",
+         "%e = exp(%x) %s = slice(%e, 1, 2, 7) %t = slice(%s, 1, 1, 3) %y = neg(%t)",
+         "b1[i0: 4, i1: 2] = f32 e    # line 2\n    v0 = load b0[i0, i1 + 3] : f32\n    v1 = "
+         "exp(v0) : f32\n"},
+        {"%x: f32[4, 9]", "%e = cumsum(%x, 1) %s = slice(%e, 1, 2, 7) %y = neg(%s)",
+         "b1[i0: 4, i1: 7] = f32 e, scan i1    # line 2\n    v0 = load b0[i0, i1] : f32\n"
+         "    v1 = scan sum v0 : f32\n"},
+        {"%x: f32[4, 9]", "%e = cumsum(%x, 1) %s = slice(%e, 1, 0, 7) %y = neg(%s)",
+         "b1[i0: 4, i1: 7] = f32 e, scan i1    # line 2\n    v0 = load b0[i0, i1] : f32\n"
+         "    v1 = scan sum v0 : f32\n"},
+        /* two readers, and together all of it; every second one; windows */
+        {"%x: f32[4, 8]",
+         "%e = exp(%x) %s = slice(%e, 1, 0, 4) %t = slice(%e, 1, 4, 8) %y = mul(%s, %t)",
+         "b1[i0: 4, i1: 8] = f32 e    # line 2\n    v0 = load b0[i0, i1] : f32\n    v1 = exp(v0) : "
+         "f32\n"},
+        {"%x: f32[4, 9]", "%e = exp(%x) %s = slice(%e, 1, 1, 8, 2) %y = neg(%s)",
+         "b1[i0: 4, i1: 9] = f32 e    # line 2\n    v0 = load b0[i0, i1] : f32\n    v1 = exp(v0) : "
+         "f32\n"},
+        {"%x: f32[4, 9]", "%e = exp(%x) %s = windows(%e, [2], [2], [0], [1]) %y = amax(%s, [2])",
+         "b1[i0: 4, i1: 9] = f32 e    # line 2\n    v0 = load b0[i0, i1] : f32\n    v1 = exp(v0) : "
+         "f32\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct loops *l = must_lower(
+            a,
+            arena_printf(a, "graph(%s) {\n%s\n return %%y\n}\n", cases[i].inputs, cases[i].nodes),
+            "");
+        struct buf b = buf_new(a);
+        nest_print(&b, l, &l->nests.at[0]);
+        assert_string_equal(b.p, cases[i].first);
+        arena_free(a);
+    }
+}
+
 /* Every output is a buffer of its own, dense, and written: what is none of that is copied, and what
  * is returned again is there already. The elements of a reshape are those of what it shows, in the
  * same order. */
@@ -323,9 +366,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_views),        cmocka_unit_test(test_pointwise),
         cmocka_unit_test(test_reductions),   cmocka_unit_test(test_products),
-        cmocka_unit_test(test_convolutions), cmocka_unit_test(test_outputs),
-        cmocka_unit_test(test_headings),     cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_verify),
+        cmocka_unit_test(test_convolutions), cmocka_unit_test(test_trimmed),
+        cmocka_unit_test(test_outputs),      cmocka_unit_test(test_headings),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_verify),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

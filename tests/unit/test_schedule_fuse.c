@@ -80,14 +80,16 @@ static void test_shared_input(void **state) {
 /* A pointwise producer that is read at other indices than its own is computed where it is read. */
 static void test_inlining(void **state) {
     static const struct fusion cases[] = {
-        {"graph(%x: f32[8, 6]) {\n %a = exp(%x)\n %t = slice(%a, 1, 1, 5)\n %y = neg(%t)\n return "
+        {"graph(%x: f32[8, 6]) {\n %a = exp(%x)\n %t = slice(%a, 1, 1, 6, 2)\n %y = neg(%t)\n "
+         "return "
          "%y\n}\n",
          1,
          {"a  with  y: inlined"}},
         {"graph(%b: f32[6], %x: f32[8, 6]) {\n %e = exp(%b)\n %y = add(%x, %e)\n return %y\n}\n",
          1,
          {"e  with  y: inlined"}},
-        {"graph(%x: f32[8, 6]) {\n %a = exp(%x)\n %t = slice(%a, 1, 1, 5)\n %y = neg(%t)\n return "
+        {"graph(%x: f32[8, 6]) {\n %a = exp(%x)\n %t = slice(%a, 1, 1, 6, 2)\n %y = neg(%t)\n "
+         "return "
          "%a, %y\n}\n",
          2, /* somebody else wants all of it */
          {"a  with  y: not fused: iteration spaces differ"}},
