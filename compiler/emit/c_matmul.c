@@ -3,7 +3,8 @@
  * A task is a tile of m rows by n columns (n = tn, the SIMD width). The right factor is packed k
  * steps at a time into a panel b[k][tn]; blocks of tm rows keep tm*tn accumulators in registers:
  *
- *     for k0: pack b;  for i0 in rows, step tm:  for k: for i: acc[i][:] += a(i, k) * b[k][:] */
+ *     for k0: pack b;  for i0 in rows, step tm:
+ *         acc = 0;  for k: for i: acc[i][:] += a(i, k) * b[k][:];  sum += acc */
 #include "emit/impl.h"
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
@@ -19,24 +20,69 @@ static void put_pack(struct emitter *w, const char *t, int tn) {
     close_brace(w);
 }
 
-static void put_micro_kernel(struct emitter *w, const char *t, int tm, int tn) {
-    open_brace(w, "for (int i0 = 0; i0 < rows; i0 += %d)", tm);
-    line(w, "%s acc[%d][%d];", t, tm, tn);
+/* What the micro kernel holds in registers: vectors (prelude_vector.h) where a tile's columns are
+ * whole ones on any machine, as compilers keep an array of those in registers and not one of
+ * numbers; else numbers. */
+struct cells {
+    struct emitter *w;
+    bool vectors;
+    int tn;
+};
+
+static struct cells cells_of(struct emitter *w, int tn) {
+    enum { WIDEST = 16 };
+    bool floats = dtype_opmath(at(w, w->k->dot)->dtype) == DT_F32;
+    return (struct cells){.w = w, .vectors = floats && tn % WIDEST == 0, .tn = tn};
+}
+
+/* Cell j of a row of `array`, as a value. */
+static const char *cell(const struct cells *c, const char *array, const char *row) {
+    return arena_printf(c->w->arena,
+                        c->vectors ? "k_load_v(%s + %s * %d + j * K_LANES)" : "%s[%s * %d + j]",
+                        array, row, c->tn);
+}
+
+/* The statement for every cell of a row. */
+static void put_row_of_cells(const struct cells *c, const char *statement) {
+    if (c->vectors)
+        line(c->w, "#pragma GCC unroll %d", c->tn);
+    else
+        line(c->w, "#pragma omp simd");
+    line(c->w, "for (int j = 0; j < width; j++) %s", statement);
+}
+
+static void open_rows(struct emitter *w, int tm) {
+    line(w, "#pragma GCC unroll %d", tm);
     open_brace(w, "for (int i = 0; i < %d; i++)", tm);
-    line(w, "for (int j = 0; j < %d; j++) acc[i][j] = k0 ? sum[(i0 + i) * %d + j] : 0;", tn, tn);
+}
+
+/* A block of the depth is summed up by itself, and added to `sum` then: the error of a long sum
+ * grows with the blocks rather than with the terms. */
+static void put_micro_kernel(struct emitter *w, const char *t, int tm, int tn) {
+    struct cells c = cells_of(w, tn);
+    const char *sum = cell(&c, "sum", "(i0 + i)");
+    const char *total = arena_printf(w->arena, "k0 ? %s + acc[i][j] : acc[i][j]", sum);
+    open_brace(w, "for (int i0 = 0; i0 < rows; i0 += %d)", tm);
+    line(w, "enum { width = %d / %s };", tn, c.vectors ? "K_LANES" : "1");
+    line(w, "%s acc[%d][width];", c.vectors ? "k_v" : t, tm);
+    open_rows(w, tm);
+    put_row_of_cells(&c, c.vectors ? "acc[i][j] = k_splat(0);" : "acc[i][j] = 0;");
     close_brace(w);
     open_brace(w, "for (k_idx kk = 0; kk < depth; kk++)");
     line(w, "const k_idx r = k0 + kk;");
-    open_brace(w, "for (int i = 0; i < %d; i++)", tm);
+    open_rows(w, tm);
     line(w, "const k_idx m = m0 + i0 + i < nm ? m0 + i0 + i : nm - 1;");
     const char *name = put_expression(w, w->k->dot_a);
     line(w, "const %s left = (%s)%s;", t, t, name);
-    line(w, "#pragma omp simd");
-    line(w, "for (int j = 0; j < %d; j++) acc[i][j] += left * b[kk * %d + j];", tn, tn);
+    put_row_of_cells(&c, arena_printf(w->arena, "acc[i][j] += %s * %s;",
+                                      c.vectors ? "k_splat(left)" : "left", cell(&c, "b", "kk")));
     close_brace(w);
     close_brace(w);
-    open_brace(w, "for (int i = 0; i < %d; i++)", tm);
-    line(w, "for (int j = 0; j < %d; j++) sum[(i0 + i) * %d + j] = acc[i][j];", tn, tn);
+    open_rows(w, tm);
+    put_row_of_cells(
+        &c, c.vectors ? arena_printf(w->arena, "k_store_v(sum + (i0 + i) * %d + j * K_LANES, %s);",
+                                     tn, total)
+                      : arena_printf(w->arena, "%s = %s;", sum, total));
     close_brace(w);
     close_brace(w);
 }
