@@ -156,6 +156,7 @@ static expansion *const expand[OP_COUNT] = {
     [OP_ADAPTIVE_MAX_POOL] = expand_adaptive_pool,
     [OP_UPSAMPLE_NEAREST] = expand_resize,
     [OP_IM2COL] = expand_unfold,
+    [OP_CONVOLVE] = expand_convolve,
     [OP_CONVOLUTION] = expand_convolution,
     [OP_UNFOLD] = expand_tensor_unfold,
     [OP_ZEROS] = expand_fill,

@@ -1,8 +1,9 @@
 /* eval_convolution.c: convolutions by their definition, as sums in double.
  *
- * Position o of the shorter side, tap k and position i of the longer side belong together where
- * i = o*stride - padding + k*dilation. A convolution reads at i and adds at o; a transposed one
- * reads at o and adds at i. */
+ *   y[o] = sum over c and k of w[k] x[i]    where i = o*stride - padding + k*dilation, or where
+ *       transposed, i*stride - padding + k*dilation = o; x is 0 where there is no such i, and an
+ *       infinite weight makes NaN of that */
+#include <math.h>
 #include <string.h>
 
 #include "graph/eval.h"
@@ -38,25 +39,25 @@ static void set_slides(struct convolution *c, const struct job *j, int n, int fi
     }
 }
 
-/* y += tap * x, over all pairs of positions that belong to tap k. */
+/* Which position of dimension d output o and tap k look at; -1: none. */
+static int64_t position(const struct convolution *c, int d, int64_t o, int64_t k) {
+    int64_t i = c->transposed ? o + c->padding[d] - k * c->dilation[d]
+                              : o * c->stride[d] - c->padding[d] + k * c->dilation[d];
+    if (c->transposed) i = i < 0 || i % c->stride[d] ? -1 : i / c->stride[d];
+    return i < c->in[d] ? i : -1;
+}
+
+/* y += tap * x at the positions that tap k looks at. */
 static void add_tap(const struct convolution *c, const int64_t *k, double tap, const double *x,
                     double *y) {
-    const int64_t *small = c->transposed ? c->in : c->out;
-    const int64_t *large = c->transposed ? c->out : c->in;
-    int64_t off[3];
-    for (int d = 0; d < 3; d++) off[d] = k[d] * c->dilation[d] - c->padding[d];
-    for (int64_t a = 0; a < small[0]; a++)
-        for (int64_t b = 0; b < small[1]; b++) {
-            int64_t i = a * c->stride[0] + off[0], l = b * c->stride[1] + off[1];
-            if (i < 0 || i >= large[0] || l < 0 || l >= large[1]) continue;
-            int64_t at = (i * large[1] + l) * large[2], row = (a * small[1] + b) * small[2];
-            for (int64_t e = 0; e < small[2]; e++) {
-                int64_t m = e * c->stride[2] + off[2];
-                if (m < 0 || m >= large[2]) continue;
-                if (c->transposed)
-                    y[at + m] += tap * x[row + e];
-                else
-                    y[row + e] += tap * x[at + m];
+    for (int64_t a = 0; a < c->out[0]; a++)
+        for (int64_t b = 0; b < c->out[1]; b++, y += c->out[2]) {
+            int64_t i = position(c, 0, a, k[0]), j = position(c, 1, b, k[1]);
+            bool outside = i < 0 || j < 0;
+            if (outside && isfinite(tap)) continue;
+            for (int64_t e = 0; e < c->out[2]; e++) {
+                int64_t m = position(c, 2, e, k[2]);
+                y[e] += tap * (outside || m < 0 ? 0 : x[(i * c->in[1] + j) * c->in[2] + m]);
             }
         }
 }

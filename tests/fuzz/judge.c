@@ -295,17 +295,33 @@ static const char *node_wild(struct arena *a, const struct graph *g, node_id n,
     return i < 0 ? NULL : arena_printf(a, "%%%s: integer %.9g", x->name, v->v[i]);
 }
 
+/* A product of integers once more, of floats: what is left of one that overflows may look small. */
+static node_id product_in_floats(struct graph *g, node_id product) {
+    struct node n = g->nodes.at[product];
+    n.meta.dtype = DT_F64;
+    for (int i = 0; i < n.n_args; i++)
+        if (n.args[i].kind == ARG_DTYPE) n.args[i] = arg_none();
+    struct arg as[] = {n.args[0], arg_dtype(DT_F64)};
+    return product_of(g, &n, must_call(g, OP_CAST, as, 2), false);
+}
+
 const char *judge_wild(const struct judge *j) {
     struct graph *all = graph_like(j->g);
     node_id *map = NEW_ARRAY(j->a, node_id, j->g->nodes.n);
+    VEC(node_id) products = {0};
     for (uint32_t i = 0; i < j->g->nodes.n; i++) {
+        const struct node *n = &j->g->nodes.at[i];
         map[i] = graph_copy(all, j->g, i, map);
-        vec_push(j->a, &all->outputs, map[i]);
+        if ((n->op == OP_PROD || n->op == OP_CUMPROD) && dtype_is_int(n->meta.dtype))
+            vec_push(j->a, &products, product_in_floats(all, map[i]));
     }
+    for (node_id n = 0; n < all->nodes.n; n++) vec_push(j->a, &all->outputs, n);
     struct value *out = calloc(all->outputs.n, sizeof *out);
     struct diag d = diag_new(j->a);
     const char *wild = graph_eval(all, j->in, out, &d) ? NULL : d.text;
     for (node_id n = 0; n < all->nodes.n && !wild; n++) wild = node_wild(j->a, all, n, out);
+    for (uint32_t i = 0; i < products.n && !wild; i++)
+        if (find_wild(DT_I64, &out[products.at[i]], false) >= 0) wild = "a product of integers";
     for (node_id n = 0; n < all->nodes.n; n++) free(out[n].v);
     free(out);
     return wild;

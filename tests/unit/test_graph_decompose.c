@@ -278,6 +278,8 @@ static const struct {
      "convolution(%x, %w, %b, 2, 2, 1, True, 1, 2, 1)"},
     {"%x: bf16[2, 3, 7, 6], %w: bf16[4, 3, 3, 2], %b: bf16[4]", "convolution(%x, %w, %b)"},
     {"%x: f32[0, 3, 7, 6], %w: f32[4, 3, 3, 2]", "convolution(%x, %w)"},
+    {"%x: i64[2, 3, 7, 6], %w: i64[4, 3, 3, 2]", "convolution(%x, %w)"},
+    {"%x: i8[2, 3, 7, 6], %w: i8[4, 3, 3, 2]", "convolution(%x, %w)"},
     /* the primitives' own special cases */
     {"%x: f32[0], %y: f32[2, 3]", "cat([%x, %y], 1)"},
     {"%x: bf16[2, 3], %y: f32[0, 3]", "cat([%x, %y])"},
