@@ -114,7 +114,26 @@ static value_id expand_member(struct builder *w, const struct member *M, const s
     return expand_nest(w, n, from, to, count, row ? NO_GUARD : guard, across);
 }
 
-/* The value of buffer b at index, both in group axes, where `guard` holds. */
+/* Does nest n choose what it reads, as cat does? */
+static bool chooses(const struct nest *n) {
+    for (uint32_t i = 0; i < n->insts.n; i++)
+        if (n->insts.at[i].kind == INST_LOAD && n->insts.at[i].guarded) return true;
+    return false;
+}
+
+static bool is_inside(const struct builder *w, const struct meta *m, const ex *index) {
+    for (int d = 0; d < m->rank; d++) {
+        int64_t lo, hi, least, most;
+        ex_range(w->k->ex, index[d], &lo, &hi);
+        ex_range(w->k->ex, m->size[d], &least, &most);
+        if (lo < 0 || hi >= least) return false;
+    }
+    return true;
+}
+
+/* The value of buffer b at index, both in group axes, where `guard` holds. What itself chooses needs
+ * no guard of its reader's where it exists: of a chain of choices, as updates of a[i, j] are, each
+ * would have twice the guards of the one that reads it. */
 static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const ex *index,
                             value_id guard) {
     uint32_t nest = w->s->writer[b];
@@ -127,6 +146,9 @@ static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const 
         add_subscripts(w, &v);
         return number(w, v);
     }
+    if (guard != NO_GUARD && chooses(&w->l->nests.at[nest]) &&
+        is_inside(w, &w->l->buffers.at[b].meta, index))
+        guard = NO_GUARD;
     struct access key = {.buffer = b, .guard = guard};
     uint64_t id;
     memcpy(key.index, index, sizeof(ex) * w->l->buffers.at[b].meta.rank);
