@@ -268,7 +268,7 @@ void attribute_set(struct vm *vm, struct py o, const char *name, struct py v) {
         o.tensor->version++;
         return;
     }
-    if (o.kind == PY_TENSOR && !strcmp(name, "data") && v.kind == PY_TENSOR && vm->tracing) {
+    if (o.kind == PY_TENSOR && !strcmp(name, "data") && v.kind == PY_TENSOR) {
         tensor_set_data(vm, o, v);
         return;
     }

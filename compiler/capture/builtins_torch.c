@@ -161,15 +161,13 @@ NATIVE(replace) {
         t->tape = NULL;
         return v[0];
     }
-    v[0].tensor->node = tensor_node(vm, v[1]);
+    tensor_share(vm, v[0], v[1]);
     return v[0];
 }
 
-/* A parameter owns its memory from here on; the tensor it was made from can no longer be updated in
- * place. */
+/* A tensor of its own, of from's memory. */
 static struct py owned(struct vm *vm, struct py from, enum input_kind kind, bool grad) {
     struct tensor *t = need_tensor(vm, from);
-    t->storage->shared = true;
     struct py out;
     if (tensor_is_eager(vm, from)) {
         out = py_pointer(PY_TENSOR, NEW(vm->home, struct tensor));
@@ -178,7 +176,8 @@ static struct py owned(struct vm *vm, struct py from, enum input_kind kind, bool
         out.tensor->grad = NULL;
         out.tensor->id = ++vm->n_tensors;
     } else {
-        out = tensor_new(vm, tensor_node(vm, from));
+        out = tensor_new(vm, t->node);
+        tensor_share(vm, out, from);
     }
     out.tensor->kind = kind;
     out.tensor->requires_grad = grad;

@@ -196,8 +196,6 @@ void functional_write(struct vm *vm, struct py x, node_id value, bool unseen) {
     struct tensor *t = x.tensor;
     struct storage *s = functional_storage(vm, x);
     uint32_t n = t->graph == vm_graph(vm) ? t->n_steps : 0;
-    if (s->shared)
-        vm_refuse(vm, "updating a tensor in place that a parameter was made of is not supported");
     node_id *whole = NEW_ARRAY(vm->arena, node_id, n + 1);
     whole[0] = s->base;
     for (uint32_t i = 0; i + 1 < n; i++)

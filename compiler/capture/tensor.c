@@ -78,16 +78,29 @@ static struct meta input_meta(struct vm *vm, node_id node, node_id value) {
     return m;
 }
 
+/* The input that the tensor is; the number of inputs if it is none yet. A parameter is one of its
+ * own, even where it is of another's memory: its gradient is its own. */
+static uint32_t find_input(struct vm *vm, struct tensor *t) {
+    node_id node = functional_node(vm, t);
+    uint32_t i = 0;
+    for (; i < vm->init_tensors.n; i++) {
+        struct tensor *x = vm->init_tensors.at[i];
+        bool plain = t->kind == INPUT_ARG && x->kind == INPUT_ARG;
+        if (x == t || (plain && functional_node(vm, x) == node)) break;
+    }
+    return i;
+}
+
 static node_id input_of(struct vm *vm, struct py t) {
+    uint32_t i = find_input(vm, t.tensor);
+    if (i < vm->init_tensors.n)
+        return vm->init_storages.at[i] ? vm->init_storages.at[i]->base
+                                       : vm->graph->inputs.at[i].node;
     node_id node = functional_node(vm, t.tensor);
-    for (uint32_t i = 0; i < vm->init_nodes.n; i++)
-        if (vm->init_nodes.at[i] == node)
-            return vm->init_storages.at[i] ? vm->init_storages.at[i]->base
-                                           : vm->graph->inputs.at[i].node;
     node_id value = init_cast(vm, node);
     uint32_t init = vm->init_outputs.n;
     bool named = place_is_known(t.source); /* what no name leads to is a constant of forward() */
-    vec_push(vm->arena, &vm->init_nodes, node);
+    vec_push(vm->arena, &vm->init_tensors, t.tensor);
     vec_push(vm->arena, &vm->init_outputs, value);
     vec_push(vm->arena, &vm->init_storages, (struct storage *)NULL);
     vec_push(vm->arena, &vm->input_grad, t.tensor->requires_grad);
@@ -112,12 +125,8 @@ struct storage *functional_storage(struct vm *vm, struct py t) {
     if (t.tensor->graph == vm_graph(vm)) return t.tensor->storage;
     if (vm->trace) return trace_storage(vm, t);
     node_id input = tensor_node(vm, t);
-    for (uint32_t i = 0; i < vm->init_nodes.n; i++) {
-        if (vm->init_nodes.at[i] != t.tensor->node) continue;
-        struct storage **s = &vm->init_storages.at[i];
-        return *s ? *s : (*s = storage_new(vm, input));
-    }
-    WS_BUG("a tensor that is no input");
+    struct storage **s = &vm->init_storages.at[find_input(vm, t.tensor)];
+    return *s ? *s : (*s = storage_new(vm, input));
 }
 
 const struct meta *tensor_meta(struct vm *vm, struct py t) {
@@ -560,8 +569,22 @@ struct py tensor_assign(struct vm *vm, struct py x, struct py v) {
     return x;
 }
 
-/* The new memory must be v's alone: what else is updated in it would have to be seen in x. */
+void tensor_share(struct vm *vm, struct py x, struct py v) {
+    struct tensor *to = x.tensor, *from = v.tensor;
+    to->node = tensor_node(vm, v);
+    to->storage = functional_storage(vm, v);
+    to->seen = to->storage->version;
+    to->steps = from->steps;
+    to->n_steps = from->graph == to->graph ? from->n_steps : 0;
+}
+
+/* In forward x is what its input is made to be, so the new memory must be v's alone: what else is
+ * updated in it would have to be seen in x. */
 void tensor_set_data(struct vm *vm, struct py x, struct py v) {
+    if (!vm->tracing) {
+        tensor_share(vm, x, v);
+        return;
+    }
     if (!same_shape(tensor_meta(vm, x), tensor_meta(vm, v)) ||
         tensor_meta(vm, x)->dtype != tensor_meta(vm, v)->dtype)
         vm_refuse(vm, "assigning Tensor.data of another shape or type is not supported");

@@ -265,7 +265,6 @@ struct module {
  * ones is a node, and each tensor knows the steps of its view from there (functional.c). */
 struct storage {
     node_id base;         /* tracked: the value of all of it */
-    bool shared;          /* tracked: with a tensor that does not know */
     unsigned char *bytes; /* malloc'ed, owned by the VM (eager.c) */
     size_t size;
     uint32_t version; /* counts updates in place, of both kinds */

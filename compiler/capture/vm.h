@@ -113,7 +113,7 @@ struct vm {
 
     bool tracing;
     struct graph *init, *graph;
-    VEC(node_id) init_nodes;             /* init node behind input i of the captured graph */
+    VEC(struct tensor *) init_tensors;   /* of the init graph: what input i is */
     VEC(struct storage *) init_storages; /* of input i, once it may be updated in place */
     VEC(node_id) init_outputs;           /* the same after the cast that --dtype asks for */
     VEC(bool) input_grad;                /* requires_grad of input i */
@@ -242,6 +242,8 @@ bool selected_value(struct vm *vm, struct py x, struct py mask, struct py *v);
 const struct meta *selected_meta(struct vm *vm, struct py t);
 void selected_refuse(struct vm *vm) __attribute__((noreturn));
 void tensor_set_data(struct vm *vm, struct py x, struct py v); /* x.data = v, in a graph */
+/* x, which is of the graph that is built, becomes of v's memory, where v is. */
+void tensor_share(struct vm *vm, struct py x, struct py v);
 bool tensor_carries_gradient(struct vm *vm, node_id node);
 node_id tensor_detached(struct vm *vm, node_id node); /* node, where gradients end */
 /* -- functional.c: views and updates in place */

@@ -406,6 +406,21 @@ def kron(self, other):
     return (left * right).reshape([x * y for x, y in zip(a, b)])
 
 
+def matrix_power(self, n):
+    if n < 0:
+        refuse('matrix_power() of a negative power is not supported: there is no inverse')
+    if not n:
+        return torch.eye(self.shape[-1], dtype=self.dtype).expand(self.shape)
+    power = None
+    while n:
+        if n & 1:
+            power = self if power is None else power @ self
+        n >>= 1
+        if n:
+            self = self @ self
+    return power
+
+
 def tensordot(self, other, dims=2):
     if isinstance(dims, int):
         dims = (list(_range(self.ndim - dims, self.ndim)), list(_range(dims)))
@@ -810,6 +825,10 @@ def zero_(self):
 
 
 def fill_(self, value):
+    if isinstance(value, torch.Tensor):
+        if value.dim():
+            raise RuntimeError(f'fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions.')
+        return assign(self, value.to(self.dtype).expand(self.shape))
     return assign(self, torch.full_like(self, value))
 
 
