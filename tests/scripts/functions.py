@@ -49,6 +49,9 @@ show('made', torch.tril_indices(3, 4, -1), torch.triu_indices(3, 3), torch.logsp
      y.type(torch.CharTensor), y.type('torch.LongTensor'), y.type(torch.float16))
 show('trapezoid', torch.trapezoid(x), torch.trapz(x, dx=0.5, dim=0))
 show('meshgrid', *torch.meshgrid(y, y[1:], indexing='xy'), *torch.meshgrid(y, y[1:], indexing='ij'))
+show('pairs', torch.cartesian_prod(y, y[1:]), torch.cartesian_prod(y), torch.combinations(y), torch.combinations(y[:2], 3, True),
+     torch.combinations(y[:1]))
+show('powers', x[:, 1:].matrix_power(0), torch.matrix_power(x[:, :3], 1), torch.linalg.matrix_power(x[:, :3], 6))
 show('broadcast', *torch.broadcast_tensors(y, x[:, :1]))
 show('names of numpy', x.sum(axis=0), torch.mean(x, axis=1, keepdims=True), torch.exp(input=y))
 print(list(torch.broadcast_shapes((3, 1), (2, 1, 4))), torch.promote_types(torch.int64, torch.float16), torch.finfo(torch.float16).max,

@@ -6,13 +6,14 @@ from torch._tensor import squeeze, unbind, split, chunk, var, std, max, min, nor
 from torch._tensor import cummax, cummin, logcumsumexp
 from torch._tensor import sort, argsort, topk, kthvalue, median, quantile, conj
 from torch._tensor import div, divide, round, aminmax, fliplr, flipud, rot90, diff, trace, diag_embed, cross, kron
-from torch._tensor import tensordot, inner, nansum, nanmean, tensor_split, hsplit, vsplit, ravel, adjoint
+from torch._tensor import tensordot, inner, matrix_power, nansum, nanmean, tensor_split, hsplit, vsplit, ravel, adjoint
 from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, masked_select, msort, mode, argwhere, nonzero, diagonal
 from torch._tensor import unique, unique_consecutive
 from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, dist, renorm, is_complex
 from torch._conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from torch._tensor import dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli
 from torch._tensor import allclose, equal, isclose, positive, signbit, isposinf, isneginf, split_with_sizes, bincount
+from itertools import combinations as _combinations, combinations_with_replacement as _combinations_with_replacement
 
 _whole = type(0)  # int is a dtype here
 
@@ -300,6 +301,22 @@ def meshgrid(*tensors, indexing='ij'):
     if swap:
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
+
+
+def cartesian_prod(*tensors):
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack_(meshgrid(*tensors), -1).reshape(-1, len(tensors))
+
+
+def combinations(input, r=2, with_replacement=False):
+    if input.dim() != 1:
+        raise RuntimeError('Expect a 1D vector, but got shape ' + str(list(input.shape)))
+    if not r:
+        return input[:0]
+    pick = _combinations_with_replacement if with_replacement else _combinations
+    picked = list(zip(*pick(range(len(input)), r)))
+    return stack_([input[list(at)] for at in picked], 1) if picked else input.new_empty(0, r)
 
 
 def _einsum_terms(equation, operands):

@@ -1,6 +1,6 @@
 """torch.linalg: norms, and what is made of products. Decompositions are not there."""
 import torch
-from torch._tensor import cross, inner
+from torch._tensor import cross, inner, matrix_power
 from _warpsmith import op, refuse
 _vector_norm, diagonal = op('norm'), op('diagonal')
 
