@@ -100,6 +100,13 @@ bool depends(struct fuser *f, uint32_t reader, uint32_t writer) { /* directly */
     return f->needs[(size_t)reader * f->n + writer];
 }
 
+/* The reader comes behind the writer and all that this comes behind. */
+static void follow(struct fuser *f, uint32_t reader, uint32_t writer) {
+    bool *to = &f->follows[(size_t)reader * f->n], *from = &f->follows[(size_t)writer * f->n];
+    for (uint32_t k = 0; k < f->n; k++) to[k] |= from[k];
+    to[writer] = true;
+}
+
 /* What group g reads and whom it needs, while every nest is still a group of its own. */
 static void find_accesses(struct fuser *f, uint32_t g) {
     const struct nest *n = nest_at(f, g);
@@ -108,7 +115,9 @@ static void find_accesses(struct fuser *f, uint32_t g) {
         buffer_id b = n->insts.at[i].buffer;
         if (!group_reads(f, g, b)) vec_push(f->s->arena, &f->touched[g].list, b);
         f->reads[(size_t)g * f->l->buffers.n + b] = true;
-        if (f->s->writer[b] != NO_NEST) f->needs[(size_t)g * f->n + f->s->writer[b]] = true;
+        if (f->s->writer[b] == NO_NEST) continue;
+        f->needs[(size_t)g * f->n + f->s->writer[b]] = true;
+        follow(f, g, f->s->writer[b]);
     }
 }
 
@@ -128,28 +137,23 @@ static void join_accesses(struct fuser *f, uint32_t host, uint32_t guest) {
         f->gain[h < k ? h * n + k : k * n + h] = UNKNOWN;
     }
     f->needs[h * n + h] = false;
+    for (size_t k = 0; k < n; k++) f->follows[h * n + k] |= f->follows[g * n + k];
+    f->follows[h * n + h] = f->follows[h * n + g] = false;
+    for (uint32_t k = 0; k < n; k++)
+        if (f->follows[k * n + h] || f->follows[k * n + g]) follow(f, k, host);
 }
 
-/* Is there a path from -> ... -> at, the last of which is `to`, through a group that is neither?
- * Depth first with marks, from the end: whom a group needs lies side by side. */
-static bool path_through(struct fuser *f, uint32_t from, uint32_t to, uint32_t at, bool *marked) {
-    for (uint32_t k = 0; k < f->s->groups.n; k++) {
-        if (!depends(f, at, k) || !f->alive[k] || k == to || marked[k]) continue;
-        if (k == from) {
-            if (at != to) return true;
-            continue;
-        }
-        marked[k] = true;
-        if (path_through(f, from, to, k, marked)) return true;
-    }
+/* Does the reader need the writer by way of a third group? */
+static bool third_on_the_way(const struct fuser *f, uint32_t reader, uint32_t writer) {
+    for (uint32_t k = 0; k < f->n; k++)
+        if (f->needs[(size_t)reader * f->n + k] && f->follows[(size_t)k * f->n + writer] &&
+            f->alive[k])
+            return true;
     return false;
 }
 
 bool third_between(struct fuser *f, uint32_t a, uint32_t b) {
-    memset(f->marked, 0, sizeof(bool) * f->n);
-    bool ab = path_through(f, a, b, b, f->marked);
-    memset(f->marked, 0, sizeof(bool) * f->n);
-    return ab || path_through(f, b, a, a, f->marked);
+    return third_on_the_way(f, a, b) || third_on_the_way(f, b, a);
 }
 
 /* ---- unifying iteration spaces --------------------------------------------------------------- */
@@ -689,10 +693,10 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
         f.dims[d] = ex_index(l->ex, arena_printf(a, "$d%d", d), ex_const(l->ex, INT32_MAX));
     f.n = l->nests.n;
     f.alive = NEW_ARRAY(a, bool, f.n);
-    f.marked = NEW_ARRAY(a, bool, f.n);
     f.reads = NEW_ARRAY(a, bool, (size_t)f.n * l->buffers.n);
     f.touched = NEW_ARRAY(a, struct touched, f.n);
     f.needs = NEW_ARRAY(a, bool, (size_t)f.n *f.n);
+    f.follows = NEW_ARRAY(a, bool, (size_t)f.n *f.n);
     f.gain = NEW_ARRAY(a, int64_t, (size_t)f.n * f.n);
     for (uint32_t n = 0; n < f.n; n++) {
         start_group(&f, n);

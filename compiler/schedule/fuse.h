@@ -19,8 +19,8 @@ struct fuser {
     bool *reads;             /* [group][buffer] */
     struct touched *touched; /* per group: what it reads or writes, each once */
     bool *needs;             /* [group][group]: the first reads what the second writes */
+    bool *follows;           /* [group][group]: it does, or by way of others */
     int64_t *gain;   /* [a][b], a < b: bytes that merging them saves; 0: nothing, or refused */
-    bool *marked;    /* per group, scratch */
     struct map seen; /* log lines already written */
     ex dims[2 * WS_MAX_RANK]; /* for those of whoever reads, and reduces (copies.c) */
     struct map halves;        /* of an axis and a size: the two that it splits into (split.c) */

@@ -65,39 +65,40 @@ static const char *check_cover(const struct schedule *s) {
     return NULL;
 }
 
-/* The groups from the one that writes b to the last that reads it, both included. */
-static void find_life(const struct schedule *s, buffer_id b, uint32_t *born, uint32_t *dies) {
-    *born = *dies = s->group_of[s->writer[b]];
-    for (uint32_t k = 0; k < s->loops->nests.n; k++) {
-        const struct nest *n = &s->loops->nests.at[k];
-        for (uint32_t i = 0; i < n->insts.n; i++)
-            if (n->insts.at[i].kind == INST_LOAD && n->insts.at[i].buffer == b &&
-                s->group_of[k] > *dies)
-                *dies = s->group_of[k];
-    }
-}
-
 static bool lives_in_pool(const struct schedule *s, buffer_id b) {
     return s->loops->buffers.at[b].kind == BUFFER_TEMP && s->stored[b];
 }
 
-static bool clash(const struct schedule *s, buffer_id x, buffer_id y) {
-    uint32_t x_born, x_dies, y_born, y_dies;
-    find_life(s, x, &x_born, &x_dies);
-    find_life(s, y, &y_born, &y_dies);
-    return x_born <= y_dies && y_born <= x_dies &&
+/* Per buffer of the pool the last group that reads it, or the one that writes it. */
+static const uint32_t *find_ends(const struct schedule *s) {
+    const struct loops *l = s->loops;
+    uint32_t *end = NEW_ARRAY(s->arena, uint32_t, l->buffers.n);
+    for (buffer_id b = 0; b < l->buffers.n; b++)
+        if (lives_in_pool(s, b)) end[b] = s->group_of[s->writer[b]];
+    for (uint32_t k = 0; k < l->nests.n; k++)
+        for (uint32_t i = 0; i < l->nests.at[k].insts.n; i++) {
+            const struct inst *x = &l->nests.at[k].insts.at[i];
+            if (x->kind == INST_LOAD && s->group_of[k] > end[x->buffer])
+                end[x->buffer] = s->group_of[k];
+        }
+    return end;
+}
+
+static bool clash(const struct schedule *s, const uint32_t *end, buffer_id x, buffer_id y) {
+    return s->group_of[s->writer[x]] <= end[y] && s->group_of[s->writer[y]] <= end[x] &&
            s->offset[x] < s->offset[y] + (size_t)buffer_bytes(s->loops, y) &&
            s->offset[y] < s->offset[x] + (size_t)buffer_bytes(s->loops, x);
 }
 
 static const char *check_pool(const struct schedule *s) {
+    const uint32_t *end = find_ends(s);
     for (buffer_id x = 0; x < s->loops->buffers.n; x++) {
         if (!lives_in_pool(s, x)) continue;
         if (s->offset[x] + (size_t)buffer_bytes(s->loops, x) > s->pool_bytes)
             return arena_printf(s->arena, "S5: %s lies outside the pool",
                                 s->loops->buffers.at[x].name);
         for (buffer_id y = 0; y < x; y++)
-            if (lives_in_pool(s, y) && clash(s, x, y))
+            if (lives_in_pool(s, y) && clash(s, end, x, y))
                 return arena_printf(s->arena, "S5: %s and %s overlap in the pool",
                                     s->loops->buffers.at[y].name, s->loops->buffers.at[x].name);
     }
