@@ -38,6 +38,7 @@ struct expr *tree_expr(struct parser *p, enum expr_kind kind, struct place at);
 struct expr *parse_expression(struct parser *p);         /* no walrus, no star, no bare tuple */
 struct expr *parse_named_expression(struct parser *p);   /* also x := 1 */
 struct expr *parse_starred_expression(struct parser *p); /* also *x */
+struct expr *parse_starred_argument(struct parser *p);   /* of a call, where *x or y is *(x or y) */
 struct expr *parse_expressions(struct parser *p);        /* also a, *b */
 struct expr *parse_values(struct parser *p);             /* the same, or yield */
 struct expr *parse_disjunction(struct parser *p);        /* binds tighter than `if`: a or b */

@@ -248,7 +248,7 @@ static void parse_keyword(struct parser *p, struct expr *call) {
 /* A positional argument: x, *x, x := 1, or a generator without parentheses of its own, for which it
  * returns true. */
 static bool parse_positional(struct parser *p, struct expr *call) {
-    struct expr *arg = parse_starred_expression(p);
+    struct expr *arg = parse_starred_argument(p);
     const struct keyword *last = call->call.keywords.n ? &vec_last(&call->call.keywords) : NULL;
     if (arg->kind == E_STARRED) {
         bool unpacked = false;

@@ -203,14 +203,17 @@ struct expr *parse_named_expression(struct parser *p) {
     return e;
 }
 
-struct expr *parse_starred_expression(struct parser *p) {
+static struct expr *parse_starred(struct parser *p, struct expr *(*parse)(struct parser *)) {
     struct place from = token_peek(p)->at;
     if (!token_accept(p, T_MUL)) return parse_named_expression(p);
-    struct expr *value = parse_operand(p);
+    struct expr *value = parse(p);
     struct expr *e = tree_expr(p, E_STARRED, place_join(from, value->at));
     e->starred = value;
     return e;
 }
+
+struct expr *parse_starred_expression(struct parser *p) { return parse_starred(p, parse_operand); }
+struct expr *parse_starred_argument(struct parser *p) { return parse_starred(p, parse_expression); }
 
 bool starts_expression(const struct parser *p) {
     switch (token_peek(p)->kind) {

@@ -67,3 +67,16 @@ table = nn.Embedding(4, 2, padding_idx=1)
 table.weight.data.fill_(1.0)
 F.embedding(torch.tensor([0, 1, 1, 2]), table.weight, padding_idx=-3).sum().backward()
 show('padding', table.weight.grad)
+
+z = (torch.arange(30.0).reshape(5, 2, 3) * 1.7).sin().requires_grad_()
+labels = torch.tensor([[1, 1, 2], [2, 1, 2]])
+lengths = torch.tensor([3, 2])
+losses = [F.ctc_loss(z.log_softmax(-1), labels, torch.tensor([5, 4]), lengths),
+          nn.CTCLoss(reduction='sum', zero_infinity=True)(z.log_softmax(-1), labels, (2, 5), (3, 0)),
+          F.ctc_loss(z.log_softmax(-1), torch.tensor([0, 1, 0]), (4, 5), (1, 2), blank=2, reduction='none'),
+          F.ctc_loss(z[:, 0], labels[1], torch.tensor(5), torch.tensor(3))]
+show('ctc', *[loss.detach() for loss in losses])
+sum([loss.sum() for loss in losses]).backward()
+show('ctc', z.grad)
+show('sizes', x.new(2, 0), x.new([[1, 2]]), y.new(y.size()).fill_(3), y.new().resize_as_(n).zero_(), y.clone().resize_(2, 2),
+     y.clone().resize_([2]), torch.real(y).real, x.H, x.mH, y.repeat_interleave(2, output_size=8))

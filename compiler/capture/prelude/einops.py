@@ -108,3 +108,36 @@ def einsum(*args):
     left, _, right = pattern.partition('->')
     short = lambda term: ''.join([letters.get(name, name) for name in term.split()])
     return torch.einsum(','.join([short(term) for term in left.split(',')]) + '->' + short(right), *args[:-1])
+
+
+def _around_star(pattern):
+    """'b * d' -> 1, 1: how many dimensions are named before it and behind."""
+    names = pattern.split()
+    if names.count('*') != 1:
+        raise RuntimeError(f"einops: '{pattern}' has no single *")
+    before = names.index('*')
+    return before, len(names) - 1 - before
+
+
+def pack(tensors, pattern):
+    """Each with one dimension for those at *, one behind the other; and what was there."""
+    before, after = _around_star(pattern)
+    parts, shapes = [], []
+    for x in tensors:
+        if x.ndim < before + after:
+            raise RuntimeError(f"einops: '{pattern}' names {before + after} dimensions, the tensor has {list(x.shape)}")
+        end = x.ndim - after
+        shapes.append(x.shape[before:end])
+        parts.append(x.reshape([*x.shape[:before], math.prod(x.shape[before:end]), *x.shape[end:]]))
+    return torch.cat(parts, before), shapes
+
+
+def unpack(tensor, packed_shapes, pattern):
+    before, after = _around_star(pattern)
+    if tensor.ndim != before + 1 + after:
+        raise RuntimeError(f"einops: '{pattern}' names {before + 1 + after} dimensions, the tensor has {list(tensor.shape)}")
+    sizes = [-1 if -1 in shape else math.prod(shape) for shape in packed_shapes]
+    if -1 in sizes:
+        sizes[sizes.index(-1)] = tensor.shape[before] - sum(sizes) - 1
+    head, tail = tensor.shape[:before], tensor.shape[before + 1:]
+    return [x.reshape([*head, *shape, *tail]) for x, shape in zip(tensor.split(sizes, before), packed_shapes)]

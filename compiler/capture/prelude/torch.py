@@ -303,6 +303,10 @@ def meshgrid(*tensors, indexing='ij'):
     return tuple(grids)
 
 
+def real(input):
+    return input
+
+
 def cartesian_prod(*tensors):
     if len(tensors) == 1:
         return tensors[0]

@@ -985,6 +985,15 @@ class GaussianNLLLoss(Module):
         return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
 
 
+class CTCLoss(Module):
+    def __init__(self, blank=0, reduction='mean', zero_infinity=False):
+        self.blank, self.reduction, self.zero_infinity = blank, reduction, zero_infinity
+
+    def forward(self, log_probs, targets, input_lengths, target_lengths):
+        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction,
+                          self.zero_infinity)
+
+
 class NLLLoss(Module):
     def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'):
         self.weight, self.ignore_index, self.reduction = _buffer(weight), ignore_index, reduction

@@ -224,3 +224,53 @@ def affine_grid(theta, size, align_corners=None):
     x, y = torch.meshgrid(steps(w), steps(h), indexing='xy')
     points = torch.stack([x, y, torch.ones(h, w)], -1).reshape(1, h * w, 3)
     return (points @ theta.transpose(1, 2)).reshape(n, h, w, 2)
+
+
+def _log_of_sum(terms):
+    """logsumexp() of them, whose gradient is 0, not nan, where all are -inf."""
+    terms = torch.stack(terms)
+    most = terms.amax(0).detach()
+    none = most == -torch.inf
+    most = most.masked_fill(none, 0.0)
+    return (terms - most).exp().sum(0).masked_fill(none, 1.0).log().masked_fill(none, -torch.inf) + most
+
+
+def _labels(targets, lengths):
+    """A row for each sequence; what is behind its length is any label."""
+    if targets.ndim == 2:
+        return targets
+    begin = (lengths.cumsum(0) - lengths).unsqueeze(1)
+    return targets[(begin + torch.arange(len(targets))).clamp(max=len(targets) - 1)]
+
+
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction='mean', zero_infinity=False):
+    """Labels with blanks between them: at each step of time a path stays, goes on by one or, over a blank between two
+    labels that differ, by two. `path` has the logarithms of all ways to a place."""
+    if log_probs.ndim == 2:
+        loss = ctc_loss(log_probs.unsqueeze(1), targets.unsqueeze(0), [input_lengths], [target_lengths], blank, reduction,
+                        zero_infinity)
+        return loss.squeeze(0) if reduction == 'none' else loss
+    steps, batch, classes = log_probs.shape
+    ends, lengths = torch.as_tensor(input_lengths).reshape(-1), torch.as_tensor(target_lengths).reshape(-1)
+    targets = _labels(targets, lengths).to(torch.int64)
+    blanks = torch.full_like(targets, blank)
+    labels = pad(torch.stack([blanks, targets], 2).reshape(batch, -1), (0, 1), value=blank)
+    at = torch.arange(labels.shape[1])
+    skips = pad(labels[:, 2:] != labels[:, :-2], (2, 0), value=False)
+    score = log_probs.gather(2, labels.expand(steps, *labels.shape))
+    path = score[0].masked_fill(at > 1, -torch.inf)
+    for t in range(1, steps):
+        near = pad(path, (1, 0), value=-torch.inf)[:, :-1]
+        far = pad(path, (2, 0), value=-torch.inf)[:, :-2].masked_fill(~skips, -torch.inf)
+        path = torch.where((t < ends).unsqueeze(1), _log_of_sum([path, near, far]) + score[t], path)
+    last = (2 * lengths).unsqueeze(1)
+    at_label = path.gather(1, (last - 1).clamp(min=0)).masked_fill(last == 0, -torch.inf)
+    loss = -_log_of_sum([path.gather(1, last), at_label]).squeeze(1)
+    impossible = loss == torch.inf
+    # PyTorch's gradient takes log_probs for a log_softmax() of which it is the gradient, too.
+    within = torch.arange(steps).reshape(-1, 1, 1) < ends.reshape(1, -1, 1)
+    mass = (log_probs.exp() * within).sum([0, 2]).masked_fill(impossible, 0.0)
+    loss = loss + (mass - mass.detach())
+    if zero_infinity:
+        loss = loss.masked_fill(impossible, 0.0)
+    return (loss / lengths.clamp(min=1)).mean() if reduction == 'mean' else _reduced(loss, reduction)

@@ -475,6 +475,20 @@ def vsplit(self, indices_or_sections):
     return tensor_split(self, indices_or_sections, 0)
 
 
+def resize_(self, *size, memory_format=None):
+    size = size[0] if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
+    n = math.prod(size)
+    if n <= self.numel():
+        return reshaped(self, self.view(-1)[:n].view(size))
+    if self.numel():
+        refuse('resize_() that makes a tensor larger is not supported')
+    return reshaped(self, torch.empty(size, dtype=self.dtype))
+
+
+def resize_as_(self, other, memory_format=None):
+    return resize_(self, other.shape)
+
+
 def unsqueeze_(self, dim):
     return reshaped(self, _unsqueeze(self, dim))
 
@@ -714,6 +728,13 @@ def renorm(self, p, dim, maxnorm):
     return _where(n > maxnorm, self * (maxnorm / (n + 1e-7)), self)
 
 
+def new(self, *data, device=None):
+    sizes = data[0] if len(data) == 1 and isinstance(data[0], torch.Size) else data
+    if len(data) == 1 and isinstance(data[0], (list, tuple, torch.Tensor)) and sizes is data:
+        return torch.tensor(data[0], dtype=self.dtype)
+    return torch.empty(*sizes or [0], dtype=self.dtype)
+
+
 def new_tensor(self, data, dtype=None, device=None, requires_grad=False):
     return torch.tensor(data, dtype=dtype or self.dtype)
 
@@ -894,6 +915,7 @@ def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=
 
 device = property(lambda self: torch.device('cuda', 0) if on_cuda(self) else torch._device)
 is_cuda = property(on_cuda)
+real, H, mH = property(lambda self: self), property(lambda self: self.T), property(adjoint)
 grad = property(get_grad)
 
 

@@ -13,6 +13,7 @@ def only_keywords(*, scale: float = 1.0) -> float:
 def calls(f, args, options):
     f(1, x=2, y=3)
     f(*args)
+    f(*args or options)
     f(1, *args, 2, key=3, **options, last=4)
     return f(i for i in args)
 

@@ -3,7 +3,7 @@ places; patterns of einops."""
 import numpy as np
 import torch
 import torch.nn as nn
-from einops import rearrange, reduce, repeat
+from einops import pack, rearrange, reduce, repeat, unpack
 
 
 class Model(nn.Module):
@@ -27,7 +27,9 @@ class Model(nn.Module):
         c[c[:, 0] > 0.5] = 0.25
         d = rearrange(x, '(b h) (w c) -> b c h w', b=2, c=4)
         e = repeat(reduce(d, 'b c h w -> b c', 'mean'), 'b c -> b (c r)', r=2) + rearrange(d, 'b ... -> b (...)')[:, :8]
-        return a, b, c, d.exp(), e
+        packed, shapes = pack([d, e], 'b *')
+        f, g = unpack(packed + 1, shapes, 'b *')
+        return a, b, c, d.exp(), e, f * d, g
 
 
 def get_inputs():
