@@ -476,7 +476,36 @@ static struct py track(struct vm *vm, const struct builtin *b, const struct args
     return out;
 }
 
-struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a) {
+/* A loss's arguments with `reduction` for size_average and reduce, which were its names once. */
+static struct args name_reduction(struct vm *vm, enum op op, const struct args *a) {
+    const struct op_info *info = op_info(op);
+    struct args out = *a;
+    struct py average = py_none, reduce = py_none;
+    bool loss = false;
+    for (int i = 0; i < info->n_params; i++) loss |= !strcmp(info->params[i].name, "reduction");
+    if (!loss || !a->n_named) return out;
+    const char **names = NEW_ARRAY(vm->arena, const char *, a->n_named + 1);
+    struct py *named = NEW_ARRAY(vm->arena, struct py, a->n_named + 1);
+    out.n_named = 0;
+    for (uint32_t i = 0; i < a->n_named; i++) {
+        bool is_average = !strcmp(a->names[i], "size_average");
+        if (is_average) average = a->named[i];
+        if (!strcmp(a->names[i], "reduce")) reduce = a->named[i];
+        if (is_average || !strcmp(a->names[i], "reduce")) continue;
+        names[out.n_named] = a->names[i];
+        named[out.n_named++] = a->named[i];
+    }
+    out.names = names, out.named = named;
+    if (average.kind == PY_NONE && reduce.kind == PY_NONE) return out;
+    bool one = reduce.kind == PY_NONE || vm_truth(vm, reduce);
+    bool mean = average.kind == PY_NONE || vm_truth(vm, average);
+    names[out.n_named] = "reduction";
+    named[out.n_named++] = py_str(!one ? "none" : mean ? "mean" : "sum");
+    return out;
+}
+
+struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *given) {
+    struct args all = name_reduction(vm, b->op, given), *a = &all;
     for (uint32_t i = 0; i < a->n_named; i++)
         if (!strcmp(a->names[i], "out")) return into_out(vm, b, a, a->named[i]);
     check_sizes(vm, b->op, a);

@@ -9,6 +9,7 @@ import math
 import torch
 import torch.nn.functional as F
 import torch.nn.init as init
+from torch.nn.functional import _reduction
 from collections import _Named
 from torch._tensor import RemovableHandle as _RemovableHandle
 from _warpsmith import move, computes, set_grad_mode, Parameter, buffer, is_parameter, is_buffer, replace, refuse
@@ -879,7 +880,13 @@ class Unflatten(Module):
 
 class _Loss(Module):
     def __init__(self, size_average=None, reduce=None, reduction='mean'):
-        self.reduction = reduction
+        self.reduction = _reduction(size_average, reduce, reduction)
+
+
+class _WeightedLoss(_Loss):
+    def __init__(self, weight=None, size_average=None, reduce=None, reduction='mean'):
+        super().__init__(size_average, reduce, reduction)
+        self.weight = _buffer(weight)
 
 
 class MSELoss(_Loss):
@@ -899,7 +906,7 @@ class SoftMarginLoss(_Loss):
 
 class SmoothL1Loss(Module):
     def __init__(self, size_average=None, reduce=None, reduction='mean', beta=1.0):
-        self.reduction, self.beta = reduction, beta
+        self.reduction, self.beta = _reduction(size_average, reduce, reduction), beta
 
     def forward(self, input, target):
         return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
@@ -915,7 +922,7 @@ class HuberLoss(Module):
 
 class BCELoss(Module):
     def __init__(self, weight=None, size_average=None, reduce=None, reduction='mean'):
-        self.weight, self.reduction = _buffer(weight), reduction
+        self.weight, self.reduction = _buffer(weight), _reduction(size_average, reduce, reduction)
 
     def forward(self, input, target):
         return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
@@ -923,7 +930,8 @@ class BCELoss(Module):
 
 class BCEWithLogitsLoss(Module):
     def __init__(self, weight=None, size_average=None, reduce=None, reduction='mean', pos_weight=None):
-        self.weight, self.pos_weight, self.reduction = _buffer(weight), _buffer(pos_weight), reduction
+        self.weight, self.pos_weight = _buffer(weight), _buffer(pos_weight)
+        self.reduction = _reduction(size_average, reduce, reduction)
 
     def forward(self, input, target):
         return F.binary_cross_entropy_with_logits(input, target, self.weight, reduction=self.reduction,
@@ -932,7 +940,7 @@ class BCEWithLogitsLoss(Module):
 
 class KLDivLoss(Module):
     def __init__(self, size_average=None, reduce=None, reduction='mean', log_target=False):
-        self.reduction, self.log_target = reduction, log_target
+        self.reduction, self.log_target = _reduction(size_average, reduce, reduction), log_target
 
     def forward(self, input, target):
         return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
@@ -940,7 +948,7 @@ class KLDivLoss(Module):
 
 class HingeEmbeddingLoss(Module):
     def __init__(self, margin=1.0, size_average=None, reduce=None, reduction='mean'):
-        self.margin, self.reduction = margin, reduction
+        self.margin, self.reduction = margin, _reduction(size_average, reduce, reduction)
 
     def forward(self, input, target):
         return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
@@ -948,7 +956,7 @@ class HingeEmbeddingLoss(Module):
 
 class MarginRankingLoss(Module):
     def __init__(self, margin=0.0, size_average=None, reduce=None, reduction='mean'):
-        self.margin, self.reduction = margin, reduction
+        self.margin, self.reduction = margin, _reduction(size_average, reduce, reduction)
 
     def forward(self, input1, input2, target):
         return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
@@ -961,7 +969,8 @@ class CosineEmbeddingLoss(MarginRankingLoss):
 
 class TripletMarginLoss(Module):
     def __init__(self, margin=1.0, p=2.0, eps=1e-6, swap=False, size_average=None, reduce=None, reduction='mean'):
-        self.margin, self.p, self.eps, self.swap, self.reduction = margin, p, eps, swap, reduction
+        self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
+        self.reduction = _reduction(size_average, reduce, reduction)
 
     def forward(self, anchor, positive, negative):
         return F.triplet_margin_loss(anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps,
@@ -970,7 +979,8 @@ class TripletMarginLoss(Module):
 
 class PoissonNLLLoss(Module):
     def __init__(self, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'):
-        self.log_input, self.full, self.eps, self.reduction = log_input, full, eps, reduction
+        self.log_input, self.full, self.eps = log_input, full, eps
+        self.reduction = _reduction(size_average, reduce, reduction)
 
     def forward(self, log_input, target):
         return F.poisson_nll_loss(log_input, target, log_input=self.log_input, full=self.full, eps=self.eps,
@@ -996,7 +1006,8 @@ class CTCLoss(Module):
 
 class NLLLoss(Module):
     def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'):
-        self.weight, self.ignore_index, self.reduction = _buffer(weight), ignore_index, reduction
+        self.weight, self.ignore_index = _buffer(weight), ignore_index
+        self.reduction = _reduction(size_average, reduce, reduction)
 
     def forward(self, input, target):
         return F.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
@@ -1005,7 +1016,8 @@ class NLLLoss(Module):
 class CrossEntropyLoss(Module):
     def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean',
                  label_smoothing=0.0):
-        self.weight, self.ignore_index, self.reduction = _buffer(weight), ignore_index, reduction
+        self.weight, self.ignore_index = _buffer(weight), ignore_index
+        self.reduction = _reduction(size_average, reduce, reduction)
         self.label_smoothing = label_smoothing
 
     def forward(self, input, target):
@@ -1389,7 +1401,7 @@ class EmbeddingBag(Embedding):
 
 class MultiLabelSoftMarginLoss(Module):
     def __init__(self, weight=None, size_average=None, reduce=None, reduction='mean'):
-        self.weight, self.reduction = _buffer(weight), reduction
+        self.weight, self.reduction = _buffer(weight), _reduction(size_average, reduce, reduction)
 
     def forward(self, input, target):
         return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
@@ -1397,7 +1409,8 @@ class MultiLabelSoftMarginLoss(Module):
 
 class MultiMarginLoss(Module):
     def __init__(self, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction='mean'):
-        self.p, self.margin, self.weight, self.reduction = p, margin, _buffer(weight), reduction
+        self.p, self.margin, self.weight = p, margin, _buffer(weight)
+        self.reduction = _reduction(size_average, reduce, reduction)
 
     def forward(self, input, target):
         return F.multi_margin_loss(input, target, self.p, self.margin, self.weight, reduction=self.reduction)

@@ -84,6 +84,15 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
     return group_norm(input, input.shape[1], weight, bias, eps)
 
 
+def _reduction(size_average, reduce, reduction):
+    """What the two say that it was before it had a name."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is not None and not reduce:
+        return 'none'
+    return 'mean' if size_average is None or size_average else 'sum'
+
+
 def _reduced(loss, reduction):
     if reduction == 'none':
         return loss
@@ -108,7 +117,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, size_average=None,
     n1, n2 = (input1 * input1).sum(-1) + 1e-12, (input2 * input2).sum(-1) + 1e-12
     cosine = (input1 * input2).sum(-1) / (n1 * n2).sqrt()
     apart = torch.where(target == -1, (cosine - margin).clamp_min(0), 0)
-    return _reduced(torch.where(target == 1, 1 - cosine, 0) + apart, reduction)
+    return _reduced(torch.where(target == 1, 1 - cosine, 0) + apart, _reduction(size_average, reduce, reduction))
 
 
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, size_average=None,
@@ -116,7 +125,7 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = torch.minimum(far, pairwise_distance(positive, negative, p, eps))
-    return _reduced((near - far + margin).clamp_min(0), reduction)
+    return _reduced((near - far + margin).clamp_min(0), _reduction(size_average, reduce, reduction))
 
 
 _attention = op('scaled_dot_product_attention')

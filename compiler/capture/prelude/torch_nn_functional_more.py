@@ -2,7 +2,7 @@
 import math
 
 import torch
-from torch.nn.functional import pairwise_distance, avg_pool1d, avg_pool2d, pad, logsigmoid, _reduced, _sizes
+from torch.nn.functional import pairwise_distance, avg_pool1d, avg_pool2d, pad, logsigmoid, _reduced, _reduction, _sizes
 from _warpsmith import op, refuse, graph_break
 _windows, _index, embedding = op('windows'), op('index'), op('embedding')
 
@@ -64,7 +64,7 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction='mean'):
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     loss = loss if weight is None else loss * weight
-    return _reduced(loss.mean(-1), reduction)
+    return _reduced(loss.mean(-1), _reduction(size_average, reduce, reduction))
 
 
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction='mean'):
@@ -74,7 +74,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     if weight is not None:
         loss = loss * weight[target].unsqueeze(-1)
     other = torch.arange(input.size(-1)) != target.unsqueeze(-1)
-    return _reduced((loss * other).sum(-1) / input.size(-1), reduction)
+    return _reduced((loss * other).sum(-1) / input.size(-1), _reduction(size_average, reduce, reduction))
 
 
 def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False,
