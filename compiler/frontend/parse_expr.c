@@ -212,8 +212,12 @@ static struct expr *parse_starred(struct parser *p, struct expr *(*parse)(struct
     return e;
 }
 
-struct expr *parse_starred_expression(struct parser *p) { return parse_starred(p, parse_operand); }
-struct expr *parse_starred_argument(struct parser *p) { return parse_starred(p, parse_expression); }
+struct expr *parse_starred_expression(struct parser *p) {
+    return parse_starred(p, parse_operand);
+}
+struct expr *parse_starred_argument(struct parser *p) {
+    return parse_starred(p, parse_expression);
+}
 
 bool starts_expression(const struct parser *p) {
     switch (token_peek(p)->kind) {

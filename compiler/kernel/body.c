@@ -131,9 +131,9 @@ static bool is_inside(const struct builder *w, const struct meta *m, const ex *i
     return true;
 }
 
-/* The value of buffer b at index, both in group axes, where `guard` holds. What itself chooses needs
- * no guard of its reader's where it exists: of a chain of choices, as updates of a[i, j] are, each
- * would have twice the guards of the one that reads it. */
+/* The value of buffer b at index, both in group axes, where `guard` holds. What itself chooses
+ * needs no guard of its reader's where it exists: of a chain of choices, as updates of a[i, j] are,
+ * each would have twice the guards of the one that reads it. */
 static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const ex *index,
                             value_id guard) {
     uint32_t nest = w->s->writer[b];
