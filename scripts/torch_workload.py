@@ -66,6 +66,14 @@ def load_workload(path, overrides):
     return names, axes
 
 
+def find_class(torch, names, stem):
+    """Model, or where there is no function to call, either, the last module that the file defines."""
+    if "Model" in names or stem in names or "forward" in names:
+        return names.get("Model")
+    made = [c for c in names.values() if isinstance(c, type) and issubclass(c, torch.nn.Module) and c.__module__ == stem]
+    return made[-1] if made else None
+
+
 def build(torch, names, path, dtype, device):
     """The callable, its inputs, and its parameters, cast and moved."""
     torch.manual_seed(0)
@@ -75,8 +83,11 @@ def build(torch, names, path, dtype, device):
             return value
         return value.to(device=device, dtype=dtype if value.is_floating_point() else value.dtype)
 
-    if "Model" in names:
-        model = names["Model"](*names.get("get_init_inputs", list)())
+    model_class = find_class(torch, names, path.stem)
+    if model_class:
+        init = names.get("get_init_inputs", list)()
+        both = [type(part) for part in init] == [list, dict]
+        model = model_class(*init[0], **init[1]) if both else model_class(*init)
         model = model.to(device=device, dtype=dtype)
         kept = list(model.parameters()) + list(model.buffers())
     elif path.stem in names or "forward" in names:

@@ -40,26 +40,61 @@ static struct list *call_list(struct vm *vm, const char *name, bool needed) {
     return v.list;
 }
 
-/* The model, or the function named like the file or forward; its parameters' names follow `skip` of
- * them. */
+/* A list and a dict from get_init_inputs() are arguments and named arguments. */
+static struct py make_model(struct vm *vm, struct py class) {
+    const struct list *init = call_list(vm, "get_init_inputs", false);
+    bool both = init->n == 2 && init->at[0].kind == PY_LIST && init->at[1].kind == PY_DICT;
+    if (!both) return vm_call(vm, class, &(struct args){.at = init->at, .n = init->n});
+    VEC(const char *) names = {0};
+    VEC(struct py) values = {0};
+    for (uint32_t i = 0; i < init->at[1].dict->entries.n; i++) {
+        const struct dict_entry *e = &init->at[1].dict->entries.at[i];
+        if (!e->live) continue;
+        if (e->key.kind != PY_STR)
+            vm_refuse(vm, "get_init_inputs() names an argument that is no string");
+        vec_push(vm->arena, &names, e->key.s);
+        vec_push(vm->arena, &values, e->value);
+    }
+    struct args args = {.at = init->at[0].list->at, .n = init->at[0].list->n};
+    args.names = names.at, args.named = values.at, args.n_named = names.n;
+    return vm_call(vm, class, &args);
+}
+
+/* The last module that the file defines: what it defines before are parts of it. */
+static bool find_last_module(struct vm *vm, struct py *out) {
+    const struct dict *d = vm->main->dict;
+    struct py module;
+    if (!dict_gets(module_import(vm, "torch.nn")->dict, "Module", &module)) return false;
+    for (uint32_t i = d->entries.n; i-- > 0;) {
+        const struct dict_entry *e = &d->entries.at[i];
+        if (e->live && e->value.kind == PY_CLASS && e->value.class->module == vm->main &&
+            class_is(e->value.class, module.class))
+            return *out = e->value, true;
+    }
+    return false;
+}
+
+/* forward() of the model, or the function named like the file or forward; its parameters' names
+ * follow `skip` of them. */
 static struct py find_forward(struct vm *vm, const char *workload, uint32_t *skip) {
     struct py f;
+    bool model = dict_gets(vm->main->dict, "Model", &f) && f.kind == PY_CLASS;
     *skip = 0;
-    if (dict_gets(vm->main->dict, "Model", &f) && f.kind == PY_CLASS) {
-        const struct list *init = call_list(vm, "get_init_inputs", false);
-        struct py self = vm_call(vm, f, &(struct args){.at = init->at, .n = init->n});
-        self.source = place_local(vm, 0, "self");
-        *skip = 1;
-        if (!attribute_find(vm, self, "forward", &f))
-            vm_refuse(vm, "class Model has no method forward()");
-        return f;
-    }
-    if (dict_gets(vm->main->dict, workload, &f) && f.kind == PY_FUNCTION) return f;
-    if (dict_gets(vm->main->dict, "forward", &f) && f.kind == PY_FUNCTION) return f;
-    vm_refuse(vm,
-              "nothing to compile: a workload has a class Model(nn.Module), or a function %s() or "
-              "forward()",
-              workload);
+    if (!model && dict_gets(vm->main->dict, workload, &f) && f.kind == PY_FUNCTION) return f;
+    if (!model && dict_gets(vm->main->dict, "forward", &f) && f.kind == PY_FUNCTION) return f;
+    if (!model && !find_last_module(vm, &f))
+        vm_refuse(
+            vm,
+            "nothing to compile: a workload has a class Model(nn.Module), or a function %s() or "
+            "forward()",
+            workload);
+    const char *class = f.class->name;
+    struct py self = make_model(vm, f);
+    self.source = place_local(vm, 0, "self");
+    *skip = 1;
+    if (!attribute_find(vm, self, "forward", &f))
+        vm_refuse(vm, "class %s has no method forward()", class);
+    return f;
 }
 
 static const struct code *code_of(struct py f) {

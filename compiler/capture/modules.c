@@ -26,6 +26,7 @@ static const struct {
     {"torch.cuda", NULL, NULL},
     {"torch.cuda.amp", NULL, NULL},
     {"torch.backends", NULL, NULL},
+    {"torch.backends.cudnn", NULL, NULL},
     {"torch.accelerator", NULL, NULL},
     {"torch.nn.utils", NULL, NULL},
     {"torch.nn.utils.parametrizations", NULL, NULL},
@@ -69,22 +70,83 @@ static const struct {
     {"torch.utils.checkpoint", NULL, NULL},
     {"torch.nn.modules", NULL, NULL},
     {"torch.nn.modules.utils", NULL, NULL},
+    {"torch.nn.utils.rnn", NULL, NULL},
+    {"torch.types", NULL, NULL},
+    {"numbers", NULL, NULL},
     {"argparse", NULL, NULL},
-    {"random", NULL, NULL},
-    {"inspect", NULL, NULL},
     {"json", NULL, NULL},
-    {"re", NULL, NULL},
-    {"glob", NULL, NULL},
-    {"pathlib", NULL, NULL},
-    {"pickle", NULL, NULL},
-    {"datetime", NULL, NULL},
-    {"traceback", NULL, NULL},
-    {"unittest", NULL, NULL},
     {"torch.utils.data", NULL, NULL},
-    {"torch.utils.cpp_extension", NULL, NULL},
-    {"torch.distributed", NULL, NULL},
 };
 enum { N_MODULES = sizeof modules / sizeof *modules };
+
+/* Imported for what no capture comes to: a training loop, a command line. All of PyTorch's or of
+ * Python's own, so that no try waits for their ImportError. */
+static const char *const later[] = {
+    "datetime",
+    "glob",
+    "hashlib",
+    "heapq",
+    "inspect",
+    "io",
+    "multiprocessing",
+    "pathlib",
+    "pickle",
+    "platform",
+    "pprint",
+    "queue",
+    "random",
+    "re",
+    "shutil",
+    "statistics",
+    "string",
+    "subprocess",
+    "tempfile",
+    "textwrap",
+    "threading",
+    "traceback",
+    "unittest",
+    "uuid",
+    "torch._utils",
+    "torch.distributed",
+    "torch.distributions",
+    "torch.fft",
+    "torch.fx",
+    "torch.hub",
+    "torch.multiprocessing",
+    "torch.nn.parallel",
+    "torch.nn.quantized",
+    "torch.onnx",
+    "torch.profiler",
+    "torch.quantization",
+    "torch.sparse",
+    "torch.testing",
+    "torch.utils.cpp_extension",
+    "torch.utils.data.dataloader",
+    "torch.utils.data.distributed",
+    "torch.utils.data.sampler",
+    "torch.utils.model_zoo",
+    "torch.utils.tensorboard",
+};
+
+/* Parts of torch.nn.modules, which torch.nn stands for. */
+static const char *const parts_of_nn[] = {
+    "activation",   "batchnorm", "container", "conv",   "dropout",
+    "instancenorm", "linear",    "loss",      "module", "normalization",
+    "padding",      "pooling",   "rnn",       "sparse", "transformer",
+};
+
+static const char *find_name(const char *const *names, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(names[i], name)) return names[i];
+    return NULL;
+}
+#define FIND_NAME(names, name) find_name(names, sizeof(names) / sizeof *(names), name)
+
+static bool is_part_of_nn(const char *name) {
+    static const char modules_of_nn[] = "torch.nn.modules.";
+    size_t n = sizeof modules_of_nn - 1;
+    return !strncmp(name, modules_of_nn, n) && FIND_NAME(parts_of_nn, name + n);
+}
 
 static int module_index(const char *name) {
     for (int i = 0; i < N_MODULES; i++)
@@ -123,19 +185,21 @@ static struct module *parent_of(struct vm *vm, const char *name, const char **le
 
 struct module *module_import(struct vm *vm, const char *name) {
     uint64_t known;
+    if (is_part_of_nn(name)) return module_import(vm, "torch.nn");
     int k = module_index(name);
-    if (k < 0 || is_private(vm, name)) return NULL;
+    const char *own = k < 0 ? FIND_NAME(later, name) : modules[k].name;
+    if (!own || is_private(vm, name)) return NULL;
     if (map_gets(&vm->modules, name, &known)) return (struct module *)(uintptr_t)known;
     const char *leaf;
     struct module *parent = parent_of(vm, name, &leaf);
     if (map_gets(&vm->modules, name, &known))
         return (struct module *)(uintptr_t)known; /* the parent made it */
     struct module *m = NEW(vm->arena, struct module);
-    *m = (struct module){modules[k].name, dict_new(vm->arena), true};
+    *m = (struct module){own, dict_new(vm->arena), true};
     map_puts(&vm->modules, name, (uint64_t)(uintptr_t)m);
     dict_puts(vm->arena, m->dict, "__name__", py_str(m->name));
-    if (modules[k].open) modules[k].open(vm, m);
-    const char *text = prelude_text(name);
+    if (k >= 0 && modules[k].open) modules[k].open(vm, m);
+    const char *text = prelude_text(k < 0 ? "later" : name);
     if (text) run_prelude(vm, m, text);
     if (!strcmp(name, "torch._tensor")) tensor_methods_extend(vm, m);
     if (parent) dict_puts(vm->arena, parent->dict, leaf, py_pointer(PY_MODULE, m));
@@ -160,7 +224,8 @@ bool module_find(struct vm *vm, struct module *m, const char *name, struct py *o
     if (dict_gets(m->dict, name, out)) return true;
     if (!m->prelude) return false;
     int k = module_index(m->name);
-    if (modules[k].operators && find_operator(vm, modules[k].operators, name, out)) return true;
+    if (k >= 0 && modules[k].operators && find_operator(vm, modules[k].operators, name, out))
+        return true;
     struct module *child = module_import(vm, arena_printf(vm->arena, "%s.%s", m->name, name));
     if (child) return *out = py_pointer(PY_MODULE, child), true;
     struct py get;

@@ -81,6 +81,12 @@ const char *prelude_text(const char *module) {
         {"torch.special", ws_prelude_torch_special},
         {"torch.cuda", ws_prelude_torch_cuda},
         {"torch.backends", ws_prelude_torch_backends},
+        {"torch.backends.cudnn",
+         "enabled, benchmark, deterministic, allow_tf32 = True, False, False, True\n"
+         "def is_available():\n"
+         "    return False\n"
+         "def version():\n"
+         "    return None\n"},
         {"torch.accelerator", "import torch\n"
                               "def is_available():\n"
                               "    return torch.cuda.is_available()\n"
@@ -101,7 +107,9 @@ const char *prelude_text(const char *module) {
         {"torch.compiler", "from torch._dynamo import reset, disable\n"},
         {"torch.autograd", ws_prelude_torch_autograd},
         {"torch.autograd.functional", ws_prelude_torch_autograd_functional},
-        {"torch.autograd.function", "from torch.autograd import Function, FunctionCtx\n"},
+        {"torch.autograd.function", "from torch.autograd import Function, FunctionCtx\n"
+                                    "def once_differentiable(function):\n"
+                                    "    return function\n"},
         {"typing", ws_prelude_typing},
         {"functools", ws_prelude_functools},
         {"itertools", ws_prelude_itertools},
@@ -169,18 +177,23 @@ const char *prelude_text(const char *module) {
          "    return lambda x: (x,) * n if isinstance(x, (int, float)) "
          "else tuple(x)\n"
          "_single, _pair, _triple = _ntuple(1), _ntuple(2), _ntuple(3)\n"},
-        /* Imported for a training loop or a command line, which is not captured. */
-        {"random", ws_prelude_later},
-        {"inspect", ws_prelude_later},
-        {"re", ws_prelude_later},
-        {"glob", ws_prelude_later},
-        {"pathlib", ws_prelude_later},
-        {"pickle", ws_prelude_later},
-        {"datetime", ws_prelude_later},
-        {"traceback", ws_prelude_later},
-        {"unittest", ws_prelude_later},
-        {"torch.utils.cpp_extension", ws_prelude_later},
-        {"torch.distributed", ws_prelude_later},
+        {"torch.nn.utils.rnn",
+         "import torch\n"
+         "from _warpsmith import refuse\n"
+         "class PackedSequence:\n"
+         "    def __init__(self, *args, **kwargs):\n"
+         "        refuse('packed sequences are not supported')\n"
+         "pack_padded_sequence = pad_packed_sequence = pack_sequence = PackedSequence\n"
+         "def pad_sequence(sequences, batch_first=False, padding_value=0.0):\n"
+         "    most = max([len(x) for x in sequences])\n"
+         "    pad = lambda x: torch.nn.functional.pad(\n"
+         "        x, [0, 0] * (x.ndim - 1) + [0, most - len(x)], value=padding_value)\n"
+         "    return torch.stack([pad(x) for x in sequences], 0 if batch_first else 1)\n"},
+        {"torch.types", "from numbers import Number\n"
+                        "from typing import __getattr__\n"},
+        {"numbers", "Number = Complex = Real = (int, float)\n"
+                    "Rational = Integral = int\n"},
+        {"later", ws_prelude_later},
         {"os", "path = None\n"
                "environ = {}\n"
                "def getenv(key, default=None):\n"

@@ -80,3 +80,13 @@ sum([loss.sum() for loss in losses]).backward()
 show('ctc', z.grad)
 show('sizes', x.new(2, 0), x.new([[1, 2]]), y.new(y.size()).fill_(3), y.new().resize_as_(n).zero_(), y.clone().resize_(2, 2),
      y.clone().resize_([2]), torch.real(y).real, x.H, x.mH, y.repeat_interleave(2, output_size=8))
+
+a, b = x[:, :2].sigmoid(), x[:, 2:].sigmoid()
+show('reductions', F.mse_loss(a, b, size_average=False), F.l1_loss(a, b, reduce=False), nn.MSELoss(size_average=False)(a, b),
+     nn.BCELoss(reduce=False)(a, b), nn.KLDivLoss(size_average=True, reduction='sum')(a, b), F.mse_loss(a, b, reduce=True),
+     F.cosine_embedding_loss(a, b, torch.ones(3), size_average=False), F.mse_loss(a, b, size_average=None, reduction='sum'),
+     nn.CrossEntropyLoss(size_average=False, reduce=True)(x, torch.tensor([1, 0, 2])),
+     nn.TripletMarginLoss(reduce=False)(a, b, a + b), nn.MultiLabelSoftMarginLoss(size_average=False)(a, b.round()))
+show('norms', torch.norm_except_dim(x), torch.norm_except_dim(x, 1, 1), torch.norm_except_dim(x, 2, -1))
+from torch.nn.utils.rnn import pad_sequence
+show('rows', pad_sequence([x, x[:1]]), pad_sequence([y, y[2:]], batch_first=True, padding_value=9.0))

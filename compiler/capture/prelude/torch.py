@@ -303,6 +303,10 @@ def meshgrid(*tensors, indexing='ij'):
     return tuple(grids)
 
 
+def norm_except_dim(v, pow=2, dim=0):
+    return v.norm(pow) if dim == -1 else v.norm(pow, [i for i in range(v.ndim) if i != dim], True)
+
+
 def real(input):
     return input
 

@@ -4,6 +4,10 @@ import torch
 from _warpsmith import grad as _grad, backward as _backward, need_values, record, set_grad_mode, refuse
 
 
+def Variable(data, requires_grad=False):
+    return data.detach().requires_grad_(requires_grad)
+
+
 def _list(x):
     return list(x) if isinstance(x, (list, tuple)) else [x]
 
