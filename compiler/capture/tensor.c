@@ -481,9 +481,18 @@ static struct args name_reduction(struct vm *vm, enum op op, const struct args *
     const struct op_info *info = op_info(op);
     struct args out = *a;
     struct py average = py_none, reduce = py_none;
+    uint32_t behind = 0; /* first parameter that PyTorch has behind size_average */
     bool loss = false;
     for (int i = 0; i < info->n_params; i++) loss |= !strcmp(info->params[i].name, "reduction");
-    if (!loss || !a->n_named) return out;
+    if (!loss) return out;
+    while (strcmp(info->params[behind].name, "reduction") &&
+           strcmp(info->params[behind].name, "ignore_index") &&
+           strcmp(info->params[behind].name, "eps"))
+        behind++;
+    if (a->n > behind)
+        vm_refuse(vm, "argument %u of F.%s() is size_average; name those behind it", behind + 1,
+                  info->name);
+    if (!a->n_named) return out;
     const char **names = NEW_ARRAY(vm->arena, const char *, a->n_named + 1);
     struct py *named = NEW_ARRAY(vm->arena, struct py, a->n_named + 1);
     out.n_named = 0;

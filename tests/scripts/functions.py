@@ -90,3 +90,6 @@ show('reductions', F.mse_loss(a, b, size_average=False), F.l1_loss(a, b, reduce=
 show('norms', torch.norm_except_dim(x), torch.norm_except_dim(x, 1, 1), torch.norm_except_dim(x, 2, -1))
 from torch.nn.utils.rnn import pad_sequence
 show('rows', pad_sequence([x, x[:1]]), pad_sequence([y, y[2:]], batch_first=True, padding_value=9.0))
+import warnings
+warnings.simplefilter('ignore')
+show('no dim', F.softmax(x), F.softmax(y), nn.LogSoftmax()(x[None]), nn.Softmin()(x), F.log_softmax(x[None, None]), torch.spmm(x, x.T))

@@ -5,16 +5,17 @@ from _warpsmith import op, refuse, assign, set_grad_mode
 _softmax, _log_softmax, group_norm = op('softmax'), op('log_softmax'), op('group_norm')
 
 
+def _softmax_dim(input, dim):
+    """Without a dim, what it was before it could be said."""
+    return dim if dim is not None else 0 if input.ndim in (0, 1, 3) else 1
+
+
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
-    if dim is None:
-        refuse('F.softmax needs dim')
-    return _softmax(input, dim, dtype)
+    return _softmax(input, _softmax_dim(input, dim), dtype)
 
 
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
-    if dim is None:
-        refuse('F.log_softmax needs dim')
-    return _log_softmax(input, dim, dtype)
+    return _log_softmax(input, _softmax_dim(input, dim), dtype)
 
 
 def _dropped(input, shape, p, training, inplace):
