@@ -418,6 +418,7 @@ bool shape_embedding(const struct infer *in, struct meta *out) {
                           dtype_name(index->dtype));
     if (in->args[3].kind != ARG_NONE)
         return infer_fail(in, "max_norm changes the weight and is not supported");
+    if (in->args[5].b) return infer_fail(in, "scale_grad_by_freq is not supported");
     copy_sizes(out, index);
     return need_element(in, weight, 0, index) && append_size(in, out, weight->size[1]);
 }

@@ -2,6 +2,7 @@
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+import torch.utils.data
 
 
 def rounded(v):
@@ -93,3 +94,7 @@ show('rows', pad_sequence([x, x[:1]]), pad_sequence([y, y[2:]], batch_first=True
 import warnings
 warnings.simplefilter('ignore')
 show('no dim', F.softmax(x), F.softmax(y), nn.LogSoftmax()(x[None]), nn.Softmin()(x), F.log_softmax(x[None, None]), torch.spmm(x, x.T))
+show('upsample', nn.Upsample(scale_factor=1.7, mode='bilinear', recompute_scale_factor=True)(x[None, None, :, :3]),
+     nn.Upsample(scale_factor=1.7, mode='bilinear')(x[None, None, :, :3]))
+drawn = list(torch.utils.data.RandomSampler(range(3), replacement=True, num_samples=50))
+print('drawn', len(drawn), sorted(set(drawn)))

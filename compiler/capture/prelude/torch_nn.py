@@ -1049,6 +1049,8 @@ class Embedding(Module):
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise AssertionError('Padding_idx must be within num_embeddings')
             padding_idx = padding_idx % num_embeddings
+        if scale_grad_by_freq:
+            refuse('scale_grad_by_freq is not supported')
         self.padding_idx, self.max_norm = padding_idx, max_norm
         self.weight = Parameter(torch.empty(num_embeddings, embedding_dim, dtype=dtype) if _weight is None else _weight)
         if _weight is None:
@@ -1268,6 +1270,7 @@ class CircularPad3d(_Pad):
 class Upsample(Module):
     def __init__(self, size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None):
         self.size, self.scale_factor, self.mode, self.align_corners = size, scale_factor, mode, align_corners
+        self.recompute_scale_factor = recompute_scale_factor
 
     def extra_repr(self):
         if self.scale_factor is None:
@@ -1276,7 +1279,8 @@ class Upsample(Module):
         return f'scale_factor={tuple([float(f) for f in factor]) if isinstance(factor, tuple) else float(factor)}, mode={self.mode!r}'
 
     def forward(self, input):
-        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners)
+        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners,
+                             self.recompute_scale_factor)
 
 
 class UpsamplingNearest2d(Upsample):
@@ -1388,7 +1392,8 @@ class Bilinear(Module):
 class EmbeddingBag(Embedding):
     def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode='mean',
                  sparse=False, _weight=None, include_last_offset=False, padding_idx=None, device=None, dtype=None):
-        super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, _weight=_weight, dtype=dtype)
+        super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, scale_grad_by_freq=scale_grad_by_freq,
+                         _weight=_weight, dtype=dtype)
         self.mode = mode
 
     def extra_repr(self):

@@ -11,7 +11,7 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
                   sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None):
     if offsets is not None or input.ndim != 2:
         graph_break('length of a bag of embedding_bag()', 'a matrix of indices has one bag a row')
-    rows = embedding(input, weight, padding_idx, max_norm)
+    rows = embedding(input, weight, padding_idx, max_norm, scale_grad_by_freq=scale_grad_by_freq)
     keep = None if padding_idx is None else (input != padding_idx).unsqueeze(-1)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(-1)

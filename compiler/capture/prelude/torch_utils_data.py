@@ -86,10 +86,12 @@ class SequentialSampler(Sampler):
 class RandomSampler(SequentialSampler):
     def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
         super().__init__(data_source)
-        self.generator = generator
+        self.generator, self.replacement = generator, replacement
         self.num_samples = len(data_source) if num_samples is None else num_samples
 
     def __iter__(self):
+        if self.replacement:
+            return iter(torch.randint(len(self.data_source), (self.num_samples,), generator=self.generator).tolist())
         keys = torch.rand(len(self.data_source), generator=self.generator).tolist()
         return iter(sorted(range(len(keys)), key=lambda i: keys[i])[:self.num_samples])
 
