@@ -88,7 +88,8 @@ show('reductions', F.mse_loss(a, b, size_average=False), F.l1_loss(a, b, reduce=
      F.cosine_embedding_loss(a, b, torch.ones(3), size_average=False), F.mse_loss(a, b, size_average=None, reduction='sum'),
      nn.CrossEntropyLoss(size_average=False, reduce=True)(x, torch.tensor([1, 0, 2])),
      nn.TripletMarginLoss(reduce=False)(a, b, a + b), nn.MultiLabelSoftMarginLoss(size_average=False)(a, b.round()))
-show('norms', torch.norm_except_dim(x), torch.norm_except_dim(x, 1, 1), torch.norm_except_dim(x, 2, -1))
+show('norms', torch.norm(x, dtype=torch.float64), x.norm(1, 0, True, torch.float64), torch.norm_except_dim(x),
+     torch.norm_except_dim(x, 1, 1), torch.norm_except_dim(x, 2, -1))
 from torch.nn.utils.rnn import pad_sequence
 show('rows', pad_sequence([x, x[:1]]), pad_sequence([y, y[2:]], batch_first=True, padding_value=9.0))
 import warnings
@@ -98,3 +99,4 @@ show('upsample', nn.Upsample(scale_factor=1.7, mode='bilinear', recompute_scale_
      nn.Upsample(scale_factor=1.7, mode='bilinear')(x[None, None, :, :3]))
 drawn = list(torch.utils.data.RandomSampler(range(3), replacement=True, num_samples=50))
 print('drawn', len(drawn), sorted(set(drawn)))
+show('init', nn.init.constant(torch.empty(2), 3.0), nn.init.uniform(torch.empty(2), 1, 1))

@@ -110,3 +110,8 @@ def kaiming_uniform_(tensor, a=0, mode='fan_in', nonlinearity='leaky_relu', gene
 @_quietly
 def kaiming_normal_(tensor, a=0, mode='fan_in', nonlinearity='leaky_relu', generator=None):
     return tensor.normal_(0.0, _deviation(tensor, a, mode, nonlinearity))
+
+
+# As they were called once; PyTorch has these still.
+uniform, normal, constant, orthogonal = uniform_, normal_, constant_, orthogonal_
+xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal = xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_

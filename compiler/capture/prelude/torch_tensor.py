@@ -80,8 +80,8 @@ def std(self, dim=None, unbiased=None, correction=None, keepdim=False):
     return _std(self, dim, _correction(unbiased, correction), keepdim)
 
 
-def norm(self, p='fro', dim=None, keepdim=False):
-    return _norm(self, 2 if p == 'fro' or p is None else p, dim, keepdim)
+def norm(self, p='fro', dim=None, keepdim=False, dtype=None):
+    return _norm(self if dtype is None else self.to(dtype), 2 if p == 'fro' or p is None else p, dim, keepdim)
 
 
 class _Pair:
