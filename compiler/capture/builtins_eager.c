@@ -154,6 +154,17 @@ NATIVE(seed) {
     return py_none;
 }
 
+/* [seed, tensors drawn]: of all random numbers to come, if given; as they were */
+NATIVE(stream) {
+    struct py old[2] = {py_int((int64_t)vm->seed), py_int(vm->n_random)};
+    if (vm->trace) vm_break(vm, "use of the state of random numbers", "use it outside");
+    if (GIVEN(0)) {
+        vm->seed = (uint64_t)vm_index(vm, vm_subscript(vm, v[0], py_int(0)), "a seed");
+        vm->n_random = (uint32_t)vm_index(vm, vm_subscript(vm, v[0], py_int(1)), "a count");
+    }
+    return py_list(vm->arena, PY_LIST, old, 2);
+}
+
 NATIVE(on_cuda) {
     return py_bool(v[0].kind == PY_TENSOR && tensor_is_eager(vm, v[0]) && v[0].tensor->on_cuda);
 }
@@ -276,6 +287,7 @@ static const struct native natives[] = {
     {"grad_mode()", eager_grad_mode},
     {"set_grad_mode(mode)", eager_set_grad_mode},
     {"seed(n)", eager_seed},
+    {"stream(state?)", eager_stream},
     {"on_cuda(x)", eager_on_cuda},
     {"move(x, cuda, in_place?)", eager_move},
     {"has_cuda()", eager_has_cuda},

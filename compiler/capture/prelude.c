@@ -29,6 +29,8 @@
     FILE(sys, "sys.py")                                                                            \
     FILE(json, "json.py")                                                                          \
     FILE(bisect, "bisect.py")                                                                      \
+    FILE(random, "random.py")                                                                      \
+    FILE(torch_distributions, "torch_distributions.py")                                            \
     FILE(torch_autograd_functional, "torch_autograd_functional.py")                                \
     FILE(torch_autograd, "torch_autograd.py")                                                      \
     FILE(torch_dynamo, "torch_dynamo.py")                                                          \
@@ -103,6 +105,7 @@ const char *prelude_text(const char *module) {
         {"torch.optim.lr_scheduler", ws_prelude_torch_optim_lr_scheduler},
         {"torch.utils.data", ws_prelude_torch_utils_data},
         {"bisect", ws_prelude_bisect},
+        {"random", ws_prelude_random},
         {"torch._dynamo", ws_prelude_torch_dynamo},
         {"torch.compiler", "from torch._dynamo import reset, disable\n"},
         {"torch.autograd", ws_prelude_torch_autograd},
@@ -110,6 +113,19 @@ const char *prelude_text(const char *module) {
         {"torch.autograd.function", "from torch.autograd import Function, FunctionCtx\n"
                                     "def once_differentiable(function):\n"
                                     "    return function\n"},
+        {"torch.distributions", ws_prelude_torch_distributions},
+        {"torch.distributions.normal", "from torch.distributions import *\n"},
+        {"torch.distributions.categorical", "from torch.distributions import *\n"},
+        {"torch.distributions.bernoulli", "from torch.distributions import *\n"},
+        {"torch.distributions.uniform", "from torch.distributions import *\n"},
+        {"torch.distributions.independent", "from torch.distributions import *\n"},
+        {"torch.distributions.multivariate_normal", "from torch.distributions import *\n"},
+        {"torch.distributions.kl", "from torch.distributions import *\n"},
+        {"torch.distributions.distribution", "from torch.distributions import *\n"},
+        {"torch.distributions.one_hot_categorical", "from torch.distributions import *\n"},
+        {"torch.distributions.transforms", "from torch.distributions import *\n"},
+        {"torch.distributions.transformed_distribution", "from torch.distributions import *\n"},
+        {"torch.distributions.log_normal", "from torch.distributions import *\n"},
         {"typing", ws_prelude_typing},
         {"functools", ws_prelude_functools},
         {"itertools", ws_prelude_itertools},

@@ -344,12 +344,34 @@ static void place_result(struct vm *vm, const struct args *a, struct tensor *t) 
             t->on_cuda = vm->has_cuda && !strncmp(py_text(vm, a->named[i]), "cuda", 4);
 }
 
+/* torch.rand(3, generator=g): [seed, tensors drawn] of g; NULL without one. */
+static struct list *own_stream(const struct args *a) {
+    struct py stream;
+    for (uint32_t i = 0; i < a->n_named; i++)
+        if (!strcmp(a->names[i], "generator") && a->named[i].kind == PY_INSTANCE &&
+            dict_gets(a->named[i].instance->dict, "_stream", &stream))
+            return stream.list;
+    return NULL;
+}
+
+static node_id bind_to_stream(struct vm *vm, const struct builtin *b, const struct args *a) {
+    struct list *stream = own_stream(a);
+    if (!stream) return bind(vm, b, a);
+    struct graph *g = vm->op_graph;
+    g->seed = (uint64_t)stream->at[0].i;
+    g->n_random = (uint32_t)stream->at[1].i;
+    node_id node = bind(vm, b, a);
+    stream->at[1] = py_int(g->n_random);
+    g->n_random = vm->n_random;
+    return node;
+}
+
 static struct py compute(struct vm *vm, const struct builtin *b, const struct args *a, bool grad) {
     const struct py *first = first_tensor(a);
     bool leaf = !first || op_ends_gradient(b->op);
     bool keep = grad && vm->grad_enabled && !leaf;
     eager_begin(vm, keep);
-    node_id node = bind(vm, b, a);
+    node_id node = bind_to_stream(vm, b, a);
     struct py out = eager_compute(vm, node, first, first && may_alias(b->op));
     if (!first) place_result(vm, a, out.tensor);
     bool differentiable = dtype_is_float(out.tensor->meta.dtype);
@@ -455,6 +477,8 @@ static bool is_lost_view(const struct vm *vm, enum op op) {
 /* The operator as a node. */
 static struct py track(struct vm *vm, const struct builtin *b, const struct args *a,
                        const struct py *first, bool in_place) {
+    if (vm->trace && own_stream(a))
+        vm_break(vm, "use of a torch.Generator", "torch.manual_seed() seeds compiled functions");
     node_id node = bind(vm, b, a);
     bool grad = needs_grad(vm, b->op, a) && dtype_is_float(vm_graph(vm)->nodes.at[node].meta.dtype);
     bool stops = vm->tracing && !vm->grad_enabled && first;

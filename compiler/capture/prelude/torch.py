@@ -1,7 +1,7 @@
 """torch: what is not an operator of graph/ops.def by itself."""
 
 from _warpsmith import (op, refuse, graph_break, is_parameter, computes, from_data, seed as _seed, grad_mode, set_grad_mode,
-                        register, has_cuda, on_cuda, call as _call)
+                        register, has_cuda, on_cuda, stream, call as _call)
 from torch._tensor import squeeze, unbind, split, chunk, var, std, max, min, norm, softmax, log_softmax
 from torch._tensor import cummax, cummin, logcumsumexp
 from torch._tensor import sort, argsort, topk, kthvalue, median, quantile, conj
@@ -11,7 +11,7 @@ from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, mas
 from torch._tensor import unique, unique_consecutive
 from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, dist, renorm, is_complex
 from torch._conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
-from torch._tensor import dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli
+from torch._tensor import dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli, multinomial
 from torch._tensor import allclose, equal, isclose, positive, signbit, isposinf, isneginf, split_with_sizes, bincount
 from itertools import combinations as _combinations, combinations_with_replacement as _combinations_with_replacement
 
@@ -36,7 +36,7 @@ class device:
         return isinstance(other, device) and self.type == other.type and self.index == other.index
 
 
-_device = device('cpu')
+_device, _named_device = device('cpu'), device
 
 
 class memory_format:
@@ -54,10 +54,24 @@ contiguous_format, preserve_format, channels_last, channels_last_3d = [
 
 
 class Generator:
-    def __init__(self, device=None):
-        pass
+    """A stream of random numbers of its own: a seed, and how many tensors were drawn from it."""
+
+    def __init__(self, device='cpu'):
+        self.device = _named_device(device)
+        self.manual_seed(67280421310721)
 
     def manual_seed(self, seed):
+        self._stream = [seed, 0]
+        return self
+
+    def initial_seed(self):
+        return self._stream[0]
+
+    def get_state(self):
+        return list(self._stream)
+
+    def set_state(self, state):
+        self._stream = list(state)
         return self
 
 
@@ -129,9 +143,30 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend='inductor', mo
     return torch._dynamo.OptimizedModule(model, number)
 
 
-def manual_seed(seed):
-    _seed(seed)
-    return Generator()
+class _Default(Generator):
+    """The stream of whoever names none."""
+
+    def __init__(self):
+        self.device = _device
+
+    def manual_seed(self, seed):
+        _seed(seed)
+        return self
+
+    def initial_seed(self):
+        return stream()[0]
+
+    def get_state(self):
+        return stream()
+
+    def set_state(self, state):
+        stream(state)
+        return self
+
+
+default_generator = _Default()
+manual_seed, initial_seed = default_generator.manual_seed, default_generator.initial_seed
+get_rng_state, set_rng_state = default_generator.get_state, default_generator.set_state
 
 
 def seed():
@@ -236,17 +271,19 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 rand_ = op('rand')
 
 
-def randint(low, high=None, size=None, dtype=None, **placement):
+def randint(low, high=None, size=None, dtype=None, generator=None, device=None, **placement):
     if size is None:
         low, high, size = 0, low, high
     n = high - low
     if not 0 < n <= 2 ** 24:
         refuse(f'randint takes 1 to 2^24 different values, not {n}')
-    return (rand_(size, dtype=float64) * n).floor().to(dtype or int64) + low
+    return _placed((rand_(size, dtype=float64, generator=generator) * n).floor().to(dtype or int64) + low, device)
 
 
-def randperm(n, **placement):
-    refuse('torch.randperm is not supported; torch.randint draws with repetition')
+def randperm(n, dtype=None, device=None, generator=None, **placement):
+    if not computes():
+        graph_break('call of torch.randperm()', 'pass the permutation')
+    return _placed(rand_((n,), dtype=float64, generator=generator).argsort().to(dtype or int64), device)
 
 
 where_ = op('where')
@@ -535,10 +572,11 @@ def atleast_3d(x):
     return x if x.ndim > 2 else x.unsqueeze(-1) if x.ndim == 2 else x.reshape(1, -1, 1)
 
 
-def normal(mean=0.0, std=1.0, size=None, **placement):
+def normal(mean=0.0, std=1.0, size=None, generator=None, device=None, dtype=None, requires_grad=False, **placement):
     if size is None:
-        size = (mean if isinstance(mean, Tensor) else std).shape
-    return randn_(size) * std + mean
+        both = [x.shape for x in (mean, std) if isinstance(x, Tensor)]
+        size = broadcast_shapes(*both)
+    return _placed(randn_(size, dtype=dtype, generator=generator) * std + mean, device, requires_grad)
 
 
 randn_ = op('randn')

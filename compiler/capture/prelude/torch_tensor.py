@@ -873,19 +873,54 @@ addmv_, addr_, addbmm_ = (_in_place(f) for f in (addmv, addr, addbmm))
 
 
 def uniform_(self, a=0.0, b=1.0, generator=None):
-    return assign(self, torch.rand_like(self) * (b - a) + a)
+    return assign(self, torch.rand_like(self, generator=generator) * (b - a) + a)
 
 
 def normal_(self, mean=0.0, std=1.0, generator=None):
-    return assign(self, torch.randn_like(self) * std + mean)
+    return assign(self, torch.randn_like(self, generator=generator) * std + mean)
+
+
+def exponential_(self, lambd=1.0, generator=None):
+    return assign(self, -torch.log1p(-torch.rand_like(self, generator=generator)) / lambd)
+
+
+def random_(self, low=0, high=None, generator=None):
+    low, high = (0, low) if high is None and low else (low, high)
+    if high is None:
+        high = 2 ** 24 if self.is_floating_point() else torch.iinfo(self.dtype).max
+    return assign(self, torch.randint(low, _least(high, low + 2 ** 24), self.shape, generator=generator).to(self.dtype))
 
 
 def bernoulli(self, p=None, generator=None):
-    return (torch.rand_like(self) < (self if p is None else p)).to(self.dtype)
+    return (torch.rand_like(self, generator=generator) < (self if p is None else p)).to(self.dtype)
 
 
 def bernoulli_(self, p=0.5, generator=None):
-    return assign(self, torch.rand(self.shape) < p)
+    return assign(self, torch.rand(self.shape, generator=generator) < p)
+
+
+def _need_probabilities(p, num_samples, replacement):
+    if not (p.isfinite() & (p >= 0)).all():
+        raise RuntimeError('probability tensor contains either `inf`, `nan` or element < 0')
+    if not (p.sum(-1) > 0).all():
+        raise RuntimeError('invalid multinomial distribution (sum of probabilities <= 0)')
+    if not replacement and num_samples > p.shape[-1]:
+        raise RuntimeError('cannot sample n_sample > prob_dist.size(-1) samples without replacement')
+
+
+def multinomial(self, num_samples, replacement=False, *, generator=None):
+    """Without replacement, those first to come when each arrives at its rate."""
+    if self.ndim not in (1, 2):
+        raise RuntimeError('prob_dist must be 1 or 2 dim')
+    p = self.detach().to(torch.float64)
+    if computes():
+        _need_probabilities(p, num_samples, replacement)
+    if num_samples == 1 or not replacement:
+        sooner = p / -torch.log1p(-torch.rand(p.shape, dtype=torch.float64, generator=generator))
+        return sooner.argmax(-1, keepdim=True) if num_samples == 1 else sooner.topk(num_samples)[1]
+    below = p.cumsum(-1)
+    u = torch.rand(list(p.shape[:-1]) + [num_samples], dtype=torch.float64, generator=generator) * below[..., -1:]
+    return (below.unsqueeze(-2) <= u.unsqueeze(-1)).sum(-1)
 
 
 def item(self):
