@@ -8,6 +8,7 @@
 struct class *class_of(const struct vm *vm, struct py v) {
     if (v.kind == PY_INSTANCE) return v.instance->class;
     if (v.kind == PY_TENSOR && v.tensor->kind == INPUT_PARAMETER) return vm->parameter;
+    if (v.kind == PY_TUPLE && v.list->is_size) return vm->size;
     return vm->types[v.kind];
 }
 
@@ -22,6 +23,18 @@ bool is_instance(const struct vm *vm, struct py v, struct py type) {
     for (uint32_t i = 0; type.kind == PY_TUPLE && i < type.list->n; i++)
         if (is_instance(vm, v, type.list->at[i])) return true;
     return false;
+}
+
+bool instance_base(struct vm *vm, struct py v, struct py *base) {
+    if (v.kind != PY_INSTANCE || v.instance->base.kind == PY_UNSET) return false;
+    *base = v.instance->base;
+    stamp_attribute(vm, base, v.source, BASE_NAME);
+    return true;
+}
+
+struct py py_plain(struct vm *vm, struct py v) {
+    struct py base;
+    return instance_base(vm, v, &base) ? base : v;
 }
 
 /* -- reading ------------------------------------------------------------------------------- */
@@ -69,6 +82,43 @@ static bool find_in_instance(struct vm *vm, struct py o, const char *name, struc
     return vm_call_special(vm, o, "__getattr__", &text, 1, out);
 }
 
+/* What every object has, which a class in between may call on the way up: super().__init__(),
+ * object.__setattr__(self, name, value). */
+static struct py object_end(struct vm *vm, const struct py *v, const struct args *raw) {
+    return py_none;
+}
+
+static struct py object_new(struct vm *vm, const struct py *v, const struct args *raw) {
+    if (!raw->n || raw->at[0].kind != PY_CLASS)
+        vm_raise(vm, EXC_TypeError, "object.__new__(X): X is not a type object");
+    struct args rest = {raw->at + 1, raw->n - 1, raw->names, raw->named, raw->n_named};
+    return instance_new(vm, raw->at[0].class, &rest);
+}
+
+static void set_plainly(struct vm *vm, struct py o, const char *name, struct py v);
+
+static struct py object_setattr(struct vm *vm, const struct py *v, const struct args *raw) {
+    if (v[1].kind != PY_STR) vm_raise(vm, EXC_TypeError, "attribute name must be string");
+    set_plainly(vm, v[0], v[1].s, v[2]);
+    return py_none;
+}
+
+static const struct native of_object[] = {
+    {"__init__(self)", object_end},
+    {"__init_subclass__(cls)", object_end},
+    {"__new__(*)", object_new},
+    {"__setattr__(self, name, value)", object_setattr},
+};
+
+static bool find_in_object(struct vm *vm, const char *name, struct py *out) {
+    for (size_t k = 0; k < sizeof of_object / sizeof *of_object; k++) {
+        size_t len = strcspn(of_object[k].signature, "(");
+        if (strlen(name) != len || strncmp(name, of_object[k].signature, len)) continue;
+        return *out = py_native(vm->arena, "object.", PY_UNSET, &of_object[k]), true;
+    }
+    return false;
+}
+
 static bool find_in_class(struct vm *vm, struct class *c, const char *name, struct py *out) {
     struct py v;
     if (class_find(c, name, &v)) return *out = attribute_bind(vm, v, py_unset, c), true;
@@ -81,11 +131,7 @@ static bool find_in_class(struct vm *vm, struct class *c, const char *name, stru
             vec_push(vm->arena, out->list, py_pointer(PY_CLASS, c->mro[i]));
         return true;
     }
-    return false;
-}
-
-static struct py object_end(struct vm *vm, const struct py *v, const struct args *raw) {
-    return py_none;
+    return find_in_object(vm, name, out);
 }
 
 static bool find_in_super(struct vm *vm, const struct super *s, const char *name, struct py *out) {
@@ -98,16 +144,9 @@ static bool find_in_super(struct vm *vm, const struct super *s, const char *name
         if (!dict_gets(c->mro[i]->dict, name, &v)) continue;
         return *out = attribute_bind(vm, v, of_class ? py_unset : s->self, c), true;
     }
-    /* What object has, which a class in between may call on the way up. */
-    static const struct native ends[] = {{"__init__(self)", object_end},
-                                         {"__init_subclass__(cls)", object_end}};
-    for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
-        size_t len = strcspn(ends[k].signature, "(");
-        if (strlen(name) != len || strncmp(name, ends[k].signature, len)) continue;
-        struct py f = py_native(vm->arena, "object.", PY_UNSET, &ends[k]);
-        return *out = py_method(vm->arena, f, s->self), true;
-    }
-    return false;
+    struct py f;
+    if (!find_in_object(vm, name, &f)) return false;
+    return *out = strcmp(name, "__new__") ? py_method(vm->arena, f, s->self) : f, true;
 }
 
 static bool find_in_function(struct vm *vm, const struct function *f, const char *name,
@@ -238,8 +277,17 @@ static struct dict *attributes_of(struct vm *vm, struct py o) {
     return NULL;
 }
 
+/* o.__dict__ = v */
+static void set_all(struct vm *vm, struct py o, struct py v) {
+    vm_need_own(vm, o.p, "an object");
+    v = py_plain(vm, v);
+    if (v.kind != PY_DICT)
+        vm_raise(vm, EXC_TypeError, "__dict__ must be set to a dictionary, not a '%s'",
+                 type_name(vm, v));
+    o.instance->dict = v.dict;
+}
+
 void attribute_set(struct vm *vm, struct py o, const char *name, struct py v) {
-    struct dict *d = attributes_of(vm, o);
     struct py old, pair[2] = {py_str(name), v}, done;
     if (o.kind == PY_INSTANCE && class_find(o.instance->class, name, &old) &&
         old.kind == PY_PROPERTY) {
@@ -250,6 +298,17 @@ void attribute_set(struct vm *vm, struct py o, const char *name, struct py v) {
         return;
     }
     if (vm_call_special(vm, o, "__setattr__", pair, 2, &done)) return;
+    set_plainly(vm, o, name, v);
+}
+
+/* As object.__setattr__() does. */
+static void set_plainly(struct vm *vm, struct py o, const char *name, struct py v) {
+    struct dict *d = attributes_of(vm, o);
+    if (o.kind == PY_INSTANCE && !strcmp(name, "__dict__")) return set_all(vm, o, v);
+    if (o.kind == PY_CLASS && !strcmp(name, "__name__") && v.kind == PY_STR && o.class->module) {
+        o.class->name = v.s;
+        return;
+    }
     if (trace_set_attribute(vm, o, name, v)) return;
     if (o.kind != PY_INSTANCE) vm_need_own(vm, o.p, "an object");
     if (o.kind == PY_TENSOR && !o.tensor->graph && !strcmp(name, "grad")) {
@@ -282,6 +341,8 @@ void attribute_set(struct vm *vm, struct py o, const char *name, struct py v) {
 
 void attribute_delete(struct vm *vm, struct py o, const char *name) {
     struct dict *d = attributes_of(vm, o);
+    struct py text = py_str(name), done;
+    if (vm_call_special(vm, o, "__delattr__", &text, 1, &done)) return;
     vm_need_own(vm, o.p, "an object");
     if (!d || !dict_delete(vm->arena, d, py_str(name)))
         vm_raise(vm, EXC_AttributeError, "'%s' object has no attribute '%s'", type_name(vm, o),

@@ -5,7 +5,7 @@
 #include "capture/vm.h"
 
 static double number(struct vm *vm, struct py x) {
-    x = tensor_value(vm, x);
+    x = tensor_value(vm, py_plain(vm, x));
     if (py_is_number(x)) return py_number(x);
     if (tensor_is_eager(vm, x)) return py_number(eager_item(vm, x));
     if (x.kind == PY_TENSOR)

@@ -253,13 +253,14 @@ static double to_double(struct vm *vm, struct py x, const char *name) {
     if (x.kind == PY_TENSOR)
         vm_break(vm, "use of a tensor as a Python number", "compute with torch functions instead");
     if (vm_call_special(vm, x, "__float__", NULL, 0, &out) && out.kind == PY_FLOAT) return out.f;
+    if (py_is_number(py_plain(vm, x))) return py_number(py_plain(vm, x));
     vm_raise(vm, EXC_TypeError, "%s must be a number, not '%s'", name, type_name(vm, x));
 }
 
 NATIVE(abs) {
-    struct py out;
+    struct py out, x = py_plain(vm, v[0]);
     if (v[0].kind == PY_TENSOR) return tensor_call(vm, OP_ABS, v, 1);
-    if (v[0].kind == PY_FLOAT) return py_float(fabs(v[0].f));
+    if (x.kind == PY_FLOAT) return py_float(fabs(x.f));
     if (vm_call_special(vm, v[0], "__abs__", NULL, 0, &out)) return out;
     int64_t i = vm_index(vm, v[0], "the argument of abs()");
     return i < 0 ? vm_unary(vm, UNARY_NEG, py_int(i)) : py_int(i);
@@ -290,15 +291,16 @@ static struct py round_int(struct vm *vm, struct py v, int64_t digits) {
 }
 
 NATIVE(round) {
-    if (v[0].kind == PY_TENSOR) return tensor_call(vm, OP_ROUND, v, 1);
-    double f = to_double(vm, v[0], "the argument of round()");
+    struct py x = py_plain(vm, v[0]);
+    if (x.kind == PY_TENSOR) return tensor_call(vm, OP_ROUND, &x, 1);
+    double f = to_double(vm, x, "the argument of round()");
     if (GIVEN(1) && v[1].kind != PY_NONE) {
         int64_t digits = vm_index(vm, v[1], "ndigits");
-        return v[0].kind == PY_FLOAT ? py_float(round_to(f, digits)) : round_int(vm, v[0], digits);
+        return x.kind == PY_FLOAT ? py_float(round_to(f, digits)) : round_int(vm, x, digits);
     }
-    if (v[0].kind != PY_FLOAT) return py_int((int64_t)vm_index(vm, v[0], "round()"));
+    if (x.kind != PY_FLOAT) return py_int((int64_t)vm_index(vm, x, "round()"));
     if (!(fabs(f) < 0x1p62))
-        vm_raise(vm, EXC_OverflowError, "cannot convert float %s to integer", py_repr(vm, v[0]));
+        vm_raise(vm, EXC_OverflowError, "cannot convert float %s to integer", py_repr(vm, x));
     return py_int((int64_t)rint(f));
 }
 
@@ -346,16 +348,16 @@ static bool parse_whole(struct arena *a, const char *s, int base, int64_t *out) 
 NATIVE(int) {
     int64_t i;
     if (!GIVEN(0)) return py_int(0);
-    if (v[0].kind == PY_STR) {
+    struct py x = tensor_value(vm, py_plain(vm, v[0]));
+    if (x.kind == PY_STR) {
         int64_t base = GIVEN(1) ? vm_index(vm, v[1], "base") : 10;
         if (base && (base < 2 || base > 36))
             vm_raise(vm, EXC_ValueError, "int() base must be >= 2 and <= 36, or 0");
-        if (!parse_whole(vm->arena, v[0].s, (int)base, &i))
+        if (!parse_whole(vm->arena, x.s, (int)base, &i))
             vm_raise(vm, EXC_ValueError, "invalid literal for int() with base %d: %s", (int)base,
-                     py_repr(vm, v[0]));
+                     py_repr(vm, x));
         return py_int(i);
     }
-    struct py x = tensor_value(vm, v[0]);
     if (tensor_is_eager(vm, x)) x = eager_item(vm, x);
     if (x.kind != PY_FLOAT) return py_int(vm_index(vm, x, "the argument of int()"));
     if (!(fabs(x.f) < 0x1p62))

@@ -26,6 +26,12 @@ NATIVE(shape) {
     return out;
 }
 
+NATIVE(make_size) {
+    struct list *l = GIVEN(0) ? vm_list(vm, v[0]) : NEW(vm->arena, struct list);
+    l->is_size = true;
+    return py_pointer(PY_TUPLE, l);
+}
+
 static int dimension(struct vm *vm, struct py t, struct py dim) {
     int rank = tensor_meta(vm, t)->rank;
     int64_t d = vm_index(vm, dim, "a dimension");
@@ -197,15 +203,17 @@ NATIVE(is_parameter) {
 }
 NATIVE(is_buffer) { return py_bool(v[0].kind == PY_TENSOR && v[0].tensor->kind == INPUT_BUFFER); }
 
-/* An object of the class, before its __init__. */
+/* An object of the class, before its __init__; value: what it is of a built-in type. */
 NATIVE(bare) {
-    struct instance *o = NEW(vm->arena, struct instance);
-    *o = (struct instance){.class = v[0].class, .dict = dict_new(vm->arena)};
-    return py_pointer(PY_INSTANCE, o);
+    struct args a = {.at = v + 1, .n = GIVEN(1) && v[0].class->built_in};
+    return instance_new(vm, v[0].class, &a);
 }
+/* The value again. */
+NATIVE(plain) { return py_plain(vm, v[0]); }
 
 static const struct native support[] = {
-    {"bare(class)", torch_bare},
+    {"bare(class, value?)", torch_bare},
+    {"plain(x)", torch_plain},
     {"reshaped(x, view)", torch_reshaped},
     {"refuse(message)", torch_refuse},
     {"graph_break(what, instead)", torch_graph_break},
@@ -217,6 +225,7 @@ static const struct native support[] = {
     {"is_buffer(x)", torch_is_buffer},
 };
 static const struct native parameter = {"Parameter(data, requires_grad?)", torch_parameter};
+static const struct native make_size = {"Size(iterable?)", torch_make_size};
 static const struct native make_tensor = {"Tensor(*)", torch_make_tensor};
 
 void support_open(struct vm *vm, struct module *m) {
@@ -241,7 +250,7 @@ void torch_open(struct vm *vm, struct module *m) {
     put_dtypes(vm, m->dict);
     dict_puts(vm->arena, m->dict, "Tensor", py_pointer(PY_CLASS, vm->types[PY_TENSOR]));
     dict_puts(vm->arena, m->dict, "dtype", py_pointer(PY_CLASS, vm->types[PY_DTYPE]));
-    dict_puts(vm->arena, m->dict, "Size", py_pointer(PY_CLASS, vm->types[PY_TUPLE]));
+    dict_puts(vm->arena, m->dict, "Size", py_pointer(PY_CLASS, vm->size));
     dict_puts(vm->arena, m->dict, "pi", py_float(M_PI));
     dict_puts(vm->arena, m->dict, "e", py_float(M_E));
     dict_puts(vm->arena, m->dict, "inf", py_float(INFINITY));
@@ -263,6 +272,9 @@ void tensor_methods_open(struct vm *vm) {
     vm->parameter = class_new(vm->arena, "Parameter", c);
     vm->parameter->construct = &parameter;
     vm->parameter->sealed = true;
+    vm->size = class_new(vm->arena, "Size", vm->types[PY_TUPLE]);
+    vm->size->construct = &make_size;
+    vm->size->sealed = true;
 }
 
 void tensor_methods_extend(struct vm *vm, const struct module *m) {

@@ -150,7 +150,15 @@ static uint32_t signature_parameters(const char *signature, struct parameter *ou
 
 static struct py call_native(struct vm *vm, const struct builtin *b, const struct native *native,
                              const struct args *a) {
-    struct py v[MAX_ARGUMENTS] = {0};
+    struct py v[MAX_ARGUMENTS] = {0}, *plain;
+    struct args unwrapped = *a;
+    if (b->self != PY_UNSET && a->n && a->at[0].kind != b->self) {
+        plain = NEW_ARRAY(vm->arena, struct py, a->n);
+        memcpy(plain, a->at, a->n * sizeof *plain);
+        plain[0] = py_plain(vm, plain[0]);
+        unwrapped.at = plain;
+        a = &unwrapped;
+    }
     if (b->self != PY_UNSET && (!a->n || a->at[0].kind != b->self))
         vm_raise(vm, EXC_TypeError, "%s() needs a '%s' as its first argument", b->name,
                  vm->types[b->self]->name);
@@ -195,36 +203,6 @@ static struct py call_native(struct vm *vm, const struct builtin *b, const struc
 
 /* -- instances ----------------------------------------------------------------------------- */
 
-static struct py call_class(struct vm *vm, struct class *c, const struct args *a) {
-    struct py call;
-    if (c->meta && class_find(c->meta, "__call__", &call))
-        return vm_call(vm, attribute_bind(vm, call, py_pointer(PY_CLASS, c), NULL), a);
-    for (uint32_t i = 0; i < c->n_mro; i++)
-        if (c->mro[i]->construct) {
-            struct builtin b = {.name = c->name};
-            return call_native(vm, &b, c->mro[i]->construct, a);
-        }
-    if (c->sealed) vm_raise(vm, EXC_TypeError, "cannot create '%s' instances", c->name);
-    struct instance *o = NEW(vm->arena, struct instance);
-    o->class = c;
-    o->dict = dict_new(vm->arena);
-    if (class_is(c, vm->exceptions[EXC_BaseException]))
-        dict_puts(vm->arena, o->dict, "args", py_list(vm->arena, PY_TUPLE, a->at, a->n));
-    struct py self = py_pointer(PY_INSTANCE, o), init;
-    if (class_find(c, "__init__", &init)) {
-        vm->direct = false; /* self is held here alone */
-        struct py result = vm_call(vm, attribute_bind(vm, init, self, c), a);
-        if (result.kind != PY_NONE)
-            vm_raise(vm, EXC_TypeError, "__init__() should return None, not '%s'",
-                     type_name(vm, result));
-    } else if (a->n || a->n_named) {
-        vm_raise(vm, EXC_TypeError, "%s() takes no arguments", c->name);
-    }
-    return self;
-}
-
-/* -- any call ------------------------------------------------------------------------------ */
-
 static struct py call_method(struct vm *vm, const struct method *m, const struct args *a) {
     struct py *at = NEW_ARRAY(vm->arena, struct py, a->n + 1);
     at[0] = m->self;
@@ -234,6 +212,54 @@ static struct py call_method(struct vm *vm, const struct method *m, const struct
     with_self.n++;
     return vm_call(vm, m->function, &with_self);
 }
+
+static struct py construct(struct vm *vm, const struct class *c, const struct args *a) {
+    struct builtin b = {.name = c->name};
+    return call_native(vm, &b, c->construct, a);
+}
+
+struct py instance_new(struct vm *vm, struct class *c, const struct args *a) {
+    if (c->construct) return construct(vm, c, a);
+    if (c->sealed) vm_raise(vm, EXC_TypeError, "cannot create '%s' instances", c->name);
+    struct instance *o = NEW(vm->arena, struct instance);
+    o->class = c;
+    o->dict = dict_new(vm->arena);
+    struct py init;
+    if (class_is(c, vm->exceptions[EXC_BaseException]))
+        dict_puts(vm->arena, o->dict, "args", py_list(vm->arena, PY_TUPLE, a->at, a->n));
+    /* A container is filled by its __init__; what never changes is made with its value. */
+    bool filled = c->built_in && class_find(c->built_in, "__init__", &init);
+    if (c->built_in) o->base = construct(vm, c->built_in, filled ? &(struct args){0} : a);
+    return py_pointer(PY_INSTANCE, o);
+}
+
+/* The object that __new__ of the program makes, if there is such a method. */
+static struct py make(struct vm *vm, struct class *c, const struct args *a) {
+    struct py new;
+    if (!class_find(c, "__new__", &new)) return instance_new(vm, c, a);
+    struct method m = {new.kind == PY_STATICMETHOD ? *new.wrapped : new, py_pointer(PY_CLASS, c)};
+    return call_method(vm, &m, a);
+}
+
+static struct py call_class(struct vm *vm, struct class *c, const struct args *a) {
+    struct py call, init, unused;
+    if (c->meta && class_find(c->meta, "__call__", &call))
+        return vm_call(vm, attribute_bind(vm, call, py_pointer(PY_CLASS, c), NULL), a);
+    struct py self = make(vm, c, a);
+    if (c->construct || self.kind != PY_INSTANCE || !class_is(self.instance->class, c)) return self;
+    if (class_find(c, "__init__", &init)) {
+        vm->direct = false; /* self is held here alone */
+        struct py result = vm_call(vm, attribute_bind(vm, init, self, c), a);
+        if (result.kind != PY_NONE)
+            vm_raise(vm, EXC_TypeError, "__init__() should return None, not '%s'",
+                     type_name(vm, result));
+    } else if ((a->n || a->n_named) && !c->built_in && !class_find(c, "__new__", &unused)) {
+        vm_raise(vm, EXC_TypeError, "%s() takes no arguments", c->name);
+    }
+    return self;
+}
+
+/* -- any call ------------------------------------------------------------------------------ */
 
 struct py vm_call(struct vm *vm, struct py f, const struct args *a) {
     struct py call;
@@ -271,6 +297,14 @@ bool vm_call_special(struct vm *vm, struct py x, const char *name, const struct 
 
 /* -- classes ------------------------------------------------------------------------------- */
 
+static bool may_derive(const struct vm *vm, const struct class *c) {
+    static const enum py_kind kinds[] = {PY_INT,   PY_FLOAT, PY_STR, PY_LIST,
+                                         PY_TUPLE, PY_DICT,  PY_SET};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (c == vm->types[kinds[i]]) return true;
+    return false;
+}
+
 static struct class **class_bases(struct vm *vm, const struct args *a, uint32_t *n) {
     struct class **bases = NEW_ARRAY(vm->arena, struct class *, a->n);
     *n = 0;
@@ -278,7 +312,7 @@ static struct class **class_bases(struct vm *vm, const struct args *a, uint32_t 
         struct py b = a->at[i];
         if (b.kind != PY_CLASS)
             vm_raise(vm, EXC_TypeError, "a base class must be a class, not '%s'", type_name(vm, b));
-        if (b.class->sealed)
+        if (b.class->sealed && !may_derive(vm, b.class))
             vm_refuse(
                 vm,
                 "a class derived from %s is not supported; derive from object or torch.nn.Module",
@@ -337,6 +371,8 @@ struct py vm_build_class(struct vm *vm, const struct args *a) {
     if (!class_linearize(vm->arena, c, bases, n))
         vm_raise(vm, EXC_TypeError, "cannot create a consistent method resolution order for %s",
                  c->name);
+    for (uint32_t i = 0; i < c->n_mro && !c->built_in; i++)
+        if (c->mro[i]->sealed) c->built_in = c->mro[i];
 
     const struct code *code = body->code;
     struct frame f = {.code = code, .module = body->module, .names = c->dict};

@@ -126,6 +126,7 @@ static void refuse_selected(struct vm *vm, const struct tensor *t) {
 static void collect_outputs(struct forward *t, struct py v) {
     struct vm *vm = t->vm;
     vm_nest(vm);
+    v = py_plain(vm, v);
     if (v.kind == PY_TENSOR && v.tensor->selected) refuse_selected(vm, v.tensor);
     if (v.kind == PY_TENSOR) vec_push(vm->arena, &t->outputs, v);
     struct py iter;

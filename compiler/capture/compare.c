@@ -51,9 +51,11 @@ static bool equal(struct vm *vm, struct py x, struct py y) {
         return vm_truth(vm, out);
     if (vm_call_special(vm, y, "__eq__", &x, 1, &out) && out.kind != PY_NOT_IMPLEMENTED)
         return vm_truth(vm, out);
+    if (py_same(x, y) && py_is_object(x)) return true;
+    x = py_plain(vm, x);
+    y = py_plain(vm, y);
     if (py_is_number(x) && py_is_number(y)) return equal_numbers(x, y);
     if (x.kind != y.kind) return false;
-    if (x.p == y.p && py_is_object(x)) return true;
     x = guard_contents(vm, x);
     y = guard_contents(vm, y);
     if (py_is_sequence(x)) return equal_lists(vm, x.list, y.list);
@@ -145,6 +147,9 @@ static bool order(struct vm *vm, enum compare_operator op, struct py x, struct p
     if (py_is_number(x) || py_is_number(y)) x = symint_fix(vm, x), y = symint_fix(vm, y);
     if (py_is_number(x) && py_is_number(y)) return order_numbers(op, x, y);
     if (order_methods(vm, op, x, y, &out)) return vm_truth(vm, out);
+    x = py_plain(vm, x);
+    y = py_plain(vm, y);
+    if (py_is_number(x) && py_is_number(y)) return order_numbers(op, x, y);
     if (vm->eager && !vm->tracing && (x.kind == PY_TENSOR || y.kind == PY_TENSOR) &&
         tensor_binary(vm, compare_sign(op), x, y, false, &out))
         return vm_truth(vm, out);
@@ -166,6 +171,7 @@ bool vm_less(struct vm *vm, struct py x, struct py y) { return order(vm, COMPARE
 
 static bool contains(struct vm *vm, struct py o, struct py v) {
     struct py out;
+    if (o.kind == PY_DICT || o.kind == PY_SET) v = py_plain(vm, v);
     if (o.kind == PY_DICT || o.kind == PY_SET) {
         if (!dict_key_ok(v)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, v));
         bool has = dict_get(vm->arena, o.dict, v, &out);
@@ -173,6 +179,7 @@ static bool contains(struct vm *vm, struct py o, struct py v) {
         return has;
     }
     if (o.kind == PY_STR) {
+        v = py_plain(vm, v);
         if (v.kind != PY_STR)
             vm_raise(vm, EXC_TypeError, "'in <string>' requires string as left operand, not %s",
                      type_name(vm, v));

@@ -16,6 +16,7 @@ uint32_t place_slot(const struct entry *e, const struct place *p) {
 
 static bool fetch_attribute(struct vm *vm, struct py base, const char *name, struct py *out) {
     if (base.kind == PY_INSTANCE) {
+        if (!strcmp(name, BASE_NAME)) return *out = base.instance->base, true;
         if (dict_gets(base.instance->dict, name, out)) return true;
         if (!strcmp(name, "__dict__")) return *out = py_pointer(PY_DICT, base.instance->dict), true;
         return class_find(base.instance->class, name, out);

@@ -58,6 +58,8 @@ static void put_instance(struct vm *vm, struct buf *b, struct py v, int depth) {
         buf_printf(b, "%s(", v.instance->class->name);
         put_items(vm, b, args.list, depth);
         buf_putc(b, ')');
+    } else if (instance_base(vm, v, &out)) {
+        put_repr(vm, b, out, depth);
     } else {
         buf_printf(b, "<%s object>", v.instance->class->name);
     }
@@ -82,7 +84,7 @@ static void put_tensor(struct vm *vm, struct buf *b, struct py v) {
 /* The program's own classes are those of __main__. */
 static void put_class(const struct vm *vm, struct buf *b, const struct class *c) {
     const char *where = c->module && !c->module->prelude ? "__main__."
-                        : c == vm->types[PY_TENSOR]      ? "torch."
+                        : c == vm->types[PY_TENSOR] || c == vm->size ? "torch."
                                                          : "";
     buf_printf(b, "<class '%s%s'>", where, c->name);
 }
@@ -162,6 +164,8 @@ const char *py_text(struct vm *vm, struct py v) {
             return key ? py_repr(vm, args.list->at[0]) : text_of_argument(vm, args.list->at[0]);
         }
         if (error && dict_gets(v.instance->dict, "args", &args)) return py_repr(vm, args);
+        if (instance_base(vm, v, &out) && !class_find(v.instance->class, "__repr__", &args))
+            return py_text(vm, out);
     }
     return py_repr(vm, v);
 }
@@ -304,6 +308,8 @@ const char *py_format(struct vm *vm, struct py v, const char *text) {
     struct py spec = py_str(text), out;
     if (vm_call_special(vm, v, "__format__", &spec, 1, &out) && out.kind == PY_STR) return out.s;
     v = tensor_value(vm, symint_fix(vm, v));
+    if (v.kind == PY_INSTANCE && vm_call_special(vm, v, "__str__", NULL, 0, &out)) v = out;
+    v = py_plain(vm, v);
     if (tensor_is_eager(vm, v) && !v.tensor->meta.rank) v = eager_item(vm, v);
     if (!*text) return py_text(vm, v);
     if (tensor_is_eager(vm, v))

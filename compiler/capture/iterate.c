@@ -151,6 +151,7 @@ int64_t vm_index(struct vm *vm, struct py v, const char *what) {
         vm_break(vm, "use of a tensor as a number",
                  "keep numbers that shapes and loops need outside tensors");
     if (vm_call_special(vm, v, "__index__", NULL, 0, &out) && out.kind == PY_INT) return out.i;
+    if (instance_base(vm, v, &out)) return vm_index(vm, out, what);
     vm_raise(vm, EXC_TypeError, "%s must be an integer, not '%s'", what, type_name(vm, v));
 }
 
@@ -232,10 +233,20 @@ static struct py range_subscript(struct vm *vm, struct py o, struct py i) {
 
 static struct py dict_subscript(struct vm *vm, struct py o, struct py i) {
     struct py v;
+    i = py_plain(vm, i);
     if (!dict_key_ok(i)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, i));
     if (!dict_get(vm->arena, o.dict, i, &v)) vm_raise_key(vm, i);
     stamp_key(vm, &v, o.source, i);
     return v;
+}
+
+/* Is o of a class derived from dict, whose own [] finds nothing there? */
+static bool lacks_key(struct vm *vm, struct py o, struct py i) {
+    struct py d, get;
+    return instance_base(vm, o, &d) && d.kind == PY_DICT &&
+           class_find(o.instance->class, "__getitem__", &get) && get.kind == PY_BUILTIN &&
+           class_find(o.instance->class, "__missing__", &get) &&
+           !vm_truth(vm, vm_compare(vm, COMPARE_IN, i, d));
 }
 
 struct py vm_subscript(struct vm *vm, struct py o, struct py i) {
@@ -249,6 +260,7 @@ struct py vm_subscript(struct vm *vm, struct py o, struct py i) {
     case PY_TENSOR: return tensor_subscript(vm, o, i);
     default: break;
     }
+    if (lacks_key(vm, o, i) && vm_call_special(vm, o, "__missing__", &i, 1, &out)) return out;
     if (vm_call_special(vm, o, "__getitem__", &i, 1, &out)) return out;
     if (o.kind == PY_CLASS) return o; /* list[int], a type alias */
     vm_raise(vm, EXC_TypeError, "'%s' object is not subscriptable", type_name(vm, o));

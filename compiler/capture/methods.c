@@ -113,7 +113,11 @@ METHOD(tuple, numel) {
     return total;
 }
 
+/* list.__init__(), of a class derived from list */
+METHOD(list, fill) { return GIVEN(1) ? list_extend(vm, v, raw) : py_none; }
+
 static const struct native list_methods[] = {
+    {"__init__(self, iterable?)!", list_fill},
     {"append(self, object)!", list_append},
     {"extend(self, iterable)!", list_extend},
     {"insert(self, index, object)!", list_insert},
@@ -200,18 +204,17 @@ METHOD(dict, setdefault) {
     return out;
 }
 
+/* dict.__init__() too: what dict(...) would be made of is added. */
 METHOD(dict, update_) {
     if (!raw->n || raw->n > 2) vm_raise(vm, EXC_TypeError, "update expected at most 1 argument");
     struct dict *d = raw->at[0].dict;
-    if (raw->n == 2 && raw->at[1].kind != PY_DICT)
-        vm_raise(vm, EXC_TypeError, "update() needs a dict");
-    struct py more = raw->n == 2 ? guard_contents(vm, raw->at[1]) : py_none;
-    for (uint32_t i = 0; raw->n == 2 && i < more.dict->entries.n; i++) {
+    vm_need_own(vm, d, "a container");
+    struct args rest = {raw->at + 1, raw->n - 1, raw->names, raw->named, raw->n_named};
+    struct py more = vm_call(vm, py_pointer(PY_CLASS, vm->types[PY_DICT]), &rest);
+    for (uint32_t i = 0; i < more.dict->entries.n; i++) {
         struct dict_entry e = more.dict->entries.at[i];
         if (e.live) dict_put(vm->arena, d, e.key, stored(vm, e.value));
     }
-    for (uint32_t i = 0; i < raw->n_named; i++)
-        dict_puts(vm->arena, d, raw->names[i], stored(vm, raw->named[i]));
     return py_none;
 }
 
@@ -234,7 +237,8 @@ static const struct native dict_methods[] = {
     {"pop(self, key, default?)!", dict_pop},
     {"popitem(self)!", dict_popitem},
     {"setdefault(self, key, default?)!", dict_setdefault},
-    {"update(*)!", dict_update_},
+    {"update(*)", dict_update_},
+    {"__init__(*)", dict_update_},
     {"copy(self)", dict_copy},
     {"clear(self)!", dict_clear},
 };
@@ -292,7 +296,10 @@ METHOD(set, update) {
     return py_none;
 }
 
+METHOD(set, fill) { return GIVEN(1) ? set_update(vm, v, raw) : py_none; }
+
 static const struct native set_methods[] = {
+    {"__init__(self, iterable?)!", set_fill},
     {"add(self, elem)!", set_add},
     {"discard(self, elem)!", set_discard},
     {"remove(self, elem)!", set_remove},
@@ -321,6 +328,35 @@ METHOD(float, is_integer) { return py_bool(v[0].f == __builtin_floor(v[0].f)); }
 static const struct native int_methods[] = {{"bit_length(self)", int_bit_length}};
 static const struct native float_methods[] = {{"is_integer(self)", float_is_integer}};
 
+/* -- what operators call, for super().__getitem__(key) and the like ------------------------- */
+
+METHOD(container, len) { return py_int(vm_length(vm, v[0])); }
+METHOD(container, iter) { return vm_iter(vm, v[0]); }
+METHOD(container, contains) { return vm_compare(vm, COMPARE_IN, v[1], v[0]); }
+METHOD(container, getitem) { return vm_subscript(vm, v[0], v[1]); }
+METHOD(container, eq) { return vm_compare(vm, COMPARE_EQ, v[0], v[1]); }
+METHOD(container, repr) { return py_str(py_repr(vm, v[0])); }
+METHOD(container, setitem) {
+    vm_subscript_set(vm, v[0], v[1], stored(vm, v[2]));
+    return py_none;
+}
+METHOD(container, delitem) {
+    vm_subscript_delete(vm, v[0], v[1]);
+    return py_none;
+}
+
+enum { N_FIXED = 4, N_SHOWN = 6 }; /* of a str; of what does not change */
+static const struct native container_methods[] = {
+    {"__len__(self)", container_len},
+    {"__iter__(self)", container_iter},
+    {"__contains__(self, item)", container_contains},
+    {"__getitem__(self, key)", container_getitem},
+    {"__eq__(self, other)", container_eq},
+    {"__repr__(self)", container_repr},
+    {"__setitem__(self, key, value)!", container_setitem},
+    {"__delitem__(self, key)!", container_delitem},
+};
+
 /* dict.fromkeys needs no dict. */
 static const struct native dict_class_methods[] = {{"fromkeys(iterable, value?)", dict_fromkeys}};
 
@@ -333,7 +369,12 @@ void methods_open(struct vm *vm) {
     TABLE(PY_SET, "set.", set_methods);
     TABLE(PY_INT, "int.", int_methods);
     TABLE(PY_FLOAT, "float.", float_methods);
+    TABLE(PY_LIST, "list.", container_methods);
+    TABLE(PY_DICT, "dict.", container_methods);
 #undef TABLE
+    natives_put(vm, vm->types[PY_STR]->dict, "str.", PY_STR, container_methods, N_FIXED);
+    natives_put(vm, vm->types[PY_TUPLE]->dict, "tuple.", PY_TUPLE, container_methods, N_SHOWN);
+    natives_put(vm, vm->types[PY_SET]->dict, "set.", PY_SET, container_methods, N_SHOWN);
     struct py fromkeys = py_native(vm->arena, "dict.", PY_UNSET, dict_class_methods);
     dict_puts(vm->arena, vm->types[PY_DICT]->dict, "fromkeys",
               py_wrap(vm->arena, PY_STATICMETHOD, fromkeys));

@@ -465,6 +465,7 @@ static const char *put_conversion(struct percent *f, const char *s, struct buf *
         if (dict_gets(vm->builtins, "chr", &chr)) v = vm_call1(vm, chr, v);
     }
     if (words) v = py_str(type == 's' || type == 'c' ? py_text(vm, v) : py_repr(vm, v));
+    if (!words) v = py_plain(vm, v);
     if (!words && v.kind == PY_TENSOR) v = vm_call0(vm, attribute_get(vm, v, "item"));
     if (whole) v = as_int(vm, v, type);
     if (!words && !whole && !py_is_number(v))
@@ -485,6 +486,9 @@ static const char *put_conversion(struct percent *f, const char *s, struct buf *
 }
 
 struct py str_percent(struct vm *vm, const char *s, struct py values) {
+    struct py base;
+    if (instance_base(vm, values, &base) && (base.kind == PY_DICT || base.kind == PY_TUPLE))
+        values = base;
     struct percent f = {.vm = vm, .values = values};
     struct buf out = buf_new(vm->arena);
     while (*s) {

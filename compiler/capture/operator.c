@@ -35,7 +35,8 @@ bool vm_truth(struct vm *vm, struct py v) {
             vm_raise(vm, EXC_TypeError, "__bool__ should return bool, returned %s",
                      type_name(vm, out));
         }
-        return class_find(v.instance->class, "__len__", &out) ? vm_length(vm, v) != 0 : true;
+        if (class_find(v.instance->class, "__len__", &out)) return vm_length(vm, v) != 0;
+        return instance_base(vm, v, &out) ? vm_truth(vm, out) : true;
     default: return true;
     }
 }
@@ -176,6 +177,7 @@ static struct py concatenate(struct vm *vm, struct py x, struct py y) {
     need_room(vm, x, x.kind == PY_STR ? strlen(x.s) + strlen(y.s) : (size_t)x.list->n + y.list->n);
     if (x.kind == PY_STR) return py_strf(vm->arena, "%s%s", x.s, y.s);
     struct py out = py_list(vm->arena, x.kind, x.list->at, x.list->n);
+    out.list->is_size = x.list->is_size || y.list->is_size;
     for (uint32_t i = 0; i < y.list->n; i++) vec_push(vm->arena, out.list, y.list->at[i]);
     return out;
 }
@@ -190,6 +192,7 @@ static struct py repeat(struct vm *vm, struct py x, int64_t n) {
         return py_str(b.p);
     }
     struct py out = py_list(vm->arena, x.kind, NULL, 0);
+    out.list->is_size = x.list->is_size;
     for (int64_t i = 0; each && i < n; i++)
         for (uint32_t j = 0; j < each; j++) vec_push(vm->arena, out.list, x.list->at[j]);
     return out;
@@ -300,6 +303,11 @@ struct py vm_binary(struct vm *vm, enum binary_operator op, struct py x, struct 
             return out;
     }
     if (method_binary(vm, op, x, y, in_place, &out)) return out;
+    struct py plain_x = py_plain(vm, x), plain_y = py_plain(vm, y);
+    if (plain_x.kind != x.kind || plain_y.kind != y.kind) {
+        out = vm_binary(vm, op, plain_x, plain_y, in_place);
+        return in_place && out.p == plain_x.p && !py_is_constant(out) ? x : out; /* changed itself */
+    }
     bool joins = x.kind == PY_STR || x.kind == PY_LIST || x.kind == PY_TUPLE;
     if (op == BINARY_ADD && joins && y.kind != PY_TENSOR)
         vm_raise(vm, EXC_TypeError, "can only concatenate %s (not \"%s\") to %s", type_name(vm, x),
@@ -331,6 +339,7 @@ struct py vm_unary(struct vm *vm, enum unary_operator op, struct py x) {
     }
     const char *method = op == UNARY_NEG ? "__neg__" : op == UNARY_POS ? "__pos__" : "__invert__";
     if (vm_call_special(vm, x, method, NULL, 0, &out)) return out;
+    if (instance_base(vm, x, &out)) return vm_unary(vm, op, out);
     vm_raise(vm, EXC_TypeError, "bad operand type for unary %s: '%s'", unary_sign(op),
              type_name(vm, x));
 }

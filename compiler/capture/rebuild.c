@@ -198,6 +198,7 @@ static struct py rebuild_instance(struct rebuild *r, const struct instance *o) {
     out->dict = dict_new(r->vm->arena);
     struct py made = remember(r, o, py_pointer(PY_INSTANCE, out));
     rebuild_dict(r, o->dict, out->dict);
+    out->base = rebuild(r, o->base);
     return made;
 }
 

@@ -178,6 +178,7 @@ static struct arg class_arg(struct vm *vm, struct py v) {
 }
 
 static struct arg to_arg(struct vm *vm, const char *name, struct py v) {
+    v = py_plain(vm, v);
     switch (v.kind) {
     case PY_NONE: return arg_none();
     case PY_BOOL: return arg_bool(v.b);

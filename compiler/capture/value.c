@@ -159,6 +159,7 @@ struct dict *dict_new(struct arena *a) {
 enum { MAX_KEY_DEPTH = 100 }; /* of tuples inside each other */
 
 static bool key_ok(struct py key, int depth) {
+    if (key.kind == PY_INSTANCE && key.instance->base.kind != PY_UNSET) key = key.instance->base;
     if (key.kind == PY_TUPLE) {
         if (depth == MAX_KEY_DEPTH) return false;
         for (uint32_t i = 0; i < key.list->n; i++)
@@ -187,6 +188,8 @@ static void put_key(struct buf *b, struct py key) {
             put_tagged(b, KEY_FLOAT, &f, sizeof f);
     } else if (key.kind == PY_STR) {
         buf_puts(b, key.s);
+    } else if (key.kind == PY_INSTANCE && key.instance->base.kind != PY_UNSET) {
+        put_key(b, key.instance->base);
     } else if (key.kind == PY_TUPLE) {
         put_tagged(b, KEY_TUPLE, &key.list->n, sizeof key.list->n);
         for (uint32_t i = 0; i < key.list->n; i++) {
@@ -377,7 +380,10 @@ void py_visit(struct py v, void (*visit)(void *ctx, struct py child), void *ctx)
         visit(ctx, v.method->function);
         visit(ctx, v.method->self);
         break;
-    case PY_INSTANCE: visit_dict(&w, v.instance->dict); break;
+    case PY_INSTANCE:
+        visit_dict(&w, v.instance->dict);
+        visit(ctx, v.instance->base);
+        break;
     case PY_SUPER: visit(ctx, v.super->self); break;
     case PY_STATICMETHOD:
     case PY_CLASSMETHOD:

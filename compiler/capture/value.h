@@ -242,11 +242,13 @@ struct class {
     const struct class *meta; /* has what is asked of the class itself: its length, its call */
     const struct native
         *construct; /* makes an instance of a type that is not an INSTANCE: int, list, range */
-    bool sealed;    /* its instances are not INSTANCE: not to be derived from */
+    bool sealed;    /* its instances are not INSTANCE */
+    const struct class *built_in; /* class A(dict): dict, of which instances have a value; or NULL */
 };
 struct instance {
     struct class *class;
     struct dict *dict;
+    struct py base; /* its value as one of class->built_in: a dict, a str ...; UNSET if there is none */
     const struct source *raised_in; /* exceptions: where they were raised first */
     struct span raised_at;
 };

@@ -177,6 +177,10 @@ static void set_update(struct vm *vm, struct dict *s, struct py more) {
 }
 
 static void dict_merge(struct vm *vm, struct dict *d, struct py more, bool once) {
+    struct py keys;
+    more = py_plain(vm, more);
+    if (more.kind == PY_INSTANCE && class_find(more.instance->class, "keys", &keys))
+        more = vm_call1(vm, py_pointer(PY_CLASS, vm->types[PY_DICT]), more);
     if (more.kind != PY_DICT)
         vm_raise(vm, EXC_TypeError, "'%s' object is not a mapping", type_name(vm, more));
     more = guard_contents(vm, more);

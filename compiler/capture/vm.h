@@ -127,6 +127,7 @@ struct vm {
     struct class *types[PY_KIND_COUNT];
     struct class *exceptions[EXC_COUNT];
     struct class *parameter; /* torch.nn.Parameter */
+    struct class *size; /* torch.Size */
 };
 
 /* -- vm.c */
@@ -165,6 +166,7 @@ struct py vm_call0(struct vm *vm, struct py f);
 struct py vm_call1(struct vm *vm, struct py f, struct py x);
 struct py vm_build_class(struct vm *vm, const struct args *a);
 /* x.name(y...) where the class of x has such a method; false if it has none. */
+struct py instance_new(struct vm *vm, struct class *c, const struct args *a); /* before __init__ */
 bool vm_call_special(struct vm *vm, struct py x, const char *name, const struct py *y, uint32_t n,
                      struct py *out);
 
@@ -179,6 +181,10 @@ void generator_stop(struct vm *vm, struct generator *g) __attribute__((noreturn)
 void generator_open(struct vm *vm);
 
 /* -- attribute.c */
+#define BASE_NAME "(value)" /* of the place of what an instance is of a built-in type */
+/* An instance of class A(dict), class A(str, Enum) ... -> its value of the built-in type; else false. */
+bool instance_base(struct vm *vm, struct py v, struct py *base);
+struct py py_plain(struct vm *vm, struct py v); /* that value, or v itself */
 struct class *class_of(const struct vm *vm, struct py v);
 bool is_instance(const struct vm *vm, struct py v,
                  struct py type); /* a class or a tuple of classes */

@@ -1,35 +1,9 @@
-"""collections: named tuples are objects that iterate; a deque is a list."""
-OrderedDict = dict
-_missing = object()
+"""collections: a deque is an object with a list."""
 
 
-class _Named:
-    def _values(self):
-        return [getattr(self, name) for name in self._fields]
-
-    def __iter__(self):
-        return iter(self._values())
-
-    def __getitem__(self, i):
-        values = self._values()[i]
-        return tuple(values) if isinstance(i, slice) else values
-
-    def __len__(self):
-        return len(self._fields)
-
-    def __eq__(self, other):
-        return tuple(self) == tuple(other)
-
-    def __repr__(self):
-        return f"{type(self).__name__}({', '.join([f'{name}={getattr(self, name)!r}' for name in self._fields])})"
-
-    def _asdict(self):
-        return {name: getattr(self, name) for name in self._fields}
-
-    def _replace(self, **changes):
-        return type(self)(**{**self._asdict(), **changes})
-
-    def _fill(self, typename, names, defaults, args, kwargs):
+class _Named(tuple):
+    def __new__(cls, *args, **kwargs):
+        names, defaults, typename = cls._fields, cls._field_defaults, cls.__name__
         if len(args) > len(names):
             raise TypeError(f'{typename}.__new__() takes {len(names) + 1} positional arguments but {len(args) + 1} were given')
         given = {**defaults, **dict(zip(names, args)), **kwargs}
@@ -39,7 +13,27 @@ class _Named:
         for name in names:
             if name not in given:
                 raise TypeError(f"{typename}.__new__() missing 1 required positional argument: '{name}'")
-            setattr(self, name, given[name])
+        self = super().__new__(cls, [given[name] for name in names])
+        for name in names:
+            object.__setattr__(self, name, given[name])
+        return self
+
+    def __setattr__(self, name, value):
+        raise AttributeError("can't set attribute" if name in self._fields else
+                             f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join([f'{name}={getattr(self, name)!r}' for name in self._fields])})"
+
+    @classmethod
+    def _make(cls, iterable):
+        return cls(*iterable)
+
+    def _asdict(self):
+        return dict(zip(self._fields, self))
+
+    def _replace(self, **changes):
+        return type(self)(**{**self._asdict(), **changes})
 
 
 def namedtuple(typename, field_names, *, rename=False, defaults=None, module=None):
@@ -48,105 +42,57 @@ def namedtuple(typename, field_names, *, rename=False, defaults=None, module=Non
     known = dict(zip(names[len(names) - len(values):], values))
 
     class Named(_Named):
-        _fields = tuple(names)
-
-        def __init__(self, *args, **kwargs):
-            self._fill(typename, names, known, args, kwargs)
-
-        def __repr__(self):
-            return typename + super().__repr__()[len('Named'):]
+        _fields, _field_defaults = tuple(names), known
+    Named.__name__ = typename
     return Named
 
 
 class NamedTuple(_Named):
     """A class derived from this has a field for each annotated name."""
 
-    def __init__(self, *args, **kwargs):
-        cls = type(self)
-        names = [name for name in cls.__dict__.get('__annotations__', {})]
-        values = {name: getattr(cls, name, _missing) for name in names}
-        self._fields = tuple(names)
-        self._fill(cls.__name__, names, {name: v for name, v in values.items() if v is not _missing}, args, kwargs)
+    def __init_subclass__(cls):
+        if '_fields' not in cls.__dict__ and '__annotations__' in cls.__dict__:
+            cls._fields = tuple(cls.__annotations__)
+            cls._field_defaults = {name: cls.__dict__[name] for name in cls._fields if name in cls.__dict__}
 
 
-class defaultdict:
-    def __init__(self, default_factory=None, items=()):
-        self.default_factory, self._items = default_factory, dict(items)
+class defaultdict(dict):
+    def __init__(self, default_factory=None, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.default_factory = default_factory
 
-    def __getitem__(self, key):
-        if key not in self._items:
-            if self.default_factory is None:
-                raise KeyError(key)
-            self._items[key] = self.default_factory()
-        return self._items[key]
-
-    def __setitem__(self, key, value):
-        self._items[key] = value
-
-    def __contains__(self, key):
-        return key in self._items
-
-    def __len__(self):
-        return len(self._items)
-
-    def __iter__(self):
-        return iter(self._items)
-
-    def __delitem__(self, key):
-        del self._items[key]
-
-    def __eq__(self, other):
-        return self._items == (other._items if isinstance(other, defaultdict) else other)
+    def __missing__(self, key):
+        if self.default_factory is None:
+            raise KeyError(key)
+        self[key] = self.default_factory()
+        return self[key]
 
     def __repr__(self):
-        return f'{type(self).__name__}({self.default_factory!r}, {self._items!r})'
-
-    def get(self, key, default=None):
-        return self._items.get(key, default)
-
-    def keys(self):
-        return self._items.keys()
-
-    def values(self):
-        return self._items.values()
-
-    def items(self):
-        return self._items.items()
-
-    def pop(self, key, *default):
-        return self._items.pop(key, *default)
-
-    def setdefault(self, key, default=None):
-        return self._items.setdefault(key, default)
-
-    def update(self, *others, **named):
-        for other in others:
-            for key, value in other.items() if hasattr(other, 'items') else other:
-                self[key] = value
-        for key, value in named.items():
-            self[key] = value
-
-    def clear(self):
-        self._items.clear()
+        return f'{type(self).__name__}({self.default_factory!r}, {super().__repr__()})'
 
     def copy(self):
-        return type(self)(self.default_factory, self._items)
+        return type(self)(self.default_factory, self)
 
 
-class Counter(defaultdict):
+class Counter(dict):
     def __init__(self, items=(), **named):
-        super().__init__(int)
+        super().__init__()
         self.update(items)
         self.update(named)
 
-    def update(self, items=()):
+    def __missing__(self, key):
+        return 0
+
+    def update(self, items=(), **named):
         """Counts add up: of what has them, or of items one by one."""
         for key, n in items.items() if hasattr(items, 'items') else [(item, 1) for item in items]:
-            self._items[key] = self[key] + n
+            self[key] = self[key] + n
+        for key in named:
+            self[key] = self[key] + named[key]
 
     def subtract(self, items=()):
         for key, n in items.items() if hasattr(items, 'items') else [(item, 1) for item in items]:
-            self._items[key] = self[key] - n
+            self[key] = self[key] - n
 
     def __add__(self, other):
         total = Counter(self)
@@ -157,7 +103,7 @@ class Counter(defaultdict):
         return Counter({key: n - other[key] for key, n in self.items() if n > other[key]})
 
     def __repr__(self):
-        return f'Counter({dict(self.most_common())!r})' if self._items else 'Counter()'
+        return f'Counter({dict(self.most_common())!r})' if self else 'Counter()'
 
     def copy(self):
         return Counter(self)
@@ -168,11 +114,29 @@ class Counter(defaultdict):
     def elements(self):
         return iter([key for key, n in self.items() for _ in range(n)])
 
-    def __getitem__(self, key):
-        return self._items.get(key, 0)
-
     def most_common(self, n=None):
-        return sorted(self._items.items(), key=lambda pair: pair[1], reverse=True)[:n]
+        return sorted(self.items(), key=lambda pair: pair[1], reverse=True)[:n]
+
+
+class OrderedDict(dict):
+    def __repr__(self):
+        return f'{type(self).__name__}({list(self.items())!r})' if self else f'{type(self).__name__}()'
+
+    def move_to_end(self, key, last=True):
+        rest = [(key, self.pop(key))]
+        if not last:
+            rest += list(self.items())
+            self.clear()
+        self.update(rest)
+
+    def popitem(self, last=True):
+        if last or not self:
+            return super().popitem()
+        key = list(self)[0]
+        return key, self.pop(key)
+
+    def copy(self):
+        return type(self)(self)
 
 
 class deque:

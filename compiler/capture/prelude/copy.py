@@ -1,11 +1,13 @@
 """copy: of containers, objects, tensors and modules."""
 import torch
-from _warpsmith import bare, Parameter, buffer, is_parameter, is_buffer
+from _warpsmith import bare, plain, Parameter, buffer, is_parameter, is_buffer
 
 
 def copy(x):
-    if isinstance(x, (list, dict, set)):
+    if type(x) in (list, dict, set):
         return type(x)(x)
+    if hasattr(type(x), '__copy__'):
+        return x.__copy__()
     if _is_object(x):
         return _object(x, lambda value: value)
     return x
@@ -26,12 +28,16 @@ def _tensor(x):
 def deepcopy(x, memo=None):
     """memo: id of what was copied -> the copy and what it is of, which stays alive so that the id stays its own."""
     memo = {} if memo is None else memo
-    if x is None or isinstance(x, (bool, int, float, str, torch.dtype)):
+    if x is None or type(x) in (bool, int, float, str, torch.dtype):
         return x
     if id(x) in memo:
         return memo[id(x)][0]
     if isinstance(x, torch.Tensor):
         new = _tensor(x)
+    elif hasattr(type(x), '__deepcopy__'):
+        new = x.__deepcopy__(memo)
+    elif hasattr(x, '__dict__') and plain(x) is not x:
+        return _object(x, lambda value: deepcopy(value, memo), memo)
     elif isinstance(x, list):
         new = []
         memo[id(x)] = (new, x)
@@ -42,8 +48,6 @@ def deepcopy(x, memo=None):
         new = {}
         memo[id(x)] = (new, x)
         new.update({deepcopy(key, memo): deepcopy(value, memo) for key, value in x.items()})
-    elif hasattr(type(x), '__deepcopy__'):
-        new = x.__deepcopy__(memo)
     elif _is_object(x):
         return _object(x, lambda value: deepcopy(value, memo), memo)
     else:
@@ -53,9 +57,15 @@ def deepcopy(x, memo=None):
 
 
 def _object(x, function, memo=None):
-    new = bare(type(x))
+    """Of a class derived from a container, too: what it holds is put there by the container's own methods."""
+    held, kind = plain(x), type(plain(x))
+    new = bare(type(x), held)
     if memo is not None:
         memo[id(x)] = (new, x)
+    if kind in (list, set):
+        kind.__init__(new, [function(item) for item in held])
+    elif kind is dict:
+        dict.update(new, {key: function(value) for key, value in held.items()})
     for name, value in x.__dict__.items():
-        setattr(new, name, function(value))
+        object.__setattr__(new, name, function(value))
     return new

@@ -1,4 +1,4 @@
-"""enum: a member is an object that its class holds under its name; members of an IntEnum count and compare as ints."""
+"""enum: a member is an object that its class holds under its name; of class A(str, Enum) it is a str, too."""
 from _warpsmith import bare
 
 
@@ -14,19 +14,21 @@ class EnumMeta:
         return len(cls._members)
 
     def __contains__(cls, item):
-        return any(item is m or item == m._value for m in cls._members)
+        return any(item is m or item == m._value_ for m in cls._members)
 
     def __getitem__(cls, name):
-        for member in cls._members:
-            if member._name == name:
-                return member
+        if name in cls.__members__:
+            return cls.__members__[name]
         raise KeyError(name)
 
     def __call__(cls, value):
         for member in cls._members:
-            if value is member or member._value == value:
+            if value is member or member._value_ == value:
                 return member
-        raise ValueError(f'{value!r} is not a valid {cls.__name__}')
+        found = cls._missing_(value)
+        if found is None:
+            raise ValueError(f'{value!r} is not a valid {cls.__name__}')
+        return found
 
 
 def _is_member(name, value):
@@ -35,82 +37,77 @@ def _is_member(name, value):
 
 class Enum(metaclass=EnumMeta):
     def __init_subclass__(cls, **options):
-        cls._members = []
+        cls._members, cls.__members__ = [], {}
         for name, value in list(cls.__dict__.items()):
-            if not _is_member(name, value):
-                continue
-            if isinstance(value, auto):
-                value = cls._next(name)
-            same = [m for m in cls._members if m._value == value]
-            if same:
-                setattr(cls, name, same[0])
-                continue
-            member = bare(cls)
-            member._name, member._value = name, value
-            setattr(cls, name, member)
-            cls._members.append(member)
+            if _is_member(name, value):
+                setattr(cls, name, cls._made(name, value))
 
     @classmethod
-    def _next(cls, name):
-        return max([m._value for m in cls._members], default=0) + 1
+    def _made(cls, name, value):
+        """The member of that name: one made before, if it has the same value."""
+        if isinstance(value, auto):
+            value = cls._generate_next_value_(name, 1, len(cls._members), [m._value_ for m in cls._members])
+        for member in cls._members:
+            if member._value_ == value:
+                cls.__members__[name] = member
+                return member
+        member = bare(cls, value)
+        member._name_, member._value_ = name, value
+        if hasattr(cls, '__init__') and cls.__init__ is not Enum.__init__:
+            member.__init__(*value) if isinstance(value, tuple) else member.__init__(value)
+        cls._members.append(member)
+        cls.__members__[name] = member
+        return member
 
-    name = property(lambda self: self._name)
-    value = property(lambda self: self._value)
+    @staticmethod
+    def _generate_next_value_(name, start, count, last_values):
+        return max(last_values, default=start - 1) + 1
+
+    @classmethod
+    def _missing_(cls, value):
+        return None
+
+    def __init__(self, *values):
+        pass
+
+    name = property(lambda self: self._name_)
+    value = property(lambda self: self._value_)
 
     def __repr__(self):
-        return f'<{type(self).__name__}.{self._name}: {self._value!r}>'
+        return f'<{type(self).__name__}.{self._name_}: {self._value_!r}>'
 
     def __str__(self):
-        return f'{type(self).__name__}.{self._name}'
+        return f'{type(self).__name__}.{self._name_}'
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
 
 
-class IntEnum(Enum):
-    def __index__(self):
-        return self._value
-
-    def __int__(self):
-        return self._value
+class _Plain(Enum):
+    """Its members look like their values."""
 
     def __str__(self):
-        return str(self._value)
+        return str(self._value_)
 
-    def __eq__(self, other):
-        return self._value == (other._value if isinstance(other, IntEnum) else other)
-
-    def __lt__(self, other):
-        return self._value < int(other)
-
-    def __le__(self, other):
-        return self._value <= int(other)
-
-    def __gt__(self, other):
-        return self._value > int(other)
-
-    def __ge__(self, other):
-        return self._value >= int(other)
-
-    def __add__(self, other):
-        return self._value + other
-
-    def __sub__(self, other):
-        return self._value - other
-
-    def __mul__(self, other):
-        return self._value * other
-    __radd__, __rmul__ = __add__, __mul__
+    def __format__(self, spec):
+        return format(self._value_, spec)
 
 
-class StrEnum(Enum):
-    @classmethod
-    def _next(cls, name):
+class IntEnum(int, _Plain):
+    pass
+
+
+class StrEnum(str, _Plain):
+    @staticmethod
+    def _generate_next_value_(name, start, count, last_values):
         return name.lower()
-
-    def __eq__(self, other):
-        return self._value == (other._value if isinstance(other, StrEnum) else other)
-
-    def __str__(self):
-        return self._value
 
 
 def unique(cls):
+    for name, member in cls.__members__.items():
+        if member._name_ != name:
+            raise ValueError(f'duplicate values found in {cls!r}: {name} -> {member._name_}')
     return cls

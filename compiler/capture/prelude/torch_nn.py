@@ -60,16 +60,13 @@ class _Table(_Mapping):
         self._items[name] = value
 
 
-class _LoadedKeys(_Named):
-    _fields = ('missing_keys', 'unexpected_keys')
-
-    def __init__(self, missing_keys, unexpected_keys):
-        self.missing_keys, self.unexpected_keys = missing_keys, unexpected_keys
+class _IncompatibleKeys(_Named):
+    _fields, _field_defaults = ('missing_keys', 'unexpected_keys'), {}
 
     def __repr__(self):
         if not self.missing_keys and not self.unexpected_keys:
             return '<All keys matched successfully>'
-        return '_IncompatibleKeys' + super().__repr__()[len('_LoadedKeys'):]
+        return super().__repr__()
 
 
 class Module:
@@ -249,7 +246,7 @@ class Module:
     def load_state_dict(self, state_dict, strict=True, assign=False):
         own = self._named_state()
         missing = [name for name in own if name not in state_dict and not name.endswith('num_batches_tracked')]
-        found = _LoadedKeys(missing, [name for name in state_dict if name not in own])
+        found = _IncompatibleKeys(missing, [name for name in state_dict if name not in own])
         wrong = []
         for what, names in (('Missing', found.missing_keys), ('Unexpected', found.unexpected_keys)):
             if strict and names:

@@ -3,7 +3,7 @@ import torch.nn.functional as F
 
 
 def err_base(x):
-    class A(dict):
+    class A(torch.Tensor):
         pass
     return x
 
