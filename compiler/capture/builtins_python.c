@@ -449,7 +449,7 @@ NATIVE(tuple) {
 }
 
 static void put_key(struct vm *vm, struct dict *d, struct py key, struct py value) {
-    if (!dict_key_ok(key)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, key));
+    vm_need_key(vm, key);
     dict_put(vm->arena, d, key, value);
 }
 

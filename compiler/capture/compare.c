@@ -173,7 +173,7 @@ static bool contains(struct vm *vm, struct py o, struct py v) {
     struct py out;
     if (o.kind == PY_DICT || o.kind == PY_SET) v = py_plain(vm, v);
     if (o.kind == PY_DICT || o.kind == PY_SET) {
-        if (!dict_key_ok(v)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, v));
+        vm_need_key(vm, v);
         bool has = dict_get(vm->arena, o.dict, v, &out);
         guard_has(vm, o, v, has);
         return has;

@@ -231,10 +231,29 @@ static struct py range_subscript(struct vm *vm, struct py o, struct py i) {
                     s.step * r->step);
 }
 
+/* Has the program given its class an equality of its own? Then the place in memory is no key. */
+static void need_identity(struct vm *vm, struct py key) {
+    struct py equal, hash;
+    const struct class *c = key.kind == PY_INSTANCE ? key.instance->class : NULL;
+    for (uint32_t i = 0; key.kind == PY_TUPLE && i < key.list->n; i++)
+        need_identity(vm, key.list->at[i]);
+    if (!c || !c->module || c->module->prelude || !class_find(c, "__eq__", &equal)) return;
+    if (equal.kind != PY_FUNCTION) return;
+    if (!class_find(c, "__hash__", &hash) || hash.kind == PY_NONE)
+        vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", c->name);
+    vm_refuse(vm, "a key of class %s, which has an __eq__ of its own, is not supported; a tuple of its "
+                  "attributes is a key", c->name);
+}
+
+void vm_need_key(struct vm *vm, struct py key) {
+    if (!dict_key_ok(key)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, key));
+    need_identity(vm, key);
+}
+
 static struct py dict_subscript(struct vm *vm, struct py o, struct py i) {
     struct py v;
     i = py_plain(vm, i);
-    if (!dict_key_ok(i)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, i));
+    vm_need_key(vm, i);
     if (!dict_get(vm->arena, o.dict, i, &v)) vm_raise_key(vm, i);
     stamp_key(vm, &v, o.source, i);
     return v;
@@ -315,7 +334,7 @@ void vm_subscript_set(struct vm *vm, struct py o, struct py i, struct py v) {
         o.list->version++;
         list_set(vm, o, i, &v);
     } else if (o.kind == PY_DICT) {
-        if (!dict_key_ok(i)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, i));
+        vm_need_key(vm, i);
         dict_put(vm->arena, o.dict, i, v);
     } else if (o.kind == PY_TENSOR) {
         tensor_subscript_set(vm, o, i, v);
@@ -332,7 +351,8 @@ void vm_subscript_delete(struct vm *vm, struct py o, struct py i) {
         o.list->version++;
         list_set(vm, o, i, NULL);
     } else if (o.kind == PY_DICT) {
-        if (!dict_key_ok(i) || !dict_delete(vm->arena, o.dict, i)) vm_raise_key(vm, i);
+        vm_need_key(vm, i);
+        if (!dict_delete(vm->arena, o.dict, i)) vm_raise_key(vm, i);
     } else if (!vm_call_special(vm, o, "__delitem__", &i, 1, &out)) {
         vm_raise(vm, EXC_TypeError, "'%s' object doesn't support item deletion", type_name(vm, o));
     }

@@ -13,10 +13,6 @@ static struct py stored(const struct vm *vm, struct py v) {
     return v;
 }
 
-static void need_key(struct vm *vm, struct py key) {
-    if (!dict_key_ok(key)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, key));
-}
-
 /* -- list and tuple ------------------------------------------------------------------------ */
 
 METHOD(list, append) {
@@ -139,7 +135,7 @@ static const struct native tuple_methods[] = {
 
 METHOD(dict, get_) {
     struct py out;
-    need_key(vm, v[1]);
+    vm_need_key(vm, v[1]);
     if (dict_get(vm->arena, v[0].dict, v[1], &out)) return vm_subscript(vm, v[0], v[1]);
     guard_has(vm, v[0], v[1], false);
     return GIVEN(2) ? v[2] : py_none;
@@ -165,7 +161,7 @@ METHOD(dict, items) { return entries(vm, v[0], true, true); }
 
 METHOD(dict, pop) {
     struct py out;
-    need_key(vm, v[1]);
+    vm_need_key(vm, v[1]);
     if (dict_get(vm->arena, v[0].dict, v[1], &out)) {
         dict_delete(vm->arena, v[0].dict, v[1]);
         return out;
@@ -189,7 +185,7 @@ METHOD(dict, fromkeys) {
     struct py out = py_dict(vm->arena, PY_DICT);
     const struct list *keys = vm_list(vm, v[0]);
     for (uint32_t i = 0; i < keys->n; i++) {
-        need_key(vm, keys->at[i]);
+        vm_need_key(vm, keys->at[i]);
         dict_put(vm->arena, out.dict, keys->at[i], GIVEN(1) ? stored(vm, v[1]) : py_none);
     }
     return out;
@@ -197,7 +193,7 @@ METHOD(dict, fromkeys) {
 
 METHOD(dict, setdefault) {
     struct py out;
-    need_key(vm, v[1]);
+    vm_need_key(vm, v[1]);
     if (dict_get(vm->arena, v[0].dict, v[1], &out)) return out;
     out = GIVEN(2) ? stored(vm, v[2]) : py_none;
     dict_put(vm->arena, v[0].dict, v[1], out);
@@ -246,19 +242,19 @@ static const struct native dict_methods[] = {
 /* -- set ----------------------------------------------------------------------------------- */
 
 METHOD(set, add) {
-    need_key(vm, v[1]);
+    vm_need_key(vm, v[1]);
     dict_put(vm->arena, v[0].dict, v[1], py_none);
     return py_none;
 }
 
 METHOD(set, discard) {
-    need_key(vm, v[1]);
+    vm_need_key(vm, v[1]);
     dict_delete(vm->arena, v[0].dict, v[1]);
     return py_none;
 }
 
 METHOD(set, remove) {
-    need_key(vm, v[1]);
+    vm_need_key(vm, v[1]);
     if (!dict_delete(vm->arena, v[0].dict, v[1])) vm_raise_key(vm, v[1]);
     return py_none;
 }

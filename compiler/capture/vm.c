@@ -117,15 +117,11 @@ static struct py build_sequence(struct vm *vm, struct frame *f, enum py_kind kin
     return py_list(vm->arena, kind, pop_n(f, (uint32_t)n), (uint32_t)n);
 }
 
-static void need_key(struct vm *vm, struct py key) {
-    if (!dict_key_ok(key)) vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, key));
-}
-
 static struct py build_set(struct vm *vm, struct frame *f, int32_t n) {
     const struct py *at = pop_n(f, (uint32_t)n);
     struct py s = py_dict(vm->arena, PY_SET);
     for (int32_t i = 0; i < n; i++) {
-        need_key(vm, at[i]);
+        vm_need_key(vm, at[i]);
         dict_put(vm->arena, s.dict, at[i], py_none);
     }
     return s;
@@ -135,7 +131,7 @@ static struct py build_dict(struct vm *vm, struct frame *f, int32_t n) {
     const struct py *at = pop_n(f, 2 * (uint32_t)n);
     struct py d = py_dict(vm->arena, PY_DICT);
     for (int32_t i = 0; i < n; i++) {
-        need_key(vm, at[2 * i]);
+        vm_need_key(vm, at[2 * i]);
         dict_put(vm->arena, d.dict, at[2 * i], at[2 * i + 1]);
     }
     return d;
@@ -171,7 +167,7 @@ static void list_extend(struct vm *vm, struct list *l, struct py more) {
 static void set_update(struct vm *vm, struct dict *s, struct py more) {
     const struct list *items = vm_list(vm, more);
     for (uint32_t i = 0; i < items->n; i++) {
-        need_key(vm, items->at[i]);
+        vm_need_key(vm, items->at[i]);
         dict_put(vm->arena, s, items->at[i], py_none);
     }
 }
@@ -196,7 +192,7 @@ static void dict_merge(struct vm *vm, struct dict *d, struct py more, bool once)
 
 static void map_add(struct vm *vm, struct frame *f, int32_t to) {
     struct py v = pop(f), k = pop(f);
-    need_key(vm, k);
+    vm_need_key(vm, k);
     dict_put(vm->arena, peek(f, to)->dict, k, v);
 }
 
@@ -479,7 +475,7 @@ void vm_step(struct vm *vm, struct frame *f, struct instr in) {
         break;
     case OP_SET_ADD:
         v = pop(f);
-        need_key(vm, v);
+        vm_need_key(vm, v);
         dict_put(vm->arena, peek(f, in.a)->dict, v, py_none);
         break;
     case OP_SET_UPDATE:

@@ -212,6 +212,7 @@ struct list *vm_list(struct vm *vm, struct py v); /* a new list of all items */
 int64_t vm_length(struct vm *vm, struct py v);
 int64_t vm_index(struct vm *vm, struct py v, const char *what); /* an int, or TypeError */
 struct py vm_subscript(struct vm *vm, struct py o, struct py i);
+void vm_need_key(struct vm *vm, struct py key); /* may it be one of a dict? Else TypeError */
 void vm_subscript_set(struct vm *vm, struct py o, struct py i, struct py v);
 void vm_subscript_delete(struct vm *vm, struct py o, struct py i);
 /* Bounds of a slice over n items: start, step and how many. */

@@ -1,119 +1,198 @@
-"""dataclasses: __init__, __repr__ and __eq__ from the annotated names of a class."""
-_missing = object()
+"""dataclasses: methods from the annotated names of a class."""
+MISSING = object()
+
+
+class KW_ONLY:
+    pass
+
+
+class FrozenInstanceError(AttributeError):
+    pass
 
 
 class Field:
-    def __init__(self, default, default_factory, init):
+    def __init__(self, default=MISSING, default_factory=MISSING, init=True, repr=True, compare=True, kw_only=False, metadata=None):
         self.default, self.default_factory, self.init = default, default_factory, init
+        self.repr, self.compare, self.kw_only, self.metadata = repr, compare, kw_only, metadata or {}
+        self.name = self.type = None
+
+    def _is_required(self):
+        return self.default is MISSING and self.default_factory is MISSING
+
+    def _value(self):
+        return self.default if self.default_factory is MISSING else self.default_factory()
 
 
-def field(*, default=_missing, default_factory=_missing, init=True, repr=True, compare=True):
-    return Field(default, default_factory, init)
+def field(*, default=MISSING, default_factory=MISSING, init=True, repr=True, hash=None, compare=True, metadata=None, kw_only=False):
+    if default is not MISSING and default_factory is not MISSING:
+        raise ValueError('cannot specify both default and default_factory')
+    return Field(default, default_factory, init, repr, compare, kw_only, metadata)
 
 
-def _fields(cls):
+def _own_fields(cls, kw_only):
     found = {}
-    for base in reversed(cls.__mro__):
-        for name in getattr(base, '__dict__', {}).get('__annotations__', {}):
-            found[name] = getattr(cls, name, _missing)
+    for name in cls.__dict__.get('__annotations__', {}):
+        given = cls.__dict__.get(name, MISSING)
+        f = given if isinstance(given, Field) else Field(given, kw_only=kw_only)
+        f.name, f.kw_only = name, f.kw_only or kw_only
+        if isinstance(f.default, (list, dict, set)):
+            raise ValueError(f'mutable default {type(f.default)} for field {name} is not allowed: use default_factory')
+        if isinstance(given, Field):
+            if f.default is MISSING:
+                delattr(cls, name)
+            else:
+                setattr(cls, name, f.default)
+        found[name] = f
     return found
 
 
-def _value(name, given, default):
-    if given is not _missing:
-        return given
-    if isinstance(default, Field):
-        if default.default_factory is not _missing:
-            return default.default_factory()
-        default = default.default
-    if default is _missing:
-        raise TypeError(f"__init__() missing required argument: '{name}'")
-    return default
+def _all_fields(cls, kw_only):
+    found = {}
+    for base in reversed(cls.__mro__[1:]):
+        found.update(base.__dict__.get('__dataclass_fields__', {}))
+    found.update(_own_fields(cls, kw_only))
+    optional = None
+    for f in found.values():
+        if f.init and not f.kw_only and f._is_required() and optional:
+            raise TypeError(f"non-default argument '{f.name}' follows default argument")
+        if f.init and not f.kw_only and not f._is_required():
+            optional = f.name
+    return found
 
 
-def _make(cls, order):
-    fields = _fields(cls)
+def _quoted(names):
+    names = [f"'{name}'" for name in names]
+    if len(names) < 3:
+        return ' and '.join(names)
+    return ', '.join(names[:-1]) + ', and ' + names[-1]
+
+
+def _make_init(cls, fields):
+    positional = [f.name for f in fields.values() if f.init and not f.kw_only]
+    taken = {f.name for f in fields.values() if f.init}
+    needed = [f.name for f in fields.values() if f.init and f._is_required()]
+    where = f'{cls.__name__}.__init__()'
 
     def __init__(self, *args, **kwargs):
-        if len(args) > len(fields):
-            raise TypeError(f'__init__() takes {len(fields) + 1} positional arguments but {len(args) + 1} were given')
-        given = dict(zip(fields, args))
+        if len(args) > len(positional):
+            least = len([name for name in needed if name in positional]) + 1
+            most = len(positional) + 1
+            takes = f'from {least} to {most} positional arguments' if least < most else f'{most} positional argument' + 's' * (most > 1)
+            raise TypeError(f'{where} takes {takes} but {len(args) + 1} were given')
+        given = dict(zip(positional, args))
         for name in kwargs:
-            if name not in fields or name in given:
-                raise TypeError(f"__init__() got an unexpected keyword argument '{name}'")
+            if name not in taken:
+                raise TypeError(f"{where} got an unexpected keyword argument '{name}'")
+            if name in given:
+                raise TypeError(f"{where} got multiple values for argument '{name}'")
             given[name] = kwargs[name]
-        for name, default in fields.items():
-            setattr(self, name, _value(name, given.get(name, _missing), default))
+        missing = [name for name in needed if name not in given and name in positional]
+        kind = 'positional'
+        if not missing:
+            missing, kind = [name for name in needed if name not in given], 'keyword-only'
+        if missing:
+            raise TypeError(f"{where} missing {len(missing)} required {kind} argument{'s' * (len(missing) > 1)}: {_quoted(missing)}")
+        for name, f in fields.items():
+            if name in given:
+                object.__setattr__(self, name, given[name])
+            elif not f._is_required():
+                object.__setattr__(self, name, f._value())
         if hasattr(self, '__post_init__'):
             self.__post_init__()
+    return __init__
 
-    def __repr__(self):
-        return f"{type(self).__name__}({', '.join([f'{name}={getattr(self, name)!r}' for name in fields])})"
 
-    def __eq__(self, other):
-        return type(self) is type(other) and astuple(self) == astuple(other)
+def _make_frozen(cls, fields):
+    def __setattr__(self, name, value):
+        if type(self) is cls or name in fields:
+            raise FrozenInstanceError(f"cannot assign to field '{name}'")
+        super(cls, self).__setattr__(name, value)
 
-    def values(self, other):
-        return tuple([getattr(self, name) for name in fields]), tuple([getattr(other, name) for name in fields])
+    def __delattr__(self, name):
+        raise FrozenInstanceError(f"cannot delete field '{name}'")
+    return [('__setattr__', __setattr__), ('__delattr__', __delattr__)]
 
+
+def _make_order(values):
     def __lt__(self, other):
-        a, b = values(self, other)
-        return a < b
+        return values(self) < values(other) if type(self) is type(other) else NotImplemented
 
     def __le__(self, other):
-        a, b = values(self, other)
-        return a <= b
+        return values(self) <= values(other) if type(self) is type(other) else NotImplemented
 
     def __gt__(self, other):
-        a, b = values(self, other)
-        return a > b
+        return values(self) > values(other) if type(self) is type(other) else NotImplemented
 
     def __ge__(self, other):
-        a, b = values(self, other)
-        return a >= b
+        return values(self) >= values(other) if type(self) is type(other) else NotImplemented
+    return [('__lt__', __lt__), ('__le__', __le__), ('__gt__', __gt__), ('__ge__', __ge__)]
 
-    methods = [('__init__', __init__), ('__repr__', __repr__), ('__eq__', __eq__)]
+
+def _make(cls, init, repr, eq, order, frozen, kw_only):
+    fields = _all_fields(cls, kw_only)
+    shown, compared = [f.name for f in fields.values() if f.repr], [f.name for f in fields.values() if f.compare]
+
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join([f'{name}={getattr(self, name)!r}' for name in shown])})"
+
+    def values(self):
+        return tuple([getattr(self, name) for name in compared])
+
+    def __eq__(self, other):
+        return values(self) == values(other) if type(self) is type(other) else NotImplemented
+
+    def __hash__(self):
+        return hash(values(self))
+
+    methods = [('__init__', _make_init(cls, fields))] * init + [('__repr__', __repr__)] * repr + [('__eq__', __eq__)] * eq
     if order:
-        methods += [('__lt__', __lt__), ('__le__', __le__), ('__gt__', __gt__), ('__ge__', __ge__)]
+        methods += _make_order(values)
+    if frozen:
+        methods += _make_frozen(cls, fields) + [('__hash__', __hash__)] * eq
     for name, method in methods:
         if name not in cls.__dict__:
             setattr(cls, name, method)
-    cls.__dataclass_fields__ = fields
+    cls.__dataclass_fields__, cls.__match_args__ = fields, tuple([f.name for f in fields.values() if f.init and not f.kw_only])
     return cls
 
 
-def dataclass(cls=None, *, frozen=False, eq=True, order=False, repr=True, slots=False, kw_only=False):
-    return (lambda c: _make(c, order)) if cls is None else _make(cls, order)
+def dataclass(cls=None, *, init=True, repr=True, eq=True, order=False, unsafe_hash=False, frozen=False, match_args=True,
+              kw_only=False, slots=False):
+    make = lambda c: _make(c, init, repr, eq, order, frozen, kw_only)
+    return make if cls is None else make(cls)
 
 
 def fields(x):
-    return tuple([_Named(name) for name in x.__dataclass_fields__])
-
-
-class _Named:
-    def __init__(self, name):
-        self.name = name
+    return tuple(x.__dataclass_fields__.values())
 
 
 def is_dataclass(x):
     return hasattr(x, '__dataclass_fields__')
 
 
-def _plain(x):
-    if is_dataclass(x):
-        return asdict(x)
+def _plain(x, whole):
+    if is_dataclass(x) and not isinstance(x, type):
+        return whole(x)
+    if hasattr(x, '_fields') and isinstance(x, tuple):
+        return type(x)(*[_plain(item, whole) for item in x])
     if isinstance(x, (list, tuple)):
-        return type(x)([_plain(item) for item in x])
-    return {key: _plain(value) for key, value in x.items()} if isinstance(x, dict) else x
+        return type(x)([_plain(item, whole) for item in x])
+    if isinstance(x, dict):
+        return type(x)([(_plain(key, whole), _plain(value, whole)) for key, value in x.items()])
+    from copy import deepcopy
+    return deepcopy(x)
 
 
 def asdict(x):
-    return {name: _plain(getattr(x, name)) for name in x.__dataclass_fields__}
+    return {name: _plain(getattr(x, name), asdict) for name in x.__dataclass_fields__}
 
 
 def astuple(x):
-    return tuple([getattr(x, name) for name in x.__dataclass_fields__])
+    return tuple([_plain(getattr(x, name), astuple) for name in x.__dataclass_fields__])
 
 
-def replace(x, **changes):
-    return type(x)(**{**{name: getattr(x, name) for name in x.__dataclass_fields__}, **changes})
+def replace(x, /, **changes):
+    for f in x.__dataclass_fields__.values():
+        if f.init and f.name not in changes:
+            changes[f.name] = getattr(x, f.name)
+    return type(x)(**changes)
