@@ -131,6 +131,7 @@ static bool find_in_class(struct vm *vm, struct class *c, const char *name, stru
             vec_push(vm->arena, out->list, py_pointer(PY_CLASS, c->mro[i]));
         return true;
     }
+    if (class_is(c, vm->types[PY_TENSOR]) && operator_find(vm, "Tensor.", name, out)) return true;
     return find_in_object(vm, name, out);
 }
 
@@ -199,19 +200,8 @@ bool attribute_find(struct vm *vm, struct py o, const char *name, struct py *out
     struct py v;
     if (class_find(c, name, &v)) return *out = attribute_bind(vm, v, o, c), true;
     if (!strcmp(name, "__class__")) return *out = py_pointer(PY_CLASS, c), true;
-    enum op op;
-    bool in_place = false;
-    if (o.kind != PY_TENSOR) return false;
-    if (!op_find_python(arena_printf(vm->arena, "Tensor.%s", name), &op)) {
-        size_t n = strlen(name);
-        in_place = n > 1 && name[n - 1] == '_' &&
-                   op_find_python(arena_printf(vm->arena, "Tensor.%.*s", (int)n - 1, name), &op);
-        if (!in_place) return false;
-    }
-    struct builtin *b = NEW(vm->arena, struct builtin);
-    *b = (struct builtin){
-        .name = arena_printf(vm->arena, "Tensor.%s", name), .op = op, .in_place = in_place};
-    *out = py_method(vm->arena, py_pointer(PY_BUILTIN, b), o);
+    if (o.kind != PY_TENSOR || !operator_find(vm, "Tensor.", name, &v)) return false;
+    *out = py_method(vm->arena, v, o);
     bool property = !strcmp(name, "T") || !strcmp(name, "mT");
     if (property) *out = vm_call0(vm, *out);
     return true;

@@ -1,6 +1,9 @@
 /* builtins_eager.c: what scripts need of torch in C: values of tensors, gradients, devices, and
  * torch.compile. The prelude gives them their PyTorch names. */
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "capture/backend.h"
 #include "capture/dynamo.h"
@@ -200,6 +203,49 @@ NATIVE(clock) {
     return py_float(vm->eager ? clock_ms() / 1000 : 0);
 }
 
+/* -- the machine --------------------------------------------------------------------------- */
+
+extern char **environ;
+
+/* What a script asks of the machine, a workload is not told: it means the same everywhere. */
+NATIVE(environment) {
+    struct py out = py_dict(vm->arena, PY_DICT);
+    for (char **at = environ; vm->eager && at && *at; at++) {
+        size_t n = strcspn(*at, "=");
+        const char *value = (*at)[n] ? *at + n + 1 : "";
+        dict_puts(vm->arena, out.dict, arena_strndup(vm->arena, *at, n),
+                  py_str(arena_strdup(vm->arena, value)));
+    }
+    return out;
+}
+
+/* "file", "folder", or "": there is none */
+NATIVE(path_kind) {
+    struct stat s;
+    if (vm->trace) vm_break(vm, "look at a file", "look outside");
+    if (!vm->eager || v[0].kind != PY_STR || stat(v[0].s, &s)) return py_str("");
+    return py_str(S_ISDIR(s.st_mode) ? "folder" : "file");
+}
+
+NATIVE(working_directory) {
+    char path[4096];
+    return py_str(vm->eager && getcwd(path, sizeof path) ? arena_strdup(vm->arena, path) : "/");
+}
+
+/* torch.set_printoptions(): a number below 0 leaves what is */
+NATIVE(print_options) {
+    if (vm->trace) vm_break(vm, "call of torch.set_printoptions()", "call it outside");
+    int64_t at[5];
+    for (int i = 0; i < 5; i++) at[i] = vm_index(vm, v[i], "a print option");
+    struct print_options *o = &vm->print;
+    if (at[0] >= 0) o->precision = at[0] < 40 ? (int)at[0] : 40;
+    if (at[1] >= 0) o->threshold = at[1];
+    if (at[2] >= 0) o->edge = at[2];
+    if (at[3] >= 0) o->line = at[3];
+    if (at[4] >= 0) o->scientific = (enum scientific)at[4];
+    return py_none;
+}
+
 /* -- torch.compile ------------------------------------------------------------------------- */
 
 static const struct backend *find_backend(struct vm *vm, const char *name) {
@@ -294,6 +340,10 @@ static const struct native natives[] = {
     {"cuda_name()", eager_cuda_name},
     {"log(text)", eager_log},
     {"clock()", eager_clock},
+    {"environment()", eager_environment},
+    {"path_kind(path)", eager_path_kind},
+    {"working_directory()", eager_working_directory},
+    {"print_options(precision, threshold, edge, line, scientific)", eager_print_options},
     {"register(backend, dynamic, fullgraph)", eager_register},
     {"call(number, f, args, kwargs)", eager_call},
     {"mark_dynamic(x, dim)", eager_mark_dynamic},

@@ -61,6 +61,7 @@ static const struct {
     {"enum", NULL, NULL},
     {"collections", NULL, NULL},
     {"os", NULL, NULL},
+    {"os.path", NULL, NULL},
     {"sys", NULL, NULL},
     {"time", NULL, NULL},
     {"__future__", NULL, NULL},
@@ -88,6 +89,7 @@ static const struct {
     {"numbers", NULL, NULL},
     {"argparse", NULL, NULL},
     {"json", NULL, NULL},
+    {"pathlib", NULL, NULL},
     {"random", NULL, NULL},
     {"torch.utils.data", NULL, NULL},
 };
@@ -103,7 +105,6 @@ static const char *const later[] = {
     "inspect",
     "io",
     "multiprocessing",
-    "pathlib",
     "pickle",
     "platform",
     "pprint",
@@ -219,7 +220,7 @@ struct module *module_import(struct vm *vm, const char *name) {
 }
 
 /* An operator by its Python name; a name that ends in `_` is the update in place. */
-static bool find_operator(struct vm *vm, const char *prefix, const char *name, struct py *out) {
+bool operator_find(struct vm *vm, const char *prefix, const char *name, struct py *out) {
     const char *full = arena_printf(vm->arena, "%s%s", prefix, name);
     size_t n = strlen(full);
     struct builtin *b = NEW(vm->arena, struct builtin);
@@ -236,7 +237,7 @@ bool module_find(struct vm *vm, struct module *m, const char *name, struct py *o
     if (dict_gets(m->dict, name, out)) return true;
     if (!m->prelude) return false;
     int k = module_index(m->name);
-    if (k >= 0 && modules[k].operators && find_operator(vm, modules[k].operators, name, out))
+    if (k >= 0 && modules[k].operators && operator_find(vm, modules[k].operators, name, out))
         return true;
     struct module *child = module_import(vm, arena_printf(vm->arena, "%s.%s", m->name, name));
     if (child) return *out = py_pointer(PY_MODULE, child), true;

@@ -30,6 +30,9 @@
     FILE(json, "json.py")                                                                          \
     FILE(bisect, "bisect.py")                                                                      \
     FILE(random, "random.py")                                                                      \
+    FILE(os, "os.py")                                                                              \
+    FILE(os_path, "os_path.py")                                                                    \
+    FILE(pathlib, "pathlib.py")                                                                    \
     FILE(torch_distributions, "torch_distributions.py")                                            \
     FILE(torch_autograd_functional, "torch_autograd_functional.py")                                \
     FILE(torch_autograd, "torch_autograd.py")                                                      \
@@ -210,13 +213,19 @@ const char *prelude_text(const char *module) {
         {"numbers", "Number = Complex = Real = (int, float)\n"
                     "Rational = Integral = int\n"},
         {"later", ws_prelude_later},
-        {"os", "path = None\n"
-               "environ = {}\n"
-               "def getenv(key, default=None):\n"
-               "    return environ.get(key, default)\n"},
+        {"os", ws_prelude_os},
+        {"os.path", ws_prelude_os_path},
+        {"pathlib", ws_prelude_pathlib},
         {"sys", ws_prelude_sys},
-        {"time", "from _warpsmith import clock as time\n"
-                 "perf_counter = monotonic = time\n"
+        {"time", "from _warpsmith import clock as time, refuse\n"
+                 "perf_counter = monotonic = process_time = time\n"
+                 "def perf_counter_ns():\n"
+                 "    return int(time() * 1e9)\n"
+                 "time_ns = monotonic_ns = process_time_ns = perf_counter_ns\n"
+                 "def __getattr__(name):\n"
+                 "    if name[:2] == '__':\n"
+                 "        raise AttributeError(name)\n"
+                 "    refuse(f'time.{name} is not supported')\n"
                  "def sleep(seconds):\n"
                  "    pass\n"},
         {"__future__", "annotations = None\n"},

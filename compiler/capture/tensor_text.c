@@ -3,15 +3,14 @@
  *   tensor([[0.1000, 2.0000],
  *           [3.0000, 4.0000]], dtype=torch.float64, requires_grad=True)
  *
- * Four digits, 80 columns; above 1000 elements three from each end of every dimension. */
+ * Four digits, 80 columns; above 1000 elements three from each end of every dimension; or as
+ * torch.set_printoptions() said (vm->print). */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "capture/vm.h"
-
-enum { PRECISION = 4, EDGE = 3, LINE = 80, THRESHOLD = 1000 };
 
 struct text {
     struct vm *vm;
@@ -29,19 +28,19 @@ static int put_number(const struct text *x, double v, char *out, size_t cap) {
     if (!x->is_float) return snprintf(out, cap, "%lld", (long long)v);
     if (isnan(v)) return snprintf(out, cap, "nan");
     if (isinf(v)) return snprintf(out, cap, "%sinf", v < 0 ? "-" : "");
-    if (x->scientific) return snprintf(out, cap, "%.*e", PRECISION, v);
+    if (x->scientific) return snprintf(out, cap, "%.*e", x->vm->print.precision, v);
     if (x->whole) return snprintf(out, cap, "%.0f.", v);
-    return snprintf(out, cap, "%.*f", PRECISION, v);
+    return snprintf(out, cap, "%.*f", x->vm->print.precision, v);
 }
 
 /* The indices of a dimension that are shown: all, or three from each end. */
 static int64_t n_shown(const struct text *x, int dim) {
-    int64_t n = x->size[dim];
-    return x->summary && n > 2 * EDGE ? 2 * EDGE : n;
+    int64_t n = x->size[dim], edge = x->vm->print.edge;
+    return x->summary && n > 2 * edge ? 2 * edge : n;
 }
 static int64_t shown(const struct text *x, int dim, int64_t k) {
-    int64_t n = x->size[dim];
-    return n_shown(x, dim) < n && k >= EDGE ? n - 2 * EDGE + k : k;
+    int64_t n = x->size[dim], edge = x->vm->print.edge;
+    return n_shown(x, dim) < n && k >= edge ? n - 2 * edge + k : k;
 }
 
 static void each_shown(struct text *x, int dim, int64_t at,
@@ -82,8 +81,10 @@ static void choose_format(struct text *x) {
     if (x->is_float) {
         each_shown(x, 0, 0, measure, &e);
         x->whole = e.whole;
-        x->scientific =
+        bool wide =
             e.any && (e.most / e.least > 1000 || e.most > 1e8 || (!e.whole && e.least < 1e-4));
+        enum scientific asked = x->vm->print.scientific;
+        x->scientific = asked == SCIENTIFIC_AUTO ? wide : asked == SCIENTIFIC_ALWAYS;
     }
     each_shown(x, 0, 0, widen, NULL);
 }
@@ -104,7 +105,7 @@ static void put_break(struct buf *b, int lines, int indent) {
 }
 
 static void put_row(const struct text *x, struct buf *b, int dim, int64_t at, int indent) {
-    int per_line = (LINE - indent) / (x->width + 2);
+    int64_t per_line = (x->vm->print.line - indent) / (x->width + 2);
     if (per_line < 1) per_line = 1;
     int64_t n = n_shown(x, dim), column = 0;
     bool cut = n < x->size[dim];
@@ -112,7 +113,7 @@ static void put_row(const struct text *x, struct buf *b, int dim, int64_t at, in
     for (int64_t k = 0; k < n; k++) {
         if (k && column % per_line == 0) put_break(b, 1, indent + 1);
         if (k && column % per_line) buf_puts(b, ", ");
-        if (cut && k == EDGE) {
+        if (cut && k == x->vm->print.edge) {
             buf_puts(b, " ...");
             column++;
             if (column % per_line == 0)
@@ -134,7 +135,7 @@ static void put_block(const struct text *x, struct buf *b, int dim, int64_t at, 
     buf_putc(b, '[');
     for (int64_t k = 0; k < n; k++) {
         if (k) put_break(b, x->rank - dim - 1, indent + 1);
-        if (cut && k == EDGE) {
+        if (cut && k == x->vm->print.edge) {
             buf_puts(b, "...");
             put_break(b, x->rank - dim - 1, indent + 1);
         }
@@ -145,7 +146,8 @@ static void put_block(const struct text *x, struct buf *b, int dim, int64_t at, 
 
 /* -- what follows -------------------------------------------------------------------------- */
 
-static void put_suffix(struct buf *b, size_t start, int *column, int indent, const char *suffix) {
+static void put_suffix(struct buf *b, size_t start, int *column, int indent, int64_t line,
+                       const char *suffix) {
     int n = (int)strlen(suffix);
     if (*column < 0) { /* the first: where does the last line end? */
         size_t last = b->n;
@@ -153,7 +155,7 @@ static void put_suffix(struct buf *b, size_t start, int *column, int indent, con
         *column = (int)(b->n - last) + (last == start ? -indent : 0) + 2;
         if (last == start) *column = (int)(b->n - start) - indent + 2;
     }
-    if (*column + n + 2 > LINE) {
+    if (*column + n + 2 > line) {
         put_break(b, 1, indent);
         buf_puts(b, suffix);
         *column = indent + n;
@@ -174,23 +176,24 @@ static void put_suffixes(struct text *x, struct buf *b, size_t start, int indent
     const struct tensor *t = x->t;
     enum dtype d = t->meta.dtype;
     int column = -1;
-    if (t->on_cuda) put_suffix(b, start, &column, indent, "device='cuda:0'");
+    int64_t line = vm->print.line;
+    if (t->on_cuda) put_suffix(b, start, &column, indent, line, "device='cuda:0'");
     if (empty && x->rank != 1) {
         struct buf size = buf_new(vm->arena);
         buf_puts(&size, "size=(");
         for (int i = 0; i < x->rank; i++)
             buf_printf(&size, "%s%lld", i ? ", " : "", (long long)x->size[i]);
         buf_puts(&size, ")");
-        put_suffix(b, start, &column, indent, size.p);
+        put_suffix(b, start, &column, indent, line, size.p);
     }
     bool usual = empty ? d == DT_F32 : d == DT_F32 || d == DT_I64 || d == DT_BOOL;
     if (!usual)
-        put_suffix(b, start, &column, indent,
+        put_suffix(b, start, &column, indent, line,
                    arena_printf(vm->arena, "dtype=torch.%s", dtype_torch_name(d)));
     const char *grad = grad_suffix(vm, t);
-    if (grad) put_suffix(b, start, &column, indent, grad);
+    if (grad) put_suffix(b, start, &column, indent, line, grad);
     if (t->kind == INPUT_PARAMETER && t->requires_grad)
-        put_suffix(b, start, &column, indent, "requires_grad=True");
+        put_suffix(b, start, &column, indent, line, "requires_grad=True");
 }
 
 void tensor_print(struct vm *vm, struct buf *b, const struct tensor *t) {
@@ -201,7 +204,7 @@ void tensor_print(struct vm *vm, struct buf *b, const struct tensor *t) {
                      .is_bool = t->meta.dtype == DT_BOOL};
     int64_t n = eager_numel(vm, t);
     for (int i = 0; i < x.rank; i++) x.size[i] = eager_size(vm, t, i);
-    x.summary = n > THRESHOLD;
+    x.summary = n > vm->print.threshold;
     double *values = eager_values(vm, t);
     x.v = values;
     if (t->kind == INPUT_PARAMETER) buf_puts(b, "Parameter containing:\n");

@@ -669,10 +669,12 @@ struct vm *vm_new(struct arena *a, const struct capture_options *o, const struct
     vm->graph = graph_new(a, vm->ex, file);
     vm->init->seed = vm->graph->seed = o->seed;
     vm->guarded = map_new(a);
+    vm->print = (struct print_options){.precision = 4, .threshold = 1000, .edge = 3, .line = 80};
     modules_open(vm);
     vm->main = NEW(a, struct module);
     *vm->main = (struct module){name, dict_new(a), false};
     dict_puts(a, vm->main->dict, "__name__", py_str(name));
+    dict_puts(a, vm->main->dict, "__file__", py_str(file->path));
     return vm;
 }
 

@@ -73,6 +73,14 @@ struct guard {
     const char *text; /* "L['self'].eps == 1e-05" */
 };
 
+/* How tensors are printed: torch.set_printoptions(). */
+enum scientific { SCIENTIFIC_AUTO, SCIENTIFIC_NEVER, SCIENTIFIC_ALWAYS };
+struct print_options {
+    int precision;
+    int64_t threshold, edge, line;
+    enum scientific scientific;
+};
+
 struct vm {
     struct arena *arena;
     struct diag *diag;
@@ -126,6 +134,7 @@ struct vm {
     struct class *object;
     struct class *types[PY_KIND_COUNT];
     struct class *exceptions[EXC_COUNT];
+    struct print_options print;
     struct class *parameter; /* torch.nn.Parameter */
     struct class *size; /* torch.Size */
 };
@@ -351,6 +360,8 @@ const struct place *place_item(struct vm *vm, const struct place *base, int64_t 
 
 /* -- modules.c */
 struct module *module_import(struct vm *vm, const char *name); /* NULL: no such module */
+/* The operator of graph/ops.def, or its form in place, with a prefix as "torch." or "Tensor.". */
+bool operator_find(struct vm *vm, const char *prefix, const char *name, struct py *out);
 bool module_find(struct vm *vm, struct module *m, const char *name, struct py *out);
 void modules_open(struct vm *vm);
 

@@ -1,7 +1,7 @@
 """torch: what is not an operator of graph/ops.def by itself."""
 
 from _warpsmith import (op, refuse, graph_break, is_parameter, computes, from_data, seed as _seed, grad_mode, set_grad_mode,
-                        register, has_cuda, on_cuda, stream, call as _call)
+                        register, has_cuda, on_cuda, stream, print_options, call as _call)
 from torch._tensor import squeeze, unbind, split, chunk, var, std, max, min, norm, softmax, log_softmax
 from torch._tensor import cummax, cummin, logcumsumexp
 from torch._tensor import sort, argsort, topk, kthvalue, median, quantile, conj
@@ -173,6 +173,16 @@ def seed():
     return 0
 
 
+_PRINT_PROFILES = {'default': (4, 1000, 3, 80), 'short': (2, 1000, 2, 80), 'full': (4, 2 ** 62, 3, 80)}
+
+
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    if profile is not None:
+        print_options(*_PRINT_PROFILES[profile], 0)
+    given = [-1 if x is None else 2 ** 62 if x == inf else x for x in (precision, threshold, edgeitems, linewidth)]
+    print_options(*given, -1 if sci_mode is None and profile is None else 0 if sci_mode is None else 2 if sci_mode else 1)
+
+
 def set_float32_matmul_precision(precision):
     pass
 
@@ -278,6 +288,11 @@ def randint(low, high=None, size=None, dtype=None, generator=None, device=None, 
     if not 0 < n <= 2 ** 24:
         refuse(f'randint takes 1 to 2^24 different values, not {n}')
     return _placed((rand_(size, dtype=float64, generator=generator) * n).floor().to(dtype or int64) + low, device)
+
+
+def randint_like(input, low, high=None, dtype=None, **placement):
+    low, high = (0, low) if high is None else (low, high)
+    return randint(low, high, input.shape, dtype or input.dtype, **placement)
 
 
 def randperm(n, dtype=None, device=None, generator=None, **placement):
