@@ -123,7 +123,9 @@ static struct py call_function(struct vm *vm, const struct function *fn, const s
     put_positional(vm, fn, a, f.locals);
     put_named(vm, fn, a, f.locals);
     put_defaults(vm, fn, f.locals);
-    return c->yields ? generator_new(vm, &f) : vm_run(vm, &f);
+    if (!c->yields) return vm_run(vm, &f);
+    bool at_once = vm->trace && c->kind == CODE_GENEXPR;
+    return at_once ? generator_all(vm, &f) : generator_new(vm, &f);
 }
 
 /* -- natives ------------------------------------------------------------------------------- */

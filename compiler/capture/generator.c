@@ -7,18 +7,23 @@
  *                                    next(g)          returns: StopIteration
  *
  * A trace ends in front of a call that makes one, and of every use: what a graph stands for has no
- * middle to stop in. */
+ * middle to stop in. The items of a generator expression, which does nothing beside making them, are
+ * made at once there. */
 #include "capture/vm.h"
 
 #define METHOD(name)                                                                               \
     static struct py generator_##name(struct vm *vm, const struct py *v, const struct args *raw)
 
-struct py generator_new(struct vm *vm, const struct frame *f) {
-    if (vm->trace) vm_break(vm, "call of a generator", "return a list");
+static struct generator *make(struct vm *vm, const struct frame *f) {
     struct generator *g = NEW(vm->arena, struct generator);
     g->frame = NEW(vm->arena, struct frame);
     *g->frame = *f;
-    return py_pointer(PY_GENERATOR, g);
+    return g;
+}
+
+struct py generator_new(struct vm *vm, const struct frame *f) {
+    if (vm->trace) vm_break(vm, "call of a generator", "return a list");
+    return py_pointer(PY_GENERATOR, make(vm, f));
 }
 
 struct step {
@@ -57,6 +62,16 @@ static bool go_on(struct vm *vm, struct generator *g, struct py *out) {
     if (!ok) leave(vm);
     if (g->ended) return g->result = s.value, false;
     return *out = s.value, true;
+}
+
+struct py generator_all(struct vm *vm, const struct frame *f) {
+    struct generator *g = make(vm, f);
+    struct py items = py_list(vm->arena, PY_LIST, NULL, 0), item;
+    for (; go_on(vm, g, &item); g->frame->resumed = true) {
+        g->frame->sent = py_none;
+        vec_push(vm->arena, items.list, item);
+    }
+    return vm_iter(vm, items);
 }
 
 bool generator_next(struct vm *vm, struct generator *g, struct py sent, struct py *out) {

@@ -181,6 +181,7 @@ bool vm_call_special(struct vm *vm, struct py x, const char *name, const struct 
 
 /* -- generator.c */
 struct py generator_new(struct vm *vm, const struct frame *f);
+struct py generator_all(struct vm *vm, const struct frame *f); /* all items, now */
 /* Go on, with what is sent as the value of `yield`; false: it has returned. */
 bool generator_next(struct vm *vm, struct generator *g, struct py sent, struct py *out);
 /* What a frame that is resumed begins with; true: *out is its next item already. */

@@ -123,8 +123,11 @@ static void compile_element(struct unit *u, const struct expr *e) {
         (int32_t)e->comprehension.clauses.n + 1; /* the iterators lie above the collection */
     compile_expr(u, e->comprehension.element);
     switch (e->comprehension.kind) {
-    case COMPREHEND_LIST:
-    case COMPREHEND_GENERATOR: unit_emit(u, OP_LIST_APPEND, depth, 0); break;
+    case COMPREHEND_LIST: unit_emit(u, OP_LIST_APPEND, depth, 0); break;
+    case COMPREHEND_GENERATOR:
+        unit_emit(u, OP_YIELD_VALUE, 0, 0);
+        unit_emit(u, OP_POP_TOP, 0, 0);
+        break;
     case COMPREHEND_SET: unit_emit(u, OP_SET_ADD, depth, 0); break;
     case COMPREHEND_DICT:
         compile_expr(u, e->comprehension.value);
@@ -159,14 +162,16 @@ static void compile_clause(struct unit *u, const struct expr *e, uint32_t i) {
 
 void compile_comprehension(struct unit *u, const struct expr *e) {
     static const char *const names[] = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"};
-    static const enum opcode build[] = {OP_BUILD_LIST, OP_BUILD_SET, OP_BUILD_DICT, OP_BUILD_LIST};
+    static const enum opcode build[] = {OP_BUILD_LIST, OP_BUILD_SET, OP_BUILD_DICT};
     enum comprehension_kind kind = e->comprehension.kind;
     struct unit inner;
     unit_open(&inner, u->f, u, e->comprehension.scope, names[kind], e->at.line);
     inner.span = u->span;
     inner.code->n_args = 1;
-    unit_emit(&inner, build[kind], 0, 0);
+    inner.code->yields = kind == COMPREHEND_GENERATOR;
+    if (!inner.code->yields) unit_emit(&inner, build[kind], 0, 0);
     compile_clause(&inner, e, 0);
+    if (inner.code->yields) unit_emit_none(&inner);
     unit_emit(&inner, OP_RETURN_VALUE, 0, 0);
     unit_emit_function(u, unit_close(&inner), 0);
     compile_expr(u, e->comprehension.clauses.at[0].iter);
