@@ -1,5 +1,6 @@
 /* builtins_eager.c: what scripts need of torch in C: values of tensors, gradients, devices, and
  * torch.compile. The prelude gives them their PyTorch names. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -227,6 +228,29 @@ NATIVE(path_kind) {
     return py_str(S_ISDIR(s.st_mode) ? "folder" : "file");
 }
 
+/* The text of a file; None: it cannot be read. */
+NATIVE(read_file) {
+    struct diag quiet = diag_new(vm->arena);
+    if (vm->trace) vm_break(vm, "reading of a file", "read it outside");
+    if (!vm->eager) vm_refuse(vm, "reading a file is not supported in a workload");
+    const struct source *file = source_read(vm->arena, v[0].s, &quiet);
+    return file ? py_str(file->text) : py_none;
+}
+
+NATIVE(write_file) {
+    if (vm->trace) vm_break(vm, "writing of a file", "write it outside");
+    if (!vm->eager) vm_refuse(vm, "writing a file is not supported in a workload");
+    FILE *file = fopen(v[0].s, vm_truth(vm, v[2]) ? "a" : "w");
+    if (!file) return py_false;
+    bool ok = fputs(v[1].s, file) >= 0;
+    return py_bool(fclose(file) == 0 && ok);
+}
+
+NATIVE(make_folder) {
+    if (vm->trace) vm_break(vm, "making of a folder", "make it outside");
+    return py_bool(vm->eager && !mkdir(v[0].s, 0777));
+}
+
 NATIVE(working_directory) {
     char path[4096];
     return py_str(vm->eager && getcwd(path, sizeof path) ? arena_strdup(vm->arena, path) : "/");
@@ -342,6 +366,9 @@ static const struct native natives[] = {
     {"clock()", eager_clock},
     {"environment()", eager_environment},
     {"path_kind(path)", eager_path_kind},
+    {"read_file(path)", eager_read_file},
+    {"write_file(path, text, append)", eager_write_file},
+    {"make_folder(path)", eager_make_folder},
     {"working_directory()", eager_working_directory},
     {"print_options(precision, threshold, edge, line, scientific)", eager_print_options},
     {"register(backend, dynamic, fullgraph)", eager_register},

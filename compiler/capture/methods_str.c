@@ -138,11 +138,23 @@ METHOD(rpartition) { return partition(vm, v, true); }
 
 /* -- searching ----------------------------------------------------------------------------- */
 
+/* What of v[0] is looked at: s.find(sub, start, end). *from: characters before that. */
+static const char *searched(struct vm *vm, const struct py *v, int64_t *from) {
+    *from = 0;
+    if (!GIVEN(2) && !GIVEN(3)) return v[0].s;
+    struct slice *s = NEW(vm->arena, struct slice);
+    *s = (struct slice){GIVEN(2) ? v[2] : py_none, GIVEN(3) ? v[3] : py_none, py_none};
+    int64_t n = characters(v[0].s, strlen(v[0].s)), step, count;
+    slice_bounds(vm, s, n, from, &step, &count);
+    return vm_subscript(vm, v[0], py_pointer(PY_SLICE, s)).s;
+}
+
 static struct py find(struct vm *vm, const struct py *v, bool last, bool raises) {
-    const char *s = v[0].s, *what = text(vm, v[1]);
+    int64_t from;
+    const char *s = searched(vm, v, &from), *what = text(vm, v[1]);
     const char *at = last ? last_of(s, what) : strstr(s, what);
     if (!at && raises) vm_raise(vm, EXC_ValueError, "substring not found");
-    return py_int(at ? characters(s, (size_t)(at - s)) : -1);
+    return py_int(at ? from + characters(s, (size_t)(at - s)) : -1);
 }
 METHOD(find) { return find(vm, v, false, false); }
 METHOD(rfind) { return find(vm, v, true, false); }
@@ -150,8 +162,8 @@ METHOD(index) { return find(vm, v, false, true); }
 METHOD(rindex) { return find(vm, v, true, true); }
 
 METHOD(count) {
-    const char *s = v[0].s, *what = text(vm, v[1]);
-    int64_t n = 0;
+    int64_t n = 0, from;
+    const char *s = searched(vm, v, &from), *what = text(vm, v[1]);
     if (!*what) return py_int(characters(s, strlen(s)) + 1);
     for (; (s = strstr(s, what)); s += strlen(what)) n++;
     return py_int(n);
@@ -170,9 +182,11 @@ static bool ends(struct vm *vm, const char *s, struct py suffix) {
 typedef bool match(struct vm *vm, const char *s, struct py what);
 
 static struct py matches_any(struct vm *vm, const struct py *v, match *f) {
-    if (v[1].kind != PY_TUPLE) return py_bool(f(vm, v[0].s, v[1]));
+    int64_t from;
+    const char *s = searched(vm, v, &from);
+    if (v[1].kind != PY_TUPLE) return py_bool(f(vm, s, v[1]));
     bool any = false;
-    for (uint32_t i = 0; i < v[1].list->n; i++) any |= f(vm, v[0].s, v[1].list->at[i]);
+    for (uint32_t i = 0; i < v[1].list->n; i++) any |= f(vm, s, v[1].list->at[i]);
     return py_bool(any);
 }
 METHOD(startswith) { return matches_any(vm, v, starts); }
@@ -510,13 +524,13 @@ static const struct native str_methods[] = {
     {"splitlines(self)", str_splitlines},
     {"partition(self, sep)", str_partition},
     {"rpartition(self, sep)", str_rpartition},
-    {"find(self, sub)", str_find},
-    {"rfind(self, sub)", str_rfind},
-    {"index(self, sub)", str_index},
-    {"rindex(self, sub)", str_rindex},
-    {"count(self, sub)", str_count},
-    {"startswith(self, prefix)", str_startswith},
-    {"endswith(self, suffix)", str_endswith},
+    {"find(self, sub, start?, end?)", str_find},
+    {"rfind(self, sub, start?, end?)", str_rfind},
+    {"index(self, sub, start?, end?)", str_index},
+    {"rindex(self, sub, start?, end?)", str_rindex},
+    {"count(self, sub, start?, end?)", str_count},
+    {"startswith(self, prefix, start?, end?)", str_startswith},
+    {"endswith(self, suffix, start?, end?)", str_endswith},
     {"removeprefix(self, prefix)", str_removeprefix},
     {"removesuffix(self, suffix)", str_removesuffix},
     {"upper(self)", str_upper},

@@ -30,9 +30,13 @@
     FILE(json, "json.py")                                                                          \
     FILE(bisect, "bisect.py")                                                                      \
     FILE(random, "random.py")                                                                      \
+    FILE(io, "io.py")                                                                              \
+    FILE(tqdm, "tqdm.py")                                                                          \
+    FILE(heapq, "heapq.py")                                                                        \
     FILE(os, "os.py")                                                                              \
     FILE(os_path, "os_path.py")                                                                    \
     FILE(pathlib, "pathlib.py")                                                                    \
+    FILE(torch_amp, "torch_amp.py")                                                                \
     FILE(torch_distributions, "torch_distributions.py")                                            \
     FILE(torch_autograd_functional, "torch_autograd_functional.py")                                \
     FILE(torch_autograd, "torch_autograd.py")                                                      \
@@ -176,13 +180,9 @@ const char *prelude_text(const char *module) {
                       "    return False\n"
                       "is_tracing = is_scripting\n"
                       "Final = None\n"},
-        {"torch.amp", "from torch import autocast\n"
-                      "from torch.cuda.amp import GradScaler\n"},
+        {"torch.amp", ws_prelude_torch_amp},
         {"torch.cuda.amp", "import torch\n"
-                           "from _warpsmith import refuse\n"
-                           "class GradScaler:\n"
-                           "    def __init__(self, *args, **kwargs):\n"
-                           "        refuse('GradScaler is not supported in a workload')\n"
+                           "from torch.amp import GradScaler\n"
                            "def autocast(enabled=True, dtype=torch.float16, cache_enabled=True):\n"
                            "    return torch.autocast('cuda', dtype, enabled, cache_enabled)\n"},
         {"torch.utils", ""},
@@ -216,6 +216,21 @@ const char *prelude_text(const char *module) {
         {"os", ws_prelude_os},
         {"os.path", ws_prelude_os_path},
         {"pathlib", ws_prelude_pathlib},
+        {"io", ws_prelude_io},
+        {"tqdm", ws_prelude_tqdm},
+        {"tqdm.auto", "from tqdm import tqdm, trange\n"},
+        {"heapq", ws_prelude_heapq},
+        {"string", "ascii_lowercase = 'abcdefghijklmnopqrstuvwxyz'\n"
+                   "ascii_uppercase = ascii_lowercase.upper()\n"
+                   "ascii_letters = ascii_lowercase + ascii_uppercase\n"
+                   "digits, octdigits, hexdigits = '0123456789', '01234567', "
+                   "'0123456789abcdefABCDEF'\n"
+                   "punctuation = '!\"#$%&\\'()*+,-./:;<=>?@[\\\\]^_`{|}~'\n"
+                   "whitespace = ' \\t\\n\\r\\x0b\\x0c'\n"
+                   "printable = digits + ascii_letters + punctuation + whitespace\n"},
+        {"torch.utils.data.dataloader", "from torch.utils.data import DataLoader\n"},
+        {"torch.utils.data.dataset", "from torch.utils.data import Dataset, TensorDataset, Subset\n"},
+        {"torch.optim.optimizer", "from torch.optim import Optimizer\n"},
         {"sys", ws_prelude_sys},
         {"time", "from _warpsmith import clock as time, refuse\n"
                  "perf_counter = monotonic = process_time = time\n"

@@ -35,10 +35,17 @@ static void put_arguments(struct vm *vm, const struct script_options *o) {
     dict_puts(vm->arena, sys->dict, "argv", argv);
 }
 
+static void put_open(struct vm *vm) {
+    struct py f;
+    if (module_find(vm, module_import(vm, "io"), "open", &f))
+        dict_puts(vm->arena, vm->builtins, "open", f);
+}
+
 static void run_body(void *ctx) {
     struct script *s = ctx;
     module_import(s->vm, "torch._dynamo");
     put_arguments(s->vm, s->vm->script);
+    put_open(s->vm);
     vm_run_module(s->vm, s->vm->main, s->code);
 }
 

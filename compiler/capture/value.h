@@ -79,6 +79,7 @@ enum py_kind {
     EXCEPTION(UnboundLocalError, NameError)                                                        \
     EXCEPTION(OSError, Exception)                                                                  \
     EXCEPTION(FileNotFoundError, OSError)                                                          \
+    EXCEPTION(FileExistsError, OSError)                                                            \
     EXCEPTION(RuntimeError, Exception)                                                             \
     EXCEPTION(NotImplementedError, RuntimeError)                                                   \
     EXCEPTION(RecursionError, RuntimeError)                                                        \

@@ -1,5 +1,5 @@
-"""os: what scripts ask of the environment. Files are looked for, never read or written."""
-from _warpsmith import environment, path_kind, refuse, working_directory
+"""os: what scripts ask of the environment."""
+from _warpsmith import environment, make_folder, path_kind, refuse, working_directory
 import sys
 
 sep, linesep, name, devnull = '/', '\n', 'posix', '/dev/null'
@@ -22,8 +22,22 @@ def fspath(path):
     return path if isinstance(path, str) else path.__fspath__()
 
 
+def mkdir(path, mode=511):
+    if path_kind(fspath(path)):
+        raise FileExistsError(f"[Errno 17] File exists: '{fspath(path)}'")
+    if not make_folder(fspath(path)):
+        raise FileNotFoundError(f"[Errno 2] No such file or directory: '{fspath(path)}'")
+
+
 def makedirs(name, mode=511, exist_ok=False):
-    refuse('os.makedirs() is not supported; a script writes no files')
+    name, at = fspath(name), 0
+    if exist_ok and path_kind(name) == 'folder':
+        return
+    while at >= 0:
+        at = name.find('/', at + 1)
+        if at > 0 and not path_kind(name[:at]):
+            mkdir(name[:at])
+    mkdir(name)
 
 
 def __getattr__(name):

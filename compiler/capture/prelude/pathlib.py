@@ -1,6 +1,7 @@
 """pathlib: names of files, taken apart and put together."""
-from os import path as _path
 import os
+from io import open
+from os import path as _path
 from _warpsmith import refuse
 
 
@@ -63,6 +64,19 @@ class PurePath:
     def is_file(self):
         return _path.isfile(self._text)
 
+    def mkdir(self, mode=511, parents=False, exist_ok=False):
+        if not (exist_ok and self.is_dir()):
+            os.makedirs(self._text) if parents else os.mkdir(self._text)
+
+    def open(self, mode='r', **options):
+        return open(self._text, mode, **options)
+
+    def read_text(self, encoding=None):
+        return open(self._text).read()
+
+    def write_text(self, data, encoding=None):
+        return open(self._text, 'w').write(data)
+
     def is_dir(self):
         return _path.isdir(self._text)
 
@@ -83,7 +97,7 @@ class PurePath:
     def __getattr__(self, name):
         if name[:1] == '_':
             raise AttributeError(name)
-        refuse(f'pathlib.Path.{name} is not supported; a script reads and writes no files')
+        refuse(f'pathlib.Path.{name} is not supported')
 
 
 Path = PosixPath = PurePosixPath = PurePath

@@ -473,20 +473,7 @@ def einsum(equation, *operands):
 matmul = op('matmul')
 
 
-class autocast:
-    def __init__(self, device_type=None, dtype=None, enabled=True, cache_enabled=None):
-        if enabled:
-            refuse('torch.autocast is not supported; --dtype bf16 casts a whole workload')
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, type, value, traceback):
-        pass
-
-    def __call__(self, function):
-        return function
-
+from torch.amp import autocast
 
 true_divide = op('div')
 swapdims, moveaxis, negative = op('transpose'), op('movedim'), op('neg')

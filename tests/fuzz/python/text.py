@@ -20,3 +20,6 @@ print("aaa".replace("a", "b", 2), "aaa".replace("", "-", 2), "abc".replace("", "
 print("a\nb\r\nc\n\nd".splitlines(), "".splitlines(), "x".splitlines())
 print("file.txt".endswith((".py", ".txt")), "file".startswith(("x", "f")), "file".endswith(()))
 print("äöü".find("ü"), len("äöü"), "ä".center(5, "*"), "äb".rjust(4) + "|")
+s = 'banana'
+print(s.find('a', 2), s.find('a', 2, 3), s.rfind('a', 0, 5), s.index('n', 3), s.count('a', 2), s.count('an', 1, 4), s.startswith('na', 2), s.endswith('an', 0, 5))
+print(s.find('a', -2), s.find('b', 1), s.find('x', 2), s.startswith(('x', 'nan'), 2), 'äöa'.find('a', 1), s.find('', 3))
