@@ -8,11 +8,11 @@
  * A tape keeps the tensors, not copies: one that was updated in place since is an error. A
  * torch.autograd.Function is a tape whose gradients a function of the program computes. Under
  * create_graph=True the gradients are outputs of tapes themselves. */
-#include <ctype.h>
 #include <stdlib.h>
 
 #include "capture/backend.h"
 #include "capture/dynamo.h"
+#include "capture/tape_name.h"
 #include "graph/autograd.h"
 
 struct tape {
@@ -72,15 +72,7 @@ const char *tape_name(const struct tensor *t) {
     const struct tape *x = t->tape;
     if (x->entry) return "CompiledFunctionBackward";
     if (!x->graph) return x->name;
-    struct buf b = buf_new(x->graph->arena);
-    const char *name = op_info(x->graph->nodes.at[x->graph->nodes.n - 1].op)->name;
-    bool start = true;
-    for (const char *s = name; *s; s++) {
-        if (*s != '_') buf_putc(&b, start ? (char)toupper((unsigned char)*s) : *s);
-        start = *s == '_';
-    }
-    buf_puts(&b, "Backward0");
-    return b.p;
+    return backward_name(x->graph->arena, x->graph, x->graph->nodes.n - 1);
 }
 
 void tape_record_entry(struct vm *vm, struct entry *e, const struct bindings *b,

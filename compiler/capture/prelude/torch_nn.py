@@ -1440,4 +1440,4 @@ class ParameterDict(ModuleDict):
 
 from torch.nn._conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from torch.nn._sequence import RNN, LSTM, GRU, RNNCell, LSTMCell, GRUCell, MultiheadAttention
-from torch.nn._sequence import TransformerEncoderLayer, TransformerEncoder, TransformerDecoderLayer, TransformerDecoder
+from torch.nn._sequence import TransformerEncoderLayer, TransformerEncoder, TransformerDecoderLayer, TransformerDecoder, Transformer

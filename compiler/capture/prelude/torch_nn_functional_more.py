@@ -3,8 +3,15 @@ import math
 
 import torch
 from torch.nn.functional import pairwise_distance, avg_pool1d, avg_pool2d, pad, logsigmoid, _reduced, _reduction, _sizes
-from _warpsmith import op, refuse, graph_break
-_windows, _index, embedding = op('windows'), op('index'), op('embedding')
+from _warpsmith import op, refuse, graph_break, computes
+_windows, _index, embedding, _one_hot = op('windows'), op('index'), op('embedding'), op('one_hot')
+
+
+def one_hot(tensor, num_classes=-1):
+    """Where nothing is computed, the graph wants to know how many classes there are."""
+    if num_classes == -1 and computes():
+        num_classes = tensor.max().item() + 1
+    return _one_hot(tensor, num_classes)
 
 
 def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode='mean',

@@ -246,14 +246,22 @@ class TransformerEncoderLayer(nn.Module):
                  batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
         super().__init__()
         self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, dtype=dtype)
+        self._init_attention(d_model, nhead, dropout, bias, batch_first=batch_first, dtype=dtype)
         self.linear1 = nn.Linear(d_model, dim_feedforward, bias, dtype=dtype)
         self.dropout = nn.Dropout(dropout)
         self.linear2 = nn.Linear(dim_feedforward, d_model, bias, dtype=dtype)
         self.norm_first = norm_first
         self.norm1 = nn.LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
         self.norm2 = nn.LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
+        self._init_norm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
         self.dropout1, self.dropout2 = nn.Dropout(dropout), nn.Dropout(dropout)
         self.activation = _activation(activation)
+
+    def _init_attention(self, *args, **kwargs):
+        """What a decoder has more: its place is here, as modules are in the order they were made."""
+
+    def _init_norm(self, *args, **kwargs):
+        pass
 
     def _attend(self, x, mask, padding):
         return self.dropout1(self.self_attn(x, x, x, padding, False, mask)[0])
@@ -274,9 +282,13 @@ class TransformerDecoderLayer(TransformerEncoderLayer):
                  batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
         super().__init__(d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first,
                          bias, device, dtype)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, dtype=dtype)
-        self.norm3 = nn.LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
         self.dropout3 = nn.Dropout(dropout)
+
+    def _init_attention(self, *args, **kwargs):
+        self.multihead_attn = MultiheadAttention(*args, **kwargs)
+
+    def _init_norm(self, *args, **kwargs):
+        self.norm3 = nn.LayerNorm(*args, **kwargs)
 
     def _look(self, x, memory, mask, padding):
         return self.dropout2(self.multihead_attn(x, memory, memory, padding, False, mask)[0])
@@ -318,3 +330,28 @@ class TransformerDecoder(nn.Module):
         for layer in self.layers:
             tgt = layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
         return tgt if self.norm is None else self.norm(tgt)
+
+
+class Transformer(nn.Module):
+    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048, dropout=0.1,
+                 activation='relu', custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False,
+                 norm_first=False, bias=True, device=None, dtype=None):
+        super().__init__()
+        options = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
+        norm = lambda: nn.LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
+        self.encoder = custom_encoder or TransformerEncoder(TransformerEncoderLayer(*options, dtype=dtype), num_encoder_layers, norm())
+        self.decoder = custom_decoder or TransformerDecoder(TransformerDecoderLayer(*options, dtype=dtype), num_decoder_layers, norm())
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+        for p in self.parameters():
+            if p.dim() > 1:
+                nn.init.xavier_uniform_(p)
+
+    def forward(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None, src_key_padding_mask=None,
+                tgt_key_padding_mask=None, memory_key_padding_mask=None, src_is_causal=None, tgt_is_causal=None,
+                memory_is_causal=False):
+        memory = self.encoder(src, src_mask, src_key_padding_mask)
+        return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz, device=None, dtype=None):
+        return torch.triu(torch.full((sz, sz), float('-inf'), dtype=dtype, device=device), diagonal=1)

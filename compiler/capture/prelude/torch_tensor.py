@@ -781,7 +781,7 @@ _contiguous = op('contiguous')
 
 
 def contiguous(self, memory_format=None):
-    return _contiguous(self)
+    return self if computes() and self.is_contiguous() else _contiguous(self)
 
 
 def to(self, *args, **kwargs):
