@@ -165,6 +165,7 @@ NATIVE(replace) {
         t->requires_grad = old.requires_grad;
         t->version = old.version + 1;
         t->tape = NULL;
+        t->uses = NULL;
         return v[0];
     }
     tensor_share(vm, v[0], v[1]);
@@ -179,6 +180,7 @@ static struct py owned(struct vm *vm, struct py from, enum input_kind kind, bool
         out = py_pointer(PY_TENSOR, NEW(vm->home, struct tensor));
         *out.tensor = *t;
         out.tensor->tape = NULL;
+        out.tensor->uses = NULL;
         out.tensor->grad = NULL;
         out.tensor->id = ++vm->n_tensors;
     } else {

@@ -48,7 +48,8 @@ static struct tensor *tensor_in(struct vm *vm, struct storage *s, const struct m
                                 int64_t offset) {
     struct tensor *t = NEW(vm->home, struct tensor);
     *t = (struct tensor){
-        .kind = INPUT_ARG, .storage = s, .meta = *m, .offset = offset, .id = ++vm->n_tensors};
+        .kind = INPUT_ARG, .storage = s, .meta = *m, .offset = offset, .recorded = s->recorded};
+    t->id = ++vm->n_tensors;
     return t;
 }
 

@@ -199,9 +199,47 @@ static void set_looked_up(struct vm *vm, struct py x, struct py i, struct py par
     tensor_assign(vm, x, tensor_call(vm, OP_VIEW, back, 2));
 }
 
+/* Is v what `x[i] += w` has made of the view x[i], and x not told of it yet? */
+static bool is_own_part(struct py x, struct py v) {
+    return v.kind == PY_TENSOR && v.tensor->storage == x.tensor->storage &&
+           v.tensor->recorded == v.tensor->storage->recorded &&
+           x.tensor->recorded + 1 == v.tensor->recorded;
+}
+
+static bool same_view(const struct vm *vm, const struct tensor *x, const struct tensor *y) {
+    if (x->offset != y->offset || x->meta.rank != y->meta.rank) return false;
+    for (int k = 0; k < x->meta.rank; k++)
+        if (eager_size(vm, x, k) != eager_size(vm, y, k) ||
+            eager_stride(vm, x, k) != eager_stride(vm, y, k))
+            return false;
+    return true;
+}
+
+/* x[i] = v where gradients go through: x becomes a scatter of v over what it was. */
+static void set_recorded(struct vm *vm, struct py x, struct py i, struct py v) {
+    struct tensor *t = x.tensor;
+    uint32_t before = t->recorded;
+    if (t->requires_grad && !t->tape)
+        vm_raise(vm, EXC_RuntimeError,
+                 "a view of a leaf Variable that requires grad is being used in an in-place "
+                 "operation.");
+    bool own = is_own_part(x, v);
+    if (own) t->recorded = t->storage->recorded;
+    struct py part = tensor_subscript(vm, x, i);
+    if (own && !same_view(vm, part.tensor, v.tensor)) {
+        t->recorded = before;
+        part = tensor_subscript(vm, x, i); /* refuses */
+    }
+    bool view = part.tensor->storage == t->storage;
+    set_looked_up(vm, x, i, part, v);
+    tape_rename(t, view ? "CopySlices" : "IndexPutBackward0");
+}
+
 /* x[i] = v: an update in place of the view x[i]. */
 void tensor_subscript_set(struct vm *vm, struct py x, struct py i, struct py v) {
     if (!tensor_is_eager(vm, x) && set_masked(vm, x, i, v)) return;
+    bool grad = x.tensor->requires_grad || (v.kind == PY_TENSOR && v.tensor->requires_grad);
+    if (tensor_is_eager(vm, x) && vm->grad_enabled && grad) return set_recorded(vm, x, i, v);
     struct py part = tensor_subscript(vm, x, i);
     if (tensor_is_eager(vm, x) && part.tensor->storage != x.tensor->storage)
         return scatter(vm, x, i, v);

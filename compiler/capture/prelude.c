@@ -230,7 +230,7 @@ const char *prelude_text(const char *module) {
                    "printable = digits + ascii_letters + punctuation + whitespace\n"},
         {"torch.utils.data.dataloader", "from torch.utils.data import DataLoader\n"},
         {"torch.utils.data.dataset", "from torch.utils.data import Dataset, TensorDataset, Subset\n"},
-        {"torch.optim.optimizer", "from torch.optim import Optimizer\n"},
+        {"torch.optim.optimizer", "from torch.optim import Optimizer\nParamsT = required = None\n"},
         {"sys", ws_prelude_sys},
         {"time", "from _warpsmith import clock as time, refuse\n"
                  "perf_counter = monotonic = process_time = time\n"

@@ -25,8 +25,24 @@ struct tape {
     struct bindings bindings;
     struct entry *entry; /* the compiled segment it stands for, or NULL */
     struct py function;  /* gradients of the outputs -> a list of those of the inputs; or UNSET */
-    const char *name;    /* of the function */
+    const char *name;    /* if its graph does not say it */
 };
+
+struct tape_use {
+    struct tape *tape;
+    struct tape_use *next;
+};
+
+/* Leaves are never updated in place under autograd. */
+static void note_use(struct vm *vm, struct tape *t, struct tensor *input) {
+    if (input->recorded != input->storage->recorded)
+        vm_refuse(vm, "gradients of a tensor whose memory was updated in place through another "
+                      "view of it are not supported; update the tensor itself");
+    if (input->requires_grad && !input->tape) return;
+    struct tape_use *use = NEW(vm->home, struct tape_use);
+    *use = (struct tape_use){t, input->uses};
+    input->uses = use;
+}
 
 static struct tape *tape_new(struct vm *vm, struct graph *g, struct tensor *const *inputs,
                              uint32_t n_inputs, uint32_t n_outputs) {
@@ -38,6 +54,7 @@ static struct tape *tape_new(struct vm *vm, struct graph *g, struct tensor *cons
     for (uint32_t i = 0; i < t->n_inputs; i++) {
         t->inputs[i] = inputs[i];
         t->versions[i] = inputs[i]->storage->version;
+        note_use(vm, t, inputs[i]);
     }
     return t;
 }
@@ -61,6 +78,29 @@ uint32_t tape_inputs(const struct tape *t, struct tensor *const **inputs, struct
     return t->n_inputs;
 }
 
+/* The values are copied: a gradient may need them. */
+void tape_leave(struct vm *vm, struct tensor *t) {
+    struct py args[1] = {py_pointer(PY_TENSOR, t)};
+    bool enabled = vm->grad_enabled;
+    vm->grad_enabled = false;
+    struct tensor *old = tensor_call(vm, OP_CLONE, args, 1).tensor;
+    vm->grad_enabled = enabled;
+    old->storage->version = t->storage->version;
+    old->requires_grad = t->requires_grad;
+    old->id = t->id;
+    old->tape = t->tape;
+    old->output = t->output;
+    old->hooks = t->hooks;
+    old->uses = t->uses;
+    if (t->tape) t->tape->outputs[t->output] = old;
+    for (struct tape_use *use = t->uses; use; use = use->next)
+        for (uint32_t i = 0; i < use->tape->n_inputs; i++)
+            if (use->tape->inputs[i] == t) use->tape->inputs[i] = old;
+    t->tape = NULL;
+    t->hooks = NULL;
+    t->uses = NULL;
+}
+
 void tape_move(struct tensor *to, struct tensor *from) {
     if (from->tape) put_output(from->tape, from->output, to);
     to->requires_grad = from->requires_grad;
@@ -71,8 +111,12 @@ void tape_move(struct tensor *to, struct tensor *from) {
 const char *tape_name(const struct tensor *t) {
     const struct tape *x = t->tape;
     if (x->entry) return "CompiledFunctionBackward";
-    if (!x->graph) return x->name;
+    if (x->name) return x->name;
     return backward_name(x->graph->arena, x->graph, x->graph->nodes.n - 1);
+}
+
+void tape_rename(struct tensor *t, const char *name) {
+    if (t->tape) t->tape->name = name;
 }
 
 void tape_record_entry(struct vm *vm, struct entry *e, const struct bindings *b,

@@ -375,6 +375,8 @@ static struct py compute(struct vm *vm, const struct builtin *b, const struct ar
     node_id node = bind_to_stream(vm, b, a);
     struct py out = eager_compute(vm, node, first, first && may_alias(b->op));
     if (!first) place_result(vm, a, out.tensor);
+    if (first && out.tensor->storage == first->tensor->storage)
+        out.tensor->detached = b->op == OP_DETACH || first->tensor->detached;
     bool differentiable = dtype_is_float(out.tensor->meta.dtype);
     if (keep && differentiable) tape_record(vm, out.tensor);
     out.tensor->requires_grad = grad && (vm->grad_enabled || leaf) && differentiable;
@@ -596,10 +598,13 @@ static struct py eager_assign(struct vm *vm, struct py x, struct py v) {
                  "the result of an update in place has another shape than its target");
     bool recorded = vm->grad_enabled && (t->requires_grad || v.tensor->requires_grad);
     if (recorded && t->requires_grad && !t->tape) raise_leaf(vm);
+    if (recorded) tape_leave(vm, t);
     double *values = eager_values(vm, v.tensor);
     eager_write(vm, t, values);
     free(values);
-    if (recorded) tape_move(t, v.tensor);
+    if (!recorded) return x;
+    tape_move(t, v.tensor);
+    if (!t->detached) t->recorded = ++t->storage->recorded;
     return x;
 }
 

@@ -270,7 +270,8 @@ struct storage {
     node_id base;         /* tracked: the value of all of it */
     unsigned char *bytes; /* malloc'ed, owned by the VM (eager.c) */
     size_t size;
-    uint32_t version; /* counts updates in place, of both kinds */
+    uint32_t version;  /* counts updates in place, of both kinds */
+    uint32_t recorded; /* eager: those that gradients go through */
     bool marked;      /* by the sweep that frees what nobody reaches */
     struct storage *next;
 };
@@ -310,6 +311,8 @@ struct tensor {
     struct tensor *grad;
     struct tape *tape;  /* how it was computed from tensors that require gradients; else NULL */
     uint32_t output;    /* which output of tape */
+    struct tape_use *uses; /* tapes that it is an input of */
+    uint32_t recorded;     /* storage->recorded when tape was all there was to know */
     struct dict *hooks; /* number -> function of the gradient; NULL if there are none */
     bool retains_grad;  /* keeps its gradient though it was computed */
 };

@@ -298,10 +298,13 @@ struct py eager_data(struct vm *vm, struct py data, const enum dtype *dtype); /*
 void eager_close(struct vm *vm);
 /* -- tape.c: gradients of what was computed */
 void tape_record(struct vm *vm, struct tensor *out);    /* the operator computed last */
+/* Before t is updated in place: tapes go on with a tensor of the values that it has now. */
+void tape_leave(struct vm *vm, struct tensor *t);
 void tape_move(struct tensor *to, struct tensor *from); /* to is now what from was */
 /* How many; function: of the program, or UNSET. */
 uint32_t tape_inputs(const struct tape *t, struct tensor *const **inputs, struct py *function);
 const char *tape_name(const struct tensor *t); /* "MulBackward0" */
+void tape_rename(struct tensor *t, const char *name);
 void tape_backward(struct vm *vm, const struct list *roots, const struct list *tangents,
                    bool create_graph);
 /* -- trace.c */

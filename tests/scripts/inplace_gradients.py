@@ -1,0 +1,81 @@
+"""Updates in place that gradients go through: what was computed before goes on with the values of then."""
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+w = torch.tensor([1., 2., 3.], requires_grad=True)
+
+
+def show(*results):
+    sum([r.sum() for r in results]).backward()
+    print(w.grad)
+    w.grad = None
+
+
+y = w * 3
+y += 1
+show(y)
+y = w * 3
+y.mul_(5)
+z = y.exp()
+y.add_(w).mul_(2)
+show(y, z)
+y = w * 2
+show(y.add_(w).mul_(w).mul_(0.1).sigmoid_())
+y = w * 2
+y.clamp_(max=5)
+show(y.masked_fill_(y > 3, 0.))
+
+out = torch.zeros(3)
+for i in range(3):
+    out[i] = w[i] ** 2
+show(out)
+y = w * 3
+y[0] = 7.
+show(y)
+y = w * 3
+y[0] += 5
+y[1:] *= 2
+y[0] *= 4
+print(y)
+show(y)
+y = w * 3
+y[torch.tensor([0, 2])] = w[1] * 7
+show(y)
+y = w * w
+y[y > 3] = 0.
+show(y)
+grid = torch.zeros(2, 3)
+grid[:, 1] = w[:2]
+grid[0, 2] = w[2] * w[0]
+show(grid ** 2)
+states, h = [], torch.zeros(3)
+for t in range(3):
+    h = h.clone()
+    h[t] = w[t] * 2 + h[t - 1]
+    states.append(h)
+show(torch.stack(states))
+
+model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(inplace=True), nn.Linear(4, 4), nn.LeakyReLU(0.2, inplace=True), nn.Linear(4, 2))
+with torch.no_grad():
+    for i, p in enumerate(model.parameters()):
+        p.copy_(((torch.arange(p.numel()) * 7 + i * 13) % 31 - 15).view_as(p) * 0.1)
+show(model(w[None]))
+print(model[0].weight.grad, F.relu(w * 2, inplace=True).grad_fn.name())
+
+def set_first():
+    w[0] = 1.
+
+
+for wrong in (lambda: w.add_(1), set_first):
+    try:
+        wrong()
+    except RuntimeError as error:
+        print(error)
+mean = torch.zeros(3, requires_grad=True)
+mean.detach().mul_(0.5).add_(w, alpha=0.5)  # of which mean knows nothing
+show(mean * w)
+with torch.no_grad():
+    w[0] = 5.
+    w.add_(1)
+print(w)
