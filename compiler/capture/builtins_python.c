@@ -729,4 +729,5 @@ void builtins_open(struct vm *vm) {
     natives_put(vm, vm->types[PY_PROPERTY]->dict, "property.", PY_PROPERTY, property_methods, 2);
     exceptions_open(vm);
     methods_open(vm);
+    match_open(vm);
 }

@@ -4,12 +4,26 @@
 
 #include "capture/vm.h"
 
+/* Are they one object? Of two of a kind a trace depends on the answer. */
+static bool identical(struct vm *vm, struct py x, struct py y) {
+    if (x.kind == y.kind) {
+        guard_same(vm, x);
+        guard_same(vm, y);
+    }
+    return py_same(x, y);
+}
+
+/* Items that are one object are equal, whatever their __eq__ says. */
+static bool same_item(struct vm *vm, struct py x, struct py y) {
+    return x.kind == PY_INSTANCE ? identical(vm, x, y) : py_same(x, y);
+}
+
 /* -- equality ------------------------------------------------------------------------------ */
 
 static bool equal_lists(struct vm *vm, const struct list *x, const struct list *y) {
     if (x->n != y->n) return false;
     for (uint32_t i = 0; i < x->n; i++)
-        if (!py_same(x->at[i], y->at[i]) && !vm_equal(vm, x->at[i], y->at[i])) return false;
+        if (!same_item(vm, x->at[i], y->at[i]) && !vm_equal(vm, x->at[i], y->at[i])) return false;
     return true;
 }
 
@@ -51,9 +65,10 @@ static bool equal(struct vm *vm, struct py x, struct py y) {
         return vm_truth(vm, out);
     if (vm_call_special(vm, y, "__eq__", &x, 1, &out) && out.kind != PY_NOT_IMPLEMENTED)
         return vm_truth(vm, out);
-    if (py_same(x, y) && py_is_object(x)) return true;
     x = py_plain(vm, x);
     y = py_plain(vm, y);
+    if (x.kind == PY_INSTANCE && y.kind == PY_INSTANCE) return identical(vm, x, y);
+    if (py_same(x, y) && py_is_object(x)) return true;
     if (py_is_number(x) && py_is_number(y)) return equal_numbers(x, y);
     if (x.kind != y.kind) return false;
     x = guard_contents(vm, x);
@@ -190,7 +205,7 @@ static bool contains(struct vm *vm, struct py o, struct py v) {
     if (vm_call_special(vm, o, "__contains__", &v, 1, &out)) return vm_truth(vm, out);
     struct py it = vm_iter(vm, o), item;
     while (vm_next(vm, it, &item))
-        if (py_same(item, v) || vm_equal(vm, item, v)) return true;
+        if (same_item(vm, item, v) || vm_equal(vm, item, v)) return true;
     return false;
 }
 
@@ -220,8 +235,8 @@ struct py vm_compare(struct vm *vm, enum compare_operator op, struct py x, struc
     case COMPARE_LE:
     case COMPARE_GT:
     case COMPARE_GE: return ordering(vm, op, x, y);
-    case COMPARE_IS: return py_bool(py_same(x, y));
-    case COMPARE_IS_NOT: return py_bool(!py_same(x, y));
+    case COMPARE_IS: return py_bool(identical(vm, x, y));
+    case COMPARE_IS_NOT: return py_bool(!identical(vm, x, y));
     case COMPARE_IN: return py_bool(contains(vm, y, x));
     case COMPARE_NOT_IN: return py_bool(!contains(vm, y, x));
     case COMPARE_COUNT: break;

@@ -35,6 +35,12 @@ static void guard_identity(struct vm *vm, struct py v) {
     add(vm, (struct guard){.kind = GUARD_IDENTITY, .place = v.source, .v = v, .text = text});
 }
 
+void guard_same(struct vm *vm, struct py v) {
+    bool object = v.kind == PY_INSTANCE || py_is_sequence(v) || v.kind == PY_DICT ||
+                  v.kind == PY_SET;
+    if (vm->trace && object && place_is_known(v.source)) guard_identity(vm, v);
+}
+
 void guard_read(struct vm *vm, struct py v) {
     guard_value(vm, v);
     if (!vm->trace || !place_is_known(v.source)) return;

@@ -233,6 +233,7 @@ static struct py range_subscript(struct vm *vm, struct py o, struct py i) {
 
 /* Has the program given its class an equality of its own? Then the place in memory is no key. */
 static void need_identity(struct vm *vm, struct py key) {
+    if (key.kind == PY_INSTANCE && key.instance->base.kind == PY_UNSET) guard_same(vm, key);
     struct py equal, hash;
     const struct class *c = key.kind == PY_INSTANCE ? key.instance->class : NULL;
     for (uint32_t i = 0; key.kind == PY_TUPLE && i < key.list->n; i++)

@@ -189,6 +189,8 @@ bool generator_resume(struct vm *vm, struct frame *f, struct py *out);
 /* It has returned: StopIteration, with what it returned. */
 void generator_stop(struct vm *vm, struct generator *g) __attribute__((noreturn));
 void generator_open(struct vm *vm);
+/* -- match.c */
+void match_open(struct vm *vm);
 
 /* -- attribute.c */
 #define BASE_NAME "(value)" /* of the place of what an instance is of a built-in type */
@@ -335,6 +337,7 @@ void tensor_subscript_set(struct vm *vm, struct py x, struct py i, struct py v);
 
 /* -- guards.c */
 void guard_value(struct vm *vm, struct py v); /* a value with a source was read */
+void guard_same(struct vm *vm, struct py v); /* it matters which object of its type v is */
 void guard_length(struct vm *vm, struct py v, int64_t n);
 void guard_absent(struct vm *vm, struct py o, const char *name); /* an attribute of an instance */
 void guard_has(struct vm *vm, struct py v, struct py key, bool has); /* of a dict or a set */

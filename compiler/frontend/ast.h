@@ -164,8 +164,37 @@ enum stmt_kind {
     S_FOR,
     S_WITH,
     S_TRY,
+    S_MATCH,
     S_FUNCTION,
     S_CLASS,
+};
+
+enum pattern_kind {
+    PATTERN_VALUE,   /* == values[0] */
+    PATTERN_SINGLE,  /* is values[0]: None, True, False */
+    PATTERN_CAPTURE, /* anything, as name */
+    PATTERN_SEQUENCE,
+    PATTERN_MAPPING, /* values are the keys of items; the rest as name */
+    PATTERN_CLASS,   /* of class values[0]; the last items are of the attributes names */
+    PATTERN_OR,      /* one of items */
+    PATTERN_AS,      /* items[0], as name */
+};
+
+struct pattern {
+    enum pattern_kind kind;
+    struct place at;
+    const char *subject; /* the variable with what it looks at */
+    const char *name;    /* NULL: bound to nothing */
+    struct expr_list values;
+    struct names names;
+    VEC(struct pattern *) items;
+    uint32_t star, n_starred; /* sequences: which item takes the rest, if n_starred */
+};
+
+struct match_case {
+    struct pattern *pattern;
+    struct expr *guard; /* NULL: none */
+    struct stmts body;
 };
 
 /* One name of an import: `import dotted as name`, or of `from x import dotted as name`. */
@@ -226,6 +255,10 @@ struct stmt {
             VEC(struct with_item) items;
             struct stmts body;
         } with;
+        struct {
+            struct expr *subject;
+            VEC(struct match_case) cases;
+        } match;
         struct {
             struct stmts body, orelse, final;
             VEC(struct handler) handlers;

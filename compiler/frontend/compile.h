@@ -121,6 +121,11 @@ void compile_class(struct unit *u, const struct stmt *s);
 void compile_body(struct unit *u, const struct stmts *body);
 const char *body_docstring(const struct stmts *body); /* NULL if it has none */
 
+/* compile_match.c */
+void compile_match(struct unit *u, const struct stmt *s);
+/* Where what a pattern binds is until all of it has matched. */
+const char *pattern_variable(struct frontend *f, const char *name);
+
 /* compile_try.c: try, with, and leaving blocks early */
 void compile_try(struct unit *u, const struct stmt *s);
 void compile_with(struct unit *u, const struct stmt *s);

@@ -186,6 +186,7 @@ static void compile_stmt(struct unit *u, const struct stmt *s) {
     case S_FOR: compile_for(u, s); break;
     case S_WITH: compile_with(u, s); break;
     case S_TRY: compile_try(u, s); break;
+    case S_MATCH: compile_match(u, s); break;
     case S_FUNCTION: compile_def(u, s); break;
     case S_CLASS: compile_class(u, s); break;
     }

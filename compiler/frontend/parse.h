@@ -11,6 +11,7 @@ struct parser {
     uint32_t i;             /* the current token */
     const char *class_name; /* innermost class, for private names; NULL outside */
     bool in_fstring;        /* reading the inside of {...} */
+    uint32_t n_subjects;    /* variables of patterns */
 };
 
 /* parse.c: tokens and mistakes */
@@ -74,6 +75,9 @@ struct stmt *parse_class(struct parser *p, struct expr_list decorators);
  * statement on line 2". */
 struct stmts parse_block(struct parser *p, const char *what, uint32_t line);
 struct stmt *tree_stmt(struct parser *p, enum stmt_kind kind, struct place at);
+
+/* parse_match.c: from `match` on */
+struct stmt *parse_match(struct parser *p);
 
 /* parse_simple.c: the statements of one line; appends what stands between semicolons */
 void parse_simple_line(struct parser *p, struct stmts *out);

@@ -193,9 +193,7 @@ static struct stmt *parse_compound(struct parser *p) {
 }
 
 static void parse_statement(struct parser *p, struct stmts *out) {
-    if (at_match_statement(p))
-        syntax_error(p->f, token_peek(p)->at, "'match' statements are not supported");
-    struct stmt *compound = parse_compound(p);
+    struct stmt *compound = at_match_statement(p) ? parse_match(p) : parse_compound(p);
     if (compound)
         vec_push(p->f->arena, out, compound);
     else

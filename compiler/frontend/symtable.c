@@ -301,6 +301,28 @@ static void visit_targets(struct symtable *t, const struct expr_list *targets) {
     for (uint32_t i = 0; i < targets->n; i++) visit_target(t, targets->at[i]);
 }
 
+static void visit_pattern(struct symtable *t, const struct pattern *x) {
+    mark(t->scope, x->subject, SYMBOL_BOUND);
+    if (x->kind == PATTERN_SEQUENCE || x->kind == PATTERN_MAPPING || x->kind == PATTERN_CLASS)
+        mark(t->scope, arena_printf(t->f->arena, "%s.", x->subject), SYMBOL_BOUND);
+    if (x->name) {
+        mark(t->scope, x->name, SYMBOL_BOUND);
+        mark(t->scope, pattern_variable(t->f, x->name), SYMBOL_BOUND);
+    }
+    visit_exprs(t, &x->values);
+    for (uint32_t i = 0; i < x->items.n; i++) visit_pattern(t, x->items.at[i]);
+}
+
+static void visit_match(struct symtable *t, const struct stmt *s) {
+    visit_expr(t, s->match.subject);
+    for (uint32_t i = 0; i < s->match.cases.n; i++) {
+        const struct match_case *c = &s->match.cases.at[i];
+        visit_pattern(t, c->pattern);
+        if (c->guard) visit_expr(t, c->guard);
+        visit_body(t, &c->body);
+    }
+}
+
 static void visit_stmt(struct symtable *t, const struct stmt *s) {
     switch (s->kind) {
     case S_EXPR:
@@ -353,6 +375,7 @@ static void visit_stmt(struct symtable *t, const struct stmt *s) {
         visit_body(t, &s->with.body);
         break;
     case S_TRY: visit_try(t, s); break;
+    case S_MATCH: visit_match(t, s); break;
     case S_FUNCTION: visit_function(t, s); break;
     case S_CLASS: visit_class(t, s); break;
     }

@@ -72,6 +72,8 @@ class Checked(ast.NodeTransformer):
     """Every number that is computed goes through check()."""
 
     def visit(self, node):
+        if isinstance(node, ast.MatchValue):  # patterns are literals
+            return node
         node = super().visit(node)
         if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Call)):
             return ast.Call(ast.Name("check", ast.Load()), [node], [])

@@ -182,7 +182,7 @@ class Programs(Expressions):
         simple = [self.assign, self.assign, self.assign, self.augment, self.unpack, self.show, self.show, self.call_method,
                   self.use_dict, self.use_set, self.slice_assign, self.delete, self.walrus, self.format]
         nested = [self.branch, self.branch, self.for_loop, self.for_loop, self.while_loop, self.try_block, self.function,
-                  self.closure, self.cls, self.comprehension, self.with_block, self.generator]
+                  self.closure, self.cls, self.comprehension, self.with_block, self.generator, self.match]
         if self.yields and self.r.random() < 0.35:
             return self.yield_()
         if self.loops and self.r.random() < 0.1:
@@ -286,6 +286,45 @@ class Programs(Expressions):
             self.emit("else:")
             self.block()
 
+    def pattern(self, depth, bound):
+        """What a case looks for; names that it binds go into bound."""
+        literal = lambda: self.pick("0", "1", "-1", "2.5", "'a'", "''", "None", "True", "7 | 'b' | None")
+        if depth == 0:
+            return self.pick(literal(), literal(), "_", "int()", "str()")
+        kind = self.pick("name", "literal", "sequence", "sequence", "star", "mapping", "class", "as")
+        if kind == "literal":
+            return literal()
+        if kind in ("name", "class", "as"):
+            bound.append(self.fresh("m"))
+            return {"name": bound[-1], "class": f"{self.pick('int', 'str', 'float', 'list', 'bool', 'dict')}({bound[-1]})",
+                    "as": f"({self.pattern(depth - 1, bound[:0])}) as {bound[-1]}"}[kind]
+        if kind == "mapping":
+            inner = self.pattern(depth - 1, bound)
+            bound.append(self.fresh("m"))
+            return f"{{'a': {inner}, **{bound[-1]}}}"
+        items = [self.pattern(depth - 1, bound) for _ in range(self.r.randrange(3))]
+        if kind == "star":
+            bound.append(self.fresh("m"))
+            items.insert(self.r.randrange(len(items) + 1), "*" + bound[-1])
+        return "[" + ", ".join(items) + "]"
+
+    def match(self):
+        a, b, t = self.value("int", 1), self.value("int", 1), self.text(1)
+        subject = self.pick(a, t, f"[{a}, {b}]", f"({t}, [{a}])", f"{{'a': {a}, 'b': {t}}}", f"range({a} % 4)", f"[[{a}], {t}, None]", "[]",
+                            f"{{'a': [{a}, {b}]}}", self.truth(1), self.ints(1))
+        self.emit(f"match {subject}:")
+        self.indent += 1
+        for _ in range(self.r.randrange(1, 5)):
+            bound = []
+            pattern = self.pattern(self.r.randrange(3), bound)
+            self.emit(f"case {pattern}{self.pick('', ' if ' + self.truth(1)) if pattern not in bound and pattern != '_' else ' if True'}:")
+            self.emit(f"    print({', '.join(bound) or repr('matched')})")
+            self.block(1)
+        if self.r.random() < 0.7:
+            self.emit("case _:")
+            self.block(1)
+        self.indent -= 1
+
     def leave(self):
         self.emit(f"if {self.truth(1)}:")
         self.emit(f"    {self.pick('break', 'continue', 'pass')}")
@@ -346,7 +385,9 @@ class Programs(Expressions):
             f"max(({a} for {a} in {self.ints(1)}), default={e})",
             f"tuple({a} for {a} in {self.text(1)})",
             f"any({a} == {e} for {a} in {self.ints(1)}), all({a} for {a} in {self.ints(1)})",
-            f"','.join(str({a}) for {a} in {self.ints(1)})") + ")")
+            f"','.join(str({a}) for {a} in {self.ints(1)})",
+            f"next(({a} for {a} in {self.ints(1)} if {a} > {e}), None)",
+            f"(lambda g: (next(g, 'none'), list(g), list(g)))({a} * 2 for {a} in {self.ints(1)})") + ")")
 
     def call_method(self):
         name = self.known("ints")

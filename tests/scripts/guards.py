@@ -1,4 +1,6 @@
 """What is guarded: types, constants, lengths, attributes, globals, closures, tensors, and nothing else."""
+from enum import Enum
+
 import torch
 from torch import nn
 
@@ -155,3 +157,25 @@ assert torch.equal(writes_global(x), x + 1)
 assert torch.equal(writes_global(x), x + 2)
 assert hits == 2
 print('fine')
+
+
+# Which object it is: members of an enum, sentinels.
+class Kind(Enum):
+    ADD = 0
+    SUB = 1
+
+
+first, second = nn.Identity(), nn.Identity()
+
+
+@torch.compile
+def by_identity(x, kind, other):
+    y = x + 1 if kind is Kind.ADD else x - 1
+    y = y * 2 if kind == Kind.ADD else y * 3
+    y = y + 10 if kind in (Kind.ADD, None) else y
+    return y * {Kind.ADD: 1, Kind.SUB: 2}[kind] + (100 if other is first else 0)
+
+
+x = torch.ones(1)
+assert [by_identity(x, k, o).item() for k in (Kind.ADD, Kind.SUB, Kind.ADD) for o in (first, second, first)] == [
+    114.0, 14.0, 114.0, 100.0, 0.0, 100.0, 114.0, 14.0, 114.0]
