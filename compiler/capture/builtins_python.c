@@ -425,15 +425,23 @@ NATIVE(print) {
 NATIVE(vars) { return attribute_get(vm, v[0], "__dict__"); }
 
 NATIVE(ord) {
-    if (v[0].kind != PY_STR || !v[0].s[0] || v[0].s[1])
-        vm_raise(vm, EXC_TypeError, "ord() expected an ASCII character");
-    return py_int((unsigned char)v[0].s[0]);
+    uint32_t code = 0;
+    const char *s = v[0].kind == PY_STR ? v[0].s : "";
+    int n = utf8_decode(s, s + strlen(s), &code);
+    if (!n || s[n]) vm_raise(vm, EXC_TypeError, "ord() expected a character");
+    return py_int(code);
 }
 
 NATIVE(chr) {
     int64_t i = vm_index(vm, v[0], "the argument of chr()");
-    if (i < 1 || i > 127) vm_raise(vm, EXC_ValueError, "chr() arg not in range(1, 128)");
-    return py_strf(vm->arena, "%c", (char)i);
+    if (i < 0 || i > 0x10ffff)
+        vm_raise(vm, EXC_ValueError, "chr() arg not in range(0x110000)");
+    if (!i || (i >= 0xd800 && i < 0xe000))
+        vm_refuse(vm, "chr(%lld) is not supported: texts are of UTF-8, without zeros",
+                  (long long)i);
+    struct buf b = buf_new(vm->arena);
+    utf8_put(&b, (uint32_t)i);
+    return py_str(b.p);
 }
 
 /* -- containers ---------------------------------------------------------------------------- */

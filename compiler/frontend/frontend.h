@@ -234,4 +234,9 @@ const char *code_cell_name(const struct code *c, int32_t cell);
 
 bool constant_equal(const struct constant *x, const struct constant *y); /* same kind, same bits */
 
+/* lexer.c */
+/* Bytes of the UTF-8 sequence at p and its code point; 0 if it is malformed or cut off by end. */
+int utf8_decode(const char *p, const char *end, uint32_t *code_point);
+void utf8_put(struct buf *b, uint32_t code_point);
+
 #endif

@@ -174,8 +174,4 @@ struct tokens lex_range(struct frontend *f, const char *from, const char *to, ui
 
 const char *token_text(enum token_kind kind); /* the spelling, or NULL */
 
-/* Bytes of the UTF-8 sequence at p and its code point; 0 if it is malformed or cut off by end. */
-int utf8_decode(const char *p, const char *end, uint32_t *code_point);
-void utf8_put(struct buf *b, uint32_t code_point);
-
 #endif
