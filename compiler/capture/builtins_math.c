@@ -41,6 +41,10 @@ static struct py in_domain(struct vm *vm, bool ok, double f) {
     FUNCTION(cosh, true, cosh(x))                                                                  \
     FUNCTION(asin, x >= -1 && x <= 1, asin(x))                                                     \
     FUNCTION(acos, x >= -1 && x <= 1, acos(x))                                                     \
+    FUNCTION(asinh, true, asinh(x))                                                                \
+    FUNCTION(acosh, x >= 1, acosh(x))                                                              \
+    FUNCTION(atanh, x > -1 && x < 1, atanh(x))                                                     \
+    FUNCTION(cbrt, true, cbrt(x))                                                                  \
     FUNCTION(exp2, true, exp2(x))                                                                  \
     FUNCTION(gamma, x > 0 || x != floor(x), tgamma(x))                                             \
     FUNCTION(lgamma, x > 0 || x != floor(x), lgamma(x))                                            \

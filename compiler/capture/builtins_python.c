@@ -434,8 +434,7 @@ NATIVE(ord) {
 
 NATIVE(chr) {
     int64_t i = vm_index(vm, v[0], "the argument of chr()");
-    if (i < 0 || i > 0x10ffff)
-        vm_raise(vm, EXC_ValueError, "chr() arg not in range(0x110000)");
+    if (i < 0 || i > 0x10ffff) vm_raise(vm, EXC_ValueError, "chr() arg not in range(0x110000)");
     if (!i || (i >= 0xd800 && i < 0xe000))
         vm_refuse(vm, "chr(%lld) is not supported: texts are of UTF-8, without zeros",
                   (long long)i);

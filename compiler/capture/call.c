@@ -231,7 +231,8 @@ struct py instance_new(struct vm *vm, struct class *c, const struct args *a) {
         dict_puts(vm->arena, o->dict, "args", py_list(vm->arena, PY_TUPLE, a->at, a->n));
     /* A container is filled by its __init__; what never changes is made with its value. */
     bool filled = c->built_in && class_find(c->built_in, "__init__", &init);
-    if (c->built_in) o->base = construct(vm, c->built_in, filled ? &(struct args){0} : a);
+    struct args none = {0};
+    if (c->built_in) o->base = construct(vm, c->built_in, filled ? &none : a);
     return py_pointer(PY_INSTANCE, o);
 }
 

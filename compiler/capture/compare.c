@@ -27,6 +27,13 @@ static bool equal_lists(struct vm *vm, const struct list *x, const struct list *
     return true;
 }
 
+/* Views of dicts are equal as sets are. */
+static bool contains_all(struct vm *vm, struct py x, const struct list *items) {
+    for (uint32_t i = 0; i < items->n; i++)
+        if (!vm_truth(vm, vm_compare(vm, COMPARE_IN, items->at[i], x))) return false;
+    return true;
+}
+
 static bool equal_dicts(struct vm *vm, const struct dict *x, const struct dict *y) {
     if (x->n != y->n) return false;
     for (uint32_t i = 0; i < x->entries.n; i++) {
@@ -73,6 +80,8 @@ static bool equal(struct vm *vm, struct py x, struct py y) {
     if (x.kind != y.kind) return false;
     x = guard_contents(vm, x);
     y = guard_contents(vm, y);
+    if (x.kind == PY_LIST && x.list->view && y.list->view)
+        return x.list->n == y.list->n && contains_all(vm, x, y.list);
     if (py_is_sequence(x)) return equal_lists(vm, x.list, y.list);
     if (x.kind == PY_DICT || x.kind == PY_SET) return equal_dicts(vm, x.dict, y.dict);
     if (x.kind == PY_RANGE) return equal_ranges(x.range, y.range);

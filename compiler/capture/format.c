@@ -83,9 +83,9 @@ static void put_tensor(struct vm *vm, struct buf *b, struct py v) {
 
 /* The program's own classes are those of __main__. */
 static void put_class(const struct vm *vm, struct buf *b, const struct class *c) {
-    const char *where = c->module && !c->module->prelude ? "__main__."
+    const char *where = c->module && !c->module->prelude             ? "__main__."
                         : c == vm->types[PY_TENSOR] || c == vm->size ? "torch."
-                                                         : "";
+                                                                     : "";
     buf_printf(b, "<class '%s%s'>", where, c->name);
 }
 
@@ -109,9 +109,10 @@ static void put_repr(struct vm *vm, struct buf *b, struct py v, int depth) {
         break;
     case PY_TUPLE: put_tuple(vm, b, v.list, depth); break;
     case PY_LIST:
+        if (v.list->view) buf_printf(b, "%s(", v.list->view);
         buf_putc(b, '[');
         put_items(vm, b, v.list, depth);
-        buf_putc(b, ']');
+        buf_puts(b, v.list->view ? "])" : "]");
         break;
     case PY_DICT:
     case PY_SET: put_dict(vm, b, v, depth); break;

@@ -7,8 +7,8 @@
  *                                    next(g)          returns: StopIteration
  *
  * A trace ends in front of a call that makes one, and of every use: what a graph stands for has no
- * middle to stop in. The items of a generator expression, which does nothing beside making them, are
- * made at once there. */
+ * middle to stop in. The items of a generator expression, which does nothing beside making them,
+ * are made at once there. */
 #include "capture/vm.h"
 
 #define METHOD(name)                                                                               \

@@ -36,8 +36,8 @@ static void guard_identity(struct vm *vm, struct py v) {
 }
 
 void guard_same(struct vm *vm, struct py v) {
-    bool object = v.kind == PY_INSTANCE || py_is_sequence(v) || v.kind == PY_DICT ||
-                  v.kind == PY_SET;
+    bool object =
+        v.kind == PY_INSTANCE || py_is_sequence(v) || v.kind == PY_DICT || v.kind == PY_SET;
     if (vm->trace && object && place_is_known(v.source)) guard_identity(vm, v);
 }
 
@@ -99,6 +99,7 @@ struct py guard_contents(struct vm *vm, struct py v) {
         guard_length(vm, v, v.list->n);
         struct py out = py_list(vm->arena, v.kind, v.list->at, v.list->n);
         out.list->is_size = v.list->is_size;
+        out.list->view = v.list->view;
         for (uint32_t i = 0; i < v.list->n; i++) stamp_item(vm, &out.list->at[i], v.source, i);
         return out;
     }

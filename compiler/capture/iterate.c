@@ -242,8 +242,10 @@ static void need_identity(struct vm *vm, struct py key) {
     if (equal.kind != PY_FUNCTION) return;
     if (!class_find(c, "__hash__", &hash) || hash.kind == PY_NONE)
         vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", c->name);
-    vm_refuse(vm, "a key of class %s, which has an __eq__ of its own, is not supported; a tuple of its "
-                  "attributes is a key", c->name);
+    vm_refuse(vm,
+              "a key of class %s, which has an __eq__ of its own, is not supported; a tuple of its "
+              "attributes is a key",
+              c->name);
 }
 
 void vm_need_key(struct vm *vm, struct py key) {

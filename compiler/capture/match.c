@@ -44,8 +44,7 @@ NATIVE(mapping) {
         vec_push(vm->arena, out.list, vm_subscript(vm, v[0], key));
     }
     dict_update(vm->arena, rest.dict, guard_contents(vm, py_plain(vm, v[0])).dict);
-    for (uint32_t i = 0; i < v[1].list->n; i++)
-        dict_delete(vm->arena, rest.dict, v[1].list->at[i]);
+    for (uint32_t i = 0; i < v[1].list->n; i++) dict_delete(vm->arena, rest.dict, v[1].list->at[i]);
     vec_push(vm->arena, out.list, rest);
     return out;
 }
@@ -72,8 +71,7 @@ NATIVE(class) {
     int64_t n = v[2].i;
     struct py out = py_list(vm->arena, PY_LIST, NULL, 0), known;
     bool ok = true;
-    if (v[1].kind != PY_CLASS)
-        vm_raise(vm, EXC_TypeError, "called match pattern must be a class");
+    if (v[1].kind != PY_CLASS) vm_raise(vm, EXC_TypeError, "called match pattern must be a class");
     if (!is_instance(vm, v[0], v[1])) return py_none;
     if (!class_find(v[1].class, "__match_args__", &known))
         known = py_list(vm->arena, PY_TUPLE, NULL, 0);

@@ -155,9 +155,13 @@ static struct py entries(struct vm *vm, struct py d, bool keys, bool values) {
     return out;
 }
 
-METHOD(dict, keys) { return entries(vm, v[0], true, false); }
-METHOD(dict, values) { return entries(vm, v[0], false, true); }
-METHOD(dict, items) { return entries(vm, v[0], true, true); }
+static struct py view(const char *name, struct py entries) {
+    entries.list->view = name;
+    return entries;
+}
+METHOD(dict, keys) { return view("dict_keys", entries(vm, v[0], true, false)); }
+METHOD(dict, values) { return view("dict_values", entries(vm, v[0], false, true)); }
+METHOD(dict, items) { return view("dict_items", entries(vm, v[0], true, true)); }
 
 METHOD(dict, pop) {
     struct py out;

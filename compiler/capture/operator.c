@@ -228,6 +228,15 @@ static bool set_binary(struct vm *vm, enum binary_operator op, struct py x, stru
     return *out = s, true;
 }
 
+/* d.keys() and d.items() are sets to &, |, - and ^. */
+static bool is_key_view(struct py v) {
+    return v.kind == PY_LIST && v.list->view && strcmp(v.list->view, "dict_values") != 0;
+}
+
+static struct py as_set(struct vm *vm, struct py v) {
+    return v.kind == PY_LIST ? vm_call1(vm, py_pointer(PY_CLASS, vm->types[PY_SET]), v) : v;
+}
+
 static bool container_binary(struct vm *vm, enum binary_operator op, struct py x, struct py y,
                              struct py *out) {
     bool xs = py_is_sequence(x) || x.kind == PY_STR, ys = py_is_sequence(y) || y.kind == PY_STR;
@@ -237,6 +246,8 @@ static bool container_binary(struct vm *vm, enum binary_operator op, struct py x
         return *out = repeat(vm, x, y.kind == PY_INT ? y.i : y.b), true;
     if (op == BINARY_MUL && ys && xi)
         return *out = repeat(vm, y, x.kind == PY_INT ? x.i : x.b), true;
+    bool views = is_key_view(x) || is_key_view(y);
+    if (views && op != BINARY_ADD && op != BINARY_MUL) x = as_set(vm, x), y = as_set(vm, y);
     if (x.kind == PY_SET && y.kind == PY_SET) return set_binary(vm, op, x, y, out);
     if (op == BINARY_OR && x.kind == PY_DICT && y.kind == PY_DICT) {
         *out = py_dict(vm->arena, PY_DICT);
@@ -306,7 +317,8 @@ struct py vm_binary(struct vm *vm, enum binary_operator op, struct py x, struct 
     struct py plain_x = py_plain(vm, x), plain_y = py_plain(vm, y);
     if (plain_x.kind != x.kind || plain_y.kind != y.kind) {
         out = vm_binary(vm, op, plain_x, plain_y, in_place);
-        return in_place && out.p == plain_x.p && !py_is_constant(out) ? x : out; /* changed itself */
+        return in_place && out.p == plain_x.p && !py_is_constant(out) ? x
+                                                                      : out; /* changed itself */
     }
     bool joins = x.kind == PY_STR || x.kind == PY_LIST || x.kind == PY_TUPLE;
     if (op == BINARY_ADD && joins && y.kind != PY_TENSOR)

@@ -29,6 +29,7 @@
     FILE(sys, "sys.py")                                                                            \
     FILE(json, "json.py")                                                                          \
     FILE(bisect, "bisect.py")                                                                      \
+    FILE(math, "math.py")                                                                          \
     FILE(random, "random.py")                                                                      \
     FILE(io, "io.py")                                                                              \
     FILE(tqdm, "tqdm.py")                                                                          \
@@ -112,6 +113,7 @@ const char *prelude_text(const char *module) {
         {"torch.optim.lr_scheduler", ws_prelude_torch_optim_lr_scheduler},
         {"torch.utils.data", ws_prelude_torch_utils_data},
         {"bisect", ws_prelude_bisect},
+        {"math", ws_prelude_math},
         {"random", ws_prelude_random},
         {"torch._dynamo", ws_prelude_torch_dynamo},
         {"torch.compiler", "from torch._dynamo import reset, disable\n"},
@@ -229,7 +231,8 @@ const char *prelude_text(const char *module) {
                    "whitespace = ' \\t\\n\\r\\x0b\\x0c'\n"
                    "printable = digits + ascii_letters + punctuation + whitespace\n"},
         {"torch.utils.data.dataloader", "from torch.utils.data import DataLoader\n"},
-        {"torch.utils.data.dataset", "from torch.utils.data import Dataset, TensorDataset, Subset\n"},
+        {"torch.utils.data.dataset",
+         "from torch.utils.data import Dataset, TensorDataset, Subset\n"},
         {"torch.optim.optimizer", "from torch.optim import Optimizer\nParamsT = required = None\n"},
         {"sys", ws_prelude_sys},
         {"time", "from _warpsmith import clock as time, refuse\n"

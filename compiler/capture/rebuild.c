@@ -105,6 +105,7 @@ static struct py rebuild(struct rebuild *r, struct py v);
 static struct list *rebuild_list(struct rebuild *r, const struct list *l) {
     struct list *out = NEW(r->vm->arena, struct list);
     out->is_size = l->is_size;
+    out->view = l->view;
     for (uint32_t i = 0; i < l->n; i++) vec_push(r->vm->arena, out, rebuild(r, l->at[i]));
     return out;
 }

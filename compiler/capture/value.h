@@ -156,6 +156,7 @@ struct list { /* LIST and TUPLE */
     struct py *at;
     uint32_t n, cap;
     bool is_size;     /* a torch.Size */
+    const char *view; /* "dict_keys": what a dict's list of keys is called; else NULL */
     uint32_t version; /* counts changes, as that of a dict, a cell and a tensor's shape */
 };
 
@@ -244,12 +245,14 @@ struct class {
     const struct native
         *construct; /* makes an instance of a type that is not an INSTANCE: int, list, range */
     bool sealed;    /* its instances are not INSTANCE */
-    const struct class *built_in; /* class A(dict): dict, of which instances have a value; or NULL */
+    const struct class
+        *built_in; /* class A(dict): dict, of which instances have a value; or NULL */
 };
 struct instance {
     struct class *class;
     struct dict *dict;
-    struct py base; /* its value as one of class->built_in: a dict, a str ...; UNSET if there is none */
+    struct py
+        base; /* its value as one of class->built_in: a dict, a str ...; UNSET if there is none */
     const struct source *raised_in; /* exceptions: where they were raised first */
     struct span raised_at;
 };
@@ -272,7 +275,7 @@ struct storage {
     size_t size;
     uint32_t version;  /* counts updates in place, of both kinds */
     uint32_t recorded; /* eager: those that gradients go through */
-    bool marked;      /* by the sweep that frees what nobody reaches */
+    bool marked;       /* by the sweep that frees what nobody reaches */
     struct storage *next;
 };
 struct view_step { /* a VIEW operator; args[0] is what it is applied to */
@@ -309,12 +312,12 @@ struct tensor {
     uint32_t version; /* of all but the values */
     uint32_t id;      /* counts tensors: a place in the order of making */
     struct tensor *grad;
-    struct tape *tape;  /* how it was computed from tensors that require gradients; else NULL */
-    uint32_t output;    /* which output of tape */
+    struct tape *tape;     /* how it was computed from tensors that require gradients; else NULL */
+    uint32_t output;       /* which output of tape */
     struct tape_use *uses; /* tapes that it is an input of */
     uint32_t recorded;     /* storage->recorded when tape was all there was to know */
-    struct dict *hooks; /* number -> function of the gradient; NULL if there are none */
-    bool retains_grad;  /* keeps its gradient though it was computed */
+    struct dict *hooks;    /* number -> function of the gradient; NULL if there are none */
+    bool retains_grad;     /* keeps its gradient though it was computed */
 };
 
 /* -- value.c */

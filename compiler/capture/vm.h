@@ -136,7 +136,7 @@ struct vm {
     struct class *exceptions[EXC_COUNT];
     struct print_options print;
     struct class *parameter; /* torch.nn.Parameter */
-    struct class *size; /* torch.Size */
+    struct class *size;      /* torch.Size */
 };
 
 /* -- vm.c */
@@ -194,7 +194,8 @@ void match_open(struct vm *vm);
 
 /* -- attribute.c */
 #define BASE_NAME "(value)" /* of the place of what an instance is of a built-in type */
-/* An instance of class A(dict), class A(str, Enum) ... -> its value of the built-in type; else false. */
+/* An instance of class A(dict), class A(str, Enum) ... -> its value of the built-in type; else
+ * false. */
 bool instance_base(struct vm *vm, struct py v, struct py *base);
 struct py py_plain(struct vm *vm, struct py v); /* that value, or v itself */
 struct class *class_of(const struct vm *vm, struct py v);
@@ -299,7 +300,7 @@ struct py tensor_constant(struct vm *vm, struct py data, const enum dtype *dtype
 struct py eager_data(struct vm *vm, struct py data, const enum dtype *dtype); /* torch.tensor() */
 void eager_close(struct vm *vm);
 /* -- tape.c: gradients of what was computed */
-void tape_record(struct vm *vm, struct tensor *out);    /* the operator computed last */
+void tape_record(struct vm *vm, struct tensor *out); /* the operator computed last */
 /* Before t is updated in place: tapes go on with a tensor of the values that it has now. */
 void tape_leave(struct vm *vm, struct tensor *t);
 void tape_move(struct tensor *to, struct tensor *from); /* to is now what from was */
@@ -337,7 +338,7 @@ void tensor_subscript_set(struct vm *vm, struct py x, struct py i, struct py v);
 
 /* -- guards.c */
 void guard_value(struct vm *vm, struct py v); /* a value with a source was read */
-void guard_same(struct vm *vm, struct py v); /* it matters which object of its type v is */
+void guard_same(struct vm *vm, struct py v);  /* it matters which object of its type v is */
 void guard_length(struct vm *vm, struct py v, int64_t n);
 void guard_absent(struct vm *vm, struct py o, const char *name); /* an attribute of an instance */
 void guard_has(struct vm *vm, struct py v, struct py key, bool has); /* of a dict or a set */

@@ -115,8 +115,7 @@ static struct pattern *parse_class_pattern(struct parser *p, struct expr *class)
             vec_push(p->f->arena, &x->names, name);
             token_expect(p, T_ASSIGN);
         } else if (x->names.n) {
-            syntax_error(p->f, token_peek(p)->at,
-                         "positional patterns follow keyword patterns");
+            syntax_error(p->f, token_peek(p)->at, "positional patterns follow keyword patterns");
         }
         struct pattern *item = parse_pattern(p);
         vec_push(p->f->arena, &x->items, item);

@@ -16,3 +16,7 @@ for f in (lambda: {}["k"], lambda: {}.pop("k"), lambda: {}[1], lambda: {[]: 1}):
         f()
     except (KeyError, TypeError) as err:
         print(type(err).__name__, err)
+d, e = {'a': 1, 'b': 2}, {'b': 3, 'c': 4}
+print(d.keys(), d.values(), d.items(), {}.keys(), [d.keys()], f'{d.keys()}', list(d.keys()), len(d.items()))
+print(sorted(d.keys() & e.keys()), sorted(d.keys() | e.keys()), d.keys() - e.keys(), sorted(d.keys() ^ {'a', 'z'}), d.keys() - ['a'] if False else '')
+print(d.keys() == {'b': 0, 'a': 0}.keys(), d.keys() == e.keys(), 'a' in d.keys(), ('a', 1) in d.items(), [k for k in d.keys()], dict(d.items()) == d)

@@ -9,3 +9,5 @@ for f, x in ((math.sqrt, -1), (math.log, 0)):
         print(f(x))
     except ValueError as e:
         print(e)
+import math
+print(math.comb(5, 2), math.comb(3, 5), math.perm(5), math.perm(5, 2), math.lcm(4, 6), math.dist((0, 3), (4, 0)), math.fsum([.1] * 10), math.asinh(1), math.cbrt(27), math.atanh(.5))
