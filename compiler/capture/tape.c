@@ -167,6 +167,7 @@ static void record_gradients(struct vm *vm, struct graph *g, const struct bindin
 struct gradient {
     struct tensor *of;
     struct py grad;
+    bool shared; /* the program may hold grad, or another tensor have it */
 };
 
 struct backward {
@@ -185,8 +186,9 @@ static struct gradient *gradient_of(struct backward *w, struct tensor *t) {
     return &vec_last(&w->at);
 }
 
-static void accumulate(struct backward *w, struct tensor *t, struct py grad) {
+static void accumulate(struct backward *w, struct tensor *t, struct py grad, bool shared) {
     struct gradient *g = gradient_of(w, t);
+    g->shared = shared && g->grad.kind == PY_UNSET;
     g->grad = g->grad.kind == PY_UNSET ? grad : vm_binary(w->vm, BINARY_ADD, g->grad, grad, false);
 }
 
@@ -271,7 +273,9 @@ static void call_hooks(struct backward *w, struct tensor *t) {
         struct py to = vm_call1(w->vm, t->hooks->entries.at[i].value, grad);
         if (to.kind != PY_NONE) grad = to;
     }
-    gradient_of(w, t)->grad = grad;
+    g = gradient_of(w, t);
+    g->shared |= !py_same(g->grad, grad);
+    g->grad = grad;
 }
 
 /* An output's gradient, of zeros where nothing needed the output. */
@@ -290,7 +294,7 @@ static void step_of_function(struct backward *w, struct tape *t) {
     struct py out = vm_call1(vm, t->function, grads);
     for (uint32_t i = 0; i < t->n_inputs; i++)
         if (t->inputs[i]->requires_grad && out.list->at[i].kind == PY_TENSOR)
-            accumulate(w, t->inputs[i], out.list->at[i]);
+            accumulate(w, t->inputs[i], out.list->at[i], true);
 }
 
 static void step_of_graph(struct backward *w, struct tape *t) {
@@ -313,7 +317,7 @@ static void step_of_graph(struct backward *w, struct tape *t) {
     run_graph(vm, how, g, callable, &t->bindings, in, grads);
     if (w->create_graph) record_gradients(vm, g, &t->bindings, in, grads);
     for (uint32_t i = 0, k = 0; i < t->n_inputs; i++)
-        if (t->inputs[i]->requires_grad) accumulate(w, t->inputs[i], grads[k++]);
+        if (t->inputs[i]->requires_grad) accumulate(w, t->inputs[i], grads[k++], false);
 }
 
 static void step_back(struct backward *w, struct tape *t) {
@@ -338,7 +342,7 @@ static void seed(struct backward *w, struct tensor *root, struct py tangent, uin
         tangent = zeros_like(vm, root);
         eager_write(vm, tangent.tensor, &one);
     }
-    accumulate(w, root, tangent);
+    accumulate(w, root, tangent, true);
     find_tapes(w, root->tape);
 }
 
@@ -373,8 +377,10 @@ void tape_backward(struct vm *vm, const struct list *roots, const struct list *t
         if (t->grad) {
             bool enabled = vm->grad_enabled;
             vm->grad_enabled = create_graph;
-            grad = vm_binary(vm, BINARY_ADD, py_pointer(PY_TENSOR, t->grad), grad, false);
+            grad = vm_binary(vm, BINARY_ADD, py_pointer(PY_TENSOR, t->grad), grad, !create_graph);
             vm->grad_enabled = enabled;
+        } else if (w.at.at[i].shared && !create_graph) {
+            grad = tensor_call(vm, OP_CLONE, &grad, 1);
         }
         t->grad = grad.tensor;
     }

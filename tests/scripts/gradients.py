@@ -79,3 +79,34 @@ except RuntimeError as e:
 g, = torch.autograd.grad((a * a).sum(), [a])
 assert torch.equal(g, 2 * torch.ones(3)) and a.grad is None
 print((a * 3).sum(), a)
+
+# Gradients add up in the tensor that .grad is.
+w = torch.ones(2, requires_grad=True)
+(w * 2).sum().backward()
+held = w.grad
+(w * 3).sum().backward()
+assert held is w.grad and held.tolist() == [5.0, 5.0]
+held *= 2
+assert w.grad.tolist() == [10.0, 10.0]
+a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+(a + b).sum().backward()
+(a * 2).sum().backward()
+assert a.grad.tolist() == [3.0, 3.0] and b.grad.tolist() == [1.0, 1.0]
+
+
+class Both(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        return x + y
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, g
+
+
+a, b, seed = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True), torch.ones(2)
+for _ in range(2):
+    Both.apply(a, b).backward(seed)
+a.backward(seed)
+a.backward(seed)
+assert a.grad.tolist() == [4.0, 4.0] and b.grad.tolist() == [2.0, 2.0] and seed.tolist() == [1.0, 1.0]
