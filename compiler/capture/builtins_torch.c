@@ -213,7 +213,33 @@ NATIVE(bare) {
 /* The value again. */
 NATIVE(plain) { return py_plain(vm, v[0]); }
 
+/* What a function takes: [(name, kind), (name, kind, default), ...], kinds as of module inspect. */
+NATIVE(parameters) {
+    bool bound = v[0].kind == PY_METHOD;
+    struct py f = bound ? v[0].method->function : v[0], out = py_list(vm->arena, PY_LIST, NULL, 0);
+    if (f.kind != PY_FUNCTION)
+        vm_raise(vm, EXC_ValueError, "no signature found for '%s'", type_name(vm, f));
+    const struct code *c = f.function->code;
+    uint32_t n = c->n_args + c->n_kwonly,
+             given = f.function->defaults ? f.function->defaults->n : 0;
+    for (uint32_t k = bound; k < n + c->varargs + c->varkw; k++) {
+        uint32_t i = k; /* *args is the first local behind the names, and written before some */
+        if (c->varargs && k >= c->n_args && k <= n) i = k == c->n_args ? n : k - 1;
+        bool named = i < n, args = i == n && c->varargs;
+        int kind = named ? i < c->n_posonly ? 0 : i < c->n_args ? 1 : 3 : args ? 2 : 4;
+        struct py row[3] = {py_str(c->locals.at[i]), py_int(kind), py_unset};
+        if (i < c->n_args && i + given >= c->n_args)
+            row[2] = f.function->defaults->at[i + given - c->n_args];
+        if (named && i >= c->n_args && f.function->kwdefaults)
+            dict_gets(f.function->kwdefaults, row[0].s, &row[2]);
+        vec_push(vm->arena, out.list,
+                 py_list(vm->arena, PY_TUPLE, row, 2 + (row[2].kind != PY_UNSET)));
+    }
+    return out;
+}
+
 static const struct native support[] = {
+    {"parameters(function)", torch_parameters},
     {"bare(class, value?)", torch_bare},
     {"plain(x)", torch_plain},
     {"reshaped(x, view)", torch_reshaped},

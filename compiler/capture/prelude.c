@@ -30,6 +30,7 @@
     FILE(json, "json.py")                                                                          \
     FILE(bisect, "bisect.py")                                                                      \
     FILE(math, "math.py")                                                                          \
+    FILE(inspect, "inspect.py")                                                                    \
     FILE(random, "random.py")                                                                      \
     FILE(io, "io.py")                                                                              \
     FILE(tqdm, "tqdm.py")                                                                          \
@@ -215,6 +216,7 @@ const char *prelude_text(const char *module) {
         {"numbers", "Number = Complex = Real = (int, float)\n"
                     "Rational = Integral = int\n"},
         {"later", ws_prelude_later},
+        {"inspect", ws_prelude_inspect},
         {"os", ws_prelude_os},
         {"os.path", ws_prelude_os_path},
         {"pathlib", ws_prelude_pathlib},

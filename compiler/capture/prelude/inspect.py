@@ -1,0 +1,43 @@
+"""inspect: what a function takes, and what a value is."""
+from _warpsmith import parameters, refuse
+
+
+class Parameter:
+    """empty: there is no default."""
+    class empty:
+        pass
+    POSITIONAL_ONLY, POSITIONAL_OR_KEYWORD, VAR_POSITIONAL, KEYWORD_ONLY, VAR_KEYWORD = 0, 1, 2, 3, 4
+
+    def __init__(self, name, kind, default=empty):
+        self.name, self.kind, self.default = name, kind, default
+
+
+class Signature:
+    def __init__(self, parameters):
+        self.parameters = parameters
+
+
+def signature(obj):
+    if isclass(obj):
+        found = parameters(obj.__init__)[1:]
+    else:
+        found = parameters(obj.__call__ if not (isfunction(obj) or ismethod(obj)) and hasattr(obj, '__call__') else obj)
+    return Signature({p[0]: Parameter(*p) for p in found})
+
+
+def isclass(obj):
+    return isinstance(obj, type)
+
+
+def isfunction(obj):
+    return isinstance(obj, type(isclass))
+
+
+def ismethod(obj):
+    return isinstance(obj, type(Parameter('', 0).__init__))
+
+
+def __getattr__(name):
+    if name[:2] == '__':
+        raise AttributeError(name)
+    refuse(f'inspect.{name} is not supported')
