@@ -81,3 +81,11 @@ ms = [
     nn.Unfold(3), nn.ConstantPad1d(2, 3.5), nn.Sequential(), nn.ModuleList(),
 ]
 for m in ms: print(m)
+
+# A compiled module holds the module that it compiles.
+inner = nn.Linear(2, 1)
+outer = torch.compile(inner)
+assert list(outer.state_dict()) == ['_orig_mod.weight', '_orig_mod.bias'] and list(inner.state_dict()) == ['weight', 'bias']
+assert [name for name, _ in outer.named_parameters()] == ['_orig_mod.weight', '_orig_mod.bias']
+outer.load_state_dict({name: torch.ones_like(value) for name, value in outer.state_dict().items()})
+assert inner.weight.tolist() == [[1.0, 1.0]]

@@ -22,6 +22,16 @@ class OptimizedModule:
     def __getattr__(self, name):
         return getattr(self._orig_mod, name)
 
+    def state_dict(self, **options):
+        return {'_orig_mod.' + name: value for name, value in self._orig_mod.state_dict(**options).items()}
+
+    def load_state_dict(self, state_dict, strict=True, assign=False):
+        own = {name.removeprefix('_orig_mod.'): value for name, value in state_dict.items()}
+        return self._orig_mod.load_state_dict(own, strict, assign)
+
+    def named_parameters(self, *args, **kwargs):
+        return [('_orig_mod.' + name, p) for name, p in self._orig_mod.named_parameters(*args, **kwargs)]
+
     def __get__(self, instance, owner):
         return lambda *args, **kwargs: self(instance, *args, **kwargs)
 
