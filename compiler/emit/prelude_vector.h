@@ -58,9 +58,13 @@ K_INLINE k_v k_load_if(k_m which, const float *p, int step) {
 #if defined(K_AVX512)
     unsigned short m = __builtin_ia32_cvtd2mask512(which);
     if (step == 1) return __builtin_ia32_loadups512_mask(p, (k_v){0}, m);
-    uint32_t apart = m; /* a bit between each two */
+#if defined(__BMI2__)
+    uint32_t apart = __builtin_ia32_pdep_si(m, 0x55555555u); /* a bit between each two */
+#else
+    uint32_t apart = m;
     apart = (apart | apart << 8) & 0x00ff00ffu, apart = (apart | apart << 4) & 0x0f0f0f0fu;
     apart = (apart | apart << 2) & 0x33333333u, apart = (apart | apart << 1) & 0x55555555u;
+#endif
     k_v low = __builtin_ia32_loadups512_mask(p, (k_v){0}, (unsigned short)apart),
         high = __builtin_ia32_loadups512_mask(p + 16, (k_v){0}, (unsigned short)(apart >> 16));
     return __builtin_shuffle(low, high, k_lanes() * 2);
