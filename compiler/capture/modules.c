@@ -39,18 +39,6 @@ static const struct {
     {"torch.autograd.functional", NULL, NULL},
     {"torch.autograd.function", NULL, NULL},
     {"torch.distributions", NULL, NULL},
-    {"torch.distributions.normal", NULL, NULL},
-    {"torch.distributions.categorical", NULL, NULL},
-    {"torch.distributions.bernoulli", NULL, NULL},
-    {"torch.distributions.uniform", NULL, NULL},
-    {"torch.distributions.independent", NULL, NULL},
-    {"torch.distributions.multivariate_normal", NULL, NULL},
-    {"torch.distributions.kl", NULL, NULL},
-    {"torch.distributions.distribution", NULL, NULL},
-    {"torch.distributions.one_hot_categorical", NULL, NULL},
-    {"torch.distributions.transforms", NULL, NULL},
-    {"torch.distributions.transformed_distribution", NULL, NULL},
-    {"torch.distributions.log_normal", NULL, NULL},
     {"torch._tensor", NULL, NULL},
     {"_warpsmith", NULL, support_open},
     {"math", NULL, math_open},
@@ -156,24 +144,37 @@ static const char *const later[] = {
     "torch.utils.tensorboard",
 };
 
-/* Parts of torch.nn.modules, which torch.nn stands for. */
-static const char *const parts_of_nn[] = {
-    "activation",   "batchnorm", "container", "conv",   "dropout",
-    "instancenorm", "linear",    "loss",      "module", "normalization",
-    "padding",      "pooling",   "rnn",       "sparse", "transformer",
+/* Modules whose whole stands for each of their parts. */
+static const struct {
+    const char *prefix, *whole;
+    const char *parts[16];
+} divided[] = {
+    {"torch.nn.modules.",
+     "torch.nn",
+     {"activation", "batchnorm", "container", "conv", "dropout", "instancenorm", "linear", "loss",
+      "module", "normalization", "padding", "pooling", "rnn", "sparse", "transformer"}},
+    {"torch.distributions.",
+     "torch.distributions",
+     {"normal", "categorical", "bernoulli", "uniform", "independent", "multivariate_normal", "kl",
+      "distribution", "one_hot_categorical", "transforms", "transformed_distribution",
+      "log_normal"}},
 };
 
-static const char *find_name(const char *const *names, size_t n, const char *name) {
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(names[i], name)) return names[i];
+static const char *find_later(const char *name) {
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (!strcmp(later[i], name)) return later[i];
     return NULL;
 }
-#define FIND_NAME(names, name) find_name(names, sizeof(names) / sizeof *(names), name)
 
-static bool is_part_of_nn(const char *name) {
-    static const char modules_of_nn[] = "torch.nn.modules.";
-    size_t n = sizeof modules_of_nn - 1;
-    return !strncmp(name, modules_of_nn, n) && FIND_NAME(parts_of_nn, name + n);
+/* The module that stands for the one of that name, or NULL. */
+static const char *whole_of(const char *name) {
+    for (size_t i = 0; i < sizeof divided / sizeof *divided; i++) {
+        size_t n = strlen(divided[i].prefix);
+        if (strncmp(name, divided[i].prefix, n)) continue;
+        for (const char *const *part = divided[i].parts; *part; part++)
+            if (!strcmp(*part, name + n)) return divided[i].whole;
+    }
+    return NULL;
 }
 
 static int module_index(const char *name) {
@@ -213,9 +214,10 @@ static struct module *parent_of(struct vm *vm, const char *name, const char **le
 
 struct module *module_import(struct vm *vm, const char *name) {
     uint64_t known;
-    if (is_part_of_nn(name)) return module_import(vm, "torch.nn");
+    const char *whole = whole_of(name);
+    if (whole) return module_import(vm, whole);
     int k = module_index(name);
-    const char *own = k < 0 ? FIND_NAME(later, name) : modules[k].name;
+    const char *own = k < 0 ? find_later(name) : modules[k].name;
     if (!own || is_private(vm, name)) return NULL;
     if (map_gets(&vm->modules, name, &known)) return (struct module *)(uintptr_t)known;
     const char *leaf;

@@ -503,15 +503,19 @@ static struct py track(struct vm *vm, const struct builtin *b, const struct args
     return out;
 }
 
+static struct py named(const struct args *a, const char *name) {
+    for (uint32_t i = 0; i < a->n_named; i++)
+        if (!strcmp(a->names[i], name)) return a->named[i];
+    return py_unset;
+}
+
 /* A loss's arguments with `reduction` for size_average and reduce, which were its names once. */
 static struct args name_reduction(struct vm *vm, enum op op, const struct args *a) {
     const struct op_info *info = op_info(op);
-    struct args out = *a;
-    struct py average = py_none, reduce = py_none;
     uint32_t behind = 0; /* first parameter that PyTorch has behind size_average */
     bool loss = false;
     for (int i = 0; i < info->n_params; i++) loss |= !strcmp(info->params[i].name, "reduction");
-    if (!loss) return out;
+    if (!loss) return *a;
     while (strcmp(info->params[behind].name, "reduction") &&
            strcmp(info->params[behind].name, "ignore_index") &&
            strcmp(info->params[behind].name, "eps"))
@@ -519,31 +523,21 @@ static struct args name_reduction(struct vm *vm, enum op op, const struct args *
     if (a->n > behind)
         vm_refuse(vm, "argument %u of F.%s() is size_average; name those behind it", behind + 1,
                   info->name);
-    if (!a->n_named) return out;
-    const char **names = NEW_ARRAY(vm->arena, const char *, a->n_named + 1);
-    struct py *named = NEW_ARRAY(vm->arena, struct py, a->n_named + 1);
-    out.n_named = 0;
-    for (uint32_t i = 0; i < a->n_named; i++) {
-        bool is_average = !strcmp(a->names[i], "size_average");
-        if (is_average) average = a->named[i];
-        if (!strcmp(a->names[i], "reduce")) reduce = a->named[i];
-        if (is_average || !strcmp(a->names[i], "reduce")) continue;
-        names[out.n_named] = a->names[i];
-        named[out.n_named++] = a->named[i];
-    }
-    out.names = names, out.named = named;
-    if (average.kind == PY_NONE && reduce.kind == PY_NONE) return out;
-    bool one = reduce.kind == PY_NONE || vm_truth(vm, reduce);
-    bool mean = average.kind == PY_NONE || vm_truth(vm, average);
-    names[out.n_named] = "reduction";
-    named[out.n_named++] = py_str(!one ? "none" : mean ? "mean" : "sum");
-    return out;
+    struct py average = named(a, "size_average"), reduce = named(a, "reduce");
+    if (average.kind == PY_UNSET && reduce.kind == PY_UNSET) return *a;
+    struct args out = args_with(vm, a, "size_average", py_unset);
+    out = args_with(vm, &out, "reduce", py_unset);
+    bool no_average = average.kind == PY_UNSET || average.kind == PY_NONE;
+    bool no_reduce = reduce.kind == PY_UNSET || reduce.kind == PY_NONE;
+    if (no_average && no_reduce) return out;
+    bool one = no_reduce || vm_truth(vm, reduce), mean = no_average || vm_truth(vm, average);
+    return args_with(vm, &out, "reduction", py_str(!one ? "none" : mean ? "mean" : "sum"));
 }
 
 struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *given) {
     struct args all = name_reduction(vm, b->op, given), *a = &all;
-    for (uint32_t i = 0; i < a->n_named; i++)
-        if (!strcmp(a->names[i], "out")) return into_out(vm, b, a, a->named[i]);
+    struct py to = named(a, "out");
+    if (to.kind != PY_UNSET) return into_out(vm, b, a, to);
     check_sizes(vm, b->op, a);
     const struct py *first = first_tensor(a);
     bool in_place = first && wants_in_place(vm, b, a);

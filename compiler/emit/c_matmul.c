@@ -5,7 +5,7 @@
  *
  *     for k0: pack b;  for i0 in rows, step tm:
  *         acc = 0;  for k: for i: acc[i][:] += a(i, k) * b[k][:];  sum += acc */
-#include "emit/impl.h"
+#include "emit/c_rows.h"
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
@@ -30,7 +30,6 @@ struct cells {
 };
 
 static struct cells cells_of(struct emitter *w, int tn) {
-    enum { WIDEST = 16 };
     bool floats = dtype_opmath(at(w, w->k->dot)->dtype) == DT_F32;
     return (struct cells){.w = w, .vectors = floats && tn % WIDEST == 0, .tn = tn};
 }

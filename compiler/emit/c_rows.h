@@ -4,6 +4,9 @@
 
 #include "emit/impl.h"
 
+/* Lanes of a vector of floats on any machine (prelude_vector.h): so many are whole vectors. */
+enum { WIDEST = 16 };
+
 /* c_rows.c: the values as a4; if threads lie along x, of a tile's rows. */
 void put_c_row_values(struct emitter *w, const value_id *list, uint32_t n);
 /* Value v of phase `index` is expensive, and kept for a later phase; or it is there already. */

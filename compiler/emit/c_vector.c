@@ -23,8 +23,6 @@
  * lies a page further on, which no core fetches of its own accord. */
 #include "emit/c_rows.h"
 
-enum { WIDEST = 16 /* lanes of any machine: a tile of `vec` elements is whole vectors */ };
-
 /* What a value is in a vector loop. A number counts the columns: what is drawn for a vector may
  * begin at one, and an argmax or argmin keeps columns, and knows its number in the end. */
 enum form { FORM_NONE, FORM_FLOATS, FORM_MASK, FORM_UNIFORM, FORM_NUMBER };

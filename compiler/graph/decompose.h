@@ -95,6 +95,6 @@ expansion expand_windows, expand_max_pool, expand_avg_pool, expand_adaptive_pool
 expansion expand_unfold, expand_tensor_unfold;
 
 /* decompose_convolution.c */
-expansion expand_convolve, expand_convolution;
+expansion expand_convolution;
 
 #endif

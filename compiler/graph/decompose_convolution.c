@@ -35,13 +35,6 @@ static node_id grouped_weight(struct build *b, node_id w, ex groups, bool transp
     return transposed ? reorder(b, w, (int[]){0, 2, 1, 3, 4, 5}) : w;
 }
 
-/* As of a product of matrices, narrow integers are multiplied in their opmath type. */
-node_id expand_convolve(struct build *b, const struct node *n) {
-    if (!dtype_is_narrow(n->meta.dtype)) return KEEP;
-    return call(b, OP_CONVOLVE, arg_node(operand(b, n, 0)), arg_node(operand(b, n, 1)), n->args[2],
-                n->args[3], n->args[4], n->args[5], n->args[6]);
-}
-
 node_id expand_convolution(struct build *b, const struct node *n) {
     int spatial = (int)number_of(b, &n->args[9]), rank = n->meta.rank;
     ex groups = n->args[8].i;

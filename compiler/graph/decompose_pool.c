@@ -11,12 +11,6 @@
 
 static ex number(const struct build *b, int64_t v) { return ex_const(b->g->ex, v); }
 
-/* Entry k of a list of n, of one number for all, or of none. */
-static int64_t entry(const struct build *b, const struct arg *a, int k, int64_t absent) {
-    if (a->kind != ARG_INTS || !a->ints.n) return absent;
-    return ex_value(b->g->ex, a->ints.at[a->ints.n == 1 ? 0 : k]);
-}
-
 struct slide {
     int n; /* windowed dimensions, the last ones */
     int64_t kernel[3], stride[3], padding[3], dilation[3];
@@ -28,10 +22,11 @@ static struct slide slide_of(const struct build *b, const struct node *n, int wi
                              const struct arg *dilation, bool ceil) {
     struct slide s = {.n = windowed, .ceil = ceil};
     for (int k = 0; k < windowed; k++) {
-        s.kernel[k] = entry(b, &n->args[1], k, 1);
-        s.stride[k] = entry(b, &n->args[2], k, s.kernel[k]);
-        s.padding[k] = entry(b, &n->args[3], k, 0);
-        s.dilation[k] = dilation ? entry(b, dilation, k, 1) : 1;
+        uint32_t i = (uint32_t)k;
+        s.kernel[k] = arg_entry(b->g, &n->args[1], i, 1);
+        s.stride[k] = arg_entry(b->g, &n->args[2], i, s.kernel[k]);
+        s.padding[k] = arg_entry(b->g, &n->args[3], i, 0);
+        s.dilation[k] = dilation ? arg_entry(b->g, dilation, i, 1) : 1;
     }
     return s;
 }

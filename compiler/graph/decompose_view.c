@@ -63,7 +63,10 @@ static node_id permute(struct build *b, node_id x, const int *from, int rank) {
 /* Products of narrow integers are added up in i32, of which the result is the low bits. */
 node_id expand_product(struct build *b, const struct node *n) {
     if (!dtype_is_narrow(n->meta.dtype)) return KEEP;
-    return binary(b, n->op, operand(b, n, 0), operand(b, n, 1));
+    struct arg args[MAX_PARAMS];
+    memcpy(args, n->args, (size_t)n->n_args * sizeof *args);
+    for (int i = 0; i < 2; i++) args[i] = arg_node(operand(b, n, i));
+    return build_call(b, n->op, args, n->n_args);
 }
 
 node_id expand_linear(struct build *b, const struct node *n) {

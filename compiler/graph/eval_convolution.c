@@ -18,13 +18,9 @@ struct convolution {
 
 static int64_t volume(const int64_t *size) { return size[0] * size[1] * size[2]; }
 
-static int64_t entry(const struct job *j, int arg, int k) {
-    const struct arg *a = &j->node->args[arg];
-    return ex_value(j->g->ex, a->ints.at[a->ints.n == 1 ? 0 : k]);
-}
-
 /* The last n dimensions of both operands and of the result, and arguments `first` to first + 2. */
 static void set_slides(struct convolution *c, const struct job *j, int n, int first) {
+    const struct arg *a = &j->node->args[first];
     for (int k = 0; k < 3; k++) {
         int at = k - (3 - n);
         c->in[k] = c->out[k] = c->taps[k] = c->stride[k] = c->dilation[k] = 1;
@@ -33,9 +29,9 @@ static void set_slides(struct convolution *c, const struct job *j, int n, int fi
         c->in[k] = j->in[0]->size[j->in[0]->rank - n + at];
         c->taps[k] = j->in[1]->size[j->in[1]->rank - n + at];
         c->out[k] = j->out->size[j->out->rank - n + at];
-        c->stride[k] = entry(j, first, at);
-        c->padding[k] = entry(j, first + 1, at);
-        c->dilation[k] = entry(j, first + 2, at);
+        c->stride[k] = arg_entry(j->g, &a[0], (uint32_t)at, 1);
+        c->padding[k] = arg_entry(j->g, &a[1], (uint32_t)at, 0);
+        c->dilation[k] = arg_entry(j->g, &a[2], (uint32_t)at, 1);
     }
 }
 

@@ -9,10 +9,8 @@
 
 static const struct arg *arg_of(const struct job *j, int i) { return &j->node->args[i]; }
 
-static int64_t entry(const struct job *j, int i, int k, int64_t absent) {
-    const struct arg *a = arg_of(j, i);
-    if (a->kind != ARG_INTS || !a->ints.n) return absent;
-    return ex_value(j->g->ex, a->ints.at[a->ints.n == 1 ? 0 : k]);
+static int64_t entry(const struct job *j, int i, uint32_t k, int64_t absent) {
+    return arg_entry(j->g, arg_of(j, i), k, absent);
 }
 
 /* The positions of one dimension that a window looks at: first, first + step, .., `n` of them;

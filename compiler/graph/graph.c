@@ -157,6 +157,11 @@ double arg_number(const struct graph *g, const struct arg *a) {
     }
 }
 
+int64_t arg_entry(const struct graph *g, const struct arg *a, uint32_t k, int64_t absent) {
+    if (a->kind != ARG_INTS || !a->ints.n) return absent;
+    return ex_value(g->ex, a->ints.at[a->ints.n == 1 ? 0 : k]);
+}
+
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 node_id graph_copy(struct graph *to, const struct graph *from, node_id id, const node_id *map) {

@@ -4,8 +4,6 @@
  *   transposed   [N, C, 4, 4] with [C, F, 3, 3], stride 2, padding 1  -> [N, F, 7, 7] */
 #include "graph/meta_shape.h"
 
-static const char *text(const struct infer *in, ex e) { return ex_str(in->g->arena, in->g->ex, e); }
-
 /* ---- the product: everything is said by its arguments ---------------------------------------- */
 
 bool shape_convolve(const struct infer *in, struct meta *out) {
@@ -74,7 +72,7 @@ static bool need_channels(const struct infer *in, int n, ex *filters) {
     ex have = x->size[x->rank - n - 1], groups = in->args[GROUPS].i;
     int64_t g, first;
     if (!ex_is_const(p, groups, &g) || g < 1)
-        return infer_fail(in, "groups must be a positive constant, not %s", text(in, groups));
+        return infer_fail(in, "groups must be a positive constant, not %s", infer_text(in, groups));
     if (!ex_is_const(p, w->size[0], &first) || first % g || first < g)
         return infer_fail(in, "Given groups=%lld, weight of size %s cannot be divided into them",
                           (long long)g, infer_shape(in, w));
@@ -84,14 +82,14 @@ static bool need_channels(const struct infer *in, int n, ex *filters) {
         return infer_fail(in,
                           "Given groups=%lld, weight of size %s, expected input%s to have %s "
                           "channels, but got %s channels instead",
-                          (long long)g, infer_shape(in, w), infer_shape(in, x), text(in, want),
-                          text(in, have));
+                          (long long)g, infer_shape(in, w), infer_shape(in, x),
+                          infer_text(in, want), infer_text(in, have));
     const struct meta *b = in->args[BIAS].kind == ARG_NODE ? infer_meta(in, BIAS) : NULL;
     if (b && (b->rank != 1 || b->size[0] != *filters))
         return infer_fail(in,
                           "Given weight of size %s, expected bias to be 1-dimensional with %s "
                           "elements, but got bias of size %s instead",
-                          infer_shape(in, w), text(in, *filters), infer_shape(in, b));
+                          infer_shape(in, w), infer_text(in, *filters), infer_shape(in, b));
     return true;
 }
 
@@ -101,14 +99,15 @@ static bool slid(const struct infer *in, uint32_t k, ex size, ex kernel, ex *out
     int64_t taps, lo, hi, stride = infer_entry(in, STRIDE, k, 1);
     int64_t padding = infer_entry(in, PADDING, k, 0), more = infer_entry(in, OUTPUT_PADDING, k, 0);
     if (!ex_is_const(p, kernel, &taps) || taps < 1)
-        return infer_fail(in, "kernel sizes must be positive constants, not %s", text(in, kernel));
+        return infer_fail(in, "kernel sizes must be positive constants, not %s",
+                          infer_text(in, kernel));
     int64_t span = infer_entry(in, DILATION, k, 1) * (taps - 1) + 1;
     if (in->args[TRANSPOSED].b) {
         ex moved = ex_mul(p, ex_sub(p, size, constant(in, 1)), constant(in, stride));
         *out = ex_add(p, moved, constant(in, span + more - 2 * padding));
         ex_range(p, *out, &lo, &hi);
         return lo > 0 || infer_fail(in, "the result would have size %s in a dimension of input %s",
-                                    text(in, *out), infer_shape(in, infer_meta(in, X)));
+                                    infer_text(in, *out), infer_shape(in, infer_meta(in, X)));
     }
     ex room = ex_add(p, size, constant(in, 2 * padding - span));
     ex_range(p, room, &lo, &hi);
@@ -117,7 +116,7 @@ static bool slid(const struct infer *in, uint32_t k, ex size, ex kernel, ex *out
            infer_fail(in,
                       "Calculated padded input size: %s. Kernel size: %lld. Kernel size "
                       "can't be greater than actual input size",
-                      text(in, ex_add(p, size, constant(in, 2 * padding))), (long long)span);
+                      infer_text(in, ex_add(p, size, constant(in, 2 * padding))), (long long)span);
 }
 
 bool shape_convolution(const struct infer *in, struct meta *out) {

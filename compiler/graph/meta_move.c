@@ -48,8 +48,6 @@ static bool append_size(const struct infer *in, struct meta *out, ex size) {
     return true;
 }
 
-static const char *text(const struct infer *in, ex e) { return ex_str(in->g->arena, in->g->ex, e); }
-
 /* ---- pieces put together --------------------------------------------------------------------- */
 
 static bool need_tensors(const struct infer *in) {
@@ -82,7 +80,7 @@ bool shape_cat(const struct infer *in, struct meta *out) {
                 return infer_fail(in,
                                   "Sizes of tensors must match except in dimension %d. Expected "
                                   "size %s but got size %s for tensor number %u in the list",
-                                  dim, text(in, out->size[k]), text(in, m->size[k]), i);
+                                  dim, infer_text(in, out->size[k]), infer_text(in, m->size[k]), i);
         out->size[dim] = ex_add(in->g->ex, out->size[dim], m->size[dim]);
     }
     return true;
@@ -137,7 +135,8 @@ bool shape_constant_pad(const struct infer *in, struct meta *out) {
                               "The input size %s, plus negative padding %s and %s, resulted in a "
                               "negative output size, which is invalid. Check dimension %d of your "
                               "input.",
-                              text(in, m->size[dim]), text(in, before), text(in, after), dim);
+                              infer_text(in, m->size[dim]), infer_text(in, before),
+                              infer_text(in, after), dim);
     }
     return true;
 }
@@ -159,8 +158,8 @@ static bool copies_fit(const struct infer *in, const struct meta *m, const char 
                                   "dimension, but got: padding (%s, %s) at dimension %d of input %s"
                                 : "Padding value causes wrapping around more than once: padding "
                                   "(%s, %s) at dimension %d of input %s",
-                          text(in, pad->ints.at[i & ~1u]), text(in, pad->ints.at[i | 1]), dim,
-                          infer_shape(in, m));
+                          infer_text(in, pad->ints.at[i & ~1u]),
+                          infer_text(in, pad->ints.at[i | 1]), dim, infer_shape(in, m));
     }
     return true;
 }
@@ -201,7 +200,7 @@ static bool repeat_sizes(const struct infer *in, const struct meta *m, const ex 
     for (uint32_t i = 0; i < n; i++) {
         int old = (int)i - (int)(n - m->rank);
         if (!at_most(in, constant(in, 0), times[i]))
-            return infer_fail(in, "cannot repeat %s times", text(in, times[i]));
+            return infer_fail(in, "cannot repeat %s times", infer_text(in, times[i]));
         append(out, old < 0 ? times[i] : ex_mul(in->g->ex, times[i], m->size[old]), EX_NONE);
     }
     return true;
@@ -288,7 +287,7 @@ bool shape_eye(const struct infer *in, struct meta *out) {
         const struct arg *a = &in->args[in->args[i].kind == ARG_NONE ? 0 : i];
         if (!at_most(in, constant(in, 0), a->i))
             return infer_fail(in, "%s must be greater or equal to 0, got %s", i ? "m" : "n",
-                              text(in, a->i));
+                              infer_text(in, a->i));
         append(out, a->i, EX_NONE);
     }
     return true;
@@ -487,7 +486,7 @@ bool shape_index_add(const struct infer *in, struct meta *out) {
         return infer_fail(in,
                           "source of shape %s does not fit self of shape %s with %s indices along "
                           "dimension %d",
-                          infer_shape(in, src), infer_shape(in, m), text(in, n), dim);
+                          infer_shape(in, src), infer_shape(in, m), infer_text(in, n), dim);
     copy_sizes(out, m);
     return need_element(in, m, dim, index);
 }

@@ -6,14 +6,6 @@
 
 #include "graph/meta_shape.h"
 
-static const char *text(const struct infer *in, ex e) { return ex_str(in->g->arena, in->g->ex, e); }
-
-int64_t infer_entry(const struct infer *in, int arg, uint32_t k, int64_t absent) {
-    const struct arg *a = &in->args[arg];
-    if (a->kind != ARG_INTS || !a->ints.n) return absent;
-    return ex_value(in->g->ex, a->ints.at[a->ints.n == 1 ? 0 : k]);
-}
-
 bool infer_entries(const struct infer *in, int arg, uint32_t n, bool optional) {
     const struct arg *a = &in->args[arg];
     const char *name = in->op->params[arg].name;
@@ -22,7 +14,8 @@ bool infer_entries(const struct infer *in, int arg, uint32_t n, bool optional) {
         return infer_fail(in, "%s must be one int or %u of them, not %u", name, n, a->ints.n);
     for (uint32_t i = 0; i < a->ints.n; i++)
         if (!ex_is_const(in->g->ex, a->ints.at[i], NULL))
-            return infer_fail(in, "%s must be constant, not %s", name, text(in, a->ints.at[i]));
+            return infer_fail(in, "%s must be constant, not %s", name,
+                              infer_text(in, a->ints.at[i]));
     return true;
 }
 
@@ -43,7 +36,7 @@ static bool count_windows(const struct infer *in, const struct window *w, ex siz
     ex room = ex_add(p, size, ex_const(p, 2 * w->padding - span)); /* for the first to move in */
     ex_range(p, room, &lo, &hi);
     if (w->ceil && !ex_is_const(p, size, &n))
-        return infer_fail(in, "ceil_mode needs constant sizes, not %s", text(in, size));
+        return infer_fail(in, "ceil_mode needs constant sizes, not %s", infer_text(in, size));
     if (w->ceil) {
         int64_t windows = (lo + w->stride - 1) / w->stride + 1;
         if ((windows - 1) * w->stride >= n + w->padding) windows--; /* starts inside */
@@ -56,7 +49,7 @@ static bool count_windows(const struct infer *in, const struct window *w, ex siz
         in,
         "Output size is too small: a window of %lld elements over a dimension of size "
         "%s with padding %lld",
-        (long long)span, text(in, size), (long long)w->padding);
+        (long long)span, infer_text(in, size), (long long)w->padding);
 }
 
 /* [..., S...] -> [..., O...]. Arguments 1 .. are kernel, stride, padding and, where there is one,
@@ -156,7 +149,7 @@ bool shape_adaptive_pool(const struct infer *in, struct meta *out) {
         int64_t have, want;
         if (!ex_is_const(in->g->ex, m->size[dim], &have) ||
             !ex_is_const(in->g->ex, size->ints.at[k], &want))
-            return infer_fail(in, "needs constant sizes, not %s", text(in, m->size[dim]));
+            return infer_fail(in, "needs constant sizes, not %s", infer_text(in, m->size[dim]));
         if (want < 0)
             return infer_fail(in, "elements of output_size must be greater than or equal to 0");
         if (have == 0)
@@ -183,12 +176,12 @@ bool shape_resize(const struct infer *in, struct meta *out) {
         int64_t have, want;
         if (!ex_is_const(in->g->ex, m->size[2 + k], &have) ||
             !ex_is_const(in->g->ex, size->ints.at[k], &want))
-            return infer_fail(in, "needs constant sizes, not %s", text(in, m->size[2 + k]));
+            return infer_fail(in, "needs constant sizes, not %s", infer_text(in, m->size[2 + k]));
         if (want < 1 || have < 1)
             return infer_fail(in,
                               "Input and output sizes should be greater than 0, but got input %s "
                               "and output size %s",
-                              infer_shape(in, m), text(in, size->ints.at[k]));
+                              infer_shape(in, m), infer_text(in, size->ints.at[k]));
         out->size[2 + k] = constant(in, want);
     }
     return true;

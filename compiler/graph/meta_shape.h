@@ -24,13 +24,19 @@ shape_rule shape_take_along_dim, shape_scatter, shape_index_add, shape_one_hot;
 shape_rule shape_windows, shape_pool, shape_adaptive_pool, shape_resize, shape_unfold;
 shape_rule shape_tensor_unfold;
 
-/* Number k of a list of n, or of one number for all, or of none: then `absent`. */
-int64_t infer_entry(const struct infer *in, int arg, uint32_t k, int64_t absent);
 /* Is there one constant for each of n dimensions, or one for all? None where that is allowed. */
 bool infer_entries(const struct infer *in, int arg, uint32_t n, bool optional);
 
 /* meta_convolution.c */
 shape_rule shape_convolve, shape_convolution;
+
+static inline int64_t infer_entry(const struct infer *in, int arg, uint32_t k, int64_t absent) {
+    return arg_entry(in->g, &in->args[arg], k, absent);
+}
+
+static inline const char *infer_text(const struct infer *in, ex e) {
+    return ex_str(in->g->arena, in->g->ex, e);
+}
 
 static inline ex constant(const struct infer *in, int64_t v) { return ex_const(in->g->ex, v); }
 

@@ -12,7 +12,7 @@ def _tuple(v, n):
 
 
 class _Conv(nn.Module):
-    """Subclasses say over how many dimensions (n) they slide, and which function does it."""
+    """Subclasses say over how many dimensions (n) they slide."""
 
     def __init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding,
                  groups, bias, padding_mode, device, dtype):
@@ -55,12 +55,6 @@ class _Conv(nn.Module):
             before, after = F.same_padding(self.kernel_size, self.dilation)
         return [v for b, a in zip(before[::-1], after[::-1]) for v in (b, a)]
 
-    def forward(self, input):
-        padding = self.padding
-        if self.padding_mode != 'zeros':
-            input, padding = F.pad(input, self._pads(), self.padding_mode), 0
-        return self._convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
-
     def extra_repr(self):
         text = f'{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}'
         for name, usual in (('padding', 0), ('dilation', 1), ('output_padding', 0)):
@@ -82,26 +76,24 @@ class _Forward(_Conv):
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, False, 0, groups, bias,
                          padding_mode, device, dtype)
 
+    def forward(self, input):
+        padding = self.padding
+        if self.padding_mode != 'zeros':
+            input, padding = F.pad(input, self._pads(), self.padding_mode), 0
+        convolve = (F.conv1d, F.conv2d, F.conv3d)[self.n - 1]
+        return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
 
 class Conv1d(_Forward):
     n = 1
-
-    def _convolve(self, *args):
-        return F.conv1d(*args)
 
 
 class Conv2d(_Forward):
     n = 2
 
-    def _convolve(self, *args):
-        return F.conv2d(*args)
-
 
 class Conv3d(_Forward):
     n = 3
-
-    def _convolve(self, *args):
-        return F.conv3d(*args)
 
 
 class _Transposed(_Conv):
@@ -126,25 +118,17 @@ class _Transposed(_Conv):
 
     def forward(self, input, output_size=None):
         more = self.output_padding if output_size is None else self._padding_for(input, output_size)
-        return self._convolve(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
+        convolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[self.n - 1]
+        return convolve(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
 
 class ConvTranspose1d(_Transposed):
     n = 1
 
-    def _convolve(self, *args):
-        return F.conv_transpose1d(*args)
-
 
 class ConvTranspose2d(_Transposed):
     n = 2
 
-    def _convolve(self, *args):
-        return F.conv_transpose2d(*args)
-
 
 class ConvTranspose3d(_Transposed):
     n = 3
-
-    def _convolve(self, *args):
-        return F.conv_transpose3d(*args)
