@@ -5,8 +5,9 @@
  *                    ~/.cache/...
  *   WARPSMITH_OVERLAP  0: no launch is made ready before the one before it has ended
  *   WARPSMITH_GRAPH  1: a program of several launches is one CUDA graph
- *   CUDA_HOME        where a CUDA toolkit is looked for first
- *   CC               the C compiler of the CPU device; default cc
+ *   WARPSMITH_CPU_CACHE  bytes of the last-level caches, as 33554432 or 32M; default: what /sys
+ * says CUDA_HOME        where a CUDA toolkit is looked for first CC               the C compiler of
+ * the CPU device; default cc
  */
 #ifndef WS_BASE_OPTIONS_H
 #define WS_BASE_OPTIONS_H
@@ -41,6 +42,7 @@ struct env {
     const char *store_path; /* never NULL */
     const char *cuda_home;  /* NULL if not set */
     const char *cc;
+    const char *cpu_cache; /* NULL if not set */
     bool no_overlap, graphs;
     bool threads_placed; /* OpenMP was told where threads go: nobody else is to pin them */
 };

@@ -65,14 +65,18 @@ static bool parse_cuda(const char *name, int *ordinal) {
     return *end == 0 && n < 1024;
 }
 
-static const char *describe(struct arena *a, const struct device *dev, const char *reason) {
+static const char *describe(struct arena *a, const struct device *dev, const struct env *env,
+                            const char *reason) {
     const struct device_limits *l = &dev->limits;
-    return arena_printf(a, "device %s: %s, %s, %d %s (%s)", dev->facts.id, dev->facts.name, l->arch,
-                        l->units,
-                        l->kind == DEVICE_CUDA ? "multiprocessors"
-                        : l->units == 1        ? "core"
-                                               : "cores",
-                        reason);
+    bool cpu = l->kind == DEVICE_CPU;
+    const char *cache =
+        cpu && env->cpu_cache ? arena_printf(a, ", %s of cache", env->cpu_cache) : "";
+    return arena_printf(a, "device %s: %s, %s, %d %s%s (%s)", dev->facts.id, dev->facts.name,
+                        l->arch, l->units,
+                        !cpu            ? "multiprocessors"
+                        : l->units == 1 ? "core"
+                                        : "cores",
+                        cache, reason);
 }
 
 static enum ws_status open_device(const char *name, bool timed, const struct env *env,
@@ -94,8 +98,8 @@ static enum ws_status open_device(const char *name, bool timed, const struct env
             reason = count ? "default: a GPU is present" : "default: no GPU";
         cpu = count == 0;
     }
-    enum ws_status s = cpu ? cpu_open(a, d, out) : cuda_open(ordinal, timed, env, a, d, out);
-    if (s == WS_OK && why) *why = describe(a, *out, reason);
+    enum ws_status s = cpu ? cpu_open(env, a, d, out) : cuda_open(ordinal, timed, env, a, d, out);
+    if (s == WS_OK && why) *why = describe(a, *out, env, reason);
     return s;
 }
 

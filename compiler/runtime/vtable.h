@@ -74,7 +74,8 @@ enum ws_status cuda_open(int ordinal, bool timed, const struct env *env, struct 
 /* cpu/ */
 enum ws_status cpu_toolchain_open(const struct env *env, struct arena *a, struct diag *d,
                                   struct toolchain **out);
-enum ws_status cpu_open(struct arena *a, struct diag *d, struct device **out);
+enum ws_status cpu_open(const struct env *env, struct arena *a, struct diag *d,
+                        struct device **out);
 
 /* remote/ */
 enum ws_status remote_open(const char *name, struct arena *a, struct diag *d, struct device **out,

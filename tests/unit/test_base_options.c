@@ -11,8 +11,8 @@
 
 /* Every variable that env_read looks at is unset before each test. */
 static int setup(void **state) {
-    const char *names[] = {
-        "WS_LOGS", "WARPSMITH_CACHE", "XDG_CACHE_HOME", "HOME", "CUDA_HOME", "CUDA_PATH", "CC"};
+    const char *names[] = {"WS_LOGS", "WARPSMITH_CACHE", "XDG_CACHE_HOME", "WARPSMITH_CPU_CACHE",
+                           "HOME",    "CUDA_HOME",       "CUDA_PATH",      "CC"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
     return *state = arena_new(), 0;
 }
@@ -92,6 +92,9 @@ static void test_tools(void **state) {
     struct env e = env_read(*state);
     assert_string_equal(e.cuda_home, "/opt/cuda");
     assert_string_equal(e.cc, "clang");
+    assert_null(e.cpu_cache);
+    setenv("WARPSMITH_CPU_CACHE", "32M", 1);
+    assert_string_equal(env_read(*state).cpu_cache, "32M");
     setenv("CUDA_HOME", "/usr/local/cuda-13.0", 1);
     assert_string_equal(env_read(*state).cuda_home, "/usr/local/cuda-13.0");
 }

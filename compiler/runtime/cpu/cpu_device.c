@@ -273,11 +273,10 @@ static const struct device_ops ops = {
     .settle = cpu_settle,
 };
 
-enum ws_status cpu_open(struct arena *a, struct diag *d, struct device **out) {
+enum ws_status cpu_open(const struct env *env, struct arena *a, struct diag *d,
+                        struct device **out) {
     struct cpu_device *c = NEW(a, struct cpu_device);
-    (void)d;
     c->base.ops = &ops;
-    cpu_read_facts(c);
-    *out = &c->base;
-    return WS_OK;
+    if (cpu_read_facts(c, env, d) == WS_OK) *out = &c->base;
+    return d->status;
 }

@@ -39,7 +39,7 @@ struct cpu_device {
 };
 
 /* cpu_facts.c: fills limits and facts. */
-void cpu_read_facts(struct cpu_device *c);
+enum ws_status cpu_read_facts(struct cpu_device *c, const struct env *env, struct diag *d);
 
 /* cpu_compare.c */
 enum ws_status cpu_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,

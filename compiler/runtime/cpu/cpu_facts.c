@@ -80,10 +80,13 @@ static void find_cores(struct cpu_device *c, const cpu_set_t *allowed) {
 
 /* ---- caches ---------------------------------------------------------------------------------- */
 
+/* "32768K", "32M" or bytes; 0 if it is no such number. */
 static int64_t parse_size(const char *s) {
     char *end;
     int64_t n = strtoll(s, &end, 10);
-    return *end == 'K' ? n << 10 : *end == 'M' ? n << 20 : n;
+    int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+    bool whole = end != s && !end[shift != 0] && n > 0 && n <= INT64_MAX >> shift;
+    return whole ? n << shift : 0;
 }
 
 /* The highest-level cache cpu sees: its level and size, and the first CPU that shares it. */
@@ -143,7 +146,7 @@ static double clock_ghz(void) {
     return 0;
 }
 
-static void read_limits(struct cpu_device *c, const cpu_set_t *allowed) {
+static void read_limits(struct cpu_device *c, int64_t cache) {
     struct device_limits *l = &c->base.limits;
     *l = (struct device_limits){
         .kind = DEVICE_CPU,
@@ -153,7 +156,7 @@ static void read_limits(struct cpu_device *c, const cpu_set_t *allowed) {
         .max_threads_unit = 1,
         .max_blocks_unit = 1,
         .max_cluster = 1,
-        .l2_bytes = cache_bytes(allowed),
+        .l2_bytes = cache,
         .clock_ghz = clock_ghz(),
     };
     l->simd_bytes = simd(l->arch, sizeof l->arch);
@@ -161,17 +164,22 @@ static void read_limits(struct cpu_device *c, const cpu_set_t *allowed) {
     l->f32_tflops = l->units * l->clock_ghz * (l->simd_bytes / 4) * 2 * 2 / 1e3;
 }
 
-void cpu_read_facts(struct cpu_device *c) {
+enum ws_status cpu_read_facts(struct cpu_device *c, const struct env *env, struct diag *d) {
     struct device_facts *f = &c->base.facts;
     struct utsname u;
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) CPU_SET(0, &allowed);
     find_cores(c, &allowed);
-    read_limits(c, &allowed);
+    int64_t cache = env->cpu_cache ? parse_size(env->cpu_cache) : cache_bytes(&allowed);
+    if (!cache)
+        return diag_fail(d, WS_USAGE, "WARPSMITH_CPU_CACHE is '%s': expected bytes, as 32M",
+                         env->cpu_cache);
+    read_limits(c, cache);
     if (!cpuinfo_value("model name", f->name, sizeof f->name))
         snprintf(f->name, sizeof f->name, "unknown CPU");
     if (uname(&u) == 0) snprintf(f->driver, sizeof f->driver, "%.20s %.40s", u.sysname, u.release);
     snprintf(f->timer, sizeof f->timer, "monotonic");
     snprintf(f->id, sizeof f->id, "cpu");
+    return WS_OK;
 }
