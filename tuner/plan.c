@@ -65,7 +65,6 @@ enum ws_status buffers_place(struct buffers *b, struct data *x, const struct ws_
     return d->status;
 }
 
-/* What was placed before a reset is gone. */
 static enum ws_status buffers_renew(struct buffers *b, struct diag *d) {
     if (b->generation == device_generation(b->machine->device)) return WS_OK;
     return buffers_place(b, b->data, b->program, b->apart, b->arena, d);
@@ -104,9 +103,13 @@ enum ws_status buffers_check(const struct buffers *b, const char **message, stru
     return d->status;
 }
 
+/* What was placed before a reset is gone, and another's memory may lie there. */
 void buffers_free(struct buffers *b) {
-    if (!b->machine) return;
-    struct device *dev = b->machine->device;
+    struct device *dev = b->machine ? b->machine->device : NULL;
+    if (!dev || b->generation != device_generation(dev)) {
+        *b = (struct buffers){0};
+        return;
+    }
     for (int i = 0; b->apart && b->at && i < b->program->n_buffers; i++)
         if (b->program->buffers[i].kind == WS_BUF_TEMP) guarded_free(dev, b->at[i]);
     guarded_free(dev, b->pool);
