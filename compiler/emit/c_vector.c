@@ -1,8 +1,8 @@
 /* c_vector.c: a phase in whole vectors of floats (prelude_vector.h).
  *
- * Where every value of a phase is a float, or a comparison of such, and memory is contiguous, no
- * vectoriser has to find that out, and maxima, masks and stores past the caches become single
- * instructions. Along the columns:
+ * Where every value of a phase is a float, or a comparison of such, and memory is contiguous (of
+ * f32, bf16 or f16), no vectoriser has to find that out, and maxima, masks and stores past the
+ * caches become single instructions. Along the columns:
  *
  *     k_v c1[32 / K_LANES];
  *     for (; r0 + 32 <= r_end; r0 += 32)
@@ -32,6 +32,11 @@ static const struct value_node *at(struct emitter *w, value_id v) { return &w->k
 /* ---- which phases ---------------------------------------------------------------------------- */
 
 static bool is_float(enum dtype t) { return dtype_opmath(t) == DT_F32; }
+
+/* What the names of loads, stores and roundings end in: prelude_vector.h has them of these. */
+static const char *ending(enum dtype t) {
+    return t == DT_BF16 ? "_bf16" : t == DT_F16 ? "_f16" : "";
+}
 
 /* Vectors lie along this axis. */
 static enum axis along(const struct emitter *w) { return w->y->rows_inner ? AXIS_X : AXIS_R; }
@@ -114,7 +119,8 @@ static enum form form_of_load(struct emitter *w, value_id v) {
         bool mask = form == FORM_MASK && a == 0 && x->guarded;
         if (form != FORM_UNIFORM && !mask) return FORM_NONE;
     }
-    return step_of(w, x->index) && buffer_dtype(w, x->buffer) == DT_F32 ? FORM_FLOATS : FORM_NONE;
+    bool lies = dtype_takes_vectors(buffer_dtype(w, x->buffer)) && step_of(w, x->index);
+    return lies ? FORM_FLOATS : FORM_NONE;
 }
 
 /* Comparisons of what grows evenly with the axis, and these together. */
@@ -149,7 +155,8 @@ static enum form find_form(struct emitter *w, value_id v) {
     if (x->kind == INST_LOAD) return form_of_load(w, v);
     if (x->kind == INST_INDEX) return form_of_index(w, x);
     if (x->kind == INST_OP) return form_of_op(w, x);
-    if (x->kind != INST_CAST || x->rounds || !is_float(x->dtype)) return FORM_NONE;
+    if (x->kind != INST_CAST || !is_float(x->dtype)) return FORM_NONE;
+    if (x->rounds && !dtype_takes_vectors(x->dtype)) return FORM_NONE;
     enum form from = form_of(w, x->args[0]);
     return from == FORM_FLOATS || from == FORM_MASK ? FORM_FLOATS : FORM_NONE;
 }
@@ -161,8 +168,8 @@ static enum form form_of(struct emitter *w, value_id v) {
 }
 
 static bool is_vector_store(struct emitter *w, const struct store_node *st) {
-    return buffer_dtype(w, st->buffer) == DT_F32 && index_runs(w->k, st->index, along(w), WIDEST) &&
-           fits(w, st->value, FORM_FLOATS);
+    return dtype_takes_vectors(buffer_dtype(w, st->buffer)) &&
+           index_runs(w->k, st->index, along(w), WIDEST) && fits(w, st->value, FORM_FLOATS);
 }
 
 static bool is_vector_reduction(struct emitter *w, value_id v) {
@@ -196,13 +203,23 @@ bool phase_is_vector(struct emitter *w, uint32_t index) {
 
 /* ---- one vector ------------------------------------------------------------------------------ */
 
-/* Text of a load from, or a store to, `p`: of the first n lanes where `part`. */
+/* Text of a load from, or a store to, `p`, where t lie: of the first n lanes where `part`. */
+static const char *load_of(struct emitter *w, enum dtype t, const char *p, bool part) {
+    return arena_printf(w->arena, part ? "k_load_n%s(%s, n)" : "k_load_v%s(%s)", ending(t), p);
+}
+
+static void put_store_of(struct emitter *w, enum dtype t, const char *p, const char *value,
+                         bool part) {
+    line(w, part ? "k_store_n%s(%s, %s, n);" : "k_store_v%s(%s, %s);", ending(t), p, value);
+}
+
+/* The same where the kernel keeps numbers of its own. */
 static const char *load_at(struct emitter *w, const char *p, bool part) {
-    return arena_printf(w->arena, part ? "k_load_n(%s, n)" : "k_load_v(%s)", p);
+    return load_of(w, DT_F32, p, part);
 }
 
 static void put_store_at(struct emitter *w, const char *p, const char *value, bool part) {
-    line(w, part ? "k_store_n(%s, %s, n);" : "k_store_v(%s, %s);", p, value);
+    put_store_of(w, DT_F32, p, value, part);
 }
 
 static const char *place_of(struct emitter *w, buffer_id b, ex index) {
@@ -244,10 +261,11 @@ static const char *mask_text(struct emitter *w, ex e) {
 
 static const char *load_text_at(struct emitter *w, const struct value_node *x, bool part) {
     const char *place = place_of(w, x->buffer, x->index);
+    enum dtype t = buffer_dtype(w, x->buffer);
     int step = step_of(w, x->index);
     bool masked = x->guarded && form_of(w, x->args[0]) == FORM_MASK;
     if (step == 1 && !masked) {
-        const char *load = load_at(w, place, part);
+        const char *load = load_of(w, t, place, part);
         return x->guarded ? choice_text(w, x->args[0], load, "k_splat(0.0f)") : load;
     }
     const char *which = part ? "k_below(n)" : "k_all(1)";
@@ -255,7 +273,7 @@ static const char *load_text_at(struct emitter *w, const struct value_node *x, b
     if (masked && !part) which = ref(w, x->args[0]);
     if (x->guarded && !masked)
         which = arena_printf(w->arena, "(%s & k_all(%s))", which, number_ref(w, x->args[0]));
-    return arena_printf(w->arena, "k_load_if(%s, %s, %d)", which, place, step);
+    return arena_printf(w->arena, "k_load_if%s(%s, %s, %d)", ending(t), which, place, step);
 }
 
 /* The lane whose column is that number, or one beside them, compared with all. */
@@ -323,10 +341,11 @@ static void put_vector_stores(struct emitter *w, const struct phase *f, bool par
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
         const char *p = place_of(w, st->buffer, st->index), *value = ref(w, st->value);
+        enum dtype t = buffer_dtype(w, st->buffer);
         if (!part && layout_streams(w->k, w->y, st))
-            line(w, "k_stream_v(%s, %s);", p, value);
+            line(w, "k_stream_v%s(%s, %s);", ending(t), p, value);
         else
-            put_store_at(w, p, value, part);
+            put_store_of(w, t, p, value, part);
     }
 }
 

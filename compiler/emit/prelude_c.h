@@ -109,8 +109,8 @@ K_INLINE k_f8e5m2 k_to_f8e5m2(float f) {
     return (k_f8e5m2)(sign | (a >= 0x47800000u ? large : a < 0x38800000u ? small : usual));
 }
 
-K_INLINE float k_round_bf16(float f) { return k_from_bf16(k_to_bf16(f)); }
-K_INLINE float k_round_f16(float f) { return k_from_f16(k_to_f16(f)); }
+K_INLINE float k_round_bf16_f(float f) { return k_from_bf16(k_to_bf16(f)); }
+K_INLINE float k_round_f16_f(float f) { return k_from_f16(k_to_f16(f)); }
 K_INLINE float k_round_f8e4m3(float f) { return k_from_f8e4m3(k_to_f8e4m3(f)); }
 K_INLINE float k_round_f8e5m2(float f) { return k_from_f8e5m2(k_to_f8e5m2(f)); }
 
@@ -355,67 +355,66 @@ K_INLINE double k_randn_double(long long i, long long tensor, long long seed) {
     return length * (i & 1 ? sin(angle) : cos(angle));
 }
 
-#define K_FLOAT1(x, f, d) _Generic((x), double : d, default : f)(x)
-#define K_FLOAT1_V(x, f, d, v) _Generic((x), double : d, k_v : v, default : f)(x)
-#define K_FLOAT2(x, y, f, d) _Generic((x) + (y), double : d, default : f)(x, y)
-#define K_FLOAT2_V(x, y, f, d, v) _Generic((x) + (y), double : d, k_v : v, default : f)(x, y)
-#define K_ANY1(x, f, d, s, l) _Generic((x), float : f, double : d, long long : l, default : s)(x)
-#define K_ANY1_V(x, f, d, s, l, v)                                                                 \
+#define K_FLOAT1(x, f, d, v) _Generic((x), double : d, k_v : v, default : f)(x)
+#define K_FLOAT2(x, y, f, d, v) _Generic((x) + (y), double : d, k_v : v, default : f)(x, y)
+#define K_ANY1(x, f, d, s, l, v)                                                                   \
     _Generic((x), float : f, double : d, long long : l, k_v : v, default : s)(x)
-#define K_ANY2_V(x, y, f, d, s, l, v)                                                              \
+#define K_ANY2(x, y, f, d, s, l, v)                                                                \
     _Generic((x) + (y), float : f, double : d, long long : l, k_v : v, default : s)(x, y)
-#define K_ANY2(x, y, f, d, s, l)                                                                   \
-    _Generic((x) + (y), float : f, double : d, long long : l, default : s)(x, y)
 
-#define k_exp(x) K_FLOAT1_V(x, k_exp_f, exp, k_exp_v)
-#define k_exp2(x) K_FLOAT1(x, k_exp2_f, exp2)
-#define k_erf(x) K_FLOAT1_V(x, k_erf_f, erf, k_erf_v)
-#define k_ndtr(x) K_FLOAT1_V(x, k_ndtr_f, k_ndtr_d, k_ndtr_v)
-#define k_tanh(x) K_FLOAT1_V(x, k_tanh_f, tanh, k_tanh_v)
-#define k_sigmoid(x) K_FLOAT1_V(x, k_sigmoid_f, k_sigmoid_d, k_sigmoid_v)
-#define k_log(x) K_FLOAT1_V(x, k_log_f, log, k_log_v)
-#define k_sqrt(x) K_FLOAT1_V(x, sqrtf, sqrt, k_sqrt_v)
-#define k_rsqrt(x) K_FLOAT1_V(x, k_rsqrt_f, k_rsqrt_d, k_rsqrt_v)
-#define k_sin(x) K_FLOAT1(x, sinf, sin)
-#define k_cos(x) K_FLOAT1(x, cosf, cos)
-#define k_tan(x) K_FLOAT1(x, tanf, tan)
-#define k_atan(x) K_FLOAT1(x, atanf, atan)
-#define k_asin(x) K_FLOAT1(x, asinf, asin)
-#define k_acos(x) K_FLOAT1(x, acosf, acos)
-#define k_sinh(x) K_FLOAT1(x, sinhf, sinh)
-#define k_cosh(x) K_FLOAT1(x, coshf, cosh)
-#define k_asinh(x) K_FLOAT1(x, asinhf, asinh)
-#define k_acosh(x) K_FLOAT1(x, acoshf, acosh)
-#define k_atanh(x) K_FLOAT1(x, atanhf, atanh)
-#define k_erfc(x) K_FLOAT1(x, erfcf, erfc)
-#define k_atan2(x, y) K_FLOAT2(x, y, atan2f, atan2)
-#define k_hypot(x, y) K_FLOAT2(x, y, hypotf, hypot)
-#define k_copysign(x, y) K_FLOAT2_V(x, y, copysignf, copysign, k_copysign_v)
-#define k_floor(x) K_FLOAT1_V(x, floorf, floor, k_floor_v)
-#define k_ceil(x) K_FLOAT1_V(x, ceilf, ceil, k_ceil_v)
-#define k_round(x) K_FLOAT1_V(x, rintf, rint, k_round_v)
-#define k_trunc(x) K_FLOAT1_V(x, truncf, trunc, k_trunc_v)
-#define k_expm1(x) K_FLOAT1_V(x, expm1f, expm1, k_expm1_v)
-#define k_log2(x) K_FLOAT1_V(x, log2f, log2, k_log2_v)
-#define k_log10(x) K_FLOAT1_V(x, log10f, log10, k_log10_v)
-#define k_log1p(x) K_FLOAT1_V(x, log1pf, log1p, k_log1p_v)
+#define k_round_bf16(x) _Generic((x), k_v : k_round_bf16_v, default : k_round_bf16_f)(x)
+#define k_round_f16(x) _Generic((x), k_v : k_round_f16_v, default : k_round_f16_f)(x)
+#define k_exp(x) K_FLOAT1(x, k_exp_f, exp, k_exp_v)
+#define k_exp2(x) K_FLOAT1(x, k_exp2_f, exp2, k_exp2_v)
+#define k_erf(x) K_FLOAT1(x, k_erf_f, erf, k_erf_v)
+#define k_ndtr(x) K_FLOAT1(x, k_ndtr_f, k_ndtr_d, k_ndtr_v)
+#define k_tanh(x) K_FLOAT1(x, k_tanh_f, tanh, k_tanh_v)
+#define k_sigmoid(x) K_FLOAT1(x, k_sigmoid_f, k_sigmoid_d, k_sigmoid_v)
+#define k_log(x) K_FLOAT1(x, k_log_f, log, k_log_v)
+#define k_sqrt(x) K_FLOAT1(x, sqrtf, sqrt, k_sqrt_v)
+#define k_rsqrt(x) K_FLOAT1(x, k_rsqrt_f, k_rsqrt_d, k_rsqrt_v)
+#define k_sin(x) K_FLOAT1(x, sinf, sin, k_sin_v)
+#define k_cos(x) K_FLOAT1(x, cosf, cos, k_cos_v)
+#define k_tan(x) K_FLOAT1(x, tanf, tan, k_tan_v)
+#define k_atan(x) K_FLOAT1(x, atanf, atan, k_atan_v)
+#define k_asin(x) K_FLOAT1(x, asinf, asin, k_asin_v)
+#define k_acos(x) K_FLOAT1(x, acosf, acos, k_acos_v)
+#define k_sinh(x) K_FLOAT1(x, sinhf, sinh, k_sinh_v)
+#define k_cosh(x) K_FLOAT1(x, coshf, cosh, k_cosh_v)
+#define k_asinh(x) K_FLOAT1(x, asinhf, asinh, k_asinh_v)
+#define k_acosh(x) K_FLOAT1(x, acoshf, acosh, k_acosh_v)
+#define k_atanh(x) K_FLOAT1(x, atanhf, atanh, k_atanh_v)
+#define k_erfc(x) K_FLOAT1(x, erfcf, erfc, k_erfc_v)
+#define k_atan2(x, y) K_FLOAT2(x, y, atan2f, atan2, k_atan2_v)
+#define k_hypot(x, y) K_FLOAT2(x, y, hypotf, hypot, k_hypot_v)
+#define k_copysign(x, y) K_FLOAT2(x, y, copysignf, copysign, k_copysign_v)
+#define k_floor(x) K_FLOAT1(x, floorf, floor, k_floor_v)
+#define k_ceil(x) K_FLOAT1(x, ceilf, ceil, k_ceil_v)
+#define k_round(x) K_FLOAT1(x, rintf, rint, k_round_v)
+#define k_trunc(x) K_FLOAT1(x, truncf, trunc, k_trunc_v)
+#define k_expm1(x) K_FLOAT1(x, expm1f, expm1, k_expm1_v)
+#define k_log2(x) K_FLOAT1(x, log2f, log2, k_log2_v)
+#define k_log10(x) K_FLOAT1(x, log10f, log10, k_log10_v)
+#define k_log1p(x) K_FLOAT1(x, log1pf, log1p, k_log1p_v)
 #define k_isnan(x) ((x) != (x))
 #define k_isfinite(x) ((x) - (x) == 0)
 #define k_isinf(x) (((x) == (x)) & ((x) - (x) != 0))
-#define k_pow(x, y) K_ANY2(x, y, powf, pow, k_pow_s, k_pow_l)
-#define k_fmod(x, y) K_ANY2(x, y, fmodf, fmod, k_fmod_s, k_fmod_l)
-#define k_remainder(x, y) K_ANY2(x, y, k_remainder_f, k_remainder_d, k_remainder_s, k_remainder_l)
-#define k_floor_div(x, y) K_ANY2(x, y, k_floor_div_f, k_floor_div_d, k_floor_div_s, k_floor_div_l)
+#define k_pow(x, y) K_ANY2(x, y, powf, pow, k_pow_s, k_pow_l, k_pow_v)
+#define k_fmod(x, y) K_ANY2(x, y, fmodf, fmod, k_fmod_s, k_fmod_l, k_fmod_v)
+#define k_remainder(x, y)                                                                          \
+    K_ANY2(x, y, k_remainder_f, k_remainder_d, k_remainder_s, k_remainder_l, k_remainder_v)
+#define k_floor_div(x, y)                                                                          \
+    K_ANY2(x, y, k_floor_div_f, k_floor_div_d, k_floor_div_s, k_floor_div_l, k_floor_div_v)
 #define k_shift_left(x, y)                                                                         \
     _Generic((x) + (y), long long : k_shift_left_l, default : k_shift_left_s)(x, y)
 #define k_shift_right(x, y)                                                                        \
     _Generic((x) + (y), long long : k_shift_right_l, default : k_shift_right_s)(x, y)
 #define k_div(x, y) ((x) / (y))
-#define k_max(x, y) K_ANY2_V(x, y, k_max_f, k_max_d, k_max_s, k_max_l, k_max_v)
-#define k_min(x, y) K_ANY2_V(x, y, k_min_f, k_min_d, k_min_s, k_min_l, k_min_v)
-#define k_abs(x) K_ANY1_V(x, fabsf, fabs, abs, llabs, k_abs_v)
-#define k_relu(x) K_ANY1_V(x, k_relu_f, k_relu_d, k_relu_s, k_relu_l, k_relu_v)
-#define k_sign(x) K_ANY1_V(x, k_sign_f, k_sign_d, k_sign_s, k_sign_l, k_sign_v)
+#define k_max(x, y) K_ANY2(x, y, k_max_f, k_max_d, k_max_s, k_max_l, k_max_v)
+#define k_min(x, y) K_ANY2(x, y, k_min_f, k_min_d, k_min_s, k_min_l, k_min_v)
+#define k_abs(x) K_ANY1(x, fabsf, fabs, abs, llabs, k_abs_v)
+#define k_relu(x) K_ANY1(x, k_relu_f, k_relu_d, k_relu_s, k_relu_l, k_relu_v)
+#define k_sign(x) K_ANY1(x, k_sign_f, k_sign_d, k_sign_s, k_sign_l, k_sign_v)
 
 /* argmax and argmin: a value and its number. Of equal values the one with the least number wins;
  * nan beats all. */

@@ -1,14 +1,17 @@
 /* prelude_vector.h: whole vectors of floats, behind prelude_c.h in generated C kernels. A k_v has
  * as many lanes as the widest register of the machine that compiles it; a k_m is what comparing two
- * of them gives, 0 or -1 a lane. Arithmetic is C's, on vectors (GCC and clang have it); the
- * functions here are those of prelude_c.h for all lanes at once, with the same formulas and bounds.
- * Only what gcc does not find by itself is spelt in AVX-512, by its builtins: maxima that keep NaN,
- * masks, scaling. clang finds it.
+ * of them gives, 0 or -1 a lane. bf16 and f16 in memory are widened and rounded on the way.
+ * Arithmetic is C's, on vectors (GCC and clang have it); the functions here are those of
+ * prelude_c.h for all lanes at once, with the same formulas and bounds. Only what gcc does not find
+ * by itself is spelt in AVX-512, by its builtins: maxima that keep NaN, masks, scaling. clang finds
+ * it.
  */
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && !defined(__clang__)
 #define K_AVX512 1
 #define K_FIRST(n) ((unsigned short)((1u << (n)) - 1)) /* a mask of n lanes */
 #define K_ROUND_CURRENT 4                              /* as the processor is set */
+#define K_UNORDERED(a)                                 /* a mask of NaNs */                        \
+    (unsigned short)__builtin_ia32_cmpps512_mask((a), (a), 3, (unsigned short)-1, K_ROUND_CURRENT)
 #endif
 
 typedef int32_t k_m __attribute__((vector_size(4 * K_LANES)));
@@ -53,18 +56,21 @@ K_INLINE k_m k_below(int n) { return k_lanes() < n; }
 /* A lane, -1 if it is one before them, K_LANES if behind. */
 K_INLINE int k_near(long long lane) { return lane < 0 ? -1 : lane > K_LANES ? K_LANES : (int)lane; }
 
+/* A mask of every second of 32 elements. */
+K_INLINE uint32_t k_apart(uint32_t m) {
+#if defined(__BMI2__)
+    return __builtin_ia32_pdep_si(m, 0x55555555u);
+#else
+    m = (m | m << 8) & 0x00ff00ffu, m = (m | m << 4) & 0x0f0f0f0fu;
+    return m = (m | m << 2) & 0x33333333u, (m | m << 1) & 0x55555555u;
+#endif
+}
 /* Lane l from p[l * step], step 1 or 2, where `which` is set; else 0, and memory is not touched. */
 K_INLINE k_v k_load_if(k_m which, const float *p, int step) {
 #if defined(K_AVX512)
     unsigned short m = __builtin_ia32_cvtd2mask512(which);
     if (step == 1) return __builtin_ia32_loadups512_mask(p, (k_v){0}, m);
-#if defined(__BMI2__)
-    uint32_t apart = __builtin_ia32_pdep_si(m, 0x55555555u); /* a bit between each two */
-#else
-    uint32_t apart = m;
-    apart = (apart | apart << 8) & 0x00ff00ffu, apart = (apart | apart << 4) & 0x0f0f0f0fu;
-    apart = (apart | apart << 2) & 0x33333333u, apart = (apart | apart << 1) & 0x55555555u;
-#endif
+    uint32_t apart = k_apart(m);
     k_v low = __builtin_ia32_loadups512_mask(p, (k_v){0}, (unsigned short)apart),
         high = __builtin_ia32_loadups512_mask(p + 16, (k_v){0}, (unsigned short)(apart >> 16));
     return __builtin_shuffle(low, high, k_lanes() * 2);
@@ -98,11 +104,138 @@ K_INLINE void k_stream_v(float *p, k_v x) {
 #endif
 }
 /* Elements from p to the next line of memory, n at most. */
-K_INLINE long long k_head(const float *p, long long n) {
-    long long head = (long long)((0 - (uintptr_t)p) / sizeof *p % 16);
+#define k_head(p, n) k_head_of((uintptr_t)(p), sizeof *(p), (n))
+K_INLINE long long k_head_of(uintptr_t p, size_t bytes, long long n) {
+    long long head = (long long)((0 - p) % 64 / bytes);
     return head < n ? head : n;
 }
 #define k_ahead(p) __builtin_prefetch((p), 0, 2)
+
+/* ---- floats of 16 bits in memory ------------------------------------------------------------- */
+
+typedef uint16_t k_h __attribute__((vector_size(2 * K_LANES)));
+typedef uint16_t k_h_at __attribute__((vector_size(2 * K_LANES), aligned(2), may_alias));
+typedef uint32_t k_u __attribute__((vector_size(4 * K_LANES)));
+#if defined(K_AVX512) && defined(__AVX512BW__) && defined(__AVX512VL__)
+#define K_AVX512_SHORTS 1
+#endif
+typedef short k_shorts __attribute__((vector_size(2 * K_LANES))); /* as builtins have them */
+typedef long long k_words __attribute__((vector_size(2 * K_LANES)));
+
+/* Widened and cut; gcc goes by halves. */
+K_INLINE k_u k_words_of(k_h h) {
+#if defined(K_AVX512)
+    return (k_u)__builtin_ia32_pmovzxwd512_mask((k_shorts)h, (k_m){0}, (unsigned short)-1);
+#else
+    return __builtin_convertvector(h, k_u);
+#endif
+}
+K_INLINE k_h k_shorts_of(k_u u) {
+#if defined(K_AVX512)
+    return (k_h)__builtin_ia32_pmovdw512_mask((k_m)u, (k_shorts){0}, (unsigned short)-1);
+#else
+    return __builtin_convertvector(u, k_h);
+#endif
+}
+K_INLINE k_v k_of_bf16(k_h h) { return (k_v)(k_words_of(h) << 16); }
+K_INLINE k_h k_as_bf16(k_v x) {
+    k_u u = (k_u)x, rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
+#if defined(K_AVX512)
+    return k_shorts_of(
+        (k_u)__builtin_ia32_blendmd_512_mask((k_m)rounded, (k_m){0} + 0x7fc0, K_UNORDERED(x)));
+#else
+    k_m is_nan = x != x;
+    return k_shorts_of((k_u)((is_nan & 0x7fc0) | (~is_nan & (k_m)rounded)));
+#endif
+}
+K_INLINE k_v k_of_f16(k_h h) {
+#if defined(K_AVX512)
+    return __builtin_ia32_vcvtph2ps512_mask((k_shorts)h, (k_v){0}, (unsigned short)-1,
+                                            K_ROUND_CURRENT);
+#elif defined(__F16C__) && K_LANES == 8 && !defined(__clang__)
+    return __builtin_ia32_vcvtph2ps256((k_shorts)h);
+#else
+    k_v x;
+    for (int l = 0; l < K_LANES; l++) x[l] = k_from_f16(h[l]);
+    return x;
+#endif
+}
+K_INLINE k_h k_as_f16(k_v x) {
+#if defined(K_AVX512)
+    return (k_h)__builtin_ia32_vcvtps2ph512_mask(x, 0, (k_shorts){0}, (unsigned short)-1);
+#elif defined(__F16C__) && K_LANES == 8 && !defined(__clang__)
+    return (k_h)__builtin_ia32_vcvtps2ph256(x, 0);
+#else
+    k_h h;
+    for (int l = 0; l < K_LANES; l++) h[l] = k_to_f16(x[l]);
+    return h;
+#endif
+}
+K_INLINE k_h k_load_h(const uint16_t *p) { return *(const k_h_at *)p; }
+K_INLINE void k_store_h(uint16_t *p, k_h x) { *(k_h_at *)p = x; }
+K_INLINE k_h k_load_n_h(const uint16_t *p, int n) {
+#if defined(K_AVX512_SHORTS)
+    return (k_h)__builtin_ia32_loaddquhi256_mask((const short *)p, (k_shorts){0}, K_FIRST(n));
+#else
+    uint16_t lanes[K_LANES] = {0};
+    memcpy(lanes, p, (size_t)n * sizeof *p);
+    return k_load_h(lanes);
+#endif
+}
+K_INLINE void k_store_n_h(uint16_t *p, k_h x, int n) {
+#if defined(K_AVX512_SHORTS)
+    __builtin_ia32_storedquhi256_mask((short *)p, (k_shorts)x, K_FIRST(n));
+#else
+    memcpy(p, &x, (size_t)n * sizeof *p);
+#endif
+}
+K_INLINE k_h k_load_if_h(k_m which, const uint16_t *p, int step) {
+#if defined(K_AVX512_SHORTS)
+    const k_shorts none = {0};
+    const short *q = (const short *)p;
+    unsigned short m = __builtin_ia32_cvtd2mask512(which);
+    if (step == 1) return (k_h)__builtin_ia32_loaddquhi256_mask(q, none, m);
+    uint32_t apart = k_apart(m);
+    k_shorts low = __builtin_ia32_loaddquhi256_mask(q, none, (unsigned short)apart),
+             high = __builtin_ia32_loaddquhi256_mask(q + 16, none, (unsigned short)(apart >> 16));
+    return (k_h)__builtin_shuffle(
+        low, high, (k_shorts){0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30});
+#else
+    k_h x = {0};
+    for (int l = 0; l < K_LANES; l++)
+        if (which[l]) x[l] = p[l * step];
+    return x;
+#endif
+}
+#if defined(__clang__)
+#define K_STREAM_H(to, x) __builtin_nontemporal_store((x), (k_h *)(to))
+#elif K_LANES == 16
+#define K_STREAM_H(to, x) __builtin_ia32_movntdq256((k_words *)(to), (k_words)(x))
+#elif K_LANES == 8
+#define K_STREAM_H(to, x) __builtin_ia32_movntdq((k_words *)(to), (k_words)(x))
+#endif
+K_INLINE void k_stream_h(uint16_t *p, k_h x) {
+#if defined(K_STREAM_H)
+    if ((uintptr_t)p % sizeof x == 0)
+        K_STREAM_H(p, x);
+    else
+        k_store_h(p, x);
+#else
+    k_store_h(p, x);
+#endif
+}
+#define K_SHORTS(t)                                                                                \
+    K_INLINE k_v k_load_v_##t(const uint16_t *p) { return k_of_##t(k_load_h(p)); }                 \
+    K_INLINE k_v k_load_n_##t(const uint16_t *p, int n) { return k_of_##t(k_load_n_h(p, n)); }     \
+    K_INLINE k_v k_load_if_##t(k_m which, const uint16_t *p, int step) {                           \
+        return k_of_##t(k_load_if_h(which, p, step));                                              \
+    }                                                                                              \
+    K_INLINE void k_store_v_##t(uint16_t *p, k_v x) { k_store_h(p, k_as_##t(x)); }                 \
+    K_INLINE void k_store_n_##t(uint16_t *p, k_v x, int n) { k_store_n_h(p, k_as_##t(x), n); }     \
+    K_INLINE void k_stream_v_##t(uint16_t *p, k_v x) { k_stream_h(p, k_as_##t(x)); }               \
+    K_INLINE k_v k_round_##t##_v(k_v x) { return k_of_##t(k_as_##t(x)); }
+K_SHORTS(bf16)
+K_SHORTS(f16)
 
 #if defined(K_AVX512) /* of each quarter, or of all quarters: what of a, then what of b */
 #define K_IN_QUARTERS(a, b, i, j, k, l)                                                            \
@@ -176,8 +309,6 @@ K_INLINE void *k_row(long long bytes) { return aligned_alloc(64, ((size_t)bytes 
 #define K_ROUND_V(x) K_TO_WHOLE(x, 0)
 #define K_OF_ALL(what, a, b)                                                                       \
     __builtin_ia32_##what##ps512_mask((a), (b), (k_v){0}, (unsigned short)-1, K_ROUND_CURRENT)
-#define K_UNORDERED(a) /* a mask of NaNs */                                                        \
-    (unsigned short)__builtin_ia32_cmpps512_mask((a), (a), 3, (unsigned short)-1, K_ROUND_CURRENT)
 #else /* |x| < 2^22: what is added shifts the fraction out */
 #define K_ROUND_V(x) ((x) + 12582912.0f - 12582912.0f)
 #endif
@@ -258,15 +389,22 @@ K_INLINE k_v k_exp_parts(k_v x, k_v *n) {
     *n = K_ROUND_V(x * 1.44269504f);
     return K_FMA(*n, k_splat(-1.42860677e-6f), K_FMA(*n, k_splat(-0.693145752f), x));
 }
-/* exp of such. */
-K_INLINE k_v k_exp_near_v(k_v x) {
-    k_v n, f = k_exp_parts(x, &n);
+/* exp of |f| <= log(2) / 2; of what k_exp_parts takes. */
+K_INLINE k_v k_exp_small(k_v f) {
     k_v p = K_FMA(f, k_splat(8.29027221e-3f), k_splat(4.18981612e-2f));
     p = K_FMA(p, f, k_splat(1.66676387e-1f));
     p = K_FMA(p, f, k_splat(4.99991477e-1f));
     p = K_FMA(p, f, k_splat(0.999999702f));
-    p = K_FMA(p, f, k_splat(1.0f));
-    return k_scale_v(p, n);
+    return K_FMA(p, f, k_splat(1.0f));
+}
+K_INLINE k_v k_exp_near_v(k_v x) {
+    k_v n, f = k_exp_parts(x, &n);
+    return k_scale_v(k_exp_small(f), n);
+}
+K_INLINE k_v k_exp2_v(k_v x) {
+    x = k_clamp_v(x, -150.0f, 129.0f);
+    k_v n = K_ROUND_V(x);
+    return k_scale_v(k_exp_small((x - n) * 0.693147181f), n);
 }
 K_INLINE k_v k_exp_v(k_v x) { return k_exp_near_v(k_clamp_v(x, -104.0f, 89.0f)); }
 K_INLINE k_v k_sigmoid_v(k_v a) { return 1.0f / (1.0f + k_exp_v(-a)); }
@@ -368,8 +506,37 @@ K_INLINE k_v k_log1p_v(k_v a) {
     return k_select((a == -1.0f) | (a == k_inf()), y, k_select(u == 1.0f, a, y + lost));
 }
 
+/* What is called a lane at a time. */
+#define K_EACH1(name, f)                                                                           \
+    K_INLINE k_v k_##name##_v(k_v a) {                                                             \
+        for (int l = 0; l < K_LANES; l++) a[l] = f(a[l]);                                          \
+        return a;                                                                                  \
+    }
+#define K_EACH2(name, f)                                                                           \
+    K_INLINE k_v k_##name##_v(k_v a, k_v b) {                                                      \
+        for (int l = 0; l < K_LANES; l++) a[l] = f(a[l], b[l]);                                    \
+        return a;                                                                                  \
+    }
+K_EACH1(sin, sinf)
+K_EACH1(cos, cosf)
+K_EACH1(tan, tanf)
+K_EACH1(atan, atanf)
+K_EACH1(asin, asinf)
+K_EACH1(acos, acosf)
+K_EACH1(sinh, sinhf)
+K_EACH1(cosh, coshf)
+K_EACH1(asinh, asinhf)
+K_EACH1(acosh, acoshf)
+K_EACH1(atanh, atanhf)
+K_EACH1(erfc, erfcf)
+K_EACH2(atan2, atan2f)
+K_EACH2(hypot, hypotf)
+K_EACH2(pow, powf)
+K_EACH2(fmod, fmodf)
+K_EACH2(remainder, k_remainder_f)
+K_EACH2(floor_div, k_floor_div_f)
+
 /* Random numbers of elements i, i + 1, ..., as k_rand has them: each lane makes its block. */
-typedef uint32_t k_u __attribute__((vector_size(4 * K_LANES)));
 typedef uint64_t k_w __attribute__((vector_size(4 * K_LANES))); /* half as many */
 K_INLINE k_u k_times_high(k_u a, uint32_t by, k_u *low) {
     const k_w even = ((k_w)a & 0xffffffffu) * by, odd = ((k_w)a >> 32) * by;

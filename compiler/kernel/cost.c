@@ -37,6 +37,8 @@ bool op_is_expensive(enum op op) {
     }
 }
 
+bool dtype_takes_vectors(enum dtype t) { return t == DT_F32 || t == DT_BF16 || t == DT_F16; }
+
 bool op_takes_vectors(enum op op) {
     switch (op) {
     case OP_ADD:
@@ -48,7 +50,12 @@ bool op_takes_vectors(enum op op) {
     case OP_RECIPROCAL:
     case OP_MAXIMUM:
     case OP_MINIMUM:
+    case OP_POW:
+    case OP_FMOD:
+    case OP_REMAINDER:
+    case OP_FLOOR_DIVIDE:
     case OP_EXP:
+    case OP_EXP2:
     case OP_EXPM1:
     case OP_LOG:
     case OP_LOG2:
@@ -56,8 +63,22 @@ bool op_takes_vectors(enum op op) {
     case OP_LOG1P:
     case OP_TANH:
     case OP_ERF:
+    case OP_ERFC:
     case OP_NDTR:
     case OP_SIGMOID:
+    case OP_SIN:
+    case OP_COS:
+    case OP_TAN:
+    case OP_ASIN:
+    case OP_ACOS:
+    case OP_ATAN:
+    case OP_ATAN2:
+    case OP_SINH:
+    case OP_COSH:
+    case OP_ASINH:
+    case OP_ACOSH:
+    case OP_ATANH:
+    case OP_HYPOT:
     case OP_FLOOR:
     case OP_CEIL:
     case OP_ROUND:

@@ -15,7 +15,7 @@
 
 enum {
     MAX_TAPS = 64,
-    MAX_TAP_VALUES = 512, /* taps times values: what compilers take in a moment */
+    MAX_TAP_VALUES = 512, /* what compilers take in a moment, of each tap its own */
     WHOLE_BYTES = 16,     /* a run of a row as long is read as a vector already */
 };
 
@@ -57,7 +57,7 @@ static bool stores_along_window(const struct builder *w) {
 /* Floats that lie as C's vectors take them, along the innermost axis, or are one number for all of
  * it; and operators of these. */
 static bool goes_by_vectors(const struct builder *w) {
-    enum { LEAST = 16 };
+    enum { LEAST = 4 };
     const struct kernel *k = w->k;
     ex inner = w->g->n_x ? w->g->x[w->g->n_x - 1] : EX_NONE;
     int64_t n;
@@ -67,11 +67,27 @@ static bool goes_by_vectors(const struct builder *w) {
         const struct value_node *x = &k->values.at[v];
         bool along = x->kind == INST_LOAD && ex_uses(k->ex, x->index, inner);
         int64_t step = along ? step_along(k, x->index, inner) : 1;
-        if (x->dtype != DT_F32 && x->dtype != DT_BOOL) return false;
-        if (x->kind == INST_LOAD && (x->dtype != DT_F32 || step < 1 || step > 2)) return false;
+        if (!dtype_takes_vectors(x->dtype) && x->dtype != DT_BOOL) return false;
+        if (x->kind == INST_LOAD && (x->dtype == DT_BOOL || step < 1 || step > 2)) return false;
         if (x->kind == INST_OP && !op_takes_vectors(x->op)) return false;
     }
     return true;
+}
+
+/* Values that there are once for each tap: what a reduction takes, and that stands on its axes. */
+static int64_t values_a_tap(const struct builder *w) {
+    const struct kernel *k = w->k;
+    bool *inside = NEW_ARRAY(k->arena, bool, k->values.n);
+    int64_t count = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        for (int a = 0; a < x->n_args && x->kind != INST_REDUCE; a++)
+            inside[v] |= inside[x->args[a]];
+        for (int r = 0; r < w->g->n_r && x->index; r++)
+            inside[v] |= ex_uses(k->ex, x->index, w->g->r[r]);
+        count += inside[v];
+    }
+    return count;
 }
 
 bool reduces_windows(const struct builder *w) {
@@ -87,7 +103,7 @@ bool reduces_windows(const struct builder *w) {
         const struct value_node *x = &k->values.at[v];
         if (x->kind == INST_REDUCE && !reduction_of_values(x->reduction)) return false;
     }
-    return taps * k->values.n <= MAX_TAP_VALUES && has_window(w) && !stores_along_window(w);
+    return taps * values_a_tap(w) <= MAX_TAP_VALUES && has_window(w) && !stores_along_window(w);
 }
 
 static value_id combined(struct builder *w, const struct inst *reduce, value_id a, value_id b) {

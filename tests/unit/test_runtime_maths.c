@@ -19,6 +19,7 @@ enum { APART = 21001, N = 204528 /* bit patterns so far apart, a multiple of 16 
 /* FUNCTION(name, exact value, bound in units in the last place) */
 #define FUNCTIONS(F)                                                                               \
     F(exp, expl(a), 2.2)                                                                           \
+    F(exp2, exp2l(a), 2.2)                                                                         \
     F(erf, erfl(a), 1.3)                                                                           \
     F(tanh, tanhl(a), 2.0)                                                                         \
     F(log, logl(a), 1.0)                                                                           \
@@ -86,6 +87,51 @@ static const char entries[] =
         "    float *x = *(float **)args[0], *y = *(float **)args[1];\n"
         "    k_turn(y, 40, x, 41, 37, 41);\n"
         "}\n"
+        "#define SHORTS(t) \\\n" /* how many differ from what single numbers become, of each way */
+        "void shorts_##t(void *const *args) { \\\n"
+        "    const float *x = *(float **)args[0]; float *y = *(float **)args[1], f[K_LANES]; \\\n"
+        "    uint16_t h[4 * K_LANES] __attribute__((aligned(64))); \\\n"
+        "    for (int k = 0; k < 6; k++) y[k] = 0; \\\n"
+        "    for (int i = 0; i < 204528; i += K_LANES) { \\\n"
+        "        k_store_v_##t(h, k_load_v(x + i)), k_stream_v_##t(h + K_LANES, k_load_v(x + i)); "
+        "\\\n"
+        "        k_stream_v_##t(h + 2 * K_LANES + 1, k_load_v(x + i)); \\\n"
+        "        for (int l = 0; l < K_LANES; l++) { \\\n"
+        "            float a = x[i + l], b = k_from_##t(k_to_##t(a)), c = k_from_##t(h[l]); \\\n"
+        "            y[0] += k_as_uint(b) != k_as_uint(c) && !(a != a && c != c); \\\n"
+        "            y[1] += h[l] != h[K_LANES + l] || h[l] != h[2 * K_LANES + 1 + l]; \\\n"
+        "        } \\\n"
+        "    } \\\n"
+        "    for (int i = 0; i < 65536; i += K_LANES) { \\\n"
+        "        for (int l = 0; l < K_LANES; l++) h[l] = (uint16_t)(i + l); \\\n"
+        "        k_store_v(f, k_load_v_##t(h)); \\\n"
+        "        for (int l = 0; l < K_LANES; l++) { \\\n"
+        "            float b = k_from_##t(h[l]); \\\n"
+        "            y[2] += k_as_uint(b) != k_as_uint(f[l]) && !(b != b && f[l] != f[l]); \\\n"
+        "        } \\\n"
+        "    } \\\n"
+        "    for (int n = 0; n <= K_LANES; n++) { \\\n"
+        "        for (int l = 0; l < K_LANES; l++) h[l] = 7; \\\n"
+        "        k_store_n_##t(h, k_splat(1.0f), n), k_store_v(f, k_load_n_##t(h, n)); \\\n"
+        "        for (int l = 0; l < K_LANES; l++) { \\\n"
+        "            y[3] += l < n ? f[l] != 1 : h[l] != 7 || f[l] != 0; \\\n"
+        "        } \\\n"
+        "    } \\\n"
+        "    for (int l = 0; l < 2 * K_LANES; l++) h[l] = k_to_##t((float)(l + 1)); \\\n"
+        "    for (int step = 1; step < 3; step++) { \\\n"
+        "        k_store_v(f, k_load_if_##t(k_lanes() % 3 == 0, h, step)); \\\n"
+        "        for (int l = 0; l < K_LANES; l++) \\\n"
+        "            y[4] += f[l] != (l % 3 ? 0 : l * step + 1); \\\n"
+        "    } \\\n"
+        "    k_store_v(f, k_load_if_##t(k_all(0), (uint16_t *)0, 2)); \\\n"
+        "    for (int l = 0; l < K_LANES; l++) { \\\n"
+        "        float third = k_round_##t(1.0f / 3 + (float)l); \\\n"
+        "        k_v all = k_round_##t(k_splat(1.0f / 3 + (float)l)); \\\n"
+        "        y[5] += f[l] != 0 || all[l] != third; \\\n"
+        "    } \\\n"
+        "}\n"
+        "SHORTS(bf16)\n"
+        "SHORTS(f16)\n"
         "void folds(void *const *args) {\n"
         "    float *x = *(float **)args[0], *y = *(float **)args[1];\n"
         "    y[0] = k_fold_sum(k_load_v(x)), y[1] = k_fold_prod(k_load_v(x));\n"
@@ -227,6 +273,16 @@ static void test_folds(void **state) {
     assert_true(isnan(f->y[4]) && isnan(f->y[5]));
 }
 
+/* 16 bits: stores, stores past the caches, loads, parts, loads that pick, roundings. */
+static void expect_no_differences(struct fixture *f, const char *entry) {
+    static const char *const ways[] = {"stores", "streams", "loads", "parts", "picks", "rounds"};
+    run(f, entry);
+    for (int k = 0; k < 6; k++)
+        if (f->y[k] != 0) fail_msg("%s: %g %s are wrong", entry, (double)f->y[k], ways[k]);
+}
+static void test_bf16(void **state) { expect_no_differences(*state, "shorts_bf16"); }
+static void test_f16(void **state) { expect_no_differences(*state, "shorts_f16"); }
+
 static void test_scans(void **state) {
     struct fixture *f = *state;
     run(f, "folds");
@@ -284,7 +340,9 @@ int main(void) {
 #define F(name, ...) cmocka_unit_test_setup(test_##name, fill),
         FUNCTIONS(F)
 #undef F
-            cmocka_unit_test_setup(test_partial, count),
+            cmocka_unit_test_setup(test_bf16, fill),
+        cmocka_unit_test_setup(test_f16, fill),
+        cmocka_unit_test_setup(test_partial, count),
         cmocka_unit_test_setup(test_folds, count),
         cmocka_unit_test_setup(test_scans, count),
         cmocka_unit_test_setup(test_picks, count),
