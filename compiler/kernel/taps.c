@@ -14,9 +14,10 @@
 #include "kernel/builder.h"
 
 enum {
-    MAX_TAPS = 64,
-    MAX_TAP_VALUES = 512, /* what compilers take in a moment, of each tap its own */
-    WHOLE_BYTES = 16,     /* a run of a row as long is read as a vector already */
+    GPU_TAPS = 64,    /* nvcc takes them in a moment */
+    CPU_TAPS = 128,   /* cc takes a second, but its loop would run 30 times as long */
+    TAP_VALUES = 8,   /* of each tap's own, if it is one of so many */
+    WHOLE_BYTES = 16, /* a run of a row as long is read as a vector already */
 };
 
 /* Coefficient of axis a in e; 0 if e does not use it or is not linear in it. */
@@ -94,16 +95,18 @@ bool reduces_windows(const struct builder *w) {
     const struct kernel *k = w->k;
     int64_t taps = 1, n;
     if (!w->g->n_r || w->g->matmul || w->g->scan || w->g->columns || k->subscripts.n) return false;
-    if (k->limits->kind == DEVICE_CPU && !goes_by_vectors(w)) return false;
+    bool cpu = k->limits->kind == DEVICE_CPU;
+    int64_t most = cpu ? CPU_TAPS : GPU_TAPS;
+    if (cpu && !goes_by_vectors(w)) return false;
     for (int r = 0; r < w->g->n_r; r++) {
         if (!ex_is_const(k->ex, ex_symbol(k->ex, w->g->r[r])->bound, &n)) return false;
-        if (n < 1 || n > MAX_TAPS || (taps *= n) > MAX_TAPS) return false;
+        if (n < 1 || n > most || (taps *= n) > most) return false;
     }
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
         if (x->kind == INST_REDUCE && !reduction_of_values(x->reduction)) return false;
     }
-    return taps * values_a_tap(w) <= MAX_TAP_VALUES && has_window(w) && !stores_along_window(w);
+    return taps * values_a_tap(w) <= TAP_VALUES * most && has_window(w) && !stores_along_window(w);
 }
 
 static value_id combined(struct builder *w, const struct inst *reduce, value_id a, value_id b) {

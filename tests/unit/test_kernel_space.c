@@ -338,6 +338,50 @@ static void test_bytes(void **state) {
                 8 * 16 * 4, 8 * 16 * 4);
 }
 
+static enum kernel_kind kind_of(const char *text, const struct device_limits *limits) {
+    struct arena *a = arena_new();
+    struct schedule *s = must_schedule(a, text, "", limits, false);
+    assert_int_equal(s->groups.n, 1);
+    enum kernel_kind kind = must_build(s, 0, limits)->kind;
+    arena_free(a);
+    return kind;
+}
+
+/* A depthwise convolution and what follows it is straight-line code on its taps: of how many, of
+ * which types and sizes. */
+static void test_taps(void **state) {
+    static const struct {
+        const char *dtype;
+        int size, window;
+        enum kernel_kind cpu, gpu;
+    } cases[] = {
+        {"f32", 56, 3, KERNEL_POINTWISE, KERNEL_POINTWISE},
+        {"f32", 56, 7, KERNEL_POINTWISE, KERNEL_POINTWISE},
+        {"bf16", 14, 3, KERNEL_POINTWISE, KERNEL_POINTWISE},
+        {"f16", 7, 3, KERNEL_POINTWISE, KERNEL_POINTWISE},
+        {"f32", 28, 11, KERNEL_POINTWISE, KERNEL_REDUCE},
+        {"f32", 28, 13, KERNEL_REDUCE, KERNEL_REDUCE},
+        {"f64", 28, 3, KERNEL_REDUCE, KERNEL_POINTWISE},
+        {"f32", 2, 3, KERNEL_REDUCE, KERNEL_POINTWISE},
+    };
+    struct arena *a = arena_new();
+    const struct device_limits cpu = test_cpu(), gpu = test_gpu("sm_90a");
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *t = cases[i].dtype;
+        int n = cases[i].size, k = cases[i].window;
+        const char *text = arena_printf(
+            a,
+            "graph(%%x: %s[4, 8, %d, %d], %%w: %s[8, 1, %d, %d], %%b: %s[8]) {\n"
+            " %%c = convolution(%%x, %%w, %%b, 1, %d, 1, False, 0, 8)\n %%n = special_ndtr(%%c)\n"
+            " %%y = mul(%%c, %%n)\n return %%y\n}\n",
+            t, n, n, t, k, k, t, k / 2);
+        if (kind_of(text, &cpu) != cases[i].cpu || kind_of(text, &gpu) != cases[i].gpu)
+            fail_msg("%s: %s %d, window %d", text, t, n, k);
+    }
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),          cmocka_unit_test(test_huge),
@@ -345,7 +389,7 @@ int main(void) {
         cmocka_unit_test(test_wide_index),      cmocka_unit_test(test_enough),
         cmocka_unit_test(test_symbolic),        cmocka_unit_test(test_tiny_devices),
         cmocka_unit_test(test_verify),          cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_columns_scanned),
+        cmocka_unit_test(test_columns_scanned), cmocka_unit_test(test_taps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
