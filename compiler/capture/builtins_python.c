@@ -422,7 +422,29 @@ NATIVE(print) {
     return py_none;
 }
 
-NATIVE(vars) { return attribute_get(vm, v[0], "__dict__"); }
+NATIVE(globals) { return py_pointer(PY_DICT, vm->frame->module->dict); }
+
+/* What the names of the calling function stand for now; in a module or a class, its names. */
+NATIVE(locals) {
+    const struct frame *f = vm->frame;
+    const struct code *c = f->code;
+    if (f->names) return py_pointer(PY_DICT, f->names);
+    struct py out = py_dict(vm->arena, PY_DICT);
+    for (uint32_t i = 0; i < c->locals.n; i++)
+        if (f->locals[i].kind != PY_UNSET)
+            dict_puts(vm->arena, out.dict, c->locals.at[i], f->locals[i]);
+    for (uint32_t i = 0; i < c->cells.n + c->frees.n; i++) {
+        const char *name = i < c->cells.n ? c->cells.at[i] : c->frees.at[i - c->cells.n];
+        if (f->cells[i] && f->cells[i]->v.kind != PY_UNSET)
+            dict_puts(vm->arena, out.dict, name, f->cells[i]->v);
+    }
+    return out;
+}
+
+NATIVE(vars) {
+    if (!GIVEN(0)) return native_locals(vm, v, raw);
+    return attribute_get(vm, v[0], "__dict__");
+}
 
 NATIVE(ord) {
     uint32_t code = 0;
@@ -665,7 +687,9 @@ static const struct native functions[] = {
     {"repr(obj)", native_repr},
     {"format(value, format_spec?)", native_format},
     {"print(*)", native_print},
-    {"vars(object)", native_vars},
+    {"globals()", native_globals},
+    {"locals()", native_locals},
+    {"vars(object?)", native_vars},
     {"bin(number)", native_bin},
     {"oct(number)", native_oct},
     {"hex(number)", native_hex},

@@ -182,6 +182,7 @@ static struct py owned(struct vm *vm, struct py from, enum input_kind kind, bool
         out.tensor->tape = NULL;
         out.tensor->uses = NULL;
         out.tensor->grad = NULL;
+        out.tensor->attributes = NULL;
         out.tensor->id = ++vm->n_tensors;
     } else {
         out = tensor_new(vm, t->node);

@@ -110,6 +110,9 @@ const char *prelude_text(const char *module) {
         {"torch.nn.utils", ws_prelude_torch_nn_utils},
         {"torch.nn.utils.parametrizations", "from torch.nn.utils import weight_norm_parts as "
                                             "weight_norm, spectral_norm_parts as spectral_norm\n"},
+        {"torch.nn.utils.parametrize",
+         "from torch.nn.utils import register_parametrization, remove_parametrizations, "
+         "is_parametrized, cached\n"},
         {"torch.optim", ws_prelude_torch_optim},
         {"torch.optim.lr_scheduler", ws_prelude_torch_optim_lr_scheduler},
         {"torch.utils.data", ws_prelude_torch_utils_data},
@@ -167,10 +170,14 @@ const char *prelude_text(const char *module) {
         {"torch.jit", "def script(obj=None, **options):\n"
                       "    return obj\n"
                       "ignore = unused = export = script_if_tracing = script\n"
+                      "interface = _overload = _overload_method = script\n"
                       "def is_scripting():\n"
                       "    return False\n"
                       "is_tracing = is_scripting\n"
                       "Final = None\n"},
+        {"torch.fx", "from later import __getattr__\n"
+                     "def wrap(function):\n"
+                     "    return function\n"},
         {"torch.amp", ws_prelude_torch_amp},
         {"torch.cuda.amp", "import torch\n"
                            "from torch.amp import GradScaler\n"

@@ -100,3 +100,19 @@ show('upsample', nn.Upsample(scale_factor=1.7, mode='bilinear', recompute_scale_
 drawn = list(torch.utils.data.RandomSampler(range(3), replacement=True, num_samples=50))
 print('drawn', len(drawn), sorted(set(drawn)))
 show('init', nn.init.constant(torch.empty(2), 3.0), nn.init.uniform(torch.empty(2), 1, 1))
+
+# -- names of a function, of a module
+def named(a, b=2, *args, **kw):
+    c = a + b
+    g = lambda: c
+    assert locals() == {'a': 1, 'b': 2, 'args': (), 'kw': {'d': 4}, 'c': 3, 'g': g} and vars()['c'] == 3
+    return sorted({**locals(), 'x': 1})
+class Names:
+    x = 1
+    names = [k for k in locals()]
+print(named(1, d=4), globals()['named'] is named, 'Names' in locals())
+torch._assert(torch.tensor(True), 'never')
+try:
+    torch._assert(1 > 2, 'one is less')
+except AssertionError as e:
+    print(e)

@@ -14,6 +14,7 @@ _softmax, _log_softmax, _to, _slice, _select = op('softmax'), op('log_softmax'),
 _matmul, _amax, _amin, _argmax, _argmin = op('matmul'), op('amax'), op('amin'), op('argmax'), op('argmin')
 _max_dim, _min_dim = op('max_dim'), op('min_dim')
 _cummax, _cummin, _copysign = op('cummax'), op('cummin'), op('copysign')
+_repeat_interleave = op('repeat_interleave')
 
 
 def squeeze(self, dim=None):
@@ -349,6 +350,21 @@ def aminmax(self, dim=None, keepdim=False):
 class _Pair2(_Pair):
     min = property(lambda self: self.values)
     max = property(lambda self: self.indices)
+
+
+def repeat_interleave(self, repeats=None, dim=None, *, output_size=None):
+    """A tensor of repeats says of each row how often: row i comes where as many of all rows before it are over."""
+    if repeats is None:
+        self, repeats = torch.arange(self.size(0), device=self.device), self
+    if not isinstance(repeats, torch.Tensor):
+        return _repeat_interleave(self, repeats, dim)
+    if dim is None:
+        self, dim = self.reshape(-1), 0
+    repeats = repeats.expand(self.size(dim))
+    if output_size is None and not computes():
+        graph_break('shape of Tensor.repeat_interleave()', 'output_size=n says it')
+    total = repeats.sum().item() if output_size is None else output_size
+    return self.index_select(dim, torch.searchsorted(repeats.cumsum(0), torch.arange(total), right=True))
 
 
 def fliplr(self):
