@@ -57,6 +57,7 @@ static const struct {
     {"collections.abc", NULL, NULL},
     {"copy", NULL, NULL},
     {"numpy", NULL, NULL},
+    {"numpy.random", NULL, NULL},
     {"einops", NULL, NULL},
     {"einops.layers", NULL, NULL},
     {"einops.layers.torch", NULL, NULL},

@@ -55,6 +55,7 @@
     FILE(torch_special, "torch_special.py")                                                        \
     FILE(copy, "copy.py")                                                                          \
     FILE(numpy, "numpy.py")                                                                        \
+    FILE(numpy_random, "numpy_random.py")                                                          \
     FILE(einops, "einops.py")                                                                      \
     FILE(einops_torch, "einops_torch.py")                                                          \
     FILE(later, "later.py")
@@ -138,6 +139,7 @@ const char *prelude_text(const char *module) {
                             "Mapping = dict\n"},
         {"copy", ws_prelude_copy},
         {"numpy", ws_prelude_numpy},
+        {"numpy.random", ws_prelude_numpy_random},
         {"einops", ws_prelude_einops},
         {"einops.layers", ""},
         {"einops.layers.torch", ws_prelude_einops_torch},

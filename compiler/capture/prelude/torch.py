@@ -207,7 +207,24 @@ def numel(x):
     return x.numel()
 
 
+def _holds_arrays(x):
+    """Of numpy; the first item tells."""
+    return _is_array(x) or isinstance(x, (list, tuple)) and len(x) > 0 and _holds_arrays(x[0])
+
+
+def _is_array(x):
+    return type(x).__name__ == 'ndarray'
+
+
+def from_numpy(ndarray):
+    return ndarray._t
+
+
 def tensor(data, dtype=None, device=None, requires_grad=False):
+    if _holds_arrays(data):
+        from numpy import array
+        x = array(data)._t
+        return _placed(x if dtype is None else x.to(dtype), device, requires_grad)
     if computes():
         if isinstance(data, Tensor):
             data = data.tolist()
@@ -244,6 +261,7 @@ def _placed(x, device, requires_grad=False):
 
 
 def as_tensor(data, dtype=None, device=None):
+    data = data._t if _is_array(data) else data
     return data.to(dtype=dtype) if isinstance(data, Tensor) else tensor(data, dtype)
 
 
@@ -689,7 +707,10 @@ def set_default_dtype(d):
 
 
 def _of(dtype):
-    return lambda *data: Tensor(*data).to(dtype)
+    def make(*data):
+        whole = len(data) == 1 and (isinstance(data[0], (list, tuple)) and type(data[0]) is not Size or _is_array(data[0]))
+        return tensor(data[0], dtype).to(dtype) if whole else Tensor(*data).to(dtype)
+    return make
 
 
 FloatTensor, LongTensor, IntTensor, DoubleTensor, HalfTensor, BoolTensor, ShortTensor, CharTensor, ByteTensor = [

@@ -947,8 +947,14 @@ def tolist(self):
     return _tolist(self)
 
 
-def numpy(self, *args, **kwargs):
-    graph_break('call of Tensor.numpy()', 'use torch functions')
+def numpy(self, *, force=False):
+    """An array of the same memory."""
+    if self.requires_grad and not force:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    if not computes():
+        graph_break('call of Tensor.numpy()', 'use torch functions')
+    from numpy import ndarray
+    return ndarray(self.detach())
 
 
 def nonzero(self, *, as_tuple=False):
