@@ -422,6 +422,11 @@ NATIVE(print) {
     return py_none;
 }
 
+NATIVE(exit) {
+    struct py leave = attribute_get(vm, py_pointer(PY_MODULE, module_import(vm, "sys")), "exit");
+    return GIVEN(0) ? vm_call1(vm, leave, v[0]) : vm_call0(vm, leave);
+}
+
 NATIVE(globals) { return py_pointer(PY_DICT, vm->frame->module->dict); }
 
 /* What the names of the calling function stand for now; in a module or a class, its names. */
@@ -642,8 +647,10 @@ NATIVE(super) {
 /* -- exceptions ---------------------------------------------------------------------------- */
 
 NATIVE(exception_init) {
-    dict_puts(vm->arena, raw->at[0].instance->dict, "args",
-              py_list(vm->arena, PY_TUPLE, raw->at + 1, raw->n - 1));
+    struct instance *e = raw->at[0].instance;
+    dict_puts(vm->arena, e->dict, "args", py_list(vm->arena, PY_TUPLE, raw->at + 1, raw->n - 1));
+    if (class_is(e->class, vm->exceptions[EXC_SystemExit]))
+        dict_puts(vm->arena, e->dict, "code", raw->n > 1 ? raw->at[1] : py_none);
     return py_none;
 }
 
@@ -687,6 +694,8 @@ static const struct native functions[] = {
     {"repr(obj)", native_repr},
     {"format(value, format_spec?)", native_format},
     {"print(*)", native_print},
+    {"exit(code?)", native_exit},
+    {"quit(code?)", native_exit},
     {"globals()", native_globals},
     {"locals()", native_locals},
     {"vars(object?)", native_vars},

@@ -65,6 +65,8 @@ enum py_kind {
 #define EXCEPTIONS(EXCEPTION)                                                                      \
     EXCEPTION(Exception, BaseException)                                                            \
     EXCEPTION(GeneratorExit, BaseException)                                                        \
+    EXCEPTION(KeyboardInterrupt, BaseException)                                                    \
+    EXCEPTION(SystemExit, BaseException)                                                           \
     EXCEPTION(ArithmeticError, Exception)                                                          \
     EXCEPTION(OverflowError, ArithmeticError)                                                      \
     EXCEPTION(ZeroDivisionError, ArithmeticError)                                                  \

@@ -75,3 +75,8 @@ n = torch.ones(2); m = n.numpy(); n.add_(1); print(m, n); np.add(m, 1); m += 1; 
 t = torch.ones(3).numpy(); print(isinstance(t, np.ndarray), np.ones(3).tolist(), t[0] == 1, np.random.random(), np.random.RandomState(3).rand(2))
 print(np.array([1, 2, 3], dtype=np.float32), np.ones((2, 1, 3)), repr(np.zeros((2, 2))), np.argsort([3, 1, 2]), np.unique([2, 1, 2]), np.where([True, False], 1., 2.), np.eye(2, dtype=int), np.arange(5)[[0, 2]], np.array(3.5), np.sign(-2.5), np.pi)
 idx = np.random.choice(10, 4, replace=False); np.random.shuffle(idx); print(idx, np.random.permutation([1, 2, 3]), np.random.choice(3, 5, p=[.2, .3, .5]))
+
+n = np.ones(3)
+np.add(n, 1, out=n)
+np.multiply(n, 2, out=n)
+print(n)

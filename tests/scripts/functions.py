@@ -116,3 +116,13 @@ try:
     torch._assert(1 > 2, 'one is less')
 except AssertionError as e:
     print(e)
+
+# -- systems of equations
+a = torch.tensor([[0., 2., 1.], [3., 1., -2.], [1., 5., 4.]])
+b = torch.tensor([[1., 0.], [2., 1.], [4., -1.]])
+show('solved', torch.linalg.solve(a, b), torch.linalg.solve(a, b[:, 0]), torch.linalg.inv(a), a.det(), (a.inverse() @ a).abs())
+show('solved', torch.linalg.det(torch.stack([a, a.T * 2])), torch.linalg.solve(torch.stack([a, a.T]), b), *torch.slogdet(-a))
+show('solved', torch.linalg.lstsq(b, a).solution, torch.linalg.lstsq(b.T, a[:2]).solution, torch.linalg.pinv(b))
+a.requires_grad_()
+(torch.linalg.solve(a, b).square().sum() + torch.logdet(a.T @ a)).backward()
+show('solved', a.grad)

@@ -31,3 +31,21 @@ print(x.repeat_interleave(r, 0), torch.repeat_interleave(r), x.repeat_interleave
 x.requires_grad_()
 torch.compile(lambda x, r: torch.repeat_interleave(x, r, dim=0, output_size=3), fullgraph=True)(x, r).sum().backward()
 print(x.grad)
+try:
+    sys.exit(3)
+except SystemExit as e:
+    print('left with', e.code)
+try:
+    exit()
+except Exception:
+    print('no Exception')
+except BaseException as e:
+    print(type(e).__name__, e.code)
+def main():
+    try:
+        return 0
+    except KeyboardInterrupt:
+        pass
+if __name__ == '__main__':
+    sys.exit(main())
+print('never')

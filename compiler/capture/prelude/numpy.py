@@ -142,8 +142,15 @@ def _is_number(x):
     return isinstance(x, (int, float))
 
 
+def _into(out, value):
+    return value if out is None else out._update(value)
+
+
 def _binary(function):
-    def run(a, b):
+    def run(a, b, out=None):
+        return _into(out, of_two(a, b))
+
+    def of_two(a, b):
         if _is_number(a):
             b = _t(b)
             return _out(function(a, b.double() if isinstance(a, float) and not b.is_floating_point() else b))
@@ -383,8 +390,8 @@ def meshgrid(*xi, indexing='xy'):
 
 
 def _elementwise(of_number, function):
-    def run(x):
-        return of_number(x) if _is_number(x) else _out(function(_floats(_t(x))))
+    def run(x, out=None):
+        return _into(out, of_number(x) if _is_number(x) else _out(function(_floats(_t(x)))))
     return run
 
 
@@ -426,8 +433,8 @@ around = round
 def _of_two(of_numbers, function):
     binary = _binary(function)
 
-    def run(a, b):
-        return of_numbers(a, b) if _is_number(a) and _is_number(b) else binary(a, b)
+    def run(a, b, out=None):
+        return of_numbers(a, b) if _is_number(a) and _is_number(b) and out is None else binary(a, b, out)
     return run
 
 

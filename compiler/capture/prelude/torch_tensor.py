@@ -1012,6 +1012,22 @@ class RemovableHandle:
         self.remove()
 
 
+def inverse(self):
+    return torch.linalg.inv(self)
+
+
+def det(self):
+    return torch.linalg.det(self)
+
+
+def logdet(self):
+    return torch.linalg.det(self).log()
+
+
+def slogdet(self):
+    return torch.linalg.slogdet(self)
+
+
 def storage_offset(self):
     return _storage_offset(self)
 
