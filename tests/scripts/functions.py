@@ -126,3 +126,10 @@ show('solved', torch.linalg.lstsq(b, a).solution, torch.linalg.lstsq(b.T, a[:2])
 a.requires_grad_()
 (torch.linalg.solve(a, b).square().sum() + torch.logdet(a.T @ a)).backward()
 show('solved', a.grad)
+
+# -- inverses, and the logarithm of gamma
+z = torch.tensor([-1., -0.999999, -0.9, 0., 1e-4, 0.3, 0.99, 1.])
+show('erfinv', z.erfinv(), torch.erfinv(z.double()), torch.empty(3).fill_(.5).erfinv_())
+z = torch.tensor([-0.9, 0., 0.5, 0.99], requires_grad=True)
+(z.erfinv() + (z + 2).lgamma()).sum().backward()
+show('erfinv', z.grad, torch.lgamma(torch.tensor([0.1, 0.5, 3.5, 10., 50., -0.5, -2.3, 0.25])))

@@ -9,6 +9,7 @@ from torch._tensor import div, divide, round, aminmax, fliplr, flipud, rot90, di
 from torch._tensor import tensordot, inner, matrix_power, nansum, nanmean, tensor_split, hsplit, vsplit, ravel, adjoint
 from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, masked_select, msort, mode, argwhere, nonzero, diagonal
 from torch._tensor import unique, unique_consecutive, repeat_interleave, inverse, det, logdet, slogdet
+from torch._tensor import erfinv, lgamma
 from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, dist, renorm, is_complex
 from torch._conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from torch._tensor import dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli, multinomial
