@@ -132,3 +132,14 @@ try:
     parametrize.register_parametrization(layer, 'other', Double())
 except ValueError as e:
     print(str(e)[:6])
+
+# What is spread over devices where there are some.
+class Offset(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.by = nn.Buffer(torch.full((2,), 3.0))
+
+    def forward(self, x):
+        return x + self.by
+spread = nn.DataParallel(Offset())
+print(spread(torch.ones(2)), list(spread.state_dict()), isinstance(spread.module, Offset), spread)
