@@ -187,6 +187,9 @@ static bool find_own(struct vm *vm, struct py o, const char *name, struct py *ou
     case PY_BUILTIN:
         if (!strcmp(name, "__name__")) return *out = py_str(o.builtin->name), true;
         return false;
+    case PY_TENSOR:
+        if (!o.tensor->attributes || !dict_gets(o.tensor->attributes, name, out)) return false;
+        return *out = stamp(vm, o, name, *out), true;
     default: break;
     }
     return false;
@@ -264,7 +267,17 @@ static struct dict *attributes_of(struct vm *vm, struct py o) {
         if (!o.function->attributes) o.function->attributes = dict_new(vm->arena);
         return o.function->attributes;
     }
+    if (o.kind == PY_TENSOR) {
+        if (!o.tensor->attributes) o.tensor->attributes = dict_new(vm->arena);
+        return o.tensor->attributes;
+    }
     return NULL;
+}
+
+/* Does every tensor have an attribute of that name, which has a meaning of its own? */
+static bool is_of_tensors(struct vm *vm, struct py o, const char *name) {
+    struct py v;
+    return class_find(class_of(vm, o), name, &v) || operator_find(vm, "Tensor.", name, &v);
 }
 
 /* o.__dict__ = v */
@@ -322,7 +335,7 @@ static void set_plainly(struct vm *vm, struct py o, const char *name, struct py 
         tensor_set_data(vm, o, v);
         return;
     }
-    if (o.kind == PY_TENSOR)
+    if (o.kind == PY_TENSOR && is_of_tensors(vm, o, name))
         vm_refuse(vm, "assigning Tensor.%s is not supported; make a new tensor instead", name);
     if (!d)
         vm_raise(vm, EXC_AttributeError, "'%s' object attribute '%s' is read-only",

@@ -422,7 +422,34 @@ NATIVE(print) {
     return py_none;
 }
 
-NATIVE(vars) { return attribute_get(vm, v[0], "__dict__"); }
+NATIVE(exit) {
+    struct py leave = attribute_get(vm, py_pointer(PY_MODULE, module_import(vm, "sys")), "exit");
+    return GIVEN(0) ? vm_call1(vm, leave, v[0]) : vm_call0(vm, leave);
+}
+
+NATIVE(globals) { return py_pointer(PY_DICT, vm->frame->module->dict); }
+
+/* What the names of the calling function stand for now; in a module or a class, its names. */
+NATIVE(locals) {
+    const struct frame *f = vm->frame;
+    const struct code *c = f->code;
+    if (f->names) return py_pointer(PY_DICT, f->names);
+    struct py out = py_dict(vm->arena, PY_DICT);
+    for (uint32_t i = 0; i < c->locals.n; i++)
+        if (f->locals[i].kind != PY_UNSET)
+            dict_puts(vm->arena, out.dict, c->locals.at[i], f->locals[i]);
+    for (uint32_t i = 0; i < c->cells.n + c->frees.n; i++) {
+        const char *name = i < c->cells.n ? c->cells.at[i] : c->frees.at[i - c->cells.n];
+        if (f->cells[i] && f->cells[i]->v.kind != PY_UNSET)
+            dict_puts(vm->arena, out.dict, name, f->cells[i]->v);
+    }
+    return out;
+}
+
+NATIVE(vars) {
+    if (!GIVEN(0)) return native_locals(vm, v, raw);
+    return attribute_get(vm, v[0], "__dict__");
+}
 
 NATIVE(ord) {
     uint32_t code = 0;
@@ -620,8 +647,10 @@ NATIVE(super) {
 /* -- exceptions ---------------------------------------------------------------------------- */
 
 NATIVE(exception_init) {
-    dict_puts(vm->arena, raw->at[0].instance->dict, "args",
-              py_list(vm->arena, PY_TUPLE, raw->at + 1, raw->n - 1));
+    struct instance *e = raw->at[0].instance;
+    dict_puts(vm->arena, e->dict, "args", py_list(vm->arena, PY_TUPLE, raw->at + 1, raw->n - 1));
+    if (class_is(e->class, vm->exceptions[EXC_SystemExit]))
+        dict_puts(vm->arena, e->dict, "code", raw->n > 1 ? raw->at[1] : py_none);
     return py_none;
 }
 
@@ -665,7 +694,11 @@ static const struct native functions[] = {
     {"repr(obj)", native_repr},
     {"format(value, format_spec?)", native_format},
     {"print(*)", native_print},
-    {"vars(object)", native_vars},
+    {"exit(code?)", native_exit},
+    {"quit(code?)", native_exit},
+    {"globals()", native_globals},
+    {"locals()", native_locals},
+    {"vars(object?)", native_vars},
     {"bin(number)", native_bin},
     {"oct(number)", native_oct},
     {"hex(number)", native_hex},

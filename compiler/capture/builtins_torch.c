@@ -144,10 +144,19 @@ NATIVE(reshaped) {
     return v[0];
 }
 
-/* torch.Tensor([1, 2]) of f32, torch.Tensor(2, 3) of sizes. */
+static bool holds_arrays(struct py x) {
+    return x.kind == PY_INSTANCE || (py_is_sequence(x) && x.list->n && holds_arrays(x.list->at[0]));
+}
+
+/* torch.Tensor([1, 2]) of f32, torch.Tensor(2, 3) of sizes. What has numpy's arrays is made by the
+ * prelude. */
 NATIVE(make_tensor) {
     static const enum dtype f32 = DT_F32;
     (void)v;
+    struct py make;
+    if (raw->n == 1 && holds_arrays(raw->at[0]) &&
+        dict_gets(module_import(vm, "torch")->dict, "FloatTensor", &make))
+        return vm_call1(vm, make, raw->at[0]);
     if (raw->n == 1 && (py_is_sequence(raw->at[0]) || raw->at[0].kind == PY_TENSOR)) {
         if (raw->at[0].kind == PY_TENSOR) return raw->at[0];
         return vm->eager ? eager_data(vm, raw->at[0], &f32) : tensor_constant(vm, raw->at[0], &f32);
@@ -182,6 +191,7 @@ static struct py owned(struct vm *vm, struct py from, enum input_kind kind, bool
         out.tensor->tape = NULL;
         out.tensor->uses = NULL;
         out.tensor->grad = NULL;
+        out.tensor->attributes = NULL;
         out.tensor->id = ++vm->n_tensors;
     } else {
         out = tensor_new(vm, t->node);

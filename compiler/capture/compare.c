@@ -226,6 +226,7 @@ static struct py equality(struct vm *vm, enum compare_operator op, struct py x, 
     bool tensor = x.kind == PY_TENSOR || y.kind == PY_TENSOR;
     if (tensor && tensor_binary(vm, compare_sign(op), x, y, false, &out)) return out;
     if (vm_call_special(vm, x, method, &y, 1, &out) && out.kind != PY_NOT_IMPLEMENTED) return out;
+    if (vm_call_special(vm, y, method, &x, 1, &out) && out.kind != PY_NOT_IMPLEMENTED) return out;
     return py_bool(vm_equal(vm, x, y) == (op == COMPARE_EQ));
 }
 
@@ -233,6 +234,8 @@ static struct py ordering(struct vm *vm, enum compare_operator op, struct py x, 
     struct py out;
     bool tensor = x.kind == PY_TENSOR || y.kind == PY_TENSOR;
     if (tensor && tensor_binary(vm, compare_sign(op), x, y, false, &out)) return out;
+    bool instance = x.kind == PY_INSTANCE || y.kind == PY_INSTANCE;
+    if (instance && order_methods(vm, op, x, y, &out)) return out; /* anything, as it likes */
     return py_bool(order(vm, op, x, y));
 }
 

@@ -55,6 +55,7 @@
     FILE(torch_special, "torch_special.py")                                                        \
     FILE(copy, "copy.py")                                                                          \
     FILE(numpy, "numpy.py")                                                                        \
+    FILE(numpy_random, "numpy_random.py")                                                          \
     FILE(einops, "einops.py")                                                                      \
     FILE(einops_torch, "einops_torch.py")                                                          \
     FILE(later, "later.py")
@@ -110,6 +111,9 @@ const char *prelude_text(const char *module) {
         {"torch.nn.utils", ws_prelude_torch_nn_utils},
         {"torch.nn.utils.parametrizations", "from torch.nn.utils import weight_norm_parts as "
                                             "weight_norm, spectral_norm_parts as spectral_norm\n"},
+        {"torch.nn.utils.parametrize",
+         "from torch.nn.utils import register_parametrization, remove_parametrizations, "
+         "is_parametrized, cached\n"},
         {"torch.optim", ws_prelude_torch_optim},
         {"torch.optim.lr_scheduler", ws_prelude_torch_optim_lr_scheduler},
         {"torch.utils.data", ws_prelude_torch_utils_data},
@@ -135,6 +139,7 @@ const char *prelude_text(const char *module) {
                             "Mapping = dict\n"},
         {"copy", ws_prelude_copy},
         {"numpy", ws_prelude_numpy},
+        {"numpy.random", ws_prelude_numpy_random},
         {"einops", ws_prelude_einops},
         {"einops.layers", ""},
         {"einops.layers.torch", ws_prelude_einops_torch},
@@ -167,10 +172,14 @@ const char *prelude_text(const char *module) {
         {"torch.jit", "def script(obj=None, **options):\n"
                       "    return obj\n"
                       "ignore = unused = export = script_if_tracing = script\n"
+                      "interface = _overload = _overload_method = script\n"
                       "def is_scripting():\n"
                       "    return False\n"
                       "is_tracing = is_scripting\n"
                       "Final = None\n"},
+        {"torch.fx", "from later import __getattr__\n"
+                     "def wrap(function):\n"
+                     "    return function\n"},
         {"torch.amp", ws_prelude_torch_amp},
         {"torch.cuda.amp", "import torch\n"
                            "from torch.amp import GradScaler\n"

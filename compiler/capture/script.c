@@ -54,9 +54,18 @@ static void make_text(void *ctx) {
     s->text = py_text(s->vm, s->error);
 }
 
-/* sys.exit(n) ends a script with n; anything else that nobody caught is the user's mistake. */
+/* exit(), exit(None), exit(0) */
+static bool is_farewell(struct vm *vm, struct py error) {
+    struct py code;
+    if (!class_is(error.instance->class, vm->exceptions[EXC_SystemExit])) return false;
+    return dict_gets(error.instance->dict, "code", &code) &&
+           (code.kind == PY_NONE || (code.kind == PY_INT && code.i == 0));
+}
+
+/* sys.exit() ends a script; anything else that nobody caught is the user's mistake. */
 static void report(struct script *s) {
     struct vm *vm = s->vm;
+    if (vm->raised.kind == PY_INSTANCE && is_farewell(vm, vm->raised)) return;
     s->error = vm->raised;
     s->text = "<exception str() failed>";
     vm->tracing = false;

@@ -65,6 +65,8 @@ enum py_kind {
 #define EXCEPTIONS(EXCEPTION)                                                                      \
     EXCEPTION(Exception, BaseException)                                                            \
     EXCEPTION(GeneratorExit, BaseException)                                                        \
+    EXCEPTION(KeyboardInterrupt, BaseException)                                                    \
+    EXCEPTION(SystemExit, BaseException)                                                           \
     EXCEPTION(ArithmeticError, Exception)                                                          \
     EXCEPTION(OverflowError, ArithmeticError)                                                      \
     EXCEPTION(ZeroDivisionError, ArithmeticError)                                                  \
@@ -318,6 +320,8 @@ struct tensor {
     uint32_t recorded;     /* storage->recorded when tape was all there was to know */
     struct dict *hooks;    /* number -> function of the gradient; NULL if there are none */
     bool retains_grad;     /* keeps its gradient though it was computed */
+
+    struct dict *attributes; /* what the program has set: p.no_decay = True; NULL: nothing */
 };
 
 /* -- value.c */

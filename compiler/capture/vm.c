@@ -290,8 +290,8 @@ static struct py import_name(struct vm *vm, const char *name, bool leaf) {
     struct module *m = module_import(vm, name);
     if (!m)
         vm_raise(vm, EXC_ModuleNotFoundError,
-                 "no module named '%s'; a workload may import torch, math, einops, functions of "
-                 "numpy on numbers, and much of the standard library",
+                 "no module named '%s'; a workload may import torch, math, einops, much of numpy, "
+                 "and much of the standard library",
                  name);
     if (!leaf) m = module_import(vm, arena_strndup(vm->arena, name, strcspn(name, ".")));
     return py_pointer(PY_MODULE, m);

@@ -19,6 +19,8 @@
  * Every refusal is logged with its reason. */
 #include "schedule/fuse.h"
 
+#include <stdlib.h>
+
 int64_t axes_numel(const struct loops *l, const ex *axes, int n) {
     int64_t p = 1;
     for (int k = 0; k < n; k++) p *= ex_hint(l->ex, ex_symbol(l->ex, axes[k])->bound);
@@ -72,8 +74,10 @@ bool group_writes(struct fuser *f, uint32_t g, buffer_id b) {
 
 /* Does a group other than g and h read b? */
 static bool read_elsewhere(struct fuser *f, buffer_id b, uint32_t g, uint32_t h) {
-    for (uint32_t k = 0; k < f->s->groups.n; k++)
+    for (uint32_t i = 0; i < f->touchers[b].list.n; i++) {
+        uint32_t k = f->touchers[b].list.at[i];
         if (f->alive[k] && k != g && k != h && group_reads(f, k, b)) return true;
+    }
     return false;
 }
 
@@ -100,11 +104,19 @@ bool depends(struct fuser *f, uint32_t reader, uint32_t writer) { /* directly */
     return f->needs[(size_t)reader * f->n + writer];
 }
 
+static bool comes_behind(const struct fuser *f, uint32_t reader, uint32_t writer) {
+    return f->follows[reader * f->n_words + writer / 64] >> writer % 64 & 1;
+}
+
 /* The reader comes behind the writer and all that this comes behind. */
 static void follow(struct fuser *f, uint32_t reader, uint32_t writer) {
-    bool *to = &f->follows[(size_t)reader * f->n], *from = &f->follows[(size_t)writer * f->n];
-    for (uint32_t k = 0; k < f->n; k++) to[k] |= from[k];
-    to[writer] = true;
+    uint64_t *to = &f->follows[reader * f->n_words], *from = &f->follows[writer * f->n_words];
+    for (size_t k = 0; k < f->n_words; k++) to[k] |= from[k];
+    to[writer / 64] |= UINT64_C(1) << writer % 64;
+}
+
+static void forget(struct fuser *f, uint32_t reader, uint32_t writer) {
+    f->follows[reader * f->n_words + writer / 64] &= ~(UINT64_C(1) << writer % 64);
 }
 
 /* What group g reads and whom it needs, while every nest is still a group of its own. */
@@ -121,33 +133,76 @@ static void find_accesses(struct fuser *f, uint32_t g) {
     }
 }
 
+/* The partner of that number, or where it would stand. */
+static uint32_t find_partner(const struct partners *p, uint32_t group) {
+    uint32_t low = 0, high = p->list.n;
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+        if (p->list.at[mid].group < group)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* What merging g and h saves is not known, or not any more. */
+static void unknown_gain(struct fuser *f, uint32_t g, uint32_t h) {
+    struct partners *p = &f->partners[g < h ? g : h];
+    struct partner last = {g < h ? h : g, UNKNOWN};
+    uint32_t at = find_partner(p, last.group);
+    if (at == p->list.n || p->list.at[at].group != last.group) {
+        vec_push(f->s->arena, &p->list, last);
+        memmove(&p->list.at[at + 1], &p->list.at[at], (p->list.n - 1 - at) * sizeof last);
+    }
+    p->list.at[at] = last;
+}
+
+/* All that touch what g does. */
+static void find_partners(struct fuser *f, uint32_t g) {
+    for (uint32_t i = 0; i < f->touched[g].list.n; i++) {
+        const struct touchers *by = &f->touchers[f->touched[g].list.at[i]];
+        for (uint32_t k = 0; k < by->list.n; k++)
+            if (by->list.at[k] != g && f->alive[by->list.at[k]]) unknown_gain(f, g, by->list.at[k]);
+    }
+}
+
 /* The guest's accesses become the host's, which writes all that is written by now. */
 static void join_accesses(struct fuser *f, uint32_t host, uint32_t guest) {
     size_t buffers = f->l->buffers.n, h = host, g = guest, n = f->n;
     struct touched all = {0};
-    for (size_t b = 0; b < buffers; b++)
-        if (group_reads(f, host, (buffer_id)b) || group_reads(f, guest, (buffer_id)b) ||
-            group_writes(f, host, (buffer_id)b))
-            vec_push(f->s->arena, &all.list, (buffer_id)b);
+    const struct touched *H = &f->touched[host], *G = &f->touched[guest];
+    for (uint32_t i = 0, j = 0; i < H->list.n || j < G->list.n;) { /* both are in order: merge */
+        bool from_host = j == G->list.n || (i < H->list.n && H->list.at[i] <= G->list.at[j]);
+        buffer_id b = from_host ? H->list.at[i] : G->list.at[j];
+        if (!from_host) vec_push(f->s->arena, &f->touchers[b].list, host);
+        if (from_host && j < G->list.n && G->list.at[j] == b) j++;
+        if (from_host)
+            i++;
+        else
+            j++;
+        vec_push(f->s->arena, &all.list, b);
+        f->reads[h * buffers + b] |= f->reads[g * buffers + b];
+    }
     f->touched[host] = all;
-    for (size_t b = 0; b < buffers; b++) f->reads[h * buffers + b] |= f->reads[g * buffers + b];
     for (size_t k = 0; k < n; k++) {
         f->needs[h * n + k] |= f->needs[g * n + k];
         f->needs[k * n + h] |= f->needs[k * n + g];
-        f->gain[h < k ? h * n + k : k * n + h] = UNKNOWN;
     }
     f->needs[h * n + h] = false;
-    for (size_t k = 0; k < n; k++) f->follows[h * n + k] |= f->follows[g * n + k];
-    f->follows[h * n + h] = f->follows[h * n + g] = false;
+    follow(f, host, guest);
+    forget(f, host, host);
+    forget(f, host, guest);
     for (uint32_t k = 0; k < n; k++)
-        if (f->follows[k * n + h] || f->follows[k * n + g]) follow(f, k, host);
+        if (comes_behind(f, k, host) || comes_behind(f, k, guest)) follow(f, k, host);
+    f->partners[host].list.n = 0;
+    find_partners(f, host);
 }
 
 /* Does the reader need the writer by way of a third group? */
 static bool third_on_the_way(const struct fuser *f, uint32_t reader, uint32_t writer) {
     for (uint32_t k = 0; k < f->n; k++)
-        if (f->needs[(size_t)reader * f->n + k] && f->follows[(size_t)k * f->n + writer] &&
-            f->alive[k])
+        if (f->needs[(size_t)reader * f->n + k] && f->alive[k] && comes_behind(f, k, writer))
             return true;
     return false;
 }
@@ -219,11 +274,13 @@ bool touch(struct fuser *f, uint32_t g, buffer_id b, uint32_t nth, ex *index) {
 
 static void bind_by_accesses(struct fuser *f, struct merge *m) {
     ex hi[WS_MAX_RANK], gi[WS_MAX_RANK];
-    for (buffer_id b = 0; b < f->l->buffers.n; b++)
+    for (uint32_t x = 0; x < f->touched[m->host].list.n; x++) {
+        buffer_id b = f->touched[m->host].list.at[x];
         for (uint32_t i = 0; i < 4 && touch(f, m->host, b, i, hi); i++)
             for (uint32_t j = 0; j < 4 && touch(f, m->guest, b, j, gi); j++)
                 for (int k = 0; k < f->l->buffers.at[b].meta.rank; k++)
                     try_bind(f, m, gi[k], hi[k]);
+    }
 }
 
 /* What accesses left open is bound in order of the axes, parallel to parallel first. */
@@ -462,10 +519,10 @@ bool meet_in(struct fuser *f, const struct merge *m, buffer_id b) {
 }
 
 bool they_meet(struct fuser *f, const struct merge *m) {
-    for (buffer_id b = 0; b < f->l->buffers.n; b++) {
-        bool host = group_reads(f, m->host, b) || group_writes(f, m->host, b);
+    for (uint32_t x = 0; x < f->touched[m->host].list.n; x++) {
+        buffer_id b = f->touched[m->host].list.at[x];
         bool guest = group_reads(f, m->guest, b) || group_writes(f, m->guest, b);
-        if (host && guest && meet_in(f, m, b)) return true;
+        if (guest && meet_in(f, m, b)) return true;
     }
     return false;
 }
@@ -486,12 +543,14 @@ static bool same_origin(struct fuser *f, uint32_t a, uint32_t b) {
  * were they split, included. */
 static int arguments(struct fuser *f, uint32_t a, uint32_t b) {
     int n = 0;
-    for (buffer_id x = 0; x < f->l->buffers.n; x++) {
-        bool written = group_writes(f, a, x) || group_writes(f, b, x);
-        bool read = group_reads(f, a, x) || group_reads(f, b, x);
-        n += written ? escapes(f, x, a, b) : read;
-        n += written && nest_at(f, f->s->writer[x])->n_reduce > 0;
-    }
+    for (int side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < f->touched[side ? b : a].list.n; i++) {
+            buffer_id x = f->touched[side ? b : a].list.at[i];
+            if (side && (group_reads(f, a, x) || group_writes(f, a, x))) continue; /* counted */
+            bool written = group_writes(f, a, x) || group_writes(f, b, x);
+            n += !written || escapes(f, x, a, b);
+            n += written && nest_at(f, f->s->writer[x])->n_reduce > 0;
+        }
     return n;
 }
 
@@ -628,34 +687,39 @@ static bool is_epilogue(struct fuser *f, uint32_t g, uint32_t h) {
 
 /* Epilogues come first, little as they save: left alone they would stand between their reduction
  * and whatever reads both. */
-static bool is_better(struct fuser *f, uint32_t a, uint32_t b, int64_t saved,
-                      const struct merge *best) {
-    bool first = is_epilogue(f, a, b) || is_epilogue(f, b, a);
-    bool other = is_epilogue(f, best->a, best->b) || is_epilogue(f, best->b, best->a);
-    return first != other ? first : saved > best->saved;
+static bool comes_first(struct fuser *f, uint32_t a, uint32_t b) {
+    return is_epilogue(f, a, b) || is_epilogue(f, b, a);
 }
 
 /* The legal merge that saves most; ties go to the earliest pair, so the result is deterministic.
  * What two groups save together, and that they may not merge, stays true until one of them changes:
  * merges of others keep every reader and every path between the two. */
 static bool best_merge(struct fuser *f, struct merge *best) {
-    bool found = false;
-    for (uint32_t a = 0; a < f->s->groups.n; a++)
-        for (uint32_t b = a + 1; f->alive[a] && b < f->s->groups.n; b++) {
-            int64_t *gain = &f->gain[(size_t)a * f->n + b];
-            if (!*gain || !f->alive[b]) continue; /* of most pairs, in every round */
-            if (*gain == UNKNOWN) *gain = bytes_saved(f, a, b);
-            if (!*gain || (found && !is_better(f, a, b, *gain, best))) continue;
-            struct merge m = {.a = a, .b = b, .saved = *gain};
-            plan(f, &m);
-            if (m.why_not) {
-                log_decision(f, &m);
-                *gain = 0;
-            } else {
+    bool found = false, best_first = false;
+    for (uint32_t a = 0; a < f->s->groups.n; a++) {
+        struct partners *p = &f->partners[a];
+        uint32_t kept = 0;
+        for (uint32_t i = 0; f->alive[a] && i < p->list.n; i++) {
+            struct partner x = p->list.at[i];
+            if (!f->alive[x.group]) continue;
+            if (x.gain == UNKNOWN) x.gain = bytes_saved(f, a, x.group);
+            if (!x.gain) continue;
+            bool first = comes_first(f, a, x.group);
+            if (!found || (first != best_first ? first : x.gain > best->saved)) {
+                struct merge m = {.a = a, .b = x.group, .saved = x.gain};
+                plan(f, &m);
+                if (m.why_not) {
+                    log_decision(f, &m);
+                    continue;
+                }
                 *best = m;
+                best_first = first;
                 found = true;
             }
+            p->list.at[kept++] = x;
         }
+        p->list.n = kept;
+    }
     return found;
 }
 
@@ -678,6 +742,11 @@ static void start_group(struct fuser *f, uint32_t nest) {
     vec_push(f->s->arena, &f->s->groups, g);
 }
 
+static int by_number(const void *a, const void *b) {
+    buffer_id x = *(const buffer_id *)a, y = *(const buffer_id *)b;
+    return (x > y) - (x < y);
+}
+
 struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits, bool eager,
                             struct arena *a) {
     struct schedule *s = NEW(a, struct schedule);
@@ -696,19 +765,24 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
     f.reads = NEW_ARRAY(a, bool, (size_t)f.n * l->buffers.n);
     f.touched = NEW_ARRAY(a, struct touched, f.n);
     f.needs = NEW_ARRAY(a, bool, (size_t)f.n *f.n);
-    f.follows = NEW_ARRAY(a, bool, (size_t)f.n *f.n);
-    f.gain = NEW_ARRAY(a, int64_t, (size_t)f.n * f.n);
+    f.n_words = (f.n + 63) / 64;
+    f.follows = NEW_ARRAY(a, uint64_t, f.n * f.n_words);
+    f.touchers = NEW_ARRAY(a, struct touchers, l->buffers.n);
+    f.partners = NEW_ARRAY(a, struct partners, f.n);
     for (uint32_t n = 0; n < f.n; n++) {
         start_group(&f, n);
         s->group_of[n] = n;
         s->writer[l->nests.at[n].out] = n;
         f.alive[n] = true;
     }
-    for (size_t i = 0; i < (size_t)f.n * f.n; i++) f.gain[i] = UNKNOWN;
     for (uint32_t n = 0; n < f.n; n++) {
         find_accesses(&f, n);
         vec_push(a, &f.touched[n].list, l->nests.at[n].out);
+        qsort(f.touched[n].list.at, f.touched[n].list.n, sizeof(buffer_id), by_number);
+        for (uint32_t i = 0; i < f.touched[n].list.n; i++)
+            vec_push(a, &f.touchers[f.touched[n].list.at[i]].list, n);
     }
+    for (uint32_t n = 0; n < f.n; n++) find_partners(&f, n);
     struct merge m;
     while (best_merge(&f, &m) || (!eager && find_abreast(&f, &m))) {
         log_decision(&f, &m);

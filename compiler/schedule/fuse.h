@@ -6,7 +6,21 @@
 #include "schedule/schedule.h"
 
 struct touched {
-    VEC(buffer_id) list;
+    VEC(buffer_id) list; /* in order */
+};
+
+/* Groups that touch a buffer, dead ones among them. */
+struct touchers {
+    VEC(uint32_t) list;
+};
+
+/* Another group that touches what this one does, and comes later. */
+struct partner {
+    uint32_t group;
+    int64_t gain; /* bytes that merging both saves; UNKNOWN: also once one of them has changed */
+};
+struct partners {
+    VEC(struct partner) list; /* in order, without those that save nothing or are refused */
 };
 
 struct fuser {
@@ -14,18 +28,20 @@ struct fuser {
     struct loops *l;
     const struct device_limits *limits;
     bool eager;
-    uint32_t n;              /* groups at the start; merged ones die */
-    bool *alive;             /* per group */
-    bool *reads;             /* [group][buffer] */
-    struct touched *touched; /* per group: what it reads or writes, each once */
-    bool *needs;             /* [group][group]: the first reads what the second writes */
-    bool *follows;           /* [group][group]: it does, or by way of others */
-    int64_t *gain;   /* [a][b], a < b: bytes that merging them saves; 0: nothing, or refused */
-    struct map seen; /* log lines already written */
+    uint32_t n;                /* groups at the start; merged ones die */
+    bool *alive;               /* per group */
+    bool *reads;               /* [group][buffer] */
+    struct touched *touched;   /* per group: what it reads or writes, each once */
+    struct touchers *touchers; /* per buffer */
+    struct partners *partners; /* per group */
+    bool *needs;               /* [group][group]: the first reads what the second writes */
+    uint64_t *follows; /* [group][n_words] of bits, of each group: it does, or by way of others */
+    size_t n_words;
+    struct map seen;          /* log lines already written */
     ex dims[2 * WS_MAX_RANK]; /* for those of whoever reads, and reduces (copies.c) */
     struct map halves;        /* of an axis and a size: the two that it splits into (split.c) */
 };
-enum { UNKNOWN = -1 }; /* gain; also that of a group that has changed */
+enum { UNKNOWN = -1 };
 
 /* What a merge would look like: the guest's axes as the host's. */
 struct merge {

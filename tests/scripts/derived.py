@@ -72,3 +72,10 @@ for _ in range(2):
 
 size = torch.zeros(2, 3).shape
 print(type(size), isinstance(size, tuple), torch.Size([2, 3]) == size, size + (1,), (1,) + size, size[:1], torch.Size().numel())
+
+# A comparison gives what its method gives, of whichever side.
+class Compared:
+    def __lt__(self, other): return 'lt', other
+    def __gt__(self, other): return ['gt', other]
+    def __eq__(self, other): return 'eq'
+print(Compared() < 2, 3 < Compared(), Compared() == 2, 2 == Compared(), 1 != Compared(), [Compared()] == [2])

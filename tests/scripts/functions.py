@@ -100,3 +100,36 @@ show('upsample', nn.Upsample(scale_factor=1.7, mode='bilinear', recompute_scale_
 drawn = list(torch.utils.data.RandomSampler(range(3), replacement=True, num_samples=50))
 print('drawn', len(drawn), sorted(set(drawn)))
 show('init', nn.init.constant(torch.empty(2), 3.0), nn.init.uniform(torch.empty(2), 1, 1))
+
+# -- names of a function, of a module
+def named(a, b=2, *args, **kw):
+    c = a + b
+    g = lambda: c
+    assert locals() == {'a': 1, 'b': 2, 'args': (), 'kw': {'d': 4}, 'c': 3, 'g': g} and vars()['c'] == 3
+    return sorted({**locals(), 'x': 1})
+class Names:
+    x = 1
+    names = [k for k in locals()]
+print(named(1, d=4), globals()['named'] is named, 'Names' in locals())
+torch._assert(torch.tensor(True), 'never')
+try:
+    torch._assert(1 > 2, 'one is less')
+except AssertionError as e:
+    print(e)
+
+# -- systems of equations
+a = torch.tensor([[0., 2., 1.], [3., 1., -2.], [1., 5., 4.]])
+b = torch.tensor([[1., 0.], [2., 1.], [4., -1.]])
+show('solved', torch.linalg.solve(a, b), torch.linalg.solve(a, b[:, 0]), torch.linalg.inv(a), a.det(), (a.inverse() @ a).abs())
+show('solved', torch.linalg.det(torch.stack([a, a.T * 2])), torch.linalg.solve(torch.stack([a, a.T]), b), *torch.slogdet(-a))
+show('solved', torch.linalg.lstsq(b, a).solution, torch.linalg.lstsq(b.T, a[:2]).solution, torch.linalg.pinv(b))
+a.requires_grad_()
+(torch.linalg.solve(a, b).square().sum() + torch.logdet(a.T @ a)).backward()
+show('solved', a.grad)
+
+# -- inverses, and the logarithm of gamma
+z = torch.tensor([-1., -0.999999, -0.9, 0., 1e-4, 0.3, 0.99, 1.])
+show('erfinv', z.erfinv(), torch.erfinv(z.double()), torch.empty(3).fill_(.5).erfinv_())
+z = torch.tensor([-0.9, 0., 0.5, 0.99], requires_grad=True)
+(z.erfinv() + (z + 2).lgamma()).sum().backward()
+show('erfinv', z.grad, torch.lgamma(torch.tensor([0.1, 0.5, 3.5, 10., 50., -0.5, -2.3, 0.25])))

@@ -89,3 +89,57 @@ assert list(outer.state_dict()) == ['_orig_mod.weight', '_orig_mod.bias'] and li
 assert [name for name, _ in outer.named_parameters()] == ['_orig_mod.weight', '_orig_mod.bias']
 outer.load_state_dict({name: torch.ones_like(value) for name, value in outer.state_dict().items()})
 assert inner.weight.tolist() == [[1.0, 1.0]]
+
+# What a program writes on a tensor stays on that one, is copied nowhere, and is guarded.
+class Marked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Parameter(torch.ones(3)), nn.Parameter(torch.ones(3))
+        self.a._no_decay = True
+
+    def forward(self, x):
+        return x * self.a + self.b if self.a._no_decay else x
+marked = Marked()
+assert [hasattr(p, '_no_decay') for p in marked.parameters()] == [True, False]
+assert not hasattr(nn.Parameter(marked.a), '_no_decay') and not hasattr(marked.a + 1, '_no_decay')
+compiled = torch.compile(marked)
+print(compiled(torch.ones(3)).tolist())
+marked.a._no_decay = False
+print(compiled(torch.ones(3)).tolist())
+
+# Parameters that modules compute from others.
+from torch.nn.utils import parametrize
+class Symmetric(nn.Module):
+    def forward(self, x):
+        return x.triu() + x.triu(1).transpose(-1, -2)
+
+    def right_inverse(self, a):
+        return a.triu()
+class Double(nn.Module):
+    def forward(self, x):
+        return x * 2
+layer = nn.Linear(3, 3)
+layer.load_state_dict({'weight': torch.arange(9.).view(3, 3), 'bias': torch.zeros(3)})
+parametrize.register_parametrization(layer, 'weight', Symmetric())
+print(layer.weight, [n for n, p in layer.named_parameters()], parametrize.is_parametrized(layer, 'bias'))
+parametrize.register_parametrization(layer, 'weight', Double())
+with parametrize.cached():
+    layer(torch.ones(2, 3)).sum().backward()
+print(layer.parametrizations.weight.original.grad, list(layer.state_dict()))
+parametrize.remove_parametrizations(layer, 'weight')
+print([n for n, p in layer.named_parameters()], layer.weight, parametrize.is_parametrized(layer))
+try:
+    parametrize.register_parametrization(layer, 'other', Double())
+except ValueError as e:
+    print(str(e)[:6])
+
+# What is spread over devices where there are some.
+class Offset(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.by = nn.Buffer(torch.full((2,), 3.0))
+
+    def forward(self, x):
+        return x + self.by
+spread = nn.DataParallel(Offset())
+print(spread(torch.ones(2)), list(spread.state_dict()), isinstance(spread.module, Offset), spread)

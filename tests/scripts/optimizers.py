@@ -52,3 +52,17 @@ p = lr_scheduler.ReduceLROnPlateau(optim.SGD(m.parameters(), lr=.1), patience=1,
 for v in [1, 1, 1, 1, 1]:
     p.step(v)
 print(p.optimizer.param_groups[0]['lr'])
+m = nn.Linear(3, 1).double()
+with torch.no_grad():
+    m.weight.fill_(.1)
+    m.bias.zero_()
+x = (torch.arange(12.).reshape(4, 3) * 7 % 5).double()
+y = torch.tensor([[1.], [0.], [2.], [1.]]).double()
+o = optim.LBFGS(m.parameters(), lr=0.8, max_iter=5)
+def closure():
+    o.zero_grad()
+    loss = nn.functional.mse_loss(m(x).tanh(), y)
+    print(f'{loss.item():.6f}', end=' ')
+    loss.backward()
+    return loss
+print(o.step(closure).item() > o.step(closure).item())

@@ -26,3 +26,26 @@ logging.info('root %s', 'x')
 print('to stderr', file=sys.stderr)
 sys.stdout.write('raw\n'); sys.stdout.flush()
 print(torch.tensor([[1, 1, 2], [3, 2, 2]]).mode(), torch.tensor([3., 1.]).topk(1), torch.can_cast(torch.float, torch.int), 3 in torch.arange(4))
+x, r = torch.arange(6.).view(3, 2), torch.tensor([1, 0, 2])
+print(x.repeat_interleave(r, 0), torch.repeat_interleave(r), x.repeat_interleave(torch.tensor([2])), torch.repeat_interleave(r, 2))
+x.requires_grad_()
+torch.compile(lambda x, r: torch.repeat_interleave(x, r, dim=0, output_size=3), fullgraph=True)(x, r).sum().backward()
+print(x.grad)
+try:
+    sys.exit(3)
+except SystemExit as e:
+    print('left with', e.code)
+try:
+    exit()
+except Exception:
+    print('no Exception')
+except BaseException as e:
+    print(type(e).__name__, e.code)
+def main():
+    try:
+        return 0
+    except KeyboardInterrupt:
+        pass
+if __name__ == '__main__':
+    sys.exit(main())
+print('never')

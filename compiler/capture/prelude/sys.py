@@ -31,7 +31,7 @@ stdout = _Stream(lambda text: print(text, end=''))
 stderr = _Stream(log)
 
 
-def exit(code=0):
+def exit(code=None):
     raise SystemExit(code)
 
 

@@ -8,7 +8,8 @@ from torch._tensor import sort, argsort, topk, kthvalue, median, quantile, conj
 from torch._tensor import div, divide, round, aminmax, fliplr, flipud, rot90, diff, trace, diag_embed, cross, kron
 from torch._tensor import tensordot, inner, matrix_power, nansum, nanmean, tensor_split, hsplit, vsplit, ravel, adjoint
 from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, masked_select, msort, mode, argwhere, nonzero, diagonal
-from torch._tensor import unique, unique_consecutive
+from torch._tensor import unique, unique_consecutive, repeat_interleave, inverse, det, logdet, slogdet
+from torch._tensor import erfinv, lgamma
 from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, dist, renorm, is_complex
 from torch._conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from torch._tensor import dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli, multinomial
@@ -207,7 +208,24 @@ def numel(x):
     return x.numel()
 
 
+def _holds_arrays(x):
+    """Of numpy; the first item tells."""
+    return _is_array(x) or isinstance(x, (list, tuple)) and len(x) > 0 and _holds_arrays(x[0])
+
+
+def _is_array(x):
+    return type(x).__name__ == 'ndarray'
+
+
+def from_numpy(ndarray):
+    return ndarray._t
+
+
 def tensor(data, dtype=None, device=None, requires_grad=False):
+    if _holds_arrays(data):
+        from numpy import array
+        x = array(data)._t
+        return _placed(x if dtype is None else x.to(dtype), device, requires_grad)
     if computes():
         if isinstance(data, Tensor):
             data = data.tolist()
@@ -244,6 +262,7 @@ def _placed(x, device, requires_grad=False):
 
 
 def as_tensor(data, dtype=None, device=None):
+    data = data._t if _is_array(data) else data
     return data.to(dtype=dtype) if isinstance(data, Tensor) else tensor(data, dtype)
 
 
@@ -335,6 +354,10 @@ def vstack(tensors):
 
 
 row_stack = vstack
+
+
+def _assert(condition, message):
+    assert condition, message
 
 
 def meshgrid(*tensors, indexing='ij'):
@@ -685,7 +708,10 @@ def set_default_dtype(d):
 
 
 def _of(dtype):
-    return lambda *data: Tensor(*data).to(dtype)
+    def make(*data):
+        whole = len(data) == 1 and (isinstance(data[0], (list, tuple)) and type(data[0]) is not Size or _is_array(data[0]))
+        return tensor(data[0], dtype).to(dtype) if whole else Tensor(*data).to(dtype)
+    return make
 
 
 FloatTensor, LongTensor, IntTensor, DoubleTensor, HalfTensor, BoolTensor, ShortTensor, CharTensor, ByteTensor = [

@@ -1,4 +1,4 @@
-"""torch.linalg: norms, and what is made of products. Decompositions are not there."""
+"""torch.linalg: norms, what is made of products, and of elimination. Decompositions are not there."""
 import torch
 from torch._tensor import cross, inner, matrix_power
 from _warpsmith import op, refuse
@@ -43,3 +43,65 @@ def multi_dot(tensors):
 
 def matmul(input, other):
     return input @ other
+
+
+# -- systems of equations, by elimination
+
+
+def _eliminated(A, B):
+    """A's columns become those of the unit matrix, each row's in turn (Gauss and Jordan, largest pivots first); what B has
+    become then, and A's determinant."""
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+        raise RuntimeError('linalg: A must be batches of square matrices, but they are '
+                           f'{A.shape[-2]} by {A.shape[-1]} matrices')
+    n = A.shape[-1]
+    batch = torch.broadcast_shapes(A.shape[:-2], B.shape[:-2])
+    x = torch.cat([A.expand(*batch, n, n), B.expand(*batch, n, B.shape[-1])], -1)
+    rows, det = torch.arange(n, device=A.device), torch.ones(batch, dtype=A.dtype, device=A.device)
+    for k in range(n):
+        pivot = x[..., k].abs().masked_fill(rows < k, -1).argmax(-1, keepdim=True)
+        order = torch.where(rows == k, pivot, torch.where(rows == pivot, k, rows))
+        x = x.gather(-2, order.unsqueeze(-1).expand(x.shape))
+        head = x[..., k:k + 1, k:k + 1]
+        det = det * torch.where(pivot[..., 0] == k, 1, -1) * head[..., 0, 0]
+        row = x[..., k:k + 1, :] / head
+        x = torch.where((rows == k).unsqueeze(-1), row, x - x[..., k:k + 1] * row)
+    return x[..., n:], det
+
+
+def solve(A, B, *, left=True):
+    if not left:
+        return solve(A.mT, B.mT).mT
+    if B.ndim == 1 or B.ndim == A.ndim - 1 and B.shape == A.shape[:-1]:
+        return _eliminated(A, B.unsqueeze(-1))[0].squeeze(-1)
+    return _eliminated(A, B)[0]
+
+
+def inv(A):
+    return _eliminated(A, torch.eye(A.shape[-1], dtype=A.dtype, device=A.device))[0]
+
+
+def det(A):
+    return _eliminated(A, A[..., :0])[1]
+
+
+def slogdet(A):
+    value = det(A)
+    return value.sign(), value.abs().log()
+
+
+class _LeastSquares:
+    def __init__(self, solution):
+        self.solution = solution
+
+
+def lstsq(A, B, rcond=None, *, driver=None):
+    """Of matrices of full rank; of many solutions the shortest. In f64, as products of A with itself lose half the digits."""
+    a, b = A.double(), B.double()
+    wide = A.shape[-2] < A.shape[-1]
+    x = a.mT @ solve(a @ a.mT, b) if wide else solve(a.mT @ a, a.mT @ b)
+    return _LeastSquares(x.to(A.dtype))
+
+
+def pinv(A):
+    return lstsq(A, torch.eye(A.shape[-2], dtype=A.dtype, device=A.device)).solution

@@ -291,6 +291,22 @@ class Module:
         return type(self).__name__ + '(\n  ' + '\n  '.join(([extra] if extra else []) + lines) + '\n)'
 
 
+def Buffer(data=None, *, persistent=True):
+    if not persistent:
+        refuse('nn.Buffer(persistent=False) is not supported; register_buffer(name, tensor, persistent=False) is')
+    return buffer(torch.empty(0) if data is None else data)
+
+
+class DataParallel(Module):
+    """Of the one device that there is."""
+
+    def __init__(self, module, device_ids=None, output_device=None, dim=0):
+        self.module, self.device_ids, self.output_device, self.dim = module, [], output_device, dim
+
+    def forward(self, *inputs, **kwargs):
+        return self.module(*inputs, **kwargs)
+
+
 class Identity(Module):
     def __init__(self, *args, **kwargs):
         pass

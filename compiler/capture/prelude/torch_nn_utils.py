@@ -135,3 +135,69 @@ def spectral_norm_parts(module, name='weight', n_power_iterations=1, eps=1e-12, 
         rounds = n_power_iterations if m.training else 0
         return _spectral(parts.original, parts[0]._u, parts[0]._v, dim, rounds, eps)
     return _compute(module, name, normed)
+
+
+# -- torch.nn.utils.parametrize: parts are what the program says, one after the other
+
+
+class cached:
+    """Nothing is kept: what is computed twice from the same is one value of the graph anyway."""
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *error):
+        pass
+
+
+def is_parametrized(module, tensor_name=None):
+    parts = module.__dict__.get('_computed', {})
+    return 'parametrizations' in module._modules and (tensor_name is None or tensor_name in parts)
+
+
+def _original(parametrization, value):
+    """What the parametrization has to start from, to give this value."""
+    if not hasattr(parametrization, 'right_inverse'):
+        return value
+    with torch.no_grad():
+        value = parametrization.right_inverse(value)
+    if not isinstance(value, torch.Tensor):
+        raise NotImplementedError('a right_inverse() of several tensors is not supported')
+    return value
+
+
+def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):
+    if is_parametrized(module, tensor_name):
+        parts = module.parametrizations[tensor_name]
+        parts.original.data = _original(parametrization, parts.original.data)
+        parts.append(parametrization)
+        return module
+    if tensor_name not in module._parameters and tensor_name not in module._buffers:
+        raise ValueError(f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
+                         f"'{tensor_name}'")
+    old = getattr(module, tensor_name)
+    is_parameter, value = tensor_name in module._parameters, _original(parametrization, old.detach())
+    parts = _parts(module, tensor_name)
+    parts.original = Parameter(value, old.requires_grad) if is_parameter else buffer(value)
+    parts.append(parametrization)
+
+    def parametrized(m):
+        parts = m.parametrizations[tensor_name]
+        value = parts.original
+        for part in parts:
+            value = part(value)
+        return value
+    return _compute(module, tensor_name, parametrized)
+
+
+def remove_parametrizations(module, tensor_name, leave_parametrized=True):
+    if not is_parametrized(module, tensor_name):
+        raise ValueError(f'Module {module} does not have a parametrization on {tensor_name}')
+    original = module.parametrizations[tensor_name].original
+    value = getattr(module, tensor_name).detach() if leave_parametrized else original
+    module._computed = {name: part for name, part in module._computed.items() if name != tensor_name}
+    del module.parametrizations[tensor_name]
+    if not len(module.parametrizations):
+        del module.parametrizations
+    setattr(module, tensor_name, Parameter(value) if isinstance(original, Parameter) else buffer(value))
+    return module

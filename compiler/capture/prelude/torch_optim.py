@@ -3,6 +3,7 @@ import math
 
 import torch
 from collections import defaultdict
+from _warpsmith import refuse
 
 
 class Optimizer:
@@ -252,3 +253,79 @@ class Adadelta(Optimizer):
         step = (state['acc_delta'] + eps).sqrt() / (v + eps).sqrt() * grad
         state['acc_delta'] = rho * state['acc_delta'] + (1 - rho) * step * step
         p -= group['lr'] * step
+
+
+class LBFGS(Optimizer):
+    """All parameters are one vector, whose last steps and changes of the gradient stand for the second derivatives."""
+
+    def __init__(self, params, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9,
+                 history_size=100, line_search_fn=None):
+        if line_search_fn is not None:
+            refuse(f'torch.optim.LBFGS with line_search_fn={line_search_fn!r} is not supported')
+        super().__init__(params, dict(lr=lr, max_iter=max_iter, max_eval=max_iter * 5 // 4 if max_eval is None else max_eval,
+                                      tolerance_grad=tolerance_grad, tolerance_change=tolerance_change,
+                                      history_size=history_size, line_search_fn=line_search_fn))
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+
+    def _gradient(self):
+        return torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1)
+                          for p in self.param_groups[0]['params']])
+
+    def _go(self, t, d):
+        at = 0
+        for p in self.param_groups[0]['params']:
+            p += t * d[at:at + p.numel()].view_as(p)
+            at += p.numel()
+
+    def _direction(self, grad, state, size):
+        """Two loops over the history (Nocedal and Wright, algorithm 7.4)."""
+        history = state['history']
+        y, s = grad - state['prev_grad'], state['d'] * state['t']
+        ys = y.dot(s)
+        if ys > 1e-10:
+            if len(history) == size:
+                history.pop(0)
+            history.append((y, s, 1 / ys))
+            state['H_diag'] = ys / y.dot(y)
+        q, al = -grad, []
+        for y, s, ro in reversed(history):
+            al.append(s.dot(q) * ro)
+            q = q - al[-1] * y
+        d = q * state['H_diag']
+        for (y, s, ro), a in zip(history, reversed(al)):
+            d = d + s * (a - y.dot(d) * ro)
+        return d
+
+    def step(self, closure):
+        with torch.no_grad():
+            return self._step(torch.enable_grad()(closure))
+
+    def _step(self, closure):
+        group, state = self.param_groups[0], self.state[self.param_groups[0]['params'][0]]
+        first = closure()
+        loss, grad, evals = float(first), self._gradient(), 1
+        state['func_evals'] = state.get('func_evals', 0) + 1
+        if grad.abs().max() <= group['tolerance_grad']:
+            return first
+        for i in range(1, group['max_iter'] + 1):
+            state['n_iter'] = state.get('n_iter', 0) + 1
+            t = group['lr']
+            if state['n_iter'] == 1:
+                state['history'], state['H_diag'], d = [], 1, -grad
+                t *= min(1.0, 1 / grad.abs().sum().item())
+            else:
+                d = self._direction(grad, state, group['history_size'])
+            prev_loss = loss
+            state['prev_grad'], state['d'], state['t'] = grad, d, t
+            if grad.dot(d) > -group['tolerance_change']:
+                break
+            self._go(t, d)
+            if i == group['max_iter']:
+                break
+            loss, grad, evals = float(closure()), self._gradient(), evals + 1
+            state['func_evals'] += 1
+            if (evals >= group['max_eval'] or grad.abs().max() <= group['tolerance_grad'] or
+                    (d * t).abs().max() <= group['tolerance_change'] or abs(loss - prev_loss) < group['tolerance_change']):
+                break
+        return first

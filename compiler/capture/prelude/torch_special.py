@@ -1,6 +1,7 @@
 """torch.special: other names of functions of torch, and a few of its own."""
 import torch
-from torch import sigmoid as expit, erf, erfc, exp2, expm1, log1p, round, sinc, logsumexp, logit, xlogy
+from torch import sigmoid as expit, erf, erfc, exp2, expm1, log1p, round, sinc, logsumexp, logit, xlogy, erfinv
+from torch import lgamma as gammaln
 from torch import softmax, log_softmax
 
 

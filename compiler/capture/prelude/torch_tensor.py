@@ -14,6 +14,7 @@ _softmax, _log_softmax, _to, _slice, _select = op('softmax'), op('log_softmax'),
 _matmul, _amax, _amin, _argmax, _argmin = op('matmul'), op('amax'), op('amin'), op('argmax'), op('argmin')
 _max_dim, _min_dim = op('max_dim'), op('min_dim')
 _cummax, _cummin, _copysign = op('cummax'), op('cummin'), op('copysign')
+_repeat_interleave = op('repeat_interleave')
 
 
 def squeeze(self, dim=None):
@@ -349,6 +350,21 @@ def aminmax(self, dim=None, keepdim=False):
 class _Pair2(_Pair):
     min = property(lambda self: self.values)
     max = property(lambda self: self.indices)
+
+
+def repeat_interleave(self, repeats=None, dim=None, *, output_size=None):
+    """A tensor of repeats says of each row how often: row i comes where as many of all rows before it are over."""
+    if repeats is None:
+        self, repeats = torch.arange(self.size(0), device=self.device), self
+    if not isinstance(repeats, torch.Tensor):
+        return _repeat_interleave(self, repeats, dim)
+    if dim is None:
+        self, dim = self.reshape(-1), 0
+    repeats = repeats.expand(self.size(dim))
+    if output_size is None and not computes():
+        graph_break('shape of Tensor.repeat_interleave()', 'output_size=n says it')
+    total = repeats.sum().item() if output_size is None else output_size
+    return self.index_select(dim, torch.searchsorted(repeats.cumsum(0), torch.arange(total), right=True))
 
 
 def fliplr(self):
@@ -722,6 +738,50 @@ def sinc(self):
     return _where(self == 0, 1, x.sin() / _where(self == 0, 1, x))
 
 
+def _horner(x, factors):
+    out = factors[0]
+    for f in factors[1:]:
+        out = out * x + f
+    return out
+
+
+def erfinv(self):
+    """M. Giles' polynomials, and Newton's steps from there, of which the last has the gradient."""
+    x = self.detach()
+    w = -((1 - x) * (1 + x)).log()
+    near = _horner(w - 2.5, [2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
+                             -0.00417768164, 0.246640727, 1.50140941])
+    far = _horner(w.clamp(min=5).sqrt() - 3, [-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
+                                              -0.0076224613, 0.00943887047, 1.00167406, 2.83297682])
+    y = _where(w < 5, near, far) * x
+    ends = x.abs() == 1
+    y = _where(ends, 0, y)
+    for target in (x, self):
+        y = y + (target - y.erf()) * (y * y).exp() * (math.sqrt(math.pi) / 2)
+        y = y if target is self else y.detach()
+    return _where(ends, x * math.inf, y)
+
+
+def erfinv_(self):
+    return self.copy_(erfinv(self))
+
+
+def lgamma(self):
+    """Lanczos' sum, in f64, as its terms cancel; of x below a half by that of 1 - x."""
+    x = self.double()
+    low = x < 0.5
+    z = _where(low, 1 - x, x) - 1
+    factors = [676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059, 12.507343278686905,
+               -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7]
+    series = 0.99999999999980993
+    for i, f in enumerate(factors):
+        series = series + f / (z + i + 1)
+    t = z + 7.5
+    above = 0.5 * math.log(2 * math.pi) + (z + 0.5) * t.log() - t + series.log()
+    below = math.log(math.pi) - (_where(low, x, 0.25) * math.pi).sin().abs().log() - above
+    return _where(low, below, above).to(self.dtype)
+
+
 def renorm(self, p, dim, maxnorm):
     others = [d for d in _range(self.ndim) if d != dim % self.ndim]
     n = _norm(self, p, others, True)
@@ -931,8 +991,14 @@ def tolist(self):
     return _tolist(self)
 
 
-def numpy(self, *args, **kwargs):
-    graph_break('call of Tensor.numpy()', 'use torch functions')
+def numpy(self, *, force=False):
+    """An array of the same memory."""
+    if self.requires_grad and not force:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    if not computes():
+        graph_break('call of Tensor.numpy()', 'use torch functions')
+    from numpy import ndarray
+    return ndarray(self.detach())
 
 
 def nonzero(self, *, as_tuple=False):
@@ -988,6 +1054,22 @@ class RemovableHandle:
 
     def __exit__(self, *error):
         self.remove()
+
+
+def inverse(self):
+    return torch.linalg.inv(self)
+
+
+def det(self):
+    return torch.linalg.det(self)
+
+
+def logdet(self):
+    return torch.linalg.det(self).log()
+
+
+def slogdet(self):
+    return torch.linalg.slogdet(self)
 
 
 def storage_offset(self):
