@@ -6,7 +6,7 @@
 # Each test runs from the project's root with these in its environment:
 #   BUILD            the build folder            TMP, TMPDIR      a fresh folder of its own, removed afterwards
 #   WARPSMITH        the command                 WARPSMITH_CACHE  a store of its own, in TMP
-#   WARPSMITH_CPU_CACHE  32M: what a test times need not be cold, and some machines show caches of hundreds of MB
+#   WARPSMITH_CPU_CACHE  4M: what a test times need not be cold, and some machines show caches of hundreds of MB
 # A cmocka binary counts as its tests. A script counts as one, by its exit status (77: skipped, its last line says
 # why), unless its last line is "N passed, N failed". A passing test's output is not shown, a failing one's is.
 #
@@ -45,7 +45,7 @@ run_one() {
     start=$EPOCHREALTIME
     [ -x "$1" ] || run=(bash "$1")
     BUILD=$(realpath -m "$BUILD") TMP=$dir/tmp TMPDIR=$dir/tmp WARPSMITH_CACHE=$dir/tmp/store.db \
-        WARPSMITH_CPU_CACHE=32M \
+        WARPSMITH_CPU_CACHE=4M \
         timeout -k 5 "$TEST_SECONDS" "${run[@]}" >"$dir/log" 2>&1 </dev/null || rc=$?
     count $rc "$dir/log"
     printf '%d %d %d\n' "$passed" "$failed" "$skipped" >"$dir/count"

@@ -179,6 +179,16 @@ static void test_wrong_kernel(void **state) {
     arena_free(a);
 }
 
+/* What the address sanitizer looks for is found on the way to a kernel's text: few are run under
+ * it. */
+static bool is_run(uint64_t i) {
+#if defined(__SANITIZE_ADDRESS__)
+    return i % 8 == 0;
+#else
+    return (void)i, true;
+#endif
+}
+
 static void must_be_fine(const struct fuzz_case *c, int n) {
     struct fuzz_verdict v = {0};
     struct fuzz_counts counts = {0};
@@ -195,7 +205,8 @@ static void test_slice(void **state) {
     struct fuzz_case c[BATCH];
     for (uint64_t seed = 0; seed < GRAPHS; seed += BATCH) {
         for (uint64_t i = 0; i < BATCH; i++)
-            c[i] = (struct fuzz_case){.text = text_of(a, seed + i), .seed = seed + i};
+            c[i] = (struct fuzz_case){
+                .text = text_of(a, seed + i), .seed = seed + i, .lower_only = !is_run(i)};
         must_be_fine(c, BATCH);
     }
     arena_free(a);
@@ -231,6 +242,7 @@ static void test_found(void **state) {
     for (uint32_t i = 0; i < paths.n; i++) {
         struct diag d = diag_new(a);
         if (!found_read(a, paths.at[i], &c[i], &d)) fail_msg("%s", d.text);
+        c[i].lower_only |= !is_run(i);
     }
     assert_true(paths.n > 0);
     must_be_fine(c, (int)paths.n);

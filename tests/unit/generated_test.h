@@ -82,7 +82,8 @@ static inline int generated_main(int argc, char **argv,
                                  const char *name, CMUnitTestFunction test) {
     struct arena *a = arena_new();
     struct setup s = {.every = every * EVERY, .a = a, .seen = map_new(a)};
-    s.graph_step = graphs == cases_edges ? GRAPH_STEP : 1; /* the others differ more */
+    s.graph_step =
+        graphs == cases_edges ? GRAPH_STEP : (GRAPH_STEP + 1) / 2; /* these differ more */
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--every") && i + 1 < argc)
             s.every = atoi(argv[++i]) > 0 ? atoi(argv[i]) : 1;
