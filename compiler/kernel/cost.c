@@ -40,45 +40,21 @@ bool op_is_expensive(enum op op) {
 bool dtype_takes_vectors(enum dtype t) { return t == DT_F32 || t == DT_BF16 || t == DT_F16; }
 
 bool op_takes_vectors(enum op op) {
+    if (op_is_expensive(op)) return op != OP_RAND && op != OP_RANDN;
     switch (op) {
     case OP_ADD:
     case OP_SUB:
     case OP_MUL:
-    case OP_DIV:
     case OP_NEG:
     case OP_ABS:
     case OP_RECIPROCAL:
     case OP_MAXIMUM:
     case OP_MINIMUM:
-    case OP_POW:
     case OP_FMOD:
     case OP_REMAINDER:
     case OP_FLOOR_DIVIDE:
-    case OP_EXP:
     case OP_EXP2:
-    case OP_EXPM1:
-    case OP_LOG:
-    case OP_LOG2:
-    case OP_LOG10:
-    case OP_LOG1P:
-    case OP_TANH:
-    case OP_ERF:
-    case OP_ERFC:
-    case OP_NDTR:
-    case OP_SIGMOID:
-    case OP_SIN:
-    case OP_COS:
     case OP_TAN:
-    case OP_ASIN:
-    case OP_ACOS:
-    case OP_ATAN:
-    case OP_ATAN2:
-    case OP_SINH:
-    case OP_COSH:
-    case OP_ASINH:
-    case OP_ACOSH:
-    case OP_ATANH:
-    case OP_HYPOT:
     case OP_FLOOR:
     case OP_CEIL:
     case OP_ROUND:
