@@ -5,9 +5,9 @@
  *                    ~/.cache/...
  *   WARPSMITH_OVERLAP  0: no launch is made ready before the one before it has ended
  *   WARPSMITH_GRAPH  1: a program of several launches is one CUDA graph
- *   WARPSMITH_CPU_CACHE  bytes of the last-level caches, as 33554432 or 32M; default: what /sys
- * says CUDA_HOME        where a CUDA toolkit is looked for first CC               the C compiler of
- * the CPU device; default cc
+ *   WARPSMITH_CPU_CACHE  bytes of the CPU's last-level caches, as 32M; default: those of /sys
+ *   CUDA_HOME        where a CUDA toolkit is looked for first
+ *   CC               the C compiler of the CPU device; default cc
  */
 #ifndef WS_BASE_OPTIONS_H
 #define WS_BASE_OPTIONS_H

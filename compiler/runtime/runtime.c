@@ -71,12 +71,9 @@ static const char *describe(struct arena *a, const struct device *dev, const str
     bool cpu = l->kind == DEVICE_CPU;
     const char *cache =
         cpu && env->cpu_cache ? arena_printf(a, ", %s of cache", env->cpu_cache) : "";
+    const char *units = !cpu ? "multiprocessors" : l->units == 1 ? "core" : "cores";
     return arena_printf(a, "device %s: %s, %s, %d %s%s (%s)", dev->facts.id, dev->facts.name,
-                        l->arch, l->units,
-                        !cpu            ? "multiprocessors"
-                        : l->units == 1 ? "core"
-                                        : "cores",
-                        cache, reason);
+                        l->arch, l->units, units, cache, reason);
 }
 
 static enum ws_status open_device(const char *name, bool timed, const struct env *env,

@@ -430,8 +430,9 @@ def round(x, decimals=0):
 around = round
 
 
-def _of_two(of_numbers, function):
-    binary = _binary(function)
+def _of_two(of_numbers, function=None):
+    """Of two numbers what Python says, else `function` of tensors, if that is another."""
+    binary = _binary(function or of_numbers)
 
     def run(a, b, out=None):
         return of_numbers(a, b) if _is_number(a) and _is_number(b) and out is None else binary(a, b, out)
@@ -446,10 +447,10 @@ def _tensors(function):
 
 maximum, minimum = _of_two(_max, _tensors(torch.maximum)), _of_two(_min, _tensors(torch.minimum))
 arctan2 = _of_two(math.atan2, _tensors(torch.atan2))
-power = float_power = _of_two(lambda a, b: a ** b, lambda a, b: a ** b)
-add, subtract = _of_two(lambda a, b: a + b, lambda a, b: a + b), _of_two(lambda a, b: a - b, lambda a, b: a - b)
-multiply, divide = _of_two(lambda a, b: a * b, lambda a, b: a * b), lambda a, b: a / b if _is_number(a) and _is_number(b) else _div(a, b)
-mod = remainder = _of_two(lambda a, b: a % b, lambda a, b: a % b)
+power = float_power = _of_two(lambda a, b: a ** b)
+add, subtract, multiply = _of_two(lambda a, b: a + b), _of_two(lambda a, b: a - b), _of_two(lambda a, b: a * b)
+divide = lambda a, b: a / b if _is_number(a) and _is_number(b) else _div(a, b)
+mod = remainder = _of_two(lambda a, b: a % b)
 true_divide, equal, not_equal, less, greater = divide, _eq, _ne, _lt, _gt
 logical_and, logical_or = _binary(torch.logical_and), _binary(torch.logical_or)
 
