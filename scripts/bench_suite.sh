@@ -178,7 +178,8 @@ compile_torch() {
 compile_all_torch() {
     local cores
     cores=$(nproc)
-    export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-$out/inductor}
+    # As a whole path: its compilers run in folders of their own.
+    export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-$(realpath "$out")/inductor}
     while read -r name workload dtype mode axes; do
         [[ "$name $workload $dtype $mode $axes" =~ $only ]] || continue
         if has_torch; then continue; fi
