@@ -43,6 +43,11 @@ value_id fold_positions(struct builder *w, const struct value_node *v);
  * which is short, or EX_NONE. */
 ex find_arm(const struct builder *w);
 
+/* axes.c. choose_axes: indices in the group's own axes become those in the kernel's; sets its kind.
+ * each_index: call f on every index of the kernel. */
+void choose_axes(struct builder *w);
+void each_index(struct kernel *k, void (*f)(void *ctx, ex *index), void *ctx);
+
 /* Values that no store needs go. */
 void drop_unused(struct builder *w);
 

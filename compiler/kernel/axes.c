@@ -1,0 +1,163 @@
+/* axes.c: the axes of a kernel, of those of its group.
+ *
+ * Adjacent axes merge where every access allows it; then the rest is flattened:
+ *     i0: 64, i1: 32  with all accesses  32*i0 + i1 + ...   ->  x: 2048 */
+#include "kernel/builder.h"
+
+void each_index(struct kernel *k, void (*f)(void *ctx, ex *index), void *ctx) {
+    for (uint32_t i = 0; i < k->values.n; i++)
+        if (k->values.at[i].index) f(ctx, &k->values.at[i].index);
+    for (uint32_t i = 0; i < k->stores.n; i++) f(ctx, &k->stores.at[i].index);
+}
+
+struct merge_test {
+    struct exprs *p;
+    ex outer, inner;
+    bool ok;
+};
+
+static void test_merge(void *ctx, ex *index) {
+    struct merge_test *t = ctx;
+    ex co, ci, rest;
+    if (!t->ok) return;
+    t->ok = ex_linear(t->p, *index, t->outer, &co, &rest) &&
+            ex_linear(t->p, *index, t->inner, &ci, &rest) &&
+            co == ex_mul(t->p, ci, ex_symbol(t->p, t->inner)->bound);
+}
+
+struct rewrite {
+    struct exprs *p;
+    ex from[2 * GROUP_MAX_AXES], to[2 * GROUP_MAX_AXES];
+    int n;
+};
+
+static void apply_rewrite(void *ctx, ex *index) {
+    struct rewrite *r = ctx;
+    *index = ex_subst(r->p, *index, r->from, r->to, r->n);
+}
+
+/* Merge neighbours (outer, inner) of the list wherever every index has the form c*(outer*size +
+ * inner) + rest. */
+static int merge_axes(struct kernel *k, ex *axes, int n) {
+    for (int i = 0; i + 1 < n;) {
+        struct merge_test t = {k->ex, axes[i], axes[i + 1], true};
+        each_index(k, test_merge, &t);
+        if (!t.ok) {
+            i++;
+            continue;
+        }
+        ex bo = ex_symbol(k->ex, axes[i])->bound, bi = ex_symbol(k->ex, axes[i + 1])->bound;
+        ex both = ex_index(k->ex, ex_symbol(k->ex, axes[i])->name, ex_mul(k->ex, bo, bi));
+        struct rewrite r = {.p = k->ex,
+                            .from = {axes[i], axes[i + 1]},
+                            .to = {ex_div(k->ex, both, bi), ex_mod(k->ex, both, bi)},
+                            .n = 2};
+        /* c*(outer*size + inner) becomes c*both: substitute outer by 0 and inner by both, which is
+         * linear. */
+        r.to[0] = ex_const(k->ex, 0);
+        r.to[1] = both;
+        each_index(k, apply_rewrite, &r);
+        axes[i] = both;
+        memmove(&axes[i + 1], &axes[i + 2], sizeof(ex) * (size_t)(n - i - 2));
+        n--;
+    }
+    return n;
+}
+
+/* One flat symbol for a list of axes; the axes become quotients and remainders of it. An empty axis
+ * has no index: it counts as 1 here. */
+static void flatten(struct kernel *k, enum axis which, const char *name, const ex *axes, int n) {
+    ex size = ex_const(k->ex, 1);
+    for (int i = 0; i < n; i++) size = ex_mul(k->ex, size, ex_symbol(k->ex, axes[i])->bound);
+    k->bound[which] = size;
+    k->axis[which] = ex_index(k->ex, name, size);
+    struct rewrite r = {.p = k->ex};
+    ex below = ex_const(k->ex, 1);
+    for (int i = n - 1; i >= 0; i--) {
+        int64_t v;
+        ex q = ex_div(k->ex, k->axis[which], below), bound = ex_symbol(k->ex, axes[i])->bound;
+        if (ex_is_const(k->ex, bound, &v) && v == 0) bound = ex_const(k->ex, 1);
+        r.from[r.n] = axes[i];
+        r.to[r.n++] = i == 0 ? q : ex_mod(k->ex, q, bound);
+        below = ex_mul(k->ex, below, bound);
+    }
+    each_index(k, apply_rewrite, &r);
+}
+
+/* What was seen does not, or the answer would be known. */
+static bool uses(const struct kernel *k, value_id v, ex sym, bool *seen) {
+    const struct value_node *x = &k->values.at[v];
+    if (seen[v]) return false;
+    seen[v] = true;
+    if (x->index && ex_uses(k->ex, x->index, sym)) return true;
+    for (int a = 0; a < x->n_args; a++)
+        if (uses(k, x->args[a], sym, seen)) return true;
+    return false;
+}
+
+static bool value_uses(const struct kernel *k, value_id v, ex sym) {
+    return uses(k, v, sym, NEW_ARRAY(k->arena, bool, v + 1));
+}
+
+/* The reduction sum over r of a*b with a, b loads; sets k->dot, dot_a, dot_b. */
+static bool find_dot(struct kernel *k) {
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind != INST_REDUCE || x->reduction != REDUCTION_SUM) continue;
+        const struct value_node *mul = &k->values.at[x->args[0]];
+        if (mul->kind != INST_OP || mul->op != OP_MUL) return false;
+        k->dot = v;
+        k->dot_a = mul->args[0];
+        k->dot_b = mul->args[1];
+        return true;
+    }
+    return false;
+}
+
+/* Parallel axes of a matrix product: those of the left factor alone are rows, of the right alone
+ * columns, of both batch. False if one of rows or columns is missing (then a plain reduction
+ * serves). */
+static bool sort_matmul_axes(struct builder *w, ex *z, int *nz, ex *m, int *nm, ex *n, int *nn) {
+    struct kernel *k = w->k;
+    if (!find_dot(k)) return false;
+    for (int i = 0; i < w->g->n_x; i++) {
+        ex a = w->g->x[i];
+        bool left = value_uses(k, k->dot_a, a), right = value_uses(k, k->dot_b, a);
+        if (left && right)
+            z[(*nz)++] = a;
+        else if (right)
+            n[(*nn)++] = a;
+        else
+            m[(*nm)++] = a;
+    }
+    return *nm && *nn;
+}
+
+void choose_axes(struct builder *w) {
+    struct kernel *k = w->k;
+    const struct group *g = w->g;
+    ex x[GROUP_MAX_AXES], r[GROUP_MAX_AXES], z[GROUP_MAX_AXES], m[GROUP_MAX_AXES],
+        n[GROUP_MAX_AXES];
+    int nx = g->n_x, nr = w->reduces && !w->taps ? g->n_r : 0, nz = 0, nm = 0, nn = 0;
+    memcpy(x, w->by_rows ? g->r : g->x, sizeof x);
+    memcpy(r, w->by_rows ? g->x : g->r, sizeof r);
+    if (w->by_rows) nx = g->n_r, nr = g->n_x;
+    for (int i = nx - 1; i >= 0 && w->arm; i--)
+        if (x[i] == w->arm) memmove(&x[i], &x[i + 1], sizeof(ex) * (size_t)(--nx - i));
+    if (g->matmul && sort_matmul_axes(w, z, &nz, m, &nm, n, &nn)) {
+        k->kind = KERNEL_MATMUL;
+        nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nn = merge_axes(k, n, nn),
+        nr = merge_axes(k, r, nr);
+        flatten(k, AXIS_Z, "z", z, nz);
+        flatten(k, AXIS_M, "m", m, nm);
+        flatten(k, AXIS_N, "n", n, nn);
+        flatten(k, AXIS_R, "r", r, nr);
+        return;
+    }
+    k->kind = g->scan ? KERNEL_SCAN : nr ? KERNEL_REDUCE : KERNEL_POINTWISE;
+    nx = merge_axes(k, x, nx);
+    nr = merge_axes(k, r, nr);
+    if (!nr && nx) r[nr++] = x[--nx]; /* pointwise: the innermost axis is the columns */
+    flatten(k, AXIS_X, "x", x, nx);
+    flatten(k, AXIS_R, "r", r, nr);
+}
