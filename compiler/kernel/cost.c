@@ -119,6 +119,7 @@ static double waste(const struct kernel *k, const struct layout *y, int64_t inne
     const double SCATTERED = 2.6, ACROSS = 8; /* of a CPU's caches, sets and pages */
     int bytes = dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype);
     if (inner == 0 || inner == 1) return 1;
+    if (inner < 0 && k->limits->kind == DEVICE_CUDA) return SCATTERED; /* wherever they lie */
     if (k->limits->kind == DEVICE_CPU && k->kind == KERNEL_POINTWISE)
         return turned ? 1 + 16.0 / y->bx : ACROSS;
     int64_t wanted = outer == 1 ? (y->rows_inner ? y->br : y->bx) * bytes : bytes;

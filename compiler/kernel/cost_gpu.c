@@ -169,12 +169,57 @@ static double element_work(const struct kernel *k) {
     return work + 1;
 }
 
-/* Instructions alone, by the warps there are, of which six a scheduler keep it busy. */
+/* Of a scheduler's clocks, those in which it issues, when a warp of its own does in `alone`. */
+static double issue_rate(const struct layout *y, int64_t resident, double alone) {
+    double each = (double)(resident * y->threads) / 32 / 4; /* warps of a scheduler */
+    return fmin(0.6, each * alone);
+}
+
+/* One instruction does both. */
+static bool is_sum_of_product(const struct kernel *k, const struct value_node *x) {
+    for (int a = 0; a < x->n_args; a++) {
+        const struct value_node *from = &k->values.at[x->args[a]];
+        if (x->op == OP_ADD && from->kind == INST_OP && from->op == OP_MUL) return true;
+    }
+    return false;
+}
+
+/* Of a value where it is computed. What numbers become others goes through a narrow pipe, as what
+ * is expensive does. */
+static double value_work(const struct kernel *k, const struct layout *y, value_id v) {
+    enum { EXPENSIVE = 8, CONVERSION = 4, CHECK = 4, ADDRESS = 5 };
+    const double TAP = 0.25; /* an element of a piece, which several have */
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind == INST_OP && is_sum_of_product(k, x)) return 0;
+    if (x->kind == INST_OP) return op_is_expensive(x->op) ? EXPENSIVE : 1;
+    if (x->kind == INST_CAST) {
+        bool from = dtype_is_float(k->values.at[x->args[0]].dtype), to = dtype_is_float(x->dtype);
+        return from != to ? CONVERSION : x->rounds ? 1 : 0;
+    }
+    if (x->kind != INST_LOAD) return x->kind == INST_SUBSCRIPT ? CHECK : 0;
+    if (layout_tap(y, v)) return TAP;
+    if (!(x->mask & MASK_R)) return ADDRESS;
+    return layout_load_is_vector(k, y, x) ? 1 + (double)ADDRESS / y->vec : ADDRESS;
+}
+
+/* What schedulers need for the instructions of a pointwise kernel alone: a thread computes what its
+ * rows share once for all of them, and what its columns share once a row. */
+static double issued_us(const struct kernel *k, const struct layout *y, int64_t resident) {
+    const double ALONE = 1.0 / 6; /* elements do not wait for each other */
+    double ghz = k->limits->clock_ghz > 0 ? k->limits->clock_ghz : 1.5, work = 2, each;
+    for (value_id v = 0; v < k->values.n; v++) {
+        uint8_t mask = k->values.at[v].mask & (MASK_X | MASK_R);
+        each = mask ? value_work(k, y, v) : 0;
+        work += mask == MASK_R ? each / y->ex : mask == MASK_X ? each / (y->ur * y->vec) : each;
+    }
+    double elements = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R);
+    return elements * work / (k->limits->units * 128 * issue_rate(y, resident, ALONE) * ghz * 1e3);
+}
+
+/* Instructions alone, by the warps there are. */
 static double busy_us(const struct kernel *k, const struct layout *y, int64_t resident) {
     const struct device_limits *d = k->limits;
-    double ghz = d->clock_ghz > 0 ? d->clock_ghz : 1.5;
-    double each = (double)(resident * y->threads) / 32 / 4; /* warps of a scheduler */
-    double issued = each < 6 ? each / 10 : 0.6;
+    double ghz = d->clock_ghz > 0 ? d->clock_ghz : 1.5, issued = issue_rate(y, resident, 0.1);
     double elements = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R);
     return elements * element_work(k) / (d->units * 128 * issued * ghz * 1e3);
 }
@@ -321,6 +366,7 @@ static double overhead(const struct kernel *k, const struct layout *y, int regis
 }
 
 static double tiles_cost(const struct kernel *k, const struct layout *y) {
+    const double BESIDE = 0.9; /* of what takes longer than memory */
     const struct device_limits *d = k->limits;
     int words = layout_load_words(k, y), registers = thread_registers(k, y, words);
     if (registers > 255) return 1e9;                              /* would spill */
@@ -357,6 +403,7 @@ static double tiles_cost(const struct kernel *k, const struct layout *y) {
     us = hypot(us, steps_us(k, y, waves > 1 ? waves : 1));
     if (k->landing) us = hypot(us, busy_us(k, y, resident)); /* comparisons more than loads */
     us = both_us(k, y, resident, us);
+    if (k->kind == KERNEL_POINTWISE) us += BESIDE * fmax(0, issued_us(k, y, resident) - us);
     us = begun_us(us, (double)grid);
     return us + finish_us(k, y) + look_back_us(k, y, waves) +
            tiles_us(k, y, waves > 1 ? waves : 1, resident);
