@@ -1,7 +1,11 @@
 /* axes.c: the axes of a kernel, of those of its group.
  *
  * Adjacent axes merge where every access allows it; then the rest is flattened:
- *     i0: 64, i1: 32  with all accesses  32*i0 + i1 + ...   ->  x: 2048 */
+ *     i0: 64, i1: 32  with all accesses  32*i0 + i1 + ...   ->  x: 2048
+ *
+ * Before that the parallel ones are put into the order of what is stored in memory: a group has
+ * them as one of its nests does, which may be a pool over channels, of what lies channel by
+ * channel. */
 #include "kernel/builder.h"
 
 void each_index(struct kernel *k, void (*f)(void *ctx, ex *index), void *ctx) {
@@ -133,6 +137,38 @@ static bool sort_matmul_axes(struct builder *w, ex *z, int *nz, ex *m, int *nm, 
     return *nm && *nn;
 }
 
+/* By how much the index of the largest store grows with each of the axes; false if one is not
+ * known.
+ */
+static bool store_steps(const struct builder *w, const ex *axes, int n, int64_t *steps) {
+    const struct kernel *k = w->k;
+    const struct store_node *most = NULL;
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        int64_t b = buffer_bytes(w->l, k->stores.at[i].buffer);
+        if (b > bytes) bytes = b, most = &k->stores.at[i];
+    }
+    for (int i = 0; i < n && most; i++) {
+        ex step, rest;
+        if (!ex_linear(k->ex, most->index, axes[i], &step, &rest) ||
+            (steps[i] = ex_hint(k->ex, step)) <= 0)
+            return false;
+    }
+    return most != NULL;
+}
+
+static void sort_by_memory(const struct builder *w, ex *axes, int n) {
+    int64_t steps[GROUP_MAX_AXES];
+    if (!store_steps(w, axes, n, steps)) return;
+    for (int i = 1; i < n; i++)
+        for (int j = i; j > 0 && steps[j - 1] < steps[j]; j--) {
+            ex axis = axes[j];
+            int64_t step = steps[j];
+            axes[j] = axes[j - 1], axes[j - 1] = axis;
+            steps[j] = steps[j - 1], steps[j - 1] = step;
+        }
+}
+
 void choose_axes(struct builder *w) {
     struct kernel *k = w->k;
     const struct group *g = w->g;
@@ -155,6 +191,7 @@ void choose_axes(struct builder *w) {
         return;
     }
     k->kind = g->scan ? KERNEL_SCAN : nr ? KERNEL_REDUCE : KERNEL_POINTWISE;
+    if (!w->by_rows && !g->columns) sort_by_memory(w, x, nx);
     nx = merge_axes(k, x, nx);
     nr = merge_axes(k, r, nr);
     if (!nr && nx) r[nr++] = x[--nx]; /* pointwise: the innermost axis is the columns */

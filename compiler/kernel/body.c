@@ -88,6 +88,25 @@ static bool is_known(const struct builder *w, value_id v, int64_t *holds) {
     return x->kind == INST_INDEX && ex_is_const(w->k->ex, x->index, holds);
 }
 
+/* Is v 0 wherever `guard` does not hold, for what it is made of is read nowhere else? */
+static bool is_zero_elsewhere(const struct builder *w, value_id guard, value_id v) {
+    const struct value_node *all = w->k->values.at, *x = &all[v];
+    if (x->kind == INST_LOAD && x->guarded) {
+        const struct value_node *own = &all[x->args[0]];
+        bool part = own->kind == INST_OP && own->op == OP_LOGICAL_AND &&
+                    (own->args[0] == guard || own->args[1] == guard);
+        return x->args[0] == guard || part;
+    }
+    bool square = x->kind == INST_OP && x->op == OP_MUL && x->args[0] == x->args[1];
+    return (x->kind == INST_CAST || square) && is_zero_elsewhere(w, guard, x->args[0]);
+}
+
+/* Of where(guard, v, 0), v is enough. */
+static bool chooses_itself(const struct builder *w, value_id guard, value_id v, value_id other) {
+    const struct value_node *zero = &w->k->values.at[other];
+    return zero->kind == INST_CONST && zero->number == 0 && is_zero_elsewhere(w, guard, v);
+}
+
 /* A nest of this group, to be read at `index` where `guard` holds. Its reduce axes are those of the
  * group; a reduction or scan is read at the group's own rows, which need no guard. */
 static value_id expand_member(struct builder *w, const struct member *M, const struct nest *n,
@@ -172,6 +191,12 @@ value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, co
             of[i] = of[x->args[holds ? 1 : 2]];
             continue;
         }
+        if (x->kind == INST_OP && x->op == OP_WHERE &&
+            chooses_itself(w, of[x->args[0]], of[x->args[1]], of[x->args[2]])) {
+            of[i] = of[x->args[1]];
+            w->folds = true;
+            continue;
+        }
         if (x->kind == INST_LOAD) {
             value_id own = x->guarded ? of[x->args[0]] : NO_GUARD;
             if (own != NO_GUARD && is_known(w, own, &holds) && holds) own = NO_GUARD;
@@ -193,11 +218,16 @@ value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, co
             v.index = index[0];
             add_subscripts(w, &v);
         }
-        if (x->kind == INST_SUBSCRIPT) v.index = ex_symbol(w->k->ex, x->index[0])->bound;
+        if (x->kind == INST_SUBSCRIPT) {
+            v.index = ex_symbol(w->k->ex, x->index[0])->bound;
+            from[count] = x->index[0];
+            if (position_inside(w, v.args[0], v.index, &to[count])) {
+                of[i] = v.args[0], count++, w->folds = true;
+                continue;
+            }
+        }
         of[i] = number(w, v);
-        if (x->kind != INST_SUBSCRIPT) continue;
-        from[count] = x->index[0];
-        to[count++] = symbol_of(w, of[i]);
+        if (x->kind == INST_SUBSCRIPT) to[count++] = symbol_of(w, of[i]);
     }
     return of[n->insts.n - 1];
 }
@@ -483,6 +513,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
                          .arm = plain ? find_arm(&w) : EX_NONE};
     if (other.taps || other.arm) return build(s, group, limits, other, a);
     look_up_one_hot_sums(&w);
+    narrow_integers(&w);
     choose_axes(&w);
     find_masks(k);
     reduce_divisions(&w);

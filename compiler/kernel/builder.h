@@ -38,10 +38,15 @@ value_id expand_taps(struct builder *w, const struct nest *n, const ex *from, co
 
 /* positions.c: the value that v, which has no number yet, can be had as; or NO_VALUE. */
 value_id fold_positions(struct builder *w, const struct value_node *v);
+/* Is v a position, below a dimension's size and not negative? Then this is where. */
+bool position_inside(const struct builder *w, value_id v, ex size, ex *at);
 
 /* arms.c. Needs the group expanded, in its own axes: the axis along which its loads are chosen,
  * which is short, or EX_NONE. */
 ex find_arm(const struct builder *w);
+
+/* narrow.c. Breaks value ids. */
+void narrow_integers(struct builder *w);
 
 /* axes.c. choose_axes: indices in the group's own axes become those in the kernel's; sets its kind.
  * each_index: call f on every index of the kernel. */

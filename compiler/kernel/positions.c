@@ -1,12 +1,15 @@
-/* positions.c: sums of positions are positions, and comparing two of them is a condition on where
- * one is, as guards are. Of a causal mask's arithmetic one comparison is left:
+/* positions.c: sums of positions are positions, as are their products with numbers, quotients and
+ * remainders; and comparing two of them is a condition on where one is, as guards are. Of a causal
+ * mask's arithmetic one comparison is left:
  *
  *     v0 = index r, v1 = index x % 1024, v2 = sub(v0, v1), v3 = ge(v2, 1)
  *     v4 = where(v3, 1, 0), v5 = to(v4) : bool
  * ->
  *     v3 = index 1 <= r - x % 1024
  *
- * It needs no 64 bits, may be known, and is a mask of whole vectors on a CPU. */
+ * It needs no 64 bits, may be known, and is a mask of whole vectors on a CPU. And what a position
+ * that is known to be inside of a tensor reads there lies at a place like any other's: rolling, and
+ * repeating elements, look nothing up. */
 #include <math.h>
 
 #include "kernel/builder.h"
@@ -33,8 +36,26 @@ static bool is_number(const struct builder *w, value_id v, bool *zero) {
     return *zero = n == 0, true;
 }
 
+/* Is it, in 32 bits, and for division of what is not negative? */
+static bool fits(const struct exprs *p, ex e, int64_t least) {
+    int64_t lo, hi;
+    ex_range(p, e, &lo, &hi);
+    return lo >= least && hi <= INT32_MAX;
+}
+
+static bool fold_quotient(struct exprs *p, enum op op, ex a, ex b, ex *out) {
+    int64_t by;
+    if (!ex_is_const(p, b, &by) || by <= 0 || !fits(p, a, 0)) return false;
+    return *out = op == OP_REMAINDER ? ex_mod(p, a, b) : ex_div(p, a, b), true;
+}
+
 static bool fold(struct exprs *p, enum op op, ex a, ex b, ex *out) {
     switch (op) {
+    case OP_MUL:
+        if (!ex_is_const(p, a, NULL) && !ex_is_const(p, b, NULL)) return false;
+        return fits(p, *out = ex_mul(p, a, b), INT32_MIN);
+    case OP_FLOOR_DIVIDE:
+    case OP_REMAINDER: return fold_quotient(p, op, a, b, out);
     case OP_ADD: return *out = ex_add(p, a, b), true;
     case OP_SUB: return *out = ex_sub(p, a, b), true;
     case OP_EQ: return *out = ex_compare(p, EX_EQ, a, b), true;
@@ -63,4 +84,11 @@ value_id fold_positions(struct builder *w, const struct value_node *v) {
         return NO_VALUE;
     w->folds = true;
     return x->args[0];
+}
+
+bool position_inside(const struct builder *w, value_id v, ex size, ex *at) {
+    int64_t least, most;
+    ex_range(w->k->ex, size, &least, &most);
+    if (!position(w, v, at) || !fits(w->k->ex, *at, 0)) return false;
+    return ex_range(w->k->ex, *at, &(int64_t){0}, &most), most < least;
 }

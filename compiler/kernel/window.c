@@ -30,6 +30,8 @@ struct finder {
     struct windows *out;
 };
 
+static int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+
 static bool is_along_r(const struct kernel *k, value_id v) {
     return k->values.at[v].mask >> AXIS_R & 1;
 }
@@ -87,9 +89,39 @@ static ex guard_satisfied(const struct kernel *k, const struct layout *y, value_
     return a == EX_NONE || b == EX_NONE ? EX_NONE : ex_and(k->ex, a, b);
 }
 
-/* ---- lanes ----------------------------------------------------------------------------------- */
+/* The first vector, of number q, at which a*r + rest >= 0 holds, or, of a < 0, the first at which
+ * it holds no longer; r = q * vec. */
+static ex turn_of(const struct kernel *k, ex a_r, int vec, bool *rises) {
+    ex c, rest;
+    int64_t a, b;
+    if (!ex_linear(k->ex, a_r, k->axis[AXIS_R], &c, &rest) || !ex_is_const(k->ex, c, &a) ||
+        !ex_is_const(k->ex, rest, &b) || !a)
+        return EX_NONE;
+    *rises = a > 0;
+    a *= vec;
+    int64_t q = a > 0 ? -floor_div(b, a) : floor_div(b, -a) + 1;
+    return ex_const(k->ex, q);
+}
 
-static int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+/* Do guards a and b hold for the same vectors? */
+static bool hold_alike(const struct kernel *k, const struct layout *y, ex a, ex b) {
+    enum ex_kind kind = ex_kind(k->ex, a);
+    bool rises[2];
+    if (a == b) return true;
+    if (kind != ex_kind(k->ex, b)) return false;
+    if (kind == EX_AND)
+        return hold_alike(k, y, ex_lhs(k->ex, a), ex_lhs(k->ex, b)) &&
+               hold_alike(k, y, ex_rhs(k->ex, a), ex_rhs(k->ex, b));
+    if (kind != EX_LE && kind != EX_LT) return false;
+    ex strict = ex_const(k->ex, kind == EX_LT), t[2];
+    for (int i = 0; i < 2; i++) { /* lhs <= rhs, lhs < rhs: rhs - lhs - strict >= 0 */
+        ex e = i ? b : a, difference = ex_sub(k->ex, ex_rhs(k->ex, e), ex_lhs(k->ex, e));
+        t[i] = turn_of(k, ex_sub(k->ex, difference, strict), y->vec, &rises[i]);
+    }
+    return t[0] != EX_NONE && t[0] == t[1] && rises[0] == rises[1];
+}
+
+/* ---- lanes ----------------------------------------------------------------------------------- */
 
 static ex in_first_column(const struct finder *f, ex e) {
     ex r = f->k->axis[AXIS_R];
@@ -285,16 +317,14 @@ static void settle(struct finder *f, struct window_tap *t) {
     const struct value_node *x = &f->k->values.at[t->load];
     const struct window *w = &f->out->all.at[t->window];
     bool guarded = x->guarded && !is_chosen(f, t->load);
-    ex own = !guarded || is_along_r(f->k, x->args[0])
-                 ? EX_NONE
-                 : guard_satisfied(f->k, f->y, x->args[0], 0, 0);
     for (int v = 0; v < f->y->vec; v++) {
         int64_t number = floor_div(t->at[v], w->unit);
         uint32_t i = 0;
         while (w->pieces.at[i].number != number) i++;
         t->place[v] = (int)(i * (unsigned)w->unit) + (int)(t->at[v] - number * w->unit);
         const struct window_piece *p = &w->pieces.at[i];
-        t->masked |= guarded && (p->when.n != 1 || p->when.at[0] != own);
+        ex own = guarded ? guard_satisfied(f->k, f->y, x->args[0], v, v) : EX_NONE;
+        t->masked |= guarded && (p->when.n != 1 || !hold_alike(f->k, f->y, p->when.at[0], own));
     }
 }
 

@@ -145,6 +145,32 @@ static const char *const graphs[] = {
     "[1])\n return %b, %c\n}\n",
     "graph(%x: bf16[2, 48], %y: i64[7]) {\n %u = unsqueeze(%x, 2)\n %e = expand(%u, [2, 48, 3])\n "
     "%v = view(%e, [2, 144])\n %w = view(%v, [4, 72])\n %t = exp(%w)\n return %t\n}\n",
+    /* sampled at places that are known to be inside, or may be negative; the same numbers stored,
+     * summed, and times what needs 64 bits */
+    "graph(%x: f32[3, 5, 24]) {\n %a = arange(0, 48)\n %f = to(%a, f32)\n %h = add(%f, 0.5)\n %m "
+    "= mul(%h, 0.5)\n %s = sub(%m, 0.5)\n %c = clamp(%s, 0, None)\n %l = floor(%c)\n %i = to(%l, "
+    "i64)\n %b = add(%i, 1)\n %j = clamp(%b, None, 23)\n %u = sub(%c, %i)\n %p = index(%x, [%i], "
+    "[2])\n %q = index(%x, [%j], [2])\n %d = sub(%q, %p)\n %e = mul(%d, %u)\n %r = add(%p, %e)\n "
+    "return %r\n}\n",
+    "graph(%x: f32[6, 20]) {\n %a = arange(-8, 8)\n %t = mul(%a, 2)\n %v = index(%x, [%t], [1])\n "
+    "%w = arange(0, 20, 3)\n %y = index(%x, [%w], [1])\n %z = floor_divide(%w, 7)\n %o = index(%y, "
+    "[%z], [1])\n return %v, %o\n}\n",
+    "graph(%x: f32[5, 16], %k: i8[5, 1]) {\n %a = arange(0, 16)\n %f = to(%a, f16)\n %h = mul(%f, "
+    "0.6)\n %i = to(%h, i64)\n %m = mul(%i, 400000000)\n %s = sum(%m)\n %g = index(%x, [%i], "
+    "[1])\n %w = to(%k, i64)\n %n = add(%w, %i)\n %c = clamp(%n, -3, 15)\n %q = remainder(%n, 9)\n "
+    "%d = floor_divide(%n, -4)\n %y = gather(%x, 1, %q)\n return %i, %s, %g, %c, %d, %y\n}\n",
+    "graph(%x: f32[4, 32], %k: i64[4, 6]) {\n %c = clamp(%k, 0, 31)\n %g = gather(%x, 1, %c)\n %m "
+    "= mul(%k, 3000000000)\n %n = minimum(%m, 5)\n %r = relu(%c)\n %s = sub(%r, %n)\n return %g, "
+    "%n, %s\n}\n",
+    /* a pool over channels: rows lie as they are stored. What a pad reads nowhere is 0 already, of
+     * windows whose pieces end where rows do and of others */
+    "graph(%x: bf16[2, 12, 5, 16]) {\n %s = mul(%x, %x)\n %p = permute(%s, [0, 2, 3, 1])\n %q = "
+    "constant_pad_nd(%p, [2, 1], 0)\n %a = avg_pool(%q, [1, 4], [1, 1])\n %r = permute(%a, [0, 3, "
+    "1, "
+    "2])\n %e = add(%r, 1)\n %d = div(%x, %e)\n return %d\n}\n",
+    "graph(%x: f32[3, 4, 9, 16], %y: f32[3, 4, 9, 14]) {\n %p = constant_pad_nd(%x, [3, 3, 1, 1], "
+    "0)\n %a = avg_pool(%p, [3, 7], [1, 1])\n %q = constant_pad_nd(%y, [1, 1], 0)\n %e = mul(%q, "
+    "%q)\n %b = avg_pool(%e, [3], [1])\n return %a, %b\n}\n",
     /* turned in shared memory, a word of several elements at a time */
     "graph(%x: bf16[64, 96], %y: bf16[96, 64]) {\n %p = permute(%y, [1, 0])\n %a = add(%x, %p)\n "
     "return %a\n}\n",

@@ -1,0 +1,242 @@
+/* narrow.c: whole numbers that are known to fit 32 bits have no more, and a subscript that is known
+ * to be inside is not looked at again. Where an image is sampled, as interpolation does:
+ *
+ *     v2 = floor(v1)             0 <= v1 <= 55.3, of a position
+ *     v3 = to(v2) : i64          v3 = to(v2) : i32
+ *     v4 = minimum(v3, 55)   ->  v4 = minimum(v3, 55) : i32
+ *     v5 = subscript v4 of 56    v4
+ *
+ * A GPU takes many times as long for 64 bits. What a value may be follows from what its operands
+ * may be: an interval each, a little wider than arithmetic that rounds can leave it. */
+#include <math.h>
+#include <string.h>
+
+#include "kernel/builder.h"
+
+/* lo <= value <= hi; of numbers that may be nan, or that nothing is known of, -inf and inf. */
+struct range {
+    double lo, hi;
+};
+
+static const struct range ANY = {-INFINITY, INFINITY};
+
+struct narrowing {
+    struct builder *w;
+    const struct value_node *old; /* the values before */
+    struct range *range;          /* of each of these */
+    value_id *now, *narrow;       /* old -> new; in 32 bits, or NO_VALUE */
+};
+
+/* ---- what a value may be --------------------------------------------------------------------- */
+
+static bool is_known(struct range r) { return r.lo > -INFINITY && r.hi < INFINITY; }
+
+static bool is_within(struct range r, double lo, double hi) { return r.lo >= lo && r.hi <= hi; }
+
+/* What is left of r once it was rounded to t. Of the least types numbers end at 240. */
+static struct range rounded(struct range r, enum dtype t) {
+    double part = dtype_bytes(t) == 1 ? 0x1p-3 : dtype_bytes(t) == 2 ? 0x1p-7 : 0x1p-20;
+    double most = dtype_bytes(t) == 1 ? 128 : dtype_bytes(t) == 2 ? 0x1p14 : 0x1p60;
+    if (!is_within(r, -most, most)) return ANY;
+    return (struct range){r.lo - part * fabs(r.lo), r.hi + part * fabs(r.hi)};
+}
+
+/* What numbers of type t are. */
+static struct range of_type(enum dtype t) {
+    switch (t) {
+    case DT_BOOL: return (struct range){0, 1};
+    case DT_U8: return (struct range){0, 255};
+    case DT_I8: return (struct range){-128, 127};
+    case DT_I16: return (struct range){-32768, 32767};
+    case DT_I32: return (struct range){INT32_MIN, INT32_MAX};
+    default: return ANY;
+    }
+}
+
+/* A result of type t that is r, if the type has that. */
+static struct range result(struct range r, enum dtype t) {
+    if (!(r.lo <= r.hi)) return ANY;
+    if (dtype_is_float(t)) return rounded(r, t);
+    struct range all = t == DT_I64 ? (struct range){-0x1p62, 0x1p62} : of_type(t);
+    return is_within(r, all.lo, all.hi) ? r : of_type(t);
+}
+
+static struct range product(struct range a, struct range b) {
+    double p[4] = {a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi};
+    struct range r = {p[0], p[0]};
+    for (int i = 1; i < 4; i++) r.lo = fmin(r.lo, p[i]), r.hi = fmax(r.hi, p[i]);
+    return is_known(a) && is_known(b) ? r : ANY;
+}
+
+/* b is a positive number, of whole ones. */
+static struct range quotient(enum op op, struct range a, struct range b, enum dtype t) {
+    if (dtype_is_float(t) || b.lo != b.hi || b.lo < 1) return ANY;
+    if (op == OP_REMAINDER) return (struct range){0, b.lo - 1};
+    return (struct range){floor(a.lo / b.lo), floor(a.hi / b.lo)};
+}
+
+static struct range range_of_op(enum op op, const struct range *a, enum dtype t) {
+    switch (op) {
+    case OP_ADD: return (struct range){a[0].lo + a[1].lo, a[0].hi + a[1].hi};
+    case OP_SUB: return (struct range){a[0].lo - a[1].hi, a[0].hi - a[1].lo};
+    case OP_MUL: return product(a[0], a[1]);
+    case OP_NEG: return (struct range){-a[0].hi, -a[0].lo};
+    case OP_ABS: return (struct range){fmax(0, fmax(a[0].lo, -a[0].hi)), fmax(-a[0].lo, a[0].hi)};
+    case OP_FLOOR: return (struct range){floor(a[0].lo), floor(a[0].hi)};
+    case OP_CEIL: return (struct range){ceil(a[0].lo), ceil(a[0].hi)};
+    case OP_TRUNC: return (struct range){trunc(a[0].lo), trunc(a[0].hi)};
+    case OP_ROUND: return (struct range){rint(a[0].lo), rint(a[0].hi)};
+    case OP_RELU: return (struct range){fmax(a[0].lo, 0), fmax(a[0].hi, 0)};
+    case OP_MAXIMUM: return (struct range){fmax(a[0].lo, a[1].lo), fmax(a[0].hi, a[1].hi)};
+    case OP_MINIMUM: return (struct range){fmin(a[0].lo, a[1].lo), fmin(a[0].hi, a[1].hi)};
+    case OP_WHERE: return (struct range){fmin(a[1].lo, a[2].lo), fmax(a[1].hi, a[2].hi)};
+    case OP_FLOOR_DIVIDE:
+    case OP_REMAINDER: return quotient(op, a[0], a[1], t);
+    default: return ANY;
+    }
+}
+
+/* Of numbers that may be nan nothing is known: max(nan, 0) is nan. A whole one that may be any is
+ * 55 at most after min(v, 55). */
+static struct range range_of_result(const struct narrowing *p, const struct value_node *x) {
+    struct range a[MAX_VALUE_ARGS];
+    bool whole = !dtype_is_float(x->dtype), chooses = x->op == OP_MAXIMUM || x->op == OP_MINIMUM;
+    for (int i = 0; i < x->n_args; i++) {
+        a[i] = p->range[x->args[i]];
+        if (!whole && i >= (x->op == OP_WHERE) && !is_known(a[i])) return ANY;
+    }
+    struct range r = range_of_op(x->op, a, x->dtype);
+    return whole && chooses ? r : result(r, x->dtype);
+}
+
+static struct range range_of(const struct narrowing *p, const struct value_node *x) {
+    struct range from = x->kind == INST_CAST ? p->range[x->args[0]] : ANY;
+    int64_t lo, hi;
+    switch (x->kind) {
+    case INST_CONST: return isfinite(x->number) ? (struct range){x->number, x->number} : ANY;
+    case INST_INDEX:
+        ex_range(p->w->k->ex, x->index, &lo, &hi);
+        return result((struct range){(double)lo, (double)hi}, x->dtype);
+    case INST_SUBSCRIPT:
+        ex_range(p->w->k->ex, x->index, &lo, &hi);
+        return (struct range){0, fmax(0, (double)hi - 1)};
+    case INST_CAST:
+        if (dtype_is_float(x->dtype)) return is_known(from) ? rounded(from, x->dtype) : ANY;
+        if (!is_known(from)) return of_type(x->dtype);
+        return result((struct range){trunc(from.lo), trunc(from.hi)}, x->dtype);
+    case INST_OP: return x->dtype == DT_BOOL ? of_type(DT_BOOL) : range_of_result(p, x);
+    case INST_LOAD: return of_type(x->dtype);
+    case INST_SCAN:
+    case INST_REDUCE: break;
+    }
+    return ANY;
+}
+
+/* ---- in 32 bits ------------------------------------------------------------------------------ */
+
+static bool stays_right(enum op op) {
+    switch (op) {
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_NEG:
+    case OP_ABS:
+    case OP_RELU:
+    case OP_MAXIMUM:
+    case OP_MINIMUM:
+    case OP_WHERE:
+    case OP_FLOOR_DIVIDE:
+    case OP_REMAINDER: return true;
+    default: return false;
+    }
+}
+
+/* Can old value v, and what it is made of, be had in 32 bits? */
+static bool narrows(const struct narrowing *p, value_id v) {
+    const struct value_node *x = &p->old[v];
+    if (x->kind == INST_CONST || x->kind == INST_INDEX) return true;
+    if (x->kind == INST_CAST) return is_known(p->range[x->args[0]]);
+    if (x->kind != INST_OP || !stays_right(x->op)) return false;
+    for (int a = x->op == OP_WHERE; a < x->n_args; a++)
+        if (p->narrow[x->args[a]] == NO_VALUE) return false;
+    return true;
+}
+
+/* Does x take its operands in 32 bits, if they are there? Whether a place is the same is asked of
+ * both sides. */
+static bool takes_narrow(const struct narrowing *p, const struct value_node *x) {
+    if (x->kind == INST_CAST || x->kind == INST_SUBSCRIPT) return true;
+    if (x->kind != INST_OP || x->n_args != 2 || x->dtype != DT_BOOL) return false;
+    return p->narrow[x->args[0]] != NO_VALUE && p->narrow[x->args[1]] != NO_VALUE;
+}
+
+static struct value_node moved(const struct narrowing *p, struct value_node x, bool narrow) {
+    for (int a = 0; a < x.n_args; a++) {
+        value_id v = x.args[a];
+        x.args[a] = narrow && p->narrow[v] != NO_VALUE ? p->narrow[v] : p->now[v];
+    }
+    return x;
+}
+
+static value_id cast(struct builder *w, enum dtype t, value_id v) {
+    return number(w, (struct value_node){.kind = INST_CAST, .dtype = t, .n_args = 1, .args = {v}});
+}
+
+/* Is subscript x known to be inside? */
+static bool is_inside(const struct narrowing *p, const struct value_node *x) {
+    int64_t least, most;
+    if (x->kind != INST_SUBSCRIPT || p->narrow[x->args[0]] == NO_VALUE) return false;
+    ex_range(p->w->k->ex, x->index, &least, &most);
+    return is_within(p->range[x->args[0]], 0, (double)least - 1);
+}
+
+/* drop_unused takes those of its forms that nobody wants. */
+static void move_value(struct narrowing *p, value_id v) {
+    const struct value_node *x = &p->old[v];
+    bool fits = x->dtype == DT_I64 && is_within(p->range[v], INT32_MIN, INT32_MAX);
+    if (fits && narrows(p, v)) {
+        struct value_node in_32 = moved(p, *x, true);
+        in_32.dtype = DT_I32;
+        p->narrow[v] = number(p->w, in_32);
+        bool plain = x->kind != INST_OP &&
+                     !(x->kind == INST_CAST && dtype_is_float(p->old[x->args[0]].dtype));
+        p->now[v] = plain ? number(p->w, moved(p, *x, false)) : cast(p->w, DT_I64, p->narrow[v]);
+        return;
+    }
+    if (is_inside(p, x)) {
+        p->now[v] = p->narrow[x->args[0]];
+        return;
+    }
+    p->now[v] = number(p->w, moved(p, *x, takes_narrow(p, x)));
+    if (x->dtype == DT_I32) p->narrow[v] = p->now[v];
+    if (fits) p->narrow[v] = cast(p->w, DT_I32, p->now[v]);
+}
+
+/* Only what is made: for numbers and positions alone nothing changes. */
+static bool gains(const struct narrowing *p, uint32_t n) {
+    for (value_id v = 0; v < n; v++) {
+        const struct value_node *x = &p->old[v];
+        bool made = x->kind == INST_CAST || (x->kind == INST_OP && stays_right(x->op));
+        if (made && x->dtype == DT_I64 && is_within(p->range[v], INT32_MIN, INT32_MAX)) return true;
+    }
+    return false;
+}
+
+void narrow_integers(struct builder *w) {
+    struct kernel *k = w->k;
+    uint32_t n = k->values.n;
+    struct narrowing p = {.w = w, .old = k->values.at};
+    p.range = NEW_ARRAY(k->arena, struct range, n);
+    p.now = NEW_ARRAY(k->arena, value_id, n);
+    p.narrow = NEW_ARRAY(k->arena, value_id, n);
+    for (value_id v = 0; v < n; v++) p.range[v] = range_of(&p, &p.old[v]), p.narrow[v] = NO_VALUE;
+    if (!gains(&p, n)) return;
+    memset(&k->values, 0, sizeof k->values);
+    w->numbers = map_new(k->arena);
+    for (value_id v = 0; v < n; v++) move_value(&p, v);
+    for (uint32_t s = 0; s < k->stores.n; s++) k->stores.at[s].value = p.now[k->stores.at[s].value];
+    for (uint32_t i = 0; i < k->subscripts.n; i++)
+        if (k->subscripts.at[i].value != NO_VALUE)
+            k->subscripts.at[i].value = p.now[k->subscripts.at[i].value];
+    drop_unused(w);
+}
