@@ -41,7 +41,7 @@ struct bench_point {
     int point;           /* of the sweep */
     struct arena *arena; /* ends with the point */
     struct diag *d;
-    double started_ms;
+    double started_ms, searching_since_ms;
 
     struct stages stages;
     struct ws_captured *captured;

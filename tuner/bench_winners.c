@@ -110,7 +110,7 @@ enum ws_status bench_look_up(struct bench_point *b) {
 
 /* Each kernel gets a share of what is left of the budget by the time that its roofline asks for. */
 static double share_of_budget(const struct bench_point *b, int kernel) {
-    double left = b->run->line.budget_s * 1e3 - (clock_ms() - b->started_ms);
+    double left = b->run->line.budget_s * 1e3 - (clock_ms() - b->searching_since_ms);
     double mine = 0, all = 0;
     if (isinf(left)) return INFINITY;
     for (int k = kernel; k < b->fused_program->n_kernels; k++) {
@@ -188,6 +188,7 @@ enum ws_status bench_tune_kernels(struct bench_point *b) {
     struct cost before = spent(b);
     if (begin_all(b) != WS_OK || testbed_open(&b->bed, &b->data, &b->dflt, b->arena, b->d) != WS_OK)
         return b->d->status;
+    b->searching_since_ms = clock_ms(); /* what has taken long before is no search */
     for (int k = 0; k < n && b->d->status == WS_OK && !interrupted(); k++) {
         if (b->tunes[k].winner) continue;
         int trials = b->tunes[k].n_trials;

@@ -52,7 +52,7 @@ struct given {
     OPTION(FLAG, "--compare-searches", compare_searches, "", BENCH,                                \
            "try all configs, then say what every strategy would have found: DIR/searches.csv")     \
     OPTION(TEXT, "--budget", budget, "SECONDS|Nt", BENCH,                                          \
-           "stop searching after so many seconds, or after N trials a kernel")                     \
+           "stop searching after so many seconds of it, or N trials a kernel")                     \
     OPTION(TEXT, "--samples-max", samples_max, "N", BENCH, "most samples a variant; default 100")  \
     OPTION(FLAG, "--in-process", in_process, "", BENCH | RUN,                                      \
            "run kernels in this very process: for debuggers and sanitizers")                       \

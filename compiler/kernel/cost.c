@@ -149,13 +149,33 @@ static double looks(const struct kernel *k, const struct layout *y) {
     return 1 + (LOOK_BACK_GROUP + groups) / 2;
 }
 
+/* By how much e grows from one column to the next, almost everywhere: where a long row ends, and
+ * the next begins elsewhere, is left out. -1 if that is not known. */
+static int64_t steps_inside(const struct kernel *k, ex e, ex axis) {
+    enum { LONG = 32 };
+    int64_t n, right = 0;
+    if (e == axis) return 1;
+    if (!ex_uses(k->ex, e, axis)) return 0;
+    enum ex_kind kind = ex_kind(k->ex, e);
+    if (kind != EX_ADD && kind != EX_MUL && kind != EX_DIV && kind != EX_MOD) return -1;
+    ex b = ex_rhs(k->ex, e);
+    int64_t left = steps_inside(k, ex_lhs(k->ex, e), axis);
+    if (left < 0) return -1;
+    if (kind == EX_ADD) return (right = steps_inside(k, b, axis)) < 0 ? -1 : left + right;
+    if (!ex_is_const(k->ex, b, &n)) return -1;
+    if (kind == EX_MUL) return n < 0 ? -1 : left * n;
+    if (n < LONG * left) return -1;
+    return kind == EX_MOD ? left : 0;
+}
+
 /* The steps of a load along an axis; what runs backwards has neighbours as well. */
 static int64_t steps_along(const struct kernel *k, const struct value_node *v, enum axis x) {
     int64_t known = load_stride(k, v, x);
     ex step, rest;
     if (known >= 0 || v->n_args || !k->axis[x]) return known;
     bool linear = ex_linear(k->ex, v->index, k->axis[x], &step, &rest);
-    return linear && step == ex_const(k->ex, -1) ? 1 : known;
+    if (linear && step == ex_const(k->ex, -1)) return 1;
+    return steps_inside(k, v->index, k->axis[x]);
 }
 
 double cost_traffic(const struct kernel *k, const struct layout *y, int64_t blocks) {

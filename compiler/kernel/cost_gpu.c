@@ -37,10 +37,11 @@ static bool needs_no_l1(const struct kernel *k, const struct layout *y) {
  * the speed: of f32 sums on an H200, 67 MB took 24 us for 27, and 1 GB 261 us for 248. Beside
  * stores they gain nothing. */
 static double skip_us(const struct kernel *k, const struct layout *y, double bytes_us) {
-    const double SLOWER = 0.085, STAYS = 0.48;
+    const double SLOWER = 0.085, STAYS = 0.48, TORN = 0.9; /* a line is asked for several times */
     double l2 = (double)k->limits->l2_bytes, read = k->bytes_read;
     if (!y->skip_l1 && !y->leave_l2) return 0;
     bool gains = only_reads(k, y) && read > 0 && (!y->skip_l1 || needs_no_l1(k, y));
+    if (!gains && y->skip_l1 && !needs_no_l1(k, y)) return TORN * bytes_us;
     if (!gains) return y->skip_l1 ? 0.01 * bytes_us : 0;
     double part = read < l2 ? read / l2 : 1, dirty_us = l2 / read * bytes_us * part * part;
     return SLOWER * bytes_us - STAYS * dirty_us;
