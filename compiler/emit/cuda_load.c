@@ -211,7 +211,8 @@ static void put_load(struct emitter *w, value_id v) {
         line(w, "#pragma unroll");
         open_brace(w, "for (int v = 0; v < %d; v++)", w->y->vec);
         line(w, "const k_idx %s_ = %s;", moving, moving);
-        line(w, "const k_idx %s = %s_ + v;", moving, moving);
+        line(w, "const k_idx %s = %s;", moving,
+             element_place(w, arena_printf(w->arena, "%s_", moving)));
     }
     if (x->n_args) {
         if (!loads_by_row(w, x)) line(w, "const int e = 0;"); /* the same for all rows */

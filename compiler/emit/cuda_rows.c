@@ -28,6 +28,10 @@ bool columns_exact(const struct emitter *w) {
     return n % w->y->br == 0;
 }
 
+const char *element_place(struct emitter *w, const char *first) {
+    return arena_printf(w->arena, w->y->cut ? "k_clamp(%s + v, nr - 1)" : "%s + v", first);
+}
+
 /* Declare x for row e (and vector element v, if rows run inward). Rows beyond the end repeat the
  * last one: they compute, and do not store. */
 void put_x(struct emitter *w, bool element) {

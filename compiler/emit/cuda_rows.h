@@ -7,6 +7,9 @@
 /* cuda_rows.c */
 bool rows_exact(const struct emitter *w); /* no row of a block lies beyond the last */
 bool columns_exact(const struct emitter *w);
+/* Where element v of a vector is, which begins at `first`: "r0 + v". Of a row's last vector some
+ * are behind it (cut): they are where the row's last is. */
+const char *element_place(struct emitter *w, const char *first);
 const char *row_is_real(struct emitter *w);
 struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads);
 void put_row_values(struct emitter *w, const value_id *list, uint32_t n);

@@ -33,12 +33,14 @@ static void put_result(struct emitter *w, uint32_t s, const char *value) {
 
 /* In it: into the vector, or to memory. */
 void put_element_stores(struct emitter *w, const struct phase *f, bool exact) {
+    const char *when = exact ? "" : "if (real) ";
+    if (w->y->cut) when = exact ? "if (r0 + v < nr) " : "if (real && r0 + v < nr) ";
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
         if (vector_store(w, st))
             put_result(w, f->stores.at[i], ref(w, st->value));
         else
-            put_store1(w, st, exact ? "" : "if (real) ");
+            put_store1(w, st, when);
     }
 }
 

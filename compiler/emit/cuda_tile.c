@@ -124,7 +124,8 @@ static void put_vector(struct emitter *w, const struct phase *f, bool exact) {
     const char *moving = y->rows_inner ? "x" : "r";
     line(w, "const k_idx %s0 = %s;", moving, moving);
     open_unrolled(w, "v", y->vec);
-    line(w, "const k_idx %s = %s0 + v;", moving, moving);
+    line(w, "const k_idx %s = %s;", moving,
+         element_place(w, arena_printf(w->arena, "%s0", moving)));
     w->subscript = y->rows_inner ? "[e][v]" : "[e]";
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];

@@ -83,7 +83,8 @@ struct interleaved layout_interleaved(const struct kernel *k, const struct layou
     ex index = k->stores.at[store].index, c, rest;
     struct interleaved all = {0, 0, store};
     int64_t least = 0, greatest = 0, apart;
-    if (!k->unrolled || k->kind != KERNEL_POINTWISE || y->peel || k->limits->kind != DEVICE_CUDA)
+    if (!k->unrolled || k->kind != KERNEL_POINTWISE || y->peel || y->cut ||
+        k->limits->kind != DEVICE_CUDA)
         return alone;
     for (uint32_t i = 0; i < k->stores.n; i++) {
         if (k->stores.at[i].buffer != k->stores.at[store].buffer) continue;

@@ -106,12 +106,16 @@ static bool may_overlap(const struct kernel *k, int vec) {
     return k->kind == KERNEL_REDUCE && k->rows_inner && lo >= vec;
 }
 
-/* Rows that the vector does not divide are peeled where that leaves anything to go by vectors. */
-static const char *check_vector(const struct kernel *k, struct layout *y, struct arena *a) {
+/* Rows that the vector does not divide are peeled where that leaves anything to go by vectors; of
+ * loads that share vectors, which begin anywhere, the last is cut off if half of it is used. */
+static const char *check_vector(const struct kernel *k, bool window, struct layout *y,
+                                struct arena *a) {
     enum axis along = y->rows_inner ? AXIS_X : AXIS_R;
     if (y->vec == 1 || ex_divides(k->ex, y->vec, k->bound[along])) return NULL;
     y->ragged = y->shift && !y->hits && may_overlap(k, y->vec);
-    if (y->ragged) return NULL;
+    y->cut =
+        window && k->kind == KERNEL_POINTWISE && !y->shift && 2 * kernel_size(k, AXIS_R) >= y->vec;
+    if (y->ragged || y->cut) return NULL;
     bool can_peel = !y->rows_inner && k->kind != KERNEL_SCAN && !k->columns;
     if (can_peel && kernel_size(k, AXIS_R) >= y->vec) y->start = kernel_row_start(k, y->vec);
     y->peel = y->start != EX_NONE;
@@ -244,7 +248,7 @@ static const char *check_window(const struct kernel *k, bool window, struct layo
                                 struct arena *a) {
     if (!window) return NULL;
     if (k->kind != KERNEL_POINTWISE || k->limits->kind == DEVICE_CPU || y->peel || y->turn)
-        return "window=1 needs a pointwise kernel on a GPU, with whole vectors and turn=0";
+        return "window=1 needs a pointwise kernel on a GPU, with turn=0 and shift=0";
     y->windows = windows_find(k, y, a);
     return y->windows ? NULL : "window=1, but no loads share vectors";
 }
@@ -623,7 +627,7 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     if (dot) return matmul_layout(k, c, y, a);
     if (!is_power_of_two(y->vec) || y->vec > (gpu ? 16 : 256))
         return arena_printf(a, "vec=%d", y->vec);
-    bad = gpu ? check_vector(k, y, a) : NULL;
+    bad = gpu ? check_vector(k, c->knob[KNOB_window], y, a) : NULL;
     if (!bad) bad = check_shift(k, y);
     if (!bad) bad = gpu ? gpu_layout(k, c, y, a) : cpu_layout(k, c, y, a);
     y->in_words = !bad && y->last_block && !y->rows_inner && has_words(k, y);

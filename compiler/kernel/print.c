@@ -212,7 +212,9 @@ void block_print(struct buf *b, const struct block *p) {
                    y->one_read ? ", row kept in registers"
                    : y->kept   ? ", row kept in shared memory"
                                : "",
-                   y->peel ? ", heads and tails of rows apart" : "");
+                   y->peel  ? ", heads and tails of rows apart"
+                   : y->cut ? ", the last of a row cut off"
+                            : "");
     }
     for (uint32_t i = 0; y->windows && i < y->windows->all.n; i++) put_window(b, k, y, i);
     put_values(b, k, p->before.at, p->before.n, 0);

@@ -10,6 +10,9 @@
  * Neighbours need not be one step apart, if how far they are apart is known: upsampling reads r //
  * 2, and four elements serve eight; a flip reads them backwards; a pixel shuffle two runs of four.
  *
+ * Where a row's last vector ends behind it (cut), its elements there are of no use, and what is
+ * read for them alone is not read.
+ *
  * A piece is read where the guard of any element in it holds. Guards are inequalities: over a run
  * of elements each is asked at the end where it holds first. An element whose guard fails in a
  * piece that is read is made 0 by hand. */
@@ -269,6 +272,17 @@ static void add_condition(struct finder *f, struct window_piece *p, ex when) {
     vec_push(f->arena, &p->when, when);
 }
 
+/* Where the piece in which elements `run` and on of load x lie is read for elements first to last
+ * of these. */
+static ex wanted_at(const struct finder *f, const struct value_node *x, int run, int first,
+                    int last) {
+    struct exprs *p = f->k->ex;
+    ex when = x->guarded ? guard_satisfied(f->k, f->y, x->args[0], first, last) : ex_const(p, 1);
+    if (!f->y->cut || !run) return when;
+    ex column = ex_add(p, f->k->axis[AXIS_R], ex_const(p, run));
+    return ex_and(p, when, ex_compare(p, EX_LT, column, f->k->bound[AXIS_R]));
+}
+
 static void add_tap(struct finder *f, value_id v, const int64_t *lane) {
     const struct value_node *x = &f->k->values.at[v];
     int64_t at;
@@ -282,9 +296,7 @@ static void add_tap(struct finder *f, value_id v, const int64_t *lane) {
         int64_t number = floor_div(tap.at[i], w->unit);
         int last = i;
         while (last + 1 < f->y->vec && floor_div(tap.at[last + 1], w->unit) == number) last++;
-        ex when =
-            x->guarded ? guard_satisfied(f->k, f->y, x->args[0], i, last) : ex_const(f->k->ex, 1);
-        add_condition(f, piece_at(f, w, number), when);
+        add_condition(f, piece_at(f, w, number), wanted_at(f, x, i, i, last));
         i = last + 1;
     }
 }
@@ -317,14 +329,15 @@ static void settle(struct finder *f, struct window_tap *t) {
     const struct value_node *x = &f->k->values.at[t->load];
     const struct window *w = &f->out->all.at[t->window];
     bool guarded = x->guarded && !is_chosen(f, t->load);
-    for (int v = 0; v < f->y->vec; v++) {
+    for (int v = 0, run = 0; v < f->y->vec; v++) {
         int64_t number = floor_div(t->at[v], w->unit);
         uint32_t i = 0;
         while (w->pieces.at[i].number != number) i++;
+        if (v && floor_div(t->at[v - 1], w->unit) != number) run = v;
         t->place[v] = (int)(i * (unsigned)w->unit) + (int)(t->at[v] - number * w->unit);
         const struct window_piece *p = &w->pieces.at[i];
-        ex own = guarded ? guard_satisfied(f->k, f->y, x->args[0], v, v) : EX_NONE;
-        t->masked |= guarded && (p->when.n != 1 || !hold_alike(f->k, f->y, p->when.at[0], own));
+        t->masked |= guarded && (p->when.n != 1 || !hold_alike(f->k, f->y, p->when.at[0],
+                                                               wanted_at(f, x, run, v, v)));
     }
 }
 

@@ -171,6 +171,17 @@ static const char *const graphs[] = {
     "graph(%x: f32[3, 4, 9, 16], %y: f32[3, 4, 9, 14]) {\n %p = constant_pad_nd(%x, [3, 3, 1, 1], "
     "0)\n %a = avg_pool(%p, [3, 7], [1, 1])\n %q = constant_pad_nd(%y, [1, 1], 0)\n %e = mul(%q, "
     "%q)\n %b = avg_pool(%e, [3], [1])\n return %a, %b\n}\n",
+    /* rows whose last vector of shared loads is cut off */
+    "graph(%x: f32[2, 3, 8, 16]) {\n %m = max_pool(%x, [4], [1], [1])\n %r = relu(%m)\n return "
+    "%r\n}\n",
+    "graph(%x: bf16[3, 5, 32], %b: bf16[5, 1]) {\n %a = avg_pool(%x, [3], [1], [0], False, True, "
+    "None, 1)\n %s = add(%a, %b)\n return %s\n}\n",
+    "graph(%x: f32[2, 4, 9, 24]) {\n %a = avg_pool(%x, [3], [2])\n %m = max_pool(%x, [2, 5], [1, "
+    "1])\n return %a, %m\n}\n",
+    "graph(%x: f16[4, 48], %y: f16[4, 93]) {\n %e = repeat_interleave(%x, 2, 1)\n %s = slice(%e, "
+    "1, 0, 93)\n %a = add(%s, %y)\n return %a\n}\n",
+    "graph(%x: f32[3, 4, 6, 16], %w: f32[4, 1, 3, 3], %b: f32[4]) {\n %c = convolution(%x, %w, %b, "
+    "[1, 1], [1, 0], [1, 1], False, [0, 0], 4)\n %r = relu(%c)\n return %r\n}\n",
     /* turned in shared memory, a word of several elements at a time */
     "graph(%x: bf16[64, 96], %y: bf16[96, 64]) {\n %p = permute(%y, [1, 0])\n %a = add(%x, %p)\n "
     "return %a\n}\n",
