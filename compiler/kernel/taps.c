@@ -27,12 +27,16 @@ static int64_t step_along(const struct kernel *k, ex e, ex a) {
     return ex_linear(k->ex, e, a, &c, &rest) && ex_is_const(k->ex, c, &v) ? v : 0;
 }
 
-/* Of this load, windows of neighbours overlap along (x, r), or they touch and are too short to be
- * read by vectors. */
+/* Of this load, windows along (x, r) overlap, of neighbours or, dilated, of others; or they touch
+ * and are too short to be read by vectors. */
 static bool is_window(const struct kernel *k, const struct value_node *load, ex x, ex r) {
-    int64_t across = step_along(k, load->index, x), inside = step_along(k, load->index, r), n;
-    if (inside < 1 || across < inside || !ex_is_const(k->ex, ex_symbol(k->ex, r)->bound, &n))
+    int64_t across = step_along(k, load->index, x), inside = step_along(k, load->index, r), n, nx;
+    if (inside < 1 || across < 1 || !ex_is_const(k->ex, ex_symbol(k->ex, r)->bound, &n) ||
+        !ex_is_const(k->ex, ex_symbol(k->ex, x)->bound, &nx))
         return false;
+    for (int64_t i = 1; across < inside && i < n; i++) /* the i-th element is another's first */
+        if (inside * i % across == 0 && inside * i / across < nx) return true;
+    if (across < inside) return false;
     bool touch = across == inside * n && inside == 1;
     return across < inside * n || (touch && n * dtype_bytes(load->dtype) < WHOLE_BYTES);
 }

@@ -182,6 +182,10 @@ static const char *const graphs[] = {
     "1, 0, 93)\n %a = add(%s, %y)\n return %a\n}\n",
     "graph(%x: f32[3, 4, 6, 16], %w: f32[4, 1, 3, 3], %b: f32[4]) {\n %c = convolution(%x, %w, %b, "
     "[1, 1], [1, 0], [1, 1], False, [0, 0], 4)\n %r = relu(%c)\n return %r\n}\n",
+    /* dilated windows, which overlap others than their neighbours */
+    "graph(%x: f32[3, 4, 32]) {\n %m = max_pool(%x, [8], [1], [4], [3], False, 1)\n %r = neg(%m)\n "
+    "return %r\n}\n",
+    "graph(%x: bf16[2, 3, 20, 24]) {\n %m = max_pool(%x, [3], [2], [1], [3])\n return %m\n}\n",
     /* turned in shared memory, a word of several elements at a time */
     "graph(%x: bf16[64, 96], %y: bf16[96, 64]) {\n %p = permute(%y, [1, 0])\n %a = add(%x, %p)\n "
     "return %a\n}\n",
