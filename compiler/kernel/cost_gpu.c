@@ -273,7 +273,7 @@ static int element_words(const struct kernel *k, const struct layout *y, int wor
 static double waits_us(const struct kernel *k, const struct layout *y, double waves,
                        int64_t resident) {
     double others = (double)resident; /* of a pointwise kernel no warp waits for another */
-    if (k->kind == KERNEL_POINTWISE) others *= fmax(1, y->threads / 64.0);
+    if (k->kind == KERNEL_POINTWISE && waves > 1) others *= fmax(1, y->threads / 64.0);
     double us = waves * 1.6 / (others * others);
     if (y->cluster > 1 && y->rows_inner) us += waves * k->levels;
     int rounds = kernel_online_squares(k, y->online) ? k->levels : layout_phase(y, k->levels);

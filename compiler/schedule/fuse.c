@@ -229,24 +229,50 @@ static ex bound_to(const struct merge *m, ex guest) {
     return EX_NONE;
 }
 
-static bool taken(const struct merge *m, ex host) {
+static bool taken(struct fuser *f, const struct merge *m, ex host) {
     for (int k = 0; k < m->n; k++)
-        if (m->to[k] == host) return true;
+        if (ex_uses(f->l->ex, m->to[k], host)) return true;
     return false;
 }
 
-/* Bind guest axis g to host axis h if both are axes of equal size and in compatible roles. */
-void try_bind(struct fuser *f, struct merge *m, ex g, ex h) {
+/* May guest axis g and host axis h be bound: both axes of equal size and in compatible roles? */
+static bool may_bind(struct fuser *f, const struct merge *m, ex g, ex h) {
     const struct group *G = group_at(f, m->guest), *H = group_at(f, m->host);
     bool g_reduces, h_reduces;
-    if (!is_axis(G, g, &g_reduces) || !is_axis(H, h, &h_reduces)) return;
-    if (bound_of(f, g) != bound_of(f, h) || bound_to(m, g) || taken(m, h)) return;
-    if (m->across && g_reduces == h_reduces) return;
+    if (!is_axis(G, g, &g_reduces) || !is_axis(H, h, &h_reduces)) return false;
+    if (bound_of(f, g) != bound_of(f, h) || bound_to(m, g) || taken(f, m, h)) return false;
+    if (m->across && g_reduces == h_reduces) return false;
     if (!m->across && G->n_r && g_reduces != h_reduces)
-        return;                         /* a reducing guest keeps its roles */
-    if (H->matmul && h_reduces) return; /* an epilogue has no depth */
+        return false;                /* a reducing guest keeps its roles */
+    return !H->matmul || !h_reduces; /* an epilogue has no depth */
+}
+
+static void bind(struct merge *m, ex g, ex h) {
     m->from[m->n] = g;
     m->to[m->n++] = h;
+}
+
+void try_bind(struct fuser *f, struct merge *m, ex g, ex h) {
+    if (may_bind(f, m, g, h)) bind(m, g, h);
+}
+
+/* The axis of which e is the position from the end; else EX_NONE. */
+static ex from_end(struct fuser *f, ex e) {
+    struct exprs *p = f->l->ex;
+    ex axes[2], c, rest;
+    if (ex_symbols(p, e, axes, 2) < 1 || !ex_symbol(p, axes[0])->bound) return EX_NONE;
+    bool falls = ex_linear(p, e, axes[0], &c, &rest) && c == ex_const(p, -1);
+    return falls && rest == ex_sub(p, bound_of(f, axes[0]), ex_const(p, 1)) ? axes[0] : EX_NONE;
+}
+
+/* Where one of them has from the end what the other has from the beginning: a flip of what was
+ * reduced or scanned is stored backwards. */
+static void try_bind_backwards(struct fuser *f, struct merge *m, ex g, ex h) {
+    ex back = from_end(f, g), ahead = h;
+    if (back == EX_NONE) back = g, ahead = from_end(f, h);
+    if (ahead == EX_NONE || !may_bind(f, m, back, ahead)) return;
+    ex last = ex_sub(f->l->ex, bound_of(f, ahead), ex_const(f->l->ex, 1));
+    bind(m, back, ex_sub(f->l->ex, last, ahead));
 }
 
 /* The index with which a member touches buffer b, in group axes: the first store or load found. */
@@ -272,14 +298,15 @@ bool touch(struct fuser *f, uint32_t g, buffer_id b, uint32_t nth, ex *index) {
     return false;
 }
 
-static void bind_by_accesses(struct fuser *f, struct merge *m) {
+typedef void bind_function(struct fuser *, struct merge *, ex g, ex h);
+
+static void bind_by_accesses(struct fuser *f, struct merge *m, bind_function *try) {
     ex hi[WS_MAX_RANK], gi[WS_MAX_RANK];
     for (uint32_t x = 0; x < f->touched[m->host].list.n; x++) {
         buffer_id b = f->touched[m->host].list.at[x];
         for (uint32_t i = 0; i < 4 && touch(f, m->host, b, i, hi); i++)
             for (uint32_t j = 0; j < 4 && touch(f, m->guest, b, j, gi); j++)
-                for (int k = 0; k < f->l->buffers.at[b].meta.rank; k++)
-                    try_bind(f, m, gi[k], hi[k]);
+                for (int k = 0; k < f->l->buffers.at[b].meta.rank; k++) try(f, m, gi[k], hi[k]);
     }
 }
 
@@ -296,7 +323,11 @@ static void bind_by_order(struct fuser *f, struct merge *m) {
 void bind_axes(struct fuser *f, struct merge *m) {
     m->n = 0;
     if (m->by_places) bind_by_places(f, m);
-    bind_by_accesses(f, m);
+    bind_by_accesses(f, m, try_bind);
+    /* on a CPU what is stored backwards would keep all of it from vectors */
+    bool backwards = f->limits->kind == DEVICE_CUDA && group_at(f, m->host)->n_r &&
+                     !group_at(f, m->guest)->n_r && !f->eager;
+    if (backwards) bind_by_accesses(f, m, try_bind_backwards);
     bind_by_order(f, m);
 }
 
@@ -409,9 +440,9 @@ static const char *covers(struct fuser *f, const struct merge *m) {
     const struct group *G = group_at(f, m->guest), *H = group_at(f, m->host);
     if (m->n < G->n_x + G->n_r) return "iteration spaces differ";
     for (int k = 0; k < H->n_x; k++)
-        if (!taken(m, H->x[k])) return "iteration spaces differ: not every row is covered";
+        if (!taken(f, m, H->x[k])) return "iteration spaces differ: not every row is covered";
     int r = 0;
-    for (int k = 0; k < H->n_r; k++) r += taken(m, H->r[k]);
+    for (int k = 0; k < H->n_r; k++) r += taken(f, m, H->r[k]);
     if (r != 0 && r != H->n_r)
         return "iteration spaces differ: some reduced axes are covered, some not";
     return NULL;

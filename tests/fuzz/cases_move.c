@@ -186,6 +186,11 @@ static const char *const graphs[] = {
     "graph(%x: f32[3, 4, 32]) {\n %m = max_pool(%x, [8], [1], [4], [3], False, 1)\n %r = neg(%m)\n "
     "return %r\n}\n",
     "graph(%x: bf16[2, 3, 20, 24]) {\n %m = max_pool(%x, [3], [2], [1], [3])\n return %m\n}\n",
+    /* stored from the end */
+    "graph(%x: f32[5, 70]) {\n %f = flip(%x, [1])\n %c = cumsum(%f, 1)\n %r = flip(%c, [1])\n %d = "
+    "cumsum(%x, 0)\n %e = flip(%d, [0])\n return %r, %e\n}\n",
+    "graph(%x: bf16[6, 96]) {\n %s = softmax(%x, 1)\n %r = flip(%s, [0, 1])\n %m = amax(%x, 0)\n "
+    "%f = flip(%m, [0])\n return %r, %f\n}\n",
     /* turned in shared memory, a word of several elements at a time */
     "graph(%x: bf16[64, 96], %y: bf16[96, 64]) {\n %p = permute(%y, [1, 0])\n %a = add(%x, %p)\n "
     "return %a\n}\n",

@@ -97,6 +97,32 @@ static void test_inlining(void **state) {
     CHECK(cases);
 }
 
+/* What is turned round is stored from its end, on a GPU; a CPU's vectors go forwards. */
+static void test_backwards(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[8, 40]) {\n %f = flip(%x, [1])\n %c = cumsum(%f, 1)\n %r = flip(%c, [1])\n"
+         " return %r\n}\n",
+         1,
+         {NULL}},
+        {"graph(%x: f32[8, 40]) {\n %m = amax(%x, 1)\n %r = flip(%m, [0])\n %y = add(%r, 1)\n"
+         " return %y\n}\n",
+         1,
+         {NULL}},
+    };
+    static const struct fusion apart[] = {
+        {"graph(%x: f32[8, 40]) {\n %c = cumsum(%x, 1)\n %r = flip(%c, [1])\n %y = add(%r, %c)\n"
+         " return %y\n}\n",
+         2, /* an element and the one at the other end */
+         {NULL}},
+    };
+    struct device_limits cpu = test_cpu();
+    CHECK(cases);
+    CHECK(apart);
+    struct fusion on_cpu = cases[1];
+    on_cpu.kernels = 2;
+    check_all(&on_cpu, 1, &cpu, false);
+}
+
 static void test_epilogue(void **state) {
     static const struct fusion cases[] = {
         {"graph(%x: f32[8, 6], %w: f32[6, 4], %b: f32[4]) {\n %m = mm(%x, %w)\n %a = add(%m, %b)\n "
@@ -789,6 +815,7 @@ int main(void) {
         cmocka_unit_test(test_producer_and_reader),
         cmocka_unit_test(test_shared_input),
         cmocka_unit_test(test_inlining),
+        cmocka_unit_test(test_backwards),
         cmocka_unit_test(test_epilogue),
         cmocka_unit_test(test_residual),
         cmocka_unit_test(test_largest_saving_first),
