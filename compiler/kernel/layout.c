@@ -253,10 +253,15 @@ static const char *check_window(const struct kernel *k, bool window, struct layo
     return y->windows ? NULL : "window=1, but no loads share vectors";
 }
 
+/* By all points, and of a buffer that has an element for each, or for two. */
 bool kernel_loads_once(const struct kernel *k, value_id load) {
     int64_t rows = 1;
+    const struct value_node *v = &k->values.at[load];
     bool one_row = ex_is_const(k->ex, k->bound[AXIS_X], &rows) && rows == 1;
-    return (k->values.at[load].mask | (one_row ? MASK_X : 0)) == (MASK_X | MASK_R);
+    double points = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R);
+    bool enough = 2.0 * (double)buffer_bytes(k->schedule->loops, v->buffer) >=
+                  points * dtype_bytes(k->schedule->loops->buffers.at[v->buffer].meta.dtype);
+    return enough && (v->mask | (one_row ? MASK_X : 0)) == (MASK_X | MASK_R);
 }
 
 /* Loads that share vectors take no such hints. */
