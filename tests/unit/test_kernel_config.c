@@ -181,7 +181,7 @@ static void test_refusals_gpu(void **state) {
         {shifted, "x=1 r=64 warps=1 vec=2 window=1", NULL},
         {shifted, "x=1 r=64 warps=1 vec=2 window=2", "window is 0 or 1"},
         {row_sum, "x=1 r=1024 warps=8 vec=4 window=1",
-         "window=1 needs a pointwise kernel on a GPU, with whole vectors and turn=0"},
+         "window=1 needs a pointwise kernel on a GPU, with turn=0 and shift=0"},
         {transposed, "x=32 r=32 warps=4 vec=1 window=1", "window=1, but no loads share vectors"},
         {softmax, "x=1 r=512 warps=4 vec=4 keep=1 cluster=2", NULL},
         {softmax, "x=1 r=512 warps=4 vec=4 cluster=3", "cluster=3; sm_90a has 1 to 8"},
