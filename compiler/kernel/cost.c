@@ -168,14 +168,18 @@ static int64_t steps_inside(const struct kernel *k, ex e, ex axis) {
     return kind == EX_MOD ? left : 0;
 }
 
-/* The steps of a load along an axis; what runs backwards has neighbours as well. */
-static int64_t steps_along(const struct kernel *k, const struct value_node *v, enum axis x) {
-    int64_t known = load_stride(k, v, x);
+/* The steps of an index along an axis; what runs backwards has neighbours as well. */
+static int64_t index_steps(const struct kernel *k, ex index, enum axis x) {
+    int64_t known = index_local_stride(k, index, x);
     ex step, rest;
-    if (known >= 0 || v->n_args || !k->axis[x]) return known;
-    bool linear = ex_linear(k->ex, v->index, k->axis[x], &step, &rest);
+    if (known >= 0 || !k->axis[x]) return known;
+    bool linear = ex_linear(k->ex, index, k->axis[x], &step, &rest);
     if (linear && step == ex_const(k->ex, -1)) return 1;
-    return steps_inside(k, v->index, k->axis[x]);
+    return steps_inside(k, index, k->axis[x]);
+}
+
+static int64_t load_steps(const struct kernel *k, const struct value_node *v, enum axis x) {
+    return v->n_args ? load_stride(k, v, x) : index_steps(k, v->index, x);
 }
 
 double cost_traffic(const struct kernel *k, const struct layout *y, int64_t blocks) {
@@ -186,7 +190,7 @@ double cost_traffic(const struct kernel *k, const struct layout *y, int64_t bloc
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind != INST_LOAD || !(v->mask & MASK_R) || layout_tap(y, i)) continue;
-        total += (waste(k, y, steps_along(k, v, inner), steps_along(k, v, outer), v->buffer,
+        total += (waste(k, y, load_steps(k, v, inner), load_steps(k, v, outer), v->buffer,
                         layout_turns(k, y, i)) -
                   1) *
                  (double)buffer_bytes(k->schedule->loops, v->buffer) * again;
@@ -194,8 +198,8 @@ double cost_traffic(const struct kernel *k, const struct layout *y, int64_t bloc
     for (uint32_t i = 0; i < k->stores.n; i++) {
         const struct store_node *st = &k->stores.at[i];
         if (st->mask & MASK_R && !layout_store_is_vector(k, y, st))
-            total += (waste(k, y, index_local_stride(k, st->index, inner),
-                            index_local_stride(k, st->index, outer), st->buffer, false) -
+            total += (waste(k, y, index_steps(k, st->index, inner),
+                            index_steps(k, st->index, outer), st->buffer, false) -
                       1) *
                      (double)buffer_bytes(k->schedule->loops, st->buffer);
     }

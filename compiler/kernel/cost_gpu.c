@@ -25,9 +25,9 @@ static bool only_reads(const struct kernel *k, const struct layout *y) {
 static bool needs_no_l1(const struct kernel *k, const struct layout *y) {
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
-        if (v->kind == INST_LOAD && v->mask & MASK_R && !layout_load_is_vector(k, y, v) &&
-            !layout_load_is_uniform(k, y, v))
-            return false;
+        if (v->kind != INST_LOAD || !(v->mask & MASK_R)) continue;
+        if (v->n_args > v->guarded) return false; /* who knows what others look up */
+        if (!layout_load_is_vector(k, y, v) && !layout_load_is_uniform(k, y, v)) return false;
     }
     return true;
 }
@@ -357,13 +357,21 @@ static double row_overhead(const struct kernel *k, const struct layout *y) {
     return (y->vec >= 8 ? 0.02 : 0) + (y->threads > 128 ? 0.015 : 0);
 }
 
+/* Neighbours read the same lines: those of a block find them in L1, and a thread with more than one
+ * vector has the others wait. */
+static double shared_overhead(const struct layout *y) {
+    if (!y->windows) return 0;
+    return (y->threads < 128 ? 0.04 * log2(128.0 / y->threads) : 0) +
+           (y->ur * y->ex > 1 ? 0.08 : 0);
+}
+
 /* What a config takes more than one that is as good as can be. */
 static double overhead(const struct kernel *k, const struct layout *y, int registers) {
     double barriers = y->t1 > 32 ? 0.3 * k->levels : 0.05 * k->levels;
     bool scans = scans_columns(k, y);
     return 1 + 0.02 * barriers + 0.04 / y->vec + (registers > 128 ? 0.1 : 0) +
            (scans && registers > 80 ? 0.05 : 0) + /* some compilers spill a few */
-           row_overhead(k, y) + (y->threads > 512 ? 0.05 : 0) +
+           row_overhead(k, y) + shared_overhead(y) + (y->threads > 512 ? 0.05 : 0) +
            (y->grid_r && y->ur * y->ex > 4 ? 0.03 : 0) +
            (y->t1 > 32 && y->t0 > 1 && !scans ? 0.02 * y->t0 : 0); /* rows wait for each other */
 }
