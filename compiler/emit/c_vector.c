@@ -68,13 +68,15 @@ static const char *sign_of(enum op op) {
     }
 }
 
+static bool is_number(enum dtype t) { return t == DT_I64 || t == DT_I32; }
+
 /* Is column `counted` of the two operands compared with an integer that is the same for all? */
 static bool compares_columns(struct emitter *w, const struct value_node *x, int *counted) {
     if (x->n_args != 2 || !sign_of(x->op)) return false;
     for (*counted = 0; *counted < 2; ++*counted)
         if (form_of(w, x->args[*counted]) == FORM_NUMBER &&
             form_of(w, x->args[!*counted]) == FORM_UNIFORM &&
-            at(w, x->args[!*counted])->dtype == DT_I64)
+            is_number(at(w, x->args[!*counted])->dtype))
             return true;
     return false;
 }
@@ -139,7 +141,7 @@ static bool is_mask(struct emitter *w, ex e) {
 static enum form form_of_index(struct emitter *w, const struct value_node *x) {
     if (x->n_args || w->k->wide_index) return FORM_NONE;
     if (x->dtype == DT_BOOL) return is_mask(w, x->index) ? FORM_MASK : FORM_NONE;
-    bool counts = x->dtype == DT_I64 && !w->y->rows_inner;
+    bool counts = is_number(x->dtype) && !w->y->rows_inner;
     return counts && index_stride(w->k, x->index, AXIS_R) == 1 ? FORM_NUMBER : FORM_NONE;
 }
 
@@ -278,8 +280,9 @@ static const char *load_text_at(struct emitter *w, const struct value_node *x, b
 
 /* The lane whose column is that number, or one beside them, compared with all. */
 static const char *column_mask_text(struct emitter *w, const struct value_node *x, int counted) {
-    const char *lane = arena_printf(w->arena, "k_near(%s - (%s))", number_ref(w, x->args[!counted]),
-                                    ex_text(w, at(w, x->args[counted])->index));
+    const char *lane =
+        arena_printf(w->arena, "k_near((long long)%s - (%s))", number_ref(w, x->args[!counted]),
+                     ex_text(w, at(w, x->args[counted])->index));
     return counted ? arena_printf(w->arena, "(%s %s k_lanes())", lane, sign_of(x->op))
                    : arena_printf(w->arena, "(k_lanes() %s %s)", sign_of(x->op), lane);
 }

@@ -209,6 +209,9 @@ static const char *const graphs[] = {
     "%i)\n %c = gt(%i, %n)\n %d = logical_and(%a, %b)\n %f = where(%d, %x, 1.5)\n %h = where(%c, "
     "%f, "
     "%x)\n %m = amax(%h, [1])\n return %m, %h\n}\n",
+    "graph(%x: f32[5, 64], %k: u8[5, 1], %j: i32[5, 1]) {\n %n = arange(0, 64)\n %w = to(%k, "
+    "i64)\n %l = lt(%n, %w)\n %a = where(%l, %x, 2.5)\n %i = arange(0, 64, dtype=i32)\n %g = "
+    "ge(%j, %i)\n %b = where(%g, %a, 0.5)\n return %b\n}\n",
     /* a part in the middle of what is computed is replaced: once, twice, along two dimensions */
     "graph(%x: f32[6, 24], %y: f32[2, 24], %z: f32[6, 5]) {\n %e = exp(%x)\n %h = slice(%e, 0, 0, "
     "2)\n %t = slice(%e, 0, 4, 6)\n %c = cat([%h, %y, %t], 0)\n %i = slice(%c, 1, 0, 7)\n %u = "
