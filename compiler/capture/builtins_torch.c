@@ -78,9 +78,12 @@ NATIVE(requires_grad_) {
 }
 
 static const struct native tensor_properties[] = {
-    {"shape(self)", torch_shape},     {"dtype(self)", torch_tensor_dtype},
-    {"ndim(self)", torch_ndim},       {"requires_grad(self)", torch_requires_grad},
-    {"is_leaf(self)", torch_is_leaf}, {"is_sparse(self)", torch_false_},
+    {"shape(self)", torch_shape},      {"dtype(self)", torch_tensor_dtype},
+    {"ndim(self)", torch_ndim},        {"requires_grad(self)", torch_requires_grad},
+    {"is_leaf(self)", torch_is_leaf},  {"is_sparse(self)", torch_false_},
+    {"is_xpu(self)", torch_false_},    {"is_mps(self)", torch_false_},
+    {"is_xla(self)", torch_false_},    {"is_mkldnn(self)", torch_false_},
+    {"is_nested(self)", torch_false_}, {"is_quantized(self)", torch_false_},
 };
 static const struct native tensor_methods[] = {
     {"size(self, dim?)", torch_size},

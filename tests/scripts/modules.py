@@ -143,3 +143,31 @@ class Offset(nn.Module):
         return x + self.by
 spread = nn.DataParallel(Offset())
 print(spread(torch.ones(2)), list(spread.state_dict()), isinstance(spread.module, Offset), spread)
+class Packed(nn.Module):  # loads what was saved with a weight for each of three
+    def __init__(self):
+        super().__init__()
+        self.wqkv = nn.Linear(2, 6, bias=False)
+        self._register_load_state_dict_pre_hook(self.pack)
+        self.register_load_state_dict_pre_hook(lambda module, state, prefix, *rest: print(type(module).__name__, prefix, list(state)))
+    def pack(self, state_dict, prefix, *args):
+        if prefix + 'wq.weight' in state_dict:
+            state_dict[prefix + 'wqkv.weight'] = torch.cat([state_dict.pop(prefix + f'w{c}.weight') for c in 'qkv'])
+packed = nn.Sequential(Packed(), nn.Linear(2, 1, bias=False))
+given = {f'0.w{c}.weight': torch.full((2, 2), float(i)) for i, c in enumerate('qkv')}
+given['1.weight'] = torch.ones(1, 2)
+handle = packed.register_load_state_dict_post_hook(lambda module, keys: keys.missing_keys.clear())
+print(packed.load_state_dict(given), list(given), packed[0].wqkv.weight.sum().item())
+del given['1.weight']
+print(packed.load_state_dict(given))
+handle.remove()
+try:
+    packed.load_state_dict(given)
+except RuntimeError as e:
+    print(e)
+packed[0].register_state_dict_pre_hook(lambda module, prefix, keep_vars: print('before', prefix, keep_vars))
+packed[0]._register_state_dict_hook(lambda module, state, prefix, meta: {'lost': 1})
+packed[0].register_state_dict_post_hook(lambda module, state, prefix, meta: state.update({prefix + 'version': 2}))
+packed._register_state_dict_hook(lambda module, state, prefix, meta: {'model.' + k: v for k, v in state.items()})
+print(list(packed.state_dict()))
+t = torch.ones(2)
+print(t.is_cpu, t.is_cuda, t.is_xpu, t.is_mps, t.is_xla, t.is_mkldnn, t.is_nested, t.is_quantized, t.is_sparse)

@@ -135,6 +135,25 @@ class Module:
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
         return _RemovableHandle(self._hooks()['_forward_pre_hooks'], (hook, with_kwargs))
 
+    def _keep_hook(self, kind, *hook):
+        return _RemovableHandle(self.__dict__.setdefault(kind, {}), hook)
+
+    def _register_load_state_dict_pre_hook(self, hook, with_module=False):
+        return self._keep_hook('_load_state_dict_pre_hooks', hook, with_module)
+
+    def register_load_state_dict_pre_hook(self, hook):
+        return self._keep_hook('_load_state_dict_pre_hooks', hook, True)
+
+    def register_load_state_dict_post_hook(self, hook):
+        return self._keep_hook('_load_state_dict_post_hooks', hook)
+
+    def register_state_dict_pre_hook(self, hook):
+        return self._keep_hook('_state_dict_pre_hooks', hook)
+
+    def _register_state_dict_hook(self, hook):
+        return self._keep_hook('_state_dict_hooks', hook)
+    register_state_dict_post_hook = _register_state_dict_hook
+
     def register_full_backward_hook(self, hook, prepend=False):
         refuse('hooks of the gradients of modules are not supported; Tensor.register_hook is')
     register_full_backward_pre_hook = register_backward_hook = register_full_backward_hook
@@ -240,14 +259,45 @@ class Module:
             found += [entry for entry in module._named(is_buffer, path, False) if entry[0] not in transient]
         return dict(found)
 
+    def _modules_with(self, hooks, prefix=''):
+        """Modules that have hooks of a kind, each with the prefix of its names in a state_dict."""
+        return [(module, prefix + path + '.' if path else prefix, list(module.__dict__[hooks].values()))
+                for path, module in self._all_modules('') if hooks in module.__dict__]
+
     def state_dict(self, *, prefix='', keep_vars=False):
-        return {prefix + name: v if keep_vars else v.detach() for name, v in self._named_state().items()}
+        for module, start, hooks in self._modules_with('_state_dict_pre_hooks', prefix):
+            for hook, in hooks:
+                hook(module, start, keep_vars)
+        found = {prefix + name: v if keep_vars else v.detach() for name, v in self._named_state().items()}
+        for module, start, hooks in reversed(self._modules_with('_state_dict_hooks', prefix)):
+            made = found
+            for hook, in hooks:
+                changed = hook(module, made, start, {})
+                made = made if changed is None else changed
+            if module is self:  # of what a child's hook returns PyTorch makes nothing
+                found = made
+        return found
+
+    def _changed_by_hooks(self, state_dict, strict, missing, unexpected, wrong):
+        """What hooks before loading make of a state_dict: each sees, and may rename, the names of its module alone."""
+        state_dict = dict(state_dict)
+        for module, start, hooks in self._modules_with('_load_state_dict_pre_hooks'):
+            part = {name: v for name, v in state_dict.items() if name.startswith(start)}
+            others = {name: v for name, v in state_dict.items() if not name.startswith(start)}
+            for hook, with_module in hooks:
+                hook(*((module,) if with_module else ()), part, start, {}, strict, missing, unexpected, wrong)
+            state_dict = {**others, **part}
+        return state_dict
 
     def load_state_dict(self, state_dict, strict=True, assign=False):
+        missing, unexpected, wrong = [], [], []
+        state_dict = self._changed_by_hooks(state_dict, strict, missing, unexpected, wrong)
         own = self._named_state()
-        missing = [name for name in own if name not in state_dict and not name.endswith('num_batches_tracked')]
-        found = _IncompatibleKeys(missing, [name for name in state_dict if name not in own])
-        wrong = []
+        missing += [name for name in own if name not in state_dict and not name.endswith('num_batches_tracked')]
+        found = _IncompatibleKeys(missing, unexpected + [name for name in state_dict if name not in own])
+        for module, _, hooks in reversed(self._modules_with('_load_state_dict_post_hooks')):
+            for hook, in hooks:
+                hook(module, found)
         for what, names in (('Missing', found.missing_keys), ('Unexpected', found.unexpected_keys)):
             if strict and names:
                 wrong.append(what + ' key(s) in state_dict: ' + ', '.join([f'"{name}"' for name in names]) + '. ')
