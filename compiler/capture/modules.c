@@ -16,6 +16,7 @@ static const struct {
     {"torch.nn.functional", "F.", NULL},
     {"torch.nn._conv", NULL, NULL},
     {"torch._conv", NULL, NULL},
+    {"torch._complex", NULL, NULL},
     {"torch.nn._sequence", NULL, NULL},
     {"torch.nn._functional", NULL, NULL},
     {"torch.nn.init", NULL, NULL},

@@ -51,6 +51,7 @@
     FILE(itertools, "itertools.py")                                                                \
     FILE(collections, "collections.py")                                                            \
     FILE(contextlib, "contextlib.py")                                                              \
+    FILE(torch_complex, "torch_complex.py")                                                        \
     FILE(torch_linalg, "torch_linalg.py")                                                          \
     FILE(torch_special, "torch_special.py")                                                        \
     FILE(copy, "copy.py")                                                                          \
@@ -83,6 +84,7 @@ const char *prelude_text(const char *module) {
         {"torch.nn._functional", ws_prelude_torch_nn_functional_more},
         {"torch.nn._conv", ws_prelude_torch_nn_conv},
         {"torch._conv", ws_prelude_torch_conv},
+        {"torch._complex", ws_prelude_torch_complex},
         {"torch.nn.init", ws_prelude_torch_nn_init},
         {"torch.nn.parameter", "from _warpsmith import Parameter\n"},
         {"torch.nn.attention", "from torch.backends import sdp_kernel as sdpa_kernel\n"

@@ -4,13 +4,15 @@ from _warpsmith import (op, refuse, graph_break, is_parameter, computes, from_da
                         register, has_cuda, on_cuda, stream, print_options, call as _call)
 from torch._tensor import squeeze, unbind, split, chunk, var, std, max, min, norm, softmax, log_softmax
 from torch._tensor import cummax, cummin, logcumsumexp
-from torch._tensor import sort, argsort, topk, kthvalue, median, quantile, conj
+from torch._tensor import sort, argsort, topk, kthvalue, median, quantile
 from torch._tensor import div, divide, round, aminmax, fliplr, flipud, rot90, diff, trace, diag_embed, cross, kron
 from torch._tensor import tensordot, inner, matrix_power, nansum, nanmean, tensor_split, hsplit, vsplit, ravel, adjoint
 from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, masked_select, msort, mode, argwhere, nonzero, diagonal
 from torch._tensor import unique, unique_consecutive, repeat_interleave, inverse, det, logdet, slogdet
 from torch._tensor import erfinv, lgamma
-from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, dist, renorm, is_complex
+from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, dist, renorm
+from torch._complex import complex, polar, view_as_complex, view_as_real, is_complex, conj, resolve_conj, conj_physical
+from torch._complex import imag, angle
 from torch._conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from torch._tensor import dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli, multinomial
 from torch._tensor import allclose, equal, isclose, positive, signbit, isposinf, isneginf, split_with_sizes, bincount
@@ -383,7 +385,7 @@ def norm_except_dim(v, pow=2, dim=0):
 
 
 def real(input):
-    return input
+    return input.real
 
 
 def cartesian_prod(*tensors):

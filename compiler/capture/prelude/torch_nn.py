@@ -92,7 +92,8 @@ class Module:
     def register_buffer(self, name, tensor, persistent=True):
         if not persistent:
             self.__dict__.setdefault('_transient', set()).add(name)
-        setattr(self, name, None if tensor is None else buffer(tensor))
+        parts = torch.is_complex(tensor)
+        setattr(self, name, None if tensor is None else tensor._each(buffer) if parts else buffer(tensor))
 
     def register_parameter(self, name, param):
         setattr(self, name, param)

@@ -1,0 +1,43 @@
+"""Rotations by complex numbers, as models of language write them."""
+import torch, torch.nn as nn
+
+def precompute(dim, end, theta=10000.0):
+    freqs = 1.0 / (theta ** (torch.arange(0, dim, 2)[: (dim // 2)].float() / dim))
+    return torch.polar(torch.ones(end, dim // 2), torch.outer(torch.arange(end).float(), freqs))
+
+def rotate(xq, xk, freqs):
+    q = torch.view_as_complex(xq.float().reshape(*xq.shape[:-1], -1, 2))
+    k = torch.view_as_complex(xk.float().reshape(*xk.shape[:-1], -1, 2))
+    freqs = freqs.view(*[d if i in (1, q.ndim - 1) else 1 for i, d in enumerate(q.shape)])
+    return torch.view_as_real(q * freqs).flatten(3).type_as(xq), torch.view_as_real(k * freqs).flatten(3).type_as(xk)
+
+class Attention(nn.Module):
+    def __init__(self, dim, heads, length):
+        super().__init__()
+        self.heads, self.wq, self.wk = heads, nn.Linear(dim, dim, bias=False), nn.Linear(dim, dim, bias=False)
+        self.register_buffer('freqs_cis', precompute(dim // heads, length), persistent=False)
+        with torch.no_grad():
+            for i, p in enumerate(self.parameters()):
+                p.copy_((torch.arange(float(p.numel())) * (1 + i)).sin().view(p.shape) / 3)
+    def forward(self, x, start=0):
+        b, t, _ = x.shape
+        q, k = [w(x).view(b, t, self.heads, -1) for w in (self.wq, self.wk)]
+        q, k = rotate(q, k, self.freqs_cis[start:start + t])
+        return torch.einsum('bqhd,bkhd->bhqk', q, k).softmax(-1)
+
+model = Attention(16, 2, 12)
+x = torch.linspace(-1, 1, 2 * 5 * 16).view(2, 5, 16).requires_grad_()
+for f in (model, torch.compile(model)):
+    for start in (0, 3):
+        y = f(x, start)
+        g, = torch.autograd.grad(y.square().sum(), x)
+        print([f'{v:.3f}' for v in y[1, 1, 4].tolist() + [g.abs().sum().item()]])
+
+z = torch.complex(torch.tensor([3., -1., 0.]), torch.tensor([4., 2., -2.]))
+w = torch.polar(torch.tensor([1., 2., 3.]), torch.tensor([0.5, -1., 2.]))
+def show(*values):
+    print([[f'{a:.4f}' for a in torch.view_as_real(v.resolve_conj()).flatten().tolist()] for v in values])
+show(z * w, z / w, z + w, z - w, -z, 2 * z, 1 + z, 1 - z, z / 2, z + 1, z - torch.ones(3), torch.ones(3) * z)
+show(z.conj(), torch.conj(z), z[1:], z.unsqueeze(0), z.expand(2, 3), z.sum())
+print([f'{v:.4f}' for v in z.abs().tolist() + z.angle().tolist() + torch.real(z).tolist() + torch.imag(z).tolist()])
+print(z.shape, z.ndim, z.numel(), len(z), torch.is_complex(z), z.is_complex(), torch.is_complex(x), x.is_complex())
