@@ -296,12 +296,6 @@ class Module:
         own = self._named_state()
         missing += [name for name in own if name not in state_dict and not name.endswith('num_batches_tracked')]
         found = _IncompatibleKeys(missing, unexpected + [name for name in state_dict if name not in own])
-        for module, _, hooks in reversed(self._modules_with('_load_state_dict_post_hooks')):
-            for hook, in hooks:
-                hook(module, found)
-        for what, names in (('Missing', found.missing_keys), ('Unexpected', found.unexpected_keys)):
-            if strict and names:
-                wrong.append(what + ' key(s) in state_dict: ' + ', '.join([f'"{name}"' for name in names]) + '. ')
         before = set_grad_mode(False)
         for name in own:
             if name in state_dict and state_dict[name].shape != own[name].shape:
@@ -310,6 +304,12 @@ class Module:
             elif name in state_dict:
                 own[name].copy_(state_dict[name])
         set_grad_mode(before)
+        for module, _, hooks in reversed(self._modules_with('_load_state_dict_post_hooks')):
+            for hook, in hooks:  # they see what was loaded, and may say that a key is not missing
+                hook(module, found)
+        for what, names in (('Unexpected', found.unexpected_keys), ('Missing', found.missing_keys)):
+            if strict and names:
+                wrong.insert(0, what + ' key(s) in state_dict: ' + ', '.join([f'"{name}"' for name in names]) + '. ')
         if wrong:
             raise RuntimeError(f'Error(s) in loading state_dict for {type(self).__name__}:\n\t' + '\n\t'.join(wrong))
         return found
