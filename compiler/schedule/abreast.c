@@ -12,10 +12,14 @@ enum { LAUNCH_BYTES = 8 << 20 }; /* of both, what a device moves in the time of 
 
 static int64_t bytes_moved(struct fuser *f, uint32_t a, uint32_t b) {
     int64_t bytes = 0;
-    for (buffer_id x = 0; x < f->l->buffers.n; x++)
-        if (group_reads(f, a, x) || group_reads(f, b, x) || group_writes(f, a, x) ||
-            group_writes(f, b, x))
+    for (int side = 0; side < 2; side++) {
+        const struct touched *t = &f->touched[side ? b : a];
+        for (uint32_t i = 0; i < t->list.n; i++) {
+            buffer_id x = t->list.at[i];
+            if (side && (group_reads(f, a, x) || group_writes(f, a, x))) continue; /* counted */
             bytes += buffer_bytes(f->l, x);
+        }
+    }
     return bytes;
 }
 
@@ -32,8 +36,10 @@ static bool independent(struct fuser *f, uint32_t a, uint32_t b) {
     return !depends(f, a, b) && !depends(f, b, a) && !third_between(f, a, b);
 }
 
+/* A pair that was refused stays so: groups grow. */
 bool find_abreast(struct fuser *f, struct merge *m) {
-    for (uint32_t a = 0; a < f->s->groups.n; a++)
+    for (uint32_t a = f->abreast; a < f->s->groups.n; a++) {
+        f->abreast = a;
         for (uint32_t b = a + 1; f->alive[a] && b < f->s->groups.n; b++) {
             const struct group *A = group_at(f, a), *B = group_at(f, b);
             if (!f->alive[b] || !same_shape(f, A, B) || bytes_moved(f, a, b) > LAUNCH_BYTES ||
@@ -44,5 +50,6 @@ bool find_abreast(struct fuser *f, struct merge *m) {
             memcpy(m->to, A->x, sizeof A->x);
             return true;
         }
+    }
     return false;
 }

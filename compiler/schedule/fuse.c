@@ -64,9 +64,23 @@ struct access {
 
 /* ---- accesses -------------------------------------------------------------------------------- */
 
-bool group_reads(struct fuser *f, uint32_t g, buffer_id b) {
-    return f->reads[(size_t)g * f->l->buffers.n + b];
+static bool has_bit(const uint64_t *set, uint32_t i) { return set[i / 64] >> i % 64 & 1; }
+static void set_bit(uint64_t *set, uint32_t i) { set[i / 64] |= UINT64_C(1) << i % 64; }
+static void clear_bit(uint64_t *set, uint32_t i) { set[i / 64] &= ~(UINT64_C(1) << i % 64); }
+
+static void add_bits(uint64_t *to, const uint64_t *from, size_t words) {
+    for (size_t k = 0; k < words; k++) to[k] |= from[k];
 }
+
+static uint64_t *reads_of(const struct fuser *f, uint32_t g) {
+    return &f->reads[g * f->n_buffer_words];
+}
+static uint64_t *needs_of(const struct fuser *f, uint32_t g) { return &f->needs[g * f->n_words]; }
+static uint64_t *follows_of(const struct fuser *f, uint32_t g) {
+    return &f->follows[g * f->n_words];
+}
+
+bool group_reads(struct fuser *f, uint32_t g, buffer_id b) { return has_bit(reads_of(f, g), b); }
 
 bool group_writes(struct fuser *f, uint32_t g, buffer_id b) {
     return f->s->writer[b] != NO_NEST && f->s->group_of[f->s->writer[b]] == g;
@@ -101,22 +115,17 @@ static int64_t bytes_saved(struct fuser *f, uint32_t a, uint32_t b) {
 /* ---- dependencies ---------------------------------------------------------------------------- */
 
 bool depends(struct fuser *f, uint32_t reader, uint32_t writer) { /* directly */
-    return f->needs[(size_t)reader * f->n + writer];
+    return has_bit(needs_of(f, reader), writer);
 }
 
 static bool comes_behind(const struct fuser *f, uint32_t reader, uint32_t writer) {
-    return f->follows[reader * f->n_words + writer / 64] >> writer % 64 & 1;
+    return has_bit(follows_of(f, reader), writer);
 }
 
 /* The reader comes behind the writer and all that this comes behind. */
 static void follow(struct fuser *f, uint32_t reader, uint32_t writer) {
-    uint64_t *to = &f->follows[reader * f->n_words], *from = &f->follows[writer * f->n_words];
-    for (size_t k = 0; k < f->n_words; k++) to[k] |= from[k];
-    to[writer / 64] |= UINT64_C(1) << writer % 64;
-}
-
-static void forget(struct fuser *f, uint32_t reader, uint32_t writer) {
-    f->follows[reader * f->n_words + writer / 64] &= ~(UINT64_C(1) << writer % 64);
+    add_bits(follows_of(f, reader), follows_of(f, writer), f->n_words);
+    set_bit(follows_of(f, reader), writer);
 }
 
 /* What group g reads and whom it needs, while every nest is still a group of its own. */
@@ -126,9 +135,9 @@ static void find_accesses(struct fuser *f, uint32_t g) {
         if (n->insts.at[i].kind != INST_LOAD) continue;
         buffer_id b = n->insts.at[i].buffer;
         if (!group_reads(f, g, b)) vec_push(f->s->arena, &f->touched[g].list, b);
-        f->reads[(size_t)g * f->l->buffers.n + b] = true;
+        set_bit(reads_of(f, g), b);
         if (f->s->writer[b] == NO_NEST) continue;
-        f->needs[(size_t)g * f->n + f->s->writer[b]] = true;
+        set_bit(needs_of(f, g), f->s->writer[b]);
         follow(f, g, f->s->writer[b]);
     }
 }
@@ -169,7 +178,6 @@ static void find_partners(struct fuser *f, uint32_t g) {
 
 /* The guest's accesses become the host's, which writes all that is written by now. */
 static void join_accesses(struct fuser *f, uint32_t host, uint32_t guest) {
-    size_t buffers = f->l->buffers.n, h = host, g = guest, n = f->n;
     struct touched all = {0};
     const struct touched *H = &f->touched[host], *G = &f->touched[guest];
     for (uint32_t i = 0, j = 0; i < H->list.n || j < G->list.n;) { /* both are in order: merge */
@@ -182,28 +190,30 @@ static void join_accesses(struct fuser *f, uint32_t host, uint32_t guest) {
         else
             j++;
         vec_push(f->s->arena, &all.list, b);
-        f->reads[h * buffers + b] |= f->reads[g * buffers + b];
     }
     f->touched[host] = all;
-    for (size_t k = 0; k < n; k++) {
-        f->needs[h * n + k] |= f->needs[g * n + k];
-        f->needs[k * n + h] |= f->needs[k * n + g];
-    }
-    f->needs[h * n + h] = false;
+    add_bits(reads_of(f, host), reads_of(f, guest), f->n_buffer_words);
+    add_bits(needs_of(f, host), needs_of(f, guest), f->n_words);
     follow(f, host, guest);
-    forget(f, host, host);
-    forget(f, host, guest);
-    for (uint32_t k = 0; k < n; k++)
-        if (comes_behind(f, k, host) || comes_behind(f, k, guest)) follow(f, k, host);
+    clear_bit(follows_of(f, host), host), clear_bit(follows_of(f, host), guest);
+    for (uint32_t k = 0; k < f->n; k++) {
+        if (depends(f, k, guest)) set_bit(needs_of(f, k), host);
+        /* who came behind both has what both come behind */
+        if (comes_behind(f, k, host) != comes_behind(f, k, guest)) follow(f, k, host);
+    }
+    clear_bit(needs_of(f, host), host);
     f->partners[host].list.n = 0;
     find_partners(f, host);
 }
 
 /* Does the reader need the writer by way of a third group? */
 static bool third_on_the_way(const struct fuser *f, uint32_t reader, uint32_t writer) {
-    for (uint32_t k = 0; k < f->n; k++)
-        if (f->needs[(size_t)reader * f->n + k] && f->alive[k] && comes_behind(f, k, writer))
-            return true;
+    const uint64_t *needs = needs_of(f, reader);
+    for (size_t w = 0; w < f->n_words; w++)
+        for (uint64_t left = needs[w]; left; left &= left - 1) {
+            uint32_t k = (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(left);
+            if (f->alive[k] && comes_behind(f, k, writer)) return true;
+        }
     return false;
 }
 
@@ -793,10 +803,11 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
         f.dims[d] = ex_index(l->ex, arena_printf(a, "$d%d", d), ex_const(l->ex, INT32_MAX));
     f.n = l->nests.n;
     f.alive = NEW_ARRAY(a, bool, f.n);
-    f.reads = NEW_ARRAY(a, bool, (size_t)f.n * l->buffers.n);
-    f.touched = NEW_ARRAY(a, struct touched, f.n);
-    f.needs = NEW_ARRAY(a, bool, (size_t)f.n *f.n);
     f.n_words = (f.n + 63) / 64;
+    f.n_buffer_words = (l->buffers.n + 63) / 64;
+    f.reads = NEW_ARRAY(a, uint64_t, f.n * f.n_buffer_words);
+    f.touched = NEW_ARRAY(a, struct touched, f.n);
+    f.needs = NEW_ARRAY(a, uint64_t, f.n * f.n_words);
     f.follows = NEW_ARRAY(a, uint64_t, f.n * f.n_words);
     f.touchers = NEW_ARRAY(a, struct touchers, l->buffers.n);
     f.partners = NEW_ARRAY(a, struct partners, f.n);

@@ -30,13 +30,14 @@ struct fuser {
     bool eager;
     uint32_t n;                /* groups at the start; merged ones die */
     bool *alive;               /* per group */
-    bool *reads;               /* [group][buffer] */
+    uint64_t *reads;           /* [group][n_buffer_words] of bits, of each buffer */
     struct touched *touched;   /* per group: what it reads or writes, each once */
     struct touchers *touchers; /* per buffer */
     struct partners *partners; /* per group */
-    bool *needs;               /* [group][group]: the first reads what the second writes */
-    uint64_t *follows; /* [group][n_words] of bits, of each group: it does, or by way of others */
-    size_t n_words;
+    uint64_t *needs;   /* [group][n_words] of bits, of each group: the first reads what it writes */
+    uint64_t *follows; /* the same, or by way of others */
+    size_t n_words, n_buffer_words;
+    uint32_t abreast;         /* no group before it goes beside another (abreast.c) */
     struct map seen;          /* log lines already written */
     ex dims[2 * WS_MAX_RANK]; /* for those of whoever reads, and reduces (copies.c) */
     struct map halves;        /* of an axis and a size: the two that it splits into (split.c) */
