@@ -101,10 +101,17 @@ static bool is_zero_elsewhere(const struct builder *w, value_id guard, value_id 
     return (x->kind == INST_CAST || square) && is_zero_elsewhere(w, guard, x->args[0]);
 }
 
-/* Of where(guard, v, 0), v is enough. */
-static bool chooses_itself(const struct builder *w, value_id guard, value_id v, value_id other) {
+/* What a choice is, where that is known: of where(guard, v, 0), v is enough if it is 0 elsewhere.
+ * NO_VALUE if it is not known, or x is no choice. */
+static value_id chosen(struct builder *w, const struct inst *x, const value_id *of) {
+    int64_t holds;
+    if (x->kind != INST_OP || x->op != OP_WHERE) return NO_VALUE;
+    value_id guard = of[x->args[0]], v = of[x->args[1]], other = of[x->args[2]];
+    if (is_known(w, guard, &holds)) return holds ? v : other;
     const struct value_node *zero = &w->k->values.at[other];
-    return zero->kind == INST_CONST && zero->number == 0 && is_zero_elsewhere(w, guard, v);
+    if (zero->kind != INST_CONST || zero->number != 0 || !is_zero_elsewhere(w, guard, v))
+        return NO_VALUE;
+    return w->folds = true, v;
 }
 
 /* A nest of this group, to be read at `index` where `guard` holds. Its reduce axes are those of the
@@ -187,16 +194,7 @@ value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, co
         for (int d = 0; d < x->n_index && x->kind != INST_SUBSCRIPT; d++)
             index[d] = ex_subst(w->k->ex, x->index[d], from, to, count);
         int64_t holds;
-        if (x->kind == INST_OP && x->op == OP_WHERE && is_known(w, of[x->args[0]], &holds)) {
-            of[i] = of[x->args[holds ? 1 : 2]];
-            continue;
-        }
-        if (x->kind == INST_OP && x->op == OP_WHERE &&
-            chooses_itself(w, of[x->args[0]], of[x->args[1]], of[x->args[2]])) {
-            of[i] = of[x->args[1]];
-            w->folds = true;
-            continue;
-        }
+        if ((of[i] = chosen(w, x, of)) != NO_VALUE) continue;
         if (x->kind == INST_LOAD) {
             value_id own = x->guarded ? of[x->args[0]] : NO_GUARD;
             if (own != NO_GUARD && is_known(w, own, &holds) && holds) own = NO_GUARD;

@@ -63,12 +63,22 @@ struct merge {
 static inline struct group *group_at(struct fuser *f, uint32_t g) { return &f->s->groups.at[g]; }
 static inline struct nest *nest_at(struct fuser *f, uint32_t n) { return &f->l->nests.at[n]; }
 
+/* accesses.c. find_all_accesses: while every nest is still a group of its own, whose writers are
+ * known. bytes_saved: if a and b were one. join_accesses: the guest's become the host's, which
+ * writes all that is written by now. */
+void find_all_accesses(struct fuser *f);
+bool group_reads(struct fuser *f, uint32_t g, buffer_id b);
+bool group_writes(struct fuser *f, uint32_t g, buffer_id b);
+/* b leaves the pair {g, h}: it is an output or another group reads it. */
+bool escapes(struct fuser *f, buffer_id b, uint32_t g, uint32_t h);
+bool depends(struct fuser *f, uint32_t reader, uint32_t writer); /* directly */
+bool third_between(struct fuser *f, uint32_t a, uint32_t b);     /* a path through another group */
+int64_t bytes_saved(struct fuser *f, uint32_t a, uint32_t b);
+void join_accesses(struct fuser *f, uint32_t host, uint32_t guest);
+
 /* fuse.c */
 struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits, bool eager,
                             struct arena *a); /* as they are */
-bool group_reads(struct fuser *f, uint32_t g, buffer_id b);
-bool group_writes(struct fuser *f, uint32_t g, buffer_id b);
-bool depends(struct fuser *f, uint32_t reader, uint32_t writer); /* directly */
 /* The index with which a member touches buffer b, in group axes: the nth store or load found.
  */
 bool touch(struct fuser *f, uint32_t g, buffer_id b, uint32_t nth, ex *index);
@@ -83,7 +93,6 @@ bool meet_in(struct fuser *f, const struct merge *m,
              buffer_id b); /* both touch it at the same place, as far as one can see */
 bool they_meet(struct fuser *f, const struct merge *m); /* in any buffer */
 
-bool third_between(struct fuser *f, uint32_t a, uint32_t b);  /* a path through another group */
 const char *too_big(struct fuser *f, uint32_t a, uint32_t b); /* why a kernel cannot hold both */
 
 /* abreast.c: two small kernels of one shape that have nothing to do with each other, if any. */
