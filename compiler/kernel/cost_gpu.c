@@ -295,12 +295,16 @@ static double look_back_us(const struct kernel *k, const struct layout *y, doubl
     return START + waves * (group + TRIPS * (double)(int64_t)(groups / 2 / at_once)) / 2;
 }
 
-/* Blocks that go down columns tile by tile have nothing under way while they scan one. */
+/* Blocks that go down columns tile by tile have nothing under way while they scan one; along rows,
+ * the warps of a block tell each other how far they are, at each tile. */
 static double tiles_us(const struct kernel *k, const struct layout *y, double waves,
                        int64_t resident) {
-    const double TILE = 1.5;
-    if (!scans_columns(k, y) || y->look_back) return 0;
-    return waves * TILE * ceil((double)kernel_size(k, AXIS_R) / y->br) / (double)resident;
+    const double TILE = 1.5, TOLD = 0.03, ALONE = 0.006;
+    if (k->kind != KERNEL_SCAN || y->look_back) return 0;
+    double tiles = ceil((double)kernel_size(k, AXIS_R) / y->br);
+    if (y->rows_inner) return waves * TILE * tiles / (double)resident;
+    double rows = (double)kernel_size(k, AXIS_X) / (double)k->limits->units; /* of a unit */
+    return (y->t1 > 32 ? TOLD : ALONE) * rows * tiles;
 }
 
 /* A GPU begins a block every 1.2 ns, whatever it does: of softmax(0) of f32[1048576, 64] on an
