@@ -35,6 +35,7 @@ def run(name, layer, *args, **kwargs):
 x, h = fill(4, 2, 3), fill(2, 2, 5)
 run('LSTM', nn.LSTM(3, 5, 2), x, (h, h / 2))
 run('LSTM both ways', nn.LSTM(3, 5, bidirectional=True, batch_first=True), x)
+run('LSTM projected', nn.LSTM(3, 5, 2, bidirectional=True, proj_size=2), x)
 run('GRU', nn.GRU(3, 5, 2, bias=False), x, h)
 run('GRU without batch', nn.GRU(3, 5, bidirectional=True), x[:, 0])
 run('RNN', nn.RNN(3, 5, nonlinearity='relu'), x)

@@ -70,7 +70,7 @@ ms = [
     nn.AvgPool2d(2, 2), nn.AdaptiveAvgPool2d((1, 1)), nn.AdaptiveAvgPool2d(1), nn.AdaptiveMaxPool2d(2),
     nn.MaxPool1d(2), nn.Embedding(10, 3), nn.Embedding(10, 3, padding_idx=0), nn.Linear(3, 4, bias=False),
     nn.Bilinear(2, 3, 4), nn.LSTM(3, 4),
-    nn.LSTM(3, 4, num_layers=2, batch_first=True, dropout=.1, bidirectional=True), nn.GRU(3, 4), nn.RNN(3, 4),
+    nn.LSTM(3, 4, num_layers=2, batch_first=True, dropout=.1, bidirectional=True), nn.LSTM(3, 4, 2, proj_size=2), nn.GRU(3, 4), nn.RNN(3, 4),
     nn.LSTMCell(3, 4), nn.Identity(), nn.Upsample(scale_factor=2, mode='bilinear'), nn.PixelShuffle(2),
     nn.ZeroPad2d(1), nn.ReflectionPad2d(1), nn.MSELoss(), nn.CrossEntropyLoss(), nn.BCEWithLogitsLoss(),
     nn.L1Loss(), nn.ModuleList([nn.Linear(1, 2), nn.Linear(1, 2)]),

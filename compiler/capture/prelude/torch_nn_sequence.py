@@ -90,23 +90,28 @@ class _Layers(nn.Module):
     def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
                  bidirectional=False, proj_size=0, device=None, dtype=None):
         super().__init__()
-        if proj_size:
-            refuse('an LSTM with proj_size is not supported')
+        if proj_size and self.states == 1:
+            raise ValueError('proj_size argument is only supported for LSTM, not RNN or GRU')
+        if not 0 <= proj_size < hidden_size:
+            raise ValueError('proj_size has to be smaller than hidden_size')
         self.input_size, self.hidden_size, self.num_layers, self.bias = input_size, hidden_size, num_layers, bias
-        self.batch_first, self.dropout, self.bidirectional = batch_first, dropout, bidirectional
+        self.batch_first, self.dropout, self.bidirectional, self.proj_size = batch_first, dropout, bidirectional, proj_size
         k, n, self.directions = 1 / math.sqrt(hidden_size), self.gates * hidden_size, 2 if bidirectional else 1
         new = lambda *size: Parameter(torch.empty(*size, dtype=dtype).uniform_(-k, k))
+        self._outputs = proj_size or hidden_size
         for name in self._names():
-            inputs = input_size if name[:2] == '_l' and name[2:].split('_')[0] == '0' else hidden_size * self.directions
+            inputs = input_size if name[:2] == '_l' and name[2:].split('_')[0] == '0' else self._outputs * self.directions
             setattr(self, 'weight_ih' + name, new(n, inputs))
-            setattr(self, 'weight_hh' + name, new(n, hidden_size))
+            setattr(self, 'weight_hh' + name, new(n, self._outputs))
             if bias:
                 setattr(self, 'bias_ih' + name, new(n))
                 setattr(self, 'bias_hh' + name, new(n))
+            if proj_size:
+                setattr(self, 'weight_hr' + name, new(proj_size, hidden_size))
 
     def extra_repr(self):
         text = f'{self.input_size}, {self.hidden_size}'
-        for name, default in (('num_layers', 1), ('bias', True), ('batch_first', False), ('dropout', 0.0),
+        for name, default in (('proj_size', 0), ('num_layers', 1), ('bias', True), ('batch_first', False), ('dropout', 0.0),
                               ('bidirectional', False)):
             if getattr(self, name) != default:
                 text += f', {name}={getattr(self, name)}'
@@ -124,6 +129,8 @@ class _Layers(nn.Module):
         step, u, out = self.step(), getattr(self, 'weight_hh' + name), []
         for s in reversed(steps) if backwards else steps:
             state = step(s, state, u, c)
+            if self.proj_size:  # of what the cell gives out, which is what the next step sees
+                state = (F.linear(state[0], getattr(self, 'weight_hr' + name)),) + tuple(state[1:])
             out.append(state[0])
         return torch.stack(out[::-1] if backwards else out), state
 
@@ -133,8 +140,8 @@ class _Layers(nn.Module):
         if batched and self.batch_first:
             x = x.transpose(0, 1)
         if hx is None:
-            zeros = torch.zeros(self.num_layers * self.directions, x.shape[1], self.hidden_size, dtype=x.dtype)
-            hx = (zeros,) * self.states
+            zeros = lambda size: torch.zeros(self.num_layers * self.directions, x.shape[1], size, dtype=x.dtype)
+            hx = [zeros(self._outputs), zeros(self.hidden_size)][:self.states]
         else:
             hx = (hx,) if torch.is_tensor(hx) else hx
             hx = [h if batched else h.unsqueeze(1) for h in hx]
