@@ -531,10 +531,46 @@ K_EACH1(atanh, atanhf)
 K_EACH1(erfc, erfcf)
 K_EACH2(atan2, atan2f)
 K_EACH2(hypot, hypotf)
-K_EACH2(pow, powf)
 K_EACH2(fmod, fmodf)
 K_EACH2(remainder, k_remainder_f)
 K_EACH2(floor_div, k_floor_div_f)
+
+/* x^y = 2^(y log2 x) in double precision, of which the product leaves enough; of normal x > 0 and
+ * finite y. log2 is the series of atanh, whose argument is 0.172 at most. */
+K_INLINE float k_pow_near(float x, float y) {
+    int32_t bits, e;
+    int64_t power;
+    float m;
+    __builtin_memcpy(&bits, &x, 4);
+    e = (bits - 0x3f3504f3) >> 23;
+    bits -= e << 23; /* sqrt(1/2) <= m < sqrt(2) */
+    __builtin_memcpy(&m, &bits, 4);
+    double s = ((double)m - 1) / ((double)m + 1), z = s * s, p = 1.0 / 13, q, t, n, scale;
+    p = p * z + 1.0 / 11, p = p * z + 1.0 / 9, p = p * z + 1.0 / 7, p = p * z + 1.0 / 5;
+    p = p * z + 1.0 / 3, p = p * z + 1;
+    t = (double)y * ((double)e + s * p * 2.8853900817779268); /* 2 / log(2) */
+    t = t > 200 ? 200 : t < -200 ? -200 : t;
+    n = t + 0x1.8p52; /* its last digits are t, rounded */
+    __builtin_memcpy(&power, &n, 8);
+    power = (int64_t)((uint64_t)(power + 1023) << 52);
+    __builtin_memcpy(&scale, &power, 8);
+    t = (t - (n - 0x1.8p52)) * 0.69314718055994531;
+    q = 1.0 / 3628800 * t + 1.0 / 362880, q = q * t + 1.0 / 40320, q = q * t + 1.0 / 5040;
+    q = q * t + 1.0 / 720, q = q * t + 1.0 / 120, q = q * t + 1.0 / 24, q = q * t + 1.0 / 6;
+    q = q * t + 0.5, q = q * t + 1, q = q * t + 1;
+    return (float)(q * scale);
+}
+K_INLINE k_v k_pow_v(k_v a, k_v b) {
+    float x[K_LANES], y[K_LANES], z[K_LANES];
+    k_m rest = ~((a >= 1.17549435e-38f) & (a < k_inf()) & (k_abs_v(b) < k_inf()));
+    __builtin_memcpy(x, &a, sizeof x);
+    __builtin_memcpy(y, &b, sizeof y);
+    for (int l = 0; l < K_LANES; l++) z[l] = k_pow_near(x[l], y[l]);
+    for (int l = 0; l < K_LANES; l++)
+        if (rest[l]) z[l] = powf(x[l], y[l]);
+    __builtin_memcpy(&a, z, sizeof z);
+    return a;
+}
 
 /* Random numbers of elements i, i + 1, ..., as k_rand has them: each lane makes its block. */
 typedef uint64_t k_w __attribute__((vector_size(4 * K_LANES))); /* half as many */

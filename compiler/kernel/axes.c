@@ -169,6 +169,13 @@ static void sort_by_memory(const struct builder *w, ex *axes, int n) {
         }
 }
 
+ex inner_axis(const struct builder *w) {
+    ex x[GROUP_MAX_AXES];
+    memcpy(x, w->g->x, sizeof x);
+    sort_by_memory(w, x, w->g->n_x);
+    return w->g->n_x ? x[w->g->n_x - 1] : EX_NONE;
+}
+
 void choose_axes(struct builder *w) {
     struct kernel *k = w->k;
     const struct group *g = w->g;

@@ -49,7 +49,9 @@ ex find_arm(const struct builder *w);
 void narrow_integers(struct builder *w);
 
 /* axes.c. choose_axes: indices in the group's own axes become those in the kernel's; sets its kind.
- * each_index: call f on every index of the kernel. */
+ * inner_axis: of the group's parallel axes, before that, the one whose neighbours are neighbours in
+ * memory; EX_NONE if it has none. each_index: call f on every index of the kernel. */
+ex inner_axis(const struct builder *w);
 void choose_axes(struct builder *w);
 void each_index(struct kernel *k, void (*f)(void *ctx, ex *index), void *ctx);
 

@@ -64,7 +64,7 @@ static bool stores_along_window(const struct builder *w) {
 static bool goes_by_vectors(const struct builder *w) {
     enum { LEAST = 4 };
     const struct kernel *k = w->k;
-    ex inner = w->g->n_x ? w->g->x[w->g->n_x - 1] : EX_NONE;
+    ex inner = inner_axis(w);
     int64_t n;
     if (!inner || !ex_is_const(k->ex, ex_symbol(k->ex, inner)->bound, &n) || n < LEAST)
         return false;

@@ -39,16 +39,40 @@ enum { APART = 21001, N = 204528 /* bit patterns so far apart, a multiple of 16 
     F(relu, a != a || a > 0 ? a : 0, 0)                                                            \
     F(abs, fabsl(a), 0)
 
+/* POWER(name, exact value, what is raised, to what): by vectors, by numbers v */
+#define POWERS(P)                                                                                  \
+    P(pow34, powl(a, 0.75L), v, k_like(v, 0.75f))                                                  \
+    P(pow_minus, powl(a, -1.7F), v, k_like(v, -1.7f))                                              \
+    P(pow_3, powl(a, 3), v, k_like(v, 3.0f))                                                       \
+    P(pow_of, powl(1.3F, a), k_like(v, 1.3f), v)                                                   \
+    P(pow_self, powl(a, a), v, v)
+
 static const char entries[] =
-    "#define ENTRY(f) \\\n"
+    "#define k_like(v, x) _Generic((v), float: (x), default: k_splat(x))\n"
+    "#define POWER(f, a, b) \\\n"
     "void vector_##f(void *const *args) { \\\n"
     "    const float *x = *(float **)args[0]; float *y = *(float **)args[1]; \\\n"
-    "    for (int i = 0; i < 204528; i += K_LANES) k_store_v(y + i, k_##f(k_load_v(x + i))); \\\n"
+    "    for (int i = 0; i < 204528; i += K_LANES) { \\\n"
+    "        const k_v v = k_load_v(x + i); k_store_v(y + i, k_pow(a, b)); \\\n"
+    "    } \\\n"
     "} \\\n"
     "void scalar_##f(void *const *args) { \\\n"
     "    const float *x = *(float **)args[0]; float *y = *(float **)args[1]; \\\n"
-    "    for (int i = 0; i < 204528; i++) y[i] = k_##f(x[i]); \\\n"
+    "    for (int i = 0; i < 204528; i++) { const float v = x[i]; y[i] = k_pow(a, b); } \\\n"
     "}\n"
+#define P(name, exact, x, y) "POWER(" #name ", " #x ", " #y ")\n"
+    POWERS(P)
+#undef P
+        "#define ENTRY(f) \\\n"
+        "void vector_##f(void *const *args) { \\\n"
+        "    const float *x = *(float **)args[0]; float *y = *(float **)args[1]; \\\n"
+        "    for (int i = 0; i < 204528; i += K_LANES) k_store_v(y + i, k_##f(k_load_v(x + i))); "
+        "\\\n"
+        "} \\\n"
+        "void scalar_##f(void *const *args) { \\\n"
+        "    const float *x = *(float **)args[0]; float *y = *(float **)args[1]; \\\n"
+        "    for (int i = 0; i < 204528; i++) y[i] = k_##f(x[i]); \\\n"
+        "}\n"
 #define F(name, ...) "ENTRY(" #name ")\n"
     FUNCTIONS(F)
 #undef F
@@ -230,6 +254,9 @@ static void check(struct fixture *f, const char *form, const char *name, double 
         check(*state, "scalar", #name, bound, exact_##name);                                       \
     }
 FUNCTIONS(F)
+#define P(name, value, x, y) F(name, value, 0.6)
+POWERS(P)
+#undef P
 #undef F
 
 static int fill(void **state) {
@@ -339,8 +366,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
 #define F(name, ...) cmocka_unit_test_setup(test_##name, fill),
         FUNCTIONS(F)
+#define P(name, ...) F(name)
+            POWERS(P)
+#undef P
 #undef F
-            cmocka_unit_test_setup(test_bf16, fill),
+                cmocka_unit_test_setup(test_bf16, fill),
         cmocka_unit_test_setup(test_f16, fill),
         cmocka_unit_test_setup(test_partial, count),
         cmocka_unit_test_setup(test_folds, count),
