@@ -20,6 +20,8 @@ int dtype_bytes(enum dtype d) { return table[d].bytes; }
 bool dtype_is_float(enum dtype d) { return table[d].class == 'F'; }
 bool dtype_is_int(enum dtype d) { return table[d].class == 'I' || table[d].class == 'U'; }
 bool dtype_is_float8(enum dtype d) { return table[d].class == 'F' && table[d].bytes == 1; }
+bool dtype_is_index(enum dtype d) { return d == DT_I32 || d == DT_I64; }
+
 bool dtype_is_narrow(enum dtype d) { return dtype_is_int(d) && table[d].bytes < 4; }
 
 bool dtype_has_gradient(enum dtype d) { return dtype_is_float(d) && !dtype_is_float8(d); }

@@ -37,6 +37,7 @@ const char *dtype_torch_name(enum dtype d); /* "float32" */
 int dtype_bytes(enum dtype d);
 bool dtype_is_float(enum dtype d);
 bool dtype_is_int(enum dtype d);    /* not bool */
+bool dtype_is_index(enum dtype d);  /* i32 or i64: what may say where something is */
 bool dtype_is_narrow(enum dtype d); /* an integer of fewer bits than maths on it: u8, i8, i16 */
 bool dtype_is_float8(enum dtype d); /* what is stored and converted, and no more */
 

@@ -68,15 +68,13 @@ static const char *sign_of(enum op op) {
     }
 }
 
-static bool is_number(enum dtype t) { return t == DT_I64 || t == DT_I32; }
-
 /* Is column `counted` of the two operands compared with an integer that is the same for all? */
 static bool compares_columns(struct emitter *w, const struct value_node *x, int *counted) {
     if (x->n_args != 2 || !sign_of(x->op)) return false;
     for (*counted = 0; *counted < 2; ++*counted)
         if (form_of(w, x->args[*counted]) == FORM_NUMBER &&
             form_of(w, x->args[!*counted]) == FORM_UNIFORM &&
-            is_number(at(w, x->args[!*counted])->dtype))
+            dtype_is_index(at(w, x->args[!*counted])->dtype))
             return true;
     return false;
 }
@@ -141,7 +139,7 @@ static bool is_mask(struct emitter *w, ex e) {
 static enum form form_of_index(struct emitter *w, const struct value_node *x) {
     if (x->n_args || w->k->wide_index) return FORM_NONE;
     if (x->dtype == DT_BOOL) return is_mask(w, x->index) ? FORM_MASK : FORM_NONE;
-    bool counts = is_number(x->dtype) && !w->y->rows_inner;
+    bool counts = dtype_is_index(x->dtype) && !w->y->rows_inner;
     return counts && index_stride(w->k, x->index, AXIS_R) == 1 ? FORM_NUMBER : FORM_NONE;
 }
 

@@ -31,8 +31,6 @@ static bool at_most(const struct infer *in, ex a, ex b) {
     return lo >= 0;
 }
 
-static bool is_integer(enum dtype d) { return d == DT_I32 || d == DT_I64; }
-
 /* A dimension that is looked up must have an element. */
 static bool need_element(const struct infer *in, const struct meta *m, int dim,
                          const struct meta *index) {
@@ -297,7 +295,7 @@ bool shape_eye(const struct infer *in, struct meta *out) {
 
 static bool need_index(const struct infer *in, int arg) {
     enum dtype d = infer_meta(in, arg)->dtype;
-    return is_integer(d) ||
+    return dtype_is_index(d) ||
            infer_fail(in, "Expected dtype int32/int64 for index, got %s", dtype_name(d));
 }
 
@@ -346,7 +344,7 @@ static bool broadcast_indices(const struct infer *in, struct meta *out) {
         if (m->dtype == DT_BOOL || m->dtype == DT_U8)
             return infer_fail(in, "the shape of an index by a mask depends on its values; "
                                   "torch.where keeps the shape");
-        if (!is_integer(m->dtype))
+        if (!dtype_is_index(m->dtype))
             return infer_fail(in,
                               "tensors used as indices must be long, int, byte or bool tensors");
         for (int k = 0; k < wide.rank; k++) {
@@ -410,7 +408,7 @@ bool shape_index_select(const struct infer *in, struct meta *out) {
 bool shape_embedding(const struct infer *in, struct meta *out) {
     const struct meta *index = infer_meta(in, 0), *weight = infer_meta(in, 1);
     if (weight->rank != 2) return infer_fail(in, "'weight' must be 2-D");
-    if (!is_integer(index->dtype))
+    if (!dtype_is_index(index->dtype))
         return infer_fail(in,
                           "Expected tensor for argument #1 'indices' to have one of the following "
                           "scalar types: Long, Int; but got %s instead",

@@ -52,14 +52,10 @@ static int merge_axes(struct kernel *k, ex *axes, int n) {
         }
         ex bo = ex_symbol(k->ex, axes[i])->bound, bi = ex_symbol(k->ex, axes[i + 1])->bound;
         ex both = ex_index(k->ex, ex_symbol(k->ex, axes[i])->name, ex_mul(k->ex, bo, bi));
-        struct rewrite r = {.p = k->ex,
-                            .from = {axes[i], axes[i + 1]},
-                            .to = {ex_div(k->ex, both, bi), ex_mod(k->ex, both, bi)},
-                            .n = 2};
         /* c*(outer*size + inner) becomes c*both: substitute outer by 0 and inner by both, which is
          * linear. */
-        r.to[0] = ex_const(k->ex, 0);
-        r.to[1] = both;
+        struct rewrite r = {
+            .p = k->ex, .from = {axes[i], axes[i + 1]}, .to = {ex_const(k->ex, 0), both}, .n = 2};
         each_index(k, apply_rewrite, &r);
         axes[i] = both;
         memmove(&axes[i + 1], &axes[i + 2], sizeof(ex) * (size_t)(n - i - 2));
@@ -137,9 +133,7 @@ static bool sort_matmul_axes(struct builder *w, ex *z, int *nz, ex *m, int *nm, 
     return *nm && *nn;
 }
 
-/* By how much the index of the largest store grows with each of the axes; false if one is not
- * known.
- */
+/* By how much the largest store's index grows with each of the axes; false if one is not known. */
 static bool store_steps(const struct builder *w, const ex *axes, int n, int64_t *steps) {
     const struct kernel *k = w->k;
     const struct store_node *most = NULL;
@@ -157,6 +151,7 @@ static bool store_steps(const struct builder *w, const ex *axes, int n, int64_t 
     return most != NULL;
 }
 
+/* Those with the least steps last; as they are if their steps are not known. */
 static void sort_by_memory(const struct builder *w, ex *axes, int n) {
     int64_t steps[GROUP_MAX_AXES];
     if (!store_steps(w, axes, n, steps)) return;

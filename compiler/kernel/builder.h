@@ -55,7 +55,9 @@ ex inner_axis(const struct builder *w);
 void choose_axes(struct builder *w);
 void each_index(struct kernel *k, void (*f)(void *ctx, ex *index), void *ctx);
 
-/* Values that no store needs go. */
+/* one_hot.c. renumber: what stores, and the first so many subscripts, say of values, when old value
+ * v has become now[v]. drop_unused: values that no store needs go. */
+void renumber(struct kernel *k, const value_id *now, uint32_t subscripts);
 void drop_unused(struct builder *w);
 
 /* hits.c. Needs: masks and levels, which it keeps. Loads that count only where a source lands are

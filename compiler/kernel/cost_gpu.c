@@ -40,9 +40,8 @@ static double skip_us(const struct kernel *k, const struct layout *y, double byt
     const double SLOWER = 0.085, STAYS = 0.48, TORN = 0.9; /* a line is asked for several times */
     double l2 = (double)k->limits->l2_bytes, read = k->bytes_read;
     if (!y->skip_l1 && !y->leave_l2) return 0;
-    bool gains = only_reads(k, y) && read > 0 && (!y->skip_l1 || needs_no_l1(k, y));
-    if (!gains && y->skip_l1 && !needs_no_l1(k, y)) return TORN * bytes_us;
-    if (!gains) return y->skip_l1 ? 0.01 * bytes_us : 0;
+    if (y->skip_l1 && !needs_no_l1(k, y)) return TORN * bytes_us;
+    if (!only_reads(k, y) || !(read > 0)) return y->skip_l1 ? 0.01 * bytes_us : 0;
     double part = read < l2 ? read / l2 : 1, dirty_us = l2 / read * bytes_us * part * part;
     return SLOWER * bytes_us - STAYS * dirty_us;
 }
@@ -170,10 +169,18 @@ static double element_work(const struct kernel *k) {
     return work + 1;
 }
 
-/* Of a scheduler's clocks, those in which it issues, when a warp of its own does in `alone`. */
-static double issue_rate(const struct layout *y, int64_t resident, double alone) {
+static double clock_ghz(const struct kernel *k) {
+    return k->limits->clock_ghz > 0 ? k->limits->clock_ghz : 1.5;
+}
+
+/* What schedulers need for so many instructions an element, when a warp of its own issues in
+ * `alone` of the clocks. */
+static double instructions_us(const struct kernel *k, const struct layout *y, double work,
+                              int64_t resident, double alone) {
     double each = (double)(resident * y->threads) / 32 / 4; /* warps of a scheduler */
-    return fmin(0.6, each * alone);
+    double issued = fmin(0.6, each * alone);
+    double elements = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R);
+    return elements * work / (k->limits->units * 128 * issued * clock_ghz(k) * 1e3);
 }
 
 /* One instruction does both. */
@@ -207,22 +214,18 @@ static double value_work(const struct kernel *k, const struct layout *y, value_i
  * rows share once for all of them, and what its columns share once a row. */
 static double issued_us(const struct kernel *k, const struct layout *y, int64_t resident) {
     const double ALONE = 1.0 / 6; /* elements do not wait for each other */
-    double ghz = k->limits->clock_ghz > 0 ? k->limits->clock_ghz : 1.5, work = 2, each;
+    double work = 2, each;
     for (value_id v = 0; v < k->values.n; v++) {
         uint8_t mask = k->values.at[v].mask & (MASK_X | MASK_R);
         each = mask ? value_work(k, y, v) : 0;
         work += mask == MASK_R ? each / y->ex : mask == MASK_X ? each / (y->ur * y->vec) : each;
     }
-    double elements = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R);
-    return elements * work / (k->limits->units * 128 * issue_rate(y, resident, ALONE) * ghz * 1e3);
+    return instructions_us(k, y, work, resident, ALONE);
 }
 
 /* Instructions alone, by the warps there are. */
 static double busy_us(const struct kernel *k, const struct layout *y, int64_t resident) {
-    const struct device_limits *d = k->limits;
-    double ghz = d->clock_ghz > 0 ? d->clock_ghz : 1.5, issued = issue_rate(y, resident, 0.1);
-    double elements = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R);
-    return elements * element_work(k) / (d->units * 128 * issued * ghz * 1e3);
+    return instructions_us(k, y, element_work(k), resident, 0.1);
 }
 
 /* A multiprocessor's blocks load while others of them reduce what they have loaded; one that is
@@ -471,7 +474,7 @@ static double hits_cost(const struct kernel *k, const struct layout *y) {
     double blocks = ceil(ceil((double)kernel_size(k, AXIS_X) / y->bx) / y->held) * y->split;
     double part = ceil(nr / y->split), waves = ceil(blocks / (resident * d->units));
     double near = layout_tiles_of_hit(k, y), hits = layout_hits(k, y) * near;
-    double ghz = d->clock_ghz > 0 ? d->clock_ghz : 1.5, warps = (double)y->threads / 32;
+    double ghz = clock_ghz(k), warps = (double)y->threads / 32;
     double tests = part / 32 * (TEST + column_work(k, MASK_R)),
            landed = hits * warps * (HIT + y->vec * (EACH + column_work(k, MASK_X | MASK_R))),
            rows = y->held * warps * y->vec * 8;
@@ -488,7 +491,7 @@ static double hits_cost(const struct kernel *k, const struct layout *y) {
  * barriers of its reductions; all warps of a multiprocessor share its schedulers. */
 static double turns_us(const struct kernel *k, const struct layout *y, int64_t turns,
                        int64_t a_unit) {
-    double ghz = k->limits->clock_ghz > 0 ? k->limits->clock_ghz : 1.5, work = element_work(k);
+    double ghz = clock_ghz(k), work = element_work(k);
     double thread = (double)y->ur * y->vec * y->ex * work; /* instructions of a warp for a row */
     double barrier = layout_cluster(y) > 1 ? 1200 : y->t1 > 32 ? 300 + y->t1 * 0.8 : 250;
     double alone = thread + barrier * (k->levels + 1);
@@ -554,7 +557,7 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
            warp = (sums + OPERAND * (y->ex + y->vec) + COPIED * copied) / 4;
     double blocks = ceil(tiles / d->units), waves = ceil(blocks / resident);
     double step = waves * alone + blocks * y->threads / 32 * warp;
-    double ghz = d->clock_ghz > 0 ? d->clock_ghz : 1.5;
+    double ghz = clock_ghz(k);
     return (double)kernel_size(k, AXIS_R) * step * (y->vec > 8 ? CONFLICTS : 1) / (ghz * 1e3);
 }
 

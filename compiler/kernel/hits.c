@@ -105,7 +105,7 @@ static bool is_landing(const struct kernel *k, value_id v, struct landing *l) {
     if (x->kind != INST_OP || x->op != OP_EQ) return false;
     for (int side = 0; side < 2; side++) {
         const struct value_node *row = at(k, x->args[side]), *target = at(k, x->args[1 - side]);
-        bool whole = target->dtype == DT_I64 || target->dtype == DT_I32;
+        bool whole = dtype_is_index(target->dtype);
         *l = (struct landing){.equal = v, .target = x->args[1 - side]};
         if (row->kind == INST_INDEX && !row->n_args && row->mask == MASK_X &&
             target->mask == MASK_R && whole && is_row_of(k, row->index, l))

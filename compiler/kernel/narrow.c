@@ -234,9 +234,6 @@ void narrow_integers(struct builder *w) {
     memset(&k->values, 0, sizeof k->values);
     w->numbers = map_new(k->arena);
     for (value_id v = 0; v < n; v++) move_value(&p, v);
-    for (uint32_t s = 0; s < k->stores.n; s++) k->stores.at[s].value = p.now[k->stores.at[s].value];
-    for (uint32_t i = 0; i < k->subscripts.n; i++)
-        if (k->subscripts.at[i].value != NO_VALUE)
-            k->subscripts.at[i].value = p.now[k->subscripts.at[i].value];
+    renumber(k, p.now, k->subscripts.n);
     drop_unused(w);
 }

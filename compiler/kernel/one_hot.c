@@ -43,8 +43,6 @@ static void find_moving(struct pick *p) {
     }
 }
 
-static bool is_integer(enum dtype t) { return t == DT_I64 || t == DT_I32; }
-
 /* v is sum(where(eq(target, r), value, 0)). */
 static bool is_one_hot(const struct pick *p, value_id v, value_id *target, value_id *value) {
     const struct value_node *x = &p->old[v];
@@ -59,7 +57,7 @@ static bool is_one_hot(const struct pick *p, value_id v, value_id *target, value
     *target = equal->args[1 - side];
     *value = choice->args[1];
     return column->kind == INST_INDEX && column->index == p->r && !p->moves[*target] &&
-           is_integer(p->old[*target].dtype) &&
+           dtype_is_index(p->old[*target].dtype) &&
            dtype_opmath(p->old[*value].dtype) == dtype_opmath(x->dtype) && p->alone[*value];
 }
 
@@ -124,6 +122,13 @@ static void mark(const struct kernel *k, value_id v, bool *used) {
     for (int a = 0; a < k->values.at[v].n_args; a++) mark(k, k->values.at[v].args[a], used);
 }
 
+void renumber(struct kernel *k, const value_id *now, uint32_t subscripts) {
+    for (uint32_t s = 0; s < k->stores.n; s++) k->stores.at[s].value = now[k->stores.at[s].value];
+    for (uint32_t i = 0; i < subscripts; i++)
+        if (k->subscripts.at[i].value != NO_VALUE)
+            k->subscripts.at[i].value = now[k->subscripts.at[i].value];
+}
+
 void drop_unused(struct builder *w) {
     struct kernel *k = w->k;
     uint32_t n = k->values.n;
@@ -140,10 +145,7 @@ void drop_unused(struct builder *w) {
         for (int a = 0; a < x.n_args; a++) x.args[a] = now[x.args[a]];
         now[v] = number(w, x);
     }
-    for (uint32_t s = 0; s < k->stores.n; s++) k->stores.at[s].value = now[k->stores.at[s].value];
-    for (uint32_t i = 0; i < k->subscripts.n; i++)
-        if (k->subscripts.at[i].value != NO_VALUE)
-            k->subscripts.at[i].value = now[k->subscripts.at[i].value];
+    renumber(k, now, k->subscripts.n);
 }
 
 static bool stores_along(const struct kernel *k, ex r, const bool *moves) {
@@ -180,9 +182,7 @@ void look_up_one_hot_sums(struct builder *w) {
         for (int a = 0; a < x.n_args; a++) x.args[a] = p.now[x.args[a]];
         p.now[v] = number(w, x);
     }
-    for (uint32_t s = 0; s < k->stores.n; s++) k->stores.at[s].value = p.now[k->stores.at[s].value];
-    for (uint32_t i = 0; i < subscripts; i++)
-        k->subscripts.at[i].value = p.now[k->subscripts.at[i].value];
+    renumber(k, p.now, subscripts);
     drop_unused(w);
     w->reduces = !all;
 }

@@ -16,7 +16,7 @@ static int64_t bytes_moved(struct fuser *f, uint32_t a, uint32_t b) {
         const struct touched *t = &f->touched[side ? b : a];
         for (uint32_t i = 0; i < t->list.n; i++) {
             buffer_id x = t->list.at[i];
-            if (side && (group_reads(f, a, x) || group_writes(f, a, x))) continue; /* counted */
+            if (side && group_touches(f, a, x)) continue; /* counted */
             bytes += buffer_bytes(f->l, x);
         }
     }

@@ -27,6 +27,10 @@ bool group_writes(struct fuser *f, uint32_t g, buffer_id b) {
     return f->s->writer[b] != NO_NEST && f->s->group_of[f->s->writer[b]] == g;
 }
 
+bool group_touches(struct fuser *f, uint32_t g, buffer_id b) {
+    return group_reads(f, g, b) || group_writes(f, g, b);
+}
+
 /* Does a group other than g and h read b? */
 static bool read_elsewhere(struct fuser *f, buffer_id b, uint32_t g, uint32_t h) {
     for (uint32_t i = 0; i < f->touchers[b].list.n; i++) {

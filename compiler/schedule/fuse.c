@@ -401,7 +401,7 @@ bool meet_in(struct fuser *f, const struct merge *m, buffer_id b) {
 bool they_meet(struct fuser *f, const struct merge *m) {
     for (uint32_t x = 0; x < f->touched[m->host].list.n; x++) {
         buffer_id b = f->touched[m->host].list.at[x];
-        bool guest = group_reads(f, m->guest, b) || group_writes(f, m->guest, b);
+        bool guest = group_touches(f, m->guest, b);
         if (guest && meet_in(f, m, b)) return true;
     }
     return false;
@@ -426,7 +426,7 @@ static int arguments(struct fuser *f, uint32_t a, uint32_t b) {
     for (int side = 0; side < 2; side++)
         for (uint32_t i = 0; i < f->touched[side ? b : a].list.n; i++) {
             buffer_id x = f->touched[side ? b : a].list.at[i];
-            if (side && (group_reads(f, a, x) || group_writes(f, a, x))) continue; /* counted */
+            if (side && group_touches(f, a, x)) continue; /* counted */
             bool written = group_writes(f, a, x) || group_writes(f, b, x);
             n += !written || escapes(f, x, a, b);
             n += written && nest_at(f, f->s->writer[x])->n_reduce > 0;

@@ -69,6 +69,7 @@ static inline struct nest *nest_at(struct fuser *f, uint32_t n) { return &f->l->
 void find_all_accesses(struct fuser *f);
 bool group_reads(struct fuser *f, uint32_t g, buffer_id b);
 bool group_writes(struct fuser *f, uint32_t g, buffer_id b);
+bool group_touches(struct fuser *f, uint32_t g, buffer_id b); /* either */
 /* b leaves the pair {g, h}: it is an output or another group reads it. */
 bool escapes(struct fuser *f, buffer_id b, uint32_t g, uint32_t h);
 bool depends(struct fuser *f, uint32_t reader, uint32_t writer); /* directly */
