@@ -48,7 +48,8 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
                                         .cast = o->cast,
                                         .dtype = o->dtype,
                                         .seed = o->seed,
-                                        .symbolic = o->symbolic};
+                                        .symbolic = o->symbolic,
+                                        .limits = o->limits};
     const struct captured *from = capture(o->arena, options, s, d);
     if (!from) return NULL;
 

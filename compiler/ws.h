@@ -30,6 +30,9 @@ struct ws_options {
     uint64_t seed; /* of every random tensor */
     /* An axis that is a size, and is to stay a symbol where sizes follow it; NULL: none. */
     const char *symbolic;
+    /* What capturing and lowering may take (base/budget.h); NULL: a workload's. WS_WRONG with one
+     * message where it takes more. */
+    const struct budget_limits *limits;
 };
 
 struct ws_captured; /* see ws_tune.h for its parts */

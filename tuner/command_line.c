@@ -16,11 +16,12 @@
 #include <sys/stat.h>
 
 #include "tuner/folder.h"
+#include "tuner/interrupt.h"
 #include "tuner/search.h"
 
 struct given {
     const char *device, *dtype, *mode, *arch, *fusion, *results, *dump, *save, *backend;
-    const char *search, *budget, *seed, *samples_max;
+    const char *search, *budget, *seed, *samples_max, *limit_seconds, *limit_memory;
     struct texts axes, configs;
     bool check, explain, retune, no_search, profile, compare_searches, in_process, no_figures, help;
 };
@@ -62,6 +63,12 @@ struct given {
            "of a script's torch.compile: inductor, aot_eager, eager, ./mine.so")                   \
     OPTION(FLAG, "--explain", explain, "", RUN, "of a script: say at the end what was captured")   \
     OPTION(TEXT, "--save", save, "DIR", RUN, "write inputs and outputs as .npy")                   \
+    OPTION(TEXT, "--limit-seconds", limit_seconds, "N", BENCH | RUN | EXPLAIN | COMPILE,           \
+           "processor time that capturing and lowering a file may take, 0: any; default 10, of a " \
+           "script any")                                                                           \
+    OPTION(TEXT, "--limit-memory", limit_memory, "MB", BENCH | RUN | EXPLAIN | COMPILE,            \
+           "memory of its values meanwhile, tensors not counted, 0: any; default 1024, of a "      \
+           "script 8192")                                                                          \
     OPTION(TEXT, "--dump", dump, "DIR", BENCH | RUN | EXPLAIN | COMPILE,                           \
            "write what every stage made, numbered")                                                \
     OPTION(FLAG, "--help", help, "", BENCH | RUN | EXPLAIN | COMPILE, "this text")
@@ -169,6 +176,24 @@ static enum ws_status read_budget(const char *text, struct command_line *out, st
     return d->status;
 }
 
+/* Given, else by the environment. */
+static void read_limits(const struct given *g, struct command_line *out, struct diag *d) {
+    struct env e = env_read(d->arena);
+    out->limit_seconds = out->limit_memory_mb = NAN;
+    read_number("WARPSMITH_LIMIT_SECONDS", e.limit_seconds, 0, 1e9, false, &out->limit_seconds, d);
+    read_number("WARPSMITH_LIMIT_MEMORY", e.limit_memory, 0, 1e9, true, &out->limit_memory_mb, d);
+    read_number("--limit-seconds", g->limit_seconds, 0, 1e9, false, &out->limit_seconds, d);
+    read_number("--limit-memory", g->limit_memory, 0, 1e9, true, &out->limit_memory_mb, d);
+}
+
+struct budget_limits command_line_limits(const struct command_line *line, bool script) {
+    struct budget_limits l = {BUDGET_SECONDS, BUDGET_MEMORY, interrupted};
+    if (script) l.seconds = BUDGET_SCRIPT_SECONDS, l.memory = BUDGET_SCRIPT_MEMORY;
+    if (!isnan(line->limit_seconds)) l.seconds = line->limit_seconds;
+    if (!isnan(line->limit_memory_mb)) l.memory = (size_t)line->limit_memory_mb << 20;
+    return l;
+}
+
 static enum ws_status read_values(const struct given *g, struct command_line *out, struct diag *d) {
     static const char *const modes[] = {"fwd", "bwd", "train", NULL};
     static const char *const fusions[] = {"eager", "fuse", NULL};
@@ -180,6 +205,7 @@ static enum ws_status read_values(const struct given *g, struct command_line *ou
     read_number("--seed", g->seed, 0, 9e15, true, &seed, d);
     read_number("--samples-max", g->samples_max, 1, 100000, true, &samples_max, d);
     read_budget(g->budget, out, d);
+    read_limits(g, out, d);
     if (g->search && !search_parse(g->search, &search))
         diag_fail(d, WS_USAGE, "--search takes one of %s, not '%s'", search_names(d->arena),
                   g->search);

@@ -32,6 +32,7 @@ struct command_line {
     int budget_trials; /* of each kernel; INT_MAX: none */
     uint64_t seed;
     int samples_max;
+    double limit_seconds, limit_memory_mb; /* of capturing and lowering; NAN: not given */
 };
 
 /* argv[0] is the command. WS_USAGE for whatever is wrong with the call itself, an unknown workload
@@ -39,6 +40,10 @@ struct command_line {
  * looked at. */
 enum ws_status command_line_parse(enum command who, int argc, char **argv, struct arena *a,
                                   struct command_line *out, struct diag *d);
+
+/* What work on its file may take: what was given, else by the environment, else what a workload or
+ * a script gets (base/budget.h); no more than until the user interrupts. */
+struct budget_limits command_line_limits(const struct command_line *line, bool script);
 
 /* What --help prints: usage, the options of the command, one example. */
 void command_line_help(enum command who, const char *usage, const char *example, struct buf *b);

@@ -65,6 +65,7 @@ struct ws_captured *capture_file(const struct command_line *c, const struct ws_a
 struct ws_captured *capture_symbolic(const struct command_line *c, const struct ws_axis *axes,
                                      int n_axes, const char *symbolic, struct arena *a,
                                      struct stages *s, struct diag *d) {
+    const struct budget_limits limits = command_line_limits(c, false);
     struct ws_options o = {.arena = a,
                            .path = c->file,
                            .axes = axes,
@@ -73,6 +74,7 @@ struct ws_captured *capture_symbolic(const struct command_line *c, const struct 
                            .dtype = c->dtype,
                            .mode = c->mode,
                            .seed = c->seed,
-                           .symbolic = symbolic};
+                           .symbolic = symbolic,
+                           .limits = &limits};
     return ws_capture(&o, s, d);
 }

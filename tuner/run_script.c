@@ -41,6 +41,7 @@ enum ws_status run_script(const struct command_line *line, bool explain, struct 
     struct backend_inductor *inductor = NULL;
     struct backend_plugin *plugin = NULL;
     struct script_counts counts = {0};
+    const struct budget_limits limits = command_line_limits(line, true);
     const char *note;
     if (machine_open(line->device, a, &m, d) != WS_OK) return d->status;
     if (store_open(m.env.store_path, a, d, &store, &note) == WS_OK) fputs(note, stderr);
@@ -58,6 +59,7 @@ enum ws_status run_script(const struct command_line *line, bool explain, struct 
                                    .backend = line->backend,
                                    .timed = explain,
                                    .logs = m.env.logs,
+                                   .limits = &limits,
                                    .print = print,
                                    .log = log_line};
         script_run(a, &o, &counts, d);

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/budget.h"
 
 struct chunk {
     struct chunk *next;
@@ -14,14 +17,17 @@ struct chunk {
 struct arena {
     struct chunk *head;
     size_t total;
+    struct budget *budget; /* NULL: nobody counts */
 };
 
 enum { FIRST_CHUNK = 1 << 16 };
 
+enum { MACHINE_CANNOT = 3 }; /* exit code: WS_MACHINE */
+
 static void *must(void *p) {
     if (!p) {
         fputs("warpsmith: out of memory\n", stderr);
-        abort();
+        _exit(MACHINE_CANNOT);
     }
     return p;
 }
@@ -48,9 +54,19 @@ void arena_free(struct arena *a) {
     free(a);
 }
 
+void arena_charge(struct arena *a, struct budget *b) { a->budget = b; }
+
+/* Who does not leave gets memory all the same: whoever began looks at the budget in the end. */
+static void charge(struct budget *b, size_t n) {
+    budget_memory(b, n);
+    budget_step(b, 4 + n / 256);
+}
+
 void *arena_alloc(struct arena *a, size_t n) {
-    size_t need = (n + 15) & ~(size_t)15;
+    size_t need = n < SIZE_MAX - 16 ? (n + 15) & ~(size_t)15 : SIZE_MAX;
     if (need == 0) need = 16;
+    if (a->budget) charge(a->budget, need);
+    if (need > PTRDIFF_MAX / 2) must(NULL); /* more than any address space has */
     struct chunk *c = a->head;
     if (c->cap - c->used < need) {
         size_t cap = c->cap * 2;
@@ -61,6 +77,11 @@ void *arena_alloc(struct arena *a, size_t n) {
     c->used += need;
     a->total += need;
     return p;
+}
+
+void *arena_array(struct arena *a, size_t size, size_t n) {
+    size_t bytes;
+    return arena_alloc(a, __builtin_mul_overflow(size, n, &bytes) ? SIZE_MAX : bytes);
 }
 
 char *arena_strndup(struct arena *a, const char *s, size_t n) {

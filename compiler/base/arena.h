@@ -16,12 +16,18 @@
 #include <stdint.h>
 
 struct arena;
+struct budget;
 
 struct arena *arena_new(void);
 void arena_free(struct arena *a); /* a may be NULL */
 
+/* From now on what is handed out is charged to b (base/budget.h), before it is allocated; NULL: to
+ * nobody, as at first. */
+void arena_charge(struct arena *a, struct budget *b);
+
 /* n zeroed bytes, aligned to 16. n may be 0 (a valid, distinct pointer comes back). */
 void *arena_alloc(struct arena *a, size_t n);
+void *arena_array(struct arena *a, size_t size, size_t n); /* n of so many bytes */
 
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_strndup(struct arena *a, const char *s, size_t n); /* always 0-terminated */
@@ -35,6 +41,6 @@ bool arena_owns(const struct arena *a, const void *p);
 size_t arena_used(const struct arena *a);
 
 #define NEW(a, T) ((T *)arena_alloc((a), sizeof(T)))
-#define NEW_ARRAY(a, T, n) ((T *)arena_alloc((a), sizeof(T) * (size_t)(n)))
+#define NEW_ARRAY(a, T, n) ((T *)arena_array((a), sizeof(T), (size_t)(n)))
 
 #endif

@@ -3,6 +3,7 @@
 #define WS_BASE_H
 
 #include "base/arena.h"
+#include "base/budget.h"
 #include "base/buf.h"
 #include "base/device.h"
 #include "base/diag.h"

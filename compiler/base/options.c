@@ -39,7 +39,12 @@ static void read_logs(struct arena *a, struct env *e) {
 
 struct env env_read(struct arena *a) {
     struct env e = {
-        .cuda_home = get("CUDA_HOME"), .cc = get("CC"), .cpu_cache = get("WARPSMITH_CPU_CACHE")};
+        .cuda_home = get("CUDA_HOME"),
+        .cc = get("CC"),
+        .cpu_cache = get("WARPSMITH_CPU_CACHE"),
+        .limit_seconds = get("WARPSMITH_LIMIT_SECONDS"),
+        .limit_memory = get("WARPSMITH_LIMIT_MEMORY"),
+    };
     if (!e.cuda_home) e.cuda_home = get("CUDA_PATH");
     if (!e.cc) e.cc = "cc";
     const char *overlap = get("WARPSMITH_OVERLAP"), *graph = get("WARPSMITH_GRAPH");

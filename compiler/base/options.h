@@ -6,6 +6,7 @@
  *   WARPSMITH_OVERLAP  0: no launch is made ready before the one before it has ended
  *   WARPSMITH_GRAPH  1: a program of several launches is one CUDA graph
  *   WARPSMITH_CPU_CACHE  bytes of the CPU's last-level caches, as 32M; default: those of /sys
+ *   WARPSMITH_LIMIT_SECONDS, WARPSMITH_LIMIT_MEMORY  as --limit-seconds and --limit-memory
  *   CUDA_HOME        where a CUDA toolkit is looked for first
  *   CC               the C compiler of the CPU device; default cc
  */
@@ -43,6 +44,7 @@ struct env {
     const char *cuda_home;  /* NULL if not set */
     const char *cc;
     const char *cpu_cache; /* NULL if not set */
+    const char *limit_seconds, *limit_memory;
     bool no_overlap, graphs;
     bool threads_placed; /* OpenMP was told where threads go: nobody else is to pin them */
 };

@@ -40,6 +40,7 @@ struct capture_options {
     /* An axis whose int becomes the size s0 where the module body assigns it: sizes that follow it
      * are expressions, and where the program needs a number, it gets the axis's. NULL: none. */
     const char *symbolic;
+    const struct budget_limits *limits; /* NULL: those of a workload (base/budget.h) */
     /* What the program prints, one call a time, its end included; NULL: nobody listens. */
     void (*print)(void *ctx, const char *text);
     void *print_ctx;

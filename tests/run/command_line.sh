@@ -66,6 +66,9 @@ expect 2 '--arch is needed: one of sm_80, ' compile known/softmax.py
 expect 2 "unknown --arch 'sm_1': expected one of sm_80, " compile known/softmax.py --arch sm_1
 expect 2 '--device or --arch, not both' explain known/softmax.py --device cpu --arch sm_80
 WS_LOGS=guards,gaurds expect 2 "WS_LOGS has no 'gaurds'; it takes: graph_breaks, guards" explain known/softmax.py
+expect 2 '--limit-seconds takes a number' explain known/softmax.py --limit-seconds soon
+expect 2 '--limit-memory takes a whole number' run known/softmax.py --limit-memory 1.5
+WARPSMITH_LIMIT_MEMORY=1G expect 2 'WARPSMITH_LIMIT_MEMORY takes a whole number' explain known/softmax.py
 nothing_left
 
 # A machine without a GPU cannot do this; what was looked for is said.
