@@ -153,13 +153,14 @@ static enum ws_status decode(const struct ws_tensor_info *t, const void *bytes, 
     return WS_OK;
 }
 
-static enum ws_status to_f32(const struct ws_tensor_info *t, const double *v, float **out,
-                             struct diag *d) {
-    size_t size = (size_t)t->numel * sizeof **out;
+static enum ws_status to_reference(const struct ws_tensor_info *t, const double *v, void **out,
+                                   struct diag *d) {
+    enum dtype as = dtype_reference(t->dtype);
+    size_t size = (size_t)t->numel * (size_t)dtype_bytes(as);
     *out = large_alloc(size);
     if (!*out) return no_memory(d, size, t->name);
 #pragma omp parallel for
-    for (int64_t i = 0; i < t->numel; i++) (*out)[i] = (float)v[i];
+    for (int64_t i = 0; i < t->numel; i++) dtype_store(as, *out, (size_t)i, v[i]);
     return WS_OK;
 }
 
@@ -196,7 +197,7 @@ enum ws_status ws_make_inputs(const struct ws_captured *c, void **bytes, struct 
 }
 
 static enum ws_status make_reference(const struct ws_captured *c, bool stores_values,
-                                     void *const *input_bytes, float **outputs, struct diag *d) {
+                                     void *const *input_bytes, void **outputs, struct diag *d) {
     c->graph->stores_values = stores_values;
     for (int i = 0; i < c->n_outputs; i++) outputs[i] = NULL;
     struct value *in = new_values(c->n_inputs), *out = new_values(c->n_outputs);
@@ -209,7 +210,7 @@ static enum ws_status make_reference(const struct ws_captured *c, bool stores_va
     ok = ok && eval(c, c->graph, in, out, d);
     for (int i = 0; ok && i < c->n_outputs; i++) {
         struct ws_tensor_info t = ws_output_info(c, i);
-        ok = to_f32(&t, out[i].v, &outputs[i], d) == WS_OK;
+        ok = to_reference(&t, out[i].v, &outputs[i], d) == WS_OK;
     }
     free_values(in, c->n_inputs);
     free_values(out, c->n_outputs);
@@ -221,11 +222,11 @@ static enum ws_status make_reference(const struct ws_captured *c, bool stores_va
 }
 
 enum ws_status ws_make_reference(const struct ws_captured *c, void *const *input_bytes,
-                                 float **outputs, struct diag *d) {
+                                 void **outputs, struct diag *d) {
     return make_reference(c, false, input_bytes, outputs, d);
 }
 
 enum ws_status ws_make_eager_reference(const struct ws_captured *c, void *const *input_bytes,
-                                       float **outputs, struct diag *d) {
+                                       void **outputs, struct diag *d) {
     return make_reference(c, true, input_bytes, outputs, d);
 }

@@ -56,15 +56,15 @@ struct ws_tensor_info ws_output_info(const struct ws_captured *c, int i);
  * malloc'ed memory in the input's dtype and strides; the caller frees. */
 enum ws_status ws_make_inputs(const struct ws_captured *c, void **bytes, struct diag *d);
 
-/* The reference: outputs in f32, row-major, malloc'ed, computed in double precision from those very
- * inputs. */
+/* The reference: outputs as dtype_reference says, row-major, malloc'ed, computed in double
+ * precision, or in 64-bit integers, from those very inputs. */
 enum ws_status ws_make_reference(const struct ws_captured *c, void *const *input_bytes,
-                                 float **outputs, struct diag *d);
+                                 void **outputs, struct diag *d);
 /* The same with the value of every operator rounded to its dtype, as PyTorch's eager mode stores
  * it: what a program in low precision can be held to when those roundings alone move its outputs
  * (logits of +-100 in bf16). */
 enum ws_status ws_make_eager_reference(const struct ws_captured *c, void *const *input_bytes,
-                                       float **outputs, struct diag *d);
+                                       void **outputs, struct diag *d);
 
 /* ---- the program ----------------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
  *   f8    0.13     one unit of f8e4m3, twice that of f8e5m2: what lies between two goes either way
  *   f32   1e-4     sums of some 10^4 terms, in any order, and approximate functions
  *   f64   1e-6     the reference itself is handed over in f32
- *   ints  1e-7     equal, up to the reference's f32
+ *   ints  0        equal: integers are compared as such
  *   bool  0        equal
  *
  * u8, i8 and i16 are equal, too, but most of them were floats: one that lies half way between two
@@ -29,9 +29,9 @@ static double relative_tolerance(enum dtype t) {
     case DT_BOOL:
     case DT_U8:
     case DT_I8:
-    case DT_I16: return 0;
+    case DT_I16:
     case DT_I32:
-    case DT_I64: return 1e-7;
+    case DT_I64: return 0;
     case DT_F8E4M3: return 0.13;
     case DT_F8E5M2: return 0.26;
     case DT_F16: return 2e-3;
@@ -57,16 +57,16 @@ static double root_mean_square(const float *x, int64_t n) {
     return finite ? sqrt(sum / (double)finite) : 0;
 }
 
-void check_tolerance(enum dtype t, const float *want, int64_t n, double *rtol, double *atol) {
+void check_tolerance(enum dtype t, const void *want, int64_t n, double *rtol, double *atol) {
     *rtol = relative_tolerance(t);
     *atol = dtype_is_float(t) ? *rtol * root_mean_square(want, n) : 0;
 }
 
-enum ws_status expected_upload(struct device *dev, enum dtype t, const float *want, int64_t n,
+enum ws_status expected_upload(struct device *dev, enum dtype t, const void *want, int64_t n,
                                struct expected *out, struct diag *d) {
     *out = (struct expected){.dtype = t, .n = n, .share = other_way(t)};
     check_tolerance(t, want, n, &out->rtol, &out->atol);
-    size_t bytes = sizeof *want * (size_t)n;
+    size_t bytes = (size_t)dtype_bytes(dtype_reference(t)) * (size_t)n;
     if (device_alloc(dev, bytes, &out->want, d) == WS_OK)
         device_upload(dev, out->want, want, bytes, d);
     return d->status;
@@ -74,14 +74,19 @@ enum ws_status expected_upload(struct device *dev, enum dtype t, const float *wa
 
 enum ws_status expected_snapshot(struct device *dev, dptr buffer, enum dtype t, int64_t n,
                                  struct expected *out, struct diag *d) {
+    enum dtype as = dtype_reference(t);
     size_t bytes = (size_t)n * (size_t)dtype_bytes(t);
     void *got = large_alloc(bytes);
-    float *want = large_alloc(sizeof *want * (size_t)n);
+    void *want = large_alloc((size_t)n * (size_t)dtype_bytes(as));
     if (!got || !want)
         diag_fail(d, WS_MACHINE, "out of memory for %lld elements", (long long)n);
     else if (device_download(dev, got, buffer, bytes, d) == WS_OK) {
 #pragma omp parallel for schedule(static)
-        for (int64_t i = 0; i < n; i++) want[i] = (float)dtype_load(t, got, (size_t)i);
+        for (int64_t i = 0; i < n; i++)
+            if (as == DT_I64)
+                dtype_store_int(as, want, (size_t)i, dtype_load_int(t, got, (size_t)i));
+            else
+                dtype_store(as, want, (size_t)i, dtype_load(t, got, (size_t)i));
         expected_upload(dev, t, want, n, out, d);
     }
     free(got);
@@ -123,10 +128,12 @@ enum ws_status check_buffer(struct device *dev, dptr got, const struct expected 
     }
     struct buf b = buf_new(d->arena);
     print_index(&b, m.worst, size, rank);
-    buf_printf(&b,
-               " is %.6g, expected %.6g (%lld of %lld elements differ by more than %.2g relative "
-               "+ %.2g)",
-               m.got, m.want, (long long)m.bad, (long long)e->n, e->rtol, e->atol);
+    if (dtype_is_float(e->dtype))
+        buf_printf(&b, " is %.6g, expected %.6g", m.got, m.want);
+    else
+        buf_printf(&b, " is %lld, expected %lld", (long long)m.got_int, (long long)m.want_int);
+    buf_printf(&b, " (%lld of %lld elements differ by more than %.2g relative + %.2g)",
+               (long long)m.bad, (long long)e->n, e->rtol, e->atol);
     *message = b.p;
     return WS_OK;
 }

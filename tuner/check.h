@@ -6,7 +6,7 @@
 
 /* What n elements of one buffer should be. */
 struct expected {
-    dptr want; /* f32, on the device */
+    dptr want; /* on the device, as dtype_reference says */
     enum dtype dtype;
     int64_t n;
     double rtol, atol;
@@ -14,10 +14,10 @@ struct expected {
 };
 
 /* Tolerance for values that should be `want`: see check.c. */
-void check_tolerance(enum dtype t, const float *want, int64_t n, double *rtol, double *atol);
+void check_tolerance(enum dtype t, const void *want, int64_t n, double *rtol, double *atol);
 
-/* want is on the host, in the order of the buffer's storage. */
-enum ws_status expected_upload(struct device *dev, enum dtype t, const float *want, int64_t n,
+/* want is on the host, in the order of the buffer's storage: i64 of integers, f32 of floats. */
+enum ws_status expected_upload(struct device *dev, enum dtype t, const void *want, int64_t n,
                                struct expected *out, struct diag *d);
 /* Take what the buffer holds now. */
 enum ws_status expected_snapshot(struct device *dev, dptr buffer, enum dtype t, int64_t n,

@@ -68,7 +68,7 @@ static double largest_change(const float *before, const float *after, int64_t n)
     return fmin(most, CONDITION_MOST);
 }
 
-static double share_changed(const float *before, const float *after, int64_t n) {
+static double share_changed(const int64_t *before, const int64_t *after, int64_t n) {
     int64_t changed = 0;
     for (int64_t i = 0; i < n; i++) changed += before[i] != after[i];
     return n ? fmin((double)changed / (double)n, CONDITION_MOST) : 0;
@@ -77,16 +77,16 @@ static double share_changed(const float *before, const float *after, int64_t n) 
 static enum ws_status compare_references(struct data *x, void *const *changed, double *change,
                                          struct diag *d) {
     int n = x->captured->n_outputs;
-    float **before = calloc((size_t)n + 1, sizeof *before);
-    float **after = calloc((size_t)n + 1, sizeof *after);
+    void **before = calloc((size_t)n + 1, sizeof *before);
+    void **after = calloc((size_t)n + 1, sizeof *after);
     if (!before || !after)
         diag_fail(d, WS_MACHINE, "out of memory for %d outputs", n);
     else if (ws_make_reference(x->captured, x->host_inputs, before, d) == WS_OK)
         ws_make_reference(x->captured, changed, after, d);
     for (int i = 0; i < n && d->status == WS_OK; i++) {
         struct ws_tensor_info t = ws_output_info(x->captured, i);
-        change[i] = dtype_is_int(t.dtype) ? share_changed(before[i], after[i], t.numel)
-                                          : largest_change(before[i], after[i], t.numel);
+        change[i] = dtype_is_float(t.dtype) ? largest_change(before[i], after[i], t.numel)
+                                            : share_changed(before[i], after[i], t.numel);
     }
     for (int i = 0; i < n && before && after; i++) {
         free(before[i]);

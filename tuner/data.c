@@ -11,8 +11,8 @@ void data_open(struct data *x, struct machine *m, const struct ws_program *p, st
     const struct ws_captured *c = p->captured;
     *x = (struct data){.machine = m, .captured = c, .first_output = p->first_output, .arena = a};
     x->host_inputs = NEW_ARRAY(a, void *, c->n_inputs);
-    x->host_want = NEW_ARRAY(a, float *, c->n_outputs);
-    x->trusted = NEW_ARRAY(a, float *, c->n_outputs);
+    x->host_want = NEW_ARRAY(a, void *, c->n_outputs);
+    x->trusted = NEW_ARRAY(a, void *, c->n_outputs);
     x->inputs = NEW_ARRAY(a, dptr, c->n_inputs);
     x->memory = NEW_ARRAY(a, dptr, c->n_outputs);
     x->outputs = NEW_ARRAY(a, dptr, c->n_outputs);
@@ -64,7 +64,7 @@ enum ws_status data_upload(struct data *x, struct diag *d) {
     for (int i = 0; i < x->captured->n_outputs && d->status == WS_OK; i++) {
         struct ws_tensor_info t = ws_output_info(x->captured, i);
         x->memory[i] = x->outputs[i] = 0;
-        const float *want = x->host_want[i] ? x->host_want[i] : x->trusted[i];
+        const void *want = x->host_want[i] ? x->host_want[i] : x->trusted[i];
         if (want && d->status == WS_OK)
             expected_upload(dev, t.dtype, want, t.numel, &x->expected[i], d);
     }
@@ -91,7 +91,7 @@ enum ws_status data_trust_outputs(struct data *x, struct diag *d) {
     struct device *dev = x->machine->device;
     for (int i = 0; i < x->captured->n_outputs && d->status == WS_OK; i++) {
         struct ws_tensor_info t = ws_output_info(x->captured, i);
-        size_t bytes = sizeof **x->trusted * (size_t)t.numel;
+        size_t bytes = (size_t)dtype_bytes(dtype_reference(t.dtype)) * (size_t)t.numel;
         if (!x->trusted[i]) x->trusted[i] = large_alloc(bytes);
         if (!x->trusted[i]) return diag_fail(d, WS_MACHINE, "out of memory for '%s'", t.name);
         if (expected_snapshot(dev, x->outputs[i], t.dtype, t.numel, &x->expected[i], d) == WS_OK)
@@ -126,7 +126,7 @@ static double largest_difference(const float *a, const float *b, int64_t n) {
 /* From now on, outputs are compared with what they are when every operator's value is stored. */
 static enum ws_status use_eager_reference(struct data *x, struct diag *d) {
     struct device *dev = x->machine->device;
-    float **exact = NEW_ARRAY(x->arena, float *, x->captured->n_outputs);
+    void **exact = NEW_ARRAY(x->arena, void *, x->captured->n_outputs);
     for (int i = 0; i < x->captured->n_outputs; i++) {
         exact[i] = x->host_want[i];
         x->host_want[i] = NULL;
@@ -135,9 +135,9 @@ static enum ws_status use_eager_reference(struct data *x, struct diag *d) {
     x->eager_reference = true;
     ws_make_eager_reference(x->captured, x->host_inputs, x->host_want, d);
     for (int i = 0; i < x->captured->n_outputs; i++) {
-        if (d->status == WS_OK)
-            x->noise[i] =
-                largest_difference(x->host_want[i], exact[i], ws_output_info(x->captured, i).numel);
+        struct ws_tensor_info t = ws_output_info(x->captured, i);
+        if (d->status == WS_OK && dtype_is_float(t.dtype))
+            x->noise[i] = largest_difference(x->host_want[i], exact[i], t.numel);
         free(exact[i]);
     }
     for (int i = 0; i < x->captured->n_outputs && d->status == WS_OK; i++) {

@@ -17,8 +17,8 @@ struct data {
     const int *first_output; /* see ws_program */
     struct arena *arena;
     void **host_inputs; /* malloc'ed, in storage order */
-    float **host_want;  /* malloc'ed, in storage order; NULL until made */
-    float **trusted;    /* the same, of outputs that stand for them: a lost device takes its own */
+    void **host_want;   /* malloc'ed, in storage order, as dtype_reference says; NULL until made */
+    void **trusted;     /* the same, of outputs that stand for them: a lost device takes its own */
     dptr *inputs;
     dptr *memory;              /* of each output, its own, or 0 while nobody needs it */
     dptr *outputs;             /* where the program that ran last has left them */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/diag.h"
+
 static const struct {
     const char *name, *torch;
     int bytes;
@@ -83,6 +85,46 @@ enum dtype dtype_promote(enum dtype a, enum dtype b) {
 enum dtype dtype_opmath(enum dtype d) {
     if (dtype_is_narrow(d)) return DT_I32;
     return dtype_is_float(d) && table[d].bytes < 4 ? DT_F32 : d;
+}
+
+enum dtype dtype_reference(enum dtype d) { return dtype_is_float(d) ? DT_F32 : DT_I64; }
+
+int64_t dtype_load_int(enum dtype d, const void *p, size_t i) {
+    switch (d) {
+    case DT_BOOL: return ((const uint8_t *)p)[i] != 0;
+    case DT_U8: return ((const uint8_t *)p)[i];
+    case DT_I8: return ((const int8_t *)p)[i];
+    case DT_I16: return ((const int16_t *)p)[i];
+    case DT_I32: return ((const int32_t *)p)[i];
+    case DT_I64: return ((const int64_t *)p)[i];
+    case DT_F8E4M3:
+    case DT_F8E5M2:
+    case DT_F16:
+    case DT_BF16:
+    case DT_F32:
+    case DT_F64:
+    case DT_COUNT: break;
+    }
+    WS_BUG("no integers: %s", dtype_name(d));
+}
+
+void dtype_store_int(enum dtype d, void *p, size_t i, int64_t v) {
+    switch (d) {
+    case DT_BOOL: ((uint8_t *)p)[i] = v != 0; return;
+    case DT_U8: ((uint8_t *)p)[i] = (uint8_t)v; return;
+    case DT_I8: ((int8_t *)p)[i] = (int8_t)v; return;
+    case DT_I16: ((int16_t *)p)[i] = (int16_t)v; return;
+    case DT_I32: ((int32_t *)p)[i] = (int32_t)v; return;
+    case DT_I64: ((int64_t *)p)[i] = v; return;
+    case DT_F8E4M3:
+    case DT_F8E5M2:
+    case DT_F16:
+    case DT_BF16:
+    case DT_F32:
+    case DT_F64:
+    case DT_COUNT: break;
+    }
+    WS_BUG("no integers: %s", dtype_name(d));
 }
 
 static float bf16_to_float(uint16_t h) {

@@ -58,6 +58,15 @@ enum dtype dtype_promote(enum dtype a, enum dtype b);
  * narrower than i32 in i32, cut off to their own bits; others in themselves. */
 enum dtype dtype_opmath(enum dtype d);
 
+/* What reference values of the type are kept in: integers and bools, exactly, as i64; floats as
+ * f32. */
+enum dtype dtype_reference(enum dtype d);
+
+/* One element of an integer type, or of bool, to and from 64 bits, of which it keeps the low ones.
+ */
+int64_t dtype_load_int(enum dtype d, const void *p, size_t i);
+void dtype_store_int(enum dtype d, void *p, size_t i, int64_t v);
+
 /* One element to and from double; memory in the element's own format (narrow floats round to
  * nearest even, narrow integers keep their low bits). What f8e4m3 does not hold is nan, as in
  * PyTorch before 2.12: it has no infinity. */

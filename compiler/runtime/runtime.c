@@ -255,6 +255,16 @@ enum ws_status device_compare(struct device *dev, dptr got, enum dtype dtype, dp
     return n > 0 ? dev->ops->compare(dev, got, dtype, want, n, rtol, atol, out, d) : WS_OK;
 }
 
+void mismatch_values(struct mismatch *m, enum dtype t, const void *got, const void *want,
+                     size_t i) {
+    enum dtype r = dtype_reference(t);
+    m->got = dtype_load(t, got, i);
+    m->want = dtype_load(r, want, i);
+    if (dtype_is_float(t)) return;
+    m->got_int = dtype_load_int(t, got, i);
+    m->want_int = dtype_load_int(r, want, i);
+}
+
 void device_health(struct device *dev, struct health *out) {
     *out = (struct health){.clock_mhz = -1, .mem_clock_mhz = -1, .temp_c = -1, .power_w = -1};
     dev->ops->health(dev, out);

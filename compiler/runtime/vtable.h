@@ -84,6 +84,9 @@ enum ws_status remote_open(const char *name, struct arena *a, struct diag *d, st
 struct toolchain *remote_toolchain_open(const struct toolchain *real, const char *arch,
                                         struct arena *a);
 
+/* Fill in what stands at element i of both. */
+void mismatch_values(struct mismatch *m, enum dtype t, const void *got, const void *want, size_t i);
+
 /* Median of n > 0 numbers; reorders them. */
 double median(double *x, int n);
 

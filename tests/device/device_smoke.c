@@ -246,6 +246,19 @@ static void compare_special(struct smoke *s) {
     }
 }
 
+/* What doubles take for equal is not. */
+static void compare_integers(struct smoke *s) {
+    static const int64_t got[] = {INT64_MAX, INT64_MIN, (1ll << 53) + 1, -1};
+    static const int64_t want[] = {INT64_MAX, INT64_MIN, 1ll << 53, -1};
+    struct diag d = fresh(s);
+    struct mismatch r = {0};
+    bool ok = device_upload(s->dev, s->y, got, sizeof got, &d) == WS_OK &&
+              device_upload(s->dev, s->x, want, sizeof want, &d) == WS_OK &&
+              device_compare(s->dev, s->y, DT_I64, s->x, 4, 0, 0, &r, &d) == WS_OK;
+    check(s, ok && r.bad == 1 && r.worst == 2 && r.got_int == got[2] && r.want_int == want[2], &d,
+          "compare integers beyond 2^53");
+}
+
 /* An error that must not cost us the device. */
 static void refused(struct smoke *s, enum ws_status st, const struct diag *d, const char *what) {
     check(s, st == WS_MACHINE && !device_is_lost(s->dev), NULL, what);
@@ -354,6 +367,7 @@ int main(int argc, char **argv) {
         time_and_check(&s, true);
         time_and_check(&s, false);
         compare_special(&s);
+        compare_integers(&s);
         measure_copy(&s);
         run_overlapping(&s);
         opt_in(&s);

@@ -446,18 +446,18 @@ static void test_compare_every_dtype(void **state) {
     struct fixture *f = *state;
     enum { COUNT = 100 };
     for (int t = 0; t < DT_COUNT; t++) {
-        unsigned char got[COUNT * 8] = {0};
-        float want[COUNT];
+        unsigned char got[COUNT * 8] = {0}, want[COUNT * 8] = {0};
+        enum dtype as = dtype_reference((enum dtype)t);
         struct mismatch r;
         for (int i = 0; i < COUNT; i++) {
-            want[i] = (float)(i % 2);
-            dtype_store((enum dtype)t, got, (size_t)i, want[i]);
+            dtype_store(as, want, (size_t)i, i % 2);
+            dtype_store((enum dtype)t, got, (size_t)i, i % 2);
         }
         dptr w = upload(f, want, sizeof want), g = upload(f, got, sizeof got);
         assert_int_equal(device_compare(f->dev, g, (enum dtype)t, w, COUNT, 0, 0, &r, &f->diag),
                          WS_OK);
         assert_int_equal(r.bad, 0);
-        want[77] = 0;
+        dtype_store(as, want, 77, 0);
         device_upload(f->dev, w, want, sizeof want, &f->diag);
         assert_int_equal(device_compare(f->dev, g, (enum dtype)t, w, COUNT, 0, 0, &r, &f->diag),
                          WS_OK);
@@ -467,6 +467,25 @@ static void test_compare_every_dtype(void **state) {
         device_free(f->dev, w);
         device_free(f->dev, g);
     }
+}
+
+/* What doubles and floats take for equal is not. */
+static void test_compare_integers(void **state) {
+    struct fixture *f = *state;
+    int64_t got[] = {INT64_MAX, INT64_MIN, (1ll << 53) + 1, -1}, want[4];
+    struct mismatch r;
+    memcpy(want, got, sizeof want);
+    want[2]--;
+    dptr w = upload(f, want, sizeof want), g = upload(f, got, sizeof got);
+    assert_int_equal(device_compare(f->dev, g, DT_I64, w, 4, 0, 0, &r, &f->diag), WS_OK);
+    assert_true(r.bad == 1 && r.worst == 2);
+    assert_true(r.got_int == (1ll << 53) + 1 && r.want_int == 1ll << 53);
+    want[2] = got[2], want[0] = INT64_MIN, want[1] = INT64_MAX; /* as far apart as they can be */
+    device_upload(f->dev, w, want, sizeof want, &f->diag);
+    assert_int_equal(device_compare(f->dev, g, DT_I64, w, 4, 0, 1, &r, &f->diag), WS_OK);
+    assert_true(r.bad == 2 && r.worst == 0);
+    device_free(f->dev, w);
+    device_free(f->dev, g);
 }
 
 static void test_compare_nothing(void **state) {
@@ -507,6 +526,7 @@ int main(void) {
         TEST(test_compare_special_values),
         TEST(test_compare_ranks),
         TEST(test_compare_every_dtype),
+        TEST(test_compare_integers),
         TEST(test_compare_nothing),
         TEST(test_copy_bandwidth),
     };

@@ -260,13 +260,13 @@ static void test_rounded_the_other_way(void **state) {
                  {DT_I32, 1, 1, false}};
     if (device_open_untimed("cpu", &env, a, &d, &dev) != WS_OK) fail_msg("%s", d.text);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        float want[N];
+        int64_t want[N];
         unsigned char got[N * 8];
         const char *message;
         struct expected e;
         dptr p;
         for (int k = 0; k < N; k++) {
-            want[k] = (float)(k % 100);
+            want[k] = k % 100;
             dtype_store(cases[i].t, got, (size_t)k, k % 100 + (k < cases[i].count) * cases[i].by);
         }
         size_t bytes = (size_t)(N * dtype_bytes(cases[i].t));

@@ -1,4 +1,4 @@
-/* cpu_compare.c: elements against their f32 reference, as cuda/kernels.c does it.
+/* cpu_compare.c: elements against their reference, as cuda/kernels.c does it.
  *
  * Badness is |got - want| / tolerance rounded to float, so that both devices rank alike; infinities
  * that differ are +inf, a NaN on one side only is above everything (here: NAN_BADNESS). */
@@ -7,6 +7,12 @@
 #include "runtime/cpu/cpu_device.h"
 
 #define NAN_BADNESS 1e300 /* more than any float */
+
+static double distance_badness(double diff, double want, double rtol, double atol, bool *bad) {
+    double tolerance = atol + rtol * fabs(want);
+    *bad = !(diff <= tolerance);
+    return diff == 0 ? 0 : (double)(float)(diff / tolerance);
+}
 
 static double badness(double got, double want, double rtol, double atol, bool *bad) {
     if (isnan(got) || isnan(want)) {
@@ -17,9 +23,13 @@ static double badness(double got, double want, double rtol, double atol, bool *b
         *bad = got != want;
         return *bad ? (double)INFINITY : 0;
     }
-    double diff = fabs(got - want), tolerance = atol + rtol * fabs(want);
-    *bad = !(diff <= tolerance);
-    return diff == 0 ? 0 : (double)(float)(diff / tolerance);
+    return distance_badness(fabs(got - want), want, rtol, atol, bad);
+}
+
+/* 64 bits do not fit a double, but their difference decides no less there. */
+static double int_badness(int64_t got, int64_t want, double rtol, double atol, bool *bad) {
+    uint64_t diff = got > want ? (uint64_t)got - (uint64_t)want : (uint64_t)want - (uint64_t)got;
+    return distance_badness((double)diff, (double)want, rtol, atol, bad);
 }
 
 /* NaN mismatches before infinite ones before the rest; of equals the first. */
@@ -40,19 +50,26 @@ struct found {
 struct comparison {
     const void *got;
     enum dtype dtype;
-    const float *want;
+    const void *want;
     int64_t n, parts;
     double rtol, atol;
     struct found *found; /* of every part */
 };
+
+static double badness_at(const struct comparison *c, size_t i, bool *bad) {
+    enum dtype r = dtype_reference(c->dtype);
+    return r == DT_I64 ? int_badness(dtype_load_int(c->dtype, c->got, i),
+                                     dtype_load_int(r, c->want, i), c->rtol, c->atol, bad)
+                       : badness(dtype_load(c->dtype, c->got, i), dtype_load(r, c->want, i),
+                                 c->rtol, c->atol, bad);
+}
 
 static void compare_part(void *arg, int64_t part) {
     const struct comparison *c = arg;
     struct found f = {.badness = -1};
     for (int64_t i = c->n * part / c->parts; i < c->n * (part + 1) / c->parts; i++) {
         bool is_bad;
-        double b =
-            badness(dtype_load(c->dtype, c->got, (size_t)i), c->want[i], c->rtol, c->atol, &is_bad);
+        double b = badness_at(c, (size_t)i, &is_bad);
         f.bad += is_bad;
         if (is_worse(b, i, f.badness, f.worst)) f.badness = b, f.worst = i;
     }
@@ -65,7 +82,7 @@ enum ws_status cpu_compare(struct device *dev, dptr got, enum dtype dtype, dptr 
     struct found found[MAX_CPUS], all = {.badness = -1};
     struct comparison c = {(const void *)(uintptr_t)got,
                            dtype,
-                           (const float *)(uintptr_t)want,
+                           (const void *)(uintptr_t)want,
                            n,
                            dc->threads,
                            rtol,
@@ -78,7 +95,7 @@ enum ws_status cpu_compare(struct device *dev, dptr got, enum dtype dtype, dptr 
         if (is_worse(found[i].badness, found[i].worst, all.badness, all.worst))
             all.badness = found[i].badness, all.worst = found[i].worst;
     }
-    *out = (struct mismatch){all.bad, all.worst, dtype_load(dtype, c.got, (size_t)all.worst),
-                             c.want[all.worst]};
+    *out = (struct mismatch){.bad = all.bad, .worst = all.worst};
+    mismatch_values(out, dtype, c.got, c.want, (size_t)all.worst);
     return WS_OK;
 }

@@ -57,12 +57,6 @@ static float f8e4m3_value(unsigned bits) {
 }
 static double element(int dtype, const void *p, i64 i) {
     switch (dtype) {
-    case DT_BOOL: return ((const unsigned char *)p)[i] != 0;
-    case DT_U8: return ((const unsigned char *)p)[i];
-    case DT_I8: return ((const signed char *)p)[i];
-    case DT_I16: return ((const short *)p)[i];
-    case DT_I32: return ((const int *)p)[i];
-    case DT_I64: return (double)((const i64 *)p)[i];
     case DT_F8E4M3: return f8e4m3_value(((const unsigned char *)p)[i]);
     case DT_F8E5M2: return half_value((unsigned short)(((const unsigned char *)p)[i] << 8));
     case DT_F16: return half_value(((const unsigned short *)p)[i]);
@@ -71,7 +65,26 @@ static double element(int dtype, const void *p, i64 i) {
     default: return ((const double *)p)[i];
     }
 }
-static unsigned badness(double got, double want, double rtol, double atol, bool *bad) {
+static bool is_float(int dtype) {
+    return dtype == DT_F8E4M3 || dtype == DT_F8E5M2 || dtype == DT_F16 || dtype == DT_BF16 || dtype == DT_F32 ||
+           dtype == DT_F64;
+}
+static i64 int_element(int dtype, const void *p, i64 i) {
+    switch (dtype) {
+    case DT_BOOL: return ((const unsigned char *)p)[i] != 0;
+    case DT_U8: return ((const unsigned char *)p)[i];
+    case DT_I8: return ((const signed char *)p)[i];
+    case DT_I16: return ((const short *)p)[i];
+    case DT_I32: return ((const int *)p)[i];
+    default: return ((const i64 *)p)[i];
+    }
+}
+static unsigned distance_badness(double diff, double want, double rtol, double atol, bool *bad) {
+    double tolerance = atol + rtol * fabs(want);
+    *bad = !(diff <= tolerance);
+    return diff == 0 ? 0 : __float_as_uint((float)(diff / tolerance));
+}
+static unsigned float_badness(double got, double want, double rtol, double atol, bool *bad) {
     const double inf = __longlong_as_double(0x7ff0000000000000ll);
     if (got != got || want != want) {
         *bad = (got != got) != (want != want);
@@ -81,16 +94,25 @@ static unsigned badness(double got, double want, double rtol, double atol, bool 
         *bad = got != want;
         return *bad ? 0x7f800000u : 0;
     }
-    double diff = fabs(got - want), tolerance = atol + rtol * fabs(want);
-    *bad = !(diff <= tolerance);
-    return diff == 0 ? 0 : __float_as_uint((float)(diff / tolerance));
+    return distance_badness(fabs(got - want), want, rtol, atol, bad);
+}
+/* 64 bits do not fit a double, but their difference decides no less there. */
+static unsigned int_badness(i64 got, i64 want, double rtol, double atol, bool *bad) {
+    unsigned long long g = got, w = want;
+    return distance_badness((double)(got > want ? g - w : w - g), (double)want, rtol, atol, bad);
+}
+/* want: f32 of floats, i64 of the rest */
+static unsigned badness(int dtype, const void *got, const void *want, i64 i, double rtol, double atol, bool *bad) {
+    return is_float(dtype)
+               ? float_badness(element(dtype, got, i), ((const float *)want)[i], rtol, atol, bad)
+               : int_badness(int_element(dtype, got, i), ((const i64 *)want)[i], rtol, atol, bad);
 }
 struct result {
     unsigned long long bad, index;
     unsigned worst, unused;
 };
 extern "C" __global__ void __launch_bounds__(THREADS)
-    ws_compare(result *r, const void *got, int dtype, const float *want, i64 n, double rtol, double atol) {
+    ws_compare(result *r, const void *got, int dtype, const void *want, i64 n, double rtol, double atol) {
     __shared__ unsigned long long all_bad;
     __shared__ unsigned all_worst;
     if (threadIdx.x == 0) all_bad = 0, all_worst = 0;
@@ -99,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     unsigned my_worst = 0;
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
         bool bad;
-        unsigned b = badness(element(dtype, got, i), want[i], rtol, atol, &bad);
+        unsigned b = badness(dtype, got, want, i, rtol, atol, &bad);
         my_bad += bad;
         my_worst = b > my_worst ? b : my_worst;
     }
@@ -111,11 +133,11 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     atomicMax(&r->worst, all_worst);
 }
 extern "C" __global__ void __launch_bounds__(THREADS)
-    ws_find_worst(result *r, const void *got, int dtype, const float *want, i64 n, double rtol, double atol) {
+    ws_find_worst(result *r, const void *got, int dtype, const void *want, i64 n, double rtol, double atol) {
     unsigned worst = r->worst;
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
         bool bad;
-        if (badness(element(dtype, got, i), want[i], rtol, atol, &bad) != worst) continue;
+        if (badness(dtype, got, want, i, rtol, atol, &bad) != worst) continue;
         atomicMin(&r->index, (unsigned long long)i);
         return;
     }

@@ -129,8 +129,7 @@ enum ws_status cuda_compare(struct device *dev, dptr got, enum dtype dtype, dptr
     struct cuda_device *c = (struct cuda_device *)dev;
     struct compare_result r;
     int code = dtype;
-    unsigned char element[8];
-    float reference;
+    unsigned char element[8], reference[8];
     if (helpers_prepare(c, d) != WS_OK) return d->status;
     int64_t blocks = (n + THREADS - 1) / THREADS, most = dev->limits.units * 16;
     struct launch l = {.module = c->helpers.module,
@@ -141,13 +140,12 @@ enum ws_status cuda_compare(struct device *dev, dptr got, enum dtype dtype, dptr
     if (run_compare(c, &l, &r, d) != WS_OK) return d->status;
     if (r.index >= (unsigned long long)n)
         return diag_fail(d, WS_MACHINE, "ws_compare found no worst element");
-    uint64_t size = (uint64_t)dtype_bytes(dtype);
+    uint64_t size = (uint64_t)dtype_bytes(dtype),
+             wide = (uint64_t)dtype_bytes(dtype_reference(dtype));
     if (device_download(dev, element, got + r.index * size, size, d) != WS_OK) return d->status;
-    if (device_download(dev, &reference, want + r.index * sizeof reference, sizeof reference, d) !=
-        WS_OK)
-        return d->status;
-    *out = (struct mismatch){(int64_t)r.bad, (int64_t)r.index, dtype_load(dtype, element, 0),
-                             reference};
+    if (device_download(dev, reference, want + r.index * wide, wide, d) != WS_OK) return d->status;
+    *out = (struct mismatch){.bad = (int64_t)r.bad, .worst = (int64_t)r.index};
+    mismatch_values(out, dtype, element, reference, 0);
     return WS_OK;
 }
 
