@@ -109,11 +109,11 @@ static enum ws_status look_up(struct run *r, int kernel, const struct config **c
 
 static enum ws_status choose(struct run *r, struct diag *d) {
     const struct config **given;
-    const char *note;
-    if (configs_parse(r->program, &r->line.configs, r->arena, &given, d) != WS_OK ||
-        store_open(r->machine.env.store_path, r->arena, d, &r->store, &note) != WS_OK)
-        return d->status;
+    const char *note = "";
+    if (configs_parse(r->program, &r->line.configs, r->arena, &given, d) == WS_OK)
+        store_open(r->machine.env.store_path, r->arena, d, &r->store, &note);
     fputs(note, stderr);
+    if (d->status != WS_OK) return d->status;
     r->plan = plan_new("chosen", r->program, r->arena);
     for (int k = 0; k < r->program->n_kernels; k++) {
         const char *origin = "given";

@@ -42,9 +42,10 @@ enum ws_status run_script(const struct command_line *line, bool explain, struct 
     struct backend_plugin *plugin = NULL;
     struct script_counts counts = {0};
     const struct budget_limits limits = command_line_limits(line, true);
-    const char *note;
+    const char *note = "";
     if (machine_open(line->device, a, &m, d) != WS_OK) return d->status;
-    if (store_open(m.env.store_path, a, d, &store, &note) == WS_OK) fputs(note, stderr);
+    store_open(m.env.store_path, a, d, &store, &note);
+    fputs(note, stderr);
     if (d->status == WS_OK) backend_inductor_open(&m, store, a, &inductor, d);
     if (d->status == WS_OK && line->backend && strchr(line->backend, '/'))
         backend_plugin_open(line->backend, a, &plugin, d);

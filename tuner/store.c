@@ -22,7 +22,7 @@ static bool make_folders(struct arena *a, const char *path) {
     char *p = arena_strdup(a, path);
     for (char *slash = strchr(p + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        if (access(p, F_OK) != 0 && mkdir(p, 0777) != 0 && errno != EEXIST) return false;
+        if (access(p, F_OK) != 0 && mkdir(p, 0700) != 0 && errno != EEXIST) return false;
         *slash = '/';
     }
     return true;
@@ -54,6 +54,7 @@ static void check_pages(struct sql *db, const char *path, struct arena *a) {
 /* WAL: readers do not wait for a writer, and a commit is one write. synchronous NORMAL: a killed
  * process loses nothing, a power cut at most the last commits, never the file. */
 static struct sql *connect(const char *path, struct arena *a) {
+    store_make_file(path);
     struct sql *db = sql_open(path, true, a);
     struct query q = sql_query(db, "PRAGMA journal_mode = WAL");
     query_run(&q);
@@ -88,8 +89,8 @@ static struct sql *connect_or_replace(const char *path, struct arena *a, const c
     sql_close(db);
     const char *to = set_aside(a, path);
     if (to)
-        *note = arena_printf(a, "store: '%s' %s; moved to '%s' and a new one made\n", path, message,
-                             to);
+        *note = arena_printf(a, "%sstore: '%s' %s; moved to '%s' and a new one made\n", *note, path,
+                             message, to);
     return connect(path, a);
 }
 
@@ -102,6 +103,27 @@ static const char *why_not_opened(const char *path, const struct sql *db, struct
     return read_only ? "is on a read-only file system" : sql_message(db);
 }
 
+static enum ws_status refuse(struct diag *d, const char *path, const char *why) {
+    return diag_fail(d, WS_MACHINE, "store '%s': %s (WARPSMITH_CACHE names another place)", path,
+                     why);
+}
+
+/* One at a time: SQLite does not wait its turn to switch to WAL, and of two that meet the same
+ * damage the second must find the new file. Where no lock can be had, nothing can be written. */
+static enum ws_status open_alone(struct store *s, const char **note, struct diag *d) {
+    struct store_claim claim;
+    claim_file(join(s->arena, s->path, ".lock-open"), true, &claim);
+    s->sql = connect_or_replace(s->path, s->arena, note);
+    const char *why = NULL;
+    if (sql_fault(s->sql) != SQL_FINE) why = why_not_opened(s->path, s->sql, s->arena);
+    if (!why) why = store_open_key(s->arena, s->path, &s->secret);
+    if (!why) claim_sweep(s->arena, s->path);
+    store_tune_end(&claim);
+    if (!why) return WS_OK;
+    sql_close(s->sql);
+    return refuse(d, s->path, why);
+}
+
 enum ws_status store_open(const char *path, struct arena *a, struct diag *d, struct store **out,
                           const char **note) {
     *note = "";
@@ -112,21 +134,14 @@ enum ws_status store_open(const char *path, struct arena *a, struct diag *d, str
                          strerror(errno));
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return diag_fail(d, WS_MACHINE, "store '%s': is a folder", path);
-    /* One at a time: SQLite does not wait its turn to switch to WAL, and of two that meet the same
-     * damage the second must find the new file. Where no lock can be had, nothing can be written.
-     */
-    struct store_claim claim;
-    claim_file(join(a, path, ".lock-open"), true, &claim);
-    struct sql *db = connect_or_replace(path, a, note);
-    store_tune_end(&claim);
-    if (sql_fault(db) != SQL_FINE) {
-        diag_fail(d, WS_MACHINE, "store '%s': %s (WARPSMITH_CACHE names another place)", path,
-                  why_not_opened(path, db, a));
-        sql_close(db);
-        return WS_MACHINE;
-    }
-    *out = NEW(a, struct store);
-    **out = (struct store){a, arena_strdup(a, path), db, STORE_BINARY_BYTES};
+    struct store *s = NEW(a, struct store);
+    *s = (struct store){
+        .arena = a, .path = path_resolve(path, a), .binary_bytes = STORE_BINARY_BYTES};
+    if (!s->path) return refuse(d, path, strerror(errno));
+    const char *why = store_guard(a, s->path, note);
+    if (why) return refuse(d, path, arena_printf(a, "%s: what is stored may be anybody's", why));
+    if (open_alone(s, note, d) != WS_OK) return d->status;
+    *out = s;
     return WS_OK;
 }
 
@@ -138,7 +153,8 @@ const char *store_path(const struct store *s) { return s->path; }
 
 enum ws_status store_fail(struct store *s, struct diag *d) {
     if (sql_fault(s->sql) == SQL_DAMAGED) {
-        int fd = open(join(s->arena, s->path, ".suspect"), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        int fd = open(join(s->arena, s->path, ".suspect"),
+                      O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd >= 0) close(fd);
     }
     diag_fail(d, WS_MACHINE, "store '%s': %s", s->path, sql_message(s->sql));

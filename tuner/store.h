@@ -13,10 +13,13 @@
  *       miss with the reason, never a wrong hit;
  *   S2  every call that writes is one transaction: after a kill at any moment the file is valid
  *       and holds every call that returned WS_OK;
- *   S3  a file that is no database, or a damaged one, is moved to PATH.damaged-N, never deleted,
- *       and a note says so;
+ *   S3  a file that is no database, a damaged one, or one with other tables than its version has,
+ *       is moved to PATH.damaged-N, never deleted, and a note says so;
  *   S4  a full disk, a read-only folder, a file of a newer version or of another program: a status
- *       with a message, and what was stored stays.
+ *       with a message, and what was stored stays;
+ *   S5  what others could have put there is not used: files and folder are this user's alone
+ *       (0600, 0700), else opening fails with a message; binaries carry sums keyed with
+ *       PATH.key, which only this user can read.
  *
  * All failures are WS_MACHINE unless a line says otherwise. Everything returned lives in the arena
  * given to store_open. A store belongs to one thread of one process: open it after a fork, not
@@ -202,7 +205,7 @@ struct store_binary {
  * -march=native the device's name. */
 const char *store_binary_key(struct arena *a, const char *toolchain, const char *options,
                              const char *source);
-/* A binary whose bytes no longer match their checksum is a miss. */
+/* A binary whose bytes no longer match their checksum, or that another store made, is a miss. */
 enum ws_status store_get_binary(struct store *s, const char *key, struct store_binary *out,
                                 bool *found, struct diag *d);
 /* Once all binaries together exceed the limit, the oldest make room. */

@@ -19,8 +19,13 @@ const char *store_binary_key(struct arena *a, const char *toolchain, const char 
 
 void store_limit_binaries(struct store *s, int64_t bytes) { s->binary_bytes = bytes; }
 
-/* SQLite's integers are signed. */
-static int64_t checksum(const void *bytes, size_t n) { return (int64_t)hash_bytes(bytes, n); }
+/* The key is summed, too: a binary under the key of another text is none. SQLite's integers are
+ * signed. */
+static int64_t checksum(const struct store *s, const char *key, const void *bytes, size_t n) {
+    const char *text = arena_printf(s->arena, "%s %zu %016llx", key, n,
+                                    (unsigned long long)store_keyed_sum(&s->secret, bytes, n));
+    return (int64_t)store_keyed_sum(&s->secret, text, strlen(text));
+}
 
 enum ws_status store_get_binary(struct store *s, const char *key, struct store_binary *out,
                                 bool *found, struct diag *d) {
@@ -33,7 +38,7 @@ enum ws_status store_get_binary(struct store *s, const char *key, struct store_b
         out->compile_ms = take_real(&q);
         out->log = take_text(&q);
         out->bytes = take_bytes(&q, &out->size);
-        *found = checksum(out->bytes, out->size) == sum;
+        *found = checksum(s, key, out->bytes, out->size) == sum;
     }
     return query_end(&q) ? WS_OK : store_fail(s, d);
 }
@@ -59,7 +64,7 @@ enum ws_status store_put_binary(struct store *s, const char *key, const struct s
     put_text(&q, key);
     put_int(&q, (int64_t)b->size);
     put_int(&q, time(NULL));
-    put_int(&q, checksum(b->bytes, b->size));
+    put_int(&q, checksum(s, key, b->bytes, b->size));
     put_real(&q, b->compile_ms);
     put_text(&q, b->log);
     put_bytes(&q, b->bytes, b->size);

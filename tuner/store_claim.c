@@ -3,7 +3,8 @@
  *   store.db  ->  store.db.lock-8f3a...    there while someone tunes, removed afterwards
  *
  * The lock lives with the open file, so a killed owner releases it; the file it leaves behind is
- * reused. */
+ * removed by whoever opens the store next. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -16,8 +17,18 @@
 /* Is the locked file still the one of that name? The last owner may have removed it meanwhile. */
 static bool is_current(int fd, const char *path) {
     struct stat ours, named;
-    return fstat(fd, &ours) == 0 && stat(path, &named) == 0 && ours.st_ino == named.st_ino &&
+    return fstat(fd, &ours) == 0 && lstat(path, &named) == 0 && ours.st_ino == named.st_ino &&
            ours.st_dev == named.st_dev;
+}
+
+/* In a folder where everybody may make files, another user's lock would be held for ever. */
+static int open_own(const char *path, int flags) {
+    struct stat st;
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+    if (fd < 0 || (fstat(fd, &st) == 0 && st.st_uid == geteuid())) return fd;
+    close(fd);
+    errno = EPERM;
+    return -1;
 }
 
 static int lock(int fd, bool wait) {
@@ -30,7 +41,7 @@ static int lock(int fd, bool wait) {
 bool claim_file(const char *path, bool wait, struct store_claim *claim) {
     *claim = (struct store_claim){.fd = -1, .path = path};
     for (;;) {
-        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        int fd = open_own(path, O_CREAT);
         if (fd < 0) return false;
         if (lock(fd, wait) != 0) {
             int why = errno;
@@ -69,4 +80,31 @@ void store_tune_end(struct store_claim *claim) {
     unlink(claim->path);
     close(claim->fd);
     claim->held = false;
+}
+
+/* ---- what killed owners have left ------------------------------------------------------------ */
+
+static bool begins_with(const char *name, const char *with) {
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
+static void remove_unheld(const char *path) {
+    int fd = open_own(path, 0);
+    struct store_claim claim = {.held = true, .fd = fd, .path = path};
+    if (fd < 0) return;
+    if (lock(fd, false) == 0 && is_current(fd, path))
+        store_tune_end(&claim);
+    else
+        close(fd);
+}
+
+void claim_sweep(struct arena *a, const char *store_path) {
+    const char *slash = strrchr(store_path, '/');
+    const char *folder = arena_strndup(a, store_path, (size_t)(slash - store_path + 1));
+    const char *locks = arena_printf(a, "%s.lock-", slash + 1);
+    DIR *dir = opendir(folder);
+    for (struct dirent *e; dir && (e = readdir(dir));)
+        if (begins_with(e->d_name, locks) && strcmp(e->d_name + strlen(locks), "open") != 0)
+            remove_unheld(arena_printf(a, "%s%s", folder, e->d_name));
+    if (dir) closedir(dir);
 }

@@ -98,36 +98,82 @@ void take_key(struct query *q, struct store_key *k) {
     ", size INTEGER, created INTEGER, sum INTEGER, compile_ms REAL, log TEXT, bytes BLOB"
 #define OF_KEY " REFERENCES keys ON DELETE CASCADE"
 
-/* By the version that brought them: an older file is given what it lacks. */
-static const struct {
+/* By the version that brought them: an older file is given what it lacks. It may have some already:
+ * tables may be newer than the version, of a copy that was restored in part, say. */
+struct step {
     int since;
     const char *text;
-} schema[] = {
-    {1, "CREATE TABLE graphs (graph TEXT PRIMARY KEY" GRAPH_COLUMNS ")"},
-    {1, "CREATE TABLE keys (id INTEGER PRIMARY KEY AUTOINCREMENT" KEY_COLUMNS ", UNIQUE (" ALL_KEYS
-        "))"},
-    {1, "CREATE TABLE winners (key INTEGER PRIMARY KEY" OF_KEY WINNER_COLUMNS ")"},
-    {1, "CREATE TABLE programs (key INTEGER PRIMARY KEY" OF_KEY PROGRAM_COLUMNS ")"},
-    {1,
-     "CREATE TABLE trials (id INTEGER PRIMARY KEY, key INTEGER NOT NULL" OF_KEY TRIAL_COLUMNS ")"},
-    {1, "CREATE INDEX trials_of_key ON trials (key, config)"},
-    {1, "CREATE TABLE binaries (key TEXT PRIMARY KEY" BINARY_COLUMNS ")"},
-    {1, "CREATE INDEX binaries_by_age ON binaries (created, size)"},
-    {1, "CREATE TABLE facts (key TEXT PRIMARY KEY, value REAL, created INTEGER)"},
-    {2, "CREATE TABLE rungs (id INTEGER PRIMARY KEY, key INTEGER NOT NULL" OF_KEY RUNG_COLUMNS ")"},
-    {2, "CREATE INDEX rungs_of_key ON rungs (key, size)"},
-    {2, "CREATE TABLE uses (key INTEGER PRIMARY KEY" OF_KEY ", hits INTEGER, nearest INTEGER)"},
 };
+
+#define TABLE "CREATE TABLE IF NOT EXISTS "
+static const struct step tables[] = {
+    {1, TABLE "graphs (graph TEXT PRIMARY KEY" GRAPH_COLUMNS ")"},
+    {1, TABLE "keys (id INTEGER PRIMARY KEY AUTOINCREMENT" KEY_COLUMNS ", UNIQUE (" ALL_KEYS "))"},
+    {1, TABLE "winners (key INTEGER PRIMARY KEY" OF_KEY WINNER_COLUMNS ")"},
+    {1, TABLE "programs (key INTEGER PRIMARY KEY" OF_KEY PROGRAM_COLUMNS ")"},
+    {1, TABLE "trials (id INTEGER PRIMARY KEY, key INTEGER NOT NULL" OF_KEY TRIAL_COLUMNS ")"},
+    {1, TABLE "binaries (key TEXT PRIMARY KEY" BINARY_COLUMNS ")"},
+    {1, TABLE "facts (key TEXT PRIMARY KEY, value REAL, created INTEGER)"},
+    {2, TABLE "rungs (id INTEGER PRIMARY KEY, key INTEGER NOT NULL" OF_KEY RUNG_COLUMNS ")"},
+    {2, TABLE "uses (key INTEGER PRIMARY KEY" OF_KEY ", hits INTEGER, nearest INTEGER)"},
+};
+#define INDEX "CREATE INDEX IF NOT EXISTS "
+static const struct step indexes[] = {
+    {1, INDEX "trials_of_key ON trials (key, config)"},
+    {1, INDEX "binaries_by_age ON binaries (created, size)"},
+    {2, INDEX "rungs_of_key ON rungs (key, size)"},
+};
+enum { N_TABLES = sizeof tables / sizeof *tables, N_INDEXES = sizeof indexes / sizeof *indexes };
 
 static int64_t pragma(struct sql *db, const char *text) {
     struct query q = sql_query(db, text);
     return query_int(&q);
 }
 
+/* Those of versions after `since`, up to `version`. */
+static void take_steps(struct sql *db, const struct step *steps, int n, int64_t since,
+                       int64_t version) {
+    for (int i = 0; i < n; i++)
+        if (steps[i].since > since && steps[i].since <= version) sql_run(db, steps[i].text);
+}
+
+/* What a statement reads or writes of a table depends on the names and the order of its columns. */
+static const char *columns_of(struct sql *db, const char *table, struct arena *a) {
+    struct query q = sql_query(db, "SELECT name, type, pk FROM pragma_table_info(?) ORDER BY cid");
+    struct buf b = buf_new(a);
+    put_text(&q, table);
+    while (query_step(&q)) {
+        const char *name = take_text(&q), *type = take_text(&q);
+        buf_printf(&b, "%s %s %d, ", name, type, (int)take_int(&q));
+    }
+    query_end(&q);
+    buf_puts(&b, "");
+    return b.p;
+}
+
+/* Other tables, and indexes, do no harm; a view or a trigger of a file from elsewhere may. */
+static void check_tables(struct sql *db, int64_t version, struct arena *a) {
+    struct sql *model = sql_open(":memory:", true, a);
+    take_steps(model, tables, N_TABLES, 0, version);
+    struct query q = sql_query(model, "SELECT name FROM sqlite_schema WHERE type = 'table'");
+    while (query_step(&q)) {
+        const char *table = take_text(&q);
+        if (strcmp(columns_of(db, table, a), columns_of(model, table, a)) != 0)
+            sql_blame(db, SQL_DAMAGED,
+                      arena_printf(a, "has another table '%s' than version %lld has", table,
+                                   (long long)version));
+    }
+    query_end(&q);
+    sql_close(model);
+    if (pragma(db, "SELECT count(*) FROM sqlite_schema WHERE type IN ('view', 'trigger')") > 0)
+        sql_blame(db, SQL_DAMAGED, "has views or triggers, which no store has");
+}
+
 /* From `version`, 0 for an empty file, to ours. */
 static void bring_schema(struct sql *db, int64_t version, struct arena *a) {
-    for (size_t i = 0; i < sizeof schema / sizeof *schema; i++)
-        if (schema[i].since > version) sql_run(db, schema[i].text);
+    take_steps(db, tables, N_TABLES, version, STORE_SCHEMA);
+    check_tables(db, STORE_SCHEMA, a);
+    take_steps(db, indexes, N_INDEXES, version, STORE_SCHEMA);
     sql_run(db, arena_printf(a, "PRAGMA application_id = %d", STORE_APPLICATION));
     sql_run(db, arena_printf(a, "PRAGMA user_version = %d", STORE_SCHEMA));
 }
@@ -142,7 +188,9 @@ void store_check_schema(struct sql *db, struct arena *a) {
                                "was written by a newer warpsmith (schema %lld, this one knows %d)",
                                (long long)version, STORE_SCHEMA));
     else if (version < 1)
-        sql_blame(db, SQL_OTHER, "has no schema version");
+        sql_blame(db, SQL_DAMAGED, "has no schema version");
+    else
+        check_tables(db, version, a);
 }
 
 static bool is_empty(struct sql *db) {

@@ -123,14 +123,31 @@ bool take_fields(struct query *q, const struct fields *f, void *record);
 void put_key(struct query *q, const struct store_key *k);
 void take_key(struct query *q, struct store_key *k);
 
-struct store {
-    struct arena *arena;
-    const char *path;
-    struct sql *sql;
-    int64_t binary_bytes; /* limit of all binaries together */
+struct store_secret {
+    unsigned char bytes[16];
 };
 
-/* Is the file ours, and of a version we know? If not, a failure sticks in db. */
+struct store {
+    struct arena *arena;
+    const char *path; /* without symbolic links */
+    struct sql *sql;
+    int64_t binary_bytes; /* limit of all binaries together */
+    struct store_secret secret;
+};
+
+/* store_trust.c. NULL, or why what lies at the path, which has no symbolic links, may not be
+ * believed: somebody else can write to it. Files of this user's that are open to others are closed;
+ * *note is a line if they could be written. */
+const char *store_guard(struct arena *a, const char *path, const char **note);
+/* An empty file that only this user can read and write, unless there is one. */
+void store_make_file(const char *path);
+/* The key of the store's sums, made if there is none that only this user could read. NULL, or what
+ * went wrong. */
+const char *store_open_key(struct arena *a, const char *path, struct store_secret *out);
+uint64_t store_keyed_sum(const struct store_secret *secret, const void *bytes, size_t n);
+
+/* Is the file ours, of a version we know, and has it that version's tables? If not, a failure
+ * sticks in db. */
 void store_check_schema(struct sql *db, struct arena *a);
 /* The same, after making the tables in an empty file, and those that an older file lacks. */
 void store_prepare_schema(struct sql *db, struct arena *a);
@@ -154,6 +171,8 @@ void store_put_graph(struct store *s, const char *insert, const char *hash,
 /* Append "driver changed: 1 -> 2" if they differ. */
 void store_say_difference(struct buf *b, const char *what, const char *was, const char *is);
 
+/* Remove the lock files that killed processes have left beside the store. */
+void claim_sweep(struct arena *a, const char *store_path);
 /* A lock on a file of this name, which goes with its owner. False with errno set if it cannot be
  * had; true but not held if another process holds it and wait is not set. */
 bool claim_file(const char *path, bool wait, struct store_claim *claim);

@@ -12,6 +12,7 @@
 #include "base/large.h"
 #include "base/map.h"
 #include "base/options.h"
+#include "base/private.h"
 #include "base/stage.h"
 #include "base/strided.h"
 #include "base/vec.h"

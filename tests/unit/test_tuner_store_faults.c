@@ -17,6 +17,7 @@
 
 #include "tuner/sql.h"
 #include "tuner/store.h"
+#include "tuner/store_tables.h"
 
 struct fixture {
     struct arena *arena;
@@ -413,6 +414,200 @@ static void test_newer_version(void **state) {
     assert_string_equal(pragma(f, "PRAGMA user_version"), "99");
 }
 
+static void change(struct fixture *f, const char *text) {
+    struct sql *db = sql_open(f->path, false, f->arena);
+    if (!sql_run(db, text)) fail_msg("%s: %s", text, sql_message(db));
+    sql_close(db);
+}
+
+/* Version 1, and the tables of version 2: as wanted, they are taken over; with other columns, the
+ * file is set aside, and is not changed before. */
+static void test_tables_newer_than_the_version(void **state) {
+    struct fixture *f = *state;
+    const char *note;
+    struct store *s = open_store(f, &note);
+    struct diag d = diag_new(f->arena);
+    assert_int_equal(put(f, s, "x=1", &d), WS_OK);
+    store_close(s);
+    pragma(f, "PRAGMA user_version = 1");
+    s = open_store(f, &note);
+    assert_string_equal(note, "");
+    assert_string_equal(winner_of(f, s), "x=1");
+    store_close(s);
+    assert_string_equal(pragma(f, "PRAGMA user_version"), "2");
+    pragma(f, "PRAGMA user_version = 1");
+    change(f, "DROP TABLE rungs");
+    change(f, "CREATE TABLE rungs (id INTEGER PRIMARY KEY, something TEXT)");
+    expect_set_aside(f, 1);
+    f->path = arena_printf(f->arena, "%s.damaged-1", f->path);
+    assert_string_equal(pragma(f, "PRAGMA user_version"), "1");
+}
+
+static void test_other_columns_are_set_aside(void **state) {
+    struct fixture *f = *state;
+    static const char *const changes[] = {
+        "ALTER TABLE trials RENAME COLUMN config TO setting",
+        "ALTER TABLE trials ADD COLUMN more TEXT",
+        "ALTER TABLE uses DROP COLUMN nearest",
+        "DROP TABLE facts",
+        "DROP TABLE keys",
+        "CREATE TRIGGER t AFTER INSERT ON trials BEGIN DELETE FROM trials; END",
+        "DROP TABLE facts; CREATE VIEW facts AS SELECT 1 AS key, 2 AS value, 3 AS created",
+        "PRAGMA user_version = 0",
+        "PRAGMA user_version = -1",
+    };
+    const char *note;
+    store_close(open_store(f, &note));
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        change(f, changes[i]);
+        expect_set_aside(f, (int)i + 1);
+    }
+}
+
+/* ---- whose it is ----------------------------------------------------------------------------- */
+
+static unsigned mode_of(struct fixture *f, const char *suffix) {
+    struct stat st;
+    const char *path = arena_printf(f->arena, "%s%s", f->path, suffix);
+    if (lstat(path, &st) != 0) fail_msg("no %s", path);
+    return st.st_mode & 07777;
+}
+
+static void test_new_stores_are_private(void **state) {
+    struct fixture *f = *state;
+    const char *note;
+    f->path = arena_printf(f->arena, "%s/a/b/store.db", f->folder);
+    mode_t before = umask(0);
+    struct store *s = open_store(f, &note);
+    struct diag d = diag_new(f->arena);
+    assert_int_equal(put(f, s, "x=1", &d), WS_OK);
+    umask(before);
+    assert_int_equal(mode_of(f, ""), 0600);
+    assert_int_equal(mode_of(f, "-wal"), 0600);
+    assert_int_equal(mode_of(f, "-shm"), 0600);
+    assert_int_equal(mode_of(f, ".key"), 0600);
+    store_close(s);
+    f->path = arena_printf(f->arena, "%s/a/b", f->folder);
+    assert_int_equal(mode_of(f, ""), 0700);
+}
+
+static bool has_binary(struct fixture *f, struct store *s, const char *name) {
+    struct diag d = diag_new(f->arena);
+    struct store_binary got;
+    bool found;
+    if (store_get_binary(s, name, &got, &found, &d) != WS_OK) fail_msg("%s", d.text);
+    return found;
+}
+
+/* Closed again; what others could write was said; no binary is believed if they could know the
+ * key. */
+static void test_loose_modes_are_tightened(void **state) {
+    struct fixture *f = *state;
+    const char *note, *key = arena_printf(f->arena, "%s.key", f->path);
+    struct store *s = open_store(f, &note);
+    struct diag d = diag_new(f->arena);
+    struct store_binary b = {"0123456789", 10, "", 1};
+    assert_int_equal(store_put_binary(s, "k", &b, &d), WS_OK);
+    store_close(s);
+    assert_int_equal(chmod(f->path, 0644), 0);
+    s = open_store(f, &note);
+    assert_string_equal(note, "");
+    assert_int_equal(mode_of(f, ""), 0600);
+    assert_true(has_binary(f, s, "k"));
+    store_close(s);
+    assert_int_equal(chmod(f->path, 0666), 0);
+    s = open_store(f, &note);
+    assert_non_null(strstr(note, "could be written by others"));
+    assert_int_equal(mode_of(f, ""), 0600);
+    assert_true(has_binary(f, s, "k"));
+    store_close(s);
+    assert_int_equal(chmod(key, 0640), 0);
+    s = open_store(f, &note);
+    assert_int_equal(mode_of(f, ".key"), 0600);
+    assert_false(has_binary(f, s, "k"));
+    store_close(s);
+}
+
+/* A binary with a sum that fits it, of another key, or of another name. */
+static void test_planted_binaries_are_misses(void **state) {
+    struct fixture *f = *state;
+    const char *note, *mine = f->path;
+    struct diag d = diag_new(f->arena);
+    struct store_binary b = {"\177ELF planted", 12, "", 1};
+    f->path = arena_printf(f->arena, "%s/theirs/store.db", f->folder);
+    struct store *s = open_store(f, &note);
+    assert_int_equal(store_put_binary(s, "wanted", &b, &d), WS_OK);
+    assert_int_equal(store_put_binary(s, "other", &b, &d), WS_OK);
+    store_close(s);
+    assert_int_equal(rename(f->path, mine), 0);
+    f->path = mine;
+    s = open_store(f, &note);
+    assert_false(has_binary(f, s, "wanted"));
+    assert_int_equal(store_put_binary(s, "other", &b, &d), WS_OK);
+    store_close(s);
+    change(f, "DELETE FROM binaries WHERE key = 'wanted'");
+    change(f, "UPDATE binaries SET key = 'wanted' WHERE key = 'other'");
+    s = open_store(f, &note);
+    assert_false(has_binary(f, s, "wanted"));
+    store_close(s);
+}
+
+static void test_places_of_others_are_refused(void **state) {
+    struct fixture *f = *state;
+    const char *note;
+    store_close(open_store(f, &note));
+    assert_int_equal(chmod(f->folder, 0777), 0);
+    expect_open_fails(f, f->path, "can be written by others");
+    assert_int_equal(chmod(f->folder, 01777), 0); /* as /tmp: nobody can replace the file */
+    store_close(open_store(f, &note));
+    const char *link = arena_printf(f->arena, "%s/link.db", f->folder);
+    assert_int_equal(symlink("/nowhere/store.db", link), 0);
+    expect_open_fails(f, link, "no plain file");
+    if (geteuid() != 0) return;
+    const char *const files[] = {"", ".key", "-wal"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const char *path = arena_printf(f->arena, "%s%s", f->path, files[i]);
+        int fd = open(path, O_RDWR | O_CREAT, 0600);
+        close(fd);
+        assert_int_equal(chown(path, 1234, 1234), 0);
+        expect_open_fails(f, f->path, "belongs to another user (1234)");
+        assert_int_equal(chown(path, 0, 0), 0);
+        if (i == 2) unlink(path);
+    }
+    store_close(open_store(f, &note));
+    assert_int_equal(chown(f->folder, 1234, 1234), 0);
+    expect_open_fails(f, f->path, "belongs to another user (1234)");
+    assert_int_equal(chown(f->folder, 0, 0), 0);
+}
+
+/* Vectors of the paper: the key and the message are 00 01 02 ... */
+static void test_keyed_sums(void **state) {
+    static const uint64_t want[] = {0x726fdb47dd0e0e31, 0x74f839c593dc67fd, 0x0d6c8009d9a94f5a};
+    struct store_secret secret;
+    unsigned char message[15];
+    (void)state;
+    for (unsigned i = 0; i < 16; i++) secret.bytes[i] = (unsigned char)i;
+    for (unsigned i = 0; i < 15; i++) message[i] = (unsigned char)i;
+    for (size_t n = 0; n < 3; n++) assert_true(store_keyed_sum(&secret, message, n) == want[n]);
+    assert_true(store_keyed_sum(&secret, message, 15) == 0xa129ca6149be45e5);
+}
+
+static void test_left_locks_are_swept(void **state) {
+    struct fixture *f = *state;
+    const char *note, *left = arena_printf(f->arena, "%s.lock-00112233", f->path);
+    struct store_claim held;
+    struct diag d = diag_new(f->arena);
+    write_at(left, -1, "", 0);
+    struct store *s = open_store(f, &note), *other;
+    assert_int_equal(access(left, F_OK), -1);
+    assert_int_equal(store_tune_begin(s, &key, false, &held, &d), WS_OK);
+    other = open_store(f, &note);
+    assert_int_equal(access(held.path, F_OK), 0); /* its owner lives */
+    store_close(other);
+    store_tune_end(&held);
+    store_close(s);
+}
+
 static void test_bad_places(void **state) {
     struct fixture *f = *state;
     write_at(f->path, -1, "x", 1);
@@ -504,6 +699,14 @@ int main(void) {
         TEST(test_changed_binary_is_a_miss),
         TEST(test_foreign_database),
         TEST(test_newer_version),
+        TEST(test_tables_newer_than_the_version),
+        TEST(test_other_columns_are_set_aside),
+        TEST(test_new_stores_are_private),
+        TEST(test_loose_modes_are_tightened),
+        TEST(test_planted_binaries_are_misses),
+        TEST(test_places_of_others_are_refused),
+        TEST(test_keyed_sums),
+        TEST(test_left_locks_are_swept),
         TEST(test_bad_places),
         TEST(test_read_only_folder),
         TEST(test_full_disk),
