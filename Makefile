@@ -35,10 +35,10 @@ EXTRA_cuda   := $(CUDA_INCLUDE)
 ifeq ($(STATIC),1)
 # Everything but libc itself: dlopen of the driver needs the dynamic one.
 LINK_FLAGS = -static-libgcc
-LIBS = -Wl,-Bstatic -lcsv -lsqlite3 -lxxhash -lgomp -Wl,-Bdynamic -lm -ldl -lpthread
+LIBS = -Wl,-Bstatic -lcsv -ljansson -lsqlite3 -lxxhash -lgomp -Wl,-Bdynamic -lm -ldl -lpthread
 else
 LINK_FLAGS = -fopenmp
-LIBS = -lcsv -lsqlite3 -lxxhash -lm -ldl -lpthread
+LIBS = -lcsv -ljansson -lsqlite3 -lxxhash -lm -ldl -lpthread
 endif
 LINK = $(CC) $(CFLAGS) $(LINK_FLAGS) $(LDFLAGS)
 
@@ -143,7 +143,7 @@ device-smoke: $(BUILD)/tests/device/device_smoke ## does the runtime work on thi
 	$<
 
 $(patsubst %,$(BUILD)/tests/device/device_%,smoke counters isolation): %: %.o $(BUILD)/libruntime.a $(BUILD)/libbase.a
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(filter-out -lcsv -lsqlite3,$(LIBS))
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(filter-out -lcsv -ljansson -lsqlite3,$(LIBS))
 
 # libfuzz.a has the cases, and wants the emulator.
 $(BUILD)/tests/device/device_generated: $(BUILD)/tests/device/device_generated.o $(BUILD)/libfuzz.a $(BUILD)/libemulator.a $(ARCHIVES)
@@ -188,8 +188,8 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/deps.build
 	$(call say,cc)$(CC) $(ALL_CFLAGS) $(EXTRA_$(notdir $(patsubst %/,%,$(dir $<)))) -MMD -MP -c $< -o $@
 
 # The commit that a binary is made of goes into every result row.
-$(BUILD)/tuner/record.o: $(BUILD)/git_rev
-$(BUILD)/tuner/record.o: EXTRA_tuner = -DWS_GIT_REV='"$(file <$(BUILD)/git_rev)"'
+$(BUILD)/tuner/version.o: $(BUILD)/git_rev
+$(BUILD)/tuner/version.o: EXTRA_tuner = -DWS_GIT_REV='"$(file <$(BUILD)/git_rev)"'
 
 $(BUILD)/tests/unit/%.o: | $(BUILD)/deps.test
 # no_cpp/string is an empty <string>, for a header of CUPTI that is not C-clean.

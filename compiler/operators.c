@@ -1,9 +1,4 @@
-/* operators.c: the table of operators as text, from graph/ops.def and graph/derivatives.def.
- *
- *   operator   class      result   derivative  becomes       call                        python
- *   softmax    composite  float    rule        primitives    (self:T dim:D dtype:Y?)     F.softmax
- *   exp        pointwise  float    rule        k_exp($0)     (self:T)                    torch.exp
- */
+/* operators.c: the operators for people to read, from graph/ops.def and graph/derivatives.def. */
 #include <string.h>
 
 #include "graph/derivatives.h"
@@ -54,49 +49,23 @@ static const char *becomes(const struct op_info *op) {
     return *op->code ? op->code : "-";
 }
 
-/* "(self:T alpha:S=1)" */
-static const char *call_text(struct arena *a, const struct op_info *op) {
-    return arena_printf(a, "(%s)", op->schema);
-}
-
-enum { COLUMNS = 6, GAP = 2 };
-
-/* The last column, the Python names, is as long as it is. */
-static void put_row(struct buf *b, const char *const *cells, const int *width, const char *names) {
-    for (int i = 0; i < COLUMNS; i++) buf_printf(b, "%-*s", width[i] + GAP, cells[i]);
-    buf_printf(b, "%s\n", *names ? names : "-");
-}
-
-static void fill_row(struct arena *a, const struct op_info *op, const char **cells) {
-    cells[0] = op->name;
-    cells[1] = class_name(op->class);
-    cells[2] = rule_name(op->dtype);
-    cells[3] = derivative_name(op);
-    cells[4] = becomes(op);
-    cells[5] = call_text(a, op);
-}
-
-int ws_list_operators(struct buf *b, const char *part) {
-    static const char *const head[COLUMNS] = {"operator",   "class",   "result",
-                                              "derivative", "becomes", "call"};
-    struct arena *a = b->arena;
-    int width[COLUMNS] = {0}, found = 0;
-    for (int i = 0; i < COLUMNS; i++) width[i] = (int)strlen(head[i]);
-    for (int print = 0; print <= 1; print++) {
-        if (print) put_row(b, head, width, "python");
-        for (int o = 0; o < OP_COUNT; o++) {
-            const struct op_info *op = op_info((enum op)o);
-            const char *cells[COLUMNS];
-            if (op->class == INPUT) continue;
-            if (part && !strstr(op->name, part) && !strstr(op->python, part)) continue;
-            fill_row(a, op, cells);
-            for (int i = 0; i < COLUMNS && !print; i++)
-                if ((int)strlen(cells[i]) > width[i]) width[i] = (int)strlen(cells[i]);
-            if (print) put_row(b, cells, width, op->python);
-            found += print;
-        }
+int ws_list_operators(struct arena *a, const char *part, const struct ws_operator **out) {
+    struct ws_operator *all = NEW_ARRAY(a, struct ws_operator, OP_COUNT);
+    int n = 0;
+    for (int o = 0; o < OP_COUNT; o++) {
+        const struct op_info *op = op_info((enum op)o);
+        if (op->class == INPUT) continue;
+        if (part && !strstr(op->name, part) && !strstr(op->python, part)) continue;
+        all[n++] = (struct ws_operator){.name = op->name,
+                                        .class = class_name(op->class),
+                                        .result = rule_name(op->dtype),
+                                        .derivative = derivative_name(op),
+                                        .becomes = becomes(op),
+                                        .call = arena_printf(a, "(%s)", op->schema),
+                                        .python = *op->python ? op->python : "-"};
     }
-    return found;
+    *out = all;
+    return n;
 }
 
 const char *ws_suggest_operators(struct arena *a, const char *name) { return op_suggest(a, name); }

@@ -54,9 +54,21 @@ enum ws_fusion {
 struct ws_program *ws_lower(struct ws_captured *c, const struct device_limits *limits,
                             enum ws_fusion fusion, struct stages *s, struct diag *d);
 
-/* One line for each operator whose name, in graphs or in Python, contains `part` (NULL: for all),
- * under a line of headings; returns how many. The operators with names nearest to one. */
-int ws_list_operators(struct buf *b, const char *part);
+/* An operator in words; "-" for what it has not. */
+struct ws_operator {
+    const char *name;       /* in graphs: "softmax" */
+    const char *class;      /* "composite" */
+    const char *result;     /* how its type follows: "float" */
+    const char *derivative; /* "rule" */
+    const char *becomes;    /* "primitives", or the expression of kernels */
+    const char *call;       /* "(self:T dim:D dtype:Y?)" */
+    const char *python;     /* the names that programs reach it by */
+};
+
+/* Those whose name, in graphs or in Python, contains `part` (NULL: all), in the order of the table;
+ * returns how many. */
+int ws_list_operators(struct arena *a, const char *part, const struct ws_operator **out);
+/* The Python names nearest to one that is none: "torch.softmax, F.softmax". */
 const char *ws_suggest_operators(struct arena *a, const char *name);
 
 #endif

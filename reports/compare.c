@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reports/arguments.h"
 #include "reports/benches.h"
+#include "reports/row_json.h"
 
 /* ---- the decision ---------------------------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ static const char *const verdict_names[] = {"same", "FAST", "SLOW", "noisy", "BR
 /* ---- one side -------------------------------------------------------------------------------- */
 
 struct side {
-    const char *option; /* "--base" */
+    const char *option; /* "the base" */
     const char *given;  /* "results/softmax.csv@prev" */
     struct results results;
     struct benches benches;
@@ -220,6 +220,40 @@ static void print_missing(const struct side *from, const struct side *in, const 
     }
 }
 
+static json_t *missing_json(const struct side *from, const struct side *in) {
+    json_t *rows = json_array();
+    for (size_t i = 0; i < from->benches.n; i++) {
+        const struct bench *b = &from->benches.all[i], *other = find_bench(in, b->key);
+        for (int r = 0; r < N_ROLES; r++)
+            if (b->role[roles[r]] && !(other && other->role[roles[r]]))
+                json_array_append_new(rows, result_row_json(b->role[roles[r]]));
+    }
+    return rows;
+}
+
+/* Both rows of each pair with the verdict, and what only one side has. */
+static json_t *comparison_json(const struct comparison *c, const struct side *base,
+                               const struct side *now) {
+    json_t *o = json_object(), *pairs = json_array(), *counts = json_object();
+    for (size_t i = 0; i < c->n; i++) {
+        const struct pair *p = &c->pairs[i];
+        json_t *pair = json_object();
+        json_object_set_new(pair, "verdict", json_text(verdict_names[p->verdict]));
+        json_object_set_new(pair, "ratio", json_number(p->now->median_us / p->base->median_us));
+        json_object_set_new(pair, "base", result_row_json(p->base));
+        json_object_set_new(pair, "new", result_row_json(p->now));
+        json_array_append_new(pairs, pair);
+    }
+    for (int v = 0; v <= VERDICT_BROKEN; v++)
+        json_object_set_new(counts, verdict_names[v], json_integer((json_int_t)c->count[v]));
+    json_object_set_new(o, "threshold", json_number(c->threshold));
+    json_object_set_new(o, "counts", counts);
+    json_object_set_new(o, "pairs", pairs);
+    json_object_set_new(o, "only_in_base", missing_json(base, now));
+    json_object_set_new(o, "only_in_new", missing_json(now, base));
+    return o;
+}
+
 static enum report_status exit_code(const struct comparison *c) {
     if (c->count[VERDICT_BROKEN]) return REPORT_WRONG;
     if (c->count[VERDICT_SLOW]) return REPORT_SLOWER;
@@ -227,59 +261,44 @@ static enum report_status exit_code(const struct comparison *c) {
     return REPORT_OK;
 }
 
-static enum report_status compare_sides(struct side *base, struct side *now, double threshold,
-                                        FILE *out, FILE *err, struct report_error *e) {
-    if (side_read(base, err, e) != REPORT_OK || side_read(now, err, e) != REPORT_OK)
-        return e->status;
-    struct comparison c = {.threshold = threshold};
-    compare_benches(&c, base, now);
-    if (c.n) {
-        print_pairs(&c, out);
-        print_means(&c, out);
-        print_changes(&c, out);
+static void print_comparison(const struct comparison *c, const struct side *base,
+                             const struct side *now, FILE *out) {
+    if (c->n) {
+        print_pairs(c, out);
+        print_means(c, out);
+        print_changes(c, out);
     }
     print_missing(base, now, "base", out);
     print_missing(now, base, "new", out);
+}
+
+static enum report_status compare_sides(struct side *base, struct side *now,
+                                        const struct compare_request *r, FILE *out, FILE *err,
+                                        struct report_error *e) {
+    if (side_read(base, err, e) != REPORT_OK || side_read(now, err, e) != REPORT_OK)
+        return e->status;
+    struct comparison c = {.threshold = r->threshold};
+    compare_benches(&c, base, now);
+    enum report_status status = c.n ? exit_code(&c) : REPORT_USAGE;
+    print_comparison(&c, base, now, r->json ? err : out);
+    if (r->json && json_print(comparison_json(&c, base, now), out) != REPORT_OK)
+        status = report_fail(e, REPORT_MACHINE, "the output could not be written");
     free(c.pairs);
     if (!c.n)
         return report_fail(e, REPORT_USAGE, "'%s' and '%s' have no measured benchmark in common",
                            base->given, now->given);
-    return exit_code(&c);
+    return status;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static const char help[] =
-    "usage: warpsmith compare --base A.csv[@RUN] --new B.csv[@RUN] [--threshold 0.02]\n"
-    "Compare program times row by row. RUN is a run id, last or prev; without one the newest rows "
-    "count.\n"
-    "Exit code: 0 same or faster, 4 slower, 5 too noisy to tell, 1 unreadable file or broken "
-    "benchmark, 2 usage.\n"
-    "example: warpsmith compare --base results/softmax.csv@prev --new results/softmax.csv@last\n";
-
-int compare_command(int argc, char **argv, FILE *out, FILE *err) {
-    struct side base = {.option = "--base"}, now = {.option = "--new"};
-    const char *limit = "0.02";
-    const struct argument known[] = {
-        {"--base", &base.given}, {"--new", &now.given}, {"--threshold", &limit}};
+int compare_files(const struct compare_request *r, FILE *out, FILE *err) {
+    struct side base = {.option = "the base", .given = r->base},
+                now = {.option = "the new", .given = r->now};
     struct report_error e = {0};
-    double threshold;
-    bool want_help;
-    arguments_parse(argc, argv, known, 3, &want_help, &e);
-    if (want_help) {
-        fputs(help, out);
-        return REPORT_OK;
-    }
-    if (!base.given || !now.given) report_fail(&e, REPORT_USAGE, "--base and --new are needed");
-    if (!table_number(limit, &threshold) || !(threshold > 0 && threshold < 1))
-        report_fail(&e, REPORT_USAGE, "--threshold takes a number between 0 and 1, not '%s'",
-                    limit);
-    enum report_status status = e.status;
-    if (status == REPORT_OK) status = compare_sides(&base, &now, threshold, out, err, &e);
+    enum report_status status = compare_sides(&base, &now, r, out, err, &e);
     if (e.status != REPORT_OK) fprintf(err, "warpsmith compare: %s\n", e.text);
     side_free(&base);
     side_free(&now);
     return (int)status;
 }
-
-int compare_main(int argc, char **argv) { return compare_command(argc, argv, stdout, stderr); }

@@ -20,11 +20,15 @@ enum { COMPARE_MIN_SAMPLES = 5 };
 enum verdict compare_rows(const struct result_row *base, const struct result_row *now,
                           double threshold);
 
-/* `warpsmith compare --base A.csv[@RUN] --new B.csv[@RUN] [--threshold 0.02]`; argv[0] is
- * "compare". RUN is a run id, last or prev; without one the newest row of every benchmark counts.
- * Returns the exit code: 0 same or faster, 1 a file is unreadable or foreign or a benchmark broke,
- * 2 usage or nothing in common, 4 slower, 5 too noisy to tell. */
-int compare_command(int argc, char **argv, FILE *out, FILE *err);
-int compare_main(int argc, char **argv);
+struct compare_request {
+    const char *base, *now; /* A.csv[@RUN]: a run id, last or prev; without one the newest rows */
+    double threshold;
+    bool json; /* to out; what people read goes to err then */
+};
+
+/* Returns the exit code: 0 same or faster, 1 a file is unreadable or foreign or a benchmark broke,
+ * 2 nothing in common or no such run, 3 the output could not be written, 4 slower, 5 too noisy to
+ * tell. */
+int compare_files(const struct compare_request *r, FILE *out, FILE *err);
 
 #endif

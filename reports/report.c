@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "reports/arguments.h"
 #include "reports/figure.h"
 #include "reports/report_page.h"
+#include "reports/row_json.h"
 
 /* What was read: files that could not be are left out, and notes say why. */
 struct input {
@@ -145,55 +145,56 @@ static enum report_status make_page(struct input *in, const char *path, struct r
     return e->status;
 }
 
-static const char help[] =
-    "usage: warpsmith report [--results DIR] [--out FILE]\n"
-    "       warpsmith report --figure CSV [--run ID] --out PREFIX\n"
-    "Write one HTML page from every CSV file of DIR (results) to FILE (DIR/report/index.html), or\n"
-    "draw the figure of one run (the last) as PREFIX.svg and .png, as bench does.\n"
-    "example: warpsmith report --results results --out results/report/index.html\n";
+/* ---- the command ----------------------------------------------------------------------------- */
 
-static int draw_figure(const char *csv, const char *run, const char *prefix, FILE *out, FILE *err) {
-    struct report_error e = {0};
-    if (!prefix)
-        report_fail(&e, REPORT_USAGE, "--figure needs --out PREFIX");
-    else
-        figure_bench(csv, run, prefix, &e);
-    if (e.status == REPORT_OK)
-        fprintf(out, "%s.svg\n", prefix);
-    else
-        fprintf(err, "warpsmith report: %s\n", e.text);
-    return (int)e.status;
+static enum report_status draw_one(const struct report_request *r, FILE *out,
+                                   struct report_error *e) {
+    if (!r->out) return report_fail(e, REPORT_USAGE, "--figure needs --out PREFIX");
+    if (figure_bench(r->figure, r->run, r->out, e) == REPORT_OK) fprintf(out, "%s.svg\n", r->out);
+    return e->status;
 }
 
-int report_command(int argc, char **argv, FILE *out, FILE *err) {
-    const char *folder = "results", *given = NULL, *figure = NULL, *run = NULL;
-    const struct argument known[] = {
-        {"--results", &folder}, {"--out", &given}, {"--figure", &figure}, {"--run", &run}};
-    struct report_error e = {0};
+/* What the page shows of each benchmark: the newest row of every role. */
+static json_t *benches_json(const struct input *in, const char *page) {
+    json_t *o = json_object(), *all = json_array();
+    for (size_t i = 0; i < in->benches.n; i++) {
+        const struct bench *b = &in->benches.all[i];
+        for (int r = 0; r < ROLE_COUNT; r++)
+            if (b->role[r]) json_array_append_new(all, result_row_json(b->role[r]));
+    }
+    json_object_set_new(o, "page", json_text(page));
+    json_object_set_new(o, "files", json_integer((json_int_t)in->n));
+    json_object_set_new(o, "benchmarks", json_integer((json_int_t)in->benches.n));
+    json_object_set_new(o, "notes", json_text(text_str(&in->notes)));
+    json_object_set_new(o, "rows", all);
+    return o;
+}
+
+static enum report_status write_report(const struct report_request *r, FILE *out, FILE *err,
+                                       struct report_error *e) {
     struct input in = {0};
     struct text path = {0};
-    bool want_help;
-    arguments_parse(argc, argv, known, 4, &want_help, &e);
-    if (want_help) {
-        fputs(help, out);
-        return REPORT_OK;
-    }
-    if (figure && e.status == REPORT_OK) return draw_figure(figure, run, given, out, err);
-    if (given)
-        text_puts(&path, given);
+    if (r->out)
+        text_puts(&path, r->out);
     else
-        text_printf(&path, "%s/report/index.html", folder);
-    if (e.status == REPORT_OK) read_folder(&in, folder, &e);
-    if (e.status == REPORT_OK) make_page(&in, path.p, &e);
+        text_printf(&path, "%s/report/index.html", r->folder);
+    if (read_folder(&in, r->folder, e) == REPORT_OK) make_page(&in, path.p, e);
     fputs(text_str(&in.notes), err);
-    if (e.status == REPORT_OK)
-        fprintf(out, "%s: %zu benchmarks from %zu files\n", path.p, in.benches.n, in.n);
-    else
-        fprintf(err, "warpsmith report: %s\n", e.text);
-    enum report_status status = e.status == REPORT_OK && in.damaged ? REPORT_WRONG : e.status;
+    if (e->status == REPORT_OK)
+        fprintf(r->json ? err : out, "%s: %zu benchmarks from %zu files\n", path.p, in.benches.n,
+                in.n);
+    if (e->status == REPORT_OK && r->json &&
+        json_print(benches_json(&in, path.p), out) != REPORT_OK)
+        report_fail(e, REPORT_MACHINE, "the output could not be written");
+    enum report_status status = e->status == REPORT_OK && in.damaged ? REPORT_WRONG : e->status;
     input_free(&in);
     text_free(&path);
-    return (int)status;
+    return status;
 }
 
-int report_main(int argc, char **argv) { return report_command(argc, argv, stdout, stderr); }
+int report_write(const struct report_request *r, FILE *out, FILE *err) {
+    struct report_error e = {0};
+    enum report_status status = r->figure ? draw_one(r, out, &e) : write_report(r, out, err, &e);
+    if (e.status != REPORT_OK) fprintf(err, "warpsmith report: %s\n", e.text);
+    return (int)status;
+}

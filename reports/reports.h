@@ -2,9 +2,9 @@
 #ifndef REPORTS_REPORTS_H
 #define REPORTS_REPORTS_H
 
-#include "reports/compare.h" /* compare_main */
+#include "reports/compare.h" /* compare_files */
 #include "reports/figure.h"  /* figure_bench */
-#include "reports/report.h"  /* report_main */
+#include "reports/report.h"  /* report_write */
 #include "reports/results.h" /* result_append, results_read */
 
 #endif

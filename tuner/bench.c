@@ -13,6 +13,7 @@
 #include "reports/figure.h"
 #include "tuner/commands.h"
 #include "tuner/interrupt.h"
+#include "tuner/json_output.h"
 #include "tuner/patience.h"
 #include "tuner/winners.h"
 
@@ -262,6 +263,7 @@ static enum ws_status open_run(struct bench_run *r, struct diag *d) {
     puts(r->machine.why);
     fflush(stdout);
     recorder_start(&r->recorder, &r->machine, r->arena);
+    r->recorder.json = r->json_rows;
     return WS_OK;
 }
 
@@ -297,28 +299,22 @@ static int finish(struct bench_run *r) {
     return (int)d.status;
 }
 
-int bench_command(int argc, char **argv) {
-    struct bench_run r = {.arena = arena_new()};
+int bench_command(const struct command_line *line) {
+    struct bench_run r = {.arena = arena_new(), .line = *line, .started_ms = clock_ms()};
     struct diag d = diag_new(r.arena);
-    int status = command_line_parse(BENCH, argc, argv, r.arena, &r.line, &d);
-    if (r.line.help) {
-        struct buf b = buf_new(r.arena);
-        command_line_help(BENCH, "bench FILE [options]",
-                          "bench workloads/softmax.py --dtype bf16 -D dim=1024,4096", &b);
-        fputs(b.p, stdout);
-    } else {
-        interrupt_install();
-        if (status == WS_OK) status = open_run(&r, &d);
-        if (status != WS_OK) command_line_fail("bench", &d);
-        if (status == WS_OK) {
-            status = bench_all_points(&r);
-            int finished = finish(&r);
-            if (finished > status) status = finished;
-        }
-        if (status == WS_OK) draw_figure(&r);
-        store_close(r.store);
-        machine_close(&r.machine);
+    struct json_output json = json_output_open(line->json);
+    if (json.value) json_object_set_new(json.value, "rows", r.json_rows = json_array());
+    interrupt_install();
+    int status = open_run(&r, &d);
+    if (status != WS_OK) command_line_fail("bench", &d);
+    if (status == WS_OK) {
+        status = bench_all_points(&r);
+        int finished = finish(&r);
+        if (finished > status) status = finished;
     }
+    if (status == WS_OK) draw_figure(&r);
+    store_close(r.store);
+    machine_close(&r.machine);
     arena_free(r.arena);
-    return status;
+    return json_output_close(&json, status);
 }

@@ -13,12 +13,14 @@
 struct bench_run {
     struct arena *arena;
     struct command_line line;
+    json_t *json_rows; /* of --json; NULL: not asked for */
     struct sweep sweep;
     struct machine machine;
     struct store *store; /* NULL: --config replays, and stores nothing */
     struct recorder recorder;
     struct roof roof;
     bool replay;
+    double started_ms;
     bool opened;                /* the store, and what is needed from it */
     bool no_counters;           /* that there are none has been said */
     struct range_table *ranges; /* what the store knew when it was opened; NULL: replay */

@@ -181,6 +181,17 @@ static struct cost spent(const struct bench_point *b) {
                          .count = b->tuning.count_ms / 1e3};
 }
 
+/* Kernel k of this point, among all kernels of all points of the sweep: as if each took as long. */
+static struct progress_whole part_of_whole(const struct bench_point *b, int k) {
+    int points = b->run->sweep.n_points, kernels = b->fused_program->n_kernels;
+    return (struct progress_whole){
+        .plain = b->run->machine.env.plain_terminal,
+        .started_ms = b->run->started_ms,
+        .before = (b->point + (double)k / kernels) / points,
+        .share = 1.0 / kernels / points,
+        .where = points > 1 ? arena_printf(b->arena, "size %d of %d", b->point + 1, points) : NULL};
+}
+
 enum ws_status bench_tune_kernels(struct bench_point *b) {
     int n = b->fused_program->n_kernels, missing = 0;
     for (int k = 0; k < n; k++) missing += !b->tunes[k].winner;
@@ -192,6 +203,7 @@ enum ws_status bench_tune_kernels(struct bench_point *b) {
     for (int k = 0; k < n && b->d->status == WS_OK && !interrupted(); k++) {
         if (b->tunes[k].winner) continue;
         int trials = b->tunes[k].n_trials;
+        b->tuning.whole = part_of_whole(b, k);
         tune_alone(b, &b->tunes[k]);
         b->cost.trials += b->tunes[k].n_trials - trials;
     }

@@ -6,8 +6,6 @@
  * 2 d
  *
  * Tables go to stdout, everything else to stderr. */
-#include "tuner/cache_command.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -16,6 +14,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "reports/row_json.h"
+#include "tuner/commands.h"
 #include "tuner/store.h"
 
 struct cache {
@@ -107,6 +107,10 @@ static const char *entry_config(const struct store_entry *e) {
     return e->has_program ? "-" : "(cut short)";
 }
 
+static struct stats entry_time(const struct store_entry *e) {
+    return e->has_winner ? e->winner.us : e->has_program ? e->program.tuned : stats_none();
+}
+
 /* A range's sizes stand beside its axes. */
 static const char *entry_axes(struct arena *a, const struct store_entry *e) {
     const char *axes = or_dash(e->graph.axes);
@@ -128,9 +132,7 @@ static enum ws_status list(struct cache *c) {
     if (store_entries(c->store, &e, &n, c->d) != WS_OK) return c->d->status;
     struct table_out t = new_table(c->arena, names, N);
     for (int i = 0; i < n; i++) {
-        struct stats us = e[i].has_winner    ? e[i].winner.us
-                          : e[i].has_program ? e[i].program.tuned
-                                             : stats_none();
+        struct stats us = entry_time(&e[i]);
         add_cell(&t, arena_printf(c->arena, "%" PRId64, e[i].id));
         add_cell(&t, or_dash(e[i].graph.workload));
         add_cell(&t, or_dash(e[i].graph.mode));
@@ -149,6 +151,34 @@ static enum ws_status list(struct cache *c) {
     if (n) print_table(&t, stdout);
     fprintf(stderr, "%d entr%s in %s; looked up: %s, %" PRId64 " missed\n", n, n == 1 ? "y" : "ies",
             store_path(c->store), uses_text(c->arena, &u), u.misses);
+    return WS_OK;
+}
+
+/* The same as an array of objects; what an entry has not is null. */
+static enum ws_status list_json(struct cache *c) {
+    struct store_entry *e;
+    int n;
+    if (store_entries(c->store, &e, &n, c->d) != WS_OK) return c->d->status;
+    json_t *all = json_array();
+    for (int i = 0; i < n; i++) {
+        struct stats us = entry_time(&e[i]);
+        json_t *o = json_object();
+        json_object_set_new(o, "id", json_integer(e[i].id));
+        json_object_set_new(o, "workload", json_text(e[i].graph.workload));
+        json_object_set_new(o, "mode", json_text(e[i].graph.mode));
+        json_object_set_new(o, "dtype", json_text(e[i].graph.dtype));
+        json_object_set_new(o, "axes", json_text(entry_axes(c->arena, &e[i])));
+        json_object_set_new(o, "kernel", json_text(entry_kernel(&e[i])));
+        json_object_set_new(o, "device", json_text(e[i].key.device));
+        json_object_set_new(o, "config",
+                            e[i].has_winner ? json_text(e[i].winner.config) : json_null());
+        json_object_set_new(o, "median_us", json_number(us.n ? us.median : NAN));
+        json_object_set_new(o, "n", json_integer(us.n));
+        json_object_set_new(o, "trials", json_integer(e[i].n_trials));
+        json_object_set_new(o, "stored", json_integer(e[i].newest));
+        json_array_append_new(all, o);
+    }
+    json_print(all, stdout); /* main says if stdout is broken */
     return WS_OK;
 }
 
@@ -316,122 +346,61 @@ static enum ws_status import_from(struct cache *c, const char *file) {
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static const char help[] =
-    "usage: warpsmith cache ls | show ID | rm ID | rm --all | rm --older-than DAYS |\n"
-    "                       export FILE | import FILE\n"
-    "What tuning has learnt, kept in $WARPSMITH_CACHE or the XDG cache folder.\n"
-    "\n"
-    "  ls            one line per tuned kernel, range of sizes and program\n"
-    "                example: warpsmith cache ls\n"
-    "  show ID       an entry's key, its evidence, how often it was looked up, and its trials; of "
-    "a\n"
-    "                range, the sizes that were tuned\n"
-    "                example: warpsmith cache show 3\n"
-    "  rm            forget an entry, all, or what is older than DAYS days\n"
-    "                example: warpsmith cache rm --older-than 30\n"
-    "  export FILE   entries, trials and graphs in one SQLite file, for another machine\n"
-    "                example: warpsmith cache export tuned.db\n"
-    "  import FILE   merge such a file; of two winners for one key the newer stays\n"
-    "                example: warpsmith cache import tuned.db\n"
-    "\n"
-    "Exit code: 0 fine, 1 no such entry or a foreign or damaged file, 2 usage, 3 the store cannot\n"
-    "be read or written.\n";
+enum { SECONDS_A_DAY = 86400, MOST_DAYS = 1000000 };
 
-/* What is asked for: parsed before the store is touched. */
+/* What is asked for: read before the store is touched. */
 struct request {
-    enum { LS, SHOW, REMOVE, REMOVE_OLDER, EXPORT, IMPORT } verb;
-    int64_t number;
-    const char *file;
+    int64_t number; /* an entry, or the time before which entries are old */
+    bool one;       /* of rm: one entry */
 };
 
-enum { SECONDS_A_DAY = 86400, MAX_DAYS = 1000000 };
-
-/* A whole number from 0 on. */
-static enum ws_status parse_number(const char *what, const char *s, int64_t *out, struct diag *d) {
+static enum ws_status read_id(const char *text, int64_t *out, struct diag *d) {
     char *end;
     errno = 0;
-    *out = strtoll(s, &end, 10);
-    if (*s >= '0' && *s <= '9' && !*end && errno == 0) return WS_OK;
-    return diag_fail(d, WS_USAGE, "%s takes a number, not '%s'", what, s);
+    *out = strtoll(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && !*end && errno == 0) return WS_OK;
+    return diag_fail(d, WS_USAGE, "an ID is a number, not '%s'", text);
 }
 
-static enum ws_status parse_remove(int argc, char **argv, struct request *r, struct diag *d) {
-    if (argc == 1 && strcmp(argv[0], "--all") == 0) {
-        *r = (struct request){REMOVE_OLDER, INT64_MAX, NULL};
-        return WS_OK;
-    }
-    if (argc == 2 && strcmp(argv[0], "--older-than") == 0) {
-        int64_t days;
-        if (parse_number("rm --older-than", argv[1], &days, d) != WS_OK) return d->status;
-        if (days > MAX_DAYS) days = MAX_DAYS;
-        *r = (struct request){REMOVE_OLDER, (int64_t)time(NULL) - days * SECONDS_A_DAY, NULL};
-        return WS_OK;
-    }
-    if (argc != 1) return diag_fail(d, WS_USAGE, "rm takes one ID, --all or --older-than DAYS");
-    r->verb = REMOVE;
-    return parse_number("rm", argv[0], &r->number, d);
-}
-
-/* argv[0] is the verb. */
-static enum ws_status parse_request(int argc, char **argv, struct request *r, struct diag *d) {
-    static const struct {
-        const char *name;
-        int verb, n_args;
-        const char *wants;
-    } verbs[] = {{"ls", LS, 0, "no argument"},
-                 {"show", SHOW, 1, "one ID"},
-                 {"export", EXPORT, 1, "one FILE"},
-                 {"import", IMPORT, 1, "one FILE"}};
+static enum ws_status read_request(const struct command_line *line, struct request *r,
+                                   struct diag *d) {
+    const char *id = line->operands.n ? line->operands.at[0] : NULL;
     *r = (struct request){0};
-    if (strcmp(argv[0], "rm") == 0) return parse_remove(argc - 1, argv + 1, r, d);
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        if (strcmp(argv[0], verbs[i].name) != 0) continue;
-        if (argc - 1 != verbs[i].n_args)
-            return diag_fail(d, WS_USAGE, "%s takes %s", argv[0], verbs[i].wants);
-        r->verb = verbs[i].verb;
-        r->file = argv[1];
-        return r->verb == SHOW ? parse_number("show", argv[1], &r->number, d) : WS_OK;
-    }
-    return diag_fail(d, WS_USAGE, "unknown verb '%s': ls, show, rm, export or import", argv[0]);
+    if (line->command == CACHE_SHOW) return read_id(id, &r->number, d);
+    if (line->command != CACHE_RM) return WS_OK;
+    if ((id != NULL) + line->all + (line->older_than >= 0) != 1)
+        return diag_fail(d, WS_USAGE, "it takes one ID, --all or --older-than DAYS");
+    r->one = id != NULL;
+    if (id) return read_id(id, &r->number, d);
+    int64_t days = (int64_t)fmin(line->older_than, MOST_DAYS);
+    r->number = line->all ? INT64_MAX : (int64_t)time(NULL) - days * SECONDS_A_DAY;
+    return WS_OK;
 }
 
-static enum ws_status serve(struct cache *c, const struct request *r) {
-    switch (r->verb) {
-    case LS: return list(c);
-    case SHOW: return show(c, r->number);
-    case REMOVE: return remove_one(c, r->number);
-    case REMOVE_OLDER: return remove_older(c, r->number);
-    case EXPORT: return export_to(c, r->file);
-    case IMPORT: return import_from(c, r->file);
+static enum ws_status serve(struct cache *c, const struct command_line *line,
+                            const struct request *r) {
+    const char *file = line->operands.n ? line->operands.at[0] : NULL;
+    switch (line->command) {
+    case CACHE_LS: return line->json ? list_json(c) : list(c);
+    case CACHE_SHOW: return show(c, r->number);
+    case CACHE_RM: return r->one ? remove_one(c, r->number) : remove_older(c, r->number);
+    case CACHE_EXPORT: return export_to(c, file);
+    case CACHE_IMPORT: return import_from(c, file);
+    default: WS_BUG("command %d", (int)line->command);
     }
-    WS_BUG("verb %d", (int)r->verb);
 }
 
-static bool wants_help(int argc, char **argv) {
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
-    return false;
-}
-
-int cache_command(int argc, char **argv) {
-    if (wants_help(argc, argv)) {
-        fputs(help, stdout);
-        return WS_OK;
-    }
-    if (argc < 2) {
-        fputs(help, stderr);
-        return WS_USAGE;
-    }
+int cache_command(const struct command_line *line) {
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
     struct cache c = {a, &d, NULL};
     struct request r;
     const char *note = "";
-    enum ws_status status = parse_request(argc - 1, argv + 1, &r, &d);
+    enum ws_status status = read_request(line, &r, &d);
     if (status == WS_OK) status = store_open(env_read(a).store_path, a, &d, &c.store, &note);
     fputs(note, stderr);
-    if (status == WS_OK) status = serve(&c, &r);
-    if (status != WS_OK) fprintf(stderr, "warpsmith cache: %s", d.text);
+    if (status == WS_OK) status = serve(&c, line, &r);
+    if (status != WS_OK) command_line_fail("cache", &d);
     store_close(c.store);
     arena_free(a);
     return (int)status;

@@ -1,12 +1,12 @@
-/* command_line.c: arguments by table.
+/* command_line.c: words to struct command_line, by getopt_long over commands.def.
  *
- *   OPTION(kind, name, member of struct given, value in --help, who takes it, help)
- *
- * kind: TEXT takes a value and the last one wins, LIST collects values, FLAG takes none. Texts are
- * read into numbers and enums afterwards, so that a bad value is said in one place. */
+ * Texts are read into numbers and enums after all words have been seen, so that a bad value is said
+ * in one place. */
+#define _GNU_SOURCE /* getopt_long */
 #include "tuner/command_line.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <limits.h>
 #include <math.h>
 #include <stddef.h>
@@ -14,95 +14,92 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "tuner/commands.h"
 #include "tuner/folder.h"
 #include "tuner/interrupt.h"
 #include "tuner/search.h"
+#include "tuner/version.h"
 
 struct given {
     const char *device, *dtype, *mode, *arch, *fusion, *results, *dump, *save, *backend;
-    const char *search, *budget, *seed, *samples_max, *limit_seconds, *limit_memory;
+    const char *search, *budget, *seed, *samples_max;
+    const char *base, *now, *threshold, *out, *figure, *run, *older_than, *limit_seconds,
+        *limit_memory;
     struct texts axes, configs;
-    bool check, explain, retune, no_search, profile, compare_searches, in_process, no_figures, help;
+    bool check, explain, retune, no_search, profile, compare_searches, in_process, no_figures;
+    bool json, all, help;
 };
-
-#define OPTIONS(OPTION)                                                                            \
-    OPTION(TEXT, "--device", device, "cuda:N|cpu", BENCH | RUN | EXPLAIN,                          \
-           "where to run; default: a GPU if there is one")                                         \
-    OPTION(TEXT, "--arch", arch, "ARCH", COMPILE | EXPLAIN,                                        \
-           "sm_80, sm_89, sm_90a, sm_100, ... or cpu; needs no such device")                       \
-    OPTION(TEXT, "--dtype", dtype, "DTYPE", BENCH | RUN | EXPLAIN | COMPILE,                       \
-           "cast floating inputs and parameters: f32, bf16, f16, f64")                             \
-    OPTION(LIST, "-D", axes, "AXIS=VALUE", BENCH | RUN | EXPLAIN | COMPILE,                        \
-           "set a module-level constant; bench sweeps dim=8,16 and climbs dim=64:512:*2 or +64")   \
-    OPTION(TEXT, "--mode", mode, "MODE", BENCH | RUN | EXPLAIN | COMPILE, "fwd, bwd or train")     \
-    OPTION(TEXT, "--seed", seed, "N", BENCH | RUN, "of the random inputs; default 0")              \
-    OPTION(LIST, "--config", configs, "CONFIG", BENCH | RUN | COMPILE,                             \
-           "replay \"x=1 warps=8\" or, for one kernel of several, \"NAME: x=1 warps=8\"")          \
-    OPTION(TEXT, "--fusion", fusion, "MODE", COMPILE | EXPLAIN,                                    \
-           "fuse (default), or eager: one kernel per operation")                                   \
-    OPTION(TEXT, "--results", results, "DIR", BENCH, "where the CSV goes; default results")        \
-    OPTION(FLAG, "--retune", retune, "", BENCH, "measure again what the store knows")              \
-    OPTION(                                                                                        \
-        FLAG, "--no-search", no_search, "", BENCH,                                                 \
-        "measure nothing new: what the store has, else the nearest range's config or the default") \
-    OPTION(FLAG, "--profile", profile, "", BENCH,                                                  \
-           "count what the default and the winner of every kernel do, and explain their times")    \
-    OPTION(TEXT, "--search", search, "NAME", BENCH,                                                \
-           "model (default), exhaustive, random, coordinate, halving or profile")                  \
-    OPTION(FLAG, "--compare-searches", compare_searches, "", BENCH,                                \
-           "try all configs, then say what every strategy would have found: DIR/searches.csv")     \
-    OPTION(TEXT, "--budget", budget, "SECONDS|Nt", BENCH,                                          \
-           "stop searching after so many seconds of it, or N trials a kernel")                     \
-    OPTION(TEXT, "--samples-max", samples_max, "N", BENCH, "most samples a variant; default 100")  \
-    OPTION(FLAG, "--in-process", in_process, "", BENCH | RUN,                                      \
-           "run kernels in this very process: for debuggers and sanitizers")                       \
-    OPTION(FLAG, "--no-figures", no_figures, "", BENCH, "draw nothing")                            \
-    OPTION(FLAG, "--check", check, "", RUN, "compare the outputs with the reference")              \
-    OPTION(TEXT, "--backend", backend, "NAME", RUN | EXPLAIN,                                      \
-           "of a script's torch.compile: inductor, aot_eager, eager, ./mine.so")                   \
-    OPTION(FLAG, "--explain", explain, "", RUN, "of a script: say at the end what was captured")   \
-    OPTION(TEXT, "--save", save, "DIR", RUN, "write inputs and outputs as .npy")                   \
-    OPTION(TEXT, "--limit-seconds", limit_seconds, "N", BENCH | RUN | EXPLAIN | COMPILE,           \
-           "processor time that capturing and lowering a file may take, 0: any; default 10, of a " \
-           "script any")                                                                           \
-    OPTION(TEXT, "--limit-memory", limit_memory, "MB", BENCH | RUN | EXPLAIN | COMPILE,            \
-           "memory of its values meanwhile, tensors not counted, 0: any; default 1024, of a "      \
-           "script 8192")                                                                          \
-    OPTION(TEXT, "--dump", dump, "DIR", BENCH | RUN | EXPLAIN | COMPILE,                           \
-           "write what every stage made, numbered")                                                \
-    OPTION(FLAG, "--help", help, "", BENCH | RUN | EXPLAIN | COMPILE, "this text")
 
 enum option_kind { TEXT, LIST, FLAG };
 
-struct option {
+static const struct option_row {
     enum option_kind kind;
     const char *name;
     size_t offset; /* in struct given */
     const char *value;
     int who;
-    const char *help;
-};
-
-static const struct option options[] = {
+} options[] = {
 #define OPTION(kind, name, member, value, who, help)                                               \
-    {kind, name, offsetof(struct given, member), value, who, help},
-    OPTIONS(OPTION)
+    {kind, name, offsetof(struct given, member), value, who},
+#include "tuner/commands.def"
 #undef OPTION
 };
-enum { N_OPTIONS = sizeof options / sizeof *options };
+enum { N_OPTIONS = sizeof options / sizeof *options, VALUE_BASE = 256 /* past all characters */ };
 
-/* The option called `word` ("--seed" or "--seed=3"); *value is what stands after '='. */
-static const struct option *find_option(enum command who, const char *word, const char **value) {
-    size_t n = strcspn(word, "=");
-    *value = word[0] == '-' && word[1] == '-' && word[n] ? word + n + 1 : NULL;
-    if (!*value) n = strlen(word);
-    for (int i = 0; i < N_OPTIONS; i++)
-        if (options[i].who & (int)who && strlen(options[i].name) == n &&
-            !memcmp(options[i].name, word, n))
-            return &options[i];
-    return NULL;
+static const struct command_row {
+    const char *words, *operands;
+    int least, most;
+    command_function *run;
+} commands[] = {
+#define COMMAND(id, words, operands, least, most, function, ...)                                   \
+    {words, operands, least, most, function},
+#include "tuner/commands.def"
+#undef COMMAND
+};
+
+/* ---- which command --------------------------------------------------------------------------- */
+
+/* How many of the words of the command ("cache ls") argv begins with; 0 if not with all of them. */
+static int match_command(const char *words, int argc, char **argv) {
+    int n = 0;
+    for (const char *p = words; *p; p += strspn(p, " "), n++) {
+        size_t length = strcspn(p, " ");
+        if (n >= argc || strlen(argv[n]) != length || memcmp(p, argv[n], length) != 0) return 0;
+        p += length;
+    }
+    return n;
 }
+
+/* "ls, show, rm": the second words of the commands that begin with this one; "" if none does. */
+static const char *second_words(const char *first, struct arena *a) {
+    struct buf b = buf_new(a);
+    size_t n = strlen(first);
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (!strncmp(commands[i].words, first, n) && commands[i].words[n] == ' ')
+            buf_printf(&b, "%s%s", b.n ? ", " : "", commands[i].words + n + 1);
+    return b.n ? b.p : "";
+}
+
+static int find_command(int argc, char **argv, int *n_words, struct diag *d) {
+    for (int i = 0; i < N_COMMANDS; i++)
+        if ((*n_words = match_command(commands[i].words, argc, argv)) > 0) return i;
+    const char *more = second_words(argv[0], d->arena);
+    if (*more && argc > 1)
+        diag_fail(d, WS_USAGE, "no command '%s %s'; there are: %s", argv[0], argv[1], more);
+    else if (*more)
+        diag_fail(d, WS_USAGE, "%s what? There are: %s", argv[0], more);
+    else {
+        struct nearest near = nearest_new(argv[0]);
+        for (int i = 0; i < N_COMMANDS; i++) nearest_offer(&near, commands[i].words);
+        diag_fail(d, WS_USAGE, "no command '%s'; did you mean '%s'? `warpsmith help` lists them",
+                  argv[0], near.word);
+    }
+    return -1;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
 
 static void append_text(struct arena *a, struct texts *t, const char *value) {
     const char **at = NEW_ARRAY(a, const char *, t->n + 1);
@@ -111,29 +108,73 @@ static void append_text(struct arena *a, struct texts *t, const char *value) {
     t->at = at;
 }
 
-static enum ws_status read_words(enum command who, int argc, char **argv, struct arena *a,
-                                 struct given *g, const char **file, struct diag *d) {
-    for (int i = 1; i < argc; i++) {
-        const char *word = argv[i], *value;
-        if (word[0] != '-' || !word[1]) {
-            if (*file) return diag_fail(d, WS_USAGE, "one file at a time: '%s'", word);
-            *file = word;
-            continue;
-        }
-        /* -Ddim=4096, as compilers take it */
-        bool glued = word[1] == 'D' && word[2];
-        const struct option *o = find_option(who, glued ? "-D" : word, &value);
-        if (glued) value = word + 2;
-        if (!o) return diag_fail(d, WS_USAGE, "unknown option '%s'; --help lists them", word);
-        if (o->kind == FLAG && value) return diag_fail(d, WS_USAGE, "%s takes no value", o->name);
-        if (o->kind != FLAG && !value && i + 1 == argc)
-            return diag_fail(d, WS_USAGE, "%s needs a value: %s", o->name, o->value);
-        if (o->kind != FLAG && !value) value = argv[++i];
-        void *member = (char *)g + o->offset;
-        if (o->kind == FLAG) *(bool *)member = true;
-        if (o->kind == TEXT) *(const char **)member = value;
-        if (o->kind == LIST) append_text(a, member, value);
+/* "--seed", "-D" */
+static const char *dashed(const struct option_row *o, struct arena *a) {
+    return arena_printf(a, "%s%s", o->name[1] ? "--" : "-", o->name);
+}
+
+/* Why getopt_long did not take `word`: the start of several options, or of none. */
+static enum ws_status refuse_option(int command, const char *word, struct diag *d) {
+    struct buf several = buf_new(d->arena);
+    size_t n = strcspn(word, "=");
+    word = arena_strndup(d->arena, word, n);
+    struct nearest near = nearest_new(word);
+    int starts = 0;
+    for (int i = 0; i < N_OPTIONS; i++) {
+        if (!(options[i].who >> command & 1)) continue;
+        const char *name = dashed(&options[i], d->arena);
+        nearest_offer(&near, name);
+        if (strncmp(name, word, n) != 0) continue;
+        buf_printf(&several, "%s%s", starts++ ? ", " : "", name);
     }
+    if (starts > 1) return diag_fail(d, WS_USAGE, "'%s' may be %s", word, several.p);
+    return diag_fail(d, WS_USAGE, "unknown option '%s'; did you mean '%s'? --help lists them", word,
+                     near.word);
+}
+
+static void take_option(const struct option_row *o, struct given *g, const char *value,
+                        struct arena *a) {
+    void *member = (char *)g + o->offset;
+    if (o->kind == FLAG) *(bool *)member = true;
+    if (o->kind == TEXT) *(const char **)member = value;
+    if (o->kind == LIST) append_text(a, member, value);
+}
+
+/* argv[0] is the command's last word. Operands are left in *operands. */
+static enum ws_status read_words(int command, int argc, char **argv, struct given *g,
+                                 struct texts *operands, struct diag *d) {
+    struct option longs[N_OPTIONS + 1] = {0};
+    char shorts[2 * N_OPTIONS + 8] = ":h"; /* ':': a missing value is told from an unknown option */
+    int n = 0;
+    for (int i = 0; i < N_OPTIONS; i++) {
+        const struct option_row *o = &options[i];
+        if (!(o->who >> command & 1)) continue;
+        if (!o->name[1])
+            sprintf(shorts + strlen(shorts), "%c%s", o->name[0], o->kind == FLAG ? "" : ":");
+        else
+            longs[n++] = (struct option){o->name, o->kind == FLAG ? no_argument : required_argument,
+                                         NULL, VALUE_BASE + i};
+    }
+    optind = 0, opterr = 0;
+    for (int c; (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
+        const struct option_row *o = NULL;
+        int which = c == '?' || c == ':' ? optopt : c;
+        for (int i = 0; i < N_OPTIONS; i++)
+            if (which == VALUE_BASE + i || (!options[i].name[1] && which == options[i].name[0]))
+                o = &options[i];
+        if (c == 'h')
+            g->help = true;
+        else if (c == ':')
+            return diag_fail(d, WS_USAGE, "%s needs a value: %s", dashed(o, d->arena), o->value);
+        else if (c == '?' && which >= VALUE_BASE)
+            return diag_fail(d, WS_USAGE, "%s takes no value", dashed(o, d->arena));
+        else if (c == '?')
+            return refuse_option(
+                command, which ? arena_printf(d->arena, "-%c", which) : argv[optind - 1], d);
+        else
+            take_option(o, g, optarg, d->arena);
+    }
+    for (int i = optind; i < argc; i++) append_text(d->arena, operands, argv[i]);
     return WS_OK;
 }
 
@@ -204,6 +245,8 @@ static enum ws_status read_values(const struct given *g, struct command_line *ou
     read_choice("--fusion", g->fusion, fusions, &fusion, d);
     read_number("--seed", g->seed, 0, 9e15, true, &seed, d);
     read_number("--samples-max", g->samples_max, 1, 100000, true, &samples_max, d);
+    read_number("--threshold", g->threshold, 1e-6, 1, false, &out->threshold, d);
+    read_number("--older-than", g->older_than, 0, 1e12, true, &out->older_than, d);
     read_budget(g->budget, out, d);
     read_limits(g, out, d);
     if (g->search && !search_parse(g->search, &search))
@@ -222,62 +265,136 @@ static enum ws_status read_values(const struct given *g, struct command_line *ou
     return d->status;
 }
 
-/* ---- the file -------------------------------------------------------------------------------- */
+/* ---- operands ---------------------------------------------------------------------------------
+ */
 
-static enum ws_status check_file(const char *path, struct arena *a, struct diag *d) {
+static bool is_file(const char *path) {
     struct stat st;
-    if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode)) return WS_OK;
-    const char *slash = strrchr(path, '/');
-    const char *folder = slash ? arena_strndup(a, path, (size_t)(slash - path)) : ".";
-    struct texts known = folder_list(a, folder, ".py");
-    if (!known.n) known = folder_list(a, folder = "workloads", ".py");
+    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+/* Where workloads lie that are named without a path: here, in a checkout that this command was
+ * built in, and where `make install` puts them. */
+static struct texts workload_folders(struct arena *a) {
+    struct texts t = {0};
+    char self[PATH_MAX];
+    append_text(a, &t, "workloads");
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    while (n > 0 && self[n - 1] != '/') n--;
+    if (n <= 0) return t;
+    append_text(a, &t, arena_printf(a, "%.*s../workloads", (int)n, self));
+    append_text(a, &t, arena_printf(a, "%.*s../share/warpsmith/workloads", (int)n, self));
+    return t;
+}
+
+/* The file that is called `name`: "softmax" is workloads/softmax.py, unless there is a file
+ * softmax. */
+static enum ws_status find_workload(const char *name, const char **file, struct diag *d) {
+    struct arena *a = d->arena;
+    if (is_file(*file = name)) return WS_OK;
+    const char *slash = strrchr(name, '/'), *suffix = strstr(name, ".py") ? "" : ".py";
+    struct texts folders = workload_folders(a), known = {0};
+    for (int i = 0; i < folders.n && !slash; i++)
+        if (is_file(*file = arena_printf(a, "%s/%s%s", folders.at[i], name, suffix))) return WS_OK;
+    const char *folder = slash ? arena_strndup(a, name, (size_t)(slash - name)) : NULL;
+    if (folder) known = folder_list(a, folder, ".py");
+    for (int i = 0; i < folders.n && !known.n; i++)
+        known = folder_list(a, folder = folders.at[i], ".py");
+    if (!known.n) return diag_fail(d, WS_USAGE, "no workload '%s'", name);
+    struct nearest near = nearest_new(slash ? slash + 1 : name);
+    for (int i = 0; i < known.n; i++) nearest_offer(&near, known.at[i]);
     struct buf b = buf_new(a);
     for (int i = 0; i < known.n; i++) buf_printf(&b, "%s%s", i ? ", " : "", known.at[i]);
-    if (!known.n) return diag_fail(d, WS_USAGE, "no workload '%s'", path);
-    return diag_fail(d, WS_USAGE, "no workload '%s'; %s has: %s", path, folder, b.p);
+    return diag_fail(d, WS_USAGE, "no workload '%s'; did you mean '%s'? %s has: %s", name,
+                     near.word, folder, b.p);
 }
 
-enum ws_status command_line_parse(enum command who, int argc, char **argv, struct arena *a,
-                                  struct command_line *out, struct diag *d) {
+static enum ws_status check_operands(const struct command_row *c, struct texts given,
+                                     struct diag *d) {
+    if (given.n >= c->least && given.n <= c->most) return WS_OK;
+    if (given.n < c->least)
+        return diag_fail(d, WS_USAGE, "which %s? --help shows an example", c->operands);
+    if (!c->most) return diag_fail(d, WS_USAGE, "what is '%s'? It takes options only", given.at[0]);
+    return diag_fail(d, WS_USAGE, "one %s at a time, not also '%s'", c->operands,
+                     given.at[c->most]);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static void take(const struct given *g, struct command_line *out) {
+    out->device = g->device;
+    out->arch = g->arch;
+    out->results = g->results;
+    out->dump = g->dump;
+    out->save = g->save;
+    out->backend = g->backend;
+    out->base = g->base;
+    out->now = g->now;
+    out->out = g->out;
+    out->figure = g->figure;
+    out->run = g->run;
+    out->axes = g->axes;
+    out->configs = g->configs;
+    out->explain = g->explain;
+    out->check = g->check;
+    out->retune = g->retune;
+    out->profile = g->profile;
+    out->no_search = g->no_search;
+    out->no_figures = g->no_figures;
+    out->json = g->json;
+    out->all = g->all;
+}
+
+static bool asks_help(const char *word) { return !strcmp(word, "--help") || !strcmp(word, "-h"); }
+
+static enum ws_status parse_command(int command, int argc, char **argv, struct command_line *out,
+                                    const char **text, struct diag *d) {
     struct given g = {.results = "results"};
-    *out = (struct command_line){0};
-    for (int i = 1; i < argc; i++)
-        if (!strcmp(argv[i], "--help")) return out->help = true, WS_OK;
-    if (read_words(who, argc, argv, a, &g, &out->file, d) != WS_OK ||
-        read_values(&g, out, d) != WS_OK)
+    *out = (struct command_line){
+        .command = (enum command)(1 << command), .threshold = 0.02, .older_than = -1};
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) g.help |= asks_help(argv[i]);
+    if (!g.help && read_words(command, argc, argv, &g, &out->operands, d) != WS_OK)
         return d->status;
-    if (!out->file) return diag_fail(d, WS_USAGE, "which file? --help shows an example");
+    if (g.help) { /* nothing else is looked at */
+        struct buf b = buf_new(d->arena);
+        command_help(&b, (enum command_number)command);
+        *text = b.p;
+        return WS_OK;
+    }
+    if (read_values(&g, out, d) != WS_OK ||
+        check_operands(&commands[command], out->operands, d) != WS_OK)
+        return d->status;
     if (g.device && g.arch) return diag_fail(d, WS_USAGE, "--device or --arch, not both");
-    out->device = g.device;
-    out->arch = g.arch;
-    out->results = g.results;
-    out->dump = g.dump;
-    out->save = g.save;
-    out->backend = g.backend;
-    out->explain = g.explain;
-    out->axes = g.axes;
-    out->configs = g.configs;
-    out->check = g.check;
-    out->retune = g.retune;
-    out->profile = g.profile;
-    out->no_search = g.no_search;
-    out->no_figures = g.no_figures;
-    return check_file(out->file, a, d);
+    take(&g, out);
+    if (!(out->command & WORKLOADS)) return WS_OK;
+    return find_workload(out->operands.at[0], &out->file, d);
 }
 
-void command_line_help(enum command who, const char *usage, const char *example, struct buf *b) {
-    buf_printf(b, "usage: warpsmith %s\n\n", usage);
-    for (int i = 0; i < N_OPTIONS; i++) {
-        const struct option *o = &options[i];
-        if (!(o->who & (int)who)) continue;
-        size_t at = b->n;
-        buf_printf(b, "  %s%s%s", o->name, *o->value ? " " : "", o->value);
-        buf_printf(b, "%*s%s\n", (int)(b->n - at < 25 ? 26 - (b->n - at) : 1), "", o->help);
-    }
-    buf_printf(b, "\nexample: warpsmith %s\n", example);
+enum ws_status command_line_parse(int argc, char **argv, struct arena *a, struct command_line *out,
+                                  command_function **run, const char **name, const char **text,
+                                  struct diag *d) {
+    struct buf b = buf_new(a);
+    int n_words = 0;
+    *run = NULL, *name = "", *text = NULL;
+    const char *first = argc > 1 ? argv[1] : "";
+    if (asks_help(first))
+        command_list(&b);
+    else if (!strcmp(first, "--version") || !strcmp(first, "-V"))
+        version_print(&b);
+    else if (argc > 2 && asks_help(argv[2])) /* "cache --help" */
+        command_help_words(&b, first);
+    if (b.n) return *text = b.p, WS_OK;
+    if (argc < 2) return diag_fail(d, WS_USAGE, "which command? `warpsmith help` lists them");
+    int command = find_command(argc - 1, argv + 1, &n_words, d);
+    if (command < 0) return d->status;
+    *name = commands[command].words;
+    *run = commands[command].run;
+    parse_command(command, argc - n_words, argv + n_words, out, text, d);
+    if (*text) *run = NULL;
+    return d->status;
 }
 
 void command_line_fail(const char *command, const struct diag *d) {
     fflush(stdout);
-    fprintf(stderr, "warpsmith %s: %s", command, d->text);
+    fprintf(stderr, "warpsmith%s%s: %s", *command ? " " : "", command, d->text);
 }

@@ -1,15 +1,29 @@
-/* command_line.h: the arguments of bench, run, explain and compile.
+/* command_line.h: the arguments of every command.
  *
- *     warpsmith bench FILE --device cpu -D dim=1024,4096 --config "x=1 warps=8"
+ *     warpsmith bench softmax --device cpu -D dim=1024,4096 --config "x=1 warps=8"
  *
- * One table (OPTIONS in command_line.c) names every option, says which commands take it and gives
- * its line of --help. */
+ * One table, commands.def, names the commands and options; getopt_long reads them, so that options
+ * may be shortened as long as that is unambiguous, and stand before or behind the operands. */
 #ifndef TUNER_COMMAND_LINE_H
 #define TUNER_COMMAND_LINE_H
 
 #include "ws.h"
 
-enum command { BENCH = 1, RUN = 2, EXPLAIN = 4, COMPILE = 8 }; /* bits: who takes an option */
+enum command_number {
+#define COMMAND(id, ...) NUMBER_##id,
+#include "tuner/commands.def"
+#undef COMMAND
+    N_COMMANDS
+};
+
+/* Bits: who takes an option. */
+enum command {
+#define COMMAND(id, ...) id = 1 << NUMBER_##id,
+#include "tuner/commands.def"
+#undef COMMAND
+    WORKLOADS = BENCH | RUN | EXPLAIN | COMPILE,
+    EVERY = (1 << N_COMMANDS) - 1,
+};
 
 struct texts {
     const char **at;
@@ -17,38 +31,52 @@ struct texts {
 };
 
 struct command_line {
-    const char *file;
+    enum command command;
+    struct texts operands;
+    const char *file;          /* of WORKLOADS: where the named workload lies */
     const char *device, *arch; /* NULL: not given */
     const char *results, *dump, *save, *backend;
-    struct texts axes;    /* "dim=1024,4096" as given */
-    struct texts configs; /* "kernel: x=1" or "x=1" */
-    bool cast;            /* --dtype was given */
+    const char *base, *now;         /* of compare */
+    const char *out, *figure, *run; /* of report */
+    struct texts axes;              /* "dim=1024,4096" as given */
+    struct texts configs;           /* "kernel: x=1" or "x=1" */
+    bool cast;                      /* --dtype was given */
     enum dtype dtype;
     enum ws_mode mode;
     enum ws_fusion fusion;
-    bool check, explain, retune, no_search, profile, compare_searches, in_process, no_figures, help;
+    bool check, explain, retune, no_search, profile, compare_searches, in_process, no_figures, json,
+        all;
     int search;        /* enum search_strategy */
     double budget_s;   /* INFINITY: none */
     int budget_trials; /* of each kernel; INT_MAX: none */
     uint64_t seed;
     int samples_max;
+    double threshold;                      /* relative */
+    double older_than;                     /* days; -1: not given */
     double limit_seconds, limit_memory_mb; /* of capturing and lowering; NAN: not given */
 };
 
-/* argv[0] is the command. WS_USAGE for whatever is wrong with the call itself, an unknown workload
- * file included: the message then lists the known ones beside it. With --help nothing else is
- * looked at. */
-enum ws_status command_line_parse(enum command who, int argc, char **argv, struct arena *a,
-                                  struct command_line *out, struct diag *d);
+/* Read argv into *out; *run is what to call then, NULL where --help or --version was asked for and
+ * *text is to be printed instead. WS_USAGE for whatever is wrong with the call itself, an unknown
+ * workload included: the message then lists the known ones. *name is the command's, for messages;
+ * "" before one is known. */
+typedef int command_function(const struct command_line *line);
+enum ws_status command_line_parse(int argc, char **argv, struct arena *a, struct command_line *out,
+                                  command_function **run, const char **name, const char **text,
+                                  struct diag *d);
 
 /* What work on its file may take: what was given, else by the environment, else what a workload or
  * a script gets (base/budget.h); no more than until the user interrupts. */
 struct budget_limits command_line_limits(const struct command_line *line, bool script);
 
-/* What --help prints: usage, the options of the command, one example. */
-void command_line_help(enum command who, const char *usage, const char *example, struct buf *b);
-
 /* Say on stderr why a command failed, after what it has said on stdout. */
 void command_line_fail(const char *command, const struct diag *d);
+
+/* ---- command_help.c: texts from the table ---------------------------------------------------- */
+
+void command_list(struct buf *b);                        /* every command, and what they share */
+void command_help(struct buf *b, enum command_number c); /* one */
+/* All that begin with these words: "cache"; nothing if none does. */
+void command_help_words(struct buf *b, const char *words);
 
 #endif

@@ -1,12 +1,11 @@
-/* commands.h: the commands of main.c's table that the tuner itself has. argv[0] is the command's
- * name; each returns the exit code. */
+/* commands.h: what commands.def calls. Each returns the exit code. */
 #ifndef TUNER_COMMANDS_H
 #define TUNER_COMMANDS_H
 
-int bench_command(int argc, char **argv);
-int run_command(int argc, char **argv);
-int explain_command(int argc, char **argv);
-int compile_command(int argc, char **argv);
-int ops_command(int argc, char **argv);
+#include "tuner/command_line.h"
+
+#define COMMAND(id, words, operands, least, most, function, ...) command_function function;
+#include "tuner/commands.def"
+#undef COMMAND
 
 #endif

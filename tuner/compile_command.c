@@ -137,22 +137,13 @@ static enum ws_status compile(struct compilation *c, struct diag *d) {
     return compile_all(c, d);
 }
 
-int compile_command(int argc, char **argv) {
+int compile_command(const struct command_line *line) {
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
-    struct command_line line;
-    struct compilation c = {.line = &line, .arena = a};
-    int status = command_line_parse(COMPILE, argc, argv, a, &line, &d);
-    if (line.help) {
-        struct buf b = buf_new(a);
-        command_line_help(COMPILE, "compile FILE --arch ARCH [options]",
-                          "compile workloads/softmax.py --arch sm_90a --dump dump", &b);
-        fputs(b.p, stdout);
-    } else {
-        if (status == WS_OK) status = compile(&c, &d);
-        if (status != WS_OK) command_line_fail("compile", &d);
-        machine_close(&c.machine);
-    }
+    struct compilation c = {.line = line, .arena = a};
+    int status = compile(&c, &d);
+    if (status != WS_OK) command_line_fail("compile", &d);
+    machine_close(&c.machine);
     arena_free(a);
     return status;
 }

@@ -1,74 +1,44 @@
-/* main.c: the `warpsmith` command: a table of subcommands. */
+/* main.c: the `warpsmith` command. What can be typed is in commands.def. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "reports/compare.h"
-#include "reports/report.h"
-#include "tuner/cache_command.h"
-#include "tuner/commands.h"
+#include "tuner/command_line.h"
 #include "ws_tune.h"
 
-/* COMMAND(name, function, what it is for) */
-#define COMMANDS(COMMAND)                                                                          \
-    COMMAND(bench, bench_command, "tune the kernels of a PyTorch file, and time it")               \
-    COMMAND(run, run_command, "run a PyTorch file; check and save its outputs")                    \
-    COMMAND(explain, explain_command, "graphs, guards and kernels of a PyTorch file")              \
-    COMMAND(compile, compile_command, "source and binaries for any GPU; needs none")               \
-    COMMAND(ops, ops_command, "the operators that are known, and what becomes of each")            \
-    COMMAND(compare, compare_main, "two results against each other")                               \
-    COMMAND(report, report_main, "tables, figures and HTML from results")                          \
-    COMMAND(cache, cache_command, "look into what tuning has stored")
-
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *what;
-} commands[] = {
-#define COMMAND(name, function, what) {#name, function, what},
-    COMMANDS(COMMAND)
-#undef COMMAND
-};
-enum { N_COMMANDS = sizeof commands / sizeof *commands };
-
-static void print_commands(FILE *out) {
-    fputs("usage: warpsmith COMMAND ...\n\n", out);
-    for (int i = 0; i < N_COMMANDS; i++)
-        fprintf(out, "  %-10s%s\n", commands[i].name, commands[i].what);
-    fputs("\nwarpsmith COMMAND --help says more.\n"
-          "example: warpsmith bench workloads/softmax.py -D dim=8192\n",
-          out);
-}
-
 /* The environment is part of every call. */
-static enum ws_status check_environment(void) {
-    struct arena *a = arena_new();
+static enum ws_status check_environment(struct arena *a, struct diag *d) {
     struct env e = env_read(a);
-    if (e.bad_log)
-        fprintf(stderr, "warpsmith: WS_LOGS has no '%s'; it takes: %s\n", e.bad_log, log_names());
-    enum ws_status s = e.bad_log ? WS_USAGE : WS_OK;
-    arena_free(a);
-    return s;
+    if (!e.bad_log) return WS_OK;
+    return diag_fail(d, WS_USAGE, "WS_LOGS has no '%s'; it takes: %s", e.bad_log, log_names());
 }
 
 static int run_command_line(int argc, char **argv) {
-    const char *name = argc > 1 ? argv[1] : "";
-    worker_main(argc - 1, argv + 1);
-    if (!strcmp(name, "--help") || !strcmp(name, "help")) return print_commands(stdout), WS_OK;
-    for (int i = 0; i < N_COMMANDS; i++) {
-        if (strcmp(commands[i].name, name) != 0) continue;
-        if (check_environment() != WS_OK) return WS_USAGE;
-        return commands[i].run(argc - 1, argv + 1);
-    }
-    if (*name) fprintf(stderr, "warpsmith: no command '%s'\n\n", name);
-    print_commands(stderr);
-    return WS_USAGE;
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct command_line line;
+    command_function *run;
+    const char *name, *text;
+    int status = command_line_parse(argc, argv, a, &line, &run, &name, &text, &d);
+    if (status == WS_OK && run) status = check_environment(a, &d);
+    if (status != WS_OK) command_line_fail(name, &d);
+    if (status == WS_OK && text) fputs(text, stdout);
+    if (status == WS_OK && run) status = run(&line);
+    arena_free(a);
+    return status;
 }
 
 int main(int argc, char **argv) {
+    worker_main(argc - 1, argv + 1);
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like a full disk, not a silent death */
     int status = run_command_line(argc, argv);
-    if (fflush(stdout) != 0 && status == WS_OK) {
-        perror("warpsmith: cannot write the output");
+    bool failed = ferror(stdout); /* earlier, so that errno is another's by now */
+    if ((fflush(stdout) != 0 || failed) && status == WS_OK) {
+        if (failed)
+            fputs("warpsmith: the output could not be written: a full disk or a closed pipe\n",
+                  stderr);
+        else
+            perror("warpsmith: cannot write the output");
         status = WS_MACHINE;
     }
     exit(status);

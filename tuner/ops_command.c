@@ -7,47 +7,60 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "reports/row_json.h"
 #include "tuner/commands.h"
-#include "ws.h"
+#include "tuner/json_output.h"
 
-static const char help[] =
-    "usage: warpsmith ops [NAME]\n"
-    "\n"
-    "The operators whose name, here or in Python, contains NAME; all without one. A line says:\n"
-    "  class       pointwise, reduction, scan, view, move, product or creation; a composite is "
-    "made of "
-    "those\n"
-    "  result      its type: promote (of the operands), float (promote, at least f32), same (as "
-    "the\n"
-    "              first), bool, sum (bools and integers become i64), argument (of dtype=), i64, "
-    "own\n"
-    "  derivative  rule, zero (flat, or no gradient wanted), by parts (of what it is made of), or "
-    "none\n"
-    "  becomes     primitives, or the expression of generated kernels\n"
-    "  call        parameters with kinds: T tensor, I integer, D dimension, S number, T|S either, "
-    "F float,\n"
-    "              B bool, Y dtype, s string, _ accepted and ignored; [] a list, ? or None, = "
-    "default\n"
-    "  python      the names that a program reaches it by\n"
-    "\n"
-    "example: warpsmith ops softmax\n";
+enum { COLUMNS = 7 };
 
-int ops_command(int argc, char **argv) {
-    const char *name = argc > 1 ? argv[1] : NULL;
-    if (name && (!strcmp(name, "--help") || !strcmp(name, "-h"))) return fputs(help, stdout), WS_OK;
-    if (argc > 2 || (name && *name == '-')) {
-        fprintf(stderr, "warpsmith ops: %s '%s'\n",
-                argc > 2 ? "one name at a time, not also" : "no option", argv[argc > 2 ? 2 : 1]);
-        return WS_USAGE;
+static const char *const headings[COLUMNS] = {"operator", "class", "result", "derivative",
+                                              "becomes",  "call",  "python"};
+
+static const char *cell(const struct ws_operator *o, int column) {
+    const char *const cells[COLUMNS] = {o->name,    o->class, o->result, o->derivative,
+                                        o->becomes, o->call,  o->python};
+    return cells[column];
+}
+
+static void print_table(const struct ws_operator *all, int n) {
+    int width[COLUMNS];
+    for (int c = 0; c < COLUMNS; c++) {
+        width[c] = (int)strlen(headings[c]);
+        for (int i = 0; i < n; i++)
+            if ((int)strlen(cell(&all[i], c)) > width[c]) width[c] = (int)strlen(cell(&all[i], c));
     }
+    for (int i = -1; i < n; i++)
+        for (int c = 0; c < COLUMNS; c++) { /* the last is as long as it is */
+            const char *text = i < 0 ? headings[c] : cell(&all[i], c);
+            printf(c + 1 < COLUMNS ? "%-*s  " : "%.*s\n", c + 1 < COLUMNS ? width[c] : 4096, text);
+        }
+}
+
+static json_t *operators_json(const struct ws_operator *all, int n) {
+    json_t *rows = json_array();
+    for (int i = 0; i < n; i++) {
+        json_t *row = json_object();
+        for (int c = 0; c < COLUMNS; c++)
+            json_object_set_new(row, headings[c], json_text(cell(&all[i], c)));
+        json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+int ops_command(const struct command_line *line) {
+    const char *name = line->operands.n ? line->operands.at[0] : NULL;
     struct arena *a = arena_new();
-    struct buf b = buf_new(a);
-    bool found = ws_list_operators(&b, name) > 0;
-    if (found)
-        fputs(b.p, stdout);
-    else
+    const struct ws_operator *all;
+    int n = ws_list_operators(a, name, &all), status = WS_OK;
+    if (!n) {
         fprintf(stderr, "warpsmith ops: no operator '%s'; nearest: %s\n", name,
                 ws_suggest_operators(a, name));
+        status = WS_USAGE;
+    } else if (line->json) {
+        json_print(operators_json(all, n), stdout); /* main says if stdout is broken */
+    } else {
+        print_table(all, n);
+    }
     arena_free(a);
-    return found ? WS_OK : WS_USAGE;
+    return status;
 }

@@ -10,15 +10,11 @@
 #include <unistd.h>
 
 #include "tuner/folder.h"
+#include "tuner/version.h"
 
 enum { LEAST_FREE = 1 << 20 /* bytes that must be free before a run starts */ };
 
 /* ---- facts of the run ------------------------------------------------------------------------ */
-
-/* The commit this binary was built from: the Makefile says it; "" outside of a git checkout. */
-#ifndef WS_GIT_REV
-#define WS_GIT_REV ""
-#endif
 
 static const char *host_name(struct arena *a) {
     char name[256] = "";
@@ -41,7 +37,7 @@ void recorder_start(struct recorder *r, const struct machine *m, struct arena *a
     r->run_id = arena_printf(a, "%s-%d", utc(a, "%Y%m%dT%H%M%SZ"), (int)getpid());
     r->common.run_id = r->run_id;
     r->common.timestamp = utc(a, "%Y-%m-%dT%H:%M:%SZ");
-    r->common.git_rev = WS_GIT_REV;
+    r->common.git_rev = version_revision;
     r->common.host = host_name(a);
     r->common.device = f->name;
     r->common.arch = m->limits.arch;
@@ -103,8 +99,11 @@ enum ws_status recorder_open(struct recorder *r, const char *folder, const struc
 }
 
 enum ws_status recorder_flush(struct recorder *r, struct diag *d) {
-    if (r->n && append(r, d) == WS_OK) r->n = 0;
-    return d->status;
+    if (!r->n || append(r, d) != WS_OK) return d->status;
+    for (int i = 0; i < r->n && r->json; i++)
+        json_array_append_new(r->json, result_row_json(&r->rows[i]));
+    r->n = 0;
+    return WS_OK;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

@@ -2,7 +2,7 @@
 #ifndef TUNER_RECORD_H
 #define TUNER_RECORD_H
 
-#include "reports/results.h"
+#include "reports/row_json.h"
 #include "tuner/cost.h"
 #include "tuner/plan.h"
 #include "tuner/roof.h"
@@ -15,6 +15,7 @@ struct recorder {
     struct result_row common; /* what all rows of the run share */
     struct result_row *rows;  /* not appended yet */
     int n, cap;
+    json_t *json; /* rows go there, too, as they are appended; NULL: nowhere */
 };
 
 /* Facts of the run; no file yet. */

@@ -252,24 +252,15 @@ static void close_run(struct run *r) {
     machine_close(&r->machine);
 }
 
-int run_command(int argc, char **argv) {
-    struct run r = {.arena = arena_new()};
+int run_command(const struct command_line *line) {
+    struct run r = {.arena = arena_new(), .line = *line};
     struct diag d = diag_new(r.arena);
-    int status = command_line_parse(RUN, argc, argv, r.arena, &r.line, &d);
-    if (r.line.help) {
-        struct buf b = buf_new(r.arena);
-        command_line_help(RUN, "run FILE [options]",
-                          "run workloads/softmax.py --check --save outputs", &b);
-        fputs(b.p, stdout);
-    } else {
-        bool workload = status == WS_OK && script_is_workload(r.arena, r.line.file);
-        if (workload) interrupt_install(); /* a script ends at once */
-        if (status == WS_OK)
-            status = workload ? run_file(&r, &d) : run_script(&r.line, r.line.explain, r.arena, &d);
-        if (status != WS_OK) command_line_fail("run", &d);
-        close_run(&r);
-        if (interrupted()) status = interrupt_exit_code();
-    }
+    bool workload = script_is_workload(r.arena, line->file);
+    if (workload) interrupt_install(); /* a script ends at once */
+    int status = workload ? run_file(&r, &d) : run_script(&r.line, line->explain, r.arena, &d);
+    if (status != WS_OK) command_line_fail("run", &d);
+    close_run(&r);
+    if (interrupted()) status = interrupt_exit_code();
     arena_free(r.arena);
     return status;
 }

@@ -104,7 +104,7 @@ static enum ws_status try_wanted(struct tune *t, struct diag *d) {
 enum ws_status tune_kernel(struct tune *t, struct diag *d) {
     t->n_tried = t->n_tied = 0;
     t->best_us = INFINITY;
-    t->progress = progress_start(t->program->kernels[t->kernel].name, t->n);
+    t->progress = progress_start(t->program->kernels[t->kernel].name, t->n, t->shared->whole);
     search_run(t, d);
     if (d->status == WS_OK && t->wanted) try_wanted(t, d);
     progress_end(&t->progress);

@@ -25,6 +25,7 @@ struct tuning {
     bool log;                           /* WS_LOGS=autotune */
     double check_ms, time_ms, count_ms; /* spent */
     uint64_t seed;
+    struct progress_whole whole; /* what the kernel being tuned is a part of */
 };
 
 struct tune {

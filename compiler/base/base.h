@@ -16,5 +16,6 @@
 #include "base/stage.h"
 #include "base/strided.h"
 #include "base/vec.h"
+#include "base/words.h"
 
 #endif

@@ -49,6 +49,8 @@ struct env env_read(struct arena *a) {
     if (!e.cc) e.cc = "cc";
     const char *overlap = get("WARPSMITH_OVERLAP"), *graph = get("WARPSMITH_GRAPH");
     e.no_overlap = overlap && !strcmp(overlap, "0");
+    const char *term = get("TERM");
+    e.plain_terminal = get("NO_COLOR") || !term || !strcmp(term, "dumb");
     e.graphs = graph && !strcmp(graph, "1");
     e.threads_placed = get("OMP_PROC_BIND") || get("OMP_PLACES") || get("GOMP_CPU_AFFINITY");
     const char *cache = get("WARPSMITH_CACHE"), *xdg = get("XDG_CACHE_HOME"), *home = get("HOME");

@@ -8,6 +8,7 @@
  *   WARPSMITH_CPU_CACHE  bytes of the CPU's last-level caches, as 32M; default: those of /sys
  *   WARPSMITH_LIMIT_SECONDS, WARPSMITH_LIMIT_MEMORY  as --limit-seconds and --limit-memory
  *   CUDA_HOME        where a CUDA toolkit is looked for first
+ *   NO_COLOR, TERM   set, or "dumb": no escape sequences on a terminal
  *   CC               the C compiler of the CPU device; default cc
  */
 #ifndef WS_BASE_OPTIONS_H
@@ -46,6 +47,7 @@ struct env {
     const char *cpu_cache; /* NULL if not set */
     const char *limit_seconds, *limit_memory;
     bool no_overlap, graphs;
+    bool plain_terminal; /* no escape sequences */
     bool threads_placed; /* OpenMP was told where threads go: nobody else is to pin them */
 };
 

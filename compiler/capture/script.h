@@ -40,7 +40,7 @@ struct script_options {
     const char *backend; /* overrides what torch.compile asks for; NULL: as asked, or inductor */
     bool timed;          /* measure what guard checks cost */
     uint32_t logs;       /* topics (base/options.h) */
-    const struct budget_limits *limits; /* NULL: those of a script (base/budget.h) */
+    const struct budget_limits *limits;         /* NULL: those of a script (base/budget.h) */
     void (*print)(void *ctx, const char *text); /* what the program prints */
     void (*log)(void *ctx, const char *text);   /* whole lines, for people */
     void *ctx;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "graph/graph.h"
 
 enum { MAX_SCHEMA = 256 };
@@ -134,26 +135,6 @@ bool op_find_python(const char *name, enum op *out) {
 
 enum { SUGGESTIONS = 3, MAX_NAME = 64 };
 
-/* Edit distance of two names; long names are cut. */
-static int distance(const char *a, size_t n, const char *b, size_t m) {
-    int row[MAX_NAME + 1];
-    if (n > MAX_NAME) n = MAX_NAME;
-    if (m > MAX_NAME) m = MAX_NAME;
-    for (size_t j = 0; j <= m; j++) row[j] = (int)j;
-    for (size_t i = 1; i <= n; i++) {
-        int diagonal = row[0];
-        row[0] = (int)i;
-        for (size_t j = 1; j <= m; j++) {
-            int best = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < best) best = row[j] + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[m];
-}
-
 struct suggestion {
     const char *name;
     size_t n;
@@ -183,7 +164,7 @@ const char *op_suggest(struct arena *a, const char *python_name) {
                 if (*q == '.') name = q + 1;
             /* The leaf decides; among equals, the same module is nearer. */
             bool away = (size_t)(name - p) != home || memcmp(p, python_name, home);
-            int far = 2 * distance(leaf, strlen(leaf), name, (size_t)(end - name)) + away;
+            int far = 2 * words_distance(leaf, strlen(leaf), name, (size_t)(end - name)) + away;
             offer(best, (struct suggestion){p, n, far});
             p = end;
         }

@@ -18,8 +18,8 @@ expect() {
 
 expect 0 'usage: warpsmith cache' --help
 expect 0 'example: warpsmith cache ls' ls --help
-expect 2 'usage: warpsmith cache'
-expect 2 "unknown verb 'list'" list
+expect 2 'cache what? There are: ls, show, rm, export, import'
+expect 2 "no command 'cache list'" list
 expect 2 'one ID' rm
 
 export WARPSMITH_CACHE=$TMP/deep/er/store.db

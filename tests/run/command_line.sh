@@ -34,21 +34,41 @@ nothing_left() {
 }
 
 cpu=(--device cpu -D rows=8 -D dim=16)
-expect 2 'usage: warpsmith COMMAND'
-expect 2 "no command 'tune'" tune
+expect 2 'which command\?'
+expect 2 "no command 'bnech'; did you mean 'bench'" bnech
+expect 2 "no command 'cache lss'; there are: ls, show, rm, export, import" cache lss
+expect 2 'cache what\?' cache
 for command in bench run explain compile; do
-    expect 2 'which file' "$command"
-    expect 2 "no workload 'known/sofmax.py'; known has: rmsnorm.py, softmax.py" "$command" known/sofmax.py
-    expect 2 "unknown option '--frob'" "$command" known/softmax.py --frob
-    expect 2 'one file at a time' "$command" known/softmax.py known/rmsnorm.py
+    expect 2 'which (FILE|WORKLOAD)\?' "$command"
+    expect 2 "no workload 'known/sofmax.py'; did you mean 'softmax.py'\? known has: rmsnorm.py, softmax.py" "$command" known/sofmax.py
+    expect 2 "unknown option '--deevice'; did you mean '--d" "$command" known/softmax.py --deevice
+    expect 2 "unknown option '-x'" "$command" known/softmax.py -x
+    expect 2 'one (FILE|WORKLOAD) at a time' "$command" known/softmax.py known/rmsnorm.py
     expect 2 "-D takes AXIS=VALUE, not 'dim'" "$command" known/softmax.py -D dim
     expect 2 "--mode takes one of fwd, bwd, train, not 'up'" "$command" known/softmax.py --mode up
     expect 2 "--dtype takes one of .*, not 'int4'" "$command" known/softmax.py --dtype int4
 done
 "$WARPSMITH" ops argmax >out && grep -q '^argmax  *reduction  *i64 ' out && passed=$((passed + 1)) || { cat out; failed=$((failed + 1)); }
 expect 2 "no operator 'sofmax'; nearest: .*softmax" ops sofmax
-expect 2 "no option '--frob'" ops --frob
-expect 2 "one name at a time, not also 'relu'" ops gelu relu
+expect 2 "unknown option '--frob'" ops --frob
+expect 2 "at a time, not also 'relu'" ops gelu relu
+for command in ops report compare 'cache ls' 'cache rm' help; do
+    # shellcheck disable=SC2086
+    expect 2 "unknown option '--hlep'; did you mean '--help'" $command --hlep
+done
+expect 2 "'--se' may be --seed, --search" bench known/softmax.py --se 1
+expect 2 'compare what\?' compare --base a.csv
+expect 2 'at a time, not also' compare a.csv b.csv c.csv
+expect 2 "two results at a time" compare --base a.csv b.csv c.csv
+expect 2 '--threshold takes a number' compare a.csv b.csv --threshold '2%'
+expect 1 'no/such.csv' compare no/such.csv no/such.csv
+expect 2 "options only" report results
+expect 2 '--figure needs --out' report --figure a.csv
+expect 2 'one ID, --all or --older-than' cache rm
+expect 2 'one ID, --all or --older-than' cache rm 3 --all
+expect 2 "an ID is a number" cache show x
+expect 2 "one of bash, zsh, fish" completion tcsh
+expect 2 "--json is for workload files" explain "$root/tests/scripts/modules.py" --json --device cpu
 expect 2 "--device needs a value" bench known/softmax.py --device
 expect 2 "--retune takes no value" bench known/softmax.py --retune=1
 expect 2 "unknown device 'gpu'" bench known/softmax.py --device gpu
@@ -81,18 +101,87 @@ printf 'import torch\n\ndef worse(x):\n    return torch.nosuch(x)\n\ndef get_inp
 expect 1 'worse.py:4' bench known/worse.py --device cpu
 nothing_left
 
-# --help says how, with an example, and is no error.
-for command in bench run explain compile cache compare report; do
-    got=0
-    "$WARPSMITH" "$command" --help >out 2>err </dev/null || got=$?
-    if [ $got = 0 ] && grep -q '^usage: warpsmith' out && grep -q 'example: warpsmith' out; then
+# count NAME CONDITION...: one more passed or failed.
+count() {
+    local name=$1
+    shift
+    if "$@"; then
         passed=$((passed + 1))
     else
-        printf 'warpsmith %s --help: status %s, printed:\n' "$command" "$got"
-        cat out err
+        printf '%s: failed, out and err:\n' "$name"
+        head -n 20 out err
         failed=$((failed + 1))
     fi
+}
+
+# --help says how, with an example, and is no error; so does `help COMMAND`.
+helps() {
+    "$WARPSMITH" "$@" >out 2>err </dev/null && grep -q '^usage: warpsmith' out && grep -q '^example: warpsmith' out
+}
+for command in bench run explain compile ops 'cache ls' 'cache rm' compare report completion manual; do
+    # shellcheck disable=SC2086
+    {
+        count "$command --help" helps $command --help
+        count "$command -h" helps $command -h
+        count "help $command" helps help $command
+    }
 done
+for word in --help -h help; do count "$word" helps "$word"; done
+all_variables() { # what the environment may say is in --help
+    local name
+    for name in $(grep -oE 'get\("[A-Z_]+"\)' "$root/compiler/base/options.c" | grep -oE 'WS_[A-Z]+|WARPSMITH_[A-Z_]+'); do
+        grep -q " $name " out || { echo "--help does not name $name"; return 1; }
+    done
+}
+count 'variables' all_variables
+version() { "$WARPSMITH" "$1" >out 2>err && grep -q '^warpsmith [0-9.]*, .*built by' out && grep -q '^C compiler: ' out; }
+for word in --version -V; do count "$word" version "$word"; done
+
+# A workload is named as make bench names it, here and where this command was built.
+named() { "$WARPSMITH" explain "$@" --arch sm_90a -D rows=8 -D dim=16 >out 2>err && grep -q '^Kernels: 1' out; }
+count 'explain softmax' named softmax
+count 'explain softmax.py' named softmax.py
+count 'options may be shortened' named --du dump softmax
+rm -rf dump
+
+# --json is one value on stdout, whatever else is said.
+json() { "$WARPSMITH" "$@" --json >out 2>err && python3 -m json.tool out >/dev/null; }
+count 'ops --json' json ops softmax
+count 'explain --json' json explain softmax --arch sm_90a -D rows=8 -D dim=16
+# shellcheck disable=SC2016
+count 'guards in explain --json' python3 -c 'import json; x = json.load(open("out")); assert x["guards"] and x["kernels"][0]["bytes"] == 1024'
+count 'cache ls --json' json cache ls
+rm -rf "$WARPSMITH_CACHE"*
+
+# Completions and the manual page name every command and option of --help, and are what shells read.
+completes() {
+    "$WARPSMITH" completion "$1" >out 2>err && grep -q samples-max out && grep -q older-than out
+}
+for shell in bash zsh fish; do count "completion $shell" completes "$shell"; done
+"$WARPSMITH" completion bash >completion.bash
+completed() {
+    bash -c '. ./completion.bash; COMP_WORDS=(warpsmith '"$1"'); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        _warpsmith warpsmith "${COMP_WORDS[COMP_CWORD]}"; printf "%s\n" "${COMPREPLY[@]}"' >out 2>err &&
+        [ "$(sort out | tr '\n' ' ')" = "$2" ]
+}
+count 'completes a command' completed comp 'compare compile completion '
+count 'completes an option' completed 'bench --sam' '--samples-max '
+count 'completes a second word' completed 'cache ex' 'export '
+"$WARPSMITH" manual >out 2>err
+count 'manual' grep -q '^\.SH EXIT STATUS' out
+if command -v groff >/dev/null; then count 'manual is roff' bash -c '[ -z "$(groff -man -Tutf8 -ww -z out 2>&1)" ]'; fi
+
+# What cannot be written is an error.
+full() { ! "$WARPSMITH" "$@" >/dev/full 2>err && grep -q 'output' err; }
+closed() {
+    ( "$WARPSMITH" "$@" 2>err; echo $? >code ) | true
+    [ "$(cat code)" = 3 ]
+}
+for command in ops help manual 'ops --json' 'explain softmax --arch sm_90a'; do
+    # shellcheck disable=SC2086
+    count "$command to a full disk" full $command
+done
+for command in ops manual; do count "$command to a closed pipe" closed "$command"; done
 
 # The first line says which device, and why that one.
 "$WARPSMITH" run known/softmax.py "${cpu[@]}" >out 2>err

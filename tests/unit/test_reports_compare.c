@@ -12,6 +12,7 @@
 
 #include "reports/benches.h"
 #include "reports/compare.h"
+#include "reports/row_json.h"
 
 static char folder[] = "/tmp/test_reports_compare.XXXXXX";
 static char path[64];
@@ -105,7 +106,7 @@ static int compare(const char *base, const char *now, struct text *said) {
     snprintf(b, sizeof b, "%s%s", path, base);
     snprintf(n, sizeof n, "%s%s", path, now);
     FILE *f = open_memstream(&p, &size);
-    int rc = compare_command(5, (char *[]){"compare", "--base", b, "--new", n}, f, f);
+    int rc = compare_files(&(struct compare_request){b, n, 0.02, false}, f, f);
     fclose(f);
     text_puts(said, p);
     free(p);
@@ -196,19 +197,38 @@ static void test_torch_rows_are_no_run(void **state) {
     results_free(&r);
 }
 
-static void test_usage(void **state) {
+static void test_unreadable(void **state) {
     FILE *null = fopen("/dev/null", "w");
     assert_non_null(null);
-    assert_int_equal(compare_command(1, (char *[]){"compare"}, null, null), 2);
-    assert_int_equal(compare_command(3, (char *[]){"compare", "--base", "a"}, null, null), 2);
-    assert_int_equal(compare_command(2, (char *[]){"compare", "--base"}, null, null), 2);
-    assert_int_equal(compare_command(2, (char *[]){"compare", "--what"}, null, null), 2);
-    assert_int_equal(compare_command(2, (char *[]){"compare", "--help"}, null, null), 0);
-    char *bad[] = {"compare", "--base", "a", "--new", "b", "--threshold", "2%"};
-    assert_int_equal(compare_command(7, bad, null, null), 2);
-    char *none[] = {"compare", "--base", "/no/such.csv", "--new", "/no/such.csv"};
-    assert_int_equal(compare_command(5, none, null, null), 1);
+    struct compare_request none = {"/no/such.csv", "/no/such.csv", 0.02, false};
+    assert_int_equal(compare_files(&none, null, null), 1);
     fclose(null);
+}
+
+/* --json: the value alone on out, with both rows of each pair; the table goes to err. */
+static void test_json(void **state) {
+    append(timed("run1", ROLE_tuned, 100, 0.001));
+    append(timed("run1", ROLE_eager, 200, 0.001));
+    append(timed("run2", ROLE_tuned, 150, 0.001));
+    char base[96], now[96], *p = NULL;
+    size_t size;
+    snprintf(base, sizeof base, "%s@run1", path);
+    snprintf(now, sizeof now, "%s@run2", path);
+    FILE *f = open_memstream(&p, &size), *null = fopen("/dev/null", "w");
+    assert_int_equal(compare_files(&(struct compare_request){base, now, 0.02, true}, f, null), 4);
+    fclose(f);
+    fclose(null);
+    json_t *all = json_loads(p, 0, NULL);
+    assert_non_null(all);
+    json_t *pair = json_array_get(json_object_get(all, "pairs"), 0);
+    assert_string_equal(json_string_value(json_object_get(pair, "verdict")), "SLOW");
+    json_t *row = json_object_get(pair, "new");
+    assert_true(json_number_value(json_object_get(row, "median_us")) == 150);
+    assert_string_equal(json_string_value(json_object_get(row, "axes")), "dim=4096 rows=4096");
+    assert_null(json_object_get(row, "host_us")); /* not measured */
+    assert_int_equal(json_array_size(json_object_get(all, "only_in_base")), 1);
+    json_decref(all);
+    free(p);
 }
 
 static void test_foreign_file(void **state) {
@@ -228,7 +248,8 @@ int main(void) {
         cmocka_unit_test_teardown(test_slow_beats_noisy, empty_folder),
         cmocka_unit_test_teardown(test_machine_changes, empty_folder),
         cmocka_unit_test_teardown(test_torch_rows_are_no_run, empty_folder),
-        cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_unreadable),
+        cmocka_unit_test_teardown(test_json, empty_folder),
         cmocka_unit_test_teardown(test_foreign_file, empty_folder),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

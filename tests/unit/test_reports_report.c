@@ -124,7 +124,7 @@ static int report(struct text *said) {
     char *p = NULL;
     size_t size;
     FILE *f = open_memstream(&p, &size);
-    int rc = report_command(3, (char *[]){"report", "--results", folder}, f, f);
+    int rc = report_write(&(struct report_request){.folder = folder}, f, f);
     fclose(f);
     text_puts(said, p);
     free(p);
@@ -207,13 +207,13 @@ static void test_usage(void **state) {
     text_free(&said);
     FILE *null = fopen("/dev/null", "w");
     assert_non_null(null);
-    assert_int_equal(report_command(2, (char *[]){"report", "--what"}, null, null), 2);
-    assert_int_equal(report_command(2, (char *[]){"report", "--help"}, null, null), 0);
-    char *missing[] = {"report", "--results", "/no/such/folder"};
-    assert_int_equal(report_command(3, missing, null, null), 1);
+    struct report_request missing = {.folder = "/no/such/folder"};
+    assert_int_equal(report_write(&missing, null, null), 1);
     write_results(in_folder("a.csv"));
-    char *unwritable[] = {"report", "--results", folder, "--out", "/dev/null/x.html"};
-    assert_int_equal(report_command(5, unwritable, null, null), 3);
+    struct report_request unwritable = {.folder = folder, .out = "/dev/null/x.html"};
+    assert_int_equal(report_write(&unwritable, null, null), 3);
+    struct report_request nowhere = {.folder = folder, .figure = in_folder("a.csv")};
+    assert_int_equal(report_write(&nowhere, null, null), 2);
     fclose(null);
 }
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "tuner/cache_command.h"
+#include "tuner/commands.h"
 #include "tuner/store.h"
 
 struct fixture {
@@ -86,8 +86,8 @@ static const char *read_back(struct arena *a, FILE *in) {
 
 /* Run `cache ARGUMENTS` in a process of its own; *out is what it printed, errors included. */
 static int run(struct fixture *f, const char *arguments, const char **out) {
-    char *argv[8] = {"cache"};
-    int argc = 1;
+    char *argv[8] = {"warpsmith", "cache"};
+    int argc = 2;
     for (char *word = strtok(arena_strdup(f->arena, arguments), " "); word;
          word = strtok(NULL, " "))
         argv[argc++] = word;
@@ -98,7 +98,15 @@ static int run(struct fixture *f, const char *arguments, const char **out) {
     if (child == 0) {
         dup2(fileno(to), 1);
         dup2(fileno(to), 2);
-        int rc = cache_command(argc, argv);
+        struct diag d = diag_new(f->arena);
+        struct command_line line;
+        command_function *run_it = NULL;
+        const char *name, *text;
+        int rc = command_line_parse(argc, argv, f->arena, &line, &run_it, &name, &text, &d);
+        if (rc != WS_OK)
+            command_line_fail(name, &d);
+        else
+            rc = run_it(&line);
         fflush(stdout);
         _exit(rc);
     }
@@ -170,24 +178,22 @@ static void test_export_import(void **state) {
 
 static void test_usage(void **state) {
     struct fixture *f = *state;
-    EXPECT("--help", 0, "usage: ", "example: warpsmith cache show 3", "Exit code: ");
-    EXPECT("show --help", 0, "usage: ");
-    EXPECT("", 2, "usage: ");
-    EXPECT("list", 2, "unknown verb 'list'");
-    EXPECT("ls 1", 2, "ls takes no argument");
-    EXPECT("show", 2, "show takes one ID");
-    EXPECT("show 1 2", 2, "show takes one ID");
-    EXPECT("show x", 2, "a number, not 'x'");
-    EXPECT("show -1", 2, "a number, not '-1'");
+    EXPECT("", 2, "cache what? There are: ls, show");
+    EXPECT("list", 2, "no command 'cache list'");
+    EXPECT("ls 1", 2, "what is '1'?");
+    EXPECT("show", 2, "which ID?");
+    EXPECT("show 1 2", 2, "one ID at a time, not also '2'");
+    EXPECT("show x", 2, "an ID is a number, not 'x'");
+    EXPECT("show -- -1", 2, "a number, not '-1'");
     EXPECT("show 99999999999999999999", 2, "a number");
     EXPECT("show 99", 1, "no entry 99");
-    EXPECT("rm", 2, "rm takes one ID");
-    EXPECT("rm --older-than", 2, "a number, not '--older-than'");
-    EXPECT("rm --older-than soon", 2, "a number, not 'soon'");
-    EXPECT("export", 2, "export takes one FILE");
+    EXPECT("rm", 2, "one ID, --all or --older-than DAYS");
+    EXPECT("rm --older-than", 2, "--older-than needs a value");
+    EXPECT("rm --older-than soon", 2, "--older-than takes a whole number");
+    EXPECT("export", 2, "which FILE?");
     /* A wrong call is a wrong call even where there is no store to be had, and makes none. */
     setenv("WARPSMITH_CACHE", "/proc/none/store.db", 1);
-    EXPECT("list", 2, "unknown verb");
+    EXPECT("list", 2, "no command");
     EXPECT("ls", 3, "/proc/none/store.db");
 }
 

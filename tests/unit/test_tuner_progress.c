@@ -1,0 +1,52 @@
+/* The bar's line: never wider than the terminal, whatever is to be said. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "tuner/progress.h"
+
+static const char *line(struct progress p, const char *detail, int columns, double now_ms) {
+    static char text[512];
+    progress_line(&p, detail, columns, now_ms, text, sizeof text);
+    return text;
+}
+
+static void test_fits_every_width(void **state) {
+    struct progress p = {.what = "k_a_kernel_with_a_name_that_is_longer_than_a_terminal_is_wide_0",
+                         .whole = {.where = "size 3 of 10"},
+                         .most = 64};
+    for (p.done = 0; p.done <= 64; p.done++)
+        for (int columns = 1; columns < 300; columns++) {
+            const char *said =
+                line(p, "best 33.90 us  x=1 r=4096 warps=8 vec=8 keep=1", columns, 0);
+            assert_true((int)strlen(said) < columns || columns == 1);
+            assert_null(strchr(said, '\n'));
+        }
+}
+
+static void test_says_most_and_the_whole(void **state) {
+    struct progress p = {
+        .what = "softmax_0",
+        .whole = {.where = "size 2 of 4", .started_ms = 1, .before = 0.25, .share = 0.25},
+        .most = 20,
+        .done = 10};
+    /* 3/8 are done after 60 s: 100 s are left */
+    const char *said = line(p, "best 3 us", 200, 60001);
+    assert_non_null(strstr(said, "10 of at most 20  size 2 of 4, 2 min left  best 3 us"));
+    assert_non_null(strstr(said, "############............"));
+    assert_null(strstr(line(p, "", 200, 500), "left")); /* too soon to tell */
+    p.whole = (struct progress_whole){0};
+    assert_non_null(strstr(line(p, "best 3 us", 200, 500), "10 of at most 20  best 3 us"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fits_every_width),
+        cmocka_unit_test(test_says_most_and_the_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

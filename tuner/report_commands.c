@@ -1,0 +1,35 @@
+/* report_commands.c: `warpsmith compare` and `warpsmith report`: from the command line to reports/.
+ */
+#include "reports/reports.h"
+#include "tuner/commands.h"
+
+int compare_command(const struct command_line *line) {
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct compare_request r = {
+        .base = line->base, .now = line->now, .threshold = line->threshold, .json = line->json};
+    for (int i = 0; i < line->operands.n; i++) {
+        const char **side = !r.base ? &r.base : &r.now;
+        if (*side && side == &r.now)
+            diag_fail(&d, WS_USAGE, "two results at a time, not also '%s'", line->operands.at[i]);
+        *side = line->operands.at[i];
+    }
+    if (!r.base || !r.now)
+        diag_fail(&d, WS_USAGE, "compare what? Two results: BASE.csv[@RUN] NEW.csv[@RUN]");
+    int status = d.status;
+    if (status != WS_OK)
+        command_line_fail("compare", &d);
+    else
+        status = compare_files(&r, stdout, stderr);
+    arena_free(a);
+    return status;
+}
+
+int report_command(const struct command_line *line) {
+    struct report_request r = {.folder = line->results,
+                               .out = line->out,
+                               .figure = line->figure,
+                               .run = line->run,
+                               .json = line->json};
+    return report_write(&r, stdout, stderr);
+}
