@@ -284,6 +284,10 @@ enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c
     return emit_source(block_build(p->kernels[k].ir, c, a), a, out, d) ? WS_OK : d->status;
 }
 
+void ws_print_lines(struct buf *b, const struct ws_program *p, int k) {
+    kernel_print_lines(b, p->kernels[k].ir);
+}
+
 void ws_explain(const struct ws_captured *c, const struct ws_program *p, struct buf *b) {
     int ops = 0, guards = 0;
     for (uint32_t i = 0; i < c->graph->nodes.n; i++)

@@ -133,6 +133,9 @@ enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c
  * config. */
 const char *ws_generator_version(void);
 
+/* Comments that say which lines of the user's program kernel k is. */
+void ws_print_lines(struct buf *b, const struct ws_program *p, int k);
+
 /* Texts for `explain` and `compile --dump` that are not stage dumps. */
 void ws_explain(const struct ws_captured *c, const struct ws_program *p, struct buf *b);
 

@@ -1,6 +1,7 @@
 /* build.c: emit, look for the binary, else compile in the background.
  *
- * Two configs may have one source (they differ in the grid alone): it is compiled once. */
+ * Two configs may have one source (they differ in the grid alone), and so may two kernels: it is
+ * compiled once. */
 #include "tuner/build.h"
 
 #include <math.h>
@@ -16,7 +17,11 @@ static const char *binary_options(const struct machine *m) {
 
 enum ws_status builder_open(struct builder *b, struct machine *m, struct store *s, struct arena *a,
                             struct diag *d) {
-    *b = (struct builder){.machine = m, .store = s, .arena = a, .options = binary_options(m)};
+    *b = (struct builder){.machine = m,
+                          .store = s,
+                          .arena = a,
+                          .options = binary_options(m),
+                          .begun = map_new(a)};
     b->pool = compile_pool_start(m->toolchain, machine_cores());
     return b->pool ? WS_OK : diag_fail(d, WS_MACHINE, "cannot start a thread to compile in");
 }
@@ -27,19 +32,8 @@ void builder_close(struct builder *b) {
 }
 
 static struct variant *find_twin(const struct builder *b, const char *key) {
-    for (int i = 0; i < b->n_begun; i++)
-        if (!strcmp(b->begun[i]->binary_key, key)) return b->begun[i];
-    return NULL;
-}
-
-static void remember(struct builder *b, struct variant *v) {
-    if (b->n_begun == b->cap_begun) {
-        struct variant **more =
-            NEW_ARRAY(b->arena, struct variant *, b->cap_begun = 2 * b->n_begun + 64);
-        if (b->n_begun) memcpy(more, b->begun, sizeof *more * (size_t)b->n_begun);
-        b->begun = more;
-    }
-    b->begun[b->n_begun++] = v;
+    uint64_t twin;
+    return map_gets(&b->begun, key, &twin) ? (struct variant *)(uintptr_t)twin : NULL;
 }
 
 static enum ws_status take_stored(struct builder *b, struct variant *v, struct diag *d) {
@@ -65,7 +59,7 @@ enum ws_status builder_begin(struct builder *b, struct variant *v, struct diag *
                                      v->source.text);
     v->twin = find_twin(b, v->binary_key);
     if (v->twin) return WS_OK;
-    remember(b, v);
+    map_puts(&b->begun, v->binary_key, (uintptr_t)v);
     if (take_stored(b, v, d) != WS_OK) return d->status;
     if (!v->binary)
         v->job = compile_pool_add(b->pool, variant_kernel(v)->name, v->source.text, false);

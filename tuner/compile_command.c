@@ -7,7 +7,8 @@
  *   softmax_0   x=1 warps=8 vec=8    12.3 kB    31 ms
  *
  * The stages dump what they made by themselves; each kernel adds its block program, source, PTX,
- * compile log and binary. */
+ * compile log and binary. Kernels that do the same are compiled once: the others of them say whose
+ * binary is theirs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +28,9 @@ struct compilation {
     struct ws_program *program;
     const struct config **configs; /* one a kernel */
     struct ws_source *sources;
-    struct compile_job **jobs;
+    int *same; /* the first kernel that does the same: itself, or one before it */
+    struct compile_job **jobs; /* of those; out: what became of them */
+    struct compiled *out;
 };
 
 static enum ws_status lower(struct compilation *c, struct diag *d) {
@@ -48,6 +51,19 @@ static enum ws_status lower(struct compilation *c, struct diag *d) {
         c->program = ws_lower(captured, &c->machine.limits, c->line->fusion, &c->stages, d);
     if (!c->program) return d->status;
     return configs_parse(c->program, &c->line->configs, c->arena, &c->configs, d);
+}
+
+/* Who has the same body under the same config has the same source. */
+static void find_same(struct compilation *c) {
+    struct map first = map_new(c->arena);
+    for (int k = 0; k < c->program->n_kernels; k++) {
+        const struct config *given = c->configs[k];
+        const char *key = arena_printf(c->arena, "%s %s", c->program->kernels[k].hash,
+                                       given ? config_str(c->arena, given) : "");
+        uint64_t same = (uint64_t)k;
+        if (!map_gets(&first, key, &same)) map_puts(&first, key, same);
+        c->same[k] = (int)same;
+    }
 }
 
 static enum ws_status emit(struct compilation *c, int kernel, struct diag *d) {
@@ -77,11 +93,25 @@ static enum ws_status dump_binary(struct compilation *c, int kernel, const struc
     return file_write(path, out->binary, out->size, d);
 }
 
+static const char *lines_of_kernel(const struct compilation *c, int kernel) {
+    struct buf b = buf_new(c->arena);
+    ws_print_lines(&b, c->program, kernel);
+    return b.p;
+}
+
 static enum ws_status dump_kernel(struct compilation *c, int kernel, const struct compiled *out,
                                   struct diag *d) {
     bool cuda = c->machine.limits.kind == DEVICE_CUDA;
-    dump_text(c, kernel, ".block", LOG_SCHEDULE, c->sources[kernel].block, d);
-    dump_text(c, kernel, cuda ? ".cu" : ".c", LOG_OUTPUT_CODE, c->sources[kernel].text, d);
+    if (!c->line->dump && !c->stages.logs) return d->status;
+    const struct ws_source *s = &c->sources[kernel];
+    if (c->same[kernel] != kernel)
+        return dump_text(c, kernel, ".same", -1,
+                         arena_printf(c->arena, "%s%s\n", lines_of_kernel(c, kernel),
+                                      c->program->kernels[c->same[kernel]].name),
+                         d);
+    dump_text(c, kernel, ".block", LOG_SCHEDULE, s->block, d);
+    dump_text(c, kernel, cuda ? ".cu" : ".c", LOG_OUTPUT_CODE,
+              arena_printf(c->arena, "%s%s", lines_of_kernel(c, kernel), s->text), d);
     dump_text(c, kernel, ".ptx", -1, out->ptx, d);
     dump_text(c, kernel, ".log", -1, out->log, d);
     return dump_binary(c, kernel, out, d);
@@ -96,16 +126,19 @@ static int name_width(const struct ws_program *p) {
     return width;
 }
 
-static enum ws_status report_kernel(struct compilation *c, int kernel, const struct compiled *out,
-                                    int width, struct diag *d) {
+static enum ws_status report_kernel(struct compilation *c, int kernel, int width, struct diag *d) {
+    const struct compiled *out = &c->out[c->same[kernel]];
     const char *name = c->program->kernels[kernel].name;
-    const char *config = config_str(c->arena, c->configs[kernel]);
+    const char *config = config_str(c->arena, c->configs[c->same[kernel]]);
     if (dump_kernel(c, kernel, out, d) != WS_OK) return d->status;
     if (!out->ok || out->serialized)
         return diag_fail(d, WS_WRONG, "%s under '%s' %s: %s", name, config,
                          out->ok ? "is refused" : "does not compile",
                          variant_compile_message(out->log, c->arena));
-    printf("%-*s  %8zu  %7.0f ms  %s\n", width, name, out->size, out->ms, config);
+    if (c->same[kernel] == kernel)
+        printf("%-*s  %8zu  %7.0f ms  %s\n", width, name, out->size, out->ms, config);
+    else
+        printf("%-*s  %8zu  %10s  %s\n", width, name, out->size, "the same", config);
     return WS_OK;
 }
 
@@ -114,25 +147,30 @@ static enum ws_status compile_all(struct compilation *c, struct diag *d) {
     bool want_ptx = c->line->dump != NULL;
     struct compile_pool *pool = compile_pool_start(c->machine.toolchain, machine_cores());
     if (!pool) return diag_fail(d, WS_MACHINE, "cannot start a thread to compile in");
+    find_same(c);
     for (int k = 0; k < n && d->status == WS_OK; k++)
-        if (emit(c, k, d) == WS_OK)
+        if (c->same[k] == k && emit(c, k, d) == WS_OK)
             c->jobs[k] =
                 compile_pool_add(pool, c->program->kernels[k].name, c->sources[k].text, want_ptx);
+    stage_end(&c->stages, "emit");
     if (d->status == WS_OK)
         printf("%s, %s\n%-*s  %8s  %10s  config\n", c->machine.limits.arch,
                toolchain_version(c->machine.toolchain), width, "kernel", "bytes", "compile");
     for (int k = 0; k < n && d->status == WS_OK; k++) {
-        struct compiled out = compile_pool_wait(pool, c->jobs[k]);
-        report_kernel(c, k, &out, width, d);
-        compiled_free(&out);
+        if (c->same[k] == k) c->out[k] = compile_pool_wait(pool, c->jobs[k]);
+        report_kernel(c, k, width, d);
     }
+    for (int k = 0; k < n; k++) compiled_free(&c->out[k]);
     compile_pool_stop(pool);
+    stage_end(&c->stages, "compile");
     return d->status;
 }
 
 static enum ws_status compile(struct compilation *c, struct diag *d) {
     if (lower(c, d) != WS_OK) return d->status;
     c->sources = NEW_ARRAY(c->arena, struct ws_source, c->program->n_kernels);
+    c->same = NEW_ARRAY(c->arena, int, c->program->n_kernels);
+    c->out = NEW_ARRAY(c->arena, struct compiled, c->program->n_kernels);
     c->jobs = NEW_ARRAY(c->arena, struct compile_job *, c->program->n_kernels);
     return compile_all(c, d);
 }

@@ -12,7 +12,7 @@ static const char *const names[] = {
 
 const char *log_names(void) {
     return "graph_breaks, guards, recompiles, bytecode, dynamic, graph_code, aot_graphs, fusion, "
-           "schedule, output_code, autotune, all";
+           "schedule, output_code, autotune, stages, all";
 }
 
 static const char *get(const char *name) {

@@ -29,7 +29,8 @@
     L(FUSION, "fusion")                                                                            \
     L(SCHEDULE, "schedule")                                                                        \
     L(OUTPUT_CODE, "output_code")                                                                  \
-    L(AUTOTUNE, "autotune")
+    L(AUTOTUNE, "autotune")                                                                        \
+    L(STAGES, "stages")
 
 enum log_name {
 #define L(id, text) LOG_##id,

@@ -4,13 +4,21 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
+
+#include "base/options.h"
 
 double clock_ms(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static double cpu_ms(const struct rusage *u) {
+    return (double)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1e3 +
+           (double)(u->ru_utime.tv_usec + u->ru_stime.tv_usec) / 1e3;
 }
 
 struct stages stages_new(struct arena *a, const char *dump_dir, uint32_t logs) {
@@ -24,7 +32,15 @@ void stage_end(struct stages *s, const char *name) {
         s->stage[s->n].ms = now - s->last_ms;
         s->n++;
     }
+    struct rusage own, children;
+    getrusage(RUSAGE_SELF, &own);
+    getrusage(RUSAGE_CHILDREN, &children); /* those that have ended */
+    double cpu = cpu_ms(&own) + cpu_ms(&children);
+    if (s->logs >> LOG_STAGES & 1)
+        fprintf(stderr, "[stages] %s: %.1f ms, %.1f ms of CPU, at most %ld MB so far\n", name,
+                now - s->last_ms, cpu - s->last_cpu_ms, own.ru_maxrss / 1024);
     s->last_ms = now;
+    s->last_cpu_ms = cpu;
 }
 
 enum ws_status stage_dump(struct stages *s, const char *name, int log, const char *text,

@@ -21,12 +21,13 @@ struct stages {
         const char *name;
         double ms;
     } stage[STAGE_MAX];
-    double last_ms; /* clock at the end of the last stage */
+    double last_ms, last_cpu_ms; /* clocks at the end of the last stage */
 };
 
 struct stages stages_new(struct arena *a, const char *dump_dir, uint32_t logs);
 
-/* The stage `name` is over: record the time since the last end. */
+/* The stage `name` is over: record the time since the last end. WS_LOGS=stages says it, with the
+ * CPU time of the process and of its children that have ended, and the process's largest size. */
 void stage_end(struct stages *s, const char *name);
 
 /* Write text to DIR/NN_name, numbered in call order, and to stderr if log bit `log` (-1: none) is

@@ -106,11 +106,11 @@ void emit_c_matmul(struct emitter *w) {
     int tm = c[KNOB_tm], tn = c[KNOB_tn], bm = c[KNOB_m], depth = c[KNOB_k];
     const char *t = math_type(at(w, k->dot)->dtype);
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
-    *l = (struct ws_launch){.entry = k->name, .grid = {1, 1, 1}, .threads = 1};
+    *l = (struct ws_launch){.entry = k->entry, .grid = {1, 1, 1}, .threads = 1};
     add_arguments(w, l);
     buf_putc(&w->b, '\n');
-    line(w, "void %s(void *const *args);", k->name);
-    open_brace(w, "void %s(void *const *args)", k->name);
+    line(w, "void %s(void *const *args);", k->entry);
+    open_brace(w, "void %s(void *const *args)", k->entry);
     put_parameters(w);
     line(w, "const k_idx nm = %s, nn = %s, nr = %s;", ex_text(w, k->bound[AXIS_M]),
          ex_text(w, k->bound[AXIS_N]), ex_text(w, k->bound[AXIS_R]));

@@ -408,7 +408,7 @@ static void emit_columns(struct emitter *w) {
     int parts = w->y->blocks;
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     w->subscript = "";
-    open_function(w, arena_printf(w->arena, "%s_finish", w->k->name));
+    open_function(w, arena_printf(w->arena, "%s_finish", w->k->entry));
     line(w, "#pragma omp parallel for schedule(static)");
     open_brace(w, "for (k_idx r = 0; r < nr; r++)");
     for (uint32_t i = 0; i < w->p->across.n; i++) {
@@ -434,7 +434,7 @@ static void emit_finish(struct emitter *w) {
     y.rows_inner = false;
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     w->subscript = "";
-    open_function(w, arena_printf(w->arena, "%s_finish", w->k->name));
+    open_function(w, arena_printf(w->arena, "%s_finish", w->k->entry));
     w->y = &y;
     line(w, "#pragma omp parallel for schedule(static)");
     open_brace(w, "for (k_idx x = 0; x < nx; x++)");
@@ -456,7 +456,7 @@ static void emit_finish(struct emitter *w) {
 
 void emit_c_rows(struct emitter *w) {
     const struct layout *y = w->y;
-    open_function(w, w->k->name);
+    open_function(w, w->k->entry);
     put_task_range(w);
     if (w->y->hits) put_hit_lists(w);
     line(w, "#pragma omp parallel");

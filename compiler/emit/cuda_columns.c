@@ -179,7 +179,7 @@ void emit_column_finish(struct emitter *w) {
     spread_parts(w->k, sums, w->p->across.n, parts, kernel_size(w->k, AXIS_R), &y);
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     struct ws_launch *l =
-        open_kernel(w, arena_printf(w->arena, "%s_finish", w->k->name), y.threads);
+        open_kernel(w, arena_printf(w->arena, "%s_finish", w->k->entry), y.threads);
     l->grid[0] = tile_count(kernel_size(w->k, AXIS_R), t0);
     line(w, "const int tr = tid / %d, tx = tid %% %d;", t0, t0);
     line(w, "const k_idx column = (k_idx)blockIdx.x * %d + tx, r = k_clamp(column, nr - 1);", t0);

@@ -291,7 +291,7 @@ static void put_block_position(struct emitter *w) {
 }
 
 void emit_cuda_rows(struct emitter *w) {
-    struct ws_launch *l = open_kernel(w, w->k->name, w->y->threads);
+    struct ws_launch *l = open_kernel(w, w->k->entry, w->y->threads);
     l->grid[0] = w->p->grid;
     l->smem = w->y->smem;
     l->cluster = layout_cluster(w->y);

@@ -319,7 +319,7 @@ void emit_finish(struct emitter *w) {
     w->y = &y;
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     struct ws_launch *l =
-        open_kernel(w, arena_printf(w->arena, "%s_finish", w->k->name), y.threads);
+        open_kernel(w, arena_printf(w->arena, "%s_finish", w->k->entry), y.threads);
     l->grid[0] = tile_count(kernel_size(w->k, AXIS_X), y.bx);
     for (uint32_t i = 0; i < f->reduce.n; i++)
         l->smem +=

@@ -29,7 +29,8 @@ struct ws_launch {
 };
 
 struct ws_source {
-    const char *text;  /* one translation unit: CUDA C++ or C; no dates, no addresses */
+    const char *text;  /* one translation unit: CUDA C++ or C; no dates, no addresses, no names of
+                          what the kernel is one of: kernels that do the same are compiled once */
     const char *block; /* the printed block program, for dumps */
     int n_launches;
     struct ws_launch launches[WS_MAX_LAUNCHES];

@@ -500,24 +500,11 @@ static int output_digits(const struct emitter *w) {
     return digits;
 }
 
-/* Prelude, then a comment that says which lines of the user's program this kernel is. */
 void put_header(struct emitter *w) {
-    const struct schedule *s = w->k->schedule;
     int digits = output_digits(w);
     if (digits) buf_printf(&w->b, "#define K_OUTPUT_DIGITS %d\n", digits);
     buf_puts(&w->b, w->cuda ? prelude_cuda : prelude_c);
     buf_puts(&w->b, "\n");
-    for (uint32_t g = 0; g < s->groups.n; g++) {
-        const struct group *G = &s->groups.at[g];
-        bool mine = false;
-        for (uint32_t m = 0; m < G->members.n; m++)
-            for (uint32_t i = 0; i < w->k->stores.n; i++)
-                mine |= s->loops->nests.at[G->members.at[m].nest].out == w->k->stores.at[i].buffer;
-        for (uint32_t m = 0; mine && m < G->members.n; m++) {
-            const struct nest *n = &s->loops->nests.at[G->members.at[m].nest];
-            line(w, "/* %s: line %u */", n->name, n->where.line);
-        }
-    }
     struct buf c = buf_new(w->arena);
     config_print(&c, &w->p->config);
     line(w, "/* config %s */", c.p);
@@ -529,7 +516,9 @@ void put_header(struct emitter *w) {
 bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, struct diag *d) {
     struct buf text = buf_new(a);
     block_print(&text, p);
-    *out = (struct ws_source){.block = text.p, .workspace = p->workspace, .tickets = p->tickets};
+    *out = (struct ws_source){.block = text.p,
+                              .workspace = p->workspace,
+                              .tickets = p->tickets};
     struct emitter w = {.arena = a,
                         .b = buf_new(a),
                         .p = p,

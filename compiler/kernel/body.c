@@ -484,6 +484,22 @@ static const char *kernel_name_of(struct builder *w) {
     return b.p;
 }
 
+/* "kernel_softmax_amax_sub": the name without numbers, which tell nests apart that do the same; and
+ * without k_, which is how the device prelude's names begin. */
+static const char *entry_of(struct builder *w) {
+    struct buf b = buf_new(w->k->arena);
+    buf_puts(&b, "kernel");
+    for (const char *p = w->k->name + 1; *p;) {
+        size_t digits = *p == '_' ? strspn(p + 1, "0123456789") : 0;
+        bool number = digits && (p[1 + digits] == '_' || !p[1 + digits]);
+        if (number)
+            p += 1 + digits;
+        else
+            buf_putc(&b, *p++);
+    }
+    return b.p;
+}
+
 /* What is not as the group has it, see struct builder. */
 struct form {
     bool by_rows, taps;
@@ -504,7 +520,9 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
                         .arm = form.arm,
                         .numbers = map_new(a),
                         .expanded = map_new(a)};
+    k->group = group;
     k->name = kernel_name_of(&w);
+    k->entry = entry_of(&w);
     expand_group(&w);
     bool plain = !form.by_rows && !form.taps && !form.arm;
     struct form other = {.taps = plain && reduces_windows(&w),

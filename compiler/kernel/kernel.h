@@ -127,7 +127,9 @@ struct kernel {
     const struct schedule *schedule;
     const struct device_limits *limits;
     enum kernel_kind kind;
-    const char *name;
+    const char *name;     /* of this kernel alone */
+    const char *entry;    /* what its function is called: the same in kernels of one text */
+    uint32_t group;       /* of the schedule */
     ex axis[AXIS_COUNT];  /* the flat index symbols; EX_NONE where the kind has none */
     ex bound[AXIS_COUNT]; /* their sizes */
     VEC(struct value_node) values;
@@ -153,6 +155,9 @@ struct kernel {
 struct kernel *kernel_build(const struct schedule *s, uint32_t group,
                             const struct device_limits *limits, struct arena *a);
 void kernel_print(struct buf *b, const struct kernel *k);
+/* Comments: which lines of the user's program the kernel is. Kernels that do the same differ here,
+ * so it is no part of their text. */
+void kernel_print_lines(struct buf *b, const struct kernel *k);
 const char *kernel_kind_name(enum kernel_kind kind); /* "pointwise" */
 const char *kernel_verify(const struct kernel *k);
 

@@ -109,6 +109,14 @@ void kernel_print(struct buf *b, const struct kernel *k) {
     }
 }
 
+void kernel_print_lines(struct buf *b, const struct kernel *k) {
+    const struct group *G = &k->schedule->groups.at[k->group];
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = &k->schedule->loops->nests.at[G->members.at[m].nest];
+        buf_printf(b, "/* %s: line %u */\n", n->name, n->where.line);
+    }
+}
+
 static void put_values(struct buf *b, const struct kernel *k, const value_id *at, uint32_t n,
                        int indent) {
     for (uint32_t i = 0; i < n; i++) {

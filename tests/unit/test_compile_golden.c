@@ -107,6 +107,7 @@ static void put_variant(const struct golden *g, const struct ws_program *p, int 
     buf_printf(blocks, "\n%s", s.block);
     if (sources->n) buf_putc(sources, '\n');
     put_launches(sources, &s);
+    ws_print_lines(sources, p, k);
     buf_puts(sources, body);
 }
 

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# What a large program is compiled into: how often a compiler is called, how large kernels become.
+# Counts, no times: scripts/bench_growth.sh has those.
+set -euo pipefail
+
+fail() {
+    printf '%s\n' "$@"
+    exit 1
+}
+
+# compile FILE ARGUMENT...: the table into $TMP/out.
+compile() {
+    "$WARPSMITH" compile "$1" --arch cpu "${@:2}" >"$TMP/out" 2>"$TMP/err" </dev/null ||
+        fail "compile $*: status $?" "$(tail -n 20 "$TMP/err")"
+}
+
+cat >"$TMP/blocks.py" <<'END'
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+depth = 6
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(16, 16)
+        self.norm = nn.LayerNorm(16)
+
+    def forward(self, x):
+        return F.gelu(self.norm(self.linear(x)))
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(Block() for _ in range(depth))
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+def get_inputs():
+    return [torch.randn(8, 16)]
+END
+
+# Kernels that do the same are compiled once, however many there are.
+for depth in 6 12; do
+    compile "$TMP/blocks.py" -D depth=$depth --dump "$TMP/blocks$depth"
+    kernels=$(($(wc -l <"$TMP/out") - 2)) compiled=$(grep -c ' ms  ' "$TMP/out")
+    [ $kernels = $((2 * depth)) ] || fail "depth $depth: expected $((2 * depth)) kernels:" "$(cat "$TMP/out")"
+    [ "$compiled" = 2 ] || fail "depth $depth: expected 2 compilations:" "$(cat "$TMP/out")"
+    [ "$(find "$TMP/blocks$depth" -name '*.so' | wc -l)" = 2 ] || fail "depth $depth: expected 2 binaries"
+    [ "$(find "$TMP/blocks$depth" -name '*.same' | wc -l)" = $((2 * depth - 2)) ] || fail "depth $depth: others say nothing"
+done
+
+# WS_LOGS=stages says what each stage takes.
+WS_LOGS=stages compile "$TMP/blocks.py" -D depth=1
+stages=$(sed -n 's/^\[stages\] \([a-z]*\): .* ms, .* ms of CPU, at most [0-9]* MB so far$/\1/p' "$TMP/err" | xargs)
+[ "$stages" = "frontend capture decompose lower schedule kernel emit compile" ] || fail "stages:" "$(cat "$TMP/err")"
