@@ -370,9 +370,9 @@ static enum ws_status parse_command(int command, int argc, char **argv, struct c
     return find_workload(out->operands.at[0], &out->file, d);
 }
 
-enum ws_status command_line_parse(int argc, char **argv, struct arena *a, struct command_line *out,
-                                  command_function **run, const char **name, const char **text,
-                                  struct diag *d) {
+static enum ws_status parse(int argc, char **argv, struct arena *a, struct command_line *out,
+                            command_function **run, const char **name, const char **text,
+                            struct diag *d) {
     struct buf b = buf_new(a);
     int n_words = 0;
     *run = NULL, *name = "", *text = NULL;
@@ -397,4 +397,26 @@ enum ws_status command_line_parse(int argc, char **argv, struct arena *a, struct
 void command_line_fail(const char *command, const struct diag *d) {
     fflush(stdout);
     fprintf(stderr, "warpsmith%s%s: %s", *command ? " " : "", command, d->text);
+}
+
+/* The environment is part of every call. */
+static enum ws_status check_environment(struct arena *a, struct diag *d) {
+    struct env e = env_read(a);
+    if (!e.bad_log) return WS_OK;
+    return diag_fail(d, WS_USAGE, "WS_LOGS has no '%s'; it takes: %s", e.bad_log, log_names());
+}
+
+int command_line_run(int argc, char **argv) {
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct command_line line;
+    command_function *run;
+    const char *name, *text;
+    int status = parse(argc, argv, a, &line, &run, &name, &text, &d);
+    if (status == WS_OK && run) status = check_environment(a, &d);
+    if (status != WS_OK) command_line_fail(name, &d);
+    if (status == WS_OK && text) fputs(text, stdout);
+    if (status == WS_OK && run) status = run(&line);
+    arena_free(a);
+    return status;
 }

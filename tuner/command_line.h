@@ -56,14 +56,12 @@ struct command_line {
     double limit_seconds, limit_memory_mb; /* of capturing and lowering; NAN: not given */
 };
 
-/* Read argv into *out; *run is what to call then, NULL where --help or --version was asked for and
- * *text is to be printed instead. WS_USAGE for whatever is wrong with the call itself, an unknown
- * workload included: the message then lists the known ones. *name is the command's, for messages;
- * "" before one is known. */
 typedef int command_function(const struct command_line *line);
-enum ws_status command_line_parse(int argc, char **argv, struct arena *a, struct command_line *out,
-                                  command_function **run, const char **name, const char **text,
-                                  struct diag *d);
+
+/* Do what argv says, argv[0] being the program; returns the exit code. WS_USAGE for whatever is
+ * wrong with the call itself, an unknown workload included: the message then lists the known ones.
+ */
+int command_line_run(int argc, char **argv);
 
 /* What work on its file may take: what was given, else by the environment, else what a workload or
  * a script gets (base/budget.h); no more than until the user interrupts. */

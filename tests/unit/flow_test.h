@@ -49,12 +49,13 @@ static int tear_down(void **state) {
 
 /* `bench FILE --device cpu --results FOLDER --no-figures ...`: its exit code. */
 static int bench(struct place *p, const char *option, const char *value) {
-    char *argv[] = {"bench",      p->file,        "--device",     "cpu",
-                    "--results",  p->folder,      "--no-figures", "--search",
-                    "exhaustive", (char *)option, (char *)value,  NULL};
-    int argc = 9;
+    char *argv[] = {"warpsmith", "bench",      p->file,        "--device",
+                    "cpu",       "--results",  p->folder,      "--no-figures",
+                    "--search",  "exhaustive", (char *)option, (char *)value,
+                    NULL};
+    int argc = 10;
     while (argv[argc]) argc++;
-    return bench_command(argc, argv);
+    return command_line_run(argc, argv);
 }
 
 static const struct result_row *find(const struct results *r, const char *config,

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "tuner/commands.h"
+#include "tuner/command_line.h"
 #include "tuner/store.h"
 
 struct fixture {
@@ -98,15 +98,7 @@ static int run(struct fixture *f, const char *arguments, const char **out) {
     if (child == 0) {
         dup2(fileno(to), 1);
         dup2(fileno(to), 2);
-        struct diag d = diag_new(f->arena);
-        struct command_line line;
-        command_function *run_it = NULL;
-        const char *name, *text;
-        int rc = command_line_parse(argc, argv, f->arena, &line, &run_it, &name, &text, &d);
-        if (rc != WS_OK)
-            command_line_fail(name, &d);
-        else
-            rc = run_it(&line);
+        int rc = command_line_run(argc, argv);
         fflush(stdout);
         _exit(rc);
     }

@@ -155,9 +155,9 @@ static void forget_winners(struct place *p) {
 
 static int bench_all_briefly(struct place *p) {
     char *argv[] = {
-        "bench",        p->file,    "--device",   "cpu",           "--results", p->folder,
-        "--no-figures", "--search", "exhaustive", "--samples-max", "4",         NULL};
-    return bench_command(11, argv);
+        "warpsmith",    "bench",    p->file,      "--device",      "cpu", "--results", p->folder,
+        "--no-figures", "--search", "exhaustive", "--samples-max", "4",   NULL};
+    return command_line_run(12, argv);
 }
 
 /* A config means what it meant before a knob came: what was measured of it is taken over. */
@@ -210,10 +210,11 @@ static void test_budget_measures_something(void **state) {
 
 static void test_run_checks(void **state) {
     struct place *p = *state;
-    char *right[] = {"run", p->file, "--device", "cpu", "--check", NULL};
-    char *wrong[] = {"run", p->file, "--device", "cpu", "--check", "--config", "x=7", NULL};
-    assert_int_equal(run_command(5, right), 0);
-    assert_int_equal(run_command(7, wrong), WS_WRONG);
+    char *right[] = {"warpsmith", "run", p->file, "--device", "cpu", "--check", NULL};
+    char *wrong[] = {"warpsmith", "run",      p->file, "--device", "cpu",
+                     "--check",   "--config", "x=7",   NULL};
+    assert_int_equal(command_line_run(6, right), 0);
+    assert_int_equal(command_line_run(8, wrong), WS_WRONG);
 }
 
 int main(int argc, char **argv) {
