@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# readme_tables.sh: write what is measured or generated in README.md and compiler/README.md, between its markers.
+# readme_tables.sh: write what is measured or generated in README.md, compiler/README.md and docs/, between its markers.
 #
-#   scripts/readme_tables.sh            rewrite both files
+#   scripts/readme_tables.sh            rewrite these files
 #   scripts/readme_tables.sh --check    change nothing; exit 1 if a file is not what this script writes
 #
 # A block of a file is
@@ -60,19 +60,23 @@ block_misses() { scripts/sample_tables.py misses "$@"; }
 block_searches() { scripts/sample_tables.py searches "$@"; }
 block_ordering() { scripts/sample_tables.py ordering "$@"; }
 
-# cost, lookup, capture: the measures that scripts/bench_KIND.sh has written on each machine, if it ever ran.
+# cost, lookup, capture [PATTERN]: the measures that scripts/bench_KIND.sh has written on each machine, if it ever ran;
+# only those that match.
 measures() {
-    local file
-    for file in reports/samples/"$1"_*.csv; do
-        if [ -e "$file" ]; then scripts/sample_tables.py "$1" "$file"; fi
+    local file kind=$1 pattern=${*:2}
+    for file in reports/samples/"$kind"_*.csv; do
+        if [ -e "$file" ]; then scripts/sample_tables.py "$kind" "$file" ${pattern:+--only "$pattern"}; fi
     done
 }
-block_cost() { measures cost; }
-block_lookup() { measures lookup; }
-block_capture() { measures capture; }
+block_cost() { measures cost "$@"; }
+block_lookup() { measures lookup "$@"; }
+block_capture() { measures capture "$@"; }
 
-# suite FILE: scripts/bench_suite.sh's table.
-block_suite() { python3 scripts/suite_table.py --markdown "$1"; }
+# suite FILE [CASE|CASE...]: scripts/bench_suite.sh's table, or some of its lines.
+block_suite() {
+    local only=${*:2}
+    python3 scripts/suite_table.py --markdown "$1" ${only:+--only "$only"}
+}
 
 # stage NAME: what one stage makes of a small softmax.
 block_stage() {
@@ -97,7 +101,8 @@ block_stage() {
 
 # filled FILE: the file with its blocks written anew.
 filled() {
-    local line kind arguments inside=''
+    local line kind arguments inside='' up
+    up=$(dirname "$1" | sed 's#[^/.][^/]*#..#g; s#^\.$##; s#$#/#; s#^/$##')
     while IFS= read -r line; do
         if [ "$line" = '<!-- end -->' ]; then inside=''; fi
         [ -n "$inside" ] || printf '%s\n' "$line"
@@ -109,7 +114,8 @@ filled() {
                 echo "readme_tables: $1: no kind of block is called '$kind'" >&2
                 return 1
             }
-            "block_$kind" "${arguments[@]}"
+            "block_$kind" "${arguments[@]}" >"$tmp/block" || return 1
+            sed "s#](reports/#](${up}reports/#g" "$tmp/block" # links are relative to the file
         fi
     done <"$1"
     [ -z "$inside" ] || {
@@ -133,7 +139,7 @@ if ! [ -x "$warpsmith" ]; then
 fi
 
 stale=0
-for file in README.md compiler/README.md; do
+for file in README.md compiler/README.md $(find docs -name '*.md' 2>/dev/null | sort); do
     filled "$file" >"$tmp/new"
     if cmp -s "$tmp/new" "$file"; then continue; fi
     if [ -n "$check" ]; then

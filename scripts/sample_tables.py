@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""The tables of README.md that sum up a file of reports/samples, in Markdown.
+"""The tables of README.md and docs/ that sum up a file of reports/samples, in Markdown.
 
     scripts/sample_tables.py KIND FILE [FILE]
+    scripts/sample_tables.py cost FILE --only PATTERN     measures whose name matches; of lookup and capture, too
 
 KIND names the script that wrote the file: torch (check_torch.sh), cost, lookup and capture (bench_cost.sh, ...), repeat
 (bench_repeat.sh), sizes (bench_sizes.sh), overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and that of sizes),
 searches (bench_search.sh) or ordering (cost_model.py). Below each table stands who wrote it, where and when.
-scripts/readme_tables.sh puts them into README.md. Exit codes: 0 fine, 1 a file is missing or foreign, 2 usage."""
+scripts/readme_tables.sh puts them there. Exit codes: 0 fine, 1 a file is missing or foreign, 2 usage."""
 
 import csv
 import math
+import re
 import statistics
 import sys
 
@@ -156,6 +158,10 @@ KINDS = {"torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("
 
 
 def main(arguments):
+    only = None
+    if len(arguments) == 4 and arguments[2] == "--only":
+        only = re.compile(arguments[3])
+        arguments = arguments[:2]
     if arguments in (["-h"], ["--help"]):
         print(__doc__)
         return 0
@@ -166,7 +172,7 @@ def main(arguments):
     try:
         for path in arguments[1:]:
             with open(path, newline="") as file:
-                given += [path, list(csv.DictReader(file))]
+                given += [path, [r for r in csv.DictReader(file) if not only or only.search(r["measure"])]]
         KINDS[arguments[0]](*given)
     except OSError as error:
         print(f"sample_tables: {error}", file=sys.stderr)

@@ -232,7 +232,7 @@ def show(lines):
     for l in lines:
         cells = [l[n] or "-" for n in ("floor_us", "eager_us", "default_us", "tuned_us")] + [roof(l)]
         cells += [l[n] or "-" for n in TORCH] + [l["best_torch_over_tuned"] + "x" if l["best_torch_over_tuned"] else "-"]
-        body.append([l["case"] + (" " + l["mode"] if l["mode"] != "fwd" else "")] + cells)
+        body.append([case_title(l)] + cells)
     widths = [max(len(line[i]) for line in [head] + body) for i in range(len(head))]
     for line in [head] + body:
         print("  ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths))))
@@ -240,18 +240,26 @@ def show(lines):
         print(f"{measure}: {value}")
 
 
-def print_markdown(path):
+def case_title(line):
+    return line["case"] + (" " + line["mode"] if line["mode"] != "fwd" else "")
+
+
+def print_markdown(path, only):
     with open(path, newline="") as file:
         lines = list(csv.DictReader(file))
     print("| case | MB | floor µs | tuned µs | % roof | default µs | torch eager | torch.compile | max-autotune | best of torch / tuned |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     for l in lines:
+        if only and case_title(l) not in only.split("|"):
+            continue
         ratio = f"{float(l['best_torch_over_tuned']):.2f}x" if l["best_torch_over_tuned"] else "-"
         cells = [l[n] or "-" for n in ("mbytes", "floor_us", "tuned_us")] + [roof(l), l["default_us"] or "-"]
         print("| " + " | ".join([l["case"] + (" " + l["mode"] if l["mode"] != "fwd" else "")] + cells
                                  + [l[n] or "-" for n in TORCH] + [ratio]) + " |")
     print()
-    for measure, value in summary(lines):
+    if only:
+        print(f"Over all {len(lines)} cases: " + "; ".join(f"{measure}: {value}" for measure, value in summary(lines)) + ".")
+    for measure, value in () if only else summary(lines):
         print(f"* {measure}: {value}")
     torch = ", ".join(sorted({l["torch"] for l in lines if l["torch"]}))
     print(f"\n`scripts/bench_suite.sh` on {lines[0]['device']}, {max(l['timestamp'] for l in lines)[:10]}, {torch}; "
@@ -263,6 +271,7 @@ def main():
     parser.add_argument("cases", metavar="CASES")
     parser.add_argument("files", nargs="*", metavar="FILE.csv")
     parser.add_argument("--markdown", action="store_true", help="CASES is a suite.csv")
+    parser.add_argument("--only", metavar="CASE|CASE", help="lines of --markdown")
     parser.add_argument("--out", metavar="DIR")
     parser.add_argument("--has-torch", metavar="NAME", help="exit 1 unless --ways of that case are timed")
     parser.add_argument("--ways", default="eager,compile,max-autotune", help="of PyTorch, as torch_peer.py takes them")
@@ -273,7 +282,7 @@ def main():
     given = parser.parse_args()
     try:
         if given.markdown:
-            print_markdown(given.cases)
+            print_markdown(given.cases, given.only)
             return 0
         rows = read_rows(given.files)
         rows = least_first(rows) if given.least else rows
