@@ -11,7 +11,12 @@
 #include "symbolic.h"
 #include "training.h"
 
-static const char *const mode_names[] = {[WS_FWD] = "fwd", [WS_BWD] = "bwd", [WS_TRAIN] = "train"};
+static const char *mode_name(enum ws_mode mode, bool eval) {
+    static const char *const names[][2] = {[WS_FWD] = {"fwd", "eval"},
+                                           [WS_BWD] = {"bwd", "eval_bwd"},
+                                           [WS_TRAIN] = {"train", "eval_train"}};
+    return names[mode][eval];
+}
 
 /* ---- capture --------------------------------------------------------------------------------- */
 
@@ -47,6 +52,7 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
                                         .n_axes = o->n_axes,
                                         .cast = o->cast,
                                         .dtype = o->dtype,
+                                        .eval = o->eval,
                                         .seed = o->seed,
                                         .symbolic = o->symbolic,
                                         .limits = o->limits};
@@ -62,12 +68,16 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
     c->init = from->init;
     c->seed = o->seed;
     c->dtype = dtype_name(o->cast ? o->dtype : common_dtype(c->graph));
-    c->mode = mode_names[o->mode];
+    c->mode = mode_name(o->mode, o->eval);
     if (o->mode != WS_FWD && differentiate(c, o->mode, s, d) != WS_OK) return NULL;
     c->n_inputs = (int)c->graph->inputs.n;
     c->n_outputs = (int)c->graph->outputs.n;
     c->graph_hash = graph_hash(c);
     return c;
+}
+
+bool ws_is_training(const struct ws_captured *c) {
+    return strstr(c->guards, ".training is True") != NULL;
 }
 
 struct ws_captured *ws_captured_of(struct arena *a, struct graph *g, const char *name) {
@@ -79,7 +89,7 @@ struct ws_captured *ws_captured_of(struct arena *a, struct graph *g, const char 
                               .graph = g,
                               .seed = g->seed,
                               .dtype = dtype_name(common_dtype(g)),
-                              .mode = mode_names[WS_FWD],
+                              .mode = mode_name(WS_FWD, false),
                               .n_inputs = (int)g->inputs.n,
                               .n_outputs = (int)g->outputs.n};
     c->graph_hash = graph_hash(c);

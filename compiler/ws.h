@@ -27,6 +27,7 @@ struct ws_options {
     bool cast;        /* cast floating inputs and parameters to dtype */
     enum dtype dtype; /* when cast */
     enum ws_mode mode;
+    bool eval; /* the model is put into evaluation mode first: no dropout, no batch statistics */
     uint64_t seed; /* of every random tensor */
     /* An axis that is a size, and is to stay a symbol where sizes follow it; NULL: none. */
     const char *symbolic;

@@ -17,7 +17,7 @@ struct ws_captured {
     const char *workload; /* file name without folder and .py */
     const char *axes;     /* all axes with their values, in file order: "rows=4096 dim=4096" */
     const char *dtype; /* "bf16": --dtype if given, else the common dtype of the floating inputs */
-    const char *mode;  /* "fwd", "bwd", "train" */
+    const char *mode;  /* "fwd", "bwd", "train"; of a model in evaluation mode "eval", ... */
     const char *graph_hash; /* 16 hex digits of the canonical text of the graph */
     /* Sizes that are symbols, in the order in which the graph names them: s0, s1, ... in its hash,
      * in those of its kernels, and in guards. */
@@ -29,6 +29,9 @@ struct ws_captured {
     uint64_t seed;
     int n_inputs, n_outputs;
 };
+
+/* The graph depends on a module's being in training mode: dropout, batch statistics. */
+bool ws_is_training(const struct ws_captured *c);
 
 /* A graph that a script captured, as a workload without values; sizes may be symbolic. */
 struct ws_captured *ws_captured_of(struct arena *a, struct graph *g, const char *name);

@@ -6,7 +6,8 @@
 #   scripts/deps.sh check     and what `make check` needs
 #   scripts/deps.sh cuda      NVRTC and CUPTI from PyPI into .venv, where there is no CUDA toolkit
 #
-# DEPS=0 skips everything. Where all is there it says nothing and takes some 30 ms.
+# It names what it is about to install. On a terminal it asks first (the default is yes; DEPS=1 does not ask), without one
+# it goes ahead, and DEPS=0 skips everything. Where all is there it says nothing and takes some 30 ms.
 # Exit status: 0 fine, 2 wrong call, 3 something is missing that this script may not or cannot install.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -106,6 +107,15 @@ may_install() {
     sudo -n true 2>/dev/null || [ -t 0 ]
 }
 
+# agreed PACKAGES: on a terminal, ask. make's jobs have no standard input of their own, so it is the terminal that is read.
+agreed() {
+    local answer
+    if [ "${DEPS-}" = 1 ] || [ ! -t 2 ] || ! { : </dev/tty; } 2>/dev/null; then return 0; fi
+    printf 'deps: install with apt-get: %s? [Y/n] ' "$1" >/dev/tty
+    read -r answer </dev/tty || return 1
+    case $answer in '' | [yY] | [yY][eE][sS]) ;; *) return 1 ;; esac
+}
+
 install_with_apt() {
     local log names
     read -ra names <<<"$1"
@@ -145,6 +155,10 @@ ensure() {
         explain_other_systems "$missing"
         return 3
     fi
+    agreed "$(packages 2 <<<"$missing")" || {
+        say "deps: nothing installed; DEPS=0 builds without asking, as far as that goes"
+        return 3
+    }
     say "deps: installing with apt-get: $(packages 2 <<<"$missing")   (DEPS=0 skips this)"
     install_with_apt "$(packages 2 <<<"$missing")" || return
     missing=$(missing_rows "$1")

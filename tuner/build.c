@@ -17,11 +17,8 @@ static const char *binary_options(const struct machine *m) {
 
 enum ws_status builder_open(struct builder *b, struct machine *m, struct store *s, struct arena *a,
                             struct diag *d) {
-    *b = (struct builder){.machine = m,
-                          .store = s,
-                          .arena = a,
-                          .options = binary_options(m),
-                          .begun = map_new(a)};
+    *b = (struct builder){
+        .machine = m, .store = s, .arena = a, .options = binary_options(m), .begun = map_new(a)};
     b->pool = compile_pool_start(m->toolchain, machine_cores());
     return b->pool ? WS_OK : diag_fail(d, WS_MACHINE, "cannot start a thread to compile in");
 }

@@ -11,7 +11,7 @@ struct builder {
     struct arena *arena;
     struct compile_pool *pool;
     const char *options; /* what decides the bytes beside source and toolchain */
-    struct map begun; /* binary key -> the variant that compiles it */
+    struct map begun;    /* binary key -> the variant that compiles it */
 
     int n_compiled, n_stored; /* binaries made, and found */
     double compile_ms;        /* of all threads together */

@@ -29,7 +29,7 @@ struct given {
         *limit_memory;
     struct texts axes, configs;
     bool check, explain, retune, no_search, profile, compare_searches, in_process, no_figures;
-    bool json, all, help;
+    bool json, all, help, eval;
 };
 
 enum option_kind { TEXT, LIST, FLAG };
@@ -343,6 +343,7 @@ static void take(const struct given *g, struct command_line *out) {
     out->no_figures = g->no_figures;
     out->json = g->json;
     out->all = g->all;
+    out->eval = g->eval;
 }
 
 static bool asks_help(const char *word) { return !strcmp(word, "--help") || !strcmp(word, "-h"); }

@@ -45,7 +45,7 @@ struct command_line {
     enum ws_mode mode;
     enum ws_fusion fusion;
     bool check, explain, retune, no_search, profile, compare_searches, in_process, no_figures, json,
-        all;
+        all, eval;
     int search;        /* enum search_strategy */
     double budget_s;   /* INFINITY: none */
     int budget_trials; /* of each kernel; INT_MAX: none */

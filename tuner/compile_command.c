@@ -28,7 +28,7 @@ struct compilation {
     struct ws_program *program;
     const struct config **configs; /* one a kernel */
     struct ws_source *sources;
-    int *same; /* the first kernel that does the same: itself, or one before it */
+    int *same;                 /* the first kernel that does the same: itself, or one before it */
     struct compile_job **jobs; /* of those; out: what became of them */
     struct compiled *out;
 };

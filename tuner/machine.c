@@ -3,6 +3,7 @@
 #include "tuner/machine.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
 enum ws_status machine_open(const char *name, struct arena *a, struct machine *out,
@@ -59,7 +60,11 @@ void machine_close(struct machine *m) {
 
 struct ws_captured *capture_file(const struct command_line *c, const struct ws_axis *axes,
                                  int n_axes, struct arena *a, struct stages *s, struct diag *d) {
-    return capture_symbolic(c, axes, n_axes, NULL, a, s, d);
+    struct ws_captured *x = capture_symbolic(c, axes, n_axes, NULL, a, s, d);
+    if (x && c->mode == WS_FWD && ws_is_training(x))
+        fputs("training mode: dropout draws, batch statistics are computed; --eval for inference\n",
+              stderr);
+    return x;
 }
 
 struct ws_captured *capture_symbolic(const struct command_line *c, const struct ws_axis *axes,
@@ -73,6 +78,7 @@ struct ws_captured *capture_symbolic(const struct command_line *c, const struct 
                            .cast = c->cast,
                            .dtype = c->dtype,
                            .mode = c->mode,
+                           .eval = c->eval,
                            .seed = c->seed,
                            .symbolic = symbolic,
                            .limits = &limits};

@@ -89,7 +89,8 @@ static struct py find_forward(struct vm *vm, const char *workload, uint32_t *ski
             "forward()",
             workload);
     const char *class = f.class->name;
-    struct py self = make_model(vm, f);
+    struct py self = make_model(vm, f), eval;
+    if (vm->options->eval && attribute_find(vm, self, "eval", &eval)) vm_call0(vm, eval);
     self.source = place_local(vm, 0, "self");
     *skip = 1;
     if (!attribute_find(vm, self, "forward", &f))

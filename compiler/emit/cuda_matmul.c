@@ -128,8 +128,10 @@ void emit_cuda_matmul(struct emitter *w) {
     const struct kernel *k = w->k;
     const int32_t *c = w->p->config.knob;
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
-    *l = (struct ws_launch){
-        .entry = k->entry, .grid = {w->p->grid, 1, 1}, .threads = w->y->threads, .smem = w->y->smem};
+    *l = (struct ws_launch){.entry = k->entry,
+                            .grid = {w->p->grid, 1, 1},
+                            .threads = w->y->threads,
+                            .smem = w->y->smem};
     add_arguments(w, l);
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", w->y->threads,
                k->entry);

@@ -516,9 +516,7 @@ void put_header(struct emitter *w) {
 bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, struct diag *d) {
     struct buf text = buf_new(a);
     block_print(&text, p);
-    *out = (struct ws_source){.block = text.p,
-                              .workspace = p->workspace,
-                              .tickets = p->tickets};
+    *out = (struct ws_source){.block = text.p, .workspace = p->workspace, .tickets = p->tickets};
     struct emitter w = {.arena = a,
                         .b = buf_new(a),
                         .p = p,

@@ -153,6 +153,29 @@ count 'guards in explain --json' python3 -c 'import json; x = json.load(open("ou
 count 'cache ls --json' json cache ls
 rm -rf "$WARPSMITH_CACHE"*
 
+# A module is in training mode, as in PyTorch, and that is said; --eval is for inference.
+cat >known/drops.py <<'END'
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.drop = torch.nn.Dropout(0.1)
+
+    def forward(self, x):
+        return self.drop(x.exp())
+
+def get_inputs():
+    return [torch.randn(8, 16)]
+END
+hints() { "$WARPSMITH" explain known/drops.py --arch sm_90a >out 2>err && grep -q -e '--eval for inference' err && grep -q 'rand(' out; }
+count 'training mode is said' hints
+evaluates() {
+    "$WARPSMITH" explain known/drops.py --arch sm_90a --eval >out 2>err && ! grep -q inference err && ! grep -q 'rand(' out &&
+        grep -q '^Op Count: 1$' out
+}
+count 'explain --eval' evaluates
+
 # Completions and the manual page name every command and option of --help, and are what shells read.
 completes() {
     "$WARPSMITH" completion "$1" >out 2>err && grep -q samples-max out && grep -q older-than out

@@ -72,6 +72,30 @@ try build
 [[ $(cat "$bin/asked") == *'install -y --no-install-recommends libcsv-dev' ]] || fail "debian: asked $(cat "$bin/asked")"
 [[ $(cat "$bin/asked") != *update* ]] || fail "debian: updated without need"
 
+# On a terminal it asks first: a plain Enter is yes, n installs nothing, DEPS=1 does not ask.
+# answer NAME KEYS: a machine without csv.h, and somebody who types KEYS.
+answer() {
+    machine "$1"
+    plain_tools
+    fake_cc csv.h
+    fake_apt
+    echo 'echo 0' | fake id
+    status=0
+    said=$(printf '%b' "$2" | timeout 20 script -qec "env PATH=$bin CUDA_HOME=$TMP DEPS=${3-} $BASH $deps build" /dev/null 2>&1) || status=$?
+}
+if command -v script >/dev/null; then
+    answer yes '\n'
+    [ $status = 0 ] || fail "yes: exit status $status" "$said"
+    [[ $said == *'install with apt-get: libcsv-dev? [Y/n]'* ]] || fail "yes: says $said"
+    [ -e "$bin/asked" ] || fail "yes: nothing was installed"
+    answer no 'n\n'
+    [ $status = 3 ] || fail "no: exit status $status" "$said"
+    [ ! -e "$bin/asked" ] || fail "no: apt-get was called"
+    answer unasked '' 1
+    [ $status = 0 ] || fail "unasked: exit status $status" "$said"
+    [[ $said != *'[Y/n]'* ]] || fail "unasked: says $said"
+fi
+
 # The package lists are empty: update comes first.
 machine fresh
 plain_tools
