@@ -160,6 +160,8 @@ const char *ws_config_illegal(const struct ws_program *p, int k, const struct co
 }
 
 /* No axis of the fake can be a symbol. */
+void ws_print_lines(struct buf *b, const struct ws_program *p, int k) { (void)b, (void)p, (void)k; }
+
 bool ws_is_training(const struct ws_captured *c) { return false; }
 
 bool ws_captures_same(const struct ws_captured *symbolic, const struct ws_captured *numbers,
