@@ -84,39 +84,20 @@ static bool find_in_instance(struct vm *vm, struct py o, const char *name, struc
 
 /* What every object has, which a class in between may call on the way up: super().__init__(),
  * object.__setattr__(self, name, value). */
-static struct py object_end(struct vm *vm, const struct py *v, const struct args *raw) {
-    return py_none;
-}
+NATIVE(object_end) { return py_none; }
 
-static struct py object_new(struct vm *vm, const struct py *v, const struct args *raw) {
-    if (!raw->n || raw->at[0].kind != PY_CLASS)
-        vm_raise(vm, EXC_TypeError, "object.__new__(X): X is not a type object");
-    struct args rest = {raw->at + 1, raw->n - 1, raw->names, raw->named, raw->n_named};
-    return instance_new(vm, raw->at[0].class, &rest);
-}
+NATIVE(object_new) { return instance_new(vm, v[0].class, rest); }
 
 static void set_plainly(struct vm *vm, struct py o, const char *name, struct py v);
 
-static struct py object_setattr(struct vm *vm, const struct py *v, const struct args *raw) {
-    if (v[1].kind != PY_STR) vm_raise(vm, EXC_TypeError, "attribute name must be string");
+NATIVE(object_setattr) {
     set_plainly(vm, v[0], v[1].s, v[2]);
     return py_none;
 }
 
-static const struct native of_object[] = {
-    {"__init__(self)", object_end},
-    {"__init_subclass__(cls)", object_end},
-    {"__new__(*)", object_new},
-    {"__setattr__(self, name, value)", object_setattr},
-};
-
 static bool find_in_object(struct vm *vm, const char *name, struct py *out) {
-    for (size_t k = 0; k < sizeof of_object / sizeof *of_object; k++) {
-        size_t len = strcspn(of_object[k].signature, "(");
-        if (strlen(name) != len || strncmp(name, of_object[k].signature, len)) continue;
-        return *out = py_native(vm->arena, "object.", PY_UNSET, &of_object[k]), true;
-    }
-    return false;
+    const struct native *f = native_find(vm, PLACE_OBJECT, name);
+    return f && (*out = py_native(vm->arena, f), true);
 }
 
 static bool find_in_class(struct vm *vm, struct class *c, const char *name, struct py *out) {

@@ -10,13 +10,9 @@
 #include "capture/dynamo.h"
 #include "capture/script.h"
 
-#define NATIVE(name)                                                                               \
-    static struct py eager_##name(struct vm *vm, const struct py *v, const struct args *raw)
-#define GIVEN(i) (v[i].kind != PY_UNSET && v[i].kind != PY_NONE)
+#define SAID(i) (GIVEN(i) && v[i].kind != PY_NONE)
 
 static struct tensor *need_eager(struct vm *vm, struct py v, const char *what) {
-    if (v.kind != PY_TENSOR)
-        vm_raise(vm, EXC_TypeError, "expected a Tensor, not '%s'", type_name(vm, v));
     v = tensor_value(vm, v);
     if (!tensor_is_eager(vm, v)) vm_break(vm, what, "keep it in a tensor");
     return v.tensor;
@@ -24,9 +20,9 @@ static struct tensor *need_eager(struct vm *vm, struct py v, const char *what) {
 
 /* -- values -------------------------------------------------------------------------------- */
 
-NATIVE(computes) { return py_bool(vm->eager && !vm->tracing); }
+NATIVE(eager_computes) { return py_bool(vm->eager && !vm->tracing); }
 
-NATIVE(item_) {
+NATIVE(eager_item) {
     struct tensor *t = need_eager(vm, v[0], "call of Tensor.item()");
     return eager_item(vm, py_pointer(PY_TENSOR, t));
 }
@@ -45,7 +41,7 @@ static struct py nested(struct vm *vm, const struct tensor *t, const double *v, 
     return out;
 }
 
-NATIVE(tolist) {
+NATIVE(eager_tolist) {
     const struct tensor *t = need_eager(vm, v[0], "call of Tensor.tolist()");
     double *values = eager_values(vm, t);
     struct py out = nested(vm, t, values, 0, 0);
@@ -53,28 +49,29 @@ NATIVE(tolist) {
     return out;
 }
 
-NATIVE(storage_offset) {
+NATIVE(eager_storage_offset) {
     return py_int(need_eager(vm, v[0], "call of Tensor.storage_offset()")->offset);
 }
 
-NATIVE(data_ptr) {
+NATIVE(eager_data_ptr) {
     const struct tensor *t = need_eager(vm, v[0], "call of Tensor.data_ptr()");
     int64_t at = (int64_t)(uintptr_t)t->storage->bytes;
     return py_int(at + t->offset * dtype_bytes(t->meta.dtype));
 }
 
-NATIVE(nonzero_) {
+NATIVE(eager_nonzero) {
     const struct tensor *t = need_eager(vm, v[0], "shape of Tensor.nonzero()");
-    return eager_nonzero(vm, t, (int)vm_index(vm, v[1], "a dimension"));
+    if (v[1].i < 0 || v[1].i >= t->meta.rank)
+        vm_raise(vm, EXC_IndexError, "Dimension out of range");
+    return eager_nonzero(vm, t, (int)v[1].i);
 }
 
-NATIVE(from_data) {
-    if (!vm->eager) return tensor_constant(vm, v[0], GIVEN(1) ? &v[1].dtype : NULL);
+NATIVE(eager_from_data) {
+    if (!vm->eager) return tensor_constant(vm, v[0], v[1].kind == PY_DTYPE ? &v[1].dtype : NULL);
     if (vm->tracing)
         vm_refuse(vm, "torch.tensor of a list is not supported in a compiled function; "
                       "torch.arange, torch.full and torch.where make constant tensors");
-    struct py out = eager_data(vm, v[0], GIVEN(1) ? &v[1].dtype : NULL);
-    return out;
+    return eager_data(vm, v[0], v[1].kind == PY_DTYPE ? &v[1].dtype : NULL);
 }
 
 /* -- gradients ----------------------------------------------------------------------------- */
@@ -83,7 +80,7 @@ static void need_all_eager(struct vm *vm, const struct list *l, const char *what
     for (uint32_t i = 0; i < l->n; i++) need_eager(vm, l->at[i], what);
 }
 
-NATIVE(backward) {
+NATIVE(eager_backward) {
     if (!vm->eager)
         vm_refuse(vm, "Tensor.backward() is not supported in a workload, which is a forward "
                       "function; --mode bwd and --mode train differentiate it");
@@ -92,14 +89,14 @@ NATIVE(backward) {
     return py_none;
 }
 
-NATIVE(grad) {
+NATIVE(eager_grad) {
     need_all_eager(vm, v[0].list, "call of torch.autograd.grad()");
     need_all_eager(vm, v[1].list, "call of torch.autograd.grad()");
     return tape_grad(vm, v[0].list, v[1].list, v[2].list, vm_truth(vm, v[3]));
 }
 
 /* Where only a function of the program knows the gradient, a graph has none for it. */
-NATIVE(need_values) {
+NATIVE(eager_need_values) {
     if (!vm->eager)
         vm_refuse(vm, "gradients of a torch.autograd.Function are not supported in a workload");
     if (vm->tracing)
@@ -107,20 +104,20 @@ NATIVE(need_values) {
     return py_none;
 }
 
-NATIVE(record) {
+NATIVE(eager_record) {
     need_all_eager(vm, v[2].list, "call of a torch.autograd.Function");
     need_all_eager(vm, v[3].list, "call of a torch.autograd.Function");
     tape_record_function(vm, v[0].s, v[1], v[2].list, v[3].list);
     return py_none;
 }
 
-NATIVE(hooks) {
+NATIVE(eager_hooks) {
     struct tensor *t = need_eager(vm, v[0], "call of Tensor.register_hook()");
     if (!t->hooks) t->hooks = dict_new(vm->home);
     return py_pointer(PY_DICT, t->hooks);
 }
 
-NATIVE(retain_grad) {
+NATIVE(eager_retain_grad) {
     struct tensor *t = need_eager(vm, v[0], "call of Tensor.retain_grad()");
     if (!t->requires_grad)
         vm_raise(vm, EXC_RuntimeError, "can't retain_grad on Tensor that has requires_grad=False");
@@ -128,21 +125,21 @@ NATIVE(retain_grad) {
     return py_none;
 }
 
-NATIVE(get_grad) {
+NATIVE(eager_get_grad) {
     if (!vm->eager) return py_none;
     const struct tensor *t = need_eager(vm, v[0], "use of Tensor.grad");
     return t->grad ? py_pointer(PY_TENSOR, t->grad) : py_none;
 }
 
 /* "MulBackward0", or None of a leaf */
-NATIVE(grad_name) {
+NATIVE(eager_grad_name) {
     if (!vm->eager) return py_none;
     const struct tensor *t = need_eager(vm, v[0], "use of Tensor.grad_fn");
     return t->tape ? py_str(tape_name(t)) : py_none;
 }
 
-NATIVE(grad_mode) { return py_bool(vm->grad_enabled); }
-NATIVE(set_grad_mode) {
+NATIVE(eager_grad_mode) { return py_bool(vm->grad_enabled); }
+NATIVE(eager_set_grad_mode) {
     bool before = vm->grad_enabled;
     vm->grad_enabled = vm_truth(vm, v[0]);
     return py_bool(before);
@@ -150,31 +147,31 @@ NATIVE(set_grad_mode) {
 
 /* -- devices and seeds --------------------------------------------------------------------- */
 
-NATIVE(seed) {
+NATIVE(eager_seed) {
     if (vm->trace) vm_break(vm, "call of torch.manual_seed()", "seed outside");
-    vm->seed = (uint64_t)vm_index(vm, v[0], "a seed");
+    vm->seed = (uint64_t)v[0].i;
     vm->n_random = 0;
     if (!vm->eager) vm->seed = vm->options->seed;
     return py_none;
 }
 
 /* [seed, tensors drawn]: of all random numbers to come, if given; as they were */
-NATIVE(stream) {
+NATIVE(eager_stream) {
     struct py old[2] = {py_int((int64_t)vm->seed), py_int(vm->n_random)};
     if (vm->trace) vm_break(vm, "use of the state of random numbers", "use it outside");
-    if (GIVEN(0)) {
+    if (SAID(0)) {
         vm->seed = (uint64_t)vm_index(vm, vm_subscript(vm, v[0], py_int(0)), "a seed");
         vm->n_random = (uint32_t)vm_index(vm, vm_subscript(vm, v[0], py_int(1)), "a count");
     }
     return py_list(vm->arena, PY_LIST, old, 2);
 }
 
-NATIVE(on_cuda) {
+NATIVE(eager_on_cuda) {
     return py_bool(v[0].kind == PY_TENSOR && tensor_is_eager(vm, v[0]) && v[0].tensor->on_cuda);
 }
 
 /* The tensor, said to be on a device: itself if it is there. in_place: whoever holds it sees it. */
-NATIVE(move) {
+NATIVE(eager_move) {
     if (!vm->eager || vm->tracing || v[0].kind != PY_TENSOR) return v[0];
     bool cuda = vm_truth(vm, v[1]) && vm->has_cuda;
     if (vm_truth(vm, v[1]) && !vm->has_cuda && !vm->told_no_cuda && vm->script->log) {
@@ -182,24 +179,24 @@ NATIVE(move) {
         vm->told_no_cuda = true;
     }
     if (v[0].tensor->on_cuda == cuda) return v[0];
-    if (GIVEN(2) && vm_truth(vm, v[2])) return v[0].tensor->on_cuda = cuda, v[0];
+    if (SAID(2) && vm_truth(vm, v[2])) return v[0].tensor->on_cuda = cuda, v[0];
     struct py copy = tensor_call(vm, OP_CLONE, v, 1);
     copy.tensor->on_cuda = cuda;
     return copy;
 }
 
-NATIVE(has_cuda) { return py_bool(vm->has_cuda); }
-NATIVE(cuda_name) {
+NATIVE(eager_has_cuda) { return py_bool(vm->has_cuda); }
+NATIVE(eager_cuda_name) {
     return py_str(vm->script && vm->script->cuda_name ? vm->script->cuda_name : "");
 }
 
 /* To stderr. */
-NATIVE(log) {
+NATIVE(eager_log) {
     if (vm->script && vm->script->log) vm->script->log(vm->script->ctx, v[0].s);
     return py_none;
 }
 
-NATIVE(clock) {
+NATIVE(eager_clock) {
     if (vm->trace) vm_break(vm, "call of time.time()", "measure outside");
     return py_float(vm->eager ? clock_ms() / 1000 : 0);
 }
@@ -209,7 +206,7 @@ NATIVE(clock) {
 extern char **environ;
 
 /* What a script asks of the machine, a workload is not told: it means the same everywhere. */
-NATIVE(environment) {
+NATIVE(eager_environment) {
     struct py out = py_dict(vm->arena, PY_DICT);
     for (char **at = environ; vm->eager && at && *at; at++) {
         size_t n = strcspn(*at, "=");
@@ -221,15 +218,15 @@ NATIVE(environment) {
 }
 
 /* "file", "folder", or "": there is none */
-NATIVE(path_kind) {
+NATIVE(eager_path_kind) {
     struct stat s;
     if (vm->trace) vm_break(vm, "look at a file", "look outside");
-    if (!vm->eager || v[0].kind != PY_STR || stat(v[0].s, &s)) return py_str("");
+    if (!vm->eager || stat(v[0].s, &s)) return py_str("");
     return py_str(S_ISDIR(s.st_mode) ? "folder" : "file");
 }
 
 /* The text of a file; None: it cannot be read. */
-NATIVE(read_file) {
+NATIVE(eager_read_file) {
     struct diag quiet = diag_new(vm->arena);
     if (vm->trace) vm_break(vm, "reading of a file", "read it outside");
     if (!vm->eager) vm_refuse(vm, "reading a file is not supported in a workload");
@@ -237,7 +234,7 @@ NATIVE(read_file) {
     return file ? py_str(file->text) : py_none;
 }
 
-NATIVE(write_file) {
+NATIVE(eager_write_file) {
     if (vm->trace) vm_break(vm, "writing of a file", "write it outside");
     if (!vm->eager) vm_refuse(vm, "writing a file is not supported in a workload");
     FILE *file = fopen(v[0].s, vm_truth(vm, v[2]) ? "a" : "w");
@@ -246,27 +243,27 @@ NATIVE(write_file) {
     return py_bool(fclose(file) == 0 && ok);
 }
 
-NATIVE(make_folder) {
+NATIVE(eager_make_folder) {
     if (vm->trace) vm_break(vm, "making of a folder", "make it outside");
     return py_bool(vm->eager && !mkdir(v[0].s, 0777));
 }
 
-NATIVE(working_directory) {
+NATIVE(eager_working_directory) {
     char path[4096];
     return py_str(vm->eager && getcwd(path, sizeof path) ? arena_strdup(vm->arena, path) : "/");
 }
 
 /* torch.set_printoptions(): a number below 0 leaves what is */
-NATIVE(print_options) {
+NATIVE(eager_print_options) {
     if (vm->trace) vm_break(vm, "call of torch.set_printoptions()", "call it outside");
-    int64_t at[5];
-    for (int i = 0; i < 5; i++) at[i] = vm_index(vm, v[i], "a print option");
     struct print_options *o = &vm->print;
+    int64_t at[5];
+    for (int i = 0; i < 5; i++) at[i] = v[i].i;
     if (at[0] >= 0) o->precision = at[0] < 40 ? (int)at[0] : 40;
     if (at[1] >= 0) o->threshold = at[1];
     if (at[2] >= 0) o->edge = at[2];
     if (at[3] >= 0) o->line = at[3];
-    if (at[4] >= 0) o->scientific = (enum scientific)at[4];
+    if (at[4] >= 0 && at[4] <= SCIENTIFIC_ALWAYS) o->scientific = (enum scientific)at[4];
     return py_none;
 }
 
@@ -287,13 +284,13 @@ static const struct backend *find_backend(struct vm *vm, const char *name) {
 }
 
 /* register(backend, dynamic, fullgraph) -> the number of these options */
-NATIVE(register) {
+NATIVE(eager_register) {
     if (!vm->eager) return py_int(-1);
     struct compile_options *o = NEW(vm->home, struct compile_options);
     *o = (struct compile_options){.next = vm->compiles,
                                   .id = vm->compiles ? vm->compiles->id + 1 : 0,
-                                  .fullgraph = GIVEN(2) && vm_truth(vm, v[2])};
-    if (GIVEN(1)) o->dynamic = vm_truth(vm, v[1]) ? DYNAMIC_ALWAYS : DYNAMIC_NEVER;
+                                  .fullgraph = SAID(2) && vm_truth(vm, v[2])};
+    if (SAID(1)) o->dynamic = vm_truth(vm, v[1]) ? DYNAMIC_ALWAYS : DYNAMIC_NEVER;
     if (v[0].kind != PY_STR)
         vm_raise(vm, EXC_RuntimeError, "a backend is a name here, not '%s'", type_name(vm, v[0]));
     o->backend = find_backend(vm, v[0].s);
@@ -302,8 +299,9 @@ NATIVE(register) {
 }
 
 /* call(number, f, args, kwargs) */
-NATIVE(call) {
-    const struct compile_options *how = compile_options_find(vm, (uint32_t)v[0].i);
+NATIVE(eager_call) {
+    const struct compile_options *how = compile_options_find(vm, v[0].i);
+    if (!how) vm_raise(vm, EXC_ValueError, "no torch.compile has this number");
     const char **names = NEW_ARRAY(vm->arena, const char *, v[3].dict->n);
     struct py *named = NEW_ARRAY(vm->arena, struct py, v[3].dict->n);
     uint32_t n = 0;
@@ -314,70 +312,26 @@ NATIVE(call) {
         named[n++] = e.value;
     }
     struct args a = {v[2].list->at, v[2].list->n, names, named, n};
-    vm->direct = vm->frame->direct; /* the caller's frame holds all of it */
+    vm->direct = vm->frame && vm->frame->direct; /* the caller's frame holds all of it */
     return dynamo_call(vm, how, v[1], &a);
 }
 
-NATIVE(mark_dynamic) {
+NATIVE(eager_mark_dynamic) {
     struct tensor *t = need_eager(vm, v[0], "call of mark_dynamic()");
-    int64_t d = vm_index(vm, v[1], "a dimension");
+    int64_t d = v[1].i;
     if (d < 0) d += t->meta.rank;
     if (d < 0 || d >= t->meta.rank) vm_raise(vm, EXC_IndexError, "Dimension out of range");
     t->dynamic |= (uint8_t)(1u << d);
     return py_none;
 }
 
-NATIVE(forget) {
+NATIVE(eager_forget) {
     if (vm->trace) vm_break(vm, "call of torch._dynamo.reset()", "call it outside");
     vm->codes = NULL;
     return py_none;
 }
 
-NATIVE(unsupported) {
-    vm->unsupported = v[0].class;
+NATIVE(eager_unsupported) {
+    if (class_is(v[0].class, vm->exceptions[EXC_BaseException])) vm->unsupported = v[0].class;
     return py_none;
-}
-
-static const struct native natives[] = {
-    {"computes()", eager_computes},
-    {"item(x)", eager_item_},
-    {"tolist(x)", eager_tolist},
-    {"storage_offset(x)", eager_storage_offset},
-    {"data_ptr(x)", eager_data_ptr},
-    {"nonzero(x, dim)", eager_nonzero_},
-    {"from_data(data, dtype?)", eager_from_data},
-    {"backward(outputs, gradients, create_graph)", eager_backward},
-    {"grad(outputs, inputs, gradients, create_graph)", eager_grad},
-    {"need_values()", eager_need_values},
-    {"record(name, function, inputs, outputs)", eager_record},
-    {"hooks(x)", eager_hooks},
-    {"retain_grad(x)", eager_retain_grad},
-    {"get_grad(x)", eager_get_grad},
-    {"grad_name(x)", eager_grad_name},
-    {"grad_mode()", eager_grad_mode},
-    {"set_grad_mode(mode)", eager_set_grad_mode},
-    {"seed(n)", eager_seed},
-    {"stream(state?)", eager_stream},
-    {"on_cuda(x)", eager_on_cuda},
-    {"move(x, cuda, in_place?)", eager_move},
-    {"has_cuda()", eager_has_cuda},
-    {"cuda_name()", eager_cuda_name},
-    {"log(text)", eager_log},
-    {"clock()", eager_clock},
-    {"environment()", eager_environment},
-    {"path_kind(path)", eager_path_kind},
-    {"read_file(path)", eager_read_file},
-    {"write_file(path, text, append)", eager_write_file},
-    {"make_folder(path)", eager_make_folder},
-    {"working_directory()", eager_working_directory},
-    {"print_options(precision, threshold, edge, line, scientific)", eager_print_options},
-    {"register(backend, dynamic, fullgraph)", eager_register},
-    {"call(number, f, args, kwargs)", eager_call},
-    {"mark_dynamic(x, dim)", eager_mark_dynamic},
-    {"forget()", eager_forget},
-    {"unsupported(error)", eager_unsupported},
-};
-
-void eager_support_open(struct vm *vm, struct module *m) {
-    natives_put(vm, m->dict, "", PY_UNSET, natives, sizeof natives / sizeof *natives);
 }

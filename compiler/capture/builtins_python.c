@@ -12,45 +12,30 @@
 
 #include "capture/vm.h"
 
-#define NATIVE(name)                                                                               \
-    static struct py native_##name(struct vm *vm, const struct py *v, const struct args *raw)
-#define GIVEN(i) (v[i].kind != PY_UNSET)
-
-void natives_put(struct vm *vm, struct dict *d, const char *prefix, enum py_kind self,
-                 const struct native *natives, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        size_t len = strcspn(natives[i].signature, "(");
-        const char *name = arena_strndup(vm->arena, natives[i].signature, len);
-        dict_puts(vm->arena, d, name, py_native(vm->arena, prefix, self, &natives[i]));
-    }
-}
-
 static struct py list_of(struct vm *vm, const struct list *l) {
     return py_list(vm->arena, PY_LIST, l->at, l->n);
 }
 
 /* -- sequences ----------------------------------------------------------------------------- */
 
-NATIVE(len) { return py_int(vm_length(vm, v[0])); }
+NATIVE(python_len) { return py_int(vm_length(vm, v[0])); }
 
-NATIVE(range) {
-    int64_t a = vm_index(vm, v[0], "a range argument"),
-            b = GIVEN(1) ? vm_index(vm, v[1], "a range argument") : 0;
-    int64_t step = GIVEN(2) ? vm_index(vm, v[2], "a range argument") : 1;
+NATIVE(python_range) {
+    int64_t step = GIVEN(2) ? v[2].i : 1;
     if (!step) vm_raise(vm, EXC_ValueError, "range() arg 3 must not be zero");
-    return GIVEN(1) ? py_range(vm->arena, a, b, step) : py_range(vm->arena, 0, a, 1);
+    return GIVEN(1) ? py_range(vm->arena, v[0].i, v[1].i, step) : py_range(vm->arena, 0, v[0].i, 1);
 }
 
-NATIVE(slice) {
+NATIVE(python_slice) {
     struct slice *s = NEW(vm->arena, struct slice);
     *s = GIVEN(1) ? (struct slice){v[0], v[1], GIVEN(2) ? v[2] : py_none}
                   : (struct slice){py_none, v[0], py_none};
     return py_pointer(PY_SLICE, s);
 }
 
-NATIVE(iter) { return vm_iter(vm, v[0]); }
+NATIVE(python_iter) { return vm_iter(vm, v[0]); }
 
-NATIVE(next) {
+NATIVE(python_next) {
     struct py out;
     struct py it = v[0].kind == PY_ITER ? v[0] : vm_iter(vm, v[0]);
     if (vm_next(vm, it, &out)) return out;
@@ -78,9 +63,9 @@ static struct py lazily(struct vm *vm, const char *name, const struct py *at, ui
     return vm_call(vm, f, &(struct args){.at = at, .n = n});
 }
 
-NATIVE(enumerate) {
+NATIVE(python_enumerate) {
     struct py out = py_list(vm->arena, PY_LIST, NULL, 0), it = vm_iter(vm, v[0]), item;
-    int64_t i = GIVEN(1) ? vm_index(vm, v[1], "start") : 0;
+    int64_t i = GIVEN(1) ? v[1].i : 0;
     struct py both[2] = {it, py_int(i)};
     if (is_lazy(vm, it)) return lazily(vm, "_enumerate", both, 2);
     while (vm_next(vm, it, &item)) {
@@ -90,11 +75,11 @@ NATIVE(enumerate) {
     return vm_iter(vm, out);
 }
 
-/* The next item of each iterator; false when one of them has none. */
-static bool next_of_all(struct vm *vm, const struct py *its, uint32_t n, struct py *row) {
-    for (uint32_t i = 0; i < n; i++)
-        if (!vm_next(vm, its[i], &row[i])) return false;
-    return n > 0;
+/* The next item of each iterator, up to the first that has none: which; n: all have one. */
+static uint32_t next_of_all(struct vm *vm, const struct py *its, uint32_t n, struct py *row) {
+    uint32_t i = 0;
+    while (i < n && vm_next(vm, its[i], &row[i])) i++;
+    return i;
 }
 
 static struct py *iters_of(struct vm *vm, const struct py *at, uint32_t n) {
@@ -103,33 +88,54 @@ static struct py *iters_of(struct vm *vm, const struct py *at, uint32_t n) {
     return its;
 }
 
-NATIVE(zip) {
-    struct py out = py_list(vm->arena, PY_LIST, NULL, 0), *its = iters_of(vm, raw->at, raw->n);
-    struct py *row = NEW_ARRAY(vm->arena, struct py, raw->n);
-    if (any_lazy(vm, its, raw->n)) return lazily(vm, "_zip", its, raw->n);
-    while (next_of_all(vm, its, raw->n, row))
-        vec_push(vm->arena, out.list, py_list(vm->arena, PY_TUPLE, row, raw->n));
+/* strict=True, and iterator `ended` was the first to end: have all? */
+static void need_equal_ends(struct vm *vm, const struct py *its, uint32_t n, uint32_t ended) {
+    struct py item;
+    if (ended)
+        vm_raise(vm, EXC_ValueError, "zip() argument %u is shorter than argument%s", ended + 1,
+                 ended > 1 ? arena_printf(vm->arena, "s 1-%u", ended) : " 1");
+    for (uint32_t i = 1; i < n; i++)
+        if (vm_next(vm, its[i], &item))
+            vm_raise(vm, EXC_ValueError, "zip() argument %u is longer than argument%s", i + 1,
+                     i > 1 ? arena_printf(vm->arena, "s 1-%u", i) : " 1");
+}
+
+NATIVE(python_zip) {
+    uint32_t n = rest->n;
+    struct py out = py_list(vm->arena, PY_LIST, NULL, 0), *its = iters_of(vm, rest->at, n);
+    struct py *row = NEW_ARRAY(vm->arena, struct py, n);
+    bool strict = GIVEN(0) && vm_truth(vm, v[0]);
+    if (any_lazy(vm, its, n)) {
+        if (strict) vm_refuse(vm, "zip(strict=True) of iterators is not supported");
+        return lazily(vm, "_zip", its, n);
+    }
+    uint32_t ended = 0;
+    while (n && (ended = next_of_all(vm, its, n, row)) == n)
+        vec_push(vm->arena, out.list, py_list(vm->arena, PY_TUPLE, row, n));
+    if (strict) need_equal_ends(vm, its, n, ended);
     return vm_iter(vm, out);
 }
 
-NATIVE(map) {
-    if (raw->n < 2) vm_raise(vm, EXC_TypeError, "map() must have at least two arguments");
-    uint32_t n = raw->n - 1;
-    struct py out = py_list(vm->arena, PY_LIST, NULL, 0), *its = iters_of(vm, raw->at + 1, n);
-    struct py *row = NEW_ARRAY(vm->arena, struct py, raw->n);
+NATIVE(python_map) {
+    uint32_t n = rest->n + 1;
+    struct py out = py_list(vm->arena, PY_LIST, NULL, 0), *row = NEW_ARRAY(vm->arena, struct py, n);
+    row[0] = v[1];
+    if (rest->n) memcpy(row + 1, rest->at, rest->n * sizeof *row);
+    struct py *its = iters_of(vm, row, n);
     if (any_lazy(vm, its, n)) {
-        row[0] = raw->at[0];
-        memcpy(row + 1, its, n * sizeof *its);
-        return lazily(vm, "_map", row, raw->n);
+        struct py *all = NEW_ARRAY(vm->arena, struct py, n + 1);
+        all[0] = v[0];
+        memcpy(all + 1, its, n * sizeof *its);
+        return lazily(vm, "_map", all, n + 1);
     }
-    while (next_of_all(vm, its, n, row)) {
-        struct py item = vm_call(vm, raw->at[0], &(struct args){.at = row, .n = n});
+    while (next_of_all(vm, its, n, row) == n) {
+        struct py item = vm_call(vm, v[0], &(struct args){.at = row, .n = n});
         vec_push(vm->arena, out.list, item);
     }
     return vm_iter(vm, out);
 }
 
-NATIVE(filter) {
+NATIVE(python_filter) {
     struct py out = py_list(vm->arena, PY_LIST, NULL, 0), it = vm_iter(vm, v[1]), item;
     struct py both[2] = {v[0], it};
     if (is_lazy(vm, it)) return lazily(vm, "_filter", both, 2);
@@ -148,7 +154,7 @@ static void reverse(struct list *l) {
     }
 }
 
-NATIVE(reversed) {
+NATIVE(python_reversed) {
     struct py out = list_of(vm, vm_list(vm, v[0]));
     reverse(out.list);
     return vm_iter(vm, out);
@@ -181,62 +187,59 @@ static void sort(struct vm *vm, struct list *l, struct py key, struct py down) {
     merge_sort(vm, l->at, keys, l->n, down.kind != PY_UNSET && vm_truth(vm, down));
 }
 
-NATIVE(sorted) {
+NATIVE(python_sorted) {
     struct py out = list_of(vm, vm_list(vm, v[0]));
     sort(vm, out.list, v[1], v[2]);
     return out;
 }
 
 /* list.sort(self, key?, reverse?), here because sorted is. */
-NATIVE(sort) {
+NATIVE(python_sort) {
     sort(vm, v[0].list, v[1], v[2]);
     return py_none;
 }
 
 /* -- folds --------------------------------------------------------------------------------- */
 
-NATIVE(sum) {
+NATIVE(python_sum) {
     struct py total = GIVEN(1) ? v[1] : py_int(0), it = vm_iter(vm, v[0]), item;
     while (vm_next(vm, it, &item)) total = vm_binary(vm, BINARY_ADD, total, item, false);
     return total;
 }
 
-static struct py extreme(struct vm *vm, const struct args *raw, const char *name, bool largest) {
-    struct py key = py_none, fallback = py_unset, best = py_unset, best_key = py_unset;
-    for (uint32_t i = 0; i < raw->n_named; i++) {
-        if (!strcmp(raw->names[i], "key"))
-            key = raw->named[i];
-        else if (!strcmp(raw->names[i], "default"))
-            fallback = raw->named[i];
-        else
-            vm_raise(vm, EXC_TypeError, "%s() got an unexpected keyword argument '%s'", name,
-                     raw->names[i]);
-    }
-    if (!raw->n) vm_raise(vm, EXC_TypeError, "%s expected at least 1 argument, got 0", name);
-    struct py all = raw->n == 1 ? raw->at[0] : py_list(vm->arena, PY_TUPLE, raw->at, raw->n);
+/* v: the key, and what there is for nothing. */
+static struct py extreme(struct vm *vm, const struct py *v, const struct args *rest,
+                         const char *name, bool largest) {
+    struct py best = py_unset, best_key = py_unset;
+    bool by_key = GIVEN(0) && v[0].kind != PY_NONE;
+    if (!rest->n) vm_raise(vm, EXC_TypeError, "%s expected at least 1 argument, got 0", name);
+    if (rest->n > 1 && GIVEN(1))
+        vm_raise(vm, EXC_TypeError,
+                 "Cannot specify a default for %s() with multiple positional arguments", name);
+    struct py all = rest->n == 1 ? rest->at[0] : py_list(vm->arena, PY_TUPLE, rest->at, rest->n);
     struct py it = vm_iter(vm, all), item;
     while (vm_next(vm, it, &item)) {
-        struct py k = key.kind == PY_NONE ? item : vm_call1(vm, key, item);
+        struct py k = by_key ? vm_call1(vm, v[0], item) : item;
         bool better = best.kind == PY_UNSET ||
                       (largest ? vm_less(vm, best_key, k) : vm_less(vm, k, best_key));
         if (better) best = item, best_key = k;
     }
     if (best.kind != PY_UNSET) return best;
-    if (fallback.kind != PY_UNSET) return fallback;
+    if (GIVEN(1)) return v[1];
     vm_raise(vm, EXC_ValueError, "%s() arg is an empty sequence", name);
 }
 
-NATIVE(min) { return extreme(vm, raw, "min", false); }
-NATIVE(max) { return extreme(vm, raw, "max", true); }
+NATIVE(python_min) { return extreme(vm, v, rest, "min", false); }
+NATIVE(python_max) { return extreme(vm, v, rest, "max", true); }
 
-NATIVE(any) {
+NATIVE(python_any) {
     struct py it = vm_iter(vm, v[0]), item;
     while (vm_next(vm, it, &item))
         if (vm_truth(vm, item)) return py_true;
     return py_false;
 }
 
-NATIVE(all) {
+NATIVE(python_all) {
     struct py it = vm_iter(vm, v[0]), item;
     while (vm_next(vm, it, &item))
         if (!vm_truth(vm, item)) return py_false;
@@ -257,7 +260,7 @@ static double to_double(struct vm *vm, struct py x, const char *name) {
     vm_raise(vm, EXC_TypeError, "%s must be a number, not '%s'", name, type_name(vm, x));
 }
 
-NATIVE(abs) {
+NATIVE(python_abs) {
     struct py out, x = py_plain(vm, v[0]);
     if (v[0].kind == PY_TENSOR) return tensor_call(vm, OP_ABS, v, 1);
     if (x.kind == PY_FLOAT) return py_float(fabs(x.f));
@@ -290,12 +293,12 @@ static struct py round_int(struct vm *vm, struct py v, int64_t digits) {
     return py_int(up ? low + unit : low);
 }
 
-NATIVE(round) {
+NATIVE(python_round) {
     struct py x = py_plain(vm, v[0]);
     if (x.kind == PY_TENSOR) return tensor_call(vm, OP_ROUND, &x, 1);
     double f = to_double(vm, x, "the argument of round()");
     if (GIVEN(1) && v[1].kind != PY_NONE) {
-        int64_t digits = vm_index(vm, v[1], "ndigits");
+        int64_t digits = v[1].i;
         return x.kind == PY_FLOAT ? py_float(round_to(f, digits)) : round_int(vm, x, digits);
     }
     if (x.kind != PY_FLOAT) return py_int((int64_t)vm_index(vm, x, "round()"));
@@ -304,17 +307,17 @@ NATIVE(round) {
     return py_int((int64_t)rint(f));
 }
 
-NATIVE(pow) { return vm_binary(vm, BINARY_POW, v[0], v[1], false); }
+NATIVE(python_pow) { return vm_binary(vm, BINARY_POW, v[0], v[1], false); }
 
 /* An int in another base, with its prefix. */
 static struct py in_base(struct vm *vm, struct py v, const char *spec) {
-    return py_str(py_format(vm, py_int(vm_index(vm, v, "number")), spec));
+    return py_str(py_format(vm, v, spec));
 }
-NATIVE(bin) { return in_base(vm, v[0], "#b"); }
-NATIVE(oct) { return in_base(vm, v[0], "#o"); }
-NATIVE(hex) { return in_base(vm, v[0], "#x"); }
+NATIVE(python_bin) { return in_base(vm, v[0], "#b"); }
+NATIVE(python_oct) { return in_base(vm, v[0], "#o"); }
+NATIVE(python_hex) { return in_base(vm, v[0], "#x"); }
 
-NATIVE(divmod) {
+NATIVE(python_divmod) {
     struct py pair[2] = {vm_binary(vm, BINARY_FLOORDIV, v[0], v[1], false),
                          vm_binary(vm, BINARY_MOD, v[0], v[1], false)};
     return py_list(vm->arena, PY_TUPLE, pair, 2);
@@ -345,12 +348,12 @@ static bool parse_whole(struct arena *a, const char *s, int base, int64_t *out) 
     return end > s && !*end && !errno;
 }
 
-NATIVE(int) {
+NATIVE(python_int) {
     int64_t i;
     if (!GIVEN(0)) return py_int(0);
     struct py x = tensor_value(vm, py_plain(vm, v[0]));
     if (x.kind == PY_STR) {
-        int64_t base = GIVEN(1) ? vm_index(vm, v[1], "base") : 10;
+        int64_t base = GIVEN(1) ? v[1].i : 10;
         if (base && (base < 2 || base > 36))
             vm_raise(vm, EXC_ValueError, "int() base must be >= 2 and <= 36, or 0");
         if (!parse_whole(vm->arena, x.s, (int)base, &i))
@@ -365,7 +368,7 @@ NATIVE(int) {
     return py_int((int64_t)x.f);
 }
 
-NATIVE(float) {
+NATIVE(python_float) {
     if (!GIVEN(0)) return py_float(0);
     if (v[0].kind != PY_STR) return py_float(to_double(vm, v[0], "the argument of float()"));
     char *end = "?";
@@ -376,62 +379,48 @@ NATIVE(float) {
     return py_float(f);
 }
 
-NATIVE(bool) { return py_bool(GIVEN(0) && vm_truth(vm, v[0])); }
+NATIVE(python_bool) { return py_bool(GIVEN(0) && vm_truth(vm, v[0])); }
 
 /* -- text ---------------------------------------------------------------------------------- */
 
-NATIVE(str) { return py_str(GIVEN(0) ? py_text(vm, v[0]) : ""); }
-NATIVE(repr) { return py_str(py_repr(vm, v[0])); }
-NATIVE(format) {
-    if (GIVEN(1) && v[1].kind != PY_STR)
-        vm_raise(vm, EXC_TypeError, "format() argument 2 must be str, not %s", type_name(vm, v[1]));
-    return py_str(py_format(vm, v[0], GIVEN(1) ? v[1].s : ""));
+NATIVE(python_str) { return py_str(GIVEN(0) ? py_text(vm, v[0]) : ""); }
+NATIVE(python_repr) { return py_str(py_repr(vm, v[0])); }
+NATIVE(python_format) { return py_str(py_format(vm, v[0], GIVEN(1) ? v[1].s : "")); }
+
+/* print's sep= or end= */
+static const char *print_option(struct py v, const char *dflt) {
+    return v.kind == PY_STR ? v.s : dflt;
 }
 
-/* print's sep= or end=: a string or None. */
-static const char *print_option(struct vm *vm, const char *name, struct py v, const char *dflt) {
-    if (v.kind == PY_NONE) return dflt;
-    if (v.kind == PY_STR) return v.s;
-    vm_raise(vm, EXC_TypeError, "%s must be None or a string, not %s", name, type_name(vm, v));
-}
-
-NATIVE(print) {
-    const char *sep = " ", *end = "\n";
+NATIVE(python_print) {
+    const char *sep = print_option(v[0], " "), *end = print_option(v[1], "\n");
     if (vm->trace) vm_break(vm, "call of print()", "print outside the compiled function");
     struct buf b = buf_new(vm->arena);
-    struct py file = py_none, written;
-    for (uint32_t i = 0; i < raw->n_named; i++) {
-        const char *name = raw->names[i];
-        if (!strcmp(name, "file"))
-            file = raw->named[i];
-        else if (!strcmp(name, "sep"))
-            sep = print_option(vm, name, raw->named[i], " ");
-        else if (!strcmp(name, "end"))
-            end = print_option(vm, name, raw->named[i], "\n");
-        else if (strcmp(name, "flush"))
-            vm_raise(vm, EXC_TypeError, "'%s' is an invalid keyword argument for print()", name);
-    }
-    for (uint32_t i = 0; i < raw->n; i++) {
+    for (uint32_t i = 0; i < rest->n; i++) {
         if (i) buf_puts(&b, sep);
-        buf_puts(&b, py_text(vm, raw->at[i]));
+        buf_puts(&b, py_text(vm, rest->at[i]));
     }
     buf_puts(&b, end);
-    struct py text = py_str(b.p);
-    if (vm_call_special(vm, file, "write", &text, 1, &written)) return py_none;
+    struct py text = py_str(b.p), written;
+    if (vm_call_special(vm, v[2], "write", &text, 1, &written)) return py_none;
     if (vm->options->print) vm->options->print(vm->options->print_ctx, b.p);
     return py_none;
 }
 
-NATIVE(exit) {
+NATIVE(python_exit) {
     struct py leave = attribute_get(vm, py_pointer(PY_MODULE, module_import(vm, "sys")), "exit");
     return GIVEN(0) ? vm_call1(vm, leave, v[0]) : vm_call0(vm, leave);
 }
 
-NATIVE(globals) { return py_pointer(PY_DICT, vm->frame->module->dict); }
+/* Nothing is running where what a workload calls get_inputs is a function in C. */
+NATIVE(python_globals) {
+    return py_pointer(PY_DICT, (vm->frame ? vm->frame->module : vm->main)->dict);
+}
 
 /* What the names of the calling function stand for now; in a module or a class, its names. */
-NATIVE(locals) {
+NATIVE(python_locals) {
     const struct frame *f = vm->frame;
+    if (!f) return native_python_globals(vm, v, rest);
     const struct code *c = f->code;
     if (f->names) return py_pointer(PY_DICT, f->names);
     struct py out = py_dict(vm->arena, PY_DICT);
@@ -446,21 +435,23 @@ NATIVE(locals) {
     return out;
 }
 
-NATIVE(vars) {
-    if (!GIVEN(0)) return native_locals(vm, v, raw);
+NATIVE(python_vars) {
+    if (!GIVEN(0)) return native_python_locals(vm, v, rest);
     return attribute_get(vm, v[0], "__dict__");
 }
 
-NATIVE(ord) {
+NATIVE(python_ord) {
     uint32_t code = 0;
-    const char *s = v[0].kind == PY_STR ? v[0].s : "";
+    const char *s = v[0].s;
     int n = utf8_decode(s, s + strlen(s), &code);
-    if (!n || s[n]) vm_raise(vm, EXC_TypeError, "ord() expected a character");
+    if (!n || s[n])
+        vm_raise(vm, EXC_TypeError, "ord() expected a character, but string of length %lld found",
+                 (long long)vm_length(vm, v[0]));
     return py_int(code);
 }
 
-NATIVE(chr) {
-    int64_t i = vm_index(vm, v[0], "the argument of chr()");
+NATIVE(python_chr) {
+    int64_t i = v[0].i;
     if (i < 0 || i > 0x10ffff) vm_raise(vm, EXC_ValueError, "chr() arg not in range(0x110000)");
     if (!i || (i >= 0xd800 && i < 0xe000))
         vm_refuse(vm, "chr(%lld) is not supported: texts are of UTF-8, without zeros",
@@ -472,11 +463,11 @@ NATIVE(chr) {
 
 /* -- containers ---------------------------------------------------------------------------- */
 
-NATIVE(list) {
+NATIVE(python_list) {
     return GIVEN(0) ? list_of(vm, vm_list(vm, v[0])) : py_list(vm->arena, PY_LIST, NULL, 0);
 }
 
-NATIVE(tuple) {
+NATIVE(python_tuple) {
     if (!GIVEN(0)) return py_list(vm->arena, PY_TUPLE, NULL, 0);
     const struct list *l = vm_list(vm, v[0]);
     return py_list(vm->arena, PY_TUPLE, l->at, l->n);
@@ -487,21 +478,20 @@ static void put_key(struct vm *vm, struct dict *d, struct py key, struct py valu
     dict_put(vm->arena, d, key, value);
 }
 
-NATIVE(set) {
+NATIVE(python_set) {
     struct py s = py_dict(vm->arena, PY_SET), it = GIVEN(0) ? vm_iter(vm, v[0]) : py_unset, item;
     while (GIVEN(0) && vm_next(vm, it, &item)) put_key(vm, s.dict, item, py_none);
     return s;
 }
 
-NATIVE(dict) {
+NATIVE(python_dict) {
     struct py d = py_dict(vm->arena, PY_DICT), it, item;
-    if (raw->n > 1) vm_raise(vm, EXC_TypeError, "dict expected at most 1 argument, got %u", raw->n);
-    if (raw->n && raw->at[0].kind == PY_DICT) {
-        dict_update(vm->arena, d.dict, guard_contents(vm, raw->at[0]).dict);
-    } else if (raw->n && vm_call_special(vm, raw->at[0], "items", NULL, 0, &item)) {
+    if (v[0].kind == PY_DICT) {
+        dict_update(vm->arena, d.dict, guard_contents(vm, v[0]).dict);
+    } else if (GIVEN(0) && vm_call_special(vm, v[0], "items", NULL, 0, &item)) {
         d = vm_call1(vm, py_pointer(PY_CLASS, vm->types[PY_DICT]), item);
-    } else if (raw->n) {
-        it = vm_iter(vm, raw->at[0]);
+    } else if (GIVEN(0)) {
+        it = vm_iter(vm, v[0]);
         while (vm_next(vm, it, &item)) {
             const struct list *pair = vm_list(vm, item);
             if (pair->n != 2)
@@ -511,14 +501,14 @@ NATIVE(dict) {
             put_key(vm, d.dict, pair->at[0], pair->at[1]);
         }
     }
-    for (uint32_t i = 0; i < raw->n_named; i++)
-        dict_puts(vm->arena, d.dict, raw->names[i], raw->named[i]);
+    for (uint32_t i = 0; i < rest->n_named; i++)
+        dict_puts(vm->arena, d.dict, rest->names[i], rest->named[i]);
     return d;
 }
 
 /* -- objects ------------------------------------------------------------------------------- */
 
-NATIVE(isinstance) {
+NATIVE(python_isinstance) {
     if (v[1].kind != PY_CLASS && v[1].kind != PY_TUPLE)
         vm_raise(vm, EXC_TypeError, "isinstance() arg 2 must be a type or a tuple of types");
     return py_bool(is_instance(vm, v[0], v[1]));
@@ -535,18 +525,12 @@ static bool is_subclass(struct vm *vm, struct py c, struct py of) {
     return any;
 }
 
-NATIVE(issubclass) { return py_bool(is_subclass(vm, v[0], v[1])); }
+NATIVE(python_issubclass) { return py_bool(is_subclass(vm, v[0], v[1])); }
 
-NATIVE(type) {
-    if (raw->n != 1)
+NATIVE(python_type) {
+    if (rest->n || rest->n_named)
         vm_refuse(vm, "type() with three arguments is not supported; write a class statement");
-    return py_pointer(PY_CLASS, class_of(vm, raw->at[0]));
-}
-
-static const char *name_arg(struct vm *vm, struct py name) {
-    if (name.kind != PY_STR)
-        vm_raise(vm, EXC_TypeError, "attribute name must be string, not '%s'", type_name(vm, name));
-    return name.s;
+    return py_pointer(PY_CLASS, class_of(vm, v[0]));
 }
 
 struct attribute {
@@ -561,36 +545,36 @@ static bool find_attribute(struct vm *vm, void *ctx) {
 
 /* A property or __getattr__ may raise AttributeError: then there is none. */
 static bool has_attribute(struct vm *vm, struct py o, struct py name, struct py *out) {
-    struct attribute x = {.object = o, .name = name_arg(vm, name)};
+    struct attribute x = {.object = o, .name = name.s};
     bool raised, found = vm_try(vm, EXC_AttributeError, find_attribute, &x, &raised);
     *out = x.value;
     return found;
 }
 
-NATIVE(getattr) {
+NATIVE(python_getattr) {
     struct py out;
-    if (!GIVEN(2)) return attribute_get(vm, v[0], name_arg(vm, v[1]));
+    if (!GIVEN(2)) return attribute_get(vm, v[0], v[1].s);
     return has_attribute(vm, v[0], v[1], &out) ? out : v[2];
 }
 
-NATIVE(hasattr) {
+NATIVE(python_hasattr) {
     struct py out;
     return py_bool(has_attribute(vm, v[0], v[1], &out));
 }
 
-NATIVE(setattr) {
+NATIVE(python_setattr) {
     struct py value = v[2];
     if (vm->tracing && !value.source) value.source = &place_traced;
-    attribute_set(vm, v[0], name_arg(vm, v[1]), value);
+    attribute_set(vm, v[0], v[1].s, value);
     return py_none;
 }
 
-NATIVE(delattr) {
-    attribute_delete(vm, v[0], name_arg(vm, v[1]));
+NATIVE(python_delattr) {
+    attribute_delete(vm, v[0], v[1].s);
     return py_none;
 }
 
-NATIVE(callable) {
+NATIVE(python_callable) {
     struct py call;
     bool yes = v[0].kind == PY_FUNCTION || v[0].kind == PY_METHOD || v[0].kind == PY_BUILTIN ||
                v[0].kind == PY_CLASS;
@@ -600,38 +584,37 @@ NATIVE(callable) {
 
 /* Of what is equal only to itself: equal constants are kept apart or not as it happens, and no
  * program may depend on that. */
-NATIVE(id) {
+NATIVE(python_id) {
     if (py_is_constant(v[0]))
         vm_refuse(vm, "id() of a constant ('%s') is not supported", type_name(vm, v[0]));
     return py_int((int64_t)(intptr_t)v[0].p);
 }
 
-NATIVE(property) {
+NATIVE(python_property) {
     struct py p = py_wrap(vm->arena, PY_PROPERTY, v[0]);
     p.wrapped[1] = v[1];
     return p;
 }
 /* @size.setter: the property with a setter. */
-NATIVE(setter) {
+NATIVE(python_setter) {
     struct py p = py_wrap(vm->arena, PY_PROPERTY, v[0].wrapped[0]);
     p.wrapped[1] = v[1];
     return p;
 }
-NATIVE(getter) {
+NATIVE(python_getter) {
     struct py p = py_wrap(vm->arena, PY_PROPERTY, v[1]);
     p.wrapped[1] = v[0].wrapped[1];
     return p;
 }
-NATIVE(staticmethod) { return py_wrap(vm->arena, PY_STATICMETHOD, v[0]); }
-NATIVE(classmethod) { return py_wrap(vm->arena, PY_CLASSMETHOD, v[0]); }
+NATIVE(python_staticmethod) { return py_wrap(vm->arena, PY_STATICMETHOD, v[0]); }
+NATIVE(python_classmethod) { return py_wrap(vm->arena, PY_CLASSMETHOD, v[0]); }
 
 /* super(): the class is in the cell __class__ of the running function, the object is its first
  * parameter. */
-NATIVE(super) {
+NATIVE(python_super) {
     const struct frame *f = vm->frame;
     struct super *s = NEW(vm->arena, struct super);
     if (GIVEN(1)) {
-        if (v[0].kind != PY_CLASS) vm_raise(vm, EXC_TypeError, "super() argument 1 must be a type");
         *s = (struct super){v[0].class, v[1]};
         return py_pointer(PY_SUPER, s);
     }
@@ -646,15 +629,13 @@ NATIVE(super) {
 
 /* -- exceptions ---------------------------------------------------------------------------- */
 
-NATIVE(exception_init) {
-    struct instance *e = raw->at[0].instance;
-    dict_puts(vm->arena, e->dict, "args", py_list(vm->arena, PY_TUPLE, raw->at + 1, raw->n - 1));
+NATIVE(python_exception_init) {
+    struct instance *e = v[0].instance;
+    dict_puts(vm->arena, e->dict, "args", py_list(vm->arena, PY_TUPLE, rest->at, rest->n));
     if (class_is(e->class, vm->exceptions[EXC_SystemExit]))
-        dict_puts(vm->arena, e->dict, "code", raw->n > 1 ? raw->at[1] : py_none);
+        dict_puts(vm->arena, e->dict, "code", rest->n ? rest->at[0] : py_none);
     return py_none;
 }
-
-static const struct native exception_natives[] = {{"__init__(*)", native_exception_init}};
 
 static void put_class(struct vm *vm, struct dict *d, struct class *c) {
     dict_puts(vm->arena, d, c->name, py_pointer(PY_CLASS, c));
@@ -663,84 +644,13 @@ static void put_class(struct vm *vm, struct dict *d, struct class *c) {
 static void exceptions_open(struct vm *vm) {
     struct class **x = vm->exceptions;
     x[EXC_BaseException] = class_new(vm->arena, "BaseException", vm->object);
-    natives_put(vm, x[EXC_BaseException]->dict, "", PY_INSTANCE, exception_natives, 1);
+    natives_put(vm, x[EXC_BaseException]->dict, PLACE_EXCEPTION);
 #define EXCEPTION(name, base) x[EXC_##name] = class_new(vm->arena, #name, x[EXC_##base]);
     EXCEPTIONS(EXCEPTION)
 #undef EXCEPTION
     for (int i = 0; i < EXC_COUNT; i++) put_class(vm, vm->builtins, x[i]);
+    dict_puts(vm->arena, x[EXC_StopIteration]->dict, "value", py_none);
 }
-
-/* -- tables -------------------------------------------------------------------------------- */
-
-static const struct native functions[] = {
-    {"len(obj)#", native_len},
-    {"iter(object)", native_iter},
-    {"next(iterator, default?)", native_next},
-    {"enumerate(iterable, start?)", native_enumerate},
-    {"zip(*)", native_zip},
-    {"map(*)", native_map},
-    {"filter(function, iterable)", native_filter},
-    {"reversed(sequence)", native_reversed},
-    {"sorted(iterable, key?, reverse?)", native_sorted},
-    {"sum(iterable, start?)", native_sum},
-    {"min(*)#", native_min},
-    {"max(*)#", native_max},
-    {"any(iterable)", native_any},
-    {"all(iterable)", native_all},
-    {"abs(x)", native_abs},
-    {"round(number, ndigits?)", native_round},
-    {"pow(base, exp)", native_pow},
-    {"divmod(x, y)", native_divmod},
-    {"repr(obj)", native_repr},
-    {"format(value, format_spec?)", native_format},
-    {"print(*)", native_print},
-    {"exit(code?)", native_exit},
-    {"quit(code?)", native_exit},
-    {"globals()", native_globals},
-    {"locals()", native_locals},
-    {"vars(object?)", native_vars},
-    {"bin(number)", native_bin},
-    {"oct(number)", native_oct},
-    {"hex(number)", native_hex},
-    {"ord(c)", native_ord},
-    {"chr(i)", native_chr},
-    {"isinstance(obj, class_or_tuple)#", native_isinstance},
-    {"issubclass(cls, class_or_tuple)", native_issubclass},
-    {"getattr(object, name, default?)", native_getattr},
-    {"hasattr(obj, name)", native_hasattr},
-    {"setattr(obj, name, value)", native_setattr},
-    {"delattr(obj, name)", native_delattr},
-    {"callable(obj)", native_callable},
-    {"id(obj)", native_id},
-};
-
-/* Types whose instances are not INSTANCE; calling the type makes one. */
-static const struct {
-    enum py_kind kind;
-    struct native construct;
-} types[] = {
-    {PY_INT, {"int(x?, base?)", native_int}},
-    {PY_FLOAT, {"float(x?)", native_float}},
-    {PY_BOOL, {"bool(x?)", native_bool}},
-    {PY_STR, {"str(object?)", native_str}},
-    {PY_LIST, {"list(iterable?)", native_list}},
-    {PY_TUPLE, {"tuple(iterable?)", native_tuple}},
-    {PY_SET, {"set(iterable?)", native_set}},
-    {PY_DICT, {"dict(*)", native_dict}},
-    {PY_RANGE, {"range(start, stop?, step?)", native_range}},
-    {PY_SLICE, {"slice(start, stop?, step?)", native_slice}},
-    {PY_CLASS, {"type(*)", native_type}},
-    {PY_SUPER, {"super(type?, object?)", native_super}},
-    {PY_PROPERTY, {"property(fget, fset?)", native_property}},
-    {PY_STATICMETHOD, {"staticmethod(function)", native_staticmethod}},
-    {PY_CLASSMETHOD, {"classmethod(function)", native_classmethod}},
-};
-
-static const struct native property_methods[] = {
-    {"setter(self, fset)", native_setter},
-    {"getter(self, fget)", native_getter},
-};
-static const struct native list_sort[] = {{"sort(self, key?, reverse?)!", native_sort}};
 
 void builtins_open(struct vm *vm) {
     static const char *const names[] = {
@@ -755,19 +665,16 @@ void builtins_open(struct vm *vm) {
     vm->types[PY_SYMINT] = vm->types[PY_INT];
     vm->types[PY_SYMFLOAT] = vm->types[PY_FLOAT];
     for (int k = 0; k < PY_KIND_COUNT; k++) vm->types[k]->sealed = k != PY_INSTANCE;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        struct class *c = vm->types[types[i].kind];
-        c->construct = &types[i].construct;
-        put_class(vm, d, c);
+    for (int k = 0; k < PY_KIND_COUNT; k++) {
+        struct class *c = vm->types[k];
+        c->construct = native_find(vm, PLACE_TYPES, c->name);
+        if (c->construct && k != PY_TENSOR) put_class(vm, d, c);
     }
     put_class(vm, d, vm->object);
     dict_puts(vm->arena, d, "frozenset", py_pointer(PY_CLASS, vm->types[PY_SET]));
     dict_puts(vm->arena, d, "NotImplemented", py_not_implemented);
     dict_puts(vm->arena, d, "Ellipsis", py_ellipsis);
-    natives_put(vm, d, "", PY_UNSET, functions, sizeof functions / sizeof *functions);
-    natives_put(vm, vm->types[PY_LIST]->dict, "list.", PY_LIST, list_sort, 1);
-    natives_put(vm, vm->types[PY_PROPERTY]->dict, "property.", PY_PROPERTY, property_methods, 2);
+    natives_put(vm, d, PLACE_BUILTINS);
     exceptions_open(vm);
     methods_open(vm);
-    match_open(vm);
 }

@@ -6,19 +6,9 @@
 
 #include "capture/vm.h"
 
-#define NATIVE(name)                                                                               \
-    static struct py torch_##name(struct vm *vm, const struct py *v, const struct args *raw)
-#define GIVEN(i) (v[i].kind != PY_UNSET)
-
-static struct tensor *need_tensor(struct vm *vm, struct py v) {
-    if (v.kind != PY_TENSOR)
-        vm_raise(vm, EXC_TypeError, "expected a Tensor, not '%s'", type_name(vm, v));
-    return v.tensor;
-}
-
 /* -- Tensor -------------------------------------------------------------------------------- */
 
-NATIVE(shape) {
+NATIVE(torch_shape) {
     const struct meta *m = tensor_meta(vm, v[0]);
     struct py out = py_list(vm->arena, PY_TUPLE, NULL, 0);
     out.list->is_size = true;
@@ -26,7 +16,7 @@ NATIVE(shape) {
     return out;
 }
 
-NATIVE(make_size) {
+NATIVE(torch_make_size) {
     struct list *l = GIVEN(0) ? vm_list(vm, v[0]) : NEW(vm->arena, struct list);
     l->is_size = true;
     return py_pointer(PY_TUPLE, l);
@@ -34,7 +24,7 @@ NATIVE(make_size) {
 
 static int dimension(struct vm *vm, struct py t, struct py dim) {
     int rank = tensor_meta(vm, t)->rank;
-    int64_t d = vm_index(vm, dim, "a dimension");
+    int64_t d = dim.i;
     if (d < -rank || d >= rank)
         vm_raise(vm, EXC_IndexError,
                  "Dimension out of range (expected to be in range of [%d, %d], but got %lld)",
@@ -42,33 +32,33 @@ static int dimension(struct vm *vm, struct py t, struct py dim) {
     return (int)(d < 0 ? d + rank : d);
 }
 
-NATIVE(size) {
-    if (!GIVEN(1)) return torch_shape(vm, v, raw);
+NATIVE(torch_size) {
+    if (v[1].kind != PY_INT) return native_torch_shape(vm, v, rest);
     return tensor_size(vm, tensor_meta(vm, v[0])->size[dimension(vm, v[0], v[1])]);
 }
 
-NATIVE(stride) {
+NATIVE(torch_stride) {
     const struct meta *m = tensor_meta(vm, v[0]);
-    if (GIVEN(1)) return tensor_size(vm, m->stride[dimension(vm, v[0], v[1])]);
+    if (v[1].kind == PY_INT) return tensor_size(vm, m->stride[dimension(vm, v[0], v[1])]);
     struct py out = py_list(vm->arena, PY_TUPLE, NULL, 0);
     for (int i = 0; i < m->rank; i++) vec_push(vm->arena, out.list, tensor_size(vm, m->stride[i]));
     return out;
 }
 
-NATIVE(tensor_dtype) { return py_dtype(selected_meta(vm, v[0])->dtype); }
-NATIVE(ndim) { return py_int(selected_meta(vm, v[0])->rank); }
-NATIVE(numel) { return tensor_size(vm, meta_numel(vm->ex, tensor_meta(vm, v[0]))); }
-NATIVE(element_size) { return py_int(dtype_bytes(selected_meta(vm, v[0])->dtype)); }
-NATIVE(requires_grad) { return py_bool(v[0].tensor->requires_grad); }
-NATIVE(is_leaf) {
+NATIVE(torch_tensor_dtype) { return py_dtype(selected_meta(vm, v[0])->dtype); }
+NATIVE(torch_ndim) { return py_int(selected_meta(vm, v[0])->rank); }
+NATIVE(torch_numel) { return tensor_size(vm, meta_numel(vm->ex, tensor_meta(vm, v[0]))); }
+NATIVE(torch_element_size) { return py_int(dtype_bytes(selected_meta(vm, v[0])->dtype)); }
+NATIVE(torch_requires_grad) { return py_bool(v[0].tensor->requires_grad); }
+NATIVE(torch_is_leaf) {
     const struct tensor *t = v[0].tensor;
     return py_bool(!t->requires_grad || (vm->eager ? !t->tape : t->graph == vm->init));
 }
-NATIVE(false_) { return py_false; }
-NATIVE(tensor_is_float) { return py_bool(dtype_is_float(selected_meta(vm, v[0])->dtype)); }
-NATIVE(is_contiguous) { return py_bool(meta_is_contiguous(vm->ex, tensor_meta(vm, v[0]))); }
+NATIVE(torch_false) { return py_false; }
+NATIVE(torch_tensor_is_float) { return py_bool(dtype_is_float(selected_meta(vm, v[0])->dtype)); }
+NATIVE(torch_is_contiguous) { return py_bool(meta_is_contiguous(vm->ex, tensor_meta(vm, v[0]))); }
 
-NATIVE(requires_grad_) {
+NATIVE(torch_requires_grad_) {
     v[0].tensor->requires_grad = !GIVEN(1) || vm_truth(vm, v[1]);
     if (v[0].tensor->requires_grad && !dtype_is_float(tensor_meta(vm, v[0])->dtype))
         vm_raise(vm, EXC_RuntimeError,
@@ -77,68 +67,29 @@ NATIVE(requires_grad_) {
     return v[0];
 }
 
-static const struct native tensor_properties[] = {
-    {"shape(self)", torch_shape},      {"dtype(self)", torch_tensor_dtype},
-    {"ndim(self)", torch_ndim},        {"requires_grad(self)", torch_requires_grad},
-    {"is_leaf(self)", torch_is_leaf},  {"is_sparse(self)", torch_false_},
-    {"is_xpu(self)", torch_false_},    {"is_mps(self)", torch_false_},
-    {"is_xla(self)", torch_false_},    {"is_mkldnn(self)", torch_false_},
-    {"is_nested(self)", torch_false_}, {"is_quantized(self)", torch_false_},
-};
-static const struct native tensor_methods[] = {
-    {"size(self, dim?)", torch_size},
-    {"stride(self, dim?)", torch_stride},
-    {"dim(self)", torch_ndim},
-    {"ndimension(self)", torch_ndim},
-    {"numel(self)", torch_numel},
-    {"nelement(self)", torch_numel},
-    {"element_size(self)", torch_element_size},
-    {"is_floating_point(self)", torch_tensor_is_float},
-    {"is_contiguous(self)", torch_is_contiguous},
-    {"requires_grad_(self, requires_grad?)", torch_requires_grad_},
-};
-
 /* -- dtype --------------------------------------------------------------------------------- */
 
-NATIVE(dtype_is_float) { return py_bool(dtype_is_float(v[0].dtype)); }
-NATIVE(dtype_itemsize) { return py_int(dtype_bytes(v[0].dtype)); }
-
-static const struct native dtype_properties[] = {
-    {"is_floating_point(self)", torch_dtype_is_float},
-    {"itemsize(self)", torch_dtype_itemsize},
-};
-
-static void put_properties(struct vm *vm, enum py_kind self, const struct native *natives,
-                           size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        const char *name =
-            arena_strndup(vm->arena, natives[i].signature, strcspn(natives[i].signature, "("));
-        struct py get = py_native(vm->arena, "", self, &natives[i]);
-        dict_puts(vm->arena, vm->types[self]->dict, name, py_wrap(vm->arena, PY_PROPERTY, get));
-    }
-}
+NATIVE(torch_dtype_is_float) { return py_bool(dtype_is_float(v[0].dtype)); }
+NATIVE(torch_dtype_itemsize) { return py_int(dtype_bytes(v[0].dtype)); }
 
 /* -- module _warpsmith: what the prelude is written with ----------------------------------- */
 
-NATIVE(refuse) { vm_refuse(vm, "%s", py_text(vm, v[0])); }
-NATIVE(graph_break) { vm_break(vm, py_text(vm, v[0]), py_text(vm, v[1])); }
+NATIVE(torch_refuse) { vm_refuse(vm, "%s", py_text(vm, v[0])); }
+NATIVE(torch_graph_break) { vm_break(vm, py_text(vm, v[0]), py_text(vm, v[1])); }
 
 /* op("softmax"): the operator of that name, whatever the prelude has bound the Python name to. */
-NATIVE(op) {
+NATIVE(torch_op) {
     struct builtin *b = NEW(vm->arena, struct builtin);
-    if (!op_find(v[0].s, &b->op)) WS_BUG("the prelude uses an operator '%s' that is none", v[0].s);
+    if (!op_find(v[0].s, &b->op)) vm_raise(vm, EXC_ValueError, "no operator '%s'", v[0].s);
     b->name = v[0].s;
     return py_pointer(PY_BUILTIN, b);
 }
 
-NATIVE(assign) {
-    need_tensor(vm, v[0]);
-    return tensor_assign(vm, v[0], v[1]);
-}
+NATIVE(torch_assign) { return tensor_assign(vm, v[0], v[1]); }
 
 /* x.unsqueeze_(0): the tensor becomes that view of itself. */
-NATIVE(reshaped) {
-    struct tensor *t = need_tensor(vm, v[0]), old = *t;
+NATIVE(torch_reshaped) {
+    struct tensor *t = v[0].tensor, old = *t;
     if (!tensor_is_eager(vm, v[0]) && t->graph != vm_graph(vm))
         vm_refuse(vm, "changing the shape of an input in place is not supported");
     *t = *v[1].tensor;
@@ -153,22 +104,22 @@ static bool holds_arrays(struct py x) {
 
 /* torch.Tensor([1, 2]) of f32, torch.Tensor(2, 3) of sizes. What has numpy's arrays is made by the
  * prelude. */
-NATIVE(make_tensor) {
+NATIVE(torch_make_tensor) {
     static const enum dtype f32 = DT_F32;
-    (void)v;
     struct py make;
-    if (raw->n == 1 && holds_arrays(raw->at[0]) &&
+    if (rest->n == 1 && holds_arrays(rest->at[0]) &&
         dict_gets(module_import(vm, "torch")->dict, "FloatTensor", &make))
-        return vm_call1(vm, make, raw->at[0]);
-    if (raw->n == 1 && (py_is_sequence(raw->at[0]) || raw->at[0].kind == PY_TENSOR)) {
-        if (raw->at[0].kind == PY_TENSOR) return raw->at[0];
-        return vm->eager ? eager_data(vm, raw->at[0], &f32) : tensor_constant(vm, raw->at[0], &f32);
+        return vm_call1(vm, make, rest->at[0]);
+    if (rest->n == 1 && (py_is_sequence(rest->at[0]) || rest->at[0].kind == PY_TENSOR)) {
+        if (rest->at[0].kind == PY_TENSOR) return rest->at[0];
+        return vm->eager ? eager_data(vm, rest->at[0], &f32)
+                         : tensor_constant(vm, rest->at[0], &f32);
     }
-    return tensor_call(vm, OP_EMPTY, raw->at, raw->n);
+    return tensor_call(vm, OP_EMPTY, rest->at, rest->n);
 }
 
 /* The tensor becomes another value, of another dtype perhaps: Module.half(). */
-NATIVE(replace) {
+NATIVE(torch_replace) {
     if (vm->tracing) vm_refuse(vm, "changing the dtype of a module in forward is not supported");
     if (vm->eager) {
         struct tensor *t = v[0].tensor, old = *t;
@@ -186,7 +137,7 @@ NATIVE(replace) {
 
 /* A tensor of its own, of from's memory. */
 static struct py owned(struct vm *vm, struct py from, enum input_kind kind, bool grad) {
-    struct tensor *t = need_tensor(vm, from);
+    struct tensor *t = from.tensor;
     struct py out;
     if (tensor_is_eager(vm, from)) {
         out = py_pointer(PY_TENSOR, NEW(vm->home, struct tensor));
@@ -205,29 +156,31 @@ static struct py owned(struct vm *vm, struct py from, enum input_kind kind, bool
     return out;
 }
 
-NATIVE(parameter) {
+NATIVE(torch_parameter) {
     if (vm->tracing)
         vm_refuse(vm, "making a parameter in forward is not supported; make it in __init__");
     return owned(vm, v[0], INPUT_PARAMETER, !GIVEN(1) || vm_truth(vm, v[1]));
 }
 
-NATIVE(buffer) { return owned(vm, v[0], INPUT_BUFFER, false); }
+NATIVE(torch_buffer) { return owned(vm, v[0], INPUT_BUFFER, false); }
 
-NATIVE(is_parameter) {
+NATIVE(torch_is_parameter) {
     return py_bool(v[0].kind == PY_TENSOR && v[0].tensor->kind == INPUT_PARAMETER);
 }
-NATIVE(is_buffer) { return py_bool(v[0].kind == PY_TENSOR && v[0].tensor->kind == INPUT_BUFFER); }
+NATIVE(torch_is_buffer) {
+    return py_bool(v[0].kind == PY_TENSOR && v[0].tensor->kind == INPUT_BUFFER);
+}
 
 /* An object of the class, before its __init__; value: what it is of a built-in type. */
-NATIVE(bare) {
+NATIVE(torch_bare) {
     struct args a = {.at = v + 1, .n = GIVEN(1) && v[0].class->built_in};
     return instance_new(vm, v[0].class, &a);
 }
 /* The value again. */
-NATIVE(plain) { return py_plain(vm, v[0]); }
+NATIVE(torch_plain) { return py_plain(vm, v[0]); }
 
 /* What a function takes: [(name, kind), (name, kind, default), ...], kinds as of module inspect. */
-NATIVE(parameters) {
+NATIVE(torch_parameters) {
     bool bound = v[0].kind == PY_METHOD;
     struct py f = bound ? v[0].method->function : v[0], out = py_list(vm->arena, PY_LIST, NULL, 0);
     if (f.kind != PY_FUNCTION)
@@ -251,27 +204,9 @@ NATIVE(parameters) {
     return out;
 }
 
-static const struct native support[] = {
-    {"parameters(function)", torch_parameters},
-    {"bare(class, value?)", torch_bare},
-    {"plain(x)", torch_plain},
-    {"reshaped(x, view)", torch_reshaped},
-    {"refuse(message)", torch_refuse},
-    {"graph_break(what, instead)", torch_graph_break},
-    {"op(name)", torch_op},
-    {"assign(x, value)", torch_assign},
-    {"replace(x, value)", torch_replace},
-    {"buffer(data)", torch_buffer},
-    {"is_parameter(x)", torch_is_parameter},
-    {"is_buffer(x)", torch_is_buffer},
-};
-static const struct native parameter = {"Parameter(data, requires_grad?)", torch_parameter};
-static const struct native make_size = {"Size(iterable?)", torch_make_size};
-static const struct native make_tensor = {"Tensor(*)", torch_make_tensor};
-
 void support_open(struct vm *vm, struct module *m) {
-    natives_put(vm, m->dict, "", PY_UNSET, support, sizeof support / sizeof *support);
-    eager_support_open(vm, m);
+    natives_put(vm, m->dict, PLACE_PRIVATE);
+    natives_put(vm, m->dict, PLACE_SHARED);
     dict_puts(vm->arena, m->dict, "Parameter", py_pointer(PY_CLASS, vm->parameter));
 }
 
@@ -303,18 +238,15 @@ void torch_open(struct vm *vm, struct module *m) {
  * when asked for. */
 void tensor_methods_open(struct vm *vm) {
     struct class *c = vm->types[PY_TENSOR];
-    put_properties(vm, PY_TENSOR, tensor_properties,
-                   sizeof tensor_properties / sizeof *tensor_properties);
-    natives_put(vm, c->dict, "Tensor.", PY_TENSOR, tensor_methods,
-                sizeof tensor_methods / sizeof *tensor_methods);
-    put_properties(vm, PY_DTYPE, dtype_properties,
-                   sizeof dtype_properties / sizeof *dtype_properties);
-    c->construct = &make_tensor;
+    natives_put(vm, c->dict, PLACE_TENSOR);
+    natives_put_properties(vm, c, PLACE_TENSOR_PROPERTIES);
+    natives_put_properties(vm, vm->types[PY_DTYPE], PLACE_DTYPE_PROPERTIES);
+    c->construct = native_find(vm, PLACE_TYPES, "Tensor");
     vm->parameter = class_new(vm->arena, "Parameter", c);
-    vm->parameter->construct = &parameter;
+    vm->parameter->construct = native_find(vm, PLACE_TYPES, "Parameter");
     vm->parameter->sealed = true;
     vm->size = class_new(vm->arena, "Size", vm->types[PY_TUPLE]);
-    vm->size->construct = &make_size;
+    vm->size->construct = native_find(vm, PLACE_TYPES, "Size");
     vm->size->sealed = true;
 }
 

@@ -128,81 +128,6 @@ static struct py call_function(struct vm *vm, const struct function *fn, const s
     return at_once ? generator_all(vm, &f) : generator_new(vm, &f);
 }
 
-/* -- natives ------------------------------------------------------------------------------- */
-
-/* The parameters in a signature's text. */
-struct parameter {
-    const char *name;
-    size_t n;
-    bool optional;
-};
-
-static uint32_t signature_parameters(const char *signature, struct parameter *out) {
-    uint32_t n = 0;
-    const char *p = strchr(signature, '(') + 1;
-    while (*p != ')') {
-        size_t len = strcspn(p, "?,)");
-        WS_ASSERT(n < MAX_ARGUMENTS);
-        out[n++] = (struct parameter){p, len, p[len] == '?'};
-        p += len;
-        p += strspn(p, "?, ");
-    }
-    return n;
-}
-
-static struct py call_native(struct vm *vm, const struct builtin *b, const struct native *native,
-                             const struct args *a) {
-    struct py v[MAX_ARGUMENTS] = {0}, *plain;
-    struct args unwrapped = *a;
-    if (b->self != PY_UNSET && a->n && a->at[0].kind != b->self) {
-        plain = NEW_ARRAY(vm->arena, struct py, a->n);
-        memcpy(plain, a->at, a->n * sizeof *plain);
-        plain[0] = py_plain(vm, plain[0]);
-        unwrapped.at = plain;
-        a = &unwrapped;
-    }
-    if (b->self != PY_UNSET && (!a->n || a->at[0].kind != b->self))
-        vm_raise(vm, EXC_TypeError, "%s() needs a '%s' as its first argument", b->name,
-                 vm->types[b->self]->name);
-    if (strstr(native->signature, "(*)")) {
-        vm->direct = false;
-        return native->call(vm, v, a);
-    }
-    char mark = strrchr(native->signature, ')')[1];
-    if (mark == '!' && a->n) {
-        vm_need_own(vm, a->at[0].p, "a container");
-        if (a->at[0].kind == PY_LIST) a->at[0].list->version++;
-        if (a->at[0].kind == PY_DICT || a->at[0].kind == PY_SET) a->at[0].dict->version++;
-    }
-    struct parameter params[MAX_ARGUMENTS];
-    uint32_t n = signature_parameters(native->signature, params);
-    if (a->n > n)
-        vm_raise(vm, EXC_TypeError, "%s() takes at most %u argument%s (%u given)", b->name, n,
-                 n == 1 ? "" : "s", a->n);
-    for (uint32_t i = 0; i < a->n; i++) v[i] = a->at[i];
-    for (uint32_t i = 0; i < a->n_named; i++) {
-        uint32_t k = 0;
-        while (k < n &&
-               (strncmp(params[k].name, a->names[i], params[k].n) || a->names[i][params[k].n]))
-            k++;
-        if (k == n)
-            vm_raise(vm, EXC_TypeError, "%s() got an unexpected keyword argument '%s'", b->name,
-                     a->names[i]);
-        if (v[k].kind != PY_UNSET)
-            vm_raise(vm, EXC_TypeError, "%s() got multiple values for argument '%s'", b->name,
-                     a->names[i]);
-        v[k] = a->named[i];
-    }
-    for (uint32_t i = 0; i < n; i++)
-        if (v[i].kind == PY_UNSET && !params[i].optional)
-            vm_raise(vm, EXC_TypeError, "%s() missing required argument '%.*s'", b->name,
-                     (int)params[i].n, params[i].name);
-    for (uint32_t i = 0; symint_possible(vm) && mark != '#' && i < n; i++)
-        v[i] = symint_fix(vm, v[i]);
-    vm->direct = false;
-    return native->call(vm, v, a);
-}
-
 /* -- instances ----------------------------------------------------------------------------- */
 
 static struct py call_method(struct vm *vm, const struct method *m, const struct args *a) {
@@ -215,13 +140,8 @@ static struct py call_method(struct vm *vm, const struct method *m, const struct
     return vm_call(vm, m->function, &with_self);
 }
 
-static struct py construct(struct vm *vm, const struct class *c, const struct args *a) {
-    struct builtin b = {.name = c->name};
-    return call_native(vm, &b, c->construct, a);
-}
-
 struct py instance_new(struct vm *vm, struct class *c, const struct args *a) {
-    if (c->construct) return construct(vm, c, a);
+    if (c->construct) return native_call(vm, c->construct, a);
     if (c->sealed) vm_raise(vm, EXC_TypeError, "cannot create '%s' instances", c->name);
     struct instance *o = NEW(vm->arena, struct instance);
     o->class = c;
@@ -232,7 +152,7 @@ struct py instance_new(struct vm *vm, struct class *c, const struct args *a) {
     /* A container is filled by its __init__; what never changes is made with its value. */
     bool filled = c->built_in && class_find(c->built_in, "__init__", &init);
     struct args none = {0};
-    if (c->built_in) o->base = construct(vm, c->built_in, filled ? &none : a);
+    if (c->built_in) o->base = native_call(vm, c->built_in->construct, filled ? &none : a);
     return py_pointer(PY_INSTANCE, o);
 }
 
@@ -272,7 +192,7 @@ struct py vm_call(struct vm *vm, struct py f, const struct args *a) {
     if (f.kind == PY_CLASS) return call_class(vm, f.class, a);
     if (f.kind == PY_STATICMETHOD) return vm_call(vm, *f.wrapped, a);
     if (f.kind == PY_BUILTIN)
-        return f.builtin->native ? call_native(vm, f.builtin, f.builtin->native, a)
+        return f.builtin->native ? native_call(vm, f.builtin->native, a)
                                  : tensor_op(vm, f.builtin, a);
     if (f.kind == PY_INSTANCE && class_find(f.instance->class, "__call__", &call))
         return vm_call(vm, attribute_bind(vm, call, f, f.instance->class), a);

@@ -307,10 +307,10 @@ struct py dynamo_run(struct vm *vm, struct frame *f) {
 
 /* -- torch.compile ------------------------------------------------------------------------- */
 
-const struct compile_options *compile_options_find(const struct vm *vm, uint32_t id) {
-    for (const struct compile_options *o = vm->compiles; o; o = o->next)
-        if (o->id == id) return o;
-    WS_BUG("no torch.compile has the number %u", id);
+const struct compile_options *compile_options_find(const struct vm *vm, int64_t id) {
+    const struct compile_options *o = vm->compiles;
+    while (o && o->id != id) o = o->next;
+    return o;
 }
 
 struct py dynamo_call(struct vm *vm, const struct compile_options *how, struct py callee,

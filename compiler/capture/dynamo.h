@@ -220,7 +220,7 @@ void entry_collect_outputs(struct vm *vm, struct entry *e);
 bool dynamo_logs(const struct vm *vm, enum log_name topic); /* does WS_LOGS ask for it? */
 void dynamo_say(struct vm *vm, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct py dynamo_run(struct vm *vm, struct frame *f);
-const struct compile_options *compile_options_find(const struct vm *vm, uint32_t id);
+const struct compile_options *compile_options_find(const struct vm *vm, int64_t id); /* or NULL */
 /* callee(...) under torch.compile: a function, a method, or a module. */
 struct py dynamo_call(struct vm *vm, const struct compile_options *how, struct py callee,
                       const struct args *a);

@@ -42,6 +42,12 @@ void vm_raise(struct vm *vm, enum exception kind, const char *fmt, ...) {
     raise_with(vm, kind, py_str(text));
 }
 
+bool vm_exception(struct vm *vm, struct py *v) {
+    struct class *base = vm->exceptions[EXC_BaseException];
+    if (v->kind == PY_CLASS && class_is(v->class, base)) *v = vm_call0(vm, *v);
+    return v->kind == PY_INSTANCE && class_is(v->instance->class, base);
+}
+
 void vm_raise_key(struct vm *vm, struct py key) { raise_with(vm, EXC_KeyError, key); }
 
 bool vm_try(struct vm *vm, enum exception kind, bool (*step)(struct vm *vm, void *ctx), void *ctx,

@@ -11,9 +11,6 @@
  * are made at once there. */
 #include "capture/vm.h"
 
-#define METHOD(name)                                                                               \
-    static struct py generator_##name(struct vm *vm, const struct py *v, const struct args *raw)
-
 static struct generator *make(struct vm *vm, const struct frame *f) {
     struct generator *g = NEW(vm->arena, struct generator);
     g->frame = NEW(vm->arena, struct frame);
@@ -87,7 +84,6 @@ bool generator_next(struct vm *vm, struct generator *g, struct py sent, struct p
 /* Go on with an exception at the yield. */
 static bool throw_in(struct vm *vm, struct generator *g, struct py error, struct py *out) {
     need_idle(vm, g);
-    if (error.kind == PY_CLASS) error = vm_call0(vm, error);
     if (g->ended || !g->started) {
         g->ended = true;
         vm_raise_value(vm, error);
@@ -135,7 +131,7 @@ void generator_stop(struct vm *vm, struct generator *g) {
     vm_raise_value(vm, stop);
 }
 
-METHOD(iter) { return v[0]; }
+NATIVE(generator_iter) { return v[0]; }
 
 static struct py send(struct vm *vm, struct generator *g, struct py value) {
     struct py item;
@@ -143,11 +139,11 @@ static struct py send(struct vm *vm, struct generator *g, struct py value) {
     return item;
 }
 
-METHOD(next_) { return send(vm, v[0].generator, py_none); }
+NATIVE(generator_next) { return send(vm, v[0].generator, py_none); }
 
-METHOD(send) { return send(vm, v[0].generator, v[1]); }
+NATIVE(generator_send) { return send(vm, v[0].generator, v[1]); }
 
-METHOD(throw) {
+NATIVE(generator_throw) {
     struct py item;
     if (!throw_in(vm, v[0].generator, v[1], &item)) generator_stop(vm, v[0].generator);
     return item;
@@ -160,12 +156,12 @@ struct closing {
 
 static bool close_it(struct vm *vm, void *ctx) {
     struct closing *c = ctx;
-    struct py item, error = py_pointer(PY_CLASS, vm->exceptions[EXC_GeneratorExit]);
+    struct py item, error = vm_call0(vm, py_pointer(PY_CLASS, vm->exceptions[EXC_GeneratorExit]));
     c->yielded = throw_in(vm, c->g, error, &item);
     return true;
 }
 
-METHOD(close) {
+NATIVE(generator_close) {
     struct closing c = {v[0].generator, false};
     bool left;
     need_idle(vm, c.g);
@@ -173,16 +169,4 @@ METHOD(close) {
     vm_try(vm, EXC_GeneratorExit, close_it, &c, &left);
     if (c.yielded) vm_raise(vm, EXC_RuntimeError, "generator ignored GeneratorExit");
     return py_none;
-}
-
-static const struct native methods[] = {{"__iter__(self)", generator_iter},
-                                        {"__next__(self)", generator_next_},
-                                        {"send(self, value)", generator_send},
-                                        {"throw(self, error, value?, traceback?)", generator_throw},
-                                        {"close(self)", generator_close}};
-
-void generator_open(struct vm *vm) {
-    natives_put(vm, vm->types[PY_GENERATOR]->dict, "generator.", PY_GENERATOR, methods,
-                sizeof methods / sizeof *methods);
-    dict_puts(vm->arena, vm->exceptions[EXC_StopIteration]->dict, "value", py_none);
 }

@@ -4,9 +4,6 @@
 
 #include "capture/vm.h"
 
-#define NATIVE(name)                                                                               \
-    static struct py match_##name(struct vm *vm, const struct py *v, const struct args *raw)
-
 /* Lists, tuples, ranges and what is derived from them; no text, though it has items. */
 static bool is_sequence(struct vm *vm, struct py v) {
     v = py_plain(vm, v);
@@ -18,34 +15,35 @@ static struct py item(struct vm *vm, struct py v, int64_t i) {
 }
 
 /* (subject, n, star): n items; item star, if it is not negative, is a list of all that is left. */
-NATIVE(sequence) {
+NATIVE(match_sequence) {
     int64_t n = v[1].i, star = v[2].i;
     if (!is_sequence(vm, v[0])) return py_none;
-    int64_t length = vm_length(vm, v[0]), rest = length - (n - 1);
-    if (star < 0 ? length != n : rest < 0) return py_none;
+    int64_t length = vm_length(vm, v[0]), others = length - (n - 1);
+    if (star < 0 ? length != n : others < 0) return py_none;
     struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
     for (int64_t i = 0; i < n; i++) {
         struct py part = py_list(vm->arena, PY_LIST, NULL, 0);
-        for (int64_t k = 0; i == star && k < rest; k++)
+        for (int64_t k = 0; i == star && k < others; k++)
             vec_push(vm->arena, part.list, item(vm, v[0], i + k));
-        int64_t at = star >= 0 && i > star ? i + rest - 1 : i;
+        int64_t at = star >= 0 && i > star ? i + others - 1 : i;
         vec_push(vm->arena, out.list, i == star ? part : item(vm, v[0], at));
     }
     return out;
 }
 
 /* (subject, keys): the values under them, and a dict of all else. */
-NATIVE(mapping) {
+NATIVE(match_mapping) {
     if (py_plain(vm, v[0]).kind != PY_DICT) return py_none;
-    struct py out = py_list(vm->arena, PY_LIST, NULL, 0), rest = py_dict(vm->arena, PY_DICT);
+    struct py out = py_list(vm->arena, PY_LIST, NULL, 0), others = py_dict(vm->arena, PY_DICT);
     for (uint32_t i = 0; i < v[1].list->n; i++) {
         struct py key = v[1].list->at[i];
         if (!vm_truth(vm, vm_compare(vm, COMPARE_IN, key, v[0]))) return py_none;
         vec_push(vm->arena, out.list, vm_subscript(vm, v[0], key));
     }
-    dict_update(vm->arena, rest.dict, guard_contents(vm, py_plain(vm, v[0])).dict);
-    for (uint32_t i = 0; i < v[1].list->n; i++) dict_delete(vm->arena, rest.dict, v[1].list->at[i]);
-    vec_push(vm->arena, out.list, rest);
+    dict_update(vm->arena, others.dict, guard_contents(vm, py_plain(vm, v[0])).dict);
+    for (uint32_t i = 0; i < v[1].list->n; i++)
+        dict_delete(vm->arena, others.dict, v[1].list->at[i]);
+    vec_push(vm->arena, out.list, others);
     return out;
 }
 
@@ -67,7 +65,7 @@ static void push_attribute(struct vm *vm, struct list *out, struct py o, struct 
 }
 
 /* (subject, class, n, names): n attributes that __match_args__ says, and those of the names. */
-NATIVE(class) {
+NATIVE(match_class) {
     int64_t n = v[2].i;
     struct py out = py_list(vm->arena, PY_LIST, NULL, 0), known;
     bool ok = true;
@@ -75,6 +73,9 @@ NATIVE(class) {
     if (!is_instance(vm, v[0], v[1])) return py_none;
     if (!class_find(v[1].class, "__match_args__", &known))
         known = py_list(vm->arena, PY_TUPLE, NULL, 0);
+    if (known.kind != PY_TUPLE)
+        vm_raise(vm, EXC_TypeError, "%s.__match_args__ must be a tuple (got %s)", v[1].class->name,
+                 type_name(vm, known));
     bool itself = n == 1 && !known.list->n && matches_itself(vm, v[1].class);
     if (itself) vec_push(vm->arena, out.list, v[0]);
     if (!itself && n > known.list->n)
@@ -85,14 +86,4 @@ NATIVE(class) {
     for (uint32_t i = 0; i < v[3].list->n; i++)
         push_attribute(vm, out.list, v[0], v[3].list->at[i], &ok);
     return ok ? out : py_none;
-}
-
-static const struct native natives[] = {
-    {".match_sequence(subject, n, star)", match_sequence},
-    {".match_mapping(subject, keys)", match_mapping},
-    {".match_class(subject, class, n, names)", match_class},
-};
-
-void match_open(struct vm *vm) {
-    natives_put(vm, vm->builtins, "", PY_UNSET, natives, sizeof natives / sizeof *natives);
 }

@@ -4,10 +4,6 @@
 
 #include "capture/vm.h"
 
-#define METHOD(type, name)                                                                         \
-    static struct py type##_##name(struct vm *vm, const struct py *v, const struct args *raw)
-#define GIVEN(i) (v[i].kind != PY_UNSET)
-
 static struct py stored(const struct vm *vm, struct py v) {
     if (vm->tracing && !v.source) v.source = &place_traced;
     return v;
@@ -15,12 +11,12 @@ static struct py stored(const struct vm *vm, struct py v) {
 
 /* -- list and tuple ------------------------------------------------------------------------ */
 
-METHOD(list, append) {
+NATIVE(list_append) {
     vec_push(vm->arena, v[0].list, stored(vm, v[1]));
     return py_none;
 }
 
-METHOD(list, extend) {
+NATIVE(list_extend) {
     const struct list *more = vm_list(vm, v[1]);
     for (uint32_t i = 0; i < more->n; i++) vec_push(vm->arena, v[0].list, stored(vm, more->at[i]));
     return py_none;
@@ -39,15 +35,15 @@ static struct py remove_at(struct list *l, uint32_t at) {
     return v;
 }
 
-METHOD(list, insert) {
-    int64_t n = v[0].list->n, i = vm_index(vm, v[1], "index");
+NATIVE(list_insert) {
+    int64_t n = v[0].list->n, i = v[1].i;
     if (i < 0) i = i + n < 0 ? 0 : i + n;
     insert(vm, v[0].list, (uint32_t)(i > n ? n : i), stored(vm, v[2]));
     return py_none;
 }
 
-METHOD(list, pop) {
-    int64_t n = v[0].list->n, i = GIVEN(1) ? vm_index(vm, v[1], "index") : -1;
+NATIVE(list_pop) {
+    int64_t n = v[0].list->n, i = GIVEN(1) ? v[1].i : -1;
     if (!n) vm_raise(vm, EXC_IndexError, "pop from empty list");
     if (i < -n || i >= n) vm_raise(vm, EXC_IndexError, "pop index out of range");
     return remove_at(v[0].list, (uint32_t)(i < 0 ? i + n : i));
@@ -59,14 +55,14 @@ static int64_t find(struct vm *vm, const struct list *l, struct py x) {
     return -1;
 }
 
-METHOD(list, index) {
+NATIVE(list_index) {
     int64_t i = find(vm, guard_contents(vm, v[0]).list, v[1]);
     if (i < 0)
         vm_raise(vm, EXC_ValueError, "%s is not in %s", py_repr(vm, v[1]), type_name(vm, v[0]));
     return py_int(i);
 }
 
-METHOD(list, count) {
+NATIVE(list_count) {
     int64_t n = 0;
     const struct list *l = guard_contents(vm, v[0]).list;
     for (uint32_t i = 0; i < l->n; i++)
@@ -74,14 +70,14 @@ METHOD(list, count) {
     return py_int(n);
 }
 
-METHOD(list, remove) {
+NATIVE(list_remove) {
     int64_t i = find(vm, v[0].list, v[1]);
     if (i < 0) vm_raise(vm, EXC_ValueError, "list.remove(x): x not in list");
     remove_at(v[0].list, (uint32_t)i);
     return py_none;
 }
 
-METHOD(list, reverse) {
+NATIVE(list_reverse) {
     struct list *l = v[0].list;
     for (uint32_t i = 0; i < l->n / 2; i++) {
         struct py t = l->at[i];
@@ -91,18 +87,18 @@ METHOD(list, reverse) {
     return py_none;
 }
 
-METHOD(list, copy) {
+NATIVE(list_copy) {
     const struct list *l = guard_contents(vm, v[0]).list;
     return py_list(vm->arena, PY_LIST, l->at, l->n);
 }
 
-METHOD(list, clear) {
+NATIVE(list_clear) {
     v[0].list->n = 0;
     return py_none;
 }
 
 /* torch.Size.numel() */
-METHOD(tuple, numel) {
+NATIVE(tuple_numel) {
     struct py total = py_int(1);
     const struct list *l = guard_contents(vm, v[0]).list;
     for (uint32_t i = 0; i < l->n; i++) total = vm_binary(vm, BINARY_MUL, total, l->at[i], false);
@@ -110,30 +106,11 @@ METHOD(tuple, numel) {
 }
 
 /* list.__init__(), of a class derived from list */
-METHOD(list, fill) { return GIVEN(1) ? list_extend(vm, v, raw) : py_none; }
-
-static const struct native list_methods[] = {
-    {"__init__(self, iterable?)!", list_fill},
-    {"append(self, object)!", list_append},
-    {"extend(self, iterable)!", list_extend},
-    {"insert(self, index, object)!", list_insert},
-    {"pop(self, index?)!", list_pop},
-    {"index(self, value)", list_index},
-    {"count(self, value)", list_count},
-    {"remove(self, value)!", list_remove},
-    {"reverse(self)!", list_reverse},
-    {"copy(self)", list_copy},
-    {"clear(self)!", list_clear},
-};
-static const struct native tuple_methods[] = {
-    {"index(self, value)", list_index},
-    {"count(self, value)", list_count},
-    {"numel(self)", tuple_numel},
-};
+NATIVE(list_fill) { return GIVEN(1) ? native_list_extend(vm, v, rest) : py_none; }
 
 /* -- dict ---------------------------------------------------------------------------------- */
 
-METHOD(dict, get_) {
+NATIVE(dict_get) {
     struct py out;
     vm_need_key(vm, v[1]);
     if (dict_get(vm->arena, v[0].dict, v[1], &out)) return vm_subscript(vm, v[0], v[1]);
@@ -159,11 +136,11 @@ static struct py view(const char *name, struct py entries) {
     entries.list->view = name;
     return entries;
 }
-METHOD(dict, keys) { return view("dict_keys", entries(vm, v[0], true, false)); }
-METHOD(dict, values) { return view("dict_values", entries(vm, v[0], false, true)); }
-METHOD(dict, items) { return view("dict_items", entries(vm, v[0], true, true)); }
+NATIVE(dict_keys) { return view("dict_keys", entries(vm, v[0], true, false)); }
+NATIVE(dict_values) { return view("dict_values", entries(vm, v[0], false, true)); }
+NATIVE(dict_items) { return view("dict_items", entries(vm, v[0], true, true)); }
 
-METHOD(dict, pop) {
+NATIVE(dict_pop) {
     struct py out;
     vm_need_key(vm, v[1]);
     if (dict_get(vm->arena, v[0].dict, v[1], &out)) {
@@ -174,7 +151,7 @@ METHOD(dict, pop) {
     vm_raise_key(vm, v[1]);
 }
 
-METHOD(dict, popitem) {
+NATIVE(dict_popitem) {
     for (uint32_t i = v[0].dict->entries.n; i-- > 0;) {
         struct dict_entry e = v[0].dict->entries.at[i];
         if (!e.live) continue;
@@ -185,7 +162,7 @@ METHOD(dict, popitem) {
     vm_raise(vm, EXC_KeyError, "popitem(): dictionary is empty");
 }
 
-METHOD(dict, fromkeys) {
+NATIVE(dict_fromkeys) {
     struct py out = py_dict(vm->arena, PY_DICT);
     const struct list *keys = vm_list(vm, v[0]);
     for (uint32_t i = 0; i < keys->n; i++) {
@@ -195,7 +172,7 @@ METHOD(dict, fromkeys) {
     return out;
 }
 
-METHOD(dict, setdefault) {
+NATIVE(dict_setdefault) {
     struct py out;
     vm_need_key(vm, v[1]);
     if (dict_get(vm->arena, v[0].dict, v[1], &out)) return out;
@@ -205,59 +182,44 @@ METHOD(dict, setdefault) {
 }
 
 /* dict.__init__() too: what dict(...) would be made of is added. */
-METHOD(dict, update_) {
-    if (!raw->n || raw->n > 2) vm_raise(vm, EXC_TypeError, "update expected at most 1 argument");
-    struct dict *d = raw->at[0].dict;
-    vm_need_own(vm, d, "a container");
-    struct args rest = {raw->at + 1, raw->n - 1, raw->names, raw->named, raw->n_named};
-    struct py more = vm_call(vm, py_pointer(PY_CLASS, vm->types[PY_DICT]), &rest);
+NATIVE(dict_update) {
+    struct args all = *rest;
+    all.at = v + 1;
+    all.n = GIVEN(1);
+    struct py more = vm_call(vm, py_pointer(PY_CLASS, vm->types[PY_DICT]), &all);
     for (uint32_t i = 0; i < more.dict->entries.n; i++) {
         struct dict_entry e = more.dict->entries.at[i];
-        if (e.live) dict_put(vm->arena, d, e.key, stored(vm, e.value));
+        if (e.live) dict_put(vm->arena, v[0].dict, e.key, stored(vm, e.value));
     }
     return py_none;
 }
 
-METHOD(dict, copy) {
+NATIVE(dict_copy) {
     struct py out = py_dict(vm->arena, v[0].kind);
     dict_update(vm->arena, out.dict, guard_contents(vm, v[0]).dict);
     return out;
 }
 
-METHOD(dict, clear) {
+NATIVE(dict_clear) {
     *v[0].dict = *dict_new(vm->arena);
     return py_none;
 }
 
-static const struct native dict_methods[] = {
-    {"get(self, key, default?)", dict_get_},
-    {"keys(self)", dict_keys},
-    {"values(self)", dict_values},
-    {"items(self)", dict_items},
-    {"pop(self, key, default?)!", dict_pop},
-    {"popitem(self)!", dict_popitem},
-    {"setdefault(self, key, default?)!", dict_setdefault},
-    {"update(*)", dict_update_},
-    {"__init__(*)", dict_update_},
-    {"copy(self)", dict_copy},
-    {"clear(self)!", dict_clear},
-};
-
 /* -- set ----------------------------------------------------------------------------------- */
 
-METHOD(set, add) {
+NATIVE(set_add) {
     vm_need_key(vm, v[1]);
     dict_put(vm->arena, v[0].dict, v[1], py_none);
     return py_none;
 }
 
-METHOD(set, discard) {
+NATIVE(set_discard) {
     vm_need_key(vm, v[1]);
     dict_delete(vm->arena, v[0].dict, v[1]);
     return py_none;
 }
 
-METHOD(set, remove) {
+NATIVE(set_remove) {
     vm_need_key(vm, v[1]);
     if (!dict_delete(vm->arena, v[0].dict, v[1])) vm_raise_key(vm, v[1]);
     return py_none;
@@ -267,11 +229,11 @@ static struct py as_set(struct vm *vm, struct py v) {
     return v.kind == PY_SET ? guard_contents(vm, v)
                             : vm_call1(vm, py_pointer(PY_CLASS, vm->types[PY_SET]), v);
 }
-METHOD(set, union) { return vm_binary(vm, BINARY_OR, v[0], as_set(vm, v[1]), false); }
-METHOD(set, intersection) { return vm_binary(vm, BINARY_AND, v[0], as_set(vm, v[1]), false); }
-METHOD(set, difference) { return vm_binary(vm, BINARY_SUB, v[0], as_set(vm, v[1]), false); }
+NATIVE(set_union) { return vm_binary(vm, BINARY_OR, v[0], as_set(vm, v[1]), false); }
+NATIVE(set_intersection) { return vm_binary(vm, BINARY_AND, v[0], as_set(vm, v[1]), false); }
+NATIVE(set_difference) { return vm_binary(vm, BINARY_SUB, v[0], as_set(vm, v[1]), false); }
 
-METHOD(set, symmetric_difference) {
+NATIVE(set_symmetric_difference) {
     return vm_binary(vm, BINARY_XOR, v[0], as_set(vm, v[1]), false);
 }
 
@@ -283,101 +245,60 @@ static bool has_all(struct vm *vm, const struct dict *of, const struct dict *mem
     }
     return true;
 }
-METHOD(set, issubset) { return py_bool(has_all(vm, as_set(vm, v[1]).dict, as_set(vm, v[0]).dict)); }
-METHOD(set, issuperset) {
+NATIVE(set_issubset) { return py_bool(has_all(vm, as_set(vm, v[1]).dict, as_set(vm, v[0]).dict)); }
+NATIVE(set_issuperset) {
     return py_bool(has_all(vm, as_set(vm, v[0]).dict, as_set(vm, v[1]).dict));
 }
-METHOD(set, isdisjoint) {
+NATIVE(set_isdisjoint) {
     return py_bool(!vm_binary(vm, BINARY_AND, v[0], as_set(vm, v[1]), false).dict->n);
 }
 
-METHOD(set, update) {
+NATIVE(set_update) {
     dict_update(vm->arena, v[0].dict, as_set(vm, v[1]).dict);
     return py_none;
 }
 
-METHOD(set, fill) { return GIVEN(1) ? set_update(vm, v, raw) : py_none; }
-
-static const struct native set_methods[] = {
-    {"__init__(self, iterable?)!", set_fill},
-    {"add(self, elem)!", set_add},
-    {"discard(self, elem)!", set_discard},
-    {"remove(self, elem)!", set_remove},
-    {"union(self, other)", set_union},
-    {"update(self, other)!", set_update},
-    {"intersection(self, other)", set_intersection},
-    {"copy(self)", dict_copy},
-    {"difference(self, other)", set_difference},
-    {"symmetric_difference(self, other)", set_symmetric_difference},
-    {"issubset(self, other)", set_issubset},
-    {"issuperset(self, other)", set_issuperset},
-    {"isdisjoint(self, other)", set_isdisjoint},
-    {"clear(self)!", dict_clear},
-};
+NATIVE(set_fill) { return GIVEN(1) ? native_set_update(vm, v, rest) : py_none; }
 
 /* -- numbers ------------------------------------------------------------------------------- */
 
-METHOD(int, bit_length) {
+NATIVE(int_bit_length) {
     int64_t i = v[0].i;
     uint64_t u = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
     return py_int(u ? 64 - __builtin_clzll(u) : 0);
 }
 
-METHOD(float, is_integer) { return py_bool(v[0].f == __builtin_floor(v[0].f)); }
-
-static const struct native int_methods[] = {{"bit_length(self)", int_bit_length}};
-static const struct native float_methods[] = {{"is_integer(self)", float_is_integer}};
+NATIVE(float_is_integer) { return py_bool(v[0].f == __builtin_floor(v[0].f)); }
 
 /* -- what operators call, for super().__getitem__(key) and the like ------------------------- */
 
-METHOD(container, len) { return py_int(vm_length(vm, v[0])); }
-METHOD(container, iter) { return vm_iter(vm, v[0]); }
-METHOD(container, contains) { return vm_compare(vm, COMPARE_IN, v[1], v[0]); }
-METHOD(container, getitem) { return vm_subscript(vm, v[0], v[1]); }
-METHOD(container, eq) { return vm_compare(vm, COMPARE_EQ, v[0], v[1]); }
-METHOD(container, repr) { return py_str(py_repr(vm, v[0])); }
-METHOD(container, setitem) {
+NATIVE(container_len) { return py_int(vm_length(vm, v[0])); }
+NATIVE(container_iter) { return vm_iter(vm, v[0]); }
+NATIVE(container_contains) { return vm_compare(vm, COMPARE_IN, v[1], v[0]); }
+NATIVE(container_getitem) { return vm_subscript(vm, v[0], v[1]); }
+NATIVE(container_eq) { return vm_compare(vm, COMPARE_EQ, v[0], v[1]); }
+NATIVE(container_repr) { return py_str(py_repr(vm, v[0])); }
+NATIVE(container_setitem) {
     vm_subscript_set(vm, v[0], v[1], stored(vm, v[2]));
     return py_none;
 }
-METHOD(container, delitem) {
+NATIVE(container_delitem) {
     vm_subscript_delete(vm, v[0], v[1]);
     return py_none;
 }
 
-enum { N_FIXED = 4, N_SHOWN = 6 }; /* of a str; of what does not change */
-static const struct native container_methods[] = {
-    {"__len__(self)", container_len},
-    {"__iter__(self)", container_iter},
-    {"__contains__(self, item)", container_contains},
-    {"__getitem__(self, key)", container_getitem},
-    {"__eq__(self, other)", container_eq},
-    {"__repr__(self)", container_repr},
-    {"__setitem__(self, key, value)!", container_setitem},
-    {"__delitem__(self, key)!", container_delitem},
-};
-
-/* dict.fromkeys needs no dict. */
-static const struct native dict_class_methods[] = {{"fromkeys(iterable, value?)", dict_fromkeys}};
-
 void methods_open(struct vm *vm) {
-#define TABLE(kind, prefix, table)                                                                 \
-    natives_put(vm, vm->types[kind]->dict, prefix, kind, table, sizeof table / sizeof *table)
-    TABLE(PY_LIST, "list.", list_methods);
-    TABLE(PY_TUPLE, "tuple.", tuple_methods);
-    TABLE(PY_DICT, "dict.", dict_methods);
-    TABLE(PY_SET, "set.", set_methods);
-    TABLE(PY_INT, "int.", int_methods);
-    TABLE(PY_FLOAT, "float.", float_methods);
-    TABLE(PY_LIST, "list.", container_methods);
-    TABLE(PY_DICT, "dict.", container_methods);
-#undef TABLE
-    natives_put(vm, vm->types[PY_STR]->dict, "str.", PY_STR, container_methods, N_FIXED);
-    natives_put(vm, vm->types[PY_TUPLE]->dict, "tuple.", PY_TUPLE, container_methods, N_SHOWN);
-    natives_put(vm, vm->types[PY_SET]->dict, "set.", PY_SET, container_methods, N_SHOWN);
-    struct py fromkeys = py_native(vm->arena, "dict.", PY_UNSET, dict_class_methods);
+    static const struct {
+        enum py_kind kind;
+        enum native_place place;
+    } all[] = {{PY_LIST, PLACE_LIST},        {PY_TUPLE, PLACE_TUPLE},
+               {PY_DICT, PLACE_DICT},        {PY_SET, PLACE_SET},
+               {PY_INT, PLACE_INT},          {PY_FLOAT, PLACE_FLOAT},
+               {PY_STR, PLACE_STR},          {PY_GENERATOR, PLACE_GENERATOR},
+               {PY_PROPERTY, PLACE_PROPERTY}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        natives_put(vm, vm->types[all[i].kind]->dict, all[i].place);
+    struct py fromkeys = py_native(vm->arena, native_find(vm, PLACE_DICT_CLASS, "fromkeys"));
     dict_puts(vm->arena, vm->types[PY_DICT]->dict, "fromkeys",
-              py_wrap(vm->arena, PY_STATICMETHOD, fromkeys));
-    methods_str_open(vm);
-    generator_open(vm);
+              py_wrap(vm->arena, PY_STATICMETHOD, fromkeys)); /* needs no dict */
 }

@@ -10,10 +10,6 @@
 
 #include "capture/vm.h"
 
-#define METHOD(name)                                                                               \
-    static struct py str_##name(struct vm *vm, const struct py *v, const struct args *raw)
-#define GIVEN(i) (v[i].kind != PY_UNSET)
-
 static const char blanks[] = " \t\n\r\v\f";
 
 static const char *text(struct vm *vm, struct py v) {
@@ -34,7 +30,7 @@ static int64_t characters(const char *s, size_t n) {
 
 /* -- parts --------------------------------------------------------------------------------- */
 
-METHOD(join) {
+NATIVE(str_join) {
     const struct list *l = vm_list(vm, v[1]);
     struct buf b = buf_new(vm->arena);
     for (uint32_t i = 0; i < l->n; i++) {
@@ -62,7 +58,7 @@ static piece_vec pieces_of(struct vm *vm, const char *s, struct py sep) {
         }
         return out;
     }
-    if (!*text(vm, sep)) vm_raise(vm, EXC_ValueError, "empty separator");
+    if (!*sep.s) vm_raise(vm, EXC_ValueError, "empty separator");
     for (const char *next; (next = strstr(s, sep.s)); s = next + strlen(sep.s))
         vec_push(vm->arena, &out, ((struct piece){s, (size_t)(next - s)}));
     vec_push(vm->arena, &out, ((struct piece){s, strlen(s)}));
@@ -81,7 +77,7 @@ static void put_joined(struct vm *vm, const piece_vec *pieces, uint32_t from, ui
 static struct py split_at(struct vm *vm, const struct py *v, bool right) {
     struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
     piece_vec pieces = pieces_of(vm, v[0].s, v[1]);
-    int64_t most = GIVEN(2) ? vm_index(vm, v[2], "maxsplit") : -1;
+    int64_t most = GIVEN(2) ? v[2].i : -1;
     uint32_t n = pieces.n, cuts = most < 0 || most + 1 >= n ? n - !!n : (uint32_t)most;
     bool at_blanks = v[1].kind != PY_STR;
     for (uint32_t i = 0; i < n && i <= cuts; i++) {
@@ -98,10 +94,10 @@ static struct py split_at(struct vm *vm, const struct py *v, bool right) {
     }
     return out;
 }
-METHOD(split) { return split_at(vm, v, false); }
-METHOD(rsplit) { return split_at(vm, v, true); }
+NATIVE(str_split) { return split_at(vm, v, false); }
+NATIVE(str_rsplit) { return split_at(vm, v, true); }
 
-METHOD(splitlines) {
+NATIVE(str_splitlines) {
     struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
     for (const char *s = v[0].s; *s;) {
         size_t n = strcspn(s, "\n\r");
@@ -121,7 +117,7 @@ static const char *last_of(const char *s, const char *what) {
 }
 
 static struct py partition(struct vm *vm, const struct py *v, bool right) {
-    const char *s = v[0].s, *sep = text(vm, v[1]);
+    const char *s = v[0].s, *sep = v[1].s;
     if (!*sep) vm_raise(vm, EXC_ValueError, "empty separator");
     const char *at = right ? last_of(s, sep) : strstr(s, sep);
     struct py whole = py_str(s), empty = py_str("");
@@ -133,8 +129,8 @@ static struct py partition(struct vm *vm, const struct py *v, bool right) {
     }
     return py_list(vm->arena, PY_TUPLE, out, 3);
 }
-METHOD(partition) { return partition(vm, v, false); }
-METHOD(rpartition) { return partition(vm, v, true); }
+NATIVE(str_partition) { return partition(vm, v, false); }
+NATIVE(str_rpartition) { return partition(vm, v, true); }
 
 /* -- searching ----------------------------------------------------------------------------- */
 
@@ -151,50 +147,46 @@ static const char *searched(struct vm *vm, const struct py *v, int64_t *from) {
 
 static struct py find(struct vm *vm, const struct py *v, bool last, bool raises) {
     int64_t from;
-    const char *s = searched(vm, v, &from), *what = text(vm, v[1]);
+    const char *s = searched(vm, v, &from), *what = v[1].s;
     const char *at = last ? last_of(s, what) : strstr(s, what);
     if (!at && raises) vm_raise(vm, EXC_ValueError, "substring not found");
     return py_int(at ? from + characters(s, (size_t)(at - s)) : -1);
 }
-METHOD(find) { return find(vm, v, false, false); }
-METHOD(rfind) { return find(vm, v, true, false); }
-METHOD(index) { return find(vm, v, false, true); }
-METHOD(rindex) { return find(vm, v, true, true); }
+NATIVE(str_find) { return find(vm, v, false, false); }
+NATIVE(str_rfind) { return find(vm, v, true, false); }
+NATIVE(str_index) { return find(vm, v, false, true); }
+NATIVE(str_rindex) { return find(vm, v, true, true); }
 
-METHOD(count) {
+NATIVE(str_count) {
     int64_t n = 0, from;
-    const char *s = searched(vm, v, &from), *what = text(vm, v[1]);
+    const char *s = searched(vm, v, &from), *what = v[1].s;
     if (!*what) return py_int(characters(s, strlen(s)) + 1);
     for (; (s = strstr(s, what)); s += strlen(what)) n++;
     return py_int(n);
 }
 
-static bool starts(struct vm *vm, const char *s, struct py prefix) {
-    const char *p = text(vm, prefix);
-    return !strncmp(s, p, strlen(p));
-}
+static bool starts(const char *s, const char *p) { return !strncmp(s, p, strlen(p)); }
 
-static bool ends(struct vm *vm, const char *s, struct py suffix) {
-    const char *p = text(vm, suffix);
+static bool ends(const char *s, const char *p) {
     return strlen(s) >= strlen(p) && !strcmp(s + strlen(s) - strlen(p), p);
 }
 
-typedef bool match(struct vm *vm, const char *s, struct py what);
+typedef bool match(const char *s, const char *what);
 
 static struct py matches_any(struct vm *vm, const struct py *v, match *f) {
     int64_t from;
     const char *s = searched(vm, v, &from);
-    if (v[1].kind != PY_TUPLE) return py_bool(f(vm, s, v[1]));
+    if (v[1].kind == PY_STR) return py_bool(f(s, v[1].s));
     bool any = false;
-    for (uint32_t i = 0; i < v[1].list->n; i++) any |= f(vm, s, v[1].list->at[i]);
+    for (uint32_t i = 0; i < v[1].list->n; i++) any |= f(s, v[1].list->at[i].s);
     return py_bool(any);
 }
-METHOD(startswith) { return matches_any(vm, v, starts); }
-METHOD(endswith) { return matches_any(vm, v, ends); }
+NATIVE(str_startswith) { return matches_any(vm, v, starts); }
+NATIVE(str_endswith) { return matches_any(vm, v, ends); }
 
-METHOD(removeprefix) { return starts(vm, v[0].s, v[1]) ? py_str(v[0].s + strlen(v[1].s)) : v[0]; }
-METHOD(removesuffix) {
-    return ends(vm, v[0].s, v[1]) ? part(vm, v[0].s, strlen(v[0].s) - strlen(v[1].s)) : v[0];
+NATIVE(str_removeprefix) { return starts(v[0].s, v[1].s) ? py_str(v[0].s + strlen(v[1].s)) : v[0]; }
+NATIVE(str_removesuffix) {
+    return ends(v[0].s, v[1].s) ? part(vm, v[0].s, strlen(v[0].s) - strlen(v[1].s)) : v[0];
 }
 
 /* -- characters ---------------------------------------------------------------------------- */
@@ -206,9 +198,9 @@ static struct py mapped(struct vm *vm, const char *s, int (*f)(int)) {
     for (char *p = out; *p; p++) *p = (unsigned char)*p < 128 ? (char)f((unsigned char)*p) : *p;
     return py_str(out);
 }
-METHOD(upper) { return mapped(vm, v[0].s, toupper); }
-METHOD(lower) { return mapped(vm, v[0].s, tolower); }
-METHOD(swapcase) { return mapped(vm, v[0].s, swapped); }
+NATIVE(str_upper) { return mapped(vm, v[0].s, toupper); }
+NATIVE(str_lower) { return mapped(vm, v[0].s, tolower); }
+NATIVE(str_swapcase) { return mapped(vm, v[0].s, swapped); }
 
 /* The first letter of the str, or of each run of letters, in upper case, the others in lower. */
 static struct py titled(struct vm *vm, const char *s, bool each) {
@@ -221,8 +213,8 @@ static struct py titled(struct vm *vm, const char *s, bool each) {
     }
     return py_str(out);
 }
-METHOD(title) { return titled(vm, v[0].s, true); }
-METHOD(capitalize) { return titled(vm, v[0].s, false); }
+NATIVE(str_title) { return titled(vm, v[0].s, true); }
+NATIVE(str_capitalize) { return titled(vm, v[0].s, false); }
 
 /* Not empty, and each character is one. */
 static struct py all_are(const char *s, int (*f)(int)) {
@@ -230,13 +222,13 @@ static struct py all_are(const char *s, int (*f)(int)) {
     for (; *s; s++) all &= (unsigned char)*s < 128 && f((unsigned char)*s);
     return py_bool(all);
 }
-METHOD(isdigit) { return all_are(v[0].s, isdigit); }
-METHOD(isalpha) { return all_are(v[0].s, isalpha); }
-METHOD(isalnum) { return all_are(v[0].s, isalnum); }
-METHOD(isspace) { return all_are(v[0].s, isspace); }
+NATIVE(str_isdigit) { return all_are(v[0].s, isdigit); }
+NATIVE(str_isalpha) { return all_are(v[0].s, isalpha); }
+NATIVE(str_isalnum) { return all_are(v[0].s, isalnum); }
+NATIVE(str_isspace) { return all_are(v[0].s, isspace); }
 
 static int is_name(int c) { return isalnum(c) || c == '_'; }
-METHOD(isidentifier) {
+NATIVE(str_isidentifier) {
     return py_bool(all_are(v[0].s, is_name).b && !isdigit((unsigned char)*v[0].s));
 }
 
@@ -249,23 +241,23 @@ static struct py all_cased(const char *s, int (*f)(int)) {
     }
     return py_bool(any && all);
 }
-METHOD(isupper) { return all_cased(v[0].s, toupper); }
-METHOD(islower) { return all_cased(v[0].s, tolower); }
+NATIVE(str_isupper) { return all_cased(v[0].s, toupper); }
+NATIVE(str_islower) { return all_cased(v[0].s, tolower); }
 
 static struct py strip(struct vm *vm, const struct py *v, bool left, bool right) {
-    const char *chars = GIVEN(1) && v[1].kind != PY_NONE ? text(vm, v[1]) : blanks;
+    const char *chars = GIVEN(1) && v[1].kind != PY_NONE ? v[1].s : blanks;
     const char *s = v[0].s + (left ? strspn(v[0].s, chars) : 0);
     size_t n = strlen(s);
     while (right && n && strchr(chars, s[n - 1])) n--;
     return part(vm, s, n);
 }
-METHOD(strip) { return strip(vm, v, true, true); }
-METHOD(lstrip) { return strip(vm, v, true, false); }
-METHOD(rstrip) { return strip(vm, v, false, true); }
+NATIVE(str_strip) { return strip(vm, v, true, true); }
+NATIVE(str_lstrip) { return strip(vm, v, true, false); }
+NATIVE(str_rstrip) { return strip(vm, v, false, true); }
 
-METHOD(replace) {
-    const char *s = v[0].s, *from = text(vm, v[1]), *to = text(vm, v[2]);
-    int64_t most = GIVEN(3) ? vm_index(vm, v[3], "count") : -1;
+NATIVE(str_replace) {
+    const char *s = v[0].s, *from = v[1].s, *to = v[2].s;
+    int64_t most = GIVEN(3) ? v[3].i : -1;
     struct buf b = buf_new(vm->arena);
     if (!*from) { /* before every character and at the end */
         const struct list *chars = vm_list(vm, v[0]);
@@ -284,8 +276,8 @@ METHOD(replace) {
 
 /* `left` of the missing characters before the str, the others behind it. */
 static struct py padded(struct vm *vm, const struct py *v, char align) {
-    int64_t width = vm_index(vm, v[1], "width"), n = characters(v[0].s, strlen(v[0].s));
-    const char *fill = GIVEN(2) ? text(vm, v[2]) : " ";
+    int64_t width = v[1].i, n = characters(v[0].s, strlen(v[0].s));
+    const char *fill = GIVEN(2) ? v[2].s : " ";
     if (characters(fill, strlen(fill)) != 1)
         vm_raise(vm, EXC_TypeError, "The fill character must be exactly one character long");
     if (width > MAX_REPEAT)
@@ -298,14 +290,14 @@ static struct py padded(struct vm *vm, const struct py *v, char align) {
     for (int64_t i = left; i < gap; i++) buf_puts(&b, fill);
     return py_str(b.p);
 }
-METHOD(ljust) { return padded(vm, v, '<'); }
-METHOD(rjust) { return padded(vm, v, '>'); }
-METHOD(center) { return padded(vm, v, '^'); }
+NATIVE(str_ljust) { return padded(vm, v, '<'); }
+NATIVE(str_rjust) { return padded(vm, v, '>'); }
+NATIVE(str_center) { return padded(vm, v, '^'); }
 
-METHOD(zfill) {
+NATIVE(str_zfill) {
     const char *s = v[0].s;
     size_t sign = *s == '-' || *s == '+';
-    int64_t width = vm_index(vm, v[1], "width");
+    int64_t width = v[1].i;
     struct py zero = py_str("0");
     struct py digits =
         padded(vm, (struct py[]){py_str(s + sign), py_int(width - (int64_t)sign), zero}, '>');
@@ -316,8 +308,8 @@ METHOD(zfill) {
 
 struct fields {
     struct vm *vm;
-    const struct args *a; /* the str first */
-    uint32_t next;        /* of the fields without a number */
+    const struct args *a;
+    uint32_t next; /* of the fields without a number */
 };
 
 static void format_error(struct vm *vm, const char *why) __attribute__((noreturn));
@@ -332,7 +324,7 @@ static struct py argument(struct fields *f, const char *name) {
     bool counted = !*name;
     if (counted || all_digits(name)) {
         uint32_t i = counted ? f->next++ : (uint32_t)strtoul(name, NULL, 10);
-        if (i + 1 < f->a->n) return f->a->at[i + 1];
+        if (i < f->a->n) return f->a->at[i];
         vm_raise(f->vm, EXC_IndexError,
                  "Replacement index %u out of range for positional args tuple", i);
     }
@@ -408,9 +400,9 @@ static const char *expand(struct fields *f, const char *s, const char *end, int 
     return b.p;
 }
 
-METHOD(format) {
-    const char *s = text(vm, raw->at[0]);
-    return py_str(expand(&(struct fields){.vm = vm, .a = raw}, s, s + strlen(s), 0));
+NATIVE(str_format) {
+    const char *s = v[0].s;
+    return py_str(expand(&(struct fields){.vm = vm, .a = rest}, s, s + strlen(s), 0));
 }
 
 /* -- "%5.1f %(name)s" % values ----------------------------------------------------------------- */
@@ -515,50 +507,4 @@ struct py str_percent(struct vm *vm, const char *s, struct py values) {
     if (f.next < (values.kind == PY_TUPLE ? values.list->n : !mapping))
         vm_raise(vm, EXC_TypeError, "not all arguments converted during string formatting");
     return py_str(out.p);
-}
-
-static const struct native str_methods[] = {
-    {"join(self, iterable)", str_join},
-    {"split(self, sep?, maxsplit?)", str_split},
-    {"rsplit(self, sep?, maxsplit?)", str_rsplit},
-    {"splitlines(self)", str_splitlines},
-    {"partition(self, sep)", str_partition},
-    {"rpartition(self, sep)", str_rpartition},
-    {"find(self, sub, start?, end?)", str_find},
-    {"rfind(self, sub, start?, end?)", str_rfind},
-    {"index(self, sub, start?, end?)", str_index},
-    {"rindex(self, sub, start?, end?)", str_rindex},
-    {"count(self, sub, start?, end?)", str_count},
-    {"startswith(self, prefix, start?, end?)", str_startswith},
-    {"endswith(self, suffix, start?, end?)", str_endswith},
-    {"removeprefix(self, prefix)", str_removeprefix},
-    {"removesuffix(self, suffix)", str_removesuffix},
-    {"upper(self)", str_upper},
-    {"lower(self)", str_lower},
-    {"casefold(self)", str_lower},
-    {"swapcase(self)", str_swapcase},
-    {"title(self)", str_title},
-    {"capitalize(self)", str_capitalize},
-    {"isdigit(self)", str_isdigit},
-    {"isnumeric(self)", str_isdigit},
-    {"isalpha(self)", str_isalpha},
-    {"isalnum(self)", str_isalnum},
-    {"isspace(self)", str_isspace},
-    {"isupper(self)", str_isupper},
-    {"islower(self)", str_islower},
-    {"isidentifier(self)", str_isidentifier},
-    {"strip(self, chars?)", str_strip},
-    {"lstrip(self, chars?)", str_lstrip},
-    {"rstrip(self, chars?)", str_rstrip},
-    {"replace(self, old, new, count?)", str_replace},
-    {"ljust(self, width, fillchar?)", str_ljust},
-    {"rjust(self, width, fillchar?)", str_rjust},
-    {"center(self, width, fillchar?)", str_center},
-    {"zfill(self, width)", str_zfill},
-    {"format(*)", str_format},
-};
-
-void methods_str_open(struct vm *vm) {
-    natives_put(vm, vm->types[PY_STR]->dict, "str.", PY_STR, str_methods,
-                sizeof str_methods / sizeof *str_methods);
 }

@@ -43,6 +43,7 @@ static const struct {
     {"torch.distributions", NULL, NULL},
     {"torch._tensor", NULL, NULL},
     {"_warpsmith", NULL, support_open},
+    {"later", NULL, NULL},
     {"math", NULL, math_open},
     {"typing", NULL, NULL},
     {"functools", NULL, NULL},
@@ -189,7 +190,8 @@ static int module_index(const char *name) {
 /* Only our own text may use the module that it is written with. */
 static bool is_private(const struct vm *vm, const char *name) {
     bool user = vm->frame && !vm->frame->module->prelude;
-    return user && (!strcmp(name, "_warpsmith") || !strcmp(name, "torch._tensor"));
+    return user && (!strcmp(name, "_warpsmith") || !strcmp(name, "torch._tensor") ||
+                    !strcmp(name, "later"));
 }
 
 static void run_prelude(struct vm *vm, struct module *m, const char *text) {
@@ -228,7 +230,7 @@ struct module *module_import(struct vm *vm, const char *name) {
     if (map_gets(&vm->modules, name, &known))
         return (struct module *)(uintptr_t)known; /* the parent made it */
     struct module *m = NEW(vm->arena, struct module);
-    *m = (struct module){own, dict_new(vm->arena), true};
+    *m = (struct module){.name = own, .dict = dict_new(vm->arena), .prelude = true};
     map_puts(&vm->modules, name, (uint64_t)(uintptr_t)m);
     dict_puts(vm->arena, m->dict, "__name__", py_str(m->name));
     if (k >= 0 && modules[k].open) modules[k].open(vm, m);

@@ -47,11 +47,6 @@ static __attribute__((noreturn)) void overflow(struct vm *vm) {
     vm_raise(vm, EXC_OverflowError, "integers beyond 64 bits are not supported");
 }
 
-static int64_t floor_div(int64_t x, int64_t y) {
-    int64_t q = x / y;
-    return q - ((x % y != 0) && ((x < 0) != (y < 0)));
-}
-
 static struct py int_power(struct vm *vm, int64_t x, int64_t n) {
     if (n < 0) {
         if (!x) vm_raise(vm, EXC_ZeroDivisionError, "0.0 cannot be raised to a negative power");
@@ -85,8 +80,9 @@ static struct py int_divide(struct vm *vm, enum binary_operator op, int64_t x, i
         if (x == INT64_MIN) overflow(vm);
         return py_int(op == BINARY_MOD ? 0 : -x);
     }
-    int64_t q = floor_div(x, y);
-    return py_int(op == BINARY_MOD ? x - q * y : q);
+    int64_t rest = x % y;
+    bool down = rest && (rest < 0) != (y < 0);
+    return py_int(op == BINARY_MOD ? rest + (down ? y : 0) : x / y - down);
 }
 
 static bool int_binary(struct vm *vm, enum binary_operator op, int64_t x, int64_t y,

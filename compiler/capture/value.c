@@ -1,5 +1,5 @@
 /* value.c: making and comparing values; dicts; classes and their order of resolution. */
-#include "capture/value.h"
+#include "capture/natives.h"
 
 #include <math.h>
 #include <string.h>
@@ -71,13 +71,10 @@ struct py py_wrap(struct arena *a, enum py_kind kind, struct py wrapped) {
     return py_pointer(kind, w);
 }
 
-struct py py_native(struct arena *a, const char *prefix, enum py_kind self,
-                    const struct native *native) {
+struct py py_native(struct arena *a, const struct native *native) {
     struct builtin *b = NEW(a, struct builtin);
-    size_t n = strcspn(native->signature, "(");
-    b->name = arena_printf(a, "%s%.*s", prefix, (int)n, native->signature);
+    b->name = native->name;
     b->native = native;
-    b->self = self;
     return py_pointer(PY_BUILTIN, b);
 }
 

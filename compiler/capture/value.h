@@ -221,20 +221,12 @@ struct args { /* of a call: positional, then named */
     uint32_t n_named;
 };
 
-/* A function written in C. signature is text like "sorted(iterable, key?, reverse?)": `?` marks
- * what may be left out, (*) takes anything; behind it, `!` marks what changes its first argument, a
- * container, and `#` what takes symbolic numbers as they are. v holds the arguments in that order,
- * UNSET where left out; raw is the call as made. */
-struct native {
-    const char *signature;
-    struct py (*call)(struct vm *vm, const struct py *v, const struct args *raw);
-};
+struct native; /* a function written in C: natives.h */
 struct builtin {
     const char *name;            /* "torch.softmax", "len" */
     const struct native *native; /* NULL: an operator of the graph */
     enum op op;
-    bool in_place;     /* Tensor.add_: writes its result into the first argument */
-    enum py_kind self; /* a method in C: what its first argument must be; UNSET: a function */
+    bool in_place; /* Tensor.add_: writes its result into the first argument */
 };
 
 struct class {
@@ -266,7 +258,8 @@ struct super {
 struct module {
     const char *name; /* dotted */
     struct dict *dict;
-    bool prelude; /* ours: errors in it are shown at the user's call */
+    struct dict *hidden; /* private natives by the names that its own code has for them; or NULL */
+    bool prelude;        /* ours: errors in it are shown at the user's call */
 };
 
 /* Tensors that may share memory share a storage. That of an eager tensor is memory; that of tracked
@@ -340,8 +333,7 @@ struct py py_dict(struct arena *a, enum py_kind kind); /* DICT or SET */
 struct py py_range(struct arena *a, int64_t start, int64_t stop, int64_t step);
 struct py py_method(struct arena *a, struct py function, struct py self);
 struct py py_wrap(struct arena *a, enum py_kind kind, struct py wrapped);
-struct py py_native(struct arena *a, const char *prefix, enum py_kind self,
-                    const struct native *native);
+struct py py_native(struct arena *a, const struct native *native);
 struct py py_constant(struct arena *a, const struct constant *k); /* not of code */
 
 bool py_is_number(struct py v);   /* bool, int, float */

@@ -38,6 +38,7 @@ static void jump(struct frame *f, int32_t to) { f->pc = (uint32_t)to - 1; } /* t
 
 static struct py load_global(struct vm *vm, struct frame *f, const char *name) {
     struct py v;
+    if (f->module->hidden && dict_gets(f->module->hidden, name, &v)) return v;
     if (dict_gets(f->module->dict, name, &v)) {
         if (!f->module->prelude) stamp_global(vm, &v, f->module, name);
         return v;
@@ -50,6 +51,15 @@ static struct py load_name(struct vm *vm, struct frame *f, const char *name) {
     struct py v;
     if (f->names != f->module->dict && dict_gets(f->names, name, &v)) return v;
     return load_global(vm, f, name);
+}
+
+/* Where a name of the module or class body goes. What only the prelude may call goes where only its
+ * own code looks: not into the module's namespace, which every program can read. */
+static struct dict *names_for(struct vm *vm, struct frame *f, struct py v) {
+    bool hides = f->module->prelude && f->names == f->module->dict && native_is_private(v);
+    if (!hides) return f->names;
+    if (!f->module->hidden) f->module->hidden = dict_new(vm->home);
+    return f->module->hidden;
 }
 
 /* What is stored while tracing cannot be found there before the call. */
@@ -358,9 +368,7 @@ static bool match_exception(struct vm *vm, struct py e, struct py type) {
 }
 
 static struct py as_exception(struct vm *vm, struct py e) {
-    struct class *base = vm->exceptions[EXC_BaseException];
-    if (e.kind == PY_CLASS && class_is(e.class, base)) e = vm_call0(vm, e);
-    if (e.kind != PY_INSTANCE || !class_is(e.instance->class, base))
+    if (!vm_exception(vm, &e))
         vm_raise(vm, EXC_TypeError, "exceptions must derive from BaseException");
     return e;
 }
@@ -407,7 +415,7 @@ void vm_step(struct vm *vm, struct frame *f, struct instr in) {
     case OP_STORE_NAME:
         v = axes_store(vm, f, c->names.at[in.a], *peek(f, 1));
         pop(f);
-        dict_puts(vm->arena, f->names, c->names.at[in.a], v);
+        dict_puts(vm->arena, names_for(vm, f, v), c->names.at[in.a], v);
         break;
     case OP_DELETE_NAME: delete_name(vm, f->names, c->names.at[in.a]); break;
 
@@ -670,9 +678,10 @@ struct vm *vm_new(struct arena *a, const struct capture_options *o, const struct
     vm->init->seed = vm->graph->seed = o->seed;
     vm->guarded = map_new(a);
     vm->print = (struct print_options){.precision = 4, .threshold = 1000, .edge = 3, .line = 80};
+    vm->natives = natives_new(a);
     modules_open(vm);
     vm->main = NEW(a, struct module);
-    *vm->main = (struct module){name, dict_new(a), false};
+    *vm->main = (struct module){.name = name, .dict = dict_new(a)};
     dict_puts(a, vm->main->dict, "__name__", py_str(name));
     dict_puts(a, vm->main->dict, "__file__", py_str(file->path));
     return vm;

@@ -13,6 +13,7 @@
 #include <setjmp.h>
 
 #include "capture/capture.h"
+#include "capture/natives.h"
 #include "capture/value.h"
 
 enum {
@@ -22,7 +23,6 @@ enum {
     MAX_MEMORY = 1 << 28,  /* bytes of values of one capture */
     MAX_REPEAT = 10000000, /* items of a list or a string made by `*` or range() */
     MAX_NESTING = 500,     /* of containers that are compared or printed */
-    MAX_ARGUMENTS = 12,    /* of a native signature */
 };
 
 #define MAX_SCRIPT_STEPS 5000000000ull      /* instructions of a script */
@@ -131,6 +131,7 @@ struct vm {
     struct map modules; /* dotted name -> struct module * */
     struct module *main;
     struct dict *builtins;
+    struct natives natives;
     struct class *object;
     struct class *types[PY_KIND_COUNT];
     struct class *exceptions[EXC_COUNT];
@@ -159,6 +160,8 @@ void vm_raise_key(struct vm *vm, struct py key) __attribute__((noreturn)); /* Ke
 bool vm_try(struct vm *vm, enum exception kind, bool (*step)(struct vm *vm, void *ctx), void *ctx,
             bool *raised);
 void vm_leave(struct vm *vm) __attribute__((noreturn)); /* with diag filled or raised set */
+/* v, an exception or a class of them, becomes the exception; false: it is neither. */
+bool vm_exception(struct vm *vm, struct py *v);
 /* Refuse: not an exception of the program, so not to be caught by it. */
 void vm_refuse(struct vm *vm, const char *fmt, ...) __attribute__((noreturn, format(printf, 2, 3)));
 void vm_break(struct vm *vm, const char *what, const char *instead)
@@ -188,9 +191,6 @@ bool generator_next(struct vm *vm, struct generator *g, struct py sent, struct p
 bool generator_resume(struct vm *vm, struct frame *f, struct py *out);
 /* It has returned: StopIteration, with what it returned. */
 void generator_stop(struct vm *vm, struct generator *g) __attribute__((noreturn));
-void generator_open(struct vm *vm);
-/* -- match.c */
-void match_open(struct vm *vm);
 
 /* -- attribute.c */
 #define BASE_NAME "(value)" /* of the place of what an instance is of a built-in type */
@@ -380,17 +380,13 @@ const struct code *axes_apply(struct arena *a, const struct code *code,
 /* What the name gets: v, or the symbol of the axis that is to be symbolic. */
 struct py axes_store(struct vm *vm, const struct frame *f, const char *name, struct py v);
 
-/* -- builtins_python.c, methods.c, builtins_torch.c: tables of natives */
-void natives_put(struct vm *vm, struct dict *d, const char *prefix, enum py_kind self,
-                 const struct native *natives, size_t n);
+/* -- builtins_python.c, methods.c, builtins_torch.c */
 void builtins_open(struct vm *vm); /* classes and functions of Python */
 void methods_open(struct vm *vm);  /* of str, list, tuple, dict, set */
-void methods_str_open(struct vm *vm);
 struct py str_percent(struct vm *vm, const char *s, struct py values); /* s % values */
 void math_open(struct vm *vm, struct module *m);
 void torch_open(struct vm *vm, struct module *m);   /* torch */
 void support_open(struct vm *vm, struct module *m); /* what the prelude is written with */
-void eager_support_open(struct vm *vm, struct module *m);
 void tensor_methods_open(struct vm *vm);
 void tensor_methods_extend(struct vm *vm, const struct module *m); /* by those of torch._tensor */
 

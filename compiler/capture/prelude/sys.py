@@ -28,7 +28,7 @@ class _Stream:
 
 
 stdout = _Stream(lambda text: print(text, end=''))
-stderr = _Stream(log)
+stderr = _Stream(lambda text: log(text))
 
 
 def exit(code=None):

@@ -1,6 +1,6 @@
 """torch: what is not an operator of graph/ops.def by itself."""
 
-from _warpsmith import (op, refuse, graph_break, is_parameter, computes, from_data, seed as _seed, grad_mode, set_grad_mode,
+from _warpsmith import (op, refuse, graph_break, is_parameter, computes, tensor as from_data, seed as _seed, grad_mode, set_grad_mode,
                         register, has_cuda, on_cuda, stream, print_options, call as _call)
 from torch._tensor import squeeze, unbind, split, chunk, var, std, max, min, norm, softmax, log_softmax
 from torch._tensor import cummax, cummin, logcumsumexp

@@ -1,5 +1,5 @@
 """torch._dynamo: torch.compile as functions of the program see it."""
-from _warpsmith import register, call, mark_dynamic, forget, graph_break as _break, computes, unsupported
+from _warpsmith import register, call, mark_dynamic as _mark_dynamic, forget, graph_break as _break, computes, unsupported
 
 
 class Unsupported(RuntimeError):
@@ -39,6 +39,10 @@ class OptimizedModule:
 def optimize(backend='inductor', nopython=False, dynamic=None, **options):
     number = register(backend, dynamic, nopython)
     return lambda function: OptimizedModule(function, number)
+
+
+def mark_dynamic(tensor, dim):
+    _mark_dynamic(tensor, dim)
 
 
 def reset():

@@ -8,16 +8,36 @@ class Plain(Exception):
 
 
 calls = [
-    (lambda: str.upper(5), "TypeError: str.upper() needs a 'str' as its first argument"),
-    (lambda: list.append(3, 4), "TypeError: list.append() needs a 'list' as its first argument"),
-    (lambda: torch.Tensor.size(5), "TypeError: Tensor.size() needs a 'Tensor' as its first argument"),
+    (lambda: str.upper(5), "TypeError: descriptor 'upper' for 'str' objects doesn't apply to a 'int' object"),
+    (lambda: list.append(3, 4), "TypeError: descriptor 'append' for 'list' objects doesn't apply to a 'int' object"),
+    (lambda: torch.Tensor.size(5), "TypeError: descriptor 'size' for 'Tensor' objects doesn't apply to a 'int' object"),
     (lambda: type(None)(), "TypeError: cannot create 'NoneType' instances"),
-    (lambda: dict.update(), "TypeError: dict.update() needs a 'dict' as its first argument"),
+    (lambda: dict.update(), "TypeError: unbound method dict.update() needs an argument"),
     (lambda: format(3, 4), "TypeError: format() argument 2 must be str, not int"),
     (lambda: int("3", 99), "ValueError: int() base must be >= 2 and <= 36, or 0"),
     (lambda: Plain(3, 4), "TypeError: Plain.__init__() takes 2 positional arguments but 3 were given"),
     (lambda: {}.get([]), "TypeError: unhashable type: 'list'"),
     (lambda: [].pop(), "IndexError: pop from empty list"),
+    (lambda: len(), "TypeError: len() takes exactly one argument (0 given)"),
+    (lambda: len(obj=[1]), "TypeError: len() takes no keyword arguments"),
+    (lambda: isinstance(1), "TypeError: isinstance expected 2 arguments, got 1"),
+    (lambda: getattr(1), "TypeError: getattr expected at least 2 arguments, got 1"),
+    (lambda: "a".strip("b", "c"), "TypeError: str.strip expected at most 1 argument, got 2"),
+    (lambda: [].clear(1), "TypeError: list.clear() takes no arguments (1 given)"),
+    (lambda: [].insert("0", 1), "TypeError: 'str' object cannot be interpreted as an integer"),
+    (lambda: sorted([1], 2), "TypeError: sorted() takes exactly one argument (2 given)"),
+    (lambda: sorted([1], by=2), "TypeError: sorted() got an unexpected keyword argument 'by'"),
+    (lambda: "a".find(5), "TypeError: find() argument 1 must be str, not int"),
+    (lambda: "a".split(5), "TypeError: split() argument 1 must be str or None, not int"),
+    (lambda: print(1, sep=2), "TypeError: print() argument 'sep' must be str or None, not int"),
+    (lambda: "a".startswith(("a", 1)), "TypeError: startswith() argument 1 must be str or tuple of str, not tuple"),
+    (lambda: list(zip([1], [1, 2], strict=True)), "ValueError: zip() argument 2 is longer than argument 1"),
+    (lambda: list(zip([1, 2], [1], strict=True)), "ValueError: zip() argument 2 is shorter than argument 1"),
+    (lambda: (i for i in [1]).throw(5),
+     "TypeError: exceptions must be classes or instances deriving from BaseException, not int"),
+    (lambda: torch.tensor([1.0], dtype="float32"), "TypeError: tensor(): argument 'dtype' must be torch.dtype, not str"),
+    (lambda: torch.tensor([1.0], dtype=-1), "TypeError: tensor(): argument 'dtype' must be torch.dtype, not int"),
+    (lambda: torch.tensor([1.0], dtype=Plain), "TypeError: tensor(): argument 'dtype' must be torch.dtype, not type"),
     (lambda: "a".join([1]), "TypeError: expected str, got 'int'"),
     (lambda: torch.float32(), "TypeError: 'dtype' object is not callable"),
     (lambda: next(iter([])), "StopIteration: "),
@@ -51,6 +71,7 @@ def natives(x):
         except Exception as e:
             got = f"{type(e).__name__}: {e}"
         assert got == expected, f"{got!r}, not {expected!r}"
+    assert torch.tensor([1.0], dtype=float).dtype == torch.float64
     e = Plain(7)
     assert str(e) == "7" and e.n == 7
     e.args = 5
