@@ -240,6 +240,14 @@ static const char *choice_text(struct emitter *w, value_id which, const char *a,
     return arena_printf(w->arena, "k_select(%s, %s, %s)", ref(w, which), a, b);
 }
 
+/* Sizes that are known only when the kernel runs are wider than an index. */
+static bool uses_sizes(struct emitter *w, ex e) {
+    ex zero = ex_const(w->k->ex, 0);
+    for (int a = 0; a < AXIS_COUNT; a++)
+        if (w->k->axis[a] != EX_NONE) e = ex_subst(w->k->ex, e, &w->k->axis[a], &zero, 1);
+    return !ex_is_const(w->k->ex, e, NULL);
+}
+
 /* A condition on the axis, for all lanes at once: each comparison between two numbers that grow
  * evenly with it is one of their difference, a number and so much a lane. */
 static const char *mask_text(struct emitter *w, ex e) {
@@ -255,8 +263,9 @@ static const char *mask_text(struct emitter *w, ex e) {
     ex difference = ex_sub(p, ex_lhs(p, e), ex_rhs(p, e));
     bool linear = ex_linear(p, difference, axis, &step, &rest);
     WS_ASSERT(linear);
-    return arena_printf(w->arena, "((%s) + k_lanes() * %lld %s 0)", ex_text(w, difference),
-                        (long long)ex_value(p, step), signs[kind]);
+    bool wide = w->k->wide_index || uses_sizes(w, rest);
+    return arena_printf(w->arena, "(%s(%s) + k_lanes() * %lld %s 0)", wide ? "k_within" : "",
+                        ex_text(w, difference), (long long)ex_value(p, step), signs[kind]);
 }
 
 static const char *load_text_at(struct emitter *w, const struct value_node *x, bool part) {

@@ -56,6 +56,12 @@ K_INLINE k_m k_below(int n) { return k_lanes() < n; }
 /* A lane, -1 if it is one before them, K_LANES if behind. */
 K_INLINE int k_near(long long lane) { return lane < 0 ? -1 : lane > K_LANES ? K_LANES : (int)lane; }
 
+/* The number, or one as far from 0 as no lane is from its neighbours. */
+K_INLINE int k_within(long long v) {
+    const long long most = 1 << 30;
+    return (int)(v < -most ? -most : v > most ? most : v);
+}
+
 /* A mask of every second of 32 elements. */
 K_INLINE uint32_t k_apart(uint32_t m) {
 #if defined(__BMI2__)

@@ -66,4 +66,15 @@ f = torch.compile(scaled)
 for s in (1.5, 2.5, 3.5, 4.5):
     x = torch.randn(4)
     assert torch.allclose(f(x, s), scaled(x, s))
+
+
+def first_replaced(x, y):
+    y[0] = 1.0
+    return x + y
+
+
+f = torch.compile(first_replaced, dynamic=True)
+for n in (5, 40):
+    x, y = torch.randn(n), torch.randn(n)
+    assert torch.equal(f(x, y.clone())[1:], (x + y)[1:]) and f(x, y.clone())[0] == x[0] + 1
 print('fine')
