@@ -76,9 +76,6 @@ compare: $(BUILD)/warpsmith ## two results against each other: BASE=old.csv NEW=
 nightly: $(BUILD)/warpsmith ## what a nightly job runs: bench everything, compare with the last night
 	@scripts/nightly.sh $(ARGS)
 
-install: $(BUILD)/warpsmith ## put the command under PREFIX (/usr/local)
-	install -D $< $(DESTDIR)$(PREFIX)/bin/warpsmith
-
 deps: ## install what is missing; DEPS=check: also what make check needs, DEPS=0: never
 	@scripts/deps.sh $(if $(filter check,$(DEPS)),check,test)
 
@@ -154,9 +151,9 @@ clean: ## remove what was built
 
 help: ## this list
 	@awk '/^##@/ { print substr($$0, 5) ":" } \
-	    /^[a-z% -]+:.*## / { split($$0, h, ":.*## "); printf "  %-16s %s\n", h[1], h[2] }' Makefile
+	    /^[a-z% -]+:.*## / { split($$0, h, ":.*## "); printf "  %-16s %s\n", h[1], h[2] }' Makefile scripts/install.mk
 
-.PHONY: all bench report compare nightly install deps test test-unit test-device device-programs coverage check $(CHECKS:%=check-%) \
+.PHONY: all bench report compare nightly deps test test-unit test-device device-programs coverage check $(CHECKS:%=check-%) \
         format everything clean help
 .SECONDARY:
 
@@ -230,6 +227,7 @@ $(foreach t,$(UNIT),$(eval $(call unit_rule,$(t),$(call unit_libs,$(call unit_la
 -include $(patsubst %.c,$(BUILD)/%.d,$(foreach l,$(LAYERS),$(call srcs,$(l))) \
            $(COMPILER_SRC) $(TUNER_SRC) $(REPORTS_SRC) $(UNIT))
 
+include scripts/install.mk
 # libemulator.a and libfuzz.a, and their tests.
 include tests/emulator/rules.mk
 include tests/fuzz/rules.mk

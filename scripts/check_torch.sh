@@ -15,12 +15,13 @@
 #   ONLY       a pattern: of the workloads, those whose name matches
 # Exit codes: 0 fine, 1 an output is wrong or could not be computed, 2 wrong call, 3 no PyTorch or no such device.
 set -euo pipefail
+here=$PWD
 cd "$(dirname "$0")/.."
 export LC_ALL=C
 
 . scripts/script_head.sh
 
-out=${OUT:-check-torch}
+out=$(cd "$here" && realpath -m "${OUT:-check-torch}") # of where it is called
 device=${DEVICE:-}
 export WARPSMITH=${WARPSMITH:-build/warpsmith}
 need_warpsmith "$WARPSMITH"

@@ -8,10 +8,10 @@
 # Rows go to $RESULTS/<workload>.csv. A workload that fails does not stop the others. The exit code is the worst of all,
 # in the order 0 fine, 5 too noisy to tell, 4 slower, 1 wrong, 3 the machine cannot do it.
 set -u
+results=$(realpath -m "${RESULTS:-results/nightly}") # of where it is called, not of where the script lies
 cd "$(dirname "$0")/.." || exit 3
 
 warpsmith=${WARPSMITH:-build/warpsmith}
-results=${RESULTS:-results/nightly}
 threshold=${THRESHOLD:-0.02}
 
 case ${1-} in

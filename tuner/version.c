@@ -18,7 +18,7 @@ const char *const version_revision = WS_GIT_REV;
 /* What was found, or the first line of why nothing was. */
 static void put_found(struct buf *b, const char *what, const char *found, const struct diag *d) {
     const char *text = found ? found : d->text;
-    buf_printf(b, "%-12s %.*s\n", what, (int)strcspn(text, "\n"), text);
+    buf_printf(b, "%-12s %.*s\n", what, (int)strcspn(text, ";\n"), text);
 }
 
 static void put_toolchain(struct buf *b, const char *what, enum device_kind kind,
