@@ -265,6 +265,39 @@ static void test_refused(void **state) {
 }
 
 /* An index beyond its dimension: PyTorch's message at the call. */
+/* What adds dimensions does so up to the most that there may be, and not beyond. */
+static void test_most_dimensions(void **state) {
+    static const char eight[] = "%x: f32[1, 1, 1, 1, 1, 1, 2, 4]",
+                      seven[] = "%x: f32[1, 1, 1, 1, 1, 2, 4]";
+    static const struct {
+        const char *call, *type; /* of seven; type NULL: too many */
+    } calls[] = {
+        {"windows(%x, [2], [1], [0], [1], value=0)", "f32[1, 1, 1, 1, 1, 2, 3, 2]"},
+        {"windows(%x, [1, 2], [1, 1], [0, 0], [1, 1], value=0)", NULL},
+        {"unfold(%x, 6, 3, 1)", "f32[1, 1, 1, 1, 1, 2, 2, 3]"},
+        {"unsqueeze(%x, 0)", "f32[1, 1, 1, 1, 1, 1, 2, 4]"},
+        {"stack([%x, %x], 0)", "f32[2, 1, 1, 1, 1, 1, 2, 4]"},
+        {"expand(%x, [3, 1, 1, 1, 1, 1, 2, 4])", "f32[3, 1, 1, 1, 1, 1, 2, 4]"},
+        {"repeat(%x, [2, 1, 1, 1, 1, 1, 1, 1])", "f32[2, 1, 1, 1, 1, 1, 2, 4]"},
+        {"view(%x, [2, 1, 1, 1, 1, 1, 2, 2])", "f32[2, 1, 1, 1, 1, 1, 2, 2]"},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct arena *a = arena_new();
+        if (!calls[i].type) {
+            refused(seven, calls[i].call, "");
+        } else {
+            const char *got = result_type(one_op(a, seven, calls[i].call));
+            if (strcmp(got, calls[i].type)) fail_msg("%s: %s", calls[i].call, got);
+            if (!strstr(calls[i].call, "expand") && !strstr(calls[i].call, "repeat") &&
+                !strstr(calls[i].call, "view"))
+                refused(eight, calls[i].call, "");
+        }
+        arena_free(a);
+    }
+    refused("%x: f32[1, 1, 1, 1, 1, 1, 2, 4]", "windows(%x, [2], [1], [0], [1], value=0)",
+            "at most 8 dimensions");
+}
+
 static void out_of_bounds(const char *inputs, const char *call, double index, const char *message) {
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
@@ -298,11 +331,12 @@ static void test_out_of_bounds(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces),       cmocka_unit_test(test_pads),
-        cmocka_unit_test(test_turns),        cmocka_unit_test(test_looked_up),
-        cmocka_unit_test(test_scattered),    cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_convolutions), cmocka_unit_test(test_symbolic),
-        cmocka_unit_test(test_refused),      cmocka_unit_test(test_out_of_bounds),
+        cmocka_unit_test(test_pieces),          cmocka_unit_test(test_pads),
+        cmocka_unit_test(test_turns),           cmocka_unit_test(test_looked_up),
+        cmocka_unit_test(test_scattered),       cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_convolutions),    cmocka_unit_test(test_symbolic),
+        cmocka_unit_test(test_refused),         cmocka_unit_test(test_out_of_bounds),
+        cmocka_unit_test(test_most_dimensions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -160,6 +160,49 @@ static void test_enough(void **state) {
         }
 }
 
+/* Few rows are split over as many blocks as a GPU can use: one to 16 for each multiprocessor; on a
+ * CPU over no more than eight tasks for each core, of 64 rows at least. */
+static void test_splits(void **state) {
+    static const struct {
+        const char *text;
+        int64_t rows, columns;
+        bool many; /* rows, or few columns: nothing to split */
+    } cases[] = {
+        {"graph(%x: f32[1, 16777216]) {\n %y = sum(%x, 1)\n return %y\n}\n", 1, 16777216, false},
+        {"graph(%x: f32[16, 1048576]) {\n %y = sum(%x, 1)\n return %y\n}\n", 16, 1048576, false},
+        {"graph(%x: f32[1048576, 64]) {\n %y = sum(%x, 0)\n return %y\n}\n", 64, 1048576, false},
+        {"graph(%x: f32[200, 64]) {\n %y = sum(%x, 0)\n return %y\n}\n", 64, 200, false},
+        {"graph(%x: f32[65536, 4096]) {\n %y = sum(%x, 1)\n return %y\n}\n", 65536, 4096, true},
+    };
+    struct device_limits devices[] = {test_gpu("sm_90a"), test_cpu()};
+    devices[1].units = 16;
+    for (size_t d = 0; d < 2; d++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            struct arena *a = arena_new();
+            const struct config *c;
+            int n, pruned, split = 0, most = 0;
+            struct kernel *k = first_kernel(a, cases[i].text, &devices[d]);
+            kernel_configs(k, a, &c, &n, &pruned);
+            for (int j = 0; j < n; j++) {
+                int s = c[j].knob[KNOB_split], x = c[j].knob[KNOB_x];
+                if (!s) continue;
+                int64_t blocks = cases[i].rows * s / x;
+                split++;
+                most = s > most ? s : most;
+                assert_true(s > 1 && s <= cases[i].columns);
+                if (devices[d].kind == DEVICE_CPU)
+                    assert_true(s <= 8 * devices[d].units);
+                else
+                    assert_true((k->rows_inner || blocks >= devices[d].units) &&
+                                blocks <= 16 * devices[d].units);
+            }
+            if (cases[i].many ? split > 0 : cases[i].columns > 10000 && split == 0)
+                fail_msg("%s: %d of %d configs split", cases[i].text, split, n);
+            if (devices[d].kind == DEVICE_CPU && cases[i].columns == 200) assert_true(most <= 4);
+            arena_free(a);
+        }
+}
+
 /* Scans down columns that alone would not fill a GPU are cut into tiles, in whole vectors; many
  * columns, or few rows, are not. */
 static void test_columns_scanned(void **state) {
@@ -384,12 +427,13 @@ static void test_taps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),          cmocka_unit_test(test_huge),
-        cmocka_unit_test(test_wide_index),      cmocka_unit_test(test_products),
-        cmocka_unit_test(test_wide_index),      cmocka_unit_test(test_enough),
-        cmocka_unit_test(test_symbolic),        cmocka_unit_test(test_tiny_devices),
-        cmocka_unit_test(test_verify),          cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_columns_scanned), cmocka_unit_test(test_taps),
+        cmocka_unit_test(test_shapes),     cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_wide_index), cmocka_unit_test(test_products),
+        cmocka_unit_test(test_wide_index), cmocka_unit_test(test_enough),
+        cmocka_unit_test(test_symbolic),   cmocka_unit_test(test_tiny_devices),
+        cmocka_unit_test(test_verify),     cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_splits),     cmocka_unit_test(test_columns_scanned),
+        cmocka_unit_test(test_taps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

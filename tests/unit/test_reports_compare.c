@@ -1,5 +1,6 @@
 /* test_reports_compare.c: verdicts, exit codes, and what the comparison says about runs that
  * differ. */
+#include <malloc.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -231,6 +232,35 @@ static void test_json(void **state) {
     free(p);
 }
 
+/* Whatever it says, it keeps nothing. (Under the address sanitizer the heap is not malloc's; there
+ * leaks are looked for at exit.) */
+static void test_keeps_no_memory(void **state) {
+    enum { WARM = 10, MORE = 20 }; /* malloc keeps a few freed pieces of each size at hand */
+    struct result_row slow = timed("run2", ROLE_tuned, 150, 0.001),
+                      elsewhere = timed("run2", ROLE_eager, 200, 0.001);
+    elsewhere.driver = "580.2";
+    append(timed("run1", ROLE_tuned, 100, 0.001));
+    append(timed("run1", ROLE_eager, 200, 0.001));
+    append(timed("run1", ROLE_default, 120, 0.001));
+    append(slow);
+    append(elsewhere);
+    static const struct {
+        const char *base, *now;
+        int exit;
+    } calls[] = {{"@run1", "@run2", 4}, {"@run2", "@run1", 0}, {"@run1", "@run1", 0},
+                 {"@none", "@run1", 2}, {"x", "@run1", 1},     {"@run1", "x", 1}};
+    size_t kept = 0;
+    for (int i = 0; i < WARM + MORE; i++) {
+        if (i == WARM) kept = mallinfo2().uordblks;
+        for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+            struct text said = {0};
+            assert_int_equal(compare(calls[c].base, calls[c].now, &said), calls[c].exit);
+            text_free(&said);
+        }
+    }
+    assert_int_equal(mallinfo2().uordblks, kept);
+}
+
 static void test_foreign_file(void **state) {
     FILE *f = fopen(path, "w");
     assert_non_null(f);
@@ -250,6 +280,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_torch_rows_are_no_run, empty_folder),
         cmocka_unit_test(test_unreadable),
         cmocka_unit_test_teardown(test_json, empty_folder),
+        cmocka_unit_test_teardown(test_keeps_no_memory, empty_folder),
         cmocka_unit_test_teardown(test_foreign_file, empty_folder),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -225,6 +225,7 @@ static void test_in_turns(void **state) {
     assert_int_equal(measure_together(&c.base, s, 2, &rule, &d), WS_OK);
     assert_int_equal(s[0].timing.us.n, s[1].timing.us.n);
     assert_true(s[0].timing.us.n >= LEAST);
+    assert_int_equal(c.taken, 2 * s[0].timing.us.n + 2); /* one warm-up each, discarded */
     arena_free(a);
 }
 

@@ -282,6 +282,49 @@ static void test_the_roof_is_the_end(void **state) {
     assert_int_equal(tried_below_roof(0.5), unbounded); /* no roof: it was measured too low */
 }
 
+/* Every variant is a point: of each knob that differs, doublings count, shifted and scaled to mean
+ * 0 and deviation 1; so the first variant is as far from the second as the second from the first,
+ * and a knob that is the same everywhere is no dimension. */
+static void test_variants_are_points(void **state) {
+    (void)state;
+    struct world w;
+    make(&w, 3, 3, 2, 1, 0);
+    for (int i = 0; i < N; i++) w.configs[i].knob[KNOB_stages] = 3;
+    struct tune t = {
+        .shared = &w.tuning, .n = N, .variants = NEW_ARRAY(w.arena, struct variant, N)};
+    for (int i = 0; i < N; i++) t.variants[i] = variant_of(&w, i);
+    struct search_space s = search_space_of(&t);
+    assert_int_equal(s.n, N);
+    assert_int_equal(s.dims, 4);
+    for (int k = 0; k < s.dims; k++) {
+        double sum = 0, squares = 0;
+        for (int i = 0; i < N; i++) {
+            sum += s.at[i * s.dims + k];
+            squares += s.at[i * s.dims + k] * s.at[i * s.dims + k];
+        }
+        assert_true(fabs(sum) < 1e-9);
+        assert_true(fabs(squares / N - 1) < 1e-9);
+    }
+    /* Variants 2n and 2n + 1 differ in `keep` alone, n and n + N/2 in one more doubling of warps
+     * twice: the same distance wherever they are. */
+    for (int i = 0; i < N; i += KEEPS) assert_true(fabs(search_distance2(&s, i, i + 1) - 4) < 1e-9);
+    for (int i = 1; i < N / WARPS; i++)
+        assert_true(fabs(search_distance2(&s, i, i + N / WARPS) -
+                         search_distance2(&s, 0, N / WARPS)) < 1e-9);
+    bool seen[N] = {[N - 1] = true};
+    assert_int_equal(search_farthest(&s, seen), 0); /* the corner on the other side */
+    int which[3];
+    seen[N - 1] = false;
+    assert_int_equal(search_nearest(&s, 0, seen, which, 3), 3);
+    for (int j = 0; j < 3; j++)
+        for (int i = 1; i < N; i++) {
+            bool listed = i == which[0] || i == which[1] || i == which[2];
+            assert_true(listed ||
+                        search_distance2(&s, 0, i) >= search_distance2(&s, 0, which[j]) - 1e-9);
+        }
+    arena_free(w.arena);
+}
+
 static void test_names(void **state) {
     (void)state;
     enum search_strategy s;
@@ -305,6 +348,7 @@ int main(void) {
         cmocka_unit_test(test_trials_are_a_budget),
         cmocka_unit_test(test_refused_variants_are_passed_by),
         cmocka_unit_test(test_the_roof_is_the_end),
+        cmocka_unit_test(test_variants_are_points),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests_name("tuner_search", tests, NULL, NULL);
