@@ -12,7 +12,7 @@ struct backend_inductor;
 enum ws_status backend_inductor_open(struct machine *m, struct store *s, struct arena *a,
                                      struct backend_inductor **out, struct diag *d);
 const struct backend *backend_inductor_of(const struct backend_inductor *b);
-/* What its kernels found in the store: "2 at tuned sizes, 1 in ranges, ..." */
+/* What its kernels found in the store: "2 tuned at this size, 1 in a tuned range, ..." */
 const char *backend_inductor_lookups(const struct backend_inductor *b, struct arena *a);
 void backend_inductor_close(struct backend_inductor *b); /* b may be NULL */
 

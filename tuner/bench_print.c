@@ -11,8 +11,8 @@ void bench_print_subject(const struct bench_point *b) {
     const struct ws_program *p = b->fused_program;
     int ops = b->eager_program->n_kernels;
     printf("\n%s  %s  %s  %s\n", c->workload, c->axes, c->dtype, c->mode);
-    printf("graph %s: %d kernel%s one per operation, %d fused\n", c->graph_hash, ops,
-           ops == 1 ? "" : "s", p->n_kernels);
+    printf("graph %s (hash of its text): %d kernel%s with one for each operation, %d fused\n",
+           c->graph_hash, ops, ops == 1 ? "" : "s", p->n_kernels);
     for (int k = 0; k < p->n_kernels; k++)
         printf("  %s (%s)%s%s\n", p->kernels[k].name, p->kernels[k].kind,
                *p->kernels[k].guard ? "  for " : "", p->kernels[k].guard);

@@ -26,9 +26,9 @@ static void put_saving(struct buf *b, const struct cost *c, const char *over, do
                        double fast_us) {
     double calls = cost_calls(c, slow_us, fast_us);
     if (isfinite(calls)) {
-        buf_printf(b, "%.2f us a call over %s (paid after ", slow_us - fast_us, over);
+        buf_printf(b, "%.2f us a call over %s (worth the tuning after ", slow_us - fast_us, over);
         put_count(b, calls);
-        buf_puts(b, ")");
+        buf_puts(b, " calls)");
     } else {
         buf_printf(b, "nothing over %s", over);
     }

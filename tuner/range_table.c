@@ -249,10 +249,11 @@ struct range_counts range_counts(const struct range_table *t) {
 
 const char *range_counts_text(const struct range_table *t, struct arena *a) {
     struct range_counts c = range_counts(t);
-    const char *text =
-        arena_printf(a, "%lld at tuned sizes, %lld in ranges, %lld nearest, %lld missed",
-                     (long long)c.n[LOOKUP_POINT], (long long)c.n[LOOKUP_RANGE],
-                     (long long)c.n[LOOKUP_NEAREST], (long long)c.n[LOOKUP_MISS]);
+    const char *text = arena_printf(a,
+                                    "%lld tuned at this size, %lld in a tuned range, %lld from the "
+                                    "nearest range, %lld not known",
+                                    (long long)c.n[LOOKUP_POINT], (long long)c.n[LOOKUP_RANGE],
+                                    (long long)c.n[LOOKUP_NEAREST], (long long)c.n[LOOKUP_MISS]);
     return c.us > 0 ? arena_printf(a, "%s, %.2f us each", text, c.us) : text;
 }
 

@@ -60,7 +60,7 @@ struct range_counts {
     double us; /* of one lookup on average, without legal(); 0: there was none */
 };
 struct range_counts range_counts(const struct range_table *t);
-/* "2 at tuned sizes, 1 in ranges, 0 nearest, 1 missed, 0.11 us each" */
+/* "2 tuned at this size, 1 in a tuned range, ... 1 not known, 0.11 us each" */
 const char *range_counts_text(const struct range_table *t, struct arena *a);
 
 /* Add the counts to those in the store, and forget them. */

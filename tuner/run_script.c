@@ -24,7 +24,7 @@ static void print_explanation(const struct script_counts *n, const char *lookups
     printf("Capture: %.1f ms, %.0f us an operator; backends %.1f ms\n", n->capture_ms,
            n->n_calls ? 1000 * n->capture_ms / n->n_calls : 0, n->compile_ms);
     printf("Cache hits: %u, guards checked in %.2f us at best\n", n->n_hits, 1000 * n->check_ms);
-    printf("Lookups: %s\n", lookups);
+    printf("Configs known before: %s\n", lookups);
     printf("Break Reasons:%s\n", n->breaks.n ? "" : " none");
     for (uint32_t i = 0; i < n->breaks.n; i++)
         printf("  %u: %s:%u: %s\n", i + 1, n->breaks.at[i].path, n->breaks.at[i].where.line,

@@ -61,7 +61,9 @@ void table_unsteady(struct buf *b, const struct table_line *lines, int n) {
     for (int i = 0; i < n; i++) worst = fmax(worst, stats_rel_ci(&lines[i].timing->us));
     if (worst > STATS_TIE_MOST)
         buf_printf(b,
-                   "unsteady: medians are known to +-%.0f %% only; has the machine other work?\n",
+                   "unsteady: medians are known to +-%.0f %% only (95 %% interval); other work on "
+                   "this machine "
+                   "is the usual reason\n",
                    100 * worst);
 }
 
