@@ -177,8 +177,9 @@ ifneq ($(MAKECMDGOALS),clean)
 $(eval $(call stamp,flags,$(CC) $(ALL_CFLAGS) $(EXTRA_cuda)))
 $(eval $(call stamp,link,$(LINK) $(LIBS)))
 $(eval $(call stamp,git_rev,$(shell git rev-parse --short=12 HEAD 2>/dev/null)))
+$(eval $(call stamp,place,$(CURDIR)))
 endif
-$(BUILD)/flags $(BUILD)/link $(BUILD)/git_rev: ;
+$(BUILD)/flags $(BUILD)/link $(BUILD)/git_rev $(BUILD)/place: ;
 
 $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/deps.build
 	@mkdir -p $(dir $@)
@@ -187,6 +188,10 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/deps.build
 # The commit that a binary is made of goes into every result row.
 $(BUILD)/tuner/version.o: $(BUILD)/git_rev
 $(BUILD)/tuner/version.o: EXTRA_tuner = -DWS_GIT_REV='"$(file <$(BUILD)/git_rev)"'
+
+# `scripts/deps.sh cuda` installs NVRTC and CUPTI here, and here the program looks for them, wherever it is run.
+$(BUILD)/compiler/runtime/cuda/library.o: $(BUILD)/place
+$(BUILD)/compiler/runtime/cuda/library.o: EXTRA_cuda = $(CUDA_INCLUDE) -DWS_WHEELS='"$(CURDIR)/.venv"'
 
 $(BUILD)/tests/unit/%.o: | $(BUILD)/deps.test
 # no_cpp/string is an empty <string>, for a header of CUPTI that is not C-clean.

@@ -87,6 +87,8 @@ static bool run(void *ctx, void *callable, const struct bindings *b, uint64_t se
 
 enum ws_status backend_plugin_open(const char *path, struct arena *a, struct backend_plugin **out,
                                    struct diag *d) {
+    const char *why = path_exposed(path, a);
+    if (why) return diag_fail(d, WS_USAGE, "--backend: %s: not loaded", why);
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) return diag_fail(d, WS_USAGE, "--backend: %s", dlerror());
     void *make = dlsym(handle, "ws_backend");

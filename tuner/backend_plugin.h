@@ -6,7 +6,8 @@
 
 struct backend_plugin;
 
-/* WS_USAGE: no such file, no ws_backend in it. All of it lives in a until close. */
+/* WS_USAGE: no such file, one that others can write to, no ws_backend in it. All of it lives in a
+ * until close. */
 enum ws_status backend_plugin_open(const char *path, struct arena *a, struct backend_plugin **out,
                                    struct diag *d);
 const struct backend *backend_plugin_of(const struct backend_plugin *p);

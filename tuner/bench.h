@@ -57,6 +57,7 @@ struct bench_point {
     struct bench_lookup *lookups; /* one a kernel */
     bool untuned;                 /* some winner is a range's, or none: no evidence is kept */
     bool defaulted;               /* some kernel has no winner, and may not be searched */
+    bool killed; /* somebody has ended the device's process while programs were timed, once */
 
     struct builder builder;
     struct data data;

@@ -182,6 +182,11 @@ enum ws_status bench_time_programs(struct bench_point *b) {
             plan_finish(&b->tuned, &b->builder, b->d) != WS_OK || interrupted() ||
             time_programs(b, &tuned_failed, &own) == WS_OK || interrupted())
             return b->d->status;
+        if (device_loss(dev) == DEVICE_KILLED && !b->killed) { /* by somebody else: once more */
+            b->killed = true;
+            if (recover(b) != WS_OK) return b->d->status;
+            continue;
+        }
         bool another = !b->run->replay && !b->run->line.no_search;
         if (!tuned_failed || !another || same_plan(&b->dflt, &b->tuned))
             return diag_fail(b->d, own.status, "%s", own.message);

@@ -73,6 +73,11 @@ static enum ws_status keep_binary(struct builder *b, struct variant *v, const ch
 static enum ws_status take_compiled(struct builder *b, struct variant *v, struct diag *d) {
     double begun = clock_ms();
     struct compiled c = compile_pool_wait(b->pool, v->job);
+    if (c.killed && !interrupted()) { /* by somebody else: once more */
+        compiled_free(&c);
+        v->job = compile_pool_add(b->pool, variant_kernel(v)->name, v->source.text, false);
+        c = compile_pool_wait(b->pool, v->job);
+    }
     b->waited_ms += clock_ms() - begun;
     b->compile_ms += c.ms;
     b->n_compiled++;

@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-void interrupt_install(
-    void); /* from now on SIGINT and SIGTERM only set a flag; a second one kills */
+/* From now on SIGINT, SIGTERM and SIGHUP only set a flag; a second one kills. */
+void interrupt_install(void);
 bool interrupted(void);
-int interrupt_exit_code(void); /* 130 or 143; 0 if not interrupted */
+int interrupt_exit_code(void); /* 128 + the signal; 0 if not interrupted */
 
 #endif

@@ -19,15 +19,24 @@ static const struct variant *find_same(const struct tune *t, const struct varian
     return NULL;
 }
 
-/* What failed on the device is the variant's fault. After a crash, a hang or an illegal access
- * everything has to be set up again. */
+/* What failed on the device is the variant's fault, unless somebody ended the device's process:
+ * then it has another try. (Where memory is short the system ends it again.) After a crash, a hang
+ * or an illegal access everything has to be set up again. */
 enum ws_status trial_blame(struct tune *t, struct variant *v, const char *message, struct diag *d) {
     struct device *dev = t->shared->machine->device;
-    variant_refuse(v, device_loss(dev) == DEVICE_HUNG ? STATUS_timeout : STATUS_launch_error,
-                   message);
-    v->timing = timing_none();
+    if (interrupted()) return WS_OK; /* nothing that fails now is believed, or needed */
+    if (device_loss(dev) == DEVICE_KILLED && !v->killed) {
+        v->killed = v->again = true;
+    } else {
+        variant_refuse(v, device_loss(dev) == DEVICE_HUNG ? STATUS_timeout : STATUS_launch_error,
+                       message);
+        v->timing = timing_none();
+    }
     return device_is_lost(dev) ? testbed_recover(t->shared->bed, d) : WS_OK;
 }
+
+/* Refused, or to be tried again from the start. */
+static bool is_out(const struct variant *v) { return variant_refused(v) || v->again; }
 
 static enum ws_status check(struct tune *t, struct variant *v, struct diag *d) {
     struct diag own = diag_new(t->shared->arena);
@@ -76,7 +85,7 @@ enum ws_status trial_count(struct tune *t, struct variant *v, struct diag *d) {
 enum ws_status trial_prove(struct tune *t, struct variant *v, struct diag *d) {
     enum { RUNS = 12, LEAST = 4 };
     double end = clock_ms() + 200;
-    for (int i = 0; i < RUNS && !variant_refused(v) && !interrupted(); i++) {
+    for (int i = 0; i < RUNS && !is_out(v) && !interrupted(); i++) {
         if (i >= LEAST && clock_ms() > end) break;
         if (check(t, v, d) != WS_OK) return d->status;
     }
@@ -123,22 +132,27 @@ static enum ws_status try_variant(struct tune *t, struct variant *v, int samples
     struct diag own = diag_new(shared->arena);
     if (!variant_loaded(v, shared->machine) && variant_load(v, shared->machine, &own) != WS_OK)
         return trial_blame(t, v, own.message, d);
-    if (!v->glanced && !variant_refused(v) && check(t, v, d) != WS_OK) return d->status;
-    if (!variant_refused(v) && measure(t, v, samples, d) != WS_OK) return d->status;
-    if (!variant_refused(v) && trial_check_again(t, v, d) != WS_OK) return d->status;
+    if (!v->glanced && !is_out(v) && check(t, v, d) != WS_OK) return d->status;
+    if (!is_out(v) && measure(t, v, samples, d) != WS_OK) return d->status;
+    if (!is_out(v) && trial_check_again(t, v, d) != WS_OK) return d->status;
     if (!v->is_default) variant_unload(v, shared->machine);
     return WS_OK;
 }
 
 static enum ws_status try_timed(struct tune *t, struct variant *v, int samples, struct diag *d) {
     double begun = clock_ms(), waited = t->shared->builder->waited_ms;
-    try_variant(t, v, samples, d);
+    do {
+        v->again = false;
+        try_variant(t, v, samples, d);
+    } while (v->again && d->status == WS_OK && !interrupted());
     v->trial_ms += clock_ms() - begun - (t->shared->builder->waited_ms - waited);
     return d->status;
 }
 
+/* Whatever ends us ends compilers, too, and who knows what else: from then on no failure is kept.
+ */
 enum ws_status trial_keep(struct tune *t, const struct variant *v, struct diag *d) {
-    if (!t->shared->store) return WS_OK;
+    if (!t->shared->store || (interrupted() && variant_refused(v))) return WS_OK;
     struct store_trial trial = {.config = v->text,
                                 .status = v->status,
                                 .us = v->timing.us,
@@ -186,6 +200,13 @@ static bool is_known(const struct variant *v) {
     return (v->timing.us.n && !v->glanced) || variant_refused(v);
 }
 
+/* Cut short: this says nothing about the variant. */
+static void forget(struct variant *v) {
+    v->timing = timing_none();
+    v->status = STATUS_ok;
+    v->message = "";
+}
+
 enum ws_status trial_run(struct tune *t, struct variant *v, struct diag *d) {
     bool known = is_known(v);
     if (t->oracle) return look_up(t, v), count(t, v), WS_OK;
@@ -193,11 +214,7 @@ enum ws_status trial_run(struct tune *t, struct variant *v, struct diag *d) {
         t->n_trials += !v->glanced;
         if (try_timed(t, v, t->shared->samples_max, d) != WS_OK) return d->status;
         v->glanced = false;
-        /* Cut short: this says nothing about the variant. */
-        if (interrupted() && !variant_refused(v)) {
-            v->timing = timing_none();
-            return WS_OK;
-        }
+        if (interrupted()) return forget(v), WS_OK;
         if (trial_keep(t, v, d) != WS_OK) return d->status;
     }
     count(t, v);
@@ -210,6 +227,7 @@ enum ws_status trial_glance(struct tune *t, struct variant *v, int samples, stru
     if (is_known(v)) return WS_OK;
     t->n_trials += !v->glanced;
     if (try_timed(t, v, samples, d) != WS_OK) return d->status;
+    if (interrupted()) return forget(v), WS_OK;
     v->glanced = true;
     if (variant_refused(v)) return trial_keep(t, v, d);
     if (v->timing.us.n) t->best_us = fmin(t->best_us, v->timing.us.median);

@@ -201,6 +201,16 @@ static enum ws_status time_finalists(struct tune *t, struct variant **v, int n, 
     return d->status;
 }
 
+/* Has somebody ended the process that one of them ran in? */
+static bool take_again(struct variant **v, int n) {
+    bool any = false;
+    for (int i = 0; i < n; i++) {
+        any |= v[i]->again;
+        v[i]->again = false;
+    }
+    return any;
+}
+
 /* Stored as refused, so that no later run takes them for what they seemed to be. */
 static enum ws_status keep_refused(struct tune *t, struct variant **v, int n, int *refused,
                                    struct diag *d) {
@@ -233,8 +243,8 @@ static enum ws_status keep_winner(struct tune *t, struct diag *d) {
     return store_put_winner(t->shared->store, &t->key, &t->shared->graph, &stored, d);
 }
 
-/* One round: *winner is NULL if one of the finalists was refused, and the others are to be judged
- * anew. */
+/* One round: *winner is NULL if one of the finalists was refused, or the round was disturbed, and
+ * they are to be judged anew. */
 static enum ws_status judge(struct tune *t, struct variant **finalists, int n,
                             struct variant **winner, struct diag *d) {
     struct stats us[FINALISTS + 1];
@@ -244,12 +254,14 @@ static enum ws_status judge(struct tune *t, struct variant **finalists, int n,
     *winner = NULL;
     if ((n > 1 || !is_timed(finalists[0])) && time_finalists(t, finalists, n, d) != WS_OK)
         return d->status;
-    if (interrupted() || keep_refused(t, finalists, n, &refused, d) != WS_OK || refused)
+    if (interrupted() || keep_refused(t, finalists, n, &refused, d) != WS_OK || refused ||
+        take_again(finalists, n))
         return d->status;
     for (int i = 0; i < n; i++) us[i] = finalists[i]->timing.us;
     struct variant *best = finalists[stats_winner(us, n, tied)];
     if (tune_ready(t, best, &l, d) != WS_OK || trial_prove(t, best, d) != WS_OK) return d->status;
     if (variant_refused(best)) return trial_keep(t, best, d);
+    if (interrupted() || take_again(finalists, n)) return d->status;
     *winner = best;
     t->n_tied = 0;
     for (int i = 0; i < n; i++) t->n_tied += tied[i];

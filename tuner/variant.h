@@ -37,6 +37,8 @@ struct variant {
     struct timing timing;
     bool is_default, is_winner;
     bool glanced; /* its time is of a few samples, and no verdict */
+    bool killed;  /* somebody ended the process that it ran in, once; a second time counts */
+    bool again;   /* what was going on then is to be done again */
 };
 
 struct variant variant_new(const struct ws_program *p, int kernel, const struct config *c,

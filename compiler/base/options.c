@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const names[] = {
 #define L(id, text) text,
@@ -47,6 +48,8 @@ struct env env_read(struct arena *a) {
     };
     if (!e.cuda_home) e.cuda_home = get("CUDA_PATH");
     if (!e.cc) e.cc = "cc";
+    e.tmp = get("TMPDIR");
+    if (!e.tmp) e.tmp = "/tmp";
     const char *overlap = get("WARPSMITH_OVERLAP"), *graph = get("WARPSMITH_GRAPH");
     e.no_overlap = overlap && !strcmp(overlap, "0");
     const char *term = get("TERM");
@@ -58,8 +61,11 @@ struct env env_read(struct arena *a) {
         e.store_path = arena_strdup(a, cache);
     else if (xdg)
         e.store_path = arena_printf(a, "%s/warpsmith/store.db", xdg);
-    else
-        e.store_path = arena_printf(a, "%s/.cache/warpsmith/store.db", home ? home : ".");
+    else if (home)
+        e.store_path = arena_printf(a, "%s/.cache/warpsmith/store.db", home);
+    else /* never in the current folder, where anything may lie */
+        e.store_path =
+            arena_printf(a, "%s/warpsmith-store-%u/store.db", e.tmp, (unsigned)geteuid());
     read_logs(a, &e);
     return e;
 }

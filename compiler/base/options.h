@@ -2,7 +2,7 @@
  *
  *   WS_LOGS          comma list of log names below, "all" for every one; mirrors TORCH_LOGS
  *   WARPSMITH_CACHE  path of the store; default $XDG_CACHE_HOME/warpsmith/store.db, else
- *                    ~/.cache/...
+ *                    ~/.cache/..., and where there is no home $TMPDIR/warpsmith-store-UID/...
  *   WARPSMITH_OVERLAP  0: no launch is made ready before the one before it has ended
  *   WARPSMITH_GRAPH  1: a program of several launches is one CUDA graph
  *   WARPSMITH_CPU_CACHE  bytes of the CPU's last-level caches, as 32M; default: those of /sys
@@ -10,6 +10,7 @@
  *   CUDA_HOME        where a CUDA toolkit is looked for first
  *   NO_COLOR, TERM   set, or "dumb": no escape sequences on a terminal
  *   CC               the C compiler of the CPU device; default cc
+ *   TMPDIR           where it works; default /tmp
  */
 #ifndef WS_BASE_OPTIONS_H
 #define WS_BASE_OPTIONS_H
@@ -44,7 +45,7 @@ struct env {
     const char *bad_log;    /* an unknown name in WS_LOGS, or NULL */
     const char *store_path; /* never NULL */
     const char *cuda_home;  /* NULL if not set */
-    const char *cc;
+    const char *cc, *tmp;
     const char *cpu_cache; /* NULL if not set */
     const char *limit_seconds, *limit_memory;
     bool no_overlap, graphs;

@@ -22,6 +22,7 @@ struct compiled {
     char *log;       /* malloc'ed compiler output, may be "" */
     char *ptx;       /* malloc'ed, CUDA with want_ptx only; else NULL */
     double ms;       /* wall time of this compile */
+    bool killed;     /* the compiler was ended from outside: that says nothing about the text */
     bool serialized; /* NVRTC printed C75xx (wgmma serialized and the like): the variant must be
                         refused */
 };
@@ -150,7 +151,9 @@ enum device_loss {
     DEVICE_FINE,
     DEVICE_POISONED, /* an error that the context keeps: an illegal access, say */
     DEVICE_DIED,     /* the isolated process ended */
-    DEVICE_HUNG,     /* it was ended for it took longer than device_limit */
+    DEVICE_KILLED, /* it was ended by a signal from outside, as the system does when memory is short
+                    */
+    DEVICE_HUNG,   /* it was ended for it took longer than device_limit */
 };
 enum device_loss device_loss(const struct device *dev);
 

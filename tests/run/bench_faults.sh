@@ -108,8 +108,8 @@ if [ $code = 0 ] && grep -qE 'cache hit|known from an earlier run|the kernels ar
     fail "the run after the kills did not go on from what was stored ($code):"
 fi
 
-# The process that the device lives in is killed while variants are tried: that costs one of them, a row says so, and
-# the run goes on.
+# The process that the device lives in is killed while variants are tried: by whom nobody knows, so that is no verdict
+# on one of them, and it is tried again.
 rm -f "$WARPSMITH_CACHE"*
 tune -D rows=48 -D dim=96 --results "$TMP/orphan" --search exhaustive
 wait_for_trials 1
@@ -118,7 +118,7 @@ for child in $(cat /proc/$pid/task/$pid/children 2>/dev/null); do
 done
 code=0
 wait $pid || code=$?
-if [ -n "${killed-}" ] && [ $code = 0 ] && grep -q 'launch_error' "$TMP/orphan/softmax.csv"; then ok; else
+if [ -n "${killed-}" ] && [ $code = 0 ] && ! grep -q 'launch_error' "$TMP/orphan/softmax.csv"; then ok; else
     fail "a killed worker: killed ${killed-nobody}, exit $code:"
 fi
 if said=$(valid_csv "$TMP/orphan/softmax.csv"); then ok; else fail "after a killed worker the rows are not whole: $said"; fi

@@ -2,8 +2,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -12,7 +14,8 @@
 /* Every variable that env_read looks at is unset before each test. */
 static int setup(void **state) {
     const char *names[] = {"WS_LOGS", "WARPSMITH_CACHE", "XDG_CACHE_HOME", "WARPSMITH_CPU_CACHE",
-                           "HOME",    "CUDA_HOME",       "CUDA_PATH",      "CC"};
+                           "HOME",    "CUDA_HOME",       "CUDA_PATH",      "CC",
+                           "TMPDIR"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
     return *state = arena_new(), 0;
 }
@@ -32,7 +35,10 @@ static void test_empty_environment(void **state) {
     assert_null(e.bad_log);
     assert_null(e.cuda_home);
     assert_string_equal(e.cc, "cc");
-    assert_string_equal(e.store_path, "./.cache/warpsmith/store.db");
+    char store[64];
+    snprintf(store, sizeof store, "/tmp/warpsmith-store-%u/store.db", (unsigned)geteuid());
+    assert_string_equal(e.store_path, store);
+    assert_string_equal(e.tmp, "/tmp");
 }
 
 static void test_logs(void **state) {

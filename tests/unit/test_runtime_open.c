@@ -64,6 +64,12 @@ static void test_no_driver_names_every_place(void **state) {
                                        "/usr/local/cuda*/lib64", "/usr/lib/x86_64-linux-gnu"};
     for (unsigned i = 0; i < sizeof said / sizeof *said; i++)
         assert_non_null(strstr(f->diag.text, said[i]));
+    /* Everybody may lie in wait in the current folder: no place depends on it. */
+    for (const char *p = f->diag.text; (p = strstr(p, "\n    ")) != NULL;) {
+        p += 5;
+        if (*p != '/' && strncmp(p, "the loader's path", 17) != 0)
+            fail_msg("looked in '%.*s'", (int)strcspn(p, "\n"), p);
+    }
 }
 
 static void test_no_such_gpu(void **state) {

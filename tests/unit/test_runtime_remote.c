@@ -193,6 +193,29 @@ static void test_a_hang(void **state) {
                        DEVICE_HUNG, "it hangs");
 }
 
+static void test_killed_by_somebody(void **state) {
+    expect_loss(*state,
+                "#include <signal.h>\n#include <unistd.h>\n"
+                "void entry(void *const *args) { kill(getpid(), SIGKILL); }\n",
+                DEVICE_KILLED, "killed by signal 9");
+}
+
+/* They are sent to whole groups: the parent decides. */
+static void test_signals_that_are_the_parents(void **state) {
+    struct fixture *f = *state;
+    uint64_t at;
+    dptr p;
+    assert_int_equal(device_alloc(f->dev, 4000, &p, &f->diag), WS_OK);
+    struct module *m = load(f, "#include <signal.h>\n"
+                               "void entry(void *const *args) {\n"
+                               "    raise(SIGINT), raise(SIGTERM), raise(SIGHUP);\n"
+                               "}\n");
+    struct launch l = launch_of(m, &at);
+    at = p;
+    assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_OK);
+    device_unload(f->dev, m);
+}
+
 /* ---- stopped processes ----------------------------------------------------------------------- */
 
 /* What ps calls the state of a process: R, S, T (stopped), ...; 0: it is gone. */
@@ -332,6 +355,8 @@ int main(int argc, char **argv) {
         T(test_an_abort),
         T(test_an_exit),
         T(test_a_hang),
+        T(test_killed_by_somebody),
+        T(test_signals_that_are_the_parents),
         T(test_stopped_is_no_hang),
         T(test_an_unknown_device),
         T(test_no_counters_is_an_answer),

@@ -7,9 +7,16 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/cuda/cuda_device.h"
@@ -221,19 +228,141 @@ static void test_cc_compiles(void **state) {
     assert_non_null(strstr(toolchain_version(t), "-O3 -march=native"));
 }
 
-/* With -v the log tells the private folder; nothing of it may be left. */
+/* ---- where it works, and what is left there ---------------------------------------------------
+ */
+
+static const char *make_tmp(struct fixture *f) {
+    const char *tmp = getenv("TMPDIR");
+    char *folder = arena_printf(f->arena, "%s/toolchain-XXXXXX", tmp ? tmp : "/tmp");
+    assert_non_null(mkdtemp(folder));
+    return f->env.tmp = folder;
+}
+
+static int count_files(const char *folder) {
+    DIR *dir = opendir(folder);
+    int n = 0;
+    assert_non_null(dir);
+    while (readdir(dir)) n++;
+    closedir(dir);
+    return n - 2;
+}
+
+/* The compiler's own temporary files are in the folder, too, and so is the compiler. */
 static void test_cc_cleans_up(void **state) {
     struct fixture *f = *state;
     struct compiled c;
+    const char *tmp = make_tmp(f);
+    setenv("TMPDIR", "/nowhere", 1);
     f->env.cc = arena_printf(f->arena, "%s -v", f->env.cc);
     toolchain_compile(open_cc(f), "add.c", "int x;\n", false, &c);
-    assert_true(c.ok);
-    const char *at = strstr(c.log, "/warpsmith-");
-    assert_non_null(at);
-    const char *folder =
-        arena_printf(f->arena, P_tmpdir "/warpsmith-%.6s", at + strlen("/warpsmith-"));
-    assert_int_equal(access(folder, F_OK), -1);
+    unsetenv("TMPDIR");
+    if (!c.ok) fail_msg("%s", c.log);
+    assert_null(strstr(c.log, "/nowhere"));
+    assert_null(strstr(c.log, tmp));
+    assert_int_equal(count_files(tmp), 0);
     compiled_free(&c);
+    assert_int_equal(rmdir(tmp), 0);
+}
+
+/* A folder with a file in it, this old. */
+static const char *leave(struct fixture *f, const char *tmp, const char *name, int days) {
+    const char *path = arena_printf(f->arena, "%s/%s", tmp, name);
+    struct timespec then[2] = {{.tv_sec = time(NULL) - days * 86400}, {0}};
+    then[1] = then[0];
+    assert_int_equal(mkdir(path, 0700), 0);
+    FILE *out = fopen(arena_printf(f->arena, "%s/in.c", path), "w");
+    assert_true(out && fclose(out) == 0);
+    assert_int_equal(utimensat(AT_FDCWD, path, then, 0), 0);
+    return path;
+}
+
+static unsigned long long start_of(pid_t pid) {
+    char path[64];
+    unsigned long long start = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    assert_int_equal(fscanf(in,
+                            "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
+                            "%*d %*d %*d %*d %*d %llu",
+                            &start),
+                     1);
+    fclose(in);
+    return start;
+}
+
+static void test_what_the_dead_left_is_swept(void **state) {
+    struct fixture *f = *state;
+    const char *tmp = make_tmp(f);
+    struct stat space;
+    int status;
+    assert_int_equal(stat("/proc/self/ns/pid", &space), 0);
+    pid_t child = fork();
+    if (child == 0) pause();
+    unsigned long long ino = space.st_ino, start = start_of(child);
+    const char *format = "warpsmith-%d-%llu-%llu-aB3dE6";
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    const char *gone[] = {
+        leave(f, tmp, arena_printf(f->arena, format, (int)child, start, ino), 0),
+        leave(f, tmp, arena_printf(f->arena, format, (int)getpid(), start - 1, ino), 0),
+        leave(f, tmp, arena_printf(f->arena, format, (int)child, start, ino + 1), 2),
+        leave(f, tmp, "warpsmith-aB3dE6", 2),
+    };
+    const char *kept[] = {
+        leave(f, tmp, arena_printf(f->arena, format, (int)getpid(), start_of(getpid()), ino), 2),
+        leave(f, tmp, arena_printf(f->arena, format, (int)child, start, ino + 2), 0),
+        leave(f, tmp, "warpsmith-aB3dE7", 0),
+        leave(f, tmp, "warpsmith-tests.aB3dE6", 2),
+        leave(f, tmp, "warpsmith-store-0", 2),
+        leave(f, tmp, "other", 2),
+    };
+    const char *link = arena_printf(f->arena, "%s/warpsmith-aB3dE8", tmp);
+    assert_int_equal(symlink(kept[5], link), 0);
+    open_cc(f);
+    for (unsigned i = 0; i < sizeof gone / sizeof *gone; i++)
+        if (access(gone[i], F_OK) == 0) fail_msg("%s is still there", gone[i]);
+    for (unsigned i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (access(arena_printf(f->arena, "%s/in.c", kept[i]), F_OK) != 0)
+            fail_msg("%s was removed", kept[i]);
+    assert_int_equal(system(arena_printf(f->arena, "rm -r '%s'", tmp)), 0);
+}
+
+/* ---- compilers that are ended from outside ----------------------------------------------------
+ */
+
+/* A compiler that knows its version, and then does this. */
+static bool is_killed_by(struct fixture *f, const char *what) {
+    const char *path = arena_printf(f->arena, "%s/cc", make_tmp(f));
+    struct toolchain *t = NULL;
+    struct compiled c;
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fprintf(out, "#!/bin/sh\n[ \"$1\" != --version ] || { echo one; exit; }\n%s\n", what);
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(chmod(path, 0700), 0);
+    f->env.cc = path;
+    t = open_cc(f);
+    toolchain_compile(t, "add.c", "int x;\n", false, &c);
+    assert_false(c.ok);
+    bool killed = c.killed;
+    compiled_free(&c);
+    assert_int_equal(system(arena_printf(f->arena, "rm -r '%s'", f->env.tmp)), 0);
+    return killed;
+}
+
+static void test_cc_that_is_killed(void **state) {
+    struct fixture *f = *state;
+    assert_true(is_killed_by(f, "kill -KILL $$"));
+    assert_true(is_killed_by(f, "kill -TERM $$"));
+    assert_true(is_killed_by(f, "echo 'gcc: fatal error: Killed signal terminated program cc1'\n"
+                                "exit 1"));
+    assert_true(is_killed_by(f, "echo 'collect2: fatal error: ld terminated with signal 9 [Killed]'"
+                                "\nexit 1"));
+    assert_false(is_killed_by(f, "kill -SEGV $$"));
+    assert_false(is_killed_by(f, "echo 'gcc: internal compiler error: Segmentation fault signal "
+                                 "terminated program cc1'\nexit 4"));
+    assert_false(is_killed_by(f, "exit 1"));
 }
 
 static void test_cc_error_names_the_kernel(void **state) {
@@ -287,6 +416,8 @@ int main(void) {
         TEST(test_two_threads),
         TEST(test_cc_compiles),
         TEST(test_cc_cleans_up),
+        TEST(test_what_the_dead_left_is_swept),
+        TEST(test_cc_that_is_killed),
         TEST(test_cc_error_names_the_kernel),
         TEST(test_cc_missing),
         TEST(test_cc_of_several_words),

@@ -2,6 +2,8 @@
  * among the finalists, in the final program, or now and then. None of them may win, each has one
  * row that says why, and the run goes on. */
 #define _GNU_SOURCE
+#include <sys/wait.h>
+
 #include "tests/unit/flow_test.h"
 #include "tuner/store.h"
 
@@ -154,9 +156,74 @@ static void test_writes_behind_its_output_later(void **state) {
     expect_unmasked(*state, "calls > 5", "y[4096] = 0", STATUS_wrong);
 }
 
+/* ---- ended by somebody else ------------------------------------------------------------------ */
+
+#define KILLED(by) "extern int kill(int, int); kill(getpid(), " #by ")"
+
+/* It costs a repetition, and is no verdict. */
+static void expect_forgiven(struct place *p, const char *when) {
+    struct results r;
+    fake_plant.when = when;
+    fake_plant.code = KILLED(9);
+    assert_int_equal(bench(p, "--samples-max", "4"), 0);
+    fake_plant.when = NULL;
+    read_rows(p, &r);
+    assert_int_equal(find(&r, "x=2", ROLE_variant)->status, STATUS_ok);
+    assert_int_equal(find(&r, "x=2", ROLE_variant)->is_winner, 1);
+    assert_int_equal(stored_status(p, "x=2"), STATUS_ok);
+    results_free(&r);
+}
+
+static void test_trial_that_is_killed(void **state) { expect_forgiven(*state, "ONCE"); }
+static void test_finalist_that_is_killed(void **state) {
+    expect_forgiven(*state, "loads == 2 && calls == 3 && ONCE");
+}
+static void test_proof_that_is_killed(void **state) {
+    expect_forgiven(*state, "loads == 2 && calls == 16 && ONCE");
+}
+static void test_program_that_is_killed(void **state) {
+    expect_forgiven(*state, "EAGER > 1 && ONCE");
+}
+/* As where it takes more memory than there is. */
+static void test_killed_every_time(void **state) {
+    expect_unmasked(*state, "1", KILLED(9), STATUS_launch_error);
+}
+/* `timeout`, a terminal and ^C mean the whole group; a worker's parent ends it. */
+static void test_signals_of_the_group(void **state) {
+    struct place *p = *state;
+    struct results r;
+    fake_plant.when = "calls == 2";
+    fake_plant.code = KILLED(15) "; kill(getpid(), 1); kill(getpid(), 2)";
+    assert_int_equal(bench(p, "--samples-max", "4"), 0);
+    fake_plant.when = NULL;
+    read_rows(p, &r);
+    assert_int_equal(find(&r, "x=2", ROLE_variant)->is_winner, 1);
+    results_free(&r);
+}
+
+/* What fails once the run was told to end is neither stored nor in a row. */
+static void test_failure_of_an_interrupted_run(void **state) {
+    struct place *p = *state;
+    struct results r;
+    int status;
+    fake_plant.when = "calls == 2";
+    fake_plant.code = "extern int kill(int, int); kill(getppid(), 15); usleep(100000); " CRASH;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) _exit(bench(p, "--samples-max", "4"));
+    waitpid(child, &status, 0);
+    fake_plant.when = NULL;
+    assert_int_equal(WEXITSTATUS(status), 143);
+    assert_int_not_equal(stored_status(p, "x=2"), STATUS_launch_error);
+    read_rows(p, &r);
+    for (size_t i = 0; i < r.n; i++) assert_int_not_equal(r.rows[i].status, STATUS_launch_error);
+    results_free(&r);
+}
+
 int main(int argc, char **argv) {
     worker_main(argc - 1, argv + 1);
     const struct CMUnitTest tests[] = {
+        TEST(test_failure_of_an_interrupted_run), /* forks: before there are threads of OpenMP */
         TEST(test_the_fastest_wins),
         TEST(test_finalist_that_hangs),
         TEST(test_finalist_that_crashes),
@@ -171,6 +238,12 @@ int main(int argc, char **argv) {
         TEST(test_untouched_output),
         TEST(test_racing_variant),
         TEST(test_writes_behind_its_output_later),
+        TEST(test_trial_that_is_killed),
+        TEST(test_finalist_that_is_killed),
+        TEST(test_proof_that_is_killed),
+        TEST(test_program_that_is_killed),
+        TEST(test_killed_every_time),
+        TEST(test_signals_of_the_group),
     };
     return cmocka_run_group_tests_name("tuner late", tests, NULL, NULL);
 }

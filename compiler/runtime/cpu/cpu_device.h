@@ -1,6 +1,7 @@
 /* cpu_device.h: what the files of runtime/cpu/ share.
  *
  *   cpu_toolchain.c  C -> shared object through the system's compiler
+ *   cpu_scratch.c    the folder that it works in
  *   cpu_device.c     memory, modules, launches, clock
  *   cpu_facts.c      name, caches, cores, vector width
  *   cpu_compare.c    got against reference
@@ -37,6 +38,16 @@ struct cpu_device {
     unsigned char *flush; /* malloc'ed at first use */
     size_t flush_bytes;
 };
+
+/* cpu_scratch.c. A folder of its own for one compile, below tmp; false with errno set. */
+struct scratch {
+    int fd; /* of the folder; -1: none */
+    char path[512];
+};
+bool scratch_make(struct scratch *f, const char *tmp);
+void scratch_remove(struct scratch *f);
+/* Remove those of processes that are no more. */
+void scratch_sweep(const char *tmp);
 
 /* cpu_facts.c: fills limits and facts. */
 enum ws_status cpu_read_facts(struct cpu_device *c, const struct env *env, struct diag *d);

@@ -1,12 +1,14 @@
 /* cpu_toolchain.c: C -> shared object through the system's compiler.
  *
- *   cc -x c - -O3 -march=native ... -o DIR/out.so  < DIR/in.c  2> DIR/log
+ *   cd DIR; TMPDIR=. cc -x c - -O3 -march=native ... -o out.so  < in.c  2> log
  *
  * Every compile has a private folder, removed before it returns, so threads and processes never
- * meet. Input and log are files, not pipes: nothing can block on a full pipe. */
-#define _GNU_SOURCE /* asprintf */
+ * meet; the compiler's own temporary files lie there, too. Input and log are files, not pipes:
+ * nothing can block on a full pipe. */
+#define _GNU_SOURCE /* asprintf, posix_spawn_file_actions_addfchdir_np */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -24,6 +26,11 @@ extern char **environ;
 
 enum { MAX_WORDS = 32, PATH_BYTES = 64, COMPILE_MOST_MS = 60000, TOOK_TOO_LONG = 124 };
 
+/* In the folder of a compile. */
+#define SOURCE "in.c"
+#define OBJECT "out.so"
+#define LOG "log"
+
 #define FLAGS                                                                                      \
     "-O3", "-march=native", "-fopenmp", "-ffp-contract=fast", "-fno-math-errno",                   \
         "-fno-trapping-math", "-shared", "-fPIC", "-x", "c", "-"
@@ -32,32 +39,14 @@ struct cpu_toolchain {
     struct toolchain base;
     char *words[MAX_WORDS]; /* $CC split at blanks: "ccache gcc" */
     int n_words;
+    const char *tmp;
+    char **environment; /* of the compiler */
 };
-
-struct folder {
-    char path[PATH_BYTES], source[PATH_BYTES + 16], object[PATH_BYTES + 16], log[PATH_BYTES + 16];
-};
-
-static bool folder_make(struct folder *f) {
-    *f = (struct folder){.path = P_tmpdir "/warpsmith-XXXXXX"};
-    if (!mkdtemp(f->path)) return false;
-    snprintf(f->source, sizeof f->source, "%s/in.c", f->path);
-    snprintf(f->object, sizeof f->object, "%s/out.so", f->path);
-    snprintf(f->log, sizeof f->log, "%s/log", f->path);
-    return true;
-}
-
-static void folder_remove(const struct folder *f) {
-    unlink(f->source);
-    unlink(f->object);
-    unlink(f->log);
-    rmdir(f->path);
-}
 
 /* The whole file, 0-terminated, malloc'ed; NULL if it cannot be read. */
-static char *read_whole(const char *path, size_t *size) {
+static char *read_whole(const struct scratch *f, const char *name, size_t *size) {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = openat(f->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     char *text = NULL;
     if (fd >= 0 && fstat(fd, &st) == 0 && (text = malloc((size_t)st.st_size + 1))) {
         size_t n = 0;
@@ -72,9 +61,13 @@ static char *read_whole(const char *path, size_t *size) {
 }
 
 /* #line makes the compiler's messages speak of the kernel's name instead of <stdin>. */
-static bool write_source(const char *path, const char *name, const char *source) {
-    FILE *f = fopen(path, "we");
-    if (!f) return false;
+static bool write_source(const struct scratch *folder, const char *name, const char *source) {
+    int fd = openat(folder->fd, SOURCE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (!f) {
+        if (fd >= 0) close(fd);
+        return false;
+    }
     fprintf(f, "#line 1 \"");
     for (const char *p = name; *p; p++)
         if (*p != '"' && *p != '\\' && *p != '\n') fputc(*p, f);
@@ -96,17 +89,19 @@ static void kill_tree(pid_t pid) {
         kill_tree((pid_t)strtol(p, NULL, 10));
 }
 
-/* Run argv with stdin from one file and stdout and stderr into another. Returns the exit status, or
- * -1 with errno. */
-static int run(char *const *argv, const char *in, const char *log) {
+/* Run argv in the folder, with stdin from one file and stdout and stderr into another. Returns the
+ * exit status, or -1 with errno. */
+static int run(const struct cpu_toolchain *t, const struct scratch *f, char *const *argv,
+               const char *in) {
     posix_spawn_file_actions_t files;
     pid_t pid;
     int status = 0;
     if ((errno = posix_spawn_file_actions_init(&files)) != 0) return -1;
+    posix_spawn_file_actions_addfchdir_np(&files, f->fd);
     posix_spawn_file_actions_addopen(&files, 0, in, O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_addopen(&files, 1, LOG, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_adddup2(&files, 1, 2);
-    int err = posix_spawnp(&pid, argv[0], &files, NULL, argv, environ);
+    int err = posix_spawnp(&pid, argv[0], &files, NULL, argv, t->environment);
     posix_spawn_file_actions_destroy(&files);
     if ((errno = err) != 0) return -1;
     int pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* before Linux 5.3 there is no limit */
@@ -136,13 +131,30 @@ static char *format_log(const char *what, const char *detail) {
     return text;
 }
 
-static void compile_in(const struct cpu_toolchain *t, const struct folder *f,
+/* Did somebody end the compiler, or a part of it that it tells of? Its own crash is its answer to
+ * the text; these signals are not. */
+static bool was_killed(int status, const char *log) {
+    static const int outside[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP};
+    char gcc[64], collect2[32], clang[64];
+    for (unsigned i = 0; i < sizeof outside / sizeof *outside; i++) {
+        const char *name = strsignal(outside[i]);
+        snprintf(gcc, sizeof gcc, "%s signal terminated program", name);
+        snprintf(collect2, sizeof collect2, "terminated with signal %d [", outside[i]);
+        snprintf(clang, sizeof clang, "unable to execute command: %s", name);
+        if (status == 128 + outside[i] || strstr(log, gcc) || strstr(log, collect2) ||
+            strstr(log, clang))
+            return true;
+    }
+    return false;
+}
+
+static void compile_in(const struct cpu_toolchain *t, const struct scratch *f,
                        struct compiled *out) {
-    const char *const flags[] = {FLAGS, "-o", f->object, "-lm", NULL};
+    const char *const flags[] = {FLAGS, "-o", OBJECT, "-lm", NULL};
     char *argv[MAX_WORDS + sizeof flags / sizeof *flags];
     size_t n = 0;
     command(t, flags, argv);
-    int status = run(argv, f->source, f->log);
+    int status = run(t, f, argv, SOURCE);
     if (status < 0) {
         out->log = format_log(argv[0], strerror(errno));
         return;
@@ -151,9 +163,10 @@ static void compile_in(const struct cpu_toolchain *t, const struct folder *f,
         out->log = format_log(argv[0], "error: took longer than a minute, and was stopped");
         return;
     }
-    out->log = read_whole(f->log, &n);
-    if (status == 0) out->binary = (unsigned char *)read_whole(f->object, &out->size);
+    out->log = read_whole(f, LOG, &n);
+    if (status == 0) out->binary = (unsigned char *)read_whole(f, OBJECT, &out->size);
     out->ok = out->binary && out->size > 0;
+    out->killed = !out->ok && was_killed(status, out->log ? out->log : "");
     if (out->ok || (out->log && *out->log)) return;
     char detail[64];
     snprintf(detail, sizeof detail, "exit status %d and no message", status);
@@ -164,21 +177,31 @@ static void compile_in(const struct cpu_toolchain *t, const struct folder *f,
 static void cpu_compile(struct toolchain *base, const char *name, const char *source, bool want_ptx,
                         struct compiled *out) {
     const struct cpu_toolchain *t = (const struct cpu_toolchain *)base;
-    struct folder f;
+    struct scratch f;
     (void)want_ptx; /* there is none */
-    if (!folder_make(&f)) {
-        out->log = format_log("cannot make a folder in " P_tmpdir, strerror(errno));
+    if (!scratch_make(&f, t->tmp)) {
+        out->log = format_log("cannot make a folder for temporary files", strerror(errno));
         return;
     }
-    if (write_source(f.source, name, source))
+    if (write_source(&f, name, source))
         compile_in(t, &f, out);
     else
-        out->log = format_log(f.source, strerror(errno));
-    folder_remove(&f);
+        out->log = format_log(f.path, strerror(errno));
+    scratch_remove(&f);
     if (!out->log) out->log = strdup("");
 }
 
 static const struct toolchain_ops ops = {.compile = cpu_compile};
+
+/* "tools/cc" is meant from here, not from where it will be run. */
+static enum ws_status make_absolute(char **word, struct arena *a, struct diag *d) {
+    char here[PATH_MAX];
+    if (**word == '/' || !strchr(*word, '/')) return WS_OK;
+    if (!getcwd(here, sizeof here))
+        return diag_fail(d, WS_MACHINE, "cannot tell the current folder: %s", strerror(errno));
+    *word = arena_printf(a, "%s/%s", here, *word);
+    return WS_OK;
+}
 
 static enum ws_status split_words(struct cpu_toolchain *t, const char *cc, struct arena *a,
                                   struct diag *d) {
@@ -189,24 +212,38 @@ static enum ws_status split_words(struct cpu_toolchain *t, const char *cc, struc
         t->words[t->n_words++] = w;
     }
     if (!t->n_words) return diag_fail(d, WS_USAGE, "CC is empty: it must name a C compiler");
-    return WS_OK;
+    return make_absolute(&t->words[0], a, d);
+}
+
+/* Ours, but for where temporary files go, and that messages are in the words that we look for. */
+static char **make_environment(struct arena *a) {
+    static const char *const own[] = {"TMPDIR=.", "LC_ALL=C"};
+    enum { N_OWN = sizeof own / sizeof *own };
+    int n = 0;
+    while (environ[n]) n++;
+    char **out = NEW_ARRAY(a, char *, n + N_OWN + 1);
+    n = 0;
+    for (int i = 0; i < N_OWN; i++) out[n++] = arena_strdup(a, own[i]);
+    for (char **e = environ; *e; e++)
+        if (strncmp(*e, "TMPDIR=", 7) != 0 && strncmp(*e, "LC_ALL=", 7) != 0) out[n++] = *e;
+    return out;
 }
 
 /* First line of `cc --version`, which tells one build of a compiler from another. */
 static enum ws_status read_version(struct cpu_toolchain *t, struct arena *a, struct diag *d) {
     const char *const args[] = {"--version", NULL};
     char *argv[MAX_WORDS + 2], *text = NULL;
-    struct folder f;
+    struct scratch f;
     size_t n = 0;
-    if (!folder_make(&f))
-        return diag_fail(d, WS_MACHINE, "cannot make a folder in %s: %s", P_tmpdir,
-                         strerror(errno));
+    if (!scratch_make(&f, t->tmp))
+        return diag_fail(d, WS_MACHINE, "cannot make a folder in '%s': %s (TMPDIR names another)",
+                         t->tmp, strerror(errno));
     command(t, args, argv);
-    int status = run(argv, "/dev/null", f.log);
+    int status = run(t, &f, argv, "/dev/null");
     if (status < 0)
         diag_fail(d, WS_MACHINE, "cannot run the C compiler '%s': %s (CC names it)", argv[0],
                   strerror(errno));
-    else if (status != 0 || !(text = read_whole(f.log, &n)))
+    else if (status != 0 || !(text = read_whole(&f, LOG, &n)))
         diag_fail(d, WS_MACHINE,
                   "'%s --version' failed with status %d: the CPU device needs a C compiler",
                   argv[0], status);
@@ -214,7 +251,7 @@ static enum ws_status read_version(struct cpu_toolchain *t, struct arena *a, str
         t->base.version =
             arena_printf(a, "%.*s -O3 -march=native", (int)strcspn(text, "\r\n"), text);
     free(text);
-    folder_remove(&f);
+    scratch_remove(&f);
     return d->status;
 }
 
@@ -222,6 +259,9 @@ enum ws_status cpu_toolchain_open(const struct env *env, struct arena *a, struct
                                   struct toolchain **out) {
     struct cpu_toolchain *t = NEW(a, struct cpu_toolchain);
     t->base.ops = &ops;
+    t->tmp = env->tmp;
+    t->environment = make_environment(a);
+    scratch_sweep(t->tmp);
     if (split_words(t, env->cc, a, d) != WS_OK || read_version(t, a, d) != WS_OK) return d->status;
     *out = &t->base;
     return WS_OK;

@@ -6,8 +6,9 @@
  *       /usr/lib/x86_64-linux-gnu ...
  *
  * Order: CUDA_HOME (a toolkit, a Python environment or its site-packages), what the loader finds by
- * itself, toolkits in their usual places, the wheels of a Python environment in the current folder.
- */
+ * itself, toolkits in their usual places, the wheels that `scripts/deps.sh cuda` installs where
+ * this program was built. What lies in the current folder is nobody's choice, and is never looked
+ * at. */
 #include <dlfcn.h>
 #include <glob.h>
 #include <string.h>
@@ -48,8 +49,15 @@ static const char *const FOLDERS[] = {
     "/usr/lib/x86_64-linux-gnu",
     "/usr/local/nvidia/lib64", /* where containers mount the driver */
     "/usr/lib/wsl/lib",
-    ".venv/lib/python3*/site-packages/nvidia/*/lib",
 };
+
+/* The folder of the sources, as an absolute path. It may be anyone's by now, on another machine
+ * say: a file is loaded from there only if nobody else could have put it there. */
+#ifdef WS_WHEELS
+static const char *const WHEELS = WS_WHEELS "/lib/python3*/site-packages/nvidia/*/lib";
+#else
+static const char *const WHEELS = NULL;
+#endif
 
 struct search {
     const struct library *lib;
@@ -71,15 +79,24 @@ static void *try_file(struct search *s, const char *path) {
     return NULL;
 }
 
-static void *try_folders(struct search *s, const char *pattern) {
+static void *try_private_file(struct search *s, const char *path) {
+    const char *why = access(path, F_OK) == 0 ? path_exposed(path, s->arena) : NULL;
+    if (!why) return try_file(s, path);
+    buf_printf(&s->tried, "\n        not loaded: %s", why);
+    return NULL;
+}
+
+static void *try_folders(struct search *s, const char *pattern, bool private) {
     void *handle = NULL;
     glob_t found = {0};
     buf_printf(&s->tried, "\n    %s", pattern);
     if (glob(pattern, 0, NULL, &found) == 0)
         for (size_t i = 0; i < found.gl_pathc && !handle; i++)
-            for (int k = 0; k < MAX_NAMES && s->lib->names[k] && !handle; k++)
-                handle = try_file(
-                    s, arena_printf(s->arena, "%s/%s", found.gl_pathv[i], s->lib->names[k]));
+            for (int k = 0; k < MAX_NAMES && s->lib->names[k] && !handle; k++) {
+                const char *path =
+                    arena_printf(s->arena, "%s/%s", found.gl_pathv[i], s->lib->names[k]);
+                handle = private ? try_private_file(s, path) : try_file(s, path);
+            }
     globfree(&found);
     return handle;
 }
@@ -88,14 +105,14 @@ static void *find(struct search *s, const char *home) {
     void *handle = NULL;
     if (!home) buf_puts(&s->tried, "\n    $CUDA_HOME (not set)");
     for (unsigned i = 0; home && i < sizeof HOME_FOLDERS / sizeof *HOME_FOLDERS && !handle; i++)
-        handle = try_folders(s, arena_printf(s->arena, "%s/%s", home, HOME_FOLDERS[i]));
+        handle = try_folders(s, arena_printf(s->arena, "%s/%s", home, HOME_FOLDERS[i]), false);
     if (handle) return handle;
     buf_puts(&s->tried, "\n    the loader's path");
     for (int k = 0; k < MAX_NAMES && s->lib->names[k] && !handle; k++)
         handle = try_file(s, s->lib->names[k]);
     for (unsigned i = 0; i < sizeof FOLDERS / sizeof *FOLDERS && !handle; i++)
-        handle = try_folders(s, FOLDERS[i]);
-    return handle;
+        handle = try_folders(s, FOLDERS[i], false);
+    return handle || !WHEELS ? handle : try_folders(s, WHEELS, true);
 }
 
 static enum ws_status not_found(const struct search *s, struct diag *d) {

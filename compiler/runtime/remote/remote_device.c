@@ -69,8 +69,10 @@ static struct packet *begin(struct device *dev, enum op op) {
 
 /* The worker is gone, or has to go. */
 static enum ws_status lose(struct remote_device *r, enum wire_result what, struct diag *d) {
-    const char *end = r->worker.pid ? worker_bury(&r->worker, r->arena) : "not running";
-    r->base.loss = what == WIRE_LATE ? DEVICE_HUNG : DEVICE_DIED;
+    bool killed = false;
+    const char *end = r->worker.pid ? worker_bury(&r->worker, what == WIRE_GONE, r->arena, &killed)
+                                    : "not running";
+    r->base.loss = what == WIRE_LATE ? DEVICE_HUNG : killed ? DEVICE_KILLED : DEVICE_DIED;
     r->base.lost = what == WIRE_LATE
                        ? arena_printf(r->arena, "no answer within %.1f s", r->limit_ms / 1e3)
                        : arena_printf(r->arena, "its process was %s", end);
@@ -313,7 +315,7 @@ static void remote_close(struct device *dev) {
 static enum ws_status remote_reset(struct device *dev, struct diag *d) {
     struct remote_device *r = remote(dev);
     struct device_facts before = dev->facts;
-    if (r->worker.pid) worker_bury(&r->worker, r->arena);
+    if (r->worker.pid) worker_bury(&r->worker, false, r->arena, NULL);
     dev->lost = NULL;
     dev->loss = DEVICE_FINE;
     if (start(r, d) == WS_OK &&

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/remote/wire.h"
 #include "runtime/vtable.h"
@@ -84,7 +85,7 @@ static bool compile_in(struct worker *w, struct packet *k, const char *name, con
     if (r == WIRE_OK) r = wire_receive(w->fd, k, COMPILE_MOST_MS);
     if (r == WIRE_OK) return read_compiled(k, out), true;
     struct arena *a = arena_new();
-    const char *end = worker_bury(w, a);
+    const char *end = worker_bury(w, r == WIRE_GONE, a, &out->killed);
     if (r == WIRE_LATE)
         snprintf(text, sizeof text, "error: the compiler took longer than %d s",
                  COMPILE_MOST_MS / 1000);
@@ -142,12 +143,20 @@ static void put_bytes(struct packet *k, const void *p, size_t n) {
     packet_put(k, p, p ? n : 0);
 }
 
+/* Who waits for the answer ends a worker that is late; one whose parent is gone ends itself. */
+static void compile_with_alarm(struct toolchain *t, const char *name, const char *source,
+                               bool want_ptx, struct compiled *c) {
+    alarm(2 * COMPILE_MOST_MS / 1000);
+    toolchain_compile(t, name, source, want_ptx, c);
+    alarm(0);
+}
+
 static void answer(struct toolchain *t, const struct diag *d, struct packet *k) {
     const char *name = packet_get_text(k), *source = packet_get_text(k);
     bool want_ptx = packet_get_u64(k);
     struct compiled c = {0};
     if (t)
-        toolchain_compile(t, name, source, want_ptx, &c);
+        compile_with_alarm(t, name, source, want_ptx, &c);
     else
         c.log = strdup(d->message);
     packet_clear(k);

@@ -231,15 +231,32 @@ void worker_stop(struct worker *w) {
     release(w);
 }
 
-const char *worker_bury(struct worker *w, struct arena *a) {
+static bool has_ended(pid_t pid) {
     siginfo_t end = {0};
-    /* One that is dying already is left its own cause of death. */
-    if (waitid(P_PID, (id_t)w->pid, &end, WEXITED | WNOHANG | WNOWAIT) == 0 && !end.si_pid) {
-        usleep(20000);
-        kill(w->pid, SIGKILL);
-    }
+    return waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT) != 0 || end.si_pid;
+}
+
+/* One that is dying already is left its own cause of death. */
+static void wait_for_death(pid_t pid) {
+    enum { GRACE_MS = 1000 };
+    for (int i = 0; i < GRACE_MS && !has_ended(pid); i++) usleep(1000);
+}
+
+/* No program does these to itself. */
+static bool is_from_outside(int signal) {
+    static const int outside[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+    for (unsigned i = 0; i < sizeof outside / sizeof *outside; i++)
+        if (signal == outside[i]) return true;
+    return false;
+}
+
+const char *worker_bury(struct worker *w, bool is_dying, struct arena *a, bool *killed) {
+    if (is_dying) wait_for_death(w->pid);
+    bool by_us = !has_ended(w->pid);
+    if (by_us) kill(w->pid, SIGKILL);
     int status = reap(w->pid);
     release(w);
+    if (killed) *killed = !by_us && WIFSIGNALED(status) && is_from_outside(WTERMSIG(status));
     if (WIFSIGNALED(status))
         return arena_printf(a, "killed by signal %d (%s)", WTERMSIG(status),
                             strsignal(WTERMSIG(status)));
@@ -248,12 +265,15 @@ const char *worker_bury(struct worker *w, struct arena *a) {
 
 /* ---- in the worker --------------------------------------------------------------------------- */
 
-/* Ctrl-C reaches the whole group of processes; a worker ends when its parent says so. What kills it
- * is for the parent to see, so nobody here handles it. */
+/* Ctrl-C, `timeout` and the end of a terminal reach the whole group of processes; a worker ends
+ * when its parent says so, or is gone. What kills it is for the parent to see, so nobody here
+ * handles it. */
 static void settle(bool dies_with_thread) {
     struct rlimit no_core = {0, 0};
+    static const int of_the_group[] = {SIGINT, SIGTERM, SIGHUP};
     static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    signal(SIGINT, SIG_IGN);
+    for (unsigned i = 0; i < sizeof of_the_group / sizeof *of_the_group; i++)
+        signal(of_the_group[i], SIG_IGN);
     for (unsigned i = 0; i < sizeof deadly / sizeof *deadly; i++) signal(deadly[i], SIG_DFL);
     setrlimit(RLIMIT_CORE, &no_core);
     if (dies_with_thread) prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -54,8 +54,10 @@ enum ws_status worker_start(struct worker *w, const char *what, bool with_stage,
  * kills one that goes on. */
 void worker_hang_up(struct worker *w);
 void worker_stop(struct worker *w);
-/* Kill it and say how it ended, in a's memory: "killed by signal 11 (Segmentation fault)". */
-const char *worker_bury(struct worker *w, struct arena *a);
+/* Kill it and say how it ended, in a's memory: "killed by signal 11 (Segmentation fault)".
+ * is_dying: its end of the socket is closed, so it is waited for first, for a second at most.
+ * *killed, which may be NULL: somebody else has ended it, not what it did itself. */
+const char *worker_bury(struct worker *w, bool is_dying, struct arena *a, bool *killed);
 
 enum { WORKER_SOCKET = 3, WORKER_STAGE = 4 };
 unsigned char *worker_stage(void); /* mapped, in the worker */
