@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# What docs/threat-model.md says of workloads and scripts, tried: files, environment, imports, names of our own.
+set -uo pipefail
+
+passed=0 failed=0
+cd "$TMP" || exit 1
+export SECRET_OF_THE_USER=hidden
+echo 'of the user' >secret.txt
+
+ok() { passed=$((passed + 1)); }
+fail() {
+    printf '%s\n' "$@" "--- out, err:" "$(cat out err)"
+    failed=$((failed + 1))
+}
+
+# workload BODY: explain a workload whose module body is that.
+workload() {
+    printf '%s\n' 'import torch' "$1" 'def w(x):' '    return x.exp()' 'def get_inputs():' '    return [torch.randn(4)]' >w.py
+    "$WARPSMITH" explain w.py --arch cpu >out 2>err
+}
+# refused PATTERN BODY: that ends with 1 and PATTERN, and leaves no file behind.
+refused() {
+    local code=0
+    workload "$2" || code=$?
+    if [ $code = 1 ] && grep -qE -- "$1" err && [ ! -e written ]; then ok; else fail "exit $code, expected /$1/ of: $2"; fi
+}
+accepted() { if workload "$1"; then ok; else fail "refused: $1"; fi; }
+
+refused "name 'open'" "open('secret.txt')"
+refused 'reading a file is not supported in a workload' "from pathlib import Path
+Path('secret.txt').read_text()"
+refused 'writing a file is not supported in a workload' "from pathlib import Path
+Path('written').write_text('x')"
+refused "No such file|not supported|FileNotFound" "import os
+os.mkdir('written')"
+accepted "import os
+assert os.environ == {} and os.getenv('SECRET_OF_THE_USER') is None and not os.path.exists('secret.txt')"
+for module in ctypes _warpsmith secret; do refused 'no module named' "import $module"; done
+echo 'print("imported")' >secret.py
+refused 'no module named' 'import secret'
+# These may be imported, for what no workload comes to; nothing of them answers.
+for call in subprocess.run importlib.import_module socket.socket os.system os.popen os.remove os.execv sys.settrace; do
+    refused 'not supported|no attribute|no module named' "import ${call%%.*}
+${call}('touch written')"
+done
+refused "no attribute|name '|not supported" "torch._dynamo.read_file('secret.txt')"
+refused "name '|not supported|no attribute" "__import__('os')"
+refused "name '|not supported" "eval('1')"
+
+# A script may: it is a program that the user runs.
+cat >s.py <<'END'
+import os, torch
+print(os.environ['SECRET_OF_THE_USER'], open('secret.txt').read().strip())
+with open('written', 'w') as f:
+    f.write('x')
+END
+if "$WARPSMITH" run s.py --device cpu >out 2>err && grep -q '^hidden of the user$' out && [ -e written ]; then ok; else
+    fail 'a script reads and writes'
+fi
+
+# Nothing of the current folder is loaded: a constructor would leave a file.
+rm -f written
+mkdir -p .venv/lib/python3.11/site-packages/nvidia/cu13/lib
+printf '#include <stdio.h>\n__attribute__((constructor)) static void f(void) { fclose(fopen("%s/trapped", "w")); }\n' "$TMP" >trap.c
+cc -shared -fPIC -o .venv/lib/python3.11/site-packages/nvidia/cu13/lib/libcuda.so.1 trap.c
+for name in libnvrtc.so.13 libnvrtc.so libcupti.so.13 libcupti.so; do
+    cp .venv/lib/python3.11/site-packages/nvidia/cu13/lib/{libcuda.so.1,$name}
+    cp .venv/lib/python3.11/site-packages/nvidia/cu13/lib/libcuda.so.1 $name
+done
+"$WARPSMITH" --version >out 2>err
+"$WARPSMITH" run s.py >out 2>err
+"$WARPSMITH" explain w.py --arch sm_90a >out 2>err
+if [ ! -e trapped ]; then ok; else fail 'a library of the current folder was loaded'; fi
+
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
