@@ -238,6 +238,7 @@ include tests/emulator/rules.mk
 include tests/fuzz/rules.mk
 include tests/lookup/rules.mk
 include tests/cost/rules.mk
+include tests/kill/rules.mk
 
 # The prelude files are in the binary (.incbin).
 $(BUILD)/compiler/emit/prelude.o: compiler/emit/prelude.cuh compiler/emit/prelude_c.h compiler/emit/prelude_vector.h
