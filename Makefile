@@ -84,6 +84,9 @@ deps: ## install what is missing; DEPS=check: also what make check needs, DEPS=0
 test: $(UNIT_BINS) $(BUILD)/warpsmith ## all tests that need no GPU
 	@scripts/run-tests.sh $(UNIT_BINS) tests/run
 
+test-long: $(UNIT_BINS) $(BUILD)/warpsmith ## the same with all cases of the generated kernels, some 20 minutes of two cores
+	@TEST_LONG=1 TEST_SECONDS=3600 scripts/run-tests.sh $(UNIT_BINS) tests/run
+
 test-unit: $(UNIT_BINS) ## the unit tests alone
 	@scripts/run-tests.sh $(UNIT_BINS)
 
@@ -153,7 +156,7 @@ help: ## this list
 	@awk '/^##@/ { print substr($$0, 5) ":" } \
 	    /^[a-z% -]+:.*## / { split($$0, h, ":.*## "); printf "  %-16s %s\n", h[1], h[2] }' Makefile scripts/install.mk
 
-.PHONY: all bench report compare nightly deps test test-unit test-device device-programs coverage check $(CHECKS:%=check-%) \
+.PHONY: all bench report compare nightly deps test test-long test-unit test-device device-programs coverage check $(CHECKS:%=check-%) \
         format everything clean help
 .SECONDARY:
 

@@ -7,6 +7,8 @@
 #   BUILD            the build folder            TMP, TMPDIR      a fresh folder of its own, removed afterwards
 #   WARPSMITH        the command                 WARPSMITH_CACHE  a store of its own, in TMP
 #   WARPSMITH_CPU_CACHE  4M: what a test times need not be cold, and some machines show caches of hundreds of MB
+# With TEST_LONG=1 in the environment tests run all of their cases, not a part; with TEST_STOP=1 those with many cases
+# end at the first that fails.
 # A cmocka binary counts as its tests. A script counts as one, by its exit status (77: skipped, its last line says
 # why), unless its last line is "N passed, N failed". A passing test's output is not shown, a failing one's is.
 #

@@ -13,7 +13,7 @@ $(BUILD)/tests/cost/cost_open.o: $(BUILD)/tests/cost/cost_open.c $(BUILD)/flags
 $(BUILD)/$(COST_MODEL): $(BUILD)/$(COST_MODEL).o $(BUILD)/tests/cost/cost_open.o $(ARCHIVES) $(BUILD)/link
 	$(call say,link)$(LINK) -o $@ $(filter %.o,$^) $(LINK_ALL) $(LIBS)
 
-test everything: $(BUILD)/$(COST_MODEL) # tests/run/cost_model.sh
+test test-long everything: $(BUILD)/$(COST_MODEL) # tests/run/cost_model.sh
 run-cost_model: $(BUILD)/$(COST_MODEL)
 
 -include $(BUILD)/$(COST_MODEL).d $(BUILD)/tests/cost/cost_open.d

@@ -22,7 +22,7 @@ endef
 $(foreach t,$(EMULATOR_TEST:%.c=%),$(eval $(call emulator_rule,$(t),-lcmocka)))
 $(eval $(call emulator_rule,$(EMULATOR)/bench_fiber,))
 
-test test-unit everything: $(EMULATOR_BINS)
+test test-long test-unit everything: $(EMULATOR_BINS)
 
 emulator-%: $(BUILD)/$(EMULATOR)/test_% ## one test of the emulator, e.g. make emulator-bugs
 	$<

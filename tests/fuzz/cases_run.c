@@ -1,5 +1,6 @@
 /* cases_run.c: see cases.h. Graphs are taken in lots, as many as give the compiler something to do;
  * a lot's kernels are compiled together. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/fuzz/cases.h"
@@ -92,6 +93,7 @@ static bool run_lot(struct lot *l) {
         c->failed++;
         complain(c, &wrong, text_of(l, all->at[v].program));
         if (l->trial && device_is_lost(l->trial->dev)) return false;
+        if (getenv("TEST_STOP")) return false;
     }
     return true;
 }

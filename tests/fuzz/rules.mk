@@ -28,8 +28,8 @@ $(eval $(call fuzz_rule,test_gradients,$(FUZZ_LIBS),-lcmocka))
 $(eval $(call fuzz_rule,test_bytes,$(BYTES_LIBS),-lcmocka))
 $(eval $(call fuzz_rule,run_python,,))
 
-test test-unit everything: $(FUZZ_BINS)
-test everything: $(BUILD)/$(FUZZ)/run_python # tests/run/python_diff.sh
+test test-long test-unit everything: $(FUZZ_BINS)
+test test-long everything: $(BUILD)/$(FUZZ)/run_python # tests/run/python_diff.sh
 run-python_diff: $(BUILD)/$(FUZZ)/run_python
 
 # ---- graphs

@@ -179,13 +179,13 @@ static void test_wrong_kernel(void **state) {
     arena_free(a);
 }
 
-/* What the address sanitizer looks for is found on the way to a kernel's text: few are run under
- * it. */
+/* All are lowered, and their kernels' text is made. What the address sanitizer looks for is found
+ * on the way there: few are run under it. make test runs every second one, make test-long all. */
 static bool is_run(uint64_t i) {
 #if defined(__SANITIZE_ADDRESS__)
     return i % 8 == 0;
 #else
-    return (void)i, true;
+    return i % 2 == 0 || getenv("TEST_LONG") != NULL;
 #endif
 }
 

@@ -11,6 +11,7 @@ check() { # FILE MODE
     else
         printf '%s\n' "$1, mode $2:" "$(cat "$TMP/out" "$TMP/err")"
         failed=$((failed + 1))
+        [ -z "${TEST_STOP:-}" ] || exit 1
     fi
 }
 for module in tests/modules/*.py; do check "$module" fwd; done

@@ -26,6 +26,11 @@ enum { EVERY = 8, GRAPH_STEP = 4 };
 enum { EVERY = 1, GRAPH_STEP = 1 };
 #endif
 
+/* make test has a part of what make test-long has: every graph of each, and the default of every
+ * kernel, but a fourth of the other configs. */
+enum { LONG = 4 };
+static inline bool is_long(void) { return getenv("TEST_LONG") != NULL; }
+
 struct setup {
     const char *filter, *list;
     int every, graph_step;
@@ -76,14 +81,15 @@ static inline void test_cpu_device(void **state) {
     judge_cases(s, ok, &c, "the CPU");
 }
 
-/* main(): one test on these graphs, `every` times fewer configs than they ask for. */
+/* main(): one test on these graphs, in make test-long `every` times fewer configs than they ask
+ * for. Of the edges, of which there are many alike, make test has every second graph. */
 static inline int generated_main(int argc, char **argv,
                                  void (*graphs)(struct arena *a, case_vec *out), int every,
                                  const char *name, CMUnitTestFunction test) {
     struct arena *a = arena_new();
-    struct setup s = {.every = every * EVERY, .a = a, .seen = map_new(a)};
-    s.graph_step =
-        graphs == cases_edges ? GRAPH_STEP : (GRAPH_STEP + 1) / 2; /* these differ more */
+    struct setup s = {.every = every * EVERY * (is_long() ? 1 : LONG), .a = a, .seen = map_new(a)};
+    s.graph_step = graphs == cases_edges ? GRAPH_STEP * (is_long() ? 1 : 2)
+                                         : (GRAPH_STEP + 1) / 2; /* these differ more */
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--every") && i + 1 < argc)
             s.every = atoi(argv[++i]) > 0 ? atoi(argv[i]) : 1;

@@ -1,6 +1,6 @@
 /* Kernels that move elements: generated CUDA on the emulator and generated C on the CPU, against
  * the reference interpreter. The graphs are those of tests/fuzz/cases_move.c; make test runs
- * a few configs of each. */
+ * a few configs of each, make test-long some more. */
 #include "generated_test.h"
 
 int main(int argc, char **argv) {
