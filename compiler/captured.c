@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "capture/capture.h"
+#include "limited.h"
 #include "symbolic.h"
 #include "training.h"
 
@@ -42,6 +43,18 @@ static const char *graph_hash(struct ws_captured *c) {
     return arena_printf(c->arena, "%016llx", (unsigned long long)hash_bytes(text, strlen(text)));
 }
 
+struct training {
+    struct ws_captured *c;
+    enum ws_mode mode;
+    struct stages *stages;
+    struct diag *d;
+};
+
+static void make_training(void *ctx) {
+    struct training *t = ctx;
+    differentiate(t->c, t->mode, t->stages, t->d);
+}
+
 struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, struct diag *d) {
     struct capture_axis *axes = NEW_ARRAY(o->arena, struct capture_axis, o->n_axes);
     for (int i = 0; i < o->n_axes; i++)
@@ -69,7 +82,10 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
     c->seed = o->seed;
     c->dtype = dtype_name(o->cast ? o->dtype : common_dtype(c->graph));
     c->mode = mode_name(o->mode, o->eval);
-    if (o->mode != WS_FWD && differentiate(c, o->mode, s, d) != WS_OK) return NULL;
+    c->limits = o->limits ? *o->limits : budget_new(NULL).limits;
+    struct training t = {c, o->mode, s, d};
+    if (o->mode != WS_FWD && !run_limited(c->arena, c->graph->ex, &c->limits, make_training, &t, d))
+        return NULL;
     c->n_inputs = (int)c->graph->inputs.n;
     c->n_outputs = (int)c->graph->outputs.n;
     c->graph_hash = graph_hash(c);

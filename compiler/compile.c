@@ -9,6 +9,7 @@
 #include "emit/emit.h"
 #include "graph/graph.h"
 #include "kernel/kernel.h"
+#include "limited.h"
 #include "loop/loop.h"
 #include "schedule/schedule.h"
 #include "symbolic.h"
@@ -37,6 +38,7 @@ struct compile {
     struct loops *loops;
     struct schedule *schedule;
     struct ws_program *program;
+    bool done;
 };
 
 static void must_hold(const char *stage, const char *violation) {
@@ -236,6 +238,11 @@ static bool build_kernels(struct compile *c) {
     return stage(c, "kernel");
 }
 
+static void run_stages(void *ctx) {
+    struct compile *c = ctx;
+    c->done = transform(c) && lower(c) && fuse(c) && build_kernels(c);
+}
+
 struct ws_program *ws_lower(struct ws_captured *captured, const struct device_limits *limits,
                             enum ws_fusion fusion, struct stages *s, struct diag *d) {
     struct compile c = {.arena = captured->arena,
@@ -244,8 +251,8 @@ struct ws_program *ws_lower(struct ws_captured *captured, const struct device_li
                         .fusion = fusion,
                         .stages = s,
                         .d = d};
-    bool ok = transform(&c) && lower(&c) && fuse(&c) && build_kernels(&c);
-    return ok ? c.program : NULL;
+    run_limited(c.arena, captured->graph->ex, &captured->limits, run_stages, &c, d);
+    return c.done ? c.program : NULL;
 }
 
 /* ---- the tuner's view ------------------------------------------------------------------------ */

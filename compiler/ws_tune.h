@@ -28,6 +28,7 @@ struct ws_captured {
     struct graph *init;  /* computes the value of every input and parameter; no inputs */
     uint64_t seed;
     int n_inputs, n_outputs;
+    struct budget_limits limits; /* of each lowering */
 };
 
 /* The graph depends on a module's being in training mode: dropout, batch statistics. */

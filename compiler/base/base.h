@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/budget.h"
 #include "base/buf.h"
+#include "base/checked.h"
 #include "base/device.h"
 #include "base/diag.h"
 #include "base/dtype.h"

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/diag.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -28,6 +29,8 @@ struct exprs {
     VEC(struct ex_node) nodes;
     VEC(struct ex_symbol) symbols;
     struct map ids; /* node bytes -> id */
+    bool overflowed;
+    struct ex_escape escape;
 };
 
 enum { MAX_TERMS = 48 };
@@ -47,6 +50,39 @@ struct exprs *exprs_new(struct arena *a) {
     p->ids = map_new(a);
     vec_push(a, &p->nodes, (struct ex_node){0}); /* id 0 is EX_NONE */
     return p;
+}
+
+struct ex_escape ex_set_escape(struct exprs *p, struct ex_escape e) {
+    struct ex_escape old = p->escape;
+    p->escape = e;
+    return old;
+}
+
+bool ex_overflowed(struct exprs *p) {
+    bool yes = p->overflowed;
+    p->overflowed = false;
+    return yes;
+}
+
+void ex_overflow(struct exprs *p, const char *why) {
+    p->overflowed = true;
+    if (p->escape.leave) p->escape.leave(p->escape.ctx, why);
+}
+
+static const char too_large[] = "a size has no 64 bits", too_long[] = "a size has too many terms";
+
+static int64_t add(struct exprs *p, int64_t a, int64_t b) {
+    int64_t r;
+    if (add_fits(a, b, &r)) return r;
+    ex_overflow(p, too_large);
+    return sat_add(a, b);
+}
+
+static int64_t mul(struct exprs *p, int64_t a, int64_t b) {
+    int64_t r;
+    if (mul_fits(a, b, &r)) return r;
+    ex_overflow(p, too_large);
+    return sat_mul(a, b);
 }
 
 static const struct ex_node *at(const struct exprs *p, ex e) {
@@ -127,14 +163,14 @@ static int compare(const struct exprs *p, ex a, ex b) {
 /* ---- products -------------------------------------------------------------------------------- */
 
 /* Factors of a term that is not a sum; the constant is split off. */
-static int factors(const struct exprs *p, ex e, ex *out, int n, int64_t *c) {
+static int factors(struct exprs *p, ex e, ex *out, int n, int64_t *c) {
     const struct ex_node *x = at(p, e);
-    if (x->kind == EX_CONST) return *c *= x->value, n;
+    if (x->kind == EX_CONST) return *c = mul(p, *c, x->value), n;
     if (x->kind == EX_MUL) {
         n = factors(p, x->a, out, n, c);
-        return factors(p, x->b, out, n, c);
+        return factors(p, at(p, e)->b, out, n, c);
     }
-    WS_ASSERT(n < MAX_TERMS);
+    if (n == MAX_TERMS) return ex_overflow(p, too_long), n;
     out[n] = e;
     return n + 1;
 }
@@ -157,7 +193,7 @@ static void sum_add(struct exprs *p, struct sum *s, int64_t c, ex e) {
     const struct ex_node *x = at(p, e);
     if (c == 0) return;
     if (x->kind == EX_CONST) {
-        s->k += c * x->value;
+        s->k = add(p, s->k, mul(p, c, x->value));
     } else if (x->kind == EX_ADD) {
         sum_add(p, s, c, x->a);
         sum_add(p, s, c, at(p, e)->b);
@@ -168,12 +204,15 @@ static void sum_add(struct exprs *p, struct sum *s, int64_t c, ex e) {
         ex t = k == 1 ? e : pack_product(p, f, nf);
         int i = 0;
         while (i < s->n && s->at[i].t != t) i++;
+        if (i == MAX_TERMS) {
+            ex_overflow(p, too_long);
+            return;
+        }
         if (i == s->n) {
-            WS_ASSERT(s->n < MAX_TERMS);
             s->at[s->n].t = t;
             s->at[s->n++].c = 0;
         }
-        s->at[i].c += c * k;
+        s->at[i].c = add(p, s->at[i].c, mul(p, c, k));
     }
 }
 
@@ -194,7 +233,7 @@ static void rejoin(struct exprs *p, struct sum *s) {
         int j = 0;
         while (j < s->n && s->at[j].t != whole.at[0].t) j++;
         int64_t c = s->at[i].c;
-        if (j == s->n || s->at[j].c != c * whole.at[0].c) continue;
+        if (j == s->n || s->at[j].c != mul(p, c, whole.at[0].c)) continue;
         if (s->n + unpack(p, a).n > MAX_TERMS) continue;
         s->at[i].c = s->at[j].c = 0;
         sum_add(p, s, c, a);
@@ -238,42 +277,25 @@ ex ex_sub(struct exprs *p, ex a, ex b) {
 
 ex ex_mul(struct exprs *p, ex a, ex b) {
     struct sum x = unpack(p, a), y = unpack(p, b), s = {0};
-    s.k = x.k * y.k;
-    for (int i = 0; i < x.n; i++) sum_add(p, &s, x.at[i].c * y.k, x.at[i].t);
-    for (int j = 0; j < y.n; j++) sum_add(p, &s, y.at[j].c * x.k, y.at[j].t);
+    s.k = mul(p, x.k, y.k);
+    for (int i = 0; i < x.n; i++) sum_add(p, &s, mul(p, x.at[i].c, y.k), x.at[i].t);
+    for (int j = 0; j < y.n; j++) sum_add(p, &s, mul(p, y.at[j].c, x.k), y.at[j].t);
     for (int i = 0; i < x.n; i++)
         for (int j = 0; j < y.n; j++) {
             ex f[MAX_TERMS];
             int64_t one = 1;
             int n = factors(p, x.at[i].t, f, 0, &one);
             n = factors(p, y.at[j].t, f, n, &one);
-            sum_add(p, &s, x.at[i].c * y.at[j].c, pack_product(p, f, n));
+            sum_add(p, &s, mul(p, x.at[i].c, y.at[j].c), pack_product(p, f, n));
         }
     return pack(p, &s);
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-static int64_t sat_mul(int64_t a, int64_t b) {
-    int64_t r;
-    if (a == 0 || b == 0) return 0;
-    if (a == INT64_MAX || b == INT64_MAX || a == INT64_MIN || b == INT64_MIN ||
-        __builtin_mul_overflow(a, b, &r))
-        return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
-    return r;
-}
-
-static int64_t sat_add(int64_t a, int64_t b) {
-    int64_t r;
-    if (a == INT64_MAX || b == INT64_MAX) return INT64_MAX;
-    if (a == INT64_MIN || b == INT64_MIN) return INT64_MIN;
-    return __builtin_add_overflow(a, b, &r) ? (a < 0 ? INT64_MIN : INT64_MAX) : r;
-}
-
-static int64_t floor_div(int64_t a, int64_t b) {
-    if (a == INT64_MAX || a == INT64_MIN) return a;
-    int64_t q = a / b;
-    return q - (a % b != 0 && (a < 0) != (b < 0));
+/* Of a bound: "any" stays. */
+static int64_t bound_div(int64_t a, int64_t b) {
+    return a == INT64_MAX || a == INT64_MIN ? a : floor_div(a, b);
 }
 
 void ex_range(const struct exprs *p, ex e, int64_t *lo, int64_t *hi) {
@@ -306,8 +328,8 @@ void ex_range(const struct exprs *p, ex e, int64_t *lo, int64_t *hi) {
     }
     case EX_DIV:
         if (bl < 1) bl = 1;
-        *lo = floor_div(al, al >= 0 ? bh : bl);
-        *hi = floor_div(ah, ah >= 0 ? bl : bh);
+        *lo = bound_div(al, al >= 0 ? bh : bl);
+        *hi = bound_div(ah, ah >= 0 ? bl : bh);
         if (al >= 0 && bh == INT64_MAX) *lo = 0;
         break;
     case EX_MOD:
@@ -363,15 +385,16 @@ static bool is_below(struct exprs *p, ex e, ex d) {
 
 /* ---- division -------------------------------------------------------------------------------- */
 
-static int64_t gcd(int64_t a, int64_t b) {
-    if (a < 0) a = -a;
-    if (b < 0) b = -b;
+static uint64_t magnitude(int64_t a) { return a < 0 ? -(uint64_t)a : (uint64_t)a; }
+
+static int64_t gcd(int64_t x, int64_t y) {
+    uint64_t a = magnitude(x), b = magnitude(y);
     while (b) {
-        int64_t t = a % b;
+        uint64_t t = a % b;
         a = b;
         b = t;
     }
-    return a;
+    return a > INT64_MAX ? INT64_MAX / 2 + 1 : (int64_t)a; /* 2^63 is twice 2^62 */
 }
 
 /* t / d when d's factors all occur in t (d one term without a coefficient); EX_NONE otherwise. */
@@ -399,7 +422,7 @@ static void split(struct exprs *p, ex a, ex d, ex *q, ex *r) {
             to->at[to->n++].c = to == &qs ? s.at[i].c / c : s.at[i].c;
         }
         qs.k = floor_div(s.k, c);
-        rs.k = s.k - qs.k * c;
+        rs.k = s.k - mul(p, qs.k, c);
     } else if (dd.n == 1 && dd.k == 0) {
         for (int i = 0; i < s.n; i++) {
             ex t = s.at[i].c % dd.at[0].c == 0 ? term_quotient(p, s.at[i].t, dd.at[0].t) : EX_NONE;
@@ -456,8 +479,8 @@ ex ex_div(struct exprs *p, ex a, ex b) {
             return ex_div(p, pack(p, &s), ex_const(p, y / g));
         }
         const struct ex_node *n = at(p, a);
-        if (n->kind == EX_DIV && ex_is_const(p, n->b, &x))
-            return ex_div(p, n->a, ex_const(p, x * y));
+        if (n->kind == EX_DIV && ex_is_const(p, n->b, &x) && mul_fits(x, y, &x))
+            return ex_div(p, n->a, ex_const(p, x));
     }
     return make(p, EX_DIV, a, b, 0);
 }
@@ -467,7 +490,7 @@ ex ex_mod(struct exprs *p, ex a, ex b) {
     if (ex_is_const(p, b, &y)) {
         if (y <= 0) WS_BUG("modulo by %lld", (long long)y);
         if (y == 1) return ex_const(p, 0);
-        if (ex_is_const(p, a, &x)) return ex_const(p, x - floor_div(x, y) * y);
+        if (ex_is_const(p, a, &x)) return ex_const(p, floor_mod(x, y));
     }
     ex q, r;
     split(p, a, b, &q, &r);
@@ -478,31 +501,43 @@ ex ex_mod(struct exprs *p, ex a, ex b) {
 }
 
 ex ex_ceildiv(struct exprs *p, ex a, ex b) {
+    int64_t x, y;
+    if (ex_is_const(p, a, &x) && ex_is_const(p, b, &y) && y > 0)
+        return ex_const(p, x / y + (x % y > 0));
     return ex_div(p, ex_add(p, a, ex_sub(p, b, ex_const(p, 1))), b);
 }
 
-/* a <= b, provably. */
-static bool is_at_most(struct exprs *p, ex a, ex b) {
+/* The range of a - b, as far as it matters: numbers may be further apart than any number is large.
+ */
+static void range_between(struct exprs *p, ex a, ex b, int64_t *lo, int64_t *hi) {
+    int64_t x, y;
+    if (ex_is_const(p, a, &x) && ex_is_const(p, b, &y))
+        *lo = *hi = x < y ? -1 : x > y;
+    else
+        ex_range(p, ex_sub(p, a, b), lo, hi);
+}
+
+bool ex_at_most(struct exprs *p, ex a, ex b) {
     int64_t lo, hi;
-    ex_range(p, ex_sub(p, b, a), &lo, &hi);
+    range_between(p, b, a, &lo, &hi);
     return lo >= 0;
 }
 
 ex ex_min(struct exprs *p, ex a, ex b) {
-    if (is_at_most(p, a, b)) return a;
-    if (is_at_most(p, b, a)) return b;
+    if (ex_at_most(p, a, b)) return a;
+    if (ex_at_most(p, b, a)) return b;
     return compare(p, a, b) < 0 ? make(p, EX_MIN, a, b, 0) : make(p, EX_MIN, b, a, 0);
 }
 
 ex ex_max(struct exprs *p, ex a, ex b) {
-    if (is_at_most(p, a, b)) return b;
-    if (is_at_most(p, b, a)) return a;
+    if (ex_at_most(p, a, b)) return b;
+    if (ex_at_most(p, b, a)) return a;
     return compare(p, a, b) < 0 ? make(p, EX_MAX, a, b, 0) : make(p, EX_MAX, b, a, 0);
 }
 
 ex ex_compare(struct exprs *p, enum ex_kind k, ex a, ex b) {
     int64_t lo, hi;
-    ex_range(p, ex_sub(p, a, b), &lo, &hi);
+    range_between(p, a, b, &lo, &hi);
     bool always = false, never = false;
     switch (k) {
     case EX_EQ: always = lo == 0 && hi == 0, never = lo > 0 || hi < 0; break;
@@ -630,10 +665,10 @@ bool ex_divides(const struct exprs *p, int64_t k, ex e) {
 
 static int64_t apply(enum ex_kind k, int64_t a, int64_t b) {
     switch (k) {
-    case EX_ADD: return a + b;
-    case EX_MUL: return a * b;
-    case EX_DIV: return floor_div(a, b);
-    case EX_MOD: return a - floor_div(a, b) * b;
+    case EX_ADD: return sat_add(a, b);
+    case EX_MUL: return sat_mul(a, b);
+    case EX_DIV: return b > 0 ? floor_div(a, b) : 0; /* a size of 0, which no guard lets through */
+    case EX_MOD: return b > 0 ? floor_mod(a, b) : 0;
     case EX_MIN: return a < b ? a : b;
     case EX_MAX: return a > b ? a : b;
     case EX_EQ: return a == b;
@@ -688,7 +723,8 @@ static void put(struct buf *b, const struct exprs *p, ex e, int level, bool c);
 static bool put_moved(struct buf *b, const struct exprs *p, const struct ex_node *x) {
     int64_t lo, hi, d;
     ex_range(p, x->a, &lo, &hi);
-    if (lo >= 0 || lo < -(INT64_C(1) << 62) || !ex_is_const(p, x->b, &d)) return false;
+    const int64_t most = INT64_C(1) << 61; /* lo and a divisor are moved by no more than that */
+    if (lo >= 0 || lo < -most || !ex_is_const(p, x->b, &d) || d > most) return false;
     int64_t up = (-lo + d - 1) / d;
     bool division = x->kind == EX_DIV;
     buf_puts(b, "((");
@@ -727,7 +763,7 @@ static void put(struct buf *b, const struct exprs *p, ex e, int level, bool c) {
         put(b, p, x->a, ops[k].level + tight, c);
         buf_puts(b, minus ? " - " : c ? ops[k].c : ops[k].python);
         if (minus)
-            buf_printf(b, "%lld", (long long)-v);
+            buf_printf(b, "%llu", (unsigned long long)magnitude(v));
         else
             put(b, p, x->b, ops[k].level + (k != EX_ADD && k != EX_AND), c);
         if (paren) buf_putc(b, ')');
@@ -783,7 +819,7 @@ static struct bulk bulk_of(const struct exprs *p, ex e) {
     return (struct bulk){1, 1, a.number * b.number};
 }
 
-static const int64_t MOST = 1ll << 56; /* the size of a number that is read */
+static const int64_t MOST = 1ll << 56; /* the size of a number beside others */
 
 /* Is the combination of a and b too much? Division multiplies, too: (a // 4) // 6 is a // 24. */
 static bool is_bulky(const struct exprs *p, enum ex_kind k, ex a, ex b) {
@@ -825,8 +861,7 @@ static ex parse_atom(struct parser *q) {
         char *end;
         errno = 0;
         long long v = strtoll(q->s, &end, 10);
-        bool least = v == INT64_MIN && !errno; /* what a maximum begins with: it stands alone */
-        if (end == q->s || (!least && (v > MOST || v < -MOST))) return fail(q);
+        if (end == q->s || errno) return fail(q);
         q->s = end;
         e = ex_const(q->p, v);
     } else {
@@ -891,7 +926,7 @@ static ex parse_level(struct parser *q, int level) {
 ex ex_parse(struct exprs *p, const char *text, const char **end, bool create) {
     struct parser q = {.p = p, .s = text, .create = create};
     ex e = parse_level(&q, 1);
-    bool lone = ex_is_const(p, e, NULL); /* parse_atom has bounded it */
+    bool lone = ex_is_const(p, e, NULL); /* any number may stand alone */
     if (!q.error && !lone && !is_modest(bulk_of(p, e))) q.error = text;
     *end = q.error ? q.error : q.s;
     return q.error ? EX_NONE : e;

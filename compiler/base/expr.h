@@ -9,7 +9,7 @@
  *   E1  a sum is a sorted list of terms  c1*t1 + c2*t2 + ... + c0  with distinct non-constant t's,
  * no zero c's; E2  a term's factors are sorted and contain at most one constant; E3  constants are
  * folded; x/1, x%1, 0*x, min(x,x) do not exist; E4  division is floor division and the divisor is
- * positive; mod has the sign of the divisor.
+ * positive; mod has the sign of the divisor; E5  no number wraps round: see ex_escape.
  *
  * Symbols are sizes (s0, s1: known >= lo, with a hint used only for heuristics) or loop indices (0
  * <= i < bound). */
@@ -51,6 +51,18 @@ struct exprs; /* the pool */
 
 struct exprs *exprs_new(struct arena *a);
 
+/* A number that has no 64 bits, or more terms than an expression can hold. The nearest expression
+ * is made in its place and the pool remembers, or if it has an escape calls that, which may not
+ * come back. why is for the user: a line, or if it ends in a newline a whole message with its
+ * place. */
+struct ex_escape {
+    void (*leave)(void *ctx, const char *why); /* NULL: none */
+    void *ctx;
+};
+struct ex_escape ex_set_escape(struct exprs *p, struct ex_escape e); /* what it had */
+bool ex_overflowed(struct exprs *p);                                 /* since it was asked last */
+void ex_overflow(struct exprs *p, const char *why); /* why: for the user, if there is an escape */
+
 ex ex_const(struct exprs *p, int64_t v);
 ex ex_size(struct exprs *p, const char *name, int64_t lo, int64_t hint); /* a new size symbol */
 ex ex_index(struct exprs *p, const char *name, ex bound);                /* a new loop index */
@@ -76,6 +88,7 @@ int64_t ex_value(const struct exprs *p, ex e);             /* e must be constant
 void ex_set_hint(struct exprs *p, ex sym, int64_t hint);
 int64_t ex_hint(const struct exprs *p, ex e); /* value with every size at its hint, indices at 0 */
 void ex_range(const struct exprs *p, ex e, int64_t *lo, int64_t *hi); /* inclusive, saturating */
+bool ex_at_most(struct exprs *p, ex a, ex b);                         /* a <= b, provably */
 bool ex_divides(const struct exprs *p, int64_t k, ex e); /* k | e for every value, provably */
 bool ex_uses(const struct exprs *p, ex e, ex sym);
 

@@ -174,9 +174,61 @@ static void normalize_slice(struct call *c) {
     const struct meta *m = subject(c);
     if (m->rank == 0) return; /* refused by its shape rule */
     ex size = m->size[ex_value(p, c->args[1].i)];
-    struct arg *start = &c->args[2], *end = &c->args[3];
+    struct arg *start = &c->args[2], *end = &c->args[3], *step = &c->args[4];
+    int64_t n, most = (int64_t)MAX_NUMEL;
+    /* a step as long as the dimension is long enough, and its stride has 64 bits */
+    if (step->kind == ARG_INT && ex_is_const(p, step->i, &n) && n > most) {
+        if (ex_is_const(p, size, &n)) most = n > 1 ? n : 1;
+        *step = arg_int(c->g, most);
+    }
     *start = arg_ex(start->kind == ARG_NONE ? ex_const(p, 0) : clamp_bound(p, start->i, size));
     *end = arg_ex(end->kind == ARG_NONE ? size : clamp_bound(p, end->i, size));
+}
+
+/* What it does not matter how large it is: a diagonal outside of a matrix, a step past the end of a
+ * dimension. */
+static bool saturates(const char *param) {
+    static const char *const names[] = {"diagonal", "offset", "stride", "step"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(param, names[i])) return true;
+    return false;
+}
+
+/* A number that is compared with values, or with a size by the operator's own rule. */
+static bool is_any(const struct op_info *op, const char *param) {
+    static const char *const names[] = {"ignore_index", "padding_idx", "divisor_override", "index",
+                                        "shifts"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(param, names[i])) return true;
+    return op->id == OP_NARROW || op->id == OP_SLICE;
+}
+
+/* No size, padding or the like is further from 0 than sizes can be: what is made of a few of them
+ * has 64 bits. */
+static bool bound_number(struct call *c, const struct param *param, ex *at) {
+    struct exprs *p = c->g->ex;
+    int64_t v;
+    if (!ex_is_const(p, *at, &v) || fabs((double)v) <= MAX_NUMEL) return true;
+    if (!saturates(param->name)) {
+        ex_overflow(p, NULL);
+        return call_fail(c, "%s: " TOO_LARGE ": %s is %lld", c->op->name, param->name,
+                         (long long)v);
+    }
+    *at = ex_const(p, (int64_t)copysign(MAX_NUMEL, (double)v));
+    return true;
+}
+
+static bool bound_numbers(struct call *c) {
+    for (int i = 0; i < c->op->n_params; i++) {
+        const struct param *param = &c->op->params[i];
+        struct arg *a = &c->args[i];
+        if (param->kind != 'I' || is_any(c->op, param->name)) continue;
+        if (a->kind == ARG_INT && !bound_number(c, param, &a->i)) return false;
+        if (a->kind == ARG_INTS) *a = arg_copy(c->g, a);
+        for (uint32_t k = 0; a->kind == ARG_INTS && k < a->ints.n; k++)
+            if (!bound_number(c, param, &a->ints.at[k])) return false;
+    }
+    return true;
 }
 
 /* Sizes asked for, before anything else is multiplied with them. A -1 may be among them. */
@@ -187,13 +239,17 @@ static bool check_sizes(struct call *c) {
         ex all = ex_const(p, 1);
         double numel = 1;
         int64_t v;
+        const char *name = c->op->params[i].name;
         if (c->op->params[i].kind != 'I' || a->kind != ARG_INTS) continue;
+        if (saturates(name) || is_any(c->op, name)) continue;
         for (uint32_t k = 0; k < a->ints.n; k++) {
             bool known = ex_is_const(p, a->ints.at[k], &v);
             if (known && v == 0) continue;
             if (known) numel *= fabs((double)v);
-            if (numel > MAX_NUMEL || !ex_mul_fits(p, all, a->ints.at[k]))
-                return call_fail(c, "%s: a tensor of such sizes is too large", c->op->name);
+            if (numel > MAX_NUMEL || !ex_mul_fits(p, all, a->ints.at[k])) {
+                ex_overflow(p, NULL);
+                return call_fail(c, "%s: " TOO_LARGE, c->op->name);
+            }
             all = ex_mul(p, all, a->ints.at[k]);
         }
     }
@@ -210,10 +266,16 @@ static int random_index(const struct op_info *op) {
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-static bool apply(struct call *c, node_id *out) {
-    struct graph *g = c->g;
-    if (!check_kinds(c) || !normalize_dims(c) || !check_sizes(c)) return false;
+/* Arguments as the rules of graph_meta want them. */
+static bool normalize(struct call *c) {
+    if (!check_kinds(c) || !normalize_dims(c) || !bound_numbers(c) || !check_sizes(c)) return false;
     if (c->op->id == OP_SLICE) normalize_slice(c);
+    return true;
+}
+
+static bool make_node(struct call *c, node_id *out) {
+    struct graph *g = c->g;
+    if (!normalize(c)) return false;
     struct node n = {.op = c->op->id, .n_args = (uint8_t)c->op->n_params, .where = c->where};
     if (!graph_meta(g, n.op, c->args, c->where, c->d, &n.meta)) return false;
     if (n.op == OP_VIEW || n.op == OP_EXPAND)
@@ -225,8 +287,21 @@ static bool apply(struct call *c, node_id *out) {
     n.args = NEW_ARRAY(g->arena, struct arg, n.n_args);
     for (int i = 0; i < n.n_args; i++) n.args[i] = arg_copy(g, &c->args[i]);
     n.origin = g->nodes.n;
+    if (ex_overflowed(g->ex)) {
+        ex_overflow(g->ex, NULL);
+        return call_fail(c, "%s: " TOO_LARGE, c->op->name);
+    }
     *out = graph_push(g, n, c->op->name);
     return true;
+}
+
+/* Sizes that are too large are refused by a message: nobody leaves on the way. */
+static bool apply(struct call *c, node_id *out) {
+    struct ex_escape escape = ex_set_escape(c->g->ex, (struct ex_escape){0});
+    ex_overflowed(c->g->ex);
+    bool ok = make_node(c, out);
+    ex_set_escape(c->g->ex, escape);
+    return ok;
 }
 
 bool graph_call(struct graph *g, enum op op, const struct arg *args, int n_args, struct span where,

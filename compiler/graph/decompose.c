@@ -175,7 +175,7 @@ static expansion *const expand[OP_COUNT] = {
 node_id build_call(struct build *b, enum op op, const struct arg *args, int n) {
     struct diag d = diag_new(b->g->arena);
     node_id out;
-    if (!graph_call(b->g, op, args, n, b->where, &d, &out)) WS_BUG("decompose: %s", d.text);
+    if (!graph_call(b->g, op, args, n, b->where, &d, &out)) graph_refused(b->g, "decompose", &d);
     return out;
 }
 

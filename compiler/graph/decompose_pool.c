@@ -153,13 +153,15 @@ static node_id scaled(struct build *b, node_id i, int64_t have, int64_t add, int
     return want == 1 ? x : call(b, OP_FLOOR_DIVIDE, arg_node(x), arg_int(b->g, want));
 }
 
+/* Window o begins rest*o/want mod 1 behind an element, which is any multiple of step/want, and ends
+ * have/want after it. */
 static int64_t longest_window(int64_t have, int64_t want) {
-    int64_t most = 0;
-    for (int64_t o = 0; o < want; o++) {
-        int64_t length = ((o + 1) * have + want - 1) / want - o * have / want;
-        if (length > most) most = length;
+    int64_t rest = have % want, step = want, r = rest;
+    while (r) {
+        int64_t t = step % r;
+        step = r, r = t;
     }
-    return most;
+    return have / want + (rest == 0 ? 0 : rest == step ? 1 : 2);
 }
 
 /* Windows of unlike length: window o is floor(o * have / want) .. ceil((o + 1) * have / want) - 1;
@@ -246,7 +248,7 @@ static node_id nearest(struct build *b, int64_t have, int64_t want) {
     bool exact = true;
     node_id o = iota(b, number(b, want));
     for (int64_t i = 0; exact && i < want; i++)
-        exact = (int64_t)floorf((float)i * scale) == i * have / want;
+        exact = (int64_t)floorf((float)i * scale) == (int64_t)((__int128)i * have / want);
     if (exact) return scaled(b, o, have, 0, want);
     node_id at = call(b, OP_MUL, arg_node(cast(b, o, DT_F32)), arg_float(scale));
     at = cast(b, unary(b, OP_FLOOR, at), DT_I64);

@@ -32,7 +32,9 @@ node_id mean(struct build *b, node_id x, struct arg dims, bool keepdim) {
 static struct arg var_divisor(struct build *b, ex n, const struct arg *correction) {
     double k = number_of(b, correction);
     int64_t v; /* a fractional correction comes with constant sizes only */
-    if (ex_is_const(b->g->ex, n, &v) && k != floor(k)) return arg_float(fmax((double)v - k, 0));
+    if (ex_is_const(b->g->ex, n, &v) && (k != floor(k) || fabs(k) > MAX_NUMEL))
+        return arg_float(fmax((double)v - k, 0));
+    k = fmin(fmax(k, -MAX_NUMEL), MAX_NUMEL); /* no size is larger */
     ex rest = ex_sub(b->g->ex, n, ex_const(b->g->ex, (int64_t)k));
     return arg_ex(ex_max(b->g->ex, rest, ex_const(b->g->ex, 0)));
 }

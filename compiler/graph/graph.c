@@ -171,7 +171,7 @@ node_id graph_copy(struct graph *to, const struct graph *from, node_id id, const
     for (int i = 0; i < n.n_args; i++) n.args[i] = arg_map(to, &old[i], map);
     struct diag d = diag_new(to->arena); /* strides may have changed with the arguments */
     if (n.op != OP_INPUT && !graph_meta(to, n.op, n.args, n.where, &d, &n.meta))
-        WS_BUG("copy of %s: %s", n.name, d.text);
+        graph_refused(to, arena_printf(to->arena, "copy of %s", n.name), &d);
     node_id copy = graph_push(to, n, n.name);
     for (uint32_t i = 0; n.op == OP_INPUT && i < from->inputs.n; i++)
         if (from->inputs.at[i].node == id) {
@@ -200,12 +200,17 @@ uint32_t graph_first_output(const struct graph *g, uint32_t i) {
     return first;
 }
 
+void graph_refused(struct graph *g, const char *pass, const struct diag *d) {
+    if (ex_overflowed(g->ex)) ex_overflow(g->ex, d->text);
+    WS_BUG("%s: %s", pass, d->text);
+}
+
 /* ---- shorthands ------------------------------------------------------------------------------ */
 
 static node_id must_call(struct graph *g, enum op op, const struct arg *args, int n) {
     struct diag d = diag_new(g->arena);
     node_id out;
-    if (!graph_call(g, op, args, n, (struct span){0}, &d, &out)) WS_BUG("%s", d.text);
+    if (!graph_call(g, op, args, n, (struct span){0}, &d, &out)) graph_refused(g, "shorthand", &d);
     return out;
 }
 

@@ -5,6 +5,10 @@
 #include "graph/graph.h"
 
 /* graph.c */
+/* A pass made a call that was refused: sizes that no tensor has leave by the escape of the pool
+ * (base/expr.h), as an operator may be small and what it is made of not; anything else is a bug. */
+void graph_refused(struct graph *g, const char *pass, const struct diag *d)
+    __attribute__((noreturn));
 node_id graph_push(struct graph *g, struct node n, const char *hint); /* names it, appends it */
 void graph_rename(struct graph *g, node_id n, const char *name);      /* name must be free */
 bool is_identifier(const char *s);
@@ -21,6 +25,7 @@ int64_t arg_entry(const struct graph *g, const struct arg *a, uint32_t k, int64_
  * there: the terms of an embedding's gradient are tokens x vocabulary x columns. A stride of
  * EX_NONE is not looked at. */
 #define MAX_NUMEL 0x1p52
+#define TOO_LARGE "a tensor of such sizes is too large"
 bool meta_is_addressable(struct exprs *p, const struct meta *m);
 const struct param *op_param(enum op op, const char *name, int *index); /* NULL if there is none */
 struct infer {

@@ -333,15 +333,26 @@ bool meta_is_addressable(struct exprs *p, const struct meta *m) {
     return numel <= MAX_NUMEL && span <= MAX_NUMEL;
 }
 
+static bool infer_meta_of(const struct infer *in, struct meta *out) {
+    memset(out, 0, sizeof *out);
+    if (!infer_size(in, out)) return false;
+    if (!meta_is_addressable(in->g->ex, out)) {
+        ex_overflow(in->g->ex, NULL);
+        return infer_fail(in, "a tensor %s is too large", infer_shape(in, out));
+    }
+    out->dtype = infer_dtype(in);
+    if (!check_dtype(in, out->dtype)) return false;
+    if (out->rank && out->stride[0] == EX_NONE) meta_contiguous(in->g->ex, out);
+    return true;
+}
+
 bool graph_meta(struct graph *g, enum op op, const struct arg *args, struct span where,
                 struct diag *d, struct meta *out) {
     struct infer in = {g, op_info(op), args, where, d};
-    memset(out, 0, sizeof *out);
-    if (!infer_size(&in, out)) return false;
-    if (!meta_is_addressable(g->ex, out))
-        return infer_fail(&in, "a tensor %s is too large", infer_shape(&in, out));
-    out->dtype = infer_dtype(&in);
-    if (!check_dtype(&in, out->dtype)) return false;
-    if (out->rank && out->stride[0] == EX_NONE) meta_contiguous(g->ex, out);
-    return true;
+    struct ex_escape escape = ex_set_escape(g->ex, (struct ex_escape){0});
+    bool before = ex_overflowed(g->ex), ok = infer_meta_of(&in, out), large = ex_overflowed(g->ex);
+    ok = ok && (!large || infer_fail(&in, TOO_LARGE));
+    if (before || large) ex_overflow(g->ex, NULL);
+    ex_set_escape(g->ex, escape);
+    return ok;
 }

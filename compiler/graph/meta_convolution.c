@@ -101,7 +101,11 @@ static bool slid(const struct infer *in, uint32_t k, ex size, ex kernel, ex *out
     if (!ex_is_const(p, kernel, &taps) || taps < 1)
         return infer_fail(in, "kernel sizes must be positive constants, not %s",
                           infer_text(in, kernel));
-    int64_t span = infer_entry(in, DILATION, k, 1) * (taps - 1) + 1;
+    int64_t span = sat_add(sat_mul(infer_entry(in, DILATION, k, 1), taps - 1), 1);
+    if (span > (int64_t)MAX_NUMEL) {
+        ex_overflow(p, NULL);
+        return infer_fail(in, TOO_LARGE);
+    }
     if (in->args[TRANSPOSED].b) {
         ex moved = ex_mul(p, ex_sub(p, size, constant(in, 1)), constant(in, stride));
         *out = ex_add(p, moved, constant(in, span + more - 2 * padding));

@@ -24,12 +24,7 @@ bool meta_is_nothing(const struct graph *g, node_id n) {
     return m->rank == 1 && m->size[0] == ex_const(g->ex, 0);
 }
 
-/* Provably a <= b. */
-static bool at_most(const struct infer *in, ex a, ex b) {
-    int64_t lo, hi;
-    ex_range(in->g->ex, ex_sub(in->g->ex, b, a), &lo, &hi);
-    return lo >= 0;
-}
+static bool at_most(const struct infer *in, ex a, ex b) { return ex_at_most(in->g->ex, a, b); }
 
 /* A dimension that is looked up must have an element. */
 static bool need_element(const struct infer *in, const struct meta *m, int dim,

@@ -27,12 +27,16 @@ struct window {
 /* How many windows lie in a dimension of that size. */
 static bool count_windows(const struct infer *in, const struct window *w, ex size, ex *out) {
     struct exprs *p = in->g->ex;
-    int64_t lo, hi, n, span = w->dilation * (w->kernel - 1) + 1;
+    int64_t lo, hi, n, span = sat_add(sat_mul(w->dilation, w->kernel - 1), 1);
     if (w->kernel < 1) return infer_fail(in, "kernel size should be greater than zero");
     if (w->stride < 1) return infer_fail(in, "stride should be greater than zero");
     if (w->dilation < 1) return infer_fail(in, "dilation should be greater than zero");
     if (w->padding < 0)
         return infer_fail(in, "pad must be non-negative, but got pad: %lld", (long long)w->padding);
+    if (span > (int64_t)MAX_NUMEL) {
+        ex_overflow(p, NULL);
+        return infer_fail(in, TOO_LARGE);
+    }
     ex room = ex_add(p, size, ex_const(p, 2 * w->padding - span)); /* for the first to move in */
     ex_range(p, room, &lo, &hi);
     if (w->ceil && !ex_is_const(p, size, &n))
@@ -73,7 +77,7 @@ static bool slide(const struct infer *in, struct meta *out, int n, bool half) {
         w.padding = infer_entry(in, 3, (uint32_t)k, 0);
         if (dilates) w.dilation = infer_entry(in, dilation, (uint32_t)k, 1);
         w.ceil = rounds && in->args[ceil_mode].b;
-        if (half && w.padding > (w.dilation * (w.kernel - 1) + 1) / 2)
+        if (half && w.padding > sat_add(sat_mul(w.dilation, w.kernel - 1), 1) / 2)
             return infer_fail(in,
                               "pad should be at most half of effective kernel size, but got "
                               "pad=%lld, kernel_size=%lld and dilation=%lld",
@@ -129,7 +133,13 @@ bool shape_pool(const struct infer *in, struct meta *out) {
     if (op_param(in->op->id, "divisor_override", &divisor) && in->args[divisor].kind == ARG_INT &&
         ex_value(in->g->ex, in->args[divisor].i) == 0)
         return infer_fail(in, "divisor must be not zero");
-    return slide(in, out, n, true);
+    if (!slide(in, out, n, true)) return false;
+    struct meta windows = *out; /* which are reduced, have an element for each place in each */
+    for (int k = 0; k < n; k++)
+        append(&windows, constant(in, infer_entry(in, 1, (uint32_t)k, 1)), EX_NONE);
+    if (meta_is_addressable(in->g->ex, &windows)) return true;
+    ex_overflow(in->g->ex, NULL);
+    return infer_fail(in, "its windows %s are too large", infer_shape(in, &windows));
 }
 
 /* adaptive_avg_pool, adaptive_max_pool: output_size has one entry for each last dimension */
@@ -196,7 +206,8 @@ bool shape_unfold(const struct infer *in, struct meta *out) {
         return infer_fail(in, "Expected 3D or 4D (batch mode) tensor, but got %s",
                           infer_shape(in, m));
     if (!slide(in, &windows, 2, false)) return false;
-    ex area = constant(in, infer_entry(in, 1, 0, 1) * infer_entry(in, 1, 1, 1));
+    ex area =
+        ex_mul(p, constant(in, infer_entry(in, 1, 0, 1)), constant(in, infer_entry(in, 1, 1, 1)));
     if (m->rank == 4) append(out, m->size[0], EX_NONE);
     append(out, ex_mul(p, m->size[m->rank - 3], area), EX_NONE);
     append(out, ex_mul(p, windows.size[m->rank - 2], windows.size[m->rank - 1]), EX_NONE);

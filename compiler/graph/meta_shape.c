@@ -367,7 +367,18 @@ static bool shape_size(const struct infer *in, struct meta *out) {
 static bool shape_arange(const struct infer *in, struct meta *out) {
     struct exprs *p = in->g->ex;
     const struct arg *start = &in->args[0], *end = &in->args[1], *step = &in->args[2];
-    int64_t k;
+    int64_t k, from, to; /* whose difference may have 65 bits */
+    if (start->kind == ARG_INT && end->kind == ARG_INT && step->kind == ARG_INT &&
+        ex_is_const(p, start->i, &from) && ex_is_const(p, end->i, &to) &&
+        ex_is_const(p, step->i, &k) && k) {
+        __int128 span = (__int128)to - from, n = span / k + (span % k != 0);
+        if (span && (span < 0) != (k < 0))
+            return infer_fail(in, k > 0 ? "the end comes before the start"
+                                        : "the step leads away from the end");
+        if (n > (__int128)MAX_NUMEL) ex_overflow(p, NULL);
+        append(out, constant(in, n > INT64_MAX ? INT64_MAX : (int64_t)n), EX_NONE);
+        return true;
+    }
     if (start->kind == ARG_INT && end->kind == ARG_INT && step->kind == ARG_INT &&
         ex_is_const(p, step->i, &k) && k > 0) {
         int64_t lo, hi;

@@ -258,11 +258,15 @@ bool shape_narrow(const struct infer *in, struct meta *out) {
     *out = *infer_meta(in, 0);
     bool known = ex_is_const(p, in->args[2].i, &start) && ex_is_const(p, in->args[3].i, &length) &&
                  ex_is_const(p, out->size[dim], &size);
-    ex end = ex_add(p, in->args[2].i, in->args[3].i);
-    ex_range(p, ex_sub(p, out->size[dim], end), &lo, &hi);
-    bool fits = known ? start >= -size && start <= size && length >= 0 &&
-                            (start < 0 ? start + size : start) + length <= size
-                      : lo >= 0;
+    bool fits;
+    if (known) {
+        fits = start >= -size && start <= size && length >= 0 &&
+               length <= size - (start < 0 ? start + size : start);
+    } else {
+        ex end = ex_add(p, in->args[2].i, in->args[3].i);
+        ex_range(p, ex_sub(p, out->size[dim], end), &lo, &hi);
+        fits = lo >= 0;
+    }
     if (!fits)
         return infer_fail(in, "start %s with length %s leaves dimension %d of size %s",
                           ex_str(in->g->arena, p, in->args[2].i),

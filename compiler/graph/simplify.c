@@ -89,7 +89,8 @@ static node_id must_call(const struct pass *s, enum op op, const struct node *li
                          const struct arg *args, int n) {
     struct diag d = diag_new(s->to->arena);
     node_id out;
-    if (!graph_call(s->to, op, args, n, like->where, &d, &out)) WS_BUG("simplify: %s", d.text);
+    if (!graph_call(s->to, op, args, n, like->where, &d, &out))
+        graph_refused(s->to, "simplify", &d);
     s->to->nodes.at[out].origin = like->origin;
     return out;
 }
@@ -263,7 +264,8 @@ static node_id simplify_node(struct pass *s, const struct graph *from, node_id i
     for (int i = 0; i < n.n_args; i++) n.args[i] = arg_map(s->to, &old[i], map);
     skip_operands(s, &n);
     struct diag d = diag_new(s->to->arena);
-    if (!graph_meta(s->to, n.op, n.args, n.where, &d, &n.meta)) WS_BUG("simplify: %s", d.text);
+    if (!graph_meta(s->to, n.op, n.args, n.where, &d, &n.meta))
+        graph_refused(s->to, "simplify", &d);
     if (identity(s, &n, &out)) return out;
     bool folded = fold(s, &n, &out);
     struct buf key = node_key(s, folded ? node_at(s, out) : &n);

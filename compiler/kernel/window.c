@@ -33,8 +33,6 @@ struct finder {
     struct windows *out;
 };
 
-static int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
-
 static bool is_along_r(const struct kernel *k, value_id v) {
     return k->values.at[v].mask >> AXIS_R & 1;
 }
