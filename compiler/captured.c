@@ -190,6 +190,27 @@ static enum ws_status to_reference(const struct ws_tensor_info *t, const double 
     return WS_OK;
 }
 
+struct ws_memory ws_memory_of(const struct ws_captured *c) {
+    struct ws_memory m = {0};
+    double in = 0, out = 0; /* as doubles */
+    for (int i = 0; i < c->n_inputs; i++) {
+        struct ws_tensor_info t = ws_input_info(c, i);
+        m.kept_inputs += (double)t.bytes;
+        in += sizeof(double) * (double)t.numel;
+    }
+    for (int i = 0; i < c->n_outputs; i++) {
+        struct ws_tensor_info t = ws_output_info(c, i);
+        m.kept_reference += (double)dtype_bytes(dtype_reference(t.dtype)) * (double)t.numel;
+        out += sizeof(double) * (double)t.numel;
+    }
+    double made = c->n_inputs ? graph_eval_bytes(c->init) : 0;
+    m.inputs = made > in + m.kept_inputs ? made : in + m.kept_inputs;
+    double computed = graph_eval_bytes(c->graph);
+    m.reference = m.kept_inputs + in;
+    m.reference += computed > out + m.kept_reference ? computed : out + m.kept_reference;
+    return m;
+}
+
 static void free_values(struct value *v, int n) {
     for (int i = 0; v && i < n; i++) free(v[i].v);
     free(v);
@@ -202,6 +223,7 @@ static bool eval(const struct ws_captured *c, const struct graph *g, const struc
                  struct value *outputs, struct diag *d) {
     struct graph seeded = *g;
     seeded.seed = c->seed;
+    seeded.stopped = c->limits.stopped;
     return graph_eval(&seeded, inputs, outputs, d);
 }
 

@@ -56,6 +56,14 @@ struct ws_tensor_info ws_input_info(const struct ws_captured *c, int i);
 /* Row-major, whatever strides the captured graph says: an output is a buffer of its own. */
 struct ws_tensor_info ws_output_info(const struct ws_captured *c, int i);
 
+/* Bytes that the values take at least: while the inputs are made, while the reference is, and what
+ * stays of both. */
+struct ws_memory {
+    double inputs, reference; /* at their peak */
+    double kept_inputs, kept_reference;
+};
+struct ws_memory ws_memory_of(const struct ws_captured *c);
+
 /* Values of all inputs: evaluates the init graph (random tensors from c->seed). bytes[i] is
  * malloc'ed memory in the input's dtype and strides; the caller frees. */
 enum ws_status ws_make_inputs(const struct ws_captured *c, void **bytes, struct diag *d);

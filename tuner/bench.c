@@ -15,6 +15,7 @@
 #include "tuner/interrupt.h"
 #include "tuner/json_output.h"
 #include "tuner/patience.h"
+#include "tuner/room.h"
 #include "tuner/winners.h"
 
 /* ---- the stages ------------------------------------------------------------------------------ */
@@ -24,6 +25,7 @@ static enum ws_status capture_workload(struct bench_point *b) {
     struct ws_axis *axes = sweep_point(&r->sweep, b->point, b->arena);
     b->stages = stages_new(b->arena, r->line.dump, r->machine.env.logs);
     b->captured = capture_file(&r->line, axes, r->sweep.n_axes, b->arena, &b->stages, b->d);
+    if (b->captured) room_check(&r->machine, b->captured, true, b->d);
     return b->d->status;
 }
 
@@ -262,6 +264,7 @@ static enum ws_status open_run(struct bench_run *r, struct diag *d) {
         return d->status;
     puts(r->machine.why);
     fflush(stdout);
+    if (room_check_sweep(&r->machine, &r->line, &r->sweep, d) != WS_OK) return d->status;
     recorder_start(&r->recorder, &r->machine, r->arena);
     r->recorder.json = r->json_rows;
     return WS_OK;

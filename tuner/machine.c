@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tuner/interrupt.h"
+
 enum ws_status machine_open(const char *name, struct arena *a, struct machine *out,
                             struct diag *d) {
     *out = (struct machine){.arena = a, .env = env_read(a)};
@@ -14,14 +16,25 @@ enum ws_status machine_open(const char *name, struct arena *a, struct machine *o
     return machine_open_toolchain(out, d);
 }
 
+/* From now on no call outlasts an interrupt for long. */
+static void heed_interrupts(struct machine *m) {
+    if (m->toolchain) toolchain_stop_when(m->toolchain, interrupted);
+    if (m->device) device_stop_when(m->device, interrupted);
+}
+
 enum ws_status machine_open_for(const struct command_line *c, struct arena *a, struct machine *out,
                                 struct diag *d) {
-    if (c->in_process) return machine_open(c->device, a, out, d);
+    if (c->in_process) {
+        machine_open(c->device, a, out, d);
+        heed_interrupts(out);
+        return d->status;
+    }
     *out = (struct machine){.arena = a, .env = env_read(a)};
     if (device_open_isolated(c->device, a, d, &out->device, &out->why) != WS_OK) return d->status;
     out->limits = *device_limits(out->device);
-    return toolchain_open_isolated(out->limits.kind, out->limits.arch, &out->env, a, d,
-                                   &out->toolchain);
+    toolchain_open_isolated(out->limits.kind, out->limits.arch, &out->env, a, d, &out->toolchain);
+    heed_interrupts(out);
+    return d->status;
 }
 
 enum ws_status machine_for_arch(const char *arch, struct arena *a, struct machine *out,

@@ -7,6 +7,8 @@
 #include "ws_tune.h"
 
 int main(int argc, char **argv) {
+    signal(SIGXFSZ,
+           SIG_IGN); /* so is a file that grows past ulimit -f, in workers and compilers, too */
     worker_main(argc - 1, argv + 1);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like a full disk, not a silent death */
     int status = command_line_run(argc, argv);

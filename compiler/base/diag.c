@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/shown.h"
 
 struct diag diag_new(struct arena *a) {
     return (struct diag){.arena = a};
@@ -21,13 +22,13 @@ enum ws_status diag_fail(struct diag *d, enum ws_status s, const char *fmt, ...)
     struct buf b = buf_new(d->arena);
     d->message = arena_vprintf(d->arena, fmt, ap);
     va_end(ap);
-    buf_printf(&b, "%s\n", d->message);
+    shown_text(&b, d->message);
+    buf_putc(&b, '\n');
     d->text = b.p;
     return s;
 }
 
-/* The source line and a caret line under it. Tabs are kept so that the caret stands where the eye
- * expects it. */
+/* The source line and a caret line under it. */
 static void put_caret(struct buf *b, const struct source *src, struct span at) {
     const char *p = src->text;
     for (uint32_t line = 1; line < at.line; line++) {
@@ -36,13 +37,8 @@ static void put_caret(struct buf *b, const struct source *src, struct span at) {
         p++;
     }
     size_t n = strcspn(p, "\r\n");
-    buf_puts(b, "    ");
-    buf_write(b, p, n);
-    buf_puts(b, "\n    ");
     uint32_t col = at.col ? at.col : 1, end = at.end_col > col ? at.end_col : col + 1;
-    for (uint32_t i = 1; i < col; i++) buf_putc(b, i <= n && p[i - 1] == '\t' ? '\t' : ' ');
-    for (uint32_t i = col; i < end && (i == col || i <= n); i++) buf_putc(b, '^');
-    buf_putc(b, '\n');
+    shown_line(b, p, n, col - 1, end - 1, "    ");
 }
 
 enum ws_status diag_fail_at(struct diag *d, enum ws_status s, const struct source *src,
@@ -50,14 +46,16 @@ enum ws_status diag_fail_at(struct diag *d, enum ws_status s, const struct sourc
     if (d->status != WS_OK) return d->status;
     d->status = s;
     struct buf b = buf_new(d->arena);
-    if (src) buf_printf(&b, "%s:", src->path);
+    if (src) shown_text(&b, src->path);
+    if (src) buf_putc(&b, ':');
     if (src && at.line) buf_printf(&b, "%u:%u:", at.line, at.col ? at.col : 1);
     if (src) buf_putc(&b, ' ');
     va_list ap;
     va_start(ap, fmt);
     d->message = arena_vprintf(d->arena, fmt, ap);
     va_end(ap);
-    buf_printf(&b, "%s\n", d->message);
+    shown_text(&b, d->message);
+    buf_putc(&b, '\n');
     if (src && at.line) put_caret(&b, src, at);
     d->text = b.p;
     return s;

@@ -46,7 +46,8 @@ struct diag diag_new(struct arena *a);
 enum ws_status diag_fail(struct diag *d, enum ws_status s, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Record an error at a place; the text becomes
+/* Record an error at a place. What is of the program, names and the line, is made fit for a
+ * terminal, and few lines are left of many (base/shown.h). The text becomes
  *     workloads/softmax.py:12:15: shape mismatch in add: [4, 8] and [4, 7]
  *         y = x + z
  *             ^^^^^

@@ -243,6 +243,7 @@ struct captured *capture(struct arena *a, const struct capture_options *o, struc
     bool ok = vm_protect(vm, trace_forward, &t);
     if (!ok && d->status == WS_OK) report(vm, &t);
     eager_close(vm);
+    ex_set_escape(vm->constants, (struct ex_escape){0});
     if (!ok) return NULL;
     tidy(vm);
     check(vm->graph);

@@ -87,6 +87,22 @@ void vm_refuse(struct vm *vm, const char *fmt, ...) {
     vm_leave(vm);
 }
 
+/* An operator's parts are too large, where it is not; why may be a whole message, with a place. */
+static void refuse_size(void *ctx, const char *why) {
+    struct vm *vm = ctx;
+    size_t n = strlen(why);
+    if (!n || why[n - 1] != '\n') vm_refuse(vm, "%s", why);
+    diag_fail(vm->diag, WS_WRONG, "%.*s", (int)n - 1, why);
+    vm->raised = py_unset;
+    vm_leave(vm);
+}
+
+struct exprs *vm_sizes(struct vm *vm, struct arena *a) {
+    struct exprs *p = exprs_new(a);
+    ex_set_escape(p, (struct ex_escape){refuse_size, vm});
+    return p;
+}
+
 void vm_break(struct vm *vm, const char *what, const char *instead) {
     const struct source *src;
     struct span at = vm_place(vm, &src);

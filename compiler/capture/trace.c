@@ -620,7 +620,7 @@ static struct trace *trace_new(struct vm *vm, struct frame *f, struct compiled_c
     vec_push(vm->home, &vm->trace_arenas, a);
     struct entry *e = NEW(a, struct entry);
     *e = (struct entry){.arena = a,
-                        .ex = exprs_new(a),
+                        .ex = vm_sizes(vm, a),
                         .code = f->code,
                         .pc = f->pc,
                         .how = how,

@@ -672,7 +672,7 @@ struct vm *vm_new(struct arena *a, const struct capture_options *o, const struct
     vm->diag = d;
     vm->options = o;
     vm->file = file;
-    vm->ex = vm->constants = exprs_new(a);
+    vm->ex = vm->constants = vm_sizes(vm, a);
     vm->init = graph_new(a, vm->ex, file);
     vm->graph = graph_new(a, vm->ex, file);
     vm->init->seed = vm->graph->seed = o->seed;

@@ -164,6 +164,8 @@ void vm_leave(struct vm *vm) __attribute__((noreturn)); /* with diag filled or r
 bool vm_exception(struct vm *vm, struct py *v);
 /* Refuse: not an exception of the program, so not to be caught by it. */
 void vm_refuse(struct vm *vm, const char *fmt, ...) __attribute__((noreturn, format(printf, 2, 3)));
+/* A new pool, whose sizes refuse to overflow. */
+struct exprs *vm_sizes(struct vm *vm, struct arena *a);
 void vm_break(struct vm *vm, const char *what, const char *instead)
     __attribute__((noreturn));                                        /* data-dependent */
 struct span vm_place(const struct vm *vm, const struct source **src); /* in the user's file */

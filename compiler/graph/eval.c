@@ -109,6 +109,7 @@ struct eval {
     struct cell *cells;
     uint32_t *uses; /* left */
     struct diag *d;
+    bool stopping;
 };
 
 static void release(struct eval *e, node_id n) {
@@ -138,7 +139,8 @@ static void wrap_cell(struct cell *c) {
 static bool eval_node(struct eval *e, node_id id) {
     const struct node *n = &e->g->nodes.at[id];
     struct cell *c = &e->cells[id];
-    struct job j = {.g = e->g, .node = n, .cells = e->cells, .out = c, .d = e->d};
+    struct job j = {
+        .g = e->g, .node = n, .cells = e->cells, .out = c, .d = e->d, .stopping = &e->stopping};
     if (!shape_cell(e->g, n, c, e->d)) return false;
     for (int i = 0; i < n->n_args; i++)
         if (n->args[i].kind == ARG_NODE) j.in[i] = &e->cells[n->args[i].node];
@@ -153,6 +155,7 @@ static bool eval_node(struct eval *e, node_id id) {
             compute(&j);
         if (e->d->status != WS_OK) return false;
     }
+    if (eval_stops(&j, 0)) return diag_fail(e->d, WS_MACHINE, "interrupted"), false;
     if (c->dtype == DT_I32 || c->dtype == DT_I64) wrap_cell(c);
     if (e->g->stores_values || dtype_is_narrow(c->dtype)) round_cell(c);
     release_args(e, n);
@@ -187,9 +190,40 @@ static bool take_outputs(struct eval *e, struct value *outputs) {
     return true;
 }
 
+static double cell_bytes(const struct graph *g, node_id id) {
+    const struct meta *m = &g->nodes.at[id].meta;
+    double bytes = sizeof(double);
+    int64_t size;
+    for (int i = 0; i < m->rank; i++)
+        bytes *= ex_is_const(g->ex, m->size[i], &size) ? (double)size : 0;
+    return bytes;
+}
+
+/* The steps of graph_eval, without the values. */
+double graph_eval_bytes(const struct graph *g) {
+    uint32_t *uses = graph_use_counts(g);
+    double now = 0, most = 0;
+    for (uint32_t i = 0; i < g->inputs.n; i++)
+        if (uses[g->inputs.at[i].node]) now += cell_bytes(g, g->inputs.at[i].node);
+    most = now;
+    for (node_id id = 0; id < g->nodes.n; id++) {
+        const struct node *n = &g->nodes.at[id];
+        if (n->op == OP_INPUT) continue;
+        bool takes_over = uses[id] && only_reshapes(n->op) && uses[n->args[0].node] == 1;
+        if (uses[id]) now += cell_bytes(g, id);
+        if (now > most && !takes_over) most = now;
+        for (int i = 0; i < n->n_args; i++) {
+            const node_id *at;
+            for (int k = arg_nodes(&n->args[i], &at); k-- > 0;)
+                if (--uses[at[k]] == 0) now -= cell_bytes(g, at[k]);
+        }
+    }
+    return most;
+}
+
 bool graph_eval(const struct graph *g, const struct value *inputs, struct value *outputs,
                 struct diag *d) {
-    struct eval e = {g, calloc(g->nodes.n, sizeof *e.cells), graph_use_counts(g), d};
+    struct eval e = {g, calloc(g->nodes.n, sizeof *e.cells), graph_use_counts(g), d, false};
     memset(outputs, 0, g->outputs.n * sizeof *outputs);
     bool ok = e.cells != NULL && eval_inputs(&e, inputs);
     for (uint32_t i = 0; ok && i < g->nodes.n; i++)

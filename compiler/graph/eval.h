@@ -25,7 +25,16 @@ struct job {
     const struct cell *cells; /* of every node: those of a list are cells[args[i].nodes.at[k]] */
     struct cell *out;
     struct diag *d; /* an index out of bounds */
+    bool *stopping; /* of all threads */
 };
+
+/* Does the user want no more of it? To be asked in every loop, before step i of it; a loop of long
+ * steps says 0. What is computed after it has said yes is not looked at. */
+static inline bool eval_stops(const struct job *j, int64_t i) {
+    if (i % 1024 == 0 && j->g->stopped && j->g->stopped())
+        __atomic_store_n(j->stopping, true, __ATOMIC_RELAXED);
+    return __atomic_load_n(j->stopping, __ATOMIC_RELAXED);
+}
 
 /* The nearest value of the type; integers truncate and saturate, nan becomes 0. */
 double value_round(enum dtype d, double v);

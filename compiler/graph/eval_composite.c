@@ -111,6 +111,7 @@ static void eval_line_result(const struct job *j) {
         double *v = new_line(l.length);
 #pragma omp for
         for (int64_t line = 0; line < l.n; line++) {
+            if (eval_stops(j, 0)) continue;
             gather(j, &l, line, v);
             j->out->v[line] = line_result(j, v, l.length);
         }
@@ -175,6 +176,7 @@ static void eval_line_change(const struct job *j) {
         double *v = new_line(l.length);
 #pragma omp for
         for (int64_t line = 0; line < l.n; line++) {
+            if (eval_stops(j, 0)) continue;
             gather(j, &l, line, v);
             change_line(j, v, l.length);
             for (int64_t i = 0; i < l.length; i++) j->out->v[line_at(&l, line, i)] = v[i];
@@ -197,6 +199,7 @@ static void eval_group_norm(const struct job *j) {
     int64_t n = channels / groups * rest;
 #pragma omp parallel for
     for (int64_t g = 0; g < x->size[0] * groups; g++) {
+        if (eval_stops(j, 0)) continue;
         const double *v = x->v + g * n;
         double m = sum(v, n) / (double)n, r = 1 / sqrt(variance(v, n, 0) + number_at(j, 4));
         for (int64_t i = 0; i < n; i++) {
@@ -207,10 +210,11 @@ static void eval_group_norm(const struct job *j) {
 }
 
 /* Mean and biased variance of each channel. */
-static void channel_moments(const struct cell *x, double *mean, double *var) {
+static void channel_moments(const struct job *j, const struct cell *x, double *mean, double *var) {
     int64_t channels = x->size[1], rest = rest_of(x), n = x->size[0] * rest;
 #pragma omp parallel for
     for (int64_t c = 0; c < channels; c++) {
+        if (eval_stops(j, c)) continue;
         double *v = new_line(n);
         for (int64_t i = 0; i < n; i++) v[i] = x->v[(i / rest * channels + c) * rest + i % rest];
         mean[c] = sum(v, n) / (double)n;
@@ -224,13 +228,14 @@ static void eval_batch_norm(const struct job *j) {
     int64_t channels = x->size[1], rest = rest_of(x);
     double *mean = new_line(channels), *var = new_line(channels);
     if (arg_of(j, 5)->b) {
-        channel_moments(x, mean, var);
+        channel_moments(j, x, mean, var);
     } else {
         memcpy(mean, j->in[1]->v, (size_t)channels * sizeof *mean);
         memcpy(var, j->in[2]->v, (size_t)channels * sizeof *var);
     }
 #pragma omp parallel for
     for (int64_t i = 0; i < x->n; i++) {
+        if (eval_stops(j, i)) continue;
         int64_t c = i / rest % channels;
         double y = (x->v[i] - mean[c]) / sqrt(var[c] + number_at(j, 7));
         j->out->v[i] = y * parameter(j, 3, c, 1) + parameter(j, 4, c, 0);
@@ -318,7 +323,8 @@ static double element(const struct job *j, int64_t i) {
 
 static void eval_element(const struct job *j) {
 #pragma omp parallel for if (j->out->n > EVAL_SMALL)
-    for (int64_t i = 0; i < j->out->n; i++) j->out->v[i] = element(j, i);
+    for (int64_t i = 0; i < j->out->n; i++)
+        if (!eval_stops(j, i)) j->out->v[i] = element(j, i);
 }
 
 /* ---- matrix products ------------------------------------------------------------------------- */
@@ -350,6 +356,7 @@ static void eval_matmul_any(const struct job *j) {
     int n_batch = j->out->rank - !row - !column;
 #pragma omp parallel for
     for (int64_t i = 0; i < (n ? j->out->n / n : 0); i++) {
+        if (eval_stops(j, 0)) continue;
         const double *a = x->v + matrix_at(x, n_batch, j->out->size, i / m) + i % m * k;
         const double *b = y->v + matrix_at(y, n_batch, j->out->size, i / m);
         double *c = j->out->v + i * n;
@@ -363,8 +370,10 @@ static void eval_linear(const struct job *j) {
     const struct cell *x = j->in[0], *w = j->in[1];
     int64_t k = w->size[1], n = w->size[0];
 #pragma omp parallel for if (j->out->n > EVAL_SMALL)
-    for (int64_t i = 0; i < j->out->n; i++)
+    for (int64_t i = 0; i < j->out->n; i++) {
+        if (eval_stops(j, 0)) continue;
         j->out->v[i] = dot(x->v + i / n * k, 1, w->v + i % n * k, 1, k) + parameter(j, 2, i % n, 0);
+    }
 }
 
 /* addmm, baddbmm */
@@ -375,6 +384,7 @@ static void eval_addmm(const struct job *j) {
     double beta = number_at(j, 3), alpha = number_at(j, 4);
 #pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t i = 0; i < j->out->n; i++) {
+        if (eval_stops(j, 0)) continue;
         const double *right = y->v + i / batch * k * n;
         double product = alpha * dot(x->v + i / n * k, 1, right + i % n, n, k);
         j->out->v[i] = product + (beta == 0 ? 0 : beta * broadcast(j, 0, j->out, i, 0));
@@ -416,7 +426,8 @@ static void eval_attention(const struct job *j) {
     {
         double *s = new_line(n);
 #pragma omp for
-        for (int64_t row = 0; row < (w ? j->out->n / w : 0); row++) attend(j, &scores, row, s);
+        for (int64_t row = 0; row < (w ? j->out->n / w : 0); row++)
+            if (!eval_stops(j, 0)) attend(j, &scores, row, s);
         free(s);
     }
 }
@@ -432,7 +443,8 @@ static void eval_transpose(const struct job *j) {
     for (int i = 0; i < j->out->rank; i++) stride[i] = own[from[i]];
 #pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t i = 0; i < j->out->n; i++)
-        j->out->v[i] = j->in[0]->v[strided_at(j->out->rank, j->out->size, stride, i)];
+        if (!eval_stops(j, i))
+            j->out->v[i] = j->in[0]->v[strided_at(j->out->rank, j->out->size, stride, i)];
 }
 
 /* narrow, select: a stretch of one dimension, [outer, size, inner] -> [outer, length, inner] */
@@ -445,6 +457,7 @@ static void eval_stretch(const struct job *j) {
     for (int i = dim + 1; i < x->rank; i++) inner *= x->size[i];
 #pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t i = 0; i < j->out->n; i++) {
+        if (eval_stops(j, i)) continue;
         int64_t outer = i / inner / length, at = i / inner % length;
         j->out->v[i] = x->v[(outer * size + start + at) * inner + i % inner];
     }
@@ -452,7 +465,8 @@ static void eval_stretch(const struct job *j) {
 
 static void eval_expand_as(const struct job *j) {
 #pragma omp parallel for if (j->out->n > EVAL_SMALL)
-    for (int64_t i = 0; i < j->out->n; i++) j->out->v[i] = broadcast(j, 0, j->out, i, 0);
+    for (int64_t i = 0; i < j->out->n; i++)
+        if (!eval_stops(j, i)) j->out->v[i] = broadcast(j, 0, j->out, i, 0);
 }
 
 /* ---- which loop ------------------------------------------------------------------------------ */

@@ -59,8 +59,9 @@ static void add_tap(const struct convolution *c, const int64_t *k, double tap, c
 }
 
 /* One filter of one group, of one image. */
-static void add_plane(const struct convolution *c, const double *x, const double *w, double *y) {
-    for (int64_t channel = 0; channel < c->channels; channel++)
+static void add_plane(const struct job *j, const struct convolution *c, const double *x,
+                      const double *w, double *y) {
+    for (int64_t channel = 0; channel < c->channels && !eval_stops(j, 0); channel++)
         for (int64_t t = 0; t < volume(c->taps); t++) {
             int64_t k[3] = {t / (c->taps[1] * c->taps[2]), t / c->taps[2] % c->taps[1],
                             t % c->taps[2]};
@@ -68,13 +69,14 @@ static void add_plane(const struct convolution *c, const double *x, const double
         }
 }
 
-static void convolve(const struct convolution *c, const double *x, const double *w, double *y) {
+static void convolve(const struct job *j, const struct convolution *c, const double *x,
+                     const double *w, double *y) {
     int64_t group = c->filters * c->channels * volume(c->taps);
     memset(y, 0, (size_t)(c->batch * c->groups * c->filters * volume(c->out)) * sizeof *y);
 #pragma omp parallel for schedule(dynamic)
     for (int64_t p = 0; p < c->batch * c->groups * c->filters; p++) {
         int64_t filter = p % c->filters, image = p / c->filters; /* of a group */
-        add_plane(c, x + image * c->channels * volume(c->in),
+        add_plane(j, c, x + image * c->channels * volume(c->in),
                   w + image % c->groups * group + filter * c->by_filter, y + p * volume(c->out));
     }
 }
@@ -89,7 +91,7 @@ void eval_convolve(const struct job *j) {
     set_slides(&c, j, x->rank - 3, 2);
     c.by_channel = volume(c.taps);
     c.by_filter = c.channels * c.by_channel;
-    convolve(&c, x->v, w->v, j->out->v);
+    convolve(j, &c, x->v, w->v, j->out->v);
 }
 
 void eval_convolution(const struct job *j) {
@@ -104,7 +106,7 @@ void eval_convolution(const struct job *j) {
     set_slides(&c, j, n, 3);
     c.by_filter = c.by_channel = volume(c.taps);
     *(c.transposed ? &c.by_channel : &c.by_filter) *= w->size[1];
-    convolve(&c, x->v, w->v, out->v);
+    convolve(j, &c, x->v, w->v, out->v);
     for (int64_t i = 0; bias && i < out->n; i++)
         out->v[i] += bias->v[i / volume(c.out) % (c.groups * c.filters)];
 }

@@ -91,7 +91,8 @@ void eval_class_loss(const struct job *j) {
     if (!loss) WS_BUG("no memory for %lld losses", (long long)s.n);
 #pragma omp parallel for
     for (int64_t i = 0; i < s.n; i++)
-        loss[i] = probabilities || is_sample(j, &s, i) ? loss_at(j, &s, i) : 0;
+        if (!eval_stops(j, i))
+            loss[i] = probabilities || is_sample(j, &s, i) ? loss_at(j, &s, i) : 0;
     for (int64_t i = 0; i < s.n; i++) {
         total += loss[i];
         if (probabilities)

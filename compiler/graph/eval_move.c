@@ -84,6 +84,7 @@ static void eval_cat(const struct job *j) {
     bool stacks = j->node->op == OP_STACK;
 #pragma omp parallel for
     for (int64_t i = 0; i < j->out->n; i++) {
+        if (eval_stops(j, i)) continue;
         struct place p = place_of(j->out, i);
         uint32_t k = 0;
         if (stacks) {
@@ -118,6 +119,7 @@ static void eval_pad(const struct job *j) {
     fill = value_round(j->out->dtype, fill);
 #pragma omp parallel for
     for (int64_t i = 0; i < j->out->n; i++) {
+        if (eval_stops(j, i)) continue;
         struct place p = place_of(j->out, i);
         for (uint32_t k = 0; k < arg_of(j, 1)->ints.n; k += 2) {
             int dim = x->rank - 1 - (int)k / 2;
@@ -132,6 +134,7 @@ static void eval_flip(const struct job *j) {
     const struct cell *x = j->in[0];
 #pragma omp parallel for
     for (int64_t i = 0; i < j->out->n; i++) {
+        if (eval_stops(j, i)) continue;
         struct place p = place_of(j->out, i);
         for (uint32_t k = 0; k < arg_of(j, 1)->ints.n; k++) {
             int64_t dim = entry(j, 1, k);
@@ -147,6 +150,7 @@ static void eval_windows(const struct job *j) {
     double fill = value_round(j->out->dtype, arg_number(j->g, arg_of(j, 6)));
 #pragma omp parallel for
     for (int64_t i = 0; i < j->out->n; i++) {
+        if (eval_stops(j, i)) continue;
         struct place p = place_of(j->out, i);
         for (uint32_t k = 0; k < n; k++) {
             int dim = x->rank - (int)n + (int)k;
@@ -165,6 +169,7 @@ static void eval_roll(const struct job *j) {
     const struct cell *x = j->in[0];
 #pragma omp parallel for
     for (int64_t i = 0; i < x->n; i++) {
+        if (eval_stops(j, i)) continue;
         struct place p = place_of(x, i);
         for (uint32_t k = 0; k < arg_of(j, 2)->ints.n && x->rank; k++) {
             int64_t dim = entry(j, 2, k);
@@ -181,6 +186,7 @@ static void eval_repeat(const struct job *j) {
     int more = j->out->rank - x->rank;
 #pragma omp parallel for
     for (int64_t i = 0; i < j->out->n; i++) {
+        if (eval_stops(j, i)) continue;
         struct place p = place_of(j->out, i);
         for (int k = 0; k < x->rank; k++) p.at[k] = p.at[k + more] % x->size[k];
         j->out->v[i] = value_at(x, &p);
@@ -193,6 +199,7 @@ static void eval_repeat_interleave(const struct job *j) {
     int64_t dim = flat ? 0 : int_at(j, 2), times = int_at(j, 1);
 #pragma omp parallel for
     for (int64_t i = 0; i < j->out->n; i++) {
+        if (eval_stops(j, i)) continue;
         struct place p = place_of(j->out, i);
         p.at[dim] /= times;
         j->out->v[i] = flat ? x->v[i / times] : value_at(x, &p);
@@ -204,6 +211,7 @@ static void eval_diagonal(const struct job *j) {
     int64_t offset = int_at(j, 1), row = int_at(j, 2), column = int_at(j, 3);
 #pragma omp parallel for
     for (int64_t i = 0; i < j->out->n; i++) {
+        if (eval_stops(j, i)) continue;
         struct place from = {{0}}, p = place_of(j->out, i);
         int64_t e = p.at[j->out->rank - 1];
         for (int k = 0, o = 0; k < x->rank; k++)
@@ -246,6 +254,7 @@ static void eval_gather(const struct job *j) {
     if (!flat) strides_broadcast(index, j->out, stride);
 #pragma omp parallel for
     for (int64_t i = 0; i < j->out->n; i++) {
+        if (eval_stops(j, i)) continue;
         if (flat) {
             j->out->v[i] = x->v[(int64_t)index->v[i]];
             continue;
@@ -269,6 +278,7 @@ static void eval_index(const struct job *j) {
     }
 #pragma omp parallel for
     for (int64_t i = 0; i < j->out->n; i++) {
+        if (eval_stops(j, i)) continue;
         struct place p = place_of(j->out, i), from = {{0}};
         bool indexed[WS_MAX_RANK] = {false};
         for (int k = 0; k < n; k++) {
@@ -297,6 +307,7 @@ static void eval_index_select(const struct job *j) {
     if (!check_bounds(j, index, n, (int)dim, false)) return;
 #pragma omp parallel for
     for (int64_t i = 0; i < j->out->n; i++) {
+        if (eval_stops(j, i)) continue;
         struct place p = place_of(j->out, i);
         p.at[dim] = (int64_t)index->v[p.at[dim]];
         j->out->v[i] = value_at(x, &p);
@@ -309,8 +320,9 @@ static void eval_embedding(const struct job *j) {
     if (!check_bounds(j, index, w->size[0], 0, false)) return;
 #pragma omp parallel for
     for (int64_t i = 0; i < index->n; i++)
-        memcpy(j->out->v + i * width, w->v + (int64_t)index->v[i] * width,
-               (size_t)width * sizeof(double));
+        if (!eval_stops(j, i))
+            memcpy(j->out->v + i * width, w->v + (int64_t)index->v[i] * width,
+                   (size_t)width * sizeof(double));
 }
 
 static void eval_take(const struct job *j) {

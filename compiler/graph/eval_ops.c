@@ -128,6 +128,7 @@ static void each_element(const struct job *j, const struct cell *out) {
     struct runs runs = runs_of(out);
 #pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t r = 0; r < runs.n; r++) {
+        if (eval_stops(j, 0)) continue;
         int64_t len, first = run_first(&runs, r, &len);
         const double *v[MAX_OPERANDS];
         for (int k = 0; k < MAX_OPERANDS; k++)
@@ -206,6 +207,7 @@ static void eval_argument(const struct job *j) {
     struct lines l = lines_along(x, dims_of(j->g, j->node, "dim", x->rank));
 #pragma omp parallel for
     for (int64_t line = 0; line < l.n; line++) {
+        if (eval_stops(j, 0)) continue;
         int64_t best = 0;
         double most = x->v[line_at(&l, line, 0)];
         for (int64_t i = 1; i < l.length && most == most; i++) {
@@ -223,6 +225,7 @@ static void eval_m2(const struct job *j) {
     struct lines l = lines_along(x, dims_of(j->g, j->node, "dim", x->rank));
 #pragma omp parallel for
     for (int64_t line = 0; line < l.n; line++) {
+        if (eval_stops(j, 0)) continue;
         long double sum = 0, m2 = 0;
         for (int64_t i = 0; i < l.length; i++) sum += x->v[line_at(&l, line, i)];
         for (int64_t i = 0; i < l.length; i++) {
@@ -239,6 +242,7 @@ static void eval_expsum(const struct job *j) {
     struct lines l = lines_along(x, dims_of(j->g, j->node, "dim", x->rank));
 #pragma omp parallel for
     for (int64_t line = 0; line < l.n; line++) {
+        if (eval_stops(j, 0)) continue;
         double max = -INFINITY;
         long double sum = 0;
         for (int64_t i = 0; i < l.length; i++) {
@@ -265,6 +269,7 @@ void eval_reduce(const struct job *j) {
     if (!part) WS_BUG("no memory for %lld partial results", (long long)(l.n * n_blocks));
 #pragma omp parallel for if (l.n * n_blocks > 16)
     for (int64_t k = 0; k < l.n * n_blocks; k++) {
+        if (eval_stops(j, 0)) continue;
         int64_t line = k / n_blocks, from = k % n_blocks * BLOCK;
         int64_t to = from + BLOCK < l.length ? from + BLOCK : l.length;
         int64_t base = strided_at(l.kept, l.kept_size, l.kept_stride, line);
@@ -289,6 +294,7 @@ void eval_scan(const struct job *j) {
     bool truncates = dtype_is_float(x->dtype) && !dtype_is_float(j->out->dtype);
 #pragma omp parallel for
     for (int64_t line = 0; line < l.n; line++) {
+        if (eval_stops(j, 0)) continue;
         long double r = reduce_start(j->node->op);
         for (int64_t i = 0; i < l.length; i++) {
             int64_t at = line_at(&l, line, i);
@@ -335,6 +341,7 @@ void eval_view(const struct job *j) {
     struct runs runs = runs_of(out);
 #pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t r = 0; r < runs.n; r++) {
+        if (eval_stops(j, 0)) continue;
         int64_t len, first = run_first(&runs, r, &len);
         const double *from = x + base + strided_at(out->rank, out->size, stride, first);
         for (int64_t i = 0; i < len; i++) out->v[first + i] = from[i * last];
@@ -350,6 +357,7 @@ void eval_matmul(const struct job *j) {
     int64_t batch = a->rank == 3 ? a->size[0] : 1;
 #pragma omp parallel for
     for (int64_t row = 0; row < batch * m; row++) {
+        if (eval_stops(j, 0)) continue;
         const double *from = b->v + row / m * k * n;
         double *c = j->out->v + row * n;
         memset(c, 0, (size_t)n * sizeof *c);
@@ -387,6 +395,7 @@ void eval_create(const struct job *j) {
     enum { RUN = 4096 }; /* elements a thread makes at a time */
 #pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t first = 0; first < j->out->n; first += RUN) {
+        if (eval_stops(j, 0)) continue;
         int64_t n = j->out->n - first < RUN ? j->out->n - first : RUN;
         create_run(j, first, n);
         for (int64_t i = first; i < first + n; i++)

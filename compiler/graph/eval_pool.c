@@ -74,7 +74,8 @@ void eval_pool(const struct job *j) {
     bool fixed = op_param(j->node->op, "spatial", &spatial) != NULL;
     int n = fixed ? (int)arg_number(j->g, arg_of(j, spatial)) : (int)arg_of(j, 1)->ints.n;
 #pragma omp parallel for
-    for (int64_t i = 0; i < j->out->n; i++) j->out->v[i] = look(j, n, i);
+    for (int64_t i = 0; i < j->out->n; i++)
+        if (!eval_stops(j, 0)) j->out->v[i] = look(j, n, i);
 }
 
 /* Nearest below: floor(o * have / want), the product in f32 as PyTorch works it out. */
@@ -82,6 +83,7 @@ void eval_resize(const struct job *j) {
     const struct cell *x = j->in[0], *out = j->out;
 #pragma omp parallel for
     for (int64_t i = 0; i < out->n; i++) {
+        if (eval_stops(j, i)) continue;
         int64_t offset = 0, stride = 1, rest = i;
         for (int k = out->rank - 1; k >= 0; k--) {
             int64_t at = rest % out->size[k], last = x->size[k] - 1;
@@ -104,6 +106,7 @@ void eval_im2col(const struct job *j) {
     ow++;
 #pragma omp parallel for
     for (int64_t i = 0; i < out->n; i++) {
+        if (eval_stops(j, i)) continue;
         int64_t column = i % columns, row = i / columns; /* row counts batches, too */
         int64_t q = row % kw, p = row / kw % kh, plane = row / (kw * kh);
         int64_t y = column / ow * entry(j, 2, 0, 1) - entry(j, 3, 0, 0) + p * entry(j, 4, 0, 1);
@@ -120,6 +123,7 @@ void eval_unfold(const struct job *j) {
     int64_t step = (int64_t)arg_number(j->g, arg_of(j, 3)), length = out->size[out->rank - 1];
 #pragma omp parallel for
     for (int64_t i = 0; i < out->n; i++) {
+        if (eval_stops(j, i)) continue;
         int64_t e = i % length, rest = i / length, offset = 0, stride = 1;
         for (int k = x->rank - 1; k >= 0; k--) {
             int64_t at = rest % out->size[k];

@@ -168,6 +168,7 @@ struct graph {
     uint64_t seed;     /* of the random tensors */
     bool
         stores_values; /* eval rounds every node's value to its dtype, as eager PyTorch stores it */
+    bool (*stopped)(void); /* does the user want eval to end? NULL: nobody asks */
 };
 
 struct graph *graph_new(struct arena *a, struct exprs *ex, const struct source *src);
@@ -295,6 +296,9 @@ struct value {
 };
 bool graph_eval(const struct graph *g, const struct value *inputs, struct value *outputs,
                 struct diag *d);
+
+/* The most memory that graph_eval takes at a time, beside its inputs; 0 if a size is symbolic. */
+double graph_eval_bytes(const struct graph *g);
 
 /* Random streams: element i of random tensor `index` under `seed`, counter-based (Philox 4x32-10),
  * so that any element can be made alone. */

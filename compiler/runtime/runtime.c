@@ -17,6 +17,10 @@ enum ws_status toolchain_open(enum device_kind kind, const char *arch, const str
     return cpu_toolchain_open(env, a, d, out);
 }
 
+void toolchain_stop_when(struct toolchain *t, bool (*stopped)(void)) { t->stopped = stopped; }
+
+void device_stop_when(struct device *dev, bool (*stopped)(void)) { dev->stopped = stopped; }
+
 enum ws_status toolchain_open_isolated(enum device_kind kind, const char *arch,
                                        const struct env *env, struct arena *a, struct diag *d,
                                        struct toolchain **out) {

@@ -38,6 +38,9 @@ enum ws_status toolchain_open_isolated(enum device_kind kind, const char *arch,
                                        const struct env *env, struct arena *a, struct diag *d,
                                        struct toolchain **out);
 void toolchain_close(struct toolchain *t);
+/* Compilers that are processes of their own are ended, and what they were to compile is refused as
+ * "interrupted", soon after stopped() says yes. */
+void toolchain_stop_when(struct toolchain *t, bool (*stopped)(void));
 /* "NVRTC 13.0.88", "gcc (Debian 12.2.0-14) 12.2.0 -O3 -march=native" */
 const char *toolchain_version(const struct toolchain *t);
 
@@ -90,6 +93,9 @@ int device_generation(const struct device *dev); /* how often it was reset */
 /* An isolated device: a call that takes longer than this fails, and the device is lost.
  * INFINITY, as at first: calls take as long as they take. Elsewhere nothing is stopped. */
 void device_limit(struct device *dev, double ms);
+/* An isolated device: a call that is under way fails, and the device is lost, a second after
+ * stopped() says yes. Elsewhere nothing is stopped. */
+void device_stop_when(struct device *dev, bool (*stopped)(void));
 const struct device_limits *device_limits(const struct device *dev);
 const struct device_facts *device_facts(const struct device *dev);
 

@@ -18,6 +18,7 @@ struct toolchain_ops {
 struct toolchain {
     const struct toolchain_ops *ops;
     const char *version;
+    bool (*stopped)(void); /* does the user want no more of it? NULL: nobody asks */
 };
 
 struct device_ops {
@@ -54,7 +55,8 @@ struct device {
     struct device_facts facts;
     const char *lost; /* NULL, or the sticky error after which only close and reset work */
     enum device_loss loss;
-    int generation; /* resets so far */
+    int generation;        /* resets so far */
+    bool (*stopped)(void); /* does the user want calls to end? NULL: nobody asks */
 };
 
 /* A launch over no elements does nothing: CUDA refuses an empty grid, so backends skip it and time

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "base/diag.h"
 
 static int setup(void **state) { return *state = arena_new(), 0; }
@@ -79,6 +80,75 @@ static void test_caret_at_the_edges(void **state) {
                         "softmax.py:7:1: no such name\n");
 }
 
+/* Carets stand under characters, not bytes; what a terminal would obey is written out. */
+static void test_caret_after_characters(void **state) {
+    assert_string_equal(say_at(*state, "\xc3\xa9 = z\n", (struct span){1, 6, 7}),
+                        "softmax.py:1:6: no such name\n"
+                        "    \xc3\xa9 = z\n"
+                        "        ^\n");
+    assert_string_equal(say_at(*state, "'\xe4\xb8\xad' + z", (struct span){1, 9, 10}), /* wide */
+                        "softmax.py:1:9: no such name\n"
+                        "    '\xe4\xb8\xad' + z\n"
+                        "           ^\n");
+    assert_string_equal(say_at(*state, "e\xcc\x81 + z", (struct span){1, 7, 8}), /* an accent */
+                        "softmax.py:1:7: no such name\n"
+                        "    e\xcc\x81 + z\n"
+                        "        ^\n");
+    assert_string_equal(say_at(*state, "'\x1b[2J\xff' + z", (struct span){1, 11, 12}),
+                        "softmax.py:1:11: no such name\n"
+                        "    '\\x1b[2J\\xff' + z\n"
+                        "                    ^\n");
+    assert_string_equal(say_at(*state, "'\x1b' + z", (struct span){1, 1, 4}),
+                        "softmax.py:1:1: no such name\n"
+                        "    '\\x1b' + z\n"
+                        "    ^^^^^^\n");
+    assert_string_equal(
+        say_at(*state, "a\xe2\x80\xae = z", (struct span){1, 1, 2}), /* right to left */
+        "softmax.py:1:1: no such name\n"
+        "    a\\u202e = z\n"
+        "    ^\n");
+}
+
+/* Of a line of a megabyte there is what is around the caret. */
+static void test_long_line(void **state) {
+    enum { N = 1 << 20 };
+    char *text = arena_alloc(*state, N + 1);
+    static const uint32_t columns[] = {1, 2, N / 2, N - 1, N};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        memset(text, 'x', N);
+        text[columns[i] - 1] = '!';
+        const char *said = say_at(*state, text, (struct span){1, columns[i], N});
+        const char *mark = strchr(said, '!'), *caret = strchr(said, '^');
+        assert_true(strlen(said) < 500);
+        assert_non_null(mark);
+        const char *line = strchr(said, '\n') + 1, *under = strchr(line, '\n') + 1;
+        assert_int_equal(mark - line, caret - under);
+    }
+    memset(text, '\xc3', N); /* the first halves of characters */
+    assert_true(strlen(say_at(*state, text, (struct span){1, N / 2, N})) < 2000);
+}
+
+/* Names and texts of the program in what is said. */
+static void test_messages(void **state) {
+    struct diag d = diag_new(*state);
+    diag_fail(&d, WS_WRONG, "KeyError: '%s'", "\x1b[31m\r\tred\x07 \xc3\xa9 \xc2\x9b");
+    assert_string_equal(d.text, "KeyError: '\\x1b[31m\\x0d\tred\\x07 \xc3\xa9 \\u009b'\n");
+    assert_non_null(strchr(d.message, '\x1b')); /* which a program may catch and look at */
+    struct buf b = buf_new(*state);
+    for (int i = 0; i < 100000; i++) buf_puts(&b, "line\n");
+    d = diag_new(*state);
+    diag_fail(&d, WS_WRONG, "%s", b.p);
+    int lines = 0;
+    for (const char *p = d.text; (p = strchr(p, '\n')); p++) lines++;
+    assert_in_range(lines, 10, 20);
+    assert_non_null(strstr(d.text, "and 99985 more lines"));
+    b = buf_new(*state);
+    for (int i = 0; i < 100000; i++) buf_puts(&b, "word ");
+    d = diag_new(*state);
+    diag_fail(&d, WS_WRONG, "%s", b.p);
+    assert_in_range(strlen(d.text), 1000, 5000);
+}
+
 static void test_unknown_place(void **state) {
     assert_string_equal(say_at(*state, "a\n", (struct span){0}), "softmax.py: no such name\n");
     struct diag d = diag_new(*state);
@@ -131,6 +201,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_caret, setup, teardown),
         cmocka_unit_test_setup_teardown(test_caret_after_tabs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_caret_at_the_edges, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_caret_after_characters, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_long_line, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_messages, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unknown_place, setup, teardown),
         cmocka_unit_test_setup_teardown(test_first_error_wins, setup, teardown),
         cmocka_unit_test_setup_teardown(test_source_read, setup, teardown),

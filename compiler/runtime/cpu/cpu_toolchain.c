@@ -89,6 +89,19 @@ static void kill_tree(pid_t pid) {
         kill_tree((pid_t)strtol(p, NULL, 10));
 }
 
+static bool is_stopped(const struct cpu_toolchain *t) {
+    return t->base.stopped && t->base.stopped();
+}
+
+/* Is the process of pidfd over before its time is? */
+static bool wait_end(const struct cpu_toolchain *t, int pidfd) {
+    enum { SLICE_MS = 100 };
+    struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+    for (int waited = 0; waited < COMPILE_MOST_MS && !is_stopped(t); waited += SLICE_MS)
+        if (poll(&ended, 1, SLICE_MS) > 0) return true;
+    return false;
+}
+
 /* Run argv in the folder, with stdin from one file and stdout and stderr into another. Returns the
  * exit status, or -1 with errno. */
 static int run(const struct cpu_toolchain *t, const struct scratch *f, char *const *argv,
@@ -105,9 +118,7 @@ static int run(const struct cpu_toolchain *t, const struct scratch *f, char *con
     posix_spawn_file_actions_destroy(&files);
     if ((errno = err) != 0) return -1;
     int pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* before Linux 5.3 there is no limit */
-    struct pollfd ended = {.fd = pidfd, .events = POLLIN};
-    while (pidfd >= 0 && poll(&ended, 1, COMPILE_MOST_MS) < 0 && errno == EINTR) continue;
-    bool late = pidfd >= 0 && !ended.revents;
+    bool late = pidfd >= 0 && !wait_end(t, pidfd);
     if (late) kill_tree(pid);
     if (pidfd >= 0) close(pidfd);
     while (waitpid(pid, &status, 0) < 0)
@@ -154,13 +165,15 @@ static void compile_in(const struct cpu_toolchain *t, const struct scratch *f,
     char *argv[MAX_WORDS + sizeof flags / sizeof *flags];
     size_t n = 0;
     command(t, flags, argv);
-    int status = run(t, f, argv, SOURCE);
+    int status = is_stopped(t) ? TOOK_TOO_LONG : run(t, f, argv, SOURCE);
     if (status < 0) {
         out->log = format_log(argv[0], strerror(errno));
         return;
     }
     if (status == TOOK_TOO_LONG) {
-        out->log = format_log(argv[0], "error: took longer than a minute, and was stopped");
+        out->log = format_log(argv[0], is_stopped(t)
+                                           ? "error: interrupted"
+                                           : "error: took longer than a minute, and was stopped");
         return;
     }
     out->log = read_whole(f, LOG, &n);

@@ -72,6 +72,11 @@ static enum ws_status lose(struct remote_device *r, enum wire_result what, struc
     bool killed = false;
     const char *end = r->worker.pid ? worker_bury(&r->worker, what == WIRE_GONE, r->arena, &killed)
                                     : "not running";
+    if (what == WIRE_STOPPED) {
+        r->base.loss = DEVICE_KILLED;
+        r->base.lost = "interrupted";
+        return diag_fail(d, WS_MACHINE, "device %s: interrupted", r->base.facts.id);
+    }
     r->base.loss = what == WIRE_LATE ? DEVICE_HUNG : killed ? DEVICE_KILLED : DEVICE_DIED;
     r->base.lost = what == WIRE_LATE
                        ? arena_printf(r->arena, "no answer within %.1f s", r->limit_ms / 1e3)
@@ -89,7 +94,7 @@ static enum ws_status send_request(struct remote_device *r, struct diag *d) {
 
 /* The reply up to its results, which stay in r->in. */
 static enum ws_status receive_reply(struct remote_device *r, struct diag *d) {
-    enum wire_result got = wire_receive(r->worker.fd, &r->in, r->limit_ms);
+    enum wire_result got = wire_receive(r->worker.fd, &r->in, r->limit_ms, r->base.stopped);
     if (got != WIRE_OK) return lose(r, got, d);
     enum ws_status s = (enum ws_status)packet_get_u64(&r->in);
     const char *message = packet_get_text(&r->in), *lost = packet_get_text(&r->in);
@@ -552,7 +557,8 @@ int device_worker(void) {
     struct server s = {.arena = arena_new()};
     s.env = env_read(s.arena);
     s.stage = worker_stage();
-    while (wire_receive(WORKER_SOCKET, &s.in, INFINITY) == WIRE_OK && answer(&s, &reply) == WIRE_OK)
+    while (wire_receive(WORKER_SOCKET, &s.in, INFINITY, NULL) == WIRE_OK &&
+           answer(&s, &reply) == WIRE_OK)
         continue;
     device_close(s.dev);
     return 0;

@@ -76,19 +76,21 @@ static void refuse(struct compiled *out, const char *what) {
 
 /* False if the worker is lost. */
 static bool compile_in(struct worker *w, struct packet *k, const char *name, const char *source,
-                       bool want_ptx, struct compiled *out) {
+                       bool want_ptx, bool (*stopped)(void), struct compiled *out) {
     char text[160];
     packet_put_text(k, name);
     packet_put_text(k, source);
     packet_put_u64(k, want_ptx);
     enum wire_result r = wire_send(w->fd, k);
-    if (r == WIRE_OK) r = wire_receive(w->fd, k, COMPILE_MOST_MS);
+    if (r == WIRE_OK) r = wire_receive(w->fd, k, COMPILE_MOST_MS, stopped);
     if (r == WIRE_OK) return read_compiled(k, out), true;
     struct arena *a = arena_new();
     const char *end = worker_bury(w, r == WIRE_GONE, a, &out->killed);
     if (r == WIRE_LATE)
         snprintf(text, sizeof text, "error: the compiler took longer than %d s",
                  COMPILE_MOST_MS / 1000);
+    else if (r == WIRE_STOPPED)
+        snprintf(text, sizeof text, "error: interrupted");
     else
         snprintf(text, sizeof text, "error: the compiler crashed: its process was %s", end);
     arena_free(a);
@@ -112,7 +114,7 @@ static void remote_compile(struct toolchain *base, const char *name, const char 
         wire_send(w.fd, &k);          /* if it is gone, the next message will tell */
         packet_clear(&k);
     }
-    if (compile_in(&w, &k, name, source, want_ptx, out)) put_idle(t, &w);
+    if (compile_in(&w, &k, name, source, want_ptx, base->stopped, out)) put_idle(t, &w);
     packet_free(&k);
 }
 
@@ -175,10 +177,10 @@ int toolchain_worker(void) {
     struct env env = env_read(a);
     struct packet k = {0};
     struct toolchain *t = NULL;
-    if (wire_receive(WORKER_SOCKET, &k, INFINITY) != WIRE_OK) return 0;
+    if (wire_receive(WORKER_SOCKET, &k, INFINITY, NULL) != WIRE_OK) return 0;
     const char *arch = arena_strdup(a, packet_get_text(&k));
     toolchain_open(DEVICE_CUDA, arch, &env, a, &d, &t);
-    while (wire_receive(WORKER_SOCKET, &k, INFINITY) == WIRE_OK) {
+    while (wire_receive(WORKER_SOCKET, &k, INFINITY, NULL) == WIRE_OK) {
         answer(t, &d, &k);
         if (wire_send(WORKER_SOCKET, &k) != WIRE_OK) break;
     }

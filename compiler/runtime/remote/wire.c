@@ -112,16 +112,21 @@ static bool receive_all(int fd, void *to, size_t n) {
 
 /* Waits in slices, and counts each for little more than it should have taken: while this process
  * was stopped (Ctrl-Z stops the worker, too), or had no core, the other side had no time either. */
-static bool wait_readable(int fd, double limit_ms) {
-    const double SLICE_MS = 100;
+static enum wire_result wait_readable(int fd, double limit_ms, bool (*stopped)(void)) {
+    const double SLICE_MS = 100, GRACE_MS = 1000;
+    bool stops = false;
     struct pollfd p = {.fd = fd, .events = POLLIN};
     for (double waited = 0;;) {
+        if (!stops && stopped && stopped()) {
+            stops = true;
+            limit_ms = fmin(limit_ms, waited + GRACE_MS);
+        }
         double left = limit_ms - waited, slice = left < SLICE_MS ? left : SLICE_MS;
         double begun = clock_ms();
         int n = poll(&p, 1, slice > 0 ? (int)ceil(slice) : 0);
-        if (n > 0) return true;
-        if (n == 0 && left <= 0) return false;
-        if (n < 0 && errno != EINTR) return true; /* the read will tell */
+        if (n > 0) return WIRE_OK;
+        if (n == 0 && left <= 0) return stops ? WIRE_STOPPED : WIRE_LATE;
+        if (n < 0 && errno != EINTR) return WIRE_OK; /* the read will tell */
         waited += fmin(clock_ms() - begun, 2 * SLICE_MS);
     }
 }
@@ -131,10 +136,11 @@ enum wire_result wire_send(int fd, const struct packet *k) {
     return send_all(fd, &n, sizeof n) && send_all(fd, k->p, k->n) ? WIRE_OK : WIRE_GONE;
 }
 
-enum wire_result wire_receive(int fd, struct packet *k, double limit_ms) {
+enum wire_result wire_receive(int fd, struct packet *k, double limit_ms, bool (*stopped)(void)) {
     uint64_t n;
     packet_clear(k);
-    if (!wait_readable(fd, limit_ms)) return WIRE_LATE;
+    enum wire_result r = wait_readable(fd, limit_ms, stopped);
+    if (r != WIRE_OK) return r;
     if (!receive_all(fd, &n, sizeof n)) return WIRE_GONE;
     packet_room(k, n);
     if (!receive_all(fd, k->p, n)) return WIRE_GONE;

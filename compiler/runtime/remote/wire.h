@@ -33,9 +33,9 @@ const char *packet_get_text(struct packet *k);
 
 /* Whole messages. Sending fails if the other side is gone; receiving also if nothing has begun to
  * come within limit_ms (INFINITY: wait), time in which this process was stopped not counted. */
-enum wire_result { WIRE_OK, WIRE_GONE, WIRE_LATE };
+enum wire_result { WIRE_OK, WIRE_GONE, WIRE_LATE, WIRE_STOPPED };
 enum wire_result wire_send(int fd, const struct packet *k);
-enum wire_result wire_receive(int fd, struct packet *k, double limit_ms);
+enum wire_result wire_receive(int fd, struct packet *k, double limit_ms, bool (*stopped)(void));
 
 /* ---- the other process ----------------------------------------------------------------------- */
 

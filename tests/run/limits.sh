@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# limits.sh: what a file may make the machine do. Sizes that its memory does not hold, ranges that end nowhere, files
+# that grow too large and calls that are interrupted end with a message and the exit code for it, and leave the store
+# and the results whole.
+set -uo pipefail
+cd "$TMP"
+export OMP_NUM_THREADS=2
+
+passed=0 failed=0
+# ok STATUS PATTERN: the command that ran last, whose status is in $got and whose words are in out and err.
+ok() {
+    local lines
+    lines=$(wc -l <err)
+    if [ "$got" = "$1" ] && { [ -z "$2" ] || grep -qE -- "$2" err; } && [ "$lines" -le 25 ]; then
+        passed=$((passed + 1))
+    else
+        printf 'expected status %s and "%s", got %s and %s lines:\n' "$1" "$2" "$got" "$lines"
+        head -c 2000 err
+        failed=$((failed + 1))
+    fi
+}
+expect() {
+    local status=$1 pattern=$2
+    shift 2
+    got=0
+    "$WARPSMITH" "$@" >out 2>err </dev/null || got=$?
+    ok "$status" "$pattern"
+}
+
+cat >scale.py <<'END'
+import torch
+
+rows = 4
+dim = 64
+
+def scale(x):
+    return x * 2.0
+
+def get_inputs():
+    return [torch.randn(rows, dim)]
+END
+
+# Memory: 8 GB of input, of which there are 16 GB of doubles first, where a process may take 4 GB.
+(
+    ulimit -v 4000000
+    expect 3 'scale needs .* GB of memory .* are left' run scale.py --device cpu --in-process -D rows=1024 -D dim=2097152
+    expect 3 'at dim=4294967296: scale needs .* GB of memory' \
+        bench scale.py --device cpu --in-process -D dim=64,4294967296 --results res
+    [ $failed = 0 ]
+) && passed=$((passed + 1)) || failed=$((failed + 1))
+
+# A ladder that ends where no tensor does is refused before its first rung is tuned.
+expect 1 'at rows=[0-9]*: a tensor of .* elements is too large' \
+    bench scale.py --device cpu -D 'rows=1:9223372036854775807:*2' --results res
+if grep -q tuning out; then echo 'a rung was tuned'; failed=$((failed + 1)); fi
+if [ -e res ]; then echo 'there are results'; failed=$((failed + 1)); fi
+
+# Files that may not grow: an error, no signal; afterwards everything is as it was.
+"$WARPSMITH" bench scale.py --device cpu --results res --search random --budget 2t --no-figures >out 2>err || {
+    cat out err
+    failed=$((failed + 1))
+}
+cp res/scale.csv before.csv
+(
+    ulimit -f 1 # KiB
+    "$WARPSMITH" bench scale.py --device cpu -D dim=128 --results res --search random --budget 2t --no-figures
+) >out 2>err
+got=$?
+ok 3 'warpsmith bench: '
+cmp -s before.csv res/scale.csv || { echo 'the results have changed'; failed=$((failed + 1)); }
+expect 0 '' bench scale.py --device cpu --no-search --results res --no-figures
+expect 0 '' cache ls
+
+# An interrupt ends whatever is being done: here a reference that would take hours.
+cat >slow.py <<'END'
+import torch
+
+def slow(x):
+    return (x @ x).relu()
+
+def get_inputs():
+    return [torch.randn(6000, 6000)]
+END
+for command in run bench; do
+    "$WARPSMITH" $command slow.py --device cpu $([ $command = run ] && echo --check || echo --results res) \
+        >out 2>err </dev/null &
+    worker=$!
+    sleep 2
+    kill -TERM $worker
+    got=0
+    wait $worker || got=$?
+    ok 143 'interrupted'
+done
+
+# A line of a megabyte, and what a terminal would obey.
+{ printf 'import torch\n\nx = "\033[2J%0900000d" + 1\n' 0; } >long.py
+printf 'def get_inputs():\n    return []\n' >>long.py
+expect 1 'long.py:3:5: TypeError' explain long.py --arch sm_90a
+if [ "$(wc -c <err)" -gt 1000 ] || grep -q $'\033' err; then
+    echo 'the whole line, or a raw escape:'
+    head -c 500 err
+    failed=$((failed + 1))
+else
+    passed=$((passed + 1))
+fi
+
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
