@@ -98,7 +98,7 @@ void shown_text(struct buf *b, const char *s) {
         s += n;
         if (*s) buf_putc(b, *s++);
     }
-    if (lines) buf_printf(b, "... and %zu more lines\n", lines);
+    if (lines) buf_printf(b, "... and %zu more lines", lines);
 }
 
 /* ---- a line of source ------------------------------------------------------------------------ */

@@ -19,7 +19,7 @@ struct shown shown_char(const char *s, size_t n);
 
 /* All of s, whose lines stay lines, as do tabs: at most SHOWN_LINES of them, each of at most
  * SHOWN_COLUMNS bytes. */
-enum { SHOWN_LINES = 16, SHOWN_COLUMNS = 4000 };
+enum { SHOWN_LINES = 22, SHOWN_COLUMNS = 4000 };
 void shown_text(struct buf *b, const char *s);
 
 /* Behind `indent`, the n bytes of a line at s, a caret under each of those from `from` to `to`
