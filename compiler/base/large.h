@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* n uninitialised bytes, aligned to 256, to be given to free(); NULL if there are none. n may be 0.
- */
+/* n uninitialised bytes, aligned to 256, to be given to free(); NULL if there are none: systems
+ * promise more than they have, and kill who takes it. n may be 0. */
 void *large_alloc(size_t n);
 
 #endif

@@ -25,7 +25,18 @@ static void test_large(void **state) {
     assert_null(large_alloc(SIZE_MAX / 2));
 }
 
+/* More than is left is refused, though the system would promise it. */
+static void test_too_large(void **state) {
+    size_t left = memory_available();
+    if (left == SIZE_MAX) skip();
+    assert_null(large_alloc(left + left / 8));
+    void *p = large_alloc(left / 2);
+    assert_non_null(p);
+    free(p);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_large)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_large),
+                                       cmocka_unit_test(test_too_large)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

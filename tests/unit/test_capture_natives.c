@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -365,7 +366,17 @@ static void test_signatures(void **state) {
     arena_free(a);
 }
 
+/* A tensor of 2^31 elements is refused here, as a small machine would. The address sanitizer takes
+ * more address space than any limit. */
+static void limit_memory(void) {
+#ifndef __SANITIZE_ADDRESS__
+    struct rlimit most = {(rlim_t)3 << 30, (rlim_t)3 << 30};
+    setrlimit(RLIMIT_AS, &most);
+#endif
+}
+
 int main(void) {
+    limit_memory();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signatures), cmocka_unit_test(test_private),
         cmocka_unit_test(test_script), cmocka_unit_test(test_workload),
