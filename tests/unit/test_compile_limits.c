@@ -261,10 +261,40 @@ static void test_inner_sizes(void **state) {
     arena_free(f.arena);
 }
 
+static bool always(void) { return true; }
+
+/* Lowering ends with a message where it takes too much, and works again with more. */
+static void test_budget(void **state) {
+    static const struct {
+        struct budget_limits limits;
+        const char *want;
+    } cases[] = {{{.memory = 1000}, "--limit-memory"},
+                 {{.seconds = 1e-9}, "--limit-seconds"},
+                 {{.stopped = always}, "interrupted"},
+                 {{.memory = 0}, NULL}};
+    struct fuzz f = {.arena = arena_new()};
+    struct buf b = buf_new(f.arena);
+    struct device_limits limits;
+    buf_puts(&b, "graph(%x: f32[64, 64]) {\n  %a0 = exp(%x)\n");
+    for (int i = 0; i < 300; i++) buf_printf(&b, "  %%a%d = softmax(%%a%d, 1)\n", i + 1, i);
+    buf_puts(&b, "  return %a300\n}\n");
+    struct ws_captured *c = ws_captured_of(f.arena, must_parse(f.arena, b.p), "deep");
+    assert_true(device_limits_for_arch("sm_90a", &limits));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        f.diag = diag_new(f.arena);
+        c->limits = cases[i].limits;
+        const struct ws_program *p = ws_lower(c, &limits, WS_FUSE, NULL, &f.diag);
+        if (cases[i].want ? !f.diag.text || !strstr(f.diag.text, cases[i].want) : !p)
+            fail_msg("%s: %s", cases[i].want, f.diag.text);
+    }
+    arena_free(f.arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known),
         cmocka_unit_test(test_inner_sizes),
+        cmocka_unit_test(test_budget),
         cmocka_unit_test(test_every_operator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
