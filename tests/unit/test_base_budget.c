@@ -59,26 +59,28 @@ static void test_stopped(void **state) {
 
 static void leave(void *ctx) { longjmp(*(jmp_buf *)ctx, 1); }
 
+static void allocate_too_much(size_t n) {
+    struct arena *a = arena_new();
+    struct budget b = with(0, 1 << 20);
+    jmp_buf out;
+    b.leave = leave, b.ctx = &out;
+    arena_charge(a, &b);
+    arena_alloc(a, 100);
+    if (!setjmp(out)) {
+        arena_alloc(a, n);
+        fail_msg("%zu bytes were allocated", n);
+    }
+    assert_true(arena_used(a) < 1000);
+    assert_non_null(arena_strdup(a, budget_message(&b, a))); /* nobody leaves twice */
+    arena_charge(a, NULL);
+    arena_alloc(a, 2 << 20);
+    arena_free(a);
+}
+
 /* An arena that is charged allocates nothing that is too much, however large. */
 static void test_arena(void **state) {
     static const size_t too_much[] = {1 << 20, (size_t)1 << 40, SIZE_MAX - 15, SIZE_MAX};
-    for (size_t i = 0; i < sizeof too_much / sizeof *too_much; i++) {
-        struct arena *a = arena_new();
-        struct budget b = with(0, 1 << 20);
-        jmp_buf out;
-        b.leave = leave, b.ctx = &out;
-        arena_charge(a, &b);
-        arena_alloc(a, 100);
-        if (!setjmp(out)) {
-            arena_alloc(a, too_much[i]);
-            fail_msg("%zu bytes were allocated", too_much[i]);
-        }
-        assert_true(arena_used(a) < 1000);
-        assert_non_null(arena_strdup(a, budget_message(&b, a))); /* nobody leaves twice */
-        arena_charge(a, NULL);
-        arena_alloc(a, 2 << 20);
-        arena_free(a);
-    }
+    for (size_t i = 0; i < sizeof too_much / sizeof *too_much; i++) allocate_too_much(too_much[i]);
 }
 
 /* So does a loop that does nothing but allocate, in time. */
