@@ -30,9 +30,11 @@ bool shape_convolve(const struct infer *in, struct meta *out) {
 
 enum { X, W, BIAS, STRIDE, PADDING, DILATION, TRANSPOSED, OUTPUT_PADDING, GROUPS, SPATIAL };
 
-static bool need_ranks(const struct infer *in, int n) {
+static bool need_ranks(const struct infer *in, int64_t spatial) {
     const struct meta *x = infer_meta(in, X), *w = infer_meta(in, W);
-    if (n < 1 || n > 3) return infer_fail(in, "1 to 3 dimensions slide, not %d", n);
+    if (spatial < 1 || spatial > 3)
+        return infer_fail(in, "1 to 3 dimensions slide, not %lld", (long long)spatial);
+    int n = (int)spatial;
     if (w->rank != n + 2)
         return infer_fail(in, "expected a %dD weight for a convolution of %dD, but got %s", n + 2,
                           n, infer_shape(in, w));
@@ -125,9 +127,11 @@ static bool slid(const struct infer *in, uint32_t k, ex size, ex kernel, ex *out
 
 bool shape_convolution(const struct infer *in, struct meta *out) {
     const struct meta *x = infer_meta(in, X), *w = infer_meta(in, W);
-    int n = (int)ex_value(in->g->ex, in->args[SPATIAL].i);
+    int64_t spatial = ex_value(in->g->ex, in->args[SPATIAL].i);
+    int n = (int)spatial;
     ex filters = EX_NONE;
-    if (!need_ranks(in, n) || !need_numbers(in, (uint32_t)n) || !need_channels(in, n, &filters))
+    if (!need_ranks(in, spatial) || !need_numbers(in, (uint32_t)n) ||
+        !need_channels(in, n, &filters))
         return false;
     if (x->rank == n + 2) append(out, x->size[0], EX_NONE);
     append(out, filters, EX_NONE);

@@ -214,6 +214,8 @@ static void test_known(void **state) {
          "too large"},
         {"%x: f32[1, 1, 4, 4], %y: f32[1, 1, 3, 3]",
          "convolution(%x, %y, dilation=[9223372036854775807])", TOO_LARGE},
+        {"%x: f32[1, 1, 4, 4], %y: f32[1, 1, 3, 3]", "convolution(%x, %y, spatial=4294967298)",
+         "1 to 3 dimensions slide"},
         {"%x: f32[4, 4]", "triu(%x, 9223372036854775807)", "f32[4, 4]"},
         {"%x: f32[4, 4]", "diagonal(%x, -9223372036854775808)", "f32[0]"},
         {"%x: f32[4]", "diag(%x, 9223372036854775807)", "too large"},
