@@ -141,6 +141,13 @@ struct ws_tensor_info ws_output_info(const struct ws_captured *c, int i) {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+static void store(enum dtype t, void *bytes, size_t at, const struct value *v, int64_t i) {
+    if (v->w)
+        dtype_store_int(t, bytes, at, v->w[i]);
+    else
+        dtype_store(t, bytes, at, v->v[i]);
+}
+
 static bool is_dense(const struct ws_tensor_info *t) {
     int64_t expected = 1;
     for (int i = t->rank; i-- > 0; expected *= t->size[i])
@@ -152,41 +159,43 @@ static enum ws_status no_memory(struct diag *d, size_t bytes, const char *name) 
     return diag_fail(d, WS_MACHINE, "cannot allocate %zu bytes for %s", bytes, name);
 }
 
-static enum ws_status encode(const struct ws_tensor_info *t, const double *v, void **out,
+static enum ws_status encode(const struct ws_tensor_info *t, const struct value *v, void **out,
                              struct diag *d) {
     char *bytes = large_alloc(t->bytes);
     if (!bytes) return no_memory(d, t->bytes, t->name);
     bool dense = is_dense(t);
 #pragma omp parallel for
     for (int64_t i = 0; i < t->numel; i++)
-        dtype_store(t->dtype, bytes,
-                    (size_t)(dense ? i : strided_at(t->rank, t->size, t->stride, i)), v[i]);
+        store(t->dtype, bytes, (size_t)(dense ? i : strided_at(t->rank, t->size, t->stride, i)), v,
+              i);
     *out = bytes;
     return WS_OK;
 }
 
 static enum ws_status decode(const struct ws_tensor_info *t, const void *bytes, struct value *out,
                              struct diag *d) {
-    size_t size = (size_t)t->numel * sizeof *out->v;
-    out->n = t->numel;
-    out->v = large_alloc(size);
-    if (!out->v) return no_memory(d, size, t->name);
+    if (!value_alloc(out, t->dtype, t->numel))
+        return no_memory(d, (size_t)t->numel * sizeof *out->v, t->name);
     bool dense = is_dense(t);
 #pragma omp parallel for
-    for (int64_t i = 0; i < t->numel; i++)
-        out->v[i] = dtype_load(t->dtype, bytes,
-                               (size_t)(dense ? i : strided_at(t->rank, t->size, t->stride, i)));
+    for (int64_t i = 0; i < t->numel; i++) {
+        size_t at = (size_t)(dense ? i : strided_at(t->rank, t->size, t->stride, i));
+        if (out->w)
+            out->w[i] = dtype_load_int(t->dtype, bytes, at);
+        else
+            out->v[i] = dtype_load(t->dtype, bytes, at);
+    }
     return WS_OK;
 }
 
-static enum ws_status to_reference(const struct ws_tensor_info *t, const double *v, void **out,
-                                   struct diag *d) {
+static enum ws_status to_reference(const struct ws_tensor_info *t, const struct value *v,
+                                   void **out, struct diag *d) {
     enum dtype as = dtype_reference(t->dtype);
     size_t size = (size_t)t->numel * (size_t)dtype_bytes(as);
     *out = large_alloc(size);
     if (!*out) return no_memory(d, size, t->name);
 #pragma omp parallel for
-    for (int64_t i = 0; i < t->numel; i++) dtype_store(as, *out, (size_t)i, v[i]);
+    for (int64_t i = 0; i < t->numel; i++) store(as, *out, (size_t)i, v, i);
     return WS_OK;
 }
 
@@ -212,7 +221,7 @@ struct ws_memory ws_memory_of(const struct ws_captured *c) {
 }
 
 static void free_values(struct value *v, int n) {
-    for (int i = 0; v && i < n; i++) free(v[i].v);
+    for (int i = 0; v && i < n; i++) value_free(&v[i]);
     free(v);
 }
 
@@ -234,7 +243,7 @@ enum ws_status ws_make_inputs(const struct ws_captured *c, void **bytes, struct 
     bool ok = c->n_inputs == 0 || eval(c, c->init, NULL, values, d);
     for (int i = 0; ok && i < c->n_inputs; i++) {
         struct ws_tensor_info t = ws_input_info(c, i);
-        ok = encode(&t, values[i].v, &bytes[i], d) == WS_OK;
+        ok = encode(&t, &values[i], &bytes[i], d) == WS_OK;
     }
     free_values(values, c->n_inputs);
     for (int i = 0; !ok && i < c->n_inputs; i++) {
@@ -258,7 +267,7 @@ static enum ws_status make_reference(const struct ws_captured *c, bool stores_va
     ok = ok && eval(c, c->graph, in, out, d);
     for (int i = 0; ok && i < c->n_outputs; i++) {
         struct ws_tensor_info t = ws_output_info(c, i);
-        ok = to_reference(&t, out[i].v, &outputs[i], d) == WS_OK;
+        ok = to_reference(&t, &out[i], &outputs[i], d) == WS_OK;
     }
     free_values(in, c->n_inputs);
     free_values(out, c->n_outputs);

@@ -127,6 +127,31 @@ void dtype_store_int(enum dtype d, void *p, size_t i, int64_t v) {
     WS_BUG("no integers: %s", dtype_name(d));
 }
 
+int64_t int_wrap(enum dtype d, int64_t v) {
+    switch (d) {
+    case DT_BOOL: return v != 0;
+    case DT_U8: return (uint8_t)v;
+    case DT_I8: return (int8_t)v;
+    case DT_I16: return (int16_t)v;
+    case DT_I32: return (int32_t)v;
+    case DT_I64: return v;
+    case DT_F8E4M3:
+    case DT_F8E5M2:
+    case DT_F16:
+    case DT_BF16:
+    case DT_F32:
+    case DT_F64:
+    case DT_COUNT: break;
+    }
+    WS_BUG("no integers: %s", dtype_name(d));
+}
+
+int64_t int_of_double(enum dtype d, double v) {
+    if (d == DT_BOOL) return v != 0;
+    if (d == DT_I64) return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
+    return int_wrap(d, v > -0x1p31 - 1 && v < 0x1p31 ? (int32_t)v : INT32_MIN);
+}
+
 static float bf16_to_float(uint16_t h) {
     uint32_t u = (uint32_t)h << 16;
     float f;
@@ -203,9 +228,6 @@ static uint8_t f8e5m2_from_double(double v) {
     return (uint8_t)(sign | (a < 65536 ? small_float(a, 2, -16) : 0x7c));
 }
 
-/* As conversions between integers see it; 0 of what 64 bits do not hold. */
-static int64_t whole(double v) { return __builtin_fabs(v) < 0x1p63 ? (int64_t)v : 0; }
-
 double dtype_load(enum dtype d, const void *p, size_t i) {
     switch (d) {
     case DT_BOOL: return ((const uint8_t *)p)[i] != 0;
@@ -227,12 +249,12 @@ double dtype_load(enum dtype d, const void *p, size_t i) {
 
 void dtype_store(enum dtype d, void *p, size_t i, double v) {
     switch (d) {
-    case DT_BOOL: ((uint8_t *)p)[i] = v != 0; break;
-    case DT_U8: ((uint8_t *)p)[i] = (uint8_t)whole(v); break;
-    case DT_I8: ((int8_t *)p)[i] = (int8_t)whole(v); break;
-    case DT_I16: ((int16_t *)p)[i] = (int16_t)whole(v); break;
-    case DT_I32: ((int32_t *)p)[i] = (int32_t)v; break;
-    case DT_I64: ((int64_t *)p)[i] = (int64_t)v; break;
+    case DT_BOOL:
+    case DT_U8:
+    case DT_I8:
+    case DT_I16:
+    case DT_I32:
+    case DT_I64: dtype_store_int(d, p, i, int_of_double(d, v)); break;
     case DT_F8E4M3: ((uint8_t *)p)[i] = f8e4m3_from_double(v); break;
     case DT_F8E5M2: ((uint8_t *)p)[i] = f8e5m2_from_double(v); break;
     case DT_F16: ((uint16_t *)p)[i] = f16_from_double(v); break;

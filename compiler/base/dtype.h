@@ -67,8 +67,14 @@ enum dtype dtype_reference(enum dtype d);
 int64_t dtype_load_int(enum dtype d, const void *p, size_t i);
 void dtype_store_int(enum dtype d, void *p, size_t i, int64_t v);
 
+/* What an integer type, or bool, keeps of 64 bits: the low ones. */
+int64_t int_wrap(enum dtype d, int64_t v);
+/* A float as an integer: cut off. What does not fit is what x86 makes of it, as of nan: the least
+ * i32 or i64, of whose bits a narrower type keeps its own. */
+int64_t int_of_double(enum dtype d, double v);
+
 /* One element to and from double; memory in the element's own format (narrow floats round to
- * nearest even, narrow integers keep their low bits). What f8e4m3 does not hold is nan, as in
+ * nearest even, integers are made by int_of_double). What f8e4m3 does not hold is nan, as in
  * PyTorch before 2.12: it has no infinity. */
 double dtype_load(enum dtype d, const void *p, size_t i);
 void dtype_store(enum dtype d, void *p, size_t i, double v);

@@ -25,12 +25,15 @@ static int64_t numel(const struct array *x) {
 }
 
 static bool read_values(const struct array *x, struct value *out) {
-    out->n = numel(x);
-    out->v = large_alloc((size_t)out->n * sizeof *out->v);
-    for (int64_t i = 0; out->v && i < out->n; i++)
-        out->v[i] =
-            dtype_load(x->dtype, x->bytes, (size_t)strided_at(x->rank, x->size, x->stride, i));
-    return out->v != NULL;
+    bool ok = value_alloc(out, x->dtype, numel(x));
+    for (int64_t i = 0; ok && i < out->n; i++) {
+        size_t at = (size_t)strided_at(x->rank, x->size, x->stride, i);
+        if (out->w)
+            out->w[i] = dtype_load_int(x->dtype, x->bytes, at);
+        else
+            out->v[i] = dtype_load(x->dtype, x->bytes, at);
+    }
+    return ok;
 }
 
 static bool evaluate(struct graph *g, const struct bindings *b, uint64_t seed,
@@ -47,9 +50,12 @@ static bool evaluate(struct graph *g, const struct bindings *b, uint64_t seed,
     ok = ok && graph_eval(now, in, out, d);
     for (uint32_t i = 0; ok && i < g->outputs.n; i++)
         for (int64_t k = 0; k < out[i].n; k++)
-            dtype_store(outputs[i].dtype, outputs[i].bytes, (size_t)k, out[i].v[k]);
-    for (uint32_t i = 0; i < g->inputs.n; i++) free(in[i].v);
-    for (uint32_t i = 0; i < g->outputs.n; i++) free(out[i].v);
+            if (out[i].w)
+                dtype_store_int(outputs[i].dtype, outputs[i].bytes, (size_t)k, out[i].w[k]);
+            else
+                dtype_store(outputs[i].dtype, outputs[i].bytes, (size_t)k, out[i].v[k]);
+    for (uint32_t i = 0; i < g->inputs.n; i++) value_free(&in[i]);
+    for (uint32_t i = 0; i < g->outputs.n; i++) value_free(&out[i]);
     arena_free(a);
     return ok;
 }

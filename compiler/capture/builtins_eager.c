@@ -27,13 +27,9 @@ NATIVE(eager_item) {
     return eager_item(vm, py_pointer(PY_TENSOR, t));
 }
 
-static struct py nested(struct vm *vm, const struct tensor *t, const double *v, int dim,
+static struct py nested(struct vm *vm, const struct tensor *t, const struct value *v, int dim,
                         int64_t at) {
-    enum dtype d = t->meta.dtype;
-    if (dim == t->meta.rank)
-        return d == DT_BOOL        ? py_bool(v[at] != 0)
-               : dtype_is_float(d) ? py_float(v[at])
-                                   : py_int((int64_t)v[at]);
+    if (dim == t->meta.rank) return eager_number(t->meta.dtype, v, at);
     struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
     int64_t n = eager_size(vm, t, dim);
     for (int64_t i = 0; i < n; i++)
@@ -43,9 +39,9 @@ static struct py nested(struct vm *vm, const struct tensor *t, const double *v, 
 
 NATIVE(eager_tolist) {
     const struct tensor *t = need_eager(vm, v[0], "call of Tensor.tolist()");
-    double *values = eager_values(vm, t);
-    struct py out = nested(vm, t, values, 0, 0);
-    free(values);
+    struct value values = eager_values(vm, t);
+    struct py out = nested(vm, t, &values, 0, 0);
+    value_free(&values);
     return out;
 }
 

@@ -235,7 +235,7 @@ static struct tensor *input_tensor(struct vm *vm, const struct entry *e, uint32_
     const struct tensor_guard *g = &e->tensors[e->inputs[i]];
     if (g->tensor) return g->place ? e->values[g->slot].tensor : g->tensor;
     struct py x = eager_new(vm, DT_F64, 0, NULL);
-    eager_write(vm, x.tensor, &e->values[g->slot].f);
+    eager_fill(vm, x.tensor, e->values[g->slot].f);
     return x.tensor;
 }
 

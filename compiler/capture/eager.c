@@ -9,6 +9,7 @@
  *
  * Ownership: memory of tensors is malloc'ed, hangs in vm->storages, and dies with the VM or when a
  * sweep finds nobody who reaches it. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,31 +106,47 @@ static size_t place_of(const struct walk *w, int64_t i) {
     return (size_t)(w->offset + (w->dense ? i : strided_at(w->rank, w->size, w->stride, i)));
 }
 
-void eager_read(const struct vm *vm, const struct tensor *t, double *out) {
+static void read_values(const struct vm *vm, const struct tensor *t, struct value *out) {
     struct walk w = walk_of(vm, t);
 #pragma omp parallel for if (w.n > SMALL)
     for (int64_t i = 0; i < w.n; i++)
-        out[i] = dtype_load(t->meta.dtype, t->storage->bytes, place_of(&w, i));
+        if (out->w)
+            out->w[i] = dtype_load_int(t->meta.dtype, t->storage->bytes, place_of(&w, i));
+        else
+            out->v[i] = dtype_load(t->meta.dtype, t->storage->bytes, place_of(&w, i));
 }
 
-void eager_write(const struct vm *vm, struct tensor *t, const double *from) {
+void eager_write(const struct vm *vm, struct tensor *t, const struct value *from) {
     struct walk w = walk_of(vm, t);
     t->storage->version++;
 #pragma omp parallel for if (w.n > SMALL)
     for (int64_t i = 0; i < w.n; i++)
-        dtype_store(t->meta.dtype, t->storage->bytes, place_of(&w, i), from[i]);
+        if (from->w && !dtype_is_float(t->meta.dtype))
+            dtype_store_int(t->meta.dtype, t->storage->bytes, place_of(&w, i), from->w[i]);
+        else
+            dtype_store(t->meta.dtype, t->storage->bytes, place_of(&w, i), value_number(from, i));
+}
+
+void eager_fill(const struct vm *vm, struct tensor *t, double v) {
+    eager_write(vm, t, &(struct value){.v = &v, .n = 1});
 }
 
 struct py eager_item(struct vm *vm, struct py t) {
     int64_t n = eager_numel(vm, t.tensor);
-    double v;
     if (n != 1)
         vm_raise(vm, EXC_RuntimeError, "a Tensor with %lld elements cannot be converted to Scalar",
                  (long long)n);
-    eager_read(vm, t.tensor, &v);
+    double v;
+    int64_t w;
     enum dtype d = t.tensor->meta.dtype;
-    if (d == DT_BOOL) return py_bool(v != 0);
-    return dtype_is_float(d) ? py_float(v) : py_int((int64_t)v);
+    struct value one = {.v = &v, .n = 1, .w = dtype_is_float(d) ? NULL : &w};
+    read_values(vm, t.tensor, &one);
+    return eager_number(d, &one, 0);
+}
+
+struct py eager_number(enum dtype d, const struct value *v, int64_t i) {
+    if (!v->w) return py_float(v->v[i]);
+    return d == DT_BOOL ? py_bool(v->w[i]) : py_int(v->w[i]);
 }
 
 struct py eager_truth(struct vm *vm, struct py t) {
@@ -140,34 +157,43 @@ struct py eager_truth(struct vm *vm, struct py t) {
     return eager_item(vm, t);
 }
 
-double *eager_values(struct vm *vm, const struct tensor *t) {
-    double *v = large_alloc((size_t)eager_numel(vm, t) * sizeof *v);
-    if (!v) vm_raise(vm, EXC_RuntimeError, "out of memory for the values of a tensor");
-    eager_read(vm, t, v);
+struct value eager_values(struct vm *vm, const struct tensor *t) {
+    struct value v;
+    if (!value_alloc(&v, t->meta.dtype, eager_numel(vm, t)))
+        vm_raise(vm, EXC_RuntimeError, "out of memory for the values of a tensor");
+    read_values(vm, t, &v);
     return v;
 }
 
 struct py eager_nonzero(struct vm *vm, const struct tensor *mask, int dim) {
     int64_t n = eager_numel(vm, mask), found = 0, below = 1;
-    double *v = eager_values(vm, mask);
+    struct value v = eager_values(vm, mask), places;
+    if (!value_alloc(&places, DT_I64, n))
+        vm_raise(vm, EXC_RuntimeError, "out of memory for the values of a tensor");
     for (int k = mask->meta.rank; k-- > dim + 1;) below *= eager_size(vm, mask, k);
     for (int64_t i = 0; i < n; i++)
-        if (v[i] != 0) v[found++] = (double)(i / below % eager_size(vm, mask, dim));
+        if (value_number(&v, i) != 0) places.w[found++] = i / below % eager_size(vm, mask, dim);
     struct py out = eager_new(vm, DT_I64, 1, &found);
-    eager_write(vm, out.tensor, v);
-    free(v);
+    eager_write(vm, out.tensor, &places);
+    value_free(&v);
+    value_free(&places);
     return out;
 }
 
 void eager_scatter(struct vm *vm, struct tensor *t, const struct tensor *places,
                    const struct tensor *from) {
     int64_t n = eager_numel(vm, places);
-    double *at = eager_values(vm, places), *v = eager_values(vm, from), *all = eager_values(vm, t);
-    for (int64_t i = 0; i < n; i++) all[(int64_t)at[i]] = v[i];
-    eager_write(vm, t, all);
-    free(at);
-    free(v);
-    free(all);
+    struct value at = eager_values(vm, places), v = eager_values(vm, from),
+                 all = eager_values(vm, t);
+    for (int64_t i = 0; i < n; i++)
+        if (all.w)
+            all.w[at.w[i]] = v.w[i];
+        else
+            all.v[at.w[i]] = v.v[i];
+    eager_write(vm, t, &all);
+    value_free(&at);
+    value_free(&v);
+    value_free(&all);
 }
 
 /* What __init__ and get_inputs() make depends on the seed alone, so it has a value, too. */
@@ -186,15 +212,15 @@ struct py tensor_value(struct vm *vm, struct py t) {
     g->seed = vm->options->seed;
     if (!graph_eval(g, NULL, &v, vm->diag)) vm_leave(vm);
     struct py out = eager_new(vm, m->dtype, m->rank, size);
-    eager_write(vm, out.tensor, v.v);
-    free(v.v);
+    eager_write(vm, out.tensor, &v);
+    value_free(&v);
     return out;
 }
 
 /* -- from Python's lists ------------------------------------------------------------------- */
 
 struct data {
-    VEC(double) v;
+    VEC(struct py) v;
     int64_t size[WS_MAX_RANK];
     int rank;
     bool has_float, has_int;
@@ -211,7 +237,7 @@ static void collect(struct vm *vm, struct data *x, struct py v, int depth) {
         if (depth != x->rank) vm_raise(vm, EXC_ValueError, "expected sequence of equal length");
         x->has_float |= v.kind == PY_FLOAT;
         x->has_int |= v.kind == PY_INT;
-        vec_push(vm->arena, &x->v, py_number(v));
+        vec_push(vm->arena, &x->v, v);
         return;
     }
     if (depth == WS_MAX_RANK)
@@ -228,11 +254,35 @@ static enum dtype type_of(const struct data *x, const enum dtype *given) {
     return given ? *given : x->has_float || x->v.n == 0 ? DT_F32 : x->has_int ? DT_I64 : DT_BOOL;
 }
 
+/* A number of a list as an integer type has it. What does not fit is refused, as PyTorch does. */
+static int64_t whole_number(struct vm *vm, struct py v, enum dtype t) {
+    int64_t w = v.kind == PY_INT ? v.i : v.kind == PY_BOOL ? v.b : 0;
+    if (t == DT_BOOL) return py_number(v) != 0;
+    if (v.kind == PY_FLOAT) {
+        if (isnan(v.f)) vm_raise(vm, EXC_ValueError, "cannot convert float NaN to integer");
+        if (isinf(v.f)) vm_raise(vm, EXC_OverflowError, "cannot convert float infinity to integer");
+        if (!(v.f >= -0x1p63 && v.f < 0x1p63))
+            vm_raise(vm, EXC_RuntimeError, "Overflow when unpacking long long");
+        w = (int64_t)v.f;
+    }
+    return w;
+}
+
 struct py eager_data(struct vm *vm, struct py data, const enum dtype *dtype) {
     struct data x = {0};
     collect(vm, &x, data, 0);
-    struct py out = eager_new(vm, type_of(&x, dtype), x.rank, x.size);
-    if (x.v.n) eager_write(vm, out.tensor, x.v.at);
+    enum dtype t = type_of(&x, dtype);
+    struct py out = eager_new(vm, t, x.rank, x.size);
+    struct value v;
+    if (!value_alloc(&v, t, x.v.n))
+        vm_raise(vm, EXC_RuntimeError, "out of memory for the values of a tensor");
+    for (uint32_t i = 0; i < x.v.n; i++)
+        if (v.w)
+            v.w[i] = whole_number(vm, x.v.at[i], t);
+        else
+            v.v[i] = py_number(x.v.at[i]);
+    if (x.v.n) eager_write(vm, out.tensor, &v);
+    value_free(&v);
     return out;
 }
 
@@ -242,22 +292,27 @@ static struct py sizes(struct vm *vm, const int64_t *size, int rank) {
     return out;
 }
 
+static bool same_number(struct py a, struct py b) {
+    double x = py_number(a), y = py_number(b); /* 0.0 is not -0.0, and nan is nan */
+    return a.kind == b.kind && (a.kind == PY_INT ? a.i == b.i : !memcmp(&x, &y, sizeof x));
+}
+
 /* The same as nodes of a graph: numbers side by side. All equal, they are one. */
 static struct py data_nodes(struct vm *vm, struct py data, const enum dtype *dtype) {
     struct data x = {0};
     collect(vm, &x, data, 0);
     enum dtype t = type_of(&x, dtype);
     bool same = true;
-    for (uint32_t i = 1; i < x.v.n; i++) same &= !memcmp(&x.v.at[i], &x.v.at[0], sizeof(double));
+    for (uint32_t i = 1; i < x.v.n; i++) same &= same_number(x.v.at[i], x.v.at[0]);
     struct py parts = py_list(vm->arena, PY_LIST, NULL, 0);
     struct py shape = sizes(vm, x.size, x.rank);
     struct py full[3] = {shape, py_int(0), py_dtype(t)};
     for (uint32_t i = 0; i < (same ? x.v.n > 0 : x.v.n); i++) {
-        double v = x.v.at[i];
+        struct py v = x.v.at[i];
         full[0] = same ? shape : sizes(vm, x.size, 0);
-        full[1] = dtype_is_float(t) ? py_float(v)
-                  : t == DT_BOOL    ? py_bool(v != 0)
-                                    : py_int((int64_t)v);
+        full[1] = dtype_is_float(t) ? py_float(py_number(v))
+                  : t == DT_BOOL    ? py_bool(py_number(v) != 0)
+                                    : py_int(whole_number(vm, v, t));
         vec_push(vm->arena, parts.list, tensor_call(vm, OP_FULL, full, 3));
     }
     if (!x.v.n) return tensor_call(vm, OP_FULL, full, 3);
@@ -341,19 +396,16 @@ static struct py compute(struct vm *vm, node_id node) {
     g->outputs.n = 0;
     vec_push(g->arena, &g->outputs, node);
     struct value *in = NEW_ARRAY(g->arena, struct value, g->inputs.n), out = {0};
-    for (uint32_t i = 0; i < g->inputs.n; i++) {
-        in[i].n = eager_numel(vm, vm->op_inputs.at[i]);
-        in[i].v = eager_values(vm, vm->op_inputs.at[i]);
-    }
+    for (uint32_t i = 0; i < g->inputs.n; i++) in[i] = eager_values(vm, vm->op_inputs.at[i]);
     struct diag d = diag_new(g->arena);
     bool ok = graph_eval(g, in, &out, &d);
-    for (uint32_t i = 0; i < g->inputs.n; i++) free(in[i].v);
+    for (uint32_t i = 0; i < g->inputs.n; i++) value_free(&in[i]);
     if (!ok)
         vm_raise(vm, strstr(d.message, "out of bounds") ? EXC_IndexError : EXC_RuntimeError, "%s",
                  d.message);
     struct py result = row_major(vm, g->nodes.at[node].meta);
-    eager_write(vm, result.tensor, out.v);
-    free(out.v);
+    eager_write(vm, result.tensor, &out);
+    value_free(&out);
     return result;
 }
 

@@ -171,12 +171,12 @@ static struct py rebuild_tensor(struct rebuild *r, struct py v) {
 static void write_updates(struct rebuild *r) {
     struct vm *vm = r->vm;
     const struct entry *e = r->e;
-    double **values = NEW_ARRAY(vm->arena, double *, e->n_updates);
+    struct value *values = NEW_ARRAY(vm->arena, struct value, e->n_updates);
     for (uint32_t i = 0; i < e->n_updates; i++)
         values[i] = eager_values(vm, tensor_at(r, e->tensors[e->updates[i]].storage->base).tensor);
     for (uint32_t i = 0; i < e->n_updates; i++) {
-        eager_write(vm, input_tensor(e, &e->tensors[e->updates[i]]).tensor, values[i]);
-        free(values[i]);
+        eager_write(vm, input_tensor(e, &e->tensors[e->updates[i]]).tensor, &values[i]);
+        value_free(&values[i]);
     }
 }
 

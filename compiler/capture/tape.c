@@ -338,9 +338,8 @@ static void seed(struct backward *w, struct tensor *root, struct py tangent, uin
         if (eager_numel(vm, root) != 1)
             vm_raise(vm, EXC_RuntimeError,
                      "grad can be implicitly created only for scalar outputs");
-        double one = 1;
         tangent = zeros_like(vm, root);
-        eager_write(vm, tangent.tensor, &one);
+        eager_fill(vm, tangent.tensor, 1);
     }
     accumulate(w, root, tangent, true);
     find_tapes(w, root->tape);

@@ -593,9 +593,9 @@ static struct py eager_assign(struct vm *vm, struct py x, struct py v) {
     bool recorded = vm->grad_enabled && (t->requires_grad || v.tensor->requires_grad);
     if (recorded && t->requires_grad && !t->tape) raise_leaf(vm);
     if (recorded) tape_leave(vm, t);
-    double *values = eager_values(vm, v.tensor);
-    eager_write(vm, t, values);
-    free(values);
+    struct value values = eager_values(vm, v.tensor);
+    eager_write(vm, t, &values);
+    value_free(&values);
     if (!recorded) return x;
     tape_move(t, v.tensor);
     if (!t->detached) t->recorded = ++t->storage->recorded;

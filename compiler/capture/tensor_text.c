@@ -15,7 +15,7 @@
 struct text {
     struct vm *vm;
     const struct tensor *t;
-    const double *v;
+    struct value values;
     int64_t size[WS_MAX_RANK];
     int rank, width;
     bool is_float, is_bool, whole, scientific, summary;
@@ -23,9 +23,10 @@ struct text {
 
 /* -- numbers ------------------------------------------------------------------------------- */
 
-static int put_number(const struct text *x, double v, char *out, size_t cap) {
-    if (x->is_bool) return snprintf(out, cap, "%s", v != 0 ? "True" : "False");
-    if (!x->is_float) return snprintf(out, cap, "%lld", (long long)v);
+static int put_number(const struct text *x, int64_t at, char *out, size_t cap) {
+    if (x->is_bool) return snprintf(out, cap, "%s", x->values.w[at] ? "True" : "False");
+    if (!x->is_float) return snprintf(out, cap, "%lld", (long long)x->values.w[at]);
+    double v = x->values.v[at];
     if (isnan(v)) return snprintf(out, cap, "nan");
     if (isinf(v)) return snprintf(out, cap, "%sinf", v < 0 ? "-" : "");
     if (x->scientific) return snprintf(out, cap, "%.*e", x->vm->print.precision, v);
@@ -44,9 +45,9 @@ static int64_t shown(const struct text *x, int dim, int64_t k) {
 }
 
 static void each_shown(struct text *x, int dim, int64_t at,
-                       void (*use)(struct text *x, double v, void *ctx), void *ctx) {
+                       void (*use)(struct text *x, int64_t at, void *ctx), void *ctx) {
     if (dim == x->rank) {
-        use(x, x->v[at], ctx);
+        use(x, at, ctx);
         return;
     }
     for (int64_t k = 0; k < n_shown(x, dim); k++)
@@ -58,8 +59,9 @@ struct extent {
     bool any, whole;
 };
 
-static void measure(struct text *x, double v, void *ctx) {
+static void measure(struct text *x, int64_t at, void *ctx) {
     struct extent *e = ctx;
+    double v = x->values.v[at];
     if (!isfinite(v) || v == 0) return;
     double a = fabs(v);
     if (!e->any || a < e->least) e->least = a;
@@ -68,10 +70,10 @@ static void measure(struct text *x, double v, void *ctx) {
     e->whole &= v == ceil(v);
 }
 
-static void widen(struct text *x, double v, void *ctx) {
+static void widen(struct text *x, int64_t at, void *ctx) {
     char number[400];
-    if (x->is_float && (!isfinite(v) || v == 0)) return;
-    int n = put_number(x, v, number, sizeof number);
+    if (x->is_float && (!isfinite(x->values.v[at]) || x->values.v[at] == 0)) return;
+    int n = put_number(x, at, number, sizeof number);
     if (n > x->width) x->width = n;
 }
 
@@ -91,9 +93,9 @@ static void choose_format(struct text *x) {
 
 /* -- brackets ------------------------------------------------------------------------------ */
 
-static void put_padded(const struct text *x, struct buf *b, double v) {
+static void put_padded(const struct text *x, struct buf *b, int64_t at) {
     char number[400];
-    int n = put_number(x, v, number, sizeof number);
+    int n = put_number(x, at, number, sizeof number);
     for (; n < x->width; n++) buf_putc(b, ' ');
     buf_puts(b, number);
 }
@@ -121,14 +123,14 @@ static void put_row(const struct text *x, struct buf *b, int dim, int64_t at, in
             else
                 buf_puts(b, ", ");
         }
-        put_padded(x, b, x->v[at * x->size[dim] + shown(x, dim, k)]);
+        put_padded(x, b, at * x->size[dim] + shown(x, dim, k));
         column++;
     }
     buf_putc(b, ']');
 }
 
 static void put_block(const struct text *x, struct buf *b, int dim, int64_t at, int indent) {
-    if (dim == x->rank) return put_padded(x, b, x->v[at]);
+    if (dim == x->rank) return put_padded(x, b, at);
     if (dim == x->rank - 1) return put_row(x, b, dim, at, indent);
     int64_t n = n_shown(x, dim);
     bool cut = n < x->size[dim];
@@ -205,8 +207,7 @@ void tensor_print(struct vm *vm, struct buf *b, const struct tensor *t) {
     int64_t n = eager_numel(vm, t);
     for (int i = 0; i < x.rank; i++) x.size[i] = eager_size(vm, t, i);
     x.summary = n > vm->print.threshold;
-    double *values = eager_values(vm, t);
-    x.v = values;
+    x.values = eager_values(vm, t);
     if (t->kind == INPUT_PARAMETER) buf_puts(b, "Parameter containing:\n");
     static const char prefix[] = "tensor(";
     buf_puts(b, prefix);
@@ -220,5 +221,5 @@ void tensor_print(struct vm *vm, struct buf *b, const struct tensor *t) {
     }
     put_suffixes(&x, b, start, indent, n == 0);
     buf_putc(b, ')');
-    free(values);
+    value_free(&x.values);
 }

@@ -283,9 +283,12 @@ struct py eager_new(struct vm *vm, enum dtype t, int rank, const int64_t *size);
 struct py eager_compute(struct vm *vm, node_id node, const struct py *first, bool alias);
 void eager_begin(struct vm *vm, bool keep);
 node_id eager_input(struct vm *vm, struct tensor *t);
-void eager_read(const struct vm *vm, const struct tensor *t, double *out); /* row-major */
-double *eager_values(struct vm *vm, const struct tensor *t);               /* the same, malloc'ed */
-void eager_write(const struct vm *vm, struct tensor *t, const double *from); /* row-major */
+struct value eager_values(struct vm *vm, const struct tensor *t); /* row-major, malloc'ed */
+/* Row-major, of the tensor's kind of values; and one number into a tensor of one element. */
+void eager_write(const struct vm *vm, struct tensor *t, const struct value *from);
+void eager_fill(const struct vm *vm, struct tensor *t, double v);
+struct py eager_number(enum dtype d, const struct value *v,
+                       int64_t i); /* element i as Python has it */
 int64_t eager_numel(const struct vm *vm, const struct tensor *t);
 int64_t eager_size(const struct vm *vm, const struct tensor *t, int dim);
 int64_t eager_stride(const struct vm *vm, const struct tensor *t, int dim);

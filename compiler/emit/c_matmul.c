@@ -60,7 +60,11 @@ static void open_rows(struct emitter *w, int tm) {
 static void put_micro_kernel(struct emitter *w, const char *t, int tm, int tn) {
     struct cells c = cells_of(w, tn);
     const char *sum = cell(&c, "sum", "(i0 + i)");
-    const char *total = arena_printf(w->arena, "k0 ? %s + acc[i][j] : acc[i][j]", sum);
+    bool whole = !dtype_is_float(value_math(w, w->k->dot));
+    const char *total = arena_printf(w->arena,
+                                     whole ? "k0 ? k_wrap_add(%s, acc[i][j]) : acc[i][j]"
+                                           : "k0 ? %s + acc[i][j] : acc[i][j]",
+                                     sum);
     open_brace(w, "for (int i0 = 0; i0 < rows; i0 += %d)", tm);
     line(w, "enum { width = %d / %s };", tn, c.vectors ? "K_LANES" : "1");
     line(w, "%s acc[%d][width];", c.vectors ? "k_v" : t, tm);
@@ -73,8 +77,9 @@ static void put_micro_kernel(struct emitter *w, const char *t, int tm, int tn) {
     line(w, "const k_idx m = m0 + i0 + i < nm ? m0 + i0 + i : nm - 1;");
     const char *name = put_expression(w, w->k->dot_a);
     line(w, "const %s left = (%s)%s;", t, t, name);
-    put_row_of_cells(&c, arena_printf(w->arena, "acc[i][j] += %s * %s;",
-                                      c.vectors ? "k_splat(left)" : "left", cell(&c, "b", "kk")));
+    put_row_of_cells(&c,
+                     multiply_add_text(w, value_math(w, w->k->dot), "acc[i][j]",
+                                       c.vectors ? "k_splat(left)" : "left", cell(&c, "b", "kk")));
     close_brace(w);
     close_brace(w);
     open_rows(w, tm);

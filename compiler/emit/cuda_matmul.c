@@ -66,7 +66,8 @@ static void put_main_loop(struct emitter *w) {
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", tm);
     line(w, "#pragma unroll");
-    line(w, "for (int j = 0; j < %d; j++) acc[i][j] += a[i] * b[j];", tn);
+    line(w, "for (int j = 0; j < %d; j++) %s", tn,
+         multiply_add_text(w, value_math(w, w->k->dot), "acc[i][j]", "a[i]", "b[j]"));
     close_brace(w);
     close_brace(w);
     line(w, "__syncthreads();");

@@ -49,6 +49,9 @@ const char *accumulator_type(struct emitter *w, value_id v);
 const char *operand_text(struct emitter *w, value_id v);
 const char *combine_text(struct emitter *w, value_id v, const char *a, const char *b);
 const char *identity_text(struct emitter *w, value_id v);
+/* The statement sum += a * b in type t. */
+const char *multiply_add_text(struct emitter *w, enum dtype t, const char *sum, const char *a,
+                              const char *b);
 bool is_row_value(const struct emitter *w,
                   value_id v); /* one per row: varies with x, or stands on a reduction */
 int argument_of(const struct emitter *w, buffer_id b);

@@ -408,6 +408,26 @@ K_EXTREMUM2(k_min2, k_bf16, "min.NaN.bf16x2", k_min)
 K_EXTREMUM2(k_min2, k_f16, "min.NaN.f16x2", k_min)
 K_DEVICE double k_max(double a, double b) { return a != a || a > b ? a : b; }
 K_DEVICE double k_min(double a, double b) { return a != a || a < b ? a : b; }
+/* Integers wrap, by way of unsigned ones: C++ leaves open what an overflow is. Other types add up as they do. */
+template <typename T> K_DEVICE T k_wrap_add(T a, T b) { return a + b; }
+template <typename T> K_DEVICE T k_wrap_mul(T a, T b) { return a * b; }
+K_DEVICE int k_wrap_add(int a, int b) { return (int)((unsigned)a + (unsigned)b); }
+K_DEVICE int k_wrap_sub(int a, int b) { return (int)((unsigned)a - (unsigned)b); }
+K_DEVICE int k_wrap_mul(int a, int b) { return (int)((unsigned)a * (unsigned)b); }
+K_DEVICE int k_wrap_neg(int a) { return (int)(0 - (unsigned)a); }
+K_DEVICE long long k_wrap_add(long long a, long long b) { return (long long)((unsigned long long)a + (unsigned long long)b); }
+K_DEVICE long long k_wrap_sub(long long a, long long b) { return (long long)((unsigned long long)a - (unsigned long long)b); }
+K_DEVICE long long k_wrap_mul(long long a, long long b) { return (long long)((unsigned long long)a * (unsigned long long)b); }
+K_DEVICE long long k_wrap_neg(long long a) { return (long long)(0 - (unsigned long long)a); }
+/* A float cut off to an integer. What does not fit, and nan, is the least one, as x86 has it. */
+K_DEVICE int k_int(float a) { return a >= -2147483648.0f && a < 2147483648.0f ? (int)a : -2147483647 - 1; }
+K_DEVICE int k_int(double a) { return a > -2147483649.0 && a < 2147483648.0 ? (int)a : -2147483647 - 1; }
+K_DEVICE long long k_long(float a) {
+    return a >= -9223372036854775808.0f && a < 9223372036854775808.0f ? (long long)a : -9223372036854775807LL - 1;
+}
+K_DEVICE long long k_long(double a) {
+    return a >= -9223372036854775808.0 && a < 9223372036854775808.0 ? (long long)a : -9223372036854775807LL - 1;
+}
 K_DEVICE int k_max(int a, int b) { return a > b ? a : b; }
 K_DEVICE int k_min(int a, int b) { return a < b ? a : b; }
 K_DEVICE long long k_max(long long a, long long b) { return a > b ? a : b; }
@@ -587,7 +607,7 @@ template <typename T> K_DEVICE bool k_isinf(T a) { return a == a && a - a != 0; 
 /* Integers: division by zero gives 0 (undefined in PyTorch's kernels too, but never a trap). */
 template <typename T> K_DEVICE T k_int_fmod(T a, T b) { return b == 0 ? 0 : b == -1 ? 0 : a % b; }
 template <typename T> K_DEVICE T k_int_floor_div(T a, T b) {
-    T q = b == 0 ? 0 : b == -1 ? -a : a / b;
+    T q = b == 0 ? 0 : b == -1 ? k_wrap_neg(a) : a / b;
     return q - (k_int_fmod(a, b) != 0 && (a < 0) != (b < 0));
 }
 template <typename T> K_DEVICE T k_int_remainder(T a, T b) {
@@ -596,8 +616,9 @@ template <typename T> K_DEVICE T k_int_remainder(T a, T b) {
 }
 template <typename T> K_DEVICE T k_int_pow(T a, T b) {
     T r = 1;
-    for (; b > 0; b >>= 1, a *= a)
-        if (b & 1) r *= a;
+    if (b < 0) return a == 1 || (a == -1 && !(b & 1)) ? 1 : a == -1 ? -1 : 0;
+    for (; b > 0; b >>= 1, a = k_wrap_mul(a, a))
+        if (b & 1) r = k_wrap_mul(r, a);
     return r;
 }
 /* As PyTorch's: no bit stays of what is shifted to the left by a count out of range, and the sign of what is to the right. */
@@ -615,10 +636,10 @@ K_DEVICE long long k_fmod(long long a, long long b) { return k_int_fmod(a, b); }
 K_DEVICE long long k_remainder(long long a, long long b) { return k_int_remainder(a, b); }
 K_DEVICE long long k_floor_div(long long a, long long b) { return k_int_floor_div(a, b); }
 K_DEVICE long long k_pow(long long a, long long b) { return k_int_pow(a, b); }
-K_DEVICE int k_abs(int a) { return a < 0 ? -a : a; }
+K_DEVICE int k_abs(int a) { return a < 0 ? k_wrap_neg(a) : a; }
 K_DEVICE int k_relu(int a) { return a > 0 ? a : 0; }
 K_DEVICE int k_sign(int a) { return (a > 0) - (a < 0); }
-K_DEVICE long long k_abs(long long a) { return a < 0 ? -a : a; }
+K_DEVICE long long k_abs(long long a) { return a < 0 ? k_wrap_neg(a) : a; }
 K_DEVICE long long k_relu(long long a) { return a > 0 ? a : 0; }
 K_DEVICE long long k_sign(long long a) { return (a > 0) - (a < 0); }
 
@@ -681,8 +702,8 @@ K_DEVICE double k_randn_double(long long i, long long tensor, long long seed) {
 
 /* ---- reductions: thread -> warp -> block ----------------------------------------------------- */
 
-struct k_sum { template <typename T> K_DEVICE_MEMBER T of(T a, T b) { return a + b; } };
-struct k_prod { template <typename T> K_DEVICE_MEMBER T of(T a, T b) { return a * b; } };
+struct k_sum { template <typename T> K_DEVICE_MEMBER T of(T a, T b) { return k_wrap_add(a, b); } };
+struct k_prod { template <typename T> K_DEVICE_MEMBER T of(T a, T b) { return k_wrap_mul(a, b); } };
 struct k_amax { template <typename T> K_DEVICE_MEMBER T of(T a, T b) { return k_max(a, b); } };
 struct k_amin { template <typename T> K_DEVICE_MEMBER T of(T a, T b) { return k_min(a, b); } };
 

@@ -249,6 +249,32 @@ K_INLINE double k_sign_d(double a) { return (a > 0) - (a < 0); }
 K_INLINE double k_ndtr_d(double a) { return erfc(a * -0.70710678118654752) / 2; }
 K_INLINE double k_sigmoid_d(double a) { return 1 / (1 + exp(-a)); }
 K_INLINE double k_rsqrt_d(double a) { return 1 / sqrt(a); }
+/* Integers wrap, by way of unsigned ones: C leaves open what an overflow is. */
+#define K_WRAP(T, s)                                                                               \
+    K_INLINE T k_wrap_add_##s(T a, T b) { return (T)((unsigned T)a + (unsigned T)b); }             \
+    K_INLINE T k_wrap_sub_##s(T a, T b) { return (T)((unsigned T)a - (unsigned T)b); }             \
+    K_INLINE T k_wrap_mul_##s(T a, T b) { return (T)((unsigned T)a * (unsigned T)b); }             \
+    K_INLINE T k_wrap_neg_##s(T a) { return (T)(0 - (unsigned T)a); }                              \
+    K_INLINE T k_abs_##s(T a) { return a < 0 ? k_wrap_neg_##s(a) : a; }
+K_WRAP(int, s)
+K_WRAP(long long, l)
+#define K_INT2(x, y, name)                                                                         \
+    _Generic((x) + (y), long long : k_##name##_l, default : k_##name##_s)(x, y)
+#define k_wrap_add(x, y) K_INT2(x, y, wrap_add)
+#define k_wrap_sub(x, y) K_INT2(x, y, wrap_sub)
+#define k_wrap_mul(x, y) K_INT2(x, y, wrap_mul)
+#define k_wrap_neg(x) _Generic((x), long long : k_wrap_neg_l, default : k_wrap_neg_s)(x)
+/* A float cut off to an integer. What does not fit, and nan, is the least one, as x86 has it. */
+K_INLINE int k_int_f(float a) { return a >= -0x1p31f && a < 0x1p31f ? (int)a : -2147483647 - 1; }
+K_INLINE int k_int_d(double a) { return a > -0x1p31 - 1 && a < 0x1p31 ? (int)a : -2147483647 - 1; }
+K_INLINE long long k_long_f(float a) {
+    return a >= -0x1p63f && a < 0x1p63f ? (long long)a : -9223372036854775807LL - 1;
+}
+K_INLINE long long k_long_d(double a) {
+    return a >= -0x1p63 && a < 0x1p63 ? (long long)a : -9223372036854775807LL - 1;
+}
+#define k_int(x) _Generic((x), double : k_int_d, default : k_int_f)(x)
+#define k_long(x) _Generic((x), double : k_long_d, default : k_long_f)(x)
 K_INLINE int k_max_s(int a, int b) { return a > b ? a : b; }
 K_INLINE int k_min_s(int a, int b) { return a < b ? a : b; }
 K_INLINE int k_relu_s(int a) { return a > 0 ? a : 0; }
@@ -296,7 +322,7 @@ K_FLOOR_DIV(double, d, fmod, floor)
     }                                                                                              \
     K_INLINE T k_fmod_##s(T a, T b) { return b == 0 || b == -1 ? 0 : a % b; }                      \
     K_INLINE T k_floor_div_##s(T a, T b) {                                                         \
-        T q = b == 0 ? 0 : b == -1 ? -a : a / b;                                                   \
+        T q = b == 0 ? 0 : b == -1 ? k_wrap_neg_##s(a) : a / b;                                    \
         return q - (k_fmod_##s(a, b) != 0 && (a < 0) != (b < 0));                                  \
     }                                                                                              \
     K_INLINE T k_remainder_##s(T a, T b) {                                                         \
@@ -305,8 +331,9 @@ K_FLOOR_DIV(double, d, fmod, floor)
     }                                                                                              \
     K_INLINE T k_pow_##s(T a, T b) {                                                               \
         T r = 1;                                                                                   \
-        for (; b > 0; b >>= 1, a *= a)                                                             \
-            if (b & 1) r *= a;                                                                     \
+        if (b < 0) return a == 1 || (a == -1 && !(b & 1)) ? 1 : a == -1 ? -1 : 0;                  \
+        for (; b > 0; b >>= 1, a = k_wrap_mul_##s(a, a))                                           \
+            if (b & 1) r = k_wrap_mul_##s(r, a);                                                   \
         return r;                                                                                  \
     }
 K_INTEGER(int, s)
@@ -405,14 +432,12 @@ K_INLINE double k_randn_double(long long i, long long tensor, long long seed) {
     K_ANY2(x, y, k_remainder_f, k_remainder_d, k_remainder_s, k_remainder_l, k_remainder_v)
 #define k_floor_div(x, y)                                                                          \
     K_ANY2(x, y, k_floor_div_f, k_floor_div_d, k_floor_div_s, k_floor_div_l, k_floor_div_v)
-#define k_shift_left(x, y)                                                                         \
-    _Generic((x) + (y), long long : k_shift_left_l, default : k_shift_left_s)(x, y)
-#define k_shift_right(x, y)                                                                        \
-    _Generic((x) + (y), long long : k_shift_right_l, default : k_shift_right_s)(x, y)
+#define k_shift_left(x, y) K_INT2(x, y, shift_left)
+#define k_shift_right(x, y) K_INT2(x, y, shift_right)
 #define k_div(x, y) ((x) / (y))
 #define k_max(x, y) K_ANY2(x, y, k_max_f, k_max_d, k_max_s, k_max_l, k_max_v)
 #define k_min(x, y) K_ANY2(x, y, k_min_f, k_min_d, k_min_s, k_min_l, k_min_v)
-#define k_abs(x) K_ANY1(x, fabsf, fabs, abs, llabs, k_abs_v)
+#define k_abs(x) K_ANY1(x, fabsf, fabs, k_abs_s, k_abs_l, k_abs_v)
 #define k_relu(x) K_ANY1(x, k_relu_f, k_relu_d, k_relu_s, k_relu_l, k_relu_v)
 #define k_sign(x) K_ANY1(x, k_sign_f, k_sign_d, k_sign_s, k_sign_l, k_sign_v)
 

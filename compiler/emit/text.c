@@ -67,13 +67,10 @@ enum dtype value_math(const struct emitter *w, value_id v) {
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* v as an integer of the type, nearest if it has none; not an expression when it is negative. */
-static const char *integer_text(struct emitter *w, double v, enum dtype t) {
-    bool wide = t == DT_I64;
-    double most = wide ? 0x1p63 : 0x1p31;
-    if (v != v) return wide ? "0LL" : "0";
-    if (v <= -most) return wide ? "(-9223372036854775807LL - 1)" : "(-2147483647 - 1)";
-    if (v >= most) return wide ? "9223372036854775807LL" : "2147483647";
+/* Not an expression when it is negative. */
+static const char *integer_text(struct emitter *w, int64_t v, bool wide) {
+    if (v == (wide ? INT64_MIN : INT32_MIN))
+        return wide ? "(-9223372036854775807LL - 1)" : "(-2147483647 - 1)";
     return arena_printf(w->arena, v < 0 ? "(%lld%s)" : "%lld%s", (long long)v, wide ? "LL" : "");
 }
 
@@ -81,7 +78,7 @@ static const char *number_text(struct emitter *w, double v, enum dtype t) {
     switch (dtype_opmath(t)) {
     case DT_BOOL: return v != 0 ? "1" : "0";
     case DT_I32:
-    case DT_I64: return integer_text(w, v, t);
+    case DT_I64: return integer_text(w, int_of_double(dtype_opmath(t), v), t == DT_I64);
     default: break;
     }
     bool wide = t == DT_F64;
@@ -92,6 +89,11 @@ static const char *number_text(struct emitter *w, double v, enum dtype t) {
     char *s = arena_printf(w->arena, wide ? "%.17g" : "%.9g", v);
     if (!strpbrk(s, ".e")) s = arena_printf(w->arena, "%s.0", s);
     return arena_printf(w->arena, signbit(v) ? "(%s%s)" : "%s%s", s, wide ? "" : "f");
+}
+
+static const char *const_text(struct emitter *w, const struct value_node *x) {
+    return dtype_is_int(x->dtype) ? integer_text(w, x->whole, x->dtype == DT_I64)
+                                  : number_text(w, x->number, x->dtype);
 }
 
 /* Symbols of subscripts, $0 and on, become what the scope at hand calls their values. */
@@ -151,7 +153,7 @@ static const char *scalar_ref(struct emitter *w, value_id v) {
     if (w->where[v] == CHUNK) return arena_printf(w->arena, "b%u%s", v, w->subscript);
     if (w->where[v] == ARRAY)
         return arena_printf(w->arena, "a%u%s", v, is_row_value(w, v) ? w->subscript : "");
-    if (x->kind == INST_CONST) return number_text(w, x->number, x->dtype);
+    if (x->kind == INST_CONST) return const_text(w, x);
     WS_BUG("v%u is used before it is computed", v);
 }
 
@@ -195,6 +197,28 @@ static bool keeps_bits(enum op op) {
     return false;
 }
 
+static bool is_integer_math(enum dtype t) {
+    return dtype_opmath(t) == DT_I32 || dtype_opmath(t) == DT_I64;
+}
+
+/* What an integer that overflows is, C and CUDA leave open; these go by way of unsigned ones. */
+static const char *wrapping_code(enum op op) {
+    switch ((int)op) {
+    case OP_ADD: return "k_wrap_add($0, $1)";
+    case OP_SUB: return "k_wrap_sub($0, $1)";
+    case OP_MUL: return "k_wrap_mul($0, $1)";
+    case OP_NEG: return "k_wrap_neg($0)";
+    }
+    return NULL;
+}
+
+const char *multiply_add_text(struct emitter *w, enum dtype t, const char *sum, const char *a,
+                              const char *b) {
+    return is_integer_math(t)
+               ? arena_printf(w->arena, "%s = k_wrap_add(%s, k_wrap_mul(%s, %s));", sum, sum, a, b)
+               : arena_printf(w->arena, "%s += %s * %s;", sum, a, b);
+}
+
 /* An integer a, cut off to the bits of a narrow type t. */
 static const char *cut_off(struct emitter *w, enum dtype t, const char *a) {
     return dtype_is_narrow(t) ? arena_printf(w->arena, "(%s)%s", memory_type(w, t), a) : a;
@@ -206,10 +230,12 @@ static const char *cast_text(struct emitter *w, const struct value_node *x) {
     if (x->rounds) return arena_printf(w->arena, "k_round_%s(%s)", dtype_name(x->dtype), a);
     if (dtype_is_narrow(x->dtype) && !dtype_holds(x->dtype, w->k->values.at[x->args[0]].dtype))
         return cut_off(w, x->dtype,
-                       dtype_is_float(from) ? arena_printf(w->arena, "(int)%s", a) : a);
+                       dtype_is_float(from) ? arena_printf(w->arena, "k_int(%s)", a) : a);
     if (from == to)
         return a; /* f32 -> bf16 rounds when it is stored; between fused values it stays f32 */
     if (to == DT_BOOL) return arena_printf(w->arena, "(%s != 0)", a);
+    if (is_integer_math(to) && dtype_is_float(from))
+        return arena_printf(w->arena, to == DT_I64 ? "k_long(%s)" : "k_int(%s)", a);
     const struct value_node *whole = &w->k->values.at[x->args[0]];
     bool back = whole->kind == INST_CAST && dtype_is_float(to) && !dtype_is_float(from) &&
                 dtype_is_float(value_math(w, whole->args[0]));
@@ -242,7 +268,7 @@ const char *value_text(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
     if (layout_lands_always(w->k, w->y, v)) return "1";
     switch (x->kind) {
-    case INST_CONST: return number_text(w, x->number, x->dtype);
+    case INST_CONST: return const_text(w, x);
     case INST_INDEX:
         return cut_off(
             w, x->dtype,
@@ -259,7 +285,8 @@ const char *value_text(struct emitter *w, value_id v) {
         }
         const char *below = exp_below_text(w, x);
         if (below) return below;
-        const char *code = expand_code(w, op->code, x);
+        const char *wraps = is_integer_math(x->dtype) ? wrapping_code(x->op) : NULL;
+        const char *code = expand_code(w, wraps ? wraps : op->code, x);
         /* True + True is True: C's flag is an int, CUDA's a bool. */
         bool sum = x->dtype == DT_BOOL && op->dtype != RULE_BOOL;
         if (sum && !w->cuda) return arena_printf(w->arena, "(%s) != 0", code);
@@ -324,8 +351,11 @@ const char *combine_text(struct emitter *w, value_id v, const char *a, const cha
     switch (r) {
     case REDUCTION_SUM:
         if (x->dtype == DT_BOOL) return arena_printf(w->arena, "%s | %s", a, b); /* k_flag is int */
-        return arena_printf(w->arena, "%s + %s", a, b);
-    case REDUCTION_PROD: return arena_printf(w->arena, "%s * %s", a, b);
+        return arena_printf(w->arena, is_integer_math(x->dtype) ? "k_wrap_add(%s, %s)" : "%s + %s",
+                            a, b);
+    case REDUCTION_PROD:
+        return arena_printf(w->arena, is_integer_math(x->dtype) ? "k_wrap_mul(%s, %s)" : "%s * %s",
+                            a, b);
     case REDUCTION_AMAX: return arena_printf(w->arena, "k_max(%s, %s)", a, b);
     case REDUCTION_AMIN: return arena_printf(w->arena, "k_min(%s, %s)", a, b);
     case REDUCTION_M2:

@@ -104,8 +104,15 @@ node_id expand_relu6(struct build *b, const struct node *n) {
     return clamp_to(b, operand(b, n, 0), arg_int(b->g, 0), arg_int(b->g, 6));
 }
 
+/* A number as the type of n has it. */
+static struct arg number_in(struct build *b, const struct node *n, const struct arg *a) {
+    bool cut = dtype_is_int(n->meta.dtype) && a->kind == ARG_FLOAT;
+    return cut ? arg_int(b->g, int_of_double(DT_I64, a->f)) : *a;
+}
+
 node_id expand_hardtanh(struct build *b, const struct node *n) {
-    return clamp_to(b, operand(b, n, 0), n->args[1], n->args[2]);
+    return clamp_to(b, operand(b, n, 0), number_in(b, n, &n->args[1]),
+                    number_in(b, n, &n->args[2]));
 }
 
 /* relu6(x + 3) */

@@ -1,9 +1,10 @@
-/* eval.c: the reference interpreter: nodes in order, doubles throughout, memory freed after the
- * last use.
+/* eval.c: the reference interpreter: nodes in order, floats in doubles and integers in 64 bits,
+ * memory freed after the last use.
  *
- * The loops are in eval_ops.c (primitives; element by element operators from the `ref` column) and
- * eval_composite.c; moves are in eval_move.c. OpenMP runs over elements or lines; sums are added in
- * fixed blocks, so the result does not depend on the number of threads. */
+ * The loops are in eval_ops.c (primitives; element by element operators from the `ref` column, of
+ * integers from the table of eval_int.c) and eval_composite.c; moves are in eval_move.c. OpenMP
+ * runs over elements or lines; sums are added in fixed blocks, so the result does not depend on the
+ * number of threads. */
 #include "graph/eval.h"
 
 #include <math.h>
@@ -11,43 +12,33 @@
 #include <string.h>
 
 double value_round(enum dtype d, double v) {
-    switch (d) {
-    case DT_F64: return v;
-    case DT_BOOL: return v != 0;
-    case DT_I32:
-        return v != v ? 0 : v >= 0x1p31 ? 0x1p31 - 1 : v <= -0x1p31 ? -0x1p31 : trunc(v) + 0.0;
-    case DT_I64: return v != v ? 0 : v >= 0x1p63 ? 0x1p63 : v <= -0x1p63 ? -0x1p63 : trunc(v) + 0.0;
-    case DT_U8:
-    case DT_I8:
-    case DT_I16:
-    case DT_F8E4M3:
-    case DT_F8E5M2:
-    case DT_F16:
-    case DT_BF16:
-    case DT_F32: break;
-    case DT_COUNT: WS_BUG("no such type");
-    }
     union {
         float f;
         uint16_t h;
+        uint8_t b;
     } memory;
+    if (d == DT_F64) return v;
+    if (!dtype_is_float(d)) return (double)int_of_double(d, v);
     dtype_store(d, &memory, 0, v);
     return dtype_load(d, &memory, 0);
 }
 
-/* Integers keep their low bits, as far as doubles have them: 53. What comes from floats is in range
- * already. */
-static double wrapped(enum dtype d, double v) {
-    double modulus = d == DT_I32 ? 0x1p32 : 0x1p64;
-    if (v >= -modulus / 2 && v < modulus / 2) return v;
-    v = fmod(v, modulus);
-    return v >= modulus / 2 ? v - modulus : v < -modulus / 2 ? v + modulus : v;
+bool value_alloc(struct value *v, enum dtype d, int64_t n) {
+    *v = (struct value){.n = n};
+    if (dtype_is_float(d))
+        v->v = large_alloc((size_t)n * sizeof *v->v);
+    else
+        v->w = large_alloc((size_t)n * sizeof *v->w);
+    return v->v || v->w;
 }
 
-double value_convert(enum dtype to, enum dtype from, double v) {
-    bool wraps = (to == DT_I32 || to == DT_I64) && !dtype_is_float(from);
-    return wraps ? wrapped(to, v) : value_round(to, v);
+void value_free(struct value *v) {
+    free(v->v);
+    free(v->w);
+    *v = (struct value){0};
 }
+
+double value_number(const struct value *v, int64_t i) { return v->w ? (double)v->w[i] : v->v[i]; }
 
 /* Sizes of n as numbers; false if one is symbolic or the whole does not fit memory. */
 static bool shape_cell(const struct graph *g, const struct node *n, struct cell *c,
@@ -67,17 +58,38 @@ static bool shape_cell(const struct graph *g, const struct node *n, struct cell 
 }
 
 static bool alloc_cell(struct cell *c, const char *name, struct diag *d) {
-    c->v = large_alloc((size_t)c->n * sizeof *c->v);
-    if (!c->v)
-        diag_fail(d, WS_MACHINE, "%%%s: no memory for %lld doubles of the reference", name,
+    struct value made;
+    bool ok = value_alloc(&made, c->dtype, c->n);
+    c->v = made.v;
+    c->w = made.w;
+    if (!ok)
+        diag_fail(d, WS_MACHINE, "%%%s: no memory for %lld elements of the reference", name,
                   (long long)c->n);
-    return c->v != NULL;
+    return ok;
+}
+
+static void free_cell(struct cell *c) {
+    free(c->v);
+    free(c->w);
+    c->v = NULL;
+    c->w = NULL;
+}
+
+static void copy_cell(struct cell *to, const struct cell *from) {
+    if (to->w)
+        memcpy(to->w, from->w, (size_t)to->n * sizeof *to->w);
+    else
+        memcpy(to->v, from->v, (size_t)to->n * sizeof *to->v);
 }
 
 static void load_input(struct cell *c, const struct value *in) {
     WS_ASSERT(in->n == c->n);
 #pragma omp parallel for if (c->n > EVAL_SMALL)
-    for (int64_t i = 0; i < c->n; i++) c->v[i] = value_round(c->dtype, in->v[i]);
+    for (int64_t i = 0; i < c->n; i++)
+        if (c->w)
+            c->w[i] = in->w ? int_wrap(c->dtype, in->w[i]) : int_of_double(c->dtype, in->v[i]);
+        else
+            c->v[i] = value_round(c->dtype, in->v[i]);
 }
 
 /* Operators whose result has the elements of the operand in the same order. */
@@ -87,7 +99,7 @@ static bool only_reshapes(enum op op) {
            op == OP_DETACH;
 }
 
-static void compute(const struct job *j) {
+static void run_loop(const struct job *j) {
     const struct op_info *op = op_info(j->node->op);
     if (op->elementwise) return eval_elementwise(j);
     switch (op->class) {
@@ -104,6 +116,50 @@ static void compute(const struct job *j) {
     WS_BUG("%s cannot be evaluated", op->name);
 }
 
+static double *doubles_for(const struct cell *c) {
+    double *v = large_alloc((size_t)c->n * sizeof *v);
+    if (!v) WS_BUG("no memory for %lld integers", (long long)c->n);
+    return v;
+}
+
+/* Integers in doubles: what a loop without integers is given. */
+static struct cell in_doubles(const struct cell *c) {
+    struct cell out = *c;
+    if (!c->w) return out;
+    out.w = NULL;
+    out.v = doubles_for(c);
+#pragma omp parallel for if (c->n > EVAL_SMALL)
+    for (int64_t i = 0; i < c->n; i++) out.v[i] = (double)c->w[i];
+    return out;
+}
+
+static bool meets_integers(const struct job *j) {
+    bool any = j->out->w != NULL;
+    for (int i = 0; i < j->node->n_args; i++) any |= j->in[i] && j->in[i]->w;
+    return any;
+}
+
+static void compute(const struct job *j) {
+    if (!meets_integers(j) || eval_takes_integers(j)) return run_loop(j);
+    struct cell cells[MAX_PARAMS], result = *j->out;
+    struct job with = *j;
+    with.out = &result;
+    result.w = NULL;
+    if (j->out->w) result.v = doubles_for(&result);
+    for (int i = 0; i < j->node->n_args; i++) {
+        if (!j->in[i]) continue;
+        cells[i] = in_doubles(j->in[i]);
+        with.in[i] = &cells[i];
+    }
+    run_loop(&with);
+    for (int i = 0; i < j->node->n_args; i++)
+        if (j->in[i] && j->in[i]->w) free(cells[i].v);
+    if (!j->out->w) return;
+    for (int64_t i = 0; i < j->out->n; i++)
+        j->out->w[i] = int_of_double(j->out->dtype, result.v[i]);
+    free(result.v);
+}
+
 struct eval {
     const struct graph *g;
     struct cell *cells;
@@ -113,9 +169,7 @@ struct eval {
 };
 
 static void release(struct eval *e, node_id n) {
-    if (--e->uses[n]) return;
-    free(e->cells[n].v);
-    e->cells[n].v = NULL;
+    if (--e->uses[n] == 0) free_cell(&e->cells[n]);
 }
 
 static void release_args(struct eval *e, const struct node *n) {
@@ -131,11 +185,6 @@ static void round_cell(struct cell *c) {
     for (int64_t i = 0; i < c->n; i++) c->v[i] = value_round(c->dtype, c->v[i]);
 }
 
-static void wrap_cell(struct cell *c) {
-#pragma omp parallel for if (c->n > EVAL_SMALL)
-    for (int64_t i = 0; i < c->n; i++) c->v[i] = wrapped(c->dtype, c->v[i]);
-}
-
 static bool eval_node(struct eval *e, node_id id) {
     const struct node *n = &e->g->nodes.at[id];
     struct cell *c = &e->cells[id];
@@ -145,19 +194,21 @@ static bool eval_node(struct eval *e, node_id id) {
     for (int i = 0; i < n->n_args; i++)
         if (n->args[i].kind == ARG_NODE) j.in[i] = &e->cells[n->args[i].node];
     if (only_reshapes(n->op) && e->uses[n->args[0].node] == 1) {
-        c->v = j.in[0]->v; /* nobody else reads it: take it over */
-        e->cells[n->args[0].node].v = NULL;
+        struct cell *from = &e->cells[n->args[0].node];
+        c->v = from->v; /* nobody else reads it: take it over */
+        c->w = from->w;
+        from->v = NULL;
+        from->w = NULL;
     } else {
         if (!alloc_cell(c, n->name, e->d)) return false;
         if (only_reshapes(n->op))
-            memcpy(c->v, j.in[0]->v, (size_t)c->n * sizeof *c->v);
+            copy_cell(c, j.in[0]);
         else
             compute(&j);
         if (e->d->status != WS_OK) return false;
     }
     if (eval_stops(&j, 0)) return diag_fail(e->d, WS_MACHINE, "interrupted"), false;
-    if (c->dtype == DT_I32 || c->dtype == DT_I64) wrap_cell(c);
-    if (e->g->stores_values || dtype_is_narrow(c->dtype)) round_cell(c);
+    if (e->g->stores_values && c->v) round_cell(c);
     release_args(e, n);
     return true;
 }
@@ -180,12 +231,15 @@ static bool take_outputs(struct eval *e, struct value *outputs) {
         node_id id = e->g->outputs.at[i];
         struct cell copy = e->cells[id];
         if (e->uses[id]-- > 1) {
+            copy.v = NULL;
+            copy.w = NULL;
             if (!alloc_cell(&copy, e->g->nodes.at[id].name, e->d)) return false;
-            memcpy(copy.v, e->cells[id].v, (size_t)copy.n * sizeof *copy.v);
+            copy_cell(&copy, &e->cells[id]);
         } else {
             e->cells[id].v = NULL;
+            e->cells[id].w = NULL;
         }
-        outputs[i] = (struct value){copy.v, copy.n};
+        outputs[i] = (struct value){copy.v, copy.n, copy.w};
     }
     return true;
 }
@@ -232,11 +286,10 @@ bool graph_eval(const struct graph *g, const struct value *inputs, struct value 
         else if (g->nodes.at[i].op != OP_INPUT)
             release_args(&e, &g->nodes.at[i]);
     ok = ok && take_outputs(&e, outputs);
-    for (uint32_t i = 0; e.cells && i < g->nodes.n; i++) free(e.cells[i].v);
+    for (uint32_t i = 0; e.cells && i < g->nodes.n; i++) free_cell(&e.cells[i]);
     free(e.cells);
     for (uint32_t i = 0; !ok && i < g->outputs.n; i++) {
-        free(outputs[i].v);
-        outputs[i].v = NULL;
+        value_free(&outputs[i]);
     }
     return ok;
 }

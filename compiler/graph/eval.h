@@ -1,5 +1,6 @@
-/* eval.h: what the evaluator's files share. A cell is the value of one node: dense row-major
- * doubles. */
+/* eval.h: what the evaluator's files share. A cell is the value of one node, dense and row-major:
+ * of floats in doubles, of integers and bools in 64 bits, so that neither is ever the other by the
+ * way. */
 #ifndef WS_GRAPH_EVAL_H
 #define WS_GRAPH_EVAL_H
 
@@ -9,15 +10,17 @@
 enum { EVAL_SMALL = 4096 };
 
 struct cell {
-    double *v; /* malloc'ed; NULL before it is computed and after its last use */
+    /* malloc'ed; both NULL before the cell is computed and after its last use */
+    double *v;  /* of floats */
+    int64_t *w; /* of integers and bools */
     int64_t n;
     int rank;
     int64_t size[WS_MAX_RANK];
     enum dtype dtype;
 };
 
-/* One node to compute: in[i] is the cell of args[i] (NULL if that is no tensor); out->v is
- * allocated. */
+/* One node to compute: in[i] is the cell of args[i] (NULL if that is no tensor); what out has by
+ * its type, v or w, is allocated. */
 struct job {
     const struct graph *g;
     const struct node *node;
@@ -36,10 +39,35 @@ static inline bool eval_stops(const struct job *j, int64_t i) {
     return __atomic_load_n(j->stopping, __ATOMIC_RELAXED);
 }
 
-/* The nearest value of the type; integers truncate and saturate, nan becomes 0. */
+/* The nearest value of the type. */
 double value_round(enum dtype d, double v);
-/* The same of a v that has been of type `from`: integers keep their low bits. */
-double value_convert(enum dtype to, enum dtype from, double v);
+
+/* An integer as the type, a float, holds it: rounded once. */
+double double_of_int(enum dtype d, int64_t v);
+
+/* A number among the arguments as a cell of type d has it. */
+struct number {
+    double v;
+    int64_t w;
+};
+struct number number_of_arg(const struct graph *g, const struct arg *a, enum dtype d);
+
+/* Elements of cells whatever they hold. */
+static inline double cell_number(const struct cell *c, int64_t i) {
+    return c->w ? (double)c->w[i] : c->v[i];
+}
+static inline void cell_put(const struct cell *c, int64_t i, struct number x) {
+    if (c->w)
+        c->w[i] = x.w;
+    else
+        c->v[i] = x.v;
+}
+static inline void cell_copy(const struct cell *to, int64_t i, const struct cell *from, int64_t k) {
+    if (to->w)
+        to->w[i] = from->w[k];
+    else
+        to->v[i] = from->v[k];
+}
 
 /* Row-major strides of a cell; and those that repeat it over the dimensions of `over`. */
 void strides_of(const struct cell *c, int64_t *stride);
@@ -55,6 +83,17 @@ struct lines {
 struct lines lines_along(const struct cell *c, uint32_t set);
 int64_t line_at(const struct lines *l, int64_t line, int64_t i); /* offset of element i of a line */
 
+/* Does the operator, which yields integers or takes some, have a loop that says so? If not it is
+ * given all of them as doubles. */
+bool eval_takes_integers(const struct job *j);
+bool composite_takes_integers(enum op op);
+
+/* eval_int.c. Element by element on integers, by a table of its own; false: it has none. */
+typedef int64_t int_ref(int64_t a, int64_t b, int64_t c, int64_t d, int64_t e);
+int_ref *eval_int_ref(enum op op);
+int64_t int_add(int64_t a, int64_t b); /* and so on: they wrap */
+int64_t int_mul(int64_t a, int64_t b);
+
 /* One element of an elementwise operator: its ref on x[0..4]. */
 double eval_ref(enum op op, const double *x);
 
@@ -62,6 +101,9 @@ void eval_elementwise(const struct job *j);
 void eval_reduce(const struct job *j);
 void eval_scan(const struct job *j);
 void eval_view(const struct job *j);
+/* Row `to` of out = row `at` of a times b from `from` on, [k] x [k, n]. */
+void multiply_row(const struct cell *a, int64_t at, const struct cell *b, int64_t from, int64_t k,
+                  int64_t n, const struct cell *out, int64_t to);
 void eval_matmul(const struct job *j);
 void eval_convolve(const struct job *j);    /* eval_convolution.c; the product alone, */
 void eval_convolution(const struct job *j); /* and what users call */

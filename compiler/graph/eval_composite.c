@@ -18,7 +18,7 @@ static double number_at(const struct job *j, int i) { return arg_number(j->g, ar
 static double load(const struct job *j, double v) {
     int k;
     bool given = op_param(j->node->op, "dtype", &k) && arg_of(j, k)->kind == ARG_DTYPE;
-    return given ? value_convert(j->out->dtype, j->in[0]->dtype, v) : v;
+    return given ? value_round(j->out->dtype, v) : v;
 }
 
 /* ---- one result a line ----------------------------------------------------------------------- */
@@ -76,7 +76,6 @@ static double logsumexp(const double *v, int64_t n) {
 }
 
 static double line_result(const struct job *j, const double *v, int64_t n) {
-    double count = 0;
     switch ((int)j->node->op) {
     case OP_MEAN: return sum(v, n) / (double)n;
     case OP_VAR: return variance(v, n, number_at(j, 2));
@@ -92,20 +91,41 @@ static double line_result(const struct job *j, const double *v, int64_t n) {
             if (!(v[i] >= m)) m = v[i];
         return m;
     }
-    case OP_ANY:
-    case OP_ALL:
-        for (int64_t i = 0; i < n; i++) count += v[i] != 0;
-        return j->node->op == OP_ANY ? count > 0 : count == (double)n;
     }
     WS_BUG("no loop for %s", op_info(j->node->op)->name);
 }
 
-static void eval_line_result(const struct job *j) {
+static struct lines lines_of(const struct job *j) {
     const struct cell *x = j->in[0];
     int k;
     bool has_dim = op_param(j->node->op, "dim", &k) != NULL;
-    uint32_t set = has_dim ? dims_of(j->g, j->node, "dim", x->rank) : (1u << x->rank) - 1;
-    struct lines l = lines_along(x, set);
+    return lines_along(x, has_dim ? dims_of(j->g, j->node, "dim", x->rank) : (1u << x->rank) - 1);
+}
+
+static void eval_line_result(const struct job *j);
+
+/* any and all of whatever it is, as extrema of what is not 0; extrema of integers. */
+static void eval_line_extremum(const struct job *j) {
+    const struct cell *x = j->in[0];
+    enum op op = j->node->op;
+    bool truth = op == OP_ANY || op == OP_ALL;
+    bool largest = op == OP_ANY || op == OP_MAX || op == OP_MAX_DIM;
+    if (!truth && x->v) return eval_line_result(j);
+    struct lines l = lines_of(j);
+#pragma omp parallel for
+    for (int64_t line = 0; line < l.n; line++) {
+        int64_t r = truth ? !largest : largest ? INT64_MIN : INT64_MAX;
+        for (int64_t i = 0; i < l.length; i++) {
+            int64_t at = line_at(&l, line, i);
+            int64_t v = truth ? (x->w ? x->w[at] != 0 : x->v[at] != 0) : x->w[at];
+            if (largest ? v > r : v < r) r = v;
+        }
+        j->out->w[line] = r;
+    }
+}
+
+static void eval_line_result(const struct job *j) {
+    struct lines l = lines_of(j);
 #pragma omp parallel
     {
         double *v = new_line(l.length);
@@ -246,19 +266,37 @@ static void eval_batch_norm(const struct job *j) {
 
 /* ---- element by element, but not by a `ref` -------------------------------------------------- */
 
-/* Operand k at element i of `over`; absent if it is None. */
+/* Where operand k has element i of `over`. */
+static int64_t broadcast_at(const struct job *j, int k, const struct cell *over, int64_t i) {
+    int64_t stride[WS_MAX_RANK];
+    strides_broadcast(j->in[k], over, stride);
+    return strided_at(over->rank, over->size, stride, i);
+}
+
+/* Operand k there; absent if it is None. */
 static double broadcast(const struct job *j, int k, const struct cell *over, int64_t i,
                         double absent) {
-    int64_t stride[WS_MAX_RANK];
     if (arg_of(j, k)->kind == ARG_NONE) return absent;
-    if (!j->in[k]) return number_at(j, k);
-    strides_broadcast(j->in[k], over, stride);
-    return j->in[k]->v[strided_at(over->rank, over->size, stride, i)];
+    return j->in[k] ? cell_number(j->in[k], broadcast_at(j, k, over, i)) : number_at(j, k);
+}
+
+/* The same of an operator on integers. */
+static int64_t broadcast_int(const struct job *j, int k, int64_t i, int64_t absent) {
+    if (arg_of(j, k)->kind == ARG_NONE) return absent;
+    return j->in[k] ? j->in[k]->w[broadcast_at(j, k, j->out, i)]
+                    : number_of_arg(j->g, arg_of(j, k), j->out->dtype).w;
 }
 
 static double gelu(double x, bool by_tanh) {
     return by_tanh ? x * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * pow(x, 3)))) / 2
                    : x * (1 + erf(x / sqrt(2))) / 2;
+}
+
+static int64_t clamp_int(const struct job *j, int64_t i) {
+    int64_t x = broadcast_int(j, 0, i, 0);
+    int64_t lo = broadcast_int(j, 1, i, INT64_MIN), hi = broadcast_int(j, 2, i, INT64_MAX);
+    x = x < lo ? lo : x;
+    return x > hi ? hi : x;
 }
 
 static double clamp(const struct job *j, int64_t i) {
@@ -278,14 +316,40 @@ static double nan_to_num(const struct job *j, double x) {
     return k == 1 ? 0 : k == 2 ? most : -most;
 }
 
+static bool is_kept(const struct job *j, int64_t i) {
+    const struct cell *out = j->out;
+    int64_t rows = out->size[out->rank - 2], columns = out->size[out->rank - 1];
+    int64_t off = i % columns - i / columns % rows, diagonal = (int64_t)number_at(j, 1);
+    return j->node->op == OP_TRIL ? off <= diagonal : off >= diagonal;
+}
+
 static double element(const struct job *j, int64_t i) {
     const struct cell *x = j->in[0], *out = j->out;
-    int64_t rows, row, column;
+    uint64_t stream =
+        j->node->op == OP_RAND_LIKE || j->node->op == OP_RANDN_LIKE ? (uint64_t)number_at(j, 1) : 0;
     switch ((int)j->node->op) {
     case OP_GELU: return gelu(x->v[i], !strcmp(arg_of(j, 1)->s, "tanh"));
     case OP_CLAMP: return clamp(j, i);
     case OP_NAN_TO_NUM: return nan_to_num(j, x->v[i]);
-    case OP_BITWISE_NOT: return out->dtype == DT_BOOL ? x->v[i] == 0 : -x->v[i] - 1;
+    case OP_RAND_LIKE:
+        return value_round(out->dtype, random_uniform(j->g->seed, stream, (uint64_t)i));
+    case OP_RANDN_LIKE:
+        return value_round(out->dtype, random_normal(j->g->seed, stream, (uint64_t)i));
+    }
+    WS_BUG("no loop for %s", op_info(j->node->op)->name);
+}
+
+static struct number converted(const struct cell *out, const struct cell *x, int64_t i) {
+    enum dtype t = out->dtype;
+    if (out->w)
+        return (struct number){.w = x->w ? int_wrap(t, x->w[i]) : int_of_double(t, x->v[i])};
+    return (struct number){.v = x->w ? double_of_int(t, x->w[i]) : value_round(t, x->v[i])};
+}
+
+/* What is computed the same way of floats and of integers, or differently of integers. */
+static struct number any_element(const struct job *j, int64_t i) {
+    const struct cell *x = j->in[0], *out = j->out;
+    switch ((int)j->node->op) {
     case OP_FLOAT:
     case OP_HALF:
     case OP_BFLOAT16:
@@ -296,35 +360,40 @@ static double element(const struct job *j, int64_t i) {
     case OP_CHAR:
     case OP_BYTE:
     case OP_BOOL:
-    case OP_TYPE_AS: return value_convert(out->dtype, x->dtype, x->v[i]);
-    case OP_TRIL:
-    case OP_TRIU:
-        rows = out->size[out->rank - 2];
-        column = i % out->size[out->rank - 1];
-        row = i / out->size[out->rank - 1] % rows;
-        if (j->node->op == OP_TRIL) return column <= row + number_at(j, 1) ? x->v[i] : 0;
-        return column >= row + number_at(j, 1) ? x->v[i] : 0;
+    case OP_TYPE_AS: return converted(out, x, i);
     case OP_ZEROS:
     case OP_EMPTY:
     case OP_ZEROS_LIKE:
-    case OP_EMPTY_LIKE: return 0;
+    case OP_EMPTY_LIKE: return (struct number){0, 0};
     case OP_ONES:
-    case OP_ONES_LIKE: return 1;
-    case OP_FULL_LIKE: return value_round(out->dtype, number_at(j, 1));
-    case OP_RAND_LIKE:
-        return value_round(out->dtype,
-                           random_uniform(j->g->seed, (uint64_t)number_at(j, 1), (uint64_t)i));
-    case OP_RANDN_LIKE:
-        return value_round(out->dtype,
-                           random_normal(j->g->seed, (uint64_t)number_at(j, 1), (uint64_t)i));
+    case OP_ONES_LIKE: return (struct number){1, 1};
+    case OP_FULL_LIKE: {
+        struct number fill = number_of_arg(j->g, arg_of(j, 1), out->dtype);
+        return (struct number){out->v ? value_round(out->dtype, fill.v) : 0, fill.w};
     }
-    WS_BUG("no loop for %s", op_info(j->node->op)->name);
+    case OP_TRIL:
+    case OP_TRIU:
+        if (!is_kept(j, i)) return (struct number){0, 0};
+        return (struct number){x->v ? x->v[i] : 0, x->w ? x->w[i] : 0};
+    case OP_BITWISE_NOT: return (struct number){.w = out->dtype == DT_BOOL ? !x->w[i] : ~x->w[i]};
+    case OP_NAN_TO_NUM:
+        if (out->w) return (struct number){.w = x->w[i]};
+        break;
+    case OP_CLAMP:
+        if (out->w) return (struct number){.w = clamp_int(j, i)};
+        break;
+    }
+    return (struct number){.v = element(j, i)};
 }
 
 static void eval_element(const struct job *j) {
 #pragma omp parallel for if (j->out->n > EVAL_SMALL)
-    for (int64_t i = 0; i < j->out->n; i++)
-        if (!eval_stops(j, i)) j->out->v[i] = element(j, i);
+    for (int64_t i = 0; i < j->out->n; i++) {
+        if (eval_stops(j, i)) continue;
+        struct number y = any_element(j, i);
+        if (j->out->w) y.w = int_wrap(j->out->dtype, y.w);
+        cell_put(j->out, i, y);
+    }
 }
 
 /* ---- matrix products ------------------------------------------------------------------------- */
@@ -355,15 +424,10 @@ static void eval_matmul_any(const struct job *j) {
     int64_t n = column ? 1 : y->size[y->rank - 1];
     int n_batch = j->out->rank - !row - !column;
 #pragma omp parallel for
-    for (int64_t i = 0; i < (n ? j->out->n / n : 0); i++) {
-        if (eval_stops(j, 0)) continue;
-        const double *a = x->v + matrix_at(x, n_batch, j->out->size, i / m) + i % m * k;
-        const double *b = y->v + matrix_at(y, n_batch, j->out->size, i / m);
-        double *c = j->out->v + i * n;
-        for (int64_t q = 0; q < n; q++) c[q] = 0;
-        for (int64_t p = 0; p < k; p++)
-            for (int64_t q = 0; q < n; q++) c[q] += a[p] * b[p * n + q];
-    }
+    for (int64_t i = 0; i < (n ? j->out->n / n : 0); i++)
+        if (!eval_stops(j, 0))
+            multiply_row(x, matrix_at(x, n_batch, j->out->size, i / m) + i % m * k, y,
+                         matrix_at(y, n_batch, j->out->size, i / m), k, n, j->out, i * n);
 }
 
 static void eval_linear(const struct job *j) {
@@ -444,7 +508,7 @@ static void eval_transpose(const struct job *j) {
 #pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t i = 0; i < j->out->n; i++)
         if (!eval_stops(j, i))
-            j->out->v[i] = j->in[0]->v[strided_at(j->out->rank, j->out->size, stride, i)];
+            cell_copy(j->out, i, j->in[0], strided_at(j->out->rank, j->out->size, stride, i));
 }
 
 /* narrow, select: a stretch of one dimension, [outer, size, inner] -> [outer, length, inner] */
@@ -459,14 +523,14 @@ static void eval_stretch(const struct job *j) {
     for (int64_t i = 0; i < j->out->n; i++) {
         if (eval_stops(j, i)) continue;
         int64_t outer = i / inner / length, at = i / inner % length;
-        j->out->v[i] = x->v[(outer * size + start + at) * inner + i % inner];
+        cell_copy(j->out, i, x, (outer * size + start + at) * inner + i % inner);
     }
 }
 
 static void eval_expand_as(const struct job *j) {
 #pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t i = 0; i < j->out->n; i++)
-        if (!eval_stops(j, i)) j->out->v[i] = broadcast(j, 0, j->out, i, 0);
+        if (!eval_stops(j, i)) cell_copy(j->out, i, j->in[0], broadcast_at(j, 0, j->out, i));
 }
 
 /* ---- which loop ------------------------------------------------------------------------------ */
@@ -503,12 +567,12 @@ static composite *const loops[OP_COUNT] = {
     [OP_STD] = eval_line_result,
     [OP_NORM] = eval_line_result,
     [OP_LOGSUMEXP] = eval_line_result,
-    [OP_MAX] = eval_line_result,
-    [OP_MIN] = eval_line_result,
-    [OP_MAX_DIM] = eval_line_result,
-    [OP_MIN_DIM] = eval_line_result,
-    [OP_ANY] = eval_line_result,
-    [OP_ALL] = eval_line_result,
+    [OP_MAX] = eval_line_extremum,
+    [OP_MIN] = eval_line_extremum,
+    [OP_MAX_DIM] = eval_line_extremum,
+    [OP_MIN_DIM] = eval_line_extremum,
+    [OP_ANY] = eval_line_extremum,
+    [OP_ALL] = eval_line_extremum,
     [OP_SOFTMAX] = eval_line_change,
     [OP_LOG_SOFTMAX] = eval_line_change,
     [OP_LAYER_NORM] = eval_line_change,
@@ -556,6 +620,17 @@ static composite *const loops[OP_COUNT] = {
     [OP_CONVOLUTION] = eval_convolution,
     [OP_UNFOLD] = eval_unfold,
 };
+
+bool composite_takes_integers(enum op op) {
+    static composite *const knowing[] = {
+        eval_element,   eval_line_extremum, eval_matmul_any, eval_transpose, eval_stretch,
+        eval_expand_as, eval_move,          eval_resize,     eval_im2col,    eval_unfold};
+    if (op == OP_MAX_POOL || op == OP_ADAPTIVE_MAX_POOL) return true;
+    if (op == OP_RAND_LIKE || op == OP_RANDN_LIKE || op == OP_GELU) return false;
+    for (size_t i = 0; i < sizeof knowing / sizeof *knowing; i++)
+        if (loops[op] == knowing[i]) return true;
+    return false;
+}
 
 void eval_composite(const struct job *j) {
     composite *loop = loops[j->node->op];

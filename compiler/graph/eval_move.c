@@ -54,8 +54,13 @@ static int64_t offset_at(const struct cell *c, const struct place *p) {
     return offset;
 }
 
-static double value_at(const struct cell *c, const struct place *p) {
-    return c->v[offset_at(c, p)];
+static void copy_from(const struct job *j, int64_t i, const struct cell *x, const struct place *p) {
+    cell_copy(j->out, i, x, offset_at(x, p));
+}
+
+/* An index. */
+static int64_t index_at(const struct cell *c, const struct place *p) {
+    return c->w[offset_at(c, p)];
 }
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
@@ -64,19 +69,36 @@ static double value_at(const struct cell *c, const struct place *p) {
 static bool check_bounds(const struct job *j, const struct cell *index, int64_t n, int dim,
                          bool wraps) {
     for (int64_t i = 0; i < index->n; i++) {
-        double v = index->v[i];
-        if (v < (double)n && v >= (wraps ? (double)-n : 0)) continue;
+        int64_t v = index->w[i];
+        if (v < n && v >= (wraps ? -n : 0)) continue;
         diag_fail_at(j->d, WS_WRONG, j->g->src, j->node->where,
-                     "index %.0f is out of bounds for dimension %d with size %lld", v, dim,
-                     (long long)n);
+                     "index %lld is out of bounds for dimension %d with size %lld", (long long)v,
+                     dim, (long long)n);
         return false;
     }
     return true;
 }
 
-static int64_t wrapped(double v, int64_t n) { return v < 0 ? (int64_t)v + n : (int64_t)v; }
+static int64_t wrapped(int64_t v, int64_t n) { return v < 0 ? v + n : v; }
+
+/* What stands where nothing does: a number among the arguments, as the result's type holds it. */
+static struct number fill_of(const struct job *j, int arg) {
+    enum dtype t = j->out->dtype;
+    struct number fill = {0, 0};
+    if (arg_of(j, arg)->kind != ARG_NONE) fill = number_of_arg(j->g, arg_of(j, arg), t);
+    return dtype_is_float(t) ? (struct number){.v = value_round(t, fill.v)} : fill;
+}
 
 /* ---- cat, stack, pad, flip, windows ---------------------------------------------------------- */
+
+/* The parts may be of several types. */
+static void put_from(const struct job *j, int64_t i, const struct cell *x, const struct place *p) {
+    int64_t at = offset_at(x, p);
+    if (!j->out->w == !x->w)
+        cell_copy(j->out, i, x, at);
+    else
+        cell_put(j->out, i, (struct number){.v = double_of_int(j->out->dtype, x->w[at])});
+}
 
 static void eval_cat(const struct job *j) {
     const struct arg *list = arg_of(j, 0);
@@ -99,7 +121,7 @@ static void eval_cat(const struct job *j) {
             }
         }
         WS_ASSERT(k < list->nodes.n);
-        j->out->v[i] = value_at(cell_of(j, 0, k), &p);
+        put_from(j, i, cell_of(j, 0, k), &p);
     }
 }
 
@@ -115,8 +137,7 @@ static void eval_pad(const struct job *j) {
     const struct cell *x = j->in[0];
     bool named = j->node->op == OP_PAD, constant = !named || !strcmp(arg_of(j, 2)->s, "constant");
     int fill_arg = named ? 3 : 2;
-    double fill = arg_of(j, fill_arg)->kind == ARG_NONE ? 0 : arg_number(j->g, arg_of(j, fill_arg));
-    fill = value_round(j->out->dtype, fill);
+    struct number fill = fill_of(j, fill_arg);
 #pragma omp parallel for
     for (int64_t i = 0; i < j->out->n; i++) {
         if (eval_stops(j, i)) continue;
@@ -126,7 +147,10 @@ static void eval_pad(const struct job *j) {
             p.at[dim] -= entry(j, 1, k);
             if (!constant) p.at[dim] = reflected(arg_of(j, 2)->s, p.at[dim], x->size[dim]);
         }
-        j->out->v[i] = inside(x, &p) ? value_at(x, &p) : fill;
+        if (inside(x, &p))
+            copy_from(j, i, x, &p);
+        else
+            cell_put(j->out, i, fill);
     }
 }
 
@@ -140,14 +164,14 @@ static void eval_flip(const struct job *j) {
             int64_t dim = entry(j, 1, k);
             p.at[dim] = x->size[dim] - 1 - p.at[dim];
         }
-        j->out->v[i] = value_at(x, &p);
+        copy_from(j, i, x, &p);
     }
 }
 
 static void eval_windows(const struct job *j) {
     const struct cell *x = j->in[0];
     uint32_t n = arg_of(j, 1)->ints.n;
-    double fill = value_round(j->out->dtype, arg_number(j->g, arg_of(j, 6)));
+    struct number fill = fill_of(j, 6);
 #pragma omp parallel for
     for (int64_t i = 0; i < j->out->n; i++) {
         if (eval_stops(j, i)) continue;
@@ -157,7 +181,10 @@ static void eval_windows(const struct job *j) {
             p.at[dim] = p.at[dim] * entry(j, 2, k) - entry(j, 3, k) +
                         p.at[x->rank + (int)k] * entry(j, 4, k);
         }
-        j->out->v[i] = inside(x, &p) ? value_at(x, &p) : fill;
+        if (inside(x, &p))
+            copy_from(j, i, x, &p);
+        else
+            cell_put(j->out, i, fill);
     }
 }
 
@@ -176,7 +203,7 @@ static void eval_roll(const struct job *j) {
             p.at[dim] = modulo(p.at[dim] - entry(j, 1, k), x->size[dim]);
         }
         bool flat = !arg_of(j, 2)->ints.n;
-        j->out->v[i] = flat ? x->v[modulo(i - entry(j, 1, 0), x->n)] : value_at(x, &p);
+        cell_copy(j->out, i, x, flat ? modulo(i - entry(j, 1, 0), x->n) : offset_at(x, &p));
     }
 }
 
@@ -189,7 +216,7 @@ static void eval_repeat(const struct job *j) {
         if (eval_stops(j, i)) continue;
         struct place p = place_of(j->out, i);
         for (int k = 0; k < x->rank; k++) p.at[k] = p.at[k + more] % x->size[k];
-        j->out->v[i] = value_at(x, &p);
+        copy_from(j, i, x, &p);
     }
 }
 
@@ -202,7 +229,7 @@ static void eval_repeat_interleave(const struct job *j) {
         if (eval_stops(j, i)) continue;
         struct place p = place_of(j->out, i);
         p.at[dim] /= times;
-        j->out->v[i] = flat ? x->v[i / times] : value_at(x, &p);
+        cell_copy(j->out, i, x, flat ? i / times : offset_at(x, &p));
     }
 }
 
@@ -218,7 +245,7 @@ static void eval_diagonal(const struct job *j) {
             if (k != row && k != column) from.at[k] = p.at[o++];
         from.at[row] = e + (offset < 0 ? -offset : 0);
         from.at[column] = e + (offset > 0 ? offset : 0);
-        j->out->v[i] = value_at(x, &from);
+        copy_from(j, i, x, &from);
     }
 }
 
@@ -227,17 +254,23 @@ static void eval_diag(const struct job *j) {
     int64_t offset = int_at(j, 1), down = offset < 0 ? -offset : 0, right = offset > 0 ? offset : 0;
     for (int64_t i = 0; i < j->out->n; i++) {
         if (x->rank == 2) {
-            j->out->v[i] = x->v[(i + down) * x->size[1] + i + right];
+            cell_copy(j->out, i, x, (i + down) * x->size[1] + i + right);
             continue;
         }
         int64_t row = i / j->out->size[1], column = i % j->out->size[1];
-        j->out->v[i] = column - row == offset ? x->v[row - down] : 0;
+        if (column - row == offset)
+            cell_copy(j->out, i, x, row - down);
+        else
+            cell_put(j->out, i, (struct number){0, 0});
     }
 }
 
 static void eval_eye(const struct job *j) {
     int64_t columns = j->out->size[1];
-    for (int64_t i = 0; i < j->out->n; i++) j->out->v[i] = i / columns == i % columns;
+    for (int64_t i = 0; i < j->out->n; i++) {
+        bool on = i / columns == i % columns;
+        cell_put(j->out, i, (struct number){on, on});
+    }
 }
 
 /* ---- looked up ------------------------------------------------------------------------------- */
@@ -256,14 +289,14 @@ static void eval_gather(const struct job *j) {
     for (int64_t i = 0; i < j->out->n; i++) {
         if (eval_stops(j, i)) continue;
         if (flat) {
-            j->out->v[i] = x->v[(int64_t)index->v[i]];
+            cell_copy(j->out, i, x, index->w[i]);
             continue;
         }
         struct place p = place_of(j->out, i);
-        p.at[dim] = (int64_t)index->v[strided_at(j->out->rank, j->out->size, stride, i)];
+        p.at[dim] = index->w[strided_at(j->out->rank, j->out->size, stride, i)];
         for (int k = 0; k < x->rank; k++)
             if (k != dim && x->size[k] == 1) p.at[k] = 0;
-        j->out->v[i] = value_at(x, &p);
+        copy_from(j, i, x, &p);
     }
 }
 
@@ -287,7 +320,7 @@ static void eval_index(const struct job *j) {
             int64_t dim = entry(j, 2, (uint32_t)k);
             for (int e = 0; e < c->rank; e++)
                 own.at[e] = c->size[e] == 1 ? 0 : p.at[first + wide - c->rank + e];
-            from.at[dim] = wrapped(value_at(c, &own), x->size[dim]);
+            from.at[dim] = wrapped(index_at(c, &own), x->size[dim]);
             indexed[dim] = true;
         }
         for (int k = 0, o = first ? 0 : wide; k < x->rank; k++) {
@@ -297,7 +330,7 @@ static void eval_index(const struct job *j) {
             }
             from.at[k] = p.at[o++];
         }
-        j->out->v[i] = value_at(x, &from);
+        copy_from(j, i, x, &from);
     }
 }
 
@@ -309,8 +342,8 @@ static void eval_index_select(const struct job *j) {
     for (int64_t i = 0; i < j->out->n; i++) {
         if (eval_stops(j, i)) continue;
         struct place p = place_of(j->out, i);
-        p.at[dim] = (int64_t)index->v[p.at[dim]];
-        j->out->v[i] = value_at(x, &p);
+        p.at[dim] = index->w[p.at[dim]];
+        copy_from(j, i, x, &p);
     }
 }
 
@@ -320,59 +353,70 @@ static void eval_embedding(const struct job *j) {
     if (!check_bounds(j, index, w->size[0], 0, false)) return;
 #pragma omp parallel for
     for (int64_t i = 0; i < index->n; i++)
-        if (!eval_stops(j, i))
-            memcpy(j->out->v + i * width, w->v + (int64_t)index->v[i] * width,
-                   (size_t)width * sizeof(double));
+        for (int64_t k = 0; k < width && !eval_stops(j, i); k++)
+            cell_copy(j->out, i * width + k, w, index->w[i] * width + k);
 }
 
 static void eval_take(const struct job *j) {
     const struct cell *x = j->in[0], *index = j->in[1];
     if (!check_bounds(j, index, x->n, 0, true)) return;
-    for (int64_t i = 0; i < j->out->n; i++) j->out->v[i] = x->v[wrapped(index->v[i], x->n)];
+    for (int64_t i = 0; i < j->out->n; i++) cell_copy(j->out, i, x, wrapped(index->w[i], x->n));
 }
 
 /* ---- scattered: source by source, in order; the last one on an element stays ------------------
  */
 
 static void eval_scatter(const struct job *j) {
-    const struct cell *self = j->in[0], *index = j->in[2], *src = j->in[3];
+    const struct cell *self = j->in[0], *index = j->in[2], *src = j->in[3], *out = j->out;
     int64_t dim = int_at(j, 1), n = self->rank ? self->size[dim] : 1;
+    bool adds = j->node->op == OP_SCATTER_ADD;
     if (!check_bounds(j, index, n, (int)dim, false)) return;
-    memcpy(j->out->v, self->v, (size_t)self->n * sizeof(double));
+    for (int64_t i = 0; i < self->n; i++) cell_copy(out, i, self, i);
+    struct number fill = src ? (struct number){0, 0} : fill_of(j, 3);
     for (int64_t i = 0; i < index->n; i++) {
         struct place p = place_of(index, i), to = p;
-        double v = src ? value_at(src, &p) : arg_number(j->g, arg_of(j, 3));
-        to.at[dim] = (int64_t)index->v[i];
-        double *at = &j->out->v[offset_at(self, &to)];
-        *at = j->node->op == OP_SCATTER_ADD ? *at + v : value_round(j->out->dtype, v);
+        to.at[dim] = index->w[i];
+        int64_t at = offset_at(self, &to), from = src ? offset_at(src, &p) : 0;
+        if (adds && out->w)
+            out->w[at] = int_wrap(out->dtype, int_add(out->w[at], src->w[from]));
+        else if (adds)
+            out->v[at] += src->v[from];
+        else if (src)
+            cell_copy(out, at, src, from);
+        else
+            cell_put(out, at, fill);
     }
 }
 
 static void eval_index_add(const struct job *j) {
-    const struct cell *self = j->in[0], *index = j->in[2], *src = j->in[3];
+    const struct cell *self = j->in[0], *index = j->in[2], *src = j->in[3], *out = j->out;
     int64_t dim = int_at(j, 1), n = self->rank ? self->size[dim] : 1;
-    double alpha = arg_number(j->g, arg_of(j, 4));
+    struct number alpha = number_of_arg(j->g, arg_of(j, 4), out->dtype);
     if (!check_bounds(j, index, n, (int)dim, false)) return;
-    memcpy(j->out->v, self->v, (size_t)self->n * sizeof(double));
+    for (int64_t i = 0; i < self->n; i++) cell_copy(out, i, self, i);
     for (int64_t i = 0; i < src->n; i++) {
         struct place p = place_of(src, i);
-        p.at[dim] = (int64_t)index->v[p.at[dim]];
-        j->out->v[offset_at(self, &p)] += alpha * src->v[i];
+        p.at[dim] = index->w[p.at[dim]];
+        int64_t at = offset_at(self, &p);
+        if (out->w)
+            out->w[at] = int_wrap(out->dtype, int_add(out->w[at], int_mul(alpha.w, src->w[i])));
+        else
+            out->v[at] += alpha.v * src->v[i];
     }
 }
 
 static void eval_one_hot(const struct job *j) {
     int64_t classes = int_at(j, 1);
     for (int64_t i = 0; i < j->in[0]->n; i++) {
-        double v = j->in[0]->v[i];
-        if (v < 0 || v >= (double)classes) {
+        int64_t v = j->in[0]->w[i];
+        if (v < 0 || v >= classes) {
             diag_fail_at(j->d, WS_WRONG, j->g->src, j->node->where,
-                         v < 0 ? "one_hot: Class values must be non-negative, got %.0f"
-                               : "one_hot: Class values must be smaller than num_classes, got %.0f",
-                         v);
+                         v < 0 ? "one_hot: Class values must be non-negative, got %lld"
+                               : "one_hot: Class values must be smaller than num_classes, got %lld",
+                         (long long)v);
             return;
         }
-        for (int64_t k = 0; k < classes; k++) j->out->v[i * classes + k] = (double)k == v;
+        for (int64_t k = 0; k < classes; k++) j->out->w[i * classes + k] = k == v;
     }
 }
 

@@ -89,26 +89,53 @@ enum { MAX_OPERANDS = 5 };
 
 struct operand {
     const double *v;
-    double number; /* v points here if the operand is a Python number */
+    const int64_t *w;
+    struct number number; /* v and w point here if the operand is a Python number */
+    double *owned;        /* v, where it is an integer operand of an operator on floats */
     int64_t stride[WS_MAX_RANK];
     int64_t last; /* stride of the last dimension */
 };
 
-static int elementwise_operands(const struct job *j, const struct cell *over, struct operand *x) {
+/* The type that the operator computes in: its result's, but a comparison's and a cast's is that of
+ * what it looks at. */
+static enum dtype maths_of(const struct job *j) {
+    enum op op = j->node->op;
+    if (op == OP_CAST || op == OP_CONVERT) return j->in[0]->dtype;
+    bool compares = op_info(op)->dtype == RULE_BOOL;
+    return compares ? graph_common_dtype((struct graph *)j->g, j->node) : j->out->dtype;
+}
+
+/* Integers as an operator on floats sees them. */
+static double *as_floats(const struct cell *c, enum dtype t) {
+    double *v = large_alloc((size_t)c->n * sizeof *v);
+    if (!v) WS_BUG("no memory for %lld integers", (long long)c->n);
+#pragma omp parallel for if (c->n > EVAL_SMALL)
+    for (int64_t i = 0; i < c->n; i++) v[i] = double_of_int(dtype_opmath(t), c->w[i]);
+    return v;
+}
+
+/* whole: as integers. */
+static int elementwise_operands(const struct job *j, const struct cell *over, bool whole,
+                                struct operand *x) {
     const struct op_info *op = op_info(j->node->op);
+    enum dtype t = maths_of(j);
     int n = 0, rank = over->rank;
+    for (int k = 0; k < MAX_OPERANDS; k++)
+        x[k] = (struct operand){.v = &x[k].number.v, .w = &x[k].number.w};
     for (int i = 0; i < op->n_params; i++) {
         if (!strchr("T|S", op->params[i].kind)) continue;
         WS_ASSERT(n < MAX_OPERANDS);
         struct operand *o = &x[n++];
-        *o = (struct operand){.v = &o->number};
         if (j->in[i]) {
             o->v = j->in[i]->v;
+            o->w = j->in[i]->w;
+            if (!whole && o->w) o->v = o->owned = as_floats(j->in[i], t);
             strides_broadcast(j->in[i], over, o->stride);
             o->last = rank ? o->stride[rank - 1] : 0;
+        } else if (j->node->args[i].kind == ARG_NONE) { /* a weight */
+            o->number = (struct number){1, 1};
         } else {
-            bool none = j->node->args[i].kind == ARG_NONE; /* a weight */
-            o->number = none ? 1 : arg_number(j->g, &j->node->args[i]);
+            o->number = number_of_arg(j->g, &j->node->args[i], whole ? t : DT_F64);
         }
     }
     return n;
@@ -116,29 +143,44 @@ static int elementwise_operands(const struct job *j, const struct cell *over, st
 
 /* The operator at every element of `out`, which its operands broadcast to. */
 static void each_element(const struct job *j, const struct cell *out) {
-    struct operand x[MAX_OPERANDS] = {0};
-    int n = elementwise_operands(j, out, x);
-    for (int k = n; k < MAX_OPERANDS; k++) x[k].v = &x[k].number;
-    ref_fn *f = refs[j->node->op];
-    bool whole = j->node->op == OP_CONVERT && !dtype_is_float(out->dtype);
-    bool rounds =
-        j->node->op == OP_CAST || whole || out->dtype == DT_BOOL; /* True + True is True */
-    enum dtype from = j->in[0] ? j->in[0]->dtype : out->dtype;
-    double zero = dtype_is_float(out->dtype) ? -0.0 : 0.0; /* integers have only one */
+    enum op op = j->node->op;
+    ref_fn *f = refs[op];
+    int_ref *whole = dtype_is_float(maths_of(j)) ? NULL : eval_int_ref(op);
+    struct operand x[MAX_OPERANDS];
+    elementwise_operands(j, out, whole != NULL, x);
+    bool rounds = op == OP_CAST;
+    enum dtype t = out->dtype;
     struct runs runs = runs_of(out);
-#pragma omp parallel for if (j->out->n > EVAL_SMALL)
+#pragma omp parallel for if (out->n > EVAL_SMALL)
     for (int64_t r = 0; r < runs.n; r++) {
         if (eval_stops(j, 0)) continue;
         int64_t len, first = run_first(&runs, r, &len);
         const double *v[MAX_OPERANDS];
-        for (int k = 0; k < MAX_OPERANDS; k++)
-            v[k] = x[k].v + strided_at(out->rank, out->size, x[k].stride, first);
+        const int64_t *w[MAX_OPERANDS];
+        for (int k = 0; k < MAX_OPERANDS; k++) {
+            int64_t at = strided_at(out->rank, out->size, x[k].stride, first);
+            v[k] = x[k].v + (whole ? 0 : at);
+            w[k] = x[k].w + (whole ? at : 0);
+        }
         for (int64_t i = 0; i < len; i++) {
+            if (whole) {
+                int64_t y = whole(w[0][i * x[0].last], w[1][i * x[1].last], w[2][i * x[2].last],
+                                  w[3][i * x[3].last], w[4][i * x[4].last]);
+                if (out->w)
+                    out->w[first + i] = int_wrap(t, y);
+                else
+                    out->v[first + i] = double_of_int(rounds ? t : dtype_opmath(t), y);
+                continue;
+            }
             double y = f(v[0][i * x[0].last], v[1][i * x[1].last], v[2][i * x[2].last],
                          v[3][i * x[3].last], v[4][i * x[4].last]);
-            out->v[first + i] = rounds ? value_convert(out->dtype, from, y) : y + zero;
+            if (out->w)
+                out->w[first + i] = int_of_double(t, y);
+            else
+                out->v[first + i] = rounds ? value_round(t, y) : y;
         }
     }
+    for (int k = 0; k < MAX_OPERANDS; k++) free(x[k].owned);
 }
 
 /* The shape that the operands of a loss broadcast to. */
@@ -157,10 +199,14 @@ static struct cell broadcast_shape(const struct job *j) {
     return all;
 }
 
-void eval_elementwise(const struct job *j) {
+/* Losses that are reduced are floats. */
+static bool is_reduced_loss(const struct node *n) {
     int k;
-    bool loss = op_param(j->node->op, "reduction", &k) != NULL;
-    if (!loss || !strcmp(j->node->args[k].s, "none")) return each_element(j, j->out);
+    return op_param(n->op, "reduction", &k) && strcmp(n->args[k].s, "none") != 0;
+}
+
+void eval_elementwise(const struct job *j) {
+    if (!is_reduced_loss(j->node)) return each_element(j, j->out);
     struct cell all = broadcast_shape(j);
     all.v = malloc((size_t)(all.n + 1) * sizeof *all.v);
     if (!all.v) WS_BUG("no memory for %lld losses", (long long)all.n);
@@ -169,19 +215,42 @@ void eval_elementwise(const struct job *j) {
     free(all.v);
 }
 
+bool eval_takes_integers(const struct job *j) {
+    enum op op = j->node->op;
+    if (op_info(op)->elementwise) return !is_reduced_loss(j->node);
+    switch (op_info(op)->class) {
+    case REDUCE: return op != OP_M2 && op != OP_EXPSUM;
+    case SCAN:
+    case VIEW:
+    case MOVE: return true;
+    case MATMUL: return op != OP_CONVOLVE;
+    case CREATE: return op == OP_FULL || op == OP_ARANGE;
+    case COMPOSITE: return composite_takes_integers(op);
+    case POINTWISE:
+    case INPUT: break;
+    }
+    WS_BUG("%s cannot be evaluated", op_info(op)->name);
+}
+
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-/* Of reductions and scans. */
-static long double reduce_start(enum op op) {
+/* Of reductions and scans. Integers go in 64 bits, whatever they were: the type of the result cuts
+ * them off. */
+struct partial {
+    long double v;
+    int64_t w;
+};
+
+static struct partial reduce_start(enum op op) {
     switch ((int)op) {
     case OP_SUM:
-    case OP_CUMSUM: return 0;
+    case OP_CUMSUM: return (struct partial){0, 0};
     case OP_PROD:
-    case OP_CUMPROD: return 1;
+    case OP_CUMPROD: return (struct partial){1, 1};
     case OP_AMAX:
-    case OP_CUMMAX: return -INFINITY;
+    case OP_CUMMAX: return (struct partial){-INFINITY, INT64_MIN};
     case OP_AMIN:
-    case OP_CUMMIN: return INFINITY;
+    case OP_CUMMIN: return (struct partial){INFINITY, INT64_MAX};
     }
     WS_BUG("%s is no reduction", op_info(op)->name);
 }
@@ -201,6 +270,47 @@ static long double reduce_step(enum op op, long double r, long double v) {
     WS_BUG("%s is no reduction", op_info(op)->name);
 }
 
+static int64_t reduce_step_int(enum op op, int64_t r, int64_t v) {
+    switch ((int)op) {
+    case OP_SUM:
+    case OP_CUMSUM: return int_add(r, v);
+    case OP_PROD:
+    case OP_CUMPROD: return int_mul(r, v);
+    case OP_AMAX:
+    case OP_CUMMAX: return r > v ? r : v;
+    case OP_AMIN:
+    case OP_CUMMIN: return r < v ? r : v;
+    }
+    WS_BUG("%s is no reduction", op_info(op)->name);
+}
+
+/* With element i of x, seen as the type of the result. */
+static void reduce_element(const struct job *j, struct partial *r, int64_t i) {
+    const struct cell *x = j->in[0], *out = j->out;
+    enum op op = j->node->op;
+    if (!out->w)
+        r->v = reduce_step(op, r->v,
+                           x->w ? double_of_int(dtype_opmath(out->dtype), x->w[i]) : x->v[i]);
+    else if (x->w)
+        r->w = reduce_step_int(op, r->w, out->dtype == DT_BOOL ? x->w[i] != 0 : x->w[i]);
+    else
+        r->w = reduce_step_int(op, r->w, int_of_double(out->dtype, x->v[i]));
+}
+
+static void reduce_store(const struct cell *out, int64_t i, const struct partial *r) {
+    if (out->w)
+        out->w[i] = int_wrap(out->dtype, r->w);
+    else
+        out->v[i] = (double)r->v;
+}
+
+/* Does element i of x stand before what was the best so far? */
+static bool beats(const struct cell *x, bool largest, int64_t i, int64_t best) {
+    if (x->w) return largest ? x->w[i] > x->w[best] : x->w[i] < x->w[best];
+    double v = x->v[i], most = x->v[best];
+    return most == most && (largest ? !(v <= most) : !(v >= most));
+}
+
 /* Where the first of a line's largest or smallest elements is. */
 static void eval_argument(const struct job *j) {
     const struct cell *x = j->in[0];
@@ -208,14 +318,12 @@ static void eval_argument(const struct job *j) {
 #pragma omp parallel for
     for (int64_t line = 0; line < l.n; line++) {
         if (eval_stops(j, 0)) continue;
-        int64_t best = 0;
-        double most = x->v[line_at(&l, line, 0)];
-        for (int64_t i = 1; i < l.length && most == most; i++) {
-            double v = x->v[line_at(&l, line, i)];
-            bool beats = j->node->op == OP_ARGMAX ? !(v <= most) : !(v >= most);
-            if (beats) most = v, best = i;
+        int64_t best = 0, at = line_at(&l, line, 0);
+        for (int64_t i = 1; i < l.length; i++) {
+            int64_t k = line_at(&l, line, i);
+            if (beats(x, j->node->op == OP_ARGMAX, k, at)) best = i, at = k;
         }
-        j->out->v[line] = (double)best;
+        j->out->w[line] = best;
     }
 }
 
@@ -263,9 +371,8 @@ void eval_reduce(const struct job *j) {
     if (op == OP_M2) return eval_m2(j);
     if (op == OP_EXPSUM) return eval_expsum(j);
     struct lines l = lines_along(x, dims_of(j->g, j->node, "dim", x->rank));
-    bool truncates = dtype_is_float(x->dtype) && !dtype_is_float(j->out->dtype);
     int64_t n_blocks = (l.length + BLOCK - 1) / BLOCK;
-    long double *part = malloc((size_t)(l.n * n_blocks + 1) * sizeof *part);
+    struct partial *part = malloc((size_t)(l.n * n_blocks + 1) * sizeof *part);
     if (!part) WS_BUG("no memory for %lld partial results", (long long)(l.n * n_blocks));
 #pragma omp parallel for if (l.n * n_blocks > 16)
     for (int64_t k = 0; k < l.n * n_blocks; k++) {
@@ -273,17 +380,19 @@ void eval_reduce(const struct job *j) {
         int64_t line = k / n_blocks, from = k % n_blocks * BLOCK;
         int64_t to = from + BLOCK < l.length ? from + BLOCK : l.length;
         int64_t base = strided_at(l.kept, l.kept_size, l.kept_stride, line);
-        long double r = reduce_start(op);
-        for (int64_t i = from; i < to; i++) {
-            double v = x->v[base + strided_at(l.along, l.size, l.stride, i)];
-            r = reduce_step(op, r, truncates ? value_round(j->out->dtype, v) : v);
-        }
+        struct partial r = reduce_start(op);
+        for (int64_t i = from; i < to; i++)
+            reduce_element(j, &r, base + strided_at(l.along, l.size, l.stride, i));
         part[k] = r;
     }
     for (int64_t line = 0; line < l.n; line++) {
-        long double r = reduce_start(op);
-        for (int64_t k = 0; k < n_blocks; k++) r = reduce_step(op, r, part[line * n_blocks + k]);
-        j->out->v[line] = j->out->dtype == DT_BOOL ? r != 0 : (double)r;
+        struct partial r = reduce_start(op);
+        for (int64_t k = 0; k < n_blocks; k++) {
+            const struct partial *p = &part[line * n_blocks + k];
+            r.v = reduce_step(op, r.v, p->v);
+            r.w = reduce_step_int(op, r.w, p->w);
+        }
+        reduce_store(j->out, line, &r);
     }
     free(part);
 }
@@ -291,16 +400,14 @@ void eval_reduce(const struct job *j) {
 void eval_scan(const struct job *j) {
     const struct cell *x = j->in[0];
     struct lines l = lines_along(x, dims_of(j->g, j->node, "dim", x->rank));
-    bool truncates = dtype_is_float(x->dtype) && !dtype_is_float(j->out->dtype);
 #pragma omp parallel for
     for (int64_t line = 0; line < l.n; line++) {
         if (eval_stops(j, 0)) continue;
-        long double r = reduce_start(j->node->op);
+        struct partial r = reduce_start(j->node->op);
         for (int64_t i = 0; i < l.length; i++) {
             int64_t at = line_at(&l, line, i);
-            r = reduce_step(j->node->op, r,
-                            truncates ? value_round(j->out->dtype, x->v[at]) : x->v[at]);
-            j->out->v[at] = j->out->dtype == DT_BOOL ? r != 0 : (double)r;
+            reduce_element(j, &r, at);
+            reduce_store(j->out, at, &r);
         }
     }
 }
@@ -336,19 +443,32 @@ void eval_view(const struct job *j) {
     int64_t stride[WS_MAX_RANK];
     int64_t base = view_strides(j, stride);
     const struct cell *out = j->out;
-    const double *x = j->in[0]->v;
+    const struct cell *x = j->in[0];
     int64_t last = out->rank ? stride[out->rank - 1] : 0;
     struct runs runs = runs_of(out);
 #pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t r = 0; r < runs.n; r++) {
         if (eval_stops(j, 0)) continue;
         int64_t len, first = run_first(&runs, r, &len);
-        const double *from = x + base + strided_at(out->rank, out->size, stride, first);
-        for (int64_t i = 0; i < len; i++) out->v[first + i] = from[i * last];
+        int64_t from = base + strided_at(out->rank, out->size, stride, first);
+        for (int64_t i = 0; i < len; i++) cell_copy(j->out, first + i, x, from + i * last);
     }
 }
 
 /* ---- matrix products ------------------------------------------------------------------------- */
+
+void multiply_row(const struct cell *a, int64_t at, const struct cell *b, int64_t from, int64_t k,
+                  int64_t n, const struct cell *out, int64_t to) {
+    double *c = out->v + (out->v ? to : 0);
+    int64_t *d = out->w + (out->w ? to : 0);
+    for (int64_t q = 0; q < n; q++) cell_put(out, to + q, (struct number){0, 0});
+    for (int64_t p = 0; c && p < k; p++)
+        for (int64_t q = 0; q < n; q++) c[q] += a->v[at + p] * b->v[from + p * n + q];
+    for (int64_t p = 0; d && p < k; p++)
+        for (int64_t q = 0; q < n; q++)
+            d[q] = int_add(d[q], int_mul(a->w[at + p], b->w[from + p * n + q]));
+    for (int64_t q = 0; d && q < n; q++) d[q] = int_wrap(out->dtype, d[q]);
+}
 
 /* c [m, n] = a [m, k] b [k, n], for each of `batch` */
 void eval_matmul(const struct job *j) {
@@ -356,36 +476,43 @@ void eval_matmul(const struct job *j) {
     int64_t m = a->size[a->rank - 2], k = a->size[a->rank - 1], n = b->size[b->rank - 1];
     int64_t batch = a->rank == 3 ? a->size[0] : 1;
 #pragma omp parallel for
-    for (int64_t row = 0; row < batch * m; row++) {
-        if (eval_stops(j, 0)) continue;
-        const double *from = b->v + row / m * k * n;
-        double *c = j->out->v + row * n;
-        memset(c, 0, (size_t)n * sizeof *c);
-        for (int64_t p = 0; p < k; p++)
-            for (int64_t q = 0; q < n; q++) c[q] += a->v[row * k + p] * from[p * n + q];
-    }
+    for (int64_t row = 0; row < batch * m; row++)
+        if (!eval_stops(j, 0)) multiply_row(a, row * k, b, row / m * k * n, k, n, j->out, row * n);
 }
 
 /* ---- creation -------------------------------------------------------------------------------- */
+
+/* start + k step for element k; floats from doubles, whatever start and step are. */
+static struct number arange_at(const struct job *j, int64_t k) {
+    const struct arg *a = j->node->args;
+    bool whole = a[0].kind == ARG_INT && a[2].kind == ARG_INT;
+    if (whole && j->out->w) {
+        int64_t start = ex_value(j->g->ex, a[0].i), step = ex_value(j->g->ex, a[2].i);
+        return (struct number){.w = int_add(start, int_mul(k, step))};
+    }
+    double v = arg_number(j->g, &a[0]) + (double)k * arg_number(j->g, &a[2]);
+    return (struct number){v, int_of_double(DT_I64, v)};
+}
 
 /* Elements first .. first+n-1. */
 static void create_run(const struct job *j, int64_t first, int64_t n) {
     const struct arg *a = j->node->args;
     uint64_t seed = j->g->seed;
-    double *v = j->out->v + first;
     switch ((int)j->node->op) {
     case OP_FULL:
-        for (int64_t i = 0; i < n; i++) v[i] = arg_number(j->g, &a[1]);
+        for (int64_t i = first; i < first + n; i++)
+            cell_put(j->out, i, number_of_arg(j->g, &a[1], j->out->dtype));
         return;
     case OP_ARANGE:
-        for (int64_t i = 0; i < n; i++)
-            v[i] = arg_number(j->g, &a[0]) + (double)(first + i) * arg_number(j->g, &a[2]);
+        for (int64_t i = first; i < first + n; i++) cell_put(j->out, i, arange_at(j, i));
         return;
     case OP_RAND:
-        random_uniforms(seed, (uint64_t)arg_number(j->g, &a[1]), (uint64_t)first, n, v);
+        random_uniforms(seed, (uint64_t)arg_number(j->g, &a[1]), (uint64_t)first, n,
+                        j->out->v + first);
         return;
     case OP_RANDN:
-        random_normals(seed, (uint64_t)arg_number(j->g, &a[1]), (uint64_t)first, n, v);
+        random_normals(seed, (uint64_t)arg_number(j->g, &a[1]), (uint64_t)first, n,
+                       j->out->v + first);
         return;
     }
     WS_BUG("%s creates nothing", op_info(j->node->op)->name);
@@ -393,12 +520,16 @@ static void create_run(const struct job *j, int64_t first, int64_t n) {
 
 void eval_create(const struct job *j) {
     enum { RUN = 4096 }; /* elements a thread makes at a time */
-#pragma omp parallel for if (j->out->n > EVAL_SMALL)
-    for (int64_t first = 0; first < j->out->n; first += RUN) {
+    struct cell *out = j->out;
+#pragma omp parallel for if (out->n > EVAL_SMALL)
+    for (int64_t first = 0; first < out->n; first += RUN) {
         if (eval_stops(j, 0)) continue;
-        int64_t n = j->out->n - first < RUN ? j->out->n - first : RUN;
+        int64_t n = out->n - first < RUN ? out->n - first : RUN;
         create_run(j, first, n);
         for (int64_t i = first; i < first + n; i++)
-            j->out->v[i] = value_round(j->out->dtype, j->out->v[i]);
+            if (out->w)
+                out->w[i] = int_wrap(out->dtype, out->w[i]);
+            else
+                out->v[i] = value_round(out->dtype, out->v[i]);
     }
 }

@@ -36,7 +36,7 @@ static struct range adaptive_range(int64_t o, int64_t have, int64_t want) {
 }
 
 /* What element i of the result, a box of up to three ranges over x, is. */
-static double look(const struct job *j, int n, int64_t i) {
+static struct number look(const struct job *j, int n, int64_t i) {
     const struct cell *x = j->in[0], *out = j->out;
     bool max = j->node->op == OP_MAX_POOL || j->node->op == OP_ADAPTIVE_MAX_POOL;
     bool adaptive = j->node->op == OP_ADAPTIVE_AVG_POOL || j->node->op == OP_ADAPTIVE_MAX_POOL;
@@ -52,7 +52,7 @@ static double look(const struct job *j, int n, int64_t i) {
             adaptive ? adaptive_range(o, size[at], out->size[dim]) : pool_range(j, k, o, size[at]);
         area *= r[at].counted;
     }
-    const double *plane = x->v + i * inner;
+    int64_t plane = i * inner, most_int = INT64_MIN;
     long double sum = 0;
     double most = -INFINITY;
     for (int64_t c = 0; c < r[0].n * r[1].n * r[2].n; c++) {
@@ -60,13 +60,15 @@ static double look(const struct job *j, int n, int64_t i) {
         int64_t b = r[1].first + c / r[2].n % r[1].n * r[1].step;
         int64_t e = r[2].first + c % r[2].n * r[2].step;
         if (a < 0 || b < 0 || e < 0 || a >= size[0] || b >= size[1] || e >= size[2]) continue;
-        double v = plane[(a * size[1] + b) * size[2] + e];
+        int64_t at = plane + (a * size[1] + b) * size[2] + e;
+        if (x->w && x->w[at] > most_int) most_int = x->w[at];
+        double v = cell_number(x, at);
         sum += v;
         if (v > most || v != v || most != most) most = most != most ? most : v;
     }
-    if (max) return most;
+    if (max) return (struct number){most, most_int};
     if (!adaptive && arg_of(j, 6)->kind == ARG_INT) area = (int64_t)arg_number(j->g, arg_of(j, 6));
-    return (double)sum / (double)area;
+    return (struct number){.v = (double)sum / (double)area};
 }
 
 void eval_pool(const struct job *j) {
@@ -75,7 +77,7 @@ void eval_pool(const struct job *j) {
     int n = fixed ? (int)arg_number(j->g, arg_of(j, spatial)) : (int)arg_of(j, 1)->ints.n;
 #pragma omp parallel for
     for (int64_t i = 0; i < j->out->n; i++)
-        if (!eval_stops(j, 0)) j->out->v[i] = look(j, n, i);
+        if (!eval_stops(j, 0)) cell_put(j->out, i, look(j, n, i));
 }
 
 /* Nearest below: floor(o * have / want), the product in f32 as PyTorch works it out. */
@@ -92,7 +94,7 @@ void eval_resize(const struct job *j) {
             offset += (at < last ? at : last) * stride;
             stride *= x->size[k];
         }
-        out->v[i] = x->v[offset];
+        cell_copy(out, i, x, offset);
     }
 }
 
@@ -112,7 +114,10 @@ void eval_im2col(const struct job *j) {
         int64_t y = column / ow * entry(j, 2, 0, 1) - entry(j, 3, 0, 0) + p * entry(j, 4, 0, 1);
         int64_t z = column % ow * entry(j, 2, 1, 1) - entry(j, 3, 1, 0) + q * entry(j, 4, 1, 1);
         bool in = y >= 0 && y < h && z >= 0 && z < w;
-        out->v[i] = in ? x->v[(plane * h + y) * w + z] : 0;
+        if (in)
+            cell_copy(out, i, x, (plane * h + y) * w + z);
+        else
+            cell_put(out, i, (struct number){0, 0});
     }
 }
 
@@ -131,6 +136,6 @@ void eval_unfold(const struct job *j) {
             offset += (k == dim ? at * step + e : at) * stride;
             stride *= x->size[k];
         }
-        out->v[i] = x->v[offset];
+        cell_copy(out, i, x, offset);
     }
 }

@@ -242,6 +242,8 @@ bool graph_meta(struct graph *g, enum op op, const struct arg *args, struct span
 /* The type a pointwise node computes in: its operands' common type, widened to opmath. lt(i64, f32)
  * compares in f32. */
 enum dtype graph_compute_dtype(struct graph *g, const struct node *n);
+/* The same before it is widened. */
+enum dtype graph_common_dtype(struct graph *g, const struct node *n);
 /* Where the dimensions of the index tensors stand in what index yields: in place of the indexed
  * dimensions `dims` of a tensor of that rank if those are one stretch, else in front. */
 int graph_index_position(const struct exprs *p, const struct arg *dims, int rank);
@@ -288,12 +290,20 @@ void graph_one_pass(struct graph *g, const struct device_limits *limits);
 /* eval.c: the reference. Computes every output in double precision, slowly and obviously, with
  * OpenMP over elements. inputs[i] are the dense row-major values of graph.inputs[i]; sizes must be
  * constant. Leaves are exact: values are first rounded to the dtype of the input or created tensor;
- * casts round; everything else is unrounded double. Composite operators have their own obvious
+ * casts round, and integers that become floats; everything else is unrounded double. Integers are
+ * computed as such, in 64 bits, and wrap to their type. Composite operators have their own obvious
  * loops here, so that the decompositions are checked, not repeated. */
 struct value {
-    double *v; /* malloc'ed, row-major, meta_numel elements; the caller frees */
+    /* malloc'ed, row-major, meta_numel elements; the caller frees */
+    double *v; /* of floats; of an integer input, too, if w is NULL */
     int64_t n;
+    int64_t *w; /* of integers and bools */
 };
+/* Memory for n elements of type d; NULL: there is none. */
+bool value_alloc(struct value *v, enum dtype d, int64_t n);
+void value_free(struct value *v);
+/* Element i, whichever it holds. */
+double value_number(const struct value *v, int64_t i);
 bool graph_eval(const struct graph *g, const struct value *inputs, struct value *outputs,
                 struct diag *d);
 

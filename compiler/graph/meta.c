@@ -146,11 +146,14 @@ static enum dtype infer_dtype(const struct infer *in) {
     WS_BUG("%s: dtype rule %d", in->op->name, in->op->dtype);
 }
 
-enum dtype graph_compute_dtype(struct graph *g, const struct node *n) {
+enum dtype graph_common_dtype(struct graph *g, const struct node *n) {
     struct infer in = {.g = g, .op = op_info(n->op), .args = n->args};
     enum dtype d = promote_operands(&in, n->op == OP_WHERE ? 1 : 0);
-    if (in.op->dtype == RULE_FLOAT && !dtype_is_float(d)) d = DT_F32;
-    return dtype_opmath(d);
+    return in.op->dtype == RULE_FLOAT && !dtype_is_float(d) ? DT_F32 : d;
+}
+
+enum dtype graph_compute_dtype(struct graph *g, const struct node *n) {
+    return dtype_opmath(graph_common_dtype(g, n));
 }
 
 /* ---- types that an operator refuses, as PyTorch does ----------------------------------------- */

@@ -9,6 +9,7 @@
  * Calls go through graph_bind, so a written graph may use Python's conventions (dim=-1, defaults
  * left out). */
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -199,6 +200,20 @@ static bool constant(struct parser *s, struct arg *out) {
     return false;
 }
 
+/* A number of 64 bits by itself; in expressions, which are sizes, they have fewer. */
+static bool integer(struct parser *s, struct arg *out) {
+    size_t n = strspn(s->p + (*s->p == '-'), "0123456789") + (*s->p == '-');
+    const char *after = s->p + n + strspn(s->p + n, " ");
+    if (!isdigit((unsigned char)s->p[n ? n - 1 : 0]) || (*after != ',' && *after != ')'))
+        return false;
+    errno = 0;
+    long long v = strtoll(s->p, NULL, 10);
+    if (errno) return false;
+    *out = arg_int(s->g, v);
+    s->p += n;
+    return true;
+}
+
 static bool arg(struct parser *s, struct arg *out) {
     skip_blank(s);
     if (*s->p == '\'') return string(s, out);
@@ -210,7 +225,7 @@ static bool arg(struct parser *s, struct arg *out) {
         s->p = end;
         return true;
     }
-    if (constant(s, out)) return true;
+    if (constant(s, out) || integer(s, out)) return true;
     out->kind = ARG_INT;
     return expr(s, &out->i);
 }

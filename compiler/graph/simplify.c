@@ -98,6 +98,13 @@ static node_id must_call(const struct pass *s, enum op op, const struct node *li
 /* A number operand as the result's type sees it: 0.1 beside an f32 tensor is the f32 next to it. */
 static double as_type(enum dtype d, double v) { return d == DT_F32 ? (float)v : v; }
 
+/* Doubles have integers up to 2^53. */
+static bool meets_integers(const struct pass *s, const struct node *n, int i) {
+    const struct node *a = arg_node_at(s, n, i);
+    return !dtype_is_float(n->meta.dtype) ||
+           (a ? !dtype_is_float(a->meta.dtype) : n->args[i].kind == ARG_INT);
+}
+
 static bool fold(const struct pass *s, const struct node *n, node_id *out) {
     double x[MAX_PARAMS] = {0}, v;
     const struct op_info *op = op_info(n->op);
@@ -107,6 +114,7 @@ static bool fold(const struct pass *s, const struct node *n, node_id *out) {
         char kind = op->params[i].kind;
         if (kind != 'T' && kind != '|') continue;
         if (!constant_value(s, &n->args[i], &x[k])) return false;
+        if (fabs(x[k]) >= 0x1p53 && meets_integers(s, n, i)) return false;
         x[k] = as_type(is_cast(n->op) ? DT_F64 : n->meta.dtype, x[k]);
         k++;
     }

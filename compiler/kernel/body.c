@@ -25,7 +25,7 @@ value_id number(struct builder *w, struct value_node v) {
     key.kind = v.kind, key.op = v.op, key.reduction = v.reduction, key.dtype = v.dtype,
     key.rounds = v.rounds, key.n_args = v.n_args, key.guarded = v.guarded, key.across = v.across;
     memcpy(key.args, v.args, sizeof v.args);
-    key.number = v.number, key.buffer = v.buffer, key.index = v.index;
+    key.number = v.number, key.whole = v.whole, key.buffer = v.buffer, key.index = v.index;
     if (map_get(&w->numbers, &key, sizeof key, &id)) return (value_id)id;
     vec_push(w->k->arena, &w->k->values, v);
     id = w->k->values.n - 1;
@@ -209,7 +209,8 @@ value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, co
                                .rounds = x->rounds,
                                .across = across && x->kind == INST_REDUCE,
                                .n_args = x->n_args,
-                               .number = x->value};
+                               .number = x->value,
+                               .whole = x->whole};
         for (int a = 0; a < x->n_args; a++) v.args[a] = of[x->args[a]];
         if ((of[i] = fold_positions(w, &v)) != NO_VALUE) continue;
         if (x->kind == INST_INDEX) {

@@ -93,6 +93,7 @@ struct value_node {
     uint8_t n_args;
     value_id args[MAX_VALUE_ARGS];
     double number;    /* CONST */
+    int64_t whole;    /* CONST of integers: the same, exactly */
     buffer_id buffer; /* LOAD */
     ex index; /* LOAD: element offset in the buffer; INDEX: the number; SUBSCRIPT: the size of what
                  it indexes */

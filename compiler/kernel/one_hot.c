@@ -88,7 +88,7 @@ static value_id size_value(struct builder *w, ex size, enum dtype t) {
     int64_t n;
     struct value_node x = {.kind = INST_INDEX, .dtype = t, .index = size};
     if (ex_is_const(w->k->ex, size, &n))
-        x = (struct value_node){.kind = INST_CONST, .dtype = t, .number = (double)n};
+        x = (struct value_node){.kind = INST_CONST, .dtype = t, .number = (double)n, .whole = n};
     return number(w, x);
 }
 

@@ -28,7 +28,12 @@ static void put_value(struct buf *b, const struct kernel *k, value_id id) {
     const struct value_node *v = &k->values.at[id];
     buf_printf(b, "v%u = ", id);
     switch (v->kind) {
-    case INST_CONST: buf_printf(b, "const %.17g", v->number); break;
+    case INST_CONST:
+        if (dtype_is_int(v->dtype))
+            buf_printf(b, "const %lld", (long long)v->whole);
+        else
+            buf_printf(b, "const %.17g", v->number);
+        break;
     case INST_INDEX:
         buf_puts(b, "index ");
         ex_print(b, k->ex, v->index);

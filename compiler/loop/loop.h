@@ -107,6 +107,7 @@ struct inst {
     uint8_t n_args, n_index;
     inst_id args[3];
     double value;
+    int64_t whole; /* CONST of integers: the same, exactly */
     buffer_id buffer;
     ex index[WS_MAX_RANK];
 };

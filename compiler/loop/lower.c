@@ -38,12 +38,16 @@ inst_id add_inst(struct lowering *w, struct nest *n, struct inst i) {
 
 /* Rounded to t. */
 inst_id add_const(struct lowering *w, struct nest *n, double v, enum dtype t) {
+    struct inst i = {.kind = INST_CONST, .value = v, .dtype = t};
     double cell;
-    if (dtype_is_float(t) || dtype_is_narrow(t)) {
+    if (!dtype_is_float(t)) {
+        i.whole = int_of_double(t, v);
+        i.value = (double)i.whole;
+    } else {
         dtype_store(t, &cell, 0, v);
-        v = dtype_load(t, &cell, 0);
+        i.value = dtype_load(t, &cell, 0);
     }
-    return add_inst(w, n, (struct inst){.kind = INST_CONST, .value = v, .dtype = t});
+    return add_inst(w, n, i);
 }
 
 inst_id add_op(struct lowering *w, struct nest *n, enum op op, enum dtype t, inst_id a, inst_id b,
@@ -54,15 +58,12 @@ inst_id add_op(struct lowering *w, struct nest *n, enum op op, enum dtype t, ins
     return add_inst(w, n, i);
 }
 
-/* Constants travel as doubles, which hold integers up to 2^53, and the least of all. */
-static inst_id add_integer(struct lowering *w, struct nest *n, const struct node *x, int64_t v,
-                           enum dtype t) {
-    const int64_t most = (int64_t)1 << 53;
-    if (t == DT_I64 && (v > most || v < -most) && v != INT64_MIN)
-        diag_fail_at(w->d, WS_WRONG, w->g->src, x->where,
-                     "the integer %lld is not supported in a kernel: it needs more than 53 bits",
-                     (long long)v);
-    return add_const(w, n, (double)v, t);
+/* Wrapped to t, or as t, a float, holds it. */
+static inst_id add_integer(struct lowering *w, struct nest *n, int64_t v, enum dtype t) {
+    if (dtype_is_float(t)) return add_const(w, n, (double)v, t);
+    int64_t whole = int_wrap(t, v);
+    struct inst i = {.kind = INST_CONST, .value = (double)whole, .whole = whole, .dtype = t};
+    return add_inst(w, n, i);
 }
 
 /* ---- views: index of the view -> index of what it views -------------------------------------- */
@@ -171,11 +172,29 @@ static inst_id read_random(struct lowering *w, struct nest *n, const struct node
         number; /* its number may be symbolic: a program that is run again draws anew */
     stream.index[0] = c->args[1].i;
     draw.args[1] = ex_is_const(p, c->args[1].i, NULL)
-                       ? add_integer(w, n, c, ex_value(p, c->args[1].i), DT_I64)
+                       ? add_integer(w, n, ex_value(p, c->args[1].i), DT_I64)
                        : add_inst(w, n, stream);
-    draw.args[2] = add_integer(w, n, c, (int64_t)w->g->seed, DT_I64);
+    draw.args[2] = add_integer(w, n, (int64_t)w->g->seed, DT_I64);
     inst_id v = add_inst(w, n, draw);
     return t == math ? v : add_cast(w, n, v, t, true);
+}
+
+static bool is_number(const struct exprs *p, const struct arg *a) {
+    return a->kind != ARG_INT || ex_is_const(p, a->i, NULL);
+}
+static double number_of(const struct exprs *p, const struct arg *a) {
+    return a->kind == ARG_INT ? (double)ex_value(p, a->i) : a->kind == ARG_FLOAT ? a->f : a->b;
+}
+
+/* start + number * step in doubles, as PyTorch works it out. */
+static inst_id read_steps(struct lowering *w, struct nest *n, const struct node *c,
+                          struct inst number) {
+    double start = number_of(w->l->ex, &c->args[0]), step = number_of(w->l->ex, &c->args[2]);
+    number.dtype = DT_F64;
+    inst_id k = add_inst(w, n, number), by = add_const(w, n, step, DT_F64);
+    inst_id way = add_op(w, n, OP_MUL, DT_F64, k, by, NO_INST);
+    inst_id from = add_const(w, n, start, DT_F64);
+    return add_cast(w, n, add_op(w, n, OP_ADD, DT_F64, from, way, NO_INST), c->meta.dtype, true);
 }
 
 static inst_id read_created(struct lowering *w, struct nest *n, const struct node *c,
@@ -188,17 +207,16 @@ static inst_id read_created(struct lowering *w, struct nest *n, const struct nod
                 w, n,
                 (struct inst){
                     .kind = INST_INDEX, .dtype = c->meta.dtype, .n_index = 1, .index = {v->i}});
-        if (v->kind == ARG_INT) return add_integer(w, n, c, ex_value(p, v->i), c->meta.dtype);
-        return add_const(w, n, v->kind == ARG_FLOAT ? v->f : v->b, c->meta.dtype);
+        if (v->kind == ARG_INT) return add_integer(w, n, ex_value(p, v->i), c->meta.dtype);
+        return add_const(w, n, number_of(p, v), c->meta.dtype);
     }
     if (c->op == OP_RAND || c->op == OP_RANDN) return read_random(w, n, c, index);
     if (c->op == OP_ARANGE) {
         bool whole = c->args[0].kind == ARG_INT && c->args[2].kind == ARG_INT;
-        if (whole) {
-            struct inst i = {.kind = INST_INDEX, .dtype = c->meta.dtype, .n_index = 1};
-            i.index[0] = ex_add(p, c->args[0].i, ex_mul(p, index[0], c->args[2].i));
-            return add_inst(w, n, i);
-        }
+        struct inst i = {.kind = INST_INDEX, .dtype = c->meta.dtype, .n_index = 1};
+        i.index[0] = whole ? ex_add(p, c->args[0].i, ex_mul(p, index[0], c->args[2].i)) : index[0];
+        if (whole) return add_inst(w, n, i);
+        if (is_number(p, &c->args[0]) && is_number(p, &c->args[2])) return read_steps(w, n, c, i);
     }
     diag_fail_at(w->d, WS_WRONG, w->g->src, c->where, "%s inside a compiled graph is not supported",
                  op_info(c->op)->name);
@@ -277,7 +295,7 @@ static inst_id read_operand(struct lowering *w, struct nest *n, const struct nod
     if (a->kind == ARG_BOOL) return add_const(w, n, a->b, t);
     WS_ASSERT(a->kind == ARG_INT);
     int64_t v;
-    if (ex_is_const(p, a->i, &v)) return add_integer(w, n, x, v, t);
+    if (ex_is_const(p, a->i, &v)) return add_integer(w, n, v, t);
     struct inst i = {.kind = INST_INDEX, .dtype = t, .n_index = 1, .index = {a->i}};
     return add_inst(w, n, i);
 }

@@ -60,7 +60,12 @@ void inst_print(struct buf *b, const struct exprs *p, const struct loops *l, con
                 uint32_t id) {
     buf_printf(b, "v%u = ", id);
     switch (i->kind) {
-    case INST_CONST: buf_printf(b, "const %.17g", i->value); break;
+    case INST_CONST:
+        if (dtype_is_int(i->dtype))
+            buf_printf(b, "const %lld", (long long)i->whole);
+        else
+            buf_printf(b, "const %.17g", i->value);
+        break;
     case INST_INDEX:
         buf_puts(b, "index ");
         ex_print(b, p, i->index[0]);

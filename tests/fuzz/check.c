@@ -118,14 +118,16 @@ static bool as_rewritten(struct checking *x, const struct graph *g, const char *
     bool ok = graph_eval(g, x->in, out, &d);
     for (uint32_t o = 0; o < n && ok; o++) {
         enum dtype t = x->g->nodes.at[x->g->outputs.at[o]].meta.dtype;
+        double *got = malloc((size_t)(out[o].n + 1) * sizeof *got);
         for (int64_t i = 0; i < out[o].n; i++) { /* as if it had been stored */
             double cell;
-            dtype_store(t, &cell, 0, out[o].v[i]);
-            out[o].v[i] = dtype_load(t, &cell, 0);
+            dtype_store(t, &cell, 0, value_number(&out[o], i));
+            got[i] = dtype_load(t, &cell, 0);
         }
-        ok = judge_output(x->judge, o, out[o].v, &d);
+        ok = judge_output(x->judge, o, got, &d);
+        free(got);
     }
-    for (uint32_t o = 0; o < n; o++) free(out[o].v);
+    for (uint32_t o = 0; o < n; o++) value_free(&out[o]);
     free(out);
     return ok || found(x, FOUND_REWRITE, "%s: %s%s", pass, d.text, printed(x, g));
 }
@@ -271,8 +273,8 @@ static void checking_end(struct checking *x) {
     for (int t = 0; t < TARGETS; t++)
         for (int f = 0; f < 2; f++)
             if (x->programs[t][f]) drive_end(x->programs[t][f]);
-    for (uint32_t i = 0; x->in && i < x->g->inputs.n; i++) free(x->in[i].v);
-    for (uint32_t i = 0; x->want && i < x->g->outputs.n; i++) free(x->want[i].v);
+    for (uint32_t i = 0; x->in && i < x->g->inputs.n; i++) value_free(&x->in[i]);
+    for (uint32_t i = 0; x->want && i < x->g->outputs.n; i++) value_free(&x->want[i]);
     free(x->in);
     free(x->want);
     if (x->judge) x->counts->forgiven += judge_forgiven(x->judge);

@@ -75,7 +75,7 @@ bool drive_judge_memory(struct drive *b, const struct ws_buffer *x, const void *
 }
 
 static void free_values(struct value *v, uint32_t n) {
-    for (uint32_t i = 0; v && i < n; i++) free(v[i].v);
+    for (uint32_t i = 0; v && i < n; i++) value_free(&v[i]);
     free(v);
 }
 
@@ -106,7 +106,10 @@ double drive_tolerance(enum dtype t) {
 
 double drive_rms(const struct value *v) {
     double sum = 0;
-    for (int64_t i = 0; i < v->n; i++) sum += isfinite(v->v[i]) ? v->v[i] * v->v[i] : 0;
+    for (int64_t i = 0; i < v->n; i++) {
+        double x = value_number(v, i);
+        sum += isfinite(x) ? x * x : 0;
+    }
     return v->n ? sqrt(sum / (double)v->n) : 0;
 }
 
@@ -114,7 +117,7 @@ bool drive_agrees(struct drive *b, const struct ws_buffer *x, const double *got,
     const struct value *want = &b->want[x->index];
     double tol = drive_tolerance(x->dtype), rms = drive_rms(want);
     for (int64_t i = 0; i < want->n; i++) {
-        double g = got[i], w = want->v[i];
+        double g = got[i], w = value_number(want, i);
         if ((isnan(g) && isnan(w)) || g == w) continue;
         if (!isfinite(w) && !dtype_is_float(x->dtype)) continue; /* integers divided by zero */
         if (fabs(g - w) <= tol * (fabs(w) + rms)) continue;

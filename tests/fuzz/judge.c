@@ -229,8 +229,9 @@ static void add_sample(struct judge *j, const struct graph *noisy) {
     if (!graph_eval(noisy, j->in, out, &d)) WS_BUG("noise: %s", d.text);
     for (uint32_t o = 0; o < n; o++) {
         for (int64_t i = 0; i < out[o].n; i++)
-            j->spread[o][i] = fmax(j->spread[o][i], change(j->want[o].v[i], out[o].v[i]));
-        free(out[o].v);
+            j->spread[o][i] = fmax(j->spread[o][i],
+                                   change(value_number(&j->want[o], i), value_number(&out[o], i)));
+        value_free(&out[o]);
     }
     free(out);
 }
@@ -260,7 +261,7 @@ bool judge_output(struct judge *j, uint32_t o, const double *got, struct diag *d
     enum dtype t = output_meta(j, o)->dtype;
     double tol = drive_tolerance(t), rms = drive_rms(want);
     for (int64_t i = 0; i < want->n; i++) {
-        double g = got[i], w = want->v[i];
+        double g = got[i], w = value_number(want, i);
         if ((isnan(g) && isnan(w)) || g == w || g == as_stored(t, w)) continue;
         if (fabs(g - w) <= tol * (fabs(w) + rms)) continue;
         measure_spread(j);
@@ -277,10 +278,10 @@ bool judge_output(struct judge *j, uint32_t o, const double *got, struct diag *d
 }
 
 /* The first element that is no integer of this type, or -1. */
-static int64_t find_wild(enum dtype t, const struct value *x, bool whole) {
+static int64_t find_wild(enum dtype t, const struct value *x) {
     double most = t == DT_I64 ? 0x1p52 : 0x1p31 - 1;
     for (int64_t i = 0; i < x->n; i++)
-        if (!(fabs(x->v[i]) <= most) || (whole && x->v[i] != trunc(x->v[i]))) return i;
+        if (!(fabs(value_number(x, i)) <= most)) return i;
     return -1;
 }
 
@@ -291,8 +292,8 @@ static const char *node_wild(struct arena *a, const struct graph *g, node_id n,
     bool cast = x->op == OP_CAST || x->op == OP_CONVERT;
     if (!dtype_is_int(x->meta.dtype)) return NULL;
     const struct value *v = &values[cast ? x->args[0].node : n];
-    int64_t i = find_wild(x->meta.dtype, v, !cast);
-    return i < 0 ? NULL : arena_printf(a, "%%%s: integer %.9g", x->name, v->v[i]);
+    int64_t i = find_wild(x->meta.dtype, v);
+    return i < 0 ? NULL : arena_printf(a, "%%%s: integer %.9g", x->name, value_number(v, i));
 }
 
 /* A product of integers once more, of floats: what is left of one that overflows may look small. */
@@ -321,8 +322,8 @@ const char *judge_wild(const struct judge *j) {
     const char *wild = graph_eval(all, j->in, out, &d) ? NULL : d.text;
     for (node_id n = 0; n < all->nodes.n && !wild; n++) wild = node_wild(j->a, all, n, out);
     for (uint32_t i = 0; i < products.n && !wild; i++)
-        if (find_wild(DT_I64, &out[products.at[i]], false) >= 0) wild = "a product of integers";
-    for (node_id n = 0; n < all->nodes.n; n++) free(out[n].v);
+        if (find_wild(DT_I64, &out[products.at[i]]) >= 0) wild = "a product of integers";
+    for (node_id n = 0; n < all->nodes.n; n++) value_free(&out[n]);
     free(out);
     return wild;
 }

@@ -67,9 +67,10 @@ static void same_outputs(const struct trial *t, const struct graph *other, uint3
         assert_int_equal(x[k].n, y[k].n);
         if (!dtype_is_float(t->joint->nodes.at[id].meta.dtype)) continue;
         for (int64_t i = 0; i < x[k].n; i++)
-            if (!near(x[k].v[i], y[k].v[i], 1e-6))
-                fail_msg("output %u[%lld] is %.17g and %.17g\n%s\n%s", k, (long long)i, x[k].v[i],
-                         y[k].v[i], printed(t->joint), printed(other));
+            if (!near(value_number(&x[k], i), value_number(&y[k], i), 1e-6))
+                fail_msg("output %u[%lld] is %.17g and %.17g\n%s\n%s", k, (long long)i,
+                         value_number(&x[k], i), value_number(&y[k], i), printed(t->joint),
+                         printed(other));
     }
 }
 
@@ -100,14 +101,16 @@ static double along(const struct trial *t, double h) {
     struct value at[MAX_VALUES], out[MAX_VALUES];
     double sum = 0;
     for (uint32_t k = 0; k < t->g->inputs.n; k++) {
-        at[k] = (struct value){malloc((size_t)(t->in[k].n + 1) * sizeof(double)), t->in[k].n};
+        at[k] =
+            (struct value){.v = malloc((size_t)(t->in[k].n + 1) * sizeof(double)), .n = t->in[k].n};
         for (int64_t i = 0; i < at[k].n; i++)
             at[k].v[i] = t->in[k].v[i] + (t->wants[k] ? h * random_normal(5, k, (uint64_t)i) : 0);
     }
     must_eval(t->g, at, out);
     for (uint32_t k = 0, tangent = t->g->inputs.n; k < t->g->outputs.n; k++) {
         if (!dtype_is_float(t->g->nodes.at[t->g->outputs.at[k]].meta.dtype)) continue;
-        for (int64_t i = 0; i < out[k].n; i++) sum += out[k].v[i] * t->in[tangent].v[i];
+        for (int64_t i = 0; i < out[k].n; i++)
+            sum += value_number(&out[k], i) * t->in[tangent].v[i];
         tangent++;
     }
     free_values(at, t->g->inputs.n);
@@ -134,7 +137,7 @@ static void check_direction(struct trial *t, const struct value *joint) {
     for (uint32_t k = 0; k < t->g->inputs.n; k++) {
         if (!t->wants[k]) continue;
         for (int64_t i = 0; i < joint[at].n; i++) {
-            double d = joint[at].v[i] * random_normal(5, k, (uint64_t)i);
+            double d = value_number(&joint[at], i) * random_normal(5, k, (uint64_t)i);
             sum += d;
             size += fabs(d);
         }

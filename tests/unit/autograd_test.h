@@ -41,7 +41,7 @@ static inline double weighted(const struct graph *g, const struct value *in) {
     must_eval(g, in, out);
     for (uint32_t k = 0, t = g->inputs.n; k < g->outputs.n; k++) {
         if (!dtype_is_float(g->nodes.at[g->outputs.at[k]].meta.dtype)) continue;
-        for (int64_t i = 0; i < out[k].n; i++) sum += out[k].v[i] * in[t].v[i];
+        for (int64_t i = 0; i < out[k].n; i++) sum += value_number(&out[k], i) * in[t].v[i];
         t++;
     }
     free_values(out, g->outputs.n);
@@ -74,16 +74,17 @@ static inline void check_gradients(const struct graph *g, const struct graph *jo
     uint32_t at = g->outputs.n;
     for (uint32_t k = 0; k < at; k++)
         for (int64_t i = 0; i < plain[k].n; i++)
-            if (!nearly(out[k].v[i], plain[k].v[i], 1e-12))
+            if (!nearly(value_number(&out[k], i), value_number(&plain[k], i), 1e-12))
                 fail_msg("output %u[%lld] is %.17g, expected %.17g\n%s", k, (long long)i,
-                         out[k].v[i], plain[k].v[i], printed(joint));
+                         value_number(&out[k], i), value_number(&plain[k], i), printed(joint));
     for (uint32_t k = 0; k < g->inputs.n; k++) {
         if (!wants[k]) continue;
         for (int64_t i = 0; i < in[k].n; i++) {
             double want = difference(g, in, k, i);
-            if (!nearly(out[at].v[i], want, 1e-6))
+            if (!nearly(value_number(&out[at], i), want, 1e-6))
                 fail_msg("gradient of %s[%lld] is %.17g, differences say %.17g\n%s",
-                         g->nodes.at[k].name, (long long)i, out[at].v[i], want, printed(joint));
+                         g->nodes.at[k].name, (long long)i, value_number(&out[at], i), want,
+                         printed(joint));
         }
         at++;
     }

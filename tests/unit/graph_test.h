@@ -83,14 +83,14 @@ static inline double test_value(enum dtype t, uint64_t tensor, uint64_t i) {
 static inline void random_inputs(const struct graph *g, struct value *in) {
     for (uint32_t k = 0; k < g->inputs.n; k++) {
         const struct meta *m = &g->nodes.at[g->inputs.at[k].node].meta;
-        in[k].n = ex_value(g->ex, meta_numel(g->ex, m));
+        in[k] = (struct value){.n = ex_value(g->ex, meta_numel(g->ex, m))};
         in[k].v = calloc((size_t)in[k].n + 1, sizeof(double));
         for (int64_t i = 0; i < in[k].n; i++) in[k].v[i] = test_value(m->dtype, k, (uint64_t)i);
     }
 }
 
 static inline void free_values(struct value *v, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) free(v[i].v);
+    for (uint32_t i = 0; i < n; i++) value_free(&v[i]);
 }
 
 static inline void must_eval(const struct graph *g, const struct value *in, struct value *out) {

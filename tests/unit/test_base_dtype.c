@@ -144,7 +144,7 @@ static void test_elements(void **state) {
     int16_t cut;
     dtype_store(DT_U8, flag, 0, -1);
     dtype_store(DT_I8, flag, 1, 200.9);
-    dtype_store(DT_I16, &cut, 0, 65535 + 65536.0 * 1e6);
+    dtype_store(DT_I16, &cut, 0, 65535 + 65536.0 * 1e4);
     assert_int_equal(flag[0], 255);
     assert_true(dtype_load(DT_I8, flag, 1) == -56);
     assert_int_equal(cut, -1);
@@ -157,6 +157,16 @@ static void test_elements(void **state) {
     int64_t large;
     dtype_store(DT_I64, &large, 0, -9007199254740992.0);
     assert_true(large == -9007199254740992);
+    static const double beyond[] = {NAN, INFINITY, -INFINITY, 0x1p63, -0x1p64};
+    for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
+        assert_true(int_of_double(DT_I64, beyond[i]) == INT64_MIN);
+        assert_true(int_of_double(DT_I32, beyond[i]) == INT32_MIN);
+        assert_true(int_of_double(DT_I16, beyond[i]) == 0);
+    }
+    assert_true(int_of_double(DT_I32, -0x1p31 - 0.5) == INT32_MIN);
+    assert_true(int_of_double(DT_I32, 0x1p31 - 0.5) == INT32_MAX);
+    assert_true(int_of_double(DT_I64, -0x1p63) == INT64_MIN);
+    assert_true(int_wrap(DT_I8, 200) == -56 && int_wrap(DT_U8, -3) == 253);
     float f;
     dtype_store(DT_F32, &f, 0, 0.1);
     assert_true(f == 0.1f);

@@ -353,9 +353,10 @@ static void test_detach(void **state) {
     struct graph *g = must_parse(a, "graph(%x: f32[2]) {\n  %c = detach(%x)\n"
                                     "  %y = mul(%x, %c)\n  return %y\n}\n");
     struct graph *joint = must_differentiate(g, (bool[]){true});
-    struct value in[] = {{(double[]){3, -2}, 2}, {(double[]){1, 10}, 2}}, out[2];
+    struct value in[] = {{.v = (double[]){3, -2}, .n = 2}, {.v = (double[]){1, 10}, .n = 2}},
+                 out[2];
     must_eval(joint, in, out);
-    assert_true(out[1].v[0] == 3 && out[1].v[1] == -20);
+    assert_true(value_number(&out[1], 0) == 3 && value_number(&out[1], 1) == -20);
     free_values(out, 2);
     arena_free(a);
 }
@@ -367,10 +368,11 @@ static void test_set_data(void **state) {
                                     "  %y = set_data(%x, %e)\n  %z = mul(%y, %y)\n"
                                     "  return %z\n}\n");
     struct graph *joint = must_differentiate(g, (bool[]){true});
-    struct value in[] = {{(double[]){3, -2}, 2}, {(double[]){1, 10}, 2}}, out[2];
+    struct value in[] = {{.v = (double[]){3, -2}, .n = 2}, {.v = (double[]){1, 10}, .n = 2}},
+                 out[2];
     must_eval(joint, in, out);
-    assert_true(out[0].v[0] == 81 && out[0].v[1] == 36);
-    assert_true(out[1].v[0] == 18 && out[1].v[1] == -120);
+    assert_true(value_number(&out[0], 0) == 81 && value_number(&out[0], 1) == 36);
+    assert_true(value_number(&out[1], 0) == 18 && value_number(&out[1], 1) == -120);
     free_values(out, 2);
     arena_free(a);
 }
@@ -391,9 +393,9 @@ static void gradient_is(const char *inputs, const char *call, const double *x, c
     must_eval(joint, in, out);
     assert_int_equal(out[1].n, n);
     for (int i = 0; i < n; i++)
-        if (!nearly(out[1].v[i], want[i], 1e-9))
-            fail_msg("gradient of %s at %g is %g, expected %g\n%s", call, x[i], out[1].v[i],
-                     want[i], printed(joint));
+        if (!nearly(value_number(&out[1], i), want[i], 1e-9))
+            fail_msg("gradient of %s at %g is %g, expected %g\n%s", call, x[i],
+                     value_number(&out[1], i), want[i], printed(joint));
     free_values(in, joint->inputs.n);
     free_values(out, joint->outputs.n);
     arena_free(a);

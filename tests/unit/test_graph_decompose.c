@@ -360,9 +360,10 @@ static void compare(const struct graph *g, const struct graph *h, double toleran
     for (uint32_t k = 0; k < g->outputs.n; k++) {
         assert_int_equal(before[k].n, after[k].n);
         for (int64_t i = 0; i < before[k].n; i++)
-            if (!close_to(before[k].v[i], after[k].v[i], tolerance))
+            if (!close_to(value_number(&before[k], i), value_number(&after[k], i), tolerance))
                 fail_msg("element %lld: %.17g before, %.17g after\n%s\n%s", (long long)i,
-                         before[k].v[i], after[k].v[i], printed(g), printed(h));
+                         value_number(&before[k], i), value_number(&after[k], i), printed(g),
+                         printed(h));
     }
     free_values(in, g->inputs.n);
     free_values(before, g->outputs.n);
@@ -474,15 +475,15 @@ static void test_special_values(void **state) {
         for (size_t k = 0; k < sizeof specials / sizeof *specials; k++) {
             struct arena *a = arena_new();
             struct graph *g = one_op(a, "%x: f32[3]", calls[i]), *h = graph_decompose(g);
-            struct value in = {specials[k], 3}, before, after;
+            struct value in = {.v = specials[k], .n = 3}, before, after;
             must_eval(g, &in, &before);
             must_eval(h, &in, &after);
             for (int64_t e = 0; e < before.n; e++)
-                if (!close_to(before.v[e], after.v[e], 1e-12))
-                    fail_msg("%s of special %zu: %g before, %g after", calls[i], k, before.v[e],
-                             after.v[e]);
-            free(before.v);
-            free(after.v);
+                if (!close_to(value_number(&before, e), value_number(&after, e), 1e-12))
+                    fail_msg("%s of special %zu: %g before, %g after", calls[i], k,
+                             value_number(&before, e), value_number(&after, e));
+            value_free(&before);
+            value_free(&after);
             arena_free(a);
         }
 }

@@ -1,4 +1,6 @@
 /* The evaluator against values worked out by hand: primitives, views, types, errors. */
+#include <stdio.h>
+
 #include "graph_test.h"
 
 /* Inputs are 0, 1, 2, ... unless given; the result must be `want`, n of them. */
@@ -12,10 +14,12 @@ static void gives(const char *inputs, const char *call, const double *want, int6
     must_eval(g, in, &out);
     assert_int_equal(out.n, n);
     for (int64_t i = 0; i < n; i++)
-        if (!(fabs(out.v[i] - want[i]) < 1e-15) && !(out.v[i] != out.v[i] && want[i] != want[i]))
-            fail_msg("%s[%lld] = %.17g, expected %.17g", call, (long long)i, out.v[i], want[i]);
+        if (!(fabs(value_number(&out, i) - want[i]) < 1e-15) &&
+            !(value_number(&out, i) != value_number(&out, i) && want[i] != want[i]))
+            fail_msg("%s[%lld] = %.17g, expected %.17g", call, (long long)i, value_number(&out, i),
+                     want[i]);
     free_values(in, g->inputs.n);
-    free(out.v);
+    value_free(&out);
     arena_free(a);
 }
 
@@ -44,8 +48,8 @@ static void test_casts(void **state) {
     GIVES("", "full([1], 0.1, dtype=f32)", (float)0.1);
     GIVES("", "full([1], 257, dtype=bf16)", 256);
     GIVES("", "full([1], -2.7, dtype=i32)", -2);
-    GIVES("", "full([1], 1e300, dtype=i32)", 2147483647);
-    GIVES("", "full([1], nan, dtype=i64)", 0);
+    GIVES("", "full([1], 1e300, dtype=i32)", -2147483648.0);
+    GIVES("", "full([1], nan, dtype=i64)", -0x1p63);
     GIVES("", "full([1], 3, dtype=bool)", 1);
     GIVES("%x: f32[3]", "to(%x, bool)", 0, 1, 1);
     GIVES("", "arange(1, 2, 0.25)", 1, 1.25, 1.5, 1.75);
@@ -106,11 +110,11 @@ static void test_leaves_and_outputs(void **state) {
     struct graph *g = must_parse(a, "graph(%x: bf16[2], %u: f32[3]) {\n  %v = view(%x, [2, 1])\n"
                                     "  return %v, %x, %v, %x\n}");
     double x[] = {257, 0.1}, u[3];
-    struct value in[] = {{x, 2}, {u, 3}}, out[4];
+    struct value in[] = {{.v = x, .n = 2}, {.v = u, .n = 3}}, out[4];
     must_eval(g, in, out);
     for (int k = 0; k < 4; k++) {
-        assert_true(out[k].v[0] == 256);
-        assert_true(out[k].v[1] == 0.10009765625);
+        assert_true(value_number(&out[k], 0) == 256);
+        assert_true(value_number(&out[k], 1) == 0.10009765625);
         for (int m = 0; m < k; m++) assert_ptr_not_equal(out[k].v, out[m].v);
     }
     free_values(out, 4);
@@ -121,7 +125,7 @@ static void test_symbolic_is_refused(void **state) {
     struct arena *a = arena_new();
     struct graph *g = must_parse(a, "graph(%x: f32[s0]) {\n  %y = exp(%x)\n  return %y\n}");
     struct diag d = diag_new(a);
-    struct value in = {NULL, 0}, out;
+    struct value in = {0}, out;
     assert_false(graph_eval(g, &in, &out, &d));
     assert_non_null(strstr(d.text, "%x: size s0 is not a constant"));
     assert_null(out.v);
@@ -138,9 +142,70 @@ static void test_random(void **state) {
     g->seed = 1;
     must_eval(g, NULL, &two);
     assert_true(one.v[0] != two.v[0]);
-    free(one.v);
-    free(two.v);
+    value_free(&one);
+    value_free(&two);
     arena_free(a);
+}
+
+#define LEAST (-9223372036854775807LL - 1)
+#define MOST 9223372036854775807LL
+
+/* One operator on integers that doubles do not hold. */
+static void test_integers(void **state) {
+    const int64_t x[] = {MOST, LEAST, (1LL << 53) + 1, -7}, y[] = {2, -1, 3, 0};
+    const struct {
+        const char *call, *type;
+        int64_t want[4];
+    } cases[] = {
+        {"add(%x, %y)", "i64[4]", {LEAST + 1, MOST, (1LL << 53) + 4, -7}},
+        {"sub(%x, %y)", "i64[4]", {MOST - 2, LEAST + 1, (1LL << 53) - 2, -7}},
+        {"mul(%x, %y)", "i64[4]", {-2, LEAST, 3 * ((1LL << 53) + 1), 0}},
+        {"mul(%x, %x)", "i64[4]", {1, 0, (1LL << 54) + 1, 49}},
+        {"pow(%x, %y)", "i64[4]", {1, 0, 27021597764222977, 1}},
+        {"neg(%x)", "i64[4]", {-MOST, LEAST, -(1LL << 53) - 1, 7}},
+        {"abs(%x)", "i64[4]", {MOST, LEAST, (1LL << 53) + 1, 7}},
+        {"floor_divide(%x, %y)", "i64[4]", {MOST / 2, LEAST, 3002399751580331, 0}},
+        {"remainder(%x, -4)", "i64[4]", {-1, 0, -3, -3}},
+        {"fmod(%x, 4)", "i64[4]", {3, 0, 1, -3}},
+        {"bitwise_xor(%x, %y)", "i64[4]", {MOST - 2, MOST, (1LL << 53) + 2, -7}},
+        {"bitwise_not(%x)", "i64[4]", {LEAST, MOST, -(1LL << 53) - 2, 6}},
+        {"bitwise_left_shift(%x, %y)", "i64[4]", {-4, 0, (1LL << 56) + 8, -7}},
+        {"bitwise_right_shift(%x, 62)", "i64[4]", {1, -2, 0, -1}},
+        {"eq(%x, 9007199254740993)", "bool[4]", {0, 0, 1, 0}},
+        {"lt(%x, 9007199254740993)", "bool[4]", {0, 1, 0, 1}},
+        {"clamp(%x, 9007199254740993, None)",
+         "i64[4]",
+         {MOST, (1LL << 53) + 1, (1LL << 53) + 1, (1LL << 53) + 1}},
+        {"where(%c, %x, 9223372036854775807)", "i64[4]", {MOST, MOST, (1LL << 53) + 1, MOST}},
+        {"cumsum(%x, 0)", "i64[4]", {MOST, -1, 1LL << 53, (1LL << 53) - 7}},
+        {"cumprod(%x, 0)", "i64[4]", {MOST, LEAST, LEAST, LEAST}},
+        {"flip(%x, [0])", "i64[4]", {-7, (1LL << 53) + 1, LEAST, MOST}},
+        {"sum(%x)", "i64[]", {(1LL << 53) - 7}},
+        {"to(%x, i32)", "i32[4]", {-1, 0, 1, -7}},
+        {"to(%x, u8)", "u8[4]", {255, 0, 1, 249}},
+        {"full([4], 9007199254740993)",
+         "i64[4]",
+         {(1LL << 53) + 1, (1LL << 53) + 1, (1LL << 53) + 1, (1LL << 53) + 1}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct value out;
+        const char *call = cases[i].call;
+        char text[512];
+        snprintf(text, sizeof text,
+                 "graph(%%x: i64[4], %%y: i64[4]) {\n  %%c = gt(%%x, 0)\n  %%r: %s = %s\n"
+                 "  return %%r\n}\n",
+                 cases[i].type, call);
+        struct graph *g = must_parse(a, text);
+        struct value in[] = {{.w = (int64_t *)x, .n = 4}, {.w = (int64_t *)y, .n = 4}};
+        must_eval(g, in, &out);
+        for (int k = 0; k < out.n; k++)
+            if (out.w[k] != cases[i].want[k])
+                fail_msg("%s[%d] = %lld, expected %lld", call, k, (long long)out.w[k],
+                         (long long)cases[i].want[k]);
+        value_free(&out);
+        arena_free(a);
+    }
 }
 
 int main(void) {
@@ -154,6 +219,7 @@ int main(void) {
         cmocka_unit_test(test_leaves_and_outputs),
         cmocka_unit_test(test_symbolic_is_refused),
         cmocka_unit_test(test_random),
+        cmocka_unit_test(test_integers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

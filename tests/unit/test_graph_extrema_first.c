@@ -42,7 +42,7 @@ static void same_values(const struct graph *g, const struct graph *h, uint64_t e
         assert_int_equal(h->nodes.at[h->outputs.at[o]].meta.dtype, m.dtype);
         assert_int_equal(got[o].n, want[o].n);
         for (int64_t i = 0; i < got[o].n; i++) {
-            double x = got[o].v[i], y = want[o].v[i];
+            double x = value_number(&got[o], i), y = value_number(&want[o], i);
             if (x != y && !(isnan(x) && isnan(y)))
                 fail_msg("element %lld is %g, not %g, of\n%s", (long long)i, x, y, printed(h));
         }

@@ -20,10 +20,11 @@ static void gives(const char *inputs, const char *call, const double *indices, i
     must_eval(g, in, &out);
     assert_int_equal(out.n, n);
     for (int64_t i = 0; i < n; i++)
-        if (out.v[i] != want[i])
-            fail_msg("%s[%lld] = %.17g, expected %.17g", call, (long long)i, out.v[i], want[i]);
+        if (value_number(&out, i) != want[i])
+            fail_msg("%s[%lld] = %.17g, expected %.17g", call, (long long)i, value_number(&out, i),
+                     want[i]);
     free_values(in, g->inputs.n);
-    free(out.v);
+    value_free(&out);
     arena_free(a);
 }
 

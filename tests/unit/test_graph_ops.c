@@ -89,9 +89,9 @@ static void same_results(const struct graph *g, const struct graph *h) {
     must_eval(h, in, after);
     assert_int_equal(before->n, after->n);
     for (int64_t i = 0; i < before->n; i++)
-        if (!same_value(before->v[i], after->v[i]))
-            fail_msg("element %lld: %.17g before, %.17g after\n%s\n%s", (long long)i, before->v[i],
-                     after->v[i], printed(g), printed(h));
+        if (!same_value(value_number(before, i), value_number(after, i)))
+            fail_msg("element %lld: %.17g before, %.17g after\n%s\n%s", (long long)i,
+                     value_number(before, i), value_number(after, i), printed(g), printed(h));
     free_values(in, g->inputs.n);
     free_values(before, 1);
     free_values(after, 1);

@@ -20,9 +20,10 @@ static struct partition *must_partition(struct graph *g) {
 static void same_values(const struct value *a, const struct value *b, const struct partition *p) {
     assert_int_equal(a->n, b->n);
     for (int64_t i = 0; i < a->n; i++)
-        if (a->v[i] != b->v[i])
-            fail_msg("element %lld: %.17g jointly, %.17g apart\n%s\n%s", (long long)i, a->v[i],
-                     b->v[i], printed(p->forward), printed(p->backward));
+        if (value_number(a, i) != value_number(b, i))
+            fail_msg("element %lld: %.17g jointly, %.17g apart\n%s\n%s", (long long)i,
+                     value_number(a, i), value_number(b, i), printed(p->forward),
+                     printed(p->backward));
 }
 
 /* In doubles, so that nothing is rounded where a saved tensor leaves the forward. */
