@@ -150,14 +150,18 @@ static struct ws_kernel describe_kernel(struct compile *c, const struct kernel *
 /* Outputs are written once; of an input, what the kernel that wants most of it reads. */
 static double least_bytes(const struct compile *c) {
     const struct ws_program *p = c->program;
-    double sum = 0;
-    for (buffer_id b = 0; b < c->loops->buffers.n; b++) {
-        double most = 0;
-        for (int k = 0; k < p->n_kernels && p->buffers[b].kind == WS_BUF_INPUT; k++) {
-            double bytes = kernel_bytes_of(p->kernels[k].ir, b);
-            if (bytes > most) most = bytes;
+    double *most = NEW_ARRAY(c->arena, double, p->n_buffers), sum = 0;
+    for (int k = 0; k < p->n_kernels; k++)
+        for (int i = 0; i < p->kernels[k].n_reads; i++) {
+            int b = p->kernels[k].reads[i];
+            if (p->buffers[b].kind != WS_BUF_INPUT) continue;
+            double bytes = kernel_bytes_of(p->kernels[k].ir, (buffer_id)b);
+            if (bytes > most[b]) most[b] = bytes;
         }
-        sum += p->buffers[b].kind == WS_BUF_OUTPUT ? (double)buffer_bytes(c->loops, b) : most;
+    for (int b = 0; b < p->n_buffers; b++) {
+        sum += most[b];
+        if (p->buffers[b].kind == WS_BUF_OUTPUT)
+            sum += (double)buffer_bytes(c->loops, (buffer_id)b);
     }
     return sum;
 }
@@ -171,20 +175,24 @@ static void list_outputs(struct compile *c) {
 
 /* ---- updates in place ------------------------------------------------------------------------ */
 
-static buffer_id find_buffer(const struct loops *l, enum buffer_kind kind, int index) {
-    buffer_id b = 0;
-    while (b < l->buffers.n && (l->buffers.at[b].kind != kind || l->buffers.at[b].index != index))
-        b++;
-    return b;
+/* Per buffer, one more than the last kernel that reads it; 0 if none does. */
+static int *last_readers(const struct compile *c, struct kernel *const *kernels) {
+    int *last = NEW_ARRAY(c->arena, int, c->loops->buffers.n);
+    for (int k = 0; k < c->program->n_kernels; k++)
+        for (value_id v = 0; v < kernels[k]->values.n; v++)
+            if (kernels[k]->values.at[v].kind == INST_LOAD)
+                last[kernels[k]->values.at[v].buffer] = k + 1;
+    return last;
 }
 
-/* The last kernel that reads it, or -1. */
-static int last_reader(struct kernel *const *kernels, int n, buffer_id b) {
-    for (int k = n; k-- > 0;)
-        for (value_id v = 0; v < kernels[k]->values.n; v++)
-            if (kernels[k]->values.at[v].kind == INST_LOAD && kernels[k]->values.at[v].buffer == b)
-                return k;
-    return -1;
+/* The buffers of that kind by their index. */
+static buffer_id *buffers_of(const struct compile *c, enum buffer_kind kind, uint32_t n) {
+    const struct loops *l = c->loops;
+    buffer_id *of = NEW_ARRAY(c->arena, buffer_id, n);
+    for (uint32_t i = 0; i < n; i++) of[i] = l->buffers.n;
+    for (buffer_id b = l->buffers.n; b-- > 0;)
+        if (l->buffers.at[b].kind == kind) of[l->buffers.at[b].index] = b;
+    return of;
 }
 
 /* An input's new value lies where the input does, if all that reads the input elsewhere is over
@@ -195,18 +203,21 @@ static int last_reader(struct kernel *const *kernels, int n, buffer_id b) {
 static void update_in_place(struct compile *c, struct kernel *const *kernels) {
     const struct loops *l = c->loops;
     struct ws_program *p = c->program;
-    for (uint32_t i = 0; i < l->graph->inputs.n && c->limits->kind == DEVICE_CPU; i++) {
+    if (c->limits->kind != DEVICE_CPU) return;
+    const buffer_id *inputs = buffers_of(c, BUFFER_INPUT, l->graph->inputs.n);
+    const buffer_id *outputs = buffers_of(c, BUFFER_OUTPUT, l->graph->outputs.n);
+    const int *last = last_readers(c, kernels);
+    for (uint32_t i = 0; i < l->graph->inputs.n; i++) {
         uint32_t becomes = l->graph->inputs.at[i].becomes;
         if (!becomes) continue;
         int index = p->first_output[becomes - 1];
-        buffer_id in = find_buffer(l, BUFFER_INPUT, (int)i),
-                  out = find_buffer(l, BUFFER_OUTPUT, index);
+        buffer_id in = inputs[i], out = outputs[index];
         if (in == l->buffers.n || out == l->buffers.n || p->buffers[out].in_place >= 0 ||
             p->buffers[in].bytes != p->buffers[out].bytes)
             continue;
         int writer = (int)c->schedule->group_of[c->schedule->writer[out]];
-        int reader = last_reader(kernels, p->n_kernels, in);
-        if (last_reader(kernels, p->n_kernels, out) >= 0 || reader > writer) continue;
+        int reader = last[in] - 1;
+        if (last[out] || reader > writer) continue;
         if (reader < writer || kernel_update_in_place(kernels[writer], in, out))
             p->buffers[out].in_place = (int)in;
     }

@@ -15,7 +15,7 @@ static int64_t bytes_moved(struct fuser *f, uint32_t a, uint32_t b) {
     for (int side = 0; side < 2; side++) {
         const struct touched *t = &f->touched[side ? b : a];
         for (uint32_t i = 0; i < t->list.n; i++) {
-            buffer_id x = t->list.at[i];
+            buffer_id x = t->list.at[i].buffer;
             if (side && group_touches(f, a, x)) continue; /* counted */
             bytes += buffer_bytes(f->l, x);
         }

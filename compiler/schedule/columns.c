@@ -60,7 +60,11 @@ static bool read_along_columns(struct fuser *f, const struct merge *m, uint32_t 
 /* Bytes of a column's elements that the kernel loads. */
 static int64_t loads_of_column(struct fuser *f, const struct merge *m) {
     int64_t bytes = 0;
-    for (buffer_id b = 0; b < f->l->buffers.n; b++) {
+    for (uint32_t i = 0; i < f->touched[m->a].list.n + f->touched[m->b].list.n; i++) {
+        uint32_t n = f->touched[m->a].list.n;
+        buffer_id b = i < n ? f->touched[m->a].list.at[i].buffer
+                            : f->touched[m->b].list.at[i - n].buffer;
+        if (i >= n && group_touches(f, m->a, b)) continue; /* counted */
         if (group_writes(f, m->a, b) || group_writes(f, m->b, b)) continue;
         bool along = (group_reads(f, m->a, b) && read_along_columns(f, m, m->a, b)) ||
                      (group_reads(f, m->b, b) && read_along_columns(f, m, m->b, b));
@@ -100,9 +104,11 @@ static int64_t stride_of(struct fuser *f, buffer_id b, const ex *index, ex axis)
 int64_t bytes_along(struct fuser *f, uint32_t g, const ex *axes, int n) {
     int64_t bytes = 0;
     ex index[WS_MAX_RANK];
-    for (buffer_id b = 0; b < f->l->buffers.n; b++)
+    for (uint32_t i = 0; i < f->touched[g].list.n; i++) {
+        buffer_id b = f->touched[g].list.at[i].buffer;
         for (int k = 0; k < n && touch(f, g, b, 0, index); k++)
             if (stride_of(f, b, index, axes[k]) == 1) bytes += buffer_bytes(f->l, b);
+    }
     return bytes;
 }
 

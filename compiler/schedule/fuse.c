@@ -152,7 +152,7 @@ typedef void bind_function(struct fuser *, struct merge *, ex g, ex h);
 static void bind_by_accesses(struct fuser *f, struct merge *m, bind_function *try) {
     ex hi[WS_MAX_RANK], gi[WS_MAX_RANK];
     for (uint32_t x = 0; x < f->touched[m->host].list.n; x++) {
-        buffer_id b = f->touched[m->host].list.at[x];
+        buffer_id b = f->touched[m->host].list.at[x].buffer;
         for (uint32_t i = 0; i < 4 && touch(f, m->host, b, i, hi); i++)
             for (uint32_t j = 0; j < 4 && touch(f, m->guest, b, j, gi); j++)
                 for (int k = 0; k < f->l->buffers.at[b].meta.rank; k++) try(f, m, gi[k], hi[k]);
@@ -316,7 +316,8 @@ static bool goes_along(struct fuser *f, const struct merge *m, uint32_t g, const
 
 /* Would a kernel of both go along its rows, and then again with what they have been reduced to? */
 static bool goes_twice(struct fuser *f, const struct merge *m) {
-    bool *reduced = NEW_ARRAY(f->s->arena, bool, f->l->nests.n); /* or stands on what is */
+    struct map reduced = map_new(f->s->arena); /* nests; or they stand on what is */
+    uint64_t yes;
     const struct group *A = as_split(f, m, m->a), *B = as_split(f, m, m->b);
     for (uint32_t i = 0, j = 0; i < A->members.n || j < B->members.n;) { /* in nest order */
         bool from_a = j == B->members.n ||
@@ -326,10 +327,12 @@ static bool goes_twice(struct fuser *f, const struct merge *m) {
         for (uint32_t k = 0; k < n->insts.n; k++) {
             if (n->insts.at[k].kind != INST_LOAD) continue;
             uint32_t writer = f->s->writer[n->insts.at[k].buffer];
-            if (writer != NO_NEST && reduced[writer]) reduced[M->nest] = true;
+            if (writer != NO_NEST && map_get(&reduced, &writer, sizeof writer, &yes))
+                map_put(&reduced, &M->nest, sizeof M->nest, 1);
         }
-        if (reduced[M->nest] && goes_along(f, m, from_a ? m->a : m->b, M)) return true;
-        if (n->n_reduce) reduced[M->nest] = true;
+        bool stands = map_get(&reduced, &M->nest, sizeof M->nest, &yes);
+        if (stands && goes_along(f, m, from_a ? m->a : m->b, M)) return true;
+        if (n->n_reduce) map_put(&reduced, &M->nest, sizeof M->nest, 1);
     }
     return false;
 }
@@ -400,7 +403,7 @@ bool meet_in(struct fuser *f, const struct merge *m, buffer_id b) {
 
 bool they_meet(struct fuser *f, const struct merge *m) {
     for (uint32_t x = 0; x < f->touched[m->host].list.n; x++) {
-        buffer_id b = f->touched[m->host].list.at[x];
+        buffer_id b = f->touched[m->host].list.at[x].buffer;
         bool guest = group_touches(f, m->guest, b);
         if (guest && meet_in(f, m, b)) return true;
     }
@@ -425,7 +428,7 @@ static int arguments(struct fuser *f, uint32_t a, uint32_t b) {
     int n = 0;
     for (int side = 0; side < 2; side++)
         for (uint32_t i = 0; i < f->touched[side ? b : a].list.n; i++) {
-            buffer_id x = f->touched[side ? b : a].list.at[i];
+            buffer_id x = f->touched[side ? b : a].list.at[i].buffer;
             if (side && group_touches(f, a, x)) continue; /* counted */
             bool written = group_writes(f, a, x) || group_writes(f, b, x);
             n += !written || escapes(f, x, a, b);
@@ -556,6 +559,7 @@ static void join(struct fuser *f, const struct merge *m) {
     *H = out;
     f->alive[m->guest] = false;
     join_accesses(f, m->host, m->guest);
+    join_partners(f, m->host, m->guest);
 }
 
 /* Is g what follows for each row of the reduction h: sqrt(sum(x, 1))? */
@@ -567,7 +571,7 @@ static bool is_epilogue(struct fuser *f, uint32_t g, uint32_t h) {
 
 /* Epilogues come first, little as they save: left alone they would stand between their reduction
  * and whatever reads both. */
-static bool comes_first(struct fuser *f, uint32_t a, uint32_t b) {
+bool comes_first(struct fuser *f, uint32_t a, uint32_t b) {
     return is_epilogue(f, a, b) || is_epilogue(f, b, a);
 }
 
@@ -575,32 +579,22 @@ static bool comes_first(struct fuser *f, uint32_t a, uint32_t b) {
  * What two groups save together, and that they may not merge, stays true until one of them changes:
  * merges of others keep every reader and every path between the two. */
 static bool best_merge(struct fuser *f, struct merge *best) {
-    bool found = false, best_first = false;
-    for (uint32_t a = 0; a < f->s->groups.n; a++) {
-        struct partners *p = &f->partners[a];
-        uint32_t kept = 0;
-        for (uint32_t i = 0; f->alive[a] && i < p->list.n; i++) {
-            struct partner x = p->list.at[i];
-            if (!f->alive[x.group]) continue;
-            if (x.gain == UNKNOWN) x.gain = bytes_saved(f, a, x.group);
-            if (!x.gain) continue;
-            bool first = comes_first(f, a, x.group);
-            if (!found || (first != best_first ? first : x.gain > best->saved)) {
-                struct merge m = {.a = a, .b = x.group, .saved = x.gain};
-                plan(f, &m);
-                if (m.why_not) {
-                    log_decision(f, &m);
-                    continue;
-                }
-                *best = m;
-                best_first = first;
-                found = true;
-            }
-            p->list.at[kept++] = x;
+    uint32_t a = f->n, i = 0;
+    int64_t worth = 0;
+    struct partner x;
+    while (next_pair(f, &a, &i, worth, &x)) {
+        struct merge m = {.a = a, .b = x.group, .saved = pair_saves(x)};
+        plan(f, &m);
+        if (m.why_not) {
+            log_decision(f, &m);
+            refuse_pair(f, a, x.group);
+            continue;
         }
-        p->list.n = kept;
+        *best = m;
+        worth = x.worth;
+        i++;
     }
-    return found;
+    return worth > 0;
 }
 
 static void start_group(struct fuser *f, uint32_t nest) {
@@ -644,6 +638,7 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
         f.alive[n] = true;
     }
     find_all_accesses(&f);
+    find_partners(&f);
     struct merge m;
     while (best_merge(&f, &m) || (!eager && find_abreast(&f, &m))) {
         log_decision(&f, &m);

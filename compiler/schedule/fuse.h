@@ -1,23 +1,28 @@
-/* fuse.h: what fuse.c, split.c, copies.c, columns.c, abreast.c and by_rows.c share. Private to
+/* fuse.h: what fuse.c, partners.c, split.c, copies.c, columns.c, abreast.c and by_rows.c share. Private to
  * schedule/. */
 #ifndef WS_SCHEDULE_FUSE_H
 #define WS_SCHEDULE_FUSE_H
 
 #include "schedule/schedule.h"
 
+struct touched_buffer {
+    buffer_id buffer;
+    bool read;
+};
 struct touched {
-    VEC(buffer_id) list; /* in order */
+    VEC(struct touched_buffer) list; /* in order */
 };
 
-/* Groups that touch a buffer, dead ones among them. */
+/* Groups that touch a buffer. */
 struct touchers {
-    VEC(uint32_t) list;
+    VEC(uint32_t) list; /* in order */
 };
 
-/* Another group that touches what this one does, and comes later. */
+/* Another group that touches what this one does. */
 struct partner {
     uint32_t group;
-    int64_t gain; /* bytes that merging both saves; UNKNOWN: also once one of them has changed */
+    int64_t worth; /* bytes that merging both saves; more than any number of them if one follows the
+                      other's rows (comes_first) */
 };
 struct partners {
     VEC(struct partner) list; /* in order, without those that save nothing or are refused */
@@ -30,19 +35,19 @@ struct fuser {
     bool eager;
     uint32_t n;                /* groups at the start; merged ones die */
     bool *alive;               /* per group */
-    uint64_t *reads;           /* [group][n_buffer_words] of bits, of each buffer */
     struct touched *touched;   /* per group: what it reads or writes, each once */
     struct touchers *touchers; /* per buffer */
     struct partners *partners; /* per group */
-    uint64_t *needs;   /* [group][n_words] of bits, of each group: the first reads what it writes */
-    uint64_t *follows; /* the same, or by way of others */
-    size_t n_words, n_buffer_words;
+    int64_t *most;             /* a tree: of each group's partners that come later, the most */
+    uint32_t n_leaves;
+    uint64_t *before; /* [group][n_words] of bits, of each group: the first comes behind it */
+    uint64_t *behind; /* the same the other way round */
+    size_t n_words;
     uint32_t abreast;         /* no group before it goes beside another (abreast.c) */
     struct map seen;          /* log lines already written */
     ex dims[2 * WS_MAX_RANK]; /* for those of whoever reads, and reduces (copies.c) */
     struct map halves;        /* of an axis and a size: the two that it splits into (split.c) */
 };
-enum { UNKNOWN = -1 };
 
 /* What a merge would look like: the guest's axes as the host's. */
 struct merge {
@@ -65,7 +70,7 @@ static inline struct nest *nest_at(struct fuser *f, uint32_t n) { return &f->l->
 
 /* accesses.c. find_all_accesses: while every nest is still a group of its own, whose writers are
  * known. bytes_saved: if a and b were one. join_accesses: the guest's become the host's, which
- * writes all that is written by now. */
+ * writes all that is written by now; the guest is dead. */
 void find_all_accesses(struct fuser *f);
 bool group_reads(struct fuser *f, uint32_t g, buffer_id b);
 bool group_writes(struct fuser *f, uint32_t g, buffer_id b);
@@ -77,7 +82,17 @@ bool third_between(struct fuser *f, uint32_t a, uint32_t b);     /* a path throu
 int64_t bytes_saved(struct fuser *f, uint32_t a, uint32_t b);
 void join_accesses(struct fuser *f, uint32_t host, uint32_t guest);
 
+/* partners.c. Needs accesses. next_pair: the next that is worth more than `above`, in order; the
+ * search begins at a = n_groups. join_partners comes after join_accesses. */
+void find_partners(struct fuser *f);
+void join_partners(struct fuser *f, uint32_t host, uint32_t guest);
+bool next_pair(struct fuser *f, uint32_t *a, uint32_t *i, int64_t above, struct partner *out);
+void refuse_pair(struct fuser *f, uint32_t a, uint32_t b);
+int64_t pair_saves(struct partner p);
+
 /* fuse.c */
+/* Is one of them what follows the other's reduction row by row? */
+bool comes_first(struct fuser *f, uint32_t a, uint32_t b);
 struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits, bool eager,
                             struct arena *a); /* as they are */
 /* The index with which a member touches buffer b, in group axes: the nth store or load found.

@@ -5,6 +5,8 @@
  *
  * Needs: order. First fit by size, largest first: within a few percent of the best for the dozens
  * of buffers here. */
+#include <stdlib.h>
+
 #include "schedule/schedule.h"
 
 enum { ALIGN = 256 }; /* bytes; what a device allocation guarantees */
@@ -15,57 +17,68 @@ struct life {
     uint32_t born, dies; /* group indices, inclusive */
 };
 
-static void find_life(const struct schedule *s, struct life *x) {
+/* Per buffer the last group that reads it; 0 if none does. */
+static const uint32_t *find_ends(const struct schedule *s) {
     const struct loops *l = s->loops;
-    x->born = x->dies = s->group_of[s->writer[x->b]];
+    uint32_t *end = NEW_ARRAY(s->arena, uint32_t, l->buffers.n);
     for (uint32_t k = 0; k < l->nests.n; k++)
         for (uint32_t i = 0; i < l->nests.at[k].insts.n; i++) {
             const struct inst *in = &l->nests.at[k].insts.at[i];
-            if (in->kind == INST_LOAD && in->buffer == x->b && s->group_of[k] > x->dies)
-                x->dies = s->group_of[k];
+            if (in->kind == INST_LOAD && s->group_of[k] > end[in->buffer])
+                end[in->buffer] = s->group_of[k];
         }
+    return end;
 }
 
 static bool meet(const struct life *x, const struct life *y) {
     return x->born <= y->dies && y->born <= x->dies;
 }
 
-/* The lowest offset that clashes with no already placed life. */
+struct range {
+    size_t from, to;
+};
+
+static int by_place(const void *a, const void *b) {
+    const struct range *x = a, *y = b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* The lowest offset that clashes with no already placed life; `taken` has room for all of them. */
 static size_t first_fit(const struct schedule *s, const struct life *all, uint32_t placed,
-                        const struct life *x) {
+                        const struct life *x, struct range *taken) {
     size_t at = 0;
-    for (bool moved = true; moved;) {
-        moved = false;
-        for (uint32_t k = 0; k < placed; k++) {
-            const struct life *y = &all[k];
-            size_t from = s->offset[y->b], to = from + y->bytes;
-            if (meet(x, y) && at < to && from < at + x->bytes) {
-                at = to;
-                moved = true;
-            }
-        }
-    }
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < placed; k++)
+        if (meet(x, &all[k]))
+            taken[n++] = (struct range){s->offset[all[k].b], s->offset[all[k].b] + all[k].bytes};
+    qsort(taken, n, sizeof *taken, by_place);
+    for (uint32_t k = 0; k < n && taken[k].from < at + x->bytes; k++)
+        if (taken[k].to > at) at = taken[k].to;
     return at;
+}
+
+static int by_size(const void *a, const void *b) { /* largest first, then as they come */
+    const struct life *x = a, *y = b;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+    return (x->b > y->b) - (x->b < y->b);
 }
 
 void schedule_memory(struct schedule *s) {
     VEC(struct life) lives = {0};
+    const uint32_t *end = find_ends(s);
     for (buffer_id b = 0; b < s->loops->buffers.n; b++) {
         if (s->loops->buffers.at[b].kind != BUFFER_TEMP || !s->stored[b]) continue;
         size_t bytes = (size_t)buffer_bytes(s->loops, b);
         struct life x = {.b = b, .bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN};
-        find_life(s, &x);
+        x.born = s->group_of[s->writer[b]];
+        x.dies = end[b] > x.born ? end[b] : x.born;
         vec_push(s->arena, &lives, x);
     }
-    for (uint32_t i = 1; i < lives.n; i++) /* stable insertion sort, largest first */
-        for (uint32_t j = i; j > 0 && lives.at[j - 1].bytes < lives.at[j].bytes; j--) {
-            struct life t = lives.at[j];
-            lives.at[j] = lives.at[j - 1];
-            lives.at[j - 1] = t;
-        }
+    if (lives.n) qsort(lives.at, lives.n, sizeof *lives.at, by_size);
+    struct range *taken = NEW_ARRAY(s->arena, struct range, lives.n);
     for (uint32_t i = 0; i < lives.n; i++) {
         struct life *x = &lives.at[i];
-        s->offset[x->b] = first_fit(s, lives.at, i, x);
+        s->offset[x->b] = first_fit(s, lives.at, i, x, taken);
         if (s->offset[x->b] + x->bytes > s->pool_bytes) s->pool_bytes = s->offset[x->b] + x->bytes;
     }
 }

@@ -4,19 +4,67 @@
  * first nest). */
 #include "schedule/schedule.h"
 
-static uint32_t first_nest(const struct group *g) { return g->members.at[0].nest; }
+struct order {
+    struct schedule *s;
+    uint32_t *waits;  /* per group: reads of what groups write that have not come yet */
+    uint32_t *reader; /* per read: the group that reads; by the group that is read from */
+    uint32_t *begin;  /* per group, and one more: its part of that list */
+    uint32_t *ready;  /* a heap of groups that wait for none; the first is the one to come */
+    uint32_t n_ready;
+};
 
-static bool ready(const struct schedule *s, uint32_t g, const bool *done) {
-    const struct group *G = &s->groups.at[g];
-    for (uint32_t m = 0; m < G->members.n; m++) {
-        const struct nest *n = &s->loops->nests.at[G->members.at[m].nest];
-        for (uint32_t i = 0; i < n->insts.n; i++) {
-            if (n->insts.at[i].kind != INST_LOAD) continue;
-            uint32_t w = s->writer[n->insts.at[i].buffer];
-            if (w != NO_NEST && s->group_of[w] != g && !done[s->group_of[w]]) return false;
-        }
+static uint32_t first_nest(const struct order *o, uint32_t g) {
+    return o->s->groups.at[g].members.at[0].nest;
+}
+
+/* The group that nest k reads from by its ith instruction; its own if it is none. */
+static uint32_t source(const struct schedule *s, uint32_t k, uint32_t i) {
+    const struct inst *x = &s->loops->nests.at[k].insts.at[i];
+    uint32_t writer = x->kind == INST_LOAD ? s->writer[x->buffer] : NO_NEST;
+    return s->group_of[writer == NO_NEST ? k : writer];
+}
+
+static void find_reads(struct order *o) {
+    struct schedule *s = o->s;
+    const struct loops *l = s->loops;
+    for (int pass = 0; pass < 2; pass++) { /* counts them, then lists them */
+        for (uint32_t k = 0; k < l->nests.n; k++)
+            for (uint32_t i = 0; i < l->nests.at[k].insts.n; i++) {
+                uint32_t from = source(s, k, i), g = s->group_of[k];
+                if (from == g) continue;
+                if (pass == 0)
+                    o->begin[from]++, o->waits[g]++;
+                else
+                    o->reader[--o->begin[from]] = g;
+            }
+        for (uint32_t g = 0; g < s->groups.n && pass == 0; g++) o->begin[g + 1] += o->begin[g];
+        if (pass == 0) o->reader = NEW_ARRAY(s->arena, uint32_t, o->begin[s->groups.n] + 1);
     }
-    return true;
+}
+
+static void swap(uint32_t *a, uint32_t *b) {
+    uint32_t t = *a;
+    *a = *b;
+    *b = t;
+}
+
+static void put_ready(struct order *o, uint32_t g) {
+    uint32_t *heap = o->ready, i = o->n_ready++;
+    heap[i] = g;
+    for (; i && first_nest(o, heap[i]) < first_nest(o, heap[(i - 1) / 2]); i = (i - 1) / 2)
+        swap(&heap[i], &heap[(i - 1) / 2]);
+}
+
+static uint32_t take_ready(struct order *o) {
+    uint32_t *heap = o->ready, first = heap[0], i = 0, least;
+    heap[0] = heap[--o->n_ready];
+    for (;; i = least) {
+        least = i;
+        for (uint32_t k = 2 * i + 1; k <= 2 * i + 2 && k < o->n_ready; k++)
+            if (first_nest(o, heap[k]) < first_nest(o, heap[least])) least = k;
+        if (least == i) return first;
+        swap(&heap[i], &heap[least]);
+    }
 }
 
 static void find_stored(struct schedule *s) {
@@ -33,19 +81,22 @@ static void find_stored(struct schedule *s) {
 
 void schedule_order(struct schedule *s) {
     uint32_t n = s->groups.n;
-    bool *done = NEW_ARRAY(s->arena, bool, n);
+    struct order o = {.s = s,
+                      .waits = NEW_ARRAY(s->arena, uint32_t, n),
+                      .begin = NEW_ARRAY(s->arena, uint32_t, n + 1),
+                      .ready = NEW_ARRAY(s->arena, uint32_t, n)};
     struct group *sorted = NEW_ARRAY(s->arena, struct group, n);
     uint32_t *place = NEW_ARRAY(s->arena, uint32_t, n);
+    find_reads(&o);
+    for (uint32_t g = 0; g < n; g++)
+        if (!o.waits[g]) put_ready(&o, g);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t best = n;
-        for (uint32_t g = 0; g < n; g++)
-            if (!done[g] && ready(s, g, done) &&
-                (best == n || first_nest(&s->groups.at[g]) < first_nest(&s->groups.at[best])))
-                best = g;
-        if (best == n) WS_BUG("groups depend on each other in a circle");
-        done[best] = true;
-        place[best] = i;
-        sorted[i] = s->groups.at[best];
+        if (!o.n_ready) WS_BUG("groups depend on each other in a circle");
+        uint32_t g = take_ready(&o);
+        place[g] = i;
+        sorted[i] = s->groups.at[g];
+        for (uint32_t r = o.begin[g]; r < o.begin[g + 1]; r++)
+            if (!--o.waits[o.reader[r]]) put_ready(&o, o.reader[r]);
     }
     for (uint32_t k = 0; k < s->loops->nests.n; k++) s->group_of[k] = place[s->group_of[k]];
     s->groups.at = sorted;

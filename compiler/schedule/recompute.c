@@ -36,14 +36,15 @@ struct recompute {
     struct schedule *s;
     struct loops *l;
     VEC(struct readers) readers; /* per buffer */
-    uint32_t clones;
+    uint32_t clones, room; /* nests and buffers that the schedule's lists have room for */
+    uint32_t *seen, sight; /* per buffer: of which look it was last met */
 };
 
 /* How to make one value again. */
 struct chain {
     uint32_t nests[MAX_CHAIN]; /* the last to compute first */
     int n, work;
-    bool *leaf; /* per buffer */
+    VEC(buffer_id) leaves;
     bool possible;
 };
 
@@ -118,6 +119,12 @@ static bool is_small(const struct recompute *r, buffer_id x, buffer_id b) {
     return !is_inlined(r, x) && SMALL * buffer_bytes(r->l, x) <= buffer_bytes(r->l, b);
 }
 
+static void add_leaf(const struct recompute *r, buffer_id x, struct chain *c) {
+    for (uint32_t i = 0; i < c->leaves.n; i++)
+        if (c->leaves.at[i] == x) return;
+    vec_push(r->s->arena, &c->leaves, x);
+}
+
 static void collect(const struct recompute *r, buffer_id b, struct chain *c) {
     uint32_t w = r->s->writer[b];
     for (int k = 0; k < c->n; k++)
@@ -132,43 +139,78 @@ static void collect(const struct recompute *r, buffer_id b, struct chain *c) {
         if (n->insts.at[i].kind != INST_LOAD) continue;
         const struct nest *from = writer_of(r, x);
         if (!from || in_memory(r, x) || nest_work(from) < 0 || is_small(r, x, b)) {
-            c->leaf[x] = true;
+            add_leaf(r, x, c);
             c->possible &= !from || in_memory(r, x) || !is_inlined(r, x);
         } else
             collect(r, x, c);
     }
 }
 
+static int meet(struct recompute *r, buffer_id x) {
+    bool seen = r->seen[x] == r->sight;
+    r->seen[x] = r->sight;
+    return !seen;
+}
+
+/* Buffers that group g would take; *more: bytes of the leaves among them that it does not take now.
+ */
+static int buffers_with(struct recompute *r, uint32_t g, const struct chain *c, int64_t *more) {
+    const struct group *G = &r->s->groups.at[g];
+    int n = 0;
+    r->sight++;
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *x = &r->l->nests.at[G->members.at[m].nest];
+        n += meet(r, x->out);
+        for (uint32_t i = 0; i < x->insts.n; i++)
+            if (x->insts.at[i].kind == INST_LOAD) n += meet(r, x->insts.at[i].buffer);
+    }
+    for (uint32_t i = 0; i < c->leaves.n; i++) {
+        if (!meet(r, c->leaves.at[i])) continue;
+        n++;
+        *more += buffer_bytes(r->l, c->leaves.at[i]);
+    }
+    return n;
+}
+
 /* Bytes saved by making b again in each kernel that reads it; 0 if one of them cannot, or if it is
  * not worth the work: a value of a row, read in a kernel of columns, is made for each element. */
-static int64_t saving(const struct recompute *r, buffer_id b, const struct chain *c) {
+static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
     uint32_t home = r->s->group_of[r->s->writer[b]];
+    const struct readers *by = &r->readers.at[b];
     int64_t size = buffer_bytes(r->l, b), saved = size, work = 0;
-    for (buffer_id x = 0; x < r->l->buffers.n; x++)
-        if (c->leaf[x] && !in_memory(r, x)) saved -= buffer_bytes(r->l, x);
-    for (uint32_t g = 0; g < r->s->groups.n; g++) {
+    for (uint32_t i = 0; i < c->leaves.n; i++)
+        if (!in_memory(r, c->leaves.at[i])) saved -= buffer_bytes(r->l, c->leaves.at[i]);
+    for (uint32_t i = 0; i < by->groups.n; i++) {
+        uint32_t g = by->groups.at[i];
         const struct group *G = &r->s->groups.at[g];
-        if (g == home || !group_reads(r, g, b)) continue;
-        int buffers = 0;
-        saved += size;
+        if (g == home) continue;
+        if (G->matmul || G->members.n + (uint32_t)c->n > GROUP_MAX_NESTS) return 0;
+        int64_t more = 0;
+        if (buffers_with(r, g, c, &more) > GROUP_MAX_BUFFERS) return 0;
+        saved += size - more;
         work += c->work * axes_numel(r->l, G->x, G->n_x) * axes_numel(r->l, G->r, G->n_r);
-        for (buffer_id x = 0; x < r->l->buffers.n; x++) {
-            bool reads = group_reads(r, g, x);
-            bool own = r->s->writer[x] != NO_NEST && r->s->group_of[r->s->writer[x]] == g;
-            buffers += reads || own || c->leaf[x];
-            if (c->leaf[x] && !reads && !own) saved -= buffer_bytes(r->l, x);
-        }
-        if (G->matmul || buffers > GROUP_MAX_BUFFERS ||
-            G->members.n + (uint32_t)c->n > GROUP_MAX_NESTS)
-            return 0;
     }
     return saved > 0 && work / WORK_OF_BYTE <= saved ? saved : 0;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-#define REGROW(a, old, n)                                                                          \
-    memcpy(NEW_ARRAY(a, __typeof__(*(old)), (n) + 1), old, sizeof *(old) * (n))
+#define REGROW(a, old, n, room)                                                                    \
+    memcpy(NEW_ARRAY(a, __typeof__(*(old)), room), old, sizeof *(old) * (n))
+
+/* For one nest and one buffer more. */
+static void make_room(struct recompute *r) {
+    struct schedule *s = r->s;
+    uint32_t nests = r->l->nests.n, buffers = r->l->buffers.n;
+    uint32_t need = nests > buffers ? nests : buffers;
+    if (need < r->room) return;
+    r->room = 2 * need + 1;
+    s->group_of = REGROW(s->arena, s->group_of, nests, r->room);
+    s->writer = REGROW(s->arena, s->writer, buffers, r->room);
+    s->stored = REGROW(s->arena, s->stored, buffers, r->room);
+    s->offset = REGROW(s->arena, s->offset, buffers, r->room);
+    r->seen = REGROW(s->arena, r->seen, buffers, r->room);
+}
 
 static buffer_id clone_nest(struct recompute *r, uint32_t nest, uint32_t group) {
     struct schedule *s = r->s;
@@ -182,10 +224,7 @@ static buffer_id clone_nest(struct recompute *r, uint32_t nest, uint32_t group) 
     n.out = n_buffers;
     b.kind = BUFFER_TEMP;
     b.name = arena_printf(r->l->arena, "b%u", n_buffers);
-    s->group_of = REGROW(s->arena, s->group_of, n_nests);
-    s->writer = REGROW(s->arena, s->writer, n_buffers);
-    s->stored = REGROW(s->arena, s->stored, n_buffers);
-    s->offset = REGROW(s->arena, s->offset, n_buffers);
+    make_room(r);
     s->group_of[n_nests] = group;
     s->writer[n_buffers] = n_nests;
     vec_push(r->l->arena, &r->l->buffers, b);
@@ -229,8 +268,13 @@ static void clone_chain(struct recompute *r, const struct chain *c, uint32_t gro
     }
 }
 
+static int by_group(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
 static void consider(struct recompute *r, buffer_id b) {
-    struct chain c = {.possible = true, .leaf = NEW_ARRAY(r->s->arena, bool, r->l->buffers.n)};
+    struct chain c = {.possible = true};
     const char *name = writer_of(r, b)->name;
     uint32_t home = r->s->group_of[r->s->writer[b]];
     collect(r, b, &c);
@@ -238,8 +282,12 @@ static void consider(struct recompute *r, buffer_id b) {
     if (!saved) return;
     buf_printf(&r->s->log, "%s: computed again where it is read, saves %lld bytes\n", name,
                (long long)saved);
-    for (uint32_t g = 0; g < r->s->groups.n; g++)
-        if (g != home && group_reads(r, g, b)) clone_chain(r, &c, g);
+    uint32_t n = r->readers.at[b].groups.n; /* of which those that have copies are taken */
+    uint32_t *groups = memcpy(NEW_ARRAY(r->s->arena, uint32_t, n), r->readers.at[b].groups.at,
+                              sizeof(uint32_t) * n);
+    qsort(groups, n, sizeof *groups, by_group);
+    for (uint32_t i = 0; i < n; i++)
+        if (groups[i] != home) clone_chain(r, &c, groups[i]);
 }
 
 /* ---- tidying --------------------------------------------------------------------------------- */
@@ -263,14 +311,19 @@ static void place_nest(const struct recompute *r, struct order *o, uint32_t nest
     vec_push(r->s->arena, &o->old, nest);
 }
 
+/* A nest and all that it is made of. */
 static void mark_live(const struct recompute *r, uint32_t nest, bool *live) {
-    const struct nest *n = &r->l->nests.at[nest];
-    if (live[nest]) return;
-    live[nest] = true;
-    for (uint32_t i = 0; i < n->insts.n; i++) {
-        uint32_t w =
-            n->insts.at[i].kind == INST_LOAD ? r->s->writer[n->insts.at[i].buffer] : NO_NEST;
-        if (w != NO_NEST) mark_live(r, w, live);
+    VEC(uint32_t) left = {0};
+    vec_push(r->s->arena, &left, nest);
+    while (left.n) {
+        uint32_t k = left.at[--left.n];
+        const struct nest *n = &r->l->nests.at[k];
+        for (uint32_t i = 0; i < n->insts.n && !live[k]; i++) {
+            uint32_t w =
+                n->insts.at[i].kind == INST_LOAD ? r->s->writer[n->insts.at[i].buffer] : NO_NEST;
+            if (w != NO_NEST && !live[w]) vec_push(r->s->arena, &left, w);
+        }
+        live[k] = true;
     }
 }
 
@@ -328,6 +381,7 @@ void schedule_recompute(struct schedule *s) {
     struct recompute r = {.s = s, .l = s->loops};
     uint32_t n = s->loops->nests.n;
     find_readers(&r);
+    r.seen = NEW_ARRAY(s->arena, uint32_t, s->loops->buffers.n);
     for (uint32_t k = 0; k < n && r.clones < MAX_CLONES; k++) {
         buffer_id b = s->loops->nests.at[k].out;
         bool stored = s->loops->buffers.at[b].kind == BUFFER_TEMP && read_outside(&r, b);

@@ -1,5 +1,7 @@
 /* verify.c: invariants S1, S2, S4 and S5 of schedule.h. fuse.c checks S3 itself, on every index
  * that a merge would read at. */
+#include <stdlib.h>
+
 #include "schedule/schedule.h"
 
 static const char *check_members(const struct schedule *s) {
@@ -84,23 +86,46 @@ static const uint32_t *find_ends(const struct schedule *s) {
     return end;
 }
 
-static bool clash(const struct schedule *s, const uint32_t *end, buffer_id x, buffer_id y) {
-    return s->group_of[s->writer[x]] <= end[y] && s->group_of[s->writer[y]] <= end[x] &&
-           s->offset[x] < s->offset[y] + (size_t)buffer_bytes(s->loops, y) &&
-           s->offset[y] < s->offset[x] + (size_t)buffer_bytes(s->loops, x);
+struct life {
+    buffer_id b;
+    uint32_t born, dies; /* groups, inclusive */
+    size_t from, to;     /* bytes of the pool */
+};
+
+static int by_birth(const void *a, const void *b) {
+    const struct life *x = a, *y = b;
+    if (x->born != y->born) return x->born < y->born ? -1 : 1;
+    return (x->b > y->b) - (x->b < y->b);
 }
 
 static const char *check_pool(const struct schedule *s) {
     const uint32_t *end = find_ends(s);
-    for (buffer_id x = 0; x < s->loops->buffers.n; x++) {
-        if (!lives_in_pool(s, x)) continue;
-        if (s->offset[x] + (size_t)buffer_bytes(s->loops, x) > s->pool_bytes)
+    VEC(struct life) lives = {0};
+    for (buffer_id b = 0; b < s->loops->buffers.n; b++) {
+        if (!lives_in_pool(s, b)) continue;
+        size_t from = s->offset[b], to = from + (size_t)buffer_bytes(s->loops, b);
+        if (to > s->pool_bytes)
             return arena_printf(s->arena, "S5: %s lies outside the pool",
-                                s->loops->buffers.at[x].name);
-        for (buffer_id y = 0; y < x; y++)
-            if (lives_in_pool(s, y) && clash(s, end, x, y))
+                                s->loops->buffers.at[b].name);
+        struct life x = {b, s->group_of[s->writer[b]], end[b], from, to};
+        vec_push(s->arena, &lives, x);
+    }
+    if (lives.n) qsort(lives.at, lives.n, sizeof *lives.at, by_birth);
+    uint32_t *alive = NEW_ARRAY(s->arena, uint32_t, lives.n), n_alive = 0;
+    for (uint32_t i = 0; i < lives.n; i++) { /* against those that are alive when it is born */
+        const struct life *x = &lives.at[i];
+        uint32_t kept = 0;
+        for (uint32_t k = 0; k < n_alive; k++) {
+            const struct life *y = &lives.at[alive[k]];
+            if (y->dies < x->born) continue;
+            if (x->from < y->to && y->from < x->to)
                 return arena_printf(s->arena, "S5: %s and %s overlap in the pool",
-                                    s->loops->buffers.at[y].name, s->loops->buffers.at[x].name);
+                                    s->loops->buffers.at[y->b].name,
+                                    s->loops->buffers.at[x->b].name);
+            alive[kept++] = alive[k];
+        }
+        n_alive = kept;
+        alive[n_alive++] = i;
     }
     return NULL;
 }
