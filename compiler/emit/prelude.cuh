@@ -5,10 +5,21 @@
 #include "emulator.h" /* __global__, threadIdx, __syncthreads, __shfl_xor_sync, emu_load, emu_store, ... */
 #define K_DEVICE static inline
 #define K_DEVICE_MEMBER static inline
+#define K_FAR static __attribute__((noinline))
+#define K_TABLE static const
 #else
 #pragma nv_diag_suppress 177 /* declared but never referenced: a kernel uses a part of this */
 #define K_DEVICE static __device__ __forceinline__
 #define K_DEVICE_MEMBER static __device__ __forceinline__
+#define K_FAR static __device__ __noinline__ /* what is rarely reached: it is there once, not at each call */
+#define K_TABLE static __device__ const
+#endif
+
+/* Functions of many instructions: called where a thread would have thousands of those side by side. */
+#ifdef K_LARGE
+#define K_MATHS K_FAR
+#else
+#define K_MATHS K_DEVICE
 #endif
 
 /* ---- element types in memory; arithmetic on f16 and bf16 is done in float, on narrow integers in int -- */
@@ -459,20 +470,75 @@ K_DEVICE float k_exp_below(float a, float b) {
     return k_exp2_approx(fmaf(a, scale, b * -scale));
 }
 K_DEVICE float k_sqrt(float a) { return sqrtf(a); }
-K_DEVICE float k_sin(float a) { return sinf(a); }
-K_DEVICE float k_cos(float a) { return cosf(a); }
+/* An angle as quarters of a turn, of which only the last two bits count, and what is left of it: at most about pi / 4. */
+struct k_turned {
+    float rest;
+    int quarters;
+};
+K_TABLE unsigned k_two_over_pi[] = {0, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u};
+/* Beyond some thousand turns (Payne and Hanek): the mantissa times those 96 bits of 2 / pi that it makes neither whole
+ * turns of, nor less than a float shows. p has two bits of quarters, and 62 below. */
+K_FAR k_turned k_turn_far(float a) {
+    const unsigned bits = k_as_uint(a), m = (bits | 0x800000u) << 8;
+    const int exponent = (int)(bits >> 23 & 255u);
+    if (exponent == 255) return k_turned{a - a, 0};
+    const int word = (exponent - 128) >> 5, shift = (exponent - 128) & 31;
+    unsigned w[3];
+    for (int i = 0; i < 3; i++) {
+        const unsigned long long two = (unsigned long long)k_two_over_pi[word + i] << 32 | k_two_over_pi[word + i + 1];
+        w[i] = (unsigned)(two << shift >> 32);
+    }
+    unsigned long long p = ((unsigned long long)m * w[0] << 32) + (unsigned long long)m * w[1];
+    p += (unsigned long long)m * w[2] >> 32;
+    p += 1ull << 61; /* to the nearest quarter */
+    const int quarters = (int)(p >> 62);
+    const long long rest = (long long)(p & 0x3fffffffffffffffull) - (1ll << 61);
+    const float r = (float)((double)rest * 3.4061215800304e-19); /* pi / 2^63 */
+    return bits >> 31 ? k_turned{-r, -quarters} : k_turned{r, quarters};
+}
+/* Cody and Waite: pi / 2 in three parts. Of -0 -0 is left: q is 0 then, for which something is added to nothing. */
+K_DEVICE k_turned k_turn_near(float a) {
+    const float q = rintf(fmaf(a, 0.636619772f, 0.0f));
+    return k_turned{fmaf(q, -5.39030253e-15f, fmaf(q, -3.13916473e-7f, fmaf(q, -1.57079601f, a))), (int)q};
+}
+K_DEVICE k_turned k_turn(float a) {
+    k_turned t = k_turn_near(a);
+    if (!(fabsf(a) <= 65536.0f)) t = k_turn_far(a);
+    return t;
+}
+/* The sine, by series that are those of Cephes for sine and cosine within pi / 4. */
+K_DEVICE float k_wave(k_turned t) {
+    const bool odd = t.quarters & 1;
+    const float s = t.rest * t.rest, x = odd ? 1.0f : t.rest;
+    float p = fmaf(odd ? 2.44331571e-5f : -1.95152959e-4f, s, odd ? -1.38873162e-3f : 8.33216087e-3f);
+    p = fmaf(p, s, odd ? 4.16666456e-2f : -1.66666546e-1f);
+    if (odd) p = fmaf(p, s, -0.5f);
+    p = fmaf(p, fmaf(s, x, 0.0f), x); /* -0 stays -0 */
+    return t.quarters & 2 ? -p : p;
+}
+K_DEVICE k_turned k_quarter_on(k_turned t) { return k_turned{t.rest, t.quarters + 1}; }
+K_MATHS float k_sin(float a) { return k_wave(k_turn(a)); }
+K_MATHS float k_cos(float a) { return k_wave(k_quarter_on(k_turn(a))); }
+K_MATHS float k_tan(float a) {
+    const k_turned t = k_turn(a);
+    const float s = t.rest * t.rest;
+    float p = fmaf(fmaf(9.38540185543e-3f, s, 3.11992232697e-3f), s, 2.44301354525e-2f);
+    p = fmaf(fmaf(fmaf(p, s, 5.34112807005e-2f), s, 1.33387994085e-1f), s, 3.33331568548e-1f);
+    p = fmaf(p * s, t.rest, t.rest);
+    return t.quarters & 1 ? -1.0f / p : p;
+}
 #ifdef K_OUTPUT_DIGITS
 /* Every output of this kernel is f16 or bf16, with so many binary digits (11 or 8): cheaper functions are exact enough.
  * erf: Abramowitz and Stegun 7.1.26, absolute error 2e-7. */
-K_DEVICE float k_tanh(float a) { return k_tanh_approx(a); }
+K_MATHS float k_tanh(float a) { return k_tanh_approx(a); }
 /* log and log1p: relative error 1.1e-5, the most where the series, up to 1/64, ends. */
 K_DEVICE float k_log_near_1(float t, float one_more) {
     const float p = fmaf(fmaf(-0.25f, t, 0.333333343f), t, -0.5f);
     return fabsf(t) < 0.015625f ? fmaf(p * t, t, t) : k_log2_approx(one_more) * 0.693147182f;
 }
-K_DEVICE float k_log(float a) { return k_log_near_1(a - 1.0f, a); }
-K_DEVICE float k_log1p(float a) { return k_log_near_1(a, a + 1.0f); }
-K_DEVICE float k_erf(float a) {
+K_MATHS float k_log(float a) { return k_log_near_1(a - 1.0f, a); }
+K_MATHS float k_log1p(float a) { return k_log_near_1(a, a + 1.0f); }
+K_MATHS float k_erf(float a) {
     float x = fabsf(a), t = k_rcp_approx(fmaf(0.3275911f, x, 1.0f));
     float p = fmaf(1.061405429f, t, -1.453152027f);
     p = fmaf(p, t, 1.421413741f);
@@ -481,16 +547,16 @@ K_DEVICE float k_erf(float a) {
     return copysignf(fmaf(-p, k_exp2_approx(x * x * -1.44269504f), 1.0f), a);
 }
 #else
-K_DEVICE float k_tanh(float a) { return tanhf(a); }
-K_DEVICE float k_log(float a) { return logf(a); }
-K_DEVICE float k_log1p(float a) { return log1pf(a); }
-K_DEVICE float k_erf(float a) { return erff(a); }
+K_MATHS float k_tanh(float a) { return tanhf(a); }
+K_MATHS float k_log(float a) { return logf(a); }
+K_MATHS float k_log1p(float a) { return log1pf(a); }
+K_MATHS float k_erf(float a) { return erff(a); }
 #endif
 /* The normal distribution function. */
 #if defined K_OUTPUT_DIGITS && K_OUTPUT_DIGITS <= 8
 /* 1 / (1 + 2^(a p(a^2))): relative error 1.1e-3 down to a = -4.4, then absolute error 1e-8, which is nothing in gelu;
  * p < 0 everywhere. */
-K_DEVICE float k_ndtr(float a) {
+K_MATHS float k_ndtr(float a) {
     float s = a * a;
     float p = fmaf(-1.22824013e-5f, s, 1.40694017e-3f);
     p = fmaf(p, s, -0.109332718f);
@@ -500,7 +566,7 @@ K_DEVICE float k_ndtr(float a) {
 #else
 /* With z = |a| it is 2^(-z^2 log2(e)/2) t p(t), t = 1 / (1 + 0.36 z), below 0; what that leaves of 1, above. Relative
  * error 2e-6 (z^2 is rounded: 1e-5 at -13). */
-K_DEVICE float k_ndtr(float a) {
+K_MATHS float k_ndtr(float a) {
     float z = fabsf(a), t = k_rcp_approx(fmaf(0.36f, z, 1.0f));
     float p = fmaf(-0.0302395565f, t, 0.13951368f);
     p = fmaf(p, t, -0.223608439f);
@@ -514,56 +580,55 @@ K_DEVICE float k_ndtr(float a) {
     return a > 0 ? 1.0f - tail : tail;
 }
 #endif
-K_DEVICE float k_pow(float a, float b) { return powf(a, b); }
+K_MATHS float k_pow(float a, float b) { return powf(a, b); }
 K_DEVICE float k_abs(float a) { return fabsf(a); }
 K_DEVICE float k_relu(float a) { return k_max(a, 0.0f); }
 K_DEVICE float k_sigmoid(float a) { return k_rcp_approx(1.0f + k_exp(-a)); }
 K_DEVICE float k_sign(float a) { return (float)((a > 0.0f) - (a < 0.0f)); }
-K_DEVICE double k_exp(double a) { return exp(a); }
-K_DEVICE double k_exp2(double a) { return exp2(a); }
-K_DEVICE double k_log(double a) { return log(a); }
+K_MATHS double k_exp(double a) { return exp(a); }
+K_MATHS double k_exp2(double a) { return exp2(a); }
+K_MATHS double k_log(double a) { return log(a); }
 K_DEVICE double k_sqrt(double a) { return sqrt(a); }
-K_DEVICE double k_rsqrt(double a) { return 1.0 / sqrt(a); }
-K_DEVICE double k_sin(double a) { return sin(a); }
-K_DEVICE double k_cos(double a) { return cos(a); }
-K_DEVICE double k_tanh(double a) { return tanh(a); }
-K_DEVICE double k_erf(double a) { return erf(a); }
-K_DEVICE double k_ndtr(double a) { return erfc(a * -0.70710678118654752) / 2; }
-K_DEVICE double k_pow(double a, double b) { return pow(a, b); }
+K_MATHS double k_rsqrt(double a) { return 1.0 / sqrt(a); }
+K_MATHS double k_sin(double a) { return sin(a); }
+K_MATHS double k_cos(double a) { return cos(a); }
+K_MATHS double k_tanh(double a) { return tanh(a); }
+K_MATHS double k_erf(double a) { return erf(a); }
+K_MATHS double k_ndtr(double a) { return erfc(a * -0.70710678118654752) / 2; }
+K_MATHS double k_pow(double a, double b) { return pow(a, b); }
 K_DEVICE double k_abs(double a) { return fabs(a); }
-K_DEVICE double k_div(double a, double b) { return a / b; }
+K_MATHS double k_div(double a, double b) { return a / b; }
 K_DEVICE double k_relu(double a) { return a != a || a > 0 ? a : 0; }
-K_DEVICE double k_sigmoid(double a) { return 1.0 / (1.0 + exp(-a)); }
+K_MATHS double k_sigmoid(double a) { return 1.0 / (1.0 + exp(-a)); }
 K_DEVICE double k_sign(double a) { return (a > 0) - (a < 0); }
 K_DEVICE float k_floor(float a) { return floorf(a); }
 K_DEVICE float k_ceil(float a) { return ceilf(a); }
 K_DEVICE float k_round(float a) { return rintf(a); }
 K_DEVICE float k_trunc(float a) { return truncf(a); }
-K_DEVICE float k_expm1(float a) { return expm1f(a); }
-K_DEVICE float k_log2(float a) { return log2f(a); }
-K_DEVICE float k_log10(float a) { return log10f(a); }
-K_DEVICE float k_tan(float a) { return tanf(a); }
-K_DEVICE float k_atan(float a) { return atanf(a); }
-K_DEVICE float k_asin(float a) { return asinf(a); }
-K_DEVICE float k_acos(float a) { return acosf(a); }
-K_DEVICE float k_sinh(float a) { return sinhf(a); }
-K_DEVICE float k_cosh(float a) { return coshf(a); }
-K_DEVICE float k_asinh(float a) { return asinhf(a); }
-K_DEVICE float k_acosh(float a) { return acoshf(a); }
-K_DEVICE float k_atanh(float a) { return atanhf(a); }
-K_DEVICE float k_erfc(float a) { return erfcf(a); }
-K_DEVICE float k_atan2(float a, float b) { return atan2f(a, b); }
-K_DEVICE float k_hypot(float a, float b) { return hypotf(a, b); }
+K_MATHS float k_expm1(float a) { return expm1f(a); }
+K_MATHS float k_log2(float a) { return log2f(a); }
+K_MATHS float k_log10(float a) { return log10f(a); }
+K_MATHS float k_atan(float a) { return atanf(a); }
+K_MATHS float k_asin(float a) { return asinf(a); }
+K_MATHS float k_acos(float a) { return acosf(a); }
+K_MATHS float k_sinh(float a) { return sinhf(a); }
+K_MATHS float k_cosh(float a) { return coshf(a); }
+K_MATHS float k_asinh(float a) { return asinhf(a); }
+K_MATHS float k_acosh(float a) { return acoshf(a); }
+K_MATHS float k_atanh(float a) { return atanhf(a); }
+K_MATHS float k_erfc(float a) { return erfcf(a); }
+K_MATHS float k_atan2(float a, float b) { return atan2f(a, b); }
+K_MATHS float k_hypot(float a, float b) { return hypotf(a, b); }
 K_DEVICE float k_copysign(float a, float b) { return copysignf(a, b); }
-K_DEVICE float k_fmod(float a, float b) { return fmodf(a, b); }
-K_DEVICE float k_remainder(float a, float b) {
-    float m = fmodf(a, b);
+K_FAR float k_fmod(float a, float b) { return fmodf(a, b); }
+K_MATHS float k_remainder(float a, float b) {
+    float m = k_fmod(a, b);
     return m != 0 && (m < 0) != (b < 0) ? m + b : m;
 }
 /* As PyTorch: a/b rounded to its type may reach an integer that the exact quotient does not. */
-K_DEVICE float k_floor_div(float a, float b) {
+K_MATHS float k_floor_div(float a, float b) {
     if (b == 0) return a / b;
-    float m = fmodf(a, b), q = (a - m) / b;
+    float m = k_fmod(a, b), q = (a - m) / b;
     if (m != 0 && (m < 0) != (b < 0)) q -= 1;
     float whole = floorf(q);
     return q - whole > 0.5f ? whole + 1 : whole;
@@ -572,31 +637,31 @@ K_DEVICE double k_floor(double a) { return floor(a); }
 K_DEVICE double k_ceil(double a) { return ceil(a); }
 K_DEVICE double k_round(double a) { return rint(a); }
 K_DEVICE double k_trunc(double a) { return trunc(a); }
-K_DEVICE double k_expm1(double a) { return expm1(a); }
-K_DEVICE double k_log2(double a) { return log2(a); }
-K_DEVICE double k_log10(double a) { return log10(a); }
-K_DEVICE double k_log1p(double a) { return log1p(a); }
-K_DEVICE double k_tan(double a) { return tan(a); }
-K_DEVICE double k_atan(double a) { return atan(a); }
-K_DEVICE double k_asin(double a) { return asin(a); }
-K_DEVICE double k_acos(double a) { return acos(a); }
-K_DEVICE double k_sinh(double a) { return sinh(a); }
-K_DEVICE double k_cosh(double a) { return cosh(a); }
-K_DEVICE double k_asinh(double a) { return asinh(a); }
-K_DEVICE double k_acosh(double a) { return acosh(a); }
-K_DEVICE double k_atanh(double a) { return atanh(a); }
-K_DEVICE double k_erfc(double a) { return erfc(a); }
-K_DEVICE double k_atan2(double a, double b) { return atan2(a, b); }
-K_DEVICE double k_hypot(double a, double b) { return hypot(a, b); }
+K_MATHS double k_expm1(double a) { return expm1(a); }
+K_MATHS double k_log2(double a) { return log2(a); }
+K_MATHS double k_log10(double a) { return log10(a); }
+K_MATHS double k_log1p(double a) { return log1p(a); }
+K_MATHS double k_tan(double a) { return tan(a); }
+K_MATHS double k_atan(double a) { return atan(a); }
+K_MATHS double k_asin(double a) { return asin(a); }
+K_MATHS double k_acos(double a) { return acos(a); }
+K_MATHS double k_sinh(double a) { return sinh(a); }
+K_MATHS double k_cosh(double a) { return cosh(a); }
+K_MATHS double k_asinh(double a) { return asinh(a); }
+K_MATHS double k_acosh(double a) { return acosh(a); }
+K_MATHS double k_atanh(double a) { return atanh(a); }
+K_MATHS double k_erfc(double a) { return erfc(a); }
+K_MATHS double k_atan2(double a, double b) { return atan2(a, b); }
+K_MATHS double k_hypot(double a, double b) { return hypot(a, b); }
 K_DEVICE double k_copysign(double a, double b) { return copysign(a, b); }
-K_DEVICE double k_fmod(double a, double b) { return fmod(a, b); }
-K_DEVICE double k_remainder(double a, double b) {
-    double m = fmod(a, b);
+K_FAR double k_fmod(double a, double b) { return fmod(a, b); }
+K_MATHS double k_remainder(double a, double b) {
+    double m = k_fmod(a, b);
     return m != 0 && (m < 0) != (b < 0) ? m + b : m;
 }
-K_DEVICE double k_floor_div(double a, double b) {
+K_MATHS double k_floor_div(double a, double b) {
     if (b == 0) return a / b;
-    double m = fmod(a, b), q = (a - m) / b;
+    double m = k_fmod(a, b), q = (a - m) / b;
     if (m != 0 && (m < 0) != (b < 0)) q -= 1;
     double whole = floor(q);
     return q - whole > 0.5 ? whole + 1 : whole;
@@ -672,7 +737,7 @@ K_DEVICE unsigned k_word(const k_words &w, int k) {
     const unsigned low = k & 1 ? w.r[1] : w.r[0], high = k & 1 ? w.r[3] : w.r[2];
     return k & 2 ? high : low;
 }
-K_DEVICE float k_rand(k_number i, long long tensor, long long seed) {
+K_MATHS float k_rand(k_number i, long long tensor, long long seed) {
     return (float)(k_word(k_philox(i.block, tensor, seed), i.place) >> 8) * 5.96046448e-8f; /* 2^-24 */
 }
 /* log((r + 1) / 2^32), exact near 1, too */
@@ -680,13 +745,14 @@ K_DEVICE float k_log_word(unsigned r) {
     const float unit = 2.32830644e-10f; /* 2^-32 */
     return r < 0x80000000u ? logf(((float)r + 1.0f) * unit) : log1pf(-(float)~r * unit);
 }
-K_DEVICE float k_randn_float(k_number i, long long tensor, long long seed) {
+K_MATHS float k_randn_float(k_number i, long long tensor, long long seed) {
     const k_words w = k_philox(i.block, tensor, seed);
     const float angle = (float)(int)k_word(w, (i.place & 2) + 1) * 1.46291808e-9f; /* 2 pi / 2^32 */
     const float length = sqrtf(-2.0f * k_log_word(k_word(w, i.place & 2)));
-    return length * (i.place & 1 ? sinf(angle) : cosf(angle));
+    const k_turned t = k_turn_near(angle);
+    return length * k_wave(i.place & 1 ? t : k_quarter_on(t));
 }
-K_DEVICE double k_randn_double(k_number i, long long tensor, long long seed) {
+K_MATHS double k_randn_double(k_number i, long long tensor, long long seed) {
     const k_words w = k_philox(i.block, tensor, seed);
     const double angle = (int)k_word(w, (i.place & 2) + 1) * 1.4629180792671596e-9;
     const double length = sqrt(-2.0 * log((k_word(w, i.place & 2) + 1.0) / 4294967296.0));

@@ -18,6 +18,12 @@ typedef unsigned char k_bool, k_f8e4m3, k_f8e5m2;
 typedef int k_flag; /* a bool as a value */
 
 #define K_INLINE static inline __attribute__((always_inline, unused))
+#ifdef K_LARGE /* of many instructions each: called where there would be thousands of these */
+#define K_MATHS K_FAR
+#else
+#define K_MATHS K_INLINE
+#endif
+#define K_FAR static __attribute__((noinline, unused)) /* once, not at each call */
 
 K_INLINE float k_as_float(uint32_t u) {
     float f;
@@ -168,7 +174,7 @@ K_INLINE float k_exp_f(float a) {
 }
 
 /* erf, <= 1 ulp: beyond 15/16 as 1 - exp(a polynomial). */
-K_INLINE float k_erf_f(float a) {
+K_MATHS float k_erf_f(float a) {
     float t = __builtin_fabsf(a), s = a * a;
     float r = __builtin_fmaf(-1.72853470e-5f, t, 3.83197126e-4f);
     float u = __builtin_fmaf(-3.88396438e-3f, t, 2.42546219e-2f);
@@ -187,7 +193,7 @@ K_INLINE float k_erf_f(float a) {
 
 /* The normal distribution function, of relative error 1e-6 (z^2 is rounded: 1e-5 at -13). With z =
  * |a| it is exp(-z^2 / 2) t p(t), t = 1 / (1 + 0.36 z), below 0; what that leaves of 1, above. */
-K_INLINE float k_ndtr_f(float a) {
+K_MATHS float k_ndtr_f(float a) {
     float z = __builtin_fabsf(a), t = 1.0f / __builtin_fmaf(0.36f, z, 1.0f);
     float p = __builtin_fmaf(-0.0302395565f, t, 0.13951368f);
     p = __builtin_fmaf(p, t, -0.223608439f);
@@ -202,7 +208,7 @@ K_INLINE float k_ndtr_f(float a) {
 }
 
 /* tanh, <= 1.3 ulp. */
-K_INLINE float k_tanh_f(float a) {
+K_MATHS float k_tanh_f(float a) {
     float x = __builtin_fabsf(a), s = a * a;
     float p = __builtin_fmaf(s, -5.70498872745e-3f, 2.06390887954e-2f);
     p = __builtin_fmaf(p, s, -5.37397155531e-2f);
@@ -213,7 +219,7 @@ K_INLINE float k_tanh_f(float a) {
 }
 
 /* log, <= 1 ulp: of m 2^e with sqrt(1/2) <= m < sqrt(2). */
-K_INLINE float k_log_f(float a) {
+K_MATHS float k_log_f(float a) {
     int tiny = a < 1.17549435e-38f;
     float x = tiny ? a * 0x1p23f : a;
     int e = (int)(k_as_uint(x) - 0x3f3504f3u) >> 23;

@@ -415,7 +415,7 @@ K_INLINE k_v k_exp2_v(k_v x) {
 K_INLINE k_v k_exp_v(k_v x) { return k_exp_near_v(k_clamp_v(x, -104.0f, 89.0f)); }
 K_INLINE k_v k_sigmoid_v(k_v a) { return 1.0f / (1.0f + k_exp_v(-a)); }
 
-K_INLINE k_v k_erf_v(k_v a) {
+K_MATHS k_v k_erf_v(k_v a) {
     k_v t = k_abs_v(a), s = a * a;
     k_v r = K_FMA(t, k_splat(-1.72853470e-5f), k_splat(3.83197126e-4f));
     k_v u = K_FMA(t, k_splat(-3.88396438e-3f), k_splat(2.42546219e-2f));
@@ -431,7 +431,7 @@ K_INLINE k_v k_erf_v(k_v a) {
     p = K_FMA(p, s, k_splat(1.28379166e-1f));
     return k_select(t > 0.927734375f, k_copysign_v(r, a), K_FMA(p, a, a));
 }
-K_INLINE k_v k_ndtr_v(k_v a) {
+K_MATHS k_v k_ndtr_v(k_v a) {
     k_v z = k_abs_v(a), t = 1.0f / K_FMA(z, k_splat(0.36f), k_splat(1.0f));
     k_v p = K_FMA(t, k_splat(-0.0302395565f), k_splat(0.13951368f));
     p = K_FMA(p, t, k_splat(-0.223608439f));
@@ -444,7 +444,7 @@ K_INLINE k_v k_ndtr_v(k_v a) {
     k_v tail = p * t * k_exp_v(z * z * -0.5f);
     return k_select(a > 0.0f, 1.0f - tail, tail);
 }
-K_INLINE k_v k_tanh_v(k_v a) {
+K_MATHS k_v k_tanh_v(k_v a) {
     k_v x = k_abs_v(a), s = a * a;
     k_v p = K_FMA(s, k_splat(-5.70498872745e-3f), k_splat(2.06390887954e-2f));
     p = K_FMA(p, s, k_splat(-5.37397155531e-2f));
@@ -454,7 +454,7 @@ K_INLINE k_v k_tanh_v(k_v a) {
     return k_select(x >= 0.625f, k_copysign_v(large, a), K_FMA(p * s, a, a));
 }
 /* 2^n (1 + r) - 1, r = e^f - 1, |f| <= log(2) / 2; by halves, as 2^128 is too much. */
-K_INLINE k_v k_expm1_v(k_v x) {
+K_MATHS k_v k_expm1_v(k_v x) {
     x = k_clamp_v(x, -104.0f, 89.0f);
     k_v n, f = k_exp_parts(x, &n);
     k_v p = K_FMA(f, k_splat(1.98412698e-4f), k_splat(1.38888889e-3f));
@@ -490,36 +490,37 @@ K_INLINE k_v k_log_ends(k_v a, k_v y) {
     y = k_select(a == 0.0f, k_splat(-k_inf()), y);
     return k_select((a < 0.0f) | (a != a), k_splat(k_nan()), y);
 }
-K_INLINE k_v k_log_v(k_v a) {
+K_MATHS k_v k_log_v(k_v a) {
     k_v n, f, p = k_log_parts(a, &n, &f);
     k_v y = K_FMA(n, k_splat(-2.12194440e-4f), p);
     y = K_FMA(n, k_splat(0.693359375f), f + K_FMA(f * f, k_splat(-0.5f), y));
     return k_log_ends(a, y);
 }
 /* Of powers of the base 2, whole. */
-K_INLINE k_v k_log2_v(k_v a) {
+K_MATHS k_v k_log2_v(k_v a) {
     k_v n, f, p = k_log_parts(a, &n, &f), y = f + K_FMA(f * f, k_splat(-0.5f), p);
     return k_log_ends(a, K_FMA(y, k_splat(1.44269504f), n));
 }
-K_INLINE k_v k_log10_v(k_v a) {
+K_MATHS k_v k_log10_v(k_v a) {
     k_v n, f, p = k_log_parts(a, &n, &f), y = f + K_FMA(f * f, k_splat(-0.5f), p);
     y = K_FMA(n, k_splat(4.60503898e-6f), y * 0.434294482f); /* log10(2), in two parts */
     return k_log_ends(a, K_FMA(n, k_splat(0.301025391f), y));
 }
 /* What 1 + a was rounded by changes the logarithm by that over 1 + a. */
-K_INLINE k_v k_log1p_v(k_v a) {
+K_MATHS k_v k_log1p_v(k_v a) {
     k_v u = 1.0f + a, lost = (a - (u - 1.0f)) / u, y = k_log_v(u);
     return k_select((a == -1.0f) | (a == k_inf()), y, k_select(u == 1.0f, a, y + lost));
 }
 
-/* What is called a lane at a time. */
+/* What is called a lane at a time, out of line: a call more, and not as many more as lanes wherever
+ * it is used. */
 #define K_EACH1(name, f)                                                                           \
-    K_INLINE k_v k_##name##_v(k_v a) {                                                             \
+    K_FAR k_v k_##name##_v(k_v a) {                                                             \
         for (int l = 0; l < K_LANES; l++) a[l] = f(a[l]);                                          \
         return a;                                                                                  \
     }
 #define K_EACH2(name, f)                                                                           \
-    K_INLINE k_v k_##name##_v(k_v a, k_v b) {                                                      \
+    K_FAR k_v k_##name##_v(k_v a, k_v b) {                                                      \
         for (int l = 0; l < K_LANES; l++) a[l] = f(a[l], b[l]);                                    \
         return a;                                                                                  \
     }
@@ -566,7 +567,7 @@ K_INLINE float k_pow_near(float x, float y) {
     q = q * t + 0.5, q = q * t + 1, q = q * t + 1;
     return (float)(q * scale);
 }
-K_INLINE k_v k_pow_v(k_v a, k_v b) {
+K_FAR k_v k_pow_v(k_v a, k_v b) {
     float x[K_LANES], y[K_LANES], z[K_LANES];
     k_m rest = ~((a >= 1.17549435e-38f) & (a < k_inf()) & (k_abs_v(b) < k_inf()));
     __builtin_memcpy(x, &a, sizeof x);
@@ -585,7 +586,7 @@ K_INLINE k_u k_times_high(k_u a, uint32_t by, k_u *low) {
     *low = (k_u)((even & 0xffffffffu) | odd << 32);
     return (k_u)(even >> 32 | (odd & ~(uint64_t)0xffffffffu));
 }
-K_INLINE k_v k_rand_v(long long i, long long tensor, long long seed) {
+K_MATHS k_v k_rand_v(long long i, long long tensor, long long seed) {
     const uint64_t block = (uint64_t)i / 4;
     const k_u at = (k_u)k_lanes() + (uint32_t)(i & 3), word = at & 3, none = {0};
     k_u c0 = (at >> 2) + (uint32_t)block,

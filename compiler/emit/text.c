@@ -530,8 +530,22 @@ static int output_digits(const struct emitter *w) {
     return digits;
 }
 
+/* Are functions better called than written out for each of a thread's elements? NVRTC takes some
+ * 0.1 ms for an instruction, a C compiler five times that. Two of a core's vectors are side by side,
+ * and what is left of a row. */
+static bool is_large(const struct emitter *w) {
+    enum { MOST = 4096, MOST_OF_C = 512 };
+    const struct layout *y = w->y;
+    const int *knob = w->p->config.knob;
+    int64_t size = kernel_size_of_element(w->k);
+    if (!w->cuda) return size > MOST_OF_C;
+    bool dot = w->k->kind == KERNEL_MATMUL;
+    return size * (dot ? knob[KNOB_tm] * knob[KNOB_tn] : y->ex * y->ur * y->vec) > MOST;
+}
+
 void put_header(struct emitter *w) {
     int digits = output_digits(w);
+    if (is_large(w)) buf_puts(&w->b, "#define K_LARGE\n");
     if (digits) buf_printf(&w->b, "#define K_OUTPUT_DIGITS %d\n", digits);
     buf_puts(&w->b, w->cuda ? prelude_cuda : prelude_c);
     buf_puts(&w->b, "\n");

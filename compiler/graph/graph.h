@@ -123,6 +123,8 @@ struct op_info {
     const char *dropped[MAX_DROPPED]; /* keywords accepted and ignored */
 };
 const struct op_info *op_info(enum op op);
+/* op_size.c: about how many instructions of a kernel's text it is, computed in t. */
+int op_size(enum op op, enum dtype t);
 /* detach, and what looks at a tensor's shape and type alone, as zeros_like does: the result
  * requires no gradient, unlike that of sign, whose gradient is 0. */
 bool op_ends_gradient(enum op op);

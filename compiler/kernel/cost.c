@@ -97,6 +97,16 @@ double kernel_flops(const struct kernel *k) {
     return total;
 }
 
+int64_t kernel_size_of_element(const struct kernel *k) {
+    int64_t size = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->mask && x->kind != INST_CONST)
+            size += x->kind == INST_OP ? op_size(x->op, x->dtype) : 1;
+    }
+    return size;
+}
+
 /* ---- across the memory interface ------------------------------------------------------------- */
 
 int cost_reads(const struct kernel *k, const struct layout *y) {

@@ -88,12 +88,13 @@ static bool reads_elsewhere(const struct copies *c) {
 /* Would the kernel's body have more values than it may? From the last nest to the first, so that
  * readers are known before what they read. */
 static bool too_many_values(const struct copies *c) {
-    uint64_t values = 0;
+    uint64_t values = 0, size = 0;
     for (uint32_t i = c->n; i-- > 0;) {
         const struct nest *n = nest_at(c->f, c->nests[i]);
         end_places(c, i);
         values += (uint64_t)c->places[i].list.n * n->insts.n;
-        if (values > GROUP_MAX_VALUES) return true;
+        size += (uint64_t)c->places[i].list.n * (uint64_t)nest_size(n);
+        if (values > GROUP_MAX_VALUES || size > GROUP_MAX_SIZE) return true;
         for (uint32_t k = 0; k < n->insts.n; k++) {
             int made = n->insts.at[k].kind == INST_LOAD ? maker(c, n->insts.at[k].buffer) : -1;
             for (uint32_t p = 0; made >= 0 && p < c->places[i].list.n; p++)

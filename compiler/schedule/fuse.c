@@ -437,24 +437,40 @@ static int arguments(struct fuser *f, uint32_t a, uint32_t b) {
     return n;
 }
 
-static int subscripts(struct fuser *f, uint32_t g) {
-    int n = 0;
-    for (uint32_t k = 0; k < group_at(f, g)->members.n; k++) {
-        const struct nest *x = nest_at(f, group_at(f, g)->members.at[k].nest);
-        for (uint32_t i = 0; i < x->insts.n; i++) n += x->insts.at[i].kind == INST_SUBSCRIPT;
+int nest_size(const struct nest *n) {
+    int size = 0;
+    for (uint32_t i = 0; i < n->insts.n; i++) {
+        const struct inst *x = &n->insts.at[i];
+        if (x->kind != INST_CONST) size += x->kind == INST_OP ? op_size(x->op, x->dtype) : 1;
     }
-    return n;
+    return size;
+}
+
+static struct group_size size_of_nest(const struct nest *n) {
+    struct group_size out = {.size = nest_size(n)};
+    for (uint32_t i = 0; i < n->insts.n; i++)
+        out.subscripts += n->insts.at[i].kind == INST_SUBSCRIPT;
+    return out;
 }
 
 const char *too_big(struct fuser *f, uint32_t a, uint32_t b) {
-    uint32_t nests = group_at(f, a)->members.n + group_at(f, b)->members.n;
+    struct arena *arena = f->s->arena;
+    const struct group *A = group_at(f, a), *B = group_at(f, b);
+    uint32_t nests = A->members.n + B->members.n;
+    int size = f->size[a].size + f->size[b].size;
+    int looked_up = f->size[a].subscripts + f->size[b].subscripts;
     if (nests > GROUP_MAX_NESTS)
-        return arena_printf(f->s->arena, "%u operators are too many for a kernel", nests);
-    int looked_up = subscripts(f, a) + subscripts(f, b), n = arguments(f, a, b);
+        return arena_printf(arena, "%u operators are too many for a kernel", nests);
+    if (size > GROUP_MAX_SIZE)
+        return arena_printf(arena, "%d instructions an element are too many for a kernel", size);
+    if ((A->matmul || B->matmul) && size > GROUP_MAX_EPILOGUE)
+        return arena_printf(arena, "%d instructions an element are too many behind a product",
+                            size);
     if (looked_up > GROUP_MAX_SUBSCRIPTS)
-        return arena_printf(f->s->arena, "%d index tensors are too many for a kernel", looked_up);
+        return arena_printf(arena, "%d index tensors are too many for a kernel", looked_up);
+    int n = arguments(f, a, b);
     if (n <= GROUP_MAX_BUFFERS) return NULL;
-    return arena_printf(f->s->arena, "%d tensors are too many for a kernel", n);
+    return arena_printf(arena, "%d tensors are too many for a kernel", n);
 }
 
 /* More axes, or a reduction, makes the host. */
@@ -558,6 +574,8 @@ static void join(struct fuser *f, const struct merge *m) {
     }
     *H = out;
     f->alive[m->guest] = false;
+    f->size[m->host].size += f->size[m->guest].size;
+    f->size[m->host].subscripts += f->size[m->guest].subscripts;
     join_accesses(f, m->host, m->guest);
     join_partners(f, m->host, m->guest);
 }
@@ -631,11 +649,13 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
         f.dims[d] = ex_index(l->ex, arena_printf(a, "$d%d", d), ex_const(l->ex, INT32_MAX));
     f.n = l->nests.n;
     f.alive = NEW_ARRAY(a, bool, f.n);
+    f.size = NEW_ARRAY(a, struct group_size, f.n);
     for (uint32_t n = 0; n < f.n; n++) {
         start_group(&f, n);
         s->group_of[n] = n;
         s->writer[l->nests.at[n].out] = n;
         f.alive[n] = true;
+        f.size[n] = size_of_nest(&l->nests.at[n]);
     }
     find_all_accesses(&f);
     find_partners(&f);

@@ -28,6 +28,10 @@ struct partners {
     VEC(struct partner) list; /* in order, without those that save nothing or are refused */
 };
 
+struct group_size {
+    int size, subscripts; /* instructions an element; index tensors */
+};
+
 struct fuser {
     struct schedule *s;
     struct loops *l;
@@ -35,6 +39,7 @@ struct fuser {
     bool eager;
     uint32_t n;                /* groups at the start; merged ones die */
     bool *alive;               /* per group */
+    struct group_size *size;   /* per group */
     struct touched *touched;   /* per group: what it reads or writes, each once */
     struct touchers *touchers; /* per buffer */
     struct partners *partners; /* per group */

@@ -28,6 +28,8 @@
 enum {
     GROUP_MAX_AXES = 2 * WS_MAX_RANK,
     GROUP_MAX_NESTS = 128,     /* beyond, a compiler of kernels takes long and registers run out */
+    GROUP_MAX_SIZE = 2048,     /* instructions an element; the same */
+    GROUP_MAX_EPILOGUE = 256,  /* the same, behind a product, of which a thread has many elements */
     GROUP_MAX_VALUES = 2048,   /* the same, of what is made at several places */
     GROUP_MAX_BUFFERS = 32,    /* arguments that are tensors */
     GROUP_MAX_SUBSCRIPTS = 15, /* index tensors: an index may depend on all of them */
@@ -86,6 +88,7 @@ int64_t buffer_bytes(const struct loops *l, buffer_id b);
 int64_t buffer_storage(const struct loops *l, buffer_id b);
 bool member_is_along(const struct schedule *s, const struct member *m, const ex *axes,
                      int n); /* a reduction, and along these axes of its group */
+int nest_size(const struct nest *n); /* about how many instructions an element */
 int64_t axes_numel(const struct loops *l, const ex *axes, int n);
 
 #endif

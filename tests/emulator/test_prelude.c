@@ -316,7 +316,10 @@ static const struct maths MATHS[] = {
     {"k_cos", cos, -9, 9, 0},           {"k_tanh", tanh, -9, 9, 0},
     {"k_erf", erf, -4, 4, 0},           {"k_abs", fabs, -4, 4, 0},
     {"k_sigmoid", sigmoid, -30, 30, 1}, {"k_relu", relu, -4, 4, 0},
-    {"k_ndtr", ndtr, -12, 12, 10},
+    {"k_ndtr", ndtr, -12, 12, 10},      {"k_tan", tan, -9, 9, 0},
+    {"k_sin", sin, -7e4, 6.6e4, 0},     {"k_sin", sin, -3e38, 2e38, 0},
+    {"k_cos", cos, -7e4, 6.6e4, 0},     {"k_cos", cos, -1e20, 3e22, 0},
+    {"k_tan", tan, -7e4, 6.6e4, 0},     {"k_tan", tan, -3e30, 3e38, 0},
 };
 enum { N_MATHS = sizeof MATHS / sizeof *MATHS };
 

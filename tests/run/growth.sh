@@ -61,3 +61,29 @@ done
 WS_LOGS=stages compile "$TMP/blocks.py" -D depth=1
 stages=$(sed -n 's/^\[stages\] \([a-z]*\): .* ms, .* ms of CPU, at most [0-9]* MB so far$/\1/p' "$TMP/err" | xargs)
 [ "$stages" = "frontend capture decompose lower schedule kernel emit compile" ] || fail "stages:" "$(cat "$TMP/err")"
+
+cat >"$TMP/chain.py" <<'END'
+import torch
+
+length = 120
+rows = 1024
+
+
+def chain(x):
+    for i in range(length):
+        x = x.sin() + i
+    return x
+
+
+def get_inputs():
+    return [torch.randn(rows)]
+END
+
+# A kernel's instructions are bounded, which the fusion log says; its expensive functions are called.
+compile "$TMP/chain.py" --dump "$TMP/chain"
+[ "$(grep -c ' ms  ' "$TMP/out")" = 3 ] || fail "expected 3 kernels:" "$(cat "$TMP/out")"
+grep -q ': not fused: 20[0-9]* instructions an element are too many for a kernel$' "$TMP"/chain/*_fusion.txt ||
+    fail "the log does not say that the chain is cut:" "$(tail -n 3 "$TMP"/chain/*_fusion.txt | cut -c1-400)"
+grep -q '^#define K_LARGE$' "$TMP"/chain/*_0.c || fail "a kernel of 56 sines writes each out"
+compile "$TMP/chain.py" -D length=4 --dump "$TMP/short"
+! grep -q '^#define K_LARGE$' "$TMP"/short/*_0.c || fail "a kernel of 4 sines calls a function for each"
