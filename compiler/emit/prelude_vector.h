@@ -515,12 +515,12 @@ K_MATHS k_v k_log1p_v(k_v a) {
 /* What is called a lane at a time, out of line: a call more, and not as many more as lanes wherever
  * it is used. */
 #define K_EACH1(name, f)                                                                           \
-    K_FAR k_v k_##name##_v(k_v a) {                                                             \
+    K_FAR k_v k_##name##_v(k_v a) {                                                                \
         for (int l = 0; l < K_LANES; l++) a[l] = f(a[l]);                                          \
         return a;                                                                                  \
     }
 #define K_EACH2(name, f)                                                                           \
-    K_FAR k_v k_##name##_v(k_v a, k_v b) {                                                      \
+    K_FAR k_v k_##name##_v(k_v a, k_v b) {                                                         \
         for (int l = 0; l < K_LANES; l++) a[l] = f(a[l], b[l]);                                    \
         return a;                                                                                  \
     }

@@ -2,8 +2,8 @@
  *
  *   sin: 33 in f32, 58 in f64        those of sm_90a, in f32 by the device prelude, in f64 by NVRTC
  *
- * What a body becomes is bounded by these: a compiler of kernels takes some 0.1 ms for each, and for
- * each place where it is made. An operator that has no row is an instruction or two. */
+ * What a body becomes is bounded by these: a compiler of kernels takes some 0.1 ms for each, and
+ * for each place where it is made. An operator that has no row is an instruction or two. */
 #include "graph/graph.h"
 
 /* SIZE(op, f32, f64) */

@@ -1,7 +1,7 @@
 /* accesses.c: what groups read and write while nests become groups, which have that in common, and
- * who comes behind whom. A graph has thousands of nests, and each is looked at again and again: what
- * a group touches is a list in order, and who comes behind whom is a bit for each two, both ways
- * round, so that a merge looks at those alone for which something changes. */
+ * who comes behind whom. A graph has thousands of nests, and each is looked at again and again:
+ * what a group touches is a list in order, and who comes behind whom is a bit for each two, both
+ * ways round, so that a merge looks at those alone for which something changes. */
 #include <stdlib.h>
 
 #include "schedule/fuse.h"
@@ -88,17 +88,6 @@ bool depends(struct fuser *f, uint32_t reader, uint32_t writer) {
     return false;
 }
 
-/* k comes behind the host, and so behind all that this comes behind. */
-static void follow(struct fuser *f, uint32_t k, uint32_t host) {
-    uint64_t *of_k = before(f, k), *of_host = before(f, host);
-    for (size_t w = 0; w < f->n_words; w++)
-        for (uint64_t left = of_host[w] & ~of_k[w]; left; left &= left - 1)
-            set_bit(behind(f, (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(left)), k);
-    add_bits(of_k, of_host, f->n_words);
-    set_bit(of_k, host);
-    set_bit(behind(f, host), k);
-}
-
 static int by_number(const void *a, const void *b) {
     buffer_id x = ((const struct touched_buffer *)a)->buffer,
               y = ((const struct touched_buffer *)b)->buffer;
@@ -111,8 +100,7 @@ static void find_accesses(struct fuser *f, uint32_t g) {
     struct touched *t = &f->touched[g];
     for (uint32_t i = 0; i < n->insts.n; i++)
         if (n->insts.at[i].kind == INST_LOAD)
-            vec_push(f->s->arena, &t->list,
-                     ((struct touched_buffer){n->insts.at[i].buffer, true}));
+            vec_push(f->s->arena, &t->list, ((struct touched_buffer){n->insts.at[i].buffer, true}));
     vec_push(f->s->arena, &t->list, ((struct touched_buffer){n->out, false}));
     qsort(t->list.at, t->list.n, sizeof *t->list.at, by_number);
     uint32_t kept = 0;
@@ -151,8 +139,8 @@ static void join_touched(struct fuser *f, uint32_t host, uint32_t guest) {
     struct touched all = {0};
     const struct touched *H = &f->touched[host], *G = &f->touched[guest];
     for (uint32_t i = 0, j = 0; i < H->list.n || j < G->list.n;) { /* both are in order: merge */
-        bool from_host = j == G->list.n ||
-                         (i < H->list.n && H->list.at[i].buffer <= G->list.at[j].buffer);
+        bool from_host =
+            j == G->list.n || (i < H->list.n && H->list.at[i].buffer <= G->list.at[j].buffer);
         struct touched_buffer x = from_host ? H->list.at[i++] : G->list.at[j];
         if (j < G->list.n && G->list.at[j].buffer == x.buffer) x.read |= G->list.at[j++].read;
         vec_push(f->s->arena, &all.list, x);
@@ -161,16 +149,60 @@ static void join_touched(struct fuser *f, uint32_t host, uint32_t guest) {
     f->touched[host] = all;
 }
 
+/* What of a group's `before` is new to those that come behind another: few words of all. */
+struct news {
+    uint32_t *word, n;
+    uint64_t *bits;
+};
+
+static struct news find_news(struct fuser *f, uint32_t of, uint32_t to) {
+    struct news o = {.word = f->news_word, .bits = f->news_bits};
+    const uint64_t *of_one = before(f, of), *of_other = before(f, to);
+    for (size_t w = 0; w < f->n_words; w++) {
+        uint64_t bits = of_one[w] & ~of_other[w];
+        if (of / 64 == w) bits |= UINT64_C(1) << of % 64;
+        bits &= f->living[w];
+        if (!bits) continue;
+        o.word[o.n] = (uint32_t)w;
+        o.bits[o.n++] = bits;
+    }
+    return o;
+}
+
+static void tell(struct fuser *f, uint32_t k, const struct news *o) {
+    uint64_t *of_k = before(f, k);
+    for (uint32_t i = 0; i < o->n; i++) {
+        uint32_t w = o->word[i];
+        uint64_t bits = o->bits[i] & ~of_k[w];
+        of_k[w] |= bits;
+        for (; bits; bits &= bits - 1)
+            set_bit(behind(f, w * 64 + (uint32_t)__builtin_ctzll(bits)), k);
+    }
+}
+
+/* Those that come behind `to` and not behind `of` learn what is before `of`, and itself. */
+static void follow(struct fuser *f, uint32_t to, uint32_t of) {
+    const uint64_t *all = behind(f, to), *others = behind(f, of);
+    struct news o = find_news(f, of, to);
+    for (size_t w = 0; w < f->n_words; w++)
+        for (uint64_t left = all[w] & ~others[w] & f->living[w]; left; left &= left - 1) {
+            uint32_t k = (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(left);
+            if (k != of && k != to) tell(f, k, &o);
+        }
+}
+
 /* Who came behind one of both comes behind both, and behind all that either came behind. */
 static void join_order(struct fuser *f, uint32_t host, uint32_t guest) {
-    uint64_t *of_host = behind(f, host), *of_guest = behind(f, guest);
     follow(f, host, guest);
-    clear_bit(before(f, host), host), clear_bit(before(f, host), guest);
-    clear_bit(of_host, guest), clear_bit(of_host, host);
-    clear_bit(of_guest, guest), clear_bit(of_guest, host);
-    for (size_t w = 0; w < f->n_words; w++)
-        for (uint64_t left = of_host[w] ^ of_guest[w]; left; left &= left - 1)
-            follow(f, (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(left), host);
+    follow(f, guest, host);
+    struct news o = find_news(f, guest, host);
+    tell(f, host, &o);
+    clear_bit(f->living, guest);
+    add_bits(behind(f, host), behind(f, guest), f->n_words);
+    for (int side = 0; side < 2; side++) {
+        clear_bit(before(f, host), side ? host : guest);
+        clear_bit(behind(f, host), side ? host : guest);
+    }
 }
 
 void join_accesses(struct fuser *f, uint32_t host, uint32_t guest) {
@@ -197,6 +229,10 @@ void find_all_accesses(struct fuser *f) {
     f->touched = NEW_ARRAY(a, struct touched, f->n);
     f->before = NEW_ARRAY(a, uint64_t, f->n * f->n_words);
     f->behind = NEW_ARRAY(a, uint64_t, f->n * f->n_words);
+    f->living = NEW_ARRAY(a, uint64_t, f->n_words);
+    f->news_word = NEW_ARRAY(a, uint32_t, f->n_words);
+    f->news_bits = NEW_ARRAY(a, uint64_t, f->n_words);
+    for (uint32_t n = 0; n < f->n; n++) set_bit(f->living, n);
     f->touchers = NEW_ARRAY(a, struct touchers, f->l->buffers.n);
     for (uint32_t n = 0; n < f->n; n++) {
         find_accesses(f, n);

@@ -62,8 +62,8 @@ static int64_t loads_of_column(struct fuser *f, const struct merge *m) {
     int64_t bytes = 0;
     for (uint32_t i = 0; i < f->touched[m->a].list.n + f->touched[m->b].list.n; i++) {
         uint32_t n = f->touched[m->a].list.n;
-        buffer_id b = i < n ? f->touched[m->a].list.at[i].buffer
-                            : f->touched[m->b].list.at[i - n].buffer;
+        buffer_id b =
+            i < n ? f->touched[m->a].list.at[i].buffer : f->touched[m->b].list.at[i - n].buffer;
         if (i >= n && group_touches(f, m->a, b)) continue; /* counted */
         if (group_writes(f, m->a, b) || group_writes(f, m->b, b)) continue;
         bool along = (group_reads(f, m->a, b) && read_along_columns(f, m, m->a, b)) ||

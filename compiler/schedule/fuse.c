@@ -470,6 +470,8 @@ const char *too_big(struct fuser *f, uint32_t a, uint32_t b) {
         return arena_printf(arena, "%d index tensors are too many for a kernel", looked_up);
     int n = arguments(f, a, b);
     if (n <= GROUP_MAX_BUFFERS) return NULL;
+    f->size[a].full |= arguments(f, a, a) >= GROUP_MAX_BUFFERS;
+    f->size[b].full |= arguments(f, b, b) >= GROUP_MAX_BUFFERS;
     return arena_printf(arena, "%d tensors are too many for a kernel", n);
 }
 

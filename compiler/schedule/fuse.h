@@ -1,5 +1,5 @@
-/* fuse.h: what fuse.c, partners.c, split.c, copies.c, columns.c, abreast.c and by_rows.c share. Private to
- * schedule/. */
+/* fuse.h: what fuse.c, partners.c, split.c, copies.c, columns.c, abreast.c and by_rows.c share.
+ * Private to schedule/. */
 #ifndef WS_SCHEDULE_FUSE_H
 #define WS_SCHEDULE_FUSE_H
 
@@ -30,6 +30,7 @@ struct partners {
 
 struct group_size {
     int size, subscripts; /* instructions an element; index tensors */
+    bool full;            /* no tensor more: who would share but what it reads was refused */
 };
 
 struct fuser {
@@ -45,8 +46,11 @@ struct fuser {
     struct partners *partners; /* per group */
     int64_t *most;             /* a tree: of each group's partners that come later, the most */
     uint32_t n_leaves;
-    uint64_t *before; /* [group][n_words] of bits, of each group: the first comes behind it */
-    uint64_t *behind; /* the same the other way round */
+    uint64_t *before;    /* [group][n_words] of bits, of each group: the first comes behind it */
+    uint64_t *behind;    /* the same the other way round */
+    uint64_t *living;    /* a bit for each group that is not dead */
+    uint32_t *news_word; /* words of such a set that change, while two groups become one */
+    uint64_t *news_bits;
     size_t n_words;
     uint32_t abreast;         /* no group before it goes beside another (abreast.c) */
     struct map seen;          /* log lines already written */

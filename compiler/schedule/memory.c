@@ -6,6 +6,7 @@
  * Needs: order. First fit by size, largest first: within a few percent of the best for the dozens
  * of buffers here. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "schedule/schedule.h"
 
@@ -34,27 +35,24 @@ static bool meet(const struct life *x, const struct life *y) {
     return x->born <= y->dies && y->born <= x->dies;
 }
 
-struct range {
-    size_t from, to;
-};
-
-static int by_place(const void *a, const void *b) {
-    const struct range *x = a, *y = b;
-    return (x->from > y->from) - (x->from < y->from);
+/* The lowest offset that clashes with no already placed life; those are in order of their offsets.
+ */
+static size_t first_fit(const struct schedule *s, const struct life *placed, uint32_t n,
+                        const struct life *x) {
+    size_t at = 0;
+    for (uint32_t k = 0; k < n && s->offset[placed[k].b] < at + x->bytes; k++) {
+        size_t end = s->offset[placed[k].b] + placed[k].bytes;
+        if (end > at && meet(x, &placed[k])) at = end;
+    }
+    return at;
 }
 
-/* The lowest offset that clashes with no already placed life; `taken` has room for all of them. */
-static size_t first_fit(const struct schedule *s, const struct life *all, uint32_t placed,
-                        const struct life *x, struct range *taken) {
-    size_t at = 0;
-    uint32_t n = 0;
-    for (uint32_t k = 0; k < placed; k++)
-        if (meet(x, &all[k]))
-            taken[n++] = (struct range){s->offset[all[k].b], s->offset[all[k].b] + all[k].bytes};
-    qsort(taken, n, sizeof *taken, by_place);
-    for (uint32_t k = 0; k < n && taken[k].from < at + x->bytes; k++)
-        if (taken[k].to > at) at = taken[k].to;
-    return at;
+/* Where it stands among the n placed ones, in order. */
+static void place(const struct schedule *s, struct life *placed, uint32_t n, const struct life *x) {
+    uint32_t k = n;
+    while (k > 0 && s->offset[placed[k - 1].b] > s->offset[x->b]) k--;
+    memmove(&placed[k + 1], &placed[k], (n - k) * sizeof *placed);
+    placed[k] = *x;
 }
 
 static int by_size(const void *a, const void *b) { /* largest first, then as they come */
@@ -75,10 +73,11 @@ void schedule_memory(struct schedule *s) {
         vec_push(s->arena, &lives, x);
     }
     if (lives.n) qsort(lives.at, lives.n, sizeof *lives.at, by_size);
-    struct range *taken = NEW_ARRAY(s->arena, struct range, lives.n);
+    struct life *placed = NEW_ARRAY(s->arena, struct life, lives.n);
     for (uint32_t i = 0; i < lives.n; i++) {
         struct life *x = &lives.at[i];
-        s->offset[x->b] = first_fit(s, lives.at, i, x, taken);
+        s->offset[x->b] = first_fit(s, placed, i, x);
+        place(s, placed, i, x);
         if (s->offset[x->b] + x->bytes > s->pool_bytes) s->pool_bytes = s->offset[x->b] + x->bytes;
     }
 }

@@ -9,7 +9,8 @@
  * without a look at all pairs.
  *
  * A buffer that very many touch makes no pair of each two of them: a group is paired with the
- * nearest of them, on either side. */
+ * nearest of them, on either side, and with none any more once its kernel has no place for another
+ * tensor, which the log says once. */
 #include "schedule/fuse.h"
 
 enum { NEAREST = 128 };
@@ -82,7 +83,8 @@ static void drop_partner(struct fuser *f, uint32_t g, uint32_t h) {
 /* Both have that pair, the first of them for whoever looks for the best. */
 static void judge_pair(struct fuser *f, uint32_t g, uint32_t h) {
     uint32_t a = g < h ? g : h, b = g < h ? h : g;
-    int64_t worth = bytes_saved(f, a, b);
+    bool apart = (f->size[a].full || f->size[b].full) && !depends(f, a, b) && !depends(f, b, a);
+    int64_t worth = apart ? 0 : bytes_saved(f, a, b); /* if apart, it was said of another */
     if (!worth) {
         drop_partner(f, a, b);
         drop_partner(f, b, a);
@@ -98,8 +100,7 @@ static int64_t most_of(const struct fuser *f, uint32_t g) {
     int64_t most = 0;
     const struct partners *p = &f->partners[g];
     for (uint32_t i = find_partner(p, g); i < p->list.n; i++)
-        if (f->alive[p->list.at[i].group] && p->list.at[i].worth > most)
-            most = p->list.at[i].worth;
+        if (f->alive[p->list.at[i].group] && p->list.at[i].worth > most) most = p->list.at[i].worth;
     return most;
 }
 
@@ -133,6 +134,7 @@ void find_partners(struct fuser *f) {
 
 void join_partners(struct fuser *f, uint32_t host, uint32_t guest) {
     struct partners known = f->partners[host];
+    f->size[host].full = false;
     f->partners[host] = f->partners[guest] = (struct partners){0};
     set_most(f, host, 0);
     set_most(f, guest, 0);

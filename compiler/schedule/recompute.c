@@ -36,8 +36,8 @@ struct recompute {
     struct schedule *s;
     struct loops *l;
     VEC(struct readers) readers; /* per buffer */
-    uint32_t clones, room; /* nests and buffers that the schedule's lists have room for */
-    uint32_t *seen, sight; /* per buffer: of which look it was last met */
+    uint32_t clones, room;       /* nests and buffers that the schedule's lists have room for */
+    uint32_t *seen, sight;       /* per buffer: of which look it was last met */
 };
 
 /* How to make one value again. */

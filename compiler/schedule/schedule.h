@@ -87,7 +87,7 @@ const char *schedule_verify(const struct schedule *s);
 int64_t buffer_bytes(const struct loops *l, buffer_id b);
 int64_t buffer_storage(const struct loops *l, buffer_id b);
 bool member_is_along(const struct schedule *s, const struct member *m, const ex *axes,
-                     int n); /* a reduction, and along these axes of its group */
+                     int n);         /* a reduction, and along these axes of its group */
 int nest_size(const struct nest *n); /* about how many instructions an element */
 int64_t axes_numel(const struct loops *l, const ex *axes, int n);
 

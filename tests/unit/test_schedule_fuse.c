@@ -545,17 +545,59 @@ static void test_many_arguments(void **state) {
     arena_free(a);
 }
 
+/* However cheap operators are, a kernel holds so many; of expensive ones fewer, and fewer behind a
+ * product. */
 static void test_many_operators(void **state) {
+    static const struct {
+        const char *head, *op;
+        int n;
+        uint32_t kernels;
+        const char *why;
+    } cases[] = {
+        {"graph(%y0: f32[64]) {\n", "sigmoid", GROUP_MAX_NESTS + 1, 2,
+         "not fused: 129 operators are too many for a kernel"},
+        {"graph(%y0: f32[64]) {\n", "sin", 61, 2,
+         "not fused: 2074 instructions an element are too many for a kernel"},
+        {"graph(%y0: f64[64]) {\n", "asinh", 13, 2,
+         "not fused: 2184 instructions an element are too many for a kernel"},
+        {"graph(%a: f32[64, 64], %b: f32[64, 64]) {\n %y0 = mm(%a, %b)\n", "sin", 8, 2,
+         "instructions an element are too many behind a product"},
+        {"graph(%a: f32[64, 64], %b: f32[64, 64]) {\n %y0 = mm(%a, %b)\n", "sin", 7, 1, ""},
+    };
     struct arena *a = arena_new();
-    struct buf body = buf_new(a);
-    for (int i = 1; i <= GROUP_MAX_NESTS + 1; i++)
-        buf_printf(&body, " %%y%d = sin(%%y%d)\n", i, i - 1);
-    char *text = arena_printf(a, "graph(%%y0: f32[64]) {\n%s return %%y%d\n}\n", body.p,
-                              GROUP_MAX_NESTS + 1);
     struct device_limits limits = test_gpu("sm_90a");
-    struct schedule *s = must_schedule(a, text, "", &limits, false);
-    assert_non_null(strstr(s->log.p, "not fused: 129 operators are too many for a kernel"));
-    assert_int_equal(s->groups.n, 2);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf text = buf_new(a);
+        buf_puts(&text, cases[i].head);
+        for (int k = 1; k <= cases[i].n; k++)
+            buf_printf(&text, " %%y%d = %s(%%y%d)\n", k, cases[i].op, k - 1);
+        buf_printf(&text, " return %%y%d\n}\n", cases[i].n);
+        struct schedule *s = must_schedule(a, text.p, "", &limits, false);
+        if (s->groups.n != cases[i].kernels || !strstr(s->log.p, cases[i].why))
+            fail_msg("%u kernels of %s, and no '%s' in:\n%s", s->groups.n, cases[i].op,
+                     cases[i].why, s->log.p);
+    }
+    arena_free(a);
+}
+
+/* A tensor that many read pairs those that are near, so that a program's pairs grow as it does. */
+static void test_many_readers(void **state) {
+    struct arena *a = arena_new();
+    struct device_limits limits = test_gpu("sm_90a");
+    uint32_t length[2];
+    for (int i = 0; i < 2; i++) {
+        struct buf text = buf_new(a), results = buf_new(a);
+        buf_puts(&text, "graph(%x: f32[64]) {\n");
+        for (int k = 0; k < 400 << i; k++) {
+            buf_printf(&text, " %%y%d = mul(%%x, %d.5)\n", k, k);
+            buf_printf(&results, "%s%%y%d", k ? ", " : "", k);
+        }
+        buf_printf(&text, " return %s\n}\n", results.p);
+        struct schedule *s = must_schedule(a, text.p, "", &limits, false);
+        assert_int_equal(s->groups.n, ((400 << i) + 30) / 31); /* of 32 tensors one is read */
+        length[i] = s->log.n;
+    }
+    assert_in_range(length[1], length[0], length[0] * 5 / 2);
     arena_free(a);
 }
 
@@ -839,6 +881,7 @@ int main(void) {
         cmocka_unit_test(test_matrix_products),
         cmocka_unit_test(test_many_arguments),
         cmocka_unit_test(test_many_operators),
+        cmocka_unit_test(test_many_readers),
         cmocka_unit_test(test_many_copies),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_memory),
