@@ -349,7 +349,7 @@ static void walk_back(void *ctx) {
     struct backward *w = ctx;
     for (uint32_t i = 0; i < w->roots->n; i++)
         seed(w, w->roots->at[i].tensor, w->tangents->at[i], i);
-    qsort(w->tapes.at, w->tapes.n, sizeof *w->tapes.at, compare_tapes);
+    if (w->tapes.n) qsort(w->tapes.at, w->tapes.n, sizeof *w->tapes.at, compare_tapes);
     for (uint32_t i = 0; i < w->tapes.n; i++) step_back(w, w->tapes.at[i]);
     for (uint32_t i = 0; i < w->at.n; i++)
         if (!w->at.at[i].of->tape) call_hooks(w, w->at.at[i].of);

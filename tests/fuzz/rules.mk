@@ -32,12 +32,20 @@ test test-long test-unit everything: $(FUZZ_BINS)
 test test-long everything: $(BUILD)/$(FUZZ)/run_python # tests/run/python_diff.sh
 run-python_diff: $(BUILD)/$(FUZZ)/run_python
 
+# ---- everything that a user may hand to the command, under the sanitizers, in a build folder of its own
+
+SEED       ?= 1
+FUZZ_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZED     := $(addprefix $(BUILD)/fuzz/,warpsmith $(FUZZ)/graph_fuzz tests/unit/test_capture_natives)
+fuzz: | $(BUILD)/deps.test ## damaged files, programs, natives, graphs and stores: [SECONDS=600 SEED=1 JOBS= PARTS="graphs tables"]
+	@$(MAKE) CFLAGS="$(FUZZ_FLAGS)" BUILD=$(BUILD)/fuzz STATIC=0 $(FUZZED)
+	@$(FUZZ)/fuzz.py $(BUILD)/fuzz --seconds $(or $(SECONDS),600) --seed $(SEED) --counts $(BUILD)/fuzz.counts \
+	    $(JOBS:%=--jobs %) $(if $(PARTS),--parts "$(PARTS)")
+
 # ---- graphs
 
-SECONDS ?= 60
-SEED    ?= 1
-fuzz: $(BUILD)/$(FUZZ)/graph_fuzz ## random graphs through the whole compiler: SECONDS=60 [SEED=1]
-	@$< --seconds $(SECONDS) --seed $(SEED) --counts $(BUILD)/fuzz.counts
+fuzz-graphs: $(BUILD)/$(FUZZ)/graph_fuzz ## random graphs through the whole compiler, without sanitizers: [SECONDS=60 SEED=1]
+	@$< --seconds $(or $(SECONDS),60) --seed $(SEED) --counts $(BUILD)/fuzz.counts
 
 fuzz-python: $(BUILD)/$(FUZZ)/run_python ## random expressions and programs, the VM against python3: [SEED=1]
 	@python3 -W ignore $(FUZZ)/python_diff.py $< random $(SEED) 5000 --counts $(BUILD)/python.counts
@@ -59,7 +67,7 @@ fuzz-bytes: | $(BUILD)/deps.test ## arbitrary bytes through what reads files: SE
 
 fuzz-bytes-%: $(BUILD)/$(FUZZ)/bytes_%
 	@mkdir -p $(BUILD)/corpus/$*; log=$(BUILD)/corpus/$*.log; \
-	ASAN_OPTIONS=detect_leaks=0 $< -max_total_time=$(SECONDS) -timeout=60 -rss_limit_mb=4096 \
+	ASAN_OPTIONS=detect_leaks=0 $< -max_total_time=$(or $(SECONDS),60) -timeout=60 -rss_limit_mb=4096 \
 	    -artifact_prefix=$(FUZZ)/corpus/$*/found- -dict=$(FUZZ)/bytes.dict $(BUILD)/corpus/$* \
 	    $(call seeds_of,$*) >$$log 2>&1 || { grep -E 'error:|SUMMARY|bug at|^    #.*(compiler|tuner|reports|tests)/|written to' $$log; exit 1; }; \
 	echo "  $*: $$(tail -n 1 $$log)"
@@ -70,6 +78,6 @@ $(BUILD)/$(FUZZ)/bytes_%.fuzz.o: $(FUZZ)/bytes_fuzz.c $(FUZZ)/bytes.h $(BUILD)/f
 $(BYTES:%=$(BUILD)/$(FUZZ)/bytes_%): $(BUILD)/$(FUZZ)/bytes_%: $(BUILD)/$(FUZZ)/bytes_%.fuzz.o $(BYTES_LIBS) $(ARCHIVES) $(BUILD)/link
 	$(call say,link)$(LINK) -fsanitize=fuzzer -o $@ $< $(BYTES_LIBS) $(LINK_ALL) $(LIBS)
 
-.PHONY: fuzz fuzz-python fuzz-bytes
+.PHONY: fuzz fuzz-graphs fuzz-python fuzz-bytes
 
 -include $(patsubst %.c,$(BUILD)/%.d,$(wildcard $(FUZZ)/*.c))

@@ -259,8 +259,10 @@ static void leave_folder(struct fixture *f) {
     assert_int_equal(system(command), 0);
 }
 
+static uint64_t seed = 22;
+
 static void fuzz(enum mode mode, uint32_t n_random) {
-    struct fixture f = {.random = 22};
+    struct fixture f = {.random = seed};
     open_vm(&f, program, mode == SCRIPT);
     enter_folder(&f);
     for (uint32_t i = 0, n = f.vm->natives.n; i < n; i++) {
@@ -375,8 +377,10 @@ static void limit_memory(void) {
 #endif
 }
 
-int main(void) {
+/* The first argument, if there is one, is the seed. */
+int main(int argc, char **argv) {
     limit_memory();
+    if (argc > 1) seed = strtoull(argv[1], NULL, 10);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signatures), cmocka_unit_test(test_private),
         cmocka_unit_test(test_script), cmocka_unit_test(test_workload),

@@ -208,7 +208,7 @@ enum ws_status cupti_end(struct cupti *c, int expected, const struct kernel_time
     pthread_mutex_unlock(&c->lock);
     if (s != CUPTI_OK) return cupti_fail(c, d, s, "cuptiActivityFlushAll");
     if (full) return diag_fail(d, WS_MACHINE, "out of memory for %zu kernel records", c->n);
-    qsort(c->times, c->n, sizeof *c->times, by_correlation);
+    if (c->n) qsort(c->times, c->n, sizeof *c->times, by_correlation);
     *out = c->times;
     *n = (int)c->n;
     return WS_OK;
