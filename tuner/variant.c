@@ -36,7 +36,9 @@ bool variant_refused(const struct variant *v) { return v->status != STATUS_ok; }
 static void read_facts(struct variant *v, const struct device_limits *l,
                        const struct function_facts *f, const struct ws_launch *launch) {
     if (f->regs > v->regs) v->regs = f->regs;
-    if (f->spill_bytes > v->spill_bytes) v->spill_bytes = f->spill_bytes;
+    bool on_purpose = f->spill_bytes >= 0 && f->spill_bytes <= launch->stack;
+    int spilled = on_purpose ? 0 : f->spill_bytes - launch->stack;
+    if (spilled > v->spill_bytes) v->spill_bytes = spilled;
     if (f->smem_static + launch->smem > v->smem_bytes)
         v->smem_bytes = f->smem_static + launch->smem;
     if (l->kind != DEVICE_CUDA || !l->max_threads_unit) return;

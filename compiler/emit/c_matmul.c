@@ -55,23 +55,31 @@ static void open_rows(struct emitter *w, int tm) {
     open_brace(w, "for (int i = 0; i < %d; i++)", tm);
 }
 
-/* A block of the depth is summed up by itself, and added to `sum` then: the error of a long sum
- * grows with the blocks rather than with the terms. */
-static void put_micro_kernel(struct emitter *w, const char *t, int tm, int tn) {
+/* A block of the depth is summed up by itself, and added to `sum` then (kernel/chain.c). */
+static void put_micro_kernel(struct emitter *w, const char *t, int tm, int tn, int depth) {
     struct cells c = cells_of(w, tn);
     const char *sum = cell(&c, "sum", "(i0 + i)");
-    bool whole = !dtype_is_float(value_math(w, w->k->dot));
+    bool whole = !dtype_is_float(value_math(w, w->k->dot)), blocks = depth > DEPTH_AT_ONCE;
+    const char *begun = blocks ? "k0 + k1" : "k0";
     const char *total = arena_printf(w->arena,
-                                     whole ? "k0 ? k_wrap_add(%s, acc[i][j]) : acc[i][j]"
-                                           : "k0 ? %s + acc[i][j] : acc[i][j]",
-                                     sum);
+                                     whole ? "%s ? k_wrap_add(%s, acc[i][j]) : acc[i][j]"
+                                           : "%s ? %s + acc[i][j] : acc[i][j]",
+                                     begun, sum);
     open_brace(w, "for (int i0 = 0; i0 < rows; i0 += %d)", tm);
+    if (blocks) {
+        open_brace(w, "for (k_idx k1 = 0; k1 < depth; k1 += %d)", DEPTH_AT_ONCE);
+        line(w, "const k_idx stop = depth - k1 < %d ? depth : k1 + %d;", DEPTH_AT_ONCE,
+             DEPTH_AT_ONCE);
+    }
     line(w, "enum { width = %d / %s };", tn, c.vectors ? "K_LANES" : "1");
     line(w, "%s acc[%d][width];", c.vectors ? "k_v" : t, tm);
     open_rows(w, tm);
     put_row_of_cells(&c, c.vectors ? "acc[i][j] = k_splat(0);" : "acc[i][j] = 0;");
     close_brace(w);
-    open_brace(w, "for (k_idx kk = 0; kk < depth; kk++)");
+    if (blocks)
+        open_brace(w, "for (k_idx kk = k1; kk < stop; kk++)");
+    else
+        open_brace(w, "for (k_idx kk = 0; kk < depth; kk++)");
     line(w, "const k_idx r = k0 + kk;");
     open_rows(w, tm);
     line(w, "const k_idx m = m0 + i0 + i < nm ? m0 + i0 + i : nm - 1;");
@@ -88,6 +96,27 @@ static void put_micro_kernel(struct emitter *w, const char *t, int tm, int tn) {
                                      tn, total)
                       : arena_printf(w->arena, "%s = %s;", sum, total));
     close_brace(w);
+    if (blocks) close_brace(w);
+    close_brace(w);
+}
+
+/* The tile's sums, which are folded when they have taken enough panels. */
+static struct c_folds sums_of(struct emitter *w, int cells, int depth) {
+    return (struct c_folds){.f = layout_depth_folds(w->k, depth),
+                            .list = &w->k->dot,
+                            .n = 1,
+                            .acc = 's',
+                            .cells = arena_printf(w->arena, "%d", cells),
+                            .loop = arena_printf(w->arena, "for (int c = 0; c < %d; c++)", cells),
+                            .at = "c",
+                            .rows = true};
+}
+
+static void put_panel_folds(struct emitter *w, const struct c_folds *c, int depth) {
+    int each = (depth + DEPTH_AT_ONCE - 1) / DEPTH_AT_ONCE, panels = c->f.block / each;
+    if (!c->f.levels) return;
+    open_brace(w, "if (k0 / %d %% %d == %d)", depth, panels, panels - 1);
+    put_c_folds(w, c);
     close_brace(w);
 }
 
@@ -109,6 +138,9 @@ void emit_c_matmul(struct emitter *w) {
     const struct kernel *k = w->k;
     const int32_t *c = w->p->config.knob;
     int tm = c[KNOB_tm], tn = c[KNOB_tn], bm = c[KNOB_m], depth = c[KNOB_k];
+    enum { LONG = DEPTH_AT_ONCE * DEPTH_AT_ONCE }; /* of which a tile's sums take as many blocks */
+    if (depth > LONG) depth = LONG;
+    const struct c_folds sums = sums_of(w, bm * tn, depth);
     const char *t = math_type(at(w, k->dot)->dtype);
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     *l = (struct ws_launch){.entry = k->entry, .grid = {1, 1, 1}, .threads = 1};
@@ -133,12 +165,19 @@ void emit_c_matmul(struct emitter *w) {
     line(w, "%s b[%d], sum[%d];", t, depth * tn, bm * tn);
     int64_t shortest, longest;
     ex_range(k->ex, k->bound[AXIS_R], &shortest, &longest);
-    if (shortest < 1) line(w, "if (nr == 0) memset(sum, 0, sizeof sum);");
+    if (shortest < 1 || sums.f.levels)
+        line(w, "%smemset(sum, 0, sizeof sum);", sums.f.levels ? "" : "if (nr == 0) ");
+    if (sums.f.levels) line(w, "%s *const s%u = sum;", t, k->dot);
+    put_fold_rows(w, &sums, true);
+    declare_c_folds(w, &sums);
     open_brace(w, "for (k_idx k0 = 0; k0 < nr; k0 += %d)", depth);
     line(w, "const k_idx depth = k0 + %d < nr ? %d : nr - k0;", depth, depth);
     put_pack(w, t, tn);
-    put_micro_kernel(w, t, tm, tn);
+    put_micro_kernel(w, t, tm, tn, depth);
+    put_panel_folds(w, &sums, depth);
     close_brace(w);
+    put_c_unfolded(w, &sums);
+    put_fold_rows(w, &sums, false);
     put_epilogue(w, t, tn);
     close_brace(w);
     close_brace(w);

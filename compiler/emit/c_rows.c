@@ -114,7 +114,7 @@ static void put_hit_lists(struct emitter *w) {
 
 /* The loops over what may land in a tile and over the tile's rows. Where these are all of one row
  * that it lands on, compilers are told that memory runs along them. */
-static void open_hits_of_tile(struct emitter *w) {
+static void open_hits_of_tile(struct emitter *w, const struct c_folds *c) {
     struct exprs *e = w->k->ex;
     ex inner = w->k->landing->inner;
     put_landing_range(w, "x0", "x0 + lanes - 1");
@@ -122,7 +122,7 @@ static void open_hits_of_tile(struct emitter *w) {
     if (one)
         line(w, "const k_idx row = x0 / (%s), first = x0 %% (%s);", ex_text(w, inner),
              ex_text(w, inner));
-    open_brace(w, "for (k_idx h = begin[lo]; h < begin[hi + 1]; h++)");
+    open_rows_block(w, c, "k_idx", "h", "begin[lo]", "begin[hi + 1]", 1);
     line(w, "const k_idx r = hits[h];");
     open_tile_rows(w);
     if (!one) return;
@@ -136,6 +136,13 @@ static void open_hits_of_tile(struct emitter *w) {
 static bool streams(struct emitter *w, const struct store_node *st) {
     return layout_streams(w->k, w->y, st) && !w->y->rows_inner &&
            buffer_dtype(w, st->buffer) == DT_F32 && index_stride(w->k, st->index, AXIS_R) == 1;
+}
+
+/* a7 becomes c7, with one more term, and what that has lost. */
+static void put_carried(struct emitter *w, value_id v, const char *carry, const char *x) {
+    line(w, "k_carry_%s(&c%u%s, &lost%u%s, %s);", dtype_name(value_math(w, v)), v, carry, v, carry,
+         x);
+    line(w, "a%u[l] = c%u%s + lost%u%s;", v, v, carry, v, carry);
 }
 
 /* The arithmetic of one (x, r). In the main loop streamed stores go to lane buffers. */
@@ -157,8 +164,11 @@ static void put_element(struct emitter *w, uint32_t index, bool main_loop) {
         bool scans = at(w, v)->kind == INST_SCAN;
         const char *acc = arena_printf(w->arena, "%c%u[l]", scans ? 'a' : 'c', v);
         bool later = scans && !w->y->rows_inner; /* combined when the lanes are through */
-        line(w, "%s = %s;", acc,
-             later ? operand_text(w, v) : combine_text(w, v, acc, operand_text(w, v)));
+        if (scans && !later && layout_carries_error(w->k, v))
+            put_carried(w, v, "[l]", operand_text(w, v));
+        else
+            line(w, "%s = %s;", acc,
+                 later ? operand_text(w, v) : combine_text(w, v, acc, operand_text(w, v)));
     }
     for (uint32_t i = 0; i < f->across.n; i++) {
         const char *sum = arena_printf(w->arena, "s%u[r]", f->across.at[i]);
@@ -189,7 +199,47 @@ static void put_accumulators(struct emitter *w, const struct phase *f, int lanes
     }
 }
 
-static void put_columns_loop(struct emitter *w, uint32_t index) {
+/* The loop over columns from r0 on; where accumulators are folded, one over the blocks. */
+void open_columns_block(struct emitter *w, const struct c_folds *c, int lanes) {
+    const char *end = c->f.levels ? "stop" : "r_end";
+    if (c->f.levels) {
+        int block = lanes * c->f.block;
+        open_brace(w, "while (r0 + %d <= r_end)", lanes);
+        line(w, "const k_idx stop = r_end - r0 < %d ? r_end : r0 + %d;", block, block);
+    }
+    open_brace(w, "for (; r0 + %d <= %s; r0 += %d)", lanes, end, lanes);
+}
+
+void close_columns_block(struct emitter *w, const struct c_folds *c) {
+    close_brace(w);
+    if (!c->f.levels) return;
+    put_c_folds(w, c);
+    close_brace(w);
+}
+
+/* The same of all columns of a tile of rows, from `first` on, `step` at a time; or of what lands
+ * there. */
+void open_rows_block(struct emitter *w, const struct c_folds *c, const char *type, const char *name,
+                     const char *begin, const char *end, int step) {
+    const char *by = step == 1 ? arena_printf(w->arena, "%s++", name)
+                               : arena_printf(w->arena, "%s += %d", name, step);
+    if (c->f.levels) {
+        int block = c->f.block * step;
+        open_brace(w, "for (%s block = %s; block < %s; block += %d)", type, begin, end, block);
+        line(w, "const %s stop = %s - block < %d ? %s : block + %d;", type, end, block, end, block);
+        begin = "block", end = "stop";
+    }
+    open_brace(w, "for (%s %s = %s; %s < %s; %s)", type, name, begin, name, end, by);
+}
+
+void close_rows_block(struct emitter *w, const struct c_folds *c) {
+    close_brace(w);
+    if (!c->f.levels) return;
+    put_c_folds(w, c);
+    close_brace(w);
+}
+
+static void put_columns_loop(struct emitter *w, uint32_t index, const struct c_folds *c) {
     const struct phase *f = &w->p->phases.at[index];
     int lanes = w->y->vec;
     bool stream = false;
@@ -204,7 +254,7 @@ static void put_columns_loop(struct emitter *w, uint32_t index) {
     }
     open_scope(w);
     line(w, "k_idx r0 = r_begin;");
-    open_brace(w, "for (; r0 + %d <= r_end; r0 += %d)", lanes, lanes);
+    open_columns_block(w, c, lanes);
     for (uint32_t i = 0; i < f->stores.n; i++)
         if (streams(w, &w->k->stores.at[f->stores.at[i]]))
             line(w, "float o%u[%d] __attribute__((aligned(64)));", f->stores.at[i], lanes);
@@ -222,7 +272,7 @@ static void put_columns_loop(struct emitter *w, uint32_t index) {
              f->stores.at[i], lanes);
         close_brace(w);
     }
-    close_brace(w);
+    close_columns_block(w, c);
     open_brace(w, "for (int l = 0; r0 + l < r_end; l++)");
     line(w, "const k_idx r = r0 + l;");
     put_element(w, index, false);
@@ -230,32 +280,66 @@ static void put_columns_loop(struct emitter *w, uint32_t index) {
     close_brace(w);
 }
 
+struct c_folds c_folds_of(struct emitter *w, const struct phase *f, const char *type,
+                          const char *cells, const char *at) {
+    struct c_folds c = {.f = layout_row_folds(w->k, w->y),
+                        .list = f->reduce.at,
+                        .n = f->reduce.n,
+                        .acc = 'c',
+                        .type = type,
+                        .cells = cells,
+                        .at = at};
+    bool any = false;
+    for (uint32_t i = 0; i < c.n; i++) any |= reduction_rounds(w->k, c.list[i]);
+    if (!any) c.f.levels = 0;
+    c.loop = arena_printf(w->arena, "for (int %s = 0; %s < %s; %s++)", at, at, cells, at);
+    return c;
+}
+
+/* Of more lanes than may be added up one after the other, the halves. */
+enum { MOST_LANES = 64 };
+static void put_fold_lanes(struct emitter *w, value_id v) {
+    for (int half = w->y->vec / 2; half >= MOST_LANES; half /= 2) {
+        const char *low = arena_printf(w->arena, "c%u[l]", v);
+        line(w, "for (int l = 0; l < %d; l++) %s = %s;", half, low,
+             combine_text(w, v, low, arena_printf(w->arena, "c%u[l + %d]", v, half)));
+    }
+}
+
 static void put_scalar_phase(struct emitter *w, uint32_t index) {
     const struct phase *f = &w->p->phases.at[index];
     bool tile = w->y->rows_inner;
-    put_accumulators(w, f, tile ? w->y->bx : w->y->vec);
+    int cells = tile ? w->y->bx : w->y->vec;
+    const struct c_folds c = c_folds_of(w, f, NULL, arena_printf(w->arena, "%d", cells), "l");
+    put_accumulators(w, f, cells);
+    if (c.f.levels) open_scope(w);
+    declare_c_folds(w, &c);
     if (tile) {
         if (w->y->hits) {
-            open_hits_of_tile(w);
+            open_hits_of_tile(w, &c);
         } else {
-            open_brace(w, "for (k_idx r = r_begin; r < r_end; r++)");
+            open_rows_block(w, &c, "k_idx", "r", "r_begin", "r_end", 1);
             open_tile_rows(w);
         }
         put_element(w, index, false);
         w->x_is = EX_NONE;
         close_brace(w);
-        close_brace(w);
+        close_rows_block(w, &c);
     } else {
-        put_columns_loop(w, index);
+        put_columns_loop(w, index, &c);
     }
+    put_c_unfolded(w, &c);
+    if (c.f.levels) close_brace(w);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
         const char *t = accumulator_type(w, v), *name = arena_printf(w->arena, "a%u", v);
         if (tile) {
             line(w, "%s *a%u = c%u;", t, v, v);
         } else {
+            put_fold_lanes(w, v);
             line(w, "%s a%u = c%u[0];", t, v, v);
-            line(w, "for (int l = 1; l < %d; l++) a%u = %s;", w->y->vec, v,
+            line(w, "for (int l = 1; l < %d; l++) a%u = %s;",
+                 w->y->vec < MOST_LANES ? w->y->vec : MOST_LANES, v,
                  combine_text(w, v, name, arena_printf(w->arena, "c%u[l]", v)));
         }
         w->where[v] = ARRAY;
@@ -271,6 +355,24 @@ static void put_phase(struct emitter *w, uint32_t index) {
     if (w->y->split == 1) put_c_row_values(w, f->after.at, f->after.n);
 }
 
+/* What a scan has at the piece or row at hand, and, of one that carries what its additions lose,
+ * what it has carried there. */
+static void put_scan_accumulators(struct emitter *w, value_id v, int lanes) {
+    const char *t = accumulator_type(w, v), *none = identity_text(w, v);
+    bool tile = w->y->rows_inner;
+    if (!layout_carries_error(w->k, v)) {
+        line(w, "%s a%u[%d], c%u = %s;", t, v, lanes, v, none);
+        if (tile) line(w, "for (int l = 0; l < %d; l++) a%u[l] = c%u;", lanes, v, v);
+        return;
+    }
+    const char *carries = tile ? arena_printf(w->arena, "[%d]", lanes) : "";
+    line(w, "%s a%u[%d], c%u%s, lost%u%s;", t, v, lanes, v, carries, v, carries);
+    line(w,
+         tile ? "for (int l = 0; l < %d; l++) c%u[l] = lost%u[l] = 0;"
+              : "(void)%d, c%u = lost%u = 0;",
+         lanes, v, v);
+}
+
 /* A scan: both phases on each piece of `vec` columns, the pieces in order; or, along x, on each row
  * of a tile of columns.
  *
@@ -283,8 +385,7 @@ static void put_scan(struct emitter *w) {
     int lanes = tile ? w->y->bx : w->y->vec;
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        line(w, "%s a%u[%d], c%u = %s;", accumulator_type(w, v), v, lanes, v, identity_text(w, v));
-        if (tile) line(w, "for (int l = 0; l < %d; l++) a%u[l] = c%u;", lanes, v, v);
+        put_scan_accumulators(w, v, lanes);
     }
     if (tile) {
         open_brace(w, "for (k_idx r = r_begin; r < r_end; r++)");
@@ -300,9 +401,15 @@ static void put_scan(struct emitter *w) {
         value_id v = f->reduce.at[i];
         const char *c = arena_printf(w->arena, "c%u", v), *a = arena_printf(w->arena, "a%u[l]", v);
         w->where[v] = ARRAY;
-        if (!tile)
+        if (tile) continue;
+        if (layout_carries_error(w->k, v)) {
+            open_brace(w, "for (int l = 0; l < lanes; l++)");
+            put_carried(w, v, "", a);
+            close_brace(w);
+        } else {
             line(w, "for (int l = 0; l < lanes; l++) %s = %s, %s = %s;", c,
                  combine_text(w, v, c, a), a, c);
+        }
     }
     if (!tile) open_lanes(w);
     put_element(w, 1, false);
@@ -394,6 +501,25 @@ static void put_task_position(struct emitter *w) {
     }
 }
 
+static struct c_folds column_folds(struct emitter *w) {
+    return (struct c_folds){.f = layout_column_folds(w->k, w->y),
+                            .list = w->p->across.at,
+                            .n = w->p->across.n,
+                            .acc = 's',
+                            .cells = "nr",
+                            .loop = "for (k_idx r = 0; r < nr; r++)",
+                            .at = "r",
+                            .rows = true};
+}
+
+/* A row of the task is through: `x`. */
+static void put_column_folds(struct emitter *w, const struct c_folds *c) {
+    if (!c->f.levels) return;
+    open_brace(w, "if ((x - x_begin) %% %d == %d)", c->f.block, c->f.block - 1);
+    put_c_folds(w, c);
+    close_brace(w);
+}
+
 /* A task's sums of columns are its part of them, in memory. */
 static void put_own_columns(struct emitter *w) {
     for (uint32_t i = 0; i < w->p->across.n; i++) {
@@ -413,11 +539,7 @@ static void emit_columns(struct emitter *w) {
     open_brace(w, "for (k_idx r = 0; r < nr; r++)");
     for (uint32_t i = 0; i < w->p->across.n; i++) {
         value_id v = w->p->across.at[i];
-        const char *name = arena_printf(w->arena, "a%u", v);
-        line(w, "%s a%u = %s;", accumulator_type(w, v), v, identity_text(w, v));
-        line(w, "for (int s = 0; s < %d; s++) a%u = %s;", parts, v,
-             combine_text(w, v, name, arena_printf(w->arena, "part%u[(long long)s * nr + r]", v)));
-        w->where[v] = ARRAY;
+        put_c_parts(w, v, parts, arena_printf(w->arena, "part%u[(long long)s * nr + r]", v));
     }
     for (uint32_t i = 0; i < w->p->finish.n; i++) put_local(w, w->p->finish.at[i]);
     for (uint32_t i = 0; i < w->p->column_stores.n; i++)
@@ -441,11 +563,7 @@ static void emit_finish(struct emitter *w) {
     put_c_row_values(w, w->p->before.at, w->p->before.n);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        const char *name = arena_printf(w->arena, "a%u", v);
-        line(w, "%s a%u = part%u[x];", accumulator_type(w, v), v, v);
-        line(w, "for (int s = 1; s < %d; s++) a%u = %s;", y.split, v,
-             combine_text(w, v, name, arena_printf(w->arena, "part%u[(long long)s * nx + x]", v)));
-        w->where[v] = ARRAY;
+        put_c_parts(w, v, y.split, arena_printf(w->arena, "part%u[(long long)s * nx + x]", v));
     }
     put_c_row_values(w, f->after.at, f->after.n);
     put_row_stores(w);
@@ -456,16 +574,19 @@ static void emit_finish(struct emitter *w) {
 
 void emit_c_rows(struct emitter *w) {
     const struct layout *y = w->y;
+    const struct c_folds columns = column_folds(w);
     open_function(w, w->k->entry);
     put_task_range(w);
     if (w->y->hits) put_hit_lists(w);
     line(w, "#pragma omp parallel");
     open_scope(w);
     put_row_buffers(w, true);
+    put_fold_rows(w, &columns, true);
     line(w, "#pragma omp for schedule(static) nowait");
     open_brace(w, "for (long long task = 0; task < tasks; task++)");
     put_task_position(w);
     if (w->k->columns) put_own_columns(w);
+    declare_c_folds(w, &columns);
     if (w->y->turn) put_turned(w);
     if (!y->rows_inner) open_brace(w, "for (k_idx x = x_begin; x < x_end; x++)");
     w->subscript = y->rows_inner ? "[l]" : "";
@@ -476,10 +597,13 @@ void emit_c_rows(struct emitter *w) {
         put_partials(w);
     else
         put_row_stores(w);
+    put_column_folds(w, &columns);
     if (!y->rows_inner) close_brace(w);
+    put_c_unfolded(w, &columns);
     close_brace(w);
     if (y->streaming) line(w, "k_stream_end();");
     put_row_buffers(w, false);
+    put_fold_rows(w, &columns, false);
     close_brace(w);
     if (y->hits) line(w, "free(begin), free(hits);");
     close_brace(w);

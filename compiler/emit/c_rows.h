@@ -7,6 +7,35 @@
 /* Lanes of a vector of floats on any machine (prelude_vector.h): so many are whole vectors. */
 enum { WIDEST = 16 };
 
+/* c_fold.c: accumulators that are folded (kernel/chain.c). `cells` of each, which is a text, of
+ * `type`; a loop over them is opened by `loop`, in which `at` is one's subscript. put_c_folds: the
+ * accumulators, acc7, have a block; put_c_unfolded: they get all. */
+struct c_folds {
+    struct folds f;
+    const value_id *list;
+    uint32_t n;
+    char acc;         /* 'c', or 's' of columns */
+    const char *type; /* NULL: each has its own */
+    const char *cells, *loop, *at;
+    bool rows; /* they are rows in memory, that put_fold_rows makes and frees */
+};
+void declare_c_folds(struct emitter *w, const struct c_folds *c);
+void put_fold_rows(struct emitter *w, const struct c_folds *c, bool declare);
+void put_c_folds(struct emitter *w, const struct c_folds *c);
+void put_c_unfolded(struct emitter *w, const struct c_folds *c);
+/* a7 of the parts of reduction v: `part` is the text of part s. */
+void put_c_parts(struct emitter *w, value_id v, int parts, const char *part);
+
+/* c_rows.c: those of a phase's reductions; loops over columns in blocks, after each of which they
+ * are folded. */
+struct c_folds c_folds_of(struct emitter *w, const struct phase *f, const char *type,
+                          const char *cells, const char *at);
+void open_columns_block(struct emitter *w, const struct c_folds *c, int lanes);
+void close_columns_block(struct emitter *w, const struct c_folds *c);
+void open_rows_block(struct emitter *w, const struct c_folds *c, const char *type, const char *name,
+                     const char *begin, const char *end, int step);
+void close_rows_block(struct emitter *w, const struct c_folds *c);
+
 /* c_rows.c: the values as a4; if threads lie along x, of a tile's rows. */
 void put_c_row_values(struct emitter *w, const value_id *list, uint32_t n);
 /* Value v of phase `index` is expensive, and kept for a later phase; or it is there already. */

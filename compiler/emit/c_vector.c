@@ -521,6 +521,8 @@ static void put_columns(struct emitter *w, uint32_t index) {
     const struct phase *f = &w->p->phases.at[index];
     const struct store_node *stream = first_stream(w, f);
     int lanes = w->y->vec;
+    const struct c_folds c =
+        c_folds_of(w, f, "k_v", arena_printf(w->arena, "(%d / K_LANES)", lanes), "u");
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
         if (is_pair(at(w, v))) {
@@ -545,15 +547,17 @@ static void put_columns(struct emitter *w, uint32_t index) {
         close_brace(w);
     }
     line(w, "k_idx r0 = %s;", stream ? "r_main" : "r_begin");
-    open_brace(w, "for (; r0 + %d <= r_end; r0 += %d)", lanes, lanes);
+    declare_c_folds(w, &c);
+    open_columns_block(w, &c, lanes);
     line(w, "#pragma GCC unroll 16");
     open_brace(w, "for (int u = 0; u < %d / K_LANES; u++)", lanes);
     line(w, "const k_idx r = r0 + u * K_LANES;");
     put_ahead(w, index);
     put_vector(w, index, false);
     close_brace(w);
-    close_brace(w);
+    close_columns_block(w, &c);
     put_ends(w, index, stream != NULL);
+    put_c_unfolded(w, &c);
     close_brace(w);
     for (uint32_t i = 0; i < f->reduce.n; i++) put_fold(w, f->reduce.at[i]);
 }
@@ -568,14 +572,19 @@ bool scan_is_vector(struct emitter *w) {
 /* What each scan has at the vector's elements, from what the vector's have among themselves. */
 static void put_scanned(struct emitter *w, bool part) {
     const struct phase *f = &w->p->phases.at[0];
-    for (uint32_t i = 0; i < f->reduce.n; i++) line(w, "k_v scan%u;", f->reduce.at[i]);
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        line(w, "k_v scan%u;", v);
+        if (layout_carries_error(w->k, v)) line(w, "double total%u;", v);
+    }
     open_scope(w);
     w->vectors = true;
     put_values(w, 0, part);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        line(w, "scan%u = k_scan_%s(%s);", v, reduction_name(at(w, v)->reduction),
-             ref(w, at(w, v)->args[0]));
+        const char *x = ref(w, at(w, v)->args[0]);
+        line(w, "scan%u = k_scan_%s(%s);", v, reduction_name(at(w, v)->reduction), x);
+        if (layout_carries_error(w->k, v)) line(w, "total%u = k_total(%s);", v, x);
     }
     put_vector_stores(w, f, part); /* of what does not wait for the scans */
     w->vectors = false;
@@ -584,17 +593,27 @@ static void put_scanned(struct emitter *w, bool part) {
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
         const char *c = arena_printf(w->arena, "c%u", v), *s = arena_printf(w->arena, "scan%u", v);
+        w->where[v] = LOCAL;
+        if (layout_carries_error(w->k, v)) {
+            line(w, "const k_v v%u = k_high(%s) + (k_low(%s) + %s);", v, c, c, s);
+            line(w, "%s += total%u;", c, v);
+            continue;
+        }
         line(w, "const k_v v%u = %s;", v, combine_text(w, v, c, s));
         line(w, "%s = %s;", c, combine_text(w, v, c, arena_printf(w->arena, "k_last(%s)", s)));
-        w->where[v] = LOCAL;
     }
 }
 
 /* Vector after vector: what a row has so far is added to each. */
 void put_vector_scan(struct emitter *w) {
     const struct phase *f = &w->p->phases.at[0];
-    for (uint32_t i = 0; i < f->reduce.n; i++)
-        line(w, "k_v c%u = k_splat(%s);", f->reduce.at[i], identity_text(w, f->reduce.at[i]));
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        if (layout_carries_error(w->k, v))
+            line(w, "double c%u = 0;", v);
+        else
+            line(w, "k_v c%u = k_splat(%s);", v, identity_text(w, v));
+    }
     line(w, "k_idx r = r_begin;");
     open_brace(w, "for (; r + K_LANES <= r_end; r += K_LANES)");
     put_ahead(w, 0);
@@ -623,19 +642,29 @@ void put_turned(struct emitter *w) {
 
 /* ---- along the rows -------------------------------------------------------------------------- */
 
-static void put_tile_vector(struct emitter *w, uint32_t index, bool part) {
+/* Where accumulators are folded, the columns at hand are added up first: a chain of its own. */
+static void put_tile_vector(struct emitter *w, uint32_t index, bool folds, bool part) {
     const struct phase *f = &w->p->phases.at[index];
     line(w, "const k_idx x = x0 + l;");
     if (part) line(w, "const int n = lanes - l;");
-    for (uint32_t i = 0; i < f->reduce.n; i++)
-        line(w, "k_v t%u = k_load_v(c%u + l);", f->reduce.at[i], f->reduce.at[i]);
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        if (folds)
+            line(w, "k_v t%u = k_splat(%s);", v, identity_text(w, v));
+        else
+            line(w, "k_v t%u = k_load_v(c%u + l);", v, v);
+    }
     open_brace(w, "for (int q = 0; q < columns; q++)");
     line(w, "const k_idx r = r4 + q;");
     if (!part) put_ahead(w, index);
     put_vector(w, index, part);
     close_brace(w);
-    for (uint32_t i = 0; i < f->reduce.n; i++)
-        line(w, "k_store_v(c%u + l, t%u);", f->reduce.at[i], f->reduce.at[i]);
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        const char *t = arena_printf(w->arena, "t%u", v);
+        line(w, "k_store_v(c%u + l, %s);", v,
+             folds ? combine_text(w, v, arena_printf(w->arena, "k_load_v(c%u + l)", v), t) : t);
+    }
 }
 
 static void put_rows(struct emitter *w, uint32_t index) {
@@ -647,16 +676,22 @@ static void put_rows(struct emitter *w, uint32_t index) {
     }
     /* Sums of so many rows stay in registers; what is stored as well would go to as many places. */
     int many = f->stores.n ? 1 : 4;
-    open_brace(w, "for (k_idx r4 = r_begin; r4 < r_end; r4 += %d)", many);
-    line(w, "const int columns = r_end - r4 < %d ? (int)(r_end - r4) : %d;", many, many);
+    const struct c_folds c = c_folds_of(w, f, NULL, arena_printf(w->arena, "%d", w->y->bx), "l");
+    const char *end = c.f.levels ? "stop" : "r_end";
+    if (c.f.levels) open_scope(w);
+    declare_c_folds(w, &c);
+    open_rows_block(w, &c, "k_idx", "r4", "r_begin", "r_end", many);
+    line(w, "const int columns = %s - r4 < %d ? (int)(%s - r4) : %d;", end, many, end, many);
     line(w, "int l = 0;");
     open_brace(w, "for (; l + K_LANES <= lanes; l += K_LANES)");
-    put_tile_vector(w, index, false);
+    put_tile_vector(w, index, c.f.levels && many > 1, false);
     close_brace(w);
     open_brace(w, "if (l < lanes)");
-    put_tile_vector(w, index, true);
+    put_tile_vector(w, index, c.f.levels && many > 1, true);
     close_brace(w);
-    close_brace(w);
+    close_rows_block(w, &c);
+    put_c_unfolded(w, &c);
+    if (c.f.levels) close_brace(w);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         line(w, "float *a%u = c%u;", f->reduce.at[i], f->reduce.at[i]);
         w->where[f->reduce.at[i]] = ARRAY;

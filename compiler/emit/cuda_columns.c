@@ -73,6 +73,50 @@ static void put_ring(struct emitter *w) {
     line(w, "slot = slot == %d ? 0 : slot + 1;", w->y->stages - 2);
 }
 
+/* Above the block's sums; and each turn of the block counts. */
+static struct uppers column_uppers(struct emitter *w, value_id v, const struct folds *f) {
+    const struct layout *y = w->y;
+    return (struct uppers){.v = v,
+                           .type = accumulator_type(w, v),
+                           .dims = arena_printf(w->arena, "[%d][%d]", y->ur, y->vec),
+                           .bytes = reduction_bytes(w->k, v),
+                           .cells = y->ur * y->vec,
+                           .levels = f->levels};
+}
+
+enum step { DECLARE, FOLD, UNFOLD };
+
+static void put_column_step(struct emitter *w, value_id v, const struct folds *f, enum step step) {
+    const struct uppers u = column_uppers(w, v, f);
+    const char *none = identity_text(w, v), *acc = arena_printf(w->arena, "s%u[u][v]", v);
+    if (step == DECLARE) declare_uppers(w, &u);
+    open_uppers(w, &u);
+    open_unrolled(w, "u", w->y->ur);
+    open_unrolled(w, "v", w->y->vec);
+    if (step == DECLARE) {
+        line(w, "#pragma unroll");
+        line(w, "for (int i = 0; i < %d; i++) up%u[u][v][i] = %s;", f->levels, v, none);
+    } else {
+        put_upper_step(w, &u, reduction_operator(at(w, v)->reduction), acc, "[u][v]", none,
+                       step == FOLD ? f->radix : 0);
+    }
+    close_brace(w);
+    close_brace(w);
+    close_uppers(w, &u, step == FOLD);
+}
+
+static void put_column_folds(struct emitter *w, enum step step) {
+    const struct folds f = layout_column_folds(w->k, w->y);
+    if (!f.levels) return;
+    if (step == DECLARE) line(w, "int turns = 0;");
+    if (step == FOLD) open_brace(w, "if (++turns == %d)", f.block / w->y->ex);
+    if (step == FOLD) line(w, "turns = 0;");
+    for (uint32_t i = 0; i < w->p->across.n; i++)
+        if (reduction_rounds(w->k, w->p->across.at[i]))
+            put_column_step(w, w->p->across.at[i], &f, step);
+    if (step == FOLD) close_brace(w);
+}
+
 void open_block_rows(struct emitter *w) {
     const struct layout *y = w->y;
     for (uint32_t i = 0; i < w->p->across.n; i++) {
@@ -84,6 +128,7 @@ void open_block_rows(struct emitter *w) {
         close_brace(w);
         close_brace(w);
     }
+    put_column_folds(w, DECLARE);
     put_loads_of_all_rows(w);
     line(w, "const k_idx tiles = (nx + %d) / %d;", y->bx - 1, y->bx);
     line(w, "const k_idx first = (k_idx)blockIdx.x / %d, all = (k_idx)gridDim.x / %d;", y->cluster,
@@ -149,9 +194,11 @@ void close_block_rows(struct emitter *w) {
     for (uint32_t i = 0; i < w->p->phases.n && shared; i++)
         barriers += w->p->phases.at[i].reduce.n > 0;
     if (barriers == 1) line(w, talks ? "k_cluster_sync();" : "__syncthreads();");
+    if (w->k->columns) put_column_folds(w, FOLD);
     close_brace(w);
     if (talks) line(w, "k_cluster_arrive();");
     if (!w->k->columns) return;
+    put_column_folds(w, UNFOLD);
     if (w->y->t0 > 1) {
         put_block_sums(w);
         open_brace(w, "if (tx == 0)");

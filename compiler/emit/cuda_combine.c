@@ -34,13 +34,23 @@ static void declare_scanned(struct emitter *w, value_id v) {
     for (int i = 0; i < 3; i++) close_brace(w);
 }
 
+/* From tile to tile; of a tile a block each, the totals are added up otherwise. */
+static bool carries_error(struct emitter *w, value_id v) {
+    return layout_carries_error(w->k, v) && !w->y->look_back;
+}
+
 /* What the rows have before the first tile: c7[e], or c7[e][v] where vectors lie along x. */
 void declare_carries(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        line(w, "%s c%u%s;", accumulator_type(w, v), v, accumulator_dims(w));
+        const char *t = accumulator_type(w, v);
+        bool lost = carries_error(w, v);
+        line(w, lost ? "k_carry<%s> c%u%s;" : "%s c%u%s;", t, v, accumulator_dims(w));
         open_accumulators(w);
-        line(w, "c%u%s = %s;", v, w->subscript, identity_text(w, v));
+        if (lost)
+            line(w, "c%u%s = k_carry<%s>{0, 0};", v, w->subscript, t);
+        else
+            line(w, "c%u%s = %s;", v, w->subscript, identity_text(w, v));
         close_rows(w);
     }
 }
@@ -50,9 +60,18 @@ static void put_scan_alone(struct emitter *w, value_id v) {
     const char *op = reduction_operator(at(w, v)->reduction);
     open_unrolled(w, "e", w->y->ex);
     open_unrolled(w, "v", w->y->vec);
+    if (carries_error(w, v)) line(w, "%s t = %s;", accumulator_type(w, v), identity_text(w, v));
     open_unrolled(w, "u", w->y->ur);
-    line(w, "c%u[e][v] = a%u[e][u][v] = %s::of(c%u[e][v], a%u[e][u][v]);", v, v, op, v, v);
-    for (int i = 0; i < 3; i++) close_brace(w);
+    if (carries_error(w, v)) {
+        line(w, "t = %s::of(t, a%u[e][u][v]);", op, v);
+        line(w, "a%u[e][u][v] = k_after<%s>(c%u[e][v], t);", v, op, v);
+        close_brace(w);
+        line(w, "k_carry_on<%s>(c%u[e][v], t);", op, v);
+    } else {
+        line(w, "c%u[e][v] = a%u[e][u][v] = %s::of(c%u[e][v], a%u[e][u][v]);", v, v, op, v, v);
+        close_brace(w);
+    }
+    for (int i = 0; i < 2; i++) close_brace(w);
 }
 
 /* Or t1 threads: each has column steps that follow one another, which it scans; then what the

@@ -140,6 +140,8 @@ void put_hits(struct emitter *w) {
     const struct phase *f = &w->p->phases.at[0];
     line(w, "const k_idx first_tile = px * %d;", w->y->held);
     declare_sums(w, f);
+    w->folds = layout_row_folds(w->k, w->y);
+    declare_folds(w, f);
     declare_lists(w);
     open_brace(w, "for (k_idx from = r_begin; from < r_end;)");
     put_listing(w);
@@ -147,7 +149,9 @@ void put_hits(struct emitter *w) {
     declare_packs(w, f);
     put_loads(w, f);
     put_tile(w, f);
+    put_tile_folds(w, f);
     close_brace(w);
     close_brace(w);
+    put_unfolded(w, f);
     put_results(w, f);
 }

@@ -4,7 +4,7 @@
  *
  *     const unsigned turn = k_take_turn(tickets, gridDim.x), tile = turn % tiles;
  *     k_scan_row<k_sum, 256, 4>(t, c1[e], ...);
- *     c1[e] = k_look_back<k_sum, 256, 8, 32>(c1[e], ...);
+ *     c1[e] = k_look_back<k_sum, 256, 8, 32, 0>(c1[e], ...);
  *     const unsigned arrived = k_arrive_look_back(tickets, gridDim.x);
  *     ...
  *     k_end_look_back<256>(arrived, tickets, gridDim.x, 1056);
@@ -73,10 +73,10 @@ void put_look_back(struct emitter *w, value_id v, int *smem) {
     int slots = y->t1 > 32 ? y->threads / 32 : 0;
     const char *part = part_text(w, v), *flags = flags_text(w, v);
     line(w,
-         "c%u[e] = k_look_back<%s, %d, %d, %d>(c%u[e], (%s)%s, %s, %s, %d, tile, tiles, (%s "
+         "c%u[e] = k_look_back<%s, %d, %d, %d, %d>(c%u[e], (%s)%s, %s, %s, %d, tile, tiles, (%s "
          "*)(k_smem + %d));",
-         v, reduction_operator(x->reduction), y->t1, slots, LOOK_BACK_GROUP, v, t,
-         identity_text(w, v), part, flags, y->bx, t, *smem);
+         v, reduction_operator(x->reduction), y->t1, slots, LOOK_BACK_GROUP,
+         layout_look_back_levels(w->k, y), v, t, identity_text(w, v), part, flags, y->bx, t, *smem);
     *smem = (*smem + 2 * slots * reduction_bytes(w->k, v) + 15) / 16 * 16;
 }
 
@@ -85,10 +85,11 @@ void put_look_back_columns(struct emitter *w, value_id v, int smem) {
     const struct layout *y = w->y;
     const char *t = accumulator_type(w, v);
     line(w,
-         "k_look_back_columns<%s, %d, %d, %d, %d>(c%u[e], (%s)%s, %s, %d, %s, tile, tiles, (%s "
+         "k_look_back_columns<%s, %d, %d, %d, %d, %d>(c%u[e], (%s)%s, %s, %d, %s, tile, tiles, (%s "
          "*)(k_smem + %d));",
-         reduction_operator(w->k->values.at[v].reduction), y->t0, y->t1, y->vec, LOOK_BACK_GROUP, v,
-         t, identity_text(w, v), part_text(w, v), y->bx, flags_text(w, v), t, smem);
+         reduction_operator(w->k->values.at[v].reduction), y->t0, y->t1, y->vec, LOOK_BACK_GROUP,
+         layout_look_back_levels(w->k, y), v, t, identity_text(w, v), part_text(w, v), y->bx,
+         flags_text(w, v), t, smem);
 }
 
 /* Before the tile is stored, so that a release does not wait for these stores. */

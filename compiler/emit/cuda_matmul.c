@@ -41,6 +41,40 @@ static void put_tile(struct emitter *w, value_id factor, const char *side, const
     close_brace(w);
 }
 
+/* What is above a thread's accumulators (kernel/chain.c) is in local memory, as cuda_fold.c has it:
+ * they fill the registers, and need that once in 128 steps of the depth. */
+static void open_cells(struct emitter *w, const struct folds *f, int tm, int tn) {
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", tm);
+    line(w, "%s (&up)[%d][%d] = k_in_memory(local[i]);", math_type(at(w, w->k->dot)->dtype), tn,
+         f->levels);
+    line(w, "#pragma unroll");
+}
+
+static void declare_folded(struct emitter *w, const struct folds *f, int tm, int tn) {
+    const char *t = math_type(at(w, w->k->dot)->dtype);
+    line(w, "%s local[%d][%d][%d];", t, tm, tn, f->levels);
+    if (f->levels > 1) line(w, "unsigned folds = 0;");
+    open_cells(w, f, tm, tn);
+    line(w, "for (int j = 0; j < %d; j++)", tn);
+    line(w, "    for (int l = 0; l < %d; l++) up[j][l] = 0;", f->levels);
+    close_brace(w);
+    int bytes = dtype_bytes(dtype_opmath(at(w, w->k->dot)->dtype));
+    add_stack(&w->out->launches[w->out->n_launches - 1], tm * tn * f->levels * bytes);
+}
+
+static void put_folded(struct emitter *w, const struct folds *f, int tm, int tn, bool unfold) {
+    const char *t = math_type(at(w, w->k->dot)->dtype);
+    open_cells(w, f, tm, tn);
+    if (unfold)
+        line(w, "for (int j = 0; j < %d; j++) acc[i][j] = k_unfold<k_sum>(up[j], acc[i][j]);", tn);
+    else
+        line(w, "for (int j = 0; j < %d; j++) k_fold<k_sum, %d>(up[j], acc[i][j], (%s)0, %s);", tn,
+             f->radix, t, f->levels > 1 ? "folds" : "0");
+    close_brace(w);
+    if (!unfold && f->levels > 1) line(w, "folds++;");
+}
+
 static void put_main_loop(struct emitter *w) {
     const int32_t *c = w->p->config.knob;
     int bm = c[KNOB_m], bn = c[KNOB_n], depth = c[KNOB_k], tm = c[KNOB_tm], tn = c[KNOB_tn];
@@ -52,6 +86,8 @@ static void put_main_loop(struct emitter *w) {
     line(w, "#pragma unroll");
     line(w, "for (int j = 0; j < %d; j++) acc[i][j] = 0;", tn);
     close_brace(w);
+    const struct folds f = layout_depth_folds(w->k, depth);
+    if (f.levels) declare_folded(w, &f, tm, tn);
     open_brace(w, "for (k_idx k0 = 0; k0 < nr; k0 += %d)", depth);
     put_tile(w, w->k->dot_a, "m", "As", bm, depth);
     put_tile(w, w->k->dot_b, "n", "Bs", bn, depth);
@@ -69,9 +105,23 @@ static void put_main_loop(struct emitter *w) {
     line(w, "for (int j = 0; j < %d; j++) %s", tn,
          multiply_add_text(w, value_math(w, w->k->dot), "acc[i][j]", "a[i]", "b[j]"));
     close_brace(w);
+    if (f.levels && depth > f.block) {
+        open_brace(w, "if (kk %% %d == %d)", f.block, f.block - 1);
+        put_folded(w, &f, tm, tn, false);
+        close_brace(w);
+    }
     close_brace(w);
+    if (f.levels && depth > f.block) {
+        put_folded(w, &f, tm, tn, false);
+    } else if (f.levels) {
+        int panels = f.block / depth;
+        open_brace(w, "if (k0 / %d %% %d == %d)", depth, panels, panels - 1);
+        put_folded(w, &f, tm, tn, false);
+        close_brace(w);
+    }
     line(w, "__syncthreads();");
     close_brace(w);
+    if (f.levels) put_folded(w, &f, tm, tn, true);
 }
 
 /* Vector stores along n where a thread's columns are contiguous, none hangs over the edge, and
@@ -125,6 +175,17 @@ static void put_epilogue(struct emitter *w) {
     close_brace(w);
 }
 
+/* A thread of 64 accumulators has some 128 registers: what folds need besides is not to cost a
+ * multiprocessor a block. */
+static const char *least_blocks(struct emitter *w) {
+    enum { REGISTERS = 128 };
+    const int32_t *c = w->p->config.knob;
+    int blocks = (int)(w->k->limits->regs_unit / (w->y->threads * REGISTERS));
+    bool folds = layout_depth_folds(w->k, c[KNOB_k]).levels > 0;
+    bool fits = dtype_opmath(at(w, w->k->dot)->dtype) != DT_F64 && c[KNOB_tm] * c[KNOB_tn] == 64;
+    return folds && fits && blocks > 1 ? arena_printf(w->arena, ", %d", blocks) : "";
+}
+
 void emit_cuda_matmul(struct emitter *w) {
     const struct kernel *k = w->k;
     const int32_t *c = w->p->config.knob;
@@ -134,8 +195,8 @@ void emit_cuda_matmul(struct emitter *w) {
                             .threads = w->y->threads,
                             .smem = w->y->smem};
     add_arguments(w, l);
-    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", w->y->threads,
-               k->entry);
+    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d%s) %s(", w->y->threads,
+               least_blocks(w), k->entry);
     put_parameters(w);
     buf_puts(&w->b, ") {\n");
     w->indent++;

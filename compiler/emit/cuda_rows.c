@@ -131,8 +131,12 @@ void open_columns(struct emitter *w) {
     if (!columns_exact(w)) open_brace(w, "if (r < r_end)");
 }
 
-void close_columns(struct emitter *w) {
+void close_column(struct emitter *w) {
     if (!w->y->peel && !w->y->hits && !columns_exact(w)) close_brace(w);
+}
+
+void close_columns(struct emitter *w) {
+    close_column(w);
     close_brace(w);
 }
 
@@ -177,14 +181,24 @@ static struct phase loads_of_row(struct emitter *w, const struct phase *f) {
     return some;
 }
 
+bool phase_rounds(struct emitter *w, const struct phase *f) {
+    bool any = f->squares.n > 0;
+    for (uint32_t i = 0; i < f->reduce.n; i++) any |= reduction_rounds(w->k, f->reduce.at[i]);
+    return any;
+}
+
 static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     const struct phase *f = &w->p->phases.at[index];
     const struct layout *y = w->y;
     bool loops = !y->one_read && !y->grid_r;
     line(w, "/* phase %u */", index);
+    w->folds = layout_row_folds(w->k, y);
+    if (!phase_rounds(w, f)) w->folds.levels = 0;
     declare_accumulators(w, f);
     declare_squares(w, f);
     declare_best(w, f);
+    if (w->folds.levels) open_scope(w);
+    declare_folds(w, f);
     if (y->peel && !y->one_read) open_scope(w);
     put_end_loads(w, f);
     if (y->kept)
@@ -199,6 +213,7 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     put_turns(w, &loads, smem);
     put_loads(w, &loads);
     put_tile(w, f);
+    put_tile_folds(w, f);
     if (y->kept)
         close_slots(w);
     else if (loops || (y->grid_r && !y->peel))
@@ -206,6 +221,8 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     settle_best(w, f);
     put_end_elements(w, f);
     if (y->peel && !y->one_read) close_brace(w);
+    put_unfolded(w, f);
+    if (w->folds.levels) close_brace(w);
     if (y->split > 1) return; /* partial results leave the block here */
     put_combines(w, f, smem);
     struct phase rest = *f;

@@ -5,6 +5,7 @@
 #include "emit/impl.h"
 
 /* cuda_rows.c */
+bool phase_rounds(struct emitter *w, const struct phase *f); /* any of its reductions */
 bool rows_exact(const struct emitter *w); /* no row of a block lies beyond the last */
 bool columns_exact(const struct emitter *w);
 /* Where element v of a vector is, which begins at `first`: "r0 + v". Of a row's last vector some
@@ -19,7 +20,8 @@ void open_unrolled(struct emitter *w, const char *name, int n);
 void close_rows(struct emitter *w);
 void open_columns(struct emitter *w); /* a loop over the thread's column steps u; declares r */
 void close_columns(struct emitter *w);
-void open_row(struct emitter *w); /* inside of it, over the thread's rows e; declares x */
+void close_column(struct emitter *w); /* the step's text, but not the loop */
+void open_row(struct emitter *w);     /* inside of it, over the thread's rows e; declares x */
 void close_row(struct emitter *w);
 
 /* cuda_load.c: loads of a tile. declare_packs: the registers they fill; put_turns: those through
@@ -51,6 +53,27 @@ void declare_accumulators(struct emitter *w, const struct phase *f);
 void declare_carries(struct emitter *w,
                      const struct phase *f); /* of scans, before the first tile */
 void put_combines(struct emitter *w, const struct phase *f, int *smem); /* over the row's threads */
+
+/* cuda_fold.c: declare_folds: what is above a phase's accumulators, those of w->folds. They are
+ * folded, if that is due, after a step u of a tile, after a tile, or after `at_once` parts;
+ * put_unfolded: they get all.
+ * uppers: `levels` above each of `cells` accumulators v, of so many bytes. put_upper_step: of one,
+ * whose subscript it is, between open and close_uppers; radix 0: acc gets all. */
+struct uppers {
+    value_id v;
+    const char *type, *dims;
+    int bytes, cells, levels;
+};
+void declare_uppers(struct emitter *w, const struct uppers *u);
+void open_uppers(struct emitter *w, const struct uppers *u);
+void close_uppers(struct emitter *w, const struct uppers *u, bool fold);
+void put_upper_step(struct emitter *w, const struct uppers *u, const char *op, const char *acc,
+                    const char *subscript, const char *none, int radix);
+void declare_folds(struct emitter *w, const struct phase *f);
+void put_step_folds(struct emitter *w, const struct phase *f);
+void put_tile_folds(struct emitter *w, const struct phase *f);
+void put_unfolded(struct emitter *w, const struct phase *f);
+void put_part_folds(struct emitter *w, const struct phase *f, int at_once); /* of last_block */
 
 /* cuda_exchange.c: what the blocks of a cluster have of a row, by mbarriers (exchanges):
  * put_mbarriers at the kernel's begin. open_exchange: threads bring so many bytes for each row;

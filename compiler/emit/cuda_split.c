@@ -174,6 +174,7 @@ static void add_words(struct emitter *w, const struct phase *f) {
              words_apart(y), y->split);
     }
     close_brace(w);
+    put_part_folds(w, f, at_once);
     close_brace(w);
 }
 
@@ -194,6 +195,7 @@ static void add_parts(struct emitter *w, const struct phase *f) {
                  arena_printf(w->arena, "k_load_part(part%u + ((long long)s * nx + x))", v)));
     }
     close_rows(w);
+    put_part_folds(w, f, 1);
     close_brace(w);
 }
 
@@ -208,7 +210,13 @@ void put_last_block(struct emitter *w) {
                      : "if (!k_is_last_block(tickets + px, %d)) return;",
          y->split);
     start_again(w, f);
+    w->folds = layout_part_folds(w->k, (y->split + y->t1 - 1) / y->t1);
+    if (!phase_rounds(w, f)) w->folds.levels = 0;
+    if (w->folds.levels) open_scope(w);
+    declare_folds(w, f);
     (y->in_words ? add_words : add_parts)(w, f);
+    put_unfolded(w, f);
+    if (w->folds.levels) close_brace(w);
     put_combines(w, f, &smem);
     put_row_values(w, f->after.at, f->after.n);
     put_row_stores(w);
@@ -271,21 +279,56 @@ static void put_batch(struct emitter *w, const struct parts *p, const char *from
     close_brace(w);
 }
 
+/* What is above the accumulators (kernel/chain.c), which are folded every so many batches; 0: they
+ * get all. */
+static void put_batch_uppers(struct emitter *w, const struct parts *p, const struct folds *f) {
+    for (uint32_t i = 0; i < p->n; i++) {
+        value_id v = p->sums[i];
+        line(w, "%s up%u[%d];", accumulator_type(w, v), v, f->levels);
+        line(w, "for (int i = 0; i < %d; i++) up%u[i] = %s;", f->levels, v, identity_text(w, v));
+    }
+    line(w, "unsigned folds = 0;");
+    line(w, "int since = 0;");
+}
+
+static void put_batch_folds(struct emitter *w, const struct parts *p, const struct folds *f,
+                            int every) {
+    if (every) open_brace(w, "if (++since == %d)", every);
+    for (uint32_t i = 0; i < p->n; i++) {
+        value_id v = p->sums[i];
+        const char *a = arena_printf(w->arena, "a%u%s", v, p->subscript);
+        const char *op = reduction_operator(w->k->values.at[v].reduction);
+        if (every)
+            line(w, "k_fold<%s, %d>(up%u, %s, (%s)%s, folds);", op, f->radix, v, a,
+                 accumulator_type(w, v), identity_text(w, v));
+        else
+            line(w, "%s = k_unfold<%s>(up%u, %s);", a, op, v, a);
+    }
+    if (!every) return;
+    line(w, "folds++, since = 0;");
+    close_brace(w);
+}
+
 void put_parts_sum(struct emitter *w, const struct parts *p, int threads) {
     int each = (p->parts + p->t1 - 1) / p->t1,
         most = parts_at_once(threads, bytes_of(w->k, p->sums, p->n));
     int turns = (each + most - 1) / most, n = (each + turns - 1) / turns, step = n * p->t1;
     int whole = turns > 1 ? p->parts / step * step : 0, left = p->parts - whole;
+    const struct folds f = turns > 1 ? layout_part_folds(w->k, each) : (struct folds){0};
+    if (f.levels) put_batch_uppers(w, p, &f);
     if (whole) {
         open_brace(w, "for (int from = tr; from < %d; from += %d)", whole, step);
         put_batch(w, p, "from", n, true);
+        if (f.levels) put_batch_folds(w, p, &f, f.block / n);
         close_brace(w);
     }
-    if (!left) return;
-    open_scope(w);
-    put_batch(w, p, whole ? arena_printf(w->arena, "%d + tr", whole) : "tr",
-              (left + p->t1 - 1) / p->t1, left % p->t1 == 0);
-    close_brace(w);
+    if (left) {
+        open_scope(w);
+        put_batch(w, p, whole ? arena_printf(w->arena, "%d + tr", whole) : "tr",
+                  (left + p->t1 - 1) / p->t1, left % p->t1 == 0);
+        close_brace(w);
+    }
+    if (f.levels) put_batch_folds(w, p, &f, 0);
 }
 
 /* How the finish lies: threads along x, as the partial results do, and as many along the parts as

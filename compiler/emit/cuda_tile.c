@@ -149,7 +149,9 @@ static void put_elements(struct emitter *w, const struct phase *f) {
     put_best(w, f);
     put_vector_stores(w, f, exact);
     close_row(w);
-    close_columns(w);
+    close_column(w);
+    put_step_folds(w, f);
+    close_brace(w);
     for (uint32_t i = 0; i < f->compute.n; i++) w->where[f->compute.at[i]] = NOWHERE;
 }
 

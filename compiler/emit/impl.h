@@ -28,6 +28,7 @@ struct emitter {
     uint8_t *forms;        /* C, per value: what c_vector.c has found of it; 0: nothing yet */
     int exchanges;         /* CUDA: of the cluster's blocks, so far */
     bool ends;             /* CUDA: the text at hand is of the heads and tails of rows */
+    struct folds folds;    /* CUDA: of the phase at hand */
     const char *subscript; /* of ARRAY values in the scope at hand: "[e]", "[e][v]", "[l]", "" */
 };
 
@@ -63,6 +64,7 @@ void add_arguments(struct emitter *w, struct ws_launch *l); /* the same as ws_ar
  * returns the next offset. */
 int64_t add_partial(struct emitter *w, struct ws_launch *l, value_id reduction, int64_t offset);
 int64_t tile_count(int64_t size, int64_t tile);
+void add_stack(struct ws_launch *l, int bytes); /* a thread has them in local memory, on purpose */
 
 const char *load_text(struct emitter *w,
                       value_id v); /* one element, scalar: right-hand side of a LOAD */

@@ -897,6 +897,44 @@ struct k_expsum {
     }
 };
 
+/* Accumulators above one (kernel/chain.c), which has had a block of terms, after `n` others: it is added to the first of
+ * them, and has nothing again; RADIX blocks make one of the next. The thread gets all of them in the end. */
+template <typename OP, int RADIX, int LEVELS, typename T> K_DEVICE void k_fold(T (&above)[LEVELS], T &a, T none, unsigned n) {
+    T x = a;
+    a = none;
+#pragma unroll
+    for (int l = 0; l < LEVELS; l++) {
+        above[l] = OP::of(above[l], x);
+        if (l + 1 == LEVELS || (n + 1) % RADIX) return;
+        n /= RADIX;
+        x = above[l];
+        above[l] = none;
+    }
+}
+template <typename OP, int LEVELS, typename T> K_DEVICE T k_unfold(const T (&above)[LEVELS], T a) {
+#pragma unroll
+    for (int l = 0; l < LEVELS; l++) a = OP::of(above[l], a);
+    return a;
+}
+/* They are in local memory: registers are for what is added to all the time. Compilers do not know that they begin where
+ * they are, so many layers on as the grid has but the first: none. */
+template <typename T> K_DEVICE T &k_in_memory(T &above) {
+    T *at = &above;
+#ifndef WS_EMULATOR
+    asm volatile("add.u64 %0, %0, %1;" : "+l"(at) : "l"((unsigned long long)(gridDim.z - 1)));
+#endif
+    return *at;
+}
+struct k_join_squares {
+    template <typename T> K_DEVICE_MEMBER k_squares<T> of(k_squares<T> a, k_squares<T> b) {
+        if (a.n == 0) return b;
+        if (b.n == 0) return a;
+        const T part = (T)b.n / (T)(a.n + b.n), e = a.sum / (T)a.n, f = b.sum / (T)b.n, d = b.near + f - (a.near + e);
+        return k_squares<T>{a.n + b.n, a.near + e + d * part, (T)0,
+                            a.squares - a.sum * e + (b.squares - b.sum * f) + d * d * (T)a.n * part};
+    }
+};
+
 template <typename T> K_DEVICE T k_shfl_xor(T v, int lane_mask) { return __shfl_xor_sync(0xffffffffu, v, lane_mask); }
 template <typename T, typename I> K_DEVICE k_pair<T, I> k_shfl_xor(k_pair<T, I> v, int lane_mask) {
     v.value = k_shfl_xor(v.value, lane_mask);
@@ -940,6 +978,20 @@ template <typename OP, int T1, typename T> K_DEVICE T k_reduce_row(T v, T *smem)
 template <int N, typename T> struct k_online { T max, sum[N]; };
 /* The factor by which sums relative to `from` become relative to a larger maximum; of no elements, 0. */
 template <typename T> K_DEVICE T k_online_scale(T from, T to) { return k_exp(from - (to == (T)-k_inf() ? (T)0 : to)); }
+struct k_join_online {
+    template <int N, typename T> K_DEVICE_MEMBER k_online<N, T> of(k_online<N, T> a, k_online<N, T> b) {
+        const T max = k_max(a.max, b.max), from_a = k_online_scale(a.max, max), from_b = k_online_scale(b.max, max);
+#pragma unroll
+        for (int n = 0; n < N; n++) a.sum[n] = a.sum[n] * from_a + b.sum[n] * from_b;
+        a.max = max;
+        return a;
+    }
+};
+template <typename S> K_DEVICE S k_no_online() {
+    S none = {};
+    none.max = -k_inf();
+    return none;
+}
 /* As k_reduce_row, in one go: an exponential for each warp, not for each step. */
 template <int T1, int N, typename T> K_DEVICE k_online<N, T> k_online_row(k_online<N, T> v, k_online<N, T> *smem) {
     const T own = v.max;
@@ -1179,10 +1231,22 @@ template <typename T> K_DEVICE T k_shfl_up(T v, unsigned lanes, int width) {
 }
 template <typename T> K_DEVICE T k_shfl(T v, int from, int width) { return __shfl_sync(0xffffffffu, v, from, width); }
 
+/* What a scan carries along: of a long sum, with what its additions have lost (kernel/chain.c), so that the two are right
+ * to the last digit; what is infinite has lost nothing. k_after: x, with all before it. */
+template <typename T> struct k_carry { T sum, lost; };
+template <typename OP, typename T> K_DEVICE T k_after(T carry, T x) { return OP::of(carry, x); }
+template <typename OP, typename T> K_DEVICE T k_after(k_carry<T> carry, T x) { return carry.sum + (carry.lost + x); }
+template <typename OP, typename T> K_DEVICE void k_carry_on(T &carry, T x) { carry = OP::of(carry, x); }
+template <typename OP, typename T> K_DEVICE void k_carry_on(k_carry<T> &carry, T x) {
+    const T sum = carry.sum + x, part = sum - carry.sum, e = (carry.sum - (sum - part)) + (x - part);
+    carry.lost += e == e ? e : (T)0;
+    carry.sum = sum;
+}
+
 /* The T1 threads of a row (as in k_reduce_row) go along it in U steps, all threads in each; v[u] is what a thread
  * brings in step u. It becomes what stands before that: the carry, the steps before, the threads before; the carry
  * becomes all of the row so far. smem holds T0*U*T1/32 values and may be used again at once. */
-template <typename OP, int T1, int U, typename T> K_DEVICE void k_scan_row(T *v, T &carry, T none, T *smem) {
+template <typename OP, int T1, int U, typename T, typename C> K_DEVICE void k_scan_row(T *v, C &carry, T none, T *smem) {
     const int W = T1 < 32 ? T1 : 32, tid = (int)threadIdx.x, lane = tid % W;
     T total[U];
 #pragma unroll
@@ -1199,7 +1263,7 @@ template <typename OP, int T1, int U, typename T> K_DEVICE void k_scan_row(T *v,
     }
     if (T1 <= 32) {
 #pragma unroll
-        for (int u = 0; u < U; u++) v[u] = OP::of(carry, v[u]), carry = OP::of(carry, total[u]);
+        for (int u = 0; u < U; u++) v[u] = k_after<OP>(carry, v[u]), k_carry_on<OP>(carry, total[u]);
         return;
     }
     const int warps = T1 > 32 ? T1 / 32 : 1, warp = tid / 32 % warps;
@@ -1209,19 +1273,23 @@ template <typename OP, int T1, int U, typename T> K_DEVICE void k_scan_row(T *v,
         for (int u = 0; u < U; u++) row[u * warps + warp] = total[u];
     __syncthreads();
 #pragma unroll
-    for (int u = 0; u < U; u++)
+    for (int u = 0; u < U; u++) {
+        T step = row[u * warps];
 #pragma unroll
-        for (int i = 0; i < warps; i++) {
-            if (i == warp) v[u] = OP::of(carry, v[u]);
-            carry = OP::of(carry, row[u * warps + i]);
+        for (int i = 1; i < warps; i++) {
+            if (i == warp) v[u] = OP::of(step, v[u]);
+            step = OP::of(step, row[u * warps + i]);
         }
+        v[u] = k_after<OP>(carry, v[u]);
+        k_carry_on<OP>(carry, step);
+    }
     __syncthreads();
 }
 
 /* The same of rows as in k_reduce_columns: a thread brings v[N], what it has of N rows, and each row has a carry.
  * smem holds T1/S*N*T0 values, where S of a row's threads are in a warp, and may be used again at once. */
-template <typename OP, int T0, int T1, int N, typename T>
-K_DEVICE void k_scan_columns(T *v, T *carry, T none, T *smem) {
+template <typename OP, int T0, int T1, int N, typename T, typename C>
+K_DEVICE void k_scan_columns(T *v, C *carry, T none, T *smem) {
     const int S = T0 < 32 ? 32 / T0 : 1, W = T1 / S, ROWS = N * T0;
     const int tid = (int)threadIdx.x, lane = tid & 31, row = tid % T0, part = tid / (T0 * S);
     T total[N];
@@ -1244,12 +1312,16 @@ K_DEVICE void k_scan_columns(T *v, T *carry, T none, T *smem) {
         __syncthreads();
     }
 #pragma unroll
-    for (int n = 0; n < N; n++)
+    for (int n = 0; n < N; n++) {
+        T step = W > 1 ? smem[n * T0 + row] : total[n];
 #pragma unroll
-        for (int p = 0; p < W; p++) {
-            if (p == part) v[n] = OP::of(carry[n], v[n]);
-            carry[n] = OP::of(carry[n], W > 1 ? smem[p * ROWS + n * T0 + row] : total[n]);
+        for (int p = 1; p < W; p++) {
+            if (p == part) v[n] = OP::of(step, v[n]);
+            step = OP::of(step, smem[p * ROWS + n * T0 + row]);
         }
+        v[n] = k_after<OP>(carry[n], v[n]);
+        k_carry_on<OP>(carry[n], step);
+    }
     if (W > 1) __syncthreads();
 }
 
@@ -1305,16 +1377,17 @@ template <typename T> K_DEVICE T k_take(unsigned long long *word, const T *part)
     u.w = (unsigned)there;
     return FITS ? u.v : k_load_part(part);
 }
+enum { LOOK_BACK_BLOCK = 64 }; /* totals that a thread adds up before it folds them, LEVELS times */
 /* What a row has before the block's tile, where `total` is what it has in it: to all T1 threads of the row. Of the
  * block's `rows` rows, words[i * rows] is this one's total of tile i, words[(tiles + i) * rows] of GROUP tiles; likewise
  * part. The row's first warp sees to the tiles of the own group, and leaves what that has, if this is its last, before it
  * waits for anything else. smem holds 2*WARPS values if T1 > 32. */
-template <typename OP, int T1, int WARPS, int GROUP, typename T>
+template <typename OP, int T1, int WARPS, int GROUP, int LEVELS, typename T>
 K_DEVICE T k_look_back(T total, T none, T *part, unsigned long long *words, int rows, unsigned tile, unsigned tiles,
                        T *smem) {
     enum { W = T1 < 32 ? T1 : 32 };
     const unsigned tr = threadIdx.x % T1, row = threadIdx.x / T1, group = tile / GROUP, first = group * GROUP;
-    T before = none, inside = none;
+    T before = none, inside = none, above[LEVELS ? LEVELS : 1];
     if (tr == 0) k_leave(words + (long long)tile * rows, part + (long long)tile * rows, total);
     if (tr < W) {
         for (unsigned i = first + tr; i < tile; i += W)
@@ -1324,10 +1397,15 @@ K_DEVICE T k_look_back(T total, T none, T *part, unsigned long long *words, int 
         if (tr == 0 && tile % GROUP == GROUP - 1) k_leave(words + at, part + at, OP::of(inside, total));
         if (tr == 0 && T1 > 32) smem[WARPS + row] = inside;
     }
-    for (unsigned i = tr; i < group; i += T1) {
+#pragma unroll
+    for (int l = 0; l < LEVELS; l++) above[l] = none;
+    for (unsigned i = tr, n = 0; i < group; i += T1) {
         const long long at = (long long)(tiles + i) * rows;
         before = OP::of(before, k_take(words + at, part + at));
+        if (LEVELS && ++n % LOOK_BACK_BLOCK == 0)
+            k_fold<OP, LOOK_BACK_BLOCK>(above, before, none, n / LOOK_BACK_BLOCK - 1);
     }
+    if (LEVELS) before = k_unfold<OP>(above, before);
     before = k_reduce_row<OP, T1>(before, smem);
     if (T1 > 32) inside = smem[WARPS + row];
     return OP::of(before, inside);
@@ -1335,14 +1413,21 @@ K_DEVICE T k_look_back(T total, T none, T *part, unsigned long long *words, int 
 
 /* The same of rows as in k_reduce_columns: v[N] is what this thread's N rows have in the tile, and becomes what they have
  * before it. Threads await a flag each, and then read parts, which lie `rows` apart, some at once. smem as there. */
-template <typename OP, int T0, int T1, int N, int GROUP, typename T>
+template <typename OP, int T0, int T1, int N, int GROUP, int LEVELS, typename T>
 K_DEVICE void k_sum_parts(T *v, T none, T *part, int rows, unsigned *flags, unsigned n, T *smem) {
-    enum { PARTS = GROUP / T1, MOST = N * sizeof(T) > 16 ? 2 : 4, AT_ONCE = PARTS < 1 ? 1 : PARTS < MOST ? PARTS : MOST };
+    enum { PARTS = GROUP / T1, MOST = N * sizeof(T) > 16 ? 2 : 4, AT_ONCE = PARTS < 1 ? 1 : PARTS < MOST ? PARTS : MOST,
+           EVERY = LOOK_BACK_BLOCK / AT_ONCE };
     const unsigned tid = threadIdx.x;
     for (unsigned i = tid; i < n; i += T0 * T1) k_await(flags + i);
     __syncthreads();
 #pragma unroll
     for (int j = 0; j < N; j++) v[j] = none;
+    T above[N][LEVELS ? LEVELS : 1];
+#pragma unroll
+    for (int j = 0; j < N; j++)
+#pragma unroll
+        for (int l = 0; l < LEVELS; l++) above[j][l] = none;
+    unsigned batches = 0;
 #pragma unroll 1
     for (unsigned i = tid / T0; i < n; i += AT_ONCE * T1) {
         T other[AT_ONCE][N];
@@ -1356,7 +1441,13 @@ K_DEVICE void k_sum_parts(T *v, T none, T *part, int rows, unsigned *flags, unsi
         for (int k = 0; k < AT_ONCE; k++)
 #pragma unroll
             for (int j = 0; j < N; j++) v[j] = OP::of(v[j], other[k][j]);
+        if (LEVELS && ++batches % EVERY == 0)
+#pragma unroll
+            for (int j = 0; j < N; j++) k_fold<OP, LOOK_BACK_BLOCK>(above[j], v[j], none, batches / EVERY - 1);
     }
+    if (LEVELS)
+#pragma unroll
+        for (int j = 0; j < N; j++) v[j] = k_unfold<OP>(above[j], v[j]);
     k_reduce_columns<OP, T0, T1, N>(v, smem);
 }
 template <int N, typename T> K_DEVICE void k_store_parts(T *at, const T *v) {
@@ -1365,7 +1456,7 @@ template <int N, typename T> K_DEVICE void k_store_parts(T *at, const T *v) {
     for (int j = 0; j < N; j++) u.v[j] = v[j];
     k_store_words<N * (int)sizeof(T), 0>(at, u.w);
 }
-template <typename OP, int T0, int T1, int N, int GROUP, typename T>
+template <typename OP, int T0, int T1, int N, int GROUP, int LEVELS, typename T>
 K_DEVICE void k_look_back_columns(T *v, T none, T *part, int rows, unsigned *flags, unsigned tile, unsigned tiles, T *smem) {
     const unsigned group = tile / GROUP, first = group * GROUP;
     const bool writes = threadIdx.x < T0;
@@ -1375,7 +1466,7 @@ K_DEVICE void k_look_back_columns(T *v, T none, T *part, int rows, unsigned *fla
     if (writes) k_store_parts<N>(part + (long long)tile * rows, total);
     k_raise(flags + tile);
     if (tile > first)
-        k_sum_parts<OP, T0, T1, N, GROUP>(v, none, part + (long long)first * rows, rows, flags + first, tile - first, smem);
+        k_sum_parts<OP, T0, T1, N, GROUP, 0>(v, none, part + (long long)first * rows, rows, flags + first, tile - first, smem);
     if (tile % GROUP == GROUP - 1) {
 #pragma unroll
         for (int j = 0; j < N; j++) total[j] = OP::of(v[j], total[j]);
@@ -1384,7 +1475,8 @@ K_DEVICE void k_look_back_columns(T *v, T none, T *part, int rows, unsigned *fla
     }
     if (group) {
         T before[N];
-        k_sum_parts<OP, T0, T1, N, GROUP>(before, none, part + (long long)tiles * rows, rows, flags + tiles, group, smem);
+        k_sum_parts<OP, T0, T1, N, GROUP, LEVELS>(before, none, part + (long long)tiles * rows, rows, flags + tiles, group,
+                                                  smem);
 #pragma unroll
         for (int j = 0; j < N; j++) v[j] = OP::of(before[j], v[j]);
     }

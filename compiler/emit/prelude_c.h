@@ -490,6 +490,16 @@ K_INLINE double k_randn_double(long long i, long long tensor, long long seed) {
         as_large.sum = a.sum + b.sum * e;                                                          \
         return d > 0 ? larger : as_large;                                                          \
     }
+/* x added to a, which has beside it what its additions have lost: a + lost is right to its last
+ * digit, however many they were. What is infinite has lost nothing. */
+#define K_CARRY(name, T)                                                                           \
+    K_INLINE void k_carry_##name(T *a, T *lost, T x) {                                             \
+        T sum = *a + x, part = sum - *a, e = (*a - (sum - part)) + (x - part);                     \
+        *lost += e == e ? e : 0;                                                                   \
+        *a = sum;                                                                                  \
+    }
+K_CARRY(f32, float)
+K_CARRY(f64, double)
 K_STATES(f32, float, k_exp_f)
 K_STATES(f64, double, exp)
 K_PAIR(f32, float)

@@ -647,6 +647,20 @@ K_MATHS k_v k_rand_v(long long i, long long tensor, long long seed) {
         return k_load_v(l);                                                                        \
     }
 #endif
+/* A sum that is carried from vector to vector is a double. All lanes of one; and its two halves. */
+K_INLINE double k_total(k_v x) {
+    float l[K_LANES];
+    double s[4] = {0, 0, 0, 0};
+    k_store_v(l, x);
+    for (int i = 0; i < K_LANES; i += 4)
+        for (int j = 0; j < 4; j++) s[j] += l[i + j];
+    return (s[0] + s[1]) + (s[2] + s[3]);
+}
+K_INLINE k_v k_high(double x) { return k_splat((float)x); }
+K_INLINE k_v k_low(double x) {
+    float low = (float)(x - (float)x);
+    return k_splat(low == low ? low : 0); /* of what is infinite there is none */
+}
 K_INLINE k_v k_last(k_v x) { return k_splat(x[K_LANES - 1]); }
 
 #define K_ADD(a, b) ((a) + (b))

@@ -23,6 +23,7 @@ struct ws_launch {
     const char *entry;
     int64_t grid[3];
     int threads, smem;
+    int stack;   /* bytes of local memory that a thread has on purpose: no spilled registers */
     int cluster; /* blocks of a cluster, as the kernel's text declares; 0 or 1: none */
     int n_args;
     struct ws_arg args[WS_MAX_ARGS];

@@ -388,6 +388,32 @@ int layout_column_slots(const struct layout *y);
 /* Estimated microseconds; only their order matters. */
 double kernel_cost(const struct kernel *k, const struct layout *y);
 
+/* chain.c: how often an accumulator is folded into those above it. levels: of these; 0: it is not,
+ * and has all `terms`. block: terms between two folds; radix: folds that an upper one takes. */
+struct folds {
+    int64_t terms;
+    int block, radix, levels;
+};
+/* Is it a sum, or another reduction or scan, each of whose steps rounds? */
+bool reduction_rounds(const struct kernel *k, value_id v);
+int64_t folds_chain(const struct folds *f); /* additions one after the other, at most */
+/* Of a phase's reductions along r; of a block's (CPU: task's) sums of columns; of so many parts of
+ * a result that one thread adds up; of a matrix product, whose depth goes by steps. */
+struct folds layout_row_folds(const struct kernel *k, const struct layout *y);
+struct folds layout_column_folds(const struct kernel *k, const struct layout *y);
+struct folds layout_part_folds(const struct kernel *k, int64_t parts);
+struct folds layout_depth_folds(const struct kernel *k, int depth);
+enum { DEPTH_AT_ONCE = 128 }; /* CPU: of a matrix product, in registers */
+/* GPU: column steps of a tile, and tiles, after which a phase's accumulators are folded. */
+int layout_fold_steps(const struct layout *y);
+int layout_fold_tiles(const struct layout *y);
+/* look_back: levels above what a thread adds up of the totals of groups of tiles. */
+int layout_look_back_levels(const struct kernel *k, const struct layout *y);
+/* Does what a scan carries along have what its additions have lost beside it? */
+bool layout_carries_error(const struct kernel *k, value_id scan);
+/* The longest chain of additions under a config, of any accumulator of any launch. */
+int64_t layout_chain(const struct kernel *k, const struct config *c, const struct layout *y);
+
 struct phase {
     VEC(value_id)
     loads; /* raw loads of values that vary with r, needed here and not yet in registers */

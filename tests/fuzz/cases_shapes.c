@@ -514,6 +514,51 @@ static const struct {
     {"graph(%x: bf16[3, 4100]) {\n %f = float(%x)\n %a = expsum(%f, [1])\n %v = m2(%f, [1])\n"
      " return %a, %v\n}\n",
      "x=4 r=64 warps=1 rows=4 vec=2 split=5 last_block=1"},
+    /* accumulators that are folded: twice; of one tile; along x, in registers and in memory; with
+     * their maximum, with their mean; of heads and tails; parts, in words, by the last block and by
+     * a second launch; columns of many rows; a deep product, by few and by many steps; totals of
+     * many tiles, and carries */
+    {"graph(%x: f32[3, 9000]) {\n %s = sum(%x, 1)\n %v = m2(%x, [1])\n %a = expsum(%x, [1])\n"
+     " return %s, %v, %a\n}\n",
+     "x=8 r=16 warps=2 vec=2"},
+    {"graph(%x: bf16[2, 8192]) {\n %f = float(%x)\n %a = softmax(%f, 1)\n return %a\n}\n",
+     "x=1 r=8192 warps=1 vec=8 keep=1"},
+    {"graph(%x: f32[9000, 8]) {\n %s = sum(%x, 0)\n %p = prod(%x, 0)\n return %s, %p\n}\n",
+     "x=8 r=32 warps=2 vec=4"},
+    {"graph(%x: f32[9000, 8]) {\n %s = m2(%x, [0])\n return %s\n}\n", "x=8 r=16 warps=1 vec=4"},
+    {"graph(%x: f32[3, 9000]) {\n %a = softmax(%x, 1)\n %l = log_softmax(%x, 1)\n"
+     " return %a, %l\n}\n",
+     "x=8 r=16 warps=2 vec=2 online=1"},
+    {"graph(%x: f32[3, 9000]) {\n %a = add(%x, 4096)\n %v = var(%a, 1)\n return %v\n}\n",
+     "x=8 r=16 warps=2 vec=2 online=1"},
+    {"graph(%x: f32[9000, 3]) {\n %a = softmax(%x, 0)\n %b = add(%x, 4096)\n %v = var(%b, 0)\n"
+     " return %a, %v\n}\n",
+     "x=32 r=4 warps=1 online=1"},
+    {"graph(%x: f64[3, 9001]) {\n %s = sum(%x, 1)\n return %s\n}\n", "x=8 r=128 warps=2 vec=2"},
+    {"graph(%x: f32[3, 12000]) {\n %s = sum(%x, 1)\n return %s\n}\n",
+     "x=32 r=1 warps=1 split=300 last_block=1"},
+    {"graph(%x: f32[12000, 3]) {\n %s = sum(%x, 0)\n return %s\n}\n",
+     "x=32 r=1 warps=1 split=300 last_block=1"},
+    {"graph(%x: f32[2100, 2000]) {\n %s = sum(%x, 0)\n return %s\n}\n",
+     "x=256 r=1 warps=8 split=2000"},
+    {"graph(%x: f32[40000, 32]) {\n %y = mul(%x, %x)\n %s = sum(%y, 0)\n return %y, %s\n}\n",
+     "x=1 r=32 warps=1 keep=1 blocks=1"},
+    {"graph(%x: f32[33, 900], %y: f32[900, 40]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "warps=4 m=16 n=32 k=32 tm=2 tn=2"},
+    {"graph(%x: f32[33, 900], %y: f32[900, 40]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "warps=4 m=16 n=32 k=200 tm=2 tn=2"},
+    {"graph(%x: f32[3, 9000]) {\n %s = cumsum(%x, 1)\n return %s\n}\n",
+     "x=32 r=1 warps=1 look_back=1"},
+    {"graph(%x: f32[9000, 3]) {\n %s = cumsum(%x, 0)\n return %s\n}\n",
+     "x=32 r=1 warps=1 look_back=1"},
+    {"graph(%x: f32[9000, 3]) {\n %s = cumsum(%x, 0)\n return %s\n}\n", "x=32 r=4 warps=1"},
+    {"graph(%x: f64[9000, 3]) {\n %s = cumsum(%x, 0)\n return %s\n}\n", "x=4 r=32 warps=2"},
+    {"graph(%x: f32[3, 9000]) {\n %s = cumsum(%x, 1)\n return %s\n}\n", "x=1 r=128 warps=2 vec=2"},
+    /* and what lands where many others do */
+    {"graph(%i: i64[700], %v: f32[700, 8]) {\n %z = zeros([64, 8])\n %j = remainder(%i, 3)\n %k = "
+     "abs(%j)\n"
+     " %s = index_add(%z, 0, %k, %v)\n return %s\n}\n",
+     "x=32 r=4 warps=1 hits=4"},
 };
 
 /* Every pointwise operator of the table, a dozen to a graph, on two operands of type t. */
