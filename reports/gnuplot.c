@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -33,17 +34,40 @@ void gnuplot_set_number(struct text *settings, const char *name, double value) {
     text_printf(settings, "%s = %.9g\n", name, value);
 }
 
-static enum report_status write_script(const char *path, const struct text *settings,
-                                       const char *script, struct report_error *e) {
-    FILE *f = fopen(path, "w");
-    if (f) fprintf(f, "%s\n%s", text_str(settings), script);
-    if (!f || ferror(f) | fclose(f))
-        return report_fail(e, REPORT_MACHINE, "cannot write '%s': %s", path, strerror(errno));
-    return REPORT_OK;
+static bool write_script(FILE *f, const struct text *settings, const char *script) {
+    return f && fprintf(f, "%s\n%s", text_str(settings), script) > 0 && fflush(f) == 0;
 }
 
-/* gnuplot -e "format = 'svg'; out = 'results/softmax.svg'" results/softmax.gp */
-static enum report_status run(const char *prefix, const char *format, char *script,
+/* For people, and to draw from: a script may start programs, and others may be able to write where
+ * the figure is to lie. What is drawn is a copy that nobody else has. NULL: e says why. */
+static FILE *write_both(const char *path, const struct text *settings, const char *script,
+                        struct report_error *e) {
+    FILE *shown = fopen(path, "w"), *own = shown ? tmpfile() : NULL;
+    bool ok = write_script(shown, settings, script) & write_script(own, settings, script);
+    if (!ok) report_fail(e, REPORT_MACHINE, "cannot write '%s': %s", path, strerror(errno));
+    if (shown && fclose(shown) != 0 && ok)
+        ok = !report_fail(e, REPORT_MACHINE, "cannot write '%s': %s", path, strerror(errno));
+    if (ok) return own;
+    if (own) fclose(own);
+    return NULL;
+}
+
+enum { SCRIPT = 3 }; /* the descriptor that gnuplot reads it from */
+#define SCRIPT_FILE "/proc/self/fd/3"
+
+static int spawn(pid_t *pid, char *const *argv, FILE *script) {
+    posix_spawn_file_actions_t files;
+    int failed = posix_spawn_file_actions_init(&files);
+    if (failed) return failed;
+    posix_spawn_file_actions_adddup2(&files, fileno(script), SCRIPT);
+    failed = posix_spawnp(pid, "gnuplot", &files, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&files);
+    return failed;
+}
+
+/* gnuplot -d -e "format = 'svg'; out = 'results/softmax.svg'" /proc/self/fd/3
+ * -d: no file of the current folder or the home tells it anything. */
+static enum report_status run(const char *prefix, const char *format, FILE *script,
                               struct report_error *e) {
     struct text set = {0};
     text_printf(&set, "format = '%s'; out = '", format);
@@ -52,14 +76,14 @@ static enum report_status run(const char *prefix, const char *format, char *scri
     text_printf(&set, ".%s'", format);
     pid_t pid;
     int status = 0;
-    char *argv[] = {"gnuplot", "-e", set.p, script, NULL};
-    int failed = posix_spawnp(&pid, "gnuplot", NULL, NULL, argv, environ);
+    char *argv[] = {"gnuplot", "-d", "-e", set.p, SCRIPT_FILE, NULL};
+    int failed = spawn(&pid, argv, script);
     while (!failed && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
     text_free(&set);
     if (failed == ENOENT)
         return report_fail(e, REPORT_MACHINE, "gnuplot is not installed: no figures");
     if (failed) return report_fail(e, REPORT_MACHINE, "cannot run gnuplot: %s", strerror(failed));
-    if (status != 0) return report_fail(e, REPORT_MACHINE, "gnuplot failed on '%s'", script);
+    if (status != 0) return report_fail(e, REPORT_MACHINE, "gnuplot failed on '%s.gp'", prefix);
     return REPORT_OK;
 }
 
@@ -67,9 +91,9 @@ enum report_status gnuplot_draw(const char *prefix, const struct text *settings,
                                 struct report_error *e) {
     struct text path = {0};
     text_printf(&path, "%s.gp", prefix);
-    if (write_script(path.p, settings, script, e) == REPORT_OK &&
-        run(prefix, "svg", path.p, e) == REPORT_OK)
-        run(prefix, "png", path.p, e);
+    FILE *own = write_both(path.p, settings, script, e);
+    if (own && run(prefix, "svg", own, e) == REPORT_OK) run(prefix, "png", own, e);
+    if (own) fclose(own);
     text_free(&path);
     return e->status;
 }

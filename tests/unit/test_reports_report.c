@@ -145,9 +145,12 @@ static void test_escaping(void **state) {
     text_free(&t);
 }
 
+/* The script that is drawn is no file that others could have changed since. */
 static void test_page(void **state) {
-    fake_gnuplot("echo '<?xml version=\"1.0\"?><svg><!--figure--></svg>' > "
-                 "$(echo \"$2\" | sed \"s/.*out = '//; s/'.*//\")");
+    fake_gnuplot("case $4 in *.gp) exit 1 ;; esac\n"
+                 "[ \"$1\" = -d ] && grep -q '^plot' \"$4\" || exit 1\n"
+                 "echo '<?xml version=\"1.0\"?><svg><!--figure--></svg>' > "
+                 "$(echo \"$3\" | sed \"s/.*out = '//; s/'.*//\")");
     write_results(in_folder("a.csv"));
     struct text said = {0};
     int rc = report(&said);
