@@ -14,12 +14,14 @@ struct class *class_of(const struct vm *vm, struct py v) {
 
 const char *type_name(const struct vm *vm, struct py v) { return class_of(vm, v)->name; }
 
-bool is_instance(const struct vm *vm, struct py v, struct py type) {
+bool is_instance(struct vm *vm, struct py v, struct py type) {
     if (type.kind == PY_CLASS) {
         if (type.class == vm->types[PY_INT] && v.kind == PY_BOOL) return true;
         if (type.class == vm->types[PY_BUILTIN] && v.kind == PY_METHOD) return false;
         return class_is(class_of(vm, v), type.class);
     }
+    vm_deep(vm);
+    vm_work(vm, 1);
     for (uint32_t i = 0; type.kind == PY_TUPLE && i < type.list->n; i++)
         if (is_instance(vm, v, type.list->at[i])) return true;
     return false;

@@ -180,11 +180,19 @@ static void merge_sort(struct vm *vm, struct py *at, struct py *keys, uint32_t n
     memcpy(keys, order, n * sizeof *keys);
 }
 
+/* A copy is sorted: the program's functions may change the list meanwhile. */
 static void sort(struct vm *vm, struct list *l, struct py key, struct py down) {
-    struct py *keys = NEW_ARRAY(vm->arena, struct py, l->n);
     bool by_key = key.kind != PY_UNSET && key.kind != PY_NONE;
-    for (uint32_t i = 0; i < l->n; i++) keys[i] = by_key ? vm_call1(vm, key, l->at[i]) : l->at[i];
-    merge_sort(vm, l->at, keys, l->n, down.kind != PY_UNSET && vm_truth(vm, down));
+    bool downwards = down.kind != PY_UNSET && vm_truth(vm, down);
+    uint32_t n = l->n;
+    const struct py *were = l->at;
+    struct py *at = NEW_ARRAY(vm->arena, struct py, n), *keys = NEW_ARRAY(vm->arena, struct py, n);
+    if (n) memcpy(at, l->at, n * sizeof *at);
+    for (uint32_t i = 0; i < n; i++) keys[i] = by_key ? vm_call1(vm, key, at[i]) : at[i];
+    merge_sort(vm, at, keys, n, downwards);
+    if (l->n != n || l->at != were) vm_raise(vm, EXC_ValueError, "list modified during sort");
+    l->at = at;
+    l->cap = n;
 }
 
 NATIVE(python_sorted) {
@@ -517,11 +525,13 @@ NATIVE(python_isinstance) {
 /* of: a class, or a tuple of these. */
 static bool is_subclass(struct vm *vm, struct py c, struct py of) {
     bool any = false;
+    vm_deep(vm);
+    vm_work(vm, 1);
     if (c.kind != PY_CLASS) vm_raise(vm, EXC_TypeError, "issubclass() arg 1 must be a class");
     if (of.kind == PY_CLASS) return class_is(c.class, of.class);
     if (of.kind != PY_TUPLE)
         vm_raise(vm, EXC_TypeError, "issubclass() arg 2 must be a class or a tuple of classes");
-    for (uint32_t i = 0; i < of.list->n; i++) any |= is_subclass(vm, c, of.list->at[i]);
+    for (uint32_t i = 0; !any && i < of.list->n; i++) any = is_subclass(vm, c, of.list->at[i]);
     return any;
 }
 

@@ -99,7 +99,9 @@ NATIVE(torch_reshaped) {
 }
 
 static bool holds_arrays(struct py x) {
-    return x.kind == PY_INSTANCE || (py_is_sequence(x) && x.list->n && holds_arrays(x.list->at[0]));
+    int depth = 0; /* a list may hold itself */
+    while (py_is_sequence(x) && x.list->n && depth++ < WS_MAX_RANK) x = x.list->at[0];
+    return x.kind == PY_INSTANCE;
 }
 
 /* torch.Tensor([1, 2]) of f32, torch.Tensor(2, 3) of sizes. What has numpy's arrays is made by the

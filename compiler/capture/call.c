@@ -186,6 +186,7 @@ static struct py call_class(struct vm *vm, struct class *c, const struct args *a
 
 struct py vm_call(struct vm *vm, struct py f, const struct args *a) {
     struct py call;
+    vm_deep(vm);
     vm->callee = f.kind == PY_FUNCTION ? f.source : NULL;
     if (f.kind == PY_FUNCTION) return call_function(vm, f.function, a);
     if (f.kind == PY_METHOD) return call_method(vm, f.method, a);

@@ -126,7 +126,8 @@ static void refuse_selected(struct vm *vm, const struct tensor *t) {
 
 static void collect_outputs(struct forward *t, struct py v) {
     struct vm *vm = t->vm;
-    vm_nest(vm);
+    vm_deep(vm);
+    vm_work(vm, 1);
     v = py_plain(vm, v);
     if (v.kind == PY_TENSOR && v.tensor->selected) refuse_selected(vm, v.tensor);
     if (v.kind == PY_TENSOR) vec_push(vm->arena, &t->outputs, v);
@@ -140,7 +141,6 @@ static void collect_outputs(struct forward *t, struct py v) {
     if (v.kind == PY_DICT)
         for (uint32_t i = 0; i < v.dict->entries.n; i++)
             if (v.dict->entries.at[i].live) collect_outputs(t, v.dict->entries.at[i].value);
-    vm->n_nested--;
 }
 
 /* Inputs updated in place are outputs, too. */
@@ -225,8 +225,8 @@ static bool dump(struct vm *vm, const struct captured *c, struct stages *s, stru
            stage_dump(s, "guards.txt", LOG_GUARDS, c->guards, d) == WS_OK;
 }
 
-struct captured *capture(struct arena *a, const struct capture_options *o, struct stages *s,
-                         struct diag *d) {
+static struct captured *capture_within(struct arena *a, const struct capture_options *o,
+                                       struct budget *budget, struct stages *s, struct diag *d) {
     const struct source *file = source_read(a, o->path, d);
     if (!file) return NULL;
     const struct code *code = frontend_compile(a, file, d);
@@ -240,8 +240,10 @@ struct captured *capture(struct arena *a, const struct capture_options *o, struc
     struct vm *vm = vm_new(a, o, file, c->workload, d);
     vm->grad_enabled = true;
     struct forward t = {.vm = vm, .workload = c->workload, .code = code};
+    vm_charge(vm, budget);
     bool ok = vm_protect(vm, trace_forward, &t);
     if (!ok && d->status == WS_OK) report(vm, &t);
+    vm_charge(vm, NULL);
     eager_close(vm);
     ex_set_escape(vm->constants, (struct ex_escape){0});
     if (!ok) return NULL;
@@ -254,4 +256,15 @@ struct captured *capture(struct arena *a, const struct capture_options *o, struc
     if (s && !dump(vm, c, s, d)) return NULL;
     if (s) stage_end(s, "capture");
     return c;
+}
+
+struct captured *capture(struct arena *a, const struct capture_options *o, struct stages *s,
+                         struct diag *d) {
+    struct budget budget = budget_new(o->limits);
+    arena_charge(a, &budget);
+    struct captured *c = capture_within(a, o, &budget, s, d);
+    arena_charge(a, NULL);
+    if (!budget.end) return c;
+    diag_fail(d, WS_WRONG, "%s: %s", o->path, budget_message(&budget, a));
+    return NULL;
 }

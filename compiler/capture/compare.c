@@ -22,7 +22,7 @@ static bool same_item(struct vm *vm, struct py x, struct py y) {
 
 static bool equal_lists(struct vm *vm, const struct list *x, const struct list *y) {
     if (x->n != y->n) return false;
-    for (uint32_t i = 0; i < x->n; i++)
+    for (uint32_t i = 0; i < x->n && i < y->n; i++) /* what compares them may change them */
         if (!same_item(vm, x->at[i], y->at[i]) && !vm_equal(vm, x->at[i], y->at[i])) return false;
     return true;
 }
@@ -78,6 +78,7 @@ static bool equal(struct vm *vm, struct py x, struct py y) {
     if (py_same(x, y) && py_is_object(x)) return true;
     if (py_is_number(x) && py_is_number(y)) return equal_numbers(x, y);
     if (x.kind != y.kind) return false;
+    if (x.kind == PY_STR) str_bytes(vm, x.s);
     x = guard_contents(vm, x);
     y = guard_contents(vm, y);
     if (x.kind == PY_LIST && x.list->view && y.list->view)
@@ -89,10 +90,9 @@ static bool equal(struct vm *vm, struct py x, struct py y) {
 }
 
 bool vm_equal(struct vm *vm, struct py x, struct py y) {
-    vm_nest(vm);
-    bool same = equal(vm, x, y);
-    vm->n_nested--;
-    return same;
+    vm_deep(vm);
+    vm_work(vm, 1);
+    return equal(vm, x, y);
 }
 
 /* -- order --------------------------------------------------------------------------------- */
@@ -123,10 +123,7 @@ static bool order_lists(struct vm *vm, enum compare_operator op, const struct li
                         const struct list *y) {
     for (uint32_t i = 0; i < x->n && i < y->n; i++) {
         if (vm_equal(vm, x->at[i], y->at[i])) continue;
-        vm_nest(vm);
-        bool ordered = order(vm, op, x->at[i], y->at[i]);
-        vm->n_nested--;
-        return ordered;
+        return order(vm, op, x->at[i], y->at[i]);
     }
     return by_sign(op, (x->n > y->n) - (x->n < y->n));
 }
@@ -167,6 +164,8 @@ static bool order_methods(struct vm *vm, enum compare_operator op, struct py x, 
 static bool order(struct vm *vm, enum compare_operator op, struct py x, struct py y) {
     struct py out;
     bool holds;
+    vm_deep(vm);
+    vm_work(vm, 1);
     if (symint_compare(vm, op, x, y, &holds)) return holds;
     if (py_is_number(x) || py_is_number(y)) x = symint_fix(vm, x), y = symint_fix(vm, y);
     if (py_is_number(x) && py_is_number(y)) return order_numbers(op, x, y);
@@ -181,6 +180,7 @@ static bool order(struct vm *vm, enum compare_operator op, struct py x, struct p
         vm_break(vm, "order of a tensor's values",
                  "compare with torch.lt and choose with torch.where");
     if (x.kind != y.kind) no_order(vm, op, x, y);
+    if (x.kind == PY_STR) str_bytes(vm, x.s);
     if (x.kind == PY_STR) return by_sign(op, strcmp(x.s, y.s));
     x = guard_contents(vm, x);
     y = guard_contents(vm, y);
@@ -207,6 +207,7 @@ static bool contains(struct vm *vm, struct py o, struct py v) {
         if (v.kind != PY_STR)
             vm_raise(vm, EXC_TypeError, "'in <string>' requires string as left operand, not %s",
                      type_name(vm, v));
+        str_bytes(vm, o.s);
         return strstr(o.s, v.s) != NULL;
     }
     if (o.kind == PY_TENSOR && tensor_binary(vm, "==", o, v, false, &out))

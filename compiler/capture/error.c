@@ -53,7 +53,7 @@ void vm_raise_key(struct vm *vm, struct py key) { raise_with(vm, EXC_KeyError, k
 bool vm_try(struct vm *vm, enum exception kind, bool (*step)(struct vm *vm, void *ctx), void *ctx,
             bool *raised) {
     struct frame *frame = vm->frame;
-    uint32_t n_calls = vm->n_calls, n_frames = vm->n_frames, n_nested = vm->n_nested;
+    uint32_t n_calls = vm->n_calls, n_frames = vm->n_frames;
     jmp_buf here, *outer = vm->escape;
     vm->escape = &here;
     *raised = false;
@@ -62,7 +62,6 @@ bool vm_try(struct vm *vm, enum exception kind, bool (*step)(struct vm *vm, void
         vm->frame = frame;
         vm->n_calls = n_calls;
         vm->n_frames = n_frames;
-        vm->n_nested = n_nested;
         if (vm->raised.kind != PY_INSTANCE ||
             !class_is(vm->raised.instance->class, vm->exceptions[kind]))
             vm_leave(vm);
@@ -75,10 +74,25 @@ bool vm_try(struct vm *vm, enum exception kind, bool (*step)(struct vm *vm, void
     return ok;
 }
 
+/* A program's text on the user's terminal: what would steer it is spelt out, as repr() does. */
+static const char *harmless(struct arena *a, const char *text) {
+    struct buf b = buf_new(a);
+    for (const char *p = text; *p; p++) {
+        unsigned char c = (unsigned char)*p, next = (unsigned char)p[1];
+        bool c1 = c == 0xc2 && next >= 0x80 && next < 0xa0; /* U+0080 .. U+009F */
+        if (!c1 && ((c >= ' ' && c != 0x7f) || c == '\n' || c == '\t'))
+            buf_putc(&b, *p);
+        else
+            buf_printf(&b, "\\x%02x", c1 ? next : c);
+        p += c1;
+    }
+    return b.p;
+}
+
 void vm_refuse(struct vm *vm, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    const char *text = arena_vprintf(vm->arena, fmt, ap);
+    const char *text = harmless(vm->arena, arena_vprintf(vm->arena, fmt, ap));
     va_end(ap);
     const struct source *src;
     struct span at = vm_place(vm, &src);
@@ -118,12 +132,10 @@ void vm_report(struct vm *vm, struct py error, const char *text) {
     const struct instance *e = error.instance;
     const struct source *src = e->raised_in ? e->raised_in : vm->file;
     diag_fail_at(vm->diag, WS_WRONG, src, e->raised_at, "%s%s%s", e->class->name, *text ? ": " : "",
-                 text);
+                 harmless(vm->arena, text));
 }
 
-void vm_nest(struct vm *vm) {
-    if (vm->n_nested++ < MAX_NESTING) return;
-    vm->n_nested = 0;
-    vm_raise(vm, EXC_RecursionError,
-             "maximum recursion depth exceeded: containers inside each other");
+void vm_deep(struct vm *vm) {
+    if (!budget_deep(vm->budget)) return;
+    vm_raise(vm, EXC_RecursionError, "maximum recursion depth exceeded");
 }

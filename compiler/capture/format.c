@@ -10,26 +10,32 @@
 
 #include "capture/vm.h"
 
-enum { MAX_TEXT = 1 << 20 }; /* bytes of a repr(): lists may contain themselves */
+/* The containers around what is being written: one that holds itself is written as [...]. */
+struct around {
+    const void *container;
+    const struct around *outer;
+};
 
-static void put_repr(struct vm *vm, struct buf *b, struct py v, int depth);
+static void put_repr(struct vm *vm, struct buf *b, struct py v, const struct around *outer);
 
 static void put_constant(struct buf *b, struct constant k) { constant_print(b, &k); }
 
-static void put_items(struct vm *vm, struct buf *b, const struct list *l, int depth) {
+static void put_items(struct vm *vm, struct buf *b, const struct list *l,
+                      const struct around *outer) {
     for (uint32_t i = 0; i < l->n; i++) {
         if (i) buf_puts(b, ", ");
-        put_repr(vm, b, l->at[i], depth + 1);
+        put_repr(vm, b, l->at[i], outer);
     }
 }
 
-static void put_tuple(struct vm *vm, struct buf *b, const struct list *l, int depth) {
+static void put_tuple(struct vm *vm, struct buf *b, const struct list *l,
+                      const struct around *outer) {
     buf_puts(b, l->is_size ? "torch.Size([" : "(");
-    put_items(vm, b, l, depth);
+    put_items(vm, b, l, outer);
     buf_puts(b, l->is_size ? "])" : l->n == 1 ? ",)" : ")");
 }
 
-static void put_dict(struct vm *vm, struct buf *b, struct py v, int depth) {
+static void put_dict(struct vm *vm, struct buf *b, struct py v, const struct around *outer) {
     bool set = v.kind == PY_SET, first = true;
     if (set && !v.dict->n) {
         buf_puts(b, "set()");
@@ -41,25 +47,25 @@ static void put_dict(struct vm *vm, struct buf *b, struct py v, int depth) {
         if (!e.live) continue;
         if (!first) buf_puts(b, ", ");
         first = false;
-        put_repr(vm, b, e.key, depth + 1);
+        put_repr(vm, b, e.key, outer);
         if (set) continue;
         buf_puts(b, ": ");
-        put_repr(vm, b, e.value, depth + 1);
+        put_repr(vm, b, e.value, outer);
     }
     buf_putc(b, '}');
 }
 
-static void put_instance(struct vm *vm, struct buf *b, struct py v, int depth) {
+static void put_instance(struct vm *vm, struct buf *b, struct py v, const struct around *outer) {
     struct py out, args;
     if (vm_call_special(vm, v, "__repr__", NULL, 0, &out) && out.kind == PY_STR) {
         buf_puts(b, out.s);
     } else if (class_is(v.instance->class, vm->exceptions[EXC_BaseException]) &&
                dict_gets(v.instance->dict, "args", &args) && args.kind == PY_TUPLE) {
         buf_printf(b, "%s(", v.instance->class->name);
-        put_items(vm, b, args.list, depth);
+        put_items(vm, b, args.list, outer);
         buf_putc(b, ')');
     } else if (instance_base(vm, v, &out)) {
-        put_repr(vm, b, out, depth);
+        put_repr(vm, b, out, outer);
     } else {
         buf_printf(b, "<%s object>", v.instance->class->name);
     }
@@ -89,11 +95,21 @@ static void put_class(const struct vm *vm, struct buf *b, const struct class *c)
     buf_printf(b, "<class '%s%s'>", where, c->name);
 }
 
-static void put_repr(struct vm *vm, struct buf *b, struct py v, int depth) {
-    if (depth > 50 || b->n > MAX_TEXT) {
-        buf_puts(b, "...");
-        return;
-    }
+/* Of a container that is being written already. */
+static bool put_again(struct buf *b, struct py v, const struct around *outer) {
+    bool list = v.kind == PY_LIST, tuple = v.kind == PY_TUPLE, set = v.kind == PY_SET;
+    if (!list && !tuple && !set && v.kind != PY_DICT) return false;
+    while (outer && outer->container != v.p) outer = outer->outer;
+    if (outer) buf_puts(b, list ? "[...]" : tuple ? "(...)" : set ? "set(...)" : "{...}");
+    return outer != NULL;
+}
+
+static void put_repr(struct vm *vm, struct buf *b, struct py v, const struct around *outside) {
+    const struct around here = {v.p, outside}, *outer = &here;
+    vm_deep(vm);
+    vm_work(vm, 1);
+    vm_need_bytes(vm, b->n);
+    if (put_again(b, v, outside)) return;
     v = guard_contents(vm, v);
     switch (v.kind) {
     case PY_UNSET: buf_puts(b, "<unset>"); break;
@@ -101,21 +117,21 @@ static void put_repr(struct vm *vm, struct buf *b, struct py v, int depth) {
     case PY_BOOL: buf_puts(b, v.b ? "True" : "False"); break;
     case PY_INT: buf_printf(b, "%lld", (long long)v.i); break;
     case PY_SYMINT:
-    case PY_SYMFLOAT: put_repr(vm, b, symint_fix(vm, v), depth); break;
+    case PY_SYMFLOAT: put_repr(vm, b, symint_fix(vm, v), outer); break;
     case PY_FLOAT: put_constant(b, (struct constant){.kind = CONSTANT_FLOAT, .f = v.f}); break;
     case PY_STR:
         put_constant(
             b, (struct constant){.kind = CONSTANT_STRING, .n = (uint32_t)strlen(v.s), .s = v.s});
         break;
-    case PY_TUPLE: put_tuple(vm, b, v.list, depth); break;
+    case PY_TUPLE: put_tuple(vm, b, v.list, outer); break;
     case PY_LIST:
         if (v.list->view) buf_printf(b, "%s(", v.list->view);
         buf_putc(b, '[');
-        put_items(vm, b, v.list, depth);
+        put_items(vm, b, v.list, outer);
         buf_puts(b, v.list->view ? "])" : "]");
         break;
     case PY_DICT:
-    case PY_SET: put_dict(vm, b, v, depth); break;
+    case PY_SET: put_dict(vm, b, v, outer); break;
     case PY_RANGE: put_range(b, v.range); break;
     case PY_ELLIPSIS: buf_puts(b, "Ellipsis"); break;
     case PY_NOT_IMPLEMENTED: buf_puts(b, "NotImplemented"); break;
@@ -124,7 +140,7 @@ static void put_repr(struct vm *vm, struct buf *b, struct py v, int depth) {
     case PY_CLASS: put_class(vm, b, v.class); break;
     case PY_MODULE: buf_printf(b, "<module '%s'>", v.module->name); break;
     case PY_DTYPE: buf_printf(b, "torch.%s", dtype_torch_name(v.dtype)); break;
-    case PY_INSTANCE: put_instance(vm, b, v, depth); break;
+    case PY_INSTANCE: put_instance(vm, b, v, outer); break;
     case PY_TENSOR: put_tensor(vm, b, v); break;
     case PY_SLICE:
     case PY_ITER:
@@ -141,20 +157,14 @@ static void put_repr(struct vm *vm, struct buf *b, struct py v, int depth) {
 
 const char *py_repr(struct vm *vm, struct py v) {
     struct buf b = buf_new(vm->arena);
-    put_repr(vm, &b, v, 0);
+    put_repr(vm, &b, v, NULL);
     return b.p;
-}
-
-static const char *text_of_argument(struct vm *vm, struct py v) {
-    vm_nest(vm);
-    const char *text = py_text(vm, v);
-    vm->n_nested--;
-    return text;
 }
 
 const char *py_text(struct vm *vm, struct py v) {
     struct py out, args;
     if (v.kind == PY_STR) return v.s;
+    vm_deep(vm);
     if (v.kind == PY_INSTANCE) {
         if (vm_call_special(vm, v, "__str__", NULL, 0, &out) && out.kind == PY_STR) return out.s;
         bool error = class_is(v.instance->class, vm->exceptions[EXC_BaseException]);
@@ -162,7 +172,7 @@ const char *py_text(struct vm *vm, struct py v) {
             args.list->n < 2) {
             bool key = class_is(v.instance->class, vm->exceptions[EXC_KeyError]);
             if (!args.list->n) return "";
-            return key ? py_repr(vm, args.list->at[0]) : text_of_argument(vm, args.list->at[0]);
+            return key ? py_repr(vm, args.list->at[0]) : py_text(vm, args.list->at[0]);
         }
         if (error && dict_gets(v.instance->dict, "args", &args)) return py_repr(vm, args);
         if (instance_base(vm, v, &out) && !class_find(v.instance->class, "__repr__", &args))
@@ -178,13 +188,14 @@ struct spec {
     int fill_bytes;
     char align, sign, type;
     bool zero, prefix;
-    char group; /* ',' or '_' between thousands; 0: none */
-    int width, precision;
+    char group;               /* ',' or '_' between thousands; 0: none */
+    int64_t width, precision; /* -1: none */
 };
 
-static int read_number(const char **p) {
-    int n = 0;
-    for (; isdigit((unsigned char)**p); (*p)++) n = n < 10000 ? n * 10 + (**p - '0') : n;
+/* More than any str has, if it is that much. */
+static int64_t read_number(const char **p) {
+    int64_t n = 0;
+    for (; isdigit((unsigned char)**p); (*p)++) n = n > INT64_MAX / 100 ? n : n * 10 + (**p - '0');
     return n;
 }
 
@@ -241,9 +252,28 @@ static const char *magnitude_of_int(struct arena *a, const struct spec *s, int64
 }
 
 /* printf's text with an infinity or NaN as Python has it, and a point where repr() has one. */
+enum { MOST_DIGITS = 1100 }; /* a double has no more that are not 0 */
+
+/* As printf's %.*f or another conversion; digits behind the last of the number are zeros. */
+static const char *digits_of(struct vm *vm, char conversion, int64_t precision, double f) {
+    const char format[] = {'%', '.', '*', conversion, 0};
+    char text[MOST_DIGITS + 400];
+    int64_t more = precision > MOST_DIGITS ? precision - MOST_DIGITS : 0;
+    snprintf(text, sizeof text, format, (int)(precision - more), f);
+    if (!more || strchr("gG", conversion)) return arena_strdup(vm->arena, text);
+    vm_need_bytes(vm, (uint64_t)more + MOST_DIGITS);
+    size_t n = strcspn(text, "eE");
+    char *out = arena_alloc(vm->arena, sizeof text + (size_t)more);
+    memcpy(out, text, n);
+    memset(out + n, '0', (size_t)more);
+    strcpy(out + n + more, text + n);
+    return out;
+}
+
 static const char *magnitude_of_float(struct vm *vm, const struct spec *s, double f) {
     struct arena *a = vm->arena;
-    int precision = s->precision < 0 ? 6 : s->precision;
+    int64_t precision = s->precision < 0 ? 6 : s->precision;
+    if (precision > INT32_MAX) vm_raise(vm, EXC_ValueError, "precision too big");
     if (!isfinite(f))
         return arena_printf(a, "%s%s",
                             isnan(f) ? s->type && strchr("EFG", s->type) ? "NAN" : "nan"
@@ -252,22 +282,22 @@ static const char *magnitude_of_float(struct vm *vm, const struct spec *s, doubl
                             s->type == '%' ? "%" : "");
     switch (s->type) {
     case 'f':
-    case 'F': return arena_printf(a, "%.*f", precision, f);
-    case 'e': return arena_printf(a, "%.*e", precision, f);
-    case 'E': return arena_printf(a, "%.*E", precision, f);
-    case '%': return arena_printf(a, "%.*f%%", precision, f * 100);
-    case 'g': return arena_printf(a, "%.*g", precision, f);
-    case 'G': return arena_printf(a, "%.*G", precision, f);
+    case 'F':
+    case 'e':
+    case 'E':
+    case 'g':
+    case 'G': return digits_of(vm, s->type, precision, f);
+    case '%': return arena_printf(a, "%s%%", digits_of(vm, 'f', precision, f * 100));
     default: break;
     }
     if (s->precision < 0) return py_repr(vm, py_float(f));
-    const char *text = arena_printf(a, "%.*g", precision, f);
+    const char *text = digits_of(vm, 'g', precision, f);
     if (strpbrk(text, ".e")) return text;
     /* without a type one digit follows the point, and the exponent comes one digit earlier */
-    bool room = (int)strlen(text) < (precision ? precision : 1);
+    bool room = (int64_t)strlen(text) < (precision ? precision : 1);
     if (room) return arena_printf(a, "%s.0", text);
-    char *scientific = arena_printf(a, "%.*e", precision ? precision - 1 : 0, f);
-    char *e = strchr(scientific, 'e'), *end = e; /* 1.00e+02 -> 1e+02 */
+    const char *scientific = digits_of(vm, 'e', precision ? precision - 1 : 0, f);
+    const char *e = strchr(scientific, 'e'), *end = e; /* 1.00e+02 -> 1e+02 */
     while (strchr(scientific, '.') && (end[-1] == '0' || end[-1] == '.')) end--;
     return arena_printf(a, "%.*s%s", (int)(end - scientific), scientific, e);
 }
@@ -279,23 +309,29 @@ static const char *magnitude(struct vm *vm, const struct spec *s, struct py v) {
     return magnitude_of_float(vm, s, fabs(py_number(v)));
 }
 
-static const char *pad(struct arena *a, const struct spec *s, const char *sign, const char *body,
+static const char *pad(struct vm *vm, const struct spec *s, const char *sign, const char *body,
                        char align) {
-    int width = 0;
-    for (const char *p = body; *p; p++) width += (*p & 0xc0) != 0x80;
-    int gap = s->width - width - (int)strlen(sign);
+    int64_t gap = s->width - str_length(body, strlen(body)) - (int64_t)strlen(sign);
     if (gap < 0) gap = 0;
-    int left = align == '>' ? gap : align == '^' ? gap / 2 : 0, middle = align == '=' ? gap : 0;
-    int right = gap - left - middle;
+    vm_need_bytes(vm, (uint64_t)gap);
+    int64_t left = align == '>' ? gap : align == '^' ? gap / 2 : 0, middle = align == '=' ? gap : 0;
+    int64_t right = gap - left - middle;
     const char *fill = s->zero && !s->align ? "0" : s->fill;
     int n = s->zero && !s->align ? 1 : s->fill_bytes;
-    struct buf b = buf_new(a);
+    struct buf b = buf_new(vm->arena);
     while (left-- > 0) buf_write(&b, fill, (size_t)n);
     buf_puts(&b, sign);
     while (middle-- > 0) buf_write(&b, fill, (size_t)n);
     buf_puts(&b, body);
     while (right-- > 0) buf_write(&b, fill, (size_t)n);
     return b.p;
+}
+
+/* The first n characters. */
+static const char *str_head(struct arena *a, const char *s, int64_t n) {
+    const char *end = s;
+    for (; *end && ((*end & 0xc0) == 0x80 || n-- > 0); end++) continue;
+    return arena_strndup(a, s, (size_t)(end - s));
 }
 
 static void raise_format_code(struct vm *vm, char type, struct py v) __attribute__((noreturn));
@@ -325,9 +361,8 @@ const char *py_format(struct vm *vm, struct py v, const char *text) {
         if (s.sign || s.align == '=')
             vm_raise(vm, EXC_ValueError, "%s not allowed in string format specifier",
                      s.sign ? "Sign" : "'=' alignment");
-        const char *body =
-            s.precision < 0 ? v.s : arena_printf(vm->arena, "%.*s", s.precision, v.s);
-        return pad(vm->arena, &s, "", body, s.align ? s.align : '<');
+        const char *body = s.precision < 0 ? v.s : str_head(vm->arena, v.s, s.precision);
+        return pad(vm, &s, "", body, s.align ? s.align : '<');
     }
     if (s.type == 's' || (v.kind == PY_FLOAT && is_whole_type(s.type)))
         raise_format_code(vm, s.type, v);
@@ -338,5 +373,5 @@ const char *py_format(struct vm *vm, struct py v, const char *text) {
                        : s.sign == '+'         ? "+"
                        : s.sign == ' '         ? " "
                                                : "";
-    return pad(vm->arena, &s, sign, body, s.align ? s.align : s.zero ? '=' : '>');
+    return pad(vm, &s, sign, body, s.align ? s.align : s.zero ? '=' : '>');
 }

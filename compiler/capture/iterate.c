@@ -16,14 +16,32 @@ static struct py keys_of(struct vm *vm, struct py d) {
     return keys;
 }
 
+size_t str_bytes(struct vm *vm, const char *s) {
+    size_t n = strlen(s);
+    vm_work(vm, n / 16);
+    return n;
+}
+
+int64_t str_length(const char *s, size_t bytes) {
+    int64_t count = 0;
+    for (size_t i = 0; i < bytes; i++) count += (s[i] & 0xc0) != 0x80;
+    return count;
+}
+
+/* Where the character behind this one begins. */
+static const char *str_next(const char *s) {
+    do s++;
+    while ((*s & 0xc0) == 0x80);
+    return s;
+}
+
 /* A character of UTF-8 is one item. */
 static struct py characters_of(struct vm *vm, const char *s) {
     struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
     while (*s) {
-        size_t n = 1;
-        while ((s[n] & 0xc0) == 0x80) n++;
-        vec_push(vm->arena, out.list, py_str(arena_strndup(vm->arena, s, n)));
-        s += n;
+        const char *next = str_next(s);
+        vec_push(vm->arena, out.list, py_str(arena_strndup(vm->arena, s, (size_t)(next - s))));
+        s = next;
     }
     return out;
 }
@@ -105,12 +123,19 @@ bool vm_next(struct vm *vm, struct py v, struct py *out) {
     return true;
 }
 
+void vm_need_items(struct vm *vm, uint64_t n) {
+    if (n > MAX_ITEMS) vm_raise(vm, EXC_MemoryError, "a list of more than %d items", MAX_ITEMS);
+}
+
+void vm_need_bytes(struct vm *vm, uint64_t n) {
+    if (n > MAX_BYTES) vm_raise(vm, EXC_MemoryError, "a str of more than %d bytes", MAX_BYTES);
+}
+
 struct list *vm_list(struct vm *vm, struct py v) {
     struct list *l = NEW(vm->arena, struct list);
     struct py it = vm_iter(vm, v), item;
     while (vm_next(vm, it, &item)) {
-        if (l->n == MAX_REPEAT)
-            vm_refuse(vm, "a list of more than %d items is not supported", MAX_REPEAT);
+        vm_need_items(vm, l->n + 1);
         vec_push(vm->arena, l, item);
     }
     return l;
@@ -123,7 +148,7 @@ int64_t vm_length(struct vm *vm, struct py v) {
     case PY_TUPLE: guard_length(vm, v, v.list->n); return v.list->n;
     case PY_DICT:
     case PY_SET: guard_length(vm, v, v.dict->n); return v.dict->n;
-    case PY_STR: return characters_of(vm, v.s).list->n;
+    case PY_STR: return str_length(v.s, str_bytes(vm, v.s));
     case PY_RANGE: return range_length(v.range);
     case PY_TENSOR:
         if (!tensor_meta(vm, v)->rank) vm_raise(vm, EXC_TypeError, "len() of a 0-d tensor");
@@ -213,12 +238,33 @@ static struct py list_subscript(struct vm *vm, struct py o, struct py i) {
     return out;
 }
 
+/* Character k of a str of n in so many bytes, or its end. */
+static const char *str_at(const char *s, size_t bytes, int64_t n, int64_t k) {
+    if ((size_t)n == bytes) return s + k;
+    while (k-- > 0) s = str_next(s);
+    return s;
+}
+
 static struct py str_subscript(struct vm *vm, struct py o, struct py i) {
-    struct py chars = characters_of(vm, o.s);
-    if (i.kind != PY_SLICE) return chars.list->at[item_index(vm, o, i, chars.list->n)];
-    struct py part = list_subscript(vm, chars, i);
+    size_t bytes = str_bytes(vm, o.s);
+    int64_t n = str_length(o.s, bytes), start, step, count;
+    if (i.kind != PY_SLICE) {
+        const char *at = str_at(o.s, bytes, n, item_index(vm, o, i, n));
+        return py_str(arena_strndup(vm->arena, at, (size_t)(str_next(at) - at)));
+    }
+    slice_bounds(vm, i.slice, n, &start, &step, &count);
+    const char *from = str_at(o.s, bytes, n, count ? start : 0);
+    if (step == 1)
+        return py_str(arena_strndup(
+            vm->arena, from,
+            (size_t)(str_at(from, bytes - (size_t)(from - o.s), n - start, count) - from)));
     struct buf b = buf_new(vm->arena);
-    for (uint32_t k = 0; k < part.list->n; k++) buf_puts(&b, part.list->at[k].s);
+    struct py chars = (size_t)n == bytes ? py_unset : characters_of(vm, o.s);
+    for (int64_t k = 0; k < count; k++)
+        if ((size_t)n == bytes)
+            buf_putc(&b, o.s[start + k * step]);
+        else
+            buf_puts(&b, chars.list->at[start + k * step].s);
     return py_str(b.p);
 }
 

@@ -23,12 +23,14 @@ NATIVE(list_extend) {
 }
 
 static void insert(struct vm *vm, struct list *l, uint32_t at, struct py v) {
+    vm_work(vm, (l->n - at) / 4);
     vec_push(vm->arena, l, v);
     memmove(l->at + at + 1, l->at + at, (l->n - 1 - at) * sizeof *l->at);
     l->at[at] = v;
 }
 
-static struct py remove_at(struct list *l, uint32_t at) {
+static struct py remove_at(struct vm *vm, struct list *l, uint32_t at) {
+    vm_work(vm, (l->n - at) / 4);
     struct py v = l->at[at];
     memmove(l->at + at, l->at + at + 1, (l->n - 1 - at) * sizeof *l->at);
     l->n--;
@@ -46,10 +48,11 @@ NATIVE(list_pop) {
     int64_t n = v[0].list->n, i = GIVEN(1) ? v[1].i : -1;
     if (!n) vm_raise(vm, EXC_IndexError, "pop from empty list");
     if (i < -n || i >= n) vm_raise(vm, EXC_IndexError, "pop index out of range");
-    return remove_at(v[0].list, (uint32_t)(i < 0 ? i + n : i));
+    return remove_at(vm, v[0].list, (uint32_t)(i < 0 ? i + n : i));
 }
 
 static int64_t find(struct vm *vm, const struct list *l, struct py x) {
+    vm_work(vm, l->n / 4);
     for (uint32_t i = 0; i < l->n; i++)
         if (py_same(l->at[i], x) || vm_equal(vm, l->at[i], x)) return i;
     return -1;
@@ -73,12 +76,13 @@ NATIVE(list_count) {
 NATIVE(list_remove) {
     int64_t i = find(vm, v[0].list, v[1]);
     if (i < 0) vm_raise(vm, EXC_ValueError, "list.remove(x): x not in list");
-    remove_at(v[0].list, (uint32_t)i);
+    if (i < v[0].list->n) remove_at(vm, v[0].list, (uint32_t)i); /* __eq__() may have done so */
     return py_none;
 }
 
 NATIVE(list_reverse) {
     struct list *l = v[0].list;
+    vm_work(vm, l->n / 4);
     for (uint32_t i = 0; i < l->n / 2; i++) {
         struct py t = l->at[i];
         l->at[i] = l->at[l->n - 1 - i];

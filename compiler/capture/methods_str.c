@@ -21,13 +21,6 @@ static struct py part(struct vm *vm, const char *s, size_t n) {
     return py_str(arena_strndup(vm->arena, s, n));
 }
 
-/* Characters in the first n bytes of s. */
-static int64_t characters(const char *s, size_t n) {
-    int64_t count = 0;
-    for (size_t i = 0; i < n; i++) count += (s[i] & 0xc0) != 0x80;
-    return count;
-}
-
 /* -- parts --------------------------------------------------------------------------------- */
 
 NATIVE(str_join) {
@@ -36,8 +29,7 @@ NATIVE(str_join) {
     for (uint32_t i = 0; i < l->n; i++) {
         if (i) buf_puts(&b, v[0].s);
         buf_puts(&b, text(vm, l->at[i]));
-        if (b.n > MAX_REPEAT)
-            vm_refuse(vm, "a str of more than %d bytes is not supported", MAX_REPEAT);
+        vm_need_bytes(vm, b.n);
     }
     return py_str(b.p);
 }
@@ -109,11 +101,10 @@ NATIVE(str_splitlines) {
 }
 
 static const char *last_of(const char *s, const char *what) {
-    const char *found = NULL;
-    size_t m = strlen(what);
-    for (size_t n = strlen(s), i = 0; i + m <= n; i++)
-        if (!strncmp(s + i, what, m)) found = s + i;
-    return found;
+    size_t n = strlen(s), m = strlen(what);
+    for (size_t i = m <= n ? n - m + 1 : 0; i-- > 0;)
+        if (!memcmp(s + i, what, m)) return s + i;
+    return NULL;
 }
 
 static struct py partition(struct vm *vm, const struct py *v, bool right) {
@@ -140,7 +131,7 @@ static const char *searched(struct vm *vm, const struct py *v, int64_t *from) {
     if (!GIVEN(2) && !GIVEN(3)) return v[0].s;
     struct slice *s = NEW(vm->arena, struct slice);
     *s = (struct slice){GIVEN(2) ? v[2] : py_none, GIVEN(3) ? v[3] : py_none, py_none};
-    int64_t n = characters(v[0].s, strlen(v[0].s)), step, count;
+    int64_t n = str_length(v[0].s, strlen(v[0].s)), step, count;
     slice_bounds(vm, s, n, from, &step, &count);
     return vm_subscript(vm, v[0], py_pointer(PY_SLICE, s)).s;
 }
@@ -150,7 +141,7 @@ static struct py find(struct vm *vm, const struct py *v, bool last, bool raises)
     const char *s = searched(vm, v, &from), *what = v[1].s;
     const char *at = last ? last_of(s, what) : strstr(s, what);
     if (!at && raises) vm_raise(vm, EXC_ValueError, "substring not found");
-    return py_int(at ? from + characters(s, (size_t)(at - s)) : -1);
+    return py_int(at ? from + str_length(s, (size_t)(at - s)) : -1);
 }
 NATIVE(str_find) { return find(vm, v, false, false); }
 NATIVE(str_rfind) { return find(vm, v, true, false); }
@@ -160,7 +151,7 @@ NATIVE(str_rindex) { return find(vm, v, true, true); }
 NATIVE(str_count) {
     int64_t n = 0, from;
     const char *s = searched(vm, v, &from), *what = v[1].s;
-    if (!*what) return py_int(characters(s, strlen(s)) + 1);
+    if (!*what) return py_int(str_length(s, strlen(s)) + 1);
     for (; (s = strstr(s, what)); s += strlen(what)) n++;
     return py_int(n);
 }
@@ -257,18 +248,22 @@ NATIVE(str_rstrip) { return strip(vm, v, false, true); }
 
 NATIVE(str_replace) {
     const char *s = v[0].s, *from = v[1].s, *to = v[2].s;
-    int64_t most = GIVEN(3) ? v[3].i : -1;
+    int64_t most = GIVEN(3) && v[3].i >= 0 ? v[3].i : INT64_MAX;
     struct buf b = buf_new(vm->arena);
+    size_t n_from = strlen(from), n_to = strlen(to);
     if (!*from) { /* before every character and at the end */
-        const struct list *chars = vm_list(vm, v[0]);
-        for (uint32_t i = 0; i < chars->n; i++)
-            buf_printf(&b, "%s%s", most-- ? to : (most = 0, ""), chars->at[i].s);
-        if (most) buf_puts(&b, to);
+        for (; *s; s++) {
+            vm_need_bytes(vm, b.n);
+            if ((*s & 0xc0) != 0x80 && most-- > 0) buf_write(&b, to, n_to);
+            buf_putc(&b, *s);
+        }
+        if (most > 0) buf_puts(&b, to);
         return py_str(b.p);
     }
-    for (const char *next; most && (next = strstr(s, from)); s = next + strlen(from), most--) {
+    for (const char *next; most-- > 0 && (next = strstr(s, from)); s = next + n_from) {
+        vm_need_bytes(vm, b.n);
         buf_write(&b, s, (size_t)(next - s));
-        buf_puts(&b, to);
+        buf_write(&b, to, n_to);
     }
     buf_puts(&b, s);
     return py_str(b.p);
@@ -276,12 +271,11 @@ NATIVE(str_replace) {
 
 /* `left` of the missing characters before the str, the others behind it. */
 static struct py padded(struct vm *vm, const struct py *v, char align) {
-    int64_t width = v[1].i, n = characters(v[0].s, strlen(v[0].s));
+    int64_t width = v[1].i, n = str_length(v[0].s, strlen(v[0].s));
     const char *fill = GIVEN(2) ? v[2].s : " ";
-    if (characters(fill, strlen(fill)) != 1)
+    if (str_length(fill, strlen(fill)) != 1)
         vm_raise(vm, EXC_TypeError, "The fill character must be exactly one character long");
-    if (width > MAX_REPEAT)
-        vm_refuse(vm, "a str of more than %d characters is not supported", MAX_REPEAT);
+    vm_need_bytes(vm, width > 0 ? (uint64_t)width : 0);
     int64_t gap = width > n ? width - n : 0;
     int64_t left = align == '>' ? gap : align == '<' ? 0 : gap / 2 + (gap & width & 1);
     struct buf b = buf_new(vm->arena);

@@ -259,6 +259,8 @@ static void raise_kind(struct vm *vm, const struct native *f, uint32_t i, struct
         vm_raise(vm, EXC_TypeError,
                  "exceptions must be classes or instances deriving from BaseException, not %s",
                  type);
+    if (i >= f->n_positional && p->kinds == (bit(KIND_str) | bit(KIND_none)))
+        vm_raise(vm, EXC_TypeError, "%s must be None or a string, not %s", p->name, type);
     if (i >= f->n_positional)
         vm_raise(vm, EXC_TypeError, "%s() argument '%s' must be %s, not %s", f->leaf, p->name, want,
                  type);
@@ -370,5 +372,6 @@ struct py native_call(struct vm *vm, const struct native *f, const struct args *
         v[i] = symint_fix(vm, v[i]);
     for (uint32_t i = self; i < f->n; i++) take(vm, f, i, &v[i]);
     if (f->changes) note_change(vm, v[0]);
+    if (f->self == PY_STR) str_bytes(vm, v[0].s);
     return f->call(vm, v, &rest);
 }

@@ -164,33 +164,46 @@ static bool number_binary(struct vm *vm, enum binary_operator op, struct py x, s
 
 /* -- containers ---------------------------------------------------------------------------- */
 
-static void need_room(struct vm *vm, struct py x, size_t n) {
-    if (n > MAX_REPEAT)
-        vm_refuse(vm, "a %s of more than %d items is not supported", type_name(vm, x), MAX_REPEAT);
+static void need_room(struct vm *vm, struct py x, uint64_t n) {
+    if (x.kind == PY_STR)
+        vm_need_bytes(vm, n);
+    else
+        vm_need_items(vm, n);
 }
 
 static struct py concatenate(struct vm *vm, struct py x, struct py y) {
     need_room(vm, x, x.kind == PY_STR ? strlen(x.s) + strlen(y.s) : (size_t)x.list->n + y.list->n);
-    if (x.kind == PY_STR) return py_strf(vm->arena, "%s%s", x.s, y.s);
-    struct py out = py_list(vm->arena, x.kind, x.list->at, x.list->n);
+    if (x.kind == PY_STR) {
+        size_t n = strlen(x.s), more = strlen(y.s);
+        char *text = arena_alloc(vm->arena, n + more + 1);
+        memcpy(text, x.s, n);
+        memcpy(text + n, y.s, more);
+        return py_str(text);
+    }
+    struct py out = py_list(vm->arena, x.kind, NULL, 0);
     out.list->is_size = x.list->is_size || y.list->is_size;
-    for (uint32_t i = 0; i < y.list->n; i++) vec_push(vm->arena, out.list, y.list->at[i]);
+    out.list->cap = out.list->n = x.list->n + y.list->n;
+    out.list->at = NEW_ARRAY(vm->arena, struct py, out.list->n);
+    if (x.list->n) memcpy(out.list->at, x.list->at, x.list->n * sizeof *x.list->at);
+    if (y.list->n) memcpy(out.list->at + x.list->n, y.list->at, y.list->n * sizeof *y.list->at);
     return out;
 }
 
 static struct py repeat(struct vm *vm, struct py x, int64_t n) {
     size_t each = x.kind == PY_STR ? strlen(x.s) : x.list->n;
     if (n < 0) n = 0;
-    if (each) need_room(vm, x, n > MAX_REPEAT ? (size_t)n : (size_t)n * each);
+    if (each) need_room(vm, x, n > MAX_BYTES ? (uint64_t)n : (uint64_t)n * each);
     if (x.kind == PY_STR) {
-        struct buf b = buf_new(vm->arena);
-        for (int64_t i = 0; each && i < n; i++) buf_write(&b, x.s, each);
-        return py_str(b.p);
+        char *text = arena_alloc(vm->arena, each * (size_t)n + 1);
+        for (int64_t i = 0; each && i < n; i++) memcpy(text + (size_t)i * each, x.s, each);
+        return py_str(text);
     }
     struct py out = py_list(vm->arena, x.kind, NULL, 0);
     out.list->is_size = x.list->is_size;
+    out.list->cap = out.list->n = (uint32_t)(each * (uint64_t)n);
+    out.list->at = NEW_ARRAY(vm->arena, struct py, out.list->n);
     for (int64_t i = 0; each && i < n; i++)
-        for (uint32_t j = 0; j < each; j++) vec_push(vm->arena, out.list, x.list->at[j]);
+        memcpy(out.list->at + (size_t)i * each, x.list->at, each * sizeof *x.list->at);
     return out;
 }
 

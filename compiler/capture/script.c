@@ -86,13 +86,20 @@ bool script_is_workload(struct arena *a, const char *path) {
 enum ws_status script_run(struct arena *a, const struct script_options *o,
                           struct script_counts *counts, struct diag *d) {
     *counts = (struct script_counts){0};
+    static const struct budget_limits limits = {BUDGET_SCRIPT_SECONDS, BUDGET_SCRIPT_MEMORY, NULL};
     const struct source *file = source_read(a, o->path, d);
     if (!file) return d->status;
+    struct budget budget = budget_new(o->limits ? o->limits : &limits);
+    arena_charge(a, &budget);
     const struct code *code = frontend_compile(a, file, d);
-    if (!code) return d->status;
+    arena_charge(a, NULL);
+    if (budget.end) diag_fail(d, WS_WRONG, "%s: %s", o->path, budget_message(&budget, a));
+    if (!code || budget.end) return d->status;
     struct vm *vm = open_vm(a, o, file, counts, d);
+    vm_charge(vm, &budget);
     struct script s = {.vm = vm, .code = code};
     if (!vm_protect(vm, run_body, &s) && d->status == WS_OK) report(&s);
+    vm_charge(vm, NULL);
     eager_close(vm);
     for (uint32_t i = 0; i < vm->trace_arenas.n; i++) arena_free(vm->trace_arenas.at[i]);
     return d->status;

@@ -434,7 +434,6 @@ static bool try_segment(struct trace *t) {
     if (setjmp(here)) {
         vm->n_calls = n_calls;
         vm->n_frames = n_frames;
-        vm->n_nested = 0;
         vm->escape = &here;
         bool refused = vm->raised.kind == PY_UNSET;
         if (refused || !t->root.blocks.n) return note_failure(t), false;
@@ -463,14 +462,13 @@ struct outside {
     struct graph *graph;
     const struct compile_options *dynamo;
     uint64_t n_steps;
-    uint32_t n_nested, n_random;
+    uint32_t n_random;
     bool grad_enabled;
 };
 
 static struct outside enter(struct vm *vm, struct trace *t, struct diag *d) {
-    struct outside o = {vm->arena,    vm->ex,       vm->diag,        vm->frame,
-                        vm->escape,   vm->graph,    vm->dynamo,      vm->n_steps,
-                        vm->n_nested, vm->n_random, vm->grad_enabled};
+    struct outside o = {vm->arena, vm->ex,     vm->diag,    vm->frame,    vm->escape,
+                        vm->graph, vm->dynamo, vm->n_steps, vm->n_random, vm->grad_enabled};
     vm->arena = t->entry->arena;
     vm->ex = t->entry->ex;
     vm->diag = d;
@@ -495,7 +493,6 @@ static void leave(struct vm *vm, const struct outside *o) {
     vm->graph = o->graph;
     vm->dynamo = o->dynamo;
     vm->n_steps = o->n_steps;
-    vm->n_nested = o->n_nested;
     vm->n_random = o->n_random;
     vm->grad_enabled = o->grad_enabled;
     vm->raised = py_unset;
@@ -618,6 +615,7 @@ static struct trace *trace_new(struct vm *vm, struct frame *f, struct compiled_c
                                const struct compile_options *how) {
     struct arena *a = arena_new();
     vec_push(vm->home, &vm->trace_arenas, a);
+    arena_charge(a, vm->budget);
     struct entry *e = NEW(a, struct entry);
     *e = (struct entry){.arena = a,
                         .ex = vm_sizes(vm, a),
@@ -641,6 +639,7 @@ struct entry *trace_frame(struct vm *vm, struct frame *f, struct compiled_code *
         struct diag d = diag_new(t->entry->arena);
         struct outside o = enter(vm, t, &d);
         bool done = try_segment(t);
+        vm->escape = NULL; /* of a frame that is gone */
         if (done) {
             keep_guards(t);
             entry_collect_outputs(vm, t->entry);

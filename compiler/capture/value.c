@@ -204,9 +204,11 @@ static void put_key(struct buf *b, struct py key) {
     }
 }
 
-static struct buf key_bytes(struct arena *a, struct py key) {
+enum { SHORT_KEY = 32 }; /* bytes: of all but strings and tuples */
+
+static struct buf key_bytes(struct arena *a, struct py key, char *room) {
     if (key.kind == PY_STR) return (struct buf){.p = (char *)(uintptr_t)key.s, .n = strlen(key.s)};
-    struct buf b = buf_new(a);
+    struct buf b = {.arena = a, .p = room, .cap = SHORT_KEY};
     put_key(&b, key);
     return b;
 }
@@ -219,7 +221,8 @@ bool dict_gets(const struct dict *d, const char *key, struct py *out) {
 }
 
 bool dict_get(struct arena *a, const struct dict *d, struct py key, struct py *out) {
-    struct buf b = key_bytes(a, key);
+    char room[SHORT_KEY];
+    struct buf b = key_bytes(a, key, room);
     uint64_t i;
     if (!map_get(&d->index, b.p, b.n, &i) || i == DELETED) return false;
     *out = d->entries.at[i].value;
@@ -228,7 +231,8 @@ bool dict_get(struct arena *a, const struct dict *d, struct py key, struct py *o
 
 void dict_put(struct arena *a, struct dict *d, struct py key, struct py value) {
     d->version++;
-    struct buf b = key_bytes(a, key);
+    char room[SHORT_KEY];
+    struct buf b = key_bytes(a, key, room);
     uint64_t i;
     if (map_get(&d->index, b.p, b.n, &i) && i != DELETED) {
         d->entries.at[i].value = value;
@@ -246,7 +250,8 @@ void dict_puts(struct arena *a, struct dict *d, const char *key, struct py value
 
 bool dict_delete(struct arena *a, struct dict *d, struct py key) {
     d->version++;
-    struct buf b = key_bytes(a, key);
+    char room[SHORT_KEY];
+    struct buf b = key_bytes(a, key, room);
     uint64_t i;
     if (!map_get(&d->index, b.p, b.n, &i) || i == DELETED) return false;
     d->entries.at[i].live = false;

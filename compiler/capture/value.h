@@ -74,6 +74,7 @@ enum py_kind {
     EXCEPTION(AttributeError, Exception)                                                           \
     EXCEPTION(ImportError, Exception)                                                              \
     EXCEPTION(ModuleNotFoundError, ImportError)                                                    \
+    EXCEPTION(MemoryError, Exception)                                                              \
     EXCEPTION(LookupError, Exception)                                                              \
     EXCEPTION(IndexError, LookupError)                                                             \
     EXCEPTION(KeyError, LookupError)                                                               \

@@ -579,16 +579,29 @@ void vm_step(struct vm *vm, struct frame *f, struct instr in) {
     }
 }
 
+static void spent(struct vm *vm) __attribute__((noreturn));
+static void spent(struct vm *vm) { vm_refuse(vm, "%s", budget_message(vm->budget, vm->arena)); }
+
+/* Where nobody would come to, as between two traces, work goes on to the next vm_work(). */
+static void leave_spent(void *ctx) {
+    struct vm *vm = ctx;
+    if (vm->escape) spent(vm);
+}
+
+void vm_charge(struct vm *vm, struct budget *b) {
+    vm->budget = b;
+    if (b) b->leave = leave_spent, b->ctx = vm;
+    arena_charge(vm->home, b);
+}
+
+void vm_work(struct vm *vm, uint64_t n) {
+    if (!budget_step(vm->budget, n)) spent(vm);
+}
+
 void vm_tick(struct vm *vm) {
     vm->n_steps++;
     if (vm->trace && vm->n_steps > MAX_TRACE_STEPS) trace_stop(vm, "instructions", MAX_TRACE_STEPS);
-    uint64_t most = vm->eager ? MAX_SCRIPT_STEPS : MAX_STEPS;
-    if (vm->n_steps > most)
-        vm_refuse(vm, "stopped after %llu instructions: is this an infinite loop?",
-                  (unsigned long long)most);
-    size_t bytes = vm->eager ? MAX_SCRIPT_MEMORY : MAX_MEMORY;
-    if (vm->n_steps % 1024 == 0 && arena_used(vm->arena) > bytes)
-        vm_refuse(vm, "stopped: the program made more than %zu MiB of values", bytes >> 20);
+    vm_work(vm, 1);
 }
 
 static struct py run(struct vm *vm, struct frame *f) {
@@ -623,7 +636,7 @@ bool vm_unwind(struct vm *vm, struct frame *f) {
 
 struct py vm_run(struct vm *vm, struct frame *f) {
     jmp_buf here, *outer = vm->escape;
-    uint32_t n_calls = vm->n_calls, n_frames = vm->n_frames, n_nested = vm->n_nested;
+    uint32_t n_calls = vm->n_calls, n_frames = vm->n_frames;
     const struct compile_options *dynamo = vm->dynamo;
     f->caller = vm->frame;
     f->direct = vm->direct && (!f->caller || f->caller->direct);
@@ -635,7 +648,6 @@ struct py vm_run(struct vm *vm, struct frame *f) {
     if (setjmp(here)) { /* everything read here was set before, and not changed since */
         vm->n_calls = n_calls + !f->module->prelude;
         vm->n_frames = n_frames + 1;
-        vm->n_nested = n_nested;
         vm->frame = f;
         vm->dynamo = dynamo;
         vm->escape = &here;

@@ -17,16 +17,11 @@
 #include "capture/value.h"
 
 enum {
-    MAX_CALLS = 200,       /* calls of the user's functions inside each other */
-    MAX_FRAMES = 900,      /* with those of the prelude */
-    MAX_STEPS = 50000000,  /* instructions of one capture */
-    MAX_MEMORY = 1 << 28,  /* bytes of values of one capture */
-    MAX_REPEAT = 10000000, /* items of a list or a string made by `*` or range() */
-    MAX_NESTING = 500,     /* of containers that are compared or printed */
+    MAX_CALLS = 200,     /* calls of the user's functions inside each other */
+    MAX_FRAMES = 900,    /* with those of the prelude */
+    MAX_ITEMS = 1 << 28, /* of a list */
+    MAX_BYTES = 1 << 30, /* of a str */
 };
-
-#define MAX_SCRIPT_STEPS 5000000000ull      /* instructions of a script */
-#define MAX_SCRIPT_MEMORY ((size_t)1 << 33) /* bytes of its values; tensors are not among them */
 
 struct block {
     bool handler;    /* of an exception being handled, else a try block */
@@ -90,8 +85,9 @@ struct vm {
     struct frame *frame;
     jmp_buf *escape;  /* where an error goes */
     struct py raised; /* the exception on its way, UNSET: a refusal */
-    uint32_t n_calls, n_frames, n_nested;
+    uint32_t n_calls, n_frames;
     uint64_t n_steps;
+    struct budget *budget; /* time, memory and depth; NULL: no limits */
 
     /* Scripts (script.c) compute as they go; everything else tracks. */
     bool eager;
@@ -148,7 +144,11 @@ bool vm_protect(struct vm *vm, void (*step)(void *ctx), void *ctx);
 void vm_step(struct vm *vm, struct frame *f, struct instr in);
 bool vm_unwind(struct vm *vm, struct frame *f);
 struct py vm_run(struct vm *vm, struct frame *f);
-void vm_tick(struct vm *vm); /* one step of work; refuses when there were too many */
+/* n units of work of some 10 ns that allocate nothing; refuses when the budget is spent. */
+void vm_work(struct vm *vm, uint64_t n);
+void vm_tick(struct vm *vm); /* an instruction, or an item */
+/* What works on vm is charged to b from now on, and leaves when it is spent; NULL: no longer. */
+void vm_charge(struct vm *vm, struct budget *b);
 void vm_run_module(struct vm *vm, struct module *m, const struct code *code);
 
 /* -- error.c. All leave the caller. */
@@ -171,8 +171,9 @@ void vm_break(struct vm *vm, const char *what, const char *instead)
 struct span vm_place(const struct vm *vm, const struct source **src); /* in the user's file */
 /* An exception nobody caught -> diag. text: str() of it. */
 void vm_report(struct vm *vm, struct py error, const char *text);
-/* Enter one level of a container; leaving is vm->n_nested--. */
-void vm_nest(struct vm *vm);
+/* Of a function that calls itself as deep as the program likes: RecursionError where the stack
+ * ends. */
+void vm_deep(struct vm *vm);
 
 /* -- call.c */
 struct py vm_call(struct vm *vm, struct py f, const struct args *a);
@@ -201,8 +202,7 @@ void generator_stop(struct vm *vm, struct generator *g) __attribute__((noreturn)
 bool instance_base(struct vm *vm, struct py v, struct py *base);
 struct py py_plain(struct vm *vm, struct py v); /* that value, or v itself */
 struct class *class_of(const struct vm *vm, struct py v);
-bool is_instance(const struct vm *vm, struct py v,
-                 struct py type); /* a class or a tuple of classes */
+bool is_instance(struct vm *vm, struct py v, struct py type); /* a class or a tuple of classes */
 bool attribute_find(struct vm *vm, struct py o, const char *name, struct py *out);
 struct py attribute_get(struct vm *vm, struct py o, const char *name);
 void attribute_set(struct vm *vm, struct py o, const char *name, struct py v);
@@ -225,6 +225,11 @@ struct py vm_iter(struct vm *vm, struct py v);
 bool vm_next(struct vm *vm, struct py it, struct py *out);
 struct list *vm_list(struct vm *vm, struct py v); /* a new list of all items */
 int64_t vm_length(struct vm *vm, struct py v);
+size_t str_bytes(struct vm *vm, const char *s);  /* of what is looked through, which is charged */
+int64_t str_length(const char *s, size_t bytes); /* characters */
+/* Before a list or a str gets so large: MemoryError where it is more than any has. */
+void vm_need_items(struct vm *vm, uint64_t n);
+void vm_need_bytes(struct vm *vm, uint64_t n);
 int64_t vm_index(struct vm *vm, struct py v, const char *what); /* an int, or TypeError */
 struct py vm_subscript(struct vm *vm, struct py o, struct py i);
 void vm_need_key(struct vm *vm, struct py key); /* may it be one of a dict? Else TypeError */

@@ -436,16 +436,27 @@ static struct tokens lex(struct lexer *l) {
     return l->out;
 }
 
+enum { MAX_SOURCE = 1 << 30 }; /* bytes: places are 32 bits wide */
+
+static uint32_t count_lines(const struct source *src) {
+    const char *p = src->text, *end = p + src->len;
+    uint32_t n = 1;
+    while (p < end && (p = memchr(p, '\n', (size_t)(end - p)))) n++, p++;
+    return n;
+}
+
 /* Record where lines start, and refuse what is not text, with its line. */
 static void check_text(struct frontend *f) {
-    const char *p = f->src->text, *end = p + f->src->len;
+    const char *text = f->src->text, *p = text, *end = p + f->src->len;
     const char *line = p;
-    f->lines.n = 0;
-    vec_push(f->arena, &f->lines, p);
+    if (f->src->len > MAX_SOURCE)
+        syntax_error(f, (struct place){0}, "source code of more than %d bytes", MAX_SOURCE);
+    f->lines = NEW_ARRAY(f->arena, uint32_t, count_lines(f->src));
+    f->n_lines = 1;
     while (p < end) {
         uint32_t c;
         int n = utf8_decode(p, end, &c);
-        struct place at = {f->lines.n, (uint32_t)(p - line) + 1, f->lines.n,
+        struct place at = {f->n_lines, (uint32_t)(p - line) + 1, f->n_lines,
                            (uint32_t)(p - line) + 2};
         if (!n)
             syntax_error(f, at, "(unicode error) 'utf-8' codec can't decode byte 0x%02x",
@@ -453,7 +464,7 @@ static void check_text(struct frontend *f) {
         if (c == 0) syntax_error(f, at, "source code cannot contain null bytes");
         p += n;
         if (c != '\n') continue;
-        vec_push(f->arena, &f->lines, p);
+        f->lines[f->n_lines++] = (uint32_t)(p - text);
         line = p;
     }
 }
@@ -468,6 +479,6 @@ struct tokens lex_file(struct frontend *f) {
 
 struct tokens lex_range(struct frontend *f, const char *from, const char *to, uint32_t line) {
     struct lexer l = {.f = f, .p = from, .end = to, .line = line, .piece = true};
-    l.line_start = f->lines.at[line - 1];
+    l.line_start = f->src->text + f->lines[line - 1];
     return lex(&l);
 }

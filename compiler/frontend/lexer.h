@@ -21,9 +21,10 @@ struct frontend {
     const struct source *src;
     struct diag *diag;
     jmp_buf escape;
-    VEC(const char *) lines; /* where each line starts */
-    uint32_t depth;          /* how deep the recursion of the running stage is */
-    uint32_t n_emitted;      /* instructions so far, over all code objects */
+    uint32_t *lines; /* where each line starts in the text */
+    uint32_t n_lines;
+    uint32_t depth;     /* how deep the recursion of the running stage is */
+    uint32_t n_emitted; /* instructions so far, over all code objects */
 };
 
 enum {

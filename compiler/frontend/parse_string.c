@@ -25,10 +25,17 @@ struct string_reader {
 
 /* The place of n bytes of the token; they may follow line breaks. */
 static struct place place_of(const struct string_reader *r, const char *from, const char *to) {
-    uint32_t line = r->token->at.line;
-    for (const char *c = r->token->text; c < from; c++) line += *c == '\n';
-    const char *start = r->p->f->lines.at[line - 1];
-    uint32_t col = (uint32_t)(from - start) + 1;
+    const struct frontend *f = r->p->f;
+    const uint32_t at = (uint32_t)(from - f->src->text);
+    uint32_t line = r->token->at.line, behind = f->n_lines + 1;
+    while (behind - line > 1) { /* the last line that starts before it */
+        uint32_t middle = line + (behind - line) / 2;
+        if (f->lines[middle - 1] <= at)
+            line = middle;
+        else
+            behind = middle;
+    }
+    uint32_t col = at - f->lines[line - 1] + 1;
     return (struct place){line, col, line, col + (uint32_t)(to - from)};
 }
 

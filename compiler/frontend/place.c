@@ -8,7 +8,7 @@ struct place place_join(struct place from, struct place to) {
 
 struct span place_span(const struct frontend *f, struct place at) {
     if (at.end_line == at.line) return (struct span){at.line, at.col, at.end_col};
-    const char *line = f->lines.at[at.line - 1];
+    const char *line = f->src->text + f->lines[at.line - 1];
     return (struct span){at.line, at.col, (uint32_t)strcspn(line, "\r\n") + 1};
 }
 

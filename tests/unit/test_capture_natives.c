@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/base.h"
 #include "capture/dynamo.h"
 #include "capture/script.h"
 
@@ -88,10 +89,13 @@ static const char program[] =
     "not ring]\n"
     "    return values\n";
 
+enum { MOST_MEMORY = 128 << 20 };
+
 struct fixture {
     struct arena *arena;
     struct source source;
     struct diag diag;
+    struct budget budget; /* of one call */
     struct capture_options options;
     struct script_options script;
     struct script_counts counts;
@@ -145,6 +149,7 @@ static void open_vm(struct fixture *f, const char *text, bool eager) {
 }
 
 static void close_vm(struct fixture *f) {
+    vm_charge(f->vm, NULL);
     eager_close(f->vm);
     arena_free(f->arena);
 }
@@ -169,8 +174,9 @@ static void settle(struct fixture *f) {
     struct vm *vm = f->vm;
     vm->raised = py_unset;
     vm->frame = NULL;
-    vm->n_calls = vm->n_frames = vm->n_nested = 0;
-    vm->n_steps = MAX_STEPS - 100000; /* no call loops for long */
+    vm->n_calls = vm->n_frames = 0;
+    f->budget = budget_new(&(struct budget_limits){.seconds = 0.1, .memory = MOST_MEMORY});
+    vm_charge(vm, &f->budget);
     vm->direct = false;
     vm->grad_enabled = true;
     f->diag = diag_new(f->arena);
@@ -266,7 +272,7 @@ static void fuzz(enum mode mode, uint32_t n_random) {
     open_vm(&f, program, mode == SCRIPT);
     enter_folder(&f);
     for (uint32_t i = 0, n = f.vm->natives.n; i < n; i++) {
-        if (arena_used(f.arena) > MAX_MEMORY / 2) {
+        if (arena_used(f.arena) > MOST_MEMORY) {
             close_vm(&f);
             open_vm(&f, program, mode == SCRIPT);
         }

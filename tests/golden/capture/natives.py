@@ -29,7 +29,7 @@ calls = [
     (lambda: sorted([1], by=2), "TypeError: sorted() got an unexpected keyword argument 'by'"),
     (lambda: "a".find(5), "TypeError: find() argument 1 must be str, not int"),
     (lambda: "a".split(5), "TypeError: split() argument 1 must be str or None, not int"),
-    (lambda: print(1, sep=2), "TypeError: print() argument 'sep' must be str or None, not int"),
+    (lambda: print(1, sep=2), "TypeError: sep must be None or a string, not int"),
     (lambda: "a".startswith(("a", 1)), "TypeError: startswith() argument 1 must be str or tuple of str, not tuple"),
     (lambda: list(zip([1], [1, 2], strict=True)), "ValueError: zip() argument 2 is longer than argument 1"),
     (lambda: list(zip([1, 2], [1], strict=True)), "ValueError: zip() argument 2 is shorter than argument 1"),
