@@ -41,8 +41,10 @@ static enum ws_status check_point(const struct machine *m, const struct command_
     const struct ws_axis *at = sweep_point(s, i, a);
     struct ws_captured *c = capture_file(line, at, s->n_axes, a, &quiet, &own);
     if (c) room_check(m, c, true, &own);
-    /* What else is wrong with a point of a list is said when its turn comes. */
-    if (own.status == WS_MACHINE || (own.status != WS_OK && s->ladder >= 0)) {
+    /* A ladder whose last rung is too large for a tensor would be climbed for ever. What else is
+     * wrong with a point is said when its turn comes. */
+    bool last = s->ladder >= 0 && i + 1 == s->n_points;
+    if (own.status == WS_MACHINE || (own.status != WS_OK && last)) {
         struct buf b = buf_new(a);
         for (int k = 0; k < s->n_axes; k++)
             buf_printf(&b, "%s%s=%s", k ? " " : "", at[k].name, at[k].value);

@@ -37,7 +37,9 @@ static inline int64_t sat_mul(int64_t a, int64_t b) {
 
 /* Towards the smaller; not of INT64_MIN by -1. */
 static inline int64_t floor_div(int64_t a, int64_t b) {
+    // cppcheck-suppress zerodivcond ; callers know their b
     int64_t q = a / b;
+    // cppcheck-suppress zerodivcond
     return q - (a % b != 0 && (a < 0) != (b < 0));
 }
 

@@ -148,6 +148,7 @@ int64_t int_wrap(enum dtype d, int64_t v) {
 
 int64_t int_of_double(enum dtype d, double v) {
     if (d == DT_BOOL) return v != 0;
+    // cppcheck-suppress incorrectLogicOperator ; it does not read -0x1p63
     if (d == DT_I64) return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
     return int_wrap(d, v > -0x1p31 - 1 && v < 0x1p31 ? (int32_t)v : INT32_MIN);
 }

@@ -136,8 +136,8 @@ struct py eager_item(struct vm *vm, struct py t) {
     if (n != 1)
         vm_raise(vm, EXC_RuntimeError, "a Tensor with %lld elements cannot be converted to Scalar",
                  (long long)n);
-    double v;
-    int64_t w;
+    double v = 0;
+    int64_t w = 0;
     enum dtype d = t.tensor->meta.dtype;
     struct value one = {.v = &v, .n = 1, .w = dtype_is_float(d) ? NULL : &w};
     read_values(vm, t.tensor, &one);
@@ -261,6 +261,7 @@ static int64_t whole_number(struct vm *vm, struct py v, enum dtype t) {
     if (v.kind == PY_FLOAT) {
         if (isnan(v.f)) vm_raise(vm, EXC_ValueError, "cannot convert float NaN to integer");
         if (isinf(v.f)) vm_raise(vm, EXC_OverflowError, "cannot convert float infinity to integer");
+        // cppcheck-suppress incorrectLogicOperator ; it does not read -0x1p63
         if (!(v.f >= -0x1p63 && v.f < 0x1p63))
             vm_raise(vm, EXC_RuntimeError, "Overflow when unpacking long long");
         w = (int64_t)v.f;

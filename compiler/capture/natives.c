@@ -373,5 +373,6 @@ struct py native_call(struct vm *vm, const struct native *f, const struct args *
     for (uint32_t i = self; i < f->n; i++) take(vm, f, i, &v[i]);
     if (f->changes) note_change(vm, v[0]);
     if (f->self == PY_STR) str_bytes(vm, v[0].s);
+    // cppcheck-suppress returnDanglingLifetime ; the value that it returns is none of rest
     return f->call(vm, v, &rest);
 }

@@ -86,7 +86,8 @@ static struct number fill_of(const struct job *j, int arg) {
     enum dtype t = j->out->dtype;
     struct number fill = {0, 0};
     if (arg_of(j, arg)->kind != ARG_NONE) fill = number_of_arg(j->g, arg_of(j, arg), t);
-    return dtype_is_float(t) ? (struct number){.v = value_round(t, fill.v)} : fill;
+    if (dtype_is_float(t)) fill.v = value_round(t, fill.v);
+    return fill;
 }
 
 /* ---- cat, stack, pad, flip, windows ---------------------------------------------------------- */

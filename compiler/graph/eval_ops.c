@@ -91,7 +91,7 @@ struct operand {
     const double *v;
     const int64_t *w;
     struct number number; /* v and w point here if the operand is a Python number */
-    double *owned;        /* v, where it is an integer operand of an operator on floats */
+    void *owned; /* v or w, where it is of the other kind than what the operator computes in */
     int64_t stride[WS_MAX_RANK];
     int64_t last; /* stride of the last dimension */
 };
@@ -114,6 +114,16 @@ static double *as_floats(const struct cell *c, enum dtype t) {
     return v;
 }
 
+/* Floats as an operator on integers of type t sees them: a float value that fills an integer
+ * tensor. */
+static int64_t *as_integers(const struct cell *c, enum dtype t) {
+    int64_t *w = large_alloc((size_t)c->n * sizeof *w);
+    if (!w) WS_BUG("no memory for %lld integers", (long long)c->n);
+#pragma omp parallel for if (c->n > EVAL_SMALL)
+    for (int64_t i = 0; i < c->n; i++) w[i] = int_of_double(t, c->v[i]);
+    return w;
+}
+
 /* whole: as integers. */
 static int elementwise_operands(const struct job *j, const struct cell *over, bool whole,
                                 struct operand *x) {
@@ -130,6 +140,7 @@ static int elementwise_operands(const struct job *j, const struct cell *over, bo
             o->v = j->in[i]->v;
             o->w = j->in[i]->w;
             if (!whole && o->w) o->v = o->owned = as_floats(j->in[i], t);
+            if (whole && !o->w) o->w = o->owned = as_integers(j->in[i], t);
             strides_broadcast(j->in[i], over, o->stride);
             o->last = rank ? o->stride[rank - 1] : 0;
         } else if (j->node->args[i].kind == ARG_NONE) { /* a weight */

@@ -190,7 +190,7 @@ static void compile_in(const struct cpu_toolchain *t, const struct scratch *f,
 static void cpu_compile(struct toolchain *base, const char *name, const char *source, bool want_ptx,
                         struct compiled *out) {
     const struct cpu_toolchain *t = (const struct cpu_toolchain *)base;
-    struct scratch f;
+    struct scratch f = {.fd = -1};
     (void)want_ptx; /* there is none */
     if (!scratch_make(&f, t->tmp)) {
         out->log = format_log("cannot make a folder for temporary files", strerror(errno));
@@ -246,7 +246,7 @@ static char **make_environment(struct arena *a) {
 static enum ws_status read_version(struct cpu_toolchain *t, struct arena *a, struct diag *d) {
     const char *const args[] = {"--version", NULL};
     char *argv[MAX_WORDS + 2], *text = NULL;
-    struct scratch f;
+    struct scratch f = {.fd = -1};
     size_t n = 0;
     if (!scratch_make(&f, t->tmp))
         return diag_fail(d, WS_MACHINE, "cannot make a folder in '%s': %s (TMPDIR names another)",
