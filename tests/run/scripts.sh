@@ -90,7 +90,7 @@ endless() { # NAME, MESSAGE, SOURCE
 head='import torch\n@torch.compile\n'
 endless loop 'traced for 50000 operators' "${head}def f(x):\n    while True:\n        x = x + 1\nf(torch.ones(2))\n"
 endless deep RecursionError "${head}def f(x):\n    return f(x + 1)\nf(torch.ones(2))\n"
-endless list 'is not supported' 'x = [0] * 10 ** 12\n'
+endless list 'a list of more than' 'x = [0] * 10 ** 12\n'
 endless tensor 'too large' 'import torch\nx = torch.zeros(10 ** 9, 10 ** 9)\n'
 endless brackets 'too many nested' "x = $(printf '(%.0s' $(seq 3000))\n"
 endless bytes SyntaxError '\0377\0001\n'
