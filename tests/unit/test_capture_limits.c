@@ -68,7 +68,7 @@ static void check(const struct program *p, size_t n, const struct budget_limits 
 
 static void test_time(void **state) {
     CHECK(&little_time, {"while True: pass", TIME}, {"return sum(range(10 ** 12))", TIME},
-          {"s, n = 'ab' * 10**6, 0\n    while True: n += s.count('b')", TIME},
+          {"s, n = 'ab' * 10**6, 0\n    while True: n += s.count('z')", TIME},
           {"s, n = 'ab' * 10**6, 0\n    while True: n += s.rfind('z')", TIME},
           {"s, n = 'ab' * 10**6, 0\n    while True: n += 'z' in s", TIME},
           {"s, n = 'ab' * 10**6, 0\n    while True: n += s == s[:5]", TIME},
@@ -85,7 +85,7 @@ static void test_time(void **state) {
 
 static void test_memory(void **state) {
     CHECK(&little_memory, {"return len(('a' * 10**6).replace('', 'x' * 1000))", MEMORY},
-          {"return len(('a' * 10**6).replace('a', 'x' * 1000))", MEMORY},
+          {"return len(('a' * 10**5).replace('a', 'x' * 1000))", MEMORY},
           {"a = [1]\n    while True: a.extend(a)", MEMORY},
           {"s = 'a'\n    while True: s += s", MEMORY}, {"return len(list(range(10**12)))", MEMORY},
           {"s = set()\n    while True: s.add(len(s))", MEMORY}, {"return len([0] * 10**8)", MEMORY},
