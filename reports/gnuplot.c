@@ -43,7 +43,7 @@ static bool write_script(FILE *f, const struct text *settings, const char *scrip
 static FILE *write_both(const char *path, const struct text *settings, const char *script,
                         struct report_error *e) {
     FILE *shown = fopen(path, "w"), *own = shown ? tmpfile() : NULL;
-    bool ok = write_script(shown, settings, script) & write_script(own, settings, script);
+    bool ok = write_script(shown, settings, script) && write_script(own, settings, script);
     if (!ok) report_fail(e, REPORT_MACHINE, "cannot write '%s': %s", path, strerror(errno));
     if (shown && fclose(shown) != 0 && ok)
         ok = !report_fail(e, REPORT_MACHINE, "cannot write '%s': %s", path, strerror(errno));
