@@ -134,7 +134,7 @@ static void evaluate(struct fuzz *f, const struct graph *g) {
         in[i].v = calloc((size_t)in[i].n + 1, sizeof *in[i].v);
     }
     if (graph_eval(g, in, out, &d)) assert_true((double)out[0].n == numel(g, g->outputs.at[0]));
-    free(out[0].v);
+    value_free(&out[0]);
     for (uint32_t i = 0; i < g->inputs.n; i++) free(in[i].v);
 }
 
