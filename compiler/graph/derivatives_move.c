@@ -198,22 +198,66 @@ static node_id along(struct backprop *p, ex size, int dim, int rank) {
     return reshape(p->b, iota(p->b, size), &m);
 }
 
+/* How many windows an element may be in, where these are fewer than a window has elements; else 0.
+ * Windows that do not overlap have each element once. */
+static int64_t windows_of_element(const struct exprs *e, const struct arg *args, int k) {
+    int64_t size, stride, dilation;
+    bool known = ex_is_const(e, args[1].ints.at[k], &size) &&
+                 ex_is_const(e, args[2].ints.at[k], &stride) &&
+                 ex_is_const(e, args[4].ints.at[k], &dilation);
+    if (!known || dilation != 1 || stride < 2 || size < 2) return 0;
+    return (size - 1) / stride + 1;
+}
+
+/* One dimension of the gradient of windows: where it is read for positions i, and whether there is
+ * such a place. */
+struct taps {
+    node_id window, element, exists;
+};
+
 /* Element i is element e of window o where i = o*stride - padding + e*dilation: for each i and e
- * there is one such o or none.
- *     d x[i] = sum over e of (o is a window ? grad[o, e] : 0) */
+ * there is one such o or none. */
+static struct taps taps_by_element(struct backprop *p, node_id from, ex n, const struct arg *args,
+                                   int k, int rank) {
+    struct taps t = {.element = along(p, args[1].ints.at[k], rank / 2 + k, rank)};
+    node_id at = with_number(p, OP_MUL, t.element, args[4].ints.at[k]);
+    t.window = unstride(p, binary(p->b, OP_SUB, from, at), args[2].ints.at[k], n, &t.exists);
+    return t;
+}
+
+/* The windows that end behind i, from the last that begins before it: a few for each i. */
+static struct taps taps_by_window(struct backprop *p, node_id from, ex n, const struct arg *args,
+                                  int k, int rank, int64_t windows) {
+    struct exprs *e = p->b->g->ex;
+    ex size = args[1].ints.at[k], stride = args[2].ints.at[k], one = number(p, 1);
+    node_id o = with_number(p, OP_FLOOR_DIVIDE, from, stride);
+    if (windows > 1) o = binary(p->b, OP_SUB, o, along(p, number(p, windows), rank / 2 + k, rank));
+    node_id element = binary(p->b, OP_SUB, from, with_number(p, OP_MUL, o, stride));
+    node_id begun = with_number(p, OP_GE, o, number(p, 0));
+    struct taps t = {.exists = all_of(p, begun, with_number(p, OP_LT, o, n))};
+    t.exists = all_of(p, t.exists, with_number(p, OP_LT, element, size));
+    t.element = with_number(p, OP_MINIMUM, element, ex_sub(e, size, one));
+    t.window = with_number(p, OP_MAXIMUM, o, number(p, 0));
+    t.window = with_number(p, OP_MINIMUM, t.window, ex_sub(e, n, one));
+    return t;
+}
+
+/* d x[i] = sum over e, or o, of (there is such a window ? grad[o, e] : 0) */
 static node_id fold(struct backprop *p, node_id grad, const struct meta *m,
                     const struct arg *args) {
     int n = (int)args[1].ints.n, lead = m->rank - n;
     node_id index[6], valid = 0;
     ex dims[6], sums[3];
     for (int k = 0; k < n; k++) {
-        node_id i = along(p, m->size[lead + k], k, 2 * n), exists;
-        node_id element = along(p, args[1].ints.at[k], n + k, 2 * n);
+        node_id i = along(p, m->size[lead + k], k, 2 * n);
         node_id from = with_number(p, OP_ADD, i, args[3].ints.at[k]);
-        from = binary(p->b, OP_SUB, from, with_number(p, OP_MUL, element, args[4].ints.at[k]));
-        index[k] = unstride(p, from, args[2].ints.at[k], meta_at(p, grad)->size[lead + k], &exists);
-        index[n + k] = element;
-        valid = k ? all_of(p, valid, exists) : exists;
+        ex count = meta_at(p, grad)->size[lead + k];
+        int64_t windows = windows_of_element(p->b->g->ex, args, k);
+        struct taps t = windows ? taps_by_window(p, from, count, args, k, 2 * n, windows)
+                                : taps_by_element(p, from, count, args, k, 2 * n);
+        index[k] = t.window;
+        index[n + k] = t.element;
+        valid = k ? all_of(p, valid, t.exists) : t.exists;
         dims[k] = number(p, lead + k);
         dims[n + k] = sums[k] = number(p, lead + n + k);
     }

@@ -535,6 +535,37 @@ static void test_symbolic(void **state) {
     arena_free(a);
 }
 
+/* Windows beside each other have each element once: the gradient has no more elements than they,
+ * and not as many for each as a window has. Where windows overlap, as many as may have it. */
+static void test_windows(void **state) {
+    static const struct {
+        const char *text;
+        int64_t most; /* elements of the largest tensor */
+    } cases[] = {
+        {"graph(%x: f32[2, 64, 64]) {\n %y = adaptive_avg_pool(%x, output_size=[1, 1])\n"
+         " return %y\n}\n",
+         2 * 64 * 64},
+        {"graph(%x: f32[2, 64, 64]) {\n %y = avg_pool(%x, [8, 8], [8, 8])\n"
+         " return %y\n}\n",
+         2 * 64 * 64},
+        {"graph(%x: f32[2, 64, 64]) {\n %y = avg_pool(%x, [8, 8], [4, 8])\n"
+         " return %y\n}\n",
+         2 * 2 * 64 * 64},
+    };
+    struct arena *a = arena_new();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct graph *g = graph_decompose(must_parse(a, cases[i].text)), *joint;
+        joint = graph_simplify(graph_decompose(must_differentiate(g, wants_all(g))));
+        for (node_id n = 0; n < joint->nodes.n; n++) {
+            const struct meta *m = &joint->nodes.at[n].meta;
+            if (ex_hint(joint->ex, meta_numel(joint->ex, m)) > cases[i].most)
+                fail_msg("more than %lld elements in\n%s", (long long)cases[i].most,
+                         printed(joint));
+        }
+    }
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest all[] = {
         cmocka_unit_test(test_elementwise), cmocka_unit_test(test_operators),
@@ -543,6 +574,7 @@ int main(void) {
         cmocka_unit_test(test_conventions), cmocka_unit_test(test_large_values),
         cmocka_unit_test(test_types),       cmocka_unit_test(test_low_precision),
         cmocka_unit_test(test_wants),       cmocka_unit_test(test_symbolic),
+        cmocka_unit_test(test_windows),
     };
     return cmocka_run_group_tests(all, NULL, NULL);
 }
