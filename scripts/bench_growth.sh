@@ -10,7 +10,7 @@
 # cpu_ms is of all processes; exponent is the binary logarithm of how much more of it that is than at half the size (1:
 # it grows as the program does), where the stage took long enough to tell; mib is the largest process so far. The limits,
 # of the largest size: 10 s for all, and of each stage that takes half a second an exponent of 1.5. Wall times are worth
-# something on an idle machine only; the CPU times show whether it was one.
+# something on an idle machine only: the device says how many cores others have used meanwhile.
 #
 # Environment: OUT, ONLY (programs), ARCHES (sm_90a cpu).
 # Exit codes: 0 fine, 1 a limit is exceeded, 2 wrong call, 3 something cannot run here.
@@ -124,6 +124,8 @@ cp "$tmp/blocks.py" "$tmp/train.py"
 declare -A largest=([sines]=2000 [cheap]=2000 [tapped]=2000 [outputs]=2000 [products]=500 [products64]=500
     [blocks]=1500 [shapes]=1500 [train]=300)
 
+used() { [ ! -r /proc/stat ] || awk '/^cpu / { print $2 + $3 + $4 }' /proc/stat; }
+begin=$SECONDS used_before=$(used)
 for name in $only; do
     [ -f "$tmp/$name.py" ] || {
         echo "bench_growth: no program '$name': ${!largest[*]}" >&2
@@ -152,7 +154,7 @@ sys.exit(code)' build/warpsmith compile "$tmp/$name.py" -D size=$size --arch "$a
 done
 
 code=0
-python3 - "$tmp/rows" "$tmp/csv" <<'END' || code=$?
+python3 - "$tmp/rows" "$tmp/csv" "$((SECONDS - begin))" "${used_before:-0}" "$(used)" <<'END' || code=$?
 import csv, datetime, math, os, platform, sys
 
 TOO_SHORT, LONG = 30, 500  # ms of CPU: for an exponent; for a limit on it
@@ -163,7 +165,9 @@ def processor():
             return line.split(":")[1].strip()
     return platform.machine()
 
-device = f"{processor()}, {len(os.sched_getaffinity(0))} cores"
+own = sum(float(line.split()[8]) for line in open(sys.argv[1]) if line.split()[6] == "all") / 1e3
+others = (float(sys.argv[5] or 0) - float(sys.argv[4])) / os.sysconf("SC_CLK_TCK") - own
+device = f"{processor()}, {len(os.sched_getaffinity(0))} cores, of which others used {max(0, others / float(sys.argv[3])):.1f}"
 before, missed = {}, False
 with open(sys.argv[2], "w", newline="") as f:
     w = csv.writer(f, lineterminator="\n")
