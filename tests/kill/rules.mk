@@ -1,4 +1,4 @@
-# rules.mk: kills. Included by the Makefile. Not part of `make test`: 100 kills take some 5 minutes.
+# rules.mk: kills. Included by the Makefile. Not part of `make test`: 100 kills take some 10 minutes.
 
 N ?= 100
 kill-test: $(BUILD)/warpsmith ## kill bench again and again, and see what is left: N=100 [SEED=1]
