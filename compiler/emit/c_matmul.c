@@ -59,7 +59,8 @@ static void open_rows(struct emitter *w, int tm) {
 static void put_micro_kernel(struct emitter *w, const char *t, int tm, int tn, int depth) {
     struct cells c = cells_of(w, tn);
     const char *sum = cell(&c, "sum", "(i0 + i)");
-    bool whole = !dtype_is_float(value_math(w, w->k->dot)), blocks = depth > DEPTH_AT_ONCE;
+    bool whole = !dtype_is_float(value_math(w, w->k->dot)),
+         blocks = depth > DEPTH_AT_ONCE && !whole;
     const char *begun = blocks ? "k0 + k1" : "k0";
     const char *total = arena_printf(w->arena,
                                      whole ? "%s ? k_wrap_add(%s, acc[i][j]) : acc[i][j]"

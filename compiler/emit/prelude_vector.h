@@ -629,14 +629,14 @@ K_MATHS k_v k_rand_v(long long i, long long tensor, long long seed) {
     }
 #endif
 /* Each lane combined with those before it; `unit` changes nothing. */
-#if defined(K_AVX512)
-#define K_SHIFT(x, unit, n) __builtin_shuffle(k_splat(unit), (x), k_lanes() + 16 - (n))
+#if !defined(__clang__) && (K_LANES == 16 || (K_LANES == 8 && defined(__AVX2__)))
+#define K_SHIFT(x, unit, n) __builtin_shuffle(k_splat(unit), (x), k_lanes() + K_LANES - (n))
 #define K_SCAN(name, of_two, unit)                                                                 \
     K_INLINE k_v name(k_v x) {                                                                     \
         x = of_two(K_SHIFT(x, unit, 1), x);                                                        \
         x = of_two(K_SHIFT(x, unit, 2), x);                                                        \
         x = of_two(K_SHIFT(x, unit, 4), x);                                                        \
-        return of_two(K_SHIFT(x, unit, 8), x);                                                     \
+        return K_LANES > 8 ? of_two(K_SHIFT(x, unit, K_LANES / 2), x) : x;                         \
     }
 #else
 #define K_SCAN(name, of_two, unit)                                                                 \

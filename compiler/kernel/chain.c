@@ -206,7 +206,8 @@ int64_t layout_chain(const struct kernel *k, const struct config *c, const struc
     int64_t longest = scan_chain(k, y);
     if (k->kind == KERNEL_MATMUL) {
         of[2] = layout_depth_folds(k, c->knob[KNOB_k]);
-        if (!gpu) longest = longer(longest, at_most(c->knob[KNOB_k], DEPTH_AT_ONCE));
+        bool rounds = dtype_is_float(k->values.at[k->dot].dtype);
+        if (!gpu && rounds) longest = longer(longest, at_most(c->knob[KNOB_k], DEPTH_AT_ONCE));
     }
     if (any_rounds(k, false) && y->split > 1) of[2] = layout_part_folds(k, y->split);
     if (any_rounds(k, true)) of[3] = layout_part_folds(k, y->blocks);

@@ -411,7 +411,9 @@ int layout_fold_tiles(const struct layout *y);
 int layout_look_back_levels(const struct kernel *k, const struct layout *y);
 /* Does what a scan carries along have what its additions have lost beside it? */
 bool layout_carries_error(const struct kernel *k, value_id scan);
-/* The longest chain of additions under a config, of any accumulator of any launch. */
+/* The longest chain of additions under a config, of any accumulator of any launch: MOST_CHAIN at
+ * most where it is legal. */
+enum { MOST_CHAIN = 160 };
 int64_t layout_chain(const struct kernel *k, const struct config *c, const struct layout *y);
 
 struct phase {

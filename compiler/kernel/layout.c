@@ -598,8 +598,18 @@ static bool has_words(const struct kernel *k, const struct layout *y) {
     return kernel_part_words(k) * 8.0 * y->split * (double)(kernel_size(k, AXIS_X) + y->bx) <= MOST;
 }
 
-const char *kernel_layout(const struct kernel *k, const struct config *c, struct layout *y,
-                          struct arena *a) {
+/* No config adds up more terms one after the other; chain.c sees to that. */
+static const char *check_chain(const struct kernel *k, const struct config *c,
+                               const struct layout *y, struct arena *a) {
+    int64_t chain = layout_chain(k, c, y);
+    return chain <= MOST_CHAIN
+               ? NULL
+               : arena_printf(a, "%lld additions one after the other; %d is the limit",
+                              (long long)chain, MOST_CHAIN);
+}
+
+static const char *find_layout(const struct kernel *k, const struct config *c, struct layout *y,
+                               struct arena *a) {
     *y = (struct layout){.vec = at_least_1(c->knob[KNOB_vec]),
                          .ex = at_least_1(c->knob[KNOB_rows]),
                          .split = at_least_1(c->knob[KNOB_split]),
@@ -652,4 +662,10 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
     if (k->kind != KERNEL_SCAN) return bad;
     y->one_read = true; /* a tile at a time */
     return bad ? bad : check_scan(k, y, a);
+}
+
+const char *kernel_layout(const struct kernel *k, const struct config *c, struct layout *y,
+                          struct arena *a) {
+    const char *bad = find_layout(k, c, y, a);
+    return bad ? bad : check_chain(k, c, y, a);
 }
