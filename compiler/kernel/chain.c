@@ -27,7 +27,7 @@
 enum {
     FEW = 16,
     CPU_ROWS = 64,    /* of what goes to memory: a task's sums of columns, what lands in a tile */
-    GPU_COLUMNS = 32, /* terms of a thread that has an accumulator for each row */
+    GPU_FEW = 32,     /* of a thread that has an accumulator for each row: not worth folding */
     GPU_MANY = 64,    /* of one with a vector of them */
     LONGEST = 128,    /* of what is folded seldom, or never, if that is all there is */
     LOOK_BACK_BLOCK = 64, /* as prelude.cuh has it */
@@ -35,6 +35,7 @@ enum {
 };
 
 static int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t longer(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool reduction_rounds(const struct kernel *k, value_id v) {
@@ -108,7 +109,7 @@ static int step_terms(const struct layout *y) { return y->rows_inner ? 1 : y->ve
 static int tile_terms(const struct layout *y) { return y->ur * step_terms(y); }
 
 static int gpu_block(const struct layout *y) {
-    return y->hits ? LONGEST : y->rows_inner ? GPU_MANY : GPU_COLUMNS;
+    return y->hits ? LONGEST : y->rows_inner ? GPU_MANY : FEW;
 }
 
 int layout_fold_steps(const struct layout *y) {
@@ -129,7 +130,7 @@ static struct folds gpu_rows(const struct kernel *k, const struct layout *y) {
     int ends = y->peel ? layout_ends(y) : 0, block = gpu_block(y);
     int64_t terms = tiles * tile_terms(y) + ends;
     bool seldom = y->one_read || y->kept || y->rows_inner;
-    if (terms <= (seldom ? LONGEST : block)) return never(terms);
+    if (terms <= (seldom ? LONGEST : longer(block, GPU_FEW))) return never(terms);
     int in_tile = (int)ceil_div(y->ur, layout_fold_steps(y));
     return with_few_levels(terms, ceil_div(tiles, layout_fold_tiles(y)) * in_tile, block + ends);
 }
@@ -154,8 +155,7 @@ struct folds layout_column_folds(const struct kernel *k, const struct layout *y)
 }
 
 struct folds layout_part_folds(const struct kernel *k, int64_t parts) {
-    int block = k->limits->kind == DEVICE_CPU ? FEW : GPU_COLUMNS;
-    return folds_beyond(block, parts, block, FEW);
+    return folds_beyond(k->limits->kind == DEVICE_CPU ? FEW : GPU_FEW, parts, FEW, FEW);
 }
 
 /* A CPU's registers have `most` steps of the depth at most, and a panel leaves as many sums as that
@@ -182,8 +182,6 @@ int layout_look_back_levels(const struct kernel *k, const struct layout *y) {
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
-
-static int64_t longer(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* Steps of a tile follow one another in what a block scans. Products are no sums. */
 static int64_t scan_chain(const struct kernel *k, const struct layout *y) {
