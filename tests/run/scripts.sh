@@ -58,6 +58,7 @@ grep -q 'POP_JUMP_IF_FALSE' "$TMP/err" || fail "no instructions:" "$(cat "$TMP/e
 WS_LOGS=dynamic run tests/scripts/dynamic.py --backend eager
 for line in "rows (.*): dimension 0 of L\['x'\] is s0: it was 8, now 16" "chooses (.*): .* is s0: dynamic=True" \
     "<lambda> (.*): .* is s0: mark_dynamic" "scaled (.*): L\['s'\] is a symbolic float: it was 1.5, now 2.5" \
+    "times (.*): L\['n'\] is s[0-9]: it was 3, now 5" "always (.*): L\['n'\] is s[0-9]: dynamic=True" \
     'half (.*): sizes stay numbers: the operator of line 18 refuses symbolic ones'; do
     grep -q "^dynamic in $line$" "$TMP/err" || fail "WS_LOGS=dynamic does not say '$line':" "$(cat "$TMP/err")"
 done
@@ -80,6 +81,21 @@ run tests/scripts/eager.py --backend nothing || status=$?
 printf 'import torch\n@torch.compile(backend="nothing")\ndef f(x): return x\n' >"$TMP/backend.py"
 if run "$TMP/backend.py"; then fail "an unknown backend must fail"; fi
 grep -q 'known: eager, aot_eager, inductor' "$TMP/err" || fail "backends are not listed:" "$(cat "$TMP/err")"
+
+# y[i] = v, where v is a part of y that was updated itself: its gradient is known only where y[i] is that very part.
+while IFS=";" read -r part update; do
+    printf 'import torch\nw = torch.ones(4, requires_grad=True)\ny = w * 2\ng = y.view(2, 2)\nv = %s\nv += 1\n%s = v\n' "$part" "$update" >"$TMP/part.py"
+    if run "$TMP/part.py"; then fail "$update = $part must be refused, for its gradient is not known"; fi
+    grep -q 'part.py:7:1: gradients of a tensor .* updated in place through another view' "$TMP/err" ||
+        fail "$update = $part is not refused by name:" "$(cat "$TMP/err")"
+done <<'END'
+y[0:2];y[2:4]
+y[0:1];y[0:2]
+y[0:1];y[0]
+y[0:4:2];y[0:2]
+g[0];g[0:1]
+g[0];g[1]
+END
 
 # Programs without an end, too deep or too large: an error, not a machine that swaps.
 endless() { # NAME, MESSAGE, SOURCE

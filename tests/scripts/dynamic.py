@@ -68,6 +68,20 @@ for s in (1.5, 2.5, 3.5, 4.5):
     assert torch.allclose(f(x, s), scaled(x, s))
 
 
+def times(x, n):
+    return x * n + n
+
+
+def always(x, n):
+    return x * n - n
+
+
+for g, f in ((times, torch.compile(times)), (always, torch.compile(always, dynamic=True))):
+    for n in (3, 5, 9, 1, 0, -2, 7):
+        x = torch.randn(4)
+        assert torch.allclose(f(x, n), g(x, n)), n
+
+
 def first_replaced(x, y):
     y[0] = 1.0
     return x + y

@@ -49,6 +49,16 @@ grid = torch.zeros(2, 3)
 grid[:, 1] = w[:2]
 grid[0, 2] = w[2] * w[0]
 show(grid ** 2)
+y = w * 2
+part = y[0:2]
+part += w[1:]
+y[0:2] = part  # what += stands for
+y[1:3] = y[0:2].clone()
+show(y ** 2)
+y = w * 2
+y[1:] = y[:2] * 3
+y[0:1] = y[2:]  # of another part that nothing has updated since
+show(y ** 2)
 states, h = [], torch.zeros(3)
 for t in range(3):
     h = h.clone()
