@@ -139,6 +139,14 @@ struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
     return tensor_call(vm, OP_INDEX, args, 3);
 }
 
+/* v without those of its first dimensions that are 1 and that a part of x has not: x[0] = [1.] */
+static struct py without_ones(struct vm *vm, struct py v, struct py part) {
+    int rank = tensor_meta(vm, part)->rank;
+    while (tensor_meta(vm, v)->rank > rank && tensor_meta(vm, v)->size[0] == ex_const(vm->ex, 1))
+        v = select_at(vm, v, 0, py_int(0));
+    return v;
+}
+
 /* x[i] = v where i looks elements up: the same subscript of the elements' numbers says which. */
 static void scatter(struct vm *vm, struct py x, struct py i, struct py v) {
     struct py n = py_int(eager_numel(vm, x.tensor)), size = py_list(vm->arena, PY_TUPLE, NULL, 0);
@@ -148,7 +156,7 @@ static void scatter(struct vm *vm, struct py x, struct py i, struct py v) {
     struct py shape[2] = {tensor_call(vm, OP_ARANGE, bounds, 4), size};
     struct py places = tensor_subscript(vm, tensor_call(vm, OP_VIEW, shape, 2), i);
     if (v.kind != PY_TENSOR) v = eager_data(vm, v, &x.tensor->meta.dtype);
-    struct py pair[2] = {v, places};
+    struct py pair[2] = {without_ones(vm, v, places), places};
     v = tensor_call(vm, OP_EXPAND_AS, pair, 2);
     eager_scatter(vm, x.tensor, places.tensor, v.tensor);
 }
@@ -157,7 +165,7 @@ static void scatter(struct vm *vm, struct py x, struct py i, struct py v) {
 static struct py like(struct vm *vm, struct py part, struct py v) {
     struct py pair[2] = {part, v};
     if (v.kind != PY_TENSOR) return tensor_call(vm, OP_FULL_LIKE, pair, 2);
-    struct py expand[2] = {v, part};
+    struct py expand[2] = {without_ones(vm, v, part), part};
     return tensor_call(vm, OP_EXPAND_AS, expand, 2);
 }
 

@@ -77,7 +77,16 @@ def loops(x):
     return out
 
 
+def of_more_dimensions(x):
+    out = x + 1
+    out[0, 0] = x[1, :1] * 2
+    out[1] = x[None, :1] * 3
+    out[2:, torch.tensor([0, 1])] = x[None, None, 2:, :2] * 4
+    return out
+
+
 check(own, x)
+check(of_more_dimensions, x)
 check(through_views, x)
 check(strided, x)
 check(masked, x, breaks=True)

@@ -54,6 +54,7 @@ part = y[0:2]
 part += w[1:]
 y[0:2] = part  # what += stands for
 y[1:3] = y[0:2].clone()
+y[2] = y[1:2][None] * 2
 show(y ** 2)
 y = w * 2
 y[1:] = y[:2] * 3
