@@ -81,7 +81,7 @@ def of_more_dimensions(x):
     out = x + 1
     out[0, 0] = x[1, :1] * 2
     out[1] = x[None, :1] * 3
-    out[2:, torch.tensor([0, 1])] = x[None, None, 2:, :2] * 4
+    out[2:, [0, 1]] = x[None, None, 2:, :2] * 4
     return out
 
 
