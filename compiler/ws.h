@@ -1,9 +1,8 @@
 /* ws.h: the public API of the compiler: a PyTorch file in, a program of kernels out.
  *
- *     struct diag d = diag_new(arena);
- *     struct ws_captured *c = ws_capture(&options, &d);        front end: file -> graph, inputs,
- * guards struct ws_program  *p = ws_lower(c, &limits, WS_FUSE, &stages, &d);   back end: graph ->
- * kernels
+ *   struct diag d = diag_new(arena);
+ *   struct ws_captured *c = ws_capture(&options, &d);   front end: file -> graph, inputs, guards
+ *   struct ws_program *p = ws_lower(c, &limits, WS_FUSE, &stages, &d);  back end: graph -> kernels
  *
  * Every function returns NULL / a non-zero enum ws_status on failure with the message in d. Nothing
  * here prints, exits, or needs a device. Everything returned lives in options.arena. */

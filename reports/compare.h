@@ -12,11 +12,13 @@ enum { COMPARE_MIN_SAMPLES = 5 };
 
 /* Judge two measurements of the same thing; threshold is relative (0.02 = 2 %).
  *
- *   BROKEN  base was measured, now is not (wrong output, launch error, ...)
- *   NOISY   fewer than COMPARE_MIN_SAMPLES samples, no quartiles, or the medians differ by the
- * threshold while the quartile intervals overlap, or either median is known less well than the
- * threshold SLOW, FAST  two gates: the intervals [q1, q3] are disjoint AND the medians differ by at
- * least the threshold SAME    otherwise */
+ *   BROKEN      base was measured, now is not (wrong output, launch error, ...)
+ *   NOISY       fewer than COMPARE_MIN_SAMPLES samples, no quartiles, or the medians differ by the
+ *               threshold while the quartile intervals overlap, or either median is known less well
+ *               than the threshold
+ *   SLOW, FAST  two gates: the intervals [q1, q3] are disjoint AND the medians differ by at least
+ *               the threshold
+ *   SAME        otherwise */
 enum verdict compare_rows(const struct result_row *base, const struct result_row *now,
                           double threshold);
 

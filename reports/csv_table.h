@@ -4,8 +4,9 @@
  * Invariants of a file that only table_append wrote:
  *   T1  the first row is the header; every other row has as many fields;
  *   T2  the file is empty or ends in a newline, unless a writer was killed in its last write: what
- * follows the last whole row is then a half row, which readers ignore and the next writer moves
- * aside to FILE.damaged; T3  a failed append leaves the file as it was.
+ *       follows the last whole row is then a half row, which readers ignore and the next writer
+ *       moves aside to FILE.damaged;
+ *   T3  a failed append leaves the file as it was.
  *
  * Ownership: a table owns its strings; table_free ends them all. */
 #ifndef REPORTS_CSV_TABLE_H

@@ -1,7 +1,7 @@
 /* results.c: rows of strings <-> struct result_row, driven by columns.def.
  *
  *   1,...,softmax,fwd,f32,...,ok,tuned,...,36.96   <->   {.schema = 1, .workload = "softmax",
- * .status = STATUS_ok, ...} */
+ *                                                         .status = STATUS_ok, ...} */
 #include "reports/results.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* row_json.c: one object a row, by columns.def.
  *
- *   {"schema": 3, "run_id": "20260901T020000Z-4711", "workload": "softmax", "median_us": 36.96,
- * ...} */
+ *   {"schema": 3, "run_id": "20260901T020000Z-4711", "workload": "softmax",
+ *    "median_us": 36.96, ...} */
 #include "reports/row_json.h"
 
 #include <math.h>

@@ -1,7 +1,8 @@
 /* backend_inductor.c: captured graphs of scripts as compiled kernels.
  *
  *   graph(%x: f32[s0, 256])   s0 = 16   lowered at that size, each kernel under its tuned config,
- * or the default s0 = 32   lowered again: the same texts, whose binaries are there
+ *                                       or the default
+ *                             s0 = 32   lowered again: the same texts, whose binaries are there
  *
  * Sizes are arguments of the kernels; what depends on them beyond that (grids, configs) is decided
  * anew for every combination of sizes met, and kept. Nothing is searched here: what bench has tuned

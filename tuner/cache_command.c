@@ -1,9 +1,8 @@
 /* cache_command.c: `warpsmith cache ls|show|rm|export|import`.
  *
- *   $ warpsmith cache ls
- *   id  workload  mode  dtype  axes       kernel     device       config       median us  trials
- * age 3  softmax   fwd   f32    rows=4096  softmax_0  NVIDIA H200  x=1 warps=8      36.96      17
- * 2 d
+ * $ warpsmith cache ls
+ * id  workload  mode  dtype  axes       kernel     device       config       median us  trials  age
+ *  3  softmax   fwd   f32    rows=4096  softmax_0  NVIDIA H200  x=1 warps=8      36.96      17  2 d
  *
  * Tables go to stdout, everything else to stderr. */
 #include <errno.h>

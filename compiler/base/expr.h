@@ -7,12 +7,14 @@
  *
  * Invariants (kept by the constructors):
  *   E1  a sum is a sorted list of terms  c1*t1 + c2*t2 + ... + c0  with distinct non-constant t's,
- * no zero c's; E2  a term's factors are sorted and contain at most one constant; E3  constants are
- * folded; x/1, x%1, 0*x, min(x,x) do not exist; E4  division is floor division and the divisor is
- * positive; mod has the sign of the divisor; E5  no number wraps round: see ex_escape.
+ *       no zero c's;
+ *   E2  a term's factors are sorted and contain at most one constant;
+ *   E3  constants are folded; x/1, x%1, 0*x, min(x,x) do not exist;
+ *   E4  division is floor division and the divisor is positive; mod has the sign of the divisor;
+ *   E5  no number wraps round: see ex_escape.
  *
- * Symbols are sizes (s0, s1: known >= lo, with a hint used only for heuristics) or loop indices (0
- * <= i < bound). */
+ * Symbols are sizes (s0, s1: known >= lo, with a hint used only for heuristics) or loop indices
+ * (0 <= i < bound). */
 #ifndef WS_BASE_EXPR_H
 #define WS_BASE_EXPR_H
 

@@ -1,9 +1,10 @@
 /* call.c: calls of everything that can be called, and making classes.
  *
  *   f(1, *xs, k=2)     arguments go to parameters; what is left to *args and **kwargs; the frame
- * runs Model(4)           an instance, then its __init__ len(x)             a native: its arguments
- * are sorted into the order of its signature torch.exp(x)       an operator: a node of the graph
- * (tensor.c) */
+ *                      runs
+ *   Model(4)           an instance, then its __init__
+ *   len(x)             a native: its arguments are sorted into the order of its signature
+ *   torch.exp(x)       an operator: a node of the graph (tensor.c) */
 #include <string.h>
 
 #include "capture/vm.h"

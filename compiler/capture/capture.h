@@ -1,16 +1,19 @@
 /* capture.h: a workload file in, two graphs and the guards out, by symbolic execution of its
  * bytecode.
  *
- *   dim = 64                                      axes    dim=64
+ *   dim = 64                              axes    dim=64
  *   def scale(x):
- *       return torch.relu(x) * dim                graph   graph(%x: f32[8, 64] = L['x']) {
- *                                                           %relu: f32[8, 64] = relu(%x)
- *                                                           %mul: f32[8, 64] = mul(%relu, 64)
- *                                                           return %mul
- *                                                         }
- *   def get_inputs():                             init    graph() { %randn = randn([8, 64],
- * index=0) return %randn } return [torch.randn(8, dim)]              guards  L['x']: tensor f32 [8,
- * 64] stride [64, 1] ... G['dim'] == 64
+ *       return torch.relu(x) * dim        graph   graph(%x: f32[8, 64] = L['x']) {
+ *                                                   %relu: f32[8, 64] = relu(%x)
+ *                                                   %mul: f32[8, 64] = mul(%relu, 64)
+ *                                                   return %mul
+ *                                                 }
+ *   def get_inputs():                     init    graph() {
+ *       return [torch.randn(8, dim)]                %randn = randn([8, 64], index=0)
+ *                                                   return %randn
+ *                                                 }
+ *                                         guards  L['x']: tensor f32 [8, 64] stride [64, 1] ...
+ *                                                 G['dim'] == 64
  *
  * Nothing is computed: the module body, get_inputs() and Model(...) build the init graph, whose
  * outputs are the values of the inputs; then forward is run and builds the captured graph.

@@ -2,7 +2,7 @@
  *
  *   y = x[1:] * 2      slice   the same storage, one row further
  *                      mul     graph(%x) { %mul = mul(%x, 2) }, evaluated by the reference of
- * graph/, every value rounded to its dtype as it is stored
+ *                              graph/, every value rounded to its dtype as it is stored
  *
  * An operator becomes a graph of one node, so that arguments, types, shapes and errors are those of
  * captured graphs. A view is recognised by its decomposition: a chain of VIEW operators.

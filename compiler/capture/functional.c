@@ -3,8 +3,9 @@
  *   row = x[1]          row: storage of x, steps [slice(0, 1, 2), squeeze(0)]
  *   row += 2            %add = add(%row, 2)
  *                       %unsqueeze = unsqueeze(%add, 0)
- *                       %cat = cat([slice(%x, 0, 0, 1), %unsqueeze, slice(%x, 0, 2, 8)])   x is
- * this now y = x * row         x and row are looked at again: %cat, and its row
+ *                       %cat = cat([slice(%x, 0, 0, 1), %unsqueeze, slice(%x, 0, 2, 8)])
+ *                       x is this now
+ *   y = x * row         x and row are looked at again: %cat, and its row
  *
  * All tensors of one memory share a storage, whose value is one node, `base`; each knows the steps
  * of the view from there. An update goes back along the steps to a new base; whoever is used next

@@ -4,8 +4,7 @@
  *   x[:, 2:4]     slice(x, dim=1, start=2, end=4)
  *   x[..., None]  unsqueeze(x, dim=rank)
  *
- *   x[:, i]       index(x, [i], dims=[1])           where i is a tensor of integers or a list of
- * them
+ *   x[:, i]       index(x, [i], dims=[1])    where i is a tensor of integers or a list of them
  *
  * Tensors are collected on the way and looked up together at the end. */
 #include "capture/vm.h"

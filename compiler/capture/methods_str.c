@@ -1,7 +1,8 @@
 /* methods_str.c: methods of str, and the two ways of formatting before f-strings.
  *
- *   "a,b".split(",")  ["a", "b"]      "{:>3}|{x!r}".format(7, x="s")    7|'s'      "%05.1f" % 2.25
- * 002.2
+ *   "a,b".split(",")                  ["a", "b"]
+ *   "{:>3}|{x!r}".format(7, x="s")      7|'s'
+ *   "%05.1f" % 2.25                   002.2
  *
  * A str is UTF-8: positions are counted in characters, letters and digits are those of ASCII. */
 #include <ctype.h>

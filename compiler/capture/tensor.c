@@ -1,8 +1,9 @@
 /* tensor.c: where the VM meets the graphs: operators become nodes, and tensors of the init graph
  * that forward touches become inputs of the captured one.
  *
- *   init:      %randn = randn([8, 64]) ; %to = to(%randn, dtype=bf16)    output 0 is %to (the cast:
- * --dtype bf16) captured:  %x: bf16[8, 64] = L['x']  (init 0)
+ *   init:      %randn = randn([8, 64]) ; %to = to(%randn, dtype=bf16)
+ *              output 0 is %to (the cast: --dtype bf16)
+ *   captured:  %x: bf16[8, 64] = L['x']  (init 0)
  *
  * Graphs have no memory, tensors do: an update in place gives the tensor a new node. That is right
  * as long as nobody else looks at the same memory; where someone may, it is refused. */

@@ -376,9 +376,11 @@ static void put_scan_accumulators(struct emitter *w, value_id v, int lanes) {
 /* A scan: both phases on each piece of `vec` columns, the pieces in order; or, along x, on each row
  * of a tile of columns.
  *
- *     for (r0 ...) { simd: a7[l] = x[r0 + l];  in order: c7 += a7[l], a7[l] = c7;  simd: store
- * a7[l] }
- */
+ *     for (r0 ...) {
+ *         simd: a7[l] = x[r0 + l];
+ *         in order: c7 += a7[l], a7[l] = c7;
+ *         simd: store a7[l]
+ *     } */
 static void put_scan(struct emitter *w) {
     const struct phase *f = &w->p->phases.at[0];
     bool tile = w->y->rows_inner;

@@ -1,9 +1,9 @@
 /* cuda_load.c: the raw loads of a tile: vectors into registers, elements that lie apart, operands
  * that turn in shared memory. Their text, for load v at step u:
  *
- *     k_pack<k_f32, 4> q3[1][4];                       declare_packs
- *     q3[e][u] = k_load<k_f32, 4>(p0 + (x * 4096 + r)); put_loads
- *     k_get(q3[e][u], v)                               unpack_text */
+ *     k_pack<k_f32, 4> q3[1][4];                           declare_packs
+ *     q3[e][u] = k_load<k_f32, 4>(p0 + (x * 4096 + r));    put_loads
+ *     k_get(q3[e][u], v)                                   unpack_text */
 #include "emit/cuda_rows.h"
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }

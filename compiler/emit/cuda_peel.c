@@ -3,9 +3,14 @@
  * go through it once more, as vectors of one element:
  *
  *     head[0] = k_head<8>(x*50257, nr);  whole[0] = (nr - head[0]) / 8 * 8;
- *     for (u) { step = base + (u*256 + tr)*8;   if (step < whole[e]) { r = head[e] + step;   ... }
- * } for (u) { step = u*256 + tr;   r = step < head[e] ? step : whole[e] + step;   if (r < ends) ...
- * }
+ *     for (u) {
+ *         step = base + (u*256 + tr)*8;
+ *         if (step < whole[e]) { r = head[e] + step;   ... }
+ *     }
+ *     for (u) {
+ *         step = u*256 + tr;   r = step < head[e] ? step : whole[e] + step;
+ *         if (r < ends) ...
+ *     }
  *
  * Of blocks that share a row, the first has its ends. Where all rows of a thread have heads of one
  * length, what is the same for all rows is loaded once. */

@@ -1,8 +1,8 @@
 /* decompose_loss.c: losses as arithmetic and sums.
  *
  *   cross_entropy(x [N, C], target [N])
- *     -> s = x - amax(x); hot = target == arange(C); loss = log(sum(exp(s))) - sum(where(hot, s,
- * 0))
+ *     -> s = x - amax(x); hot = target == arange(C);
+ *        loss = log(sum(exp(s))) - sum(where(hot, s, 0))
  *
  * A target that is an index becomes a comparison with all indices: nothing is gathered, and the
  * whole loss is reductions over one reading of x. A sample whose index is no class is ignored. */

@@ -1,8 +1,8 @@
 /* decompose_view.c: matrix products and attention as mm and bmm, compound views as the six simple
  * ones, creation as full.
  *
- *   linear(x [B, T, K], w [N, K], bias) -> view [B T, K]; mm with permute(w); view [B, T, N]; add
- * bias */
+ *   linear(x [B, T, K], w [N, K], bias)
+ *     -> view [B T, K]; mm with permute(w); view [B, T, N]; add bias */
 #include <math.h>
 #include <string.h>
 

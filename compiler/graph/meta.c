@@ -2,7 +2,7 @@
  *
  *   add(f32[4, 1], f32[8])  -> f32[4, 8]        meta_shape.c says the sizes, one rule per operator;
  *   add(i64[4], 1.5)        -> f32[4]           this file says the type, one rule per dtype column
- * of ops.def.
+ *                                               of ops.def.
  *
  * Types follow PyTorch's three ranks of operands: tensors with dimensions, then 0-dim tensors, then
  * Python numbers. A lower rank changes the result only if its class (bool < integer < float) is

@@ -2,10 +2,10 @@
  * no loop: a thread has all of its elements, each with the loads that are chosen for it, and shares
  * what several of them read. A rotary embedding, i3 the half of a pair:
  *
- *     v0 = index i3 < 1                               store p3[128*x + r]      = p0[128*x +
- * r]*p1[...] v1 = load p0[128*x + r] if v0          ->                                 - p0[128*x +
- * r + 64]*... v4 = load p0[128*x + r + 64] if v0 ...          store p3[128*x + r + 64] = p0[128*x +
- * r + 64]*... store p3[128*x + 64*i3 + r]
+ *     v0 = index i3 < 1                         store p3[128*x + r]      = p0[128*x + r]*p1[...]
+ *     v1 = load p0[128*x + r] if v0        ->                            - p0[128*x + r + 64]*...
+ *     v4 = load p0[128*x + r + 64] if v0 ...    store p3[128*x + r + 64] = p0[128*x + r + 64]*...
+ *     store p3[128*x + 64*i3 + r]
  *
  * Before, a thread had eight loads, half of them for nothing, and one store; now four and two.
  *

@@ -26,10 +26,10 @@
  * folded into local memory. */
 enum {
     FEW = 16,
-    CPU_ROWS = 64,    /* of what goes to memory: a task's sums of columns, what lands in a tile */
-    GPU_FEW = 32,     /* of a thread that has an accumulator for each row: not worth folding */
-    GPU_MANY = 64,    /* of one with a vector of them */
-    LONGEST = 128,    /* of what is folded seldom, or never, if that is all there is */
+    CPU_ROWS = 64, /* of what goes to memory: a task's sums of columns, what lands in a tile */
+    GPU_FEW = 32,  /* of a thread that has an accumulator for each row: not worth folding */
+    GPU_MANY = 64, /* of one with a vector of them */
+    LONGEST = 128, /* of what is folded seldom, or never, if that is all there is */
     LOOK_BACK_BLOCK = 64, /* as prelude.cuh has it */
     MOST_LEVELS = 2,      /* of a GPU's thread, unless the radix would be larger than LONGEST */
 };

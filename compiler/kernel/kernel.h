@@ -6,7 +6,8 @@
  *
  *     rows    x: 0 <= x < nx        (all parallel axes of the group, merged where memory allows)
  *     columns r: 0 <= r < nr        (the reduce axes; in a pointwise kernel the innermost parallel
- * axis) matmul  z, m, n and r = k     (batch, rows, columns, depth)
+ *                                   axis)
+ *     matmul  z, m, n and r = k     (batch, rows, columns, depth)
  *
  * A guarded load is 0 where its guard (a value) does not hold. A subscript is an integer value made
  * an index (loop.h); the symbol that stands for it appears in the indices of others, which have it

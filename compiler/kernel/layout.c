@@ -1,7 +1,8 @@
 /* layout.c: what a config means for a kernel, and whether it is legal.
  *
  *     columns inner   x=2 r=4096 warps=8 vec=8 keep=1  ->  2 rows of 128 threads, each 4 steps of 8
- * columns rows inner      x=128 r=32 warps=8 vec=4         ->  32 threads along x, 8 along r
+ *                                                          columns
+ *     rows inner      x=128 r=32 warps=8 vec=4         ->  32 threads along x, 8 along r
  *
  * Every refusal names the knob and the number it fails on. */
 #include "kernel/kernel.h"

@@ -1,8 +1,7 @@
 /* loop.h: loop nests over symbolic indices: what each primitive node computes, element by element.
  *
  * Lowering turns every POINTWISE, REDUCE, SCAN, MATMUL and MOVE node into one nest that fills one
- * buffer.
- * VIEW nodes vanish: they become the index with which a reader reads. A nest prints as
+ * buffer. VIEW nodes vanish: they become the index with which a reader reads. A nest prints as
  *
  *   b3[i0: 4096, i1: 4096] = f32 exp_1                         # softmax, workloads/softmax.py:12
  *       v0 = load b0[i0, i1] : f32
@@ -26,12 +25,14 @@
  *
  * Invariants (loops_verify reports these numbers):
  *   L1  a nest's axes and reduce axes are index symbols of its own, each with a bound; axes of size
- * 1 do not exist (a buffer dimension of size 1 is indexed by the constant 0); L2  an instruction's
- * arguments are instructions before it; L3  a load has as many indices as its buffer has
- * dimensions, using only the nest's axes, its subscripts before the load, and size symbols; L4
- * nests come in dependency order: a buffer is written (by exactly one nest) before it is read;
- * inputs never; L5  a nest without reduce axes has no reduction, one with has exactly one, and it
- * is the last instruction;
+ *       1 do not exist (a buffer dimension of size 1 is indexed by the constant 0);
+ *   L2  an instruction's arguments are instructions before it;
+ *   L3  a load has as many indices as its buffer has dimensions, using only the nest's axes, its
+ *       subscripts before the load, and size symbols;
+ *   L4  nests come in dependency order: a buffer is written (by exactly one nest) before it is
+ *       read; inputs never;
+ *   L5  a nest without reduce axes has no reduction, one with has exactly one, and it is the last
+ *       instruction;
  *   L6  the same of scans and the scan axis; no nest has both.
  *
  * Ownership: everything in loops.arena, expressions in loops.ex (shared with the graph). */

@@ -3,8 +3,8 @@
  *   %m: f32[8, 1] = amax(%x, dim=(1,), keepdim=True)      b1[i0: 8] = f32 m, reduce r0: 4
  *   %s: f32[8, 4] = sub(%x, %m)                               v0 = load b0[i0, r0] ...
  *                                                         b2[i0: 8, i1: 4] = f32 s
- *                                                             v0 = load b0[i0, i1]; v1 = load
- * b1[i0, 0]; sub
+ *                                                             v0 = load b0[i0, i1]
+ *                                                             v1 = load b1[i0, 0]; sub
  *
  * Each node has an *access*: the buffer that holds it and, given the node's own multi-index, the
  * index into that buffer. A view changes the access only; nothing is copied. A CREATE node is

@@ -8,14 +8,15 @@
  *   - they touch a common buffer (one writes what the other reads, or both read it);
  *   - no third group stands between them;
  *   - their iteration spaces unify: the indices with which both touch common buffers tell which
- * axis is which; axes are split where a reshape stands between (split.c);
+ *     axis is which; axes are split where a reshape stands between (split.c);
  *   - inside, every reduction is read at the group's own rows (S3), everything else can be
- * recomputed;
+ *     recomputed;
  *   - the result could still fill the device (too few rows: kept apart, so that the reduction can
- * be split);
+ *     be split);
  *   - a row is reduced, or scanned along once;
  *   - what lands on rows does so by one index (landing.c);
  *   - a kernel can hold its operators, and a launch its arguments.
+ *
  * Every refusal is logged with its reason. */
 #include "schedule/fuse.h"
 

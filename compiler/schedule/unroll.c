@@ -1,9 +1,8 @@
 /* unroll.c: a short reduction that another one reads becomes straight-line arithmetic on its taps,
  * so that one kernel can do both:
  *
- *   b3[i0, i1, i2] = amax r0: 2, r1: 2 of b0[i0, i1*2 + r0, i2*2 + r1]    a pooling window ...
- *   b4[i0]         = sum r0: 56, r1: 56 of b3[i0, r0, r1]                 ... averaged over the
- * image
+ *   b3[i0, i1, i2] = amax r0: 2, r1: 2 of b0[i0, i1*2 + r0, i2*2 + r1]  a pooling window ...
+ *   b4[i0]         = sum r0: 56, r1: 56 of b3[i0, r0, r1]               ... averaged over the image
  * ->
  *   b3[i0, i1, i2] = maximum(maximum(maximum(b0[i0, i1*2, i2*2], ...), ...), ...)
  *

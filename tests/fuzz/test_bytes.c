@@ -1,6 +1,6 @@
 /* test_bytes.c: every target over its corpus, and over files made from it by a few changed bytes.
  *
- *   test_bytes            tests/fuzz/corpus/<target>/ (all files)
+ *   test_bytes                     tests/fuzz/corpus/<target>/ (all files)
  *   test_bytes TARGET FILE...      one target on these files alone, unchanged */
 #include <dirent.h>
 #include <setjmp.h>

@@ -10,7 +10,7 @@
  *
  *     # options: eager s0=64              one kernel per operator; the hint of a symbolic size
  *     # config sm_90a: x=1 r=64 warps=1   one more config for every kernel; a refusal is expected
- * text, too
+ *                                         text, too
  *
  * `test_compile_golden --update` writes what is there now. Read the diff before you commit it. */
 #include <glob.h>

@@ -2,7 +2,7 @@
  * says.
  *
  *   test_frontend_golden [--update] [FOLDER]      --update writes the expected files instead of
- * comparing */
+ *                                                 comparing */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>

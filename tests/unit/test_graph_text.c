@@ -1,8 +1,10 @@
 /* Golden files of the graph stage, tests/golden/graph/NAME.graph:
- *   prints as itself, or as NAME.print if that exists; decomposes to NAME.decomposed and simplifies
- * to NAME.simplified where those exist; or fails with NAME.err. NAME.joint is the joint graph for
- * the gradients of all floating inputs, NAME.partition what is saved for its backward, the forward
- * and the backward. */
+ *   prints as itself, or as NAME.print if that exists;
+ *   decomposes to NAME.decomposed and simplifies to NAME.simplified where those exist;
+ *   or fails with NAME.err.
+ *
+ * NAME.joint is the joint graph for the gradients of all floating inputs, NAME.partition what is
+ * saved for its backward, the forward and the backward. */
 #include "autograd_test.h"
 
 #include "graph/partition.h"
