@@ -108,13 +108,16 @@ coverage: ## lines run by the tests, per folder
 
 ##@ Check
 
-CHECKS := includes format cppcheck gcc clang sanitizers
+CHECKS := includes comments format cppcheck gcc clang sanitizers
 check: ## everything below; CI runs it
 	@$(MAKE) --keep-going $(CHECKS:%=check-%)
 	@echo 'check: all fine'
 
 check-includes: ## who may include whom (scripts/check-includes.sh)
 	@scripts/check-includes.sh
+
+check-comments: ## lists in comments are laid out as lists (scripts/check-comments.sh)
+	@scripts/check-comments.sh
 
 check-format: | $(BUILD)/deps.check ## clang-format changes nothing
 	@scripts/check-format.sh
