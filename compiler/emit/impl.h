@@ -57,7 +57,6 @@ bool is_row_value(const struct emitter *w,
                   value_id v); /* one per row: varies with x, or stands on a reduction */
 int argument_of(const struct emitter *w, buffer_id b);
 enum dtype value_math(const struct emitter *w, value_id v); /* dtype the value is computed in */
-void put_header(struct emitter *w);                         /* prelude and config */
 void put_parameters(struct emitter *w); /* "const k_f32 *p0, k_f32 *p1, long long s0" */
 void add_arguments(struct emitter *w, struct ws_launch *l); /* the same as ws_args */
 /* One more argument: the partial results of a split reduction, at `offset` of the workspace;

@@ -1818,5 +1818,3 @@ K_DEVICE void k_reduce_columns_cluster(T *v, T *own, T *all) {
     for (int n = 0; n < N; n++) v[n] = all[n * T0 + row];
 }
 #endif
-
-/* ---- kernel text ----------------------------------------------------------------------------- */

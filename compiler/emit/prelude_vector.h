@@ -707,5 +707,3 @@ K_INLINE void k_take(k_best *b, k_m wins, k_v value, k_m at) {
     }
 K_BEST(argmax, >, -k_inf())
 K_BEST(argmin, <, k_inf())
-
-/* ---- kernel text ----------------------------------------------------------------------------- */

@@ -543,12 +543,19 @@ static bool is_large(const struct emitter *w) {
     return size * (dot ? knob[KNOB_tm] * knob[KNOB_tn] : y->ex * y->ur * y->vec) > MOST;
 }
 
-void put_header(struct emitter *w) {
+/* Of the text behind it. */
+static const char *header(struct emitter *w, const char *text) {
     int digits = output_digits(w);
-    if (is_large(w)) buf_puts(&w->b, "#define K_LARGE\n");
-    if (digits) buf_printf(&w->b, "#define K_OUTPUT_DIGITS %d\n", digits);
-    buf_puts(&w->b, w->cuda ? prelude_cuda : prelude_c);
-    buf_puts(&w->b, "\n");
+    struct buf b = buf_new(w->arena);
+    if (is_large(w)) buf_puts(&b, "#define K_LARGE\n");
+    if (digits) buf_printf(&b, "#define K_OUTPUT_DIGITS %d\n", digits);
+    buf_puts(&b, prelude_parts(w->arena, w->cuda, text));
+    return b.p;
+}
+
+static void begin(struct emitter *w) {
+    line(w, "/* ---- kernel text "
+            "----------------------------------------------------------------------------- */\n");
     struct buf c = buf_new(w->arena);
     config_print(&c, &w->p->config);
     line(w, "/* config %s */", c.p);
@@ -572,12 +579,12 @@ bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, 
                         .subscript = ""};
     w.where = NEW_ARRAY(a, uint8_t, p->kernel->values.n);
     w.forms = NEW_ARRAY(a, uint8_t, p->kernel->values.n);
-    put_header(&w);
+    begin(&w);
     bool dot = p->kernel->kind == KERNEL_MATMUL;
     if (w.cuda)
         (dot ? emit_cuda_matmul : emit_cuda_rows)(&w);
     else
         (dot ? emit_c_matmul : emit_c_rows)(&w);
-    out->text = w.b.p;
+    out->text = arena_printf(a, "%s\n%s", header(&w, w.b.p), w.b.p);
     return d->status == WS_OK;
 }

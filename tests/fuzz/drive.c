@@ -176,7 +176,6 @@ static const char *kernel_text(const struct ws_source *s) {
 const char *drive_join(struct arena *a, const variant_vec *all, uint32_t from, uint32_t to) {
     struct buf text = buf_new(a);
     bool cuda = all->at[from].program->p->limits.kind == DEVICE_CUDA;
-    buf_puts(&text, cuda ? prelude_cuda : prelude_c);
     for (uint32_t i = from; i < to; i++) {
         const struct ws_source *src = &all->at[i].source;
         buf_printf(&text, "\n#define k_idx k_idx_%u\n", i);
@@ -188,7 +187,7 @@ const char *drive_join(struct arena *a, const variant_vec *all, uint32_t from, u
             buf_printf(&text, "#undef %s\n", src->launches[l].entry);
         buf_puts(&text, "#undef k_idx\n");
     }
-    return text.p;
+    return arena_printf(a, "%s%s", prelude_parts(a, cuda, text.p), text.p);
 }
 
 uint64_t variant_hash(struct arena *a, const struct variant *v) {
