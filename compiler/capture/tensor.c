@@ -309,7 +309,7 @@ static __attribute__((noreturn)) void refuse_call(struct vm *vm) {
     const char *message = vm->diag->message;
     if (!vm->eager || !message) vm_leave(vm);
     bool call = strstr(message, "(): ") || strstr(message, "() ");
-    bool range = strstr(message, "out of range") != NULL;
+    bool range = strstr(message, "out of range") || strstr(message, "to have non-zero size");
     *vm->diag = diag_new(vm->diag->arena);
     if (vm->trace) vm->trace->op_refused = true;
     vm_raise(vm, call ? EXC_TypeError : range ? EXC_IndexError : EXC_RuntimeError, "%s", message);

@@ -631,7 +631,8 @@ K_MATHS float k_floor_div(float a, float b) {
     float m = k_fmod(a, b), q = (a - m) / b;
     if (m != 0 && (m < 0) != (b < 0)) q -= 1;
     float whole = floorf(q);
-    return q - whole > 0.5f ? whole + 1 : whole;
+    if (q - whole > 0.5f) whole += 1;
+    return whole == 0 ? copysignf(0.0f, a / b) : whole;
 }
 K_DEVICE double k_floor(double a) { return floor(a); }
 K_DEVICE double k_ceil(double a) { return ceil(a); }
@@ -664,7 +665,8 @@ K_MATHS double k_floor_div(double a, double b) {
     double m = k_fmod(a, b), q = (a - m) / b;
     if (m != 0 && (m < 0) != (b < 0)) q -= 1;
     double whole = floor(q);
-    return q - whole > 0.5 ? whole + 1 : whole;
+    if (q - whole > 0.5) whole += 1;
+    return whole == 0 ? copysign(0.0, a / b) : whole;
 }
 template <typename T> K_DEVICE bool k_isnan(T a) { return a != a; }
 template <typename T> K_DEVICE bool k_isfinite(T a) { return a - a == 0; }

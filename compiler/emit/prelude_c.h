@@ -215,7 +215,8 @@ K_MATHS float k_tanh_f(float a) {
     p = __builtin_fmaf(p, s, 1.33314422036e-1f);
     p = __builtin_fmaf(p, s, -3.33332819422e-1f);
     float large = 1.0f - 2.0f / (k_exp_f(x + x) + 1.0f);
-    return x >= 0.625f ? __builtin_copysignf(large, a) : __builtin_fmaf(p * s, a, a);
+    float small = __builtin_fmaf(p * s, x, x); /* of -0.0 the sign is kept, too */
+    return __builtin_copysignf(x >= 0.625f ? large : small, a);
 }
 
 /* log, <= 1 ulp: of m 2^e with sqrt(1/2) <= m < sqrt(2). */
@@ -242,7 +243,7 @@ K_MATHS float k_log_f(float a) {
 
 K_INLINE float k_max_f(float a, float b) { return a != a || a > b ? a : b; }
 K_INLINE float k_min_f(float a, float b) { return a != a || a < b ? a : b; }
-K_INLINE float k_relu_f(float a) { return a != a || a > 0 ? a : 0; }
+K_INLINE float k_relu_f(float a) { return a < 0 ? 0 : a; } /* -0.0 stays, and nan */
 K_INLINE float k_sign_f(float a) { return (float)((a > 0) - (a < 0)); }
 K_INLINE float k_sigmoid_f(float a) { return 1.0f / (1.0f + k_exp_f(-a)); }
 K_INLINE float k_rsqrt_f(float a) { return 1.0f / sqrtf(a); }
@@ -250,7 +251,7 @@ K_INLINE float k_exp2_f(float a) { return exp2f(a); }
 
 K_INLINE double k_max_d(double a, double b) { return a != a || a > b ? a : b; }
 K_INLINE double k_min_d(double a, double b) { return a != a || a < b ? a : b; }
-K_INLINE double k_relu_d(double a) { return a != a || a > 0 ? a : 0; }
+K_INLINE double k_relu_d(double a) { return a < 0 ? 0 : a; }
 K_INLINE double k_sign_d(double a) { return (a > 0) - (a < 0); }
 K_INLINE double k_ndtr_d(double a) { return erfc(a * -0.70710678118654752) / 2; }
 K_INLINE double k_sigmoid_d(double a) { return 1 / (1 + exp(-a)); }
@@ -307,15 +308,16 @@ K_INLINE double k_remainder_d(double a, double b) {
     return m != 0 && (m < 0) != (b < 0) ? m + b : m;
 }
 /* As PyTorch: a/b rounded to f32 may reach an integer that the exact quotient does not. */
-#define K_FLOOR_DIV(T, s, fmod, floor)                                                             \
+#define K_FLOOR_DIV(T, s, fmod, floor, copysign)                                                   \
     K_INLINE T k_floor_div_##s(T a, T b) {                                                         \
         T m = fmod(a, b), q = (a - m) / b;                                                         \
         q = b == 0 ? a / b : m != 0 && (m < 0) != (b < 0) ? q - 1 : q;                             \
         T whole = floor(q);                                                                        \
-        return b == 0 ? q : q - whole > (T)0.5 ? whole + 1 : whole;                                \
+        whole = q - whole > (T)0.5 ? whole + 1 : whole;                                            \
+        return b == 0 ? q : whole == 0 ? copysign(0, a / b) : whole;                               \
     }
-K_FLOOR_DIV(float, f, fmodf, floorf)
-K_FLOOR_DIV(double, d, fmod, floor)
+K_FLOOR_DIV(float, f, fmodf, floorf, copysignf)
+K_FLOOR_DIV(double, d, fmod, floor, copysign)
 /* Integers: division by zero gives 0 (undefined in PyTorch's kernels too, but never a trap). By a
  * count out of range no bit stays of what is shifted to the left, and the sign of the other. */
 #define K_INTEGER(T, s)                                                                            \

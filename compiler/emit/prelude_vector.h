@@ -348,7 +348,7 @@ K_INLINE k_v k_relu_v(k_v a) {
 #if defined(K_AVX512)
     return K_OF_ALL(max, (k_v){0}, a);
 #else
-    return k_as_v(k_as_m(a) & ~(a <= 0));
+    return k_as_v(k_as_m(a) & ~(a < 0));
 #endif
 }
 K_INLINE k_v k_copysign_v(k_v size, k_v sign) {
@@ -451,7 +451,7 @@ K_MATHS k_v k_tanh_v(k_v a) {
     p = K_FMA(p, s, k_splat(1.33314422036e-1f));
     p = K_FMA(p, s, k_splat(-3.33332819422e-1f));
     k_v large = 1.0f - 2.0f / (k_exp_v(x + x) + 1.0f);
-    return k_select(x >= 0.625f, k_copysign_v(large, a), K_FMA(p * s, a, a));
+    return k_copysign_v(k_select(x >= 0.625f, large, K_FMA(p * s, x, x)), a);
 }
 /* 2^n (1 + r) - 1, r = e^f - 1, |f| <= log(2) / 2; by halves, as 2^128 is too much. */
 K_MATHS k_v k_expm1_v(k_v x) {

@@ -17,9 +17,10 @@ static node_id positive_or(struct build *b, node_id x, node_id y) {
     return call(b, OP_WHERE, arg_node(scalar(b, OP_GT, x, 0)), arg_node(x), arg_node(y));
 }
 
+/* Of equal ones, which may be zeros of two signs, maximum and minimum yield the second: x. */
 static node_id clamp_to(struct build *b, node_id x, struct arg lo, struct arg hi) {
-    if (lo.kind != ARG_NONE) x = call(b, OP_MAXIMUM, arg_node(x), lo);
-    if (hi.kind != ARG_NONE) x = call(b, OP_MINIMUM, arg_node(x), hi);
+    if (lo.kind != ARG_NONE) x = call(b, OP_MAXIMUM, lo, arg_node(x));
+    if (hi.kind != ARG_NONE) x = call(b, OP_MINIMUM, hi, arg_node(x));
     return x;
 }
 
@@ -197,8 +198,9 @@ node_id expand_hardshrink(struct build *b, const struct node *n) {
 node_id expand_softshrink(struct build *b, const struct node *n) {
     node_id x = operand(b, n, 0);
     double lambda = number_of(b, &n->args[1]);
+    node_id none = call(b, OP_WHERE, arg_node(unary(b, OP_ISNAN, x)), arg_node(x), arg_float(0));
     node_id low = call(b, OP_WHERE, arg_node(scalar(b, OP_LT, x, -lambda)),
-                       arg_node(plus(b, x, lambda)), arg_node(times(b, x, 0)));
+                       arg_node(plus(b, x, lambda)), arg_node(none));
     return call(b, OP_WHERE, arg_node(scalar(b, OP_GT, x, lambda)), arg_node(plus(b, x, -lambda)),
                 arg_node(low));
 }
@@ -241,7 +243,8 @@ node_id expand_nan_to_num(struct build *b, const struct node *n) {
 /* fmax, fmin: of a number and nan, the number */
 node_id expand_fmax(struct build *b, const struct node *n) {
     node_id x = operand(b, n, 0), y = operand(b, n, 1);
-    node_id both = binary(b, n->op == OP_FMAX ? OP_MAXIMUM : OP_MINIMUM, x, y);
+    node_id both =
+        binary(b, n->op == OP_FMAX ? OP_MAXIMUM : OP_MINIMUM, y, x); /* x of equal ones */
     if (!dtype_is_float(n->meta.dtype)) return both;
     node_id r = call(b, OP_WHERE, arg_node(unary(b, OP_ISNAN, y)), arg_node(x), arg_node(both));
     return call(b, OP_WHERE, arg_node(unary(b, OP_ISNAN, x)), arg_node(y), arg_node(r));
@@ -280,9 +283,20 @@ node_id expand_addc(struct build *b, const struct node *n) {
     return add(b, operand(b, n, 0), yz);
 }
 
+/* x + w (y - x) where w < 0.5, else y - (y - x) (1 - w): at either end exactly that */
 node_id expand_lerp(struct build *b, const struct node *n) {
-    node_id x = operand(b, n, 0), way = binary(b, OP_SUB, operand(b, n, 1), x);
-    return add(b, x, call(b, OP_MUL, arg_node(way), operand_arg(b, n, 2)));
+    node_id x = operand(b, n, 0), y = operand(b, n, 1), way = binary(b, OP_SUB, y, x);
+    struct arg w = operand_arg(b, n, 2);
+    bool number = w.kind != ARG_NODE;
+    struct arg rest =
+        number ? arg_float(1 - number_of(b, &w)) : arg_node(call(b, OP_SUB, arg_int(b->g, 1), w));
+    node_id low =
+        number && number_of(b, &w) >= 0.5 ? x : add(b, x, call(b, OP_MUL, arg_node(way), w));
+    if (number && number_of(b, &w) < 0.5) return low;
+    node_id high = binary(b, OP_SUB, y, call(b, OP_MUL, arg_node(way), rest));
+    if (number) return high;
+    node_id near = call(b, OP_LT, w, arg_float(0.5));
+    return call(b, OP_WHERE, arg_node(near), arg_node(low), arg_node(high));
 }
 
 node_id expand_masked_fill(struct build *b, const struct node *n) {

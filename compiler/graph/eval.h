@@ -97,6 +97,7 @@ int64_t int_mul(int64_t a, int64_t b);
 /* One element of an elementwise operator: its ref on x[0..4]. */
 double eval_ref(enum op op, const double *x);
 
+double ref_ndtr(double x);
 void eval_elementwise(const struct job *j);
 void eval_reduce(const struct job *j);
 void eval_scan(const struct job *j);

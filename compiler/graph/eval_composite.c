@@ -67,12 +67,21 @@ static double norm(const double *v, int64_t n, double p) {
     return p == 0 ? (double)s : pow((double)s, 1 / p);
 }
 
-static double logsumexp(const double *v, int64_t n) {
-    double m = maximum(v, n), shift = isinf(m) ? 0 : m;
+/* log of the sum of exp(v - m), m the maximum: 1 and what the others bring, however little. */
+static double log_of_sum(const double *v, int64_t n, double m) {
     long double s = 0;
-    for (int64_t i = 0; i < n; i++) s += exp(v[i] - shift);
-    // cppcheck-suppress invalidFunctionArg ; the log of 0 is -inf: no element was finite
-    return log((double)s) + shift;
+    bool met = !isfinite(m);
+    for (int64_t i = 0; i < n; i++)
+        if (!met && v[i] == m)
+            met = true;
+        else
+            s += exp(v[i] - m);
+    return isfinite(m) ? log1p((double)s) : log((double)s);
+}
+
+static double logsumexp(const double *v, int64_t n) {
+    double m = maximum(v, n);
+    return isinf(m) ? m : log_of_sum(v, n, m) + m;
 }
 
 static double line_result(const struct job *j, const double *v, int64_t n) {
@@ -144,9 +153,9 @@ static void eval_line_result(const struct job *j) {
 static void softmax(double *v, int64_t n, bool logarithm) {
     double m = maximum(v, n);
     long double s = 0;
+    double total = logarithm ? log_of_sum(v, n, m) : 0;
     for (int64_t i = 0; i < n; i++) s += exp(v[i] - m);
-    for (int64_t i = 0; i < n; i++)
-        v[i] = logarithm ? v[i] - m - log((double)s) : exp(v[i] - m) / (double)s;
+    for (int64_t i = 0; i < n; i++) v[i] = logarithm ? v[i] - m - total : exp(v[i] - m) / (double)s;
 }
 
 static double parameter(const struct job *j, int arg, int64_t i, double absent) {
@@ -288,8 +297,8 @@ static int64_t broadcast_int(const struct job *j, int k, int64_t i, int64_t abse
 }
 
 static double gelu(double x, bool by_tanh) {
-    return by_tanh ? x * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * pow(x, 3)))) / 2
-                   : x * (1 + erf(x / sqrt(2))) / 2;
+    double twice = 2 * sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+    return by_tanh ? x / (1 + exp(-twice)) : x * ref_ndtr(x);
 }
 
 static int64_t clamp_int(const struct job *j, int64_t i) {

@@ -70,6 +70,39 @@ static int64_t run_first(const struct runs *r, int64_t k, int64_t *n) {
 
 /* ---- element by element ---------------------------------------------------------------------- */
 
+/* What no formula of the column says without losing digits. */
+
+/* The normal distribution function: erfc(t) / 2 of t = -x / sqrt(2), which is rounded; far below 0
+ * that costs t^2 units, so that what the rounding left is added by erfc's derivative. */
+double ref_ndtr(double x) {
+    const double root = 0x1.6a09e667f3bcdp-1, rest = -0x1.bdd3413b26456p-55; /* of sqrt(1/2) */
+    double t = -x * root, left = fma(-x, root, -t) - x * rest;
+    double slope = isfinite(x) ? 2 / sqrt(M_PI) * exp(-t * t) : 0;
+    return (erfc(t) - (slope > 0 ? left * slope : 0)) / 2;
+}
+
+/* log(1 + exp(x)) */
+static double ref_softplus(double x) { return (x > 0 ? x : 0) + log1p(exp(-fabs(x))); }
+
+/* x - tanh(x) = (x cosh(x) - sinh(x)) / cosh(x), whose numerator is a sum of like signs. */
+static double ref_tanhshrink(double x) {
+    double sum = 0, term = x;
+    if (!(fabs(x) < 1)) return x - tanh(x);
+    for (int k = 1; k <= 10; k++) {
+        term *= x * x / ((2 * k) * (2 * k + 1));
+        sum += 2 * k * term;
+    }
+    return sum / cosh(x);
+}
+
+/* As PyTorch's, signs of zeros included. */
+static double ref_floor_divide(double a, double b) {
+    double rest = fmod(a, b), whole = rint((a - rest) / b);
+    if (b == 0) return a / b;
+    if (rest != 0 && (rest < 0) != (b < 0)) whole -= 1;
+    return whole == 0 ? copysign(0, a / b) : whole;
+}
+
 typedef double ref_fn(double a, double b, double c, double d, double e);
 
 #define OP(id, name, class, schema, dtype, ref, ...)                                               \
@@ -124,6 +157,17 @@ static int64_t *as_integers(const struct cell *c, enum dtype t) {
     return w;
 }
 
+/* A number is as PyTorch's kernels have it where the least difference decides: compared, in the
+ * type of what it is compared with, and as a divisor that leaves a remainder, in that of the maths.
+ * Elsewhere it keeps its digits, so that a formula and what it is decomposed to are the same. */
+static double as_maths(const struct job *j, enum dtype t, double v) {
+    enum op op = j->node->op;
+    bool divides = op == OP_FMOD || op == OP_REMAINDER || op == OP_FLOOR_DIVIDE;
+    if (!dtype_is_float(t)) return v;
+    if (op_info(op)->dtype == RULE_BOOL) return value_round(t, v);
+    return divides ? value_round(dtype_opmath(t), v) : v;
+}
+
 /* whole: as integers. */
 static int elementwise_operands(const struct job *j, const struct cell *over, bool whole,
                                 struct operand *x) {
@@ -146,16 +190,26 @@ static int elementwise_operands(const struct job *j, const struct cell *over, bo
         } else if (j->node->args[i].kind == ARG_NONE) { /* a weight */
             o->number = (struct number){1, 1};
         } else {
-            o->number = number_of_arg(j->g, &j->node->args[i], whole ? t : DT_F64);
+            o->number = number_of_arg(j->g, &j->node->args[i], t);
+            if (!whole) o->number.v = as_maths(j, t, arg_number(j->g, &j->node->args[i]));
         }
     }
     return n;
 }
 
+/* A power of a number's half is a root: PyTorch's of -inf and -0.0 are those of sqrt. */
+static ref_fn *ref_of(const struct job *j) {
+    const struct arg *exponent = &j->node->args[1];
+    bool number = j->node->op == OP_POW && exponent->kind == ARG_FLOAT;
+    if (number && exponent->f == 0.5) return refs[OP_SQRT];
+    if (number && exponent->f == -0.5) return refs[OP_RSQRT];
+    return refs[j->node->op];
+}
+
 /* The operator at every element of `out`, which its operands broadcast to. */
 static void each_element(const struct job *j, const struct cell *out) {
     enum op op = j->node->op;
-    ref_fn *f = refs[op];
+    ref_fn *f = ref_of(j);
     int_ref *whole = dtype_is_float(maths_of(j)) ? NULL : eval_int_ref(op);
     struct operand x[MAX_OPERANDS];
     elementwise_operands(j, out, whole != NULL, x);

@@ -32,6 +32,11 @@ static bool is_cast(const struct pass *s, const struct node *n) {
            dtype_is_float(node_at(s, n->args[0].node)->meta.dtype);
 }
 
+/* The tensor that a function of one is of: the other operand may be a number, on either side. */
+static node_id operand_of(const struct node *n) {
+    return n->args[n->args[0].kind == ARG_NODE ? 0 : 1].node;
+}
+
 /* Exact, of one tensor, and of its type; or a cast. */
 static bool is_non_decreasing(const struct pass *s, const struct node *n) {
     if (is_cast(s, n)) return true;
@@ -43,11 +48,11 @@ static bool is_non_decreasing(const struct pass *s, const struct node *n) {
     case OP_TRUNC: break;
     case OP_MAXIMUM: /* what is left of clamp */
     case OP_MINIMUM:
-        if (n->args[0].kind != ARG_NODE || n->args[1].kind == ARG_NODE) return false;
+        if ((n->args[0].kind == ARG_NODE) == (n->args[1].kind == ARG_NODE)) return false;
         break;
     default: return false;
     }
-    return n->meta.dtype == node_at(s, n->args[0].node)->meta.dtype;
+    return n->meta.dtype == node_at(s, operand_of(n))->meta.dtype;
 }
 
 struct window {
@@ -119,7 +124,7 @@ static void find_functions(struct pass *s, node_id id) {
                                        : n->op == OP_FLIP || op_info(n->op)->class == VIEW;
             whole = false;
         }
-        if (goes) x = n->args[0].node;
+        if (goes) x = operand_of(n);
     }
     while (s->first[id] != NONE && is_cast(s, node_at(s, s->first[id])))
         s->first[id] = s->next[s->first[id]];
@@ -130,7 +135,7 @@ static void find_functions(struct pass *s, node_id id) {
 static node_id put_functions(const struct pass *s, struct graph *to, node_id id, node_id *map) {
     node_id out = map[id];
     for (node_id f = s->first[id]; f != NONE; f = s->next[f]) {
-        node_id operand = node_at(s, f)->args[0].node, was = map[operand];
+        node_id operand = operand_of(node_at(s, f)), was = map[operand];
         map[operand] = out;
         out = graph_copy(to, s->from, f, map);
         map[operand] = was;
@@ -151,7 +156,7 @@ struct graph *graph_extrema_first(struct graph *g) {
     for (node_id i = 0; i < n; i++)
         if (g->nodes.at[i].op == OP_AMAX || g->nodes.at[i].op == OP_AMIN) find_functions(&s, i);
     for (node_id i = 0; i < n; i++) {
-        map[i] = s.moved[i] ? map[g->nodes.at[i].args[0].node] : graph_copy(to, g, i, map);
+        map[i] = s.moved[i] ? map[operand_of(&g->nodes.at[i])] : graph_copy(to, g, i, map);
         map[i] = put_functions(&s, to, i, map);
     }
     for (uint32_t i = 0; i < g->outputs.n; i++)

@@ -123,6 +123,10 @@ static enum dtype custom_dtype(const struct infer *in) {
     case OP_CHAR: return DT_I8;
     case OP_BYTE: return DT_U8;
     case OP_BOOL: return DT_BOOL;
+    case OP_ANY:
+    case OP_ALL: return infer_meta(in, 0)->dtype == DT_U8 ? DT_U8 : DT_BOOL; /* as PyTorch's */
+    case OP_SQUARE:                                                          /* x ** 2 */
+        return infer_meta(in, 0)->dtype == DT_BOOL ? DT_I64 : infer_meta(in, 0)->dtype;
     case OP_TYPE_AS: return infer_meta(in, 1)->dtype;
     }
     WS_BUG("%s has no type rule", in->op->name);
@@ -198,25 +202,31 @@ static bool check_numbers(const struct infer *in, enum dtype result) {
 }
 
 /* Operators that take the low bits of an integer their operand's type does not hold, as PyTorch's
- * do. */
+ * do: arithmetic and comparisons. */
 static bool cuts_numbers(enum op op) {
-    return op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_BITWISE_AND ||
-           op == OP_BITWISE_OR || op == OP_BITWISE_XOR || op == OP_ARANGE;
+    return op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_FLOOR_DIVIDE || op == OP_FMOD ||
+           op == OP_REMAINDER || op == OP_BITWISE_AND || op == OP_BITWISE_OR ||
+           op == OP_BITWISE_XOR || op == OP_SHIFT_LEFT || op == OP_SHIFT_RIGHT || op == OP_ARANGE ||
+           op_info(op)->dtype == RULE_BOOL;
 }
 
-/* Others refuse it: a u8 is compared with no 300. */
+/* Is v one of the type's, or, where it has no sign, one of those with a minus? PyTorch takes -3 for
+ * 253, but not 300 for 44. */
+static bool takes_number(enum dtype t, int64_t v) {
+    return int_wrap(t, v) == v || (t == DT_U8 && v < 0 && v >= -255);
+}
+
+/* Others refuse it: a u8 is filled with no 300, and a power has no such exponent. */
 static bool check_narrow(const struct infer *in, enum dtype result) {
-    enum dtype t = in->op->dtype == RULE_BOOL ? promote_operands(in, 0) : result;
+    enum dtype t = result;
     int64_t v;
-    if (t == NO_DTYPE || !dtype_is_narrow(t) || cuts_numbers(in->op->id)) return true;
+    if (!dtype_is_narrow(t) || cuts_numbers(in->op->id)) return true;
     for (int i = 0; i < in->op->n_params; i++) {
         char kind = in->op->params[i].kind;
         const struct arg *a = &in->args[i];
         if ((kind != 'S' && kind != '|') || a->kind != ARG_INT || !ex_is_const(in->g->ex, a->i, &v))
             continue;
-        int16_t cell;
-        dtype_store(t, &cell, 0, (double)v);
-        if (dtype_load(t, &cell, 0) != (double)v)
+        if (!takes_number(t, v) && !(in->op->id == OP_POW && i == 0))
             return infer_fail(in, "value cannot be converted to type %s without overflow: %lld",
                               dtype_torch_name(t), (long long)v);
     }

@@ -91,7 +91,10 @@ static bool shape_reduce(const struct infer *in, struct meta *out) {
     for (int i = 0; i < m->rank; i++) {
         bool reduced = set >> i & 1;
         if (reduced && extremum && m->size[i] == constant(in, 0))
-            return infer_fail(in, "dimension %d has size 0, and nothing has no extremum", i);
+            return in->op->id == OP_MAX || in->op->id == OP_MIN
+                       ? infer_fail(in, "Expected reduction dim to be specified, as there is no "
+                                        "element. Specify it with the 'dim' argument.")
+                       : infer_fail(in, "Expected reduction dim %d to have non-zero size.", i);
         if (!reduced || keepdim_of(in))
             append(out, reduced ? constant(in, 1) : m->size[i], EX_NONE);
     }

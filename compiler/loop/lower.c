@@ -36,16 +36,19 @@ inst_id add_inst(struct lowering *w, struct nest *n, struct inst i) {
     return n->insts.n - 1;
 }
 
+static double rounded(enum dtype t, double v) {
+    double cell;
+    if (!dtype_is_float(t)) return v;
+    dtype_store(t, &cell, 0, v);
+    return dtype_load(t, &cell, 0);
+}
+
 /* Rounded to t. */
 inst_id add_const(struct lowering *w, struct nest *n, double v, enum dtype t) {
-    struct inst i = {.kind = INST_CONST, .value = v, .dtype = t};
-    double cell;
+    struct inst i = {.kind = INST_CONST, .value = rounded(t, v), .dtype = t};
     if (!dtype_is_float(t)) {
         i.whole = int_of_double(t, v);
         i.value = (double)i.whole;
-    } else {
-        dtype_store(t, &cell, 0, v);
-        i.value = dtype_load(t, &cell, 0);
     }
     return add_inst(w, n, i);
 }
@@ -282,22 +285,27 @@ void end_nest(struct lowering *w, struct nest *n, node_id id) {
     vec_push(w->l->arena, &w->l->nests, *n);
 }
 
-/* An argument of a pointwise operator: a tensor read at the nest's index, or a number. */
+/* An argument of a pointwise operator: a tensor read at the nest's index, or a number, which has
+ * the type of what it is compared with. */
 static inst_id read_operand(struct lowering *w, struct nest *n, const struct node *x,
                             const struct arg *a, enum dtype t) {
+    bool compares = op_info(x->op)->dtype == RULE_BOOL;
+    enum dtype own = compares ? graph_common_dtype((struct graph *)w->g, x) : t;
     struct exprs *p = w->l->ex;
     if (a->kind == ARG_NODE) {
         ex index[WS_MAX_RANK] = {0};
         broadcast_index(p, &w->g->nodes.at[a->node].meta, n->out_index, x->meta.rank, index);
         return read_node(w, n, a->node, index, NO_INST);
     }
-    if (a->kind == ARG_FLOAT) return add_const(w, n, a->f, t);
+    if (a->kind == ARG_FLOAT) return add_const(w, n, rounded(own, a->f), t);
     if (a->kind == ARG_BOOL) return add_const(w, n, a->b, t);
     WS_ASSERT(a->kind == ARG_INT);
     int64_t v;
-    if (ex_is_const(p, a->i, &v)) return add_integer(w, n, v, t);
-    struct inst i = {.kind = INST_INDEX, .dtype = t, .n_index = 1, .index = {a->i}};
-    return add_inst(w, n, i);
+    if (!ex_is_const(p, a->i, &v))
+        return add_inst(
+            w, n, (struct inst){.kind = INST_INDEX, .dtype = t, .n_index = 1, .index = {a->i}});
+    return dtype_is_float(own) ? add_const(w, n, rounded(own, (double)v), t)
+                               : add_integer(w, n, int_wrap(own, v), t);
 }
 
 /* The type that a pointwise operator computes in: that of its result, or for comparisons the common

@@ -635,9 +635,9 @@ def sum_(values):
 
 
 def bucketize(input, boundaries, out_int32=False, right=False):
-    """The number of boundaries below, or not above, each element, or a number of Python."""
+    """The number of boundaries below, or not above, each element, or a number of Python: of nan, all of them."""
     each = input.unsqueeze(-1) if isinstance(input, Tensor) else input
-    below = boundaries <= each if right else boundaries < each
+    below = ~(boundaries > each if right else boundaries >= each)
     return below.sum(-1).to(int32 if out_int32 else int64)
 
 

@@ -14,4 +14,4 @@ def ndtr(x):
 
 
 def xlog1py(x, y):
-    return torch.xlogy(x, 1 + y)
+    return torch.where((x == 0) & (y == y), 0, x * torch.log1p(y))

@@ -127,11 +127,25 @@ def _running(values, self, dim):
     return _Pair(values, _cummax(torch.where(hit, place, 0), dim))
 
 
+def _of_row(f, self, dim, *rest, name=None):
+    """What f makes of a tensor of one dimension, of one that has none: both parts of a pair, or the tensor."""
+    if dim not in (0, -1):
+        raise IndexError(f'Dimension out of range (expected to be in range of [-1, 0], but got {dim})')
+    found = f(self.reshape(1), 0, *rest)
+    if torch.is_tensor(found):
+        return found.reshape(())
+    return _Pair(found.values.reshape(()), found.indices.reshape(()), name)
+
+
 def cummax(self, dim):
+    if not self.ndim:
+        return _of_row(cummax, self, dim, name='cummax')
     return _running(_cummax(self, dim), self, dim)
 
 
 def cummin(self, dim):
+    if not self.ndim:
+        return _of_row(cummin, self, dim, name='cummin')
     return _running(_cummin(self, dim), self, dim)
 
 
@@ -150,6 +164,12 @@ def _sort_values(self, dim, descending):
 
 
 def sort(self, dim=-1, descending=False, stable=False):
+    if not self.ndim:
+        return _of_row(sort, self, dim, descending, name='sort')
+    return _sort(self, dim, descending)
+
+
+def _sort(self, dim, descending):
     """By counting, for each element, those that come before it: n*n comparisons, none of them in memory."""
     n = self.size(dim)
     if n > _SORTED and computes():
@@ -178,6 +198,8 @@ def argsort(self, dim=-1, descending=False, stable=False):
 def topk(self, k, dim=-1, largest=True, sorted=True):
     """Of long rows by k rounds: where the extremum is, then without it. A row of fewer than k finite elements repeats
     an index."""
+    if not self.ndim:
+        return _of_row(lambda x, d: topk(x, k, d), self, dim, name='topk')
     n = self.size(dim)
     if not 0 <= k <= n:
         raise RuntimeError('selected index k out of range')
@@ -199,6 +221,8 @@ def topk(self, k, dim=-1, largest=True, sorted=True):
 
 
 def kthvalue(self, k, dim=-1, keepdim=False):
+    if not self.ndim:
+        return _of_row(lambda x, d: kthvalue(x, k, d), self, dim, name='kthvalue')
     found = sort(self, dim)
     if not 1 <= k <= self.size(dim):
         raise IndexError('kthvalue(): selected number k out of range for dimension')
@@ -208,8 +232,12 @@ def kthvalue(self, k, dim=-1, keepdim=False):
 
 def median(self, dim=None, keepdim=False):
     """The lower of two middle elements; nan if there is one."""
+    if dim is None and not self.numel():
+        return torch.full((), torch.nan, dtype=self.dtype)
     if dim is None:
         return median(self.flatten(), 0).values
+    if not self.ndim:
+        return _of_row(median, self, dim, name='median')
     found = kthvalue(self, (self.size(dim) + 1) // 2, dim, keepdim)
     if not self.is_floating_point():
         return found
@@ -464,6 +492,8 @@ def nanmean(self, dim=None, keepdim=False, dtype=None):
 
 def logcumsumexp(self, dim):
     """By the running maximum m: pairs (m, sum of exp(x - m)) are not there, so all differences are taken."""
+    if not self.ndim:
+        return _of_row(logcumsumexp, self, dim)
     n = self.size(dim)
     if n > 1024:
         refuse(f'logcumsumexp of more than 1024 elements is not supported, got {n}')
@@ -662,7 +692,7 @@ def _uniques(self, values, numbers, counts):
 def unique(self, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """Of a trace it would be of a shape that values decide; where they are known it is made of a list."""
     flat = _values_for('unique', self, dim)
-    values = _sorted(set(flat))
+    values = _sorted(set(flat), key=lambda v: (v != v, v))
     place = {v: i for i, v in enumerate(values)}
     numbers, counts = [place[v] for v in flat], [0] * len(values)
     for i in numbers:
@@ -682,12 +712,17 @@ def unique_consecutive(self, return_inverse=False, return_counts=False, dim=None
 
 
 def mode(self, dim=-1, keepdim=False):
-    """The smallest of the most frequent values, and where it is last."""
+    """The smallest of the most frequent values, and where it is last; nan equals nothing."""
+    if not self.ndim:
+        return _of_row(mode, self, dim, name='mode')
     n = self.size(dim)
     x = self.movedim(dim, -1)
-    counts = (x.unsqueeze(-1) == x.unsqueeze(-2)).sum(-1)
+    counts = (x.unsqueeze(-1) == x.unsqueeze(-2)).sum(-1).clamp(min=1)
     most = counts == counts.amax(-1, True)
-    best = torch.where(most, x, x.amax()).amin(-1, True)
+    number = most & (x == x)
+    best = torch.where(number, x, torch.where(x == x, x, -torch.inf).amax() if x.is_floating_point() else x.amax())
+    best = best.amin(-1, True)
+    best = torch.where(number.any(-1, True), best, torch.nan) if x.is_floating_point() else best
     index = torch.where(most & (x == best), torch.arange(n), -1).amax(-1, True)
     values, index = x.gather(-1, index).movedim(-1, dim), index.movedim(-1, dim)
     values, index = (values, index) if keepdim else (_squeeze(values, dim), _squeeze(index, dim))
@@ -725,8 +760,10 @@ def float_power(self, exponent):
 
 
 def logaddexp2(self, other):
+    """Two equal infinities are their own result."""
     high = torch.maximum(self, other)
-    return high + (1 + (-(self - other).abs()).exp2()).log2()
+    sum = high + (-(self - other).abs()).exp2().log1p() * (1 / math.log(2))
+    return _where((self == other) & self.isinf(), self, sum)
 
 
 def dist(self, other, p=2):
@@ -755,11 +792,17 @@ def erfinv(self):
                                               -0.0076224613, 0.00943887047, 1.00167406, 2.83297682])
     y = _where(w < 5, near, far) * x
     ends = x.abs() == 1
+    if self.dtype == torch.float64:  # beyond what the polynomials are made for, by erfc's asymptote
+        rest = -((1 - x.abs()) * math.sqrt(math.pi)).log()
+        y = _where(w < 16, y, (rest - rest.log() / 2).sqrt() * x.sign())
     y = _where(ends, 0, y)
-    for target in (x, self):
-        y = y + (target - y.erf()) * (y * y).exp() * (math.sqrt(math.pi) / 2)
+    for target in (x, x, self) if self.dtype == torch.float64 else (x, self):
+        # far from 0 by what is left of 1, which erfc has digits of
+        far = (y.abs().erfc() - (1 - target.abs())) * x.sign()
+        left = _where(x.abs() < 0.5, target - y.erf(), far)
+        y = y + left * (y * y).exp() * (math.sqrt(math.pi) / 2)
         y = y if target is self else y.detach()
-    return _where(ends, x * math.inf, y)
+    return _where(ends, x * math.inf, _where(x == 0, self, y))
 
 
 def erfinv_(self):
@@ -779,7 +822,11 @@ def lgamma(self):
     t = z + 7.5
     above = 0.5 * math.log(2 * math.pi) + (z + 0.5) * t.log() - t + series.log()
     below = math.log(math.pi) - (_where(low, x, 0.25) * math.pi).sin().abs().log() - above
-    return _where(low, below, above).to(self.dtype)
+    out = _where(low, below, above)
+    out = _where((x == 1) | (x == 2), 0, out)
+    out = _where(x.abs() < 1e-17, -x.abs().log(), out)
+    pole = (x <= 0) & (x == x.floor()) | (x == torch.inf)  # -inf is one, too
+    return _where(pole, torch.inf, out).to(self.dtype)
 
 
 def renorm(self, p, dim, maxnorm):
@@ -800,11 +847,7 @@ def new_tensor(self, data, dtype=None, device=None, requires_grad=False):
 
 
 def allclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    close = (self - other).abs() <= atol + rtol * other.abs()
-    close = close | (self == other)
-    if equal_nan:
-        close = close | ((self != self) & (other != other))
-    return not not close.all().item()
+    return not not isclose(self, other, rtol, atol, equal_nan).all().item()
 
 
 def equal(self, other):
@@ -812,7 +855,8 @@ def equal(self, other):
 
 
 def isclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    close = ((self - other).abs() <= atol + rtol * other.abs()) | (self == other)
+    apart = (self - other).abs()
+    close = (apart.isfinite() & (apart <= atol + rtol * other.abs())) | (self == other)
     return close | ((self != self) & (other != other)) if equal_nan else close
 
 
@@ -1003,6 +1047,9 @@ def numpy(self, *, force=False):
 
 def nonzero(self, *, as_tuple=False):
     if computes():
+        if not self.ndim:
+            found = _nonzero(self.reshape(1), 0)
+            return (found,) if as_tuple else torch.zeros(found.size(0), 0, dtype=torch.int64)
         places = [_nonzero(self, d) for d in _range(self.ndim)]
         return tuple(places) if as_tuple else torch.stack(places, 1)
     graph_break('shape of Tensor.nonzero()', 'torch.where(condition, a, b) keeps the shape')
