@@ -76,7 +76,7 @@ static const char *why_missed(struct backend_inductor *b, const struct instance 
 static void say_lookup(struct backend_inductor *b, const struct instance *x, int kernel,
                        enum lookup how, const struct range_entry *e) {
     const char *name = x->program->kernels[kernel].name;
-    if (!(b->machine->env.logs >> LOG_AUTOTUNE & 1)) return;
+    if (!(b->stages.logs >> LOG_AUTOTUNE & 1)) return;
     fflush(stdout);
     if (e)
         fprintf(stderr, "[autotune] %s: %s: %s%s%s\n", name, lookup_name(how), e->config_text,
@@ -265,6 +265,11 @@ static bool run(void *ctx, void *callable, const struct bindings *sizes, uint64_
     return d->status == WS_OK;
 }
 
+static void set_logs(void *ctx, uint32_t logs) {
+    struct backend_inductor *b = ctx;
+    b->stages.logs = logs;
+}
+
 /* ---- its life -------------------------------------------------------------------------------- */
 
 enum ws_status backend_inductor_open(struct machine *m, struct store *s, struct arena *a,
@@ -272,7 +277,8 @@ enum ws_status backend_inductor_open(struct machine *m, struct store *s, struct 
     struct backend_inductor *b = *out = NEW(a, struct backend_inductor);
     *b = (struct backend_inductor){.machine = m, .store = s, .arena = a};
     b->stages = stages_new(a, NULL, m->env.logs);
-    b->backend = (struct backend){.name = "inductor", .ctx = b, .compile = compile, .run = run};
+    b->backend = (struct backend){
+        .name = "inductor", .ctx = b, .set_logs = set_logs, .compile = compile, .run = run};
     b->ranges = range_table_new(a, NULL, 0);
     struct store_key here = winner_machine_key(m, a);
     if (s && range_table_load(a, s, &here, &b->ranges, d) != WS_OK) return d->status;

@@ -3,6 +3,7 @@
 #include "tuner/run_script.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tuner/backend_inductor.h"
@@ -56,6 +57,8 @@ enum ws_status run_script(const struct command_line *line, bool explain, struct 
                                    .seed = line->seed,
                                    .has_cuda = m.limits.kind == DEVICE_CUDA,
                                    .cuda_name = device_facts(m.device)->name,
+                                   .cuda_capability =
+                                       m.limits.kind == DEVICE_CUDA ? atoi(m.limits.arch + 3) : 0,
                                    .backends = backends,
                                    .backend = line->backend,
                                    .timed = explain,

@@ -16,6 +16,12 @@ const char *log_names(void) {
            "schedule, output_code, autotune, stages, all";
 }
 
+int log_find(const char *name) {
+    for (int i = 0; i < LOG_COUNT; i++)
+        if (!strcmp(names[i], name)) return i;
+    return -1;
+}
+
 static const char *get(const char *name) {
     const char *v = getenv(name);
     return v && *v ? v : NULL;

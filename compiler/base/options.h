@@ -54,6 +54,7 @@ struct env {
 };
 
 struct env env_read(struct arena *a);
-const char *log_names(void); /* "graph_breaks, guards, ..." for messages */
+const char *log_names(void);    /* "graph_breaks, guards, ..." for messages */
+int log_find(const char *name); /* enum log_name, or -1 */
 
 #endif

@@ -25,6 +25,7 @@ int64_t bindings_value(const struct bindings *b, struct exprs *p, ex e);
 struct backend {
     const char *name;
     void *ctx;
+    void (*set_logs)(void *ctx, uint32_t logs); /* topics from now on; NULL: it says nothing */
     /* Something that can be run, or NULL with a diag. The graph lives as long as the program. */
     void *(*compile)(void *ctx, struct graph *g, struct diag *d);
     /* outputs are row-major, with memory. False with a diag. */

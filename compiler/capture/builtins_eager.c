@@ -186,6 +186,13 @@ NATIVE(eager_cuda_name) {
     return py_str(vm->script && vm->script->cuda_name ? vm->script->cuda_name : "");
 }
 
+/* (9, 0) */
+NATIVE(eager_cuda_capability) {
+    int n = vm->script && vm->script->cuda_capability ? vm->script->cuda_capability : 80;
+    struct py out[2] = {py_int(n / 10), py_int(n % 10)};
+    return py_list(vm->arena, PY_TUPLE, out, 2);
+}
+
 /* To stderr. */
 NATIVE(eager_log) {
     if (vm->script && vm->script->log) vm->script->log(vm->script->ctx, v[0].s);
@@ -279,37 +286,157 @@ static const struct backend *find_backend(struct vm *vm, const char *name) {
     vm_raise(vm, EXC_RuntimeError, "Invalid backend: '%s'; known: %s", name, known.p);
 }
 
-/* register(backend, dynamic, fullgraph) -> the number of these options */
+static bool same_options(const struct compile_options *x, const struct compile_options *y) {
+    return x->dynamic == y->dynamic && x->fullgraph == y->fullgraph && x->backend == y->backend &&
+           py_same(x->function, y->function);
+}
+
+/* register(backend, dynamic, fullgraph) -> the number of these options. What was compiled under the
+ * same is shared: layers of a kind are compiled once, each under a torch.compile of its own. */
 NATIVE(eager_register) {
     if (!vm->eager) return py_int(-1);
     struct compile_options *o = NEW(vm->home, struct compile_options);
-    *o = (struct compile_options){.next = vm->compiles,
-                                  .id = vm->compiles ? vm->compiles->id + 1 : 0,
-                                  .fullgraph = SAID(2) && vm_truth(vm, v[2])};
+    *o = (struct compile_options){.fullgraph = SAID(2) && vm_truth(vm, v[2])};
     if (SAID(1)) o->dynamic = vm_truth(vm, v[1]) ? DYNAMIC_ALWAYS : DYNAMIC_NEVER;
-    if (v[0].kind != PY_STR)
-        vm_raise(vm, EXC_RuntimeError, "a backend is a name here, not '%s'", type_name(vm, v[0]));
-    o->backend = find_backend(vm, v[0].s);
+    if (v[0].kind == PY_FUNCTION)
+        o->function = v[0];
+    else if (v[0].kind == PY_STR)
+        o->backend = find_backend(vm, v[0].s);
+    else
+        vm_raise(vm, EXC_TypeError, "a backend is a name or a function, not '%s'",
+                 type_name(vm, v[0]));
+    for (const struct compile_options *old = vm->compiles; old; old = old->next)
+        if (same_options(old, o)) return py_int(old->id);
+    o->id = vm->compiles ? vm->compiles->id + 1 : 0;
+    o->next = vm->compiles;
     vm->compiles = o;
     return py_int(o->id);
+}
+
+static struct args args_of(struct vm *vm, const struct list *args, const struct dict *kwargs) {
+    const char **names = NEW_ARRAY(vm->arena, const char *, kwargs->n);
+    struct py *named = NEW_ARRAY(vm->arena, struct py, kwargs->n);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < kwargs->entries.n; i++) {
+        struct dict_entry e = kwargs->entries.at[i];
+        if (!e.live) continue;
+        names[n] = e.key.s;
+        named[n++] = e.value;
+    }
+    return (struct args){args->at, args->n, names, named, n};
 }
 
 /* call(number, f, args, kwargs) */
 NATIVE(eager_call) {
     const struct compile_options *how = compile_options_find(vm, v[0].i);
     if (!how) vm_raise(vm, EXC_ValueError, "no torch.compile has this number");
-    const char **names = NEW_ARRAY(vm->arena, const char *, v[3].dict->n);
-    struct py *named = NEW_ARRAY(vm->arena, struct py, v[3].dict->n);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < v[3].dict->entries.n; i++) {
-        struct dict_entry e = v[3].dict->entries.at[i];
-        if (!e.live) continue;
-        names[n] = e.key.s;
-        named[n++] = e.value;
-    }
-    struct args a = {v[2].list->at, v[2].list->n, names, named, n};
+    struct args a = args_of(vm, v[2].list, v[3].dict);
     vm->direct = vm->frame && vm->frame->direct; /* the caller's frame holds all of it */
     return dynamo_call(vm, how, v[1], &a);
+}
+
+/* f(*args, **kwargs) as torch.compiler.disable() has it: no part of a graph. recursive: nor is what
+ * it calls. */
+NATIVE(eager_eagerly) {
+    if (vm->trace)
+        vm_break(vm, "call of a function that torch.compiler.disable() marks",
+                 "let it be compiled");
+    struct args a = args_of(vm, v[1].list, v[2].dict);
+    if (vm_truth(vm, v[3])) return dynamo_call_eagerly(vm, v[0], &a);
+    if (v[0].kind == PY_FUNCTION) v[0].function->is_eager = true;
+    return vm_call(vm, v[0], &a);
+}
+
+/* torch.compiler.set_stance(): what to do where nothing compiled fits; what it was before */
+NATIVE(eager_stance) {
+    static const char *const names[] = {"default", "force_eager", "eager_on_recompile",
+                                        "fail_on_recompile"};
+    const char *before = names[vm->stance];
+    if (vm->trace) vm_break(vm, "call of torch.compiler.set_stance()", "call it outside");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], v[0].s)) return vm->stance = (enum stance)i, py_str(before);
+    vm_raise(vm, EXC_RuntimeError, "invalid torch.compile stance '%s'", v[0].s);
+}
+
+/* The names that are there when the text has run as a module's, where those of `names` were before.
+ */
+NATIVE(eager_run_text) {
+    if (!vm->eager) vm_refuse(vm, "text that is run is not supported in a workload");
+    if (vm->trace) vm_break(vm, "running of a text", "run it outside");
+    struct source *src = NEW(vm->arena, struct source);
+    *src = (struct source){arena_strdup(vm->arena, v[0].s), arena_strdup(vm->arena, v[1].s),
+                           strlen(v[1].s)};
+    struct diag d = diag_new(vm->arena);
+    const struct code *code = frontend_compile(vm->arena, src, &d);
+    if (!code) vm_raise(vm, EXC_SyntaxError, "%s", d.message ? d.message : "invalid syntax");
+    struct module *m = NEW(vm->arena, struct module);
+    *m = (struct module){.name = src->path, .dict = v[2].dict};
+    dict_puts(vm->arena, m->dict, "__name__", py_str(m->name));
+    vm_run_module(vm, m, code);
+    return v[2];
+}
+
+/* Of a graph that a backend of the program got by this number: see graph_aot_rows() */
+NATIVE(eager_aot) {
+    if (vm->trace) vm_break(vm, "use of a graph", "use it outside");
+    if (v[0].i < 0 || v[0].i >= vm->handed_out.n)
+        vm_raise(vm, EXC_ValueError, "no graph has this number");
+    return graph_aot_rows(vm, vm->handed_out.at[v[0].i]);
+}
+
+/* Or a workload, of which one graph is captured? */
+NATIVE(eager_is_script) { return py_bool(vm->eager); }
+
+NATIVE(eager_is_compiling) { return py_bool(vm->tracing); }
+
+/* Names of the backends that are no functions of the program. */
+NATIVE(eager_backends) {
+    struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
+    vec_push(vm->arena, out.list, py_str("aot_eager"));
+    vec_push(vm->arena, out.list, py_str("eager"));
+    for (const struct backend *const *b = vm->script ? vm->script->backends : NULL; b && *b; b++)
+        vec_push(vm->arena, out.list, py_str((*b)->name));
+    return out;
+}
+
+/* All graph breaks so far, as (reason, file, line). */
+NATIVE(eager_breaks) {
+    struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
+    for (uint32_t i = 0; vm->counts && i < vm->counts->breaks.n; i++) {
+        const struct script_break *b = &vm->counts->breaks.at[i];
+        struct py row[] = {py_str(b->reason), py_str(b->path), py_int(b->where.line)};
+        vec_push(vm->arena, out.list, py_list(vm->arena, PY_TUPLE, row, 3));
+    }
+    return out;
+}
+
+/* All graphs so far, as (function, guards, operators). */
+NATIVE(eager_graphs) {
+    struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
+    for (uint32_t i = 0; vm->counts && i < vm->counts->graphs.n; i++) {
+        const struct script_graph *g = &vm->counts->graphs.at[i];
+        struct py row[] = {py_str(g->function), py_str(g->guards), py_int(g->n_ops)};
+        vec_push(vm->arena, out.list, py_list(vm->arena, PY_TUPLE, row, 3));
+    }
+    return out;
+}
+
+/* Topics of WS_LOGS, from now on. */
+NATIVE(eager_set_logs) {
+    if (vm->trace) vm_break(vm, "call of torch._logging.set_logs()", "call it outside");
+    uint32_t logs = 0;
+    for (uint32_t i = 0; i < v[0].list->n; i++) {
+        int topic = log_find(v[0].list->at[i].s);
+        if (topic < 0)
+            vm_raise(vm, EXC_ValueError,
+                     "Unrecognized log or artifact name passed to set_logs: %s; known: %s",
+                     v[0].list->at[i].s, log_names());
+        logs |= 1u << topic;
+    }
+    vm->logs = logs;
+    for (const struct backend *const *b = vm->script ? vm->script->backends : NULL; b && *b; b++)
+        if ((*b)->set_logs) (*b)->set_logs((*b)->ctx, logs);
+    return py_none;
 }
 
 NATIVE(eager_mark_dynamic) {

@@ -100,11 +100,14 @@ static void put_defaults(struct vm *vm, const struct function *fn, struct py *lo
     raise_missing(vm, fn, locals, false);
 }
 
-/* Functions of the program that are called under torch.compile run in segments (dynamo.h). */
-static bool is_compiled(const struct vm *vm, const struct function *fn) {
+/* Functions of the program that are called under torch.compile run in segments (dynamo.h), and what
+ * torch.compile was given, if it is ours: the forward of a Sequential. */
+static bool is_compiled(struct vm *vm, const struct function *fn) {
+    bool given = vm->compiled == fn;
+    vm->compiled = NULL;
     bool whole = fn->code->kind == CODE_FUNCTION || fn->code->kind == CODE_LAMBDA;
-    return vm->dynamo && !vm->tracing && !fn->module->prelude && whole && !fn->is_eager &&
-           !fn->code->yields;
+    return vm->dynamo && !vm->tracing && (given || !fn->module->prelude) && whole &&
+           !fn->is_eager && !fn->code->yields;
 }
 
 static struct py call_function(struct vm *vm, const struct function *fn, const struct args *a) {

@@ -13,7 +13,7 @@
 /* -- saying so ----------------------------------------------------------------------------- */
 
 bool dynamo_logs(const struct vm *vm, enum log_name topic) {
-    return vm->script->log && vm->script->logs >> topic & 1;
+    return vm->script->log && vm->logs >> topic & 1;
 }
 
 void dynamo_say(struct vm *vm, const char *fmt, ...) {
@@ -24,8 +24,12 @@ void dynamo_say(struct vm *vm, const char *fmt, ...) {
     if (vm->script->log) vm->script->log(vm->script->ctx, text);
 }
 
+const struct source *code_source(const struct vm *vm, const struct code *c) {
+    return prelude_text(c->source->path) ? vm->file : c->source;
+}
+
 static const char *place_text(struct vm *vm, const struct code *c, struct span where) {
-    return arena_printf(vm->arena, "%s:%u", c->source->path,
+    return arena_printf(vm->arena, "%s:%u", code_source(vm, c)->path,
                         where.line ? where.line : c->first_line);
 }
 
@@ -88,7 +92,7 @@ static void count_entry(struct vm *vm, const struct entry *e) {
 static void count_break(struct vm *vm, const struct code *code, uint32_t pc, bool computes,
                         const char *reason, struct span where) {
     if (pc && !computes) return;
-    struct script_break b = {arena_strdup(vm->home, reason), code->source->path, where};
+    struct script_break b = {arena_strdup(vm->home, reason), code_source(vm, code)->path, where};
     vec_push(vm->home, &vm->counts->breaks, b);
     if (dynamo_logs(vm, LOG_GRAPH_BREAKS))
         dynamo_say(vm, "graph break at %s: %s\n", place_text(vm, code, where), reason);
@@ -158,21 +162,119 @@ static const char *why_not(struct vm *vm, const struct compiled_code *c, struct 
     return "compiled with other options";
 }
 
+/* torch._dynamo.config.NAME */
+static struct py config(struct vm *vm, const char *name) {
+    struct py v;
+    struct module *m = module_import(vm, "torch._dynamo.config");
+    return dict_gets(m->dict, name, &v) ? v : py_none;
+}
+
+/* The limit has two names; whichever was set counts. */
+static uint32_t recompile_limit(struct vm *vm) {
+    struct py old = config(vm, "cache_size_limit"), new = config(vm, "recompile_limit");
+    struct py limit = old.kind == PY_INT && old.i != RECOMPILE_LIMIT ? old : new;
+    return limit.kind == PY_INT && limit.i >= 0 && limit.i < UINT32_MAX ? (uint32_t)limit.i
+                                                                        : RECOMPILE_LIMIT;
+}
+
 static bool at_limit(struct vm *vm, struct compiled_code *c, struct frame *f,
                      const struct compile_options *how) {
-    uint32_t n = count_entries(c, f->pc);
+    uint32_t n = count_entries(c, f->pc), limit = recompile_limit(vm);
     if (n && dynamo_logs(vm, LOG_RECOMPILES))
         dynamo_say(vm, "recompiling %s at %s: %s\n", c->code->qualname,
                    place_text(vm, c->code, (struct span){0}), why_not(vm, c, f, how));
-    if (n < RECOMPILE_LIMIT) return false;
+    if (n && vm_truth(vm, config(vm, "error_on_recompile")))
+        vm_raise(vm, EXC_RuntimeError, "Recompiling function %s in %s: %s", c->code->qualname,
+                 place_text(vm, c->code, (struct span){0}), why_not(vm, c, f, how));
+    if (n < limit) return false;
     if (!c->warned)
         dynamo_say(
             vm,
-            "warning: %s (%s) was recompiled %d times, which is the limit; it runs eagerly from "
+            "warning: %s (%s) was recompiled %u times, which is the limit; it runs eagerly from "
             "here on. Last reason: %s\n",
-            c->code->qualname, place_text(vm, c->code, (struct span){0}), RECOMPILE_LIMIT,
+            c->code->qualname, place_text(vm, c->code, (struct span){0}), limit,
             why_not(vm, c, f, how));
     return c->warned = true;
+}
+
+/* Nothing that is compiled fits the frame: does it run eagerly, as torch.compiler.set_stance() or
+ * the limit has it? */
+static bool stays_eager(struct vm *vm, struct compiled_code *c, struct frame *f,
+                        const struct compile_options *how) {
+    if (vm->stance == STANCE_FAIL_ON_RECOMPILE)
+        vm_raise(vm, EXC_RuntimeError,
+                 "Detected recompile when torch.compile stance is 'fail_on_recompile': %s (%s)",
+                 c->code->qualname, place_text(vm, c->code, (struct span){0}));
+    return vm->stance != STANCE_DEFAULT || at_limit(vm, c, f, how);
+}
+
+/* -- a backend that is a function of the program ------------------------------------------- */
+
+struct py dynamo_call_eagerly(struct vm *vm, struct py f, const struct args *a) {
+    const struct compile_options *outer = vm->dynamo;
+    vm->dynamo = NULL;
+    vm->direct = false;
+    struct py out = vm_call(vm, f, a);
+    vm->dynamo = outer;
+    return out;
+}
+
+static struct tensor *input_tensor(struct vm *vm, const struct entry *e, uint32_t i);
+
+/* Of the frame looked at last: the sizes that are symbols, and the tensors. */
+static struct py inputs_of(struct vm *vm, const struct entry *e) {
+    struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
+    for (uint32_t i = 0; i < e->n_symbols; i++)
+        vec_push(vm->arena, out.list, py_int(e->symbol_values[i]));
+    for (uint32_t i = 0; i < e->graph->inputs.n; i++)
+        vec_push(vm->arena, out.list, py_pointer(PY_TENSOR, input_tensor(vm, e, i)));
+    return out;
+}
+
+static struct py compile_by_function(struct vm *vm, const struct entry *e) {
+    struct py args[] = {graph_rows(vm, e->graph, e->symbols, e->n_symbols), inputs_of(vm, e),
+                        py_int(vm->handed_out.n)};
+    vec_push(vm->home, &vm->handed_out, e);
+    return dynamo_call_eagerly(vm, e->how->function, &(struct args){.at = args, .n = 3});
+}
+
+/* Is it what the graph says? Whoever uses it relies on that. */
+static bool is_output(struct vm *vm, const struct bindings *b, const struct graph *g, node_id node,
+                      struct py v) {
+    const struct meta *m = &g->nodes.at[node].meta;
+    if (v.kind != PY_TENSOR || !tensor_is_eager(vm, v)) return false;
+    if (v.tensor->meta.dtype != m->dtype || v.tensor->meta.rank != m->rank) return false;
+    for (int i = 0; i < m->rank; i++)
+        if (eager_size(vm, v.tensor, i) != bindings_value(b, g->ex, m->size[i])) return false;
+    return true;
+}
+
+static void compute_by_function(struct vm *vm, const struct entry *e, const struct bindings *b,
+                                struct py *outputs) {
+    struct py in = inputs_of(vm, e);
+    struct args args = {.at = in.list->at, .n = in.list->n};
+    struct py out = dynamo_call_eagerly(vm, e->function, &args);
+    if (out.kind == PY_TENSOR) out = py_list(vm->arena, PY_TUPLE, &out, 1);
+    if (!py_is_sequence(out) || out.list->n != e->n_outputs)
+        vm_raise(vm, EXC_RuntimeError, "what the backend made has to return %u tensor%s",
+                 e->n_outputs, e->n_outputs == 1 ? "" : "s");
+    for (uint32_t i = 0; i < e->n_outputs; i++) {
+        outputs[i] = out.list->at[i];
+        if (!is_output(vm, b, e->graph, e->graph->outputs.at[i], outputs[i]))
+            vm_raise(vm, EXC_RuntimeError,
+                     "output %u of what the backend made is not of the graph's type and shape", i);
+    }
+}
+
+static void compile_entry(struct vm *vm, struct entry *e) {
+    struct diag d = diag_new(e->arena);
+    double start = clock_ms();
+    if (e->how->function.kind != PY_UNSET)
+        e->function = compile_by_function(vm, e);
+    else if (!(e->callable = e->how->backend->compile(e->how->backend->ctx, e->graph, &d)))
+        vm_raise(vm, EXC_RuntimeError, "backend '%s' failed: %s", e->how->backend->name,
+                 d.message ? d.message : "no reason given");
+    vm->counts->compile_ms += clock_ms() - start;
 }
 
 static struct entry *new_entry(struct vm *vm, struct compiled_code *c, struct frame *f,
@@ -188,20 +290,12 @@ static struct entry *new_entry(struct vm *vm, struct compiled_code *c, struct fr
         c->opaque[f->pc] = true;
         return NULL;
     }
-    if (e->graph) {
-        struct diag d = diag_new(e->arena);
-        start = clock_ms();
-        e->callable = how->backend->compile(how->backend->ctx, e->graph, &d);
-        vm->counts->compile_ms += clock_ms() - start;
-        if (!e->callable)
-            vm_raise(vm, EXC_RuntimeError, "backend '%s' failed: %s", how->backend->name,
-                     d.message ? d.message : "no reason given");
-    }
+    const char *wrong = entry_check(vm, e, f, true);
+    if (wrong) WS_BUG("a new entry of %s does not fit its own frame: %s", c->code->qualname, wrong);
+    if (e->graph) compile_entry(vm, e);
     e->next = c->entries;
     c->entries = e;
     count_entry(vm, e);
-    const char *wrong = entry_check(vm, e, f, true);
-    if (wrong) WS_BUG("a new entry of %s does not fit its own frame: %s", c->code->qualname, wrong);
     return e;
 }
 
@@ -269,6 +363,7 @@ void run_graph(struct vm *vm, const struct backend *backend, struct graph *g, vo
 static void compute(struct vm *vm, struct entry *e, struct py *outputs) {
     struct graph *g = e->graph;
     struct bindings b = bindings_of(vm, e);
+    if (e->how->function.kind != PY_UNSET) return compute_by_function(vm, e, &b, outputs);
     struct tensor **in = NEW_ARRAY(vm->arena, struct tensor *, g->inputs.n);
     for (uint32_t i = 0; i < g->inputs.n; i++) in[i] = input_tensor(vm, e, i);
     run_graph(vm, e->how->backend, g, e->callable, &b, in, outputs);
@@ -293,7 +388,7 @@ struct py dynamo_run(struct vm *vm, struct frame *f) {
         if (!eagerly && !c->opaque[f->pc]) {
             e = vm->script->timed ? find_entry_timed(vm, c, f, how) : find_entry(vm, c, f, how);
             vm->counts->n_hits += e != NULL;
-            if (!e && !(eagerly = at_limit(vm, c, f, how))) e = new_entry(vm, c, f, how);
+            if (!e && !(eagerly = stays_eager(vm, c, f, how))) e = new_entry(vm, c, f, how);
         }
         struct py value;
         if (e && run_entry(vm, e, f, &value)) return value;
@@ -316,10 +411,13 @@ const struct compile_options *compile_options_find(const struct vm *vm, int64_t 
 struct py dynamo_call(struct vm *vm, const struct compile_options *how, struct py callee,
                       const struct args *a) {
     if (vm->tracing) return vm_call(vm, callee, a); /* part of the trace */
+    if (vm->stance == STANCE_EAGER) return dynamo_call_eagerly(vm, callee, a);
     struct py forward;
     if (callee.kind == PY_INSTANCE && attribute_find(vm, callee, "forward", &forward))
         callee = forward;
     const struct compile_options *outer = vm->dynamo;
+    struct py f = callee.kind == PY_METHOD ? callee.method->function : callee;
+    vm->compiled = f.kind == PY_FUNCTION ? f.function : NULL;
     vm->dynamo = how;
     struct py out = vm_call(vm, callee, a);
     vm->dynamo = outer;

@@ -34,6 +34,8 @@ struct compile_options {
     enum { DYNAMIC_AUTO, DYNAMIC_NEVER, DYNAMIC_ALWAYS } dynamic;
     bool fullgraph;
     const struct backend *backend;
+    struct py function; /* of the program: rows of a graph, its inputs, its number -> what computes
+                           it; UNSET: backend does */
 };
 
 /* A tensor that a trace touched: a guard, and perhaps an input of the graph. */
@@ -147,6 +149,7 @@ struct entry {
     uint64_t seed;
     ex random_base;
     void *callable;
+    struct py function;  /* what how->function has made of the graph */
     struct graph *joint; /* forward and gradients; made when first needed */
     void *joint_callable;
 
@@ -216,7 +219,20 @@ bool entry_finish(struct vm *vm, const struct entry *e, struct frame *f, const s
 /* Every tensor of the trace that the end of the segment needs. */
 void entry_collect_outputs(struct vm *vm, struct entry *e);
 
+/* -- graph_rows.c */
+/* The graph as a list of tuples, sizes that are symbols first. */
+struct py graph_rows(struct vm *vm, const struct graph *g, const struct symbol *symbols,
+                     uint32_t n);
+/* What AOTAutograd makes of it: (rows of the forward in primitives, rows of the gradients or None,
+ * which of the inputs and, behind them, of the floating outputs' gradients these take, which inputs
+ * and which outputs have a gradient). */
+struct py graph_aot_rows(struct vm *vm, const struct entry *e);
+
 /* -- dynamo.c */
+/* f(...) with nothing in it compiled. */
+struct py dynamo_call_eagerly(struct vm *vm, struct py f, const struct args *a);
+/* Where lines of it lie: the program's file, if it is a function of ours. */
+const struct source *code_source(const struct vm *vm, const struct code *c);
 bool dynamo_logs(const struct vm *vm, enum log_name topic); /* does WS_LOGS ask for it? */
 void dynamo_say(struct vm *vm, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct py dynamo_run(struct vm *vm, struct frame *f);

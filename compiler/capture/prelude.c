@@ -43,6 +43,9 @@
     FILE(torch_autograd_functional, "torch_autograd_functional.py")                                \
     FILE(torch_autograd, "torch_autograd.py")                                                      \
     FILE(torch_dynamo, "torch_dynamo.py")                                                          \
+    FILE(torch_fx, "torch_fx.py")                                                                  \
+    FILE(torch_logging, "torch_logging.py")                                                        \
+    FILE(torch_utils_benchmark, "torch_utils_benchmark.py")                                        \
     FILE(torch_backends, "torch_backends.py")                                                      \
     FILE(typing, "typing.py")                                                                      \
     FILE(functools, "functools.py")                                                                \
@@ -123,7 +126,64 @@ const char *prelude_text(const char *module) {
         {"math", ws_prelude_math},
         {"random", ws_prelude_random},
         {"torch._dynamo", ws_prelude_torch_dynamo},
-        {"torch.compiler", "from torch._dynamo import reset, disable\n"},
+        {"torch._dynamo.config",
+         "recompile_limit = cache_size_limit = 8\n"
+         "accumulated_recompile_limit = accumulated_cache_size_limit = 256\n"
+         "automatic_dynamic_shapes = assume_static_by_default = inline_inbuilt_nn_modules = True\n"
+         "suppress_errors = verbose = error_on_recompile = compiled_autograd = False\n"
+         "capture_scalar_outputs = capture_dynamic_output_shape_ops = False\n"
+         "reorderable_logging_functions = set()\n"
+         "def patch(*names, **values):\n"
+         "    import torch._dynamo.config as config\n"
+         "    from torch._dynamo import patched\n"
+         "    return patched(config, *names, **values)\n"},
+        {"torch._dynamo.exc",
+         "from torch._dynamo import TorchDynamoException, Unsupported, BackendCompilerFailed\n"},
+        {"torch._dynamo.utils", "from torch._dynamo import Counters\n"
+                                "counters = Counters()\n"},
+        {"torch._dynamo.compiled_autograd",
+         "from contextlib import nullcontext\n"
+         "def enable(compiler_fn=None, dynamic=None, ignore_active_disable_ctx=True):\n"
+         "    return nullcontext()\n"
+         "disable = enable\n"},
+        {"torch._dynamo.backends", ""},
+        {"torch._dynamo.backends.registry",
+         "from torch._dynamo import register_backend, lookup_backend, list_backends\n"},
+        {"torch._dynamo.backends.common", "from torch._dynamo import aot_autograd\n"},
+        {"torch._functorch", ""},
+        {"torch._functorch.config", ""},
+        {"functorch", ""},
+        {"functorch.compile", "def make_boxed_func(f):\n"
+                              "    def boxed(*args):\n"
+                              "        return f(*args)\n"
+                              "    return boxed\n"
+                              "def make_boxed_compiler(compiler):\n"
+                              "    return compiler\n"},
+        {"torch._inductor", "def list_mode_options(mode=None, dynamic=None):\n"
+                            "    return {}\n"
+                            "def list_options():\n"
+                            "    return []\n"},
+        {"torch._inductor.config", "max_autotune = fx_graph_cache = debug = False\n"},
+        {"torch._inductor.utils",
+         "from contextlib import nullcontext\n"
+         "def fresh_inductor_cache(cache_entries=None, dir=None, delete=True):\n"
+         "    return nullcontext()\n"
+         "fresh_cache = fresh_inductor_cache\n"},
+        {"torch._logging", ws_prelude_torch_logging},
+        {"torch.utils.benchmark", ws_prelude_torch_utils_benchmark},
+        {"torch.compiler",
+         "from torch._dynamo import (reset, disable, is_compiling, allow_in_graph, list_backends, "
+         "assume_constant_result, set_stance)\n"
+         "is_dynamo_compiling = is_compiling\n"
+         "def is_exporting():\n"
+         "    return False\n"
+         "def cudagraph_mark_step_begin():\n"
+         "    pass\n"
+         "def compile(*args, **kwargs):\n"
+         "    import torch\n"
+         "    return torch.compile(*args, **kwargs)\n"
+         "def nested_compile_region(fn=None):\n"
+         "    return (lambda f: f) if fn is None else fn\n"},
         {"torch.autograd", ws_prelude_torch_autograd},
         {"torch.autograd.functional", ws_prelude_torch_autograd_functional},
         {"torch.autograd.function", "from torch.autograd import Function, FunctionCtx\n"
@@ -179,9 +239,8 @@ const char *prelude_text(const char *module) {
                       "    return False\n"
                       "is_tracing = is_scripting\n"
                       "Final = None\n"},
-        {"torch.fx", "from later import __getattr__\n"
-                     "def wrap(function):\n"
-                     "    return function\n"},
+        {"torch.fx", ws_prelude_torch_fx},
+        {"torch.fx.graph_module", "from torch.fx import GraphModule\n"},
         {"torch.amp", ws_prelude_torch_amp},
         {"torch.cuda.amp", "import torch\n"
                            "from torch.amp import GradScaler\n"

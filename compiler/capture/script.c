@@ -22,6 +22,7 @@ static struct vm *open_vm(struct arena *a, const struct script_options *o,
     vm->grad_enabled = true;
     vm->script = o;
     vm->counts = counts;
+    vm->logs = o->logs;
     vm->seed = o->seed;
     vm->has_cuda = o->has_cuda;
     return vm;

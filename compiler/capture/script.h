@@ -36,6 +36,7 @@ struct script_options {
     uint64_t seed;           /* until torch.manual_seed() */
     bool has_cuda;           /* torch.cuda.is_available() */
     const char *cuda_name;
+    int cuda_capability;                   /* 90; 0: there is no GPU */
     const struct backend *const *backends; /* beside eager and aot_eager; NULL at the end */
     const char *backend; /* overrides what torch.compile asks for; NULL: as asked, or inductor */
     bool timed;          /* measure what guard checks cost */

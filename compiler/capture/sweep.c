@@ -87,6 +87,7 @@ static void follow(struct sweep *s, struct py v) {
 /* Constants of a trace: tensors that no place leads to, and templates. */
 static void mark_entry(struct sweep *s, const struct entry *e) {
     const struct segment_end *end = &e->end;
+    mark(s, e->function);
     for (uint32_t i = 0; i < e->n_tensors; i++)
         if (!e->tensors[i].place) mark(s, py_pointer(PY_TENSOR, e->tensors[i].tensor));
     mark(s, end->value);
@@ -109,6 +110,7 @@ static void mark_roots(struct sweep *s) {
     for (const struct frame *f = vm->frame; f; f = f->caller) mark_frame(s, f);
     for (const struct compiled_code *c = vm->codes; c; c = c->next)
         for (const struct entry *e = c->entries; e; e = e->next) mark_entry(s, e);
+    for (const struct compile_options *o = vm->compiles; o; o = o->next) mark(s, o->function);
     mark(s, vm->raised);
 }
 

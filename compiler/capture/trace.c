@@ -472,7 +472,7 @@ static struct outside enter(struct vm *vm, struct trace *t, struct diag *d) {
     vm->arena = t->entry->arena;
     vm->ex = t->entry->ex;
     vm->diag = d;
-    vm->graph = graph_new(vm->arena, vm->ex, t->real->code->source);
+    vm->graph = graph_new(vm->arena, vm->ex, code_source(vm, t->real->code));
     vm->graph->seed = vm->seed;
     vm->graph->random_base = ex_size(vm->ex, "draws", 0, vm->n_random);
     memset(&vm->guards, 0, sizeof vm->guards);

@@ -128,6 +128,10 @@ bool py_same(struct py x, struct py y) {
     case PY_METHOD:
         return py_same(x.method->function, y.method->function) &&
                py_same(x.method->self, y.method->self);
+    case PY_BUILTIN: /* of an operator there are many */
+        return x.p == y.p ||
+               (!x.builtin->native && !y.builtin->native && x.builtin->op == y.builtin->op &&
+                x.builtin->in_place == y.builtin->in_place);
     default: return x.p == y.p;
     }
 }
@@ -198,7 +202,9 @@ static void put_key(struct buf *b, struct py key) {
     } else {
         void *p = key.kind == PY_DTYPE                             ? (void *)(uintptr_t)key.dtype
                   : key.kind == PY_NONE || key.kind == PY_ELLIPSIS ? NULL
-                                                                   : key.p;
+                  : key.kind == PY_BUILTIN && !key.builtin->native
+                      ? (void *)((uintptr_t)key.builtin->op * 2 + key.builtin->in_place)
+                      : key.p;
         put_tagged(b, KEY_OTHER, &key.kind, sizeof key.kind);
         buf_write(b, (const char *)&p, sizeof p);
     }

@@ -76,6 +76,9 @@ struct print_options {
     enum scientific scientific;
 };
 
+/* torch.compiler.set_stance() */
+enum stance { STANCE_DEFAULT, STANCE_EAGER, STANCE_EAGER_ON_RECOMPILE, STANCE_FAIL_ON_RECOMPILE };
+
 struct vm {
     struct arena *arena;
     struct diag *diag;
@@ -108,12 +111,16 @@ struct vm {
     struct trace *trace; /* of a compiled function of a script; else NULL */
     const struct script_options *script;
     const struct compile_options *dynamo; /* under which functions are being compiled; or NULL */
+    const struct function *compiled; /* what torch.compile was given, about to be called; or NULL */
     struct compile_options *compiles;
     struct compiled_code *codes;
     struct script_counts *counts;
+    uint32_t logs; /* topics (base/options.h) */
+    enum stance stance;
     struct class *unsupported; /* torch._dynamo.exc.Unsupported */
     VEC(struct arena *) trace_arenas;
-    const struct place *callee; /* of the function that is being called, while tracing */
+    VEC(const struct entry *) handed_out; /* those whose graph a backend of the program got */
+    const struct place *callee;           /* of the function that is being called, while tracing */
 
     bool tracing;
     struct graph *init, *graph;

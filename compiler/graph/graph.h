@@ -256,6 +256,11 @@ ex meta_numel(struct exprs *p, const struct meta *m);
 /* print.c, parse.c, verify.c */
 void graph_print(struct buf *b, const struct graph *g);
 void graph_print_readable(struct buf *b, const struct graph *g); /* as Python that calls ATen */
+/* Its parts: the name of an input; is an argument what its parameter has anyway; the line of the
+ * program at a place, "f.py:3, code: y = x * 2", or nothing. */
+const char *graph_readable_name(const struct graph *g, const struct graph_input *in);
+bool graph_is_default(const struct graph *g, const struct param *p, const struct arg *a);
+void graph_print_place(struct buf *b, const struct graph *g, struct span at);
 struct graph *graph_parse(struct arena *a, struct exprs *ex, const struct source *src,
                           struct diag *d);
 /* One argument as printed: "%x", "[4, s0]", "1e-05", "None"; shape: "[4, s0]". */

@@ -13,7 +13,7 @@
 #include "graph/graph_impl.h"
 
 /* "L['self'].linear.weight" -> "l_self_linear_weight", as torch._dynamo names inputs. */
-static const char *input_name(const struct graph *g, const struct graph_input *in) {
+const char *graph_readable_name(const struct graph *g, const struct graph_input *in) {
     struct buf b = buf_new(g->arena);
     for (const char *s = in->source ? in->source : g->nodes.at[in->node].name; *s; s++) {
         bool word = isalnum((unsigned char)*s) || *s == '_';
@@ -25,7 +25,7 @@ static const char *input_name(const struct graph *g, const struct graph_input *i
 
 static const char *node_name(const struct graph *g, node_id n) {
     for (uint32_t i = 0; g->nodes.at[n].op == OP_INPUT && i < g->inputs.n; i++)
-        if (g->inputs.at[i].node == n) return input_name(g, &g->inputs.at[i]);
+        if (g->inputs.at[i].node == n) return graph_readable_name(g, &g->inputs.at[i]);
     return g->nodes.at[n].name;
 }
 
@@ -62,7 +62,7 @@ static const char *overload(const struct op_info *op, const struct node *n) {
     return out;
 }
 
-static bool is_default(const struct graph *g, const struct param *p, const struct arg *a) {
+bool graph_is_default(const struct graph *g, const struct param *p, const struct arg *a) {
     int64_t v;
     if (!p->has_default || a->kind != p->def.kind) return false;
     switch (a->kind) {
@@ -78,18 +78,18 @@ static bool is_default(const struct graph *g, const struct param *p, const struc
 static void print_call(struct buf *b, const struct graph *g, const struct node *n) {
     const struct op_info *op = op_info(n->op);
     int n_args = n->n_args;
-    while (n_args && is_default(g, &op->params[n_args - 1], &n->args[n_args - 1])) n_args--;
+    while (n_args && graph_is_default(g, &op->params[n_args - 1], &n->args[n_args - 1])) n_args--;
     buf_printf(b, "torch.ops.aten.%s.%s(", op->name, overload(op, n));
     for (int i = 0; i < n_args; i++) {
         if (i) buf_puts(b, ", ");
-        if (is_default(g, &op->params[i], &n->args[i])) buf_printf(b, "%s = ", op->params[i].name);
+        if (graph_is_default(g, &op->params[i], &n->args[i]))
+            buf_printf(b, "%s = ", op->params[i].name);
         print_arg(b, g, &n->args[i]);
     }
     buf_putc(b, ')');
 }
 
-/* The line of the program, once for all nodes that came from it. */
-static void print_place(struct buf *b, const struct graph *g, struct span at) {
+void graph_print_place(struct buf *b, const struct graph *g, struct span at) {
     if (!g->src || !at.line) return;
     const char *s = g->src->text;
     for (uint32_t line = 1; s && line < at.line; line++) {
@@ -98,14 +98,20 @@ static void print_place(struct buf *b, const struct graph *g, struct span at) {
     }
     if (!s) return;
     s += strspn(s, " \t");
-    buf_printf(b, "        # File: %s:%u, code: %.*s\n", g->src->path, at.line,
-               (int)strcspn(s, "\r\n"), s);
+    buf_printf(b, "%s:%u, code: %.*s", g->src->path, at.line, (int)strcspn(s, "\r\n"), s);
+}
+
+/* The line of the program, once for all nodes that came from it. */
+static void print_place(struct buf *b, const struct graph *g, struct span at) {
+    struct buf place = buf_new(g->arena);
+    graph_print_place(&place, g, at);
+    if (place.n) buf_printf(b, "        # File: %s\n", place.p);
 }
 
 void graph_print_readable(struct buf *b, const struct graph *g) {
     buf_puts(b, "class GraphModule(torch.nn.Module):\n    def forward(self");
     for (uint32_t i = 0; i < g->inputs.n; i++) {
-        buf_printf(b, ", %s: ", input_name(g, &g->inputs.at[i]));
+        buf_printf(b, ", %s: ", graph_readable_name(g, &g->inputs.at[i]));
         print_type(b, g, &g->nodes.at[g->inputs.at[i].node].meta);
     }
     buf_puts(b, "):\n");

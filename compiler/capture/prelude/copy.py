@@ -34,6 +34,8 @@ def deepcopy(x, memo=None):
         return memo[id(x)][0]
     if isinstance(x, torch.Tensor):
         new = _tensor(x)
+    elif hasattr(x, '__self__') and hasattr(x, '__func__'):
+        new = getattr(deepcopy(x.__self__, memo), x.__func__.__name__)
     elif hasattr(type(x), '__deepcopy__'):
         new = x.__deepcopy__(memo)
     elif hasattr(x, '__dict__') and plain(x) is not x:

@@ -1,7 +1,7 @@
 """torch: what is not an operator of graph/ops.def by itself."""
 
 from _warpsmith import (op, refuse, graph_break, is_parameter, computes, tensor as from_data, seed as _seed, grad_mode, set_grad_mode,
-                        register, has_cuda, on_cuda, stream, print_options, call as _call)
+                        is_script, has_cuda, on_cuda, stream, print_options, call as _call)
 from torch._tensor import squeeze, unbind, split, chunk, var, std, max, min, norm, softmax, log_softmax
 from torch._tensor import cummax, cummin, logcumsumexp
 from torch._tensor import sort, argsort, topk, kthvalue, median, quantile
@@ -137,10 +137,10 @@ def is_grad_enabled():
 
 
 def compile(model=None, *, fullgraph=False, dynamic=None, backend='inductor', mode=None, options=None, disable=False):
-    number = register(backend, dynamic, fullgraph)
-    if number < 0 or disable:
+    if disable or not is_script():
         return (lambda function: function) if model is None else model
     import torch._dynamo
+    number = torch._dynamo.number_of(backend, dynamic, fullgraph)
     if model is None:
         return lambda function: torch._dynamo.OptimizedModule(function, number)
     return torch._dynamo.OptimizedModule(model, number)
@@ -496,6 +496,25 @@ def einsum(equation, *operands):
 
 
 matmul = op('matmul')
+
+
+def cond(pred, true_fn, false_fn, operands=()):
+    """In a graph both are computed, and the one that pred says is picked element by element."""
+    if not isinstance(pred, Tensor):
+        return (true_fn if pred else false_fn)(*operands)
+    if computes():
+        return (true_fn if pred.item() else false_fn)(*operands)
+    return _picked(pred, true_fn(*operands), false_fn(*operands))
+
+
+def _picked(pred, a, b):
+    if isinstance(a, Tensor):
+        return where_(pred, a, b)
+    if isinstance(a, dict):
+        return {key: _picked(pred, value, b[key]) for key, value in a.items()}
+    if isinstance(a, (list, tuple)):
+        return type(a)([_picked(pred, x, y) for x, y in zip(a, b)])
+    return a
 
 
 from torch.amp import autocast

@@ -85,6 +85,10 @@ class Module:
             return computed[name](self)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
+    def compile(self, *args, **kwargs):
+        """From here on calls of the module run compiled; it stays what it is."""
+        self.forward = torch.compile(self.forward, *args, **kwargs)
+
     def forward(self, *args, **kwargs):
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function')
