@@ -67,6 +67,20 @@ struct py eager_new(struct vm *vm, enum dtype t, int rank, const int64_t *size) 
     return row_major(vm, m);
 }
 
+struct storage *eager_storage(struct vm *vm, uint64_t bytes) {
+    return storage_new(vm, bytes);
+}
+
+struct py eager_in(struct vm *vm, struct storage *s, enum dtype t, int rank, const int64_t *size,
+                   const int64_t *stride, int64_t offset) {
+    struct meta m = {.dtype = t, .rank = (uint8_t)rank};
+    for (int i = 0; i < rank; i++) {
+        m.size[i] = ex_const(vm->constants, size[i]);
+        m.stride[i] = ex_const(vm->constants, stride[i]);
+    }
+    return py_pointer(PY_TENSOR, tensor_in(vm, s, &m, offset));
+}
+
 /* -- values -------------------------------------------------------------------------------- */
 
 int64_t eager_size(const struct vm *vm, const struct tensor *t, int dim) {

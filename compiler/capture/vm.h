@@ -291,6 +291,10 @@ struct storage *functional_storage(struct vm *vm, struct py t); /* tensor.c; of 
 /* -- eager.c: tensors with values */
 bool tensor_is_eager(const struct vm *vm, struct py t); /* and is it to be used as such now? */
 struct py eager_new(struct vm *vm, enum dtype t, int rank, const int64_t *size);
+/* Uninitialised memory, and a tensor in it; its elements have to lie there. */
+struct storage *eager_storage(struct vm *vm, uint64_t bytes);
+struct py eager_in(struct vm *vm, struct storage *s, enum dtype t, int rank, const int64_t *size,
+                   const int64_t *stride, int64_t offset);
 /* The operator applied last, node of vm->op_graph, computed. alias: it may be a view of first. */
 struct py eager_compute(struct vm *vm, node_id node, const struct py *first, bool alias);
 void eager_begin(struct vm *vm, bool keep);

@@ -18,6 +18,7 @@
     BYTES(config, "a config's text")                                                               \
     BYTES(expr, "an index expression")                                                             \
     BYTES(csv, "a table of results")                                                               \
+    BYTES(checkpoint, "patches to a file of torch.save")                                           \
     BYTES(store, "patches to a file of the store")
 
 #define BYTES(name, what) void bytes_##name(const uint8_t *data, size_t n);

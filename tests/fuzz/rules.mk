@@ -54,7 +54,7 @@ fuzz-python: $(BUILD)/$(FUZZ)/run_python ## random expressions and programs, the
 # ---- bytes, under libFuzzer and the sanitizers, in a build folder of their own. What crashes lands in the corpus, where
 # test_bytes finds it.
 
-BYTES       ?= python graph config expr csv store
+BYTES       ?= python graph config expr csv checkpoint store
 BYTES_SEEDS := python:tests/golden/capture python:tests/golden/frontend python:workloads graph:$(FUZZ)/found
 BYTES_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
 seeds_of     = $(FUZZ)/corpus/$(1) $(patsubst $(1):%,%,$(filter $(1):%,$(BYTES_SEEDS)))

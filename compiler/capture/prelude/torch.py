@@ -679,6 +679,22 @@ def trapezoid(y, x=None, dx=1.0, dim=-1):
 trapz = trapezoid
 
 
+def save(obj, f, pickle_protocol=2, _use_new_zipfile_serialization=True):
+    """Tensors, numbers, strings, lists, tuples and dicts of them, in PyTorch's format."""
+    from os import fspath
+    from _warpsmith import save_state
+    save_state(fspath(f), obj)
+
+
+def load(f, map_location=None, *, weights_only=True, mmap=None):
+    from os import fspath
+    from _warpsmith import load_state
+    if callable(map_location) or isinstance(map_location, dict):
+        refuse('torch.load takes a device as map_location')
+    place = None if map_location is None else str(map_location).startswith('cuda')
+    return load_state(fspath(f), place)
+
+
 def vmap(function, in_dims=0, out_dims=0, randomness='error', chunk_size=None):
     refuse('torch.vmap is not supported; most functions of torch take batches as they are')
 
