@@ -99,11 +99,21 @@ size_t memory_available_in(const char *root) {
     return least;
 }
 
-size_t memory_available(void) {
-    size_t least = memory_available_in(""), pages = 0;
+/* What a limit of this process leaves where it has so many pages. */
+static size_t left_of_limit(int limit, unsigned long pages) {
     struct rlimit r;
-    if (getrlimit(RLIMIT_AS, &r) != 0 || r.rlim_cur == RLIM_INFINITY) return least;
-    if (!read_number("/proc/self/statm", "", &pages)) return least;
-    size_t own = left((size_t)r.rlim_cur, pages * (size_t)sysconf(_SC_PAGESIZE));
-    return own < least ? own : least;
+    if (getrlimit(limit, &r) != 0 || r.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+    return left((size_t)r.rlim_cur, pages * (size_t)sysconf(_SC_PAGESIZE));
+}
+
+size_t memory_available(void) {
+    size_t least = memory_available_in(""), x;
+    unsigned long size, resident;
+    FILE *f = fopen("/proc/self/statm", "r");
+    bool known = f && fscanf(f, "%lu %lu", &size, &resident) == 2;
+    if (f) fclose(f);
+    if (!known) return least;
+    if ((x = left_of_limit(RLIMIT_AS, size)) < least) least = x;
+    if ((x = left_of_limit(RLIMIT_RSS, resident)) < least) least = x;
+    return least;
 }

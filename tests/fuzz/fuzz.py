@@ -41,7 +41,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.realpath(os.path.join(HERE, '../..'))
 CPU_SECONDS = 60   # of one process; the sanitizers make three seconds of one, and compilers run in processes of their own
 WALL_SECONDS = 600 # for machines that are busy with other things
-MEMORY_MB = 3000
+MEMORY_MB = 3000   # resident; the command is told of seven eighths of it (ulimit -m), as a machine's size would tell it
 SHRINK_SECONDS = 90
 PARTS = ('graphs', 'natives', 'workloads', 'programs', 'tables', 'stores')
 
@@ -99,7 +99,8 @@ class Runner:
                    OMP_WAIT_POLICY='passive', UBSAN_OPTIONS='print_stacktrace=1',
                    ASAN_OPTIONS=f'detect_leaks=0:hard_rss_limit_mb={MEMORY_MB}:allocator_may_return_null=1:handle_abort=0')
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            p = subprocess.Popen(['prlimit', f'--cpu={cpu}:{cpu + 5}', f'--fsize={1 << 28}', '--core=0', *words], env=env, cwd=cwd,
+            p = subprocess.Popen(['prlimit', f'--cpu={cpu}:{cpu + 5}', f'--rss={MEMORY_MB * 7 << 17}', f'--fsize={1 << 28}', '--core=0',
+                                  *words], env=env, cwd=cwd,
                                  stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
             end, how = time.time() + WALL_SECONDS, ''
             while True:

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -73,11 +74,31 @@ static void test_version_1(void **state) {
     assert_int_equal(memory_available_in(root), 5000);
 }
 
+/* A limit of the process itself; the one on what is resident Linux passes over. */
+static void test_own_limits(void **state) {
+    static const int limits[] = {RLIMIT_AS, RLIMIT_RSS};
+    for (int i = 0; i < 2; i++) {
+        struct rlimit before, less;
+        assert_int_equal(getrlimit(limits[i], &before), 0);
+        less = (struct rlimit){(rlim_t)1 << 44, before.rlim_max};
+        if (before.rlim_max < less.rlim_cur) continue;
+        assert_int_equal(setrlimit(limits[i], &less), 0);
+        size_t much = memory_available();
+        less.rlim_cur = limits[i] == RLIMIT_AS ? (rlim_t)1 << 20 : (rlim_t)1 << 12;
+        assert_int_equal(setrlimit(limits[i], &less), 0);
+        size_t nothing = memory_available();
+        assert_int_equal(setrlimit(limits[i], &before), 0);
+        assert_true(much > 0);
+        assert_int_equal(nothing, 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_nobody_says, setup, teardown),
         cmocka_unit_test_setup_teardown(test_machine, setup, teardown),
         cmocka_unit_test_setup_teardown(test_version_2, setup, teardown),
+        cmocka_unit_test(test_own_limits),
         cmocka_unit_test_setup_teardown(test_version_1, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
