@@ -106,6 +106,10 @@ run-%: $(BUILD)/warpsmith ## one run test, e.g. make run-check_includes
 coverage: ## lines run by the tests, per folder
 	+@scripts/coverage.sh
 
+mutate: everything ## how many small mistakes the tests catch: N=60 [SEED=1 JOBS= SECONDS= ONLY=compiler/capture LEAST=90]
+	@scripts/mutate.py --n $(or $(if $(filter-out file,$(origin N)),$(N)),60) $(SEED:%=--seed %) $(JOBS:%=--jobs %) $(SECONDS:%=--seconds %) $(ONLY:%=--only %) \
+	    $(LEAST:%=--least %) $(CSV:%=--csv %)
+
 ##@ Check
 
 CHECKS := includes comments format cppcheck gcc clang sanitizers
@@ -159,7 +163,7 @@ help: ## this list
 	@awk '/^##@/ { print substr($$0, 5) ":" } \
 	    /^[a-z% -]+:.*## / { split($$0, h, ":.*## "); printf "  %-16s %s\n", h[1], h[2] }' Makefile scripts/install.mk
 
-.PHONY: all bench report compare nightly deps test test-long test-unit test-device device-programs coverage check $(CHECKS:%=check-%) \
+.PHONY: all mutate bench report compare nightly deps test test-long test-unit test-device device-programs coverage check $(CHECKS:%=check-%) \
         format everything clean help
 .SECONDARY:
 

@@ -5,6 +5,7 @@
 #
 #   cases      reports/samples/emulator.csv, which tests/emulator/bench.sh has written
 #   fuzz       COUNTS, python.counts beside it, the logs of `make fuzz-bytes`, and the folders themselves
+#   mutants    reports/samples/mutants.csv, which make mutate CSV=reports/samples/mutants.csv has written
 #   coverage   the summary that scripts/coverage.sh left in the build folder
 #
 # No number is typed in. A table whose source is missing stays as it is.
@@ -28,7 +29,11 @@ cases() {
 fuzz() {
     echo '| fuzzer | what it did |'
     echo '|--------|-------------|'
-    echo "| \`make fuzz\` | $(value "$counts" graphs) graphs in $(($(value "$counts" milliseconds) / 60000)) minutes of one" \
+    [ ! -f "$counts.files" ] || echo "| \`make fuzz\` | $(value "$counts.files" workloads) damaged workloads and scripts," \
+        "$(value "$counts.files" programs) programs, $(value "$counts.files" natives) calls of functions in C," \
+        "$(value "$counts.files" tables) result files, $(value "$counts.files" stores) stores in" \
+        "$(($(value "$counts.files" seconds) / 60)) minutes; $(value "$counts.files" findings) findings in these runs |"
+    echo "| \`make fuzz-graphs\` | $(value "$counts" graphs) graphs in $(($(value "$counts" milliseconds) / 60000)) minutes of one" \
         "core, $(value "$counts" kernels) kernels, $(value "$counts" configs) kernels emitted under a config;" \
         "$(value "$counts" emulated) programs run on the emulator, $(value "$counts" cpu) on the CPU;" \
         "$(value "$counts" wild) graphs not judged because integers overflow; $(value "$counts" bugs) bugs in these runs |"
@@ -72,5 +77,6 @@ put() {
 }
 
 [ ! -f reports/samples/emulator.csv ] || put cases "$(cases)"
+[ ! -f reports/samples/mutants.csv ] || put mutants "$(scripts/mutate.py --table --csv reports/samples/mutants.csv)"
 [ ! -f "$counts" ] || put fuzz "$(fuzz)"
 [ ! -f "$build/coverage/summary" ] || put coverage "$(coverage)"
