@@ -18,8 +18,8 @@ Which tests can tell is looked up: every test runs once with a probe in each blo
 only to tests that reach its block. They go by what they promise, chance to catch over CPU seconds, and the first that
 fails ends it. A test that takes ten times as long as it does without the mutant has caught it, too.
 
-A mutant changes nothing in the tree or the build folder: its object is linked before copies of the archives, one test at a
-time. Everything lies in BUILD/mutate. Rows of a run that was broken off are kept, and it goes on from there; a mutant that
+A mutant changes nothing in the tree or the build folder: its object is linked before the archives, one test at a time, and all
+of it lies in BUILD/mutate, with a copy of the tree as it was at the beginning. Rows of a run that was broken off are kept, and it goes on from there; a mutant that
 not all tests that reach it have seen by then is `open`, which counts as not caught.
 
 Exit status: 0 at least --least percent (0) are caught, 1 fewer, 2 a wrong call, 3 the tests do not run here."""
@@ -393,6 +393,7 @@ class Test:
         self.cpu = self.wall = None
         self.reach = {}
         self.kills = self.runs = 0
+        self.sound, self.lock = None, threading.Lock()
 
     def layer(self):
         m = re.match(r'tests/unit/test_([a-z]+)', self.name)
@@ -564,7 +565,7 @@ def look_at_tests(build, sources, tests, options):
         k = known['tests'].get(t.name)
         return k and k['ok'] and k['hash'] == test_hash(t)
 
-    wanted = [t for t in tests if not is_known(t)]
+    wanted = [t for t in tests if not is_known(t)] if not options.known else []
     if wanted:
         print('mutate: %d tests run with probes' % len(wanted), flush=True)
         build_probed(build, sources, folder, options.jobs)
@@ -610,7 +611,7 @@ def look_at_tests(build, sources, tests, options):
     for t in tests:
         k = known['tests'].get(t.name)
         if not k or not k['ok']:
-            print('mutate: %s does not pass here: left out' % t.name)
+            print('mutate: %s %s: left out' % (t.name, 'does not pass here' if k else 'is new'))
             continue
         t.cpu, t.wall, t.reach = k['cpu'], k['wall'], {}
         for p, data in k['blocks'].items():
@@ -666,7 +667,6 @@ class Hunt:
         self.rows, self.skipped = {}, collections.Counter()
         self.end = time.time() + options.seconds if options.seconds else None
         self.failure = None
-        self.take_snapshot()
         self.read_rows()
 
     def read_rows(self):
@@ -692,20 +692,6 @@ class Hunt:
             w.writeheader()
             w.writerows(rows)
         os.replace(self.o.csv + '.new', self.o.csv)
-
-    def take_snapshot(self):
-        """Copies of what is linked, so that the sources may be worked at meanwhile."""
-        self.copies = {}
-        for words in self.build.links.values():
-            for word in words:
-                if word.endswith(('.a', '.o')) and word not in self.copies and os.path.exists(word):
-                    copy = self.o.folder + '/base/' + os.path.relpath(word, self.build.build)
-                    os.makedirs(os.path.dirname(copy), exist_ok=True)
-                    shutil.copy2(word, copy)
-                    self.copies[word] = copy
-
-    def snapshot(self, word):
-        return self.copies.get(word, word)
 
     def chance(self, test, mutant):
         """That this test catches this mutant, given that it reaches it."""
@@ -748,7 +734,7 @@ class Hunt:
             out = m.folder + '/' + os.path.relpath(binary, self.build.build)
             os.makedirs(os.path.dirname(out), exist_ok=True)
             own = os.path.join(self.build.build, m.path[:-2] + '.o')
-            words = [w for w in self.build.link(binary, out, [m.object], self.snapshot) if w != self.snapshot(own)]
+            words = [w for w in self.build.link(binary, out, [m.object]) if w != own]
             m.linked[binary] = run_quietly(words)
             return m.linked[binary]
 
@@ -759,6 +745,20 @@ class Hunt:
                 raise RuntimeError('%s does not link under a mutant of %s:\n%s' % (binary, m.path, said[:2000]))
         limits = Limits(10 + 10 * test.cpu, 60 + 20 * test.wall)
         return run_test(test, m.folder, limits, m.cancelled)
+
+    def is_sound(self, test):
+        """Does it pass here without any mutant? Asked when it catches its first."""
+        with test.lock:
+            if test.sound is None:
+                folder = self.o.folder + '/plain'
+                for binary in test.needs:
+                    out = folder + '/' + os.path.relpath(binary, self.build.build)
+                    os.makedirs(os.path.dirname(out), exist_ok=True)
+                    run_quietly(self.build.link(binary, out, []))
+                test.sound, how, _, _ = run_test(test, folder, Limits(10 + 10 * test.cpu, 60 + 20 * test.wall), threading.Event())
+                if not test.sound:
+                    print('mutate: %s fails here without a mutant (%s): left out' % (test.name, how), flush=True)
+            return test.sound
 
     # ---- who does what next
 
@@ -805,7 +805,9 @@ class Hunt:
         m.flying += 1
 
         def task():
-            passed, how, cpu, _ = self.show(m, test)
+            passed, how, cpu, _ = self.show(m, test) if test.sound is not False else (False, 'cancelled', 0, 0)
+            if how and how != 'cancelled' and not self.is_sound(test):
+                how = 'cancelled'
             with self.lock:
                 m.flying -= 1
                 if how != 'cancelled':
@@ -891,6 +893,23 @@ class Hunt:
             raise self.failure
 
 
+# ---- the tree as it was at the beginning -----------------------------------------------------------------------------
+
+def enter_copy(build, folder):
+    """Copies all that tests and links read into folder/tree and goes there, so that the sources may be worked at meanwhile."""
+    tree = folder + '/tree'
+    shutil.rmtree(tree, ignore_errors=True)
+    listed = subprocess.run(['git', 'ls-files', '-z', '-co', '--exclude-standard'], stdout=subprocess.PIPE, check=True, text=True)
+    words = {w for words in build.links.values() for w in words if w.endswith(('.a', '.o')) and w.startswith(build.build + '/')}
+    for path in [p for p in listed.stdout.split('\0') if p] + sorted(words):
+        if os.path.exists(path):
+            os.makedirs(os.path.dirname(tree + '/' + path), exist_ok=True)
+            shutil.copy2(path, tree + '/' + path, follow_symlinks=False)
+    where = subprocess.run(['git', 'rev-parse', '--absolute-git-dir'], stdout=subprocess.PIPE, check=True, text=True)
+    os.environ.update(GIT_DIR=where.stdout.strip(), GIT_WORK_TREE=os.path.realpath(tree))
+    os.chdir(tree)
+
+
 # ---- what came of it -------------------------------------------------------------------------------------------------
 
 def table(rows):
@@ -933,7 +952,8 @@ def main():
     p.add_argument('--least', type=float, default=0)
     p.add_argument('--csv')
     p.add_argument('--tests', default='', help='a pattern: only these tests')
-    p.add_argument('--fresh', action='store_true')
+    p.add_argument('--fresh', action='store_true', help='forget which test reaches what')
+    p.add_argument('--known', action='store_true', help='look at no test again that has changed since')
     p.add_argument('--table', action='store_true')
     p.add_argument('--probe', action='store_true')
     p.add_argument('--list', action='store_true', help='print the mutants, build none')
@@ -961,6 +981,8 @@ def main():
         return 3
     if o.probe:
         return 0
+    o.folder, o.csv = os.path.realpath(o.folder), os.path.realpath(o.csv)
+    enter_copy(build, o.folder)
     hunt = Hunt(build, {p: s for p, s in everything.items() if p.startswith(o.only)}, tests, o)
     hunt.run()
     rows = [r for r in hunt.rows.values()]

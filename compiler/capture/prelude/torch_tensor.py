@@ -802,7 +802,7 @@ def erfinv(self):
         left = _where(x.abs() < 0.5, target - y.erf(), far)
         y = y + left * (y * y).exp() * (math.sqrt(math.pi) / 2)
         y = y if target is self else y.detach()
-    return _where(ends, x * math.inf, _where(x == 0, self, y))
+    return _where(ends, x * math.inf, _where(x == 0, self * (math.sqrt(math.pi) / 2), y))
 
 
 def erfinv_(self):
@@ -823,7 +823,7 @@ def lgamma(self):
     above = 0.5 * math.log(2 * math.pi) + (z + 0.5) * t.log() - t + series.log()
     below = math.log(math.pi) - (_where(low, x, 0.25) * math.pi).sin().abs().log() - above
     out = _where(low, below, above)
-    out = _where((x == 1) | (x == 2), 0, out)
+    out = _where(x == 1, (1 - x) * 0.5772156649015329, _where(x == 2, (x - 2) * 0.4227843350984671, out))  # 0, with its slope
     out = _where(x.abs() < 1e-17, -x.abs().log(), out)
     pole = (x <= 0) & (x == x.floor()) | (x == torch.inf)  # -inf is one, too
     return _where(pole, torch.inf, out).to(self.dtype)
