@@ -24,6 +24,7 @@ enum command {
     WORKLOADS = BENCH | RUN | EXPLAIN | COMPILE,
     EVERY = (1 << N_COMMANDS) - 1,
 };
+_Static_assert(N_COMMANDS < 31, "a bit of enum command for each");
 
 struct texts {
     const char **at;

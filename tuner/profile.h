@@ -99,6 +99,7 @@ enum profile_advice {
 #undef A
         N_ADVICE
 };
+_Static_assert(N_ADVICE <= 32, "a bit of profile_verdict.advice for each");
 
 struct profile_verdict {
     enum profile_bound bound;

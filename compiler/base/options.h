@@ -39,6 +39,7 @@ enum log_name {
 #undef L
         LOG_COUNT
 };
+_Static_assert(LOG_COUNT <= 32, "a bit of logs for each");
 
 struct env {
     uint32_t logs;          /* bit per enum log_name */

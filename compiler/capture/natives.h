@@ -39,6 +39,7 @@ enum native_kind {
 #undef KIND
         KIND_COUNT
 };
+_Static_assert(KIND_COUNT <= 32, "a bit of native_parameter.kinds for each");
 
 /* PLACE(id, of what kind self is or UNSET, what its functions are called before their name) */
 #define NATIVE_PLACES(PLACE)                                                                       \

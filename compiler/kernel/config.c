@@ -49,7 +49,7 @@ static const char *knob_list(struct arena *a) {
 }
 
 bool config_parse(const char *text, struct config *out, struct diag *d) {
-    uint32_t seen = 0;
+    bool seen[KNOB_COUNT] = {false}, any = false;
     memset(out, 0, sizeof *out);
     for (const char *s = text; *s;) {
         if (isspace((unsigned char)*s)) {
@@ -72,13 +72,13 @@ bool config_parse(const char *text, struct config *out, struct diag *d) {
             return diag_fail(d, WS_USAGE, "config '%s': %s needs a number from 0 to 2^30", text,
                              knobs[k].name),
                    false;
-        if (seen >> k & 1)
+        if (seen[k])
             return diag_fail(d, WS_USAGE, "config '%s': %s is given twice", text, knobs[k].name),
                    false;
-        seen |= 1u << k;
+        seen[k] = any = true;
         out->knob[k] = (int32_t)v;
         s = end;
     }
-    if (!seen) return diag_fail(d, WS_USAGE, "empty config"), false;
+    if (!any) return diag_fail(d, WS_USAGE, "empty config"), false;
     return true;
 }

@@ -75,6 +75,20 @@ static void test_parse_errors(void **state) {
     }
 }
 
+/* Of any knob, the last of them too, it is known that it was given. */
+static void test_given_twice(void **state) {
+    struct arena *a = arena_new();
+    for (enum knob k = 0; k < KNOB_COUNT; k++) {
+        struct diag d = diag_new(a);
+        struct config c;
+        const char *name = knob_name(k);
+        assert_true(config_parse(arena_printf(a, "%s=0", name), &c, &d));
+        assert_false(config_parse(arena_printf(a, "%s=0 %s=1", name, name), &c, &d));
+        assert_non_null(strstr(d.text, arena_printf(a, "%s is given twice", name)));
+    }
+    arena_free(a);
+}
+
 /* ---- legality -------------------------------------------------------------------------------- */
 
 static const char softmax[] = "graph(%x: f32[100, 1000]) {\n %y = softmax(%x, 1)\n return %y\n}\n";
@@ -487,6 +501,7 @@ int main(void) {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_zero_knobs),
         cmocka_unit_test(test_parse_errors),
+        cmocka_unit_test(test_given_twice),
         cmocka_unit_test(test_refusals_gpu),
         cmocka_unit_test(test_refusals_cpu),
         cmocka_unit_test(test_inner),
