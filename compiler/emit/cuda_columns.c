@@ -190,7 +190,7 @@ static void put_parts(struct emitter *w) {
 
 void close_block_rows(struct emitter *w) {
     int barriers = 0; /* two phases with some keep the shared memory of each other apart */
-    bool talks = layout_cluster(w->y) > 1, shared = w->y->t1 > 32 || talks;
+    bool talks = layout_cluster(w->y) > 1, shared = layout_joins_warps(w->k, w->y) || talks;
     for (uint32_t i = 0; i < w->p->phases.n && shared; i++)
         barriers += w->p->phases.at[i].reduce.n > 0;
     if (barriers == 1) line(w, talks ? "k_cluster_sync();" : "__syncthreads();");
@@ -218,7 +218,7 @@ void put_column_parameters(struct emitter *w, struct ws_launch *l) {
 
 /* The second launch: t0 columns by t1 threads, which share a column's parts. */
 void emit_column_finish(struct emitter *w) {
-    enum { THREADS = 256, LINE = 32 };
+    enum { THREADS = 256, LINE = 32 /* f32 */ };
     int t0 = LINE, parts = w->y->blocks, smem = 0;
     while (t0 < THREADS && (THREADS / t0) > parts) t0 *= 2;
     struct layout y = {.threads = THREADS, .t0 = t0, .t1 = THREADS / t0, .vec = 1};
@@ -248,7 +248,7 @@ void emit_column_finish(struct emitter *w) {
         value_id v = w->p->across.at[i];
         line(w, "k_reduce_columns<%s, %d, %d, 1>(&a%u, (%s *)(k_smem + %d));",
              reduction_operator(at(w, v)->reduction), t0, y.t1, v, accumulator_type(w, v), smem);
-        smem += (layout_column_slots(&y) * reduction_bytes(w->k, v) + 15) / 16 * 16;
+        smem += (layout_column_slots(w->k, &y) * reduction_bytes(w->k, v) + 15) / 16 * 16;
         w->where[v] = ARRAY;
     }
     l->smem = smem;

@@ -90,7 +90,7 @@ static void put_scan_columns(struct emitter *w, value_id v, int *smem) {
     line(w, "k_scan_columns<%s, %d, %d, %d>(t, c%u[e], (%s)%s, (%s *)(k_smem + %d));", op, y->t0,
          y->t1, y->vec, v, t, identity_text(w, v), t, *smem);
     if (y->look_back) put_look_back_columns(w, v, *smem);
-    *smem = (*smem + layout_column_slots(y) * reduction_bytes(w->k, v) + 15) / 16 * 16;
+    *smem = (*smem + layout_column_slots(w->k, y) * reduction_bytes(w->k, v) + 15) / 16 * 16;
     open_unrolled(w, "v", y->vec);
     if (y->look_back) line(w, "t[v] = %s::of(c%u[e][v], t[v]);", op, v);
     open_unrolled(w, "u", y->ur);
@@ -109,7 +109,7 @@ static void put_scan(struct emitter *w, value_id v, int *smem) {
         return;
     }
     open_unrolled(w, "e", y->ex);
-    int slots = y->t1 > 32 ? y->threads / 32 * y->ur : 0;
+    int slots = layout_row_slots(w->k, y) * y->ur;
     line(w, "%s t[%d];", t, y->ur);
     open_unrolled(w, "u", y->ur);
     line(w, "#pragma unroll");
@@ -145,8 +145,9 @@ void declare_accumulators(struct emitter *w, const struct phase *f) {
 /* Several reductions of rows that warps or blocks share: all of them wait at one barrier. */
 static bool combines_together(const struct emitter *w, const struct phase *f) {
     const struct layout *y = w->y;
-    return w->k->kind == KERNEL_REDUCE && !y->rows_inner && (y->t1 > 32 || y->cluster > 1) &&
-           !f->online.n && f->reduce.n * (uint32_t)y->ex > 1;
+    return w->k->kind == KERNEL_REDUCE && !y->rows_inner &&
+           (layout_joins_warps(w->k, y) || y->cluster > 1) && !f->online.n &&
+           f->reduce.n * (uint32_t)y->ex > 1;
 }
 
 static const char *bytes_of(struct emitter *w, const struct phase *f) {
@@ -160,7 +161,7 @@ static const char *bytes_of(struct emitter *w, const struct phase *f) {
 /* Before and behind the barriers: what the warps of a row have, and then the blocks. */
 static void put_combines_together(struct emitter *w, const struct phase *f, int *smem) {
     const struct layout *y = w->y;
-    int begin = *smem, slots = y->t1 > 32 ? y->threads / 32 : 0;
+    int begin = *smem, slots = layout_row_slots(w->k, y);
     bool gives = exchanges(y);
     for (int step = 0; step < (y->cluster > 1 ? 3 : 2); step++) {
         *smem = begin;
@@ -218,7 +219,7 @@ void put_combines(struct emitter *w, const struct phase *f, int *smem) {
         }
         const char *t = accumulator_type(w, v), *op = reduction_operator(x->reduction);
         int size = reduction_bytes(w->k, v);
-        int slots = y->rows_inner ? layout_column_slots(y) : y->threads / 32;
+        int slots = y->rows_inner ? layout_column_slots(w->k, y) : layout_warps(w->k, y);
         open_unrolled(w, "e", y->ex);
         if (y->rows_inner) {
             line(w, "k_reduce_columns<%s, %d, %d, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", op,
@@ -236,7 +237,7 @@ void put_combines(struct emitter *w, const struct phase *f, int *smem) {
         } else {
             line(w, "a%u[e] = k_reduce_row<%s, %d>(a%u[e], (%s *)(k_smem + %d) + e * %d);", v, op,
                  y->t1, v, t, *smem, slots);
-            *smem += y->t1 > 32 ? slots * y->ex * size : 0;
+            *smem += layout_row_slots(w->k, y) * y->ex * size;
             if (y->cluster > 1) {
                 *smem = (*smem + 15) / 16 * 16;
                 line(w,

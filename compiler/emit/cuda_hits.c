@@ -101,7 +101,9 @@ static void put_listing(struct emitter *w) {
     line(w, "unsigned found = 0;");
     line(w, "int place[%d];", y->hits);
     open_unrolled(w, "i", y->hits);
-    line(w, "const k_idx own = from + (tid / 32 * %d + i) * 32 + tid %% 32;", y->hits);
+    int warp = w->k->limits->warp;
+    line(w, "const k_idx own = from + (tid / %d * %d + i) * %d + tid %% %d;", warp, y->hits, warp,
+         warp);
     line(w, "const k_idx r = k_clamp(own, r_end - 1);");
     const char *counts, *target = put_target(w, &counts);
     line(w, "const bool lands = own < r_end && %s && %s >= lo && %s <= hi;", counts, target,

@@ -112,7 +112,7 @@ const char *l2_hint(const struct emitter *w) {
  * `vector`. A warp stores a row of the tile, and later reads a column of every vec-th of them:
  * turned by one place a vector, its elements are in as many banks both times. */
 static const char *turned_place(struct emitter *w, const char *place, const char *vector) {
-    int turn = w->y->t1 < 32 ? 32 / w->y->t1 : 1;
+    int warp = w->k->limits->warp, turn = w->y->t1 < warp ? warp / w->y->t1 : 1;
     return arena_printf(w->arena, "(%s + (%s) * %d) %% %du", place, vector, turn, w->y->bx);
 }
 

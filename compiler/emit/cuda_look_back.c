@@ -70,7 +70,7 @@ void put_look_back(struct emitter *w, value_id v, int *smem) {
     const struct layout *y = w->y;
     const struct value_node *x = &w->k->values.at[v];
     const char *t = accumulator_type(w, v);
-    int slots = y->t1 > 32 ? y->threads / 32 : 0;
+    int slots = layout_row_slots(w->k, y);
     const char *part = part_text(w, v), *flags = flags_text(w, v);
     line(w,
          "c%u[e] = k_look_back<%s, %d, %d, %d, %d>(c%u[e], (%s)%s, %s, %s, %d, tile, tiles, (%s "

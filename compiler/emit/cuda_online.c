@@ -63,7 +63,7 @@ static void rescale_to_row(struct emitter *w, value_id sum) {
 static void combine_along_row(struct emitter *w, const struct phase *f, value_id max, int *smem) {
     const struct layout *y = w->y;
     value_id *sums = NEW_ARRAY(w->arena, value_id, f->online.n);
-    int n = 0, size = reduction_bytes(w->k, max), slots = y->threads / 32;
+    int n = 0, size = reduction_bytes(w->k, max), slots = layout_warps(w->k, y);
     for (uint32_t i = 0; i < f->online.n; i++)
         if (kernel_online_maximum(w->k, f->online.at[i]) == max) sums[n++] = f->online.at[i];
     const char *t = arena_printf(w->arena, "k_online<%d, %s>", n, accumulator_type(w, max));
@@ -73,7 +73,7 @@ static void combine_along_row(struct emitter *w, const struct phase *f, value_id
     line(w, "o.max = a%u[e];", max);
     for (int i = 0; i < n; i++) line(w, "o.sum[%d] = a%u[e];", i, sums[i]);
     line(w, "o = k_online_row<%d>(o, (%s *)(k_smem + %d) + e * %d);", y->t1, t, *smem, slots);
-    *smem += y->t1 > 32 ? slots * y->ex * size * (1 + n) : 0;
+    *smem += layout_row_slots(w->k, y) * y->ex * size * (1 + n);
     *smem = (*smem + 15) / 16 * 16;
     if (exchanges(y)) {
         const char *blocks = exchange_slots(w, t, *smem);

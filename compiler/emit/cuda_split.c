@@ -334,7 +334,7 @@ void put_parts_sum(struct emitter *w, const struct parts *p, int threads) {
 /* How the finish lies: threads along x, as the partial results do, and as many along the parts as
  * it takes to have them all under way. */
 static struct layout finish_layout(const struct kernel *k, int split) {
-    enum { THREADS = 256, LINE = 32, ENOUGH = 1 << 16 };
+    enum { THREADS = 256, LINE = 32 /* f32 */, ENOUGH = 1 << 16 };
     int64_t nx = kernel_size(k, AXIS_X);
     int t1 = 1, widest = THREADS;
     for (int t0 = 1; t0 < LINE && t0 < nx; t0 *= 2) widest /= 2;
@@ -366,7 +366,7 @@ void emit_finish(struct emitter *w) {
     l->grid[0] = tile_count(kernel_size(w->k, AXIS_X), y.bx);
     for (uint32_t i = 0; i < f->reduce.n; i++)
         l->smem +=
-            (layout_column_slots(&y) * reduction_bytes(w->k, f->reduce.at[i]) + 15) / 16 * 16;
+            (layout_column_slots(w->k, &y) * reduction_bytes(w->k, f->reduce.at[i]) + 15) / 16 * 16;
     line(w, "const int tr = tid / %d, tx = tid %% %d;", y.t0, y.t0);
     line(w, "const k_idx px = (k_idx)blockIdx.x;");
     line(w, "(void)nr; (void)k_smem;");

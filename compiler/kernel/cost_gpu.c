@@ -59,7 +59,7 @@ static double short_runs(const struct kernel *k, const struct layout *y) {
         if (v->kind == INST_LOAD && v->mask & MASK_R && dtype_bytes(v->dtype) > bytes)
             bytes = dtype_bytes(v->dtype);
     }
-    int run = (threads < 32 ? threads : 32) * y->vec * bytes;
+    int run = (threads < k->limits->warp ? threads : k->limits->warp) * y->vec * bytes;
     double torn = 1; /* rows begin within sectors, which two blocks read then */
     if (y->rows_inner && kernel_size(k, AXIS_X) * bytes % SECTOR)
         torn += (double)SECTOR / (y->bx * bytes);
@@ -72,17 +72,18 @@ static double short_runs(const struct kernel *k, const struct layout *y) {
 /* Clocks of a multiprocessor that a warp's access takes: about ten instructions with its address
  * and guard, four of which are issued in a clock, or a clock for each 128 bytes of memory that
  * lanes `apart` bytes from each other touch, in runs of so many. */
-static double access_clocks(int apart, int run) {
+static double access_clocks(int warp, int apart, int run) {
     enum { INSTRUCTIONS = 10, ISSUED = 4 };
-    double of_run = (double)run * apart / LINE, runs = 32.0 / run;
+    double of_run = (double)run * apart / LINE, runs = (double)warp / run;
     double lines = runs * (runs > 1 && of_run < 1 ? 1 : of_run),
            issue = (double)INSTRUCTIONS / ISSUED;
-    return lines > 32 ? 32 : lines > issue ? lines : issue;
+    return lines > warp ? warp : lines > issue ? lines : issue;
 }
 
 /* Lanes of a warp whose elements are neighbours: of a scan down columns others have other rows. */
 static int lanes_of_run(const struct kernel *k, const struct layout *y) {
-    return scans_columns(k, y) && y->t0 < 32 ? y->t0 : 32;
+    int warp = k->limits->warp;
+    return scans_columns(k, y) && y->t0 < warp ? y->t0 : warp;
 }
 
 /* Shared memory that holds a block's share of its rows. */
@@ -92,11 +93,12 @@ static double kept_bytes(const struct kernel *k, const struct layout *y) {
 
 /* Of a warp, for the windows of one vector. */
 static double window_clocks(const struct kernel *k, const struct layout *y) {
+    int warp = k->limits->warp;
     double total = 0;
     for (uint32_t i = 0; y->windows && i < y->windows->all.n; i++) {
         const struct window *w = &y->windows->all.at[i];
         int bytes = dtype_bytes(k->schedule->loops->buffers.at[w->buffer].meta.dtype);
-        total += w->pieces.n * access_clocks(bytes * w->apart, 32);
+        total += w->pieces.n * access_clocks(warp, bytes * w->apart, warp);
     }
     return total;
 }
@@ -108,10 +110,12 @@ static double access_us(const struct kernel *k, const struct layout *y) {
     enum { FIND_HEAD = 8 };
     const double TWICE = 1.2, SHIFT = 2; /* the second of two vectors is another lane's first */
     enum axis inner = y->rows_inner ? AXIS_X : AXIS_R;
+    int warp = k->limits->warp;
     double rows = (double)kernel_size(k, AXIS_X), points = rows * (double)kernel_size(k, AXIS_R),
            ends = 0, total = 0;
     if (y->peel) { /* by the warps that have some */
-        int lanes = (y->head_unit + y->vec - 2 + 31) / 32 * 32, slots = y->t1 * layout_ends(y);
+        int lanes = (y->head_unit + y->vec - 2 + warp - 1) / warp * warp,
+            slots = y->t1 * layout_ends(y);
         ends = rows * (lanes < slots ? lanes : slots);
         /* where heads end, every thread finds out for itself */
         total = (y->grid_r ? points / (y->ur * y->vec) : rows * y->t1 * y->cluster) * FIND_HEAD /
@@ -130,16 +134,16 @@ static double access_us(const struct kernel *k, const struct layout *y) {
         bool whole = v ? layout_load_is_vector(k, y, v) : layout_store_is_vector(k, y, st);
         int rows_of_one = v && v->mask == MASK_R && y->one_head ? y->ex : 1;
         bool shifts = v && layout_load_shifts(k, y, v);
-        double clocks = access_clocks(bytes, lanes_of_run(k, y));
+        double clocks = access_clocks(warp, bytes, lanes_of_run(k, y));
         if (shifts) clocks = TWICE * clocks + SHIFT;
         total += (v ? cost_reads(k, y) : 1) *
                  (points / (whole || shifts || uniform ? y->vec : 1) + ends) * clocks / rows_of_one;
     }
     total += points / y->vec * window_clocks(k, y);
     if (y->kept) /* written once, read by each phase, 128 bytes a clock */
-        total += 32 * (1 + layout_phase(y, k->levels)) * kept_bytes(k, y) * ceil(rows / y->bx) *
+        total += warp * (1 + layout_phase(y, k->levels)) * kept_bytes(k, y) * ceil(rows / y->bx) *
                  y->cluster / 128;
-    double rate = 32.0 * k->limits->units * k->limits->clock_ghz * 1e3;
+    double rate = (double)warp * k->limits->units * k->limits->clock_ghz * 1e3;
     return rate > 0 ? total / rate : 0;
 }
 
@@ -177,7 +181,7 @@ static double clock_ghz(const struct kernel *k) {
  * `alone` of the clocks. */
 static double instructions_us(const struct kernel *k, const struct layout *y, double work,
                               int64_t resident, double alone) {
-    double each = (double)(resident * y->threads) / 32 / 4; /* warps of a scheduler */
+    double each = (double)(resident * y->threads) / k->limits->warp / 4; /* warps of a scheduler */
     double issued = fmin(0.6, each * alone);
     double elements = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R);
     return elements * work / (k->limits->units * 128 * issued * clock_ghz(k) * 1e3);
@@ -242,7 +246,7 @@ static double reduced_us(const struct kernel *k, const struct layout *y, int64_t
 /* Few warps leave gaps between loads and arithmetic where that takes as long as memory, `us`. */
 static double gaps_us(const struct kernel *k, const struct layout *y, int64_t resident, double us) {
     enum { ENOUGH_WARPS = 32 };
-    double busy = busy_us(k, y, 1 << 10), warps = (double)(resident * y->threads) / 32;
+    double busy = busy_us(k, y, 1 << 10), warps = (double)(resident * y->threads) / k->limits->warp;
     if (warps >= ENOUGH_WARPS || busy < 0.7 * us) return 0;
     return 0.25 * (busy - 0.7 * us) * (1 - warps / ENOUGH_WARPS);
 }
@@ -258,7 +262,7 @@ static double both_us(const struct kernel *k, const struct layout *y, int64_t re
 /* Of a scan down columns: what it has made of a tile, and what goes between a warp's threads. */
 static int scan_words(const struct kernel *k, const struct layout *y, int words) {
     int scanned = layout_scan_words(k, y), more = scanned > words ? scanned - words : 0;
-    return more + (y->t0 < 32 ? 6 : 2);
+    return more + (y->t0 < k->limits->warp ? 6 : 2);
 }
 
 /* Registers besides those of the raw loads. Where a row is kept, compilers keep what they have made
@@ -307,7 +311,7 @@ static double tiles_us(const struct kernel *k, const struct layout *y, double wa
     double tiles = ceil((double)kernel_size(k, AXIS_R) / y->br);
     if (y->rows_inner) return waves * TILE * tiles / (double)resident;
     double rows = (double)kernel_size(k, AXIS_X) / (double)k->limits->units; /* of a unit */
-    return (y->t1 > 32 ? TOLD : ALONE) * rows * tiles;
+    return (layout_joins_warps(k, y) ? TOLD : ALONE) * rows * tiles;
 }
 
 /* A GPU begins a block every 1.2 ns, whatever it does: of softmax(0) of f32[1048576, 64] on an
@@ -374,13 +378,14 @@ static double shared_overhead(const struct layout *y) {
 
 /* What a config takes more than one that is as good as can be. */
 static double overhead(const struct kernel *k, const struct layout *y, int registers) {
-    double barriers = y->t1 > 32 ? 0.3 * k->levels : 0.05 * k->levels;
+    double barriers = layout_joins_warps(k, y) ? 0.3 * k->levels : 0.05 * k->levels;
     bool scans = scans_columns(k, y);
     return 1 + 0.02 * barriers + 0.04 / y->vec + (registers > 128 ? 0.1 : 0) +
            (scans && registers > 80 ? 0.05 : 0) + /* some compilers spill a few */
            row_overhead(k, y) + shared_overhead(y) + (y->threads > 512 ? 0.05 : 0) +
            (y->grid_r && y->ur * y->ex > 4 ? 0.03 : 0) +
-           (y->t1 > 32 && y->t0 > 1 && !scans ? 0.02 * y->t0 : 0); /* rows wait for each other */
+           /* rows wait for each other */
+           (layout_joins_warps(k, y) && y->t0 > 1 && !scans ? 0.02 * y->t0 : 0);
 }
 
 static double tiles_cost(const struct kernel *k, const struct layout *y) {
@@ -412,7 +417,7 @@ static double tiles_cost(const struct kernel *k, const struct layout *y) {
     us *= overhead(k, y, registers) + (scarce < 0.1 ? scarce : 0.1);
     /* rows do not join */
     bool pieces = y->peel || y->ur > 1 || y->br < kernel_size(k, AXIS_R);
-    if (y->rows_inner || (pieces && y->t1 < 32) || y->one_head) us *= short_runs(k, y);
+    if (y->rows_inner || (pieces && y->t1 < d->warp) || y->one_head) us *= short_runs(k, y);
     if (y->rows_inner && y->t1 > 1 && !scans_columns(k, y)) us += COMBINE_US * whole;
     us += waits_us(k, y, waves > 1 ? waves : 1, resident);
     if (y->cluster > 1 && y->one_read && !y->rows_inner) us *= 1.15; /* all blocks load, or none */
@@ -474,8 +479,8 @@ static double hits_cost(const struct kernel *k, const struct layout *y) {
     double blocks = ceil(ceil((double)kernel_size(k, AXIS_X) / y->bx) / y->held) * y->split;
     double part = ceil(nr / y->split), waves = ceil(blocks / (resident * d->units));
     double near = layout_tiles_of_hit(k, y), hits = layout_hits(k, y) * near;
-    double ghz = clock_ghz(k), warps = (double)y->threads / 32;
-    double tests = part / 32 * (TEST + column_work(k, MASK_R)),
+    double ghz = clock_ghz(k), warps = layout_warps(k, y);
+    double tests = part / d->warp * (TEST + column_work(k, MASK_R)),
            landed = hits * warps * (HIT + y->vec * (EACH + column_work(k, MASK_X | MASK_R))),
            rows = y->held * warps * y->vec * 8;
     double busy = blocks * (tests + landed + rows) / (d->units * 4 * 0.7 * ghz * 1e3);
@@ -493,9 +498,11 @@ static double turns_us(const struct kernel *k, const struct layout *y, int64_t t
                        int64_t a_unit) {
     double ghz = clock_ghz(k), work = element_work(k);
     double thread = (double)y->ur * y->vec * y->ex * work; /* instructions of a warp for a row */
-    double barrier = layout_cluster(y) > 1 ? 1200 : y->t1 > 32 ? 300 + y->t1 * 0.8 : 250;
+    double barrier = layout_cluster(y) > 1      ? 1200
+                     : layout_joins_warps(k, y) ? 300 + y->t1 * 0.8
+                                                : 250;
     double alone = thread + barrier * (k->levels + 1);
-    double warps = (double)(a_unit * y->threads) / 32;
+    double warps = (double)(a_unit * y->threads) / k->limits->warp;
     double shared = thread * warps / 4;
     return (double)turns * (alone > shared ? alone : shared) / (ghz * 1e3);
 }
@@ -556,7 +563,7 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
     double alone = STEP + COPY * copied + TILE / depth,
            warp = (sums + OPERAND * (y->ex + y->vec) + COPIED * copied) / 4;
     double blocks = ceil(tiles / d->units), waves = ceil(blocks / resident);
-    double step = waves * alone + blocks * y->threads / 32 * warp;
+    double step = waves * alone + blocks * layout_warps(k, y) * warp;
     double ghz = clock_ghz(k);
     return (double)kernel_size(k, AXIS_R) * step * (y->vec > 8 ? CONFLICTS : 1) / (ghz * 1e3);
 }

@@ -384,7 +384,12 @@ int64_t layout_totals(const struct kernel *k, const struct layout *y);
 int64_t layout_flag_bytes(const struct layout *y);
 
 /* Rows inner: values that one reduction of a thread's vector sends through shared memory. */
-int layout_column_slots(const struct layout *y);
+int layout_column_slots(const struct kernel *k, const struct layout *y);
+int layout_warps(const struct kernel *k, const struct layout *y); /* of a block */
+/* Columns inner: do threads of several warps share a row? Then each warp of the block leaves what
+ * it has of its row in a slot of shared memory; else there are none. */
+bool layout_joins_warps(const struct kernel *k, const struct layout *y);
+int layout_row_slots(const struct kernel *k, const struct layout *y);
 
 /* Estimated microseconds; only their order matters. */
 double kernel_cost(const struct kernel *k, const struct layout *y);

@@ -14,7 +14,7 @@ enum {
     MAX_BLOCKS = 32,        /* of a multiprocessor that go over many rows */
     MAX_ELEMENTS = 512,     /* of a tile, per thread */
     MAX_ACCUMULATORS = 128, /* of a matrix product, per thread */
-    MAX_TESTED = 32,        /* sources that a thread tests at a time */
+    MAX_TESTED = 32,        /* sources that a thread tests at a time: bits of a word */
     MAX_STACK = 1 << 20,    /* bytes of tiles that a task may have on a CPU's stack */
 };
 
@@ -64,8 +64,20 @@ int layout_scan_words(const struct kernel *k, const struct layout *y) {
     return words;
 }
 
-int layout_column_slots(const struct layout *y) {
-    int in_warp = y->t0 < 32 ? 32 / y->t0 : 1, parts = y->t1 / in_warp;
+int layout_warps(const struct kernel *k, const struct layout *y) {
+    return y->threads / k->limits->warp;
+}
+
+bool layout_joins_warps(const struct kernel *k, const struct layout *y) {
+    return y->t1 > k->limits->warp;
+}
+
+int layout_row_slots(const struct kernel *k, const struct layout *y) {
+    return layout_joins_warps(k, y) ? layout_warps(k, y) : 0;
+}
+
+int layout_column_slots(const struct kernel *k, const struct layout *y) {
+    int warp = k->limits->warp, in_warp = y->t0 < warp ? warp / y->t0 : 1, parts = y->t1 / in_warp;
     return parts > 1 ? parts * y->t0 * y->vec : 0;
 }
 
@@ -73,21 +85,22 @@ int layout_column_slots(const struct layout *y) {
  * enough. */
 static int64_t reduction_smem(const struct kernel *k, const struct layout *y) {
     int64_t bytes = 0;
+    int slots = layout_row_slots(k, y);
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
         int size = reduction_bytes(k, i);
-        if (v->kind == INST_SCAN && !y->rows_inner && y->t1 > 32) /* the warps' totals */
-            bytes = (bytes + y->threads / 32 * y->ex * y->ur * size + 15) / 16 * 16;
-        if (v->kind == INST_SCAN && !y->rows_inner && y->look_back && y->t1 > 32)
-            bytes = (bytes + 2 * y->threads / 32 * size + 15) / 16 * 16;
+        if (v->kind == INST_SCAN && !y->rows_inner) /* the warps' totals */
+            bytes = (bytes + slots * y->ex * y->ur * size + 15) / 16 * 16;
+        if (v->kind == INST_SCAN && !y->rows_inner && y->look_back)
+            bytes = (bytes + 2 * slots * size + 15) / 16 * 16;
         if (v->kind == INST_SCAN && y->rows_inner)
-            bytes = (bytes + layout_column_slots(y) * size + 15) / 16 * 16;
+            bytes = (bytes + layout_column_slots(k, y) * size + 15) / 16 * 16;
         if (v->kind != INST_REDUCE || v->across) continue;
         if (y->rows_inner) /* of a cluster, also what this block has, and what all have */
-            bytes += (layout_column_slots(y) * y->ex * size + 15) / 16 * 16 +
+            bytes += (layout_column_slots(k, y) * y->ex * size + 15) / 16 * 16 +
                      (y->cluster > 1 ? 2 * y->t0 * y->vec * y->ex * size : 0);
         else
-            bytes += (y->t1 > 32 ? y->threads / 32 * y->ex * size : 0) +
+            bytes += slots * y->ex * size +
                      (y->cluster > 1 ? y->cluster * y->t0 * y->ex * size + 32 : 0);
         bytes = (bytes + 15) / 16 * 16;
     }
@@ -408,7 +421,7 @@ static const char *check_hits(const struct kernel *k, struct layout *y, struct a
     if (y->t1 > 1)
         return arena_printf(a, "hits=%d has the threads of a block along x, all %d", y->hits,
                             y->threads);
-    int64_t sums = 0, lists = layout_listed(y) * (k->wide_index ? 12 : 8) + y->threads / 32 * 4;
+    int64_t sums = 0, lists = layout_listed(y) * (k->wide_index ? 12 : 8) + layout_warps(k, y) * 4;
     for (value_id v = 0; v < k->values.n; v++)
         if (k->values.at[v].kind == INST_REDUCE)
             sums += (int64_t)y->held * y->bx * reduction_bytes(k, v);
@@ -449,10 +462,10 @@ static const char *gpu_layout(const struct kernel *k, const struct config *c, st
                               struct arena *a) {
     int x = at_least_1(c->knob[KNOB_x]), r = at_least_1(c->knob[KNOB_r]),
         warps = c->knob[KNOB_warps];
-    if (warps < 1 || warps > k->limits->max_threads_block / 32)
-        return arena_printf(a, "warps=%d; a block has 1 to %d", warps,
-                            k->limits->max_threads_block / 32);
-    y->threads = warps * 32;
+    int most = k->limits->max_threads_block / k->limits->warp;
+    if (warps < 1 || warps > most)
+        return arena_printf(a, "warps=%d; a block has 1 to %d", warps, most);
+    y->threads = warps * k->limits->warp;
     if (y->ex > MAX_ELEMENTS) return arena_printf(a, "%d rows a thread", y->ex);
     int vx = y->rows_inner ? y->vec : 1, vr = y->rows_inner ? 1 : y->vec;
     if (y->hits) { /* a thread's rows are one tile after the other */
@@ -545,7 +558,7 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
         return y->threads = 1, NULL;
     }
     int64_t threads = (int64_t)(m / tm) * (n / tn), smem = ((int64_t)m + n) * depth;
-    if (c->knob[KNOB_warps] * (int64_t)32 != threads)
+    if ((int64_t)c->knob[KNOB_warps] * k->limits->warp != threads)
         return arena_printf(a, "m/tm * n/tn = %lld threads, but warps=%d", (long long)threads,
                             c->knob[KNOB_warps]);
     if (threads > k->limits->max_threads_block)

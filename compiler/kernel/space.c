@@ -112,15 +112,20 @@ static bool keeps_in_shared(const struct kernel *k) {
     return bytes * kernel_size(k, AXIS_R) > k->limits->regs_unit;
 }
 
+static int most_warps(const struct kernel *k) {
+    return k->limits->max_threads_block / k->limits->warp;
+}
+
 /* Reductions along contiguous columns: t1 threads a row, x rows a block. Threads idle only where
  * there are neither columns nor rows enough for one warp. */
 static void propose_columns(struct space *s) {
     const struct kernel *k = s->k;
+    int warp = k->limits->warp;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
     for (int vec = widest_vector(k, AXIS_R); vec >= 1; vec /= 2)
-        for (int t1 = 1; t1 <= 1024; t1 *= 2)
-            for (int warps = 1; warps <= 32; warps *= 2) {
-                int x = warps * 32 / t1;
+        for (int t1 = 1; t1 <= k->limits->max_threads_block; t1 *= 2)
+            for (int warps = 1; warps <= most_warps(k); warps *= 2) {
+                int x = warps * warp / t1;
                 if (!tries_vector(k, vec)) continue;
                 if (x < 1 || x > next_power_of_two(nx)) continue;
                 if (idles(t1, vec, nr) && (warps > 1 || x * 2 <= next_power_of_two(nx))) continue;
@@ -176,6 +181,7 @@ static bool is_wide_row(const struct kernel *k) {
  * that are kept, and copied ahead. */
 static void propose_blocks(struct space *s) {
     const struct kernel *k = s->k;
+    int warp = k->limits->warp;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R), units = k->limits->units;
     int widest = widest_divisor(k, AXIS_R);
     bool wide = k->columns ? is_wide_row(k) : nr >= LONG_ROW;
@@ -185,9 +191,9 @@ static void propose_blocks(struct space *s) {
     bool apart = kernel_only_columns(k);
     int most_blocks = apart ? MOST_APART : k->limits->max_cluster;
     for (int vec = widest; vec >= 1 && vec * 2 >= widest; vec /= 2)
-        for (int t1 = 1; t1 <= 1024; t1 *= 2)
-            for (int warps = 1; warps <= 32; warps *= 2) {
-                int x = warps * 32 / t1;
+        for (int t1 = 1; t1 <= k->limits->max_threads_block; t1 *= 2)
+            for (int warps = 1; warps <= most_warps(k); warps *= 2) {
+                int x = warps * warp / t1;
                 int64_t most = (nx + x - 1) / (x ? x : 1) + units - 1;
                 if (x < 1 || x > next_power_of_two(nx)) continue;
                 if (idles(t1, vec, nr) && (warps > 1 || x * 2 <= next_power_of_two(nx))) continue;
@@ -207,13 +213,14 @@ static void propose_blocks(struct space *s) {
 /* Reductions across rows: memory runs along x, threads and vectors too. */
 static void propose_rows(struct space *s) {
     const struct kernel *k = s->k;
+    int warp = k->limits->warp;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
     for (int vec = widest_vector(k, AXIS_X); vec >= 1; vec /= 2)
         for (int t0 = nx < 8 ? (int)next_power_of_two(nx) : 8; t0 <= 256; t0 *= 2)
             for (int warps = 2; warps <= 16; warps *= 2) {
-                int t1 = warps * 32 / t0, x = t0 * vec;
+                int t1 = warps * warp / t0, x = t0 * vec;
                 if (!tries_row_vector(k, vec)) continue;
-                if (t1 < 1 || x >= 2 * (nx > 32 ? nx : 32)) continue;
+                if (t1 < 1 || x >= 2 * (nx > warp ? nx : warp)) continue;
                 propose(s, CONFIG(K(x, x), K(r, round_up(nr, t1)), K(warps, warps), K(vec, vec),
                                   K(keep, 1)));
                 for (int c = 2; c <= k->limits->max_cluster && nr / c >= t1; c *= 2) {
@@ -245,19 +252,20 @@ static void propose_rows(struct space *s) {
 static void propose_hits(struct space *s) {
     const struct kernel *k = s->k;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
-    int widest = widest_divisor(k, AXIS_X);
+    int widest = widest_divisor(k, AXIS_X), warp = k->limits->warp;
     if (!k->landing) return;
     for (int vec = widest; vec >= 1 && vec * 4 >= widest; vec /= 2)
         for (int warps = 1; warps <= 16; warps *= 2)
             for (int held = 1; held <= 64; held *= 2) {
-                int64_t tile = (int64_t)warps * 32 * vec, x = tile * held;
-                if (x >= 2 * (nx > 32 ? nx : 32)) continue;
+                int64_t tile = (int64_t)warps * warp * vec, x = tile * held;
+                if (x >= 2 * (nx > warp ? nx : warp)) continue;
                 for (int split = 1; split <= 64; split *= 4) {
                     bool few = (nx / x + 1) * split <= 4 * (int64_t)k->limits->units;
-                    if (split > 1 && (!few || nr / split < warps * 32)) break;
+                    if (split > 1 && (!few || nr / split < warps * warp)) break;
                     for (int u = 1; u <= 32; u *= 2)
                         for (int hits = 4; hits <= 16; hits *= 2) {
-                            if (hits > 4 && (int64_t)warps * 32 * hits >= 2 * nr / split) continue;
+                            if (hits > 4 && (int64_t)warps * warp * hits >= 2 * nr / split)
+                                continue;
                             propose(s, CONFIG(K(x, (int)x), K(r, u), K(warps, warps), K(vec, vec),
                                               K(rows, held > 1 ? held : 0),
                                               K(split, split > 1 ? split : 0), K(hits, hits)));
@@ -272,11 +280,11 @@ static void propose_scan_rows(struct space *s) {
     enum { SECTOR = 16 };
     const struct kernel *k = s->k;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
-    int widest = widest_divisor(k, AXIS_X);
+    int widest = widest_divisor(k, AXIS_X), warp = k->limits->warp;
     for (int vec = widest; vec >= 1 && vec * 4 >= widest; vec /= 2)
         for (int warps = 1; warps <= 16; warps *= 2)
-            for (int t0 = 1; t0 <= warps * 32; t0 *= 2) {
-                int t1 = warps * 32 / t0, x = t0 * vec;
+            for (int t0 = 1; t0 <= warps * warp; t0 *= 2) {
+                int t1 = warps * warp / t0, x = t0 * vec;
                 if (x > next_power_of_two(nx) || (x < SECTOR && x < nx)) continue;
                 if (idles(t1, 1, nr) && (warps > 1 || x * 2 <= next_power_of_two(nx))) continue;
                 for (int u = 1; u <= 16 && (u == 1 || (int64_t)t1 * u < 2 * nr); u *= 2)
@@ -296,12 +304,12 @@ static bool has_across(const struct kernel *k) {
 
 static void propose_pointwise(struct space *s) {
     const struct kernel *k = s->k;
-    int turns = has_across(k) ? 1 : 0;
+    int turns = has_across(k) ? 1 : 0, warp = k->limits->warp;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
     for (int vec = widest_vector(k, AXIS_R); vec >= 1; vec /= 2)
         for (int warps = 2; warps <= 16; warps *= 2)
-            for (int t0 = 1; t0 <= warps * 32 && t0 <= next_power_of_two(nx); t0 *= 2) {
-                int t1 = warps * 32 / t0;
+            for (int t0 = 1; t0 <= warps * warp && t0 <= next_power_of_two(nx); t0 *= 2) {
+                int t1 = warps * warp / t0;
                 if (!tries_vector(k, vec)) continue;
                 bool smallest = t0 == 1 || warps == 2; /* of the blocks that cover all rows */
                 if (idles(t1, vec, nr) && (t0 * 2 <= nx || !smallest)) continue;
@@ -329,7 +337,7 @@ static void propose_matmul(struct space *s) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const int *t = shapes[i];
         propose(s, CONFIG(K(m, t[0]), K(n, t[1]), K(k, t[2]), K(tm, t[3]), K(tn, t[4]),
-                          K(warps, t[0] / t[3] * (t[1] / t[4]) / 32)));
+                          K(warps, t[0] / t[3] * (t[1] / t[4]) / s->k->limits->warp)));
     }
 }
 

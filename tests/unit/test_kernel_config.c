@@ -477,6 +477,41 @@ static void test_layouts(void **state) {
     arena_free(a);
 }
 
+/* Of another width of a warp, a block has as many threads of those, a row's warps as many slots. */
+static void test_warp(void **state) {
+    struct arena *a = arena_new();
+    struct device_limits gpu = test_gpu("sm_90a");
+    gpu.warp = 64;
+    const struct kernel *k = first_kernel(a, softmax, &gpu);
+    struct layout y = layout_of(a, k, "x=4 r=1024 warps=4 vec=4 rows=2 keep=1");
+    assert_int_equal(y.threads, 256);
+    assert_int_equal(y.t1, 128);
+    assert_int_equal(y.smem, 2 * 4 * 2 * 4); /* two reductions, 4 warps, 2 rows, f32 */
+    assert_int_equal(layout_of(a, k, "x=4 r=1024 warps=4 vec=4").smem, 0); /* a row is one warp's */
+    struct config many = parsed(a, "x=1 r=2048 warps=17 vec=2");
+    assert_string_equal(kernel_layout(k, &many, &y, a), "warps=17; a block has 1 to 16");
+
+    k = first_kernel(a, softmax_columns, &gpu);
+    y = layout_of(a, k, "x=128 r=32 warps=4 vec=4");
+    assert_int_equal(layout_column_slots(k, &y), 4 * 32 * 4); /* 2 rows of 32 threads a warp */
+
+    k = first_kernel(a, product, &gpu);
+    assert_int_equal(layout_of(a, k, "m=32 n=64 k=16 tm=4 tn=4 warps=2").threads, 128);
+
+    const char *texts[] = {softmax, softmax_columns, column_scan, landing, transposed, product};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const struct config *list;
+        int n, pruned;
+        k = first_kernel(a, texts[i], &gpu);
+        kernel_configs(k, a, &list, &n, &pruned);
+        for (int c = 0; c < n; c++) {
+            const char *text = config_str(a, &list[c]);
+            assert_int_equal(layout_of(a, k, text).threads, 64 * list[c].knob[KNOB_warps]);
+        }
+    }
+    arena_free(a);
+}
+
 /* Two ways down from each of forty flags: what a term is without them is not asked along all. */
 static void test_landing_of_shared_flags(void **state) {
     struct arena *a = arena_new();
@@ -506,6 +541,7 @@ int main(void) {
         cmocka_unit_test(test_refusals_cpu),
         cmocka_unit_test(test_inner),
         cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_warp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
