@@ -21,16 +21,31 @@ class Failure(Exception):
 # ---- the workload ----------------------------------------------------------------------------------------------------
 
 
+def literal(node):
+    """The value of a constant, or None."""
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return value if isinstance(value, (bool, int, float, str)) else None
+
+
 def axis_assignments(tree):
-    """The module-level `name = constant` statements: these are the axes."""
+    """The module-level `name = constant` statements, `b, h = 2, 4` among them: these are the axes. Of each the name, the
+    value, and where its node stands: in a statement's fields, or in a tuple."""
     for node in tree.body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            try:
-                value = ast.literal_eval(node.value)
-            except ValueError:
-                continue
-            if isinstance(value, (bool, int, float, str)):
-                yield node.targets[0].id, value, node
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+            continue
+        target, value = node.targets[0], node.value
+        if isinstance(target, ast.Name) and literal(value) is not None:
+            yield target.id, literal(value), (vars(node), "value")
+        if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(value, ast.Tuple):
+            continue
+        names = [name.id for name in target.elts if isinstance(name, ast.Name)]
+        if len(names) == len(target.elts) == len(value.elts):
+            for i, name in enumerate(names):
+                if literal(value.elts[i]) is not None:
+                    yield name, literal(value.elts[i]), (value.elts, i)
 
 
 def load_workload(path, overrides):
@@ -40,14 +55,14 @@ def load_workload(path, overrides):
     except (OSError, SyntaxError) as error:
         raise Failure(2, f"cannot read {path}: {error}")
     axes = {}
-    for name, value, node in axis_assignments(tree):
+    for name, value, (holder, at) in axis_assignments(tree):
         if name in overrides:
             text = overrides[name]
             try:
                 value = text if isinstance(value, str) else ast.literal_eval(text)
             except (ValueError, SyntaxError):
                 raise Failure(2, f"axis {name}: '{text}' is not a number")
-            node.value = ast.copy_location(ast.Constant(value), node.value)
+            holder[at] = ast.copy_location(ast.Constant(value), holder[at])
         axes[name] = value
     for name in overrides:
         if name not in axes:

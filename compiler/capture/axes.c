@@ -4,6 +4,7 @@
  *   rows = 4096              LOAD_CONST 4096; STORE_NAME rows      axes: rows=4096 eps=-0.5
  *   eps = -0.5               LOAD_CONST 0.5; UNARY_OP -; STORE_NAME eps
  *   total = rows * 2         no literal: follows rows
+ *   b, h = 2, 4              LOAD_CONST (2, 4); UNPACK_SEQUENCE 2; STORE_NAME b; STORE_NAME h
  *
  * The override is put into a copy of the code, so that everything after it sees the new value. One
  * axis may be a symbol: what the body assigns to it first becomes the size s0. */
@@ -38,6 +39,18 @@ static bool axis_at(const struct code *c, uint32_t i, struct axis *out, uint32_t
     if (in[*n - 1].op != OP_STORE_NAME) return false;
     out->name = c->names.at[in[*n - 1].a];
     return out->name[0] != '_';
+}
+
+/* How many names the instructions from i on assign the items of a constant tuple to, in its order. */
+static uint32_t unpacked_at(const struct code *c, uint32_t i) {
+    const struct instr *in = c->instrs + i;
+    uint32_t left = c->n_instrs - i;
+    if (left < 3 || in[0].op != OP_LOAD_CONST || in[1].op != OP_UNPACK_SEQUENCE) return 0;
+    const struct constant *k = &c->consts[in[0].a];
+    if (k->kind != CONSTANT_TUPLE || k->n != (uint32_t)in[1].a || left < 2 + k->n) return 0;
+    for (uint32_t j = 0; j < k->n; j++)
+        if (in[2 + j].op != OP_STORE_NAME) return 0;
+    return k->n;
 }
 
 /* -- values -------------------------------------------------------------------------------- */
@@ -84,15 +97,30 @@ static bool fit(struct arena *a, const struct constant *old, const char *text,
 
 /* -- overrides ----------------------------------------------------------------------------- */
 
-/* The instructions from i on, n of them, assign k instead. */
-static void put_override(struct arena *a, struct code *c, uint32_t i, uint32_t n,
-                         struct constant k) {
+/* The instruction at i loads k instead. */
+static void put_constant(struct arena *a, struct code *c, uint32_t i, struct constant k) {
     struct constant *consts = NEW_ARRAY(a, struct constant, c->n_consts + 1);
     memcpy(consts, c->consts, c->n_consts * sizeof *consts);
     consts[c->n_consts] = k;
     c->consts = consts;
     c->instrs[i].a = (int32_t)c->n_consts++;
+}
+
+/* The instructions from i on, n of them, assign k instead. */
+static void put_override(struct arena *a, struct code *c, uint32_t i, uint32_t n,
+                         struct constant k) {
+    put_constant(a, c, i, k);
     if (n == 3) c->instrs[i + 1].a = UNARY_POS;
+}
+
+/* The tuple that the instruction at i loads has k as its item j instead. */
+static void put_item(struct arena *a, struct code *c, uint32_t i, uint32_t j, struct constant k) {
+    struct constant tuple = c->consts[c->instrs[i].a];
+    struct constant *items = NEW_ARRAY(a, struct constant, tuple.n);
+    memcpy(items, tuple.items, tuple.n * sizeof *items);
+    items[j] = k;
+    tuple.items = items;
+    put_constant(a, c, i, tuple);
 }
 
 static struct code *copy_code(struct arena *a, const struct code *from) {
@@ -115,38 +143,64 @@ static const char *known_names(struct arena *a, const struct axis *axes, uint32_
     return n ? b.p : "(none)";
 }
 
+struct applying {
+    struct arena *a;
+    const struct capture_options *o;
+    struct diag *diag;
+    struct map seen; /* by name: its place in axes */
+    VEC(struct axis) axes;
+};
+
+/* *overrides: x has another value now. False: that is none for it. */
+static bool add_axis(struct applying *w, struct axis *x, bool *overrides) {
+    const struct capture_axis *override = find_override(w->o, x->name);
+    struct constant k;
+    if (override && !fit(w->a, &x->value, override->value, &k)) {
+        diag_fail(w->diag, WS_USAGE, "axis '%s' of %s is %s, and '%s' is not", x->name, w->o->path,
+                  type_of(&x->value), override->value);
+        return false;
+    }
+    *overrides = override != NULL;
+    if (override) x->value = k;
+    if (map_puts(&w->seen, x->name, w->axes.n)) vec_push(w->a, &w->axes, *x);
+    return true;
+}
+
+/* The axes that the instructions from i on assign, if they do. */
+static bool add_axes_at(struct applying *w, struct code *c, uint32_t i) {
+    struct axis x;
+    bool overrides;
+    uint32_t n, unpacked = unpacked_at(c, i);
+    for (uint32_t j = 0; j < unpacked; j++) {
+        x.name = c->names.at[c->instrs[i + 2 + j].a];
+        x.value = c->consts[c->instrs[i].a].items[j];
+        if (!is_literal(&x.value) || x.name[0] == '_') continue;
+        if (!add_axis(w, &x, &overrides)) return false;
+        if (overrides) put_item(w->a, c, i, j, x.value);
+    }
+    if (!axis_at(c, i, &x, &n)) return true;
+    if (!add_axis(w, &x, &overrides)) return false;
+    if (overrides) put_override(w->a, c, i, n, x.value);
+    return true;
+}
+
 const struct code *axes_apply(struct arena *a, const struct code *code,
                               const struct capture_options *o, const char **text, struct diag *d) {
     struct code *c = copy_code(a, code);
-    struct map seen = map_new(a);
-    VEC(struct axis) axes = {0};
-    for (uint32_t i = 0, n; i < c->n_instrs; i++) {
-        struct axis x;
-        if (!axis_at(c, i, &x, &n)) continue;
-        const struct capture_axis *override = find_override(o, x.name);
-        struct constant k;
-        if (override && !fit(a, &x.value, override->value, &k)) {
-            diag_fail(d, WS_USAGE, "axis '%s' of %s is %s, and '%s' is not", x.name, o->path,
-                      type_of(&x.value), override->value);
-            return NULL;
-        }
-        if (override) {
-            put_override(a, c, i, n, k);
-            x.value = k;
-        }
-        if (map_puts(&seen, x.name, axes.n)) vec_push(a, &axes, x);
-    }
+    struct applying w = {.a = a, .o = o, .diag = d, .seen = map_new(a)};
+    for (uint32_t i = 0; i < c->n_instrs; i++)
+        if (!add_axes_at(&w, c, i)) return NULL;
     for (int i = 0; i < o->n_axes; i++) {
         uint64_t k;
-        if (map_gets(&seen, o->axes[i].name, &k)) continue;
+        if (map_gets(&w.seen, o->axes[i].name, &k)) continue;
         diag_fail(d, WS_USAGE, "%s has no axis '%s'; axes: %s", o->path, o->axes[i].name,
-                  known_names(a, axes.at, axes.n));
+                  known_names(a, w.axes.at, w.axes.n));
         return NULL;
     }
     struct buf b = buf_new(a);
-    for (uint32_t i = 0; i < axes.n; i++) {
-        buf_printf(&b, "%s%s=", i ? " " : "", axes.at[i].name);
-        constant_print(&b, &axes.at[i].value);
+    for (uint32_t i = 0; i < w.axes.n; i++) {
+        buf_printf(&b, "%s%s=", i ? " " : "", w.axes.at[i].name);
+        constant_print(&b, &w.axes.at[i].value);
     }
     *text = b.p;
     return c;
