@@ -62,14 +62,15 @@ TOLERANCE = {"f64": 1e-7, "f32": 1e-3, "f16": 1e-2, "bf16": 4e-2}
 
 class Differentiated:
     """One mode of a workload as something to call: the forward, outputs and gradients, or the gradients alone.
-    Gradients are taken of floating arguments and of parameters, as `warpsmith --mode train` does."""
+    Gradients are taken of floating arguments and of parameters that require them, as `warpsmith --mode train` does."""
 
     def __init__(self, torch, mode, model, inputs):
         self.torch, self.mode, self.inputs = torch, mode, inputs
         self.wants, self.tangents = [], None
         if mode != "fwd":
             self.wants = [t.requires_grad_() for t in tensors_of(torch, inputs) if t.is_floating_point()]
-            self.wants += model.parameters() if hasattr(model, "parameters") else []
+            kept = model.parameters() if hasattr(model, "parameters") else []
+            self.wants += [t for t in kept if t.requires_grad]
 
     def outputs(self, run):
         return [t for t in tensors_of(self.torch, run(*self.inputs)) if t.requires_grad]

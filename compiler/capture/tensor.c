@@ -92,6 +92,14 @@ static uint32_t find_input(struct vm *vm, struct tensor *t) {
     return i;
 }
 
+/* Is it one of forward's arguments, or in one, and no attribute of the module? */
+static bool is_argument(const struct place *p) {
+    if (!place_is_known(p)) return false;
+    while (p->base) p = p->base;
+    return p->kind == PLACE_LOCAL && strcmp(p->name, "self") != 0;
+}
+
+/* Gradients are taken of arguments, and of parameters and other tensors that require them. */
 static node_id input_of(struct vm *vm, struct py t) {
     uint32_t i = find_input(vm, t.tensor);
     if (i < vm->init_tensors.n)
@@ -106,9 +114,8 @@ static node_id input_of(struct vm *vm, struct py t) {
     vec_push(vm->arena, &vm->init_storages, (struct storage *)NULL);
     vec_push(vm->arena, &vm->input_grad, t.tensor->requires_grad);
     const char *source = named ? t.source->text : arena_printf(vm->arena, "T[%u]", init);
-    enum input_kind kind = named || t.tensor->requires_grad || t.tensor->kind != INPUT_ARG
-                               ? t.tensor->kind
-                               : INPUT_BUFFER;
+    bool wanted = t.tensor->requires_grad || is_argument(t.source);
+    enum input_kind kind = wanted ? t.tensor->kind : INPUT_BUFFER;
     struct meta meta = input_meta(vm, node, value);
     return graph_input(vm->graph, input_name(vm->arena, source), kind, source, &meta, init);
 }

@@ -147,7 +147,8 @@ struct node {
     node_id origin;
 };
 
-/* Where an input's value comes from and what it must be: printed as guards by capture. */
+/* Where an input's value comes from and what it must be: printed as guards by capture. A buffer is
+ * any that no gradient is taken of: frozen parameters and tensors kept as attributes, too. */
 enum input_kind { INPUT_ARG, INPUT_PARAMETER, INPUT_BUFFER };
 struct graph_input {
     node_id node;

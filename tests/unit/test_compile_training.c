@@ -101,6 +101,32 @@ static void test_train(void **state) {
     arena_free(w.arena);
 }
 
+/* Of what a module keeps, what requires a gradient gets one: no plain tensor, and no frozen
+ * parameter. */
+static void test_kept(void **state) {
+    struct workload w;
+    struct ws_captured *c =
+        must_capture(&w,
+                     "import torch\nimport torch.nn as nn\n"
+                     "scale = torch.randn(4)\n"
+                     "class Model(nn.Module):\n"
+                     "    def __init__(self):\n"
+                     "        super().__init__()\n"
+                     "        self.weight = nn.Parameter(torch.randn(4))\n"
+                     "        self.frozen = nn.Parameter(torch.randn(4), requires_grad=False)\n"
+                     "        self.cache = [torch.randn(4)]\n"
+                     "    def forward(self, xs):\n"
+                     "        return xs[0] * self.weight * self.frozen * self.cache[0] * scale\n"
+                     "def get_inputs():\n"
+                     "    return [[torch.randn(3, 4)]]\n",
+                     WS_TRAIN);
+    assert_int_equal(c->n_outputs, 3);
+    struct ws_tensor_info x = ws_output_info(c, 1), weight = ws_output_info(c, 2);
+    assert_int_equal(x.rank, 2);
+    assert_int_equal(weight.rank, 1);
+    arena_free(w.arena);
+}
+
 /* The gradients alone, from what the forward saves: the same numbers. */
 static void test_bwd(void **state) {
     struct workload w, v;
@@ -173,8 +199,8 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_train), cmocka_unit_test(test_bwd),      cmocka_unit_test(test_loss),
-        cmocka_unit_test(test_hash),  cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_train), cmocka_unit_test(test_bwd),  cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_loss),  cmocka_unit_test(test_hash), cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
