@@ -105,38 +105,34 @@ enum derivative_answer derivative_index(struct backprop *p, int param, node_id *
 
 /* ---- scattered ------------------------------------------------------------------------------- */
 
-static bool same_sizes(const struct meta *a, const struct meta *b) {
-    return a->rank == b->rank && !memcmp(a->size, b->size, sizeof(ex) * a->rank);
+/* x, which is as large as `from`, with 0 behind it along each dimension up to what `to` is. */
+static node_id filled_up(struct backprop *p, node_id x, const struct meta *from,
+                         const struct meta *to) {
+    ex pad[2 * WS_MAX_RANK];
+    bool same = true;
+    for (int k = 0; k < to->rank; k++) {
+        int at = 2 * (to->rank - 1 - k);
+        pad[at] = number(p, 0);
+        pad[at + 1] = ex_sub(p->b->g->ex, to->size[k], from->size[k]);
+        same &= to->size[k] == from->size[k];
+    }
+    if (same) return x;
+    return call(p->b, OP_CONSTANT_PAD, arg_node(x), arg_ints(p->b->g, pad, 2 * (uint32_t)to->rank));
 }
 
-/* 0, 1, .. along dimension dim of a tensor like m. */
-static node_id order_along(struct backprop *p, const struct meta *m, int dim) {
-    struct meta line = {.rank = m->rank};
-    for (int k = 0; k < m->rank; k++) line.size[k] = number(p, 1);
-    line.size[dim] = m->size[dim];
-    node_id order = reshape(p->b, iota(p->b, m->size[dim]), &line);
-    return call(p->b, OP_EXPAND, arg_node(order), arg_ints(p->b->g, m->size, m->rank));
-}
-
-/* What was overwritten has none, and of the sources the last on each element has its gradient:
- * looked up by the sources, of which there are fewer than elements. */
+/* What was overwritten has none, and each source has the gradient of where it went: if several went to
+ * one element, as PyTorch's do, all of them, though the last alone is there. */
 enum derivative_answer derivative_scatter(struct backprop *p, int param, node_id *out) {
     const struct arg dim = p->node.args[1], index = p->node.args[2], *src = &p->node.args[3];
     const struct meta places = *meta_at(p, index.node);
-    struct meta all = {.dtype = DT_I64, .rank = p->node.meta.rank};
-    if (!all.rank || !places.rank) return EXPAND_INSTEAD;
-    if (src->kind == ARG_NODE && !same_sizes(meta_at(p, src->node), &places)) return EXPAND_INSTEAD;
+    if (!p->node.meta.rank || !places.rank) return EXPAND_INSTEAD;
     if (param == 0) {
         *out = call(p->b, OP_SCATTER, arg_node(p->grad), dim, index, arg_int(p->b->g, 0));
         return GRADIENT;
     }
-    memcpy(all.size, p->node.meta.size, sizeof(ex) * all.rank);
-    node_id order = order_along(p, &places, (int)ex_value(p->b->g->ex, dim.i));
-    node_id last =
-        call(p->b, OP_SCATTER, arg_node(full(p->b, &all, 0)), dim, index, arg_node(order));
-    node_id stays = binary(p->b, OP_EQ, call(p->b, OP_GATHER, arg_node(last), dim, index), order);
+    const struct meta sources = *meta_at(p, src->node);
     node_id grad = call(p->b, OP_GATHER, arg_node(p->grad), dim, index);
-    *out = call(p->b, OP_WHERE, arg_node(stays), arg_node(grad), arg_int(p->b->g, 0));
+    *out = filled_up(p, grad, &places, &sources);
     return GRADIENT;
 }
 

@@ -118,12 +118,13 @@ static double along(const struct trial *t, double h) {
     return sum;
 }
 
-/* Differences go through what stops gradients, and see the slope of steps that are close together.
- */
+/* Differences go through what stops gradients, and see the slope of steps that are close together, and
+ * of a scatter's sources only those that stay. */
 static bool has_steps(const struct graph *g) {
     for (node_id i = 0; i < g->nodes.n; i++) {
         enum op op = g->nodes.at[i].op;
-        if (derivative_of(op)->kind == DERIVATIVE_ZERO || op == OP_FMOD || op == OP_REMAINDER)
+        if (derivative_of(op)->kind == DERIVATIVE_ZERO || op == OP_FMOD || op == OP_REMAINDER ||
+            op == OP_SCATTER)
             return true;
     }
     return false;

@@ -110,3 +110,25 @@ for _ in range(2):
 a.backward(seed)
 a.backward(seed)
 assert a.grad.tolist() == [4.0, 4.0] and b.grad.tolist() == [2.0, 2.0] and seed.tolist() == [1.0, 1.0]
+
+# Where several sources of a scatter, or of an index, go to one element, PyTorch gives each the gradient of that element.
+seed, at = torch.tensor([[1.0, 10.0, 100.0, 1000.0]]), torch.tensor([[1, 2, 1]])
+
+
+def scattered(x, src):
+    return x.scatter(1, at, src)
+
+
+def put(x, src):
+    y = x.clone()
+    y[0, at[0]] = src[0]
+    return y
+
+
+for f in (scattered, put, torch.compile(scattered), torch.compile(put)):
+    x, src = torch.zeros(1, 4, requires_grad=True), torch.tensor([[5.0, 6.0, 7.0]], requires_grad=True)
+    f(x, src).backward(seed)
+    assert src.grad.tolist() == [[10.0, 100.0, 10.0]] and x.grad.tolist() == [[1.0, 0.0, 0.0, 1000.0]]
+scores = torch.tensor([[1.0, 2.0, 3.0, 4.0]], requires_grad=True)  # as a penalty on repeated tokens does
+scores.scatter(1, at, scores.gather(1, at) * 2).backward(seed)
+assert scores.grad.tolist() == [[1.0, 40.0, 200.0, 1000.0]]

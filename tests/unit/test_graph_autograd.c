@@ -228,9 +228,6 @@ static const struct test tests[] = {
     {"%x: f64[9, 8, 3], %i: i64[3], %j: i64[1]", "index(%x, [%i, %j], [0, 1])", 0, 0},
     {"%i: i64[5], %w: f64[9, 3]", "embedding(%i, %w)", 0, 0},
     {"%x: f64[5], %i: i64[6], %s: f64[6]", "scatter_add(%x, 0, %i, %s)", 0, 0},
-    {"%x: f64[5], %i: i64[6], %s: f64[6]", "scatter(%x, 0, %i, %s)", 0, 0},
-    {"%x: f64[3, 5], %i: i64[2, 7], %s: f64[2, 7]", "scatter(%x, 1, %i, %s)", 0, 0},
-    {"%x: f64[5, 3], %i: i64[4, 3], %s: f64[6, 4]", "scatter(%x, 0, %i, %s)", 0, 0},
     {"%x: f64[5], %i: i64[3]", "scatter(%x, 0, %i, 2)", 0, 0},
     {"%x: f64[1, 5, 5]", "max_pool(%x, [3], [2], [1])", 0, 0},
     {"%x: f64[1, 5, 5]", "avg_pool(%x, [2], [1])", 0, 0},
@@ -334,6 +331,13 @@ static const char *const programs[] = {
     /* pooling by logsumexp, an absolute loss */
     "graph(%x: f64[4, 6, 3], %y: f64[4, 3]) {\n  %p = logsumexp(%x, 1)\n"
     "  %t = tanh(%p)\n  %l = l1_loss(%t, %y, reduction='sum')\n  return %l\n}\n",
+    /* scattered, no two to one element; fewer than there are sources */
+    "graph(%x: f64[5], %s: f64[5]) {\n  %a = arange(0, 5)\n  %i = flip(%a, [0])\n"
+    "  %y = scatter(%x, 0, %i, %s)\n  return %y\n}\n",
+    "graph(%x: f64[5, 3], %s: f64[6, 4]) {\n  %a = arange(0, 4)\n  %b = view(%a, [4, 1])\n"
+    "  %i = expand(%b, [4, 3])\n  %y = scatter(%x, 0, %i, %s)\n  return %y\n}\n",
+    "graph(%x: f64[3, 5], %s: f64[2, 3]) {\n  %a = arange(1, 4)\n"
+    "  %i = expand(%a, [2, 3])\n  %y = scatter(%x, 1, %i, %s)\n  return %y\n}\n",
     /* one value used in many ways, and an output that is an input */
     "graph(%x: f64[4], %y: f64[4]) {\n  %a = mul(%x, %y)\n  %b = add(%a, %x)\n  %c = mul(%b, %a)\n"
     "  %e = mul(%c, %b)\n  return %e, %x, %b, %e\n}\n",
