@@ -145,7 +145,7 @@ const char *prelude_text(const char *module) {
          "from contextlib import nullcontext\n"
          "def enable(compiler_fn=None, dynamic=None, ignore_active_disable_ctx=True):\n"
          "    return nullcontext()\n"
-         "disable = enable\n"},
+         "_enable = disable = enable\n"},
         {"torch._dynamo.backends", ""},
         {"torch._dynamo.backends.registry",
          "from torch._dynamo import register_backend, lookup_backend, list_backends\n"},
