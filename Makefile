@@ -100,7 +100,7 @@ device-programs: $(BUILD)/warpsmith $(DEVICE_BINS) ## what test-device runs
 unit-%: $(BUILD)/tests/unit/test_% ## one unit test, e.g. make unit-base_expr
 	$<
 
-run-%: $(BUILD)/warpsmith ## one run test, e.g. make run-check_includes
+run-%: $(BUILD)/warpsmith | $(BUILD)/deps.test ## one run test, e.g. make run-check_includes
 	@scripts/run-tests.sh tests/run/$*.sh
 
 coverage: ## lines run by the tests, per folder
@@ -203,7 +203,7 @@ $(BUILD)/tuner/version.o: EXTRA_tuner = -DWS_GIT_REV='"$(file <$(BUILD)/git_rev)
 $(BUILD)/compiler/runtime/cuda/library.o: $(BUILD)/place
 $(BUILD)/compiler/runtime/cuda/library.o: EXTRA_cuda = $(CUDA_INCLUDE) -DWS_WHEELS='"$(CURDIR)/.venv"'
 
-$(BUILD)/tests/unit/%.o: | $(BUILD)/deps.test
+$(UNIT:%.c=$(BUILD)/%.o): | $(BUILD)/deps.test
 # no_cpp/string is an empty <string>, for a header of CUPTI that is not C-clean.
 $(BUILD)/tests/unit/test_runtime_%.o: EXTRA_unit = $(CUDA_INCLUDE) -Itests/unit/no_cpp
 $(BUILD)/compiler/capture/prelude.o: $(wildcard compiler/capture/prelude/*.py)

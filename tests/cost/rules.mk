@@ -2,7 +2,7 @@
 
 COST_MODEL := tests/cost/cost_model
 
-$(BUILD)/tests/cost/cost_open.c: compiler/kernel/cost.c compiler/kernel/cost_gpu.c tests/cost/open_numbers.py
+$(BUILD)/tests/cost/cost_open.c: compiler/kernel/cost.c compiler/kernel/cost_gpu.c tests/cost/open_numbers.py | $(BUILD)/deps.test
 	@mkdir -p $(@D)
 	@tests/cost/open_numbers.py $(filter %.c,$^) >$@.new && mv $@.new $@
 

@@ -143,4 +143,10 @@ said=$(DEPS=0 PATH=$bin "$BASH" "$deps" build 2>&1) || status=$?
 try nonsense
 [ $status = 2 ] || fail "nonsense: exit status $status" "$said"
 
+# In a new folder, whatever the tests are made of waits for what only tests need.
+for made in tests/unit/test_base_arena.o tests/fuzz/test_bytes.o tests/cost/cost_open.c; do
+    said=$(make -C "${deps%/scripts/*}" -n BUILD="$TMP/new" "$TMP/new/$made" 2>&1) || fail "make: $made" "$said"
+    [[ $said == *'deps.sh test'* ]] || fail "$made is made without what tests need:" "$said"
+done
+
 [ $failures = 0 ]
