@@ -1,15 +1,17 @@
-/* checkpoint.h: torch.save() and torch.load() of state dicts, in PyTorch's own format. Private to capture.
+/* checkpoint.h: torch.save() and torch.load() of state dicts, in PyTorch's own format. Private to
+ * capture.
  *
  * A file is a zip archive, nothing of it compressed:
  *
- *   NAME/data.pkl     the value as a pickle of protocol 2; a tensor is a view of a storage: its key, offset, sizes, strides
+ *   NAME/data.pkl     the value as a pickle of protocol 2; a tensor is a view of a storage: its
+ *                     key, offset, sizes, strides
  *   NAME/byteorder    "little"
  *   NAME/data/0       the bytes of storage "0", one record each
  *   NAME/version      "3"
  *
- * checkpoint_zip.c knows records, checkpoint_read.c and checkpoint_write.c the pickle. Nothing that a file says is
- * believed: what it may name is listed in CHECKPOINT_GLOBALS, places lie in the file and views in their storages, and
- * work and memory are the program's. */
+ * checkpoint_zip.c knows records, checkpoint_read.c and checkpoint_write.c the pickle. Nothing that
+ * a file says is believed: what it may name is listed in CHECKPOINT_GLOBALS, places lie in the file
+ * and views in their storages, and work and memory are the program's. */
 #ifndef WS_CAPTURE_CHECKPOINT_H
 #define WS_CAPTURE_CHECKPOINT_H
 

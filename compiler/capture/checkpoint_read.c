@@ -1,9 +1,11 @@
 /* checkpoint_read.c: a value from a pickle of torch.save (checkpoint.h).
  *
- *   c torch._utils _rebuild_tensor_v2, ((storage 0), 0, (2, 3), (3, 1), False, ...), REDUCE   ->   a tensor of 2 x 3
+ *   ctorch._utils _rebuild_tensor_v2, ((storage 0), 0, (2, 3), (3, 1), False, ...), REDUCE
+ *   -> a tensor of 2 x 3
  *
- * A stack machine of what state dicts need: constants, lists, tuples, dicts, tensors. What it names (a storage's class, a
- * function) is no value: it may lie on the stack and in the tuple of an argument, and nowhere else.
+ * A stack machine of what state dicts need: constants, lists, tuples, dicts, tensors. What it names
+ * (a storage's class, a function) is no value: it may lie on the stack and in the tuple of an
+ * argument, and nowhere else.
  *
  * Invariants:
  * C1. The result holds values alone.

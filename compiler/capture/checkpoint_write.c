@@ -1,5 +1,7 @@
-/* checkpoint_write.c: a value as a pickle of protocol 2, its tensors as records (checkpoint.h). What PyTorch's own
- * unpickler with weights_only=True takes, and nothing else, is written. */
+/* checkpoint_write.c: a value as a pickle of protocol 2, its tensors as records (checkpoint.h).
+ * What PyTorch's own unpickler takes with weights_only=True, and nothing else, is written.
+ *
+ *   {"w": tensor of 2}  ->  EMPTY_DICT, "w", _rebuild_tensor_v2((storage 0), 0, (2,), (1,), ...) */
 #include <string.h>
 
 #include "capture/checkpoint.h"

@@ -1,6 +1,7 @@
 /* checkpoint_zip.c: zip archives whose records are stored as they are (checkpoint.h).
  *
- *   local header, name, padding to 64 bytes, bytes, ...; a directory of all; its end, with 64-bit fields where they need be */
+ *   local header, name, padding to 64 bytes, bytes; the next record; ...
+ *   a directory of all; its end, with 64-bit fields where they need be */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

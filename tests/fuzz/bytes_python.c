@@ -1,4 +1,5 @@
-/* bytes_python.c: a workload file: compiled, disassembled, executed symbolically; a state dict, loaded by a script. */
+/* bytes_python.c: a workload file: compiled, disassembled, executed symbolically; a state dict,
+ * loaded by a script. */
 #include <stdio.h>
 #include <string.h>
 
