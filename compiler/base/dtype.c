@@ -10,8 +10,12 @@ static const struct {
     int bytes;
     char class;
     int rank;
+    enum dtype math;
+    int digits;
+    double smallest, largest;
 } table[] = {
-#define DTYPE(name, printed, torch, bytes, class, rank) {printed, torch, bytes, class, rank},
+#define DTYPE(name, printed, torch, bytes, class, rank, math, digits, smallest, largest)           \
+    {printed, torch, bytes, class, rank, DT_##math, digits, smallest, largest},
     DTYPES(DTYPE)
 #undef DTYPE
 };
@@ -28,31 +32,35 @@ bool dtype_is_narrow(enum dtype d) { return dtype_is_int(d) && table[d].bytes < 
 
 bool dtype_has_gradient(enum dtype d) { return dtype_is_float(d) && !dtype_is_float8(d); }
 
-/* Bits that a value's magnitude may have. */
-static int digits(enum dtype d) {
-    switch (d) {
-    case DT_BOOL: return 1;
-    case DT_F8E4M3: return 4;
-    case DT_F8E5M2: return 3;
-    case DT_F16: return 11;
-    case DT_BF16: return 8;
-    case DT_F32: return 24;
-    case DT_F64: return 53;
-    case DT_U8:
-    case DT_I8:
-    case DT_I16:
-    case DT_I32:
-    case DT_I64:
-    case DT_COUNT: break;
-    }
-    return 8 * table[d].bytes - (table[d].class == 'I');
+int dtype_digits(enum dtype d) { return table[d].digits; }
+
+int64_t int_most(enum dtype d) {
+    WS_ASSERT(!dtype_is_float(d));
+    return (int64_t)(UINT64_MAX >> (64 - table[d].digits));
+}
+
+int64_t int_least(enum dtype d) { return table[d].class == 'I' ? -int_most(d) - 1 : 0; }
+
+double dtype_roundoff(enum dtype d) {
+    WS_ASSERT(dtype_is_float(d));
+    return __builtin_ldexp(1, -table[d].digits);
+}
+
+double dtype_largest(enum dtype d) {
+    WS_ASSERT(dtype_is_float(d));
+    return table[d].largest;
+}
+
+double dtype_smallest(enum dtype d) {
+    WS_ASSERT(dtype_is_float(d));
+    return table[d].smallest;
 }
 
 bool dtype_holds(enum dtype d, enum dtype a) {
     if (a == d || a == DT_BOOL) return true;
     if (d == DT_BOOL) return false;
     if (dtype_is_float(a)) return table[d].class == 'F' && table[d].bytes > table[a].bytes;
-    return digits(a) <= digits(d) && (table[a].class == 'U' || table[d].class != 'U');
+    return table[a].digits <= table[d].digits && (table[a].class == 'U' || table[d].class != 'U');
 }
 
 bool dtype_parse(const char *s, enum dtype *out) {
@@ -82,10 +90,7 @@ enum dtype dtype_promote(enum dtype a, enum dtype b) {
     return table[a].rank > table[b].rank ? a : b;
 }
 
-enum dtype dtype_opmath(enum dtype d) {
-    if (dtype_is_narrow(d)) return DT_I32;
-    return dtype_is_float(d) && table[d].bytes < 4 ? DT_F32 : d;
-}
+enum dtype dtype_opmath(enum dtype d) { return table[d].math; }
 
 enum dtype dtype_reference(enum dtype d) { return dtype_is_float(d) ? DT_F32 : DT_I64; }
 

@@ -1,9 +1,14 @@
 /* dtype.h: the element types, one line each.
  *
- *   DTYPE(name, printed, torch name, bytes, class, rank)
+ *   DTYPE(name, printed, torch name, bytes, class, rank, math, digits, smallest, largest)
  *
- * class: B bool, U unsigned integer, I signed integer, F floating point. rank orders types for
- * promotion among integers, and among floats. */
+ * class: B bool, U unsigned integer, I signed integer, F floating point.
+ * rank: orders types for promotion among integers, and among floats.
+ * math: the type that maths on it is done in (PyTorch's opmath): floats of fewer bits compute in
+ *       f32, integers narrower than i32 in i32, cut off to their own bits; others in themselves.
+ * digits: bits of a value's magnitude; of floats, the first one counts though it is not stored.
+ * smallest, largest: of floats, the least positive value that has all its digits, and the largest
+ *       finite one; 0 of others, whose range is in their digits. */
 #ifndef WS_BASE_DTYPE_H
 #define WS_BASE_DTYPE_H
 
@@ -12,18 +17,18 @@
 #include <stdint.h>
 
 #define DTYPES(DTYPE)                                                                              \
-    DTYPE(BOOL, "bool", "bool", 1, 'B', 0)                                                         \
-    DTYPE(U8, "u8", "uint8", 1, 'U', 0)                                                            \
-    DTYPE(I8, "i8", "int8", 1, 'I', 0)                                                             \
-    DTYPE(I16, "i16", "int16", 2, 'I', 1)                                                          \
-    DTYPE(I32, "i32", "int32", 4, 'I', 2)                                                          \
-    DTYPE(I64, "i64", "int64", 8, 'I', 3)                                                          \
-    DTYPE(F8E4M3, "f8e4m3", "float8_e4m3fn", 1, 'F', -1)                                           \
-    DTYPE(F8E5M2, "f8e5m2", "float8_e5m2", 1, 'F', -1)                                             \
-    DTYPE(F16, "f16", "float16", 2, 'F', 0)                                                        \
-    DTYPE(BF16, "bf16", "bfloat16", 2, 'F', 0)                                                     \
-    DTYPE(F32, "f32", "float32", 4, 'F', 1)                                                        \
-    DTYPE(F64, "f64", "float64", 8, 'F', 2)
+    DTYPE(BOOL, "bool", "bool", 1, 'B', 0, BOOL, 1, 0, 0)                                          \
+    DTYPE(U8, "u8", "uint8", 1, 'U', 0, I32, 8, 0, 0)                                              \
+    DTYPE(I8, "i8", "int8", 1, 'I', 0, I32, 7, 0, 0)                                               \
+    DTYPE(I16, "i16", "int16", 2, 'I', 1, I32, 15, 0, 0)                                           \
+    DTYPE(I32, "i32", "int32", 4, 'I', 2, I32, 31, 0, 0)                                           \
+    DTYPE(I64, "i64", "int64", 8, 'I', 3, I64, 63, 0, 0)                                           \
+    DTYPE(F8E4M3, "f8e4m3", "float8_e4m3fn", 1, 'F', -1, F32, 4, 0x1p-6, 448)                      \
+    DTYPE(F8E5M2, "f8e5m2", "float8_e5m2", 1, 'F', -1, F32, 3, 0x1p-14, 57344)                     \
+    DTYPE(F16, "f16", "float16", 2, 'F', 0, F32, 11, 0x1p-14, 65504)                               \
+    DTYPE(BF16, "bf16", "bfloat16", 2, 'F', 0, F32, 8, 0x1p-126, 0x1.fep127)                       \
+    DTYPE(F32, "f32", "float32", 4, 'F', 1, F32, 24, 0x1p-126, 0x1.fffffep127)                     \
+    DTYPE(F64, "f64", "float64", 8, 'F', 2, F64, 53, 0x1p-1022, 0x1.fffffffffffffp1023)
 
 enum dtype {
 #define DTYPE(name, ...) DT_##name,
@@ -45,6 +50,16 @@ int dtype_category(enum dtype d); /* 0 bool, 1 integers, 2 floats: the higher wi
 bool dtype_has_gradient(enum dtype d);
 /* Is every value of `a` one of d? */
 bool dtype_holds(enum dtype d, enum dtype a);
+int dtype_digits(enum dtype d); /* bits that a value's magnitude may have */
+/* Of integers and bool. */
+int64_t int_least(enum dtype d);
+int64_t int_most(enum dtype d);
+
+/* Of floats: half a unit in the last place of 1, by which rounding changes a value at most; the
+ * largest finite value, and the smallest that has all its digits. */
+double dtype_roundoff(enum dtype d);
+double dtype_largest(enum dtype d);
+double dtype_smallest(enum dtype d);
 
 /* "f32", "float32", "float", "half", "double", "long", "int", "short" -> dtype; false if unknown.
  */
@@ -54,8 +69,7 @@ bool dtype_parse(const char *s, enum dtype *out);
  */
 enum dtype dtype_promote(enum dtype a, enum dtype b);
 
-/* The type that maths on d is done in: bf16, f16 and f8 compute in f32 (PyTorch's opmath), integers
- * narrower than i32 in i32, cut off to their own bits; others in themselves. */
+/* The type that maths on d is done in. */
 enum dtype dtype_opmath(enum dtype d);
 
 /* What reference values of the type are kept in: integers and bools, exactly, as i64; floats as

@@ -220,12 +220,9 @@ static bool reduces_rows(struct vm *vm, const struct node *n) {
 }
 
 static struct py extreme(enum dtype t, bool low) {
-    int bits = 8 * dtype_bytes(t);
     if (t == DT_BOOL) return py_bool(!low);
     if (dtype_is_float(t)) return py_float(low ? -INFINITY : INFINITY);
-    if (t == DT_U8) return py_int(low ? 0 : UINT8_MAX);
-    int64_t most = (int64_t)(UINT64_MAX >> (65 - bits));
-    return py_int(low ? -most - 1 : most);
+    return py_int(low ? int_least(t) : int_most(t));
 }
 
 /* What changes no result of the reduction; UNSET: not known. */

@@ -373,12 +373,9 @@ const char *combine_text(struct emitter *w, value_id v, const char *a, const cha
 
 /* The least or the largest number of the type. */
 static const char *extreme_text(struct emitter *w, bool low, enum dtype t) {
-    switch (dtype_opmath(t)) {
-    case DT_BOOL: return low ? "0" : "1";
-    case DT_I32: return low ? "(-2147483647 - 1)" : "2147483647";
-    case DT_I64: return low ? "(-9223372036854775807LL - 1)" : "9223372036854775807LL";
-    default: return number_text(w, low ? -INFINITY : INFINITY, t);
-    }
+    enum dtype math = dtype_opmath(t);
+    if (dtype_is_float(math)) return number_text(w, low ? -INFINITY : INFINITY, t);
+    return integer_text(w, low ? int_least(math) : int_most(math), math == DT_I64);
 }
 
 const char *identity_text(struct emitter *w, value_id v) {
@@ -524,8 +521,8 @@ static int output_digits(const struct emitter *w) {
     int digits = 0;
     for (uint32_t i = 0; i < w->k->stores.n; i++) {
         enum dtype t = buffer_dtype(w, w->k->stores.at[i].buffer);
-        if (t != DT_F16 && t != DT_BF16) return 0;
-        digits = t == DT_F16 ? 11 : digits ? digits : 8;
+        if (!dtype_is_float(t) || dtype_bytes(t) != 2) return 0;
+        if (digits < dtype_digits(t)) digits = dtype_digits(t);
     }
     return digits;
 }

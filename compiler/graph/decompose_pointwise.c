@@ -1,7 +1,6 @@
 /* decompose_pointwise.c: element by element composites as arithmetic.
  *
  *   silu(x) -> x * sigmoid(x)          clamp(x, 0, 6) -> minimum(maximum(x, 0), 6) */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -218,11 +217,6 @@ node_id expand_threshold(struct build *b, const struct node *n) {
 node_id expand_frac(struct build *b, const struct node *n) {
     node_id x = operand(b, n, 0);
     return binary(b, OP_SUB, x, unary(b, OP_TRUNC, x));
-}
-
-/* torch.finfo(dtype).max */
-static double dtype_largest(enum dtype d) {
-    return d == DT_F16 ? 65504 : d == DT_BF16 ? 0x1.fep127 : d == DT_F32 ? FLT_MAX : DBL_MAX;
 }
 
 /* inf, -inf and nan become numbers: the largest, the least of the type and 0 unless given */

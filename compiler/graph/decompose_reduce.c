@@ -1,7 +1,6 @@
 /* decompose_reduce.c: composites around a reduction.
  *
  *   layer_norm(x) -> m = sum(x) / n; d = x - m; v = sum(d d) / n; d rsqrt(v + eps) weight + bias */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -220,7 +219,7 @@ node_id expand_layer_norm(struct build *b, const struct node *n) {
 }
 
 /* torch.finfo(dtype).eps of the type that rms_norm computes in */
-static double maths_eps(enum dtype d) { return d == DT_F64 ? DBL_EPSILON : FLT_EPSILON; }
+static double maths_eps(enum dtype d) { return 2 * dtype_roundoff(dtype_opmath(d)); }
 
 node_id expand_rms_norm(struct build *b, const struct node *n) {
     int first = n->meta.rank - (int)n->args[1].ints.n;

@@ -2,7 +2,6 @@
  * decomposition, so that comparing the two checks the decomposition.
  *
  *   softmax: for each line along dim: y_i = exp(x_i - max) / sum_k exp(x_k - max) */
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,7 +169,7 @@ static void layer_norm(const struct job *j, double *v, int64_t n) {
 
 static void rms_norm(const struct job *j, double *v, int64_t n) {
     bool given = arg_of(j, 3)->kind != ARG_NONE;
-    double eps = given ? number_at(j, 3) : j->out->dtype == DT_F64 ? DBL_EPSILON : FLT_EPSILON;
+    double eps = given ? number_at(j, 3) : 2 * dtype_roundoff(dtype_opmath(j->out->dtype));
     long double s = 0;
     for (int64_t i = 0; i < n; i++) s += v[i] * v[i];
     double rms = sqrt((double)s / (double)n + eps);
@@ -318,11 +317,10 @@ static double clamp(const struct job *j, int64_t i) {
 
 static double nan_to_num(const struct job *j, double x) {
     enum dtype t = j->out->dtype;
-    double most = t == DT_F16 ? 65504 : t == DT_BF16 ? 0x1.fep127 : t == DT_F32 ? FLT_MAX : DBL_MAX;
     int k = x != x ? 1 : x == INFINITY ? 2 : x == -INFINITY ? 3 : 0;
     if (!k || !dtype_is_float(t)) return x;
     if (arg_of(j, k)->kind != ARG_NONE) return number_at(j, k);
-    return k == 1 ? 0 : k == 2 ? most : -most;
+    return k == 1 ? 0 : k == 2 ? dtype_largest(t) : -dtype_largest(t);
 }
 
 static bool is_kept(const struct job *j, int64_t i) {

@@ -100,8 +100,9 @@ void drive_end(struct drive *b) {
 /* ---- comparison ------------------------------------------------------------------------------ */
 
 double drive_tolerance(enum dtype t) {
-    if (dtype_is_float8(t)) return t == DT_F8E4M3 ? 0.13 : 0.26;
-    return t == DT_BF16 ? 1.6e-2 : t == DT_F16 ? 2e-3 : t == DT_F32 ? 2e-5 : t == DT_F64 ? 1e-9 : 0;
+    if (!dtype_is_float(t)) return 0;
+    if (dtype_opmath(t) == t) return t == DT_F32 ? 2e-5 : 1e-9;
+    return dtype_roundoff(t) * (dtype_is_float8(t) ? 2.1 : 4.1);
 }
 
 double drive_rms(const struct value *v) {

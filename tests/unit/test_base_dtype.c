@@ -253,6 +253,47 @@ static void test_classes(void **state) {
     assert_int_equal(dtype_bytes(DT_F64), 8);
 }
 
+/* What the table says of a type is what its elements do: of what it calls the largest, nothing
+ * larger comes back, of what it calls 1's last digit, half and more does. */
+static void test_precision(void **state) {
+    for (enum dtype d = 0; d < DT_COUNT; d++) {
+        double cell;
+        if (!dtype_is_float(d)) {
+            assert_true(int_wrap(d, int_most(d)) == int_most(d));
+            assert_true(int_wrap(d, int_least(d)) == int_least(d));
+            if (d == DT_BOOL || d == DT_I64) continue;
+            assert_true(int_wrap(d, int_most(d) + 1) == int_least(d));
+            continue;
+        }
+        double u = dtype_roundoff(d), most = dtype_largest(d), least = dtype_smallest(d);
+        const struct {
+            double v, back;
+        } cases[] = {
+            {1 + 2 * u, 1 + 2 * u},
+            {1 + u, 1}, /* half way: to even */
+            {1 + 3 * u, 1 + 4 * u},
+            {most, most},
+            {-most, -most},
+            {least, least},
+            {least * (1 + 2 * u), least * (1 + 2 * u)},
+        };
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            dtype_store(d, &cell, 0, cases[i].v);
+            assert_true(dtype_load(d, &cell, 0) == cases[i].back);
+        }
+        /* a step of that size lies beyond what the digits reach below the smallest */
+        dtype_store(d, &cell, 0, least / 2 * (1 + 2 * u));
+        assert_true(dtype_load(d, &cell, 0) == least / 2);
+        if (d == DT_F64) continue;
+        dtype_store(d, &cell, 0, most * (1 + 2 * u)); /* of f8e4m3 nan */
+        assert_false(isfinite(dtype_load(d, &cell, 0)));
+    }
+    assert_true(dtype_largest(DT_F32) == FLT_MAX && dtype_largest(DT_F64) == DBL_MAX);
+    assert_true(dtype_smallest(DT_F32) == FLT_MIN && dtype_smallest(DT_F64) == DBL_MIN);
+    assert_true(2 * dtype_roundoff(DT_F32) == FLT_EPSILON);
+    assert_true(2 * dtype_roundoff(DT_F64) == DBL_EPSILON);
+}
+
 /* A type holds another if that's largest and least values, and least step, come back from it. */
 static void test_holds(void **state) {
     static const double most[DT_COUNT] = {
@@ -281,17 +322,12 @@ static void test_holds(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_f16_round_trip),
-        cmocka_unit_test(test_bf16_round_trip),
-        cmocka_unit_test(test_f16_rounding),
-        cmocka_unit_test(test_bf16_rounding),
-        cmocka_unit_test(test_well_known_values),
-        cmocka_unit_test(test_float8),
-        cmocka_unit_test(test_elements),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_promotion),
-        cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_holds),
+        cmocka_unit_test(test_f16_round_trip),    cmocka_unit_test(test_bf16_round_trip),
+        cmocka_unit_test(test_f16_rounding),      cmocka_unit_test(test_bf16_rounding),
+        cmocka_unit_test(test_well_known_values), cmocka_unit_test(test_float8),
+        cmocka_unit_test(test_elements),          cmocka_unit_test(test_names),
+        cmocka_unit_test(test_promotion),         cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_precision),         cmocka_unit_test(test_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
