@@ -7,6 +7,7 @@
 #include "capture/script.h"
 #include "emit/source.h"
 #include "kernel/config.h"
+#include "reference.h"
 #include "runtime/runtime.h"
 #include "ws.h"
 
@@ -28,7 +29,8 @@ struct ws_captured {
     struct graph *init;  /* computes the value of every input and parameter; no inputs */
     uint64_t seed;
     int n_inputs, n_outputs;
-    struct budget_limits limits; /* of each lowering */
+    struct budget_limits limits;         /* of each lowering */
+    const struct reference_place *large; /* where large references are computed; NULL: here */
 };
 
 /* The graph depends on a module's being in training mode: dropout, batch statistics. */

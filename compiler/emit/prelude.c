@@ -1,6 +1,7 @@
 /* prelude.c: the preludes as strings in the binary. They stay files of their own so that
  * editors, compilers and the emulator can read them. */
 #include "emit/emit.h"
+#include "emit/plain.h"
 
 #define INCLUDE(path) ".incbin \"" path "\"\n"
 #define EMBED(name, files)                                                                         \
@@ -8,3 +9,6 @@
 
 EMBED(prelude_cuda, INCLUDE("compiler/emit/prelude.cuh"));
 EMBED(prelude_c, INCLUDE("compiler/emit/prelude_c.h") INCLUDE("compiler/emit/prelude_vector.h"));
+/* The operators' maths between the types that it needs and what is made of it. */
+EMBED(prelude_plain,
+      INCLUDE("compiler/emit/prelude_plain.h") INCLUDE("compiler/graph/ref_maths.h"));

@@ -5,6 +5,7 @@
 #define WS_GRAPH_EVAL_H
 
 #include "graph/graph_impl.h"
+#include "graph/ref_maths.h"
 
 /* Elements below which threads cost more than they save. */
 enum { EVAL_SMALL = 4096 };
@@ -91,13 +92,10 @@ bool composite_takes_integers(enum op op);
 /* eval_int.c. Element by element on integers, by a table of its own; false: it has none. */
 typedef int64_t int_ref(int64_t a, int64_t b, int64_t c, int64_t d, int64_t e);
 int_ref *eval_int_ref(enum op op);
-int64_t int_add(int64_t a, int64_t b); /* and so on: they wrap */
-int64_t int_mul(int64_t a, int64_t b);
 
 /* One element of an elementwise operator: its ref on x[0..4]. */
 double eval_ref(enum op op, const double *x);
 
-double ref_ndtr(double x);
 void eval_elementwise(const struct job *j);
 void eval_reduce(const struct job *j);
 void eval_scan(const struct job *j);

@@ -350,7 +350,9 @@ static struct number converted(const struct cell *out, const struct cell *x, int
     enum dtype t = out->dtype;
     if (out->w)
         return (struct number){.w = x->w ? int_wrap(t, x->w[i]) : int_of_double(t, x->v[i])};
-    return (struct number){.v = x->w ? double_of_int(t, x->w[i]) : value_round(t, x->v[i])};
+    if (x->w) return (struct number){.v = double_of_int(t, x->w[i])};
+    /* A tensor of that type is what it was. */
+    return (struct number){.v = x->dtype == t ? x->v[i] : value_round(t, x->v[i])};
 }
 
 /* What is computed the same way of floats and of integers, or differently of integers. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph/eval.h"
+#include "graph/eval_text.h"
 
 /* ---- indices --------------------------------------------------------------------------------- */
 
@@ -70,39 +71,6 @@ static int64_t run_first(const struct runs *r, int64_t k, int64_t *n) {
 
 /* ---- element by element ---------------------------------------------------------------------- */
 
-/* What no formula of the column says without losing digits. */
-
-/* The normal distribution function: erfc(t) / 2 of t = -x / sqrt(2), which is rounded; far below 0
- * that costs t^2 units, so that what the rounding left is added by erfc's derivative. */
-double ref_ndtr(double x) {
-    const double root = 0x1.6a09e667f3bcdp-1, rest = -0x1.bdd3413b26456p-55; /* of sqrt(1/2) */
-    double t = -x * root, left = fma(-x, root, -t) - x * rest;
-    double slope = isfinite(x) ? 2 / sqrt(M_PI) * exp(-t * t) : 0;
-    return (erfc(t) - (slope > 0 ? left * slope : 0)) / 2;
-}
-
-/* log(1 + exp(x)) */
-static double ref_softplus(double x) { return (x > 0 ? x : 0) + log1p(exp(-fabs(x))); }
-
-/* x - tanh(x) = (x cosh(x) - sinh(x)) / cosh(x), whose numerator is a sum of like signs. */
-static double ref_tanhshrink(double x) {
-    double sum = 0, term = x;
-    if (!(fabs(x) < 1)) return x - tanh(x);
-    for (int k = 1; k <= 10; k++) {
-        term *= x * x / ((2 * k) * (2 * k + 1));
-        sum += 2 * k * term;
-    }
-    return sum / cosh(x);
-}
-
-/* As PyTorch's, signs of zeros included. */
-static double ref_floor_divide(double a, double b) {
-    double rest = fmod(a, b), whole = rint((a - rest) / b);
-    if (b == 0) return a / b;
-    if (rest != 0 && (rest < 0) != (b < 0)) whole -= 1;
-    return whole == 0 ? copysign(0, a / b) : whole;
-}
-
 typedef double ref_fn(double a, double b, double c, double d, double e);
 
 #define OP(id, name, class, schema, dtype, ref, ...)                                               \
@@ -115,6 +83,15 @@ static ref_fn *const refs[OP_COUNT] = {
 #include "graph/ops.def"
 #undef OP
 };
+
+/* The same as texts. */
+static const char *const texts[OP_COUNT] = {
+#define OP(id, name, class, schema, dtype, ref, ...) [OP_##id] = #ref,
+#include "graph/ops.def"
+#undef OP
+};
+
+const char *eval_text(enum op op) { return texts[op]; }
 
 double eval_ref(enum op op, const double *x) { return refs[op](x[0], x[1], x[2], x[3], x[4]); }
 
@@ -213,7 +190,7 @@ static void each_element(const struct job *j, const struct cell *out) {
     int_ref *whole = dtype_is_float(maths_of(j)) ? NULL : eval_int_ref(op);
     struct operand x[MAX_OPERANDS];
     elementwise_operands(j, out, whole != NULL, x);
-    bool rounds = op == OP_CAST;
+    bool rounds = op == OP_CAST && j->in[0]->dtype != out->dtype;
     enum dtype t = out->dtype;
     struct runs runs = runs_of(out);
 #pragma omp parallel for if (out->n > EVAL_SMALL)

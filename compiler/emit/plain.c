@@ -1,0 +1,644 @@
+/* plain.c: a program in doubles, one kernel a nest, as one would write it: what tuned kernels are
+ * compared with.
+ *
+ *   b1[i0: 8] = f32 sum, reduce r0: 4096     extern "C" __global__ void n1(..) {
+ *       v0 = load b0[i0, r0] : f32               for (o ..) {
+ *       v1 = exp(v0) : f32                           i0 = o / lanes; lane = o % lanes; double a = 0;
+ *       reduce sum v1                                for (r0 = lane; r0 < 4096; r0 += lanes) {
+ *                                                        double v0 = of_f32(p0[i0*4096 + r0]);
+ *                                                        double v1 = exp(v0); a = a + v1; }
+ *                                                    part[lane*8 + i0] = a; } }
+ *
+ * It shares with the tuned path what the program means (decomposition, nests), and nothing of how
+ * it is run: no fusion, no config, no layout, no vectors, no maths of the preludes. An operator's
+ * text is the one that the reference interpreter is made of. Floats are doubles, rounded where the
+ * user casts; integers have 64 bits, cut off to their types.
+ *
+ * A nest's outputs are dealt to threads. Where they are few, several lanes share a reduction, each
+ * with every so-manieth step of its longest axis, and folds add up the lanes' results. On a CPU a
+ * task takes a run along the last axis; the reduction is the outer loop there where memory lies
+ * along that axis, so that compilers find vectors. */
+#include "emit/plain.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "graph/eval_text.h"
+#include "schedule/schedule.h"
+
+enum {
+    THREADS = 256,
+    MOST_BLOCKS = 1 << 16,
+    ENOUGH = 1 << 19, /* threads that fill a device */
+    LEAST_STEPS = 16, /* of a lane */
+    FOLD = 512,       /* lanes that a thread adds up */
+    CPU_RUN = 1024,   /* elements of a task */
+    CPU_SUMS = 64,    /* of them, where a reduction goes around them */
+};
+
+struct plain_emitter {
+    const struct loops *l;
+    const struct nest *n;
+    bool cuda;
+    struct arena *arena;
+    struct buf b;
+    int indent;
+    bool used[OP_COUNT][2]; /* of floats, of integers */
+    buffer_id args[WS_MAX_ARGS];
+    int n_args;
+    struct plain *out;
+};
+
+static void put(struct plain_emitter *w, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static void put(struct plain_emitter *w, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    if (*fmt == '}') w->indent--;
+    buf_indent(&w->b, w->indent);
+    buf_vprintf(&w->b, fmt, ap);
+    buf_putc(&w->b, '\n');
+    va_end(ap);
+    if (fmt[strlen(fmt) - 1] == '{') w->indent++;
+}
+
+static const struct inst *inst_at(const struct plain_emitter *w, inst_id i) {
+    return &w->n->insts.at[i];
+}
+static int64_t bound_of(const struct plain_emitter *w, ex axis) {
+    return ex_value(w->l->ex, ex_symbol(w->l->ex, axis)->bound);
+}
+static const char *value_type(enum dtype t) { return dtype_is_float(t) ? "double" : "wide"; }
+
+/* Symbols of subscripts, $0 and on, are called s0. */
+static const char *index_text(struct plain_emitter *w, ex e) {
+    struct buf b = buf_new(w->arena);
+    ex_print_c(&b, w->l->ex, e);
+    for (char *p = b.p; (p = strchr(p, '$')); p++) *p = 's';
+    return b.p;
+}
+
+/* ---- buffers --------------------------------------------------------------------------------- */
+
+/* What lies there: inputs as they are given, else doubles and integers. */
+enum dtype plain_dtype(const struct buffer *b) {
+    bool computed = b->kind != BUFFER_INPUT && dtype_is_float(b->meta.dtype);
+    return computed ? DT_F64 : b->meta.dtype;
+}
+
+static int argument_of(struct plain_emitter *w, buffer_id b) {
+    for (int i = 0; i < w->n_args; i++)
+        if (w->args[i] == b) return i;
+    w->args[w->n_args] = b;
+    return w->n_args++;
+}
+
+static const char *place_text(struct plain_emitter *w, buffer_id b, const ex *index) {
+    const struct meta *m = &w->l->buffers.at[b].meta;
+    ex at = ex_const(w->l->ex, 0);
+    for (int k = 0; k < m->rank; k++)
+        at = ex_add(w->l->ex, at, ex_mul(w->l->ex, index[k], m->stride[k]));
+    return index_text(w, at);
+}
+
+/* ---- instructions ---------------------------------------------------------------------------- */
+
+static const char *constant_text(struct plain_emitter *w, const struct inst *i) {
+    if (!dtype_is_float(i->dtype))
+        return i->whole == INT64_MIN ? "((wide)1 << 63)"
+                                     : arena_printf(w->arena, "(wide)%lldLL", (long long)i->whole);
+    if (isnan(i->value)) return "NAN";
+    if (isinf(i->value)) return i->value < 0 ? "-INFINITY" : "INFINITY";
+    return arena_printf(w->arena, "(double)%.17g", i->value);
+}
+
+static const char *wrapped(struct plain_emitter *w, enum dtype t, const char *text) {
+    return dtype_is_float(t) ? text : arena_printf(w->arena, "to_%s(%s)", dtype_name(t), text);
+}
+
+static const char *as_real(struct plain_emitter *w, inst_id i) {
+    const struct inst *x = inst_at(w, i);
+    return arena_printf(w->arena, dtype_is_float(x->dtype) ? "v%u" : "real64(v%u)", i);
+}
+
+/* int_of_double */
+static const char *as_whole(struct plain_emitter *w, enum dtype t, const char *real) {
+    if (t == DT_BOOL) return arena_printf(w->arena, "(wide)((%s) != 0)", real);
+    return wrapped(w, t, arena_printf(w->arena, t == DT_I64 ? "whole64(%s)" : "whole32(%s)", real));
+}
+
+static const char *cast_text(struct plain_emitter *w, const struct inst *i) {
+    const struct inst *x = inst_at(w, i->args[0]);
+    enum dtype from = x->dtype, to = i->dtype;
+    const char *v = arena_printf(w->arena, "v%u", i->args[0]);
+    if (!dtype_is_float(to)) return dtype_is_float(from) ? as_whole(w, to, v) : wrapped(w, to, v);
+    bool rounds = i->rounds || (from == DT_F64 && to == DT_F32);
+    if (!dtype_is_float(from))
+        v = arena_printf(w->arena, dtype_opmath(to) == DT_F32 ? "real32(%s)" : "real64(%s)", v);
+    return rounds ? arena_printf(w->arena, "to_%s(%s)", dtype_name(to), v) : v;
+}
+
+static const char *op_text(struct plain_emitter *w, const struct inst *i) {
+    bool whole = !dtype_is_float(i->dtype);
+    for (int k = 0; k < i->n_args; k++) whole &= !dtype_is_float(inst_at(w, i->args[k])->dtype);
+    whole &= eval_int_text(i->op) != NULL;
+    if (i->op == OP_RAND || i->op == OP_RANDN)
+        return arena_printf(w->arena, "%s(v%u, v%u, v%u)", i->op == OP_RAND ? "uniform" : "normal",
+                            i->args[0], i->args[1], i->args[2]);
+    w->used[i->op][whole] = true;
+    struct buf b = buf_new(w->arena);
+    buf_printf(&b, "%s_%s(", whole ? "whole" : "real", op_info(i->op)->name);
+    for (int k = 0; k < 3; k++) { /* what is not there is a weight */
+        const char *arg = k >= i->n_args ? "1" : arena_printf(w->arena, "v%u", i->args[k]);
+        if (k < i->n_args && !whole) arg = as_real(w, i->args[k]);
+        buf_printf(&b, k ? ", %s" : "%s", arg);
+    }
+    buf_puts(&b, ")");
+    if (dtype_is_float(i->dtype)) return b.p;
+    return whole ? wrapped(w, i->dtype, b.p) : as_whole(w, i->dtype, b.p);
+}
+
+static const char *load_text(struct plain_emitter *w, const struct inst *i) {
+    const struct buffer *b = &w->l->buffers.at[i->buffer];
+    const char *text = arena_printf(w->arena, "of_%s(p%d[%s])", dtype_name(plain_dtype(b)),
+                                    argument_of(w, i->buffer), place_text(w, i->buffer, i->index));
+    return i->guarded ? arena_printf(w->arena, "v%u ? %s : 0", i->args[0], text) : text;
+}
+
+static void put_inst(struct plain_emitter *w, inst_id id) {
+    const struct inst *i = inst_at(w, id);
+    const char *text = NULL;
+    switch (i->kind) {
+    case INST_CONST: text = constant_text(w, i); break;
+    case INST_INDEX: text = wrapped(w, i->dtype, index_text(w, i->index[0])); break;
+    case INST_LOAD: text = load_text(w, i); break;
+    case INST_OP: text = op_text(w, i); break;
+    case INST_CAST: text = cast_text(w, i); break;
+    case INST_SUBSCRIPT:
+        put(w, "const place %s = (place)inside(v%u, %lld);", index_text(w, i->index[0]), i->args[0],
+            (long long)bound_of(w, i->index[0]));
+        text = arena_printf(w->arena, "%s", index_text(w, i->index[0]));
+        break;
+    case INST_SCAN:
+    case INST_REDUCE: return;
+    }
+    put(w, "const %s v%u = %s;", value_type(i->dtype), id, text);
+}
+
+static void put_insts(struct plain_emitter *w) {
+    for (inst_id i = 0; i < w->n->insts.n; i++) put_inst(w, i);
+}
+
+/* ---- what a reduction has so far ------------------------------------------------------------- */
+
+static const struct inst *last_inst(const struct plain_emitter *w) {
+    return inst_at(w, w->n->insts.n - 1);
+}
+
+static enum dtype operand_dtype(const struct plain_emitter *w) {
+    return inst_at(w, last_inst(w)->args[0])->dtype;
+}
+
+static const char *identity(const struct plain_emitter *w) {
+    bool real = dtype_is_float(operand_dtype(w));
+    switch (last_inst(w)->reduction) {
+    case REDUCTION_SUM: return "0";
+    case REDUCTION_PROD: return "1";
+    case REDUCTION_AMAX:
+    case REDUCTION_ARGMAX: return real ? "-INFINITY" : "((wide)1 << 63)";
+    case REDUCTION_AMIN:
+    case REDUCTION_ARGMIN: return real ? "INFINITY" : "~((wide)1 << 63)";
+    case REDUCTION_M2:
+    case REDUCTION_EXPSUM:
+    case REDUCTION_COUNT: break;
+    }
+    WS_BUG("no plain reduction");
+}
+
+/* The statement that makes one of accumulator a, and where pairs are its number at, and another. */
+static const char *step_text(struct plain_emitter *w, const char *a, const char *at, const char *v,
+                             const char *number) {
+    switch (last_inst(w)->reduction) {
+    case REDUCTION_SUM:
+        if (!dtype_is_float(operand_dtype(w)))
+            return arena_printf(w->arena, "%s = int_add(%s, %s);", a, a, v);
+        return arena_printf(w->arena, "%s = %s + %s;", a, a, v);
+    case REDUCTION_PROD:
+        if (!dtype_is_float(operand_dtype(w)))
+            return arena_printf(w->arena, "%s = int_mul(%s, %s);", a, a, v);
+        return arena_printf(w->arena, "%s = %s * %s;", a, a, v);
+    case REDUCTION_AMAX:
+        return arena_printf(w->arena, "if (!(%s != %s || %s > %s)) %s = %s;", a, a, a, v, a, v);
+    case REDUCTION_AMIN:
+        return arena_printf(w->arena, "if (!(%s != %s || %s < %s)) %s = %s;", a, a, a, v, a, v);
+    case REDUCTION_ARGMAX:
+    case REDUCTION_ARGMIN: {
+        const char *sign = last_inst(w)->reduction == REDUCTION_ARGMAX ? ">" : "<";
+        return arena_printf(
+            w->arena,
+            "if (%s %s %s || (%s != %s && %s == %s) || ((%s == %s || (%s != %s && %s "
+            "!= %s)) && %s < %s)) %s = %s, %s = %s;",
+            v, sign, a, v, v, a, a, v, a, v, v, a, a, number, at, a, v, at, number);
+    }
+    case REDUCTION_M2:
+    case REDUCTION_EXPSUM:
+    case REDUCTION_COUNT: break;
+    }
+    WS_BUG("no plain reduction");
+}
+
+static bool of_pairs(const struct plain_emitter *w) {
+    return last_inst(w)->kind == INST_REDUCE && reduction_of_pairs(last_inst(w)->reduction);
+}
+
+static void put_step(struct plain_emitter *w, const char *a, const char *at) {
+    const struct inst *i = last_inst(w);
+    const char *v = arena_printf(w->arena, "v%u", i->args[0]);
+    const char *number = of_pairs(w) ? arena_printf(w->arena, "v%u", i->args[1]) : "";
+    put(w, "%s", step_text(w, a, at, v, number));
+}
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+static int64_t points(const struct plain_emitter *w, const ex *axes, int n) {
+    int64_t all = 1;
+    for (int k = 0; k < n; k++) all *= bound_of(w, axes[k]);
+    return all;
+}
+
+/* Declares axes from the row-major number `from`, which is used up; not `skip`. */
+static void put_axes(struct plain_emitter *w, const char *from, ex skip) {
+    int first = 0;
+    while (first < w->n->n_axes && w->n->axes[first] == skip) first++;
+    for (int k = w->n->n_axes; k-- > 0;) {
+        ex axis = w->n->axes[k];
+        if (axis == skip) continue;
+        if (k == first)
+            put(w, "const place %s = (place)%s;", index_text(w, axis), from);
+        else
+            put(w, "const place %s = (place)(%s %% %lld); %s /= %lld;", index_text(w, axis), from,
+                (long long)bound_of(w, axis), from, (long long)bound_of(w, axis));
+    }
+}
+
+static void open_reduction(struct plain_emitter *w, ex shared, const char *from, int64_t step) {
+    for (int k = 0; k < w->n->n_reduce; k++) {
+        const char *r = index_text(w, w->n->reduce[k]);
+        bool lanes = w->n->reduce[k] == shared && step > 1;
+        put(w, "for (place %s = %s; %s < %lld; %s += %lld) {", r, lanes ? from : "0", r,
+            (long long)bound_of(w, w->n->reduce[k]), r, lanes ? (long long)step : 1LL);
+    }
+}
+static void close_reduction(struct plain_emitter *w) {
+    for (int k = 0; k < w->n->n_reduce; k++) put(w, "}");
+}
+
+/* Does memory lie along the axis, in some load? */
+static bool lies_along(const struct plain_emitter *w, ex axis) {
+    struct exprs *p = w->l->ex;
+    for (inst_id i = 0; i < w->n->insts.n; i++) {
+        const struct inst *x = inst_at(w, i);
+        if (x->kind != INST_LOAD) continue;
+        const struct meta *m = &w->l->buffers.at[x->buffer].meta;
+        for (int k = 0; k < m->rank; k++) {
+            ex coeff, rest;
+            if (ex_linear(p, ex_mul(p, x->index[k], m->stride[k]), axis, &coeff, &rest) &&
+                coeff == ex_const(p, 1))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void put_store(struct plain_emitter *w, const char *value) {
+    const struct buffer *b = &w->l->buffers.at[w->n->out];
+    enum dtype t = b->meta.dtype;
+    const char *cell = arena_printf(w->arena, "q[%s]", place_text(w, w->n->out, w->n->out_index));
+    put(w, "%s = (m_%s)%s;", cell, dtype_name(plain_dtype(b)), wrapped(w, t, value));
+}
+
+static void put_accumulator(struct plain_emitter *w) {
+    put(w, "%s a = %s;", value_type(operand_dtype(w)), identity(w));
+    if (of_pairs(w)) put(w, "wide at = ~((wide)1 << 63);");
+}
+
+static const char *result(const struct plain_emitter *w) { return of_pairs(w) ? "at" : "a"; }
+
+/* One after the other along the axis that is scanned. */
+static void put_scan(struct plain_emitter *w) {
+    const char *s = index_text(w, w->n->scan);
+    put_accumulator(w);
+    put(w, "for (place %s = 0; %s < %lld; %s++) {", s, s, (long long)bound_of(w, w->n->scan), s);
+    put_insts(w);
+    put_step(w, "a", "");
+    put_store(w, "a");
+    put(w, "}");
+}
+
+/* ---- CUDA ------------------------------------------------------------------------------------ */
+
+struct lanes {
+    ex shared; /* the axis that is dealt out */
+    int64_t n;
+    bool first; /* neighbours are lanes, not outputs */
+};
+
+static struct lanes lanes_of(const struct plain_emitter *w, int64_t outputs) {
+    struct lanes s = {.n = 1};
+    if (w->n->scan || !w->n->n_reduce) return s;
+    for (int k = 0; k < w->n->n_reduce; k++)
+        if (!s.shared || bound_of(w, w->n->reduce[k]) > bound_of(w, s.shared))
+            s.shared = w->n->reduce[k];
+    int64_t longest = bound_of(w, s.shared);
+    while (outputs * s.n < ENOUGH && s.n * 2 * LEAST_STEPS <= longest) s.n *= 2;
+    s.first = lies_along(w, s.shared) && s.n >= 32;
+    return s;
+}
+
+static void open_threads(struct plain_emitter *w, int64_t n) {
+    put(w,
+        "for (long long t = blockIdx.x * %dLL + threadIdx.x; t < %lldLL; t += gridDim.x * %dLL) {",
+        THREADS, (long long)n, THREADS);
+}
+
+static struct ws_launch *add_launch(struct plain_emitter *w, const char *entry, int64_t threads) {
+    vec_push(w->arena, &w->out->launches, (struct ws_launch){.entry = entry});
+    struct ws_launch *l = &vec_last(&w->out->launches);
+    int64_t blocks = (threads + THREADS - 1) / THREADS;
+    l->grid[0] = !w->cuda ? 1 : blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
+    l->grid[1] = l->grid[2] = 1;
+    l->threads = w->cuda ? THREADS : 1;
+    return l;
+}
+
+static void need_workspace(struct plain_emitter *w, int64_t cells) {
+    size_t bytes = (size_t)cells * 8;
+    if (bytes > w->out->workspace) w->out->workspace = bytes;
+}
+
+/* Where lane `lane` of output `o` leaves what it has; two arrays beside each other, where pairs. */
+static void put_part(struct plain_emitter *w, const char *array, int64_t lanes, int64_t outputs) {
+    put(w, "%s[lane * %lldLL + o] = a;", array, (long long)outputs);
+    if (of_pairs(w))
+        put(w, "((wide *)%s)[%lldLL + lane * %lldLL + o] = at;", array,
+            (long long)(lanes * outputs), (long long)outputs);
+}
+
+static void put_cuda_body(struct plain_emitter *w, const struct lanes *s, int64_t outputs) {
+    open_threads(w, outputs * s->n);
+    if (s->n > 1 && s->first)
+        put(w, "const place lane = (place)(t %% %lld); const long long o = t / %lld;",
+            (long long)s->n, (long long)s->n);
+    else if (s->n > 1)
+        put(w, "const place lane = (place)(t / %lld); const long long o = t %% %lld;",
+            (long long)outputs, (long long)outputs);
+    else
+        put(w, "const long long o = t;");
+    put(w, "long long left = o; (void)left;");
+    put_axes(w, "left", w->n->scan);
+    if (w->n->scan) {
+        put_scan(w);
+    } else if (!w->n->n_reduce) {
+        put_insts(w);
+        put_store(w, arena_printf(w->arena, "v%u", w->n->insts.n - 1));
+    } else {
+        put_accumulator(w);
+        open_reduction(w, s->shared, "lane", s->n);
+        put_insts(w);
+        put_step(w, "a", "at");
+        close_reduction(w);
+        if (s->n > 1)
+            put_part(w, "part", s->n, outputs);
+        else
+            put_store(w, result(w));
+    }
+    put(w, "}");
+}
+
+/* From lanes in `from`, n of each output, to fewer in `to`; to the output itself, if to one. */
+static void put_fold(struct plain_emitter *w, int64_t n, int64_t lanes, int64_t outputs) {
+    const char *type = value_type(operand_dtype(w));
+    open_threads(w, outputs * lanes);
+    put(w, "const long long o = t %% %lldLL, lane = t / %lldLL;", (long long)outputs,
+        (long long)outputs);
+    put(w, "long long left = o; (void)left; (void)lane;");
+    put_axes(w, "left", EX_NONE);
+    put_accumulator(w);
+    put(w, "for (long long k = lane; k < %lldLL; k += %lldLL) {", (long long)n, (long long)lanes);
+    put(w, "const %s v = from[k * %lldLL + o];", type, (long long)outputs);
+    if (of_pairs(w))
+        put(w, "const wide number = ((const wide *)from)[%lldLL + k * %lldLL + o];",
+            (long long)(n * outputs), (long long)outputs);
+    put(w, "%s", step_text(w, "a", "at", "v", "number"));
+    put(w, "}");
+    if (lanes > 1)
+        put_part(w, "to", lanes, outputs);
+    else
+        put_store(w, result(w));
+    put(w, "}");
+}
+
+/* ---- C --------------------------------------------------------------------------------------- */
+
+static void put_c_body(struct plain_emitter *w) {
+    const struct nest *n = w->n;
+    ex last = n->n_axes ? n->axes[n->n_axes - 1] : EX_NONE;
+    if (last == n->scan) last = EX_NONE;
+    bool around = n->n_reduce && last && lies_along(w, last) && !of_pairs(w);
+    int64_t run = n->scan ? 1 : around ? CPU_SUMS : n->n_reduce ? 1 : CPU_RUN;
+    int64_t length = last ? bound_of(w, last) : 1, runs = (length + run - 1) / run;
+    int64_t tasks = points(w, n->axes, n->n_axes) / length * runs;
+    if (n->scan) tasks /= bound_of(w, n->scan);
+    if (tasks > 1) put(w, "#pragma omp parallel for schedule(static)");
+    put(w, "for (long long t = 0; t < %lldLL; t++) {", (long long)tasks);
+    put(w, "long long left = t; (void)left;");
+    if (!last) {
+        put_axes(w, "left", n->scan);
+    } else {
+        const char *i = index_text(w, last);
+        put(w, "const place from = (place)(left %% %lld) * %lld; left /= %lld;", (long long)runs,
+            (long long)run, (long long)runs);
+        put(w, "const place end = from + %lld < %lld ? from + %lld : %lld;", (long long)run,
+            (long long)length, (long long)run, (long long)length);
+        struct nest rest = *n;
+        rest.n_axes--;
+        w->n = &rest;
+        put_axes(w, "left", n->scan);
+        w->n = n;
+        if (around) {
+            put(w, "%s sums[%d];", value_type(operand_dtype(w)), CPU_SUMS);
+            put(w, "for (int k = 0; k < %d; k++) sums[k] = %s;", CPU_SUMS, identity(w));
+            open_reduction(w, EX_NONE, "0", 1);
+            put(w, "for (place %s = from; %s < end; %s++) {", i, i, i);
+            put_insts(w);
+            put_step(w, arena_printf(w->arena, "sums[%s - from]", i), "");
+            put(w, "}");
+            close_reduction(w);
+        }
+        put(w, "for (place %s = from; %s < end; %s++) {", i, i, i);
+    }
+    if (n->scan) {
+        put_scan(w);
+    } else if (around) {
+        put_store(w, arena_printf(w->arena, "sums[%s - from]", index_text(w, last)));
+    } else if (!n->n_reduce) {
+        put_insts(w);
+        put_store(w, arena_printf(w->arena, "v%u", n->insts.n - 1));
+    } else {
+        put_accumulator(w);
+        open_reduction(w, EX_NONE, "0", 1);
+        put_insts(w);
+        put_step(w, "a", "at");
+        close_reduction(w);
+        put_store(w, result(w));
+    }
+    if (last) put(w, "}");
+    put(w, "}");
+}
+
+/* ---- a nest ---------------------------------------------------------------------------------- */
+
+static const char *memory_of(const struct plain_emitter *w, buffer_id b) {
+    return arena_printf(w->arena, "m_%s", dtype_name(plain_dtype(&w->l->buffers.at[b])));
+}
+
+/* The body is written first: it says what the arguments are. */
+static const char *take_body(struct plain_emitter *w) {
+    const char *body = w->b.p;
+    w->b = buf_new(w->arena);
+    return body;
+}
+
+static void add_buffers(struct plain_emitter *w, struct ws_launch *l) {
+    for (int i = 0; i < w->n_args; i++)
+        l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_BUFFER, .buffer = (int)w->args[i]};
+}
+static void add_output(struct plain_emitter *w, struct ws_launch *l) {
+    l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_BUFFER, .buffer = (int)w->n->out};
+}
+static void add_workspace(struct ws_launch *l, int64_t cell) {
+    l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = cell * 8};
+}
+
+/* Every nest that is the same text but for its name is one function. */
+static const char *entry_for(struct plain_emitter *w, const char *text) {
+    uint64_t number;
+    if (!map_gets(&w->out->texts, text, &number)) {
+        number = w->out->texts.n;
+        map_puts(&w->out->texts, text, number);
+        buf_printf(&w->out->functions,
+                   w->cuda ? "extern \"C\" __global__ void n%llu" : "void n%llu",
+                   (unsigned long long)number);
+        buf_puts(&w->out->functions, text);
+    }
+    return arena_printf(w->arena, "n%llu", (unsigned long long)number);
+}
+
+static const char *place_type(const struct plain_emitter *w, int64_t threads) {
+    int64_t most = threads;
+    for (uint32_t b = 0; b < w->l->buffers.n; b++) {
+        int64_t n = buffer_storage(w->l, b);
+        if (n > most) most = n;
+    }
+    int64_t steps = points(w, w->n->reduce, w->n->n_reduce);
+    return most < INT32_MAX / 2 && steps < INT32_MAX / 2 ? "int" : "long long";
+}
+
+static void emit_c(struct plain_emitter *w) {
+    put_c_body(w);
+    const char *body = take_body(w);
+    put(w, "(void *const *args) {");
+    put(w, "typedef %s place;", place_type(w, 0));
+    for (int i = 0; i < w->n_args; i++)
+        put(w, "const %s *p%d = *(%s *const *)args[%d];", memory_of(w, w->args[i]), i,
+            memory_of(w, w->args[i]), i);
+    put(w, "%s *q = *(%s *const *)args[%d];", memory_of(w, w->n->out), memory_of(w, w->n->out),
+        w->n_args);
+    buf_puts(&w->b, body);
+    put(w, "}");
+    struct ws_launch *l = add_launch(w, entry_for(w, take_body(w)), 1);
+    add_buffers(w, l);
+    add_output(w, l);
+}
+
+static void put_cuda_head(struct plain_emitter *w, const char *extra, int64_t threads) {
+    buf_puts(&w->b, "(");
+    for (int i = 0; i < w->n_args; i++)
+        buf_printf(&w->b, "const %s *p%d, ", memory_of(w, w->args[i]), i);
+    buf_printf(&w->b, "%s) {\n", extra);
+    w->indent = 1;
+    put(w, "typedef %s place;", place_type(w, threads));
+}
+
+static void emit_cuda(struct plain_emitter *w) {
+    int64_t outputs = points(w, w->n->axes, w->n->n_axes);
+    if (w->n->scan) outputs /= bound_of(w, w->n->scan);
+    struct lanes s = lanes_of(w, outputs);
+    const char *type = w->n->n_reduce ? value_type(operand_dtype(w)) : "";
+    const char *store = arena_printf(w->arena, "%s *q", memory_of(w, w->n->out));
+    int64_t cells = outputs * (of_pairs(w) ? 2 : 1);
+    put_cuda_body(w, &s, outputs);
+    const char *body = take_body(w);
+    put_cuda_head(w, s.n > 1 ? arena_printf(w->arena, "%s *part", type) : store, outputs * s.n);
+    buf_puts(&w->b, body);
+    put(w, "}");
+    struct ws_launch *l = add_launch(w, entry_for(w, take_body(w)), outputs * s.n);
+    add_buffers(w, l);
+    if (s.n == 1) return add_output(w, l);
+    add_workspace(l, 0);
+    need_workspace(w, s.n * cells);
+    w->n_args = 0;
+    for (int64_t n = s.n, from = 0, to = s.n * cells; n > 1;) {
+        int64_t lanes = n > FOLD ? n / FOLD : 1;
+        w->indent = 0;
+        put_cuda_head(w,
+                      arena_printf(w->arena, "const %s *from, %s", type,
+                                   lanes > 1 ? arena_printf(w->arena, "%s *to", type) : store),
+                      outputs * n);
+        put_fold(w, n, lanes, outputs);
+        put(w, "}");
+        l = add_launch(w, entry_for(w, take_body(w)), outputs * lanes);
+        add_workspace(l, from);
+        if (lanes == 1) return add_output(w, l);
+        add_workspace(l, to);
+        need_workspace(w, to + lanes * cells);
+        from = to;
+        to += lanes * cells;
+        n = lanes;
+    }
+}
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+static void put_functions(struct plain_emitter *w, struct buf *b) {
+    for (int op = 0; op < OP_COUNT; op++)
+        for (int whole = 0; whole < 2; whole++) {
+            if (!w->used[op][whole]) continue;
+            const char *type = whole ? "wide" : "double";
+            buf_printf(b, "FN %s %s_%s(%s a, %s b, %s c) { return %s; }\n", type,
+                       whole ? "whole" : "real", op_info((enum op)op)->name, type, type, type,
+                       whole ? eval_int_text((enum op)op) : eval_text((enum op)op));
+        }
+}
+
+/* Nests without a last use: nothing is reused, and the interpreter has the same. */
+bool emit_plain(const struct loops *l, bool cuda, struct arena *a, struct plain *out) {
+    *out = (struct plain){.functions = buf_new(a), .texts = map_new(a)};
+    struct plain_emitter w = {.l = l, .cuda = cuda, .arena = a, .b = buf_new(a), .out = out};
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        const struct nest *n = &l->nests.at[k];
+        w.n = n;
+        w.n_args = w.indent = 0;
+        enum reduction r = n->insts.at[n->insts.n - 1].reduction;
+        if (n->n_reduce && (r == REDUCTION_M2 || r == REDUCTION_EXPSUM)) return false;
+        if (points(&w, n->axes, n->n_axes) == 0) continue;
+        (cuda ? emit_cuda : emit_c)(&w);
+        w.b = buf_new(a);
+    }
+    struct buf text = buf_new(a);
+    buf_puts(&text, prelude_plain);
+    put_functions(&w, &text);
+    buf_puts(&text, out->functions.p);
+    out->text = text.p;
+    return true;
+}
