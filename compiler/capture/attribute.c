@@ -22,7 +22,10 @@ bool is_instance(struct vm *vm, struct py v, struct py type) {
     }
     vm_deep(vm);
     vm_work(vm, 1);
-    for (uint32_t i = 0; type.kind == PY_TUPLE && i < type.list->n; i++)
+    if (type.kind != PY_TUPLE)
+        vm_raise(vm, EXC_TypeError,
+                 "isinstance() arg 2 must be a type, a tuple of types, or a union");
+    for (uint32_t i = 0; i < type.list->n; i++)
         if (is_instance(vm, v, type.list->at[i])) return true;
     return false;
 }
@@ -298,6 +301,7 @@ static void set_plainly(struct vm *vm, struct py o, const char *name, struct py 
     if (trace_set_attribute(vm, o, name, v)) return;
     if (o.kind != PY_INSTANCE) vm_need_own(vm, o.p, "an object");
     if (o.kind == PY_TENSOR && !o.tensor->graph && !strcmp(name, "grad")) {
+        tape_check_grad(vm, o.tensor, v);
         o.tensor->grad = v.kind == PY_TENSOR ? v.tensor : NULL;
         return;
     }

@@ -205,12 +205,24 @@ void slice_bounds(struct vm *vm, const struct slice *s, int64_t n, int64_t *star
     *count = range_length(&r);
 }
 
+/* The same of a list or tuple, as long as it is once the program's own __index__ has been called. */
+static void list_bounds(struct vm *vm, const struct slice *s, const struct list *l, int64_t *start,
+                        int64_t *step, int64_t *count) {
+    const struct py *from[3] = {&s->start, &s->stop, &s->step};
+    struct py at[3];
+    for (int k = 0; k < 3; k++)
+        at[k] =
+            from[k]->kind == PY_NONE ? py_none : py_int(vm_index(vm, *from[k], "slice indices"));
+    slice_bounds(vm, &(struct slice){at[0], at[1], at[2]}, l->n, start, step, count);
+}
+
 static uint32_t item_index(struct vm *vm, struct py o, struct py i, int64_t n) {
     i = symint_fix(vm, i);
     if (i.kind != PY_INT && i.kind != PY_BOOL && i.kind != PY_INSTANCE && i.kind != PY_TENSOR)
         vm_raise(vm, EXC_TypeError, "%s indices must be integers or slices, not %s",
                  type_name(vm, o), type_name(vm, i));
     int64_t k = vm_index(vm, i, "index");
+    if (o.kind == PY_LIST || o.kind == PY_TUPLE) n = o.list->n; /* __index__ may have changed it */
     if (k < -n || k >= n)
         vm_raise(vm, EXC_IndexError, "%s index out of range",
                  o.kind == PY_STR ? "string" : type_name(vm, o));
@@ -227,7 +239,7 @@ static struct py list_subscript(struct vm *vm, struct py o, struct py i) {
         return v;
     }
     int64_t start, step, count;
-    slice_bounds(vm, i.slice, o.list->n, &start, &step, &count);
+    list_bounds(vm, i.slice, o.list, &start, &step, &count);
     struct py out = py_list(vm->arena, o.kind, NULL, 0);
     out.list->is_size = o.list->is_size;
     for (int64_t k = 0; k < count; k++) {
@@ -362,18 +374,23 @@ static void list_set_steps(struct vm *vm, struct list *l, int64_t start, int64_t
     *l = out;
 }
 
+/* What is assigned to a slice is made before its bounds are taken: making it may change the list. */
 static void list_set(struct vm *vm, struct py o, struct py i, const struct py *v) {
-    int64_t start, step = 1, count = 1;
-    if (i.kind == PY_SLICE)
-        slice_bounds(vm, i.slice, o.list->n, &start, &step, &count);
-    else
+    int64_t start, step, count;
+    if (i.kind != PY_SLICE) {
         start = item_index(vm, o, i, o.list->n);
-    if (v && i.kind != PY_SLICE)
-        o.list->at[start] = *v;
-    else if (step != 1)
-        list_set_steps(vm, o.list, start, step, count, v ? vm_list(vm, *v) : NULL);
+        if (v)
+            o.list->at[start] = *v;
+        else
+            list_splice(vm, o.list, start, 1, NULL);
+        return;
+    }
+    const struct list *more = v ? vm_list(vm, *v) : NULL;
+    list_bounds(vm, i.slice, o.list, &start, &step, &count);
+    if (step != 1)
+        list_set_steps(vm, o.list, start, step, count, more);
     else
-        list_splice(vm, o.list, start, count, v ? vm_list(vm, *v) : NULL);
+        list_splice(vm, o.list, start, count, more);
 }
 
 void vm_subscript_set(struct vm *vm, struct py o, struct py i, struct py v) {

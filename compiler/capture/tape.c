@@ -263,6 +263,46 @@ static struct graph *compiled_gradients(struct vm *vm, struct tape *t, const str
     return g;
 }
 
+/* Is grad as large as t? */
+static bool fits(struct vm *vm, const struct tensor *t, const struct tensor *grad) {
+    if (grad->meta.rank != t->meta.rank) return false;
+    for (int i = 0; i < t->meta.rank; i++)
+        if (eager_size(vm, t, i) != eager_size(vm, grad, i)) return false;
+    return true;
+}
+
+void tape_check_grad(struct vm *vm, const struct tensor *x, struct py v) {
+    if (v.kind == PY_NONE) return;
+    if (v.kind != PY_TENSOR)
+        vm_raise(vm, EXC_TypeError,
+                 "assigned grad expected to be a Tensor or None but got grad of type %s",
+                 type_name(vm, v));
+    if (v.tensor->graph) return;
+    if (!fits(vm, x, v.tensor))
+        vm_raise(vm, EXC_RuntimeError,
+                 "attempting to assign a gradient to a tensor of another size. Please ensure that "
+                 "the gradient and the tensor are the same size");
+    if (v.tensor->meta.dtype != x->meta.dtype)
+        vm_raise(vm, EXC_RuntimeError,
+                 "attempting to assign a gradient of type %s to a tensor of type %s",
+                 dtype_torch_name(v.tensor->meta.dtype), dtype_torch_name(x->meta.dtype));
+}
+
+/* grad in the type of t, as which it goes on. */
+static struct py in_type_of(struct vm *vm, const struct tensor *t, struct py grad) {
+    struct py args[2] = {grad, py_dtype(t->meta.dtype)};
+    return grad.tensor->meta.dtype == t->meta.dtype ? grad : tensor_call(vm, OP_CAST, args, 2);
+}
+
+static void check_hook_result(struct vm *vm, const struct tensor *t, struct py to) {
+    if (to.kind != PY_TENSOR)
+        vm_raise(vm, EXC_TypeError, "expected Variable, but hook returned '%s'", type_name(vm, to));
+    if (!fits(vm, t, to.tensor))
+        vm_raise(vm, EXC_RuntimeError, "hook has changed the size of value");
+    if (to.tensor->meta.dtype != t->meta.dtype)
+        vm_raise(vm, EXC_RuntimeError, "hook has changed the type of value");
+}
+
 /* The gradient of t is complete: what its hooks make of it. */
 static void call_hooks(struct backward *w, struct tensor *t) {
     struct gradient *g = t->hooks ? gradient_of(w, t) : NULL;
@@ -271,7 +311,9 @@ static void call_hooks(struct backward *w, struct tensor *t) {
     for (uint32_t i = 0; i < t->hooks->entries.n; i++) {
         if (!t->hooks->entries.at[i].live) continue;
         struct py to = vm_call1(w->vm, t->hooks->entries.at[i].value, grad);
-        if (to.kind != PY_NONE) grad = to;
+        if (to.kind == PY_NONE) continue;
+        check_hook_result(w->vm, t, to);
+        grad = to;
     }
     g = gradient_of(w, t);
     g->shared |= !py_same(g->grad, grad);
@@ -292,9 +334,19 @@ static void step_of_function(struct backward *w, struct tape *t) {
                  t->outputs[i] ? py_pointer(PY_TENSOR, output_gradient(w, t->outputs[i]))
                                : py_none);
     struct py out = vm_call1(vm, t->function, grads);
-    for (uint32_t i = 0; i < t->n_inputs; i++)
-        if (t->inputs[i]->requires_grad && out.list->at[i].kind == PY_TENSOR)
-            accumulate(w, t->inputs[i], out.list->at[i], true);
+    for (uint32_t i = 0; i < t->n_inputs; i++) {
+        struct py grad = out.list->at[i];
+        if (!t->inputs[i]->requires_grad || grad.kind == PY_NONE) continue;
+        if (grad.kind != PY_TENSOR)
+            vm_raise(vm, EXC_RuntimeError, "expected Variable or None (got %s)",
+                     type_name(vm, grad));
+        if (!fits(vm, t->inputs[i], grad.tensor))
+            vm_raise(vm, EXC_RuntimeError,
+                     "Function returned an invalid gradient at index %u: its shape is not that of "
+                     "the input",
+                     i);
+        accumulate(w, t->inputs[i], in_type_of(vm, t->inputs[i], grad), true);
+    }
 }
 
 static void step_of_graph(struct backward *w, struct tape *t) {
@@ -334,6 +386,10 @@ static void seed(struct backward *w, struct tensor *root, struct py tangent, uin
     if (!root->requires_grad)
         vm_raise(vm, EXC_RuntimeError,
                  "element %u of tensors does not require grad and does not have a grad_fn", number);
+    if (tangent.kind == PY_TENSOR && !fits(vm, root, tangent.tensor))
+        vm_raise(vm, EXC_RuntimeError,
+                 "Mismatch in shape: grad_output[%u] has not the shape of output[%u]", number,
+                 number);
     if (tangent.kind != PY_TENSOR) {
         if (eager_numel(vm, root) != 1)
             vm_raise(vm, EXC_RuntimeError,
@@ -341,7 +397,7 @@ static void seed(struct backward *w, struct tensor *root, struct py tangent, uin
         tangent = zeros_like(vm, root);
         eager_fill(vm, tangent.tensor, 1);
     }
-    accumulate(w, root, tangent, true);
+    accumulate(w, root, in_type_of(vm, root, tangent), true);
     find_tapes(w, root->tape);
 }
 

@@ -354,17 +354,21 @@ static void place_result(struct vm *vm, const struct args *a, struct tensor *t) 
 }
 
 /* torch.rand(3, generator=g): [seed, tensors drawn] of g; NULL without one. */
-static struct list *own_stream(const struct args *a) {
+static struct list *own_stream(struct vm *vm, const struct args *a) {
     struct py stream;
     for (uint32_t i = 0; i < a->n_named; i++)
         if (!strcmp(a->names[i], "generator") && a->named[i].kind == PY_INSTANCE &&
-            dict_gets(a->named[i].instance->dict, "_stream", &stream))
+            dict_gets(a->named[i].instance->dict, "_stream", &stream)) {
+            bool pair = stream.kind == PY_LIST && stream.list->n == 2 &&
+                        stream.list->at[0].kind == PY_INT && stream.list->at[1].kind == PY_INT;
+            if (!pair) vm_raise(vm, EXC_TypeError, "the state of a generator is [seed, count]");
             return stream.list;
+        }
     return NULL;
 }
 
 static node_id bind_to_stream(struct vm *vm, const struct builtin *b, const struct args *a) {
-    struct list *stream = own_stream(a);
+    struct list *stream = own_stream(vm, a);
     if (!stream) return bind(vm, b, a);
     struct graph *g = vm->op_graph;
     g->seed = (uint64_t)stream->at[0].i;
@@ -488,7 +492,7 @@ static bool is_lost_view(const struct vm *vm, enum op op) {
 /* The operator as a node. */
 static struct py track(struct vm *vm, const struct builtin *b, const struct args *a,
                        const struct py *first, bool in_place) {
-    if (vm->trace && own_stream(a))
+    if (vm->trace && own_stream(vm, a))
         vm_break(vm, "use of a torch.Generator", "torch.manual_seed() seeds compiled functions");
     node_id node = bind(vm, b, a);
     bool grad = needs_grad(vm, b->op, a) && dtype_is_float(vm_graph(vm)->nodes.at[node].meta.dtype);

@@ -329,6 +329,8 @@ void tape_move(struct tensor *to, struct tensor *from); /* to is now what from w
 uint32_t tape_inputs(const struct tape *t, struct tensor *const **inputs, struct py *function);
 const char *tape_name(const struct tensor *t); /* "MulBackward0" */
 void tape_rename(struct tensor *t, const char *name);
+/* x.grad = v: None, or a tensor of x's size and type. */
+void tape_check_grad(struct vm *vm, const struct tensor *x, struct py v);
 void tape_backward(struct vm *vm, const struct list *roots, const struct list *tangents,
                    bool create_graph);
 /* -- trace.c */

@@ -84,7 +84,7 @@ class Function:
             for o in outs:
                 all_grads.append(next(given) if isinstance(o, torch.Tensor) else None)
             found = _list(cls.backward(ctx, *all_grads))
-            if len(found) < len(args):
+            if len(found) < len(args) or any([g is not None for g in found[len(args):]]):
                 raise RuntimeError(f'function {cls.__name__}Backward returned an incorrect number of gradients '
                                    f'(expected {len(args)}, got {len(found)})')
             return [found[i] for i in inputs]

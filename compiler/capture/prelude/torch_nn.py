@@ -59,6 +59,17 @@ class _Table(_Mapping):
         self._owner.add_module(name, value)
         self._items[name] = value
 
+    def __delitem__(self, name):
+        del self._items[name]
+        self._owner._remove(name)
+
+    def pop(self, name, *default):
+        if name not in self._items and default:
+            return default[0]
+        value = self._items[name]
+        del self[name]
+        return value
+
 
 class _IncompatibleKeys(_Named):
     _fields, _field_defaults = ('missing_keys', 'unexpected_keys'), {}
@@ -105,6 +116,9 @@ class Module:
     def add_module(self, name, module):
         setattr(self, name, module)
     register_module = add_module
+
+    def _remove(self, name):
+        delattr(self, name)
 
     def _children(self):
         """All of them; named_children() and what is made of it has one that has two names once."""
@@ -386,6 +400,13 @@ class Sequential(Module):
             self._items.append(module)
             self._names.append(name)
     register_module = add_module
+
+    def _remove(self, name):
+        if name not in self._names:
+            delattr(self, name)
+            return
+        i = self._names.index(name)
+        del self._names[i], self._items[i]
 
     def __setattr__(self, name, value):
         if isinstance(value, Module):

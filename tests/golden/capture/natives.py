@@ -47,7 +47,7 @@ calls = [
     (lambda: max([]), "ValueError: max() arg is an empty sequence"),
     (lambda: [1, 2].index(3), "ValueError: 3 is not in list"),
     (lambda: {1}.remove(2), "KeyError: 2"),
-    (lambda: isinstance(1, 1), "TypeError: isinstance() arg 2 must be a type or a tuple of types"),
+    (lambda: isinstance(1, 1), "TypeError: isinstance() arg 2 must be a type, a tuple of types, or a union"),
     (lambda: getattr(1, 2), "TypeError: attribute name must be string, not 'int'"),
     (lambda: round(1e300), "OverflowError: cannot convert float 1e+300 to integer"),
     (lambda: 1 << 70, "OverflowError: integers beyond 64 bits are not supported"),
