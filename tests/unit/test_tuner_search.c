@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tuner/search.h"
@@ -167,6 +168,34 @@ static void test_model_reasons_by_analogy(void **state) {
         arena_free(w.arena);
     }
     assert_true(asked > 0);
+}
+
+static int steps_between(const struct config *a, const struct config *b) {
+    static const enum knob knobs[] = {KNOB_warps, KNOB_vec, KNOB_x};
+    double steps = abs(a->knob[KNOB_keep] - b->knob[KNOB_keep]);
+    for (int i = 0; i < 3; i++) steps += fabs(log2(a->knob[knobs[i]]) - log2(b->knob[knobs[i]]));
+    return (int)steps;
+}
+
+/* What was tried tells of what is like it: where the knobs do nothing, the search spreads out. */
+static void test_model_asks_far_from_what_it_knows(void **state) {
+    (void)state;
+    struct world w;
+    make(&w, 0, 0, 0, 0, 0);
+    for (int i = 0; i < N; i++) w.truth[i].timing.us = (struct stats){20, 9, 9, 9, 9, 9, 9};
+    struct tune t = run(&w, SEARCH_model, INT_MAX);
+    int farthest = 0;
+    for (int i = 0; i < N; i++) {
+        int nearest = INT_MAX;
+        for (int j = 0; j < N; j++)
+            if (search_seen(&t, j)) {
+                int steps = steps_between(&w.configs[i], &w.configs[j]);
+                nearest = steps < nearest ? steps : nearest;
+            }
+        farthest = nearest > farthest ? nearest : farthest;
+    }
+    assert_true(farthest <= 2);
+    arena_free(w.arena);
 }
 
 static void test_coordinate_walks_downhill(void **state) {
@@ -341,6 +370,7 @@ int main(void) {
         cmocka_unit_test(test_model_finds_a_bowl),
         cmocka_unit_test(test_model_turns_hints_over),
         cmocka_unit_test(test_model_reasons_by_analogy),
+        cmocka_unit_test(test_model_asks_far_from_what_it_knows),
         cmocka_unit_test(test_coordinate_walks_downhill),
         cmocka_unit_test(test_profile_takes_advice),
         cmocka_unit_test(test_halving_keeps_the_best),
