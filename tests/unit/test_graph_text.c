@@ -1,5 +1,6 @@
 /* Golden files of the graph stage, tests/golden/graph/NAME.graph:
  *   prints as itself, or as NAME.print if that exists;
+ *   is for people NAME.readable, if that exists;
  *   decomposes to NAME.decomposed and simplifies to NAME.simplified where those exist;
  *   or fails with NAME.err.
  *
@@ -61,6 +62,12 @@ static int check_file(const char *path) {
     must_verify(path, g, false);
     want = golden(a, path, "print");
     same_text(path, "prints", printed(g), want ? want : src->text);
+    if ((want = golden(a, path, "readable"))) {
+        struct buf b = buf_new(a);
+        graph_print_readable(&b, g);
+        same_text(path, "reads", b.p, want);
+        checks++;
+    }
     if ((want = golden(a, path, "decomposed"))) {
         struct graph *h = graph_decompose(g);
         must_verify(path, h, true);
