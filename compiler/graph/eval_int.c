@@ -42,14 +42,14 @@ struct number number_of_arg(const struct graph *g, const struct arg *a, enum dty
     INT(FMOD, int_rest(a, b))                                                                      \
     INT(REMAINDER, int_is_below(a, b) ? int_add(int_rest(a, b), b) : int_rest(a, b))               \
     INT(FLOOR_DIVIDE, int_is_below(a, b) ? int_sub(int_quotient(a, b), 1) : int_quotient(a, b))    \
-    INT(MAXIMUM, int_most(a, b))                                                                   \
-    INT(MINIMUM, int_least(a, b))                                                                  \
-    INT(FMAX, int_most(a, b))                                                                      \
-    INT(FMIN, int_least(a, b))                                                                     \
-    INT(CLAMP_MIN, int_most(a, b))                                                                 \
-    INT(CLAMP_MAX, int_least(a, b))                                                                \
-    INT(RELU, int_most(a, 0))                                                                      \
-    INT(RELU6, int_least(int_most(a, 0), 6))                                                       \
+    INT(MAXIMUM, int_larger(a, b))                                                                 \
+    INT(MINIMUM, int_smaller(a, b))                                                                \
+    INT(FMAX, int_larger(a, b))                                                                    \
+    INT(FMIN, int_smaller(a, b))                                                                   \
+    INT(CLAMP_MIN, int_larger(a, b))                                                               \
+    INT(CLAMP_MAX, int_smaller(a, b))                                                              \
+    INT(RELU, int_larger(a, 0))                                                                    \
+    INT(RELU6, int_smaller(int_larger(a, 0), 6))                                                   \
     INT(THRESHOLD, a <= b ? c : a)                                                                 \
     INT(EQ, a == b)                                                                                \
     INT(NE, a != b)                                                                                \

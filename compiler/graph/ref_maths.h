@@ -40,8 +40,8 @@ REF_MATHS long long int_left(long long a, long long b) {
     return b < 0 || b > 63 ? 0 : (long long)((unsigned long long)a << b);
 }
 REF_MATHS long long int_right(long long a, long long b) { return a >> (b < 0 || b > 63 ? 63 : b); }
-REF_MATHS long long int_most(long long a, long long b) { return a > b ? a : b; }
-REF_MATHS long long int_least(long long a, long long b) { return a < b ? a : b; }
+REF_MATHS long long int_larger(long long a, long long b) { return a > b ? a : b; }
+REF_MATHS long long int_smaller(long long a, long long b) { return a < b ? a : b; }
 
 /* ---- doubles --------------------------------------------------------------------------------- */
 
