@@ -384,6 +384,22 @@ NATIVE(eager_aot) {
     return graph_aot_rows(vm, vm->handed_out.at[v[0].i]);
 }
 
+/* (exception, file, line): what the innermost `except` that is running handles; None outside of
+ * one. */
+NATIVE(eager_handled) {
+    if (vm->trace) vm_break(vm, "look at the exception that is handled", "look outside");
+    for (const struct frame *f = vm->frame; f; f = f->caller)
+        for (uint32_t i = f->blocks.n; i-- > 0;) {
+            struct py e = f->blocks.at[i].error;
+            if (!f->blocks.at[i].handler || e.kind != PY_INSTANCE) continue;
+            const struct source *src = e.instance->raised_in;
+            struct py out[3] = {e, py_str(src ? src->path : vm->file->path),
+                                py_int(e.instance->raised_at.line)};
+            return py_list(vm->arena, PY_TUPLE, out, 3);
+        }
+    return py_none;
+}
+
 /* Or a workload, of which one graph is captured? */
 NATIVE(eager_is_script) { return py_bool(vm->eager); }
 

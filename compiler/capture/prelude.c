@@ -169,6 +169,19 @@ const char *prelude_text(const char *module) {
          "def fresh_inductor_cache(cache_entries=None, dir=None, delete=True):\n"
          "    return nullcontext()\n"
          "fresh_cache = fresh_inductor_cache\n"},
+        {"traceback",
+         "from _warpsmith import handled\n"
+         "import sys\n"
+         "def format_exc(limit=None, chain=True):\n"
+         "    found = handled()\n"
+         "    if found is None:\n"
+         "        return 'NoneType: None\\n'\n"
+         "    error, file, line = found\n"
+         "    text = f'{type(error).__name__}: {error}' if str(error) else type(error).__name__\n"
+         "    return f'Traceback (most recent call last):\\n  File \"{file}\", line "
+         "{line}\\n{text}\\n'\n"
+         "def print_exc(limit=None, file=None, chain=True):\n"
+         "    print(format_exc(), end='', file=file or sys.stderr)\n"},
         {"torch._logging", ws_prelude_torch_logging},
         {"torch.utils.benchmark", ws_prelude_torch_utils_benchmark},
         {"torch.compiler",

@@ -1,6 +1,7 @@
 """What surrounds torch.compile: Module.compile, explain, stances, limits, logs, events, benchmarks."""
 import copy
 import logging
+import traceback
 
 import torch
 import torch.utils.benchmark as benchmark
@@ -120,6 +121,14 @@ try:
     raise AssertionError('no error')
 except ValueError as e:
     assert 'graph_breaks' in str(e)
+
+# an exception that is handled, as text
+try:
+    torch.compile(lambda x: print(x), fullgraph=True)(x)
+except Exception:
+    print(traceback.format_exc(), end='')
+    traceback.print_exc()
+assert traceback.format_exc() == 'NoneType: None\n'
 
 # events and benchmarks
 start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)

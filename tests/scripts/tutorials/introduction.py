@@ -125,6 +125,7 @@ try:
     torch.compile(bar, fullgraph=True)(inp1, inp2)
     print('no error')
 except torch._dynamo.exc.Unsupported:
+    traceback.print_exc()
     print('fullgraph=True: an error')
 
 
