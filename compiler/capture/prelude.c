@@ -21,6 +21,7 @@
     FILE(torch_nn_init, "torch_nn_init.py")                                                        \
     FILE(torch_cuda, "torch_cuda.py")                                                              \
     FILE(torch_nn_utils, "torch_nn_utils.py")                                                      \
+    FILE(torch_nn_utils_rnn, "torch_nn_utils_rnn.py")                                              \
     FILE(torch_optim, "torch_optim.py")                                                            \
     FILE(torch_optim_lr_scheduler, "torch_optim_lr_scheduler.py")                                  \
     FILE(torch_utils_data, "torch_utils_data.py")                                                  \
@@ -114,6 +115,7 @@ const char *prelude_text(const char *module) {
                               "def synchronize(device=None):\n"
                               "    pass\n"},
         {"torch.nn.utils", ws_prelude_torch_nn_utils},
+        {"torch.nn.utils.rnn", ws_prelude_torch_nn_utils_rnn},
         {"torch.nn.utils.parametrizations", "from torch.nn.utils import weight_norm_parts as "
                                             "weight_norm, spectral_norm_parts as spectral_norm\n"},
         {"torch.nn.utils.parametrize",
@@ -270,18 +272,6 @@ const char *prelude_text(const char *module) {
          "    return lambda x: (x,) * n if isinstance(x, (int, float)) "
          "else tuple(x)\n"
          "_single, _pair, _triple = _ntuple(1), _ntuple(2), _ntuple(3)\n"},
-        {"torch.nn.utils.rnn",
-         "import torch\n"
-         "from _warpsmith import refuse\n"
-         "class PackedSequence:\n"
-         "    def __init__(self, *args, **kwargs):\n"
-         "        refuse('packed sequences are not supported')\n"
-         "pack_padded_sequence = pad_packed_sequence = pack_sequence = PackedSequence\n"
-         "def pad_sequence(sequences, batch_first=False, padding_value=0.0):\n"
-         "    most = max([len(x) for x in sequences])\n"
-         "    pad = lambda x: torch.nn.functional.pad(\n"
-         "        x, [0, 0] * (x.ndim - 1) + [0, most - len(x)], value=padding_value)\n"
-         "    return torch.stack([pad(x) for x in sequences], 0 if batch_first else 1)\n"},
         {"torch.types", "from numbers import Number\n"
                         "from typing import __getattr__\n"},
         {"numbers", "Number = Complex = Real = (int, float)\n"

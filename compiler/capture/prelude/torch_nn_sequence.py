@@ -84,6 +84,11 @@ class GRUCell(_Cell):
         return _gru_step
 
 
+def _rnn():
+    from torch.nn.utils import rnn
+    return rnn
+
+
 class _Layers(nn.Module):
     """Layers over time: products with the input are made for all steps at once, those with the state in each."""
 
@@ -123,18 +128,37 @@ class _Layers(nn.Module):
     def flatten_parameters(self):
         pass
 
-    def _run(self, x, state, name, backwards):
+    def _run(self, x, state, name, backwards, alive=None):
+        """alive: at which steps which sequence is there; where one is not, its state waits."""
         b, c = (getattr(self, 'bias_ih' + name), getattr(self, 'bias_hh' + name)) if self.bias else (None, None)
         steps = F.linear(x, getattr(self, 'weight_ih' + name), b).unbind(0)
         step, u, out = self.step(), getattr(self, 'weight_hh' + name), []
-        for s in reversed(steps) if backwards else steps:
-            state = step(s, state, u, c)
+        for t in reversed(range(len(steps))) if backwards else range(len(steps)):
+            before, state = state, step(steps[t], state, u, c)
             if self.proj_size:  # of what the cell gives out, which is what the next step sees
                 state = (F.linear(state[0], getattr(self, 'weight_hr' + name)),) + tuple(state[1:])
+            if alive is not None:
+                state = [torch.where(alive[t], new, old) for new, old in zip(state, before)]
             out.append(state[0])
         return torch.stack(out[::-1] if backwards else out), state
 
-    def forward(self, input, hx=None):
+    def _forward_packed(self, packed, hx):
+        x, lengths = _rnn().steps_of(packed)
+        there, back = packed.sorted_indices, packed.unsorted_indices
+        if hx is not None and there is not None:
+            hx = [h.index_select(1, there) for h in ((hx,) if torch.is_tensor(hx) else hx)]
+        alive = torch.tensor([[[n > t] for n in lengths] for t in range(len(x))])
+        first, self.batch_first = self.batch_first, False
+        out, last = self.forward(x, hx, alive)
+        self.batch_first = first
+        if back is not None:
+            last = last.index_select(1, back) if torch.is_tensor(last) else tuple([h.index_select(1, back) for h in last])
+        data = torch.cat([out[t, :n] for t, n in enumerate(packed.batch_sizes.tolist())])
+        return packed._replace(data=data), last
+
+    def forward(self, input, hx=None, alive=None):
+        if not torch.is_tensor(input):
+            return self._forward_packed(input, hx)
         batched = input.ndim == 3
         x = input if batched else input.unsqueeze(1)
         if batched and self.batch_first:
@@ -151,7 +175,7 @@ class _Layers(nn.Module):
                 if i and self.dropout:
                     x = F.dropout(x, self.dropout, self.training)
                 sides = []
-            out, state = self._run(x, [h[i] for h in hx], name, i % self.directions == 1)
+            out, state = self._run(x, [h[i] for h in hx], name, i % self.directions == 1, alive)
             sides.append(out)
             last.append(state)
             if len(sides) == self.directions:
