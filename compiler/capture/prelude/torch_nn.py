@@ -12,7 +12,7 @@ import torch.nn.init as init
 from torch.nn.functional import _reduction
 from collections import _Named
 from torch._tensor import RemovableHandle as _RemovableHandle
-from _warpsmith import move, computes, set_grad_mode, Parameter, buffer, is_parameter, is_buffer, replace, refuse
+from _warpsmith import is_script, move, computes, set_grad_mode, Parameter, buffer, is_parameter, is_buffer, replace, refuse
 
 
 def _once(named):
@@ -98,7 +98,8 @@ class Module:
 
     def compile(self, *args, **kwargs):
         """From here on calls of the module run compiled; it stays what it is."""
-        self.forward = torch.compile(self.forward, *args, **kwargs)
+        if is_script():  # of a workload all is compiled anyhow
+            self.forward = torch.compile(self.forward, *args, **kwargs)
 
     def forward(self, *args, **kwargs):
         raise NotImplementedError(
