@@ -1,4 +1,5 @@
 /* Types, shapes and strides of fake tensors follow PyTorch's rules. */
+#include "graph/graph_impl.h"
 #include "graph_test.h"
 
 static void is(const char *inputs, const char *call, const char *want) {
@@ -141,11 +142,36 @@ static void test_compute_dtype(void **state) {
     arena_free(a);
 }
 
+/* A size of 0 ends no product: the strides of what is beside it are still made. */
+static void test_addressable(void **state) {
+    static const struct {
+        int64_t size[3];
+        bool fits;
+    } cases[] = {
+        {{2, 3, 4}, true},
+        {{0, 3, 4}, true},
+        {{3, 0, INT64_C(1) << 40}, true},
+        {{0, INT64_C(1) << 40, INT64_C(1) << 40}, false},
+        {{INT64_C(1) << 40, 0, INT64_C(1) << 40}, false},
+        {{2, -1, 4}, false},
+    };
+    struct arena *a = arena_new();
+    struct exprs *p = exprs_new(a);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct meta m = {.dtype = DT_F32, .rank = 3};
+        for (int k = 0; k < 3; k++)
+            m.size[k] = ex_const(p, cases[i].size[k]), m.stride[k] = ex_const(p, 1);
+        assert_int_equal(meta_is_addressable(p, &m), cases[i].fits);
+    }
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_promotion),  cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_views),      cmocka_unit_test(test_products),
-        cmocka_unit_test(test_contiguity), cmocka_unit_test(test_compute_dtype),
+        cmocka_unit_test(test_addressable),   cmocka_unit_test(test_promotion),
+        cmocka_unit_test(test_shapes),        cmocka_unit_test(test_views),
+        cmocka_unit_test(test_products),      cmocka_unit_test(test_contiguity),
+        cmocka_unit_test(test_compute_dtype),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "runtime/vtable.h"
 #include "tuner/profile.h"
 #include "tuner/record.h"
 
@@ -369,6 +370,27 @@ static void test_rows(void **state) {
     arena_free(a);
 }
 
+static enum ws_status count_nothing(struct device *dev, const struct launch *l, int n,
+                                    struct counters *out, struct diag *d) {
+    return WS_OK;
+}
+
+/* Where the counters come from is said, and that they could not be read. */
+static void test_counted_where(void **state) {
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct device_ops with = {.count = count_nothing}, without = {0};
+    struct device dev = {.ops = &with, .facts.id = "cuda:0"};
+    struct variant v = {0};
+    struct launches l = {0};
+    assert_int_equal(profile_count(&v, &l, &dev, &d), WS_OK);
+    assert_string_equal(v.counters_from, "cupti");
+    dev.ops = &without;
+    assert_int_equal(profile_count(&v, &l, &dev, &d), WS_MACHINE);
+    assert_string_equal(v.counters_from, "counted");
+    arena_free(a);
+}
+
 /* ---- layout ---------------------------------------------------------------------------------- */
 
 static void test_lines(void **state) {
@@ -405,14 +427,23 @@ static void test_lines(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory),      cmocka_unit_test(test_nearly_memory),
-        cmocka_unit_test(test_read_again),  cmocka_unit_test(test_still_in_the_cache),
-        cmocka_unit_test(test_pipes),       cmocka_unit_test(test_issue_and_l2),
-        cmocka_unit_test(test_stalls),      cmocka_unit_test(test_two_stalls),
-        cmocka_unit_test(test_occupancy),   cmocka_unit_test(test_launch),
-        cmocka_unit_test(test_spills),      cmocka_unit_test(test_conflicts),
-        cmocka_unit_test(test_no_counters), cmocka_unit_test(test_unknown_metrics),
-        cmocka_unit_test(test_rows),        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_counted_where),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_nearly_memory),
+        cmocka_unit_test(test_read_again),
+        cmocka_unit_test(test_still_in_the_cache),
+        cmocka_unit_test(test_pipes),
+        cmocka_unit_test(test_issue_and_l2),
+        cmocka_unit_test(test_stalls),
+        cmocka_unit_test(test_two_stalls),
+        cmocka_unit_test(test_occupancy),
+        cmocka_unit_test(test_launch),
+        cmocka_unit_test(test_spills),
+        cmocka_unit_test(test_conflicts),
+        cmocka_unit_test(test_no_counters),
+        cmocka_unit_test(test_unknown_metrics),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
