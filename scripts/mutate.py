@@ -918,27 +918,33 @@ def enter_copy(build, folder):
 
 # ---- what came of it -------------------------------------------------------------------------------------------------
 
+def folder_of(path):
+    """compiler/capture, tuner: a layer has tests of its own."""
+    return '/'.join(path.split('/')[:2 if path.startswith('compiler/') and path.count('/') > 1 else 1])
+
+
 def table(rows):
     """Markdown: caught of how many, by folder, then what nothing caught."""
     folders = collections.OrderedDict()
     for r in sorted(rows, key=lambda r: r['file']):
-        folder = os.path.dirname(r['file']) if r['file'].startswith('compiler/') else r['file'].split('/')[0]
-        folders.setdefault(folder, []).append(r)
-    lines = ['| folder | mutants | caught | by its own unit tests |', '|--------|--------:|-------:|----------------------:|']
+        folders.setdefault(folder_of(r['file']), []).append(r)
+    lines = ['| folder | mutants | caught | by its own unit tests | caught since |',
+             '|--------|--------:|-------:|----------------------:|-------------:|']
 
     def line(name, some):
         caught = [r for r in some if r['status'] == 'caught']
-        own = [r for r in caught if re.match(r'tests/unit/test_%s_' % r['file'].split('/')[-2], r['by'])]
+        own = [r for r in caught if re.match('tests/unit/test_%s_' % folder_of(r['file']).split('/')[-1], r['by'])]
         judged = [r for r in some if r['note'] != 'equivalent']
-        lines.append('| %s | %d | %d (%.0f %%) | %d |' % (name, len(judged), len(caught),
-                                                       100 * len(caught) / max(len(judged), 1), len(own)))
+        since = [r for r in judged if r['note'].startswith('tests/')]
+        lines.append('| %s | %d | %d (%.0f %%) | %d | %d |' % (
+            name, len(judged), len(caught), 100 * len(caught) / max(len(judged), 1), len(own), len(since)))
 
     for folder, some in folders.items():
         line('`%s/`' % folder, some)
     line('all', rows)
     lost = [r for r in rows if r['status'] != 'caught']
     if lost:
-        lines += ['', '| not caught | the line | as it was changed | |', '|---|---|---|---|']
+        lines += ['', '| not caught | the line | as it was changed | caught since by |', '|---|---|---|---|']
 
         def code(text):
             return '`%s`' % text.replace('|', '\\|') if text else ''
