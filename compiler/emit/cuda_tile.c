@@ -97,11 +97,32 @@ static bool has_elements(struct emitter *w, const struct phase *f) {
     return any;
 }
 
+/* Is it a sum whose vectors are added up before they are added to it? That divides the length of
+ * the chain by theirs. */
+static bool sums_vector(struct emitter *w, value_id v) {
+    return reduction_rounds(w->k, v) && at(w, v)->kind == INST_REDUCE &&
+           at(w, v)->reduction == REDUCTION_SUM && layout_sums_vectors(w->k, w->y);
+}
+
+static void put_vector_sums(struct emitter *w, const struct phase *f, bool begin) {
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        const char *part = arena_printf(w->arena, "s%u", v), *acc;
+        if (!sums_vector(w, v) || is_of_vectors(w, f, v)) continue;
+        acc = arena_printf(w->arena, "a%u[e]", v);
+        if (begin)
+            line(w, "%s %s = %s;", accumulator_type(w, v), part, identity_text(w, v));
+        else
+            line(w, "%s = %s;", acc, combine_text(w, v, acc, part));
+    }
+}
+
 static void put_reductions(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        const char *acc =
-            w->y->hits ? sum_of_hit(w, v) : arena_printf(w->arena, "a%u%s", v, w->subscript);
+        const char *acc = w->y->hits          ? sum_of_hit(w, v)
+                          : sums_vector(w, v) ? arena_printf(w->arena, "s%u", v)
+                                              : arena_printf(w->arena, "a%u%s", v, w->subscript);
         if (gathers_vector(w, v)) line(w, "c%u[v] = %s;", v, ref(w, at(w, v)->args[0]));
         if (is_of_vectors(w, f, v)) continue;
         if (at(w, v)->kind == INST_SCAN)
@@ -123,6 +144,7 @@ static void put_vector(struct emitter *w, const struct phase *f, bool exact) {
                  f->reduce.at[i], y->vec);
     const char *moving = y->rows_inner ? "x" : "r";
     line(w, "const k_idx %s0 = %s;", moving, moving);
+    put_vector_sums(w, f, true);
     open_unrolled(w, "v", y->vec);
     line(w, "const k_idx %s = %s;", moving,
          element_place(w, arena_printf(w->arena, "%s0", moving)));
@@ -137,6 +159,7 @@ static void put_vector(struct emitter *w, const struct phase *f, bool exact) {
     put_column_sums(w, f, exact ? "" : "if (real) ");
     put_element_stores(w, f, exact);
     close_brace(w);
+    put_vector_sums(w, f, false);
 }
 
 static void put_elements(struct emitter *w, const struct phase *f) {

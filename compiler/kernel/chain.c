@@ -135,6 +135,11 @@ static struct folds gpu_rows(const struct kernel *k, const struct layout *y) {
     return with_few_levels(terms, ceil_div(tiles, layout_fold_tiles(y)) * in_tile, block + ends);
 }
 
+bool layout_sums_vectors(const struct kernel *k, const struct layout *y) {
+    bool columns = !y->rows_inner && !y->hits && k->kind == KERNEL_REDUCE && y->vec > 1;
+    return columns && gpu_rows(k, y).terms > FEW;
+}
+
 /* ---- either ---------------------------------------------------------------------------------- */
 
 struct folds layout_row_folds(const struct kernel *k, const struct layout *y) {
