@@ -1,5 +1,6 @@
 /* eval.c: the reference interpreter: nodes in order, floats in doubles and integers in 64 bits,
- * memory freed after the last use.
+ * memory freed after the last use. Neighbours that go element by element over one shape are
+ * computed together: what they alone read of each other takes no memory.
  *
  * The loops are in eval_ops.c (primitives; element by element operators from the `ref` column, of
  * integers from the table of eval_int.c) and eval_composite.c; moves are in eval_move.c. OpenMP
@@ -18,6 +19,7 @@ double value_round(enum dtype d, double v) {
         uint8_t b;
     } memory;
     if (d == DT_F64) return v;
+    if (d == DT_F32) return (double)(float)v;
     if (!dtype_is_float(d)) return (double)int_of_double(d, v);
     dtype_store(d, &memory, 0, v);
     return dtype_load(d, &memory, 0);
@@ -101,7 +103,7 @@ static bool only_reshapes(enum op op) {
 
 static void run_loop(const struct job *j) {
     const struct op_info *op = op_info(j->node->op);
-    if (op->elementwise) return eval_elementwise(j);
+    if (op->elementwise) return eval_elementwise(j, 1);
     switch (op->class) {
     case REDUCE: return eval_reduce(j);
     case SCAN: return eval_scan(j);
@@ -160,6 +162,69 @@ static void compute(const struct job *j) {
     free(result.v);
 }
 
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* Nodes computed at once: one, or a group of operators, element by element, of one shape. */
+struct step {
+    node_id at[EVAL_GROUP];
+    int n;
+};
+typedef VEC(struct step) steps;
+
+static bool reads(const struct node *n, const struct step *s) {
+    for (int i = 0; i < n->n_args; i++) {
+        const node_id *at;
+        for (int k = arg_nodes(&n->args[i], &at); k-- > 0;)
+            for (int m = 0; m < s->n; m++)
+                if (s->at[m] == at[k]) return true;
+    }
+    return false;
+}
+
+static bool is_alike(const struct meta *a, const struct meta *b) {
+    bool same = a->rank == b->rank;
+    for (int i = 0; same && i < a->rank; i++) same = a->size[i] == b->size[i];
+    return same;
+}
+
+/* Nodes in order, but that those between the members of a group, which do not read it, come before
+ * it. */
+static steps plan_steps(const struct graph *g, const uint32_t *uses) {
+    steps all = {0};
+    struct step group = {.n = 0};
+    for (node_id id = 0; id < g->nodes.n; id++) {
+        const struct node *n = &g->nodes.at[id],
+                          *first = group.n ? &g->nodes.at[group.at[0]] : NULL;
+        bool joins = uses[id] && eval_is_elementwise(n);
+        if (n->op == OP_INPUT) continue;
+        if (first && (group.n == EVAL_GROUP ||
+                      (!(joins && is_alike(&first->meta, &n->meta)) && reads(n, &group)))) {
+            vec_push(g->arena, &all, group);
+            group.n = 0;
+            first = NULL;
+        }
+        if (joins && (!first || is_alike(&first->meta, &n->meta)))
+            group.at[group.n++] = id;
+        else
+            vec_push(g->arena, &all, ((struct step){{id}, 1}));
+    }
+    if (group.n) vec_push(g->arena, &all, group);
+    return all;
+}
+
+/* How often the members of its group read a node. */
+static uint32_t uses_within(const struct graph *g, const struct step *s, node_id id) {
+    uint32_t count = 0;
+    for (int m = 0; m < s->n; m++) {
+        const struct node *n = &g->nodes.at[s->at[m]];
+        for (int i = 0; i < n->n_args; i++)
+            count += n->args[i].kind == ARG_NODE && n->args[i].node == id;
+    }
+    return count;
+}
+
+/* ---- the interpreter ------------------------------------------------------------------------- */
+
 struct eval {
     const struct graph *g;
     struct cell *cells;
@@ -185,14 +250,24 @@ static void round_cell(struct cell *c) {
     for (int64_t i = 0; i < c->n; i++) c->v[i] = value_round(c->dtype, c->v[i]);
 }
 
+static struct job job_of(struct eval *e, node_id id) {
+    const struct node *n = &e->g->nodes.at[id];
+    struct job j = {.g = e->g,
+                    .node = n,
+                    .cells = e->cells,
+                    .out = &e->cells[id],
+                    .d = e->d,
+                    .stopping = &e->stopping};
+    for (int i = 0; i < n->n_args; i++)
+        if (n->args[i].kind == ARG_NODE) j.in[i] = &e->cells[n->args[i].node];
+    return j;
+}
+
 static bool eval_node(struct eval *e, node_id id) {
     const struct node *n = &e->g->nodes.at[id];
     struct cell *c = &e->cells[id];
-    struct job j = {
-        .g = e->g, .node = n, .cells = e->cells, .out = c, .d = e->d, .stopping = &e->stopping};
+    struct job j = job_of(e, id);
     if (!shape_cell(e->g, n, c, e->d)) return false;
-    for (int i = 0; i < n->n_args; i++)
-        if (n->args[i].kind == ARG_NODE) j.in[i] = &e->cells[n->args[i].node];
     if (only_reshapes(n->op) && e->uses[n->args[0].node] == 1) {
         struct cell *from = &e->cells[n->args[0].node];
         c->v = from->v; /* nobody else reads it: take it over */
@@ -207,9 +282,33 @@ static bool eval_node(struct eval *e, node_id id) {
             compute(&j);
         if (e->d->status != WS_OK) return false;
     }
-    if (eval_stops(&j, 0)) return diag_fail(e->d, WS_MACHINE, "interrupted"), false;
     if (e->g->stores_values && c->v) round_cell(c);
-    release_args(e, n);
+    return true;
+}
+
+/* Members that others read, too, get memory. */
+static bool eval_group(struct eval *e, const struct step *s) {
+    struct job jobs[EVAL_GROUP];
+    for (int i = 0; i < s->n; i++) {
+        const struct node *n = &e->g->nodes.at[s->at[i]];
+        struct cell *c = &e->cells[s->at[i]];
+        bool kept = e->uses[s->at[i]] > uses_within(e->g, s, s->at[i]);
+        if (!shape_cell(e->g, n, c, e->d) || (kept && !alloc_cell(c, n->name, e->d))) return false;
+        jobs[i] = job_of(e, s->at[i]);
+    }
+    eval_elementwise(jobs, s->n);
+    return true;
+}
+
+static bool eval_step(struct eval *e, const struct step *s) {
+    const struct node *first = &e->g->nodes.at[s->at[0]];
+    if (e->uses[s->at[0]] > 0) {
+        bool group = eval_is_elementwise(first);
+        if (!(group ? eval_group(e, s) : eval_node(e, s->at[0]))) return false;
+        if (e->g->stopped && e->g->stopped())
+            return diag_fail(e->d, WS_MACHINE, "interrupted"), false;
+    }
+    for (int i = 0; i < s->n; i++) release_args(e, &e->g->nodes.at[s->at[i]]);
     return true;
 }
 
@@ -256,20 +355,32 @@ static double cell_bytes(const struct graph *g, node_id id) {
 /* The steps of graph_eval, without the values. */
 double graph_eval_bytes(const struct graph *g) {
     uint32_t *uses = graph_use_counts(g);
+    steps all = plan_steps(g, uses);
     double now = 0, most = 0;
     for (uint32_t i = 0; i < g->inputs.n; i++)
         if (uses[g->inputs.at[i].node]) now += cell_bytes(g, g->inputs.at[i].node);
     most = now;
-    for (node_id id = 0; id < g->nodes.n; id++) {
-        const struct node *n = &g->nodes.at[id];
-        if (n->op == OP_INPUT) continue;
-        bool takes_over = uses[id] && only_reshapes(n->op) && uses[n->args[0].node] == 1;
-        if (uses[id]) now += cell_bytes(g, id);
+    for (uint32_t i = 0; i < all.n; i++) {
+        const struct step *s = &all.at[i];
+        const struct node *n = &g->nodes.at[s->at[0]];
+        bool takes_over = uses[s->at[0]] && only_reshapes(n->op) && uses[n->args[0].node] == 1;
+        bool kept[EVAL_GROUP];
+        for (int m = 0; m < s->n; m++) {
+            kept[m] = uses[s->at[m]] > uses_within(g, s, s->at[m]);
+            if (kept[m]) now += cell_bytes(g, s->at[m]);
+        }
         if (now > most && !takes_over) most = now;
-        for (int i = 0; i < n->n_args; i++) {
-            const node_id *at;
-            for (int k = arg_nodes(&n->args[i], &at); k-- > 0;)
-                if (--uses[at[k]] == 0) now -= cell_bytes(g, at[k]);
+        for (int m = 0; m < s->n; m++) {
+            n = &g->nodes.at[s->at[m]];
+            for (int k = 0; k < n->n_args; k++) {
+                const node_id *at;
+                for (int q = arg_nodes(&n->args[k], &at); q-- > 0;) {
+                    if (--uses[at[q]]) continue;
+                    bool within = false;
+                    for (int o = 0; o < s->n; o++) within |= s->at[o] == at[q] && !kept[o];
+                    if (!within) now -= cell_bytes(g, at[q]);
+                }
+            }
         }
     }
     return most;
@@ -280,11 +391,8 @@ bool graph_eval(const struct graph *g, const struct value *inputs, struct value 
     struct eval e = {g, calloc(g->nodes.n, sizeof *e.cells), graph_use_counts(g), d, false};
     memset(outputs, 0, g->outputs.n * sizeof *outputs);
     bool ok = e.cells != NULL && eval_inputs(&e, inputs);
-    for (uint32_t i = 0; ok && i < g->nodes.n; i++)
-        if (g->nodes.at[i].op != OP_INPUT && e.uses[i])
-            ok = eval_node(&e, i);
-        else if (g->nodes.at[i].op != OP_INPUT)
-            release_args(&e, &g->nodes.at[i]);
+    steps all = plan_steps(g, e.uses);
+    for (uint32_t i = 0; ok && i < all.n; i++) ok = eval_step(&e, &all.at[i]);
     ok = ok && take_outputs(&e, outputs);
     for (uint32_t i = 0; e.cells && i < g->nodes.n; i++) free_cell(&e.cells[i]);
     free(e.cells);

@@ -96,7 +96,11 @@ int_ref *eval_int_ref(enum op op);
 /* One element of an elementwise operator: its ref on x[0..4]. */
 double eval_ref(enum op op, const double *x);
 
-void eval_elementwise(const struct job *j);
+/* Operators of one shape, one after the other; n > 1 of which eval_is_elementwise holds. A result
+ * that has no memory is read by others of them alone. */
+enum { EVAL_GROUP = 32 };
+bool eval_is_elementwise(const struct node *n);
+void eval_elementwise(const struct job *group, int n);
 void eval_reduce(const struct job *j);
 void eval_scan(const struct job *j);
 void eval_view(const struct job *j);

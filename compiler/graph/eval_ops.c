@@ -32,16 +32,20 @@ struct lines lines_along(const struct cell *c, uint32_t set) {
     struct lines l = {.n = 1, .length = 1};
     int64_t stride[WS_MAX_RANK];
     strides_of(c, stride);
-    for (int i = 0; i < c->rank; i++)
-        if (set >> i & 1) {
-            l.size[l.along] = c->size[i];
-            l.stride[l.along++] = stride[i];
+    for (int i = 0; i < c->rank; i++) { /* neighbours of one kind are one dimension */
+        bool along = set >> i & 1, joined = i > 0 && (set >> (i - 1) & 1) == along;
+        if (along) {
+            l.along += !joined;
+            l.size[l.along - 1] = (joined ? l.size[l.along - 1] : 1) * c->size[i];
+            l.stride[l.along - 1] = stride[i];
             l.length *= c->size[i];
         } else {
-            l.kept_size[l.kept] = c->size[i];
-            l.kept_stride[l.kept++] = stride[i];
+            l.kept += !joined;
+            l.kept_size[l.kept - 1] = (joined ? l.kept_size[l.kept - 1] : 1) * c->size[i];
+            l.kept_stride[l.kept - 1] = stride[i];
             l.n *= c->size[i];
         }
+    }
     return l;
 }
 
@@ -71,15 +75,21 @@ static int64_t run_first(const struct runs *r, int64_t k, int64_t *n) {
 
 /* ---- element by element ---------------------------------------------------------------------- */
 
-typedef double ref_fn(double a, double b, double c, double d, double e);
+/* The operator of n elements, of which those of operand k stand step[k] apart. */
+typedef void ref_loop(double *y, const double *const *x, const int64_t *step, int64_t n);
 
 #define OP(id, name, class, schema, dtype, ref, ...)                                               \
-    static double ref_##id(double a, double b, double c, double d, double e) { return ref; }
+    static double ref_##id(double a, double b, double c, double d, double e) { return ref; }       \
+    static void loop_##id(double *y, const double *const *x, const int64_t *step, int64_t n) {     \
+        int64_t s0 = step[0], s1 = step[1], s2 = step[2], s3 = step[3], s4 = step[4];              \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            y[i] = ref_##id(x[0][i * s0], x[1][i * s1], x[2][i * s2], x[3][i * s3], x[4][i * s4]); \
+    }
 #include "graph/ops.def"
 #undef OP
 
-static ref_fn *const refs[OP_COUNT] = {
-#define OP(id, ...) [OP_##id] = ref_##id,
+static ref_loop *const loops[OP_COUNT] = {
+#define OP(id, ...) [OP_##id] = loop_##id,
 #include "graph/ops.def"
 #undef OP
 };
@@ -93,17 +103,32 @@ static const char *const texts[OP_COUNT] = {
 
 const char *eval_text(enum op op) { return texts[op]; }
 
-double eval_ref(enum op op, const double *x) { return refs[op](x[0], x[1], x[2], x[3], x[4]); }
+double eval_ref(enum op op, const double *x) {
+    const double *const at[] = {x, x + 1, x + 2, x + 3, x + 4};
+    double y;
+    loops[op](&y, at, (const int64_t[5]){0}, 1);
+    return y;
+}
 
-enum { MAX_OPERANDS = 5 };
+enum { MAX_OPERANDS = 5, CHUNK = 1024 };
 
+/* Of a node in a group. */
 struct operand {
-    const double *v;
-    const int64_t *w;
-    struct number number; /* v and w point here if the operand is a Python number */
-    void *owned; /* v or w, where it is of the other kind than what the operator computes in */
-    int64_t stride[WS_MAX_RANK];
-    int64_t last; /* stride of the last dimension */
+    const struct cell *cell; /* NULL: a number */
+    int member;              /* of the group, whose result this is; -1: it was there before */
+    struct number number;
+    int rank; /* of what it is repeated over, without dimensions that add nothing */
+    int64_t size[WS_MAX_RANK], stride[WS_MAX_RANK];
+};
+
+struct member {
+    const struct job *job;
+    enum dtype math;
+    ref_loop *loop;
+    int_ref *whole; /* instead, of integers */
+    bool casts, rounds;
+    int n;
+    struct operand x[MAX_OPERANDS];
 };
 
 /* The type that the operator computes in: its result's, but a comparison's and a cast's is that of
@@ -115,23 +140,15 @@ static enum dtype maths_of(const struct job *j) {
     return compares ? graph_common_dtype((struct graph *)j->g, j->node) : j->out->dtype;
 }
 
-/* Integers as an operator on floats sees them. */
-static double *as_floats(const struct cell *c, enum dtype t) {
-    double *v = large_alloc((size_t)c->n * sizeof *v);
-    if (!v) WS_BUG("no memory for %lld integers", (long long)c->n);
-#pragma omp parallel for if (c->n > EVAL_SMALL)
-    for (int64_t i = 0; i < c->n; i++) v[i] = double_of_int(dtype_opmath(t), c->w[i]);
-    return v;
+/* Losses that are reduced are floats. */
+static bool is_reduced_loss(const struct node *n) {
+    int k;
+    return op_param(n->op, "reduction", &k) && strcmp(n->args[k].s, "none") != 0;
 }
 
-/* Floats as an operator on integers of type t sees them: a float value that fills an integer
- * tensor. */
-static int64_t *as_integers(const struct cell *c, enum dtype t) {
-    int64_t *w = large_alloc((size_t)c->n * sizeof *w);
-    if (!w) WS_BUG("no memory for %lld integers", (long long)c->n);
-#pragma omp parallel for if (c->n > EVAL_SMALL)
-    for (int64_t i = 0; i < c->n; i++) w[i] = int_of_double(t, c->v[i]);
-    return w;
+/* Are its elements in 64 bits? Those of a member that is not kept, too. */
+static bool is_whole(const struct cell *c) {
+    return c->w != NULL || (!c->v && !dtype_is_float(c->dtype));
 }
 
 /* A number is as PyTorch's kernels have it where the least difference decides: compared, in the
@@ -145,84 +162,174 @@ static double as_maths(const struct job *j, enum dtype t, double v) {
     return divides ? value_round(dtype_opmath(t), v) : v;
 }
 
-/* whole: as integers. */
-static int elementwise_operands(const struct job *j, const struct cell *over, bool whole,
-                                struct operand *x) {
-    const struct op_info *op = op_info(j->node->op);
-    enum dtype t = maths_of(j);
-    int n = 0, rank = over->rank;
-    for (int k = 0; k < MAX_OPERANDS; k++)
-        x[k] = (struct operand){.v = &x[k].number.v, .w = &x[k].number.w};
-    for (int i = 0; i < op->n_params; i++) {
-        if (!strchr("T|S", op->params[i].kind)) continue;
-        WS_ASSERT(n < MAX_OPERANDS);
-        struct operand *o = &x[n++];
-        if (j->in[i]) {
-            o->v = j->in[i]->v;
-            o->w = j->in[i]->w;
-            if (!whole && o->w) o->v = o->owned = as_floats(j->in[i], t);
-            if (whole && !o->w) o->w = o->owned = as_integers(j->in[i], t);
-            strides_broadcast(j->in[i], over, o->stride);
-            o->last = rank ? o->stride[rank - 1] : 0;
-        } else if (j->node->args[i].kind == ARG_NONE) { /* a weight */
-            o->number = (struct number){1, 1};
+/* How x repeats over the shape of `over`: dimensions of 1 are left out, and neighbours in which the
+ * elements stand as in one dimension become one. */
+static void repeat_over(struct operand *x, const struct cell *over) {
+    int64_t stride[WS_MAX_RANK];
+    strides_broadcast(x->cell, over, stride);
+    for (int i = 0; i < over->rank; i++) {
+        int last = x->rank - 1;
+        if (over->size[i] == 1) continue;
+        if (last >= 0 && x->stride[last] == stride[i] * over->size[i]) {
+            x->size[last] *= over->size[i];
+            x->stride[last] = stride[i];
         } else {
-            o->number = number_of_arg(j->g, &j->node->args[i], t);
-            if (!whole) o->number.v = as_maths(j, t, arg_number(j->g, &j->node->args[i]));
+            x->size[x->rank] = over->size[i];
+            x->stride[x->rank++] = stride[i];
         }
     }
-    return n;
 }
 
 /* A power of a number's half is a root: PyTorch's of -inf and -0.0 are those of sqrt. */
-static ref_fn *ref_of(const struct job *j) {
+static ref_loop *loop_of(const struct job *j) {
     const struct arg *exponent = &j->node->args[1];
     bool number = j->node->op == OP_POW && exponent->kind == ARG_FLOAT;
-    if (number && exponent->f == 0.5) return refs[OP_SQRT];
-    if (number && exponent->f == -0.5) return refs[OP_RSQRT];
-    return refs[j->node->op];
+    if (number && exponent->f == 0.5) return loops[OP_SQRT];
+    if (number && exponent->f == -0.5) return loops[OP_RSQRT];
+    return loops[j->node->op];
 }
 
-/* The operator at every element of `out`, which its operands broadcast to. */
-static void each_element(const struct job *j, const struct cell *out) {
-    enum op op = j->node->op;
-    ref_fn *f = ref_of(j);
-    int_ref *whole = dtype_is_float(maths_of(j)) ? NULL : eval_int_ref(op);
-    struct operand x[MAX_OPERANDS];
-    elementwise_operands(j, out, whole != NULL, x);
-    bool rounds = op == OP_CAST && j->in[0]->dtype != out->dtype;
-    enum dtype t = out->dtype;
-    struct runs runs = runs_of(out);
-#pragma omp parallel for if (out->n > EVAL_SMALL)
-    for (int64_t r = 0; r < runs.n; r++) {
-        if (eval_stops(j, 0)) continue;
-        int64_t len, first = run_first(&runs, r, &len);
-        const double *v[MAX_OPERANDS];
-        const int64_t *w[MAX_OPERANDS];
-        for (int k = 0; k < MAX_OPERANDS; k++) {
-            int64_t at = strided_at(out->rank, out->size, x[k].stride, first);
-            v[k] = x[k].v + (whole ? 0 : at);
-            w[k] = x[k].w + (whole ? at : 0);
-        }
-        for (int64_t i = 0; i < len; i++) {
-            if (whole) {
-                int64_t y = whole(w[0][i * x[0].last], w[1][i * x[1].last], w[2][i * x[2].last],
-                                  w[3][i * x[3].last], w[4][i * x[4].last]);
-                if (out->w)
-                    out->w[first + i] = int_wrap(t, y);
-                else
-                    out->v[first + i] = double_of_int(rounds ? t : dtype_opmath(t), y);
-                continue;
-            }
-            double y = f(v[0][i * x[0].last], v[1][i * x[1].last], v[2][i * x[2].last],
-                         v[3][i * x[3].last], v[4][i * x[4].last]);
-            if (out->w)
-                out->w[first + i] = int_of_double(t, y);
-            else
-                out->v[first + i] = rounds ? value_round(t, y) : y;
-        }
+static struct operand operand_of(const struct member *m, const struct job *group, int i,
+                                 const struct cell *over) {
+    const struct job *j = m->job;
+    struct operand x = {.cell = j->in[i], .member = -1};
+    for (int k = 0; x.cell && &group[k] != j; k++)
+        if (group[k].out == x.cell) x.member = k;
+    if (x.member >= 0) {
+        x.rank = 1;
+        x.size[0] = over->n;
+        x.stride[0] = 1;
+    } else if (x.cell) {
+        repeat_over(&x, over);
     }
-    for (int k = 0; k < MAX_OPERANDS; k++) free(x[k].owned);
+    if (!x.cell && j->node->args[i].kind == ARG_NONE) /* a weight */
+        x.number = (struct number){1, 1};
+    else if (!x.cell)
+        x.number = number_of_arg(j->g, &j->node->args[i], m->math);
+    if (!x.cell && j->node->args[i].kind != ARG_NONE && !m->whole)
+        x.number.v = as_maths(j, m->math, arg_number(j->g, &j->node->args[i]));
+    return x;
+}
+
+static struct member member_of(const struct job *group, int at, const struct cell *over) {
+    const struct job *j = &group[at];
+    enum op op = j->node->op;
+    const struct op_info *info = op_info(op);
+    struct member m = {.job = j, .math = maths_of(j), .loop = loop_of(j), .casts = op == OP_CAST && j->in[0]->dtype != j->out->dtype};
+    m.rounds = m.casts || (j->g->stores_values && !is_reduced_loss(j->node));
+    if (!dtype_is_float(m.math)) m.whole = eval_int_ref(op);
+    for (int i = 0; i < info->n_params; i++) {
+        if (!strchr("T|S", info->params[i].kind)) continue;
+        WS_ASSERT(m.n < MAX_OPERANDS);
+        m.x[m.n++] = operand_of(&m, group, i, over);
+    }
+    return m;
+}
+
+/* n elements that stand `step` apart as the operator sees them: doubles or integers. Floats become
+ * integers where a float value fills an integer tensor. */
+static void convert(const struct member *m, const double *v, const int64_t *w, int64_t step,
+                    int64_t n, double *to) {
+    int64_t *whole = (int64_t *)to;
+    enum dtype t = dtype_opmath(m->math);
+    if (m->whole && w)
+        for (int64_t i = 0; i < n; i++) whole[i] = w[i * step];
+    else if (m->whole)
+        for (int64_t i = 0; i < n; i++) whole[i] = int_of_double(m->math, v[i * step]);
+    else if (w)
+        for (int64_t i = 0; i < n; i++) to[i] = double_of_int(t, w[i * step]);
+    else
+        for (int64_t i = 0; i < n; i++) to[i] = v[i * step];
+}
+
+/* What a thread works in: chunks of the results of members, and of operands that do not stand as
+ * they are needed; of doubles or of integers. */
+typedef double chunk[CHUNK];
+struct room {
+    chunk *results, *operands;
+};
+
+/* Elements first .. first+n-1 of operand k: where they are, and how far apart. */
+static const double *fetch(const struct member *m, int k, int64_t first, int64_t n,
+                           const struct room *room, int64_t *step) {
+    const struct operand *x = &m->x[k];
+    *step = 0;
+    if (!x->cell) return m->whole ? (const double *)&x->number.w : &x->number.v;
+    const double *v = x->cell->v;
+    const int64_t *w = x->cell->w;
+    bool kept = v || w, whole = is_whole(x->cell);
+    if (!kept) v = room->results[x->member], w = (const int64_t *)v;
+    int last = x->rank - 1;
+    int64_t row = last < 0 ? n : x->size[last], apart = last < 0 ? 0 : x->stride[last];
+    int64_t at = kept ? strided_at(x->rank, x->size, x->stride, first) : 0;
+    int64_t len = last < 1 ? n : row - first % row; /* to the end of the row */
+    *step = apart;
+    if (len >= n && apart <= 1 && whole == (m->whole != NULL))
+        return whole ? (const double *)(w + at) : v + at;
+    *step = 1;
+    for (int64_t i = 0; i < n; i += len) {
+        if (i > 0) at = strided_at(x->rank, x->size, x->stride, first + i), len = row;
+        if (len > n - i) len = n - i;
+        convert(m, whole ? NULL : v + at, whole ? w + at : NULL, apart, len, room->operands[k] + i);
+    }
+    return room->operands[k];
+}
+
+static void run_whole(const struct member *m, double *y, const double *const *v,
+                      const int64_t *step, int64_t n) {
+    const int64_t *x[MAX_OPERANDS];
+    const struct cell *out = m->job->out;
+    enum dtype t = out->dtype, as = m->casts ? t : dtype_opmath(t);
+    for (int k = 0; k < MAX_OPERANDS; k++) x[k] = (const int64_t *)v[k];
+    bool whole = is_whole(out);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t r = m->whole(x[0][i * step[0]], x[1][i * step[1]], x[2][i * step[2]],
+                             x[3][i * step[3]], x[4][i * step[4]]);
+        if (whole)
+            ((int64_t *)y)[i] = int_wrap(t, r);
+        else
+            y[i] = double_of_int(as, r);
+    }
+}
+
+/* Elements first .. first+n-1 of a member's result, in its cell if it is kept. */
+static void run_member(const struct member *m, int64_t first, int64_t n, const struct room *room,
+                       double *y) {
+    static const double none = 0;
+    const struct cell *out = m->job->out;
+    const double *x[MAX_OPERANDS] = {&none, &none, &none, &none, &none};
+    int64_t step[MAX_OPERANDS] = {0};
+    bool whole = is_whole(out);
+    if (out->v) y = out->v + first;
+    if (out->w) y = (double *)(out->w + first);
+    for (int k = 0; k < m->n; k++) x[k] = fetch(m, k, first, n, room, &step[k]);
+    if (m->whole)
+        run_whole(m, y, x, step, n);
+    else
+        m->loop(y, x, step, n);
+    for (int64_t i = 0; i < n && whole && !m->whole; i++)
+        ((int64_t *)y)[i] = int_of_double(out->dtype, y[i]);
+    for (int64_t i = 0; i < n && !whole && m->rounds; i++) y[i] = value_round(out->dtype, y[i]);
+}
+
+/* The operators of a group at every element of `over`, which their operands broadcast to: chunk
+ * after chunk, so that what only others of the group read never leaves the cache. */
+static void each_element(const struct job *group, int n, const struct cell *over) {
+    struct member m[EVAL_GROUP];
+    for (int i = 0; i < n; i++) m[i] = member_of(group, i, over);
+#pragma omp parallel if (over->n > EVAL_SMALL)
+    {
+        chunk *chunks = malloc((size_t)(n + MAX_OPERANDS) * sizeof *chunks);
+        struct room room = {chunks, chunks + n};
+        if (!chunks) WS_BUG("no memory for %d chunks", n + MAX_OPERANDS);
+#pragma omp for schedule(static)
+        for (int64_t first = 0; first < over->n; first += CHUNK) {
+            if (eval_stops(group, 0)) continue;
+            int64_t len = over->n - first < CHUNK ? over->n - first : CHUNK;
+            for (int i = 0; i < n; i++) run_member(&m[i], first, len, &room, room.results[i]);
+        }
+        free(chunks);
+    }
 }
 
 /* The shape that the operands of a loss broadcast to. */
@@ -241,18 +348,18 @@ static struct cell broadcast_shape(const struct job *j) {
     return all;
 }
 
-/* Losses that are reduced are floats. */
-static bool is_reduced_loss(const struct node *n) {
-    int k;
-    return op_param(n->op, "reduction", &k) && strcmp(n->args[k].s, "none") != 0;
+bool eval_is_elementwise(const struct node *n) {
+    return op_info(n->op)->elementwise && !is_reduced_loss(n);
 }
 
-void eval_elementwise(const struct job *j) {
-    if (!is_reduced_loss(j->node)) return each_element(j, j->out);
+void eval_elementwise(const struct job *j, int n) {
+    if (!is_reduced_loss(j->node)) return each_element(j, n, j->out);
     struct cell all = broadcast_shape(j);
+    struct job losses = *j;
+    losses.out = &all;
     all.v = malloc((size_t)(all.n + 1) * sizeof *all.v);
     if (!all.v) WS_BUG("no memory for %lld losses", (long long)all.n);
-    each_element(j, &all);
+    each_element(&losses, 1, &all);
     eval_reduced(j, all.v, all.n);
     free(all.v);
 }
@@ -310,6 +417,16 @@ static long double reduce_step(enum op op, long double r, long double v) {
     case OP_CUMMIN: return r != r || r < v ? r : v;
     }
     WS_BUG("%s is no reduction", op_info(op)->name);
+}
+
+/* n elements that stand `step` apart, one after the other: of the commonest, the loop alone. */
+static long double reduce_doubles(enum op op, long double r, const double *x, int64_t step,
+                                  int64_t n) {
+    if (op == OP_SUM)
+        for (int64_t i = 0; i < n; i++) r += x[i * step];
+    else
+        for (int64_t i = 0; i < n; i++) r = reduce_step(op, r, x[i * step]);
+    return r;
 }
 
 static int64_t reduce_step_int(enum op op, int64_t r, int64_t v) {
@@ -423,8 +540,11 @@ void eval_reduce(const struct job *j) {
         int64_t to = from + BLOCK < l.length ? from + BLOCK : l.length;
         int64_t base = strided_at(l.kept, l.kept_size, l.kept_stride, line);
         struct partial r = reduce_start(op);
-        for (int64_t i = from; i < to; i++)
-            reduce_element(j, &r, base + strided_at(l.along, l.size, l.stride, i));
+        if (l.along == 1 && x->v && j->out->v)
+            r.v = reduce_doubles(op, r.v, x->v + base + from * l.stride[0], l.stride[0], to - from);
+        else
+            for (int64_t i = from; i < to; i++)
+                reduce_element(j, &r, base + strided_at(l.along, l.size, l.stride, i));
         part[k] = r;
     }
     for (int64_t line = 0; line < l.n; line++) {
@@ -512,14 +632,35 @@ void multiply_row(const struct cell *a, int64_t at, const struct cell *b, int64_
     for (int64_t q = 0; d && q < n; q++) d[q] = int_wrap(out->dtype, d[q]);
 }
 
+/* ROWS rows at once, each added up in the same order: b is read once for all of them. */
+enum { ROWS = 8 };
+static void multiply_rows(const double *a, const double *b, int64_t k, int64_t n, double *c) {
+    memset(c, 0, (size_t)(ROWS * n) * sizeof *c);
+    for (int64_t p = 0; p < k; p++)
+        for (int r = 0; r < ROWS; r++) {
+            double v = a[r * k + p], *to = c + r * n;
+            const double *from = b + p * n;
+#pragma omp simd
+            for (int64_t q = 0; q < n; q++) to[q] += v * from[q];
+        }
+}
+
 /* c [m, n] = a [m, k] b [k, n], for each of `batch` */
 void eval_matmul(const struct job *j) {
     const struct cell *a = j->in[0], *b = j->in[1];
     int64_t m = a->size[a->rank - 2], k = a->size[a->rank - 1], n = b->size[b->rank - 1];
     int64_t batch = a->rank == 3 ? a->size[0] : 1;
 #pragma omp parallel for
-    for (int64_t row = 0; row < batch * m; row++)
-        if (!eval_stops(j, 0)) multiply_row(a, row * k, b, row / m * k * n, k, n, j->out, row * n);
+    for (int64_t row = 0; row < batch * m; row += ROWS) {
+        int64_t rows = batch * m - row < ROWS ? batch * m - row : ROWS;
+        bool one = row / m == (row + ROWS - 1) / m; /* b for all */
+        if (eval_stops(j, 0)) continue;
+        if (j->out->v && rows == ROWS && one)
+            multiply_rows(a->v + row * k, b->v + row / m * k * n, k, n, j->out->v + row * n);
+        else
+            for (int64_t r = row; r < row + rows; r++)
+                multiply_row(a, r * k, b, r / m * k * n, k, n, j->out, r * n);
+    }
 }
 
 /* ---- creation -------------------------------------------------------------------------------- */
