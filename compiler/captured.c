@@ -4,6 +4,7 @@
  * Values are made by evaluating the init graph in double precision, then stored in the dtype and
  * the strides of the input; the reference is computed from those very bytes, so both sides see the
  * same rounded numbers. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,15 +189,20 @@ static enum ws_status decode(const struct ws_tensor_info *t, const void *bytes, 
     return WS_OK;
 }
 
-static enum ws_status to_reference(const struct ws_tensor_info *t, const struct value *v,
-                                   void **out, struct diag *d) {
-    enum dtype as = dtype_reference(t->dtype);
-    size_t size = (size_t)t->numel * (size_t)dtype_bytes(as);
-    *out = large_alloc(size);
-    if (!*out) return no_memory(d, size, t->name);
-#pragma omp parallel for
-    for (int64_t i = 0; i < t->numel; i++) store(as, *out, (size_t)i, v, i);
-    return WS_OK;
+/* As dtype_reference says it, which values are. */
+static void *take_reference(const struct ws_tensor_info *t, struct value *v) {
+    void *out = v->w ? (void *)v->w : v->v;
+    WS_ASSERT((dtype_reference(t->dtype) == DT_I64) == (v->w != NULL));
+    *v = (struct value){0};
+    return out;
+}
+
+/* The outputs, of the graph as it is, and how far off they may be, by way of what its composites
+ * decompose to. */
+static struct graph *reference_graph(const struct ws_captured *c, enum device_kind device) {
+    struct graph *g = graph_simplify(graph_decompose_but_landings(graph_simplify(c->graph)));
+    struct rounding how = {.device = device, .stores = true};
+    return graph_join(c->graph, graph_bound(g, how));
 }
 
 struct ws_memory ws_memory_of(const struct ws_captured *c) {
@@ -209,12 +215,14 @@ struct ws_memory ws_memory_of(const struct ws_captured *c) {
     }
     for (int i = 0; i < c->n_outputs; i++) {
         struct ws_tensor_info t = ws_output_info(c, i);
-        m.kept_reference += (double)dtype_bytes(dtype_reference(t.dtype)) * (double)t.numel;
+        m.kept_reference +=
+            ((double)dtype_bytes(dtype_reference(t.dtype)) + sizeof(float)) * (double)t.numel;
         out += sizeof(double) * (double)t.numel;
     }
     double made = c->n_inputs ? graph_eval_bytes(c->init) : 0;
     m.inputs = made > in + m.kept_inputs ? made : in + m.kept_inputs;
     double computed = graph_eval_bytes(c->graph);
+    if (computed > 0) computed = graph_eval_bytes(reference_graph(c, DEVICE_CPU));
     m.reference = m.kept_inputs + in;
     m.reference += computed > out + m.kept_reference ? computed : out + m.kept_reference;
     return m;
@@ -253,46 +261,62 @@ enum ws_status ws_make_inputs(const struct ws_captured *c, void **bytes, struct 
     return ok ? WS_OK : d->status;
 }
 
-/* The captured graph; by kernels of the device, if it is large. */
-static bool evaluate(const struct ws_captured *c, const struct value *in, struct value *out,
-                     struct diag *d) {
-    struct graph seeded = *c->graph;
-    seeded.seed = c->seed;
-    return (c->large && reference_eval(&seeded, in, out, c->large, d)) ||
-           eval(c, c->graph, in, out, d);
+/* Rounded up; *out is NULL if all are 0. */
+static enum ws_status to_bound(const struct ws_tensor_info *t, const double *v, float **out,
+                               struct diag *d) {
+    bool any = false;
+    float *b = *out = large_alloc((size_t)t->numel * sizeof **out);
+    if (!b) return no_memory(d, (size_t)t->numel * sizeof *b, t->name);
+#pragma omp parallel for reduction(|| : any)
+    for (int64_t i = 0; i < t->numel; i++) {
+        b[i] = (float)v[i];
+        if ((double)b[i] < v[i]) b[i] = nextafterf(b[i], INFINITY);
+        if (isnan(v[i])) b[i] = INFINITY;
+        any = any || b[i] != 0;
+    }
+    if (!any) free(b), *out = NULL;
+    return WS_OK;
 }
 
-static enum ws_status make_reference(const struct ws_captured *c, bool stores_values,
-                                     void *const *input_bytes, void **outputs, struct diag *d) {
-    c->graph->stores_values = stores_values;
-    for (int i = 0; i < c->n_outputs; i++) outputs[i] = NULL;
-    struct value *in = new_values(c->n_inputs), *out = new_values(c->n_outputs);
-    bool ok = in && out;
-    if (!ok) no_memory(d, 0, "the reference");
-    for (int i = 0; ok && i < c->n_inputs; i++) {
+static enum ws_status decode_inputs(const struct ws_captured *c, void *const *bytes,
+                                    struct value *in, struct diag *d) {
+    for (int i = 0; i < c->n_inputs && d->status == WS_OK; i++) {
         struct ws_tensor_info t = ws_input_info(c, i);
-        ok = decode(&t, input_bytes[i], &in[i], d) == WS_OK;
+        decode(&t, bytes[i], &in[i], d);
     }
-    ok = ok && evaluate(c, in, out, d);
-    for (int i = 0; ok && i < c->n_outputs; i++) {
+    return d->status;
+}
+
+/* The reference and its bound; by kernels of the device, if they are large. */
+static bool evaluate(const struct ws_captured *c, enum device_kind device, const struct value *in,
+                     struct value *out, struct diag *d) {
+    struct graph *g = reference_graph(c, device);
+    g->seed = c->seed;
+    return (c->large && reference_eval(g, in, out, c->large, d)) || eval(c, g, in, out, d);
+}
+
+enum ws_status ws_make_reference(const struct ws_captured *c, enum device_kind device,
+                                 void *const *input_bytes, void **outputs, float **bounds,
+                                 struct diag *d) {
+    int n = c->n_outputs;
+    for (int i = 0; i < n; i++) outputs[i] = NULL, bounds[i] = NULL;
+    struct value *in = new_values(c->n_inputs), *out = new_values(2 * n);
+    if (!in || !out)
+        no_memory(d, 0, "the reference");
+    else if (decode_inputs(c, input_bytes, in, d) == WS_OK)
+        evaluate(c, device, in, out, d);
+    for (int i = 0; i < n && d->status == WS_OK; i++) {
         struct ws_tensor_info t = ws_output_info(c, i);
-        ok = to_reference(&t, &out[i], &outputs[i], d) == WS_OK;
+        outputs[i] = take_reference(&t, &out[i]);
+        to_bound(&t, out[n + i].v, &bounds[i], d);
+        value_free(&out[n + i]);
     }
     free_values(in, c->n_inputs);
-    free_values(out, c->n_outputs);
-    for (int i = 0; !ok && i < c->n_outputs; i++) {
+    free_values(out, 2 * n);
+    for (int i = 0; i < n && d->status != WS_OK; i++) {
         free(outputs[i]);
-        outputs[i] = NULL;
+        free(bounds[i]);
+        outputs[i] = NULL, bounds[i] = NULL;
     }
-    return ok ? WS_OK : d->status;
-}
-
-enum ws_status ws_make_reference(const struct ws_captured *c, void *const *input_bytes,
-                                 void **outputs, struct diag *d) {
-    return make_reference(c, false, input_bytes, outputs, d);
-}
-
-enum ws_status ws_make_eager_reference(const struct ws_captured *c, void *const *input_bytes,
-                                       void **outputs, struct diag *d) {
-    return make_reference(c, true, input_bytes, outputs, d);
+    return d->status;
 }

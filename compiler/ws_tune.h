@@ -71,14 +71,12 @@ struct ws_memory ws_memory_of(const struct ws_captured *c);
 enum ws_status ws_make_inputs(const struct ws_captured *c, void **bytes, struct diag *d);
 
 /* The reference: outputs as dtype_reference says, row-major, malloc'ed, computed in double
- * precision, or in 64-bit integers, from those very inputs. */
-enum ws_status ws_make_reference(const struct ws_captured *c, void *const *input_bytes,
-                                 void **outputs, struct diag *d);
-/* The same with the value of every operator rounded to its dtype, as PyTorch's eager mode stores
- * it: what a program in low precision can be held to when those roundings alone move its outputs
- * (logits of +-100 in bf16). */
-enum ws_status ws_make_eager_reference(const struct ws_captured *c, void *const *input_bytes,
-                                       void **outputs, struct diag *d);
+ * precision, or in 64-bit integers, from those very inputs. And how far from it an element of a
+ * right program for such a device may be (graph/bound.c): one float each, or NULL where all are
+ * equal. */
+enum ws_status ws_make_reference(const struct ws_captured *c, enum device_kind device,
+                                 void *const *input_bytes, void **outputs, float **bounds,
+                                 struct diag *d);
 
 /* ---- the program ----------------------------------------------------------------------------- */
 

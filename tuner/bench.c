@@ -151,9 +151,10 @@ static enum ws_status begin_building(struct bench_point *b) {
 /* While the pool compiles. */
 static enum ws_status make_values(struct bench_point *b) {
     data_open(&b->data, &b->run->machine, b->fused_program, b->arena);
-    if (data_make_inputs(&b->data, b->d) != WS_OK) return b->d->status;
+    if (data_make_inputs(&b->data, b->d) != WS_OK || bench_recall_reference(b) != WS_OK)
+        return b->d->status;
     double begun = clock_ms();
-    if (!b->all_found && data_make_reference(&b->data, b->d) != WS_OK) return b->d->status;
+    if (!b->trusts && data_make_reference(&b->data, b->d) != WS_OK) return b->d->status;
     b->tuning.check_ms += clock_ms() - begun;
     return data_upload(&b->data, b->d);
 }

@@ -53,6 +53,7 @@ struct bench_point {
     struct cost cost;
     struct tune *tunes; /* one a kernel of the fused program */
     bool all_found;     /* every winner is stored, and the program's evidence */
+    bool trusts;        /* the eager program's outputs are the reference */
     struct store_program evidence;
     struct bench_lookup *lookups; /* one a kernel */
     bool untuned;                 /* some winner is a range's, or none: no evidence is kept */
@@ -74,6 +75,8 @@ enum ws_status bench_look_up(struct bench_point *b); /* what the store knows, or
 enum ws_status bench_tune_kernels(struct bench_point *b); /* what it does not */
 
 /* bench_programs.c: eager, default and tuned as wholes. */
+/* Does what the store remembers of the reference save making it? Then b->trusts. */
+enum ws_status bench_recall_reference(struct bench_point *b);
 enum ws_status bench_check_eager(struct bench_point *b);
 enum ws_status bench_check_default(struct bench_point *b);
 enum ws_status bench_time_programs(struct bench_point *b);

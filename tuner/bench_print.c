@@ -60,7 +60,6 @@ void bench_print_results(const struct bench_point *b) {
     table_unsteady(&out, lines, 3);
     fputs(out.p, stdout);
     if (b->all_found) print_stored(b);
-    fputs(data_remark(&b->data), stdout);
     print_throttle(b);
     print_costs(b);
     if (b->profile) printf("\n%s\n", b->profile);

@@ -9,29 +9,30 @@
 #include "tuner/interrupt.h"
 #include "tuner/patience.h"
 
-/* How far off ill-conditioned outputs may be, is known from when the reference was made. */
-static const char *tolerance_key(const struct bench_point *b, const char *what, int output) {
-    return arena_printf(b->arena, "%s %s %llu %d", what, b->captured->graph_hash,
+/* Where every winner is stored, the eager program is trusted: it was right when the reference was
+ * made, of which the store remembers how far off its outputs may be. */
+static const char *share_key(const struct bench_point *b, int output) {
+    return arena_printf(b->arena, "bound %s %llu %d", b->captured->graph_hash,
                         (unsigned long long)b->captured->seed, output);
 }
 
-static enum ws_status remember_tolerance(struct bench_point *b) {
-    if (!b->run->store || b->all_found) return WS_OK;
-    for (int i = 0; i < b->captured->n_outputs; i++) {
-        double widened = b->data.widened[i], noise = b->data.noise[i];
-        if (widened > 0) store_put_fact(b->run->store, tolerance_key(b, "rtol", i), widened, b->d);
-        if (noise > 0) store_put_fact(b->run->store, tolerance_key(b, "noise", i), noise, b->d);
+static enum ws_status remember_shares(struct bench_point *b) {
+    for (int i = 0; b->run->store && !b->trusts && i < b->captured->n_outputs; i++) {
+        struct ws_tensor_info t = ws_output_info(b->captured, i);
+        double share = check_share(t.dtype, b->data.host_want[i], b->data.host_bound[i], t.numel);
+        store_put_fact(b->run->store, share_key(b, i), share, b->d);
     }
     return b->d->status;
 }
 
-static enum ws_status recall_tolerance(struct bench_point *b) {
-    bool found;
-    for (int i = 0; b->all_found && i < b->captured->n_outputs; i++) {
-        store_get_fact(b->run->store, tolerance_key(b, "rtol", i), &b->data.widened[i], &found,
-                       b->d);
-        store_get_fact(b->run->store, tolerance_key(b, "noise", i), &b->data.noise[i], &found,
-                       b->d);
+enum ws_status bench_recall_reference(struct bench_point *b) {
+    enum { BOTH = 2 }; /* what is trusted may be off as well */
+    b->trusts = b->all_found;
+    for (int i = 0; b->trusts && i < b->captured->n_outputs; i++) {
+        if (store_get_fact(b->run->store, share_key(b, i), &b->data.share[i], &b->trusts, b->d) !=
+            WS_OK)
+            return b->d->status;
+        b->data.share[i] *= BOTH;
     }
     return b->d->status;
 }
@@ -54,10 +55,9 @@ static enum ws_status check_program(struct bench_point *b, const struct plan *p,
 
 enum ws_status bench_check_eager(struct bench_point *b) {
     if (plan_finish(&b->eager, &b->builder, b->d) != WS_OK || interrupted() ||
-        recall_tolerance(b) != WS_OK ||
-        check_program(b, &b->eager, &b->eager_memory, b->all_found) != WS_OK)
+        check_program(b, &b->eager, &b->eager_memory, b->trusts) != WS_OK)
         return b->d->status;
-    return remember_tolerance(b);
+    return remember_shares(b);
 }
 
 enum ws_status bench_check_default(struct bench_point *b) {

@@ -1,4 +1,9 @@
-/* check.h: is what a kernel wrote right? */
+/* check.h: is what a kernel wrote right?
+ *
+ * An element is wrong if it is further from its reference, computed in double precision, than the
+ * roundings of a right program can take it: a bound of its own, made of the types, of how many
+ * additions it passes through, and of the sizes of the terms behind it. graph/bound.c computes it,
+ * states the rule, and says where it comes from. Nothing else is a tolerance. */
 #ifndef TUNER_CHECK_H
 #define TUNER_CHECK_H
 
@@ -6,27 +11,33 @@
 
 /* What n elements of one buffer should be. */
 struct expected {
-    dptr want; /* on the device, as dtype_reference says */
+    dptr want;  /* on the device, as dtype_reference says */
+    dptr bound; /* f32, on the device; 0: all are equal */
     enum dtype dtype;
     int64_t n;
-    double rtol, atol;
-    double share; /* of the elements: so many integers may be off by one */
 };
 
-/* Tolerance for values that should be `want`: see check.c. */
-void check_tolerance(enum dtype t, const void *want, int64_t n, double *rtol, double *atol);
-
-/* want is on the host, in the order of the buffer's storage: i64 of integers, f32 of floats. */
-enum ws_status expected_upload(struct device *dev, enum dtype t, const void *want, int64_t n,
-                               struct expected *out, struct diag *d);
-/* Take what the buffer holds now. */
-enum ws_status expected_snapshot(struct device *dev, dptr buffer, enum dtype t, int64_t n,
-                                 struct expected *out, struct diag *d);
+/* want and bound, which may be NULL, are on the host, in the order of the buffer's storage. */
+enum ws_status expected_upload(struct device *dev, enum dtype t, const void *want,
+                               const float *bound, int64_t n, struct expected *out, struct diag *d);
+/* What a trusted program has left in a buffer, as a reference: *want and, unless share is 0, *bound
+ * are malloc'ed. The bound is that share of an element's size and of the root mean square of all.
+ */
+enum ws_status check_take(struct device *dev, dptr buffer, enum dtype t, int64_t n, double share,
+                          void **want, float **bound, struct diag *d);
 void expected_free(struct device *dev, struct expected *e);
 
-/* *message is NULL if all is right, else "[3, 17] is 0.5, expected 0.25 (12 of 4096 elements ...)".
- * size: of the tensor, rank of them, for the index; rank 0 prints a flat one. */
+/* The least share that no bound of these exceeds: what is remembered of them. */
+double check_share(enum dtype t, const void *want, const float *bound, int64_t n);
+
+/* *worst is the element that is furthest off, of its bound. *message is NULL if all is right, else
+ * "[3, 17] is 0.5, expected 0.25, off by more than 2e-07 (12 of 4096 elements are wrong)". size: of
+ * the tensor, rank of them, for the index; rank 0 prints a flat one. */
 enum ws_status check_buffer(struct device *dev, dptr got, const struct expected *e,
-                            const int64_t *size, int rank, const char **message, struct diag *d);
+                            const int64_t *size, int rank, struct mismatch *worst,
+                            const char **message, struct diag *d);
+
+/* Element `at` of a row-major tensor: "[3, 17]". */
+void check_print_index(struct buf *b, int64_t at, const int64_t *size, int rank);
 
 #endif

@@ -18,17 +18,14 @@ struct data {
     struct arena *arena;
     void **host_inputs; /* malloc'ed, in storage order */
     void **host_want;   /* malloc'ed, in storage order, as dtype_reference says; NULL until made */
-    void **trusted;     /* the same, of outputs that stand for them: a lost device takes its own */
     dptr *inputs;
     dptr *memory;              /* of each output, its own, or 0 while nobody needs it */
     dptr *outputs;             /* where the program that ran last has left them */
     bool *kept;                /* of each input: is it put back before every run? */
     struct expected *expected; /* of the outputs; want is 0 until it is known */
-    double *widened; /* of each output: the tolerance that its conditioning asks for, or 0; of
-                      * integers the share that may be off by one */
-    double *noise;   /* of each output: what storing every operator's value changes at most, or 0 */
-    bool conditioned;     /* widened has been computed */
-    bool eager_reference; /* the reference stores every operator's value in its type */
+    float **host_bound;        /* how far from it an element may be; NULL: not at all */
+    double *share;             /* of outputs that are trusted: see check_take */
+    struct mismatch *worst;    /* of the outputs compared last, the element furthest off */
 };
 
 /* Of what the program captured; outputs that are one tensor share their memory. */
@@ -42,18 +39,9 @@ enum ws_status data_place_output(struct data *x, int i, dptr *at, struct diag *d
 enum ws_status data_place_update(struct data *x, int input, dptr *at, struct diag *d);
 /* Take what the outputs hold now as the reference. */
 enum ws_status data_trust_outputs(struct data *x, struct diag *d);
-/* Compare all outputs. WS_WRONG names the program and the worst element. Outputs that are off are
- * compared again with the tolerance that their conditioning asks for (condition.c), if the inputs
- * allow to tell; data.widened then says so. What is still off is compared with the reference that
- * stores every operator's value, and may be off by some times what that changes: where terms cancel
- * (the mean of what has been normalised) there is only noise. data.eager_reference then says so. */
+/* Compare all outputs. WS_WRONG names the program and the worst element. */
 enum ws_status data_check_outputs(struct data *x, const char *what, struct diag *d);
-/* condition.c: the largest relative change of each output when every floating input is changed by a
- * rounding error of its type, and of integers the share that changes; at most CONDITION_MOST. Needs
- * the reference. */
-enum ws_status data_condition(struct data *x, double *change, struct diag *d);
-#define CONDITION_MOST 0.25
-/* A line that says how ill-conditioned outputs were compared; "" if nothing is to be said. */
+/* Which element was the furthest off of its bound: a line; "" if all are equal. */
 const char *data_remark(const struct data *x);
 void data_close(struct data *x);
 

@@ -61,6 +61,12 @@ double dtype_roundoff(enum dtype d);
 double dtype_largest(enum dtype d);
 double dtype_smallest(enum dtype d);
 
+/* Of floats: half a unit in the last place of 1, by which rounding changes a value at most; the
+ * largest finite value, and the smallest that has all its digits. */
+double dtype_roundoff(enum dtype d);
+double dtype_largest(enum dtype d);
+double dtype_smallest(enum dtype d);
+
 /* "f32", "float32", "float", "half", "double", "long", "int", "short" -> dtype; false if unknown.
  */
 bool dtype_parse(const char *s, enum dtype *out);
@@ -73,7 +79,7 @@ enum dtype dtype_promote(enum dtype a, enum dtype b);
 enum dtype dtype_opmath(enum dtype d);
 
 /* What reference values of the type are kept in: integers and bools, exactly, as i64; floats as
- * f32. */
+ * f64. */
 enum dtype dtype_reference(enum dtype d);
 
 /* One element of an integer type, or of bool, to and from 64 bits, of which it keeps the low ones.

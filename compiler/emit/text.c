@@ -239,9 +239,11 @@ static const char *cast_text(struct emitter *w, const struct value_node *x) {
     const struct value_node *whole = &w->k->values.at[x->args[0]];
     bool back = whole->kind == INST_CAST && dtype_is_float(to) && !dtype_is_float(from) &&
                 dtype_is_float(value_math(w, whole->args[0]));
-    if (back && !w->cuda) /* gcc makes (float)(int)-0.3f a truncation, which is -0 */
-        return arena_printf(w->arena,
-                            to == DT_F64 ? "(double)(long double)%s" : "(float)(double)%s", a);
+    if (back && !w->cuda) { /* gcc makes (float)(int)-0.3f a truncation, which is -0 */
+        bool doubles = to == DT_F64 || value_math(w, whole->args[0]) == DT_F64;
+        return arena_printf(w->arena, "(%s)(%s)%s", math_type(to),
+                            doubles ? "long double" : "double", a);
+    }
     return arena_printf(w->arena, "(%s)%s", math_type(to), a);
 }
 

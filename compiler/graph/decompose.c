@@ -168,6 +168,10 @@ static expansion *const expand[OP_COUNT] = {
     [OP_FULL_LIKE] = expand_fill,
     [OP_RAND_LIKE] = expand_random_like,
     [OP_RANDN_LIKE] = expand_random_like,
+    [OP_ERROR_ROUND] = expand_error_round,
+    [OP_ERROR_PRODUCT] = expand_error_product,
+    [OP_ERROR_QUOTIENT] = expand_error_quotient,
+    [OP_ERROR_FLIP] = expand_error_flip,
 };
 
 /* ---- the builder ----------------------------------------------------------------------------- */

@@ -94,6 +94,9 @@ node_id max_places(struct build *b, const struct node *n);
 expansion expand_windows, expand_max_pool, expand_avg_pool, expand_adaptive_pool, expand_resize;
 expansion expand_unfold, expand_tensor_unfold;
 
+/* decompose_error.c */
+expansion expand_error_round, expand_error_product, expand_error_quotient, expand_error_flip;
+
 /* decompose_convolution.c */
 expansion expand_convolution;
 

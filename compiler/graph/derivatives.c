@@ -83,6 +83,10 @@ static struct arg named(struct backprop *p, const char *name) {
     if (!strcmp(name, "result")) return widen(p, p->result);
     if (!strcmp(name, "count")) return reduced_count(p);
     if (!strcmp(name, "last")) return last_dims(p);
+    if (p->errors && !strcmp(name, "roundoff")) return arg_float(p->roundoff);
+    if (p->errors && !strcmp(name, "inf")) return arg_float(INFINITY);
+    if (p->errors && !strncmp(name, "e_", 2) && op_param(p->node.op, name + 2, &k))
+        return p->errors[k];
     if (!op_param(p->node.op, name, &k))
         WS_BUG("the rule of %s names '%s'", op_info(p->node.op)->name, name);
     struct arg a = p->node.args[k];
@@ -156,9 +160,29 @@ static bool drop_none(enum op op, const struct arg *x, int n, struct arg *out) {
     return op_info(op)->dtype == RULE_BOOL || is_arithmetic(op);
 }
 
+/* An error of 0 has no consequences, whatever it meets. */
+static bool without_error(const struct backprop *p, enum op op, const struct arg *x,
+                          struct arg *out) {
+    bool pair = op == OP_ERROR_PRODUCT || op == OP_ERROR_QUOTIENT || op == OP_ERROR_FLIP;
+    bool sum = op == OP_ADD || op == OP_MAXIMUM, less = op == OP_MUL || op == OP_MINIMUM;
+    bool neither = op == OP_WHERE && is_value(p, &x[1], 0) && is_value(p, &x[2], 0);
+    if (neither || (pair && is_value(p, &x[1], 0) && is_value(p, &x[3], 0)) ||
+        ((less || op == OP_DIV) && is_value(p, &x[0], 0)) || (less && is_value(p, &x[1], 0))) {
+        *out = arg_float(0);
+        return true;
+    }
+    for (int i = 0; i < 2 && sum; i++)
+        if (is_value(p, &x[i], 0)) {
+            *out = x[1 - i];
+            return true;
+        }
+    return false;
+}
+
 /* What is known without looking at any element. */
 static bool shortcut(struct backprop *p, enum op op, const struct arg *x, int n, struct arg *out) {
     if (drop_none(op, x, n, out)) return true;
+    if (p->errors && without_error(p, op, x, out)) return true;
     if (op == OP_LOGICAL_AND)
         for (int i = 0; i < 2; i++)
             if (is_constant(p, &x[i])) {
@@ -228,6 +252,10 @@ static struct arg value_of(struct backprop *p, const struct term *t) {
     case TERM_FUNCTION: return call_function(p, t->function, value_of(p, t->args[0]));
     }
     WS_BUG("no such term");
+}
+
+struct arg rule_value(struct backprop *p, const struct term *t) {
+    return value_of(p, t);
 }
 
 /* ---- in which type --------------------------------------------------------------------------- */

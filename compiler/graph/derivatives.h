@@ -50,6 +50,10 @@ struct backprop {
     struct arg bound[MAX_CLAUSES]; /* values of bindings */
     bool is_bound[MAX_CLAUSES];
     bool wide; /* operands of 16 bits enter as f32 */
+    /* Of a rule of bounds.def: the errors of the operands, numbers 0 where they are exact, and the
+     * roundoff of the type. NULL: a derivative. */
+    const struct arg *errors;
+    double roundoff;
 };
 
 enum derivative_answer { NO_GRADIENT, GRADIENT, EXPAND_INSTEAD };
@@ -70,6 +74,9 @@ derivative_code derivative_windows, derivative_max_pool, derivative_adaptive_max
 
 /* derivatives_convolution.c */
 derivative_code derivative_convolve;
+
+/* A term at this node: a node, a number, None or a list of dimensions. */
+struct arg rule_value(struct backprop *p, const struct term *t);
 
 /* The gradient of operand `param` as the rule says it, in whatever shape and type. */
 enum derivative_answer derivative_evaluate(struct backprop *p, int param, node_id *out);

@@ -274,6 +274,10 @@ const char *graph_verify(struct graph *g, bool decomposed);
  * verified graph. Returns a new graph in the same arena. */
 struct graph *graph_simplify(struct graph *g);
 
+/* simplify.c: the nodes of a as they are, then those of b that a has not, over the same inputs; the
+ * outputs of a, then those of b. Returns a new graph in a's arena. */
+struct graph *graph_join(const struct graph *a, const struct graph *b);
+
 /* decompose.c: rewrite COMPOSITE nodes into primitives until none is left. Returns a new graph. */
 struct graph *graph_decompose(struct graph *g);
 /* The same, but index_add, scatter and scatter_add stay: the parts of these have an element for
@@ -294,6 +298,17 @@ struct graph *graph_extrema_first(struct graph *g);
  * means; sums of exp(x - max) likewise. Needs: a decomposed, simplified graph, which it changes;
  * what is no longer read stays. */
 void graph_one_pass(struct graph *g, const struct device_limits *limits);
+
+/* bound.c: how far off a computation of g in its own types may be. Returns a graph of g's inputs
+ * that yields, for each output of g, a f64 tensor of its shape: no element of a right result is
+ * further from the exact one; infinite where nothing can be said. See bound.c for what is counted.
+ * Needs: a decomposed graph (landings may be left) of constant sizes. */
+struct rounding {
+    enum device_kind device; /* whose functions */
+    bool stores; /* any value may have been stored in its type; else what is stored are the outputs,
+                    and what a matrix product reads */
+};
+struct graph *graph_bound(const struct graph *g, struct rounding how);
 
 /* eval.c: the reference. Computes every output in double precision, slowly and obviously, with
  * OpenMP over elements. inputs[i] are the dense row-major values of graph.inputs[i]; sizes must be

@@ -128,6 +128,10 @@ static enum dtype custom_dtype(const struct infer *in) {
     case OP_SQUARE:                                                          /* x ** 2 */
         return infer_meta(in, 0)->dtype == DT_BOOL ? DT_I64 : infer_meta(in, 0)->dtype;
     case OP_TYPE_AS: return infer_meta(in, 1)->dtype;
+    case OP_ERROR_ROUND:
+    case OP_ERROR_PRODUCT:
+    case OP_ERROR_QUOTIENT:
+    case OP_ERROR_FLIP: return DT_F64;
     }
     WS_BUG("%s has no type rule", in->op->name);
 }

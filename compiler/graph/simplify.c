@@ -283,6 +283,22 @@ static node_id simplify_node(struct pass *s, const struct graph *from, node_id i
     return out;
 }
 
+/* A node as it is, unless there is an equal one. */
+static node_id join_node(struct pass *s, const struct graph *from, node_id id, const node_id *map) {
+    struct node n = from->nodes.at[id];
+    const struct arg *old = n.args;
+    uint64_t seen;
+    n.args = NEW_ARRAY(s->to->arena, struct arg, n.n_args);
+    for (int i = 0; i < n.n_args; i++) n.args[i] = arg_map(s->to, &old[i], map);
+    struct diag d = diag_new(s->to->arena);
+    if (!graph_meta(s->to, n.op, n.args, n.where, &d, &n.meta)) graph_refused(s->to, "join", &d);
+    struct buf key = node_key(s, &n);
+    if (map_get(&s->seen, key.p, key.n, &seen)) return (node_id)seen;
+    node_id out = graph_push(s->to, n, n.name);
+    map_put(&s->seen, key.p, key.n, out);
+    return out;
+}
+
 /* Only what the outputs need, and every input. */
 static struct graph *drop_dead(const struct graph *from) {
     struct graph *to = graph_like(from);
@@ -310,4 +326,25 @@ struct graph *graph_simplify(struct graph *g) {
     for (uint32_t i = 0; i < g->outputs.n; i++)
         vec_push(s.to->arena, &s.to->outputs, map[g->outputs.at[i]]);
     return drop_dead(s.to);
+}
+
+struct graph *graph_join(const struct graph *a, const struct graph *b) {
+    struct pass s = {graph_like(a), map_new(a->arena)};
+    const struct graph *both[] = {a, b};
+    node_id *first = NULL;
+    for (int k = 0; k < 2; k++) {
+        const struct graph *g = both[k];
+        node_id *map = NEW_ARRAY(a->arena, node_id, g->nodes.n);
+        for (uint32_t i = 0; k > 0 && i < g->inputs.n; i++)
+            map[g->inputs.at[i].node] = first[a->inputs.at[i].node];
+        for (node_id i = 0; i < g->nodes.n; i++)
+            if (g->nodes.at[i].op != OP_INPUT)
+                map[i] = join_node(&s, g, i, map);
+            else if (k == 0)
+                map[i] = graph_copy(s.to, g, i, map);
+        for (uint32_t i = 0; i < g->outputs.n; i++)
+            vec_push(s.to->arena, &s.to->outputs, map[g->outputs.at[i]]);
+        first = map;
+    }
+    return s.to;
 }

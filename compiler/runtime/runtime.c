@@ -253,17 +253,18 @@ enum ws_status device_count(struct device *dev, const struct launch *l, int n, s
 }
 
 enum ws_status device_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
-                              double rtol, double atol, struct mismatch *out, struct diag *d) {
+                              dptr bound, struct mismatch *out, struct diag *d) {
     *out = (struct mismatch){.worst = -1};
     USABLE(dev, d);
-    return n > 0 ? dev->ops->compare(dev, got, dtype, want, n, rtol, atol, out, d) : WS_OK;
+    return n > 0 ? dev->ops->compare(dev, got, dtype, want, n, bound, out, d) : WS_OK;
 }
 
 void mismatch_values(struct mismatch *m, enum dtype t, const void *got, const void *want,
-                     size_t i) {
+                     const float *bound, size_t i) {
     enum dtype r = dtype_reference(t);
     m->got = dtype_load(t, got, i);
     m->want = dtype_load(r, want, i);
+    m->bound = bound ? (double)bound[i] : 0;
     if (dtype_is_float(t)) return;
     m->got_int = dtype_load_int(t, got, i);
     m->want_int = dtype_load_int(r, want, i);

@@ -263,19 +263,19 @@ const char *counter_stall_text(int stall);
 /* ---- comparing and health -------------------------------------------------------------------- */
 
 /* Compare n elements of type dtype at `got` with reference values at `want` (both on the device),
- * f32 or, of integers and bools, i64 (dtype_reference). An element is bad if
- * !(|got - want| <= atol + rtol * |want|), NaN matching NaN and inf matching inf of the same sign.
- */
+ * f64 or, of integers and bools, i64 (dtype_reference). An element is bad if
+ * !(|got - want| <= bound), NaN matching NaN and inf matching inf of the same sign. `bound` is on
+ * the device, too, f32 for each element; 0 where all have to be equal. An infinite one allows
+ * anything. */
 struct mismatch {
     int64_t bad;   /* how many */
-    int64_t worst; /* first index of the largest |got - want| / (atol + rtol * |want|), NaN
-                    * mismatches rank first, then infinities that differ; given even if nothing is
-                    * bad; -1 if n is 0 */
-    double got, want;
+    int64_t worst; /* first index of the largest |got - want| / bound, NaN mismatches rank first,
+                    * then infinities that differ; given even if nothing is bad; -1 if n is 0 */
+    double got, want, bound;
     int64_t got_int, want_int; /* the same, exactly, where the type is no float */
 };
 enum ws_status device_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
-                              double rtol, double atol, struct mismatch *out, struct diag *d);
+                              dptr bound, struct mismatch *out, struct diag *d);
 
 /* Health at this moment. Unknown fields are -1 (NVML missing) and throttle is "". */
 struct health {

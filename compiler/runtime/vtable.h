@@ -40,7 +40,7 @@ struct device_ops {
     /* NULL: no counters */
     enum ws_status (*count)(struct device *, const struct launch *, int, struct counters *,
                             struct diag *);
-    enum ws_status (*compare)(struct device *, dptr, enum dtype, dptr, int64_t, double, double,
+    enum ws_status (*compare)(struct device *, dptr, enum dtype, dptr, int64_t, dptr,
                               struct mismatch *, struct diag *);
     void (*health)(struct device *, struct health *);
     enum ws_status (*copy_gbps)(struct device *, double *, struct diag *);
@@ -86,8 +86,9 @@ enum ws_status remote_open(const char *name, struct arena *a, struct diag *d, st
 struct toolchain *remote_toolchain_open(const struct toolchain *real, const char *arch,
                                         struct arena *a);
 
-/* Fill in what stands at element i of both. */
-void mismatch_values(struct mismatch *m, enum dtype t, const void *got, const void *want, size_t i);
+/* Fill in what stands at element i of both, and the bound, 0 without one. */
+void mismatch_values(struct mismatch *m, enum dtype t, const void *got, const void *want,
+                     const float *bound, size_t i);
 
 /* Median of n > 0 numbers; reorders them. */
 double median(double *x, int n);

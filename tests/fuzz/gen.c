@@ -163,7 +163,9 @@ static struct call call_by_table(struct gen *x, enum op op) {
 bool gen_excludes(enum op op) {
     return op == OP_INPUT || op == OP_SHIFT_LEFT || op == OP_SHIFT_RIGHT || op == OP_EMPTY ||
            op == OP_EMPTY_LIKE || op == OP_RAND || op == OP_RANDN || op == OP_RAND_LIKE ||
-           op == OP_RANDN_LIKE || op == OP_NDTR; /* gelu's: wrong where it is small, see ops.def */
+           op == OP_RANDN_LIKE || op == OP_NDTR /* gelu's: wrong where it is small, see ops.def */
+           || op == OP_ERROR_ROUND || op == OP_ERROR_PRODUCT || op == OP_ERROR_QUOTIENT ||
+           op == OP_ERROR_FLIP; /* of errors, which are not negative */
 }
 
 /* Classes by weight, then an operator of that class. */

@@ -94,22 +94,23 @@ static void test_inputs(void **state) {
     struct ws_captured *c = captured(&w);
     void *bytes[2];
     void *reference[2];
+    float *bounds[2];
     assert_int_equal(ws_make_inputs(c, bytes, &w.diag), WS_OK);
     const float *x = bytes[0], *scales = bytes[1];
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 4; j++)
             assert_true(x[i + 3 * j] == (float)random_normal(1, 0, (uint64_t)(3 * j + i)));
-    assert_int_equal(ws_make_reference(c, bytes, reference, &w.diag), WS_OK);
-    const float *sums = reference[0], *plus = reference[1];
+    assert_int_equal(ws_make_reference(c, DEVICE_CPU, bytes, reference, bounds, &w.diag), WS_OK);
+    const double *sums = reference[0], *plus = reference[1];
     for (int j = 0; j < 4; j++) {
         double sum = 0;
         for (int i = 0; i < 3; i++) {
             sum += (double)x[i + 3 * j] * (double)scales[j];
-            assert_true(fabs((double)plus[3 * j + i] - ((double)x[i + 3 * j] + 1)) < 1e-6);
+            assert_true(fabs(plus[3 * j + i] - ((double)x[i + 3 * j] + 1)) < 1e-12);
         }
-        assert_true(fabs((double)sums[j] - sum) < 1e-6);
+        assert_true(fabs(sums[j] - sum) < 1e-12);
     }
-    for (int i = 0; i < 2; i++) free(bytes[i]), free(reference[i]);
+    for (int i = 0; i < 2; i++) free(bytes[i]), free(reference[i]), free(bounds[i]);
     close_workload(&w);
 }
 
@@ -124,14 +125,15 @@ static void test_cast(void **state) {
     assert_int_equal(ws_input_info(c, 1).bytes, 8);
     void *bytes[2];
     void *reference[2];
+    float *bounds[2];
     assert_int_equal(ws_make_inputs(c, bytes, &w.diag), WS_OK);
     double rounded = dtype_load(DT_BF16, bytes[1], 0);
     assert_true(rounded != 0.1 && fabs(rounded - 0.1) < 1e-3);
-    assert_int_equal(ws_make_reference(c, bytes, reference, &w.diag), WS_OK);
+    assert_int_equal(ws_make_reference(c, DEVICE_CPU, bytes, reference, bounds, &w.diag), WS_OK);
     double sum = 0;
     for (size_t i = 0; i < 3; i++) sum += dtype_load(DT_BF16, bytes[0], i) * rounded;
-    assert_true(fabs((double)*(float *)reference[0] - sum) < 1e-6);
-    for (int i = 0; i < 2; i++) free(bytes[i]), free(reference[i]);
+    assert_true(fabs(*(double *)reference[0] - sum) < 1e-12);
+    for (int i = 0; i < 2; i++) free(bytes[i]), free(reference[i]), free(bounds[i]);
     close_workload(&w);
 }
 
@@ -186,11 +188,12 @@ static void test_odd_inputs(void **state) {
     assert_int_equal(ws_input_info(c, 1).bytes, 0);
     void *bytes[2];
     void *reference[2];
+    float *bounds[2];
     assert_int_equal(ws_make_inputs(c, bytes, &w.diag), WS_OK);
-    assert_int_equal(ws_make_reference(c, bytes, reference, &w.diag), WS_OK);
-    const float *y = reference[0];
-    for (int i = 0; i < 10; i++) assert_true(y[i] == 2.5f * ((float *)bytes[0])[i / 5]);
-    for (int i = 0; i < 2; i++) free(bytes[i]), free(reference[i]);
+    assert_int_equal(ws_make_reference(c, DEVICE_CPU, bytes, reference, bounds, &w.diag), WS_OK);
+    const double *y = reference[0];
+    for (int i = 0; i < 10; i++) assert_true(y[i] == 2.5 * (double)((float *)bytes[0])[i / 5]);
+    for (int i = 0; i < 2; i++) free(bytes[i]), free(reference[i]), free(bounds[i]);
     close_workload(&w);
 }
 

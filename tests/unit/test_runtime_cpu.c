@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -389,28 +390,52 @@ static void test_loops_share_the_kernels_threads(void **state) {
  */
 
 struct expect {
-    float got, want;
+    float got;
+    double want;
+    float bound;
     bool bad;
 };
+
+static dptr upload_same(struct fixture *f, float bound, int n) {
+    float *all = malloc((size_t)n * sizeof *all);
+    for (int i = 0; i < n; i++) all[i] = bound;
+    dptr p = upload(f, all, (size_t)n * sizeof *all);
+    free(all);
+    return p;
+}
 
 static void test_compare_special_values(void **state) {
     struct fixture *f = *state;
     static const struct expect cases[] = {
-        {1.0f, 1.0f, false},  {1.0f, 1.05f, false}, /* within atol + rtol */
-        {1.0f, 1.5f, true},   {NAN, NAN, false},           {NAN, 1, true},
-        {1, NAN, true},       {INFINITY, INFINITY, false}, {-INFINITY, INFINITY, true},
-        {INFINITY, 1, true},  {1, INFINITY, true},         {1e30f, -INFINITY, true},
-        {0.0f, -0.0f, false}, {NAN, INFINITY, true},
+        {1, 1, 0, false},
+        {1, 1.05, 0.06f, false}, /* within the bound */
+        {1, 1.05, 0.04f, true},
+        {1, 1 + 0x1p-40, 0, true}, /* a double that no float is */
+        {NAN, NAN, 1, false},
+        {NAN, 1, 1, true},
+        {1, NAN, 1, true},
+        {INFINITY, INFINITY, 1, false},
+        {-INFINITY, INFINITY, 1, true},
+        {INFINITY, 1, 1, true},
+        {1, INFINITY, 1, true},
+        {1e30f, -INFINITY, 1, true},
+        {0.0f, -0.0, 0, false},
+        {NAN, INFINITY, 1, true},
+        {NAN, 1, INFINITY, false}, /* anything goes */
+        {INFINITY, 1, INFINITY, false},
+        {1, -INFINITY, INFINITY, false},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct mismatch r;
-        dptr got = upload(f, &cases[i].got, 4), want = upload(f, &cases[i].want, 4);
-        assert_int_equal(device_compare(f->dev, got, DT_F32, want, 1, 0.05, 0.01, &r, &f->diag),
-                         WS_OK);
+        dptr got = upload(f, &cases[i].got, 4), want = upload(f, &cases[i].want, 8);
+        dptr bound = upload(f, &cases[i].bound, 4);
+        assert_int_equal(device_compare(f->dev, got, DT_F32, want, 1, bound, &r, &f->diag), WS_OK);
         if (r.bad != cases[i].bad)
             fail_msg("case %u: got %g want %g", i, cases[i].got, cases[i].want);
         assert_int_equal(r.worst, 0);
+        assert_true(r.bound == (double)cases[i].bound);
         device_free(f->dev, got);
+        device_free(f->dev, bound);
         device_free(f->dev, want);
     }
 }
@@ -419,9 +444,11 @@ static void test_compare_special_values(void **state) {
 static void test_compare_ranks(void **state) {
     struct fixture *f = *state;
     enum { COUNT = 5000 };
-    static float got[COUNT], want[COUNT];
+    static float got[COUNT];
+    static double want[COUNT];
     struct mismatch r;
-    for (int i = 0; i < COUNT; i++) got[i] = want[i] = 1;
+    for (int i = 0; i < COUNT; i++) got[i] = 1, want[i] = 1;
+    dptr bound = upload_same(f, 1e-3f, COUNT);
     dptr g = upload(f, got, sizeof got), w = upload(f, want, sizeof want);
     const struct {
         int at;
@@ -432,12 +459,12 @@ static void test_compare_ranks(void **state) {
                  {3000, NAN, 3000, 5}, {1, INFINITY, 3000, 6}};
     for (unsigned i = 0; i < sizeof steps / sizeof *steps; i++) {
         device_upload(f->dev, g + (dptr)steps[i].at * 4, &steps[i].value, 4, &f->diag);
-        assert_int_equal(device_compare(f->dev, g, DT_F32, w, COUNT, 1e-3, 1e-3, &r, &f->diag),
-                         WS_OK);
+        assert_int_equal(device_compare(f->dev, g, DT_F32, w, COUNT, bound, &r, &f->diag), WS_OK);
         assert_int_equal(r.worst, steps[i].worst);
         assert_int_equal(r.bad, steps[i].bad);
         assert_true(r.want == 1);
     }
+    device_free(f->dev, bound);
     device_free(f->dev, g);
     device_free(f->dev, w);
 }
@@ -454,12 +481,12 @@ static void test_compare_every_dtype(void **state) {
             dtype_store((enum dtype)t, got, (size_t)i, i % 2);
         }
         dptr w = upload(f, want, sizeof want), g = upload(f, got, sizeof got);
-        assert_int_equal(device_compare(f->dev, g, (enum dtype)t, w, COUNT, 0, 0, &r, &f->diag),
+        assert_int_equal(device_compare(f->dev, g, (enum dtype)t, w, COUNT, 0, &r, &f->diag),
                          WS_OK);
         assert_int_equal(r.bad, 0);
         dtype_store(as, want, 77, 0);
         device_upload(f->dev, w, want, sizeof want, &f->diag);
-        assert_int_equal(device_compare(f->dev, g, (enum dtype)t, w, COUNT, 0, 0, &r, &f->diag),
+        assert_int_equal(device_compare(f->dev, g, (enum dtype)t, w, COUNT, 0, &r, &f->diag),
                          WS_OK);
         assert_int_equal(r.bad, 1);
         assert_int_equal(r.worst, 77);
@@ -477,13 +504,15 @@ static void test_compare_integers(void **state) {
     memcpy(want, got, sizeof want);
     want[2]--;
     dptr w = upload(f, want, sizeof want), g = upload(f, got, sizeof got);
-    assert_int_equal(device_compare(f->dev, g, DT_I64, w, 4, 0, 0, &r, &f->diag), WS_OK);
+    assert_int_equal(device_compare(f->dev, g, DT_I64, w, 4, 0, &r, &f->diag), WS_OK);
     assert_true(r.bad == 1 && r.worst == 2);
     assert_true(r.got_int == (1ll << 53) + 1 && r.want_int == 1ll << 53);
     want[2] = got[2], want[0] = INT64_MIN, want[1] = INT64_MAX; /* as far apart as they can be */
     device_upload(f->dev, w, want, sizeof want, &f->diag);
-    assert_int_equal(device_compare(f->dev, g, DT_I64, w, 4, 0, 1, &r, &f->diag), WS_OK);
+    dptr bound = upload_same(f, 1, 4);
+    assert_int_equal(device_compare(f->dev, g, DT_I64, w, 4, bound, &r, &f->diag), WS_OK);
     assert_true(r.bad == 2 && r.worst == 0);
+    device_free(f->dev, bound);
     device_free(f->dev, w);
     device_free(f->dev, g);
 }
@@ -491,7 +520,7 @@ static void test_compare_integers(void **state) {
 static void test_compare_nothing(void **state) {
     struct fixture *f = *state;
     struct mismatch r = {.bad = 9};
-    assert_int_equal(device_compare(f->dev, 0, DT_F32, 0, 0, 0, 0, &r, &f->diag), WS_OK);
+    assert_int_equal(device_compare(f->dev, 0, DT_F32, 0, 0, 0, &r, &f->diag), WS_OK);
     assert_int_equal(r.bad, 0);
     assert_int_equal(r.worst, -1);
 }

@@ -329,7 +329,7 @@ static void test_compare(void **state) {
     enum { N = 8 };
     struct fixture *f = *state;
     const unsigned short got[N] = {[5] = 0x3fc0}; /* bf16 1.5 */
-    const float want[N] = {[5] = 2};
+    const double want[N] = {[5] = 2};
     dptr at[2];
     struct mismatch m;
     open_device(f);
@@ -339,13 +339,12 @@ static void test_compare(void **state) {
     assert_int_equal(device_alloc(f->dev, sizeof want, &at[1], &f->diag), WS_OK);
     assert_int_equal(device_upload(f->dev, at[0], got, sizeof got, &f->diag), WS_OK);
     assert_int_equal(device_upload(f->dev, at[1], want, sizeof want, &f->diag), WS_OK);
-    assert_int_equal(device_compare(f->dev, at[0], DT_BF16, at[1], N, 0.1, 0, &m, &f->diag), WS_OK);
+    assert_int_equal(device_compare(f->dev, at[0], DT_BF16, at[1], N, 0, &m, &f->diag), WS_OK);
     assert_int_equal(m.bad, 3);
     assert_int_equal(m.worst, 5);
-    assert_true(m.got == 1.5 && m.want == 2);
+    assert_true(m.got == 1.5 && m.want == 2 && m.bound == 0);
     f->kit->fake->worst = N;
-    assert_int_equal(device_compare(f->dev, at[0], DT_BF16, at[1], N, 0.1, 0, &m, &f->diag),
-                     WS_MACHINE);
+    assert_int_equal(device_compare(f->dev, at[0], DT_BF16, at[1], N, 0, &m, &f->diag), WS_MACHINE);
     assert_non_null(strstr(f->diag.text, "found no worst element"));
     device_free(f->dev, at[0]);
     device_free(f->dev, at[1]);

@@ -229,53 +229,61 @@ static void test_in_turns(void **state) {
     arena_free(a);
 }
 
-static void test_tolerance_scales(void **state) {
+/* What is remembered of bounds lets nothing be wrong that they let pass. */
+static void test_shares(void **state) {
     (void)state;
-    const float want[] = {3, -4, 0, INFINITY};
-    double rtol, atol;
-    check_tolerance(DT_BF16, want, 4, &rtol, &atol);
-    assert_true(rtol == 1.6e-2);
-    assert_true(fabs(atol - rtol * sqrt(25.0 / 3)) < 1e-12); /* the infinity does not count */
-    check_tolerance(DT_BOOL, want, 4, &rtol, &atol);
-    assert_true(rtol == 0 && atol == 0);
-    check_tolerance(DT_F32, want, 0, &rtol, &atol);
-    assert_true(rtol == 1e-4 && atol == 0);
+    const double want[] = {3, -4, 0, INFINITY}, rms = sqrt(25.0 / 3);
+    const float bound[] = {0.5f, 0.5f, 0, 0};
+    assert_true(fabs(check_share(DT_F32, want, bound, 4) - 0.5 / (3 + rms)) < 1e-12);
+    assert_true(check_share(DT_F32, want, NULL, 4) == 0);
+    const float endless[] = {0, INFINITY, 0, 0};
+    assert_true(isinf(check_share(DT_F32, want, endless, 4)));
 }
 
-/* Few small integers may be off by one; none by two, and no larger integer at all. */
-static void test_rounded_the_other_way(void **state) {
+/* Integers are equal but where their bound says that they were floats next to a jump. */
+static void test_integers(void **state) {
     (void)state;
-    enum { N = 4096 };
+    enum { N = 64 };
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
     struct env env = env_read(a);
     struct device *dev = NULL;
     const struct {
         enum dtype t;
-        int count, by;
-        bool right;
-    } cases[] = {{DT_I8, 4, 1, true},
-                 {DT_I8, 5, 1, false},
-                 {DT_U8, 1, 2, false},
-                 {DT_I16, 1, -1, true},
-                 {DT_I32, 1, 1, false}};
+        int by;
+        float bound;
+        const char *message;
+    } cases[] = {
+        {DT_I8, 0, 0, NULL},
+        {DT_I8, 1, 1, NULL},
+        {DT_U8, 2, 1, "[7] is 9, expected 7, off by more than 1 (1 of 64 elements is wrong)"},
+        {DT_I16, -1, 0, "[7] is 6, expected 7 (1 of 64 elements is wrong)"},
+    };
     if (device_open_untimed("cpu", &env, a, &d, &dev) != WS_OK) fail_msg("%s", d.text);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t want[N];
         unsigned char got[N * 8];
+        float bound[N];
         const char *message;
         struct expected e;
+        struct mismatch worst;
         dptr p;
         for (int k = 0; k < N; k++) {
-            want[k] = k % 100;
-            dtype_store(cases[i].t, got, (size_t)k, k % 100 + (k < cases[i].count) * cases[i].by);
+            want[k] = k;
+            bound[k] = cases[i].bound;
+            dtype_store(cases[i].t, got, (size_t)k, k + (k == 7) * cases[i].by);
         }
         size_t bytes = (size_t)(N * dtype_bytes(cases[i].t));
         assert_int_equal(device_alloc(dev, bytes, &p, &d), WS_OK);
         device_upload(dev, p, got, bytes, &d);
-        assert_int_equal(expected_upload(dev, cases[i].t, want, N, &e, &d), WS_OK);
-        assert_int_equal(check_buffer(dev, p, &e, NULL, 0, &message, &d), WS_OK);
-        assert_int_equal(message == NULL, cases[i].right);
+        assert_int_equal(
+            expected_upload(dev, cases[i].t, want, cases[i].bound > 0 ? bound : NULL, N, &e, &d),
+            WS_OK);
+        assert_int_equal(check_buffer(dev, p, &e, NULL, 0, &worst, &message, &d), WS_OK);
+        if (cases[i].message)
+            assert_string_equal(message, cases[i].message);
+        else
+            assert_null(message);
         expected_free(dev, &e);
         device_free(dev, p);
     }
@@ -321,8 +329,8 @@ int main(void) {
         cmocka_unit_test(test_throttled_samples_are_set_aside),
         cmocka_unit_test(test_never_no_samples),
         cmocka_unit_test(test_in_turns),
-        cmocka_unit_test(test_tolerance_scales),
-        cmocka_unit_test(test_rounded_the_other_way),
+        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_integers),
         cmocka_unit_test(test_roofs),
     };
     return cmocka_run_group_tests_name("tuner measure", tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* cpu_compare.c: elements against their reference, as cuda/kernels.c does it.
  *
- * Badness is |got - want| / tolerance rounded to float, so that both devices rank alike; infinities
+ * Badness is |got - want| / bound rounded to float, so that both devices rank alike; infinities
  * that differ are +inf, a NaN on one side only is above everything (here: NAN_BADNESS). */
 #include <math.h>
 
@@ -8,13 +8,14 @@
 
 #define NAN_BADNESS 1e300 /* more than any float */
 
-static double distance_badness(double diff, double want, double rtol, double atol, bool *bad) {
-    double tolerance = atol + rtol * fabs(want);
-    *bad = !(diff <= tolerance);
-    return diff == 0 ? 0 : (double)(float)(diff / tolerance);
+static double distance_badness(double diff, double bound, bool *bad) {
+    *bad = !(diff <= bound);
+    return diff == 0 ? 0 : (double)(float)(diff / bound);
 }
 
-static double badness(double got, double want, double rtol, double atol, bool *bad) {
+static double badness(double got, double want, double bound, bool *bad) {
+    *bad = false;
+    if (bound == (double)INFINITY) return 0;
     if (isnan(got) || isnan(want)) {
         *bad = !isnan(got) != !isnan(want);
         return *bad ? NAN_BADNESS : 0;
@@ -23,13 +24,13 @@ static double badness(double got, double want, double rtol, double atol, bool *b
         *bad = got != want;
         return *bad ? (double)INFINITY : 0;
     }
-    return distance_badness(fabs(got - want), want, rtol, atol, bad);
+    return distance_badness(fabs(got - want), bound, bad);
 }
 
 /* 64 bits do not fit a double, but their difference decides no less there. */
-static double int_badness(int64_t got, int64_t want, double rtol, double atol, bool *bad) {
+static double int_badness(int64_t got, int64_t want, double bound, bool *bad) {
     uint64_t diff = got > want ? (uint64_t)got - (uint64_t)want : (uint64_t)want - (uint64_t)got;
-    return distance_badness((double)diff, (double)want, rtol, atol, bad);
+    return distance_badness((double)diff, bound, bad);
 }
 
 /* NaN mismatches before infinite ones before the rest; of equals the first. */
@@ -52,16 +53,17 @@ struct comparison {
     enum dtype dtype;
     const void *want;
     int64_t n, parts;
-    double rtol, atol;
+    const float *bound;  /* NULL: 0 */
     struct found *found; /* of every part */
 };
 
 static double badness_at(const struct comparison *c, size_t i, bool *bad) {
     enum dtype r = dtype_reference(c->dtype);
-    return r == DT_I64 ? int_badness(dtype_load_int(c->dtype, c->got, i),
-                                     dtype_load_int(r, c->want, i), c->rtol, c->atol, bad)
-                       : badness(dtype_load(c->dtype, c->got, i), dtype_load(r, c->want, i),
-                                 c->rtol, c->atol, bad);
+    double bound = c->bound ? (double)c->bound[i] : 0;
+    return r == DT_I64
+               ? int_badness(dtype_load_int(c->dtype, c->got, i), dtype_load_int(r, c->want, i),
+                             bound, bad)
+               : badness(dtype_load(c->dtype, c->got, i), dtype_load(r, c->want, i), bound, bad);
 }
 
 static void compare_part(void *arg, int64_t part) {
@@ -77,17 +79,12 @@ static void compare_part(void *arg, int64_t part) {
 }
 
 enum ws_status cpu_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
-                           double rtol, double atol, struct mismatch *out, struct diag *d) {
+                           dptr bound, struct mismatch *out, struct diag *d) {
     const struct cpu_device *dc = (const struct cpu_device *)dev;
     struct found found[MAX_CPUS], all = {.badness = -1};
-    struct comparison c = {(const void *)(uintptr_t)got,
-                           dtype,
-                           (const void *)(uintptr_t)want,
-                           n,
-                           dc->threads,
-                           rtol,
-                           atol,
-                           found};
+    struct comparison c = {
+        (const void *)(uintptr_t)got,    dtype, (const void *)(uintptr_t)want, n, dc->threads,
+        (const float *)(uintptr_t)bound, found};
     (void)d;
     cpu_each(dc, c.parts, compare_part, &c);
     for (int64_t i = 0; i < c.parts; i++) {
@@ -96,6 +93,6 @@ enum ws_status cpu_compare(struct device *dev, dptr got, enum dtype dtype, dptr 
             all.badness = found[i].badness, all.worst = found[i].worst;
     }
     *out = (struct mismatch){.bad = all.bad, .worst = all.worst};
-    mismatch_values(out, dtype, c.got, c.want, (size_t)all.worst);
+    mismatch_values(out, dtype, c.got, c.want, c.bound, (size_t)all.worst);
     return WS_OK;
 }

@@ -54,7 +54,7 @@ enum ws_status cpu_read_facts(struct cpu_device *c, const struct env *env, struc
 
 /* cpu_compare.c */
 enum ws_status cpu_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
-                           double rtol, double atol, struct mismatch *out, struct diag *d);
+                           dptr bound, struct mismatch *out, struct diag *d);
 
 /* cpu_stream.c */
 size_t cpu_flush_size(int64_t cache); /* bytes to sweep where the last-level caches hold so many */

@@ -111,7 +111,7 @@ enum ws_status helpers_drain_launch(struct cuda_device *c, struct diag *d);
 enum ws_status helpers_prepare(struct cuda_device *c, struct diag *d);
 void helpers_release(struct cuda_device *c);
 enum ws_status cuda_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
-                            double rtol, double atol, struct mismatch *out, struct diag *d);
+                            dptr bound, struct mismatch *out, struct diag *d);
 enum ws_status cuda_copy_gbps(struct device *dev, double *gbps, struct diag *d);
 
 /* ---- driver.c -------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
  *   ws_compare      counts bad elements and finds the worst badness
  *   ws_find_worst   finds its first index
  *
- * The badness of an element is a 32-bit number: the bits of the float |got - want| / tolerance, which order like the
+ * The badness of an element is a 32-bit number: the bits of the float |got - want| / bound, which order like the
  * numbers themselves; infinities that differ are +inf, NaN mismatches are above everything. cpu/cpu_compare.c does
  * the same in C. */
 #define THREADS 256
@@ -79,13 +79,14 @@ static i64 int_element(int dtype, const void *p, i64 i) {
     default: return ((const i64 *)p)[i];
     }
 }
-static unsigned distance_badness(double diff, double want, double rtol, double atol, bool *bad) {
-    double tolerance = atol + rtol * fabs(want);
-    *bad = !(diff <= tolerance);
-    return diff == 0 ? 0 : __float_as_uint((float)(diff / tolerance));
+static unsigned distance_badness(double diff, double bound, bool *bad) {
+    *bad = !(diff <= bound);
+    return diff == 0 ? 0 : __float_as_uint((float)(diff / bound));
 }
-static unsigned float_badness(double got, double want, double rtol, double atol, bool *bad) {
+static unsigned float_badness(double got, double want, double bound, bool *bad) {
     const double inf = __longlong_as_double(0x7ff0000000000000ll);
+    *bad = false;
+    if (bound == inf) return 0;
     if (got != got || want != want) {
         *bad = (got != got) != (want != want);
         return *bad ? 0x7fffffffu : 0;
@@ -94,25 +95,25 @@ static unsigned float_badness(double got, double want, double rtol, double atol,
         *bad = got != want;
         return *bad ? 0x7f800000u : 0;
     }
-    return distance_badness(fabs(got - want), want, rtol, atol, bad);
+    return distance_badness(fabs(got - want), bound, bad);
 }
 /* 64 bits do not fit a double, but their difference decides no less there. */
-static unsigned int_badness(i64 got, i64 want, double rtol, double atol, bool *bad) {
+static unsigned int_badness(i64 got, i64 want, double bound, bool *bad) {
     unsigned long long g = got, w = want;
-    return distance_badness((double)(got > want ? g - w : w - g), (double)want, rtol, atol, bad);
+    return distance_badness((double)(got > want ? g - w : w - g), bound, bad);
 }
-/* want: f32 of floats, i64 of the rest */
-static unsigned badness(int dtype, const void *got, const void *want, i64 i, double rtol, double atol, bool *bad) {
-    return is_float(dtype)
-               ? float_badness(element(dtype, got, i), ((const float *)want)[i], rtol, atol, bad)
-               : int_badness(int_element(dtype, got, i), ((const i64 *)want)[i], rtol, atol, bad);
+/* want: f64 of floats, i64 of the rest; bound: 0 if all must be equal */
+static unsigned badness(int dtype, const void *got, const void *want, const float *bound, i64 i, bool *bad) {
+    double off = bound ? bound[i] : 0;
+    return is_float(dtype) ? float_badness(element(dtype, got, i), ((const double *)want)[i], off, bad)
+                           : int_badness(int_element(dtype, got, i), ((const i64 *)want)[i], off, bad);
 }
 struct result {
     unsigned long long bad, index;
     unsigned worst, unused;
 };
 extern "C" __global__ void __launch_bounds__(THREADS)
-    ws_compare(result *r, const void *got, int dtype, const void *want, i64 n, double rtol, double atol) {
+    ws_compare(result *r, const void *got, int dtype, const void *want, const float *bound, i64 n) {
     __shared__ unsigned long long all_bad;
     __shared__ unsigned all_worst;
     if (threadIdx.x == 0) all_bad = 0, all_worst = 0;
@@ -121,7 +122,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     unsigned my_worst = 0;
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
         bool bad;
-        unsigned b = badness(dtype, got, want, i, rtol, atol, &bad);
+        unsigned b = badness(dtype, got, want, bound, i, &bad);
         my_bad += bad;
         my_worst = b > my_worst ? b : my_worst;
     }
@@ -133,11 +134,11 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     atomicMax(&r->worst, all_worst);
 }
 extern "C" __global__ void __launch_bounds__(THREADS)
-    ws_find_worst(result *r, const void *got, int dtype, const void *want, i64 n, double rtol, double atol) {
+    ws_find_worst(result *r, const void *got, int dtype, const void *want, const float *bound, i64 n) {
     unsigned worst = r->worst;
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
         bool bad;
-        if (badness(dtype, got, want, i, rtol, atol, &bad) != worst) continue;
+        if (badness(dtype, got, want, bound, i, &bad) != worst) continue;
         atomicMin(&r->index, (unsigned long long)i);
         return;
     }

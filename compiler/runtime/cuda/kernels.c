@@ -125,18 +125,19 @@ static enum ws_status run_compare(struct cuda_device *c, struct launch *l, struc
 }
 
 enum ws_status cuda_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
-                            double rtol, double atol, struct mismatch *out, struct diag *d) {
+                            dptr bound, struct mismatch *out, struct diag *d) {
     struct cuda_device *c = (struct cuda_device *)dev;
     struct compare_result r;
     int code = dtype;
     unsigned char element[8], reference[8];
+    float allowed = 0;
     if (helpers_prepare(c, d) != WS_OK) return d->status;
     int64_t blocks = (n + THREADS - 1) / THREADS, most = dev->limits.units * 16;
     struct launch l = {.module = c->helpers.module,
                        .grid = {blocks < most ? blocks : most, 1, 1},
                        .threads = THREADS,
-                       .n_args = 7,
-                       .args = {&c->helpers.result, &got, &code, &want, &n, &rtol, &atol}};
+                       .n_args = 6,
+                       .args = {&c->helpers.result, &got, &code, &want, &bound, &n}};
     if (run_compare(c, &l, &r, d) != WS_OK) return d->status;
     if (r.index >= (unsigned long long)n)
         return diag_fail(d, WS_MACHINE, "ws_compare found no worst element");
@@ -144,8 +145,11 @@ enum ws_status cuda_compare(struct device *dev, dptr got, enum dtype dtype, dptr
              wide = (uint64_t)dtype_bytes(dtype_reference(dtype));
     if (device_download(dev, element, got + r.index * size, size, d) != WS_OK) return d->status;
     if (device_download(dev, reference, want + r.index * wide, wide, d) != WS_OK) return d->status;
+    if (bound && device_download(dev, &allowed, bound + r.index * sizeof allowed, sizeof allowed,
+                                 d) != WS_OK)
+        return d->status;
     *out = (struct mismatch){.bad = (int64_t)r.bad, .worst = (int64_t)r.index};
-    mismatch_values(out, dtype, element, reference, 0);
+    mismatch_values(out, dtype, element, reference, &allowed, 0);
     return WS_OK;
 }
 

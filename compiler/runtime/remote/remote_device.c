@@ -272,15 +272,13 @@ static enum ws_status remote_count(struct device *dev, const struct launch *l, i
 }
 
 static enum ws_status remote_compare(struct device *dev, dptr got, enum dtype dtype, dptr want,
-                                     int64_t n, double rtol, double atol, struct mismatch *m,
-                                     struct diag *d) {
+                                     int64_t n, dptr bound, struct mismatch *m, struct diag *d) {
     struct packet *out = begin(dev, OP_compare);
     packet_put_u64(out, got);
     packet_put_u64(out, dtype);
     packet_put_u64(out, want);
     packet_put_u64(out, (uint64_t)n);
-    packet_put(out, &rtol, sizeof rtol);
-    packet_put(out, &atol, sizeof atol);
+    packet_put_u64(out, bound);
     if (call(dev, d) == WS_OK) packet_get(&remote(dev)->in, m, sizeof *m);
     return d->status;
 }
@@ -507,11 +505,9 @@ static void serve_compare(struct server *s, struct diag *d) {
     enum dtype t = (enum dtype)packet_get_u64(&s->in);
     dptr want = packet_get_u64(&s->in);
     int64_t n = (int64_t)packet_get_u64(&s->in);
-    double rtol, atol;
+    dptr bound = packet_get_u64(&s->in);
     struct mismatch m;
-    packet_get(&s->in, &rtol, sizeof rtol);
-    packet_get(&s->in, &atol, sizeof atol);
-    device_compare(s->dev, got, t, want, n, rtol, atol, &m, d);
+    device_compare(s->dev, got, t, want, n, bound, &m, d);
     packet_put(&s->results, &m, sizeof m);
 }
 

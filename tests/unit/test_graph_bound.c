@@ -1,0 +1,229 @@
+/* graph/bound.c: no rounding of values to their types goes past the bound, whatever the graph; and
+ * the bound is no wider than mistakes are. */
+#include "graph_test.h"
+
+static struct graph *decomposed(struct graph *g) {
+    return graph_simplify(graph_decompose_but_landings(graph_simplify(g)));
+}
+
+struct bounded {
+    struct arena *arena;
+    struct graph *g;
+    struct value in[MAX_TEST_VALUES], want[MAX_TEST_VALUES]; /* outputs, then their bounds */
+};
+
+static struct bounded bounded_by(const char *text, enum device_kind device, bool stores,
+                                 double (*value)(uint64_t, uint64_t)) {
+    struct bounded b = {.arena = arena_new()};
+    b.g = decomposed(must_parse(b.arena, text));
+    random_inputs(b.g, b.in);
+    for (uint32_t k = 0; value && k < b.g->inputs.n; k++)
+        for (int64_t i = 0; i < b.in[k].n; i++) b.in[k].v[i] = value(k, (uint64_t)i);
+    struct graph *bound =
+        graph_join(b.g, graph_bound(b.g, (struct rounding){.device = device, .stores = stores}));
+    const char *wrong = graph_verify(bound, false);
+    if (wrong) fail_msg("%s\n%s", wrong, printed(bound));
+    must_eval(bound, b.in, b.want);
+    return b;
+}
+
+static void end(struct bounded *b) {
+    free_values(b->in, b->g->inputs.n);
+    free_values(b->want, 2 * b->g->outputs.n);
+    arena_free(b->arena);
+}
+
+static double bound_at(const struct bounded *b, uint32_t output, int64_t i) {
+    return b->want[b->g->outputs.n + output].v[i];
+}
+
+/* ---- nothing right is outside ---------------------------------------------------------------- */
+
+/* Every operator's result rounded to its type: what an eager program leaves. */
+static void must_hold(const char *text) {
+    struct bounded b = bounded_by(text, DEVICE_CPU, true, NULL);
+    struct value got[MAX_TEST_VALUES];
+    struct graph rounded = *b.g;
+    rounded.stores_values = true;
+    must_eval(&rounded, b.in, got);
+    for (uint32_t o = 0; o < b.g->outputs.n; o++)
+        for (int64_t i = 0; i < got[o].n; i++) {
+            double g = value_number(&got[o], i), w = value_number(&b.want[o], i);
+            double bound = bound_at(&b, o, i);
+            assert_false(isnan(bound) && isfinite(w));
+            if (g == w || (isnan(g) && isnan(w)) || bound == INFINITY) continue;
+            if (!(fabs(g - w) <= bound))
+                fail_msg("output %u, element %lld is %.17g, exact is %.17g, bound %.3g\n%s", o,
+                         (long long)i, g, w, bound, text);
+        }
+    free_values(got, b.g->outputs.n);
+    end(&b);
+}
+
+static const char *const calls[] = {
+    "add(%x, %y)",
+    "mul(%x, %y)",
+    "div(%x, %y)",
+    "sub(%x, 0.1)",
+    "pow(%x, 2.5)",
+    "maximum(%x, %y)",
+    "exp(%x)",
+    "log(%x)",
+    "tanh(%x)",
+    "sigmoid(%x)",
+    "gelu(%x)",
+    "erf(%x)",
+    "sin(%x)",
+    "atan2(%x, %y)",
+    "softmax(%x, 1)",
+    "log_softmax(%x, 1)",
+    "layer_norm(%x, [8])",
+    "var(%x, 1)",
+    "std(%x, 1)",
+    "logsumexp(%x, 1)",
+    "norm(%x, 2, 1)",
+    "cumsum(%x, 1)",
+    "cumprod(%x, 1)",
+    "prod(%x, 1)",
+    "amax(%x, 1)",
+    "argmax(%x, 1)",
+    "sum(%x)",
+    "mean(%x, 0)",
+    "floor(%x)",
+    "round(%x)",
+    "remainder(%x, 0.7)",
+    "floor_divide(%x, 0.3)",
+    "sqrt(%x)",
+    "rsqrt(%x)",
+    "logaddexp(%x, %y)",
+    "to(%x, dtype=i32)",
+    "gt(%x, %y)",
+    "hypot(%x, %y)",
+    "softplus(%x)",
+    "mish(%x)",
+    "elu(%x)",
+    "matmul(%x, %z)",
+    "tanhshrink(%x)",
+    "clamp(%x, -0.3, 0.4)",
+    "lerp(%x, %y, 0.3)",
+    "cummax(%x, 1)",
+};
+
+/* Each alone, and each of values that are off already. */
+static void test_operators(void **state) {
+    (void)state;
+    static const char *const types[] = {"f32", "bf16", "f16"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+            struct arena *a = arena_new();
+            must_hold(arena_printf(a,
+                                   "graph(%%x: %s[4, 8], %%y: %s[4, 8], %%z: %s[8, 3]) {\n"
+                                   "  %%r = %s\n  return %%r\n}\n",
+                                   types[t], types[t], types[t], calls[i]));
+            must_hold(
+                arena_printf(a,
+                             "graph(%%a: %s[4, 8], %%b: %s[4, 8], %%z: %s[8, 3]) {\n"
+                             "  %%p = mul(%%a, %%b)\n  %%x = add(%%p, 0.7)\n  %%y = exp(%%b)\n"
+                             "  %%r = %s\n  return %%r, %%x\n}\n",
+                             types[t], types[t], types[t], calls[i]));
+            arena_free(a);
+        }
+}
+
+/* ---- and no mistake inside ------------------------------------------------------------------- */
+
+static double exact_at(const struct bounded *b, int64_t i) { return value_number(&b->want[0], i); }
+
+/* One unit in the last place of an f32. */
+static double ulp(double v) { return ldexp(1, (int)floor(log2(fabs(v))) - 23); }
+
+/* Four units of a product or a sum are a mistake. */
+static void test_four_ulp(void **state) {
+    (void)state;
+    static const char *const graphs[] = {"%r = mul(%x, %y)", "%r = add(%x, %y)", "%r = relu(%x)",
+                                         "%p = mul(%x, 3)\n %r = maximum(%p, %y)", "%r = sqrt(%z)"};
+    for (size_t k = 0; k < sizeof graphs / sizeof *graphs; k++) {
+        struct arena *a = arena_new();
+        struct bounded b = bounded_by(
+            arena_printf(
+                a,
+                "graph(%%x: f32[64], %%y: f32[64]) {\n %%z = mul(%%y, %%y)\n %s\n return %%r\n}\n",
+                graphs[k]),
+            DEVICE_CPU, true, NULL);
+        for (int64_t i = 0; i < 64; i++)
+            if (exact_at(&b, i) != 0 && !(bound_at(&b, 0, i) < 4 * ulp(exact_at(&b, i))))
+                fail_msg("%s: %.9g has the bound %.3g", graphs[k], exact_at(&b, i),
+                         bound_at(&b, 0, i));
+        end(&b);
+        arena_free(a);
+    }
+}
+
+static double between_one_and_two(uint64_t tensor, uint64_t i) {
+    return 1 + random_uniform(3, tensor, i);
+}
+
+/* A term of 4096 that is left out. */
+static void test_dropped_term(void **state) {
+    (void)state;
+    static const char *const graphs[] = {
+        "graph(%x: f32[2, 4096]) {\n %r = sum(%x, 1)\n return %r\n}\n",
+        "graph(%x: f32[2, 4096], %y: f32[4096, 3]) {\n %r = mm(%x, %y)\n return %r\n}\n"};
+    for (int k = 0; k < 2; k++)
+        for (int device = DEVICE_CPU; device <= DEVICE_CUDA; device++) {
+            struct bounded b =
+                bounded_by(graphs[k], (enum device_kind)device, true, between_one_and_two);
+            assert_true(bound_at(&b, 0, 0) < 1);
+            end(&b);
+        }
+}
+
+/* The window of a border element, of which one element more is left out; a mask that is off by one.
+ */
+static void test_border(void **state) {
+    (void)state;
+    struct bounded b =
+        bounded_by("graph(%x: f32[1, 4, 8, 8], %w: f32[2, 4, 3, 3]) {\n"
+                   " %c = convolution(%x, %w, padding=1)\n %p = avg_pool(%x, 3, 1, 1)\n"
+                   " return %c, %p\n}\n",
+                   DEVICE_CPU, true, between_one_and_two);
+    for (int64_t i = 0; i < b.want[0].n; i++) assert_true(bound_at(&b, 0, i) < 1e-3);
+    for (int64_t i = 0; i < b.want[1].n; i++) assert_true(bound_at(&b, 1, i) < 1e-5);
+    end(&b);
+}
+
+/* What is mathematically zero is so up to the sizes of its terms, and what is exact has no bound.
+ */
+static void test_zero(void **state) {
+    (void)state;
+    struct bounded b = bounded_by("graph(%x: f64[64]) {\n %m = mean(%x)\n %d = sub(%x, %m)\n"
+                                  " %r = sum(%d)\n %n = neg(%x)\n return %r, %n\n}\n",
+                                  DEVICE_CPU, true, between_one_and_two);
+    double bound = bound_at(&b, 0, 0);
+    assert_true(fabs(exact_at(&b, 0)) < bound && bound < 1e-11);
+    for (int64_t i = 0; i < 64; i++) assert_true(bound_at(&b, 1, i) == 0);
+    end(&b);
+}
+
+/* What errors may decide either way, and what they may not. */
+static void test_jumps(void **state) {
+    (void)state;
+    struct bounded b =
+        bounded_by("graph(%x: f32[16], %y: f32[16]) {\n %s = add(%x, %y)\n %d = sub(%s, %y)\n"
+                   " %g = gt(%d, %x)\n %w = where(%g, 5, 3)\n %f = gt(%s, 1)\n return %w, %f\n}\n",
+                   DEVICE_CPU, true, between_one_and_two);
+    for (int64_t i = 0; i < 16; i++) {
+        assert_true(bound_at(&b, 0, i) == 2); /* d is x up to roundings */
+        assert_true(bound_at(&b, 1, i) == 0); /* s is 2 at least */
+    }
+    end(&b);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_operators),    cmocka_unit_test(test_four_ulp),
+        cmocka_unit_test(test_dropped_term), cmocka_unit_test(test_border),
+        cmocka_unit_test(test_zero),         cmocka_unit_test(test_jumps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
