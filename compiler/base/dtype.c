@@ -1,7 +1,6 @@
 /* dtype.c: facts and conversions of element types. */
 #include "base/dtype.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/diag.h"
@@ -55,41 +54,6 @@ double dtype_largest(enum dtype d) {
 double dtype_smallest(enum dtype d) {
     WS_ASSERT(dtype_is_float(d));
     return table[d].smallest;
-}
-
-/* Powers of 2: just above the largest value, and the smallest normal one. */
-static void exponents(enum dtype d, int *above, int *least) {
-    switch (d) {
-    case DT_F8E4M3: *above = 9, *least = -6; return;
-    case DT_F8E5M2: *above = 16, *least = -14; return;
-    case DT_F16: *above = 16, *least = -14; return;
-    case DT_BF16: *above = 128, *least = -126; return;
-    case DT_F32: *above = 128, *least = -126; return;
-    case DT_F64: *above = 1024, *least = -1022; return;
-    case DT_BOOL:
-    case DT_U8:
-    case DT_I8:
-    case DT_I16:
-    case DT_I32:
-    case DT_I64:
-    case DT_COUNT: break;
-    }
-    WS_BUG("no float: %d", (int)d);
-}
-
-double dtype_roundoff(enum dtype d) { return ldexp(1, -digits(d)); }
-
-/* The last value of f8e4m3 is nan. */
-double dtype_largest(enum dtype d) {
-    int above, least;
-    exponents(d, &above, &least);
-    return ldexp((1 - ldexp(1, -digits(d) + (d == DT_F8E4M3))) * 0.5, above) * 2;
-}
-
-double dtype_smallest(enum dtype d) {
-    int above, least;
-    exponents(d, &above, &least);
-    return ldexp(1, least);
 }
 
 bool dtype_holds(enum dtype d, enum dtype a) {

@@ -61,12 +61,6 @@ double dtype_roundoff(enum dtype d);
 double dtype_largest(enum dtype d);
 double dtype_smallest(enum dtype d);
 
-/* Of floats: half a unit in the last place of 1, by which rounding changes a value at most; the
- * largest finite value, and the smallest that has all its digits. */
-double dtype_roundoff(enum dtype d);
-double dtype_largest(enum dtype d);
-double dtype_smallest(enum dtype d);
-
 /* "f32", "float32", "float", "half", "double", "long", "int", "short" -> dtype; false if unknown.
  */
 bool dtype_parse(const char *s, enum dtype *out);

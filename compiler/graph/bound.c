@@ -12,16 +12,18 @@
  *
  *   pointwise   the largest change of f when its operands change by their errors, however large
  *               they are, + k u |f|; f and k stand in bounds.def
- *   sum         sum of e_i + h u sum of (|x_i| + e_i)          (Higham, 4.2: any order of
- * additions) product     |A| e_B + e_A |B| + e_A e_B + h u (|A| + e_A)(|B| + e_B) (Higham, 3.5)
- *   extremum    max of e_i                     moves      e, moved likewise
+ *   sum         sum of e_i + h u sum of (|x_i| + e_i)
+ *   product     |A| e_B + e_A |B| + e_A e_B + h u (|A| + e_A)(|B| + e_B)
+ *   extremum    max of e_i
+ *   moves       e, moved likewise
  *
- * where h is how many additions a term passes through. A sum of n terms is made of chains of at
- * most CHAIN, whose results are added up as a tree: h is n, but at most CHAIN + 4 log2(n)
- * (Blanchard, Higham and Mary, A class of fast and accurate summation algorithms, 2020). A matrix
- * product's chains are longer; their roundings are taken as independent: at most CHAIN + 4 sqrt(n)
- * (Higham and Mary, A new approach to probabilistic rounding error analysis, 2019). On a GPU,
- * products of 16 bits are added up in steps of 16 without rounding to nearest: n / 8 more.
+ * (Higham, 4.2 and 3.5), where h is how many additions a term passes through. A sum of n terms is
+ * made of chains of at most CHAIN, whose results are added up as a tree: h is n, but at most
+ * CHAIN + 4 log2(n) (Blanchard, Higham and Mary, A class of fast and accurate summation algorithms,
+ * 2020). A matrix product's chains are longer; their roundings are taken as independent: at most
+ * CHAIN + 4 sqrt(n) (Higham and Mary, A new approach to probabilistic rounding error analysis,
+ * 2019). On a GPU, products of 16 bits are added up in steps of 16 without rounding to nearest:
+ * n / 8 more.
  *
  * Values that jump: a comparison that errors may decide either way has the error 1; `where` has
  * then the distance of its two values, floor and the like what they are at both ends, and argmax

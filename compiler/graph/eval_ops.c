@@ -215,7 +215,10 @@ static struct member member_of(const struct job *group, int at, const struct cel
     const struct job *j = &group[at];
     enum op op = j->node->op;
     const struct op_info *info = op_info(op);
-    struct member m = {.job = j, .math = maths_of(j), .loop = loop_of(j), .casts = op == OP_CAST && j->in[0]->dtype != j->out->dtype};
+    struct member m = {.job = j,
+                       .math = maths_of(j),
+                       .loop = loop_of(j),
+                       .casts = op == OP_CAST && j->in[0]->dtype != j->out->dtype};
     m.rounds = m.casts || (j->g->stores_values && !is_reduced_loss(j->node));
     if (!dtype_is_float(m.math)) m.whole = eval_int_ref(op);
     for (int i = 0; i < info->n_params; i++) {

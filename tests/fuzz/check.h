@@ -42,7 +42,7 @@ bool finding_is_bug(enum finding f);
     FUZZ_COUNT(configs, "kernels emitted under a config")                                          \
     FUZZ_COUNT(emulated, "programs run on the emulator")                                           \
     FUZZ_COUNT(cpu, "programs run on the CPU")                                                     \
-    FUZZ_COUNT(forgiven, "elements of which rounding decides everything")                          \
+    FUZZ_COUNT(forgiven, "elements that rounding decides")                                         \
     FUZZ_COUNT(bugs, "bugs found")                                                                 \
     FUZZ_COUNT(milliseconds, "milliseconds")
 

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# What is mathematically zero is right however large its roundings are beside it, in f32 and f64: means of what was
+# normalised, gradients of a bias in front of a norm. And a double is expected as one: 1e300 is not infinite.
+set -euo pipefail
+
+cat >"$TMP/bias.py" <<'END'
+import torch
+import torch.nn as nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
+
+    def forward(self, x):
+        return self.layers(x)
+
+def get_inputs():
+    return [torch.randn(8, 4)]
+END
+cat >"$TMP/means.py" <<'END'
+import torch
+import torch.nn as nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(3, 16, 1, bias=False), nn.BatchNorm2d(16), nn.Conv2d(16, 96, 1, bias=False), nn.BatchNorm2d(96), nn.ReLU6()
+        )
+
+    def forward(self, x):
+        return self.layers(x)
+
+def get_inputs():
+    return [torch.randn(2, 3, 56, 56)]
+END
+cat >"$TMP/huge.py" <<'END'
+import torch
+
+def huge(x):
+    return torch.nan_to_num(x / 0, posinf=1e300)
+
+def get_inputs():
+    return [torch.randn(8, 4)]
+END
+check() {
+    "$WARPSMITH" run "$TMP/$1.py" --device cpu --check "${@:2}" >"$TMP/out" 2>&1 </dev/null && grep -q 'all outputs agree' "$TMP/out" || {
+        echo "$*: expected all outputs to agree with the reference, got:"
+        cat "$TMP/out"
+        exit 1
+    }
+}
+check bias --mode train --dtype f64
+check bias --mode train
+check means
+check huge --dtype f64
