@@ -16,14 +16,14 @@ static int64_t points_of(const struct exprs *p, const ex *axes, int n) {
     return all;
 }
 
-static double work_of(const struct loops *l) {
-    double work = 0;
+static void count_work(struct reference *r) {
+    const struct loops *l = r->loops;
     for (uint32_t k = 0; k < l->nests.n; k++) {
         const struct nest *n = &l->nests.at[k];
-        work += (double)points_of(l->ex, n->axes, n->n_axes) *
-                (double)points_of(l->ex, n->reduce, n->n_reduce) * n->insts.n;
+        double made = (double)points_of(l->ex, n->axes, n->n_axes);
+        r->made += made;
+        r->work += made * (double)points_of(l->ex, n->reduce, n->n_reduce) * n->insts.n;
     }
-    return work;
 }
 
 static int64_t elements(const struct loops *l, buffer_id b) {
@@ -71,7 +71,8 @@ struct reference *reference_lower(struct graph *g, bool cuda, struct arena *a) {
     struct reference *r = NEW(a, struct reference);
     const struct loops *l = loops_lower(graph_decompose(g), a, &d);
     if (!l) return NULL;
-    *r = (struct reference){.loops = l, .work = work_of(l)};
+    *r = (struct reference){.loops = l};
+    count_work(r);
     if (!emit_plain(l, cuda, a, &r->plain)) return NULL;
     r->bytes = most_bytes(r, a);
     return r;
@@ -155,8 +156,14 @@ enum ws_status reference_run(const struct reference *r, struct device *dev, stru
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Below this the interpreter is done before a compiler is. */
+/* Below this the interpreter is done before a compiler is. On a CPU it is as fast where memory is
+ * what counts: it computes neighbours together. */
 static const double LARGE = 1 << 26;
+enum { WORK_OF_PRODUCTS = 64 }; /* for each element that is made */
+
+static bool is_worth(const struct reference *r, bool cuda) {
+    return r->work >= LARGE && (cuda || r->work >= WORK_OF_PRODUCTS * r->made);
+}
 
 struct strided {
     int rank;
@@ -243,7 +250,7 @@ bool reference_eval(struct graph *g, const struct value *inputs, struct value *o
     bool cuda = device_limits(at->device)->kind == DEVICE_CUDA;
     struct reference *r = g->stores_values ? NULL : reference_lower(g, cuda, a);
     memset(outputs, 0, g->outputs.n * sizeof *outputs);
-    bool done = r && r->work >= LARGE && eval_on(r, inputs, outputs, at, a, &own);
+    bool done = r && is_worth(r, cuda) && eval_on(r, inputs, outputs, at, a, &own);
     for (uint32_t o = 0; !done && o < g->outputs.n; o++) value_free(&outputs[o]);
     if (device_is_lost(at->device)) device_reset(at->device, &own);
     arena_free(a);

@@ -14,6 +14,7 @@ struct reference {
     const struct loops *loops;
     struct plain plain;
     double work;  /* elements that instructions are computed for */
+    double made;  /* elements that nests leave in memory */
     double bytes; /* of memory at its fullest, beside inputs and outputs */
 };
 
