@@ -41,7 +41,8 @@ static bool axis_at(const struct code *c, uint32_t i, struct axis *out, uint32_t
     return out->name[0] != '_';
 }
 
-/* How many names the instructions from i on assign the items of a constant tuple to, in its order. */
+/* How many names the instructions from i on assign the items of a constant tuple to, in its
+ * order. */
 static uint32_t unpacked_at(const struct code *c, uint32_t i) {
     const struct instr *in = c->instrs + i;
     uint32_t left = c->n_instrs - i;

@@ -205,7 +205,8 @@ void slice_bounds(struct vm *vm, const struct slice *s, int64_t n, int64_t *star
     *count = range_length(&r);
 }
 
-/* The same of a list or tuple, as long as it is once the program's own __index__ has been called. */
+/* The same of a list or tuple, as long as it is once the program's own __index__ has been
+ * called. */
 static void list_bounds(struct vm *vm, const struct slice *s, const struct list *l, int64_t *start,
                         int64_t *step, int64_t *count) {
     const struct py *from[3] = {&s->start, &s->stop, &s->step};
@@ -374,7 +375,8 @@ static void list_set_steps(struct vm *vm, struct list *l, int64_t start, int64_t
     *l = out;
 }
 
-/* What is assigned to a slice is made before its bounds are taken: making it may change the list. */
+/* What is assigned to a slice is made before its bounds are taken: making it may change the
+ * list. */
 static void list_set(struct vm *vm, struct py o, struct py i, const struct py *v) {
     int64_t start, step, count;
     if (i.kind != PY_SLICE) {

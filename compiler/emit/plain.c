@@ -3,8 +3,9 @@
  *
  *   b1[i0: 8] = f32 sum, reduce r0: 4096     extern "C" __global__ void n1(..) {
  *       v0 = load b0[i0, r0] : f32               for (o ..) {
- *       v1 = exp(v0) : f32                           i0 = o / lanes; lane = o % lanes; double a = 0;
- *       reduce sum v1                                for (r0 = lane; r0 < 4096; r0 += lanes) {
+ *       v1 = exp(v0) : f32                           i0 = o / lanes; lane = o % lanes;
+ *       reduce sum v1                                double a = 0;
+ *                                                    for (r0 = lane; r0 < 4096; r0 += lanes) {
  *                                                        double v0 = of_f32(p0[i0*4096 + r0]);
  *                                                        double v1 = exp(v0); a = a + v1; }
  *                                                    part[lane*8 + i0] = a; } }

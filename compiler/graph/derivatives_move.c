@@ -120,8 +120,8 @@ static node_id filled_up(struct backprop *p, node_id x, const struct meta *from,
     return call(p->b, OP_CONSTANT_PAD, arg_node(x), arg_ints(p->b->g, pad, 2 * (uint32_t)to->rank));
 }
 
-/* What was overwritten has none, and each source has the gradient of where it went: if several went to
- * one element, as PyTorch's do, all of them, though the last alone is there. */
+/* What was overwritten has none, and each source has the gradient of where it went: if several went
+ * to one element, as PyTorch's do, all of them, though the last alone is there. */
 enum derivative_answer derivative_scatter(struct backprop *p, int param, node_id *out) {
     const struct arg dim = p->node.args[1], index = p->node.args[2], *src = &p->node.args[3];
     const struct meta places = *meta_at(p, index.node);

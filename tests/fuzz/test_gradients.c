@@ -118,8 +118,8 @@ static double along(const struct trial *t, double h) {
     return sum;
 }
 
-/* Differences go through what stops gradients, and see the slope of steps that are close together, and
- * of a scatter's sources only those that stay. */
+/* Differences go through what stops gradients, and see the slope of steps that are close together,
+ * and of a scatter's sources only those that stay. */
 static bool has_steps(const struct graph *g) {
     for (node_id i = 0; i < g->nodes.n; i++) {
         enum op op = g->nodes.at[i].op;

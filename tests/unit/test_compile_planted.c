@@ -1,5 +1,5 @@
-/* test_compile_planted.c: mistakes that are planted into what the suite's workloads should leave are
- * called wrong: an element of a pointwise result 4 ulp off, a term missing in a sum of 4,096, a
+/* test_compile_planted.c: mistakes that are planted into what the suite's workloads should leave
+ * are called wrong: an element of a pointwise result 4 ulp off, a term missing in a sum of 4,096, a
  * wrong mask on a border, a neighbour read in place of an element, an element left out, and one
  * rounded to bf16 on the way.
  *
