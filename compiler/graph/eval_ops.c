@@ -232,17 +232,18 @@ static struct member member_of(const struct job *group, int at, const struct cel
 /* n elements that stand `step` apart as the operator sees them: doubles or integers. Floats become
  * integers where a float value fills an integer tensor. */
 static void convert(const struct member *m, const double *v, const int64_t *w, int64_t step,
-                    int64_t n, double *to) {
-    int64_t *whole = (int64_t *)to;
+                    int64_t n, void *to) {
+    int64_t *whole = to;
+    double *real = to;
     enum dtype t = dtype_opmath(m->math);
     if (m->whole && w)
         for (int64_t i = 0; i < n; i++) whole[i] = w[i * step];
     else if (m->whole)
         for (int64_t i = 0; i < n; i++) whole[i] = int_of_double(m->math, v[i * step]);
     else if (w)
-        for (int64_t i = 0; i < n; i++) to[i] = double_of_int(t, w[i * step]);
+        for (int64_t i = 0; i < n; i++) real[i] = double_of_int(t, w[i * step]);
     else
-        for (int64_t i = 0; i < n; i++) to[i] = v[i * step];
+        for (int64_t i = 0; i < n; i++) real[i] = v[i * step];
 }
 
 /* What a thread works in: chunks of the results of members, and of operands that do not stand as
@@ -253,22 +254,23 @@ struct room {
 };
 
 /* Elements first .. first+n-1 of operand k: where they are, and how far apart. */
-static const double *fetch(const struct member *m, int k, int64_t first, int64_t n,
-                           const struct room *room, int64_t *step) {
+static const void *fetch(const struct member *m, int k, int64_t first, int64_t n,
+                         const struct room *room, int64_t *step) {
     const struct operand *x = &m->x[k];
     *step = 0;
-    if (!x->cell) return m->whole ? (const double *)&x->number.w : &x->number.v;
+    if (!x->cell) return m->whole ? (const void *)&x->number.w : &x->number.v;
     const double *v = x->cell->v;
     const int64_t *w = x->cell->w;
     bool kept = v || w, whole = is_whole(x->cell);
-    if (!kept) v = room->results[x->member], w = (const int64_t *)v;
+    const void *made = kept ? NULL : room->results[x->member];
+    if (!kept) v = made, w = made;
     int last = x->rank - 1;
     int64_t row = last < 0 ? n : x->size[last], apart = last < 0 ? 0 : x->stride[last];
     int64_t at = kept ? strided_at(x->rank, x->size, x->stride, first) : 0;
     int64_t len = last < 1 ? n : row - first % row; /* to the end of the row */
     *step = apart;
     if (len >= n && apart <= 1 && whole == (m->whole != NULL))
-        return whole ? (const double *)(w + at) : v + at;
+        return whole ? (const void *)(w + at) : v + at;
     *step = 1;
     for (int64_t i = 0; i < n; i += len) {
         if (i > 0) at = strided_at(x->rank, x->size, x->stride, first + i), len = row;
@@ -278,41 +280,45 @@ static const double *fetch(const struct member *m, int k, int64_t first, int64_t
     return room->operands[k];
 }
 
-static void run_whole(const struct member *m, double *y, const double *const *v,
-                      const int64_t *step, int64_t n) {
+static void run_whole(const struct member *m, void *y, const void *const *v, const int64_t *step,
+                      int64_t n) {
     const int64_t *x[MAX_OPERANDS];
     const struct cell *out = m->job->out;
-    enum dtype t = out->dtype, as = m->casts ? t : dtype_opmath(t);
-    for (int k = 0; k < MAX_OPERANDS; k++) x[k] = (const int64_t *)v[k];
+    enum dtype t = out->dtype, as = m->rounds ? t : dtype_opmath(t);
+    for (int k = 0; k < MAX_OPERANDS; k++) x[k] = v[k];
+    int64_t *to = y;
+    double *real = y;
     bool whole = is_whole(out);
     for (int64_t i = 0; i < n; i++) {
         int64_t r = m->whole(x[0][i * step[0]], x[1][i * step[1]], x[2][i * step[2]],
                              x[3][i * step[3]], x[4][i * step[4]]);
         if (whole)
-            ((int64_t *)y)[i] = int_wrap(t, r);
+            to[i] = int_wrap(t, r);
         else
-            y[i] = double_of_int(as, r);
+            real[i] = double_of_int(as, r);
     }
 }
 
 /* Elements first .. first+n-1 of a member's result, in its cell if it is kept. */
 static void run_member(const struct member *m, int64_t first, int64_t n, const struct room *room,
-                       double *y) {
+                       void *y) {
     static const double none = 0;
     const struct cell *out = m->job->out;
-    const double *x[MAX_OPERANDS] = {&none, &none, &none, &none, &none};
+    const void *at[MAX_OPERANDS] = {&none, &none, &none, &none, &none};
     int64_t step[MAX_OPERANDS] = {0};
     bool whole = is_whole(out);
     if (out->v) y = out->v + first;
-    if (out->w) y = (double *)(out->w + first);
-    for (int k = 0; k < m->n; k++) x[k] = fetch(m, k, first, n, room, &step[k]);
-    if (m->whole)
-        run_whole(m, y, x, step, n);
-    else
-        m->loop(y, x, step, n);
-    for (int64_t i = 0; i < n && whole && !m->whole; i++)
-        ((int64_t *)y)[i] = int_of_double(out->dtype, y[i]);
-    for (int64_t i = 0; i < n && !whole && m->rounds; i++) y[i] = value_round(out->dtype, y[i]);
+    if (out->w) y = out->w + first;
+    int64_t *to = y;
+    double *real = y;
+    for (int k = 0; k < m->n; k++) at[k] = fetch(m, k, first, n, room, &step[k]);
+    if (m->whole) return run_whole(m, y, at, step, n);
+    const double *x[MAX_OPERANDS];
+    for (int k = 0; k < MAX_OPERANDS; k++) x[k] = at[k];
+    m->loop(real, x, step, n);
+    for (int64_t i = 0; i < n && whole; i++) to[i] = int_of_double(out->dtype, real[i]);
+    for (int64_t i = 0; i < n && !whole && m->rounds; i++)
+        real[i] = value_round(out->dtype, real[i]);
 }
 
 /* The operators of a group at every element of `over`, which their operands broadcast to: chunk
@@ -323,8 +329,8 @@ static void each_element(const struct job *group, int n, const struct cell *over
 #pragma omp parallel if (over->n > EVAL_SMALL)
     {
         chunk *chunks = malloc((size_t)(n + MAX_OPERANDS) * sizeof *chunks);
-        struct room room = {chunks, chunks + n};
         if (!chunks) WS_BUG("no memory for %d chunks", n + MAX_OPERANDS);
+        struct room room = {chunks, chunks + n};
 #pragma omp for schedule(static)
         for (int64_t first = 0; first < over->n; first += CHUNK) {
             if (eval_stops(group, 0)) continue;

@@ -331,10 +331,10 @@ struct graph *graph_simplify(struct graph *g) {
 struct graph *graph_join(const struct graph *a, const struct graph *b) {
     struct pass s = {graph_like(a), map_new(a->arena)};
     const struct graph *both[] = {a, b};
-    node_id *first = NULL;
+    node_id *first = NEW_ARRAY(a->arena, node_id, a->nodes.n);
     for (int k = 0; k < 2; k++) {
         const struct graph *g = both[k];
-        node_id *map = NEW_ARRAY(a->arena, node_id, g->nodes.n);
+        node_id *map = k == 0 ? first : NEW_ARRAY(a->arena, node_id, g->nodes.n);
         for (uint32_t i = 0; k > 0 && i < g->inputs.n; i++)
             map[g->inputs.at[i].node] = first[a->inputs.at[i].node];
         for (node_id i = 0; i < g->nodes.n; i++)
@@ -344,7 +344,6 @@ struct graph *graph_join(const struct graph *a, const struct graph *b) {
                 map[i] = graph_copy(s.to, g, i, map);
         for (uint32_t i = 0; i < g->outputs.n; i++)
             vec_push(s.to->arena, &s.to->outputs, map[g->outputs.at[i]]);
-        first = map;
     }
     return s.to;
 }
