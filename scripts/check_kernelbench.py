@@ -1,4 +1,4 @@
-"""check_kernelbench.py: KernelBench's models, at reduced sizes, each run and checked; see check_kernelbench.sh.
+"""check_kernelbench.py: KernelBench's models, at reduced sizes, each run and checked.
 
     python3 scripts/check_kernelbench.py PATH --out DIR [--only PATTERN] [--shard 0/2] ...
 

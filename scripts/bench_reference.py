@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""What a check costs at real sizes: seconds of `run`, of `run --check`, and of `bench`, which checks every variant.
+
+    scripts/bench_reference.py --device cuda --out reference.csv [--only 'matmul|conv'] [--no-bench]
+
+Each case is a workload made on the spot, on a store that starts empty; check_s is `run --check` less `run`, on a store that has
+the kernel by then: inputs and kernels are the same, what is left is the reference, its bound, and the comparison. bench_s is all
+of `bench`. peak_mb is the most host memory that a process
+has had so far, of this case or one before. $WARPSMITH (build/warpsmith) is run; a command has
+--limit seconds (100), after which its cell is empty.
+Exit codes: 0 all agree, 1 one does not or took too long, 2 usage, 3 no warpsmith."""
+
+import argparse
+import csv
+import datetime
+import os
+import platform
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+CASES = {
+    "matmul_1024": ("f32", "x @ y", ["1024, 1024", "1024, 1024"]),
+    "matmul_4096": ("f32", "x @ y", ["4096, 4096", "4096, 4096"]),
+    "matmul_4096_bf16": ("bf16", "x @ y", ["4096, 4096", "4096, 4096"]),
+    "matmul_8192": ("f32", "x @ y", ["8192, 8192", "8192, 8192"]),
+    "matmul_8192_bf16": ("bf16", "x @ y", ["8192, 8192", "8192, 8192"]),
+    "conv3x3_16x16x512x1024": ("f32", "F.conv2d(x, y, padding=1)", ["16, 16, 512, 1024", "128, 16, 3, 3"]),
+    "sdpa_32x32x512x1024": ("f32", "F.scaled_dot_product_attention(x, y, x)", ["32, 32, 512, 1024", "32, 32, 512, 1024"]),
+    "conv_transpose3d_8x48x64": ("f32", "F.conv_transpose3d(x, y)", ["8, 48, 64, 64, 64", "48, 48, 3, 3, 3"]),
+    "softmax_4096x65536": ("f32", "torch.softmax(x, -1)", ["4096, 65536"]),
+    "softmax_4096x393216": ("f32", "torch.softmax(x, -1)", ["4096, 393216"]),
+}
+COLUMNS = ["device", "case", "dtype", "run_s", "run_check_s", "check_s", "bench_s", "peak_mb", "agrees", "date"]
+WORKLOAD = """import torch
+import torch.nn.functional as F
+def f({names}):
+    return {text}
+def get_inputs():
+    return [{inputs}]
+"""
+
+
+class Place:
+    def __init__(self, folder, limit):
+        self.folder, self.limit = folder, limit
+        self.env = {**os.environ, "WARPSMITH_STORE": os.path.join(folder, "store")}
+
+    def seconds(self, command):
+        """None: it took too long, or failed, with what it said."""
+        begun = time.monotonic()
+        try:
+            ran = subprocess.run(command, capture_output=True, text=True, timeout=self.limit, env=self.env, cwd=self.folder)
+        except subprocess.TimeoutExpired:
+            return None, f"more than {self.limit} s"
+        return (time.monotonic() - begun if ran.returncode == 0 else None), ran.stderr.strip()[-200:]
+
+
+def measure(place, warpsmith, name, device, bench):
+    dtype, text, shapes = CASES[name]
+    names = ["x", "y"][:len(shapes)]
+    path = os.path.join(place.folder, "f.py")
+    with open(path, "w") as file:
+        file.write(WORKLOAD.format(names=", ".join(names), text=text, inputs=", ".join(f"torch.randn({s})" for s in shapes)))
+    given = [path, "--device", device, "--dtype", dtype]
+    place.seconds([warpsmith, "run", *given])  # compiles
+    plain, said = place.seconds([warpsmith, "run", *given])
+    checked, wrong = place.seconds([warpsmith, "run", *given, "--check"])
+    benched, why = place.seconds([warpsmith, "bench", *given]) if bench else (None, "")
+    for what in filter(None, [said if plain is None else "", wrong if checked is None else "", why if benched is None else ""]):
+        print(f"{name}: {what}", file=sys.stderr)
+    check = checked - plain if plain and checked else None
+    return [dtype, *(f"{t:.2f}" if t is not None else "" for t in (plain, checked, check, benched))], checked is not None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--limit", type=float, default=100)
+    parser.add_argument("--no-bench", action="store_true")
+    given = parser.parse_args()
+    warpsmith = os.path.abspath(os.environ.get("WARPSMITH", "build/warpsmith"))
+    if not os.access(warpsmith, os.X_OK):
+        print(f"bench_reference: no '{warpsmith}' here: run make first", file=sys.stderr)
+        return 3
+    name = f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores"
+    if given.device.startswith("cuda"):
+        name = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True).stdout.strip()
+    rows, failed, out = [], 0, os.path.abspath(given.out)
+    for case in CASES:
+        if not re.search(given.only, case):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            cells, agrees = measure(Place(folder, given.limit), warpsmith, case, given.device, not given.no_bench)
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        failed += not agrees
+        rows.append([name, case, *cells, f"{peak:.0f}", int(agrees), f"{datetime.date.today()}"])
+        print(" ".join(map(str, rows[-1])), flush=True)
+        with open(out, "w", newline="") as file:  # what there is, if it is stopped
+            csv.writer(file).writerows([COLUMNS, *rows])
+    print(f"bench_reference: {len(rows)} cases on {name}, {failed} do not agree")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
