@@ -98,16 +98,18 @@ static double roundoff_of(enum dtype t) {
 /* What storing a value of this type adds; f32 and f64 are what maths is done in. */
 static double storing(enum dtype t) { return dtype_opmath(t) == t ? 0 : dtype_roundoff(t); }
 
+static node_id wide(struct bounds *w, node_id x) { return cast(&w->b, x, DT_F64); }
+
 /* The error of a value that was off by `error` before it was rounded by `unit` of it. */
 static node_id rounded(struct bounds *w, node_id value, struct arg error, struct arg unit,
                        enum dtype t) {
     if (is_exact(&error) && is_exact(&unit)) return EXACT;
     /* Overflow is of the type that is stored; what is kept in opmath overflows later still. */
     struct arg most = arg_float(dtype_largest(t)), tiny = arg_float(dtype_smallest(t));
+    if (dtype_is_float8(meta_at(w, value)->dtype)) value = wide(w, value); /* no maths there */
     return call(&w->b, OP_ERROR_ROUND, arg_node(value), error, unit, most, tiny);
 }
 
-static node_id wide(struct bounds *w, node_id x) { return cast(&w->b, x, DT_F64); }
 static node_id magnitude(struct bounds *w, node_id x) {
     return wide(w, unary(&w->b, OP_ABS, wide(w, x)));
 }
