@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "graph/graph.h"
 #include "schedule/schedule.h"
@@ -156,13 +157,15 @@ enum ws_status reference_run(const struct reference *r, struct device *dev, stru
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Below this the interpreter is done before a compiler is. On a CPU it is as fast where memory is
- * what counts: it computes neighbours together. */
-static const double LARGE = 1 << 26;
-enum { WORK_OF_PRODUCTS = 64 }; /* for each element that is made */
-
+/* Is a compiler, and what it makes, done before the interpreter is? That computes some 10^9
+ * instructions a second on each core; a kernel takes some 40 ms to compile, by NVRTC as by cc. On a
+ * CPU, kernels gain something where products are: elsewhere memory is what counts, of which the
+ * interpreter needs less, as it computes neighbours together. */
 static bool is_worth(const struct reference *r, bool cuda) {
-    return r->work >= LARGE && (cuda || r->work >= WORK_OF_PRODUCTS * r->made);
+    enum { WORK_OF_PRODUCTS = 64 }; /* for each element that is made */
+    double interpreted = r->work / (1e9 * (double)sysconf(_SC_NPROCESSORS_ONLN));
+    double compiled = 0.2 + 0.04 * r->plain.texts.n;
+    return interpreted > compiled && (cuda || r->work >= WORK_OF_PRODUCTS * r->made);
 }
 
 struct strided {
