@@ -44,6 +44,8 @@
 #include "graph/derivatives.h"
 
 enum { CHAIN = 128 };
+/* A double's reference is 0 where it underflows, too: what was lost on the way is some units. */
+enum { UNDERFLOWS = 64 };
 #define EXACT UINT32_MAX /* in place of a node: the error is 0 */
 
 static const struct row {
@@ -107,7 +109,8 @@ static node_id rounded(struct bounds *w, node_id value, struct arg error, struct
     /* Overflow is of the type that is stored; what is kept in opmath overflows later still. */
     struct arg most = arg_float(dtype_largest(t)), tiny = arg_float(dtype_smallest(t));
     if (dtype_is_float8(meta_at(w, value)->dtype)) value = wide(w, value); /* no maths there */
-    return call(&w->b, OP_ERROR_ROUND, arg_node(value), error, unit, most, tiny);
+    node_id off = call(&w->b, OP_ERROR_ROUND, arg_node(value), error, unit, most, tiny);
+    return t == DT_F64 ? scalar(&w->b, OP_ADD, off, UNDERFLOWS * tiny.f) : off;
 }
 
 static node_id magnitude(struct bounds *w, node_id x) {

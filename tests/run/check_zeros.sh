@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What is mathematically zero is right however large its roundings are beside it, in f32 and f64: means of what was
-# normalised, gradients of a bias in front of a norm. And a double is expected as one: 1e300 is not infinite.
+# normalised, gradients of a bias in front of a norm. And a double is expected as one: 1e300 is not infinite, and products
+# that leave the range of doubles are 0 up to some units of the least.
 set -euo pipefail
 
 cat >"$TMP/bias.py" <<'END'
@@ -44,6 +45,15 @@ def huge(x):
 def get_inputs():
     return [torch.randn(8, 4)]
 END
+cat >"$TMP/products.py" <<'END'
+import torch
+
+def products(x):
+    return torch.cumprod(x, 1)
+
+def get_inputs():
+    return [torch.randn(64, 2048)]
+END
 check() {
     "$WARPSMITH" run "$TMP/$1.py" --device cpu --check "${@:2}" >"$TMP/out" 2>&1 </dev/null && grep -q 'all outputs agree' "$TMP/out" || {
         echo "$*: expected all outputs to agree with the reference, got:"
@@ -55,3 +65,4 @@ check bias --mode train --dtype f64
 check bias --mode train
 check means
 check huge --dtype f64
+check products --dtype f64
