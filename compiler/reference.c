@@ -46,27 +46,6 @@ static uint32_t *last_uses(const struct reference *r, struct arena *a) {
     return last;
 }
 
-static double most_bytes(const struct reference *r, struct arena *a) {
-    const uint32_t *last = last_uses(r, a);
-    bool *there = NEW_ARRAY(a, bool, r->loops->buffers.n);
-    double now = (double)r->plain.workspace, most = now;
-    for (uint32_t k = 0; k < r->plain.launches.n; k++) {
-        const struct ws_launch *l = &r->plain.launches.at[k];
-        for (int pass = 0; pass < 2; pass++)
-            for (int i = 0; i < l->n_args; i++) {
-                int b = l->args[i].buffer;
-                if (l->args[i].kind != WS_ARG_BUFFER || r->loops->buffers.at[b].kind != BUFFER_TEMP)
-                    continue;
-                bool ends = pass == 1 && last[b] == k + 1;
-                if (pass == 0 ? !there[b] : there[b] && ends)
-                    now += (pass ? -1 : 1) * (double)cell_bytes(r->loops, (buffer_id)b);
-                there[b] = !ends;
-                if (now > most) most = now;
-            }
-    }
-    return most;
-}
-
 struct reference *reference_lower(struct graph *g, bool cuda, struct arena *a) {
     struct diag d = diag_new(a);
     struct reference *r = NEW(a, struct reference);
@@ -74,9 +53,7 @@ struct reference *reference_lower(struct graph *g, bool cuda, struct arena *a) {
     if (!l) return NULL;
     *r = (struct reference){.loops = l};
     count_work(r);
-    if (!emit_plain(l, cuda, a, &r->plain)) return NULL;
-    r->bytes = most_bytes(r, a);
-    return r;
+    return emit_plain(l, cuda, a, &r->plain) ? r : NULL;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -13,9 +13,8 @@
 struct reference {
     const struct loops *loops;
     struct plain plain;
-    double work;  /* elements that instructions are computed for */
-    double made;  /* elements that nests leave in memory */
-    double bytes; /* of memory at its fullest, beside inputs and outputs */
+    double work; /* elements that instructions are computed for */
+    double made; /* elements that nests leave in memory */
 };
 
 /* NULL: the graph, whose sizes are numbers, has no such kernels. */

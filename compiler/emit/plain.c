@@ -622,7 +622,6 @@ static void put_functions(struct plain_emitter *w, struct buf *b) {
         }
 }
 
-/* Nests without a last use: nothing is reused, and the interpreter has the same. */
 bool emit_plain(const struct loops *l, bool cuda, struct arena *a, struct plain *out) {
     *out = (struct plain){.functions = buf_new(a), .texts = map_new(a)};
     struct plain_emitter w = {.l = l, .cuda = cuda, .arena = a, .b = buf_new(a), .out = out};
