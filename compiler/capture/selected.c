@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "capture/dynamo.h"
+#include "graph/traits.h"
 
 const struct meta *selected_meta(struct vm *vm, struct py t) {
     if (!t.tensor->selected) return tensor_meta(vm, t);
@@ -225,21 +226,27 @@ static struct py extreme(enum dtype t, bool low) {
     return py_int(low ? int_least(t) : int_most(t));
 }
 
-/* What changes no result of the reduction; UNSET: not known. */
+/* What changes no result of a reduction. */
+enum neutral { UNKNOWN, ZERO, ONE, LEAST, MOST, LEAST_FLOAT };
+static const enum neutral neutrals[OP_COUNT] = {
+    [OP_SUM] = ZERO,  [OP_NORM] = ZERO,
+    [OP_ANY] = ZERO,  [OP_PROD] = ONE,
+    [OP_ALL] = ONE,   [OP_AMAX] = LEAST,
+    [OP_MAX] = LEAST, [OP_AMIN] = MOST,
+    [OP_MIN] = MOST,  [OP_LOGSUMEXP] = LEAST_FLOAT,
+};
+
+/* UNSET: not known. */
 static struct py neutral(enum op op, enum dtype t) {
-    switch ((int)op) {
-    case OP_SUM:
-    case OP_NORM:
-    case OP_ANY: return t == DT_BOOL ? py_false : py_int(0);
-    case OP_PROD:
-    case OP_ALL: return t == DT_BOOL ? py_true : py_int(1);
-    case OP_AMAX:
-    case OP_MAX: return extreme(t, true);
-    case OP_AMIN:
-    case OP_MIN: return extreme(t, false);
-    case OP_LOGSUMEXP: return dtype_is_float(t) ? py_float(-INFINITY) : py_unset;
-    default: return py_unset;
+    switch (neutrals[op]) {
+    case ZERO: return t == DT_BOOL ? py_false : py_int(0);
+    case ONE: return t == DT_BOOL ? py_true : py_int(1);
+    case LEAST: return extreme(t, true);
+    case MOST: return extreme(t, false);
+    case LEAST_FLOAT: return dtype_is_float(t) ? py_float(-INFINITY) : py_unset;
+    case UNKNOWN: break;
     }
+    return py_unset;
 }
 
 /* What a reduction is told: dimensions, or None, and whether they stay, as of size 1. */
@@ -375,19 +382,6 @@ static bool loss(struct vm *vm, const struct picked *p, const struct node *n, st
     return true;
 }
 
-/* A number for each element, whatever these are. */
-static bool is_like(enum op op) {
-    switch ((int)op) {
-    case OP_ZEROS_LIKE:
-    case OP_ONES_LIKE:
-    case OP_EMPTY_LIKE:
-    case OP_FULL_LIKE:
-    case OP_RAND_LIKE:
-    case OP_RANDN_LIKE: return true;
-    default: return false;
-    }
-}
-
 bool selected_op(struct vm *vm, const struct builtin *b, const struct args *a, struct py *out) {
     if (!any_selected(a->at, a->n) && !any_selected(a->named, a->n_named)) return false;
     struct picked p = pick(vm, a);
@@ -395,7 +389,7 @@ bool selected_op(struct vm *vm, const struct builtin *b, const struct args *a, s
     struct py all = apply(vm, b->op, &p.all);
     struct node n = *node_at(vm, since); /* nodes that follow may move it */
     if (reduce(vm, &p, &n, out) || loss(vm, &p, &n, out)) return true;
-    if (!is_like(b->op) && !is_rowwise(vm, &p, since, all)) selected_refuse(vm);
+    if (!op_is_like(b->op) && !is_rowwise(vm, &p, since, all)) selected_refuse(vm);
     *out = select(vm, all, p.of);
     return true;
 }

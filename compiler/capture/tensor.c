@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "capture/dynamo.h"
+#include "graph/traits.h"
 
 static const double MAX_NUMEL = 17592186044416.0; /* elements of one tensor: 2^44 */
 

@@ -10,6 +10,7 @@
 
 #include "capture/backend.h"
 #include "capture/script.h"
+#include "graph/traits.h"
 
 void trace_stop(struct vm *vm, const char *what, int limit) {
     vm->trace->endless = true;

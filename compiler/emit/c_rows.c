@@ -14,6 +14,7 @@
  * depend on the machine. keep=1 writes values that are expensive and needed by a later phase into a
  * row buffer that stays in cache. */
 #include "emit/c_rows.h"
+#include "graph/traits.h"
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 

@@ -22,6 +22,7 @@
  * its row in the caches asks for the next one meanwhile; where rows are gone over once, for what
  * lies a page further on, which no core fetches of its own accord. */
 #include "emit/c_rows.h"
+#include "graph/traits.h"
 
 /* What a value is in a vector loop. A number counts the columns: what is drawn for a vector may
  * begin at one, and an argmax or argmin keeps columns, and knows its number in the end. */
@@ -57,15 +58,24 @@ static bool operands_fit(struct emitter *w, const struct value_node *x, int firs
 
 /* The sign of a comparison, NULL of anything else. */
 static const char *sign_of(enum op op) {
-    switch (op) {
-    case OP_EQ: return "==";
-    case OP_NE: return "!=";
-    case OP_LT: return "<";
-    case OP_LE: return "<=";
-    case OP_GT: return ">";
-    case OP_GE: return ">=";
-    default: return NULL;
+    switch (op_index(op)) {
+    case INDEX_EQ: return "==";
+    case INDEX_NE: return "!=";
+    case INDEX_LT: return "<";
+    case INDEX_LE: return "<=";
+    case INDEX_GT: return ">";
+    case INDEX_GE: return ">=";
+    case INDEX_NONE:
+    case INDEX_ADD:
+    case INDEX_SUB:
+    case INDEX_MUL:
+    case INDEX_DIV:
+    case INDEX_MOD:
+    case INDEX_MIN:
+    case INDEX_MAX:
+    case INDEX_COUNT: break;
     }
+    return NULL;
 }
 
 /* Is column `counted` of the two operands compared with an integer that is the same for all? */

@@ -8,6 +8,7 @@
 
 #include "emit/cuda_rows.h"
 #include "graph/random.h"
+#include "graph/traits.h"
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
@@ -44,7 +45,7 @@ static const bool *wanted_elements(struct emitter *w, const struct phase *f) {
 static bool only_numbers_draws(struct emitter *w, value_id v) {
     for (value_id i = v + 1; i < w->k->values.n; i++) {
         const struct value_node *x = at(w, i);
-        bool draws = x->kind == INST_OP && (x->op == OP_RAND || x->op == OP_RANDN);
+        bool draws = x->kind == INST_OP && op_is_random(x->op);
         for (int a = 0; a < x->n_args; a++)
             if (x->args[a] == v && (a > 0 || !draws)) return false;
     }

@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "graph/eval_text.h"
+#include "graph/traits.h"
 #include "schedule/schedule.h"
 
 enum {
@@ -143,7 +144,7 @@ static const char *op_text(struct plain_emitter *w, const struct inst *i) {
     bool whole = !dtype_is_float(i->dtype);
     for (int k = 0; k < i->n_args; k++) whole &= !dtype_is_float(inst_at(w, i->args[k])->dtype);
     whole &= eval_int_text(i->op) != NULL;
-    if (i->op == OP_RAND || i->op == OP_RANDN)
+    if (op_is_random(i->op))
         return arena_printf(w->arena, "%s(v%u, v%u, v%u)", i->op == OP_RAND ? "uniform" : "normal",
                             i->args[0], i->args[1], i->args[2]);
     w->used[i->op][whole] = true;

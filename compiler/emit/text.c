@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emit/impl.h"
+#include "graph/traits.h"
 
 void line(struct emitter *w, const char *fmt, ...) {
     va_list ap;
@@ -179,37 +180,15 @@ static const char *expand_code(struct emitter *w, const char *code, const struct
     return b.p;
 }
 
-/* Operators whose result needs no more bits than their operands have. */
-static bool keeps_bits(enum op op) {
-    switch ((int)op) {
-    case OP_MAXIMUM:
-    case OP_MINIMUM:
-    case OP_WHERE:
-    case OP_RELU:
-    case OP_SIGN:
-    case OP_FMOD:
-    case OP_REMAINDER:
-    case OP_BITWISE_AND:
-    case OP_BITWISE_OR:
-    case OP_BITWISE_XOR:
-    case OP_SHIFT_RIGHT: return true;
-    }
-    return false;
-}
-
 static bool is_integer_math(enum dtype t) {
     return dtype_opmath(t) == DT_I32 || dtype_opmath(t) == DT_I64;
 }
 
 /* What an integer that overflows is, C and CUDA leave open; these go by way of unsigned ones. */
-static const char *wrapping_code(enum op op) {
-    switch ((int)op) {
-    case OP_ADD: return "k_wrap_add($0, $1)";
-    case OP_SUB: return "k_wrap_sub($0, $1)";
-    case OP_MUL: return "k_wrap_mul($0, $1)";
-    case OP_NEG: return "k_wrap_neg($0)";
-    }
-    return NULL;
+static const char *wrapping_code(struct emitter *w, const struct value_node *x) {
+    const char *name = op_info(x->op)->name;
+    if (!op_wraps(x->op)) return NULL;
+    return arena_printf(w->arena, x->n_args == 2 ? "k_wrap_%s($0, $1)" : "k_wrap_%s($0)", name);
 }
 
 const char *multiply_add_text(struct emitter *w, enum dtype t, const char *sum, const char *a,
@@ -287,12 +266,12 @@ const char *value_text(struct emitter *w, value_id v) {
         }
         const char *below = exp_below_text(w, x);
         if (below) return below;
-        const char *wraps = is_integer_math(x->dtype) ? wrapping_code(x->op) : NULL;
+        const char *wraps = is_integer_math(x->dtype) ? wrapping_code(w, x) : NULL;
         const char *code = expand_code(w, wraps ? wraps : op->code, x);
         /* True + True is True: C's flag is an int, CUDA's a bool. */
         bool sum = x->dtype == DT_BOOL && op->dtype != RULE_BOOL;
         if (sum && !w->cuda) return arena_printf(w->arena, "(%s) != 0", code);
-        return keeps_bits(x->op) ? code : cut_off(w, x->dtype, code);
+        return op_keeps_bits(x->op) ? code : cut_off(w, x->dtype, code);
     }
     case INST_LOAD:
     case INST_SCAN:

@@ -42,6 +42,7 @@
 #include <math.h>
 
 #include "graph/derivatives.h"
+#include "graph/traits.h"
 
 enum { CHAIN = 128 };
 /* A double's reference is 0 where it underflows, too: what was lost on the way is some units. */
@@ -493,21 +494,29 @@ static node_id bound_index(struct bounds *w, node_id id) {
     return out;
 }
 
-static node_id bound_move(struct bounds *w, node_id id) {
+/* e, shown or moved as the values are; what is around them is exact. */
+static node_id bound_shown(struct bounds *w, node_id id) {
     const struct node n = copy_of(w, id);
     int k;
-    switch ((int)n.op) {
-    case OP_CAT: return bound_cat(w, id);
-    case OP_GATHER: return bound_gather(w, id);
-    case OP_INDEX: return bound_index(w, id);
-    }
     node_id e = w->error[w->from->nodes.at[id].args[0].node];
     if (e == EXACT) return e;
     struct arg args[MAX_PARAMS];
     for (int i = 0; i < n.n_args; i++) args[i] = n.args[i];
-    if (op_param(n.op, "value", &k)) args[k] = arg_float(0); /* what is around is exact */
+    if (op_param(n.op, "value", &k)) args[k] = arg_float(0);
     args[0] = arg_node(e);
     return build_call(&w->b, n.op, args, n.n_args);
+}
+
+static node_id bound_move(struct bounds *w, node_id id) {
+    switch (op_move(w->from->nodes.at[id].op)) {
+    case MOVE_CAT: return bound_cat(w, id);
+    case MOVE_GATHER: return bound_gather(w, id);
+    case MOVE_INDEX: return bound_index(w, id);
+    case MOVE_CONSTANT_PAD:
+    case MOVE_FLIP:
+    case MOVE_WINDOWS: break;
+    }
+    return bound_shown(w, id);
 }
 
 /* ---- matrix products ------------------------------------------------------------------------- */
@@ -612,6 +621,23 @@ static node_id bound_created(struct bounds *w, node_id id) {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
+static node_id bound_fold(struct bounds *w, node_id id) {
+    enum op op = w->from->nodes.at[id].op;
+    switch (op_fold(op)) {
+    case FOLD_SUM: return bound_sum(w, id);
+    case FOLD_PROD: return bound_product(w, id);
+    case FOLD_AMAX:
+    case FOLD_AMIN: return bound_extremum(w, id);
+    case FOLD_M2: return bound_m2(w, id);
+    case FOLD_EXPSUM: return bound_expsum(w, id);
+    case FOLD_ARGMAX:
+    case FOLD_ARGMIN: return bound_argument(w, id);
+    case FOLD_NONE:
+    case FOLD_COUNT: break;
+    }
+    WS_BUG("%s has no bound", op_info(op)->name);
+}
+
 static bool is_conversion(enum op op) { return op == OP_CAST || op == OP_CONVERT; }
 
 static node_id bound_node(struct bounds *w, node_id id) {
@@ -622,22 +648,11 @@ static node_id bound_node(struct bounds *w, node_id id) {
     case INPUT: return EXACT;
     case CREATE: return bound_created(w, id);
     case POINTWISE: return is_conversion(n->op) ? bound_conversion(w, id) : bound_pointwise(w, id);
-    case VIEW:
+    case VIEW: return bound_shown(w, id);
     case MOVE: return bound_move(w, id);
     case MATMUL: return bound_matmul(w, id);
     case SCAN:
-    case REDUCE:
-        switch ((int)n->op) {
-        case OP_SUM:
-        case OP_CUMSUM: return bound_sum(w, id);
-        case OP_PROD:
-        case OP_CUMPROD: return bound_product(w, id);
-        case OP_M2: return bound_m2(w, id);
-        case OP_EXPSUM: return bound_expsum(w, id);
-        case OP_ARGMAX:
-        case OP_ARGMIN: return bound_argument(w, id);
-        }
-        return bound_extremum(w, id);
+    case REDUCE: return bound_fold(w, id);
     case COMPOSITE: break;
     }
     if (n->op == OP_SCATTER || n->op == OP_SCATTER_ADD || n->op == OP_INDEX_ADD)

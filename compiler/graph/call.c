@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "graph/graph_impl.h"
+#include "graph/traits.h"
 
 struct call {
     struct graph *g;
@@ -258,9 +259,7 @@ static bool check_sizes(struct call *c) {
 
 static int random_index(const struct op_info *op) {
     int i;
-    if (op->id != OP_RAND && op->id != OP_RANDN && op->id != OP_RAND_LIKE &&
-        op->id != OP_RANDN_LIKE)
-        return -1;
+    if (!op_is_random(op->id)) return -1;
     return op_param(op->id, "index", &i) ? i : -1;
 }
 

@@ -7,6 +7,7 @@
  * runs over elements or lines; sums are added in fixed blocks, so the result does not depend on the
  * number of threads. */
 #include "graph/eval.h"
+#include "graph/traits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -92,13 +93,6 @@ static void load_input(struct cell *c, const struct value *in) {
             c->w[i] = in->w ? int_wrap(c->dtype, in->w[i]) : int_of_double(c->dtype, in->v[i]);
         else
             c->v[i] = value_round(c->dtype, in->v[i]);
-}
-
-/* Operators whose result has the elements of the operand in the same order. */
-static bool only_reshapes(enum op op) {
-    return op == OP_VIEW || op == OP_UNSQUEEZE || op == OP_SQUEEZE || op == OP_FLATTEN ||
-           op == OP_UNFLATTEN || op == OP_VIEW_AS || op == OP_CONTIGUOUS || op == OP_CLONE ||
-           op == OP_DETACH;
 }
 
 static void run_loop(const struct job *j) {
@@ -268,7 +262,7 @@ static bool eval_node(struct eval *e, node_id id) {
     struct cell *c = &e->cells[id];
     struct job j = job_of(e, id);
     if (!shape_cell(e->g, n, c, e->d)) return false;
-    if (only_reshapes(n->op) && e->uses[n->args[0].node] == 1) {
+    if (op_only_reshapes(n->op) && e->uses[n->args[0].node] == 1) {
         struct cell *from = &e->cells[n->args[0].node];
         c->v = from->v; /* nobody else reads it: take it over */
         c->w = from->w;
@@ -276,7 +270,7 @@ static bool eval_node(struct eval *e, node_id id) {
         from->w = NULL;
     } else {
         if (!alloc_cell(c, n->name, e->d)) return false;
-        if (only_reshapes(n->op))
+        if (op_only_reshapes(n->op))
             copy_cell(c, j.in[0]);
         else
             compute(&j);
@@ -363,7 +357,7 @@ double graph_eval_bytes(const struct graph *g) {
     for (uint32_t i = 0; i < all.n; i++) {
         const struct step *s = &all.at[i];
         const struct node *n = &g->nodes.at[s->at[0]];
-        bool takes_over = uses[s->at[0]] && only_reshapes(n->op) && uses[n->args[0].node] == 1;
+        bool takes_over = uses[s->at[0]] && op_only_reshapes(n->op) && uses[n->args[0].node] == 1;
         bool kept[EVAL_GROUP];
         for (int m = 0; m < s->n; m++) {
             kept[m] = uses[s->at[m]] > uses_within(g, s, s->at[m]);

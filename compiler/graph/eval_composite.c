@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph/eval.h"
+#include "graph/traits.h"
 
 typedef void composite(const struct job *j);
 
@@ -78,30 +79,38 @@ static double log_of_sum(const double *v, int64_t n, double m) {
     return isfinite(m) ? log1p((double)s) : log((double)s);
 }
 
-static double logsumexp(const double *v, int64_t n) {
+/* What an operator makes of a line. */
+typedef double line_result(const struct job *j, const double *v, int64_t n);
+
+static double mean_of(const struct job *j, const double *v, int64_t n) {
+    return sum(v, n) / (double)n;
+}
+static double variance_of(const struct job *j, const double *v, int64_t n) {
+    return variance(v, n, number_at(j, 2));
+}
+static double deviation_of(const struct job *j, const double *v, int64_t n) {
+    return sqrt(variance_of(j, v, n));
+}
+static double norm_of(const struct job *j, const double *v, int64_t n) {
+    return norm(v, n, number_at(j, 1));
+}
+static double logsumexp_of(const struct job *j, const double *v, int64_t n) {
     double m = maximum(v, n);
     return isinf(m) ? m : log_of_sum(v, n, m) + m;
 }
-
-static double line_result(const struct job *j, const double *v, int64_t n) {
-    switch ((int)j->node->op) {
-    case OP_MEAN: return sum(v, n) / (double)n;
-    case OP_VAR: return variance(v, n, number_at(j, 2));
-    case OP_STD: return sqrt(variance(v, n, number_at(j, 2)));
-    case OP_NORM: return norm(v, n, number_at(j, 1));
-    case OP_LOGSUMEXP: return logsumexp(v, n);
-    case OP_MAX:
-    case OP_MAX_DIM: return maximum(v, n);
-    case OP_MIN:
-    case OP_MIN_DIM: {
-        double m = INFINITY;
-        for (int64_t i = 0; i < n && m == m; i++)
-            if (!(v[i] >= m)) m = v[i];
-        return m;
-    }
-    }
-    WS_BUG("no loop for %s", op_info(j->node->op)->name);
+static double maximum_of(const struct job *j, const double *v, int64_t n) { return maximum(v, n); }
+static double minimum_of(const struct job *j, const double *v, int64_t n) {
+    double m = INFINITY;
+    for (int64_t i = 0; i < n && m == m; i++)
+        if (!(v[i] >= m)) m = v[i];
+    return m;
 }
+
+static line_result *const line_results[OP_COUNT] = {
+    [OP_MEAN] = mean_of,   [OP_VAR] = variance_of,        [OP_STD] = deviation_of,
+    [OP_NORM] = norm_of,   [OP_LOGSUMEXP] = logsumexp_of, [OP_MAX] = maximum_of,
+    [OP_MIN] = minimum_of, [OP_MAX_DIM] = maximum_of,     [OP_MIN_DIM] = minimum_of,
+};
 
 static struct lines lines_of(const struct job *j) {
     const struct cell *x = j->in[0];
@@ -134,6 +143,7 @@ static void eval_line_extremum(const struct job *j) {
 
 static void eval_line_result(const struct job *j) {
     struct lines l = lines_of(j);
+    line_result *result = line_results[j->node->op];
 #pragma omp parallel
     {
         double *v = new_line(l.length);
@@ -141,7 +151,7 @@ static void eval_line_result(const struct job *j) {
         for (int64_t line = 0; line < l.n; line++) {
             if (eval_stops(j, 0)) continue;
             gather(j, &l, line, v);
-            j->out->v[line] = line_result(j, v, l.length);
+            j->out->v[line] = result(j, v, l.length);
         }
         free(v);
     }
@@ -181,16 +191,16 @@ static void normalize(const struct job *j, double *v, int64_t n) {
     for (int64_t i = 0; i < n; i++) v[i] /= length < eps ? eps : length;
 }
 
-static void change_line(const struct job *j, double *v, int64_t n) {
-    switch ((int)j->node->op) {
-    case OP_SOFTMAX: return softmax(v, n, false);
-    case OP_LOG_SOFTMAX: return softmax(v, n, true);
-    case OP_LAYER_NORM: return layer_norm(j, v, n);
-    case OP_RMS_NORM: return rms_norm(j, v, n);
-    case OP_NORMALIZE: return normalize(j, v, n);
-    }
-    WS_BUG("no loop for %s", op_info(j->node->op)->name);
-}
+static void softmax_of(const struct job *j, double *v, int64_t n) { softmax(v, n, false); }
+static void log_softmax_of(const struct job *j, double *v, int64_t n) { softmax(v, n, true); }
+
+/* What an operator makes a line. */
+typedef void line_change(const struct job *j, double *v, int64_t n);
+
+static line_change *const line_changes[OP_COUNT] = {
+    [OP_SOFTMAX] = softmax_of, [OP_LOG_SOFTMAX] = log_softmax_of, [OP_LAYER_NORM] = layer_norm,
+    [OP_RMS_NORM] = rms_norm,  [OP_NORMALIZE] = normalize,
+};
 
 static void eval_line_change(const struct job *j) {
     const struct cell *x = j->in[0];
@@ -206,7 +216,7 @@ static void eval_line_change(const struct job *j) {
         for (int64_t line = 0; line < l.n; line++) {
             if (eval_stops(j, 0)) continue;
             gather(j, &l, line, v);
-            change_line(j, v, l.length);
+            line_changes[j->node->op](j, v, l.length);
             for (int64_t i = 0; i < l.length; i++) j->out->v[line_at(&l, line, i)] = v[i];
         }
         free(v);
@@ -330,23 +340,30 @@ static bool is_kept(const struct job *j, int64_t i) {
     return j->node->op == OP_TRIL ? off <= diagonal : off >= diagonal;
 }
 
-static double element(const struct job *j, int64_t i) {
-    const struct cell *x = j->in[0], *out = j->out;
-    uint64_t stream =
-        j->node->op == OP_RAND_LIKE || j->node->op == OP_RANDN_LIKE ? (uint64_t)number_at(j, 1) : 0;
-    switch ((int)j->node->op) {
-    case OP_GELU: return gelu(x->v[i], !strcmp(arg_of(j, 1)->s, "tanh"));
-    case OP_CLAMP: return clamp(j, i);
-    case OP_NAN_TO_NUM: return nan_to_num(j, x->v[i]);
-    case OP_RAND_LIKE:
-        return value_round(out->dtype, random_uniform(j->g->seed, stream, (uint64_t)i));
-    case OP_RANDN_LIKE:
-        return value_round(out->dtype, random_normal(j->g->seed, stream, (uint64_t)i));
-    }
-    WS_BUG("no loop for %s", op_info(j->node->op)->name);
+/* Element i, as a float or an integer. */
+typedef struct number element(const struct job *j, int64_t i);
+
+static struct number gelu_at(const struct job *j, int64_t i) {
+    return (struct number){.v = gelu(j->in[0]->v[i], !strcmp(arg_of(j, 1)->s, "tanh"))};
 }
 
-static struct number converted(const struct cell *out, const struct cell *x, int64_t i) {
+static struct number clamp_at(const struct job *j, int64_t i) {
+    if (j->out->w) return (struct number){.w = clamp_int(j, i)};
+    return (struct number){.v = clamp(j, i)};
+}
+
+static struct number nan_to_num_at(const struct job *j, int64_t i) {
+    if (j->out->w) return (struct number){.w = j->in[0]->w[i]};
+    return (struct number){.v = nan_to_num(j, j->in[0]->v[i])};
+}
+
+static struct number not_at(const struct job *j, int64_t i) {
+    int64_t x = j->in[0]->w[i];
+    return (struct number){.w = j->out->dtype == DT_BOOL ? !x : ~x};
+}
+
+static struct number converted_at(const struct job *j, int64_t i) {
+    const struct cell *x = j->in[0], *out = j->out;
     enum dtype t = out->dtype;
     if (out->w)
         return (struct number){.w = x->w ? int_wrap(t, x->w[i]) : int_of_double(t, x->v[i])};
@@ -355,51 +372,49 @@ static struct number converted(const struct cell *out, const struct cell *x, int
     return (struct number){.v = x->dtype == t ? x->v[i] : value_round(t, x->v[i])};
 }
 
-/* What is computed the same way of floats and of integers, or differently of integers. */
-static struct number any_element(const struct job *j, int64_t i) {
-    const struct cell *x = j->in[0], *out = j->out;
-    switch ((int)j->node->op) {
-    case OP_FLOAT:
-    case OP_HALF:
-    case OP_BFLOAT16:
-    case OP_DOUBLE:
-    case OP_LONG:
-    case OP_INT:
-    case OP_SHORT:
-    case OP_CHAR:
-    case OP_BYTE:
-    case OP_BOOL:
-    case OP_TYPE_AS: return converted(out, x, i);
-    case OP_ZEROS:
-    case OP_EMPTY:
-    case OP_ZEROS_LIKE:
-    case OP_EMPTY_LIKE: return (struct number){0, 0};
-    case OP_ONES:
-    case OP_ONES_LIKE: return (struct number){1, 1};
-    case OP_FULL_LIKE: {
-        struct number fill = number_of_arg(j->g, arg_of(j, 1), out->dtype);
-        return (struct number){out->v ? value_round(out->dtype, fill.v) : 0, fill.w};
-    }
-    case OP_TRIL:
-    case OP_TRIU:
-        if (!is_kept(j, i)) return (struct number){0, 0};
-        return (struct number){x->v ? x->v[i] : 0, x->w ? x->w[i] : 0};
-    case OP_BITWISE_NOT: return (struct number){.w = out->dtype == DT_BOOL ? !x->w[i] : ~x->w[i]};
-    case OP_NAN_TO_NUM:
-        if (out->w) return (struct number){.w = x->w[i]};
-        break;
-    case OP_CLAMP:
-        if (out->w) return (struct number){.w = clamp_int(j, i)};
-        break;
-    }
-    return (struct number){.v = element(j, i)};
+static struct number triangle_at(const struct job *j, int64_t i) {
+    const struct cell *x = j->in[0];
+    if (!is_kept(j, i)) return (struct number){0, 0};
+    return (struct number){x->v ? x->v[i] : 0, x->w ? x->w[i] : 0};
 }
 
+static struct number zero_at(const struct job *j, int64_t i) { return (struct number){0, 0}; }
+static struct number one_at(const struct job *j, int64_t i) { return (struct number){1, 1}; }
+
+static struct number fill_at(const struct job *j, int64_t i) {
+    enum dtype t = j->out->dtype;
+    struct number fill = number_of_arg(j->g, arg_of(j, 1), t);
+    return (struct number){j->out->v ? value_round(t, fill.v) : 0, fill.w};
+}
+
+static struct number rand_at(const struct job *j, int64_t i) {
+    double v = random_uniform(j->g->seed, (uint64_t)number_at(j, 1), (uint64_t)i);
+    return (struct number){.v = value_round(j->out->dtype, v)};
+}
+
+static struct number randn_at(const struct job *j, int64_t i) {
+    double v = random_normal(j->g->seed, (uint64_t)number_at(j, 1), (uint64_t)i);
+    return (struct number){.v = value_round(j->out->dtype, v)};
+}
+
+static element *const elements[OP_COUNT] = {
+    [OP_GELU] = gelu_at,          [OP_CLAMP] = clamp_at,      [OP_NAN_TO_NUM] = nan_to_num_at,
+    [OP_BITWISE_NOT] = not_at,    [OP_FLOAT] = converted_at,  [OP_HALF] = converted_at,
+    [OP_BFLOAT16] = converted_at, [OP_DOUBLE] = converted_at, [OP_LONG] = converted_at,
+    [OP_INT] = converted_at,      [OP_SHORT] = converted_at,  [OP_CHAR] = converted_at,
+    [OP_BYTE] = converted_at,     [OP_BOOL] = converted_at,   [OP_TYPE_AS] = converted_at,
+    [OP_TRIL] = triangle_at,      [OP_TRIU] = triangle_at,    [OP_ZEROS] = zero_at,
+    [OP_ONES] = one_at,           [OP_EMPTY] = zero_at,       [OP_ZEROS_LIKE] = zero_at,
+    [OP_ONES_LIKE] = one_at,      [OP_EMPTY_LIKE] = zero_at,  [OP_FULL_LIKE] = fill_at,
+    [OP_RAND_LIKE] = rand_at,     [OP_RANDN_LIKE] = randn_at,
+};
+
 static void eval_element(const struct job *j) {
+    element *at = elements[j->node->op];
 #pragma omp parallel for if (j->out->n > EVAL_SMALL)
     for (int64_t i = 0; i < j->out->n; i++) {
         if (eval_stops(j, i)) continue;
-        struct number y = any_element(j, i);
+        struct number y = at(j, i);
         if (j->out->w) y.w = int_wrap(j->out->dtype, y.w);
         cell_put(j->out, i, y);
     }
@@ -544,49 +559,14 @@ static void eval_expand_as(const struct job *j) {
 
 /* ---- which loop ------------------------------------------------------------------------------ */
 
+/* Those of no table above. */
 static composite *const loops[OP_COUNT] = {
-    [OP_GELU] = eval_element,
-    [OP_CLAMP] = eval_element,
-    [OP_NAN_TO_NUM] = eval_element,
-    [OP_BITWISE_NOT] = eval_element,
-    [OP_FLOAT] = eval_element,
-    [OP_HALF] = eval_element,
-    [OP_BFLOAT16] = eval_element,
-    [OP_DOUBLE] = eval_element,
-    [OP_LONG] = eval_element,
-    [OP_INT] = eval_element,
-    [OP_SHORT] = eval_element,
-    [OP_CHAR] = eval_element,
-    [OP_BYTE] = eval_element,
-    [OP_BOOL] = eval_element,
-    [OP_TYPE_AS] = eval_element,
-    [OP_TRIL] = eval_element,
-    [OP_TRIU] = eval_element,
-    [OP_ZEROS] = eval_element,
-    [OP_ONES] = eval_element,
-    [OP_EMPTY] = eval_element,
-    [OP_ZEROS_LIKE] = eval_element,
-    [OP_ONES_LIKE] = eval_element,
-    [OP_EMPTY_LIKE] = eval_element,
-    [OP_FULL_LIKE] = eval_element,
-    [OP_RAND_LIKE] = eval_element,
-    [OP_RANDN_LIKE] = eval_element,
-    [OP_MEAN] = eval_line_result,
-    [OP_VAR] = eval_line_result,
-    [OP_STD] = eval_line_result,
-    [OP_NORM] = eval_line_result,
-    [OP_LOGSUMEXP] = eval_line_result,
     [OP_MAX] = eval_line_extremum,
     [OP_MIN] = eval_line_extremum,
     [OP_MAX_DIM] = eval_line_extremum,
     [OP_MIN_DIM] = eval_line_extremum,
     [OP_ANY] = eval_line_extremum,
     [OP_ALL] = eval_line_extremum,
-    [OP_SOFTMAX] = eval_line_change,
-    [OP_LOG_SOFTMAX] = eval_line_change,
-    [OP_LAYER_NORM] = eval_line_change,
-    [OP_RMS_NORM] = eval_line_change,
-    [OP_NORMALIZE] = eval_line_change,
     [OP_GROUP_NORM] = eval_group_norm,
     [OP_BATCH_NORM] = eval_batch_norm,
     [OP_NLL_LOSS] = eval_class_loss,
@@ -630,19 +610,26 @@ static composite *const loops[OP_COUNT] = {
     [OP_UNFOLD] = eval_unfold,
 };
 
+static composite *loop_of(enum op op) {
+    if (loops[op]) return loops[op];
+    if (elements[op]) return eval_element;
+    return line_results[op] ? eval_line_result : line_changes[op] ? eval_line_change : NULL;
+}
+
 bool composite_takes_integers(enum op op) {
     static composite *const knowing[] = {
         eval_element,   eval_line_extremum, eval_matmul_any, eval_transpose, eval_stretch,
         eval_expand_as, eval_move,          eval_resize,     eval_im2col,    eval_unfold};
+    composite *loop = loop_of(op);
     if (op == OP_MAX_POOL || op == OP_ADAPTIVE_MAX_POOL) return true;
-    if (op == OP_RAND_LIKE || op == OP_RANDN_LIKE || op == OP_GELU) return false;
+    if (op_is_random(op) || op == OP_GELU) return false;
     for (size_t i = 0; i < sizeof knowing / sizeof *knowing; i++)
-        if (loops[op] == knowing[i]) return true;
+        if (loop == knowing[i]) return true;
     return false;
 }
 
 void eval_composite(const struct job *j) {
-    composite *loop = loops[j->node->op];
+    composite *loop = loop_of(j->node->op);
     if (!loop) WS_BUG("no loop for %s", op_info(j->node->op)->name);
     loop(j);
 }

@@ -8,6 +8,7 @@
 
 #include "graph/eval.h"
 #include "graph/eval_text.h"
+#include "graph/traits.h"
 
 /* ---- indices --------------------------------------------------------------------------------- */
 
@@ -156,10 +157,9 @@ static bool is_whole(const struct cell *c) {
  * Elsewhere it keeps its digits, so that a formula and what it is decomposed to are the same. */
 static double as_maths(const struct job *j, enum dtype t, double v) {
     enum op op = j->node->op;
-    bool divides = op == OP_FMOD || op == OP_REMAINDER || op == OP_FLOOR_DIVIDE;
     if (!dtype_is_float(t)) return v;
     if (op_info(op)->dtype == RULE_BOOL) return value_round(t, v);
-    return divides ? value_round(dtype_opmath(t), v) : v;
+    return op_divides(op) ? value_round(dtype_opmath(t), v) : v;
 }
 
 /* How x repeats over the shape of `over`: dimensions of 1 are left out, and neighbours in which the
@@ -399,70 +399,77 @@ struct partial {
     int64_t w;
 };
 
-static struct partial reduce_start(enum op op) {
-    switch ((int)op) {
-    case OP_SUM:
-    case OP_CUMSUM: return (struct partial){0, 0};
-    case OP_PROD:
-    case OP_CUMPROD: return (struct partial){1, 1};
-    case OP_AMAX:
-    case OP_CUMMAX: return (struct partial){-INFINITY, INT64_MIN};
-    case OP_AMIN:
-    case OP_CUMMIN: return (struct partial){INFINITY, INT64_MAX};
+/* Those that go element by element: others have loops of their own. */
+static struct partial reduce_start(enum op_fold fold) {
+    switch (fold) {
+    case FOLD_SUM: return (struct partial){0, 0};
+    case FOLD_PROD: return (struct partial){1, 1};
+    case FOLD_AMAX: return (struct partial){-INFINITY, INT64_MIN};
+    case FOLD_AMIN: return (struct partial){INFINITY, INT64_MAX};
+    case FOLD_M2:
+    case FOLD_EXPSUM:
+    case FOLD_ARGMAX:
+    case FOLD_ARGMIN:
+    case FOLD_NONE:
+    case FOLD_COUNT: break;
     }
-    WS_BUG("%s is no reduction", op_info(op)->name);
+    WS_BUG("fold %d has no steps", fold);
 }
 
 /* A nan, once in, stays. */
-static long double reduce_step(enum op op, long double r, long double v) {
-    switch ((int)op) {
-    case OP_SUM:
-    case OP_CUMSUM: return r + v;
-    case OP_PROD:
-    case OP_CUMPROD: return r * v;
-    case OP_AMAX:
-    case OP_CUMMAX: return r != r || r > v ? r : v;
-    case OP_AMIN:
-    case OP_CUMMIN: return r != r || r < v ? r : v;
+static long double reduce_step(enum op_fold fold, long double r, long double v) {
+    switch (fold) {
+    case FOLD_SUM: return r + v;
+    case FOLD_PROD: return r * v;
+    case FOLD_AMAX: return r != r || r > v ? r : v;
+    case FOLD_AMIN: return r != r || r < v ? r : v;
+    case FOLD_M2:
+    case FOLD_EXPSUM:
+    case FOLD_ARGMAX:
+    case FOLD_ARGMIN:
+    case FOLD_NONE:
+    case FOLD_COUNT: break;
     }
-    WS_BUG("%s is no reduction", op_info(op)->name);
+    WS_BUG("fold %d has no steps", fold);
 }
 
 /* n elements that stand `step` apart, one after the other: of the commonest, the loop alone. */
-static long double reduce_doubles(enum op op, long double r, const double *x, int64_t step,
+static long double reduce_doubles(enum op_fold fold, long double r, const double *x, int64_t step,
                                   int64_t n) {
-    if (op == OP_SUM)
+    if (fold == FOLD_SUM)
         for (int64_t i = 0; i < n; i++) r += x[i * step];
     else
-        for (int64_t i = 0; i < n; i++) r = reduce_step(op, r, x[i * step]);
+        for (int64_t i = 0; i < n; i++) r = reduce_step(fold, r, x[i * step]);
     return r;
 }
 
-static int64_t reduce_step_int(enum op op, int64_t r, int64_t v) {
-    switch ((int)op) {
-    case OP_SUM:
-    case OP_CUMSUM: return int_add(r, v);
-    case OP_PROD:
-    case OP_CUMPROD: return int_mul(r, v);
-    case OP_AMAX:
-    case OP_CUMMAX: return r > v ? r : v;
-    case OP_AMIN:
-    case OP_CUMMIN: return r < v ? r : v;
+static int64_t reduce_step_int(enum op_fold fold, int64_t r, int64_t v) {
+    switch (fold) {
+    case FOLD_SUM: return int_add(r, v);
+    case FOLD_PROD: return int_mul(r, v);
+    case FOLD_AMAX: return r > v ? r : v;
+    case FOLD_AMIN: return r < v ? r : v;
+    case FOLD_M2:
+    case FOLD_EXPSUM:
+    case FOLD_ARGMAX:
+    case FOLD_ARGMIN:
+    case FOLD_NONE:
+    case FOLD_COUNT: break;
     }
-    WS_BUG("%s is no reduction", op_info(op)->name);
+    WS_BUG("fold %d has no steps", fold);
 }
 
 /* With element i of x, seen as the type of the result. */
 static void reduce_element(const struct job *j, struct partial *r, int64_t i) {
     const struct cell *x = j->in[0], *out = j->out;
-    enum op op = j->node->op;
+    enum op_fold fold = op_fold(j->node->op);
     if (!out->w)
-        r->v = reduce_step(op, r->v,
+        r->v = reduce_step(fold, r->v,
                            x->w ? double_of_int(dtype_opmath(out->dtype), x->w[i]) : x->v[i]);
     else if (x->w)
-        r->w = reduce_step_int(op, r->w, out->dtype == DT_BOOL ? x->w[i] != 0 : x->w[i]);
+        r->w = reduce_step_int(fold, r->w, out->dtype == DT_BOOL ? x->w[i] != 0 : x->w[i]);
     else
-        r->w = reduce_step_int(op, r->w, int_of_double(out->dtype, x->v[i]));
+        r->w = reduce_step_int(fold, r->w, int_of_double(out->dtype, x->v[i]));
 }
 
 static void reduce_store(const struct cell *out, int64_t i, const struct partial *r) {
@@ -534,10 +541,10 @@ static void eval_expsum(const struct job *j) {
 void eval_reduce(const struct job *j) {
     enum { BLOCK = 1 << 16 };
     const struct cell *x = j->in[0];
-    enum op op = j->node->op;
-    if (op == OP_ARGMAX || op == OP_ARGMIN) return eval_argument(j);
-    if (op == OP_M2) return eval_m2(j);
-    if (op == OP_EXPSUM) return eval_expsum(j);
+    enum op_fold fold = op_fold(j->node->op);
+    if (fold == FOLD_ARGMAX || fold == FOLD_ARGMIN) return eval_argument(j);
+    if (fold == FOLD_M2) return eval_m2(j);
+    if (fold == FOLD_EXPSUM) return eval_expsum(j);
     struct lines l = lines_along(x, dims_of(j->g, j->node, "dim", x->rank));
     int64_t n_blocks = (l.length + BLOCK - 1) / BLOCK;
     struct partial *part = malloc((size_t)(l.n * n_blocks + 1) * sizeof *part);
@@ -548,20 +555,21 @@ void eval_reduce(const struct job *j) {
         int64_t line = k / n_blocks, from = k % n_blocks * BLOCK;
         int64_t to = from + BLOCK < l.length ? from + BLOCK : l.length;
         int64_t base = strided_at(l.kept, l.kept_size, l.kept_stride, line);
-        struct partial r = reduce_start(op);
+        struct partial r = reduce_start(fold);
         if (l.along == 1 && x->v && j->out->v)
-            r.v = reduce_doubles(op, r.v, x->v + base + from * l.stride[0], l.stride[0], to - from);
+            r.v =
+                reduce_doubles(fold, r.v, x->v + base + from * l.stride[0], l.stride[0], to - from);
         else
             for (int64_t i = from; i < to; i++)
                 reduce_element(j, &r, base + strided_at(l.along, l.size, l.stride, i));
         part[k] = r;
     }
     for (int64_t line = 0; line < l.n; line++) {
-        struct partial r = reduce_start(op);
+        struct partial r = reduce_start(fold);
         for (int64_t k = 0; k < n_blocks; k++) {
             const struct partial *p = &part[line * n_blocks + k];
-            r.v = reduce_step(op, r.v, p->v);
-            r.w = reduce_step_int(op, r.w, p->w);
+            r.v = reduce_step(fold, r.v, p->v);
+            r.w = reduce_step_int(fold, r.w, p->w);
         }
         reduce_store(j->out, line, &r);
     }
@@ -574,7 +582,7 @@ void eval_scan(const struct job *j) {
 #pragma omp parallel for
     for (int64_t line = 0; line < l.n; line++) {
         if (eval_stops(j, 0)) continue;
-        struct partial r = reduce_start(j->node->op);
+        struct partial r = reduce_start(op_fold(j->node->op));
         for (int64_t i = 0; i < l.length; i++) {
             int64_t at = line_at(&l, line, i);
             reduce_element(j, &r, at);
@@ -690,24 +698,23 @@ static struct number arange_at(const struct job *j, int64_t k) {
 static void create_run(const struct job *j, int64_t first, int64_t n) {
     const struct arg *a = j->node->args;
     uint64_t seed = j->g->seed;
-    switch ((int)j->node->op) {
-    case OP_FULL:
+    switch (op_create(j->node->op)) {
+    case CREATE_FULL:
         for (int64_t i = first; i < first + n; i++)
             cell_put(j->out, i, number_of_arg(j->g, &a[1], j->out->dtype));
         return;
-    case OP_ARANGE:
+    case CREATE_ARANGE:
         for (int64_t i = first; i < first + n; i++) cell_put(j->out, i, arange_at(j, i));
         return;
-    case OP_RAND:
+    case CREATE_RAND:
         random_uniforms(seed, (uint64_t)arg_number(j->g, &a[1]), (uint64_t)first, n,
                         j->out->v + first);
         return;
-    case OP_RANDN:
+    case CREATE_RANDN:
         random_normals(seed, (uint64_t)arg_number(j->g, &a[1]), (uint64_t)first, n,
                        j->out->v + first);
         return;
     }
-    WS_BUG("%s creates nothing", op_info(j->node->op)->name);
 }
 
 void eval_create(const struct job *j) {

@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "graph/graph_impl.h"
+#include "graph/traits.h"
 
 #define NONE UINT32_MAX
 
@@ -37,22 +38,13 @@ static node_id operand_of(const struct node *n) {
     return n->args[n->args[0].kind == ARG_NODE ? 0 : 1].node;
 }
 
-/* Exact, of one tensor, and of its type; or a cast. */
+/* Of one tensor, and of its type, as is what is left of a clamp; or a cast. */
 static bool is_non_decreasing(const struct pass *s, const struct node *n) {
+    int tensors = 0;
     if (is_cast(s, n)) return true;
-    switch ((int)n->op) {
-    case OP_RELU:
-    case OP_FLOOR:
-    case OP_CEIL:
-    case OP_ROUND:
-    case OP_TRUNC: break;
-    case OP_MAXIMUM: /* what is left of clamp */
-    case OP_MINIMUM:
-        if ((n->args[0].kind == ARG_NODE) == (n->args[1].kind == ARG_NODE)) return false;
-        break;
-    default: return false;
-    }
-    return n->meta.dtype == node_at(s, operand_of(n))->meta.dtype;
+    for (int i = 0; i < n->n_args; i++) tensors += n->args[i].kind == ARG_NODE;
+    return op_is_monotone(n->op) && tensors == 1 &&
+           n->meta.dtype == node_at(s, operand_of(n))->meta.dtype;
 }
 
 struct window {

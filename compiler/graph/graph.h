@@ -125,9 +125,6 @@ struct op_info {
 const struct op_info *op_info(enum op op);
 /* op_size.c: about how many instructions of a kernel's text it is, computed in t. */
 int op_size(enum op op, enum dtype t);
-/* detach, and what looks at a tensor's shape and type alone, as zeros_like does: the result
- * requires no gradient, unlike that of sign, whose gradient is 0. */
-bool op_ends_gradient(enum op op);
 /* By name: "softmax"; by Python name: "torch.softmax", "op:+", "op:r+". */
 bool op_find(const char *name, enum op *out);
 bool op_find_python(const char *name, enum op *out);

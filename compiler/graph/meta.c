@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "graph/graph_impl.h"
+#include "graph/traits.h"
 
 const struct param *op_param(enum op op, const char *name, int *index) {
     const struct op_info *info = op_info(op);
@@ -109,29 +110,40 @@ static enum dtype numbers_dtype(const struct infer *in) {
     return d == NO_DTYPE ? DT_F32 : d;
 }
 
+/* The operators whose rule is CUSTOM. */
+enum custom {
+#define IS_CUSTOM_CUSTOM , ROW_IN
+#define OP(id, name, class, schema, dtype, ...) ROW_IF(IS_CUSTOM_##dtype)(CUSTOM_##id = OP_##id)
+#include "graph/ops.def"
+#undef OP
+};
+
 static enum dtype custom_dtype(const struct infer *in) {
-    switch ((int)in->op->id) {
-    case OP_WHERE: return promote_operands(in, 1);
-    case OP_EMBEDDING: return infer_meta(in, 1)->dtype;
-    case OP_FLOAT: return DT_F32;
-    case OP_HALF: return DT_F16;
-    case OP_BFLOAT16: return DT_BF16;
-    case OP_DOUBLE: return DT_F64;
-    case OP_LONG: return DT_I64;
-    case OP_INT: return DT_I32;
-    case OP_SHORT: return DT_I16;
-    case OP_CHAR: return DT_I8;
-    case OP_BYTE: return DT_U8;
-    case OP_BOOL: return DT_BOOL;
-    case OP_ANY:
-    case OP_ALL: return infer_meta(in, 0)->dtype == DT_U8 ? DT_U8 : DT_BOOL; /* as PyTorch's */
-    case OP_SQUARE:                                                          /* x ** 2 */
-        return infer_meta(in, 0)->dtype == DT_BOOL ? DT_I64 : infer_meta(in, 0)->dtype;
-    case OP_TYPE_AS: return infer_meta(in, 1)->dtype;
-    case OP_ERROR_ROUND:
-    case OP_ERROR_PRODUCT:
-    case OP_ERROR_QUOTIENT:
-    case OP_ERROR_FLIP: return DT_F64;
+    enum dtype t = infer_meta(in, 0) ? infer_meta(in, 0)->dtype : DT_F64;
+    switch ((enum custom)in->op->id) {
+    case CUSTOM_WHERE: return promote_operands(in, 1);
+    case CUSTOM_EMBEDDING:
+    case CUSTOM_TYPE_AS: return infer_meta(in, 1)->dtype;
+    case CUSTOM_FLOAT: return DT_F32;
+    case CUSTOM_HALF: return DT_F16;
+    case CUSTOM_BFLOAT16: return DT_BF16;
+    case CUSTOM_DOUBLE: return DT_F64;
+    case CUSTOM_LONG: return DT_I64;
+    case CUSTOM_INT: return DT_I32;
+    case CUSTOM_SHORT: return DT_I16;
+    case CUSTOM_CHAR: return DT_I8;
+    case CUSTOM_BYTE: return DT_U8;
+    case CUSTOM_BOOL: return DT_BOOL;
+    case CUSTOM_ANY:
+    case CUSTOM_ALL: return t == DT_U8 ? DT_U8 : DT_BOOL; /* as PyTorch's */
+    case CUSTOM_SQUARE: return t == DT_BOOL ? DT_I64 : t; /* x ** 2 */
+    case CUSTOM_ERROR_ROUND:
+    case CUSTOM_ERROR_PRODUCT:
+    case CUSTOM_ERROR_QUOTIENT:
+    case CUSTOM_ERROR_FLIP: return DT_F64;
+    case CUSTOM_INPUT:
+    case CUSTOM_CAST: /* their dtype is given */
+    case CUSTOM_CONVERT: break;
     }
     WS_BUG("%s has no type rule", in->op->name);
 }
@@ -171,6 +183,10 @@ static bool need_float(const struct infer *in, enum dtype result) {
            infer_fail(in, "needs a floating-point tensor, got %s", dtype_name(result));
 }
 
+static bool need_number(const struct infer *in, enum dtype result, const char *why) {
+    return result != DT_BOOL || infer_fail(in, "%s", why);
+}
+
 /* The first n operands. */
 static bool need_one_dtype(const struct infer *in, int n) {
     const struct meta *a = NULL;
@@ -205,15 +221,6 @@ static bool check_numbers(const struct infer *in, enum dtype result) {
     return true;
 }
 
-/* Operators that take the low bits of an integer their operand's type does not hold, as PyTorch's
- * do: arithmetic and comparisons. */
-static bool cuts_numbers(enum op op) {
-    return op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_FLOOR_DIVIDE || op == OP_FMOD ||
-           op == OP_REMAINDER || op == OP_BITWISE_AND || op == OP_BITWISE_OR ||
-           op == OP_BITWISE_XOR || op == OP_SHIFT_LEFT || op == OP_SHIFT_RIGHT || op == OP_ARANGE ||
-           op_info(op)->dtype == RULE_BOOL;
-}
-
 /* Is v one of the type's, or, where it has no sign, one of those with a minus? PyTorch takes -3 for
  * 253, but not 300 for 44. */
 static bool takes_number(enum dtype t, int64_t v) {
@@ -224,7 +231,7 @@ static bool takes_number(enum dtype t, int64_t v) {
 static bool check_narrow(const struct infer *in, enum dtype result) {
     enum dtype t = result;
     int64_t v;
-    if (!dtype_is_narrow(t) || cuts_numbers(in->op->id)) return true;
+    if (!dtype_is_narrow(t) || op_cuts_numbers(in->op->id)) return true;
     for (int i = 0; i < in->op->n_params; i++) {
         char kind = in->op->params[i].kind;
         const struct arg *a = &in->args[i];
@@ -237,22 +244,6 @@ static bool check_narrow(const struct infer *in, enum dtype result) {
     return true;
 }
 
-/* Operators that take and make elements as they are, or convert them. */
-static bool keeps_elements(const struct op_info *op) {
-    static const enum op composites[] = {
-        OP_FLOAT,     OP_HALF,       OP_BFLOAT16,  OP_DOUBLE,      OP_LONG,    OP_INT,
-        OP_SHORT,     OP_CHAR,       OP_BYTE,      OP_BOOL,        OP_TYPE_AS, OP_FLATTEN,
-        OP_UNFLATTEN, OP_TRANSPOSE,  OP_T,         OP_MT,          OP_MOVEDIM, OP_NARROW,
-        OP_SELECT,    OP_EXPAND_AS,  OP_VIEW_AS,   OP_CONTIGUOUS,  OP_CLONE,   OP_DETACH,
-        OP_STACK,     OP_EMBEDDING,  OP_ZEROS,     OP_ONES,        OP_EMPTY,   OP_ZEROS_LIKE,
-        OP_ONES_LIKE, OP_EMPTY_LIKE, OP_FULL_LIKE, OP_INDEX_SELECT};
-    if (op->class == INPUT || op->class == VIEW || op->class == MOVE) return true;
-    if (op->id == OP_CAST || op->id == OP_CONVERT || op->id == OP_FULL) return true;
-    for (size_t i = 0; i < sizeof composites / sizeof *composites; i++)
-        if (composites[i] == op->id) return true;
-    return false;
-}
-
 static bool check_float8(const struct infer *in, enum dtype result) {
     enum dtype t = result;
     for (int i = 0; i < in->op->n_params && !dtype_is_float8(t); i++) {
@@ -260,7 +251,7 @@ static bool check_float8(const struct infer *in, enum dtype result) {
         for (int k = arg_nodes(&in->args[i], &at); k-- > 0 && !dtype_is_float8(t);)
             t = in->g->nodes.at[at[k]].meta.dtype;
     }
-    return !dtype_is_float8(t) || keeps_elements(in->op) ||
+    return !dtype_is_float8(t) || op_keeps_elements(in->op->id) ||
            infer_fail(in, "not implemented for %s; convert it first, as with .float()",
                       dtype_torch_name(t));
 }
@@ -272,62 +263,26 @@ static bool check_dtype(const struct infer *in, enum dtype result) {
     if (op_param(in->op->id, "reduction", &k) && !strcmp(in->args[k].s, "mean") &&
         !need_float(in, result)) /* a mean of integers is none */
         return false;
-    switch ((int)in->op->id) {
-    case OP_MEAN:
-    case OP_VAR:
-    case OP_STD:
-    case OP_NORM:
-    case OP_NORMALIZE:
-    case OP_LAYER_NORM:
-    case OP_RMS_NORM:
-    case OP_GROUP_NORM:
-    case OP_BATCH_NORM:
-    case OP_LERP:
-    case OP_SOFTMAX:
-    case OP_LOG_SOFTMAX:
-    case OP_NLL_LOSS:
-    case OP_CROSS_ENTROPY:
-    case OP_FRAC:
-    case OP_RAND:
-    case OP_RANDN:
-    case OP_RAND_LIKE:
-    case OP_RANDN_LIKE: return need_float(in, result);
-    case OP_MM:
-    case OP_BMM:
-    case OP_MATMUL:
-    case OP_LINEAR:
-    case OP_ADDMM:
-    case OP_BADDBMM:
-    case OP_CONVOLVE:
-    case OP_CONVOLUTION:
+    switch (op_takes(in->op->id)) {
+    case TAKES_FLOATS: return need_float(in, result);
+    case TAKES_PRODUCT:
         return need_one_dtype(in, in->op->n_params) &&
-               (result != DT_BOOL || infer_fail(in, "bool matrices have no product"));
-    case OP_ATTENTION: return need_float(in, result) && need_one_dtype(in, 3);
-    case OP_WHERE: return need_bool(in, 0);
-    case OP_MASKED_FILL: return need_bool(in, 1);
-    case OP_BITWISE_AND:
-    case OP_BITWISE_OR:
-    case OP_BITWISE_XOR:
-    case OP_SHIFT_LEFT:
-    case OP_SHIFT_RIGHT:
-    case OP_BITWISE_NOT:
+               need_number(in, result, "bool matrices have no product");
+    case TAKES_ATTENTION: return need_float(in, result) && need_one_dtype(in, 3);
+    case TAKES_CHOICE: return need_bool(in, 0);
+    case TAKES_MASK: return need_bool(in, 1);
+    case TAKES_WHOLE:
         return !dtype_is_float(result) ||
                infer_fail(in, "needs bool or integer tensors, got %s", dtype_name(result));
-    case OP_NEG:
-        return result != DT_BOOL ||
-               infer_fail(in, "a bool tensor has no negative; use ~ or logical_not");
-    case OP_CUMMAX:
-    case OP_CUMMIN: return result != DT_BOOL || infer_fail(in, "needs numbers, got bool");
-    case OP_ARANGE: return result != DT_BOOL || infer_fail(in, "a range of bools is not supported");
-    case OP_FMOD:
-    case OP_REMAINDER:
-    case OP_FLOOR_DIVIDE:
-        return result != DT_BOOL || infer_fail(in, "bool tensors have no quotient");
-    case OP_SUB:
-    case OP_MSE_LOSS:
-    case OP_L1_LOSS:
-        return result != DT_BOOL ||
-               infer_fail(in, "bool tensors have no difference; use ^ or logical_xor");
+    case TAKES_NEGATIVE:
+        return need_number(in, result, "a bool tensor has no negative; use ~ or logical_not");
+    case TAKES_NUMBERS: return need_number(in, result, "needs numbers, got bool");
+    case TAKES_RANGE: return need_number(in, result, "a range of bools is not supported");
+    case TAKES_QUOTIENT: return need_number(in, result, "bool tensors have no quotient");
+    case TAKES_DIFFERENCE:
+        return need_number(in, result, "bool tensors have no difference; use ^ or logical_xor");
+    case TAKES_ALL:
+    case TAKES_COUNT: break;
     }
     return true;
 }

@@ -15,7 +15,7 @@
 enum { MAX_SCHEMA = 256 };
 
 static const struct op_info rows[OP_COUNT] = {
-#define OP(id_, name_, class_, schema_, dtype_, ref_, code_, python_)                              \
+#define OP(id_, name_, class_, schema_, dtype_, ref_, code_, traits_, python_)                     \
     {.id = OP_##id_,                                                                               \
      .name = name_,                                                                                \
      .class = class_,                                                                              \
@@ -95,11 +95,6 @@ static void build_table(void) {
 const struct op_info *op_info(enum op op) {
     pthread_once(&once, build_table);
     return &table[op];
-}
-
-bool op_ends_gradient(enum op op) {
-    return op == OP_DETACH || op == OP_ZEROS_LIKE || op == OP_ONES_LIKE || op == OP_EMPTY_LIKE ||
-           op == OP_FULL_LIKE || op == OP_RAND_LIKE || op == OP_RANDN_LIKE;
 }
 
 bool op_find(const char *name, enum op *out) {

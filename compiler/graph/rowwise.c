@@ -6,8 +6,9 @@
  *     return %mul }                         yes; not with dim=0, nor %w: f32[8, 4]
  *
  * A matrix product of [N, T, C] goes by way of [N*T, C]: a row may be several steps of a dimension.
- * Needs: decompose. A proof that fails says no: what is not listed here mixes rows. */
+ * Needs: decompose. A proof that fails says no. */
 #include "graph/graph_impl.h"
+#include "graph/traits.h"
 
 enum rows {
     ROWS_NONE,  /* nothing of the rows is in it, and it varies along its first dimension */
@@ -85,21 +86,21 @@ static enum rows viewed(const struct proof *p, const struct node *n) {
     enum rows r = p->of[n->args[0].node];
     const struct meta *from = &node_at(p, n->args[0].node)->meta, *to = &n->meta;
     ex zero = ex_const(p->g->ex, 0), one = ex_const(p->g->ex, 1);
-    switch ((int)n->op) {
-    case OP_VIEW: return kept_if(r, view_each(p, n) != EX_NONE);
-    case OP_PERMUTE: return kept_if(r, n->args[1].ints.n && n->args[1].ints.at[0] == zero);
-    case OP_EXPAND:
+    switch (op_view(n->op)) {
+    case VIEW_VIEW: return kept_if(r, view_each(p, n) != EX_NONE);
+    case VIEW_PERMUTE: return kept_if(r, n->args[1].ints.n && n->args[1].ints.at[0] == zero);
+    case VIEW_EXPAND:
         if (r == ROWS_NONE && (to->rank > from->rank || from->size[0] == one)) return ROWS_SAME;
         if (r == ROWS_SAME && to->rank != from->rank) return ROWS_SAME;
         return kept_if(r, to->rank == from->rank);
-    case OP_UNSQUEEZE:
+    case VIEW_UNSQUEEZE:
         return names_first(p, &n->args[1]) && r != ROWS_OWN && r != ROWS_MIXED
                    ? ROWS_SAME
                    : kept_if(r, !names_first(p, &n->args[1]));
-    case OP_SLICE:
-    case OP_SQUEEZE: return kept_if(r, !names_first(p, &n->args[1]));
-    default: return r == ROWS_OWN ? ROWS_MIXED : r == ROWS_SAME ? ROWS_NONE : r;
+    case VIEW_SLICE:
+    case VIEW_SQUEEZE: return kept_if(r, !names_first(p, &n->args[1]));
     }
+    WS_BUG("%s shows no rows", op_info(n->op)->name);
 }
 
 /* Lookups: whole rows of a table by the rows' numbers, or along another dimension of each row. */
@@ -121,18 +122,18 @@ static enum rows moved(const struct proof *p, const struct node *n) {
     enum rows r = n->op == OP_CAT
                       ? broadcast(p, n->args[0].nodes.at, n->args[0].nodes.n, n->meta.rank)
                       : p->of[n->args[0].node];
-    switch ((int)n->op) {
-    case OP_CAT:
-    case OP_FLIP: return kept_if(r, !names_first(p, &n->args[1]));
-    case OP_CONSTANT_PAD: return kept_if(r, (int)n->args[1].ints.n / 2 < n->meta.rank);
-    case OP_WINDOWS: return kept_if(r, (int)n->args[1].ints.n < rank_of(p, n->args[0].node));
-    case OP_GATHER: {
+    switch (op_move(n->op)) {
+    case MOVE_CAT:
+    case MOVE_FLIP: return kept_if(r, !names_first(p, &n->args[1]));
+    case MOVE_CONSTANT_PAD: return kept_if(r, (int)n->args[1].ints.n / 2 < n->meta.rank);
+    case MOVE_WINDOWS: return kept_if(r, (int)n->args[1].ints.n < rank_of(p, n->args[0].node));
+    case MOVE_GATHER: {
         node_id both[2] = {n->args[0].node, n->args[2].node};
         return kept_if(broadcast(p, both, 2, n->meta.rank), !names_first(p, &n->args[1]));
     }
-    case OP_INDEX: return looked_up(p, n);
-    default: return r == ROWS_NONE || r == ROWS_SAME ? ROWS_NONE : ROWS_MIXED;
+    case MOVE_INDEX: return looked_up(p, n);
     }
+    WS_BUG("%s moves no rows", op_info(n->op)->name);
 }
 
 static enum rows product(const struct proof *p, const struct node *n) {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "graph/eval.h"
+#include "graph/traits.h"
 
 struct pass {
     struct graph *to;
@@ -56,17 +57,8 @@ static bool is_constant(const struct pass *s, const struct arg *a, double want) 
  * values rounded twice round right (53 >= 2 * 24 + 2), and integers below 2^53 are exact. */
 static bool fold_value(const struct node *n, const double *x, double *v) {
     enum dtype d = n->meta.dtype;
-    switch ((int)n->op) {
-    case OP_ADD: *v = x[0] + x[1]; break;
-    case OP_SUB: *v = x[0] - x[1]; break;
-    case OP_MUL: *v = x[0] * x[1]; break;
-    case OP_DIV: *v = x[0] / x[1]; break;
-    case OP_NEG: *v = -x[0]; break;
-    case OP_ABS: *v = fabs(x[0]); break;
-    case OP_CAST:
-    case OP_CONVERT: *v = x[0]; break;
-    default: return false;
-    }
+    if (!op_folds(n->op)) return false;
+    *v = eval_ref(n->op, x);
     if (d == DT_F32) *v = (float)*v;
     if (is_cast(n->op) && (d == DT_I32 || d == DT_I64))
         *v = trunc(*v) + 0.0; /* an integer 0 has no sign */
@@ -118,7 +110,8 @@ static bool fold(const struct pass *s, const struct node *n, node_id *out) {
         x[k] = as_type(is_cast(n->op) ? DT_F64 : n->meta.dtype, x[k]);
         k++;
     }
-    if ((n->op == OP_ADD || n->op == OP_SUB) && !is_constant(s, &n->args[2], 1)) return false;
+    for (int i = 0; i < op->n_params; i++)
+        if (op->params[i].kind == 'S' && !is_constant(s, &n->args[i], x[k++] = 1)) return false;
     if (!fold_value(n, x, &v)) return false;
     bool whole = !dtype_is_float(n->meta.dtype);
     struct arg args[] = {arg_ints(s->to, n->meta.size, n->meta.rank),
@@ -130,27 +123,12 @@ static bool fold(const struct pass *s, const struct node *n, node_id *out) {
 
 /* ---- identities ------------------------------------------------------------------------------ */
 
-/* x + 0, x - 0, x * 1, x / 1, x ** 1; the constant may be on the left of + and * */
-static bool arithmetic(const struct pass *s, const struct node *n, node_id *out) {
-    bool integer = !dtype_is_float(n->meta.dtype), hit = false;
-    int keep = 0;
-    for (int side = 1; side >= 0 && !hit; side--) {
-        const struct arg *a = &n->args[side];
-        keep = 1 - side;
-        switch ((int)n->op) {
-        case OP_ADD:
-            hit = is_constant(s, a, integer ? 0 : -0.0) && is_constant(s, &n->args[2], 1);
-            break;
-        case OP_SUB: hit = side == 1 && is_constant(s, a, 0); break;
-        case OP_MUL: hit = is_constant(s, a, 1); break;
-        case OP_DIV:
-        case OP_POW: hit = side == 1 && is_constant(s, a, 1); break;
-        default: return false;
-        }
-    }
-    if (!hit || n->args[keep].kind != ARG_NODE) return false;
-    *out = n->args[keep].node;
-    return true;
+/* Is one operand the constant that leaves the other as it is? If `swaps`, on either side. */
+static bool is_neutral(const struct pass *s, const struct node *n, double constant, bool swaps,
+                       node_id *out) {
+    int side = is_constant(s, &n->args[1], constant) ? 1 : 0;
+    if (side == 0 && !(swaps && is_constant(s, &n->args[0], constant))) return false;
+    return n->args[1 - side].kind == ARG_NODE && (*out = n->args[1 - side].node, true);
 }
 
 static bool casts(const struct pass *s, struct node *n) {
@@ -183,49 +161,69 @@ static bool permutes(const struct pass *s, struct node *n) {
 
 /* Rewrite n over what its operand was made of, until that no longer helps. */
 static void skip_operands(const struct pass *s, struct node *n) {
-    bool again = true;
-    while (again) switch ((int)n->op) {
-        case OP_CAST:
-        case OP_CONVERT: again = casts(s, n); break;
-        case OP_VIEW: again = views(s, n); break;
-        case OP_PERMUTE: again = permutes(s, n); break;
-        default: again = false;
-        }
+    static bool (*const skip[OP_COUNT])(const struct pass *, struct node *) = {
+        [OP_CAST] = casts, [OP_CONVERT] = casts, [OP_VIEW] = views, [OP_PERMUTE] = permutes};
+    while (skip[n->op] && skip[n->op](s, n)) {}
 }
 
-/* A node that yields one of its operands unchanged. */
-static bool identity(const struct pass *s, const struct node *n, node_id *out) {
-    const struct node *x = n->n_args ? arg_node_at(s, n, 0) : NULL;
-    switch ((int)n->op) {
-    case OP_CAST:
-    case OP_CONVERT:
-    case OP_VIEW:
-    case OP_EXPAND:
-    case OP_SLICE:
-    case OP_SQUEEZE: *out = n->args[0].node; break;
-    case OP_PERMUTE:
-        for (int i = 0; i < n->meta.rank; i++)
-            if (ex_value(s->to->ex, n->args[1].ints.at[i]) != i) return false;
-        *out = n->args[0].node;
-        break;
-    case OP_WHERE:
-        if (n->args[1].kind != ARG_NODE || n->args[2].kind != ARG_NODE ||
-            n->args[1].node != n->args[2].node)
-            return false;
-        *out = n->args[1].node;
-        break;
-    case OP_NEG:
-        if (x->op != OP_NEG) return false;
-        *out = x->args[0].node;
-        break;
-    case OP_RELU:
-        if (x->op != OP_RELU) return false;
-        *out = n->args[0].node;
-        break;
-    default:
-        if (!arithmetic(s, n, out)) return false;
-    }
-    return meta_same(&n->meta, &node_at(s, *out)->meta);
+/* Identities: does n yield one of its operands unchanged, if that has its type and sizes? */
+typedef bool identity(const struct pass *s, const struct node *n, node_id *out);
+
+static bool is_operand(const struct pass *s, const struct node *n, node_id *out) {
+    return *out = n->args[0].node, true;
+}
+
+static bool keeps_order(const struct pass *s, const struct node *n, node_id *out) {
+    for (int i = 0; i < n->meta.rank; i++)
+        if (ex_value(s->to->ex, n->args[1].ints.at[i]) != i) return false;
+    return is_operand(s, n, out);
+}
+
+static bool chooses_one(const struct pass *s, const struct node *n, node_id *out) {
+    return n->args[1].kind == ARG_NODE && n->args[2].kind == ARG_NODE &&
+           n->args[1].node == n->args[2].node && (*out = n->args[1].node, true);
+}
+
+/* -(-x) */
+static bool is_twice_negated(const struct pass *s, const struct node *n, node_id *out) {
+    const struct node *x = arg_node_at(s, n, 0);
+    return x->op == OP_NEG && is_operand(s, x, out);
+}
+
+/* relu(relu(x)) */
+static bool is_done_before(const struct pass *s, const struct node *n, node_id *out) {
+    return arg_node_at(s, n, 0)->op == n->op && is_operand(s, n, out);
+}
+
+static bool adds_nothing(const struct pass *s, const struct node *n, node_id *out) {
+    double nothing = dtype_is_float(n->meta.dtype) ? -0.0 : 0;
+    return is_constant(s, &n->args[2], 1) && is_neutral(s, n, nothing, true, out);
+}
+
+static bool takes_nothing(const struct pass *s, const struct node *n, node_id *out) {
+    return is_neutral(s, n, 0, false, out);
+}
+
+static bool is_times_one(const struct pass *s, const struct node *n, node_id *out) {
+    return is_neutral(s, n, 1, true, out);
+}
+
+/* x / 1, x ** 1 */
+static bool is_by_one(const struct pass *s, const struct node *n, node_id *out) {
+    return is_neutral(s, n, 1, false, out);
+}
+
+static identity *const identities[OP_COUNT] = {
+    [OP_CAST] = is_operand,     [OP_CONVERT] = is_operand, [OP_VIEW] = is_operand,
+    [OP_EXPAND] = is_operand,   [OP_SLICE] = is_operand,   [OP_SQUEEZE] = is_operand,
+    [OP_PERMUTE] = keeps_order, [OP_WHERE] = chooses_one,  [OP_NEG] = is_twice_negated,
+    [OP_RELU] = is_done_before, [OP_ADD] = adds_nothing,   [OP_SUB] = takes_nothing,
+    [OP_MUL] = is_times_one,    [OP_DIV] = is_by_one,      [OP_POW] = is_by_one,
+};
+
+static bool is_unchanged(const struct pass *s, const struct node *n, node_id *out) {
+    return identities[n->op] && identities[n->op](s, n, out) &&
+           meta_same(&n->meta, &node_at(s, *out)->meta);
 }
 
 /* ---- common subexpressions ------------------------------------------------------------------- */
@@ -274,7 +272,7 @@ static node_id simplify_node(struct pass *s, const struct graph *from, node_id i
     struct diag d = diag_new(s->to->arena);
     if (!graph_meta(s->to, n.op, n.args, n.where, &d, &n.meta))
         graph_refused(s->to, "simplify", &d);
-    if (identity(s, &n, &out)) return out;
+    if (is_unchanged(s, &n, &out)) return out;
     bool folded = fold(s, &n, &out);
     struct buf key = node_key(s, folded ? node_at(s, out) : &n);
     if (map_get(&s->seen, key.p, key.n, &seen)) return (node_id)seen;

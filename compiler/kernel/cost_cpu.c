@@ -1,6 +1,7 @@
 /* cost_cpu.c: what a config takes on a CPU, about. */
 #include <math.h>
 
+#include "graph/traits.h"
 #include "kernel/cost.h"
 
 /* Vectors of a tile: sums and maxima wait for themselves, and four of each hide that. */

@@ -2,6 +2,7 @@
  * it from that speed. The numbers are fitted to times of an H200 (scripts/cost_model.py). */
 #include <math.h>
 
+#include "graph/traits.h"
 #include "kernel/cost.h"
 
 #define COMBINE_US 0.5 /* of the threads that share a column, per wave of blocks */

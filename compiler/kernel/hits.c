@@ -28,8 +28,13 @@ static double neutral(const struct value_node *reduce) {
     case REDUCTION_AMAX:
         return flags ? 0 : numbers ? -INFINITY : reduce->dtype == DT_I64 ? -0x1p63 : -0x1p31;
     case REDUCTION_AMIN: return flags ? 1 : numbers ? INFINITY : NAN;
-    default: return NAN;
+    case REDUCTION_M2:
+    case REDUCTION_EXPSUM:
+    case REDUCTION_ARGMAX:
+    case REDUCTION_ARGMIN:
+    case REDUCTION_COUNT: break;
     }
+    return NAN;
 }
 
 /* What is asked of a reduction's terms: are they nothing wherever `condition` is `holds`? */

@@ -177,9 +177,7 @@ bool kernel_stores_in_place(const struct kernel *k, buffer_id b);
 /* cost.c */
 double kernel_flops(const struct kernel *k);
 int64_t kernel_size_of_element(const struct kernel *k); /* instructions, about */
-bool op_takes_vectors(enum op op);      /* its code, or its function in the C prelude, takes k_v */
 bool dtype_takes_vectors(enum dtype t); /* the C prelude loads and stores k_v of it */
-bool op_is_expensive(enum op op);       /* transcendental: worth keeping, not recomputing */
 
 /* space.c: every legal config worth trying, default first; *pruned counts those left out by the
  * cost model. */

@@ -11,146 +11,89 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/traits.h"
 #include "kernel/builder.h"
-
-/* lo <= value <= hi; of numbers that may be nan, or that nothing is known of, -inf and inf. */
-struct range {
-    double lo, hi;
-};
-
-static const struct range ANY = {-INFINITY, INFINITY};
 
 struct narrowing {
     struct builder *w;
     const struct value_node *old; /* the values before */
-    struct range *range;          /* of each of these */
+    struct interval *range;       /* of each of these */
     value_id *now, *narrow;       /* old -> new; in 32 bits, or NO_VALUE */
 };
 
 /* ---- what a value may be --------------------------------------------------------------------- */
 
-static bool is_known(struct range r) { return r.lo > -INFINITY && r.hi < INFINITY; }
-
-static bool is_within(struct range r, double lo, double hi) { return r.lo >= lo && r.hi <= hi; }
+static bool is_within(struct interval r, double lo, double hi) { return r.lo >= lo && r.hi <= hi; }
 
 /* What is left of r once it was rounded to t: functions of f32 are a few units off. */
-static struct range rounded(struct range r, enum dtype t) {
+static struct interval rounded(struct interval r, enum dtype t) {
     const double FUNCTIONS = 0x1p-20, MOST = 0x1p60;
     double part = fmax(2 * dtype_roundoff(t), FUNCTIONS), most = fmin(dtype_largest(t) / 2, MOST);
-    if (!is_within(r, -most, most)) return ANY;
-    return (struct range){r.lo - part * fabs(r.lo), r.hi + part * fabs(r.hi)};
+    if (!is_within(r, -most, most)) return INTERVAL_ANY;
+    return (struct interval){r.lo - part * fabs(r.lo), r.hi + part * fabs(r.hi)};
 }
 
 /* What numbers of type t are. */
-static struct range of_type(enum dtype t) {
-    if (dtype_is_float(t) || t == DT_I64) return ANY;
-    return (struct range){(double)int_least(t), (double)int_most(t)};
+static struct interval of_type(enum dtype t) {
+    if (dtype_is_float(t) || t == DT_I64) return INTERVAL_ANY;
+    return (struct interval){(double)int_least(t), (double)int_most(t)};
 }
 
 /* A result of type t that is r, if the type has that. */
-static struct range result(struct range r, enum dtype t) {
-    if (!(r.lo <= r.hi)) return ANY;
+static struct interval result(struct interval r, enum dtype t) {
+    if (!(r.lo <= r.hi)) return INTERVAL_ANY;
     if (dtype_is_float(t)) return rounded(r, t);
-    struct range all = t == DT_I64 ? (struct range){-0x1p62, 0x1p62} : of_type(t);
+    struct interval all = t == DT_I64 ? (struct interval){-0x1p62, 0x1p62} : of_type(t);
     return is_within(r, all.lo, all.hi) ? r : of_type(t);
-}
-
-static struct range product(struct range a, struct range b) {
-    double p[4] = {a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi};
-    struct range r = {p[0], p[0]};
-    for (int i = 1; i < 4; i++) r.lo = fmin(r.lo, p[i]), r.hi = fmax(r.hi, p[i]);
-    return is_known(a) && is_known(b) ? r : ANY;
-}
-
-/* b is a positive number, of whole ones. */
-static struct range quotient(enum op op, struct range a, struct range b, enum dtype t) {
-    if (dtype_is_float(t) || b.lo != b.hi || b.lo < 1) return ANY;
-    if (op == OP_REMAINDER) return (struct range){0, b.lo - 1};
-    return (struct range){floor(a.lo / b.lo), floor(a.hi / b.lo)};
-}
-
-static struct range range_of_op(enum op op, const struct range *a, enum dtype t) {
-    switch (op) {
-    case OP_ADD: return (struct range){a[0].lo + a[1].lo, a[0].hi + a[1].hi};
-    case OP_SUB: return (struct range){a[0].lo - a[1].hi, a[0].hi - a[1].lo};
-    case OP_MUL: return product(a[0], a[1]);
-    case OP_NEG: return (struct range){-a[0].hi, -a[0].lo};
-    case OP_ABS: return (struct range){fmax(0, fmax(a[0].lo, -a[0].hi)), fmax(-a[0].lo, a[0].hi)};
-    case OP_FLOOR: return (struct range){floor(a[0].lo), floor(a[0].hi)};
-    case OP_CEIL: return (struct range){ceil(a[0].lo), ceil(a[0].hi)};
-    case OP_TRUNC: return (struct range){trunc(a[0].lo), trunc(a[0].hi)};
-    case OP_ROUND: return (struct range){rint(a[0].lo), rint(a[0].hi)};
-    case OP_RELU: return (struct range){fmax(a[0].lo, 0), fmax(a[0].hi, 0)};
-    case OP_MAXIMUM: return (struct range){fmax(a[0].lo, a[1].lo), fmax(a[0].hi, a[1].hi)};
-    case OP_MINIMUM: return (struct range){fmin(a[0].lo, a[1].lo), fmin(a[0].hi, a[1].hi)};
-    case OP_WHERE: return (struct range){fmin(a[1].lo, a[2].lo), fmax(a[1].hi, a[2].hi)};
-    case OP_FLOOR_DIVIDE:
-    case OP_REMAINDER: return quotient(op, a[0], a[1], t);
-    default: return ANY;
-    }
 }
 
 /* Of numbers that may be nan nothing is known: max(nan, 0) is nan. A whole one that may be any is
  * 55 at most after min(v, 55). */
-static struct range range_of_result(const struct narrowing *p, const struct value_node *x) {
-    struct range a[MAX_VALUE_ARGS];
+static struct interval range_of_result(const struct narrowing *p, const struct value_node *x) {
+    struct interval a[MAX_VALUE_ARGS];
     bool whole = !dtype_is_float(x->dtype), chooses = x->op == OP_MAXIMUM || x->op == OP_MINIMUM;
     for (int i = 0; i < x->n_args; i++) {
         a[i] = p->range[x->args[i]];
-        if (!whole && i >= (x->op == OP_WHERE) && !is_known(a[i])) return ANY;
+        if (!whole && i >= (x->op == OP_WHERE) && !interval_is_known(a[i])) return INTERVAL_ANY;
     }
-    struct range r = range_of_op(x->op, a, x->dtype);
+    struct interval r = op_range(x->op, a, x->dtype);
     return whole && chooses ? r : result(r, x->dtype);
 }
 
-static struct range range_of(const struct narrowing *p, const struct value_node *x) {
-    struct range from = x->kind == INST_CAST ? p->range[x->args[0]] : ANY;
+static struct interval range_of(const struct narrowing *p, const struct value_node *x) {
+    struct interval from = x->kind == INST_CAST ? p->range[x->args[0]] : INTERVAL_ANY;
     int64_t lo, hi;
     switch (x->kind) {
-    case INST_CONST: return isfinite(x->number) ? (struct range){x->number, x->number} : ANY;
+    case INST_CONST:
+        return isfinite(x->number) ? (struct interval){x->number, x->number} : INTERVAL_ANY;
     case INST_INDEX:
         ex_range(p->w->k->ex, x->index, &lo, &hi);
-        return result((struct range){(double)lo, (double)hi}, x->dtype);
+        return result((struct interval){(double)lo, (double)hi}, x->dtype);
     case INST_SUBSCRIPT:
         ex_range(p->w->k->ex, x->index, &lo, &hi);
-        return (struct range){0, fmax(0, (double)hi - 1)};
+        return (struct interval){0, fmax(0, (double)hi - 1)};
     case INST_CAST:
-        if (dtype_is_float(x->dtype)) return is_known(from) ? rounded(from, x->dtype) : ANY;
-        if (!is_known(from)) return of_type(x->dtype);
-        return result((struct range){trunc(from.lo), trunc(from.hi)}, x->dtype);
+        if (dtype_is_float(x->dtype))
+            return interval_is_known(from) ? rounded(from, x->dtype) : INTERVAL_ANY;
+        if (!interval_is_known(from)) return of_type(x->dtype);
+        return result((struct interval){trunc(from.lo), trunc(from.hi)}, x->dtype);
     case INST_OP: return x->dtype == DT_BOOL ? of_type(DT_BOOL) : range_of_result(p, x);
     case INST_LOAD: return of_type(x->dtype);
     case INST_SCAN:
     case INST_REDUCE: break;
     }
-    return ANY;
+    return INTERVAL_ANY;
 }
 
 /* ---- in 32 bits ------------------------------------------------------------------------------ */
 
-static bool stays_right(enum op op) {
-    switch (op) {
-    case OP_ADD:
-    case OP_SUB:
-    case OP_MUL:
-    case OP_NEG:
-    case OP_ABS:
-    case OP_RELU:
-    case OP_MAXIMUM:
-    case OP_MINIMUM:
-    case OP_WHERE:
-    case OP_FLOOR_DIVIDE:
-    case OP_REMAINDER: return true;
-    default: return false;
-    }
-}
-
-/* Can old value v, and what it is made of, be had in 32 bits? */
+/* Can old value v, and what it is made of, be had in 32 bits? Whatever an operator is of whole
+ * numbers, its result is right in as many bits as hold it and the operands. */
 static bool narrows(const struct narrowing *p, value_id v) {
     const struct value_node *x = &p->old[v];
     if (x->kind == INST_CONST || x->kind == INST_INDEX) return true;
-    if (x->kind == INST_CAST) return is_known(p->range[x->args[0]]);
-    if (x->kind != INST_OP || !stays_right(x->op)) return false;
+    if (x->kind == INST_CAST) return interval_is_known(p->range[x->args[0]]);
+    if (x->kind != INST_OP) return false;
     for (int a = x->op == OP_WHERE; a < x->n_args; a++)
         if (p->narrow[x->args[a]] == NO_VALUE) return false;
     return true;
@@ -210,7 +153,7 @@ static void move_value(struct narrowing *p, value_id v) {
 static bool gains(const struct narrowing *p, uint32_t n) {
     for (value_id v = 0; v < n; v++) {
         const struct value_node *x = &p->old[v];
-        bool made = x->kind == INST_CAST || (x->kind == INST_OP && stays_right(x->op));
+        bool made = x->kind == INST_CAST || x->kind == INST_OP;
         if (made && x->dtype == DT_I64 && is_within(p->range[v], INT32_MIN, INT32_MAX)) return true;
     }
     return false;
@@ -220,7 +163,7 @@ void narrow_integers(struct builder *w) {
     struct kernel *k = w->k;
     uint32_t n = k->values.n;
     struct narrowing p = {.w = w, .old = k->values.at};
-    p.range = NEW_ARRAY(k->arena, struct range, n);
+    p.range = NEW_ARRAY(k->arena, struct interval, n);
     p.now = NEW_ARRAY(k->arena, value_id, n);
     p.narrow = NEW_ARRAY(k->arena, value_id, n);
     for (value_id v = 0; v < n; v++) p.range[v] = range_of(&p, &p.old[v]), p.narrow[v] = NO_VALUE;

@@ -12,6 +12,7 @@
  * repeating elements, look nothing up. */
 #include <math.h>
 
+#include "graph/traits.h"
 #include "kernel/builder.h"
 
 /* v as an expression: an i64 position, or a whole number. */
@@ -43,29 +44,26 @@ static bool fits(const struct exprs *p, ex e, int64_t least) {
     return lo >= least && hi <= INT32_MAX;
 }
 
-static bool fold_quotient(struct exprs *p, enum op op, ex a, ex b, ex *out) {
-    int64_t by;
-    if (!ex_is_const(p, b, &by) || by <= 0 || !fits(p, a, 0)) return false;
-    return *out = op == OP_REMAINDER ? ex_mod(p, a, b) : ex_div(p, a, b), true;
-}
-
 static bool fold(struct exprs *p, enum op op, ex a, ex b, ex *out) {
-    switch (op) {
-    case OP_MUL:
-        if (!ex_is_const(p, a, NULL) && !ex_is_const(p, b, NULL)) return false;
-        return fits(p, *out = ex_mul(p, a, b), INT32_MIN);
-    case OP_FLOOR_DIVIDE:
-    case OP_REMAINDER: return fold_quotient(p, op, a, b, out);
-    case OP_ADD: return *out = ex_add(p, a, b), true;
-    case OP_SUB: return *out = ex_sub(p, a, b), true;
-    case OP_EQ: return *out = ex_compare(p, EX_EQ, a, b), true;
-    case OP_NE: return *out = ex_compare(p, EX_NE, a, b), true;
-    case OP_LT: return *out = ex_compare(p, EX_LT, a, b), true;
-    case OP_LE: return *out = ex_compare(p, EX_LE, a, b), true;
-    case OP_GT: return *out = ex_compare(p, EX_LT, b, a), true;
-    case OP_GE: return *out = ex_compare(p, EX_LE, b, a), true;
-    default: return false;
+    bool by_number = ex_is_const(p, a, NULL) || ex_is_const(p, b, NULL);
+    switch (op_index(op)) {
+    case INDEX_ADD:
+    case INDEX_SUB:
+    case INDEX_EQ:
+    case INDEX_NE:
+    case INDEX_LT:
+    case INDEX_LE:
+    case INDEX_GT:
+    case INDEX_GE: return op_of_indices(p, op, a, b, out);
+    case INDEX_MUL: return by_number && op_of_indices(p, op, a, b, out) && fits(p, *out, INT32_MIN);
+    case INDEX_DIV:
+    case INDEX_MOD: return fits(p, a, 0) && op_of_indices(p, op, a, b, out);
+    case INDEX_MIN: /* of positions, they are not looked for */
+    case INDEX_MAX:
+    case INDEX_NONE:
+    case INDEX_COUNT: break;
     }
+    return false;
 }
 
 value_id fold_positions(struct builder *w, const struct value_node *v) {

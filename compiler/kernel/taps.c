@@ -11,6 +11,7 @@
  *
  * On a CPU only where all of it goes by whole vectors (emit/c_vector.c): its compilers make some of
  * a window's loop, and none of the straight line. */
+#include "graph/traits.h"
 #include "kernel/builder.h"
 
 enum {

@@ -11,6 +11,7 @@
  * inlined into its readers.
  *
  * Needs: decomposed graph (G1..G6). */
+#include "graph/traits.h"
 #include "loop/lower_impl.h"
 
 #include <ctype.h>
@@ -118,35 +119,34 @@ void view_index(struct lowering *w, const struct node *n, ex *index) {
     struct exprs *p = w->l->ex;
     const struct meta *from = &n->meta, *to = &w->g->nodes.at[n->args[0].node].meta;
     ex out[WS_MAX_RANK];
-    switch (n->op) {
-    case OP_VIEW: reshape_index(p, from, index, to, out); break;
-    case OP_PERMUTE:
+    switch (op_view(n->op)) {
+    case VIEW_VIEW: reshape_index(p, from, index, to, out); break;
+    case VIEW_PERMUTE:
         for (int k = 0; k < from->rank; k++) out[ex_value(p, n->args[1].ints.at[k])] = index[k];
         break;
-    case OP_EXPAND:
+    case VIEW_EXPAND:
         for (int k = 0; k < to->rank; k++)
             out[k] = is_one(p, to->size[k]) ? ex_const(p, 0) : index[k + from->rank - to->rank];
         break;
-    case OP_SLICE:
+    case VIEW_SLICE:
         for (int k = 0; k < to->rank; k++) out[k] = index[k];
         {
             int64_t dim = ex_value(p, n->args[1].i);
             out[dim] = ex_add(p, n->args[2].i, ex_mul(p, index[dim], n->args[4].i));
         }
         break;
-    case OP_UNSQUEEZE: {
+    case VIEW_UNSQUEEZE: {
         int64_t dim = ex_value(p, n->args[1].i);
         for (int k = 0; k < to->rank; k++) out[k] = index[k < dim ? k : k + 1];
         break;
     }
-    case OP_SQUEEZE: {
+    case VIEW_SQUEEZE: {
         int64_t dim = ex_value(p, n->args[1].i);
         bool gone = from->rank < to->rank; /* squeezing a dimension that is not 1 changes nothing */
         for (int k = 0; k < to->rank; k++)
             out[k] = gone && k == dim ? ex_const(p, 0) : index[gone && k > dim ? k - 1 : k];
         break;
     }
-    default: WS_BUG("no index rule for view %s", op_info(n->op)->name);
     }
     memcpy(index, out, sizeof(ex) * to->rank);
 }
@@ -345,24 +345,22 @@ static void lower_pointwise(struct lowering *w, node_id id) {
 }
 
 /* True + True is True, so a sum of bools asks whether any is set, and their product whether all
- * are.
- */
+ * are. A scan adds and multiplies them. */
 static enum reduction reduction_of(enum op op, enum dtype t) {
-    switch (op) {
-    case OP_SUM: return t == DT_BOOL ? REDUCTION_AMAX : REDUCTION_SUM;
-    case OP_PROD: return t == DT_BOOL ? REDUCTION_AMIN : REDUCTION_PROD;
-    case OP_AMAX: return REDUCTION_AMAX;
-    case OP_AMIN: return REDUCTION_AMIN;
-    case OP_M2: return REDUCTION_M2;
-    case OP_EXPSUM: return REDUCTION_EXPSUM;
-    case OP_ARGMAX: return REDUCTION_ARGMAX;
-    case OP_ARGMIN: return REDUCTION_ARGMIN;
-    case OP_CUMSUM: return REDUCTION_SUM;
-    case OP_CUMPROD: return REDUCTION_PROD;
-    case OP_CUMMAX: return REDUCTION_AMAX;
-    case OP_CUMMIN: return REDUCTION_AMIN;
-    default: WS_BUG("%s is not a reduction", op_info(op)->name);
+    bool asks = t == DT_BOOL && op_info(op)->class == REDUCE;
+    switch (op_fold(op)) {
+    case FOLD_SUM: return asks ? REDUCTION_AMAX : REDUCTION_SUM;
+    case FOLD_PROD: return asks ? REDUCTION_AMIN : REDUCTION_PROD;
+    case FOLD_AMAX: return REDUCTION_AMAX;
+    case FOLD_AMIN: return REDUCTION_AMIN;
+    case FOLD_M2: return REDUCTION_M2;
+    case FOLD_EXPSUM: return REDUCTION_EXPSUM;
+    case FOLD_ARGMAX: return REDUCTION_ARGMAX;
+    case FOLD_ARGMIN: return REDUCTION_ARGMIN;
+    case FOLD_NONE:
+    case FOLD_COUNT: break;
     }
+    WS_BUG("%s is not a reduction", op_info(op)->name);
 }
 
 /* Which dimensions of a tensor of this rank a dim argument names; None or empty means all. */

@@ -14,6 +14,7 @@
  * Where the integers that index are themselves known from the position (arange and arithmetic on
  * it), the index is that expression and nothing is looked up: x[arange(4) * 2] reads x[2*i0], and
  * memory still runs along it. */
+#include "graph/traits.h"
 #include "loop/lower_impl.h"
 
 /* ---- guards ---------------------------------------------------------------------------------- */
@@ -184,62 +185,47 @@ static bool arg_as_index(struct lowering *w, const struct node *x, int k, const 
     return as_index(w, a->node, index, out);
 }
 
-/* The result of integer arithmetic on two indices; false where C and floor division differ. */
-static bool combine(struct exprs *p, enum op op, ex a, ex b, ex *out) {
-    int64_t v, lo, hi;
-    switch ((int)op) {
-    case OP_ADD: return *out = ex_add(p, a, b), true;
-    case OP_SUB: return *out = ex_sub(p, a, b), true;
-    case OP_MUL: return ex_mul_fits(p, a, b) && (*out = ex_mul(p, a, b), true);
-    case OP_MINIMUM: return *out = ex_min(p, a, b), true;
-    case OP_MAXIMUM: return *out = ex_max(p, a, b), true;
-    case OP_FLOOR_DIVIDE:
-    case OP_REMAINDER:
-        ex_range(p, a, &lo, &hi);
-        if (lo < 0 || !ex_is_const(p, b, &v) || v < 1) return false;
-        *out = op == OP_REMAINDER ? ex_mod(p, a, b) : ex_div(p, a, b);
-        return true;
+/* What a CREATE operator makes there. */
+static bool created_as_index(struct lowering *w, const struct node *x, const ex *at, ex *out) {
+    struct exprs *p = w->l->ex;
+    switch (op_create(x->op)) {
+    case CREATE_FULL: return x->args[1].kind == ARG_INT && (*out = x->args[1].i, true);
+    case CREATE_ARANGE:
+        if (x->args[0].kind != ARG_INT || x->args[2].kind != ARG_INT) return false;
+        return *out = ex_add(p, x->args[0].i, ex_mul(p, at[0], x->args[2].i)), true;
+    case CREATE_RAND:
+    case CREATE_RANDN: break;
     }
     return false;
+}
+
+/* A cast, or arithmetic on two. */
+static bool computed_as_index(struct lowering *w, const struct node *x, const ex *at, ex *out) {
+    ex a, b;
+    if (x->op == OP_CAST) return arg_as_index(w, x, 0, at, out);
+    if (op_index(x->op) == INDEX_NONE) return false;
+    return arg_as_index(w, x, 0, at, &a) && arg_as_index(w, x, 1, at, &b) &&
+           op_of_indices(w->l->ex, x->op, a, b, out);
 }
 
 /* Is the integer tensor `id` at index `at` an expression of that index? Only what no type can
  * overflow is followed. */
 static bool as_index(struct lowering *w, node_id id, const ex *at, ex *out) {
-    struct exprs *p = w->l->ex;
     const struct node *x = &w->g->nodes.at[id];
-    ex index[WS_MAX_RANK] = {0}, a, b;
+    enum op_class class = op_info(x->op)->class;
+    ex index[WS_MAX_RANK] = {0};
+    bool found = false;
     int64_t lo, hi;
     if (!dtype_is_int(x->meta.dtype) || dtype_is_narrow(x->meta.dtype)) return false;
     memcpy(index, at, sizeof(ex) * x->meta.rank);
-    switch ((int)x->op) {
-    case OP_VIEW:
-    case OP_PERMUTE:
-    case OP_EXPAND:
-    case OP_SLICE:
-    case OP_UNSQUEEZE:
-    case OP_SQUEEZE: view_index(w, x, index); return as_index(w, x->args[0].node, index, out);
-    case OP_FULL: return x->args[1].kind == ARG_INT && (*out = x->args[1].i, true);
-    case OP_ARANGE:
-        if (x->args[0].kind != ARG_INT || x->args[2].kind != ARG_INT) return false;
-        *out = ex_add(p, x->args[0].i, ex_mul(p, index[0], x->args[2].i));
-        break;
-    case OP_CAST:
-        if (!arg_as_index(w, x, 0, index, out)) return false;
-        break;
-    case OP_ADD:
-    case OP_SUB:
-    case OP_MUL:
-    case OP_MINIMUM:
-    case OP_MAXIMUM:
-    case OP_FLOOR_DIVIDE:
-    case OP_REMAINDER:
-        if (!arg_as_index(w, x, 0, index, &a) || !arg_as_index(w, x, 1, index, &b)) return false;
-        if (!combine(p, x->op, a, b, out)) return false;
-        break;
-    default: return false;
+    if (class == VIEW) {
+        view_index(w, x, index);
+        return as_index(w, x->args[0].node, index, out);
     }
-    ex_range(p, *out, &lo, &hi);
+    if (class == CREATE) found = created_as_index(w, x, index, out);
+    if (class == POINTWISE) found = computed_as_index(w, x, index, out);
+    if (!found || x->op == OP_FULL) return found;
+    ex_range(w->l->ex, *out, &lo, &hi);
     return lo > INT32_MIN && hi < INT32_MAX;
 }
 
@@ -303,14 +289,13 @@ static void lower_index(struct lowering *w, struct nest *n, const struct node *x
 void lower_move(struct lowering *w, node_id id) {
     const struct node *x = &w->g->nodes.at[id];
     struct nest n = begin_nest(w, id);
-    switch ((int)x->op) {
-    case OP_CAT: lower_cat(w, &n, x); break;
-    case OP_CONSTANT_PAD: lower_pad(w, &n, x); break;
-    case OP_FLIP: lower_flip(w, &n, x); break;
-    case OP_WINDOWS: lower_windows(w, &n, x); break;
-    case OP_GATHER: lower_gather(w, &n, x); break;
-    case OP_INDEX: lower_index(w, &n, x); break;
-    default: WS_BUG("%s moves nothing", op_info(x->op)->name);
+    switch (op_move(x->op)) {
+    case MOVE_CAT: lower_cat(w, &n, x); break;
+    case MOVE_CONSTANT_PAD: lower_pad(w, &n, x); break;
+    case MOVE_FLIP: lower_flip(w, &n, x); break;
+    case MOVE_WINDOWS: lower_windows(w, &n, x); break;
+    case MOVE_GATHER: lower_gather(w, &n, x); break;
+    case MOVE_INDEX: lower_index(w, &n, x); break;
     }
     end_nest(w, &n, id);
 }

@@ -15,6 +15,7 @@
  * wanted by nobody goes.
  *
  * Needs: groups (fuse.c). Breaks: nothing; nests and buffers are added behind the others. */
+#include "graph/traits.h"
 #include "schedule/schedule.h"
 
 #include <stdlib.h>
@@ -92,14 +93,15 @@ static int nest_work(const struct nest *n) {
     if (n->n_reduce || n->matmul) return -1;
     for (uint32_t i = 0; i < n->insts.n; i++) {
         const struct inst *x = &n->insts.at[i];
-        switch ((int)x->kind) {
+        switch (x->kind) {
         case INST_CONST:
         case INST_INDEX:
         case INST_LOAD:
         case INST_CAST: break;
         case INST_SUBSCRIPT: work += 2; break;
-        case INST_OP: work += strstr(op_info(x->op)->code, "k_") ? WORK_OF_CALL : 1; break;
-        default: return -1;
+        case INST_OP: work += op_calls(x->op) ? WORK_OF_CALL : 1; break;
+        case INST_SCAN:
+        case INST_REDUCE: return -1;
         }
     }
     return work;
