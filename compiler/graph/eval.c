@@ -2,10 +2,10 @@
  * memory freed after the last use. Neighbours that go element by element over one shape are
  * computed together: what they alone read of each other takes no memory.
  *
- * The loops are in eval_ops.c (primitives; element by element operators from the `ref` column, of
- * integers from the table of eval_int.c) and eval_composite.c; moves are in eval_move.c. OpenMP
- * runs over elements or lines; sums are added in fixed blocks, so the result does not depend on the
- * number of threads. */
+ * The loops of primitives are in eval_pointwise.c (from the `ref` column, of integers from the
+ * table of eval_int.c), eval_reduce.c, eval_move.c and eval_ops.c (views, products, creation);
+ * those of composites in eval_composite.c. OpenMP runs over elements or lines; sums are added in
+ * fixed blocks, so the result does not depend on the number of threads. */
 #include "graph/eval.h"
 #include "graph/traits.h"
 
