@@ -168,7 +168,7 @@ static enum dtype infer_dtype(const struct infer *in) {
 
 enum dtype graph_common_dtype(struct graph *g, const struct node *n) {
     struct infer in = {.g = g, .op = op_info(n->op), .args = n->args};
-    enum dtype d = promote_operands(&in, n->op == OP_WHERE ? 1 : 0);
+    enum dtype d = promote_operands(&in, op_first_number(n->op));
     return in.op->dtype == RULE_FLOAT && !dtype_is_float(d) ? DT_F32 : d;
 }
 

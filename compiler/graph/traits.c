@@ -83,6 +83,7 @@ bool op_ends_gradient(enum op op) { return has(op, LIKE | ENDS_GRADIENT); }
 enum op_index op_index(enum op op) { return (enum op_index)field(op, INDEX_AT); }
 enum op_fold op_fold(enum op op) { return (enum op_fold)field(op, FOLD_AT); }
 enum op_takes op_takes(enum op op) { return (enum op_takes)field(op, TAKES_AT); }
+int op_first_number(enum op op) { return op_takes(op) == TAKES_CHOICE ? 1 : 0; }
 
 /* C's quotients are those rounded down where the operands are not negative. */
 static bool divides(const struct exprs *p, ex a, ex b) {

@@ -33,9 +33,10 @@ bool op_divides(enum op op); /* into a whole quotient and a remainder */
 bool op_folds(enum op op);
 /* Takes the low bits of a number that its operand's type does not hold, as PyTorch's does. */
 bool op_cuts_numbers(enum op op);
-bool op_keeps_elements(enum op op); /* takes and makes elements as they are, or converts them */
-bool op_only_reshapes(enum op op);  /* the elements of the operand in the same order */
-bool op_is_like(enum op op);        /* looks at a tensor's shape and type alone */
+/* Takes and makes elements as they are, or converts them: also of types that have no maths. */
+bool op_keeps_elements(enum op op);
+bool op_only_reshapes(enum op op); /* the elements of the operand in the same order */
+bool op_is_like(enum op op);       /* looks at a tensor's shape and type alone */
 /* The result requires no gradient, unlike that of sign, whose gradient is 0: what is like a
  * tensor, and detach. */
 bool op_ends_gradient(enum op op);
@@ -96,6 +97,8 @@ enum op_takes {
     TAKES_COUNT
 };
 enum op_takes op_takes(enum op op);
+/* The first operand that is a number of its maths: 1 behind a condition. */
+int op_first_number(enum op op);
 
 /* lo <= value <= hi; of numbers that may be nan, or that nothing is known of, -inf and inf. */
 struct interval {

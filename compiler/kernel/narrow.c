@@ -54,7 +54,7 @@ static struct interval range_of_result(const struct narrowing *p, const struct v
     bool whole = !dtype_is_float(x->dtype), chooses = x->op == OP_MAXIMUM || x->op == OP_MINIMUM;
     for (int i = 0; i < x->n_args; i++) {
         a[i] = p->range[x->args[i]];
-        if (!whole && i >= (x->op == OP_WHERE) && !interval_is_known(a[i])) return INTERVAL_ANY;
+        if (!whole && i >= op_first_number(x->op) && !interval_is_known(a[i])) return INTERVAL_ANY;
     }
     struct interval r = op_range(x->op, a, x->dtype);
     return whole && chooses ? r : result(r, x->dtype);
@@ -94,7 +94,7 @@ static bool narrows(const struct narrowing *p, value_id v) {
     if (x->kind == INST_CONST || x->kind == INST_INDEX) return true;
     if (x->kind == INST_CAST) return interval_is_known(p->range[x->args[0]]);
     if (x->kind != INST_OP) return false;
-    for (int a = x->op == OP_WHERE; a < x->n_args; a++)
+    for (int a = op_first_number(x->op); a < x->n_args; a++)
         if (p->narrow[x->args[a]] == NO_VALUE) return false;
     return true;
 }

@@ -336,7 +336,7 @@ static void lower_pointwise(struct lowering *w, node_id id) {
     int n_operands = x->n_args;
     if (x->op == OP_ADD || x->op == OP_SUB) n_operands = 2; /* alpha is 1 */
     for (int k = 0; k < n_operands; k++) {
-        bool condition = x->op == OP_WHERE && k == 0;
+        bool condition = k < op_first_number(x->op);
         inst_id v = read_operand(w, &n, x, &x->args[k], t);
         i.args[i.n_args++] = condition ? v : convert(w, &n, v, t);
     }

@@ -280,6 +280,8 @@ static void test_names(void **state) {
         if (like != op_is_like(op)) complain(op, "LIKE", op_is_like(op));
         if (random != op_is_random(op)) complain(op, "RANDOM", op_is_random(op));
         if (ends != op_ends_gradient(op)) complain(op, "ENDS_GRADIENT", op_ends_gradient(op));
+        bool condition = info->n_params && !strcmp(info->params[0].name, "condition");
+        assert_int_equal(op_first_number(op), condition);
         if (op_is_expensive(op) && op_size(op, DT_F64) < 25) complain(op, "EXPENSIVE", true);
     }
 }
