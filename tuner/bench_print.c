@@ -59,6 +59,7 @@ void bench_print_results(const struct bench_point *b) {
                b->tuned_time.us.median);
     table_unsteady(&out, lines, 3);
     fputs(out.p, stdout);
+    fputs(data_unjudged(&b->data), stdout);
     if (b->all_found) print_stored(b);
     print_throttle(b);
     print_costs(b);

@@ -32,6 +32,7 @@ enum ws_status bench_recall_reference(struct bench_point *b) {
         if (store_get_fact(b->run->store, share_key(b, i), &b->data.share[i], &b->trusts, b->d) !=
             WS_OK)
             return b->d->status;
+        b->trusts &= isfinite(b->data.share[i]); /* else some elements are not judged */
         b->data.share[i] *= BOTH;
     }
     return b->d->status;

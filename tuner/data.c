@@ -101,6 +101,17 @@ static double part_of(const struct mismatch *m) {
     return off > 0 && m->bound > 0 ? off / m->bound : 0;
 }
 
+const char *data_unjudged(const struct data *x) {
+    struct buf b = buf_new(x->arena);
+    for (int i = 0; i < x->captured->n_outputs; i++) {
+        struct ws_tensor_info t = ws_output_info(x->captured, i);
+        if (x->worst[i].unbounded)
+            buf_printf(&b, "check: %lld of %lld elements of %s have no bound: not judged\n",
+                       (long long)x->worst[i].unbounded, (long long)t.numel, t.name);
+    }
+    return b.p;
+}
+
 const char *data_remark(const struct data *x) {
     struct buf b = buf_new(x->arena);
     int far = 0;
@@ -114,6 +125,7 @@ const char *data_remark(const struct data *x) {
         buf_printf(&b, " is the furthest off, by %.3g where %.3g is allowed\n",
                    fabs(m->got - m->want), m->bound);
     }
+    buf_puts(&b, data_unjudged(x));
     return b.p;
 }
 

@@ -43,6 +43,8 @@ enum ws_status data_trust_outputs(struct data *x, struct diag *d);
 enum ws_status data_check_outputs(struct data *x, const char *what, struct diag *d);
 /* Which element was the furthest off of its bound: a line; "" if all are equal. */
 const char *data_remark(const struct data *x);
+/* A line for each output of the last check with elements of which no bound was known, or "". */
+const char *data_unjudged(const struct data *x);
 void data_close(struct data *x);
 
 #endif

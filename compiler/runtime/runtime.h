@@ -268,7 +268,8 @@ const char *counter_stall_text(int stall);
  * the device, too, f32 for each element; 0 where all have to be equal. An infinite one allows
  * anything. */
 struct mismatch {
-    int64_t bad;   /* how many */
+    int64_t bad;       /* how many */
+    int64_t unbounded; /* how many have an infinite bound: what they are says nothing */
     int64_t worst; /* first index of the largest |got - want| / bound, NaN mismatches rank first,
                     * then infinities that differ; given even if nothing is bad; -1 if n is 0 */
     double got, want, bound;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What is mathematically zero is right however large its roundings are beside it, in f32 and f64: means of what was
 # normalised, gradients of a bias in front of a norm. And a double is expected as one: 1e300 is not infinite, and products
-# that leave the range of doubles are 0 up to some units of the least.
+# that leave the range of doubles are 0 up to some units of the least. What cannot be judged is counted.
 set -euo pipefail
 
 cat >"$TMP/bias.py" <<'END'
@@ -54,6 +54,16 @@ def products(x):
 def get_inputs():
     return [torch.randn(64, 2048)]
 END
+cat >"$TMP/pole.py" <<'END'
+import torch
+
+def pole(x):
+    zero = x.sum(1) - x.flip(1).sum(1)
+    return torch.cat([1 / zero, x[:, 0]])
+
+def get_inputs():
+    return [torch.randn(4, 64)]
+END
 check() {
     "$WARPSMITH" run "$TMP/$1.py" --device cpu --check "${@:2}" >"$TMP/out" 2>&1 </dev/null && grep -q 'all outputs agree' "$TMP/out" || {
         echo "$*: expected all outputs to agree with the reference, got:"
@@ -66,3 +76,10 @@ check bias --mode train
 check means
 check huge --dtype f64
 check products --dtype f64
+check pole
+unjudged='check: 4 of 8 elements of out0 have no bound: not judged'
+grep -qx "$unjudged" "$TMP/out" || {
+    echo "pole: expected '$unjudged', got:"
+    cat "$TMP/out"
+    exit 1
+}

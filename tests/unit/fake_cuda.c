@@ -233,6 +233,7 @@ static int launch(uint32_t cbid, bool overlaps, cu_stream on, cu_function f, voi
         unsigned long long *result = *(unsigned long long **)args[0];
         result[0] = state.bad;
         result[1] = state.worst;
+        result[2] = state.unbounded;
     }
     data.site = 1;
     if (callback && !state.silent) callback(callback_user, 1, cbid, &data);

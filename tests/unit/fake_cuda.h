@@ -15,7 +15,7 @@ struct fake {
     int behind;       /* of so many repetitions the host submits the last launch too late */
     int bad_nvrtc;    /* compiles fail */
     unsigned long long throttle;
-    unsigned long long bad, worst; /* what the comparing kernels find */
+    unsigned long long bad, worst, unbounded; /* what the comparing kernels find */
     /* the range profiler */
     int passes; /* that a set of metrics takes */
     int availability_status, enable_status, start_status;

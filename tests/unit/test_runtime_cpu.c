@@ -433,6 +433,7 @@ static void test_compare_special_values(void **state) {
         if (r.bad != cases[i].bad)
             fail_msg("case %u: got %g want %g", i, cases[i].got, cases[i].want);
         assert_int_equal(r.worst, 0);
+        assert_int_equal(r.unbounded, isinf(cases[i].bound));
         assert_true(r.bound == (double)cases[i].bound);
         device_free(f->dev, got);
         device_free(f->dev, bound);
@@ -464,6 +465,13 @@ static void test_compare_ranks(void **state) {
         assert_int_equal(r.bad, steps[i].bad);
         assert_true(r.want == 1);
     }
+    const float anything = INFINITY;
+    for (dptr at = 0; at < COUNT; at += 1000)
+        device_upload(f->dev, bound + at * 4, &anything, 4, &f->diag);
+    assert_int_equal(device_compare(f->dev, g, DT_F32, w, COUNT, bound, &r, &f->diag), WS_OK);
+    assert_true(r.unbounded == 5 && r.bad == 3 && r.worst == 1); /* at 3000: nan, and 4000, 2000 */
+    assert_int_equal(device_compare(f->dev, g, DT_F32, w, COUNT, 0, &r, &f->diag), WS_OK);
+    assert_int_equal(r.unbounded, 0);
     device_free(f->dev, bound);
     device_free(f->dev, g);
     device_free(f->dev, w);

@@ -335,6 +335,7 @@ static void test_compare(void **state) {
     open_device(f);
     f->kit->fake->bad = 3;
     f->kit->fake->worst = 5;
+    f->kit->fake->unbounded = 2;
     assert_int_equal(device_alloc(f->dev, sizeof got, &at[0], &f->diag), WS_OK);
     assert_int_equal(device_alloc(f->dev, sizeof want, &at[1], &f->diag), WS_OK);
     assert_int_equal(device_upload(f->dev, at[0], got, sizeof got, &f->diag), WS_OK);
@@ -342,6 +343,7 @@ static void test_compare(void **state) {
     assert_int_equal(device_compare(f->dev, at[0], DT_BF16, at[1], N, 0, &m, &f->diag), WS_OK);
     assert_int_equal(m.bad, 3);
     assert_int_equal(m.worst, 5);
+    assert_int_equal(m.unbounded, 2);
     assert_true(m.got == 1.5 && m.want == 2 && m.bound == 0);
     f->kit->fake->worst = N;
     assert_int_equal(device_compare(f->dev, at[0], DT_BF16, at[1], N, 0, &m, &f->diag), WS_MACHINE);

@@ -44,6 +44,7 @@ static bool is_worse(double a, int64_t at, double b, int64_t bt) {
  * each other. */
 struct found {
     _Alignas(64) int64_t bad;
+    int64_t unbounded;
     int64_t worst;
     double badness;
 };
@@ -56,6 +57,10 @@ struct comparison {
     const float *bound;  /* NULL: 0 */
     struct found *found; /* of every part */
 };
+
+static bool is_unbounded(const struct comparison *c, int64_t i) {
+    return c->bound && c->bound[i] == INFINITY;
+}
 
 static double badness_at(const struct comparison *c, size_t i, bool *bad) {
     enum dtype r = dtype_reference(c->dtype);
@@ -73,6 +78,7 @@ static void compare_part(void *arg, int64_t part) {
         bool is_bad;
         double b = badness_at(c, (size_t)i, &is_bad);
         f.bad += is_bad;
+        f.unbounded += is_unbounded(c, i);
         if (is_worse(b, i, f.badness, f.worst)) f.badness = b, f.worst = i;
     }
     c->found[part] = f;
@@ -89,10 +95,11 @@ enum ws_status cpu_compare(struct device *dev, dptr got, enum dtype dtype, dptr 
     cpu_each(dc, c.parts, compare_part, &c);
     for (int64_t i = 0; i < c.parts; i++) {
         all.bad += found[i].bad;
+        all.unbounded += found[i].unbounded;
         if (is_worse(found[i].badness, found[i].worst, all.badness, all.worst))
             all.badness = found[i].badness, all.worst = found[i].worst;
     }
-    *out = (struct mismatch){.bad = all.bad, .worst = all.worst};
+    *out = (struct mismatch){.bad = all.bad, .unbounded = all.unbounded, .worst = all.worst};
     mismatch_values(out, dtype, c.got, c.want, c.bound, (size_t)all.worst);
     return WS_OK;
 }

@@ -4,7 +4,7 @@
  *                   lines are there to stay
  *   ws_drain        reads that buffer: what the flush left to be written back would be counted as the next kernel's
  *   ws_copy_*       streaming copies of several shapes; the fastest is the copy bandwidth
- *   ws_compare      counts bad elements and finds the worst badness
+ *   ws_compare      counts elements that are bad or have no bound, and finds the worst badness
  *   ws_find_worst   finds its first index
  *
  * The badness of an element is a 32-bit number: the bits of the float |got - want| / bound, which order like the
@@ -109,28 +109,31 @@ static unsigned badness(int dtype, const void *got, const void *want, const floa
                            : int_badness(int_element(dtype, got, i), ((const i64 *)want)[i], off, bad);
 }
 struct result {
-    unsigned long long bad, index;
+    unsigned long long bad, index, unbounded;
     unsigned worst, unused;
 };
 extern "C" __global__ void __launch_bounds__(THREADS)
     ws_compare(result *r, const void *got, int dtype, const void *want, const float *bound, i64 n) {
-    __shared__ unsigned long long all_bad;
+    __shared__ unsigned long long all_bad, all_unbounded;
     __shared__ unsigned all_worst;
-    if (threadIdx.x == 0) all_bad = 0, all_worst = 0;
+    if (threadIdx.x == 0) all_bad = 0, all_unbounded = 0, all_worst = 0;
     __syncthreads();
-    unsigned long long my_bad = 0;
+    unsigned long long my_bad = 0, my_unbounded = 0;
     unsigned my_worst = 0;
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
         bool bad;
         unsigned b = badness(dtype, got, want, bound, i, &bad);
         my_bad += bad;
+        my_unbounded += bound && __float_as_uint(bound[i]) == 0x7f800000u;
         my_worst = b > my_worst ? b : my_worst;
     }
     if (my_bad) atomicAdd(&all_bad, my_bad);
+    if (my_unbounded) atomicAdd(&all_unbounded, my_unbounded);
     atomicMax(&all_worst, my_worst);
     __syncthreads();
     if (threadIdx.x != 0) return;
     if (all_bad) atomicAdd(&r->bad, all_bad);
+    if (all_unbounded) atomicAdd(&r->unbounded, all_unbounded);
     atomicMax(&r->worst, all_worst);
 }
 extern "C" __global__ void __launch_bounds__(THREADS)

@@ -13,7 +13,7 @@ enum {
 
 /* What ws_compare writes; the layout is repeated in the text below. */
 struct compare_result {
-    unsigned long long bad, index;
+    unsigned long long bad, index, unbounded;
     unsigned worst, unused;
 };
 
@@ -148,7 +148,8 @@ enum ws_status cuda_compare(struct device *dev, dptr got, enum dtype dtype, dptr
     if (bound && device_download(dev, &allowed, bound + r.index * sizeof allowed, sizeof allowed,
                                  d) != WS_OK)
         return d->status;
-    *out = (struct mismatch){.bad = (int64_t)r.bad, .worst = (int64_t)r.index};
+    *out = (struct mismatch){
+        .bad = (int64_t)r.bad, .unbounded = (int64_t)r.unbounded, .worst = (int64_t)r.index};
     mismatch_values(out, dtype, element, reference, &allowed, 0);
     return WS_OK;
 }
