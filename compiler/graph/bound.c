@@ -189,6 +189,18 @@ static node_id as_error(struct bounds *w, struct arg e, const struct meta *m) {
     return wide(w, same ? e.node : call(&w->b, OP_EXPAND, e, size));
 }
 
+/* The operands as rules see them: numbers, as bools have no difference. */
+static struct node as_numbers(struct bounds *w, struct node n) {
+    struct arg *args = NEW_ARRAY(g_of(w)->arena, struct arg, n.n_args);
+    for (int i = 0; i < n.n_args; i++) {
+        args[i] = n.args[i];
+        bool truth = args[i].kind == ARG_NODE && meta_at(w, args[i].node)->dtype == DT_BOOL;
+        if (n.op == OP_WHERE && i && truth) args[i].node = wide(w, args[i].node);
+    }
+    n.args = args;
+    return n;
+}
+
 static node_id bound_pointwise(struct bounds *w, node_id id) {
     const struct node *n = &w->from->nodes.at[id];
     const struct row *row = row_of(n);
@@ -198,7 +210,7 @@ static node_id bound_pointwise(struct bounds *w, node_id id) {
     struct arg errors[MAX_PARAMS], unit = arg_float(0);
     operand_errors(w, n, math, errors);
     struct backprop p = {.b = &w->b,
-                         .node = g_of(w)->nodes.at[w->value[id]],
+                         .node = as_numbers(w, g_of(w)->nodes.at[w->value[id]]),
                          .result = w->value[id],
                          .errors = errors};
     if (dtype_is_float(math)) p.roundoff = roundoff_of(math);
@@ -396,7 +408,8 @@ static node_id bound_argument(struct bounds *w, node_id id) {
     struct node n = copy_of(w, id);
     struct build *b = &w->b;
     node_id x = n.args[0].node, e = w->error[w->from->nodes.at[id].args[0].node];
-    bool largest_one = n.op == OP_ARGMAX, all = n.args[1].kind == ARG_NONE;
+    bool largest_one = n.op == OP_ARGMAX;
+    bool all = n.args[1].kind == ARG_NONE || !meta_at(w, x)->rank;
     if (e == EXACT) return EXACT;
     struct meta line = {.rank = 1, .size = {meta_numel(g_of(w)->ex, meta_at(w, x))}};
     if (all) x = reshape(b, x, &line), e = reshape(b, e, &line);

@@ -219,11 +219,24 @@ static void test_jumps(void **state) {
     end(&b);
 }
 
+/* The choice between bools, and the place of the one element of a number, of operands that are off.
+ */
+static void test_bools_and_numbers(void **state) {
+    (void)state;
+    must_hold("graph(%x: f32[64], %y: f32[64], %a: bool[64], %b: bool[64]) {\n"
+              " %s = add(%x, %y)\n %c = gt(%s, 0)\n %r = where(%c, %a, %b)\n return %r\n}\n");
+    must_hold("graph(%x: f32[]) {\n %s = exp(%x)\n %r = argmin(%s, dim=0)\n return %r\n}\n");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operators),    cmocka_unit_test(test_four_ulp),
-        cmocka_unit_test(test_dropped_term), cmocka_unit_test(test_border),
-        cmocka_unit_test(test_zero),         cmocka_unit_test(test_jumps),
+        cmocka_unit_test(test_operators),
+        cmocka_unit_test(test_four_ulp),
+        cmocka_unit_test(test_dropped_term),
+        cmocka_unit_test(test_border),
+        cmocka_unit_test(test_zero),
+        cmocka_unit_test(test_jumps),
+        cmocka_unit_test(test_bools_and_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
