@@ -34,7 +34,9 @@
  * is to hold (`stores`); of one kernel, what it stores and what its product takes.
  *
  * The reference is computed in doubles: where the computation is, too, both err, and k and h count
- * twice.
+ * twice. Of two computations of the reference itself (`doubles`) everything is, whatever its type
+ * says, nothing is stored, and all terms of a sum are one chain; what both round, numbers and the
+ * user's casts, may fall to neighbours.
  *
  * Infinite bounds are where a value may overflow, a pole may be hit, or an index is in doubt. An
  * infinite or nan value is expected as such: what makes it is no rounding. */
@@ -81,19 +83,30 @@ static int64_t numel_of(struct bounds *w, const struct meta *m) {
 
 /* ---- roundings ------------------------------------------------------------------------------- */
 
-static double sum_depth(int64_t n) {
+static double sum_depth(const struct bounds *w, int64_t n) {
     double x = (double)n;
-    return x <= CHAIN ? x : fmin(x, CHAIN + 4 * log2(x));
+    return x <= CHAIN || w->how.doubles ? x : fmin(x, CHAIN + 4 * log2(x));
 }
 
 static double product_depth(const struct bounds *w, int64_t n, enum dtype t) {
     double x = (double)n, h = fmin(x, CHAIN + 4 * sqrt(x));
     bool tensor_cores = w->how.device == DEVICE_CUDA && dtype_opmath(t) != t;
-    return tensor_cores ? h + x / 8 : h;
+    return w->how.doubles ? x : tensor_cores ? h + x / 8 : h;
+}
+
+/* What maths of the type is done in. */
+static enum dtype maths_of(const struct bounds *w, enum dtype t) {
+    return w->how.doubles && dtype_is_float(t) ? DT_F64 : dtype_opmath(t);
 }
 
 /* Both the computation and its reference, if that is no more precise. */
-static double roundoff_of(enum dtype t) {
+static double roundoff_of(const struct bounds *w, enum dtype t) {
+    enum dtype math = maths_of(w, t);
+    return dtype_roundoff(math) * (math == DT_F64 ? 2 : 1);
+}
+
+/* The same of what is rounded to the type whatever the maths is done in. */
+static double rounding_of(enum dtype t) {
     enum dtype math = dtype_opmath(t);
     return dtype_roundoff(math) * (math == DT_F64 ? 2 : 1);
 }
@@ -209,11 +222,12 @@ static node_id bound_pointwise(struct bounds *w, node_id id) {
     if (op_info(n->op)->dtype == RULE_BOOL) math = graph_compute_dtype((struct graph *)w->from, n);
     struct arg errors[MAX_PARAMS], unit = arg_float(0);
     operand_errors(w, n, math, errors);
+    math = maths_of(w, math);
     struct backprop p = {.b = &w->b,
                          .node = as_numbers(w, g_of(w)->nodes.at[w->value[id]]),
                          .result = w->value[id],
                          .errors = errors};
-    if (dtype_is_float(math)) p.roundoff = roundoff_of(math);
+    if (dtype_is_float(math)) p.roundoff = roundoff_of(w, math);
     struct arg error = as_float(w, clause(w, &p, row->error));
     if (!dtype_is_float(t)) return as_error(w, error, &n->meta);
     unit = as_float(w, clause(w, &p, w->how.device == DEVICE_CUDA ? row->cuda : row->cpu));
@@ -238,7 +252,7 @@ static node_id whole_ends(struct bounds *w, node_id x, node_id e) {
 
 /* Integers beyond the digits of the float are rounded. */
 static node_id float_of_integer(struct bounds *w, node_id x, node_id e, enum dtype t) {
-    double u = roundoff_of(t);
+    double u = rounding_of(t);
     node_id big = scalar(&w->b, OP_GT, magnitude(w, x), 1 / dtype_roundoff(t));
     node_id unit = call(&w->b, OP_WHERE, arg_node(big), arg_float(u), arg_float(0));
     return rounded(w, x, as_arg(e), arg_node(wide(w, unit)), t);
@@ -259,8 +273,8 @@ static node_id bound_conversion(struct bounds *w, node_id id) {
     if (!dtype_is_float(to)) return e;
     if (!dtype_is_float(from))
         return from == DT_I32 || from == DT_I64 ? float_of_integer(w, x, e, to) : e;
-    if (dtype_holds(to, from)) return e;
-    if (n->op == OP_CAST && e == EXACT) return EXACT;
+    if (n->op == OP_CAST ? e == EXACT : w->how.doubles) return e;
+    if (dtype_holds(to, from) && !w->how.doubles) return e;
     double unit = n->op == OP_CAST                          ? 2 * dtype_roundoff(to)
                   : w->stored[id] || dtype_opmath(to) == to ? dtype_roundoff(to)
                                                             : 0;
@@ -298,7 +312,7 @@ static node_id stored_result(struct bounds *w, node_id id, node_id e) {
     if (!dtype_is_float(t) || e == EXACT) return e;
     double unit = w->stored[id] ? storing(t) : 0;
     return rounded(w, w->value[id], arg_node(e), arg_float(unit),
-                   w->stored[id] ? t : dtype_opmath(t));
+                   w->stored[id] ? t : maths_of(w, t));
 }
 
 /* ---- reductions and scans -------------------------------------------------------------------- */
@@ -312,10 +326,10 @@ static node_id or_infinite(struct bounds *w, node_id where, node_id e) {
 static node_id bound_sum(struct bounds *w, node_id id) {
     const struct node n = copy_of(w, id);
     node_id x = n.args[0].node, e = w->error[w->from->nodes.at[id].args[0].node];
-    enum dtype math = dtype_opmath(n.meta.dtype);
+    enum dtype math = maths_of(w, n.meta.dtype);
     if (!dtype_is_float(math)) return e == EXACT ? e : again(w, &n, n.op, e, EXACT);
-    double h = sum_depth(reduced(w, &n)) + (n.op == OP_CUMSUM ? CHAIN : 0);
-    double unit = h * roundoff_of(math);
+    double h = sum_depth(w, reduced(w, &n)) + (n.op == OP_CUMSUM ? CHAIN : 0);
+    double unit = h * roundoff_of(w, math);
     e = again(w, &n, n.op, rounded(w, x, as_arg(e), arg_float(unit), math), EXACT);
     e = or_infinite(w, scalar(&w->b, OP_GT, e, unit * dtype_largest(math)), e);
     return stored_result(w, id, e);
@@ -334,8 +348,8 @@ static node_id bound_product(struct bounds *w, node_id id) {
     if (e != EXACT) most = again(w, &n, n.op, large, EXACT);
     node_id off = binary(b, OP_SUB, most, least);
     if (!floats) return off;
-    enum dtype math = dtype_opmath(n.meta.dtype);
-    double u = (double)reduced(w, &n) * roundoff_of(math);
+    enum dtype math = maths_of(w, n.meta.dtype);
+    double u = (double)reduced(w, &n) * roundoff_of(w, math);
     off = binary(b, OP_ADD, off, scalar(b, OP_MUL, most, u));
     node_id above = again(w, &n, n.op, scalar(b, OP_MAXIMUM, large, 1), EXACT);
     node_id below = again(w, &n, n.op, scalar(b, OP_MINIMUM, size, 1), EXACT);
@@ -374,7 +388,7 @@ static node_id bound_m2(struct bounds *w, node_id id) {
     struct build *b = &w->b;
     node_id x = wide(w, n.args[0].node), e = w->error[w->from->nodes.at[id].args[0].node];
     bool keep = keeps_dims(&n);
-    double h = (sum_depth(reduced(w, &n)) + 4) * roundoff_of(n.meta.dtype);
+    double h = (sum_depth(w, reduced(w, &n)) + 4) * roundoff_of(w, n.meta.dtype);
     node_id squares = reduce_as(w, &n, OP_SUM, binary(b, OP_MUL, x, x), keep), m2 = w->value[id];
     node_id root = unary(b, OP_SQRT, binary(b, OP_MUL, wide(w, m2), squares));
     node_id off = scalar(b, OP_MUL, binary(b, OP_ADD, wide(w, m2), scalar(b, OP_MUL, root, 2)), h);
@@ -392,14 +406,14 @@ static node_id bound_expsum(struct bounds *w, node_id id) {
     const struct node n = copy_of(w, id);
     struct build *b = &w->b;
     node_id x = wide(w, n.args[0].node), e = w->error[w->from->nodes.at[id].args[0].node];
-    double u = roundoff_of(n.meta.dtype);
+    double u = roundoff_of(w, n.meta.dtype);
     node_id max = reduce_as(w, &n, OP_AMAX, x, true), d = binary(b, OP_SUB, x, max);
     node_id off = scalar(b, OP_MUL, unary(b, OP_ABS, d), 3 * u);
     if (e != EXACT) off = plus(w, off, plus(w, e, reduce_as(w, &n, OP_AMAX, e, true)));
     node_id t = unary(b, OP_EXP, d);
     t = call(b, OP_ERROR_ROUND, arg_node(t),
              arg_node(binary(b, OP_MUL, t, unary(b, OP_EXPM1, off))),
-             arg_float((sum_depth(reduced(w, &n)) + 8) * u), arg_float(DBL_MAX), arg_float(0));
+             arg_float((sum_depth(w, reduced(w, &n)) + 8) * u), arg_float(DBL_MAX), arg_float(0));
     return stored_result(w, id, reduce_as(w, &n, OP_SUM, t, keeps_dims(&n)));
 }
 
@@ -549,9 +563,9 @@ static node_id bound_matmul(struct bounds *w, node_id id) {
     node_id e = w->error[old->args[0].node], f = w->error[old->args[1].node];
     bool floats = dtype_is_float(n.meta.dtype);
     if (!floats && e == EXACT && f == EXACT) return EXACT;
-    enum dtype math = dtype_opmath(n.meta.dtype);
+    enum dtype math = maths_of(w, n.meta.dtype);
     double h =
-        floats ? product_depth(w, product_terms(w, &n), meta_at(w, x)->dtype) * roundoff_of(math)
+        floats ? product_depth(w, product_terms(w, &n), meta_at(w, x)->dtype) * roundoff_of(w, math)
                : 0;
     enum dtype most = floats ? math : DT_F64;
     node_id sum;
@@ -585,11 +599,11 @@ static node_id bound_landing(struct bounds *w, node_id id) {
         args[0] = arg_node(zeros_like(w, x));
         args[3] = arg_node(scalar(b, OP_ADD, zeros_like(w, source), 1));
         node_id count = scalar(b, OP_ADD, call(b, n.op, args[0], args[1], args[2], args[3]), 1);
-        double h = sum_depth(numel_of(w, meta_at(w, source)));
+        double h = sum_depth(w, numel_of(w, meta_at(w, source)));
         count = call(b, OP_MINIMUM, arg_node(count), arg_float(h));
         args[0] = arg_node(largest(w, x, e));
         args[3] = arg_node(largest(w, source, f));
-        sum = scalar(b, OP_MUL, build_call(b, n.op, args, n.n_args), roundoff_of(n.meta.dtype));
+        sum = scalar(b, OP_MUL, build_call(b, n.op, args, n.n_args), roundoff_of(w, n.meta.dtype));
         sum = binary(b, OP_MUL, sum, count);
     }
     if (e != EXACT || f != EXACT) {
@@ -621,7 +635,7 @@ static node_id bound_created(struct bounds *w, node_id id) {
     const struct node n = copy_of(w, id);
     enum dtype t = n.meta.dtype;
     if (!dtype_is_float(t)) return EXACT;
-    double u = roundoff_of(t), far = 0;
+    double u = rounding_of(t), far = 0;
     if (n.op == OP_ARANGE && !(is_whole(w, &n.args[0]) && is_whole(w, &n.args[2])))
         far = 2 * fabs(arg_number(g_of(w), &n.args[0]));
     else if (n.op == OP_RANDN)
@@ -677,6 +691,7 @@ static node_id bound_node(struct bounds *w, node_id id) {
  * moves show. */
 static void find_stored(struct bounds *w) {
     const struct graph *g = w->from;
+    if (w->how.doubles) return;
     for (uint32_t i = 0; i < g->outputs.n; i++) w->stored[g->outputs.at[i]] = true;
     for (node_id id = g->nodes.n; id-- > 0;) {
         const struct node *n = &g->nodes.at[id];
@@ -703,7 +718,7 @@ static bool is_half(const struct bounds *w) {
         enum dtype t = g->nodes.at[g->outputs.at[i]].meta.dtype;
         all &= dtype_is_float(t) && dtype_opmath(t) != t;
     }
-    return w->how.device == DEVICE_CUDA && (w->how.stores ? any : all);
+    return w->how.device == DEVICE_CUDA && !w->how.doubles && (w->how.stores ? any : all);
 }
 
 struct graph *graph_bound(const struct graph *g, struct rounding how) {

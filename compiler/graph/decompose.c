@@ -242,9 +242,7 @@ static bool is_trivial(const struct build *b, const struct node *n) {
 }
 
 /* What is put at indices: its parts have an element for each pair of a source and a place. */
-static bool lands(enum op op) {
-    return op == OP_INDEX_ADD || op == OP_SCATTER || op == OP_SCATTER_ADD;
-}
+bool op_lands(enum op op) { return op == OP_INDEX_ADD || op == OP_SCATTER || op == OP_SCATTER_ADD; }
 
 node_id decompose_node(struct build *b, const struct node *n) {
     bool composite = op_info(n->op)->class == COMPOSITE;
@@ -271,7 +269,7 @@ static struct graph *expand_once(const struct graph *from, bool keep_landings, b
         const struct arg *old = n.args;
         n.args = NEW_ARRAY(from->arena, struct arg, n.n_args);
         for (int k = 0; k < n.n_args; k++) n.args[k] = arg_map(to, &old[k], map);
-        map[i] = keep_landings && lands(n.op) ? KEEP : decompose_node(&b, &n);
+        map[i] = keep_landings && op_lands(n.op) ? KEEP : decompose_node(&b, &n);
         if (map[i] == KEEP) {
             map[i] = graph_copy(to, from, i, map);
             continue;
@@ -281,8 +279,8 @@ static struct graph *expand_once(const struct graph *from, bool keep_landings, b
             to->nodes.at[k].where = n.where;
             const struct node *made = &to->nodes.at[k];
             bool composite = op_info(made->op)->class == COMPOSITE;
-            *again |= (composite && !(keep_landings && lands(made->op))) || is_trivial(&b, made) ||
-                      is_narrow_sum(made);
+            *again |= (composite && !(keep_landings && op_lands(made->op))) ||
+                      is_trivial(&b, made) || is_narrow_sum(made);
         }
     }
     for (uint32_t i = 0; i < from->outputs.n; i++)

@@ -43,9 +43,7 @@ void value_free(struct value *v) {
 
 double value_number(const struct value *v, int64_t i) { return v->w ? (double)v->w[i] : v->v[i]; }
 
-/* Sizes of n as numbers; false if one is symbolic or the whole does not fit memory. */
-static bool shape_cell(const struct graph *g, const struct node *n, struct cell *c,
-                       struct diag *d) {
+bool cell_shape(const struct graph *g, const struct node *n, struct cell *c, struct diag *d) {
     c->rank = n->meta.rank;
     c->dtype = n->meta.dtype;
     c->n = 1;
@@ -135,7 +133,7 @@ static bool meets_integers(const struct job *j) {
     return any;
 }
 
-static void compute(const struct job *j) {
+void eval_job(const struct job *j) {
     if (!meets_integers(j) || eval_takes_integers(j)) return run_loop(j);
     struct cell cells[MAX_PARAMS], result = *j->out;
     struct job with = *j;
@@ -261,7 +259,7 @@ static bool eval_node(struct eval *e, node_id id) {
     const struct node *n = &e->g->nodes.at[id];
     struct cell *c = &e->cells[id];
     struct job j = job_of(e, id);
-    if (!shape_cell(e->g, n, c, e->d)) return false;
+    if (!cell_shape(e->g, n, c, e->d)) return false;
     if (op_only_reshapes(n->op) && e->uses[n->args[0].node] == 1) {
         struct cell *from = &e->cells[n->args[0].node];
         c->v = from->v; /* nobody else reads it: take it over */
@@ -273,7 +271,7 @@ static bool eval_node(struct eval *e, node_id id) {
         if (op_only_reshapes(n->op))
             copy_cell(c, j.in[0]);
         else
-            compute(&j);
+            eval_job(&j);
         if (e->d->status != WS_OK) return false;
     }
     if (e->g->stores_values && c->v) round_cell(c);
@@ -287,7 +285,7 @@ static bool eval_group(struct eval *e, const struct step *s) {
         const struct node *n = &e->g->nodes.at[s->at[i]];
         struct cell *c = &e->cells[s->at[i]];
         bool kept = e->uses[s->at[i]] > uses_within(e->g, s, s->at[i]);
-        if (!shape_cell(e->g, n, c, e->d) || (kept && !alloc_cell(c, n->name, e->d))) return false;
+        if (!cell_shape(e->g, n, c, e->d) || (kept && !alloc_cell(c, n->name, e->d))) return false;
         jobs[i] = job_of(e, s->at[i]);
     }
     eval_elementwise(jobs, s->n);
@@ -310,7 +308,7 @@ static bool eval_inputs(struct eval *e, const struct value *inputs) {
     for (uint32_t i = 0; i < e->g->inputs.n; i++) {
         node_id id = e->g->inputs.at[i].node;
         const struct node *n = &e->g->nodes.at[id];
-        if (!shape_cell(e->g, n, &e->cells[id], e->d)) return false;
+        if (!cell_shape(e->g, n, &e->cells[id], e->d)) return false;
         if (!e->uses[id]) continue;
         if (!alloc_cell(&e->cells[id], n->name, e->d)) return false;
         load_input(&e->cells[id], &inputs[i]);

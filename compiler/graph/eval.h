@@ -69,6 +69,16 @@ static inline void cell_copy(const struct cell *to, int64_t i, const struct cell
     else
         to->v[i] = from->v[k];
 }
+/* The same where the two may hold different things. */
+static inline void cell_take(const struct cell *to, int64_t i, const struct cell *from, int64_t k) {
+    if (!to->w == !from->w)
+        cell_copy(to, i, from, k);
+    else
+        cell_put(to, i, (struct number){.v = double_of_int(to->dtype, from->w[k])});
+}
+
+/* The sizes of n as numbers, no values; false if one is symbolic. */
+bool cell_shape(const struct graph *g, const struct node *n, struct cell *c, struct diag *d);
 
 /* Row-major strides of a cell; and those that repeat it over the dimensions of `over`. */
 void strides_of(const struct cell *c, int64_t *stride);
@@ -83,6 +93,9 @@ struct lines {
 };
 struct lines lines_along(const struct cell *c, uint32_t set);
 int64_t line_at(const struct lines *l, int64_t line, int64_t i); /* offset of element i of a line */
+
+/* One node, whichever it is. */
+void eval_job(const struct job *j);
 
 /* Does the operator, which yields integers or takes some, have a loop that says so? If not it is
  * given all of them as doubles. */
@@ -104,14 +117,53 @@ void eval_elementwise(const struct job *group, int n);
 void eval_reduce(const struct job *j);
 void eval_scan(const struct job *j);
 void eval_view(const struct job *j);
+/* Of a view: the operand's strides in the order of the result's dimensions; returns the offset of
+ * its first element. */
+int64_t eval_view_strides(const struct job *j, int64_t *stride);
 /* Row `to` of out = row `at` of a times b from `from` on, [k] x [k, n]. */
 void multiply_row(const struct cell *a, int64_t at, const struct cell *b, int64_t from, int64_t k,
                   int64_t n, const struct cell *out, int64_t to);
 void eval_matmul(const struct job *j);
-void eval_convolve(const struct job *j);    /* eval_convolution.c; the product alone, */
-void eval_convolution(const struct job *j); /* and what users call */
+/* eval_convolution.c: the product alone; what it adds up for element i, in order: x[k] times w[k],
+ * where -1 is no element of x but 0; and what users call. */
+void eval_convolve(const struct job *j);
+int64_t convolve_terms(const struct job *j);
+void convolve_sources(const struct job *j, int64_t i, int64_t *x, int64_t *w);
+void eval_convolution(const struct job *j);
 void eval_create(const struct job *j);
-void eval_move(const struct job *j); /* composites that move elements, too */
+/* n elements from `first` on, into v or w. */
+void eval_created(const struct job *j, int64_t first, int64_t n, double *v, int64_t *w);
+
+/* eval_move.c, composites that move elements, too. Where an element comes from: element `at` of x,
+ * or, x being NULL, from the move's fill. What that depends on is looked up first: element at[k] of
+ * index k, which must be inside of a dimension's size. */
+void eval_move(const struct job *j);
+struct origin {
+    const struct cell *x;
+    int64_t at;
+};
+struct lookups {
+    int n;
+    const struct cell *index[WS_MAX_RANK];
+    int dim[WS_MAX_RANK]; /* for messages */
+    int64_t size[WS_MAX_RANK];
+    bool wraps; /* negative ones count from the end */
+};
+struct lookups move_lookups(const struct job *j);
+void move_looks(const struct job *j, int64_t i, int64_t *at);
+struct origin move_origin(const struct job *j, int64_t i, const int64_t *index);
+struct number move_fill(const struct job *j);
+/* False, and says so as PyTorch does: the user's mistake. */
+bool lookup_is_inside(const struct job *j, const struct lookups *l, int k, int64_t v);
+
+/* The other way round, of op_lands: landing i of so many looks at an element of the index, and goes
+ * from an element of the source, if that is a tensor, to one of the result. */
+struct lookups landing_lookups(const struct job *j);
+int64_t landings(const struct job *j);
+int64_t landing_looks(const struct job *j, int64_t i);
+int64_t landing_at(const struct job *j, int64_t i, int64_t index);
+int64_t landing_origin(const struct job *j, int64_t i);
+
 void eval_pool(const struct job *j);
 void eval_resize(const struct job *j);
 void eval_im2col(const struct job *j);

@@ -81,7 +81,7 @@ static void convolve(const struct job *j, const struct convolution *c, const dou
     }
 }
 
-void eval_convolve(const struct job *j) {
+static struct convolution product_of(const struct job *j) {
     const struct cell *x = j->in[0], *w = j->in[1];
     struct convolution c = {.transposed = j->node->args[5].b,
                             .batch = x->size[0],
@@ -91,7 +91,35 @@ void eval_convolve(const struct job *j) {
     set_slides(&c, j, x->rank - 3, 2);
     c.by_channel = volume(c.taps);
     c.by_filter = c.channels * c.by_channel;
-    convolve(j, &c, x->v, w->v, j->out->v);
+    return c;
+}
+
+void eval_convolve(const struct job *j) {
+    struct convolution c = product_of(j);
+    convolve(j, &c, j->in[0]->v, j->in[1]->v, j->out->v);
+}
+
+int64_t convolve_terms(const struct job *j) {
+    struct convolution c = product_of(j);
+    return c.channels * volume(c.taps);
+}
+
+void convolve_sources(const struct job *j, int64_t i, int64_t *x, int64_t *w) {
+    struct convolution c = product_of(j);
+    int64_t plane = i / volume(c.out), at = i % volume(c.out), taps = volume(c.taps);
+    int64_t filter = plane % c.filters, image = plane / c.filters; /* of a group */
+    int64_t o[3] = {at / (c.out[1] * c.out[2]), at / c.out[2] % c.out[1], at % c.out[2]};
+    for (int64_t t = 0; t < c.channels * taps; t++) {
+        int64_t channel = t / taps, tap = t % taps;
+        int64_t k[3] = {tap / (c.taps[1] * c.taps[2]), tap / c.taps[2] % c.taps[1],
+                        tap % c.taps[2]};
+        int64_t p[3];
+        for (int d = 0; d < 3; d++) p[d] = position(&c, d, o[d], k[d]);
+        bool outside = p[0] < 0 || p[1] < 0 || p[2] < 0;
+        int64_t in = (p[0] * c.in[1] + p[1]) * c.in[2] + p[2];
+        x[t] = outside ? -1 : (image * c.channels + channel) * volume(c.in) + in;
+        w[t] = (image % c.groups * c.filters + filter) * c.by_filter + channel * c.by_channel + tap;
+    }
 }
 
 void eval_convolution(const struct job *j) {

@@ -1,5 +1,5 @@
-/* eval_move.c: the reference loops of what moves elements, written from the definitions: for each
- * element of the result, where it comes from.
+/* eval_move.c: the reference of what moves elements, written from the definitions: for each element
+ * of the result, where it comes from.
  *
  *   gather:  y[i][j] = x[index[i][j]][j]  along dimension 0
  *
@@ -11,7 +11,11 @@
 
 #include "graph/eval.h"
 
-typedef void move(const struct job *j);
+/* A move: which index tensors it looks at, if any, and where there for element i of the result; and
+ * then where that comes from. */
+typedef struct lookups tables(const struct job *j);
+typedef void looks(const struct job *j, int64_t i, int64_t *at);
+typedef struct origin comes(const struct job *j, int64_t i, const int64_t *index);
 
 static const struct arg *arg_of(const struct job *j, int i) { return &j->node->args[i]; }
 static int64_t int_at(const struct job *j, int i) {
@@ -54,29 +58,37 @@ static int64_t offset_at(const struct cell *c, const struct place *p) {
     return offset;
 }
 
-static void copy_from(const struct job *j, int64_t i, const struct cell *x, const struct place *p) {
-    cell_copy(j->out, i, x, offset_at(x, p));
+static struct origin from(const struct cell *x, int64_t at) { return (struct origin){x, at}; }
+
+static struct origin from_place(const struct cell *x, const struct place *p) {
+    return from(x, offset_at(x, p));
 }
 
-/* An index. */
-static int64_t index_at(const struct cell *c, const struct place *p) {
-    return c->w[offset_at(c, p)];
+/* The fill, outside of x. */
+static struct origin from_inside(const struct cell *x, const struct place *p) {
+    return inside(x, p) ? from_place(x, p) : from(NULL, 0);
 }
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
-/* Are all elements of index 0 .. n-1, or, where negative ones count from the end, -n .. n-1? */
+/* 0 .. n-1, or, where negative ones count from the end, -n .. n-1. */
+static bool is_inside(const struct job *j, int64_t v, int64_t n, int dim, bool wraps) {
+    if (v < n && v >= (wraps ? -n : 0)) return true;
+    diag_fail_at(j->d, WS_WRONG, j->g->src, j->node->where,
+                 "index %lld is out of bounds for dimension %d with size %lld", (long long)v, dim,
+                 (long long)n);
+    return false;
+}
+
 static bool check_bounds(const struct job *j, const struct cell *index, int64_t n, int dim,
                          bool wraps) {
-    for (int64_t i = 0; i < index->n; i++) {
-        int64_t v = index->w[i];
-        if (v < n && v >= (wraps ? -n : 0)) continue;
-        diag_fail_at(j->d, WS_WRONG, j->g->src, j->node->where,
-                     "index %lld is out of bounds for dimension %d with size %lld", (long long)v,
-                     dim, (long long)n);
-        return false;
-    }
+    for (int64_t i = 0; i < index->n; i++)
+        if (!is_inside(j, index->w[i], n, dim, wraps)) return false;
     return true;
+}
+
+bool lookup_is_inside(const struct job *j, const struct lookups *l, int k, int64_t v) {
+    return is_inside(j, v, l->size[k], l->dim[k], l->wraps);
 }
 
 static int64_t wrapped(int64_t v, int64_t n) { return v < 0 ? v + n : v; }
@@ -92,38 +104,22 @@ static struct number fill_of(const struct job *j, int arg) {
 
 /* ---- cat, stack, pad, flip, windows ---------------------------------------------------------- */
 
-/* The parts may be of several types. */
-static void put_from(const struct job *j, int64_t i, const struct cell *x, const struct place *p) {
-    int64_t at = offset_at(x, p);
-    if (!j->out->w == !x->w)
-        cell_copy(j->out, i, x, at);
-    else
-        cell_put(j->out, i, (struct number){.v = double_of_int(j->out->dtype, x->w[at])});
-}
-
-static void eval_cat(const struct job *j) {
-    const struct arg *list = arg_of(j, 0);
+static struct origin cat_origin(const struct job *j, int64_t i, const int64_t *index) {
     int dim = (int)int_at(j, 1);
-    bool stacks = j->node->op == OP_STACK;
-#pragma omp parallel for
-    for (int64_t i = 0; i < j->out->n; i++) {
-        if (eval_stops(j, i)) continue;
-        struct place p = place_of(j->out, i);
-        uint32_t k = 0;
-        if (stacks) {
-            k = (uint32_t)p.at[dim];
-            for (int d = dim; d + 1 < j->out->rank; d++) p.at[d] = p.at[d + 1];
-        } else {
-            while (cell_of(j, 0, k)->rank != j->out->rank ||
-                   p.at[dim] >= cell_of(j, 0, k)->size[dim]) {
-                bool counts = cell_of(j, 0, k)->rank == j->out->rank;
-                p.at[dim] -= counts ? cell_of(j, 0, k)->size[dim] : 0;
-                k++;
-            }
+    struct place p = place_of(j->out, i);
+    uint32_t k = 0;
+    if (j->node->op == OP_STACK) {
+        k = (uint32_t)p.at[dim];
+        for (int d = dim; d + 1 < j->out->rank; d++) p.at[d] = p.at[d + 1];
+    } else {
+        while (cell_of(j, 0, k)->rank != j->out->rank || p.at[dim] >= cell_of(j, 0, k)->size[dim]) {
+            bool counts = cell_of(j, 0, k)->rank == j->out->rank;
+            p.at[dim] -= counts ? cell_of(j, 0, k)->size[dim] : 0;
+            k++;
         }
-        WS_ASSERT(k < list->nodes.n);
-        put_from(j, i, cell_of(j, 0, k), &p);
     }
+    WS_ASSERT(k < arg_of(j, 0)->nodes.n);
+    return from(cell_of(j, 0, k), offset_at(cell_of(j, 0, k), &p));
 }
 
 /* Position i of a dimension of n, where the padding shows x again. */
@@ -134,136 +130,91 @@ static int64_t reflected(const char *mode, int64_t i, int64_t n) {
 }
 
 /* pad, constant_pad_nd */
-static void eval_pad(const struct job *j) {
+static struct origin pad_origin(const struct job *j, int64_t i, const int64_t *index) {
     const struct cell *x = j->in[0];
-    bool named = j->node->op == OP_PAD, constant = !named || !strcmp(arg_of(j, 2)->s, "constant");
-    int fill_arg = named ? 3 : 2;
-    struct number fill = fill_of(j, fill_arg);
-#pragma omp parallel for
-    for (int64_t i = 0; i < j->out->n; i++) {
-        if (eval_stops(j, i)) continue;
-        struct place p = place_of(j->out, i);
-        for (uint32_t k = 0; k < arg_of(j, 1)->ints.n; k += 2) {
-            int dim = x->rank - 1 - (int)k / 2;
-            p.at[dim] -= entry(j, 1, k);
-            if (!constant) p.at[dim] = reflected(arg_of(j, 2)->s, p.at[dim], x->size[dim]);
-        }
-        if (inside(x, &p))
-            copy_from(j, i, x, &p);
-        else
-            cell_put(j->out, i, fill);
+    bool constant = j->node->op != OP_PAD || !strcmp(arg_of(j, 2)->s, "constant");
+    struct place p = place_of(j->out, i);
+    for (uint32_t k = 0; k < arg_of(j, 1)->ints.n; k += 2) {
+        int dim = x->rank - 1 - (int)k / 2;
+        p.at[dim] -= entry(j, 1, k);
+        if (!constant) p.at[dim] = reflected(arg_of(j, 2)->s, p.at[dim], x->size[dim]);
     }
+    return from_inside(x, &p);
 }
 
-static void eval_flip(const struct job *j) {
+static struct origin flip_origin(const struct job *j, int64_t i, const int64_t *index) {
     const struct cell *x = j->in[0];
-#pragma omp parallel for
-    for (int64_t i = 0; i < j->out->n; i++) {
-        if (eval_stops(j, i)) continue;
-        struct place p = place_of(j->out, i);
-        for (uint32_t k = 0; k < arg_of(j, 1)->ints.n; k++) {
-            int64_t dim = entry(j, 1, k);
-            p.at[dim] = x->size[dim] - 1 - p.at[dim];
-        }
-        copy_from(j, i, x, &p);
+    struct place p = place_of(j->out, i);
+    for (uint32_t k = 0; k < arg_of(j, 1)->ints.n; k++) {
+        int64_t dim = entry(j, 1, k);
+        p.at[dim] = x->size[dim] - 1 - p.at[dim];
     }
+    return from_place(x, &p);
 }
 
-static void eval_windows(const struct job *j) {
+static struct origin windows_origin(const struct job *j, int64_t i, const int64_t *index) {
     const struct cell *x = j->in[0];
     uint32_t n = arg_of(j, 1)->ints.n;
-    struct number fill = fill_of(j, 6);
-#pragma omp parallel for
-    for (int64_t i = 0; i < j->out->n; i++) {
-        if (eval_stops(j, i)) continue;
-        struct place p = place_of(j->out, i);
-        for (uint32_t k = 0; k < n; k++) {
-            int dim = x->rank - (int)n + (int)k;
-            p.at[dim] = p.at[dim] * entry(j, 2, k) - entry(j, 3, k) +
-                        p.at[x->rank + (int)k] * entry(j, 4, k);
-        }
-        if (inside(x, &p))
-            copy_from(j, i, x, &p);
-        else
-            cell_put(j->out, i, fill);
+    struct place p = place_of(j->out, i);
+    for (uint32_t k = 0; k < n; k++) {
+        int dim = x->rank - (int)n + (int)k;
+        p.at[dim] =
+            p.at[dim] * entry(j, 2, k) - entry(j, 3, k) + p.at[x->rank + (int)k] * entry(j, 4, k);
     }
+    return from_inside(x, &p);
 }
 
 /* ---- turned and repeated --------------------------------------------------------------------- */
 
 static int64_t modulo(int64_t a, int64_t n) { return (a % n + n) % n; }
 
-static void eval_roll(const struct job *j) {
+static struct origin roll_origin(const struct job *j, int64_t i, const int64_t *index) {
     const struct cell *x = j->in[0];
-#pragma omp parallel for
-    for (int64_t i = 0; i < x->n; i++) {
-        if (eval_stops(j, i)) continue;
-        struct place p = place_of(x, i);
-        for (uint32_t k = 0; k < arg_of(j, 2)->ints.n && x->rank; k++) {
-            int64_t dim = entry(j, 2, k);
-            p.at[dim] = modulo(p.at[dim] - entry(j, 1, k), x->size[dim]);
-        }
-        bool flat = !arg_of(j, 2)->ints.n;
-        cell_copy(j->out, i, x, flat ? modulo(i - entry(j, 1, 0), x->n) : offset_at(x, &p));
+    struct place p = place_of(x, i);
+    if (!arg_of(j, 2)->ints.n) return from(x, modulo(i - entry(j, 1, 0), x->n));
+    for (uint32_t k = 0; k < arg_of(j, 2)->ints.n && x->rank; k++) {
+        int64_t dim = entry(j, 2, k);
+        p.at[dim] = modulo(p.at[dim] - entry(j, 1, k), x->size[dim]);
     }
+    return from_place(x, &p);
 }
 
 /* repeat, tile: x again and again in every dimension */
-static void eval_repeat(const struct job *j) {
+static struct origin repeat_origin(const struct job *j, int64_t i, const int64_t *index) {
     const struct cell *x = j->in[0];
     int more = j->out->rank - x->rank;
-#pragma omp parallel for
-    for (int64_t i = 0; i < j->out->n; i++) {
-        if (eval_stops(j, i)) continue;
-        struct place p = place_of(j->out, i);
-        for (int k = 0; k < x->rank; k++) p.at[k] = p.at[k + more] % x->size[k];
-        copy_from(j, i, x, &p);
-    }
+    struct place p = place_of(j->out, i);
+    for (int k = 0; k < x->rank; k++) p.at[k] = p.at[k + more] % x->size[k];
+    return from_place(x, &p);
 }
 
-static void eval_repeat_interleave(const struct job *j) {
+static struct origin interleave_origin(const struct job *j, int64_t i, const int64_t *index) {
     const struct cell *x = j->in[0];
-    bool flat = arg_of(j, 2)->kind == ARG_NONE || !x->rank;
-    int64_t dim = flat ? 0 : int_at(j, 2), times = int_at(j, 1);
-#pragma omp parallel for
-    for (int64_t i = 0; i < j->out->n; i++) {
-        if (eval_stops(j, i)) continue;
-        struct place p = place_of(j->out, i);
-        p.at[dim] /= times;
-        cell_copy(j->out, i, x, flat ? i / times : offset_at(x, &p));
-    }
+    int64_t times = int_at(j, 1);
+    if (arg_of(j, 2)->kind == ARG_NONE || !x->rank) return from(x, i / times);
+    struct place p = place_of(j->out, i);
+    p.at[int_at(j, 2)] /= times;
+    return from_place(x, &p);
 }
 
-static void eval_diagonal(const struct job *j) {
+static struct origin diagonal_origin(const struct job *j, int64_t i, const int64_t *index) {
     const struct cell *x = j->in[0];
     int64_t offset = int_at(j, 1), row = int_at(j, 2), column = int_at(j, 3);
-#pragma omp parallel for
-    for (int64_t i = 0; i < j->out->n; i++) {
-        if (eval_stops(j, i)) continue;
-        struct place from = {{0}}, p = place_of(j->out, i);
-        int64_t e = p.at[j->out->rank - 1];
-        for (int k = 0, o = 0; k < x->rank; k++)
-            if (k != row && k != column) from.at[k] = p.at[o++];
-        from.at[row] = e + (offset < 0 ? -offset : 0);
-        from.at[column] = e + (offset > 0 ? offset : 0);
-        copy_from(j, i, x, &from);
-    }
+    struct place on = {{0}}, p = place_of(j->out, i);
+    int64_t e = p.at[j->out->rank - 1];
+    for (int k = 0, o = 0; k < x->rank; k++)
+        if (k != row && k != column) on.at[k] = p.at[o++];
+    on.at[row] = e + (offset < 0 ? -offset : 0);
+    on.at[column] = e + (offset > 0 ? offset : 0);
+    return from_place(x, &on);
 }
 
-static void eval_diag(const struct job *j) {
+static struct origin diag_origin(const struct job *j, int64_t i, const int64_t *index) {
     const struct cell *x = j->in[0];
     int64_t offset = int_at(j, 1), down = offset < 0 ? -offset : 0, right = offset > 0 ? offset : 0;
-    for (int64_t i = 0; i < j->out->n; i++) {
-        if (x->rank == 2) {
-            cell_copy(j->out, i, x, (i + down) * x->size[1] + i + right);
-            continue;
-        }
-        int64_t row = i / j->out->size[1], column = i % j->out->size[1];
-        if (column - row == offset)
-            cell_copy(j->out, i, x, row - down);
-        else
-            cell_put(j->out, i, (struct number){0, 0});
-    }
+    if (x->rank == 2) return from(x, (i + down) * x->size[1] + i + right);
+    int64_t row = i / j->out->size[1], column = i % j->out->size[1];
+    return column - row == offset ? from(x, row - down) : from(NULL, 0);
 }
 
 static void eval_eye(const struct job *j) {
@@ -276,108 +227,234 @@ static void eval_eye(const struct job *j) {
 
 /* ---- looked up ------------------------------------------------------------------------------- */
 
-/* gather, take_along_dim: the place of the result, dimension dim replaced by the index there. */
-static void eval_gather(const struct job *j) {
-    bool along = j->node->op == OP_TAKE_ALONG_DIM;
-    const struct cell *x = j->in[0], *index = j->in[along ? 1 : 2];
-    const struct arg *d = arg_of(j, along ? 2 : 1);
-    bool flat = d->kind == ARG_NONE || !x->rank;
-    int64_t dim = flat ? 0 : ex_value(j->g->ex, d->i), n = flat ? x->n : x->size[dim];
-    if (!check_bounds(j, index, n, (int)dim, false)) return;
+static struct lookups one_table(const struct cell *index, int64_t dim, int64_t size) {
+    return (struct lookups){.n = 1, .index = {index}, .dim = {(int)dim}, .size = {size}};
+}
+
+/* gather, take_along_dim: their arguments stand in another order. Without a dimension x is one
+ * line. */
+static bool goes_along(const struct job *j) { return j->node->op == OP_TAKE_ALONG_DIM; }
+static const struct cell *gather_index(const struct job *j) { return j->in[goes_along(j) ? 1 : 2]; }
+static const struct arg *gather_dim(const struct job *j) {
+    return arg_of(j, goes_along(j) ? 2 : 1);
+}
+static bool gathers_flat(const struct job *j) {
+    return gather_dim(j)->kind == ARG_NONE || !j->in[0]->rank;
+}
+
+static struct lookups gather_tables(const struct job *j) {
+    if (gathers_flat(j)) return one_table(gather_index(j), 0, j->in[0]->n);
+    int64_t dim = ex_value(j->g->ex, gather_dim(j)->i);
+    return one_table(gather_index(j), dim, j->in[0]->size[dim]);
+}
+
+static void gather_looks(const struct job *j, int64_t i, int64_t *at) {
     int64_t stride[WS_MAX_RANK];
-    if (!flat) strides_broadcast(index, j->out, stride);
-#pragma omp parallel for
-    for (int64_t i = 0; i < j->out->n; i++) {
-        if (eval_stops(j, i)) continue;
-        if (flat) {
-            cell_copy(j->out, i, x, index->w[i]);
+    *at = i;
+    if (gathers_flat(j)) return;
+    strides_broadcast(gather_index(j), j->out, stride);
+    *at = strided_at(j->out->rank, j->out->size, stride, i);
+}
+
+/* The place of the result, dimension dim replaced by the index there. */
+static struct origin gather_origin(const struct job *j, int64_t i, const int64_t *index) {
+    const struct cell *x = j->in[0];
+    if (gathers_flat(j)) return from(x, *index);
+    int64_t dim = ex_value(j->g->ex, gather_dim(j)->i);
+    struct place p = place_of(j->out, i);
+    p.at[dim] = *index;
+    for (int k = 0; k < x->rank; k++)
+        if (k != dim && x->size[k] == 1) p.at[k] = 0;
+    return from_place(x, &p);
+}
+
+static struct lookups index_tables(const struct job *j) {
+    struct lookups l = {.n = (int)arg_of(j, 2)->ints.n, .wraps = true};
+    for (int k = 0; k < l.n; k++) {
+        l.index[k] = cell_of(j, 1, (uint32_t)k);
+        l.dim[k] = (int)entry(j, 2, (uint32_t)k);
+        l.size[k] = j->in[0]->size[l.dim[k]];
+    }
+    return l;
+}
+
+/* Of index: where the dimensions of the index tensors stand in the result, and how many. */
+static int index_first(const struct job *j) {
+    return graph_index_position(j->g->ex, arg_of(j, 2), j->in[0]->rank);
+}
+static int index_width(const struct job *j) {
+    return j->out->rank - (j->in[0]->rank - (int)arg_of(j, 2)->ints.n);
+}
+
+static void index_looks(const struct job *j, int64_t i, int64_t *at) {
+    int end = index_first(j) + index_width(j);
+    struct place p = place_of(j->out, i);
+    for (uint32_t k = 0; k < arg_of(j, 2)->ints.n; k++) {
+        const struct cell *c = cell_of(j, 1, k);
+        struct place own = {{0}};
+        for (int e = 0; e < c->rank; e++) own.at[e] = c->size[e] == 1 ? 0 : p.at[end - c->rank + e];
+        at[k] = offset_at(c, &own);
+    }
+}
+
+static struct origin index_origin(const struct job *j, int64_t i, const int64_t *index) {
+    const struct cell *x = j->in[0];
+    int first = index_first(j), wide = index_width(j);
+    struct place p = place_of(j->out, i), on = {{0}};
+    bool indexed[WS_MAX_RANK] = {false};
+    for (uint32_t k = 0; k < arg_of(j, 2)->ints.n; k++) {
+        int64_t dim = entry(j, 2, k);
+        on.at[dim] = wrapped(index[k], x->size[dim]);
+        indexed[dim] = true;
+    }
+    for (int k = 0, o = first ? 0 : wide; k < x->rank; k++) {
+        if (indexed[k]) {
+            if (first == o) o += wide;
             continue;
         }
-        struct place p = place_of(j->out, i);
-        p.at[dim] = index->w[strided_at(j->out->rank, j->out->size, stride, i)];
-        for (int k = 0; k < x->rank; k++)
-            if (k != dim && x->size[k] == 1) p.at[k] = 0;
-        copy_from(j, i, x, &p);
+        on.at[k] = p.at[o++];
     }
+    return from_place(x, &on);
 }
 
-static void eval_index(const struct job *j) {
-    const struct cell *x = j->in[0];
-    const struct arg *dims = arg_of(j, 2);
-    int n = (int)dims->ints.n, wide = j->out->rank - (x->rank - n);
-    int first = graph_index_position(j->g->ex, dims, x->rank);
-    for (int k = 0; k < n; k++) {
-        int dim = (int)entry(j, 2, (uint32_t)k);
-        if (!check_bounds(j, cell_of(j, 1, (uint32_t)k), x->size[dim], dim, true)) return;
-    }
+static struct lookups select_tables(const struct job *j) {
+    int64_t dim = int_at(j, 1);
+    return one_table(j->in[2], dim, j->in[0]->rank ? j->in[0]->size[dim] : 1);
+}
+
+static void select_looks(const struct job *j, int64_t i, int64_t *at) {
+    *at = place_of(j->out, i).at[int_at(j, 1)];
+}
+
+static struct origin select_origin(const struct job *j, int64_t i, const int64_t *index) {
+    struct place p = place_of(j->out, i);
+    p.at[int_at(j, 1)] = *index;
+    return from_place(j->in[0], &p);
+}
+
+static struct lookups embedding_tables(const struct job *j) {
+    return one_table(j->in[0], 0, j->in[1]->size[0]);
+}
+
+static void embedding_looks(const struct job *j, int64_t i, int64_t *at) {
+    *at = i / j->in[1]->size[1];
+}
+
+static struct origin embedding_origin(const struct job *j, int64_t i, const int64_t *index) {
+    int64_t width = j->in[1]->size[1];
+    return from(j->in[1], *index * width + i % width);
+}
+
+static struct lookups take_tables(const struct job *j) {
+    struct lookups l = one_table(j->in[1], 0, j->in[0]->n);
+    l.wraps = true;
+    return l;
+}
+
+static void take_looks(const struct job *j, int64_t i, int64_t *at) { *at = i; }
+
+static struct origin take_origin(const struct job *j, int64_t i, const int64_t *index) {
+    return from(j->in[0], wrapped(*index, j->in[0]->n));
+}
+
+/* ---- which source ---------------------------------------------------------------------------- */
+
+static const struct move {
+    comes *origin;
+    tables *tables;
+    looks *looks;
+    int fill; /* the argument that says what stands where nothing does; 0: nothing does, or 0 */
+} moves[OP_COUNT] = {
+    [OP_CAT] = {cat_origin},
+    [OP_STACK] = {cat_origin},
+    [OP_CONSTANT_PAD] = {pad_origin, .fill = 2},
+    [OP_PAD] = {pad_origin, .fill = 3},
+    [OP_FLIP] = {flip_origin},
+    [OP_WINDOWS] = {windows_origin, .fill = 6},
+    [OP_ROLL] = {roll_origin},
+    [OP_REPEAT] = {repeat_origin},
+    [OP_TILE] = {repeat_origin},
+    [OP_REPEAT_INTERLEAVE] = {interleave_origin},
+    [OP_DIAGONAL] = {diagonal_origin},
+    [OP_DIAG] = {diag_origin},
+    [OP_GATHER] = {gather_origin, gather_tables, gather_looks},
+    [OP_TAKE_ALONG_DIM] = {gather_origin, gather_tables, gather_looks},
+    [OP_INDEX] = {index_origin, index_tables, index_looks},
+    [OP_INDEX_SELECT] = {select_origin, select_tables, select_looks},
+    [OP_EMBEDDING] = {embedding_origin, embedding_tables, embedding_looks},
+    [OP_TAKE] = {take_origin, take_tables, take_looks},
+};
+
+static const struct move *move_of(const struct job *j) { return &moves[j->node->op]; }
+
+struct lookups move_lookups(const struct job *j) {
+    return move_of(j)->tables ? move_of(j)->tables(j) : (struct lookups){.n = 0};
+}
+
+void move_looks(const struct job *j, int64_t i, int64_t *at) { move_of(j)->looks(j, i, at); }
+
+struct origin move_origin(const struct job *j, int64_t i, const int64_t *index) {
+    return move_of(j)->origin(j, i, index);
+}
+
+struct number move_fill(const struct job *j) {
+    return move_of(j)->fill ? fill_of(j, move_of(j)->fill) : (struct number){0, 0};
+}
+
+static void eval_origins(const struct job *j) {
+    struct lookups l = move_lookups(j);
+    struct number fill = move_fill(j);
+    for (int k = 0; k < l.n; k++)
+        if (!check_bounds(j, l.index[k], l.size[k], l.dim[k], l.wraps)) return;
 #pragma omp parallel for
     for (int64_t i = 0; i < j->out->n; i++) {
+        int64_t index[WS_MAX_RANK];
         if (eval_stops(j, i)) continue;
-        struct place p = place_of(j->out, i), from = {{0}};
-        bool indexed[WS_MAX_RANK] = {false};
-        for (int k = 0; k < n; k++) {
-            const struct cell *c = cell_of(j, 1, (uint32_t)k);
-            struct place own = {{0}};
-            int64_t dim = entry(j, 2, (uint32_t)k);
-            for (int e = 0; e < c->rank; e++)
-                own.at[e] = c->size[e] == 1 ? 0 : p.at[first + wide - c->rank + e];
-            from.at[dim] = wrapped(index_at(c, &own), x->size[dim]);
-            indexed[dim] = true;
-        }
-        for (int k = 0, o = first ? 0 : wide; k < x->rank; k++) {
-            if (indexed[k]) {
-                if (first == o) o += wide;
-                continue;
-            }
-            from.at[k] = p.at[o++];
-        }
-        copy_from(j, i, x, &from);
+        if (l.n) move_looks(j, i, index);
+        for (int k = 0; k < l.n; k++) index[k] = l.index[k]->w[index[k]];
+        struct origin o = move_origin(j, i, index);
+        if (o.x)
+            cell_take(j->out, i, o.x, o.at);
+        else
+            cell_put(j->out, i, fill);
     }
-}
-
-static void eval_index_select(const struct job *j) {
-    const struct cell *x = j->in[0], *index = j->in[2];
-    int64_t dim = int_at(j, 1), n = x->rank ? x->size[dim] : 1;
-    if (!check_bounds(j, index, n, (int)dim, false)) return;
-#pragma omp parallel for
-    for (int64_t i = 0; i < j->out->n; i++) {
-        if (eval_stops(j, i)) continue;
-        struct place p = place_of(j->out, i);
-        p.at[dim] = index->w[p.at[dim]];
-        copy_from(j, i, x, &p);
-    }
-}
-
-static void eval_embedding(const struct job *j) {
-    const struct cell *index = j->in[0], *w = j->in[1];
-    int64_t width = w->size[1];
-    if (!check_bounds(j, index, w->size[0], 0, false)) return;
-#pragma omp parallel for
-    for (int64_t i = 0; i < index->n; i++)
-        for (int64_t k = 0; k < width && !eval_stops(j, i); k++)
-            cell_copy(j->out, i * width + k, w, index->w[i] * width + k);
-}
-
-static void eval_take(const struct job *j) {
-    const struct cell *x = j->in[0], *index = j->in[1];
-    if (!check_bounds(j, index, x->n, 0, true)) return;
-    for (int64_t i = 0; i < j->out->n; i++) cell_copy(j->out, i, x, wrapped(index->w[i], x->n));
 }
 
 /* ---- scattered: source by source, in order; the last one on an element stays ------------------
  */
 
+struct lookups landing_lookups(const struct job *j) {
+    return select_tables(j);
+}
+
+int64_t landings(const struct job *j) { return j->in[j->node->op == OP_INDEX_ADD ? 3 : 2]->n; }
+
+int64_t landing_looks(const struct job *j, int64_t i) {
+    return j->node->op == OP_INDEX_ADD ? place_of(j->in[3], i).at[int_at(j, 1)] : i;
+}
+
+int64_t landing_at(const struct job *j, int64_t i, int64_t index) {
+    struct place to = place_of(j->in[j->node->op == OP_INDEX_ADD ? 3 : 2], i);
+    to.at[int_at(j, 1)] = index;
+    return offset_at(j->in[0], &to);
+}
+
+int64_t landing_origin(const struct job *j, int64_t i) {
+    struct place p;
+    if (j->node->op == OP_INDEX_ADD) return i;
+    p = place_of(j->in[2], i);
+    return offset_at(j->in[3], &p);
+}
+
 static void eval_scatter(const struct job *j) {
     const struct cell *self = j->in[0], *index = j->in[2], *src = j->in[3], *out = j->out;
-    int64_t dim = int_at(j, 1), n = self->rank ? self->size[dim] : 1;
+    struct lookups l = landing_lookups(j);
     bool adds = j->node->op == OP_SCATTER_ADD;
-    if (!check_bounds(j, index, n, (int)dim, false)) return;
+    if (!check_bounds(j, index, l.size[0], l.dim[0], false)) return;
     for (int64_t i = 0; i < self->n; i++) cell_copy(out, i, self, i);
     struct number fill = src ? (struct number){0, 0} : fill_of(j, 3);
     for (int64_t i = 0; i < index->n; i++) {
-        struct place p = place_of(index, i), to = p;
-        to.at[dim] = index->w[i];
-        int64_t at = offset_at(self, &to), from = src ? offset_at(src, &p) : 0;
+        int64_t at = landing_at(j, i, index->w[i]), from = src ? landing_origin(j, i) : 0;
         if (adds && out->w)
             out->w[at] = int_wrap(out->dtype, int_add(out->w[at], src->w[from]));
         else if (adds)
@@ -391,14 +468,12 @@ static void eval_scatter(const struct job *j) {
 
 static void eval_index_add(const struct job *j) {
     const struct cell *self = j->in[0], *index = j->in[2], *src = j->in[3], *out = j->out;
-    int64_t dim = int_at(j, 1), n = self->rank ? self->size[dim] : 1;
+    struct lookups l = landing_lookups(j);
     struct number alpha = number_of_arg(j->g, arg_of(j, 4), out->dtype);
-    if (!check_bounds(j, index, n, (int)dim, false)) return;
+    if (!check_bounds(j, index, l.size[0], l.dim[0], false)) return;
     for (int64_t i = 0; i < self->n; i++) cell_copy(out, i, self, i);
     for (int64_t i = 0; i < src->n; i++) {
-        struct place p = place_of(src, i);
-        p.at[dim] = index->w[p.at[dim]];
-        int64_t at = offset_at(self, &p);
+        int64_t at = landing_at(j, i, index->w[landing_looks(j, i)]);
         if (out->w)
             out->w[at] = int_wrap(out->dtype, int_add(out->w[at], int_mul(alpha.w, src->w[i])));
         else
@@ -423,34 +498,12 @@ static void eval_one_hot(const struct job *j) {
 
 /* ---- which loop ------------------------------------------------------------------------------ */
 
-static move *const moves[OP_COUNT] = {
-    [OP_CAT] = eval_cat,
-    [OP_STACK] = eval_cat,
-    [OP_CONSTANT_PAD] = eval_pad,
-    [OP_PAD] = eval_pad,
-    [OP_FLIP] = eval_flip,
-    [OP_WINDOWS] = eval_windows,
-    [OP_ROLL] = eval_roll,
-    [OP_REPEAT] = eval_repeat,
-    [OP_TILE] = eval_repeat,
-    [OP_REPEAT_INTERLEAVE] = eval_repeat_interleave,
-    [OP_DIAGONAL] = eval_diagonal,
-    [OP_DIAG] = eval_diag,
-    [OP_EYE] = eval_eye,
-    [OP_GATHER] = eval_gather,
-    [OP_TAKE_ALONG_DIM] = eval_gather,
-    [OP_INDEX] = eval_index,
-    [OP_INDEX_SELECT] = eval_index_select,
-    [OP_EMBEDDING] = eval_embedding,
-    [OP_TAKE] = eval_take,
-    [OP_SCATTER] = eval_scatter,
-    [OP_SCATTER_ADD] = eval_scatter,
-    [OP_INDEX_ADD] = eval_index_add,
-    [OP_ONE_HOT] = eval_one_hot,
-};
-
 void eval_move(const struct job *j) {
-    move *loop = moves[j->node->op];
-    if (!loop) WS_BUG("no loop for %s", op_info(j->node->op)->name);
-    loop(j);
+    enum op op = j->node->op;
+    if (moves[op].origin) return eval_origins(j);
+    if (op == OP_EYE) return eval_eye(j);
+    if (op == OP_ONE_HOT) return eval_one_hot(j);
+    if (op == OP_INDEX_ADD) return eval_index_add(j);
+    if (!op_lands(op)) WS_BUG("no loop for %s", op_info(op)->name);
+    eval_scatter(j);
 }

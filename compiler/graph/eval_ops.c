@@ -96,9 +96,7 @@ bool eval_takes_integers(const struct job *j) {
 
 /* ---- views ----------------------------------------------------------------------------------- */
 
-/* The operand's strides in the order of the result's dimensions, and the offset of its first
- * element. */
-static int64_t view_strides(const struct job *j, int64_t *stride) {
+int64_t eval_view_strides(const struct job *j, int64_t *stride) {
     const struct node *n = j->node;
     const struct cell *x = j->in[0];
     int64_t own[WS_MAX_RANK];
@@ -123,7 +121,7 @@ static int64_t view_strides(const struct job *j, int64_t *stride) {
 
 void eval_view(const struct job *j) {
     int64_t stride[WS_MAX_RANK];
-    int64_t base = view_strides(j, stride);
+    int64_t base = eval_view_strides(j, stride);
     const struct cell *out = j->out;
     const struct cell *x = j->in[0];
     int64_t last = out->rank ? stride[out->rank - 1] : 0;
@@ -189,7 +187,7 @@ void eval_matmul(const struct job *j) {
 static struct number arange_at(const struct job *j, int64_t k) {
     const struct arg *a = j->node->args;
     bool whole = a[0].kind == ARG_INT && a[2].kind == ARG_INT;
-    if (whole && j->out->w) {
+    if (whole && !dtype_is_float(j->out->dtype)) {
         int64_t start = ex_value(j->g->ex, a[0].i), step = ex_value(j->g->ex, a[2].i);
         return (struct number){.w = int_add(start, int_mul(k, step))};
     }
@@ -197,27 +195,34 @@ static struct number arange_at(const struct job *j, int64_t k) {
     return (struct number){v, int_of_double(DT_I64, v)};
 }
 
-/* Elements first .. first+n-1. */
-static void create_run(const struct job *j, int64_t first, int64_t n) {
+/* Before it is rounded to the result's type. */
+static void create_run(const struct job *j, int64_t first, int64_t n, const struct cell *to) {
     const struct arg *a = j->node->args;
     uint64_t seed = j->g->seed;
     switch (op_create(j->node->op)) {
     case CREATE_FULL:
-        for (int64_t i = first; i < first + n; i++)
-            cell_put(j->out, i, number_of_arg(j->g, &a[1], j->out->dtype));
+        for (int64_t i = 0; i < n; i++) cell_put(to, i, number_of_arg(j->g, &a[1], to->dtype));
         return;
     case CREATE_ARANGE:
-        for (int64_t i = first; i < first + n; i++) cell_put(j->out, i, arange_at(j, i));
+        for (int64_t i = 0; i < n; i++) cell_put(to, i, arange_at(j, first + i));
         return;
     case CREATE_RAND:
-        random_uniforms(seed, (uint64_t)arg_number(j->g, &a[1]), (uint64_t)first, n,
-                        j->out->v + first);
+        random_uniforms(seed, (uint64_t)arg_number(j->g, &a[1]), (uint64_t)first, n, to->v);
         return;
     case CREATE_RANDN:
-        random_normals(seed, (uint64_t)arg_number(j->g, &a[1]), (uint64_t)first, n,
-                       j->out->v + first);
+        random_normals(seed, (uint64_t)arg_number(j->g, &a[1]), (uint64_t)first, n, to->v);
         return;
     }
+}
+
+void eval_created(const struct job *j, int64_t first, int64_t n, double *v, int64_t *w) {
+    struct cell to = {.v = v, .w = w, .n = n, .dtype = j->out->dtype};
+    create_run(j, first, n, &to);
+    for (int64_t i = 0; i < n; i++)
+        if (w)
+            w[i] = int_wrap(to.dtype, w[i]);
+        else
+            v[i] = value_round(to.dtype, v[i]);
 }
 
 void eval_create(const struct job *j) {
@@ -227,11 +232,6 @@ void eval_create(const struct job *j) {
     for (int64_t first = 0; first < out->n; first += RUN) {
         if (eval_stops(j, 0)) continue;
         int64_t n = out->n - first < RUN ? out->n - first : RUN;
-        create_run(j, first, n);
-        for (int64_t i = first; i < first + n; i++)
-            if (out->w)
-                out->w[i] = int_wrap(out->dtype, out->w[i]);
-            else
-                out->v[i] = value_round(out->dtype, out->v[i]);
+        eval_created(j, first, n, out->v ? out->v + first : NULL, out->w ? out->w + first : NULL);
     }
 }

@@ -304,6 +304,7 @@ struct rounding {
     enum device_kind device; /* whose functions */
     bool stores; /* any value may have been stored in its type; else what is stored are the outputs,
                     and what a matrix product reads */
+    bool doubles; /* of the reference: how far two computations of it may be apart */
 };
 struct graph *graph_bound(const struct graph *g, struct rounding how);
 

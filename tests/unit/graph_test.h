@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "graph/graph.h"
+#include "graph/sample.h"
 
 enum { MAX_TEST_VALUES = 16 };
 
@@ -96,6 +97,52 @@ static inline void free_values(struct value *v, uint32_t n) {
 static inline void must_eval(const struct graph *g, const struct value *in, struct value *out) {
     struct diag d = diag_new(g->arena);
     if (!graph_eval(g, in, out, &d)) fail_msg("%s", d.text);
+}
+
+/* Values in memory, as a sampler loads them. */
+static inline bool load_values(void *ctx, uint32_t i, const int64_t *at, int64_t n, double *v,
+                               int64_t *w, struct diag *d) {
+    const struct value *from = (const struct value *)ctx + i;
+    for (int64_t k = 0; k < n; k++)
+        if (w)
+            w[k] = from->w ? from->w[at[k]] : (int64_t)from->v[at[k]];
+        else
+            v[k] = from->v[at[k]];
+    return true;
+}
+
+static inline bool same_bits(const struct value *a, int64_t i, const double *v, const int64_t *w) {
+    return w ? a->w[i] == w[i]
+             : !memcmp(&a->v[i], &v[i], sizeof *v) || (v[i] != v[i] && a->v[i] != a->v[i]);
+}
+
+/* Every element of every output of a decomposed graph, computed on demand, all at once and the last
+ * one alone, is what the interpreter computed. */
+static inline void must_sample(struct graph *g, const struct value *in, const struct value *want) {
+    struct diag d = diag_new(g->arena);
+    struct sample_source from = {(void *)in, load_values};
+    struct sampler *s = sampler_new(g, &from, &d);
+    int64_t spent;
+    if (!s) fail_msg("%s", d.text);
+    for (uint32_t o = 0; o < g->outputs.n; o++) {
+        int64_t n = want[o].n, *at = calloc((size_t)n + 1, sizeof *at);
+        double *v = calloc((size_t)n + 1, sizeof *v);
+        int64_t *w = want[o].w ? calloc((size_t)n + 1, sizeof *w) : NULL;
+        for (int pass = 0; pass < 2 && n; pass++) {
+            int64_t first = pass ? n - 1 : 0;
+            for (int64_t i = first; i < n; i++) at[i] = i;
+            if (sample_elements(s, o, at + first, n - first, INT64_MAX / 2, v + first,
+                                w ? w + first : NULL, &spent, &d) != SAMPLED)
+                fail_msg("refused: %s\n%s", d.text, printed(g));
+            for (int64_t i = first; i < n; i++)
+                if (!same_bits(&want[o], i, v, w))
+                    fail_msg("out%u[%lld]: %.17g by itself, %.17g among all\n%s", o, (long long)i,
+                             w ? (double)w[i] : v[i], value_number(&want[o], i), printed(g));
+        }
+        free(at);
+        free(v);
+        free(w);
+    }
 }
 
 #endif

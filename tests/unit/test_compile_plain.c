@@ -1,5 +1,6 @@
 /* test_compile_plain.c: the reference's own kernels compute what the reference interpreter does, on
- * random graphs of all operators and types: by C on the CPU, and by CUDA as far as it compiles. */
+ * random graphs of all operators and types: by C on the CPU, and by CUDA as far as it compiles. Of
+ * such graphs single elements are computed on demand, too, and judge those kernels. */
 #include <math.h>
 #include <stdio.h>
 
@@ -12,6 +13,7 @@ enum { GRAPHS = 24, LONG = 300 };
 
 static struct env env;
 static uint64_t compared;
+static int64_t judged, asked; /* elements, by sampling */
 static struct device *dev;
 static struct toolchain *cc, *nvrtc; /* NULL: there is none here */
 
@@ -61,6 +63,41 @@ static void check_output(const struct graph *g, uint32_t o, const void *got,
     }
 }
 
+/* What kernels made, as it lies in memory. */
+struct made {
+    const struct graph *g;
+    void **at;
+};
+
+static bool load_made(void *ctx, uint32_t o, const int64_t *at, int64_t n, double *v, int64_t *w,
+                      struct diag *d) {
+    const struct made *m = ctx;
+    enum dtype t = m->g->nodes.at[m->g->outputs.at[o]].meta.dtype;
+    for (int64_t k = 0; k < n; k++)
+        if (w)
+            w[k] = dtype_load_int(t, m->at[o], (size_t)at[k]);
+        else
+            v[k] = ((const double *)m->at[o])[at[k]];
+    return true;
+}
+
+static void check_samples(struct graph *g, struct value *in, void **got, uint64_t seed) {
+    struct diag d = diag_new(g->arena);
+    struct made made = {g, got};
+    struct sample_source inputs = {in, load_values}, reference = {&made, load_made};
+    struct sample_options o = SAMPLE_DEFAULTS;
+    struct sample_verdict v;
+    o.seed = seed;
+    if (!sample_check(g, &inputs, &reference, &o, &v, &d))
+        fail_msg("seed %llu: %s", (unsigned long long)seed, d.text);
+    judged += v.judged;
+    asked += v.asked;
+    if (v.differs)
+        fail_msg("seed %llu, out%u[%lld] is %.17g, %.17g by itself, %.3g allowed\n%s",
+                 (unsigned long long)seed, v.output, (long long)v.element, v.got, v.want, v.allowed,
+                 printed(g));
+}
+
 static void check_graph(struct graph *g, struct value *in, uint64_t seed) {
     struct arena *a = g->arena;
     struct diag d = diag_new(a);
@@ -84,13 +121,18 @@ static void check_graph(struct graph *g, struct value *in, uint64_t seed) {
         assert_int_equal(device_alloc(dev, (size_t)want[o].n * 8 + 8, &outputs[o], &d), WS_OK);
     if (reference_run(r, dev, cc, inputs, outputs, a, &d) != WS_OK)
         fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, d.text, r->plain.text);
+    void **got = NEW_ARRAY(a, void *, n_out);
     for (uint32_t o = 0; o < n_out; o++) {
-        if (graph_first_output(r->loops->graph, o) != o) continue;
-        void *got = malloc((size_t)want[o].n * 8 + 8);
-        device_download(dev, got, outputs[o], (size_t)want[o].n * 8, &d);
-        check_output(g, o, got, &want[o], seed);
-        free(got);
+        uint32_t first = graph_first_output(r->loops->graph, o);
+        got[o] = got[first];
+        if (first != o) continue;
+        got[o] = malloc((size_t)want[o].n * 8 + 8);
+        device_download(dev, got[o], outputs[o], (size_t)want[o].n * 8, &d);
+        check_output(g, o, got[o], &want[o], seed);
     }
+    check_samples(g, in, got, seed);
+    for (uint32_t o = 0; o < n_out; o++)
+        if (graph_first_output(r->loops->graph, o) == o) free(got[o]);
     for (uint32_t i = 0; i < n_in; i++) device_free(dev, inputs[i]);
     for (uint32_t o = 0; o < n_out; o++) {
         device_free(dev, outputs[o]);
@@ -126,6 +168,28 @@ static void test_random_graphs(void **state) {
         arena_free(a);
     }
     assert_true(compared > n / 2);
+    assert_true(judged > asked * 9 / 10);
+}
+
+/* Every element alone is what it is among all. */
+static void test_random_elements(void **state) {
+    uint64_t n = getenv("TEST_LONG") ? 4 * LONG : 4 * GRAPHS, met = 0;
+    for (uint64_t seed = 1; seed <= n; seed++) {
+        struct arena *a = arena_new();
+        struct graph *g = gen_graph(a, seed);
+        if (!graph_verify(g, false)) {
+            struct graph *h = graph_decompose_but_landings(g);
+            struct value *in = drive_inputs(g, seed), *want = calloc(h->outputs.n, sizeof *want);
+            struct diag d = diag_new(a);
+            if (graph_eval(h, in, want, &d)) must_sample(h, in, want), met++;
+            free_values(in, g->inputs.n);
+            free_values(want, h->outputs.n);
+            free(in);
+            free(want);
+        }
+        arena_free(a);
+    }
+    assert_true(met > n / 2);
 }
 
 int main(void) {
@@ -139,7 +203,8 @@ int main(void) {
     }
     struct diag quiet = diag_new(a);
     toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &quiet, &nvrtc);
-    const struct CMUnitTest all[] = {cmocka_unit_test(test_random_graphs)};
+    const struct CMUnitTest all[] = {cmocka_unit_test(test_random_graphs),
+                                     cmocka_unit_test(test_random_elements)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(cc);
     if (nvrtc) toolchain_close(nvrtc);

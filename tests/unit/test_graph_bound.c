@@ -228,6 +228,27 @@ static void test_bools_and_numbers(void **state) {
     must_hold("graph(%x: f32[]) {\n %s = exp(%x)\n %r = argmin(%s, dim=0)\n return %r\n}\n");
 }
 
+/* Two computations in doubles are closer than one in the type is to them. */
+static void test_doubles(void **state) {
+    (void)state;
+    struct arena *a = arena_new();
+    struct graph *g = decomposed(must_parse(a, "graph(%x: bf16[8, 64], %y: bf16[64, 8]) {\n"
+                                               " %p = matmul(%x, %y)\n %e = exp(%x)\n"
+                                               " %f = gt(%p, 0)\n return %p, %e, %f\n}\n"));
+    struct graph *bound = graph_bound(g, (struct rounding){.doubles = true});
+    struct value in[2], allowed[3], want[3];
+    random_inputs(g, in);
+    must_eval(g, in, want);
+    must_eval(bound, in, allowed);
+    for (int64_t i = 0; i < want[0].n; i++)
+        assert_true(allowed[0].v[i] > 0 && allowed[0].v[i] < 1e-11 && allowed[2].v[i] == 0);
+    for (int64_t i = 0; i < want[1].n; i++) assert_true(allowed[1].v[i] < 1e-13 * want[1].v[i]);
+    free_values(in, 2);
+    free_values(allowed, 3);
+    free_values(want, 3);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operators),
@@ -237,6 +258,7 @@ int main(void) {
         cmocka_unit_test(test_zero),
         cmocka_unit_test(test_jumps),
         cmocka_unit_test(test_bools_and_numbers),
+        cmocka_unit_test(test_doubles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

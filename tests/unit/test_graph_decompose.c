@@ -356,7 +356,9 @@ static void make_indices(const struct graph *g, struct value *in, int indices) {
                 in[k].v[i] = floor(random_uniform(3, k, (uint64_t)i) * indices);
 }
 
-static void compare(const struct graph *g, const struct graph *h, double tolerance, int indices) {
+/* samples: h is decomposed, and computes the same element by element. */
+static void compare(const struct graph *g, struct graph *h, double tolerance, int indices,
+                    bool samples) {
     struct value in[MAX_TEST_VALUES], before[MAX_TEST_VALUES], after[MAX_TEST_VALUES];
     random_inputs(g, in);
     make_indices(g, in, indices);
@@ -370,6 +372,7 @@ static void compare(const struct graph *g, const struct graph *h, double toleran
                          value_number(&before[k], i), value_number(&after[k], i), printed(g),
                          printed(h));
     }
+    if (samples) must_sample(h, in, after);
     free_values(in, g->inputs.n);
     free_values(before, g->outputs.n);
     free_values(after, g->outputs.n);
@@ -387,9 +390,10 @@ static void check_graph(struct graph *g, double tolerance, int indices) {
     must_verify(s, true);
     assert_string_equal(result_type(g), result_type(h));
     assert_string_equal(result_type(g), result_type(s));
-    compare(g, h, tolerance, indices);
-    compare(h, s, 0, indices);
-    compare(g, graph_simplify(g), 0, indices);
+    compare(g, h, tolerance, indices, true);
+    compare(h, s, 0, indices, false);
+    compare(g, graph_simplify(g), 0, indices, false);
+    if (indices) compare(g, graph_decompose_but_landings(g), tolerance, indices, true);
     /* What it prints parses back. */
     assert_string_equal(printed(must_parse(g->arena, printed(h))), printed(h));
 }

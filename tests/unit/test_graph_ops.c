@@ -1,7 +1,7 @@
 /* The table of operators alone says what is tested here: every operator whose parameters a schema
  * can fill, on every type, with operands of edge shapes that broadcast in every way, means the same
- * after decomposition as before. Operators whose sizes must fit each other have cases of their own
- * in test_graph_decompose.c. */
+ * after decomposition as before, and so does each element alone. Operators whose sizes must fit
+ * each other have cases of their own in test_graph_decompose.c. */
 #include "graph_test.h"
 
 static const enum dtype types[] = {DT_F32, DT_BF16, DT_F64, DT_I64, DT_BOOL, DT_U8, DT_I8};
@@ -82,7 +82,7 @@ static bool same_value(double a, double b) {
     return a == b || (a != a && b != b) || fabs(a - b) <= 1e-9 * fmax(1, fmax(fabs(a), fabs(b)));
 }
 
-static void same_results(const struct graph *g, const struct graph *h) {
+static void same_results(const struct graph *g, struct graph *h, bool samples) {
     struct value in[MAX_TEST_VALUES], before[1], after[1];
     random_inputs(g, in);
     must_eval(g, in, before);
@@ -92,6 +92,7 @@ static void same_results(const struct graph *g, const struct graph *h) {
         if (!same_value(value_number(before, i), value_number(after, i)))
             fail_msg("element %lld: %.17g before, %.17g after\n%s\n%s", (long long)i,
                      value_number(before, i), value_number(after, i), printed(g), printed(h));
+    if (samples) must_sample(h, in, after);
     free_values(in, g->inputs.n);
     free_values(before, 1);
     free_values(after, 1);
@@ -105,8 +106,8 @@ static void check(struct graph *g) {
     assert_string_equal(result_type(g), result_type(h));
     assert_string_equal(result_type(g), result_type(s));
     assert_string_equal(printed(must_parse(g->arena, printed(h))), printed(h));
-    same_results(g, h);
-    same_results(h, s);
+    same_results(g, h, true);
+    same_results(h, s, false);
 }
 
 /* All shapes for f32, a few of them for each other type, each with every way to fill the rest. An
