@@ -320,8 +320,8 @@ void ws_explain(const struct ws_captured *c, const struct ws_program *p, struct 
     buf_printf(b, "\nKernels: %d\n", p->n_kernels);
     for (int i = 0; i < p->n_kernels; i++) {
         const struct ws_kernel *k = &p->kernels[i];
-        buf_printf(b, "  %s  %s, %.4g MB, %.4g MFLOP, hash %s\n", k->name, k->kind, k->bytes / 1e6,
-                   k->flops / 1e6, k->hash);
+        buf_printf(b, "  %s  %s, moves %.4g MB, computes %.4g MFLOP, hash %s\n", k->name, k->kind,
+                   k->bytes / 1e6, k->flops / 1e6, k->hash);
     }
     for (int i = 0; i < p->n_buffers; i++)
         if (p->buffers[i].in_place >= 0)

@@ -172,8 +172,8 @@ static void print_means(const struct comparison *c, FILE *out) {
             n++;
         }
         if (n)
-            fprintf(out, "geometric mean of base/new, %s: %.3fx (%zu)\n",
-                    result_role_name(roles[r]), exp(sum / (double)n), n);
+            fprintf(out, "geometric mean of base/new, %s: %.3fx over %zu row%s\n",
+                    result_role_name(roles[r]), exp(sum / (double)n), n, n == 1 ? "" : "s");
     }
     fprintf(out, "%zu slower, %zu faster, %zu same, %zu noisy, %zu broken; threshold %g %%\n",
             c->count[VERDICT_SLOW], c->count[VERDICT_FAST], c->count[VERDICT_SAME],

@@ -181,8 +181,8 @@ static enum report_status write_report(const struct report_request *r, FILE *out
     if (read_folder(&in, r->folder, e) == REPORT_OK) make_page(&in, path.p, e);
     fputs(text_str(&in.notes), err);
     if (e->status == REPORT_OK)
-        fprintf(r->json ? err : out, "%s: %zu benchmarks from %zu files\n", path.p, in.benches.n,
-                in.n);
+        fprintf(r->json ? err : out, "%s: %zu benchmark%s from %zu file%s\n", path.p, in.benches.n,
+                in.benches.n == 1 ? "" : "s", in.n, in.n == 1 ? "" : "s");
     if (e->status == REPORT_OK && r->json &&
         json_print(benches_json(&in, path.p), out) != REPORT_OK)
         report_fail(e, REPORT_MACHINE, "the output could not be written");

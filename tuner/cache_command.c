@@ -117,14 +117,14 @@ static const char *entry_axes(struct arena *a, const struct store_entry *e) {
 }
 
 static const char *uses_text(struct arena *a, const struct store_uses *u) {
-    return arena_printf(a, "%" PRId64 " hit%s, %" PRId64 " as the nearest", u->hits,
-                        u->hits == 1 ? "" : "s", u->nearest);
+    return arena_printf(a, "%" PRId64 " found, %" PRId64 " by the nearest sizes", u->hits,
+                        u->nearest);
 }
 
 static enum ws_status list(struct cache *c) {
-    static const char *const names[] = {">id",        "workload", "mode",    "dtype",
-                                        "axes",       "kernel",   "device",  "config",
-                                        ">median us", ">n",       ">trials", ">age"};
+    static const char *const names[] = {">id",        "workload", "mode",   "dtype",
+                                        "axes",       "kernel",   "device", "config",
+                                        ">median us", ">samples", ">tried", ">age"};
     enum { N = sizeof names / sizeof *names };
     struct store_entry *e;
     int n;
@@ -148,8 +148,8 @@ static enum ws_status list(struct cache *c) {
     struct store_uses u;
     if (store_get_uses(c->store, 0, &u, c->d) != WS_OK) return c->d->status;
     if (n) print_table(&t, stdout);
-    fprintf(stderr, "%d entr%s in %s; looked up: %s, %" PRId64 " missed\n", n, n == 1 ? "y" : "ies",
-            store_path(c->store), uses_text(c->arena, &u), u.misses);
+    fprintf(stderr, "%d entr%s in %s; lookups: %s, %" PRId64 " not found\n", n,
+            n == 1 ? "y" : "ies", store_path(c->store), uses_text(c->arena, &u), u.misses);
     return WS_OK;
 }
 
@@ -191,7 +191,7 @@ static const char *times(struct arena *a, const struct stats *s) {
     if (!s->n) return "not measured";
     return arena_printf(a,
                         "median %.3f us, quartiles %.3f .. %.3f, min %.3f, 95 %% interval %.3f .. "
-                        "%.3f (+-%.2f %%), n %d",
+                        "%.3f (+-%.2f %%), %d samples",
                         s->median, s->q1, s->q3, s->min, s->lo, s->hi, 100 * stats_rel_ci(s), s->n);
 }
 
@@ -212,8 +212,8 @@ static void print_evidence(struct arena *a, const char *arch, const struct store
 
 /* The sizes of a range that were tuned, each with its own winner. */
 static void print_rungs(struct arena *a, const struct store_entry *e) {
-    static const char *const names[] = {">size",      ">median us",  ">n",
-                                        ">winner us", ">default us", "winner"};
+    static const char *const names[] = {">size",       ">median us",  ">samples",
+                                        ">fastest us", ">default us", "fastest"};
     struct table_out t = new_table(a, names, sizeof names / sizeof *names);
     for (int i = 0; i < e->n_rungs; i++) {
         const struct store_rung *r = &e->rungs[i];
@@ -245,7 +245,8 @@ static void print_winner(struct arena *a, const struct store_winner *w) {
     print_line("time", times(a, &w->us));
     print_line("default", number(a, w->default_us, 3, " us"));
     print_line("speedup", number(a, w->default_us / w->us.median, 3, " over the default"));
-    print_line("choice", arena_printf(a, "%d tried, %d equal to the winner", w->tried, w->tied));
+    print_line("choice", arena_printf(a, "fastest of %d tried; %d more as fast, within noise",
+                                      w->tried, w->tied > 0 ? w->tied - 1 : 0));
     print_evidence(a, w->arch, &w->health, w->run_id, w->created);
 }
 
@@ -259,7 +260,7 @@ static void print_program(struct arena *a, const struct store_program *p) {
 
 static void print_trials(struct arena *a, const struct store_trial *t, int n) {
     static const char *const names[] = {"config", "status", ">median us",  ">q1",
-                                        ">q3",    ">min",   ">n",          ">regs",
+                                        ">q3",    ">min",   ">samples",    ">regs",
                                         ">spill", ">smem",  ">compile ms", "message"};
     struct table_out table = new_table(a, names, sizeof names / sizeof *names);
     for (int i = 0; i < n; i++) {
@@ -303,13 +304,13 @@ static enum ws_status show(struct cache *c, int64_t id) {
 #define KEY(name, what) print_line(what, e.key.name);
     STORE_KEYS(KEY)
 #undef KEY
-    print_line("looked up", uses_text(c->arena, &u));
+    print_line("lookups", uses_text(c->arena, &u));
     if (e.n_rungs)
         print_range(c->arena, &e);
     else if (e.has_winner)
         print_winner(c->arena, &e.winner);
     if (e.has_program) print_program(c->arena, &e.program);
-    if (!e.has_winner && !e.has_program) print_line("winner", "none: tuning was cut short");
+    if (!e.has_winner && !e.has_program) print_line("config", "none yet: tuning was cut short");
     print_trials(c->arena, t, n);
     return WS_OK;
 }
@@ -332,14 +333,14 @@ static enum ws_status remove_older(struct cache *c, int64_t before) {
 static enum ws_status export_to(struct cache *c, const char *file) {
     int n;
     if (store_export(c->store, file, &n, c->d) != WS_OK) return c->d->status;
-    fprintf(stderr, "wrote %d winner%s to %s\n", n, n == 1 ? "" : "s", file);
+    fprintf(stderr, "wrote %d tuned kernel%s to %s\n", n, n == 1 ? "" : "s", file);
     return WS_OK;
 }
 
 static enum ws_status import_from(struct cache *c, const char *file) {
     int n;
     if (store_import(c->store, file, &n, c->d) != WS_OK) return c->d->status;
-    fprintf(stderr, "%d winner%s new or newer in %s\n", n, n == 1 ? "" : "s", file);
+    fprintf(stderr, "%d tuned kernel%s new or newer in %s\n", n, n == 1 ? "" : "s", file);
     return WS_OK;
 }
 

@@ -1,9 +1,12 @@
 /* command_help.c: --help, the manual page and the shell completions, all from commands.def. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "tuner/commands.h"
 #include "tuner/version.h"
+#include "ws_tune.h"
 
 static const struct command_text {
     const char *words, *operands, *what, *more, *example;
@@ -49,10 +52,33 @@ static bool takes(int command, int option) { return options[option].who >> comma
 
 /* ---- --help ---------------------------------------------------------------------------------- */
 
-/* "  name   what", what beginning in column `at`. */
+enum { COLUMNS = 80, WIDEST = 100 };
+
+/* Of the terminal; elsewhere, as in a pipe, those of a narrow one. */
+static int columns(void) {
+    struct winsize w = {0};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) != 0 || w.ws_col < COLUMNS) return COLUMNS;
+    return w.ws_col < WIDEST ? w.ws_col : WIDEST;
+}
+
+/* "  name   what", what beginning in column `at`, and going on there in lines below. */
 static void put_entry(struct buf *b, const char *name, int at, const char *what) {
-    int pad = at - 2 - (int)strlen(name);
-    buf_printf(b, "  %s%*s%s\n", name, pad > 1 ? pad : 1, "", what);
+    int pad = at - 2 - (int)strlen(name), width = columns(), column = at;
+    buf_printf(b, "  %s%*s", name, pad > 1 ? pad : 1, "");
+    for (const char *p = what; *p; p += strspn(p, " ")) {
+        int n = (int)strcspn(p, " ");
+        if (column > at && column + 1 + n >= width) {
+            buf_printf(b, "\n%*s", at, "");
+            column = at;
+        } else if (column > at) {
+            buf_puts(b, " ");
+            column++;
+        }
+        buf_write(b, p, (size_t)n);
+        column += n;
+        p += n;
+    }
+    buf_puts(b, "\n");
 }
 
 static void put_usage(struct buf *b, int c) {
@@ -89,7 +115,7 @@ void command_list(struct buf *b) {
     for (int i = 0; i < N_EXITS; i++)
         put_entry(b, arena_printf(b->arena, "%d", exits[i].code), 8, exits[i].what);
     buf_puts(b, "\nEnvironment:\n");
-    for (int i = 0; i < N_VARIABLES; i++) put_entry(b, variables[i].name, 24, variables[i].what);
+    for (int i = 0; i < N_VARIABLES; i++) put_entry(b, variables[i].name, 26, variables[i].what);
     buf_puts(b, "\nexample: warpsmith bench softmax -D dim=8192\n");
 }
 
@@ -103,12 +129,24 @@ void command_help_words(struct buf *b, const char *words) {
     }
 }
 
+static const char config_text[] =
+    "A config says how a kernel is generated: \"x=1 r=4096 warps=8 vec=8\". What it\n"
+    "does not name is not done. In --config and in all tables:\n\n";
+
+static void config_help(struct buf *b) {
+    buf_puts(b, config_text);
+    for (int k = 0; k < KNOB_COUNT; k++)
+        put_entry(b, knob_name((enum knob)k), 14, knob_help((enum knob)k));
+}
+
 int help_command(const struct command_line *line) {
     struct arena *a = arena_new();
     struct buf b = buf_new(a), asked = buf_new(a);
     for (int i = 0; i < line->operands.n; i++)
         buf_printf(&asked, "%s%s", i ? " " : "", line->operands.at[i]);
-    if (asked.n)
+    if (asked.n && !strcmp(asked.p, "config"))
+        config_help(&b);
+    else if (asked.n)
         command_help_words(&b, asked.p);
     else
         command_list(&b);
@@ -178,6 +216,10 @@ int manual_command(const struct command_line *line) {
         put_roff(&b, commands[c].example);
         buf_puts(&b, "\n");
     }
+    buf_puts(&b, ".SH CONFIGS\n");
+    put_roff(&b, config_text);
+    for (int k = 0; k < KNOB_COUNT; k++)
+        put_item(&b, knob_name((enum knob)k), "", knob_help((enum knob)k));
     buf_puts(&b, ".SH EXIT STATUS\n");
     for (int i = 0; i < N_EXITS; i++)
         put_item(&b, arena_printf(a, "%d", exits[i].code), "", exits[i].what);

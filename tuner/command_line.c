@@ -395,6 +395,32 @@ static enum ws_status parse(int argc, char **argv, struct arena *a, struct comma
     return d->status;
 }
 
+enum ws_status command_line_suits(const struct command_line *line, bool script, struct diag *d) {
+    const struct {
+        bool given;
+        const char *name;
+        bool script;
+    } only[] = {{line->backend, "--backend", true},
+                {line->explain, "--explain", true},
+                {line->axes.n > 0, "-D", false},
+                {line->cast, "--dtype", false},
+                {line->mode != WS_FWD, "--mode", false},
+                {line->eval, "--eval", false},
+                {line->configs.n > 0, "--config", false},
+                {line->fusion != WS_FUSE, "--fusion", false},
+                {line->arch, "--arch", false},
+                {line->check, "--check", false},
+                {line->save, "--save", false},
+                {line->dump, "--dump", false},
+                {line->json, "--json", false}};
+    for (size_t i = 0; i < sizeof only / sizeof *only; i++)
+        if (only[i].given && only[i].script != script)
+            return diag_fail(d, WS_USAGE, "%s is for %s; '%s' is a %s get_inputs()", only[i].name,
+                             script ? "workload files" : "scripts", line->file,
+                             script ? "script: it has no" : "workload: it has");
+    return WS_OK;
+}
+
 void command_line_fail(const char *command, const struct diag *d) {
     fflush(stdout);
     fprintf(stderr, "warpsmith%s%s: %s", *command ? " " : "", command, d->text);

@@ -68,6 +68,10 @@ int command_line_run(int argc, char **argv);
  * a script gets (base/budget.h); no more than until the user interrupts. */
 struct budget_limits command_line_limits(const struct command_line *line, bool script);
 
+/* What was given and means nothing for such a file, a workload or a script, is a wrong call. A file
+ * that does not parse counts as a workload until its error is said: ask about those afterwards. */
+enum ws_status command_line_suits(const struct command_line *line, bool script, struct diag *d);
+
 /* Say on stderr why a command failed, after what it has said on stdout. */
 void command_line_fail(const char *command, const struct diag *d);
 

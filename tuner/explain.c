@@ -55,7 +55,7 @@ static enum ws_status explain(const struct command_line *line, struct machine *m
     struct ws_captured *c =
         capture_file(line, sweep_point(&sweep, 0, a), sweep.n_axes, a, &stages, d);
     struct ws_program *p = c ? ws_lower(c, &m->limits, line->fusion, &stages, d) : NULL;
-    if (!p) return d->status;
+    if (!p || command_line_suits(line, false, d) != WS_OK) return d->status;
     struct buf b = buf_new(a);
     ws_explain(c, p, &b);
     puts(m->why);
@@ -72,10 +72,7 @@ int explain_command(const struct command_line *line) {
     int status;
     if (script_is_workload(a, line->file))
         status = explain(line, &m, json.value, a, &d);
-    else if (line->json)
-        status =
-            diag_fail(&d, WS_USAGE, "--json is for workload files; '%s' is a script", line->file);
-    else
+    else if ((status = command_line_suits(line, true, &d)) == WS_OK)
         status = run_script(line, true, a, &d);
     if (status != WS_OK) command_line_fail("explain", &d);
     machine_close(&m);

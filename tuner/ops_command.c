@@ -53,8 +53,9 @@ int ops_command(const struct command_line *line) {
     const struct ws_operator *all;
     int n = ws_list_operators(a, name, &all), status = WS_OK;
     if (!n) {
-        fprintf(stderr, "warpsmith ops: no operator '%s'; nearest: %s\n", name,
-                ws_suggest_operators(a, name));
+        const char *near = ws_suggest_operators(a, name);
+        fprintf(stderr, "warpsmith ops: no operator '%s'%s%s; `warpsmith ops` lists them\n", name,
+                *near ? "; nearest: " : "", near);
         status = WS_USAGE;
     } else if (line->json) {
         json_print(operators_json(all, n), stdout); /* main says if stdout is broken */

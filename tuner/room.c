@@ -23,13 +23,13 @@ enum ws_status room_check(const struct machine *m, const struct ws_captured *c, 
     double outputs, need = needed(m, c, reference, &w, &outputs);
     if (left == SIZE_MAX || need <= (double)left) return WS_OK;
     return diag_fail(d, WS_MACHINE,
-                     "%s needs %.3g GB of memory (inputs %.3g GB, outputs %.3g GB, the most while "
-                     "%s), and %.3g GB are left",
-                     c->workload, need / 1e9, w.kept_inputs / 1e9, outputs / 1e9,
+                     "%s needs %.3g GB of memory while %s (inputs %.3g GB, outputs %.3g GB), and "
+                     "%.3g GB are left",
+                     c->workload, need / 1e9,
                      need == w.inputs                   ? "inputs are made as doubles"
                      : reference && need == w.reference ? "the reference is computed in doubles"
                                                         : "kernels run",
-                     (double)left / 1e9);
+                     w.kept_inputs / 1e9, outputs / 1e9, (double)left / 1e9);
 }
 
 /* Prints nothing, keeps nothing. */

@@ -220,7 +220,8 @@ static enum ws_status run_once(struct run *r, struct diag *d) {
 }
 
 static enum ws_status run_file(struct run *r, struct diag *d) {
-    if (lower(r, d) != WS_OK || choose(r, d) != WS_OK ||
+    if (lower(r, d) != WS_OK || command_line_suits(&r->line, false, d) != WS_OK ||
+        choose(r, d) != WS_OK ||
         builder_open(&r->builder, &r->machine, r->store, r->arena, d) != WS_OK ||
         plan_begin(&r->plan, &r->builder, d) != WS_OK)
         return d->status;
@@ -260,7 +261,11 @@ int run_command(const struct command_line *line) {
     struct diag d = diag_new(r.arena);
     bool workload = script_is_workload(r.arena, line->file);
     if (workload) interrupt_install(); /* a script ends at once */
-    int status = workload ? run_file(&r, &d) : run_script(&r.line, line->explain, r.arena, &d);
+    int status;
+    if (workload)
+        status = run_file(&r, &d);
+    else if ((status = command_line_suits(line, true, &d)) == WS_OK)
+        status = run_script(&r.line, line->explain, r.arena, &d);
     if (status != WS_OK) command_line_fail("run", &d);
     close_run(&r);
     if (interrupted()) status = interrupt_exit_code();

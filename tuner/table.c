@@ -36,6 +36,13 @@ void table_programs(struct buf *b, const struct table_line *lines, int n, const 
     }
 }
 
+void table_legend(struct buf *b, const struct work *w, const struct roof *roof) {
+    buf_printf(b,
+               "  eager: a kernel per operation; default: fused, by rule; tuned: fastest config\n"
+               "  us: median, +- half its 95 %% interval; %% roof: of what %s allows\n",
+               roof_bound_by_compute(roof, w) ? "peak arithmetic" : "copy bandwidth");
+}
+
 static void put_counts(struct buf *b, const struct tune *t) {
     int count[STATUS_COUNT] = {0}, untried = 0;
     for (int i = 0; i < t->n; i++) {
@@ -52,7 +59,7 @@ static void put_counts(struct buf *b, const struct tune *t) {
             buf_printf(b, ", %d %s", count[s], result_status_name((enum result_status)s));
     if (untried) buf_printf(b, ", %d not tried", untried);
     if (t->n_known) buf_printf(b, "; %d known from an earlier run", t->n_known);
-    if (t->n_tied > 1) buf_printf(b, "; %d tie with the winner", t->n_tied - 1);
+    if (t->n_tied > 1) buf_printf(b, "; %d more as fast, within noise", t->n_tied - 1);
     buf_puts(b, "\n");
 }
 

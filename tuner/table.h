@@ -18,13 +18,16 @@ struct table_line {
 void table_programs(struct buf *b, const struct table_line *lines, int n, const struct work *w,
                     const struct roof *roof);
 
+/* What the words of that table mean, in two lines of at most 80 columns. */
+void table_legend(struct buf *b, const struct work *w, const struct roof *roof);
+
 /* A line if the median of one is known less well than ties may differ: such times decide nothing.
  */
 void table_unsteady(struct buf *b, const struct table_line *lines, int n);
 
 /* The tuned config of a kernel and what was tried for it:
  *   softmax_0  x=1 warps=8 vec=8   33.90 us, 1.28x default
- *     120 configs: 100 timed, 14 pruned, 4 wrong, 2 spill; 3 tied with the winner */
+ *     120 configs: 100 timed, 14 pruned, 4 wrong, 2 spill; 3 more as fast, within noise */
 void table_kernel(struct buf *b, const struct tune *t);
 
 #endif

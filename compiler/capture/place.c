@@ -33,7 +33,7 @@ const struct place *place_item(struct vm *vm, const struct place *base, int64_t 
 }
 
 const struct place *place_stack(struct vm *vm, uint32_t index) {
-    const char *text = arena_printf(vm->arena, "S[%u]", index);
+    const char *text = arena_printf(vm->arena, "L['___stack%u']", index);
     return place_new(vm, (struct place){.kind = PLACE_STACK, .index = index, .text = text});
 }
 

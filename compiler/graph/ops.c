@@ -130,6 +130,13 @@ bool op_find_python(const char *name, enum op *out) {
 
 enum { SUGGESTIONS = 3, MAX_NAME = 64 };
 
+/* How far another name may be to be worth saying: a letter of each three, and of short names one,
+ * in the same module. */
+static int farthest(const char *leaf) {
+    int letters = (int)strlen(leaf) / 3;
+    return 2 * (letters > 1 ? letters : 1);
+}
+
 struct suggestion {
     const char *name;
     size_t n;
@@ -160,11 +167,11 @@ const char *op_suggest(struct arena *a, const char *python_name) {
             /* The leaf decides; among equals, the same module is nearer. */
             bool away = (size_t)(name - p) != home || memcmp(p, python_name, home);
             int far = 2 * words_distance(leaf, strlen(leaf), name, (size_t)(end - name)) + away;
-            offer(best, (struct suggestion){p, n, far});
+            if (far <= farthest(leaf)) offer(best, (struct suggestion){p, n, far});
             p = end;
         }
     struct buf b = buf_new(a);
-    for (int i = 0; i < SUGGESTIONS; i++) {
+    for (int i = 0; i < SUGGESTIONS && best[i].name; i++) {
         if (i) buf_puts(&b, ", ");
         buf_write(&b, best[i].name, best[i].n);
     }

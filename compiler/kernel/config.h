@@ -34,26 +34,25 @@
     KNOB(skip_l1, "1: loads leave no copy in L1")                                                  \
     KNOB(leave_l2, "1: what is loaded leaves L2 before what is stored")                            \
     KNOB(stay_l2, "1: what is loaded leaves L2 after what is stored")                              \
-    KNOB(last_block, "1: the last block of a split reduction to come, or to begin, reduces the "   \
-                     "partial results; no launch "                                                 \
-                     "more")                                                                       \
+    KNOB(last_block, "1: the last block of a split reduction to end, or to begin, reduces the "    \
+                     "partial results, without a second launch")                                   \
     KNOB(online,                                                                                   \
-         "1: sums of exp(x - max) are made along with the maximum, of (x - mean)^2 with it")       \
-    KNOB(blocks,                                                                                   \
-         "blocks of a multiprocessor that go over many rows each; they may sum up columns")        \
+         "1: sums of exp(x - max) are made along with the maximum, of (x - mean)^2 along with "    \
+         "the mean")                                                                               \
+    KNOB(blocks, "blocks per multiprocessor, each for many rows; they may sum up columns")         \
     KNOB(fit, "blocks that the registers of a multiprocessor must suffice for; 0: for one")        \
-    KNOB(stages, "of blocks: rows that are under way at a time, all but one of them copied ahead " \
-                 "into shared memory")                                                             \
-    KNOB(turn, "1: pointwise operands that lie across turn in shared memory")                      \
-    KNOB(window, "1: pointwise loads that overlap or lie apart share whole vectors")               \
+    KNOB(stages, "with blocks: rows under way at a time, all but one of them copied ahead into "   \
+                 "shared memory")                                                                  \
+    KNOB(turn, "1: pointwise operands that lie across are transposed in shared memory")            \
+    KNOB(window, "1: pointwise loads that overlap or have gaps share whole vectors")               \
     KNOB(look_back,                                                                                \
          "1: tiles of a scanned axis are blocks, which look back at the totals of those before")   \
     KNOB(ahead,                                                                                    \
-         "1: on the CPU, what is read next is asked for: the next row, or a page further on")      \
+         "1: on the CPU, what is read next is prefetched: the next row, or a page further on")     \
     KNOB(shift, "1: operands out of step with vectors are read by two of them, and shifted")       \
-    KNOB(hits, "sources that a thread tests at a time for whether they land in its block's x "     \
-               "rows, which then go along those only; on the CPU 1: all are sorted by where they " \
-               "land")
+    KNOB(hits, "scatter: sources that a thread tests at a time for whether they go to the x rows " \
+               "of its block, which then reads those only; on the CPU 1: all are sorted by where " \
+               "they go")
 
 enum knob {
 #define KNOB(name, what) KNOB_##name,

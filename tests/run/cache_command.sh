@@ -28,8 +28,8 @@ expect 0 '0 entries' ls
 expect 1 'no entry 7' show 7
 expect 1 'no entry 7' rm 7
 expect 0 'removed 0 entries' rm --all
-expect 0 'wrote 0 winners' export out.db
-expect 0 '0 winners' import out.db
+expect 0 'wrote 0 tuned kernels' export out.db
+expect 0 '0 tuned kernels' import out.db
 expect 2 'No such file' import none.db
 echo 'a,b,c' >table.csv
 expect 1 'cannot import' import table.csv

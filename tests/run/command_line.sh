@@ -137,6 +137,29 @@ count 'variables' all_variables
 version() { "$WARPSMITH" "$1" >out 2>err && grep -q '^warpsmith [0-9.]*, .*built by' out && grep -q '^C compiler: ' out; }
 for word in --version -V; do count "$word" version "$word"; done
 
+# What says nothing about such a file is refused, not ignored.
+for option in '--check' '--dtype bf16' '-D n=3' '--eval' '--mode bwd' '--save out'; do
+    # shellcheck disable=SC2086
+    expect 2 "${option%% *} is for workload files; .* is a script" run "$root/tests/scripts/eager.py" $option
+done
+for option in '--backend eager' '--explain'; do
+    # shellcheck disable=SC2086
+    expect 2 "${option%% *} is for scripts; .* is a workload" run known/softmax.py "${cpu[@]}" $option
+done
+printf 'async def f(): pass\n' >known/async.py
+expect 1 'async.py:1' run known/async.py --device cpu --explain
+expect 2 "no operator 'nosuchthing'; .warpsmith ops. lists them" ops nosuchthing
+
+# What a config sets is explained, and no line of any help is wider than a terminal.
+knobs() { "$WARPSMITH" help config >out 2>err && grep -q '^  warps  *warps per block' out; }
+count 'help config' knobs
+narrow() {
+    "$WARPSMITH" help >out 2>err
+    for command in bench run explain compile ops cache compare report completion manual config; do "$WARPSMITH" help $command; done >>out
+    ! grep -E '.{80}' out
+}
+count 'help fits a terminal' narrow
+
 # A workload is named as make bench names it, here and where this command was built.
 named() { "$WARPSMITH" explain "$@" --arch sm_90a -D rows=8 -D dim=16 >out 2>err && grep -q '^Kernels: 1' out; }
 count 'explain softmax' named softmax

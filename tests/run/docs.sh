@@ -65,10 +65,10 @@ done
 cd "$root" || exit 1
 
 # Every command and every variable is in the guide.
-for word in $("$WARPSMITH" help | awk '/^Commands/ { on = 1; next } /^$/ { on = 0 } on { print $1 }' | sort -u); do
+for word in $("$WARPSMITH" help | awk '/^Commands/ { on = 1; next } /^$/ { on = 0 } on && /^  [^ ]/ { print $1 }' | sort -u); do
     grep -q -- "warpsmith $word" docs/guide/commands.md || fail "docs/guide/commands.md does not know '$word'"
 done
-for name in $("$WARPSMITH" help | awk '/^Environment/ { on = 1; next } /^$/ { on = 0 } on { print $1 }'); do
+for name in $("$WARPSMITH" help | awk '/^Environment/ { on = 1; next } /^$/ { on = 0 } on && /^  [^ ]/ { print $1 }'); do
     grep -q -- "$name" docs/guide/environment.md || fail "docs/guide/environment.md does not know $name"
 done
 [ $failures = 0 ]

@@ -136,11 +136,11 @@ said '^    n == 32: x=.*  \(1 rung\)$'
 # cache: a range among the entries, with its rungs and how often it was used; it goes with its id.
 "$WARPSMITH" cache ls >"$TMP/out" 2>"$TMP/err"
 said 'rows=16 dim=s0: (64 <= s0|s0 == 64)'
-warned 'looked up: [1-9][0-9]* hits, [1-9][0-9]* as the nearest, [1-9][0-9]* missed$'
+warned 'lookups: [1-9][0-9]* found, [1-9][0-9]* by the nearest sizes, [1-9][0-9]* not found$'
 id=$(awk '/dim=s0: / { print $1; exit }' "$TMP/out")
 "$WARPSMITH" cache show "$id" >"$TMP/out"
 said '^s0 +dim$'
-said '^looked up '
+said '^lookups '
 said '^ +64 '
 "$WARPSMITH" cache export "$TMP/tuned.db" 2>/dev/null
 WARPSMITH_CACHE=$TMP/imported.db "$WARPSMITH" cache import "$TMP/tuned.db" 2>/dev/null

@@ -133,7 +133,7 @@ static void test_exit_codes(void **state) {
     append(timed("run3", ROLE_eager, 199, 0.004));
     expect(4, "@prev", "@last", "SLOW");
     expect(0, "@run3", "@run2", "FAST");
-    expect(0, "@run3", "@run2", "geometric mean of base/new, tuned: 1.195x (1)");
+    expect(0, "@run3", "@run2", "geometric mean of base/new, tuned: 1.195x over 1 row");
     append(timed("run4", ROLE_tuned, 125, 0.10));
     expect(5, "@prev", "@last", "noisy");
     expect(5, "@prev", "@last",

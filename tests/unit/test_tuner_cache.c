@@ -124,14 +124,14 @@ static void test_ls(void **state) {
     struct fixture *f = *state;
     EXPECT("ls", 0, "id  workload  mode  dtype  axes       kernel     device",
            " 1  softmax   fwd   f32    rows=4096  softmax_0  NVIDIA H200  x=1 warps=8      36.96  "
-           "30       2",
+           "     30      2",
            "(program)", "(cut short)", "3 entries in ");
 }
 
 static void test_show(void **state) {
     struct fixture *f = *state;
     EXPECT("show 1", 0, "driver       580.1\n", "config       x=1 warps=8\n", "median 36.960 us",
-           "n 30", "1.196 over the default", "17 tried, 2 equal",
+           "30 samples", "1.196 over the default", "fastest of 17 tried; 1 more as fast",
            "stored       2023-11-14T22:13:20Z", "compile_error", "line 3: bad\n");
     EXPECT("show 2", 0, "eager        median 90.000", "2.435 over eager");
     EXPECT("show 3", 0, "cut short");
@@ -156,13 +156,13 @@ static void test_export_import(void **state) {
     struct fixture *f = *state;
     const char *file = arena_printf(f->arena, "%s/out.db", f->folder);
     const char *other = arena_printf(f->arena, "%s/other.db", f->folder);
-    EXPECT(arena_printf(f->arena, "export %s", file), 0, "wrote 2 winners");
+    EXPECT(arena_printf(f->arena, "export %s", file), 0, "wrote 2 tuned kernels");
     assert_int_equal(fill(f, other, "x=2 warps=4", 1600000000), WS_OK);
     setenv("WARPSMITH_CACHE", other, 1);
     EXPECT("ls", 0, "x=2 warps=4");
-    EXPECT(arena_printf(f->arena, "import %s", file), 0, "2 winners new or newer");
+    EXPECT(arena_printf(f->arena, "import %s", file), 0, "2 tuned kernels new or newer");
     EXPECT("ls", 0, "x=1 warps=8", "3 entries");
-    EXPECT(arena_printf(f->arena, "import %s", file), 0, "0 winners new or newer");
+    EXPECT(arena_printf(f->arena, "import %s", file), 0, "0 tuned kernels new or newer");
     EXPECT("import /dev/null", 1, "not an exported store");
     EXPECT("import /none/x.db", 2, "No such file");
     EXPECT("export /none/x.db", 3, "cannot export");

@@ -82,6 +82,10 @@ static void test_program_table(void **state) {
     assert_string_equal(b.p, "                  us        +-       GB/s   % roof   speed-up\n"
                              "eager          56.80      0.00     2363.0     59.1\n"
                              "tuned          33.90      0.00     3959.2     99.0      1.68x\n");
+    b.n = 0;
+    table_legend(&b, &w, &roof);
+    for (char *line = strtok(b.p, "\n"); line; line = strtok(NULL, "\n"))
+        assert_true(strlen(line) <= 80);
     arena_free(a);
 }
 

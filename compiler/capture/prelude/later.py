@@ -5,5 +5,5 @@ from _warpsmith import refuse
 def __getattr__(name):
     class Later:
         def __init__(self, *args, **kwargs):
-            refuse(f'{__name__}.{name} is not supported in a workload')
+            refuse(f'{__name__}.{name} is not supported')
     return Later
