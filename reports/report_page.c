@@ -151,9 +151,13 @@ static void put_figure(struct text *h, const char *title, const char *svg) {
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 static void put_programs(struct text *h, const struct benches *b) {
-    text_puts(h, "<h2>Programs: time of one call, median in µs</h2>\n");
+    text_puts(h,
+              "<h2>Programs: time of one call, median in µs</h2>\n"
+              "<p>eager: a kernel per operation, without PyTorch; default: fused, configs by "
+              "rule; tuned: fused, fastest configs; % of roof: of what the copy bandwidth or the "
+              "peak arithmetic of the device allows.</p>\n");
     HEAD(h, KEY_HEAD, ">eager", ">default", ">tuned", ">torch eager", ">torch.compile",
-         ">over eager", ">over torch.compile", ">GB/s", ">TFLOP/s", ">% of roof");
+         ">speedup over eager", ">over torch.compile", ">GB/s", ">TFLOP/s", ">% of roof");
     for (size_t i = 0; i < b->n; i++) {
         const struct bench *bench = &b->all[i];
         const struct result_row *tuned = bench->role[ROLE_tuned];
@@ -194,9 +198,10 @@ static void put_calls(struct text *h, const struct result_row *slow,
 }
 
 static void put_costs(struct text *h, const struct benches *b) {
-    text_puts(h, "<h2>Tuning: its cost in seconds, and the calls after which it has paid</h2>\n");
+    text_puts(h,
+              "<h2>Tuning: its cost in seconds, and the calls after which it has paid off</h2>\n");
     HEAD(h, KEY_HEAD, ">trials", ">all", ">compiling", ">checking", ">measuring", ">searching",
-         ">µs saved a call", ">paid, over default", ">paid, over eager");
+         ">µs saved a call", ">calls, against default", ">calls, against eager");
     for (size_t i = 0; i < b->n; i++) {
         const struct result_row *tuned = b->all[i].role[ROLE_tuned];
         const struct result_row *dflt = b->all[i].role[ROLE_default];
@@ -242,8 +247,8 @@ static void put_winner(struct text *h, const struct result_row *r) {
 }
 
 static void put_winners(struct text *h, const struct report_page *p) {
-    text_puts(h, "<h2>Winners and their evidence</h2>\n");
-    HEAD(h, KEY_HEAD, "kernel", "config", "guard", ">n", ">median µs", ">IQR", ">clock MHz",
+    text_puts(h, "<h2>The fastest config of each kernel, and its measurements</h2>\n");
+    HEAD(h, KEY_HEAD, "kernel", "config", "sizes", ">samples", ">median µs", ">IQR", ">clock MHz",
          ">% of roof", ">regs", ">occupancy", ">DRAM bytes / least");
     for (size_t i = 0; i < p->benches->n; i++)
         for (size_t f = 0; f < p->n_files; f++)

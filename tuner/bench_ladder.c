@@ -257,8 +257,8 @@ static void print_ranges(const struct climb *c, const struct guard_range *guards
     for (int i = 0; i < n; i++) {
         struct buf b = buf_new(c->arena);
         guard_range_print(&b, &guards[i], names);
-        printf("    %s: %s  (%d rung%s)\n", b.p, ranges[i].winner.config, ranges[i].n_rungs,
-               ranges[i].n_rungs == 1 ? "" : "s");
+        printf("    %s: %s  (%d size%s measured)\n", b.p, ranges[i].winner.config,
+               ranges[i].n_rungs, ranges[i].n_rungs == 1 ? "" : "s");
     }
 }
 

@@ -130,8 +130,8 @@ def get_inputs():
     return [torch.randn(n)]
 EOF
 bench "$TMP/branch.py" -D n=8:32:*2 --budget 0
-said '^    8 <= n && n <= 16: x=.*  \(2 rungs\)$'
-said '^    n == 32: x=.*  \(1 rung\)$'
+said '^    8 <= n && n <= 16: x=.*  \(2 sizes measured\)$'
+said '^    n == 32: x=.*  \(1 size measured\)$'
 
 # cache: a range among the entries, with its rungs and how often it was used; it goes with its id.
 "$WARPSMITH" cache ls >"$TMP/out" 2>"$TMP/err"
