@@ -4,8 +4,8 @@
 
 A model is reduced by halving the numbers behind its class, the largest first, wherever the program that comes of it can
 still be captured, until its kernels move and compute little enough. A row says of one
-model, mode and dtype whether the check passed: ok, wrong, refused (what cannot be captured or lowered, with the first
-line of why), timeout. What has a row already is not run again."""
+model, mode and dtype whether the check passed: ok (with what it could not judge), wrong, refused (what cannot be
+captured or lowered, with the first line of why), timeout. What has a row already is not run again."""
 
 import argparse
 import ast
@@ -114,7 +114,7 @@ def verdict(code, said):
     if code is None:
         return "timeout", ""
     if code == 0 and "all outputs agree" in said:
-        return "ok", ""
+        return "ok", "; ".join(line for line in lines if "have no bound" in line)[:300]
     if "is wrong:" in said:
         return "wrong", next(line for line in lines if "is wrong:" in line)
     return ("refused" if code in (1, 2, 3) else "crashed"), f"exit {code}: {why}"[:300]

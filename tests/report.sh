@@ -8,7 +8,7 @@
 #   mutants    reports/samples/mutants.csv, which make mutate CSV=reports/samples/mutants.csv has written
 #   coverage   the summary that scripts/coverage.sh left in the build folder
 #
-# No number is typed in. A table whose source is missing stays as it is.
+# No number is typed in. A table whose source is missing stays as it is, and so does a row of the fuzzers.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,19 +26,25 @@ cases() {
     awk -F, 'NR > 1 { printf "| %s | %s %s |\n", $1, $2, $3 }' reports/samples/emulator.csv
 }
 
+# kept TEXT: the rows of the README that begin so.
+kept() { grep -F "| $1" "$readme" || true; }
+
 fuzz() {
     echo '| fuzzer | what it did |'
     echo '|--------|-------------|'
+    [ -f "$counts.files" ] || kept '`make fuzz` |'
     [ ! -f "$counts.files" ] || echo "| \`make fuzz\` | $(value "$counts.files" workloads) damaged workloads and scripts," \
         "$(value "$counts.files" programs) programs, $(value "$counts.files" natives) calls of functions in C," \
         "$(value "$counts.files" tables) result files, $(value "$counts.files" stores) stores in" \
-        "$(($(value "$counts.files" seconds) / 60)) minutes; $(value "$counts.files" findings) findings in these runs |"
-    echo "| \`make fuzz-graphs\` | $(value "$counts" graphs) graphs in $(($(value "$counts" milliseconds) / 60000)) minutes of one" \
+        "$(($(value "$counts.files" seconds) / 60)) minutes of one worker; $(value "$counts.files" findings) findings in these runs |"
+    [ -f "$counts" ] || kept '`make fuzz-graphs` |'
+    [ ! -f "$counts" ] || echo "| \`make fuzz-graphs\` | $(value "$counts" graphs) graphs in $(($(value "$counts" milliseconds) / 60000)) minutes of one" \
         "core, $(value "$counts" kernels) kernels, $(value "$counts" configs) kernels emitted under a config;" \
         "$(value "$counts" emulated) programs run on the emulator, $(value "$counts" cpu) on the CPU;" \
         "$(value "$counts" wild) graphs not judged because integers overflow; $(value "$counts" bugs) bugs in these runs |"
     echo "| \`fuzz/found/\` | $(files tests/fuzz/found '*.graph') graphs that showed a bug, replayed by every" \
         "\`make test\` |"
+    compgen -G "$build/libfuzzer/corpus/*.log" >/dev/null || kept '`make fuzz-bytes`,'
     for log in "$build"/libfuzzer/corpus/*.log; do
         [ -f "$log" ] || continue
         runs=$(sed -n 's/^Done \([0-9]*\) runs in \([0-9]*\) second.*/\1 inputs in \2 s/p' "$log" | tail -n 1)
@@ -47,6 +53,7 @@ fuzz() {
     echo "| \`fuzz/corpus/\` | $(files tests/fuzz/corpus 'found*') inputs that broke a reader, replayed by every" \
         "\`make test\` |"
     python=$(dirname "$counts")/python.counts
+    [ -f "$python" ] || kept '`make fuzz-python` |'
     [ ! -f "$python" ] || echo "| \`make fuzz-python\` | $(value "$python" random) expressions and" \
         "$(value "$python" programs) programs that do the same as under python3 |"
     echo "| \`fuzz/python/\` | $(files tests/fuzz/python '*.py') scripts that print the same as under python3 |"
@@ -78,5 +85,5 @@ put() {
 
 [ ! -f reports/samples/emulator.csv ] || put cases "$(cases)"
 [ ! -f reports/samples/mutants.csv ] || put mutants "$(scripts/mutate.py --table --csv reports/samples/mutants.csv)"
-[ ! -f "$counts" ] || put fuzz "$(fuzz)"
+[ ! -f "$counts" ] && [ ! -f "$counts.files" ] || put fuzz "$(fuzz)"
 [ ! -f "$build/coverage/summary" ] || put coverage "$(coverage)"
