@@ -150,7 +150,8 @@ static enum report_status make_page(struct input *in, const char *path, struct r
 static enum report_status draw_one(const struct report_request *r, FILE *out,
                                    struct report_error *e) {
     if (!r->out) return report_fail(e, REPORT_USAGE, "--figure needs --out PREFIX");
-    if (figure_bench(r->figure, r->run, r->out, e) == REPORT_OK) fprintf(out, "%s.svg\n", r->out);
+    if (figure_bench(r->figure, r->run, r->out, e) == REPORT_OK)
+        fprintf(out, "%s.svg, %s.png\n", r->out, r->out);
     return e->status;
 }
 

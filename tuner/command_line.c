@@ -207,13 +207,18 @@ static enum ws_status read_choice(const char *name, const char *text, const char
 /* "2.5": seconds; "15t": trials. */
 static enum ws_status read_budget(const char *text, struct command_line *out, struct diag *d) {
     size_t n = text ? strlen(text) : 0;
+    struct diag own = diag_new(d->arena);
     double trials = INT_MAX;
     out->budget_s = INFINITY;
     if (n && text[n - 1] == 't')
-        read_number("--budget", arena_strndup(d->arena, text, n - 1), 1, INT_MAX, true, &trials, d);
+        read_number("--budget", arena_strndup(d->arena, text, n - 1), 1, INT_MAX, true, &trials,
+                    &own);
     else
-        read_number("--budget", text, 0, 1e9, false, &out->budget_s, d);
+        read_number("--budget", text, 0, 1e9, false, &out->budget_s, &own);
     out->budget_trials = (int)trials;
+    if (own.status != WS_OK)
+        diag_fail(d, WS_USAGE, "--budget takes seconds, 2.5, or a number of trials, 20t, not '%s'",
+                  text);
     return d->status;
 }
 

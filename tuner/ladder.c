@@ -43,16 +43,17 @@ enum ws_status ladder_parse(const char *value, struct arena *a, const char ***ru
     *rungs = NEW_ARRAY(a, const char *, LADDER_MOST);
     if (!read_ladder(value, &l) || l.step < (l.how == '*' ? 2 : 1) || l.first < 1)
         return diag_fail(d, WS_USAGE,
-                         "a ladder is FIRST:LAST:*FACTOR or FIRST:LAST:+STEP, not '%s'", value);
+                         "a range of sizes is FIRST:LAST:*FACTOR or FIRST:LAST:+STEP, not '%s'",
+                         value);
     for (int64_t v = l.first; v <= l.last;) {
         if (*n == LADDER_MOST)
-            return diag_fail(d, WS_USAGE, "'%s' has more than %d rungs", value, LADDER_MOST);
+            return diag_fail(d, WS_USAGE, "'%s' has more than %d sizes", value, LADDER_MOST);
         (*rungs)[(*n)++] = arena_printf(a, "%lld", (long long)v);
         bool ends = l.how == '*' ? v > l.last / l.step : v > l.last - l.step;
         if (ends) break;
         v = l.how == '*' ? v * l.step : v + l.step;
     }
-    if (!*n) return diag_fail(d, WS_USAGE, "the ladder '%s' has no rung", value);
+    if (!*n) return diag_fail(d, WS_USAGE, "the range '%s' holds no size", value);
     return WS_OK;
 }
 

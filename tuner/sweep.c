@@ -50,7 +50,7 @@ static enum ws_status expand_ladder(struct sweep *s, int axis, struct arena *a, 
     for (int i = 0; i < v->n; i++) any |= ladder_is(v->at[i]);
     if (!any) return WS_OK;
     if (v->n > 1 || s->ladder >= 0)
-        return diag_fail(d, WS_USAGE, "-D %s: one ladder at a time; other axes take values",
+        return diag_fail(d, WS_USAGE, "-D %s: one range of sizes at a time; other axes take values",
                          s->axes[axis].name);
     s->ladder = axis;
     return ladder_parse(v->at[0], a, &v->at, &v->n, d);

@@ -157,8 +157,11 @@ static bool add_axis(struct applying *w, struct axis *x, bool *overrides) {
     const struct capture_axis *override = find_override(w->o, x->name);
     struct constant k;
     if (override && !fit(w->a, &x->value, override->value, &k)) {
-        diag_fail(w->diag, WS_USAGE, "axis '%s' of %s is %s, and '%s' is not", x->name, w->o->path,
-                  type_of(&x->value), override->value);
+        diag_fail(w->diag, WS_USAGE, "axis '%s' of %s is %s, and '%s' is not%s", x->name,
+                  w->o->path, type_of(&x->value), override->value,
+                  strchr(override->value, ':')
+                      ? "; a range of sizes is FIRST:LAST:*FACTOR or FIRST:LAST:+STEP"
+                      : "");
         return false;
     }
     *overrides = override != NULL;

@@ -72,7 +72,10 @@ expect 2 "--json is for workload files" explain "$root/tests/scripts/modules.py"
 expect 2 "--device needs a value" bench known/softmax.py --device
 expect 2 "--retune takes no value" bench known/softmax.py --retune=1
 expect 2 "unknown device 'gpu'" bench known/softmax.py --device gpu
-expect 2 "--budget takes a number" bench known/softmax.py --budget soon
+for budget in soon 2x t 1.5t; do
+    expect 2 "--budget takes seconds, 2.5, or a number of trials, 20t, not '$budget'" bench known/softmax.py --budget $budget
+done
+expect 2 "is an int, and '8:16' is not; a range of sizes is" bench known/softmax.py --device cpu -D dim=8:16
 expect 2 "--seed takes a whole number" bench known/softmax.py --seed 1.5
 expect 2 "--samples-max takes a whole number" bench known/softmax.py --samples-max 0
 expect 2 "no axis 'depth'; axes: rows, dim" bench known/softmax.py --device cpu -D depth=3
