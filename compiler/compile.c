@@ -15,11 +15,6 @@
 #include "symbolic.h"
 #include "ws_tune.h"
 
-/* Part of every cache key: raise it when emitted code changes for the same body and config. */
-static const char generator_version[] = "68";
-
-const char *ws_generator_version(void) { return generator_version; }
-
 _Static_assert(
     (int)GROUP_MAX_BUFFERS <= 32 && (int)GROUP_MAX_BUFFERS < (int)WS_MAX_ARGS,
     "ws_kernel's lists, and a source's arguments, must be able to hold a group's buffers");

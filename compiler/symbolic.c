@@ -95,6 +95,14 @@ static const char *line_at(struct arena *a, const char *text, const char *p) {
     return arena_strndup(a, p, strcspn(p, "\n"));
 }
 
+struct ws_captured *ws_captured_at(const struct ws_captured *c, const int64_t *size) {
+    struct ws_captured *out = NEW(c->arena, struct ws_captured);
+    *out = *c;
+    out->graph = graph_specialize(c->graph, c->symbols, size, (uint32_t)c->n_symbols, c->arena);
+    symbols_collect(out);
+    return out;
+}
+
 bool ws_captures_same(const struct ws_captured *symbolic, const struct ws_captured *numbers,
                       const char **why) {
     struct arena *a = symbolic->arena;

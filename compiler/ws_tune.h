@@ -45,6 +45,8 @@ bool ws_captures_same(const struct ws_captured *symbolic, const struct ws_captur
                       const char **why);
 /* The same workload under the assumption that symbol i is a multiple of step[i]. */
 struct ws_captured *ws_captured_stepped(const struct ws_captured *c, const int64_t *step);
+/* The same workload where symbol i is the number size[i]: what is captured with numbers. */
+struct ws_captured *ws_captured_at(const struct ws_captured *c, const int64_t *size);
 
 struct ws_tensor_info {
     const char *name; /* "x", "weight", "out0" */
@@ -140,10 +142,6 @@ int ws_config_vectors(const struct ws_program *p, int k, const struct config *c,
  * expressed. */
 enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c, struct arena *a,
                        struct ws_source *out, struct diag *d);
-
-/* Version of the generator: part of every cache key. Changes when emitted code changes for the same
- * config. */
-const char *ws_generator_version(void);
 
 /* Comments that say which lines of the user's program kernel k is. */
 void ws_print_lines(struct buf *b, const struct ws_program *p, int k);

@@ -66,6 +66,7 @@ static const char *why_missed(struct backend_inductor *b, const struct instance 
     struct store_winner w;
     const char *why = "there is no store";
     bool found;
+    if (range_met_stale(b->ranges)) return "its text changed since it was tuned";
     if (b->store && c->n_symbols)
         store_why_no_range(b->store, &key, &why, &own);
     else if (b->store)
@@ -94,15 +95,16 @@ static int64_t *sizes_of(const struct ws_captured *c, struct arena *a) {
 }
 
 static const struct range_entry *look_up(struct backend_inductor *b, const struct instance *x,
-                                         int kernel, const int64_t *sizes) {
+                                         int kernel, const int64_t *sizes,
+                                         struct symbolic_texts *texts) {
     const struct ws_kernel *k = &x->program->kernels[kernel];
     const struct ws_captured *c = x->program->captured;
-    struct judge judge = {x->program, kernel, x->arena};
+    struct judge judge = {x->program, kernel, texts, x->arena};
     struct range_question q = {.graph = c->graph_hash,
                                .kernel = k->hash,
                                .sizes = sizes,
                                .n_sizes = c->n_symbols,
-                               .legal = judge_config,
+                               .judge = judge_entry,
                                .ctx = &judge};
     const struct range_entry *e;
     enum lookup how = range_look_up(b->ranges, &q, &e);
@@ -144,7 +146,8 @@ static void choose_configs(struct backend_inductor *b, struct instance *x) {
     int n = x->program->n_kernels;
     const int64_t *sizes = sizes_of(x->program->captured, x->arena);
     const struct range_entry **found = NEW_ARRAY(x->arena, const struct range_entry *, n);
-    for (int k = 0; k < n; k++) found[k] = look_up(b, x, k, sizes);
+    struct symbolic_texts texts = {.captured = x->program->captured, .limits = &b->machine->limits};
+    for (int k = 0; k < n; k++) found[k] = look_up(b, x, k, sizes, &texts);
     x->program = lower_stepped(b, x, found, sizes);
     x->plan = plan_new("compiled", x->program, x->arena);
     for (int k = 0; k < n; k++) {

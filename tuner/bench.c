@@ -173,9 +173,9 @@ static enum ws_status keep_evidence(struct bench_point *b) {
                    t->throttle},
         .run_id = b->run->recorder.run_id,
     };
-    return b->all_found || b->untuned
-               ? WS_OK
-               : store_put_program(b->run->store, &key, &b->tuning.graph, &p, b->d);
+    if (b->all_found || b->untuned) return WS_OK;
+    p.text_hash = bench_text_hash(b);
+    return store_put_program(b->run->store, &key, &b->tuning.graph, &p, b->d);
 }
 
 static enum ws_status write_rows(struct bench_point *b) {

@@ -119,6 +119,7 @@ struct climb {
     int *n_trials;
 
     struct ws_captured *captured; /* with the axis as a symbol */
+    struct symbolic_texts texts;
     VEC(struct lowered) lowered;
 };
 
@@ -130,6 +131,16 @@ static const struct store_trial *find_trial(const struct climb *c, int rung, con
 
 static int by_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static const char *text_hash_at(struct climb *c, int rung, const char *config) {
+    const struct bench_rung *g = c->from[rung];
+    struct config own;
+    struct diag quiet = diag_new(c->arena);
+    if (!config_parse(config, &own, &quiet)) return "";
+    const char *hash =
+        symbolic_text_hash(&c->texts, g->size, c->kernel, g->kernels[c->kernel].name, &own);
+    return hash ? hash : "";
 }
 
 /* Trials are compared with the winner's own, which was measured among them. */
@@ -144,7 +155,8 @@ static void list_candidates(struct climb *c, int rung) {
         const struct store_trial *t = &c->trials[rung][i];
         bool tied = t->status == STATUS_ok && stats_tied(&t->us, best) &&
                     t->us.median <= (1 + STATS_TIE_MOST) * best->median;
-        if (tied && strcmp(t->config, w->config) != 0) at[n++] = t->config;
+        if (!tied || !strcmp(t->config, w->config)) continue;
+        if (!strcmp(t->text_hash, text_hash_at(c, rung, t->config))) at[n++] = t->config;
     }
     qsort(at + 1, (size_t)n - 1, sizeof *at, by_text);
     c->rungs[rung] = (struct rung){c->from[rung]->size, at, n};
@@ -223,6 +235,7 @@ static struct store_range range_of(struct climb *c, const struct rung_range *r,
                               .n_rungs = r->to - r->from + 1,
                               .rungs = NEW_ARRAY(c->arena, struct store_rung, r->to - r->from + 1)};
     out.winner.config = r->config;
+    out.winner.text_hash = text_hash_at(c, r->from, r->config);
     out.winner.us = stats_none();
     out.winner.default_us = NAN;
     out.winner.tried = 0;
@@ -304,7 +317,8 @@ static enum ws_status climb(struct bench_run *r, int point, int from, int to, st
                           .winners = NEW_ARRAY(a, struct store_winner, n),
                           .trials = NEW_ARRAY(a, struct store_trial *, n),
                           .n_trials = NEW_ARRAY(a, int, n),
-                          .captured = captured};
+                          .captured = captured,
+                          .texts = {.captured = captured, .limits = &r->machine.limits}};
         put_ranges(&c, d);
     }
     fflush(stdout);

@@ -9,10 +9,15 @@
 #include "tuner/interrupt.h"
 #include "tuner/patience.h"
 
-/* Where every winner is stored, the eager program is trusted: it was right when the reference was
- * made, of which the store remembers how far off its outputs may be. */
+/* Where every winner is stored, the eager program is trusted: of these very texts it was right when
+ * the reference was made, of which the store remembers how far off its outputs may be. */
 static const char *share_key(const struct bench_point *b, int output) {
-    return arena_printf(b->arena, "bound %s %llu %d", b->captured->graph_hash,
+    struct buf texts = buf_new(b->arena);
+    for (int k = 0; k < b->eager_program->n_kernels; k++)
+        if (variant_emit(b->eager.chosen[k], b->arena))
+            buf_puts(&texts, b->eager.chosen[k]->text_hash);
+    return arena_printf(b->arena, "bound %s %016llx %llu %d", b->captured->graph_hash,
+                        (unsigned long long)hash_bytes(texts.p, texts.n),
                         (unsigned long long)b->captured->seed, output);
 }
 

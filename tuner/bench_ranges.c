@@ -18,11 +18,13 @@ struct symbolic_view bench_symbolic(struct bench_point *b, const char *axis) {
 /* ---- lookups --------------------------------------------------------------------------------- */
 
 /* The better answer stands: that of an axis asked before, or this one's. */
-static enum ws_status ask(struct bench_point *b, const struct symbolic_view *v, int kernel) {
+static enum ws_status ask(struct bench_point *b, struct symbolic_view *v, int kernel) {
     struct bench_lookup *l = &b->lookups[kernel];
     const struct range_entry *e;
     enum lookup how = symbolic_look_up(b->run->ranges, v, b->fused_program, kernel, b->arena, &e);
-    if (how == LOOKUP_MISS && !l->why) {
+    if (how == LOOKUP_MISS && range_met_stale(b->run->ranges)) {
+        l->why = "the text changed since they were tuned";
+    } else if (how == LOOKUP_MISS && !l->why) {
         struct store_key key =
             winner_key(&b->run->machine, v->captured, v->program, kernel, b->arena);
         if (store_why_no_range(b->run->store, &key, &l->why, b->d) != WS_OK) return b->d->status;

@@ -2,6 +2,7 @@
  * the one that the store holds, or the one that tuning finds. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tuner/bench.h"
 #include "tuner/configs.h"
@@ -23,19 +24,27 @@ static enum ws_status replay(struct bench_point *b) {
 
 /* ---- the store ------------------------------------------------------------------------------- */
 
-/* Sets winner if the store has one. */
-static enum ws_status look_up(struct bench_point *b, struct tune *t, const char **why) {
-    struct store_winner w;
-    const struct config *c;
-    if (winner_look_up(b->run->store, &t->key, b->fused_program, t->kernel, &c, &w, why, b->arena,
-                       b->d) != WS_OK ||
-        !c)
+/* Sets winner if the store has one, else a hint if it has an old one. */
+static enum ws_status look_up(struct bench_point *b, struct tune *t, struct winner *w) {
+    if (winner_look_up(b->run->store, &t->key, b->fused_program, t->kernel, w, b->arena, b->d) !=
+        WS_OK)
         return b->d->status;
-    t->winner = tune_find(t, c);
+    if (w->stale) tune_hint(t, w->evidence.config);
+    if (!w->config) return WS_OK;
+    t->winner = tune_find(t, w->config);
+    variant_take_source(t->winner, &w->source, b->arena);
     t->winner->is_winner = true;
-    t->winner->timing.us = w.us;
-    t->n_tied = w.tied;
+    t->winner->timing.us = w->evidence.us;
+    t->n_tied = w->evidence.tied;
     return WS_OK;
+}
+
+static void say_stale(const struct bench_point *b, const struct tune *t, const struct winner *w) {
+    const char *name = b->fused_program->kernels[t->kernel].name;
+    printf("stale: %s: %s; %s is %s\n", name, w->why, w->evidence.config,
+           b->run->line.no_search ? "not used"
+           : t->hint < 0          ? "none of its configs any more"
+                                  : "tried first");
 }
 
 /* The guard column of a rung's rows. */
@@ -63,28 +72,41 @@ static const char *why_missing(const struct bench_point *b, const char *at_point
     return at_point;
 }
 
+const char *bench_text_hash(struct bench_point *b) {
+    struct buf all = buf_new(b->arena);
+    for (int k = 0; k < b->fused_program->n_kernels; k++) {
+        variant_emit(b->tunes[k].winner, b->arena);
+        buf_puts(&all, b->tunes[k].winner->text_hash);
+    }
+    return arena_printf(b->arena, "%016llx", (unsigned long long)hash_bytes(all.p, all.n));
+}
+
 static enum ws_status look_up_all(struct bench_point *b) {
-    const char *why = "never tuned", *first_why = NULL;
+    const char *first_why = NULL;
     int n = b->fused_program->n_kernels, found = 0;
+    struct winner *stored = NEW_ARRAY(b->arena, struct winner, n);
     if (b->run->sweep.ladder >= 0) name_rung(b);
     for (int k = 0; k < n && !b->run->line.retune; k++) {
-        if (look_up(b, &b->tunes[k], &why) != WS_OK) return b->d->status;
+        struct winner *w = &stored[k];
+        if (look_up(b, &b->tunes[k], w) != WS_OK) return b->d->status;
         found += b->tunes[k].winner != NULL;
         if (b->tunes[k].winner)
             range_count_point(b->run->ranges, b->tunes[k].key.graph, b->tunes[k].key.kernel);
         else if (!first_why)
-            first_why = why;
+            first_why = w->stale ? "its winner is stale" : w->why;
     }
     /* A ladder tunes its rungs. */
     bool ranges = found < n && !b->run->line.retune && b->run->sweep.ladder < 0;
     if (ranges && bench_look_up_ranges(b) != WS_OK) return b->d->status;
+    for (int k = 0; k < n; k++)
+        if (stored[k].stale && !b->tunes[k].winner) say_stale(b, &b->tunes[k], &stored[k]);
     struct store_key key =
         winner_key(&b->run->machine, b->captured, b->fused_program, -1, b->arena);
     bool program = false;
     if (found == n &&
         store_lookup_program(b->run->store, &key, &b->evidence, &program, NULL, b->d) != WS_OK)
         return b->d->status;
-    b->all_found = program;
+    b->all_found = program && !strcmp(b->evidence.text_hash, bench_text_hash(b));
     int missing = count_missing(b);
     if (b->all_found)
         printf("cache hit: tuned by run %s, nothing to search\n", b->evidence.run_id);
@@ -141,8 +163,8 @@ static enum ws_status tune_alone(struct bench_point *b, struct tune *t) {
                b->fused_program->kernels[t->kernel].name);
         fflush(stdout);
         if (store_tune_begin(s, &t->key, true, &claim, b->d) != WS_OK) return b->d->status;
-        const char *why;
-        look_up(b, t, &why);
+        struct winner w;
+        look_up(b, t, &w);
     }
     if (b->d->status == WS_OK && !t->winner) {
         if (!b->run->line.retune) tune_resume(t, b->d);
@@ -166,6 +188,7 @@ static enum ws_status begin_all(struct bench_point *b) {
         struct tune *t = &b->tunes[k];
         if (t->winner) continue;
         if (!b->run->line.retune && tune_resume(t, b->d) != WS_OK) return b->d->status;
+        if (t->hint >= 0 && tune_begin(t, &t->hint, 1, b->d) != WS_OK) return b->d->status;
         int *which = NEW_ARRAY(b->arena, int, t->n);
         tune_begin(t, which, search_first_wave(t, which), b->d);
     }

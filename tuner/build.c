@@ -47,11 +47,7 @@ static enum ws_status take_stored(struct builder *b, struct variant *v, struct d
 }
 
 enum ws_status builder_begin(struct builder *b, struct variant *v, struct diag *d) {
-    struct diag own = diag_new(b->arena);
-    if (ws_emit(v->program, v->kernel, v->config, b->arena, &v->source, &own) != WS_OK) {
-        variant_refuse(v, STATUS_compile_error, own.text);
-        return WS_OK;
-    }
+    if (!variant_emit(v, b->arena)) return WS_OK;
     v->binary_key = store_binary_key(b->arena, toolchain_version(b->machine->toolchain), b->options,
                                      v->source.text);
     v->twin = find_twin(b, v->binary_key);

@@ -47,7 +47,7 @@ static const char *age(struct arena *a, int64_t then) {
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-enum { MAX_COLUMNS = 12 };
+enum { MAX_COLUMNS = 13 };
 
 /* Cells row by row, the header first. A column whose name begins with '>' is right-aligned. */
 struct table_out {
@@ -60,6 +60,7 @@ static void add_cell(struct table_out *t, const char *text) { vec_push(t->arena,
 
 static struct table_out new_table(struct arena *a, const char *const *names, int n) {
     struct table_out t = {.arena = a, .n_columns = n};
+    WS_ASSERT(n <= MAX_COLUMNS);
     for (int i = 0; i < n; i++) add_cell(&t, names[i]);
     return t;
 }
@@ -171,6 +172,10 @@ static enum ws_status list_json(struct cache *c) {
         json_object_set_new(o, "device", json_text(e[i].key.device));
         json_object_set_new(o, "config",
                             e[i].has_winner ? json_text(e[i].winner.config) : json_null());
+        json_object_set_new(o, "text_hash",
+                            e[i].has_winner && *e[i].winner.text_hash
+                                ? json_text(e[i].winner.text_hash)
+                                : json_null());
         json_object_set_new(o, "median_us", json_number(us.n ? us.median : NAN));
         json_object_set_new(o, "n", json_integer(us.n));
         json_object_set_new(o, "trials", json_integer(e[i].n_trials));
@@ -242,6 +247,7 @@ static void print_range(struct arena *a, const struct store_entry *e) {
 static void print_winner(struct arena *a, const struct store_winner *w) {
     print_line("name", w->kernel_name);
     print_line("config", w->config);
+    print_line("text", w->text_hash);
     print_line("time", times(a, &w->us));
     print_line("default", number(a, w->default_us, 3, " us"));
     print_line("speedup", number(a, w->default_us / w->us.median, 3, " over the default"));
@@ -259,9 +265,9 @@ static void print_program(struct arena *a, const struct store_program *p) {
 }
 
 static void print_trials(struct arena *a, const struct store_trial *t, int n) {
-    static const char *const names[] = {"config", "status", ">median us",  ">q1",
-                                        ">q3",    ">min",   ">samples",    ">regs",
-                                        ">spill", ">smem",  ">compile ms", "message"};
+    static const char *const names[] = {"config",      "status",   ">median us", ">q1",    ">q3",
+                                        ">min",        ">samples", ">regs",      ">spill", ">smem",
+                                        ">compile ms", "text",     "message"};
     struct table_out table = new_table(a, names, sizeof names / sizeof *names);
     for (int i = 0; i < n; i++) {
         add_cell(&table, t[i].config);
@@ -275,6 +281,7 @@ static void print_trials(struct arena *a, const struct store_trial *t, int n) {
         add_cell(&table, known(a, t[i].spill_bytes));
         add_cell(&table, known(a, t[i].smem_bytes));
         add_cell(&table, number(a, t[i].compile_ms, 1, ""));
+        add_cell(&table, arena_printf(a, "%.8s", or_dash(t[i].text_hash)));
         add_cell(&table, arena_strndup(a, t[i].message, strcspn(t[i].message, "\n")));
     }
     if (n) printf("\n"), print_table(&table, stdout);

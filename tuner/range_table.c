@@ -26,8 +26,9 @@ struct range_table {
     struct arena *arena;
     struct map lists; /* "graph kernel" -> struct range_list * */
     VEC(struct range_list *) all;
-    int64_t n[LOOKUP_COUNT], misses_kept;
+    int64_t n[LOOKUP_COUNT], n_stale, misses_kept;
     int64_t ns, n_timed;
+    bool met_stale; /* in the lookup at hand */
 };
 
 const char *lookup_name(enum lookup l) {
@@ -94,7 +95,11 @@ static void grow(struct range_table *t, struct range_list *l) {
 
 static void add(struct range_table *t, const struct store_config *c) {
     struct diag quiet = diag_new(t->arena);
-    struct range_entry e = {.id = c->id, .guard_text = c->guard, .config_text = c->config};
+    struct range_entry e = {.id = c->id,
+                            .guard_text = c->guard,
+                            .config_text = c->config,
+                            .text_hash = c->text_hash,
+                            .size = c->size};
     if (!guard_range_parse(c->guard, &e.guard) || !config_parse(c->config, &e.config, &quiet))
         return;
     struct range_list *l = make(t, c->graph, c->kernel);
@@ -128,13 +133,14 @@ static int64_t now_ns(void) {
 }
 
 /* The time that the kernel's own rules take is not the lookup's. */
-static bool is_legal(struct range_table *t, const struct range_question *q,
-                     const struct range_entry *e) {
-    if (!q->legal) return true;
+static bool is_usable(struct range_table *t, const struct range_question *q,
+                      const struct range_entry *e) {
+    if (!q->judge) return true;
     int64_t begun = now_ns();
-    bool legal = q->legal(q->ctx, &e->config);
+    enum range_verdict v = q->judge(q->ctx, e);
     t->ns -= now_ns() - begun;
-    return legal;
+    t->met_stale |= v == RANGE_STALE;
+    return v == RANGE_USABLE;
 }
 
 static bool holds(const struct range_list *l, int i, const struct range_question *q, int64_t s0) {
@@ -161,7 +167,7 @@ static struct range_entry *find_holding(struct range_table *t, const struct rang
                                         const struct range_question *q) {
     int64_t s0 = first_size(q);
     for (int i = 0; i < l->n; i++)
-        if (holds(l, i, q, s0) && is_legal(t, q, &l->at[i])) return &l->at[i];
+        if (holds(l, i, q, s0) && is_usable(t, q, &l->at[i])) return &l->at[i];
     return NULL;
 }
 
@@ -184,13 +190,13 @@ static struct range_entry *nearest_band(const struct range_list *l, int64_t s0) 
     return &l->at[(up ? above : below) - l->bands];
 }
 
-/* Of those at one distance the first one, which is the newest. An illegal one gives way to the
+/* Of those at one distance the first one, which is the newest. One of no use gives way to the
  * next nearest, so each turn looks at what lies behind the last. */
 static struct range_entry *find_nearest(struct range_table *t, const struct range_list *l,
                                         const struct range_question *q) {
     int64_t s0 = first_size(q);
     struct range_entry *first = s0 > 0 ? nearest_band(l, s0) : NULL;
-    if (first && is_legal(t, q, first)) return first;
+    if (first && is_usable(t, q, first)) return first;
     double last = 0;
     int last_at = -1;
     for (;;) {
@@ -203,7 +209,7 @@ static struct range_entry *find_nearest(struct range_table *t, const struct rang
             best = &l->at[i];
             least = d;
         }
-        if (!best || is_legal(t, q, best)) return best;
+        if (!best || is_usable(t, q, best)) return best;
         last = least;
         last_at = (int)(best - l->at);
     }
@@ -221,15 +227,19 @@ enum lookup range_look_up(struct range_table *t, const struct range_question *q,
                           const struct range_entry **out) {
     struct range_entry *e = NULL;
     int64_t begun = now_ns();
+    t->met_stale = false;
     enum lookup l = look_up(t, q, &e);
     t->ns += now_ns() - begun;
     t->n_timed++;
     t->n[l]++;
+    t->n_stale += t->met_stale;
     if (e && l == LOOKUP_NEAREST) e->nearest++;
     if (e && l != LOOKUP_NEAREST) e->hits++;
     *out = e;
     return l;
 }
+
+bool range_met_stale(const struct range_table *t) { return t->met_stale; }
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
@@ -242,7 +252,8 @@ void range_count_point(struct range_table *t, const char *graph, const char *ker
 void range_count_miss(struct range_table *t) { t->n[LOOKUP_MISS]++; }
 
 struct range_counts range_counts(const struct range_table *t) {
-    struct range_counts out = {.us = t->n_timed ? 1e-3 * (double)t->ns / (double)t->n_timed : 0};
+    struct range_counts out = {.stale = t->n_stale,
+                               .us = t->n_timed ? 1e-3 * (double)t->ns / (double)t->n_timed : 0};
     memcpy(out.n, t->n, sizeof out.n);
     return out;
 }
@@ -254,6 +265,9 @@ const char *range_counts_text(const struct range_table *t, struct arena *a) {
                                     "nearest range, %lld not known",
                                     (long long)c.n[LOOKUP_POINT], (long long)c.n[LOOKUP_RANGE],
                                     (long long)c.n[LOOKUP_NEAREST], (long long)c.n[LOOKUP_MISS]);
+    if (c.stale)
+        text =
+            arena_printf(a, "%s, %lld of these passed over stale ones", text, (long long)c.stale);
     return c.us > 0 ? arena_printf(a, "%s, %.2f us each", text, c.us) : text;
 }
 

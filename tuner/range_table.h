@@ -26,9 +26,13 @@ struct range_entry {
     struct guard_range guard;
     struct config config;
     int64_t id; /* in the store */
-    const char *guard_text, *config_text;
+    const char *guard_text, *config_text, *text_hash;
+    int64_t size;          /* of a range, that text_hash is of */
     int64_t hits, nearest; /* not yet in the store */
 };
+
+/* May an entry be used? Stale: its kernel's text is another than the one that was timed. */
+enum range_verdict { RANGE_USABLE, RANGE_ILLEGAL, RANGE_STALE };
 
 struct range_table;
 
@@ -36,8 +40,7 @@ struct range_question {
     const char *graph, *kernel; /* hashes */
     const int64_t *sizes;       /* of s0, s1, ... */
     int n_sizes;
-    /* May the config be used here? NULL: any may. */
-    bool (*legal)(void *ctx, const struct config *c);
+    enum range_verdict (*judge)(void *ctx, const struct range_entry *e); /* NULL: any may */
     void *ctx;
 };
 
@@ -50,6 +53,8 @@ struct range_table *range_table_new(struct arena *a, const struct store_config *
 /* *out is NULL on a miss. Counted. */
 enum lookup range_look_up(struct range_table *t, const struct range_question *q,
                           const struct range_entry **out);
+/* Did the last lookup pass a stale entry over? */
+bool range_met_stale(const struct range_table *t);
 /* A point that was looked up with all its evidence, in the store itself. */
 void range_count_point(struct range_table *t, const char *graph, const char *kernel);
 /* A kernel that nothing is known of. */
@@ -57,7 +62,8 @@ void range_count_miss(struct range_table *t);
 
 struct range_counts {
     int64_t n[LOOKUP_COUNT];
-    double us; /* of one lookup on average, without legal(); 0: there was none */
+    int64_t stale; /* lookups that passed a stale entry over */
+    double us;     /* of one lookup on average, without judge(); 0: there was none */
 };
 struct range_counts range_counts(const struct range_table *t);
 /* "2 tuned at this size, 1 in a tuned range, ... 1 not known, 0.11 us each" */

@@ -76,7 +76,7 @@ static enum ws_status open_ranges(struct run *r, struct diag *d) {
     return WS_OK;
 }
 
-/* NULL: the ranges have nothing for this kernel. */
+/* NULL: the ranges have nothing for this kernel; *origin may say that they had. */
 static const struct config *of_ranges(struct run *r, int kernel, const char **origin) {
     const struct config *out = NULL;
     enum lookup best = LOOKUP_MISS;
@@ -85,6 +85,8 @@ static const struct config *of_ranges(struct run *r, int kernel, const char **or
         if (!r->views[i].program) continue;
         enum lookup how =
             symbolic_look_up(r->ranges, &r->views[i], r->program, kernel, r->arena, &e);
+        if (how == LOOKUP_MISS && range_met_stale(r->ranges))
+            *origin = "default; the text changed since its ranges were tuned";
         if (how >= best) continue;
         best = how;
         out = &e->config;
@@ -96,16 +98,17 @@ static const struct config *of_ranges(struct run *r, int kernel, const char **or
 
 static enum ws_status look_up(struct run *r, int kernel, const struct config **c,
                               const char **origin, struct diag *d) {
-    struct store_winner w;
-    const char *why;
+    struct winner w;
     struct store_key key = winner_key(&r->machine, r->captured, r->program, kernel, r->arena);
     *origin = "tuned";
-    if (winner_look_up(r->store, &key, r->program, kernel, c, &w, &why, r->arena, d) != WS_OK || *c)
+    if (winner_look_up(r->store, &key, r->program, kernel, &w, r->arena, d) != WS_OK)
         return d->status;
+    if ((*c = w.config)) return WS_OK;
     if (!r->ranges && open_ranges(r, d) != WS_OK) return d->status;
+    *origin = w.stale ? arena_printf(r->arena, "default; %s is stale: %s", w.evidence.config, w.why)
+                      : "default";
     *c = of_ranges(r, kernel, origin);
     if (*c) return WS_OK;
-    *origin = "default";
     *c = default_config(r->program, kernel);
     return WS_OK;
 }

@@ -66,6 +66,7 @@ static struct tune forgetful(const struct tune *t, enum search_strategy s) {
     r.order = NEW_ARRAY(a, int, t->n);
     r.n_order = 0;
     r.search = (int)s;
+    r.hint = -1;
     r.best_us = INFINITY;
     r.n_tried = r.n_trials = 0;
     return r;

@@ -244,15 +244,17 @@ enum ws_status search_model(struct tune *t, struct diag *d) {
     int tried[MOST + WAVE];
     p->space = search_space_of(t);
     p->length2 = LENGTH * LENGTH * fmax(1, p->space.dims);
-    int n = guess(&p->space, seen, tried);
+    int n = guess(&p->space, seen, tried), first;
     if (search_wave(t, tried, n, d) != WS_OK) return d->status;
+    if (t->hint >= 0 && !seen[t->hint]) seen[tried[n++] = t->hint] = true; /* and was tried */
+    first = n;
     /* While nothing works there is nothing to learn from: the guesses go on. */
     for (int i = GUESSES; i < t->n && !(t->best_us < INFINITY) && search_goes_on(t); i++)
         if (search_wave(t, &i, 1, d) != WS_OK) return d->status;
     while (n < MOST && search_goes_on(t) && t->best_us < INFINITY) {
         learn(p, t, tried, n);
         if (!p->n) break;
-        int more = n <= GUESSES + FAR ? choose_siblings(p, t, seen, tried + n) : 0;
+        int more = n == first ? choose_siblings(p, t, seen, tried + n) : 0;
         more = choose_by_analogy(p, t, seen, tried + n, more);
         more = choose_wave(p, seen, tried + n, more);
         if (more > MOST - n) more = MOST - n;

@@ -171,7 +171,7 @@ static enum ws_status finish(struct store *s, struct diag *d) {
 static int64_t find_key(struct store *s, const struct store_key *k) {
     struct query q = sql_query(s->sql, "SELECT id FROM keys WHERE graph = ? AND kernel = ? AND "
                                        "guard = ? AND device = ? AND driver = ? AND toolchain = ? "
-                                       "AND generator = ?");
+                                       "AND " NO_GENERATOR);
     put_key(&q, k);
     return query_int(&q);
 }
@@ -179,7 +179,7 @@ static int64_t find_key(struct store *s, const struct store_key *k) {
 int64_t store_make_key(struct store *s, const struct store_key *k) {
     int64_t id = find_key(s, k);
     if (id) return id;
-    struct query q = sql_query(s->sql, "INSERT INTO keys VALUES (NULL" KEY_MARKS ")");
+    struct query q = sql_query(s->sql, "INSERT INTO keys VALUES (NULL" KEY_MARKS ", '')");
     put_key(&q, k);
     query_run(&q);
     return find_key(s, k);
@@ -208,10 +208,9 @@ static const char *why_missed(struct store *s, const char *table, const struct s
     struct query q = sql_query(
         s->sql,
         arena_printf(s->arena,
-                     "SELECT graph, kernel, guard, device, driver, toolchain, generator FROM keys "
-                     "JOIN %s ON %s.key = keys.id WHERE graph = ? AND kernel = ? ORDER BY "
-                     "(guard <> ?) + (device <> ?) + (driver <> ?) + (toolchain <> ?) + "
-                     "(generator <> ?), created DESC, id LIMIT 1",
+                     "SELECT " KEY_NAMES " FROM keys JOIN %s ON %s.key = keys.id WHERE graph = ? "
+                     "AND kernel = ? AND " NO_GENERATOR " ORDER BY (guard <> ?) + (device <> ?) + "
+                     "(driver <> ?) + (toolchain <> ?), created DESC, id LIMIT 1",
                      table, table));
     put_key(&q, k);
     struct buf b = buf_new(s->arena);

@@ -9,8 +9,9 @@
  *     store_tune_end(&claim)
  *
  * Promises:
- *   S1  whoever changes the graph, kernel, device, driver, toolchain, generator or guard gets a
- *       miss with the reason, never a wrong hit;
+ *   S1  whoever changes the graph, kernel, device, driver, toolchain or guard gets a miss with the
+ *       reason, never a wrong hit; whether the kernel's text is still the one that was timed is for
+ *       the caller to say, by the hash that lies beside each winner and trial (winners.h);
  *   S2  every call that writes is one transaction: after a kill at any moment the file is valid
  *       and holds every call that returned WS_OK;
  *   S3  a file that is no database, a damaged one, or one with other tables than its version has,
@@ -50,8 +51,7 @@ const char *store_path(const struct store *s);
     KEY(guard, "sizes")         /* "" for a point; of a range, the condition on its symbols */     \
     KEY(device, "device")       /* name, and what else sets the speed: "AMD ..., 16 cores" */      \
     KEY(driver, "driver")       /* device_facts.driver */                                          \
-    KEY(toolchain, "toolchain") /* toolchain_version */                                            \
-    KEY(generator, "generator") /* ws_generator_version */
+    KEY(toolchain, "toolchain") /* toolchain_version */
 
 struct store_key {
 #define KEY(name, what) const char *name;
@@ -88,7 +88,8 @@ struct store_winner {
     int tied; /* of these, equal to the winner as far as samples can tell, itself included */
     struct store_health health;
     const char *run_id;
-    int64_t created; /* seconds since 1970; 0 when writing: now */
+    int64_t created;       /* seconds since 1970; 0 when writing: now */
+    const char *text_hash; /* source_hash under this config; "": from before hashes were kept */
 };
 
 /* The whole graph: what a cache hit reports. Its key's kernel is STORE_PROGRAM and its guard "". */
@@ -98,6 +99,7 @@ struct store_program {
     struct store_health health;
     const char *run_id;
     int64_t created;
+    const char *text_hash; /* of all winners' hashes, in launch order */
 };
 
 /* Hit: *found is true and *out filled. Miss: *found is false and *why says why, one line without a
@@ -146,11 +148,11 @@ enum ws_status store_put_ranges(struct store *s, const struct store_key *k,
                                 const struct store_graph *g, const struct store_range *ranges,
                                 int n, struct diag *d);
 
-/* All winners, of points and ranges, under k's device, driver, toolchain and generator; newest
- * first. */
+/* All winners, of points and ranges, under k's device, driver and toolchain; newest first. */
 struct store_config {
     int64_t id; /* of the entry */
-    const char *graph, *kernel, *guard, *config;
+    const char *graph, *kernel, *guard, *config, *text_hash;
+    int64_t size; /* of a range: its first rung, which text_hash is of; 0: it has none */
 };
 enum ws_status store_configs(struct store *s, const struct store_key *k, struct store_config **out,
                              int *n, struct diag *d);
@@ -180,7 +182,8 @@ struct store_trial {
     double compile_ms;                 /* NAN: not compiled */
     const char *message;               /* why it was refused; "" if ok */
     const char *run_id;
-    int64_t at; /* seconds since 1970; 0 when writing: now */
+    int64_t at;            /* seconds since 1970; 0 when writing: now */
+    const char *text_hash; /* of what was tried; "": unknown, or nothing could be emitted */
 };
 
 /* graph may be NULL if it was given with an earlier call for this key. */
@@ -188,7 +191,7 @@ enum ws_status store_add_trial(struct store *s, const struct store_key *k,
                                const struct store_graph *g, const struct store_trial *t,
                                struct diag *d);
 /* The newest trial of every config under exactly this key, oldest first: these need no second
- * measurement. */
+ * measurement, if the config's text is what it was. */
 enum ws_status store_trials(struct store *s, const struct store_key *k, struct store_trial **out,
                             int *n, struct diag *d);
 

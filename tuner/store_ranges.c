@@ -22,7 +22,7 @@ static void remove_covered(struct store *s, const struct store_key *k, int64_t l
     VEC(int64_t) covered = {0};
     struct query q = sql_query(
         s->sql, "SELECT id, guard FROM keys WHERE graph = ? AND kernel = ? AND guard <> ? "
-                "AND device = ? AND driver = ? AND toolchain = ? AND generator = ?");
+                "AND device = ? AND driver = ? AND toolchain = ? AND " NO_GENERATOR);
     struct store_key any = *k;
     any.guard = "";
     put_key(&q, &any);
@@ -86,19 +86,21 @@ enum ws_status store_configs(struct store *s, const struct store_key *k, struct 
                              int *n, struct diag *d) {
     VEC(struct store_config) found = {0};
     struct query q = sql_query(
-        s->sql, "SELECT keys.id, graph, kernel, guard, config FROM keys JOIN winners ON key = "
-                "keys.id WHERE device = ? AND driver = ? AND toolchain = ? AND generator = ? "
-                "ORDER BY created DESC, keys.id DESC");
+        s->sql, "SELECT keys.id, graph, kernel, guard, config, text_hash, (SELECT min(size) FROM "
+                "rungs WHERE key = keys.id) FROM keys JOIN winners ON key = keys.id WHERE device = "
+                "? AND driver = ? AND toolchain = ? AND " NO_GENERATOR
+                " ORDER BY created DESC, keys.id DESC");
     put_text(&q, k->device);
     put_text(&q, k->driver);
     put_text(&q, k->toolchain);
-    put_text(&q, k->generator);
     while (query_step(&q)) {
         struct store_config c = {.id = take_int(&q)};
         c.graph = take_text(&q);
         c.kernel = take_text(&q);
         c.guard = take_text(&q);
         c.config = take_text(&q);
+        c.text_hash = take_text(&q);
+        c.size = take_int(&q);
         vec_push(s->arena, &found, c);
     }
     query_end(&q);
@@ -124,9 +126,9 @@ enum ws_status store_ladder_axes(struct store *s, const char *workload, const ch
 enum ws_status store_why_no_range(struct store *s, const struct store_key *k, const char **why,
                                   struct diag *d) {
     struct query q = sql_query(
-        s->sql, "SELECT " ALL_KEYS " FROM keys JOIN winners ON winners.key = keys.id WHERE graph = "
-                "? AND kernel = ? AND guard <> ? ORDER BY (device <> ?) + (driver <> ?) + "
-                "(toolchain <> ?) + (generator <> ?), created DESC, id LIMIT 1");
+        s->sql, "SELECT " KEY_NAMES " FROM keys JOIN winners ON winners.key = keys.id WHERE graph "
+                "= ? AND kernel = ? AND guard <> ? AND " NO_GENERATOR " ORDER BY (device <> ?) + "
+                "(driver <> ?) + (toolchain <> ?), created DESC, id LIMIT 1");
     struct store_key own = *k, was;
     own.guard = "";
     put_key(&q, &own);

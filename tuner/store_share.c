@@ -107,16 +107,27 @@ enum ws_status store_remove_older(struct store *s, int64_t time, int *n, struct 
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-/* One statement of the merge, with FROM and TO for the two files. */
-static int64_t merge_table(struct store *s, const char *text, const char *from, const char *to) {
+/* What {words} of a statement stand for. */
+struct merging {
+    const char *from, *to; /* the files */
+    const char *hash;      /* text_hash of a row r; NULL in files that have none */
+};
+
+/* One statement of the merge. */
+static int64_t merge_table(struct store *s, const char *text, const struct merging *m) {
+    const struct {
+        const char *word, *meaning;
+    } words[] = {{"{from}", m->from}, {"{to}", m->to}, {"{hash}", m->hash}};
+    enum { N = sizeof words / sizeof *words };
     struct buf b = buf_new(s->arena);
     for (const char *p = text; *p;) {
-        bool is_from = strncmp(p, "{from}", 6) == 0, is_to = strncmp(p, "{to}", 4) == 0;
-        if (is_from || is_to)
-            buf_puts(&b, is_from ? from : to);
+        int w = 0;
+        while (w < N && strncmp(p, words[w].word, strlen(words[w].word)) != 0) w++;
+        if (w < N)
+            buf_puts(&b, words[w].meaning);
         else
             buf_putc(&b, *p);
-        p += is_from ? 6 : is_to ? 4 : 1;
+        p += w < N ? strlen(words[w].word) : 1;
     }
     return sql_run(s->sql, b.p) ? sql_changes(s->sql) : 0;
 }
@@ -126,10 +137,10 @@ static int64_t merge_table(struct store *s, const char *text, const char *from, 
     " FROM {from}." table " r JOIN {from}.keys f ON f.id = r.key"                                  \
     " JOIN {to}.keys t USING (" ALL_KEYS ")"
 #define FIELD_OF_ROW(kind, column, member) ", r." #column
-#define WINNER_ROWS WINNER_FIELDS(FIELD_OF_ROW) ROWS_OF("winners")
-#define PROGRAM_ROWS PROGRAM_FIELDS(FIELD_OF_ROW) ROWS_OF("programs")
+#define WINNER_ROWS OLD_WINNER_FIELDS(FIELD_OF_ROW) ", {hash}" ROWS_OF("winners")
+#define PROGRAM_ROWS OLD_PROGRAM_FIELDS(FIELD_OF_ROW) ", {hash}" ROWS_OF("programs")
 #define RUNG_ROWS RUNG_FIELDS(FIELD_OF_ROW) ROWS_OF("rungs")
-#define TRIAL_ROWS TRIAL_FIELDS(FIELD_OF_ROW) ROWS_OF("trials")
+#define TRIAL_ROWS OLD_TRIAL_FIELDS(FIELD_OF_ROW) ", {hash}" ROWS_OF("trials")
 
 static const char merge_graphs[] = "INSERT OR IGNORE INTO {to}.graphs SELECT * FROM {from}.graphs";
 static const char merge_keys[] = "INSERT OR IGNORE INTO {to}.keys (" ALL_KEYS ") SELECT " ALL_KEYS
@@ -155,21 +166,23 @@ static const char forget_rungs[] =
 static const char merge_rungs[] =
     "INSERT INTO {to}.rungs SELECT NULL, t.id" RUNG_ROWS SAME_WINNER " ORDER BY r.id";
 
-static bool has_rungs(struct store *s, const char *file) {
+static int64_t version_of(struct store *s, const char *file) {
     struct query q = sql_query(s->sql, arena_printf(s->arena, "PRAGMA %s.user_version", file));
-    return query_int(&q) >= 2;
+    return query_int(&q);
 }
 
 /* Returns how many winners and programs are new or newer. */
 static int merge(struct store *s, const char *from, const char *to) {
-    merge_table(s, merge_graphs, from, to);
-    merge_table(s, merge_keys, from, to);
-    int64_t n = merge_table(s, merge_winners, from, to);
-    n += merge_table(s, merge_programs, from, to);
-    merge_table(s, merge_trials, from, to);
-    if (!has_rungs(s, from)) return (int)n; /* a file of schema 1 */
-    merge_table(s, forget_rungs, from, to);
-    merge_table(s, merge_rungs, from, to);
+    int64_t version = version_of(s, from);
+    const struct merging m = {from, to, version >= 3 ? "r.text_hash" : "NULL"};
+    merge_table(s, merge_graphs, &m);
+    merge_table(s, merge_keys, &m);
+    int64_t n = merge_table(s, merge_winners, &m);
+    n += merge_table(s, merge_programs, &m);
+    merge_table(s, merge_trials, &m);
+    if (version < 2) return (int)n;
+    merge_table(s, forget_rungs, &m);
+    merge_table(s, merge_rungs, &m);
     return (int)n;
 }
 
@@ -184,6 +197,7 @@ static bool merge_with(struct store *s, const char *path, bool import, int *n) {
     if (!attach(s, path)) return false;
     sql_begin(s->sql);
     *n = import ? merge(s, "other", "main") : merge(s, "main", "other");
+    if (import) store_adopt_keys(s->sql);
     bool ok = sql_commit(s->sql);
     const char *message = sql_message(s->sql);
     enum sql_fault fault = sql_fault(s->sql);

@@ -87,12 +87,12 @@ void take_key(struct query *q, struct store_key *k) {
 #define TYPE_STATUS "TEXT"
 #define FIELD_DECLARE(kind, column, member) ", \"" #column "\" " TYPE_##kind
 #define GRAPH_COLUMNS GRAPH_FIELDS(FIELD_DECLARE)
-#define WINNER_COLUMNS WINNER_FIELDS(FIELD_DECLARE)
-#define PROGRAM_COLUMNS PROGRAM_FIELDS(FIELD_DECLARE)
-#define TRIAL_COLUMNS TRIAL_FIELDS(FIELD_DECLARE)
+#define WINNER_COLUMNS OLD_WINNER_FIELDS(FIELD_DECLARE)
+#define PROGRAM_COLUMNS OLD_PROGRAM_FIELDS(FIELD_DECLARE)
+#define TRIAL_COLUMNS OLD_TRIAL_FIELDS(FIELD_DECLARE)
 #define RUNG_COLUMNS RUNG_FIELDS(FIELD_DECLARE)
 #define KEY_DECLARE(name, what) ", " #name " TEXT NOT NULL"
-#define KEY_COLUMNS STORE_KEYS(KEY_DECLARE)
+#define KEY_COLUMNS STORE_KEYS(KEY_DECLARE) ", generator TEXT NOT NULL"
 /* Bytes last: the other columns are read without them. */
 #define BINARY_COLUMNS                                                                             \
     ", size INTEGER, created INTEGER, sum INTEGER, compile_ms REAL, log TEXT, bytes BLOB"
@@ -137,6 +137,21 @@ static void take_steps(struct sql *db, const struct step *steps, int n, int64_t 
         if (steps[i].since > since && steps[i].since <= version) sql_run(db, steps[i].text);
 }
 
+static bool has_hash(struct sql *db, const char *table) {
+    struct query q =
+        sql_query(db, "SELECT count(*) FROM pragma_table_info(?) WHERE name = 'text_hash'");
+    put_text(&q, table);
+    return query_int(&q) > 0;
+}
+
+static void make_tables(struct sql *db, int64_t since, int64_t version, struct arena *a) {
+    static const char *const hashed[] = {"winners", "programs", "trials"};
+    take_steps(db, tables, N_TABLES, since, version);
+    for (int i = 0; i < 3 && version >= 3; i++)
+        if (!has_hash(db, hashed[i]))
+            sql_run(db, arena_printf(a, "ALTER TABLE %s ADD COLUMN text_hash TEXT", hashed[i]));
+}
+
 /* What a statement reads or writes of a table depends on the names and the order of its columns. */
 static const char *columns_of(struct sql *db, const char *table, struct arena *a) {
     struct query q = sql_query(db, "SELECT name, type, pk FROM pragma_table_info(?) ORDER BY cid");
@@ -154,7 +169,7 @@ static const char *columns_of(struct sql *db, const char *table, struct arena *a
 /* Other tables, and indexes, do no harm; a view or a trigger of a file from elsewhere may. */
 static void check_tables(struct sql *db, int64_t version, struct arena *a) {
     struct sql *model = sql_open(":memory:", true, a);
-    take_steps(model, tables, N_TABLES, 0, version);
+    make_tables(model, 0, version, a);
     struct query q = sql_query(model, "SELECT name FROM sqlite_schema WHERE type = 'table'");
     while (query_step(&q)) {
         const char *table = take_text(&q);
@@ -169,11 +184,19 @@ static void check_tables(struct sql *db, int64_t version, struct arena *a) {
         sql_blame(db, SQL_DAMAGED, "has views or triggers, which no store has");
 }
 
+#define SAME_KEY(name, what) " AND k." #name " = keys." #name
+void store_adopt_keys(struct sql *db) {
+    sql_run(db, "UPDATE OR IGNORE keys SET generator = '' WHERE generator <> '' AND id = (SELECT "
+                "k.id FROM keys k LEFT JOIN winners w ON w.key = k.id WHERE TRUE" STORE_KEYS(
+                    SAME_KEY) " ORDER BY k.generator = '' DESC, w.key IS NULL, k.id DESC LIMIT 1)");
+}
+
 /* From `version`, 0 for an empty file, to ours. */
 static void bring_schema(struct sql *db, int64_t version, struct arena *a) {
-    take_steps(db, tables, N_TABLES, version, STORE_SCHEMA);
+    make_tables(db, version, STORE_SCHEMA, a);
     check_tables(db, STORE_SCHEMA, a);
     take_steps(db, indexes, N_INDEXES, version, STORE_SCHEMA);
+    store_adopt_keys(db);
     sql_run(db, arena_printf(a, "PRAGMA application_id = %d", STORE_APPLICATION));
     sql_run(db, arena_printf(a, "PRAGMA user_version = %d", STORE_SCHEMA));
 }

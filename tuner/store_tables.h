@@ -15,7 +15,7 @@
 #include "tuner/store.h"
 
 enum {
-    STORE_SCHEMA = 2,              /* PRAGMA user_version; 1 had no rungs and uses */
+    STORE_SCHEMA = 3, /* PRAGMA user_version; 1 had no rungs and uses, 2 no hashes of texts */
     STORE_APPLICATION = 0x57536d31 /* PRAGMA application_id, "WSm1": the file is ours */
 };
 
@@ -41,7 +41,10 @@ enum {
     F(TEXT, dtype, dtype)                                                                          \
     F(TEXT, axes, axes)
 
-#define WINNER_FIELDS(F)                                                                           \
+/* What came with version 3 stands behind the columns that older files have. */
+#define HASH_FIELDS(F) F(TEXT, text_hash, text_hash)
+
+#define OLD_WINNER_FIELDS(F)                                                                       \
     F(TEXT, kernel_name, kernel_name)                                                              \
     F(TEXT, arch, arch)                                                                            \
     F(TEXT, config, config)                                                                        \
@@ -53,7 +56,9 @@ enum {
     F(TEXT, run_id, run_id)                                                                        \
     F(TIME, created, created)
 
-#define PROGRAM_FIELDS(F)                                                                          \
+#define WINNER_FIELDS(F) OLD_WINNER_FIELDS(F) HASH_FIELDS(F)
+
+#define OLD_PROGRAM_FIELDS(F)                                                                      \
     F(TEXT, arch, arch)                                                                            \
     STATS_FIELDS(F, eager, eager)                                                                  \
     STATS_FIELDS(F, default, dflt)                                                                 \
@@ -62,7 +67,9 @@ enum {
     F(TEXT, run_id, run_id)                                                                        \
     F(TIME, created, created)
 
-#define TRIAL_FIELDS(F)                                                                            \
+#define PROGRAM_FIELDS(F) OLD_PROGRAM_FIELDS(F) HASH_FIELDS(F)
+
+#define OLD_TRIAL_FIELDS(F)                                                                        \
     F(TEXT, config, config)                                                                        \
     F(STATUS, status, status)                                                                      \
     STATS_FIELDS(F, trial, us)                                                                     \
@@ -73,6 +80,7 @@ enum {
     F(TEXT, message, message)                                                                      \
     F(TEXT, run_id, run_id)                                                                        \
     F(TIME, created, at)
+#define TRIAL_FIELDS(F) OLD_TRIAL_FIELDS(F) HASH_FIELDS(F)
 
 #define RUNG_FIELDS(F)                                                                             \
     F(TEXT, axis, axis)                                                                            \
@@ -100,8 +108,11 @@ enum {
 #define RUNG_NAMES RUNG_FIELDS(FIELD_NAME)
 #define RUNG_MARKS RUNG_FIELDS(FIELD_MARK)
 #define KEY_MARKS STORE_KEYS(KEY_MARK)
-#define ALL_KEYS                                                                                   \
-    "graph, kernel, guard, device, driver, toolchain, generator" /* in STORE_KEYS' order */
+#define KEY_NAMES "graph, kernel, guard, device, driver, toolchain" /* in STORE_KEYS' order */
+/* Versions 1 and 2 had a number of the generator of texts in their keys. What they left under older
+ * numbers is listed and travels; it is not looked up. */
+#define NO_GENERATOR "generator = ''"
+#define ALL_KEYS KEY_NAMES ", generator"
 
 enum field_kind { FIELD_TEXT, FIELD_INT, FIELD_LONG, FIELD_REAL, FIELD_TIME, FIELD_STATUS };
 
@@ -149,8 +160,11 @@ uint64_t store_keyed_sum(const struct store_secret *secret, const void *bytes, s
 /* Is the file ours, of a version we know, and has it that version's tables? If not, a failure
  * sticks in db. */
 void store_check_schema(struct sql *db, struct arena *a);
-/* The same, after making the tables in an empty file, and those that an older file lacks. */
+/* The same, after making the tables in an empty file, and what an older file lacks. */
 void store_prepare_schema(struct sql *db, struct arena *a);
+/* Of the entries of older versions, which had a generator's number in their keys, one for each key
+ * of ours that has none yet: one with a winner, and the newest of these. */
+void store_adopt_keys(struct sql *db);
 /* Report the connection's failure, so that the next call starts afresh. */
 enum ws_status store_fail(struct store *s, struct diag *d);
 

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "tuner/variant.h"
+
 bool same_kernels(const struct ws_program *p, const struct ws_program *q) {
     bool same = p->n_kernels == q->n_kernels;
     for (int k = 0; same && k < p->n_kernels; k++)
@@ -39,24 +41,64 @@ struct symbolic_view symbolic_view(const struct command_line *line, const struct
     struct stages quiet = stages_new(a, NULL, 0);
     struct ws_captured *c = capture_symbolic(line, axes, n_axes, axis, a, &quiet, &own);
     v.why = fill(&v, c, p, a, &own);
+    v.texts = (struct symbolic_texts){.captured = c, .limits = &p->limits};
     if (v.why) v.program = NULL;
     return v;
 }
 
-bool judge_config(void *judge, const struct config *c) {
-    const struct judge *j = judge;
-    return !ws_config_illegal(j->program, j->kernel, c, j->arena);
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+static struct ws_program *program_at(struct symbolic_texts *t, int64_t size) {
+    const struct ws_captured *c = t->captured;
+    for (uint32_t i = 0; i < t->at.n; i++)
+        if (t->at.at[i].size == size) return t->at.at[i].program;
+    struct diag own = diag_new(c->arena);
+    struct stages quiet = stages_new(c->arena, NULL, 0);
+    int64_t *sizes = NEW_ARRAY(c->arena, int64_t, c->n_symbols);
+    for (int i = 0; i < c->n_symbols; i++)
+        sizes[i] = i ? ex_hint(c->graph->ex, c->symbols[i]) : size;
+    struct ws_program *p = ws_lower(ws_captured_at(c, sizes), t->limits, WS_FUSE, &quiet, &own);
+    vec_push(c->arena, &t->at, ((struct text_at){size, p}));
+    return p;
 }
 
-enum lookup symbolic_look_up(struct range_table *t, const struct symbolic_view *v,
+/* NULL: c is not legal, or cannot be emitted. */
+static const char *text_hash_under(const struct ws_program *p, int kernel, const struct config *c,
+                                   struct arena *a) {
+    struct diag own = diag_new(a);
+    struct ws_source source;
+    if (ws_config_illegal(p, kernel, c, a)) return NULL;
+    return ws_emit(p, kernel, c, a, &source, &own) == WS_OK ? source_hash(&source, a) : NULL;
+}
+
+const char *symbolic_text_hash(struct symbolic_texts *t, int64_t size, int kernel, const char *name,
+                               const struct config *c) {
+    struct ws_program *p = size > 0 ? program_at(t, size) : NULL;
+    if (!p || kernel >= p->n_kernels || strcmp(p->kernels[kernel].name, name) != 0) return NULL;
+    return text_hash_under(p, kernel, c, t->captured->arena);
+}
+
+/* ---- lookups --------------------------------------------------------------------------------- */
+
+enum range_verdict judge_entry(void *judge, const struct range_entry *e) {
+    const struct judge *j = judge;
+    const char *name = j->program->kernels[j->kernel].name;
+    if (ws_config_illegal(j->program, j->kernel, &e->config, j->arena)) return RANGE_ILLEGAL;
+    const char *now = e->guard.n
+                          ? symbolic_text_hash(j->texts, e->size, j->kernel, name, &e->config)
+                          : text_hash_under(j->program, j->kernel, &e->config, j->arena);
+    return now && !strcmp(now, e->text_hash) ? RANGE_USABLE : RANGE_STALE;
+}
+
+enum lookup symbolic_look_up(struct range_table *t, struct symbolic_view *v,
                              const struct ws_program *p, int kernel, struct arena *a,
                              const struct range_entry **out) {
-    struct judge judge = {p, kernel, a};
+    struct judge judge = {p, kernel, &v->texts, a};
     struct range_question q = {.graph = v->captured->graph_hash,
                                .kernel = v->program->kernels[kernel].hash,
                                .sizes = &v->size,
                                .n_sizes = 1,
-                               .legal = judge_config,
+                               .judge = judge_entry,
                                .ctx = &judge};
     return range_look_up(t, &q, out);
 }

@@ -161,7 +161,8 @@ enum ws_status trial_keep(struct tune *t, const struct variant *v, struct diag *
                                 .smem_bytes = v->smem_bytes,
                                 .compile_ms = v->compile_ms,
                                 .message = v->message,
-                                .run_id = t->shared->run_id};
+                                .run_id = t->shared->run_id,
+                                .text_hash = v->text_hash};
     return store_add_trial(t->shared->store, &t->key, &t->shared->graph, &trial, d);
 }
 
@@ -189,7 +190,10 @@ static void look_up(struct tune *t, struct variant *v) {
     v->timing = known->timing;
 }
 
+/* Once, whoever asks for it again. */
 static void count(struct tune *t, struct variant *v) {
+    if (v->counted) return;
+    v->counted = true;
     t->trials_left--;
     if (v->timing.us.n) t->n_tried++;
     if (!variant_refused(v) && v->timing.us.n) t->best_us = fmin(t->best_us, v->timing.us.median);

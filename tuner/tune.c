@@ -20,6 +20,7 @@ void tune_open(struct tune *t, struct tuning *shared, const struct ws_program *p
                        .work = work_of_kernel(p, kernel),
                        .key = key,
                        .search = SEARCH_model,
+                       .hint = -1,
                        .deadline_ms = INFINITY,
                        .trials_left = INT_MAX,
                        .best_us = INFINITY};
@@ -49,6 +50,17 @@ static struct variant *find_text(struct tune *t, const char *text) {
     return NULL;
 }
 
+void tune_hint(struct tune *t, const char *config) {
+    const struct variant *v = find_text(t, config);
+    t->hint = v ? (int)(v - t->variants) : -1;
+}
+
+/* Was it this text that was tried? What cannot be emitted is refused here, and known as well. */
+static bool is_of_text(struct tune *t, struct variant *v, const struct store_trial *trial) {
+    return *trial->text_hash && variant_emit(v, t->shared->arena) &&
+           !strcmp(v->text_hash, trial->text_hash);
+}
+
 /* The default is measured anew: it is what others are compared with. */
 enum ws_status tune_resume(struct tune *t, struct diag *d) {
     struct store_trial *trials;
@@ -57,6 +69,7 @@ enum ws_status tune_resume(struct tune *t, struct diag *d) {
     for (int i = 0; i < n; i++) {
         struct variant *v = find_text(t, trials[i].config);
         if (!v || v->is_default || v->timing.us.n || variant_refused(v)) continue;
+        if (!is_of_text(t, v, &trials[i])) continue;
         v->status = trials[i].status;
         v->message = trials[i].message;
         v->timing.us = trials[i].us;
@@ -101,11 +114,17 @@ static enum ws_status try_wanted(struct tune *t, struct diag *d) {
     return v && !search_seen(t, which) ? search_wave(t, &which, 1, d) : WS_OK;
 }
 
-enum ws_status tune_kernel(struct tune *t, struct diag *d) {
+static void forget_counts(struct tune *t) {
     t->n_tried = t->n_tied = 0;
     t->best_us = INFINITY;
+    for (int i = 0; i < t->n; i++) t->variants[i].counted = false;
+}
+
+enum ws_status tune_kernel(struct tune *t, struct diag *d) {
+    forget_counts(t);
     t->progress = progress_start(t->program->kernels[t->kernel].name, t->n, t->shared->whole);
-    search_run(t, d);
+    if (t->hint >= 0) search_wave(t, &t->hint, 1, d);
+    if (d->status == WS_OK) search_run(t, d);
     if (d->status == WS_OK && t->wanted) try_wanted(t, d);
     progress_end(&t->progress);
     if (d->status == WS_OK && !interrupted()) tune_choose(t, d);
@@ -239,6 +258,7 @@ static enum ws_status keep_winner(struct tune *t, struct diag *d) {
                    .temp_c = w->timing.temp_c,
                    .throttle = w->timing.throttle},
         .run_id = t->shared->run_id,
+        .text_hash = w->text_hash,
     };
     return store_put_winner(t->shared->store, &t->key, &t->shared->graph, &stored, d);
 }

@@ -40,6 +40,7 @@ struct tune {
     int n_known; /* of these, trials of an earlier run */
 
     int search;             /* enum search_strategy */
+    int hint;               /* a variant that is tried before any other, what won once; -1: none */
     const char *wanted;     /* a config that is tried whatever the search has learnt; NULL: none */
     double deadline_ms;     /* clock_ms at which the search ends; INFINITY: never */
     int trials_left;        /* before it ends; INT_MAX: no limit */
@@ -59,7 +60,9 @@ void tune_open(struct tune *t, struct tuning *shared, const struct ws_program *p
 /* The variant with this config; one that is not among those of the search is made. */
 struct variant *tune_find(struct tune *t, const struct config *c);
 
-/* Take over what is stored of a run that was cut short. */
+/* Try that config first, if the space has it. */
+void tune_hint(struct tune *t, const char *config);
+/* Take over what is stored of a run that was cut short, as far as the texts are still the same. */
 enum ws_status tune_resume(struct tune *t, struct diag *d);
 /* Emit those of n variants, by number, that are not known yet, and start compiling them. */
 enum ws_status tune_begin(struct tune *t, const int *which, int n, struct diag *d);

@@ -25,6 +25,33 @@ const struct ws_kernel *variant_kernel(const struct variant *v) {
     return &v->program->kernels[v->kernel];
 }
 
+const char *source_hash(const struct ws_source *s, struct arena *a) {
+    struct buf b = buf_new(a);
+    buf_puts(&b, s->text);
+    for (int i = 0; i < s->n_launches; i++) {
+        const struct ws_launch *l = &s->launches[i];
+        buf_printf(&b, "%s %lld %lld %lld, %d threads, %d bytes, cluster %d\n", l->entry,
+                   (long long)l->grid[0], (long long)l->grid[1], (long long)l->grid[2], l->threads,
+                   l->smem, l->cluster);
+    }
+    return arena_printf(a, "%016llx", (unsigned long long)hash_bytes(b.p, b.n));
+}
+
+bool variant_emit(struct variant *v, struct arena *a) {
+    struct diag own = diag_new(a);
+    if (v->text_hash) return true;
+    if (ws_emit(v->program, v->kernel, v->config, a, &v->source, &own) == WS_OK)
+        v->text_hash = source_hash(&v->source, a);
+    else
+        variant_refuse(v, STATUS_compile_error, own.text);
+    return v->text_hash != NULL;
+}
+
+void variant_take_source(struct variant *v, const struct ws_source *s, struct arena *a) {
+    v->source = *s;
+    v->text_hash = source_hash(s, a);
+}
+
 void variant_refuse(struct variant *v, enum result_status status, const char *message) {
     if (v->status != STATUS_ok) return;
     v->status = status;

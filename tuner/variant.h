@@ -17,7 +17,8 @@ struct variant {
     enum result_status status; /* ok: nothing against it so far */
     const char *message;       /* why it was refused; "" */
 
-    struct ws_source source;
+    struct ws_source source; /* its text is NULL until it is emitted */
+    const char *text_hash;   /* source_hash of it; NULL: not emitted, or it cannot be */
     const char *binary_key;
     struct variant *twin;    /* has the same source, and was begun before */
     struct compile_job *job; /* being compiled */
@@ -39,11 +40,20 @@ struct variant {
     bool glanced; /* its time is of a few samples, and no verdict */
     bool killed;  /* somebody ended the process that it ran in, once; a second time counts */
     bool again;   /* what was going on then is to be done again */
+    bool counted; /* among those that the search has tried */
 };
 
 struct variant variant_new(const struct ws_program *p, int kernel, const struct config *c,
                            struct arena *a);
 const struct ws_kernel *variant_kernel(const struct variant *v);
+
+/* What a time of this source is a time of: 16 hex digits of its text, which has the parts of the
+ * prelude that it uses in front, and of how it is launched. */
+const char *source_hash(const struct ws_source *s, struct arena *a);
+/* Source and hash, once. False: the config cannot be emitted, and the variant is refused. */
+bool variant_emit(struct variant *v, struct arena *a);
+/* The same, emitted elsewhere. */
+void variant_take_source(struct variant *v, const struct ws_source *s, struct arena *a);
 
 /* The first refusal stands. */
 void variant_refuse(struct variant *v, enum result_status status, const char *message);

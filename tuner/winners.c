@@ -1,5 +1,12 @@
-/* winners.c: keys, and stored configs read back. */
+/* winners.c: keys, and stored configs read back.
+ *
+ *   softmax    x=1 warps=8, of text 51eccb75...    emitted under x=1 warps=8: 51eccb75...    a hit
+ *   gelu       x=4, of text 07a1b2c3...            emitted under x=4: 99d0e1f2...            stale
+ *
+ * A winner is a hit as long as its own text is the same, whatever has become of other kernels'. */
 #include "tuner/winners.h"
+
+#include <string.h>
 
 struct store_key winner_machine_key(const struct machine *m, struct arena *a) {
     const struct device_facts *f = device_facts(m->device);
@@ -10,8 +17,7 @@ struct store_key winner_machine_key(const struct machine *m, struct arena *a) {
         .device = arena_printf(a, "%s, %s, %d %s", f->name, m->limits.arch, m->limits.units,
                                m->limits.kind == DEVICE_CUDA ? "multiprocessors" : "cores"),
         .driver = f->driver,
-        .toolchain = toolchain_version(m->toolchain),
-        .generator = ws_generator_version()};
+        .toolchain = toolchain_version(m->toolchain)};
 }
 
 struct store_key winner_key(const struct machine *m, const struct ws_captured *c,
@@ -22,18 +28,34 @@ struct store_key winner_key(const struct machine *m, const struct ws_captured *c
     return key;
 }
 
+/* ---- what a winner is valid for -------------------------------------------------------------- */
+
+/* NULL: it is the text that was timed. */
+static const char *why_stale(const struct store_winner *w, const char *now, struct arena *a) {
+    enum { DIGITS = 8 };
+    if (!*w->text_hash)
+        return arena_printf(a, "tuned by run %s, which kept no hash of the text", w->run_id);
+    if (!strcmp(now, w->text_hash)) return NULL;
+    return arena_printf(a, "the text changed since run %s: %.*s -> %.*s", w->run_id, DIGITS,
+                        w->text_hash, DIGITS, now);
+}
+
 enum ws_status winner_look_up(struct store *s, const struct store_key *key,
-                              const struct ws_program *p, int kernel, const struct config **out,
-                              struct store_winner *evidence, const char **why, struct arena *a,
-                              struct diag *d) {
+                              const struct ws_program *p, int kernel, struct winner *out,
+                              struct arena *a, struct diag *d) {
     bool found;
     struct diag own = diag_new(a);
     struct config *c = NEW(a, struct config);
-    *out = NULL;
-    if (store_lookup(s, key, evidence, &found, why, d) != WS_OK || !found) return d->status;
-    if (config_parse(evidence->config, c, &own) && !ws_config_illegal(p, kernel, c, a))
-        *out = c;
-    else
-        *why = "the stored config is not legal any more";
+    *out = (struct winner){0};
+    if (store_lookup(s, key, &out->evidence, &found, &out->why, d) != WS_OK || !found)
+        return d->status;
+    if (!config_parse(out->evidence.config, c, &own) || ws_config_illegal(p, kernel, c, a) ||
+        ws_emit(p, kernel, c, a, &out->source, &own) != WS_OK) {
+        out->why = "the stored config is not legal any more";
+        return WS_OK;
+    }
+    out->why = why_stale(&out->evidence, source_hash(&out->source, a), a);
+    out->stale = out->why != NULL;
+    if (!out->why) out->config = c;
     return WS_OK;
 }

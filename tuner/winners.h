@@ -4,6 +4,7 @@
 
 #include "tuner/machine.h"
 #include "tuner/store.h"
+#include "tuner/variant.h"
 
 /* What all keys on this machine share; graph and kernel are "". */
 struct store_key winner_machine_key(const struct machine *m, struct arena *a);
@@ -11,11 +12,18 @@ struct store_key winner_machine_key(const struct machine *m, struct arena *a);
 struct store_key winner_key(const struct machine *m, const struct ws_captured *c,
                             const struct ws_program *p, int kernel, struct arena *a);
 
-/* *out is the stored config, or NULL with *why. A stored config that the kernel's rules refuse is
- * a miss. */
+struct winner {
+    const struct config *config; /* NULL: a miss */
+    struct ws_source source;     /* under it */
+    const char *why;             /* of a miss */
+    bool stale; /* a miss whose evidence is of another text: worth trying first, and no more */
+    struct store_winner evidence; /* of a hit, and of what is stale */
+};
+
+/* A stored config that the kernel's rules refuse is a miss, and one under which the kernel's text
+ * is not the one that was timed is stale. */
 enum ws_status winner_look_up(struct store *s, const struct store_key *key,
-                              const struct ws_program *p, int kernel, const struct config **out,
-                              struct store_winner *evidence, const char **why, struct arena *a,
-                              struct diag *d);
+                              const struct ws_program *p, int kernel, struct winner *out,
+                              struct arena *a, struct diag *d);
 
 #endif

@@ -27,7 +27,7 @@ void bytes_csv(const uint8_t *data, size_t n) {
 
 /* ---- the store ------------------------------------------------------------------------------- */
 
-static const struct store_key key = {"graph", "kernel", "", "device", "driver", "cc", "1"};
+static const struct store_key key = {"graph", "kernel", "", "device", "driver", "cc"};
 
 /* A winner and a few trials; the store must take them, or say why not. */
 static void fill(struct store *s, struct diag *d) {

@@ -27,12 +27,13 @@ static enum ws_status fill(struct fixture *f, const char *path, const char *conf
     struct diag d = diag_new(f->arena);
     struct store *s;
     const char *note;
-    struct store_key k = {"aa", "bb", "rows == 4096", "NVIDIA H200", "580.1", "NVRTC 13.0.88", "1"};
+    struct store_key k = {"aa", "bb", "rows == 4096", "NVIDIA H200", "580.1", "NVRTC 13.0.88"};
     struct store_key program = k, cut = k;
     struct store_graph g = {"graph(x)\n", "softmax", "fwd", "f32", "rows=4096"};
-    struct store_trial t[] = {{config, STATUS_ok, times, 32, 0, -1, 41.2, NULL, "r1", created},
-                              {"x=64", STATUS_compile_error, stats_none(), -1, -1, -1, 3,
-                               "line 3: bad\nmore", "r1", created}};
+    struct store_trial t[] = {
+        {config, STATUS_ok, times, 32, 0, -1, 41.2, NULL, "r1", created, "0123456789abcdef"},
+        {"x=64", STATUS_compile_error, stats_none(), -1, -1, -1, 3, "line 3: bad\nmore", "r1",
+         created, NULL}};
     struct store_winner w = {.kernel_name = "softmax_0",
                              .arch = "sm_90a",
                              .config = config,
@@ -42,10 +43,16 @@ static enum ws_status fill(struct fixture *f, const char *path, const char *conf
                              .tied = 2,
                              .created = created,
                              .health = {"cupti", 1980, NAN, "none"},
-                             .run_id = "r1"};
-    struct store_program p = {"sm_90a", {30, 90, 89, 91, 88, 89, 91}, times,
-                              times,    {"cupti", 1980, 41, "none"},  "r1",
-                              created};
+                             .run_id = "r1",
+                             .text_hash = "0123456789abcdef"};
+    struct store_program p = {"sm_90a",
+                              {30, 90, 89, 91, 88, 89, 91},
+                              times,
+                              times,
+                              {"cupti", 1980, 41, "none"},
+                              "r1",
+                              created,
+                              NULL};
     program.kernel = STORE_PROGRAM, program.guard = "";
     cut.kernel = "cc";
     if (store_open(path, f->arena, &d, &s, &note) != WS_OK) return d.status;
@@ -130,9 +137,11 @@ static void test_ls(void **state) {
 
 static void test_show(void **state) {
     struct fixture *f = *state;
-    EXPECT("show 1", 0, "driver       580.1\n", "config       x=1 warps=8\n", "median 36.960 us",
-           "30 samples", "1.196 over the default", "fastest of 17 tried; 1 more as fast",
-           "stored       2023-11-14T22:13:20Z", "compile_error", "line 3: bad\n");
+    EXPECT("show 1", 0, "driver       580.1\n", "config       x=1 warps=8\n",
+           "text         0123456789abcdef\n", "compile ms  text      message\n", "41.2  01234567\n",
+           "median 36.960 us", "30 samples", "1.196 over the default",
+           "fastest of 17 tried; 1 more as fast", "stored       2023-11-14T22:13:20Z",
+           "compile_error", "line 3: bad\n");
     EXPECT("show 2", 0, "eager        median 90.000", "2.435 over eager");
     EXPECT("show 3", 0, "cut short");
 }

@@ -144,14 +144,16 @@ static int trials_of(struct place *p, const char *config) {
     return count;
 }
 
-static void forget_winners(struct place *p) {
+static void alter_store(struct place *p, const char *statement) {
     struct arena *a = arena_new();
     struct sql *db = sql_open(p->store, false, a);
-    sql_run(db, "DELETE FROM winners");
+    sql_run(db, statement);
     assert_int_equal(sql_fault(db), SQL_FINE);
     sql_close(db);
     arena_free(a);
 }
+
+static void forget_winners(struct place *p) { alter_store(p, "DELETE FROM winners"); }
 
 static int bench_all_briefly(struct place *p) {
     char *argv[] = {
@@ -181,6 +183,65 @@ static void test_a_new_knob(void **state) {
     read_rows(p, &r);
     assert_int_equal(find(&r, "x=1 k=1", ROLE_variant)->status, STATUS_ok);
     results_free(&r);
+}
+
+/* ---- stale winners --------------------------------------------------------------------------- */
+
+/* The number that a query has. */
+static int64_t ask_store(struct place *p, const char *select) {
+    struct arena *a = arena_new();
+    struct sql *db = sql_open(p->store, false, a);
+    struct query q = sql_query(db, select);
+    int64_t n = query_int(&q);
+    assert_int_equal(sql_fault(db), SQL_FINE);
+    sql_close(db);
+    arena_free(a);
+    return n;
+}
+
+#define TRIALS_OF "SELECT count(*) FROM trials JOIN keys ON keys.id = trials.key WHERE kernel = "
+static void expect_trials(struct place *p, int64_t first, int64_t second) {
+    assert_int_equal(ask_store(p, TRIALS_OF "'first'"), first);
+    assert_int_equal(ask_store(p, TRIALS_OF "'second'"), second);
+}
+
+/* Only the kernel whose text is another is tuned again, of which all trials are of the old one. */
+static void test_a_changed_text(void **state) {
+    struct place *p = *state;
+    fake_plant.two = true;
+    assert_int_equal(bench_all_briefly(p), 0);
+    int64_t first = ask_store(p, TRIALS_OF "'first'"), second = ask_store(p, TRIALS_OF "'second'");
+    fake_comment[1] = "better";
+    assert_int_equal(bench_all_briefly(p), 0);
+    expect_trials(p, first, 2 * second);
+    /* A winner's hash is all that counts, and trials of the same texts are known. */
+    alter_store(p, "UPDATE winners SET text_hash = 'other' WHERE key = (SELECT id FROM keys WHERE "
+                   "kernel = 'first')");
+    assert_int_equal(bench_all_briefly(p), 0);
+    expect_trials(p, first + 1, 2 * second); /* the default is measured anew */
+    assert_int_equal(ask_store(p, "SELECT count(*) FROM winners WHERE text_hash = 'other'"), 0);
+    assert_int_equal(ask_store(p, "SELECT count(*) FROM winners"), 2);
+    fake_comment[1] = "";
+    fake_plant.two = false;
+}
+
+/* What won before its text changed is tried before the default and all others; run does not use
+ * it. */
+static void test_a_stale_winner(void **state) {
+    struct place *p = *state;
+    char *run[] = {"warpsmith", "run", p->file, "--device", "cpu", "--check", NULL};
+    assert_int_equal(bench_all_briefly(p), 0);
+    alter_store(p, "UPDATE winners SET config = 'x=3'"); /* which computes something else */
+    int64_t before = ask_store(p, "SELECT max(id) FROM trials");
+    fake_comment[0] = "better";
+    assert_int_equal(command_line_run(6, run), 0);
+    assert_int_equal(bench_all_briefly(p), 0);
+    fake_comment[0] = "";
+    int64_t first = ask_store(p, "SELECT max(id) FROM trials WHERE config = 'x=3'");
+    assert_int_equal(first, before + 1);
+    assert_int_equal(ask_store(p, "SELECT count(*) FROM winners WHERE config = 'x=3'"), 0);
+    assert_int_equal(ask_store(p, "SELECT tried FROM winners"),
+                     ask_store(p, "SELECT count(DISTINCT config) FROM trials WHERE status = 'ok'"));
 }
 
 static void test_replay(void **state) {
@@ -225,6 +286,8 @@ int main(int argc, char **argv) {
         TEST(test_implausible_times_never_win),
         TEST(test_profile),
         TEST(test_a_new_knob),
+        TEST(test_a_changed_text),
+        TEST(test_a_stale_winner),
         TEST(test_replay),
         TEST(test_hit_then_retune),
         TEST(test_budget_measures_something),

@@ -268,19 +268,19 @@ static void test_steps(void **state) {
 /* ---- lookups --------------------------------------------------------------------------------- */
 
 static const struct store_config known[] = {
-    {7, "g", "k", "4096 <= s0 && s0 <= 8192 && s0 % 8 == 0", "x=3"},
-    {6, "g", "k", "256 <= s0 && s0 < 4096 && s0 % 8 == 0", "x=2"},
-    {5, "g", "k", "256 <= s0 && s0 < 1024", "x=1"}, /* older */
-    {4, "g", "other", "2 <= s0", "x=9"},
-    {3, "p", "k", "", "x=4"},
-    {2, "p", "odd", "rows == 3", "x=4"},
-    {1, "p", "new", "", "tomorrow=4"},
+    {7, "g", "k", "4096 <= s0 && s0 <= 8192 && s0 % 8 == 0", "x=3", "", 0},
+    {6, "g", "k", "256 <= s0 && s0 < 4096 && s0 % 8 == 0", "x=2", "", 0},
+    {5, "g", "k", "256 <= s0 && s0 < 1024", "x=1", "", 0}, /* older */
+    {4, "g", "other", "2 <= s0", "x=9", "", 0},
+    {3, "p", "k", "", "x=4", "", 0},
+    {2, "p", "odd", "rows == 3", "x=4", "", 0},
+    {1, "p", "new", "", "tomorrow=4", "", 0},
 };
 
-static bool no_two(void *ctx, const struct config *c) {
+static enum range_verdict no_two(void *ctx, const struct range_entry *e) {
     int *asked = ctx;
     ++*asked;
-    return c->knob[KNOB_x] != 2;
+    return e->config.knob[KNOB_x] == 2 ? RANGE_STALE : RANGE_USABLE;
 }
 
 static enum lookup ask(struct range_table *t, const char *graph, const char *kernel, int64_t size,
@@ -312,7 +312,7 @@ static void test_lookups(void **state) {
     assert_int_equal(x, 3);
     assert_int_equal(ask(t, "g", "k", 16, NULL, &x), LOOKUP_NEAREST);
     assert_int_equal(x, 2);
-    /* What is not legal is no hit: another range, or the next nearest. */
+    /* What is stale is no hit: another range, or the next nearest. */
     assert_int_equal(ask(t, "g", "k", 512, &asked, &x), LOOKUP_RANGE);
     assert_int_equal(x, 1);
     assert_int_equal(ask(t, "g", "k", 2048, &asked, &x), LOOKUP_NEAREST);
@@ -330,12 +330,16 @@ static void test_lookups(void **state) {
     assert_int_equal(c.n[LOOKUP_RANGE], 4);
     assert_int_equal(c.n[LOOKUP_NEAREST], 5);
     assert_int_equal(c.n[LOOKUP_MISS], 4);
+    assert_int_equal(c.stale, 3);
     assert_non_null(strstr(range_counts_text(t, a),
-                           "4 in a tuned range, 5 from the nearest range, 4 not known"));
+                           "4 in a tuned range, 5 from the nearest range, 4 not known, 3 of these "
+                           "passed over stale ones, "));
     arena_free(a);
 }
 
-static bool never(void *ctx, const struct config *c) { return (void)ctx, (void)c, false; }
+static enum range_verdict never(void *ctx, const struct range_entry *e) {
+    return (void)ctx, (void)e, RANGE_ILLEGAL;
+}
 
 static void test_nothing_is_legal(void **state) {
     struct arena *a = arena_new();
@@ -345,6 +349,7 @@ static void test_nothing_is_legal(void **state) {
     struct range_question q = {"g", "k", &size, 1, never, NULL};
     assert_int_equal(range_look_up(t, &q, &e), LOOKUP_MISS);
     assert_null(e);
+    assert_int_equal(range_counts(t).stale, 0);
     arena_free(a);
 }
 

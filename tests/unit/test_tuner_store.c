@@ -45,15 +45,11 @@ static int tear_down(void **state) {
         if ((call) != WS_OK) fail_msg("%s: %s", #call, f->d.text);                                 \
     } while (0)
 
-static const struct store_key key = {"00000000000000aa",
-                                     "00000000000000bb",
-                                     "rows == 4096",
-                                     "NVIDIA H200",
-                                     "570.1",
-                                     "nvrtc 13.0.88",
-                                     "1"};
-static const struct store_key program_key = {
-    "00000000000000aa", STORE_PROGRAM, "", "NVIDIA H200", "570.1", "nvrtc 13.0.88", "1"};
+static const struct store_key key = {
+    "00000000000000aa", "00000000000000bb", "rows == 4096", "NVIDIA H200", "570.1",
+    "nvrtc 13.0.88"};
+static const struct store_key program_key = {"00000000000000aa", STORE_PROGRAM, "",
+                                             "NVIDIA H200",      "570.1",       "nvrtc 13.0.88"};
 static const struct store_graph graph = {"graph(x)\n", "softmax", "fwd", "f32", "rows=4096"};
 
 static struct stats times(double us) {
@@ -76,7 +72,8 @@ static struct store_winner winner(const char *config, double us) {
                                  .tried = 17,
                                  .tied = 2,
                                  .health = {"cupti", 1980, NAN, "none"},
-                                 .run_id = "r1"};
+                                 .run_id = "r1",
+                                 .text_hash = "00000000000000ee"};
 }
 
 static struct store_trial trial(const char *config, enum result_status status, double us) {
@@ -88,7 +85,8 @@ static struct store_trial trial(const char *config, enum result_status status, d
                                 .smem_bytes = -1,
                                 .compile_ms = 41.5,
                                 .message = status == STATUS_ok ? NULL : "why not",
-                                .run_id = "r1"};
+                                .run_id = "r1",
+                                .text_hash = status == STATUS_ok ? "00000000000000dd" : NULL};
 }
 
 static const char *why_missed(struct fixture *f, struct store_key k) {
@@ -115,6 +113,7 @@ static void test_winner_round_trip(void **state) {
     assert_same_times(&got.us, &w.us);
     assert_true(got.default_us == 40 && got.health.clock_mhz == 1980 && isnan(got.health.temp_c));
     assert_true(got.tried == 17 && got.tied == 2);
+    assert_string_equal(got.text_hash, "00000000000000ee");
     assert_true(got.created > 1600000000);
     /* A second winner replaces the first. */
     w.config = "x=2 warps=4";
@@ -142,9 +141,9 @@ static void test_every_part_of_the_key_counts(void **state) {
     struct store_key k = key;
     k.driver = "580.2";
     assert_string_equal(why_missed(f, k), "driver changed: 570.1 -> 580.2");
-    k.generator = "2";
-    assert_string_equal(why_missed(f, k),
-                        "driver changed: 570.1 -> 580.2, generator changed: 1 -> 2");
+    k.device = "NVIDIA A100";
+    assert_string_equal(why_missed(f, k), "device changed: NVIDIA H200 -> NVIDIA A100, "
+                                          "driver changed: 570.1 -> 580.2");
     k = key, k.device = "NVIDIA A100";
     assert_string_equal(why_missed(f, k), "device changed: NVIDIA H200 -> NVIDIA A100");
     k = key, k.toolchain = "nvrtc 13.1";
@@ -183,6 +182,8 @@ static void test_trials_are_kept_and_reused(void **state) {
     assert_string_equal(got[0].config, "x=2");
     assert_int_equal(got[0].status, STATUS_spill);
     assert_string_equal(got[0].message, "why not");
+    assert_string_equal(got[0].text_hash, "");
+    assert_string_equal(got[1].text_hash, "00000000000000dd");
     assert_true(got[0].us.n == 0 && isnan(got[0].us.median));
     assert_string_equal(got[1].config, "x=4");
     assert_string_equal(got[2].config, "x=1");
@@ -198,7 +199,7 @@ static void test_trials_are_kept_and_reused(void **state) {
 static void test_program_round_trip(void **state) {
     struct fixture *f = *state;
     struct store_program
-        p = {"sm_90a", times(90), times(50), times(40), {"cupti", 1980, 41, "none"}, "r1", 0},
+        p = {"sm_90a", times(90), times(50), times(40), {"cupti", 1980, 41, "none"}, "r1", 0, "ab"},
         got;
     struct store_key k = program_key;
     bool found;
@@ -208,6 +209,7 @@ static void test_program_round_trip(void **state) {
     assert_true(found);
     assert_same_times(&got.eager, &p.eager);
     assert_same_times(&got.tuned, &p.tuned);
+    assert_string_equal(got.text_hash, "ab");
     k.driver = "580.2";
     ok(store_lookup_program(f->store, &k, &got, &found, &why, &f->d));
     assert_false(found);
@@ -223,8 +225,7 @@ static void test_odd_text(void **state) {
     ok(store_put_winner(f->store, &k, NULL, &w, &f->d));
     ok(store_lookup(f->store, &k, &got, &found, NULL, &f->d));
     assert_true(found);
-    assert_string_equal(why_missed(f, (struct store_key){"", "", "", "", "", "", ""}),
-                        "never tuned");
+    assert_string_equal(why_missed(f, (struct store_key){"", "", "", "", "", ""}), "never tuned");
 }
 
 /* ---- binaries and facts ---------------------------------------------------------------------- */
@@ -297,7 +298,7 @@ static void test_facts(void **state) {
 static void fill(struct fixture *f, int64_t created) {
     struct store_winner w = winner("x=1", 10);
     struct store_program p = {
-        "sm_90a", times(90), times(50), times(40), {"cupti", 1980, 41, "none"}, "r1", created};
+        "sm_90a", times(90), times(50), times(40), {"cupti", 1980, 41, "none"}, "r1", created, ""};
     struct store_trial t[] = {trial("x=1", STATUS_ok, 10), trial("x=2", STATUS_wrong, 0)};
     struct store_key cut = key;
     cut.kernel = "00000000000000cc";

@@ -45,7 +45,7 @@ static int tear_down(void **state) {
     } while (0)
 
 static const struct store_key key = {
-    "00000000000000aa", "00000000000000bb", "", "NVIDIA H200", "570.1", "nvrtc 13.0.88", "5"};
+    "00000000000000aa", "00000000000000bb", "", "NVIDIA H200", "570.1", "nvrtc 13.0.88"};
 static const struct store_graph graph = {"graph(x)\n", "softmax", "fwd", "f32", "rows=4 dim=s0"};
 
 static struct stats times(double us) {
@@ -63,7 +63,8 @@ static struct store_range range(struct arena *a, const char *guard, const char *
                                        .default_us = NAN,
                                        .tried = 34,
                                        .health = {"cupti", NAN, NAN, ""},
-                                       .run_id = "r1"}};
+                                       .run_id = "r1",
+                                       .text_hash = "00000000000000ee"}};
     r.rungs = NEW_ARRAY(a, struct store_rung, 8);
     for (; sizes[r.n_rungs]; r.n_rungs++)
         r.rungs[r.n_rungs] = (struct store_rung){.axis = "dim",
@@ -89,7 +90,11 @@ static const char *guards(struct fixture *f) {
     struct buf b = buf_new(f->arena);
     int n;
     ok(store_configs(f->store, &key, &c, &n, &f->d));
-    for (int i = 0; i < n; i++) buf_printf(&b, "%s%s", i ? "; " : "", c[i].guard);
+    for (int i = 0; i < n; i++) {
+        buf_printf(&b, "%s%s", i ? "; " : "", c[i].guard);
+        assert_string_equal(c[i].text_hash, "00000000000000ee");
+        assert_true(c[i].size > 0);
+    }
     return n ? b.p : "";
 }
 
@@ -163,9 +168,6 @@ static void test_reasons(void **state) {
     k.toolchain = "nvrtc 13.1";
     assert_string_equal(why(f, k), "driver changed: 570.1 -> 580.2, toolchain changed: nvrtc "
                                    "13.0.88 -> nvrtc 13.1");
-    k = key;
-    k.generator = "6";
-    assert_string_equal(why(f, k), "generator changed: 5 -> 6");
     k = key;
     k.device = "NVIDIA L4";
     assert_string_equal(why(f, k), "device changed: NVIDIA H200 -> NVIDIA L4");
@@ -252,6 +254,7 @@ static void test_travel(void **state) {
         assert_int_equal(n_entries, 1);
         assert_int_equal(e->n_rungs, 2);
         assert_int_equal(e->rungs[1].size, 512);
+        assert_string_equal(e->winner.text_hash, "00000000000000ee");
     }
     /* Newer on the other side: it stays, with its own rungs. */
     struct store_range newer = range(f->arena, "256 <= s0", "x=2", SIZES(300));
@@ -285,19 +288,28 @@ static int64_t pragma(struct fixture *f, const char *path, const char *text) {
     return v;
 }
 
-/* What the first version of the store was: the same without the tables of ranges. */
-static void make_old(struct fixture *f, const char *path) {
+/* What older versions of the store were: without hashes of texts and with a number of their
+ * generator in all keys, the first without the tables of ranges. */
+static void make_old(struct fixture *f, const char *path, int version) {
+    static const char *const hashed[] = {"winners", "programs", "trials"};
     struct sql *db = sql_open(path, false, f->arena);
-    sql_run(db, "DROP TABLE rungs");
-    sql_run(db, "DROP TABLE uses");
-    sql_run(db, "PRAGMA user_version = 1");
+    for (int i = 0; i < 3; i++)
+        sql_run(db, arena_printf(f->arena, "ALTER TABLE %s DROP COLUMN text_hash", hashed[i]));
+    sql_run(db, "UPDATE keys SET generator = '68'");
+    if (version < 2) sql_run(db, "DROP TABLE rungs");
+    if (version < 2) sql_run(db, "DROP TABLE uses");
+    sql_run(db, arena_printf(f->arena, "PRAGMA user_version = %d", version));
     if (sql_fault(db) != SQL_FINE) fail_msg("%s", sql_message(db));
     sql_close(db);
 }
 
 static void put_point(struct fixture *f, struct store *s) {
     struct store_winner w = range(f->arena, "", "x=9", SIZES(1)).winner;
-    struct store_trial t = {.config = "x=9", .status = STATUS_ok, .us = times(8), .run_id = "r1"};
+    struct store_trial t = {.config = "x=9",
+                            .status = STATUS_ok,
+                            .us = times(8),
+                            .run_id = "r1",
+                            .text_hash = "00000000000000ee"};
     ok(store_add_trial(s, &key, &graph, &t, &f->d));
     ok(store_put_winner(s, &key, &graph, &w, &f->d));
     ok(store_put_fact(s, "copy_gbps", 4290, &f->d));
@@ -316,57 +328,119 @@ static void expect_point(struct fixture *f, struct store *s) {
     assert_true(t->us.median == 8);
 }
 
+/* Of no text, so stale: what it holds can be tried first, and no more. */
+static void expect_no_hash(struct fixture *f, struct store *s) {
+    struct store_winner w;
+    struct store_trial *t;
+    bool found;
+    int n;
+    ok(store_lookup(s, &key, &w, &found, NULL, &f->d));
+    ok(store_trials(s, &key, &t, &n, &f->d));
+    assert_string_equal(w.text_hash, "");
+    assert_string_equal(t->text_hash, "");
+}
+
 static void test_old_file_is_brought_up(void **state) {
     struct fixture *f = *state;
-    const char *path = arena_printf(f->arena, "%s/old.db", f->folder);
-    struct store *s = open_other(f, "old.db");
-    put_point(f, s);
-    store_close(s);
-    make_old(f, path);
-    for (int twice = 0; twice < 2; twice++) {
-        s = open_other(f, "old.db");
-        expect_point(f, s);
-        double gbps;
-        bool found;
-        ok(store_get_fact(s, "copy_gbps", &gbps, &found, &f->d));
-        assert_true(found && gbps == 4290);
-        struct store_range r = range(f->arena, "256 <= s0", "x=1", SIZES(256));
-        ok(store_put_ranges(s, &key, &graph, &r, 1, &f->d));
+    for (int version = 1; version <= 2; version++) {
+        const char *name = arena_printf(f->arena, "old%d.db", version);
+        const char *path = arena_printf(f->arena, "%s/%s", f->folder, name);
+        struct store *s = open_other(f, name);
+        put_point(f, s);
         store_close(s);
-        assert_int_equal(pragma(f, path, "PRAGMA user_version"), 2);
+        make_old(f, path, version);
+        for (int twice = 0; twice < 2; twice++) {
+            s = open_other(f, name);
+            expect_point(f, s);
+            expect_no_hash(f, s);
+            double gbps;
+            bool found;
+            ok(store_get_fact(s, "copy_gbps", &gbps, &found, &f->d));
+            assert_true(found && gbps == 4290);
+            struct store_range r = range(f->arena, "256 <= s0", "x=1", SIZES(256));
+            ok(store_put_ranges(s, &key, &graph, &r, 1, &f->d));
+            store_close(s);
+            assert_int_equal(pragma(f, path, "PRAGMA user_version"), 3);
+        }
     }
 }
 
-/* An exported file is read as it is: it may be somebody else's. */
-static void test_old_export_is_read(void **state) {
+/* Of what was stored under several of the generator's numbers, the newest winner is taken over; the
+ * others stay, and are listed. */
+static void test_old_numbers(void **state) {
     struct fixture *f = *state;
-    const char *file = arena_printf(f->arena, "%s/old.db", f->folder);
-    /* First, so that what is imported is newer also where all is done within a second. */
-    put(f, range(f->arena, "256 <= s0", "x=1", SIZES(256)));
-    struct store *s = open_other(f, "from.db");
+    const char *path = arena_printf(f->arena, "%s/old.db", f->folder);
+    struct store *s = open_other(f, "old.db");
+    struct store_entry *e;
     int n;
     put_point(f, s);
-    ok(store_export(s, file, &n, &f->d));
     store_close(s);
-    make_old(f, file);
-    ok(store_import(f->store, file, &n, &f->d));
-    assert_int_equal(n, 1);
-    expect_point(f, f->store);
-    assert_string_equal(guards(f), "; 256 <= s0");
-    assert_int_equal(pragma(f, file, "PRAGMA user_version"), 1);
+    make_old(f, path, 2);
+    struct sql *db = sql_open(path, false, f->arena);
+    for (int i = 67; i < 70; i += 2) { /* 67 with a winner, 69 cut short */
+        sql_run(db, arena_printf(f->arena,
+                                 "INSERT INTO keys SELECT NULL, graph, kernel, guard, device, "
+                                 "driver, toolchain, '%d' FROM keys WHERE generator = '68'",
+                                 i));
+        if (i == 67)
+            sql_run(db, "INSERT INTO winners SELECT 2, kernel_name, arch, 'x=8', " /* same as 68 */
+                        "winner_n, winner_median_us, winner_q1_us, winner_q3_us, winner_min_us, "
+                        "winner_lo_us, winner_hi_us, default_us, tried, tied, timer, clock_mhz, "
+                        "temp_c, throttle, run_id, created FROM winners");
+    }
+    sql_run(db, "UPDATE keys SET generator = '66' WHERE generator = '68'");
+    if (sql_fault(db) != SQL_FINE) fail_msg("%s", sql_message(db));
+    sql_close(db);
+    s = open_other(f, "old.db");
+    struct store_winner w;
+    bool found;
+    ok(store_lookup(s, &key, &w, &found, NULL, &f->d));
+    assert_true(found);
+    assert_string_equal(w.config, "x=8");
+    ok(store_entries(s, &e, &n, &f->d));
+    assert_int_equal(n, 3);
+    assert_string_equal(e[0].winner.config, "x=9");
+    store_close(s);
+}
+
+/* An exported file is read as it is: it may be somebody else's. What is known here by now is worth
+ * more than what has no hash. */
+static void test_old_export_is_read(void **state) {
+    struct fixture *f = *state;
+    for (int version = 1; version <= 2; version++) {
+        const char *file = arena_printf(f->arena, "%s/old%d.db", f->folder, version);
+        struct store *here = open_other(f, arena_printf(f->arena, "here%d.db", version));
+        struct store *s = open_other(f, arena_printf(f->arena, "from%d.db", version));
+        int n, more;
+        put_point(f, s);
+        ok(store_export(s, file, &n, &f->d));
+        store_close(s);
+        make_old(f, file, version);
+        ok(store_import(here, file, &n, &f->d));
+        assert_int_equal(n, 1);
+        expect_point(f, here);
+        expect_no_hash(f, here);
+        struct store_winner w = range(f->arena, "", "x=9", SIZES(1)).winner;
+        w.text_hash = "cc";
+        w.created = 1700000000; /* before what is in the file */
+        ok(store_put_winner(here, &key, &graph, &w, &f->d));
+        ok(store_import(here, file, &more, &f->d));
+        bool found;
+        ok(store_lookup(here, &key, &w, &found, NULL, &f->d));
+        assert_string_equal(w.text_hash, "cc");
+        store_close(here);
+        assert_int_equal(pragma(f, file, "PRAGMA user_version"), version);
+    }
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_round_trip),
-        TEST(test_covered_ranges_go),
-        TEST(test_reasons),
-        TEST(test_uses),
-        TEST(test_travel),
-        TEST(test_old_file_is_brought_up),
-        TEST(test_old_export_is_read),
+        TEST(test_round_trip),  TEST(test_covered_ranges_go),
+        TEST(test_reasons),     TEST(test_uses),
+        TEST(test_travel),      TEST(test_old_file_is_brought_up),
+        TEST(test_old_numbers), TEST(test_old_export_is_read),
     };
     return cmocka_run_group_tests_name("tuner store ranges", tests, NULL, NULL);
 }
