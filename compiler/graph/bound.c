@@ -44,6 +44,7 @@
 #include <math.h>
 
 #include "graph/derivatives.h"
+#include "graph/eval.h"
 #include "graph/traits.h"
 
 enum { CHAIN = 128 };
@@ -142,7 +143,7 @@ static node_id largest(struct bounds *w, node_id x, node_id e) {
 
 /* ---- pointwise ------------------------------------------------------------------------------- */
 
-/* Operands' errors; that of a number is what the type does not hold of it. */
+/* Operands' errors; that of a number is what the type t, in which it is taken, does not hold of it. */
 static void operand_errors(struct bounds *w, const struct node *n, enum dtype t, struct arg *out) {
     const struct op_info *info = op_info(n->op);
     for (int i = 0; i < n->n_args; i++) {
@@ -150,7 +151,7 @@ static void operand_errors(struct bounds *w, const struct node *n, enum dtype t,
         out[i] = arg_float(0);
         if (a->kind == ARG_NODE) out[i] = as_arg(w->error[a->node]);
         if (a->kind != ARG_FLOAT || !strchr("|S", info->params[i].kind)) continue;
-        double lost = dtype_opmath(t) == DT_F32 ? fabs(a->f - (double)(float)a->f) : 0;
+        double lost = dtype_is_float(t) ? fabs(a->f - value_round(t, a->f)) : 0;
         if (lost > 0 && isfinite(lost)) out[i] = arg_float(lost);
     }
 }
@@ -221,7 +222,9 @@ static node_id bound_pointwise(struct bounds *w, node_id id) {
     if (!row->error) WS_BUG("%s has no bound", op_info(n->op)->name);
     if (op_info(n->op)->dtype == RULE_BOOL) math = graph_compute_dtype((struct graph *)w->from, n);
     struct arg errors[MAX_PARAMS], unit = arg_float(0);
-    operand_errors(w, n, math, errors);
+    /* What yields an operand as it is stores a number as such; others take it in their maths. */
+    bool shows = dtype_is_float(t) && w->stored[id] && !strcmp(row->cpu, "0");
+    operand_errors(w, n, shows ? t : math, errors);
     math = maths_of(w, math);
     struct backprop p = {.b = &w->b,
                          .node = as_numbers(w, g_of(w)->nodes.at[w->value[id]]),

@@ -286,7 +286,8 @@ void end_nest(struct lowering *w, struct nest *n, node_id id) {
 }
 
 /* An argument of a pointwise operator: a tensor read at the nest's index, or a number, which has
- * the type of what it is compared with. */
+ * the type of what it is compared with, and else that of the maths: bf16 x times 0.3 is not x times
+ * the nearest of bf16. */
 static inst_id read_operand(struct lowering *w, struct nest *n, const struct node *x,
                             const struct arg *a, enum dtype t) {
     bool compares = op_info(x->op)->dtype == RULE_BOOL;
@@ -297,6 +298,7 @@ static inst_id read_operand(struct lowering *w, struct nest *n, const struct nod
         broadcast_index(p, &w->g->nodes.at[a->node].meta, n->out_index, x->meta.rank, index);
         return read_node(w, n, a->node, index, NO_INST);
     }
+    if (dtype_is_float(t) && !compares) own = t = dtype_opmath(t);
     if (a->kind == ARG_FLOAT) return add_const(w, n, rounded(own, a->f), t);
     if (a->kind == ARG_BOOL) return add_const(w, n, a->b, t);
     WS_ASSERT(a->kind == ARG_INT);

@@ -171,6 +171,21 @@ static void test_random_graphs(void **state) {
     assert_true(judged > asked * 9 / 10);
 }
 
+/* A number has the digits of the maths, not those of a tensor of few bits beside it. */
+static void test_numbers(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(a, "graph(%x: bf16[64], %y: f16[64]) {\n  %m = mul(%x, 0.3)\n"
+                                    "  %s = add(%y, 0.1)\n  %d = div(1, %y)\n"
+                                    "  %l = gt(%x, 0.3)\n  return %m, %s, %d, %l\n}\n");
+    struct value *in = drive_inputs(g, 1);
+    uint64_t before = compared;
+    check_graph(g, in, 1);
+    assert_int_equal(compared, before + 1);
+    free_values(in, g->inputs.n);
+    free(in);
+    arena_free(a);
+}
+
 /* Every element alone is what it is among all. */
 static void test_random_elements(void **state) {
     uint64_t n = getenv("TEST_LONG") ? 4 * LONG : 4 * GRAPHS, met = 0;
@@ -204,6 +219,7 @@ int main(void) {
     struct diag quiet = diag_new(a);
     toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &quiet, &nvrtc);
     const struct CMUnitTest all[] = {cmocka_unit_test(test_random_graphs),
+                                     cmocka_unit_test(test_numbers),
                                      cmocka_unit_test(test_random_elements)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(cc);

@@ -67,6 +67,7 @@ static const char *const calls[] = {
     "sub(%x, 0.1)",
     "pow(%x, 2.5)",
     "maximum(%x, %y)",
+    "maximum(%x, 0.3)",
     "exp(%x)",
     "log(%x)",
     "tanh(%x)",
