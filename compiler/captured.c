@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "capture/capture.h"
+#include "judged.h"
 #include "limited.h"
 #include "symbolic.h"
 #include "training.h"
@@ -287,12 +288,23 @@ static enum ws_status decode_inputs(const struct ws_captured *c, void *const *by
     return d->status;
 }
 
+/* What kernels made of it, by some elements. */
+static bool judge(const struct ws_captured *c, struct value *in, struct value *out,
+                  struct diag *d) {
+    struct sample_source inputs = {in, value_load}, outputs = {out, value_load};
+    struct graph seeded = *c->graph;
+    seeded.seed = c->seed;
+    seeded.stopped = c->limits.stopped;
+    return reference_judge(&seeded, &inputs, &outputs, d);
+}
+
 /* The reference and its bound; by kernels of the device, if they are large. */
-static bool evaluate(const struct ws_captured *c, enum device_kind device, const struct value *in,
+static bool evaluate(const struct ws_captured *c, enum device_kind device, struct value *in,
                      struct value *out, struct diag *d) {
     struct graph *g = reference_graph(c, device);
     g->seed = c->seed;
-    return (c->large && reference_eval(g, in, out, c->large, d)) || eval(c, g, in, out, d);
+    if (c->large && reference_eval(g, in, out, c->large, d)) return judge(c, in, out, d);
+    return eval(c, g, in, out, d);
 }
 
 enum ws_status ws_make_reference(const struct ws_captured *c, enum device_kind device,

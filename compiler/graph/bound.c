@@ -143,7 +143,7 @@ static node_id largest(struct bounds *w, node_id x, node_id e) {
 
 /* ---- pointwise ------------------------------------------------------------------------------- */
 
-/* Operands' errors; that of a number is what the type t, in which it is taken, does not hold of it. */
+/* Operands' errors; that of a number is what t, the type in which it is taken, does not hold. */
 static void operand_errors(struct bounds *w, const struct node *n, enum dtype t, struct arg *out) {
     const struct op_info *info = op_info(n->op);
     for (int i = 0; i < n->n_args; i++) {
