@@ -31,6 +31,8 @@ CUDA_HEADER := $(firstword $(wildcard $(CUDA_HOME:%=%/include/cuda.h) /usr/local
 CUDA_INCLUDE := $(patsubst %/,-isystem %,$(dir $(CUDA_HEADER)) \
                   $(dir $(wildcard $(dir $(CUDA_HEADER))../extras/CUPTI/include/cupti.h)))
 EXTRA_cuda   := $(CUDA_INCLUDE)
+# Random numbers are the same everywhere (graph/random_maths.h).
+EXTRA_graph  := -ffp-contract=off
 
 ifeq ($(STATIC),1)
 # Everything but libc itself: dlopen of the driver needs the dynamic one.
@@ -49,7 +51,7 @@ TUNER_SRC    := $(sort $(wildcard tuner/*.c tuner/*/*.c))
 REPORTS_SRC  := $(sort $(wildcard reports/*.c))
 UNIT         := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS    := $(UNIT:%.c=$(BUILD)/%)
-DEVICE_BINS  := $(addprefix $(BUILD)/tests/device/device_,smoke counters isolation generated)
+DEVICE_BINS  := $(addprefix $(BUILD)/tests/device/device_,smoke counters isolation generated reference)
 
 ARCHIVES := $(BUILD)/libcompile.a $(foreach l,$(LAYERS),$(BUILD)/lib$(l).a)
 # Right to left, so that each archive's needs follow it; a group, because capture and graph may call each other's data.
@@ -153,7 +155,7 @@ $(patsubst %,$(BUILD)/tests/device/device_%,smoke counters isolation): %: %.o $(
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(filter-out -lcsv -ljansson -lsqlite3,$(LIBS))
 
 # libfuzz.a has the cases, and wants the emulator.
-$(BUILD)/tests/device/device_generated: $(BUILD)/tests/device/device_generated.o $(BUILD)/libfuzz.a $(BUILD)/libemulator.a $(ARCHIVES)
+$(patsubst %,$(BUILD)/tests/device/device_%,generated reference): %: %.o $(BUILD)/libfuzz.a $(BUILD)/libemulator.a $(ARCHIVES)
 	$(LINK) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
 
 clean: ## remove what was built
@@ -184,7 +186,7 @@ $$(shell mkdir -p $(BUILD))$$(file >$(BUILD)/$(1),$$(strip $(2)))
 endif
 endef
 ifneq ($(MAKECMDGOALS),clean)
-$(eval $(call stamp,flags,$(CC) $(ALL_CFLAGS) $(EXTRA_cuda)))
+$(eval $(call stamp,flags,$(CC) $(ALL_CFLAGS) $(EXTRA_cuda) $(EXTRA_graph)))
 $(eval $(call stamp,link,$(LINK) $(LIBS)))
 $(eval $(call stamp,git_rev,$(shell git rev-parse --short=12 HEAD 2>/dev/null)))
 $(eval $(call stamp,place,$(CURDIR)))
@@ -252,5 +254,5 @@ include tests/kill/rules.mk
 
 # The prelude files are in the binary (.incbin).
 $(BUILD)/compiler/emit/prelude.o: compiler/emit/prelude.cuh compiler/emit/prelude_c.h compiler/emit/prelude_vector.h \
-    compiler/graph/ref_maths.h compiler/emit/prelude_plain.h
+    compiler/graph/ref_maths.h compiler/graph/random_maths.h compiler/emit/prelude_plain.h
 $(BUILD)/compiler/runtime/cuda/kernels.o: compiler/runtime/cuda/helpers.cu

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "capture/capture.h"
+#include "graph/eval.h"
 #include "judged.h"
 #include "limited.h"
 #include "symbolic.h"
@@ -91,6 +92,7 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
     c->n_inputs = (int)c->graph->inputs.n;
     c->n_outputs = (int)c->graph->outputs.n;
     c->graph_hash = graph_hash(c);
+    c->references = NEW_ARRAY(c->arena, struct graph *, DEVICE_KINDS);
     return c;
 }
 
@@ -111,6 +113,7 @@ struct ws_captured *ws_captured_of(struct arena *a, struct graph *g, const char 
                               .n_inputs = (int)g->inputs.n,
                               .n_outputs = (int)g->outputs.n};
     c->graph_hash = graph_hash(c);
+    c->references = NEW_ARRAY(a, struct graph *, DEVICE_KINDS);
     return c;
 }
 
@@ -201,12 +204,14 @@ static void *take_reference(const struct ws_tensor_info *t, struct value *v) {
 /* The outputs, of the graph as it is, and how far off they may be, by way of what its composites
  * decompose to. */
 static struct graph *reference_graph(const struct ws_captured *c, enum device_kind device) {
+    struct graph **made = &c->references[device];
+    if (*made) return *made;
     struct graph *g = graph_simplify(graph_decompose_but_landings(graph_simplify(c->graph)));
     struct rounding how = {.device = device, .stores = true};
-    return graph_join(c->graph, graph_bound(g, how));
+    return *made = graph_join(c->graph, graph_bound(g, how));
 }
 
-struct ws_memory ws_memory_of(const struct ws_captured *c) {
+struct ws_memory ws_memory_of(const struct ws_captured *c, enum device_kind device) {
     struct ws_memory m = {0};
     double in = 0, out = 0; /* as doubles */
     for (int i = 0; i < c->n_inputs; i++) {
@@ -223,7 +228,7 @@ struct ws_memory ws_memory_of(const struct ws_captured *c) {
     double made = c->n_inputs ? graph_eval_bytes(c->init) : 0;
     m.inputs = made > in + m.kept_inputs ? made : in + m.kept_inputs;
     double computed = graph_eval_bytes(c->graph);
-    if (computed > 0) computed = graph_eval_bytes(reference_graph(c, DEVICE_CPU));
+    if (computed > 0) computed = graph_eval_bytes(reference_graph(c, device));
     m.reference = m.kept_inputs + in;
     m.reference += computed > out + m.kept_reference ? computed : out + m.kept_reference;
     return m;
@@ -288,25 +293,6 @@ static enum ws_status decode_inputs(const struct ws_captured *c, void *const *by
     return d->status;
 }
 
-/* What kernels made of it, by some elements. */
-static bool judge(const struct ws_captured *c, struct value *in, struct value *out,
-                  struct diag *d) {
-    struct sample_source inputs = {in, value_load}, outputs = {out, value_load};
-    struct graph seeded = *c->graph;
-    seeded.seed = c->seed;
-    seeded.stopped = c->limits.stopped;
-    return reference_judge(&seeded, &inputs, &outputs, d);
-}
-
-/* The reference and its bound; by kernels of the device, if they are large. */
-static bool evaluate(const struct ws_captured *c, enum device_kind device, struct value *in,
-                     struct value *out, struct diag *d) {
-    struct graph *g = reference_graph(c, device);
-    g->seed = c->seed;
-    if (c->large && reference_eval(g, in, out, c->large, d)) return judge(c, in, out, d);
-    return eval(c, g, in, out, d);
-}
-
 enum ws_status ws_make_reference(const struct ws_captured *c, enum device_kind device,
                                  void *const *input_bytes, void **outputs, float **bounds,
                                  struct diag *d) {
@@ -316,7 +302,7 @@ enum ws_status ws_make_reference(const struct ws_captured *c, enum device_kind d
     if (!in || !out)
         no_memory(d, 0, "the reference");
     else if (decode_inputs(c, input_bytes, in, d) == WS_OK)
-        evaluate(c, device, in, out, d);
+        eval(c, reference_graph(c, device), in, out, d);
     for (int i = 0; i < n && d->status == WS_OK; i++) {
         struct ws_tensor_info t = ws_output_info(c, i);
         outputs[i] = take_reference(&t, &out[i]);
@@ -330,5 +316,105 @@ enum ws_status ws_make_reference(const struct ws_captured *c, enum device_kind d
         free(bounds[i]);
         outputs[i] = NULL, bounds[i] = NULL;
     }
+    return d->status;
+}
+
+/* ---- the same by kernels --------------------------------------------------------------------- */
+
+static struct placement placement_of(const struct ws_tensor_info *t, enum dtype dtype, bool up) {
+    struct placement p = {.dtype = dtype, .up = up, .rank = t->rank};
+    memcpy(p.size, t->size, sizeof t->size);
+    memcpy(p.stride, t->stride, sizeof t->stride);
+    return p;
+}
+
+/* The graph under the seed that the workload has now. */
+static struct graph *seeded(const struct graph *g, uint64_t seed, struct arena *a) {
+    struct graph *copy = NEW(a, struct graph);
+    *copy = *g;
+    copy->seed = seed;
+    return copy;
+}
+
+struct reference *ws_lower_inputs(const struct ws_captured *c, enum device_kind device,
+                                  struct arena *a) {
+    struct placement *at = NEW_ARRAY(a, struct placement, c->n_inputs);
+    struct reference_options o = {
+        .cuda = device == DEVICE_CUDA, .exact = true, .sooner = true, .outputs = at};
+    if (!c->n_inputs || device != DEVICE_CUDA) return NULL;
+    for (int i = 0; i < c->n_inputs; i++) {
+        struct ws_tensor_info t = ws_input_info(c, i);
+        at[i] = placement_of(&t, t.dtype, false);
+    }
+    return reference_lower(seeded(c->init, c->seed, a), &o, a);
+}
+
+struct reference *ws_lower_reference(const struct ws_captured *c, enum device_kind device,
+                                     struct arena *a) {
+    int n = c->n_outputs;
+    struct placement *at = NEW_ARRAY(a, struct placement, 2 * n);
+    struct reference_options o = {.cuda = device == DEVICE_CUDA, .sooner = true, .outputs = at};
+    if (c->graph->stores_values) return NULL;
+    for (int i = 0; i < n; i++) {
+        struct ws_tensor_info t = ws_output_info(c, i);
+        at[i] = placement_of(&t, dtype_reference(t.dtype), false);
+        at[n + i] = placement_of(&t, DT_F32, true);
+    }
+    return reference_lower(seeded(reference_graph(c, device), c->seed, a), &o, a);
+}
+
+/* ---- judging what kernels made --------------------------------------------------------------- */
+
+/* Elements of inputs: of their bytes, or, where those are on a device, as the init graph computes
+ * them on demand. */
+struct input_elements {
+    const struct ws_captured *c;
+    void *const *bytes; /* NULL: computed */
+    struct sampler *init;
+};
+
+static bool load_bytes(const struct ws_tensor_info *t, const void *bytes, const int64_t *at,
+                       int64_t n, double *v, int64_t *w) {
+    for (int64_t k = 0; k < n; k++) {
+        size_t cell = (size_t)strided_at(t->rank, t->size, t->stride, at[k]);
+        if (w)
+            w[k] = dtype_load_int(t->dtype, bytes, cell);
+        else
+            v[k] = dtype_load(t->dtype, bytes, cell);
+    }
+    return true;
+}
+
+static bool load_input(void *ctx, uint32_t i, const int64_t *at, int64_t n, double *v, int64_t *w,
+                       struct diag *d) {
+    const struct input_elements *x = ctx;
+    struct ws_tensor_info t = ws_input_info(x->c, (int)i);
+    int64_t spent;
+    if (x->bytes[i]) return load_bytes(&t, x->bytes[i], at, n, v, w);
+    if (sample_elements(x->init, i, at, n, INT64_MAX, v, w, &spent, d) != SAMPLED) {
+        if (d->status == WS_OK)
+            diag_fail(d, WS_MACHINE, "elements of '%s' cannot be computed by themselves", t.name);
+        return false;
+    }
+    for (int64_t k = 0; k < n && v; k++) v[k] = value_round(t.dtype, v[k]);
+    return true;
+}
+
+static bool load_nothing(void *ctx, uint32_t i, const int64_t *at, int64_t n, double *v, int64_t *w,
+                         struct diag *d) {
+    WS_BUG("an init graph has no inputs");
+}
+
+enum ws_status ws_judge_reference(const struct ws_captured *c, void *const *input_bytes,
+                                  const struct sample_source *outputs, struct diag *d) {
+    struct arena *a = arena_new();
+    struct sample_source none = {NULL, load_nothing};
+    struct input_elements x = {.c = c, .bytes = input_bytes};
+    struct sample_source inputs = {&x, load_input};
+    struct graph *g = seeded(c->graph, c->seed, a), *init = seeded(c->init, c->seed, a);
+    g->stopped = c->limits.stopped;
+    if (c->n_inputs) x.init = sampler_new(graph_decompose_but_landings(init), &none, d);
+    if (!c->n_inputs || x.init) reference_judge(g, &inputs, outputs, d);
+    arena_free(a);
     return d->status;
 }

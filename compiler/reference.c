@@ -1,7 +1,9 @@
 /* reference.c: lowers a graph to plain kernels, compiles them in one piece, and runs them one after
- * the other; what is computed on the way is there from its kernel to its last reader. */
+ * the other; what is computed on the way is there from its kernel to its last reader. Where that
+ * does not fit the device's memory, it is computed in slices (slices.c). */
 #include "reference.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,228 +13,284 @@
 
 /* ---- lowering -------------------------------------------------------------------------------- */
 
-static int64_t points_of(const struct exprs *p, const ex *axes, int n) {
-    int64_t all = 1;
-    for (int i = 0; i < n; i++) all *= ex_value(p, ex_symbol(p, axes[i])->bound);
+static double points_of(const struct exprs *p, const ex *axes, int n) {
+    double all = 1;
+    for (int i = 0; i < n; i++) all *= (double)ex_value(p, ex_symbol(p, axes[i])->bound);
     return all;
 }
 
-static void count_work(struct reference *r) {
+/* Is a compiler, and what it makes, done before the interpreter is? That computes some 10^9
+ * instructions a second on each core, a random number being some ten, and hands results to a GPU at
+ * some 3 GB/s; a kernel takes some 40 ms to compile, by NVRTC as by cc, and texts are compiled side
+ * by side. On a CPU, kernels gain something where products are: elsewhere memory is what counts, of
+ * which the interpreter needs less, as it computes neighbours together. */
+static bool is_sooner(const struct reference *r) {
+    enum { WORK_OF_PRODUCTS = 64 /* for each element that is made */, DRAW = 10 };
     const struct loops *l = r->loops;
+    double work = 0, made = 0, handed = 0, cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
     for (uint32_t k = 0; k < l->nests.n; k++) {
         const struct nest *n = &l->nests.at[k];
-        double made = (double)points_of(l->ex, n->axes, n->n_axes);
-        r->made += made;
-        r->work += made * (double)points_of(l->ex, n->reduce, n->n_reduce) * n->insts.n;
+        double elements = points_of(l->ex, n->axes, n->n_axes), insts = n->insts.n;
+        for (inst_id i = 0; i < n->insts.n; i++)
+            if (n->insts.at[i].kind == INST_OP)
+                insts += n->insts.at[i].op == OP_RAND || n->insts.at[i].op == OP_RANDN ? DRAW : 0;
+        made += elements;
+        work += elements * points_of(l->ex, n->reduce, n->n_reduce) * insts;
+        if (l->buffers.at[n->out].kind == BUFFER_OUTPUT) handed += 8 * elements;
     }
+    double interpreted = work / (1e9 * cores) + (r->cuda ? handed / 3e9 : 0);
+    double compiled = 0.25 + 0.04 * r->plain.functions.n / fmin(r->plain.texts.n, cores);
+    return interpreted > compiled && (r->cuda || work >= WORK_OF_PRODUCTS * made);
 }
 
-static int64_t elements(const struct loops *l, buffer_id b) {
-    return buffer_storage(l, b) / dtype_bytes(l->buffers.at[b].meta.dtype);
-}
-
-static size_t cell_bytes(const struct loops *l, buffer_id b) {
-    return (size_t)elements(l, b) * (size_t)dtype_bytes(plain_dtype(&l->buffers.at[b]));
-}
-
-/* One more than the last launch that takes the buffer. */
-static uint32_t *last_uses(const struct reference *r, struct arena *a) {
-    uint32_t *last = NEW_ARRAY(a, uint32_t, r->loops->buffers.n);
-    for (uint32_t k = 0; k < r->plain.launches.n; k++)
-        for (int i = 0; i < r->plain.launches.at[k].n_args; i++) {
-            const struct ws_arg *arg = &r->plain.launches.at[k].args[i];
-            if (arg->kind == WS_ARG_BUFFER) last[arg->buffer] = k + 1;
-        }
-    return last;
-}
-
-struct reference *reference_lower(struct graph *g, bool cuda, struct arena *a) {
+struct reference *reference_lower(struct graph *g, const struct reference_options *o,
+                                  struct arena *a) {
     struct diag d = diag_new(a);
     struct reference *r = NEW(a, struct reference);
-    const struct loops *l = loops_lower(graph_decompose(g), a, &d);
-    if (!l) return NULL;
-    *r = (struct reference){.loops = l};
-    count_work(r);
-    return emit_plain(l, cuda, a, &r->plain) ? r : NULL;
+    struct graph *kept = NEW(a, struct graph);
+    *kept = *graph_decompose_but_errors(g);
+    kept->in_doubles = true;
+    const struct loops *l = loops_lower(kept, a, &d);
+    if (!l || (o->exact && !plain_is_exact(l))) return NULL;
+    *r = (struct reference){.loops = l, .outputs = o->outputs, .cuda = o->cuda};
+    if (!emit_plain(l, o->outputs, o->exact, o->cuda, a, &r->plain) || (o->sooner && !is_sooner(r)))
+        return NULL;
+    r->slices = slices_of(l, a);
+    return r;
 }
 
-/* ---- running --------------------------------------------------------------------------------- */
+/* ---- the order ------------------------------------------------------------------------------- */
 
 struct running {
     const struct reference *r;
     struct device *dev;
-    struct module *module;
-    dptr *at; /* by buffer */
+    struct module **modules; /* by text */
+    dptr *at;                /* by buffer, then by output that is placed */
+    bool *temporary;         /* by buffer: ours */
     dptr workspace;
-    const uint32_t *last;
+    int64_t slices;
+    uint32_t *order; /* of the launches: those before the slices, of each slice, and after */
+    uint32_t begin[3], end[3];
+    uint32_t *last; /* by buffer: one more than the place in the order of the last that takes it */
+    int64_t row, rows; /* of the slice that is computed */
     struct diag *d;
 };
 
-static bool is_temp(const struct running *x, int b) {
-    return x->r->loops->buffers.at[b].kind == BUFFER_TEMP;
+static const struct ws_launch *launch_at(const struct running *x, uint32_t place) {
+    return &x->r->plain.launches.at[x->order[place]];
 }
 
-static bool run_launch(struct running *x, uint32_t k) {
-    const struct ws_launch *from = &x->r->plain.launches.at[k];
-    struct launch l = {.module = x->module, .entry = from->entry, .threads = from->threads};
+/* Everything is one slice, or launches go to their phases. */
+static void set_order(struct running *x, int64_t slices) {
+    const struct plain *p = &x->r->plain;
+    uint32_t n = 0;
+    x->slices = slices;
+    for (int phase = SLICE_BEFORE; phase <= SLICE_AFTER; phase++) {
+        x->begin[phase] = n;
+        for (uint32_t k = 0; k < p->launches.n; k++) {
+            enum slice_phase of = x->r->slices.nests[p->made.at[k].nest];
+            if ((slices == 1 ? SLICE_EACH : of) == (enum slice_phase)phase) x->order[n++] = k;
+        }
+        x->end[phase] = n;
+    }
+    memset(x->last, 0, sizeof *x->last * x->r->loops->buffers.n);
+    for (uint32_t place = 0; place < n; place++) {
+        const struct ws_launch *l = launch_at(x, place);
+        for (int i = 0; i < l->n_args; i++)
+            if (l->args[i].kind == WS_ARG_BUFFER && l->args[i].buffer < (int)x->r->loops->buffers.n)
+                x->last[l->args[i].buffer] = place + 1;
+    }
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static size_t whole_bytes(const struct loops *l, buffer_id b) {
+    const struct buffer *buffer = &l->buffers.at[b];
+    int64_t cells = buffer_storage(l, b) / dtype_bytes(buffer->meta.dtype);
+    return (size_t)cells * (size_t)dtype_bytes(plain_dtype(buffer));
+}
+
+static bool is_sliced(const struct running *x, buffer_id b) {
+    return x->slices > 1 && x->temporary[b] && x->r->slices.buffers[b];
+}
+
+static int64_t rows_a_slice(const struct running *x) {
+    return (x->r->slices.rows + x->slices - 1) / x->slices;
+}
+
+static size_t row_bytes(const struct running *x, buffer_id b) {
+    return whole_bytes(x->r->loops, b) / (size_t)x->r->slices.rows;
+}
+
+static size_t bytes_of(const struct running *x, buffer_id b) {
+    if (!is_sliced(x, b)) return whole_bytes(x->r->loops, b);
+    return row_bytes(x, b) * (size_t)rows_a_slice(x);
+}
+
+/* Bytes of temporaries at their most. */
+static size_t peak_bytes(const struct running *x) {
+    size_t now = x->r->plain.workspace, most = now;
+    bool *there = calloc(x->r->loops->buffers.n, sizeof *there);
+    for (int phase = SLICE_BEFORE; there && phase <= SLICE_AFTER; phase++)
+        for (uint32_t place = x->begin[phase]; place < x->end[phase]; place++) {
+            const struct ws_launch *l = launch_at(x, place);
+            for (int i = 0; i < l->n_args; i++) {
+                int b = l->args[i].buffer;
+                if (l->args[i].kind != WS_ARG_BUFFER || b >= (int)x->r->loops->buffers.n ||
+                    !x->temporary[b] || there[b])
+                    continue;
+                there[b] = true;
+                now += bytes_of(x, (buffer_id)b);
+            }
+            if (now > most) most = now;
+            for (int i = 0; i < l->n_args; i++) {
+                int b = l->args[i].buffer;
+                if (l->args[i].kind != WS_ARG_BUFFER || b >= (int)x->r->loops->buffers.n ||
+                    !there[b] || x->last[b] != place + 1)
+                    continue;
+                there[b] = false;
+                now -= bytes_of(x, (buffer_id)b);
+            }
+        }
+    free(there);
+    return most;
+}
+
+/* As few slices as fit; on a CPU one, as its kernels make all or nothing. */
+static void choose_slices(struct running *x) {
+    size_t left = device_memory_left(x->dev);
+    size_t most = x->r->memory ? x->r->memory : left == SIZE_MAX ? left : left / 10 * 9;
+    set_order(x, 1);
+    for (int64_t n = 2; x->r->cuda && peak_bytes(x) > most && n <= x->r->slices.rows; n *= 2)
+        set_order(x, n);
+}
+
+/* Where row 0 of a buffer is, or would be, if a slice's rows alone are there. */
+static bool place_buffer(struct running *x, buffer_id b) {
+    if (x->at[b]) return true;
+    if (device_alloc(x->dev, bytes_of(x, b), &x->at[b], x->d) != WS_OK) return false;
+    if (is_sliced(x, b)) x->at[b] -= row_bytes(x, b) * (size_t)x->row;
+    return true;
+}
+
+static void free_buffer(struct running *x, buffer_id b) {
+    if (x->at[b] && is_sliced(x, b)) x->at[b] += row_bytes(x, b) * (size_t)x->row;
+    device_free(x->dev, x->at[b]);
+    x->at[b] = 0;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static bool run_launch(struct running *x, uint32_t place, bool last_slice) {
+    const struct ws_launch *from = launch_at(x, place);
+    const struct plain_made *made = &x->r->plain.made.at[x->order[place]];
+    uint32_t n_buffers = x->r->loops->buffers.n;
+    int64_t outputs = made->outputs;
+    int64_t a_row = x->rows == x->r->slices.rows ? 0 : outputs / x->r->slices.rows;
+    int64_t first = x->row * a_row, end = a_row ? first + x->rows * a_row : outputs;
+    struct launch l = {
+        .module = x->modules[made->text], .entry = from->entry, .threads = from->threads};
     dptr places[WS_MAX_ARGS];
     memcpy(l.grid, from->grid, sizeof l.grid);
     for (int i = 0; i < from->n_args; i++) {
-        int b = from->args[i].buffer;
-        bool buffer = from->args[i].kind == WS_ARG_BUFFER;
-        if (buffer && !x->at[b] &&
-            device_alloc(x->dev, cell_bytes(x->r->loops, (buffer_id)b), &x->at[b], x->d) != WS_OK)
+        const struct ws_arg *arg = &from->args[i];
+        bool buffer = arg->kind == WS_ARG_BUFFER;
+        if (buffer && (uint32_t)arg->buffer < n_buffers && !place_buffer(x, (buffer_id)arg->buffer))
             return false;
-        places[i] = buffer ? x->at[b] : x->workspace + (dptr)from->args[i].value;
+        places[i] = buffer ? x->at[arg->buffer] : x->workspace + (dptr)arg->value;
         l.args[l.n_args++] = &places[i];
     }
+    if (x->r->cuda) l.args[l.n_args++] = &first, l.args[l.n_args++] = &end;
     if (device_run(x->dev, &l, 1, x->d) != WS_OK) return false;
     for (int i = 0; i < from->n_args; i++) {
-        int b = from->args[i].buffer;
-        if (from->args[i].kind != WS_ARG_BUFFER || !is_temp(x, b) || x->last[b] != k + 1) continue;
-        device_free(x->dev, x->at[b]);
-        x->at[b] = 0;
+        buffer_id b = (buffer_id)from->args[i].buffer;
+        if (from->args[i].kind != WS_ARG_BUFFER || b >= n_buffers || !x->temporary[b]) continue;
+        if (x->last[b] == place + 1 && (last_slice || is_sliced(x, b))) free_buffer(x, b);
     }
+    return true;
+}
+
+static bool run_phase(struct running *x, enum slice_phase phase, int64_t row, int64_t rows) {
+    bool last = row + rows == x->r->slices.rows;
+    x->row = row;
+    x->rows = rows;
+    for (uint32_t place = x->begin[phase]; place < x->end[phase]; place++)
+        if (!run_launch(x, place, last)) return false;
     return true;
 }
 
 static bool run_all(struct running *x) {
-    if (x->r->plain.workspace &&
-        device_alloc(x->dev, x->r->plain.workspace, &x->workspace, x->d) != WS_OK)
-        return false;
-    for (uint32_t k = 0; k < x->r->plain.launches.n; k++)
-        if (!run_launch(x, k)) return false;
-    return true;
+    int64_t all = x->r->slices.rows, step = rows_a_slice(x);
+    size_t workspace = x->r->plain.workspace;
+    if (workspace && device_alloc(x->dev, workspace, &x->workspace, x->d) != WS_OK) return false;
+    if (!run_phase(x, SLICE_BEFORE, 0, all)) return false;
+    for (int64_t row = 0; row < all; row += step)
+        if (!run_phase(x, SLICE_EACH, row, row + step < all ? step : all - row)) return false;
+    return run_phase(x, SLICE_AFTER, 0, all);
+}
+
+/* What is the caller's, and what is ours. */
+static void place_given(struct running *x, const dptr *inputs, const dptr *outputs) {
+    const struct reference *r = x->r;
+    const struct loops *l = r->loops;
+    for (buffer_id b = 0; b < l->buffers.n; b++) {
+        const struct buffer *buffer = &l->buffers.at[b];
+        x->temporary[b] = buffer->kind == BUFFER_TEMP;
+        if (buffer->kind == BUFFER_INPUT) x->at[b] = inputs[buffer->index];
+        if (buffer->kind != BUFFER_OUTPUT) continue;
+        x->temporary[b] = r->outputs && !plain_lies_so(buffer, &r->outputs[buffer->index]);
+        if (!x->temporary[b]) x->at[b] = outputs[buffer->index];
+    }
+    for (uint32_t o = 0; o < l->graph->outputs.n; o++) x->at[l->buffers.n + o] = outputs[o];
+}
+
+static struct running running_new(const struct reference *r, struct device *dev, struct arena *a,
+                                  struct diag *d) {
+    uint32_t n = r->loops->buffers.n;
+    return (struct running){.r = r,
+                            .dev = dev,
+                            .d = d,
+                            .at = NEW_ARRAY(a, dptr, n + r->loops->graph->outputs.n),
+                            .temporary = NEW_ARRAY(a, bool, n),
+                            .last = NEW_ARRAY(a, uint32_t, n),
+                            .order = NEW_ARRAY(a, uint32_t, r->plain.launches.n)};
+}
+
+/* Texts are compiled side by side. */
+static enum ws_status load_modules(struct running *x, struct toolchain *cc, struct arena *a) {
+    const struct plain *p = &x->r->plain;
+    struct compiled *made = NEW_ARRAY(a, struct compiled, p->texts.n);
+    x->modules = NEW_ARRAY(a, struct module *, p->texts.n);
+#pragma omp parallel for schedule(dynamic)
+    for (uint32_t i = 0; i < p->texts.n; i++)
+        toolchain_compile(cc, "reference", p->texts.at[i], false, &made[i]);
+    for (uint32_t i = 0; i < p->texts.n; i++) {
+        if (!made[i].ok && x->d->status == WS_OK)
+            diag_fail(x->d, WS_MACHINE, "the reference does not compile: %s\n%s", made[i].log,
+                      p->texts.at[i]);
+        if (x->d->status == WS_OK)
+            device_load(x->dev, made[i].binary, made[i].size, &x->modules[i], x->d);
+        compiled_free(&made[i]);
+    }
+    return x->d->status;
 }
 
 enum ws_status reference_run(const struct reference *r, struct device *dev, struct toolchain *cc,
-                             const dptr *inputs, const dptr *outputs, struct arena *a,
-                             struct diag *d) {
-    const struct loops *l = r->loops;
-    struct running x = {.r = r, .dev = dev, .d = d, .last = last_uses(r, a)};
-    struct compiled made;
+                             const dptr *inputs, const dptr *outputs, int64_t *slices,
+                             struct arena *a, struct diag *d) {
+    struct running x = running_new(r, dev, a, d);
+    if (slices) *slices = 1;
     if (!r->plain.launches.n) return WS_OK;
-    toolchain_compile(cc, "reference", r->plain.text, false, &made);
-    if (!made.ok) diag_fail(d, WS_MACHINE, "the reference does not compile: %s", made.log);
-    if (made.ok) device_load(dev, made.binary, made.size, &x.module, d);
-    compiled_free(&made);
-    x.at = NEW_ARRAY(a, dptr, l->buffers.n);
-    for (buffer_id b = 0; b < l->buffers.n; b++) {
-        const struct buffer *buffer = &l->buffers.at[b];
-        if (buffer->kind == BUFFER_INPUT) x.at[b] = inputs[buffer->index];
-        if (buffer->kind == BUFFER_OUTPUT) x.at[b] = outputs[buffer->index];
-    }
-    bool ok = d->status == WS_OK && run_all(&x);
+    place_given(&x, inputs, outputs);
+    choose_slices(&x);
+    bool ok = load_modules(&x, cc, a) == WS_OK && run_all(&x);
     if (!device_is_lost(dev)) {
-        for (buffer_id b = 0; b < l->buffers.n; b++)
-            if (is_temp(&x, (int)b) && x.at[b]) device_free(dev, x.at[b]);
+        for (buffer_id b = 0; b < r->loops->buffers.n; b++)
+            if (x.temporary[b] && x.at[b]) free_buffer(&x, b);
         if (x.workspace) device_free(dev, x.workspace);
     }
-    if (x.module) device_unload(dev, x.module);
+    for (uint32_t i = 0; i < r->plain.texts.n; i++)
+        if (x.modules[i]) device_unload(dev, x.modules[i]);
+    if (slices) *slices = x.slices;
     return ok ? WS_OK : d->status;
-}
-
-/* ---- values ---------------------------------------------------------------------------------- */
-
-/* Is a compiler, and what it makes, done before the interpreter is? That computes some 10^9
- * instructions a second on each core; a kernel takes some 40 ms to compile, by NVRTC as by cc. On a
- * CPU, kernels gain something where products are: elsewhere memory is what counts, of which the
- * interpreter needs less, as it computes neighbours together. */
-static bool is_worth(const struct reference *r, bool cuda) {
-    enum { WORK_OF_PRODUCTS = 64 }; /* for each element that is made */
-    double interpreted = r->work / (1e9 * (double)sysconf(_SC_NPROCESSORS_ONLN));
-    double compiled = 0.2 + 0.04 * r->plain.texts.n;
-    return interpreted > compiled && (cuda || r->work >= WORK_OF_PRODUCTS * r->made);
-}
-
-struct strided {
-    int rank;
-    int64_t size[WS_MAX_RANK], stride[WS_MAX_RANK], cells; /* of memory */
-};
-
-static struct strided strided_of(const struct exprs *p, const struct meta *m) {
-    struct strided s = {.rank = m->rank, .cells = 1};
-    for (int k = 0; k < m->rank; k++) {
-        s.size[k] = ex_value(p, m->size[k]);
-        s.stride[k] = ex_value(p, m->stride[k]);
-        s.cells += (s.size[k] - 1) * s.stride[k];
-    }
-    return s;
-}
-
-/* Values as they lie in memory, on the device. */
-static dptr upload(struct device *dev, const struct exprs *p, const struct meta *m,
-                   const struct value *v, struct diag *d) {
-    struct strided s = strided_of(p, m);
-    size_t bytes = (size_t)(v->n ? s.cells : 1) * (size_t)dtype_bytes(m->dtype);
-    char *cells = large_alloc(bytes);
-    dptr at = 0;
-    if (!cells) return diag_fail(d, WS_MACHINE, "no memory"), (dptr)0;
-#pragma omp parallel for
-    for (int64_t i = 0; i < v->n; i++) {
-        size_t cell = (size_t)strided_at(s.rank, s.size, s.stride, i);
-        if (v->w)
-            dtype_store_int(m->dtype, cells, cell, v->w[i]);
-        else
-            dtype_store(m->dtype, cells, cell, v->v[i]);
-    }
-    if (device_alloc(dev, bytes, &at, d) == WS_OK) device_upload(dev, at, cells, bytes, d);
-    free(cells);
-    return at;
-}
-
-static void download(struct device *dev, dptr from, enum dtype t, struct value *out, int64_t n,
-                     struct diag *d) {
-    if (!value_alloc(out, t, n)) diag_fail(d, WS_MACHINE, "no memory");
-    if (d->status != WS_OK) return;
-    if (out->v) {
-        device_download(dev, out->v, from, (size_t)n * sizeof *out->v, d);
-        return;
-    }
-    size_t bytes = (size_t)n * (size_t)dtype_bytes(t);
-    char *cells = large_alloc(bytes);
-    if (!cells) diag_fail(d, WS_MACHINE, "no memory");
-    if (cells) device_download(dev, cells, from, bytes, d);
-    for (int64_t i = 0; cells && i < n; i++) out->w[i] = dtype_load_int(t, cells, (size_t)i);
-    free(cells);
-}
-
-static bool eval_on(const struct reference *r, const struct value *inputs, struct value *outputs,
-                    const struct reference_place *at, struct arena *a, struct diag *d) {
-    const struct graph *g = r->loops->graph;
-    struct device *dev = at->device;
-    uint32_t n_in = g->inputs.n, n_out = g->outputs.n;
-    dptr *in = NEW_ARRAY(a, dptr, n_in), *out = NEW_ARRAY(a, dptr, n_out);
-    for (uint32_t i = 0; i < n_in && d->status == WS_OK; i++)
-        in[i] = upload(dev, g->ex, &g->nodes.at[g->inputs.at[i].node].meta, &inputs[i], d);
-    for (uint32_t o = 0; o < n_out && d->status == WS_OK; o++) {
-        const struct meta *m = &g->nodes.at[g->outputs.at[o]].meta;
-        if (graph_first_output(g, o) == o)
-            device_alloc(dev, (size_t)ex_value(g->ex, meta_numel(g->ex, m)) * 8 + 8, &out[o], d);
-    }
-    if (d->status == WS_OK) reference_run(r, dev, at->toolchain, in, out, a, d);
-    for (uint32_t o = 0; o < n_out && d->status == WS_OK; o++) {
-        const struct meta *m = &g->nodes.at[g->outputs.at[o]].meta;
-        download(dev, out[graph_first_output(g, o)], m->dtype, &outputs[o],
-                 ex_value(g->ex, meta_numel(g->ex, m)), d);
-    }
-    if (!device_is_lost(dev)) {
-        for (uint32_t i = 0; i < n_in; i++) device_free(dev, in[i]);
-        for (uint32_t o = 0; o < n_out; o++) device_free(dev, out[o]);
-    }
-    return d->status == WS_OK;
-}
-
-bool reference_eval(struct graph *g, const struct value *inputs, struct value *outputs,
-                    const struct reference_place *at, struct diag *d) {
-    struct arena *a = arena_new();
-    struct diag own = diag_new(a);
-    bool cuda = device_limits(at->device)->kind == DEVICE_CUDA;
-    struct reference *r = g->stores_values ? NULL : reference_lower(g, cuda, a);
-    memset(outputs, 0, g->outputs.n * sizeof *outputs);
-    bool done = r && is_worth(r, cuda) && eval_on(r, inputs, outputs, at, a, &own);
-    for (uint32_t o = 0; !done && o < g->outputs.n; o++) value_free(&outputs[o]);
-    if (device_is_lost(at->device)) device_reset(at->device, &own);
-    arena_free(a);
-    return done;
 }

@@ -6,6 +6,7 @@
 
 #include "capture/script.h"
 #include "emit/source.h"
+#include "graph/sample.h"
 #include "kernel/config.h"
 #include "reference.h"
 #include "runtime/runtime.h"
@@ -29,8 +30,8 @@ struct ws_captured {
     struct graph *init;  /* computes the value of every input and parameter; no inputs */
     uint64_t seed;
     int n_inputs, n_outputs;
-    struct budget_limits limits;         /* of each lowering */
-    const struct reference_place *large; /* where large references are computed; NULL: here */
+    struct budget_limits limits; /* of each lowering */
+    struct graph **references;   /* by device kind: outputs and bounds, once they are asked for */
 };
 
 /* The graph depends on a module's being in training mode: dropout, batch statistics. */
@@ -66,7 +67,7 @@ struct ws_memory {
     double inputs, reference; /* at their peak */
     double kept_inputs, kept_reference;
 };
-struct ws_memory ws_memory_of(const struct ws_captured *c);
+struct ws_memory ws_memory_of(const struct ws_captured *c, enum device_kind device);
 
 /* Values of all inputs: evaluates the init graph (random tensors from c->seed). bytes[i] is
  * malloc'ed memory in the input's dtype and strides; the caller frees. */
@@ -79,6 +80,19 @@ enum ws_status ws_make_inputs(const struct ws_captured *c, void **bytes, struct 
 enum ws_status ws_make_reference(const struct ws_captured *c, enum device_kind device,
                                  void *const *input_bytes, void **outputs, float **bounds,
                                  struct diag *d);
+
+/* The same made where kernels run: what makes the inputs, the same numbers to the last bit, each in
+ * its type and strides; and the references, row-major as dtype_reference says, behind which the
+ * bounds are, f32. NULL where the interpreter is done sooner, or kernels cannot do it. */
+struct reference *ws_lower_inputs(const struct ws_captured *c, enum device_kind device,
+                                  struct arena *a);
+struct reference *ws_lower_reference(const struct ws_captured *c, enum device_kind device,
+                                     struct arena *a);
+
+/* Some elements of each output (graph/sample.h), by the interpreter: are those that kernels made
+ * right? input_bytes may be NULL, each: those that ws_lower_inputs made. WS_WRONG if not. */
+enum ws_status ws_judge_reference(const struct ws_captured *c, void *const *input_bytes,
+                                  const struct sample_source *outputs, struct diag *d);
 
 /* ---- the program ----------------------------------------------------------------------------- */
 

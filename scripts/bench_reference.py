@@ -22,7 +22,52 @@ import sys
 import tempfile
 import time
 
-CASES = {
+LSTM = """import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.LSTM(128, 256, num_layers=6, batch_first=True)
+    def forward(self, x):
+        return self.net(x)[0]
+def get_inputs():
+    return [torch.randn(10, 512, 128)]
+def get_init_inputs():
+    return []
+"""
+RESNET = """import torch
+import torch.nn as nn
+class Block(nn.Module):
+    def __init__(self, n_in, n, stride):
+        super().__init__()
+        self.c1, self.b1 = nn.Conv2d(n_in, n, 1, bias=False), nn.BatchNorm2d(n)
+        self.c2, self.b2 = nn.Conv2d(n, n, 3, stride, 1, bias=False), nn.BatchNorm2d(n)
+        self.c3, self.b3 = nn.Conv2d(n, 4 * n, 1, bias=False), nn.BatchNorm2d(4 * n)
+        self.short = nn.Identity()
+        if stride != 1 or n_in != 4 * n:
+            self.short = nn.Sequential(nn.Conv2d(n_in, 4 * n, 1, stride, bias=False), nn.BatchNorm2d(4 * n))
+    def forward(self, x):
+        y = torch.relu(self.b1(self.c1(x)))
+        y = torch.relu(self.b2(self.c2(y)))
+        return torch.relu(self.b3(self.c3(y)) + self.short(x))
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Sequential(nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1))
+        blocks, n_in = [], 64
+        for n, count, stride in [(64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)]:
+            for i in range(count):
+                blocks.append(Block(n_in, n, stride if i == 0 else 1))
+                n_in = 4 * n
+        self.blocks, self.fc = nn.Sequential(*blocks), nn.Linear(2048, 1000)
+    def forward(self, x):
+        y = self.blocks(self.head(x))
+        return self.fc(y.mean((2, 3)))
+def get_inputs():
+    return [torch.randn(64, 3, 224, 224)]
+def get_init_inputs():
+    return []
+"""
+CASES = {  # dtype, an expression of x and y or a whole file, and their shapes
     "matmul_1024": ("f32", "x @ y", ["1024, 1024", "1024, 1024"]),
     "matmul_4096": ("f32", "x @ y", ["4096, 4096", "4096, 4096"]),
     "matmul_4096_bf16": ("bf16", "x @ y", ["4096, 4096", "4096, 4096"]),
@@ -33,6 +78,8 @@ CASES = {
     "conv_transpose3d_8x48x64": ("f32", "F.conv_transpose3d(x, y)", ["8, 48, 64, 64, 64", "48, 48, 3, 3, 3"]),
     "softmax_4096x65536": ("f32", "torch.softmax(x, -1)", ["4096, 65536"]),
     "softmax_4096x393216": ("f32", "torch.softmax(x, -1)", ["4096, 393216"]),
+    "lstm_6x512": ("f32", LSTM, []),
+    "resnet50_64": ("f32", RESNET, []),
 }
 COLUMNS = ["device", "case", "dtype", "run_s", "run_check_s", "check_s", "bench_s", "peak_mb", "agrees", "date"]
 WORKLOAD = """import torch
@@ -64,8 +111,8 @@ def measure(place, warpsmith, name, device, bench):
     names = ["x", "y"][:len(shapes)]
     path = os.path.join(place.folder, "f.py")
     with open(path, "w") as file:
-        file.write(WORKLOAD.format(names=", ".join(names), text=text, inputs=", ".join(f"torch.randn({s})" for s in shapes)))
-    given = [path, "--device", device, "--dtype", dtype]
+        file.write(text if "\n" in text else WORKLOAD.format(names=", ".join(names), text=text, inputs=", ".join(f"torch.randn({s})" for s in shapes)))
+    given = [path, "--device", device, "--dtype", dtype, "--limit-memory", "0"]
     place.seconds([warpsmith, "run", *given])  # compiles
     plain, said = place.seconds([warpsmith, "run", *given])
     checked, wrong = place.seconds([warpsmith, "run", *given, "--check"])

@@ -25,7 +25,6 @@ static enum ws_status capture_workload(struct bench_point *b) {
     struct ws_axis *axes = sweep_point(&r->sweep, b->point, b->arena);
     b->stages = stages_new(b->arena, r->line.dump, r->machine.env.logs);
     b->captured = capture_file(&r->line, axes, r->sweep.n_axes, b->arena, &b->stages, b->d);
-    if (b->captured) machine_takes_reference(&r->machine, b->captured);
     if (b->captured) room_check(&r->machine, b->captured, true, b->d);
     return b->d->status;
 }
@@ -156,7 +155,7 @@ static enum ws_status make_values(struct bench_point *b) {
     double begun = clock_ms();
     if (!b->trusts && data_make_reference(&b->data, b->d) != WS_OK) return b->d->status;
     b->tuning.check_ms += clock_ms() - begun;
-    return data_upload(&b->data, b->d);
+    return b->d->status;
 }
 
 static enum ws_status keep_evidence(struct bench_point *b) {
@@ -183,9 +182,12 @@ static enum ws_status write_rows(struct bench_point *b) {
     if (b->run->replay) return WS_OK;
     recorder_add_roof(r, &b->run->roof);
     recorder_add_program(r, ROLE_eager, &b->eager, &b->eager_time, &b->run->roof);
+    recorder_set_check(r, b->data.reference, &b->eager_worst);
     recorder_add_program(r, ROLE_default, &b->dflt, &b->default_time, &b->run->roof);
+    recorder_set_check(r, b->data.reference, &b->default_worst);
     if (!b->defaulted) {
         recorder_add_program(r, ROLE_tuned, &b->tuned, &b->tuned_time, &b->run->roof);
+        recorder_set_check(r, b->data.reference, &b->tuned_worst);
         recorder_set_cost(r, &b->cost);
     }
     return recorder_flush(r, b->d);

@@ -24,7 +24,11 @@ static const char *share_key(const struct bench_point *b, int output) {
 static enum ws_status remember_shares(struct bench_point *b) {
     for (int i = 0; b->run->store && !b->trusts && i < b->captured->n_outputs; i++) {
         struct ws_tensor_info t = ws_output_info(b->captured, i);
-        double share = check_share(t.dtype, b->data.host_want[i], b->data.host_bound[i], t.numel);
+        const struct expected *e = &b->data.expected[i];
+        double share;
+        if (device_share(b->run->machine.device, t.dtype, e->want, e->bound, t.numel, &share,
+                         b->d) != WS_OK)
+            return b->d->status;
         store_put_fact(b->run->store, share_key(b, i), share, b->d);
     }
     return b->d->status;
@@ -63,16 +67,21 @@ enum ws_status bench_check_eager(struct bench_point *b) {
     if (plan_finish(&b->eager, &b->builder, b->d) != WS_OK || interrupted() ||
         check_program(b, &b->eager, &b->eager_memory, b->trusts) != WS_OK)
         return b->d->status;
+    if (!b->trusts) b->eager_worst = data_worst(&b->data);
     return remember_shares(b);
 }
 
 enum ws_status bench_check_default(struct bench_point *b) {
     if (plan_finish(&b->dflt, &b->builder, b->d) != WS_OK || interrupted()) return b->d->status;
-    return check_program(b, &b->dflt, &b->fused_memory, false);
+    if (check_program(b, &b->dflt, &b->fused_memory, false) == WS_OK)
+        b->default_worst = data_worst(&b->data);
+    return b->d->status;
 }
 
 static enum ws_status check_tuned(struct bench_point *b, struct diag *d) {
-    return plan_check(&b->tuned, &b->data, &b->fused_memory, false, d);
+    if (plan_check(&b->tuned, &b->data, &b->fused_memory, false, d) == WS_OK)
+        b->tuned_worst = data_worst(&b->data);
+    return d->status;
 }
 
 /* ---- times ----------------------------------------------------------------------------------- */
@@ -124,7 +133,7 @@ static enum ws_status time_programs(struct bench_point *b, bool *tuned_failed, s
 static enum ws_status recover(struct bench_point *b) {
     struct device *dev = b->run->machine.device;
     patience_endless(dev);
-    if (device_reset(dev, b->d) != WS_OK || data_upload(&b->data, b->d) != WS_OK)
+    if (device_reset(dev, b->d) != WS_OK || data_restore(&b->data, b->d) != WS_OK)
         return b->d->status;
     patience_set(dev, b->program_ms);
     return plan_check(&b->eager, &b->data, &b->eager_memory, false, b->d);

@@ -2,81 +2,30 @@
 #include "tuner/check.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-/* Of the finite values. */
-static double root_mean_square(enum dtype t, const void *x, int64_t n) {
-    double sum = 0;
-    int64_t finite = 0;
-#pragma omp parallel for reduction(+ : sum, finite) schedule(static)
-    for (int64_t i = 0; i < n; i++) {
-        double v = dtype_load(t, x, (size_t)i);
-        if (isfinite(v)) sum += v * v, finite++;
-    }
-    return finite ? sqrt(sum / (double)finite) : 0;
-}
-
-double check_share(enum dtype t, const void *want, const float *bound, int64_t n) {
-    enum dtype as = dtype_reference(t);
-    double most = 0, rms = root_mean_square(as, want, n);
-    if (!bound) return 0;
-#pragma omp parallel for reduction(max : most) schedule(static)
-    for (int64_t i = 0; i < n; i++) {
-        double size = fabs(dtype_load(as, want, (size_t)i)) + rms, b = (double)bound[i];
-        double share = b == 0 || isinf(size) ? 0 : b / size;
-        if (!(share <= most)) most = share;
-    }
-    return most;
-}
 
 enum ws_status expected_upload(struct device *dev, enum dtype t, const void *want,
                                const float *bound, int64_t n, struct expected *out,
                                struct diag *d) {
-    size_t bytes = (size_t)dtype_bytes(dtype_reference(t)) * (size_t)n;
+    if (expected_alloc(dev, t, bound != NULL, n, out, d) != WS_OK) return d->status;
+    device_upload(dev, out->want, want, (size_t)dtype_bytes(dtype_reference(t)) * (size_t)n, d);
+    if (bound) device_upload(dev, out->bound, bound, sizeof *bound * (size_t)n, d);
+    return d->status;
+}
+
+enum ws_status expected_alloc(struct device *dev, enum dtype t, bool bound, int64_t n,
+                              struct expected *out, struct diag *d) {
+    size_t cells = n > 0 ? (size_t)n : 1;
     *out = (struct expected){.dtype = t, .n = n};
-    if (device_alloc(dev, bytes, &out->want, d) == WS_OK)
-        device_upload(dev, out->want, want, bytes, d);
-    bytes = sizeof *bound * (size_t)n;
-    if (bound && d->status == WS_OK && device_alloc(dev, bytes, &out->bound, d) == WS_OK)
-        device_upload(dev, out->bound, bound, bytes, d);
+    device_alloc(dev, (size_t)dtype_bytes(dtype_reference(t)) * cells, &out->want, d);
+    if (bound && d->status == WS_OK) device_alloc(dev, sizeof(float) * cells, &out->bound, d);
+    if (d->status != WS_OK) expected_free(dev, out);
     return d->status;
 }
 
-static void take_values(enum dtype t, const void *got, int64_t n, void *want) {
-    enum dtype as = dtype_reference(t);
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < n; i++)
-        if (as == DT_I64)
-            dtype_store_int(as, want, (size_t)i, dtype_load_int(t, got, (size_t)i));
-        else
-            dtype_store(as, want, (size_t)i, dtype_load(t, got, (size_t)i));
-}
-
-/* Infinities are expected as such. */
-static void share_out(enum dtype as, const void *want, int64_t n, double share, float *bound) {
-    double rms = root_mean_square(as, want, n);
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < n; i++) {
-        double v = fabs(dtype_load(as, want, (size_t)i));
-        bound[i] = (float)(share * ((isfinite(v) ? v : 0) + rms));
-    }
-}
-
-enum ws_status check_take(struct device *dev, dptr buffer, enum dtype t, int64_t n, double share,
-                          void **want, float **bound, struct diag *d) {
-    enum dtype as = dtype_reference(t);
-    size_t bytes = (size_t)n * (size_t)dtype_bytes(t);
-    void *got = large_alloc(bytes);
-    *want = large_alloc((size_t)n * (size_t)dtype_bytes(as));
-    *bound = share > 0 ? large_alloc((size_t)n * sizeof **bound) : NULL;
-    if (!got || !*want || (share > 0 && !*bound))
-        diag_fail(d, WS_MACHINE, "out of memory for %lld elements", (long long)n);
-    else if (device_download(dev, got, buffer, bytes, d) == WS_OK) {
-        take_values(t, got, n, *want);
-        if (*bound) share_out(as, *want, n, share, *bound);
-    }
-    free(got);
-    return d->status;
+enum ws_status expected_take(struct device *dev, dptr buffer, enum dtype t, int64_t n, double share,
+                             struct expected *out, struct diag *d) {
+    if (expected_alloc(dev, t, share > 0, n, out, d) != WS_OK) return d->status;
+    return device_take(dev, buffer, t, out->want, n, share, out->bound, d);
 }
 
 void expected_free(struct device *dev, struct expected *e) {

@@ -17,18 +17,17 @@ struct expected {
     int64_t n;
 };
 
+/* Memory for them, for bounds if `bound`. */
+enum ws_status expected_alloc(struct device *dev, enum dtype t, bool bound, int64_t n,
+                              struct expected *out, struct diag *d);
 /* want and bound, which may be NULL, are on the host, in the order of the buffer's storage. */
 enum ws_status expected_upload(struct device *dev, enum dtype t, const void *want,
                                const float *bound, int64_t n, struct expected *out, struct diag *d);
-/* What a trusted program has left in a buffer, as a reference: *want and, unless share is 0, *bound
- * are malloc'ed. The bound is that share of an element's size and of the root mean square of all.
- */
-enum ws_status check_take(struct device *dev, dptr buffer, enum dtype t, int64_t n, double share,
-                          void **want, float **bound, struct diag *d);
+/* What a trusted program has left in a buffer; unless share is 0, with bounds of that share of an
+ * element's size and of the root mean square of all. */
+enum ws_status expected_take(struct device *dev, dptr buffer, enum dtype t, int64_t n, double share,
+                             struct expected *out, struct diag *d);
 void expected_free(struct device *dev, struct expected *e);
-
-/* The least share that no bound of these exceeds: what is remembered of them. */
-double check_share(enum dtype t, const void *want, const float *bound, int64_t n);
 
 /* *worst is the element that is furthest off, of its bound. *message is NULL if all is right, else
  * "[3, 17] is 0.5, expected 0.25, off by more than 2e-07 (12 of 4096 elements are wrong)". size: of

@@ -7,6 +7,11 @@
 
 #include "tuner/guarded.h"
 
+const char *reference_name(enum reference_made m) {
+    static const char *const names[] = {"", "eval", "device_f64", "sliced", "trusted"};
+    return names[m];
+}
+
 void data_open(struct data *x, struct machine *m, const struct ws_program *p, struct arena *a) {
     const struct ws_captured *c = p->captured;
     *x = (struct data){.machine = m, .captured = c, .first_output = p->first_output, .arena = a};
@@ -20,34 +25,179 @@ void data_open(struct data *x, struct machine *m, const struct ws_program *p, st
     x->host_bound = NEW_ARRAY(a, float *, c->n_outputs);
     x->share = NEW_ARRAY(a, double, c->n_outputs);
     x->worst = NEW_ARRAY(a, struct mismatch, c->n_outputs);
+    for (int i = 0; i < c->n_outputs; i++) x->worst[i].worst = -1;
 }
 
-enum ws_status data_make_inputs(struct data *x, struct diag *d) {
-    return ws_make_inputs(x->captured, x->host_inputs, d);
-}
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
-enum ws_status data_make_reference(struct data *x, struct diag *d) {
-    return ws_make_reference(x->captured, x->machine->limits.kind, x->host_inputs, x->host_want,
-                             x->host_bound, d);
-}
-
-enum ws_status data_upload(struct data *x, struct diag *d) {
-    struct device *dev = x->machine->device;
+static enum ws_status place_inputs(struct data *x, struct diag *d) {
     for (int i = 0; i < x->captured->n_inputs && d->status == WS_OK; i++) {
-        struct ws_tensor_info t = ws_input_info(x->captured, i);
         x->kept[i] = false;
-        if (guarded_alloc(dev, t.bytes, &x->inputs[i], d) == WS_OK)
-            device_upload(dev, x->inputs[i], x->host_inputs[i], t.bytes, d);
-    }
-    for (int i = 0; i < x->captured->n_outputs && d->status == WS_OK; i++) {
-        struct ws_tensor_info t = ws_output_info(x->captured, i);
-        x->memory[i] = x->outputs[i] = 0;
-        if (x->host_want[i] && d->status == WS_OK)
-            expected_upload(dev, t.dtype, x->host_want[i], x->host_bound[i], t.numel,
-                            &x->expected[i], d);
+        guarded_alloc(x->machine->device, ws_input_info(x->captured, i).bytes, &x->inputs[i], d);
     }
     return d->status;
 }
+
+/* Did kernels do it? What they fail at, for want of memory above all, is the interpreter's. */
+static bool run_here(struct data *x, const struct reference *r, const dptr *outputs,
+                     int64_t *slices, struct arena *a) {
+    struct diag own = diag_new(a);
+    struct machine *m = x->machine;
+    return r &&
+           reference_run(r, m->device, m->toolchain, x->inputs, outputs, slices, a, &own) == WS_OK;
+}
+
+static enum ws_status upload_inputs(struct data *x, struct diag *d) {
+    for (int i = 0; i < x->captured->n_inputs && d->status == WS_OK; i++)
+        device_upload(x->machine->device, x->inputs[i], x->host_inputs[i],
+                      ws_input_info(x->captured, i).bytes, d);
+    return d->status;
+}
+
+/* A device that kernels were lost on is a new one. */
+static enum ws_status renew_device(struct data *x, struct diag *d) {
+    if (!device_is_lost(x->machine->device)) return WS_OK;
+    return device_reset(x->machine->device, d) == WS_OK ? place_inputs(x, d) : d->status;
+}
+
+enum ws_status data_make_inputs(struct data *x, struct diag *d) {
+    struct arena *a = arena_new();
+    int64_t slices;
+    if (place_inputs(x, d) == WS_OK &&
+        !run_here(x, ws_lower_inputs(x->captured, x->machine->limits.kind, a), x->inputs, &slices,
+                  a) &&
+        renew_device(x, d) == WS_OK && ws_make_inputs(x->captured, x->host_inputs, d) == WS_OK)
+        upload_inputs(x, d);
+    arena_free(a);
+    return d->status;
+}
+
+enum ws_status data_fetch_inputs(struct data *x, struct diag *d) {
+    for (int i = 0; i < x->captured->n_inputs && d->status == WS_OK; i++) {
+        size_t bytes = ws_input_info(x->captured, i).bytes;
+        if (x->host_inputs[i]) continue;
+        x->host_inputs[i] = large_alloc(bytes);
+        if (!x->host_inputs[i])
+            return diag_fail(d, WS_MACHINE, "out of memory for %zu bytes of inputs", bytes);
+        device_download(x->machine->device, x->host_inputs[i], x->inputs[i], bytes, d);
+    }
+    return d->status;
+}
+
+/* ---- what outputs should be ------------------------------------------------------------------ */
+
+static void forget_expected(struct data *x) {
+    for (int i = 0; i < x->captured->n_outputs; i++)
+        if (device_is_lost(x->machine->device))
+            x->expected[i] = (struct expected){0};
+        else
+            expected_free(x->machine->device, &x->expected[i]);
+}
+
+static bool make_reference_here(struct data *x, struct arena *a) {
+    struct diag own = diag_new(a);
+    int n = x->captured->n_outputs;
+    struct reference *r = ws_lower_reference(x->captured, x->machine->limits.kind, a);
+    dptr *places = NEW_ARRAY(a, dptr, 2 * n);
+    int64_t slices;
+    if (!r) return false;
+    for (int i = 0; i < n && own.status == WS_OK; i++) {
+        struct ws_tensor_info t = ws_output_info(x->captured, i);
+        expected_alloc(x->machine->device, t.dtype, true, t.numel, &x->expected[i], &own);
+        places[i] = x->expected[i].want;
+        places[n + i] = x->expected[i].bound;
+    }
+    bool done = own.status == WS_OK && run_here(x, r, places, &slices, a);
+    if (!done) forget_expected(x);
+    x->reference = slices > 1 ? REFERENCE_SLICED : REFERENCE_DEVICE;
+    return done;
+}
+
+/* References as they are on the device. */
+static bool load_expected(void *ctx, uint32_t i, const int64_t *at, int64_t n, double *v,
+                          int64_t *w, struct diag *d) {
+    const struct data *x = ctx;
+    const struct expected *e = &x->expected[i];
+    enum dtype as = dtype_reference(e->dtype);
+    size_t size = (size_t)dtype_bytes(as);
+    for (int64_t k = 0; k < n; k++) {
+        double cell;
+        dptr from = e->want + (dptr)at[k] * size;
+        if (device_download(x->machine->device, &cell, from, size, d) != WS_OK) return false;
+        if (w)
+            w[k] = dtype_load_int(as, &cell, 0);
+        else
+            v[k] = dtype_load(as, &cell, 0);
+    }
+    return true;
+}
+
+static enum ws_status judge_reference(struct data *x, struct diag *d) {
+    struct sample_source outputs = {x, load_expected};
+    return ws_judge_reference(x->captured, x->host_inputs, &outputs, d);
+}
+
+static enum ws_status upload_expected(struct data *x, struct diag *d) {
+    for (int i = 0; i < x->captured->n_outputs && d->status == WS_OK; i++) {
+        struct ws_tensor_info t = ws_output_info(x->captured, i);
+        expected_upload(x->machine->device, t.dtype, x->host_want[i], x->host_bound[i], t.numel,
+                        &x->expected[i], d);
+    }
+    return d->status;
+}
+
+/* On the host it is made once. */
+static enum ws_status interpret_reference(struct data *x, struct diag *d) {
+    x->reference = REFERENCE_EVAL;
+    if (x->captured->n_outputs && !x->host_want[0] &&
+        (data_fetch_inputs(x, d) != WS_OK ||
+         ws_make_reference(x->captured, x->machine->limits.kind, x->host_inputs, x->host_want,
+                           x->host_bound, d) != WS_OK))
+        return d->status;
+    return upload_expected(x, d);
+}
+
+/* On a device that kernels were lost on, or that was reset. */
+static enum ws_status restore_inputs(struct data *x, struct diag *d) {
+    if (device_is_lost(x->machine->device) && device_reset(x->machine->device, d) != WS_OK)
+        return d->status;
+    bool fetched = x->captured->n_inputs && x->host_inputs[0];
+    if (!fetched) return data_make_inputs(x, d);
+    return place_inputs(x, d) == WS_OK ? upload_inputs(x, d) : d->status;
+}
+
+enum ws_status data_make_reference(struct data *x, struct diag *d) {
+    struct arena *a = arena_new();
+    bool interpreted = x->captured->n_outputs && x->host_want[0];
+    if (!interpreted && make_reference_here(x, a))
+        judge_reference(x, d);
+    else if (!device_is_lost(x->machine->device) || restore_inputs(x, d) == WS_OK)
+        interpret_reference(x, d);
+    arena_free(a);
+    return d->status;
+}
+
+enum ws_status data_trust_outputs(struct data *x, struct diag *d) {
+    x->reference = REFERENCE_TRUSTED;
+    for (int i = 0; i < x->captured->n_outputs && d->status == WS_OK; i++) {
+        struct ws_tensor_info t = ws_output_info(x->captured, i);
+        expected_take(x->machine->device, x->outputs[i], t.dtype, t.numel, x->share[i],
+                      &x->expected[i], d);
+    }
+    return d->status;
+}
+
+/* What a trusted program left is gone; the real one is made in its place. */
+enum ws_status data_restore(struct data *x, struct diag *d) {
+    for (int i = 0; i < x->captured->n_outputs; i++) {
+        x->memory[i] = x->outputs[i] = 0;
+        x->expected[i] = (struct expected){0};
+    }
+    if (restore_inputs(x, d) != WS_OK || !x->reference) return d->status;
+    return data_make_reference(x, d);
+}
+
+/* ---- places of outputs ----------------------------------------------------------------------- */
 
 enum ws_status data_place_output(struct data *x, int i, dptr *at, struct diag *d) {
     if (!x->memory[i])
@@ -64,17 +214,7 @@ enum ws_status data_place_update(struct data *x, int input, dptr *at, struct dia
     return d->status;
 }
 
-enum ws_status data_trust_outputs(struct data *x, struct diag *d) {
-    struct device *dev = x->machine->device;
-    for (int i = 0; i < x->captured->n_outputs && d->status == WS_OK; i++) {
-        struct ws_tensor_info t = ws_output_info(x->captured, i);
-        if (check_take(dev, x->outputs[i], t.dtype, t.numel, x->share[i], &x->host_want[i],
-                       &x->host_bound[i], d) == WS_OK)
-            expected_upload(dev, t.dtype, x->host_want[i], x->host_bound[i], t.numel,
-                            &x->expected[i], d);
-    }
-    return d->status;
-}
+/* ---- comparison ------------------------------------------------------------------------------ */
 
 /* *message is NULL if all outputs are right. */
 static enum ws_status compare_outputs(struct data *x, const char **message, struct diag *d) {
@@ -112,21 +252,24 @@ const char *data_unjudged(const struct data *x) {
     return b.p;
 }
 
-const char *data_remark(const struct data *x) {
+struct data_worst data_worst(const struct data *x) {
     struct buf b = buf_new(x->arena);
     int far = 0;
     for (int i = 1; i < x->captured->n_outputs; i++)
         if (part_of(&x->worst[i]) > part_of(&x->worst[far])) far = i;
     const struct mismatch *m = &x->worst[far];
-    if (part_of(m) > 0) {
-        struct ws_tensor_info t = ws_output_info(x->captured, far);
-        buf_printf(&b, "check: %s", t.name);
-        check_print_index(&b, m->worst, t.size, t.rank);
-        buf_printf(&b, " is the furthest off, by %.3g where %.3g is allowed\n",
-                   fabs(m->got - m->want), m->bound);
-    }
-    buf_puts(&b, data_unjudged(x));
-    return b.p;
+    struct ws_tensor_info t = ws_output_info(x->captured, far);
+    if (m->worst < 0) return (struct data_worst){0};
+    buf_puts(&b, t.name);
+    check_print_index(&b, m->worst, t.size, t.rank);
+    return (struct data_worst){b.p, fabs(m->got - m->want), m->bound};
+}
+
+const char *data_remark(const struct data *x) {
+    struct data_worst w = data_worst(x);
+    if (!w.where || !(w.error > 0) || !(w.bound > 0)) return "";
+    return arena_printf(x->arena, "check: %s is the furthest off, by %.3g where %.3g is allowed\n",
+                        w.where, w.error, w.bound);
 }
 
 /* Of a lost device there is nothing to give back. */

@@ -1,38 +1,54 @@
 /* data.h: the tensors of a captured workload: inputs and outputs on the device, and what the
  * outputs should be.
  *
- *   data_make_inputs      random values on the host
- *   data_make_reference   what the outputs should be, in double precision, on the host
- *   data_upload           all of it to the device; again after the device was reset
- *   data_close */
+ *   data_make_inputs      random values on the device
+ *   data_make_reference   what the outputs should be, in double precision, there too
+ *   data_restore          all of it again, after the device was reset
+ *   data_close
+ *
+ * Large ones are made by kernels, and never leave the device (reference.h); small ones by the
+ * interpreter, on the host, and uploaded. */
 #ifndef TUNER_DATA_H
 #define TUNER_DATA_H
 
 #include "tuner/check.h"
 #include "tuner/machine.h"
 
+/* How it is known what outputs should be. */
+enum reference_made {
+    REFERENCE_NONE,
+    REFERENCE_EVAL,    /* by the interpreter */
+    REFERENCE_DEVICE,  /* by plain kernels in double precision */
+    REFERENCE_SLICED,  /* by them, some rows at a time, for want of memory */
+    REFERENCE_TRUSTED, /* left by a program that was right before */
+};
+const char *reference_name(enum reference_made m); /* "eval", "device_f64", "sliced", "trusted" */
+
 struct data {
     struct machine *machine;
     const struct ws_captured *captured;
     const int *first_output; /* see ws_program */
     struct arena *arena;
-    void **host_inputs; /* malloc'ed, in storage order */
-    void **host_want;   /* malloc'ed, in storage order, as dtype_reference says; NULL until made */
+    enum reference_made reference;
+    void **host_inputs; /* malloc'ed, in storage order; NULL: on the device alone */
+    void **host_want;   /* the same, as dtype_reference says */
+    float **host_bound; /* how far from it an element may be; NULL: not at all, or on the device */
     dptr *inputs;
     dptr *memory;              /* of each output, its own, or 0 while nobody needs it */
     dptr *outputs;             /* where the program that ran last has left them */
     bool *kept;                /* of each input: is it put back before every run? */
     struct expected *expected; /* of the outputs; want is 0 until it is known */
-    float **host_bound;        /* how far from it an element may be; NULL: not at all */
-    double *share;             /* of outputs that are trusted: see check_take */
+    double *share;             /* of outputs that are trusted: see expected_take */
     struct mismatch *worst;    /* of the outputs compared last, the element furthest off */
 };
 
 /* Of what the program captured; outputs that are one tensor share their memory. */
 void data_open(struct data *x, struct machine *m, const struct ws_program *p, struct arena *a);
 enum ws_status data_make_inputs(struct data *x, struct diag *d);
+/* host_inputs are there. */
+enum ws_status data_fetch_inputs(struct data *x, struct diag *d);
 enum ws_status data_make_reference(struct data *x, struct diag *d);
-enum ws_status data_upload(struct data *x, struct diag *d);
+enum ws_status data_restore(struct data *x, struct diag *d);
 /* Where a program writes output i, the first of those that are one tensor: memory of its own, or
  * that of an input, which from then on holds its value again before every run. */
 enum ws_status data_place_output(struct data *x, int i, dptr *at, struct diag *d);
@@ -41,7 +57,13 @@ enum ws_status data_place_update(struct data *x, int input, dptr *at, struct dia
 enum ws_status data_trust_outputs(struct data *x, struct diag *d);
 /* Compare all outputs. WS_WRONG names the program and the worst element. */
 enum ws_status data_check_outputs(struct data *x, const char *what, struct diag *d);
-/* Which element was the furthest off of its bound: a line; "" if all are equal. */
+/* Of the outputs compared last, the element that was the furthest off, of its bound. */
+struct data_worst {
+    const char *where; /* "out0[3, 17]"; NULL: nothing was compared */
+    double error, bound;
+};
+struct data_worst data_worst(const struct data *x);
+/* The same as a line; "" if all are equal. */
 const char *data_remark(const struct data *x);
 /* A line for each output of the last check with elements of which no bound was known, or "". */
 const char *data_unjudged(const struct data *x);

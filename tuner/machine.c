@@ -97,9 +97,3 @@ struct ws_captured *capture_symbolic(const struct command_line *c, const struct 
                            .limits = &limits};
     return ws_capture(&o, s, d);
 }
-
-void machine_takes_reference(const struct machine *m, struct ws_captured *c) {
-    struct reference_place *at = NEW(c->arena, struct reference_place);
-    *at = (struct reference_place){m->device, m->toolchain};
-    c->large = at;
-}

@@ -36,7 +36,4 @@ struct ws_captured *capture_symbolic(const struct command_line *c, const struct 
                                      int n_axes, const char *symbolic, struct arena *a,
                                      struct stages *s, struct diag *d);
 
-/* Its reference is computed on the machine's device, where it is large. */
-void machine_takes_reference(const struct machine *m, struct ws_captured *c);
-
 #endif

@@ -222,6 +222,16 @@ void recorder_add_program(struct recorder *r, enum result_role role, const struc
     set_timing(row, t, &w, roof, r->row_arena);
 }
 
+void recorder_set_check(struct recorder *r, enum reference_made reference,
+                        const struct data_worst *worst) {
+    struct result_row *row = &r->rows[r->n - 1];
+    if (!worst->where) return;
+    row->reference = reference_name(reference);
+    row->error = worst->error;
+    row->bound = worst->bound;
+    row->error_at = worst->where;
+}
+
 void recorder_set_cost(struct recorder *r, const struct cost *c) {
     if (!c->trials) return;
     struct result_row *row = &r->rows[r->n - 1];

@@ -16,12 +16,21 @@ static double needed(const struct machine *m, const struct ws_captured *c, bool 
     return running > most ? running : most;
 }
 
+/* Nothing of it is on the host then. */
+static bool is_made_there(const struct machine *m, const struct ws_captured *c, bool reference) {
+    struct arena *a = arena_new();
+    bool all = m->limits.kind == DEVICE_CUDA && ws_lower_inputs(c, DEVICE_CUDA, a) &&
+               (!reference || ws_lower_reference(c, DEVICE_CUDA, a));
+    arena_free(a);
+    return all;
+}
+
 enum ws_status room_check(const struct machine *m, const struct ws_captured *c, bool reference,
                           struct diag *d) {
-    struct ws_memory w = ws_memory_of(c);
+    struct ws_memory w = ws_memory_of(c, m->limits.kind);
     size_t left = memory_available();
     double outputs, need = needed(m, c, reference, &w, &outputs);
-    if (left == SIZE_MAX || need <= (double)left) return WS_OK;
+    if (left == SIZE_MAX || need <= (double)left || is_made_there(m, c, reference)) return WS_OK;
     return diag_fail(d, WS_MACHINE,
                      "%s needs %.3g GB of memory while %s (inputs %.3g GB, outputs %.3g GB), and "
                      "%.3g GB are left",

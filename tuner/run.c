@@ -49,7 +49,6 @@ static enum ws_status lower(struct run *r, struct diag *d) {
     r->axes = sweep_point(&sweep, 0, r->arena);
     r->n_axes = sweep.n_axes;
     r->captured = capture_file(&r->line, r->axes, r->n_axes, r->arena, &r->stages, d);
-    if (r->captured) machine_takes_reference(&r->machine, r->captured);
     if (r->captured && room_check(&r->machine, r->captured, r->line.check, d) == WS_OK)
         r->program = ws_lower(r->captured, &r->machine.limits, WS_FUSE, &r->stages, d);
     return d->status;
@@ -135,26 +134,46 @@ static enum ws_status choose(struct run *r, struct diag *d) {
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
-static void print_summary(const struct ws_tensor_info *t, const void *bytes) {
-    double least = INFINITY, most = -INFINITY, sum = 0;
+enum { PIECE = 1 << 24 }; /* elements that are looked at at a time */
+
+struct summary {
+    double least, most, sum;
+    int64_t odd; /* not finite */
+};
+
+/* In blocks, whose sums are added in order: they do not depend on the number of threads. */
+static void add_piece(struct summary *s, enum dtype t, const void *bytes, int64_t n) {
+    enum { BLOCK = 1 << 16, MOST = PIECE / BLOCK };
+    double sums[MOST], least = s->least, most = s->most;
     int64_t odd = 0;
-    for (int64_t i = 0; i < t->numel; i++) {
-        double v = dtype_load(t->dtype, bytes, (size_t)i);
-        if (!isfinite(v)) {
-            odd++;
-            continue;
+#pragma omp parallel for reduction(min : least) reduction(max : most) reduction(+ : odd)
+    for (int64_t b = 0; b < (n + BLOCK - 1) / BLOCK; b++) {
+        double sum = 0;
+        for (int64_t i = b * BLOCK; i < n && i < (b + 1) * BLOCK; i++) {
+            double v = dtype_load(t, bytes, (size_t)i);
+            if (!isfinite(v)) {
+                odd++;
+                continue;
+            }
+            least = fmin(least, v);
+            most = fmax(most, v);
+            sum += v;
         }
-        least = fmin(least, v);
-        most = fmax(most, v);
-        sum += v;
+        sums[b] = sum;
     }
+    for (int64_t b = 0; b < (n + BLOCK - 1) / BLOCK; b++) s->sum += sums[b];
+    s->least = least, s->most = most, s->odd += odd;
+}
+
+static void print_summary(const struct ws_tensor_info *t, const struct summary *s) {
     printf("%s  %s [", t->name, dtype_name(t->dtype));
     for (int i = 0; i < t->rank; i++) printf("%s%lld", i ? ", " : "", (long long)t->size[i]);
-    if (t->numel > odd)
-        printf("]  min %.6g  mean %.6g  max %.6g", least, sum / (double)(t->numel - odd), most);
+    if (t->numel > s->odd)
+        printf("]  min %.6g  mean %.6g  max %.6g", s->least, s->sum / (double)(t->numel - s->odd),
+               s->most);
     else
         printf("]");
-    if (odd) printf("  %lld not finite", (long long)odd);
+    if (s->odd) printf("  %lld not finite", (long long)s->odd);
     puts("");
 }
 
@@ -164,17 +183,29 @@ static enum ws_status save(struct run *r, const struct ws_tensor_info *t, const 
     return npy_write(arena_printf(r->arena, "%s/%s.npy", r->line.save, t->name), t, bytes, d);
 }
 
-static enum ws_status show_outputs(struct run *r, struct diag *d) {
-    for (int i = 0; i < r->captured->n_outputs && d->status == WS_OK; i++) {
-        struct ws_tensor_info t = ws_output_info(r->captured, i);
-        void *bytes = malloc(t.bytes + 1);
-        if (!bytes) return diag_fail(d, WS_MACHINE, "out of memory for '%s'", t.name);
-        if (device_download(r->machine.device, bytes, r->data.outputs[i], t.bytes, d) == WS_OK) {
-            print_summary(&t, bytes);
-            save(r, &t, bytes, d);
-        }
-        free(bytes);
+/* A large output comes in pieces, unless it is saved. */
+static enum ws_status show_output(struct run *r, int output, struct diag *d) {
+    struct ws_tensor_info t = ws_output_info(r->captured, output);
+    size_t width = (size_t)dtype_bytes(t.dtype);
+    int64_t room = r->line.save || t.numel < PIECE ? t.numel : PIECE;
+    struct summary s = {.least = INFINITY, .most = -INFINITY};
+    char *bytes = large_alloc((size_t)room * width);
+    if (!bytes) return diag_fail(d, WS_MACHINE, "out of memory for '%s'", t.name);
+    for (int64_t at = 0; at < t.numel && d->status == WS_OK; at += PIECE) {
+        int64_t n = t.numel - at < PIECE ? t.numel - at : PIECE;
+        char *to = bytes + (r->line.save ? (size_t)at * width : 0);
+        if (device_download(r->machine.device, to, r->data.outputs[output] + (size_t)at * width,
+                            (size_t)n * width, d) == WS_OK)
+            add_piece(&s, t.dtype, to, n);
     }
+    if (d->status == WS_OK) print_summary(&t, &s);
+    if (d->status == WS_OK) save(r, &t, bytes, d);
+    free(bytes);
+    return d->status;
+}
+
+static enum ws_status show_outputs(struct run *r, struct diag *d) {
+    for (int i = 0; i < r->captured->n_outputs && d->status == WS_OK; i++) show_output(r, i, d);
     return d->status;
 }
 
@@ -208,7 +239,8 @@ static enum ws_status save_list(struct run *r, struct diag *d) {
 
 static enum ws_status save_inputs(struct run *r, struct diag *d) {
     if (!r->line.save) return WS_OK;
-    if (folder_make(r->arena, r->line.save, d) == WS_OK) save_list(r, d);
+    if (folder_make(r->arena, r->line.save, d) == WS_OK && save_list(r, d) == WS_OK)
+        data_fetch_inputs(&r->data, d);
     for (int i = 0; i < r->captured->n_inputs && d->status == WS_OK; i++) {
         struct ws_tensor_info t = ws_input_info(r->captured, i);
         save(r, &t, r->data.host_inputs[i], d);
@@ -231,8 +263,7 @@ static enum ws_status run_file(struct run *r, struct diag *d) {
     data_open(&r->data, &r->machine, r->program, r->arena);
     if (data_make_inputs(&r->data, d) != WS_OK || save_inputs(r, d) != WS_OK ||
         (r->line.check && data_make_reference(&r->data, d) != WS_OK) ||
-        data_upload(&r->data, d) != WS_OK || plan_finish(&r->plan, &r->builder, d) != WS_OK ||
-        interrupted() ||
+        plan_finish(&r->plan, &r->builder, d) != WS_OK || interrupted() ||
         buffers_place(&r->memory, &r->data, r->program, false, r->arena, d) != WS_OK)
         return d->status;
     if (r->line.check)

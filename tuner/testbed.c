@@ -2,11 +2,10 @@
 #include "tuner/testbed.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "tuner/patience.h"
 
-/* How far what two right kernels leave may be apart, as a share: see check_take. */
+/* How far what two right kernels leave may be apart, as a share: see expected_take. */
 static double share_of(enum dtype t) {
     if (!dtype_is_float(t)) return 0;
     return t == DT_F32 ? 1e-4 : t == DT_F64 ? 1e-12 : 4 * dtype_roundoff(t);
@@ -15,14 +14,8 @@ static double share_of(enum dtype t) {
 static enum ws_status snapshot(struct testbed *t, int at, struct diag *d) {
     const struct ws_buffer *b = &t->plan->program->buffers[at];
     struct device *dev = t->machine->device;
-    void *want = NULL;
-    float *bound = NULL;
-    if (check_take(dev, t->buffers.at[at], b->dtype, b->numel, share_of(b->dtype), &want, &bound,
-                   d) == WS_OK)
-        expected_upload(dev, b->dtype, want, bound, b->numel, &t->expected[at], d);
-    free(want);
-    free(bound);
-    return d->status;
+    return expected_take(dev, t->buffers.at[at], b->dtype, b->numel, share_of(b->dtype),
+                         &t->expected[at], d);
 }
 
 /* A temporary that fusion has removed is written by nobody, and has no memory. */
@@ -111,7 +104,7 @@ enum ws_status testbed_recover(struct testbed *t, struct diag *d) {
         variant_unload(t->plan->chosen[k], t->machine);
         variant_load(t->plan->chosen[k], t->machine, d);
     }
-    if (d->status != WS_OK || data_upload(t->data, d) != WS_OK) return d->status;
+    if (d->status != WS_OK || data_restore(t->data, d) != WS_OK) return d->status;
     if (buffers_place(&t->buffers, t->data, t->plan->program, true, a, d) != WS_OK)
         return d->status;
     return fill(t, d);

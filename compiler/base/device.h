@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 enum device_kind { DEVICE_CPU, DEVICE_CUDA };
+enum { DEVICE_KINDS = DEVICE_CUDA + 1 };
 
 struct device_limits {
     enum device_kind kind;

@@ -15,16 +15,20 @@
  * text is the one that the reference interpreter is made of. Floats are doubles, rounded where the
  * user casts; integers have 64 bits, cut off to their types.
  *
+ * What outputs are to lie in memory as is a kernel's work of its own: `placement` says it.
+ *
  * A nest's outputs are dealt to threads. Where they are few, several lanes share a reduction, each
  * with every so-manieth step of its longest axis, and folds add up the lanes' results. On a CPU a
  * task takes a run along the last axis; the reduction is the outer loop there where memory lies
- * along that axis, so that compilers find vectors. */
+ * along that axis, so that compilers find vectors. A kernel for CUDA takes the first of a range of
+ * outputs and the one behind it: it makes what lies between. */
 #include "emit/plain.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "graph/eval_text.h"
+#include "graph/graph.h"
 #include "graph/traits.h"
 #include "schedule/schedule.h"
 
@@ -36,12 +40,15 @@ enum {
     FOLD = 512,       /* lanes that a thread adds up */
     CPU_RUN = 1024,   /* elements of a task */
     CPU_SUMS = 64,    /* of them, where a reduction goes around them */
+    UNIT = 32,        /* functions that are compiled in one piece */
 };
 
 struct plain_emitter {
     const struct loops *l;
     const struct nest *n;
-    bool cuda;
+    uint32_t nest; /* its number */
+    bool cuda, exact;
+    const struct placement *placed; /* of the graph's outputs; NULL: none */
     struct arena *arena;
     struct buf b;
     int indent;
@@ -103,6 +110,34 @@ static const char *place_text(struct plain_emitter *w, buffer_id b, const ex *in
     return index_text(w, at);
 }
 
+/* ---- exactness ------------------------------------------------------------------------------- */
+
+static bool is_exact(const struct nest *n, const struct inst *i) {
+    bool whole = !dtype_is_float(i->dtype);
+    switch (i->kind) {
+    case INST_CONST:
+    case INST_INDEX:
+    case INST_LOAD:
+    case INST_CAST:
+    case INST_SUBSCRIPT: return true;
+    case INST_OP:
+        for (int k = 0; k < i->n_args; k++) whole &= !dtype_is_float(n->insts.at[i->args[k]].dtype);
+        return op_is_exact(i->op) || (whole && eval_int_text(i->op));
+    case INST_SCAN:
+    case INST_REDUCE:
+        return !dtype_is_float(n->insts.at[i->args[0]].dtype) || i->reduction == REDUCTION_AMAX ||
+               i->reduction == REDUCTION_AMIN;
+    }
+    WS_BUG("no such instruction");
+}
+
+bool plain_is_exact(const struct loops *l) {
+    for (uint32_t k = 0; k < l->nests.n; k++)
+        for (inst_id i = 0; i < l->nests.at[k].insts.n; i++)
+            if (!is_exact(&l->nests.at[k], &l->nests.at[k].insts.at[i])) return false;
+    return true;
+}
+
 /* ---- instructions ---------------------------------------------------------------------------- */
 
 static const char *constant_text(struct plain_emitter *w, const struct inst *i) {
@@ -140,17 +175,24 @@ static const char *cast_text(struct plain_emitter *w, const struct inst *i) {
     return rounds ? arena_printf(w->arena, "to_%s(%s)", dtype_name(to), v) : v;
 }
 
+/* As many as its function has. */
+static int operands_of(enum op op) { return op_info(op)->n_params > 3 ? INST_MAX_ARGS : 3; }
+
 static const char *op_text(struct plain_emitter *w, const struct inst *i) {
     bool whole = !dtype_is_float(i->dtype);
     for (int k = 0; k < i->n_args; k++) whole &= !dtype_is_float(inst_at(w, i->args[k])->dtype);
     whole &= eval_int_text(i->op) != NULL;
     if (op_is_random(i->op))
-        return arena_printf(w->arena, "%s(v%u, v%u, v%u)", i->op == OP_RAND ? "uniform" : "normal",
-                            i->args[0], i->args[1], i->args[2]);
+        return arena_printf(w->arena, "random_%s_at(v%u, v%u, v%u)",
+                            i->op == OP_RAND ? "uniform" : "normal", i->args[0], i->args[1],
+                            i->args[2]);
+    if (w->exact && i->op == OP_MUL && !whole)
+        return arena_printf(w->arena, "TIMES(%s, %s)", as_real(w, i->args[0]),
+                            as_real(w, i->args[1]));
     w->used[i->op][whole] = true;
     struct buf b = buf_new(w->arena);
     buf_printf(&b, "%s_%s(", whole ? "whole" : "real", op_info(i->op)->name);
-    for (int k = 0; k < 3; k++) { /* what is not there is a weight */
+    for (int k = 0; k < operands_of(i->op); k++) { /* what is not there is a weight */
         const char *arg = k >= i->n_args ? "1" : arena_printf(w->arena, "v%u", i->args[k]);
         if (k < i->n_args && !whole) arg = as_real(w, i->args[k]);
         buf_printf(&b, k ? ", %s" : "%s", arg);
@@ -357,14 +399,33 @@ static struct lanes lanes_of(const struct plain_emitter *w, int64_t outputs) {
     return s;
 }
 
-static void open_threads(struct plain_emitter *w, int64_t n) {
+/* Over each of the range's outputs so many times, neighbours in a row: t is the number of both. */
+static void open_threads(struct plain_emitter *w, int64_t times) {
+    const char *n = times > 1 ? arena_printf(w->arena, " * %lldLL", (long long)times) : "";
     put(w,
-        "for (long long t = blockIdx.x * %dLL + threadIdx.x; t < %lldLL; t += gridDim.x * %dLL) {",
-        THREADS, (long long)n, THREADS);
+        "for (long long t = first%s + blockIdx.x * %dLL + threadIdx.x; t < end%s; t += gridDim.x * "
+        "%dLL) {",
+        n, THREADS, n, THREADS);
 }
 
-static struct ws_launch *add_launch(struct plain_emitter *w, const char *entry, int64_t threads) {
+/* The same, but so many times one after the other, each over all outputs: o. */
+static void open_rounds(struct plain_emitter *w, int64_t times, int64_t outputs,
+                        const char *round) {
+    put(w,
+        "for (long long t = blockIdx.x * %dLL + threadIdx.x; t < %lldLL; t += gridDim.x * %dLL) {",
+        THREADS, (long long)(times * outputs), THREADS);
+    put(w, "const long long o = t %% %lldLL; const place %s = (place)(t / %lldLL);",
+        (long long)outputs, round, (long long)outputs);
+    put(w, "if (o < first || o >= end) continue;");
+}
+
+static struct ws_launch *add_launch(struct plain_emitter *w, uint64_t function, int64_t outputs,
+                                    int64_t threads) {
+    const char *entry = arena_printf(w->arena, "n%llu", (unsigned long long)function);
+    struct plain_made made = {
+        .nest = w->nest, .text = (uint32_t)(function / UNIT), .outputs = outputs};
     vec_push(w->arena, &w->out->launches, (struct ws_launch){.entry = entry});
+    vec_push(w->arena, &w->out->made, made);
     struct ws_launch *l = &vec_last(&w->out->launches);
     int64_t blocks = (threads + THREADS - 1) / THREADS;
     l->grid[0] = !w->cuda ? 1 : blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
@@ -387,15 +448,13 @@ static void put_part(struct plain_emitter *w, const char *array, int64_t lanes, 
 }
 
 static void put_cuda_body(struct plain_emitter *w, const struct lanes *s, int64_t outputs) {
-    open_threads(w, outputs * s->n);
-    if (s->n > 1 && s->first)
-        put(w, "const place lane = (place)(t %% %lld); const long long o = t / %lld;",
-            (long long)s->n, (long long)s->n);
-    else if (s->n > 1)
-        put(w, "const place lane = (place)(t / %lld); const long long o = t %% %lld;",
-            (long long)outputs, (long long)outputs);
-    else
-        put(w, "const long long o = t;");
+    if (s->n > 1 && !s->first) {
+        open_rounds(w, s->n, outputs, "lane");
+    } else {
+        open_threads(w, s->n);
+        put(w, "const long long o = t / %lld;", (long long)s->n);
+        if (s->n > 1) put(w, "const place lane = (place)(t %% %lld);", (long long)s->n);
+    }
     put(w, "long long left = o; (void)left;");
     put_axes(w, "left", w->n->scan);
     if (w->n->scan) {
@@ -420,9 +479,7 @@ static void put_cuda_body(struct plain_emitter *w, const struct lanes *s, int64_
 /* From lanes in `from`, n of each output, to fewer in `to`; to the output itself, if to one. */
 static void put_fold(struct plain_emitter *w, int64_t n, int64_t lanes, int64_t outputs) {
     const char *type = value_type(operand_dtype(w));
-    open_threads(w, outputs * lanes);
-    put(w, "const long long o = t %% %lldLL, lane = t / %lldLL;", (long long)outputs,
-        (long long)outputs);
+    open_rounds(w, lanes, outputs, "lane");
     put(w, "long long left = o; (void)left; (void)lane;");
     put_axes(w, "left", EX_NONE);
     put_accumulator(w);
@@ -523,25 +580,25 @@ static void add_workspace(struct ws_launch *l, int64_t cell) {
 }
 
 /* Every nest that is the same text but for its name is one function. */
-static const char *entry_for(struct plain_emitter *w, const char *text) {
+static uint64_t function_for(struct plain_emitter *w, const char *text) {
     uint64_t number;
-    if (!map_gets(&w->out->texts, text, &number)) {
-        number = w->out->texts.n;
-        map_puts(&w->out->texts, text, number);
-        buf_printf(&w->out->functions,
-                   w->cuda ? "extern \"C\" __global__ void n%llu" : "void n%llu",
+    if (!map_gets(&w->out->functions, text, &number)) {
+        number = w->out->functions.n;
+        map_puts(&w->out->functions, text, number);
+        if (number % UNIT == 0) vec_push(w->arena, &w->out->units, buf_new(w->arena));
+        struct buf *unit = &vec_last(&w->out->units);
+        buf_printf(unit, w->cuda ? "extern \"C\" __global__ void n%llu" : "void n%llu",
                    (unsigned long long)number);
-        buf_puts(&w->out->functions, text);
+        buf_puts(unit, text);
     }
-    return arena_printf(w->arena, "n%llu", (unsigned long long)number);
+    return number;
 }
 
 static const char *place_type(const struct plain_emitter *w, int64_t threads) {
-    int64_t most = threads;
-    for (uint32_t b = 0; b < w->l->buffers.n; b++) {
-        int64_t n = buffer_storage(w->l, b);
-        if (n > most) most = n;
-    }
+    int64_t most =
+        buffer_storage(w->l, w->n->out) > threads ? buffer_storage(w->l, w->n->out) : threads;
+    for (int i = 0; i < w->n_args; i++)
+        if (buffer_storage(w->l, w->args[i]) > most) most = buffer_storage(w->l, w->args[i]);
     int64_t steps = points(w, w->n->reduce, w->n->n_reduce);
     return most < INT32_MAX / 2 && steps < INT32_MAX / 2 ? "int" : "long long";
 }
@@ -558,7 +615,7 @@ static void emit_c(struct plain_emitter *w) {
         w->n_args);
     buf_puts(&w->b, body);
     put(w, "}");
-    struct ws_launch *l = add_launch(w, entry_for(w, take_body(w)), 1);
+    struct ws_launch *l = add_launch(w, function_for(w, take_body(w)), 1, 1);
     add_buffers(w, l);
     add_output(w, l);
 }
@@ -567,7 +624,7 @@ static void put_cuda_head(struct plain_emitter *w, const char *extra, int64_t th
     buf_puts(&w->b, "(");
     for (int i = 0; i < w->n_args; i++)
         buf_printf(&w->b, "const %s *p%d, ", memory_of(w, w->args[i]), i);
-    buf_printf(&w->b, "%s) {\n", extra);
+    buf_printf(&w->b, "%s, long long first, long long end) {\n", extra);
     w->indent = 1;
     put(w, "typedef %s place;", place_type(w, threads));
 }
@@ -584,7 +641,7 @@ static void emit_cuda(struct plain_emitter *w) {
     put_cuda_head(w, s.n > 1 ? arena_printf(w->arena, "%s *part", type) : store, outputs * s.n);
     buf_puts(&w->b, body);
     put(w, "}");
-    struct ws_launch *l = add_launch(w, entry_for(w, take_body(w)), outputs * s.n);
+    struct ws_launch *l = add_launch(w, function_for(w, take_body(w)), outputs, outputs * s.n);
     add_buffers(w, l);
     if (s.n == 1) return add_output(w, l);
     add_workspace(l, 0);
@@ -599,7 +656,7 @@ static void emit_cuda(struct plain_emitter *w) {
                       outputs * n);
         put_fold(w, n, lanes, outputs);
         put(w, "}");
-        l = add_launch(w, entry_for(w, take_body(w)), outputs * lanes);
+        l = add_launch(w, function_for(w, take_body(w)), outputs, outputs * lanes);
         add_workspace(l, from);
         if (lanes == 1) return add_output(w, l);
         add_workspace(l, to);
@@ -610,36 +667,129 @@ static void emit_cuda(struct plain_emitter *w) {
     }
 }
 
-/* ---- the program ----------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 static void put_functions(struct plain_emitter *w, struct buf *b) {
     for (int op = 0; op < OP_COUNT; op++)
         for (int whole = 0; whole < 2; whole++) {
             if (!w->used[op][whole]) continue;
             const char *type = whole ? "wide" : "double";
-            buf_printf(b, "FN %s %s_%s(%s a, %s b, %s c) { return %s; }\n", type,
-                       whole ? "whole" : "real", op_info((enum op)op)->name, type, type, type,
+            buf_printf(b, "FN %s %s_%s(", type, whole ? "whole" : "real",
+                       op_info((enum op)op)->name);
+            for (int k = 0; k < operands_of((enum op)op); k++)
+                buf_printf(b, "%s%s %c", k ? ", " : "", type, 'a' + k);
+            buf_printf(b, ") { return %s; }\n",
                        whole ? eval_int_text((enum op)op) : eval_text((enum op)op));
         }
 }
 
-bool emit_plain(const struct loops *l, bool cuda, struct arena *a, struct plain *out) {
-    *out = (struct plain){.functions = buf_new(a), .texts = map_new(a)};
-    struct plain_emitter w = {.l = l, .cuda = cuda, .arena = a, .b = buf_new(a), .out = out};
+/* ---- outputs as they are to lie ------------------------------------------------------------- */
+
+static int64_t elements_of(const struct placement *p) {
+    int64_t n = 1;
+    for (int k = 0; k < p->rank; k++) n *= p->size[k];
+    return n;
+}
+
+static bool is_row_major(const struct placement *p) {
+    int64_t stride = 1;
+    for (int k = p->rank; k-- > 0; stride *= p->size[k])
+        if (p->size[k] != 1 && p->stride[k] != stride) return false;
+    return true;
+}
+
+bool plain_lies_so(const struct buffer *b, const struct placement *p) {
+    return plain_dtype(b) == p->dtype && !p->up && is_row_major(p);
+}
+
+/* q[where element t goes] = p0[t] */
+static void put_place(struct plain_emitter *w, const struct placement *p, enum dtype from) {
+    const char *value = arena_printf(w->arena, "of_%s(p0[t])", dtype_name(from));
+    if (is_row_major(p)) {
+        put(w, "q[t] = %s%s(%s);", p->up ? "as_up" : "as_", p->up ? "" : dtype_name(p->dtype),
+            value);
+        return;
+    }
+    put(w, "long long left = t, at = 0;");
+    for (int k = p->rank; k-- > 0;)
+        put(w, "at += left %% %lldLL * %lldLL; left /= %lldLL;", (long long)p->size[k],
+            (long long)p->stride[k], (long long)p->size[k]);
+    put(w, "q[at] = %s%s(%s);", p->up ? "as_up" : "as_", p->up ? "" : dtype_name(p->dtype), value);
+}
+
+static void emit_place(struct plain_emitter *w, buffer_id b, uint32_t output) {
+    const struct placement *p = &w->placed[output];
+    enum dtype from = plain_dtype(&w->l->buffers.at[b]);
+    int64_t n = elements_of(p);
+    const char *in = memory_of(w, b), *out = arena_printf(w->arena, "m_%s", dtype_name(p->dtype));
+    w->n_args = w->indent = 0;
+    if (w->cuda) {
+        buf_printf(&w->b, "(const %s *p0, %s *q, long long first, long long end) {\n", in, out);
+        w->indent = 1;
+        open_threads(w, 1);
+    } else {
+        put(w, "(void *const *args) {");
+        put(w, "const %s *p0 = *(%s *const *)args[0];", in, in);
+        put(w, "%s *q = *(%s *const *)args[1];", out, out);
+        put(w, "#pragma omp parallel for schedule(static)");
+        put(w, "for (long long t = 0; t < %lldLL; t++) {", (long long)n);
+    }
+    put_place(w, p, from);
+    put(w, "}");
+    put(w, "}");
+    struct ws_launch *l = add_launch(w, function_for(w, take_body(w)), n, n);
+    l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_BUFFER, .buffer = (int)b};
+    l->args[l->n_args++] =
+        (struct ws_arg){.kind = WS_ARG_BUFFER, .buffer = (int)(w->l->buffers.n + output)};
+}
+
+/* The graph's outputs that are this buffer. */
+static void place_outputs(struct plain_emitter *w, buffer_id b) {
+    const struct loops *l = w->l;
+    const struct buffer *buffer = &l->buffers.at[b];
+    if (!w->placed || buffer->kind != BUFFER_OUTPUT) return;
+    for (uint32_t o = 0; o < l->graph->outputs.n; o++)
+        if (graph_first_output(l->graph, o) == (uint32_t)buffer->index &&
+            !(o == (uint32_t)buffer->index && plain_lies_so(buffer, &w->placed[o])))
+            emit_place(w, b, o);
+}
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+/* A product is rounded before it is added to something. */
+static const char no_contraction[] = "#ifdef __clang__\n"
+                                     "#pragma clang fp contract(off)\n"
+                                     "#else\n"
+                                     "#pragma GCC optimize(\"-ffp-contract=off\")\n"
+                                     "#endif\n";
+
+bool emit_plain(const struct loops *l, const struct placement *outputs, bool exact, bool cuda,
+                struct arena *a, struct plain *out) {
+    *out = (struct plain){.functions = map_new(a)};
+    struct plain_emitter w = {.l = l,
+                              .cuda = cuda,
+                              .exact = exact,
+                              .placed = outputs,
+                              .arena = a,
+                              .b = buf_new(a),
+                              .out = out};
     for (uint32_t k = 0; k < l->nests.n; k++) {
         const struct nest *n = &l->nests.at[k];
         w.n = n;
+        w.nest = k;
         w.n_args = w.indent = 0;
         enum reduction r = n->insts.at[n->insts.n - 1].reduction;
         if (n->n_reduce && (r == REDUCTION_M2 || r == REDUCTION_EXPSUM)) return false;
         if (points(&w, n->axes, n->n_axes) == 0) continue;
         (cuda ? emit_cuda : emit_c)(&w);
+        place_outputs(&w, n->out);
         w.b = buf_new(a);
     }
-    struct buf text = buf_new(a);
-    buf_puts(&text, prelude_plain);
-    put_functions(&w, &text);
-    buf_puts(&text, out->functions.p);
-    out->text = text.p;
+    struct buf head = buf_new(a);
+    if (exact && !cuda) buf_puts(&head, no_contraction);
+    buf_puts(&head, prelude_plain);
+    put_functions(&w, &head);
+    for (uint32_t i = 0; i < out->units.n; i++)
+        vec_push(a, &out->texts, arena_printf(a, "%s%s", head.p, out->units.at[i].p));
     return true;
 }

@@ -10,5 +10,5 @@
 EMBED(prelude_cuda, INCLUDE("compiler/emit/prelude.cuh"));
 EMBED(prelude_c, INCLUDE("compiler/emit/prelude_c.h") INCLUDE("compiler/emit/prelude_vector.h"));
 /* The operators' maths between the types that it needs and what is made of it. */
-EMBED(prelude_plain,
-      INCLUDE("compiler/emit/prelude_plain.h") INCLUDE("compiler/graph/ref_maths.h"));
+EMBED(prelude_plain, INCLUDE("compiler/emit/prelude_plain.h") INCLUDE("compiler/graph/ref_maths.h")
+                         INCLUDE("compiler/graph/random_maths.h"));

@@ -1,4 +1,5 @@
-/* prelude_plain.h: the head of the reference's kernels (emit/plain.c), before graph/ref_maths.h,
+/* prelude_plain.h: the head of the reference's kernels (emit/plain.c), before graph/ref_maths.h
+ * and graph/random_maths.h,
  * for a C compiler and for NVRTC: types as they lie in memory, and values, which are doubles and
  * 64-bit integers. Nothing here is fast. */
 #ifdef __CUDACC__
@@ -11,6 +12,7 @@
 #define FN static inline __attribute__((unused))
 #endif
 #define REF_MATHS FN
+#define RANDOM_MATHS FN
 #ifndef M_PI
 #define M_PI 3.14159265358979323846
 #endif
@@ -71,6 +73,46 @@ FN double to_bf16(double v) { return nearest(v, 7, -133, 0x1.ffp127, INFINITY); 
 FN double to_f32(double v) { return (float)v; }
 FN double to_f64(double v) { return v; }
 
+/* As it lies in memory: v is rounded, to what `digits` and `least` say. */
+FN unsigned bits_of(double v, int digits, int bits, int least) {
+    unsigned sign = (v < 0 || (v == 0 && 1 / v < 0)) ? 1u << (bits - 1) : 0;
+    double a = fabs(v);
+    int e;
+    if (a < ldexp(1.0, least + digits)) return sign | (unsigned)ldexp(a, -least);
+    frexp(a, &e);
+    e -= 1 + digits;
+    return sign | (((unsigned)(e - least) << digits) + (unsigned)ldexp(a, -e));
+}
+FN m_f8e4m3 as_f8e4m3(double v) {
+    v = to_f8e4m3(v);
+    return (m_f8e4m3)(v != v ? 0x7f : bits_of(v, 3, 8, -9));
+}
+FN m_f16 as_f16(double v) {
+    v = to_f16(v);
+    if (v != v) return 0x7e00;
+    if (fabs(v) == INFINITY) return (m_f16)(v < 0 ? 0xfc00 : 0x7c00);
+    return (m_f16)bits_of(v, 10, 16, -24);
+}
+FN m_f8e5m2 as_f8e5m2(double v) { return (m_f8e5m2)(as_f16(to_f8e5m2(v)) >> 8); }
+FN m_bf16 as_bf16(double v) {
+    float f = (float)to_bf16(v);
+    unsigned u;
+    memcpy(&u, &f, 4);
+    return (m_bf16)(v != v ? 0x7fc0 : u >> 16);
+}
+FN m_f32 as_f32(double v) { return (float)v; }
+FN m_f64 as_f64(double v) { return v; }
+FN m_bool as_bool(wide v) { return v != 0; }
+FN m_u8 as_u8(wide v) { return (m_u8)v; }
+FN m_i8 as_i8(wide v) { return (m_i8)v; }
+FN m_i16 as_i16(wide v) { return (m_i16)v; }
+FN m_i32 as_i32(wide v) { return (m_i32)v; }
+FN m_i64 as_i64(wide v) { return v; }
+FN m_f32 as_up(double v) {
+    float f = (float)v;
+    return v != v ? (float)INFINITY : (double)f < v ? nextafterf(f, (float)INFINITY) : f;
+}
+
 /* ---- integers -------------------------------------------------------------------------------- */
 
 FN wide to_bool(wide v) { return v != 0; }
@@ -94,29 +136,3 @@ FN wide inside(wide v, wide n) {
 /* Of indices. */
 FN wide k_min_i(wide a, wide b) { return a < b ? a : b; }
 FN wide k_max_i(wide a, wide b) { return a > b ? a : b; }
-
-/* ---- random numbers: graph/random.c ---------------------------------------------------------- */
-
-FN void drawn(wide seed, wide tensor, wide block, unsigned c[4]) {
-    unsigned k0 = (unsigned)seed, k1 = (unsigned)((unsigned long long)seed >> 32);
-    c[0] = (unsigned)block, c[1] = (unsigned)((unsigned long long)block >> 32);
-    c[2] = (unsigned)tensor, c[3] = (unsigned)((unsigned long long)tensor >> 32);
-    for (int round = 0; round < 10; round++, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {
-        unsigned long long a = 0xD2511F53ull * c[0], b = 0xCD9E8D57ull * c[2];
-        c[0] = (unsigned)(b >> 32) ^ c[1] ^ k0, c[2] = (unsigned)(a >> 32) ^ c[3] ^ k1;
-        c[1] = (unsigned)b, c[3] = (unsigned)a;
-    }
-}
-FN double uniform(wide i, wide tensor, wide seed) {
-    unsigned r[4];
-    drawn(seed, tensor, i / 4, r);
-    return (r[i % 4] >> 8) * 0x1p-24;
-}
-FN double normal(wide i, wide tensor, wide seed) {
-    unsigned r[4];
-    drawn(seed, tensor, i / 4, r);
-    int at = (int)(i % 4) & 2;
-    double length = sqrt(-2 * log((r[at] + 1.0) * 0x1p-32));
-    double turn = 6.283185307179586476925286766559 * 0x1p-32 * r[at + 1];
-    return length * (i % 2 ? sin(turn) : cos(turn));
-}

@@ -241,8 +241,20 @@ static bool is_trivial(const struct build *b, const struct node *n) {
     return (class == REDUCE || class == MATMUL) && is_empty(b, &n->args[0]);
 }
 
+/* What stays as it is for whoever computes it at once. */
+enum keep { KEEP_NOTHING, KEEP_LANDINGS, KEEP_ERRORS };
+
 /* What is put at indices: its parts have an element for each pair of a source and a place. */
 bool op_lands(enum op op) { return op == OP_INDEX_ADD || op == OP_SCATTER || op == OP_SCATTER_ADD; }
+
+static bool is_error(enum op op) {
+    return op == OP_ERROR_ROUND || op == OP_ERROR_PRODUCT || op == OP_ERROR_QUOTIENT ||
+           op == OP_ERROR_FLIP;
+}
+
+static bool is_kept(enum keep keep, enum op op) {
+    return (keep == KEEP_LANDINGS && op_lands(op)) || (keep == KEEP_ERRORS && is_error(op));
+}
 
 node_id decompose_node(struct build *b, const struct node *n) {
     bool composite = op_info(n->op)->class == COMPOSITE;
@@ -259,7 +271,7 @@ static bool is_narrow_sum(const struct node *n) {
            (own == expand_sum || own == expand_scan || own == expand_product || own == expand_pow);
 }
 
-static struct graph *expand_once(const struct graph *from, bool keep_landings, bool *again) {
+static struct graph *expand_once(const struct graph *from, enum keep keep, bool *again) {
     struct graph *to = graph_like(from);
     node_id *map = NEW_ARRAY(from->arena, node_id, from->nodes.n);
     for (uint32_t i = 0; i < from->nodes.n; i++) {
@@ -269,7 +281,7 @@ static struct graph *expand_once(const struct graph *from, bool keep_landings, b
         const struct arg *old = n.args;
         n.args = NEW_ARRAY(from->arena, struct arg, n.n_args);
         for (int k = 0; k < n.n_args; k++) n.args[k] = arg_map(to, &old[k], map);
-        map[i] = keep_landings && op_lands(n.op) ? KEEP : decompose_node(&b, &n);
+        map[i] = is_kept(keep, n.op) ? KEEP : decompose_node(&b, &n);
         if (map[i] == KEEP) {
             map[i] = graph_copy(to, from, i, map);
             continue;
@@ -279,8 +291,8 @@ static struct graph *expand_once(const struct graph *from, bool keep_landings, b
             to->nodes.at[k].where = n.where;
             const struct node *made = &to->nodes.at[k];
             bool composite = op_info(made->op)->class == COMPOSITE;
-            *again |= (composite && !(keep_landings && op_lands(made->op))) ||
-                      is_trivial(&b, made) || is_narrow_sum(made);
+            *again |= (composite && !is_kept(keep, made->op)) || is_trivial(&b, made) ||
+                      is_narrow_sum(made);
         }
     }
     for (uint32_t i = 0; i < from->outputs.n; i++)
@@ -288,19 +300,23 @@ static struct graph *expand_once(const struct graph *from, bool keep_landings, b
     return to;
 }
 
-static struct graph *decompose(struct graph *g, bool keep_landings) {
+static struct graph *decompose(struct graph *g, enum keep keep) {
     bool again = true;
     while (again) {
         again = false;
-        g = expand_once(g, keep_landings, &again);
+        g = expand_once(g, keep, &again);
     }
     return g;
 }
 
 struct graph *graph_decompose(struct graph *g) {
-    return decompose(g, false);
+    return decompose(g, KEEP_NOTHING);
 }
 
 struct graph *graph_decompose_but_landings(struct graph *g) {
-    return decompose(g, true);
+    return decompose(g, KEEP_LANDINGS);
+}
+
+struct graph *graph_decompose_but_errors(struct graph *g) {
+    return decompose(g, KEEP_ERRORS);
 }

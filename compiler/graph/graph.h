@@ -168,6 +168,8 @@ struct graph {
     uint64_t seed;     /* of the random tensors */
     bool
         stores_values; /* eval rounds every node's value to its dtype, as eager PyTorch stores it */
+    bool in_doubles;   /* it is lowered for kernels that compute in doubles whatever the types: its
+                        numbers are not rounded, and errors are not decomposed */
     bool (*stopped)(void); /* does the user want eval to end? NULL: nobody asks */
 };
 
@@ -280,6 +282,9 @@ struct graph *graph_decompose(struct graph *g);
 /* The same, but index_add, scatter and scatter_add stay: the parts of these have an element for
  * each pair of a source and a place, which nobody wants in memory, the reference least of all. */
 struct graph *graph_decompose_but_landings(struct graph *g);
+/* The same, but for what bounds on rounding errors are made of (bound.c): kernels in doubles have
+ * one instruction for each (emit/plain.c). */
+struct graph *graph_decompose_but_errors(struct graph *g);
 
 /* rowwise.c: has output 0 a row, along its first dimension, for each row of the inputs i with
  * rows[i], made of that row alone? Needs: a decomposed graph. False may mean that it is not known.

@@ -97,6 +97,8 @@ enum inst_kind {
                        whose bound is the size of what it indexes */
 };
 
+enum { INST_MAX_ARGS = 5 };
+
 struct inst {
     enum inst_kind kind;
     enum op op; /* OP */
@@ -106,7 +108,7 @@ struct inst {
     bool rounds; /* CAST to a float narrower than its opmath type */
     bool guarded; /* LOAD */
     uint8_t n_args, n_index;
-    inst_id args[3];
+    inst_id args[INST_MAX_ARGS];
     double value;
     int64_t whole; /* CONST of integers: the same, exactly */
     buffer_id buffer;

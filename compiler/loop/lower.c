@@ -285,6 +285,17 @@ void end_nest(struct lowering *w, struct nest *n, node_id id) {
     vec_push(w->l->arena, &w->l->nests, *n);
 }
 
+/* A float in the text of the graph, as `own`, the type of its operator; in doubles as the
+ * interpreter has it, which keeps its digits but where the least difference decides. */
+static inst_id read_number(struct lowering *w, struct nest *n, enum op op, double v, enum dtype own,
+                           enum dtype t) {
+    bool compares = op_info(op)->dtype == RULE_BOOL;
+    bool divides = op == OP_FMOD || op == OP_REMAINDER || op == OP_FLOOR_DIVIDE;
+    if (!w->g->in_doubles || compares) return add_const(w, n, rounded(own, v), t);
+    if (divides) v = rounded(dtype_opmath(own), v);
+    return add_inst(w, n, (struct inst){.kind = INST_CONST, .value = v, .dtype = t});
+}
+
 /* An argument of a pointwise operator: a tensor read at the nest's index, or a number, which has
  * the type of what it is compared with, and else that of the maths: bf16 x times 0.3 is not x times
  * the nearest of bf16. */
@@ -299,6 +310,7 @@ static inst_id read_operand(struct lowering *w, struct nest *n, const struct nod
         return read_node(w, n, a->node, index, NO_INST);
     }
     if (dtype_is_float(t) && !compares) own = t = dtype_opmath(t);
+    if (a->kind == ARG_FLOAT && dtype_is_float(t)) return read_number(w, n, x->op, a->f, own, t);
     if (a->kind == ARG_FLOAT) return add_const(w, n, rounded(own, a->f), t);
     if (a->kind == ARG_BOOL) return add_const(w, n, a->b, t);
     WS_ASSERT(a->kind == ARG_INT);
@@ -306,7 +318,7 @@ static inst_id read_operand(struct lowering *w, struct nest *n, const struct nod
     if (!ex_is_const(p, a->i, &v))
         return add_inst(
             w, n, (struct inst){.kind = INST_INDEX, .dtype = t, .n_index = 1, .index = {a->i}});
-    return dtype_is_float(own) ? add_const(w, n, rounded(own, (double)v), t)
+    return dtype_is_float(own) ? read_number(w, n, x->op, (double)v, own, t)
                                : add_integer(w, n, int_wrap(own, v), t);
 }
 
@@ -557,7 +569,11 @@ struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d
         case VIEW:
         case CREATE:
         case INPUT: break;
-        case COMPOSITE: WS_BUG("%s was not decomposed", op_info(g->nodes.at[id].op)->name);
+        case COMPOSITE:
+            if (!g->in_doubles || !op_info(g->nodes.at[id].op)->elementwise)
+                WS_BUG("%s was not decomposed", op_info(g->nodes.at[id].op)->name);
+            lower_pointwise(&w, id);
+            break;
         }
     }
     for (uint32_t i = 0; i < g->outputs.n; i++) lower_output(&w, (int)i, g->outputs.at[i]);

@@ -157,6 +157,10 @@ static enum ws_status usable(const struct device *dev, struct diag *d) {
         if (usable(dev, d) != WS_OK) return (d)->status;                                           \
     } while (0)
 
+size_t device_memory_left(struct device *dev) {
+    return dev->lost ? SIZE_MAX : dev->ops->memory_left(dev);
+}
+
 enum ws_status device_alloc(struct device *dev, size_t bytes, dptr *out, struct diag *d) {
     *out = 0;
     USABLE(dev, d);
@@ -257,6 +261,19 @@ enum ws_status device_compare(struct device *dev, dptr got, enum dtype dtype, dp
     *out = (struct mismatch){.worst = -1};
     USABLE(dev, d);
     return n > 0 ? dev->ops->compare(dev, got, dtype, want, n, bound, out, d) : WS_OK;
+}
+
+enum ws_status device_take(struct device *dev, dptr from, enum dtype dtype, dptr want, int64_t n,
+                           double share, dptr bound, struct diag *d) {
+    USABLE(dev, d);
+    return n > 0 ? dev->ops->take(dev, from, dtype, want, n, share, bound, d) : WS_OK;
+}
+
+enum ws_status device_share(struct device *dev, enum dtype dtype, dptr want, dptr bound, int64_t n,
+                            double *share, struct diag *d) {
+    *share = 0;
+    USABLE(dev, d);
+    return n > 0 && bound ? dev->ops->share(dev, dtype, want, bound, n, share, d) : WS_OK;
 }
 
 void mismatch_values(struct mismatch *m, enum dtype t, const void *got, const void *want,

@@ -102,6 +102,7 @@ const struct device_facts *device_facts(const struct device *dev);
 /* Memory. A device pointer is an opaque 64-bit number (a host address on the CPU device), 256-byte
  * aligned. */
 typedef uint64_t dptr;
+size_t device_memory_left(struct device *dev); /* bytes; SIZE_MAX if it is not known */
 enum ws_status device_alloc(struct device *dev, size_t bytes, dptr *out, struct diag *d);
 void device_free(struct device *dev, dptr p);
 enum ws_status device_upload(struct device *dev, dptr to, const void *from, size_t bytes,
@@ -277,6 +278,15 @@ struct mismatch {
 };
 enum ws_status device_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
                               dptr bound, struct mismatch *out, struct diag *d);
+
+/* What a trusted kernel left, as a reference: n elements of type dtype at `from` become f64 or i64
+ * at `want`, and, unless it is 0, the f32 at `bound` that share of an element's size and of the
+ * root mean square of all; of what is not finite, of that mean. */
+enum ws_status device_take(struct device *dev, dptr from, enum dtype dtype, dptr want, int64_t n,
+                           double share, dptr bound, struct diag *d);
+/* The least share that none of these bounds exceeds. */
+enum ws_status device_share(struct device *dev, enum dtype dtype, dptr want, dptr bound, int64_t n,
+                            double *share, struct diag *d);
 
 /* Health at this moment. Unknown fields are -1 (NVML missing) and throttle is "". */
 struct health {

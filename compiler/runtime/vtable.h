@@ -24,6 +24,7 @@ struct toolchain {
 struct device_ops {
     void (*close)(struct device *);
     enum ws_status (*reset)(struct device *, struct diag *);
+    size_t (*memory_left)(struct device *);
     enum ws_status (*alloc)(struct device *, size_t, dptr *, struct diag *);
     void (*free)(struct device *, dptr);
     enum ws_status (*upload)(struct device *, dptr, const void *, size_t, struct diag *);
@@ -42,6 +43,10 @@ struct device_ops {
                             struct diag *);
     enum ws_status (*compare)(struct device *, dptr, enum dtype, dptr, int64_t, dptr,
                               struct mismatch *, struct diag *);
+    enum ws_status (*take)(struct device *, dptr, enum dtype, dptr, int64_t, double, dptr,
+                           struct diag *);
+    enum ws_status (*share)(struct device *, enum dtype, dptr, dptr, int64_t, double *,
+                            struct diag *);
     void (*health)(struct device *, struct health *);
     enum ws_status (*copy_gbps)(struct device *, double *, struct diag *);
     void (*limit)(struct device *, double); /* NULL: calls cannot be stopped */

@@ -264,7 +264,32 @@ enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c
     return WS_OK;
 }
 
-struct ws_memory ws_memory_of(const struct ws_captured *c) {
+struct reference *ws_lower_inputs(const struct ws_captured *c, enum device_kind device,
+                                  struct arena *a) {
+    (void)c, (void)device, (void)a;
+    return NULL;
+}
+
+struct reference *ws_lower_reference(const struct ws_captured *c, enum device_kind device,
+                                     struct arena *a) {
+    return ws_lower_inputs(c, device, a);
+}
+
+enum ws_status ws_judge_reference(const struct ws_captured *c, void *const *input_bytes,
+                                  const struct sample_source *outputs, struct diag *d) {
+    (void)c, (void)input_bytes, (void)outputs;
+    return diag_fail(d, WS_MACHINE, "fake");
+}
+
+enum ws_status reference_run(const struct reference *r, struct device *dev, struct toolchain *cc,
+                             const dptr *inputs, const dptr *outputs, int64_t *slices,
+                             struct arena *a, struct diag *d) {
+    (void)r, (void)dev, (void)cc, (void)inputs, (void)outputs, (void)slices, (void)a;
+    return diag_fail(d, WS_MACHINE, "fake");
+}
+
+struct ws_memory ws_memory_of(const struct ws_captured *c, enum device_kind device) {
+    (void)device;
     return (struct ws_memory){0};
 }
 

@@ -229,15 +229,46 @@ static void test_in_turns(void **state) {
     arena_free(a);
 }
 
-/* What is remembered of bounds lets nothing be wrong that they let pass. */
+static dptr uploaded(struct device *dev, const void *from, size_t bytes, struct diag *d) {
+    dptr p = 0;
+    assert_int_equal(device_alloc(dev, bytes, &p, d), WS_OK);
+    assert_int_equal(device_upload(dev, p, from, bytes, d), WS_OK);
+    return p;
+}
+
+/* What is remembered of bounds lets nothing be wrong that they let pass, and what is trusted later
+ * is given bounds of that share. */
 static void test_shares(void **state) {
     (void)state;
-    const double want[] = {3, -4, 0, INFINITY}, rms = sqrt(25.0 / 3);
-    const float bound[] = {0.5f, 0.5f, 0, 0};
-    assert_true(fabs(check_share(DT_F32, want, bound, 4) - 0.5 / (3 + rms)) < 1e-12);
-    assert_true(check_share(DT_F32, want, NULL, 4) == 0);
-    const float endless[] = {0, INFINITY, 0, 0};
-    assert_true(isinf(check_share(DT_F32, want, endless, 4)));
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct env env = env_read(a);
+    struct device *dev = NULL;
+    double share, rms = sqrt(25.0 / 3), back[4];
+    const double want[] = {3, -4, 0, INFINITY};
+    const float bound[] = {0.5f, 0.5f, 0, 0}, endless[] = {0, INFINITY, 0, 0};
+    const float got[] = {3, -4, 0, INFINITY};
+    float bounds[4];
+    struct expected e;
+    if (device_open_untimed("cpu", &env, a, &d, &dev) != WS_OK) fail_msg("%s", d.text);
+    dptr w = uploaded(dev, want, sizeof want, &d), b = uploaded(dev, bound, sizeof bound, &d);
+    dptr o = uploaded(dev, endless, sizeof endless, &d), g = uploaded(dev, got, sizeof got, &d);
+    device_share(dev, DT_F32, w, b, 4, &share, &d);
+    assert_true(fabs(share - 0.5 / (3 + rms)) < 1e-12);
+    device_share(dev, DT_F32, w, 0, 4, &share, &d);
+    assert_true(share == 0);
+    device_share(dev, DT_F32, w, o, 4, &share, &d);
+    assert_true(isinf(share));
+    assert_int_equal(expected_take(dev, g, DT_F32, 4, 0.25, &e, &d), WS_OK);
+    device_download(dev, back, e.want, sizeof back, &d);
+    device_download(dev, bounds, e.bound, sizeof bounds, &d);
+    assert_memory_equal(back, want, sizeof want);
+    for (int i = 0; i < 4; i++)
+        assert_true(bounds[i] == (float)(0.25 * ((isfinite(want[i]) ? fabs(want[i]) : 0) + rms)));
+    expected_free(dev, &e);
+    device_free(dev, w), device_free(dev, b), device_free(dev, o), device_free(dev, g);
+    device_close(dev);
+    arena_free(a);
 }
 
 /* Integers are equal but where their bound says that they were floats next to a jump. */

@@ -32,6 +32,11 @@ double cpu_now_us(void) {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+static size_t cpu_memory_left(struct device *dev) {
+    (void)dev;
+    return memory_available();
+}
+
 static enum ws_status cpu_alloc(struct device *dev, size_t bytes, dptr *out, struct diag *d) {
     const struct cpu_device *c = (const struct cpu_device *)dev;
     void *p = large_alloc(bytes);
@@ -268,6 +273,9 @@ static const struct device_ops ops = {
     .run = cpu_run,
     .time = cpu_time,
     .compare = cpu_compare,
+    .take = cpu_take,
+    .share = cpu_share,
+    .memory_left = cpu_memory_left,
     .health = cpu_health,
     .copy_gbps = cpu_copy_gbps,
     .settle = cpu_settle,

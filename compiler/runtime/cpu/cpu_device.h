@@ -53,6 +53,10 @@ void scratch_sweep(const char *tmp);
 enum ws_status cpu_read_facts(struct cpu_device *c, const struct env *env, struct diag *d);
 
 /* cpu_compare.c */
+enum ws_status cpu_take(struct device *dev, dptr from, enum dtype dtype, dptr want, int64_t n,
+                        double share, dptr bound, struct diag *d);
+enum ws_status cpu_share(struct device *dev, enum dtype dtype, dptr want, dptr bound, int64_t n,
+                         double *share, struct diag *d);
 enum ws_status cpu_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
                            dptr bound, struct mismatch *out, struct diag *d);
 

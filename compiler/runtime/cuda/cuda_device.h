@@ -100,7 +100,7 @@ struct helpers {
     int64_t flush_bytes;
     uint32_t
         flush_value; /* changes with every flush, so that no line is rewritten with what it holds */
-    dptr result;     /* of compare */
+    dptr result;     /* of compare, take, share */
 };
 
 const char *helpers_source(struct arena *a); /* CUDA C */
@@ -112,6 +112,10 @@ enum ws_status helpers_prepare(struct cuda_device *c, struct diag *d);
 void helpers_release(struct cuda_device *c);
 enum ws_status cuda_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
                             dptr bound, struct mismatch *out, struct diag *d);
+enum ws_status cuda_take(struct device *dev, dptr from, enum dtype dtype, dptr want, int64_t n,
+                         double share, dptr bound, struct diag *d);
+enum ws_status cuda_share(struct device *dev, enum dtype dtype, dptr want, dptr bound, int64_t n,
+                          double *share, struct diag *d);
 enum ws_status cuda_copy_gbps(struct device *dev, double *gbps, struct diag *d);
 
 /* ---- driver.c -------------------------------------------------------------------------------- */

@@ -52,6 +52,14 @@ enum ws_status cuda_synchronize(struct cuda_device *c, const char *after, struct
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+static size_t cuda_memory_left(struct device *dev) {
+    struct cuda_device *c = (struct cuda_device *)dev;
+    struct diag quiet = diag_new(c->arena);
+    size_t left = 0, total = 0;
+    bool known = cuda_enter(c, &quiet) == WS_OK && c->api.mem_info(&left, &total) == CU_OK;
+    return known ? left : SIZE_MAX;
+}
+
 static enum ws_status cuda_alloc(struct device *dev, size_t bytes, dptr *out, struct diag *d) {
     struct cuda_device *c = (struct cuda_device *)dev;
     size_t left = 0, total = 0;
@@ -356,6 +364,9 @@ static const struct device_ops ops = {
     .time = cuda_time,
     .count = cuda_count_launches,
     .compare = cuda_compare,
+    .take = cuda_take,
+    .share = cuda_share,
+    .memory_left = cuda_memory_left,
     .health = cuda_health,
     .copy_gbps = cuda_copy_gbps,
 };

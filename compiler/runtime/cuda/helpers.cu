@@ -6,10 +6,13 @@
  *   ws_copy_*       streaming copies of several shapes; the fastest is the copy bandwidth
  *   ws_compare      counts elements that are bad or have no bound, and finds the worst badness
  *   ws_find_worst   finds its first index
+ *   ws_squares      adds up the squares of what is finite, and counts it
+ *   ws_take         elements as references, each with a bound in proportion
+ *   ws_share        the largest such proportion of bounds
  *
  * The badness of an element is a 32-bit number: the bits of the float |got - want| / bound, which order like the
- * numbers themselves; infinities that differ are +inf, NaN mismatches are above everything. cpu/cpu_compare.c does
- * the same in C. */
+ * numbers themselves; infinities that differ are +inf, NaN mismatches are above everything. cpu/cpu_compare.c and
+ * cpu_take.c do the same in C. */
 #define THREADS 256
 typedef long long i64;
 extern "C" __global__ void __launch_bounds__(THREADS) ws_flush(float4 *p, i64 n, unsigned value) {
@@ -145,4 +148,55 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         atomicMin(&r->index, (unsigned long long)i);
         return;
     }
+}
+/* ---- references of what is trusted ------------------------------------------------------------- */
+static double number(int dtype, const void *p, i64 i) {
+    return is_float(dtype) ? element(dtype, p, i) : (double)int_element(dtype, p, i);
+}
+static bool is_finite(double v) { return fabs(v) < __longlong_as_double(0x7ff0000000000000ll); }
+struct squares {
+    double sum;
+    unsigned long long finite, share; /* the share's bits, which order like the numbers: it is positive */
+};
+static double root_mean_square(const squares *s) { return s->finite ? sqrt(s->sum / s->finite) : 0; }
+extern "C" __global__ void __launch_bounds__(THREADS) ws_squares(squares *s, const void *p, int dtype, i64 n) {
+    __shared__ double all_sum;
+    __shared__ unsigned long long all_finite;
+    if (threadIdx.x == 0) all_sum = 0, all_finite = 0;
+    __syncthreads();
+    double my_sum = 0;
+    unsigned long long my_finite = 0;
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
+        double v = number(dtype, p, i);
+        if (is_finite(v)) my_sum += v * v, my_finite++;
+    }
+    atomicAdd(&all_sum, my_sum);
+    atomicAdd(&all_finite, my_finite);
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    atomicAdd(&s->sum, all_sum);
+    atomicAdd(&s->finite, all_finite);
+}
+/* want: f64 of floats, i64 of the rest; bound: 0 if nobody asks for it */
+extern "C" __global__ void __launch_bounds__(THREADS)
+    ws_take(const squares *s, const void *from, int dtype, void *want, float *bound, i64 n, double share) {
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
+        double v = number(dtype, from, i);
+        if (is_float(dtype))
+            ((double *)want)[i] = v;
+        else
+            ((i64 *)want)[i] = int_element(dtype, from, i);
+        if (bound) bound[i] = (float)(share * ((is_finite(v) ? fabs(v) : 0) + root_mean_square(s)));
+    }
+}
+/* dtype: of the references. A bound that is NaN is beyond any share. */
+extern "C" __global__ void __launch_bounds__(THREADS)
+    ws_share(squares *s, const void *want, int dtype, const float *bound, i64 n) {
+    double most = 0;
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
+        double size = fabs(number(dtype, want, i)) + root_mean_square(s), b = bound[i];
+        double share = b == 0 || size == __longlong_as_double(0x7ff0000000000000ll) ? 0 : b / size;
+        if (!(share <= most)) most = fabs(share);
+    }
+    if (most != 0) atomicMax(&s->share, (unsigned long long)__double_as_longlong(most));
 }

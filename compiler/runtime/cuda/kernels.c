@@ -1,4 +1,5 @@
-/* kernels.c: launches the runtime's own kernels (helpers.cu): flush, copy bandwidth, compare. */
+/* kernels.c: launches the runtime's own kernels (helpers.cu): flush, copy bandwidth, compare,
+ * take. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,21 @@ enum {
     COPY_SAMPLES = 15,
 };
 
-/* What ws_compare writes; the layout is repeated in the text below. */
+/* What ws_compare writes; the layout is that of the text below. */
 struct compare_result {
     unsigned long long bad, index, unbounded;
     unsigned worst, unused;
+};
+
+/* As helpers.cu has it. */
+struct squares {
+    double sum;
+    unsigned long long finite, share;
+};
+
+union found {
+    struct compare_result compared;
+    struct squares squares;
 };
 
 /* helpers.cu, 0-terminated */
@@ -52,7 +64,7 @@ static enum ws_status load_module(struct cuda_device *c, struct diag *d) {
 enum ws_status helpers_prepare(struct cuda_device *c, struct diag *d) {
     struct helpers *h = &c->helpers;
     if (!h->module && load_module(c, d) != WS_OK) return d->status;
-    if (!h->result && device_alloc(&c->base, sizeof(struct compare_result), &h->result, d) != WS_OK)
+    if (!h->result && device_alloc(&c->base, sizeof(union found), &h->result, d) != WS_OK)
         return d->status;
     if (h->flush_buffer) return WS_OK;
     h->flush_bytes = 2 * c->base.limits.l2_bytes + (32 << 20);
@@ -152,6 +164,60 @@ enum ws_status cuda_compare(struct device *dev, dptr got, enum dtype dtype, dptr
         .bad = (int64_t)r.bad, .unbounded = (int64_t)r.unbounded, .worst = (int64_t)r.index};
     mismatch_values(out, dtype, element, reference, &allowed, 0);
     return WS_OK;
+}
+
+/* ---- references of what is trusted ---------------------------------------------------------- */
+
+/* Over n elements; the first argument is what squares are found in. */
+static struct launch over(struct cuda_device *c, const char *entry, int64_t n) {
+    int64_t blocks = (n + THREADS - 1) / THREADS, most = c->base.limits.units * 16;
+    return (struct launch){.module = c->helpers.module,
+                           .entry = entry,
+                           .grid = {blocks < most ? blocks : most, 1, 1},
+                           .threads = THREADS,
+                           .n_args = 1,
+                           .args = {&c->helpers.result}};
+}
+
+static enum ws_status add_squares(struct cuda_device *c, dptr p, int dtype, int64_t n,
+                                  struct diag *d) {
+    struct squares none = {0};
+    struct launch l = over(c, "ws_squares", n);
+    l.args[1] = &p, l.args[2] = &dtype, l.args[3] = &n;
+    l.n_args = 4;
+    if (device_upload(&c->base, c->helpers.result, &none, sizeof none, d) != WS_OK)
+        return d->status;
+    return device_run(&c->base, &l, 1, d);
+}
+
+enum ws_status cuda_take(struct device *dev, dptr from, enum dtype dtype, dptr want, int64_t n,
+                         double share, dptr bound, struct diag *d) {
+    struct cuda_device *c = (struct cuda_device *)dev;
+    int code = dtype;
+    if (helpers_prepare(c, d) != WS_OK || (bound && add_squares(c, from, code, n, d) != WS_OK))
+        return d->status;
+    struct launch l = over(c, "ws_take", n);
+    void *args[] = {&from, &code, &want, &bound, &n, &share};
+    memcpy(&l.args[1], args, sizeof args);
+    l.n_args = 7;
+    return device_run(dev, &l, 1, d);
+}
+
+enum ws_status cuda_share(struct device *dev, enum dtype dtype, dptr want, dptr bound, int64_t n,
+                          double *share, struct diag *d) {
+    struct cuda_device *c = (struct cuda_device *)dev;
+    struct squares s;
+    int code = dtype_reference(dtype);
+    if (helpers_prepare(c, d) != WS_OK || add_squares(c, want, code, n, d) != WS_OK)
+        return d->status;
+    struct launch l = over(c, "ws_share", n);
+    void *args[] = {&want, &code, &bound, &n};
+    memcpy(&l.args[1], args, sizeof args);
+    l.n_args = 5;
+    if (device_run(dev, &l, 1, d) == WS_OK &&
+        device_download(dev, &s, c->helpers.result, sizeof s, d) == WS_OK)
+        memcpy(share, &s.share, sizeof *share);
+    return d->status;
 }
 
 /* ---- copy bandwidth -------------------------------------------------------------------------- */

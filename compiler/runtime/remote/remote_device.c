@@ -31,6 +31,9 @@
     OP(time)                                                                                       \
     OP(count)                                                                                      \
     OP(compare)                                                                                    \
+    OP(take)                                                                                       \
+    OP(share)                                                                                      \
+    OP(memory_left)                                                                                \
     OP(health)                                                                                     \
     OP(copy_gbps)
 
@@ -283,6 +286,35 @@ static enum ws_status remote_compare(struct device *dev, dptr got, enum dtype dt
     return d->status;
 }
 
+static enum ws_status remote_take(struct device *dev, dptr from, enum dtype dtype, dptr want,
+                                  int64_t n, double share, dptr bound, struct diag *d) {
+    struct packet *out = begin(dev, OP_take);
+    packet_put_u64(out, from);
+    packet_put_u64(out, dtype);
+    packet_put_u64(out, want);
+    packet_put_u64(out, (uint64_t)n);
+    packet_put(out, &share, sizeof share);
+    packet_put_u64(out, bound);
+    return call(dev, d);
+}
+
+static enum ws_status remote_share(struct device *dev, enum dtype dtype, dptr want, dptr bound,
+                                   int64_t n, double *share, struct diag *d) {
+    struct packet *out = begin(dev, OP_share);
+    packet_put_u64(out, dtype);
+    packet_put_u64(out, want);
+    packet_put_u64(out, bound);
+    packet_put_u64(out, (uint64_t)n);
+    if (call(dev, d) == WS_OK) packet_get(&remote(dev)->in, share, sizeof *share);
+    return d->status;
+}
+
+static size_t remote_memory_left(struct device *dev) {
+    struct diag quiet = diag_new(remote(dev)->arena);
+    begin(dev, OP_memory_left);
+    return call(dev, &quiet) == WS_OK ? (size_t)packet_get_u64(&remote(dev)->in) : SIZE_MAX;
+}
+
 static void remote_health(struct device *dev, struct health *out) {
     struct diag quiet = diag_new(remote(dev)->arena);
     if (dev->lost) return;
@@ -347,6 +379,9 @@ static const struct device_ops remote_ops = {
     .time = remote_time,
     .count = remote_count,
     .compare = remote_compare,
+    .take = remote_take,
+    .share = remote_share,
+    .memory_left = remote_memory_left,
     .health = remote_health,
     .copy_gbps = remote_copy_gbps,
     .limit = remote_limit,
@@ -509,6 +544,29 @@ static void serve_compare(struct server *s, struct diag *d) {
     struct mismatch m;
     device_compare(s->dev, got, t, want, n, bound, &m, d);
     packet_put(&s->results, &m, sizeof m);
+}
+
+static void serve_take(struct server *s, struct diag *d) {
+    dptr from = packet_get_u64(&s->in);
+    enum dtype t = (enum dtype)packet_get_u64(&s->in);
+    dptr want = packet_get_u64(&s->in);
+    int64_t n = (int64_t)packet_get_u64(&s->in);
+    double share;
+    packet_get(&s->in, &share, sizeof share);
+    device_take(s->dev, from, t, want, n, share, packet_get_u64(&s->in), d);
+}
+
+static void serve_share(struct server *s, struct diag *d) {
+    enum dtype t = (enum dtype)packet_get_u64(&s->in);
+    dptr want = packet_get_u64(&s->in), bound = packet_get_u64(&s->in);
+    double share;
+    device_share(s->dev, t, want, bound, (int64_t)packet_get_u64(&s->in), &share, d);
+    packet_put(&s->results, &share, sizeof share);
+}
+
+static void serve_memory_left(struct server *s, struct diag *d) {
+    (void)d;
+    packet_put_u64(&s->results, device_memory_left(s->dev));
 }
 
 static void serve_health(struct server *s, struct diag *d) {
