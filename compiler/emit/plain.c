@@ -183,7 +183,7 @@ static const char *op_text(struct plain_emitter *w, const struct inst *i) {
     for (int k = 0; k < i->n_args; k++) whole &= !dtype_is_float(inst_at(w, i->args[k])->dtype);
     whole &= eval_int_text(i->op) != NULL;
     if (op_is_random(i->op))
-        return arena_printf(w->arena, "random_%s_at(v%u, v%u, v%u)",
+        return arena_printf(w->arena, "to_%s(random_%s_at(v%u, v%u, v%u))", dtype_name(i->dtype),
                             i->op == OP_RAND ? "uniform" : "normal", i->args[0], i->args[1],
                             i->args[2]);
     if (w->exact && i->op == OP_MUL && !whole)
