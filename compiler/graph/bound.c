@@ -28,7 +28,7 @@
  * Values that jump: a comparison that errors may decide either way has the error 1; `where` has
  * then the distance of its two values, floor and the like what they are at both ends, and argmax
  * the distance to the furthest element that may be the largest. What is looked up at an index that
- * is in doubt may be any element.
+ * is in doubt may be any element. An integer that may wrap around its type's end may be at the other.
  *
  * A value of 16 bits is rounded once more where it may be stored: everywhere, if the whole program
  * is to hold (`stores`); of one kernel, what it stores and what its product takes.
@@ -141,6 +141,22 @@ static node_id largest(struct bounds *w, node_id x, node_id e) {
     return plus(w, magnitude(w, x), e);
 }
 
+/* The integer at id, which may be larger by `up` or smaller by `down` before it is wrapped to its
+ * type: where that takes it past an end, it may be at either one. */
+static node_id wrapped(struct bounds *w, node_id id, node_id up, node_id down) {
+    if (up == EXACT) return EXACT;
+    struct build *b = &w->b;
+    enum dtype t = w->from->nodes.at[id].meta.dtype;
+    double least = (double)int_least(t), most = (double)int_most(t);
+    node_id y = wide(w, w->value[id]), off = up == down ? up : binary(b, OP_MAXIMUM, up, down);
+    node_id above = scalar(b, OP_GT, binary(b, OP_ADD, y, up), most);
+    node_id below = scalar(b, OP_LT, binary(b, OP_SUB, y, down), least);
+    node_id far = scalar(b, OP_ADD, unary(b, OP_ABS, scalar(b, OP_SUB, y, (most + least) / 2)),
+                         (most - least) / 2);
+    return call(b, OP_WHERE, arg_node(binary(b, OP_LOGICAL_OR, above, below)), arg_node(far),
+                arg_node(off));
+}
+
 /* ---- pointwise ------------------------------------------------------------------------------- */
 
 /* Operands' errors; that of a number is what t, the type in which it is taken, does not hold. */
@@ -232,7 +248,11 @@ static node_id bound_pointwise(struct bounds *w, node_id id) {
                          .errors = errors};
     if (dtype_is_float(math)) p.roundoff = roundoff_of(w, math);
     struct arg error = as_float(w, clause(w, &p, row->error));
-    if (!dtype_is_float(t)) return as_error(w, error, &n->meta);
+    if (!dtype_is_float(t)) {
+        node_id off = as_error(w, error, &n->meta);
+        bool wraps = dtype_is_int(t) && (op_wraps(n->op) || n->op == OP_ABS);
+        return wraps ? wrapped(w, id, off, off) : off;
+    }
     unit = as_float(w, clause(w, &p, w->how.device == DEVICE_CUDA ? row->cuda : row->cpu));
     bool rounds = !is_exact(&unit);
     if (w->half) error = add(w, error, as_float(w, clause(w, &p, row->half)));
@@ -245,12 +265,12 @@ static node_id bound_pointwise(struct bounds *w, node_id id) {
 /* ---- conversions ----------------------------------------------------------------------------- */
 
 /* What is cut off, at both ends of what it may be. */
-static node_id whole_ends(struct bounds *w, node_id x, node_id e) {
+static node_id whole_ends(struct bounds *w, node_id id, node_id x, node_id e) {
     struct build *b = &w->b;
     node_id y = unary(b, OP_TRUNC, wide(w, x)), v = wide(w, x);
     node_id above = unary(b, OP_TRUNC, binary(b, OP_ADD, v, e));
     node_id below = unary(b, OP_TRUNC, binary(b, OP_SUB, v, e));
-    return binary(b, OP_MAXIMUM, binary(b, OP_SUB, above, y), binary(b, OP_SUB, y, below));
+    return wrapped(w, id, binary(b, OP_SUB, above, y), binary(b, OP_SUB, y, below));
 }
 
 /* Integers beyond the digits of the float are rounded. */
@@ -272,8 +292,9 @@ static node_id bound_conversion(struct bounds *w, node_id id) {
         return e == EXACT ? EXACT
                           : call(&w->b, OP_ERROR_FLIP, arg_node(x), arg_node(e), arg_float(0),
                                  arg_float(0));
-    if (dtype_is_float(from) && !dtype_is_float(to)) return e == EXACT ? e : whole_ends(w, x, e);
-    if (!dtype_is_float(to)) return e;
+    if (dtype_is_float(from) && !dtype_is_float(to))
+        return e == EXACT ? e : whole_ends(w, id, x, e);
+    if (!dtype_is_float(to)) return dtype_holds(to, from) ? e : wrapped(w, id, e, e);
     if (!dtype_is_float(from))
         return from == DT_I32 || from == DT_I64 ? float_of_integer(w, x, e, to) : e;
     if (n->op == OP_CAST ? e == EXACT : w->how.doubles) return e;
@@ -309,10 +330,11 @@ static int64_t reduced(struct bounds *w, const struct node *n) {
     return count;
 }
 
-/* The result's own rounding, once it is stored. */
+/* The result's own rounding, once it is stored; integers wrap. */
 static node_id stored_result(struct bounds *w, node_id id, node_id e) {
     enum dtype t = w->from->nodes.at[id].meta.dtype;
-    if (!dtype_is_float(t) || e == EXACT) return e;
+    if (e == EXACT) return e;
+    if (!dtype_is_float(t)) return dtype_is_int(t) ? wrapped(w, id, e, e) : e;
     double unit = w->stored[id] ? storing(t) : 0;
     return rounded(w, w->value[id], arg_node(e), arg_float(unit),
                    w->stored[id] ? t : maths_of(w, t));
@@ -330,7 +352,8 @@ static node_id bound_sum(struct bounds *w, node_id id) {
     const struct node n = copy_of(w, id);
     node_id x = n.args[0].node, e = w->error[w->from->nodes.at[id].args[0].node];
     enum dtype math = maths_of(w, n.meta.dtype);
-    if (!dtype_is_float(math)) return e == EXACT ? e : again(w, &n, n.op, e, EXACT);
+    if (!dtype_is_float(math))
+        return e == EXACT ? e : stored_result(w, id, again(w, &n, n.op, e, EXACT));
     double h = sum_depth(w, reduced(w, &n)) + (n.op == OP_CUMSUM ? CHAIN : 0);
     double unit = h * roundoff_of(w, math);
     e = again(w, &n, n.op, rounded(w, x, as_arg(e), arg_float(unit), math), EXACT);
@@ -350,7 +373,7 @@ static node_id bound_product(struct bounds *w, node_id id) {
     node_id least = again(w, &n, n.op, size, EXACT), most = least;
     if (e != EXACT) most = again(w, &n, n.op, large, EXACT);
     node_id off = binary(b, OP_SUB, most, least);
-    if (!floats) return off;
+    if (!floats) return stored_result(w, id, off);
     enum dtype math = maths_of(w, n.meta.dtype);
     double u = (double)reduced(w, &n) * roundoff_of(w, math);
     off = binary(b, OP_ADD, off, scalar(b, OP_MUL, most, u));

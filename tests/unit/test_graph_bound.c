@@ -229,6 +229,43 @@ static void test_bools_and_numbers(void **state) {
     must_hold("graph(%x: f32[]) {\n %s = exp(%x)\n %r = argmin(%s, dim=0)\n return %r\n}\n");
 }
 
+static double close_to_an_end(uint64_t tensor, uint64_t i) {
+    static const double at[] = {0, 254.5, 127.5, 3};
+    return tensor ? 1 : at[i % 4];
+}
+
+/* An integer that may be past an end of its type is perhaps at the other; not one that is far from
+ * both, and not where no value past the end can be. */
+static void test_wraps(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        double bound[4]; /* of what z is close to: 0, 254.5, 127.5 and 3 */
+    } cases[] = {
+        {"%r = sub(%z, 1)\n %c = to(%r, dtype=u8)", {255, 0, 0, 1}},
+        {"%r = add(%z, 1.5)\n %c = to(%r, dtype=u8)", {0, 255, 1, 0}},
+        {"%r = add(%z, 0.5)\n %c = to(%r, dtype=i8)", {0, 1, 255, 0}},
+        {"%r = add(%z, 0.5)\n %k = clamp(%r, 0, 255)\n %c = to(%k, dtype=u8)", {0, 1, 1, 0}},
+        {"%r = add(%z, 1.5)\n %i = to(%r, dtype=i64)\n %c = to(%i, dtype=u8)", {0, 255, 1, 0}},
+        {"%r = add(%z, 0.5)\n %i = to(%r, dtype=u8)\n %c = add(%i, 1)", {0, 255, 1, 0}},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct arena *a = arena_new();
+        struct bounded b = bounded_by(
+            arena_printf(a,
+                         "graph(%%x: f32[4], %%y: f32[4]) {\n %%t = mul(%%y, 0.1)\n"
+                         " %%s = add(%%x, %%t)\n %%z = sub(%%s, %%t)\n %s\n return %%c\n}\n",
+                         cases[k].text),
+            DEVICE_CPU, true, close_to_an_end);
+        for (int64_t i = 0; i < 4; i++)
+            if (bound_at(&b, 0, i) != cases[k].bound[i])
+                fail_msg("%s: element %lld has the bound %g, not %g", cases[k].text, (long long)i,
+                         bound_at(&b, 0, i), cases[k].bound[i]);
+        end(&b);
+        arena_free(a);
+    }
+}
+
 /* Two computations in doubles are closer than one in the type is to them. */
 static void test_doubles(void **state) {
     (void)state;
@@ -259,6 +296,7 @@ int main(void) {
         cmocka_unit_test(test_zero),
         cmocka_unit_test(test_jumps),
         cmocka_unit_test(test_bools_and_numbers),
+        cmocka_unit_test(test_wraps),
         cmocka_unit_test(test_doubles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
