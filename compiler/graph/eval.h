@@ -103,7 +103,7 @@ bool eval_takes_integers(const struct job *j);
 bool composite_takes_integers(enum op op);
 
 /* eval_int.c. Element by element on integers, by a table of its own; false: it has none. */
-typedef int64_t int_ref(int64_t a, int64_t b, int64_t c, int64_t d, int64_t e);
+typedef int64_t int_ref(int64_t a, int64_t b, int64_t c, int64_t d);
 int_ref *eval_int_ref(enum op op);
 
 /* One element of an elementwise operator: its ref on x[0..4]. */

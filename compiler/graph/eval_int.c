@@ -23,7 +23,7 @@ struct number number_of_arg(const struct graph *g, const struct arg *a, enum dty
                                                    : int_of_double(d, v)};
 }
 
-/* ---- operators: a, b, c, d, e as in ops.def -------------------------------------------------- */
+/* ---- operators: a, b, c, d as in ops.def ---------------------------------------------------- */
 
 #define INTS(INT)                                                                                  \
     INT(ADD, int_add(a, int_mul(c, b)))                                                            \
@@ -85,7 +85,7 @@ static const char *const texts[OP_COUNT] = {
 const char *eval_int_text(enum op op) { return texts[op]; }
 
 #define INT(id, ref)                                                                               \
-    static int64_t ref_##id(int64_t a, int64_t b, int64_t c, int64_t d, int64_t e) { return ref; }
+    static int64_t ref_##id(int64_t a, int64_t b, int64_t c, int64_t d) { return ref; }
 INTS(INT)
 #undef INT
 

@@ -226,8 +226,8 @@ static void run_whole(const struct member *m, void *y, const void *const *v, con
     double *real = y;
     bool whole = is_whole(out);
     for (int64_t i = 0; i < n; i++) {
-        int64_t r = m->whole(x[0][i * step[0]], x[1][i * step[1]], x[2][i * step[2]],
-                             x[3][i * step[3]], x[4][i * step[4]]);
+        int64_t r =
+            m->whole(x[0][i * step[0]], x[1][i * step[1]], x[2][i * step[2]], x[3][i * step[3]]);
         if (whole)
             to[i] = int_wrap(t, r);
         else

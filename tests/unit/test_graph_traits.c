@@ -78,8 +78,8 @@ static bool stays(enum op op, enum dtype t) {
     for (int c = 0; c <= chooses; c++)
         for (int a = lo; a <= hi; a++)
             for (int b = lo; b <= (n > 1 ? hi : lo); b++) {
-                int64_t y = chooses ? eval_int_ref(op)(c, a, b, 1, 1)
-                                    : eval_int_ref(op)(a, n > 1 ? b : 1, 1, 1, 1);
+                int64_t y = chooses ? eval_int_ref(op)(c, a, b, 1)
+                                    : eval_int_ref(op)(a, n > 1 ? b : 1, 1, 1);
                 if (int_wrap(t, y) != y) return false;
             }
     return true;
@@ -106,7 +106,7 @@ static bool is_index(struct exprs *p, enum op op, int a, int b) {
     int64_t v;
     ex e;
     if (!op_of_indices(p, op, ex_const(p, a), ex_const(p, b), &e)) return false;
-    if (!ex_is_const(p, e, &v) || v != eval_int_ref(op)(a, b, 1, 1, 1))
+    if (!ex_is_const(p, e, &v) || v != eval_int_ref(op)(a, b, 1, 1))
         fail_msg("%s of %d and %d has another expression", op_info(op)->name, a, b);
     return true;
 }
