@@ -37,6 +37,7 @@ static struct {
     const char *when, *code; /* NULL: nothing is planted */
     const char *folder;      /* for what is counted across processes */
     bool two;                /* the fused program has two kernels; the second one is planted in */
+    bool whole; /* between which are integers, eighths; variant 3 of the first is off by one */
 } fake_plant;
 
 static struct ws_tensor_info fake_tensor(const char *name) {
@@ -114,6 +115,7 @@ struct ws_program *ws_lower(struct ws_captured *c, const struct device_limits *l
                                            .dtype = DT_F32,
                                            .numel = FAKE_N,
                                            .bytes = FAKE_N * sizeof(float)};
+    if (fake_plant.whole && fusion != WS_EAGER) p->buffers[2].dtype = DT_I32;
     static const char *const eager[] = {"mul", "add"}, *const one[] = {"mul_add"},
                              *const two[] = {"first", "second"};
     const char *const *names = fusion == WS_EAGER ? eager : fake_plant.two ? two : one;
@@ -236,20 +238,23 @@ enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c
     if (variant == 5) return diag_fail(d, WS_WRONG, "variant 5 cannot be emitted");
     if (c->knob[KNOB_k]) variant = 12;
     const char *value = p->n_kernels == 1 ? fused[variant - 1] : k ? "x[i] + 1" : "2 * x[i]";
+    bool whole = p->n_kernels > 1 && p->buffers[2].dtype == DT_I32;
+    if (whole) value = k ? "x[i] / 4.0f + 1" : variant == 3 ? "8 * x[i] + 1" : "8 * x[i]";
     *out = (struct ws_source){.n_launches = 1, .block = ""};
     out->text =
         arena_printf(a,
                      "static int calls; /* %s */\n"
                      "%s"
                      "void entry(void *const *args) {\n"
-                     "    float *y = *(float *const *)args[1];\n"
-                     "    const float *x = *(float *const *)args[0];\n"
+                     "    %s *y = *(void *const *)args[1];\n"
+                     "    const %s *x = *(void *const *)args[0];\n"
                      "    calls += 0;\n"
                      "%s"
                      "    for (int i = 0; i < %d; i++) y[i] = %s;\n"
                      "%s"
                      "}\n",
                      fake_comment[k], fake_plant.when ? fake_plant_head(a) : "",
+                     whole && !k ? "int" : "float", whole && k ? "int" : "float",
                      fake_plant.when ? "static float was[4096];\n"
                                        "for (int i = 0; i < 4096; i++) was[i] = y[i];\n"
                                      : "",

@@ -205,11 +205,14 @@ static void expect_trials(struct place *p, int64_t first, int64_t second) {
     assert_int_equal(ask_store(p, TRIALS_OF "'second'"), second);
 }
 
-/* Only the kernel whose text is another is tuned again, of which all trials are of the old one. */
+/* Only the kernel whose text is another is tuned again, of which all trials are of the old one. And
+ * integers between two kernels are right only if they are equal. */
 static void test_a_changed_text(void **state) {
     struct place *p = *state;
-    fake_plant.two = true;
+    fake_plant.two = fake_plant.whole = true;
     assert_int_equal(bench_all_briefly(p), 0);
+    assert_int_equal(ask_store(p, TRIALS_OF "'first' AND config = 'x=3' AND status = 'wrong'"), 1);
+    assert_int_equal(ask_store(p, TRIALS_OF "'second' AND status = 'wrong'"), 0);
     int64_t first = ask_store(p, TRIALS_OF "'first'"), second = ask_store(p, TRIALS_OF "'second'");
     fake_comment[1] = "better";
     assert_int_equal(bench_all_briefly(p), 0);
@@ -222,7 +225,7 @@ static void test_a_changed_text(void **state) {
     assert_int_equal(ask_store(p, "SELECT count(*) FROM winners WHERE text_hash = 'other'"), 0);
     assert_int_equal(ask_store(p, "SELECT count(*) FROM winners"), 2);
     fake_comment[1] = "";
-    fake_plant.two = false;
+    fake_plant.two = fake_plant.whole = false;
 }
 
 /* What won before its text changed is tried before the default and all others; run does not use
