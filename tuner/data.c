@@ -238,7 +238,7 @@ enum ws_status data_check_outputs(struct data *x, const char *what, struct diag 
 /* What part of its bound an output is off. */
 static double part_of(const struct mismatch *m) {
     double off = fabs(m->got - m->want);
-    return off > 0 && m->bound > 0 ? off / m->bound : 0;
+    return off > 0 && m->bound > 0 && !isinf(m->bound) ? off / m->bound : 0;
 }
 
 const char *data_unjudged(const struct data *x) {
@@ -259,7 +259,7 @@ struct data_worst data_worst(const struct data *x) {
         if (part_of(&x->worst[i]) > part_of(&x->worst[far])) far = i;
     const struct mismatch *m = &x->worst[far];
     struct ws_tensor_info t = ws_output_info(x->captured, far);
-    if (m->worst < 0) return (struct data_worst){0};
+    if (m->worst < 0 || isinf(m->bound)) return (struct data_worst){0};
     buf_puts(&b, t.name);
     check_print_index(&b, m->worst, t.size, t.rank);
     return (struct data_worst){b.p, fabs(m->got - m->want), m->bound};
@@ -267,9 +267,12 @@ struct data_worst data_worst(const struct data *x) {
 
 const char *data_remark(const struct data *x) {
     struct data_worst w = data_worst(x);
-    if (!w.where || !(w.error > 0) || !(w.bound > 0)) return "";
-    return arena_printf(x->arena, "check: %s is the furthest off, by %.3g where %.3g is allowed\n",
-                        w.where, w.error, w.bound);
+    struct buf b = buf_new(x->arena);
+    if (w.where && w.error > 0 && w.bound > 0)
+        buf_printf(&b, "check: %s is the furthest off, by %.3g where %.3g is allowed\n", w.where,
+                   w.error, w.bound);
+    buf_puts(&b, data_unjudged(x));
+    return b.p;
 }
 
 /* Of a lost device there is nothing to give back. */

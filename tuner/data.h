@@ -59,7 +59,7 @@ enum ws_status data_trust_outputs(struct data *x, struct diag *d);
 enum ws_status data_check_outputs(struct data *x, const char *what, struct diag *d);
 /* Of the outputs compared last, the element that was the furthest off, of its bound. */
 struct data_worst {
-    const char *where; /* "out0[3, 17]"; NULL: nothing was compared */
+    const char *where; /* "out0[3, 17]"; NULL: nothing was compared, or all may be anything */
     double error, bound;
 };
 struct data_worst data_worst(const struct data *x);

@@ -225,8 +225,8 @@ void recorder_add_program(struct recorder *r, enum result_role role, const struc
 void recorder_set_check(struct recorder *r, enum reference_made reference,
                         const struct data_worst *worst) {
     struct result_row *row = &r->rows[r->n - 1];
-    if (!worst->where) return;
     row->reference = reference_name(reference);
+    if (!worst->where) return;
     row->error = worst->error;
     row->bound = worst->bound;
     row->error_at = worst->where;

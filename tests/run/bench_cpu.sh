@@ -40,6 +40,9 @@ done
 [ "$(column workload "$csv" | sort -u)" = softmax ] || fail "wrong workload"
 [ "$(column timer "$csv" | sort -u)" = monotonic ] || fail "wrong timer"
 [ "$(column dtype "$csv" | sort -u)" = f32 ] || fail "wrong dtype"
+# What each program was compared with, and how far off it was.
+judged="r['reference'] == 'eval' and 0 <= float(r['error']) <= float(r['bound']) and r['error_at'].startswith('out0[')"
+[ "$(rows "$csv" "r['kernel'] == 'program' and r['role'] != 'roof' and $judged")" = 3 ] || fail "rows do not say how right they are"
 winner=$(python3 -c 'import csv, sys
 print(next(r["config"] for r in csv.DictReader(open(sys.argv[1])) if r["is_winner"] == "1"))' "$csv")
 
@@ -51,6 +54,9 @@ said 'compiled 0, [1-9][0-9]* from the store'
 said '^stored '
 [ "$(rows "$csv" 'r["role"] == "variant"')" = "$((before - 4))" ] || fail "a cache hit recorded variants"
 [ "$(rows "$csv" "r['role'] == 'tuned' and r['config'] == '$winner'")" = 2 ] || fail "the winner was not used again"
+
+[ "$(rows "$csv" "r['reference'] == 'trusted' and r['role'] in ('default', 'tuned')")" = 2 ] ||
+    fail "the second run's reference is the eager program"
 
 # Another size is another key; so is another dtype.
 bench workloads/softmax.py -D rows=32 -D dim=128 --budget 1
