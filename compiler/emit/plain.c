@@ -39,7 +39,8 @@ enum {
     LEAST_STEPS = 16, /* of a lane */
     FOLD = 512,       /* lanes that a thread adds up */
     CPU_RUN = 1024,   /* elements of a task */
-    CPU_SUMS = 64,    /* of them, where a reduction goes around them */
+    CPU_SUMS = 64,    /* of them, where a reduction goes around them, ... */
+    CPU_ROWS = 8,     /* ... in so many rows */
     UNIT = 32,        /* functions that are compiled in one piece */
 };
 
@@ -499,50 +500,74 @@ static void put_fold(struct plain_emitter *w, int64_t n, int64_t lanes, int64_t 
 
 /* ---- C --------------------------------------------------------------------------------------- */
 
-static void put_c_body(struct plain_emitter *w) {
+/* How a CPU's tasks share a nest: each has a run along the last axis, and where the reduction goes
+ * around that, some rows of the axis before it, which read the same memory. */
+struct shares {
+    ex last, rows;           /* EX_NONE: there is none */
+    int64_t run, n_rows;     /* of a task, at most */
+    int64_t runs, row_tasks; /* tasks along the axes */
+    bool around;
+};
+
+static struct shares shares_of(const struct plain_emitter *w) {
     const struct nest *n = w->n;
-    ex last = n->n_axes ? n->axes[n->n_axes - 1] : EX_NONE;
-    if (last == n->scan) last = EX_NONE;
-    bool around = n->n_reduce && last && lies_along(w, last) && !of_pairs(w);
-    int64_t run = n->scan ? 1 : around ? CPU_SUMS : n->n_reduce ? 1 : CPU_RUN;
-    int64_t length = last ? bound_of(w, last) : 1, runs = (length + run - 1) / run;
-    int64_t tasks = points(w, n->axes, n->n_axes) / length * runs;
-    if (n->scan) tasks /= bound_of(w, n->scan);
-    if (tasks > 1) put(w, "#pragma omp parallel for schedule(static)");
-    put(w, "for (long long t = 0; t < %lldLL; t++) {", (long long)tasks);
-    put(w, "long long left = t; (void)left;");
-    if (!last) {
-        put_axes(w, "left", n->scan);
-    } else {
-        const char *i = index_text(w, last);
-        put(w, "const place from = (place)(left %% %lld) * %lld; left /= %lld;", (long long)runs,
-            (long long)run, (long long)runs);
-        put(w, "const place end = from + %lld < %lld ? from + %lld : %lld;", (long long)run,
-            (long long)length, (long long)run, (long long)length);
-        struct nest rest = *n;
-        rest.n_axes--;
-        w->n = &rest;
-        put_axes(w, "left", n->scan);
-        w->n = n;
-        if (around) {
-            put(w, "%s sums[%d];", value_type(operand_dtype(w)), CPU_SUMS);
-            put(w, "for (int k = 0; k < %d; k++) sums[k] = %s;", CPU_SUMS, identity(w));
-            open_reduction(w, EX_NONE, "0", 1);
-            put(w, "for (place %s = from; %s < end; %s++) {", i, i, i);
-            put_insts(w);
-            put_step(w, arena_printf(w->arena, "sums[%s - from]", i), "");
-            put(w, "}");
-            close_reduction(w);
-        }
-        put(w, "for (place %s = from; %s < end; %s++) {", i, i, i);
-    }
-    if (n->scan) {
+    struct shares s = {.run = 1, .n_rows = 1, .runs = 1, .row_tasks = 1};
+    s.last = n->n_axes ? n->axes[n->n_axes - 1] : EX_NONE;
+    if (s.last == n->scan) s.last = EX_NONE;
+    s.around = n->n_reduce && s.last && lies_along(w, s.last) && !of_pairs(w);
+    if (s.around && n->n_axes > 1) s.rows = n->axes[n->n_axes - 2];
+    if (!n->scan) s.run = s.around ? CPU_SUMS : n->n_reduce ? 1 : CPU_RUN;
+    if (s.last) s.runs = (bound_of(w, s.last) + s.run - 1) / s.run;
+    if (s.rows) s.n_rows = CPU_ROWS, s.row_tasks = (bound_of(w, s.rows) + CPU_ROWS - 1) / CPU_ROWS;
+    return s;
+}
+
+/* A task's part of an axis: NAME to NAME_end. */
+static void put_share(struct plain_emitter *w, const char *name, int64_t tasks, int64_t most,
+                      int64_t length) {
+    put(w, "const place %s = (place)(left %% %lld) * %lld; left /= %lld;", name, (long long)tasks,
+        (long long)most, (long long)tasks);
+    put(w, "const place %s_end = %s + %lld < %lld ? %s + %lld : %lld;", name, name, (long long)most,
+        (long long)length, name, (long long)most, (long long)length);
+}
+
+static void open_share(struct plain_emitter *w, ex axis, const char *name) {
+    const char *i = index_text(w, axis);
+    put(w, "for (place %s = %s; %s < %s_end; %s++) {", i, name, i, name, i);
+}
+
+/* Sums of a task's rows, and along its run, side by side. */
+static void put_around(struct plain_emitter *w, const struct shares *s) {
+    const char *j = index_text(w, s->last);
+    const char *at = arena_printf(w->arena, "sums[%s - from]", j);
+    if (s->rows)
+        at = arena_printf(w->arena, "sums[(%s - row) * %d + %s - from]", index_text(w, s->rows),
+                          CPU_SUMS, j);
+    put(w, "%s sums[%lld];", value_type(operand_dtype(w)), (long long)(s->n_rows * CPU_SUMS));
+    put(w, "for (int k = 0; k < %lld; k++) sums[k] = %s;", (long long)(s->n_rows * CPU_SUMS),
+        identity(w));
+    open_reduction(w, EX_NONE, "0", 1);
+    if (s->rows) open_share(w, s->rows, "row");
+    open_share(w, s->last, "from");
+    put_insts(w);
+    put_step(w, at, "");
+    put(w, "}");
+    if (s->rows) put(w, "}");
+    close_reduction(w);
+    if (s->rows) open_share(w, s->rows, "row");
+    open_share(w, s->last, "from");
+    put_store(w, at);
+    put(w, "}");
+    if (s->rows) put(w, "}");
+}
+
+/* One element, or line of a scan. */
+static void put_element(struct plain_emitter *w) {
+    if (w->n->scan) {
         put_scan(w);
-    } else if (around) {
-        put_store(w, arena_printf(w->arena, "sums[%s - from]", index_text(w, last)));
-    } else if (!n->n_reduce) {
+    } else if (!w->n->n_reduce) {
         put_insts(w);
-        put_store(w, arena_printf(w->arena, "v%u", n->insts.n - 1));
+        put_store(w, arena_printf(w->arena, "v%u", w->n->insts.n - 1));
     } else {
         put_accumulator(w);
         open_reduction(w, EX_NONE, "0", 1);
@@ -551,7 +576,32 @@ static void put_c_body(struct plain_emitter *w) {
         close_reduction(w);
         put_store(w, result(w));
     }
-    if (last) put(w, "}");
+}
+
+static void put_c_body(struct plain_emitter *w) {
+    const struct nest *n = w->n;
+    struct shares s = shares_of(w);
+    struct nest rest = *n;
+    int64_t tasks = s.runs * s.row_tasks;
+    if (s.last) rest.n_axes--;
+    if (s.rows) rest.n_axes--;
+    for (int k = 0; k < rest.n_axes; k++)
+        if (rest.axes[k] != n->scan) tasks *= bound_of(w, rest.axes[k]);
+    if (tasks > 1) put(w, "#pragma omp parallel for schedule(static)");
+    put(w, "for (long long t = 0; t < %lldLL; t++) {", (long long)tasks);
+    put(w, "long long left = t; (void)left;");
+    if (s.last) put_share(w, "from", s.runs, s.run, bound_of(w, s.last));
+    if (s.rows) put_share(w, "row", s.row_tasks, s.n_rows, bound_of(w, s.rows));
+    w->n = &rest;
+    put_axes(w, "left", n->scan);
+    w->n = n;
+    if (s.around) {
+        put_around(w, &s);
+    } else {
+        if (s.last) open_share(w, s.last, "from");
+        put_element(w);
+        if (s.last) put(w, "}");
+    }
     put(w, "}");
 }
 
