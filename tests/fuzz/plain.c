@@ -88,10 +88,11 @@ static struct placement row_major(const struct graph *g, uint32_t o, enum dtype 
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
-/* Doubles are added up in another order. */
+/* Doubles are added up in another order, and an f64 of no dimensions beside a tensor of few bits is
+ * rounded to the type of their maths. */
 static bool agree(double got, double want, double rms) {
     if (isnan(want) || isnan(got)) return isnan(want) && isnan(got);
-    return got == want || fabs(got - want) <= 1e-9 * (fabs(want) + rms);
+    return got == want || fabs(got - want) <= 1e-6 * (fabs(want) + rms);
 }
 
 static enum dtype dtype_of(const struct graph *g, uint32_t o) {
