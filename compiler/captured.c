@@ -205,10 +205,12 @@ static void *take_reference(const struct ws_tensor_info *t, struct value *v) {
  * decompose to. */
 static struct graph *reference_graph(const struct ws_captured *c, enum device_kind device) {
     struct graph **made = &c->references[device];
-    if (*made) return *made;
-    struct graph *g = graph_simplify(graph_decompose_but_landings(graph_simplify(c->graph)));
     struct rounding how = {.device = device, .stores = true};
-    return *made = graph_join(c->graph, graph_bound(g, how));
+    if (!*made) {
+        struct graph *g = graph_simplify(graph_decompose_but_landings(graph_simplify(c->graph)));
+        *made = graph_join(c->graph, graph_bound(g, how));
+    }
+    return *made;
 }
 
 struct ws_memory ws_memory_of(const struct ws_captured *c, enum device_kind device) {

@@ -99,7 +99,7 @@ static bool make_reference_here(struct data *x, struct arena *a) {
     int n = x->captured->n_outputs;
     struct reference *r = ws_lower_reference(x->captured, x->machine->limits.kind, a);
     dptr *places = NEW_ARRAY(a, dptr, 2 * n);
-    int64_t slices;
+    int64_t slices = 1;
     if (!r) return false;
     for (int i = 0; i < n && own.status == WS_OK; i++) {
         struct ws_tensor_info t = ws_output_info(x->captured, i);

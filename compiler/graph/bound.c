@@ -28,7 +28,8 @@
  * Values that jump: a comparison that errors may decide either way has the error 1; `where` has
  * then the distance of its two values, floor and the like what they are at both ends, and argmax
  * the distance to the furthest element that may be the largest. What is looked up at an index that
- * is in doubt may be any element. An integer that may wrap around its type's end may be at the other.
+ * is in doubt may be any element. An integer that may wrap around its type's end may be at the
+ * other.
  *
  * A value of 16 bits is rounded once more where it may be stored: everywhere, if the whole program
  * is to hold (`stores`); of one kernel, what it stores and what its product takes.

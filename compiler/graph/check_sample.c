@@ -116,25 +116,24 @@ static bool judge_output(struct judging *j, const struct graph *g, uint32_t o, u
     int64_t n = j->o->elements;
     bool whole = !dtype_is_float(m->dtype), ok = false;
     int64_t *at = malloc((size_t)n * sizeof *at);
-    double *memory = malloc((size_t)n * 2 * sizeof *memory);
-    double *want = memory, *got = memory + n;
+    void *want = malloc((size_t)n * 8), *got = malloc((size_t)n * 8); /* f64, or i64 if whole */
     enum sampled how;
-    if (at && memory) {
+    if (at && want && got) {
         n = sample_choose(j->o->seed, o, ex_value(g->ex, meta_numel(g->ex, m)), n, at);
         j->v->asked += n;
         int64_t had =
-            n ? sample_some(j, o, at, n, whole ? NULL : want, whole ? (int64_t *)want : NULL, &how)
-              : 0;
+            n ? sample_some(j, o, at, n, whole ? NULL : want, whole ? want : NULL, &how) : 0;
         ok = !n || how == SAMPLE_REFUSED ||
              (how == SAMPLED &&
               j->reference->load(j->reference->ctx, o, at, had, whole ? NULL : got,
-                                 whole ? (int64_t *)got : NULL, j->d) &&
+                                 whole ? got : NULL, j->d) &&
               judge(j, o, bound, at, had, whole, got, want));
     } else {
         diag_fail(j->d, WS_MACHINE, "no memory");
     }
     free(at);
-    free(memory);
+    free(want);
+    free(got);
     return ok;
 }
 

@@ -1,8 +1,8 @@
 /* test_compile_plain.c: the reference's own kernels compute what the reference interpreter does, on
  * random graphs of all operators and types, place outputs as they are to lie, and make the same
- * random numbers: by C on the CPU, and by CUDA as far as it compiles. Of such graphs single elements
- * are computed on demand, too, and judge those kernels. tests/device/device_reference is the same
- * on a GPU. */
+ * random numbers: by C on the CPU, and by CUDA as far as it compiles. Of such graphs single
+ * elements are computed on demand, too, and judge those kernels. tests/device/device_reference is
+ * the same on a GPU. */
 #include <stdio.h>
 
 #include "lower_test.h"
