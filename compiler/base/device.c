@@ -3,33 +3,49 @@
  * says. */
 #include "base/device.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* The last three follow from the name: device_set_features. */
+#define GPU(...)                                                                                   \
+    { DEVICE_CUDA, __VA_ARGS__, 0, false, false }
 
 static const struct device_limits table[] = {
     /* arch, units, warp, thr/blk, thr/sm, blk/sm, regs, smem/blk, smem/sm, L2, vec, GHz, GB/s, f32,
        matrix */
-    {DEVICE_CUDA, "sm_80", 108, 32, 1024, 2048, 32, 65536, 166912, 167936, 40 << 20, 16, 1, 1.41,
-     2039, 19.5, 312},
-    {DEVICE_CUDA, "sm_86", 72, 32, 1024, 1536, 16, 65536, 101376, 102400, 6 << 20, 16, 1, 1.70, 600,
-     31.2, 125},
-    {DEVICE_CUDA, "sm_89", 142, 32, 1024, 1536, 24, 65536, 101376, 102400, 96 << 20, 16, 1, 2.52,
-     864, 91.6, 362},
-    {DEVICE_CUDA, "sm_90", 132, 32, 1024, 2048, 32, 65536, 232448, 233472, 50 << 20, 16, 8, 1.98,
-     4800, 67, 990},
-    {DEVICE_CUDA, "sm_90a", 132, 32, 1024, 2048, 32, 65536, 232448, 233472, 50 << 20, 16, 8, 1.98,
-     4800, 67, 990},
-    {DEVICE_CUDA, "sm_100", 148, 32, 1024, 2048, 32, 65536, 232448, 233472, 126 << 20, 16, 8, 1.96,
-     8000, 75, 2250},
-    {DEVICE_CUDA, "sm_100a", 148, 32, 1024, 2048, 32, 65536, 232448, 233472, 126 << 20, 16, 8, 1.96,
-     8000, 75, 2250},
-    {DEVICE_CUDA, "sm_120", 170, 32, 1024, 1536, 24, 65536, 101376, 102400, 96 << 20, 16, 8, 2.41,
-     1792, 105, 210},
+    GPU("sm_80", 108, 32, 1024, 2048, 32, 65536, 166912, 167936, 40 << 20, 16, 1, 1.41, 2039, 19.5,
+        312),
+    GPU("sm_86", 72, 32, 1024, 1536, 16, 65536, 101376, 102400, 6 << 20, 16, 1, 1.70, 600, 31.2,
+        125),
+    GPU("sm_89", 142, 32, 1024, 1536, 24, 65536, 101376, 102400, 96 << 20, 16, 1, 2.52, 864, 91.6,
+        362),
+    GPU("sm_90", 132, 32, 1024, 2048, 32, 65536, 232448, 233472, 50 << 20, 16, 8, 1.98, 4800, 67,
+        990),
+    GPU("sm_90a", 132, 32, 1024, 2048, 32, 65536, 232448, 233472, 50 << 20, 16, 8, 1.98, 4800, 67,
+        990),
+    GPU("sm_100", 148, 32, 1024, 2048, 32, 65536, 232448, 233472, 126 << 20, 16, 8, 1.96, 8000, 75,
+        2250),
+    GPU("sm_100a", 148, 32, 1024, 2048, 32, 65536, 232448, 233472, 126 << 20, 16, 8, 1.96, 8000, 75,
+        2250),
+    GPU("sm_120", 170, 32, 1024, 1536, 24, 65536, 101376, 102400, 96 << 20, 16, 8, 2.41, 1792, 105,
+        210),
 };
+#undef GPU
 
 bool device_limits_for_arch(const char *arch, struct device_limits *out) {
     for (unsigned i = 0; i < sizeof table / sizeof *table; i++)
-        if (!strcmp(table[i].arch, arch)) return *out = table[i], true;
+        if (!strcmp(table[i].arch, arch)) {
+            *out = table[i];
+            device_set_features(out);
+            return true;
+        }
     return false;
+}
+
+void device_set_features(struct device_limits *d) {
+    d->sm = atoi(d->arch + strlen("sm_"));
+    d->wgmma = !strcmp(d->arch, "sm_90a");
+    d->tma = d->sm >= 90;
 }
 
 int64_t device_kept_bytes(const struct device_limits *d) {

@@ -28,6 +28,11 @@ struct device_limits {
     double peak_gbps;  /* theoretical DRAM bandwidth; 0 = unknown */
     double f32_tflops; /* theoretical, plain FMA */
     double matrix_tflops; /* theoretical, dense bf16 matrix units; 0 = none */
+
+    /* What its instructions are, which follows from arch: device_set_features. */
+    int sm;     /* compute capability: 90 is 9.0; 0 on a CPU */
+    bool wgmma; /* products of four warps, which only sm_90a admits */
+    bool tma;   /* copies of boxes of tensors (tensor_map.h) */
 };
 
 /* Do a block for each of so many rows, or a cluster where it can keep a row of so many bytes, give
@@ -42,6 +47,8 @@ int64_t device_kept_bytes(const struct device_limits *d);
  * "sm_100a", "sm_120"), as of its largest common part; false if unknown. device_arch_names lists
  * them for messages. */
 bool device_limits_for_arch(const char *arch, struct device_limits *out);
+/* sm, wgmma and tma of a GPU whose arch is known. */
+void device_set_features(struct device_limits *d);
 const char *device_arch_names(void);
 
 #endif

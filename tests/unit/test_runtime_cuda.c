@@ -29,12 +29,21 @@ static void test_arch_names(void **state) {
     static const struct {
         int major, minor;
         const char *arch;
-    } cases[] = {{8, 0, "sm_80"}, {8, 9, "sm_89"}, {10, 0, "sm_100a"}, {12, 0, "sm_120"}};
+        bool wgmma, tma;
+    } cases[] = {{8, 0, "sm_80", false, false},
+                 {8, 9, "sm_89", false, false},
+                 {9, 0, "sm_90a", true, true},
+                 {10, 0, "sm_100a", false, true},
+                 {12, 0, "sm_120", false, true}};
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         f->kit->fake->major = cases[i].major;
         f->kit->fake->minor = cases[i].minor;
         open_device(f);
-        assert_string_equal(device_limits(f->dev)->arch, cases[i].arch);
+        const struct device_limits *l = device_limits(f->dev);
+        assert_string_equal(l->arch, cases[i].arch);
+        assert_int_equal(l->sm, 10 * cases[i].major + cases[i].minor);
+        assert_int_equal(l->wgmma, cases[i].wgmma);
+        assert_int_equal(l->tma, cases[i].tma);
         device_close(f->dev);
         f->dev = NULL;
     }

@@ -145,7 +145,7 @@ static enum ws_status find_function(struct cuda_device *c, struct module *m, con
 /* Let f use `smem` dynamic bytes and clusters of more than 8 blocks: both must be asked for. */
 static enum ws_status opt_in(struct cuda_device *c, cu_function f, const char *entry, int smem,
                              struct diag *d) {
-    if (c->base.limits.arch[3] != '8' && c->base.limits.arch[3] != '7')
+    if (c->base.limits.sm >= 90)
         c->api.func_set_attribute(f, CU_FUNC_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
                                   1); /* a wish: the launch will tell */
     if (smem <= 0) return WS_OK;

@@ -62,6 +62,7 @@ enum ws_status cuda_read_limits(struct cuda_device *c, struct diag *d) {
     if (l->smem_block == 0) l->smem_block = v[CU_DEV_MAX_SHARED_MEMORY_PER_BLOCK];
     name_arch(v[CU_DEV_COMPUTE_CAPABILITY_MAJOR], v[CU_DEV_COMPUTE_CAPABILITY_MINOR], l->arch,
               sizeof l->arch);
+    device_set_features(l);
     scale_rates(l);
     return WS_OK;
 }
