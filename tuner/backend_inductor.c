@@ -231,16 +231,10 @@ static struct instance *find(const struct callable *c, const struct bindings *si
 static enum ws_status number_streams(struct instance *x, const struct bindings *sizes,
                                      struct arena *a, struct diag *d) {
     struct exprs *p = x->program->captured->graph->ex;
-    ex_set_hint(p, sizes->symbols[sizes->n - 1], sizes->values[sizes->n - 1]);
-    for (int k = 0; k < x->program->n_kernels; k++) {
-        struct ws_source *s = &x->plan.chosen[k]->source;
-        for (int l = 0; l < s->n_launches; l++)
-            for (int i = 0; i < s->launches[l].n_args; i++) {
-                struct ws_arg *arg = &s->launches[l].args[i];
-                if (arg->kind == WS_ARG_SIZE && ex_uses(p, arg->expr, sizes->symbols[sizes->n - 1]))
-                    arg->value = ex_hint(p, arg->expr);
-            }
-    }
+    ex symbol = sizes->symbols[sizes->n - 1];
+    ex_set_hint(p, symbol, sizes->values[sizes->n - 1]);
+    for (int k = 0; k < x->program->n_kernels; k++)
+        variant_renew(x->plan.chosen[k], p, symbol, x->arena);
     x->memory.arena = a;
     return plan_launches(&x->plan, &x->memory, &x->launches, d);
 }

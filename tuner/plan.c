@@ -140,12 +140,16 @@ static enum ws_status need_tickets(struct buffers *b, size_t bytes, struct diag 
     return d->status;
 }
 
+/* Of a map: where its tensor begins. */
 static uint64_t argument_value(const struct ws_arg *arg, const struct buffers *b) {
     switch (arg->kind) {
     case WS_ARG_BUFFER: return b->at[arg->buffer];
     case WS_ARG_SIZE: return (uint64_t)arg->value;
     case WS_ARG_WORKSPACE: return b->scratch + (uint64_t)arg->value;
     case WS_ARG_TICKETS: return b->tickets;
+    case WS_ARG_MAP:
+        return (uint64_t)arg->value +
+               (arg->base == WS_ARG_BUFFER ? b->at[arg->buffer] : b->scratch);
     }
     WS_BUG("no such kind of argument: %d", (int)arg->kind);
 }
@@ -161,8 +165,13 @@ static void bind_launch(const struct variant *v, const struct ws_launch *from,
                           .overlaps = true,
                           .n_args = from->n_args};
     for (int i = 0; i < from->n_args; i++) {
-        values[i] = argument_value(&from->args[i], b);
+        const struct ws_arg *arg = &from->args[i];
+        values[i] = argument_value(arg, b);
         to->args[i] = &values[i];
+        if (arg->kind != WS_ARG_MAP) continue;
+        struct tensor_map *map = NEW(b->arena, struct tensor_map);
+        *map = ws_map_at(arg->map, values[i]);
+        to->maps[i] = map;
     }
 }
 

@@ -25,6 +25,18 @@ const struct ws_kernel *variant_kernel(const struct variant *v) {
     return &v->program->kernels[v->kernel];
 }
 
+/* What the text does not say of its arguments. */
+static void put_maps(struct buf *b, const struct ws_launch *l, struct arena *a) {
+    for (int i = 0; i < l->n_args; i++) {
+        if (l->args[i].kind != WS_ARG_MAP) continue;
+        const struct ws_arg *x = &l->args[i];
+        struct tensor_map map = ws_map_at(x->map, 0);
+        buf_printf(b, "argument %d maps %s %d + %lld: %s\n", i,
+                   x->base == WS_ARG_BUFFER ? "buffer" : "workspace", x->buffer,
+                   (long long)x->value, tensor_map_str(&map, a));
+    }
+}
+
 const char *source_hash(const struct ws_source *s, struct arena *a) {
     struct buf b = buf_new(a);
     buf_puts(&b, s->text);
@@ -33,6 +45,7 @@ const char *source_hash(const struct ws_source *s, struct arena *a) {
         buf_printf(&b, "%s %lld %lld %lld, %d threads, %d bytes, cluster %d\n", l->entry,
                    (long long)l->grid[0], (long long)l->grid[1], (long long)l->grid[2], l->threads,
                    l->smem, l->cluster);
+        put_maps(&b, l, a);
     }
     return arena_printf(a, "%016llx", (unsigned long long)hash_bytes(b.p, b.n));
 }
@@ -50,6 +63,34 @@ bool variant_emit(struct variant *v, struct arena *a) {
 void variant_take_source(struct variant *v, const struct ws_source *s, struct arena *a) {
     v->source = *s;
     v->text_hash = source_hash(s, a);
+}
+
+static bool renew(int64_t *value, ex e, struct exprs *p, ex symbol) {
+    int64_t before = *value;
+    if (e != EX_NONE && ex_uses(p, e, symbol)) *value = ex_hint(p, e);
+    return *value != before;
+}
+
+static void renew_map(struct ws_arg *arg, struct exprs *p, ex symbol, struct arena *a) {
+    struct ws_map now = *arg->map;
+    bool changed = false;
+    for (int i = 0; i < now.rank; i++) {
+        changed |= renew(&now.size[i], now.size_expr[i], p, symbol);
+        changed |= renew(&now.stride[i], now.stride_expr[i], p, symbol);
+    }
+    if (!changed) return;
+    struct ws_map *kept = NEW(a, struct ws_map);
+    *kept = now;
+    arg->map = kept;
+}
+
+void variant_renew(struct variant *v, struct exprs *p, ex symbol, struct arena *a) {
+    for (int l = 0; l < v->source.n_launches; l++)
+        for (int i = 0; i < v->source.launches[l].n_args; i++) {
+            struct ws_arg *arg = &v->source.launches[l].args[i];
+            if (arg->kind == WS_ARG_SIZE) renew(&arg->value, arg->expr, p, symbol);
+            if (arg->kind == WS_ARG_MAP) renew_map(arg, p, symbol, a);
+        }
 }
 
 void variant_refuse(struct variant *v, enum result_status status, const char *message) {
@@ -122,6 +163,21 @@ const char *variant_compile_message(const char *log, struct arena *a) {
     return lines ? b.p : arena_strndup(a, log, strnlen(log, MOST));
 }
 
+static bool same_map(const struct ws_map *a, const struct ws_map *b) {
+    if (a->dtype != b->dtype || a->tf32 != b->tf32 || a->rank != b->rank ||
+        a->swizzle != b->swizzle)
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->size[i] != b->size[i] || a->stride[i] != b->stride[i] || a->box[i] != b->box[i])
+            return false;
+    return true;
+}
+
+static bool same_arg(const struct ws_arg *a, const struct ws_arg *b) {
+    return a->kind == b->kind && a->buffer == b->buffer && a->value == b->value &&
+           (a->kind != WS_ARG_MAP || (a->base == b->base && same_map(a->map, b->map)));
+}
+
 static bool same_launch(const struct ws_launch *a, const struct ws_launch *b) {
     if (strcmp(a->entry, b->entry) != 0 || a->threads != b->threads || a->smem != b->smem ||
         a->n_args != b->n_args)
@@ -129,9 +185,7 @@ static bool same_launch(const struct ws_launch *a, const struct ws_launch *b) {
     for (int i = 0; i < 3; i++)
         if (a->grid[i] != b->grid[i]) return false;
     for (int i = 0; i < a->n_args; i++)
-        if (a->args[i].kind != b->args[i].kind || a->args[i].buffer != b->args[i].buffer ||
-            a->args[i].value != b->args[i].value)
-            return false;
+        if (!same_arg(&a->args[i], &b->args[i])) return false;
     return true;
 }
 

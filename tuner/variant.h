@@ -55,6 +55,9 @@ bool variant_emit(struct variant *v, struct arena *a);
 /* The same, emitted elsewhere. */
 void variant_take_source(struct variant *v, const struct ws_source *s, struct arena *a);
 
+/* What its launches take of a symbol whose hint has changed; a is as long as the source. */
+void variant_renew(struct variant *v, struct exprs *p, ex symbol, struct arena *a);
+
 /* The first refusal stands. */
 void variant_refuse(struct variant *v, enum result_status status, const char *message);
 bool variant_refused(const struct variant *v);

@@ -18,6 +18,7 @@
 #include "base/shown.h"
 #include "base/stage.h"
 #include "base/strided.h"
+#include "base/tensor_map.h"
 #include "base/vec.h"
 #include "base/words.h"
 

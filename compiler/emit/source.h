@@ -5,18 +5,52 @@
 
 #include "base/base.h"
 
+/* A tensor as TMA reads and writes it: `rank` dimensions, innermost first (base/tensor_map.h). */
+enum { WS_MAP_RANK = TENSOR_MAP_RANK };
+struct ws_map {
+    enum dtype dtype; /* of its elements */
+    bool tf32;        /* f32: rounded to tf32 on the way */
+    int rank;
+    int64_t size[WS_MAP_RANK];                           /* elements */
+    int64_t stride[WS_MAP_RANK];                         /* bytes; stride[0] is the element's */
+    ex size_expr[WS_MAP_RANK], stride_expr[WS_MAP_RANK]; /* what these are of the program's symbolic
+                                                            sizes; EX_NONE where constant */
+    int box[WS_MAP_RANK];                                /* elements */
+    int swizzle;                                         /* 0, 32, 64, 128 bytes */
+};
+
 enum ws_arg_kind {
     WS_ARG_BUFFER,    /* buffer: index into the program's buffers */
     WS_ARG_SIZE,      /* value: the size, an int64_t */
     WS_ARG_WORKSPACE, /* value: byte offset into this variant's workspace */
     WS_ARG_TICKETS,   /* counters that are 0 before the launch; it leaves them 0 */
+    WS_ARG_MAP,       /* a tensor map, by value, of a tensor in what base says: value bytes into the
+                         buffer or the workspace */
 };
 struct ws_arg {
     enum ws_arg_kind kind;
     int buffer;
     int64_t value;
-    ex expr; /* SIZE: what value is of the program's symbolic sizes */
+    ex expr;                  /* SIZE: what value is of the program's symbolic sizes */
+    enum ws_arg_kind base;    /* MAP: BUFFER or WORKSPACE */
+    const struct ws_map *map; /* MAP */
 };
+
+/* What the runtime is given of a MAP whose tensor begins there; with 0, what tensor_map_illegal and
+ * tensor_map_str take. */
+static inline struct tensor_map ws_map_at(const struct ws_map *m, uint64_t address) {
+    struct tensor_map t = {.address = address,
+                           .dtype = m->dtype,
+                           .tf32 = m->tf32,
+                           .rank = m->rank,
+                           .swizzle = m->swizzle};
+    for (int i = 0; i < WS_MAP_RANK; i++) {
+        t.size[i] = m->size[i];
+        t.stride[i] = m->stride[i];
+        t.box[i] = m->box[i];
+    }
+    return t;
+}
 
 enum { WS_MAX_LAUNCHES = 4, WS_MAX_ARGS = 40 };
 struct ws_launch {

@@ -217,7 +217,26 @@ enum ws_status device_function_facts(struct device *dev, struct module *m, const
     return dev->ops->function_facts(dev, m, entry, threads, smem, out, d);
 }
 
-static enum ws_status check_launches(const struct launch *l, int n, struct diag *d) {
+static enum ws_status check_maps(const struct device *dev, const struct launch *l, struct diag *d) {
+    for (int i = 0; i < l->n_args; i++) {
+        if (!l->maps[i]) continue;
+        if (!dev->limits.tma)
+            return diag_fail(d, WS_MACHINE,
+                             "cannot launch '%s': argument %d is a tensor map, and %s (%s) has no "
+                             "TMA to take it",
+                             l->entry, i, dev->facts.id, dev->limits.arch);
+        const char *why = tensor_map_illegal(l->maps[i], d->arena);
+        if (why)
+            return diag_fail(d, WS_MACHINE,
+                             "cannot launch '%s': argument %d is no tensor map that a TMA takes: "
+                             "%s (%s)",
+                             l->entry, i, why, tensor_map_str(l->maps[i], d->arena));
+    }
+    return WS_OK;
+}
+
+static enum ws_status check_launches(const struct device *dev, const struct launch *l, int n,
+                                     struct diag *d) {
     for (int i = 0; i < n; i++) {
         WS_ASSERT(l[i].module && l[i].entry && l[i].n_args >= 0 && l[i].n_args <= LAUNCH_MAX_ARGS);
         for (int k = 0; k < 3; k++)
@@ -226,20 +245,21 @@ static enum ws_status check_launches(const struct launch *l, int n, struct diag 
                                  "cannot launch '%s': a grid of %lld x %lld x %lld blocks",
                                  l[i].entry, (long long)l[i].grid[0], (long long)l[i].grid[1],
                                  (long long)l[i].grid[2]);
+        if (!launch_is_empty(&l[i]) && check_maps(dev, &l[i], d) != WS_OK) return d->status;
     }
     return WS_OK;
 }
 
 enum ws_status device_run(struct device *dev, const struct launch *l, int n, struct diag *d) {
     USABLE(dev, d);
-    if (check_launches(l, n, d) != WS_OK) return d->status;
+    if (check_launches(dev, l, n, d) != WS_OK) return d->status;
     return n ? dev->ops->run(dev, l, n, d) : WS_OK;
 }
 
 enum ws_status device_time(struct device *dev, const struct launch *l, int n, int samples,
                            bool flush, double *us, struct sample_extra *extra, struct diag *d) {
     USABLE(dev, d);
-    if (check_launches(l, n, d) != WS_OK) return d->status;
+    if (check_launches(dev, l, n, d) != WS_OK) return d->status;
     if (extra) memset(extra, 0, sizeof *extra * (size_t)(samples > 0 ? samples : 0));
     if (n <= 0 || samples <= 0) return WS_OK;
     return dev->ops->time(dev, l, n, samples, flush, us, extra, d);
@@ -249,7 +269,7 @@ enum ws_status device_count(struct device *dev, const struct launch *l, int n, s
                             struct diag *d) {
     for (int i = 0; i < n; i++) out[i] = counters_unknown();
     USABLE(dev, d);
-    if (check_launches(l, n, d) != WS_OK) return d->status;
+    if (check_launches(dev, l, n, d) != WS_OK) return d->status;
     if (!dev->ops->count)
         return diag_fail(d, WS_MACHINE, "%s has no hardware counters that can be read",
                          dev->facts.id);

@@ -134,8 +134,10 @@ enum ws_status device_function_facts(struct device *dev, struct module *m, const
                                      struct diag *d);
 
 /* One launch. args[i] points at the i-th argument's value (a dptr or an int64_t), as cuLaunchKernel
- * wants it. A CPU entry has the C type  void entry(void *const *args)  and finds its parallel loop
- * itself. */
+ * wants it; unless maps[i] is there, which the argument then is, in the 128 bytes that the device
+ * makes of it: a kernel takes it as `const __grid_constant__`. A map that no TMA takes, or on a
+ * device that has none, is WS_MACHINE. A CPU entry has the C type  void entry(void *const *args)
+ * and finds its parallel loop itself. */
 enum { LAUNCH_MAX_ARGS = 40 };
 struct launch {
     struct module *module;
@@ -148,6 +150,7 @@ struct launch {
                       of a call, and unless WARPSMITH_OVERLAP=0 */
     int n_args;
     void *args[LAUNCH_MAX_ARGS];
+    const struct tensor_map *maps[LAUNCH_MAX_ARGS]; /* NULL: args has it */
 };
 
 /* Run launches in order and wait. An illegal access or a launch failure is WS_MACHINE; after a

@@ -191,6 +191,11 @@ const char *drive_join(struct arena *a, const variant_vec *all, uint32_t from, u
     return arena_printf(a, "%s%s", prelude_parts(a, cuda, text.p), text.p);
 }
 
+static void put_map(struct buf *b, const struct ws_arg *x, struct arena *a) {
+    struct tensor_map m = ws_map_at(x->map, 0);
+    buf_printf(b, " %lld %s", (long long)x->value, tensor_map_str(&m, a));
+}
+
 uint64_t variant_hash(struct arena *a, const struct variant *v) {
     struct buf b = buf_new(a);
     buf_puts(&b, kernel_text(&v->source));
@@ -201,6 +206,8 @@ uint64_t variant_hash(struct arena *a, const struct variant *v) {
         for (int i = 0; i < w->n_args; i++)
             if (w->args[i].kind == WS_ARG_SIZE)
                 buf_printf(&b, " %lld", (long long)w->args[i].value);
+            else if (w->args[i].kind == WS_ARG_MAP)
+                put_map(&b, &w->args[i], a);
     }
     return hash_bytes(b.p, b.n);
 }

@@ -84,6 +84,7 @@ static bool launch_all(struct trial *s, uint32_t index, dptr workspace, dptr tic
     const struct variant *v = &s->variants.at[index];
     struct launch launches[WS_MAX_LAUNCHES];
     int64_t values[WS_MAX_LAUNCHES][WS_MAX_ARGS];
+    struct tensor_map maps[WS_MAX_LAUNCHES][WS_MAX_ARGS];
     for (int l = 0; l < v->source.n_launches; l++) {
         const struct ws_launch *w = &v->source.launches[l];
         launches[l] = (struct launch){.module = s->modules[index / BATCH],
@@ -95,11 +96,16 @@ static bool launch_all(struct trial *s, uint32_t index, dptr workspace, dptr tic
                                       .n_args = w->n_args};
         for (int i = 0; i < w->n_args; i++) {
             const struct ws_arg *g = &w->args[i];
-            values[l][i] = g->kind == WS_ARG_SIZE        ? g->value
-                           : g->kind == WS_ARG_WORKSPACE ? (int64_t)workspace + g->value
-                           : g->kind == WS_ARG_TICKETS   ? (int64_t)tickets
-                                                         : (int64_t)v->program->mem[g->buffer];
+            enum ws_arg_kind kind = g->kind == WS_ARG_MAP ? g->base : g->kind;
+            values[l][i] = kind == WS_ARG_SIZE        ? g->value
+                           : kind == WS_ARG_WORKSPACE ? (int64_t)workspace + g->value
+                           : kind == WS_ARG_TICKETS   ? (int64_t)tickets
+                                                      : (int64_t)v->program->mem[g->buffer];
             launches[l].args[i] = &values[l][i];
+            if (g->kind != WS_ARG_MAP) continue;
+            dptr at = (dptr)values[l][i] + (kind == WS_ARG_BUFFER ? (dptr)g->value : 0);
+            maps[l][i] = ws_map_at(g->map, at);
+            launches[l].maps[i] = &maps[l][i];
         }
     }
     return device_run(s->dev, launches, v->source.n_launches, d) == WS_OK;

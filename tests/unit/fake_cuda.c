@@ -4,7 +4,10 @@
  *
  * Device memory is host memory and kernels do nothing, but every launch leaves the CUPTI record a
  * real one would: kernel "a" takes 1 us, "b" 2 us, anything else 50 us. Records are 216 bytes, as
- * in CUDA 13. One that may overlap begins half a microsecond before the one before it ends. */
+ * in CUDA 13. One that may overlap begins half a microsecond before the one before it ends. Kernel
+ * "map" does something: it copies its first argument, a tensor map, to where its second points.
+ *
+ * A process that cannot call fake(), a worker say, sees as many GPUs as FAKE_CUDA_GPUS says. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +32,11 @@ static uint64_t now = 1000;
 struct fake *fake(void);
 struct fake *fake(void) {
     return &state;
+}
+
+__attribute__((constructor)) static void see_gpus(void) {
+    const char *gpus = getenv("FAKE_CUDA_GPUS");
+    if (gpus) state = (struct fake){.gpus = atoi(gpus), .major = 9};
 }
 
 #define EXPORT __attribute__((visibility("default")))
@@ -169,8 +177,8 @@ CU(cuModuleUnload, cu_module m) {
 }
 /* A function is its name; "missing" does not exist. */
 CU(cuModuleGetFunction, cu_function *f, cu_module m, const char *name) {
-    static const char *const known[] = {
-        "a", "b", "ws_flush", "ws_drain", "ws_compare", "ws_find_worst", "ws_copy"};
+    static const char *const known[] = {"a",        "b",          "map",           "ws_flush",
+                                        "ws_drain", "ws_compare", "ws_find_worst", "ws_copy"};
     (void)m;
     if (!strncmp(name, "ws_copy_", 8)) name = "ws_copy"; /* all shapes are alike */
     for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
@@ -223,6 +231,8 @@ static int launch(uint32_t cbid, bool overlaps, cu_stream on, cu_function f, voi
     if (state.sync_status != CU_OK) return state.sync_status;
     profile_launch((const char *)f);
     if (callback && !state.silent) callback(callback_user, 1, cbid, &data);
+    if (!strcmp((const char *)f, "map")) /* arguments are taken when it is submitted */
+        memcpy(*(void **)args[1], args[0], sizeof(struct cu_tensor_map));
     if (on && stream.records && stream.n < MAX_RECORDED) {
         stream.launches[stream.n].name = (const char *)f;
         stream.launches[stream.n++].overlaps = overlaps;
@@ -252,6 +262,29 @@ CU(cuLaunchKernelEx, const struct cu_launch_config *l, cu_function f, void **arg
     (void)extra;
     state.overlapping += overlaps;
     return launch(CUPTI_C_DRIVER_TRACE_CBID_cuLaunchKernelEx, overlaps, l->stream, f, args);
+}
+
+CU(cuTensorMapEncodeTiled, struct cu_tensor_map *out, int type, uint32_t rank, void *address,
+   const uint64_t *size, const uint64_t *stride, const uint32_t *box, const uint32_t *step,
+   int interleave, int swizzle, int promotion, int fill) {
+    struct fake_map m = {.address = (uint64_t)(uintptr_t)address,
+                         .type = (uint8_t)type,
+                         .rank = (uint8_t)rank,
+                         .swizzle = (uint8_t)swizzle,
+                         .promotion = (uint8_t)promotion,
+                         .plain = interleave == 0 && fill == 0};
+    if ((uintptr_t)out % 128) state.misused++;
+    if (state.map_status != CU_OK) return state.map_status;
+    for (uint32_t i = 0; i < rank; i++) {
+        m.size[i] = size[i];
+        if (i + 1 < rank) m.stride[i] = stride[i];
+        m.box[i] = (uint16_t)box[i];
+        m.plain &= step[i] == 1;
+    }
+    memset(out, 0, sizeof *out);
+    memcpy(out, &m, sizeof m);
+    state.maps++;
+    return CU_OK;
 }
 
 CU(cuStreamCreate, cu_stream *s, unsigned flags) {

@@ -2,6 +2,9 @@
 #ifndef WS_FAKE_CUDA_H
 #define WS_FAKE_CUDA_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 struct fake {
     int gpus;
     int major, minor;
@@ -9,6 +12,7 @@ struct fake {
     int sync_status;      /* what cuCtxSynchronize answers, until the context is reset */
     int reset_status;
     int graph_status; /* what cuGraphInstantiateWithFlags answers */
+    int map_status;   /* what cuTensorMapEncodeTiled answers */
     int drop;         /* so many of the next records are never delivered */
     int zero;         /* so many of the next records have no timestamps */
     int silent;       /* launches are not told to the callback */
@@ -28,8 +32,17 @@ struct fake {
     int profilers, enables, hosts, asked, misused;
     int overlapping; /* of the launches: allowed to begin before the one before them ends */
     int graph_launches;
+    int maps;      /* encoded */
     int l2_status; /* what cuCtxResetPersistingL2Cache answers */
     int launches, flushes, l2_resets, contexts, subscriptions, loaded, leaked;
+};
+
+/* What the fake encodes of a tensor map. */
+struct fake_map {
+    uint64_t address, size[5], stride[4];
+    uint16_t box[5];
+    uint8_t type, rank, swizzle, promotion;
+    bool plain; /* every element, nothing interleaved, zeros outside */
 };
 
 #endif

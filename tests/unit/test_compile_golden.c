@@ -67,7 +67,16 @@ static const char *head_line(const struct golden *g, const char *key, int nth) {
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-static void put_launches(struct buf *b, const struct ws_source *s) {
+static void put_map(struct buf *b, const struct ws_arg *x, struct arena *a) {
+    struct tensor_map m = ws_map_at(x->map, 0);
+    if (x->base == WS_ARG_BUFFER)
+        buf_printf(b, " map b%d+%lld", x->buffer, (long long)x->value);
+    else
+        buf_printf(b, " map workspace+%lld", (long long)x->value);
+    buf_printf(b, " (%s)", tensor_map_str(&m, a));
+}
+
+static void put_launches(struct buf *b, const struct ws_source *s, struct arena *a) {
     for (int l = 0; l < s->n_launches; l++) {
         const struct ws_launch *w = &s->launches[l];
         buf_printf(b, "launch %s: grid %lld x %lld x %lld, threads %d, shared %d", w->entry,
@@ -77,7 +86,9 @@ static void put_launches(struct buf *b, const struct ws_source *s) {
         buf_puts(b, ", arguments");
         for (int i = 0; i < w->n_args; i++) {
             const struct ws_arg *x = &w->args[i];
-            if (x->kind == WS_ARG_BUFFER)
+            if (x->kind == WS_ARG_MAP)
+                put_map(b, x, a);
+            else if (x->kind == WS_ARG_BUFFER)
                 buf_printf(b, " b%d", x->buffer);
             else
                 buf_printf(b,
@@ -106,7 +117,7 @@ static void put_variant(const struct golden *g, const struct ws_program *p, int 
     assert_non_null(body);
     buf_printf(blocks, "\n%s", s.block);
     if (sources->n) buf_putc(sources, '\n');
-    put_launches(sources, &s);
+    put_launches(sources, &s, g->arena);
     ws_print_lines(sources, p, k);
     buf_puts(sources, body);
 }

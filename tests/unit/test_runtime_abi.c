@@ -44,6 +44,13 @@ CU_FUNC_ATTRIBUTES(A)
 #define A(name, value) SAME(value, CU_LAUNCH_ATTRIBUTE_##name);
 CU_LAUNCH_ATTRIBUTES(A)
 #undef A
+#if CUDA_VERSION >= 12000
+#define A(name, value) SAME(value, CU_TENSOR_MAP_##name);
+CU_TENSOR_MAP_CONSTANTS(A)
+#undef A
+SAME_SIZE(struct cu_tensor_map, CUtensorMap);
+_Static_assert(_Alignof(struct cu_tensor_map) >= _Alignof(CUtensorMap), "tensor maps lie as told");
+#endif
 #define A(name, value) SAME(value, CU_STREAM_CAPTURE_MODE_##name);
 CU_STREAM_CAPTURE_MODES(A)
 #undef A

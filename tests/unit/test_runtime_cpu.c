@@ -293,6 +293,24 @@ static void test_bad_grid(void **state) {
     axpy_free(f, &a);
 }
 
+static void test_tensor_map(void **state) {
+    struct fixture *f = *state;
+    struct tensor_map map = {.dtype = DT_F32, .rank = 1, .size = {64}, .stride = {4}, .box = {64}};
+    double us;
+    struct module *m = load(f, AXPY);
+    struct launch l = {
+        .module = m, .entry = "axpy", .grid = {1, 1, 1}, .threads = 1, .n_args = 1, .maps = {&map}};
+    for (int timed = 0; timed < 2; timed++) {
+        f->diag = diag_new(f->arena);
+        assert_int_equal(timed ? device_time(f->dev, &l, 1, 1, false, &us, NULL, &f->diag)
+                               : device_run(f->dev, &l, 1, &f->diag),
+                         WS_MACHINE);
+        assert_non_null(
+            strstr(f->diag.text, "cannot launch 'axpy': argument 0 is a tensor map, and cpu ("));
+    }
+    device_unload(f->dev, m);
+}
+
 static void test_bad_binary(void **state) {
     struct fixture *f = *state;
     struct module *m;
@@ -556,6 +574,7 @@ int main(void) {
         TEST(test_flush_sweeps_the_caches),
         TEST(test_missing_entry),
         TEST(test_bad_grid),
+        TEST(test_tensor_map),
         TEST(test_bad_binary),
         TEST(test_modules_are_not_confused),
         TEST(test_thread_count),

@@ -66,6 +66,31 @@ struct cu_launch_config {
     unsigned n_attributes;
 };
 
+/* CUtensorMap: what a kernel takes of a tensor map, by value. The hardware asks for 64 bytes of
+ * alignment, the headers since CUDA 13 for 128. */
+struct cu_tensor_map {
+    _Alignas(128) uint64_t opaque[16];
+};
+
+/* CU_TENSOR_MAP_* */
+#define CU_TENSOR_MAP_CONSTANTS(A)                                                                 \
+    A(DATA_TYPE_UINT8, 0)                                                                          \
+    A(DATA_TYPE_UINT16, 1)                                                                         \
+    A(DATA_TYPE_INT32, 3)                                                                          \
+    A(DATA_TYPE_INT64, 5)                                                                          \
+    A(DATA_TYPE_FLOAT16, 6)                                                                        \
+    A(DATA_TYPE_FLOAT32, 7)                                                                        \
+    A(DATA_TYPE_FLOAT64, 8)                                                                        \
+    A(DATA_TYPE_BFLOAT16, 9)                                                                       \
+    A(DATA_TYPE_TFLOAT32, 11)                                                                      \
+    A(INTERLEAVE_NONE, 0)                                                                          \
+    A(SWIZZLE_NONE, 0)                                                                             \
+    A(SWIZZLE_32B, 1)                                                                              \
+    A(SWIZZLE_64B, 2)                                                                              \
+    A(SWIZZLE_128B, 3)                                                                             \
+    A(L2_PROMOTION_L2_256B, 3)                                                                     \
+    A(FLOAT_OOB_FILL_NONE, 0) /* zeros */
+
 /* CU_STREAM_CAPTURE_MODE_*: other threads may do as they like */
 #define CU_STREAM_CAPTURE_MODES(A) A(THREAD_LOCAL, 1)
 
@@ -102,6 +127,11 @@ enum {
 enum {
 #define A(name, value) CU_LAUNCH_##name = value,
     CU_LAUNCH_ATTRIBUTES(A)
+#undef A
+};
+enum {
+#define A(name, value) CU_MAP_##name = value,
+    CU_TENSOR_MAP_CONSTANTS(A)
 #undef A
 };
 enum {
@@ -155,6 +185,10 @@ enum {
        unsigned bz, unsigned smem, cu_stream stream, void **args, void **extra))                   \
     F(cu_status, launch_kernel_ex, "cuLaunchKernelEx",                                             \
       (const struct cu_launch_config *config, cu_function f, void **args, void **extra))           \
+    F(cu_status, map_encode, "cuTensorMapEncodeTiled",                                             \
+      (struct cu_tensor_map * out, int type, uint32_t rank, void *address, const uint64_t *size,   \
+       const uint64_t *stride, const uint32_t *box, const uint32_t *step, int interleave,          \
+       int swizzle, int promotion, int fill))                                                      \
     F(cu_status, stream_create, "cuStreamCreate", (cu_stream * s, unsigned flags))                 \
     F(cu_status, stream_destroy, "cuStreamDestroy_v2", (cu_stream s))                              \
     F(cu_status, capture_begin, "cuStreamBeginCapture_v2", (cu_stream s, int mode))                \

@@ -3,6 +3,7 @@
  *   library.c   opens libcuda, libnvrtc, libcupti, libnvidia-ml
  *   nvrtc.c     CUDA C -> cubin (and PTX)
  *   driver.c    context, memory, modules, launches
+ *   map.c       tensor maps, as the driver encodes them
  *   graph.c     several launches as one CUDA graph
  *   limits.c    what the device is: limits, name, clocks
  *   cupti.c     kernel records by correlation id
@@ -139,25 +140,35 @@ struct cuda_device {
 enum ws_status cuda_fail(struct cuda_device *c, struct diag *d, cu_status s, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* A launch whose function is resolved and whose attributes are set. */
+/* A launch whose function is resolved, whose attributes are set and whose tensor maps are encoded.
+ */
 struct ready {
     cu_function function; /* NULL: an empty grid, nothing to do */
     bool overlaps;        /* with the one submitted before it */
     unsigned grid[3], threads, smem;
     cu_stream stream; /* NULL: the default */
     void *args[LAUNCH_MAX_ARGS];
+    struct cu_tensor_map *maps; /* those among args; NULL: none */
     const char *entry;
 };
 /* follows: it may overlap what is submitted before it. */
 enum ws_status cuda_ready(struct cuda_device *c, const struct launch *l, bool follows,
                           struct ready *out, struct diag *d);
-/* Of launches in a row. */
-enum ws_status cuda_ready_all(struct cuda_device *c, const struct launch *l, int n,
-                              struct ready *out, struct diag *d);
+/* Of launches in a row; apart: none overlaps the one before it. To be freed in any case, and no
+ * sooner than they have been submitted for the last time. */
+enum ws_status cuda_ready_all(struct cuda_device *c, const struct launch *l, int n, bool apart,
+                              struct ready **out, struct diag *d);
+void cuda_ready_free(struct ready *r, int n); /* r may be NULL */
 enum ws_status cuda_submit(struct cuda_device *c, const struct ready *r, struct diag *d);
 enum ws_status cuda_synchronize(struct cuda_device *c, const char *after, struct diag *d);
 enum ws_status cuda_enter(struct cuda_device *c,
                           struct diag *d); /* make the context current in this thread */
+
+/* ---- map.c ----------------------------------------------------------------------------------- */
+
+/* The tensor maps of a launch, encoded, in a malloc'ed array; out->args point into it. */
+enum ws_status cuda_encode_maps(struct cuda_device *c, const struct launch *l, struct ready *out,
+                                struct diag *d);
 
 /* ---- graph.c --------------------------------------------------------------------------------- */
 

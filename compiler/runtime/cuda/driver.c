@@ -183,7 +183,7 @@ static enum ws_status cuda_function_facts(struct device *dev, struct module *m, 
 
 /* Programmatic dependent launch came with sm_90. */
 static bool can_overlap(const struct cuda_device *c) {
-    return !c->env.no_overlap && atoi(c->base.limits.arch + strlen("sm_")) >= 90;
+    return !c->env.no_overlap && c->base.limits.sm >= 90;
 }
 
 enum ws_status cuda_ready(struct cuda_device *c, const struct launch *l, bool follows,
@@ -203,6 +203,7 @@ enum ws_status cuda_ready(struct cuda_device *c, const struct launch *l, bool fo
     if (find_function(c, l->module, l->entry, &out->function, d) != WS_OK) return d->status;
     for (int i = 0; i < 3; i++) out->grid[i] = (unsigned)l->grid[i];
     for (int i = 0; i < l->n_args; i++) out->args[i] = l->args[i];
+    if (cuda_encode_maps(c, l, out, d) != WS_OK) return d->status;
     out->overlaps = follows && l->overlaps && can_overlap(c);
     return opt_in(c, out->function, l->entry, l->smem, d);
 }
@@ -232,14 +233,21 @@ enum ws_status cuda_submit(struct cuda_device *c, const struct ready *r, struct 
         r->entry, r->grid[0], r->grid[1], r->grid[2], r->threads, r->smem);
 }
 
-enum ws_status cuda_ready_all(struct cuda_device *c, const struct launch *l, int n,
-                              struct ready *out, struct diag *d) {
+enum ws_status cuda_ready_all(struct cuda_device *c, const struct launch *l, int n, bool apart,
+                              struct ready **out, struct diag *d) {
     bool follows = false;
+    struct ready *r = *out = calloc((size_t)n, sizeof *r);
+    if (!r) return diag_fail(d, WS_MACHINE, "out of memory for %d launches", n);
     for (int i = 0; i < n && d->status == WS_OK; i++) {
-        cuda_ready(c, &l[i], follows, &out[i], d);
-        follows = follows || out[i].function;
+        cuda_ready(c, &l[i], follows && !apart, &r[i], d);
+        follows = follows || r[i].function;
     }
     return d->status;
+}
+
+void cuda_ready_free(struct ready *r, int n) {
+    for (int i = 0; r && i < n; i++) free(r[i].maps);
+    free(r);
 }
 
 static enum ws_status submit_all(struct cuda_device *c, const struct ready *r, int n,
@@ -257,10 +265,9 @@ static enum ws_status submit_all(struct cuda_device *c, const struct ready *r, i
 static enum ws_status cuda_run(struct device *dev, const struct launch *l, int n, struct diag *d) {
     struct cuda_device *c = (struct cuda_device *)dev;
     if (cuda_enter(c, d) != WS_OK) return d->status;
-    struct ready *ready = calloc((size_t)n, sizeof *ready);
-    if (!ready) return diag_fail(d, WS_MACHINE, "out of memory for %d launches", n);
-    if (cuda_ready_all(c, l, n, ready, d) == WS_OK) submit_all(c, ready, n, d);
-    free(ready);
+    struct ready *ready;
+    if (cuda_ready_all(c, l, n, false, &ready, d) == WS_OK) submit_all(c, ready, n, d);
+    cuda_ready_free(ready, n);
     if (d->status != WS_OK) return d->status;
     const char *after = n == 1 ? arena_printf(d->arena, "'%s'", l[0].entry)
                                : arena_printf(d->arena, "%d kernels from '%s' to '%s'", n,

@@ -430,14 +430,13 @@ enum ws_status cuda_count_launches(struct device *dev, const struct launch *l, i
     if (c->profiler && c->profiler->refused)
         return diag_fail(d, WS_MACHINE, "%s", c->profiler->refused);
     if (cuda_enter(c, d) != WS_OK || helpers_prepare(c, d) != WS_OK) return d->status;
-    struct ready *ready = calloc((size_t)n, sizeof *ready);
-    if (!ready) return out_of_memory(d, (size_t)n * sizeof *ready);
+    struct ready *ready;
+    cuda_ready_all(c, l, n, true, &ready, d);
     struct session s = {.c = c, .ready = ready, .n = n};
-    for (int i = 0; i < n && d->status == WS_OK; i++) cuda_ready(c, &l[i], false, &ready[i], d);
     /* Once outside of it all: module loading is lazy and the first launch pays for it. */
     if (d->status == WS_OK) submit(&s, 0, n, d);
     if (d->status == WS_OK) count_all(&s, out, d);
-    free(ready);
+    cuda_ready_free(ready, n);
     if (d->status != WS_OK)
         for (int i = 0; i < n; i++) out[i] = counters_unknown();
     return d->status;

@@ -158,21 +158,17 @@ enum ws_status cuda_time(struct device *dev, const struct launch *l, int n, int 
     if (cuda_enter(c, d) != WS_OK || profiler_leave(c, d) != WS_OK ||
         (flush && helpers_prepare(c, d) != WS_OK))
         return d->status;
-    struct ready *ready = calloc((size_t)n, sizeof *ready);
-    struct timing t = {.c = c,
-                       .ready = ready,
-                       .n = n,
-                       .samples = samples,
-                       .flush = flush,
-                       .us = us,
-                       .extra = extra};
+    struct ready *ready = NULL;
+    struct timing t = {
+        .c = c, .n = n, .samples = samples, .flush = flush, .us = us, .extra = extra};
     t.ids = calloc((size_t)n * (size_t)samples, sizeof *t.ids);
     t.done = calloc((size_t)samples, sizeof *t.done);
     t.submitted = calloc((size_t)samples, sizeof *t.submitted);
     enum ws_status s = WS_OK;
-    if (!ready || !t.ids || !t.done || !t.submitted)
+    if (!t.ids || !t.done || !t.submitted)
         s = diag_fail(d, WS_MACHINE, "out of memory for %d samples", samples);
-    if (s == WS_OK) s = cuda_ready_all(c, l, n, ready, d);
+    if (s == WS_OK) s = cuda_ready_all(c, l, n, false, &ready, d);
+    t.ready = ready;
     /* Once outside any window: module loading is lazy and the first launch pays for it. */
     for (int i = 0; i < n && s == WS_OK; i++) s = cuda_submit(c, &ready[i], d);
     if (s == WS_OK) s = cuda_synchronize(c, l[0].entry, d);
@@ -183,6 +179,6 @@ enum ws_status cuda_time(struct device *dev, const struct launch *l, int n, int 
     free(t.submitted);
     free(t.done);
     free(t.ids);
-    free(ready);
+    cuda_ready_free(ready, n);
     return s;
 }

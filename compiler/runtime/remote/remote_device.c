@@ -242,7 +242,13 @@ static enum ws_status put_launches(struct device *dev, struct packet *out, const
         packet_put_u64(out, (uint64_t)l[i].smem);
         packet_put_u64(out, l[i].overlaps);
         packet_put_u64(out, (uint64_t)l[i].n_args);
-        for (int k = 0; k < l[i].n_args; k++) packet_put(out, l[i].args[k], sizeof(uint64_t));
+        for (int k = 0; k < l[i].n_args; k++) {
+            packet_put_u64(out, l[i].maps[k] != NULL);
+            if (l[i].maps[k])
+                packet_put(out, l[i].maps[k], sizeof *l[i].maps[k]);
+            else
+                packet_put(out, l[i].args[k], sizeof(uint64_t));
+        }
     }
     return WS_OK;
 }
@@ -503,9 +509,16 @@ static struct launch *take_launches(struct server *s, int *n, struct arena *a) {
         l[i].smem = (int)packet_get_u64(&s->in);
         l[i].overlaps = packet_get_u64(&s->in) != 0;
         l[i].n_args = (int)packet_get_u64(&s->in);
-        uint64_t *values = NEW_ARRAY(a, uint64_t, l[i].n_args + 1);
-        packet_get(&s->in, values, sizeof *values * (size_t)l[i].n_args);
-        for (int k = 0; k < l[i].n_args; k++) l[i].args[k] = &values[k];
+        for (int k = 0; k < l[i].n_args; k++) {
+            if (packet_get_u64(&s->in)) {
+                struct tensor_map *map = NEW(a, struct tensor_map);
+                packet_get(&s->in, map, sizeof *map);
+                l[i].maps[k] = map;
+            } else {
+                uint64_t *value = l[i].args[k] = NEW(a, uint64_t);
+                *value = packet_get_u64(&s->in);
+            }
+        }
     }
     return l;
 }
