@@ -51,7 +51,7 @@ TUNER_SRC    := $(sort $(wildcard tuner/*.c tuner/*/*.c))
 REPORTS_SRC  := $(sort $(wildcard reports/*.c))
 UNIT         := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS    := $(UNIT:%.c=$(BUILD)/%)
-DEVICE_BINS  := $(addprefix $(BUILD)/tests/device/device_,smoke counters isolation generated reference)
+DEVICE_BINS  := $(addprefix $(BUILD)/tests/device/device_,smoke counters isolation map generated reference)
 
 ARCHIVES := $(BUILD)/libcompile.a $(foreach l,$(LAYERS),$(BUILD)/lib$(l).a)
 # Right to left, so that each archive's needs follow it; a group, because capture and graph may call each other's data.
@@ -151,7 +151,7 @@ EXTRA_unit = $(addprefix -idirafter ,$(wildcard $(CUDA_HOME)/include))
 device-smoke: $(BUILD)/tests/device/device_smoke ## does the runtime work on this GPU? Run it first on a new machine
 	$<
 
-$(patsubst %,$(BUILD)/tests/device/device_%,smoke counters isolation): %: %.o $(BUILD)/libruntime.a $(BUILD)/libbase.a
+$(patsubst %,$(BUILD)/tests/device/device_%,smoke counters isolation map): %: %.o $(BUILD)/libruntime.a $(BUILD)/libbase.a
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(filter-out -lcsv -ljansson -lsqlite3,$(LIBS))
 
 # libfuzz.a has the cases, and wants the emulator.
