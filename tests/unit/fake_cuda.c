@@ -5,7 +5,8 @@
  * Device memory is host memory and kernels do nothing, but every launch leaves the CUPTI record a
  * real one would: kernel "a" takes 1 us, "b" 2 us, anything else 50 us. Records are 216 bytes, as
  * in CUDA 13. One that may overlap begins half a microsecond before the one before it ends. Kernel
- * "map" does something: it copies its first argument, a tensor map, to where its second points.
+ * "map" does something: it copies its first and its third argument, tensor maps, to where its
+ * second points.
  *
  * A process that cannot call fake(), a worker say, sees as many GPUs as FAKE_CUDA_GPUS says. */
 #include <stdbool.h>
@@ -231,8 +232,11 @@ static int launch(uint32_t cbid, bool overlaps, cu_stream on, cu_function f, voi
     if (state.sync_status != CU_OK) return state.sync_status;
     profile_launch((const char *)f);
     if (callback && !state.silent) callback(callback_user, 1, cbid, &data);
-    if (!strcmp((const char *)f, "map")) /* arguments are taken when it is submitted */
-        memcpy(*(void **)args[1], args[0], sizeof(struct cu_tensor_map));
+    if (!strcmp((const char *)f, "map")) { /* arguments are taken when it is submitted */
+        struct cu_tensor_map *to = *(struct cu_tensor_map **)args[1];
+        memcpy(&to[0], args[0], sizeof *to);
+        memcpy(&to[1], args[2], sizeof *to);
+    }
     if (on && stream.records && stream.n < MAX_RECORDED) {
         stream.launches[stream.n].name = (const char *)f;
         stream.launches[stream.n++].overlaps = overlaps;

@@ -19,12 +19,14 @@ static const struct tensor_map BLOCK = {.dtype = DT_F32,
                                         .box = {8, 256, 1, 2, 3},
                                         .swizzle = 32};
 
-/* The fake's kernel, which copies its map to `to`. */
-static struct launch launch_map(struct module *m, const struct tensor_map *map, dptr *to) {
+/* The fake's kernel, which copies its maps to `to`, one behind the other. */
+static struct launch launch_map(struct module *m, const struct tensor_map *map,
+                                const struct tensor_map *second, dptr *to) {
     struct launch l = launch(m, "map");
-    l.n_args = 2;
+    l.n_args = 3;
     l.maps[0] = map;
     l.args[1] = to;
+    l.maps[2] = second;
     return l;
 }
 
@@ -51,22 +53,22 @@ static void expect_map(struct fixture *f, dptr from, const struct tensor_map *wa
     }
 }
 
-static dptr alloc_maps(struct fixture *f, int n) {
+static dptr alloc_maps(struct fixture *f) {
     dptr p = 0;
-    assert_int_equal(device_alloc(f->dev, (size_t)n * sizeof(struct cu_tensor_map), &p, &f->diag),
-                     WS_OK);
+    assert_int_equal(device_alloc(f->dev, 2 * sizeof(struct cu_tensor_map), &p, &f->diag), WS_OK);
     return p;
 }
 
-/* device_run, device_time and device_count of two launches, each with a map of its own. */
+/* device_run, device_time and device_count of two launches, each with maps of its own. */
 static void launch_every_way(struct fixture *f, bool counts) {
     enum { SAMPLES = 3 };
     struct tensor_map plane = PLANE, block = BLOCK;
-    dptr first = alloc_maps(f, 1), second = alloc_maps(f, 1);
+    dptr first = alloc_maps(f), second = alloc_maps(f);
     double us[2 * SAMPLES];
     struct counters c[2];
     struct module *m = load(f);
-    struct launch l[] = {launch_map(m, &plane, &first), launch_map(m, &block, &second)};
+    struct launch l[] = {launch_map(m, &plane, &block, &first),
+                         launch_map(m, &block, &plane, &second)};
     plane.address = 0x7f0012345670;
     block.address = 0x7f0000000010;
     for (int way = 0; way < 2 + counts; way++) {
@@ -75,8 +77,11 @@ static void launch_every_way(struct fixture *f, bool counts) {
                                ? device_time(f->dev, l, 2, SAMPLES, false, us, NULL, &f->diag)
                                : device_count(f->dev, l, 2, c, &f->diag);
         if (s != WS_OK) fail_msg("%s", f->diag.text);
-        expect_map(f, first, &plane, CU_MAP_DATA_TYPE_BFLOAT16, CU_MAP_SWIZZLE_128B);
-        expect_map(f, second, &block, CU_MAP_DATA_TYPE_TFLOAT32, CU_MAP_SWIZZLE_32B);
+        for (int i = 0; i < 2; i++) {
+            dptr to = i ? second : first, next = to + sizeof(struct cu_tensor_map);
+            expect_map(f, i ? next : to, &plane, CU_MAP_DATA_TYPE_BFLOAT16, CU_MAP_SWIZZLE_128B);
+            expect_map(f, i ? to : next, &block, CU_MAP_DATA_TYPE_TFLOAT32, CU_MAP_SWIZZLE_32B);
+        }
         plane.address += 256; /* launched again with another tensor */
     }
     device_unload(f->dev, m);
@@ -89,7 +94,7 @@ static void test_launches(void **state) {
     f->kit->fake->passes = 1;
     open_device(f);
     launch_every_way(f, true);
-    assert_int_equal(f->kit->fake->maps, 3 * 2); /* once a call, however often it is repeated */
+    assert_int_equal(f->kit->fake->maps, 3 * 4); /* once a call, however often it is repeated */
 }
 
 static void test_graphs(void **state) {
@@ -123,7 +128,7 @@ static void test_types(void **state) {
     static const int modes[] = {0, 32, 64, 128};
     open_device(f);
     struct module *m = load(f);
-    dptr to = alloc_maps(f, 1);
+    dptr to = alloc_maps(f);
     for (int t = 0; t < DT_COUNT; t++)
         for (int mode = 0; mode < 4; mode++) {
             int bytes = dtype_bytes((enum dtype)t);
@@ -134,7 +139,7 @@ static void test_types(void **state) {
                                      .stride = {bytes},
                                      .box = {32 / bytes},
                                      .swizzle = modes[mode]};
-            struct launch l = launch_map(m, &map, &to);
+            struct launch l = launch_map(m, &map, &map, &to);
             if (device_run(f->dev, &l, 1, &f->diag) != WS_OK) fail_msg("%s", f->diag.text);
             expect_map(f, to, &map, types[t], mode);
         }
@@ -179,9 +184,9 @@ static void test_illegal_maps(void **state) {
     map[13].address = 0x1008;
     open_device(f);
     struct module *m = load(f);
-    dptr to = alloc_maps(f, 1);
+    dptr to = alloc_maps(f);
     for (int i = 0; i < 14; i++) {
-        struct launch l = launch_map(m, &map[i], &to);
+        struct launch l = launch_map(m, &map[i], &map[i], &to);
         double us;
         for (int way = 0; way < 2; way++) {
             f->diag = diag_new(f->arena);
@@ -203,7 +208,7 @@ static void test_illegal_maps(void **state) {
     assert_int_equal(f->kit->fake->launches, 0);
     assert_false(device_is_lost(f->dev));
     /* Nothing is launched over no elements, and nothing is asked of its maps. */
-    struct launch none = launch_map(m, &map[3], &to);
+    struct launch none = launch_map(m, &map[3], &map[3], &to);
     none.grid[0] = 0;
     f->diag = diag_new(f->arena);
     assert_int_equal(device_run(f->dev, &none, 1, &f->diag), WS_OK);
@@ -216,8 +221,8 @@ static void test_driver_that_refuses(void **state) {
     struct tensor_map map = PLANE;
     open_device(f);
     struct module *m = load(f);
-    dptr to = alloc_maps(f, 1);
-    struct launch l = launch_map(m, &map, &to);
+    dptr to = alloc_maps(f);
+    struct launch l = launch_map(m, &map, &map, &to);
     f->kit->fake->map_status = 1;
     assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_MACHINE);
     assert_non_null(strstr(f->diag.text, "cuTensorMapEncodeTiled of argument 0 of 'map' (bf16 4000 "
@@ -232,7 +237,7 @@ static void refuse_on(struct fixture *f, const char *what) {
     struct tensor_map map = PLANE;
     struct module *m = load(f);
     dptr to = 1;
-    struct launch l = launch_map(m, &map, &to);
+    struct launch l = launch_map(m, &map, &map, &to);
     assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_MACHINE);
     if (!strstr(f->diag.text, what)) fail_msg("'%s': %s", what, f->diag.text);
     device_unload(f->dev, m);
