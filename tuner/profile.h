@@ -41,6 +41,7 @@ struct profile_facts {
 #define PROFILE_BOUNDS(B)                                                                          \
     B(memory, "bound by DRAM")                                                                     \
     B(l2, "bound by the L2")                                                                       \
+    B(compute, "bound by arithmetic")                                                              \
     B(pipe, "bound by one pipe")                                                                   \
     B(issue, "bound by issuing instructions")                                                      \
     B(latency, "bound by latency")                                                                 \
@@ -109,6 +110,7 @@ struct profile_verdict {
     double busy_bytes; /* that DRAM was busy with: no fewer than the least */
     double gbps;       /* busy_bytes / us */
     double dram_pct;   /* of the measured copy bandwidth */
+    double peak_pct;   /* of the peak arithmetic; NAN if its work is bound by bytes */
     int pipe, stall;   /* busiest, main; -1: unknown */
     int next_stall;    /* another that is about as large as the main one; -1: none */
 };

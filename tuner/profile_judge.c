@@ -2,6 +2,7 @@
  *
  *   DRAM 91 % of the copy bandwidth                                  -> memory
  *   DRAM 45 %, special-function pipe 92 %                            -> pipe xu: cheaper functions
+ *   not counted, operations at 72 % of the peak arithmetic           -> compute
  *   DRAM 45 %, nothing busy, 61 % of the stalls wait for memory      -> latency: bytes in flight
  *
  * The first rule that holds: too little work for a launch; a memory at its limit; the busiest of
@@ -92,7 +93,8 @@ static enum profile_bound find_bound(const struct profile_facts *f,
     if (is_launch(f)) return BOUND_launch;
     if (v->dram_pct >= MEMORY_FULL) return BOUND_memory;
     if (f->counted) return busiest_unit(f, v);
-    return v->dram_pct >= MEMORY_BUSY ? BOUND_memory : BOUND_unknown;
+    if (v->dram_pct >= MEMORY_BUSY) return BOUND_memory;
+    return v->peak_pct >= UNIT_BUSY ? BOUND_compute : BOUND_unknown;
 }
 
 /* ---- what to try ----------------------------------------------------------------------------- */
@@ -198,6 +200,7 @@ static void find_advice(struct profile_verdict *v, const struct profile_facts *f
         if (v->dram_pct < MEMORY_FULL) advise_nearly(v, f);
         break;
     case BOUND_l2: advise(v, ADVICE_wider_loads); break;
+    case BOUND_compute: advise(v, ADVICE_fewer_instructions); break;
     case BOUND_pipe: advise_pipe(v, f, v->pipe); break;
     case BOUND_issue:
         advise(v, ADVICE_fewer_instructions);
@@ -234,6 +237,9 @@ struct profile_verdict profile_judge(const struct profile_facts *f) {
     v.busy_bytes = fmax(v.dram_bytes, f->work.bytes);
     v.gbps = v.busy_bytes / f->us / 1e3;
     v.dram_pct = 100 * v.gbps / f->roof->copy_gbps;
+    v.peak_pct = NAN;
+    if (roof_bound_by_compute(f->roof, &f->work))
+        v.peak_pct = 100 * roof_floor_us(f->roof, &f->work) / f->us;
     if (f->counted) {
         v.pipe = counters_busiest_pipe(&f->counters);
         v.stall = counters_top_stall(&f->counters);

@@ -50,6 +50,13 @@ static void say_memory(struct buf *b, const struct profile_facts *f,
     buf_puts(b, ")");
 }
 
+static void say_compute(struct buf *b, const struct profile_facts *f,
+                        const struct profile_verdict *v) {
+    buf_printf(b, "%.4g MFLOP in %.2f us are %.3f TFLOP/s, %s of the peak arithmetic",
+               f->work.flops / 1e6, f->us, f->work.flops / f->us / 1e6,
+               percent(b->arena, v->peak_pct));
+}
+
 static void say_pipe(struct buf *b, const struct profile_facts *f,
                      const struct profile_verdict *v) {
     buf_printf(b, "the pipe of %s is %s busy (", counter_pipe_text(v->pipe),
@@ -92,11 +99,11 @@ static void say_launch(struct buf *b, const struct profile_facts *f) {
 
 static void say_unknown(struct buf *b, const struct profile_facts *f,
                         const struct profile_verdict *v) {
+    bool compute = !isnan(v->peak_pct);
     if (f->us > 0)
-        buf_printf(b,
-                   "%.2f us are %s of the measured copy bandwidth; what holds it back, only "
-                   "counters could tell",
-                   f->us, percent(b->arena, v->dram_pct));
+        buf_printf(b, "%.2f us are %s of the %s; what holds it back, only counters could tell",
+                   f->us, percent(b->arena, compute ? v->peak_pct : v->dram_pct),
+                   compute ? "peak arithmetic" : "measured copy bandwidth");
     else
         buf_puts(b, "it was not timed");
 }
@@ -106,6 +113,7 @@ static void say_bound(struct buf *b, const struct profile_facts *f,
     buf_printf(b, "%s: ", profile_bound_text(v->bound));
     switch (v->bound) {
     case BOUND_memory: say_memory(b, f, v); break;
+    case BOUND_compute: say_compute(b, f, v); break;
     case BOUND_pipe: say_pipe(b, f, v); break;
     case BOUND_l2:
     case BOUND_issue: say_units(b, f, v); break;

@@ -319,6 +319,26 @@ static void test_no_counters(void **state) {
     expect_words(&f, "it was not timed");
 }
 
+/* What is bound by arithmetic is held against its peak, not against a copy. */
+static void test_no_counters_of_a_product(void **state) {
+    struct device_limits peak = {.kind = DEVICE_CPU, .units = 2, .f32_tflops = 0.2};
+    struct roof roof = {&peak, 20};
+    struct profile_facts f = plain();
+    (void)state;
+    f.roof = &roof;
+    f.kind = "matmul";
+    f.counted = false;
+    f.counters = counters_unknown();
+    f.work.flops = 2e9; /* 10 ms at the peak, 2 ms of memory */
+    f.us = 12500;
+    expect(&f, BOUND_compute, BIT(fewer_instructions));
+    expect_words(&f, "bound by arithmetic: 2000 MFLOP in 12500.00 us are 0.160 TFLOP/s, 80 % of "
+                     "the peak arithmetic.");
+    f.us = 20000;
+    expect(&f, BOUND_unknown, 0);
+    expect_words(&f, "not explained: 20000.00 us are 50 % of the peak arithmetic");
+}
+
 /* A chip that knows none of the metrics but some. */
 static void test_unknown_metrics(void **state) {
     struct profile_facts f = plain();
@@ -441,6 +461,7 @@ int main(void) {
         cmocka_unit_test(test_spills),
         cmocka_unit_test(test_conflicts),
         cmocka_unit_test(test_no_counters),
+        cmocka_unit_test(test_no_counters_of_a_product),
         cmocka_unit_test(test_unknown_metrics),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_lines),
