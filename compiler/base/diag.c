@@ -28,14 +28,27 @@ enum ws_status diag_fail(struct diag *d, enum ws_status s, const char *fmt, ...)
     return s;
 }
 
+/* Where a line begins; NULL: there is no such. */
+static const char *line_start(const struct source *src, uint32_t line) {
+    const char *p = src->text;
+    for (; p && line > 1; line--) {
+        p = strchr(p, '\n');
+        p += p != NULL;
+    }
+    return p;
+}
+
+struct span source_line(const struct source *src, uint32_t line) {
+    const char *p = line_start(src, line);
+    if (!p) return (struct span){0};
+    uint32_t indent = (uint32_t)strspn(p, " \t"), n = (uint32_t)strcspn(p, "\r\n");
+    return (struct span){line, indent + 1, n + 1};
+}
+
 /* The source line and a caret line under it. */
 static void put_caret(struct buf *b, const struct source *src, struct span at) {
-    const char *p = src->text;
-    for (uint32_t line = 1; line < at.line; line++) {
-        p = strchr(p, '\n');
-        if (!p) return;
-        p++;
-    }
+    const char *p = line_start(src, at.line);
+    if (!p) return;
     size_t n = strcspn(p, "\r\n");
     uint32_t col = at.col ? at.col : 1, end = at.end_col > col ? at.end_col : col + 1;
     shown_line(b, p, n, col - 1, end - 1, "    ");

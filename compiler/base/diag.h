@@ -33,6 +33,9 @@ struct span {
     uint32_t line, col, end_col;
 };
 
+/* The words of a line, from 1 on, without its indentation; line 0 if there is no such. */
+struct span source_line(const struct source *src, uint32_t line);
+
 struct diag {
     struct arena *arena;
     enum ws_status status; /* WS_OK until the first error */

@@ -233,7 +233,7 @@ void torch_open(struct vm *vm, struct module *m) {
     dict_puts(vm->arena, m->dict, "e", py_float(M_E));
     dict_puts(vm->arena, m->dict, "inf", py_float(INFINITY));
     dict_puts(vm->arena, m->dict, "nan", py_float(NAN));
-    dict_puts(vm->arena, m->dict, "__version__", py_str("2.11"));
+    dict_puts(vm->arena, m->dict, "__version__", py_str("2.11.0"));
 }
 
 /* The class Tensor: properties and methods in C, then those of the prelude; operators are found

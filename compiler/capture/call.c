@@ -124,9 +124,11 @@ static struct py call_function(struct vm *vm, const struct function *fn, const s
     f.stack = NEW_ARRAY(vm->arena, struct py, c->max_stack);
     f.cells = NEW_ARRAY(vm->arena, struct cell *, c->cells.n + c->frees.n);
     for (uint32_t i = 0; i < c->frees.n; i++) f.cells[c->cells.n + i] = fn->closure[i];
+    vm->entered = fn->module->prelude ? NULL : c;
     put_positional(vm, fn, a, f.locals);
     put_named(vm, fn, a, f.locals);
     put_defaults(vm, fn, f.locals);
+    vm->entered = NULL;
     if (!c->yields) return vm_run(vm, &f);
     bool at_once = vm->trace && c->kind == CODE_GENEXPR;
     return at_once ? generator_all(vm, &f) : generator_new(vm, &f);

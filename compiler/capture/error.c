@@ -5,15 +5,17 @@
 #include "capture/dynamo.h"
 
 /* The innermost place in the user's own file: errors inside the prelude are shown at the call into
- * it. */
+ * it, and those of a call that no line makes, of forward with what get_inputs() gives, at its def.
+ */
 struct span vm_place(const struct vm *vm, const struct source **src) {
     for (const struct frame *f = vm->frame; f; f = f->caller) {
         if (f->module->prelude) continue;
         *src = f->code->source;
         return f->pc < f->code->n_instrs ? f->code->spans[f->pc] : (struct span){0};
     }
-    *src = vm->file;
-    return (struct span){0};
+    *src = vm->entered ? vm->entered->source : vm->file;
+    if (!vm->entered) return (struct span){0};
+    return source_line(*src, vm->entered->first_line);
 }
 
 void vm_leave(struct vm *vm) { longjmp(*vm->escape, 1); }

@@ -112,6 +112,7 @@ struct vm {
     const struct script_options *script;
     const struct compile_options *dynamo; /* under which functions are being compiled; or NULL */
     const struct function *compiled; /* what torch.compile was given, about to be called; or NULL */
+    const struct code *entered;      /* the user's code whose arguments are being taken; or NULL */
     struct compile_options *compiles;
     struct compiled_code *codes;
     struct script_counts *counts;

@@ -45,8 +45,10 @@ static bool view_sizes(const struct infer *in, const struct meta *m, struct meta
     }
     if (fits) return true;
     if (hole >= 0) out->size[hole] = constant(in, -1);
-    return infer_fail(in, "shape %s is invalid for a tensor of shape %s", infer_shape(in, out),
-                      infer_shape(in, m));
+    struct buf size = buf_new(in->g->arena);
+    ex_print(&size, p, product(in, m->size, m->rank, 0));
+    return infer_fail(in, "shape '%s' is invalid for input of size %s", infer_shape(in, out),
+                      size.p);
 }
 
 /* Strides of a view, if the old strides allow one; else EX_NONE: the elements must be read in

@@ -188,7 +188,7 @@ def get_inputs():
 EOF
 "$WARPSMITH" bench "$TMP/pairs.py" -D n=6:8:+1 --device cpu --results "$results" --no-figures --samples-max 8 --budget 0 \
     >"$TMP/out" 2>"$TMP/err" && fail 'a rung of 6 cannot be viewed as fours'
-warned 'shape .* is invalid for a tensor of shape \[6\]'
+warned 'shape .* is invalid for input of size 6'
 said '^tuned '
 
 # What is no ladder.

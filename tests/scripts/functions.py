@@ -133,3 +133,4 @@ show('erfinv', z.erfinv(), torch.erfinv(z.double()), torch.empty(3).fill_(.5).er
 z = torch.tensor([-0.9, 0., 0.5, 0.99], requires_grad=True)
 (z.erfinv() + (z + 2).lgamma()).sum().backward()
 show('erfinv', z.grad, torch.lgamma(torch.tensor([0.1, 0.5, 3.5, 10., 50., -0.5, -2.3, 0.25])))
+print('version', torch.__version__.split('+')[0])
