@@ -1,4 +1,4 @@
-# bench.gp: one benchmark. Left: its kernel variants, fastest first. Right: eager, default, tuned and PyTorch's times.
+# bench.gp: one benchmark. Left: its kernel variants, fastest first. Right: unfused, default, tuned and PyTorch's times.
 # Above this line: settings and data. Run `gnuplot THIS` to draw a PNG again.
 
 if (!exists("format")) format = "png"
@@ -73,7 +73,10 @@ do for [i = 1:words(legend)] {
     set label 10 + i "■ " . word(legend, i) at screen split + 0.05 + 0.08 * (i - 1), screen top + 14.0 / height left noenhanced \
         font ",10" textcolor rgb word(legend_colours, i)
 }
+set label 9 parts_note at screen split, screen top + 14.0 / height left noenhanced font ",10" textcolor rgb faded
 plot $programs using 1:2:(bar_width):3 with boxes linecolor rgb variable, \
+     $parts using ($1 - 0.5 * bar_width):2:(bar_width):(0) with vectors nohead linewidth 1.2 linecolor rgb "white", \
+     $parts using 1:3:4 with labels font ",8.5" textcolor rgb "white" noenhanced, \
      $programs using 1:2:4 with labels offset 0, 1.7 font ",12" textcolor rgb ink noenhanced, \
      $programs using 1:2:5 with labels offset 0, 0.7 font ",9.5" textcolor rgb faded noenhanced, \
      $ticks using 1:(0):xtic(2) with points pointtype -1, \

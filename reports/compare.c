@@ -151,7 +151,7 @@ static void print_pairs(const struct comparison *c, FILE *out) {
     for (size_t i = 0; i < c->n; i++) {
         const struct result_row *b = c->pairs[i].base, *n = c->pairs[i].now;
         fprintf(out, "%-*s  %-*s  %-*s  %-*s  %-7s  %9.2f  ", workload, b->workload, mode, b->mode,
-                dtype, b->dtype, axes, b->axes, result_role_name(b->role), b->median_us);
+                dtype, b->dtype, axes, b->axes, result_role_shown(b->role), b->median_us);
         if (result_row_measured(n))
             fprintf(out, "%9.2f  %+6.1f %%  %s\n", n->median_us,
                     100 * (n->median_us / b->median_us - 1), verdict_names[c->pairs[i].verdict]);
@@ -173,7 +173,7 @@ static void print_means(const struct comparison *c, FILE *out) {
         }
         if (n)
             fprintf(out, "geometric mean of base/new, %s: %.3fx over %zu row%s\n",
-                    result_role_name(roles[r]), exp(sum / (double)n), n, n == 1 ? "" : "s");
+                    result_role_shown(roles[r]), exp(sum / (double)n), n, n == 1 ? "" : "s");
     }
     fprintf(out, "%zu slower, %zu faster, %zu same, %zu noisy, %zu broken; threshold %g %%\n",
             c->count[VERDICT_SLOW], c->count[VERDICT_FAST], c->count[VERDICT_SAME],
@@ -200,7 +200,7 @@ static void print_changes(const struct comparison *c, FILE *out) {
         }
         if (fabs(n->clock_mhz / b->clock_mhz - 1) > 0.03)
             text_printf(&said, "clock of %s %s %s changed: %.0f -> %.0f MHz\n", b->workload,
-                        b->axes, result_role_name(b->role), b->clock_mhz, n->clock_mhz);
+                        b->axes, result_role_shown(b->role), b->clock_mhz, n->clock_mhz);
     }
     fputs(text_str(&said), out);
     text_free(&said);
@@ -214,7 +214,7 @@ static void print_missing(const struct side *from, const struct side *in, const 
         for (int r = 0; r < N_ROLES; r++) {
             if (!b->role[roles[r]] || (other && other->role[roles[r]])) continue;
             fprintf(out, "only in %s: %s %s %s %s %s on %s\n", where, b->key->workload,
-                    b->key->mode, b->key->dtype, b->key->axes, result_role_name(roles[r]),
+                    b->key->mode, b->key->dtype, b->key->axes, result_role_shown(roles[r]),
                     b->key->device);
         }
     }

@@ -36,7 +36,9 @@ static int open_locked(const char *path, int flags, int how, struct report_error
     struct stat st;
     int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd < 0 || fstat(fd, &st) != 0) {
-        report_fail(e, REPORT_WRONG, "cannot open '%s': %s", path, strerror(errno));
+        bool misnamed = errno == ENOENT && !(flags & O_CREAT);
+        report_fail(e, misnamed ? REPORT_USAGE : REPORT_WRONG, "cannot open '%s': %s", path,
+                    strerror(errno));
     } else if (!S_ISREG(st.st_mode)) {
         report_fail(e, REPORT_WRONG, "'%s' is not a regular file", path);
     } else if (lock(fd, how) != 0) {

@@ -9,7 +9,7 @@
 enum report_status {
     REPORT_OK = 0,
     REPORT_WRONG = 1,   /* a file is unreadable, damaged or foreign, or a workload broke */
-    REPORT_USAGE = 2,   /* the call is wrong */
+    REPORT_USAGE = 2,   /* the call is wrong: a file that it names is not there */
     REPORT_MACHINE = 3, /* the machine cannot do it: disk full, no gnuplot */
     REPORT_SLOWER = 4,
     REPORT_NOISY = 5,

@@ -11,8 +11,8 @@
 enum report_status figure_bench(const char *csv_path, const char *run_id, const char *out_prefix,
                                 struct report_error *e);
 
-/* All benchmarks: speedups over eager as bars; achieved against attainable GFLOP/s. `all` has n
- * results. */
+/* All benchmarks: speedups over unfused kernels as bars; achieved against attainable GFLOP/s. `all`
+ * has n results. */
 enum report_status figure_speedup(const struct benches *b, const char *out_prefix,
                                   struct report_error *e);
 enum report_status figure_roofline(const struct benches *b, const struct results *all, size_t n,

@@ -1,7 +1,7 @@
 /* figure_bench.c: the figure that `bench` draws: which of its rows become bars, and what the bars
  * are called.
  *
- *   fused_softmax: 62 timed, 30 shown; 9 failed          eager   ████████████ 56.8 µs
+ *   fused_softmax: 62 timed, 30 shown; 9 failed          unfused ████████████ 56.8 µs
  *   x=1 warps=8 vec=8  ████████  33.9                    default ████████ 43.6  1.30x
  *   x=1 warps=4 vec=8  █████████ 36.1                    tuned   ██████ 33.9    1.68x
  *
@@ -20,14 +20,13 @@ enum { MAX_SHOWN = 30, MAX_GROUPS = 8 };
 /* ---- names and colours ----------------------------------------------------------------------- */
 
 const char *figure_row_name(const struct result_row *r, char name[64]) {
-    const char *text = result_role_name(r->role);
-    if (r->role == ROLE_torch_eager) text = "torch eager";
+    const char *text = result_role_shown(r->role);
     if (r->role != ROLE_torch_compile) return snprintf(name, 64, "%s", text), name;
     static const char suffix[] = "-no-cudagraphs";
     size_t n = strlen(r->config), s = sizeof suffix - 1;
     if (n > s && strcmp(r->config + n - s, suffix) == 0) n -= s;
     bool plain = strcmp(r->config, "default") == 0;
-    snprintf(name, 64, "torch.compile%s%.*s", plain ? "" : " ", plain ? 0 : (int)n, r->config);
+    snprintf(name, 64, "%s%s%.*s", text, plain ? "" : " ", plain ? 0 : (int)n, r->config);
     return name;
 }
 
@@ -212,6 +211,47 @@ static size_t bench_bars(const struct bench *b, const struct result_row *bars[])
     return n;
 }
 
+enum { MAX_PARTS = 32 };
+
+/* The winners that a tuned program was made of in its run, in the order of its launches. */
+static size_t find_winners(const struct results *r, const struct result_row *tuned,
+                           const struct result_row *winners[MAX_PARTS]) {
+    size_t n = 0;
+    for (size_t i = 0; i < r->n && n < MAX_PARTS; i++) {
+        const struct result_row *row = &r->rows[i];
+        if (row->is_winner == 1 && is_variant(row, tuned->run_id, tuned) &&
+            result_row_measured(row))
+            winners[n++] = row;
+    }
+    return n;
+}
+
+/* $parts: place, upper edge, middle and label of each kernel's share of the tuned bar. A kernel is
+ * called by the number that its name ends in. A program of one kernel has a line that nobody sees.
+ */
+static void put_parts(struct text *out, const struct results *r, const struct result_row *tuned,
+                      double place) {
+    const struct result_row *winners[MAX_PARTS];
+    size_t n = result_row_measured(tuned) && r ? find_winners(r, tuned, winners) : 0;
+    double all = 0, below = 0;
+    for (size_t i = 0; i < n; i++) all += winners[i]->median_us;
+    text_puts(out, "$parts << EOD\n");
+    if (n < 2) text_puts(out, "-10 0 0 \"\"\n");
+    for (size_t i = 0; i < n && n > 1; i++) {
+        const char *number = strrchr(winners[i]->kernel, '_');
+        double share = winners[i]->median_us / all, height = share * tuned->median_us;
+        text_printf(out, "%.4g %.7g %.7g ", place, below + height, below + height / 2);
+        if (share < 0.08 || !number)
+            text_puts(out, "\"\"\n");
+        else
+            text_printf(out, "\"#%s %.0f %%\"\n", number + 1, 100 * share);
+        below += height;
+    }
+    text_puts(out, "EOD\n");
+    gnuplot_set_text(out, "parts_note",
+                     n < 2 ? "" : "tuned: # of each kernel's name, and its share of their time");
+}
+
 /* What stands under a bar, in two lines. */
 static void put_tick(struct text *ticks, double x, const char *above, const char *below) {
     text_printf(ticks, "%.4g ", x);
@@ -234,13 +274,15 @@ static void put_row_tick(struct text *ticks, double x, const struct result_row *
 }
 
 /* One point: a bar in us for each way to run it, with its speedup over the first. */
-static void put_one_bench(struct text *out, struct text *ticks, const struct bench *b) {
+static void put_one_bench(struct text *out, struct text *ticks, const struct results *r,
+                          const struct bench *b) {
     const struct result_row *bars[4 + BENCH_COMPILE_MODES];
     size_t n = bench_bars(b, bars);
-    double highest = 0, floor = NAN;
+    double highest = 0, floor = NAN, tuned = 0;
     char name[64];
     text_puts(out, "$programs << EOD\n");
     for (size_t i = 0; i < n; i++) {
+        if (bars[i]->role == ROLE_tuned) tuned = (double)i + 1;
         text_printf(out, "%zu %.7g %u \"%.2f×\" \"%.*f µs\"\n", i + 1, bars[i]->median_us,
                     figure_row_colour(bars[i]), bars[0]->median_us / bars[i]->median_us,
                     bars[i]->median_us < 1000 ? 2 : 0, bars[i]->median_us);
@@ -249,9 +291,10 @@ static void put_one_bench(struct text *out, struct text *ticks, const struct ben
         if (!isfinite(floor)) floor = row_floor_us(bars[i]);
     }
     text_puts(out, "EOD\n");
+    put_parts(out, r, b->role[ROLE_tuned], tuned);
     struct text title = {0};
     text_printf(&title, "whole program; × is the speedup over %s",
-                n ? figure_row_name(bars[0], name) : "eager");
+                n ? figure_row_name(bars[0], name) : result_role_shown(ROLE_eager));
     gnuplot_set_text(out, "right_title", text_str(&title));
     gnuplot_set_text(out, "programs_axis", "time of one call, median in µs");
     gnuplot_set_number(out, "programs_last", n ? (double)n : 1);
@@ -273,7 +316,8 @@ static void put_point_tick(struct text *ticks, double x, const struct wordings *
     text_free(&name);
 }
 
-/* The bars of one point of a sweep, around x, as speedups over eager. Returns the highest. */
+/* The bars of one point of a sweep, around x, as speedups over unfused kernels. Returns the
+ * highest. */
 static double put_point(struct text *out, double x, const struct bench *b) {
     const struct result_row *eager = b->role[ROLE_eager];
     const struct result_row *bars[] = {b->role[ROLE_default], b->role[ROLE_tuned],
@@ -308,23 +352,27 @@ static void put_sweep(struct text *out, struct text *ticks, const struct benches
         highest = fmax(highest, put_point(out, (double)i + 1, &b->all[first + i]));
     }
     text_puts(out, "EOD\n");
+    put_parts(out, NULL, NULL, 0);
     for (size_t i = 0; i < w.n; i++) text_free(&names[i]);
-    gnuplot_set_text(out, "right_title", "speedup over eager at each point of the sweep");
-    gnuplot_set_text(out, "programs_axis", "speedup over eager");
+    gnuplot_set_text(out, "right_title", "speedup over unfused kernels at each point of the sweep");
+    gnuplot_set_text(out, "programs_axis", "speedup over unfused kernels");
     gnuplot_set_number(out, "programs_last", (double)w.n);
     gnuplot_set_number(out, "programs_max", highest);
     gnuplot_set_number(out, "programs_floor", 0);
     gnuplot_set_number(out, "bar_width", 0.24);
-    gnuplot_set_text(out, "legend", "default tuned torch.compile");
+    bool compiled = false;
+    for (size_t g = first; g < b->n; g++)
+        compiled |= result_row_measured(bench_best_compiled(&b->all[g]));
+    gnuplot_set_text(out, "legend", compiled ? "default tuned torch.compile" : "default tuned");
     gnuplot_set_text(out, "legend_colours", "#8fb3d1 #2f6d9e #b98245");
     free(w.all);
 }
 
-static void put_program_panel(struct text *out, const struct benches *b) {
+static void put_program_panel(struct text *out, const struct results *r, const struct benches *b) {
     struct text ticks = {0};
     text_puts(&ticks, "$ticks << EOD\n");
     if (b->n == 1)
-        put_one_bench(out, &ticks, &b->all[0]);
+        put_one_bench(out, &ticks, r, &b->all[0]);
     else
         put_sweep(out, &ticks, b);
     text_puts(&ticks, "EOD\n");
@@ -357,7 +405,7 @@ static enum report_status draw(const struct results *r, const struct benches *b,
     collect_variants(&v, r, run_id, key);
     put_titles(&settings, key);
     size_t label = put_variant_panel(&settings, &v);
-    put_program_panel(&settings, b);
+    put_program_panel(&settings, r, b);
     double width = v.shown ? 1280 : 760, height = fmax(480, 200 + 19.0 * (double)v.shown);
     gnuplot_set_number(&settings, "width", width);
     gnuplot_set_number(&settings, "height", height);

@@ -1,10 +1,10 @@
 /* figure_report.c: the two figures over all benchmarks, for the report page.
  *
- * speedup: one group of bars for each benchmark, the tuned program against eager, torch eager and
- * torch.compile. roofline: one point for each tuned program, and a roof for each device from its
- * newest row of role roof. Many memory-bound programs share a corner of that plane, so labels are
- * placed here: each is moved down until it is clear of those above it, and a thin line leads from
- * the label to its point. */
+ * speedup: one group of bars for each benchmark, the tuned program against unfused kernels, torch
+ * eager and torch.compile. roofline: one point for each tuned program, and a roof for each device
+ * from its newest row of role roof. Many memory-bound programs share a corner of that plane, so
+ * labels are placed here: each is moved down until it is clear of those above it, and a thin line
+ * leads from the label to its point. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

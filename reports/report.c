@@ -48,7 +48,9 @@ static enum report_status read_folder(struct input *in, const char *folder,
                                       struct report_error *e) {
     struct dirent **entries;
     int n = scandir(folder, &entries, is_csv, alphasort);
-    if (n < 0) return report_fail(e, REPORT_WRONG, "cannot read '%s': %s", folder, strerror(errno));
+    if (n < 0)
+        return report_fail(e, errno == ENOENT ? REPORT_USAGE : REPORT_WRONG, "cannot read '%s': %s",
+                           folder, strerror(errno));
     for (int i = 0; i < n; i++) {
         struct text path = {0};
         text_printf(&path, "%s/%s", folder, entries[i]->d_name);

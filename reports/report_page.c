@@ -153,11 +153,11 @@ static void put_figure(struct text *h, const char *title, const char *svg) {
 static void put_programs(struct text *h, const struct benches *b) {
     text_puts(h,
               "<h2>Programs: time of one call, median in µs</h2>\n"
-              "<p>eager: a kernel per operation, without PyTorch; default: fused, configs by "
+              "<p>unfused: a kernel per operation, without PyTorch; default: fused, configs by "
               "rule; tuned: fused, fastest configs; % of roof: of what the copy bandwidth or the "
               "peak arithmetic of the device allows.</p>\n");
-    HEAD(h, KEY_HEAD, ">eager", ">default", ">tuned", ">torch eager", ">torch.compile",
-         ">speedup over eager", ">over torch.compile", ">GB/s", ">TFLOP/s", ">% of roof");
+    HEAD(h, KEY_HEAD, ">unfused", ">default", ">tuned", ">torch eager", ">torch.compile",
+         ">speedup over unfused", ">over torch.compile", ">GB/s", ">TFLOP/s", ">% of roof");
     for (size_t i = 0; i < b->n; i++) {
         const struct bench *bench = &b->all[i];
         const struct result_row *tuned = bench->role[ROLE_tuned];
@@ -201,7 +201,7 @@ static void put_costs(struct text *h, const struct benches *b) {
     text_puts(h,
               "<h2>Tuning: its cost in seconds, and the calls after which it has paid off</h2>\n");
     HEAD(h, KEY_HEAD, ">trials", ">all", ">compiling", ">checking", ">measuring", ">searching",
-         ">µs saved a call", ">calls, against default", ">calls, against eager");
+         ">µs saved a call", ">calls, against default", ">calls, against unfused");
     for (size_t i = 0; i < b->n; i++) {
         const struct result_row *tuned = b->all[i].role[ROLE_tuned];
         const struct result_row *dflt = b->all[i].role[ROLE_default];

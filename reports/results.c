@@ -44,12 +44,18 @@ static const char *const status_names[] = {
 };
 
 static const char *const role_names[] = {
-#define ROLE(name) #name,
+#define ROLE(name, shown) #name,
+#include "reports/columns.def"
+};
+
+static const char *const roles_shown[] = {
+#define ROLE(name, shown) shown,
 #include "reports/columns.def"
 };
 
 const char *result_status_name(enum result_status s) { return status_names[s]; }
 const char *result_role_name(enum result_role r) { return role_names[r]; }
+const char *result_role_shown(enum result_role r) { return roles_shown[r]; }
 
 static void *field(struct result_row *r, size_t c) { return (char *)r + columns[c].offset; }
 

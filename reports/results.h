@@ -13,13 +13,14 @@ enum result_status {
 };
 
 enum result_role {
-#define ROLE(name) ROLE_##name,
+#define ROLE(name, shown) ROLE_##name,
 #include "reports/columns.def"
     ROLE_COUNT
 };
 
 const char *result_status_name(enum result_status s);
-const char *result_role_name(enum result_role r);
+const char *result_role_name(enum result_role r);  /* in files and JSON: eager */
+const char *result_role_shown(enum result_role r); /* where people read: unfused */
 
 #define COLUMN_TYPE_TEXT const char *
 #define COLUMN_TYPE_COUNT double

@@ -1,4 +1,4 @@
-# speedup.gp: how much faster the tuned program is than eager, PyTorch eager and torch.compile, for every benchmark.
+# speedup.gp: how much faster the tuned program is than unfused kernels, PyTorch eager and torch.compile, for every benchmark.
 # Above this line: settings and data. Run `gnuplot THIS` to draw a PNG again.
 
 if (!exists("format")) format = "png"
@@ -18,7 +18,7 @@ set tmargin at screen 1 - 58.0 / height
 set bmargin at screen 56.0 / height
 
 set label 1 "Tuned program: speedup over" at screen 0.012, screen 1 - 22.0 / height left font ",12" textcolor rgb ink
-array opponent[3] = ["eager", "torch eager", "torch.compile, its best mode"]
+array opponent[3] = ["unfused kernels", "torch eager", "torch.compile, its best mode"]
 array colour[3] = ["#9aa3af", "#c9ae79", "#b98245"]
 do for [i = 1:3] {
     set label 1 + i "■ " . opponent[i] at screen 0.012 + 0.26 + 0.13 * (i - 1), screen 1 - 22.0 / height left font ",11" textcolor rgb colour[i]

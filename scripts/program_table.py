@@ -73,7 +73,7 @@ def wall_of(walls, workload, dtype, axes, overridden):
 
 
 def table(benches, walls):
-    head = ["workload", "dtype", "axes", "eager us", "default us", "tuned us", "% roof", "torch us", "torch/tuned"]
+    head = ["workload", "dtype", "axes", "unfused us", "default us", "tuned us", "% roof", "torch us", "torch/tuned"]
     lines = []
     overridden = {}
     for workload, dtype, axes in walls or ():

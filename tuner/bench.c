@@ -123,7 +123,7 @@ static enum ws_status open_kernels(struct bench_point *b) {
 /* Eager kernels run under their default config. */
 static void choose_eager(struct bench_point *b) {
     const struct ws_program *p = b->eager_program;
-    b->eager = plan_new("eager", p, b->arena);
+    b->eager = plan_new(result_role_shown(ROLE_eager), p, b->arena);
     for (int k = 0; k < p->n_kernels; k++) {
         const struct config *configs;
         int n, pruned;

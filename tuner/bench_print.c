@@ -50,8 +50,9 @@ static void print_throttle(const struct bench_point *b) {
 void bench_print_results(const struct bench_point *b) {
     struct buf out = buf_new(b->arena);
     struct work w = work_of_program(b->fused_program);
-    const struct table_line lines[] = {
-        {"eager", &b->eager_time}, {"default", &b->default_time}, {b->tuned.name, &b->tuned_time}};
+    const struct table_line lines[] = {{b->eager.name, &b->eager_time},
+                                       {"default", &b->default_time},
+                                       {b->tuned.name, &b->tuned_time}};
     buf_puts(&out, "\n");
     table_programs(&out, lines, 3, &w, &b->run->roof);
     if (!b->point) table_legend(&out, &w, &b->run->roof);

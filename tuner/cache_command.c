@@ -257,10 +257,10 @@ static void print_winner(struct arena *a, const struct store_winner *w) {
 }
 
 static void print_program(struct arena *a, const struct store_program *p) {
-    print_line("eager", times(a, &p->eager));
+    print_line("unfused", times(a, &p->eager));
     print_line("default", times(a, &p->dflt));
     print_line("tuned", times(a, &p->tuned));
-    print_line("speedup", number(a, p->eager.median / p->tuned.median, 3, " over eager"));
+    print_line("speedup", number(a, p->eager.median / p->tuned.median, 3, " over unfused kernels"));
     print_evidence(a, p->arch, &p->health, p->run_id, p->created);
 }
 

@@ -44,6 +44,6 @@ void cost_print(struct buf *b, const struct cost *c, double eager_us, double def
                c->trials == 1 ? "" : "s");
     put_saving(b, c, "the default", default_us, tuned_us);
     buf_puts(b, ", ");
-    put_saving(b, c, "eager", eager_us, tuned_us);
+    put_saving(b, c, "unfused kernels", eager_us, tuned_us);
     buf_puts(b, "\n");
 }

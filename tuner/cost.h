@@ -18,7 +18,7 @@ double cost_calls(const struct cost *c, double slow_us, double fast_us);
 
 /* "tuning      0.61 s: 0.20 compiling, 0.05 checking, 0.30 measuring, 0.06 searching; 18 trials
  *  saves      15.2 us a call over the default (worth the tuning after 40,132
- *  calls), 38.1 us a call over eager (worth the tuning after 16,010 calls)" */
+ *  calls), 38.1 us a call over unfused kernels (worth the tuning after 16,010 calls)" */
 void cost_print(struct buf *b, const struct cost *c, double eager_us, double default_us,
                 double tuned_us);
 

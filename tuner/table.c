@@ -38,7 +38,7 @@ void table_programs(struct buf *b, const struct table_line *lines, int n, const 
 
 void table_legend(struct buf *b, const struct work *w, const struct roof *roof) {
     buf_printf(b,
-               "  eager: a kernel per operation; default: fused, by rule; tuned: fastest config\n"
+               "  unfused: one operator a kernel; default: fused, by rule; tuned: fastest config\n"
                "  us: median, +- half its 95 %% interval; %% roof: of what %s allows\n",
                roof_bound_by_compute(roof, w) ? "peak arithmetic" : "copy bandwidth");
 }

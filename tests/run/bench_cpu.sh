@@ -26,7 +26,7 @@ bench workloads/softmax.py "${small[@]}" --budget 2 || fail "bench failed:" "$(c
 csv=$results/softmax.csv
 said '^device cpu: '
 said 'tuning 1 of 1 kernel: never tuned'
-said '^eager '
+said '^unfused '
 said '^default .*x$'
 said '^tuned .*x$'
 said 'configs: [0-9]+ timed'

@@ -61,7 +61,9 @@ expect 2 'compare what\?' compare --base a.csv
 expect 2 'at a time, not also' compare a.csv b.csv c.csv
 expect 2 "two results at a time" compare --base a.csv b.csv c.csv
 expect 2 '--threshold takes a number' compare a.csv b.csv --threshold '2%'
-expect 1 'no/such.csv' compare no/such.csv no/such.csv
+expect 2 'no/such.csv' compare no/such.csv no/such.csv # named, and not there
+expect 1 'not a result file' compare "$root/README.md" "$root/README.md"
+expect 2 'no/such' report --results no/such
 expect 2 "options only" report results
 expect 2 '--figure needs --out' report --figure a.csv
 expect 2 'one ID, --all or --older-than' cache rm

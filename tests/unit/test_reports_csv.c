@@ -188,7 +188,15 @@ static void test_bad_cells(void **state) {
     write_file("\"a\"b,c\n", "w");
     expect_error("not valid CSV");
     unlink(path);
-    expect_error("cannot open");
+}
+
+/* A file that is not there was named wrongly; one that is there and foreign is wrong itself. */
+static void test_missing_file(void **state) {
+    struct results r;
+    struct report_error e = {0};
+    assert_int_equal(results_read(path, &r, &e), REPORT_USAGE);
+    assert_non_null(strstr(e.text, "cannot open"));
+    results_free(&r);
 }
 
 static void test_newer_schema(void **state) {
@@ -422,6 +430,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_missing_and_unknown_column, empty_folder),
         cmocka_unit_test_teardown(test_bad_cells, empty_folder),
         cmocka_unit_test_teardown(test_newer_schema, empty_folder),
+        cmocka_unit_test_teardown(test_missing_file, empty_folder),
         cmocka_unit_test_teardown(test_older_schema, empty_folder),
         cmocka_unit_test_teardown(test_row_of_another_schema, empty_folder),
         cmocka_unit_test_teardown(test_counters, empty_folder),

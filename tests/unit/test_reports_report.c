@@ -211,7 +211,7 @@ static void test_usage(void **state) {
     FILE *null = fopen("/dev/null", "w");
     assert_non_null(null);
     struct report_request missing = {.folder = "/no/such/folder"};
-    assert_int_equal(report_write(&missing, null, null), 1);
+    assert_int_equal(report_write(&missing, null, null), 2);
     write_results(in_folder("a.csv"));
     struct report_request unwritable = {.folder = folder, .out = "/dev/null/x.html"};
     assert_int_equal(report_write(&unwritable, null, null), 3);
@@ -261,7 +261,36 @@ static void test_sweep_figure(void **state) {
     struct text gp = read_file(in_folder("figure.gp"));
     expect_in(gp.p, "n_variants = 0\n"); /* the last point has none */
     expect_in(gp.p, "2 4 3108254 \"\" \"4.00\"");
+    expect_in(gp.p, "speedup over unfused kernels"); /* our own eager is not PyTorch's */
+    expect_in(gp.p, "legend = \"default tuned torch.compile\"\n");
     expect_in(gp.p, "1 \"dim=4096\" \"\"\n2 \"dim=8192\" \"\"\n");
+    text_free(&gp);
+}
+
+/* Of several kernels, the tuned bar shows the share of each; of a benchmark without PyTorch's
+ * times no figure speaks of them. */
+static void test_parts_of_the_tuned_bar(void **state) {
+    fake_gnuplot("exit 0");
+    struct result_row rows[] = {
+        sample(ROLE_eager, "program", 200), sample(ROLE_tuned, "program", 50),
+        sample(ROLE_variant, "k_a_0", 30), sample(ROLE_variant, "k_b_1", 10),
+        sample(ROLE_variant, "k_b_1", 90)};
+    rows[2].is_winner = rows[3].is_winner = 1;
+    struct report_error e = {0};
+    assert_int_equal(result_append(in_folder("a.csv"), rows, 5, NULL, &e), REPORT_OK);
+    if (figure_bench(in_folder("a.csv"), NULL, in_folder("figure"), &e) != REPORT_OK)
+        fail_msg("%s", e.text);
+    struct text gp = read_file(in_folder("figure.gp"));
+    expect_in(gp.p, "$parts << EOD\n2 37.5 18.75 \"#0 75 %\"\n2 50 43.75 \"#1 25 %\"\nEOD\n");
+    expect_in(gp.p, "whole program; × is the speedup over unfused");
+    text_free(&gp);
+
+    struct result_row next[] = {rows[0], rows[1]};
+    next[0].axes = next[1].axes = "dim=8192";
+    assert_int_equal(result_append(in_folder("a.csv"), next, 2, NULL, &e), REPORT_OK);
+    assert_int_equal(figure_bench(in_folder("a.csv"), NULL, in_folder("figure"), &e), REPORT_OK);
+    gp = read_file(in_folder("figure.gp"));
+    expect_in(gp.p, "legend = \"default tuned\"\n");
     text_free(&gp);
 }
 
@@ -274,6 +303,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_usage, empty_folder),
         cmocka_unit_test_teardown(test_bench_figure, empty_folder),
         cmocka_unit_test_teardown(test_sweep_figure, empty_folder),
+        cmocka_unit_test_teardown(test_parts_of_the_tuned_bar, empty_folder),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

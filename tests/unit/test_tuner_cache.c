@@ -142,7 +142,7 @@ static void test_show(void **state) {
            "median 36.960 us", "30 samples", "1.196 over the default",
            "fastest of 17 tried; 1 more as fast", "stored       2023-11-14T22:13:20Z",
            "compile_error", "line 3: bad\n");
-    EXPECT("show 2", 0, "eager        median 90.000", "2.435 over eager");
+    EXPECT("show 2", 0, "unfused      median 90.000", "2.435 over unfused kernels");
     EXPECT("show 3", 0, "cut short");
 }
 

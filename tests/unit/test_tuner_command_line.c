@@ -76,11 +76,11 @@ static void test_program_table(void **state) {
            fast[] = {33.9, 33.9, 33.9, 33.9, 33.9, 33.9};
     eager.us = stats_of(slow, 6);
     tuned.us = stats_of(fast, 6);
-    const struct table_line lines[] = {{"eager", &eager}, {"tuned", &tuned}};
+    const struct table_line lines[] = {{"unfused", &eager}, {"tuned", &tuned}};
     struct buf b = buf_new(a);
     table_programs(&b, lines, 2, &w, &roof);
     assert_string_equal(b.p, "                  us        +-       GB/s   % roof   speed-up\n"
-                             "eager          56.80      0.00     2363.0     59.1\n"
+                             "unfused        56.80      0.00     2363.0     59.1\n"
                              "tuned          33.90      0.00     3959.2     99.0      1.68x\n");
     b.n = 0;
     table_legend(&b, &w, &roof);
@@ -97,7 +97,7 @@ static void test_unsteady_times(void **state) {
            uneven[] = {80, 90, 120, 100, 130, 95, 110, 105};
     steady.us = stats_of(even, 8);
     wild.us = stats_of(uneven, 8);
-    const struct table_line lines[] = {{"eager", &none}, {"default", &steady}, {"tuned", &wild}};
+    const struct table_line lines[] = {{"unfused", &none}, {"default", &steady}, {"tuned", &wild}};
     struct buf b = buf_new(a);
     table_unsteady(&b, lines, 2);
     assert_int_equal(b.n, 0);
@@ -114,7 +114,7 @@ static void test_table_without_times(void **state) {
     struct roof roof = {&l, NAN};
     struct work w = {.bytes = 1};
     struct timing none = timing_none();
-    const struct table_line lines[] = {{"eager", &none}, {"tuned", &none}};
+    const struct table_line lines[] = {{"unfused", &none}, {"tuned", &none}};
     struct buf b = buf_new(a);
     table_programs(&b, lines, 2, &w, &roof);
     assert_null(strstr(b.p, "nan"));
