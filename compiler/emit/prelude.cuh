@@ -1820,3 +1820,207 @@ K_DEVICE void k_reduce_columns_cluster(T *v, T *own, T *all) {
     for (int n = 0; n < N; n++) v[n] = all[n * T0 + row];
 }
 #endif
+
+/* ---- matrix units and tensor maps -------------------------------------------------------------- */
+
+/* A tensor in global memory and a box of it, as the driver describes them: a CUtensorMap, which a kernel takes as
+ * `const __grid_constant__ k_map a` and passes on as &a. k_map_load brings the box at these coordinates, the innermost
+ * first, to shared memory, swizzled as the map says; what lies outside of the tensor, on any side, is 0. All bytes of the
+ * box, these zeros too, complete on the mbarrier, which expects them as those of bulk copies. k_map_load_multicast: to
+ * that place of each block of the cluster whose bit is in `blocks`, on the mbarrier at that place of it. */
+struct __align__(64) k_map { unsigned long long word[16]; };
+#ifdef WS_EMULATOR
+#define K_MAP_LOAD(rank, at, c0, c1, c2, c3, c4) emu_map_load(smem, m, bar, 0, rank, c0, c1, c2, c3, c4)
+#define K_MAP_LOAD_MANY(rank, at, c0, c1, c2, c3, c4) emu_map_load(smem, m, bar, blocks, rank, c0, c1, c2, c3, c4)
+#else
+#define K_MAP_LOAD(rank, at, c0, c1, c2, c3, c4)                                                         \
+    asm volatile("cp.async.bulk.tensor." #rank "d.shared::cluster.global.mbarrier::complete_tx::bytes"   \
+                 " [%0], [%1, {" at "}], [%2];"                                                          \
+                 : : "r"(k_shared_address(smem)), "l"(m), "r"(k_shared_address(bar)), "r"(c0), "r"(c1),  \
+                 "r"(c2), "r"(c3), "r"(c4) : "memory")
+#define K_MAP_LOAD_MANY(rank, at, c0, c1, c2, c3, c4)                                                    \
+    asm volatile("cp.async.bulk.tensor." #rank "d.shared::cluster.global.mbarrier::complete_tx::bytes"   \
+                 ".multicast::cluster [%0], [%1, {" at "}], [%2], %8;"                                   \
+                 : : "r"(k_shared_address(smem)), "l"(m), "r"(k_shared_address(bar)), "r"(c0), "r"(c1),  \
+                 "r"(c2), "r"(c3), "r"(c4), "h"(blocks) : "memory")
+#endif
+K_DEVICE void k_map_prefetch(const k_map *m) {
+#ifdef WS_EMULATOR
+    emu_map_prefetch(m);
+#else
+    asm volatile("prefetch.tensormap [%0];" : : "l"(m) : "memory");
+#endif
+}
+K_DEVICE void k_map_load(void *smem, const k_map *m, unsigned long long *bar, int c0, int c1) {
+    K_MAP_LOAD(2, "%3, %4", c0, c1, 0, 0, 0);
+}
+K_DEVICE void k_map_load(void *smem, const k_map *m, unsigned long long *bar, int c0, int c1, int c2) {
+    K_MAP_LOAD(3, "%3, %4, %5", c0, c1, c2, 0, 0);
+}
+K_DEVICE void k_map_load(void *smem, const k_map *m, unsigned long long *bar, int c0, int c1, int c2, int c3) {
+    K_MAP_LOAD(4, "%3, %4, %5, %6", c0, c1, c2, c3, 0);
+}
+K_DEVICE void k_map_load(void *smem, const k_map *m, unsigned long long *bar, int c0, int c1, int c2, int c3, int c4) {
+    K_MAP_LOAD(5, "%3, %4, %5, %6, %7", c0, c1, c2, c3, c4);
+}
+K_DEVICE void k_map_load_multicast(void *smem, const k_map *m, unsigned long long *bar, unsigned short blocks,
+                                   int c0, int c1) {
+    K_MAP_LOAD_MANY(2, "%3, %4", c0, c1, 0, 0, 0);
+}
+K_DEVICE void k_map_load_multicast(void *smem, const k_map *m, unsigned long long *bar, unsigned short blocks,
+                                   int c0, int c1, int c2) {
+    K_MAP_LOAD_MANY(3, "%3, %4, %5", c0, c1, c2, 0, 0);
+}
+K_DEVICE void k_map_load_multicast(void *smem, const k_map *m, unsigned long long *bar, unsigned short blocks,
+                                   int c0, int c1, int c2, int c3) {
+    K_MAP_LOAD_MANY(4, "%3, %4, %5, %6", c0, c1, c2, c3, 0);
+}
+K_DEVICE void k_map_load_multicast(void *smem, const k_map *m, unsigned long long *bar, unsigned short blocks,
+                                   int c0, int c1, int c2, int c3, int c4) {
+    K_MAP_LOAD_MANY(5, "%3, %4, %5, %6, %7", c0, c1, c2, c3, c4);
+}
+
+/* An arrival at the mbarrier of block `rank` of the cluster that lies where `mine` does in the own one. That block may not
+ * end before: it waits for the phase, or for a k_cluster_sync. */
+K_DEVICE void k_mbar_arrive_at(unsigned long long *mine, unsigned rank) {
+#ifdef WS_EMULATOR
+    emu_mbar_arrive_at(mine, rank);
+#else
+    asm volatile("{ .reg .b32 at; mapa.shared::cluster.u32 at, %0, %1;"
+                 " mbarrier.arrive.release.cluster.shared::cluster.b64 _, [at]; }"
+                 : : "r"(k_shared_address(mine)), "r"(rank) : "memory");
+#endif
+}
+
+/* Some warps meet: `threads` of them (a multiple of 32) at barrier `id`, 1 to 15; 0 is that of __syncthreads. */
+K_DEVICE void k_barrier_sync(int id, int threads) {
+#ifdef WS_EMULATOR
+    emu_bar_sync((unsigned)id, (unsigned)threads);
+#else
+    asm volatile("bar.sync %0, %1;" : : "r"(id), "r"(threads) : "memory");
+#endif
+}
+
+/* From here on the threads of a warpgroup, four warps from a multiple of four on, have N registers each: all of them say
+ * so, those who want more wait until others have given theirs away. */
+template <int N> K_DEVICE void k_more_registers() {
+    static_assert(N % 8 == 0 && N >= 24 && N <= 256, "registers come by eights, 24 to 256 of them");
+#ifdef WS_EMULATOR
+    emu_registers(N, 1);
+#else
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" : : "n"(N));
+#endif
+}
+template <int N> K_DEVICE void k_fewer_registers() {
+    static_assert(N % 8 == 0 && N >= 24 && N <= 256, "registers come by eights, 24 to 256 of them");
+#ifdef WS_EMULATOR
+    emu_registers(N, 0);
+#else
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" : : "n"(N));
+#endif
+}
+
+/* wgmma (sm_90a): the four warps of a warpgroup multiply operands in shared memory, or the left one in registers, while
+ * their threads go on:
+ *
+ *     k_wgmma_hold(acc), k_wgmma_begin();
+ *     wgmma ... acc, k_operand<128>(a, 0, 1024), k_operand<128>(b, 0, 1024) ...
+ *     k_wgmma_commit();
+ *     k_wgmma_wait<0>(), k_wgmma_hold(acc);      at most so many of the newest groups are under way still
+ *
+ * Until the wait acc, the left operand's registers and the shared memory are the matrix unit's. What threads have stored
+ * there must be passed on by k_fence_async_shared and a barrier. k_operand: of an operand in shared memory from smem on, in
+ * lines of SWIZZLE bytes (0: 16, not swizzled), the distances in bytes to the next lines along its two axes. */
+template <int SWIZZLE> K_DEVICE unsigned long long k_operand(const void *smem, unsigned lead, unsigned stride) {
+    static_assert(SWIZZLE == 0 || SWIZZLE == 32 || SWIZZLE == 64 || SWIZZLE == 128, "lines of 32, 64 or 128 bytes");
+    const unsigned long long type = SWIZZLE == 128 ? 1 : SWIZZLE == 64 ? 2 : SWIZZLE == 32 ? 3 : 0;
+#ifdef WS_EMULATOR
+    return emu_operand(smem, lead, stride, type);
+#else
+    return type << 62 | (unsigned long long)(stride >> 4 & 0x3fff) << 32 | (lead >> 4 & 0x3fff) << 16 |
+           (k_shared_address(smem) >> 4 & 0x3fff);
+#endif
+}
+K_DEVICE void k_wgmma_begin() {
+#ifdef WS_EMULATOR
+    emu_wgmma_begin();
+#else
+    asm volatile("wgmma.fence.sync.aligned;" : : : "memory");
+#endif
+}
+K_DEVICE void k_wgmma_commit() {
+#ifdef WS_EMULATOR
+    emu_wgmma_commit();
+#else
+    asm volatile("wgmma.commit_group.sync.aligned;" : : : "memory");
+#endif
+}
+template <int N> K_DEVICE void k_wgmma_wait() {
+    static_assert(N >= 0 && N <= 7, "up to 7 groups may be under way");
+#ifdef WS_EMULATOR
+    emu_wgmma_wait(N);
+#else
+    asm volatile("wgmma.wait_group.sync.aligned %0;" : : "n"(N) : "memory");
+#endif
+}
+/* Keeps the compiler from moving what it does with these registers across. */
+template <int N> K_DEVICE void k_wgmma_hold(float (&acc)[N]) {
+#ifndef WS_EMULATOR
+#pragma unroll
+    for (int i = 0; i < N; i++) asm volatile("" : "+f"(acc[i]) : : "memory");
+#endif
+}
+
+/* mma.sync: a warp multiplies. k_ldmatrix4: four matrices of 8 rows of 16 bytes, the rows at the addresses of lanes 0 to
+ * 7, 8 to 15, ...; lane l gets word l % 4 of row l / 4 of each; TRANSPOSED: halves of the columns' words. */
+template <bool TRANSPOSED> K_DEVICE void k_ldmatrix4(unsigned (&r)[4], const void *smem) {
+#ifdef WS_EMULATOR
+    emu_ldmatrix4(r, smem, TRANSPOSED);
+#else
+    if (TRANSPOSED)
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(k_shared_address(smem)) : "memory");
+    else
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(k_shared_address(smem)) : "memory");
+#endif
+}
+
+/* d += a b: 16 rows by 16 deep (tf32: 8) of a, 8 columns of b. */
+template <typename T> struct k_is_f16 { enum { IS = 0 }; };
+template <> struct k_is_f16<k_f16> { enum { IS = 1 }; };
+#ifndef WS_EMULATOR
+#define K_MMA(shape_and_types)                                                                   \
+    asm volatile("mma.sync.aligned." shape_and_types                                             \
+                 " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"              \
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+#endif
+template <typename T> K_DEVICE void k_mma(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    static_assert(sizeof(T) == 2, "of bf16 or f16");
+#ifdef WS_EMULATOR
+    emu_mma(d, a, b, k_is_f16<T>::IS);
+#else
+    if (k_is_f16<T>::IS)
+        K_MMA("m16n8k16.row.col.f32.f16.f16.f32");
+    else
+        K_MMA("m16n8k16.row.col.f32.bf16.bf16.f32");
+#endif
+}
+K_DEVICE void k_mma_tf32(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+#ifdef WS_EMULATOR
+    emu_mma(d, a, b, 2);
+#else
+    K_MMA("m16n8k8.row.col.f32.tf32.tf32.f32");
+#endif
+}
+/* The nearest tf32; the units ignore its last 13 bits. */
+K_DEVICE unsigned k_tf32_bits(float f) {
+#ifdef WS_EMULATOR
+    return emu_tf32_bits(f);
+#else
+    unsigned w;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(w) : "f"(f));
+    return w;
+#endif
+}

@@ -246,6 +246,44 @@ static EMU_QUIET void emu_bulk_wait(unsigned n, int sources) {
 }
 static EMU_QUIET void emu_fence_async() { emu_host.fence_async(emu_host.emu); }
 
+/* ---- tensor maps, matrix units -------------------------------------------------------------- */
+
+static EMU_QUIET void emu_map_prefetch(const void *map) {
+    emu_host.map_prefetch(emu_host.emu, map);
+}
+static EMU_QUIET void emu_map_load(void *to, const void *map, void *bar, unsigned blocks, int rank,
+                                   int c0, int c1, int c2, int c3, int c4) {
+    const int at[5] = {c0, c1, c2, c3, c4};
+    emu_host.map_load(emu_host.emu, to, map, bar, blocks, rank, at);
+}
+static EMU_QUIET void emu_mbar_arrive_at(void *mine, unsigned rank) {
+    emu_host.mbar_arrive_at(emu_host.emu, mine, rank);
+}
+static EMU_QUIET void emu_registers(unsigned n, int more) {
+    emu_host.registers(emu_host.emu, n, more);
+}
+static EMU_QUIET unsigned long long emu_operand(const void *at, unsigned lead, unsigned stride,
+                                                unsigned type) {
+    return emu_host.operand(emu_host.emu, at, lead, stride, type);
+}
+/* The calling thread's share of a product by the 128 threads of its warpgroup. a_registers: the
+ * left operand, or NULL: it is in shared memory too, at a. */
+static EMU_QUIET void emu_wgmma(float *acc, int n, int type, const unsigned *a_registers,
+                                unsigned long long a, unsigned long long b, int transposed_a,
+                                int transposed_b, int add) {
+    const emu_product p = {acc, n, type, a_registers, a, b, transposed_a, transposed_b, add};
+    emu_host.wgmma(emu_host.emu, &p);
+}
+static EMU_QUIET void emu_wgmma_begin() { emu_host.wgmma_begin(emu_host.emu); }
+static EMU_QUIET void emu_wgmma_commit() { emu_host.wgmma_commit(emu_host.emu); }
+static EMU_QUIET void emu_wgmma_wait(unsigned n) { emu_host.wgmma_wait(emu_host.emu, n); }
+static EMU_QUIET void emu_ldmatrix4(unsigned *r, const void *row, int transposed) {
+    emu_host.ldmatrix(emu_host.emu, r, row, transposed);
+}
+static EMU_QUIET void emu_mma(float *d, const unsigned *a, const unsigned *b, int type) {
+    emu_host.mma(emu_host.emu, d, a, b, type);
+}
+
 /* ---- bits and numbers --------------------------------------------------------------------- */
 
 static inline float emu_as_float(unsigned u) { return emu_unpack<float>(u); }
@@ -279,6 +317,12 @@ static inline unsigned short emu_f16_bits(float f) {
     }
     unsigned rounded = magnitude + 0xfff + (magnitude >> 13 & 1);
     return (unsigned short)(sign | (rounded - 0x38000000) >> 13);
+}
+/* Nearest, ties away from 0. */
+static inline unsigned emu_tf32_bits(float f) {
+    unsigned u = emu_as_uint(f);
+    if (f != f) return 0x7fffffff;
+    return (u & 0x7fffffff) == 0x7f800000 ? u : (u + 0x1000) & 0xffffe000;
 }
 
 static inline unsigned __float_as_uint(float f) { return emu_as_uint(f); }

@@ -33,6 +33,18 @@ enum emu_collective {
     EMU_MAX_UNSIGNED,
 };
 
+/* Of matrix units: what an operand's elements are. */
+enum emu_matrix { EMU_BF16, EMU_F16, EMU_TF32 };
+
+/* One wgmma: m 64, k 16 (tf32: 8), the left operand in registers unless these are NULL. */
+struct emu_product {
+    float *acc;
+    int n, type; /* emu_matrix */
+    const unsigned *a_registers;
+    unsigned long long a, b; /* of k_operand */
+    int transposed_a, transposed_b, add;
+};
+
 /* Every hook may leave the thread for others, or for ever when it finds a mistake. */
 struct emu_host {
     struct emu *emu;
@@ -68,6 +80,21 @@ struct emu_host {
     /* until at most n groups are under way; sources: only until they are read */
     void (*wait)(struct emu *, int bulk, unsigned n, int sources);
     void (*fence_async)(struct emu *);
+    /* Tensor maps: the box at `at`, as k_map_load; to the blocks of these bits, or (0) to the own one. */
+    void (*map_prefetch)(struct emu *, const void *map);
+    void (*map_load)(struct emu *, void *to, const void *map, void *bar, unsigned blocks, int rank,
+                     const int *at);
+    void (*mbar_arrive_at)(struct emu *, void *mine, unsigned rank);
+    /* matrix units */
+    void (*registers)(struct emu *, unsigned n, int more);
+    unsigned long long (*operand)(struct emu *, const void *at, unsigned lead, unsigned stride,
+                                  unsigned type);
+    void (*wgmma)(struct emu *, const struct emu_product *);
+    void (*wgmma_begin)(struct emu *);
+    void (*wgmma_commit)(struct emu *);
+    void (*wgmma_wait)(struct emu *, unsigned n);
+    void (*ldmatrix)(struct emu *, unsigned *r, const void *row, int transposed);
+    void (*mma)(struct emu *, float *d, const unsigned *a, const unsigned *b, int type);
 };
 
 /* A kernel: how to call it, and of each parameter its size and whether it points. */

@@ -1,5 +1,6 @@
 /* Joined texts of many kernels, as device_generated hands them to NVRTC on a GPU, compile here too,
  * and what text relies on the compiler to merge is merged; skipped where there is no NVRTC. */
+#include "emit/emit.h"
 #include "graph_test.h"
 #include "tests/fuzz/cases.h"
 #include "tests/fuzz/drive_impl.h"
@@ -89,9 +90,98 @@ static void test_random_blocks(void **state) {
     arena_free(a);
 }
 
+/* ---- the prelude's helpers that no kernel of the above has ------------------------------------- */
+
+static const char HOPPER_TEXT[] =
+    "extern \"C\" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(128, 1)\n"
+    "hopper(const __grid_constant__ k_map m, float *y, int c) {\n"
+    "    extern __shared__ __align__(1024) unsigned char k_smem[];\n"
+    "    __shared__ unsigned long long bar;\n"
+    "    float d[4] = {0, 0, 0, 0};\n"
+    "    k_fewer_registers<40>();\n"
+    "    k_map_prefetch(&m);\n"
+    "    k_map_load(k_smem, &m, &bar, c, 1);\n"
+    "    k_map_load(k_smem, &m, &bar, c, 1, 2);\n"
+    "    k_map_load(k_smem, &m, &bar, c, 1, 2, 3);\n"
+    "    k_map_load(k_smem, &m, &bar, c, 1, 2, 3, 4);\n"
+    "    k_map_load_multicast(k_smem, &m, &bar, 3, c, 1);\n"
+    "    k_map_load_multicast(k_smem, &m, &bar, 3, c, 1, 2);\n"
+    "    k_map_load_multicast(k_smem, &m, &bar, 3, c, 1, 2, 3);\n"
+    "    k_map_load_multicast(k_smem, &m, &bar, 3, c, 1, 2, 3, 4);\n"
+    "    k_mbar_arrive_at(&bar, 1);\n"
+    "    k_more_registers<240>();\n"
+    "    k_barrier_sync(1, 128);\n"
+    "    k_wgmma_hold(d), k_wgmma_begin();\n"
+    "    asm volatile(\"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3},\"\n"
+    "                 \" %4, %5, 1, 1, 1, 0, 0;\"\n"
+    "                 : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3])\n"
+    "                 : \"l\"(k_operand<128>(k_smem, 0, 1024)),\n"
+    "                   \"l\"(k_operand<0>(k_smem + 8192, 128, 256)));\n"
+    "    k_wgmma_commit(), k_wgmma_wait<0>(), k_wgmma_hold(d);\n"
+    "    for (int i = 0; i < 4; i++) y[threadIdx.x * 4 + i] = d[i];\n"
+    "}\n";
+
+static const char AMPERE_TEXT[] = "extern \"C\" __global__ void ampere(float *y) {\n"
+                                  "    extern __shared__ __align__(128) unsigned char k_smem[];\n"
+                                  "    float d[4] = {0, 0, 0, 0};\n"
+                                  "    unsigned a[4], b[4];\n"
+                                  "    k_ldmatrix4<false>(a, k_smem + threadIdx.x * 16);\n"
+                                  "    k_ldmatrix4<true>(b, k_smem + threadIdx.x * 16);\n"
+                                  "    k_mma<k_bf16>(d, a, (const unsigned(&)[2])b);\n"
+                                  "    k_mma<k_f16>(d, a, (const unsigned(&)[2])b);\n"
+                                  "    a[0] = k_tf32_bits(d[0]);\n"
+                                  "    k_mma_tf32(d, a, (const unsigned(&)[2])b);\n"
+                                  "    k_barrier_sync(1, 32);\n"
+                                  "    for (int i = 0; i < 4; i++) y[threadIdx.x * 4 + i] = d[i];\n"
+                                  "}\n";
+
+/* The text with what it needs of the prelude; in its PTX is each of the instructions, separated by
+ * blanks. */
+static void compile_helpers(const char *arch, const char *text, const char *const *instructions) {
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct env env = env_read(a);
+    struct toolchain *t = NULL;
+    struct compiled c;
+    if (toolchain_open(DEVICE_CUDA, arch, &env, a, &d, &t) != WS_OK) {
+        arena_free(a);
+        skip();
+    }
+    const char *whole = arena_printf(a, "%s\n%s", prelude_parts(a, true, text), text);
+    toolchain_compile(t, "helpers", whole, true, &c);
+    if (!c.ok) fail_msg("%s", c.log);
+    if (c.serialized) fail_msg("%s", c.log);
+    for (; *instructions; instructions++)
+        if (!strstr(c.ptx, *instructions)) fail_msg("no %s", *instructions);
+    compiled_free(&c);
+    toolchain_close(t);
+    arena_free(a);
+}
+
+static void test_matrix_units(void **state) {
+    compile_helpers(
+        "sm_90a", HOPPER_TEXT,
+        (const char *const[]){
+            "prefetch.tensormap",
+            "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [",
+            "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [",
+            "bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast",
+            "mbarrier.arrive.release.cluster.shared::cluster.b64", "setmaxnreg.dec",
+            "setmaxnreg.inc", "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group", NULL});
+    static const char *const MMA[] = {"ldmatrix.sync.aligned.m8n8.x4.shared.b16",
+                                      "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16",
+                                      "m16n8k16.row.col.f32.bf16.bf16.f32",
+                                      "m16n8k16.row.col.f32.f16.f16.f32",
+                                      "m16n8k8.row.col.f32.tf32.tf32.f32",
+                                      "cvt.rna.tf32.f32",
+                                      NULL};
+    compile_helpers("sm_80", AMPERE_TEXT, MMA);
+    compile_helpers("sm_90a", AMPERE_TEXT, MMA);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_new_gpu),
-                                       cmocka_unit_test(test_old_gpu),
-                                       cmocka_unit_test(test_random_blocks)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_new_gpu), cmocka_unit_test(test_old_gpu),
+        cmocka_unit_test(test_random_blocks), cmocka_unit_test(test_matrix_units)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
