@@ -48,8 +48,8 @@ static enum ws_status take_stored(struct builder *b, struct variant *v, struct d
 
 enum ws_status builder_begin(struct builder *b, struct variant *v, struct diag *d) {
     if (!variant_emit(v, b->arena)) return WS_OK;
-    v->binary_key = store_binary_key(b->arena, toolchain_version(b->machine->toolchain), b->options,
-                                     v->source.text);
+    v->binary_key = store_binary_key(b->arena, toolchain_key(b->machine->toolchain, b->arena),
+                                     b->options, v->source.text);
     v->twin = find_twin(b, v->binary_key);
     if (v->twin) return WS_OK;
     map_puts(&b->begun, v->binary_key, (uintptr_t)v);

@@ -17,7 +17,7 @@ struct store_key winner_machine_key(const struct machine *m, struct arena *a) {
         .device = arena_printf(a, "%s, %s, %d %s", f->name, m->limits.arch, m->limits.units,
                                m->limits.kind == DEVICE_CUDA ? "multiprocessors" : "cores"),
         .driver = f->driver,
-        .toolchain = toolchain_version(m->toolchain)};
+        .toolchain = toolchain_key(m->toolchain, a)};
 }
 
 struct store_key winner_key(const struct machine *m, const struct ws_captured *c,

@@ -35,6 +35,11 @@ void toolchain_close(struct toolchain *t) {
 
 const char *toolchain_version(const struct toolchain *t) { return t->version; }
 
+const char *toolchain_key(const struct toolchain *t, struct arena *a) {
+    uint64_t hash = hash_bytes(t->settings, strlen(t->settings));
+    return arena_printf(a, "%s #%08x", t->version, (unsigned)(hash ^ hash >> 32));
+}
+
 void toolchain_compile(struct toolchain *t, const char *name, const char *source, bool want_ptx,
                        struct compiled *out) {
     *out = (struct compiled){0};

@@ -43,6 +43,10 @@ void toolchain_close(struct toolchain *t);
 void toolchain_stop_when(struct toolchain *t, bool (*stopped)(void));
 /* "NVRTC 13.0.88", "gcc (Debian 12.2.0-14) 12.2.0 -O3 -march=native" */
 const char *toolchain_version(const struct toolchain *t);
+/* All that decides what it makes of a text: its version, its options, and what of this machine it
+ * compiles for, the latter two as a hash: "NVRTC 13.0.88 #1f0c22d9". What it has made, and times of
+ * that, are valid for this. */
+const char *toolchain_key(const struct toolchain *t, struct arena *a);
 
 /* Compile one translation unit. Thread-safe; does not use the device. Never fails as a call:
  * out->ok tells. */

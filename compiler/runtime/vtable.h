@@ -17,7 +17,7 @@ struct toolchain_ops {
 
 struct toolchain {
     const struct toolchain_ops *ops;
-    const char *version;
+    const char *version, *settings;
     bool (*stopped)(void); /* does the user want no more of it? NULL: nobody asks */
 };
 

@@ -328,6 +328,38 @@ static void test_what_the_dead_left_is_swept(void **state) {
     assert_int_equal(system(arena_printf(f->arena, "rm -r '%s'", tmp)), 0);
 }
 
+/* What it makes is valid for its command, and for what that finds in this machine. */
+static void test_cc_key(void **state) {
+    struct fixture *f = *state;
+    const char *plain = toolchain_key(open_cc(f), f->arena), *cc = f->env.cc;
+    assert_string_equal(toolchain_key(open_cc(f), f->arena), plain);
+    f->env.cc = arena_printf(f->arena, "%s -v", cc); /* which talks more */
+    const char *talks = toolchain_key(open_cc(f), f->arena);
+    assert_string_equal(toolchain_key(open_cc(f), f->arena), talks);
+    assert_string_not_equal(talks, plain);
+    f->env.cc = arena_printf(f->arena, "%s -fwrapv", cc);
+    assert_string_not_equal(toolchain_key(open_cc(f), f->arena), plain);
+    const char *version = toolchain_version(open_cc(f));
+    assert_int_equal(strncmp(plain, version, strlen(version)), 0);
+    /* Another CPU behind the same name and command: what the compiler defines differs. */
+    const char *tmp = make_tmp(f), *path = arena_printf(f->arena, "%s/cc", tmp), *keys[2];
+    for (int i = 0; i < 2; i++) {
+        FILE *out = fopen(path, "w");
+        assert_non_null(out);
+        fprintf(out,
+                "#!/bin/sh\n[ \"$1\" != --version ] || { echo one; exit; }\n"
+                "echo '#define __AVX%d__ 1'\n",
+                i);
+        assert_int_equal(fchmod(fileno(out), 0700), 0);
+        assert_int_equal(fclose(out), 0);
+        f->env.cc = path;
+        keys[i] = toolchain_key(open_cc(f), f->arena);
+    }
+    assert_string_not_equal(keys[0], keys[1]);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(tmp), 0);
+}
+
 /* ---- compilers that are ended from outside ----------------------------------------------------
  */
 
@@ -415,6 +447,7 @@ int main(void) {
         TEST(test_serialized_wgmma_is_noticed),
         TEST(test_two_threads),
         TEST(test_cc_compiles),
+        TEST(test_cc_key),
         TEST(test_cc_cleans_up),
         TEST(test_what_the_dead_left_is_swept),
         TEST(test_cc_that_is_killed),

@@ -242,6 +242,25 @@ static char **make_environment(struct arena *a) {
     return out;
 }
 
+/* Its command, and what it defines before it reads a text: the exact version, and the instructions
+ * that -march=native has found, which say more of the machine than the name of its CPU does. */
+static void read_settings(struct cpu_toolchain *t, struct arena *a) {
+    const char *const args[] = {FLAGS, "-dM", "-E", NULL};
+    char *argv[MAX_WORDS + sizeof args / sizeof *args], *text = NULL;
+    struct scratch f = {.fd = -1};
+    struct buf b = buf_new(a);
+    size_t n = 0;
+    command(t, args, argv);
+    for (int i = 0; argv[i]; i++) buf_printf(&b, "%s ", argv[i]);
+    if (scratch_make(&f, t->tmp) && run(t, &f, argv, "/dev/null") == 0)
+        text = read_whole(&f, LOG, &n);
+    for (const char *line = text; line && *line; line += strcspn(line, "\n"), line += *line == '\n')
+        if (!strncmp(line, "#define ", 8)) buf_printf(&b, "\n%.*s", (int)strcspn(line, "\n"), line);
+    t->base.settings = b.p;
+    free(text);
+    scratch_remove(&f);
+}
+
 /* First line of `cc --version`, which tells one build of a compiler from another. */
 static enum ws_status read_version(struct cpu_toolchain *t, struct arena *a, struct diag *d) {
     const char *const args[] = {"--version", NULL};
@@ -276,6 +295,7 @@ enum ws_status cpu_toolchain_open(const struct env *env, struct arena *a, struct
     t->environment = make_environment(a);
     scratch_sweep(t->tmp);
     if (split_words(t, env->cc, a, d) != WS_OK || read_version(t, a, d) != WS_OK) return d->status;
+    read_settings(t, a);
     *out = &t->base;
     return WS_OK;
 }

@@ -20,6 +20,8 @@ struct nvrtc_toolchain {
     char arch_option[64]; /* "--gpu-architecture=sm_90a" */
 };
 
+#define OPTIONS "-default-device", "--std=c++17", "--fmad=true"
+
 static void set_log(struct compiled *out, const char *text) {
     free(out->log);
     out->log = strdup(text ? text : "");
@@ -64,7 +66,7 @@ static nvrtc_status read_ptx(const struct nvrtc_api *api, nvrtc_program p, struc
 static void nvrtc_compile(struct toolchain *base, const char *name, const char *source,
                           bool want_ptx, struct compiled *out) {
     struct nvrtc_toolchain *t = (struct nvrtc_toolchain *)base;
-    const char *options[] = {t->arch_option, "-default-device", "--std=c++17", "--fmad=true"};
+    const char *options[] = {t->arch_option, OPTIONS};
     nvrtc_program p = NULL;
     nvrtc_status s = t->api.create(&p, source, name, 0, NULL, NULL);
     if (s == NVRTC_OK) {
@@ -115,6 +117,13 @@ enum ws_status cuda_toolchain_open(const char *arch, const struct env *env, stru
     t->base.ops = &ops;
     if (nvrtc_api_open(&t->api, env, a, d) != WS_OK) return d->status;
     snprintf(t->arch_option, sizeof t->arch_option, "--gpu-architecture=%s", arch);
+
+    static const char *const options[] = {OPTIONS};
+    struct buf settings = buf_new(a);
+    buf_puts(&settings, t->arch_option);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        buf_printf(&settings, " %s", options[i]);
+    t->base.settings = settings.p;
 
     struct compiled probe = {0};
     nvrtc_compile(&t->base, "probe.cu", "extern \"C\" __global__ void probe() {}\n", true, &probe);

@@ -133,8 +133,9 @@ static const struct toolchain_ops ops = {.compile = remote_compile,
 struct toolchain *remote_toolchain_open(const struct toolchain *real, const char *arch,
                                         struct arena *a) {
     struct remote_toolchain *t = NEW(a, struct remote_toolchain);
-    *t = (struct remote_toolchain){.base = {.ops = &ops, .version = real->version},
-                                   .arch = arena_strdup(a, arch)};
+    *t = (struct remote_toolchain){
+        .base = {.ops = &ops, .version = real->version, .settings = real->settings},
+        .arch = arena_strdup(a, arch)};
     pthread_mutex_init(&t->lock, NULL);
     return &t->base;
 }
