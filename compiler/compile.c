@@ -220,7 +220,8 @@ static void update_in_place(struct compile *c, struct kernel *const *kernels) {
 
 static bool build_kernels(struct compile *c) {
     struct ws_program *p = c->program = NEW(c->arena, struct ws_program);
-    *p = (struct ws_program){.arena = c->arena, .captured = c->captured, .limits = *c->limits};
+    *p = (struct ws_program){
+        .arena = c->arena, .captured = c->captured, .loops = c->loops, .limits = *c->limits};
     list_buffers(c);
     list_outputs(c);
     p->n_kernels = (int)c->schedule->groups.n;

@@ -126,6 +126,7 @@ struct ws_kernel {
 struct ws_program {
     struct arena *arena;
     struct ws_captured *captured;
+    const struct loops *loops; /* what its kernels were made of */
     struct device_limits limits;
     int n_buffers;
     struct ws_buffer *buffers;
@@ -159,6 +160,18 @@ enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c
 
 /* Comments that say which lines of the user's program kernel k is. */
 void ws_print_lines(struct buf *b, const struct ws_program *p, int k);
+
+/* alone.c. The kernels side by side as a workload without values, whose reference is what each of
+ * them should write, were what it reads right. Its inputs are the program's, then buffers that
+ * kernels read of others; its outputs are buffers. For ws_make_reference and ws_lower_reference.
+ * Needs: sizes that are numbers. Lives in the program's arena. */
+struct ws_alone {
+    struct ws_captured *kernels;
+    const int *inputs; /* by input: the buffer that holds it; -1: nobody reads it */
+    const int *outputs;
+    int n_unknown; /* buffers that kernels write which are no tensors of the graph */
+};
+struct ws_alone ws_alone_of(const struct ws_program *p);
 
 /* Texts for `explain` and `compile --dump` that are not stage dumps. */
 void ws_explain(const struct ws_captured *c, const struct ws_program *p, struct buf *b);

@@ -53,11 +53,15 @@ enum ws_status bench_recall_reference(struct bench_point *b) {
 static enum ws_status check_program(struct bench_point *b, const struct plan *p,
                                     struct buffers *memory, bool trust) {
     struct device *dev = b->run->machine.device;
+    struct diag own = diag_new(b->arena);
     double begun = clock_ms();
     patience_set(dev, NAN);
-    if (buffers_place(memory, &b->data, p->program, false, b->arena, b->d) != WS_OK ||
-        plan_check(p, &b->data, memory, trust, b->d) != WS_OK)
-        return b->d->status;
+    if (buffers_place(memory, &b->data, p->program, false, b->arena, &own) == WS_OK)
+        plan_check(p, &b->data, memory, trust, &own);
+    if (own.status != WS_OK) {
+        const char *who = own.status == WS_WRONG ? testbed_blame(&b->data, p, b->arena) : "";
+        return diag_fail(b->d, own.status, "%s%s%s", own.message, *who ? "\n" : "", who);
+    }
     b->program_ms = fmax(b->program_ms, clock_ms() - begun);
     patience_set(dev, b->program_ms);
     return WS_OK;

@@ -12,9 +12,9 @@ const char *reference_name(enum reference_made m) {
     return names[m];
 }
 
-void data_open(struct data *x, struct machine *m, const struct ws_program *p, struct arena *a) {
-    const struct ws_captured *c = p->captured;
-    *x = (struct data){.machine = m, .captured = c, .first_output = p->first_output, .arena = a};
+static void open_for(struct data *x, struct machine *m, const struct ws_captured *c,
+                     struct arena *a) {
+    *x = (struct data){.machine = m, .captured = c, .arena = a};
     x->host_inputs = NEW_ARRAY(a, void *, c->n_inputs);
     x->host_want = NEW_ARRAY(a, void *, c->n_outputs);
     x->inputs = NEW_ARRAY(a, dptr, c->n_inputs);
@@ -26,6 +26,26 @@ void data_open(struct data *x, struct machine *m, const struct ws_program *p, st
     x->share = NEW_ARRAY(a, double, c->n_outputs);
     x->worst = NEW_ARRAY(a, struct mismatch, c->n_outputs);
     for (int i = 0; i < c->n_outputs; i++) x->worst[i].worst = -1;
+}
+
+void data_open(struct data *x, struct machine *m, const struct ws_program *p, struct arena *a) {
+    open_for(x, m, p->captured, a);
+    x->first_output = p->first_output;
+}
+
+/* Is input i on the host that of the lender? */
+static bool is_lent(const struct data *x, int i) {
+    return x->lender && i < x->lender->captured->n_inputs && x->lender->host_inputs[i];
+}
+
+void data_open_lent(struct data *x, const struct data *lender, const struct ws_alone *kernels,
+                    const dptr *inputs, struct arena *a) {
+    open_for(x, lender->machine, kernels->kernels, a);
+    x->lender = lender;
+    for (int i = 0; i < x->captured->n_inputs; i++) {
+        x->inputs[i] = inputs[i];
+        if (is_lent(x, i)) x->host_inputs[i] = lender->host_inputs[i];
+    }
 }
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
@@ -94,10 +114,9 @@ static void forget_expected(struct data *x) {
             expected_free(x->machine->device, &x->expected[i]);
 }
 
-static bool make_reference_here(struct data *x, struct arena *a) {
+static bool make_reference_here(struct data *x, const struct reference *r, struct arena *a) {
     struct diag own = diag_new(a);
     int n = x->captured->n_outputs;
-    struct reference *r = ws_lower_reference(x->captured, x->machine->limits.kind, a);
     dptr *places = NEW_ARRAY(a, dptr, 2 * n);
     int64_t slices = 1;
     if (!r) return false;
@@ -166,10 +185,28 @@ static enum ws_status restore_inputs(struct data *x, struct diag *d) {
     return place_inputs(x, d) == WS_OK ? upload_inputs(x, d) : d->status;
 }
 
+/* What kernels would have made sooner, and could not, the interpreter is not asked for. */
+static enum ws_status make_lent(struct data *x, struct diag *d) {
+    struct arena *a = arena_new();
+    const struct reference *here = ws_lower_reference(x->captured, x->machine->limits.kind, a);
+    bool done = make_reference_here(x, here, a);
+    if (device_is_lost(x->machine->device))
+        diag_fail(d, WS_MACHINE, "the device was lost while references were made");
+    else if (!here)
+        interpret_reference(x, d);
+    else if (!done)
+        x->reference = REFERENCE_NONE;
+    arena_free(a);
+    return d->status;
+}
+
 enum ws_status data_make_reference(struct data *x, struct diag *d) {
+    if (x->lender) return make_lent(x, d);
     struct arena *a = arena_new();
     bool interpreted = x->captured->n_outputs && x->host_want[0];
-    if (!interpreted && make_reference_here(x, a))
+    const struct reference *here =
+        interpreted ? NULL : ws_lower_reference(x->captured, x->machine->limits.kind, a);
+    if (make_reference_here(x, here, a))
         judge_reference(x, d);
     else if (!device_is_lost(x->machine->device) || restore_inputs(x, d) == WS_OK)
         interpret_reference(x, d);
@@ -286,7 +323,8 @@ void data_close(struct data *x) {
     if (!x->machine) return;
     struct device *dev = x->machine->device;
     for (int i = 0; i < x->captured->n_inputs; i++) {
-        free(x->host_inputs[i]);
+        if (!is_lent(x, i)) free(x->host_inputs[i]);
+        if (x->lender) continue;
         if (x->kept[i]) keep_no_longer(x, i);
         guarded_free(dev, x->inputs[i]);
     }

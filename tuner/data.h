@@ -40,10 +40,15 @@ struct data {
     struct expected *expected; /* of the outputs; want is 0 until it is known */
     double *share;             /* of outputs that are trusted: see expected_take */
     struct mismatch *worst;    /* of the outputs compared last, the element furthest off */
+    const struct data *lender; /* whose inputs come first, of what is lent; NULL: all are its own */
 };
 
 /* Of what the program captured; outputs that are one tensor share their memory. */
 void data_open(struct data *x, struct machine *m, const struct ws_program *p, struct arena *a);
+/* Of kernels side by side: inputs[i] is the memory of others, and is full; the first are those of
+ * the lender. The reference is all that is made of it, and may stay unknown for want of memory. */
+void data_open_lent(struct data *x, const struct data *lender, const struct ws_alone *kernels,
+                    const dptr *inputs, struct arena *a);
 enum ws_status data_make_inputs(struct data *x, struct diag *d);
 /* host_inputs are there. */
 enum ws_status data_fetch_inputs(struct data *x, struct diag *d);

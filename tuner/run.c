@@ -17,6 +17,7 @@
 #include "tuner/run_script.h"
 #include "tuner/sweep.h"
 #include "tuner/symbolic_view.h"
+#include "tuner/testbed.h"
 #include "tuner/winners.h"
 
 struct run {
@@ -254,6 +255,13 @@ static enum ws_status run_once(struct run *r, struct diag *d) {
     return plan_run(&r->plan, &r->memory, d);
 }
 
+/* What is wrong, and which kernel is, by itself. */
+static enum ws_status fail_check(struct run *r, const struct diag *checked, struct diag *d) {
+    const char *who =
+        checked->status == WS_WRONG ? testbed_blame(&r->data, &r->plan, r->arena) : "";
+    return diag_fail(d, checked->status, "%s%s%s", checked->message, *who ? "\n" : "", who);
+}
+
 static enum ws_status run_file(struct run *r, struct diag *d) {
     if (lower(r, d) != WS_OK || command_line_suits(&r->line, false, d) != WS_OK ||
         choose(r, d) != WS_OK ||
@@ -266,16 +274,21 @@ static enum ws_status run_file(struct run *r, struct diag *d) {
         plan_finish(&r->plan, &r->builder, d) != WS_OK || interrupted() ||
         buffers_place(&r->memory, &r->data, r->program, false, r->arena, d) != WS_OK)
         return d->status;
+    struct diag checked = diag_new(r->arena);
     if (r->line.check)
-        plan_check(&r->plan, &r->data, &r->memory, false, d);
+        plan_check(&r->plan, &r->data, &r->memory, false, &checked);
     else
-        run_once(r, d);
+        run_once(r, &checked);
     /* Wrong outputs are shown too: they are what one wants to see then. */
     struct diag own = diag_new(r->arena);
-    if (d->status == WS_OK || d->status == WS_WRONG) show_outputs(r, &own);
+    if (checked.status == WS_OK || checked.status == WS_WRONG) show_outputs(r, &own);
+    if (checked.status != WS_OK) return fail_check(r, &checked, d);
     if (own.status != WS_OK) return diag_fail(d, own.status, "%s", own.text);
     if (r->line.check && d->status == WS_OK) {
+        const char *alone;
         fputs(data_remark(&r->data), stdout);
+        if (testbed_judge(&r->data, &r->plan, r->arena, &alone, d) != WS_OK) return d->status;
+        fputs(alone, stdout);
         puts("check: all outputs agree with the reference");
     }
     return d->status;

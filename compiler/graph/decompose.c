@@ -271,6 +271,12 @@ static bool is_narrow_sum(const struct node *n) {
            (own == expand_sum || own == expand_scan || own == expand_product || own == expand_pow);
 }
 
+/* Plain kernels have no reduction whose state is more than a number. */
+static node_id expand_node(struct build *b, const struct node *n, enum keep keep) {
+    bool more = n->op == OP_M2 || n->op == OP_EXPSUM;
+    return keep == KEEP_ERRORS && more ? expand_one_pass(b, n) : decompose_node(b, n);
+}
+
 static struct graph *expand_once(const struct graph *from, enum keep keep, bool *again) {
     struct graph *to = graph_like(from);
     node_id *map = NEW_ARRAY(from->arena, node_id, from->nodes.n);
@@ -281,7 +287,7 @@ static struct graph *expand_once(const struct graph *from, enum keep keep, bool 
         const struct arg *old = n.args;
         n.args = NEW_ARRAY(from->arena, struct arg, n.n_args);
         for (int k = 0; k < n.n_args; k++) n.args[k] = arg_map(to, &old[k], map);
-        map[i] = is_kept(keep, n.op) ? KEEP : decompose_node(&b, &n);
+        map[i] = is_kept(keep, n.op) ? KEEP : expand_node(&b, &n, keep);
         if (map[i] == KEEP) {
             map[i] = graph_copy(to, from, i, map);
             continue;

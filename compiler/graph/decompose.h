@@ -62,6 +62,7 @@ expansion expand_sum, expand_scan;
 expansion expand_softmax, expand_log_softmax, expand_logsumexp, expand_mean, expand_var, expand_std;
 expansion expand_norm, expand_normalize, expand_extremum, expand_any, expand_all;
 expansion expand_layer_norm, expand_rms_norm, expand_group_norm, expand_batch_norm;
+expansion expand_one_pass; /* what one_pass.c has made, as it was before */
 /* sum, amax, ... of x over dims (none: all of them); its mean; x - its maximum; how many elements
  * of x the dimensions name; a list of one dimension */
 node_id reduce(struct build *b, enum op op, node_id x, struct arg dims, bool keepdim);

@@ -88,6 +88,17 @@ node_id shifted(struct build *b, node_id x, struct arg dims) {
     return binary(b, OP_SUB, x, reduce(b, OP_AMAX, unary(b, OP_DETACH, x), dims, true));
 }
 
+node_id expand_one_pass(struct build *b, const struct node *n) {
+    node_id x = operand(b, n, 0), terms;
+    if (n->op == OP_EXPSUM) {
+        terms = unary(b, OP_EXP, shifted(b, x, n->args[1]));
+    } else {
+        node_id off = binary(b, OP_SUB, x, mean(b, x, n->args[1], true));
+        terms = binary(b, OP_MUL, off, off);
+    }
+    return cast(b, reduce(b, OP_SUM, terms, n->args[1], n->args[2].b), n->meta.dtype);
+}
+
 node_id expand_softmax(struct build *b, const struct node *n) {
     struct arg dims = arg_ints(b->g, &n->args[1].i, 1);
     node_id e = unary(b, OP_EXP, shifted(b, operand(b, n, 0), dims));

@@ -276,6 +276,10 @@ struct graph *graph_simplify(struct graph *g);
 /* simplify.c: the nodes of a as they are, then those of b that a has not, over the same inputs; the
  * outputs of a, then those of b. Returns a new graph in a's arena. */
 struct graph *graph_join(const struct graph *a, const struct graph *b);
+/* The same of many graphs, one after the other, into one that has inputs: input i of g is its node
+ * inputs[i]; outputs[], one for each of g, become nodes of it. */
+struct joining *joining_new(struct graph *to);
+void joining_add(struct joining *j, const struct graph *g, const node_id *inputs, node_id *outputs);
 
 /* decompose.c: rewrite COMPOSITE nodes into primitives until none is left. Returns a new graph. */
 struct graph *graph_decompose(struct graph *g);
@@ -283,7 +287,7 @@ struct graph *graph_decompose(struct graph *g);
  * each pair of a source and a place, which nobody wants in memory, the reference least of all. */
 struct graph *graph_decompose_but_landings(struct graph *g);
 /* The same, but for what bounds on rounding errors are made of (bound.c): kernels in doubles have
- * one instruction for each (emit/plain.c). */
+ * one instruction for each (emit/plain.c). And what one_pass.c has made is two passes again. */
 struct graph *graph_decompose_but_errors(struct graph *g);
 
 /* rowwise.c: has output 0 a row, along its first dimension, for each row of the inputs i with

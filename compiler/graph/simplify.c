@@ -20,6 +20,10 @@ struct pass {
     struct map seen; /* operator and arguments -> node */
 };
 
+struct joining {
+    struct pass pass;
+};
+
 static const struct node *node_at(const struct pass *s, node_id n) { return &s->to->nodes.at[n]; }
 static const struct node *arg_node_at(const struct pass *s, const struct node *n, int i) {
     return n->args[i].kind == ARG_NODE ? node_at(s, n->args[i].node) : NULL;
@@ -326,22 +330,33 @@ struct graph *graph_simplify(struct graph *g) {
     return drop_dead(s.to);
 }
 
+struct joining *joining_new(struct graph *to) {
+    struct joining *j = NEW(to->arena, struct joining);
+    *j = (struct joining){{to, map_new(to->arena)}};
+    return j;
+}
+
+void joining_add(struct joining *j, const struct graph *g, const node_id *inputs,
+                 node_id *outputs) {
+    node_id *map = NEW_ARRAY(j->pass.to->arena, node_id, g->nodes.n);
+    for (uint32_t i = 0; i < g->inputs.n; i++) map[g->inputs.at[i].node] = inputs[i];
+    for (node_id i = 0; i < g->nodes.n; i++)
+        if (g->nodes.at[i].op != OP_INPUT) map[i] = join_node(&j->pass, g, i, map);
+    for (uint32_t i = 0; i < g->outputs.n; i++) outputs[i] = map[g->outputs.at[i]];
+}
+
 struct graph *graph_join(const struct graph *a, const struct graph *b) {
-    struct pass s = {graph_like(a), map_new(a->arena)};
+    struct graph *to = graph_like(a);
+    struct joining *j = joining_new(to);
     const struct graph *both[] = {a, b};
-    node_id *first = NEW_ARRAY(a->arena, node_id, a->nodes.n);
+    node_id *inputs = NEW_ARRAY(a->arena, node_id, a->inputs.n);
+    for (uint32_t i = 0; i < a->inputs.n; i++)
+        inputs[i] = graph_copy(to, a, a->inputs.at[i].node, NULL);
     for (int k = 0; k < 2; k++) {
-        const struct graph *g = both[k];
-        node_id *map = k == 0 ? first : NEW_ARRAY(a->arena, node_id, g->nodes.n);
-        for (uint32_t i = 0; k > 0 && i < g->inputs.n; i++)
-            map[g->inputs.at[i].node] = first[a->inputs.at[i].node];
-        for (node_id i = 0; i < g->nodes.n; i++)
-            if (g->nodes.at[i].op != OP_INPUT)
-                map[i] = join_node(&s, g, i, map);
-            else if (k == 0)
-                map[i] = graph_copy(s.to, g, i, map);
-        for (uint32_t i = 0; i < g->outputs.n; i++)
-            vec_push(s.to->arena, &s.to->outputs, map[g->outputs.at[i]]);
+        node_id *outputs = NEW_ARRAY(a->arena, node_id, both[k]->outputs.n);
+        joining_add(j, both[k], inputs, outputs);
+        for (uint32_t i = 0; i < both[k]->outputs.n; i++)
+            vec_push(to->arena, &to->outputs, outputs[i]);
     }
-    return s.to;
+    return to;
 }

@@ -52,6 +52,8 @@ struct buffer {
     int index;        /* INPUT: of graph.inputs; OUTPUT: of graph.outputs */
     struct meta meta; /* TEMP and OUTPUT are contiguous; OUTPUT may have another shape than the
                          graph's output, with the same elements in the same order */
+    node_id node;     /* one more than the node of loops.graph whose elements it holds, in row-major
+                     order; 0: it holds parts of them, or of what a pass has made */
 };
 
 /* How a reduction combines, what it starts from, and the prelude's name for it.

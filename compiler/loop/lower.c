@@ -23,9 +23,9 @@ static const char *identifier(struct arena *a, const char *name) {
     return s;
 }
 
-static buffer_id add_buffer(struct lowering *w, enum buffer_kind kind, int index,
-                            const struct meta *m) {
-    struct buffer b = {.kind = kind, .index = index, .meta = *m};
+static buffer_id add_buffer(struct lowering *w, enum buffer_kind kind, int index, node_id node) {
+    struct buffer b = {
+        .kind = kind, .index = index, .meta = w->g->nodes.at[node].meta, .node = node + 1};
     if (kind != BUFFER_INPUT) meta_contiguous(w->l->ex, &b.meta);
     b.name = arena_printf(w->l->arena, "b%u", w->l->buffers.n);
     vec_push(w->l->arena, &w->l->buffers, b);
@@ -281,7 +281,7 @@ struct nest begin_nest(struct lowering *w, node_id id) {
 }
 
 void end_nest(struct lowering *w, struct nest *n, node_id id) {
-    n->out = add_buffer(w, BUFFER_TEMP, 0, &w->g->nodes.at[id].meta);
+    n->out = add_buffer(w, BUFFER_TEMP, 0, id);
     w->buffer_of[id] = n->out;
     w->has_buffer[id] = true;
     vec_push(w->l->arena, &w->l->nests, *n);
@@ -517,7 +517,7 @@ static void lower_output(struct lowering *w, int index, node_id id) {
         add_const(w, &n, 0, x->meta.dtype); /* an index over no element is not worked out */
     else
         read_node(w, &n, id, n.out_index, NO_INST);
-    n.out = add_buffer(w, BUFFER_OUTPUT, index, &x->meta);
+    n.out = add_buffer(w, BUFFER_OUTPUT, index, id);
     vec_push(w->l->arena, &w->l->nests, n);
 }
 
@@ -558,7 +558,7 @@ struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d
     w.has_buffer = NEW_ARRAY(a, bool, g->nodes.n);
     for (uint32_t i = 0; i < g->inputs.n; i++) {
         node_id id = g->inputs.at[i].node;
-        w.buffer_of[id] = add_buffer(&w, BUFFER_INPUT, (int)i, &g->nodes.at[id].meta);
+        w.buffer_of[id] = add_buffer(&w, BUFFER_INPUT, (int)i, id);
         w.has_buffer[id] = true;
     }
     for (node_id id = 0; id < g->nodes.n; id++) {

@@ -77,6 +77,7 @@ static void trim(struct readers *r, struct nest *n, int dim, int64_t first, int6
     struct meta *m = &l->buffers.at[n->out].meta;
     ex old = n->out_index[dim], shift = ex_const(p, first);
     m->size[dim] = ex_const(p, last - first + 1);
+    l->buffers.at[n->out].node = 0;
     meta_contiguous(p, m);
     ex now = ex_index(p, ex_symbol(p, old)->name, m->size[dim]);
     for (int k = 0; k < n->n_axes; k++)

@@ -280,6 +280,12 @@ struct reference *ws_lower_reference(const struct ws_captured *c, enum device_ki
     return ws_lower_inputs(c, device, a);
 }
 
+/* Nothing is known of kernels by themselves. */
+struct ws_alone ws_alone_of(const struct ws_program *p) {
+    (void)p;
+    return (struct ws_alone){0};
+}
+
 enum ws_status ws_judge_reference(const struct ws_captured *c, void *const *input_bytes,
                                   const struct sample_source *outputs, struct diag *d) {
     (void)c, (void)input_bytes, (void)outputs;

@@ -74,6 +74,22 @@ static void test_numbers(void **state) {
     arena_free(a);
 }
 
+/* Reductions whose state is more than a number are two passes again. */
+static void test_one_pass(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g =
+        must_parse(a, "graph(%x: f32[24, 40], %y: bf16[24, 40]) {\n"
+                      "  %m = m2(%x, dim=[1])\n  %e = expsum(%y, dim=[1], keepdim=True)\n"
+                      "  %a = m2(%y)\n  return %m, %e, %a\n}\n");
+    struct value *in = drive_inputs(g, 1);
+    struct plain_seen seen = {0};
+    check_graph(plain_with_bound(g), in, 1, &seen);
+    assert_int_equal(seen.slices, 1);
+    free_values(in, g->inputs.n);
+    free(in);
+    arena_free(a);
+}
+
 /* Every element alone is what it is among all. */
 static void test_random_elements(void **state) {
     uint64_t n = getenv("TEST_LONG") ? 4 * LONG : 4 * GRAPHS, met = 0;
@@ -122,8 +138,8 @@ int main(void) {
     toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &quiet, &nvrtc);
     const struct CMUnitTest all[] = {
         cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_random_elements), cmocka_unit_test(test_places),
-        cmocka_unit_test(test_random_numbers)};
+        cmocka_unit_test(test_one_pass),      cmocka_unit_test(test_random_elements),
+        cmocka_unit_test(test_places),        cmocka_unit_test(test_random_numbers)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(here.cc);
     if (nvrtc) toolchain_close(nvrtc);
