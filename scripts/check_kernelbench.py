@@ -56,9 +56,12 @@ def with_sizes(text, slots, sizes):
 def cost_of(warpsmith, path, limit):
     """Megabytes and megaflops of the program's kernels, or None if there is none."""
     code, said = run([warpsmith, "explain", str(path), "--mode", "fwd"], limit)
-    kernels = re.findall(r", ([0-9.e+]+) MB, ([0-9.e+]+) MFLOP,", said)
-    if code != 0 or not kernels:
+    kernels = re.findall(r", moves ([-0-9.e+]+) MB, computes ([-0-9.e+]+) MFLOP,", said)
+    counted = re.search(r"^Kernels: ([0-9]+)$", said, re.MULTILINE)
+    if code != 0 or not counted:
         return None
+    if len(kernels) != int(counted[1]):
+        sys.exit(f"check_kernelbench: explain says no more what each of {counted[1]} kernels moves and computes")
     return sum(float(mb) for mb, _ in kernels), sum(float(flops) for _, flops in kernels)
 
 
@@ -78,6 +81,12 @@ def reduce(given, path, to):
     sizes, fixed = [slot[3] for slot in slots], set()
     to.write_text(text)
     cost = cost_of(given.warpsmith, to, given.limit)
+    whole = sizes
+    while cost is None and max(sizes, default=0) >= 2 * LEAST:  # too much to be captured, perhaps
+        sizes = halved(sizes, lambda size, _: size >= 2 * LEAST)
+        to.write_text(with_sizes(text, slots, sizes))
+        cost = cost_of(given.warpsmith, to, given.limit)
+    sizes = whole if cost is None else sizes
     while not is_small(cost, given):
         open_ones = [i for i in range(len(slots)) if i not in fixed and sizes[i] >= 4]
         if not open_ones:
