@@ -131,7 +131,8 @@ static const char *behind_angles(const char *p) {
 }
 
 /* A declaration, up to its `;` or the `}` of a function's body. Outside of all brackets, a name is
- * declared if it stands before `(`, `[` or `=`, or behind `struct`; in a typedef all are. */
+ * declared if it stands before `(`, `[` or `=`, or behind `struct`; in a typedef, before `,` or
+ * `;`. */
 static const char *read_declaration(struct prelude *x, struct part *part, const char *p) {
     bool type = is(word_at(p), "typedef"), constants = is(word_at(p), "enum"), body = false;
     int braces = 0, brackets = 0;
@@ -144,13 +145,14 @@ static const char *read_declaration(struct prelude *x, struct part *part, const 
         }
         if (w.n) {
             char after = *skip(p + w.n);
-            bool named =
-                type || is(before, "struct") || after == '(' || after == '[' || after == '=';
-            if (constants || (!braces && !brackets && named)) declare(x, part, w);
+            bool named = is(before, "struct") || after == '(' || after == '[' || after == '=';
+            if (constants || (!type && !braces && !brackets && named)) declare(x, part, w);
             if (!brackets && strncmp(w.at, "__", 2)) before = w;
         } else {
             if (*p == '{' && !braces++) body = last == ')';
             if (*p == '}' && !--braces && body) return p + 1;
+            bool ends = !braces && !brackets && (*p == ';' || *p == ',');
+            if (type && ends) declare(x, part, before);
             if (*p == ';' && !braces) return p + 1;
             brackets += (*p == '(') - (*p == ')');
         }

@@ -29,6 +29,8 @@ static void test_uses(void **state) {
     assert_true(has(true, "k_load<k_f32, 4>(p)", "void k_load_words(")); /* what it calls */
     assert_true(has(true, "k_load<k_f32, 4>(p)", "#define K_LOAD_WORDS"));
     assert_true(has(true, "k_skip(K_SKIP_L1)", "enum { K_SKIP_L1")); /* by a constant */
+    assert_true(has(false, "k_bf16 x;", "typedef unsigned short k_bf16, k_f16;")); /* of two */
+    assert_false(has(false, "float x; long y;", "typedef")); /* what it is made of is no name */
     assert_false(has(true, "/* k_sin */ \"k_sin\"", "k_sin"));
 }
 
