@@ -297,10 +297,9 @@ struct c_folds c_folds_of(struct emitter *w, const struct phase *f, const char *
     return c;
 }
 
-/* Of more lanes than may be added up one after the other, the halves. */
-enum { MOST_LANES = 64 };
+/* The lanes by halves: what is left is the first. */
 static void put_fold_lanes(struct emitter *w, value_id v) {
-    for (int half = w->y->vec / 2; half >= MOST_LANES; half /= 2) {
+    for (int half = w->y->vec / 2; half > 0; half /= 2) {
         const char *low = arena_printf(w->arena, "c%u[l]", v);
         line(w, "for (int l = 0; l < %d; l++) %s = %s;", half, low,
              combine_text(w, v, low, arena_printf(w->arena, "c%u[l + %d]", v, half)));
@@ -333,15 +332,12 @@ static void put_scalar_phase(struct emitter *w, uint32_t index) {
     if (c.f.levels) close_brace(w);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        const char *t = accumulator_type(w, v), *name = arena_printf(w->arena, "a%u", v);
+        const char *t = accumulator_type(w, v);
         if (tile) {
             line(w, "%s *a%u = c%u;", t, v, v);
         } else {
             put_fold_lanes(w, v);
             line(w, "%s a%u = c%u[0];", t, v, v);
-            line(w, "for (int l = 1; l < %d; l++) a%u = %s;",
-                 w->y->vec < MOST_LANES ? w->y->vec : MOST_LANES, v,
-                 combine_text(w, v, name, arena_printf(w->arena, "c%u[l]", v)));
         }
         w->where[v] = ARRAY;
     }

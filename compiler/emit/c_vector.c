@@ -584,17 +584,16 @@ static void put_scanned(struct emitter *w, bool part) {
     const struct phase *f = &w->p->phases.at[0];
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        line(w, "k_v scan%u;", v);
-        if (layout_carries_error(w->k, v)) line(w, "double total%u;", v);
+        line(w, "%s scan%u;", layout_carries_error(w->k, v) ? "k_wide" : "k_v", v);
     }
     open_scope(w);
     w->vectors = true;
     put_values(w, 0, part);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        const char *x = ref(w, at(w, v)->args[0]);
-        line(w, "scan%u = k_scan_%s(%s);", v, reduction_name(at(w, v)->reduction), x);
-        if (layout_carries_error(w->k, v)) line(w, "total%u = k_total(%s);", v, x);
+        const char *how =
+            layout_carries_error(w->k, v) ? "wide" : reduction_name(at(w, v)->reduction);
+        line(w, "scan%u = k_scan_%s(%s);", v, how, ref(w, at(w, v)->args[0]));
     }
     put_vector_stores(w, f, part); /* of what does not wait for the scans */
     w->vectors = false;
@@ -605,8 +604,7 @@ static void put_scanned(struct emitter *w, bool part) {
         const char *c = arena_printf(w->arena, "c%u", v), *s = arena_printf(w->arena, "scan%u", v);
         w->where[v] = LOCAL;
         if (layout_carries_error(w->k, v)) {
-            line(w, "const k_v v%u = k_high(%s) + (k_low(%s) + %s);", v, c, c, s);
-            line(w, "%s += total%u;", c, v);
+            line(w, "const k_v v%u = k_behind(&%s, %s);", v, c, s);
             continue;
         }
         line(w, "const k_v v%u = %s;", v, combine_text(w, v, c, s));

@@ -961,11 +961,15 @@ template <typename OP, int T1, typename T> K_DEVICE T k_reduce_warps(T v, T *sme
 }
 template <typename OP, int T1, typename T> K_DEVICE T k_reduce_parts(T v, const T *smem) {
     if (T1 <= 32) return v;
-    const int row = (int)threadIdx.x / T1;
-    v = smem[row * (T1 / 32)];
+    const int W = T1 < 32 ? 1 : T1 / 32, row = (int)threadIdx.x / T1;
+    T part[W];
 #pragma unroll
-    for (int i = 1; i < T1 / 32; i++) v = OP::of(v, smem[row * (T1 / 32) + i]);
-    return v;
+    for (int i = 0; i < W; i++) part[i] = smem[row * W + i];
+#pragma unroll
+    for (int apart = 1; apart < W; apart *= 2)
+#pragma unroll
+        for (int i = 0; i < W; i += 2 * apart) part[i] = OP::of(part[i], part[i + apart]);
+    return part[0];
 }
 
 /* Threads of a block form T0 rows of T1 threads, a row's threads adjacent (tid = row*T1 + column). Every thread gets

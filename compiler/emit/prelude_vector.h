@@ -647,19 +647,52 @@ K_MATHS k_v k_rand_v(long long i, long long tensor, long long seed) {
         return k_load_v(l);                                                                        \
     }
 #endif
-/* A sum that is carried from vector to vector is a double. All lanes of one; and its two halves. */
-K_INLINE double k_total(k_v x) {
-    float l[K_LANES];
-    double s[4] = {0, 0, 0, 0};
-    k_store_v(l, x);
-    for (int i = 0; i < K_LANES; i += 4)
-        for (int j = 0; j < 4; j++) s[j] += l[i + j];
-    return (s[0] + s[1]) + (s[2] + s[3]);
+/* A sum that is carried from vector to vector is a double, and so is each lane's until it is
+ * stored: it rounds once. The lanes of a vector, as two halves of doubles. */
+typedef double k_d __attribute__((vector_size(4 * K_LANES)));
+typedef double k_both __attribute__((vector_size(8 * K_LANES)));
+typedef float k_hf __attribute__((vector_size(2 * K_LANES)));
+typedef struct {
+    k_d half[2];
+} k_wide;
+#if !defined(__clang__) && (K_LANES == 16 || (K_LANES == 8 && defined(__AVX2__)))
+typedef int64_t k_q __attribute__((vector_size(4 * K_LANES)));
+K_INLINE k_d k_shift_d(k_d x, int n) {
+    k_q from;
+    for (int l = 0; l < K_LANES / 2; l++) from[l] = l + K_LANES / 2 - n;
+    return __builtin_shuffle((k_d){0}, x, from);
 }
-K_INLINE k_v k_high(double x) { return k_splat((float)x); }
-K_INLINE k_v k_low(double x) {
-    float low = (float)(x - (float)x);
-    return k_splat(low == low ? low : 0); /* of what is infinite there is none */
+K_INLINE k_d k_scan_d(k_d x) {
+    x += k_shift_d(x, 1);
+    x += k_shift_d(x, 2);
+    return K_LANES > 8 ? x + k_shift_d(x, 4) : x;
+}
+#else
+K_INLINE k_d k_scan_d(k_d x) {
+    for (int l = 1; l < K_LANES / 2; l++) x[l] += x[l - 1];
+    return x;
+}
+#endif
+/* Each lane added to those before it. */
+K_INLINE k_wide k_scan_wide(k_v x) {
+    k_wide s;
+    for (int i = 0; i < 2; i++) {
+        k_hf half;
+        memcpy(&half, (const char *)&x + i * sizeof half, sizeof half);
+        s.half[i] = k_scan_d(__builtin_convertvector(half, k_d));
+    }
+    s.half[1] += s.half[0][K_LANES / 2 - 1];
+    return s;
+}
+/* All of them behind what is carried, which then has the last. */
+K_INLINE k_v k_behind(double *carry, k_wide s) {
+    k_both all;
+    for (int i = 0; i < 2; i++) {
+        const k_d half = s.half[i] + *carry;
+        memcpy((char *)&all + i * sizeof half, &half, sizeof half);
+    }
+    *carry += s.half[1][K_LANES / 2 - 1];
+    return __builtin_convertvector(all, k_v);
 }
 K_INLINE k_v k_last(k_v x) { return k_splat(x[K_LANES - 1]); }
 

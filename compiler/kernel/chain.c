@@ -137,7 +137,7 @@ static struct folds gpu_rows(const struct kernel *k, const struct layout *y) {
 
 bool layout_sums_vectors(const struct kernel *k, const struct layout *y) {
     bool columns = !y->rows_inner && !y->hits && k->kind == KERNEL_REDUCE && y->vec > 1;
-    return columns && gpu_rows(k, y).terms > FEW;
+    return columns && gpu_rows(k, y).terms > y->vec;
 }
 
 /* ---- either ---------------------------------------------------------------------------------- */

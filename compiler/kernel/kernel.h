@@ -416,7 +416,7 @@ int layout_look_back_levels(const struct kernel *k, const struct layout *y);
 /* Does what a scan carries along have what its additions have lost beside it? */
 bool layout_carries_error(const struct kernel *k, value_id scan);
 /* Does a GPU's thread add up each vector of its row before it adds it to what it has? Not where it
- * has a few terms. */
+ * has one. */
 bool layout_sums_vectors(const struct kernel *k, const struct layout *y);
 /* The longest chain of additions under a config, of any accumulator of any launch: MOST_CHAIN at
  * most where it is legal. */

@@ -1,0 +1,156 @@
+/* test_compile_sums.c: how far sums are off whose terms are alike, under many configs, on the
+ * emulator and on the CPU. Each addition of a chain of equal numbers may round the same way, so
+ * that the errors add up: of 64 of 0.01 they make 9 units of u = 2^-24, of a tree of them none. And
+ * prefixes of numbers of all sizes, which on the CPU are rounded once. */
+#include "generated_test.h"
+
+#include <math.h>
+
+static const double u = 0x1p-24;
+
+/* ---- what comes in, and how far what comes out is off ---------------------------------------- */
+
+static double constant(uint64_t i) {
+    (void)i;
+    return 0.1f;
+}
+
+/* Of which a chain of 32 is 8 units off, and one of 16 none. */
+static double unlucky(uint64_t i) {
+    (void)i;
+    return 0.2407f;
+}
+
+static double wide(uint64_t i) {
+    return (float)(exp2(8 * random_normal(3, 0, i)) * random_normal(3, 1, i));
+}
+
+struct sums {
+    const char *graph, *config; /* of a GPU, besides its own; NULL: none */
+    double (*term)(uint64_t i);
+    double on_gpu, on_cpu; /* units that it may be off; 0: not run */
+};
+
+/* A chain of 16 of 0.1 is 2.5 units off. */
+static const struct sums all[] = {
+    {"graph(%x: f32[16384]) {\n %y = sum(%x)\n return %y\n}\n", "x=1 r=16384 warps=32 vec=4",
+     constant, 3, 3},
+    {"graph(%x: f32[1024]) {\n %y = mean(%x)\n return %y\n}\n", "x=1 r=1024 warps=4 vec=4",
+     constant, 0.5, 3},
+    {"graph(%x: f32[16384]) {\n %f = flip(%x, [0])\n %m = mul(%x, %f)\n %y = sum(%m)\n"
+     " return %y\n}\n",
+     NULL, constant, 3, 3},
+    {"graph(%x: f32[512]) {\n %f = flip(%x, [0])\n %m = add(%x, %f)\n %y = sum(%m)\n"
+     " return %y\n}\n",
+     NULL, unlucky, 1, 1},
+    {"graph(%x: f32[2, 1100]) {\n %y = cumsum(%x, 1)\n return %y\n}\n", NULL, wide, 0, 1.001},
+};
+
+/* Units of u sum|terms| of the element, or of half its ulp where that is more. */
+static bool is_near(struct drive *b, const struct ws_buffer *x, const double *got, struct diag *d) {
+    const struct sums *s = b->ctx;
+    double most = b->p->limits.kind == DEVICE_CPU ? s->on_cpu : s->on_gpu;
+    const struct value *want = &b->want[x->index];
+    int64_t each = b->in[0].n / (want->n == 1 ? 1 : 2);
+    double behind = 0;
+    for (int64_t i = 0; i < want->n; i++) {
+        double exact = value_number(want, i);
+        behind = i % each ? behind + fabs(b->in[0].v[i]) : fabs(b->in[0].v[i]);
+        int e;
+        frexp(exact, &e);
+        double half = ldexp(1, e - 25);
+        double unit = u * (want->n == 1 ? fabs(exact) : behind);
+        if (unit < half) unit = half;
+        if (fabs(got[i] - exact) <= most * unit) continue;
+        diag_fail(d, WS_WRONG, "element %lld is %.9g, exactly %.9g: %.3g units off, at most %g",
+                  (long long)i, got[i], exact, fabs(got[i] - exact) / unit, most);
+        return false;
+    }
+    return true;
+}
+
+static struct drive *must_begin(struct arena *a, const struct sums *s,
+                                const struct device_limits *limits, struct diag *d) {
+    struct source *text = NEW(a, struct source);
+    *text = (struct source){"sums.graph", s->graph, strlen(s->graph)};
+    struct graph *g = graph_parse(a, exprs_new(a), text, d);
+    struct value *in = g ? drive_inputs(g, 7) : NULL;
+    for (int64_t i = 0; in && i < in[0].n; i++) in[0].v[i] = s->term((uint64_t)i);
+    struct drive *b = in ? drive_begin(a, g, in, limits, WS_FUSE, d) : NULL;
+    if (!b) fail_msg("%s", d->text);
+    b->judge = is_near;
+    b->ctx = (void *)s;
+    b->config = s->config;
+    return b;
+}
+
+static bool some(void *every, int config, int n) {
+    (void)n;
+    return config % *(int *)every == 0;
+}
+
+/* ---- the tests ------------------------------------------------------------------------------- */
+
+static void test_emulated_sums(void **state) {
+    (void)state;
+    struct device_limits limits;
+    WS_ASSERT(device_limits_for_arch("sm_90a", &limits));
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (!all[i].on_gpu) continue;
+        struct arena *a = arena_new();
+        struct diag d = diag_new(a);
+        struct drive *b = must_begin(a, &all[i], &limits, &d);
+        struct emulation *s = emulation_new(a);
+        int every = is_long() ? 3 : 24, wrong = 0;
+        if (!emulation_add_all(s, b, some, &every, &d) || !emulation_compile(s, &d))
+            fail_msg("%s", d.text);
+        for (uint32_t v = 0; v < s->variants.n; v++) {
+            struct diag said = diag_new(a);
+            if (emulation_case(s, v, false, &said)) continue;
+            print_message("%s\n", said.text);
+            wrong++;
+        }
+        assert_int_equal(wrong, 0);
+        emulation_free(s);
+        drive_end(b);
+        arena_free(a);
+    }
+}
+
+static void test_cpu_sums(void **state) {
+    (void)state;
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct env env = env_read(a);
+    struct device *dev = NULL;
+    struct toolchain *t = NULL;
+    if (device_open_untimed("cpu", &env, a, &d, &dev) != WS_OK ||
+        toolchain_open(DEVICE_CPU, device_limits(dev)->arch, &env, a, &d, &t) != WS_OK)
+        fail_msg("%s", d.text);
+    struct trial *s = trial_new(a, dev, t);
+    struct drive *b[sizeof all / sizeof *all];
+    int every = is_long() ? 1 : 4, wrong = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        b[i] = must_begin(a, &all[i], device_limits(dev), &d);
+        if (!trial_add_all(s, b[i], some, &every, &d)) fail_msg("%s", d.text);
+    }
+    if (!trial_compile(s, &d)) fail_msg("%s", d.text);
+    for (uint32_t v = 0; v < s->variants.n; v++) {
+        struct diag said = diag_new(a);
+        if (trial_case(s, v, &said)) continue;
+        print_message("%s\n", said.text);
+        wrong++;
+    }
+    assert_int_equal(wrong, 0);
+    trial_free(s);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) drive_end(b[i]);
+    toolchain_close(t);
+    device_close(dev);
+    arena_free(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emulated_sums),
+                                       cmocka_unit_test(test_cpu_sums)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
