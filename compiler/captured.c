@@ -243,13 +243,18 @@ static void free_values(struct value *v, int n) {
 
 static struct value *new_values(int n) { return calloc(n ? (size_t)n : 1, sizeof(struct value)); }
 
-/* The graph under the seed that the workload has now. */
+/* The graph under the seed that the workload has now, and stopped when that is. */
+static struct graph *seeded(const struct ws_captured *c, const struct graph *g, struct arena *a) {
+    struct graph *copy = NEW(a, struct graph);
+    *copy = *g;
+    copy->seed = c->seed;
+    copy->stopped = c->limits.stopped;
+    return copy;
+}
+
 static bool eval(const struct ws_captured *c, const struct graph *g, const struct value *inputs,
                  struct value *outputs, struct diag *d) {
-    struct graph seeded = *g;
-    seeded.seed = c->seed;
-    seeded.stopped = c->limits.stopped;
-    return graph_eval(&seeded, inputs, outputs, d);
+    return graph_eval(seeded(c, g, d->arena), inputs, outputs, d);
 }
 
 enum ws_status ws_make_inputs(const struct ws_captured *c, void **bytes, struct diag *d) {
@@ -330,14 +335,6 @@ static struct placement placement_of(const struct ws_tensor_info *t, enum dtype 
     return p;
 }
 
-/* The graph under the seed that the workload has now. */
-static struct graph *seeded(const struct graph *g, uint64_t seed, struct arena *a) {
-    struct graph *copy = NEW(a, struct graph);
-    *copy = *g;
-    copy->seed = seed;
-    return copy;
-}
-
 struct reference *ws_lower_inputs(const struct ws_captured *c, enum device_kind device,
                                   struct arena *a) {
     struct placement *at = NEW_ARRAY(a, struct placement, c->n_inputs);
@@ -348,7 +345,7 @@ struct reference *ws_lower_inputs(const struct ws_captured *c, enum device_kind 
         struct ws_tensor_info t = ws_input_info(c, i);
         at[i] = placement_of(&t, t.dtype, false);
     }
-    return reference_lower(seeded(c->init, c->seed, a), &o, a);
+    return reference_lower(seeded(c, c->init, a), &o, a);
 }
 
 struct reference *ws_lower_reference(const struct ws_captured *c, enum device_kind device,
@@ -362,7 +359,7 @@ struct reference *ws_lower_reference(const struct ws_captured *c, enum device_ki
         at[i] = placement_of(&t, dtype_reference(t.dtype), false);
         at[n + i] = placement_of(&t, DT_F32, true);
     }
-    return reference_lower(seeded(reference_graph(c, device), c->seed, a), &o, a);
+    return reference_lower(seeded(c, reference_graph(c, device), a), &o, a);
 }
 
 /* ---- judging what kernels made --------------------------------------------------------------- */
@@ -413,8 +410,7 @@ enum ws_status ws_judge_reference(const struct ws_captured *c, void *const *inpu
     struct sample_source none = {NULL, load_nothing};
     struct input_elements x = {.c = c, .bytes = input_bytes};
     struct sample_source inputs = {&x, load_input};
-    struct graph *g = seeded(c->graph, c->seed, a), *init = seeded(c->init, c->seed, a);
-    g->stopped = c->limits.stopped;
+    struct graph *g = seeded(c, c->graph, a), *init = seeded(c, c->init, a);
     if (c->n_inputs) x.init = sampler_new(graph_decompose_but_landings(init), &none, d);
     if (!c->n_inputs || x.init) reference_judge(g, &inputs, outputs, d);
     arena_free(a);
