@@ -709,8 +709,7 @@ static node_id bound_node(struct bounds *w, node_id id) {
     case REDUCE: return bound_fold(w, id);
     case COMPOSITE: break;
     }
-    if (n->op == OP_SCATTER || n->op == OP_SCATTER_ADD || n->op == OP_INDEX_ADD)
-        return bound_landing(w, id);
+    if (op_lands(n->op)) return bound_landing(w, id);
     WS_BUG("%s has no bound", info->name);
 }
 

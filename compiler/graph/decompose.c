@@ -14,6 +14,7 @@
  * add and sub with an alpha, pow with a small constant exponent, rounding of integers, sums into
  * another type; sums, products and powers in u8, i8 and i16, which are made in i32. */
 #include "graph/decompose.h"
+#include "graph/traits.h"
 
 /* Every composite, and those primitives. tests/unit/test_graph_ops.c checks that no composite is
  * missing. */
@@ -243,9 +244,6 @@ static bool is_trivial(const struct build *b, const struct node *n) {
 
 /* What stays as it is for whoever computes it at once. */
 enum keep { KEEP_NOTHING, KEEP_LANDINGS, KEEP_ERRORS };
-
-/* What is put at indices: its parts have an element for each pair of a source and a place. */
-bool op_lands(enum op op) { return op == OP_INDEX_ADD || op == OP_SCATTER || op == OP_SCATTER_ADD; }
 
 static bool is_error(enum op op) {
     return op == OP_ERROR_ROUND || op == OP_ERROR_PRODUCT || op == OP_ERROR_QUOTIENT ||

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "graph/eval.h"
+#include "graph/traits.h"
 
 /* A move: which index tensors it looks at, if any, and where there for element i of the result; and
  * then where that comes from. */

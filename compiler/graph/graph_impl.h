@@ -53,9 +53,6 @@ bool infer_size(const struct infer *in, struct meta *out);
 /* Dimension i of what permute, transpose, t, mT or movedim yields is from[i] of the operand. */
 void permutation_of(struct exprs *p, enum op op, const struct arg *args, int rank, int *from);
 
-/* decompose.c: index_add, scatter, scatter_add */
-bool op_lands(enum op op);
-
 /* print.c */
 void print_float(struct buf *b, double v); /* as Python's repr: 1.0, 1e-05, inf */
 void print_meta(struct buf *b, const struct graph *g, const struct meta *m); /* f32[8, 4][1, 8] */

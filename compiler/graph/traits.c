@@ -21,6 +21,8 @@ enum {
     LIKE = 1 << 11,
     ENDS_GRADIENT = 1 << 12,
     EXACT = 1 << 13,
+    CHOOSES = 1 << 14,
+    LANDS = 1 << 15,
 };
 
 /* How the range of results follows from those of the operands. */
@@ -38,7 +40,7 @@ enum range_rule {
 };
 
 enum { FLAGS = 16, FIELD = 4, FIELD_MOST = (1 << FIELD) - 1 };
-_Static_assert(EXACT < 1 << FLAGS, "flags and fields share 32 bits");
+_Static_assert(LANDS < 1 << FLAGS, "flags and fields share 32 bits");
 _Static_assert(RANGE_COUNT <= FIELD_MOST + 1 && INDEX_COUNT <= FIELD_MOST + 1 &&
                    FOLD_COUNT <= FIELD_MOST + 1 && TAKES_COUNT <= FIELD_MOST + 1,
                "each field has 16 values");
@@ -73,6 +75,8 @@ bool op_keeps_bits(enum op op) { return has(op, KEEPS_BITS); }
 bool op_wraps(enum op op) { return has(op, WRAPS); }
 bool op_divides(enum op op) { return op_takes(op) == TAKES_QUOTIENT; }
 bool op_is_exact(enum op op) { return has(op, EXACT); }
+bool op_chooses(enum op op) { return has(op, CHOOSES); }
+bool op_lands(enum op op) { return has(op, LANDS); }
 bool op_folds(enum op op) { return has(op, FOLDS); }
 bool op_cuts_numbers(enum op op) { return has(op, CUTS) || op_info(op)->dtype == RULE_BOOL; }
 bool op_keeps_elements(enum op op) { return has(op, SAME_ELEMENTS); }

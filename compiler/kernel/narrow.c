@@ -47,17 +47,24 @@ static struct interval result(struct interval r, enum dtype t) {
     return is_within(r, all.lo, all.hi) ? r : of_type(t);
 }
 
-/* Of numbers that may be nan nothing is known: max(nan, 0) is nan. A whole one that may be any is
- * 55 at most after min(v, 55). */
+/* One of several whole numbers of type t, which overflows nowhere: 55 at most is min(v, 55),
+ * whatever v may be. */
+static struct interval one_of(struct interval r, enum dtype t) {
+    struct interval all = of_type(t);
+    if (!(r.lo <= r.hi)) return all;
+    return (struct interval){fmax(r.lo, all.lo), fmin(r.hi, all.hi)};
+}
+
+/* Of numbers that may be nan nothing is known: max(nan, 0) is nan. */
 static struct interval range_of_result(const struct narrowing *p, const struct value_node *x) {
     struct interval a[MAX_VALUE_ARGS];
-    bool whole = !dtype_is_float(x->dtype), chooses = x->op == OP_MAXIMUM || x->op == OP_MINIMUM;
+    bool whole = !dtype_is_float(x->dtype);
     for (int i = 0; i < x->n_args; i++) {
         a[i] = p->range[x->args[i]];
         if (!whole && i >= op_first_number(x->op) && !interval_is_known(a[i])) return INTERVAL_ANY;
     }
     struct interval r = op_range(x->op, a, x->dtype);
-    return whole && chooses ? r : result(r, x->dtype);
+    return whole && op_chooses(x->op) ? one_of(r, x->dtype) : result(r, x->dtype);
 }
 
 static struct interval range_of(const struct narrowing *p, const struct value_node *x) {

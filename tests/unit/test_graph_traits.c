@@ -283,6 +283,39 @@ static void test_names(void **state) {
         bool condition = info->n_params && !strcmp(info->params[0].name, "condition");
         assert_int_equal(op_first_number(op), condition);
         if (op_is_expensive(op) && op_size(op, DT_F64) < 25) complain(op, "EXPENSIVE", true);
+        bool maths = info->class == POINTWISE && info->dtype == RULE_FLOAT && !op_is_exact(op);
+        bool quick = !strcmp(info->name, "rsqrt"); /* one instruction, and a step of Newton's */
+        if (maths && !quick && !op_is_expensive(op)) complain(op, "EXPENSIVE", false);
+    }
+}
+
+/* ---- one of the operands --------------------------------------------------------------------- */
+
+/* Whatever two operands are, the result is one of them. */
+static bool chooses(enum op op) {
+    int first = op_first_number(op);
+    if (!is_number(op) || operands(op) != first + 2) return false;
+    for (int i = 0; i < POINTS * POINTS; i++)
+        for (int condition = 0; condition < 2; condition++) {
+            double x[5] = {condition}, a = points[i / POINTS], b = points[i % POINTS];
+            x[first] = a, x[first + 1] = b;
+            double y = eval_ref(op, x);
+            if (y != a && y != b) return false;
+        }
+    return true;
+}
+
+static void test_choices(void **state) {
+    for (enum op op = 0; op < OP_COUNT; op++) {
+        if (chooses(op) != op_chooses(op)) complain(op, "CHOOSES", op_chooses(op));
+        const struct op_info *info = op_info(op);
+        bool index = false, source = false;
+        for (int i = 0; i < info->n_params; i++) {
+            index |= !strcmp(info->params[i].name, "index") && info->params[i].kind == 'T';
+            source |=
+                !strcmp(info->params[i].name, "src") || !strcmp(info->params[i].name, "source");
+        }
+        if (op_lands(op) && !(index && source)) complain(op, "LANDS", true);
     }
 }
 
@@ -291,6 +324,7 @@ int main(void) {
         cmocka_unit_test(test_monotone), cmocka_unit_test(test_bits),
         cmocka_unit_test(test_index),    cmocka_unit_test(test_range),
         cmocka_unit_test(test_folds),    cmocka_unit_test(test_folds_of_elements),
-        cmocka_unit_test(test_elements), cmocka_unit_test(test_names)};
+        cmocka_unit_test(test_elements), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_choices)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
