@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # readme_tables.sh: write what is measured or generated in README.md, compiler/README.md and docs/, between its markers.
 #
-#   scripts/readme_tables.sh            rewrite these files
-#   scripts/readme_tables.sh --check    change nothing; exit 1 if a file is not what this script writes
+#   scripts/readme_tables.sh [FILE...]            rewrite these files, or only some
+#   scripts/readme_tables.sh --check [FILE...]    change nothing; exit 1 if a file is not what this script writes
 #
 # A block of a file is
 #
@@ -125,21 +125,24 @@ filled() {
 }
 
 check=''
-case ${1-} in
-'') ;;
---check) check=1 ;;
-*)
-    echo 'usage: scripts/readme_tables.sh [--check]' >&2
+if [ "${1-}" = --check ]; then
+    check=1
+    shift
+fi
+for file; do
+    if [ -f "$file" ]; then continue; fi
+    echo 'usage: scripts/readme_tables.sh [--check] [FILE...]' >&2
     exit 2
-    ;;
-esac
+done
+[ $# -gt 0 ] || mapfile -t files < <(printf '%s\n' README.md compiler/README.md && find docs -name '*.md' 2>/dev/null | sort)
+[ $# = 0 ] || files=("$@")
 if ! [ -x "$warpsmith" ]; then
     echo "readme_tables: no '$warpsmith' here: run make first" >&2
     exit 3
 fi
 
 stale=0
-for file in README.md compiler/README.md $(find docs -name '*.md' 2>/dev/null | sort); do
+for file in "${files[@]}"; do
     filled "$file" >"$tmp/new"
     if cmp -s "$tmp/new" "$file"; then continue; fi
     if [ -n "$check" ]; then

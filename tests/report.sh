@@ -20,10 +20,22 @@ readme=tests/README.md
 value() { awk -v name="$2" '$1 == name { n = $2 } END { print n + 0 }' "$1" 2>/dev/null || echo 0; }
 files() { find "$1" -name "$2" -type f | wc -l; }
 
+# source_of NAME.csv: how it came to be, as reports/samples/index.csv says.
+source_of() {
+    python3 - "$1" <<'PYTHON'
+import csv, sys
+with open('reports/samples/index.csv', newline='', encoding='utf-8') as f:
+    r = next(r for r in csv.DictReader(f) if r['file'] == sys.argv[1])
+print('\n`%s` on %s, %s; rows in [reports/samples/%s](../reports/samples/%s).'
+      % (r['command'], r['device'], r['date'], r['file'], r['file']))
+PYTHON
+}
+
 cases() {
     echo '| what | on the CPU |'
     echo '|------|-----------:|'
     awk -F, 'NR > 1 { printf "| %s | %s %s |\n", $1, $2, $3 }' reports/samples/emulator.csv
+    source_of emulator.csv
 }
 
 # kept TEXT: the rows of the README that begin so.
@@ -84,6 +96,7 @@ put() {
 }
 
 [ ! -f reports/samples/emulator.csv ] || put cases "$(cases)"
-[ ! -f reports/samples/mutants.csv ] || put mutants "$(scripts/mutate.py --table --csv reports/samples/mutants.csv)"
+[ ! -f reports/samples/mutants.csv ] ||
+    put mutants "$(scripts/mutate.py --table --csv reports/samples/mutants.csv && source_of mutants.csv)"
 [ ! -f "$counts" ] && [ ! -f "$counts.files" ] || put fuzz "$(fuzz)"
 [ ! -f "$build/coverage/summary" ] || put coverage "$(coverage)"
