@@ -57,15 +57,28 @@ void block_stop(struct emu *e) {
     block_suspend(e);
 }
 
+void block_mistake(struct emu *e, enum emu_kind kind, const char *fmt, ...) {
+    char text[200];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    block_report(e, kind, e->current, e->frame, "%s", text);
+    block_stop(e);
+}
+
 static void thread_main(void *arg) {
     struct emu *e = arg;
     e->entry->invoke(e->launch->args);
     e->threads[e->current].state = DONE;
     e->n_done++;
     copy_thread_done(e, e->current);
+    matrix_thread_done(e, e->current);
     sync_thread_done(e, e->current);
     if (++e->b->n_done == e->n_threads) {
         copy_block_done(e, e->b);
+        matrix_block_done(e, e->b);
+        mbarrier_block_done(e, e->b);
         cluster_block_done(e);
     }
     block_suspend(e);
@@ -113,6 +126,7 @@ static unsigned line_up(struct emu *e, uint16_t *turns) {
 
 static void begin(struct emu *e) {
     e->n_done = 0;
+    e->far = false;
     cluster_begin(e);
     for (unsigned r = 0; r < e->n_blocks; r++) {
         struct block *b = &e->blocks[r];
@@ -195,4 +209,5 @@ void block_run_cluster(struct emu *e) {
         if (e->report.ok && (!p.ran || idle_rounds > SPIN_ROUNDS)) sync_deadlock(e);
     }
     copy_drop_all(e);
+    matrix_drop_all(e);
 }

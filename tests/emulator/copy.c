@@ -13,22 +13,29 @@
 
 #include "tests/emulator/internal.h"
 
-static void __attribute__((format(printf, 3, 4)))
-mistake(struct emu *e, enum emu_kind kind, const char *fmt, ...) {
-    char text[200];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    block_report(e, kind, e->current, e->frame, "%s", text);
-    block_stop(e);
-}
-
 /* ---- under way ------------------------------------------------------------------------------ */
 
-static void release_source(struct copy *c) {
-    for (unsigned i = 0; c->from_shadow && i < c->valid; i++) c->from_shadow[i].copies_read--;
-    c->from_shadow = NULL;
+/* Part i of what a copy reads, its shadow or NULL, and how many bytes. The last part: false. */
+static bool source_part(struct emu *e, const struct copy *c, unsigned i, struct shadow **shadow,
+                        unsigned *n) {
+    if (!c->box) {
+        *shadow = c->from_shadow;
+        *n = c->valid;
+        return i == 0;
+    }
+    unsigned first;
+    if (i == box_lines(c->box)) return false;
+    const unsigned char *from = box_line(c->box, i, &first, n);
+    *shadow = *n ? memory_shadow(e, e->b, from) : NULL;
+    return true;
+}
+
+static void release_source(struct emu *e, struct copy *c) {
+    struct shadow *s;
+    unsigned n;
+    for (unsigned k = 0; c->reads && source_part(e, c, k, &s, &n); k++)
+        for (unsigned i = 0; s && i < n; i++) s[i].copies_read--;
+    c->reads = false;
 }
 
 static void release_target(struct copy *c) {
@@ -36,30 +43,30 @@ static void release_target(struct copy *c) {
     c->to_shadow = NULL;
 }
 
-static void drop(struct copy *c) {
-    release_source(c);
+static void drop(struct emu *e, struct copy *c) {
+    release_source(e, c);
     release_target(c);
     free(c->data);
+    free(c->box);
     free(c);
 }
 
 /* The source has been read by the copy, as late as now. */
 static void end_reading(struct emu *e, struct copy *c) {
-    for (unsigned i = 0; c->from_shadow && i < c->valid; i++) {
-        struct shadow *s = &c->from_shadow[i];
-        if (s->reader[0] != c->writer) {
-            s->reader[1] = s->reader[0];
-            s->read[1] = s->read[0];
-            s->reader[0] = c->writer;
-        }
-        s->read[0] = e->now;
-    }
-    release_source(c);
+    struct shadow *s;
+    unsigned n;
+    for (unsigned k = 0; c->reads && source_part(e, c, k, &s, &n); k++)
+        for (unsigned i = 0; s && i < n; i++) memory_note_read(e, s + i, c->writer);
+    release_source(e, c);
 }
 
 static void land(struct emu *e, struct copy *c) {
-    memcpy(c->to, c->data ? c->data : c->from, c->valid);
-    memset(c->to + c->valid, 0, c->bytes - c->valid);
+    if (c->box) {
+        box_put(c->box, c->to);
+    } else {
+        memcpy(c->to, c->data ? c->data : c->from, c->valid);
+        memset(c->to + c->valid, 0, c->bytes - c->valid);
+    }
     end_reading(e, c);
     for (unsigned i = 0; c->to_shadow && i < c->bytes; i++) {
         struct shadow *s = &c->to_shadow[i];
@@ -67,7 +74,7 @@ static void land(struct emu *e, struct copy *c) {
         s->written = e->now;
         s->atomic = 0;
     }
-    drop(c);
+    drop(e, c);
 }
 
 /* BULK_STORE: read the shared memory now, write later. */
@@ -79,18 +86,33 @@ static void read_ahead(struct emu *e, struct copy *c) {
     end_reading(e, c);
 }
 
+static void judge_box(struct emu *e, const struct box *box) {
+    unsigned first, n;
+    for (unsigned i = 0; i < box_lines(box); i++) {
+        const unsigned char *from = box_line(box, i, &first, &n);
+        if (n) memory_judge(e, from, n, EMU_READ);
+    }
+}
+
 /* Judge a copy, and let it begin. */
 static struct copy *start_to(struct emu *e, struct block *owner, struct copy c) {
     bool from_memory = c.valid && c.kind != PUT;
-    if (from_memory) memory_judge(e, c.from, c.valid, EMU_READ);
+    if (c.box)
+        judge_box(e, c.box);
+    else if (from_memory)
+        memory_judge(e, c.from, c.valid, EMU_READ);
     memory_judge_of(e, owner, c.to, c.bytes, EMU_WRITE);
     struct copy *new = malloc(sizeof *new);
     WS_ASSERT(new);
     *new = c;
     new->thread = e->current;
-    new->from_shadow = from_memory ? memory_shadow(e, e->b, c.from) : NULL;
+    new->from_shadow = from_memory && !c.box ? memory_shadow(e, e->b, c.from) : NULL;
     new->to_shadow = memory_shadow(e, owner, c.to);
-    for (unsigned i = 0; new->from_shadow &&i < c.valid; i++) new->from_shadow[i].copies_read++;
+    new->reads = true;
+    struct shadow *s;
+    unsigned n;
+    for (unsigned k = 0; source_part(e, new, k, &s, &n); k++)
+        for (unsigned i = 0; s && i < n; i++) s[i].copies_read++;
     for (unsigned i = 0; new->to_shadow &&i < c.bytes; i++) new->to_shadow[i].copy_writes = 1;
     module_trail(e->module, e->frame, &new->trail);
     return new;
@@ -123,18 +145,19 @@ void copy_land_all(struct emu *e, struct mbarrier *b) {
 static void check_addresses(struct emu *e, const char *what, const void *shared, const void *global,
                             unsigned align) {
     if (!memory_is_shared(e, shared))
-        mistake(e, EMU_COPY, "%s: no shared memory on its side of that", what);
+        block_mistake(e, EMU_COPY, "%s: no shared memory on its side of that", what);
     if (global && (memory_is_shared(e, global) || !memory_buffer(e, global)))
-        mistake(e, EMU_OUT_OF_BOUNDS, "%s: no buffer on its side of global memory", what);
+        block_mistake(e, EMU_OUT_OF_BOUNDS, "%s: no buffer on its side of global memory", what);
     if ((uintptr_t)shared % align || (uintptr_t)global % align)
-        mistake(e, EMU_MISALIGNED, "%s: its %s address needs an alignment of %u", what,
-                (uintptr_t)shared % align ? "shared" : "global", align);
+        block_mistake(e, EMU_MISALIGNED, "%s: its %s address needs an alignment of %u", what,
+                      (uintptr_t)shared % align ? "shared" : "global", align);
 }
 
 void copy_cp_async(struct emu *e, void *to, const void *from, unsigned bytes, unsigned valid) {
     e->frame = __builtin_frame_address(0);
-    if (bytes != 4 && bytes != 8 && bytes != 16) mistake(e, EMU_COPY, "k_cp_async<%u>", bytes);
-    if (valid > bytes) mistake(e, EMU_COPY, "k_cp_async<%u> of %u bytes", bytes, valid);
+    if (bytes != 4 && bytes != 8 && bytes != 16)
+        block_mistake(e, EMU_COPY, "k_cp_async<%u>", bytes);
+    if (valid > bytes) block_mistake(e, EMU_COPY, "k_cp_async<%u> of %u bytes", bytes, valid);
     check_addresses(e, "k_cp_async", to, valid ? from : NULL, bytes);
     keep_with_thread(e, start(e, (struct copy){.kind = CP_ASYNC,
                                                .to = to,
@@ -151,29 +174,28 @@ static void bulk_load(struct emu *e, void *to, const void *from, unsigned bytes,
                                             .from = from,
                                             .bytes = bytes,
                                             .valid = bytes,
-                                            .writer = mbarrier_as_writer(e->b, b)});
+                                            .writer = mbarrier_as_writer(b)});
     keep_with_mbarrier(c, b);
     mbarrier_settle(e, b);
 }
 
-/* What threads have written reaches the copy through a fence, theirs or this thread's. */
-static void check_fence(struct emu *e, const unsigned char *from, unsigned bytes) {
+void copy_check_fence(struct emu *e, const char *what, const unsigned char *from, unsigned bytes) {
     const struct shadow *s = memory_shadow(e, e->b, from);
     uint32_t own = e->threads[e->current].fenced;
     char name[THREAD_NAME];
     for (unsigned i = 0; i < bytes; i++) {
-        if (s[i].written < e->cluster_start || s[i].writer >= BY_MBARRIER) continue;
+        if (s[i].written < e->cluster_start || s[i].writer >= BY_UNIT) continue;
         if (s[i].written < own || s[i].written < e->threads[s[i].writer].fenced) continue;
-        mistake(e, EMU_COPY,
-                "k_bulk_s2g: byte %u of the source was written by %s with no "
-                "k_fence_async_shared since",
-                i, sync_thread_name(e, s[i].writer, name));
+        block_mistake(e, EMU_COPY,
+                      "%s: byte %u of the source was written by %s with no "
+                      "k_fence_async_shared since",
+                      what, i, sync_thread_name(e, s[i].writer, name));
     }
 }
 
 static void bulk_store(struct emu *e, void *to, const void *from, unsigned bytes) {
     memory_judge(e, from, bytes, EMU_READ);
-    check_fence(e, from, bytes);
+    copy_check_fence(e, "k_bulk_s2g", from, bytes);
     keep_with_thread(e, start(e, (struct copy){.kind = BULK_STORE,
                                                .to = to,
                                                .from = from,
@@ -186,7 +208,7 @@ void copy_bulk(struct emu *e, void *to, const void *from, unsigned bytes, void *
     e->frame = __builtin_frame_address(0);
     const char *what = bar ? "k_bulk_g2s" : "k_bulk_s2g";
     if (bytes % 16 != 0)
-        mistake(e, EMU_COPY, "%s of %u bytes, which is no multiple of 16", what, bytes);
+        block_mistake(e, EMU_COPY, "%s of %u bytes, which is no multiple of 16", what, bytes);
     check_addresses(e, what, bar ? to : from, bar ? from : to, 16);
     if (bar)
         bulk_load(e, to, from, bytes, bar);
@@ -216,23 +238,53 @@ void copy_put(struct emu *e, void *to, const void *value, unsigned bytes, unsign
     enum emu_kind kind;
     const char *wrong = put_mistake(e, to, bar, bytes, rank, &kind);
     if (wrong)
-        mistake(e, kind, "k_cluster_put to rank %u in a cluster of %u blocks: %s", rank,
-                e->n_blocks, wrong);
+        block_mistake(e, kind, "k_cluster_put to rank %u in a cluster of %u blocks: %s", rank,
+                      e->n_blocks, wrong);
     struct block *owner = &e->blocks[rank];
     struct mbarrier *b = mbarrier_at(e, owner, bar);
-    if (owner != e->b && b->made >= e->cluster_sync) /* its shadow may only tell of later atomics */
-        mistake(e, EMU_RACE, "k_cluster_put to an mbarrier made since the last k_cluster_sync");
+    if (!mbarrier_is_known(e, b))
+        block_mistake(e, EMU_RACE,
+                      "k_cluster_put to an mbarrier made since the last k_cluster_sync");
     struct copy *c = start_to(e, owner,
                               (struct copy){.kind = PUT,
                                             .to = to,
                                             .bytes = bytes,
                                             .valid = bytes,
-                                            .writer = mbarrier_as_writer(owner, b)});
+                                            .writer = mbarrier_as_writer(b)});
     c->data = malloc(bytes);
     WS_ASSERT(c->data);
     memcpy(c->data, value, bytes);
     keep_with_mbarrier(c, b);
     mbarrier_settle(e, b);
+}
+
+/* To the own block, or to those whose bits these are. */
+void copy_box(struct emu *e, const struct box *box, void *to, void *bar, unsigned blocks) {
+    unsigned bytes = box_bytes(box);
+    for (unsigned r = 0; r < 32; r++) {
+        if (!(blocks ? blocks >> r & 1 : r == e->b->rank)) continue;
+        enum emu_kind kind;
+        const char *wrong = mbarrier_far_mistake(e, bar, r, &kind);
+        if (wrong)
+            block_mistake(e, kind, "k_map_load to rank %u in a cluster of %u blocks: %s", r,
+                          e->n_blocks, wrong);
+        struct mbarrier *b = mbarrier_at(e, &e->blocks[r], bar);
+        if (!mbarrier_is_known(e, b))
+            block_mistake(e, EMU_RACE,
+                          "k_map_load to an mbarrier made since the last k_cluster_sync");
+        struct box *own = malloc(sizeof *own);
+        WS_ASSERT(own);
+        *own = *box;
+        struct copy *c = start_to(e, b->owner,
+                                  (struct copy){.kind = MAP_LOAD,
+                                                .to = to,
+                                                .bytes = bytes,
+                                                .valid = bytes,
+                                                .writer = mbarrier_as_writer(b),
+                                                .box = own});
+        keep_with_mbarrier(c, b);
+        mbarrier_settle(e, b);
+    }
 }
 
 void copy_commit(struct emu *e, int bulk) { e->threads[e->current].groups[bulk]++; }
@@ -270,7 +322,7 @@ void copy_thread_done(struct emu *e, unsigned t) {
         e->threads[t].copies = next;
         if (!c->data) {
             report_unfinished(e, c, "the thread ends");
-            drop(c);
+            drop(e, c);
         } else {
             land(e, c);
         }
@@ -282,16 +334,16 @@ void copy_block_done(struct emu *e, struct block *b) {
         if (b->mbarriers[i].copies) report_unfinished(e, b->mbarriers[i].copies, "the block ends");
 }
 
-static void drop_list(struct copy **list) {
+static void drop_list(struct emu *e, struct copy **list) {
     for (struct copy *next; *list; *list = next) {
         next = (*list)->next;
-        drop(*list);
+        drop(e, *list);
     }
 }
 
 void copy_drop_all(struct emu *e) {
-    for (unsigned t = 0; t < e->n_threads * e->n_blocks; t++) drop_list(&e->threads[t].copies);
+    for (unsigned t = 0; t < e->n_threads * e->n_blocks; t++) drop_list(e, &e->threads[t].copies);
     for (unsigned r = 0; r < e->n_blocks; r++)
         for (unsigned i = 0; i < e->blocks[r].n_mbarriers; i++)
-            drop_list(&e->blocks[r].mbarriers[i].copies);
+            drop_list(e, &e->blocks[r].mbarriers[i].copies);
 }

@@ -16,8 +16,11 @@
  * of threads. Of clusters: remote loads that race, of a rank that is not there, or from a block
  * that may have ended. Of asynchronous copies, which land as late as they may: reads before the
  * wait, a buffer used again before the copy is through with it, bytes that no mbarrier expects, a
- * store of what no k_fence_async_shared has passed on. Not found are other missing fences and
- * proxies.
+ * store of what no k_fence_async_shared has passed on. Of tensor maps and matrix units: boxes that
+ * no hardware takes, a stage used again while a wgmma reads it, operands that nobody has waited for
+ * or passed on, accumulators (poisoned meanwhile) and registers touched before the wait, threads of
+ * a warpgroup that do not agree; wrong swizzles, strides and fragments become wrong numbers. Not
+ * found are other missing fences and proxies.
  *
  * Ownership: emu_free ends the modules and buffers too. One host thread uses an emu at a time. */
 #ifndef EMU_EMU_H
@@ -28,6 +31,7 @@
 #include <stdint.h>
 
 #include "base/diag.h"
+#include "base/tensor_map.h"
 
 /* EMU_KIND(name, printed) */
 #define EMU_KINDS(EMU_KIND)                                                                        \
@@ -44,6 +48,7 @@
     EMU_KIND(WARP, "warp collective")                                                              \
     EMU_KIND(MBARRIER, "mbarrier")                                                                 \
     EMU_KIND(COPY, "asynchronous copy")                                                            \
+    EMU_KIND(MATRIX, "matrix unit")                                                                \
     EMU_KIND(UNWRITTEN_OUTPUT, "unwritten output")                                                 \
     EMU_KIND(ORDER, "depends on the order of threads")
 
@@ -71,6 +76,17 @@ void emu_release(struct emu *e, void *buffer);
 struct emu_module *emu_open(struct emu *e, const char *text, const char *const *kernels, int n,
                             struct diag *d);
 void emu_close(struct emu_module *m); /* m may be NULL */
+
+/* A k_map argument, which a launch has by value as any other; it counts as one of the buffer, IN
+ * where its role is VALUE. As struct tensor_map, whose words see. */
+struct emu_map {
+    _Alignas(64) void *address;
+    int rank, bytes; /* of an element */
+    int swizzle, tf32;
+    long long size[5], stride[5]; /* stride[0] is `bytes` */
+    int box[5];
+};
+struct emu_map emu_map_of(const struct tensor_map *m);
 
 /* In which order the threads of a block get their turn. Clusters run one after another, in the same
  * order, and so do their blocks: each as far as it comes (in random order: some rounds) before the

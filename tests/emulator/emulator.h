@@ -408,7 +408,7 @@ template <int N, int... I> struct emu_count : emu_count<N - 1, N - 1, I...> {};
 template <int... I> struct emu_count<0, I...> { typedef emu_list<I...> type; };
 
 template <typename T> struct emu_kind {
-    enum { of = 'v' };
+    enum { of = sizeof(T) == 128 && alignof(T) == 64 ? 'm' : 'v' };
 };
 template <typename T> struct emu_kind<T *> {
     enum { of = 'p' };

@@ -31,6 +31,12 @@ enum emu_collective {
     EMU_MAX_SIGNED,
     EMU_MIN_UNSIGNED,
     EMU_MAX_UNSIGNED,
+    /* of a whole warp: */
+    EMU_LDMATRIX,
+    EMU_LDMATRIX_TRANSPOSED,
+    EMU_MMA_BF16, /* these in the order of enum emu_matrix */
+    EMU_MMA_F16,
+    EMU_MMA_TF32,
 };
 
 /* Of matrix units: what an operand's elements are. */
@@ -80,7 +86,7 @@ struct emu_host {
     /* until at most n groups are under way; sources: only until they are read */
     void (*wait)(struct emu *, int bulk, unsigned n, int sources);
     void (*fence_async)(struct emu *);
-    /* Tensor maps: the box at `at`, as k_map_load; to the blocks of these bits, or (0) to the own one. */
+    /* Tensor maps: the box at `at`, as k_map_load, to the blocks of these bits; 0: to the own. */
     void (*map_prefetch)(struct emu *, const void *map);
     void (*map_load)(struct emu *, void *to, const void *map, void *bar, unsigned blocks, int rank,
                      const int *at);
@@ -102,7 +108,7 @@ struct emu_entry {
     const char *name;
     void (*invoke)(void **args);
     const unsigned short *sizes;
-    const char *kinds; /* 'v' value, 'p' pointer, 'c' pointer to const */
+    const char *kinds; /* 'v' value, 'p' pointer, 'c' pointer to const, 'm' k_map */
     int n_params;
 };
 

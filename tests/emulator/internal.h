@@ -18,6 +18,9 @@ enum {
     MAX_ALL = MAX_CLUSTER * MAX_THREADS,
     MAX_MBARRIERS = 64, /* of a block */
     WARP = 32,
+    WARPGROUP = 128,
+    MAX_WARPGROUPS = MAX_THREADS / WARPGROUP,
+    MAX_CHANGES = 16, /* of a warpgroup's number of registers */
     NAMED_BARRIERS = 16,
     STACK = 256 << 10,  /* bytes of a fiber's stack, */
     GUARD = 4096,       /* of these at its end, that nobody may touch (overflow.c) */
@@ -26,10 +29,15 @@ enum {
 };
 
 /* Threads are counted through the cluster: thread t of the block of rank r is r * n_threads + t.
- * Copies that an mbarrier waits for are seen by those who waited there, so that it counts as their
- * writer: mbarrier i of rank r is BY_MBARRIER + r * MAX_MBARRIERS + i. What a thread has seen is a
- * row of times, one of each thread and mbarrier of its block. */
-enum { BY_MBARRIER = 1 << 15, N_SEEN = MAX_THREADS + MAX_MBARRIERS };
+ * What copies write that an mbarrier waits for, and what a warpgroup's matrix unit reads, is seen
+ * by those who waited there, so that these units count as the writer and the reader: unit i of rank
+ * r is BY_UNIT + r * N_UNITS + i, first the warpgroups, then the mbarriers. What a thread has seen
+ * is a row of times: of each block of the cluster N_SEEN of them, one of each thread and unit. */
+enum {
+    N_UNITS = MAX_WARPGROUPS + MAX_MBARRIERS,
+    BY_UNIT = 1 << 15,
+    N_SEEN = MAX_THREADS + N_UNITS,
+};
 
 /* Who used a byte last and when; a time before the floor of memory.c means never. Two readers are
  * kept, so that one of them is always another thread than the one that writes next. */
@@ -55,7 +63,13 @@ struct trail {
     const void *frame[8][2]; /* the caller's frame and the return address */
 };
 
-enum copy_kind { CP_ASYNC, BULK_LOAD, BULK_STORE, PUT };
+enum copy_kind { CP_ASYNC, BULK_LOAD, BULK_STORE, PUT, MAP_LOAD };
+
+/* A box of a tensor, where a load takes it from. */
+struct box {
+    struct emu_map map;
+    int at[5];
+};
 
 struct copy {
     struct copy *next;
@@ -65,6 +79,8 @@ struct copy {
     unsigned bytes, valid; /* the first `valid` are copied, the others cleared */
     unsigned thread, group;
     uint16_t writer;     /* who counts as the writer when it has landed */
+    struct box *box;     /* MAP_LOAD: instead of `from` */
+    bool reads;          /* the shadows of what it reads count it */
     unsigned char *data; /* PUT: the value. BULK_STORE: what was read, once it was */
     struct shadow *to_shadow, *from_shadow; /* or NULL */
     struct trail trail;
@@ -72,15 +88,64 @@ struct copy {
 
 struct mbarrier {
     const unsigned char *at;
+    struct block *owner;
     unsigned count, pending;    /* arrivals of a phase; those that miss */
     uint64_t expected, flying;  /* bytes of this phase: asked for, under way */
     unsigned phase, waiting;    /* threads */
     uint32_t made;              /* when */
     struct copy *copies;        /* under way */
     uint32_t *arrived, *passed; /* what those know that came in this phase, in the ones before */
+    /* The last arrival from another block that nobody has waited for: when (0: none), in which
+     * phase, whose, where. */
+    uint32_t far;
+    unsigned far_phase, far_thread;
+    struct trail far_trail;
 };
 
-enum state { READY, AT_BARRIER, AT_NAMED, AT_WARP, AT_CLUSTER, AT_MBARRIER, DONE };
+/* What products of a warpgroup that are under way add to: its threads' registers and, meanwhile,
+ * what is in them. */
+struct accumulator {
+    struct accumulator *next;
+    float *at[WARPGROUP];
+    int n;
+    unsigned users; /* products */
+    float *values;  /* 64 rows of n */
+};
+
+/* A wgmma of a warpgroup under way. */
+struct product {
+    struct product *next; /* that was issued later */
+    struct emu_product is;
+    unsigned group, issued, warps; /* by so many threads; bits of the warps that may read it all */
+    struct accumulator *acc;
+    struct trail trail;           /* of the first thread that issued it */
+    const unsigned *a[WARPGROUP]; /* the left operand, if in registers, and what was in these */
+    unsigned was[WARPGROUP][4];
+};
+
+struct warpgroup {
+    struct product *products; /* under way, the oldest first */
+    struct accumulator *accumulators;
+    unsigned n_through; /* products before these */
+    unsigned waiting;   /* threads at k_wgmma_wait */
+    struct {
+        unsigned n;
+        int more;
+    } changes[MAX_CHANGES]; /* of registers */
+    unsigned n_changes;
+    struct trail change_trail;
+};
+
+enum state {
+    READY,
+    AT_BARRIER,
+    AT_NAMED,
+    AT_WARP,
+    AT_CLUSTER,
+    AT_MBARRIER,
+    AT_WARPGROUP,
+    DONE,
+};
 
 struct thread {
     struct fiber fiber;
@@ -94,6 +159,10 @@ struct thread {
     uint32_t fenced;           /* the time of the last k_fence_async_shared */
     struct copy *copies;       /* under way, without mbarrier, the newest first */
     unsigned groups[2];        /* committed, of cp.async and of bulk copies */
+    bool begun;                /* k_wgmma_begin since the last wait */
+    unsigned products, product_groups; /* issued, committed */
+    unsigned through;                  /* AT_WARPGROUP: the groups before this one are to be */
+    unsigned n_changes;                /* of registers */
     /* AT_WARP */
     int op;
     unsigned mask, source;
@@ -113,6 +182,7 @@ struct block {
     struct named_barrier named[NAMED_BARRIERS];
     struct mbarrier mbarriers[MAX_MBARRIERS];
     unsigned n_mbarriers;
+    struct warpgroup warpgroups[MAX_WARPGROUPS];
     /* Thread t has seen what thread w did before max(full_sync, known[t][w]); known is allocated
      * with the first synchronisation of a part of the block. */
     uint32_t full_sync;
@@ -153,9 +223,12 @@ struct emu {
     unsigned current, n_done; /* threads of the cluster */
     const void *frame;        /* of the hook that runs */
     unsigned n_waiting, first_waiting; /* at k_cluster_sync */
+    bool far; /* somebody has arrived at an mbarrier of another block: rows tell of all blocks */
 
     /* Time ticks at every synchronisation. */
     uint32_t now, run_start, cluster_start, cluster_sync;
+    unsigned row_blocks; /* rows have room for so many blocks */
+    uint32_t *row;       /* one more */
 };
 
 struct emu_module {
@@ -184,6 +257,10 @@ struct buffer *memory_buffer(struct emu *e, const void *at);
 /* As memory_access, of any size; the hook that calls it has set e->frame. */
 void memory_judge(struct emu *e, const void *at, unsigned bytes, int how);
 void memory_judge_of(struct emu *e, struct block *owner, const void *at, unsigned bytes, int how);
+/* Who reads a byte, now. */
+void memory_note_read(const struct emu *e, struct shadow *s, uint16_t reader);
+/* A read that the current thread asks for, but a unit does. */
+void memory_judge_unit(struct emu *e, const void *at, unsigned bytes, unsigned unit);
 bool memory_is_shared(const struct emu *e, const void *at);
 /* What the offset of an address in shared memory is told from, and how that is called. */
 const unsigned char *memory_shared_base(const struct emu *e, const void *at, const char **name);
@@ -203,8 +280,12 @@ void block_report(struct emu *e, enum emu_kind kind, unsigned t, const void *fra
 /* ... and leave the current thread for ever. (Not marked noreturn: before such a call the address
  * sanitizer wants to know the stack, and a fiber's is none that it knows.) */
 void block_stop(struct emu *e);
+/* Both, of the current thread in the hook that runs. */
+void block_mistake(struct emu *e, enum emu_kind kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* sync.c */
+void sync_prepare(struct emu *e); /* room for what the launch's threads know */
 void sync_begin_block(struct emu *e, struct block *b);
 void sync_full(struct emu *e, struct block *b); /* all its threads have met */
 /* Thread t brings what it knows to a row, or learns what is in one. */
@@ -214,6 +295,14 @@ unsigned sync_block(struct emu *e, int line, int predicate);
 void sync_named(struct emu *e, unsigned id, unsigned threads, int wait);
 unsigned long long sync_warp(struct emu *e, int op, unsigned mask, unsigned long long value,
                              unsigned source);
+/* For the hook of that frame. */
+uint64_t sync_warp_in(struct emu *e, const void *frame, int op, unsigned mask, uint64_t value,
+                      unsigned source);
+/* Thread t has waited for what a unit of its block has done up to now. */
+void sync_learn_unit(struct emu *e, unsigned t, unsigned unit);
+/* What is known at an mbarrier of that block: it takes up what has been brought. */
+void sync_copy_row(const struct emu *e, const struct block *owner, uint32_t *to,
+                   const uint32_t *from);
 bool sync_has_seen(const struct emu *e, unsigned t, unsigned other, uint32_t when);
 void sync_thread_done(struct emu *e, unsigned t);
 void sync_deadlock(struct emu *e);
@@ -244,11 +333,18 @@ void overflow_unwatch(struct emu *e);
 void mbarrier_init(struct emu *e, void *at, unsigned count);
 void mbarrier_arrive(struct emu *e, void *at, unsigned bytes);
 void mbarrier_wait(struct emu *e, void *at, unsigned parity);
+void mbarrier_arrive_at(struct emu *e, void *mine, unsigned rank);
+/* The mistake that reaching for an mbarrier of another block is, or NULL. */
+const char *mbarrier_far_mistake(struct emu *e, const void *bar, unsigned rank,
+                                 enum emu_kind *kind);
+/* `made` was told to the current thread, of whichever block. */
+bool mbarrier_is_known(const struct emu *e, const struct mbarrier *b);
+void mbarrier_block_done(struct emu *e, struct block *b);
 struct mbarrier *mbarrier_at(struct emu *e, struct block *owner, const void *at); /* or ends */
 void mbarrier_settle(struct emu *e, struct mbarrier *b); /* ends the phase if it can */
 /* The block that runs cannot go on: end a phase whose bytes have all had time to come. */
 bool mbarrier_land_one(struct emu *e, unsigned from);
-uint16_t mbarrier_as_writer(const struct block *owner, const struct mbarrier *b);
+uint16_t mbarrier_as_writer(const struct mbarrier *b);
 void mbarrier_describe(const struct emu *e, const struct mbarrier *b, char *text, size_t size);
 
 /* copy.c */
@@ -258,9 +354,43 @@ void copy_put(struct emu *e, void *to, const void *value, unsigned bytes, unsign
 void copy_commit(struct emu *e, int bulk);
 void copy_wait(struct emu *e, int bulk, unsigned n, int sources);
 void copy_fence(struct emu *e);
+void copy_box(struct emu *e, const struct box *box, void *to, void *bar, unsigned blocks);
+/* What threads have written there has reached what reads shared memory beside them: through a
+ * fence, theirs or the current thread's. */
+void copy_check_fence(struct emu *e, const char *what, const unsigned char *from, unsigned bytes);
 void copy_land_all(struct emu *e, struct mbarrier *b);
 void copy_thread_done(struct emu *e, unsigned t);
 void copy_block_done(struct emu *e, struct block *b);
 void copy_drop_all(struct emu *e); /* at the end of a cluster, whatever it came to */
+
+/* box.c */
+void box_prefetch(struct emu *e, const void *map);
+void box_load(struct emu *e, void *to, const void *map, void *bar, unsigned blocks, int rank,
+              const int *at);
+unsigned box_bytes(const struct box *b);
+unsigned box_lines(const struct box *b);
+/* Line i of a box: n bytes of it, from byte `first` on, are in the tensor, here. */
+const unsigned char *box_line(const struct box *b, unsigned i, unsigned *first, unsigned *n);
+void box_put(const struct box *b, unsigned char *to); /* into shared memory */
+
+/* matrix.c */
+unsigned long long matrix_operand(struct emu *e, const void *at, unsigned lead, unsigned stride,
+                                  unsigned type);
+void matrix_wgmma(struct emu *e, const struct emu_product *p);
+void matrix_begin(struct emu *e);
+void matrix_commit(struct emu *e);
+void matrix_wait(struct emu *e, unsigned n);
+void matrix_registers(struct emu *e, unsigned n, int more);
+void matrix_thread_done(struct emu *e, unsigned t);
+void matrix_block_done(struct emu *e, const struct block *b);
+void matrix_drop_all(struct emu *e);
+
+/* mma.c */
+void mma_ldmatrix(struct emu *e, unsigned *r, const void *row, int transposed);
+void mma_multiply(struct emu *e, float *d, const unsigned *a, const unsigned *b, int type);
+/* The lanes of a warp have met; the values they bring are theirs of the two hooks above. */
+void mma_meet(struct emu *e, struct thread *warp, int op);
+double mma_number(int type, const unsigned char *at);
+float mma_truncate(double sum); /* to f32, towards 0: what the units do, about */
 
 #endif

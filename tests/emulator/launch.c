@@ -44,6 +44,17 @@ struct emu *emu_new(void) {
         .commit = copy_commit,
         .wait = copy_wait,
         .fence_async = copy_fence,
+        .map_prefetch = box_prefetch,
+        .map_load = box_load,
+        .mbar_arrive_at = mbarrier_arrive_at,
+        .registers = matrix_registers,
+        .operand = matrix_operand,
+        .wgmma = matrix_wgmma,
+        .wgmma_begin = matrix_begin,
+        .wgmma_commit = matrix_commit,
+        .wgmma_wait = matrix_wait,
+        .ldmatrix = mma_ldmatrix,
+        .mma = mma_multiply,
     };
     e->threads = calloc(MAX_ALL, sizeof *e->threads);
     WS_ASSERT(e->threads);
@@ -88,8 +99,10 @@ static struct emu_index or_ones(const unsigned v[3]) {
 }
 
 static enum emu_role role_of(const struct emu *e, int i) {
-    if (e->launch->roles) return e->launch->roles[i];
     char kind = e->entry->kinds[i];
+    enum emu_role role = e->launch->roles ? e->launch->roles[i] : EMU_VALUE;
+    if (kind == 'm') return role == EMU_VALUE ? EMU_IN : role;
+    if (e->launch->roles) return role;
     return kind == 'c' ? EMU_IN : kind == 'p' ? EMU_OUT : EMU_VALUE;
 }
 
@@ -104,6 +117,7 @@ static void bind_argument(struct emu *e, int i) {
     enum emu_role role = role_of(e, i);
     bool points = e->entry->kinds[i] != 'v';
     if (!points && role == EMU_VALUE) return;
+    /* The address is the first thing in a k_map. */
     void *at = points ? *(void **)e->launch->args[i] : NULL;
     struct buffer *b = at ? memory_buffer(e, at) : NULL;
     if (!points || role == EMU_VALUE)
@@ -210,7 +224,10 @@ struct emu_report emu_run(struct emu_module *m, const struct emu_launch *l) {
         refuse(e, EMU_BAD_LAUNCH, "cannot find the module's thread-local memory");
     else
         bind(e);
-    if (e->report.ok) cluster_prepare(e);
+    if (e->report.ok) {
+        cluster_prepare(e);
+        sync_prepare(e);
+    }
     if (e->report.ok) {
         overflow_watch(e);
         run_clusters(e);

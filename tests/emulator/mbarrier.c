@@ -24,8 +24,12 @@ static void __attribute__((format(printf, 2, 3))) mistake(struct emu *e, const c
     block_stop(e);
 }
 
-uint16_t mbarrier_as_writer(const struct block *owner, const struct mbarrier *b) {
-    return (uint16_t)(BY_MBARRIER + owner->rank * MAX_MBARRIERS + (unsigned)(b - owner->mbarriers));
+static unsigned unit_of(const struct mbarrier *b) {
+    return MAX_WARPGROUPS + (unsigned)(b - b->owner->mbarriers);
+}
+
+uint16_t mbarrier_as_writer(const struct mbarrier *b) {
+    return (uint16_t)(BY_UNIT + b->owner->rank * N_UNITS + unit_of(b));
 }
 
 static struct mbarrier *find(struct block *owner, const void *at) {
@@ -47,15 +51,16 @@ struct mbarrier *mbarrier_at(struct emu *e, struct block *owner, const void *at)
 /* ---- phases --------------------------------------------------------------------------------- */
 
 static void end_phase(struct emu *e, struct mbarrier *b) {
-    unsigned self = MAX_THREADS + (unsigned)(b - e->b->mbarriers);
+    const struct block *owner = b->owner;
+    WS_ASSERT(owner == e->b || !b->copies);
     copy_land_all(e, b);
-    b->arrived[self] = ++e->now;
-    memcpy(b->passed, b->arrived, N_SEEN * sizeof *b->passed);
+    b->arrived[owner->rank * N_SEEN + MAX_THREADS + unit_of(b)] = ++e->now;
+    sync_copy_row(e, owner, b->passed, b->arrived);
     b->pending = b->count;
     b->expected = b->flying = 0;
     b->phase++;
     b->waiting = 0;
-    for (unsigned t = e->b->first; t < e->b->first + e->n_threads; t++)
+    for (unsigned t = owner->first; t < owner->first + e->n_threads; t++)
         if (e->threads[t].state == AT_MBARRIER && e->threads[t].mbarrier == b) block_wake(e, t);
     e->report.barriers++;
 }
@@ -95,10 +100,11 @@ void mbarrier_describe(const struct emu *e, const struct mbarrier *b, char *text
 static struct mbarrier *add(struct emu *e, const void *at) {
     if (e->b->n_mbarriers == MAX_MBARRIERS) mistake(e, "more than %d in a block", MAX_MBARRIERS);
     struct mbarrier *b = &e->b->mbarriers[e->b->n_mbarriers++];
-    uint32_t *rows = b->arrived ? b->arrived : calloc(2 * N_SEEN, sizeof *rows);
+    size_t row = (size_t)e->row_blocks * N_SEEN;
+    uint32_t *rows = b->arrived ? b->arrived : calloc(2 * row, sizeof *rows);
     WS_ASSERT(rows);
-    memset(rows, 0, 2 * N_SEEN * sizeof *rows);
-    *b = (struct mbarrier){.at = at, .arrived = rows, .passed = rows + N_SEEN};
+    /* Times that are left in there are before those of this cluster. */
+    *b = (struct mbarrier){.at = at, .owner = e->b, .arrived = rows, .passed = rows + row};
     return b;
 }
 
@@ -144,5 +150,60 @@ void mbarrier_wait(struct emu *e, void *at, unsigned parity) {
         mbarrier_settle(e, b);
         if (t->state == AT_MBARRIER) block_suspend(e);
     }
+    if (b->far_phase < b->phase) b->far = 0;
     sync_take(e, e->current, b->passed);
+}
+
+/* ---- from another block --------------------------------------------------------------------- */
+
+const char *mbarrier_far_mistake(struct emu *e, const void *bar, unsigned rank,
+                                 enum emu_kind *kind) {
+    *kind = EMU_OUT_OF_BOUNDS;
+    if (rank >= e->n_blocks) return "there is no block of that rank";
+    if (!memory_is_shared(e, bar)) return "not to shared memory";
+    *kind = EMU_RACE;
+    if (e->blocks[rank].n_done == e->n_threads) return "that block has ended";
+    return NULL;
+}
+
+/* Its shadow may only tell of later atomics. */
+bool mbarrier_is_known(const struct emu *e, const struct mbarrier *b) {
+    return b->owner == e->b || b->made < e->cluster_sync;
+}
+
+void mbarrier_arrive_at(struct emu *e, void *mine, unsigned rank) {
+    e->frame = __builtin_frame_address(0);
+    enum emu_kind kind;
+    const char *wrong = mbarrier_far_mistake(e, mine, rank, &kind);
+    if (wrong)
+        block_mistake(e, kind, "k_mbar_arrive_at rank %u in a cluster of %u blocks: %s", rank,
+                      e->n_blocks, wrong);
+    struct mbarrier *b = mbarrier_at(e, &e->blocks[rank], mine);
+    if (!mbarrier_is_known(e, b))
+        block_mistake(e, EMU_RACE,
+                      "k_mbar_arrive_at an mbarrier made since the last k_cluster_sync");
+    if (!b->pending)
+        mistake(e, "more than %u arrivals in phase %u, which has not ended", b->count, b->phase);
+    if (b->owner != e->b) {
+        e->far = true;
+        b->far = ++e->now;
+        b->far_phase = b->phase;
+        b->far_thread = e->current;
+        module_trail(e->module, e->frame, &b->far_trail);
+    }
+    sync_give(e, e->current, b->arrived);
+    b->pending--;
+    mbarrier_settle(e, b);
+}
+
+/* The block has ended: may somebody yet arrive at its mbarriers? */
+void mbarrier_block_done(struct emu *e, struct block *owner) {
+    for (unsigned i = 0; i < owner->n_mbarriers; i++) {
+        const struct mbarrier *b = &owner->mbarriers[i];
+        if (!b->far || b->far < e->cluster_sync) continue;
+        block_report(e, EMU_RACE, b->far_thread, b->far_trail.frame,
+                     "k_mbar_arrive_at block %u,%u,%u, which may have ended: it waits neither for "
+                     "this phase nor at a k_cluster_sync that follows",
+                     owner->at.x, owner->at.y, owner->at.z);
+    }
 }

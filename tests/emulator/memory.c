@@ -95,6 +95,7 @@ struct access {
     const char *where;         /* its name, */
     struct shadow *shadow;     /* its shadow, */
     uint32_t floor;            /* the time before which nothing counts, */
+    uint16_t reader;           /* who reads */
     bool starts_unwritten, blocks_communicate;
 };
 
@@ -114,9 +115,10 @@ static void race(struct emu *e, const struct access *a, unsigned i, unsigned oth
     byte.bytes -= i;
     if (when < e->cluster_start)
         snprintf(what, sizeof what, ", which another block has %s", did);
-    else if (other >= BY_MBARRIER)
-        snprintf(what, sizeof what,
-                 ", which an asynchronous copy has %s; this thread has not waited for it", did);
+    else if (other >= BY_UNIT)
+        snprintf(what, sizeof what, ", which %s has %s; this thread has not waited for it",
+                 (other - BY_UNIT) % N_UNITS < MAX_WARPGROUPS ? "a wgmma" : "an asynchronous copy",
+                 did);
     else
         snprintf(what, sizeof what, ", which %s has %s since the last %s",
                  sync_thread_name(e, other, name), did,
@@ -132,7 +134,16 @@ static bool unseen(const struct emu *e, const struct access *a, unsigned other, 
     bool in_block = other - e->b->first < e->n_threads;
     if (in_block && when < e->b->full_sync) return false; /* the most frequent case */
     if (sync_has_seen(e, e->current, other, when)) return false;
-    return in_block || other >= BY_MBARRIER || !a->blocks_communicate;
+    return in_block || other >= BY_UNIT || !a->blocks_communicate;
+}
+
+void memory_note_read(const struct emu *e, struct shadow *s, uint16_t reader) {
+    if (s->reader[0] != reader) {
+        s->reader[1] = s->reader[0];
+        s->read[1] = s->read[0];
+        s->reader[0] = reader;
+    }
+    s->read[0] = e->now;
 }
 
 static void check_read(struct emu *e, const struct access *a, unsigned i, struct shadow *s) {
@@ -141,12 +152,7 @@ static void check_read(struct emu *e, const struct access *a, unsigned i, struct
     } else if (unseen(e, a, s->writer, s->written)) {
         race(e, a, i, s->writer, s->written, "written");
     }
-    if (s->reader[0] != e->current) {
-        s->reader[1] = s->reader[0];
-        s->read[1] = s->read[0];
-        s->reader[0] = (uint16_t)e->current;
-    }
-    s->read[0] = e->now;
+    memory_note_read(e, s, a->reader);
 }
 
 static void check_write(struct emu *e, const struct access *a, unsigned i, struct shadow *s) {
@@ -183,7 +189,7 @@ static void check_copies(struct emu *e, const struct access *a, unsigned i,
     if (s->copy_writes)
         mistake(e, EMU_RACE, &byte, ", which an asynchronous copy under way writes");
     if (s->copies_read && a->how != EMU_READ)
-        mistake(e, EMU_RACE, &byte, ", which an asynchronous copy under way reads");
+        mistake(e, EMU_RACE, &byte, ", which an asynchronous copy or wgmma under way reads");
 }
 
 static void check_shadow(struct emu *e, const struct access *a) {
@@ -254,9 +260,10 @@ static bool on_a_stack(const struct emu *e, const unsigned char *p, bool *own) {
     return true;
 }
 
-static void check(struct emu *e, struct access *a, bool aligned) {
+static void check_by(struct emu *e, struct access *a, bool aligned, unsigned reader) {
     const struct emu_module *m = e->module;
     bool own = true;
+    a->reader = (uint16_t)reader;
     if (on_a_stack(e, a->at, &own)) {
         if (own) return;
         block_report(e, EMU_OUT_OF_BOUNDS, e->current, e->frame,
@@ -282,6 +289,10 @@ static void check(struct emu *e, struct access *a, bool aligned) {
         check_buffer(e, a, b);
 }
 
+static void check(struct emu *e, struct access *a, bool aligned) {
+    check_by(e, a, aligned, e->current);
+}
+
 /* ---- hooks ---------------------------------------------------------------------------------- */
 
 void memory_access(struct emu *e, const void *at, unsigned bytes, int how, int aligned) {
@@ -295,6 +306,11 @@ void memory_judge_of(struct emu *e, struct block *owner, const void *at, unsigne
 
 void memory_judge(struct emu *e, const void *at, unsigned bytes, int how) {
     check(e, &(struct access){.owner = e->b, .at = at, .bytes = bytes, .how = how}, false);
+}
+
+void memory_judge_unit(struct emu *e, const void *at, unsigned bytes, unsigned unit) {
+    check_by(e, &(struct access){.owner = e->b, .at = at, .bytes = bytes, .how = EMU_READ}, true,
+             unit);
 }
 
 void memory_load(struct emu *e, void *to, const void *at, unsigned bytes) {

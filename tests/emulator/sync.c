@@ -17,63 +17,125 @@
 
 /* ---- who has seen what ---------------------------------------------------------------------- */
 
-static uint32_t *known_row(struct block *b, unsigned local) {
-    if (!b->known) b->known = calloc((size_t)MAX_THREADS * N_SEEN, sizeof *b->known);
+/* Times that an earlier cluster left in a row, or that stand elsewhere in one of another width, are
+ * before all that this one asks for. */
+static size_t row_size(const struct emu *e) { return (size_t)e->n_blocks * N_SEEN; }
+
+/* The place of a block's threads in a row, and of its units. */
+static unsigned threads_at(const struct block *b) { return b->rank * N_SEEN; }
+static unsigned units_at(const struct block *b) { return b->rank * N_SEEN + MAX_THREADS; }
+
+void sync_prepare(struct emu *e) {
+    if (e->n_blocks <= e->row_blocks) return;
+    sync_free(e);
+    e->row_blocks = e->n_blocks;
+    e->row = calloc(row_size(e), sizeof *e->row);
+    WS_ASSERT(e->row);
+}
+
+static uint32_t *new_row(const struct emu *e) {
+    uint32_t *row = calloc((size_t)e->row_blocks * N_SEEN, sizeof *row);
+    WS_ASSERT(row);
+    return row;
+}
+
+static uint32_t *known_row(const struct emu *e, struct block *b, unsigned local) {
+    if (!b->known)
+        b->known = calloc((size_t)MAX_THREADS * e->row_blocks * N_SEEN, sizeof *b->known);
     WS_ASSERT(b->known);
-    return b->known + (size_t)local * N_SEEN;
+    return b->known + local * row_size(e);
 }
 
-/* What landed at an mbarrier has been seen by those who waited there, or met one who had. */
-static bool has_seen_mbarrier(const struct emu *e, unsigned t, unsigned other, uint32_t when) {
-    unsigned rank = (other - BY_MBARRIER) / MAX_MBARRIERS,
-             i = (other - BY_MBARRIER) % MAX_MBARRIERS;
-    const struct block *b = &e->blocks[rank];
-    if (b != e->b && when >= e->cluster_sync) return false;
-    size_t row = b == e->b ? t - b->first : 0;
-    return b->known && when < b->known[row * N_SEEN + MAX_THREADS + i];
-}
-
-/* For times since the cluster began; t is a thread of the block that runs. */
+/* For times since the cluster began; t is a thread of the block that runs. What a unit has done has
+ * been seen by those who waited for it, or met one who had. */
 bool sync_has_seen(const struct emu *e, unsigned t, unsigned other, uint32_t when) {
     const struct block *b = e->b;
     if (other == t) return true;
-    if (other >= BY_MBARRIER) return has_seen_mbarrier(e, t, other, when);
-    if (other - b->first >= e->n_threads) return when < e->cluster_sync;
-    if (when < b->full_sync) return true;
-    return b->known && when < b->known[(t - b->first) * N_SEEN + other - b->first];
+    bool unit = other >= BY_UNIT;
+    unsigned i = unit ? (other - BY_UNIT) % N_UNITS : other % e->n_threads;
+    const struct block *of = &e->blocks[unit ? (other - BY_UNIT) / N_UNITS : other / e->n_threads];
+    unsigned at = (unit ? units_at(of) : threads_at(of)) + i;
+    if (of == b && !unit && when < b->full_sync) return true;
+    if (of != b && when < e->cluster_sync && (!unit || (of->known && when < of->known[at])))
+        return true;
+    return b->known && when < b->known[(t - b->first) * row_size(e) + at];
 }
+
+static void raise_part(uint32_t *row, const uint32_t *by, unsigned from, unsigned n) {
+    for (unsigned i = from; i < from + n; i++) row[i] = row[i] > by[i] ? row[i] : by[i];
+}
+
+static unsigned units(const struct block *b) { return MAX_WARPGROUPS + b->n_mbarriers; }
 
 static void raise_row(const struct emu *e, uint32_t *row, const uint32_t *by) {
-    for (unsigned i = 0; i < e->n_threads; i++) row[i] = row[i] > by[i] ? row[i] : by[i];
-    for (unsigned i = MAX_THREADS; i < MAX_THREADS + e->b->n_mbarriers; i++)
-        row[i] = row[i] > by[i] ? row[i] : by[i];
+    for (unsigned r = 0; r < e->n_blocks; r++) {
+        const struct block *b = &e->blocks[r];
+        if (b != e->b && !e->far) continue;
+        raise_part(row, by, threads_at(b), e->n_threads);
+        raise_part(row, by, units_at(b), units(b));
+    }
 }
 
-/* ... and that it has done everything up to now. */
+static void clear_row(const struct emu *e, uint32_t *row) {
+    if (e->far)
+        memset(row, 0, row_size(e) * sizeof *row);
+    else
+        memset(row + threads_at(e->b), 0, N_SEEN * sizeof *row);
+}
+
+void sync_copy_row(const struct emu *e, const struct block *owner, uint32_t *to,
+                   const uint32_t *from) {
+    if (e->far)
+        memcpy(to, from, row_size(e) * sizeof *to);
+    else
+        memcpy(to + threads_at(owner), from + threads_at(owner), N_SEEN * sizeof *to);
+}
+
+/* ... and that it has done everything up to now. Other blocks know of no __syncthreads here. */
 void sync_give(struct emu *e, unsigned t, uint32_t *to) {
-    raise_row(e, to, known_row(e->b, t - e->b->first));
-    to[t - e->b->first] = ++e->now;
+    struct block *b = e->b;
+    uint32_t *own = to + threads_at(b);
+    raise_row(e, to, known_row(e, b, t - b->first));
+    own[t - b->first] = ++e->now;
+    for (unsigned i = 0; e->far && i < e->n_threads; i++)
+        own[i] = own[i] > b->full_sync ? own[i] : b->full_sync;
 }
 
 void sync_take(struct emu *e, unsigned t, const uint32_t *from) {
-    raise_row(e, known_row(e->b, t - e->b->first), from);
+    raise_row(e, known_row(e, e->b, t - e->b->first), from);
+}
+
+void sync_learn_unit(struct emu *e, unsigned t, unsigned unit) {
+    known_row(e, e->b, t - e->b->first)[units_at(e->b) + unit] = e->now;
+}
+
+/* All threads of the block know what one of them does. */
+static void share(const struct emu *e, struct block *b, unsigned from, unsigned n) {
+    for (unsigned i = from; i < from + n; i++) {
+        uint32_t latest = 0;
+        for (unsigned t = 0; t < e->n_threads; t++) {
+            uint32_t when = known_row(e, b, t)[i];
+            latest = latest > when ? latest : when;
+        }
+        for (unsigned t = 0; t < e->n_threads; t++) known_row(e, b, t)[i] = latest;
+    }
 }
 
 void sync_full(struct emu *e, struct block *b) {
     b->full_sync = ++e->now;
-    for (unsigned i = MAX_THREADS; b->known && i < MAX_THREADS + b->n_mbarriers; i++) {
-        uint32_t latest = 0;
-        for (unsigned t = 0; t < e->n_threads; t++) {
-            uint32_t when = b->known[t * N_SEEN + i];
-            latest = latest > when ? latest : when;
-        }
-        for (unsigned t = 0; t < e->n_threads; t++) b->known[t * N_SEEN + i] = latest;
+    if (!b->known) return;
+    for (unsigned r = 0; r < e->n_blocks; r++) {
+        const struct block *of = &e->blocks[r];
+        if (of != b && !e->far) continue;
+        if (of != b) share(e, b, threads_at(of), e->n_threads);
+        share(e, b, units_at(of), units(of));
     }
 }
 
 void sync_begin_block(struct emu *e, struct block *b) {
     b->full_sync = ++e->now;
     b->n_waiting = b->votes = b->last_votes = b->n_mbarriers = 0;
+    for (int i = 0; i < MAX_WARPGROUPS; i++) b->warpgroups[i] = (struct warpgroup){0};
     for (int i = 0; i < NAMED_BARRIERS; i++) b->named[i].count = b->named[i].arrived = 0;
 }
 
@@ -91,6 +153,9 @@ void sync_free(struct emu *e) {
         free(b->known);
         b->known = NULL;
     }
+    free(e->row);
+    e->row = NULL;
+    e->row_blocks = 0;
 }
 
 const char *sync_thread_name(const struct emu *e, unsigned t, char *text) {
@@ -161,9 +226,8 @@ void sync_named(struct emu *e, unsigned id, unsigned threads, int wait) {
         return;
     }
     struct named_barrier *b = &e->b->named[id];
-    if (!b->known) b->known = calloc(N_SEEN, sizeof *b->known);
-    WS_ASSERT(b->known);
-    if (!b->arrived) memset(b->known, 0, N_SEEN * sizeof *b->known);
+    if (!b->known) b->known = new_row(e);
+    if (!b->arrived) clear_row(e, b->known);
     b->count = threads;
     sync_give(e, e->current, b->known);
     t->id = id;
@@ -198,6 +262,11 @@ static const char *const COLLECTIVES[] = {
     [EMU_MAX_SIGNED] = "reduce max",
     [EMU_MIN_UNSIGNED] = "reduce min",
     [EMU_MAX_UNSIGNED] = "reduce max",
+    [EMU_LDMATRIX] = "k_ldmatrix4",
+    [EMU_LDMATRIX_TRANSPOSED] = "k_ldmatrix4 transposed",
+    [EMU_MMA_BF16] = "k_mma of bf16",
+    [EMU_MMA_F16] = "k_mma of f16",
+    [EMU_MMA_TF32] = "k_mma_tf32",
 };
 
 static void warp_mistake(struct emu *e, unsigned t, const char *what, unsigned lane) {
@@ -243,6 +312,11 @@ static uint64_t result(const struct thread *warp, unsigned lane, unsigned mask) 
     case EMU_MAX_SIGNED:
     case EMU_MIN_UNSIGNED:
     case EMU_MAX_UNSIGNED: break;
+    case EMU_LDMATRIX:
+    case EMU_LDMATRIX_TRANSPOSED:
+    case EMU_MMA_BF16:
+    case EMU_MMA_F16:
+    case EMU_MMA_TF32: return 0;
     }
     uint64_t sum = t->value;
     for (unsigned i = 0; i < WARP; i++)
@@ -274,8 +348,9 @@ static unsigned missing_lanes(struct emu *e, unsigned first, unsigned mask) {
 
 static void meet(struct emu *e, unsigned first, unsigned mask, int op) {
     struct thread *warp = &e->threads[first];
-    uint32_t row[N_SEEN];
-    if (op == EMU_SYNCWARP) memset(row, 0, sizeof row);
+    uint32_t *row = e->row;
+    if (op == EMU_SYNCWARP) clear_row(e, row);
+    if (op >= EMU_LDMATRIX) mma_meet(e, warp, op);
     for (unsigned i = 0; i < WARP; i++) {
         if (!(mask >> i & 1)) continue;
         warp[i].result = result(warp, i, mask);
@@ -289,12 +364,12 @@ static void meet(struct emu *e, unsigned first, unsigned mask, int op) {
     if (op == EMU_SYNCWARP) e->now++;
 }
 
-unsigned long long sync_warp(struct emu *e, int op, unsigned mask, unsigned long long value,
-                             unsigned source) {
+uint64_t sync_warp_in(struct emu *e, const void *frame, int op, unsigned mask, uint64_t value,
+                      unsigned source) {
     struct thread *t = &e->threads[e->current];
     unsigned lane = (e->current - e->b->first) % WARP, first = e->current - lane;
     unsigned present = e->b->first + e->n_threads - first;
-    t->frame = __builtin_frame_address(0);
+    t->frame = frame;
     t->op = op;
     t->mask = mask;
     t->source = source;
@@ -310,6 +385,11 @@ unsigned long long sync_warp(struct emu *e, int op, unsigned mask, unsigned long
     else
         block_suspend(e);
     return t->result;
+}
+
+unsigned long long sync_warp(struct emu *e, int op, unsigned mask, unsigned long long value,
+                             unsigned source) {
+    return sync_warp_in(e, __builtin_frame_address(0), op, mask, value, source);
 }
 
 /* ---- ends ----------------------------------------------------------------------------------- */
@@ -349,6 +429,7 @@ static void describe(const struct emu *e, const struct thread *t, char *text, si
         break;
     case AT_CLUSTER: snprintf(text, size, "waits at k_cluster_sync"); break;
     case AT_MBARRIER: mbarrier_describe(e, t->mbarrier, text, size); break;
+    case AT_WARPGROUP: snprintf(text, size, "waits at k_wgmma_wait"); break;
     case DONE: snprintf(text, size, "has ended"); break;
     }
 }

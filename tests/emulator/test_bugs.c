@@ -405,7 +405,7 @@ static const struct bug COPY_BUGS[] = {
      "    __syncthreads();\n"
      "    if (t == 0) k_bulk_s2g(y, s, 256), k_bulk_commit();\n"
      "    if (t == 0) s[0] = 5;" WRONG "    if (t == 0) k_bulk_wait<0>();\n",
-     EMU_RACE, EMU_OK, "which an asynchronous copy under way reads"},
+     EMU_RACE, EMU_OK, "which an asynchronous copy or wgmma under way reads"},
     {"store_source_reused_by_another",
      "    s[t] = x[t];\n"
      "    k_fence_async_shared();\n"

@@ -90,7 +90,7 @@ static void test_random_blocks(void **state) {
     arena_free(a);
 }
 
-/* ---- the prelude's helpers that no kernel of the above has ------------------------------------- */
+/* ---- helpers of the prelude that no kernel of the above has ---------------------------------- */
 
 static const char HOPPER_TEXT[] =
     "extern \"C\" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(128, 1)\n"

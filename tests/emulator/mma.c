@@ -1,0 +1,132 @@
+/* mma.c: products by one warp, and the loads of their operands.
+ *
+ * The lanes bring the places of their registers to a collective, as other values; the last one to
+ * come does everyone's share. Where an element is, as PTX says:
+ *
+ *     d, 16 x 8     row l/4 + 8*(i/2)      column 2*(l%4) + i%2       register i of lane l
+ *     a, 16 x 16    row l/4 + 8*(i%2)      depth 2*(l%4) + 8*(i/2)    and the next
+ *     a, 16 x 8     row l/4 + 8*(i%2)      depth l%4 + 4*(i/2)        of tf32
+ *     b, 16 x 8     depth 2*(l%4) + 8*i    column l/4                 and the next
+ *     b, 8 x 8      depth l%4 + 4*i        column l/4                 of tf32 */
+#include <math.h>
+#include <string.h>
+
+#include "tests/emulator/internal.h"
+
+struct rows { /* of ldmatrix */
+    unsigned *r;
+    unsigned char row[16];
+};
+
+struct operands {
+    float *d;
+    const unsigned *a, *b;
+};
+
+static float as_float(uint32_t u) {
+    float f;
+    memcpy(&f, &u, 4);
+    return f;
+}
+
+static double of_f16(uint16_t h) {
+    unsigned exponent = h >> 10 & 31, fraction = h & 0x3ff;
+    double v = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
+               : exponent     ? ldexp(1024 + fraction, (int)exponent - 25)
+                              : ldexp(fraction, -24);
+    return h & 0x8000 ? -v : v;
+}
+
+double mma_number(int type, const unsigned char *at) {
+    uint16_t h;
+    uint32_t u;
+    if (type == EMU_TF32) {
+        memcpy(&u, at, 4);
+        return (double)as_float(u & 0xffffe000);
+    }
+    memcpy(&h, at, 2);
+    return type == EMU_F16 ? of_f16(h) : (double)as_float((uint32_t)h << 16);
+}
+
+float mma_truncate(double sum) {
+    float f = (float)sum;
+    if (isfinite(sum) && fabs(sum) < 0x1p128 && fabs((double)f) > fabs(sum)) f = nextafterf(f, 0);
+    return f;
+}
+
+static const void *brought(const struct thread *lane) {
+    return (const void *)(uintptr_t)lane->value;
+}
+
+static void spread_rows(const struct thread *warp, bool transposed) {
+    for (unsigned lane = 0; lane < WARP; lane++)
+        for (unsigned i = 0; i < 4; i++) {
+            uint16_t half[2];
+            for (unsigned k = 0; k < 2; k++) {
+                unsigned along = 2 * (lane % 4) + k, across = lane / 4;
+                const struct rows *from = brought(warp + 8 * i + (transposed ? along : across));
+                memcpy(half + k, from->row + 2 * (transposed ? across : along), 2);
+            }
+            const struct rows *to = brought(warp + lane);
+            to->r[i] = half[0] | (unsigned)half[1] << 16;
+        }
+}
+
+static void multiply(const struct thread *warp, int type) {
+    double a[16][16], b[16][8];
+    unsigned each = type == EMU_TF32 ? 1 : 2; /* elements of a register */
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        const struct operands *o = brought(warp + lane);
+        for (unsigned i = 0; i < 4; i++)
+            for (unsigned k = 0; k < each; k++) {
+                unsigned depth = each * (lane % 4) + 4 * each * (i / 2) + k;
+                a[lane / 4 + 8 * (i % 2)][depth] =
+                    mma_number(type, (const unsigned char *)(o->a + i) + 2 * k);
+            }
+        for (unsigned i = 0; i < 2; i++)
+            for (unsigned k = 0; k < each; k++)
+                b[each * (lane % 4) + 4 * each * i + k][lane / 4] =
+                    mma_number(type, (const unsigned char *)(o->b + i) + 2 * k);
+    }
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        const struct operands *o = brought(warp + lane);
+        for (unsigned i = 0; i < 4; i++) {
+            double sum = (double)o->d[i];
+            for (unsigned k = 0; k < 8 * each; k++)
+                sum += a[lane / 4 + 8 * (i / 2)][k] * b[k][2 * (lane % 4) + i % 2];
+            o->d[i] = mma_truncate(sum);
+        }
+    }
+}
+
+void mma_meet(struct emu *e, struct thread *warp, int op) {
+    if (op == EMU_LDMATRIX || op == EMU_LDMATRIX_TRANSPOSED)
+        spread_rows(warp, op == EMU_LDMATRIX_TRANSPOSED);
+    else
+        multiply(warp, op - EMU_MMA_BF16);
+}
+
+/* ---- hooks ---------------------------------------------------------------------------------- */
+
+static void join(struct emu *e, const void *frame, int op, const void *value) {
+    unsigned local = e->current - e->b->first;
+    if (local / WARP * WARP + WARP > e->n_threads)
+        block_mistake(e, EMU_WARP, "this takes 32 lanes: the block's last warp has fewer");
+    sync_warp_in(e, frame, op, 0xffffffffu, (uintptr_t)value, 0);
+}
+
+void mma_ldmatrix(struct emu *e, unsigned *r, const void *row, int transposed) {
+    const void *frame = e->frame = __builtin_frame_address(0);
+    struct rows rows = {.r = r};
+    if (!memory_is_shared(e, row))
+        block_mistake(e, EMU_OUT_OF_BOUNDS, "k_ldmatrix4: not of shared memory");
+    memory_judge_of(e, e->b, row, sizeof rows.row, EMU_READ);
+    memcpy(rows.row, row, sizeof rows.row);
+    join(e, frame, transposed ? EMU_LDMATRIX_TRANSPOSED : EMU_LDMATRIX, &rows);
+}
+
+void mma_multiply(struct emu *e, float *d, const unsigned *a, const unsigned *b, int type) {
+    const void *frame = e->frame = __builtin_frame_address(0);
+    const struct operands o = {d, a, b};
+    join(e, frame, EMU_MMA_BF16 + type, &o);
+}
