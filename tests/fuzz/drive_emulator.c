@@ -93,23 +93,30 @@ static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, 
                                    .message = "the text declares another cluster than the launch"};
     struct emu_module *m = s->modules[index / BATCH];
     void *values[WS_MAX_ARGS], *args[WS_MAX_ARGS];
+    struct emu_map maps[WS_MAX_ARGS];
     enum emu_role roles[WS_MAX_ARGS];
     for (int i = 0; i < w->n_args; i++) {
         const struct ws_arg *x = &w->args[i];
+        enum ws_arg_kind kind = x->kind == WS_ARG_MAP ? x->base : x->kind;
         args[i] = &values[i];
         roles[i] = EMU_VALUE;
-        if (x->kind == WS_ARG_SIZE) {
+        if (kind == WS_ARG_SIZE) {
             memcpy(&values[i], &x->value, sizeof x->value);
-        } else if (x->kind == WS_ARG_WORKSPACE) {
+        } else if (kind == WS_ARG_WORKSPACE) {
             values[i] = workspace + x->value;
             roles[i] = EMU_INOUT; /* two partial results share it */
-        } else if (x->kind == WS_ARG_TICKETS) {
+        } else if (kind == WS_ARG_TICKETS) {
             values[i] = tickets;
             roles[i] = EMU_INOUT;
         } else {
             values[i] = v->program->emulated[x->buffer];
             roles[i] = role_of(v, x->buffer);
         }
+        if (x->kind != WS_ARG_MAP) continue;
+        char *at = (char *)values[i] + (kind == WS_ARG_BUFFER ? x->value : 0);
+        struct tensor_map map = ws_map_at(x->map, (uint64_t)(uintptr_t)at);
+        maps[i] = emu_map_of(&map);
+        args[i] = &maps[i];
     }
     /* Blocks that talk to each other, if they are few: as a cluster does. */
     bool side_by_side = tickets && w->cluster <= 1 && w->grid[0] <= MOST_SIDE_BY_SIDE;
