@@ -184,6 +184,7 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     const struct layout *y = &p->layout;
     if (k->kind == KERNEL_MATMUL) {
         build_epilogue(p);
+        if (y->product) return p->grid = matrix_blocks(k, y), p;
         p->grid = kernel_size(k, AXIS_Z) * tiles(kernel_size(k, AXIS_M), y->bx) *
                   tiles(kernel_size(k, AXIS_N), y->br);
         return p;

@@ -218,6 +218,49 @@ struct windows {
     VEC(struct window_tap) taps;
 };
 
+/* chain.c: how often an accumulator is folded into those above it. levels: of these; 0: it is not,
+ * and has all `terms`. block: terms between two folds; radix: folds that an upper one takes. */
+struct folds {
+    int64_t terms;
+    int block, radix, levels;
+};
+
+/* ---- products on the matrix units: matrix.c ---------------------------------------------------- */
+
+/* A factor of a product as tiles of it are copied to shared memory: a matrix [batch][row][depth],
+ * or [batch][depth][row] where it runs `along` the rows, which are m of the first factor and n of
+ * the second. It is what `load` reads; or, `packed`, an image of the factor's values that a launch
+ * before the product writes into the workspace. A number of 24 bits is a sum of three of 8:
+ * planes of bf16, one matrix behind another. */
+struct operand {
+    value_id factor, load; /* load: NO_VALUE if packed */
+    enum axis axis;        /* AXIS_M or AXIS_N */
+    enum dtype dtype;      /* in shared memory */
+    int planes;
+    bool along;
+    int64_t rows, depth, batches;           /* batches: 1 if it does not vary with z */
+    int64_t pitch, batch, plane;            /* elements from a line, batch, plane to the next */
+    int64_t offset;                         /* of the first, in what `load` reads */
+    int64_t bytes;                          /* of the image */
+};
+
+/* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
+ * 0, goes to a total of its own (f32: products of tensor cores are cut off, not rounded). */
+enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64 };
+struct product {
+    struct operand a, b;
+    struct {
+        int a, b;
+    } pass[MOST_PASSES];
+    int n_passes;
+    int warpgroups;          /* that multiply: 64 rows of a tile each */
+    int band;                /* tiles along m that are done before the next ones along n */
+    bool promotes;
+    int parts;               /* of the depth, that blocks have; the last to end adds them up */
+    struct folds folds;      /* of promoted sums */
+    int a_bytes, b_bytes;    /* of a plane of a stage */
+};
+
 /* Where a tile's elements are: threads, then elements of a thread. In a ROWS layout of a pointwise
  * or reduce kernel
  *
@@ -267,6 +310,7 @@ struct layout {
     int online;    /* level of reductions with which the sums relative to them go along; 0: none */
     ex start;      /* peel: elements before row x, whose remainder by vec says where heads end */
     const struct windows *windows; /* pointwise: loads that share vectors; NULL if none do */
+    const struct product *product; /* matmul: on the matrix units; NULL: by plain arithmetic */
 };
 
 enum { SMEM_RESERVED = 1024 }; /* bytes of shared memory that CUDA takes of each block */
@@ -275,6 +319,15 @@ enum { SMEM_RESERVED = 1024 }; /* bytes of shared memory that CUDA takes of each
  * why the config is illegal. This function alone decides legality. */
 const char *kernel_layout(const struct kernel *k, const struct config *c, struct layout *out,
                           struct arena *a);
+
+/* matrix.c: the layout of a product on the matrix units; NULL, or why it is not legal. */
+const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
+                          struct arena *a);
+/* Output tiles along an axis; blocks of the launch, each of which does every so manieth tile. */
+int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x);
+int64_t matrix_blocks(const struct kernel *k, const struct layout *y);
+/* Bytes of an operand's tile that one line of shared memory has: 32, 64 or 128. */
+int operand_line(const struct operand *o, int rows, int depth);
 
 /* peel.c: how far before its first element rows start, in the tensors that a kernel whose row
  * length vec does not divide reads and writes by vectors; EX_NONE if it has none. */
@@ -392,12 +445,6 @@ int layout_row_slots(const struct kernel *k, const struct layout *y);
 /* Estimated microseconds; only their order matters. */
 double kernel_cost(const struct kernel *k, const struct layout *y);
 
-/* chain.c: how often an accumulator is folded into those above it. levels: of these; 0: it is not,
- * and has all `terms`. block: terms between two folds; radix: folds that an upper one takes. */
-struct folds {
-    int64_t terms;
-    int block, radix, levels;
-};
 /* Is it a sum, or another reduction or scan, each of whose steps rounds? */
 bool reduction_rounds(const struct kernel *k, value_id v);
 int64_t folds_chain(const struct folds *f); /* additions one after the other, at most */

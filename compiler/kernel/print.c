@@ -213,7 +213,11 @@ void block_print(struct buf *b, const struct block *p) {
     if (y->held) buf_printf(b, ", %d tiles each", y->held);
     if (y->stages > 1) buf_printf(b, ", %d copied ahead", y->stages - 1);
     buf_putc(b, '\n');
-    if (k->kind == KERNEL_MATMUL) {
+    if (y->product) {
+        buf_printf(b, "tile m=%d n=%d k=%d, %d warpgroups\n", p->config.knob[KNOB_m],
+                   p->config.knob[KNOB_n], p->config.knob[KNOB_k], y->product->warpgroups);
+        buf_printf(b, "v%u += dot(v%u, v%u) over r\n", k->dot, k->dot_a, k->dot_b);
+    } else if (k->kind == KERNEL_MATMUL) {
         buf_printf(b, "tile m=%d n=%d k=%d, thread %dx%d\n", p->config.knob[KNOB_m],
                    p->config.knob[KNOB_n], p->config.knob[KNOB_k], p->config.knob[KNOB_tm],
                    p->config.knob[KNOB_tn]);

@@ -124,6 +124,8 @@ static const char product[] =
     "graph(%x: bf16[256, 128], %w: bf16[128, 64]) {\n %y = mm(%x, %w)\n return %y\n}\n";
 static const char product64[] =
     "graph(%x: f64[256, 128], %w: f64[128, 64]) {\n %y = mm(%x, %w)\n return %y\n}\n";
+static const char product32[] =
+    "graph(%x: f32[256, 128], %w: f32[128, 64]) {\n %y = mm(%x, %w)\n return %y\n}\n";
 static const char every_second[] = /* of a row; what is stored is contiguous, and little */
     "graph(%x: f32[100, 1000]) {\n %s = slice(%x, 1, 0, 1000, 2)\n %y = sum(%s, 1)\n return "
     "%y\n}\n";
@@ -340,7 +342,31 @@ static void test_refusals_gpu(void **state) {
         {product, "m=32 n=64 k=32 tm=4 tn=4 warps=4 blocks=1",
          "blocks is no knob of matrix products"},
         {product, "m=32 n=64 k=32 tm=4 tn=4 warps=4 cluster=2",
-         "cluster is no knob of matrix products"},
+         "stages, cluster, band and split are knobs of products with mma=1"},
+        {product, "m=32 n=64 k=32 tm=4 tn=4 warps=4 split=2", "stages, cluster, band and split"},
+        {softmax, "x=1 r=1024 warps=8 mma=1", "mma is a knob of matrix products"},
+        {product, "mma=2 m=64 n=64 k=64 stages=2 warps=8", "mma is 0 or 1"},
+        {product, "mma=1 m=64 n=64 k=64 stages=2 warps=8", NULL},
+        {product, "mma=1 m=64 n=64 k=64 stages=2 split=2 warps=8", NULL},
+        {product, "mma=1 m=64 n=64 k=64 stages=2 split=3 warps=8", "split=3 of 2 steps"},
+        {product, "mma=1 m=64 n=64 k=64 stages=1 warps=8", "mma=1 needs 2 to 8 stages"},
+        {product, "mma=1 m=64 n=64 k=64 stages=9 warps=8", "mma=1 needs 2 to 8 stages"},
+        {product, "mma=1 m=32 n=64 k=64 stages=2 warps=8", "mma=1 needs m of 64, 128 or 192"},
+        {product, "mma=1 m=256 n=64 k=64 stages=2 warps=8", "mma=1 needs m of 64, 128 or 192"},
+        {product, "mma=1 m=64 n=60 k=64 stages=2 warps=8", "mma=1 needs an n of eights"},
+        {product, "mma=1 m=64 n=264 k=64 stages=2 warps=8", "mma=1 needs an n of eights"},
+        {product, "mma=1 m=64 n=64 k=24 stages=2 warps=8", "mma=1 needs a k of sixteens"},
+        {product, "mma=1 m=64 n=64 k=128 stages=2 warps=8", "k=64 at most where memory runs"},
+        {product, "mma=1 m=64 n=8 k=64 stages=2 warps=8", "lines of 32, 64 or 128 bytes"},
+        {product, "mma=1 m=64 n=64 k=64 stages=2 warps=12", "m=64 takes 8 warps, but warps=12"},
+        {product, "mma=1 m=64 n=64 k=64 stages=2 tm=4 warps=8", "tm and tn are knobs of mma=0"},
+        {product, "mma=1 m=64 n=64 k=64 stages=2 cluster=2 warps=8", "2 blocks cannot share a tile"},
+        {product, "mma=1 m=64 n=64 k=64 stages=2 cluster=1073741824 warps=8", "cluster=1073741824"},
+        {product, "mma=1 m=192 n=256 k=64 stages=2 warps=16", "128 sums a thread; 120 is the limit"},
+        {product, "mma=1 m=128 n=256 k=64 stages=8 warps=12", "needs 394392 bytes of shared memory"},
+        {product64, "mma=1 m=64 n=64 k=64 stages=2 warps=8", "mma=1 multiplies bf16, f16 and f32"},
+        {product32, "mma=1 m=64 n=64 k=64 stages=2 warps=8", NULL},
+        {product32, "mma=1 m=64 n=64 k=32 stages=2 warps=8", "sums that begin anew every 64"},
         {product, "m=32 n=64 k=32 tm=4 tn=4 warps=4", NULL},
         {product, "m=32 n=64 k=32 tm=4 tn=4 warps=4 x=1", "x is no knob of matrix products"},
         {product, "m=32 n=64 k=32 tm=4 tn=4 warps=4 vec=4", "vec is no knob of matrix products"},

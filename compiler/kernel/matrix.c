@@ -1,0 +1,226 @@
+/* matrix.c: a product on the matrix units: where its factors' tiles come from, which planes of them
+ * are multiplied, what a config means and whether it is legal.
+ *
+ *     a[m, k] bf16, rows of 4096      tiles of p0 as it is
+ *     relu(a)[m, k] bf16              an image of relu(a), which a launch before writes
+ *     a[m, k] f32                     an image of three planes of bf16, which add up to a
+ *
+ * f32. x = x0 + x1 + x2 of 8 bits each; of the nine products of two such the three smallest are
+ * less than an f32's last bit. The units add up what is aligned to the largest term and cut off:
+ * with a whole depth in one sum that is 20 to 90 times an f32's error. So the sum begins anew every
+ * 64 of the depth, with the small products first, and is added to a total by the threads. */
+#include "kernel/kernel.h"
+
+enum {
+    GROUP_ROWS = 64,      /* of the accumulators of a warpgroup */
+    GROUP_THREADS = 128,
+    MOST_STAGES = 8,
+    MOST_IMAGE = 1 << 30, /* bytes of workspace that a factor may take */
+    UNPROMOTED = 16384,   /* depth that bf16 and f16 may sum up in a unit: its error is below theirs */
+    ALIGNED = 8,          /* elements of 16 bytes, which tensor maps count in */
+    BARRIERS = 2 * MOST_STAGES * 8 + 3 * 8, /* and a word for each warpgroup */
+    MOST_PARTS = 128,
+};
+
+static int64_t round_up(int64_t v, int64_t to) { return (v + to - 1) / to * to; }
+
+/* A read of elements of 16 bits that are what the product multiplies; NO_VALUE if v is none. */
+static value_id plain_load(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind == INST_CAST && dtype_is_float(x->dtype)) /* exact: to more digits */
+        return dtype_digits(x->dtype) >= dtype_digits(k->values.at[x->args[0]].dtype)
+                   ? plain_load(k, x->args[0])
+                   : NO_VALUE;
+    if (x->kind != INST_LOAD) return NO_VALUE;
+    enum dtype t = k->schedule->loops->buffers.at[x->buffer].meta.dtype;
+    return t == x->dtype && (t == DT_BF16 || t == DT_F16) ? v : NO_VALUE;
+}
+
+/* Can tensor maps say where the load's elements lie? Then o has it. */
+static bool is_matrix(const struct kernel *k, value_id v, struct operand *o) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->n_args) return false;
+    ex from[] = {k->axis[AXIS_Z], k->axis[o->axis], k->axis[AXIS_R]}, zero = ex_const(k->ex, 0);
+    ex to[] = {zero, zero, zero}, first = x->index;
+    for (int i = 0; i < 3; i++)
+        if (from[i]) first = ex_subst(k->ex, first, &from[i], &to[i], 1);
+    if (!ex_is_const(k->ex, first, &o->offset)) return false;
+    int64_t row = o->rows > 1 ? index_stride(k, x->index, o->axis) : 0;
+    int64_t depth = o->depth > 1 ? index_stride(k, x->index, AXIS_R) : 0;
+    o->batch = o->batches > 1 ? index_stride(k, x->index, AXIS_Z) : 0;
+    o->along = depth != 1 && row == 1;
+    o->pitch = o->along ? depth : row;
+    int64_t lines = o->along ? o->depth : o->rows, line = o->along ? o->rows : o->depth;
+    if (!o->along && depth != 1 && o->depth > 1) return false;
+    if (lines == 1) o->pitch = round_up(line, ALIGNED);
+    if (o->batches == 1) o->batch = round_up(o->pitch * lines, ALIGNED);
+    o->plane = 0;
+    return o->pitch >= line && o->batch > 0 && !(o->pitch % ALIGNED) && !(o->batch % ALIGNED) &&
+           !(o->offset % ALIGNED);
+}
+
+/* Does memory run along o's rows, in what the factor reads? */
+static bool runs_along_rows(const struct kernel *k, const struct operand *o) {
+    bool *needed = NEW_ARRAY(k->arena, bool, k->values.n), rows = false;
+    needed[o->factor] = true;
+    for (value_id v = o->factor + 1; v-- > 0;) {
+        const struct value_node *x = &k->values.at[v];
+        if (!needed[v]) continue;
+        for (int i = 0; i < x->n_args; i++) needed[x->args[i]] = true;
+        if (x->kind != INST_LOAD) continue;
+        if (load_stride(k, x, AXIS_R) == 1) return false;
+        rows |= load_stride(k, x, o->axis) == 1;
+    }
+    return rows;
+}
+
+static struct operand make_operand(const struct kernel *k, value_id factor, enum axis axis) {
+    const struct value_node *x = &k->values.at[factor];
+    bool batched = k->axis[AXIS_Z] && x->mask & MASK_Z;
+    value_id load = plain_load(k, factor);
+    bool wide = k->values.at[k->dot].dtype == DT_F32;
+    struct operand o = {.factor = factor,
+                        .load = load,
+                        .axis = axis,
+                        .dtype = wide ? DT_BF16 : k->values.at[k->dot].dtype,
+                        .planes = 1,
+                        .rows = kernel_size(k, axis),
+                        .depth = kernel_size(k, AXIS_R),
+                        .batches = batched ? kernel_size(k, AXIS_Z) : 1};
+    bool is_exact = load != NO_VALUE && k->values.at[load].dtype == o.dtype;
+    if (wide && !is_exact) o.planes = 3;
+    if (is_exact && is_matrix(k, load, &o)) return o;
+    o.load = NO_VALUE;
+    o.along = runs_along_rows(k, &o);
+    o.pitch = round_up(o.along ? o.rows : o.depth, ALIGNED);
+    o.batch = o.pitch * (o.along ? o.depth : o.rows);
+    o.plane = o.batch * o.batches;
+    o.offset = 0;
+    o.bytes = round_up(o.plane * o.planes * dtype_bytes(o.dtype), 1024);
+    return o;
+}
+
+/* Of which plane each is multiplied with which, the smallest products first. */
+static void choose_passes(struct product *p) {
+    for (int sum = 2; sum >= 0; sum--)
+        for (int a = 0; a < p->a.planes; a++)
+            for (int b = 0; b < p->b.planes; b++) {
+                if (a + b != sum) continue;
+                p->pass[p->n_passes].a = a;
+                p->pass[p->n_passes++].b = b;
+            }
+}
+
+int operand_line(const struct operand *o, int rows, int depth) {
+    int bytes = (o->along ? rows : depth) * dtype_bytes(o->dtype);
+    return !(bytes % 128) ? 128 : !(bytes % 64) ? 64 : !(bytes % 32) ? 32 : 0;
+}
+
+static struct folds promoted_folds(int64_t depth) {
+    enum { RADIX = 32 };
+    int64_t terms = (depth + PROMOTE_DEPTH - 1) / PROMOTE_DEPTH, n = (terms + RADIX - 1) / RADIX;
+    struct folds f = {.terms = terms, .block = 1};
+    if (n == 1) return f;
+    f = (struct folds){.terms = terms, .block = RADIX, .radix = RADIX, .levels = 1};
+    for (; n > RADIX; n = (n + RADIX - 1) / RADIX) f.levels++;
+    return f;
+}
+
+/* Sizes that tensor maps, grids and counters hold. */
+static const char *check_sizes(const struct kernel *k) {
+    static const enum axis axes[] = {AXIS_Z, AXIS_M, AXIS_N, AXIS_R};
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
+        int64_t n = 1;
+        if (k->axis[axes[i]] && !ex_is_const(k->ex, k->bound[axes[i]], &n))
+            return "mma=1 needs sizes that are known";
+        if (n < 1 || n > 1 << 30) return "mma=1 needs sizes from 1 to 2^30";
+    }
+    return NULL;
+}
+
+static const char *check_operand(const struct operand *o, int rows, int depth, int blocks,
+                                 struct arena *a) {
+    if (o->bytes > MOST_IMAGE)
+        return arena_printf(a, "a factor's image of %lld bytes; %d is the limit",
+                            (long long)o->bytes, MOST_IMAGE);
+    int line = operand_line(o, rows, depth);
+    if (!line) return "lines of 32, 64 or 128 bytes need more of m, n or k";
+    int unit = o->along ? line / dtype_bytes(o->dtype) : 8;
+    if (rows % (unit * blocks)) return arena_printf(a, "%d blocks cannot share a tile", blocks);
+    return NULL;
+}
+
+const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
+                          struct arena *a) {
+    int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k];
+    enum dtype t = k->values.at[k->dot].dtype;
+    if (!k->limits->wgmma || !k->limits->tma) return "mma=1 needs sm_90a";
+    if (t != DT_BF16 && t != DT_F16 && t != DT_F32) return "mma=1 multiplies bf16, f16 and f32";
+    if (c->knob[KNOB_tm] || c->knob[KNOB_tn]) return "tm and tn are knobs of mma=0";
+    const char *bad = check_sizes(k);
+    if (bad) return bad;
+    if (m % GROUP_ROWS || m < GROUP_ROWS || m > 3 * GROUP_ROWS)
+        return "mma=1 needs m of 64, 128 or 192";
+    if (n % 8 || n < 8 || n > 256) return "mma=1 needs an n of eights, to 256";
+    if (depth % 16 || depth < 16 || depth > 128) return "mma=1 needs a k of sixteens, to 128";
+    struct product *p = NEW(a, struct product);
+    p->a = make_operand(k, k->dot_a, AXIS_M);
+    p->b = make_operand(k, k->dot_b, AXIS_N);
+    choose_passes(p);
+    p->warpgroups = m / GROUP_ROWS;
+    p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : 8;
+    int64_t steps = round_up(p->a.depth, depth) / depth;
+    p->parts = y->split;
+    if (p->parts > steps || p->parts > MOST_PARTS)
+        return arena_printf(a, "split=%d of %lld steps; %d is the limit", p->parts,
+                            (long long)steps, MOST_PARTS);
+    int64_t part = round_up(steps, p->parts) / p->parts * depth;
+    p->promotes = p->n_passes > 1 || part > UNPROMOTED;
+    if (p->promotes && depth != PROMOTE_DEPTH)
+        return arena_printf(a, "sums that begin anew every %d of the depth need k=%d",
+                            PROMOTE_DEPTH, PROMOTE_DEPTH);
+    if (p->promotes) p->folds = promoted_folds(part);
+    p->a_bytes = m * depth * dtype_bytes(p->a.dtype);
+    p->b_bytes = n * depth * dtype_bytes(p->b.dtype);
+    if (y->cluster > k->limits->max_cluster || (y->cluster & (y->cluster - 1)))
+        return arena_printf(a, "cluster=%d", y->cluster);
+    if ((bad = check_operand(&p->a, m, depth, 1, a))) return bad;
+    if ((bad = check_operand(&p->b, n, depth, y->cluster, a))) return bad;
+    if (p->a.along && operand_line(&p->a, m, depth) != 128) return "m=64 at least";
+    if (!p->a.along && depth * 2 > 128) return "k=64 at most where memory runs along it";
+    if (!p->b.along && depth * 2 > 128) return "k=64 at most where memory runs along it";
+    y->stages = c->knob[KNOB_stages];
+    if (y->stages < 2 || y->stages > MOST_STAGES)
+        return arena_printf(a, "mma=1 needs 2 to %d stages", MOST_STAGES);
+    int64_t stage = (int64_t)p->a_bytes * p->a.planes + (int64_t)p->b_bytes * p->b.planes;
+    int64_t smem = stage * y->stages + BARRIERS + 1024;
+    if (smem > k->limits->smem_block)
+        return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",
+                            (long long)smem, (long long)k->limits->smem_block);
+    int sums = n / 2 * (p->promotes ? 2 : 1), most = p->warpgroups == 3 ? 160 : 232;
+    if (sums + 40 > most) return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - 40);
+    y->threads = (p->warpgroups + 1) * GROUP_THREADS;
+    if (c->knob[KNOB_warps] * k->limits->warp != y->threads)
+        return arena_printf(a, "m=%d takes %d warps, but warps=%d", m,
+                            y->threads / k->limits->warp, c->knob[KNOB_warps]);
+    y->smem = (int)smem;
+    y->bx = m;
+    y->br = n;
+    y->ex = y->ur = 1;
+    y->vec = 2;
+    y->product = p;
+    return NULL;
+}
+
+int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x) {
+    int tile = x == AXIS_M ? y->bx * y->cluster : x == AXIS_N ? y->br : 1;
+    return round_up(kernel_size(k, x), tile) / tile;
+}
+
+int64_t matrix_blocks(const struct kernel *k, const struct layout *y) {
+    int64_t tiles = matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) *
+                    matrix_tiles(k, y, AXIS_N);
+    tiles *= y->product->parts;
+    int64_t resident = k->limits->units / y->cluster;
+    return (tiles < resident ? tiles : resident) * y->cluster;
+}
