@@ -21,7 +21,7 @@ ifneq ($(V),1)
 say = @echo '  $(1) $(patsubst $(BUILD)/%,%,$@)';
 endif
 
-LAYERS  := base frontend graph capture loop schedule kernel emit runtime
+LAYERS  := base frontend graph capture loop schedule kernel tile emit runtime
 ALL_CFLAGS = -std=gnu11 -Wall -Wextra -Werror -Wmissing-prototypes -Wno-unused-parameter -fno-strict-aliasing -fopenmp \
              -Icompiler -I. $(CFLAGS)
 

@@ -18,9 +18,10 @@ BEGIN {
     may["loop"] = "base graph"
     may["schedule"] = "base graph loop"
     may["kernel"] = "base graph loop schedule"
-    may["emit"] = "base graph loop schedule kernel"
+    may["tile"] = "base graph loop schedule kernel"
+    may["emit"] = "base graph loop schedule kernel tile"
     may["runtime"] = "base"
-    may["compile"] = "base frontend graph capture loop schedule kernel emit runtime"
+    may["compile"] = "base frontend graph capture loop schedule kernel tile emit runtime"
     may["reports"] = ""
     may["tuner"] = "reports"
 }

@@ -1,0 +1,103 @@
+/* dot.c: the schedule of matrix products.
+ *
+ *     v4 += dot(v1, v3) over r      draw
+ *                                       fill
+ *                                       loop
+ *                                           copy A
+ *                                           copy B
+ *                                           dot
+ *                                       end
+ *                                       store
+ *                                   end
+ *
+ * Sums that are promoted begin anew in each step, and are added to a total behind it. */
+#include "tile/tile.h"
+
+static void put(struct tile_program *t, enum tile_op op, int ring, int n) {
+    vec_push(t->arena, &t->code, ((struct tile_inst){op, ring, n}));
+}
+
+int ring_line_elements(const struct tile_ring *r) { return r->line / dtype_bytes(r->operand->dtype); }
+int ring_boxes(const struct tile_ring *r) {
+    return (r->operand->along ? r->rows : r->depth) / ring_line_elements(r);
+}
+int ring_box_lines(const struct tile_ring *r) { return r->operand->along ? r->depth : r->rows; }
+
+int tile_step_bytes(const struct tile_program *t) {
+    return t->ring[TILE_A].bytes * t->ring[TILE_A].planes +
+           t->ring[TILE_B].bytes * t->ring[TILE_B].planes;
+}
+
+int64_t tile_steps(const struct tile_program *t) {
+    return (t->product->a.depth + t->ring[TILE_A].depth - 1) / t->ring[TILE_A].depth;
+}
+
+int64_t tile_part_floats(const struct tile_program *t) {
+    return (int64_t)t->ring[TILE_A].rows * t->ring[TILE_B].rows;
+}
+
+static struct tile_ring make_ring(const char *name, const struct operand *o, int rows,
+                                  const struct block *p) {
+    int depth = p->config.knob[KNOB_k];
+    return (struct tile_ring){.name = name,
+                              .operand = o,
+                              .rows = rows,
+                              .depth = depth,
+                              .line = operand_line(o, rows, depth),
+                              .stages = p->layout.stages,
+                              .planes = o->planes,
+                              .bytes = rows * depth * dtype_bytes(o->dtype),
+                              .blocks = 1};
+}
+
+/* Stages of both rings lie beside each other: A's planes, then B's. Tiles begin at multiples of
+ * eight lines, which is what a swizzle counts in. */
+static void place_rings(struct tile_program *t) {
+    enum { ALIGNMENT = 1024 };
+    struct tile_ring *a = &t->ring[TILE_A], *b = &t->ring[TILE_B];
+    a->stage = b->stage = tile_step_bytes(t);
+    a->offset = 0;
+    b->offset = a->bytes * a->planes;
+    t->barriers = a->stage * a->stages;
+    t->smem = t->block->layout.smem;
+    WS_ASSERT(t->barriers + (2 * a->stages + t->product->warpgroups) * 8 + ALIGNMENT <= t->smem);
+}
+
+/* A part of each block's tile, and a counter for each of its warpgroups. */
+static void place_parts(struct tile_program *t) {
+    const struct kernel *k = t->block->kernel;
+    const struct layout *y = &t->block->layout;
+    int64_t tiles = matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) * y->cluster *
+                    matrix_tiles(k, y, AXIS_N);
+    t->workspace += tiles * t->product->parts * tile_part_floats(t) * 4;
+    t->tickets = tiles * t->product->warpgroups * 4;
+}
+
+struct tile_program *tile_dot(const struct block *p, struct arena *a) {
+    struct tile_program *t = NEW(a, struct tile_program);
+    const struct product *x = p->layout.product;
+    *t = (struct tile_program){
+        .arena = a, .block = p, .product = x, .threads = p->layout.threads};
+    t->ring[TILE_A] = make_ring("A", &x->a, p->layout.bx, p);
+    t->ring[TILE_B] = make_ring("B", &x->b, p->layout.br, p);
+    t->ring[TILE_B].blocks = p->layout.cluster;
+    place_rings(t);
+    t->image[TILE_B] = x->a.bytes;
+    t->parts = x->a.bytes + x->b.bytes;
+    t->workspace = t->parts;
+    if (x->parts > 1) place_parts(t);
+    put(t, TILE_DRAW, 0, 0);
+    if (!x->promotes) put(t, TILE_FILL, 0, 0);
+    put(t, TILE_LOOP, 0, 0);
+    put(t, TILE_COPY, TILE_A, 0);
+    put(t, TILE_COPY, TILE_B, 0);
+    if (x->promotes) put(t, TILE_FILL, 0, 0);
+    put(t, TILE_DOT, 0, 0);
+    if (x->promotes) put(t, TILE_ADD, 0, 0);
+    if (x->folds.levels) put(t, TILE_FOLD, 0, x->folds.block);
+    put(t, TILE_END, 0, 0);
+    if (x->parts > 1) put(t, TILE_LEAVE, 0, x->parts);
+    put(t, TILE_STORE, 0, 0);
+    put(t, TILE_END, 0, 0);
+    return t;
+}

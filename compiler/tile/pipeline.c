@@ -1,0 +1,81 @@
+/* pipeline.c: copies run ahead of products: two roles, and what each waits for.
+ *
+ *     draw                  role 128                role 256
+ *         fill                  draw                    draw
+ *         loop                      loop                    fill
+ *             copy A                    wait empty          loop
+ *             copy B                    copy A                  wait full
+ *             dot                       copy B                  dot
+ *         end                           next                    drain 1
+ *         store                     end                         arrive 1
+ *     end                       end                             next
+ *                           end                             end
+ *                                                           drain 0
+ *                                                           arrive 1
+ *                                                           store
+ *                                                       end
+ *                                                   end
+ *
+ * A step's products are under way while the next one's begin, so that a stage is free a step later;
+ * not where the sums are read in every step. */
+#include "tile/tile.h"
+
+static bool copies(enum tile_op op) { return op == TILE_COPY; }
+static bool is_region(enum tile_op op) {
+    return op == TILE_DRAW || op == TILE_LOOP || op == TILE_END;
+}
+
+static void put(struct tile_program *t, enum tile_op op, int ring, int n) {
+    vec_push(t->arena, &t->code, ((struct tile_inst){op, ring, n}));
+}
+
+static void put_copiers(struct tile_program *t, const struct tile_inst *code, uint32_t n) {
+    bool waited = false, in_loop = false;
+    put(t, TILE_ROLE, 0, t->copiers);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct tile_inst *x = &code[i];
+        if (!copies(x->op) && !is_region(x->op)) continue;
+        if (copies(x->op) && !waited) put(t, TILE_WAIT_EMPTY, 0, 0);
+        waited |= copies(x->op);
+        if (x->op == TILE_END && in_loop) put(t, TILE_NEXT, 0, 0);
+        in_loop = x->op == TILE_LOOP || (in_loop && x->op != TILE_END);
+        vec_push(t->arena, &t->code, *x);
+    }
+    put(t, TILE_END, 0, 0);
+}
+
+/* Behind the instruction: the sums are needed, or only its tiles are no more. */
+static void put_after_dot(struct tile_program *t, bool reads_sums) {
+    put(t, TILE_DRAIN, 0, reads_sums ? 0 : 1);
+    put(t, TILE_ARRIVE, 0, reads_sums ? 0 : 1);
+}
+
+static void put_multipliers(struct tile_program *t, const struct tile_inst *code, uint32_t n) {
+    bool promotes = t->product->promotes, in_loop = false;
+    put(t, TILE_ROLE, 0, t->threads - t->copiers);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct tile_inst *x = &code[i];
+        if (copies(x->op)) continue;
+        if (x->op == TILE_DOT) put(t, TILE_WAIT_FULL, 0, 0);
+        if (x->op == TILE_END && in_loop) put(t, TILE_NEXT, 0, 0);
+        vec_push(t->arena, &t->code, *x);
+        if (x->op == TILE_DOT) put_after_dot(t, promotes);
+        if (x->op == TILE_END && in_loop && !promotes) {
+            put(t, TILE_DRAIN, 0, 0);
+            put(t, TILE_ARRIVE, 0, 1);
+        }
+        in_loop = x->op == TILE_LOOP || (in_loop && x->op != TILE_END);
+    }
+    put(t, TILE_END, 0, 0);
+}
+
+void tile_pipeline(struct tile_program *t) {
+    enum { WARPGROUP = 128 };
+    struct tile_inst *code = t->code.at;
+    uint32_t n = t->code.n;
+    WS_ASSERT(!t->copiers);
+    t->copiers = WARPGROUP;
+    memset(&t->code, 0, sizeof t->code);
+    put_copiers(t, code, n);
+    put_multipliers(t, code, n);
+}

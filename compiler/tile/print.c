@@ -1,0 +1,73 @@
+/* print.c: tile programs as text. */
+#include "tile/tile.h"
+
+static const struct {
+    const char *text;
+    bool opens;
+} ops[] = {
+#define TILE(name, text, opens, what) {text, opens},
+#include "tile/tile.def"
+#undef TILE
+};
+
+const char *tile_op_name(enum tile_op op) { return ops[op].text; }
+bool tile_op_opens(enum tile_op op) { return ops[op].opens; }
+
+static const char *axis_name(const struct operand *o) { return o->axis == AXIS_M ? "m" : "n"; }
+
+static void put_operand(struct buf *b, const struct tile_ring *r) {
+    const struct operand *o = r->operand;
+    const char *x = axis_name(o);
+    buf_printf(b, "%c = ", r->name[0] - 'A' + 'a');
+    if (o->load == NO_VALUE)
+        buf_printf(b, "image of v%u, ", o->factor);
+    else
+        buf_printf(b, "v%u, ", o->load);
+    buf_printf(b, "%s", dtype_name(o->dtype));
+    if (o->planes > 1) buf_printf(b, " in %d planes", o->planes);
+    if (o->along)
+        buf_printf(b, "[%lld z, %lld k, %lld %s]", (long long)o->batches, (long long)o->depth,
+                   (long long)o->rows, x);
+    else
+        buf_printf(b, "[%lld z, %lld %s, %lld k]", (long long)o->batches, (long long)o->rows, x,
+                   (long long)o->depth);
+    buf_printf(b, ", lines %lld apart\n", (long long)o->pitch);
+}
+
+static void put_ring(struct buf *b, const struct tile_ring *r) {
+    const struct operand *o = r->operand;
+    buf_printf(b, "%s = %s[%d]", r->name, dtype_name(o->dtype), r->stages);
+    if (r->planes > 1) buf_printf(b, "[%d]", r->planes);
+    if (o->along)
+        buf_printf(b, "[%d k, %d %s]", r->depth, r->rows, axis_name(o));
+    else
+        buf_printf(b, "[%d %s, %d k]", r->rows, axis_name(o), r->depth);
+    buf_printf(b, ", lines of %d bytes", r->line);
+    if (r->blocks > 1) buf_printf(b, ", copied by %d blocks", r->blocks);
+    buf_putc(b, '\n');
+}
+
+void tile_print(struct buf *b, const struct tile_program *t) {
+    int depth = 0;
+    const struct product *x = t->product;
+    buf_printf(b, "program of %d threads, %d bytes shared\n", t->threads, t->smem);
+    for (int i = 0; i < RINGS; i++) put_operand(b, &t->ring[i]);
+    for (int i = 0; i < RINGS; i++) put_ring(b, &t->ring[i]);
+    if (x->n_passes > 1) {
+        buf_puts(b, "passes");
+        for (int i = 0; i < x->n_passes; i++) buf_printf(b, " a%d b%d", x->pass[i].a, x->pass[i].b);
+        buf_putc(b, '\n');
+    }
+    for (uint32_t i = 0; i < t->code.n; i++) {
+        const struct tile_inst *c = &t->code.at[i];
+        if (c->op == TILE_END) depth--;
+        buf_indent(b, depth);
+        buf_puts(b, tile_op_name(c->op));
+        if (c->op == TILE_COPY) buf_printf(b, " %s", t->ring[c->ring].name);
+        if (c->op == TILE_ROLE || c->op == TILE_DRAIN || c->op == TILE_ARRIVE || c->op == TILE_FOLD ||
+            c->op == TILE_LEAVE)
+            buf_printf(b, " %d", c->n);
+        buf_putc(b, '\n');
+        depth += tile_op_opens(c->op);
+    }
+}

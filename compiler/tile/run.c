@@ -1,0 +1,370 @@
+/* run.c: does what a tile program says, in plain C: proves waits and roles before any text is
+ * printed.
+ *
+ * The blocks of a cluster run side by side, one cluster after another. Of each block one agent
+ * copies and one for each warpgroup multiplies; who goes on, until it has to wait, is up to the
+ * seed. A copy lands, and a product reads its tiles, as late as it may where the seed is odd, and
+ * at once where it is even: a stage that is filled too early, or read, gives wrong numbers. */
+#include <math.h>
+
+#include "tile/tile.h"
+
+enum { MOST_REGIONS = 4, GROUP_ROWS = 64, MOST_STAGES = 8, INSTRUCTION = 16 };
+
+struct product_at {
+    int stage;
+    bool fresh; /* the sums begin with it */
+};
+
+struct agent {
+    uint32_t at, begin, end; /* instruction; of its role */
+    int rank, group;         /* block of the cluster; warpgroup, -1: it copies */
+    int64_t tile, step, first, steps; /* tile: of all parts; first: step of the depth */
+    int stage, before;
+    unsigned phase;
+    bool fresh, done;
+    float *sums, *total;
+    VEC(struct product_at) under_way;
+};
+
+/* Of a stage. */
+struct barrier {
+    unsigned phase;
+    int arrivals;       /* empty: of readers; full: the copier's */
+    int64_t due, there; /* full: bytes */
+};
+
+struct copy {
+    int ring, rank, stage, first, n; /* lines of the rows: a part of the tile */
+    int64_t row, depth, z;
+    bool landed;
+};
+
+struct machine {
+    const struct tile_program *t;
+    const float *const *in;
+    float *out;
+    bool *written;
+    struct arena *arena;
+    uint64_t seed;
+    bool late;
+    int blocks;
+    float *shared[4][RINGS];                           /* [rank]: [stage][plane][row][depth] */
+    struct barrier full[4][MOST_STAGES], empty[4][MOST_STAGES];
+    VEC(struct copy) copies;
+    VEC(struct agent) agents;
+    float *left; /* sums of parts: [tile][rank][warpgroup][element] */
+    int *n_left;
+    const char *wrong;
+};
+
+static uint64_t draw(struct machine *x) {
+    x->seed = x->seed * 6364136223846793005u + 1442695040888963407u;
+    return x->seed >> 33;
+}
+
+static const struct tile_ring *ring(const struct machine *x, int i) { return &x->t->ring[i]; }
+
+static float *tile_of(struct machine *x, int rank, int i, int stage, int plane) {
+    const struct tile_ring *r = ring(x, i);
+    return x->shared[rank][i] + ((size_t)stage * (size_t)r->planes + (size_t)plane) *
+                                    (size_t)r->rows * (size_t)r->depth;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+static float element(struct machine *x, int i, int plane, int64_t z, int64_t row, int64_t depth) {
+    const struct operand *o = ring(x, i)->operand;
+    if (row >= o->rows || depth >= o->depth) return 0; /* as tensor maps have it */
+    if (o->batches == 1) z = 0;
+    return x->in[i][((plane * o->batches + z) * o->rows + row) * o->depth + depth];
+}
+
+static void land(struct machine *x, struct copy *c) {
+    const struct tile_ring *r = ring(x, c->ring);
+    for (int p = 0; p < r->planes; p++) {
+        float *to = tile_of(x, c->rank, c->ring, c->stage, p);
+        for (int i = c->first; i < c->first + c->n; i++)
+            for (int d = 0; d < r->depth; d++)
+                to[i * r->depth + d] = element(x, c->ring, p, c->z, c->row + i, c->depth + d);
+    }
+    struct barrier *b = &x->full[c->rank][c->stage];
+    b->there += (int64_t)r->bytes * r->planes / r->rows * c->n;
+    c->landed = true;
+    if (b->arrivals && b->there == b->due) b->phase++, b->arrivals = 0, b->there = b->due = 0;
+}
+
+static bool land_one(struct machine *x) {
+    uint32_t from = x->copies.n ? (uint32_t)(draw(x) % x->copies.n) : 0;
+    for (uint32_t i = 0; i < x->copies.n; i++) {
+        struct copy *c = &x->copies.at[(from + i) % x->copies.n];
+        if (!c->landed) return land(x, c), true;
+    }
+    return false;
+}
+
+/* ---- where an output tile is ----------------------------------------------------------------- */
+
+static int64_t tiles_along(const struct machine *x, enum axis axis) {
+    return matrix_tiles(x->t->block->kernel, &x->t->block->layout, axis);
+}
+
+static int64_t all_tiles(const struct machine *x) {
+    return tiles_along(x, AXIS_Z) * tiles_along(x, AXIS_M) * tiles_along(x, AXIS_N) *
+           x->t->product->parts;
+}
+
+static void place(const struct machine *x, const struct agent *g, int64_t *z, int64_t *m,
+                  int64_t *n) {
+    int64_t down = tiles_along(x, AXIS_M), wide = tiles_along(x, AXIS_N), each = down * wide;
+    int64_t tile = g->tile / x->t->product->parts, of_z = tile % each, band = x->t->product->band, first = of_z / (band * wide) * band;
+    int64_t high = down - first < band ? down - first : band, at = of_z - first * wide;
+    *z = tile / each;
+    *m = ((first + at % high) * x->blocks + g->rank) * ring(x, TILE_A)->rows;
+    *n = at / high * ring(x, TILE_B)->rows;
+}
+
+/* ---- instructions ---------------------------------------------------------------------------- */
+
+static void start_copy(struct machine *x, const struct agent *g, int i) {
+    const struct tile_ring *r = ring(x, i);
+    int64_t z, m, n;
+    place(x, g, &z, &m, &n);
+    int part = r->rows / r->blocks;
+    struct copy c = {.ring = i,
+                     .stage = g->stage,
+                     .first = r->blocks > 1 ? g->rank * part : 0,
+                     .n = part,
+                     .row = i == TILE_A ? m : n,
+                     .depth = (g->first + g->step * x->t->product->parts) * r->depth,
+                     .z = z};
+    for (int to = 0; to < x->blocks; to++) {
+        if (r->blocks == 1 && to != g->rank) continue;
+        c.rank = to;
+        vec_push(x->arena, &x->copies, c);
+    }
+}
+
+static void multiply(struct machine *x, struct agent *g, const struct product_at *p) {
+    const struct tile_ring *a = ring(x, TILE_A), *b = ring(x, TILE_B);
+    const struct product *of = x->t->product;
+    for (int i = 0; i < GROUP_ROWS * b->rows && p->fresh; i++) g->sums[i] = 0;
+    for (int q = 0; q < of->n_passes; q++) {
+        const float *left = tile_of(x, g->rank, TILE_A, p->stage, of->pass[q].a) +
+                            g->group * GROUP_ROWS * a->depth;
+        const float *right = tile_of(x, g->rank, TILE_B, p->stage, of->pass[q].b);
+        for (int d = 0; d < a->depth; d += INSTRUCTION)
+            for (int i = 0; i < GROUP_ROWS; i++)
+                for (int j = 0; j < b->rows; j++) {
+                    double sum = g->sums[i * b->rows + j];
+                    for (int k = d; k < d + INSTRUCTION; k++)
+                        sum += (double)left[i * a->depth + k] * right[j * b->depth + k];
+                    g->sums[i * b->rows + j] = (float)sum;
+                }
+    }
+}
+
+static void drain(struct machine *x, struct agent *g, int most) {
+    uint32_t n = g->under_way.n > (uint32_t)most ? g->under_way.n - (uint32_t)most : 0;
+    for (uint32_t i = 0; i < n; i++) multiply(x, g, &g->under_way.at[i]);
+    for (uint32_t i = n; i < g->under_way.n; i++) g->under_way.at[i - n] = g->under_way.at[i];
+    g->under_way.n -= n;
+}
+
+static void arrive(struct machine *x, const struct agent *g, int stage) {
+    int readers = x->t->product->warpgroups * x->blocks;
+    for (int to = 0; to < x->blocks; to++) {
+        struct barrier *b = &x->empty[to][stage];
+        if (++b->arrivals == readers) b->arrivals = 0, b->phase++;
+    }
+}
+
+/* Adds the sums to those of the tile's parts before; true if it is the last, which has all. */
+static bool leave(struct machine *x, struct agent *g) {
+    size_t n = (size_t)(GROUP_ROWS * ring(x, TILE_B)->rows);
+    int parts = x->t->product->parts, groups = x->t->product->warpgroups;
+    size_t at = (size_t)((g->tile / parts * x->blocks + g->rank) * groups + g->group);
+    float *mine = x->t->product->promotes ? g->total : g->sums, *left = x->left + at * n;
+    for (size_t i = 0; i < n; i++) left[i] += mine[i];
+    if (++x->n_left[at] < parts) return false;
+    memcpy(mine, left, n * sizeof *mine);
+    return true;
+}
+
+static void store(struct machine *x, const struct agent *g) {
+    const struct kernel *k = x->t->block->kernel;
+    const struct tile_ring *b = ring(x, TILE_B);
+    const float *sums = x->t->product->promotes ? g->total : g->sums;
+    int64_t z, m, n, rows = kernel_size(k, AXIS_M), columns = kernel_size(k, AXIS_N);
+    place(x, g, &z, &m, &n);
+    for (int i = 0; i < GROUP_ROWS; i++)
+        for (int j = 0; j < b->rows; j++) {
+            int64_t row = m + g->group * GROUP_ROWS + i, column = n + j;
+            if (row >= rows || column >= columns) continue;
+            size_t at = (size_t)((z * rows + row) * columns + column);
+            if (x->written[at]) x->wrong = "an element is stored twice";
+            x->written[at] = true;
+            x->out[at] = sums[i * b->rows + j];
+        }
+}
+
+static bool has_passed(const struct barrier *b, unsigned parity) { return (b->phase & 1) != parity; }
+
+static uint32_t matching_end(const struct tile_program *t, uint32_t at) {
+    int depth = 0;
+    for (uint32_t i = at;; i++) {
+        depth += tile_op_opens(t->code.at[i].op) - (t->code.at[i].op == TILE_END);
+        if (!depth) return i;
+    }
+}
+
+static uint32_t matching_begin(const struct tile_program *t, uint32_t at) {
+    int depth = 0;
+    for (uint32_t i = at;; i--) {
+        depth += (t->code.at[i].op == TILE_END) - tile_op_opens(t->code.at[i].op);
+        if (!depth) return i;
+    }
+}
+
+static void begin_tile(struct machine *x, struct agent *g) {
+    size_t n = (size_t)(GROUP_ROWS * ring(x, TILE_B)->rows);
+    int64_t all = tile_steps(x->t), parts = x->t->product->parts, part = g->tile % parts;
+    g->first = part;
+    g->steps = (all - part + parts - 1) / parts;
+    for (size_t i = 0; i < n && g->sums; i++) g->sums[i] = NAN, g->total[i] = 0;
+}
+
+/* The end of a region: again, or on. */
+static void turn(struct machine *x, struct agent *g) {
+    uint32_t begin = matching_begin(x->t, g->at);
+    enum tile_op op = x->t->code.at[begin].op;
+    int clusters = (int)(x->t->block->grid / x->blocks);
+    if (op == TILE_LOOP && ++g->step < g->steps) g->at = begin;
+    if (op == TILE_DRAW && (g->tile += clusters) < all_tiles(x)) {
+        g->at = begin;
+        begin_tile(x, g);
+    }
+    if (op == TILE_ROLE) g->done = true;
+}
+
+/* One instruction; false: it has to wait. */
+static bool go_on(struct machine *x, struct agent *g) {
+    const struct tile_inst *c = &x->t->code.at[g->at];
+    switch (c->op) {
+    case TILE_ROLE: break;
+    case TILE_DRAW: begin_tile(x, g); break;
+    case TILE_LOOP: g->step = 0; break;
+    case TILE_END: turn(x, g); break;
+    case TILE_WAIT_EMPTY:
+        if (!has_passed(&x->empty[g->rank][g->stage], g->phase ^ 1)) return false;
+        x->full[g->rank][g->stage].due = tile_step_bytes(x->t);
+        x->full[g->rank][g->stage].arrivals = 1;
+        break;
+    case TILE_COPY:
+        start_copy(x, g, c->ring);
+        while (!x->late && land_one(x)) {}
+        break;
+    case TILE_WAIT_FULL:
+        if (!has_passed(&x->full[g->rank][g->stage], g->phase)) return false;
+        break;
+    case TILE_FILL: g->fresh = true; break;
+    case TILE_DOT:
+        vec_push(x->arena, &g->under_way, ((struct product_at){g->stage, g->fresh}));
+        g->fresh = false;
+        if (!x->late) drain(x, g, 0);
+        break;
+    case TILE_DRAIN: drain(x, g, c->n); break;
+    case TILE_ARRIVE:
+        /* of the loop's first step nothing is before it */
+        if (!c->n || x->t->code.at[g->at + 1].op != TILE_NEXT)
+            arrive(x, g, c->n ? g->before : g->stage);
+        else if (g->step)
+            arrive(x, g, g->before);
+        break;
+    case TILE_NEXT:
+        g->before = g->stage;
+        if (++g->stage == ring(x, TILE_A)->stages) g->stage = 0, g->phase ^= 1;
+        break;
+    case TILE_ADD:
+        for (int i = 0; i < GROUP_ROWS * ring(x, TILE_B)->rows; i++) g->total[i] += g->sums[i];
+        break;
+    case TILE_FOLD: break; /* how the total is kept is no business of who waits for whom */
+    case TILE_LEAVE:
+        if (!leave(x, g)) g->at++; /* it is not the last: nothing to store */
+        break;
+    case TILE_STORE: store(x, g); break;
+    case TILE_OPS: WS_BUG("no instruction");
+    }
+    g->at++;
+    return true;
+}
+
+/* ---- the machine ----------------------------------------------------------------------------- */
+
+static void poison(float *at, size_t n) {
+    for (size_t i = 0; i < n; i++) at[i] = NAN;
+}
+
+static void add_agents(struct machine *x, int rank, int64_t cluster) {
+    size_t sums = (size_t)(GROUP_ROWS * ring(x, TILE_B)->rows);
+    for (uint32_t at = 0; at < x->t->code.n; at = matching_end(x->t, at) + 1) {
+        bool copies = x->t->code.at[at].n == x->t->copiers && at == 0;
+        for (int g = 0; g < (copies ? 1 : x->t->product->warpgroups); g++) {
+            struct agent agent = {.at = at, .rank = rank, .group = copies ? -1 : g, .tile = cluster};
+            if (!copies) agent.sums = NEW_ARRAY(x->arena, float, sums);
+            if (!copies) agent.total = NEW_ARRAY(x->arena, float, sums);
+            vec_push(x->arena, &x->agents, agent);
+        }
+    }
+}
+
+static void run_cluster(struct machine *x, int64_t cluster) {
+    memset(x->full, 0, sizeof x->full);
+    memset(x->empty, 0, sizeof x->empty);
+    x->agents.n = x->copies.n = 0;
+    for (int rank = 0; rank < x->blocks; rank++) {
+        for (int i = 0; i < RINGS; i++) {
+            const struct tile_ring *r = ring(x, i);
+            poison(x->shared[rank][i], (size_t)(r->stages * r->planes) * (size_t)(r->rows * r->depth));
+        }
+        add_agents(x, rank, cluster);
+    }
+    for (;;) {
+        uint32_t from = (uint32_t)(draw(x) % x->agents.n), running = 0;
+        bool moved = false;
+        for (uint32_t i = 0; i < x->agents.n && !x->wrong; i++) {
+            struct agent *g = &x->agents.at[(from + i) % x->agents.n];
+            while (!g->done && go_on(x, g)) moved = true;
+            running += !g->done;
+        }
+        if (!running || x->wrong) return;
+        if (!moved && !land_one(x)) x->wrong = "everybody waits, and nothing is under way";
+    }
+}
+
+const char *tile_run(const struct tile_program *t, const float *const in[RINGS], float *out,
+                     uint64_t seed, struct arena *a) {
+    const struct kernel *k = t->block->kernel;
+    size_t n = (size_t)(kernel_size(k, AXIS_Z) * kernel_size(k, AXIS_M) * kernel_size(k, AXIS_N));
+    struct machine x = {.t = t,
+                        .in = in,
+                        .out = out,
+                        .written = NEW_ARRAY(a, bool, n),
+                        .arena = a,
+                        .seed = seed,
+                        .late = seed & 1,
+                        .blocks = t->block->layout.cluster};
+    WS_ASSERT(t->copiers && x.blocks <= 4);
+    poison(out, n);
+    size_t groups = (size_t)(all_tiles(&x) / t->product->parts * x.blocks * t->product->warpgroups);
+    x.left = NEW_ARRAY(a, float, groups * (size_t)(GROUP_ROWS * t->ring[TILE_B].rows));
+    x.n_left = NEW_ARRAY(a, int, groups);
+    for (int rank = 0; rank < x.blocks; rank++)
+        for (int i = 0; i < RINGS; i++) {
+            const struct tile_ring *r = &t->ring[i];
+            x.shared[rank][i] = NEW_ARRAY(
+                a, float, (size_t)(r->stages * r->planes) * (size_t)(r->rows * r->depth));
+        }
+    for (int64_t c = 0; c < t->block->grid / x.blocks && !x.wrong; c++) run_cluster(&x, c);
+    return x.wrong;
+}

@@ -1,0 +1,118 @@
+/* tile.h: tile programs: how a kernel is computed, by whom, in which order; between the block
+ * program, which says what a config means, and the text. Straight-line instructions (tile.def) with
+ * nested regions, on rings of tiles in shared memory and sums in registers:
+ *
+ *     program of 384 threads, 66 clusters of 2 blocks
+ *     a = p0[1 z, 4096 m, 4096 k] bf16                        tensors that tiles are copied from
+ *     b = p1[1 z, 4096 n, 4096 k] bf16
+ *     A = bf16[4][128 m, 64 k] lines of 128 bytes             rings of 4 stages
+ *     B = bf16[4][256 n, 64 k] lines of 128 bytes, shared by 2 blocks
+ *     draw
+ *         fill
+ *         loop
+ *             copy A
+ *             copy B
+ *             dot
+ *         end
+ *         store
+ *     end
+ *
+ * is what dot.c makes of a product. pipeline.c makes of it a role that copies ahead and a role that
+ * multiplies, with waits in between; nobody writes a wait by hand. verify.c has the invariants,
+ * run.c does what the program says in plain C, with copies and products that are as late as a
+ * device may have them. Emitters print instruction by instruction.
+ *
+ * Invariants (tile_verify reports these numbers):
+ *   T1  regions nest, and each END closes one; a role is outermost, and roles' threads are the
+ *       block's;
+ *   T2  a COPY and a DOT stand in a LOOP, a LOOP in a DRAW, and the STORE behind the LOOP;
+ *   T3  what a DOT reads has been waited for: a WAIT_FULL stands before it in the LOOP, and each
+ *       copied tile is of that stage; and what is stored has all parts of the depth;
+ *   T4  a stage is filled again only behind a WAIT_EMPTY, and every role that reads it arrives once
+ *       for each step, behind a DRAIN of those products;
+ *   T5  sums are read (ADD, FOLD, LEAVE, STORE) only behind a DRAIN of 0, and begin with a FILL;
+ *   T6  rings lie in shared memory apart from each other, aligned to their swizzle, within the
+ *       block's;
+ *   T7  a NEXT stands behind each step of a role.
+ *
+ * Ownership: in tile_program.arena. */
+#ifndef WS_TILE_TILE_H
+#define WS_TILE_TILE_H
+
+#include "kernel/kernel.h"
+
+enum tile_op {
+#define TILE(name, text, opens, what) TILE_##name,
+#include "tile/tile.def"
+#undef TILE
+    TILE_OPS
+};
+const char *tile_op_name(enum tile_op op); /* "wait full" */
+bool tile_op_opens(enum tile_op op);
+
+struct tile_inst {
+    enum tile_op op;
+    int ring; /* COPY: which */
+    int n;
+};
+
+/* Tiles of an operand in shared memory, one for each stage and plane: rows of `depth` elements, or,
+ * `along`, lines along the rows. A tile is made of boxes as wide as a line, one behind another;
+ * 16-byte pieces of a line are swizzled as its width has it. */
+struct tile_ring {
+    const char *name; /* "A" */
+    const struct operand *operand;
+    int rows, depth;
+    int line;     /* bytes: 32, 64, 128 */
+    int stages, planes;
+    int offset;   /* of the first stage; stages are `stage` bytes apart, planes `bytes` */
+    int stage, bytes;
+    int blocks;   /* of a cluster that copy a part each, for all of them; 1: none */
+};
+
+enum { RINGS = 2, TILE_A = 0, TILE_B = 1 };
+
+struct tile_program {
+    struct arena *arena;
+    const struct block *block;
+    const struct product *product;
+    struct tile_ring ring[RINGS];
+    VEC(struct tile_inst) code;
+    int threads;     /* of a block */
+    int copiers;     /* of them, those that copy; 0: the roles are not apart yet */
+    int barriers;    /* where the stages' barriers lie */
+    int smem;        /* bytes of shared memory */
+    int64_t workspace;
+    int64_t image[RINGS]; /* where packed operands begin in it */
+    int64_t parts;        /* and the sums that parts of the depth leave */
+    int64_t tickets;      /* bytes of the counters of these */
+};
+
+/* dot.c: a product's block program as a tile program without roles and waits. */
+struct tile_program *tile_dot(const struct block *p, struct arena *a);
+/* pipeline.c: roles that copy and that multiply, and what each waits for.
+ * needs: no roles. keeps: the numbers. */
+void tile_pipeline(struct tile_program *t);
+
+void tile_print(struct buf *b, const struct tile_program *t);
+const char *tile_verify(const struct tile_program *t, struct arena *a); /* NULL: it is fine */
+
+/* Boxes of which a tile of the ring is made, and rows or steps along the depth that each has. */
+int ring_boxes(const struct tile_ring *r);
+int ring_box_lines(const struct tile_ring *r);
+int ring_line_elements(const struct tile_ring *r);
+/* Bytes that all copies of a step bring into a block. */
+int tile_step_bytes(const struct tile_program *t);
+/* Steps along the depth, of which parts have one in turn: what they read at a time lies together.
+ * Floats that a part of a block's tile leaves. */
+int64_t tile_steps(const struct tile_program *t);
+int64_t tile_part_floats(const struct tile_program *t);
+
+/* run.c: the sums of each output element as the program makes them, out[z][m][n], from planes of
+ * the two factors, in[0][plane][z][m][k] and in[1][plane][z][n][k] (z of 1 where it does not vary).
+ * Copies land, and products are made, as late as they may, or as early, by `seed`. What nobody has
+ * written is NaN. NULL, or what went wrong: a wait that never ends, say. */
+const char *tile_run(const struct tile_program *t, const float *const in[RINGS], float *out,
+                     uint64_t seed, struct arena *a);
+
+#endif

@@ -1,0 +1,133 @@
+/* verify.c: the invariants of tile programs, see tile.h. */
+#include "tile/tile.h"
+
+enum { MOST_REGIONS = 8, ALIGNMENT = 8 };
+
+struct checker {
+    const struct tile_program *t;
+    struct arena *arena;
+    enum tile_op open[MOST_REGIONS];
+    int depth;
+    int role_threads; /* of the role at hand; 0: of none */
+    int all_threads;
+    bool waited_empty, waited_full, copied[RINGS], filled, next, dot;
+    int under_way; /* products behind the last DRAIN; the sums may be read at 0 */
+    int arrivals;  /* in a step */
+    bool left;     /* parts have met */
+};
+
+static bool inside(const struct checker *c, enum tile_op op) {
+    for (int i = 0; i < c->depth; i++)
+        if (c->open[i] == op) return true;
+    return false;
+}
+
+static const char *fail(struct checker *c, const char *number, uint32_t at, const char *why) {
+    return arena_printf(c->arena, "%s: instruction %u, %s: %s", number, at,
+                        tile_op_name(c->t->code.at[at].op), why);
+}
+
+static const char *open_region(struct checker *c, uint32_t at) {
+    const struct tile_inst *x = &c->t->code.at[at];
+    if (c->depth == MOST_REGIONS) return fail(c, "T1", at, "regions are nested too deep");
+    if (x->op == TILE_ROLE && c->depth) return fail(c, "T1", at, "a role is outermost");
+    if (x->op == TILE_LOOP && !inside(c, TILE_DRAW)) return fail(c, "T2", at, "of no output tile");
+    if (x->op == TILE_ROLE) {
+        c->role_threads = x->n;
+        c->all_threads += x->n;
+        c->under_way = 0;
+    }
+    if (x->op == TILE_LOOP) {
+        c->waited_empty = c->waited_full = c->next = c->dot = false;
+        c->arrivals = 0;
+        memset(c->copied, 0, sizeof c->copied);
+    }
+    c->open[c->depth++] = x->op;
+    return NULL;
+}
+
+static const char *close_region(struct checker *c, uint32_t at) {
+    if (!c->depth) return fail(c, "T1", at, "nothing is open");
+    enum tile_op op = c->open[--c->depth];
+    if (op == TILE_LOOP && c->role_threads) {
+        if (!c->next) return fail(c, "T7", at, "the role stays at a stage");
+        if (c->dot && c->arrivals != 1) return fail(c, "T4", at, "a step is not arrived for once");
+    }
+    if (op == TILE_ROLE) c->role_threads = 0;
+    return NULL;
+}
+
+static const char *check(struct checker *c, uint32_t at) {
+    const struct tile_inst *x = &c->t->code.at[at];
+    bool roles = c->t->copiers > 0;
+    switch (x->op) {
+    case TILE_ROLE:
+    case TILE_DRAW:
+    case TILE_LOOP: return open_region(c, at);
+    case TILE_END: return close_region(c, at);
+    case TILE_WAIT_EMPTY: c->waited_empty = true; break;
+    case TILE_WAIT_FULL: c->waited_full = true; break;
+    case TILE_COPY:
+        if (!inside(c, TILE_LOOP)) return fail(c, "T2", at, "it stands in no loop");
+        if (roles && !c->waited_empty) return fail(c, "T4", at, "the stage may be read still");
+        c->copied[x->ring] = true;
+        break;
+    case TILE_FILL: c->filled = true; break;
+    case TILE_DOT:
+        if (!inside(c, TILE_LOOP)) return fail(c, "T2", at, "it stands in no loop");
+        if (!c->filled) return fail(c, "T5", at, "the sums begin with nothing");
+        if (roles ? !c->waited_full : !c->copied[TILE_A] || !c->copied[TILE_B])
+            return fail(c, "T3", at, "its tiles may not be there");
+        c->dot = true;
+        c->under_way = roles ? 2 : 0;
+        break;
+    case TILE_DRAIN:
+        if (x->n < c->under_way) c->under_way = x->n;
+        break;
+    case TILE_ARRIVE:
+        if (c->under_way > x->n) return fail(c, "T4", at, "the stage's products are under way");
+        c->arrivals += inside(c, TILE_LOOP);
+        break;
+    case TILE_NEXT: c->next = true; break;
+    case TILE_ADD:
+    case TILE_FOLD:
+    case TILE_LEAVE:
+    case TILE_STORE:
+        if (c->under_way) return fail(c, "T5", at, "products are under way");
+        c->left |= x->op == TILE_LEAVE;
+        if (x->op == TILE_STORE && c->t->product->parts > 1 && !c->left)
+            return fail(c, "T3", at, "a part alone is stored");
+        if (x->op >= TILE_LEAVE && (inside(c, TILE_LOOP) || !inside(c, TILE_DRAW)))
+            return fail(c, "T2", at, "it stands not behind a loop");
+        break;
+    case TILE_OPS: return fail(c, "T1", at, "no instruction");
+    }
+    return NULL;
+}
+
+static const char *check_rings(struct checker *c) {
+    const struct tile_program *t = c->t;
+    int end = 0;
+    for (int i = 0; i < RINGS; i++) {
+        const struct tile_ring *r = &t->ring[i];
+        if (r->offset < end || r->offset % (r->line * ALIGNMENT) || r->stage % (r->line * ALIGNMENT))
+            return arena_printf(c->arena, "T6: ring %s at %d", r->name, r->offset);
+        if (r->bytes % (r->line * ALIGNMENT))
+            return arena_printf(c->arena, "T6: tiles of %s have %d bytes", r->name, r->bytes);
+        end = r->offset + r->bytes * r->planes;
+        if (end > r->stage) return arena_printf(c->arena, "T6: %s lies in the next stage", r->name);
+    }
+    const struct tile_ring *a = &t->ring[TILE_A];
+    if (t->barriers < a->stage * a->stages || t->barriers + 16 * a->stages + 8 * t->product->warpgroups > t->smem)
+        return arena_printf(c->arena, "T6: barriers at %d", t->barriers);
+    return NULL;
+}
+
+const char *tile_verify(const struct tile_program *t, struct arena *a) {
+    struct checker c = {.t = t, .arena = a};
+    const char *bad = check_rings(&c);
+    for (uint32_t i = 0; i < t->code.n && !bad; i++) bad = check(&c, i);
+    if (!bad && c.depth) bad = "T1: a region has no end";
+    if (!bad && t->copiers && c.all_threads != t->threads) bad = "T1: roles are not the block";
+    return bad;
+}

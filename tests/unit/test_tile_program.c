@@ -1,0 +1,231 @@
+/* test_tile_program.c: tile programs of products: what the pipeline makes of them, every invariant
+ * broken once, and numbers as the interpreter has them, with everything late and at once. */
+#include <math.h>
+
+#include "lower_test.h"
+#include "tile/tile.h"
+
+static struct kernel *product_of(struct arena *a, const char *text) {
+    static struct device_limits gpu;
+    gpu = test_gpu("sm_90a");
+    gpu.units = 4; /* so that a block has several tiles */
+    return first_kernel(a, text, &gpu);
+}
+
+static struct config parsed(struct arena *a, const char *text) {
+    struct diag d = diag_new(a);
+    struct config c;
+    if (!config_parse(text, &c, &d)) fail_msg("%s", d.text);
+    return c;
+}
+
+static struct tile_program *program_of(struct arena *a, const char *text, const char *config) {
+    struct kernel *k = product_of(a, text);
+    struct config c = parsed(a, config);
+    struct layout y;
+    const char *bad = kernel_layout(k, &c, &y, a);
+    if (bad) fail_msg("%s: %s", config, bad);
+    struct tile_program *t = tile_dot(block_build(k, &c, a), a);
+    if ((bad = tile_verify(t, a))) fail_msg("%s", bad);
+    tile_pipeline(t);
+    if ((bad = tile_verify(t, a))) fail_msg("%s", bad);
+    return t;
+}
+
+static const char plain[] = "graph(%a: bf16[2, 200, 136], %b: bf16[2, 136, 72]) {\n"
+                            "  %c: bf16[2, 200, 72] = bmm(%a, %b)\n"
+                            "  return %c\n}\n";
+static const char wide[] = "graph(%a: f32[130, 200], %b: f32[200, 40]) {\n"
+                           "  %c: f32[130, 40] = mm(%a, %b)\n"
+                           "  return %c\n}\n";
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void test_print(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t =
+        program_of(a, plain, "mma=1 m=128 n=128 k=64 stages=3 cluster=2 warps=12");
+    struct buf b = buf_new(a);
+    tile_print(&b, t);
+    assert_string_equal(b.p,
+                        "program of 384 threads, 99480 bytes shared\n"
+                        "a = v0, bf16[2 z, 200 m, 136 k], lines 136 apart\n"
+                        "b = v1, bf16[2 z, 136 k, 72 n], lines 72 apart\n"
+                        "A = bf16[3][128 m, 64 k], lines of 128 bytes\n"
+                        "B = bf16[3][64 k, 128 n], lines of 128 bytes, copied by 2 blocks\n"
+                        "role 128\n"
+                        "    draw\n"
+                        "        loop\n"
+                        "            wait empty\n"
+                        "            copy A\n"
+                        "            copy B\n"
+                        "            next\n"
+                        "        end\n"
+                        "    end\n"
+                        "end\n"
+                        "role 256\n"
+                        "    draw\n"
+                        "        fill\n"
+                        "        loop\n"
+                        "            wait full\n"
+                        "            dot\n"
+                        "            drain 1\n"
+                        "            arrive 1\n"
+                        "            next\n"
+                        "        end\n"
+                        "        drain 0\n"
+                        "        arrive 1\n"
+                        "        store\n"
+                        "    end\n"
+                        "end\n");
+    arena_free(a);
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static float *numbers(struct arena *a, size_t n, unsigned seed) {
+    float *x = NEW_ARRAY(a, float, n);
+    for (size_t i = 0; i < n; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        x[i] = (float)((int)(seed >> 24) - 128) / 64;
+    }
+    return x;
+}
+
+static float *planes_of(struct arena *a, const struct operand *o, unsigned seed) {
+    size_t n = (size_t)(o->batches * o->rows * o->depth);
+    float *x = numbers(a, n * (size_t)o->planes, seed);
+    for (int p = 1; p < o->planes; p++)
+        for (size_t i = 0; i < n; i++) x[(size_t)p * n + i] /= 1 << (8 * p);
+    return x;
+}
+
+static double exact(const struct tile_program *t, const float *const in[], int64_t z, int64_t m,
+                    int64_t n, double *terms) {
+    const struct operand *a = &t->product->a, *b = &t->product->b;
+    double sum = 0;
+    *terms = 0;
+    for (int64_t k = 0; k < a->depth; k++)
+        for (int q = 0; q < t->product->n_passes; q++) {
+            int64_t za = a->batches > 1 ? z : 0, zb = b->batches > 1 ? z : 0;
+            double x = in[0][((t->product->pass[q].a * a->batches + za) * a->rows + m) * a->depth + k];
+            double y = in[1][((t->product->pass[q].b * b->batches + zb) * b->rows + n) * b->depth + k];
+            sum += x * y;
+            *terms += fabs(x * y);
+        }
+    return sum;
+}
+
+/* How many elements are further from exact than roundings of a float's last bits. */
+static int64_t wrong_of(struct arena *a, const struct tile_program *t, uint64_t seed,
+                        const char **why) {
+    const struct kernel *k = t->block->kernel;
+    const float *in[] = {planes_of(a, &t->product->a, 1), planes_of(a, &t->product->b, 2)};
+    int64_t nz = kernel_size(k, AXIS_Z), nm = kernel_size(k, AXIS_M), nn = kernel_size(k, AXIS_N);
+    float *out = NEW_ARRAY(a, float, (size_t)(nz * nm * nn));
+    int64_t wrong = 0;
+    *why = tile_run(t, in, out, seed, a);
+    for (int64_t z = 0; z < nz; z++)
+        for (int64_t m = 0; m < nm; m++)
+            for (int64_t n = 0; n < nn; n++) {
+                double terms, want = exact(t, in, z, m, n, &terms);
+                wrong += !(fabs(out[(z * nm + m) * nn + n] - want) <= terms * 0x1p-20);
+            }
+    return wrong;
+}
+
+static void test_numbers(void **state) {
+    static const struct {
+        const char *graph, *config;
+    } cases[] = {
+        {plain, "mma=1 m=128 n=64 k=64 stages=3 warps=12"},
+        {plain, "mma=1 m=128 n=128 k=64 stages=2 cluster=2 warps=12 band=1"},
+        {plain, "mma=1 m=64 n=32 k=16 stages=8 warps=8"},
+        {plain, "mma=1 m=64 n=128 k=32 stages=4 cluster=2 warps=8"},
+        {plain, "mma=1 m=64 n=128 k=32 stages=4 cluster=2 warps=8 split=3"},
+        {wide, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+        {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12 split=4"},
+        {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint64_t seed = 0; seed < 4; seed++) {
+            struct arena *a = arena_new();
+            const char *why;
+            struct tile_program *t = program_of(a, cases[i].graph, cases[i].config);
+            int64_t wrong = wrong_of(a, t, seed, &why);
+            if (why || wrong)
+                fail_msg("%s, seed %d: %s, %lld wrong", cases[i].config, (int)seed, why ? why : "",
+                         (long long)wrong);
+            arena_free(a);
+        }
+}
+
+/* ---- planted mistakes ------------------------------------------------------------------------ */
+
+static uint32_t find(const struct tile_program *t, enum tile_op op, int nth) {
+    for (uint32_t i = 0; i < t->code.n; i++)
+        if (t->code.at[i].op == op && !nth--) return i;
+    fail_msg("no %s", tile_op_name(op));
+    return 0;
+}
+
+static void take_out(struct tile_program *t, uint32_t at) {
+    for (uint32_t i = at + 1; i < t->code.n; i++) t->code.at[i - 1] = t->code.at[i];
+    t->code.n--;
+}
+
+/* What the verifier says, and the machine, of a program without the nth of these instructions. */
+static void test_mistakes(void **state) {
+    static const struct {
+        enum tile_op op;
+        int nth;
+        const char *says;
+    } cases[] = {
+        {TILE_WAIT_EMPTY, 0, "T4"}, {TILE_WAIT_FULL, 0, "T3"}, {TILE_DRAIN, 0, "T4"},
+        {TILE_DRAIN, 1, "T5"},      {TILE_ARRIVE, 0, "T4"},    {TILE_NEXT, 0, "T7"},
+        {TILE_NEXT, 1, "T7"},       {TILE_END, 0, "T"},        {TILE_FILL, 0, "T5"},
+        {TILE_ROLE, 0, "T"},        {TILE_LOOP, 0, "T"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct tile_program *t = program_of(a, plain, "mma=1 m=128 n=64 k=16 stages=2 warps=12");
+        take_out(t, find(t, cases[i].op, cases[i].nth));
+        const char *bad = tile_verify(t, a);
+        if (!bad || strncmp(bad, cases[i].says, strlen(cases[i].says)))
+            fail_msg("without %s %d: %s", tile_op_name(cases[i].op), cases[i].nth,
+                     bad ? bad : "fine");
+        arena_free(a);
+    }
+}
+
+/* The machine finds what the verifier does, by numbers or by waiting for ever. */
+static void test_machine_finds_mistakes(void **state) {
+    static const struct {
+        enum tile_op op;
+        int nth;
+    } cases[] = {{TILE_WAIT_EMPTY, 0}, {TILE_WAIT_FULL, 0}, {TILE_ARRIVE, 0}, {TILE_ARRIVE, 1},
+                 {TILE_COPY, 1},       {TILE_FILL, 0},      {TILE_DRAIN, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool found = false;
+        for (uint64_t seed = 0; seed < 4 && !found; seed++) {
+            struct arena *a = arena_new();
+            const char *why;
+            struct tile_program *t =
+                program_of(a, plain, "mma=1 m=128 n=64 k=16 stages=2 warps=12");
+            take_out(t, find(t, cases[i].op, cases[i].nth));
+            found = wrong_of(a, t, seed, &why) || why;
+            arena_free(a);
+        }
+        if (!found) fail_msg("nothing is wrong without %s", tile_op_name(cases[i].op));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_machine_finds_mistakes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
