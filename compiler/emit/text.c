@@ -518,6 +518,7 @@ static bool is_large(const struct emitter *w) {
     int64_t size = kernel_size_of_element(w->k);
     if (!w->cuda) return size > MOST_OF_C;
     bool dot = w->k->kind == KERNEL_MATMUL;
+    if (y->product) return size * y->br / 2 > MOST;
     return size * (dot ? knob[KNOB_tm] * knob[KNOB_tn] : y->ex * y->ur * y->vec) > MOST;
 }
 
@@ -560,7 +561,7 @@ bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, 
     begin(&w);
     bool dot = p->kernel->kind == KERNEL_MATMUL;
     if (w.cuda)
-        (dot ? emit_cuda_matmul : emit_cuda_rows)(&w);
+        (p->layout.product ? emit_cuda_mma : dot ? emit_cuda_matmul : emit_cuda_rows)(&w);
     else
         (dot ? emit_c_matmul : emit_c_rows)(&w);
     out->text = arena_printf(a, "%s\n%s", header(&w, w.b.p), w.b.p);

@@ -30,6 +30,8 @@ typedef VEC(struct case_graph) case_vec;
 void cases_shapes(struct arena *a, case_vec *out);
 /* The same of kernels that move elements. */
 void cases_move(struct arena *a, case_vec *out);
+/* Products on the matrix units, in a config each. */
+void cases_products(struct arena *a, case_vec *out);
 /* What differentiation makes of programs. */
 void cases_gradients(struct arena *a, case_vec *out);
 /* By rule: kinds of kernels x sizes around the edges of vectors, warps and blocks x dtypes, in a

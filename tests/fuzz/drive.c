@@ -174,19 +174,25 @@ static const char *kernel_text(const struct ws_source *s) {
     return strstr(s->text, "/* ---- kernel text");
 }
 
+/* What a kernel's text declares beside its entries: each has its own. */
+static const char *const declared[] = {"k_idx", "k_wgmma", "k_again"};
+enum { N_DECLARED = sizeof declared / sizeof *declared };
+
 const char *drive_join(struct arena *a, const variant_vec *all, uint32_t from, uint32_t to) {
     struct buf text = buf_new(a);
     bool cuda = all->at[from].program->p->limits.kind == DEVICE_CUDA;
     for (uint32_t i = from; i < to; i++) {
         const struct ws_source *src = &all->at[i].source;
-        buf_printf(&text, "\n#define k_idx k_idx_%u\n", i);
+        buf_putc(&text, '\n');
+        for (int j = 0; j < N_DECLARED; j++)
+            buf_printf(&text, "#define %s %s_%u\n", declared[j], declared[j], i);
         for (int l = 0; l < src->n_launches; l++)
             buf_printf(&text, "#define %s %s\n", src->launches[l].entry,
                        drive_entry(a, src->launches[l].entry, i));
         buf_puts(&text, kernel_text(src));
         for (int l = 0; l < src->n_launches; l++)
             buf_printf(&text, "#undef %s\n", src->launches[l].entry);
-        buf_puts(&text, "#undef k_idx\n");
+        for (int j = 0; j < N_DECLARED; j++) buf_printf(&text, "#undef %s\n", declared[j]);
     }
     return arena_printf(a, "%s%s", prelude_parts(a, cuda, text.p), text.p);
 }

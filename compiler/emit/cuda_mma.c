@@ -1,0 +1,417 @@
+/* cuda_mma.c: tile programs of products as CUDA C++ for sm_90a, instruction by instruction:
+ *
+ *     role 128         if (threadIdx.x < 128) { if (threadIdx.x < 32) { if (threadIdx.x == 0) {
+ *     draw                 for (int tile = blockIdx.x; tile < 512; tile += gridDim.x) {
+ *     loop                     for (int step = 0; step < 64; step++) {
+ *     wait empty                   k_mbar_wait_block(&empty[s], phase ^ 1);
+ *                                  k_mbar_arrive_expect_tx(&full[s], 49152);
+ *     copy A                       k_map_load(stage, &map_a, &full[s], step * 64, m0, z);
+ *     next                         if (++s == 4) s = 0, phase ^= 1;
+ *
+ *     role 256         else {
+ *     fill                 float sums[128];            the first products overwrite them
+ *     wait full                    k_mbar_wait_block(&full[s], phase);
+ *     dot                          k_wgmma(sums, k_operand<128>(a, ...), k_operand<128>(b, ...), ...);
+ *     drain 1                      k_wgmma_wait<1>();
+ *     arrive 1                     if (step && tid == 0) k_mbar_arrive(&empty[before]);
+ *     store                    see cuda_epilogue.c
+ *
+ * The last warp that copies waits for its one thread that does, before the block's last barrier. */
+#include "emit/cuda_mma.h"
+
+enum { WARPGROUP = 128 };
+
+static const struct tile_ring *ring(const struct tile_program *t, int i) { return &t->ring[i]; }
+
+/* ---- the instruction ------------------------------------------------------------------------- */
+
+/* One for its number of sums: PTX names each register. */
+static void put_wgmma(struct emitter *w, const struct tile_program *t) {
+    int n = ring(t, TILE_B)->rows, sums = n / 2;
+    bool bf16 = t->product->a.dtype == DT_BF16;
+    line(w, "K_DEVICE void k_wgmma(float (&d)[%d], unsigned long long a, unsigned long long b, int "
+            "add) {",
+         sums);
+    line(w, "#ifdef WS_EMULATOR");
+    line(w, "    emu_wgmma(d, %d, %d, nullptr, a, b, %d, %d, add);", n, bf16 ? 0 : 1,
+         t->product->a.along, t->product->b.along);
+    line(w, "#else");
+    line(w, "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %%%d, 0;\"", sums + 2);
+    line(w, "        \" wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {\"", n,
+         bf16 ? "bf16" : "f16", bf16 ? "bf16" : "f16");
+    for (int i = 0; i < sums; i += 8) {
+        struct buf b = buf_new(w->arena);
+        for (int j = i; j < i + 8 && j < sums; j++)
+            buf_printf(&b, "%%%d%s", j, j + 1 < sums ? ", " : "");
+        line(w, "        \"%s\"", b.p);
+    }
+    line(w, "        \"}, %%%d, %%%d, p, 1, 1, %d, %d; }\"", sums, sums + 1, t->product->a.along,
+         t->product->b.along);
+    for (int i = 0; i < sums; i += 8) {
+        struct buf b = buf_new(w->arena);
+        for (int j = i; j < i + 8 && j < sums; j++)
+            buf_printf(&b, "\"+f\"(d[%d])%s", j, j + 1 < sums ? ", " : "");
+        line(w, "        %s %s", i ? " " : ":", b.p);
+    }
+    line(w, "        : \"l\"(a), \"l\"(b), \"r\"(add));");
+    line(w, "#endif");
+    line(w, "}");
+}
+
+/* ---- instructions ---------------------------------------------------------------------------- */
+
+static void put_role(struct emitter *w, const struct tile_program *t, bool copies) {
+    int groups = t->product->warpgroups;
+    if (copies) {
+        open_brace(w, "if (threadIdx.x < %d)", WARPGROUP);
+        if (groups > 1) line(w, "k_fewer_registers<%d>();", groups > 2 ? 32 : 40);
+        open_brace(w, "if (threadIdx.x < 32)");
+        open_brace(w, "if (threadIdx.x == 0)");
+    } else {
+        open_brace(w, "else");
+        if (groups > 1) line(w, "k_more_registers<%d>();", groups > 2 ? 160 : 232);
+        line(w, "const int group = (int)threadIdx.x / %d - 1, tid = (int)threadIdx.x %% %d;",
+             WARPGROUP, WARPGROUP);
+    }
+    line(w, "int s = 0;");
+    line(w, "unsigned phase = 0;");
+}
+
+static void end_role(struct emitter *w, bool copies) {
+    close_brace(w);
+    if (!copies) return;
+    line(w, "__syncwarp();");
+    close_brace(w);
+    close_brace(w);
+}
+
+/* Bands of tiles, column by column inside a band: blocks at work at a time share operands in L2. */
+static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
+    const struct kernel *k = w->k;
+    const struct layout *y = w->y;
+    long long m = matrix_tiles(k, y, AXIS_M), n = matrix_tiles(k, y, AXIS_N),
+              all = m * n * matrix_tiles(k, y, AXIS_Z);
+    int parts = t->product->parts, band = t->product->band;
+    const char *cluster = y->cluster > 1 ? arena_printf(w->arena, " / %d", y->cluster) : "";
+    const char *drawn = parts > 1 ? "drawn" : "tile";
+    open_brace(w, "for (int %s = (int)blockIdx.x%s; %s < %lld; %s += (int)gridDim.x%s)", drawn,
+               cluster, drawn, all * parts, drawn, cluster);
+    long long steps = (long long)tile_steps(t);
+    if (parts > 1) {
+        line(w, "const int tile = drawn / %d, part = drawn %% %d;", parts, parts);
+        line(w, "const int steps = (%lld - part) / %d;", steps + parts - 1, parts);
+    } else {
+        line(w, "const int steps = %lld;", steps);
+    }
+    line(w, "const int z = tile / %lld, of_z = tile %% %lld, band = of_z / %lld * %d;", m * n, m * n,
+         band * n, band);
+    line(w, "const int high = k_clamp(%lld - band, %d), at = of_z - band * %lld;", m, band, n);
+    line(w, "const int m0 = %s(band + at %% high)%s * %d, n0 = at / high * %d;",
+         y->cluster > 1 ? "(" : "",
+         y->cluster > 1 ? arena_printf(w->arena, " * %d + rank)", y->cluster) : "", y->bx, y->br);
+    line(w, "(void)z;");
+}
+
+/* What each of the cluster's blocks copies of a ring's tile: boxes, or lines of each box. */
+static void put_copy(struct emitter *w, const struct tile_program *t, const struct tile_ring *r) {
+    const struct operand *o = r->operand;
+    int boxes = ring_boxes(r), lines = ring_box_lines(r), elements = ring_line_elements(r);
+    const char *row = o->axis == AXIS_M ? "m0" : "n0", *map = o->axis == AXIS_M ? "a" : "b";
+    int parts = t->product->parts;
+    const char *depth =
+        parts > 1 ? arena_printf(w->arena, "(part + step * %d) * %d", parts, r->depth)
+                  : arena_printf(w->arena, "step * %d", r->depth);
+    bool shared = r->blocks > 1;
+    for (int p = 0; p < r->planes; p++) {
+        const char *batch = o->batches > 1 ? "z" : "0";
+        if (p) batch = arena_printf(w->arena, "%lld + %s", (long long)o->batches * p, batch);
+        for (int i = 0; i < (o->along && shared ? boxes / r->blocks : boxes); i++) {
+            struct buf at = buf_new(w->arena), x = buf_new(w->arena);
+            buf_printf(&at, "stage + %d", r->offset + p * r->bytes + i * lines * r->line);
+            buf_printf(&x, "%s + %d", o->along ? row : depth, i * elements);
+            const char *y = o->along ? depth : row;
+            if (shared && o->along) {
+                int each = boxes / r->blocks;
+                buf_printf(&at, " + rank * %d", each * lines * r->line);
+                buf_printf(&x, " + rank * %d", each * elements);
+            } else if (shared) {
+                buf_printf(&at, " + rank * %d", lines / r->blocks * r->line);
+                y = arena_printf(w->arena, "%s + rank * %d", row, lines / r->blocks);
+            }
+            if (shared)
+                line(w, "k_map_load_multicast(%s, &map_%s, &full[s], %d, %s, %s, %s);", at.p, map,
+                     (1 << r->blocks) - 1, x.p, y, batch);
+            else
+                line(w, "k_map_load(%s, &map_%s, &full[s], %s, %s, %s);", at.p, map, x.p, y, batch);
+        }
+    }
+}
+
+static void put_wait_empty(struct emitter *w, const struct tile_program *t) {
+    line(w, "k_mbar_wait_block(&empty[s], phase ^ 1);");
+    line(w, "k_mbar_arrive_expect_tx(&full[s], %d);", tile_step_bytes(t));
+    line(w, "unsigned char *const stage = ring + s * %d;", ring(t, TILE_A)->stage);
+}
+
+/* A wgmma's operand: 16 of the depth from number i on. */
+static const char *operand_of(struct emitter *w, const struct tile_ring *r, const char *base) {
+    bool along = r->operand->along;
+    int lead = along ? r->depth * r->line : 16, step = along ? 16 * r->line : 32;
+    return arena_printf(w->arena, "k_operand<%d>(%s + i * %d, %d, %d)", r->line, base, step, lead,
+                        8 * r->line);
+}
+
+/* The rows of the warpgroup: so far behind those of the one before. */
+static int group_bytes(const struct tile_ring *r) {
+    return r->operand->along ? 64 / ring_line_elements(r) * r->depth * r->line : 64 * r->line;
+}
+
+static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh) {
+    const struct tile_ring *a = ring(t, TILE_A), *b = ring(t, TILE_B);
+    line(w, "unsigned char *const stage = ring + s * %d;", a->stage);
+    line(w, "k_wgmma_hold(sums);");
+    line(w, "k_wgmma_begin();");
+    for (int p = 0; p < t->product->n_passes; p++) {
+        const char *first = p ? "1" : fresh ? "i" : "step | i";
+        line(w, "#pragma unroll");
+        open_brace(w, "for (int i = 0; i < %d; i++)", a->depth / 16);
+        line(w, "k_wgmma(sums, %s,",
+             operand_of(w, a,
+                        arena_printf(w->arena, "stage + %d + group * %d",
+                                     a->offset + t->product->pass[p].a * a->bytes,
+                                     group_bytes(a))));
+        line(w, "        %s, %s);",
+             operand_of(w, b,
+                        arena_printf(w->arena, "stage + %d",
+                                     b->offset + t->product->pass[p].b * b->bytes)),
+             first);
+        close_brace(w);
+    }
+    line(w, "k_wgmma_commit();");
+    line(w, "k_wgmma_hold(sums);");
+}
+
+static void put_arrive(struct emitter *w, int before, bool in_loop) {
+    int blocks = w->y->cluster;
+    const char *stage = before ? "before" : "s", *late = before && in_loop ? "step && " : "";
+    if (blocks > 1)
+        line(w, "if (%stid < %d) k_mbar_arrive_at(&empty[%s], tid);", late, blocks, stage);
+    else
+        line(w, "if (%stid == 0) k_mbar_arrive(&empty[%s]);", late, stage);
+}
+
+static void put_fold(struct emitter *w, const struct tile_program *t, bool unfold) {
+    int sums = ring(t, TILE_B)->rows / 2;
+    const struct folds *f = &t->product->folds;
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", sums);
+    line(w, "float(&up)[%d] = k_in_memory(above[i]);", f->levels);
+    if (unfold)
+        line(w, "total[i] = k_unfold<k_sum>(up, total[i]);");
+    else
+        line(w, "k_fold<k_sum, %d>(up, total[i], 0.0f, (unsigned)(step / %d));", f->radix, f->block);
+    close_brace(w);
+}
+
+/* Four neighbours of a thread's sums at a time lie beside those of the other threads. Parts are
+ * added up in their order: the same bits in every run. */
+static void put_leave(struct emitter *w, const struct tile_program *t) {
+    const char *sums = t->product->promotes ? "total" : "sums";
+    int fours = ring(t, TILE_B)->rows / 8, parts = t->product->parts;
+    int threads = t->product->warpgroups * WARPGROUP;
+    const char *tile = w->y->cluster > 1 ? arena_printf(w->arena, "(tile * %d + rank)", w->y->cluster)
+                                         : "tile";
+    line(w, "float *const of_tile = parts + ((long long)%s * %lld + group * %d + tid) * 4;", tile,
+         (long long)parts * fours * threads, WARPGROUP);
+    line(w, "#pragma unroll");
+    line(w, "for (int i = 0; i < %d; i++) k_store_parts<4>(of_tile + (part * %d + i) * %d, %s + i * 4);",
+         fours, fours, threads * 4, sums);
+    line(w, "if (!k_is_last_part(tickets + %s * %d + group, %d, left + group, 1 + group)) continue;",
+         tile, t->product->warpgroups, parts);
+    line(w, "#pragma unroll");
+    line(w, "for (int i = 0; i < %d; i++) %s[i] = 0;", fours * 4, sums);
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (int p = 0; p < %d; p++)", parts);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", fours);
+    line(w, "float x[4];");
+    line(w, "k_load_parts<4>(x, of_tile + (p * %d + i) * %d);", fours, threads * 4);
+    line(w, "#pragma unroll");
+    line(w, "for (int e = 0; e < 4; e++) %s[i * 4 + e] += x[e];", sums);
+    close_brace(w);
+    close_brace(w);
+}
+
+static void declare_sums(struct emitter *w, const struct tile_program *t) {
+    int sums = ring(t, TILE_B)->rows / 2;
+    const struct folds *f = &t->product->folds;
+    line(w, "float sums[%d];", sums);
+    line(w, "int before = 0;");
+    line(w, "(void)before;");
+    if (!t->product->promotes) return;
+    line(w, "float total[%d];", sums);
+    if (f->levels) line(w, "float above[%d][%d];", sums, f->levels);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", sums);
+    line(w, "total[i] = 0;");
+    if (f->levels)
+        line(w, "for (int l = 0; l < %d; l++) k_in_memory(above[i])[l] = 0;", f->levels);
+    close_brace(w);
+}
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+static void put_code(struct emitter *w, const struct tile_program *t) {
+    enum { MOST_REGIONS = 8 };
+    enum tile_op open[MOST_REGIONS];
+    int depth = 0;
+    bool copies = true, fresh = false, in_loop = false;
+    for (uint32_t i = 0; i < t->code.n; i++) {
+        const struct tile_inst *x = &t->code.at[i];
+        if (tile_op_opens(x->op)) open[depth++] = x->op;
+        switch (x->op) {
+        case TILE_ROLE: put_role(w, t, copies = i == 0); break;
+        case TILE_DRAW:
+            put_draw_tile(w, t);
+            if (!copies) declare_sums(w, t);
+            break;
+        case TILE_LOOP:
+            line(w, "#pragma unroll 1");
+            open_brace(w, "for (int step = 0; step < steps; step++)");
+            in_loop = true;
+            break;
+        case TILE_END:
+            depth--;
+            if (open[depth] == TILE_ROLE)
+                end_role(w, copies);
+            else
+                close_brace(w);
+            if (open[depth] == TILE_LOOP && !copies && t->product->folds.levels)
+                put_fold(w, t, true);
+            in_loop &= open[depth] != TILE_LOOP;
+            break;
+        case TILE_WAIT_EMPTY: put_wait_empty(w, t); break;
+        case TILE_COPY: put_copy(w, t, ring(t, x->ring)); break;
+        case TILE_WAIT_FULL: line(w, "k_mbar_wait_block(&full[s], phase);"); break;
+        case TILE_FILL: fresh = in_loop; break;
+        case TILE_DOT: put_dot(w, t, fresh); break;
+        case TILE_DRAIN:
+            line(w, "k_wgmma_wait<%d>();", x->n);
+            if (!x->n) line(w, "k_wgmma_hold(sums);");
+            break;
+        case TILE_ARRIVE: put_arrive(w, x->n, in_loop); break;
+        case TILE_NEXT:
+            if (!copies) line(w, "before = s;");
+            line(w, "if (++s == %d) s = 0, phase ^= 1;", ring(t, TILE_A)->stages);
+            break;
+        case TILE_ADD:
+            line(w, "#pragma unroll");
+            line(w, "for (int i = 0; i < %d; i++) total[i] += sums[i];", ring(t, TILE_B)->rows / 2);
+            break;
+        case TILE_FOLD:
+            open_brace(w, "if (step %% %d == %d)", x->n, x->n - 1);
+            put_fold(w, t, false);
+            close_brace(w);
+            break;
+        case TILE_LEAVE: put_leave(w, t); break;
+        case TILE_STORE:
+            put_epilogue_of(w, t, t->product->promotes ? "total" : "sums");
+            break;
+        case TILE_OPS: break;
+        }
+    }
+}
+
+/* The tensor that a ring is copied from, and the box of it that one copy brings. */
+static struct ws_arg map_argument(struct emitter *w, const struct tile_program *t, int i) {
+    const struct tile_ring *r = ring(t, i);
+    const struct operand *o = r->operand;
+    struct ws_map *m = NEW(w->arena, struct ws_map);
+    int bytes = dtype_bytes(o->dtype);
+    int64_t width = o->along ? o->rows : o->depth, lines = o->along ? o->depth : o->rows;
+    int shared = o->along ? 1 : r->blocks;
+    *m = (struct ws_map){.dtype = o->dtype,
+                         .rank = 3,
+                         .size = {width, lines, o->batches * o->planes},
+                         .stride = {bytes, o->pitch * bytes, o->batch * bytes},
+                         .box = {ring_line_elements(r), ring_box_lines(r) / shared, 1},
+                         .swizzle = r->line};
+    struct ws_arg arg = {.kind = WS_ARG_MAP, .map = m};
+    if (o->load == NO_VALUE) {
+        arg.base = WS_ARG_WORKSPACE;
+        arg.value = t->image[i];
+    } else {
+        arg.base = WS_ARG_BUFFER;
+        arg.buffer = (int)kernel_place_of(w->k, w->k->values.at[o->load].buffer);
+        arg.value = o->offset * bytes;
+    }
+    return arg;
+}
+
+static void put_barriers(struct emitter *w, const struct tile_program *t) {
+    int stages = ring(t, TILE_A)->stages, readers = t->product->warpgroups * w->y->cluster;
+    line(w, "unsigned long long *const full = (unsigned long long *)(ring + %d), *const empty = full "
+            "+ %d;",
+         t->barriers, stages);
+    if (t->product->parts > 1) line(w, "unsigned *const left = (unsigned *)(empty + %d);", stages);
+    if (w->y->cluster > 1) line(w, "const int rank = (int)k_cluster_rank();");
+    open_brace(w, "if (threadIdx.x == 0)");
+    line(w, "for (int i = 0; i < %d; i++) k_mbar_init(&full[i], 1), k_mbar_init(&empty[i], %d);",
+         stages, readers);
+    line(w, "k_fence_mbar_init();");
+    close_brace(w);
+    line(w, w->y->cluster > 1 ? "k_cluster_sync();" : "__syncthreads();");
+}
+
+static void put_product(struct emitter *w, const struct tile_program *t) {
+    const struct kernel *k = w->k;
+    struct ws_launch *l = &w->out->launches[w->out->n_launches++];
+    *l = (struct ws_launch){.entry = k->entry,
+                            .grid = {w->p->grid, 1, 1},
+                            .threads = t->threads,
+                            .smem = t->smem,
+                            .cluster = w->y->cluster};
+    add_arguments(w, l);
+    for (int i = 0; i < RINGS; i++) l->args[l->n_args++] = map_argument(w, t, i);
+    if (t->product->folds.levels)
+        add_stack(l, ring(t, TILE_B)->rows / 2 * t->product->folds.levels * 4);
+    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d, 1) ", t->threads);
+    if (w->y->cluster > 1) buf_printf(&w->b, "__cluster_dims__(%d, 1, 1) ", w->y->cluster);
+    buf_printf(&w->b, "%s(", k->entry);
+    put_parameters(w);
+    buf_puts(&w->b, ", const __grid_constant__ k_map map_a, const __grid_constant__ k_map map_b");
+    if (t->product->parts > 1) {
+        l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = t->parts};
+        l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
+        buf_puts(&w->b, ", float *parts, unsigned *tickets");
+    }
+    buf_puts(&w->b, ") {\n");
+    w->indent++;
+    line(w, "extern __shared__ __align__(1024) unsigned char k_smem[];");
+    line(w, "unsigned char *const ring = k_aligned<1024>(k_smem);");
+    line(w, "if (threadIdx.x == 0) k_map_prefetch(&map_a), k_map_prefetch(&map_b);");
+    put_barriers(w, t);
+    line(w, "k_enter();");
+    put_code(w, t);
+    if (w->y->cluster > 1) line(w, "k_cluster_sync();");
+    close_brace(w);
+}
+
+void emit_cuda_mma(struct emitter *w) {
+    struct tile_program *t = tile_dot(w->p, w->arena);
+    tile_pipeline(t);
+    const char *bad = tile_verify(t, w->arena);
+    if (bad) WS_BUG("%s", bad);
+    struct buf b = buf_new(w->arena);
+    tile_print(&b, t);
+    w->out->block = arena_printf(w->arena, "%s\n%s", w->out->block, b.p);
+    w->out->workspace = (size_t)t->workspace;
+    w->out->tickets = (size_t)t->tickets;
+    for (int i = 0; i < RINGS; i++)
+        if (ring(t, i)->operand->load == NO_VALUE)
+            emit_cuda_pack(w, ring(t, i)->operand, t->image[i],
+                           arena_printf(w->arena, "%s_pack_%c", w->k->entry, 'a' + i));
+    put_wgmma(w, t);
+    put_again(w, t);
+    put_product(w, t);
+}

@@ -1,0 +1,74 @@
+/* cases_products.c: products on the matrix units (kernel/matrix.c): layouts of both factors, edges,
+ * batches, planes of f32, parts of the depth, clusters, and what is fused before and behind. */
+#include "tests/fuzz/cases.h"
+
+static const struct {
+    const char *text, *config;
+} products[] = {
+    /* as it lies in memory: along the depth, along the rows, both, with a batch */
+    {"graph(%x: bf16[136, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    {"graph(%x: f16[72, 136], %y: f16[88, 72]) {\n %a = permute(%x, [1, 0])\n"
+     " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=1 m=128 n=32 k=32 stages=4 warps=12"},
+    {"graph(%x: bf16[72, 72], %y: bf16[72, 72]) {\n %a = permute(%x, [1, 0])\n %z = mm(%a, %y)\n"
+     " return %z\n}\n",
+     "mma=1 m=64 n=128 k=16 stages=3 cluster=2 warps=8 band=1"},
+    {"graph(%x: bf16[3, 72, 40], %y: bf16[3, 40, 64]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=128 k=32 stages=2 cluster=2 warps=8 band=16"},
+    {"graph(%x: bf16[2, 3, 40, 24], %y: bf16[24, 56]) {\n %z = matmul(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=32 k=16 stages=2 warps=8"},
+    {"graph(%x: f16[200, 24], %y: f16[40, 24]) {\n %b = permute(%y, [1, 0])\n %z = mm(%x, %b)\n"
+     " return %z\n}\n",
+     "mma=1 m=192 n=40 k=32 stages=2 warps=16"},
+    /* images: odd sizes, a factor that is computed, one that is transposed */
+    {"graph(%x: bf16[67, 33], %y: bf16[33, 41]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+    {"graph(%x: bf16[64, 48], %y: bf16[48, 40], %w: bf16[48, 40]) {\n %a = relu(%x)\n"
+     " %b = mul(%y, %w)\n %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=16 stages=2 warps=8"},
+    {"graph(%x: f16[33, 67], %y: f16[41, 33]) {\n %a = permute(%x, [1, 0])\n"
+     " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+    /* planes: f32, one factor of bf16, numbers that are none */
+    {"graph(%x: f32[70, 200], %y: f32[200, 36]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    {"graph(%x: f32[5, 70], %y: f32[36, 70]) {\n %b = permute(%y, [1, 0])\n %z = mm(%x, %b)\n"
+     " return %z\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+    {"graph(%x: bf16[64, 72], %y: f32[72, 64]) {\n %a = float(%x)\n %z = mm(%a, %y)\n"
+     " return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    {"graph(%x: f32[64, 72], %y: f32[72, 64]) {\n %m = gt(%x, 2)\n %a = where(%m, inf, %x)\n"
+     " %z = mm(%a, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    {"graph(%x: f32[64, 2200], %y: f32[2200, 32]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+    /* parts of the depth */
+    {"graph(%x: bf16[64, 520], %y: bf16[520, 64]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 split=4"},
+    {"graph(%x: f32[130, 320], %y: f32[320, 40]) {\n %z = mm(%x, %y)\n %r = relu(%z)\n"
+     " return %r\n}\n",
+     "mma=1 m=128 n=64 k=64 stages=2 warps=12 split=2"},
+    {"graph(%x: bf16[130, 200], %y: bf16[200, 128]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=128 k=32 stages=2 cluster=2 warps=8 split=3"},
+    /* behind: bias, residual, rows, two outputs, one that lies across */
+    {"graph(%x: bf16[72, 64], %y: bf16[64, 96], %b: bf16[96], %r: bf16[72, 96]) {\n"
+     " %z = mm(%x, %y)\n %a = add(%z, %b)\n %g = gelu(%a)\n %s = add(%g, %r)\n return %s\n}\n",
+     "mma=1 m=64 n=96 k=64 stages=2 warps=8"},
+    {"graph(%x: f32[72, 64], %y: f32[64, 33], %b: f32[72, 1]) {\n %z = mm(%x, %y)\n"
+     " %a = add(%z, %b)\n %g = sigmoid(%a)\n return %a, %g\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    {"graph(%x: bf16[72, 64], %y: bf16[64, 40]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
+     " %t = permute(%f, [1, 0])\n %c = exp(%t)\n return %z, %c\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+};
+
+void cases_products(struct arena *a, case_vec *out) {
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+        vec_push(a, out,
+                 ((struct case_graph){.text = products[i].text,
+                                      .every = CASES_DEFAULT,
+                                      .tiny = i % 2 == 0,
+                                      .config = products[i].config}));
+}
