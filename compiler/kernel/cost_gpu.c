@@ -569,7 +569,42 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
     return (double)kernel_size(k, AXIS_R) * step * (y->vec > 8 ? CONFLICTS : 1) / (ghz * 1e3);
 }
 
+/* Products on the matrix units: a step of a tile takes what the units need for it, or to read it out
+ * of shared memory, and what a warpgroup waits for between two steps, which another one hides in
+ * part; or as long as its copy is under way, if few are ahead. Factors that are packed before are
+ * read once more, and their planes written. Fitted to products of 4096^3 on an H200, whose clock
+ * falls under such load. */
+static double mma_cost(const struct kernel *k, const struct layout *y) {
+    const double SHARED = 112;  /* bytes a clock of a multiprocessor */
+    const double LOADED = 0.82; /* of the clock */
+    const double LATENCY = 1400, WAIT = 115, WAIT_ALONE = 170, PROMOTE = 260, PROMOTE_ALONE = 520;
+    const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3;
+    const struct device_limits *d = k->limits;
+    const struct product *p = y->product;
+    double ghz = clock_ghz(k) * LOADED, gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000;
+    double rate = d->matrix_tflops * 1e3 / (2 * d->units * clock_ghz(k)); /* a clock */
+    double depth = (double)p->a_bytes / y->bx / dtype_bytes(p->a.dtype);
+    double steps = ceil((double)p->a.depth / depth), m = y->bx, n = y->br;
+    double units = m * n * depth * p->n_passes / rate;
+    double shared = p->n_passes * depth / 16 * p->warpgroups * (64 + n) * 32 / SHARED;
+    bool alone = p->warpgroups == 1;
+    double wait = p->promotes ? alone ? PROMOTE_ALONE : PROMOTE : alone ? WAIT_ALONE : WAIT;
+    double step = fmax(fmax(units, shared) + wait, LATENCY / (y->stages - 1));
+    double output = m * n * (kernel_size_of_element(k) > 32 ? 0.5 : 0);
+    double tiles = (double)(matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) *
+                            matrix_tiles(k, y, AXIS_N));
+    double waves = ceil(tiles * p->parts / floor((double)d->units / y->cluster));
+    double us = (waves * (ceil(steps / p->parts) * step + EPILOGUE + output) + FILL) / (ghz * 1e3);
+    double least = (k->bytes_read + k->bytes_written) / (gbps * 1e3 * 0.9), before = 0;
+    if (p->parts > 1) us += 2 + tiles * y->cluster * (p->parts + 1) * m * n * 4 / (gbps * 1e3);
+    const struct operand *packed[] = {&p->a, &p->b};
+    for (int i = 0; i < 2; i++)
+        if (packed[i]->bytes) before += LAUNCH + (double)packed[i]->bytes * 1.7 / (gbps * 1e3 * 0.7);
+    return fmax(us, least) + before;
+}
+
 double cost_on_gpu(const struct kernel *k, const struct layout *y) {
+    if (y->product) return mma_cost(k, y);
     if (k->kind == KERNEL_MATMUL) return matmul_cost(k, y);
     if (y->hits) return hits_cost(k, y);
     return (y->blocks ? blocks_cost : tiles_cost)(k, y);

@@ -326,7 +326,43 @@ static void propose_pointwise(struct space *s) {
             }
 }
 
+/* In bands of two heights; where there are fewer tiles than multiprocessors, in parts of the depth
+ * that fill these once or twice. */
+static void propose_tile(struct space *s, struct config c, const struct layout *y) {
+    const struct kernel *k = s->k;
+    int64_t tiles = matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) *
+                    matrix_tiles(k, y, AXIS_N) * y->cluster;
+    propose(s, c);
+    c.knob[KNOB_band] = 16;
+    if (tiles > k->limits->units) propose(s, c);
+    c.knob[KNOB_band] = 0;
+    for (int waves = 1; waves <= 2; waves++) {
+        c.knob[KNOB_split] = (int32_t)(waves * k->limits->units / tiles);
+        if (c.knob[KNOB_split] > 1) propose(s, c);
+    }
+}
+
+/* On the matrix units. Sums that are promoted need twice the registers, and three planes of each
+ * factor three times the stages' memory: what does not fit is refused. */
+static void propose_mma(struct space *s) {
+    enum { MOST_STAGES = 8 };
+    static const int tiles[][2] = {{128, 256}, {128, 192}, {128, 128}, {128, 64}, {64, 256},
+                                   {64, 128},  {64, 64},   {192, 128}, {64, 32},  {128, 32}};
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
+        for (int cluster = 1; cluster <= 2; cluster++) {
+            struct config c = CONFIG(K(m, tiles[i][0]), K(n, tiles[i][1]), K(k, 64),
+                                     K(cluster, cluster > 1 ? cluster : 0), K(mma, 1),
+                                     K(warps, (tiles[i][0] / 64 + 1) * 128 / s->k->limits->warp));
+            struct layout y;
+            c.knob[KNOB_stages] = MOST_STAGES; /* or as many as fit */
+            while (c.knob[KNOB_stages] > 1 && kernel_layout(s->k, &c, &y, s->arena))
+                c.knob[KNOB_stages]--;
+            if (c.knob[KNOB_stages] > 1) propose_tile(s, c, &y);
+        }
+}
+
 static void propose_matmul(struct space *s) {
+    propose_mma(s);
     static const int shapes[][5] = {
         /* m, n, k, tm, tn */
         {128, 128, 16, 8, 8}, {128, 128, 8, 8, 8},  {64, 128, 16, 8, 8}, {128, 64, 16, 8, 8},
