@@ -15,6 +15,15 @@ static bool runs_on_matrix_units(const struct ws_program *p, int kernel) {
     return false;
 }
 
+/* A product of f32: kernel/matrix.c. */
+static bool runs_in_planes(const struct ws_program *p, int kernel) {
+    const struct ws_kernel *k = &p->kernels[kernel];
+    if (strcmp(k->kind, "matmul") != 0) return false;
+    for (int i = 0; i < k->n_reads; i++)
+        if (p->buffers[k->reads[i]].dtype == DT_F64) return false;
+    return !runs_on_matrix_units(p, kernel);
+}
+
 struct work work_of_kernel(const struct ws_program *p, int kernel) {
     const struct ws_kernel *k = &p->kernels[kernel];
     double written = 0;
@@ -22,14 +31,18 @@ struct work work_of_kernel(const struct ws_program *p, int kernel) {
     return (struct work){.bytes = k->bytes,
                          .write_bytes = fmin(written, k->bytes),
                          .flops = k->flops,
-                         .matrix = runs_on_matrix_units(p, kernel)};
+                         .matrix = runs_on_matrix_units(p, kernel),
+                         .planes = runs_in_planes(p, kernel)};
 }
 
 struct work work_of_program(const struct ws_program *p) {
     struct work w = {.bytes = p->bytes, .flops = p->flops};
     for (int b = 0; b < p->n_buffers; b++)
         if (p->buffers[b].kind == WS_BUF_OUTPUT) w.write_bytes += (double)p->buffers[b].bytes;
-    for (int k = 0; k < p->n_kernels; k++) w.matrix |= runs_on_matrix_units(p, k);
+    for (int k = 0; k < p->n_kernels; k++) {
+        w.matrix |= runs_on_matrix_units(p, k);
+        w.planes |= runs_in_planes(p, k);
+    }
     w.write_bytes = fmin(w.write_bytes, w.bytes);
     return w;
 }
@@ -42,8 +55,10 @@ static double us_at_tflops(double flops, double tflops) {
 
 static double compute_us(const struct roof *r, const struct work *w) {
     const struct device_limits *l = r->limits;
-    bool matrix = w->matrix && l->matrix_tflops > 0;
-    return us_at_tflops(w->flops, matrix ? l->matrix_tflops : l->f32_tflops);
+    enum { PASSES = 6 };
+    double tflops = w->matrix && l->matrix_tflops > 0 ? l->matrix_tflops : l->f32_tflops;
+    if (w->planes && l->wgmma) tflops = fmax(tflops, l->matrix_tflops / PASSES);
+    return us_at_tflops(w->flops, tflops);
 }
 
 double roof_floor_us(const struct roof *r, const struct work *w) {

@@ -19,6 +19,7 @@ struct work {
     double bytes, write_bytes; /* bytes: read and written */
     double flops;
     bool matrix; /* on the matrix units */
+    bool planes; /* or, of f32, as six products of bf16 there, where the device has such kernels */
 };
 
 struct work work_of_kernel(const struct ws_program *p, int kernel);
