@@ -17,19 +17,14 @@
 
 #include <cmocka.h>
 
+#include "part.h"
 #include "tests/fuzz/cases.h"
 
-/* The address sanitizer looks for other mistakes, and a line counts as run only once. */
-#if defined(__SANITIZE_ADDRESS__) || defined(COVERAGE)
-enum { EVERY = 8, GRAPH_STEP = 4 };
-#else
-enum { EVERY = 1, GRAPH_STEP = 1 };
-#endif
+enum { EVERY = PART > 1 ? 2 * PART : 1, GRAPH_STEP = PART };
 
 /* make test has a part of what make test-long has: every graph of each, and the default of every
- * kernel, but a fourth of the other configs. */
-enum { LONG = 4 };
-static inline bool is_long(void) { return getenv("TEST_LONG") != NULL; }
+ * kernel, but an eighth of the other configs. */
+enum { LONG = 8 };
 
 struct setup {
     const char *filter, *list;

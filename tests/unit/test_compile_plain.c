@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "lower_test.h"
+#include "part.h"
 #include "tests/fuzz/gen.h"
 #include "tests/fuzz/plain.h"
 
@@ -41,7 +42,7 @@ static void check_graph(struct graph *g, struct value *in, uint64_t seed, struct
 }
 
 static void test_random_graphs(void **state) {
-    uint64_t n = getenv("TEST_LONG") ? LONG : GRAPHS;
+    uint64_t n = is_long() ? LONG : GRAPHS / PART;
     struct plain_seen all = {0};
     for (uint64_t seed = 1; seed <= n; seed++) {
         struct arena *a = arena_new();
@@ -92,7 +93,7 @@ static void test_one_pass(void **state) {
 
 /* Every element alone is what it is among all. */
 static void test_random_elements(void **state) {
-    uint64_t n = getenv("TEST_LONG") ? 4 * LONG : 4 * GRAPHS, met = 0;
+    uint64_t n = is_long() ? 4 * LONG : 4 * GRAPHS / PART, met = 0;
     for (uint64_t seed = 1; seed <= n; seed++) {
         struct arena *a = arena_new();
         struct graph *g = gen_graph(a, seed);

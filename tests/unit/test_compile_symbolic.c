@@ -3,6 +3,7 @@
  * with numbers for names. Some configs of every kernel: CUDA text on the emulator, C text on the
  * CPU device. */
 #include "lower_test.h"
+#include "part.h"
 #include "runtime/runtime.h"
 #include "tests/fuzz/drive.h"
 
@@ -124,7 +125,7 @@ static void test_arguments(void **state) {
 }
 
 static bool some_configs(void *ctx, int config, int n_configs) {
-    return config % (getenv("TEST_LONG") ? 8 : 16) == 7;
+    return config % (is_long() ? 8 : 16 * PART) == 7;
 }
 
 static void test_emulated(void **state) {
