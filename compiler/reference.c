@@ -127,6 +127,12 @@ static size_t bytes_of(const struct running *x, buffer_id b) {
     return row_bytes(x, b) * (size_t)rows_a_slice(x);
 }
 
+/* Is it memory that comes and goes with who takes it? */
+static bool is_ours(const struct running *x, const struct ws_arg *arg) {
+    return arg->kind == WS_ARG_BUFFER && (uint32_t)arg->buffer < x->r->loops->buffers.n &&
+           x->temporary[arg->buffer];
+}
+
 /* Bytes of temporaries at their most. */
 static size_t peak_bytes(const struct running *x) {
     size_t now = x->r->plain.workspace, most = now;
@@ -135,21 +141,17 @@ static size_t peak_bytes(const struct running *x) {
         for (uint32_t place = x->begin[phase]; place < x->end[phase]; place++) {
             const struct ws_launch *l = launch_at(x, place);
             for (int i = 0; i < l->n_args; i++) {
-                int b = l->args[i].buffer;
-                if (l->args[i].kind != WS_ARG_BUFFER || b >= (int)x->r->loops->buffers.n ||
-                    !x->temporary[b] || there[b])
-                    continue;
+                buffer_id b = (buffer_id)l->args[i].buffer;
+                if (!is_ours(x, &l->args[i]) || there[b]) continue;
                 there[b] = true;
-                now += bytes_of(x, (buffer_id)b);
+                now += bytes_of(x, b);
             }
             if (now > most) most = now;
             for (int i = 0; i < l->n_args; i++) {
-                int b = l->args[i].buffer;
-                if (l->args[i].kind != WS_ARG_BUFFER || b >= (int)x->r->loops->buffers.n ||
-                    !there[b] || x->last[b] != place + 1)
-                    continue;
+                buffer_id b = (buffer_id)l->args[i].buffer;
+                if (!is_ours(x, &l->args[i]) || !there[b] || x->last[b] != place + 1) continue;
                 there[b] = false;
-                now -= bytes_of(x, (buffer_id)b);
+                now -= bytes_of(x, b);
             }
         }
     free(there);
@@ -204,7 +206,7 @@ static bool run_launch(struct running *x, uint32_t place, bool last_slice) {
     if (device_run(x->dev, &l, 1, x->d) != WS_OK) return false;
     for (int i = 0; i < from->n_args; i++) {
         buffer_id b = (buffer_id)from->args[i].buffer;
-        if (from->args[i].kind != WS_ARG_BUFFER || b >= n_buffers || !x->temporary[b]) continue;
+        if (!is_ours(x, &from->args[i])) continue;
         if (x->last[b] == place + 1 && (last_slice || is_sliced(x, b))) free_buffer(x, b);
     }
     return true;
