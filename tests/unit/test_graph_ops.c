@@ -3,80 +3,10 @@
  * after decomposition as before, and so does each element alone. Operators whose sizes must fit
  * each other have cases of their own in test_graph_decompose.c. */
 #include "graph_test.h"
+#include "operator_cases.h"
 
 static const enum dtype types[] = {DT_F32, DT_BF16, DT_F64, DT_I64, DT_BOOL, DT_U8, DT_I8};
-
-/* Shapes of up to three operands: nothing, one, primes; equal, and broadcast both ways. */
-static const char *const shapes[][3] = {
-    {"[7]", "[7]", "[7]"},
-    {"[]", "[]", "[]"},
-    {"[1]", "[5]", "[]"},
-    {"[3, 5]", "[5]", "[3, 1]"},
-    {"[5]", "[3, 1]", "[3, 5]"},
-    {"[2, 3, 11]", "[3, 11]", "[1]"},
-    {"[13, 1, 2]", "[2]", "[7, 1]"},
-    {"[0]", "[0]", "[1]"},
-    {"[4, 0]", "[4, 1]", "[]"},
-    {"[0, 3]", "[3]", "[0, 1]"},
-    {"[1, 1, 1]", "[1]", "[]"},
-    {"[17, 19]", "[17, 19]", "[17, 19]"},
-};
-enum { N_SHAPES = sizeof shapes / sizeof *shapes, N_TYPES = sizeof types / sizeof *types };
-
-/* How to fill what is no tensor: a first and a second way. */
-static const char *argument(const struct param *p, int way) {
-    switch (p->kind) {
-    case 'D': return p->list ? way ? "[0, -1]" : "[-1]" : way ? "0" : "-1";
-    case 'S': return way ? "0.75" : "2";
-    case 'F': return "0.01";
-    case 'B': return way ? "True" : "False";
-    case 'Y': return way ? "f32" : "f64";
-    case 'I': return p->list ? NULL : way ? "1" : "0";
-    }
-    return NULL;
-}
-
-/* A string has its default, and for a reduction each value; losses are of what they need. */
-static const char *string_of(const struct param *p, int way) {
-    static const char *const reductions[] = {"'none'", "'sum'", "'mean'"};
-    if (!strcmp(p->name, "reduction")) return reductions[way];
-    return way && !strcmp(p->name, "approximate") ? "'tanh'" : NULL;
-}
-
-/* Indices must lie inside. */
-static bool takes_indices(const struct op_info *op) {
-    for (int i = 0; i < op->n_params; i++)
-        if (op->params[i].kind == 'T' && !strncmp(op->params[i].name, "ind", 3)) return true;
-    return op->id == OP_EMBEDDING || op->id == OP_ONE_HOT;
-}
-
-/* "graph(%a0: f32[7], ...) { %r = op(%a0, ...) }", or NULL if a parameter cannot be filled. */
-static const char *graph_text(struct arena *a, const struct op_info *op, enum dtype t, int shape,
-                              int way) {
-    struct buf inputs = buf_new(a), call = buf_new(a);
-    int n = 0;
-    if (takes_indices(op)) return NULL;
-    for (int i = 0; i < op->n_params; i++) {
-        const struct param *p = &op->params[i];
-        const char *given = p->kind == 's' ? string_of(p, way) : argument(p, way);
-        bool tensor = p->kind == 'T' || p->kind == '|', keeps = p->has_default && way == 0;
-        if (p->list && p->kind == 'T') return NULL;
-        if (tensor && n < 3 && !(keeps && p->optional)) {
-            bool truth = !strcmp(p->name, "condition") || !strcmp(p->name, "mask");
-            buf_printf(&inputs, "%s%%a%d: %s%s", n ? ", " : "", n, truth ? "bool" : dtype_name(t),
-                       shapes[shape][n]);
-            buf_printf(&call, "%s%s=%%a%d", n ? ", " : "", p->name, n);
-            n++;
-        } else if (given && !keeps && n) {
-            buf_printf(&call, ", %s=%s", p->name, given);
-        } else if (!p->has_default) {
-            return NULL;
-        }
-    }
-    if (!n) return NULL;
-    return arena_printf(a, "graph(%s) {\n  %%r = %s(%s)\n  return %%r\n}\n", inputs.p, op->name,
-                        call.p);
-}
+enum { N_TYPES = sizeof types / sizeof *types };
 
 static bool same_value(double a, double b) {
     return a == b || (a != a && b != b) || fabs(a - b) <= 1e-9 * fmax(1, fmax(fabs(a), fabs(b)));
@@ -120,7 +50,7 @@ static int check_operator(const struct op_info *op) {
         if (t && (shape + (int)op->id) % 4 != t % 4) continue;
         for (int way = 0; way < WAYS; way++) {
             struct arena *a = arena_new();
-            const char *why, *text = graph_text(a, op, types[t], shape, way);
+            const char *why, *text = operator_case(a, op, types[t], shape, way);
             struct graph *g = text ? try_parse(a, text, &why) : NULL;
             if (g) check(g), taken++;
             arena_free(a);
