@@ -404,15 +404,25 @@ static bool load_nothing(void *ctx, uint32_t i, const int64_t *at, int64_t n, do
     WS_BUG("an init graph has no inputs");
 }
 
+/* The init graph as a sampler takes it. */
+static struct graph *init_sampled(const struct ws_captured *c, struct arena *a) {
+    return graph_decompose_but_landings(seeded(c, c->init, a));
+}
+
 enum ws_status ws_judge_reference(const struct ws_captured *c, void *const *input_bytes,
-                                  const struct sample_source *outputs, struct diag *d) {
+                                  const struct sample_source *outputs, int64_t *judged,
+                                  struct diag *d) {
     struct arena *a = arena_new();
+    struct sample_verdict v = {0};
     struct sample_source none = {NULL, load_nothing};
     struct input_elements x = {.c = c, .bytes = input_bytes};
     struct sample_source inputs = {&x, load_input};
-    struct graph *g = seeded(c, c->graph, a), *init = seeded(c, c->init, a);
-    if (c->n_inputs) x.init = sampler_new(graph_decompose_but_landings(init), &none, d);
-    if (!c->n_inputs || x.init) reference_judge(g, &inputs, outputs, d);
+    struct graph *g = seeded(c, c->graph, a);
+    bool here = true;
+    for (int i = 0; i < c->n_inputs; i++) here &= input_bytes[i] != NULL;
+    if (!here) x.init = sampler_new(init_sampled(c, a), &none, d);
+    if (here || x.init) reference_judge(g, &inputs, outputs, &v, d);
+    *judged = v.judged;
     arena_free(a);
     return d->status;
 }

@@ -26,16 +26,16 @@ static const char *place(const struct graph *g, const struct meta *m, int64_t at
 }
 
 bool reference_judge(struct graph *g, const struct sample_source *inputs,
-                     const struct sample_source *outputs, struct diag *d) {
+                     const struct sample_source *outputs, struct sample_verdict *v,
+                     struct diag *d) {
     struct sample_options o = SAMPLE_DEFAULTS;
-    struct sample_verdict v;
     o.seed = g->seed;
-    if (!sample_check(g, inputs, outputs, &o, &v, d)) return false;
-    if (!v.differs) return true;
-    const struct node *n = &g->nodes.at[g->outputs.at[v.output]];
+    if (!sample_check(g, inputs, outputs, &o, v, d)) return false;
+    if (!v->differs) return true;
+    const struct node *n = &g->nodes.at[g->outputs.at[v->output]];
     diag_fail_at(d, WS_WRONG, g->src, n->where,
                  "a mistake of warpsmith: out%u%s of the reference is %.17g, but by itself %.17g; "
                  "doubles may be %.3g apart",
-                 v.output, place(g, &n->meta, v.element), v.got, v.want, v.allowed);
+                 v->output, place(g, &n->meta, v->element), v->got, v->want, v->allowed);
     return false;
 }

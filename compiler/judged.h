@@ -12,9 +12,9 @@
 
 /* The inputs and outputs of g, as the reference had and made them; g->seed is that of its random
  * tensors. False: d says which element differs, and by how much, with WS_WRONG, which is a mistake
- * of ours; or that it could not be known. */
+ * of ours; or that it could not be known. *v: how many were asked for, and how many judged. */
 bool reference_judge(struct graph *g, const struct sample_source *inputs,
-                     const struct sample_source *outputs, struct diag *d);
+                     const struct sample_source *outputs, struct sample_verdict *v, struct diag *d);
 
 /* Values in memory as a source: ctx is an array of them. */
 bool value_load(void *ctx, uint32_t i, const int64_t *at, int64_t n, double *v, int64_t *w,

@@ -90,9 +90,11 @@ struct reference *ws_lower_reference(const struct ws_captured *c, enum device_ki
                                      struct arena *a);
 
 /* Some elements of each output (graph/sample.h), by the interpreter: are those that kernels made
- * right? input_bytes may be NULL, each: those that ws_lower_inputs made. WS_WRONG if not. */
+ * right? input_bytes may be NULL, each: those that ws_lower_inputs made. WS_WRONG if not. *judged:
+ * how many elements were; others depend on too many. */
 enum ws_status ws_judge_reference(const struct ws_captured *c, void *const *input_bytes,
-                                  const struct sample_source *outputs, struct diag *d);
+                                  const struct sample_source *outputs, int64_t *judged,
+                                  struct diag *d);
 
 /* ---- the program ----------------------------------------------------------------------------- */
 

@@ -201,7 +201,8 @@ static void put_costs(struct text *h, const struct benches *b) {
     text_puts(h,
               "<h2>Tuning: its cost in seconds, and the calls after which it has paid off</h2>\n");
     HEAD(h, KEY_HEAD, ">trials", ">all", ">compiling", ">checking", ">measuring", ">searching",
-         ">µs saved a call", ">calls, against default", ">calls, against unfused");
+         ">reference", ">(reference + checking) / measuring", ">µs saved a call",
+         ">calls, against default", ">calls, against unfused");
     for (size_t i = 0; i < b->n; i++) {
         const struct result_row *tuned = b->all[i].role[ROLE_tuned];
         const struct result_row *dflt = b->all[i].role[ROLE_default];
@@ -214,6 +215,8 @@ static void put_costs(struct text *h, const struct benches *b) {
         put_number(h, 2, tuned->check_s, "");
         put_number(h, 2, tuned->measure_s, "");
         put_number(h, 2, tuned->search_s, "");
+        put_number(h, 2, tuned->reference_s, "");
+        put_number(h, 2, (tuned->reference_s + tuned->check_s) / tuned->measure_s, "");
         put_number(h, 2, result_row_measured(dflt) ? dflt->median_us - tuned->median_us : NAN, "");
         put_calls(h, dflt, tuned);
         put_calls(h, b->all[i].role[ROLE_eager], tuned);

@@ -182,12 +182,12 @@ static enum ws_status write_rows(struct bench_point *b) {
     if (b->run->replay) return WS_OK;
     recorder_add_roof(r, &b->run->roof);
     recorder_add_program(r, ROLE_eager, &b->eager, &b->eager_time, &b->run->roof);
-    recorder_set_check(r, b->trusts ? REFERENCE_NONE : b->data.reference, &b->eager_worst);
+    recorder_set_check(r, b->trusts ? NULL : &b->data, &b->eager_worst);
     recorder_add_program(r, ROLE_default, &b->dflt, &b->default_time, &b->run->roof);
-    recorder_set_check(r, b->data.reference, &b->default_worst);
+    recorder_set_check(r, &b->data, &b->default_worst);
     if (!b->defaulted) {
         recorder_add_program(r, ROLE_tuned, &b->tuned, &b->tuned_time, &b->run->roof);
-        recorder_set_check(r, b->data.reference, &b->tuned_worst);
+        recorder_set_check(r, &b->data, &b->tuned_worst);
         recorder_set_cost(r, &b->cost);
     }
     return recorder_flush(r, b->d);

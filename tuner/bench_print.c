@@ -32,9 +32,10 @@ static void print_stored(const struct bench_point *b) {
 static void print_costs(const struct bench_point *b) {
     const struct builder *u = &b->builder;
     printf("compiled %d, %d from the store: %.2f s on all cores, waited %.2f s; "
-           "checking %.2f s, timing %.2f s, total %.2f s\n",
+           "checking %.2f s (%.2f x timing), timing %.2f s, total %.2f s\n",
            u->n_compiled, u->n_stored, u->compile_ms / 1e3, u->waited_ms / 1e3,
-           b->tuning.check_ms / 1e3, b->tuning.time_ms / 1e3, (clock_ms() - b->started_ms) / 1e3);
+           b->tuning.check_ms / 1e3, b->tuning.check_ms / b->tuning.time_ms,
+           b->tuning.time_ms / 1e3, (clock_ms() - b->started_ms) / 1e3);
 }
 
 static void print_throttle(const struct bench_point *b) {

@@ -82,9 +82,8 @@ static enum ws_status renew_device(struct data *x, struct diag *d) {
 
 enum ws_status data_make_inputs(struct data *x, struct diag *d) {
     struct arena *a = arena_new();
-    int64_t slices;
     if (place_inputs(x, d) == WS_OK &&
-        !run_here(x, ws_lower_inputs(x->captured, x->machine->limits.kind, a), x->inputs, &slices,
+        !run_here(x, ws_lower_inputs(x->captured, x->machine->limits.kind, a), x->inputs, NULL,
                   a) &&
         renew_device(x, d) == WS_OK && ws_make_inputs(x->captured, x->host_inputs, d) == WS_OK)
         upload_inputs(x, d);
@@ -153,7 +152,7 @@ static bool load_expected(void *ctx, uint32_t i, const int64_t *at, int64_t n, d
 
 static enum ws_status judge_reference(struct data *x, struct diag *d) {
     struct sample_source outputs = {x, load_expected};
-    return ws_judge_reference(x->captured, x->host_inputs, &outputs, d);
+    return ws_judge_reference(x->captured, x->host_inputs, &outputs, &x->judged, d);
 }
 
 static enum ws_status upload_expected(struct data *x, struct diag *d) {
@@ -203,6 +202,8 @@ static enum ws_status make_lent(struct data *x, struct diag *d) {
 enum ws_status data_make_reference(struct data *x, struct diag *d) {
     if (x->lender) return make_lent(x, d);
     struct arena *a = arena_new();
+    double begun = clock_ms();
+    x->judged = 0;
     bool interpreted = x->captured->n_outputs && x->host_want[0];
     const struct reference *here =
         interpreted ? NULL : ws_lower_reference(x->captured, x->machine->limits.kind, a);
@@ -210,6 +211,7 @@ enum ws_status data_make_reference(struct data *x, struct diag *d) {
         judge_reference(x, d);
     else if (!device_is_lost(x->machine->device) || restore_inputs(x, d) == WS_OK)
         interpret_reference(x, d);
+    x->reference_ms = clock_ms() - begun;
     arena_free(a);
     return d->status;
 }

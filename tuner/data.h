@@ -30,9 +30,11 @@ struct data {
     const int *first_output; /* see ws_program */
     struct arena *arena;
     enum reference_made reference;
-    void **host_inputs; /* malloc'ed, in storage order; NULL: on the device alone */
-    void **host_want;   /* the same, as dtype_reference says */
-    float **host_bound; /* how far from it an element may be; NULL: not at all, or on the device */
+    double reference_ms; /* wall time of making and judging it */
+    int64_t judged;      /* of what plain kernels made: elements that the interpreter made, too */
+    void **host_inputs;  /* malloc'ed, in storage order; NULL: on the device alone */
+    void **host_want;    /* the same, as dtype_reference says */
+    float **host_bound;  /* how far from it an element may be; NULL: not at all, or on the device */
     dptr *inputs;
     dptr *memory;              /* of each output, its own, or 0 while nobody needs it */
     dptr *outputs;             /* where the program that ran last has left them */

@@ -222,10 +222,17 @@ void recorder_add_program(struct recorder *r, enum result_role role, const struc
     set_timing(row, t, &w, roof, r->row_arena);
 }
 
-void recorder_set_check(struct recorder *r, enum reference_made reference,
-                        const struct data_worst *worst) {
+void recorder_set_check(struct recorder *r, const struct data *x, const struct data_worst *worst) {
     struct result_row *row = &r->rows[r->n - 1];
-    row->reference = reference_name(reference);
+    if (!x) return;
+    row->reference = reference_name(x->reference);
+    if (x->reference != REFERENCE_TRUSTED) row->reference_s = x->reference_ms / 1e3;
+    if (x->reference == REFERENCE_DEVICE || x->reference == REFERENCE_SLICED) {
+        row->judged = (double)x->judged;
+        row->judged_of = 0;
+        for (int i = 0; i < x->captured->n_outputs; i++)
+            row->judged_of += (double)ws_output_info(x->captured, i).numel;
+    }
     if (!worst->where) return;
     row->error = worst->error;
     row->bound = worst->bound;

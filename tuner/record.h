@@ -36,8 +36,7 @@ void recorder_add_program(struct recorder *r, enum result_role role, const struc
                           const struct timing *t, const struct roof *roof);
 /* What tuning has cost, into the newest row. */
 /* What the check of that program found: the row added last. */
-void recorder_set_check(struct recorder *r, enum reference_made reference,
-                        const struct data_worst *worst);
+void recorder_set_check(struct recorder *r, const struct data *x, const struct data_worst *worst);
 void recorder_set_cost(struct recorder *r, const struct cost *c);
 void recorder_add_roof(struct recorder *r, const struct roof *roof);
 

@@ -41,7 +41,7 @@ done
 [ "$(column timer "$csv" | sort -u)" = monotonic ] || fail "wrong timer"
 [ "$(column dtype "$csv" | sort -u)" = f32 ] || fail "wrong dtype"
 # What each program was compared with, and how far off it was.
-judged="r['reference'] == 'eval' and 0 <= float(r['error']) <= float(r['bound']) and r['error_at'].startswith('out0[')"
+judged="r['reference'] == 'eval' and 0 <= float(r['error']) <= float(r['bound']) and r['error_at'].startswith('out0[') and float(r['reference_s']) > 0"
 [ "$(rows "$csv" "r['kernel'] == 'program' and r['role'] != 'roof' and $judged")" = 3 ] || fail "rows do not say how right they are"
 winner=$(python3 -c 'import csv, sys
 print(next(r["config"] for r in csv.DictReader(open(sys.argv[1])) if r["is_winner"] == "1"))' "$csv")

@@ -287,8 +287,9 @@ struct ws_alone ws_alone_of(const struct ws_program *p) {
 }
 
 enum ws_status ws_judge_reference(const struct ws_captured *c, void *const *input_bytes,
-                                  const struct sample_source *outputs, struct diag *d) {
-    (void)c, (void)input_bytes, (void)outputs;
+                                  const struct sample_source *outputs, int64_t *judged,
+                                  struct diag *d) {
+    (void)c, (void)input_bytes, (void)outputs, (void)judged;
     return diag_fail(d, WS_MACHINE, "fake");
 }
 

@@ -13,11 +13,12 @@ struct judged {
     struct graph *g;
     struct diag d;
     struct value in[3], out[4];
+    struct sample_verdict v;
 };
 
 static bool is_right(struct judged *j) {
     struct sample_source inputs = {j->in, value_load}, outputs = {j->out, value_load};
-    return reference_judge(j->g, &inputs, &outputs, &j->d);
+    return reference_judge(j->g, &inputs, &outputs, &j->v, &j->d);
 }
 
 static void open_graph(struct judged *j) {
@@ -42,6 +43,7 @@ static void test_right(void **state) {
     struct judged j;
     open_graph(&j);
     if (!is_right(&j)) fail_msg("%s", j.d.text);
+    assert_int_equal(j.v.judged, 128 + 128 + 16 + 16); /* all: no output has 256 */
     close_graph(&j);
 }
 
