@@ -26,9 +26,11 @@ Exit status: 0 at least --least percent (0) are caught, 1 fewer, 2 a wrong call,
 import argparse
 import collections
 import csv
+import datetime
 import hashlib
 import json
 import os
+import platform
 import random
 import re
 import shlex
@@ -42,7 +44,8 @@ import time
 
 FOLDERS = ('compiler', 'tuner', 'reports')
 FIELDS = ('seed', 'candidate', 'file', 'line', 'kind', 'before', 'after', 'status', 'by', 'how', 'reaching', 'tests',
-          'cpu_s', 'note')
+          'cpu_s', 'note', 'device', 'date')
+DEVICE = '%s, %d cores' % (platform.machine(), os.cpu_count())
 DEAR = 20  # CPU seconds, after which a mutant waits until all others have had as many
 
 # ---- C, as far as it takes -----------------------------------------------------------------------------------------
@@ -661,7 +664,8 @@ class Mutant:
     def row(self, options, by='', how=''):
         return {'seed': options.seed, 'candidate': self.number, 'file': self.path, 'line': self.line, 'kind': self.kind,
                 'before': self.before, 'after': self.after, 'status': self.status, 'by': by, 'how': how,
-                'reaching': self.reaching, 'tests': self.passed + (1 if by else 0), 'cpu_s': '%.1f' % self.cpu, 'note': ''}
+                'reaching': self.reaching, 'tests': self.passed + (1 if by else 0), 'cpu_s': '%.1f' % self.cpu, 'note': '',
+                'device': DEVICE, 'date': str(datetime.date.today())}
 
 
 class Hunt:

@@ -98,6 +98,10 @@ static void test_device_table(void **state) {
     assert_true(device_limits_for_arch("sm_90a", &l));
     assert_int_equal(l.smem_block, 227 * 1024);
     assert_int_equal(l.units, 132);
+    struct device_limits plain; /* the same device, but for some instructions */
+    assert_true(device_limits_for_arch("sm_90", &plain));
+    assert_true(plain.f32_tflops == l.f32_tflops && plain.matrix_tflops == l.matrix_tflops);
+    assert_int_equal(plain.units, l.units);
     assert_false(device_limits_for_arch("sm_70", &l));
     assert_false(device_limits_for_arch("", &l));
 }

@@ -288,6 +288,7 @@ static const struct {
     /* the primitives' own special cases */
     {"%x: f32[0], %y: f32[2, 3]", "cat([%x, %y], 1)"},
     {"%x: bf16[2, 3], %y: f32[0, 3]", "cat([%x, %y])"},
+    {"%x: f32[2, 3], %y: bf16[1, 3], %z: i64[2, 3]", "cat([%x, %y, %z])"},
     {"%x: f32[0, 3]", "constant_pad_nd(%x, [0, 0, 1, 1], 2)"},
     {"", "zeros([2, 3])"},
     {"", "zeros(2, 3, dtype=i64)"},
@@ -384,10 +385,20 @@ static void must_verify(struct graph *g, bool decomposed) {
 }
 
 /* Decomposed and simplified graphs are well formed, compute the same and keep the result's type. */
+/* The pieces of what is put together have its type. */
+static void check_pieces(const struct graph *g) {
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const struct node *n = &g->nodes.at[i];
+        for (uint32_t k = 0; n->op == OP_CAT && k < n->args[0].nodes.n; k++)
+            assert_int_equal(g->nodes.at[n->args[0].nodes.at[k]].meta.dtype, n->meta.dtype);
+    }
+}
+
 static void check_graph(struct graph *g, double tolerance, int indices) {
     struct graph *h = graph_decompose(g), *s = graph_simplify(h);
     must_verify(h, true);
     must_verify(s, true);
+    check_pieces(h);
     assert_string_equal(result_type(g), result_type(h));
     assert_string_equal(result_type(g), result_type(s));
     compare(g, h, tolerance, indices, true);

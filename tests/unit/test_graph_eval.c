@@ -97,6 +97,34 @@ static void test_products(void **state) {
     GIVES("%x: f32[3], %y: f32[3]", "matmul(%x, %y)", 5);
 }
 
+static int asked;
+static bool asks(void) {
+    asked++;
+    return false;
+}
+
+/* Long ones are to end where the user wants it: they ask meanwhile, not only behind them. */
+static void test_products_ask(void **state) {
+    static const struct {
+        const char *inputs, *call;
+    } of[] = {{"%x: f32[2, 2], %y: f32[2, 2]", "mm(%x, %y)"},
+              {"%x: f32[2, 2], %y: f32[2, 2]", "linear(%x, %y)"},
+              {"%b: f32[2], %x: f32[2, 2], %y: f32[2, 2]", "addmm(%b, %x, %y)"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct arena *a = arena_new();
+        struct graph *g = one_op(a, of[i].inputs, of[i].call);
+        struct value in[MAX_TEST_VALUES], out;
+        random_inputs(g, in);
+        g->stopped = asks;
+        asked = 0;
+        must_eval(g, in, &out);
+        if (asked < 2) fail_msg("%s asks once it is done", of[i].call);
+        free_values(in, g->inputs.n);
+        value_free(&out);
+        arena_free(a);
+    }
+}
+
 static void test_composites(void **state) {
     GIVES("%x: f32[2]", "softmax(%x, 0)", 1 / (1 + exp(1)), 1 / (1 + exp(-1)));
     GIVES("%x: f32[3]", "var(%x)", 1);
@@ -215,6 +243,7 @@ int main(void) {
         cmocka_unit_test(test_reductions),
         cmocka_unit_test(test_views),
         cmocka_unit_test(test_products),
+        cmocka_unit_test(test_products_ask),
         cmocka_unit_test(test_composites),
         cmocka_unit_test(test_leaves_and_outputs),
         cmocka_unit_test(test_symbolic_is_refused),

@@ -195,6 +195,8 @@ static void test_refused(void **state) {
     refused("%x: f32[2, 3], %y: f32[2, 4]", "stack([%x, %y])",
             "stack expects each tensor to be equal size, but got [2, 3] at entry 0 and [2, 4] at "
             "entry 1");
+    refused("%x: f32[1, 2, 8, 8]", "max_pool(%x, [2, 2, 2])",
+            "kernel_size must be one int or 2 of them, not 3");
     refused("%x: f32[3]", "pad(%x, [1])", "Padding length must be divisible by 2");
     refused("%x: f32[3]", "pad(%x, [1, 1, 1, 1])",
             "Length of pad should be no more than twice the number of dimensions of the input. Pad "

@@ -96,6 +96,8 @@ static const char softmax_columns[] =
     "graph(%x: f32[1000, 100]) {\n %y = softmax(%x, 0)\n return %y\n}\n";
 static const char odd_columns[] = /* 8 divides their elements, 16 does not */
     "graph(%x: bf16[520, 99]) {\n %y = sum(%x, 0)\n return %y\n}\n";
+static const char narrow_columns[] = /* fewer than a vector has */
+    "graph(%x: bf16[520, 3]) {\n %y = sum(%x, 0)\n return %y\n}\n";
 static const char odd_softmax[] =
     "graph(%x: bf16[520, 99]) {\n %y = softmax(%x, 0)\n return %y\n}\n";
 static const char column_scan[] =
@@ -322,6 +324,8 @@ static void test_refusals_gpu(void **state) {
          "look_back=1 needs scans on a GPU, none of which stands on another"},
         {odd_columns, "x=64 r=64 warps=8 vec=8 shift=1", NULL},
         {odd_columns, "x=64 r=64 warps=8 vec=8", "vec=8 does not divide the column length 99"},
+        {narrow_columns, "x=64 r=64 warps=8 vec=4 shift=1",
+         "vec=4 does not divide the column length 3"},
         {odd_columns, "x=128 r=64 warps=8 vec=16 shift=1",
          "shift=1, but no operand is out of step with vectors that it could be read by"},
         {odd_columns, "x=32 r=64 warps=8 vec=1 shift=1",
