@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """check_kernelbench.py: KernelBench's models, at reduced sizes, each run and checked.
 
     python3 scripts/check_kernelbench.py PATH --out DIR [--only PATTERN] [--shard 0/2] ...
