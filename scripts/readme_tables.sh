@@ -55,6 +55,7 @@ block_figure() {
 block_torch() { scripts/sample_tables.py torch "$@"; }
 block_repeat() { scripts/sample_tables.py repeat "$@"; }
 block_sizes() { scripts/sample_tables.py sizes "$@"; }
+block_products() { scripts/sample_tables.py products "$@"; }
 block_overlap() { scripts/sample_tables.py overlap "$@"; }
 block_misses() { scripts/sample_tables.py misses "$@"; }
 block_searches() { scripts/sample_tables.py searches "$@"; }

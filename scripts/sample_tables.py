@@ -5,8 +5,8 @@
     scripts/sample_tables.py cost FILE --only PATTERN     measures whose name matches; of lookup and capture, too
 
 KIND names the script that wrote the file: torch (check_torch.sh), cost, lookup and capture (bench_cost.sh, ...), repeat
-(bench_repeat.sh), sizes (bench_sizes.sh), overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and that of sizes),
-searches (bench_search.sh) or ordering (cost_model.py). Below each table stands who wrote it, where and when.
+(bench_repeat.sh), sizes (bench_sizes.sh), products (bench_products.sh), overlap (bench_overlap.sh), misses
+(bench_suite.sh; FILE, and that of sizes), searches (bench_search.sh) or ordering (cost_model.py). Below each table stands who wrote it, where and when.
 scripts/readme_tables.sh puts them there. Exit codes: 0 fine, 1 a file is missing or foreign, 2 usage."""
 
 import csv
@@ -89,6 +89,21 @@ def overlap(path, rows):
     source("`scripts/bench_overlap.sh`", rows[0], path)
 
 
+def products(path, rows):
+    def sums():
+        for dtype in sorted({r["dtype"] for r in rows}):
+            some = [float(r["torch_over_ours"]) for r in rows if r["dtype"] == dtype and r["torch_over_ours"]]
+            yield dtype, len(some), f"{geomean(some):.3f}", f"{min(some):.3f}", sum(x >= 1 for x in some)
+
+    table(["dtype<", "products", "PyTorch / ours, geometric mean", "least", "not slower than PyTorch"], sums())
+    print()
+    table(["product<", "dtype<", "tuned µs", "first guess µs", "PyTorch µs", "PyTorch / ours", "TFLOP/s", "tuning s"],
+          [(f"{r['workload']} {r['axes']}", r["dtype"], f"{float(r['ours_us']):.1f}", f"{float(r['default_us']):.1f}",
+            f"{float(r['torch_us']):.1f}", r["torch_over_ours"], r["tflops"], f"{float(r['tuning_s']):.1f}")
+           for r in rows if r["torch_us"]])
+    source("`scripts/bench_products.sh`", rows[0], path)
+
+
 def between(points, x):
     """What a line through (x, y) points, in order, has at x; flat beyond its ends."""
     below = max((p for p in points if p[0] <= x), default=points[0])
@@ -153,7 +168,7 @@ def ordering(path, rows):
 
 
 KINDS = {"torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("bench_lookup.sh"),
-         "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "overlap": overlap, "misses": misses,
+         "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "products": products, "overlap": overlap, "misses": misses,
          "searches": searches, "ordering": ordering}
 
 

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# bench_products.sh: matrix products on a GPU: ours against PyTorch's eager (cuBLAS), each case in both.
+#
+#   OUTDIR=out scripts/bench_products.sh
+#   OUTDIR=out PARTS=ours ONLY='square.*bf16' scripts/bench_products.sh
+#
+# PyTorch has its default flags: products of f32 are f32's, without TF32; so are ours, as six products of bf16. Caches are
+# flushed before every sample of both (scripts/torch_peer.py, `warpsmith bench`).
+#
+# Written: OUTDIR/results/*.csv, all rows; OUTDIR/products.csv, a line a case (scripts/product_table.py, which prints the
+# geometric means, too).
+#
+# Environment: OUTDIR (product-results), WARPSMITH (build/warpsmith), DEVICE (cuda:0), PYTHON (python3)
+#   PARTS  (ours torch)
+#   ONLY   a pattern: of the cases, those whose line matches
+#   TOTAL  (540) seconds after which no further case is started
+#   ARGS   further arguments of bench
+# Exit codes: 0 fine, 1 a command failed or was left out for lack of time, 2 wrong call, 3 nothing can run here.
+set -u
+cd "$(dirname "$0")/.." || exit 3
+export LC_ALL=C
+
+out=${OUTDIR:-product-results}
+warpsmith=${WARPSMITH:-build/warpsmith}
+device=${DEVICE:-cuda:0}
+python=${PYTHON:-python3}
+parts=${PARTS:-ours torch}
+only=${ONLY:-}
+total=${TOTAL:-540}
+more=${ARGS:-} # split into words on purpose
+
+. scripts/script_head.sh
+need_warpsmith "$warpsmith"
+mkdir -p "$out/results" "$out/logs" || exit 3
+
+# "name workload dtype axis=value ..."
+products() {
+    local dtype
+    for dtype in bf16 f32; do
+        for n in 512 1024 2048 4096 8192; do
+            echo "square_$n matmul $dtype rows=$n inner=$n columns=$n"
+        done
+        cat <<END
+nt_4096 matmul $dtype rows=4096 inner=4096 columns=4096 y_t=1
+tn_4096 matmul $dtype rows=4096 inner=4096 columns=4096 x_t=1
+tt_2048 matmul $dtype rows=2048 inner=2048 columns=2048 x_t=1 y_t=1
+tall matmul $dtype rows=32768 inner=1024 columns=512
+wide matmul $dtype rows=512 inner=1024 columns=32768
+deep matmul $dtype rows=512 inner=65536 columns=512
+deepest matmul $dtype rows=256 inner=524288 columns=256
+shallow matmul $dtype rows=8192 inner=64 columns=8192
+decode_8 matmul $dtype rows=8 inner=4096 columns=4096 y_t=1
+decode_16 matmul $dtype rows=16 inner=4096 columns=11008 y_t=1
+decode_64 matmul $dtype rows=64 inner=8192 columns=8192 y_t=1
+odd_1000 matmul $dtype rows=1000 inner=1000 columns=1000
+odd_4099 matmul $dtype rows=4099 inner=2049 columns=4097
+batch_16 bmm $dtype batch=16 rows=1024 inner=1024 columns=1024
+batch_256 bmm $dtype batch=256 rows=512 inner=64 columns=512
+batch_1024 bmm $dtype batch=1024 rows=64 inner=128 columns=64
+END
+    done
+}
+
+status=0
+finish_by=$((SECONDS + total))
+while read -r name workload dtype axes; do
+    [[ "$name $workload $dtype $axes" =~ $only ]] || continue
+    if [ $SECONDS -ge $finish_by ]; then
+        echo "bench_products: no time left for $name $dtype" >&2
+        status=1
+        continue
+    fi
+    log=$out/logs/${name}_$dtype
+    if [[ " $parts " == *" ours "* ]]; then
+        # shellcheck disable=SC2046,SC2086
+        timeout 100 "$warpsmith" bench "workloads/$workload.py" --device "$device" --dtype "$dtype" \
+            $(printf -- '-D %s ' $axes) --results "$out/results" --no-figures $more >"$log.ours" 2>&1 ||
+            { status=1 && echo "bench_products: $name $dtype: ours: exit code $?" >&2; }
+    fi
+    if [[ " $parts " == *" torch "* ]]; then
+        # shellcheck disable=SC2086
+        timeout 100 "$python" scripts/torch_peer.py --workload "workloads/$workload.py" --device "$device" --dtype "$dtype" \
+            --axes $axes --ways eager --results "$out/results" >"$log.torch" 2>&1 ||
+            { status=1 && echo "bench_products: $name $dtype: PyTorch: exit code $?" >&2; }
+    fi
+done < <(products)
+"$python" scripts/product_table.py "$out"/results/*.csv >"$out/products.csv" || status=1
+exit $status
