@@ -26,8 +26,7 @@ enum { PAIR = 2, OCTET = 8, QUAD = 4 };
 /* Elements that a store puts at once: eight of 16 bits, two, or one. */
 static int store_width(struct emitter *w, const struct store_node *s) {
     bool narrow = dtype_bytes(buffer_dtype(w, s->buffer)) == 2;
-    if (narrow && w->y->br % (OCTET * QUAD) == 0 &&
-        index_is_vector(w->k, s->index, AXIS_N, OCTET))
+    if (narrow && w->y->br % (OCTET * QUAD) == 0 && index_is_vector(w->k, s->index, AXIS_N, OCTET))
         return OCTET;
     return index_is_vector(w->k, s->index, AXIS_N, PAIR) ? PAIR : 1;
 }
@@ -119,8 +118,8 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
     close_brace(w);
 }
 
-/* All that a thread has of a tile, by plain arithmetic: an infinity is no sum of planes. A warp whose
- * sums are not all finite does this instead. */
+/* All that a thread has of a tile, by plain arithmetic: an infinity is no sum of planes. A warp
+ * whose sums are not all finite does this instead. */
 void put_again(struct emitter *w, const struct tile_program *t) {
     const struct kernel *k = w->k;
     if (t->product->n_passes == 1) return;
@@ -142,8 +141,9 @@ void put_again(struct emitter *w, const struct tile_program *t) {
     mark_needed(w, k->dot_b, needed);
     for (value_id v = 0; v < k->dot; v++)
         if (needed[v]) put_local(w, v);
-    line(w, "%s", multiply_add_text(w, DT_F32, arena_printf(w->arena, "v%u", k->dot),
-                                    ref(w, k->dot_a), ref(w, k->dot_b)));
+    line(w, "%s",
+         multiply_add_text(w, DT_F32, arena_printf(w->arena, "v%u", k->dot), ref(w, k->dot_a),
+                           ref(w, k->dot_b)));
     close_brace(w);
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
     w->where[k->dot] = LOCAL;
@@ -200,8 +200,7 @@ void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char
     line(w, "#pragma unroll");
     open_brace(w, "for (int e = 0; e < %d; e++)", PAIR);
     line(w, "const k_idx n = k_clamp(pair + e, nn - 1);");
-    put_element(w, sums,
-                arena_printf(w->arena, "(g * %d + j) * 4 + h * 2 + e", chunk));
+    put_element(w, sums, arena_printf(w->arena, "(g * %d + j) * 4 + h * 2 + e", chunk));
     for (uint32_t s = 0; s < k->stores.n; s++)
         line(w, "o%u[j][e] = (%s)%s;", s, math_type(buffer_dtype(w, k->stores.at[s].buffer)),
              ref(w, k->stores.at[s].value));

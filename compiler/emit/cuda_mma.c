@@ -11,7 +11,7 @@
  *     role 256         else {
  *     fill                 float sums[128];            the first products overwrite them
  *     wait full                    k_mbar_wait_block(&full[s], phase);
- *     dot                          k_wgmma(sums, k_operand<128>(a, ...), k_operand<128>(b, ...), ...);
+ *     dot                          k_wgmma(sums, k_operand<128>(a, ...), ..., step | i);
  *     drain 1                      k_wgmma_wait<1>();
  *     arrive 1                     if (step && tid == 0) k_mbar_arrive(&empty[before]);
  *     store                    see cuda_epilogue.c
@@ -29,8 +29,9 @@ static const struct tile_ring *ring(const struct tile_program *t, int i) { retur
 static void put_wgmma(struct emitter *w, const struct tile_program *t) {
     int n = ring(t, TILE_B)->rows, sums = n / 2;
     bool bf16 = t->product->a.dtype == DT_BF16;
-    line(w, "K_DEVICE void k_wgmma(float (&d)[%d], unsigned long long a, unsigned long long b, int "
-            "add) {",
+    line(w,
+         "K_DEVICE void k_wgmma(float (&d)[%d], unsigned long long a, unsigned long long b, int "
+         "add) {",
          sums);
     line(w, "#ifdef WS_EMULATOR");
     line(w, "    emu_wgmma(d, %d, %d, nullptr, a, b, %d, %d, add);", n, bf16 ? 0 : 1,
@@ -103,8 +104,8 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
     } else {
         line(w, "const int steps = %lld;", steps);
     }
-    line(w, "const int z = tile / %lld, of_z = tile %% %lld, band = of_z / %lld * %d;", m * n, m * n,
-         band * n, band);
+    line(w, "const int z = tile / %lld, of_z = tile %% %lld, band = of_z / %lld * %d;", m * n,
+         m * n, band * n, band);
     line(w, "const int high = k_clamp(%lld - band, %d), at = of_z - band * %lld;", m, band, n);
     line(w, "const int m0 = %s(band + at %% high)%s * %d, n0 = at / high * %d;",
          y->cluster > 1 ? "(" : "",
@@ -118,9 +119,9 @@ static void put_copy(struct emitter *w, const struct tile_program *t, const stru
     int boxes = ring_boxes(r), lines = ring_box_lines(r), elements = ring_line_elements(r);
     const char *row = o->axis == AXIS_M ? "m0" : "n0", *map = o->axis == AXIS_M ? "a" : "b";
     int parts = t->product->parts;
-    const char *depth =
-        parts > 1 ? arena_printf(w->arena, "(part + step * %d) * %d", parts, r->depth)
-                  : arena_printf(w->arena, "step * %d", r->depth);
+    const char *depth = parts > 1
+                            ? arena_printf(w->arena, "(part + step * %d) * %d", parts, r->depth)
+                            : arena_printf(w->arena, "step * %d", r->depth);
     bool shared = r->blocks > 1;
     for (int p = 0; p < r->planes; p++) {
         const char *batch = o->batches > 1 ? "z" : "0";
@@ -175,11 +176,11 @@ static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh)
         const char *first = p ? "1" : fresh ? "i" : "step | i";
         line(w, "#pragma unroll");
         open_brace(w, "for (int i = 0; i < %d; i++)", a->depth / 16);
-        line(w, "k_wgmma(sums, %s,",
-             operand_of(w, a,
-                        arena_printf(w->arena, "stage + %d + group * %d",
-                                     a->offset + t->product->pass[p].a * a->bytes,
-                                     group_bytes(a))));
+        line(
+            w, "k_wgmma(sums, %s,",
+            operand_of(w, a,
+                       arena_printf(w->arena, "stage + %d + group * %d",
+                                    a->offset + t->product->pass[p].a * a->bytes, group_bytes(a))));
         line(w, "        %s, %s);",
              operand_of(w, b,
                         arena_printf(w->arena, "stage + %d",
@@ -209,7 +210,8 @@ static void put_fold(struct emitter *w, const struct tile_program *t, bool unfol
     if (unfold)
         line(w, "total[i] = k_unfold<k_sum>(up, total[i]);");
     else
-        line(w, "k_fold<k_sum, %d>(up, total[i], 0.0f, (unsigned)(step / %d));", f->radix, f->block);
+        line(w, "k_fold<k_sum, %d>(up, total[i], 0.0f, (unsigned)(step / %d));", f->radix,
+             f->block);
     close_brace(w);
 }
 
@@ -219,14 +221,17 @@ static void put_leave(struct emitter *w, const struct tile_program *t) {
     const char *sums = t->product->promotes ? "total" : "sums";
     int fours = ring(t, TILE_B)->rows / 8, parts = t->product->parts;
     int threads = t->product->warpgroups * WARPGROUP;
-    const char *tile = w->y->cluster > 1 ? arena_printf(w->arena, "(tile * %d + rank)", w->y->cluster)
-                                         : "tile";
+    const char *tile =
+        w->y->cluster > 1 ? arena_printf(w->arena, "(tile * %d + rank)", w->y->cluster) : "tile";
     line(w, "float *const of_tile = parts + ((long long)%s * %lld + group * %d + tid) * 4;", tile,
          (long long)parts * fours * threads, WARPGROUP);
     line(w, "#pragma unroll");
-    line(w, "for (int i = 0; i < %d; i++) k_store_parts<4>(of_tile + (part * %d + i) * %d, %s + i * 4);",
+    line(w,
+         "for (int i = 0; i < %d; i++) k_store_parts<4>(of_tile + (part * %d + i) * %d, %s + i * "
+         "4);",
          fours, fours, threads * 4, sums);
-    line(w, "if (!k_is_last_part(tickets + %s * %d + group, %d, left + group, 1 + group)) continue;",
+    line(w,
+         "if (!k_is_last_part(tickets + %s * %d + group, %d, left + group, 1 + group)) continue;",
          tile, t->product->warpgroups, parts);
     line(w, "#pragma unroll");
     line(w, "for (int i = 0; i < %d; i++) %s[i] = 0;", fours * 4, sums);
@@ -254,8 +259,7 @@ static void declare_sums(struct emitter *w, const struct tile_program *t) {
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", sums);
     line(w, "total[i] = 0;");
-    if (f->levels)
-        line(w, "for (int l = 0; l < %d; l++) k_in_memory(above[i])[l] = 0;", f->levels);
+    if (f->levels) line(w, "for (int l = 0; l < %d; l++) k_in_memory(above[i])[l] = 0;", f->levels);
     close_brace(w);
 }
 
@@ -314,9 +318,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             close_brace(w);
             break;
         case TILE_LEAVE: put_leave(w, t); break;
-        case TILE_STORE:
-            put_epilogue_of(w, t, t->product->promotes ? "total" : "sums");
-            break;
+        case TILE_STORE: put_epilogue_of(w, t, t->product->promotes ? "total" : "sums"); break;
         case TILE_OPS: break;
         }
     }
@@ -350,8 +352,9 @@ static struct ws_arg map_argument(struct emitter *w, const struct tile_program *
 
 static void put_barriers(struct emitter *w, const struct tile_program *t) {
     int stages = ring(t, TILE_A)->stages, readers = t->product->warpgroups * w->y->cluster;
-    line(w, "unsigned long long *const full = (unsigned long long *)(ring + %d), *const empty = full "
-            "+ %d;",
+    line(w,
+         "unsigned long long *const full = (unsigned long long *)(ring + %d), *const empty = full "
+         "+ %d;",
          t->barriers, stages);
     if (t->product->parts > 1) line(w, "unsigned *const left = (unsigned *)(empty + %d);", stages);
     if (w->y->cluster > 1) line(w, "const int rank = (int)k_cluster_rank();");

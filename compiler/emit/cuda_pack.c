@@ -64,9 +64,8 @@ void emit_cuda_pack(struct emitter *w, const struct operand *o, int64_t image, c
     int64_t width = o->along ? o->rows : o->depth, chunks = o->pitch / EACH;
     int64_t blocks = tile_count(n, THREADS), most = (int64_t)k->limits->units * 8;
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
-    *l = (struct ws_launch){.entry = name,
-                            .grid = {blocks < most ? blocks : most, 1, 1},
-                            .threads = THREADS};
+    *l = (struct ws_launch){
+        .entry = name, .grid = {blocks < most ? blocks : most, 1, 1}, .threads = THREADS};
     add_arguments(w, l);
     l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = image};
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", THREADS, name);

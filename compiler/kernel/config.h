@@ -50,7 +50,7 @@
     KNOB(ahead,                                                                                    \
          "1: on the CPU, what is read next is prefetched: the next row, or a page further on")     \
     KNOB(shift, "1: operands out of step with vectors are read by two of them, and shifted")       \
-    KNOB(mma, "matmul: 1: on the matrix units; m, n and k are a block's tile, 64 rows of which a "   \
+    KNOB(mma, "matmul: 1: on the matrix units; m, n and k are a block's tile, 64 rows of which a " \
               "warpgroup has")                                                                     \
     KNOB(band, "matmul: tiles of a band, down which blocks go before they move a column on")       \
     KNOB(hits, "scatter: sources that a thread tests at a time for whether they go to the x rows " \

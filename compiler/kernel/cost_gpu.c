@@ -569,8 +569,8 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
     return (double)kernel_size(k, AXIS_R) * step * (y->vec > 8 ? CONFLICTS : 1) / (ghz * 1e3);
 }
 
-/* Products on the matrix units: a step of a tile takes what the units need for it, or to read it out
- * of shared memory, and what a warpgroup waits for between two steps, which another one hides in
+/* Products on the matrix units: a step of a tile takes what the units need for it, or to read it
+ * out of shared memory, and what a warpgroup waits for between two steps, which another one hides in
  * part; or as long as its copy is under way, if few are ahead. Factors that are packed before are
  * read once more, and their planes written. Fitted to products of 4096^3 on an H200, whose clock
  * falls under such load. */
@@ -599,7 +599,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (p->parts > 1) us += 2 + tiles * y->cluster * (p->parts + 1) * m * n * 4 / (gbps * 1e3);
     const struct operand *packed[] = {&p->a, &p->b};
     for (int i = 0; i < 2; i++)
-        if (packed[i]->bytes) before += LAUNCH + (double)packed[i]->bytes * 1.7 / (gbps * 1e3 * 0.7);
+        if (packed[i]->bytes)
+            before += LAUNCH + (double)packed[i]->bytes * 1.7 / (gbps * 1e3 * 0.7);
     return fmax(us, least) + before;
 }
 

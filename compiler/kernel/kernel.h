@@ -225,7 +225,7 @@ struct folds {
     int block, radix, levels;
 };
 
-/* ---- products on the matrix units: matrix.c ---------------------------------------------------- */
+/* ---- products on the matrix units: matrix.c -------------------------------------------------- */
 
 /* A factor of a product as tiles of it are copied to shared memory: a matrix [batch][row][depth],
  * or [batch][depth][row] where it runs `along` the rows, which are m of the first factor and n of
@@ -238,10 +238,10 @@ struct operand {
     enum dtype dtype;      /* in shared memory */
     int planes;
     bool along;
-    int64_t rows, depth, batches;           /* batches: 1 if it does not vary with z */
-    int64_t pitch, batch, plane;            /* elements from a line, batch, plane to the next */
-    int64_t offset;                         /* of the first, in what `load` reads */
-    int64_t bytes;                          /* of the image */
+    int64_t rows, depth, batches; /* batches: 1 if it does not vary with z */
+    int64_t pitch, batch, plane;  /* elements from a line, batch, plane to the next */
+    int64_t offset;               /* of the first, in what `load` reads */
+    int64_t bytes;                /* of the image */
 };
 
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
@@ -253,12 +253,12 @@ struct product {
         int a, b;
     } pass[MOST_PASSES];
     int n_passes;
-    int warpgroups;          /* that multiply: 64 rows of a tile each */
-    int band;                /* tiles along m that are done before the next ones along n */
+    int warpgroups; /* that multiply: 64 rows of a tile each */
+    int band;       /* tiles along m that are done before the next ones along n */
     bool promotes;
-    int parts;               /* of the depth, that blocks have; the last to end adds them up */
-    struct folds folds;      /* of promoted sums */
-    int a_bytes, b_bytes;    /* of a plane of a stage */
+    int parts;            /* of the depth, that blocks have; the last to end adds them up */
+    struct folds folds;   /* of promoted sums */
+    int a_bytes, b_bytes; /* of a plane of a stage */
 };
 
 /* Where a tile's elements are: threads, then elements of a thread. In a ROWS layout of a pointwise

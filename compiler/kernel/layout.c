@@ -584,10 +584,9 @@ static const char *check_knobs(const struct config *c, bool dot, struct arena *a
         KNOB_last_block, KNOB_window,  KNOB_look_back, KNOB_ahead,   KNOB_shift,  KNOB_mma};
     static const enum knob dot_only[] = {KNOB_m,  KNOB_n,   KNOB_k,   KNOB_tm,
                                          KNOB_tn, KNOB_mma, KNOB_band};
-    static const enum knob row_only[] = {KNOB_x,         KNOB_r,     KNOB_rows,    KNOB_keep,
-                                         KNOB_vec,       KNOB_blocks,  KNOB_fit,
-                                         KNOB_turn,      KNOB_window, KNOB_look_back, KNOB_ahead,
-                                         KNOB_shift,     KNOB_hits};
+    static const enum knob row_only[] = {
+        KNOB_x,    KNOB_r,      KNOB_rows,      KNOB_keep,  KNOB_vec,   KNOB_blocks, KNOB_fit,
+        KNOB_turn, KNOB_window, KNOB_look_back, KNOB_ahead, KNOB_shift, KNOB_hits};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (c->knob[switches[i]] > 1)
             return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));

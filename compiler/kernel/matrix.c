@@ -12,12 +12,13 @@
 #include "kernel/kernel.h"
 
 enum {
-    GROUP_ROWS = 64,      /* of the accumulators of a warpgroup */
+    GROUP_ROWS = 64, /* of the accumulators of a warpgroup */
     GROUP_THREADS = 128,
     MOST_STAGES = 8,
     MOST_IMAGE = 1 << 30, /* bytes of workspace that a factor may take */
-    UNPROMOTED = 16384,   /* depth that bf16 and f16 may sum up in a unit: its error is below theirs */
-    ALIGNED = 8,          /* elements of 16 bytes, which tensor maps count in */
+    UNPROMOTED =
+        16384,   /* depth that bf16 and f16 may sum up in a unit: its error is below theirs */
+    ALIGNED = 8, /* elements of 16 bytes, which tensor maps count in */
     BARRIERS = 2 * MOST_STAGES * 8 + 3 * 8, /* and a word for each warpgroup */
     MOST_PARTS = 128,
 };
@@ -198,11 +199,12 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
         return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",
                             (long long)smem, (long long)k->limits->smem_block);
     int sums = n / 2 * (p->promotes ? 2 : 1), most = p->warpgroups == 3 ? 160 : 232;
-    if (sums + 40 > most) return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - 40);
+    if (sums + 40 > most)
+        return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - 40);
     y->threads = (p->warpgroups + 1) * GROUP_THREADS;
     if (c->knob[KNOB_warps] * k->limits->warp != y->threads)
-        return arena_printf(a, "m=%d takes %d warps, but warps=%d", m,
-                            y->threads / k->limits->warp, c->knob[KNOB_warps]);
+        return arena_printf(a, "m=%d takes %d warps, but warps=%d", m, y->threads / k->limits->warp,
+                            c->knob[KNOB_warps]);
     y->smem = (int)smem;
     y->bx = m;
     y->br = n;
@@ -218,8 +220,8 @@ int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x
 }
 
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y) {
-    int64_t tiles = matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) *
-                    matrix_tiles(k, y, AXIS_N);
+    int64_t tiles =
+        matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) * matrix_tiles(k, y, AXIS_N);
     tiles *= y->product->parts;
     int64_t resident = k->limits->units / y->cluster;
     return (tiles < resident ? tiles : resident) * y->cluster;

@@ -17,7 +17,9 @@ static void put(struct tile_program *t, enum tile_op op, int ring, int n) {
     vec_push(t->arena, &t->code, ((struct tile_inst){op, ring, n}));
 }
 
-int ring_line_elements(const struct tile_ring *r) { return r->line / dtype_bytes(r->operand->dtype); }
+int ring_line_elements(const struct tile_ring *r) {
+    return r->line / dtype_bytes(r->operand->dtype);
+}
 int ring_boxes(const struct tile_ring *r) {
     return (r->operand->along ? r->rows : r->depth) / ring_line_elements(r);
 }
@@ -76,8 +78,7 @@ static void place_parts(struct tile_program *t) {
 struct tile_program *tile_dot(const struct block *p, struct arena *a) {
     struct tile_program *t = NEW(a, struct tile_program);
     const struct product *x = p->layout.product;
-    *t = (struct tile_program){
-        .arena = a, .block = p, .product = x, .threads = p->layout.threads};
+    *t = (struct tile_program){.arena = a, .block = p, .product = x, .threads = p->layout.threads};
     t->ring[TILE_A] = make_ring("A", &x->a, p->layout.bx, p);
     t->ring[TILE_B] = make_ring("B", &x->b, p->layout.br, p);
     t->ring[TILE_B].blocks = p->layout.cluster;

@@ -64,8 +64,8 @@ void tile_print(struct buf *b, const struct tile_program *t) {
         buf_indent(b, depth);
         buf_puts(b, tile_op_name(c->op));
         if (c->op == TILE_COPY) buf_printf(b, " %s", t->ring[c->ring].name);
-        if (c->op == TILE_ROLE || c->op == TILE_DRAIN || c->op == TILE_ARRIVE || c->op == TILE_FOLD ||
-            c->op == TILE_LEAVE)
+        if (c->op == TILE_ROLE || c->op == TILE_DRAIN || c->op == TILE_ARRIVE ||
+            c->op == TILE_FOLD || c->op == TILE_LEAVE)
             buf_printf(b, " %d", c->n);
         buf_putc(b, '\n');
         depth += tile_op_opens(c->op);

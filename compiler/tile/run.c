@@ -17,8 +17,8 @@ struct product_at {
 };
 
 struct agent {
-    uint32_t at, begin, end; /* instruction; of its role */
-    int rank, group;         /* block of the cluster; warpgroup, -1: it copies */
+    uint32_t at, begin, end;          /* instruction; of its role */
+    int rank, group;                  /* block of the cluster; warpgroup, -1: it copies */
     int64_t tile, step, first, steps; /* tile: of all parts; first: step of the depth */
     int stage, before;
     unsigned phase;
@@ -49,7 +49,7 @@ struct machine {
     uint64_t seed;
     bool late;
     int blocks;
-    float *shared[4][RINGS];                           /* [rank]: [stage][plane][row][depth] */
+    float *shared[4][RINGS]; /* [rank]: [stage][plane][row][depth] */
     struct barrier full[4][MOST_STAGES], empty[4][MOST_STAGES];
     VEC(struct copy) copies;
     VEC(struct agent) agents;
@@ -67,8 +67,8 @@ static const struct tile_ring *ring(const struct machine *x, int i) { return &x-
 
 static float *tile_of(struct machine *x, int rank, int i, int stage, int plane) {
     const struct tile_ring *r = ring(x, i);
-    return x->shared[rank][i] + ((size_t)stage * (size_t)r->planes + (size_t)plane) *
-                                    (size_t)r->rows * (size_t)r->depth;
+    return x->shared[rank][i] +
+           ((size_t)stage * (size_t)r->planes + (size_t)plane) * (size_t)r->rows * (size_t)r->depth;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -117,7 +117,8 @@ static int64_t all_tiles(const struct machine *x) {
 static void place(const struct machine *x, const struct agent *g, int64_t *z, int64_t *m,
                   int64_t *n) {
     int64_t down = tiles_along(x, AXIS_M), wide = tiles_along(x, AXIS_N), each = down * wide;
-    int64_t tile = g->tile / x->t->product->parts, of_z = tile % each, band = x->t->product->band, first = of_z / (band * wide) * band;
+    int64_t tile = g->tile / x->t->product->parts, of_z = tile % each, band = x->t->product->band,
+            first = of_z / (band * wide) * band;
     int64_t high = down - first < band ? down - first : band, at = of_z - first * wide;
     *z = tile / each;
     *m = ((first + at % high) * x->blocks + g->rank) * ring(x, TILE_A)->rows;
@@ -150,8 +151,8 @@ static void multiply(struct machine *x, struct agent *g, const struct product_at
     const struct product *of = x->t->product;
     for (int i = 0; i < GROUP_ROWS * b->rows && p->fresh; i++) g->sums[i] = 0;
     for (int q = 0; q < of->n_passes; q++) {
-        const float *left = tile_of(x, g->rank, TILE_A, p->stage, of->pass[q].a) +
-                            g->group * GROUP_ROWS * a->depth;
+        const float *left =
+            tile_of(x, g->rank, TILE_A, p->stage, of->pass[q].a) + g->group * GROUP_ROWS * a->depth;
         const float *right = tile_of(x, g->rank, TILE_B, p->stage, of->pass[q].b);
         for (int d = 0; d < a->depth; d += INSTRUCTION)
             for (int i = 0; i < GROUP_ROWS; i++)
@@ -208,7 +209,9 @@ static void store(struct machine *x, const struct agent *g) {
         }
 }
 
-static bool has_passed(const struct barrier *b, unsigned parity) { return (b->phase & 1) != parity; }
+static bool has_passed(const struct barrier *b, unsigned parity) {
+    return (b->phase & 1) != parity;
+}
 
 static uint32_t matching_end(const struct tile_program *t, uint32_t at) {
     int depth = 0;
@@ -310,7 +313,8 @@ static void add_agents(struct machine *x, int rank, int64_t cluster) {
     for (uint32_t at = 0; at < x->t->code.n; at = matching_end(x->t, at) + 1) {
         bool copies = x->t->code.at[at].n == x->t->copiers && at == 0;
         for (int g = 0; g < (copies ? 1 : x->t->product->warpgroups); g++) {
-            struct agent agent = {.at = at, .rank = rank, .group = copies ? -1 : g, .tile = cluster};
+            struct agent agent = {
+                .at = at, .rank = rank, .group = copies ? -1 : g, .tile = cluster};
             if (!copies) agent.sums = NEW_ARRAY(x->arena, float, sums);
             if (!copies) agent.total = NEW_ARRAY(x->arena, float, sums);
             vec_push(x->arena, &x->agents, agent);
@@ -325,7 +329,8 @@ static void run_cluster(struct machine *x, int64_t cluster) {
     for (int rank = 0; rank < x->blocks; rank++) {
         for (int i = 0; i < RINGS; i++) {
             const struct tile_ring *r = ring(x, i);
-            poison(x->shared[rank][i], (size_t)(r->stages * r->planes) * (size_t)(r->rows * r->depth));
+            poison(x->shared[rank][i],
+                   (size_t)(r->stages * r->planes) * (size_t)(r->rows * r->depth));
         }
         add_agents(x, rank, cluster);
     }
@@ -357,13 +362,13 @@ const char *tile_run(const struct tile_program *t, const float *const in[RINGS],
     WS_ASSERT(t->copiers && x.blocks <= 4);
     poison(out, n);
     size_t groups = (size_t)(all_tiles(&x) / t->product->parts * x.blocks * t->product->warpgroups);
-    x.left = NEW_ARRAY(a, float, groups * (size_t)(GROUP_ROWS * t->ring[TILE_B].rows));
+    x.left = NEW_ARRAY(a, float, groups *(size_t)(GROUP_ROWS * t->ring[TILE_B].rows));
     x.n_left = NEW_ARRAY(a, int, groups);
     for (int rank = 0; rank < x.blocks; rank++)
         for (int i = 0; i < RINGS; i++) {
             const struct tile_ring *r = &t->ring[i];
-            x.shared[rank][i] = NEW_ARRAY(
-                a, float, (size_t)(r->stages * r->planes) * (size_t)(r->rows * r->depth));
+            x.shared[rank][i] =
+                NEW_ARRAY(a, float, (size_t)(r->stages * r->planes) * (size_t)(r->rows * r->depth));
         }
     for (int64_t c = 0; c < t->block->grid / x.blocks && !x.wrong; c++) run_cluster(&x, c);
     return x.wrong;

@@ -63,11 +63,11 @@ struct tile_ring {
     const char *name; /* "A" */
     const struct operand *operand;
     int rows, depth;
-    int line;     /* bytes: 32, 64, 128 */
+    int line; /* bytes: 32, 64, 128 */
     int stages, planes;
-    int offset;   /* of the first stage; stages are `stage` bytes apart, planes `bytes` */
+    int offset; /* of the first stage; stages are `stage` bytes apart, planes `bytes` */
     int stage, bytes;
-    int blocks;   /* of a cluster that copy a part each, for all of them; 1: none */
+    int blocks; /* of a cluster that copy a part each, for all of them; 1: none */
 };
 
 enum { RINGS = 2, TILE_A = 0, TILE_B = 1 };
@@ -78,10 +78,10 @@ struct tile_program {
     const struct product *product;
     struct tile_ring ring[RINGS];
     VEC(struct tile_inst) code;
-    int threads;     /* of a block */
-    int copiers;     /* of them, those that copy; 0: the roles are not apart yet */
-    int barriers;    /* where the stages' barriers lie */
-    int smem;        /* bytes of shared memory */
+    int threads;  /* of a block */
+    int copiers;  /* of them, those that copy; 0: the roles are not apart yet */
+    int barriers; /* where the stages' barriers lie */
+    int smem;     /* bytes of shared memory */
     int64_t workspace;
     int64_t image[RINGS]; /* where packed operands begin in it */
     int64_t parts;        /* and the sums that parts of the depth leave */

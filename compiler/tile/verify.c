@@ -110,7 +110,8 @@ static const char *check_rings(struct checker *c) {
     int end = 0;
     for (int i = 0; i < RINGS; i++) {
         const struct tile_ring *r = &t->ring[i];
-        if (r->offset < end || r->offset % (r->line * ALIGNMENT) || r->stage % (r->line * ALIGNMENT))
+        if (r->offset < end || r->offset % (r->line * ALIGNMENT) ||
+            r->stage % (r->line * ALIGNMENT))
             return arena_printf(c->arena, "T6: ring %s at %d", r->name, r->offset);
         if (r->bytes % (r->line * ALIGNMENT))
             return arena_printf(c->arena, "T6: tiles of %s have %d bytes", r->name, r->bytes);
@@ -118,7 +119,8 @@ static const char *check_rings(struct checker *c) {
         if (end > r->stage) return arena_printf(c->arena, "T6: %s lies in the next stage", r->name);
     }
     const struct tile_ring *a = &t->ring[TILE_A];
-    if (t->barriers < a->stage * a->stages || t->barriers + 16 * a->stages + 8 * t->product->warpgroups > t->smem)
+    if (t->barriers < a->stage * a->stages ||
+        t->barriers + 16 * a->stages + 8 * t->product->warpgroups > t->smem)
         return arena_printf(c->arena, "T6: barriers at %d", t->barriers);
     return NULL;
 }

@@ -47,37 +47,36 @@ static void test_print(void **state) {
         program_of(a, plain, "mma=1 m=128 n=128 k=64 stages=3 cluster=2 warps=12");
     struct buf b = buf_new(a);
     tile_print(&b, t);
-    assert_string_equal(b.p,
-                        "program of 384 threads, 99480 bytes shared\n"
-                        "a = v0, bf16[2 z, 200 m, 136 k], lines 136 apart\n"
-                        "b = v1, bf16[2 z, 136 k, 72 n], lines 72 apart\n"
-                        "A = bf16[3][128 m, 64 k], lines of 128 bytes\n"
-                        "B = bf16[3][64 k, 128 n], lines of 128 bytes, copied by 2 blocks\n"
-                        "role 128\n"
-                        "    draw\n"
-                        "        loop\n"
-                        "            wait empty\n"
-                        "            copy A\n"
-                        "            copy B\n"
-                        "            next\n"
-                        "        end\n"
-                        "    end\n"
-                        "end\n"
-                        "role 256\n"
-                        "    draw\n"
-                        "        fill\n"
-                        "        loop\n"
-                        "            wait full\n"
-                        "            dot\n"
-                        "            drain 1\n"
-                        "            arrive 1\n"
-                        "            next\n"
-                        "        end\n"
-                        "        drain 0\n"
-                        "        arrive 1\n"
-                        "        store\n"
-                        "    end\n"
-                        "end\n");
+    assert_string_equal(b.p, "program of 384 threads, 99480 bytes shared\n"
+                             "a = v0, bf16[2 z, 200 m, 136 k], lines 136 apart\n"
+                             "b = v1, bf16[2 z, 136 k, 72 n], lines 72 apart\n"
+                             "A = bf16[3][128 m, 64 k], lines of 128 bytes\n"
+                             "B = bf16[3][64 k, 128 n], lines of 128 bytes, copied by 2 blocks\n"
+                             "role 128\n"
+                             "    draw\n"
+                             "        loop\n"
+                             "            wait empty\n"
+                             "            copy A\n"
+                             "            copy B\n"
+                             "            next\n"
+                             "        end\n"
+                             "    end\n"
+                             "end\n"
+                             "role 256\n"
+                             "    draw\n"
+                             "        fill\n"
+                             "        loop\n"
+                             "            wait full\n"
+                             "            dot\n"
+                             "            drain 1\n"
+                             "            arrive 1\n"
+                             "            next\n"
+                             "        end\n"
+                             "        drain 0\n"
+                             "        arrive 1\n"
+                             "        store\n"
+                             "    end\n"
+                             "end\n");
     arena_free(a);
 }
 
@@ -108,8 +107,10 @@ static double exact(const struct tile_program *t, const float *const in[], int64
     for (int64_t k = 0; k < a->depth; k++)
         for (int q = 0; q < t->product->n_passes; q++) {
             int64_t za = a->batches > 1 ? z : 0, zb = b->batches > 1 ? z : 0;
-            double x = in[0][((t->product->pass[q].a * a->batches + za) * a->rows + m) * a->depth + k];
-            double y = in[1][((t->product->pass[q].b * b->batches + zb) * b->rows + n) * b->depth + k];
+            double x =
+                in[0][((t->product->pass[q].a * a->batches + za) * a->rows + m) * a->depth + k];
+            double y =
+                in[1][((t->product->pass[q].b * b->batches + zb) * b->rows + n) * b->depth + k];
             sum += x * y;
             *terms += fabs(x * y);
         }
