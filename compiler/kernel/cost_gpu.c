@@ -570,10 +570,10 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
 }
 
 /* Products on the matrix units: a step of a tile takes what the units need for it, or to read it
- * out of shared memory, and what a warpgroup waits for between two steps, which another one hides in
- * part; or as long as its copy is under way, if few are ahead. Factors that are packed before are
- * read once more, and their planes written. Fitted to products of 4096^3 on an H200, whose clock
- * falls under such load. */
+ * out of shared memory, and what a warpgroup waits for between two steps, which another one hides
+ * in part; or as long as its copy is under way, if few are ahead. Factors that are packed before
+ * are read once more, and their planes written. Fitted to products of 4096^3 on an H200, whose
+ * clock falls under such load. */
 static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double SHARED = 112;  /* bytes a clock of a multiprocessor */
     const double LOADED = 0.82; /* of the clock */
