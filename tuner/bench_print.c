@@ -63,7 +63,6 @@ void bench_print_results(const struct bench_point *b) {
     table_unsteady(&out, lines, 3);
     fputs(out.p, stdout);
     fputs(data_unjudged(&b->data), stdout);
-    if (b->alone) fputs(b->alone, stdout);
     if (b->all_found) print_stored(b);
     print_throttle(b);
     print_costs(b);

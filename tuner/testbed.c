@@ -103,19 +103,17 @@ static enum ws_status judge_all(struct testbed *t, const char **message, struct 
     return WS_OK;
 }
 
-/* From here on no call may take much longer than the default program. */
+/* From here on no call may take much longer than the default program, which is right as a whole:
+ * variants are held to what its kernels have written. */
 static enum ws_status fill(struct testbed *t, struct diag *d) {
-    const char *message;
     patience_set(t->machine->device, t->default_ms);
     double begun = clock_ms();
     if (plan_check(t->plan, t->data, &t->buffers, false, d) != WS_OK) return d->status;
     t->default_ms = clock_ms() - begun;
-    know_alone(t, d);
     patience_set(t->machine->device, t->default_ms);
     for (int k = 0; k < t->plan->program->n_kernels && d->status == WS_OK; k++)
         know_written(t, &t->plan->program->kernels[k], d);
-    if (d->status != WS_OK || judge_all(t, &message, d) != WS_OK) return d->status;
-    return message ? diag_fail(d, WS_WRONG, "%s", message) : WS_OK;
+    return d->status;
 }
 
 static enum ws_status place(struct testbed *t, struct data *x, const struct plan *p,

@@ -6,7 +6,7 @@ set -euo pipefail
 checker=$PWD/scripts/check-includes.sh
 cd "$TMP"
 mkdir -p compiler/{base,frontend,graph,capture,loop,schedule,kernel,emit,runtime/cuda,brand_new} tuner reports tests/unit
-for layer in base frontend graph capture loop schedule kernel emit runtime; do
+for layer in base frontend graph capture loop schedule kernel tile emit runtime; do
     printf '#include <stdio.h>\n' >compiler/$layer/$layer.h
 done
 touch compiler/ws.h compiler/ws_tune.h tuner/store.h reports/table.h
@@ -62,9 +62,9 @@ expect compiler/schedule/bad.c '#include "../kernel/kernel.h"' \
 expect compiler/runtime/bad.c '#include "emit/emit.h"' 'runtime may include base, not compiler/emit/emit.h'
 expect compiler/loop/bad.c '#include "ws.h"' 'loop may include base graph, not compiler/ws.h'
 expect compiler/bad.c '#include "tuner/store.h"' \
-    'compile may include base frontend graph capture loop schedule kernel emit runtime, not tuner/store.h'
+    'compile may include base frontend graph capture loop schedule kernel tile emit runtime, not tuner/store.h'
 expect compiler/emit/bad.c '#include "reports/table.h"' \
-    'emit may include base graph loop schedule kernel, not reports/table.h'
+    'emit may include base graph loop schedule kernel tile, not reports/table.h'
 expect tuner/bad.c '#include "graph/graph.h"' \
     'tuner may include ws.h, ws_tune.h and reports, not compiler/graph/graph.h'
 expect reports/bad.c '#include "ws.h"' 'reports may include only its own headers, not compiler/ws.h'

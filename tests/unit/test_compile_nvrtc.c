@@ -166,8 +166,8 @@ static void test_matrix_units(void **state) {
             "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [",
             "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [",
             "bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast",
-            "mbarrier.arrive.release.cluster.shared::cluster.b64", "setmaxnreg.dec",
-            "setmaxnreg.inc", "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group", NULL});
+            "mbarrier.arrive.shared::cluster.b64", "setmaxnreg.dec", "setmaxnreg.inc",
+            "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group", NULL});
     static const char *const MMA[] = {"ldmatrix.sync.aligned.m8n8.x4.shared.b16",
                                       "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16",
                                       "m16n8k16.row.col.f32.bf16.bf16.f32",

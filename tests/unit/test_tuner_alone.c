@@ -116,19 +116,6 @@ static void test_planted(void **state) {
     }
 }
 
-/* While kernels are tried: the program as a whole would let it pass. */
-static void test_default_is_judged(void **state) {
-    struct bed b;
-    struct testbed t;
-    open_bed(&b, CHAIN, CHAIN_INPUTS, WS_EAGER);
-    plant(&b, 2, 17, 1e-6);
-    build(&b);
-    assert_int_equal(testbed_open(&t, &b.data, &b.plan, b.a, &b.d), WS_WRONG);
-    if (!strstr(b.d.text, "kernel k_d_2 alone: b4[17] is")) fail_msg("%s", b.d.text);
-    testbed_close(&t);
-    close_bed(&b);
-}
-
 static void test_parts_of_a_sum(void **state) {
     struct bed b;
     const char *remark;
@@ -148,7 +135,6 @@ int main(void) {
         return 1;
     }
     const struct CMUnitTest all[] = {cmocka_unit_test(test_right), cmocka_unit_test(test_planted),
-                                     cmocka_unit_test(test_default_is_judged),
                                      cmocka_unit_test(test_parts_of_a_sum)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     machine_close(&machine);
