@@ -5,7 +5,7 @@ set -euo pipefail
 
 checker=$PWD/scripts/check-includes.sh
 cd "$TMP"
-mkdir -p compiler/{base,frontend,graph,capture,loop,schedule,kernel,emit,runtime/cuda,brand_new} tuner reports tests/unit
+mkdir -p compiler/{base,frontend,graph,capture,loop,schedule,kernel,tile,emit,runtime/cuda,brand_new} tuner reports tests/unit
 for layer in base frontend graph capture loop schedule kernel tile emit runtime; do
     printf '#include <stdio.h>\n' >compiler/$layer/$layer.h
 done
