@@ -100,7 +100,7 @@ static void find_needed(struct alone *x) {
             while (count--) need(x, at[count]);
         }
     }
-    qsort(x->needed.at, x->needed.n, sizeof *x->needed.at, by_number);
+    if (x->needed.n) qsort(x->needed.at, x->needed.n, sizeof *x->needed.at, by_number);
 }
 
 static bool is_leaf(const struct alone *x, node_id n) {

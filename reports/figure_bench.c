@@ -233,13 +233,13 @@ static void put_parts(struct text *out, const struct results *r, const struct re
                       double place) {
     const struct result_row *winners[MAX_PARTS];
     size_t n = result_row_measured(tuned) && r ? find_winners(r, tuned, winners) : 0;
-    double all = 0, below = 0;
+    double whole = tuned ? tuned->median_us : 0, all = 0, below = 0;
     for (size_t i = 0; i < n; i++) all += winners[i]->median_us;
     text_puts(out, "$parts << EOD\n");
     if (n < 2) text_puts(out, "-10 0 0 \"\"\n");
     for (size_t i = 0; i < n && n > 1; i++) {
         const char *number = strrchr(winners[i]->kernel, '_');
-        double share = winners[i]->median_us / all, height = share * tuned->median_us;
+        double share = winners[i]->median_us / all, height = share * whole;
         text_printf(out, "%.4g %.7g %.7g ", place, below + height, below + height / 2);
         if (share < 0.08 || !number)
             text_puts(out, "\"\"\n");
