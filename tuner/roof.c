@@ -57,7 +57,7 @@ static double compute_us(const struct roof *r, const struct work *w) {
     const struct device_limits *l = r->limits;
     enum { PASSES = 6 };
     double tflops = w->matrix && l->matrix_tflops > 0 ? l->matrix_tflops : l->f32_tflops;
-    if (w->planes && l->wgmma) tflops = fmax(tflops, l->matrix_tflops / PASSES);
+    if (w->planes && l->sm >= 80) tflops = fmax(tflops, l->matrix_tflops / PASSES);
     return us_at_tflops(w->flops, tflops);
 }
 

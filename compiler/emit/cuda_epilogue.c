@@ -1,14 +1,15 @@
-/* cuda_epilogue.c: what becomes of a tile's sums, in CUDA C++. A thread of a warpgroup has, of its
- * 64 rows, two: lane / 4 and 8 on, of each eighth of the columns two neighbours:
+/* cuda_epilogue.c: what becomes of a tile's sums, in CUDA C++. A thread has, of each sixteen rows
+ * of its warp, two: lane / 4 and 8 on, of each eighth of the warp's columns two neighbours:
  *
+ *     for (int f = 0; f < 1; f++)                          sixteen rows
  *     for (int h = 0; h < 2; h++) {                        the row
- *         const k_idx row = m0 + ... + 8 * h, m = k_clamp(row, nm - 1);
+ *         const k_idx row = first_row + f * 16 + h * 8, m = k_clamp(row, nm - 1);
  *         for (int g = 0; g < 8; g++) {                    a chunk of columns
  *             float o0[4][2];
  *             for (int j = 0; j < 4; j++) {
  *                 const k_pack<k_bf16, 2> l5 = k_load<k_bf16, 2>(p2 + (n));
  *                 for (int e = 0; e < 2; e++) {
- *                     const float v4 = sums[(g * 4 + j) * 4 + h * 2 + e];
+ *                     const float v4 = sums[(f * 32 + g * 4 + j) * 4 + h * 2 + e];
  *                     const float v5 = k_get(l5, e), v6 = v4 + v5;
  *                     o0[j][e] = v6;
  *                 }
@@ -26,7 +27,8 @@ enum { PAIR = 2, OCTET = 8, QUAD = 4 };
 /* Elements that a store puts at once: eight of 16 bits, two, or one. */
 static int store_width(struct emitter *w, const struct store_node *s) {
     bool narrow = dtype_bytes(buffer_dtype(w, s->buffer)) == 2;
-    if (narrow && w->y->br % (OCTET * QUAD) == 0 && index_is_vector(w->k, s->index, AXIS_N, OCTET))
+    if (narrow && w->y->product->warp_columns % (OCTET * QUAD) == 0 &&
+        index_is_vector(w->k, s->index, AXIS_N, OCTET))
         return OCTET;
     return index_is_vector(w->k, s->index, AXIS_N, PAIR) ? PAIR : 1;
 }
@@ -129,8 +131,10 @@ void put_again(struct emitter *w, const struct tile_program *t) {
     buf_puts(&w->b, ", k_idx z, k_idx row, k_idx column) {\n");
     w->indent++;
     line(w, "#pragma unroll 1");
-    open_brace(w, "for (int i = 0; i < %d; i++)", w->y->br / 2);
-    line(w, "const k_idx m = row + i / 2 %% 2 * 8, n = column + i / 4 * 8 + i %% 2;");
+    int each = t->product->warp_columns / 2; /* sums of sixteen rows */
+    open_brace(w, "for (int i = 0; i < %d; i++)", tile_thread_sums(t));
+    line(w, "const k_idx m = row + i / %d * 16 + i / 2 %% 2 * 8;", each);
+    line(w, "const k_idx n = column + i %% %d / 4 * 8 + i %% 2;", each);
     line(w, "if (m >= %s || n >= %s) continue;", ex_text(w, k->bound[AXIS_M]),
          ex_text(w, k->bound[AXIS_N]));
     line(w, "float v%u = 0;", k->dot);
@@ -154,23 +158,24 @@ void put_again(struct emitter *w, const struct tile_program *t) {
 }
 
 /* Opens what is done if all of the warp's sums are finite. */
-static void put_if_finite(struct emitter *w, const char *sums) {
+static void put_if_finite(struct emitter *w, const struct tile_program *t, const char *sums) {
     struct buf b = buf_new(w->arena);
     for (uint32_t i = 0; i < w->k->buffers.n; i++) buf_printf(&b, "p%u, ", i);
     for (uint32_t i = 0; i < w->k->sizes.n; i++)
         buf_printf(&b, "%s, ", ex_text(w, w->k->sizes.at[i]));
     line(w, "bool finite = true;");
     line(w, "#pragma unroll");
-    line(w, "for (int i = 0; i < %d; i++) finite &= k_isfinite(%s[i]);", w->y->br / 2, sums);
+    line(w, "for (int i = 0; i < %d; i++) finite &= k_isfinite(%s[i]);", tile_thread_sums(t), sums);
     open_brace(w, "if (!__all_sync(0xffffffffu, finite))");
-    line(w, "k_again(%sz, m0 + group * 64 + tid / 32 * 16 + tid %% 32 / 4, n0 + quad * 2);", b.p);
+    line(w, "k_again(%sz, first_row, first_column + quad * 2);", b.p);
     close_brace(w);
     open_brace(w, "else");
 }
 
 void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char *sums) {
     const struct kernel *k = w->k;
-    int octets = w->y->br / OCTET, chunk = 1, *width = NEW_ARRAY(w->arena, int, k->stores.n);
+    int octets = t->product->warp_columns / OCTET, chunk = 1,
+        *width = NEW_ARRAY(w->arena, int, k->stores.n);
     for (uint32_t s = 0; s < k->stores.n; s++) {
         width[s] = store_width(w, &k->stores.at[s]);
         if (width[s] == OCTET) chunk = QUAD;
@@ -180,16 +185,18 @@ void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char
          ex_text(w, k->bound[AXIS_N]));
     line(w, "const int quad = tid %% 4;");
     bool wide = w->y->product->n_passes > 1;
-    if (wide) put_if_finite(w, sums);
+    if (wide) put_if_finite(w, t, sums);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int f = 0; f < %d; f++)", t->product->warp_rows / 16);
     line(w, "#pragma unroll");
     open_brace(w, "for (int h = 0; h < 2; h++)");
-    line(w, "const k_idx row = m0 + group * 64 + tid / 32 * 16 + tid %% 32 / 4 + h * 8;");
+    line(w, "const k_idx row = first_row + f * 16 + h * 8;");
     line(w, "const k_idx m = k_clamp(row, nm - 1);");
     for (uint32_t i = 0; i < w->p->before.n; i++)
         if (of_row(w, w->p->before.at[i])) put_local(w, w->p->before.at[i]);
     line(w, "#pragma unroll");
     open_brace(w, "for (int g = 0; g < %d; g++)", octets / chunk);
-    line(w, "const k_idx column = n0 + g * %d;", chunk * OCTET);
+    line(w, "const k_idx column = first_column + g * %d;", chunk * OCTET);
     for (uint32_t s = 0; s < k->stores.n; s++)
         line(w, "%s o%u[%d][%d];", math_type(buffer_dtype(w, k->stores.at[s].buffer)), s, chunk,
              PAIR);
@@ -200,13 +207,15 @@ void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char
     line(w, "#pragma unroll");
     open_brace(w, "for (int e = 0; e < %d; e++)", PAIR);
     line(w, "const k_idx n = k_clamp(pair + e, nn - 1);");
-    put_element(w, sums, arena_printf(w->arena, "(g * %d + j) * 4 + h * 2 + e", chunk));
+    put_element(w, sums,
+                arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk));
     for (uint32_t s = 0; s < k->stores.n; s++)
         line(w, "o%u[j][e] = (%s)%s;", s, math_type(buffer_dtype(w, k->stores.at[s].buffer)),
              ref(w, k->stores.at[s].value));
     close_brace(w);
     close_brace(w);
     for (uint32_t s = 0; s < k->stores.n; s++) put_store(w, s, width[s], chunk);
+    close_brace(w);
     close_brace(w);
     close_brace(w);
     if (wide) close_brace(w);

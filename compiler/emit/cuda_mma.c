@@ -1,4 +1,4 @@
-/* cuda_mma.c: tile programs of products as CUDA C++ for sm_90a, instruction by instruction:
+/* cuda_mma.c: tile programs of products as CUDA C++, instruction by instruction, on sm_90a:
  *
  *     role 128         if (threadIdx.x < 128) { if (threadIdx.x < 32) { if (threadIdx.x == 0) {
  *     draw                 for (int tile = blockIdx.x; tile < 512; tile += gridDim.x) {
@@ -15,6 +15,15 @@
  *     drain 1                      k_wgmma_wait<1>();
  *     arrive 1                     if (step && tid == 0) k_mbar_arrive(&empty[before]);
  *     store                    see cuda_epilogue.c
+ *
+ * and by warps alone, from sm_80 on (cuda_warps.c has COPY and DOT):
+ *
+ *     ahead 3                  for (int step = 0; step < 3; step++) {
+ *     copy A                       const int s = step;
+ *     group                        k_cp_async_commit();
+ *     loop                     for (int step = 0, s = 0; step < steps; step++) {
+ *     landed 2                     k_cp_async_wait<2>(), __syncthreads();
+ *     copy A 3                     if (step + 3 < steps) ...
  *
  * The last warp that copies waits for its one thread that does, before the block's last barrier. */
 #include "emit/cuda_mma.h"
@@ -111,6 +120,7 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
          y->cluster > 1 ? "(" : "",
          y->cluster > 1 ? arena_printf(w->arena, " * %d + rank)", y->cluster) : "", y->bx, y->br);
     line(w, "(void)z;");
+    if (t->ahead) line(w, "int s = 0;");
 }
 
 /* What each of the cluster's blocks copies of a ring's tile: boxes, or lines of each box. */
@@ -202,7 +212,7 @@ static void put_arrive(struct emitter *w, int before, bool in_loop) {
 }
 
 static void put_fold(struct emitter *w, const struct tile_program *t, bool unfold) {
-    int sums = ring(t, TILE_B)->rows / 2;
+    int sums = tile_thread_sums(t);
     const struct folds *f = &t->product->folds;
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", sums);
@@ -219,20 +229,21 @@ static void put_fold(struct emitter *w, const struct tile_program *t, bool unfol
  * added up in their order: the same bits in every run. */
 static void put_leave(struct emitter *w, const struct tile_program *t) {
     const char *sums = t->product->promotes ? "total" : "sums";
-    int fours = ring(t, TILE_B)->rows / 8, parts = t->product->parts;
-    int threads = t->product->warpgroups * WARPGROUP;
+    int fours = tile_thread_sums(t) / 4, parts = t->product->parts;
+    int group = t->product->group_threads, threads = t->product->warpgroups * group;
     const char *tile =
         w->y->cluster > 1 ? arena_printf(w->arena, "(tile * %d + rank)", w->y->cluster) : "tile";
     line(w, "float *const of_tile = parts + ((long long)%s * %lld + group * %d + tid) * 4;", tile,
-         (long long)parts * fours * threads, WARPGROUP);
+         (long long)parts * fours * threads, group);
     line(w, "#pragma unroll");
     line(w,
          "for (int i = 0; i < %d; i++) k_store_parts<4>(of_tile + (part * %d + i) * %d, %s + i * "
          "4);",
          fours, fours, threads * 4, sums);
     line(w,
-         "if (!k_is_last_part(tickets + %s * %d + group, %d, left + group, 1 + group)) continue;",
-         tile, t->product->warpgroups, parts);
+         "if (!k_is_last_part<%d>(tickets + %s * %d + group, %d, left + group, 1 + group)) "
+         "continue;",
+         group, tile, t->product->warpgroups, parts);
     line(w, "#pragma unroll");
     line(w, "for (int i = 0; i < %d; i++) %s[i] = 0;", fours * 4, sums);
     line(w, "#pragma unroll 1");
@@ -248,11 +259,11 @@ static void put_leave(struct emitter *w, const struct tile_program *t) {
 }
 
 static void declare_sums(struct emitter *w, const struct tile_program *t) {
-    int sums = ring(t, TILE_B)->rows / 2;
+    int sums = tile_thread_sums(t);
     const struct folds *f = &t->product->folds;
     line(w, "float sums[%d];", sums);
-    line(w, "int before = 0;");
-    line(w, "(void)before;");
+    if (!t->ahead) line(w, "int before = 0;");
+    if (!t->ahead) line(w, "(void)before;");
     if (!t->product->promotes) return;
     line(w, "float total[%d];", sums);
     if (f->levels) line(w, "float above[%d][%d];", sums, f->levels);
@@ -265,11 +276,21 @@ static void declare_sums(struct emitter *w, const struct tile_program *t) {
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
+static void put_stores(struct emitter *w, const struct tile_program *t) {
+    if (t->ahead) {
+        line(w, "const int first_row = m0 + warp_m + tid %% 32 / 4, first_column = n0 + warp_n;");
+    } else {
+        line(w, "const int first_row = m0 + group * 64 + tid / 32 * 16 + tid %% 32 / 4;");
+        line(w, "const int first_column = n0;");
+    }
+    put_epilogue_of(w, t, t->product->promotes ? "total" : "sums");
+}
+
 static void put_code(struct emitter *w, const struct tile_program *t) {
     enum { MOST_REGIONS = 8 };
     enum tile_op open[MOST_REGIONS];
     int depth = 0;
-    bool copies = true, fresh = false, in_loop = false;
+    bool copies = !t->ahead, fresh = false, in_loop = false;
     for (uint32_t i = 0; i < t->code.n; i++) {
         const struct tile_inst *x = &t->code.at[i];
         if (tile_op_opens(x->op)) open[depth++] = x->op;
@@ -278,6 +299,11 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_DRAW:
             put_draw_tile(w, t);
             if (!copies) declare_sums(w, t);
+            break;
+        case TILE_AHEAD:
+            line(w, "#pragma unroll");
+            open_brace(w, "for (int step = 0; step < %d; step++)", x->n);
+            line(w, "const int s = step;");
             break;
         case TILE_LOOP:
             line(w, "#pragma unroll 1");
@@ -295,22 +321,41 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             in_loop &= open[depth] != TILE_LOOP;
             break;
         case TILE_WAIT_EMPTY: put_wait_empty(w, t); break;
-        case TILE_COPY: put_copy(w, t, ring(t, x->ring)); break;
+        case TILE_COPY:
+            if (t->ahead)
+                put_copy_by_warps(w, t, ring(t, x->ring), x->n);
+            else
+                put_copy(w, t, ring(t, x->ring));
+            break;
+        case TILE_GROUP: line(w, "k_cp_async_commit();"); break;
+        case TILE_LANDED:
+            line(w, "k_cp_async_wait<%d>();", x->n);
+            line(w, "__syncthreads();");
+            break;
         case TILE_WAIT_FULL: line(w, "k_mbar_wait_block(&full[s], phase);"); break;
-        case TILE_FILL: fresh = in_loop; break;
-        case TILE_DOT: put_dot(w, t, fresh); break;
+        case TILE_FILL:
+            fresh = in_loop;
+            if (t->ahead) line(w, "k_zero(sums);");
+            break;
+        case TILE_DOT:
+            if (t->ahead)
+                put_dot_by_warps(w, t);
+            else
+                put_dot(w, t, fresh);
+            break;
         case TILE_DRAIN:
             line(w, "k_wgmma_wait<%d>();", x->n);
             if (!x->n) line(w, "k_wgmma_hold(sums);");
             break;
         case TILE_ARRIVE: put_arrive(w, x->n, in_loop); break;
         case TILE_NEXT:
-            if (!copies) line(w, "before = s;");
-            line(w, "if (++s == %d) s = 0, phase ^= 1;", ring(t, TILE_A)->stages);
+            if (!copies && !t->ahead) line(w, "before = s;");
+            line(w, "if (++s == %d) s = 0%s;", ring(t, TILE_A)->stages,
+                 t->ahead ? "" : ", phase ^= 1");
             break;
         case TILE_ADD:
             line(w, "#pragma unroll");
-            line(w, "for (int i = 0; i < %d; i++) total[i] += sums[i];", ring(t, TILE_B)->rows / 2);
+            line(w, "for (int i = 0; i < %d; i++) total[i] += sums[i];", tile_thread_sums(t));
             break;
         case TILE_FOLD:
             open_brace(w, "if (step %% %d == %d)", x->n, x->n - 1);
@@ -318,7 +363,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             close_brace(w);
             break;
         case TILE_LEAVE: put_leave(w, t); break;
-        case TILE_STORE: put_epilogue_of(w, t, t->product->promotes ? "total" : "sums"); break;
+        case TILE_STORE: put_stores(w, t); break;
         case TILE_OPS: break;
         }
     }
@@ -375,14 +420,19 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
                             .smem = t->smem,
                             .cluster = w->y->cluster};
     add_arguments(w, l);
-    for (int i = 0; i < RINGS; i++) l->args[l->n_args++] = map_argument(w, t, i);
-    if (t->product->folds.levels)
-        add_stack(l, ring(t, TILE_B)->rows / 2 * t->product->folds.levels * 4);
-    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d, 1) ", t->threads);
+    for (int i = 0; i < RINGS && !t->ahead; i++) l->args[l->n_args++] = map_argument(w, t, i);
+    if (t->ahead) add_images(w, t, l);
+    if (t->product->folds.levels) add_stack(l, tile_thread_sums(t) * t->product->folds.levels * 4);
+    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d, %d) ", t->threads,
+               t->product->resident);
     if (w->y->cluster > 1) buf_printf(&w->b, "__cluster_dims__(%d, 1, 1) ", w->y->cluster);
     buf_printf(&w->b, "%s(", k->entry);
     put_parameters(w);
-    buf_puts(&w->b, ", const __grid_constant__ k_map map_a, const __grid_constant__ k_map map_b");
+    if (t->ahead)
+        put_image_parameters(w, t);
+    else
+        buf_puts(&w->b,
+                 ", const __grid_constant__ k_map map_a, const __grid_constant__ k_map map_b");
     if (t->product->parts > 1) {
         l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = t->parts};
         l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
@@ -392,8 +442,12 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
     w->indent++;
     line(w, "extern __shared__ __align__(1024) unsigned char k_smem[];");
     line(w, "unsigned char *const ring = k_aligned<1024>(k_smem);");
-    line(w, "if (threadIdx.x == 0) k_map_prefetch(&map_a), k_map_prefetch(&map_b);");
-    put_barriers(w, t);
+    if (t->ahead) {
+        put_places_of_warps(w, t);
+    } else {
+        line(w, "if (threadIdx.x == 0) k_map_prefetch(&map_a), k_map_prefetch(&map_b);");
+        put_barriers(w, t);
+    }
     line(w, "k_enter();");
     put_code(w, t);
     if (w->y->cluster > 1) line(w, "k_cluster_sync();");
@@ -414,7 +468,7 @@ void emit_cuda_mma(struct emitter *w) {
         if (ring(t, i)->operand->load == NO_VALUE)
             emit_cuda_pack(w, ring(t, i)->operand, t->image[i],
                            arena_printf(w->arena, "%s_pack_%c", w->k->entry, 'a' + i));
-    put_wgmma(w, t);
+    if (!t->ahead) put_wgmma(w, t);
     put_again(w, t);
     put_product(w, t);
 }

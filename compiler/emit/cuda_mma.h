@@ -8,9 +8,21 @@
 /* cuda_pack.c: a launch that writes operand o at byte `image` of the workspace. */
 void emit_cuda_pack(struct emitter *w, const struct operand *o, int64_t image, const char *name);
 
-/* cuda_epilogue.c: from the sums of a warpgroup's thread, an array of that name, what the product's
- * block stores of them; in scope are group, z, m0 and n0. put_again: a function before the kernel
- * that makes one element by plain arithmetic. */
+/* cuda_warps.c: the instructions of a program whose warps multiply by themselves, and copy: the
+ * copy of a ring's tile `ahead` steps on, and a step's products. */
+void put_copy_by_warps(struct emitter *w, const struct tile_program *t, const struct tile_ring *r,
+                       int ahead);
+void put_dot_by_warps(struct emitter *w, const struct tile_program *t);
+/* Before the first tile: where operands begin, where the warp is in the tile. */
+void put_places_of_warps(struct emitter *w, const struct tile_program *t);
+/* Arguments and parameters beside those of every kernel. */
+void add_images(struct emitter *w, const struct tile_program *t, struct ws_launch *l);
+void put_image_parameters(struct emitter *w, const struct tile_program *t);
+
+/* cuda_epilogue.c: from the sums of a thread, an array of that name, what the product's block
+ * stores of them; in scope are z, m0, n0, tid and the first of the thread's rows and of its warp's
+ * columns, first_row and first_column. put_again: a function before the kernel that makes one
+ * element by plain arithmetic. */
 void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char *sums);
 void put_again(struct emitter *w, const struct tile_program *t);
 

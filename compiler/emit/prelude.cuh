@@ -2050,16 +2050,53 @@ template <int N> K_DEVICE unsigned char *k_aligned(unsigned char *smem) {
     return smem + (-k_shared_address(smem) & (N - 1));
 #endif
 }
-/* A warpgroup, which meets at barrier `id`, has left its part: is it the last of `parts` to do so, who finds all others'?
+/* A warpgroup, or a block of THREADS, which meets at barrier `id`, has left its part: is it the last of `parts` to do so, who finds all others'?
  * The counter is 0 before the first and after the last. */
-K_DEVICE bool k_is_last_part(unsigned *counter, unsigned parts, unsigned *flag, int id) {
+template <int THREADS> K_DEVICE bool k_is_last_part(unsigned *counter, unsigned parts, unsigned *flag, int id) {
     __threadfence();
-    k_barrier_sync(id, 128);
-    if (threadIdx.x % 128 == 0) *flag = atomicInc(counter, parts - 1) == parts - 1;
-    k_barrier_sync(id, 128);
+    k_barrier_sync(id, THREADS);
+    if (threadIdx.x % THREADS == 0) *flag = atomicInc(counter, parts - 1) == parts - 1;
+    k_barrier_sync(id, THREADS);
     const bool last = *flag != 0;
     if (last) __threadfence();
     return last;
+}
+template <int N> K_DEVICE void k_zero(float (&v)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; i++) v[i] = 0;
+}
+/* A tile in shared memory is made of boxes of `lines` lines of LINE bytes, one behind another; the 16-byte pieces of a
+ * line are swizzled as tensor maps have it. k_piece: where piece number `piece` of a line of the tile is, counted through
+ * all boxes. */
+template <int LINE> K_DEVICE unsigned char *k_piece(unsigned char *tile, int lines, int line, int piece) {
+    const int PIECES = LINE / 16, SAME = 128 / LINE; /* lines with the same swizzle */
+    return tile + (piece / PIECES * lines + line) * LINE + ((piece % PIECES) ^ (line / SAME % PIECES)) * 16;
+}
+/* Eight elements of 16 bits, number `at` of line `line` of a matrix on, into such a place; what is not in it is 0. */
+template <typename T>
+K_DEVICE void k_copy_piece(void *smem, const T *matrix, long long pitch, int line, int lines, int at, int width) {
+    const int left = line < lines ? width - at : 0;
+    const unsigned valid = left >= 8 ? 16u : left > 0 ? (unsigned)left * 2 : 0u;
+    k_cp_async<16>(smem, matrix + (valid ? line * pitch + at : 0), valid);
+}
+/* What k_mma takes of such a tile from a row and a depth on: 16 rows by 16 deep of the left factor, of the right one 16
+ * rows (columns of the product): two operands. ALONG: lines run along the rows. */
+template <int LINE, bool ALONG> K_DEVICE void k_left_factor(unsigned (&r)[4], unsigned char *tile, int lines, int row, int depth) {
+    const int lane = (int)threadIdx.x % 32, of8 = lane % 8, second = lane / 8 % 2, third = lane / 16;
+    if (ALONG)
+        k_ldmatrix4<true>(r, k_piece<LINE>(tile, lines, depth + third * 8 + of8, row / 8 + second));
+    else
+        k_ldmatrix4<false>(r, k_piece<LINE>(tile, lines, row + second * 8 + of8, depth / 8 + third));
+}
+template <int LINE, bool ALONG>
+K_DEVICE void k_right_factor(unsigned (&r)[2][2], unsigned char *tile, int lines, int row, int depth) {
+    const int lane = (int)threadIdx.x % 32, of8 = lane % 8, second = lane / 8 % 2, third = lane / 16;
+    unsigned w[4];
+    if (ALONG)
+        k_ldmatrix4<true>(w, k_piece<LINE>(tile, lines, depth + second * 8 + of8, row / 8 + third));
+    else
+        k_ldmatrix4<false>(w, k_piece<LINE>(tile, lines, row + third * 8 + of8, depth / 8 + second));
+    r[0][0] = w[0], r[0][1] = w[1], r[1][0] = w[2], r[1][1] = w[3];
 }
 /* The next of the planes of bf16 whose sum is x, of which what is left stays in x. The first is cut off, for it would
  * round to infinity; what is no number is there as it is. */

@@ -27,8 +27,8 @@
     KNOB(m, "matmul: rows of the output tile of a block")                                          \
     KNOB(n, "matmul: columns of the output tile of a block")                                       \
     KNOB(k, "matmul: depth of one step")                                                           \
-    KNOB(tm, "matmul: rows of the output tile of a thread")                                        \
-    KNOB(tn, "matmul: columns of the output tile of a thread")                                     \
+    KNOB(tm, "matmul: rows of the output tile of a thread; mma=2: of a warp")                      \
+    KNOB(tn, "matmul: columns of the output tile of a thread; mma=2: of a warp")                   \
     KNOB(nt, "1: streaming (non-temporal) stores")                                                 \
     KNOB(cluster, "blocks that share one row, as a cluster if anything is reduced along it")       \
     KNOB(skip_l1, "1: loads leave no copy in L1")                                                  \
@@ -50,8 +50,8 @@
     KNOB(ahead,                                                                                    \
          "1: on the CPU, what is read next is prefetched: the next row, or a page further on")     \
     KNOB(shift, "1: operands out of step with vectors are read by two of them, and shifted")       \
-    KNOB(mma, "matmul: 1: on the matrix units; m, n and k are a block's tile, 64 rows of which a " \
-              "warpgroup has")                                                                     \
+    KNOB(mma, "matmul: on the matrix units; m, n and k are a block's tile; 1: by warpgroups, "     \
+              "which have 64 rows of it each (sm_90a), 2: by warps (sm_80 on)")                    \
     KNOB(band, "matmul: tiles of a band, down which blocks go before they move a column on")       \
     KNOB(hits, "scatter: sources that a thread tests at a time for whether they go to the x rows " \
                "of its block, which then reads those only; on the CPU 1: all are sorted by where " \

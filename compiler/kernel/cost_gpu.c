@@ -576,6 +576,7 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
  * clock falls under such load. */
 static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double SHARED = 112;  /* bytes a clock of a multiprocessor */
+    const double BARRIER = 60;  /* of all warps, which other blocks hide; not fitted to anything */
     const double LOADED = 0.82; /* of the clock */
     const double LATENCY = 1400, WAIT = 115, WAIT_ALONE = 170, PROMOTE = 260, PROMOTE_ALONE = 520;
     const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3;
@@ -583,13 +584,18 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     const struct product *p = y->product;
     double ghz = clock_ghz(k) * LOADED, gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000;
     double rate = d->matrix_tflops * 1e3 / (2 * d->units * clock_ghz(k)); /* a clock */
+    if (p->by_warp && d->wgmma) rate *= 0.6;
     double depth = (double)p->a_bytes / y->bx / dtype_bytes(p->a.dtype);
     double steps = ceil((double)p->a.depth / depth), m = y->bx, n = y->br;
     double units = m * n * depth * p->n_passes / rate;
     double shared = p->n_passes * depth / 16 * p->warpgroups * (64 + n) * 32 / SHARED;
+    if (p->by_warp)
+        shared = p->n_passes * depth * 2 * (p->warp_rows + p->warp_columns) *
+                 (y->threads / (double)d->warp) / SHARED;
     bool alone = p->warpgroups == 1;
     double wait = p->promotes ? alone ? PROMOTE_ALONE : PROMOTE : alone ? WAIT_ALONE : WAIT;
-    double step = fmax(fmax(units, shared) + wait, LATENCY / (y->stages - 1));
+    if (p->by_warp) wait = BARRIER / p->resident;
+    double step = fmax(fmax(units, shared) + wait, LATENCY / (y->stages - 1) / p->resident);
     double output = m * n * (kernel_size_of_element(k) > 32 ? 0.5 : 0);
     double tiles = (double)(matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) *
                             matrix_tiles(k, y, AXIS_N));

@@ -253,8 +253,12 @@ struct product {
         int a, b;
     } pass[MOST_PASSES];
     int n_passes;
-    int warpgroups; /* that multiply: 64 rows of a tile each */
-    int band;       /* tiles along m that are done before the next ones along n */
+    bool by_warp;   /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
+    int warpgroups; /* that multiply: 64 rows of a tile each; by_warp 1, the whole block */
+    int group_threads;
+    int warp_rows, warp_columns; /* of the sums that the threads of a warp have between them */
+    int resident;                /* blocks of a multiprocessor */
+    int band;                    /* tiles along m that are done before the next ones along n */
     bool promotes;
     int parts;            /* of the depth, that blocks have; the last to end adds them up */
     struct folds folds;   /* of promoted sums */

@@ -537,7 +537,7 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
         tn = c->knob[KNOB_tn];
     if (c->knob[KNOB_mma]) return matrix_layout(k, c, y, a);
     if (c->knob[KNOB_stages] || c->knob[KNOB_cluster] || c->knob[KNOB_band] || c->knob[KNOB_split])
-        return "stages, cluster, band and split are knobs of products with mma=1";
+        return "stages, cluster, band and split are knobs of products with mma=1 or 2";
     if (m < 1 || n < 1 || depth < 1 || tm < 1 || tn < 1)
         return "a matrix product needs m, n, k, tm and tn";
     if (m % tm || n % tn)
@@ -581,7 +581,7 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
 static const char *check_knobs(const struct config *c, bool dot, struct arena *a) {
     static const enum knob switches[] = {
         KNOB_nt,         KNOB_skip_l1, KNOB_leave_l2,  KNOB_stay_l2, KNOB_online, KNOB_turn,
-        KNOB_last_block, KNOB_window,  KNOB_look_back, KNOB_ahead,   KNOB_shift,  KNOB_mma};
+        KNOB_last_block, KNOB_window,  KNOB_look_back, KNOB_ahead,   KNOB_shift};
     static const enum knob dot_only[] = {KNOB_m,  KNOB_n,   KNOB_k,   KNOB_tm,
                                          KNOB_tn, KNOB_mma, KNOB_band};
     static const enum knob row_only[] = {
@@ -591,6 +591,7 @@ static const char *check_knobs(const struct config *c, bool dot, struct arena *a
         if (c->knob[switches[i]] > 1)
             return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));
     if (c->knob[KNOB_keep] > 2) return "keep is 0, 1 or 2";
+    if (c->knob[KNOB_mma] > 2) return "mma is 0, 1 or 2";
     for (size_t i = 0; i < sizeof dot_only / sizeof *dot_only && !dot; i++)
         if (c->knob[dot_only[i]])
             return arena_printf(a, "%s is a knob of matrix products", knob_name(dot_only[i]));

@@ -8,18 +8,25 @@
  * f32. x = x0 + x1 + x2 of 8 bits each; of the nine products of two such the three smallest are
  * less than an f32's last bit. The units add up what is aligned to the largest term and cut off:
  * with a whole depth in one sum that is 20 to 90 times an f32's error. So the sum begins anew every
- * 64 of the depth, with the small products first, and is added to a total by the threads. */
+ * 64 of the depth, with the small products first, and is added to a total by the threads.
+ *
+ * mma=1: wgmma, where a role of the block copies boxes by tensor maps (sm_90a). mma=2: mma.sync,
+ * where each warp multiplies its tm rows by tn columns of the tile, and all copy (sm_80 on). */
 #include "kernel/kernel.h"
+
+enum { BY_WARPGROUP = 1, BY_WARP = 2 }; /* the knob mma */
 
 enum {
     GROUP_ROWS = 64, /* of the accumulators of a warpgroup */
     GROUP_THREADS = 128,
+    WARP_ROWS = 16, /* of an instruction's sums */
     MOST_STAGES = 8,
     MOST_IMAGE = 1 << 30, /* bytes of workspace that a factor may take */
     UNPROMOTED =
         16384,   /* depth that bf16 and f16 may sum up in a unit: its error is below theirs */
     ALIGNED = 8, /* elements of 16 bytes, which tensor maps count in */
     BARRIERS = 2 * MOST_STAGES * 8 + 3 * 8, /* and a word for each warpgroup */
+    FLAG = 16,                              /* a word of it says who is the last part */
     MOST_PARTS = 128,
 };
 
@@ -133,8 +140,8 @@ static const char *check_sizes(const struct kernel *k) {
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
         int64_t n = 1;
         if (k->axis[axes[i]] && !ex_is_const(k->ex, k->bound[axes[i]], &n))
-            return "mma=1 needs sizes that are known";
-        if (n < 1 || n > 1 << 30) return "mma=1 needs sizes from 1 to 2^30";
+            return "mma needs sizes that are known";
+        if (n < 1 || n > 1 << 30) return "mma needs sizes from 1 to 2^30";
     }
     return NULL;
 }
@@ -151,24 +158,85 @@ static const char *check_operand(const struct operand *o, int rows, int depth, i
     return NULL;
 }
 
+/* Of the wgmma's: rows of warpgroups, a line of 128 bytes, registers of those who multiply. */
+static const char *check_warpgroups(const struct kernel *k, const struct config *c,
+                                    struct layout *y, struct product *p, struct arena *a) {
+    int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k];
+    if (!k->limits->wgmma || !k->limits->tma) return "mma=1 needs sm_90a";
+    if (c->knob[KNOB_tm] || c->knob[KNOB_tn]) return "tm and tn are no knobs of mma=1";
+    if (m % GROUP_ROWS || m < GROUP_ROWS || m > 3 * GROUP_ROWS)
+        return "mma=1 needs m of 64, 128 or 192";
+    if (n % 8 || n < 8 || n > 256) return "mma=1 needs an n of eights, to 256";
+    p->warpgroups = m / GROUP_ROWS;
+    p->group_threads = GROUP_THREADS;
+    p->warp_rows = WARP_ROWS;
+    p->warp_columns = n;
+    p->resident = 1;
+    if (y->cluster > k->limits->max_cluster || (y->cluster & (y->cluster - 1)))
+        return arena_printf(a, "cluster=%d", y->cluster);
+    if (p->a.along && operand_line(&p->a, m, depth) != 128) return "m=64 at least";
+    if (!p->a.along && depth * 2 > 128) return "k=64 at most where memory runs along it";
+    if (!p->b.along && depth * 2 > 128) return "k=64 at most where memory runs along it";
+    int sums = n / 2 * (p->promotes ? 2 : 1), most = p->warpgroups == 3 ? 160 : 232;
+    if (sums + 40 > most)
+        return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - 40);
+    y->threads = (p->warpgroups + 1) * GROUP_THREADS;
+    y->smem = BARRIERS + 1024;
+    return NULL;
+}
+
+/* Of the mma.sync's: so many warps as a tile has parts of tm by tn. */
+static const char *check_warps(const struct kernel *k, const struct config *c, struct layout *y,
+                               struct product *p, struct arena *a) {
+    enum { MOST_SUMS = 160 };
+    int m = c->knob[KNOB_m], n = c->knob[KNOB_n], tm = c->knob[KNOB_tm], tn = c->knob[KNOB_tn];
+    if (k->limits->sm < 80) return "mma=2 needs sm_80 or later";
+    if (tm < 1 || tn < 1 || tm % WARP_ROWS || tn % WARP_ROWS)
+        return "mma=2 needs tm and tn of sixteens, which are a warp's";
+    if (m < 1 || n < 1 || m % tm || n % tn)
+        return arena_printf(a, "m=%d n=%d are no multiples of tm=%d tn=%d", m, n, tm, tn);
+    if (y->cluster > 1) return "cluster is no knob of mma=2";
+    int64_t threads = (int64_t)(m / tm) * (n / tn) * k->limits->warp;
+    if (threads > k->limits->max_threads_block)
+        return arena_printf(a, "%lld threads a block; %d is the limit", (long long)threads,
+                            k->limits->max_threads_block);
+    int64_t sums = (int64_t)tm * tn / k->limits->warp * (p->promotes ? 2 : 1);
+    if (sums > MOST_SUMS)
+        return arena_printf(a, "%lld sums a thread; %d is the limit", (long long)sums, MOST_SUMS);
+    p->by_warp = true;
+    p->warpgroups = 1;
+    p->group_threads = y->threads = (int)threads;
+    p->warp_rows = tm;
+    p->warp_columns = tn;
+    y->smem = FLAG;
+    return NULL;
+}
+
+/* Blocks that a multiprocessor has room for, by an estimate of the registers. */
+static int resident_blocks(const struct kernel *k, const struct layout *y, int sums) {
+    enum { OTHERS = 90, OF_CUDA = 1024 }; /* registers: operands, addresses */
+    int64_t n = k->limits->smem_unit / (y->smem + OF_CUDA);
+    int64_t by_threads = k->limits->max_threads_unit / y->threads;
+    int64_t by_registers = k->limits->regs_unit / ((int64_t)(sums + OTHERS) * y->threads);
+    if (by_threads < n) n = by_threads;
+    if (by_registers < n) n = by_registers;
+    return n < 1 ? 1 : (int)n;
+}
+
 const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
                           struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k];
     enum dtype t = k->values.at[k->dot].dtype;
-    if (!k->limits->wgmma || !k->limits->tma) return "mma=1 needs sm_90a";
-    if (t != DT_BF16 && t != DT_F16 && t != DT_F32) return "mma=1 multiplies bf16, f16 and f32";
-    if (c->knob[KNOB_tm] || c->knob[KNOB_tn]) return "tm and tn are knobs of mma=0";
+    if (t != DT_BF16 && t != DT_F16 && t != DT_F32)
+        return "the matrix units multiply bf16, f16 and f32";
     const char *bad = check_sizes(k);
     if (bad) return bad;
-    if (m % GROUP_ROWS || m < GROUP_ROWS || m > 3 * GROUP_ROWS)
-        return "mma=1 needs m of 64, 128 or 192";
-    if (n % 8 || n < 8 || n > 256) return "mma=1 needs an n of eights, to 256";
-    if (depth % 16 || depth < 16 || depth > 128) return "mma=1 needs a k of sixteens, to 128";
+    if (m > 256 || n > 256) return "m and n are 256 at most";
+    if (depth % 16 || depth < 16 || depth > 128) return "mma needs a k of sixteens, to 128";
     struct product *p = NEW(a, struct product);
     p->a = make_operand(k, k->dot_a, AXIS_M);
     p->b = make_operand(k, k->dot_b, AXIS_N);
     choose_passes(p);
-    p->warpgroups = m / GROUP_ROWS;
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : 8;
     int64_t steps = round_up(p->a.depth, depth) / depth;
     p->parts = y->split;
@@ -183,29 +251,23 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (p->promotes) p->folds = promoted_folds(part);
     p->a_bytes = m * depth * dtype_bytes(p->a.dtype);
     p->b_bytes = n * depth * dtype_bytes(p->b.dtype);
-    if (y->cluster > k->limits->max_cluster || (y->cluster & (y->cluster - 1)))
-        return arena_printf(a, "cluster=%d", y->cluster);
+    bad = (c->knob[KNOB_mma] == BY_WARP ? check_warps : check_warpgroups)(k, c, y, p, a);
+    if (bad) return bad;
     if ((bad = check_operand(&p->a, m, depth, 1, a))) return bad;
     if ((bad = check_operand(&p->b, n, depth, y->cluster, a))) return bad;
-    if (p->a.along && operand_line(&p->a, m, depth) != 128) return "m=64 at least";
-    if (!p->a.along && depth * 2 > 128) return "k=64 at most where memory runs along it";
-    if (!p->b.along && depth * 2 > 128) return "k=64 at most where memory runs along it";
     y->stages = c->knob[KNOB_stages];
     if (y->stages < 2 || y->stages > MOST_STAGES)
-        return arena_printf(a, "mma=1 needs 2 to %d stages", MOST_STAGES);
+        return arena_printf(a, "mma needs 2 to %d stages", MOST_STAGES);
     int64_t stage = (int64_t)p->a_bytes * p->a.planes + (int64_t)p->b_bytes * p->b.planes;
-    int64_t smem = stage * y->stages + BARRIERS + 1024;
+    int64_t smem = stage * y->stages + y->smem;
     if (smem > k->limits->smem_block)
         return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",
                             (long long)smem, (long long)k->limits->smem_block);
-    int sums = n / 2 * (p->promotes ? 2 : 1), most = p->warpgroups == 3 ? 160 : 232;
-    if (sums + 40 > most)
-        return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - 40);
-    y->threads = (p->warpgroups + 1) * GROUP_THREADS;
     if (c->knob[KNOB_warps] * k->limits->warp != y->threads)
-        return arena_printf(a, "m=%d takes %d warps, but warps=%d", m, y->threads / k->limits->warp,
-                            c->knob[KNOB_warps]);
+        return arena_printf(a, "the tile takes %d warps, but warps=%d",
+                            y->threads / k->limits->warp, c->knob[KNOB_warps]);
     y->smem = (int)smem;
+    if (p->by_warp) p->resident = resident_blocks(k, y, m * n / y->threads * (p->promotes ? 2 : 1));
     y->bx = m;
     y->br = n;
     y->ex = y->ur = 1;
@@ -223,6 +285,6 @@ int64_t matrix_blocks(const struct kernel *k, const struct layout *y) {
     int64_t tiles =
         matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) * matrix_tiles(k, y, AXIS_N);
     tiles *= y->product->parts;
-    int64_t resident = k->limits->units / y->cluster;
+    int64_t resident = (int64_t)k->limits->units * y->product->resident / y->cluster;
     return (tiles < resident ? tiles : resident) * y->cluster;
 }

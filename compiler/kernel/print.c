@@ -214,8 +214,12 @@ void block_print(struct buf *b, const struct block *p) {
     if (y->stages > 1) buf_printf(b, ", %d copied ahead", y->stages - 1);
     buf_putc(b, '\n');
     if (y->product) {
-        buf_printf(b, "tile m=%d n=%d k=%d, %d warpgroups\n", p->config.knob[KNOB_m],
-                   p->config.knob[KNOB_n], p->config.knob[KNOB_k], y->product->warpgroups);
+        buf_printf(b, "tile m=%d n=%d k=%d, ", p->config.knob[KNOB_m], p->config.knob[KNOB_n],
+                   p->config.knob[KNOB_k]);
+        if (y->product->by_warp)
+            buf_printf(b, "warp %dx%d\n", y->product->warp_rows, y->product->warp_columns);
+        else
+            buf_printf(b, "%d warpgroups\n", y->product->warpgroups);
         buf_printf(b, "v%u += dot(v%u, v%u) over r\n", k->dot, k->dot_a, k->dot_b);
     } else if (k->kind == KERNEL_MATMUL) {
         buf_printf(b, "tile m=%d n=%d k=%d, thread %dx%d\n", p->config.knob[KNOB_m],

@@ -361,8 +361,33 @@ static void propose_mma(struct space *s) {
         }
 }
 
+/* By warps, where there is no wgmma. Where there is, nobody has measured which is faster. */
+static void propose_warps(struct space *s) {
+    enum { MOST_STAGES = 4 };
+    static const int tiles[][4] = {
+        /* m, n, tm, tn */
+        {128, 256, 64, 64}, {256, 128, 64, 64}, {128, 128, 64, 32}, {128, 128, 32, 64},
+        {128, 64, 32, 32},  {64, 128, 32, 32},  {64, 256, 32, 64},  {64, 64, 32, 32},
+        {64, 32, 32, 16},   {32, 64, 16, 32},   {32, 128, 16, 64},  {16, 64, 16, 16},
+        {16, 128, 16, 32},
+    };
+    if (s->k->limits->wgmma) return;
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
+        for (int depth = 32; depth <= 64; depth *= 2) {
+            const int *t = tiles[i];
+            struct config c = CONFIG(K(m, t[0]), K(n, t[1]), K(k, depth), K(tm, t[2]), K(tn, t[3]),
+                                     K(mma, 2), K(warps, t[0] / t[2] * (t[1] / t[3])));
+            struct layout y;
+            c.knob[KNOB_stages] = MOST_STAGES; /* or as many as fit */
+            while (c.knob[KNOB_stages] > 1 && kernel_layout(s->k, &c, &y, s->arena))
+                c.knob[KNOB_stages]--;
+            if (c.knob[KNOB_stages] > 1) propose_tile(s, c, &y);
+        }
+}
+
 static void propose_matmul(struct space *s) {
     propose_mma(s);
+    propose_warps(s);
     static const int shapes[][5] = {
         /* m, n, k, tm, tn */
         {128, 128, 16, 8, 8}, {128, 128, 8, 8, 8},  {64, 128, 16, 8, 8}, {128, 64, 16, 8, 8},

@@ -38,6 +38,10 @@ int64_t tile_part_floats(const struct tile_program *t) {
     return (int64_t)t->ring[TILE_A].rows * t->ring[TILE_B].rows;
 }
 
+int tile_thread_sums(const struct tile_program *t) {
+    return t->product->warp_rows / 16 * t->product->warp_columns / 2;
+}
+
 static struct tile_ring make_ring(const char *name, const struct operand *o, int rows,
                                   const struct block *p) {
     int depth = p->config.knob[KNOB_k];
@@ -62,7 +66,10 @@ static void place_rings(struct tile_program *t) {
     b->offset = a->bytes * a->planes;
     t->barriers = a->stage * a->stages;
     t->smem = t->block->layout.smem;
-    WS_ASSERT(t->barriers + (2 * a->stages + t->product->warpgroups) * 8 + ALIGNMENT <= t->smem);
+    WS_ASSERT(t->product->by_warp
+                  ? t->barriers + 4 <= t->smem
+                  : t->barriers + (2 * a->stages + t->product->warpgroups) * 8 + ALIGNMENT <=
+                        t->smem);
 }
 
 /* A part of each block's tile, and a counter for each of its warpgroups. */

@@ -17,7 +17,29 @@
  *                                                   end
  *
  * A step's products are under way while the next one's begin, so that a stage is free a step later;
- * not where the sums are read in every step. */
+ * not where the sums are read in every step.
+ *
+ * Where warps multiply by themselves there is one role, of all. At the head of a step its tiles are
+ * there, and all have read those of the step before, whose stage is filled again:
+ *
+ *     draw
+ *         fill
+ *         ahead 3
+ *             copy A
+ *             copy B
+ *             group
+ *         end
+ *         loop
+ *             landed 2
+ *             copy A 3
+ *             copy B 3
+ *             group
+ *             dot
+ *             next
+ *         end
+ *         landed 0
+ *         store
+ *     end */
 #include "tile/tile.h"
 
 static bool copies(enum tile_op op) { return op == TILE_COPY; }
@@ -69,13 +91,45 @@ static void put_multipliers(struct tile_program *t, const struct tile_inst *code
     put(t, TILE_END, 0, 0);
 }
 
+static void put_copies(struct tile_program *t, int ahead) {
+    put(t, TILE_COPY, TILE_A, ahead);
+    put(t, TILE_COPY, TILE_B, ahead);
+    put(t, TILE_GROUP, 0, 0);
+}
+
+static void put_warps(struct tile_program *t, const struct tile_inst *code, uint32_t n) {
+    bool in_loop = false;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct tile_inst *x = &code[i];
+        if (copies(x->op)) continue;
+        if (x->op == TILE_LOOP) {
+            put(t, TILE_AHEAD, 0, t->ahead);
+            put_copies(t, 0);
+            put(t, TILE_END, 0, 0);
+        }
+        if (x->op == TILE_END && in_loop) put(t, TILE_NEXT, 0, 0);
+        vec_push(t->arena, &t->code, *x);
+        if (x->op == TILE_LOOP) {
+            put(t, TILE_LANDED, 0, t->ahead - 1);
+            put_copies(t, t->ahead);
+        }
+        if (x->op == TILE_END && in_loop) put(t, TILE_LANDED, 0, 0);
+        in_loop = x->op == TILE_LOOP || (in_loop && x->op != TILE_END);
+    }
+}
+
 void tile_pipeline(struct tile_program *t) {
     enum { WARPGROUP = 128 };
     struct tile_inst *code = t->code.at;
     uint32_t n = t->code.n;
-    WS_ASSERT(!t->copiers);
-    t->copiers = WARPGROUP;
+    WS_ASSERT(!t->copiers && !t->ahead);
     memset(&t->code, 0, sizeof t->code);
+    if (t->product->by_warp) {
+        t->ahead = t->ring[TILE_A].stages - 1;
+        put_warps(t, code, n);
+        return;
+    }
+    t->copiers = WARPGROUP;
     put_copiers(t, code, n);
     put_multipliers(t, code, n);
 }

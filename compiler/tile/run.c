@@ -2,14 +2,15 @@
  * printed.
  *
  * The blocks of a cluster run side by side, one cluster after another. Of each block one agent
- * copies and one for each warpgroup multiplies; who goes on, until it has to wait, is up to the
- * seed. A copy lands, and a product reads its tiles, as late as it may where the seed is odd, and
- * at once where it is even: a stage that is filled too early, or read, gives wrong numbers. */
+ * copies and one for each warpgroup multiplies; where all copy, two do both. Who goes on, until it
+ * has to wait, is up to the seed. A copy lands, and a product reads its tiles, as late as it may
+ * where the seed is odd, and at once where it is even: a stage that is filled too early, or read,
+ * gives wrong numbers. */
 #include <math.h>
 
 #include "tile/tile.h"
 
-enum { MOST_REGIONS = 4, GROUP_ROWS = 64, MOST_STAGES = 8, INSTRUCTION = 16 };
+enum { MOST_REGIONS = 4, MOST_STAGES = 8, INSTRUCTION = 16 };
 
 struct product_at {
     int stage;
@@ -22,7 +23,8 @@ struct agent {
     int64_t tile, step, first, steps; /* tile: of all parts; first: step of the depth */
     int stage, before;
     unsigned phase;
-    bool fresh, done;
+    bool fresh, done, met; /* met: it waits for the others of its block */
+    int groups;            /* of copies */
     float *sums, *total;
     VEC(struct product_at) under_way;
 };
@@ -36,6 +38,7 @@ struct barrier {
 
 struct copy {
     int ring, rank, stage, first, n; /* lines of the rows: a part of the tile */
+    int agent, group;                /* by_warp: whose copy; of which of its groups */
     int64_t row, depth, z;
     bool landed;
 };
@@ -49,6 +52,9 @@ struct machine {
     uint64_t seed;
     bool late;
     int blocks;
+    int readers; /* agents of a block that multiply, an equal part of the rows each */
+    int met[4];  /* of these, those who are at a LANDED */
+    unsigned meeting[4];
     float *shared[4][RINGS]; /* [rank]: [stage][plane][row][depth] */
     struct barrier full[4][MOST_STAGES], empty[4][MOST_STAGES];
     VEC(struct copy) copies;
@@ -64,6 +70,8 @@ static uint64_t draw(struct machine *x) {
 }
 
 static const struct tile_ring *ring(const struct machine *x, int i) { return &x->t->ring[i]; }
+
+static int group_rows(const struct machine *x) { return ring(x, TILE_A)->rows / x->readers; }
 
 static float *tile_of(struct machine *x, int rank, int i, int stage, int plane) {
     const struct tile_ring *r = ring(x, i);
@@ -103,6 +111,26 @@ static bool land_one(struct machine *x) {
     return false;
 }
 
+/* The agent's groups but the newest `most` are there. */
+static void land_groups(struct machine *x, const struct agent *g, int most) {
+    for (uint32_t i = 0; i < x->copies.n; i++) {
+        struct copy *c = &x->copies.at[i];
+        if (!c->landed && c->agent == g->group && c->group < g->groups - most) land(x, c);
+    }
+}
+
+/* Waits for the others of the block; false: they are not here yet. */
+static bool meets(struct machine *x, struct agent *g) {
+    if (!g->met) {
+        g->met = true;
+        g->phase = x->meeting[g->rank];
+        if (++x->met[g->rank] == x->readers) x->met[g->rank] = 0, x->meeting[g->rank]++;
+    }
+    if (g->phase == x->meeting[g->rank]) return false;
+    g->met = false;
+    return true;
+}
+
 /* ---- where an output tile is ----------------------------------------------------------------- */
 
 static int64_t tiles_along(const struct machine *x, enum axis axis) {
@@ -127,18 +155,25 @@ static void place(const struct machine *x, const struct agent *g, int64_t *z, in
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static void start_copy(struct machine *x, const struct agent *g, int i) {
+static void start_copy(struct machine *x, const struct agent *g, int i, int ahead) {
     const struct tile_ring *r = ring(x, i);
     int64_t z, m, n;
     place(x, g, &z, &m, &n);
     int part = r->rows / r->blocks;
+    if (g->step + ahead >= g->steps) return;
     struct copy c = {.ring = i,
-                     .stage = g->stage,
+                     .stage = (g->stage + ahead) % r->stages,
                      .first = r->blocks > 1 ? g->rank * part : 0,
                      .n = part,
                      .row = i == TILE_A ? m : n,
-                     .depth = (g->first + g->step * x->t->product->parts) * r->depth,
-                     .z = z};
+                     .depth = (g->first + (g->step + ahead) * x->t->product->parts) * r->depth,
+                     .z = z,
+                     .agent = g->group,
+                     .group = g->groups};
+    if (x->t->ahead) {
+        c.n = r->rows / x->readers;
+        c.first = g->group * c.n;
+    }
     for (int to = 0; to < x->blocks; to++) {
         if (r->blocks == 1 && to != g->rank) continue;
         c.rank = to;
@@ -149,13 +184,13 @@ static void start_copy(struct machine *x, const struct agent *g, int i) {
 static void multiply(struct machine *x, struct agent *g, const struct product_at *p) {
     const struct tile_ring *a = ring(x, TILE_A), *b = ring(x, TILE_B);
     const struct product *of = x->t->product;
-    for (int i = 0; i < GROUP_ROWS * b->rows && p->fresh; i++) g->sums[i] = 0;
+    for (int i = 0; i < group_rows(x) * b->rows && p->fresh; i++) g->sums[i] = 0;
     for (int q = 0; q < of->n_passes; q++) {
-        const float *left =
-            tile_of(x, g->rank, TILE_A, p->stage, of->pass[q].a) + g->group * GROUP_ROWS * a->depth;
+        const float *left = tile_of(x, g->rank, TILE_A, p->stage, of->pass[q].a) +
+                            g->group * group_rows(x) * a->depth;
         const float *right = tile_of(x, g->rank, TILE_B, p->stage, of->pass[q].b);
         for (int d = 0; d < a->depth; d += INSTRUCTION)
-            for (int i = 0; i < GROUP_ROWS; i++)
+            for (int i = 0; i < group_rows(x); i++)
                 for (int j = 0; j < b->rows; j++) {
                     double sum = g->sums[i * b->rows + j];
                     for (int k = d; k < d + INSTRUCTION; k++)
@@ -173,7 +208,7 @@ static void drain(struct machine *x, struct agent *g, int most) {
 }
 
 static void arrive(struct machine *x, const struct agent *g, int stage) {
-    int readers = x->t->product->warpgroups * x->blocks;
+    int readers = x->readers * x->blocks;
     for (int to = 0; to < x->blocks; to++) {
         struct barrier *b = &x->empty[to][stage];
         if (++b->arrivals == readers) b->arrivals = 0, b->phase++;
@@ -182,8 +217,8 @@ static void arrive(struct machine *x, const struct agent *g, int stage) {
 
 /* Adds the sums to those of the tile's parts before; true if it is the last, which has all. */
 static bool leave(struct machine *x, struct agent *g) {
-    size_t n = (size_t)(GROUP_ROWS * ring(x, TILE_B)->rows);
-    int parts = x->t->product->parts, groups = x->t->product->warpgroups;
+    size_t n = (size_t)(group_rows(x) * ring(x, TILE_B)->rows);
+    int parts = x->t->product->parts, groups = x->readers;
     size_t at = (size_t)((g->tile / parts * x->blocks + g->rank) * groups + g->group);
     float *mine = x->t->product->promotes ? g->total : g->sums, *left = x->left + at * n;
     for (size_t i = 0; i < n; i++) left[i] += mine[i];
@@ -198,9 +233,9 @@ static void store(struct machine *x, const struct agent *g) {
     const float *sums = x->t->product->promotes ? g->total : g->sums;
     int64_t z, m, n, rows = kernel_size(k, AXIS_M), columns = kernel_size(k, AXIS_N);
     place(x, g, &z, &m, &n);
-    for (int i = 0; i < GROUP_ROWS; i++)
+    for (int i = 0; i < group_rows(x); i++)
         for (int j = 0; j < b->rows; j++) {
-            int64_t row = m + g->group * GROUP_ROWS + i, column = n + j;
+            int64_t row = m + g->group * group_rows(x) + i, column = n + j;
             if (row >= rows || column >= columns) continue;
             size_t at = (size_t)((z * rows + row) * columns + column);
             if (x->written[at]) x->wrong = "an element is stored twice";
@@ -230,7 +265,7 @@ static uint32_t matching_begin(const struct tile_program *t, uint32_t at) {
 }
 
 static void begin_tile(struct machine *x, struct agent *g) {
-    size_t n = (size_t)(GROUP_ROWS * ring(x, TILE_B)->rows);
+    size_t n = (size_t)(group_rows(x) * ring(x, TILE_B)->rows);
     int64_t all = tile_steps(x->t), parts = x->t->product->parts, part = g->tile % parts;
     g->first = part;
     g->steps = (all - part + parts - 1) / parts;
@@ -243,9 +278,15 @@ static void turn(struct machine *x, struct agent *g) {
     enum tile_op op = x->t->code.at[begin].op;
     int clusters = (int)(x->t->block->grid / x->blocks);
     if (op == TILE_LOOP && ++g->step < g->steps) g->at = begin;
+    if (op == TILE_AHEAD) {
+        if (++g->step < x->t->ahead) g->at = begin;
+        g->stage = (int)(g->step % x->t->ahead);
+    }
     if (op == TILE_DRAW && (g->tile += clusters) < all_tiles(x)) {
         g->at = begin;
         begin_tile(x, g);
+    } else if (op == TILE_DRAW && x->t->ahead) {
+        g->done = true;
     }
     if (op == TILE_ROLE) g->done = true;
 }
@@ -256,6 +297,7 @@ static bool go_on(struct machine *x, struct agent *g) {
     switch (c->op) {
     case TILE_ROLE: break;
     case TILE_DRAW: begin_tile(x, g); break;
+    case TILE_AHEAD: g->stage = 0; /* fallthrough */
     case TILE_LOOP: g->step = 0; break;
     case TILE_END: turn(x, g); break;
     case TILE_WAIT_EMPTY:
@@ -264,8 +306,13 @@ static bool go_on(struct machine *x, struct agent *g) {
         x->full[g->rank][g->stage].arrivals = 1;
         break;
     case TILE_COPY:
-        start_copy(x, g, c->ring);
+        start_copy(x, g, c->ring, c->n);
         while (!x->late && land_one(x)) {}
+        break;
+    case TILE_GROUP: g->groups++; break;
+    case TILE_LANDED:
+        land_groups(x, g, c->n);
+        if (!meets(x, g)) return false;
         break;
     case TILE_WAIT_FULL:
         if (!has_passed(&x->full[g->rank][g->stage], g->phase)) return false;
@@ -274,7 +321,7 @@ static bool go_on(struct machine *x, struct agent *g) {
     case TILE_DOT:
         vec_push(x->arena, &g->under_way, ((struct product_at){g->stage, g->fresh}));
         g->fresh = false;
-        if (!x->late) drain(x, g, 0);
+        if (!x->late || x->t->ahead) drain(x, g, 0);
         break;
     case TILE_DRAIN: drain(x, g, c->n); break;
     case TILE_ARRIVE:
@@ -289,7 +336,7 @@ static bool go_on(struct machine *x, struct agent *g) {
         if (++g->stage == ring(x, TILE_A)->stages) g->stage = 0, g->phase ^= 1;
         break;
     case TILE_ADD:
-        for (int i = 0; i < GROUP_ROWS * ring(x, TILE_B)->rows; i++) g->total[i] += g->sums[i];
+        for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++) g->total[i] += g->sums[i];
         break;
     case TILE_FOLD: break; /* how the total is kept is no business of who waits for whom */
     case TILE_LEAVE:
@@ -309,10 +356,10 @@ static void poison(float *at, size_t n) {
 }
 
 static void add_agents(struct machine *x, int rank, int64_t cluster) {
-    size_t sums = (size_t)(GROUP_ROWS * ring(x, TILE_B)->rows);
+    size_t sums = (size_t)(group_rows(x) * ring(x, TILE_B)->rows);
     for (uint32_t at = 0; at < x->t->code.n; at = matching_end(x->t, at) + 1) {
-        bool copies = x->t->code.at[at].n == x->t->copiers && at == 0;
-        for (int g = 0; g < (copies ? 1 : x->t->product->warpgroups); g++) {
+        bool copies = x->t->copiers && at == 0;
+        for (int g = 0; g < (copies ? 1 : x->readers); g++) {
             struct agent agent = {
                 .at = at, .rank = rank, .group = copies ? -1 : g, .tile = cluster};
             if (!copies) agent.sums = NEW_ARRAY(x->arena, float, sums);
@@ -325,6 +372,8 @@ static void add_agents(struct machine *x, int rank, int64_t cluster) {
 static void run_cluster(struct machine *x, int64_t cluster) {
     memset(x->full, 0, sizeof x->full);
     memset(x->empty, 0, sizeof x->empty);
+    memset(x->met, 0, sizeof x->met);
+    memset(x->meeting, 0, sizeof x->meeting);
     x->agents.n = x->copies.n = 0;
     for (int rank = 0; rank < x->blocks; rank++) {
         for (int i = 0; i < RINGS; i++) {
@@ -358,11 +407,13 @@ const char *tile_run(const struct tile_program *t, const float *const in[RINGS],
                         .arena = a,
                         .seed = seed,
                         .late = seed & 1,
+                        .readers = t->product->warpgroups,
                         .blocks = t->block->layout.cluster};
-    WS_ASSERT(t->copiers && x.blocks <= 4);
+    if (t->ahead && t->ring[TILE_A].rows % 2 == 0) x.readers = 2;
+    WS_ASSERT((t->copiers || t->ahead) && x.blocks <= 4);
     poison(out, n);
-    size_t groups = (size_t)(all_tiles(&x) / t->product->parts * x.blocks * t->product->warpgroups);
-    x.left = NEW_ARRAY(a, float, groups *(size_t)(GROUP_ROWS * t->ring[TILE_B].rows));
+    size_t groups = (size_t)(all_tiles(&x) / t->product->parts * x.blocks * x.readers);
+    x.left = NEW_ARRAY(a, float, groups *(size_t)(group_rows(&x) * t->ring[TILE_B].rows));
     x.n_left = NEW_ARRAY(a, int, groups);
     for (int rank = 0; rank < x.blocks; rank++)
         for (int i = 0; i < RINGS; i++) {

@@ -18,18 +18,22 @@
  *     end
  *
  * is what dot.c makes of a product. pipeline.c makes of it a role that copies ahead and a role that
- * multiplies, with waits in between; nobody writes a wait by hand. verify.c has the invariants,
+ * multiplies, with waits in between, or, where warps multiply and copy both, copies some steps
+ * ahead; nobody writes a wait by hand. verify.c has the invariants,
  * run.c does what the program says in plain C, with copies and products that are as late as a
  * device may have them. Emitters print instruction by instruction.
  *
  * Invariants (tile_verify reports these numbers):
  *   T1  regions nest, and each END closes one; a role is outermost, and roles' threads are the
  *       block's;
- *   T2  a COPY and a DOT stand in a LOOP, a LOOP in a DRAW, and the STORE behind the LOOP;
+ *   T2  a COPY stands in a LOOP or an AHEAD, a DOT in a LOOP, both of these in a DRAW, and the
+ *       STORE behind the LOOP;
  *   T3  what a DOT reads has been waited for: a WAIT_FULL stands before it in the LOOP, and each
- *       copied tile is of that stage; and what is stored has all parts of the depth;
+ *       copied tile is of that stage, or a LANDED of all groups but those that are ahead of it, and
+ *       each step's copies are a GROUP; and what is stored has all parts of the depth;
  *   T4  a stage is filled again only behind a WAIT_EMPTY, and every role that reads it arrives once
- *       for each step, behind a DRAIN of those products;
+ *       for each step, behind a DRAIN of those products; or behind a LANDED, at which all meet who
+ *       have read it, and less than all stages ahead;
  *   T5  sums are read (ADD, FOLD, LEAVE, STORE) only behind a DRAIN of 0, and begin with a FILL;
  *   T6  rings lie in shared memory apart from each other, aligned to their swizzle, within the
  *       block's;
@@ -79,8 +83,9 @@ struct tile_program {
     struct tile_ring ring[RINGS];
     VEC(struct tile_inst) code;
     int threads;  /* of a block */
-    int copiers;  /* of them, those that copy; 0: the roles are not apart yet */
-    int barriers; /* where the stages' barriers lie */
+    int copiers;  /* of them, those that copy; 0: there are no roles, or not yet */
+    int ahead;    /* by_warp: steps that copies are ahead of products; 0: not yet */
+    int barriers; /* where the stages' barriers lie, by_warp the last part's flag */
     int smem;     /* bytes of shared memory */
     int64_t workspace;
     int64_t image[RINGS]; /* where packed operands begin in it */
@@ -90,8 +95,8 @@ struct tile_program {
 
 /* dot.c: a product's block program as a tile program without roles and waits. */
 struct tile_program *tile_dot(const struct block *p, struct arena *a);
-/* pipeline.c: roles that copy and that multiply, and what each waits for.
- * needs: no roles. keeps: the numbers. */
+/* pipeline.c: roles that copy and that multiply, or copies ahead, and what each waits for.
+ * needs: neither. keeps: the numbers. */
 void tile_pipeline(struct tile_program *t);
 
 void tile_print(struct buf *b, const struct tile_program *t);
@@ -107,6 +112,8 @@ int tile_step_bytes(const struct tile_program *t);
  * Floats that a part of a block's tile leaves. */
 int64_t tile_steps(const struct tile_program *t);
 int64_t tile_part_floats(const struct tile_program *t);
+/* Sums that a thread has. */
+int tile_thread_sums(const struct tile_program *t);
 
 /* run.c: the sums of each output element as the program makes them, out[z][m][n], from planes of
  * the two factors, in[0][plane][z][m][k] and in[1][plane][z][n][k] (z of 1 where it does not vary).

@@ -11,9 +11,11 @@ struct checker {
     int role_threads; /* of the role at hand; 0: of none */
     int all_threads;
     bool waited_empty, waited_full, copied[RINGS], filled, next, dot;
-    int under_way; /* products behind the last DRAIN; the sums may be read at 0 */
-    int arrivals;  /* in a step */
-    bool left;     /* parts have met */
+    int under_way;  /* products behind the last DRAIN; the sums may be read at 0 */
+    int arrivals;   /* in a step */
+    bool left;      /* parts have met */
+    bool landed;    /* in the loop: all are there; behind it: and have read the last stage */
+    bool ungrouped; /* copies that belong to no group yet */
 };
 
 static bool inside(const struct checker *c, enum tile_op op) {
@@ -31,14 +33,15 @@ static const char *open_region(struct checker *c, uint32_t at) {
     const struct tile_inst *x = &c->t->code.at[at];
     if (c->depth == MOST_REGIONS) return fail(c, "T1", at, "regions are nested too deep");
     if (x->op == TILE_ROLE && c->depth) return fail(c, "T1", at, "a role is outermost");
-    if (x->op == TILE_LOOP && !inside(c, TILE_DRAW)) return fail(c, "T2", at, "of no output tile");
+    if ((x->op == TILE_LOOP || x->op == TILE_AHEAD) && !inside(c, TILE_DRAW))
+        return fail(c, "T2", at, "of no output tile");
     if (x->op == TILE_ROLE) {
         c->role_threads = x->n;
         c->all_threads += x->n;
         c->under_way = 0;
     }
     if (x->op == TILE_LOOP) {
-        c->waited_empty = c->waited_full = c->next = c->dot = false;
+        c->waited_empty = c->waited_full = c->next = c->dot = c->landed = false;
         c->arrivals = 0;
         memset(c->copied, 0, sizeof c->copied);
     }
@@ -53,7 +56,36 @@ static const char *close_region(struct checker *c, uint32_t at) {
         if (!c->next) return fail(c, "T7", at, "the role stays at a stage");
         if (c->dot && c->arrivals != 1) return fail(c, "T4", at, "a step is not arrived for once");
     }
+    if ((op == TILE_LOOP || op == TILE_AHEAD) && c->t->ahead) {
+        if (op == TILE_LOOP && !c->next) return fail(c, "T7", at, "the role stays at a stage");
+        if (c->ungrouped) return fail(c, "T3", at, "copies are of no group");
+        c->landed = false;
+    }
+    if (op == TILE_DRAW && c->t->ahead && !c->landed)
+        return fail(c, "T4", at, "the last stages may be read still");
     if (op == TILE_ROLE) c->role_threads = 0;
+    return NULL;
+}
+
+static const char *check_copy(struct checker *c, uint32_t at) {
+    const struct tile_inst *x = &c->t->code.at[at];
+    bool in_loop = inside(c, TILE_LOOP), in_ahead = inside(c, TILE_AHEAD);
+    if (!in_loop && !in_ahead) return fail(c, "T2", at, "it stands in no loop");
+    if (c->t->copiers && !c->waited_empty) return fail(c, "T4", at, "the stage may be read still");
+    if (c->t->ahead && x->n != (in_loop ? c->t->ahead : 0))
+        return fail(c, "T3", at, "it is of another step");
+    if (c->t->ahead && in_loop && (!c->landed || x->n >= c->t->ring[x->ring].stages))
+        return fail(c, "T4", at, "the stage may be read still");
+    c->copied[x->ring] = c->ungrouped = true;
+    return NULL;
+}
+
+/* Before a step's products, or behind them all. */
+static const char *check_landed(struct checker *c, uint32_t at) {
+    if (c->ungrouped) return fail(c, "T3", at, "copies are of no group");
+    if (inside(c, TILE_LOOP) && c->t->code.at[at].n >= c->t->ahead)
+        return fail(c, "T3", at, "its own group may be under way");
+    c->landed = c->waited_full = true;
     return NULL;
 }
 
@@ -61,22 +93,21 @@ static const char *check(struct checker *c, uint32_t at) {
     const struct tile_inst *x = &c->t->code.at[at];
     bool roles = c->t->copiers > 0;
     switch (x->op) {
+    case TILE_AHEAD:
     case TILE_ROLE:
     case TILE_DRAW:
     case TILE_LOOP: return open_region(c, at);
     case TILE_END: return close_region(c, at);
     case TILE_WAIT_EMPTY: c->waited_empty = true; break;
     case TILE_WAIT_FULL: c->waited_full = true; break;
-    case TILE_COPY:
-        if (!inside(c, TILE_LOOP)) return fail(c, "T2", at, "it stands in no loop");
-        if (roles && !c->waited_empty) return fail(c, "T4", at, "the stage may be read still");
-        c->copied[x->ring] = true;
-        break;
+    case TILE_COPY: return check_copy(c, at);
+    case TILE_GROUP: c->ungrouped = false; break;
+    case TILE_LANDED: return check_landed(c, at);
     case TILE_FILL: c->filled = true; break;
     case TILE_DOT:
         if (!inside(c, TILE_LOOP)) return fail(c, "T2", at, "it stands in no loop");
         if (!c->filled) return fail(c, "T5", at, "the sums begin with nothing");
-        if (roles ? !c->waited_full : !c->copied[TILE_A] || !c->copied[TILE_B])
+        if (roles || c->t->ahead ? !c->waited_full : !c->copied[TILE_A] || !c->copied[TILE_B])
             return fail(c, "T3", at, "its tiles may not be there");
         c->dot = true;
         c->under_way = roles ? 2 : 0;
@@ -119,6 +150,10 @@ static const char *check_rings(struct checker *c) {
         if (end > r->stage) return arena_printf(c->arena, "T6: %s lies in the next stage", r->name);
     }
     const struct tile_ring *a = &t->ring[TILE_A];
+    if (t->product->by_warp)
+        return t->barriers < a->stage * a->stages || t->barriers + 4 > t->smem
+                   ? arena_printf(c->arena, "T6: a flag at %d", t->barriers)
+                   : NULL;
     if (t->barriers < a->stage * a->stages ||
         t->barriers + 16 * a->stages + 8 * t->product->warpgroups > t->smem)
         return arena_printf(c->arena, "T6: barriers at %d", t->barriers);

@@ -2,9 +2,11 @@
  * batches, planes of f32, parts of the depth, clusters, and what is fused before and behind. */
 #include "tests/fuzz/cases.h"
 
-static const struct {
+struct product_case {
     const char *text, *config;
-} products[] = {
+};
+
+static const struct product_case by_warpgroups[] = {
     /* as it lies in memory: along the depth, along the rows, both, with a batch */
     {"graph(%x: bf16[136, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
@@ -64,11 +66,55 @@ static const struct {
      "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
 };
 
+static const struct product_case by_warps[] = {
+    /* along the depth, along the rows, both, with a batch, lines of all widths */
+    {"graph(%x: bf16[136, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=2 m=64 n=64 k=64 tm=32 tn=32 stages=2 warps=4"},
+    {"graph(%x: f16[72, 136], %y: f16[88, 72]) {\n %a = permute(%x, [1, 0])\n"
+     " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=2 m=128 n=32 k=32 tm=64 tn=16 stages=4 warps=4"},
+    {"graph(%x: bf16[72, 72], %y: bf16[72, 72]) {\n %a = permute(%x, [1, 0])\n %z = mm(%a, %y)\n"
+     " return %z\n}\n",
+     "mma=2 m=48 n=96 k=16 tm=48 tn=32 stages=3 warps=3 band=1"},
+    {"graph(%x: bf16[3, 72, 40], %y: bf16[3, 40, 64]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
+     "mma=2 m=16 n=128 k=32 tm=16 tn=32 stages=3 warps=4 band=16"},
+    {"graph(%x: bf16[3, 300], %y: bf16[200, 300]) {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "mma=2 m=16 n=64 k=128 tm=16 tn=16 stages=2 warps=4"},
+    /* images, planes, parts of the depth, and what is behind */
+    {"graph(%x: bf16[67, 33], %y: bf16[33, 41], %w: bf16[33, 41]) {\n %a = relu(%x)\n"
+     " %b = mul(%y, %w)\n %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=2 m=64 n=48 k=32 tm=32 tn=48 stages=2 warps=2"},
+    {"graph(%x: f32[70, 200], %y: f32[200, 36]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=2 m=64 n=64 k=64 tm=32 tn=32 stages=2 warps=4"},
+    {"graph(%x: f32[64, 72], %y: f32[72, 64]) {\n %m = gt(%x, 2)\n %a = where(%m, inf, %x)\n"
+     " %z = mm(%a, %y)\n return %z\n}\n",
+     "mma=2 m=64 n=64 k=64 tm=32 tn=32 stages=2 warps=4"},
+    {"graph(%x: f32[40, 2200], %y: f32[2200, 32]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=3 warps=4"},
+    {"graph(%x: f32[130, 320], %y: f32[320, 40]) {\n %z = mm(%x, %y)\n %r = relu(%z)\n"
+     " return %r\n}\n",
+     "mma=2 m=64 n=64 k=64 tm=32 tn=32 stages=2 warps=4 split=2"},
+    {"graph(%x: bf16[72, 64], %y: bf16[64, 96], %b: bf16[96], %r: bf16[72, 96]) {\n"
+     " %z = mm(%x, %y)\n %a = add(%z, %b)\n %g = gelu(%a)\n %s = add(%g, %r)\n return %s\n}\n",
+     "mma=2 m=64 n=96 k=32 tm=32 tn=48 stages=3 warps=4"},
+    {"graph(%x: bf16[72, 520], %y: bf16[520, 40]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
+     " %t = permute(%f, [1, 0])\n %c = sigmoid(%t)\n return %z, %c\n}\n",
+     "mma=2 m=32 n=32 k=32 tm=16 tn=32 stages=4 warps=2 split=3"},
+};
+
+static void add(struct arena *a, case_vec *out, const struct product_case *p, bool old, bool tiny) {
+    vec_push(a, out,
+             ((struct case_graph){.text = p->text,
+                                  .every = CASES_DEFAULT,
+                                  .old = old,
+                                  .tiny = tiny,
+                                  .config = p->config}));
+}
+
 void cases_products(struct arena *a, case_vec *out) {
-    for (size_t i = 0; i < sizeof products / sizeof *products; i++)
-        vec_push(a, out,
-                 ((struct case_graph){.text = products[i].text,
-                                      .every = CASES_DEFAULT,
-                                      .tiny = i % 2 == 0,
-                                      .config = products[i].config}));
+    for (size_t i = 0; i < sizeof by_warpgroups / sizeof *by_warpgroups; i++)
+        add(a, out, &by_warpgroups[i], false, i % 2 == 0);
+    for (size_t i = 0; i < sizeof by_warps / sizeof *by_warps; i++)
+        add(a, out, &by_warps[i], i % 3 != 0, i % 3 == 0);
 }

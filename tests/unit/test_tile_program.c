@@ -9,6 +9,7 @@ static struct kernel *product_of(struct arena *a, const char *text) {
     static struct device_limits gpu;
     gpu = test_gpu("sm_90a");
     gpu.units = 4; /* so that a block has several tiles */
+    gpu.regs_unit /= 8;
     return first_kernel(a, text, &gpu);
 }
 
@@ -80,6 +81,37 @@ static void test_print(void **state) {
     arena_free(a);
 }
 
+static void test_print_by_warps(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t =
+        program_of(a, wide, "mma=2 m=64 n=64 k=64 tm=32 tn=32 stages=3 warps=4 split=2");
+    struct buf b = buf_new(a);
+    tile_print(&b, t);
+    const char *code = strstr(b.p, "draw");
+    assert_non_null(code);
+    assert_string_equal(code, "draw\n"
+                              "    ahead 2\n"
+                              "        copy A\n"
+                              "        copy B\n"
+                              "        group\n"
+                              "    end\n"
+                              "    loop\n"
+                              "        landed 1\n"
+                              "        copy A 2\n"
+                              "        copy B 2\n"
+                              "        group\n"
+                              "        fill\n"
+                              "        dot\n"
+                              "        add\n"
+                              "        next\n"
+                              "    end\n"
+                              "    landed 0\n"
+                              "    leave 2\n"
+                              "    store\n"
+                              "end\n");
+    arena_free(a);
+}
+
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 static float *numbers(struct arena *a, size_t n, unsigned seed) {
@@ -147,6 +179,10 @@ static void test_numbers(void **state) {
         {wide, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
         {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12 split=4"},
         {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12"},
+        {plain, "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=3 warps=4"},
+        {plain, "mma=2 m=128 n=32 k=16 tm=32 tn=32 stages=4 warps=4 split=3"},
+        {plain, "mma=2 m=16 n=64 k=128 tm=16 tn=16 stages=2 warps=4"},
+        {wide, "mma=2 m=64 n=32 k=64 tm=32 tn=16 stages=2 warps=4"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (uint64_t seed = 0; seed < 4; seed++) {
@@ -160,6 +196,9 @@ static void test_numbers(void **state) {
             arena_free(a);
         }
 }
+
+static const char of_groups[] = "mma=1 m=128 n=64 k=16 stages=2 warps=12";
+static const char of_warps[] = "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=3 warps=4";
 
 /* ---- planted mistakes ------------------------------------------------------------------------ */
 
@@ -181,15 +220,21 @@ static void test_mistakes(void **state) {
         enum tile_op op;
         int nth;
         const char *says;
+        bool by_warps;
     } cases[] = {
-        {TILE_WAIT_EMPTY, 0, "T4"}, {TILE_WAIT_FULL, 0, "T3"}, {TILE_DRAIN, 0, "T4"},
-        {TILE_DRAIN, 1, "T5"},      {TILE_ARRIVE, 0, "T4"},    {TILE_NEXT, 0, "T7"},
-        {TILE_NEXT, 1, "T7"},       {TILE_END, 0, "T"},        {TILE_FILL, 0, "T5"},
-        {TILE_ROLE, 0, "T"},        {TILE_LOOP, 0, "T"},
+        {TILE_WAIT_EMPTY, 0, "T4", false}, {TILE_WAIT_FULL, 0, "T3", false},
+        {TILE_DRAIN, 0, "T4", false},      {TILE_DRAIN, 1, "T5", false},
+        {TILE_ARRIVE, 0, "T4", false},     {TILE_NEXT, 0, "T7", false},
+        {TILE_NEXT, 1, "T7", false},       {TILE_END, 0, "T", false},
+        {TILE_FILL, 0, "T5", false},       {TILE_ROLE, 0, "T", false},
+        {TILE_LOOP, 0, "T", false},        {TILE_LANDED, 0, "T4", true},
+        {TILE_LANDED, 1, "T4", true},      {TILE_GROUP, 0, "T3", true},
+        {TILE_GROUP, 1, "T3", true},       {TILE_NEXT, 0, "T7", true},
+        {TILE_AHEAD, 0, "T", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();
-        struct tile_program *t = program_of(a, plain, "mma=1 m=128 n=64 k=16 stages=2 warps=12");
+        struct tile_program *t = program_of(a, plain, cases[i].by_warps ? of_warps : of_groups);
         take_out(t, find(t, cases[i].op, cases[i].nth));
         const char *bad = tile_verify(t, a);
         if (!bad || strncmp(bad, cases[i].says, strlen(cases[i].says)))
@@ -204,15 +249,17 @@ static void test_machine_finds_mistakes(void **state) {
     static const struct {
         enum tile_op op;
         int nth;
-    } cases[] = {{TILE_WAIT_EMPTY, 0}, {TILE_WAIT_FULL, 0}, {TILE_ARRIVE, 0}, {TILE_ARRIVE, 1},
-                 {TILE_COPY, 1},       {TILE_FILL, 0},      {TILE_DRAIN, 1}};
+        bool by_warps;
+    } cases[] = {{TILE_WAIT_EMPTY, 0, false}, {TILE_WAIT_FULL, 0, false}, {TILE_ARRIVE, 0, false},
+                 {TILE_ARRIVE, 1, false},     {TILE_COPY, 1, false},      {TILE_FILL, 0, false},
+                 {TILE_DRAIN, 1, false},      {TILE_LANDED, 0, true},     {TILE_LANDED, 1, true},
+                 {TILE_GROUP, 1, true},       {TILE_COPY, 2, true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool found = false;
         for (uint64_t seed = 0; seed < 4 && !found; seed++) {
             struct arena *a = arena_new();
             const char *why;
-            struct tile_program *t =
-                program_of(a, plain, "mma=1 m=128 n=64 k=16 stages=2 warps=12");
+            struct tile_program *t = program_of(a, plain, cases[i].by_warps ? of_warps : of_groups);
             take_out(t, find(t, cases[i].op, cases[i].nth));
             found = wrong_of(a, t, seed, &why) || why;
             arena_free(a);
@@ -224,6 +271,7 @@ static void test_machine_finds_mistakes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_print),
+        cmocka_unit_test(test_print_by_warps),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_machine_finds_mistakes),

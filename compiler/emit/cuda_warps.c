@@ -1,0 +1,129 @@
+/* cuda_warps.c: tiles that all threads copy, and products that each warp makes by itself, in CUDA
+ * C++ from sm_80 on:
+ *
+ *     copy A 3      if (step + 3 < steps) {
+ *                       unsigned char *const stage = ring + (s + 3) % 4 * 32768;
+ *                       for (int i = 0; i < 4; i++) {                   16 bytes each
+ *                           const int at = i * 256 + tid, line = at / 8, piece = at % 8;
+ *                           k_copy_piece(k_piece<128>(stage, 128, line, piece), from_a, 4096,
+ *                                        m0 + line, 4096, (step + 3) * 64 + piece * 8, 4096);
+ *                       }
+ *                   }
+ *     dot           for (int i = 0; i < 64; i += 16) {
+ *                       unsigned a[4][4], b[2][2][2];
+ *                       for (...) k_left_factor<128, false>(a[f], stage, 128, ...);
+ *                       for (...) k_right_factor<128, true>(b[g], ...);
+ *                       for (...) k_mma<k_bf16>(sums + ..., a[f], b[g][h]);
+ *                   }
+ *
+ * A tile's boxes are swizzled as those of tensor maps: neither copies nor ldmatrix meet in a
+ * bank. */
+#include "emit/cuda_mma.h"
+
+enum { PIECE = 8, FRAGMENT = 16 }; /* elements */
+
+static bool is_image(const struct tile_ring *r) { return r->operand->load == NO_VALUE; }
+static char letter(const struct tile_ring *r) { return r->operand->axis == AXIS_M ? 'a' : 'b'; }
+
+void add_images(struct emitter *w, const struct tile_program *t, struct ws_launch *l) {
+    for (int i = 0; i < RINGS; i++)
+        if (is_image(&t->ring[i]))
+            l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = t->image[i]};
+}
+
+void put_image_parameters(struct emitter *w, const struct tile_program *t) {
+    for (int i = 0; i < RINGS; i++)
+        if (is_image(&t->ring[i]))
+            buf_printf(&w->b, ", %s *__restrict__ image_%c",
+                       memory_type(w, t->ring[i].operand->dtype), letter(&t->ring[i]));
+}
+
+void put_places_of_warps(struct emitter *w, const struct tile_program *t) {
+    int across = t->ring[TILE_B].rows / t->product->warp_columns;
+    line(w, "const int tid = (int)threadIdx.x, group = 0;");
+    line(w, "const int warp_m = tid / 32 / %d * %d, warp_n = tid / 32 %% %d * %d;", across,
+         t->product->warp_rows, across, t->product->warp_columns);
+    line(w, "(void)group;");
+    if (t->product->parts > 1)
+        line(w, "unsigned *const left = (unsigned *)(ring + %d);", t->barriers);
+    for (int i = 0; i < RINGS; i++) {
+        const struct tile_ring *r = &t->ring[i];
+        const struct operand *o = r->operand;
+        const char *type = memory_type(w, o->dtype);
+        if (is_image(r))
+            line(w, "const %s *const from_%c = image_%c;", type, letter(r), letter(r));
+        else
+            line(w, "const %s *const from_%c = p%d + %lldLL;", type, letter(r),
+                 argument_of(w, w->k->values.at[o->load].buffer), (long long)o->offset);
+    }
+}
+
+static void put_plane(struct emitter *w, const struct tile_program *t, const struct tile_ring *r,
+                      int plane, const char *step) {
+    const struct operand *o = r->operand;
+    int width = o->along ? r->rows : r->depth, across = width / PIECE;
+    int pieces = ring_box_lines(r) * across, rounds = (pieces + t->threads - 1) / t->threads;
+    const char *row = o->axis == AXIS_M ? "m0" : "n0";
+    const char *depth = t->product->parts > 1 ? arena_printf(w->arena, "(part + (%s) * %d) * %d",
+                                                             step, t->product->parts, r->depth)
+                                              : arena_printf(w->arena, "(%s) * %d", step, r->depth);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", rounds);
+    line(w, "const int at = i * %d + tid, line = at / %d, piece = at %% %d;", t->threads, across,
+         across);
+    if (pieces % t->threads) line(w, "if (at >= %d) break;", pieces);
+    line(w, "k_copy_piece(k_piece<%d>(stage + %d, %d, line, piece), from_%c + (%lldLL%s), %lld,",
+         r->line, r->offset + plane * r->bytes, ring_box_lines(r), letter(r),
+         (long long)o->plane * plane,
+         o->batches > 1 ? arena_printf(w->arena, " + z * %lldLL", (long long)o->batch) : "",
+         (long long)o->pitch);
+    line(w, "             %s + line, %lld, %s + piece * %d, %lld);", o->along ? depth : row,
+         (long long)(o->along ? o->depth : o->rows), o->along ? row : depth, PIECE,
+         (long long)(o->along ? o->rows : o->depth));
+    close_brace(w);
+}
+
+void put_copy_by_warps(struct emitter *w, const struct tile_program *t, const struct tile_ring *r,
+                       int ahead) {
+    const char *step = ahead ? arena_printf(w->arena, "step + %d", ahead) : "step";
+    open_brace(w, "if (%s < steps)", step);
+    if (ahead)
+        line(w, "unsigned char *const stage = ring + (s + %d) %% %d * %d;", ahead, r->stages,
+             r->stage);
+    else
+        line(w, "unsigned char *const stage = ring + s * %d;", r->stage);
+    for (int p = 0; p < r->planes; p++) put_plane(w, t, r, p, step);
+    close_brace(w);
+}
+
+static void put_fragments(struct emitter *w, const struct tile_ring *r, int plane, int n) {
+    bool left = r->operand->axis == AXIS_M;
+    line(w, "#pragma unroll");
+    line(w, "for (int f = 0; f < %d; f++)", n);
+    line(w, "    %s<%d, %s>(%c[f], stage + %d, %d, warp_%c + f * %d, i);",
+         left ? "k_left_factor" : "k_right_factor", r->line, r->operand->along ? "true" : "false",
+         letter(r), r->offset + plane * r->bytes, ring_box_lines(r), left ? 'm' : 'n', FRAGMENT);
+}
+
+void put_dot_by_warps(struct emitter *w, const struct tile_program *t) {
+    const struct tile_ring *a = &t->ring[TILE_A], *b = &t->ring[TILE_B];
+    int down = t->product->warp_rows / FRAGMENT, across = t->product->warp_columns / FRAGMENT;
+    open_scope(w);
+    line(w, "unsigned char *const stage = ring + s * %d;", a->stage);
+    for (int p = 0; p < t->product->n_passes; p++) {
+        line(w, "#pragma unroll 2");
+        open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, FRAGMENT);
+        line(w, "unsigned a[%d][4], b[%d][2][2];", down, across);
+        put_fragments(w, a, t->product->pass[p].a, down);
+        put_fragments(w, b, t->product->pass[p].b, across);
+        line(w, "#pragma unroll");
+        line(w, "for (int f = 0; f < %d; f++)", down);
+        line(w, "#pragma unroll");
+        line(w, "    for (int g = 0; g < %d; g++)", 2 * across);
+        line(w,
+             "        k_mma<%s>(*(float(*)[4])(sums + (f * %d + g) * 4), a[f], b[g / 2][g %% 2]);",
+             memory_type(w, a->operand->dtype), 2 * across);
+        close_brace(w);
+    }
+    close_brace(w);
+}
