@@ -53,6 +53,7 @@ static bool add_program(struct lot *l, const struct case_graph *g, enum ws_fusio
         graph ? drive_begin(l->a, graph, drive_inputs(graph, 7), limits, fusion, &d) : NULL;
     if (!b) return complain(l->c, &d, g->text);
     b->config = g->config;
+    b->maybe = g->maybe;
     int64_t every = (int64_t)g->every * l->c->every;
     struct choice x = {.every = every < CASES_DEFAULT ? (int)every : CASES_DEFAULT};
     x.phase = g->every == CASES_DEFAULT

@@ -144,7 +144,7 @@ static bool add_named(struct arena *a, variant_vec *all, struct drive *b, int ke
     if (!config_parse(b->config, &c, d)) return false;
     const char *why = ws_config_illegal(b->p, kernel, &c, b->a);
     if (!why) return add_variant(a, all, b, kernel, &c, d);
-    bool meant = b->p->n_kernels == 1 && b->p->limits.kind == DEVICE_CUDA;
+    bool meant = !b->maybe && b->p->n_kernels == 1 && b->p->limits.kind == DEVICE_CUDA;
     return meant ? drive_fail(d, "%s: %s", b->config, why) : true;
 }
 

@@ -35,6 +35,7 @@ struct drive {
     char **emulated;         /* per buffer, on the emulator */
     dptr *mem;               /* per buffer, on a device */
     const char *config;      /* of the caller: one more, of kernels on a GPU; NULL: none */
+    bool maybe;              /* that config need not be legal for any */
     uint32_t *first;         /* per kernel: the variant of its default config */
     drive_judge *judge;      /* drive_agrees, unless the caller sets another */
     void *ctx;               /* the caller's */

@@ -1,0 +1,131 @@
+/* cases_random_products.c: products as a seed has them: sizes around the edges of tiles, layouts,
+ * batches, what is computed before and behind, and a config of the matrix units that need not be
+ * legal for them. */
+#include "tests/fuzz/cases.h"
+#include "tests/fuzz/random.h"
+
+struct product_text {
+    struct arena *a;
+    struct rng *r;
+    struct buf parameters, body;
+    const char *dtype;
+    int m, n, k, batches; /* batches: 0, a product of matrices */
+    const char *value;    /* at hand */
+    int values;
+};
+
+static int size_near_an_edge(struct rng *r) {
+    static const int edges[] = {1, 8, 16, 32, 64, 96, 128, 200};
+    int n = edges[rng_below(r, (int)(sizeof edges / sizeof *edges))];
+    if (rng_below(r, 2)) n += rng_below(r, 5) - 2;
+    return n < 1 ? 1 : n;
+}
+
+static const char *fresh(struct product_text *t) {
+    return t->value = arena_printf(t->a, "%%v%d", t->values++);
+}
+
+static const char *shape(struct product_text *t, int rows, int columns) {
+    if (t->batches) return arena_printf(t->a, "[%d, %d, %d]", t->batches, rows, columns);
+    return arena_printf(t->a, "[%d, %d]", rows, columns);
+}
+
+static void put_parameter(struct product_text *t, const char *name, const char *dims) {
+    buf_printf(&t->parameters, "%s%%%s: %s%s", t->parameters.n ? ", " : "", name, t->dtype, dims);
+}
+
+/* A factor as it lies in memory, or across, and perhaps a function of it. */
+static const char *put_factor(struct product_text *t, const char *name, int rows, int columns) {
+    const char *value = arena_printf(t->a, "%%%s", name);
+    bool across = rng_below(t->r, 2);
+    put_parameter(t, name, across ? shape(t, columns, rows) : shape(t, rows, columns));
+    if (across) {
+        buf_printf(&t->body, " %s = permute(%s, %s)\n", fresh(t), value,
+                   t->batches ? "[0, 2, 1]" : "[1, 0]");
+        value = t->value;
+    }
+    if (rng_below(t->r, 4) == 0) {
+        buf_printf(&t->body, " %s = relu(%s)\n", fresh(t), value);
+        value = t->value;
+    }
+    if (rng_below(t->r, 6) == 0) {
+        const char *other = arena_printf(t->a, "w%s", name);
+        put_parameter(t, other, shape(t, rows, columns));
+        buf_printf(&t->body, " %s = mul(%s, %%%s)\n", fresh(t), value, other);
+        value = t->value;
+    }
+    return value;
+}
+
+static void put_behind(struct product_text *t, int i) {
+    const char *before = t->value, *name = arena_printf(t->a, "p%d", i);
+    switch (rng_below(t->r, 7)) {
+    case 0: put_parameter(t, name, arena_printf(t->a, "[%d]", t->n)); break;
+    case 1: put_parameter(t, name, arena_printf(t->a, "[%d, 1]", t->m)); break;
+    case 2: put_parameter(t, name, shape(t, t->m, t->n)); break;
+    case 3: buf_printf(&t->body, " %s = gelu(%s)\n", fresh(t), before); return;
+    case 4: buf_printf(&t->body, " %s = sigmoid(%s)\n", fresh(t), before); return;
+    case 5: buf_printf(&t->body, " %s = mul(%s, 0.5)\n", fresh(t), before); return;
+    default: buf_printf(&t->body, " %s = relu(%s)\n", fresh(t), before); return;
+    }
+    buf_printf(&t->body, " %s = add(%s, %%%s)\n", fresh(t), before, name);
+}
+
+static const char *random_product(struct arena *a, struct rng *r) {
+    static const char *const dtypes[] = {"bf16", "f16", "f32"};
+    struct product_text t = {.a = a,
+                             .r = r,
+                             .parameters = buf_new(a),
+                             .body = buf_new(a),
+                             .dtype = dtypes[rng_below(r, 3)],
+                             .m = size_near_an_edge(r),
+                             .n = size_near_an_edge(r),
+                             .k = size_near_an_edge(r) + rng_below(r, 2) * 128,
+                             .batches = rng_below(r, 3) ? 0 : 2 + rng_below(r, 2)};
+    const char *x = put_factor(&t, "x", t.m, t.k), *y = put_factor(&t, "y", t.k, t.n);
+    buf_printf(&t.body, " %s = %s(%s, %s)\n", fresh(&t), t.batches ? "bmm" : "mm", x, y);
+    for (int i = 0, n = rng_below(r, 4); i < n; i++) put_behind(&t, i);
+    const char *first = t.value;
+    if (rng_below(r, 5) == 0)
+        buf_printf(&t.body, " %s = permute(%s, %s)\n", fresh(&t), first,
+                   t.batches ? "[0, 2, 1]" : "[1, 0]");
+    return arena_printf(a, "graph(%s) {\n%s return %s\n}\n", t.parameters.p, t.body.p, t.value);
+}
+
+static int any(struct rng *r, const int *of, size_t n) { return of[rng_below(r, (int)n)]; }
+#define ANY(r, ...) any(r, (const int[]){__VA_ARGS__}, sizeof(int[]){__VA_ARGS__} / sizeof(int))
+
+static const char *random_config(struct arena *a, struct rng *r, bool by_warps) {
+    int k = ANY(r, 16, 32, 64, 64, 64, 128), stages = ANY(r, 2, 3, 4), split = ANY(r, 0, 0, 2, 3);
+    struct buf b = buf_new(a);
+    if (by_warps) {
+        int tm = ANY(r, 16, 32, 48, 64), tn = ANY(r, 16, 32, 48, 64), down = ANY(r, 1, 2, 3),
+            across = ANY(r, 1, 2, 4);
+        buf_printf(&b, "mma=2 m=%d n=%d tm=%d tn=%d warps=%d", tm * down, tn * across, tm, tn,
+                   down * across);
+    } else {
+        int m = ANY(r, 64, 128, 192), cluster = ANY(r, 0, 0, 2);
+        buf_printf(&b, "mma=1 m=%d n=%d warps=%d", m, ANY(r, 32, 64, 96, 128, 256), m / 16 + 4);
+        if (cluster) buf_printf(&b, " cluster=%d", cluster);
+    }
+    buf_printf(&b, " k=%d stages=%d", k, stages);
+    if (split) buf_printf(&b, " split=%d", split);
+    if (rng_below(r, 2)) buf_printf(&b, " band=%d", ANY(r, 1, 2, 16));
+    return b.p;
+}
+
+void cases_random_products(struct arena *a, uint64_t seed, int n, case_vec *out) {
+    struct rng r = {seed};
+    for (int i = 0; i < n; i++) {
+        const char *text = random_product(a, &r);
+        bool by_warps = rng_below(&r, 2);
+        bool old = by_warps && rng_below(&r, 2);
+        vec_push(a, out,
+                 ((struct case_graph){.text = text,
+                                      .every = CASES_DEFAULT,
+                                      .old = old,
+                                      .tiny = !old && i % 2 == 0,
+                                      .maybe = true,
+                                      .config = random_config(a, &r, by_warps)}));
+    }
+}
