@@ -64,7 +64,11 @@ for file in $files; do
 done
 cd "$root" || exit 1
 
-# Every command and every variable is in the guide.
+# Every command, every variable and every workload is in the guide.
+for file in workloads/*.py; do
+    name=$(basename "$file" .py)
+    grep -qE "^\|.*[ ,]$name(,| \|)" docs/guide/workloads.md || fail "docs/guide/workloads.md does not list '$name'"
+done
 for word in $("$WARPSMITH" help | awk '/^Commands/ { on = 1; next } /^$/ { on = 0 } on && /^  [^ ]/ { print $1 }' | sort -u); do
     grep -q -- "warpsmith $word" docs/guide/commands.md || fail "docs/guide/commands.md does not know '$word'"
 done
