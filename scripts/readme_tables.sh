@@ -36,15 +36,12 @@ block_programs() {
 # output FILE: what a command has printed, as it was saved.
 block_output() { printf '```text\n%s\n```\n' "$(cat "$1")"; }
 
-# figure FILE...: the first one that is there.
+# figure FILE...: the first one that is there, with a caption.
 block_figure() {
     local file
     for file; do
         [ -e "$file" ] || continue
-        case $file in
-        *suite*) printf '![Time over the floor, of every case of the suite](%s)\n' "$file" ;;
-        *) printf '![Times of every kernel variant, and of the whole: %s](%s)\n' "$(basename "$file" .svg)" "$file" ;;
-        esac
+        scripts/sample_tables.py figure "$file"
         return
     done
     echo "readme_tables: none of $* is there" >&2
@@ -56,6 +53,7 @@ block_torch() { scripts/sample_tables.py torch "$@"; }
 block_repeat() { scripts/sample_tables.py repeat "$@"; }
 block_sizes() { scripts/sample_tables.py sizes "$@"; }
 block_products() { scripts/sample_tables.py products "$@"; }
+block_slower() { scripts/sample_tables.py slower "$@"; }
 block_overlap() { scripts/sample_tables.py overlap "$@"; }
 block_misses() { scripts/sample_tables.py misses "$@"; }
 block_searches() { scripts/sample_tables.py searches "$@"; }

@@ -3,14 +3,19 @@
 
     scripts/sample_tables.py KIND FILE [FILE]
     scripts/sample_tables.py cost FILE --only PATTERN     measures whose name matches; of lookup and capture, too
+    scripts/sample_tables.py figure FILE.svg              a figure, and below it what it shows and where that comes from
 
 KIND names the script that wrote the file: torch (check_torch.sh), cost, lookup and capture (bench_cost.sh, ...), repeat
-(bench_repeat.sh), sizes (bench_sizes.sh), products (bench_products.sh), overlap (bench_overlap.sh), misses
-(bench_suite.sh; FILE, and that of sizes), searches (bench_search.sh) or ordering (cost_model.py). Below each table stands who wrote it, where and when.
-scripts/readme_tables.sh puts them there. Exit codes: 0 fine, 1 a file is missing or foreign, 2 usage."""
+(bench_repeat.sh), sizes (bench_sizes.sh), products and slower (bench_products.sh: all of them, and those that are slower
+than PyTorch's), overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and that of sizes), searches (bench_search.sh)
+or ordering (cost_model.py). Below each table stands who wrote it, where and when. scripts/readme_tables.sh puts them
+there. A figure is drawn from the CSV of the same name; index.csv of reports/samples has its command.
+Exit codes: 0 fine, 1 a file is missing or foreign, 2 usage."""
 
 import csv
+import fnmatch
 import math
+import os
 import re
 import statistics
 import sys
@@ -104,6 +109,14 @@ def products(path, rows):
     source("`scripts/bench_products.sh`", rows[0], path)
 
 
+def slower(path, rows):
+    some = sorted((r for r in rows if r["torch_over_ours"] and float(r["torch_over_ours"]) < 1),
+                  key=lambda r: (r["dtype"], float(r["torch_over_ours"])))
+    table(["product<", "dtype<", "PyTorch / ours"], [(f"{r['workload']} {r['axes']}", r["dtype"], r["torch_over_ours"])
+                                                     for r in some])
+    source("`scripts/bench_products.sh`", rows[0], path)
+
+
 def between(points, x):
     """What a line through (x, y) points, in order, has at x; flat beyond its ends."""
     below = max((p for p in points if p[0] <= x), default=points[0])
@@ -167,9 +180,30 @@ def ordering(path, rows):
            said=f" over {sum(int(r['configs']) for r in rows)} variants of {len(rows)} kernels")
 
 
+# ---- figures ----------------------------------------------------------------------------------------------------------
+
+
+def figure(path):
+    """The figure of a bench, or of the suite, with a caption."""
+    samples = "reports/samples"
+    with open(f"{samples}/index.csv", newline="") as file:
+        row = next(r for r in csv.DictReader(file) if fnmatch.fnmatch(os.path.relpath(path, samples), r["file"]))
+    rows = path.removesuffix(".svg") + ".csv"
+    if not os.path.exists(rows):
+        raise OSError(f"{path} has no {rows} to be drawn from")
+    if os.path.basename(path).startswith("suite"):
+        title = "Time over the floor, of every case of the suite"
+        says = "Bars: time over the floor, of ours and PyTorch's, for each case. The dashed line is the floor."
+    else:
+        title = f"Times of every kernel variant, and of the whole: {os.path.basename(path).removesuffix('.svg')}"
+        says = "Left: variants of the kernels, fastest first. Right: the whole program, by way of making it."
+    print(f"![{title}]({path})\n\n*{says}* Drawn from [{rows}]({rows}), which `{row['command']}` wrote "
+          f"on {row['device']}, {row['date']}.")
+
+
 KINDS = {"torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("bench_lookup.sh"),
-         "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "products": products, "overlap": overlap, "misses": misses,
-         "searches": searches, "ordering": ordering}
+         "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "products": products, "slower": slower,
+         "overlap": overlap, "misses": misses, "searches": searches, "ordering": ordering}
 
 
 def main(arguments):
@@ -180,11 +214,14 @@ def main(arguments):
     if arguments in (["-h"], ["--help"]):
         print(__doc__)
         return 0
-    if len(arguments) < 2 or arguments[0] not in KINDS or len(arguments) != (3 if arguments[0] == "misses" else 2):
-        print(f"usage: sample_tables.py KIND FILE [FILE]; KIND is one of {', '.join(KINDS)}", file=sys.stderr)
+    if len(arguments) < 2 or arguments[0] not in (*KINDS, "figure") or len(arguments) != (3 if arguments[0] == "misses" else 2):
+        print(f"usage: sample_tables.py KIND FILE [FILE]; KIND is one of {', '.join(KINDS)}, figure", file=sys.stderr)
         return 2
     given = []
     try:
+        if arguments[0] == "figure":
+            figure(arguments[1])
+            return 0
         for path in arguments[1:]:
             with open(path, newline="") as file:
                 given += [path, [r for r in csv.DictReader(file) if not only or only.search(r["measure"])]]
@@ -192,7 +229,7 @@ def main(arguments):
     except OSError as error:
         print(f"sample_tables: {error}", file=sys.stderr)
         return 1
-    except (KeyError, ValueError, IndexError):
+    except (KeyError, ValueError, IndexError, StopIteration):
         print(f"sample_tables: {' or '.join(arguments[1:])} is no file of {arguments[0]}, or empty", file=sys.stderr)
         return 1
     return 0

@@ -237,6 +237,20 @@ says 'bench_sizes.sh. in f32 on X1, 2026-01-02; rows in'
 run scripts/sample_tables.py misses "$TMP/missed.csv" "$TMP/sizes.csv"
 expect 0 "misses"
 says '^\| a \| 70\.0 \| 85\.0 \| 74\.0 \| 1\.20 \| 0\.20 \| - \| xu 40 \| wait 30 \| `b` \|$'
+printf '%s\n' workload,dtype,axes,torch_over_ours,device,date matmul,f32,n=1,1.5,X1,2026-01-02 \
+    matmul,f32,n=2,0.9,X1,2026-01-02 matmul,bf16,n=3,0.7,X1,2026-01-02 matmul,f32,n=4,0.5,X1,2026-01-02 \
+    matmul,f32,n=5,,X1,2026-01-02 >"$TMP/products.csv"
+run scripts/sample_tables.py slower "$TMP/products.csv"
+expect 0 "slower"
+[ "$(sed -n '3,5s/^| matmul n=\([0-9]\) .*/\1/p' <<<"$said" | tr -d '\n')" = 342 ] || fail "slowest last, or another product:" "$said"
+says_not 'n=1|n=5'
+# A figure says what it was drawn from; one that nobody measured has no caption.
+run scripts/sample_tables.py figure reports/samples/suite_h200.svg
+expect 0 "figure"
+says '^!\[.*\]\(reports/samples/suite_h200\.svg\)$'
+says 'Drawn from \[reports/samples/suite_h200\.csv\].* which .OUTDIR=out scripts/bench_suite\.sh. wrote on NVIDIA H200, 20..-..-..\.$'
+run scripts/sample_tables.py figure reports/samples/nobody.svg
+expect 1 "a figure without a row in index.csv"
 run scripts/sample_tables.py repeat "$TMP/sizes.csv"
 expect 1 "a foreign file"
 says 'sizes.csv is no file of repeat, or empty'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # reports/samples/index.csv says of every file there by which command, on what device and when it came to be, and says what
-# the rows say; and the documents are what scripts/readme_tables.sh makes of them, but for those with dumps of a compiler
-# that may not be here.
+# the rows say; what a script has computed from times agrees with them; and the documents are what
+# scripts/readme_tables.sh makes of them, but for those with dumps of a compiler that may not be here.
 set -euo pipefail
 mapfile -t documents < <(grep -rl '^<!-- begin [a-z]' README.md docs --include='*.md' | xargs grep -L '^<!-- begin stage')
 scripts/readme_tables.sh --check "${documents[@]}"
@@ -57,6 +57,14 @@ for name in files:
         wrong.append('%s: measured on %s, not on %s' % (name, devices, rows[0]['device']))
     if dates and dates[-1] != rows[0]['date']:
         wrong.append('%s: of %s, not of %s' % (name, dates[-1], rows[0]['date']))
+
+# What scripts/product_table.py has computed follows from the times beside it.
+for r in read(FOLDER + '/products_h200.csv'):
+    us = float(r['ours_us'])
+    if r['tflops'] != '%.1f' % (float(r['flops']) / us / 1e6):
+        wrong.append('products_h200.csv: not the TFLOP/s of its time: %s' % r)
+    if (r['torch_over_ours'] != '%.3f' % (float(r['torch_us']) / us)) if r['torch_us'] else r['torch_over_ours']:
+        wrong.append('products_h200.csv: not the ratio of its times: %s' % r)
 print('\n'.join(wrong))
 sys.exit(bool(wrong))
 PYTHON
