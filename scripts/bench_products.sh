@@ -30,12 +30,21 @@ total=${TOTAL:-540}
 more=${ARGS:-} # split into words on purpose
 
 . scripts/script_head.sh
+for part in $parts; do
+    case $part in
+    ours | torch) ;;
+    *)
+        echo "bench_products: PARTS has no '$part'; it takes: ours torch" >&2
+        exit 2
+        ;;
+    esac
+done
 need_warpsmith "$warpsmith"
 mkdir -p "$out/results" "$out/logs" || exit 3
 
 # "name workload dtype axis=value ..."
 products() {
-    local dtype
+    local dtype n
     for dtype in bf16 f32; do
         for n in 512 1024 2048 4096 8192; do
             echo "square_$n matmul $dtype rows=$n inner=$n columns=$n"
@@ -61,10 +70,22 @@ END
     done
 }
 
-status=0
+# timed WHO LOG COMMAND...: one half of the case; a failure is said and does not end the script. The case comes from stdin,
+# so no command may read that.
+timed() {
+    local who=$1 log=$2 code=0
+    shift 2
+    timeout 100 "$@" >"$log" 2>&1 </dev/null || code=$?
+    [ $code = 0 ] && return
+    echo "bench_products: $name $dtype: $who: exit code $code ($log)" >&2
+    status=1
+}
+
+status=0 matched=0
 finish_by=$((SECONDS + total))
 while read -r name workload dtype axes; do
     [[ "$name $workload $dtype $axes" =~ $only ]] || continue
+    matched=$((matched + 1))
     if [ $SECONDS -ge $finish_by ]; then
         echo "bench_products: no time left for $name $dtype" >&2
         status=1
@@ -73,16 +94,18 @@ while read -r name workload dtype axes; do
     log=$out/logs/${name}_$dtype
     if [[ " $parts " == *" ours "* ]]; then
         # shellcheck disable=SC2046,SC2086
-        timeout 100 "$warpsmith" bench "workloads/$workload.py" --device "$device" --dtype "$dtype" \
-            $(printf -- '-D %s ' $axes) --results "$out/results" --no-figures $more >"$log.ours" 2>&1 ||
-            { status=1 && echo "bench_products: $name $dtype: ours: exit code $?" >&2; }
+        timed ours "$log.ours" "$warpsmith" bench "workloads/$workload.py" --device "$device" --dtype "$dtype" \
+            $(printf -- '-D %s ' $axes) --results "$out/results" --no-figures $more
     fi
     if [[ " $parts " == *" torch "* ]]; then
         # shellcheck disable=SC2086
-        timeout 100 "$python" scripts/torch_peer.py --workload "workloads/$workload.py" --device "$device" --dtype "$dtype" \
-            --axes $axes --ways eager --results "$out/results" >"$log.torch" 2>&1 ||
-            { status=1 && echo "bench_products: $name $dtype: PyTorch: exit code $?" >&2; }
+        timed PyTorch "$log.torch" "$python" scripts/torch_peer.py --workload "workloads/$workload.py" --device "$device" \
+            --dtype "$dtype" --axes $axes --ways eager --results "$out/results"
     fi
 done < <(products)
+if [ $matched = 0 ]; then
+    echo "bench_products: no case matches ONLY='$only'" >&2
+    exit 2
+fi
 "$python" scripts/product_table.py "$out"/results/*.csv >"$out/products.csv" || status=1
 exit $status

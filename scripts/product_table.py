@@ -5,7 +5,7 @@
 
 Columns: device, date, workload, dtype, axes, flops, ours_us and default_us (tuned, and the first guess), torch_us,
 torch_over_ours, tflops (of ours), trials and tuning_s, config. Geometric means go to stderr.
-Exit codes: 0 fine, 1 a file is no result file, 2 wrong call."""
+Exit codes: 0 fine, 1 a file is missing or no result file, 2 wrong call."""
 
 import csv
 import math
@@ -20,7 +20,12 @@ def read(paths):
     """{(device, workload, dtype, axes): line}, of the newest rows."""
     lines = {}
     for path in paths:
-        with open(path, newline="") as file:
+        try:
+            file = open(path, newline="")
+        except OSError as error:
+            print(f"product_table: {error}", file=sys.stderr)
+            sys.exit(1)
+        with file:
             reader = csv.DictReader(file)
             if not {"workload", "role", "median_us", "axes"} <= set(reader.fieldnames or ()):
                 print(f"product_table: '{path}' is no result file", file=sys.stderr)

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# scripts/bench_products.sh: two of its cases on the CPU, timed by warpsmith as it is, beside a PyTorch that is made up; what
+# it says of failures, of time that is over, and of calls that are wrong.
+set -euo pipefail
+
+failures=0
+fail() {
+    printf '%s\n' "$@"
+    failures=$((failures + 1))
+}
+
+# products VARIABLE=VALUE...: sets status and said.
+products() {
+    status=0
+    said=$(env DEVICE=cpu OUTDIR="$OUTDIR" PYTHON="$TMP/python" "$@" scripts/bench_products.sh 2>&1) || status=$?
+}
+expect() { [ "$status" = "$1" ] || fail "$2: exit status $status, expected $1" "$said"; }
+says() { grep -qE -- "$1" <<<"$said" || fail "expected /$1/ in:" "$said"; }
+says_not() { ! grep -qE -- "$1" <<<"$said" || fail "did not expect /$1/ in:" "$said"; }
+
+# A PyTorch that takes 1000 us for every product: in the file that the workload's rows are in, or in one of its own.
+cat >"$TMP/python" <<'END'
+#!/usr/bin/env bash
+[ "$1" = scripts/torch_peer.py ] || exec python3 -B "$@"
+PYTHONPATH=tests/run/torch_stub python3 -B - "$@" <<'PYTHON'
+import argparse, pathlib, sys
+sys.path.insert(0, "scripts")
+import torch_peer as peer
+parser = argparse.ArgumentParser()
+for name in ("--workload", "--device", "--dtype", "--ways", "--results"):
+    parser.add_argument(name)
+parser.add_argument("--axes", nargs="*")
+given = parser.parse_args(sys.argv[2:])
+name = pathlib.Path(given.workload).stem
+path = pathlib.Path(given.results) / f"{name}.csv"
+_, axes = peer.load_workload(pathlib.Path(given.workload), dict(a.split("=") for a in given.axes))
+# The device's name is ours, if we were there before.
+names = {row["device"] for row in peer.csv.DictReader(path.open())} if path.exists() else {"X1"}
+peer.append_rows(path, peer.result_columns(), [{
+    "schema": peer.result_schemas()[-1][0], "timestamp": "2026-01-02T03:04:05Z", "workload": name, "mode": "fwd", "status": "ok",
+    "dtype": given.dtype, "device": names.pop(), "role": "torch_eager", "median_us": 1000.0,
+    "axes": " ".join(f"{k}={v}" for k, v in axes.items())}])
+PYTHON
+END
+chmod +x "$TMP/python"
+
+# ---- on the CPU --------------------------------------------------------------------------------------------------------
+
+OUTDIR=$TMP/out
+products ONLY='^(square_512|batch_1024) .* f32 ' ARGS='--budget 1t --samples-max 5'
+expect 0 "two products"
+says '^f32: 2 cases, geometric mean [0-9.]+, least [0-9.]+$'
+says '^first guess over best: median [0-9.]+$'
+python3 - "$OUTDIR/products.csv" <<'END' || fail "products.csv:" "$(cat "$OUTDIR/products.csv")"
+import csv, sys
+
+with open(sys.argv[1], newline="") as file:
+    lines = list(csv.DictReader(file))
+assert [(l["workload"], l["dtype"], l["axes"]) for l in lines] == [
+    ("bmm", "f32", "batch=1024 columns=64 inner=128 rows=64"),
+    ("matmul", "f32", "columns=512 inner=512 rows=512 x_t=0 y_t=0")], "cases"
+for l, flops in zip(lines, (2 * 1024 * 64 * 64 * 128, 2 * 512**3)):
+    ours = float(l["ours_us"])
+    assert int(float(l["flops"])) == flops, "flops"
+    assert ours > 0 and float(l["default_us"]) > 0 and int(l["trials"]) > 0 and l["config"], "a time of ours"
+    assert float(l["torch_us"]) == 1000 and l["torch_over_ours"] == f"{1000 / ours:.3f}", "ratio"
+    assert l["tflops"] == f"{flops / ours / 1e6:.1f}", "TFLOP/s"
+END
+for name in square_512 batch_1024; do
+    grep -q '^tuned ' "$OUTDIR/logs/${name}_f32.ours" || fail "no times in the log of $name"
+done
+
+# PyTorch's time alone is no line.
+OUTDIR=$TMP/torch
+products ONLY='^square_512 .* bf16 ' PARTS=torch
+expect 0 "PyTorch alone"
+[ "$(wc -l <"$OUTDIR/products.csv")" = 1 ] || fail "a line without a time of ours:" "$(cat "$OUTDIR/products.csv")"
+[ ! -e "$OUTDIR/logs/square_512_bf16.ours" ] || fail "PARTS=torch has run warpsmith"
+
+# ---- failures ----------------------------------------------------------------------------------------------------------
+
+# A warpsmith that fails, and would eat the list of cases if it could: both cases are tried, the exit code is its own.
+printf '#!/bin/sh\ncat\necho "made-up failure" >&2\nexit 7\n' >"$TMP/broken"
+chmod +x "$TMP/broken"
+OUTDIR=$TMP/failed
+products ONLY='^square_(512|1024) .* f32 ' WARPSMITH="$TMP/broken"
+expect 1 "a warpsmith that fails"
+says '^bench_products: square_512 f32: ours: exit code 7 '
+says '^bench_products: square_1024 f32: ours: exit code 7 '
+says_not 'PyTorch: exit code'
+grep -q '^made-up failure$' "$OUTDIR/logs/square_1024_f32.ours" || fail "the log does not have what it said"
+
+OUTDIR=$TMP/none
+products ONLY='^odd_' TOTAL=0
+expect 1 "no time"
+[ "$(grep -c '^bench_products: no time left for odd_' <<<"$said")" = 4 ] || fail "four cases have no time left:" "$said"
+says_not Traceback
+
+products ONLY=nonsense
+expect 2 "no such case" && says "^bench_products: no case matches ONLY='nonsense'\$"
+products PARTS='ours theirs'
+expect 2 "no such part" && says "^bench_products: PARTS has no 'theirs'; it takes: ours torch\$"
+products WARPSMITH="$TMP/absent"
+expect 3 "no binary"
+status=0 && said=$(scripts/bench_products.sh --help 2>&1) || status=$?
+expect 0 --help && says 'OUTDIR=out scripts/bench_products\.sh'
+status=0 && said=$(scripts/bench_products.sh matmul 2>&1) || status=$?
+expect 2 "an argument"
+
+[ $failures = 0 ]
