@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The last three follow from the name: device_set_features. */
+/* Three of the last follow from the name: device_set_features. */
 #define GPU(...)                                                                                   \
-    { DEVICE_CUDA, __VA_ARGS__, 0, false, false }
+    { DEVICE_CUDA, __VA_ARGS__, 0, false, false, 0 }
 
 static const struct device_limits table[] = {
     /* arch, units, warp, thr/blk, thr/sm, blk/sm, regs, smem/blk, smem/sm, L2, vec, GHz, GB/s, f32,

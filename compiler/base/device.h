@@ -33,6 +33,8 @@ struct device_limits {
     int sm;     /* compute capability: 90 is 9.0; 0 on a CPU */
     bool wgmma; /* products of four warps, which only sm_90a admits */
     bool tma;   /* copies of boxes of tensors (tensor_map.h) */
+
+    int simd_registers; /* CPU: vector registers of a core; 0: not known, 16 at least */
 };
 
 /* Do a block for each of so many rows, or a cluster where it can keep a row of so many bytes, give

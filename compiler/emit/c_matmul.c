@@ -1,133 +1,257 @@
-/* c_matmul.c: a plain tiled matrix product with a fused epilogue, in C with OpenMP.
+/* c_matmul.c: a matrix product with a fused epilogue, in C with OpenMP, by packed panels and blocks
+ * of registers (Goto and van de Geijn, Anatomy of high-performance matrix multiplication, 2008).
  *
- * A task is a tile of m rows by n columns (n = tn, the SIMD width). The right factor is packed k
- * steps at a time into a panel b[k][tn]; blocks of tm rows keep tm*tn accumulators in registers:
+ * A task is a tile of m rows by n columns, so that threads share out both. k steps of the depth at
+ * a time, both factors are evaluated into panels of tm rows and of tn columns, with zeros behind
+ * the matrix; then each block of tm*tn sums is made in registers, of panels that the caches have:
  *
- *     for k0: pack b;  for i0 in rows, step tm:
- *         acc = 0;  for k: for i: acc[i][:] += a(i, k) * b[k][:];  sum += acc */
+ *     for k0: pack b; pack a;
+ *         for j0 in columns, step tn:  for i0 in rows, step tm:
+ *             c = 0;  for k: for i: c[i][:] += a[k][i] * b[k][:];  sum += c
+ *
+ * A factor that runs along the depth in memory is packed along it, as vectors go: panels of a are
+ * rows then, which single elements are taken of anyway, and those of b are turned afterwards. */
 #include "emit/c_rows.h"
 
-static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
+/* What lies between rows as long as powers of two, lest caches have the same place for all. */
+enum { GAP = 16 };
 
-static void put_pack(struct emitter *w, const char *t, int tn) {
-    open_brace(w, "for (k_idx kk = 0; kk < depth; kk++)");
-    line(w, "const k_idx r = k0 + kk;");
-    open_brace(w, "for (int j = 0; j < %d; j++)", tn);
-    line(w, "const k_idx n = n0 + j < nn ? n0 + j : nn - 1;");
-    const char *name = put_expression(w, w->k->dot_b);
-    line(w, "b[kk * %d + j] = (%s)%s;", tn, t, name);
-    close_brace(w);
-    close_brace(w);
-}
-
-/* What the micro kernel holds in registers: vectors (prelude_vector.h) where a tile's columns are
- * whole ones on any machine, as compilers keep an array of those in registers and not one of
- * numbers; else numbers. */
-struct cells {
+/* What the text is of: t is the type of panels and sums, of which a vector has `lanes`; integers
+ * are unsigned, which wrap. */
+struct panels {
     struct emitter *w;
-    bool vectors;
-    int tn;
+    const char *t;
+    int m, n, tm, tn, depth, lanes;
+    bool a_along, b_along, turns; /* the factors run along the depth; b is turned by the prelude */
+    bool once;                    /* the whole depth is packed at once: a sum is of one block */
+    struct c_folds sums;
 };
 
-static struct cells cells_of(struct emitter *w, int tn) {
-    bool floats = dtype_opmath(at(w, w->k->dot)->dtype) == DT_F32;
-    return (struct cells){.w = w, .vectors = floats && tn % WIDEST == 0, .tn = tn};
+static const char *panel_type(enum dtype math) {
+    switch (dtype_opmath(math)) {
+    case DT_F64: return "double";
+    case DT_I64: return "unsigned long long";
+    case DT_BOOL:
+    case DT_I32: return "unsigned";
+    case DT_U8:
+    case DT_I8:
+    case DT_I16:
+    case DT_F8E4M3:
+    case DT_F8E5M2:
+    case DT_F16:
+    case DT_BF16:
+    case DT_F32:
+    case DT_COUNT: break;
+    }
+    return "float";
 }
 
-/* Cell j of a row of `array`, as a value. */
-static const char *cell(const struct cells *c, const char *array, const char *row) {
-    return arena_printf(c->w->arena,
-                        c->vectors ? "k_load_v(%s + %s * %d + j * K_LANES)" : "%s[%s * %d + j]",
-                        array, row, c->tn);
+/* Is most of what the factor loads contiguous along the depth, and not along its other axis? */
+static bool runs_along_depth(struct emitter *w, value_id factor, enum axis other) {
+    bool *needed = NEW_ARRAY(w->arena, bool, w->k->values.n);
+    int along = 0;
+    mark_needed(w, factor, needed);
+    for (value_id v = 0; v < w->k->values.n; v++) {
+        const struct value_node *x = &w->k->values.at[v];
+        if (!needed[v] || x->kind != INST_LOAD) continue;
+        if (load_stride(w->k, x, other) == 1)
+            along--;
+        else if (load_stride(w->k, x, AXIS_R) == 1)
+            along++;
+    }
+    return along > 0;
 }
 
-/* The statement for every cell of a row. */
-static void put_row_of_cells(const struct cells *c, const char *statement) {
-    if (c->vectors)
-        line(c->w, "#pragma GCC unroll %d", c->tn);
+/* ---- panels ---------------------------------------------------------------------------------- */
+
+/* to[...] = factor, in a loop over `count` neighbours `i` along the axis. */
+static void put_run(struct panels *q, value_id factor, const char *i, const char *count,
+                    const char *axis, const char *first, const char *to, bool vectors) {
+    struct emitter *w = q->w;
+    if (vectors) line(w, "#pragma omp simd");
+    open_brace(w, "for (int %s = 0; %s < %s; %s++)", i, i, count, i);
+    line(w, "const k_idx %s = %s + %s;", axis, first, i);
+    const char *name = put_expression(w, factor);
+    line(w, "%s = (%s)%s;", to, q->t, name);
+    close_brace(w);
+}
+
+/* A panel [depth][width] of what runs along the other axis: m or n. */
+static void put_panel_across(struct panels *q, value_id factor, const char *axis, int width) {
+    struct emitter *w = q->w;
+    const char *to = arena_printf(w->arena, "to[kk * %d + i]", width);
+    const char *all = arena_printf(w->arena, "%d", width);
+    open_brace(w, "for (int kk = 0; kk < depth; kk++)");
+    line(w, "const k_idx r = k0 + kk;");
+    open_brace(w, "if (wide == %d)", width);
+    put_run(q, factor, "i", all, axis, "at", to, true);
+    close_brace(w);
+    open_brace(w, "else");
+    put_run(q, factor, "i", "wide", axis, "at", to, true);
+    line(w, "for (int i = wide; i < %d; i++) %s = 0;", width, to);
+    close_brace(w);
+    close_brace(w);
+}
+
+/* Rows of a panel, or of what becomes one, which are `apart`. */
+static void put_panel_along(struct panels *q, value_id factor, const char *axis, int width,
+                            const char *to, const char *step, bool vectors) {
+    struct emitter *w = q->w;
+    open_brace(w, "for (int i = 0; i < wide; i++)");
+    line(w, "const k_idx %s = at + i;", axis);
+    put_run(q, factor, "kk", "depth", "r", "k0", arena_printf(w->arena, "%s[i * %s]", to, step),
+            vectors);
+    close_brace(w);
+    line(w, "for (int i = wide; i < %d; i++)", width);
+    line(w, "    for (int kk = 0; kk < depth; kk++) %s[i * %s] = 0;", to, step);
+}
+
+static int a_pitch(const struct panels *q) { return q->a_along ? q->depth + GAP : q->depth; }
+
+static void put_a_panels(struct panels *q) {
+    struct emitter *w = q->w;
+    open_brace(w, "for (int i0 = 0; i0 < rows; i0 += %d)", q->tm);
+    line(w, "%s *const to = a + i0 * %d;", q->t, a_pitch(q));
+    line(w, "const int wide = rows - i0 < %d ? rows - i0 : %d;", q->tm, q->tm);
+    line(w, "const k_idx at = m0 + i0;");
+    if (q->a_along)
+        put_panel_along(q, w->k->dot_a, "m", q->tm, "to",
+                        arena_printf(w->arena, "%d + kk", a_pitch(q)), true);
     else
-        line(c->w, "#pragma omp simd");
-    line(c->w, "for (int j = 0; j < width; j++) %s", statement);
+        put_panel_across(q, w->k->dot_a, "m", q->tm);
+    close_brace(w);
 }
 
-static void open_rows(struct emitter *w, int tm) {
-    line(w, "#pragma GCC unroll %d", tm);
-    open_brace(w, "for (int i = 0; i < %d; i++)", tm);
+/* By squares of vectors; those at the end have some steps behind the depth, for which there is room
+ * in `turned`, and in b, whose next panel is written later. */
+static void put_turn(struct panels *q) {
+    struct emitter *w = q->w;
+    open_brace(w, "for (int kk = 0; kk < depth; kk += K_LANES)");
+    line(w, "for (int i = 0; i < %d; i += K_LANES)", q->tn);
+    line(w, "    k_turn_v(to + kk * %d + i, %d, turned + i * %d + kk, %d);", q->tn, q->tn,
+         q->depth + GAP, q->depth + GAP);
+    close_brace(w);
 }
 
-/* A block of the depth is summed up by itself, and added to `sum` then (kernel/chain.c). */
-static void put_micro_kernel(struct emitter *w, const char *t, int tm, int tn, int depth) {
-    struct cells c = cells_of(w, tn);
-    const char *sum = cell(&c, "sum", "(i0 + i)");
-    bool whole = !dtype_is_float(value_math(w, w->k->dot)),
-         blocks = depth > DEPTH_AT_ONCE && !whole;
-    const char *begun = blocks ? "k0 + k1" : "k0";
-    const char *total = arena_printf(w->arena,
-                                     whole ? "%s ? k_wrap_add(%s, acc[i][j]) : acc[i][j]"
-                                           : "%s ? %s + acc[i][j] : acc[i][j]",
-                                     begun, sum);
-    open_brace(w, "for (int i0 = 0; i0 < rows; i0 += %d)", tm);
-    if (blocks) {
-        open_brace(w, "for (k_idx k1 = 0; k1 < depth; k1 += %d)", DEPTH_AT_ONCE);
-        line(w, "const k_idx stop = depth - k1 < %d ? depth : k1 + %d;", DEPTH_AT_ONCE,
+static void put_b_panels(struct panels *q) {
+    struct emitter *w = q->w;
+    open_brace(w, "for (int j0 = 0; j0 < columns; j0 += %d)", q->tn);
+    line(w, "%s *const to = b + j0 * %d;", q->t, q->depth);
+    line(w, "const int wide = columns - j0 < %d ? columns - j0 : %d;", q->tn, q->tn);
+    line(w, "const k_idx at = n0 + j0;");
+    if (q->turns) {
+        put_panel_along(q, w->k->dot_b, "n", q->tn, "turned",
+                        arena_printf(w->arena, "%d + kk", q->depth + GAP), true);
+        put_turn(q);
+    } else if (q->b_along) {
+        put_panel_along(q, w->k->dot_b, "n", q->tn, "to",
+                        arena_printf(w->arena, "1 + kk * %d", q->tn), false);
+    } else {
+        put_panel_across(q, w->k->dot_b, "n", q->tn);
+    }
+    close_brace(w);
+}
+
+/* ---- a block of registers -------------------------------------------------------------------- */
+
+/* A line for each vector of the block, row by row. */
+static void put_each(struct panels *q, const char *format) {
+    int vectors = q->tn / q->lanes;
+    for (int i = 0; i < q->tm; i++)
+        for (int j = 0; j < vectors; j++) {
+            struct buf b = buf_new(q->w->arena);
+            for (const char *s = format; *s; s++) {
+                if (*s == '@')
+                    buf_printf(&b, "c%d_%d", i, j);
+                else if (*s == '#')
+                    buf_printf(&b, "%d", i * vectors + j);
+                else
+                    buf_putc(&b, *s);
+            }
+            line(q->w, "%s", b.p);
+        }
+}
+
+static void put_step(struct panels *q) {
+    struct emitter *w = q->w;
+    int vectors = q->tn / q->lanes;
+    for (int j = 0; j < vectors; j++)
+        line(w, "const k_part b%d = right[kk * %d + %d];", j, vectors, j);
+    for (int i = 0; i < q->tm; i++) {
+        if (q->a_along)
+            line(w, "const %s a%d = left[%d + kk];", q->t, i, i * a_pitch(q));
+        else
+            line(w, "const %s a%d = left[kk * %d + %d];", q->t, i, q->tm, i);
+        for (int j = 0; j < vectors; j++) line(w, "c%d_%d += a%d * b%d;", i, j, i, j);
+    }
+}
+
+/* Registers have subscripts in no language, and compilers keep a small array there or do not: each
+ * has a name. Of the depth they sum up as many steps as a chain may have (kernel/chain.c). */
+static void put_block(struct panels *q) {
+    struct emitter *w = q->w;
+    bool chunks = q->depth > DEPTH_AT_ONCE && dtype_is_float(value_math(w, w->k->dot));
+    open_scope(w);
+    line(w, "typedef %s k_part __attribute__((vector_size(%d * sizeof(%s)), may_alias));", q->t,
+         q->lanes, q->t);
+    line(w, "const %s *const left = a + i0 * %d;", q->t, a_pitch(q));
+    line(w, "const k_part *const right = (const k_part *)(b + j0 * %d);", q->depth);
+    line(w, "k_part *const total = (k_part *)cells;");
+    if (!q->once || chunks) line(w, "%sint begun = k0 > 0;", chunks ? "" : "const ");
+    if (chunks) {
+        line(w, "int k1 = 0;");
+        open_brace(w, "do");
+        line(w, "const int stop = depth - k1 < %d ? depth : k1 + %d;", DEPTH_AT_ONCE,
              DEPTH_AT_ONCE);
     }
-    line(w, "enum { width = %d / %s };", tn, c.vectors ? "K_LANES" : "1");
-    line(w, "%s acc[%d][width];", c.vectors ? "k_v" : t, tm);
-    open_rows(w, tm);
-    put_row_of_cells(&c, c.vectors ? "acc[i][j] = k_splat(0);" : "acc[i][j] = 0;");
-    close_brace(w);
-    if (blocks)
-        open_brace(w, "for (k_idx kk = k1; kk < stop; kk++)");
+    put_each(q, "k_part @ = {0};");
+    if (chunks)
+        open_brace(w, "for (int kk = k1; kk < stop; kk++)");
     else
-        open_brace(w, "for (k_idx kk = 0; kk < depth; kk++)");
-    line(w, "const k_idx r = k0 + kk;");
-    open_rows(w, tm);
-    line(w, "const k_idx m = m0 + i0 + i < nm ? m0 + i0 + i : nm - 1;");
-    const char *name = put_expression(w, w->k->dot_a);
-    line(w, "const %s left = (%s)%s;", t, t, name);
-    put_row_of_cells(&c,
-                     multiply_add_text(w, value_math(w, w->k->dot), "acc[i][j]",
-                                       c.vectors ? "k_splat(left)" : "left", cell(&c, "b", "kk")));
+        open_brace(w, "for (int kk = 0; kk < depth; kk++)");
+    put_step(q);
     close_brace(w);
-    close_brace(w);
-    open_rows(w, tm);
-    put_row_of_cells(
-        &c, c.vectors ? arena_printf(w->arena, "k_store_v(sum + (i0 + i) * %d + j * K_LANES, %s);",
-                                     tn, total)
-                      : arena_printf(w->arena, "%s = %s;", sum, total));
-    close_brace(w);
-    if (blocks) close_brace(w);
+    if (q->once && !chunks) {
+        put_each(q, "total[#] = @;");
+    } else {
+        open_brace(w, "if (begun)");
+        put_each(q, "total[#] += @;");
+        close_brace(w);
+        open_brace(w, "else");
+        put_each(q, "total[#] = @;");
+        close_brace(w);
+    }
+    if (chunks) {
+        line(w, "begun = 1, k1 = stop;");
+        w->indent--;
+        line(w, "} while (k1 < depth);");
+    }
     close_brace(w);
 }
 
-/* The tile's sums, which are folded when they have taken enough panels. */
-static struct c_folds sums_of(struct emitter *w, int cells, int depth) {
-    return (struct c_folds){.f = layout_depth_folds(w->k, depth),
-                            .list = &w->k->dot,
-                            .n = 1,
-                            .acc = 's',
-                            .cells = arena_printf(w->arena, "%d", cells),
-                            .loop = arena_printf(w->arena, "for (int c = 0; c < %d; c++)", cells),
-                            .at = "c",
-                            .rows = true};
-}
+/* ---- a task ---------------------------------------------------------------------------------- */
 
-static void put_panel_folds(struct emitter *w, const struct c_folds *c, int depth) {
-    int each = (depth + DEPTH_AT_ONCE - 1) / DEPTH_AT_ONCE, panels = c->f.block / each;
+static void put_panel_folds(struct panels *q) {
+    struct emitter *w = q->w;
+    const struct c_folds *c = &q->sums;
+    int each = (q->depth + DEPTH_AT_ONCE - 1) / DEPTH_AT_ONCE, panels = c->f.block / each;
     if (!c->f.levels) return;
-    open_brace(w, "if (k0 / %d %% %d == %d)", depth, panels, panels - 1);
+    open_brace(w, "if (k0 / %d %% %d == %d)", q->depth, panels, panels - 1);
     put_c_folds(w, c);
     close_brace(w);
 }
 
-static void put_epilogue(struct emitter *w, const char *t, int tn) {
-    open_brace(w, "for (int i = 0; i < rows && m0 + i < nm; i++)");
-    line(w, "const k_idx m = m0 + i;");
-    open_brace(w, "for (int j = 0; j < %d && n0 + j < nn; j++)", tn);
-    line(w, "const k_idx n = n0 + j;");
+/* Of a block whose sums are complete. */
+static void put_epilogue(struct panels *q) {
+    struct emitter *w = q->w;
+    open_brace(w, "for (int i = 0; i < %d && i0 + i < rows; i++)", q->tm);
+    line(w, "const k_idx m = m0 + i0 + i;");
+    line(w, "const int wide = columns - j0 < %d ? columns - j0 : %d;", q->tn, q->tn);
+    open_brace(w, "for (int j = 0; j < wide; j++)");
+    line(w, "const k_idx n = n0 + j0 + j;");
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
-    line(w, "const %s v%u = sum[i * %d + j];", t, w->k->dot, tn);
+    line(w, "const %s v%u = (%s)cells[i * %d + j];", math_type(w->k->values.at[w->k->dot].dtype),
+         w->k->dot, math_type(w->k->values.at[w->k->dot].dtype), q->tn);
     w->where[w->k->dot] = LOCAL;
     for (uint32_t i = 0; i < w->p->before.n; i++) put_local(w, w->p->before.at[i]);
     for (uint32_t s = 0; s < w->k->stores.n; s++) put_store1(w, &w->k->stores.at[s], "");
@@ -135,14 +259,98 @@ static void put_epilogue(struct emitter *w, const char *t, int tn) {
     close_brace(w);
 }
 
-void emit_c_matmul(struct emitter *w) {
+static void open_blocks(struct panels *q) {
+    struct emitter *w = q->w;
+    open_brace(w, "for (int j0 = 0; j0 < columns; j0 += %d)", q->tn);
+    open_brace(w, "for (int i0 = 0; i0 < rows; i0 += %d)", q->tm);
+    if (q->once)
+        line(w, "%s *const cells = sum;", q->t);
+    else
+        line(w, "%s *const cells = sum + (j0 * %d + i0 * %d);", q->t, q->m, q->tn);
+}
+
+static void close_blocks(struct panels *q) {
+    close_brace(q->w);
+    close_brace(q->w);
+}
+
+static void put_blocks(struct panels *q) {
+    struct emitter *w = q->w;
+    open_blocks(q);
+    put_block(q);
+    if (!q->sums.f.levels) {
+        if (!q->once) open_brace(w, "if (k0 + depth == nr)");
+        put_epilogue(q);
+        if (!q->once) close_brace(w);
+    }
+    close_blocks(q);
+}
+
+static void put_memory(struct panels *q) {
+    struct emitter *w = q->w;
+    int cells = q->once ? q->tm * q->tn : q->m * q->n;
+    line(w, "_Alignas(64) %s a[%d], b[%d], sum[%d];", q->t, q->m * a_pitch(q),
+         q->n * q->depth + (q->turns ? q->tn * GAP : 0), cells);
+    if (q->turns) line(w, "_Alignas(64) %s turned[%d];", q->t, q->tn * (q->depth + GAP));
+    if (!q->sums.f.levels) return;
+    line(w, "memset(sum, 0, sizeof sum);");
+    line(w, "%s *const s%u = sum;", q->t, w->k->dot);
+    put_fold_rows(w, &q->sums, true);
+    declare_c_folds(w, &q->sums);
+}
+
+static void put_task(struct panels *q) {
+    struct emitter *w = q->w;
+    put_memory(q);
+    line(w, "k_idx k0 = 0;");
+    open_brace(w, "do");
+    line(w, "const int depth = (int)(nr - k0 < %d ? nr - k0 : %d);", q->depth, q->depth);
+    put_b_panels(q);
+    put_a_panels(q);
+    put_blocks(q);
+    put_panel_folds(q);
+    line(w, "k0 += %d;", q->depth);
+    w->indent--;
+    line(w, "} while (k0 < nr);");
+    if (!q->sums.f.levels) return;
+    put_c_unfolded(w, &q->sums);
+    put_fold_rows(w, &q->sums, false);
+    open_blocks(q);
+    put_epilogue(q);
+    close_blocks(q);
+}
+
+static struct panels panels_of(struct emitter *w) {
     const struct kernel *k = w->k;
     const int32_t *c = w->p->config.knob;
-    int tm = c[KNOB_tm], tn = c[KNOB_tn], bm = c[KNOB_m], depth = c[KNOB_k];
-    enum { LONG = DEPTH_AT_ONCE * DEPTH_AT_ONCE }; /* of which a tile's sums take as many blocks */
-    if (depth > LONG) depth = LONG;
-    const struct c_folds sums = sums_of(w, bm * tn, depth);
-    const char *t = math_type(at(w, k->dot)->dtype);
+    enum dtype math = dtype_opmath(k->values.at[k->dot].dtype);
+    struct panels q = {.w = w,
+                       .t = panel_type(math),
+                       .m = c[KNOB_m],
+                       .n = c[KNOB_n],
+                       .tm = c[KNOB_tm],
+                       .tn = c[KNOB_tn],
+                       .depth = layout_packed_depth(c[KNOB_k]),
+                       .a_along = runs_along_depth(w, k->dot_a, AXIS_M),
+                       .b_along = runs_along_depth(w, k->dot_b, AXIS_N)};
+    q.lanes = layout_block_lanes(k, q.tn);
+    q.turns = q.b_along && math == DT_F32 && q.tn % WIDEST == 0;
+    q.once = layout_packs_once(k, q.depth);
+    int cells = q.m * q.n;
+    q.sums = (struct c_folds){.f = layout_depth_folds(k, q.depth),
+                              .list = &k->dot,
+                              .n = 1,
+                              .acc = 's',
+                              .cells = arena_printf(w->arena, "%d", cells),
+                              .loop = arena_printf(w->arena, "for (int c = 0; c < %d; c++)", cells),
+                              .at = "c",
+                              .rows = true};
+    return q;
+}
+
+void emit_c_matmul(struct emitter *w) {
+    const struct kernel *k = w->k;
+    struct panels q = panels_of(w);
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     *l = (struct ws_launch){.entry = k->entry, .grid = {1, 1, 1}, .threads = 1};
     add_arguments(w, l);
@@ -152,34 +360,19 @@ void emit_c_matmul(struct emitter *w) {
     put_parameters(w);
     line(w, "const k_idx nm = %s, nn = %s, nr = %s;", ex_text(w, k->bound[AXIS_M]),
          ex_text(w, k->bound[AXIS_N]), ex_text(w, k->bound[AXIS_R]));
-    line(w, "const k_idx tiles_m = (nm + %d) / %d, tiles_n = (nn + %d) / %d;", bm - 1, bm, tn - 1,
-         tn);
+    line(w, "const k_idx tiles_m = (nm + %d) / %d, tiles_n = (nn + %d) / %d;", q.m - 1, q.m,
+         q.n - 1, q.n);
     line(w, "const long long tasks = (long long)(%s) * tiles_m * tiles_n;",
          ex_text(w, k->bound[AXIS_Z]));
     line(w, "#pragma omp parallel for schedule(static)");
     open_brace(w, "for (long long task = 0; task < tasks; task++)");
     line(w, "const k_idx z = (k_idx)(task / ((long long)tiles_m * tiles_n)), tile = (k_idx)(task "
             "%% ((long long)tiles_m * tiles_n));");
-    line(w, "const k_idx m0 = tile %% tiles_m * %d, n0 = tile / tiles_m * %d;", bm, tn);
-    line(w, "const int rows = %d;", bm);
+    line(w, "const k_idx m0 = tile %% tiles_m * %d, n0 = tile / tiles_m * %d;", q.m, q.n);
+    line(w, "const int rows = (int)(nm - m0 < %d ? nm - m0 : %d);", q.m, q.m);
+    line(w, "const int columns = (int)(nn - n0 < %d ? nn - n0 : %d);", q.n, q.n);
     line(w, "(void)z;");
-    line(w, "%s b[%d], sum[%d];", t, depth * tn, bm * tn);
-    int64_t shortest, longest;
-    ex_range(k->ex, k->bound[AXIS_R], &shortest, &longest);
-    if (shortest < 1 || sums.f.levels)
-        line(w, "%smemset(sum, 0, sizeof sum);", sums.f.levels ? "" : "if (nr == 0) ");
-    if (sums.f.levels) line(w, "%s *const s%u = sum;", t, k->dot);
-    put_fold_rows(w, &sums, true);
-    declare_c_folds(w, &sums);
-    open_brace(w, "for (k_idx k0 = 0; k0 < nr; k0 += %d)", depth);
-    line(w, "const k_idx depth = k0 + %d < nr ? %d : nr - k0;", depth, depth);
-    put_pack(w, t, tn);
-    put_micro_kernel(w, t, tm, tn, depth);
-    put_panel_folds(w, &sums, depth);
-    close_brace(w);
-    put_c_unfolded(w, &sums);
-    put_fold_rows(w, &sums, false);
-    put_epilogue(w, t, tn);
+    put_task(&q);
     close_brace(w);
     close_brace(w);
 }

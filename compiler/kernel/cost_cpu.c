@@ -75,16 +75,43 @@ static double rows_cost(const struct kernel *k, const struct layout *y) {
     return us * idle_factor(k, y) + (y->split > 1 ? 3 : 0);
 }
 
+/* Rows, or columns, that blocks of t make of all, in tiles of `tile`. */
+static double padded(double all, double tile, double t) {
+    double whole = floor(all / tile), rest = all - whole * tile;
+    return whole * tile + ceil(rest / t) * t;
+}
+
+/* Cycles for each vector's multiply-add of a block of registers, 1 at best: what waits for the last
+ * sum of its own, or for what is loaded, which are vectors for few rows, or has no register. */
+static double block_cycles(const struct kernel *k, const struct layout *y) {
+    enum { HIDES = 8, STEP = 1, NEAR = 32 << 10, FAR = 384 << 10 }; /* bytes of panels in L1, L2 */
+    double v = (double)y->vec / layout_block_lanes(k, y->vec), sums = y->ex * v;
+    double cycles = 1 + 0.5 * STEP / sums + 1.5 / ((double)y->ex * y->ex);
+    double loads = (v + y->ex) / sums;
+    if (loads > 1) cycles += loads - 1;
+    if (sums < HIDES) cycles *= HIDES / sums;
+    int64_t free = cpu_vector_registers(k->limits) - layout_block_registers(k, y->ex, y->vec);
+    if (free < 2) cycles *= free < 0 ? 1.5 : 1.04; /* a compiler needs some for what is loaded */
+    int size = dtype_bytes(dtype_opmath(k->values.at[k->dot].dtype));
+    double depth = fmin((double)kernel_size(k, AXIS_R), y->ur), steps = fmin(depth, DEPTH_AT_ONCE);
+    if (y->vec * depth * size > NEAR) cycles *= 1.02;
+    if (((double)y->bx + y->br) * depth * size > FAR) cycles *= 1.05;
+    return cycles + 3 / fmax(steps, 1); /* the tile's sums: read, added to, written */
+}
+
+/* Multiply-adds of vectors, what is packed, again for each tile, and the results; and no core ends
+ * before that with the most tiles. */
 static double matmul_cost(const struct kernel *k, const struct layout *y) {
+    const double PACK = 0.5, RESULT = 1; /* cycles of an element; rows of results are far apart */
     double z = (double)kernel_size(k, AXIS_Z), m = (double)kernel_size(k, AXIS_M),
            n = (double)kernel_size(k, AXIS_N), r = (double)kernel_size(k, AXIS_R);
-    double tiles =
-        z * (double)(int64_t)((m + y->bx - 1) / y->bx) * (double)(int64_t)((n + y->br - 1) / y->br);
-    double waves = tiles * y->threads / 256.0 / k->limits->units;
-    if (waves < 1) waves = 1;
-    double whole = waves < 8 ? (double)(int64_t)(waves + 0.999) : waves;
-    double loads = 1.0 / y->ex + 1.0 / y->vec; /* shared-memory reads per multiply-add */
-    return whole * 256.0 / y->threads * y->bx * y->br * r * (1 + 4 * loads) * 1e-6;
+    double tiles_m = ceil(m / y->bx), tiles_n = ceil(n / y->br), tasks = z * tiles_m * tiles_n;
+    double rows = padded(m, y->bx, y->ex), columns = padded(n, y->br, y->vec);
+    double cycles = rows * columns * r / layout_block_lanes(k, y->vec) * block_cycles(k, y) +
+                    PACK * r * (rows * tiles_n + columns * tiles_m) * (1 + 8.0 / y->ur) +
+                    RESULT * (1 + y->ex / 16.0) * m * n;
+    double units = k->limits->units, turns = ceil(tasks / units);
+    return z * cycles / units * (tasks > 0 ? turns * units / tasks : 1) / 3e3;
 }
 
 double cost_on_cpu(const struct kernel *k, const struct layout *y) {

@@ -459,6 +459,14 @@ struct folds layout_column_folds(const struct kernel *k, const struct layout *y)
 struct folds layout_part_folds(const struct kernel *k, int64_t parts);
 struct folds layout_depth_folds(const struct kernel *k, int depth);
 enum { DEPTH_AT_ONCE = 128 }; /* CPU: of a matrix product, in registers */
+/* CPU, matrix products: steps of the depth that are packed at a time under knob k; is that all of
+ * it, always? Numbers in each of the vectors that make a block's tn columns; registers that a block
+ * of tm*tn sums is made in, with those of what is multiplied, and how many a core has. */
+int layout_packed_depth(int depth);
+bool layout_packs_once(const struct kernel *k, int depth);
+int layout_block_lanes(const struct kernel *k, int tn);
+int64_t layout_block_registers(const struct kernel *k, int tm, int tn);
+int cpu_vector_registers(const struct device_limits *d);
 /* GPU: column steps of a tile, and tiles, after which a phase's accumulators are folded. */
 int layout_fold_steps(const struct layout *y);
 int layout_fold_tiles(const struct layout *y);

@@ -531,6 +531,66 @@ static const char *cpu_layout(const struct kernel *k, const struct config *c, st
     return check_streaming(k, y);
 }
 
+int layout_packed_depth(int depth) {
+    enum { LONG = DEPTH_AT_ONCE * DEPTH_AT_ONCE }; /* of which a tile's sums take as many blocks */
+    return depth < LONG ? depth : LONG;
+}
+
+bool layout_packs_once(const struct kernel *k, int depth) {
+    int64_t shortest, longest;
+    ex_range(k->ex, k->bound[AXIS_R], &shortest, &longest);
+    return longest <= depth;
+}
+
+static int dot_bytes(const struct kernel *k) {
+    return dtype_bytes(dtype_opmath(k->values.at[k->dot].dtype));
+}
+
+/* As wide as the machine has them, or as divide the columns. */
+int layout_block_lanes(const struct kernel *k, int tn) {
+    int lanes = k->limits->simd_bytes / dot_bytes(k);
+    if (lanes < 1) lanes = 1;
+    while (tn % lanes) lanes /= 2;
+    return lanes;
+}
+
+int64_t layout_block_registers(const struct kernel *k, int tm, int tn) {
+    int64_t vectors = tn / layout_block_lanes(k, tn);
+    return (tm + 1) * vectors + 1;
+}
+
+int cpu_vector_registers(const struct device_limits *d) {
+    enum { FEWEST = 16 };
+    return d->simd_registers ? d->simd_registers : FEWEST;
+}
+
+/* Panels, sums and what is turned, with gaps (emit/c_matmul.c); of more than a limit, about. */
+static int64_t panel_bytes(const struct kernel *k, int64_t m, int64_t n, int64_t depth, int tm,
+                           int tn) {
+    enum { GAP = 16, MUCH = 1 << 20 };
+    if (m > MUCH || n > MUCH) return (m > n ? m : n) * dot_bytes(k);
+    int64_t sums = layout_packs_once(k, (int)depth) ? (int64_t)tm * tn : m * n;
+    return ((m + tn) * (depth + GAP) + n * depth + tn * GAP + sums) * dot_bytes(k);
+}
+
+static const char *cpu_matmul_layout(const struct kernel *k, const struct config *c,
+                                     struct layout *y, struct arena *a) {
+    enum { MOST_VECTORS = 128 }; /* that a text names */
+    int tm = c->knob[KNOB_tm], tn = c->knob[KNOB_tn], depth = layout_packed_depth(c->knob[KNOB_k]);
+    if (c->knob[KNOB_warps]) return "warps has no meaning on the CPU";
+    int64_t stack = panel_bytes(k, c->knob[KNOB_m], c->knob[KNOB_n], depth, tm, tn),
+            registers = layout_block_registers(k, tm, tn);
+    if (stack > MAX_STACK)
+        return arena_printf(a, "needs %lld bytes of stack; %d is the limit", (long long)stack,
+                            MAX_STACK);
+    if (registers > MOST_VECTORS)
+        return arena_printf(a, "needs %lld registers for tm=%d tn=%d; %d is the limit",
+                            (long long)registers, tm, tn, MOST_VECTORS);
+    y->threads = 1;
+    y->ur = depth;
+    return NULL;
+}
+
 static const char *matmul_layout(const struct kernel *k, const struct config *c, struct layout *y,
                                  struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k], tm = c->knob[KNOB_tm],
@@ -551,15 +611,7 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
     y->ur = 1;
     y->bx = m;
     y->br = n;
-    if (k->limits->kind == DEVICE_CPU) {
-        if (c->knob[KNOB_warps]) return "warps has no meaning on the CPU";
-        if (n != tn) return arena_printf(a, "n=%d must be tn=%d on the CPU", n, tn);
-        int64_t stack = sums < MAX_STACK ? (sums + ((int64_t)m + depth) * n) * size : sums;
-        if (stack > MAX_STACK)
-            return arena_printf(a, "needs %lld bytes of stack; %d is the limit", (long long)stack,
-                                MAX_STACK);
-        return y->threads = 1, NULL;
-    }
+    if (k->limits->kind == DEVICE_CPU) return cpu_matmul_layout(k, c, y, a);
     int64_t threads = (int64_t)(m / tm) * (n / tn), smem = ((int64_t)m + n) * depth;
     if ((int64_t)c->knob[KNOB_warps] * k->limits->warp != threads)
         return arena_printf(a, "m/tm * n/tn = %lld threads, but warps=%d", (long long)threads,

@@ -419,16 +419,42 @@ static void propose_cpu_row(struct space *s, int nt) {
     propose(s, CONFIG(K(x, (int)row), K(vec, vec), K(nt, nt), K(hits, 1)));
 }
 
+/* Of the tiles that divide an axis evenly, one of about `size`, in blocks of t. */
+static int even_tile(int64_t all, int size, int t) {
+    int64_t tiles = (all + size - 1) / size, tile = (all + tiles - 1) / tiles;
+    return round_up(tile, t);
+}
+
+static void propose_panels(struct space *s, int tm, int tn) {
+    int64_t m = size_of(s->k, AXIS_M), n = size_of(s->k, AXIS_N), r = size_of(s->k, AXIS_R);
+    for (int rows = 32; rows <= 512; rows *= 2)
+        for (int columns = 64; columns <= 1024; columns *= 2)
+            for (int depth = 128; depth <= 512; depth *= 2) {
+                if (depth > 128 && depth / 2 >= r) continue;
+                propose(s, CONFIG(K(m, even_tile(m, rows, tm)), K(n, even_tile(n, columns, tn)),
+                                  K(k, depth), K(tm, tm), K(tn, tn)));
+            }
+}
+
+/* Blocks of which sums, a row of the right factor and a number of the left one are in registers. */
+static void propose_cpu_matmul(struct space *s) {
+    static const int blocks[][2] = {{14, 2}, {12, 2}, {9, 3}, {8, 3}, {6, 4}, {6, 2}, {4, 4},
+                                    {4, 3},  {8, 2},  {4, 2}, {2, 4}, {1, 8}, {8, 1}, {4, 1}};
+    int size = dtype_bytes(dtype_opmath(s->k->values.at[s->k->dot].dtype)),
+        lanes = s->k->limits->simd_bytes / size, most = cpu_vector_registers(s->k->limits);
+    if (lanes < 1) lanes = 1;
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        int tm = blocks[i][0], tn = blocks[i][1] * lanes;
+        if (layout_block_registers(s->k, tm, tn) <= most) propose_panels(s, tm, tn);
+    }
+}
+
 static void propose_cpu(struct space *s) {
     const struct kernel *k = s->k;
     int lanes = k->limits->simd_bytes / 4;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
     if (k->kind == KERNEL_MATMUL) {
-        for (int tm = 4; tm <= 8; tm += 2)
-            for (int v = 1; v <= 4; v *= 2)
-                for (int depth = 128; depth <= 512; depth *= 2)
-                    propose(s, CONFIG(K(m, tm * 8), K(n, lanes * v), K(k, depth), K(tm, tm),
-                                      K(tn, lanes * v)));
+        propose_cpu_matmul(s);
         return;
     }
     for (int v = lanes; v <= lanes * 4; v *= 2)

@@ -21,7 +21,7 @@ struct case_graph {
     bool eager; /* also with a kernel for each operator */
     bool old;   /* on the emulator: for sm_80, not sm_90a */
     bool tiny;  /* on the emulator: a sm_90a of 4 multiprocessors with an eighth of its registers */
-    const char *config; /* one more, on a GPU, of every kernel that it is legal for; NULL: none */
+    const char *config; /* one more, of every kernel that it is legal for; NULL: none */
     bool maybe;         /* it need not be for any */
 };
 typedef VEC(struct case_graph) case_vec;
@@ -35,6 +35,8 @@ void cases_move(struct arena *a, case_vec *out);
 void cases_products(struct arena *a, case_vec *out);
 /* n products of random sizes, layouts, factors, epilogues and configs of the matrix units. */
 void cases_random_products(struct arena *a, uint64_t seed, int n, case_vec *out);
+/* Products by packed panels on the CPU, in a config each. */
+void cases_panels(struct arena *a, case_vec *out);
 /* What differentiation makes of programs. */
 void cases_gradients(struct arena *a, case_vec *out);
 /* By rule: kinds of kernels x sizes around the edges of vectors, warps and blocks x dtypes, in a

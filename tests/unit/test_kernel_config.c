@@ -438,9 +438,12 @@ static void test_refusals_cpu(void **state) {
          "stages=2 needs blocks that go over many rows, on a GPU"},
         {product, "m=32 n=16 k=128 tm=4 tn=16", NULL},
         {product, "m=32 n=16 k=128 tm=4 tn=16 warps=1", "warps has no meaning on the CPU"},
-        {product, "m=32 n=32 k=128 tm=4 tn=16", "n=32 must be tn=16 on the CPU"},
+        {product, "m=32 n=32 k=128 tm=4 tn=16", NULL},
+        {product, "m=32 n=24 k=128 tm=4 tn=16", "m=32 n=24 are no multiples of tm=4 tn=16"},
+        {product, "m=32 n=32 k=128 tm=32 tn=32",
+         "needs 133 registers for tm=32 tn=32; 128 is the limit"},
         {product, "m=32 n=16 k=65536 tm=4 tn=16",
-         "needs 4196608 bytes of stack; 1048576 is the limit"},
+         "needs 4198656 bytes of stack; 1048576 is the limit"},
         {product, "m=1073741824 n=1073741824 k=1 tm=1073741824 tn=1073741824", "needs "},
     };
     struct device_limits limits = test_cpu();

@@ -138,6 +138,16 @@ static int simd(char *arch, size_t size) {
 #endif
 }
 
+static int simd_registers(int bytes) {
+#if defined(__x86_64__)
+    return bytes == 64 ? 32 : 16;
+#elif defined(__aarch64__)
+    return (void)bytes, 32;
+#else
+    return (void)bytes, 16;
+#endif
+}
+
 static double clock_ghz(void) {
     char line[64];
     if (read_cpu_line(0, "cpufreq/cpuinfo_max_freq", line, sizeof line))
@@ -160,6 +170,7 @@ static void read_limits(struct cpu_device *c, int64_t cache) {
         .clock_ghz = clock_ghz(),
     };
     l->simd_bytes = simd(l->arch, sizeof l->arch);
+    l->simd_registers = simd_registers(l->simd_bytes);
     /* two FMA units a core, two operations an FMA, one f32 a 4 bytes of register */
     l->f32_tflops = l->units * l->clock_ghz * (l->simd_bytes / 4) * 2 * 2 / 1e3;
 }
