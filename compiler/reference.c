@@ -49,6 +49,9 @@ struct reference *reference_lower(struct graph *g, const struct reference_option
     struct reference *r = NEW(a, struct reference);
     struct graph *kept = NEW(a, struct graph);
     *kept = *graph_decompose_but_errors(g);
+    /* What a composite is made of, and what its bound is made of, are one now. Outputs that become
+     * one are written once: where they are not placed, that is for the caller to know. */
+    if (o->outputs) *kept = *graph_share(kept);
     kept->in_doubles = true;
     const struct loops *l = loops_lower(kept, a, &d);
     if (!l || (o->exact && !plain_is_exact(l))) return NULL;

@@ -20,7 +20,8 @@
  * A nest's outputs are dealt to threads. Where they are few, several lanes share a reduction, each
  * with every so-manieth step of its longest axis, and folds add up the lanes' results. On a CPU a
  * task takes a run along the last axis; the reduction is the outer loop there where memory lies
- * along that axis, so that compilers find vectors. A kernel for CUDA takes the first of a range of
+ * along that axis, and has sums side by side where it lies along the reduction, so that compilers
+ * find vectors. A kernel for CUDA takes the first of a range of
  * outputs and the one behind it: it makes what lies between. */
 #include "emit/plain.h"
 
@@ -40,7 +41,10 @@ enum {
     FOLD = 512,       /* lanes that a thread adds up */
     CPU_RUN = 1024,   /* elements of a task */
     CPU_SUMS = 64,    /* of them, where a reduction goes around them, ... */
-    CPU_ROWS = 8,     /* ... in so many rows */
+    CPU_ROWS = 8,     /* ... in so many rows, ... */
+    CPU_STEPS = 4,    /* ... each by so many steps at a time, ... */
+    FEW_INSTS = 16,   /* ... if one step is so short */
+    CPU_LANES = 32,   /* sums of one output, along memory */
     UNIT = 32,        /* functions that are compiled in one piece */
 };
 
@@ -326,16 +330,18 @@ static void put_axes(struct plain_emitter *w, const char *from, ex skip) {
     }
 }
 
-static void open_reduction(struct plain_emitter *w, ex shared, const char *from, int64_t step) {
-    for (int k = 0; k < w->n->n_reduce; k++) {
+/* The first n of its axes. */
+static void open_reduction(struct plain_emitter *w, int n, ex shared, const char *from,
+                           int64_t step) {
+    for (int k = 0; k < n; k++) {
         const char *r = index_text(w, w->n->reduce[k]);
         bool lanes = w->n->reduce[k] == shared && step > 1;
         put(w, "for (place %s = %s; %s < %lld; %s += %lld) {", r, lanes ? from : "0", r,
             (long long)bound_of(w, w->n->reduce[k]), r, lanes ? (long long)step : 1LL);
     }
 }
-static void close_reduction(struct plain_emitter *w) {
-    for (int k = 0; k < w->n->n_reduce; k++) put(w, "}");
+static void close_reduction(struct plain_emitter *w, int n) {
+    for (int k = 0; k < n; k++) put(w, "}");
 }
 
 /* Does memory lie along the axis, in some load? */
@@ -465,10 +471,10 @@ static void put_cuda_body(struct plain_emitter *w, const struct lanes *s, int64_
         put_store(w, arena_printf(w->arena, "v%u", w->n->insts.n - 1));
     } else {
         put_accumulator(w);
-        open_reduction(w, s->shared, "lane", s->n);
+        open_reduction(w, w->n->n_reduce, s->shared, "lane", s->n);
         put_insts(w);
         put_step(w, "a", "at");
-        close_reduction(w);
+        close_reduction(w, w->n->n_reduce);
         if (s->n > 1)
             put_part(w, "part", s->n, outputs);
         else
@@ -536,8 +542,38 @@ static void open_share(struct plain_emitter *w, ex axis, const char *name) {
     put(w, "for (place %s = %s; %s < %s_end; %s++) {", i, name, i, name, i);
 }
 
+/* The loops over a task's sums, around one or several steps of the reduction. */
+static void open_sums(struct plain_emitter *w, const struct shares *s) {
+    if (s->rows) open_share(w, s->rows, "row");
+    open_share(w, s->last, "from");
+}
+static void close_sums(struct plain_emitter *w, const struct shares *s) {
+    put(w, "}");
+    if (s->rows) put(w, "}");
+}
+
+/* A sum that goes to memory and back at every step waits for that: it takes some in a row, which
+ * are the same additions in the same order. */
+static void put_steps(struct plain_emitter *w, const struct shares *s, const char *at, ex axis,
+                      int64_t end) {
+    put(w, "for (place step = 0; step < %lld; step += %d) {", (long long)end, CPU_STEPS);
+    open_sums(w, s);
+    put(w, "%s a = %s;", value_type(operand_dtype(w)), at);
+    for (int k = 0; k < CPU_STEPS; k++) {
+        put(w, "{");
+        put(w, "const place %s = step + %d;", index_text(w, axis), k);
+        put_insts(w);
+        put_step(w, "a", "");
+        put(w, "}");
+    }
+    put(w, "%s = a;", at);
+    close_sums(w, s);
+    put(w, "}");
+}
+
 /* Sums of a task's rows, and along its run, side by side. */
 static void put_around(struct plain_emitter *w, const struct shares *s) {
+    const struct nest *n = w->n;
     const char *j = index_text(w, s->last);
     const char *at = arena_printf(w->arena, "sums[%s - from]", j);
     if (s->rows)
@@ -546,19 +582,63 @@ static void put_around(struct plain_emitter *w, const struct shares *s) {
     put(w, "%s sums[%lld];", value_type(operand_dtype(w)), (long long)(s->n_rows * CPU_SUMS));
     put(w, "for (int k = 0; k < %lld; k++) sums[k] = %s;", (long long)(s->n_rows * CPU_SUMS),
         identity(w));
-    open_reduction(w, EX_NONE, "0", 1);
-    if (s->rows) open_share(w, s->rows, "row");
-    open_share(w, s->last, "from");
-    put_insts(w);
-    put_step(w, at, "");
-    put(w, "}");
-    if (s->rows) put(w, "}");
-    close_reduction(w);
-    if (s->rows) open_share(w, s->rows, "row");
-    open_share(w, s->last, "from");
+    ex axis = n->reduce[n->n_reduce - 1];
+    int64_t length = bound_of(w, axis);
+    int64_t stepped = n->insts.n <= FEW_INSTS ? length / CPU_STEPS * CPU_STEPS : 0;
+    open_reduction(w, n->n_reduce - 1, EX_NONE, "0", 1);
+    if (stepped) put_steps(w, s, at, axis, stepped);
+    if (stepped < length) {
+        const char *r = index_text(w, axis);
+        put(w, "for (place %s = %lld; %s < %lld; %s++) {", r, (long long)stepped, r,
+            (long long)length, r);
+        open_sums(w, s);
+        put_insts(w);
+        put_step(w, at, "");
+        close_sums(w, s);
+        put(w, "}");
+    }
+    close_reduction(w, n->n_reduce - 1);
+    open_sums(w, s);
     put_store(w, at);
+    close_sums(w, s);
+}
+
+/* Does one output have sums side by side? Of few steps that is not worth its folding; and what is
+ * to be the same everywhere is added up in one order. */
+static bool has_lanes(const struct plain_emitter *w) {
+    const struct nest *n = w->n;
+    ex axis = n->reduce[n->n_reduce - 1];
+    return !w->exact && !of_pairs(w) && n->insts.n <= FEW_INSTS &&
+           bound_of(w, axis) >= 4 * CPU_LANES && lies_along(w, axis);
+}
+
+/* Neighbours along the reduction go to a sum each, as vectors do; in the end these are one. */
+static void put_lanes(struct plain_emitter *w) {
+    const struct nest *n = w->n;
+    ex axis = n->reduce[n->n_reduce - 1];
+    const char *r = index_text(w, axis), *type = value_type(operand_dtype(w));
+    int64_t length = bound_of(w, axis), even = length / CPU_LANES * CPU_LANES;
+    put(w, "%s lanes[%d];", type, CPU_LANES);
+    put(w, "for (int k = 0; k < %d; k++) lanes[k] = %s;", CPU_LANES, identity(w));
+    open_reduction(w, n->n_reduce - 1, EX_NONE, "0", 1);
+    for (int rest = 0; rest <= (even < length); rest++) {
+        if (!rest)
+            put(w, "for (place step = 0; step < %lld; step += %d)", (long long)even, CPU_LANES);
+        put(w, "for (int lane = 0; lane < %d; lane++) {", rest ? (int)(length - even) : CPU_LANES);
+        if (rest)
+            put(w, "const place %s = %lld + lane;", r, (long long)even);
+        else
+            put(w, "const place %s = step + lane;", r);
+        put_insts(w);
+        put_step(w, "lanes[lane]", "");
+        put(w, "}");
+    }
+    close_reduction(w, n->n_reduce - 1);
+    put(w, "%s a = %s;", type, identity(w));
+    put(w, "for (int lane = 0; lane < %d; lane++) {", CPU_LANES);
+    put(w, "%s", step_text(w, "a", "", "lanes[lane]", ""));
     put(w, "}");
-    if (s->rows) put(w, "}");
+    put_store(w, "a");
 }
 
 /* One element, or line of a scan. */
@@ -568,12 +648,14 @@ static void put_element(struct plain_emitter *w) {
     } else if (!w->n->n_reduce) {
         put_insts(w);
         put_store(w, arena_printf(w->arena, "v%u", w->n->insts.n - 1));
+    } else if (has_lanes(w)) {
+        put_lanes(w);
     } else {
         put_accumulator(w);
-        open_reduction(w, EX_NONE, "0", 1);
+        open_reduction(w, w->n->n_reduce, EX_NONE, "0", 1);
         put_insts(w);
         put_step(w, "a", "at");
-        close_reduction(w);
+        close_reduction(w, w->n->n_reduce);
         put_store(w, result(w));
     }
 }

@@ -276,6 +276,8 @@ struct graph *graph_simplify(struct graph *g);
 /* simplify.c: the nodes of a as they are, then those of b that a has not, over the same inputs; the
  * outputs of a, then those of b. Returns a new graph in a's arena. */
 struct graph *graph_join(const struct graph *a, const struct graph *b);
+/* The same of one graph: its nodes as they are, but of equal ones the first alone. */
+struct graph *graph_share(const struct graph *g);
 /* The same of many graphs, one after the other, into one that has inputs: input i of g is its node
  * inputs[i]; outputs[], one for each of g, become nodes of it. */
 struct joining *joining_new(struct graph *to);

@@ -345,18 +345,27 @@ void joining_add(struct joining *j, const struct graph *g, const node_id *inputs
     for (uint32_t i = 0; i < g->outputs.n; i++) outputs[i] = map[g->outputs.at[i]];
 }
 
-struct graph *graph_join(const struct graph *a, const struct graph *b) {
-    struct graph *to = graph_like(a);
+/* Over the inputs of the first; the outputs of all. */
+static struct graph *join_all(const struct graph *const *graphs, int n) {
+    const struct graph *first = graphs[0];
+    struct graph *to = graph_like(first);
     struct joining *j = joining_new(to);
-    const struct graph *both[] = {a, b};
-    node_id *inputs = NEW_ARRAY(a->arena, node_id, a->inputs.n);
-    for (uint32_t i = 0; i < a->inputs.n; i++)
-        inputs[i] = graph_copy(to, a, a->inputs.at[i].node, NULL);
-    for (int k = 0; k < 2; k++) {
-        node_id *outputs = NEW_ARRAY(a->arena, node_id, both[k]->outputs.n);
-        joining_add(j, both[k], inputs, outputs);
-        for (uint32_t i = 0; i < both[k]->outputs.n; i++)
+    node_id *inputs = NEW_ARRAY(to->arena, node_id, first->inputs.n);
+    for (uint32_t i = 0; i < first->inputs.n; i++)
+        inputs[i] = graph_copy(to, first, first->inputs.at[i].node, NULL);
+    for (int k = 0; k < n; k++) {
+        node_id *outputs = NEW_ARRAY(to->arena, node_id, graphs[k]->outputs.n);
+        joining_add(j, graphs[k], inputs, outputs);
+        for (uint32_t i = 0; i < graphs[k]->outputs.n; i++)
             vec_push(to->arena, &to->outputs, outputs[i]);
     }
     return to;
+}
+
+struct graph *graph_join(const struct graph *a, const struct graph *b) {
+    return join_all((const struct graph *const[]){a, b}, 2);
+}
+
+struct graph *graph_share(const struct graph *g) {
+    return join_all(&g, 1);
 }

@@ -9,6 +9,8 @@
 #include "part.h"
 #include "tests/fuzz/gen.h"
 #include "tests/fuzz/plain.h"
+#include "ws_backend.h"
+#include "ws_tune.h"
 
 enum { GRAPHS = 24, LONG = 300 };
 
@@ -91,6 +93,51 @@ static void test_one_pass(void **state) {
     arena_free(a);
 }
 
+/* Reductions across and along memory, by some steps at a time and the rest of them; of integers,
+ * and of what has no sum. */
+static void test_steps(void **state) {
+    static const int lengths[] = {1, 3, 4, 7, 127, 128, 133, 161};
+    for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        struct arena *a = arena_new();
+        int n = lengths[i];
+        struct graph *g = must_parse(
+            a, arena_printf(
+                   a,
+                   "graph(%%x: f32[11, %d], %%y: f32[%d, 70], %%z: bf16[70, %d], %%i: i32[9, %d]) "
+                   "{\n  %%a = matmul(%%x, %%y)\n  %%t = permute(%%z, dims=[1, 0])\n"
+                   "  %%f = to(%%x, dtype=bf16)\n  %%b = matmul(%%f, %%t)\n"
+                   "  %%c = sum(%%i, dim=[1])\n  %%d = amax(%%x, dim=[1])\n"
+                   "  %%e = prod(%%x, dim=1)\n  %%g = sum(%%y, dim=[0])\n  %%h = amin(%%i, "
+                   "dim=[0])\n  return %%a, %%b, %%c, %%d, %%e, %%g, %%h\n}\n",
+                   n, n, n, n));
+        struct value *in = drive_inputs(g, (uint64_t)n);
+        struct plain_seen seen = {0};
+        check_graph(g, in, 1, &seen);
+        check_graph(plain_with_bound(g), in, 1, &seen);
+        free_values(in, g->inputs.n);
+        free(in);
+        arena_free(a);
+    }
+}
+
+static int reductions_of(const struct loops *l) {
+    int n = 0;
+    for (uint32_t k = 0; k < l->nests.n; k++) n += l->nests.at[k].n_reduce > 0;
+    return n;
+}
+
+/* A composite and its bound are made of the same product, which is computed once; the bound has one
+ * of its own. */
+static void test_shared(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(a, "graph(%x: f32[2048, 2048], %y: f32[2048, 2048]) {\n"
+                                    "  %m = matmul(%x, %y)\n  return %m\n}\n");
+    const struct reference *r = ws_lower_reference(ws_captured_of(a, g, "product"), DEVICE_CUDA, a);
+    assert_non_null(r);
+    assert_int_equal(reductions_of(r->loops), 2);
+    arena_free(a);
+}
+
 /* Every element alone is what it is among all. */
 static void test_random_elements(void **state) {
     uint64_t n = is_long() ? 4 * LONG : 4 * GRAPHS / PART, met = 0;
@@ -140,7 +187,8 @@ int main(void) {
     const struct CMUnitTest all[] = {
         cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_one_pass),      cmocka_unit_test(test_random_elements),
-        cmocka_unit_test(test_places),        cmocka_unit_test(test_random_numbers)};
+        cmocka_unit_test(test_places),        cmocka_unit_test(test_random_numbers),
+        cmocka_unit_test(test_steps),         cmocka_unit_test(test_shared)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(here.cc);
     if (nvrtc) toolchain_close(nvrtc);
