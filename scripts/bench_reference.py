@@ -94,7 +94,7 @@ def get_inputs():
 class Place:
     def __init__(self, folder, limit):
         self.folder, self.limit = folder, limit
-        self.env = {**os.environ, "WARPSMITH_STORE": os.path.join(folder, "store")}
+        self.env = {**os.environ, "WARPSMITH_CACHE": os.path.join(folder, "store.db")}
 
     def seconds(self, command):
         """None: it took too long, or failed, with what it said."""
