@@ -1,17 +1,6 @@
 /* judged.c: samples a reference, and says what is wrong with it. */
 #include "judged.h"
 
-bool value_load(void *ctx, uint32_t i, const int64_t *at, int64_t n, double *v, int64_t *w,
-                struct diag *d) {
-    const struct value *from = (const struct value *)ctx + i;
-    for (int64_t k = 0; k < n; k++)
-        if (w)
-            w[k] = from->w[at[k]];
-        else
-            v[k] = from->v[at[k]];
-    return true;
-}
-
 /* "[3, 70]" */
 static const char *place(const struct graph *g, const struct meta *m, int64_t at) {
     struct buf b = buf_new(g->arena);

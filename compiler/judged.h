@@ -16,8 +16,4 @@
 bool reference_judge(struct graph *g, const struct sample_source *inputs,
                      const struct sample_source *outputs, struct sample_verdict *v, struct diag *d);
 
-/* Values in memory as a source: ctx is an array of them. */
-bool value_load(void *ctx, uint32_t i, const int64_t *at, int64_t n, double *v, int64_t *w,
-                struct diag *d);
-
 #endif

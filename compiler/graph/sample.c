@@ -19,6 +19,17 @@
 #include "graph/eval.h"
 #include "graph/traits.h"
 
+bool value_load(void *ctx, uint32_t i, const int64_t *at, int64_t n, double *v, int64_t *w,
+                struct diag *d) {
+    const struct value *from = (const struct value *)ctx + i;
+    for (int64_t k = 0; k < n; k++)
+        if (w)
+            w[k] = from->w ? from->w[at[k]] : (int64_t)from->v[at[k]];
+        else
+            v[k] = from->v[at[k]];
+    return true;
+}
+
 /* ---- what is needed of a node ---------------------------------------------------------------- */
 
 /* An operand's element that is read: cell `at` of what is needed of a node. */

@@ -20,6 +20,10 @@ struct sample_source {
                  struct diag *d);
 };
 
+/* Values in memory as a source: ctx is an array of them. */
+bool value_load(void *ctx, uint32_t i, const int64_t *at, int64_t n, double *v, int64_t *w,
+                struct diag *d);
+
 enum sampled {
     SAMPLED,
     SAMPLE_REFUSED, /* more cells would be read than the budget allows, or there is no rule */

@@ -116,17 +116,6 @@ static const char *check_output(struct run *x, uint32_t o, const void *got,
 
 /* ---- single elements ------------------------------------------------------------------------- */
 
-static bool load_input(void *ctx, uint32_t i, const int64_t *at, int64_t n, double *v, int64_t *w,
-                       struct diag *d) {
-    const struct value *from = (const struct value *)ctx + i;
-    for (int64_t k = 0; k < n; k++)
-        if (w)
-            w[k] = from->w ? from->w[at[k]] : (int64_t)from->v[at[k]];
-        else
-            v[k] = from->v[at[k]];
-    return true;
-}
-
 struct made {
     const struct graph *g;
     void **at; /* by output, as dtype_reference says */
@@ -154,7 +143,7 @@ static bool has_bounds(const struct graph *g) {
 static const char *check_samples(struct run *x, struct graph *g, struct value *in, void **got,
                                  uint64_t seed, struct plain_seen *seen) {
     struct made made = {g, got};
-    struct sample_source inputs = {in, load_input}, reference = {&made, load_made};
+    struct sample_source inputs = {in, value_load}, reference = {&made, load_made};
     struct sample_options o = SAMPLE_DEFAULTS;
     struct sample_verdict v;
     o.seed = seed;

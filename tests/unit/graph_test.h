@@ -99,18 +99,6 @@ static inline void must_eval(const struct graph *g, const struct value *in, stru
     if (!graph_eval(g, in, out, &d)) fail_msg("%s", d.text);
 }
 
-/* Values in memory, as a sampler loads them. */
-static inline bool load_values(void *ctx, uint32_t i, const int64_t *at, int64_t n, double *v,
-                               int64_t *w, struct diag *d) {
-    const struct value *from = (const struct value *)ctx + i;
-    for (int64_t k = 0; k < n; k++)
-        if (w)
-            w[k] = from->w ? from->w[at[k]] : (int64_t)from->v[at[k]];
-        else
-            v[k] = from->v[at[k]];
-    return true;
-}
-
 static inline bool same_bits(const struct value *a, int64_t i, const double *v, const int64_t *w) {
     return w ? a->w[i] == w[i]
              : !memcmp(&a->v[i], &v[i], sizeof *v) || (v[i] != v[i] && a->v[i] != a->v[i]);
@@ -120,7 +108,7 @@ static inline bool same_bits(const struct value *a, int64_t i, const double *v, 
  * one alone, is what the interpreter computed. */
 static inline void must_sample(struct graph *g, const struct value *in, const struct value *want) {
     struct diag d = diag_new(g->arena);
-    struct sample_source from = {(void *)in, load_values};
+    struct sample_source from = {(void *)in, value_load};
     struct sampler *s = sampler_new(g, &from, &d);
     int64_t spent;
     if (!s) fail_msg("%s", d.text);
