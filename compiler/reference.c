@@ -261,34 +261,67 @@ static struct running running_new(const struct reference *r, struct device *dev,
                             .order = NEW_ARRAY(a, uint32_t, r->plain.launches.n)};
 }
 
+/* ---- binaries -------------------------------------------------------------------------------- */
+
+struct binary {
+    const void *bytes;
+    size_t size;
+};
+
+struct reference_binaries reference_binaries_new(struct arena *a) {
+    return (struct reference_binaries){map_new(a)};
+}
+
+static const struct binary *find_binary(const struct reference_binaries *kept, const char *text) {
+    uint64_t found;
+    if (!kept || !map_gets(&kept->at, text, &found)) return NULL;
+    return (const struct binary *)(uintptr_t)found;
+}
+
+static void keep_binary(struct reference_binaries *kept, const char *text,
+                        const struct compiled *made) {
+    struct arena *a = kept->at.arena;
+    struct binary *b = NEW(a, struct binary);
+    *b = (struct binary){memcpy(arena_alloc(a, made->size), made->binary, made->size), made->size};
+    map_puts(&kept->at, text, (uintptr_t)b);
+}
+
 /* Texts are compiled side by side. */
-static enum ws_status load_modules(struct running *x, struct toolchain *cc, struct arena *a) {
+static enum ws_status load_modules(struct running *x, struct toolchain *cc,
+                                   struct reference_binaries *kept, struct arena *a) {
     const struct plain *p = &x->r->plain;
     struct compiled *made = NEW_ARRAY(a, struct compiled, p->texts.n);
     x->modules = NEW_ARRAY(a, struct module *, p->texts.n);
 #pragma omp parallel for schedule(dynamic)
     for (uint32_t i = 0; i < p->texts.n; i++)
-        toolchain_compile(cc, "reference", p->texts.at[i], false, &made[i]);
+        if (!find_binary(kept, p->texts.at[i]))
+            toolchain_compile(cc, "reference", p->texts.at[i], false, &made[i]);
     for (uint32_t i = 0; i < p->texts.n; i++) {
-        if (!made[i].ok && x->d->status == WS_OK)
+        const char *text = p->texts.at[i];
+        const struct binary *there = find_binary(kept, text);
+        struct binary b = there ? *there : (struct binary){made[i].binary, made[i].size};
+        if (!there && !made[i].ok && x->d->status == WS_OK)
             diag_fail(x->d, WS_MACHINE, "the reference does not compile: %s\n%s", made[i].log,
-                      p->texts.at[i]);
-        if (x->d->status == WS_OK)
-            device_load(x->dev, made[i].binary, made[i].size, &x->modules[i], x->d);
-        compiled_free(&made[i]);
+                      text);
+        if (!there && made[i].ok && kept) keep_binary(kept, text, &made[i]);
+        if (x->d->status == WS_OK) device_load(x->dev, b.bytes, b.size, &x->modules[i], x->d);
+        if (!there) compiled_free(&made[i]);
     }
     return x->d->status;
 }
 
+/* ---- all of it ------------------------------------------------------------------------------- */
+
 enum ws_status reference_run(const struct reference *r, struct device *dev, struct toolchain *cc,
-                             const dptr *inputs, const dptr *outputs, int64_t *slices,
-                             struct arena *a, struct diag *d) {
+                             struct reference_binaries *kept, const dptr *inputs,
+                             const dptr *outputs, int64_t *slices, struct arena *a,
+                             struct diag *d) {
     struct running x = running_new(r, dev, a, d);
     if (slices) *slices = 1;
     if (!r->plain.launches.n) return WS_OK;
     place_given(&x, inputs, outputs);
     choose_slices(&x);
-    bool ok = load_modules(&x, cc, a) == WS_OK && run_all(&x);
+    bool ok = load_modules(&x, cc, kept, a) == WS_OK && run_all(&x);
     if (!device_is_lost(dev)) {
         for (buffer_id b = 0; b < r->loops->buffers.n; b++)
             if (x.temporary[b] && x.at[b]) free_buffer(&x, b);

@@ -31,11 +31,19 @@ struct reference_options {
 struct reference *reference_lower(struct graph *g, const struct reference_options *o,
                                   struct arena *a);
 
+/* What texts were compiled into, in one arena: values are made again after a device was reset, of the
+ * same texts. By one thread at a time. */
+struct reference_binaries {
+    struct map at; /* text -> its binary */
+};
+struct reference_binaries reference_binaries_new(struct arena *a);
+
 /* inputs[i] is memory in the input's type and strides; outputs[i] memory for what the placements
  * say, or, without them, of the first output that is the same tensor, for its elements, as doubles
- * or integers of its type. *slices, unless NULL: in how many it was computed. */
+ * or integers of its type. *slices, unless NULL: in how many it was computed.
+ * Texts that `kept` has are not compiled again; NULL: nothing is kept. */
 enum ws_status reference_run(const struct reference *r, struct device *dev, struct toolchain *cc,
-                             const dptr *inputs, const dptr *outputs, int64_t *slices,
-                             struct arena *a, struct diag *d);
+                             struct reference_binaries *kept, const dptr *inputs,
+                             const dptr *outputs, int64_t *slices, struct arena *a, struct diag *d);
 
 #endif

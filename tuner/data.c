@@ -25,6 +25,7 @@ static void open_for(struct data *x, struct machine *m, const struct ws_captured
     x->host_bound = NEW_ARRAY(a, float *, c->n_outputs);
     x->share = NEW_ARRAY(a, double, c->n_outputs);
     x->worst = NEW_ARRAY(a, struct mismatch, c->n_outputs);
+    x->binaries = reference_binaries_new(a);
     for (int i = 0; i < c->n_outputs; i++) x->worst[i].worst = -1;
 }
 
@@ -63,8 +64,8 @@ static bool run_here(struct data *x, const struct reference *r, const dptr *outp
                      int64_t *slices, struct arena *a) {
     struct diag own = diag_new(a);
     struct machine *m = x->machine;
-    return r &&
-           reference_run(r, m->device, m->toolchain, x->inputs, outputs, slices, a, &own) == WS_OK;
+    return r && reference_run(r, m->device, m->toolchain, &x->binaries, x->inputs, outputs, slices,
+                              a, &own) == WS_OK;
 }
 
 static enum ws_status upload_inputs(struct data *x, struct diag *d) {

@@ -36,12 +36,13 @@ struct data {
     void **host_want;    /* the same, as dtype_reference says */
     float **host_bound;  /* how far from it an element may be; NULL: not at all, or on the device */
     dptr *inputs;
-    dptr *memory;              /* of each output, its own, or 0 while nobody needs it */
-    dptr *outputs;             /* where the program that ran last has left them */
-    bool *kept;                /* of each input: is it put back before every run? */
-    struct expected *expected; /* of the outputs; want is 0 until it is known */
-    double *share;             /* of outputs that are trusted: see expected_take */
-    struct mismatch *worst;    /* of the outputs compared last, the element furthest off */
+    dptr *memory;                       /* of each output, its own, or 0 while nobody needs it */
+    dptr *outputs;                      /* where the program that ran last has left them */
+    bool *kept;                         /* of each input: is it put back before every run? */
+    struct expected *expected;          /* of the outputs; want is 0 until it is known */
+    double *share;                      /* of outputs that are trusted: see expected_take */
+    struct reference_binaries binaries; /* of kernels that make inputs and references */
+    struct mismatch *worst;             /* of the outputs compared last, the element furthest off */
     const struct data *lender; /* whose inputs come first, of what is lent; NULL: all are its own */
 };
 
