@@ -207,7 +207,7 @@ struct ws_alone ws_alone_of(const struct ws_program *p) {
                                 .limits = c->limits,
                                 .n_inputs = (int)x.all->inputs.n,
                                 .n_outputs = (int)x.values.n};
-    all->references = NEW_ARRAY(a, struct graph *, DEVICE_KINDS);
-    all->references[p->limits.kind] = x.all;
+    all->values = NEW_ARRAY(a, struct ws_values, DEVICE_KINDS);
+    all->values[p->limits.kind].reference = x.all;
     return (struct ws_alone){all, x.inputs.at, x.outputs.at, x.unknown};
 }

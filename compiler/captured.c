@@ -92,7 +92,7 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
     c->n_inputs = (int)c->graph->inputs.n;
     c->n_outputs = (int)c->graph->outputs.n;
     c->graph_hash = graph_hash(c);
-    c->references = NEW_ARRAY(c->arena, struct graph *, DEVICE_KINDS);
+    c->values = NEW_ARRAY(c->arena, struct ws_values, DEVICE_KINDS);
     return c;
 }
 
@@ -113,7 +113,7 @@ struct ws_captured *ws_captured_of(struct arena *a, struct graph *g, const char 
                               .n_inputs = (int)g->inputs.n,
                               .n_outputs = (int)g->outputs.n};
     c->graph_hash = graph_hash(c);
-    c->references = NEW_ARRAY(a, struct graph *, DEVICE_KINDS);
+    c->values = NEW_ARRAY(a, struct ws_values, DEVICE_KINDS);
     return c;
 }
 
@@ -204,7 +204,7 @@ static void *take_reference(const struct ws_tensor_info *t, struct value *v) {
 /* The outputs, of the graph as it is, and how far off they may be, by way of what its composites
  * decompose to. */
 static struct graph *reference_graph(const struct ws_captured *c, enum device_kind device) {
-    struct graph **made = &c->references[device];
+    struct graph **made = &c->values[device].reference;
     struct rounding how = {.device = device, .stores = true};
     if (!*made) {
         struct graph *g = graph_simplify(graph_decompose_but_landings(graph_simplify(c->graph)));
@@ -335,9 +335,8 @@ static struct placement placement_of(const struct ws_tensor_info *t, enum dtype 
     return p;
 }
 
-struct reference *ws_lower_inputs(const struct ws_captured *c, enum device_kind device,
-                                  struct arena *a) {
-    struct placement *at = NEW_ARRAY(a, struct placement, c->n_inputs);
+static struct reference *lower_inputs(const struct ws_captured *c, enum device_kind device) {
+    struct placement *at = NEW_ARRAY(c->arena, struct placement, c->n_inputs);
     struct reference_options o = {
         .cuda = device == DEVICE_CUDA, .exact = true, .sooner = true, .outputs = at};
     if (!c->n_inputs || device != DEVICE_CUDA) return NULL;
@@ -345,13 +344,12 @@ struct reference *ws_lower_inputs(const struct ws_captured *c, enum device_kind 
         struct ws_tensor_info t = ws_input_info(c, i);
         at[i] = placement_of(&t, t.dtype, false);
     }
-    return reference_lower(seeded(c, c->init, a), &o, a);
+    return reference_lower(seeded(c, c->init, c->arena), &o, c->arena);
 }
 
-struct reference *ws_lower_reference(const struct ws_captured *c, enum device_kind device,
-                                     struct arena *a) {
+static struct reference *lower_reference(const struct ws_captured *c, enum device_kind device) {
     int n = c->n_outputs;
-    struct placement *at = NEW_ARRAY(a, struct placement, 2 * n);
+    struct placement *at = NEW_ARRAY(c->arena, struct placement, 2 * n);
     struct reference_options o = {.cuda = device == DEVICE_CUDA, .sooner = true, .outputs = at};
     if (c->graph->stores_values) return NULL;
     for (int i = 0; i < n; i++) {
@@ -359,7 +357,23 @@ struct reference *ws_lower_reference(const struct ws_captured *c, enum device_ki
         at[i] = placement_of(&t, dtype_reference(t.dtype), false);
         at[n + i] = placement_of(&t, DT_F32, true);
     }
-    return reference_lower(seeded(c, reference_graph(c, device), a), &o, a);
+    return reference_lower(seeded(c, reference_graph(c, device), c->arena), &o, c->arena);
+}
+
+static const struct reference *
+lowered_once(const struct ws_captured *c, enum device_kind device, struct ws_lowered *at,
+             struct reference *lower(const struct ws_captured *, enum device_kind)) {
+    if (!at->asked) at->by = lower(c, device);
+    at->asked = true;
+    return at->by;
+}
+
+const struct reference *ws_lower_inputs(const struct ws_captured *c, enum device_kind device) {
+    return lowered_once(c, device, &c->values[device].inputs, lower_inputs);
+}
+
+const struct reference *ws_lower_reference(const struct ws_captured *c, enum device_kind device) {
+    return lowered_once(c, device, &c->values[device].outputs, lower_reference);
 }
 
 /* ---- judging what kernels made --------------------------------------------------------------- */

@@ -125,7 +125,7 @@ struct ws_captured *ws_captured_stepped(const struct ws_captured *c, const int64
     struct ws_captured *out = NEW(c->arena, struct ws_captured);
     ex *to = NEW_ARRAY(c->arena, ex, c->n_symbols);
     *out = *c;
-    out->references = NEW_ARRAY(c->arena, struct graph *, DEVICE_KINDS);
+    out->values = NEW_ARRAY(c->arena, struct ws_values, DEVICE_KINDS);
     for (int i = 0; i < c->n_symbols; i++) {
         int64_t hint = ex_hint(p, c->symbols[i]);
         to[i] = c->symbols[i];

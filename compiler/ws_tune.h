@@ -31,7 +31,17 @@ struct ws_captured {
     uint64_t seed;
     int n_inputs, n_outputs;
     struct budget_limits limits; /* of each lowering */
-    struct graph **references;   /* by device kind: outputs and bounds, once they are asked for */
+    struct ws_values *values;    /* by device kind */
+};
+
+/* How its values are made, on such a device, once that is asked for. */
+struct ws_lowered {
+    bool asked;
+    const struct reference *by;
+};
+struct ws_values {
+    struct graph *reference; /* outputs and bounds */
+    struct ws_lowered inputs, outputs;
 };
 
 /* The graph depends on a module's being in training mode: dropout, batch statistics. */
@@ -83,11 +93,9 @@ enum ws_status ws_make_reference(const struct ws_captured *c, enum device_kind d
 
 /* The same made where kernels run: what makes the inputs, the same numbers to the last bit, each in
  * its type and strides; and the references, row-major as dtype_reference says, behind which the
- * bounds are, f32. NULL where the interpreter is done sooner, or kernels cannot do it. */
-struct reference *ws_lower_inputs(const struct ws_captured *c, enum device_kind device,
-                                  struct arena *a);
-struct reference *ws_lower_reference(const struct ws_captured *c, enum device_kind device,
-                                     struct arena *a);
+ * bounds are, f32. Each is lowered once, and lives as long as the workload. NULL where the interpreter is done sooner, or kernels cannot do it. */
+const struct reference *ws_lower_inputs(const struct ws_captured *c, enum device_kind device);
+const struct reference *ws_lower_reference(const struct ws_captured *c, enum device_kind device);
 
 /* Some elements of each output (graph/sample.h), by the interpreter: are those that kernels made
  * right? input_bytes may be NULL, each: those that ws_lower_inputs made. WS_WRONG if not. *judged:

@@ -84,8 +84,7 @@ static enum ws_status renew_device(struct data *x, struct diag *d) {
 enum ws_status data_make_inputs(struct data *x, struct diag *d) {
     struct arena *a = arena_new();
     if (place_inputs(x, d) == WS_OK &&
-        !run_here(x, ws_lower_inputs(x->captured, x->machine->limits.kind, a), x->inputs, NULL,
-                  a) &&
+        !run_here(x, ws_lower_inputs(x->captured, x->machine->limits.kind), x->inputs, NULL, a) &&
         renew_device(x, d) == WS_OK && ws_make_inputs(x->captured, x->host_inputs, d) == WS_OK)
         upload_inputs(x, d);
     arena_free(a);
@@ -188,7 +187,7 @@ static enum ws_status restore_inputs(struct data *x, struct diag *d) {
 /* What kernels would have made sooner, and could not, the interpreter is not asked for. */
 static enum ws_status make_lent(struct data *x, struct diag *d) {
     struct arena *a = arena_new();
-    const struct reference *here = ws_lower_reference(x->captured, x->machine->limits.kind, a);
+    const struct reference *here = ws_lower_reference(x->captured, x->machine->limits.kind);
     bool done = make_reference_here(x, here, a);
     if (device_is_lost(x->machine->device))
         diag_fail(d, WS_MACHINE, "the device was lost while references were made");
@@ -207,7 +206,7 @@ enum ws_status data_make_reference(struct data *x, struct diag *d) {
     x->judged = 0;
     bool interpreted = x->captured->n_outputs && x->host_want[0];
     const struct reference *here =
-        interpreted ? NULL : ws_lower_reference(x->captured, x->machine->limits.kind, a);
+        interpreted ? NULL : ws_lower_reference(x->captured, x->machine->limits.kind);
     if (make_reference_here(x, here, a))
         judge_reference(x, d);
     else if (!device_is_lost(x->machine->device) || restore_inputs(x, d) == WS_OK)

@@ -18,11 +18,8 @@ static double needed(const struct machine *m, const struct ws_captured *c, bool 
 
 /* Nothing of it is on the host then. */
 static bool is_made_there(const struct machine *m, const struct ws_captured *c, bool reference) {
-    struct arena *a = arena_new();
-    bool all = m->limits.kind == DEVICE_CUDA && ws_lower_inputs(c, DEVICE_CUDA, a) &&
-               (!reference || ws_lower_reference(c, DEVICE_CUDA, a));
-    arena_free(a);
-    return all;
+    return m->limits.kind == DEVICE_CUDA && ws_lower_inputs(c, DEVICE_CUDA) &&
+           (!reference || ws_lower_reference(c, DEVICE_CUDA));
 }
 
 enum ws_status room_check(const struct machine *m, const struct ws_captured *c, bool reference,

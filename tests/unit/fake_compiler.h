@@ -269,15 +269,13 @@ enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c
     return WS_OK;
 }
 
-struct reference *ws_lower_inputs(const struct ws_captured *c, enum device_kind device,
-                                  struct arena *a) {
-    (void)c, (void)device, (void)a;
+const struct reference *ws_lower_inputs(const struct ws_captured *c, enum device_kind device) {
+    (void)c, (void)device;
     return NULL;
 }
 
-struct reference *ws_lower_reference(const struct ws_captured *c, enum device_kind device,
-                                     struct arena *a) {
-    return ws_lower_inputs(c, device, a);
+const struct reference *ws_lower_reference(const struct ws_captured *c, enum device_kind device) {
+    return ws_lower_inputs(c, device);
 }
 
 /* Nothing is known of kernels by themselves. */

@@ -132,9 +132,11 @@ static void test_shared(void **state) {
     struct arena *a = arena_new();
     struct graph *g = must_parse(a, "graph(%x: f32[2048, 2048], %y: f32[2048, 2048]) {\n"
                                     "  %m = matmul(%x, %y)\n  return %m\n}\n");
-    const struct reference *r = ws_lower_reference(ws_captured_of(a, g, "product"), DEVICE_CUDA, a);
+    const struct ws_captured *c = ws_captured_of(a, g, "product");
+    const struct reference *r = ws_lower_reference(c, DEVICE_CUDA);
     assert_non_null(r);
     assert_int_equal(reductions_of(r->loops), 2);
+    assert_ptr_equal(ws_lower_reference(c, DEVICE_CUDA), r);
     arena_free(a);
 }
 
