@@ -53,8 +53,8 @@ static enum ws_status lower(struct compilation *c, struct diag *d) {
     return configs_parse(c->program, &c->line->configs, c->arena, &c->configs, d);
 }
 
-/* Who has the same body under the same config has the same source. */
-static void find_same(struct compilation *c) {
+/* Who has the same body under the same config has the same source. Returns how many differ. */
+static int find_same(struct compilation *c) {
     struct map first = map_new(c->arena);
     for (int k = 0; k < c->program->n_kernels; k++) {
         const struct config *given = c->configs[k];
@@ -64,6 +64,16 @@ static void find_same(struct compilation *c) {
         if (!map_gets(&first, key, &same)) map_puts(&first, key, same);
         c->same[k] = (int)same;
     }
+    return (int)first.n;
+}
+
+/* NVRTC compiles one text at a time in a process, however many threads ask it to. Where texts are
+ * many there are more of these, which take a while to begin. */
+static enum ws_status open_compilers(struct compilation *c, int texts, struct diag *d) {
+    enum { MANY = 4 };
+    if (texts < MANY || machine_cores() == 1) return WS_OK;
+    machine_close_toolchain(&c->machine);
+    return machine_isolate_toolchain(&c->machine, d);
 }
 
 static enum ws_status emit(struct compilation *c, int kernel, struct diag *d) {
@@ -145,9 +155,9 @@ static enum ws_status report_kernel(struct compilation *c, int kernel, int width
 static enum ws_status compile_all(struct compilation *c, struct diag *d) {
     int n = c->program->n_kernels, width = name_width(c->program);
     bool want_ptx = c->line->dump != NULL;
+    if (open_compilers(c, find_same(c), d) != WS_OK) return d->status;
     struct compile_pool *pool = compile_pool_start(c->machine.toolchain, machine_cores());
     if (!pool) return diag_fail(d, WS_MACHINE, "cannot start a thread to compile in");
-    find_same(c);
     for (int k = 0; k < n && d->status == WS_OK; k++)
         if (c->same[k] == k && emit(c, k, d) == WS_OK)
             c->jobs[k] =
@@ -162,6 +172,7 @@ static enum ws_status compile_all(struct compilation *c, struct diag *d) {
     }
     for (int k = 0; k < n; k++) compiled_free(&c->out[k]);
     compile_pool_stop(pool);
+    machine_close_toolchain(&c->machine); /* its processes' time is known once they have ended */
     stage_end(&c->stages, "compile");
     return d->status;
 }

@@ -32,7 +32,7 @@ enum ws_status machine_open_for(const struct command_line *c, struct arena *a, s
     *out = (struct machine){.arena = a, .env = env_read(a)};
     if (device_open_isolated(c->device, a, d, &out->device, &out->why) != WS_OK) return d->status;
     out->limits = *device_limits(out->device);
-    toolchain_open_isolated(out->limits.kind, out->limits.arch, &out->env, a, d, &out->toolchain);
+    machine_isolate_toolchain(out, d);
     heed_interrupts(out);
     return d->status;
 }
@@ -55,6 +55,11 @@ enum ws_status machine_for_arch(const char *arch, struct arena *a, struct machin
     return WS_OK;
 }
 
+enum ws_status machine_isolate_toolchain(struct machine *m, struct diag *d) {
+    return toolchain_open_isolated(m->limits.kind, m->limits.arch, &m->env, m->arena, d,
+                                   &m->toolchain);
+}
+
 enum ws_status machine_open_toolchain(struct machine *m, struct diag *d) {
     return toolchain_open(m->limits.kind, m->limits.arch, &m->env, m->arena, d, &m->toolchain);
 }
@@ -64,10 +69,14 @@ int machine_cores(void) {
     return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
 }
 
-void machine_close(struct machine *m) {
+void machine_close_toolchain(struct machine *m) {
     if (m->toolchain) toolchain_close(m->toolchain);
-    if (m->device) device_close(m->device);
     m->toolchain = NULL;
+}
+
+void machine_close(struct machine *m) {
+    machine_close_toolchain(m);
+    if (m->device) device_close(m->device);
     m->device = NULL;
 }
 

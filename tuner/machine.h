@@ -9,7 +9,7 @@ struct machine {
     struct arena *arena; /* lives as long as the command */
     struct env env;
     struct device *device;       /* NULL: compile for an arch without such a device */
-    struct toolchain *toolchain; /* opened by machine_open_toolchain */
+    struct toolchain *toolchain; /* opened by one of the two that do that */
     struct device_limits limits;
     const char *why; /* which device, and why that one */
 };
@@ -24,7 +24,10 @@ enum ws_status machine_open_for(const struct command_line *c, struct arena *a, s
 enum ws_status machine_for_arch(const char *arch, struct arena *a, struct machine *out,
                                 struct diag *d);
 enum ws_status machine_open_toolchain(struct machine *m, struct diag *d);
-void machine_close(struct machine *m); /* not its arena */
+/* In processes of its own, as many as threads compile. */
+enum ws_status machine_isolate_toolchain(struct machine *m, struct diag *d);
+void machine_close_toolchain(struct machine *m); /* it may be opened again */
+void machine_close(struct machine *m);           /* not its arena */
 
 int machine_cores(void); /* that this process may use */
 
