@@ -101,6 +101,8 @@ static const struct product_case by_warps[] = {
     {"graph(%x: bf16[72, 520], %y: bf16[520, 40]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
      " %t = permute(%f, [1, 0])\n %c = sigmoid(%t)\n return %z, %c\n}\n",
      "mma=2 m=32 n=32 k=32 tm=16 tn=32 stages=4 warps=2 split=3"},
+    {"graph(%x: bf16[50, 40], %y: bf16[40, 72]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=2 m=48 n=64 k=16 tm=48 tn=32 stages=2 warps=2"},
 };
 
 static void add(struct arena *a, case_vec *out, const struct product_case *p, bool old, bool tiny) {
