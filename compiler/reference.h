@@ -31,8 +31,8 @@ struct reference_options {
 struct reference *reference_lower(struct graph *g, const struct reference_options *o,
                                   struct arena *a);
 
-/* What texts were compiled into, in one arena: values are made again after a device was reset, of the
- * same texts. By one thread at a time. */
+/* What texts were compiled into, in one arena: values are made again after a device was reset, of
+ * the same texts. By one thread at a time. */
 struct reference_binaries {
     struct map at; /* text -> its binary */
 };

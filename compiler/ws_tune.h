@@ -93,7 +93,8 @@ enum ws_status ws_make_reference(const struct ws_captured *c, enum device_kind d
 
 /* The same made where kernels run: what makes the inputs, the same numbers to the last bit, each in
  * its type and strides; and the references, row-major as dtype_reference says, behind which the
- * bounds are, f32. Each is lowered once, and lives as long as the workload. NULL where the interpreter is done sooner, or kernels cannot do it. */
+ * bounds are, f32. Each is lowered once, and lives as long as the workload. NULL where the
+ * interpreter is done sooner, or kernels cannot do it. */
 const struct reference *ws_lower_inputs(const struct ws_captured *c, enum device_kind device);
 const struct reference *ws_lower_reference(const struct ws_captured *c, enum device_kind device);
 

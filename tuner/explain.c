@@ -70,9 +70,10 @@ int explain_command(const struct command_line *line) {
     struct machine m = {0};
     struct json_output json = json_output_open(line->json);
     int status;
-    if (script_is_workload(a, line->file))
+    if (script_is_workload(a, line->file)) {
         status = explain(line, &m, json.value, a, &d);
-    else if ((status = command_line_suits(line, true, &d)) == WS_OK)
+        if (status != WS_OK) status = run_broken(line, true, &d, a);
+    } else if ((status = command_line_suits(line, true, &d)) == WS_OK)
         status = run_script(line, true, a, &d);
     if (status != WS_OK) command_line_fail("explain", &d);
     machine_close(&m);

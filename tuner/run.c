@@ -307,7 +307,7 @@ int run_command(const struct command_line *line) {
     if (workload) interrupt_install(); /* a script ends at once */
     int status;
     if (workload)
-        status = run_file(&r, &d);
+        status = run_file(&r, &d) == WS_OK ? WS_OK : run_broken(&r.line, false, &d, r.arena);
     else if ((status = command_line_suits(line, true, &d)) == WS_OK)
         status = run_script(&r.line, line->explain, r.arena, &d);
     if (status != WS_OK) command_line_fail("run", &d);

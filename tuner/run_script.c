@@ -8,6 +8,7 @@
 
 #include "tuner/backend_inductor.h"
 #include "tuner/backend_plugin.h"
+#include "tuner/sweep.h"
 
 static void print(void *ctx, const char *text) { fputs(text, stdout); }
 
@@ -35,8 +36,17 @@ static void print_explanation(const struct script_counts *n, const char *lookups
                n->graphs.at[i].n_ops, n->graphs.at[i].guards, n->graphs.at[i].text);
 }
 
-enum ws_status run_script(const struct command_line *line, bool explain, struct arena *a,
-                          struct diag *d) {
+static void give_axes(struct script_options *o, const struct sweep *s, struct arena *a) {
+    const struct ws_axis *at = sweep_point(s, 0, a);
+    struct capture_axis *axes = NEW_ARRAY(a, struct capture_axis, s->n_axes);
+    for (int i = 0; i < s->n_axes; i++) axes[i] = (struct capture_axis){at[i].name, at[i].value};
+    o->axes = axes;
+    o->n_axes = s->n_axes;
+}
+
+/* sweep: of a workload; NULL: a script. */
+static enum ws_status run_with(const struct command_line *line, bool explain,
+                               const struct sweep *sweep, struct arena *a, struct diag *d) {
     struct machine m;
     struct store *store = NULL;
     struct backend_inductor *inductor = NULL;
@@ -64,8 +74,11 @@ enum ws_status run_script(const struct command_line *line, bool explain, struct 
                                    .timed = explain,
                                    .logs = m.env.logs,
                                    .limits = &limits,
+                                   .is_workload = sweep != NULL,
+                                   .eval = line->eval,
                                    .print = print,
                                    .log = log_line};
+        if (sweep) give_axes(&o, sweep, a);
         script_run(a, &o, &counts, d);
         if (explain) print_explanation(&counts, backend_inductor_lookups(inductor, a));
     }
@@ -74,4 +87,32 @@ enum ws_status run_script(const struct command_line *line, bool explain, struct 
     store_close(store);
     machine_close(&m);
     return d->status;
+}
+
+enum ws_status run_script(const struct command_line *line, bool explain, struct arena *a,
+                          struct diag *d) {
+    return run_with(line, explain, NULL, a, d);
+}
+
+/* What a script takes, too, and what a workload's entry does. */
+static bool suits_segments(const struct command_line *line) {
+    struct command_line given = *line;
+    struct arena *a = arena_new();
+    struct diag quiet = diag_new(a);
+    given.axes.n = 0;
+    given.eval = false;
+    bool suits = command_line_suits(&given, true, &quiet) == WS_OK;
+    arena_free(a);
+    return suits;
+}
+
+enum ws_status run_broken(const struct command_line *line, bool explain, struct diag *broke,
+                          struct arena *a) {
+    struct sweep sweep;
+    if (!capture_broke(broke) || !suits_segments(line)) return broke->status;
+    fflush(stdout);
+    fprintf(stderr, "%srunning it in compiled segments, as a script\n", broke->text);
+    *broke = diag_new(broke->arena);
+    if (sweep_parse(&line->axes, a, &sweep, broke) != WS_OK) return broke->status;
+    return run_with(line, explain, &sweep, a, broke);
 }

@@ -8,4 +8,9 @@
 enum ws_status run_script(const struct command_line *line, bool explain, struct arena *a,
                           struct diag *d);
 
+/* The same of a workload whose graph breaks, in compiled segments, if that is what `broke` says and
+ * the command line asks for nothing that takes one graph; else the status of `broke`. */
+enum ws_status run_broken(const struct command_line *line, bool explain, struct diag *broke,
+                          struct arena *a);
+
 #endif

@@ -17,7 +17,7 @@ struct forward {
 
 /* -- the parts of a workload file ---------------------------------------------------------- */
 
-static const char *workload_name(struct arena *a, const char *path) {
+const char *workload_name(struct arena *a, const char *path) {
     const char *base = strrchr(path, '/');
     base = base ? base + 1 : path;
     size_t n = strlen(base);
@@ -74,12 +74,9 @@ static bool find_last_module(struct vm *vm, struct py *out) {
     return false;
 }
 
-/* forward() of the model, or the function named like the file or forward; its parameters' names
- * follow `skip` of them. */
-static struct py find_forward(struct vm *vm, const char *workload, uint32_t *skip) {
+struct py workload_entry(struct vm *vm, const char *workload) {
     struct py f;
     bool model = dict_gets(vm->main->dict, "Model", &f) && f.kind == PY_CLASS;
-    *skip = 0;
     if (!model && dict_gets(vm->main->dict, workload, &f) && f.kind == PY_FUNCTION) return f;
     if (!model && dict_gets(vm->main->dict, "forward", &f) && f.kind == PY_FUNCTION) return f;
     if (!model && !find_last_module(vm, &f))
@@ -88,13 +85,25 @@ static struct py find_forward(struct vm *vm, const char *workload, uint32_t *ski
             "nothing to compile: a workload has a class Model(nn.Module), or a function %s() or "
             "forward()",
             workload);
-    const char *class = f.class->name;
     struct py self = make_model(vm, f), eval;
     if (vm->options->eval && attribute_find(vm, self, "eval", &eval)) vm_call0(vm, eval);
+    return self;
+}
+
+struct list *workload_inputs(struct vm *vm) {
+    return call_list(vm, "get_inputs", true);
+}
+
+/* forward() of the model, or the function named like the file or forward; its parameters' names
+ * follow `skip` of them. */
+static struct py find_forward(struct vm *vm, const char *workload, uint32_t *skip) {
+    struct py f, self = workload_entry(vm, workload);
+    *skip = 0;
+    if (self.kind == PY_FUNCTION) return self;
     self.source = place_local(vm, 0, "self");
     *skip = 1;
     if (!attribute_find(vm, self, "forward", &f))
-        vm_refuse(vm, "class %s has no method forward()", class);
+        vm_refuse(vm, "class %s has no method forward()", self.instance->class->name);
     return f;
 }
 
@@ -119,7 +128,7 @@ static const struct place *parameter_source(struct vm *vm, const struct code *co
 static void refuse_selected(struct vm *vm, const struct tensor *t) {
     struct span where = t->graph->nodes.at[t->node].where;
     diag_fail_at(vm->diag, WS_WRONG, vm->file, where,
-                 "graph break: data-dependent " SELECTED_SHAPE " at line %u; " SELECTED_INSTEAD,
+                 GRAPH_BREAK "data-dependent " SELECTED_SHAPE " at line %u; " SELECTED_INSTEAD,
                  where.line);
     vm_leave(vm);
 }
@@ -161,7 +170,7 @@ static void trace_forward(void *ctx) {
     vm_run_module(vm, vm->main, t->code);
     uint32_t skip;
     struct py forward = find_forward(vm, t->workload, &skip);
-    const struct list *inputs = call_list(vm, "get_inputs", true);
+    const struct list *inputs = workload_inputs(vm);
     const struct code *code = code_of(forward);
 
     vm->tracing = true;
@@ -256,6 +265,10 @@ static struct captured *capture_within(struct arena *a, const struct capture_opt
     if (s && !dump(vm, c, s, d)) return NULL;
     if (s) stage_end(s, "capture");
     return c;
+}
+
+bool capture_broke(const struct diag *d) {
+    return d->status == WS_WRONG && !strncmp(d->message, GRAPH_BREAK, strlen(GRAPH_BREAK));
 }
 
 struct captured *capture(struct arena *a, const struct capture_options *o, struct stages *s,

@@ -64,6 +64,10 @@ struct captured {
 struct captured *capture(struct arena *a, const struct capture_options *o, struct stages *s,
                          struct diag *d);
 
+/* Was it that a shape or a branch depends on values? A script goes on behind that (script.h). */
+bool capture_broke(const struct diag *d);
+#define GRAPH_BREAK "graph break: " /* that is how the message begins */
+
 /* NULL if a tensor like `now` passes the guard of one like `then`, else why not:
  * "L['x']: size mismatch at index 0: expected 3, actual 4". */
 const char *guard_check(struct arena *a, const struct exprs *ex, const char *source,

@@ -126,7 +126,7 @@ void vm_break(struct vm *vm, const char *what, const char *instead) {
         vm->trace->reason = arena_printf(vm->home, "%s; %s", what, instead);
         vm->trace->where = at;
     }
-    vm_refuse(vm, "graph break: data-dependent %s at line %u; %s", what, at.line, instead);
+    vm_refuse(vm, GRAPH_BREAK "data-dependent %s at line %u; %s", what, at.line, instead);
 }
 
 /* As the last lines of CPython's traceback: "file.py:12:9: TypeError: ..." and the caret. */

@@ -8,6 +8,7 @@
 struct script {
     struct vm *vm;
     const struct code *code;
+    const char *workload; /* whose entry is called; NULL: the file is a script */
     struct py error;
     const char *text;
 };
@@ -16,7 +17,7 @@ static struct vm *open_vm(struct arena *a, const struct script_options *o,
                           const struct source *file, struct script_counts *counts, struct diag *d) {
     struct capture_options *c = NEW(a, struct capture_options);
     *c = (struct capture_options){
-        .path = o->path, .seed = o->seed, .print = o->print, .print_ctx = o->ctx};
+        .path = o->path, .eval = o->eval, .seed = o->seed, .print = o->print, .print_ctx = o->ctx};
     struct vm *vm = vm_new(a, c, file, "__main__", d);
     vm->eager = true;
     vm->grad_enabled = true;
@@ -42,12 +43,23 @@ static void put_open(struct vm *vm) {
         dict_puts(vm->arena, vm->builtins, "open", f);
 }
 
+/* As a script that ends in torch.compile(entry)(*get_inputs()). */
+static void call_workload(struct vm *vm, const char *workload) {
+    struct py run, given[2] = {workload_entry(vm, workload)};
+    const struct list *inputs = workload_inputs(vm);
+    given[1] = py_list(vm->arena, PY_LIST, inputs->at, inputs->n);
+    if (!module_find(vm, module_import(vm, "torch._dynamo"), "_run_workload", &run))
+        WS_BUG("the prelude has no _run_workload");
+    vm_call(vm, run, &(struct args){.at = given, .n = 2});
+}
+
 static void run_body(void *ctx) {
     struct script *s = ctx;
     module_import(s->vm, "torch._dynamo");
     put_arguments(s->vm, s->vm->script);
     put_open(s->vm);
     vm_run_module(s->vm, s->vm->main, s->code);
+    if (s->workload) call_workload(s->vm, s->workload);
 }
 
 static void make_text(void *ctx) {
@@ -93,12 +105,15 @@ enum ws_status script_run(struct arena *a, const struct script_options *o,
     struct budget budget = budget_new(o->limits ? o->limits : &limits);
     arena_charge(a, &budget);
     const struct code *code = frontend_compile(a, file, d);
+    const char *axes, *workload = o->is_workload ? workload_name(a, o->path) : NULL;
+    struct capture_options given = {.path = o->path, .axes = o->axes, .n_axes = o->n_axes};
+    if (code && workload) code = axes_apply(a, code, &given, &axes, d);
     arena_charge(a, NULL);
     if (budget.end) diag_fail(d, WS_WRONG, "%s: %s", o->path, budget_message(&budget, a));
     if (!code || budget.end) return d->status;
     struct vm *vm = open_vm(a, o, file, counts, d);
     vm_charge(vm, &budget);
-    struct script s = {.vm = vm, .code = code};
+    struct script s = {.vm = vm, .code = code, .workload = workload};
     if (!vm_protect(vm, run_body, &s) && d->status == WS_OK) report(&s);
     vm_charge(vm, NULL);
     eager_close(vm);

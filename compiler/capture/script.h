@@ -34,7 +34,12 @@ struct script_options {
     const char *path;
     const char *const *argv; /* sys.argv[1:], NULL at the end */
     uint64_t seed;           /* until torch.manual_seed() */
-    bool has_cuda;           /* torch.cuda.is_available() */
+    /* A workload whose graph breaks: its entry is called under torch.compile, of its axes these
+     * have other values, and what it returns is printed. */
+    bool is_workload, eval;
+    const struct capture_axis *axes;
+    int n_axes;
+    bool has_cuda; /* torch.cuda.is_available() */
     const char *cuda_name;
     int cuda_capability;                   /* 90; 0: there is no GPU */
     const struct backend *const *backends; /* beside eager and aot_eager; NULL at the end */

@@ -417,4 +417,10 @@ void tensor_methods_extend(struct vm *vm, const struct module *m); /* by those o
 /* -- prelude.c */
 const char *prelude_text(const char *module); /* NULL if it has none */
 
+/* capture.c: "softmax" of "workloads/softmax.py"; what a workload file has compiled, a function or
+ * a model, which is made and, if options say so, put in evaluation mode; what it is called with. */
+const char *workload_name(struct arena *a, const char *path);
+struct py workload_entry(struct vm *vm, const char *workload);
+struct list *workload_inputs(struct vm *vm);
+
 #endif

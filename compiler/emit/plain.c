@@ -618,10 +618,11 @@ static void put_lanes(struct plain_emitter *w) {
     ex axis = n->reduce[n->n_reduce - 1];
     const char *r = index_text(w, axis), *type = value_type(operand_dtype(w));
     int64_t length = bound_of(w, axis), even = length / CPU_LANES * CPU_LANES;
+    int parts = even < length ? 2 : 1;
     put(w, "%s lanes[%d];", type, CPU_LANES);
     put(w, "for (int k = 0; k < %d; k++) lanes[k] = %s;", CPU_LANES, identity(w));
     open_reduction(w, n->n_reduce - 1, EX_NONE, "0", 1);
-    for (int rest = 0; rest <= (even < length); rest++) {
+    for (int rest = 0; rest < parts; rest++) {
         if (!rest)
             put(w, "for (place step = 0; step < %lld; step += %d)", (long long)even, CPU_LANES);
         put(w, "for (int lane = 0; lane < %d; lane++) {", rest ? (int)(length - even) : CPU_LANES);

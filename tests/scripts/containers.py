@@ -75,3 +75,12 @@ class Walks(nn.Module):
 
 
 print(torch.compile(Walks())(torch.tensor([-9.0, 0.0, 1.0])).detach(), list(Walks()._modules))
+
+# what is put into a module's tables is one of its kind
+m = nn.Module()
+m._buffers['count'] = torch.zeros(2)
+m._parameters['w'] = nn.Parameter(torch.ones(3))
+m._modules['part'] = nn.Linear(1, 1)
+print([n for n, _ in m.named_buffers()], [n for n, _ in m.named_parameters()], list(m._modules))
+del m._buffers['count'], m._parameters['w'], m._modules['part']
+print(list(m.state_dict()), hasattr(m, 'count'))

@@ -311,3 +311,26 @@ def explain(f, *extra_args, **extra_kwargs):
         forget()
         return ExplainOutput(graphs, _breaks()[n_breaks:], guards)
     return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner
+
+
+def _tensors(value):
+    """The tensors of what a program returns, in order."""
+    import torch
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [t for v in value for t in _tensors(v)] if isinstance(value, (list, tuple)) else []
+
+
+def _run_workload(entry, inputs):
+    """A workload that is not one graph: its entry in compiled segments, and the outputs as `run` shows them."""
+    for i, t in enumerate(_tensors(optimize()(entry)(*inputs))):
+        dtype = str(t.dtype).removeprefix('torch.')
+        for long, short in (('bfloat', 'bf'), ('float', 'f'), ('uint', 'u'), ('int', 'i')):
+            dtype = dtype.replace(long, short)
+        line = f"out{i}  {dtype} {list(t.shape)}"
+        if t.numel():
+            v = t.detach().double()
+            line += f"  min {v.min().item():g}  mean {v.mean().item():g}  max {v.max().item():g}"
+        print(line)

@@ -52,11 +52,11 @@ class _Mapping:
 class _Table(_Mapping):
     """_modules, _parameters or _buffers of a module, which has its attributes for them: what is put in is set there."""
 
-    def __init__(self, module, entries):
-        self._owner, self._items = module, dict(entries)
+    def __init__(self, module, entries, put):
+        self._owner, self._items, self._put = module, dict(entries), put
 
     def __setitem__(self, name, value):
-        self._owner.add_module(name, value)
+        self._put(name, value)
         self._items[name] = value
 
     def __delitem__(self, name):
@@ -217,9 +217,9 @@ class Module:
     def buffers(self, recurse=True):
         return [value for _, value in self.named_buffers(recurse=recurse)]
 
-    _modules = property(lambda self: _Table(self, self._children()))
-    _parameters = property(lambda self: _Table(self, self._named(is_parameter, recurse=False)))
-    _buffers = property(lambda self: _Table(self, self._named(is_buffer, recurse=False)))
+    _modules = property(lambda self: _Table(self, self._children(), self.add_module))
+    _parameters = property(lambda self: _Table(self, self._named(is_parameter, recurse=False), self.register_parameter))
+    _buffers = property(lambda self: _Table(self, self._named(is_buffer, recurse=False), self.register_buffer))
 
     def apply(self, function):
         for child in self.children():
