@@ -291,10 +291,15 @@ enum ws_status ws_judge_reference(const struct ws_captured *c, void *const *inpu
     return diag_fail(d, WS_MACHINE, "fake");
 }
 
+struct reference_binaries reference_binaries_new(struct arena *a) {
+    return (struct reference_binaries){map_new(a)};
+}
+
 enum ws_status reference_run(const struct reference *r, struct device *dev, struct toolchain *cc,
-                             const dptr *inputs, const dptr *outputs, int64_t *slices,
-                             struct arena *a, struct diag *d) {
-    (void)r, (void)dev, (void)cc, (void)inputs, (void)outputs, (void)slices, (void)a;
+                             struct reference_binaries *kept, const dptr *inputs,
+                             const dptr *outputs, int64_t *slices, struct arena *a,
+                             struct diag *d) {
+    (void)r, (void)kept, (void)dev, (void)cc, (void)inputs, (void)outputs, (void)slices, (void)a;
     return diag_fail(d, WS_MACHINE, "fake");
 }
 
