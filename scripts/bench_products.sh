@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# bench_products.sh: matrix products on a GPU: ours against PyTorch's eager (cuBLAS), each case in both.
+# bench_products.sh: matrix products: ours against PyTorch's eager (cuBLAS, on a CPU MKL), each case in both.
 #
 #   OUTDIR=out scripts/bench_products.sh
+#   OUTDIR=out DEVICE=cpu scripts/bench_products.sh
 #   OUTDIR=out PARTS=ours ONLY='square.*bf16' scripts/bench_products.sh
 #
 # PyTorch has its default flags: products of f32 are f32's, without TF32; so are ours, as six products of bf16. Caches are
@@ -70,6 +71,23 @@ END
     done
 }
 
+# The same of what a CPU does in some milliseconds.
+cpu_products() {
+    cat <<END
+square_1024 matmul f32 rows=1024 inner=1024 columns=1024
+shallow matmul f32 rows=4096 inner=64 columns=4096
+thin matmul f32 rows=4096 inner=4096 columns=64
+odd matmul f32 rows=513 inner=129 columns=1027
+square_2048 matmul f32 rows=2048 inner=2048 columns=2048
+tn_1024 matmul f32 rows=1024 inner=1024 columns=1024 x_t=1
+nt_1024 matmul f32 rows=1024 inner=1024 columns=1024 y_t=1
+square_1024 matmul bf16 rows=1024 inner=1024 columns=1024
+square_1024 matmul f64 rows=1024 inner=1024 columns=1024
+decode_8 matmul f32 rows=8 inner=4096 columns=4096 y_t=1
+batch_64 bmm f32 batch=64 rows=128 inner=64 columns=128
+END
+}
+
 # timed WHO LOG COMMAND...: one half of the case; a failure is said and does not end the script. The case comes from stdin,
 # so no command may read that.
 timed() {
@@ -102,7 +120,7 @@ while read -r name workload dtype axes; do
         timed PyTorch "$log.torch" "$python" scripts/torch_peer.py --workload "workloads/$workload.py" --device "$device" \
             --dtype "$dtype" --axes $axes --ways eager --results "$out/results"
     fi
-done < <(products)
+done < <(if [ "$device" = cpu ]; then cpu_products; else products; fi)
 if [ $matched = 0 ]; then
     echo "bench_products: no case matches ONLY='$only'" >&2
     exit 2
