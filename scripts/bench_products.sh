@@ -2,7 +2,7 @@
 # bench_products.sh: matrix products: ours against PyTorch's eager (cuBLAS, on a CPU MKL), each case in both.
 #
 #   OUTDIR=out scripts/bench_products.sh
-#   OUTDIR=out DEVICE=cpu scripts/bench_products.sh
+#   OUTDIR=out DEVICE=cpu CASES=small scripts/bench_products.sh
 #   OUTDIR=out PARTS=ours ONLY='square.*bf16' scripts/bench_products.sh
 #
 # PyTorch has its default flags: products of f32 are f32's, without TF32; so are ours, as six products of bf16. Caches are
@@ -13,6 +13,7 @@
 #
 # Environment: OUTDIR (product-results), WARPSMITH (build/warpsmith), DEVICE (cuda:0), PYTHON (python3)
 #   PARTS  (ours torch)
+#   CASES  (large) or small: what a CPU does in some milliseconds
 #   ONLY   a pattern: of the cases, those whose line matches
 #   TOTAL  (540) seconds after which no further case is started
 #   ARGS   further arguments of bench
@@ -26,11 +27,19 @@ warpsmith=${WARPSMITH:-build/warpsmith}
 device=${DEVICE:-cuda:0}
 python=${PYTHON:-python3}
 parts=${PARTS:-ours torch}
+cases=${CASES:-large}
 only=${ONLY:-}
 total=${TOTAL:-540}
 more=${ARGS:-} # split into words on purpose
 
 . scripts/script_head.sh
+case $cases in
+large | small) ;;
+*)
+    echo "bench_products: CASES is '$cases'; it is large or small" >&2
+    exit 2
+    ;;
+esac
 for part in $parts; do
     case $part in
     ours | torch) ;;
@@ -71,8 +80,7 @@ END
     done
 }
 
-# The same of what a CPU does in some milliseconds.
-cpu_products() {
+small_products() {
     cat <<END
 square_1024 matmul f32 rows=1024 inner=1024 columns=1024
 shallow matmul f32 rows=4096 inner=64 columns=4096
@@ -120,7 +128,7 @@ while read -r name workload dtype axes; do
         timed PyTorch "$log.torch" "$python" scripts/torch_peer.py --workload "workloads/$workload.py" --device "$device" \
             --dtype "$dtype" --axes $axes --ways eager --results "$out/results"
     fi
-done < <(if [ "$device" = cpu ]; then cpu_products; else products; fi)
+done < <(if [ "$cases" = small ]; then small_products; else products; fi)
 if [ $matched = 0 ]; then
     echo "bench_products: no case matches ONLY='$only'" >&2
     exit 2

@@ -100,6 +100,12 @@ products ONLY=nonsense
 expect 2 "no such case" && says "^bench_products: no case matches ONLY='nonsense'\$"
 products PARTS='ours theirs'
 expect 2 "no such part" && says "^bench_products: PARTS has no 'theirs'; it takes: ours torch\$"
+products CASES=tiny
+expect 2 "no such cases" && says "^bench_products: CASES is 'tiny'; it is large or small\$"
+OUTDIR=$TMP/small
+products CASES=small ONLY='^decode_' TOTAL=0
+expect 1 "no time" && says '^bench_products: no time left for decode_8 f32$'
+OUTDIR=$TMP/none
 products WARPSMITH="$TMP/absent"
 expect 3 "no binary"
 status=0 && said=$(scripts/bench_products.sh --help 2>&1) || status=$?
