@@ -59,12 +59,13 @@ for name in files:
         wrong.append('%s: of %s, not of %s' % (name, dates[-1], rows[0]['date']))
 
 # What scripts/product_table.py has computed follows from the times beside it.
-for r in read(FOLDER + '/products_h200.csv'):
-    us = float(r['ours_us'])
-    if r['tflops'] != '%.1f' % (float(r['flops']) / us / 1e6):
-        wrong.append('products_h200.csv: not the TFLOP/s of its time: %s' % r)
-    if (r['torch_over_ours'] != '%.3f' % (float(r['torch_us']) / us)) if r['torch_us'] else r['torch_over_ours']:
-        wrong.append('products_h200.csv: not the ratio of its times: %s' % r)
+for name in ('products_h200.csv', 'products_x86_64.csv'):
+    for r in read(FOLDER + '/' + name):
+        us = float(r['ours_us'])
+        if r['tflops'] != '%.1f' % (float(r['flops']) / us / 1e6):
+            wrong.append('%s: not the TFLOP/s of its time: %s' % (name, r))
+        if (r['torch_over_ours'] != '%.3f' % (float(r['torch_us']) / us)) if r['torch_us'] else r['torch_over_ours']:
+            wrong.append('%s: not the ratio of its times: %s' % (name, r))
 print('\n'.join(wrong))
 sys.exit(bool(wrong))
 PYTHON
