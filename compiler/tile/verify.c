@@ -141,7 +141,7 @@ static const char *check_rings(struct checker *c) {
     int end = 0;
     for (int i = 0; i < RINGS; i++) {
         const struct tile_ring *r = &t->ring[i];
-        /* A tensor map's swizzle counts lines from eights of them on, ours from the tile's first. */
+        /* A tensor map's swizzle counts lines from eights of them, ours from a tile's first. */
         int aligned = t->product->by_warp ? BANKS : r->line * LINES;
         if (r->offset < end || r->offset % aligned || r->stage % aligned)
             return arena_printf(c->arena, "T6: ring %s at %d", r->name, r->offset);
