@@ -34,7 +34,8 @@ static void put_parameter(struct product_text *t, const char *name, const char *
     buf_printf(&t->parameters, "%s%%%s: %s%s", t->parameters.n ? ", " : "", name, t->dtype, dims);
 }
 
-/* A factor as it lies in memory, or across, and perhaps a function of it. */
+/* A factor as it lies in memory, or across, and perhaps a function of it: one that rounds nothing,
+ * for the judge does not know what roundings of a factor come to. */
 static const char *put_factor(struct product_text *t, const char *name, int rows, int columns) {
     const char *value = arena_printf(t->a, "%%%s", name);
     bool across = rng_below(t->r, 2);
@@ -51,7 +52,7 @@ static const char *put_factor(struct product_text *t, const char *name, int rows
     if (rng_below(t->r, 6) == 0) {
         const char *other = arena_printf(t->a, "w%s", name);
         put_parameter(t, other, shape(t, rows, columns));
-        buf_printf(&t->body, " %s = mul(%s, %%%s)\n", fresh(t), value, other);
+        buf_printf(&t->body, " %s = maximum(%s, %%%s)\n", fresh(t), value, other);
         value = t->value;
     }
     return value;
