@@ -11,17 +11,15 @@ most 1.5 times PyTorch's, and if what is no finite number is the same as PyTorch
 --most: log2 of the largest depth; depths grow by 2^3 from 2^6 on, and the last is 2^most. $WARPSMITH (build/warpsmith) is run.
 Exit codes: 0 all ok, 1 a row is not, 2 usage, 3 no warpsmith."""
 
-import argparse
 import csv
 import datetime
-import os
-import platform
 import re
-import subprocess
 import sys
 import tempfile
 
 import numpy
+
+import save_run
 
 DATA = {
     "normal": ("torch.randn(m, k)", "torch.randn(k, m)"),
@@ -48,17 +46,6 @@ def depths(most):
     return [*range(6, most, 3), most]
 
 
-def ours(warpsmith, folder, device, data, size, depth):
-    path = os.path.join(folder, "f.py")
-    with open(path, "w") as file:
-        file.write(WORKLOAD.format(size=size, depth=depth, x=DATA[data][0], y=DATA[data][1]))
-    saved = os.path.join(folder, "saved")
-    ran = subprocess.run([warpsmith, "run", path, "--device", device, "--save", saved], capture_output=True, text=True)
-    if ran.returncode:
-        raise RuntimeError(f"{data} {depth}: {ran.stderr.strip()[-300:]}")
-    return [numpy.load(os.path.join(saved, f"{name}.npy")) for name in ("x", "y", "out0")]
-
-
 def loop(x, y):
     """One f32 sum after the other, of products that are not rounded."""
     total = numpy.zeros((len(x), y.shape[1]), numpy.float32)
@@ -79,30 +66,21 @@ def kinds(x):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--most", type=int, default=19)
+    parser = save_run.arguments(__doc__, 19)
     parser.add_argument("--size", type=int, default=64)
-    parser.add_argument("--only", default="")
     given = parser.parse_args()
-    warpsmith = os.environ.get("WARPSMITH", "build/warpsmith")
-    if not os.access(warpsmith, os.X_OK):
-        print(f"bench_product_errors: no '{warpsmith}' here: run make first", file=sys.stderr)
+    warpsmith = save_run.warpsmith("bench_product_errors")
+    if not warpsmith:
         return 3
-    try:
-        import torch
-    except ImportError:
-        torch = None
-    place = "cuda" if given.device.startswith("cuda") else "cpu"
-    name = torch.cuda.get_device_name() if torch and place == "cuda" else f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores"
+    torch, place, name = save_run.torch_and_place(given.device)
     rows, wrong = [], 0
     with tempfile.TemporaryDirectory() as folder, numpy.errstate(all="ignore"):
         for data in DATA:
             if not re.search(given.only, data):
                 continue
             for power in depths(given.most):
-                x, y, got = ours(warpsmith, folder, given.device, data, given.size, 1 << power)
+                text = WORKLOAD.format(size=given.size, depth=1 << power, x=DATA[data][0], y=DATA[data][1])
+                x, y, got = save_run.run(warpsmith, folder, given.device, text, ("x", "y", "out0"), f"{data} {1 << power}")
                 wide = x.astype(numpy.float64), y.astype(numpy.float64)
                 exact, absolute = wide[0] @ wide[1], abs(wide[0]) @ abs(wide[1])
                 one = loop(x, y)

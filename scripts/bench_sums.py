@@ -11,18 +11,16 @@ section 4.2). A row is ok if ours is within it, and within twice PyTorch's error
 --most: log2 of the most elements, which grow by 2^6 from 2^10 on. $WARPSMITH (build/warpsmith) is run.
 Exit codes: 0 all ok, 1 a row is not, 2 usage, 3 no warpsmith."""
 
-import argparse
 import csv
 import datetime
 import math
-import os
-import platform
 import re
-import subprocess
 import sys
 import tempfile
 
 import numpy
+
+import save_run
 
 OPERATORS = {
     "sum": "x.sum()", "mean": "x.mean()", "var": "x.var()", "norm": "torch.linalg.vector_norm(x)", "dot": "(x * x.flip(0)).sum()",
@@ -97,34 +95,13 @@ def error_of(op, x, results):
     return most
 
 
-def ours(warpsmith, folder, device, op, data, n):
-    path = os.path.join(folder, "f.py")
-    with open(path, "w") as file:
-        file.write(WORKLOAD.format(n=n, operator=OPERATORS[op], data=DATA[data]))
-    command = [warpsmith, "run", path, "--device", device, "--save", os.path.join(folder, "saved")]
-    ran = subprocess.run(command, capture_output=True, text=True)
-    if ran.returncode:
-        raise RuntimeError(f"{op} {data} {n}: {ran.stderr.strip()[-300:]}")
-    return numpy.load(os.path.join(folder, "saved/x.npy")), numpy.load(os.path.join(folder, "saved/out0.npy"))
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--most", type=int, default=28)
-    parser.add_argument("--only", default="")
+    parser = save_run.arguments(__doc__, 28)
     given = parser.parse_args()
-    warpsmith = os.environ.get("WARPSMITH", "build/warpsmith")
-    if not os.access(warpsmith, os.X_OK):
-        print(f"bench_sums: no '{warpsmith}' here: run make first", file=sys.stderr)
+    warpsmith = save_run.warpsmith("bench_sums")
+    if not warpsmith:
         return 3
-    try:
-        import torch
-    except ImportError:
-        torch = None
-    place = "cuda" if given.device.startswith("cuda") else "cpu"
-    name = torch.cuda.get_device_name() if torch and place == "cuda" else f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores"
+    torch, place, name = save_run.torch_and_place(given.device)
     rows, wrong = [], 0
     with tempfile.TemporaryDirectory() as folder:
         for op in OPERATORS:
@@ -133,7 +110,8 @@ def main():
             for data in DATA:
                 for power in range(10, given.most + 1, 6):
                     n = 1 << power
-                    x, got = ours(warpsmith, folder, given.device, op, data, n)
+                    text = WORKLOAD.format(n=n, operator=OPERATORS[op], data=DATA[data])
+                    x, got = save_run.run(warpsmith, folder, given.device, text, ("x", "out0"), f"{op} {data} {n}")
                     results = [got]
                     if torch:
                         y = eval(OPERATORS[op], {"torch": torch, "x": torch.from_numpy(x).to(place)})
