@@ -132,7 +132,7 @@ void put_again(struct emitter *w, const struct tile_program *t) {
     w->indent++;
     line(w, "#pragma unroll 1");
     int each = t->product->warp_columns / 2; /* sums of sixteen rows */
-    open_brace(w, "for (int i = 0; i < %d; i++)", tile_thread_sums(t));
+    open_brace(w, "for (int i = 0; i < %d; i++)", product_thread_sums(t->product));
     line(w, "const k_idx m = row + i / %d * 16 + i / 2 %% 2 * 8;", each);
     line(w, "const k_idx n = column + i %% %d / 4 * 8 + i %% 2;", each);
     line(w, "if (m >= %s || n >= %s) continue;", ex_text(w, k->bound[AXIS_M]),
@@ -165,7 +165,8 @@ static void put_if_finite(struct emitter *w, const struct tile_program *t, const
         buf_printf(&b, "%s, ", ex_text(w, w->k->sizes.at[i]));
     line(w, "bool finite = true;");
     line(w, "#pragma unroll");
-    line(w, "for (int i = 0; i < %d; i++) finite &= k_isfinite(%s[i]);", tile_thread_sums(t), sums);
+    line(w, "for (int i = 0; i < %d; i++) finite &= k_isfinite(%s[i]);",
+         product_thread_sums(t->product), sums);
     open_brace(w, "if (!__all_sync(0xffffffffu, finite))");
     line(w, "k_again(%sz, first_row, first_column + quad * 2);", b.p);
     close_brace(w);

@@ -212,7 +212,7 @@ static void put_arrive(struct emitter *w, int before, bool in_loop) {
 }
 
 static void put_fold(struct emitter *w, const struct tile_program *t, bool unfold) {
-    int sums = tile_thread_sums(t);
+    int sums = product_thread_sums(t->product);
     const struct folds *f = &t->product->folds;
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", sums);
@@ -229,7 +229,7 @@ static void put_fold(struct emitter *w, const struct tile_program *t, bool unfol
  * added up in their order: the same bits in every run. */
 static void put_leave(struct emitter *w, const struct tile_program *t) {
     const char *sums = t->product->promotes ? "total" : "sums";
-    int fours = tile_thread_sums(t) / 4, parts = t->product->parts;
+    int fours = product_thread_sums(t->product) / 4, parts = t->product->parts;
     int group = t->product->group_threads, threads = t->product->warpgroups * group;
     const char *tile =
         w->y->cluster > 1 ? arena_printf(w->arena, "(tile * %d + rank)", w->y->cluster) : "tile";
@@ -259,7 +259,7 @@ static void put_leave(struct emitter *w, const struct tile_program *t) {
 }
 
 static void declare_sums(struct emitter *w, const struct tile_program *t) {
-    int sums = tile_thread_sums(t);
+    int sums = product_thread_sums(t->product);
     const struct folds *f = &t->product->folds;
     line(w, "float sums[%d];", sums);
     if (!t->ahead) line(w, "int before = 0;");
@@ -355,7 +355,8 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_ADD:
             line(w, "#pragma unroll");
-            line(w, "for (int i = 0; i < %d; i++) total[i] += sums[i];", tile_thread_sums(t));
+            line(w, "for (int i = 0; i < %d; i++) total[i] += sums[i];",
+                 product_thread_sums(t->product));
             break;
         case TILE_FOLD:
             open_brace(w, "if (step %% %d == %d)", x->n, x->n - 1);
@@ -422,7 +423,8 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
     add_arguments(w, l);
     for (int i = 0; i < RINGS && !t->ahead; i++) l->args[l->n_args++] = map_argument(w, t, i);
     if (t->ahead) add_images(w, t, l);
-    if (t->product->folds.levels) add_stack(l, tile_thread_sums(t) * t->product->folds.levels * 4);
+    if (t->product->folds.levels)
+        add_stack(l, product_thread_sums(t->product) * t->product->folds.levels * 4);
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d, %d) ", t->threads,
                t->product->resident);
     if (w->y->cluster > 1) buf_printf(&w->b, "__cluster_dims__(%d, 1, 1) ", w->y->cluster);

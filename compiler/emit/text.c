@@ -518,7 +518,7 @@ static bool is_large(const struct emitter *w) {
     int64_t size = kernel_size_of_element(w->k);
     if (!w->cuda) return size > MOST_OF_C;
     bool dot = w->k->kind == KERNEL_MATMUL;
-    if (y->product) return size * y->product->warp_rows / 16 * y->product->warp_columns / 2 > MOST;
+    if (y->product) return size * product_thread_sums(y->product) > MOST;
     return size * (dot ? knob[KNOB_tm] * knob[KNOB_tn] : y->ex * y->ur * y->vec) > MOST;
 }
 

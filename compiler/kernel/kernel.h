@@ -327,6 +327,8 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
 /* matrix.c: the layout of a product on the matrix units; NULL, or why it is not legal. */
 const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
                           struct arena *a);
+/* Sums that a thread has of a tile; those that are promoted have a total each beside them. */
+int product_thread_sums(const struct product *p);
 /* Output tiles along an axis; blocks of the launch, each of which does every so manieth tile. */
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x);
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y);

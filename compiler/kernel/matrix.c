@@ -212,12 +212,18 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
     return NULL;
 }
 
+int product_thread_sums(const struct product *p) {
+    return p->warp_rows / WARP_ROWS * p->warp_columns / 2;
+}
+
 /* Blocks that a multiprocessor has room for, by an estimate of the registers. */
-static int resident_blocks(const struct kernel *k, const struct layout *y, int sums) {
+static int resident_blocks(const struct kernel *k, const struct layout *y,
+                           const struct product *p) {
     enum { OTHERS = 90, OF_CUDA = 1024 }; /* registers: operands, addresses */
+    int64_t sums = (int64_t)product_thread_sums(p) * (p->promotes ? 2 : 1);
     int64_t n = k->limits->smem_unit / (y->smem + OF_CUDA);
     int64_t by_threads = k->limits->max_threads_unit / y->threads;
-    int64_t by_registers = k->limits->regs_unit / ((int64_t)(sums + OTHERS) * y->threads);
+    int64_t by_registers = k->limits->regs_unit / ((sums + OTHERS) * y->threads);
     if (by_threads < n) n = by_threads;
     if (by_registers < n) n = by_registers;
     return n < 1 ? 1 : (int)n;
@@ -267,7 +273,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
         return arena_printf(a, "the tile takes %d warps, but warps=%d",
                             y->threads / k->limits->warp, c->knob[KNOB_warps]);
     y->smem = (int)smem;
-    if (p->by_warp) p->resident = resident_blocks(k, y, m * n / y->threads * (p->promotes ? 2 : 1));
+    if (p->by_warp) p->resident = resident_blocks(k, y, p);
     y->bx = m;
     y->br = n;
     y->ex = y->ur = 1;

@@ -38,10 +38,6 @@ int64_t tile_part_floats(const struct tile_program *t) {
     return (int64_t)t->ring[TILE_A].rows * t->ring[TILE_B].rows;
 }
 
-int tile_thread_sums(const struct tile_program *t) {
-    return t->product->warp_rows / 16 * t->product->warp_columns / 2;
-}
-
 static struct tile_ring make_ring(const char *name, const struct operand *o, int rows,
                                   const struct block *p) {
     int depth = p->config.knob[KNOB_k];

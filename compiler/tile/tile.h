@@ -112,8 +112,6 @@ int tile_step_bytes(const struct tile_program *t);
  * Floats that a part of a block's tile leaves. */
 int64_t tile_steps(const struct tile_program *t);
 int64_t tile_part_floats(const struct tile_program *t);
-/* Sums that a thread has. */
-int tile_thread_sums(const struct tile_program *t);
 
 /* run.c: the sums of each output element as the program makes them, out[z][m][n], from planes of
  * the two factors, in[0][plane][z][m][k] and in[1][plane][z][n][k] (z of 1 where it does not vary).
