@@ -121,7 +121,7 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
 }
 
 /* All that a thread has of a tile, by plain arithmetic: an infinity is no sum of planes. A warp
- * whose sums are not all finite does this instead. */
+ * whose sums are not all finite does this instead. No more than 64 terms are added in a row. */
 void put_again(struct emitter *w, const struct tile_program *t) {
     const struct kernel *k = w->k;
     if (t->product->n_passes == 1) return;
@@ -137,18 +137,19 @@ void put_again(struct emitter *w, const struct tile_program *t) {
     line(w, "const k_idx n = column + i %% %d / 4 * 8 + i %% 2;", each);
     line(w, "if (m >= %s || n >= %s) continue;", ex_text(w, k->bound[AXIS_M]),
          ex_text(w, k->bound[AXIS_N]));
-    line(w, "float v%u = 0;", k->dot);
+    line(w, "float v%u = 0, of_4096 = 0, of_64 = 0;", k->dot);
     line(w, "#pragma unroll 1");
     open_brace(w, "for (k_idx r = 0; r < %s; r++)", ex_text(w, k->bound[AXIS_R]));
+    line(w, "if (r %% 64 == 0) of_4096 += of_64, of_64 = 0;");
+    line(w, "if (r %% 4096 == 0) v%u += of_4096, of_4096 = 0;", k->dot);
     bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
     mark_needed(w, k->dot_a, needed);
     mark_needed(w, k->dot_b, needed);
     for (value_id v = 0; v < k->dot; v++)
         if (needed[v]) put_local(w, v);
-    line(w, "%s",
-         multiply_add_text(w, DT_F32, arena_printf(w->arena, "v%u", k->dot), ref(w, k->dot_a),
-                           ref(w, k->dot_b)));
+    line(w, "%s", multiply_add_text(w, DT_F32, "of_64", ref(w, k->dot_a), ref(w, k->dot_b)));
     close_brace(w);
+    line(w, "v%u += of_4096 + of_64;", k->dot);
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
     w->where[k->dot] = LOCAL;
     for (uint32_t i = 0; i < w->p->before.n; i++) put_local(w, w->p->before.at[i]);

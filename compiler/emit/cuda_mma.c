@@ -286,6 +286,13 @@ static void put_stores(struct emitter *w, const struct tile_program *t) {
     put_epilogue_of(w, t, t->product->promotes ? "total" : "sums");
 }
 
+/* Sums of planes are so many times too large; to undo that takes no instruction of its own. */
+static const char *unscaled(const struct product *p) {
+    static const char *const by[] = {"", " * 0x1p-16f", " * 0x1p-32f"};
+    _Static_assert(PLANE_SCALE == 16, "as here");
+    return by[(p->a.planes > 1) + (p->b.planes > 1)];
+}
+
 static void put_code(struct emitter *w, const struct tile_program *t) {
     enum { MOST_REGIONS = 8 };
     enum tile_op open[MOST_REGIONS];
@@ -355,8 +362,8 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_ADD:
             line(w, "#pragma unroll");
-            line(w, "for (int i = 0; i < %d; i++) total[i] += sums[i];",
-                 product_thread_sums(t->product));
+            line(w, "for (int i = 0; i < %d; i++) total[i] += sums[i]%s;",
+                 product_thread_sums(t->product), unscaled(t->product));
             break;
         case TILE_FOLD:
             open_brace(w, "if (step %% %d == %d)", x->n, x->n - 1);

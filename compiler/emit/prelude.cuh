@@ -2098,10 +2098,13 @@ K_DEVICE void k_right_factor(unsigned (&r)[2][2], unsigned char *tile, int lines
         k_ldmatrix4<false>(w, k_piece<LINE>(tile, lines, row + third * 8 + of8, depth / 8 + second));
     r[0][0] = w[0], r[0][1] = w[1], r[1][0] = w[2], r[1][1] = w[3];
 }
-/* The next of the planes of bf16 whose sum is x, of which what is left stays in x. The first is cut off, for it would
- * round to infinity; what is no number is there as it is. */
+/* The next of the planes of bf16 whose sum is x 2^16, of which what is left stays in x: a bf16 holds no less than 2^-133, a
+ * float has bits down to 2^-149. The first plane is cut off, for it would round to infinity; what is no number, or gets
+ * too large for one, is there as it is, or infinite. */
 template <bool FIRST> K_DEVICE void k_split(k_pack<k_bf16, 8> &plane, float (&x)[8]) {
     float y[8];
+#pragma unroll
+    for (int i = 0; i < 8; i++) x[i] *= FIRST ? 65536.0f : 1.0f;
 #pragma unroll
     for (int i = 0; i < 8; i++)
         y[i] = FIRST && k_isfinite(x[i]) ? k_as_float(k_as_uint(x[i]) & 0xffff0000u) : x[i];

@@ -231,7 +231,8 @@ struct folds {
  * or [batch][depth][row] where it runs `along` the rows, which are m of the first factor and n of
  * the second. It is what `load` reads; or, `packed`, an image of the factor's values that a launch
  * before the product writes into the workspace. A number of 24 bits is a sum of three of 8:
- * planes of bf16, one matrix behind another. */
+ * planes of bf16, one matrix behind another. They add up to it 2^PLANE_SCALE times over, so that
+ * the last bit of the smallest f32, 2^-149, is still a bf16. */
 struct operand {
     value_id factor, load; /* load: NO_VALUE if packed */
     enum axis axis;        /* AXIS_M or AXIS_N */
@@ -246,7 +247,7 @@ struct operand {
 
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
  * 0, goes to a total of its own (f32: products of tensor cores are cut off, not rounded). */
-enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64 };
+enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PLANE_SCALE = 16 };
 struct product {
     struct operand a, b;
     struct {

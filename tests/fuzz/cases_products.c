@@ -46,6 +46,12 @@ static const struct product_case by_warpgroups[] = {
      "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
     {"graph(%x: f32[64, 2200], %y: f32[2200, 32]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+    {"graph(%x: f32[64, 72], %y: f32[72, 64]) {\n %a = mul(%x, 1e-40)\n %b = mul(%y, 1e30)\n"
+     " %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    {"graph(%x: f32[64, 72], %y: f32[72, 64]) {\n %a = mul(%x, 1e36)\n %z = mm(%a, %y)\n"
+     " return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
     /* parts of the depth */
     {"graph(%x: bf16[64, 520], %y: bf16[520, 64]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8 split=4"},
