@@ -3,17 +3,17 @@
  *     role 128         if (threadIdx.x < 128) { if (threadIdx.x < 32) { if (threadIdx.x == 0) {
  *     draw                 for (int tile = blockIdx.x; tile < 512; tile += gridDim.x) {
  *     loop                     for (int step = 0; step < 64; step++) {
- *     wait empty                   k_mbar_wait_block(&empty[s], phase ^ 1);
- *                                  k_mbar_arrive_expect_tx(&full[s], 49152);
- *     copy A                       k_map_load(stage, &map_a, &full[s], step * 64, m0, z);
+ *     wait empty                   k_mbar_wait_block(empty + s * 8, phase ^ 1);
+ *                                  k_mbar_arrive_expect_tx(full + s * 8, 49152);
+ *     copy A                       k_map_load(stage, &map_a, full + s * 8, step * 64, m0, z);
  *     next                         if (++s == 4) s = 0, phase ^= 1;
  *
  *     role 256         else {
  *     fill                 float sums[128];            the first products overwrite them
- *     wait full                    k_mbar_wait_block(&full[s], phase);
- *     dot                          k_wgmma(sums, k_operand<128>(a, ...), ..., step | i);
+ *     wait full                    k_mbar_wait_block(full + s * 8, phase);
+ *     dot                          k_wgmma(sums, k_operand_on(of_a, at + i * 2), ..., step | i);
  *     drain 1                      k_wgmma_wait<1>();
- *     arrive 1                     if (step && tid == 0) k_mbar_arrive(&empty[before]);
+ *     arrive 1                     if (step && tid == 0) k_mbar_arrive(empty + before * 8);
  *     store                    see cuda_epilogue.c
  *
  * and by warps alone, from sm_80 on (cuda_warps.c has COPY and DOT):
@@ -70,6 +70,23 @@ static void put_wgmma(struct emitter *w, const struct tile_program *t) {
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
+/* The rows of the warpgroup: so far behind those of the one before. */
+static int group_bytes(const struct tile_ring *r) {
+    return r->operand->along ? 64 / ring_line_elements(r) * r->depth * r->line : 64 * r->line;
+}
+
+/* Before the first tile: the operands of the first stage. */
+static void put_operands(struct emitter *w, const struct tile_program *t) {
+    for (int i = 0; i < RINGS; i++) {
+        const struct tile_ring *r = ring(t, i);
+        int lead = r->operand->along ? r->depth * r->line : 16;
+        line(w, "const unsigned long long of_%c = k_operand<%d>(stages + (%d%s), %d, %d);", 'a' + i,
+             r->line, r->offset,
+             i == TILE_A ? arena_printf(w->arena, " + group * %d", group_bytes(r)) : "", lead,
+             8 * r->line);
+    }
+}
+
 static void put_role(struct emitter *w, const struct tile_program *t, bool copies) {
     int groups = t->product->warpgroups;
     if (copies) {
@@ -80,8 +97,11 @@ static void put_role(struct emitter *w, const struct tile_program *t, bool copie
     } else {
         open_brace(w, "else");
         if (groups > 1) line(w, "k_more_registers<%d>();", groups > 2 ? 160 : 232);
-        line(w, "const int group = (int)threadIdx.x / %d - 1, tid = (int)threadIdx.x %% %d;",
-             WARPGROUP, WARPGROUP);
+        /* As a warp's number: the compiler then keeps what follows from it in uniform registers. */
+        line(w, "const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / %d - 1, 0);",
+             WARPGROUP);
+        line(w, "const int tid = (int)threadIdx.x %% %d;", WARPGROUP);
+        put_operands(w, t);
     }
     line(w, "int s = 0;");
     line(w, "unsigned phase = 0;");
@@ -152,52 +172,39 @@ static void put_copy(struct emitter *w, const struct tile_program *t, const stru
                 y = arena_printf(w->arena, "%s + rank * %d", row, lines / r->blocks);
             }
             if (shared)
-                line(w, "k_map_load_multicast(%s, &map_%s, &full[s], %d, %s, %s, %s);", at.p, map,
-                     (1 << r->blocks) - 1, x.p, y, batch);
+                line(w, "k_map_load_multicast(%s, &map_%s, full + s * 8, %d, %s, %s, %s);", at.p,
+                     map, (1 << r->blocks) - 1, x.p, y, batch);
             else
-                line(w, "k_map_load(%s, &map_%s, &full[s], %s, %s, %s);", at.p, map, x.p, y, batch);
+                line(w, "k_map_load(%s, &map_%s, full + s * 8, %s, %s, %s);", at.p, map, x.p, y,
+                     batch);
         }
     }
 }
 
 static void put_wait_empty(struct emitter *w, const struct tile_program *t) {
-    line(w, "k_mbar_wait_block(&empty[s], phase ^ 1);");
-    line(w, "k_mbar_arrive_expect_tx(&full[s], %d);", tile_step_bytes(t));
-    line(w, "unsigned char *const stage = ring + s * %d;", ring(t, TILE_A)->stage);
+    line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
+    line(w, "k_mbar_arrive_expect_tx(full + s * 8, %d);", tile_step_bytes(t));
+    line(w, "const k_shared stage = stages + s * %d;", ring(t, TILE_A)->stage);
 }
 
-/* A wgmma's operand: 16 of the depth from number i on. */
-static const char *operand_of(struct emitter *w, const struct tile_ring *r, const char *base) {
-    bool along = r->operand->along;
-    int lead = along ? r->depth * r->line : 16, step = along ? 16 * r->line : 32;
-    return arena_printf(w->arena, "k_operand<%d>(%s + i * %d, %d, %d)", r->line, base, step, lead,
-                        8 * r->line);
-}
-
-/* The rows of the warpgroup: so far behind those of the one before. */
-static int group_bytes(const struct tile_ring *r) {
-    return r->operand->along ? 64 / ring_line_elements(r) * r->depth * r->line : 64 * r->line;
+/* A wgmma's operand: 16 of the depth from number i on, of a plane. */
+static const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane) {
+    int step = r->operand->along ? 16 * r->line : 32;
+    return arena_printf(w->arena, "k_operand_on(of_%c, at + (%d + i * %d) / 16)",
+                        r->name[0] - 'A' + 'a', plane * r->bytes, step);
 }
 
 static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh) {
     const struct tile_ring *a = ring(t, TILE_A), *b = ring(t, TILE_B);
-    line(w, "unsigned char *const stage = ring + s * %d;", a->stage);
+    line(w, "const unsigned at = (unsigned)s * %d;", a->stage / 16);
     line(w, "k_wgmma_hold(sums);");
     line(w, "k_wgmma_begin();");
     for (int p = 0; p < t->product->n_passes; p++) {
         const char *first = p ? "1" : fresh ? "i" : "step | i";
         line(w, "#pragma unroll");
         open_brace(w, "for (int i = 0; i < %d; i++)", a->depth / 16);
-        line(
-            w, "k_wgmma(sums, %s,",
-            operand_of(w, a,
-                       arena_printf(w->arena, "stage + %d + group * %d",
-                                    a->offset + t->product->pass[p].a * a->bytes, group_bytes(a))));
-        line(w, "        %s, %s);",
-             operand_of(w, b,
-                        arena_printf(w->arena, "stage + %d",
-                                     b->offset + t->product->pass[p].b * b->bytes)),
-             first);
+        line(w, "k_wgmma(sums, %s, %s, %s);", operand_of(w, a, t->product->pass[p].a),
+             operand_of(w, b, t->product->pass[p].b), first);
         close_brace(w);
     }
     line(w, "k_wgmma_commit();");
@@ -208,9 +215,9 @@ static void put_arrive(struct emitter *w, int before, bool in_loop) {
     int blocks = w->y->cluster;
     const char *stage = before ? "before" : "s", *late = before && in_loop ? "step && " : "";
     if (blocks > 1)
-        line(w, "if (%stid < %d) k_mbar_arrive_at(&empty[%s], tid);", late, blocks, stage);
+        line(w, "if (%stid < %d) k_mbar_arrive_at(empty + %s * 8, tid);", late, blocks, stage);
     else
-        line(w, "if (%stid == 0) k_mbar_arrive(&empty[%s]);", late, stage);
+        line(w, "if (%stid == 0) k_mbar_arrive(empty + %s * 8);", late, stage);
 }
 
 static void put_fold(struct emitter *w, const struct tile_program *t, bool unfold) {
@@ -342,7 +349,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             line(w, "k_cp_async_wait<%d>();", x->n);
             line(w, "__syncthreads();");
             break;
-        case TILE_WAIT_FULL: line(w, "k_mbar_wait_block(&full[s], phase);"); break;
+        case TILE_WAIT_FULL: line(w, "k_mbar_wait_block(full + s * 8, phase);"); break;
         case TILE_FILL:
             fresh = in_loop;
             if (t->ahead) line(w, "k_zero(sums);");
@@ -432,15 +439,17 @@ static struct ws_arg map_argument(struct emitter *w, const struct tile_program *
 
 static void put_barriers(struct emitter *w, const struct tile_program *t) {
     int stages = ring(t, TILE_A)->stages, readers = t->product->warpgroups * w->y->cluster;
+    line(w, "unsigned long long *const bars = (unsigned long long *)(ring + %d);", t->barriers);
     line(w,
-         "unsigned long long *const full = (unsigned long long *)(ring + %d), *const empty = full "
-         "+ %d;",
-         t->barriers, stages);
-    if (t->product->parts > 1) line(w, "unsigned *const left = (unsigned *)(empty + %d);", stages);
+         "const k_shared stages = k_in_shared(ring), full = k_in_shared(bars), empty = full + %d;",
+         stages * 8);
+    if (t->product->parts > 1)
+        line(w, "unsigned *const left = (unsigned *)(bars + %d);", 2 * stages);
     if (w->y->cluster > 1) line(w, "const int rank = (int)k_cluster_rank();");
     open_brace(w, "if (threadIdx.x == 0)");
-    line(w, "for (int i = 0; i < %d; i++) k_mbar_init(&full[i], 1), k_mbar_init(&empty[i], %d);",
-         stages, readers);
+    line(w,
+         "for (int i = 0; i < %d; i++) k_mbar_init(bars + i, 1), k_mbar_init(bars + %d + i, %d);",
+         stages, stages, readers);
     line(w, "k_fence_mbar_init();");
     close_brace(w);
     line(w, w->y->cluster > 1 ? "k_cluster_sync();" : "__syncthreads();");

@@ -1520,6 +1520,15 @@ K_DEVICE unsigned k_shared_address(const void *at) {
 }
 #endif
 
+/* An address in shared memory, of 32 bits: what loops compute with it takes no generic addresses of 64. */
+#ifdef WS_EMULATOR
+typedef unsigned char *k_shared;
+K_DEVICE k_shared k_in_shared(void *at) { return (k_shared)at; }
+#else
+typedef unsigned k_shared;
+K_DEVICE k_shared k_in_shared(const void *at) { return k_shared_address(at); }
+#endif
+
 /* BYTES (4, 8 or 16, both sides aligned to it) from global to shared memory; 16 go round the L1. At an edge only the
  * first `valid` bytes are read and the rest becomes 0. The thread's copies up to a commit are a group; a wait leaves at
  * most N of its newest groups under way. Other threads see the bytes after a barrier that follows the wait. */
@@ -1661,10 +1670,10 @@ template <typename T> K_DEVICE T k_cluster_load(const T *mine, unsigned rank) {
  * the shared memory may be written again; k_bulk_wait: the global memory is written too. */
 #ifdef WS_EMULATOR
 K_DEVICE void k_mbar_init(unsigned long long *bar, unsigned count) { emu_mbar_init(bar, count); }
-K_DEVICE void k_mbar_arrive(unsigned long long *bar) { emu_mbar_arrive(bar, 0); }
-K_DEVICE void k_mbar_arrive_expect_tx(unsigned long long *bar, unsigned bytes) { emu_mbar_arrive(bar, bytes); }
+K_DEVICE void k_mbar_arrive(k_shared bar) { emu_mbar_arrive(bar, 0); }
+K_DEVICE void k_mbar_arrive_expect_tx(k_shared bar, unsigned bytes) { emu_mbar_arrive(bar, bytes); }
 K_DEVICE void k_mbar_wait(unsigned long long *bar, unsigned parity) { emu_mbar_wait(bar, parity); }
-K_DEVICE void k_mbar_wait_block(unsigned long long *bar, unsigned parity) { emu_mbar_wait(bar, parity); }
+K_DEVICE void k_mbar_wait_block(k_shared bar, unsigned parity) { emu_mbar_wait(bar, parity); }
 K_DEVICE void k_fence_mbar_init() {}
 template <typename W> K_DEVICE void k_cluster_put(W *slot, W v, unsigned rank, unsigned long long *bar) {
     emu_cluster_put(slot, &v, sizeof v, rank, bar);
@@ -1681,12 +1690,12 @@ template <int N> K_DEVICE void k_bulk_wait_read() { emu_bulk_wait(N, 1); }
 K_DEVICE void k_mbar_init(unsigned long long *bar, unsigned count) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(k_shared_address(bar)), "r"(count) : "memory");
 }
-K_DEVICE void k_mbar_arrive(unsigned long long *bar) {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(k_shared_address(bar)) : "memory");
+K_DEVICE void k_mbar_arrive(k_shared bar) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(bar) : "memory");
 }
-K_DEVICE void k_mbar_arrive_expect_tx(unsigned long long *bar, unsigned bytes) {
+K_DEVICE void k_mbar_arrive_expect_tx(k_shared bar, unsigned bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                 : : "r"(k_shared_address(bar)), "r"(bytes) : "memory");
+                 : : "r"(bar), "r"(bytes) : "memory");
 }
 K_DEVICE void k_mbar_wait(unsigned long long *bar, unsigned parity) {
     const unsigned at = k_shared_address(bar);
@@ -1698,13 +1707,12 @@ K_DEVICE void k_mbar_wait(unsigned long long *bar, unsigned parity) {
     while (!ended);
 }
 /* k_mbar_wait where only copies and threads of the own block bring what it waits for: L1 stays as it is. */
-K_DEVICE void k_mbar_wait_block(unsigned long long *bar, unsigned parity) {
-    const unsigned at = k_shared_address(bar);
+K_DEVICE void k_mbar_wait_block(k_shared bar, unsigned parity) {
     unsigned ended;
     do
         asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2;"
                      " selp.u32 %0, 1, 0, p; }"
-                     : "=r"(ended) : "r"(at), "r"(parity) : "memory");
+                     : "=r"(ended) : "r"(bar), "r"(parity) : "memory");
     while (!ended);
 }
 /* v to where slot lies in the block of that rank, and its bytes to where bar, which expects them, does. */
@@ -1734,6 +1742,13 @@ template <int N> K_DEVICE void k_bulk_wait_read() {
     asm volatile("cp.async.bulk.wait_group.read %0;" : : "n"(N) : "memory");
 }
 #endif
+K_DEVICE void k_mbar_arrive(unsigned long long *bar) { k_mbar_arrive(k_in_shared(bar)); }
+K_DEVICE void k_mbar_arrive_expect_tx(unsigned long long *bar, unsigned bytes) {
+    k_mbar_arrive_expect_tx(k_in_shared(bar), bytes);
+}
+K_DEVICE void k_mbar_wait_block(unsigned long long *bar, unsigned parity) {
+    k_mbar_wait_block(k_in_shared(bar), parity);
+}
 
 /* The last step of a reduction whose row is spread over the C blocks of a cluster: `writer` is one thread of the block's
  * part of the row, slot its shared memory. Every thread gets the result. */
@@ -1851,12 +1866,12 @@ struct __align__(64) k_map { unsigned long long word[16]; };
 #define K_MAP_LOAD(rank, at, c0, c1, c2, c3, c4)                                                         \
     asm volatile("cp.async.bulk.tensor." #rank "d.shared::cluster.global.mbarrier::complete_tx::bytes"   \
                  " [%0], [%1, {" at "}], [%2];"                                                          \
-                 : : "r"(k_shared_address(smem)), "l"(m), "r"(k_shared_address(bar)), "r"(c0), "r"(c1),  \
+                 : : "r"(smem), "l"(m), "r"(bar), "r"(c0), "r"(c1),  \
                  "r"(c2), "r"(c3), "r"(c4) : "memory")
 #define K_MAP_LOAD_MANY(rank, at, c0, c1, c2, c3, c4)                                                    \
     asm volatile("cp.async.bulk.tensor." #rank "d.shared::cluster.global.mbarrier::complete_tx::bytes"   \
                  ".multicast::cluster [%0], [%1, {" at "}], [%2], %8;"                                   \
-                 : : "r"(k_shared_address(smem)), "l"(m), "r"(k_shared_address(bar)), "r"(c0), "r"(c1),  \
+                 : : "r"(smem), "l"(m), "r"(bar), "r"(c0), "r"(c1),  \
                  "r"(c2), "r"(c3), "r"(c4), "h"(blocks) : "memory")
 #endif
 K_DEVICE void k_map_prefetch(const k_map *m) {
@@ -1866,33 +1881,40 @@ K_DEVICE void k_map_prefetch(const k_map *m) {
     asm volatile("prefetch.tensormap [%0];" : : "l"(m) : "memory");
 #endif
 }
-K_DEVICE void k_map_load(void *smem, const k_map *m, unsigned long long *bar, int c0, int c1) {
+K_DEVICE void k_map_load(k_shared smem, const k_map *m, k_shared bar, int c0, int c1) {
     K_MAP_LOAD(2, "%3, %4", c0, c1, 0, 0, 0);
 }
-K_DEVICE void k_map_load(void *smem, const k_map *m, unsigned long long *bar, int c0, int c1, int c2) {
+K_DEVICE void k_map_load(k_shared smem, const k_map *m, k_shared bar, int c0, int c1, int c2) {
     K_MAP_LOAD(3, "%3, %4, %5", c0, c1, c2, 0, 0);
 }
-K_DEVICE void k_map_load(void *smem, const k_map *m, unsigned long long *bar, int c0, int c1, int c2, int c3) {
+K_DEVICE void k_map_load(k_shared smem, const k_map *m, k_shared bar, int c0, int c1, int c2, int c3) {
     K_MAP_LOAD(4, "%3, %4, %5, %6", c0, c1, c2, c3, 0);
 }
-K_DEVICE void k_map_load(void *smem, const k_map *m, unsigned long long *bar, int c0, int c1, int c2, int c3, int c4) {
+K_DEVICE void k_map_load(k_shared smem, const k_map *m, k_shared bar, int c0, int c1, int c2, int c3, int c4) {
     K_MAP_LOAD(5, "%3, %4, %5, %6, %7", c0, c1, c2, c3, c4);
 }
-K_DEVICE void k_map_load_multicast(void *smem, const k_map *m, unsigned long long *bar, unsigned short blocks,
+K_DEVICE void k_map_load_multicast(k_shared smem, const k_map *m, k_shared bar, unsigned short blocks,
                                    int c0, int c1) {
     K_MAP_LOAD_MANY(2, "%3, %4", c0, c1, 0, 0, 0);
 }
-K_DEVICE void k_map_load_multicast(void *smem, const k_map *m, unsigned long long *bar, unsigned short blocks,
+K_DEVICE void k_map_load_multicast(k_shared smem, const k_map *m, k_shared bar, unsigned short blocks,
                                    int c0, int c1, int c2) {
     K_MAP_LOAD_MANY(3, "%3, %4, %5", c0, c1, c2, 0, 0);
 }
-K_DEVICE void k_map_load_multicast(void *smem, const k_map *m, unsigned long long *bar, unsigned short blocks,
+K_DEVICE void k_map_load_multicast(k_shared smem, const k_map *m, k_shared bar, unsigned short blocks,
                                    int c0, int c1, int c2, int c3) {
     K_MAP_LOAD_MANY(4, "%3, %4, %5, %6", c0, c1, c2, c3, 0);
 }
-K_DEVICE void k_map_load_multicast(void *smem, const k_map *m, unsigned long long *bar, unsigned short blocks,
+K_DEVICE void k_map_load_multicast(k_shared smem, const k_map *m, k_shared bar, unsigned short blocks,
                                    int c0, int c1, int c2, int c3, int c4) {
     K_MAP_LOAD_MANY(5, "%3, %4, %5, %6, %7", c0, c1, c2, c3, c4);
+}
+template <typename... C> K_DEVICE void k_map_load(void *smem, const k_map *m, unsigned long long *bar, C... at) {
+    k_map_load(k_in_shared(smem), m, k_in_shared(bar), at...);
+}
+template <typename... C> K_DEVICE void k_map_load_multicast(void *smem, const k_map *m, unsigned long long *bar,
+                                                            unsigned short blocks, C... at) {
+    k_map_load_multicast(k_in_shared(smem), m, k_in_shared(bar), blocks, at...);
 }
 
 /* A box of shared memory, swizzled as the map says, to memory, but for what lies outside of the tensor. It belongs to groups
@@ -1915,15 +1937,16 @@ template <int LINE> K_DEVICE unsigned char *k_box_piece(unsigned char *box, int 
 /* An arrival at the mbarrier of block `rank` of the cluster that lies where `mine` does in the own one. That block may not
  * end before: it waits for the phase, or for a k_cluster_sync. It tells of nothing that the thread has written: a release
  * to the cluster is a fence that waits for L2, and made products 1.3 to 1.7 times as long on an H200. */
-K_DEVICE void k_mbar_arrive_at(unsigned long long *mine, unsigned rank) {
+K_DEVICE void k_mbar_arrive_at(k_shared mine, unsigned rank) {
 #ifdef WS_EMULATOR
     emu_mbar_arrive_at(mine, rank);
 #else
     asm volatile("{ .reg .b32 at; mapa.shared::cluster.u32 at, %0, %1;"
                  " mbarrier.arrive.shared::cluster.b64 _, [at]; }"
-                 : : "r"(k_shared_address(mine)), "r"(rank) : "memory");
+                 : : "r"(mine), "r"(rank) : "memory");
 #endif
 }
+K_DEVICE void k_mbar_arrive_at(unsigned long long *mine, unsigned rank) { k_mbar_arrive_at(k_in_shared(mine), rank); }
 
 /* Some warps meet: `threads` of them (a multiple of 32) at barrier `id`, 1 to 15; 0 is that of __syncthreads. */
 K_DEVICE void k_barrier_sync(int id, int threads) {
@@ -1964,15 +1987,22 @@ template <int N> K_DEVICE void k_fewer_registers() {
  * Until the wait acc, the left operand's registers and the shared memory are the matrix unit's. What threads have stored
  * there must be passed on by k_fence_async_shared and a barrier. k_operand: of an operand in shared memory from smem on, in
  * lines of SWIZZLE bytes (0: 16, not swizzled), the distances in bytes to the next lines along its two axes. */
-template <int SWIZZLE> K_DEVICE unsigned long long k_operand(const void *smem, unsigned lead, unsigned stride) {
+template <int SWIZZLE> K_DEVICE unsigned long long k_operand(k_shared smem, unsigned lead, unsigned stride) {
     static_assert(SWIZZLE == 0 || SWIZZLE == 32 || SWIZZLE == 64 || SWIZZLE == 128, "lines of 32, 64 or 128 bytes");
     const unsigned long long type = SWIZZLE == 128 ? 1 : SWIZZLE == 64 ? 2 : SWIZZLE == 32 ? 3 : 0;
 #ifdef WS_EMULATOR
     return emu_operand(smem, lead, stride, type);
 #else
     return type << 62 | (unsigned long long)(stride >> 4 & 0x3fff) << 32 | (lead >> 4 & 0x3fff) << 16 |
-           (k_shared_address(smem) >> 4 & 0x3fff);
+           (smem >> 4 & 0x3fff);
 #endif
+}
+template <int SWIZZLE> K_DEVICE unsigned long long k_operand(const void *smem, unsigned lead, unsigned stride) {
+    return k_operand<SWIZZLE>(k_in_shared((void *)smem), lead, stride);
+}
+/* The operand that lies 16 n bytes on. */
+K_DEVICE unsigned long long k_operand_on(unsigned long long operand, unsigned n) {
+    return (operand & 0xffffffff00000000ull) | ((unsigned)operand + n);
 }
 K_DEVICE void k_wgmma_begin() {
 #ifdef WS_EMULATOR
