@@ -19,26 +19,15 @@
  *     }
  *
  * What is read lies inside, as m and n do; what is stored is where row and column are. Outputs of
- * 16 bits go by boxes in shared memory, which a tensor map's copies bring to memory; where no map
- * can say where they are, they are exchanged among the four threads of a row first, so that each
- * stores 16 bytes:
- *
- *     k_bulk_wait_read<3>(), __syncwarp();                 the oldest of four boxes may be written
- *     for (int j = 0; j < 8; j++)
- *         *(unsigned *)(k_box_piece<128>(box, lane / 4, j) + quad * 4) = the pair o0[j];
- *     k_fence_async_shared(), __syncwarp();
- *     if (lane == 0) k_map_store(&map_o0, box, column, warp_row + h * 8, z), k_bulk_commit(); */
+ * 16 bits are exchanged among the four threads of a row first, so that each stores 16 bytes. */
 #include "emit/cuda_mma.h"
 
-enum { PAIR = 2, OCTET = 8, QUAD = 4, BOX = 64 };
+enum { PAIR = 2, OCTET = 8, QUAD = 4 };
 
-/* Elements that a store puts at once: a box's, eight of 16 bits, two, or one. */
-static int store_width(struct emitter *w, uint32_t i) {
-    const struct store_node *s = &w->k->stores.at[i];
-    const struct product *p = w->y->product;
+/* Elements that a store puts at once: eight of 16 bits, two, or one. */
+static int store_width(struct emitter *w, const struct store_node *s) {
     bool narrow = dtype_bytes(buffer_dtype(w, s->buffer)) == 2;
-    if (p->boxes && p->outputs[i].boxed) return BOX;
-    if (narrow && !p->boxes && p->warp_columns % (OCTET * QUAD) == 0 &&
+    if (narrow && w->y->product->warp_columns % (OCTET * QUAD) == 0 &&
         index_is_vector(w->k, s->index, AXIS_N, OCTET))
         return OCTET;
     return index_is_vector(w->k, s->index, AXIS_N, PAIR) ? PAIR : 1;
@@ -102,31 +91,6 @@ static void put_octet(struct emitter *w, uint32_t s, const char *type, const cha
     line(w, "const k_idx n = column + quad * %d;", OCTET);
     line(w, "if (row < nm && n < nn) k_store<%s, %d, %d>(%s + (%s), x);", type, OCTET,
          w->y->streaming, p, index);
-    close_brace(w);
-}
-
-/* turn: which of the warp's boxes, one after another. */
-static void put_box(struct emitter *w, uint32_t s, const char *type, const char *turn) {
-    const struct product *p = w->y->product;
-    int columns = p->box_columns, bytes = BOX_ROWS * columns * 2;
-    open_scope(w);
-    line(w, "unsigned char *const box = boxes + (group * %d + tid / 32) * %d + %s %% %d * %d;",
-         p->group_threads / 32, p->boxes * bytes, turn, p->boxes, bytes);
-    line(w, "k_bulk_wait_read<%d>();", p->boxes - 1);
-    line(w, "__syncwarp();");
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int j = 0; j < %d; j++)", columns / OCTET);
-    line(w, "k_pack<%s, %d> x;", type, PAIR);
-    line(w, "k_put(x, o%u[j]);", s);
-    line(w, "*(unsigned *)(k_box_piece<%d>(box, tid %% 32 / 4, j) + quad * 4) = x.w[0];",
-         columns * 2);
-    close_brace(w);
-    line(w, "k_fence_async_shared();");
-    line(w, "__syncwarp();");
-    line(w,
-         "if (tid %% 32 == 0) k_map_store(&map_o%u, box, column, warp_row + h * 8, %s), "
-         "k_bulk_commit();",
-         s, p->outputs[s].batches > 1 ? "z" : "0");
     close_brace(w);
 }
 
@@ -214,13 +178,10 @@ void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char
     const struct kernel *k = w->k;
     int octets = t->product->warp_columns / OCTET, chunk = 1,
         *width = NEW_ARRAY(w->arena, int, k->stores.n);
-    int boxed = 0;
     for (uint32_t s = 0; s < k->stores.n; s++) {
-        width[s] = store_width(w, s);
+        width[s] = store_width(w, &k->stores.at[s]);
         if (width[s] == OCTET) chunk = QUAD;
-        boxed += width[s] == BOX;
     }
-    if (boxed) chunk = t->product->box_columns / OCTET;
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
     line(w, "const k_idx nm = %s, nn = %s;", ex_text(w, k->bound[AXIS_M]),
          ex_text(w, k->bound[AXIS_N]));
@@ -255,14 +216,7 @@ void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char
              ref(w, k->stores.at[s].value));
     close_brace(w);
     close_brace(w);
-    for (uint32_t s = 0, nth = 0; s < k->stores.n; s++) {
-        if (width[s] == BOX)
-            put_box(
-                w, s, memory_type(w, buffer_dtype(w, k->stores.at[s].buffer)),
-                arena_printf(w->arena, "((h * %d + g) * %d + %u)", octets / chunk, boxed, nth++));
-        else
-            put_store(w, s, width[s], chunk);
-    }
+    for (uint32_t s = 0; s < k->stores.n; s++) put_store(w, s, width[s], chunk);
     close_brace(w);
     close_brace(w);
     close_brace(w);

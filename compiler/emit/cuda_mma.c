@@ -107,9 +107,7 @@ static void put_role(struct emitter *w, const struct tile_program *t, bool copie
     line(w, "unsigned phase = 0;");
 }
 
-/* Shared memory may not go before the outputs that are in it have been read. */
-static void end_role(struct emitter *w, const struct tile_program *t, bool copies) {
-    if (!copies && t->boxes) line(w, "k_bulk_wait_read<0>();");
+static void end_role(struct emitter *w, bool copies) {
     close_brace(w);
     if (!copies) return;
     line(w, "__syncwarp();");
@@ -289,8 +287,7 @@ static void put_stores(struct emitter *w, const struct tile_program *t) {
     if (t->ahead) {
         line(w, "const int first_row = m0 + warp_m + tid %% 32 / 4, first_column = n0 + warp_n;");
     } else {
-        line(w, "const int warp_row = m0 + group * 64 + tid / 32 * 16;");
-        line(w, "const int first_row = warp_row + tid %% 32 / 4;");
+        line(w, "const int first_row = m0 + group * 64 + tid / 32 * 16 + tid %% 32 / 4;");
         line(w, "const int first_column = n0;");
     }
     put_epilogue_of(w, t, t->product->promotes ? "total" : "sums");
@@ -330,7 +327,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_END:
             depth--;
             if (open[depth] == TILE_ROLE)
-                end_role(w, t, copies);
+                end_role(w, copies);
             else
                 close_brace(w);
             if (open[depth] == TILE_LOOP && !copies && t->product->folds.levels)
@@ -385,30 +382,6 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_OPS: break;
         }
     }
-}
-
-/* The tensor that a store's boxes go to. */
-static struct ws_arg output_map(struct emitter *w, const struct tile_program *t, uint32_t s) {
-    const struct output *o = &t->product->outputs[s];
-    buffer_id b = w->k->stores.at[s].buffer;
-    struct ws_map *m = NEW(w->arena, struct ws_map);
-    enum dtype type = buffer_dtype(w, b);
-    int bytes = dtype_bytes(type);
-    *m = (struct ws_map){.dtype = type,
-                         .rank = 3,
-                         .size = {kernel_size(w->k, AXIS_N), kernel_size(w->k, AXIS_M), o->batches},
-                         .stride = {bytes, o->pitch * bytes, o->batch * bytes},
-                         .box = {t->product->box_columns, BOX_ROWS, 1},
-                         .swizzle = t->product->box_columns * bytes};
-    return (struct ws_arg){.kind = WS_ARG_MAP,
-                           .map = m,
-                           .base = WS_ARG_BUFFER,
-                           .buffer = (int)kernel_place_of(w->k, b),
-                           .value = o->offset * bytes};
-}
-
-static bool is_boxed(const struct tile_program *t, uint32_t s) {
-    return t->product->boxes && t->product->outputs[s].boxed;
 }
 
 /* The tensor that a ring is copied from, and the box of it that one copy brings. */
@@ -478,11 +451,6 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
     else
         buf_puts(&w->b,
                  ", const __grid_constant__ k_map map_a, const __grid_constant__ k_map map_b");
-    for (uint32_t s = 0; s < k->stores.n; s++) {
-        if (!is_boxed(t, s)) continue;
-        l->args[l->n_args++] = output_map(w, t, s);
-        buf_printf(&w->b, ", const __grid_constant__ k_map map_o%u", s);
-    }
     if (t->product->parts > 1) {
         l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = t->parts};
         l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
@@ -491,12 +459,7 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
     buf_puts(&w->b, ") {\n");
     w->indent++;
     line(w, "extern __shared__ __align__(1024) unsigned char k_smem[];");
-    if (t->boxes) {
-        line(w, "unsigned char *const boxes = k_aligned<1024>(k_smem);");
-        line(w, "unsigned char *const ring = boxes + %d;", t->boxes);
-    } else {
-        line(w, "unsigned char *const ring = k_aligned<1024>(k_smem);");
-    }
+    line(w, "unsigned char *const ring = k_aligned<1024>(k_smem);");
     if (t->ahead) {
         put_places_of_warps(w, t);
     } else {

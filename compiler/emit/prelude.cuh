@@ -1917,23 +1917,6 @@ template <typename... C> K_DEVICE void k_map_load_multicast(void *smem, const k_
     k_map_load_multicast(k_in_shared(smem), m, k_in_shared(bar), blocks, at...);
 }
 
-/* A box of shared memory, swizzled as the map says, to memory, but for what lies outside of the tensor. It belongs to groups
- * as k_bulk_s2g does, with the same fence before it. */
-#ifdef WS_EMULATOR
-#define K_MAP_STORE(rank, at, c0, c1, c2, c3, c4) emu_map_store(m, smem, rank, c0, c1, c2, c3, c4)
-#else
-#define K_MAP_STORE(rank, at, c0, c1, c2, c3, c4)                                                      \
-    asm volatile("cp.async.bulk.tensor." #rank "d.global.shared::cta.bulk_group [%0, {" at "}], [%1];" \
-                 : : "l"(m), "r"(k_shared_address(smem)), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4) : "memory")
-#endif
-K_DEVICE void k_map_store(const k_map *m, const void *smem, int c0, int c1, int c2) {
-    K_MAP_STORE(3, "%2, %3, %4", c0, c1, c2, 0, 0);
-}
-/* Four bytes of a box in lines of LINE bytes: where they are swizzled to. at: of the line's pieces of 16 bytes, which. */
-template <int LINE> K_DEVICE unsigned char *k_box_piece(unsigned char *box, int line, int at) {
-    return box + line * LINE + ((at ^ (line * LINE / 128 & (LINE / 16 - 1))) << 4);
-}
-
 /* An arrival at the mbarrier of block `rank` of the cluster that lies where `mine` does in the own one. That block may not
  * end before: it waits for the phase, or for a k_cluster_sync. It tells of nothing that the thread has written: a release
  * to the cluster is a fence that waits for L2, and made products 1.3 to 1.7 times as long on an H200. */

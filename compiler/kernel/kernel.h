@@ -245,15 +245,9 @@ struct operand {
     int64_t bytes;                /* of the image */
 };
 
-/* A store of 16 bits that may go by boxes of a tensor map: [batch][row][column], as a factor. */
-struct output {
-    bool boxed;
-    int64_t offset, pitch, batch, batches; /* elements; batches: 1 if it does not vary with z */
-};
-
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
  * 0, goes to a total of its own (f32: products of tensor cores are cut off, not rounded). */
-enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PLANE_SCALE = 16, BOX_ROWS = 8 };
+enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PLANE_SCALE = 16 };
 struct product {
     struct operand a, b;
     struct {
@@ -267,11 +261,9 @@ struct product {
     int resident;                /* blocks of a multiprocessor */
     int band;                    /* tiles along m that are done before the next ones along n */
     bool promotes;
-    const struct output *outputs; /* of each store */
-    int boxes, box_columns; /* that a warp has in shared memory for these, of 8 rows; 0: none */
-    int parts;              /* of the depth, that blocks have; the last to end adds them up */
-    struct folds folds;     /* of promoted sums */
-    int a_bytes, b_bytes;   /* of a plane of a stage */
+    int parts;            /* of the depth, that blocks have; the last to end adds them up */
+    struct folds folds;   /* of promoted sums */
+    int a_bytes, b_bytes; /* of a plane of a stage */
 };
 
 /* Where a tile's elements are: threads, then elements of a thread. In a ROWS layout of a pointwise
@@ -338,8 +330,6 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
                           struct arena *a);
 /* Sums that a thread has of a tile; those that are promoted have a total each beside them. */
 int product_thread_sums(const struct product *p);
-/* Bytes of shared memory that the block's boxes of outputs take. */
-int product_box_bytes(const struct kernel *k, const struct product *p);
 /* Output tiles along an axis; blocks of the launch, each of which does every so manieth tile. */
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x);
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y);

@@ -28,7 +28,6 @@ enum {
     BARRIERS = 2 * MOST_STAGES * 8 + 3 * 8, /* and a word for each warpgroup */
     FLAG = 16,                              /* a word of it says who is the last part */
     MOST_PARTS = 128,
-    MOST_BOXES = 4, /* of a warp's outputs that are on their way to memory */
 };
 
 static int64_t round_up(int64_t v, int64_t to) { return (v + to - 1) / to * to; }
@@ -45,19 +44,15 @@ static value_id plain_load(const struct kernel *k, value_id v) {
     return t == x->dtype && (t == DT_BF16 || t == DT_F16) ? v : NO_VALUE;
 }
 
-/* Where the index is at 0 of batch, row and column. */
-static bool begins_at(const struct kernel *k, ex index, enum axis row, enum axis column,
-                      int64_t *offset) {
-    ex from[] = {k->axis[AXIS_Z], k->axis[row], k->axis[column]}, zero = ex_const(k->ex, 0);
-    for (int i = 0; i < 3; i++)
-        if (from[i]) index = ex_subst(k->ex, index, &from[i], &zero, 1);
-    return ex_is_const(k->ex, index, offset);
-}
-
 /* Can tensor maps say where the load's elements lie? Then o has it. */
 static bool is_matrix(const struct kernel *k, value_id v, struct operand *o) {
     const struct value_node *x = &k->values.at[v];
-    if (x->n_args || !begins_at(k, x->index, o->axis, AXIS_R, &o->offset)) return false;
+    if (x->n_args) return false;
+    ex from[] = {k->axis[AXIS_Z], k->axis[o->axis], k->axis[AXIS_R]}, zero = ex_const(k->ex, 0);
+    ex to[] = {zero, zero, zero}, first = x->index;
+    for (int i = 0; i < 3; i++)
+        if (from[i]) first = ex_subst(k->ex, first, &from[i], &to[i], 1);
+    if (!ex_is_const(k->ex, first, &o->offset)) return false;
     int64_t row = o->rows > 1 ? index_stride(k, x->index, o->axis) : 0;
     int64_t depth = o->depth > 1 ? index_stride(k, x->index, AXIS_R) : 0;
     o->batch = o->batches > 1 ? index_stride(k, x->index, AXIS_Z) : 0;
@@ -111,35 +106,6 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     o.offset = 0;
     o.bytes = round_up(o.plane * o.planes * dtype_bytes(o.dtype), 1024);
     return o;
-}
-
-static bool is_boxed(const struct kernel *k, const struct store_node *s, struct output *o) {
-    enum dtype t = k->schedule->loops->buffers.at[s->buffer].meta.dtype;
-    bool batched = k->axis[AXIS_Z] && s->mask & MASK_Z;
-    if (t != DT_BF16 && t != DT_F16) return false;
-    if (!begins_at(k, s->index, AXIS_M, AXIS_N, &o->offset)) return false;
-    int64_t rows = kernel_size(k, AXIS_M), columns = kernel_size(k, AXIS_N);
-    if (index_stride(k, s->index, AXIS_N) != 1) return false;
-    o->pitch = rows > 1 ? index_stride(k, s->index, AXIS_M) : round_up(columns, ALIGNED);
-    o->batches = batched ? kernel_size(k, AXIS_Z) : 1;
-    o->batch = o->batches > 1 ? index_stride(k, s->index, AXIS_Z) : o->pitch * rows;
-    return o->pitch >= columns && o->batch > 0 && !(o->pitch % ALIGNED) && !(o->batch % ALIGNED) &&
-           !(o->offset % ALIGNED);
-}
-
-/* A warp writes eight rows of a line's columns into shared memory, from where a copy takes them
- * while the warp goes on: with stores of its own it would exchange elements among its threads
- * first, to write whole sectors, and the matrix units would wait for that. */
-static void choose_boxes(const struct kernel *k, struct product *p, struct arena *a) {
-    struct output *outputs = NEW_ARRAY(a, struct output, k->stores.n);
-    int boxed = 0, columns = !(p->warp_columns % 64) ? 64 : !(p->warp_columns % 32) ? 32 : 0;
-    p->outputs = outputs;
-    for (uint32_t i = 0; columns && i < k->stores.n; i++)
-        boxed += outputs[i].boxed = is_boxed(k, &k->stores.at[i], &outputs[i]);
-    if (!boxed) return;
-    int boxes = p->warp_rows / BOX_ROWS * (p->warp_columns / columns) * boxed; /* of a tile */
-    p->boxes = boxes % MOST_BOXES ? 2 : MOST_BOXES;
-    p->box_columns = columns;
 }
 
 /* Of which plane each is multiplied with which, the smallest products first. */
@@ -215,8 +181,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     if (sums + 40 > most)
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - 40);
     y->threads = (p->warpgroups + 1) * GROUP_THREADS;
-    choose_boxes(k, p, a);
-    y->smem = BARRIERS + 1024 + product_box_bytes(k, p);
+    y->smem = BARRIERS + 1024;
     return NULL;
 }
 
@@ -245,11 +210,6 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
     p->warp_columns = tn;
     y->smem = FLAG;
     return NULL;
-}
-
-int product_box_bytes(const struct kernel *k, const struct product *p) {
-    int warps = p->warpgroups * p->group_threads / k->limits->warp;
-    return warps * p->boxes * BOX_ROWS * p->box_columns * 2;
 }
 
 int product_thread_sums(const struct product *p) {

@@ -62,11 +62,9 @@ static void place_rings(struct tile_program *t) {
     b->offset = a->bytes * a->planes;
     t->barriers = a->stage * a->stages;
     t->smem = t->block->layout.smem;
-    t->boxes = product_box_bytes(t->block->kernel, t->product);
     WS_ASSERT(t->product->by_warp
                   ? t->barriers + 4 <= t->smem
-                  : t->boxes + t->barriers + (2 * a->stages + t->product->warpgroups) * 8 +
-                            ALIGNMENT <=
+                  : t->barriers + (2 * a->stages + t->product->warpgroups) * 8 + ALIGNMENT <=
                         t->smem);
 }
 

@@ -53,9 +53,6 @@ void tile_print(struct buf *b, const struct tile_program *t) {
     buf_printf(b, "program of %d threads, %d bytes shared\n", t->threads, t->smem);
     for (int i = 0; i < RINGS; i++) put_operand(b, &t->ring[i]);
     for (int i = 0; i < RINGS; i++) put_ring(b, &t->ring[i]);
-    if (t->boxes)
-        buf_printf(b, "outputs by %d boxes of [%d m, %d n] a warp\n", x->boxes, BOX_ROWS,
-                   x->box_columns);
     if (x->n_passes > 1) {
         buf_puts(b, "passes");
         for (int i = 0; i < x->n_passes; i++) buf_printf(b, " a%d b%d", x->pass[i].a, x->pass[i].b);

@@ -35,8 +35,8 @@
  *       for each step, behind a DRAIN of those products; or behind a LANDED, at which all meet who
  *       have read it, and less than all stages ahead;
  *   T5  sums are read (ADD, FOLD, LEAVE, STORE) only behind a DRAIN of 0, and begin with a FILL;
- *   T6  rings, and before them boxes of outputs, lie in shared memory apart from each other,
- *       aligned to their swizzle, within the block's;
+ *   T6  rings lie in shared memory apart from each other, aligned to their swizzle, within the
+ *       block's;
  *   T7  a NEXT stands behind each step of a role.
  *
  * Ownership: in tile_program.arena. */
@@ -85,8 +85,7 @@ struct tile_program {
     int threads;  /* of a block */
     int copiers;  /* of them, those that copy; 0: there are no roles, or not yet */
     int ahead;    /* by_warp: steps that copies are ahead of products; 0: not yet */
-    int boxes;    /* bytes of outputs on their way to memory, before the rings */
-    int barriers; /* where the barriers of stages lie behind their first; by_warp a flag */
+    int barriers; /* where the stages' barriers lie, by_warp the last part's flag */
     int smem;     /* bytes of shared memory */
     int64_t workspace;
     int64_t image[RINGS]; /* where packed operands begin in it */

@@ -1,7 +1,7 @@
 /* verify.c: the invariants of tile programs, see tile.h. */
 #include "tile/tile.h"
 
-enum { MOST_REGIONS = 8, LINES = 8, BANKS = 128, ATOM = 1024 };
+enum { MOST_REGIONS = 8, LINES = 8, BANKS = 128 };
 
 struct checker {
     const struct tile_program *t;
@@ -151,16 +151,12 @@ static const char *check_rings(struct checker *c) {
         if (end > r->stage) return arena_printf(c->arena, "T6: %s lies in the next stage", r->name);
     }
     const struct tile_ring *a = &t->ring[TILE_A];
-    const struct product *p = t->product;
-    int box = BOX_ROWS * p->box_columns * 2, warps = p->warpgroups * p->group_threads / 32;
-    if (t->boxes % ATOM || t->boxes != box * p->boxes * warps || (box && p->boxes < 2))
-        return arena_printf(c->arena, "T6: %d bytes of boxes", t->boxes);
     if (t->product->by_warp)
         return t->barriers < a->stage * a->stages || t->barriers + 4 > t->smem
                    ? arena_printf(c->arena, "T6: a flag at %d", t->barriers)
                    : NULL;
     if (t->barriers < a->stage * a->stages ||
-        t->boxes + t->barriers + 16 * a->stages + 8 * p->warpgroups > t->smem)
+        t->barriers + 16 * a->stages + 8 * t->product->warpgroups > t->smem)
         return arena_printf(c->arena, "T6: barriers at %d", t->barriers);
     return NULL;
 }

@@ -1,4 +1,4 @@
-/* box.c: boxes of tensors, which go through a tensor map to shared memory, and from it.
+/* box.c: boxes of tensors, which loads through a tensor map bring to shared memory.
  *
  *     x: [5, 20] of f32    box {8, 2} at {16, 4}    line 0: x[4][16..19] 0 0 0 0
  *                                                   line 1: 0 0 0 0 0 0 0 0
@@ -71,10 +71,6 @@ static void round_to_tf32(unsigned char *at, unsigned bytes) {
     }
 }
 
-static unsigned swizzled(unsigned place, unsigned pieces) {
-    return pieces ? place ^ (place >> 7) % pieces << 4 : place;
-}
-
 void box_put(const struct box *b, unsigned char *to) {
     unsigned char line[256 * 8];
     unsigned bytes = line_bytes(b), pieces = (unsigned)b->map.swizzle / 16, first, n;
@@ -83,19 +79,11 @@ void box_put(const struct box *b, unsigned char *to) {
         memset(line, 0, bytes);
         if (n) memcpy(line + first, from, n);
         if (b->map.tf32) round_to_tf32(line, bytes);
-        for (unsigned k = 0; k < bytes; k += 16)
-            memcpy(to + swizzled(i * bytes + k, pieces), line + k, 16);
-    }
-}
-
-void box_take(const struct box *b, const unsigned char *from) {
-    unsigned char line[256 * 8];
-    unsigned bytes = line_bytes(b), pieces = (unsigned)b->map.swizzle / 16, first, n;
-    for (unsigned i = 0; i < box_lines(b); i++) {
-        for (unsigned k = 0; k < bytes; k += 16)
-            memcpy(line + k, from + swizzled(i * bytes + k, pieces), 16);
-        const unsigned char *to = box_line(b, i, &first, &n);
-        if (n) memcpy((unsigned char *)(uintptr_t)to, line + first, n);
+        for (unsigned k = 0; k < bytes; k += 16) {
+            unsigned place = i * bytes + k;
+            if (pieces) place ^= (place >> 7) % pieces << 4;
+            memcpy(to + place, line + k, 16);
+        }
     }
 }
 
@@ -133,31 +121,18 @@ void box_prefetch(struct emu *e, const void *map) {
     check_map(e, map);
 }
 
-static struct box box_of(struct emu *e, const char *what, const void *shared, const void *map,
-                         int rank, const int *at) {
+void box_load(struct emu *e, void *to, const void *map, void *bar, unsigned blocks, int rank,
+              const int *at) {
     struct box b = {.map = *(const struct emu_map *)map};
+    e->frame = __builtin_frame_address(0);
     check_map(e, map);
     if (b.map.rank != rank)
         block_mistake(e, EMU_COPY, "%d coordinates for a k_map of rank %d", rank, b.map.rank);
     memcpy(b.at, at, sizeof b.at);
-    if (!memory_is_shared(e, shared))
-        block_mistake(e, EMU_COPY, "%s: no shared memory on its side of that", what);
+    if (!memory_is_shared(e, to)) block_mistake(e, EMU_COPY, "k_map_load: not to shared memory");
     unsigned align = b.map.swizzle ? 8 * (unsigned)b.map.swizzle : 128;
-    if ((uintptr_t)shared % align)
-        block_mistake(e, EMU_MISALIGNED, "%s: its shared address needs an alignment of %u", what,
+    if ((uintptr_t)to % align)
+        block_mistake(e, EMU_MISALIGNED, "k_map_load: its shared address needs an alignment of %u",
                       align);
-    return b;
-}
-
-void box_load(struct emu *e, void *to, const void *map, void *bar, unsigned blocks, int rank,
-              const int *at) {
-    e->frame = __builtin_frame_address(0);
-    struct box b = box_of(e, "k_map_load", to, map, rank, at);
     copy_box(e, &b, to, bar, blocks);
-}
-
-void box_store(struct emu *e, const void *map, const void *from, int rank, const int *at) {
-    e->frame = __builtin_frame_address(0);
-    struct box b = box_of(e, "k_map_store", from, map, rank, at);
-    copy_box_out(e, &b, from);
 }

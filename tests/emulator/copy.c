@@ -18,7 +18,7 @@
 /* Part i of what a copy reads, its shadow or NULL, and how many bytes. The last part: false. */
 static bool source_part(struct emu *e, const struct copy *c, unsigned i, struct shadow **shadow,
                         unsigned *n) {
-    if (!c->box || c->kind == MAP_STORE) {
+    if (!c->box) {
         *shadow = c->from_shadow;
         *n = c->valid;
         return i == 0;
@@ -38,36 +38,14 @@ static void release_source(struct emu *e, struct copy *c) {
     c->reads = false;
 }
 
-/* The same of what a copy writes. */
-static bool target_part(struct emu *e, const struct copy *c, unsigned i, struct shadow **shadow,
-                        unsigned *n) {
-    if (c->kind != MAP_STORE) {
-        *shadow = c->to_shadow;
-        *n = c->bytes;
-        return i == 0;
-    }
-    unsigned first;
-    if (i == box_lines(c->box)) return false;
-    const unsigned char *to = box_line(c->box, i, &first, n);
-    *shadow = *n ? memory_shadow(e, e->b, to) : NULL;
-    return true;
-}
-
-static void mark_target(struct emu *e, struct copy *c, uint8_t writes) {
-    struct shadow *s;
-    unsigned n;
-    for (unsigned k = 0; target_part(e, c, k, &s, &n); k++)
-        for (unsigned i = 0; s && i < n; i++) s[i].copy_writes = writes;
-}
-
-static void release_target(struct emu *e, struct copy *c) {
-    mark_target(e, c, 0);
+static void release_target(struct copy *c) {
+    for (unsigned i = 0; c->to_shadow && i < c->bytes; i++) c->to_shadow[i].copy_writes = 0;
     c->to_shadow = NULL;
 }
 
 static void drop(struct emu *e, struct copy *c) {
     release_source(e, c);
-    release_target(e, c);
+    release_target(c);
     free(c->data);
     free(c->box);
     free(c);
@@ -83,27 +61,23 @@ static void end_reading(struct emu *e, struct copy *c) {
 }
 
 static void land(struct emu *e, struct copy *c) {
-    struct shadow *s;
-    unsigned n;
-    if (c->kind == MAP_STORE) {
-        box_take(c->box, c->data ? c->data : c->from);
-    } else if (c->box) {
+    if (c->box) {
         box_put(c->box, c->to);
     } else {
         memcpy(c->to, c->data ? c->data : c->from, c->valid);
         memset(c->to + c->valid, 0, c->bytes - c->valid);
     }
     end_reading(e, c);
-    for (unsigned k = 0; target_part(e, c, k, &s, &n); k++)
-        for (unsigned i = 0; s && i < n; i++) {
-            s[i].writer = c->writer;
-            s[i].written = e->now;
-            s[i].atomic = 0;
-        }
+    for (unsigned i = 0; c->to_shadow && i < c->bytes; i++) {
+        struct shadow *s = &c->to_shadow[i];
+        s->writer = c->writer;
+        s->written = e->now;
+        s->atomic = 0;
+    }
     drop(e, c);
 }
 
-/* BULK_STORE, MAP_STORE: read the shared memory now, write later. */
+/* BULK_STORE: read the shared memory now, write later. */
 static void read_ahead(struct emu *e, struct copy *c) {
     if (c->data) return;
     c->data = malloc(c->bytes);
@@ -112,38 +86,34 @@ static void read_ahead(struct emu *e, struct copy *c) {
     end_reading(e, c);
 }
 
-static void judge_box(struct emu *e, const struct box *box, int how) {
+static void judge_box(struct emu *e, const struct box *box) {
     unsigned first, n;
     for (unsigned i = 0; i < box_lines(box); i++) {
-        const unsigned char *line = box_line(box, i, &first, &n);
-        if (n) memory_judge(e, line, n, how);
+        const unsigned char *from = box_line(box, i, &first, &n);
+        if (n) memory_judge(e, from, n, EMU_READ);
     }
 }
 
 /* Judge a copy, and let it begin. */
 static struct copy *start_to(struct emu *e, struct block *owner, struct copy c) {
-    bool from_box = c.kind == MAP_LOAD, to_box = c.kind == MAP_STORE;
     bool from_memory = c.valid && c.kind != PUT;
-    if (from_box)
-        judge_box(e, c.box, EMU_READ);
+    if (c.box)
+        judge_box(e, c.box);
     else if (from_memory)
         memory_judge(e, c.from, c.valid, EMU_READ);
-    if (to_box)
-        judge_box(e, c.box, EMU_WRITE);
-    else
-        memory_judge_of(e, owner, c.to, c.bytes, EMU_WRITE);
+    memory_judge_of(e, owner, c.to, c.bytes, EMU_WRITE);
     struct copy *new = malloc(sizeof *new);
     WS_ASSERT(new);
     *new = c;
     new->thread = e->current;
-    new->from_shadow = from_memory && !from_box ? memory_shadow(e, e->b, c.from) : NULL;
-    new->to_shadow = to_box ? NULL : memory_shadow(e, owner, c.to);
+    new->from_shadow = from_memory && !c.box ? memory_shadow(e, e->b, c.from) : NULL;
+    new->to_shadow = memory_shadow(e, owner, c.to);
     new->reads = true;
     struct shadow *s;
     unsigned n;
     for (unsigned k = 0; source_part(e, new, k, &s, &n); k++)
         for (unsigned i = 0; s && i < n; i++) s[i].copies_read++;
-    mark_target(e, new, 1);
+    for (unsigned i = 0; new->to_shadow &&i < c.bytes; i++) new->to_shadow[i].copy_writes = 1;
     module_trail(e->module, e->frame, &new->trail);
     return new;
 }
@@ -315,21 +285,6 @@ void copy_box(struct emu *e, const struct box *box, void *to, void *bar, unsigne
         keep_with_mbarrier(c, b);
         mbarrier_settle(e, b);
     }
-}
-
-void copy_box_out(struct emu *e, const struct box *box, const void *from) {
-    unsigned bytes = box_bytes(box);
-    memory_judge(e, from, bytes, EMU_READ);
-    copy_check_fence(e, "k_map_store", from, bytes);
-    struct box *own = malloc(sizeof *own);
-    WS_ASSERT(own);
-    *own = *box;
-    keep_with_thread(e, start(e, (struct copy){.kind = MAP_STORE,
-                                               .from = from,
-                                               .bytes = bytes,
-                                               .valid = bytes,
-                                               .writer = (uint16_t)e->current,
-                                               .box = own}));
 }
 
 void copy_commit(struct emu *e, int bulk) { e->threads[e->current].groups[bulk]++; }

@@ -256,11 +256,6 @@ static EMU_QUIET void emu_map_load(void *to, const void *map, void *bar, unsigne
     const int at[5] = {c0, c1, c2, c3, c4};
     emu_host.map_load(emu_host.emu, to, map, bar, blocks, rank, at);
 }
-static EMU_QUIET void emu_map_store(const void *map, const void *from, int rank, int c0, int c1,
-                                    int c2, int c3, int c4) {
-    const int at[5] = {c0, c1, c2, c3, c4};
-    emu_host.map_store(emu_host.emu, map, from, rank, at);
-}
 static EMU_QUIET void emu_mbar_arrive_at(void *mine, unsigned rank) {
     emu_host.mbar_arrive_at(emu_host.emu, mine, rank);
 }

@@ -90,7 +90,6 @@ struct emu_host {
     void (*map_prefetch)(struct emu *, const void *map);
     void (*map_load)(struct emu *, void *to, const void *map, void *bar, unsigned blocks, int rank,
                      const int *at);
-    void (*map_store)(struct emu *, const void *map, const void *from, int rank, const int *at);
     void (*mbar_arrive_at)(struct emu *, void *mine, unsigned rank);
     /* matrix units */
     void (*registers)(struct emu *, unsigned n, int more);

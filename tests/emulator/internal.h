@@ -63,9 +63,9 @@ struct trail {
     const void *frame[8][2]; /* the caller's frame and the return address */
 };
 
-enum copy_kind { CP_ASYNC, BULK_LOAD, BULK_STORE, PUT, MAP_LOAD, MAP_STORE };
+enum copy_kind { CP_ASYNC, BULK_LOAD, BULK_STORE, PUT, MAP_LOAD };
 
-/* A box of a tensor, where a load takes it from, or a store brings it to. */
+/* A box of a tensor, where a load takes it from. */
 struct box {
     struct emu_map map;
     int at[5];
@@ -79,9 +79,9 @@ struct copy {
     unsigned bytes, valid; /* the first `valid` are copied, the others cleared */
     unsigned thread, group;
     uint16_t writer;     /* who counts as the writer when it has landed */
-    struct box *box;     /* MAP_LOAD: instead of `from`; MAP_STORE: of `to` */
+    struct box *box;     /* MAP_LOAD: instead of `from` */
     bool reads;          /* the shadows of what it reads count it */
-    unsigned char *data; /* PUT: the value. BULK_STORE, MAP_STORE: what was read, once it was */
+    unsigned char *data; /* PUT: the value. BULK_STORE: what was read, once it was */
     struct shadow *to_shadow, *from_shadow; /* or NULL */
     struct trail trail;
 };
@@ -355,7 +355,6 @@ void copy_commit(struct emu *e, int bulk);
 void copy_wait(struct emu *e, int bulk, unsigned n, int sources);
 void copy_fence(struct emu *e);
 void copy_box(struct emu *e, const struct box *box, void *to, void *bar, unsigned blocks);
-void copy_box_out(struct emu *e, const struct box *box, const void *from);
 /* What threads have written there has reached what reads shared memory beside them: through a
  * fence, theirs or the current thread's. */
 void copy_check_fence(struct emu *e, const char *what, const unsigned char *from, unsigned bytes);
@@ -372,9 +371,7 @@ unsigned box_bytes(const struct box *b);
 unsigned box_lines(const struct box *b);
 /* Line i of a box: n bytes of it, from byte `first` on, are in the tensor, here. */
 const unsigned char *box_line(const struct box *b, unsigned i, unsigned *first, unsigned *n);
-void box_store(struct emu *e, const void *map, const void *from, int rank, const int *at);
-void box_put(const struct box *b, unsigned char *to);          /* into shared memory */
-void box_take(const struct box *b, const unsigned char *from); /* out of it */
+void box_put(const struct box *b, unsigned char *to); /* into shared memory */
 
 /* matrix.c */
 unsigned long long matrix_operand(struct emu *e, const void *at, unsigned lead, unsigned stride,

@@ -46,7 +46,6 @@ struct emu *emu_new(void) {
         .fence_async = copy_fence,
         .map_prefetch = box_prefetch,
         .map_load = box_load,
-        .map_store = box_store,
         .mbar_arrive_at = mbarrier_arrive_at,
         .registers = matrix_registers,
         .operand = matrix_operand,

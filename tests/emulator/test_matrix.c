@@ -319,37 +319,6 @@ static const char WARP_TEXT[] =
     "    for (int i = 0; i < 4; i++) y[(t / 4 + i / 2 * 8) * 8 + t % 4 * 2 + i % 2] = d[i];\n"
     "}\n";
 
-/* A warp brings 32 rows of x to y, [rows, 72] of 16 bits, by boxes of [8, 64] of which it has two:
- * what lies beyond y's end stays as it is. */
-static const char BOX_TEXT[] =
-    "enum { RIGHT, UNFENCED, ALONE, REUSED, UNSWIZZLED, LEFT };\n"
-    "template <int BUG> K_DEVICE void by_boxes(const k_bf16 *x, const k_map *m, int rows) {\n"
-    "    extern __shared__ __align__(1024) unsigned char boxes[];\n"
-    "    const int t = (int)threadIdx.x;\n"
-    "    for (int i = 0; i < 8; i++) {\n"
-    "        const int row = i / 2 * 8, column = i % 2 * 64;\n"
-    "        unsigned char *box = boxes + i % 2 * 1024;\n"
-    "        k_bulk_wait_read<BUG == REUSED ? 2 : 1>();\n"
-    "        __syncwarp();\n"
-    "        for (int j = 0; j < 8; j++) {\n"
-    "            const int line = t / 4, n = k_clamp(column + j * 8 + t % 4 * 2, 70);\n"
-    "            unsigned char *at = BUG == UNSWIZZLED ? box + line * 128 + j * 16\n"
-    "                                                  : k_box_piece<128>(box, line, j);\n"
-    "            *(unsigned *)(at + t % 4 * 4) =\n"
-    "                k_load<k_bf16, 2>(x + k_clamp(row + line, rows - 1) * 72 + n).w[0];\n"
-    "        }\n"
-    "        if (BUG != UNFENCED) k_fence_async_shared();\n"
-    "        if (BUG != ALONE) __syncwarp();\n"
-    "        if (t == 0) k_map_store(m, box, column, row, 0), k_bulk_commit();\n"
-    "    }\n"
-    "    if (BUG != LEFT) k_bulk_wait_read<0>();\n"
-    "}\n"
-    "#define BOXES(name, bug) extern \"C\" __global__ void \\\n"
-    "name(const k_bf16 *x, const __grid_constant__ k_map m, int rows) "
-    "{ by_boxes<bug>(x, &m, rows); }\n"
-    "BOXES(right, RIGHT)\nBOXES(unfenced, UNFENCED)\nBOXES(alone, ALONE)\n"
-    "BOXES(reused, REUSED)\nBOXES(unswizzled, UNSWIZZLED)\nBOXES(left, LEFT)\n";
-
 /* ---- running them ---------------------------------------------------------------------------- */
 
 struct fix {
@@ -586,51 +555,6 @@ static void test_tf32(void **state) {
     end(&f);
 }
 
-static struct emu_report store_boxes(struct fix *f, const char *kernel, void *x, void *y, int rows,
-                                     runner *run) {
-    struct emu_map m = emu_map_of(&(struct tensor_map){.address = (uintptr_t)y,
-                                                       .dtype = DT_BF16,
-                                                       .rank = 3,
-                                                       .size = {72, rows, 1},
-                                                       .stride = {2, 144, 144 * rows},
-                                                       .box = {64, 8, 1},
-                                                       .swizzle = 128});
-    struct emu_launch l = {.kernel = kernel,
-                           .threads = {32},
-                           .shared = 2048,
-                           .args = (void *[]){&x, &m, &rows},
-                           .n_args = 3,
-                           .roles = (const enum emu_role[]){EMU_IN, EMU_INOUT, EMU_VALUE},
-                           .seed = 5};
-    return run(f->m, &l);
-}
-
-static void test_boxes(void **state) {
-    enum { ROWS = 29, N_ELEMENTS = ROWS * 72 };
-    static const char *const names[] = {"right",  "unfenced",   "alone",
-                                        "reused", "unswizzled", "left"};
-    struct fix f = begin(BOX_TEXT, names, 6);
-    void *x = fill(&f, "x", DT_BF16, N_ELEMENTS, 3), *y = emu_alloc(f.e, "y", N_ELEMENTS * 2);
-    memset(y, 0xff, N_ELEMENTS * 2);
-    assert_ok(store_boxes(&f, "right", x, y, ROWS, emu_check));
-    assert_memory_equal(x, y, N_ELEMENTS * 2);
-    memset(y, 0xff, N_ELEMENTS * 2);
-    assert_ok(store_boxes(&f, "right", x, y, 13, emu_check));
-    assert_memory_equal(x, y, 13 * 144);
-    for (int i = 13 * 144; i < N_ELEMENTS * 2; i++) assert_int_equal(((unsigned char *)y)[i], 0xff);
-    assert_found(store_boxes(&f, "unfenced", x, y, ROWS, emu_run), EMU_COPY,
-                 "k_map_store: byte 0 of the source was written by");
-    assert_found(store_boxes(&f, "alone", x, y, ROWS, emu_run), EMU_UNWRITTEN_READ,
-                 "of shared memory, which nobody wrote");
-    assert_found(store_boxes(&f, "reused", x, y, ROWS, emu_run), EMU_RACE,
-                 "which an asynchronous copy or wgmma under way reads");
-    assert_ok(store_boxes(&f, "unswizzled", x, y, ROWS, emu_run));
-    assert_memory_not_equal(x, y, N_ELEMENTS * 2);
-    assert_found(store_boxes(&f, "left", x, y, ROWS, emu_run), EMU_COPY,
-                 "the thread ends while this copy is under way");
-    end(&f);
-}
-
 static void test_changes(void **state) {
     struct fix f = begin(SINGLE_TEXT, (const char *[]){"enough", "three_warps", "too_many"}, 3);
     float *y = emu_alloc(f.e, "y", 384 * 4);
@@ -689,11 +613,10 @@ static void test_warp_tf32(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rings),     cmocka_unit_test(test_ring_bugs),
-        cmocka_unit_test(test_clusters),  cmocka_unit_test(test_registers),
-        cmocka_unit_test(test_tf32),      cmocka_unit_test(test_boxes),
-        cmocka_unit_test(test_changes),   cmocka_unit_test(test_warps),
-        cmocka_unit_test(test_warp_tf32),
+        cmocka_unit_test(test_rings),    cmocka_unit_test(test_ring_bugs),
+        cmocka_unit_test(test_clusters), cmocka_unit_test(test_registers),
+        cmocka_unit_test(test_tf32),     cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_warps),    cmocka_unit_test(test_warp_tf32),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,12 +48,11 @@ static void test_print(void **state) {
         program_of(a, plain, "mma=1 m=128 n=128 k=64 stages=3 cluster=2 warps=12");
     struct buf b = buf_new(a);
     tile_print(&b, t);
-    assert_string_equal(b.p, "program of 384 threads, 132248 bytes shared\n"
+    assert_string_equal(b.p, "program of 384 threads, 99480 bytes shared\n"
                              "a = v0, bf16[2 z, 200 m, 136 k], lines 136 apart\n"
                              "b = v1, bf16[2 z, 136 k, 72 n], lines 72 apart\n"
                              "A = bf16[3][128 m, 64 k], lines of 128 bytes\n"
                              "B = bf16[3][64 k, 128 n], lines of 128 bytes, copied by 2 blocks\n"
-                             "outputs by 4 boxes of [8 m, 64 n] a warp\n"
                              "role 128\n"
                              "    draw\n"
                              "        loop\n"
