@@ -33,6 +33,13 @@ static int store_width(struct emitter *w, const struct store_node *s) {
     return index_is_vector(w->k, s->index, AXIS_N, PAIR) ? PAIR : 1;
 }
 
+/* Octets of a row that are stored together. */
+static int chunk_of(struct emitter *w) {
+    for (uint32_t s = 0; s < w->k->stores.n; s++)
+        if (store_width(w, &w->k->stores.at[s]) == OCTET) return QUAD;
+    return 1;
+}
+
 /* Of the epilogue: loads of two neighbours, and what does not vary with n. */
 static bool by_pairs(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
@@ -120,21 +127,19 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
     close_brace(w);
 }
 
-/* All that a thread has of a tile, by plain arithmetic: an infinity is no sum of planes. A warp
- * whose sums are not all finite does this instead. No more than 64 terms are added in a row. */
+/* A chunk of a thread's columns in one row by plain arithmetic: an infinity is no sum of planes. A
+ * warp whose sums are not all finite does this instead. No more than 64 terms are added in a row. */
 void put_again(struct emitter *w, const struct tile_program *t) {
     const struct kernel *k = w->k;
     if (t->product->n_passes == 1) return;
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
     buf_puts(&w->b, "K_FAR void k_again(");
     put_parameters(w);
-    buf_puts(&w->b, ", k_idx z, k_idx row, k_idx column) {\n");
+    buf_puts(&w->b, ", k_idx z, k_idx m, k_idx column) {\n");
     w->indent++;
     line(w, "#pragma unroll 1");
-    int each = t->product->warp_columns / 2; /* sums of sixteen rows */
-    open_brace(w, "for (int i = 0; i < %d; i++)", product_thread_sums(t->product));
-    line(w, "const k_idx m = row + i / %d * 16 + i / 2 %% 2 * 8;", each);
-    line(w, "const k_idx n = column + i %% %d / 4 * 8 + i %% 2;", each);
+    open_brace(w, "for (int i = 0; i < %d; i++)", chunk_of(w) * PAIR);
+    line(w, "const k_idx n = column + i / 2 * 8 + i %% 2;");
     line(w, "if (m >= %s || n >= %s) continue;", ex_text(w, k->bound[AXIS_M]),
          ex_text(w, k->bound[AXIS_N]));
     line(w, "float v%u = 0, of_4096 = 0, of_64 = 0;", k->dot);
@@ -158,46 +163,34 @@ void put_again(struct emitter *w, const struct tile_program *t) {
     close_brace(w);
 }
 
-/* Opens what is done if all of the warp's sums are finite. */
-static void put_if_finite(struct emitter *w, const struct tile_program *t, const char *sums) {
+/* Whether all of the warp's n sums are finite. */
+static void put_finite(struct emitter *w, int n, const char *sums) {
+    line(w, "bool finite = true;");
+    line(w, "#pragma unroll");
+    line(w, "for (int i = 0; i < %d; i++) finite &= k_isfinite(%s[i]);", n, sums);
+    line(w, "finite = __all_sync(0xffffffffu, finite);");
+}
+
+static void put_call_again(struct emitter *w) {
     struct buf b = buf_new(w->arena);
     for (uint32_t i = 0; i < w->k->buffers.n; i++) buf_printf(&b, "p%u, ", i);
     for (uint32_t i = 0; i < w->k->sizes.n; i++)
         buf_printf(&b, "%s, ", ex_text(w, w->k->sizes.at[i]));
-    line(w, "bool finite = true;");
-    line(w, "#pragma unroll");
-    line(w, "for (int i = 0; i < %d; i++) finite &= k_isfinite(%s[i]);",
-         product_thread_sums(t->product), sums);
-    open_brace(w, "if (!__all_sync(0xffffffffu, finite))");
-    line(w, "k_again(%sz, first_row, first_column + quad * 2);", b.p);
-    close_brace(w);
-    open_brace(w, "else");
+    line(w, "k_again(%sz, row, first_column + g * %d + quad * 2);", b.p, chunk_of(w) * OCTET);
 }
 
-void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char *sums) {
-    const struct kernel *k = w->k;
-    int octets = t->product->warp_columns / OCTET, chunk = 1,
-        *width = NEW_ARRAY(w->arena, int, k->stores.n);
-    for (uint32_t s = 0; s < k->stores.n; s++) {
-        width[s] = store_width(w, &k->stores.at[s]);
-        if (width[s] == OCTET) chunk = QUAD;
-    }
-    for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
-    line(w, "const k_idx nm = %s, nn = %s;", ex_text(w, k->bound[AXIS_M]),
-         ex_text(w, k->bound[AXIS_N]));
-    line(w, "const int quad = tid %% 4;");
-    bool wide = w->y->product->n_passes > 1;
-    if (wide) put_if_finite(w, t, sums);
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int f = 0; f < %d; f++)", t->product->warp_rows / 16);
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int h = 0; h < 2; h++)");
+static void put_row(struct emitter *w) {
     line(w, "const k_idx row = first_row + f * 16 + h * 8;");
     line(w, "const k_idx m = k_clamp(row, nm - 1);");
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     for (uint32_t i = 0; i < w->p->before.n; i++)
         if (of_row(w, w->p->before.at[i])) put_local(w, w->p->before.at[i]);
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int g = 0; g < %d; g++)", octets / chunk);
+}
+
+/* at: of the sums, which is the chunk's element j, e. */
+static void put_chunk(struct emitter *w, const char *sums, const char *at) {
+    const struct kernel *k = w->k;
+    int chunk = chunk_of(w);
     line(w, "const k_idx column = first_column + g * %d;", chunk * OCTET);
     for (uint32_t s = 0; s < k->stores.n; s++)
         line(w, "%s o%u[%d][%d];", math_type(buffer_dtype(w, k->stores.at[s].buffer)), s, chunk,
@@ -209,16 +202,89 @@ void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char
     line(w, "#pragma unroll");
     open_brace(w, "for (int e = 0; e < %d; e++)", PAIR);
     line(w, "const k_idx n = k_clamp(pair + e, nn - 1);");
-    put_element(w, sums,
-                arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk));
+    put_element(w, sums, at);
     for (uint32_t s = 0; s < k->stores.n; s++)
         line(w, "o%u[j][e] = (%s)%s;", s, math_type(buffer_dtype(w, k->stores.at[s].buffer)),
              ref(w, k->stores.at[s].value));
     close_brace(w);
     close_brace(w);
-    for (uint32_t s = 0; s < k->stores.n; s++) put_store(w, s, width[s], chunk);
+    for (uint32_t s = 0; s < k->stores.n; s++)
+        put_store(w, s, store_width(w, &k->stores.at[s]), chunk);
+}
+
+static void open_loop(struct emitter *w, const char *i, int n) {
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int %s = 0; %s < %d; %s++)", i, i, n, i);
+}
+
+static void put_whole(struct emitter *w, const struct tile_program *t, const char *sums) {
+    int sixteens = t->product->warp_rows / 16, octets = t->product->warp_columns / OCTET,
+        chunk = chunk_of(w);
+    bool wide = t->product->n_passes > 1;
+    if (wide) {
+        put_finite(w, product_thread_sums(t->product), sums);
+        line(w, "#pragma unroll 1");
+        open_brace(w, "for (int i = 0; !finite && i < %d; i++)", sixteens * 2 * octets / chunk);
+        line(w, "const int f = i / %d, h = i / %d %% 2, g = i %% %d;", 2 * octets / chunk,
+             octets / chunk, octets / chunk);
+        line(w, "const k_idx row = first_row + f * 16 + h * 8;");
+        put_call_again(w);
+        close_brace(w);
+        open_brace(w, "if (finite)");
+    }
+    open_loop(w, "f", sixteens);
+    open_loop(w, "h", 2);
+    put_row(w);
+    open_loop(w, "g", octets / chunk);
+    put_chunk(w, sums,
+              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk));
     close_brace(w);
     close_brace(w);
     close_brace(w);
     if (wide) close_brace(w);
+}
+
+/* Of the tile's chunks those whose number is this part's, or so many more: sums of all parts, which
+ * are added up in their order, the same bits in every run. */
+static void put_share(struct emitter *w, const struct tile_program *t) {
+    int sixteens = t->product->warp_rows / 16, octets = t->product->warp_columns / OCTET,
+        chunk = chunk_of(w), parts = t->product->parts, all = product_thread_sums(t->product);
+    int threads = t->product->warpgroups * t->product->group_threads;
+    bool wide = t->product->n_passes > 1;
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (int i = part; i < %d; i += %d)", sixteens * 2 * octets / chunk, parts);
+    line(w, "const int f = i / %d, h = i / %d %% 2, g = i %% %d;", 2 * octets / chunk,
+         octets / chunk, octets / chunk);
+    line(w, "float own[%d];", chunk * PAIR);
+    line(w, "k_zero(own);");
+    line(w, "#pragma unroll 4");
+    open_brace(w, "for (int p = 0; p < %d; p++)", parts);
+    open_loop(w, "j", chunk);
+    line(w, "float x[%d];", PAIR);
+    line(w,
+         "k_load_parts<%d>(x, of_tile + ((long long)p * %d + (f * 2 + h) * %d + g * %d + j) * %d);",
+         PAIR, all / 2, octets, chunk, threads * PAIR);
+    line(w, "own[j * 2] += x[0], own[j * 2 + 1] += x[1];");
+    close_brace(w);
+    close_brace(w);
+    put_row(w);
+    if (wide) {
+        put_finite(w, chunk * PAIR, "own");
+        open_brace(w, "if (!finite)");
+        put_call_again(w);
+        line(w, "continue;");
+        close_brace(w);
+    }
+    put_chunk(w, "own", "j * 2 + e");
+    close_brace(w);
+}
+
+void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char *sums) {
+    line(w, "const k_idx nm = %s, nn = %s;", ex_text(w, w->k->bound[AXIS_M]),
+         ex_text(w, w->k->bound[AXIS_N]));
+    line(w, "const int quad = tid %% 4;");
+    if (t->product->parts > 1)
+        put_share(w, t);
+    else
+        put_whole(w, t, sums);
 }

@@ -232,37 +232,29 @@ static void put_fold(struct emitter *w, const struct tile_program *t, bool unfol
     close_brace(w);
 }
 
-/* Four neighbours of a thread's sums at a time lie beside those of the other threads. Parts are
- * added up in their order: the same bits in every run. */
+/* Pairs of neighbours lie beside those of the other threads, first all of a tile's first eight rows
+ * of sixteen: what put_share reads. */
 static void put_leave(struct emitter *w, const struct tile_program *t) {
     const char *sums = t->product->promotes ? "total" : "sums";
-    int fours = product_thread_sums(t->product) / 4, parts = t->product->parts;
+    int all = product_thread_sums(t->product), octets = t->product->warp_columns / 8;
     int group = t->product->group_threads, threads = t->product->warpgroups * group;
-    const char *tile =
-        w->y->cluster > 1 ? arena_printf(w->arena, "(tile * %d + rank)", w->y->cluster) : "tile";
-    line(w, "float *const of_tile = parts + ((long long)%s * %lld + group * %d + tid) * 4;", tile,
-         (long long)parts * fours * threads, group);
-    line(w, "#pragma unroll");
     line(w,
-         "for (int i = 0; i < %d; i++) k_store_parts<4>(of_tile + (part * %d + i) * %d, %s + i * "
-         "4);",
-         fours, fours, threads * 4, sums);
+         "float *const of_tile = parts + ((long long)tile * %lld + group * %d + tid) * 2, "
+         "*const of_part = of_tile + (long long)part * %d;",
+         (long long)t->product->parts * all / 2 * threads, group, all * threads);
+    line(w, "#pragma unroll");
+    line(w, "for (int i = 0; i < %d; i++)", all / 4);
+    line(w, "#pragma unroll");
+    line(w, "    for (int h = 0; h < 2; h++)");
     line(w,
-         "if (!k_is_last_part<%d>(tickets + %s * %d + group, %d, left + group, 1 + group)) "
-         "continue;",
-         group, tile, t->product->warpgroups, parts);
-    line(w, "#pragma unroll");
-    line(w, "for (int i = 0; i < %d; i++) %s[i] = 0;", fours * 4, sums);
-    line(w, "#pragma unroll 1");
-    open_brace(w, "for (int p = 0; p < %d; p++)", parts);
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int i = 0; i < %d; i++)", fours);
-    line(w, "float x[4];");
-    line(w, "k_load_parts<4>(x, of_tile + (p * %d + i) * %d);", fours, threads * 4);
-    line(w, "#pragma unroll");
-    line(w, "for (int e = 0; e < 4; e++) %s[i * 4 + e] += x[e];", sums);
-    close_brace(w);
-    close_brace(w);
+         "        k_store_parts<2>(of_part + ((i / %d * 2 + h) * %d + i %% %d) * %d, "
+         "%s + i * 4 + h * 2);",
+         octets, octets, octets, threads * 2, sums);
+}
+
+static void put_meet(struct emitter *w, const struct tile_program *t, int parts) {
+    line(w, "k_meet_parts<%d>(tickets + tile * %d + group, %d, 1 + group);",
+         t->product->group_threads, t->product->warpgroups, parts);
 }
 
 static void declare_sums(struct emitter *w, const struct tile_program *t) {
@@ -378,6 +370,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             close_brace(w);
             break;
         case TILE_LEAVE: put_leave(w, t); break;
+        case TILE_MEET: put_meet(w, t, x->n); break;
         case TILE_STORE: put_stores(w, t); break;
         case TILE_OPS: break;
         }
@@ -416,8 +409,6 @@ static void put_barriers(struct emitter *w, const struct tile_program *t) {
     line(w,
          "const k_shared stages = k_in_shared(ring), full = k_in_shared(bars), empty = full + %d;",
          stages * 8);
-    if (t->product->parts > 1)
-        line(w, "unsigned *const left = (unsigned *)(bars + %d);", 2 * stages);
     if (w->y->cluster > 1) line(w, "const int rank = (int)k_cluster_rank();");
     open_brace(w, "if (threadIdx.x == 0)");
     line(w,

@@ -44,8 +44,6 @@ void put_places_of_warps(struct emitter *w, const struct tile_program *t) {
     line(w, "const int warp_m = tid / 32 / %d * %d, warp_n = tid / 32 %% %d * %d;", across,
          t->product->warp_rows, across, t->product->warp_columns);
     line(w, "(void)group;");
-    if (t->product->parts > 1)
-        line(w, "unsigned *const left = (unsigned *)(ring + %d);", t->barriers);
     for (int i = 0; i < RINGS; i++) {
         const struct tile_ring *r = &t->ring[i];
         const struct operand *o = r->operand;

@@ -1116,6 +1116,8 @@ template <int N, typename T> K_DEVICE void k_load_parts(T *v, const T *at) {
             asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
                          : "=r"(u.w[4 * i]), "=r"(u.w[4 * i + 1]), "=r"(u.w[4 * i + 2]), "=r"(u.w[4 * i + 3])
                          : "l"((const char *)at + 16 * i) : "memory");
+    else if (BYTES == 8)
+        asm volatile("ld.global.cg.v2.u32 {%0, %1}, [%2];" : "=r"(u.w[0]), "=r"(u.w[BYTES > 4]) : "l"(at) : "memory");
     else if (BYTES % 4 == 0)
 #pragma unroll
         for (int i = 0; i < BYTES / 4; i++)
@@ -2080,16 +2082,27 @@ template <int N> K_DEVICE unsigned char *k_aligned(unsigned char *smem) {
     return smem + (-k_shared_address(smem) & (N - 1));
 #endif
 }
-/* A warpgroup, or a block of THREADS, which meets at barrier `id`, has left its part: is it the last of `parts` to do so, who finds all others'?
- * The counter is 0 before the first and after the last. */
-template <int THREADS> K_DEVICE bool k_is_last_part(unsigned *counter, unsigned parts, unsigned *flag, int id) {
-    __threadfence();
+/* A warpgroup, or a block of THREADS, which meets at barrier `id`, has left its part, and waits until all `parts` are there,
+ * whose blocks are all at work. The counter is 0 before the first and after the last. */
+template <int THREADS> K_DEVICE void k_meet_parts(unsigned *counter, unsigned parts, int id) {
     k_barrier_sync(id, THREADS);
-    if (threadIdx.x % THREADS == 0) *flag = atomicInc(counter, parts - 1) == parts - 1;
+    if (threadIdx.x % THREADS == 0) {
+#ifdef WS_EMULATOR
+        atomicInc(counter, 2 * parts - 1);
+        while (atomicOr(counter, 0u) < parts) emu_yield();
+        atomicInc(counter, 2 * parts - 1);
+#else
+        unsigned there;
+        asm volatile("atom.release.gpu.global.inc.u32 %0, [%1], %2;"
+                     : "=r"(there) : "l"(counter), "r"(2 * parts - 1) : "memory");
+        do
+            asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(there) : "l"(counter) : "memory");
+        while (there < parts);
+        asm volatile("fence.acq_rel.gpu;" : : : "memory");
+        asm volatile("red.relaxed.gpu.global.inc.u32 [%0], %1;" : : "l"(counter), "r"(2 * parts - 1) : "memory");
+#endif
+    }
     k_barrier_sync(id, THREADS);
-    const bool last = *flag != 0;
-    if (last) __threadfence();
-    return last;
 }
 template <int N> K_DEVICE void k_zero(float (&v)[N]) {
 #pragma unroll

@@ -602,7 +602,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double waves = ceil(tiles * p->parts / floor((double)d->units / y->cluster));
     double us = (waves * (ceil(steps / p->parts) * step + EPILOGUE + output) + FILL) / (ghz * 1e3);
     double least = (k->bytes_read + k->bytes_written) / (gbps * 1e3 * 0.9), before = 0;
-    if (p->parts > 1) us += 2 + tiles * y->cluster * (p->parts + 1) * m * n * 4 / (gbps * 1e3);
+    if (p->parts > 1) us += 2.5 + 2 * tiles * p->parts * m * n * 4 / (gbps * 1e3); /* by L2 */
     const struct operand *packed[] = {&p->a, &p->b};
     for (int i = 0; i < 2; i++)
         if (packed[i]->bytes)

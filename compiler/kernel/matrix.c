@@ -25,8 +25,7 @@ enum {
     UNPROMOTED =
         16384,   /* depth that bf16 and f16 may sum up in a unit: its error is below theirs */
     ALIGNED = 8, /* elements of 16 bytes, which tensor maps count in */
-    BARRIERS = 2 * MOST_STAGES * 8 + 3 * 8, /* and a word for each warpgroup */
-    FLAG = 16,                              /* a word of it says who is the last part */
+    BARRIERS = 2 * MOST_STAGES * 8,
     MOST_PARTS = 128,
 };
 
@@ -208,7 +207,7 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
     p->group_threads = y->threads = (int)threads;
     p->warp_rows = tm;
     p->warp_columns = tn;
-    y->smem = FLAG;
+    y->smem = 0;
     return NULL;
 }
 
@@ -274,6 +273,11 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
                             y->threads / k->limits->warp, c->knob[KNOB_warps]);
     y->smem = (int)smem;
     if (p->by_warp) p->resident = resident_blocks(k, y, p);
+    /* Parts wait for each other: no block may have two of a tile. */
+    if (p->parts > k->limits->units * p->resident)
+        return arena_printf(a, "split=%d; %d blocks are at work at a time", p->parts,
+                            k->limits->units * p->resident);
+    if (p->parts > 1 && y->cluster > 1) return "the blocks of a cluster have whole tiles";
     y->bx = m;
     y->br = n;
     y->ex = y->ur = 1;

@@ -62,10 +62,7 @@ static void place_rings(struct tile_program *t) {
     b->offset = a->bytes * a->planes;
     t->barriers = a->stage * a->stages;
     t->smem = t->block->layout.smem;
-    WS_ASSERT(t->product->by_warp
-                  ? t->barriers + 4 <= t->smem
-                  : t->barriers + (2 * a->stages + t->product->warpgroups) * 8 + ALIGNMENT <=
-                        t->smem);
+    WS_ASSERT(t->barriers + (t->product->by_warp ? 0 : 2 * a->stages * 8 + ALIGNMENT) <= t->smem);
 }
 
 /* A part of each block's tile, and a counter for each of its warpgroups. */
@@ -100,7 +97,8 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
     if (x->promotes) put(t, TILE_ADD, 0, 0);
     if (x->folds.levels) put(t, TILE_FOLD, 0, x->folds.block);
     put(t, TILE_END, 0, 0);
-    if (x->parts > 1) put(t, TILE_LEAVE, 0, x->parts);
+    if (x->parts > 1) put(t, TILE_LEAVE, 0, 0);
+    if (x->parts > 1) put(t, TILE_MEET, 0, x->parts);
     put(t, TILE_STORE, 0, 0);
     put(t, TILE_END, 0, 0);
     return t;

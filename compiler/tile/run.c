@@ -1,11 +1,10 @@
 /* run.c: does what a tile program says, in plain C: proves waits and roles before any text is
  * printed.
  *
- * The blocks of a cluster run side by side, one cluster after another. Of each block one agent
- * copies and one for each warpgroup multiplies; where all copy, two do both. Who goes on, until it
- * has to wait, is up to the seed. A copy lands, and a product reads its tiles, as late as it may
- * where the seed is odd, and at once where it is even: a stage that is filled too early, or read,
- * gives wrong numbers. */
+ * All blocks run side by side. Of each one agent copies and one for each warpgroup multiplies;
+ * where all copy, two do both. Who goes on, until it has to wait, is up to the seed. A copy lands,
+ * and a product reads its tiles, as late as it may where the seed is odd, and at once where it is
+ * even: a stage that is filled too early, or read, gives wrong numbers. */
 #include <math.h>
 
 #include "tile/tile.h"
@@ -215,15 +214,27 @@ static void arrive(struct machine *x, const struct agent *g, int stage) {
     }
 }
 
-/* Adds the sums to those of the tile's parts before; true if it is the last, which has all. */
-static bool leave(struct machine *x, struct agent *g) {
-    size_t n = (size_t)(group_rows(x) * ring(x, TILE_B)->rows);
-    int parts = x->t->product->parts, groups = x->readers;
-    size_t at = (size_t)((g->tile / parts * x->blocks + g->rank) * groups + g->group);
-    float *mine = x->t->product->promotes ? g->total : g->sums, *left = x->left + at * n;
-    for (size_t i = 0; i < n; i++) left[i] += mine[i];
-    if (++x->n_left[at] < parts) return false;
-    memcpy(mine, left, n * sizeof *mine);
+static size_t place_of_sums(const struct machine *x, const struct agent *g) {
+    int parts = x->t->product->parts;
+    return (size_t)((g->tile / parts * x->blocks + g->rank) * x->readers + g->group);
+}
+
+static float *sums_of(const struct machine *x, struct agent *g) {
+    return x->t->product->promotes ? g->total : g->sums;
+}
+
+/* Adds the sums to those of the tile's other parts. */
+static void leave(struct machine *x, struct agent *g) {
+    size_t n = (size_t)(group_rows(x) * ring(x, TILE_B)->rows), at = place_of_sums(x, g);
+    for (size_t i = 0; i < n; i++) x->left[at * n + i] += sums_of(x, g)[i];
+    x->n_left[at]++;
+}
+
+/* False: some parts are not there yet. */
+static bool meet(struct machine *x, struct agent *g, int parts) {
+    size_t n = (size_t)(group_rows(x) * ring(x, TILE_B)->rows), at = place_of_sums(x, g);
+    if (x->n_left[at] < parts) return false;
+    memcpy(sums_of(x, g), x->left + at * n, n * sizeof(float));
     return true;
 }
 
@@ -232,11 +243,13 @@ static void store(struct machine *x, const struct agent *g) {
     const struct tile_ring *b = ring(x, TILE_B);
     const float *sums = x->t->product->promotes ? g->total : g->sums;
     int64_t z, m, n, rows = kernel_size(k, AXIS_M), columns = kernel_size(k, AXIS_N);
+    int64_t parts = x->t->product->parts;
     place(x, g, &z, &m, &n);
     for (int i = 0; i < group_rows(x); i++)
         for (int j = 0; j < b->rows; j++) {
             int64_t row = m + g->group * group_rows(x) + i, column = n + j;
             if (row >= rows || column >= columns) continue;
+            if ((i + j) % parts != g->tile % parts) continue; /* the share of another */
             size_t at = (size_t)((z * rows + row) * columns + column);
             if (x->written[at]) x->wrong = "an element is stored twice";
             x->written[at] = true;
@@ -339,8 +352,9 @@ static bool go_on(struct machine *x, struct agent *g) {
         for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++) g->total[i] += g->sums[i];
         break;
     case TILE_FOLD: break; /* how the total is kept is no business of who waits for whom */
-    case TILE_LEAVE:
-        if (!leave(x, g)) g->at++; /* it is not the last: nothing to store */
+    case TILE_LEAVE: leave(x, g); break;
+    case TILE_MEET:
+        if (!meet(x, g, c->n)) return false;
         break;
     case TILE_STORE: store(x, g); break;
     case TILE_OPS: WS_BUG("no instruction");
@@ -369,30 +383,41 @@ static void add_agents(struct machine *x, int rank, int64_t cluster) {
     }
 }
 
-static void run_cluster(struct machine *x, int64_t cluster) {
-    memset(x->full, 0, sizeof x->full);
-    memset(x->empty, 0, sizeof x->empty);
-    memset(x->met, 0, sizeof x->met);
-    memset(x->meeting, 0, sizeof x->meeting);
-    x->agents.n = x->copies.n = 0;
+static void begin_cluster(struct machine *x, int64_t cluster) {
     for (int rank = 0; rank < x->blocks; rank++) {
         for (int i = 0; i < RINGS; i++) {
             const struct tile_ring *r = ring(x, i);
-            poison(x->shared[rank][i],
-                   (size_t)(r->stages * r->planes) * (size_t)(r->rows * r->depth));
+            size_t n = (size_t)(r->stages * r->planes) * (size_t)(r->rows * r->depth);
+            x->shared[rank][i] = NEW_ARRAY(x->arena, float, n);
+            poison(x->shared[rank][i], n);
         }
         add_agents(x, rank, cluster);
     }
+}
+
+/* Each agent as far as it comes; whether any has come on, or a copy landed. */
+static bool run_cluster(struct machine *x, uint32_t *running) {
+    uint32_t from = (uint32_t)(draw(x) % x->agents.n), left = 0;
+    bool moved = false;
+    for (uint32_t i = 0; i < x->agents.n && !x->wrong; i++) {
+        struct agent *g = &x->agents.at[(from + i) % x->agents.n];
+        while (!g->done && go_on(x, g)) moved = true;
+        left += !g->done;
+    }
+    *running += left;
+    return moved || (left && land_one(x));
+}
+
+static const char *run_clusters(struct machine *x, int64_t n) {
     for (;;) {
-        uint32_t from = (uint32_t)(draw(x) % x->agents.n), running = 0;
+        uint32_t running = 0;
         bool moved = false;
-        for (uint32_t i = 0; i < x->agents.n && !x->wrong; i++) {
-            struct agent *g = &x->agents.at[(from + i) % x->agents.n];
-            while (!g->done && go_on(x, g)) moved = true;
-            running += !g->done;
+        for (int64_t c = 0; c < n; c++) {
+            moved |= run_cluster(&x[c], &running);
+            if (x[c].wrong) return x[c].wrong;
         }
-        if (!running || x->wrong) return;
-        if (!moved && !land_one(x)) x->wrong = "everybody waits, and nothing is under way";
+        if (!running) return NULL;
+        if (!moved) return "everybody waits, and nothing is under way";
     }
 }
 
@@ -415,12 +440,12 @@ const char *tile_run(const struct tile_program *t, const float *const in[RINGS],
     size_t groups = (size_t)(all_tiles(&x) / t->product->parts * x.blocks * x.readers);
     x.left = NEW_ARRAY(a, float, groups *(size_t)(group_rows(&x) * t->ring[TILE_B].rows));
     x.n_left = NEW_ARRAY(a, int, groups);
-    for (int rank = 0; rank < x.blocks; rank++)
-        for (int i = 0; i < RINGS; i++) {
-            const struct tile_ring *r = &t->ring[i];
-            x.shared[rank][i] =
-                NEW_ARRAY(a, float, (size_t)(r->stages * r->planes) * (size_t)(r->rows * r->depth));
-        }
-    for (int64_t c = 0; c < t->block->grid / x.blocks && !x.wrong; c++) run_cluster(&x, c);
-    return x.wrong;
+    int64_t clusters = t->block->grid / x.blocks;
+    struct machine *all = NEW_ARRAY(a, struct machine, clusters);
+    for (int64_t c = 0; c < clusters; c++) {
+        all[c] = x;
+        all[c].seed += (uint64_t)c * 2;
+        begin_cluster(&all[c], c);
+    }
+    return run_clusters(all, clusters);
 }

@@ -85,7 +85,7 @@ struct tile_program {
     int threads;  /* of a block */
     int copiers;  /* of them, those that copy; 0: there are no roles, or not yet */
     int ahead;    /* by_warp: steps that copies are ahead of products; 0: not yet */
-    int barriers; /* where the stages' barriers lie, by_warp the last part's flag */
+    int barriers; /* where the stages' barriers lie; by_warp there are none */
     int smem;     /* bytes of shared memory */
     int64_t workspace;
     int64_t image[RINGS]; /* where packed operands begin in it */

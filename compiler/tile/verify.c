@@ -13,7 +13,7 @@ struct checker {
     bool waited_empty, waited_full, copied[RINGS], filled, next, dot;
     int under_way;  /* products behind the last DRAIN; the sums may be read at 0 */
     int arrivals;   /* in a step */
-    bool left;      /* parts have met */
+    bool left, met; /* its part is where others find it; all parts are */
     bool landed;    /* in the loop: all are there; behind it: and have read the last stage */
     bool ungrouped; /* copies that belong to no group yet */
 };
@@ -123,10 +123,13 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_ADD:
     case TILE_FOLD:
     case TILE_LEAVE:
+    case TILE_MEET:
     case TILE_STORE:
         if (c->under_way) return fail(c, "T5", at, "products are under way");
+        if (x->op == TILE_MEET && !c->left) return fail(c, "T3", at, "its own part is not there");
         c->left |= x->op == TILE_LEAVE;
-        if (x->op == TILE_STORE && c->t->product->parts > 1 && !c->left)
+        c->met |= x->op == TILE_MEET;
+        if (x->op == TILE_STORE && c->t->product->parts > 1 && !c->met)
             return fail(c, "T3", at, "a part alone is stored");
         if (x->op >= TILE_LEAVE && (inside(c, TILE_LOOP) || !inside(c, TILE_DRAW)))
             return fail(c, "T2", at, "it stands not behind a loop");
@@ -151,12 +154,8 @@ static const char *check_rings(struct checker *c) {
         if (end > r->stage) return arena_printf(c->arena, "T6: %s lies in the next stage", r->name);
     }
     const struct tile_ring *a = &t->ring[TILE_A];
-    if (t->product->by_warp)
-        return t->barriers < a->stage * a->stages || t->barriers + 4 > t->smem
-                   ? arena_printf(c->arena, "T6: a flag at %d", t->barriers)
-                   : NULL;
-    if (t->barriers < a->stage * a->stages ||
-        t->barriers + 16 * a->stages + 8 * t->product->warpgroups > t->smem)
+    int barriers = t->product->by_warp ? 0 : 16 * a->stages;
+    if (t->barriers < a->stage * a->stages || t->barriers + barriers > t->smem)
         return arena_printf(c->arena, "T6: barriers at %d", t->barriers);
     return NULL;
 }

@@ -189,7 +189,7 @@ static void run_block(struct emu *e, struct block *b, struct progress *p) {
 /* Each block in turn, in the launch's order. */
 static struct progress run_blocks(struct emu *e) {
     struct progress p = {false, false};
-    uint16_t turns[MAX_CLUSTER];
+    uint16_t turns[MAX_BLOCKS];
     for (unsigned r = 0; r < e->n_blocks; r++)
         turns[r] = (uint16_t)(e->launch->order == EMU_REVERSE ? e->n_blocks - 1 - r : r);
     if (e->launch->order == EMU_RANDOM) shuffle(e, turns, e->n_blocks);

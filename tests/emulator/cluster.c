@@ -81,7 +81,7 @@ void cluster_enter(struct emu *e, struct block *b) {
 }
 
 void cluster_free(struct emu *e) {
-    for (int r = 0; r < MAX_CLUSTER; r++) free_shared(&e->blocks[r]);
+    for (int r = 0; r < MAX_BLOCKS; r++) free_shared(&e->blocks[r]);
 }
 
 /* ---- hooks ---------------------------------------------------------------------------------- */

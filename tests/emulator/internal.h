@@ -16,6 +16,7 @@ enum {
     MAX_THREADS = 1024,
     MAX_CLUSTER = 16, /* blocks */
     MAX_ALL = MAX_CLUSTER * MAX_THREADS,
+    MAX_BLOCKS = 64,    /* at work at a time, if they have fewer threads */
     MAX_MBARRIERS = 64, /* of a block */
     WARP = 32,
     WARPGROUP = 128,
@@ -217,7 +218,7 @@ struct emu {
     uint64_t random;
 
     /* this cluster */
-    struct block blocks[MAX_CLUSTER];
+    struct block blocks[MAX_BLOCKS];
     struct thread *threads;   /* MAX_ALL */
     struct block *b, *live;   /* that runs; whose shared memory is at the module's addresses */
     unsigned current, n_done; /* threads of the cluster */

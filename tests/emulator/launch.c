@@ -153,7 +153,10 @@ static void bind(struct emu *e) {
     if (l->shared > EMU_SHARED_MAX)
         refuse(e, EMU_BAD_LAUNCH, "%zu bytes of shared memory, there are %d", l->shared,
                EMU_SHARED_MAX);
-    if (cluster > MAX_CLUSTER)
+    if (l->all_at_work && (cluster > MAX_BLOCKS || threads * cluster > MAX_ALL))
+        refuse(e, EMU_BAD_LAUNCH, "%u blocks at a time, there is room for %d of 256 threads",
+               cluster, MAX_BLOCKS);
+    else if (cluster > MAX_CLUSTER && !l->all_at_work)
         refuse(e, EMU_BAD_LAUNCH, "clusters of %u blocks, they have at most 16", cluster);
     else if (grid.x % cluster != 0)
         refuse(e, EMU_BAD_LAUNCH, "%u blocks in x are no multiple of the cluster's %u", grid.x,

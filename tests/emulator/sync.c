@@ -140,7 +140,7 @@ void sync_begin_block(struct emu *e, struct block *b) {
 }
 
 void sync_free(struct emu *e) {
-    for (int r = 0; r < MAX_CLUSTER; r++) {
+    for (int r = 0; r < MAX_BLOCKS; r++) {
         struct block *b = &e->blocks[r];
         for (int i = 0; i < NAMED_BARRIERS; i++) {
             free(b->named[i].known);

@@ -59,7 +59,7 @@ static const struct product_case by_warpgroups[] = {
      " return %r\n}\n",
      "mma=1 m=128 n=64 k=64 stages=2 warps=12 split=2"},
     {"graph(%x: bf16[130, 200], %y: bf16[200, 128]) {\n %z = mm(%x, %y)\n return %z\n}\n",
-     "mma=1 m=64 n=128 k=32 stages=2 cluster=2 warps=8 split=3"},
+     "mma=1 m=64 n=128 k=32 stages=2 warps=8 split=3"},
     /* behind: bias, residual, rows, two outputs, one that lies across */
     {"graph(%x: bf16[72, 64], %y: bf16[64, 96], %b: bf16[96], %r: bf16[72, 96]) {\n"
      " %z = mm(%x, %y)\n %a = add(%z, %b)\n %g = gelu(%a)\n %s = add(%g, %r)\n return %s\n}\n",

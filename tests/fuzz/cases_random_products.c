@@ -105,7 +105,7 @@ static const char *random_config(struct arena *a, struct rng *r, bool by_warps) 
         buf_printf(&b, "mma=2 m=%d n=%d tm=%d tn=%d warps=%d", tm * down, tn * across, tm, tn,
                    down * across);
     } else {
-        int m = ANY(r, 64, 128, 192), cluster = ANY(r, 0, 0, 2);
+        int m = ANY(r, 64, 128, 192), cluster = split ? 0 : ANY(r, 0, 2);
         buf_printf(&b, "mma=1 m=%d n=%d warps=%d", m, ANY(r, 32, 64, 96, 128, 256), m / 16 + 4);
         if (cluster) buf_printf(&b, " cluster=%d", cluster);
     }

@@ -5,8 +5,9 @@
 #include "tests/fuzz/drive_impl.h"
 
 enum {
-    BATCH = 96,            /* kernels in one text: enough that the prelude's cost is shared */
-    MOST_SIDE_BY_SIDE = 16 /* blocks, as many as a cluster has */
+    BATCH = 96,                 /* kernels in one text: enough that the prelude's cost is shared */
+    MOST_SIDE_BY_SIDE = 64,     /* blocks that the emulator has room for at a time, */
+    MOST_SEEN = 16 * 16 * 1024, /* and for what each thread knows of each block */
 };
 
 struct emulation *emulation_new(struct arena *a) {
@@ -119,7 +120,8 @@ static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, 
         args[i] = &maps[i];
     }
     /* Blocks that talk to each other, if they are few: as a cluster does. */
-    bool side_by_side = tickets && w->cluster <= 1 && w->grid[0] <= MOST_SIDE_BY_SIDE;
+    bool side_by_side = tickets && w->cluster <= 1 && w->grid[0] <= MOST_SIDE_BY_SIDE &&
+                        w->grid[0] * w->grid[0] * w->threads <= MOST_SEEN;
     struct emu_launch e = {
         .kernel = drive_entry(s->a, w->entry, index),
         .grid = {(unsigned)w->grid[0], (unsigned)w->grid[1], (unsigned)w->grid[2]},
@@ -129,7 +131,8 @@ static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, 
         .args = args,
         .n_args = w->n_args,
         .roles = roles,
-        .blocks_communicate = tickets};
+        .blocks_communicate = tickets,
+        .all_at_work = side_by_side};
     return check ? emu_check(m, &e) : emu_run(m, &e);
 }
 

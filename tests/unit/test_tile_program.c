@@ -48,7 +48,7 @@ static void test_print(void **state) {
         program_of(a, plain, "mma=1 m=128 n=128 k=64 stages=3 cluster=2 warps=12");
     struct buf b = buf_new(a);
     tile_print(&b, t);
-    assert_string_equal(b.p, "program of 384 threads, 99480 bytes shared\n"
+    assert_string_equal(b.p, "program of 384 threads, 99456 bytes shared\n"
                              "a = v0, bf16[2 z, 200 m, 136 k], lines 136 apart\n"
                              "b = v1, bf16[2 z, 136 k, 72 n], lines 72 apart\n"
                              "A = bf16[3][128 m, 64 k], lines of 128 bytes\n"
@@ -106,7 +106,8 @@ static void test_print_by_warps(void **state) {
                               "        next\n"
                               "    end\n"
                               "    landed 0\n"
-                              "    leave 2\n"
+                              "    leave\n"
+                              "    meet 2\n"
                               "    store\n"
                               "end\n");
     arena_free(a);
@@ -175,7 +176,7 @@ static void test_numbers(void **state) {
         {plain, "mma=1 m=128 n=128 k=64 stages=2 cluster=2 warps=12 band=1"},
         {plain, "mma=1 m=64 n=32 k=16 stages=8 warps=8"},
         {plain, "mma=1 m=64 n=128 k=32 stages=4 cluster=2 warps=8"},
-        {plain, "mma=1 m=64 n=128 k=32 stages=4 cluster=2 warps=8 split=3"},
+        {plain, "mma=1 m=64 n=128 k=32 stages=4 warps=8 split=3"},
         {wide, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
         {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12 split=4"},
         {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12"},
@@ -199,6 +200,7 @@ static void test_numbers(void **state) {
 
 static const char of_groups[] = "mma=1 m=128 n=64 k=16 stages=2 warps=12";
 static const char of_warps[] = "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=3 warps=4";
+static const char of_parts[] = "mma=1 m=64 n=64 k=16 stages=2 warps=8 split=3";
 
 /* ---- planted mistakes ------------------------------------------------------------------------ */
 
@@ -220,21 +222,22 @@ static void test_mistakes(void **state) {
         enum tile_op op;
         int nth;
         const char *says;
-        bool by_warps;
+        const char *config;
     } cases[] = {
-        {TILE_WAIT_EMPTY, 0, "T4", false}, {TILE_WAIT_FULL, 0, "T3", false},
-        {TILE_DRAIN, 0, "T4", false},      {TILE_DRAIN, 1, "T5", false},
-        {TILE_ARRIVE, 0, "T4", false},     {TILE_NEXT, 0, "T7", false},
-        {TILE_NEXT, 1, "T7", false},       {TILE_END, 0, "T", false},
-        {TILE_FILL, 0, "T5", false},       {TILE_ROLE, 0, "T", false},
-        {TILE_LOOP, 0, "T", false},        {TILE_LANDED, 0, "T4", true},
-        {TILE_LANDED, 1, "T4", true},      {TILE_GROUP, 0, "T3", true},
-        {TILE_GROUP, 1, "T3", true},       {TILE_NEXT, 0, "T7", true},
-        {TILE_AHEAD, 0, "T", true},
+        {TILE_WAIT_EMPTY, 0, "T4", of_groups}, {TILE_WAIT_FULL, 0, "T3", of_groups},
+        {TILE_DRAIN, 0, "T4", of_groups},      {TILE_DRAIN, 1, "T5", of_groups},
+        {TILE_ARRIVE, 0, "T4", of_groups},     {TILE_NEXT, 0, "T7", of_groups},
+        {TILE_NEXT, 1, "T7", of_groups},       {TILE_END, 0, "T", of_groups},
+        {TILE_FILL, 0, "T5", of_groups},       {TILE_ROLE, 0, "T", of_groups},
+        {TILE_LOOP, 0, "T", of_groups},        {TILE_LANDED, 0, "T4", of_warps},
+        {TILE_LANDED, 1, "T4", of_warps},      {TILE_GROUP, 0, "T3", of_warps},
+        {TILE_GROUP, 1, "T3", of_warps},       {TILE_NEXT, 0, "T7", of_warps},
+        {TILE_AHEAD, 0, "T", of_warps},        {TILE_LEAVE, 0, "T3", of_parts},
+        {TILE_MEET, 0, "T3", of_parts},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();
-        struct tile_program *t = program_of(a, plain, cases[i].by_warps ? of_warps : of_groups);
+        struct tile_program *t = program_of(a, plain, cases[i].config);
         take_out(t, find(t, cases[i].op, cases[i].nth));
         const char *bad = tile_verify(t, a);
         if (!bad || strncmp(bad, cases[i].says, strlen(cases[i].says)))
@@ -249,17 +252,20 @@ static void test_machine_finds_mistakes(void **state) {
     static const struct {
         enum tile_op op;
         int nth;
-        bool by_warps;
-    } cases[] = {{TILE_WAIT_EMPTY, 0, false}, {TILE_WAIT_FULL, 0, false}, {TILE_ARRIVE, 0, false},
-                 {TILE_ARRIVE, 1, false},     {TILE_COPY, 1, false},      {TILE_FILL, 0, false},
-                 {TILE_DRAIN, 1, false},      {TILE_LANDED, 0, true},     {TILE_LANDED, 1, true},
-                 {TILE_GROUP, 1, true},       {TILE_COPY, 2, true}};
+        const char *config;
+    } cases[] = {{TILE_WAIT_EMPTY, 0, of_groups}, {TILE_WAIT_FULL, 0, of_groups},
+                 {TILE_ARRIVE, 0, of_groups},     {TILE_ARRIVE, 1, of_groups},
+                 {TILE_COPY, 1, of_groups},       {TILE_FILL, 0, of_groups},
+                 {TILE_DRAIN, 1, of_groups},      {TILE_LANDED, 0, of_warps},
+                 {TILE_LANDED, 1, of_warps},      {TILE_GROUP, 1, of_warps},
+                 {TILE_COPY, 2, of_warps},        {TILE_LEAVE, 0, of_parts},
+                 {TILE_MEET, 0, of_parts}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool found = false;
         for (uint64_t seed = 0; seed < 4 && !found; seed++) {
             struct arena *a = arena_new();
             const char *why;
-            struct tile_program *t = program_of(a, plain, cases[i].by_warps ? of_warps : of_groups);
+            struct tile_program *t = program_of(a, plain, cases[i].config);
             take_out(t, find(t, cases[i].op, cases[i].nth));
             found = wrong_of(a, t, seed, &why) || why;
             arena_free(a);
