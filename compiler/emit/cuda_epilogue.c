@@ -128,7 +128,7 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
 }
 
 /* A chunk of a thread's columns in one row by plain arithmetic: an infinity is no sum of planes. A
- * warp whose sums are not all finite does this instead. No more than 64 terms are added in a row. */
+ * warp whose sums are not all finite does this instead. At most 64 terms are added in a row. */
 void put_again(struct emitter *w, const struct tile_program *t) {
     const struct kernel *k = w->k;
     if (t->product->n_passes == 1) return;

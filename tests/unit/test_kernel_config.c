@@ -363,7 +363,7 @@ static void test_refusals_gpu(void **state) {
         {product, "mma=1 m=64 n=64 k=64 stages=2 warps=8", NULL},
         {product, "mma=1 m=64 n=64 k=64 stages=2 split=2 warps=8", NULL},
         {product, "mma=1 m=64 n=64 k=64 stages=2 split=3 warps=8", "split=3 of 2 steps"},
-        {product, "mma=1 m=64 n=64 k=64 stages=2 split=2 cluster=2 warps=8",
+        {product, "mma=1 m=64 n=128 k=64 stages=2 split=2 cluster=2 warps=8",
          "the blocks of a cluster have whole tiles"},
         {product, "mma=1 m=64 n=64 k=64 stages=1 warps=8", "mma needs 2 to 8 stages"},
         {product, "mma=1 m=64 n=64 k=64 stages=9 warps=8", "mma needs 2 to 8 stages"},
