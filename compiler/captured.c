@@ -69,6 +69,7 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
                                         .cast = o->cast,
                                         .dtype = o->dtype,
                                         .eval = o->eval,
+                                        .precision = o->precision,
                                         .seed = o->seed,
                                         .symbolic = o->symbolic,
                                         .limits = o->limits};
@@ -85,6 +86,7 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
     c->seed = o->seed;
     c->dtype = dtype_name(o->cast ? o->dtype : common_dtype(c->graph));
     c->mode = mode_name(o->mode, o->eval);
+    c->precision = c->graph->products;
     c->limits = o->limits ? *o->limits : budget_new(NULL).limits;
     struct training t = {c, o->mode, s, d};
     if (o->mode != WS_FWD && !run_limited(c->arena, c->graph->ex, &c->limits, make_training, &t, d))
@@ -108,6 +110,7 @@ struct ws_captured *ws_captured_of(struct arena *a, struct graph *g, const char 
                               .guards = "",
                               .graph = g,
                               .seed = g->seed,
+                              .precision = g->products,
                               .dtype = dtype_name(common_dtype(g)),
                               .mode = mode_name(WS_FWD, false),
                               .n_inputs = (int)g->inputs.n,

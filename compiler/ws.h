@@ -27,6 +27,9 @@ struct ws_options {
     enum dtype dtype; /* when cast */
     enum ws_mode mode;
     bool eval; /* the model is put into evaluation mode first: no dropout, no batch statistics */
+    /* Of its products of f32 and its convolutions; NULL: of products what the file says
+     * (torch.backends.cuda.matmul.allow_tf32), of convolutions PRECISION_F32. */
+    const enum precision *precision;
     uint64_t seed; /* of every random tensor */
     /* An axis that is a size, and is to stay a symbol where sizes follow it; NULL: none. */
     const char *symbolic;

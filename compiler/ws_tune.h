@@ -20,7 +20,8 @@ struct ws_captured {
     const char *axes;     /* all axes with their values, in file order: "rows=4096 dim=4096" */
     const char *dtype; /* "bf16": --dtype if given, else the common dtype of the floating inputs */
     const char *mode;  /* "fwd", "bwd", "train"; of a model in evaluation mode "eval", ... */
-    const char *graph_hash; /* 16 hex digits of the canonical text of the graph */
+    enum precision precision; /* of its products of f32 */
+    const char *graph_hash;   /* 16 hex digits of the canonical text of the graph */
     /* Sizes that are symbols, in the order in which the graph names them: s0, s1, ... in its hash,
      * in those of its kernels, and in guards. */
     const ex *symbols;

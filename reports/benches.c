@@ -10,10 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Files of older schemas have none, and PyTorch's rows may have none. */
+const char *bench_precision(const struct result_row *r) {
+    return r->precision && *r->precision ? r->precision : "f32";
+}
+
+void bench_type(struct text *out, const struct result_row *r) {
+    const char *precision = bench_precision(r);
+    text_puts(out, r->dtype);
+    if (strcmp(precision, "f32") != 0) text_printf(out, " %s", precision);
+}
+
 bool bench_same_key(const struct result_row *a, const struct result_row *b) {
     return strcmp(a->workload, b->workload) == 0 && strcmp(a->axes, b->axes) == 0 &&
            strcmp(a->dtype, b->dtype) == 0 && strcmp(a->mode, b->mode) == 0 &&
-           strcmp(a->device, b->device) == 0;
+           strcmp(a->device, b->device) == 0 && strcmp(bench_precision(a), bench_precision(b)) == 0;
 }
 
 static bool is_torch(const struct result_row *r) {
@@ -76,20 +87,26 @@ const struct result_row *bench_best_compiled(const struct bench *b) {
     return best;
 }
 
-/* Row that begins the newest run, older than row `before`, that has rows of ours on that device
- * (NULL = any). Runs are ordered by their first row, since two processes may interleave theirs. */
-static const struct result_row *newest_run(const struct results *r, const char *device,
+static bool is_like(const struct result_row *r, const struct result_row *like) {
+    return !like || (strcmp(r->device, like->device) == 0 &&
+                     strcmp(bench_precision(r), bench_precision(like)) == 0);
+}
+
+/* Row that begins the newest run, older than row `before`, that has rows of ours on its device and
+ * in its precision (NULL = any). Runs are ordered by their first row, since two processes may
+ * interleave theirs. */
+static const struct result_row *newest_run(const struct results *r,
                                            const struct result_row *before) {
     const struct result_row *found = NULL;
     for (size_t i = 0; i < r->n; i++) {
         const struct result_row *row = &r->rows[i];
         if (before && row >= before) break;
-        if (is_torch(row) || (device && strcmp(row->device, device) != 0)) continue;
+        if (is_torch(row) || !is_like(row, before)) continue;
         bool first = true;
         for (size_t j = i; j-- > 0 && first;) {
             const struct result_row *older = &r->rows[j];
             first = is_torch(older) || strcmp(older->run_id, row->run_id) != 0 ||
-                    (device && strcmp(older->device, device) != 0);
+                    !is_like(older, before);
         }
         if (first) found = row;
     }
@@ -97,10 +114,10 @@ static const struct result_row *newest_run(const struct results *r, const char *
 }
 
 const char *run_find(const struct results *r, const char *name) {
-    const struct result_row *last = newest_run(r, NULL, NULL);
+    const struct result_row *last = newest_run(r, NULL);
     if (strcmp(name, "last") == 0) return last ? last->run_id : NULL;
     if (strcmp(name, "prev") == 0) {
-        const struct result_row *prev = last ? newest_run(r, last->device, last) : NULL;
+        const struct result_row *prev = last ? newest_run(r, last) : NULL;
         return prev ? prev->run_id : NULL;
     }
     for (size_t i = 0; i < r->n; i++)

@@ -1,7 +1,7 @@
 /* benches.h: the rows of a result file grouped by what was benchmarked.
  *
- * A bench is one (device, workload, mode, dtype, axes); it points at the newest program row of each
- * role. */
+ * A bench is one (device, workload, mode, dtype, precision, axes); it points at the newest program
+ * row of each role. */
 #ifndef REPORTS_BENCHES_H
 #define REPORTS_BENCHES_H
 
@@ -10,7 +10,7 @@
 enum { BENCH_COMPILE_MODES = 4 };
 
 struct bench {
-    const struct result_row *key;                           /* any row of it: names the five */
+    const struct result_row *key;                           /* any row of it: names the six */
     const struct result_row *role[ROLE_COUNT];              /* newest program row; NULL = none */
     const struct result_row *compiled[BENCH_COMPILE_MODES]; /* torch_compile, newest of each mode */
     size_t n_compiled;
@@ -20,6 +20,11 @@ struct benches {
     struct bench *all; /* in the order of their first row */
     size_t n;
 };
+
+/* Of products of f32, by the row or, where it says none, as it was before rows did: "f32". */
+const char *bench_precision(const struct result_row *r);
+/* The type that it is in, as people read it: "f32", "bf16 strict". */
+void bench_type(struct text *out, const struct result_row *r);
 
 bool bench_same_key(const struct result_row *a, const struct result_row *b);
 
@@ -31,8 +36,9 @@ void benches_free(struct benches *b);
 /* The fastest torch.compile, or NULL if none was measured. */
 const struct result_row *bench_best_compiled(const struct bench *b);
 
-/* Which run `name` means: "last", "prev" (the one before the last on the same device) or a run id;
- * NULL if there is none. A run counts if it holds rows of our own, not only PyTorch's. */
+/* Which run `name` means: "last", "prev" (the one before the last on the same device and in the
+ * same precision) or a run id; NULL if there is none. A run counts if it holds rows of our own, not
+ * only PyTorch's. */
 const char *run_find(const struct results *r, const char *name);
 
 /* Least time of one call in us by the roofline, or NAN. */

@@ -143,15 +143,21 @@ static void print_pairs(const struct comparison *c, FILE *out) {
         const struct result_row *r = c->pairs[i].base;
         workload = width(workload, r->workload);
         mode = width(mode, r->mode);
-        dtype = width(dtype, r->dtype);
+        struct text type = {0};
+        bench_type(&type, r);
+        dtype = width(dtype, text_str(&type));
+        text_free(&type);
         axes = width(axes, r->axes);
     }
     fprintf(out, "%-*s  %-*s  %-*s  %-*s  %-7s  %9s  %9s  %8s  %s\n", workload, "workload", mode,
             "mode", dtype, "dtype", axes, "axes", "role", "base us", "new us", "change", "verdict");
     for (size_t i = 0; i < c->n; i++) {
         const struct result_row *b = c->pairs[i].base, *n = c->pairs[i].now;
+        struct text type = {0};
+        bench_type(&type, b);
         fprintf(out, "%-*s  %-*s  %-*s  %-*s  %-7s  %9.2f  ", workload, b->workload, mode, b->mode,
-                dtype, b->dtype, axes, b->axes, result_role_shown(b->role), b->median_us);
+                dtype, text_str(&type), axes, b->axes, result_role_shown(b->role), b->median_us);
+        text_free(&type);
         if (result_row_measured(n))
             fprintf(out, "%9.2f  %+6.1f %%  %s\n", n->median_us,
                     100 * (n->median_us / b->median_us - 1), verdict_names[c->pairs[i].verdict]);

@@ -342,7 +342,9 @@ static void put_sweep(struct text *out, struct text *ticks, const struct benches
     double highest = 1;
     for (size_t g = first; g < b->n; g++) {
         const struct result_row *key = b->all[g].key;
-        text_printf(&names[w.n], "%s %s %s %s", key->axes, key->dtype, key->mode, key->device);
+        text_printf(&names[w.n], "%s ", key->axes);
+        bench_type(&names[w.n], key);
+        text_printf(&names[w.n], " %s %s", key->mode, key->device);
         w.all[w.n] = names[w.n].p;
         w.n++;
     }
@@ -384,7 +386,9 @@ static void put_program_panel(struct text *out, const struct results *r, const s
 
 static void put_titles(struct text *out, const struct result_row *r) {
     struct text title = {0}, subtitle = {0};
-    text_printf(&title, "%s  %s  %s", r->workload, r->dtype, r->mode);
+    text_printf(&title, "%s  ", r->workload);
+    bench_type(&title, r);
+    text_printf(&title, "  %s", r->mode);
     if (*r->axes) text_printf(&title, "   %s", r->axes);
     text_puts(&subtitle, r->device);
     const char *facts[] = {r->arch, r->driver, r->toolchain, r->timer, r->timestamp};

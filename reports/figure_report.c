@@ -37,7 +37,8 @@ static struct devices devices_of(const struct benches *b) {
 
 static void put_bench_name(struct text *out, const struct bench *b, bool with_device) {
     const struct result_row *k = b->key;
-    text_printf(out, "%s %s", k->workload, k->dtype);
+    text_printf(out, "%s ", k->workload);
+    bench_type(out, k);
     if (strcmp(k->mode, "fwd") != 0) text_printf(out, " %s", k->mode);
     if (*k->axes) text_printf(out, "  %s", k->axes);
     if (with_device) text_printf(out, "  %s", k->device);
@@ -157,7 +158,8 @@ static size_t collect_points(struct point *p, const struct benches *b, struct de
         p[n] = (struct point){.x = log10(r->flops / r->bytes),
                               .y = log10(r->flops / r->median_us / 1e3),
                               .device = device_index(d, r->device)};
-        text_printf(&p[n].name, "%s %s", r->workload, r->dtype);
+        text_printf(&p[n].name, "%s ", r->workload);
+        bench_type(&p[n].name, r);
         n++;
     }
     qsort(p, n, sizeof *p, by_height);

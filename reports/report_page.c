@@ -3,8 +3,8 @@
  *
  *   device "A<B>"  ->  <td>A&lt;B&gt;</td>
  *
- * A row of the tables is a benchmark (device, workload, mode, dtype, axes); its numbers are the
- * newest ones. */
+ * A row of the tables is a benchmark (device, workload, mode, dtype, precision, axes); its numbers
+ * are the newest ones. */
 #include "reports/report_page.h"
 
 #include <math.h>
@@ -74,7 +74,10 @@ static void put_head(struct text *h, const char *const *names, size_t n) {
 static void put_key(struct text *h, const struct result_row *k) {
     put_cell(h, k->workload);
     put_cell(h, k->mode);
-    put_cell(h, k->dtype);
+    struct text type = {0};
+    bench_type(&type, k);
+    put_cell(h, text_str(&type));
+    text_free(&type);
     put_cell(h, k->axes);
     put_cell(h, k->device);
 }

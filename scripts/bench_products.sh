@@ -5,15 +5,16 @@
 #   OUTDIR=out DEVICE=cpu CASES=small scripts/bench_products.sh
 #   OUTDIR=out PARTS=ours ONLY='square.*bf16' scripts/bench_products.sh
 #
-# PyTorch has its default flags: products of f32 are f32's, without TF32; so are ours, as six products of bf16. Caches are
-# flushed before every sample of both (scripts/torch_peer.py, `warpsmith bench`).
+# Like with like: dtype f32 is PyTorch without TF32, and ours as exact as that (six products of bf16, or multiply-adds);
+# tf32 is f32 with PyTorch's allow_tf32 on, and --precision tf32; strict (CASES=strict) is f32 by multiply-adds alone, on
+# both sides. Caches are flushed before every sample of both (scripts/torch_peer.py, `warpsmith bench`).
 #
 # Written: OUTDIR/results/*.csv, all rows; OUTDIR/products.csv, a line a case (scripts/product_table.py, which prints the
 # geometric means, too).
 #
 # Environment: OUTDIR (product-results), WARPSMITH (build/warpsmith), DEVICE (cuda:0), PYTHON (python3)
 #   PARTS  (ours torch)
-#   CASES  (large) or small: what a CPU does in some milliseconds
+#   CASES  (large), strict: its products of f32 by multiply-adds, or small: what a CPU does in some milliseconds
 #   ONLY   a pattern: of the cases, those whose line matches
 #   TOTAL  (540) seconds after which no further case is started
 #   ARGS   further arguments of bench
@@ -34,9 +35,9 @@ more=${ARGS:-} # split into words on purpose
 
 . scripts/script_head.sh
 case $cases in
-large | small) ;;
+large | strict | small) ;;
 *)
-    echo "bench_products: CASES is '$cases'; it is large or small" >&2
+    echo "bench_products: CASES is '$cases'; it is large, strict or small" >&2
     exit 2
     ;;
 esac
@@ -55,7 +56,7 @@ mkdir -p "$out/results" "$out/logs" || exit 3
 # "name workload dtype axis=value ..."
 products() {
     local dtype n
-    for dtype in bf16 f32; do
+    for dtype in "$@"; do
         for n in 512 1024 2048 4096 8192; do
             echo "square_$n matmul $dtype rows=$n inner=$n columns=$n"
         done
@@ -111,24 +112,30 @@ status=0 matched=0
 finish_by=$((SECONDS + total))
 while read -r name workload dtype axes; do
     [[ "$name $workload $dtype $axes" =~ $only ]] || continue
+    log=$out/logs/${name}_$dtype
+    type=$dtype precision=f32
+    case $dtype in tf32 | strict) type=f32 precision=$dtype ;; esac
     matched=$((matched + 1))
     if [ $SECONDS -ge $finish_by ]; then
         echo "bench_products: no time left for $name $dtype" >&2
         status=1
         continue
     fi
-    log=$out/logs/${name}_$dtype
     if [[ " $parts " == *" ours "* ]]; then
         # shellcheck disable=SC2046,SC2086
-        timed ours "$log.ours" "$warpsmith" bench "workloads/$workload.py" --device "$device" --dtype "$dtype" \
-            $(printf -- '-D %s ' $axes) --results "$out/results" --no-figures $more
+        timed ours "$log.ours" "$warpsmith" bench "workloads/$workload.py" --device "$device" --dtype "$type" \
+            --precision "$precision" $(printf -- '-D %s ' $axes) --results "$out/results" --no-figures $more
     fi
     if [[ " $parts " == *" torch "* ]]; then
         # shellcheck disable=SC2086
         timed PyTorch "$log.torch" "$python" scripts/torch_peer.py --workload "workloads/$workload.py" --device "$device" \
-            --dtype "$dtype" --axes $axes --ways eager --results "$out/results"
+            --dtype "$type" --precision "$precision" --axes $axes --ways eager --results "$out/results"
     fi
-done < <(if [ "$cases" = small ]; then small_products; else products; fi)
+done < <(case $cases in
+    small) small_products ;;
+    strict) products strict ;;
+    large) products bf16 f32 tf32 ;;
+    esac)
 if [ $matched = 0 ]; then
     echo "bench_products: no case matches ONLY='$only'" >&2
     exit 2

@@ -73,7 +73,8 @@ def read_rows(path):
         if not {"workload", "kernel", "config", "median_us", "span_us"} <= set(reader.fieldnames or ()):
             print(f"cost_model: '{path}' is no result file", file=sys.stderr)
             sys.exit(1)
-        return [r for r in reader if r["role"] == "variant" and r["status"] == "ok" and r["median_us"]]
+        rows = [r for r in reader if r["role"] == "variant" and r["status"] == "ok" and r["median_us"]]
+        return [r for r in rows if (r.get("precision") or "f32") == "f32"]  # what the model is asked about
 
 
 def read_kernels(paths):

@@ -4,7 +4,7 @@
 #   scripts/nightly.sh                                  all of workloads/
 #   DEVICE=cuda:1 DTYPE=bf16 scripts/nightly.sh softmax layernorm
 #
-# Environment: WARPSMITH (build/warpsmith), RESULTS (results/nightly), DEVICE, DTYPE, MODE, THRESHOLD (0.02).
+# Environment: WARPSMITH (build/warpsmith), RESULTS (results/nightly), DEVICE, DTYPE, PRECISION, MODE, THRESHOLD (0.02).
 # Rows go to $RESULTS/<workload>.csv. A workload that fails does not stop the others. The exit code is the worst of all,
 # in the order 0 fine, 5 too noisy to tell, 4 slower, 1 wrong, 3 the machine cannot do it.
 set -u
@@ -29,6 +29,7 @@ mkdir -p "$results" || exit 3
 options=()
 if [ -n "${DEVICE-}" ]; then options+=(--device "$DEVICE"); fi
 if [ -n "${DTYPE-}" ]; then options+=(--dtype "$DTYPE"); fi
+if [ -n "${PRECISION-}" ]; then options+=(--precision "$PRECISION"); fi
 if [ -n "${MODE-}" ]; then options+=(--mode "$MODE"); fi
 
 if [ $# -eq 0 ]; then

@@ -3,7 +3,7 @@
 
     scripts/product_table.py product-results/results/*.csv >products.csv
 
-Columns: device, date, workload, dtype, axes, flops, ours_us and default_us (tuned, and the first guess), torch_us,
+Columns: device, date, workload, dtype, precision, axes, flops, ours_us and default_us (tuned, and the first guess), torch_us,
 torch_over_ours, tflops (of ours), trials and tuning_s, config. Geometric means go to stderr.
 Exit codes: 0 fine, 1 a file is missing or no result file, 2 wrong call."""
 
@@ -11,13 +11,13 @@ import csv
 import math
 import sys
 
-COLUMNS = ["device", "date", "workload", "dtype", "axes", "flops", "ours_us", "default_us", "torch_us"]
+COLUMNS = ["device", "date", "workload", "dtype", "precision", "axes", "flops", "ours_us", "default_us", "torch_us"]
 COLUMNS += ["torch_over_ours", "tflops", "trials", "tuning_s", "config"]
 TIMES = {"tuned": "ours_us", "default": "default_us", "torch_eager": "torch_us"}
 
 
 def read(paths):
-    """{(device, workload, dtype, axes): line}, of the newest rows."""
+    """{(device, workload, dtype, precision, axes): line}, of the newest rows."""
     lines = {}
     for path in paths:
         try:
@@ -34,7 +34,7 @@ def read(paths):
                 if row["role"] not in TIMES or row["status"] != "ok" or row["mode"] != "fwd":
                     continue
                 axes = " ".join(sorted(row["axes"].split()))
-                line = lines.setdefault((row["device"], row["workload"], row["dtype"], axes), {})
+                line = lines.setdefault((row["device"], row["workload"], row["dtype"], row.get("precision") or "f32", axes), {})
                 line[TIMES[row["role"]]] = float(row["median_us"])
                 line["date"] = row["timestamp"][:10]
                 if row["role"] == "tuned":
@@ -49,15 +49,15 @@ def main():
     out = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
     out.writeheader()
     ratios, guesses = {}, []
-    for (device, workload, dtype, axes), line in sorted(read(sys.argv[1:]).items()):
+    for (device, workload, dtype, precision, axes), line in sorted(read(sys.argv[1:]).items()):
         if "ours_us" not in line:
             continue
-        line.update(device=device, workload=workload, dtype=dtype, axes=axes)
+        line.update(device=device, workload=workload, dtype=dtype, precision=precision, axes=axes)
         line["tflops"] = f"{float(line['flops']) / line['ours_us'] / 1e6:.1f}" if line.get("flops") else ""
         if "torch_us" in line:
             ratio = line["torch_us"] / line["ours_us"]
             line["torch_over_ours"] = f"{ratio:.3f}"
-            ratios.setdefault(dtype, []).append(ratio)
+            ratios.setdefault(dtype if precision == "f32" else f"{dtype} {precision}", []).append(ratio)
         if "default_us" in line:
             guesses.append(line["default_us"] / line["ours_us"])
         out.writerow(line)

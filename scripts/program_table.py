@@ -33,7 +33,9 @@ def newest_times(rows):
     for row in rows:
         if row["role"] not in PROGRAM_ROLES or row["status"] != "ok" or not row["median_us"]:
             continue
-        key = tuple(row[name] for name in ("device", "workload", "mode", "dtype", "axes"))
+        precision = row.get("precision") or "f32"
+        dtype = row["dtype"] if precision == "f32" else f"{row['dtype']} {precision}"
+        key = row["device"], row["workload"], row["mode"], dtype, row["axes"]
         config = row["config"] if row["role"] == "torch_compile" else ""
         benches.setdefault(key, {})[row["role"], config] = row
     return benches

@@ -388,13 +388,28 @@ def open_workload(torch, path, mode_name, dtype_name, device, overrides):
     return axes, model, inputs, kept, Differentiated(torch, mode_name, model, inputs)
 
 
-def bench(torch, clock, path, mode_name, dtype_name, device, overrides, ways, samples):
+def set_precision(torch, precision):
+    """PyTorch's flags, as `warpsmith --precision` means it; without one they are what the file has set."""
+    if precision:
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
+
+
+def precision_of(torch, precision):
+    """What the row says: "strict" if asked for, else by the flag of products."""
+    matmul = torch.backends.cuda.matmul
+    tf32 = matmul.fp32_precision == "tf32" if hasattr(matmul, "fp32_precision") else matmul.allow_tf32
+    return "tf32" if tf32 else precision or "f32"
+
+
+def bench(torch, clock, path, mode_name, dtype_name, device, overrides, ways, samples, precision=None):
     """The rows of one point of the sweep."""
     axes, model, inputs, kept, what = open_workload(torch, path, mode_name, dtype_name, device, overrides)
+    set_precision(torch, precision)
     axes_text = " ".join(f"{name}={axes[name]}" for name in sorted(axes))
     rows, want = [], None
     for role, mode in [WAYS[way] for way in ways]:
         row = {"role": role, "config": mode, "status": "ok", "axes": axes_text}
+        row["precision"] = precision_of(torch, precision) if device != "cpu" else precision or "f32"
         try:
             measured, output = time_mode(torch, clock, model, what, mode, samples)
             want = output if want is None else want
@@ -417,8 +432,9 @@ def bench(torch, clock, path, mode_name, dtype_name, device, overrides, ways, sa
     return rows
 
 
-def compile_only(torch, path, mode_name, dtype_name, device, overrides, ways):
+def compile_only(torch, path, mode_name, dtype_name, device, overrides, ways, precision):
     _, model, _, _, what = open_workload(torch, path, mode_name, dtype_name, device, overrides)
+    set_precision(torch, precision)
     for _, mode in [WAYS[way] for way in ways if way != "eager"]:
         torch._dynamo.reset()
         with torch.set_grad_enabled(mode_name != "fwd"), on_all_cpus():
@@ -464,6 +480,9 @@ def main():
     what.add_argument("--check", nargs="+", type=pathlib.Path, metavar="FILE", help="compare warpsmith's outputs")
     parser.add_argument("--mode", default="fwd", help="fwd, bwd or train; --check takes fwd,train")
     parser.add_argument("--dtype", default="f32", help="f32, bf16, f16 or f64; --check takes several")
+    parser.add_argument("--precision", choices=["strict", "f32", "tf32"],
+                        help="of --workload: tf32 sets allow_tf32 of products and convolutions, the others clear it; "
+                        "default: PyTorch's flags as the file leaves them")
     parser.add_argument("--axes", nargs="*", default=[], metavar="k=v[,v]")
     parser.add_argument("--ways", default=",".join(WAYS), help="of %(default)s: those to time")
     parser.add_argument("--compile-only", action="store_true", help="time nothing, write nothing")
@@ -514,11 +533,12 @@ def main():
     }
     if given.compile_only:
         for point in points:
-            compile_only(torch, given.workload, given.mode, given.dtype, given.device, point, given.ways)
+            compile_only(torch, given.workload, given.mode, given.dtype, given.device, point, given.ways, given.precision)
         return 0
     rows = []
     for point in points:
-        rows += bench(torch, clock, given.workload, given.mode, given.dtype, given.device, point, given.ways, given.samples)
+        rows += bench(torch, clock, given.workload, given.mode, given.dtype, given.device, point, given.ways, given.samples,
+                      given.precision)
     path = given.results / f"{given.workload.stem}.csv"
     append_rows(path, result_columns(), [{**common, **row} for row in rows])
     print(f"{len(rows)} rows appended to {path}")

@@ -23,7 +23,7 @@
 #include "tuner/version.h"
 
 struct given {
-    const char *device, *dtype, *mode, *arch, *fusion, *results, *dump, *save, *backend;
+    const char *device, *dtype, *precision, *mode, *arch, *fusion, *results, *dump, *save, *backend;
     const char *search, *budget, *seed, *samples_max;
     const char *base, *now, *threshold, *out, *figure, *run, *older_than, *limit_seconds,
         *limit_memory;
@@ -232,6 +232,14 @@ static void read_limits(const struct given *g, struct command_line *out, struct 
     read_number("--limit-memory", g->limit_memory, 0, 1e9, true, &out->limit_memory_mb, d);
 }
 
+static void read_precision(const char *option, const char *text, struct command_line *out,
+                           struct diag *d) {
+    if (!text) return;
+    if (!precision_parse(text, &out->precision))
+        diag_fail(d, WS_USAGE, "%s takes one of strict, f32, tf32, not '%s'", option, text);
+    out->precise = true;
+}
+
 struct budget_limits command_line_limits(const struct command_line *line, bool script) {
     struct budget_limits l = {BUDGET_SECONDS, BUDGET_MEMORY, interrupted};
     if (script) l.seconds = BUDGET_SCRIPT_SECONDS, l.memory = BUDGET_SCRIPT_MEMORY;
@@ -254,6 +262,8 @@ static enum ws_status read_values(const struct given *g, struct command_line *ou
     read_number("--older-than", g->older_than, 0, 1e12, true, &out->older_than, d);
     read_budget(g->budget, out, d);
     read_limits(g, out, d);
+    read_precision("WARPSMITH_PRECISION", env_read(d->arena).precision, out, d);
+    read_precision("--precision", g->precision, out, d);
     if (g->search && !search_parse(g->search, &search))
         diag_fail(d, WS_USAGE, "--search takes one of %s, not '%s'", search_names(d->arena),
                   g->search);

@@ -43,6 +43,8 @@ struct command_line {
     struct texts configs;           /* "kernel: x=1" or "x=1" */
     bool cast;                      /* --dtype was given */
     enum dtype dtype;
+    bool precise; /* --precision was given, or by the environment */
+    enum precision precision;
     enum ws_mode mode;
     enum ws_fusion fusion;
     bool check, explain, retune, no_search, profile, compare_searches, in_process, no_figures, json,

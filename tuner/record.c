@@ -44,6 +44,7 @@ void recorder_start(struct recorder *r, const struct machine *m, struct arena *a
     r->common.driver = f->driver;
     r->common.toolchain = toolchain_version(m->toolchain);
     r->common.timer = f->timer;
+    r->has_tf32 = m->limits.kind == DEVICE_CUDA && m->limits.sm >= 80;
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -88,6 +89,8 @@ enum ws_status recorder_open(struct recorder *r, const char *folder, const struc
     r->common.workload = c->workload;
     r->common.mode = c->mode;
     r->common.dtype = c->dtype;
+    bool in_f32 = c->precision == PRECISION_TF32 && !r->has_tf32;
+    r->common.precision = precision_name(in_f32 ? PRECISION_F32 : c->precision);
     r->common.axes = record_axes(c->axes, a);
     r->common.graph = c->graph_hash;
     if (folder_make(a, folder, d) != WS_OK) return d->status;

@@ -13,6 +13,7 @@ struct recorder {
     const char *path;         /* DIR/workload.csv */
     const char *run_id;       /* sorts by time */
     struct result_row common; /* what all rows of the run share */
+    bool has_tf32;            /* the device multiplies tf32, if asked to */
     struct result_row *rows;  /* not appended yet */
     int n, cap;
     json_t *json; /* rows go there, too, as they are appended; NULL: nowhere */

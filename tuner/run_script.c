@@ -65,6 +65,7 @@ static enum ws_status run_with(const struct command_line *line, bool explain,
                                             plugin ? backend_plugin_of(plugin) : NULL, NULL};
         struct script_options o = {.path = line->file,
                                    .seed = line->seed,
+                                   .precision = line->precise ? &line->precision : NULL,
                                    .has_cuda = m.limits.kind == DEVICE_CUDA,
                                    .cuda_name = device_facts(m.device)->name,
                                    .cuda_capability =

@@ -63,6 +63,17 @@ bool dtype_holds(enum dtype d, enum dtype a) {
     return table[a].digits <= table[d].digits && (table[a].class == 'U' || table[d].class != 'U');
 }
 
+static const char *const precisions[] = {
+    [PRECISION_F32] = "f32", [PRECISION_STRICT] = "strict", [PRECISION_TF32] = "tf32"};
+
+const char *precision_name(enum precision p) { return precisions[p]; }
+
+bool precision_parse(const char *s, enum precision *out) {
+    for (int p = 0; p <= PRECISION_TF32; p++)
+        if (!strcmp(precisions[p], s)) return *out = (enum precision)p, true;
+    return false;
+}
+
 bool dtype_parse(const char *s, enum dtype *out) {
     static const struct {
         const char *name;

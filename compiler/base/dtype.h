@@ -65,6 +65,13 @@ double dtype_smallest(enum dtype d);
  */
 bool dtype_parse(const char *s, enum dtype *out);
 
+/* How products of f32 are multiplied, where a device's matrix units could: F32 by what is fastest
+ * of what is as exact as f32, STRICT by multiply-adds in f32 alone, TF32 with factors rounded to
+ * tf32's 11 bits. */
+enum precision { PRECISION_F32, PRECISION_STRICT, PRECISION_TF32 };
+const char *precision_name(enum precision p); /* "tf32" */
+bool precision_parse(const char *s, enum precision *out);
+
 /* The type of a op b for tensors of both types (PyTorch's promotion between tensors of rank >= 1).
  */
 enum dtype dtype_promote(enum dtype a, enum dtype b);

@@ -141,6 +141,17 @@ NATIVE(eager_set_grad_mode) {
     return py_bool(before);
 }
 
+/* The bits that PyTorch has in its guards, too: bit 0, products of f32 may be of tf32; the rest is
+ * for reading back (prelude/torch_backends.py). */
+NATIVE(eager_math_flags) { return py_int(vm->math_flags); }
+NATIVE(eager_set_math_flags) {
+    if (vm->math_flags == v[0].i) return py_none;
+    if (vm->tracing) vm_break(vm, "change of the precision of products", "change it outside");
+    vm->math_flags = v[0].i;
+    vm_set_precision(vm);
+    return py_none;
+}
+
 /* -- devices and seeds --------------------------------------------------------------------- */
 
 NATIVE(eager_seed) {

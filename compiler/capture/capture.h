@@ -40,6 +40,8 @@ struct capture_options {
     bool cast; /* floating inputs and parameters become dtype */
     enum dtype dtype;
     bool eval; /* call the model's eval() before its inputs are made */
+    const enum precision
+        *precision; /* of products of f32 and convolutions; NULL: as the file says */
     uint64_t seed;
     /* An axis whose int becomes the size s0 where the module body assigns it: sizes that follow it
      * are expressions, and where the program needs a number, it gets the axis's. NULL: none. */

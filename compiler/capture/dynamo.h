@@ -113,6 +113,7 @@ struct entry {
     uint32_t pc;
     const struct compile_options *how;
     bool grad_enabled;
+    int64_t math_flags;
 
     /* Places, bases before what lies in them; place i has slot i. */
     const struct place **places;

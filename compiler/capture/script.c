@@ -16,8 +16,12 @@ struct script {
 static struct vm *open_vm(struct arena *a, const struct script_options *o,
                           const struct source *file, struct script_counts *counts, struct diag *d) {
     struct capture_options *c = NEW(a, struct capture_options);
-    *c = (struct capture_options){
-        .path = o->path, .eval = o->eval, .seed = o->seed, .print = o->print, .print_ctx = o->ctx};
+    *c = (struct capture_options){.path = o->path,
+                                  .eval = o->eval,
+                                  .precision = o->precision,
+                                  .seed = o->seed,
+                                  .print = o->print,
+                                  .print_ctx = o->ctx};
     struct vm *vm = vm_new(a, c, file, "__main__", d);
     vm->eager = true;
     vm->grad_enabled = true;

@@ -32,8 +32,9 @@ struct script_counts {
 
 struct script_options {
     const char *path;
-    const char *const *argv; /* sys.argv[1:], NULL at the end */
-    uint64_t seed;           /* until torch.manual_seed() */
+    const char *const *argv;         /* sys.argv[1:], NULL at the end */
+    uint64_t seed;                   /* until torch.manual_seed() */
+    const enum precision *precision; /* of products of f32 and convolutions; NULL: as it says */
     /* A workload whose graph breaks: its entry is called under torch.compile, of its axes these
      * have other values, and what it returns is printed. */
     bool is_workload, eval;

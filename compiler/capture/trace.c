@@ -475,6 +475,7 @@ static struct outside enter(struct vm *vm, struct trace *t, struct diag *d) {
     vm->diag = d;
     vm->graph = graph_new(vm->arena, vm->ex, code_source(vm, t->real->code));
     vm->graph->seed = vm->seed;
+    vm_set_precision(vm);
     vm->graph->random_base = ex_size(vm->ex, "draws", 0, vm->n_random);
     memset(&vm->guards, 0, sizeof vm->guards);
     vm->guarded = map_new(vm->arena);
@@ -623,7 +624,8 @@ static struct trace *trace_new(struct vm *vm, struct frame *f, struct compiled_c
                         .code = f->code,
                         .pc = f->pc,
                         .how = how,
-                        .grad_enabled = vm->grad_enabled};
+                        .grad_enabled = vm->grad_enabled,
+                        .math_flags = vm->math_flags};
     struct trace *t = NEW(a, struct trace);
     *t = (struct trace){.vm = vm, .code = code, .entry = e, .real = f, .stop_at = UINT32_MAX};
     return t;

@@ -688,6 +688,7 @@ struct vm *vm_new(struct arena *a, const struct capture_options *o, const struct
     vm->init = graph_new(a, vm->ex, file);
     vm->graph = graph_new(a, vm->ex, file);
     vm->init->seed = vm->graph->seed = o->seed;
+    vm_set_precision(vm);
     vm->guarded = map_new(a);
     vm->print = (struct print_options){.precision = 4, .threshold = 1000, .edge = 3, .line = 80};
     vm->natives = natives_new(a);
@@ -697,6 +698,14 @@ struct vm *vm_new(struct arena *a, const struct capture_options *o, const struct
     dict_puts(a, vm->main->dict, "__name__", py_str(name));
     dict_puts(a, vm->main->dict, "__file__", py_str(file->path));
     return vm;
+}
+
+void vm_set_precision(struct vm *vm) {
+    enum { MATMUL_TF32 = 1 };
+    const enum precision *given = vm->options->precision;
+    bool tf32 = vm->math_flags & MATMUL_TF32;
+    vm->graph->products = given ? *given : tf32 ? PRECISION_TF32 : PRECISION_F32;
+    vm->graph->convolutions = given ? *given : PRECISION_F32;
 }
 
 bool vm_protect(struct vm *vm, void (*step)(void *ctx), void *ctx) {

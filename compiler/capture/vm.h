@@ -106,6 +106,8 @@ struct vm {
     uint64_t seed;     /* of random tensors */
     uint32_t n_random; /* made under it so far */
     bool grad_enabled;
+    int64_t
+        math_flags; /* what the program allows (prelude/torch_backends.py); guarded as a whole */
     bool told_no_cuda;
     bool has_cuda;       /* tensors may be said to be there */
     struct trace *trace; /* of a compiled function of a script; else NULL */
@@ -148,6 +150,8 @@ struct vm {
 struct vm *vm_new(struct arena *a, const struct capture_options *o, const struct source *file,
                   const char *name, struct diag *d);
 /* Run step; false with vm->diag filled, or vm->raised set, if an error left it. */
+/* What the flags, or the command line, say of products becomes the graph's. */
+void vm_set_precision(struct vm *vm);
 bool vm_protect(struct vm *vm, void (*step)(void *ctx), void *ctx);
 void vm_step(struct vm *vm, struct frame *f, struct instr in);
 bool vm_unwind(struct vm *vm, struct frame *f);

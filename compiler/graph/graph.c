@@ -20,6 +20,8 @@ struct graph *graph_like(const struct graph *from) {
     g->seed = from->seed;
     g->n_random = from->n_random;
     g->random_base = from->random_base;
+    g->products = from->products;
+    g->convolutions = from->convolutions;
     return g;
 }
 

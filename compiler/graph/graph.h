@@ -18,7 +18,8 @@
  * unless it is an argument, and the number of its init output unless that equals its position:
  * "= buffer 7 L['self'].mean". Leading tensor operands are positional, everything after them is
  * named. An output that is the new value of an input is returned as such: "%x = %mul". A parsed
- * node may leave out its type.
+ * node may leave out its type. Products of f32 that are not as exact as the default, or only
+ * multiply-adds, are said behind the inputs: "graph(...) products tf32, convolutions strict {".
  *
  * Invariants (graph_verify reports these numbers):
  *   G1  a node's arguments are nodes before it;
@@ -163,9 +164,11 @@ struct graph {
     VEC(struct node) nodes;
     VEC(struct graph_input) inputs;
     VEC(node_id) outputs;
-    uint32_t n_random; /* random tensors made without an index so far */
-    ex random_base;    /* what their indices count from; EX_NONE: 0 */
-    uint64_t seed;     /* of the random tensors */
+    uint32_t n_random;                     /* random tensors made without an index so far */
+    ex random_base;                        /* what their indices count from; EX_NONE: 0 */
+    uint64_t seed;                         /* of the random tensors */
+    enum precision products, convolutions; /* of f32: "precision" of what mm and bmm, and convolve
+                                              come to */
     bool
         stores_values; /* eval rounds every node's value to its dtype, as eager PyTorch stores it */
     bool in_doubles;   /* it is lowered for kernels that compute in doubles whatever the types: its

@@ -1,6 +1,7 @@
 /* parse.c: the inverse of print.c, by recursive descent; functions are named after what they read:
  *
- *   graph   := "graph(" input, ... ") {" node* "return" %name, ... "}"
+ *   graph   := "graph(" input, ... ")" precision, ... "{" node* "return" %name, ... "}"
+ *   precision := ("products" | "convolutions") ("f32" | "strict" | "tf32")
  *   input   := %name ":" type [ "=" [arg|parameter|buffer] [number] source ]
  *   node    := %name [":" type] "=" operator "(" [arg | name "=" arg], ... ")"
  *   type    := dtype "[" size, ... "]" [ "[" stride, ... "]" ]
@@ -372,6 +373,24 @@ static bool outputs(struct parser *s) {
     return true;
 }
 
+static bool precision(struct parser *s, enum precision *out) {
+    for (int p = 0; p <= PRECISION_TF32; p++)
+        if (accept_word(s, precision_name((enum precision)p)))
+            return *out = (enum precision)p, true;
+    return fail_at(s, s->p, "expected f32, strict or tf32");
+}
+
+static bool precisions(struct parser *s) {
+    do {
+        if (accept_word(s, "products")) {
+            if (!precision(s, &s->g->products)) return false;
+        } else if (accept_word(s, "convolutions")) {
+            if (!precision(s, &s->g->convolutions)) return false;
+        }
+    } while (accept(s, ","));
+    return true;
+}
+
 static bool graph(struct parser *s) {
     if (!expect(s, "graph") || !expect(s, "(")) return false;
     if (!accept(s, ")")) {
@@ -380,7 +399,7 @@ static bool graph(struct parser *s) {
         while (accept(s, ","));
         if (!expect(s, ")")) return false;
     }
-    if (!expect(s, "{")) return false;
+    if (!precisions(s) || !expect(s, "{")) return false;
     while (!accept_word(s, "return"))
         if (!node(s)) return false;
     if (!outputs(s) || !expect(s, "}")) return false;

@@ -114,13 +114,22 @@ static void print_input(struct buf *b, const struct graph *g, uint32_t i) {
     buf_puts(b, in->source);
 }
 
+static void print_precision(struct buf *b, const struct graph *g) {
+    if (g->products != PRECISION_F32) buf_printf(b, " products %s", precision_name(g->products));
+    if (g->convolutions != PRECISION_F32)
+        buf_printf(b, "%s convolutions %s", g->products != PRECISION_F32 ? "," : "",
+                   precision_name(g->convolutions));
+}
+
 void graph_print(struct buf *b, const struct graph *g) {
     buf_puts(b, "graph(");
     for (uint32_t i = 0; i < g->inputs.n; i++) {
         if (i) buf_puts(b, ",\n      ");
         print_input(b, g, i);
     }
-    buf_puts(b, ") {\n");
+    buf_puts(b, ")");
+    print_precision(b, g);
+    buf_puts(b, " {\n");
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const struct node *n = &g->nodes.at[i];
         if (n->op == OP_INPUT) continue;

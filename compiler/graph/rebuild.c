@@ -58,6 +58,8 @@ struct graph *graph_substitute(const struct graph *g, const ex *symbols, const e
     struct sizes s = {.from = symbols, .to = to, .n = (int)n};
     out->seed = g->seed;
     out->n_random = g->n_random;
+    out->products = g->products;
+    out->convolutions = g->convolutions;
     out->random_base = size_of(out, &s, g->random_base);
     for (node_id i = 0; i < g->nodes.n; i++) {
         struct node x = g->nodes.at[i];

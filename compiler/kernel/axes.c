@@ -184,6 +184,10 @@ void choose_axes(struct builder *w) {
         if (x[i] == w->arm) memmove(&x[i], &x[i + 1], sizeof(ex) * (size_t)(--nx - i));
     if (g->matmul && sort_matmul_axes(w, z, &nz, m, &nm, n, &nn)) {
         k->kind = KERNEL_MATMUL;
+        for (uint32_t i = 0; i < g->members.n; i++) {
+            const struct nest *from = &k->schedule->loops->nests.at[g->members.at[i].nest];
+            if (from->matmul) k->precision = from->precision;
+        }
         nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nn = merge_axes(k, n, nn),
         nr = merge_axes(k, r, nr);
         flatten(k, AXIS_Z, "z", z, nz);

@@ -143,6 +143,7 @@ struct kernel {
     int levels;    /* number of phases with a reduction */
     value_id dot_a, dot_b,
         dot; /* MATMUL: the two factors (functions of z,m,r and of z,n,r) and the reduction */
+    enum precision precision; /* MATMUL of f32 */
     bool rows_inner; /* most bytes are contiguous along x, not along r: threads and vectors lie
                         along x */
     bool columns;    /* some reductions are across */

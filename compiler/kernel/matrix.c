@@ -234,6 +234,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     enum dtype t = k->values.at[k->dot].dtype;
     if (t != DT_BF16 && t != DT_F16 && t != DT_F32)
         return "the matrix units multiply bf16, f16 and f32";
+    if (k->precision == PRECISION_STRICT) return "strict products are multiply-adds in f32";
     const char *bad = check_sizes(k);
     if (bad) return bad;
     if (m > 256 || n > 256) return "m and n are 256 at most";

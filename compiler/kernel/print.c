@@ -87,6 +87,8 @@ void kernel_print(struct buf *b, const struct kernel *k) {
     static const char *const names[] = {"x", "r", "z", "m", "n"};
     const struct loops *l = k->schedule->loops;
     buf_printf(b, "kernel %s\n", kernel_kind_name(k->kind));
+    if (k->precision != PRECISION_F32)
+        buf_printf(b, "  precision %s\n", precision_name(k->precision));
     for (int a = 0; a < AXIS_COUNT; a++) {
         if (!k->axis[a]) continue;
         buf_printf(b, "  axis %s: ", names[a]);

@@ -121,7 +121,8 @@ struct nest {
     const char *name; /* of the graph node, a C identifier */
     node_id origin;   /* node of the captured graph */
     struct span where;
-    bool matmul; /* from mm/bmm: wants the dot schedule */
+    bool matmul;              /* from mm/bmm: wants the dot schedule */
+    enum precision precision; /* of a product of f32 */
     buffer_id out;
     int n_axes, n_reduce;
     ex scan; /* the one of `axes` that is scanned along; EX_NONE */

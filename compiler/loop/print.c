@@ -108,6 +108,7 @@ void nest_print(struct buf *b, const struct loops *l, const struct nest *n) {
     buf_printf(b, "%s[", out->name);
     put_axes(b, l->ex, n->axes, n->n_axes);
     buf_printf(b, "] = %s %s", dtype_name(out->meta.dtype), n->name);
+    if (n->precision != PRECISION_F32) buf_printf(b, " in %s", precision_name(n->precision));
     if (n->n_reduce) {
         buf_puts(b, ", reduce ");
         put_axes(b, l->ex, n->reduce, n->n_reduce);

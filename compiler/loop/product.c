@@ -50,6 +50,7 @@ static void lower_matmul(struct lowering *w, node_id id) {
     inst_id b = convert(w, &n, read_node(w, &n, x->args[1].node, bi, NO_INST), t);
     add_products(w, &n, t, a, b);
     n.matmul = n.n_reduce > 0;
+    if (n.matmul && t == DT_F32) n.precision = w->g->products;
     end_nest(w, &n, id);
 }
 
@@ -101,6 +102,7 @@ static void lower_convolve(struct lowering *w, node_id id) {
     inst_id b = convert(w, &n, read_or_fill(w, &n, x->args[0].node, at, condition, 0), t);
     add_products(w, &n, t, a, b);
     n.matmul = n.n_reduce > 0 && !is_one(p, m->size[1]);
+    if (n.matmul && t == DT_F32) n.precision = w->g->convolutions;
     end_nest(w, &n, id);
 }
 

@@ -27,7 +27,7 @@ import argparse, pathlib, sys
 sys.path.insert(0, "scripts")
 import torch_peer as peer
 parser = argparse.ArgumentParser()
-for name in ("--workload", "--device", "--dtype", "--ways", "--results"):
+for name in ("--workload", "--device", "--dtype", "--precision", "--ways", "--results"):
     parser.add_argument(name)
 parser.add_argument("--axes", nargs="*")
 given = parser.parse_args(sys.argv[2:])
@@ -38,7 +38,7 @@ _, axes = peer.load_workload(pathlib.Path(given.workload), dict(a.split("=") for
 names = {row["device"] for row in peer.csv.DictReader(path.open())} if path.exists() else {"X1"}
 peer.append_rows(path, peer.result_columns(), [{
     "schema": peer.result_schemas()[-1][0], "timestamp": "2026-01-02T03:04:05Z", "workload": name, "mode": "fwd", "status": "ok",
-    "dtype": given.dtype, "device": names.pop(), "role": "torch_eager", "median_us": 1000.0,
+    "dtype": given.dtype, "precision": given.precision, "device": names.pop(), "role": "torch_eager", "median_us": 1000.0,
     "axes": " ".join(f"{k}={v}" for k, v in axes.items())}])
 PYTHON
 END
@@ -70,6 +70,16 @@ for name in square_512 batch_1024; do
     grep -q '^tuned ' "$OUTDIR/logs/${name}_f32.ours" || fail "no times in the log of $name"
 done
 
+# TF32 beside PyTorch's with allow_tf32 on: a CPU has none, so that its row is f32's, and PyTorch's is another one's.
+OUTDIR=$TMP/tf32
+products ONLY='^square_512 .* tf32 ' ARGS='--budget 1t --samples-max 5'
+expect 0 "tf32"
+[ "$(cut -d, -f4,5 "$OUTDIR/products.csv" | tail -1)" = f32,f32 ] || fail "a CPU's row:" "$(cat "$OUTDIR/products.csv")"
+grep -q ',torch_eager,.*,tf32$' "$OUTDIR/results/matmul.csv" || fail "PyTorch was not asked for tf32"
+OUTDIR=$TMP/strict
+products CASES=strict ONLY='^square_512 ' ARGS='--budget 1t --samples-max 5'
+expect 0 "strict" && says '^f32 strict: 1 cases, geometric mean '
+
 # PyTorch's time alone is no line.
 OUTDIR=$TMP/torch
 products ONLY='^square_512 .* bf16 ' PARTS=torch
@@ -93,7 +103,7 @@ grep -q '^made-up failure$' "$OUTDIR/logs/square_1024_f32.ours" || fail "the log
 OUTDIR=$TMP/none
 products ONLY='^odd_' TOTAL=0
 expect 1 "no time"
-[ "$(grep -c '^bench_products: no time left for odd_' <<<"$said")" = 4 ] || fail "four cases have no time left:" "$said"
+[ "$(grep -c '^bench_products: no time left for odd_' <<<"$said")" = 6 ] || fail "six cases have no time left:" "$said"
 says_not Traceback
 
 products ONLY=nonsense
@@ -101,7 +111,7 @@ expect 2 "no such case" && says "^bench_products: no case matches ONLY='nonsense
 products PARTS='ours theirs'
 expect 2 "no such part" && says "^bench_products: PARTS has no 'theirs'; it takes: ours torch\$"
 products CASES=tiny
-expect 2 "no such cases" && says "^bench_products: CASES is 'tiny'; it is large or small\$"
+expect 2 "no such cases" && says "^bench_products: CASES is 'tiny'; it is large, strict or small\$"
 OUTDIR=$TMP/small
 products CASES=small ONLY='^decode_' TOTAL=0
 expect 1 "no time" && says '^bench_products: no time left for decode_8 f32$'

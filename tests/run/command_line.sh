@@ -142,6 +142,11 @@ count 'variables' all_variables
 version() { "$WARPSMITH" "$1" >out 2>err && grep -q '^warpsmith [0-9.]*, .*built by' out && grep -q '^C compiler: ' out; }
 for word in --version -V; do count "$word" version "$word"; done
 
+expect 2 "^warpsmith explain: --precision takes one of strict, f32, tf32, not 'half'$" explain known/softmax.py --arch sm_90a --precision half
+precise() { WARPSMITH_PRECISION=tf32 "$WARPSMITH" explain "$root/workloads/matmul.py" --arch sm_90a "$@" >out 2>err; }
+precisely() { precise && grep -q ') products tf32, convolutions tf32 {$' out && precise --precision f32 && ! grep -q tf32 out; }
+count '--precision, and its default in the environment' precisely
+
 # What says nothing about such a file is refused, not ignored.
 for option in '--check' '--dtype bf16' '-D n=3' '--eval' '--mode bwd' '--save out'; do
     # shellcheck disable=SC2086

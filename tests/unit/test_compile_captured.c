@@ -160,6 +160,53 @@ static void test_hash(void **state) {
     assert_string_not_equal(hash_of(one, false, a), hash_of(one, true, b));
 }
 
+/* A product's precision, by the file's flags or from outside, is part of its graph, of the kernel,
+ * and so of what a store has of it; what it is not said of keeps its hash. */
+static void test_precision(void **state) {
+    static const char product[] = "def f(x, y):\n    return x @ y\n"
+                                  "def get_inputs():\n    return [torch.randn(64, 64)] * 2\n";
+    static const struct {
+        const char *flag, *given, *used;
+    } cases[] = {
+        {"", NULL, "f32"},
+        {"", "tf32", "tf32"},
+        {"", "strict", "strict"},
+        {"torch.backends.cuda.matmul.allow_tf32 = True\n", NULL, "tf32"},
+        {"torch.backends.cuda.matmul.allow_tf32 = True\n", "f32", "f32"},
+        {"torch.set_float32_matmul_precision('high')\n", NULL, "tf32"},
+        {"torch.set_float32_matmul_precision('medium')\n", NULL, "tf32"},
+        {"torch.set_float32_matmul_precision('highest')\n", NULL, "f32"},
+        {"torch.backends.cuda.matmul.fp32_precision = 'tf32'\n", "strict", "strict"},
+        {"torch.backends.cudnn.allow_tf32 = True\n", NULL, "f32"},
+    };
+    char graph[3][17] = {"", "", ""}, kernel[3][17] = {"", "", ""};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        enum precision given = PRECISION_F32;
+        struct workload w;
+        struct device_limits limits;
+        snprintf(text, sizeof text, "import torch\n%s%s", cases[i].flag, product);
+        open_workload(&w, text);
+        if (cases[i].given) assert_true(precision_parse(cases[i].given, &given));
+        w.options.precision = cases[i].given ? &given : NULL;
+        struct ws_captured *c = captured(&w);
+        assert_string_equal(precision_name(c->precision), cases[i].used);
+        assert_true(c->graph->convolutions == (cases[i].given ? given : PRECISION_F32));
+        assert_true(device_limits_for_arch("sm_90a", &limits));
+        struct ws_program *p = ws_lower(c, &limits, WS_FUSE, NULL, &w.diag);
+        assert_non_null(p);
+        char *g = graph[c->precision], *k = kernel[c->precision];
+        if (*k) assert_string_equal(k, p->kernels[0].hash);
+        snprintf(g, 17, "%s", c->graph_hash);
+        snprintf(k, 17, "%s", p->kernels[0].hash);
+        close_workload(&w);
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_string_not_equal(graph[i], graph[(i + 1) % 3]);
+        assert_string_not_equal(kernel[i], kernel[(i + 1) % 3]);
+    }
+}
+
 static void test_seed(void **state) {
     struct workload w;
     open_workload(&w, scale);
@@ -208,10 +255,10 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_info),     cmocka_unit_test(test_inputs),
-        cmocka_unit_test(test_cast),     cmocka_unit_test(test_hash),
-        cmocka_unit_test(test_seed),     cmocka_unit_test(test_odd_inputs),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_info),       cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_cast),       cmocka_unit_test(test_hash),
+        cmocka_unit_test(test_precision),  cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_odd_inputs), cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

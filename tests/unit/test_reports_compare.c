@@ -147,6 +147,23 @@ static void test_exit_codes(void **state) {
     expect(2, "@run1", "@nosuch", "has no run 'nosuch'");
 }
 
+/* Rows of another precision are not held against each other; those of schemas without are f32's. */
+static void test_precisions(void **state) {
+    append(timed("run1", ROLE_tuned, 100, 0.004));
+    struct result_row tf32 = timed("run2", ROLE_tuned, 50, 0.004);
+    tf32.precision = "tf32";
+    append(tf32);
+    expect(2, "@run1", "@run2", "no measured benchmark in common");
+    expect(2, "@prev", "@last", "no run 'prev'");
+    struct result_row f32 = timed("run3", ROLE_tuned, 120, 0.004);
+    f32.precision = "f32";
+    append(f32);
+    expect(4, "@prev", "@last", "SLOW");
+    tf32.run_id = "run4";
+    append(tf32);
+    expect(0, "@prev", "@last", "f32 tf32");
+}
+
 /* Slow beats noisy: a certain regression is not hidden by an uncertain neighbour. */
 static void test_slow_beats_noisy(void **state) {
     append(timed("run1", ROLE_tuned, 100, 0.1));
@@ -275,6 +292,7 @@ int main(void) {
         cmocka_unit_test(test_two_gates),
         cmocka_unit_test(test_thin_evidence),
         cmocka_unit_test_teardown(test_exit_codes, empty_folder),
+        cmocka_unit_test_teardown(test_precisions, empty_folder),
         cmocka_unit_test_teardown(test_slow_beats_noisy, empty_folder),
         cmocka_unit_test_teardown(test_machine_changes, empty_folder),
         cmocka_unit_test_teardown(test_torch_rows_are_no_run, empty_folder),

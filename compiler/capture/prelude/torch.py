@@ -132,6 +132,16 @@ def inference_mode(mode=True):
     return _GradMode() if mode is True else _GradModeOn() if mode is False else _GradMode()(mode)
 
 
+def set_float32_matmul_precision(precision):
+    from torch.backends import set_float32_matmul_precision as set_precision
+    set_precision(precision)
+
+
+def get_float32_matmul_precision():
+    from torch.backends import get_float32_matmul_precision as get_precision
+    return get_precision()
+
+
 def is_grad_enabled():
     return grad_mode()
 
@@ -184,10 +194,6 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
         print_options(*_PRINT_PROFILES[profile], 0)
     given = [-1 if x is None else 2 ** 62 if x == inf else x for x in (precision, threshold, edgeitems, linewidth)]
     print_options(*given, -1 if sci_mode is None and profile is None else 0 if sci_mode is None else 2 if sci_mode else 1)
-
-
-def set_float32_matmul_precision(precision):
-    pass
 
 
 def set_default_device(device):

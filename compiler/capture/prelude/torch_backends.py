@@ -1,11 +1,52 @@
-"""torch.backends: settings are accepted and have no effect."""
+"""torch.backends: what products of f32 may be made of; other settings are accepted and have no effect."""
+from _warpsmith import math_flags as _flags, set_math_flags as _set_flags
+
+# Bits of the flags: products may be of tf32, as a program with "medium" allows, too; "ieee" was asked for by name.
+_TF32, _MEDIUM, _IEEE = 1, 2, 4
+
+
+def get_float32_matmul_precision():
+    flags = _flags()
+    return 'medium' if flags & _MEDIUM else 'high' if flags & _TF32 else 'highest'
+
+
+def set_float32_matmul_precision(precision):
+    if precision not in ('highest', 'high', 'medium'):
+        from warnings import warn
+        warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
+             'setFloat32MatmulPrecision call has no effect.')
+        return
+    _set_flags({'highest': _IEEE, 'high': _TF32, 'medium': _TF32 + _MEDIUM}[precision])
+
+
+def _set_tf32(matmul, allow):
+    _set_flags(_TF32 if allow else _IEEE)
+
+
+def _fp32_precision(matmul):
+    flags = _flags()
+    return 'tf32' if flags & _TF32 else 'ieee' if flags & _IEEE else 'none'
+
+
+def _set_fp32_precision(matmul, precision):
+    if precision not in ('tf32', 'ieee', 'none'):
+        raise RuntimeError(f'Unknown precision: {precision}')
+    _set_flags({'tf32': _TF32, 'ieee': _IEEE, 'none': 0}[precision])
+
+
+class _Matmul:
+    allow_fp16_reduced_precision_reduction = allow_bf16_reduced_precision_reduction = True
+    allow_fp16_accumulation = False
+    allow_tf32 = property(lambda self: _flags() & _TF32 != 0, _set_tf32)
+    fp32_precision = property(_fp32_precision, _set_fp32_precision)
+
+
 class _Settings:
     pass
 
 
 cuda = _Settings()
-cuda.matmul = _Settings()
-cudnn = _Settings()
+cuda.matmul = _Matmul()
 
 
 def sdp_kernel(*args, **kwargs):
