@@ -123,6 +123,7 @@ static struct ws_kernel describe_kernel(struct compile *c, const struct kernel *
     kernel_print(&text, k);
     struct ws_kernel out = {.name = k->name,
                             .kind = kernel_kind_name(k->kind),
+                            .precision = k->precision,
                             .guard = "",
                             .ir = k,
                             .bytes = k->bytes_read + k->bytes_written,

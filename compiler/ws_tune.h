@@ -124,8 +124,9 @@ struct ws_buffer {
 struct ws_kernel {
     const char
         *name; /* "softmax_amax_sub_exp_sum_div_0": a C identifier listing the fused operators */
-    const char *kind; /* "pointwise", "reduce", "matmul" */
-    const char *hash; /* 16 hex digits of the canonical text of its body, sizes included */
+    const char *kind;         /* "pointwise", "reduce", "matmul" */
+    enum precision precision; /* of a product of f32 */
+    const char *hash;         /* 16 hex digits of the canonical text of its body, sizes included */
     const char
         *guard; /* "", until the tuner says for which sizes the config was tuned: "dim == 4096" */
     int n_reads, n_writes;

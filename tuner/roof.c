@@ -15,10 +15,10 @@ static bool runs_on_matrix_units(const struct ws_program *p, int kernel) {
     return false;
 }
 
-/* A product of f32: kernel/matrix.c. */
-static bool runs_in_planes(const struct ws_program *p, int kernel) {
+/* A product of f32 in that precision: kernel/matrix.c. */
+static bool is_f32_product(const struct ws_program *p, int kernel, enum precision precision) {
     const struct ws_kernel *k = &p->kernels[kernel];
-    if (strcmp(k->kind, "matmul") != 0) return false;
+    if (strcmp(k->kind, "matmul") != 0 || k->precision != precision) return false;
     for (int i = 0; i < k->n_reads; i++)
         if (p->buffers[k->reads[i]].dtype == DT_F64) return false;
     return !runs_on_matrix_units(p, kernel);
@@ -32,7 +32,8 @@ struct work work_of_kernel(const struct ws_program *p, int kernel) {
                          .write_bytes = fmin(written, k->bytes),
                          .flops = k->flops,
                          .matrix = runs_on_matrix_units(p, kernel),
-                         .planes = runs_in_planes(p, kernel)};
+                         .planes = is_f32_product(p, kernel, PRECISION_F32),
+                         .tf32 = is_f32_product(p, kernel, PRECISION_TF32)};
 }
 
 struct work work_of_program(const struct ws_program *p) {
@@ -41,7 +42,8 @@ struct work work_of_program(const struct ws_program *p) {
         if (p->buffers[b].kind == WS_BUF_OUTPUT) w.write_bytes += (double)p->buffers[b].bytes;
     for (int k = 0; k < p->n_kernels; k++) {
         w.matrix |= runs_on_matrix_units(p, k);
-        w.planes |= runs_in_planes(p, k);
+        w.planes |= is_f32_product(p, k, PRECISION_F32);
+        w.tf32 |= is_f32_product(p, k, PRECISION_TF32);
     }
     w.write_bytes = fmin(w.write_bytes, w.bytes);
     return w;
@@ -55,9 +57,10 @@ static double us_at_tflops(double flops, double tflops) {
 
 static double compute_us(const struct roof *r, const struct work *w) {
     const struct device_limits *l = r->limits;
-    enum { PASSES = 6 };
+    enum { PASSES = 6, OF_TF32 = 2 }; /* times as long as one product of bf16 */
     double tflops = w->matrix && l->matrix_tflops > 0 ? l->matrix_tflops : l->f32_tflops;
     if (w->planes && l->sm >= 80) tflops = fmax(tflops, l->matrix_tflops / PASSES);
+    if (w->tf32 && l->sm >= 80) tflops = fmax(tflops, l->matrix_tflops / OF_TF32);
     return us_at_tflops(w->flops, tflops);
 }
 

@@ -20,6 +20,7 @@ struct work {
     double flops;
     bool matrix; /* on the matrix units */
     bool planes; /* or, of f32, as six products of bf16 there, where the device has such kernels */
+    bool tf32;   /* or, of f32, in tf32 */
 };
 
 struct work work_of_kernel(const struct ws_program *p, int kernel);

@@ -34,29 +34,38 @@ static const struct tile_ring *ring(const struct tile_program *t, int i) { retur
 
 /* ---- the instruction ------------------------------------------------------------------------- */
 
+/* Elements of 32 bytes. */
+static int instruction_depth(const struct operand *o) { return 32 / dtype_bytes(o->dtype); }
+
 /* One for its number of sums: PTX names each register. */
 static void put_wgmma(struct emitter *w, const struct tile_program *t) {
     int n = ring(t, TILE_B)->rows, sums = n / 2;
-    bool bf16 = t->product->a.dtype == DT_BF16;
+    enum dtype type = t->product->a.dtype;
+    const char *name = type == DT_F32 ? "tf32" : dtype_name(type);
     line(w,
          "K_DEVICE void k_wgmma(float (&d)[%d], unsigned long long a, unsigned long long b, int "
          "add) {",
          sums);
     line(w, "#ifdef WS_EMULATOR");
-    line(w, "    emu_wgmma(d, %d, %d, nullptr, a, b, %d, %d, add);", n, bf16 ? 0 : 1,
+    line(w, "    emu_wgmma(d, %d, %d, nullptr, a, b, %d, %d, add);", n,
+         type == DT_F32   ? 2
+         : type == DT_F16 ? 1
+                          : 0,
          t->product->a.along, t->product->b.along);
     line(w, "#else");
     line(w, "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %%%d, 0;\"", sums + 2);
-    line(w, "        \" wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {\"", n,
-         bf16 ? "bf16" : "f16", bf16 ? "bf16" : "f16");
+    line(w, "        \" wgmma.mma_async.sync.aligned.m64n%dk%d.f32.%s.%s {\"", n,
+         instruction_depth(&t->product->a), name, name);
     for (int i = 0; i < sums; i += 8) {
         struct buf b = buf_new(w->arena);
         for (int j = i; j < i + 8 && j < sums; j++)
             buf_printf(&b, "%%%d%s", j, j + 1 < sums ? ", " : "");
         line(w, "        \"%s\"", b.p);
     }
-    line(w, "        \"}, %%%d, %%%d, p, 1, 1, %d, %d; }\"", sums, sums + 1, t->product->a.along,
-         t->product->b.along);
+    const char *layouts = arena_printf(w->arena, ", %d, %d", t->product->a.along,
+                                       t->product->b.along); /* of tf32 there is one alone */
+    line(w, "        \"}, %%%d, %%%d, p, 1, 1%s; }\"", sums, sums + 1,
+         type == DT_F32 ? "" : layouts);
     for (int i = 0; i < sums; i += 8) {
         struct buf b = buf_new(w->arena);
         for (int j = i; j < i + 8 && j < sums; j++)
@@ -185,7 +194,8 @@ static void put_wait_empty(struct emitter *w, const struct tile_program *t) {
     line(w, "const k_shared stage = stages + s * %d;", ring(t, TILE_A)->stage);
 }
 
-/* A wgmma's operand: 16 of the depth from number i on, of a plane. */
+/* A wgmma's operand, of a plane: 32 bytes, or of lines along the rows 16 lines, of the depth from
+ * number i on. */
 static const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane) {
     int step = r->operand->along ? 16 * r->line : 32;
     return arena_printf(w->arena, "k_operand_on(of_%c, at + (%d + i * %d) / 16)",
@@ -200,7 +210,7 @@ static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh)
     for (int p = 0; p < t->product->n_passes; p++) {
         const char *first = p ? "1" : fresh ? "i" : "step | i";
         line(w, "#pragma unroll");
-        open_brace(w, "for (int i = 0; i < %d; i++)", a->depth / 16);
+        open_brace(w, "for (int i = 0; i < %d; i++)", a->depth / instruction_depth(a->operand));
         line(w, "k_wgmma(sums, %s, %s, %s);", operand_of(w, a, t->product->pass[p].a),
              operand_of(w, b, t->product->pass[p].b), first);
         close_brace(w);
@@ -386,6 +396,7 @@ static struct ws_arg map_argument(struct emitter *w, const struct tile_program *
     int64_t width = o->along ? o->rows : o->depth, lines = o->along ? o->depth : o->rows;
     int shared = o->along ? 1 : r->blocks;
     *m = (struct ws_map){.dtype = o->dtype,
+                         .tf32 = o->dtype == DT_F32 && o->load != NO_VALUE,
                          .rank = 3,
                          .size = {width, lines, o->batches * o->planes},
                          .stride = {bytes, o->pitch * bytes, o->batch * bytes},

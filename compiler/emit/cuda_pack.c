@@ -9,8 +9,11 @@
  *         k_store<k_bf16, 8, 0>(image + i * 8, k_plane(x));
  *     }
  *
- * Three planes hold an f32's 24 bits: what is left of x goes to the next plane. What is beyond the
- * factor's end is 0, and nobody reads it but tensor maps that count it in. */
+ * Three planes hold an f32's 24 bits: what is left of x goes to the next plane. tf32 is rounded to.
+ * What is beyond the factor's end is 0, and nobody reads it but tensor maps that count it in.
+ *
+ * Where the factor runs across the image, neighbouring threads have neighbouring lines: they read
+ * what lies together, and each writes 32 bytes of its line. */
 #include "emit/cuda_mma.h"
 
 enum { EACH = 8, THREADS = 256 };
@@ -48,13 +51,17 @@ static void put_element(struct emitter *w, const struct operand *o, const bool *
 static void put_planes(struct emitter *w, const struct operand *o) {
     const char *t = memory_type(w, o->dtype);
     line(w, "k_pack<%s, %d> w;", t, EACH);
+    if (o->dtype == DT_F32) {
+        line(w, "#pragma unroll");
+        line(w, "for (int e = 0; e < %d; e++) x[e] = k_as_float(k_tf32_bits(x[e]));", EACH);
+    }
     for (int p = 0; p < o->planes; p++) {
         if (o->planes == 1)
             line(w, "k_put(w, x);");
         else
             line(w, "k_split<%s>(w, x);", p ? "false" : "true");
-        line(w, "k_store<%s, %d, 0>(image + (i * %d + %lldLL), w);", t, EACH, EACH,
-             (long long)o->plane * p);
+        line(w, "k_store<%s, %d, 0>(image + (%s * %d + %lldLL), w);", t, EACH,
+             o->across ? "to" : "i", EACH, (long long)o->plane * p);
     }
 }
 
@@ -78,8 +85,15 @@ void emit_cuda_pack(struct emitter *w, const struct operand *o, int64_t image, c
                "(long long)gridDim.x * %d)",
                THREADS, (long long)n, THREADS);
     const char *row = o->axis == AXIS_M ? "m" : "n";
-    line(w, "const k_idx c = (k_idx)(i %% %lld) * %d, at = (k_idx)(i / %lld %% %lld);",
-         (long long)chunks, EACH, (long long)chunks, (long long)lines);
+    if (o->across) {
+        line(w, "const k_idx c = (k_idx)(i / %lld %% %lld) * %d, at = (k_idx)(i %% %lld);",
+             (long long)lines, (long long)chunks, EACH, (long long)lines);
+        line(w, "const long long to = (i / %lld * %lld + at) * %lld + c / %d;",
+             (long long)(chunks * lines), (long long)lines, (long long)chunks, EACH);
+    } else {
+        line(w, "const k_idx c = (k_idx)(i %% %lld) * %d, at = (k_idx)(i / %lld %% %lld);",
+             (long long)chunks, EACH, (long long)chunks, (long long)lines);
+    }
     line(w, "const k_idx z = (k_idx)(i / %lldLL);", (long long)(chunks * lines));
     line(w, "(void)z;");
     line(w, "const k_idx %s = at;", o->along ? "r" : row);

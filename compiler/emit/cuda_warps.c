@@ -20,7 +20,9 @@
  * bank. */
 #include "emit/cuda_mma.h"
 
-enum { PIECE = 8, FRAGMENT = 16 }; /* elements */
+enum { PIECE = 16, FRAGMENT = 16 }; /* bytes; rows */
+
+static int piece(const struct tile_ring *r) { return PIECE / dtype_bytes(r->operand->dtype); }
 
 static bool is_image(const struct tile_ring *r) { return r->operand->load == NO_VALUE; }
 static char letter(const struct tile_ring *r) { return r->operand->axis == AXIS_M ? 'a' : 'b'; }
@@ -59,7 +61,7 @@ void put_places_of_warps(struct emitter *w, const struct tile_program *t) {
 static void put_plane(struct emitter *w, const struct tile_program *t, const struct tile_ring *r,
                       int plane, const char *step) {
     const struct operand *o = r->operand;
-    int width = o->along ? r->rows : r->depth, across = width / PIECE;
+    int width = o->along ? r->rows : r->depth, across = width / piece(r);
     int pieces = ring_box_lines(r) * across, rounds = (pieces + t->threads - 1) / t->threads;
     const char *row = o->axis == AXIS_M ? "m0" : "n0";
     const char *depth = t->product->parts > 1 ? arena_printf(w->arena, "(part + (%s) * %d) * %d",
@@ -76,7 +78,7 @@ static void put_plane(struct emitter *w, const struct tile_program *t, const str
          o->batches > 1 ? arena_printf(w->arena, " + z * %lldLL", (long long)o->batch) : "",
          (long long)o->pitch);
     line(w, "             %s + line, %lld, %s + piece * %d, %lld);", o->along ? depth : row,
-         (long long)(o->along ? o->depth : o->rows), o->along ? row : depth, PIECE,
+         (long long)(o->along ? o->depth : o->rows), o->along ? row : depth, piece(r),
          (long long)(o->along ? o->rows : o->depth));
     close_brace(w);
 }
@@ -94,13 +96,19 @@ void put_copy_by_warps(struct emitter *w, const struct tile_program *t, const st
     close_brace(w);
 }
 
+/* Fragments of tf32 are those of pairs of 16 bits; what was not packed is rounded here. */
 static void put_fragments(struct emitter *w, const struct tile_ring *r, int plane, int n) {
-    bool left = r->operand->axis == AXIS_M;
+    bool left = r->operand->axis == AXIS_M, tf32 = r->operand->dtype == DT_F32;
     line(w, "#pragma unroll");
     line(w, "for (int f = 0; f < %d; f++)", n);
-    line(w, "    %s<%d, %s>(%c[f], stage + %d, %d, warp_%c + f * %d, i);",
+    line(w, "    %s<%d, %s>(%c[f], stage + %d, %d, warp_%c + f * %d, i%s);",
          left ? "k_left_factor" : "k_right_factor", r->line, r->operand->along ? "true" : "false",
-         letter(r), r->offset + plane * r->bytes, ring_box_lines(r), left ? 'm' : 'n', FRAGMENT);
+         letter(r), r->offset + plane * r->bytes, ring_box_lines(r), left ? 'm' : 'n', FRAGMENT,
+         tf32 ? " * 2" : "");
+    if (!tf32 || is_image(r)) return;
+    line(w, "#pragma unroll");
+    line(w, "for (int f = 0; f < %d; f++) k_round_to_tf32(%c[%s]);", left ? n : 2 * n, letter(r),
+         left ? "f" : "f / 2][f % 2");
 }
 
 void put_dot_by_warps(struct emitter *w, const struct tile_program *t) {
@@ -110,7 +118,7 @@ void put_dot_by_warps(struct emitter *w, const struct tile_program *t) {
     line(w, "unsigned char *const stage = ring + s * %d;", a->stage);
     for (int p = 0; p < t->product->n_passes; p++) {
         line(w, "#pragma unroll 2");
-        open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, FRAGMENT);
+        open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, 2 * piece(a));
         line(w, "unsigned a[%d][4], b[%d][2][2];", down, across);
         put_fragments(w, a, t->product->pass[p].a, down);
         put_fragments(w, b, t->product->pass[p].b, across);
@@ -118,9 +126,10 @@ void put_dot_by_warps(struct emitter *w, const struct tile_program *t) {
         line(w, "for (int f = 0; f < %d; f++)", down);
         line(w, "#pragma unroll");
         line(w, "    for (int g = 0; g < %d; g++)", 2 * across);
-        line(w,
-             "        k_mma<%s>(*(float(*)[4])(sums + (f * %d + g) * 4), a[f], b[g / 2][g %% 2]);",
-             memory_type(w, a->operand->dtype), 2 * across);
+        bool tf32 = a->operand->dtype == DT_F32;
+        const char *type = arena_printf(w->arena, "<%s>", memory_type(w, a->operand->dtype));
+        line(w, "        k_mma%s(*(float(*)[4])(sums + (f * %d + g) * 4), a[f], b[g / 2][g %% 2]);",
+             tf32 ? "_tf32" : type, 2 * across);
         close_brace(w);
     }
     close_brace(w);

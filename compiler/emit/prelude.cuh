@@ -2115,15 +2115,16 @@ template <int LINE> K_DEVICE unsigned char *k_piece(unsigned char *tile, int lin
     const int PIECES = LINE / 16, SAME = 128 / LINE; /* lines with the same swizzle */
     return tile + (piece / PIECES * lines + line) * LINE + ((piece % PIECES) ^ (line / SAME % PIECES)) * 16;
 }
-/* Eight elements of 16 bits, number `at` of line `line` of a matrix on, into such a place; what is not in it is 0. */
+/* 16 bytes of elements, number `at` of line `line` of a matrix on, into such a place; what is not in it is 0. */
 template <typename T>
 K_DEVICE void k_copy_piece(void *smem, const T *matrix, long long pitch, int line, int lines, int at, int width) {
-    const int left = line < lines ? width - at : 0;
-    const unsigned valid = left >= 8 ? 16u : left > 0 ? (unsigned)left * 2 : 0u;
+    const int left = line < lines ? width - at : 0, all = 16 / (int)sizeof(T);
+    const unsigned valid = left >= all ? 16u : left > 0 ? (unsigned)(left * (int)sizeof(T)) : 0u;
     k_cp_async<16>(smem, matrix + (valid ? line * pitch + at : 0), valid);
 }
 /* What k_mma takes of such a tile from a row and a depth on: 16 rows by 16 deep of the left factor, of the right one 16
- * rows (columns of the product): two operands. ALONG: lines run along the rows. */
+ * rows (columns of the product): two operands. ALONG: lines run along the rows. The depth is counted in elements of two
+ * bytes, of tf32 in halves. */
 template <int LINE, bool ALONG> K_DEVICE void k_left_factor(unsigned (&r)[4], unsigned char *tile, int lines, int row, int depth) {
     const int lane = (int)threadIdx.x % 32, of8 = lane % 8, second = lane / 8 % 2, third = lane / 16;
     if (ALONG)
@@ -2140,6 +2141,11 @@ K_DEVICE void k_right_factor(unsigned (&r)[2][2], unsigned char *tile, int lines
     else
         k_ldmatrix4<false>(w, k_piece<LINE>(tile, lines, row + third * 8 + of8, depth / 8 + second));
     r[0][0] = w[0], r[0][1] = w[1], r[1][0] = w[2], r[1][1] = w[3];
+}
+/* Words of f32, to the nearest tf32. */
+template <int N> K_DEVICE void k_round_to_tf32(unsigned (&w)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; i++) w[i] = k_tf32_bits(k_as_float(w[i]));
 }
 /* The next of the planes of bf16 whose sum is x 2^16, of which what is left stays in x: a bf16 holds no less than 2^-133, a
  * float has bits down to 2^-149. The first plane is cut off, for it would round to infinity; what is no number, or gets

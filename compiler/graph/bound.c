@@ -23,7 +23,13 @@
  * 2020). A matrix product's chains are longer; their roundings are taken as independent: at most
  * CHAIN + 4 sqrt(n) (Higham and Mary, A new approach to probabilistic rounding error analysis,
  * 2019). On a GPU, products of 16 bits are added up in steps of 16 without rounding to nearest:
- * n / 8 more.
+ * n / 8 more; of tf32 in steps of 8.
+ *
+ * Where a product may be made of tf32, A and B are rounded to 11 bits, to R(A) and R(B). What that
+ * does is known, as they are: |A B - R(A) R(B)|, and then the product is as above, of R(A) and R(B)
+ * with what they may be off by, which is 0 but where a value lies between two of 11 bits, as close
+ * as its own error. Roundings to one side would add up like the depth, and are not allowed for: a
+ * term that is missing, or cut off, is seen in sums of thousands. f32's own product is right, too.
  *
  * Values that jump: a comparison that errors may decide either way has the error 1; `where` has
  * then the distance of its two values, floor and the like what they are at both ends, and argmax
@@ -90,10 +96,10 @@ static double sum_depth(const struct bounds *w, int64_t n) {
     return x <= CHAIN || w->how.doubles ? x : fmin(x, CHAIN + 4 * log2(x));
 }
 
-static double product_depth(const struct bounds *w, int64_t n, enum dtype t) {
+static double product_depth(const struct bounds *w, int64_t n, enum dtype t, bool tf32) {
     double x = (double)n, h = fmin(x, CHAIN + 4 * sqrt(x));
     bool tensor_cores = w->how.device == DEVICE_CUDA && dtype_opmath(t) != t;
-    return w->how.doubles ? x : tensor_cores ? h + x / 8 : h;
+    return w->how.doubles ? x : tf32 ? h + x / 4 : tensor_cores ? h + x / 8 : h;
 }
 
 /* What maths of the type is done in. */
@@ -583,27 +589,75 @@ static int64_t product_terms(struct bounds *w, const struct node *n) {
     return count;
 }
 
+/* May it be made of tf32? */
+static bool is_tf32(struct bounds *w, const struct node *n) {
+    enum precision p = n->op == OP_CONVOLVE ? w->from->convolutions : w->from->products;
+    return p == PRECISION_TF32 && n->meta.dtype == DT_F32 && !w->how.doubles &&
+           w->how.device == DEVICE_CUDA;
+}
+
+/* x, of doubles, to the nearest number of 11 bits (Dekker's split, whose products are exact). */
+static node_id to_tf32(struct bounds *w, node_id x) {
+    struct build *b = &w->b;
+    node_id c = binary(b, OP_ADD, scalar(b, OP_MUL, x, 0x1p42), x);
+    node_id near = binary(b, OP_SUB, c, binary(b, OP_SUB, c, x));
+    node_id finite = scalar(b, OP_LT, unary(b, OP_ABS, x), INFINITY);
+    return call(b, OP_WHERE, arg_node(finite), arg_node(near), arg_node(x));
+}
+
+/* How far from to_tf32(x) the factor may be that is used: rounded, of a value that is off by e,
+ * to either side where it is in the middle; or as it is. */
+static node_id tf32_error(struct bounds *w, node_id x, node_id e) {
+    const double SAME = 0x1p-26, MOST = 0x1.ffdp127, TINY = 0x1p-136;
+    struct build *b = &w->b;
+    node_id off = plus(w, scalar(b, OP_MUL, unary(b, OP_ABS, x), SAME), e);
+    node_id above = to_tf32(w, binary(b, OP_ADD, x, off));
+    node_id below = to_tf32(w, binary(b, OP_SUB, x, off));
+    node_id far = binary(b, OP_SUB, above, below);
+    if (e != EXACT) far = binary(b, OP_MAXIMUM, far, e);
+    node_id top = binary(b, OP_ADD, unary(b, OP_ABS, x), off);
+    node_id finite = scalar(b, OP_LT, unary(b, OP_ABS, x), INFINITY);
+    node_id overflows = binary(b, OP_LOGICAL_AND, scalar(b, OP_GT, top, MOST), finite);
+    return call(b, OP_WHERE, arg_node(overflows), arg_float(INFINITY),
+                arg_node(scalar(b, OP_ADD, far, TINY)));
+}
+
 /* (|A| + e_A) (e_B + h u (|B| + e_B)) + e_A |B|, or, of an exact B, (e_A + h u (|A| + e_A)) |B| */
+static node_id product_error(struct bounds *w, const struct node *n, node_id x, node_id y,
+                             node_id e, node_id f, double h, enum dtype most) {
+    if (f == EXACT) {
+        node_id left = rounded(w, x, as_arg(e), arg_float(h), most);
+        return again(w, n, n->op, left, magnitude(w, y));
+    }
+    node_id right = rounded(w, y, arg_node(f), arg_float(h), most);
+    node_id sum = again(w, n, n->op, largest(w, x, e), right);
+    if (e == EXACT) return sum;
+    return binary(&w->b, OP_ADD, sum, again(w, n, n->op, e, magnitude(w, y)));
+}
+
+static node_id tf32_product_error(struct bounds *w, node_id id, node_id e, node_id f, double h) {
+    const double NOT_ROUNDED = 1 + 0x1p-9; /* factors may be left as they are */
+    struct build *b = &w->b;
+    const struct node n = copy_of(w, id);
+    node_id x = wide(w, n.args[0].node), y = wide(w, n.args[1].node);
+    node_id a = to_tf32(w, x), c = to_tf32(w, y);
+    e = tf32_error(w, x, e), f = tf32_error(w, y, f);
+    node_id own = product_error(w, &n, a, c, e, f, h, DT_F32);
+    node_id moved = binary(b, OP_SUB, wide(w, w->value[id]), wide(w, again(w, &n, n.op, a, c)));
+    return binary(b, OP_ADD, scalar(b, OP_MUL, own, NOT_ROUNDED), unary(b, OP_ABS, moved));
+}
+
 static node_id bound_matmul(struct bounds *w, node_id id) {
     const struct node n = copy_of(w, id), *old = &w->from->nodes.at[id];
     node_id x = n.args[0].node, y = n.args[1].node;
     node_id e = w->error[old->args[0].node], f = w->error[old->args[1].node];
-    bool floats = dtype_is_float(n.meta.dtype);
+    bool floats = dtype_is_float(n.meta.dtype), tf32 = is_tf32(w, &n);
     if (!floats && e == EXACT && f == EXACT) return EXACT;
     enum dtype math = maths_of(w, n.meta.dtype);
-    double h =
-        floats ? product_depth(w, product_terms(w, &n), meta_at(w, x)->dtype) * roundoff_of(w, math)
-               : 0;
-    enum dtype most = floats ? math : DT_F64;
-    node_id sum;
-    if (f == EXACT) {
-        node_id left = rounded(w, x, as_arg(e), arg_float(h), most);
-        sum = again(w, &n, n.op, left, magnitude(w, y));
-    } else {
-        node_id right = rounded(w, y, arg_node(f), arg_float(h), most);
-        sum = again(w, &n, n.op, largest(w, x, e), right);
-        if (e != EXACT) sum = binary(&w->b, OP_ADD, sum, again(w, &n, n.op, e, magnitude(w, y)));
-    }
+    double terms = floats ? product_depth(w, product_terms(w, &n), meta_at(w, x)->dtype, tf32) : 0;
+    double h = floats ? terms * roundoff_of(w, math) : 0;
+    node_id sum = tf32 ? tf32_product_error(w, id, e, f, h)
+                       : product_error(w, &n, x, y, e, f, h, floats ? math : DT_F64);
     if (floats) sum = or_infinite(w, scalar(&w->b, OP_GT, sum, h * dtype_largest(math)), sum);
     return stored_result(w, id, sum);
 }

@@ -587,10 +587,11 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (p->by_warp && d->wgmma) rate *= 0.6;
     double depth = (double)p->a_bytes / y->bx / dtype_bytes(p->a.dtype);
     double steps = ceil((double)p->a.depth / depth), m = y->bx, n = y->br;
-    double units = m * n * depth * p->n_passes / rate;
-    double shared = p->n_passes * depth / 16 * p->warpgroups * (64 + n) * 32 / SHARED;
+    int bytes = dtype_bytes(p->a.dtype); /* tf32 takes twice as long as bf16 */
+    double units = m * n * depth * p->n_passes * bytes / 2 / rate;
+    double shared = p->n_passes * depth * bytes * p->warpgroups * (64 + n) / SHARED;
     if (p->by_warp)
-        shared = p->n_passes * depth * 2 * (p->warp_rows + p->warp_columns) *
+        shared = p->n_passes * depth * bytes * (p->warp_rows + p->warp_columns) *
                  (y->threads / (double)d->warp) / SHARED;
     bool alone = p->warpgroups == 1;
     double wait = p->promotes ? alone ? PROMOTE_ALONE : PROMOTE : alone ? WAIT_ALONE : WAIT;

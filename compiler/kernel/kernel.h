@@ -237,9 +237,10 @@ struct folds {
 struct operand {
     value_id factor, load; /* load: NO_VALUE if packed */
     enum axis axis;        /* AXIS_M or AXIS_N */
-    enum dtype dtype;      /* in shared memory */
+    enum dtype dtype;      /* in shared memory; f32: its tf32, see matrix.c */
     int planes;
     bool along;
+    bool across;                  /* packed: what is read runs along the rows, unlike the image */
     int64_t rows, depth, batches; /* batches: 1 if it does not vary with z */
     int64_t pitch, batch, plane;  /* elements from a line, batch, plane to the next */
     int64_t offset;               /* of the first, in what `load` reads */
@@ -248,7 +249,7 @@ struct operand {
 
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
  * 0, goes to a total of its own (f32: products of tensor cores are cut off, not rounded). */
-enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PLANE_SCALE = 16 };
+enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PLANE_SCALE = 16 };
 struct product {
     struct operand a, b;
     struct {

@@ -4,11 +4,19 @@
  *     a[m, k] bf16, rows of 4096      tiles of p0 as it is
  *     relu(a)[m, k] bf16              an image of relu(a), which a launch before writes
  *     a[m, k] f32                     an image of three planes of bf16, which add up to a
+ *     a[m, k] f32, in tf32            tiles of p0, which are rounded on their way
+ *     a[k, m] f32, in tf32            an image of a, rounded and across: the units take tf32 along
+ *                                     the depth alone
  *
  * f32. x = x0 + x1 + x2 of 8 bits each; of the nine products of two such the three smallest are
  * less than an f32's last bit. The units add up what is aligned to the largest term and cut off:
  * with a whole depth in one sum that is 20 to 90 times an f32's error. So the sum begins anew every
  * 64 of the depth, with the small products first, and is added to a total by the threads.
+ *
+ * tf32. The units read an f32 and ignore its last 13 bits. Cut off, factors would be too small, all
+ * of them, and what a sum is off by would grow like the depth; so they are rounded to the nearest
+ * before: by the tensor map that copies them, in registers (mma=2), or as they are packed. An
+ * operand of f32 in a product is one of tf32.
  *
  * mma=1: wgmma, where a role of the block copies boxes by tensor maps (sm_90a). mma=2: mma.sync,
  * where each warp multiplies its tm rows by tn columns of the tile, and all copy (sm_80 on). */
@@ -24,14 +32,16 @@ enum {
     MOST_IMAGE = 1 << 30, /* bytes of workspace that a factor may take */
     UNPROMOTED =
         16384,   /* depth that bf16 and f16 may sum up in a unit: its error is below theirs */
-    ALIGNED = 8, /* elements of 16 bytes, which tensor maps count in */
+    ALIGNED = 8, /* elements that lines of images are multiples of */
+    PIECE = 16,  /* bytes, which tensor maps count in */
     BARRIERS = 2 * MOST_STAGES * 8,
     MOST_PARTS = 128,
 };
 
 static int64_t round_up(int64_t v, int64_t to) { return (v + to - 1) / to * to; }
 
-/* A read of elements of 16 bits that are what the product multiplies; NO_VALUE if v is none. */
+/* A read of elements that are what the product multiplies, of 16 bits or f32; NO_VALUE if v is
+ * none. */
 static value_id plain_load(const struct kernel *k, value_id v) {
     const struct value_node *x = &k->values.at[v];
     if (x->kind == INST_CAST && dtype_is_float(x->dtype)) /* exact: to more digits */
@@ -40,7 +50,18 @@ static value_id plain_load(const struct kernel *k, value_id v) {
                    : NO_VALUE;
     if (x->kind != INST_LOAD) return NO_VALUE;
     enum dtype t = k->schedule->loops->buffers.at[x->buffer].meta.dtype;
-    return t == x->dtype && (t == DT_BF16 || t == DT_F16) ? v : NO_VALUE;
+    return t == x->dtype && (t == DT_BF16 || t == DT_F16 || t == DT_F32) ? v : NO_VALUE;
+}
+
+static bool loads_bf16(const struct kernel *k, value_id v) {
+    value_id load = plain_load(k, v);
+    return load != NO_VALUE && k->values.at[load].dtype == DT_BF16;
+}
+
+/* Of factors of bf16 a product in bf16 is exact, and faster. */
+static bool is_tf32(const struct kernel *k) {
+    return k->precision == PRECISION_TF32 && k->values.at[k->dot].dtype == DT_F32 &&
+           !(loads_bf16(k, k->dot_a) && loads_bf16(k, k->dot_b));
 }
 
 /* Can tensor maps say where the load's elements lie? Then o has it. */
@@ -59,11 +80,12 @@ static bool is_matrix(const struct kernel *k, value_id v, struct operand *o) {
     o->pitch = o->along ? depth : row;
     int64_t lines = o->along ? o->depth : o->rows, line = o->along ? o->rows : o->depth;
     if (!o->along && depth != 1 && o->depth > 1) return false;
+    int64_t unit = PIECE / dtype_bytes(o->dtype);
     if (lines == 1) o->pitch = round_up(line, ALIGNED);
     if (o->batches == 1) o->batch = round_up(o->pitch * lines, ALIGNED);
     o->plane = 0;
-    return o->pitch >= line && o->batch > 0 && !(o->pitch % ALIGNED) && !(o->batch % ALIGNED) &&
-           !(o->offset % ALIGNED);
+    return o->pitch >= line && o->batch > 0 && !(o->pitch % unit) && !(o->batch % unit) &&
+           !(o->offset % unit);
 }
 
 /* Does memory run along o's rows, in what the factor reads? */
@@ -85,20 +107,22 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     const struct value_node *x = &k->values.at[factor];
     bool batched = k->axis[AXIS_Z] && x->mask & MASK_Z;
     value_id load = plain_load(k, factor);
-    bool wide = k->values.at[k->dot].dtype == DT_F32;
+    bool wide = k->values.at[k->dot].dtype == DT_F32, tf32 = is_tf32(k);
     struct operand o = {.factor = factor,
                         .load = load,
                         .axis = axis,
-                        .dtype = wide ? DT_BF16 : k->values.at[k->dot].dtype,
+                        .dtype = wide && !tf32 ? DT_BF16 : k->values.at[k->dot].dtype,
                         .planes = 1,
                         .rows = kernel_size(k, axis),
                         .depth = kernel_size(k, AXIS_R),
                         .batches = batched ? kernel_size(k, AXIS_Z) : 1};
     bool is_exact = load != NO_VALUE && k->values.at[load].dtype == o.dtype;
-    if (wide && !is_exact) o.planes = 3;
-    if (is_exact && is_matrix(k, load, &o)) return o;
+    if (wide && !is_exact && !tf32) o.planes = 3;
+    if (is_exact && is_matrix(k, load, &o) && !(tf32 && o.along)) return o;
     o.load = NO_VALUE;
-    o.along = runs_along_rows(k, &o);
+    o.across = runs_along_rows(k, &o);
+    o.along = o.across && !tf32;
+    o.across &= tf32;
     o.pitch = round_up(o.along ? o.rows : o.depth, ALIGNED);
     o.batch = o.pitch * (o.along ? o.depth : o.rows);
     o.plane = o.batch * o.batches;
@@ -123,9 +147,9 @@ int operand_line(const struct operand *o, int rows, int depth) {
     return !(bytes % 128) ? 128 : !(bytes % 64) ? 64 : !(bytes % 32) ? 32 : 0;
 }
 
-static struct folds promoted_folds(int64_t depth) {
+static struct folds promoted_folds(int64_t depth, int step) {
     enum { RADIX = 32 };
-    int64_t terms = (depth + PROMOTE_DEPTH - 1) / PROMOTE_DEPTH, n = (terms + RADIX - 1) / RADIX;
+    int64_t terms = (depth + step - 1) / step, n = (terms + RADIX - 1) / RADIX;
     struct folds f = {.terms = terms, .block = 1};
     if (n == 1) return f;
     f = (struct folds){.terms = terms, .block = RADIX, .radix = RADIX, .levels = 1};
@@ -174,8 +198,10 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     if (y->cluster > k->limits->max_cluster || (y->cluster & (y->cluster - 1)))
         return arena_printf(a, "cluster=%d", y->cluster);
     if (p->a.along && operand_line(&p->a, m, depth) != 128) return "m=64 at least";
-    if (!p->a.along && depth * 2 > 128) return "k=64 at most where memory runs along it";
-    if (!p->b.along && depth * 2 > 128) return "k=64 at most where memory runs along it";
+    int bytes = depth * dtype_bytes(p->a.dtype);
+    if ((!p->a.along || !p->b.along) && bytes > 128)
+        return arena_printf(a, "k=%d at most where memory runs along it",
+                            128 / dtype_bytes(p->a.dtype));
     int sums = n / 2 * (p->promotes ? 2 : 1), most = p->warpgroups == 3 ? 160 : 232;
     if (sums + 40 > most)
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - 40);
@@ -251,10 +277,11 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
                             (long long)steps, MOST_PARTS);
     int64_t part = round_up(steps, p->parts) / p->parts * depth;
     p->promotes = p->n_passes > 1 || part > UNPROMOTED;
-    if (p->promotes && depth != PROMOTE_DEPTH)
-        return arena_printf(a, "sums that begin anew every %d of the depth need k=%d",
-                            PROMOTE_DEPTH, PROMOTE_DEPTH);
-    if (p->promotes) p->folds = promoted_folds(part);
+    int promote = p->a.dtype == DT_F32 ? PROMOTE_TF32 : PROMOTE_DEPTH;
+    if (p->promotes && depth != promote)
+        return arena_printf(a, "sums that begin anew every %d of the depth need k=%d", promote,
+                            promote);
+    if (p->promotes) p->folds = promoted_folds(part, promote);
     p->a_bytes = m * depth * dtype_bytes(p->a.dtype);
     p->b_bytes = n * depth * dtype_bytes(p->b.dtype);
     bad = (c->knob[KNOB_mma] == BY_WARP ? check_warps : check_warpgroups)(k, c, y, p, a);

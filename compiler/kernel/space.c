@@ -342,6 +342,12 @@ static void propose_tile(struct space *s, struct config c, const struct layout *
     }
 }
 
+/* Bytes of the factors' elements in shared memory; a line has 128. */
+static int element(const struct space *s) {
+    bool tf32 = s->k->precision == PRECISION_TF32 && s->k->values.at[s->k->dot].dtype == DT_F32;
+    return tf32 ? 4 : 2;
+}
+
 /* On the matrix units. Sums that are promoted need twice the registers, and three planes of each
  * factor three times the stages' memory: what does not fit is refused. */
 static void propose_mma(struct space *s) {
@@ -350,7 +356,7 @@ static void propose_mma(struct space *s) {
                                    {64, 128},  {64, 64},   {192, 128}, {64, 32},  {128, 32}};
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
         for (int cluster = 1; cluster <= 2; cluster++) {
-            struct config c = CONFIG(K(m, tiles[i][0]), K(n, tiles[i][1]), K(k, 64),
+            struct config c = CONFIG(K(m, tiles[i][0]), K(n, tiles[i][1]), K(k, 128 / element(s)),
                                      K(cluster, cluster > 1 ? cluster : 0), K(mma, 1),
                                      K(warps, (tiles[i][0] / 64 + 1) * 128 / s->k->limits->warp));
             struct layout y;
@@ -373,7 +379,7 @@ static void propose_warps(struct space *s) {
     };
     if (s->k->limits->wgmma) return;
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
-        for (int depth = 32; depth <= 64; depth *= 2) {
+        for (int depth = 64 / element(s); depth <= 128 / element(s); depth *= 2) {
             const int *t = tiles[i];
             struct config c = CONFIG(K(m, t[0]), K(n, t[1]), K(k, depth), K(tm, t[2]), K(tn, t[3]),
                                      K(mma, 2), K(warps, t[0] / t[2] * (t[1] / t[3])));

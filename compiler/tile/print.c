@@ -13,6 +13,10 @@ static const struct {
 const char *tile_op_name(enum tile_op op) { return ops[op].text; }
 bool tile_op_opens(enum tile_op op) { return ops[op].opens; }
 
+static const char *type_name(const struct operand *o) {
+    return o->dtype == DT_F32 ? "tf32" : dtype_name(o->dtype);
+}
+
 static const char *axis_name(const struct operand *o) { return o->axis == AXIS_M ? "m" : "n"; }
 
 static void put_operand(struct buf *b, const struct tile_ring *r) {
@@ -23,7 +27,7 @@ static void put_operand(struct buf *b, const struct tile_ring *r) {
         buf_printf(b, "image of v%u, ", o->factor);
     else
         buf_printf(b, "v%u, ", o->load);
-    buf_printf(b, "%s", dtype_name(o->dtype));
+    buf_puts(b, type_name(o));
     if (o->planes > 1) buf_printf(b, " in %d planes", o->planes);
     if (o->along)
         buf_printf(b, "[%lld z, %lld k, %lld %s]", (long long)o->batches, (long long)o->depth,
@@ -36,7 +40,7 @@ static void put_operand(struct buf *b, const struct tile_ring *r) {
 
 static void put_ring(struct buf *b, const struct tile_ring *r) {
     const struct operand *o = r->operand;
-    buf_printf(b, "%s = %s[%d]", r->name, dtype_name(o->dtype), r->stages);
+    buf_printf(b, "%s = %s[%d]", r->name, type_name(o), r->stages);
     if (r->planes > 1) buf_printf(b, "[%d]", r->planes);
     if (o->along)
         buf_printf(b, "[%d k, %d %s]", r->depth, r->rows, axis_name(o));

@@ -273,10 +273,10 @@ static void rounds_to_tf32(struct test *t) {
     for (int i = 0; ok && i < 32; i++) {
         float y;
         memcpy(&y, &bits[i], sizeof y);
-        ok = bits[i] % 8192 == 0 && y - x[i] <= 0x1p-10f && x[i] - y <= 0x1p-10f;
+        ok = bits[i] % 8192 == 0 && y - x[i] <= 0x1p-11f && x[i] - y <= 0x1p-11f;
         if (i % 8 == 1) printf("      %.9g becomes %.9g\n", (double)x[i], (double)y);
     }
-    check(t, ok, "f32 is rounded to tf32 on the way", &d);
+    check(t, ok, "f32 is rounded to the nearest tf32 on the way", &d);
     device_upload(t->dev, t->tensor, t->memory, TENSOR_BYTES, &d);
 }
 

@@ -52,6 +52,32 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: f32[64, 72], %y: f32[72, 64]) {\n %a = mul(%x, 1e36)\n %z = mm(%a, %y)\n"
      " return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    /* tf32: along the depth, along the rows, both, a batch, odd sizes, a factor that is computed,
+     * one of bf16, parts, a depth whose sums begin anew */
+    {"graph(%x: f32[136, 72], %y: f32[88, 72]) products tf32 {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+    {"graph(%x: f32[136, 72], %y: f32[72, 88]) products tf32 {\n %z = mm(%x, %y)\n"
+     " return %z\n}\n",
+     "mma=1 m=128 n=96 k=32 stages=3 warps=12"},
+    {"graph(%x: f32[72, 68], %y: f32[40, 72]) products tf32 {\n %a = permute(%x, [1, 0])\n"
+     " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n %r = relu(%z)\n return %r\n}\n",
+     "mma=1 m=64 n=32 k=16 stages=4 warps=8 cluster=2"},
+    {"graph(%x: f32[3, 67, 33], %y: f32[3, 33, 41]) products tf32 {\n %z = bmm(%x, %y)\n"
+     " return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+    {"graph(%x: f32[64, 72], %y: bf16[72, 64]) products tf32 {\n %a = sigmoid(%x)\n"
+     " %b = float(%y)\n %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+    {"graph(%x: f32[64, 1040], %y: f32[32, 1040]) products tf32 {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=32 k=32 stages=2 warps=8 split=3"},
+    {"graph(%x: f32[8, 16400], %y: f32[8, 16400]) products tf32 {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=8 k=32 stages=4 warps=8"},
+    {"graph(%x: f32[64, 72], %y: f32[72, 64]) products tf32 {\n %m = gt(%x, 2)\n"
+     " %a = where(%m, inf, %x)\n %z = mm(%a, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
     /* parts of the depth */
     {"graph(%x: bf16[64, 520], %y: bf16[520, 64]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8 split=4"},
@@ -107,6 +133,16 @@ static const struct product_case by_warps[] = {
     {"graph(%x: bf16[72, 520], %y: bf16[520, 40]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
      " %t = permute(%f, [1, 0])\n %c = sigmoid(%t)\n return %z, %c\n}\n",
      "mma=2 m=32 n=32 k=32 tm=16 tn=32 stages=4 warps=2 split=3"},
+    /* tf32: rounded in registers, or packed; lines of all widths */
+    {"graph(%x: f32[136, 72], %y: f32[88, 72]) products tf32 {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=2 warps=4"},
+    {"graph(%x: f32[136, 72], %y: f32[72, 88]) products tf32 {\n %z = mm(%x, %y)\n"
+     " return %z\n}\n",
+     "mma=2 m=64 n=32 k=16 tm=32 tn=16 stages=3 warps=4"},
+    {"graph(%x: f32[72, 67], %y: f32[72, 41]) products tf32 {\n %a = permute(%x, [1, 0])\n"
+     " %z = mm(%a, %y)\n return %z\n}\n",
+     "mma=2 m=48 n=48 k=64 tm=48 tn=16 stages=2 warps=3 split=2"},
     {"graph(%x: bf16[50, 40], %y: bf16[40, 72]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=2 m=48 n=64 k=16 tm=48 tn=32 stages=2 warps=2"},
 };

@@ -73,12 +73,13 @@ static void put_behind(struct product_text *t, int i) {
 }
 
 static const char *random_product(struct arena *a, struct rng *r) {
-    static const char *const dtypes[] = {"bf16", "f16", "f32"};
+    static const char *const dtypes[] = {"bf16", "f16", "f32", "f32"};
+    int type = rng_below(r, 4); /* the last in tf32 */
     struct product_text t = {.a = a,
                              .r = r,
                              .parameters = buf_new(a),
                              .body = buf_new(a),
-                             .dtype = dtypes[rng_below(r, 3)],
+                             .dtype = dtypes[type],
                              .m = size_near_an_edge(r),
                              .n = size_near_an_edge(r),
                              .k = size_near_an_edge(r) + rng_below(r, 2) * 128,
@@ -90,7 +91,8 @@ static const char *random_product(struct arena *a, struct rng *r) {
     if (rng_below(r, 5) == 0)
         buf_printf(&t.body, " %s = permute(%s, %s)\n", fresh(&t), first,
                    t.batches ? "[0, 2, 1]" : "[1, 0]");
-    return arena_printf(a, "graph(%s) {\n%s return %s\n}\n", t.parameters.p, t.body.p, t.value);
+    return arena_printf(a, "graph(%s)%s {\n%s return %s\n}\n", t.parameters.p,
+                        type == 3 ? " products tf32" : "", t.body.p, t.value);
 }
 
 static int any(struct rng *r, const int *of, size_t n) { return of[rng_below(r, (int)n)]; }

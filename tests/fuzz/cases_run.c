@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/fuzz/cases.h"
+#include "tests/fuzz/judge.h"
 
 enum {
     LOT_EMULATED = 192, /* cases */
@@ -43,6 +44,19 @@ static bool pick(void *ctx, int config, int n) {
     return config % x->every == x->phase;
 }
 
+/* No tolerance by type fits products whose factors were rounded to 11 bits. */
+static bool is_within_bound(struct drive *b, const struct ws_buffer *x, const double *got,
+                            struct diag *d) {
+    return judge_output(b->ctx, (uint32_t)x->index, got, d);
+}
+
+static void judge_by_bound(struct drive *b) {
+    struct graph *g = graph_simplify(graph_decompose(graph_simplify(b->g)));
+    if (b->g->products != PRECISION_TF32 && b->g->convolutions != PRECISION_TF32) return;
+    b->ctx = judge_new(b->a, g, b->in, b->want);
+    b->judge = is_within_bound;
+}
+
 static bool add_program(struct lot *l, const struct case_graph *g, enum ws_fusion fusion,
                         const struct device_limits *limits) {
     struct diag d = diag_new(l->a);
@@ -52,6 +66,7 @@ static bool add_program(struct lot *l, const struct case_graph *g, enum ws_fusio
     struct drive *b =
         graph ? drive_begin(l->a, graph, drive_inputs(graph, 7), limits, fusion, &d) : NULL;
     if (!b) return complain(l->c, &d, g->text);
+    judge_by_bound(b);
     b->config = g->config;
     b->maybe = g->maybe;
     int64_t every = (int64_t)g->every * l->c->every;

@@ -44,18 +44,19 @@ static void test_new_gpu(void **state) { compile_for("sm_90a", 0); }
 static void test_old_gpu(void **state) { compile_for("sm_80", 1); }
 
 /* PTX of the first kernel's default config. */
-static const char *ptx_of(struct arena *a, const char *text, struct config *config) {
+static const char *ptx_of(struct arena *a, const char *arch, const char *text,
+                          struct config *config) {
     struct diag d = diag_new(a);
     struct env env = env_read(a);
     struct toolchain *t = NULL;
     struct device_limits limits;
     variant_vec all = {0};
     struct compiled c;
-    if (toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &d, &t) != WS_OK) {
+    if (toolchain_open(DEVICE_CUDA, arch, &env, a, &d, &t) != WS_OK) {
         arena_free(a);
         skip();
     }
-    assert_true(device_limits_for_arch("sm_90a", &limits));
+    assert_true(device_limits_for_arch(arch, &limits));
     struct graph *g = must_parse(a, text);
     struct drive *b = drive_begin(a, g, drive_inputs(g, 1), &limits, WS_FUSE, &d);
     if (!b || !drive_add_variants(a, &all, b, NULL, NULL, &d)) fail_msg("%s", d.text);
@@ -79,7 +80,7 @@ static int occurrences(const char *text, const char *of) {
 static void test_random_blocks(void **state) {
     struct arena *a = arena_new();
     struct config c;
-    const char *ptx = ptx_of(a,
+    const char *ptx = ptx_of(a, "sm_90a",
                              "graph(%x: bf16[512, 4096]) {\n %r = rand_like(%x)\n"
                              " %k = ge(%r, 0.1)\n %y = mul(%x, %k)\n return %y\n}\n",
                              &c);
@@ -88,6 +89,25 @@ static void test_random_blocks(void **state) {
     assert_true(elements >= 4);
     assert_in_range(rounds, 1, 10 * elements / 4);
     arena_free(a);
+}
+
+/* A product in each precision, on each generation. */
+static void test_precisions(void **state) {
+    static const char *const archs[] = {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_120"};
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
+        struct arena *a = arena_new();
+        struct config c;
+        static const char text[] = "graph(%%x: f32[512, 512], %%y: f32[512, 512])%s {\n"
+                                   " %%z = mm(%%x, %%y)\n return %%z\n}\n";
+        const char *tf32 = ptx_of(a, archs[i], arena_printf(a, text, " products tf32"), &c);
+        assert_true(c.knob[KNOB_mma] && strstr(tf32, ".f32.tf32.tf32"));
+        assert_non_null(strstr(tf32, "cvt.rna.tf32.f32"));
+        const char *f32 = ptx_of(a, archs[i], arena_printf(a, text, ""), &c);
+        assert_true(!strstr(f32, ".tf32") && strstr(f32, ".f32.bf16.bf16"));
+        const char *strict = ptx_of(a, archs[i], arena_printf(a, text, " products strict"), &c);
+        assert_true(!c.knob[KNOB_mma] && !strstr(strict, "mma.") && strstr(strict, "fma.rn.f32"));
+        arena_free(a);
+    }
 }
 
 /* ---- helpers of the prelude that no kernel of the above has ---------------------------------- */
@@ -182,6 +202,7 @@ static void test_matrix_units(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_new_gpu), cmocka_unit_test(test_old_gpu),
-        cmocka_unit_test(test_random_blocks), cmocka_unit_test(test_matrix_units)};
+        cmocka_unit_test(test_random_blocks), cmocka_unit_test(test_precisions),
+        cmocka_unit_test(test_matrix_units)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -179,6 +179,100 @@ static void test_dropped_term(void **state) {
         }
 }
 
+/* ---- products of tf32 ------------------------------------------------------------------------ */
+
+/* f32 -> 11 bits: away from 0 in the middle, to even, cut off, or not at all. */
+enum cutting { AWAY, TO_EVEN, CUT, UNCUT };
+static double cut_to(enum cutting how, double x) {
+    float f = (float)x;
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    if (how == AWAY) u += 0x1000;
+    if (how == TO_EVEN) u += 0xfff + (u >> 13 & 1);
+    if (how != UNCUT) u &= 0xffffe000;
+    memcpy(&f, &u, 4);
+    return (double)f;
+}
+
+static double alike(uint64_t tensor, uint64_t i) { return (double)(tensor ? -0.3f : 0.1f); }
+static double in_the_middle(uint64_t tensor, uint64_t i) {
+    return 1 + ldexp((double)(i * 7 % 64), -10) + 0x1p-11;
+}
+static double signed_number(uint64_t tensor, uint64_t i) {
+    return (double)(float)(2 * random_uniform(5, tensor, i) - 1);
+}
+
+enum { DEEP = 1024, SIDE = 4 };
+static const char deep_tf32[] =
+    "graph(%x: f32[4, 1024], %y: f32[1024, 4]) products tf32 {\n %r = mm(%x, %y)\n"
+    " return %r\n}\n";
+
+/* How many elements of the product of such factors are outside, without its first `left_out`
+ * terms. */
+static int outside(double (*value)(uint64_t, uint64_t), enum cutting how, int left_out) {
+    struct bounded b = bounded_by(deep_tf32, DEVICE_CUDA, true, value);
+    int n = 0;
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        double sum = 0;
+        for (int k = left_out; k < DEEP; k++)
+            sum += cut_to(how, b.in[0].v[i / SIDE * DEEP + k]) *
+                   cut_to(how, b.in[1].v[k * SIDE + i % SIDE]);
+        n += !(fabs((double)(float)sum - exact_at(&b, i)) <= bound_at(&b, 0, i));
+    }
+    end(&b);
+    return n;
+}
+
+/* Rounded factors are right, whichever way the middle goes, however alike they are, and so are
+ * those of f32; cut off, or without a term, sums of 1024 are wrong. */
+static void test_tf32(void **state) {
+    double (*const values[])(uint64_t, uint64_t) = {between_one_and_two, signed_number, alike,
+                                                    in_the_middle, NULL};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        assert_int_equal(outside(values[i], AWAY, 0), 0);
+        assert_int_equal(outside(values[i], UNCUT, 0), 0);
+        if (values[i] != alike) assert_int_equal(outside(values[i], TO_EVEN, 0), 0);
+    }
+    assert_int_equal(outside(between_one_and_two, CUT, 0), SIDE * SIDE);
+    for (enum cutting how = AWAY; how <= UNCUT; how++)
+        assert_int_equal(outside(between_one_and_two, how, 1), SIDE * SIDE);
+}
+
+/* Only where it was allowed, and where there is tf32. */
+static void test_tf32_allowed(void **state) {
+    static const char f32[] =
+        "graph(%x: f32[4, 1024], %y: f32[1024, 4]) {\n %r = mm(%x, %y)\n return %r\n}\n";
+    struct bounded b[] = {bounded_by(f32, DEVICE_CUDA, true, signed_number),
+                          bounded_by(deep_tf32, DEVICE_CUDA, true, signed_number),
+                          bounded_by(f32, DEVICE_CPU, true, signed_number),
+                          bounded_by(deep_tf32, DEVICE_CPU, true, signed_number)};
+    double wider = 0;
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        assert_true(bound_at(&b[2], 0, i) == bound_at(&b[3], 0, i));
+        wider += bound_at(&b[1], 0, i) / bound_at(&b[0], 0, i) / (SIDE * SIDE);
+    }
+    assert_true(wider > 2);
+    for (int i = 0; i < 4; i++) end(&b[i]);
+}
+
+/* A factor that is itself rounded on its way: to either side of the middle. */
+static void test_tf32_computed(void **state) {
+    struct bounded b = bounded_by("graph(%x: f32[8, 256], %y: f32[256, 4]) products tf32 {\n"
+                                  " %s = sigmoid(%x)\n %r = mm(%s, %y)\n return %r\n}\n",
+                                  DEVICE_CUDA, true, signed_number);
+    for (int i = 0; i < 8 * SIDE; i++) {
+        double sum = 0;
+        for (int k = 0; k < 256; k++) {
+            float s = 1 / (1 + expf(-(float)b.in[0].v[i / SIDE * 256 + k]));
+            s *= 1 + (k % 3 - 1) * 0x1p-22f;
+            sum += cut_to(AWAY, (double)s) * cut_to(AWAY, b.in[1].v[k * SIDE + i % SIDE]);
+        }
+        assert_true(fabs(sum - exact_at(&b, i)) <= bound_at(&b, 0, i));
+        assert_true(bound_at(&b, 0, i) < 0.05);
+    }
+    end(&b);
+}
+
 /* The window of a border element, of which one element more is left out; a mask that is off by one.
  */
 static void test_border(void **state) {
@@ -289,15 +383,12 @@ static void test_doubles(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operators),
-        cmocka_unit_test(test_four_ulp),
-        cmocka_unit_test(test_dropped_term),
-        cmocka_unit_test(test_border),
-        cmocka_unit_test(test_zero),
-        cmocka_unit_test(test_jumps),
-        cmocka_unit_test(test_bools_and_numbers),
-        cmocka_unit_test(test_wraps),
-        cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_operators),    cmocka_unit_test(test_four_ulp),
+        cmocka_unit_test(test_dropped_term), cmocka_unit_test(test_tf32),
+        cmocka_unit_test(test_tf32_allowed), cmocka_unit_test(test_tf32_computed),
+        cmocka_unit_test(test_border),       cmocka_unit_test(test_zero),
+        cmocka_unit_test(test_jumps),        cmocka_unit_test(test_bools_and_numbers),
+        cmocka_unit_test(test_wraps),        cmocka_unit_test(test_doubles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

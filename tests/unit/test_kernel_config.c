@@ -122,6 +122,12 @@ static const char odd_bias[] =
     "graph(%x: bf16[9, 101], %b: bf16[101]) {\n %y = add(%x, %b)\n return %y\n}\n";
 static const char shifted[] =
     "graph(%x: f32[8, 66]) {\n %a = slice(%x, 1, 1, 65)\n %y = exp(%a)\n return %y\n}\n";
+static const char tf32[] = "graph(%a: f32[64, 128], %b: f32[96, 128]) products tf32 {\n"
+                           "  %t = permute(%b, [1, 0])\n  %c: f32[64, 96] = mm(%a, %t)\n"
+                           "  return %c\n}\n";
+static const char strict[] = "graph(%a: f32[64, 128], %b: f32[128, 96]) products strict {\n"
+                             "  %c: f32[64, 96] = mm(%a, %b)\n"
+                             "  return %c\n}\n";
 static const char product[] =
     "graph(%x: bf16[256, 128], %w: bf16[128, 64]) {\n %y = mm(%x, %w)\n return %y\n}\n";
 static const char product64[] =
@@ -360,6 +366,12 @@ static void test_refusals_gpu(void **state) {
         {product, "mma=2 m=128 n=128 k=64 tm=128 tn=128 stages=2 warps=1", "512 sums a thread"},
         {product, "mma=2 m=64 n=64 k=64 tm=32 tn=32 stages=2 cluster=2 warps=4",
          "cluster is no knob of mma=2"},
+        {tf32, "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=2 warps=4", NULL},
+        {tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8", NULL},
+        {tf32, "mma=1 m=64 n=64 k=64 stages=2 warps=8", "k=32 at most where memory runs along it"},
+        {strict, "mma=1 m=64 n=64 k=64 stages=2 warps=8",
+         "strict products are multiply-adds in f32"},
+        {strict, "m=64 n=64 k=16 tm=8 tn=8 warps=2", NULL},
         {product, "mma=1 m=64 n=64 k=64 stages=2 warps=8", NULL},
         {product, "mma=1 m=64 n=64 k=64 stages=2 split=2 warps=8", NULL},
         {product, "mma=1 m=64 n=64 k=64 stages=2 split=3 warps=8", "split=3 of 2 steps"},

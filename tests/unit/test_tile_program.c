@@ -40,6 +40,10 @@ static const char wide[] = "graph(%a: f32[130, 200], %b: f32[200, 40]) {\n"
                            "  %c: f32[130, 40] = mm(%a, %b)\n"
                            "  return %c\n}\n";
 
+static const char tf32[] = "graph(%a: f32[130, 200], %b: f32[200, 40]) products tf32 {\n"
+                           "  %c: f32[130, 40] = mm(%a, %b)\n"
+                           "  return %c\n}\n";
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
 static void test_print(void **state) {
@@ -78,6 +82,19 @@ static void test_print(void **state) {
                              "        store\n"
                              "    end\n"
                              "end\n");
+    arena_free(a);
+}
+
+/* What runs across is packed, for tf32 is multiplied along the depth alone. */
+static void test_print_tf32(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8");
+    struct buf b = buf_new(a);
+    tile_print(&b, t);
+    assert_non_null(strstr(b.p, "a = v0, tf32[1 z, 130 m, 200 k], lines 200 apart\n"
+                                "b = image of v1, tf32[1 z, 40 n, 200 k], lines 200 apart\n"
+                                "A = tf32[2][64 m, 32 k], lines of 128 bytes\n"
+                                "B = tf32[2][64 n, 32 k], lines of 128 bytes\n"));
     arena_free(a);
 }
 
@@ -180,6 +197,9 @@ static void test_numbers(void **state) {
         {wide, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
         {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12 split=4"},
         {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12"},
+        {tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+        {tf32, "mma=1 m=64 n=32 k=16 stages=4 cluster=2 warps=8 split=3"},
+        {tf32, "mma=2 m=64 n=32 k=32 tm=32 tn=16 stages=3 warps=4"},
         {plain, "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=3 warps=4"},
         {plain, "mma=2 m=128 n=32 k=16 tm=32 tn=32 stages=4 warps=4 split=3"},
         {plain, "mma=2 m=16 n=64 k=128 tm=16 tn=16 stages=2 warps=4"},
@@ -276,11 +296,9 @@ static void test_machine_finds_mistakes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_print),
-        cmocka_unit_test(test_print_by_warps),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_machine_finds_mistakes),
+        cmocka_unit_test(test_print),          cmocka_unit_test(test_print_tf32),
+        cmocka_unit_test(test_print_by_warps), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_mistakes),       cmocka_unit_test(test_machine_finds_mistakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
