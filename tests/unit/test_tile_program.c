@@ -198,7 +198,7 @@ static void test_numbers(void **state) {
         {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12 split=4"},
         {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12"},
         {tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
-        {tf32, "mma=1 m=64 n=32 k=16 stages=4 cluster=2 warps=8 split=3"},
+        {tf32, "mma=1 m=64 n=32 k=16 stages=4 warps=8 split=3"},
         {tf32, "mma=2 m=64 n=32 k=32 tm=32 tn=16 stages=3 warps=4"},
         {plain, "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=3 warps=4"},
         {plain, "mma=2 m=128 n=32 k=16 tm=32 tn=32 stages=4 warps=4 split=3"},
