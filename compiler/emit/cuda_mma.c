@@ -437,7 +437,8 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
                             .grid = {w->p->grid, 1, 1},
                             .threads = t->threads,
                             .smem = t->smem,
-                            .cluster = w->y->cluster};
+                            .cluster = w->y->cluster,
+                            .meets = t->product->parts > 1};
     add_arguments(w, l);
     for (int i = 0; i < RINGS && !t->ahead; i++) l->args[l->n_args++] = map_argument(w, t, i);
     if (t->ahead) add_images(w, t, l);

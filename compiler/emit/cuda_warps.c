@@ -10,10 +10,10 @@
  *                       }
  *                   }
  *     dot           for (int i = 0; i < 64; i += 16) {
- *                       unsigned a[4][4], b[2][2][2];
- *                       for (...) k_left_factor<128, false>(a[f], stage, 128, ...);
- *                       for (...) k_right_factor<128, true>(b[g], ...);
- *                       for (...) k_mma<k_bf16>(sums + ..., a[f], b[g][h]);
+ *                       unsigned a[1][4][4], b[1][2][2][2];
+ *                       for (...) k_left_factor<128, false>(a[0][f], stage, 128, ...);
+ *                       for (...) k_right_factor<128, true>(b[0][g], ...);
+ *                       for (...) k_mma<k_bf16>(sums + ..., a[0][f], b[0][g][h]);
  *                   }
  *
  * A tile's boxes are swizzled as those of tensor maps: neither copies nor ldmatrix meet in a
@@ -22,9 +22,15 @@
 
 enum { PIECE = 16, FRAGMENT = 16 }; /* bytes; rows */
 
-static int piece(const struct tile_ring *r) { return PIECE / dtype_bytes(r->operand->dtype); }
+static int piece(const struct tile_ring *r) { return PIECE / dtype_bytes(r->operand->stored); }
+static bool makes_planes(const struct tile_ring *r) {
+    return r->operand->stored != r->operand->dtype;
+}
 
 static bool is_image(const struct tile_ring *r) { return r->operand->load == NO_VALUE; }
+static const char *along_text(const struct tile_ring *r) {
+    return r->operand->along ? "true" : "false";
+}
 static char letter(const struct tile_ring *r) { return r->operand->axis == AXIS_M ? 'a' : 'b'; }
 
 void add_images(struct emitter *w, const struct tile_program *t, struct ws_launch *l) {
@@ -49,7 +55,7 @@ void put_places_of_warps(struct emitter *w, const struct tile_program *t) {
     for (int i = 0; i < RINGS; i++) {
         const struct tile_ring *r = &t->ring[i];
         const struct operand *o = r->operand;
-        const char *type = memory_type(w, o->dtype);
+        const char *type = memory_type(w, o->stored);
         if (is_image(r))
             line(w, "const %s *const from_%c = image_%c;", type, letter(r), letter(r));
         else
@@ -72,8 +78,10 @@ static void put_plane(struct emitter *w, const struct tile_program *t, const str
     line(w, "const int at = i * %d + tid, line = at / %d, piece = at %% %d;", t->threads, across,
          across);
     if (pieces % t->threads) line(w, "if (at >= %d) break;", pieces);
-    line(w, "k_copy_piece(k_piece<%d>(stage + %d, %d, line, piece), from_%c + (%lldLL%s), %lld,",
-         r->line, r->offset + plane * r->bytes, ring_box_lines(r), letter(r),
+    const char *place = makes_planes(r) ? arena_printf(w->arena, "_f32<%s>", along_text(r))
+                                        : arena_printf(w->arena, "<%d>", r->line);
+    line(w, "k_copy_piece(k_piece%s(stage + %d, %d, line, piece), from_%c + (%lldLL%s), %lld,",
+         place, r->offset + plane * r->bytes, ring_box_lines(r), letter(r),
          (long long)o->plane * plane,
          o->batches > 1 ? arena_printf(w->arena, " + z * %lldLL", (long long)o->batch) : "",
          (long long)o->pitch);
@@ -96,41 +104,50 @@ void put_copy_by_warps(struct emitter *w, const struct tile_program *t, const st
     close_brace(w);
 }
 
-/* Fragments of tf32 are those of pairs of 16 bits; what was not packed is rounded here. */
-static void put_fragments(struct emitter *w, const struct tile_ring *r, int plane, int n) {
+/* All planes of what the warp needs of a ring's tile for 16 of the depth, from i on. Fragments of
+ * tf32, 8 deep, are those of pairs of 16 bits; what was not packed is rounded here. */
+static void put_fragments(struct emitter *w, const struct tile_ring *r, int n) {
     bool left = r->operand->axis == AXIS_M, tf32 = r->operand->dtype == DT_F32;
+    char x = letter(r);
+    const char *at = arena_printf(w->arena, "%d, warp_%c + f * %d, i%s", ring_box_lines(r),
+                                  left ? 'm' : 'n', FRAGMENT, tf32 ? " * 2" : "");
+    const char *which = left ? "left" : "right";
+    line(w, "unsigned %c[%d][%d]%s;", x, r->operand->planes, n, left ? "[4]" : "[2][2]");
     line(w, "#pragma unroll");
-    line(w, "for (int f = 0; f < %d; f++)", n);
-    line(w, "    %s<%d, %s>(%c[f], stage + %d, %d, warp_%c + f * %d, i%s);",
-         left ? "k_left_factor" : "k_right_factor", r->line, r->operand->along ? "true" : "false",
-         letter(r), r->offset + plane * r->bytes, ring_box_lines(r), left ? 'm' : 'n', FRAGMENT,
-         tf32 ? " * 2" : "");
-    if (!tf32 || is_image(r)) return;
-    line(w, "#pragma unroll");
-    line(w, "for (int f = 0; f < %d; f++) k_round_to_tf32(%c[%s]);", left ? n : 2 * n, letter(r),
-         left ? "f" : "f / 2][f % 2");
+    open_brace(w, "for (int f = 0; f < %d; f++)", n);
+    if (makes_planes(r))
+        line(w, "k_%s_planes<%s>(%c[0][f], %c[1][f], %c[2][f], stage + %d, %s);", which,
+             along_text(r), x, x, x, r->offset, at);
+    for (int p = 0; p < r->planes && !makes_planes(r); p++)
+        line(w, "k_%s_factor<%d, %s>(%c[%d][f], stage + %d, %s);", which, r->line, along_text(r), x,
+             p, r->offset + p * r->bytes, at);
+    if (tf32 && !is_image(r))
+        for (int i = 0; i < (left ? 1 : 2); i++)
+            line(w, "k_round_to_tf32(%c[0][f]%s);", x, left ? "" : i ? "[1]" : "[0]");
+    close_brace(w);
 }
 
 void put_dot_by_warps(struct emitter *w, const struct tile_program *t) {
     const struct tile_ring *a = &t->ring[TILE_A], *b = &t->ring[TILE_B];
     int down = t->product->warp_rows / FRAGMENT, across = t->product->warp_columns / FRAGMENT;
+    bool tf32 = a->operand->dtype == DT_F32;
+    const char *type = arena_printf(w->arena, "<%s>", memory_type(w, a->operand->dtype));
     open_scope(w);
     line(w, "unsigned char *const stage = ring + s * %d;", a->stage);
+    line(w, "#pragma unroll 2");
+    open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, tf32 ? 8 : 16);
+    put_fragments(w, a, down);
+    put_fragments(w, b, across);
     for (int p = 0; p < t->product->n_passes; p++) {
-        line(w, "#pragma unroll 2");
-        open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, 2 * piece(a));
-        line(w, "unsigned a[%d][4], b[%d][2][2];", down, across);
-        put_fragments(w, a, t->product->pass[p].a, down);
-        put_fragments(w, b, t->product->pass[p].b, across);
         line(w, "#pragma unroll");
         line(w, "for (int f = 0; f < %d; f++)", down);
         line(w, "#pragma unroll");
         line(w, "    for (int g = 0; g < %d; g++)", 2 * across);
-        bool tf32 = a->operand->dtype == DT_F32;
-        const char *type = arena_printf(w->arena, "<%s>", memory_type(w, a->operand->dtype));
-        line(w, "        k_mma%s(*(float(*)[4])(sums + (f * %d + g) * 4), a[f], b[g / 2][g %% 2]);",
-             tf32 ? "_tf32" : type, 2 * across);
-        close_brace(w);
+        line(w,
+             "        k_mma%s(*(float(*)[4])(sums + (f * %d + g) * 4), a[%d][f], b[%d][g / 2][g %% "
+             "2]);",
+             tf32 ? "_tf32" : type, 2 * across, t->product->pass[p].a, t->product->pass[p].b);
     }
+    close_brace(w);
     close_brace(w);
 }

@@ -2147,6 +2147,60 @@ template <int N> K_DEVICE void k_round_to_tf32(unsigned (&w)[N]) {
 #pragma unroll
     for (int i = 0; i < N; i++) w[i] = k_tf32_bits(k_as_float(w[i]));
 }
+/* Such a place in a tile of f32, whose lines of 128 bytes are swizzled so that k_two_deep's reads meet in no bank. */
+template <bool ALONG> K_DEVICE unsigned char *k_piece_f32(unsigned char *tile, int lines, int line, int piece) {
+    return tile + (piece / 8 * lines + line) * 128 + ((piece % 8) ^ ((ALONG ? line / 2 : line) % 4 * 2)) * 16;
+}
+/* Two neighbours along the depth, the first of an even number. */
+template <bool ALONG> K_DEVICE void k_two_deep(float (&x)[2], unsigned char *tile, int lines, int row, int depth) {
+    if (ALONG) {
+        x[0] = *(const float *)(k_piece_f32<true>(tile, lines, depth, row / 4) + row % 4 * 4);
+        x[1] = *(const float *)(k_piece_f32<true>(tile, lines, depth + 1, row / 4) + row % 4 * 4);
+    } else {
+        const k_two_words q = *(const k_two_words *)(k_piece_f32<false>(tile, lines, row, depth / 4) + depth % 4 * 4);
+        x[0] = k_as_float(q.w[0]), x[1] = k_as_float(q.w[1]);
+    }
+}
+/* Its planes, as k_split makes them; of what is not finite, some plane is not. */
+K_DEVICE void k_split_pair(unsigned &a, unsigned &b, unsigned &c, const float (&pair)[2]) {
+    float x[2];
+    unsigned u[2];
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        x[i] = pair[i] * 65536.0f;
+        u[i] = k_as_uint(x[i]) & 0xffff0000u;
+        x[i] -= k_as_float(u[i]);
+    }
+    a = u[0] >> 16 | u[1];
+    b = k_bf16x2(x[0], x[1]);
+    x[0] -= k_as_float(b << 16), x[1] -= k_as_float(b & 0xffff0000u);
+    c = k_bf16x2(x[0], x[1]);
+}
+/* What k_left_factor and k_right_factor give of the three planes of f32. */
+template <bool ALONG>
+K_DEVICE void k_left_planes(unsigned (&a)[4], unsigned (&b)[4], unsigned (&c)[4], unsigned char *tile, int lines, int row,
+                            int depth) {
+    const int lane = (int)threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        float x[2];
+        k_two_deep<ALONG>(x, tile, lines, row + lane / 4 + i % 2 * 8, depth + lane % 4 * 2 + i / 2 * 8);
+        k_split_pair(a[i], b[i], c[i], x);
+    }
+}
+template <bool ALONG>
+K_DEVICE void k_right_planes(unsigned (&a)[2][2], unsigned (&b)[2][2], unsigned (&c)[2][2], unsigned char *tile, int lines,
+                             int row, int depth) {
+    const int lane = (int)threadIdx.x % 32;
+#pragma unroll
+    for (int j = 0; j < 2; j++)
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            float x[2];
+            k_two_deep<ALONG>(x, tile, lines, row + j * 8 + lane / 4, depth + lane % 4 * 2 + i * 8);
+            k_split_pair(a[j][i], b[j][i], c[j][i], x);
+        }
+}
 /* The next of the planes of bf16 whose sum is x 2^16, of which what is left stays in x: a bf16 holds no less than 2^-133, a
  * float has bits down to 2^-149. The first plane is cut off, for it would round to infinity; what is no number, or gets
  * too large for one, is there as it is, or infinite. */

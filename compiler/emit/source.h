@@ -59,6 +59,7 @@ struct ws_launch {
     int threads, smem;
     int stack;   /* bytes of local memory that a thread has on purpose: no spilled registers */
     int cluster; /* blocks of a cluster, as the kernel's text declares; 0 or 1: none */
+    bool meets;  /* its blocks wait for each other: there is room for all of them at a time */
     int n_args;
     struct ws_arg args[WS_MAX_ARGS];
 };

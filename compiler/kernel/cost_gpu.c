@@ -579,13 +579,14 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double BARRIER = 60;  /* of all warps, which other blocks hide; not fitted to anything */
     const double LOADED = 0.82; /* of the clock */
     const double LATENCY = 1400, WAIT = 115, WAIT_ALONE = 170, PROMOTE = 260, PROMOTE_ALONE = 520;
+    const double PLANES = 7; /* instructions for an element's planes; four warps issue at a time */
     const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3;
     const struct device_limits *d = k->limits;
     const struct product *p = y->product;
     double ghz = clock_ghz(k) * LOADED, gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000;
     double rate = d->matrix_tflops * 1e3 / (2 * d->units * clock_ghz(k)); /* a clock */
     if (p->by_warp && d->wgmma) rate *= 0.6;
-    double depth = (double)p->a_bytes / y->bx / dtype_bytes(p->a.dtype);
+    double depth = (double)p->a_bytes / y->bx / dtype_bytes(p->a.stored) / stored_planes(&p->a);
     double steps = ceil((double)p->a.depth / depth), m = y->bx, n = y->br;
     int bytes = dtype_bytes(p->a.dtype); /* tf32 takes twice as long as bf16 */
     double units = m * n * depth * p->n_passes * bytes / 2 / rate;
@@ -593,6 +594,11 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (p->by_warp)
         shared = p->n_passes * depth * bytes * (p->warp_rows + p->warp_columns) *
                  (y->threads / (double)d->warp) / SHARED;
+    /* Planes that each warp makes, by so many instructions an element. */
+    double made =
+        (p->a.stored != p->a.dtype) * p->warp_rows + (p->b.stored != p->b.dtype) * p->warp_columns;
+    if (p->by_warp)
+        units = fmax(units, made * depth * PLANES / (4.0 * d->warp) * y->threads / d->warp);
     bool alone = p->warpgroups == 1;
     double wait = p->promotes ? alone ? PROMOTE_ALONE : PROMOTE : alone ? WAIT_ALONE : WAIT;
     if (p->by_warp) wait = BARRIER / p->resident;

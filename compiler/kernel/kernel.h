@@ -232,12 +232,14 @@ struct folds {
  * or [batch][depth][row] where it runs `along` the rows, which are m of the first factor and n of
  * the second. It is what `load` reads; or, `packed`, an image of the factor's values that a launch
  * before the product writes into the workspace. A number of 24 bits is a sum of three of 8:
- * planes of bf16, one matrix behind another. They add up to it 2^PLANE_SCALE times over, so that
+ * planes of bf16, one matrix behind another, or, where f32 is `stored`, made of it in registers by
+ * the warps that multiply. They add up to it 2^PLANE_SCALE times over, so that
  * the last bit of the smallest f32, 2^-149, is still a bf16. */
 struct operand {
     value_id factor, load; /* load: NO_VALUE if packed */
     enum axis axis;        /* AXIS_M or AXIS_N */
-    enum dtype dtype;      /* in shared memory; f32: its tf32, see matrix.c */
+    enum dtype dtype;      /* that is multiplied; f32: its tf32, see matrix.c */
+    enum dtype stored;     /* in shared memory: dtype, or f32 of which planes are made */
     int planes;
     bool along;
     bool across;                  /* packed: what is read runs along the rows, unlike the image */
@@ -265,7 +267,7 @@ struct product {
     bool promotes;
     int parts;            /* of the depth, that blocks have; the last to end adds them up */
     struct folds folds;   /* of promoted sums */
-    int a_bytes, b_bytes; /* of a plane of a stage */
+    int a_bytes, b_bytes; /* of a stage */
 };
 
 /* Where a tile's elements are: threads, then elements of a thread. In a ROWS layout of a pointwise
@@ -336,6 +338,7 @@ int product_thread_sums(const struct product *p);
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x);
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y);
 /* Bytes of an operand's tile that one line of shared memory has: 32, 64 or 128. */
+int stored_planes(const struct operand *o); /* in shared memory */
 int operand_line(const struct operand *o, int rows, int depth);
 
 /* peel.c: how far before its first element rows start, in the tensors that a kernel whose row

@@ -3,7 +3,8 @@
  *
  *     a[m, k] bf16, rows of 4096      tiles of p0 as it is
  *     relu(a)[m, k] bf16              an image of relu(a), which a launch before writes
- *     a[m, k] f32                     an image of three planes of bf16, which add up to a
+ *     a[m, k] f32                     an image of three planes of bf16, which add up to a; mma=2:
+ *                                     tiles of p0, of which each warp makes the planes it reads
  *     a[m, k] f32, in tf32            tiles of p0, which are rounded on their way
  *     a[k, m] f32, in tf32            an image of a, rounded and across: the units take tf32 along
  *                                     the depth alone
@@ -80,7 +81,7 @@ static bool is_matrix(const struct kernel *k, value_id v, struct operand *o) {
     o->pitch = o->along ? depth : row;
     int64_t lines = o->along ? o->depth : o->rows, line = o->along ? o->rows : o->depth;
     if (!o->along && depth != 1 && o->depth > 1) return false;
-    int64_t unit = PIECE / dtype_bytes(o->dtype);
+    int64_t unit = PIECE / dtype_bytes(o->stored);
     if (lines == 1) o->pitch = round_up(line, ALIGNED);
     if (o->batches == 1) o->batch = round_up(o->pitch * lines, ALIGNED);
     o->plane = 0;
@@ -103,7 +104,9 @@ static bool runs_along_rows(const struct kernel *k, const struct operand *o) {
     return rows;
 }
 
-static struct operand make_operand(const struct kernel *k, value_id factor, enum axis axis) {
+/* tile, depth: of the tile in shared memory. */
+static struct operand make_operand(const struct kernel *k, value_id factor, enum axis axis,
+                                   int tile, int depth, bool by_warp) {
     const struct value_node *x = &k->values.at[factor];
     bool batched = k->axis[AXIS_Z] && x->mask & MASK_Z;
     value_id load = plain_load(k, factor);
@@ -116,9 +119,15 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
                         .rows = kernel_size(k, axis),
                         .depth = kernel_size(k, AXIS_R),
                         .batches = batched ? kernel_size(k, AXIS_Z) : 1};
+    o.stored = o.dtype;
     bool is_exact = load != NO_VALUE && k->values.at[load].dtype == o.dtype;
     if (wide && !is_exact && !tf32) o.planes = 3;
     if (is_exact && is_matrix(k, load, &o) && !(tf32 && o.along)) return o;
+    o.stored = DT_F32;
+    if (o.planes > 1 && by_warp && load != NO_VALUE && k->values.at[load].dtype == DT_F32 &&
+        is_matrix(k, load, &o) && operand_line(&o, tile, depth) == 128)
+        return o;
+    o.stored = o.dtype;
     o.load = NO_VALUE;
     o.across = runs_along_rows(k, &o);
     o.along = o.across && !tf32;
@@ -143,9 +152,11 @@ static void choose_passes(struct product *p) {
 }
 
 int operand_line(const struct operand *o, int rows, int depth) {
-    int bytes = (o->along ? rows : depth) * dtype_bytes(o->dtype);
+    int bytes = (o->along ? rows : depth) * dtype_bytes(o->stored);
     return !(bytes % 128) ? 128 : !(bytes % 64) ? 64 : !(bytes % 32) ? 32 : 0;
 }
+
+int stored_planes(const struct operand *o) { return o->stored == o->dtype ? o->planes : 1; }
 
 static struct folds promoted_folds(int64_t depth, int step) {
     enum { RADIX = 32 };
@@ -176,7 +187,7 @@ static const char *check_operand(const struct operand *o, int rows, int depth, i
                             (long long)o->bytes, MOST_IMAGE);
     int line = operand_line(o, rows, depth);
     if (!line) return "lines of 32, 64 or 128 bytes need more of m, n or k";
-    int unit = o->along ? line / dtype_bytes(o->dtype) : 8;
+    int unit = o->along ? line / dtype_bytes(o->stored) : 8;
     if (rows % (unit * blocks)) return arena_printf(a, "%d blocks cannot share a tile", blocks);
     return NULL;
 }
@@ -266,8 +277,9 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (m > 256 || n > 256) return "m and n are 256 at most";
     if (depth % 16 || depth < 16 || depth > 128) return "mma needs a k of sixteens, to 128";
     struct product *p = NEW(a, struct product);
-    p->a = make_operand(k, k->dot_a, AXIS_M);
-    p->b = make_operand(k, k->dot_b, AXIS_N);
+    bool by_warp = c->knob[KNOB_mma] == BY_WARP;
+    p->a = make_operand(k, k->dot_a, AXIS_M, m, depth, by_warp);
+    p->b = make_operand(k, k->dot_b, AXIS_N, n, depth, by_warp);
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : 8;
     int64_t steps = round_up(p->a.depth, depth) / depth;
@@ -282,17 +294,16 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
         return arena_printf(a, "sums that begin anew every %d of the depth need k=%d", promote,
                             promote);
     if (p->promotes) p->folds = promoted_folds(part, promote);
-    p->a_bytes = m * depth * dtype_bytes(p->a.dtype);
-    p->b_bytes = n * depth * dtype_bytes(p->b.dtype);
-    bad = (c->knob[KNOB_mma] == BY_WARP ? check_warps : check_warpgroups)(k, c, y, p, a);
+    p->a_bytes = m * depth * dtype_bytes(p->a.stored) * stored_planes(&p->a);
+    p->b_bytes = n * depth * dtype_bytes(p->b.stored) * stored_planes(&p->b);
+    bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, p, a);
     if (bad) return bad;
     if ((bad = check_operand(&p->a, m, depth, 1, a))) return bad;
     if ((bad = check_operand(&p->b, n, depth, y->cluster, a))) return bad;
     y->stages = c->knob[KNOB_stages];
     if (y->stages < 2 || y->stages > MOST_STAGES)
         return arena_printf(a, "mma needs 2 to %d stages", MOST_STAGES);
-    int64_t stage = (int64_t)p->a_bytes * p->a.planes + (int64_t)p->b_bytes * p->b.planes;
-    int64_t smem = stage * y->stages + y->smem;
+    int64_t smem = (int64_t)(p->a_bytes + p->b_bytes) * y->stages + y->smem;
     if (smem > k->limits->smem_block)
         return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",
                             (long long)smem, (long long)k->limits->smem_block);

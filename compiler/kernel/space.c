@@ -348,6 +348,10 @@ static int element(const struct space *s) {
     return tf32 ? 4 : 2;
 }
 
+static bool makes_planes(const struct kernel *k) {
+    return k->values.at[k->dot].dtype == DT_F32 && k->precision == PRECISION_F32;
+}
+
 /* On the matrix units. Sums that are promoted need twice the registers, and three planes of each
  * factor three times the stages' memory: what does not fit is refused. */
 static void propose_mma(struct space *s) {
@@ -367,7 +371,8 @@ static void propose_mma(struct space *s) {
         }
 }
 
-/* By warps, where there is no wgmma. Where there is, nobody has measured which is faster. */
+/* By warps, where there is no wgmma; and where there is, products of f32, whose planes warps make in
+ * registers: what is packed for warpgroups is written and read once more. */
 static void propose_warps(struct space *s) {
     enum { MOST_STAGES = 4 };
     static const int tiles[][4] = {
@@ -377,7 +382,7 @@ static void propose_warps(struct space *s) {
         {64, 32, 32, 16},   {32, 64, 16, 32},   {32, 128, 16, 64},  {16, 64, 16, 16},
         {16, 128, 16, 32},
     };
-    if (s->k->limits->wgmma) return;
+    if (s->k->limits->wgmma && !makes_planes(s->k)) return;
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
         for (int depth = 64 / element(s); depth <= 128 / element(s); depth *= 2) {
             const int *t = tiles[i];

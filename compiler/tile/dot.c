@@ -18,7 +18,7 @@ static void put(struct tile_program *t, enum tile_op op, int ring, int n) {
 }
 
 int ring_line_elements(const struct tile_ring *r) {
-    return r->line / dtype_bytes(r->operand->dtype);
+    return r->line / dtype_bytes(r->operand->stored);
 }
 int ring_boxes(const struct tile_ring *r) {
     return (r->operand->along ? r->rows : r->depth) / ring_line_elements(r);
@@ -47,8 +47,8 @@ static struct tile_ring make_ring(const char *name, const struct operand *o, int
                               .depth = depth,
                               .line = operand_line(o, rows, depth),
                               .stages = p->layout.stages,
-                              .planes = o->planes,
-                              .bytes = rows * depth * dtype_bytes(o->dtype),
+                              .planes = stored_planes(o),
+                              .bytes = rows * depth * dtype_bytes(o->stored),
                               .blocks = 1};
 }
 

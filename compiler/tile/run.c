@@ -74,8 +74,8 @@ static int group_rows(const struct machine *x) { return ring(x, TILE_A)->rows / 
 
 static float *tile_of(struct machine *x, int rank, int i, int stage, int plane) {
     const struct tile_ring *r = ring(x, i);
-    return x->shared[rank][i] +
-           ((size_t)stage * (size_t)r->planes + (size_t)plane) * (size_t)r->rows * (size_t)r->depth;
+    return x->shared[rank][i] + ((size_t)stage * (size_t)r->operand->planes + (size_t)plane) *
+                                    (size_t)r->rows * (size_t)r->depth;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -89,7 +89,7 @@ static float element(struct machine *x, int i, int plane, int64_t z, int64_t row
 
 static void land(struct machine *x, struct copy *c) {
     const struct tile_ring *r = ring(x, c->ring);
-    for (int p = 0; p < r->planes; p++) {
+    for (int p = 0; p < r->operand->planes; p++) {
         float *to = tile_of(x, c->rank, c->ring, c->stage, p);
         for (int i = c->first; i < c->first + c->n; i++)
             for (int d = 0; d < r->depth; d++)
@@ -387,7 +387,7 @@ static void begin_cluster(struct machine *x, int64_t cluster) {
     for (int rank = 0; rank < x->blocks; rank++) {
         for (int i = 0; i < RINGS; i++) {
             const struct tile_ring *r = ring(x, i);
-            size_t n = (size_t)(r->stages * r->planes) * (size_t)(r->rows * r->depth);
+            size_t n = (size_t)(r->stages * r->operand->planes) * (size_t)(r->rows * r->depth);
             x->shared[rank][i] = NEW_ARRAY(x->arena, float, n);
             poison(x->shared[rank][i], n);
         }

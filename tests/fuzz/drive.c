@@ -133,6 +133,7 @@ static bool add_variant(struct arena *a, variant_vec *all, struct drive *b, int 
                         const struct config *c, struct diag *d) {
     struct variant v = {.program = b, .kernel = kernel, .config = *c};
     if (ws_emit(b->p, kernel, c, b->a, &v.source, d) != WS_OK) return false;
+    if (b->fits && !b->fits(&v)) return true;
     vec_push(a, all, v);
     return true;
 }
@@ -158,7 +159,7 @@ bool drive_add_variants(struct arena *a, variant_vec *all, struct drive *b, driv
         if (!n) return drive_fail(d, "kernel %s has no legal config", b->p->kernels[k].name);
         b->first[k] = all->n;
         for (int i = 0; i < n; i++) {
-            if (i && pick && !pick(ctx, i, n)) continue;
+            if (all->n > b->first[k] && pick && !pick(ctx, i, n)) continue;
             if (!add_variant(a, all, b, k, &c[i], d)) return false;
         }
         if (b->config && !add_named(a, all, b, k, d)) return false;

@@ -21,6 +21,7 @@
 #include "ws_tune.h"
 
 struct drive;
+struct variant;
 
 /* Is output x right? got: its elements, row-major. Fills d if not. */
 typedef bool drive_judge(struct drive *b, const struct ws_buffer *x, const double *got,
@@ -36,9 +37,11 @@ struct drive {
     dptr *mem;               /* per buffer, on a device */
     const char *config;      /* of the caller: one more, of kernels on a GPU; NULL: none */
     bool maybe;              /* that config need not be legal for any */
-    uint32_t *first;         /* per kernel: the variant of its default config */
-    drive_judge *judge;      /* drive_agrees, unless the caller sets another */
-    void *ctx;               /* the caller's */
+    uint32_t *first;         /* per kernel: the variant of its default config, or one that fits */
+    bool (*fits)(
+        const struct variant *); /* there is room for it where it is to run; NULL: always */
+    drive_judge *judge;          /* drive_agrees, unless the caller sets another */
+    void *ctx;                   /* the caller's */
 };
 
 /* Values for the inputs of g: normals for floats, -4..4 for integers, coins for bools, rounded to

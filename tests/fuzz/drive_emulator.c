@@ -10,6 +10,17 @@ enum {
     MOST_SEEN = 16 * 16 * 1024, /* and for what each thread knows of each block */
 };
 
+static bool side_by_side(const struct ws_launch *l) {
+    return l->cluster <= 1 && l->grid[0] <= MOST_SIDE_BY_SIDE &&
+           l->grid[0] * l->grid[0] * l->threads <= MOST_SEEN;
+}
+
+static bool fits(const struct variant *v) {
+    for (int i = 0; i < v->source.n_launches; i++)
+        if (v->source.launches[i].meets && !side_by_side(&v->source.launches[i])) return false;
+    return true;
+}
+
 struct emulation *emulation_new(struct arena *a) {
     struct emulation *s = NEW(a, struct emulation);
     *s = (struct emulation){.a = a, .e = emu_new()};
@@ -34,6 +45,7 @@ static void alloc_buffers(struct emulation *s, struct drive *b) {
 bool emulation_add_all(struct emulation *s, struct drive *b, drive_pick *pick, void *ctx,
                        struct diag *d) {
     alloc_buffers(s, b);
+    b->fits = fits;
     return drive_add_variants(s->a, &s->variants, b, pick, ctx, d);
 }
 
@@ -120,19 +132,18 @@ static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, 
         args[i] = &maps[i];
     }
     /* Blocks that talk to each other, if they are few: as a cluster does. */
-    bool side_by_side = tickets && w->cluster <= 1 && w->grid[0] <= MOST_SIDE_BY_SIDE &&
-                        w->grid[0] * w->grid[0] * w->threads <= MOST_SEEN;
+    bool together = tickets && side_by_side(w);
     struct emu_launch e = {
         .kernel = drive_entry(s->a, w->entry, index),
         .grid = {(unsigned)w->grid[0], (unsigned)w->grid[1], (unsigned)w->grid[2]},
         .threads = {(unsigned)w->threads},
         .shared = (size_t)w->smem,
-        .cluster = (unsigned)(side_by_side ? w->grid[0] : w->cluster),
+        .cluster = (unsigned)(together ? w->grid[0] : w->cluster),
         .args = args,
         .n_args = w->n_args,
         .roles = roles,
         .blocks_communicate = tickets,
-        .all_at_work = side_by_side};
+        .all_at_work = together};
     return check ? emu_check(m, &e) : emu_run(m, &e);
 }
 
