@@ -242,6 +242,12 @@ static void put_fold(struct emitter *w, const struct tile_program *t, bool unfol
     close_brace(w);
 }
 
+/* A cluster's tile is one of each of its blocks. */
+static const char *tile_of_block(struct emitter *w) {
+    int n = w->y->cluster;
+    return n > 1 ? arena_printf(w->arena, "(tile * %d + rank)", n) : "tile";
+}
+
 /* Pairs of neighbours lie beside those of the other threads, first all of a tile's first eight rows
  * of sixteen: what put_share reads. */
 static void put_leave(struct emitter *w, const struct tile_program *t) {
@@ -249,9 +255,9 @@ static void put_leave(struct emitter *w, const struct tile_program *t) {
     int all = product_thread_sums(t->product), octets = t->product->warp_columns / 8;
     int group = t->product->group_threads, threads = t->product->warpgroups * group;
     line(w,
-         "float *const of_tile = parts + ((long long)tile * %lld + group * %d + tid) * 2, "
+         "float *const of_tile = parts + ((long long)%s * %lld + group * %d + tid) * 2, "
          "*const of_part = of_tile + (long long)part * %d;",
-         (long long)t->product->parts * all / 2 * threads, group, all * threads);
+         tile_of_block(w), (long long)t->product->parts * all / 2 * threads, group, all * threads);
     line(w, "#pragma unroll");
     line(w, "for (int i = 0; i < %d; i++)", all / 4);
     line(w, "#pragma unroll");
@@ -263,8 +269,8 @@ static void put_leave(struct emitter *w, const struct tile_program *t) {
 }
 
 static void put_meet(struct emitter *w, const struct tile_program *t, int parts) {
-    line(w, "k_meet_parts<%d>(tickets + tile * %d + group, %d, 1 + group);",
-         t->product->group_threads, t->product->warpgroups, parts);
+    line(w, "k_meet_parts<%d>(tickets + %s * %d + group, %d, 1 + group);",
+         t->product->group_threads, tile_of_block(w), t->product->warpgroups, parts);
 }
 
 static void declare_sums(struct emitter *w, const struct tile_program *t) {

@@ -20,7 +20,7 @@
  * bank. */
 #include "emit/cuda_mma.h"
 
-enum { PIECE = 16, FRAGMENT = 16 }; /* bytes; rows */
+enum { PIECE = 16, FRAGMENT = 16, MOST_ROUNDS = 8 }; /* bytes; rows; copies of a thread in a row */
 
 static int piece(const struct tile_ring *r) { return PIECE / dtype_bytes(r->operand->stored); }
 static bool makes_planes(const struct tile_ring *r) {
@@ -73,7 +73,7 @@ static void put_plane(struct emitter *w, const struct tile_program *t, const str
     const char *depth = t->product->parts > 1 ? arena_printf(w->arena, "(part + (%s) * %d) * %d",
                                                              step, t->product->parts, r->depth)
                                               : arena_printf(w->arena, "(%s) * %d", step, r->depth);
-    line(w, "#pragma unroll");
+    line(w, "#pragma unroll %d", rounds < MOST_ROUNDS ? rounds : MOST_ROUNDS);
     open_brace(w, "for (int i = 0; i < %d; i++)", rounds);
     line(w, "const int at = i * %d + tid, line = at / %d, piece = at %% %d;", t->threads, across,
          across);
@@ -134,7 +134,7 @@ void put_dot_by_warps(struct emitter *w, const struct tile_program *t) {
     const char *type = arena_printf(w->arena, "<%s>", memory_type(w, a->operand->dtype));
     open_scope(w);
     line(w, "unsigned char *const stage = ring + s * %d;", a->stage);
-    line(w, "#pragma unroll 2");
+    line(w, "#pragma unroll %d", makes_planes(a) || makes_planes(b) ? 1 : 2); /* registers */
     open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, tf32 ? 8 : 16);
     put_fragments(w, a, down);
     put_fragments(w, b, across);

@@ -580,6 +580,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double LOADED = 0.82; /* of the clock */
     const double LATENCY = 1400, WAIT = 115, WAIT_ALONE = 170, PROMOTE = 260, PROMOTE_ALONE = 520;
     const double PLANES = 7; /* instructions for an element's planes; four warps issue at a time */
+    const double BUSY = 12;  /* warps of a multiprocessor that keep these four busy */
     const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3;
     const struct device_limits *d = k->limits;
     const struct product *p = y->product;
@@ -597,8 +598,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     /* Planes that each warp makes, by so many instructions an element. */
     double made =
         (p->a.stored != p->a.dtype) * p->warp_rows + (p->b.stored != p->b.dtype) * p->warp_columns;
-    if (p->by_warp)
-        units = fmax(units, made * depth * PLANES / (4.0 * d->warp) * y->threads / d->warp);
+    double warps = (double)y->threads / d->warp, busy = fmin(1, warps * p->resident / BUSY);
+    if (p->by_warp) units = fmax(units, made * depth * PLANES / (4.0 * d->warp) * warps / busy);
     bool alone = p->warpgroups == 1;
     double wait = p->promotes ? alone ? PROMOTE_ALONE : PROMOTE : alone ? WAIT_ALONE : WAIT;
     if (p->by_warp) wait = BARRIER / p->resident;

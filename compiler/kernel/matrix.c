@@ -37,6 +37,7 @@ enum {
     PIECE = 16,  /* bytes, which tensor maps count in */
     BARRIERS = 2 * MOST_STAGES * 8,
     MOST_PARTS = 128,
+    SMALL = 16, /* times smaller than the other: a factor that many blocks read, and soon packed */
 };
 
 static int64_t round_up(int64_t v, int64_t to) { return (v + to - 1) / to * to; }
@@ -124,8 +125,10 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     if (wide && !is_exact && !tf32) o.planes = 3;
     if (is_exact && is_matrix(k, load, &o) && !(tf32 && o.along)) return o;
     o.stored = DT_F32;
-    if (o.planes > 1 && by_warp && load != NO_VALUE && k->values.at[load].dtype == DT_F32 &&
-        is_matrix(k, load, &o) && operand_line(&o, tile, depth) == 128)
+    int64_t others = kernel_size(k, axis == AXIS_M ? AXIS_N : AXIS_M);
+    if (o.planes > 1 && by_warp && o.rows * SMALL > others && load != NO_VALUE &&
+        k->values.at[load].dtype == DT_F32 && is_matrix(k, load, &o) &&
+        operand_line(&o, tile, depth) == 128)
         return o;
     o.stored = o.dtype;
     o.load = NO_VALUE;
@@ -255,8 +258,9 @@ int product_thread_sums(const struct product *p) {
 /* Blocks that a multiprocessor has room for, by an estimate of the registers. */
 static int resident_blocks(const struct kernel *k, const struct layout *y,
                            const struct product *p) {
-    enum { OTHERS = 90, OF_CUDA = 1024 }; /* registers: operands, addresses */
+    enum { OTHERS = 64, OF_CUDA = 1024 }; /* registers: addresses */
     int64_t sums = (int64_t)product_thread_sums(p) * (p->promotes ? 2 : 1);
+    sums += (p->warp_rows * p->a.planes + p->warp_columns * p->b.planes) / 4; /* and factors */
     int64_t n = k->limits->smem_unit / (y->smem + OF_CUDA);
     int64_t by_threads = k->limits->max_threads_unit / y->threads;
     int64_t by_registers = k->limits->regs_unit / ((sums + OTHERS) * y->threads);
@@ -316,7 +320,6 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (p->parts > k->limits->units * p->resident)
         return arena_printf(a, "split=%d; %d blocks are at work at a time", p->parts,
                             k->limits->units * p->resident);
-    if (p->parts > 1 && y->cluster > 1) return "the blocks of a cluster have whole tiles";
     y->bx = m;
     y->br = n;
     y->ex = y->ur = 1;

@@ -371,8 +371,8 @@ static void propose_mma(struct space *s) {
         }
 }
 
-/* By warps, where there is no wgmma; and where there is, products of f32, whose planes warps make in
- * registers: what is packed for warpgroups is written and read once more. */
+/* By warps, where there is no wgmma; and where there is, products of f32, whose planes warps make
+ * in registers: what is packed for warpgroups is written and read once more. */
 static void propose_warps(struct space *s) {
     enum { MOST_STAGES = 4 };
     static const int tiles[][4] = {
@@ -380,7 +380,8 @@ static void propose_warps(struct space *s) {
         {128, 256, 64, 64}, {256, 128, 64, 64}, {128, 128, 64, 32}, {128, 128, 32, 64},
         {128, 64, 32, 32},  {64, 128, 32, 32},  {64, 256, 32, 64},  {64, 64, 32, 32},
         {64, 32, 32, 16},   {32, 64, 16, 32},   {32, 128, 16, 64},  {16, 64, 16, 16},
-        {16, 128, 16, 32},
+        {16, 128, 16, 32},  {16, 128, 16, 64},  {16, 256, 16, 64},  {32, 64, 32, 16},
+        {32, 128, 32, 32},  {64, 64, 64, 16},   {64, 128, 64, 32},
     };
     if (s->k->limits->wgmma && !makes_planes(s->k)) return;
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
