@@ -326,19 +326,30 @@ static void propose_pointwise(struct space *s) {
             }
 }
 
+static int64_t ceil_div(int64_t n, int64_t by) { return (n + by - 1) / by; }
+
+/* With as many stages as fit, at most `stages`. */
+static void propose_staged(struct space *s, struct config c, int stages) {
+    struct layout y;
+    c.knob[KNOB_stages] = stages;
+    while (c.knob[KNOB_stages] > 1 && kernel_layout(s->k, &c, &y, s->arena)) c.knob[KNOB_stages]--;
+    if (c.knob[KNOB_stages] > 1) propose(s, c);
+}
+
 /* In bands of two heights; where there are fewer tiles than multiprocessors, in parts of the depth
  * that fill these once or twice. */
-static void propose_tile(struct space *s, struct config c, const struct layout *y) {
+static void propose_tile(struct space *s, struct config c, int stages) {
     const struct kernel *k = s->k;
-    int64_t tiles = matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) *
-                    matrix_tiles(k, y, AXIS_N) * y->cluster;
-    propose(s, c);
+    int64_t down = ceil_div(size_of(k, AXIS_M), c.knob[KNOB_m]), cluster = c.knob[KNOB_cluster];
+    if (cluster > 1) down = ceil_div(down, cluster) * cluster;
+    int64_t tiles = size_of(k, AXIS_Z) * down * ceil_div(size_of(k, AXIS_N), c.knob[KNOB_n]);
+    propose_staged(s, c, stages);
     c.knob[KNOB_band] = 16;
-    if (tiles > k->limits->units) propose(s, c);
+    if (tiles > k->limits->units) propose_staged(s, c, stages);
     c.knob[KNOB_band] = 0;
     for (int waves = 1; waves <= 2; waves++) {
         c.knob[KNOB_split] = (int32_t)(waves * k->limits->units / tiles);
-        if (c.knob[KNOB_split] > 1) propose(s, c);
+        if (c.knob[KNOB_split] > 1) propose_staged(s, c, stages);
     }
 }
 
@@ -363,11 +374,7 @@ static void propose_mma(struct space *s) {
             struct config c = CONFIG(K(m, tiles[i][0]), K(n, tiles[i][1]), K(k, 128 / element(s)),
                                      K(cluster, cluster > 1 ? cluster : 0), K(mma, 1),
                                      K(warps, (tiles[i][0] / 64 + 1) * 128 / s->k->limits->warp));
-            struct layout y;
-            c.knob[KNOB_stages] = MOST_STAGES; /* or as many as fit */
-            while (c.knob[KNOB_stages] > 1 && kernel_layout(s->k, &c, &y, s->arena))
-                c.knob[KNOB_stages]--;
-            if (c.knob[KNOB_stages] > 1) propose_tile(s, c, &y);
+            propose_tile(s, c, MOST_STAGES);
         }
 }
 
@@ -389,11 +396,7 @@ static void propose_warps(struct space *s) {
             const int *t = tiles[i];
             struct config c = CONFIG(K(m, t[0]), K(n, t[1]), K(k, depth), K(tm, t[2]), K(tn, t[3]),
                                      K(mma, 2), K(warps, t[0] / t[2] * (t[1] / t[3])));
-            struct layout y;
-            c.knob[KNOB_stages] = MOST_STAGES; /* or as many as fit */
-            while (c.knob[KNOB_stages] > 1 && kernel_layout(s->k, &c, &y, s->arena))
-                c.knob[KNOB_stages]--;
-            if (c.knob[KNOB_stages] > 1) propose_tile(s, c, &y);
+            propose_tile(s, c, MOST_STAGES);
         }
 }
 
