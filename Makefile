@@ -226,12 +226,12 @@ $(BUILD)/warpsmith: $(BUILD)/tuner/main.o $(BUILD)/libtuner.a $(BUILD)/libreport
 	$(call say,link)$(LINK) -o $@ $(filter %.o,$^) $(BUILD)/libtuner.a $(BUILD)/libreports.a $(LINK_ALL) $(LIBS)
 
 # Unit tests: tests/unit/test_<layer>_<what>.c is linked with that layer and those to its left only
-# (layer "compile": the whole compiler, the emulator and the fuzzer's parts; "tuner": everything; "reports": reports alone).
+# (layer "compile": the whole compiler, the emulator and the fuzzer's parts; "tuner": everything of these and the tuner; "reports": reports alone).
 upto  = $(if $(filter $(1),$(LAYERS)),$(call upto_,$(1),$(LAYERS)))
 upto_ = $(firstword $(2)) $(if $(filter-out $(1),$(firstword $(2))),$(call upto_,$(1),$(wordlist 2,99,$(2))))
 unit_layer = $(word 2,$(subst _, ,$(basename $(notdir $(1)))))
 unit_libs  = $(if $(filter reports,$(1)),$(BUILD)/libreports.a,\
-             $(if $(filter tuner,$(1)),$(BUILD)/libtuner.a $(BUILD)/libreports.a $(ARCHIVES),\
+             $(if $(filter tuner,$(1)),$(BUILD)/libtuner.a $(BUILD)/libreports.a $(ARCHIVES) $(BUILD)/libfuzz.a $(BUILD)/libemulator.a,\
              $(if $(filter compile,$(1)),$(ARCHIVES) $(BUILD)/libfuzz.a $(BUILD)/libemulator.a,$(foreach l,$(call upto,$(1)),$(BUILD)/lib$(l).a))))
 
 define unit_rule

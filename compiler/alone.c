@@ -7,10 +7,15 @@
  *
  * What a kernel reads of another is an input here, and exact: an error belongs to the kernel that
  * made it, however many are behind it, and bounds stay as tight as those of a program of one
- * kernel. A kernel's part of the graph is what its buffers are the elements of, back to what it
- * reads. Where what it reads is no tensor of the graph, as the parts of a reduction along rows
- * (schedule/by_rows.c), its part goes on to what that was made of, and all on the way may have been
- * stored. Where what it writes is none, nothing is known of it. */
+ * kernel. Within a kernel any value may be rounded to its type, as where a product's is before what
+ * follows takes it. A kernel's part of the graph is what its buffers are the elements of, back to
+ * what it reads. Where what it reads is no tensor of the graph, as the parts of a reduction along
+ * rows (schedule/by_rows.c), its part goes on to what that was made of. Where what it writes is
+ * none, nothing is known of it.
+ *
+ * Some kernels are much more work so than as kernels: of what is put at indices, the part has an
+ * element for each pair of a source and a place. So parts are made first, with what each of them
+ * costs, and joined to a graph by whoever chooses among them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,22 +24,27 @@
 
 #define NONE UINT32_MAX
 
+/* What a kernel writes: values and bounds over the same inputs, which are nodes of `all`. */
+struct part {
+    struct graph *values, *bounds; /* NULL: nothing is known */
+    VEC(node_id) inputs;
+    VEC(int) outputs; /* buffers */
+};
+
 struct alone {
     const struct ws_program *p;
     const struct graph *g; /* of the whole program */
     struct arena *arena;
-    struct graph *all;
-    struct joining *joining;
-    node_id *read;               /* by buffer: its node in `all`; NONE: no input of it */
-    VEC(int) inputs, outputs;    /* buffers */
-    VEC(node_id) values, bounds; /* of them, in `all` */
+    struct graph *all; /* the inputs of every part */
+    node_id *read;     /* by buffer: its node in `all`; NONE: no input of it */
+    VEC(int) inputs;   /* buffers */
     /* by node of g, while a kernel's part is made: the buffer that the kernel reads it from, and
      * its node in the part; NONE */
     buffer_id *from;
     node_id *part;
     VEC(node_id) needed;
-    VEC(node_id) part_inputs; /* of the part, in `all` */
-    int unknown;
+    struct part *parts; /* by kernel */
+    struct ws_alone_part *said;
 };
 
 /* The node of g whose elements the buffer holds, row-major; NONE. */
@@ -107,19 +117,20 @@ static bool is_leaf(const struct alone *x, node_id n) {
     return x->from[n] != NONE || x->g->nodes.at[n].op == OP_INPUT;
 }
 
-static void add_leaf(struct alone *x, struct graph *part, node_id n) {
+static void add_leaf(struct alone *x, struct part *part, node_id n) {
     buffer_id from = x->from[n];
     for (uint32_t i = 0; from == NONE && i < x->g->inputs.n; i++)
         if (x->g->inputs.at[i].node == n)
-            vec_push(x->arena, &x->part_inputs, x->all->inputs.at[i].node);
-    if (from != NONE) vec_push(x->arena, &x->part_inputs, x->read[from]);
-    const struct node *in = &x->all->nodes.at[vec_last(&x->part_inputs)];
-    x->part[n] = graph_input(part, in->name, INPUT_ARG, "", &in->meta, part->inputs.n);
+            vec_push(x->arena, &part->inputs, x->all->inputs.at[i].node);
+    if (from != NONE) vec_push(x->arena, &part->inputs, x->read[from]);
+    const struct node *in = &x->all->nodes.at[vec_last(&part->inputs)];
+    struct graph *g = part->values;
+    x->part[n] = graph_input(g, in->name, INPUT_ARG, "", &in->meta, g->inputs.n);
 }
 
-static struct graph *part_of(struct alone *x, const struct ws_kernel *k) {
-    struct graph *part = graph_like(x->g);
-    x->part_inputs.n = 0;
+static void make_part(struct alone *x, struct part *part) {
+    struct rounding how = {.device = x->p->limits.kind, .stores = true};
+    struct graph *g = part->values = graph_like(x->g);
     for (int leaves = 1; leaves >= 0; leaves--)
         for (uint32_t i = 0; i < x->needed.n; i++) {
             node_id n = x->needed.at[i];
@@ -127,50 +138,70 @@ static struct graph *part_of(struct alone *x, const struct ws_kernel *k) {
             if (leaves)
                 add_leaf(x, part, n);
             else
-                x->part[n] = graph_copy(part, x->g, n, x->part);
+                x->part[n] = graph_copy(g, x->g, n, x->part);
         }
-    for (int i = 0; i < k->n_writes; i++)
-        if (node_of(x, k->writes[i]) != NONE)
-            vec_push(x->arena, &part->outputs, x->part[node_of(x, k->writes[i])]);
-    return part;
+    for (uint32_t i = 0; i < part->outputs.n; i++)
+        vec_push(x->arena, &g->outputs, x->part[node_of(x, part->outputs.at[i])]);
+    part->bounds = graph_bound(g, how);
 }
 
-static void join_part(struct alone *x, const struct graph *part, struct rounding how) {
-    uint32_t n = part->outputs.n;
-    node_id *made = NEW_ARRAY(x->arena, node_id, n);
-    joining_add(x->joining, part, x->part_inputs.at, made);
-    for (uint32_t i = 0; i < n; i++) vec_push(x->arena, &x->values, made[i]);
-    joining_add(x->joining, graph_bound(part, how), x->part_inputs.at, made);
-    for (uint32_t i = 0; i < n; i++) vec_push(x->arena, &x->bounds, made[i]);
-}
-
-static void add_kernel(struct alone *x, const struct ws_kernel *k) {
-    struct rounding how = {.device = x->p->limits.kind};
+static void add_kernel(struct alone *x, int kernel) {
+    const struct ws_kernel *k = &x->p->kernels[kernel];
+    struct part *part = &x->parts[kernel];
+    struct ws_alone_part *said = &x->said[kernel];
     x->needed.n = 0;
     for (int i = 0; i < k->n_reads; i++) {
         node_id n = node_of(x, k->reads[i]);
-        if (n == NONE)
-            how.stores = true;
-        else if (x->p->buffers[k->reads[i]].kind != WS_BUF_INPUT)
+        if (n != NONE && x->p->buffers[k->reads[i]].kind != WS_BUF_INPUT)
             x->from[n] = (buffer_id)k->reads[i];
     }
     for (int i = 0; i < k->n_writes; i++) {
+        const struct ws_buffer *b = &x->p->buffers[k->writes[i]];
         node_id n = node_of(x, k->writes[i]);
         if (n == NONE) {
-            x->unknown++;
+            said->n_unknown++;
             continue;
         }
-        vec_push(x->arena, &x->outputs, k->writes[i]);
+        vec_push(x->arena, &part->outputs, k->writes[i]);
+        said->bytes += (double)b->numel * (dtype_bytes(dtype_reference(b->dtype)) + sizeof(float));
         need(x, n);
     }
+    said->n_known = (int)part->outputs.n;
     find_needed(x);
-    if (x->needed.n) join_part(x, part_of(x, k), how);
+    if (x->needed.n) {
+        make_part(x, part);
+        said->work = graph_work(part->values) + graph_work(part->bounds);
+    }
     for (uint32_t i = 0; i < x->needed.n; i++) x->part[x->needed.at[i]] = NONE;
     for (int i = 0; i < k->n_reads; i++)
         if (node_of(x, k->reads[i]) != NONE) x->from[node_of(x, k->reads[i])] = NONE;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+struct ws_alone ws_alone_of(const struct ws_program *p) {
+    struct arena *a = p->arena;
+    const struct graph *g = p->loops->graph;
+    struct alone *x = NEW(a, struct alone);
+    *x = (struct alone){.p = p, .g = g, .arena = a, .all = graph_like(g)};
+    x->read = NEW_ARRAY(a, node_id, p->n_buffers);
+    x->from = NEW_ARRAY(a, buffer_id, g->nodes.n);
+    x->part = NEW_ARRAY(a, node_id, g->nodes.n);
+    x->parts = NEW_ARRAY(a, struct part, p->n_kernels);
+    x->said = NEW_ARRAY(a, struct ws_alone_part, p->n_kernels);
+    memset(x->from, 0xff, sizeof *x->from * g->nodes.n);
+    memset(x->part, 0xff, sizeof *x->part * g->nodes.n);
+    add_inputs(x);
+    for (int k = 0; k < p->n_kernels; k++) add_kernel(x, k);
+    return (struct ws_alone){x->said, (int)x->inputs.n, x->inputs.at, x};
+}
+
+/* ---- some of them ---------------------------------------------------------------------------- */
+
+static struct graph *inputs_of(const struct alone *x) {
+    struct graph *g = graph_like(x->all);
+    for (uint32_t i = 0; i < x->all->inputs.n; i++)
+        graph_copy(g, x->all, x->all->inputs.at[i].node, NULL);
+    return g;
+}
 
 /* Its outputs without the bounds behind them. */
 static struct graph *without_bounds(const struct graph *all, uint32_t n) {
@@ -180,34 +211,47 @@ static struct graph *without_bounds(const struct graph *all, uint32_t n) {
     return g;
 }
 
-struct ws_alone ws_alone_of(const struct ws_program *p) {
-    const struct ws_captured *c = p->captured;
-    struct arena *a = p->arena;
-    const struct graph *g = p->loops->graph;
-    struct alone x = {.p = p, .g = g, .arena = a, .all = graph_like(g)};
-    x.joining = joining_new(x.all);
-    x.read = NEW_ARRAY(a, node_id, p->n_buffers);
-    x.from = NEW_ARRAY(a, buffer_id, g->nodes.n);
-    x.part = NEW_ARRAY(a, node_id, g->nodes.n);
-    memset(x.from, 0xff, sizeof *x.from * g->nodes.n);
-    memset(x.part, 0xff, sizeof *x.part * g->nodes.n);
-    add_inputs(&x);
-    for (int k = 0; k < p->n_kernels; k++) add_kernel(&x, &p->kernels[k]);
-    for (uint32_t i = 0; i < x.values.n; i++) vec_push(a, &x.all->outputs, x.values.at[i]);
-    for (uint32_t i = 0; i < x.bounds.n; i++) vec_push(a, &x.all->outputs, x.bounds.at[i]);
-    struct ws_captured *all = NEW(a, struct ws_captured);
-    *all = (struct ws_captured){.arena = a,
+/* Values first, then the bounds. */
+static void join(const struct alone *x, const bool *kernels, struct graph *all) {
+    struct joining *joining = joining_new(all);
+    VEC(node_id) bounds = {0};
+    for (int k = 0; k < x->p->n_kernels; k++) {
+        const struct part *part = &x->parts[k];
+        node_id *made = NEW_ARRAY(x->arena, node_id, part->outputs.n);
+        if (!kernels[k] || !part->values) continue;
+        joining_add(joining, part->values, part->inputs.at, made);
+        for (uint32_t i = 0; i < part->outputs.n; i++) vec_push(x->arena, &all->outputs, made[i]);
+        joining_add(joining, part->bounds, part->inputs.at, made);
+        for (uint32_t i = 0; i < part->outputs.n; i++) vec_push(x->arena, &bounds, made[i]);
+    }
+    for (uint32_t i = 0; i < bounds.n; i++) vec_push(x->arena, &all->outputs, bounds.at[i]);
+}
+
+struct ws_captured *ws_alone_join(const struct ws_alone *x, const bool *kernels,
+                                  const int **outputs) {
+    const struct alone *made = x->made;
+    const struct ws_captured *c = made->p->captured;
+    struct arena *a = made->arena;
+    struct graph *all = inputs_of(made);
+    struct ws_captured *out = NEW(a, struct ws_captured);
+    VEC(int) buffers = {0};
+    join(made, kernels, all);
+    for (int k = 0; k < made->p->n_kernels; k++)
+        for (uint32_t i = 0; kernels[k] && i < made->parts[k].outputs.n; i++)
+            vec_push(a, &buffers, made->parts[k].outputs.at[i]);
+    *out = (struct ws_captured){.arena = a,
                                 .workload = c->workload,
                                 .axes = c->axes,
                                 .dtype = c->dtype,
                                 .mode = c->mode,
                                 .guards = "",
-                                .graph = without_bounds(x.all, x.values.n),
+                                .graph = without_bounds(all, buffers.n),
                                 .seed = c->seed,
                                 .limits = c->limits,
-                                .n_inputs = (int)x.all->inputs.n,
-                                .n_outputs = (int)x.values.n};
-    all->values = NEW_ARRAY(a, struct ws_values, DEVICE_KINDS);
-    all->values[p->limits.kind].reference = x.all;
-    return (struct ws_alone){all, x.inputs.at, x.outputs.at, x.unknown};
+                                .n_inputs = x->n_inputs,
+                                .n_outputs = (int)buffers.n};
+    out->values = NEW_ARRAY(a, struct ws_values, DEVICE_KINDS);
+    out->values[made->p->limits.kind].reference = all;
+    *outputs = buffers.at;
+    return out;
 }

@@ -216,6 +216,10 @@ static struct graph *reference_graph(const struct ws_captured *c, enum device_ki
     return *made;
 }
 
+double ws_reference_work(const struct ws_captured *c, enum device_kind device) {
+    return graph_work(reference_graph(c, device));
+}
+
 struct ws_memory ws_memory_of(const struct ws_captured *c, enum device_kind device) {
     struct ws_memory m = {0};
     double in = 0, out = 0; /* as doubles */

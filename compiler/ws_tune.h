@@ -99,6 +99,9 @@ enum ws_status ws_make_reference(const struct ws_captured *c, enum device_kind d
 const struct reference *ws_lower_inputs(const struct ws_captured *c, enum device_kind device);
 const struct reference *ws_lower_reference(const struct ws_captured *c, enum device_kind device);
 
+/* What a reference and its bounds cost, by the count of graph_work. */
+double ws_reference_work(const struct ws_captured *c, enum device_kind device);
+
 /* Some elements of each output (graph/sample.h), by the interpreter: are those that kernels made
  * right? input_bytes may be NULL, each: those that ws_lower_inputs made. WS_WRONG if not. *judged:
  * how many elements were; others depend on too many. */
@@ -174,17 +177,26 @@ enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c
 /* Comments that say which lines of the user's program kernel k is. */
 void ws_print_lines(struct buf *b, const struct ws_program *p, int k);
 
-/* alone.c. The kernels side by side as a workload without values, whose reference is what each of
- * them should write, were what it reads right. Its inputs are the program's, then buffers that
- * kernels read of others; its outputs are buffers. For ws_make_reference and ws_lower_reference.
- * Needs: sizes that are numbers. Lives in the program's arena. */
+/* alone.c. What each kernel should write, were what it reads right, and how far off that may be. Of
+ * some kernels side by side that is a workload without values, for ws_make_reference and
+ * ws_lower_reference: its inputs are the program's, then buffers that kernels read of others; its
+ * outputs are buffers that these kernels write. Needs: sizes that are numbers. Lives in the
+ * program's arena. */
+struct ws_alone_part {      /* of a kernel */
+    double work;            /* as ws_reference_work counts it */
+    double bytes;           /* of references and bounds */
+    int n_known, n_unknown; /* buffers that it writes; unknown: no tensors of the graph */
+};
 struct ws_alone {
-    struct ws_captured *kernels;
+    const struct ws_alone_part *parts; /* by kernel */
+    int n_inputs;
     const int *inputs; /* by input: the buffer that holds it; -1: nobody reads it */
-    const int *outputs;
-    int n_unknown; /* buffers that kernels write which are no tensors of the graph */
+    const struct alone *made;
 };
 struct ws_alone ws_alone_of(const struct ws_program *p);
+/* *outputs: the buffers. */
+struct ws_captured *ws_alone_join(const struct ws_alone *x, const bool *kernels,
+                                  const int **outputs);
 
 /* Texts for `explain` and `compile --dump` that are not stage dumps. */
 void ws_explain(const struct ws_captured *c, const struct ws_program *p, struct buf *b);

@@ -68,6 +68,7 @@ struct bench_point {
     double program_ms; /* wall time of checking the slower of eager and default */
     struct timing eager_time, default_time, tuned_time;
     struct data_worst eager_worst, default_worst, tuned_worst; /* that their checks found */
+    const char *kernels_judged;                                /* alone: a line, or "" or NULL */
     const char *profile; /* words for every kernel; NULL: not asked for */
 };
 

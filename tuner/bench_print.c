@@ -63,6 +63,7 @@ void bench_print_results(const struct bench_point *b) {
     table_unsteady(&out, lines, 3);
     fputs(out.p, stdout);
     fputs(data_unjudged(&b->data), stdout);
+    if (b->kernels_judged) fputs(b->kernels_judged, stdout);
     if (b->all_found) print_stored(b);
     print_throttle(b);
     print_costs(b);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "tuner/alone.h"
 #include "tuner/bench.h"
 #include "tuner/interrupt.h"
 #include "tuner/patience.h"
@@ -59,7 +60,7 @@ static enum ws_status check_program(struct bench_point *b, const struct plan *p,
     if (buffers_place(memory, &b->data, p->program, false, b->arena, &own) == WS_OK)
         plan_check(p, &b->data, memory, trust, &own);
     if (own.status != WS_OK) {
-        const char *who = own.status == WS_WRONG ? testbed_blame(&b->data, p, b->arena) : "";
+        const char *who = own.status == WS_WRONG ? alone_blame(&b->data, p, b->arena) : "";
         return diag_fail(b->d, own.status, "%s%s%s", own.message, *who ? "\n" : "", who);
     }
     b->program_ms = fmax(b->program_ms, clock_ms() - begun);
@@ -75,11 +76,18 @@ enum ws_status bench_check_eager(struct bench_point *b) {
     return remember_shares(b);
 }
 
+/* Variants are compared with what the default's kernels write. */
+static enum ws_status judge_kernels(struct bench_point *b) {
+    alone_judge(&b->data, &b->dflt, b->arena, &b->kernels_judged, b->d);
+    patience_set(b->run->machine.device, b->program_ms);
+    return b->d->status;
+}
+
 enum ws_status bench_check_default(struct bench_point *b) {
     if (plan_finish(&b->dflt, &b->builder, b->d) != WS_OK || interrupted()) return b->d->status;
-    if (check_program(b, &b->dflt, &b->fused_memory, false) == WS_OK)
-        b->default_worst = data_worst(&b->data);
-    return b->d->status;
+    if (check_program(b, &b->dflt, &b->fused_memory, false) != WS_OK) return b->d->status;
+    b->default_worst = data_worst(&b->data);
+    return b->trusts ? WS_OK : judge_kernels(b);
 }
 
 static enum ws_status check_tuned(struct bench_point *b, struct diag *d) {

@@ -39,9 +39,9 @@ static bool is_lent(const struct data *x, int i) {
     return x->lender && i < x->lender->captured->n_inputs && x->lender->host_inputs[i];
 }
 
-void data_open_lent(struct data *x, const struct data *lender, const struct ws_alone *kernels,
+void data_open_lent(struct data *x, const struct data *lender, const struct ws_captured *kernels,
                     const dptr *inputs, struct arena *a) {
-    open_for(x, lender->machine, kernels->kernels, a);
+    open_for(x, lender->machine, kernels, a);
     x->lender = lender;
     for (int i = 0; i < x->captured->n_inputs; i++) {
         x->inputs[i] = inputs[i];

@@ -50,7 +50,7 @@ struct data {
 void data_open(struct data *x, struct machine *m, const struct ws_program *p, struct arena *a);
 /* Of kernels side by side: inputs[i] is the memory of others, and is full; the first are those of
  * the lender. The reference is all that is made of it, and may stay unknown for want of memory. */
-void data_open_lent(struct data *x, const struct data *lender, const struct ws_alone *kernels,
+void data_open_lent(struct data *x, const struct data *lender, const struct ws_captured *kernels,
                     const dptr *inputs, struct arena *a);
 enum ws_status data_make_inputs(struct data *x, struct diag *d);
 /* host_inputs are there. */

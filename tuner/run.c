@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tuner/alone.h"
 #include "tuner/commands.h"
 #include "tuner/configs.h"
 #include "tuner/folder.h"
@@ -17,7 +18,6 @@
 #include "tuner/run_script.h"
 #include "tuner/sweep.h"
 #include "tuner/symbolic_view.h"
-#include "tuner/testbed.h"
 #include "tuner/winners.h"
 
 struct run {
@@ -257,9 +257,18 @@ static enum ws_status run_once(struct run *r, struct diag *d) {
 
 /* What is wrong, and which kernel is, by itself. */
 static enum ws_status fail_check(struct run *r, const struct diag *checked, struct diag *d) {
-    const char *who =
-        checked->status == WS_WRONG ? testbed_blame(&r->data, &r->plan, r->arena) : "";
+    const char *who = checked->status == WS_WRONG ? alone_blame(&r->data, &r->plan, r->arena) : "";
     return diag_fail(d, checked->status, "%s%s%s", checked->message, *who ? "\n" : "", who);
+}
+
+/* The outputs are right; are the kernels? */
+static enum ws_status judge_right(struct run *r, struct diag *d) {
+    const char *found = data_remark(&r->data), *remark;
+    if (alone_judge(&r->data, &r->plan, r->arena, &remark, d) != WS_OK) return d->status;
+    fputs(found, stdout);
+    fputs(remark, stdout);
+    puts("check: all outputs agree with the reference");
+    return WS_OK;
 }
 
 static enum ws_status run_file(struct run *r, struct diag *d) {
@@ -284,11 +293,7 @@ static enum ws_status run_file(struct run *r, struct diag *d) {
     if (checked.status == WS_OK || checked.status == WS_WRONG) show_outputs(r, &own);
     if (checked.status != WS_OK) return fail_check(r, &checked, d);
     if (own.status != WS_OK) return diag_fail(d, own.status, "%s", own.text);
-    if (r->line.check && d->status == WS_OK) {
-        fputs(data_remark(&r->data), stdout);
-        puts("check: all outputs agree with the reference");
-    }
-    return d->status;
+    return r->line.check ? judge_right(r, d) : WS_OK;
 }
 
 static void close_run(struct run *r) {

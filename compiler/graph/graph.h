@@ -310,6 +310,10 @@ struct graph *graph_extrema_first(struct graph *g);
  * what is no longer read stays. */
 void graph_one_pass(struct graph *g, const struct device_limits *limits);
 
+/* work.c: how many elements the operators of g read or make, a product's once for each of its
+ * terms. Needs: constant sizes. */
+double graph_work(const struct graph *g);
+
 /* bound.c: how far off a computation of g in its own types may be. Returns a graph of g's inputs
  * that yields, for each output of g, a f64 tensor of its shape: no element of a right result is
  * further from the exact one; infinite where nothing can be said. See bound.c for what is counted.

@@ -1,12 +1,15 @@
 /* test_tuner_alone.c: a mistake planted into one of five kernels has the name of that kernel, also
- * where all behind it work on what it left; without one nothing is wrong, and all is judged. A
- * kernel that reads what is no tensor of the graph is judged from what that was made of.
+ * where all behind it work on what it left, and where the outputs do not show it; without one
+ * nothing is wrong, and all is judged. A kernel that reads what is no tensor of the graph is judged
+ * from what that was made of. What would be far more work than the whole is left out.
  *
  * The mistake: the element at `place` of what a kernel writes is off by a share of itself. */
 #include <stdio.h>
 
 #include "graph_test.h"
-#include "tuner/testbed.h"
+#include "part.h"
+#include "tests/fuzz/gen.h"
+#include "tuner/alone.h"
 
 /* Eager: a kernel for each line. */
 #define CHAIN                                                                                      \
@@ -23,6 +26,22 @@
     "  %d = sum(%c)\n  %e = log(%d)\n  return %e\n}\n"
 #define ROWS_INPUTS "graph() {\n  %a = randn([512, 1024], index=0)\n  return %a\n}\n"
 
+/* b and c make no difference to f, as they are multiplied by very little, or are not chosen. */
+#define HIDDEN                                                                                     \
+    "graph(%a: @[32, 64] = L['a']) {\n  %b = exp(%a)\n  %c = sum(%b, dim=[1], keepdim=True)\n"     \
+    "  %d = mul(%c, 1e-30)\n  %m = gt(%a, 100)\n  %e = where(%m, %b, %a)\n"                        \
+    "  %f = add(%e, %d)\n  return %f\n}\n"
+#define HIDDEN_INPUTS "graph() {\n  %a = randn([32, 64], index=0)\n  return %a\n}\n"
+
+/* What is added at indices is as much work as its sources to the reference of the whole, and to
+ * that of its kernel as there are pairs of a source and a place. */
+#define LANDING                                                                                    \
+    "graph(%x: f32[4096, 4] = L['x'], %i: i64[8192] = L['i'], %s: f32[8192, 4] = L['s']) {\n"      \
+    "  %y = index_add(%x, 0, %i, %s)\n  %z = exp(%y)\n  return %z\n}\n"
+#define LANDING_INPUTS                                                                             \
+    "graph() {\n  %x = randn([4096, 4], index=0)\n  %i = arange(0, 8192, 1, dtype=i64)\n"          \
+    "  %j = bitwise_and(%i, 4095)\n  %s = randn([8192, 4], index=1)\n  return %x, %j, %s\n}\n"
+
 static struct machine machine;
 
 struct bed {
@@ -34,11 +53,16 @@ struct bed {
     struct data data;
 };
 
-/* `text` with a last statement in the function that it ends with. */
-static const char *planted(struct arena *a, const char *text, int arg, int place, double share) {
+/* `text` with a last statement in the function that it ends with. What has 16 bits is off by whole
+ * units in the last place. */
+static const char *planted(struct arena *a, const char *text, enum dtype t, int arg, int place,
+                           double share) {
     const char *end = strrchr(text, '}');
-    return arena_printf(a, "%.*s    (*(float *const *)args[%d])[%d] *= %.9gf;\n}\n",
-                        (int)(end - text), text, arg, place, 1 + share);
+    const char *mistake = t == DT_BF16 ? arena_printf(a, "(*(k_bf16 *const *)args[%d])[%d] += %d",
+                                                      arg, place, (int)(share * 128))
+                                       : arena_printf(a, "(*(float *const *)args[%d])[%d] *= %.9gf",
+                                                      arg, place, 1 + share);
+    return arena_printf(a, "%.*s    %s;\n}\n", (int)(end - text), text, mistake);
 }
 
 static void plant(struct bed *b, int kernel, int place, double share) {
@@ -49,18 +73,20 @@ static void plant(struct bed *b, int kernel, int place, double share) {
     for (int i = 0; i < l->n_args; i++)
         if (l->args[i].kind == WS_ARG_BUFFER &&
             l->args[i].buffer == b->p->kernels[kernel].writes[0])
-            s.text = planted(b->a, v->source.text, i, place, share);
+            s.text = planted(b->a, v->source.text, b->p->buffers[l->args[i].buffer].dtype, i, place,
+                             share);
     assert_ptr_not_equal(s.text, v->source.text);
     variant_take_source(v, &s, b->a);
 }
 
-static void open_bed(struct bed *b, const char *graph, const char *inputs, enum ws_fusion fusion) {
-    *b = (struct bed){.a = arena_new()};
+/* False: d says why the graph has no kernels. */
+static bool open_graph(struct bed *b, struct graph *g, struct graph *init, enum ws_fusion fusion) {
+    *b = (struct bed){.a = g->arena};
     b->d = diag_new(b->a);
-    struct ws_captured *c = ws_captured_of(b->a, must_parse(b->a, graph), "test");
-    c->init = must_parse(b->a, inputs);
+    struct ws_captured *c = ws_captured_of(b->a, g, "test");
+    c->init = init;
     b->p = ws_lower(c, &machine.limits, fusion, NULL, &b->d);
-    assert_non_null(b->p);
+    if (!b->p) return false;
     b->plan = plan_new("planted", b->p, b->a);
     for (int k = 0; k < b->p->n_kernels; k++) {
         const struct config *configs;
@@ -71,13 +97,23 @@ static void open_bed(struct bed *b, const char *graph, const char *inputs, enum 
     }
     data_open(&b->data, &machine, b->p, b->a);
     assert_int_equal(builder_open(&b->builder, &machine, NULL, b->a, &b->d), WS_OK);
+    return true;
+}
+
+static void open_bed(struct bed *b, const char *graph, const char *inputs, enum ws_fusion fusion) {
+    struct arena *a = arena_new();
+    assert_true(open_graph(b, must_parse(a, graph), must_parse(a, inputs), fusion));
+}
+
+static bool try_to_build(struct bed *b) {
+    return plan_begin(&b->plan, &b->builder, &b->d) == WS_OK &&
+           plan_finish(&b->plan, &b->builder, &b->d) == WS_OK &&
+           data_make_inputs(&b->data, &b->d) == WS_OK &&
+           data_make_reference(&b->data, &b->d) == WS_OK;
 }
 
 static void build(struct bed *b) {
-    if (plan_begin(&b->plan, &b->builder, &b->d) != WS_OK ||
-        plan_finish(&b->plan, &b->builder, &b->d) != WS_OK ||
-        data_make_inputs(&b->data, &b->d) != WS_OK || data_make_reference(&b->data, &b->d) != WS_OK)
-        fail_msg("%s", b->d.text);
+    if (!try_to_build(b)) fail_msg("%s", b->d.text);
 }
 
 static void close_bed(struct bed *b) {
@@ -93,7 +129,7 @@ static void test_right(void **state) {
     open_bed(&b, CHAIN, CHAIN_INPUTS, WS_EAGER);
     build(&b);
     assert_int_equal(b.p->n_kernels, 5);
-    if (testbed_judge(&b.data, &b.plan, b.a, &remark, &b.d) != WS_OK) fail_msg("%s", b.d.text);
+    if (alone_judge(&b.data, &b.plan, b.a, &remark, &b.d) != WS_OK) fail_msg("%s", b.d.text);
     assert_string_equal(remark,
                         "each kernel alone: 5 of the 5 buffers that they write are judged\n");
     close_bed(&b);
@@ -107,13 +143,72 @@ static void test_planted(void **state) {
         open_bed(&b, CHAIN, CHAIN_INPUTS, WS_EAGER);
         plant(&b, kernel, 17, shares[kernel % 2]);
         build(&b);
-        assert_int_equal(testbed_judge(&b.data, &b.plan, b.a, &remark, &b.d), WS_WRONG);
+        assert_int_equal(alone_judge(&b.data, &b.plan, b.a, &remark, &b.d), WS_WRONG);
         const char *want = arena_printf(b.a, "kernel %s alone: ", b.p->kernels[kernel].name);
         if (!strstr(b.d.text, want)) fail_msg("no '%s' in: %s", want, b.d.text);
         assert_non_null(strstr(b.d.text, "(1 of "));
-        assert_string_equal(testbed_blame(&b.data, &b.plan, b.a), b.d.message);
+        assert_string_equal(alone_blame(&b.data, &b.plan, b.a), b.d.message);
         close_bed(&b);
     }
+}
+
+/* The outputs are right, as they are found to be. */
+static void must_be_right(struct bed *b) {
+    struct buffers memory;
+    if (buffers_place(&memory, &b->data, b->p, false, b->a, &b->d) != WS_OK ||
+        plan_check(&b->plan, &b->data, &memory, false, &b->d) != WS_OK)
+        fail_msg("%s", b->d.text);
+    buffers_free(&memory);
+}
+
+static const char *of_type(struct arena *a, const char *graph, const char *type) {
+    struct buf b = buf_new(a);
+    for (; *graph; graph++) {
+        if (*graph == '@')
+            buf_puts(&b, type);
+        else
+            buf_putc(&b, *graph);
+    }
+    return b.p;
+}
+
+static void test_hidden(void **state) {
+    static const struct {
+        const char *type;
+        double share;
+        int kernel; /* exp, sum */
+    } rows[] = {{"f32", 1e-5, 0}, {"f32", 1e-4, 1}, {"bf16", 0.05, 0}, {"bf16", 0.25, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena *a = arena_new();
+        for (int mistake = 0; mistake < 2; mistake++) {
+            struct bed b;
+            const char *remark;
+            open_bed(&b, of_type(a, HIDDEN, rows[i].type), HIDDEN_INPUTS, WS_EAGER);
+            if (mistake) plant(&b, rows[i].kernel, 5, rows[i].share);
+            build(&b);
+            must_be_right(&b);
+            enum ws_status found = alone_judge(&b.data, &b.plan, b.a, &remark, &b.d);
+            if (!mistake && found != WS_OK) fail_msg("%s", b.d.text);
+            const char *name = b.p->kernels[rows[i].kernel].name;
+            if (mistake && !strstr(b.d.text, arena_printf(a, "kernel %s alone: ", name)))
+                fail_msg("%s %s is not found: %s", name, rows[i].type, b.d.text);
+            close_bed(&b);
+        }
+        arena_free(a);
+    }
+}
+
+static void test_too_much(void **state) {
+    struct bed b;
+    const char *remark;
+    open_bed(&b, LANDING, LANDING_INPUTS, WS_EAGER);
+    build(&b);
+    if (alone_judge(&b.data, &b.plan, b.a, &remark, &b.d) != WS_OK) fail_msg("%s", b.d.text);
+    assert_int_equal(b.p->n_kernels, 2);
+    assert_string_equal(remark,
+                        "each kernel alone: 1 of the 2 buffers that they write are judged; the "
+                        "references of 1 kernel would take longer than that of the whole\n");
+    close_bed(&b);
 }
 
 static void test_parts_of_a_sum(void **state) {
@@ -121,10 +216,65 @@ static void test_parts_of_a_sum(void **state) {
     const char *remark;
     open_bed(&b, ROWS, ROWS_INPUTS, WS_FUSE);
     build(&b);
-    if (testbed_judge(&b.data, &b.plan, b.a, &remark, &b.d) != WS_OK) fail_msg("%s", b.d.text);
+    if (alone_judge(&b.data, &b.plan, b.a, &remark, &b.d) != WS_OK) fail_msg("%s", b.d.text);
     assert_string_equal(remark,
                         "each kernel alone: 1 of the 2 buffers that they write are judged\n");
     close_bed(&b);
+}
+
+/* ---- random graphs --------------------------------------------------------------------------- */
+
+/* Normal numbers; integers that are small, bools of them. */
+static struct graph *inputs_of(const struct graph *g) {
+    struct buf b = buf_new(g->arena), names = buf_new(g->arena);
+    buf_puts(&b, "graph() {\n");
+    for (uint32_t i = 0; i < g->inputs.n; i++) {
+        const struct meta *m = &g->nodes.at[g->inputs.at[i].node].meta;
+        bool real = dtype_is_float(m->dtype) && !dtype_is_float8(m->dtype);
+        buf_printf(&b, "  %%r%u = randn([", i);
+        for (int k = 0; k < m->rank; k++)
+            buf_printf(&b, "%s%lld", k ? ", " : "", (long long)ex_value(g->ex, m->size[k]));
+        buf_printf(&b, "], index=%u)\n", i);
+        buf_printf(&b, "  %%s%u = mul(%%r%u, %d)\n", i, i, real ? 1 : 3);
+        buf_printf(&b, "  %%t%u = to(%%s%u, dtype=%s)\n", i, i, dtype_name(m->dtype));
+        buf_printf(&names, "%s%%t%u", i ? ", " : "", i);
+    }
+    buf_printf(&b, "  return %s\n}\n", names.p);
+    return must_parse(g->arena, b.p);
+}
+
+struct seen {
+    int programs, kernels;
+};
+
+/* Whether or not the outputs are right, and where a right one may be anything. */
+static void judge_graph(uint64_t seed, enum ws_fusion fusion, struct seen *seen) {
+    struct arena *a = arena_new();
+    struct graph *g = gen_graph(a, seed);
+    struct bed b;
+    const char *remark;
+    if (!graph_verify(g, false) && g->inputs.n && open_graph(&b, g, inputs_of(g), fusion)) {
+        if (b.p->n_kernels > 1 && try_to_build(&b)) {
+            seen->programs++;
+            seen->kernels += b.p->n_kernels;
+            if (alone_judge(&b.data, &b.plan, a, &remark, &b.d) != WS_OK) {
+                struct buf text = buf_new(a);
+                graph_print(&text, g);
+                fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, b.d.text, text.p);
+            }
+        }
+        close_bed(&b);
+    } else
+        arena_free(a);
+}
+
+static void test_random_graphs(void **state) {
+    const char *first = getenv("SEED");
+    uint64_t seed = first ? strtoull(first, NULL, 10) : 1, n = is_long() ? 200 : 12 / PART;
+    struct seen seen = {0};
+    for (uint64_t i = 0; i < n; i++) judge_graph(seed + i, i % 2 ? WS_FUSE : WS_EAGER, &seen);
+    print_message("             %d programs, %d kernels\n", seen.programs, seen.kernels);
+    assert_true(seen.programs > 0);
 }
 
 int main(void) {
@@ -134,8 +284,10 @@ int main(void) {
         fprintf(stderr, "%s", d.text);
         return 1;
     }
-    const struct CMUnitTest all[] = {cmocka_unit_test(test_right), cmocka_unit_test(test_planted),
-                                     cmocka_unit_test(test_parts_of_a_sum)};
+    const struct CMUnitTest all[] = {
+        cmocka_unit_test(test_right),          cmocka_unit_test(test_planted),
+        cmocka_unit_test(test_parts_of_a_sum), cmocka_unit_test(test_hidden),
+        cmocka_unit_test(test_too_much),       cmocka_unit_test(test_random_graphs)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     machine_close(&machine);
     arena_free(a);

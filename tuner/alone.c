@@ -1,0 +1,170 @@
+/* alone.c: chooses kernels, makes what they should have written, some at a time, and compares. */
+#include "tuner/alone.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "tuner/patience.h"
+#include "tuner/testbed.h"
+
+/* Of the work of the reference of the whole, whose parts these are. */
+static const double RIGHT = 1, WRONG = 16;
+/* Elements: no wish to save. */
+static const double A_MOMENT = 1 << 24;
+
+struct judging {
+    struct testbed bed;
+    struct ws_alone alone;
+    bool *chosen; /* by kernel; those of a batch, once they are judged, no longer */
+    bool *batch;
+    int n_judged, n_buffers, n_too_much;
+    const char *message; /* of the first that is wrong */
+    struct arena *arena;
+};
+
+static const struct ws_program *program_of(const struct judging *j) { return j->bed.plan->program; }
+
+/* ---- which kernels --------------------------------------------------------------------------- */
+
+struct cost {
+    double work;
+    int kernel;
+};
+
+static int by_work(const void *a, const void *b) {
+    const struct cost *x = a, *y = b;
+    return x->work != y->work ? (x->work > y->work) - (x->work < y->work) : x->kernel - y->kernel;
+}
+
+/* As many as `most` allows, those of the least work first. */
+static void choose(struct judging *j, double most) {
+    int n = program_of(j)->n_kernels;
+    struct cost *costs = NEW_ARRAY(j->arena, struct cost, n);
+    double work = 0;
+    for (int k = 0; k < n; k++) costs[k] = (struct cost){j->alone.parts[k].work, k};
+    qsort(costs, (size_t)n, sizeof *costs, by_work);
+    for (int i = 0; i < n; i++) {
+        const struct ws_alone_part *part = &j->alone.parts[costs[i].kernel];
+        j->n_buffers += part->n_known + part->n_unknown;
+        work += part->work;
+        j->chosen[costs[i].kernel] = part->n_known && work <= most;
+        j->n_too_much += part->n_known && work > most;
+    }
+}
+
+/* The next of those that are chosen, whose references have room together. False: none is left. */
+static bool next_batch(struct judging *j) {
+    size_t left = device_memory_left(j->bed.machine->device);
+    double room = left == SIZE_MAX ? INFINITY : (double)left / 2, bytes = 0;
+    bool any = false, full = false;
+    for (int k = 0; k < program_of(j)->n_kernels; k++) {
+        full |= any && j->chosen[k] && bytes + j->alone.parts[k].bytes > room;
+        j->batch[k] = j->chosen[k] && !full;
+        if (!j->batch[k]) continue;
+        bytes += j->alone.parts[k].bytes;
+        j->chosen[k] = false;
+        any = true;
+    }
+    return any;
+}
+
+/* ---- are they right -------------------------------------------------------------------------- */
+
+/* What the batch should have written, from what is in place. */
+static enum ws_status make_references(struct judging *j, struct data *kernels, const int **outputs,
+                                      struct diag *d) {
+    struct testbed *t = &j->bed;
+    const struct ws_captured *c = ws_alone_join(&j->alone, j->batch, outputs);
+    dptr *inputs = NEW_ARRAY(j->arena, dptr, c->n_inputs);
+    for (int i = 0; i < c->n_inputs; i++) {
+        int buffer = j->alone.inputs[i];
+        inputs[i] = buffer < 0 ? t->data->inputs[i] : t->buffers.at[buffer];
+    }
+    data_open_lent(kernels, t->data, c, inputs, j->arena);
+    return data_make_reference(kernels, d);
+}
+
+static enum ws_status judge_kernel(struct judging *j, int k, struct diag *d) {
+    struct testbed *t = &j->bed;
+    const struct ws_kernel *kernel = &program_of(j)->kernels[k];
+    const struct variant *v = t->plan->chosen[k];
+    bool in_place = false, spoilt;
+    const char *message;
+    for (int i = 0; i < kernel->n_writes; i++)
+        in_place |= program_of(j)->buffers[kernel->writes[i]].in_place >= 0;
+    /* The memory of what lies in place has been the input's again since. */
+    enum ws_status s =
+        in_place ? testbed_check(t, v, &message, &spoilt, d) : testbed_compare(t, v, &message, d);
+    if (s == WS_OK && message)
+        j->message = arena_printf(j->arena, "kernel %s alone: %s", kernel->name, message);
+    return s;
+}
+
+static enum ws_status judge_batch(struct judging *j, struct diag *d) {
+    struct testbed *t = &j->bed;
+    struct data kernels = {0};
+    const int *outputs;
+    make_references(j, &kernels, &outputs, d);
+    int n = d->status == WS_OK && kernels.reference ? kernels.captured->n_outputs : 0;
+    for (int i = 0; i < n; i++) t->expected[outputs[i]] = kernels.expected[i];
+    for (int k = 0; n && k < program_of(j)->n_kernels && !j->message; k++)
+        if (j->batch[k] && judge_kernel(j, k, d) != WS_OK) break;
+    for (int i = 0; i < n; i++) t->expected[outputs[i]] = (struct expected){0};
+    j->n_judged += n;
+    data_close(&kernels);
+    return d->status;
+}
+
+static const char *remark_of(const struct judging *j) {
+    struct buf b = buf_new(j->arena);
+    buf_printf(&b, "each kernel alone: %d of the %d buffers that they write are judged",
+               j->n_judged, j->n_buffers);
+    if (j->n_too_much)
+        buf_printf(&b, "; the references of %d kernel%s would take longer than that of the whole",
+                   j->n_too_much, j->n_too_much == 1 ? "" : "s");
+    buf_puts(&b, "\n");
+    return b.p;
+}
+
+/* Outputs may be wrong. */
+static enum ws_status fill(struct judging *j, struct diag *d) {
+    const struct testbed *t = &j->bed;
+    struct diag whole = diag_new(j->arena);
+    patience_endless(t->machine->device); /* plain kernels take as long as they take */
+    plan_check(t->plan, t->data, &j->bed.buffers, false, &whole);
+    if (whole.status != WS_OK && whole.status != WS_WRONG)
+        return diag_fail(d, whole.status, "%s", whole.message);
+    return WS_OK;
+}
+
+static enum ws_status judge(struct data *x, const struct plan *p, double share, struct arena *a,
+                            const char **remark, struct diag *d) {
+    struct judging j = {.arena = a};
+    int n = p->program->n_kernels;
+    *remark = "";
+    if (n < 2) return WS_OK;
+    if (testbed_place(&j.bed, x, p, a, d) == WS_OK && fill(&j, d) == WS_OK) {
+        double whole = ws_reference_work(x->captured, x->machine->limits.kind);
+        j.alone = ws_alone_of(p->program);
+        j.chosen = NEW_ARRAY(a, bool, n);
+        j.batch = NEW_ARRAY(a, bool, n);
+        choose(&j, share * whole > A_MOMENT ? share * whole : A_MOMENT);
+        while (!j.message && next_batch(&j) && judge_batch(&j, d) == WS_OK) {}
+        *remark = remark_of(&j);
+        if (j.message && d->status == WS_OK) diag_fail(d, WS_WRONG, "%s", j.message);
+    }
+    testbed_close(&j.bed);
+    return d->status;
+}
+
+enum ws_status alone_judge(struct data *x, const struct plan *p, struct arena *a,
+                           const char **remark, struct diag *d) {
+    return judge(x, p, RIGHT, a, remark, d);
+}
+
+const char *alone_blame(struct data *x, const struct plan *p, struct arena *a) {
+    struct diag own = diag_new(a);
+    const char *remark;
+    judge(x, p, WRONG, a, &remark, &own);
+    return own.status == WS_WRONG ? own.message : remark;
+}

@@ -1,0 +1,28 @@
+/* alone.h: each kernel of a plan judged by itself.
+ *
+ * The plan runs with every temporary in memory of its own, so that each kernel finds there what it
+ * has read. From these very inputs the reference says what the kernel should have written, and how
+ * far off that may be (ws_alone_of). So a mistake that the outputs do not show is found, and has
+ * the name of the kernel that made it, however many are behind it.
+ *
+ *   kernel k_softmax_2 alone: b7[3, 17] is 0.5, expected 0.25, off by more than 2e-07 (...)
+ *
+ * A program of one kernel is judged as a whole. What is no tensor of the graph, as the parts of a
+ * sum, is not judged here. */
+#ifndef TUNER_ALONE_H
+#define TUNER_ALONE_H
+
+#include "tuner/plan.h"
+
+/* Of a plan whose outputs are right. WS_WRONG names the first kernel that is wrong. The kernels
+ * judged are those whose references are the least work, which together are no more than the
+ * reference of the whole is; *remark says how many buffers were judged, and how many kernels were
+ * too much. "": there is one kernel. What is in the memory of outputs is lost. */
+enum ws_status alone_judge(struct data *x, const struct plan *p, struct arena *a,
+                           const char **remark, struct diag *d);
+
+/* Of a plan whose outputs are wrong: which kernel is, as a line, or else what was judged; it may
+ * take many times as long. "": there is one kernel. */
+const char *alone_blame(struct data *x, const struct plan *p, struct arena *a);
+
+#endif
