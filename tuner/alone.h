@@ -15,8 +15,8 @@
 #include "tuner/plan.h"
 
 /* Of a plan whose outputs are right. WS_WRONG names the first kernel that is wrong. The kernels
- * judged are those whose references are the least work, which together are no more than the
- * reference of the whole is; *remark says how many buffers were judged, and how many kernels were
+ * judged are those whose references are the least work, which together are at most twice that of
+ * the reference of the whole; *remark says how many buffers were judged, and how many kernels were
  * too much. "": there is one kernel. What is in the memory of outputs is lost. */
 enum ws_status alone_judge(struct data *x, const struct plan *p, struct arena *a,
                            const char **remark, struct diag *d);

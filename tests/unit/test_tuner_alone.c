@@ -207,7 +207,7 @@ static void test_too_much(void **state) {
     assert_int_equal(b.p->n_kernels, 2);
     assert_string_equal(remark,
                         "each kernel alone: 1 of the 2 buffers that they write are judged; the "
-                        "references of 1 kernel would take longer than that of the whole\n");
+                        "references of 1 kernel would be too much work\n");
     close_bed(&b);
 }
 
