@@ -3,6 +3,8 @@
  *
  * The generators below propose on a grid of powers of two; kernel_layout refuses what is illegal,
  * the cost model orders, and what lies far behind the best estimate is pruned. */
+#include <stdlib.h>
+
 #include "kernel/kernel.h"
 
 enum {
@@ -21,20 +23,25 @@ enum {
 struct candidate {
     struct config c;
     double cost;
+    uint32_t place; /* among those of the same cost */
 };
 
 struct space {
     const struct kernel *k;
     struct arena *arena;
     VEC(struct candidate) all;
+    struct map met; /* their configs */
 };
+
+static struct space space_of(const struct kernel *k, struct arena *a) {
+    return (struct space){.k = k, .arena = a, .met = map_new(a)};
+}
 
 static void propose(struct space *s, struct config c) {
     struct layout y;
     bool legal = !kernel_layout(s->k, &c, &y, s->arena);
-    for (uint32_t i = 0; i < s->all.n && legal; i++)
-        if (config_equal(&s->all.at[i].c, &c)) return;
-    if (legal) vec_push(s->arena, &s->all, ((struct candidate){c, kernel_cost(s->k, &y)}));
+    if (legal && !map_put(&s->met, &c, sizeof c, 0)) return;
+    if (legal) vec_push(s->arena, &s->all, ((struct candidate){c, kernel_cost(s->k, &y), 0}));
     if (y.shift || s->k->limits->kind == DEVICE_CPU) return;
     c.knob[KNOB_shift] = 1;
     if (y.rows_inner) c.knob[KNOB_skip_l1] = 0; /* the next thread reads the second vector, too */
@@ -513,14 +520,16 @@ static void propose_cpu(struct space *s) {
         }
 }
 
+static int by_cost(const void *a, const void *b) {
+    const struct candidate *x = a, *y = b;
+    if (x->cost != y->cost) return x->cost < y->cost ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
 /* Cheapest first; equal estimates keep the order of proposal. */
 static void sort_by_cost(struct space *s) {
-    for (uint32_t i = 1; i < s->all.n; i++)
-        for (uint32_t j = i; j > 0 && s->all.at[j].cost < s->all.at[j - 1].cost; j--) {
-            struct candidate t = s->all.at[j];
-            s->all.at[j] = s->all.at[j - 1];
-            s->all.at[j - 1] = t;
-        }
+    for (uint32_t i = 0; i < s->all.n; i++) s->all.at[i].place = i;
+    if (s->all.n) qsort(s->all.at, s->all.n, sizeof *s->all.at, by_cost);
 }
 
 static bool listed(const struct config *list, int n, const struct config *c) {
@@ -581,7 +590,7 @@ static int add_hinted(const struct kernel *k, struct arena *a, struct config *li
 /* Rows that are kept could also be copied ahead by persistent blocks. What that gains has not been
  * measured: it is tried, and never a first guess. */
 static int add_ahead(const struct kernel *k, struct arena *a, struct config *list) {
-    struct space s = {.k = k, .arena = a};
+    struct space s = space_of(k, a);
     int n = 0;
     if (k->limits->kind == DEVICE_CPU || k->kind != KERNEL_REDUCE || k->rows_inner || k->columns)
         return 0;
@@ -632,7 +641,7 @@ static void propose_leaving(struct space *s) {
 
 void kernel_configs(const struct kernel *k, struct arena *a, const struct config **out, int *n,
                     int *pruned) {
-    struct space s = {.k = k, .arena = a};
+    struct space s = space_of(k, a);
     if (k->limits->kind == DEVICE_CPU)
         propose_cpu(&s);
     else if (k->kind == KERNEL_MATMUL)
