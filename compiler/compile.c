@@ -143,6 +143,23 @@ static struct ws_kernel describe_kernel(struct compile *c, const struct kernel *
     return out;
 }
 
+struct ws_configs {
+    const struct config *at; /* NULL: not asked for yet */
+    int n, pruned;
+};
+
+/* Sizes that are symbols have other hints under the same text. */
+static void find_same(struct compile *c) {
+    struct ws_program *p = c->program;
+    struct map first = map_new(c->arena);
+    for (int k = 0; k < p->n_kernels; k++) {
+        uint64_t same = (uint64_t)k;
+        if (!p->kernels[k].ir->sizes.n && !map_gets(&first, p->kernels[k].hash, &same))
+            map_puts(&first, p->kernels[k].hash, same);
+        p->kernels[k].same = (int)same;
+    }
+}
+
 /* Outputs are written once; of an input, what the kernel that wants most of it reads. */
 static double least_bytes(const struct compile *c) {
     const struct ws_program *p = c->program;
@@ -243,6 +260,8 @@ static bool build_kernels(struct compile *c) {
         p->flops += k->flops;
     }
     p->bytes = least_bytes(c);
+    p->configs = NEW_ARRAY(c->arena, struct ws_configs, p->n_kernels);
+    find_same(c);
     return stage(c, "kernel");
 }
 
@@ -267,7 +286,11 @@ struct ws_program *ws_lower(struct ws_captured *captured, const struct device_li
 
 void ws_configs(const struct ws_program *p, int k, const struct config **configs, int *n,
                 int *pruned) {
-    kernel_configs(p->kernels[k].ir, p->arena, configs, n, pruned);
+    struct ws_configs *c = &p->configs[p->kernels[k].same];
+    if (!c->at) kernel_configs(p->kernels[k].ir, p->arena, &c->at, &c->n, &c->pruned);
+    *configs = c->at;
+    *n = c->n;
+    *pruned = c->pruned;
 }
 
 const char *ws_config_illegal(const struct ws_program *p, int k, const struct config *c,

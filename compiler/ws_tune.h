@@ -130,6 +130,8 @@ struct ws_kernel {
     const char *kind;         /* "pointwise", "reduce", "matmul" */
     enum precision precision; /* of a product of f32 */
     const char *hash;         /* 16 hex digits of the canonical text of its body, sizes included */
+    int same;                 /* the first kernel of the program with this body and these sizes:
+                                 itself, or one whose configs, texts and times are its own, too */
     const char
         *guard; /* "", until the tuner says for which sizes the config was tuned: "dim == 4096" */
     int n_reads, n_writes;
@@ -153,11 +155,13 @@ struct ws_program {
                           returned is an updated input, too; others have no buffer */
     double bytes, flops; /* of the whole graph if it were one kernel: inputs read once, outputs
                             written once */
+    struct ws_configs *configs; /* by kernel, of those that were asked for: see ws_configs */
 };
 
 /* All legal configs of kernel k under the program's limits, best guess first; config 0 is the
  * default by rule. *pruned counts legal configs left out because the cost model rules them out.
- * Lives in the program's arena. */
+ * Kernels that are the same have the same list, made once. Lives in the program's arena; one thread
+ * at a time. */
 void ws_configs(const struct ws_program *p, int k, const struct config **configs, int *n,
                 int *pruned);
 

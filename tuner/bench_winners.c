@@ -1,5 +1,6 @@
 /* bench_winners.c: which config each kernel of the fused program gets: the one that --config says,
  * the one that the store holds, or the one that tuning finds. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,9 +58,10 @@ static void name_rung(struct bench_point *b) {
         b->fused_program->kernels[k].guard = guard;
 }
 
-static int count_missing(const struct bench_point *b) {
+static int count_missing(const struct bench_point *b, bool different) {
     int n = 0;
-    for (int k = 0; k < b->fused_program->n_kernels; k++) n += !b->tunes[k].winner;
+    for (int k = 0; k < b->fused_program->n_kernels; k++)
+        n += !b->tunes[k].winner && !(different && b->fused_program->kernels[k].same != k);
     return n;
 }
 
@@ -107,7 +109,7 @@ static enum ws_status look_up_all(struct bench_point *b) {
         store_lookup_program(b->run->store, &key, &b->evidence, &program, NULL, b->d) != WS_OK)
         return b->d->status;
     b->all_found = program && !strcmp(b->evidence.text_hash, bench_text_hash(b));
-    int missing = count_missing(b);
+    int missing = count_missing(b, false), different = count_missing(b, true);
     if (b->all_found)
         printf("cache hit: tuned by run %s, nothing to search\n", b->evidence.run_id);
     else if (b->run->line.retune)
@@ -117,7 +119,8 @@ static enum ws_status look_up_all(struct bench_point *b) {
     else if (!missing)
         puts("nothing to search: ranges hold for these sizes");
     else if (!b->run->line.no_search)
-        printf("tuning %d of %d kernel%s: %s\n", missing, n, n == 1 ? "" : "s",
+        printf("tuning %d of %d kernel%s%s: %s\n", missing, n, n == 1 ? "" : "s",
+               different < missing ? arena_printf(b->arena, " (%d different)", different) : "",
                why_missing(b, first_why));
     bench_settle(b);
     fflush(stdout);
@@ -130,19 +133,44 @@ enum ws_status bench_look_up(struct bench_point *b) {
 
 /* ---- tuning ---------------------------------------------------------------------------------- */
 
+/* Kernels that are the same are tuned once. */
+static bool is_first(const struct bench_point *b, int kernel) {
+    return b->fused_program->kernels[kernel].same == kernel;
+}
+
+/* By its roofline, and that of those that are the same. */
+static double floor_us(const struct bench_point *b, int kernel) {
+    double us = 0;
+    for (int k = kernel; k < b->fused_program->n_kernels; k++) {
+        if (b->fused_program->kernels[k].same != kernel) continue;
+        double own = roof_floor_us(&b->run->roof, &b->tunes[k].work);
+        us += own > 0 ? own : 1;
+    }
+    return us;
+}
+
 /* Each kernel gets a share of what is left of the budget by the time that its roofline asks for. */
 static double share_of_budget(const struct bench_point *b, int kernel) {
     double left = b->run->line.budget_s * 1e3 - (clock_ms() - b->searching_since_ms);
-    double mine = 0, all = 0;
+    double mine = floor_us(b, kernel), all = 0;
     if (isinf(left)) return INFINITY;
-    for (int k = kernel; k < b->fused_program->n_kernels; k++) {
-        if (b->tunes[k].winner) continue;
-        double us = roof_floor_us(&b->run->roof, &b->tunes[k].work);
-        if (!(us > 0)) us = 1;
-        if (k == kernel) mine = us;
-        all += us;
-    }
+    for (int k = kernel; k < b->fused_program->n_kernels; k++)
+        if (!b->tunes[k].winner && is_first(b, k)) all += floor_us(b, k);
     return all > 0 && left > 0 ? left * mine / all : 0;
+}
+
+/* What a kernel gains, the program gains by its part of the program's time: a kernel that is a
+ * quarter of it or more has as many trials as its search wants, others have fewer. */
+static int share_of_trials(const struct bench_point *b, int kernel) {
+    enum { ENOUGH = 24, LEAST = 4, PARTS = 4 };
+    double all = 0;
+    if (b->run->line.budget_trials < INT_MAX || b->run->line.search != SEARCH_model)
+        return b->run->line.budget_trials;
+    for (int k = 0; k < b->fused_program->n_kernels; k++)
+        if (is_first(b, k)) all += floor_us(b, k);
+    double part = PARTS * floor_us(b, kernel) / all;
+    if (part >= 1) return INT_MAX;
+    return fmax(LEAST, ENOUGH * part);
 }
 
 static void add_rows(struct bench_point *b, const struct tune *t) {
@@ -169,7 +197,7 @@ static enum ws_status tune_alone(struct bench_point *b, struct tune *t) {
     if (b->d->status == WS_OK && !t->winner) {
         if (!b->run->line.retune) tune_resume(t, b->d);
         t->deadline_ms = clock_ms() + share_of_budget(b, t->kernel);
-        t->trials_left = b->run->line.budget_trials;
+        t->trials_left = share_of_trials(b, t->kernel);
         t->wanted = bench_rung_before(b, t->kernel);
         if (b->d->status == WS_OK) tune_kernel(t, b->d);
         if (b->d->status == WS_OK && b->run->line.compare_searches && !interrupted())
@@ -186,11 +214,12 @@ static enum ws_status begin_all(struct bench_point *b) {
         return WS_OK;
     for (int k = 0; k < b->fused_program->n_kernels && b->d->status == WS_OK; k++) {
         struct tune *t = &b->tunes[k];
-        if (t->winner) continue;
+        if (t->winner || !is_first(b, k)) continue;
         if (!b->run->line.retune && tune_resume(t, b->d) != WS_OK) return b->d->status;
         if (t->hint >= 0 && tune_begin(t, &t->hint, 1, b->d) != WS_OK) return b->d->status;
-        int *which = NEW_ARRAY(b->arena, int, t->n);
-        tune_begin(t, which, search_first_wave(t, which), b->d);
+        int *which = NEW_ARRAY(b->arena, int, t->n), most = share_of_trials(b, k);
+        int n = search_first_wave(t, which);
+        tune_begin(t, which, n < most ? n : most, b->d);
     }
     return b->d->status;
 }
@@ -215,6 +244,19 @@ static struct progress_whole part_of_whole(const struct bench_point *b, int k) {
         .where = points > 1 ? arena_printf(b->arena, "size %d of %d", b->point + 1, points) : NULL};
 }
 
+/* The winner of a kernel that is the same, unless it went wrong here. */
+static bool take_winner(struct bench_point *b, struct tune *t) {
+    const struct tune *from = &b->tunes[b->fused_program->kernels[t->kernel].same];
+    if (from == t || !from->winner) return false;
+    struct variant *v = tune_find(t, from->winner->config);
+    if (variant_refused(v)) return false;
+    v->timing = from->winner->timing;
+    v->is_winner = true;
+    t->winner = v;
+    t->n_tied = from->n_tied;
+    return true;
+}
+
 enum ws_status bench_tune_kernels(struct bench_point *b) {
     int n = b->fused_program->n_kernels, missing = 0;
     for (int k = 0; k < n; k++) missing += !b->tunes[k].winner;
@@ -226,7 +268,7 @@ enum ws_status bench_tune_kernels(struct bench_point *b) {
     b->tuning.check_ms += clock_ms() - begun;
     b->searching_since_ms = clock_ms(); /* what has taken long before is no search */
     for (int k = 0; k < n && b->d->status == WS_OK && !interrupted(); k++) {
-        if (b->tunes[k].winner) continue;
+        if (b->tunes[k].winner || take_winner(b, &b->tunes[k])) continue;
         int trials = b->tunes[k].n_trials;
         b->tuning.whole = part_of_whole(b, k);
         tune_alone(b, &b->tunes[k]);

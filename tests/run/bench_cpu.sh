@@ -88,6 +88,24 @@ bench workloads/mm_softmax.py -D n=32 --budget 1
 said 'tuning 2 of 2 kernels'
 [ "$(rows "$results/mm_softmax.csv" 'r["is_winner"] == "1"')" = 2 ] || fail "two winners expected"
 
+# Three layers that are the same are one kernel to tune; each kernel is judged alone, too.
+cat >"$TMP/layers.py" <<'EOF'
+import torch
+n = 32
+def layers(x, a, b, c):
+    for w in (a, b, c):
+        x = torch.tanh(x @ w)
+    return torch.softmax(x, -1)
+def get_inputs():
+    return [torch.randn(n, n) for _ in range(4)]
+EOF
+bench "$TMP/layers.py" --budget 3t || fail "bench failed:" "$(cat "$TMP/out" "$TMP/err")"
+said 'tuning 4 of 4 kernels \(2 different\): never tuned'
+said '^each kernel alone: 4 of the 4 buffers that they write are judged'
+[ "$(rows "$results/layers.csv" 'r["is_winner"] == "1"')" = 2 ] || fail "two winners expected"
+bench "$TMP/layers.py" || fail "the second run failed:" "$(cat "$TMP/out" "$TMP/err")"
+said 'cache hit'
+
 # run takes the stored winner.
 "$WARPSMITH" run workloads/softmax.py "${small[@]}" --device cpu --check >"$TMP/out" 2>&1 ||
     fail "run failed:" "$(cat "$TMP/out")"
