@@ -189,6 +189,7 @@ static enum ws_status write_rows(struct bench_point *b) {
         recorder_add_program(r, ROLE_tuned, &b->tuned, &b->tuned_time, &b->run->roof);
         recorder_set_check(r, &b->data, &b->tuned_worst);
         recorder_set_cost(r, &b->cost);
+        recorder_set_all(r, b->tuning.check_ms, b->tuning.time_ms, clock_ms() - b->started_ms);
     }
     return recorder_flush(r, b->d);
 }

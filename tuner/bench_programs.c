@@ -63,7 +63,9 @@ static enum ws_status check_program(struct bench_point *b, const struct plan *p,
         const char *who = own.status == WS_WRONG ? alone_blame(&b->data, p, b->arena) : "";
         return diag_fail(b->d, own.status, "%s%s%s", own.message, *who ? "\n" : "", who);
     }
-    b->program_ms = fmax(b->program_ms, clock_ms() - begun);
+    double took = clock_ms() - begun;
+    b->program_ms = fmax(b->program_ms, took);
+    b->tuning.check_ms += took;
     patience_set(dev, b->program_ms);
     return WS_OK;
 }
@@ -78,7 +80,9 @@ enum ws_status bench_check_eager(struct bench_point *b) {
 
 /* Variants are compared with what the default's kernels write. */
 static enum ws_status judge_kernels(struct bench_point *b) {
+    double begun = clock_ms();
     alone_judge(&b->data, &b->dflt, b->arena, &b->kernels_judged, b->d);
+    b->tuning.check_ms += clock_ms() - begun;
     patience_set(b->run->machine.device, b->program_ms);
     return b->d->status;
 }
@@ -91,8 +95,10 @@ enum ws_status bench_check_default(struct bench_point *b) {
 }
 
 static enum ws_status check_tuned(struct bench_point *b, struct diag *d) {
+    double begun = clock_ms();
     if (plan_check(&b->tuned, &b->data, &b->fused_memory, false, d) == WS_OK)
         b->tuned_worst = data_worst(&b->data);
+    b->tuning.check_ms += clock_ms() - begun;
     return d->status;
 }
 

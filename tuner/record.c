@@ -253,6 +253,13 @@ void recorder_set_cost(struct recorder *r, const struct cost *c) {
     row->search_s = cost_of_search(c) + c->count;
 }
 
+void recorder_set_all(struct recorder *r, double check_ms, double timing_ms, double all_ms) {
+    struct result_row *row = &r->rows[r->n - 1];
+    row->all_check_s = check_ms / 1e3;
+    row->all_timing_s = timing_ms / 1e3;
+    row->all_s = all_ms / 1e3;
+}
+
 void recorder_add_roof(struct recorder *r, const struct roof *roof) {
     const struct device_limits *l = roof->limits;
     double peak = fmax(l->f32_tflops, l->matrix_tflops);

@@ -35,10 +35,11 @@ void recorder_set_counters(struct recorder *r, const struct variant *v, const st
                            const struct roof *roof);
 void recorder_add_program(struct recorder *r, enum result_role role, const struct plan *p,
                           const struct timing *t, const struct roof *roof);
-/* What tuning has cost, into the newest row. */
-/* What the check of that program found: the row added last. */
+/* Into the row added last: what the check of that program found, what tuning has cost, and what
+ * checking, timing and all of the bench took. */
 void recorder_set_check(struct recorder *r, const struct data *x, const struct data_worst *worst);
 void recorder_set_cost(struct recorder *r, const struct cost *c);
+void recorder_set_all(struct recorder *r, double check_ms, double timing_ms, double all_ms);
 void recorder_add_roof(struct recorder *r, const struct roof *roof);
 
 /* Append what was added, all or nothing. Notes go to stderr. */

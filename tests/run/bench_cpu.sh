@@ -43,6 +43,8 @@ done
 # What each program was compared with, and how far off it was.
 judged="r['reference'] == 'eval' and 0 <= float(r['error']) <= float(r['bound']) and r['error_at'].startswith('out0[') and float(r['reference_s']) > 0"
 [ "$(rows "$csv" "r['kernel'] == 'program' and r['role'] != 'roof' and $judged")" = 3 ] || fail "rows do not say how right they are"
+[ "$(rows "$csv" "r['role'] == 'tuned' and 0 < float(r['reference_s']) < float(r['all_check_s']) and 0 < float(r['all_timing_s']) < float(r['all_s'])")" = 1 ] ||
+    fail "the tuned row does not say what checking and timing took"
 winner=$(python3 -c 'import csv, sys
 print(next(r["config"] for r in csv.DictReader(open(sys.argv[1])) if r["is_winner"] == "1"))' "$csv")
 
