@@ -70,6 +70,12 @@ node_id expand_windows(struct build *b, const struct node *n) {
     return empty ? full(b, &n->meta, number_of(b, &n->args[6])) : KEEP;
 }
 
+/* No element is less, and it is of their type: what is beyond an integer's end is cut off. */
+static double least(struct build *b, node_id x) {
+    enum dtype t = meta_of(b, x)->dtype;
+    return dtype_is_float(t) ? -INFINITY : (double)int_least(t);
+}
+
 /* What a max pool takes the extrema of; KEEP where windows differ in length. */
 node_id max_windows(struct build *b, const struct node *n) {
     struct slide s;
@@ -77,7 +83,7 @@ node_id max_windows(struct build *b, const struct node *n) {
         s = slide_of(b, n, (int)number_of(b, &n->args[6]), &n->args[4], n->args[5].b);
     else if (!even_slide(b, n, &s))
         return KEEP;
-    return windows(b, n->args[0].node, &s, -INFINITY);
+    return windows(b, n->args[0].node, &s, least(b, n->args[0].node));
 }
 
 node_id expand_max_pool(struct build *b, const struct node *n) {
@@ -205,7 +211,7 @@ node_id max_places(struct build *b, const struct node *n) {
         numbers.size[numbers.rank++] = m.size[m.rank - windowed + k];
         all = ex_mul(b->g->ex, all, numbers.size[k]);
     }
-    node_id values = ragged(b, x, windowed, want, -INFINITY, &lengths);
+    node_id values = ragged(b, x, windowed, want, least(b, x), &lengths);
     node_id at = ragged(b, reshape(b, iota(b, all), &numbers), windowed, want, 0, &lengths);
     for (int k = 0; k < windowed; k++)
         window = ex_mul(b->g->ex, window, meta_of(b, at)->size[windowed + k]);
@@ -223,8 +229,8 @@ node_id max_places(struct build *b, const struct node *n) {
 /* adaptive_avg_pool, adaptive_max_pool */
 node_id expand_adaptive_pool(struct build *b, const struct node *n) {
     bool average = n->op == OP_ADAPTIVE_AVG_POOL;
-    double fill = average ? 0 : -INFINITY;
     node_id x = n->args[0].node, lengths = 0, w;
+    double fill = average ? 0 : least(b, x);
     if (average) x = cast(b, x, dtype_opmath(n->meta.dtype));
     struct slide s;
     bool even = even_slide(b, n, &s);

@@ -248,6 +248,7 @@ static const struct {
     {"%x: f32[3, 9, 8]", "max_pool(%x, [3, 2], [2, 3], [1, 0])"},
     {"%x: f32[2, 3, 9, 9]", "max_pool(%x, [2], 3, dilation=2, ceil_mode=True)"},
     {"%x: i64[3, 9]", "max_pool(%x, [3], 1, 1, spatial=1)"},
+    {"%x: i8[3, 9]", "max_pool(%x, [3], 1, 1, spatial=1)"},
     {"%x: f32[2, 2, 4, 5, 6]", "max_pool(%x, [2], spatial=3)"},
     {"%x: f32[2, 3, 9, 8]", "avg_pool(%x, [2, 3])"},
     {"%x: f32[2, 3, 9, 8]", "avg_pool(%x, [3], 2, 1)"},
