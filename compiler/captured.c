@@ -281,7 +281,13 @@ enum ws_status ws_make_inputs(const struct ws_captured *c, void **bytes, struct 
     return ok ? WS_OK : d->status;
 }
 
-/* Rounded up; *out is NULL if all are 0. */
+float ws_bound_up(double bound) {
+    float b = (float)bound;
+    if ((double)b < bound) b = nextafterf(b, INFINITY);
+    return isnan(bound) ? INFINITY : b;
+}
+
+/* *out is NULL if all are 0. */
 static enum ws_status to_bound(const struct ws_tensor_info *t, const double *v, float **out,
                                struct diag *d) {
     bool any = false;
@@ -289,9 +295,7 @@ static enum ws_status to_bound(const struct ws_tensor_info *t, const double *v, 
     if (!b) return no_memory(d, (size_t)t->numel * sizeof *b, t->name);
 #pragma omp parallel for reduction(|| : any)
     for (int64_t i = 0; i < t->numel; i++) {
-        b[i] = (float)v[i];
-        if ((double)b[i] < v[i]) b[i] = nextafterf(b[i], INFINITY);
-        if (isnan(v[i])) b[i] = INFINITY;
+        b[i] = ws_bound_up(v[i]);
         any = any || b[i] != 0;
     }
     if (!any) free(b), *out = NULL;
@@ -430,20 +434,48 @@ static struct graph *init_sampled(const struct ws_captured *c, struct arena *a) 
     return graph_decompose_but_landings(seeded(c, c->init, a));
 }
 
+/* False: said in d. */
+static bool open_inputs(struct input_elements *x, struct arena *a, struct diag *d) {
+    struct sample_source none = {NULL, load_nothing};
+    bool here = true;
+    for (int i = 0; i < x->c->n_inputs; i++) here &= x->bytes[i] != NULL;
+    if (!here) x->init = sampler_new(init_sampled(x->c, a), &none, d);
+    return here || x->init;
+}
+
 enum ws_status ws_judge_reference(const struct ws_captured *c, void *const *input_bytes,
                                   const struct sample_source *outputs, int64_t *judged,
                                   struct diag *d) {
     struct arena *a = arena_new();
     struct sample_verdict v = {0};
-    struct sample_source none = {NULL, load_nothing};
     struct input_elements x = {.c = c, .bytes = input_bytes};
     struct sample_source inputs = {&x, load_input};
     struct graph *g = seeded(c, c->graph, a);
-    bool here = true;
-    for (int i = 0; i < c->n_inputs; i++) here &= input_bytes[i] != NULL;
-    if (!here) x.init = sampler_new(init_sampled(c, a), &none, d);
-    if (here || x.init) reference_judge(g, &inputs, outputs, &v, d);
+    if (open_inputs(&x, a, d)) reference_judge(g, &inputs, outputs, &v, d);
     *judged = v.judged;
+    arena_free(a);
+    return d->status;
+}
+
+enum ws_status ws_sample_reference(const struct ws_captured *c, enum device_kind device,
+                                   void *const *input_bytes, struct sample_taken *out,
+                                   struct diag *d) {
+    enum { A_READ = 32 /* bytes */, MOST = 1 << 28 };
+    struct arena *a = arena_new();
+    struct sample_options o = SAMPLE_DEFAULTS;
+    struct input_elements x = {.c = c, .bytes = input_bytes};
+    struct sample_source inputs = {&x, load_input};
+    double room = fmin((double)(memory_available() / 2 / A_READ), MOST);
+    o.per_output = (int64_t)fmax(room, (double)o.per_output);
+    o.in_all = o.per_output * (c->n_outputs + 1);
+    struct graph *g = graph_decompose_but_landings(seeded(c, reference_graph(c, device), a));
+    struct sampler *s = open_inputs(&x, a, d) ? sampler_new(g, &inputs, d) : NULL;
+    o.seed = c->seed;
+    for (int i = 0; i < c->n_outputs; i++) out[i] = (struct sample_taken){0};
+    for (int i = 0; s && i < c->n_outputs; i++) {
+        uint32_t bound = (uint32_t)(c->n_outputs + i);
+        if (!sample_take(s, g, (uint32_t)i, bound, &o, &o.in_all, &out[i], d)) break;
+    }
     arena_free(a);
     return d->status;
 }

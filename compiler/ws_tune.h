@@ -109,6 +109,14 @@ enum ws_status ws_judge_reference(const struct ws_captured *c, void *const *inpu
                                   const struct sample_source *outputs, int64_t *judged,
                                   struct diag *d);
 
+/* A bound as it is kept: rounded up, and infinite if it is nan. */
+float ws_bound_up(double bound);
+/* Some elements of each output alone, where there is no memory for all: out[n_outputs], of which
+ * the caller frees what they hold. */
+enum ws_status ws_sample_reference(const struct ws_captured *c, enum device_kind device,
+                                   void *const *input_bytes, struct sample_taken *out,
+                                   struct diag *d);
+
 /* ---- the program ----------------------------------------------------------------------------- */
 
 enum ws_buffer_kind { WS_BUF_INPUT, WS_BUF_OUTPUT, WS_BUF_TEMP };

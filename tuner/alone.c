@@ -142,7 +142,7 @@ static enum ws_status judge(struct data *x, const struct plan *p, double share, 
     struct judging j = {.arena = a};
     int n = p->program->n_kernels;
     *remark = "";
-    if (n < 2) return WS_OK;
+    if (n < 2 || x->reference == REFERENCE_SAMPLED) return WS_OK; /* there is no memory */
     if (testbed_place(&j.bed, x, p, a, d) == WS_OK && fill(&j, d) == WS_OK) {
         double whole = ws_reference_work(x->captured, x->machine->limits.kind);
         j.alone = ws_alone_of(p->program);

@@ -8,7 +8,7 @@
 #include "tuner/guarded.h"
 
 const char *reference_name(enum reference_made m) {
-    static const char *const names[] = {"", "eval", "device_f64", "sliced", "trusted"};
+    static const char *const names[] = {"", "eval", "device_f64", "sliced", "sampled", "trusted"};
     return names[m];
 }
 
@@ -175,6 +175,66 @@ static enum ws_status interpret_reference(struct data *x, struct diag *d) {
     return upload_expected(x, d);
 }
 
+/* ---- what there is no memory for ------------------------------------------------------------- */
+
+/* Is there none for the interpreter? The inputs are there. */
+static bool is_too_large(const struct data *x) {
+    struct ws_memory w = ws_memory_of(x->captured, x->machine->limits.kind);
+    size_t left = memory_available();
+    return left != SIZE_MAX && w.reference - w.kept_inputs > (double)left;
+}
+
+/* No element has a bound. */
+static enum ws_status unbind(struct data *x, int output, struct diag *d) {
+    enum { STEP = 1 << 16 };
+    const struct expected *e = &x->expected[output];
+    float *none = NEW_ARRAY(d->arena, float, STEP);
+    for (int i = 0; i < STEP; i++) none[i] = INFINITY;
+    for (int64_t at = 0; at < e->n && d->status == WS_OK; at += STEP) {
+        int64_t n = e->n - at < STEP ? e->n - at : STEP;
+        device_upload(x->machine->device, e->bound + (dptr)at * sizeof *none, none,
+                      (size_t)n * sizeof *none, d);
+    }
+    return d->status;
+}
+
+static enum ws_status bind(struct data *x, int output, const struct sample_taken *s,
+                           struct diag *d) {
+    const struct expected *e = &x->expected[output];
+    const char *want = s->want;
+    for (int64_t i = 0; i < s->n && d->status == WS_OK; i++) {
+        float bound = ws_bound_up(s->bound[i]);
+        dptr at = (dptr)s->at[i];
+        device_upload(x->machine->device, e->want + 8 * at, want + 8 * i, 8, d);
+        device_upload(x->machine->device, e->bound + sizeof bound * at, &bound, sizeof bound, d);
+    }
+    return d->status;
+}
+
+static enum ws_status sample_reference(struct data *x, struct diag *d) {
+    int n = x->captured->n_outputs;
+    struct sample_taken *taken = NEW_ARRAY(d->arena, struct sample_taken, n);
+    bool any = false;
+    x->reference = REFERENCE_SAMPLED;
+    ws_sample_reference(x->captured, x->machine->limits.kind, x->host_inputs, taken, d);
+    for (int i = 0; i < n; i++) {
+        struct ws_tensor_info t = ws_output_info(x->captured, i);
+        if (d->status == WS_OK &&
+            expected_alloc(x->machine->device, t.dtype, true, t.numel, &x->expected[i], d) ==
+                WS_OK &&
+            unbind(x, i, d) == WS_OK && bind(x, i, &taken[i], d) == WS_OK)
+            x->judged += taken[i].n;
+        free(taken[i].at);
+        free(taken[i].want);
+        free(taken[i].bound);
+        any |= t.numel > 0;
+    }
+    if (d->status == WS_OK && any && !x->judged)
+        diag_fail(d, WS_MACHINE,
+                  "there is no memory for a reference, nor for one element of the outputs alone");
+    return d->status;
+}
+
 /* On a device that kernels were lost on, or that was reset. */
 static enum ws_status restore_inputs(struct data *x, struct diag *d) {
     if (device_is_lost(x->machine->device) && device_reset(x->machine->device, d) != WS_OK)
@@ -209,7 +269,11 @@ enum ws_status data_make_reference(struct data *x, struct diag *d) {
         interpreted ? NULL : ws_lower_reference(x->captured, x->machine->limits.kind);
     if (make_reference_here(x, here, a))
         judge_reference(x, d);
-    else if (!device_is_lost(x->machine->device) || restore_inputs(x, d) == WS_OK)
+    else if (device_is_lost(x->machine->device) && restore_inputs(x, d) != WS_OK)
+        x->reference = REFERENCE_NONE;
+    else if (!interpreted && is_too_large(x))
+        sample_reference(x, d);
+    else
         interpret_reference(x, d);
     x->reference_ms = clock_ms() - begun;
     arena_free(a);

@@ -20,9 +20,10 @@ enum reference_made {
     REFERENCE_EVAL,    /* by the interpreter */
     REFERENCE_DEVICE,  /* by plain kernels in double precision */
     REFERENCE_SLICED,  /* by them, some rows at a time, for want of memory */
+    REFERENCE_SAMPLED, /* some elements by the interpreter, for want of memory even so */
     REFERENCE_TRUSTED, /* left by a program that was right before */
 };
-const char *reference_name(enum reference_made m); /* "eval", "device_f64", "sliced", "trusted" */
+const char *reference_name(enum reference_made m); /* "eval", "device_f64", "sliced", ... */
 
 struct data {
     struct machine *machine;
@@ -31,7 +32,8 @@ struct data {
     struct arena *arena;
     enum reference_made reference;
     double reference_ms; /* wall time of making and judging it */
-    int64_t judged;      /* of what plain kernels made: elements that the interpreter made, too */
+    int64_t judged;      /* elements that the interpreter made: of what plain kernels made, too, or
+                            of what is sampled */
     void **host_inputs;  /* malloc'ed, in storage order; NULL: on the device alone */
     void **host_want;    /* the same, as dtype_reference says */
     float **host_bound;  /* how far from it an element may be; NULL: not at all, or on the device */

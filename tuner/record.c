@@ -230,7 +230,8 @@ void recorder_set_check(struct recorder *r, const struct data *x, const struct d
     if (!x) return;
     row->reference = reference_name(x->reference);
     if (x->reference != REFERENCE_TRUSTED) row->reference_s = x->reference_ms / 1e3;
-    if (x->reference == REFERENCE_DEVICE || x->reference == REFERENCE_SLICED) {
+    if (x->reference == REFERENCE_DEVICE || x->reference == REFERENCE_SLICED ||
+        x->reference == REFERENCE_SAMPLED) {
         row->judged = (double)x->judged;
         row->judged_of = 0;
         for (int i = 0; i < x->captured->n_outputs; i++)

@@ -5,14 +5,13 @@
 
 #include "tuner/interrupt.h"
 
-/* Bytes: while inputs are made, while the reference is, while kernels run. */
+/* Bytes: while inputs are made, while kernels run. A reference that does not fit is sampled. */
 static double needed(const struct machine *m, const struct ws_captured *c, bool reference,
                      const struct ws_memory *w, double *outputs) {
     double running = w->kept_inputs + (reference ? w->kept_reference : 0), most = w->inputs;
     *outputs = 0;
     for (int i = 0; i < c->n_outputs; i++) *outputs += (double)ws_output_info(c, i).bytes;
     if (m->limits.kind == DEVICE_CPU) running += w->kept_inputs + *outputs;
-    if (reference && w->reference > most) most = w->reference;
     return running > most ? running : most;
 }
 
@@ -32,9 +31,7 @@ enum ws_status room_check(const struct machine *m, const struct ws_captured *c, 
                      "%s needs %.3g GB of memory while %s (inputs %.3g GB, outputs %.3g GB), and "
                      "%.3g GB are left",
                      c->workload, need / 1e9,
-                     need == w.inputs                   ? "inputs are made as doubles"
-                     : reference && need == w.reference ? "the reference is computed in doubles"
-                                                        : "kernels run",
+                     need == w.inputs ? "inputs are made as doubles" : "kernels run",
                      w.kept_inputs / 1e9, outputs / 1e9, (double)left / 1e9);
 }
 

@@ -267,7 +267,10 @@ static enum ws_status judge_right(struct run *r, struct diag *d) {
     if (alone_judge(&r->data, &r->plan, r->arena, &remark, d) != WS_OK) return d->status;
     fputs(found, stdout);
     fputs(remark, stdout);
-    puts("check: all outputs agree with the reference");
+    puts(r->data.reference == REFERENCE_SAMPLED ? "check: sampled elements of all outputs agree "
+                                                  "with the interpreter; there is no memory "
+                                                  "for a reference"
+                                                : "check: all outputs agree with the reference");
     return WS_OK;
 }
 

@@ -151,3 +151,29 @@ bool sample_check(struct graph *g, const struct sample_source *inputs,
         if (graph_first_output(g, i) == i) judge_output(&j, both, i, g->outputs.n + i);
     return d->status == WS_OK;
 }
+
+/* ---- where there is no reference ------------------------------------------------------------- */
+
+bool sample_take(struct sampler *s, const struct graph *g, uint32_t o, uint32_t bound,
+                 const struct sample_options *options, int64_t *left, struct sample_taken *out,
+                 struct diag *d) {
+    struct judging j = {.s = s, .o = options, .left = *left, .d = d};
+    const struct meta *m = &g->nodes.at[g->outputs.at[o]].meta;
+    int64_t n = options->elements, numel = ex_value(g->ex, meta_numel(g->ex, m));
+    size_t size = sizeof(double) * (size_t)n;
+    bool whole = !dtype_is_float(m->dtype);
+    enum sampled how = SAMPLED;
+    *out = (struct sample_taken){.at = malloc(size), .want = malloc(size), .bound = malloc(size)};
+    if (!out->at || !out->want || !out->bound) {
+        diag_fail(d, WS_MACHINE, "no memory");
+        return false;
+    }
+    n = sample_choose(options->seed, o, numel, n, out->at);
+    if (n)
+        n = sample_some(&j, o, out->at, n, whole ? NULL : out->want, whole ? out->want : NULL,
+                        &how);
+    if (n) n = sample_some(&j, bound, out->at, n, out->bound, NULL, &how);
+    out->n = n;
+    *left = j.left;
+    return how != SAMPLE_FAILED;
+}

@@ -66,4 +66,17 @@ bool sample_check(struct graph *g, const struct sample_source *inputs,
                   const struct sample_source *reference, const struct sample_options *o,
                   struct sample_verdict *v, struct diag *d);
 
+/* check_sample.c. What some elements of output o of g should be, and how far off they may be, which
+ * its output `bound` says: for what nothing else can be made of. g as sampler_new needs it. *left
+ * is what is left of options.in_all, or that. False: said in d; n is 0 where elements depend on too
+ * many. */
+struct sample_taken {
+    int64_t n, *at;
+    void *want;    /* f64 or i64, as dtype_reference says */
+    double *bound; /* all three are malloc'ed: the caller frees */
+};
+bool sample_take(struct sampler *s, const struct graph *g, uint32_t o, uint32_t bound,
+                 const struct sample_options *options, int64_t *left, struct sample_taken *out,
+                 struct diag *d);
+
 #endif

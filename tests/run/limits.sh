@@ -49,6 +49,27 @@ END
     [ $failed = 0 ]
 ) && passed=$((passed + 1)) || failed=$((failed + 1))
 
+# A reference that does not fit is sampled, which is said.
+cat >chain.py <<'END'
+import torch
+
+rows = 4
+
+def chain(x):
+    y = torch.softmax(x, -1)
+    return torch.sigmoid(y * x + torch.tanh(y))
+
+def get_inputs():
+    return [torch.rand(rows, 32)]
+END
+(
+    ulimit -v 1500000
+    expect 0 '' run chain.py --device cpu --in-process --check -D rows=1000000
+    grep -q '31999744 of 32000000 elements of out0 have no bound' out &&
+        grep -q 'sampled elements of all outputs agree' out || { cat out && false; }
+    [ $failed = 0 ]
+) && passed=$((passed + 1)) || failed=$((failed + 1))
+
 # A ladder that ends where no tensor does is refused before its first rung is tuned.
 expect 1 'at rows=[0-9]*: a tensor of .* elements is too large' \
     bench scale.py --device cpu -D 'rows=1:9223372036854775807:*2' --results res

@@ -290,6 +290,15 @@ struct ws_captured *ws_alone_join(const struct ws_alone *x, const bool *kernels,
     return NULL;
 }
 
+float ws_bound_up(double bound) { return (float)bound; }
+
+enum ws_status ws_sample_reference(const struct ws_captured *c, enum device_kind device,
+                                   void *const *input_bytes, struct sample_taken *out,
+                                   struct diag *d) {
+    (void)c, (void)device, (void)input_bytes, (void)out;
+    return diag_fail(d, WS_MACHINE, "fake");
+}
+
 double ws_reference_work(const struct ws_captured *c, enum device_kind device) {
     (void)c, (void)device;
     return 0;

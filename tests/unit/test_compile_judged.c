@@ -1,7 +1,10 @@
 /* test_compile_judged.c: a reference with a wrong element is refused, with its place and both
- * values, and a right one is not. */
+ * values, and a right one is not. Elements that are sampled where there is no memory for more, and
+ * their bounds, are those of the whole reference. */
 #include "graph_test.h"
 #include "judged.h"
+#include "ws_backend.h"
+#include "ws_tune.h"
 
 #define GRAPH                                                                                      \
     "graph(%x: f32[16, 64], %y: f32[64, 8], %i: i64[16]) {\n  %p = matmul(%x, %y)\n"               \
@@ -67,7 +70,60 @@ static void test_wrong(void **state) {
     close_graph(&j);
 }
 
+#define SAMPLED_GRAPH                                                                              \
+    "graph(%x: bf16[16, 64], %y: bf16[64, 80]) {\n  %p = matmul(%x, %y)\n"                         \
+    "  %s = softmax(%p, 1)\n  %a = argmax(%x, 1)\n  return %s, %a\n}\n"
+#define SAMPLED_INPUTS                                                                             \
+    "graph() {\n  %x = randn([16, 64], index=0)\n  %y = randn([64, 80], index=1)\n"                \
+    "  return %x, %y\n}\n"
+
+static void must_be_same(const struct sample_taken *s, const void *want, const float *bound,
+                         bool whole) {
+    for (int64_t i = 0; i < s->n; i++) {
+        int64_t at = s->at[i];
+        const double *x = want, *y = s->want;
+        const int64_t *v = want, *w = s->want;
+        if (whole)
+            assert_true(v[at] == w[i]);
+        else
+            assert_true(fabs(x[at] - y[i]) <= 1e-12 * fabs(x[at]));
+        float b = ws_bound_up(s->bound[i]), c = bound ? bound[at] : 0;
+        assert_true(fabsf(b - c) <= 1e-6f * c);
+    }
+}
+
+static void test_sampled(void **state) {
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct ws_captured *c = ws_captured_of(a, must_parse(a, SAMPLED_GRAPH), "test");
+    c->init = must_parse(a, SAMPLED_INPUTS);
+    void *in[2], *nothing[2] = {NULL, NULL}, *want[2];
+    float *bounds[2];
+    struct sample_taken taken[2];
+    assert_int_equal(ws_make_inputs(c, in, &d), WS_OK);
+    assert_int_equal(ws_make_reference(c, DEVICE_CPU, in, want, bounds, &d), WS_OK);
+    for (int there = 0; there < 2; there++) { /* inputs that are not are computed as well */
+        if (ws_sample_reference(c, DEVICE_CPU, there ? in : nothing, taken, &d) != WS_OK)
+            fail_msg("%s", d.text);
+        assert_int_equal(taken[0].n, 256);
+        assert_int_equal(taken[1].n, 16);
+        for (int i = 0; i < 2; i++) {
+            must_be_same(&taken[i], want[i], bounds[i], i == 1);
+            free(taken[i].at);
+            free(taken[i].want);
+            free(taken[i].bound);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        free(in[i]);
+        free(want[i]);
+        free(bounds[i]);
+    }
+    arena_free(a);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_right), cmocka_unit_test(test_wrong)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_right), cmocka_unit_test(test_wrong),
+                                       cmocka_unit_test(test_sampled)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
