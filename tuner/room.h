@@ -7,8 +7,9 @@
 #include "tuner/sweep.h"
 
 /* WS_MACHINE, with what is needed and what there is, if the inputs, the outputs and, if it is asked
- * for, their reference in double precision do not fit into the host's memory. A GPU refuses what its
- * own cannot hold when it is asked for it; a CPU's is the host's. */
+ * for, what is kept of their reference do not fit into the host's memory. A reference that does not
+ * fit while it is computed is sampled (data.h). A GPU refuses what its own cannot hold when it is
+ * asked for it; a CPU's is the host's. */
 enum ws_status room_check(const struct machine *m, const struct ws_captured *c, bool reference,
                           struct diag *d);
 
