@@ -122,7 +122,8 @@ static void forget_counts(struct tune *t) {
 
 enum ws_status tune_kernel(struct tune *t, struct diag *d) {
     forget_counts(t);
-    t->progress = progress_start(t->program->kernels[t->kernel].name, t->n, t->shared->whole);
+    int most = t->n < t->trials_left ? t->n : t->trials_left;
+    t->progress = progress_start(t->program->kernels[t->kernel].name, most, t->shared->whole);
     if (t->hint >= 0) search_wave(t, &t->hint, 1, d);
     if (d->status == WS_OK) search_run(t, d);
     if (d->status == WS_OK && t->wanted) try_wanted(t, d);
