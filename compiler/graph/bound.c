@@ -31,11 +31,12 @@
  * as its own error. Roundings to one side would add up like the depth, and are not allowed for: a
  * term that is missing, or cut off, is seen in sums of thousands. f32's own product is right, too.
  *
- * Values that jump: a comparison that errors may decide either way has the error 1; `where` has
- * then the distance of its two values, floor and the like what they are at both ends, and argmax
- * the distance to the furthest element that may be the largest. What is looked up at an index that
- * is in doubt may be any element. An integer that may wrap around its type's end may be at the
- * other.
+ * Values that jump: a comparison that errors may decide either way has the error 1, unless an
+ * element is compared with the largest of all and no other may be that: both are one number then,
+ * however far off it is. `where` has the distance of its two values, floor and the like what they
+ * are at both ends, and argmax the distance to the furthest element that may be the largest. What
+ * is looked up at an index that is in doubt may be any element. An integer that may wrap around its
+ * type's end may be at the other.
  *
  * A value of 16 bits is rounded once more where it may be stored: everywhere, if the whole program
  * is to hold (`stores`); of one kernel, what it stores and what its product takes.
@@ -84,6 +85,12 @@ static bool is_exact(const struct arg *e) { return e->kind != ARG_NODE && e->f =
 static struct arg as_arg(node_id e) { return e == EXACT ? arg_float(0) : arg_node(e); }
 
 static int64_t size_of(struct bounds *w, ex e) { return ex_value(g_of(w)->ex, e); }
+
+static bool same_sizes(const struct meta *a, const struct meta *b) {
+    bool same = a->rank == b->rank;
+    for (int i = 0; same && i < a->rank; i++) same = a->size[i] == b->size[i];
+    return same;
+}
 
 static int64_t numel_of(struct bounds *w, const struct meta *m) {
     return size_of(w, meta_numel(g_of(w)->ex, m));
@@ -164,6 +171,95 @@ static node_id wrapped(struct bounds *w, node_id id, node_id up, node_id down) {
                 arg_node(off));
 }
 
+/* A reduction of x over n's dimensions. */
+static node_id reduce_as(struct bounds *w, const struct node *n, enum op op, node_id x, bool keep) {
+    int k;
+    op_param(n->op, "dim", &k);
+    struct arg dims = n->args[k];
+    if (dims.kind == ARG_INT) dims = arg_ints(g_of(w), &dims.i, 1);
+    if (dims.kind == ARG_NONE) dims = arg_ints(g_of(w), NULL, 0);
+    return call(&w->b, op, arg_node(x), dims, arg_bool(keep));
+}
+
+/* ---- an element and the largest of all ------------------------------------------------------- */
+
+/* In place of a graph of bools. */
+enum { NOWHERE = UINT32_MAX, EVERYWHERE = UINT32_MAX - 1 };
+
+static struct arg as_truth(node_id where) {
+    return where == NOWHERE      ? arg_bool(false)
+           : where == EVERYWHERE ? arg_bool(true)
+                                 : arg_node(where);
+}
+
+/* Where r is the same number as x: r is x, which is computed once (schedule/once.c), or shows it by
+ * a `where` that is decided. */
+static node_id same_number(struct bounds *w, node_id x, node_id r) {
+    const struct node *n = &w->from->nodes.at[r];
+    enum dtype t = w->from->nodes.at[x].meta.dtype;
+    if (n->meta.dtype != t) return NOWHERE;
+    if (x == r) return EVERYWHERE;
+    if (n->op != OP_WHERE) return NOWHERE;
+    node_id shown[2] = {NOWHERE, NOWHERE};
+    for (int i = 0; i < 2; i++)
+        if (n->args[1 + i].kind == ARG_NODE) shown[i] = same_number(w, x, n->args[1 + i].node);
+    if (shown[0] == NOWHERE && shown[1] == NOWHERE) return NOWHERE;
+    node_id condition = n->args[0].node, off = w->error[condition];
+    node_id found = call(&w->b, OP_WHERE, arg_node(w->value[condition]), as_truth(shown[0]),
+                         as_truth(shown[1]));
+    if (off == EXACT) return found;
+    return binary(&w->b, OP_LOGICAL_AND, found, scalar(&w->b, OP_EQ, off, 0));
+}
+
+/* The extremum that m shows beside each element that it was taken of, or NULL. */
+static const struct node *extremum_of(struct bounds *w, node_id m) {
+    const struct node *n = &w->from->nodes.at[m];
+    while (n->op == OP_EXPAND) n = &w->from->nodes.at[n->args[0].node];
+    const struct meta shown = n->meta;
+    while (op_only_reshapes(n->op)) n = &w->from->nodes.at[n->args[0].node];
+    if (n->op != OP_AMAX && n->op != OP_AMIN) return NULL;
+    const struct meta *of = &w->from->nodes.at[n->args[0].node].meta;
+    uint32_t set = dims_of((struct graph *)w->from, n, "dim", of->rank);
+    ex one = ex_const(g_of(w)->ex, 1);
+    for (int i = 1; i <= of->rank || i <= shown.rank; i++) { /* from the last dimension on */
+        bool kept = i <= of->rank && !(set >> (of->rank - i) & 1);
+        ex should = kept ? of->size[of->rank - i] : one;
+        if ((i <= shown.rank ? shown.size[shown.rank - i] : one) != should) return NULL;
+    }
+    return n;
+}
+
+/* Where one element alone may be the extremum, and is it. */
+static node_id alone(struct bounds *w, const struct node *extremum) {
+    struct build *b = &w->b;
+    node_id r = extremum->args[0].node, e = w->error[r], x = wide(w, w->value[r]);
+    node_id above = plus(w, x, e), below = e == EXACT ? x : binary(b, OP_SUB, x, e);
+    bool most = extremum->op == OP_AMAX;
+    node_id best = most ? reduce_as(w, extremum, OP_AMAX, below, true)
+                        : reduce_as(w, extremum, OP_AMIN, above, true);
+    node_id may = most ? binary(b, OP_GE, above, best) : binary(b, OP_LE, below, best);
+    node_id count = reduce_as(w, extremum, OP_SUM, wide(w, may), true);
+    return binary(b, OP_LOGICAL_AND, may, scalar(b, OP_EQ, count, 1));
+}
+
+/* The error of a comparison, which is 0 where an element is compared with itself. */
+static node_id bound_comparison(struct bounds *w, const struct node *n, node_id off) {
+    for (int i = 0; i < 2 && off != EXACT; i++) {
+        if (n->args[i].kind != ARG_NODE || n->args[1 - i].kind != ARG_NODE) continue;
+        node_id x = n->args[i].node;
+        const struct node *extremum = extremum_of(w, n->args[1 - i].node);
+        if (!extremum || !same_sizes(&w->from->nodes.at[x].meta, &n->meta) ||
+            !same_sizes(&w->from->nodes.at[extremum->args[0].node].meta, &n->meta))
+            continue;
+        node_id same = same_number(w, x, extremum->args[0].node);
+        if (same == NOWHERE) continue;
+        node_id itself = alone(w, extremum);
+        if (same != EVERYWHERE) itself = binary(&w->b, OP_LOGICAL_AND, itself, same);
+        off = call(&w->b, OP_WHERE, arg_node(itself), arg_float(0), arg_node(off));
+    }
+    return off;
+}
+
 /* ---- pointwise ------------------------------------------------------------------------------- */
 
 /* Operands' errors; that of a number is what t, the type in which it is taken, does not hold. */
@@ -219,9 +315,7 @@ static node_id as_error(struct bounds *w, struct arg e, const struct meta *m) {
     struct meta f64 = *m;
     f64.dtype = DT_F64;
     if (e.kind != ARG_NODE) return full(&w->b, &f64, e.f);
-    const struct meta *own = meta_at(w, e.node);
-    bool same = own->rank == m->rank;
-    for (int i = 0; same && i < m->rank; i++) same = own->size[i] == m->size[i];
+    bool same = same_sizes(meta_at(w, e.node), m);
     struct arg size = arg_ints(g_of(w), m->size, m->rank);
     return wide(w, same ? e.node : call(&w->b, OP_EXPAND, e, size));
 }
@@ -257,6 +351,7 @@ static node_id bound_pointwise(struct bounds *w, node_id id) {
     struct arg error = as_float(w, clause(w, &p, row->error));
     if (!dtype_is_float(t)) {
         node_id off = as_error(w, error, &n->meta);
+        if (op_compares(n->op)) return bound_comparison(w, n, off);
         bool wraps = dtype_is_int(t) && (op_wraps(n->op) || n->op == OP_ABS);
         return wraps ? wrapped(w, id, off, off) : off;
     }
@@ -397,16 +492,6 @@ static node_id bound_extremum(struct bounds *w, node_id id) {
     node_id e = w->error[w->from->nodes.at[id].args[0].node];
     enum op op = n.op == OP_AMIN ? OP_AMAX : n.op == OP_CUMMIN ? OP_CUMMAX : n.op;
     return e == EXACT ? e : again(w, &n, op, e, EXACT);
-}
-
-/* A reduction of x over n's dimensions. */
-static node_id reduce_as(struct bounds *w, const struct node *n, enum op op, node_id x, bool keep) {
-    int k;
-    op_param(n->op, "dim", &k);
-    struct arg dims = n->args[k];
-    if (dims.kind == ARG_INT) dims = arg_ints(g_of(w), &dims.i, 1);
-    if (dims.kind == ARG_NONE) dims = arg_ints(g_of(w), NULL, 0);
-    return call(&w->b, op, arg_node(x), dims, arg_bool(keep));
 }
 
 static bool keeps_dims(const struct node *n) {

@@ -87,6 +87,7 @@ bool op_ends_gradient(enum op op) { return has(op, LIKE | ENDS_GRADIENT); }
 /* ---- which ----------------------------------------------------------------------------------- */
 
 enum op_index op_index(enum op op) { return (enum op_index)field(op, INDEX_AT); }
+bool op_compares(enum op op) { return op_index(op) >= INDEX_EQ && op_index(op) <= INDEX_GE; }
 enum op_fold op_fold(enum op op) { return (enum op_fold)field(op, FOLD_AT); }
 enum op_takes op_takes(enum op op) { return (enum op_takes)field(op, TAKES_AT); }
 int op_first_number(enum op op) { return op_takes(op) == TAKES_CHOICE ? 1 : 0; }

@@ -30,7 +30,8 @@ bool op_is_monotone(enum op op);
 bool op_keeps_bits(enum op op);
 /* Its code is C's, which leaves open what an integer is that overflows: k_wrap_<name> says it. */
 bool op_wraps(enum op op);
-bool op_chooses(enum op op); /* the result is one of the operands */
+bool op_compares(enum op op); /* ==, !=, <, <=, >, >= */
+bool op_chooses(enum op op);  /* the result is one of the operands */
 /* What is put at indices: its parts have an element for each pair of a source and a place. */
 bool op_lands(enum op op);
 bool op_divides(enum op op); /* into a whole quotient and a remainder */

@@ -15,6 +15,7 @@
  *     be split);
  *   - a row is reduced, or scanned along once;
  *   - what lands on rows does so by one index (landing.c);
+ *   - neither reads what the other computes, if that is to be one number everywhere (once.c);
  *   - a kernel can hold its operators, and a launch its arguments.
  *
  * Every refusal is logged with its reason. */
@@ -511,6 +512,7 @@ static void plan(struct fuser *f, struct merge *m) {
         m->why_not = "eager: they are different operators";
         return;
     }
+    if ((m->why_not = once_reason(f, m))) return;
     if ((m->why_not = too_big(f, m->a, m->b))) return;
     if (third_between(f, m->a, m->b)) {
         m->why_not = "another kernel stands between them";
@@ -660,6 +662,7 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
         f.alive[n] = true;
         f.size[n] = size_of_nest(&l->nests.at[n]);
     }
+    s->once = values_made_once(s);
     find_all_accesses(&f);
     find_partners(&f);
     struct merge m;

@@ -134,6 +134,11 @@ ex axis_divisor(const struct exprs *p, ex e, ex axis);
  * is not asked. */
 const char *landing_reason(struct fuser *f, const struct merge *m);
 
+/* once.c: per buffer: does a program need it to be one number wherever it is read? Needs writers.
+ * Why a kernel of both would compute such a value and read it; NULL if it would not. */
+bool *values_made_once(const struct schedule *s);
+const char *once_reason(struct fuser *f, const struct merge *m);
+
 /* copies.c: why a kernel of both would make its values too often; NULL if it would not. */
 const char *copies_reason(struct fuser *f, const struct merge *m);
 

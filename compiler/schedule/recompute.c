@@ -386,7 +386,8 @@ void schedule_recompute(struct schedule *s) {
     r.seen = NEW_ARRAY(s->arena, uint32_t, s->loops->buffers.n);
     for (uint32_t k = 0; k < n && r.clones < MAX_CLONES; k++) {
         buffer_id b = s->loops->nests.at[k].out;
-        bool stored = s->loops->buffers.at[b].kind == BUFFER_TEMP && read_outside(&r, b);
+        bool stored =
+            s->loops->buffers.at[b].kind == BUFFER_TEMP && read_outside(&r, b) && !s->once[b];
         if (stored && nest_work(&s->loops->nests.at[k]) >= 0) consider(&r, b);
     }
     if (r.clones) tidy(&r);

@@ -58,6 +58,7 @@ struct schedule {
     VEC(struct group) groups; /* in launch order */
     uint32_t *group_of;       /* per nest */
     uint32_t *writer;         /* per buffer: the nest that writes it; NO_NEST for inputs */
+    bool *once;     /* per buffer of the loops as they were: computed in one place (once.c) */
     bool *stored;   /* per buffer: exists in memory (input, output, or read by another group) */
     size_t *offset; /* per buffer: TEMP and stored: byte offset in the pool */
     size_t pool_bytes;

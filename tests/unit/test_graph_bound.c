@@ -314,6 +314,69 @@ static void test_jumps(void **state) {
     end(&b);
 }
 
+static double two_near_the_top(uint64_t tensor, uint64_t i) {
+    static const double at[] = {1, 7, 3, 7, 5, 4, 2, 6};
+    return tensor ? 1 : i == 3 ? 2 : at[i % 8];
+}
+
+/* The largest element is the largest of all, however far off both are; not where another may be it.
+ * What chooses by such a comparison is decided, too. */
+static void test_largest(void **state) {
+    (void)state;
+    static const char *const shown[] = {
+        " %m = amax(%t, 1, True)\n",
+        " %a = amax(%t, 1)\n %m = unsqueeze(%a, 1)\n",
+        " %a = amax(%t, [1], True)\n %m = expand(%a, [2, 8])\n",
+    };
+    static const char *const types[] = {"f32", "bf16", "f64"};
+    for (int k = 0; k < 9; k++) {
+        struct arena *a = arena_new();
+        const char *text = arena_printf(
+            a,
+            "graph(%%x: %s[2, 8], %%y: %s[2, 8]) {\n %%s = add(%%x, %%y)\n %%t = sub(%%s, 0.1)\n"
+            "%s %%h = eq(%%t, %%m)\n %%l = lt(%%t, %%m)\n"
+            " %%r = where(%%h, 0, %%t)\n %%n = amax(%%r, 1, True)\n %%k = ge(%%t, %%n)\n"
+            " return %%h, %%l, %%k\n}\n",
+            types[k / 3], types[k / 3], shown[k % 3]);
+        struct bounded b = bounded_by(text, DEVICE_CPU, true, two_near_the_top);
+        for (int o = 0; o < 2; o++)
+            for (int64_t i = 0; i < 16; i++) {
+                bool doubt = i == 9 || i == 11; /* 7 twice in the second row */
+                if (bound_at(&b, (uint32_t)o, i) != doubt)
+                    fail_msg("output %d, element %lld has the bound %g\n%s", o, (long long)i,
+                             bound_at(&b, (uint32_t)o, i), text);
+            }
+        for (int64_t i = 0; i < 8; i++) assert_true(bound_at(&b, 2, i) == 0);
+        must_hold(text);
+        end(&b);
+        arena_free(a);
+    }
+}
+
+/* Of other rows, of another tensor, and of another one of the same shape: nothing is known. */
+static void test_not_its_largest(void **state) {
+    (void)state;
+    static const char *const others[] = {
+        "%m = amax(%t, 0, True)\n %p = permute(%m, [1, 0])\n %h = eq(%t, %p)",
+        "%u = add(%y, %x)\n %v = sub(%u, 0.2)\n %w = add(%v, 0.1)\n %m = amax(%w, 1, True)\n"
+        " %h = eq(%t, %m)",
+    };
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+        struct arena *a = arena_new();
+        struct bounded b = bounded_by(
+            arena_printf(a,
+                         "graph(%%x: f32[4, 4], %%y: f32[4, 4]) {\n %%s = add(%%x, %%y)\n"
+                         " %%t = sub(%%s, 0.1)\n %s\n return %%h\n}\n",
+                         others[k]),
+            DEVICE_CPU, true, two_near_the_top);
+        double most = 0;
+        for (int64_t i = 0; i < 16; i++) most = fmax(most, bound_at(&b, 0, i));
+        assert_true(most == 1);
+        end(&b);
+        arena_free(a);
+    }
+}
+
 /* The choice between bools, and the place of the one element of a number, of operands that are off.
  */
 static void test_bools_and_numbers(void **state) {
@@ -383,12 +446,13 @@ static void test_doubles(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operators),    cmocka_unit_test(test_four_ulp),
-        cmocka_unit_test(test_dropped_term), cmocka_unit_test(test_tf32),
-        cmocka_unit_test(test_tf32_allowed), cmocka_unit_test(test_tf32_computed),
-        cmocka_unit_test(test_border),       cmocka_unit_test(test_zero),
-        cmocka_unit_test(test_jumps),        cmocka_unit_test(test_bools_and_numbers),
-        cmocka_unit_test(test_wraps),        cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_operators),       cmocka_unit_test(test_four_ulp),
+        cmocka_unit_test(test_dropped_term),    cmocka_unit_test(test_tf32),
+        cmocka_unit_test(test_tf32_allowed),    cmocka_unit_test(test_tf32_computed),
+        cmocka_unit_test(test_border),          cmocka_unit_test(test_zero),
+        cmocka_unit_test(test_jumps),           cmocka_unit_test(test_largest),
+        cmocka_unit_test(test_not_its_largest), cmocka_unit_test(test_bools_and_numbers),
+        cmocka_unit_test(test_wraps),           cmocka_unit_test(test_doubles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,6 +77,37 @@ static void test_shared_input(void **state) {
     CHECK(cases);
 }
 
+/* What is compared with the largest of itself is one number: no kernel computes it and reads it. */
+static void test_once(void **state) {
+    static const char *const reason =
+        "not fused: what is compared with its own extremum is computed once, and stored";
+    const struct fusion cases[] = {
+        {"graph(%a: f32[8, 6], %b: f32[8, 6]) {\n %x = mul(%a, %b)\n %m = amax(%x, 1, True)\n"
+         " %h = eq(%x, %m)\n return %h\n}\n",
+         2,
+         {reason}},
+        /* through a choice of its elements */
+        {"graph(%a: f32[8, 6], %b: f32[8, 6], %c: bool[8, 6]) {\n %x = mul(%a, %b)\n"
+         " %r = where(%c, 0, %x)\n %m = amin(%r, 1)\n %u = unsqueeze(%m, 1)\n"
+         " %h = lt(%x, %u)\n return %h\n}\n",
+         2,
+         {reason}},
+        /* an input is so anyway, and another's extremum is another number */
+        {"graph(%x: f32[8, 6]) {\n %m = amax(%x, 1, True)\n %h = eq(%x, %m)\n return %h\n}\n",
+         1,
+         {0}},
+        {"graph(%a: f32[8, 6], %b: f32[8, 6]) {\n %x = mul(%a, %b)\n %m = amax(%a, 1, True)\n"
+         " %h = eq(%x, %m)\n return %h\n}\n",
+         1,
+         {0}},
+        {"graph(%a: f32[8, 6], %b: f32[8, 6]) {\n %x = mul(%a, %b)\n %m = amax(%x, 1, True)\n"
+         " %h = sub(%x, %m)\n return %h\n}\n",
+         1,
+         {0}},
+    };
+    CHECK(cases);
+}
+
 /* A pointwise producer that is read at other indices than its own is computed where it is read. */
 static void test_inlining(void **state) {
     static const struct fusion cases[] = {
@@ -856,6 +887,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_producer_and_reader),
         cmocka_unit_test(test_shared_input),
+        cmocka_unit_test(test_once),
         cmocka_unit_test(test_inlining),
         cmocka_unit_test(test_backwards),
         cmocka_unit_test(test_epilogue),

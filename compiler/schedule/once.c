@@ -1,0 +1,98 @@
+/* once.c: what is computed once, however many kernels read it.
+ *
+ *   x = a * b + c     m = amax(x, 1)     hit = eq(x, m)
+ *
+ * The largest element is hit if it is one number on both sides. Where two loops compute it, it need
+ * not be: in one of them a compiler makes the product and the sum one instruction, in the other it
+ * wants the product by itself, or one is in vectors. So x is stored, and both load it: no kernel
+ * both computes x and reads it.
+ *
+ * Which values: those that are compared with an extremum of what is made of them element by
+ * element, which `where` may choose from. Inputs lie in memory anyway. */
+#include "graph/traits.h"
+#include "schedule/fuse.h"
+
+enum { MOST_STEPS = 64 }; /* from an extremum back to the value */
+
+static const struct inst *last_of(const struct nest *n) { return &n->insts.at[n->insts.n - 1]; }
+
+static bool loads_twice(const struct nest *n) {
+    for (uint32_t i = 0; i < n->insts.n; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (n->insts.at[i].kind == INST_LOAD && n->insts.at[k].kind == INST_LOAD &&
+                n->insts.at[i].buffer == n->insts.at[k].buffer)
+                return true;
+    return false;
+}
+
+/* A reduction, or one of few elements that is written out (unroll.c). */
+static bool is_extremum(const struct nest *n) {
+    const struct inst *x = last_of(n);
+    if (x->kind == INST_REDUCE)
+        return x->reduction == REDUCTION_AMAX || x->reduction == REDUCTION_AMIN;
+    bool most = x->kind == INST_OP && op_index(x->op) == INDEX_MAX;
+    bool least = x->kind == INST_OP && op_index(x->op) == INDEX_MIN;
+    return (most || least) && loads_twice(n);
+}
+
+/* Is some of what n reads x, or made of x element by element? */
+static bool made_of(const struct schedule *s, const struct nest *n, buffer_id x, int *steps) {
+    for (uint32_t i = 0; i < n->insts.n; i++) {
+        const struct inst *load = &n->insts.at[i];
+        if (load->kind != INST_LOAD) continue;
+        if (load->buffer == x) return true;
+        uint32_t writer = s->writer[load->buffer];
+        if (writer == NO_NEST || --*steps < 0) continue;
+        const struct nest *from = &s->loops->nests.at[writer];
+        if (!from->n_reduce && made_of(s, from, x, steps)) return true;
+    }
+    return false;
+}
+
+/* The extremum that a value comes from, through nests that change nothing; or NULL. */
+static const struct nest *extremum_of(const struct schedule *s, buffer_id b) {
+    for (int steps = 0; steps < MOST_STEPS && s->writer[b] != NO_NEST; steps++) {
+        const struct nest *n = &s->loops->nests.at[s->writer[b]];
+        if (is_extremum(n)) return n;
+        if (last_of(n)->kind != INST_LOAD) return NULL;
+        b = last_of(n)->buffer;
+    }
+    return NULL;
+}
+
+static void note_comparison(const struct schedule *s, const struct nest *n, const struct inst *c,
+                            bool *once) {
+    for (int side = 0; side < 2; side++) {
+        const struct inst *x = &n->insts.at[c->args[side]], *m = &n->insts.at[c->args[1 - side]];
+        if (x->kind != INST_LOAD || m->kind != INST_LOAD) continue;
+        const struct nest *extremum = extremum_of(s, m->buffer);
+        int steps = MOST_STEPS;
+        if (extremum && s->writer[x->buffer] != NO_NEST && made_of(s, extremum, x->buffer, &steps))
+            once[x->buffer] = true;
+    }
+}
+
+bool *values_made_once(const struct schedule *s) {
+    bool *once = NEW_ARRAY(s->arena, bool, s->loops->buffers.n);
+    for (uint32_t k = 0; k < s->loops->nests.n; k++) {
+        const struct nest *n = &s->loops->nests.at[k];
+        for (uint32_t i = 0; i < n->insts.n; i++) {
+            const struct inst *x = &n->insts.at[i];
+            if (x->kind == INST_OP && op_compares(x->op)) note_comparison(s, n, x, once);
+        }
+    }
+    return once;
+}
+
+static bool reads_once(struct fuser *f, uint32_t reader, uint32_t writer) {
+    for (uint32_t i = 0; i < f->touched[writer].list.n; i++) {
+        buffer_id b = f->touched[writer].list.at[i].buffer;
+        if (f->s->once[b] && group_writes(f, writer, b) && group_reads(f, reader, b)) return true;
+    }
+    return false;
+}
+
+const char *once_reason(struct fuser *f, const struct merge *m) {
+    if (!reads_once(f, m->a, m->b) && !reads_once(f, m->b, m->a)) return NULL;
+    return "what is compared with its own extremum is computed once, and stored";
+}
