@@ -181,9 +181,33 @@ static enum op random_op(struct gen *x) {
     }
 }
 
+/* What is compared with an extremum of itself, or of what `where` shows of it. */
+static void add_peak(struct gen *x) {
+    static const enum op comparisons[] = {OP_EQ, OP_NE, OP_GE, OP_LT};
+    node_id of = any_tensor(x), shown = of, peak, hit, out;
+    struct call below_zero = {.op = OP_LT, .args = {arg_node(of), arg_int(x->g, 0)}, .n = 2};
+    if (percent(x, 30) && apply(x, &below_zero, &hit)) {
+        struct call w = {
+            .op = OP_WHERE, .args = {arg_node(hit), arg_node(of), random_number(x, of)}, .n = 3};
+        if (!apply(x, &w, &shown)) return;
+    }
+    struct call extremum = {
+        .op = below(x, 2) ? OP_AMAX : OP_AMIN,
+        .args = {arg_node(shown), random_dims(x, meta_at(x, shown), false), arg_bool(true)},
+        .n = 3};
+    if (!apply(x, &extremum, &peak)) return;
+    struct call compare = {
+        .op = comparisons[below(x, 4)], .args = {arg_node(of), arg_node(peak)}, .n = 2};
+    if (!apply(x, &compare, &hit)) return;
+    struct call choose = {
+        .op = OP_WHERE, .args = {arg_node(hit), arg_node(of), random_number(x, of)}, .n = 3};
+    if (apply(x, &choose, &out)) vec_push(x->g->arena, &x->computed, out);
+}
+
 static void add_node(struct gen *x) {
     struct call c;
     node_id out;
+    if (percent(x, 4)) return add_peak(x);
     enum op op = random_op(x);
     if (!call_that_fits(x, op, &c)) c = call_by_table(x, op);
     if (!apply(x, &c, &out)) return;
