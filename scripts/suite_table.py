@@ -259,10 +259,10 @@ def print_markdown(path, only):
     print()
     if only:
         print(f"Over all {len(lines)} cases: " + "; ".join(f"{measure}: {value}" for measure, value in summary(lines)) + ".")
-    for measure, value in () if only else summary(lines):
-        print(f"* {measure}: {value}")
+    else:
+        print("\n".join(f"* {measure}: {value}" for measure, value in summary(lines)) + "\n")
     torch = ", ".join(sorted({l["torch"] for l in lines if l["torch"]}))
-    print(f"\n`scripts/bench_suite.sh` on {lines[0]['device']}, {max(l['timestamp'] for l in lines)[:10]}, {torch}; "
+    print(f"`scripts/bench_suite.sh` on {lines[0]['device']}, {max(l['timestamp'] for l in lines)[:10]}, {torch}; "
           f"rows in [{path}]({path}).")
 
 
