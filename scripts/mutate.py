@@ -757,7 +757,7 @@ class Hunt:
         return run_test(test, m.folder, limits, m.cancelled)
 
     def is_sound(self, test):
-        """Does it pass here without any mutant? Asked when it catches its first."""
+        """Does it pass here without any mutant? Asked when it catches its first; twice, as a machine may be busy."""
         with test.lock:
             if test.sound is None:
                 folder = self.o.folder + '/plain'
@@ -765,9 +765,16 @@ class Hunt:
                     out = folder + '/' + os.path.relpath(binary, self.build.build)
                     os.makedirs(os.path.dirname(out), exist_ok=True)
                     run_quietly(self.build.link(binary, out, []))
-                test.sound, how, _, _ = run_test(test, folder, Limits(10 + 10 * test.cpu, 60 + 20 * test.wall), threading.Event())
+                log = self.o.folder + '/unsound'
+                for _ in range(2):
+                    limits = Limits(10 + 10 * test.cpu, 60 + 20 * test.wall)
+                    test.sound, how, _, _ = run_test(test, folder, limits, threading.Event(), keep=log)
+                    if test.sound:
+                        break
+                    print('mutate: %s fails here without a mutant (%s), see %s.%s' % (
+                        test.name, how, log, os.path.basename(test.name)), flush=True)
                 if not test.sound:
-                    print('mutate: %s fails here without a mutant (%s): left out' % (test.name, how), flush=True)
+                    print('mutate: %s is left out' % test.name, flush=True)
             return test.sound
 
     # ---- who does what next
