@@ -192,6 +192,21 @@ static void test_random_trees(void **state) {
     arena_free(f.a);
 }
 
+/* Quotients by sizes that are known only then: by 1 nothing changes, by 0 is no error. */
+static void test_divided_by_sizes(void **state) {
+    struct fix f = begin();
+    ex s0 = ex_size(f.p, "s0", 0, 0), s1 = ex_size(f.p, "s1", 0, 0);
+    ex quotient = ex_div(f.p, s0, s1), rest = ex_mod(f.p, s0, s1);
+    static const int64_t cases[][4] = {{7, 1, 7, 0}, {7, 2, 3, 1}, {7, 0, 0, 0}, {0, 1, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t v[2] = {cases[i][0], cases[i][1]};
+        void *ctx[2] = {&f, v};
+        assert_int_equal(ex_eval(f.p, quotient, value_of, ctx), cases[i][2]);
+        assert_int_equal(ex_eval(f.p, rest, value_of, ctx), cases[i][3]);
+    }
+    arena_free(f.a);
+}
+
 /* C rounds quotients towards 0: where a dividend may be negative, it is moved up first. */
 static void test_print_c(void **state) {
     struct fix f = begin();
@@ -272,7 +287,8 @@ int main(void) {
         cmocka_unit_test(test_sums),         cmocka_unit_test(test_division),
         cmocka_unit_test(test_static_index), cmocka_unit_test(test_rejoined),
         cmocka_unit_test(test_compare),      cmocka_unit_test(test_text),
-        cmocka_unit_test(test_random_trees), cmocka_unit_test(test_print_c),
+        cmocka_unit_test(test_random_trees), cmocka_unit_test(test_divided_by_sizes),
+        cmocka_unit_test(test_print_c),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

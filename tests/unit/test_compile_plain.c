@@ -120,6 +120,39 @@ static void test_steps(void **state) {
     }
 }
 
+static bool takes(const struct ws_launch *l, enum ws_arg_kind kind, int buffer) {
+    for (int i = 0; i < l->n_args; i++)
+        if (l->args[i].kind == kind && (kind != WS_ARG_BUFFER || l->args[i].buffer == buffer))
+            return true;
+    return false;
+}
+
+/* On CUDA few outputs of long reductions are shared by lanes, whose parts the last launch folds;
+ * all else is one launch that writes its buffer. */
+static void test_lanes(void **state) {
+    static const struct {
+        const char *text;
+        bool folds;
+    } cases[] = {{"graph(%x: f32[2, 65536]) {\n  %s = sum(%x, dim=[1])\n  return %s\n}\n", true},
+                 {"graph(%x: f32[65536, 2]) {\n  %s = sum(%x, dim=[1])\n  return %s\n}\n", false},
+                 {"graph(%x: f32[2, 65536]) {\n  %s = exp(%x)\n  return %s\n}\n", false}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct arena *a = arena_new();
+        struct graph *g = must_parse(a, cases[k].text);
+        struct diag d = diag_new(a);
+        struct loops *l = loops_lower(g, a, &d);
+        struct plain out = {0};
+        assert_non_null(l);
+        assert_true(emit_plain(l, NULL, false, true, a, &out));
+        assert_true(cases[k].folds ? out.launches.n > 1 : out.launches.n == 1);
+        const struct ws_launch *first = &out.launches.at[0], *last = &vec_last(&out.launches);
+        int result = (int)l->nests.at[l->nests.n - 1].out;
+        assert_true(takes(first, WS_ARG_WORKSPACE, 0) == cases[k].folds);
+        assert_true(takes(last, WS_ARG_BUFFER, result));
+        arena_free(a);
+    }
+}
+
 static int reductions_of(const struct loops *l) {
     int n = 0;
     for (uint32_t k = 0; k < l->nests.n; k++) n += l->nests.at[k].n_reduce > 0;
@@ -190,7 +223,8 @@ int main(void) {
         cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_one_pass),      cmocka_unit_test(test_random_elements),
         cmocka_unit_test(test_places),        cmocka_unit_test(test_random_numbers),
-        cmocka_unit_test(test_steps),         cmocka_unit_test(test_shared)};
+        cmocka_unit_test(test_steps),         cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_lanes)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(here.cc);
     if (nvrtc) toolchain_close(nvrtc);
