@@ -186,6 +186,23 @@ static void print_means(const struct comparison *c, FILE *out) {
             c->count[VERDICT_NOISY], c->count[VERDICT_BROKEN], 100 * c->threshold);
 }
 
+/* What the verdicts that stand there mean. */
+static void print_verdicts(const struct comparison *c, FILE *out) {
+    double percent = 100 * c->threshold;
+    if (c->count[VERDICT_SLOW] || c->count[VERDICT_FAST])
+        fprintf(out, "  SLOW, FAST: by %g %% or more, and the middle halves of the samples are apart\n",
+                percent);
+    if (c->count[VERDICT_NOISY])
+        fprintf(out,
+                "  noisy: the samples vary too much to tell %g %%; run it again when nothing else "
+                "runs\n",
+                percent);
+    if (c->count[VERDICT_BROKEN]) fputs("  BROKEN: the new run could not time it\n", out);
+    if (c->n)
+        fputs("  unfused: one operator a kernel; default: fused, by rule; tuned: fastest config\n",
+              out);
+}
+
 /* What may explain a change: other driver, compiler or clock. Each difference is said once. */
 static void print_changes(const struct comparison *c, FILE *out) {
     struct text said = {0}, line = {0};
@@ -272,6 +289,7 @@ static void print_comparison(const struct comparison *c, const struct side *base
     if (c->n) {
         print_pairs(c, out);
         print_means(c, out);
+        print_verdicts(c, out);
         print_changes(c, out);
     }
     print_missing(base, now, "base", out);
