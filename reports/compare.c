@@ -190,7 +190,8 @@ static void print_means(const struct comparison *c, FILE *out) {
 static void print_verdicts(const struct comparison *c, FILE *out) {
     double percent = 100 * c->threshold;
     if (c->count[VERDICT_SLOW] || c->count[VERDICT_FAST])
-        fprintf(out, "  SLOW, FAST: by %g %% or more, and the middle halves of the samples are apart\n",
+        fprintf(out,
+                "  SLOW, FAST: by %g %% or more, and the middle halves of the samples are apart\n",
                 percent);
     if (c->count[VERDICT_NOISY])
         fprintf(out,

@@ -120,6 +120,25 @@ static void test_steps(void **state) {
     }
 }
 
+/* A program is the same everywhere if all of its operators are, not only the first. */
+static void test_exact(void **state) {
+    static const struct {
+        const char *body;
+        bool exact;
+    } cases[] = {{"%r = add(%x, 1)\n  %m = amax(%r, dim=[1])\n  return %m", true},
+                 {"%r = add(%x, 1)\n  %m = sum(%r, dim=[1])\n  return %m", false},
+                 {"%r = add(%x, 1)\n  %m = exp(%r)\n  return %m", false},
+                 {"%r = exp(%x)\n  %m = add(%r, 1)\n  return %m", false}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct arena *a = arena_new();
+        struct diag d = diag_new(a);
+        struct graph *g =
+            must_parse(a, arena_printf(a, "graph(%%x: f32[4, 6]) {\n  %s\n}\n", cases[k].body));
+        assert_int_equal(plain_is_exact(loops_lower(g, a, &d)), cases[k].exact);
+        arena_free(a);
+    }
+}
+
 static bool takes(const struct ws_launch *l, enum ws_arg_kind kind, int buffer) {
     for (int i = 0; i < l->n_args; i++)
         if (l->args[i].kind == kind && (kind != WS_ARG_BUFFER || l->args[i].buffer == buffer))
@@ -224,7 +243,7 @@ int main(void) {
         cmocka_unit_test(test_one_pass),      cmocka_unit_test(test_random_elements),
         cmocka_unit_test(test_places),        cmocka_unit_test(test_random_numbers),
         cmocka_unit_test(test_steps),         cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_lanes)};
+        cmocka_unit_test(test_lanes),         cmocka_unit_test(test_exact)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(here.cc);
     if (nvrtc) toolchain_close(nvrtc);
