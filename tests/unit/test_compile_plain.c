@@ -7,6 +7,7 @@
 
 #include "lower_test.h"
 #include "part.h"
+#include "runtime/vtable.h"
 #include "tests/fuzz/gen.h"
 #include "tests/fuzz/plain.h"
 #include "ws_backend.h"
@@ -118,6 +119,42 @@ static void test_steps(void **state) {
         free(in);
         arena_free(a);
     }
+}
+
+static const struct device_ops *true_ops;
+static int placed, held;
+
+static enum ws_status counted_alloc(struct device *dev, size_t bytes, dptr *out, struct diag *d) {
+    enum ws_status status = true_ops->alloc(dev, bytes, out, d);
+    placed += status == WS_OK, held += status == WS_OK;
+    return status;
+}
+
+static void counted_free(struct device *dev, dptr p) {
+    held -= p != 0;
+    true_ops->free(dev, p);
+}
+
+/* Temporaries go when all is computed. */
+static void test_nothing_stays(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(a, "graph(%x: f32[64, 6]) {\n  %a = exp(%x)\n"
+                                    "  %s = sum(%a, dim=[1], keepdim=True)\n  %d = div(%a, %s)\n"
+                                    "  %m = amax(%d, dim=[0])\n  return %m\n}\n");
+    struct value *in = drive_inputs(g, 1);
+    struct plain_seen seen = {0};
+    true_ops = here.dev->ops;
+    struct device_ops counted = *true_ops;
+    counted.alloc = counted_alloc, counted.free = counted_free;
+    here.dev->ops = &counted;
+    placed = held = 0;
+    check_graph(g, in, 1, &seen);
+    here.dev->ops = true_ops;
+    assert_true(placed > 3);
+    assert_int_equal(held, 0);
+    free_values(in, g->inputs.n);
+    free(in);
+    arena_free(a);
 }
 
 /* A program is the same everywhere if all of its operators are, not only the first. */
@@ -243,7 +280,8 @@ int main(void) {
         cmocka_unit_test(test_one_pass),      cmocka_unit_test(test_random_elements),
         cmocka_unit_test(test_places),        cmocka_unit_test(test_random_numbers),
         cmocka_unit_test(test_steps),         cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_lanes),         cmocka_unit_test(test_exact)};
+        cmocka_unit_test(test_lanes),         cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_nothing_stays)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(here.cc);
     if (nvrtc) toolchain_close(nvrtc);
