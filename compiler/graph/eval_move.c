@@ -423,6 +423,26 @@ static void eval_origins(const struct job *j) {
     }
 }
 
+/* Piece by piece: of many pieces, looking for each element's own would take long. */
+static void eval_cat(const struct job *j) {
+    enum { WORTH_THREADS = 4096 };
+    int dim = (int)int_at(j, 1);
+    int64_t inner = 1, begin = 0;
+    for (int d = dim + 1; d < j->out->rank; d++) inner *= j->out->size[d];
+    for (uint32_t k = 0; k < arg_of(j, 0)->nodes.n; k++) {
+        const struct cell *x = cell_of(j, 0, k);
+        if (x->rank != j->out->rank) continue; /* one without elements may be of another rank */
+        int64_t run = x->size[dim] * inner;
+#pragma omp parallel for if (x->n >= WORTH_THREADS)
+        for (int64_t i = 0; i < x->n; i++) {
+            if (eval_stops(j, i)) continue;
+            int64_t at = (i / run * j->out->size[dim] + begin) * inner + i % run;
+            cell_take(j->out, at, x, i);
+        }
+        begin += x->size[dim];
+    }
+}
+
 /* ---- scattered: source by source, in order; the last one on an element stays ------------------
  */
 
@@ -503,6 +523,7 @@ static void eval_one_hot(const struct job *j) {
 
 void eval_move(const struct job *j) {
     enum op op = j->node->op;
+    if (op == OP_CAT) return eval_cat(j);
     if (moves[op].origin) return eval_origins(j);
     if (op == OP_EYE) return eval_eye(j);
     if (op == OP_ONE_HOT) return eval_one_hot(j);
