@@ -5,6 +5,7 @@
 #include "lower_test.h"
 #include "part.h"
 #include "runtime/runtime.h"
+#include "symbolic.h"
 #include "tests/fuzz/drive.h"
 
 static const struct {
@@ -174,11 +175,29 @@ static void test_cpu_device(void **state) {
     arena_free(a);
 }
 
+/* Under its canonical text a graph is known: sizes have other names there, and nothing else has. */
+static void test_renamed(void **state) {
+    struct arena *a = arena_new();
+    struct exprs *ex = exprs_new(a);
+    struct diag d = diag_new(a);
+    define_sizes(a, ex, "s3=8 s1=6");
+    const char *text = "graph(%s3: f32[s3, s1] = L['s3'].s1) {\n"
+                       "  %s1: f32[s3, s1] = exp(%s3)\n  return %s1\n}\n";
+    struct ws_captured c = {.arena = a, .graph = graph_parse(a, ex, test_source(a, text), &d)};
+    assert_non_null(c.graph);
+    symbols_collect(&c);
+    assert_string_equal(symbols_rename(&c, text),
+                        "graph(%s3: f32[s0, s1] = L['s3'].s1) {\n"
+                        "  %s1: f32[s0, s1] = exp(%s3)\n  return %s1\n}\n");
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_emulated),
         cmocka_unit_test(test_cpu_device),
+        cmocka_unit_test(test_renamed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
