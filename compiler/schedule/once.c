@@ -35,7 +35,8 @@ static bool is_extremum(const struct nest *n) {
     return (most || least) && loads_twice(n);
 }
 
-/* Is some of what n reads x, or made of x element by element? */
+/* Is some of what n reads x, or made of x element by element, or an extremum of some of x, where
+ * rows are reduced in parts (by_rows.c)? */
 static bool made_of(const struct schedule *s, const struct nest *n, buffer_id x, int *steps) {
     for (uint32_t i = 0; i < n->insts.n; i++) {
         const struct inst *load = &n->insts.at[i];
@@ -44,7 +45,7 @@ static bool made_of(const struct schedule *s, const struct nest *n, buffer_id x,
         uint32_t writer = s->writer[load->buffer];
         if (writer == NO_NEST || --*steps < 0) continue;
         const struct nest *from = &s->loops->nests.at[writer];
-        if (!from->n_reduce && made_of(s, from, x, steps)) return true;
+        if ((!from->n_reduce || is_extremum(from)) && made_of(s, from, x, steps)) return true;
     }
     return false;
 }

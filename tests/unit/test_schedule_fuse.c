@@ -92,6 +92,11 @@ static void test_once(void **state) {
          " %h = lt(%x, %u)\n return %h\n}\n",
          2,
          {reason}},
+        /* in two steps */
+        {"graph(%a: f32[8, 6], %b: f32[8, 6]) {\n %x = mul(%a, %b)\n %r = amax(%x, 1)\n"
+         " %m = amax(%r)\n %h = eq(%x, %m)\n return %r, %h\n}\n",
+         4,
+         {reason}},
         /* an input is so anyway, and another's extremum is another number */
         {"graph(%x: f32[8, 6]) {\n %m = amax(%x, 1, True)\n %h = eq(%x, %m)\n return %h\n}\n",
          1,
