@@ -137,11 +137,15 @@ static void declare_one(struct emitter *w, const struct phase *f, value_id v, en
     close_uppers(w, &u, false);
 }
 
+/* Not where all of a row is one tile. */
+static bool folds_tiles(const struct emitter *w) { return !w->y->one_read || w->y->hits; }
+
 void declare_folds(struct emitter *w, const struct phase *f) {
     if (!w->folds.levels) return;
     for (uint32_t i = 0; i < f->reduce.n; i++)
         declare_one(w, f, f->reduce.at[i], what_of(w, f, f->reduce.at[i]));
     for (uint32_t i = 0; i < f->squares.n; i++) declare_one(w, f, f->squares.at[i], SQUARES);
+    if (!folds_tiles(w)) return;
     line(w, "int since = 0;");
     line(w, "(void)since;");
 }
@@ -214,7 +218,7 @@ static void put_due_folds(struct emitter *w, const struct phase *f, int tiles) {
 }
 
 void put_tile_folds(struct emitter *w, const struct phase *f) {
-    if (!w->y->one_read || w->y->hits) put_due_folds(w, f, layout_fold_tiles(w->y));
+    if (folds_tiles(w)) put_due_folds(w, f, layout_fold_tiles(w->y));
 }
 
 void put_part_folds(struct emitter *w, const struct phase *f, int at_once) {

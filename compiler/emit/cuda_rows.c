@@ -197,7 +197,9 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     declare_accumulators(w, f);
     declare_squares(w, f);
     declare_best(w, f);
-    if (w->folds.levels) open_scope(w);
+    /* What is read once stays for the phases behind this one. */
+    bool scoped = w->folds.levels && !y->one_read;
+    if (scoped) open_scope(w);
     declare_folds(w, f);
     if (y->peel && !y->one_read) open_scope(w);
     put_end_loads(w, f);
@@ -222,7 +224,7 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     put_end_elements(w, f);
     if (y->peel && !y->one_read) close_brace(w);
     put_unfolded(w, f);
-    if (w->folds.levels) close_brace(w);
+    if (scoped) close_brace(w);
     if (y->split > 1) return; /* partial results leave the block here */
     put_combines(w, f, smem);
     struct phase rest = *f;
