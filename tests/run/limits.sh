@@ -70,6 +70,14 @@ END
     [ $failed = 0 ]
 ) && passed=$((passed + 1)) || failed=$((failed + 1))
 
+# Limits are no negative numbers, wherever they come from.
+for name in SECONDS MEMORY; do
+    got=0
+    env "WARPSMITH_LIMIT_$name=-1" "$WARPSMITH" explain scale.py --arch cpu >out 2>err </dev/null || got=$?
+    ok 2 "WARPSMITH_LIMIT_$name takes .* from 0 to 1e.09, not '-1'"
+done
+expect 2 "limit-seconds takes a number from 0 to" explain scale.py --arch cpu --limit-seconds=-1
+
 # A ladder that ends where no tensor does is refused before its first rung is tuned.
 expect 1 'at rows=[0-9]*: a tensor of .* elements is too large' \
     bench scale.py --device cpu -D 'rows=1:9223372036854775807:*2' --results res

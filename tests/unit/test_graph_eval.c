@@ -236,8 +236,20 @@ static void test_integers(void **state) {
     }
 }
 
+/* What the interpreter holds at most: operands go after their last reader, also those of operators
+ * that are computed together, as exp and add are. */
+static void test_bytes(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(a, "graph(%x: f32[1000], %y: f32[1000]) {\n  %a = exp(%x)\n"
+                                    "  %b = add(%a, %y)\n  %c = cumsum(%b, dim=0)\n"
+                                    "  %d = cat([%c, %c, %c], dim=0)\n  return %d\n}\n");
+    assert_true(graph_eval_bytes(g) == 4 * 8000); /* c, and three times c */
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_elementwise),
         cmocka_unit_test(test_casts),
         cmocka_unit_test(test_reductions),
