@@ -16,7 +16,9 @@ original's are left out and another one is drawn.
 
 Which tests can tell is looked up: every test runs once with a probe in each block of the sources, and a mutant is shown
 only to tests that reach its block. They go by what they promise, chance to catch over CPU seconds, and the first that
-fails ends it. A test that takes ten times as long as it does without the mutant has caught it, too.
+fails ends it. A test that takes ten times as long as it does without the mutant has caught it, too. Mutants that have
+outlived some tests are shown to the rest together, one of each file, as if they were one: what passes has caught none
+of them, and what fails is shown to halves of them.
 
 A mutant changes nothing in the tree or the build folder: its object is linked before the archives, one test at a time, and all
 of it lies in BUILD/mutate, with a copy of the tree as it was at the beginning. Rows of a run that was broken off are kept, and it goes on from there; a mutant that
@@ -46,7 +48,8 @@ FOLDERS = ('compiler', 'tuner', 'reports')
 FIELDS = ('seed', 'candidate', 'file', 'line', 'kind', 'before', 'after', 'status', 'by', 'how', 'reaching', 'tests',
           'cpu_s', 'note', 'device', 'date')
 DEVICE = '%s, %d cores' % (platform.machine(), os.cpu_count())
-DEAR = 20  # CPU seconds, after which a mutant waits until all others have had as many
+DEAR = 15  # CPU seconds, after which a mutant waits until all others have had as many, and goes on among others
+CROWD = 8  # mutants that are one at most
 
 # ---- C, as far as it takes -----------------------------------------------------------------------------------------
 
@@ -658,7 +661,7 @@ class Mutant:
         self.todo, self.flying, self.passed = [], 0, 0
         self.cpu = 0.0
         self.cancelled = threading.Event()
-        self.linked, self.lock = {}, threading.Lock()
+        self.linked, self.lock, self.mutants = {}, threading.Lock(), [self]
         self.status = None
 
     def row(self, options, by='', how=''):
@@ -668,12 +671,24 @@ class Mutant:
                 'device': DEVICE, 'date': str(datetime.date.today())}
 
 
+class Crowd:
+    """Mutants of several files in one program."""
+
+    def __init__(self, folder, mutants):
+        self.folder, self.mutants = folder, mutants
+        self.linked, self.lock = {}, threading.Lock()
+        self.cancelled = threading.Event()
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+
+
 class Hunt:
     def __init__(self, build, sources, tests, options):
         self.build, self.sources, self.tests, self.o = build, sources, tests, options
         self.lock = threading.Condition()
         self.draw = enumerate(candidates(sources, options.seed))
         self.active, self.judging, self.accepted, self.dry = [], 0, 0, False
+        self.crowds = {}                         # by the numbers of its mutants
         self.rows, self.skipped = {}, collections.Counter()
         self.end = time.time() + options.seconds if options.seconds else None
         self.failure = None
@@ -735,26 +750,28 @@ class Hunt:
         m.todo = sorted(found, key=lambda t: self.chance(t, m) / (t.cpu + 0.3), reverse=True)
         return None
 
-    # ---- one test under one mutant
+    # ---- one test under one mutant, or under several
 
-    def link(self, m, binary):
-        with m.lock:
-            if binary in m.linked:
-                return m.linked[binary]
-            out = m.folder + '/' + os.path.relpath(binary, self.build.build)
+    def link(self, crowd, binary):
+        """Of a Mutant or a Crowd, both of which have a folder and what was linked there."""
+        with crowd.lock:
+            if binary in crowd.linked:
+                return crowd.linked[binary]
+            out = crowd.folder + '/' + os.path.relpath(binary, self.build.build)
             os.makedirs(os.path.dirname(out), exist_ok=True)
-            own = os.path.join(self.build.build, m.path[:-2] + '.o')
-            words = [w for w in self.build.link(binary, out, [m.object]) if w != own]
-            m.linked[binary] = run_quietly(words)
-            return m.linked[binary]
+            own = {os.path.join(self.build.build, m.path[:-2] + '.o') for m in crowd.mutants}
+            words = [w for w in self.build.link(binary, out, [m.object for m in crowd.mutants]) if w not in own]
+            crowd.linked[binary] = run_quietly(words)
+            return crowd.linked[binary]
 
-    def show(self, m, test):
+    def show(self, crowd, test):
         for binary in test.needs:
-            ok, said = self.link(m, binary)
+            ok, said = self.link(crowd, binary)
             if not ok:
-                raise RuntimeError('%s does not link under a mutant of %s:\n%s' % (binary, m.path, said[:2000]))
+                where = ', '.join(m.path for m in crowd.mutants)
+                raise RuntimeError('%s does not link under a mutant of %s:\n%s' % (binary, where, said[:2000]))
         limits = Limits(10 + 10 * test.cpu, 60 + 20 * test.wall)
-        return run_test(test, m.folder, limits, m.cancelled)
+        return run_test(test, crowd.folder, limits, crowd.cancelled)
 
     def is_sound(self, test):
         """Does it pass here without any mutant? Asked when it catches its first; twice, as a machine may be busy."""
@@ -799,8 +816,8 @@ class Hunt:
         if self.failure:
             return True
         if self.end and time.time() > self.end:
-            for m in self.active:
-                m.cancelled.set()
+            for crowd in [*self.active, *self.crowds.values()]:
+                crowd.cancelled.set()
             return True
         return False
 
@@ -809,35 +826,74 @@ class Hunt:
             return None
         idle = [m for m in self.active if m.todo and not m.flying and m.cpu < DEAR]
         if idle:
-            return self.test_task(idle[0])
+            return self.test_task(idle[0].todo.pop(0), [idle[0]])
         if self.accepted + self.judging < self.o.n and not self.dry:
             return self.new_task()
+        if [m for m in self.active if m.flying and m.cpu < DEAR]:
+            return 'wait'                        # it may be about to join the others
         busy = [m for m in self.active if m.todo]
         if busy:
-            return self.test_task(min(busy, key=lambda m: (m.flying, m.cpu)))
+            return self.test_task(*self.best_crowd(busy))
         return 'wait' if self.active or self.judging else None
 
-    def test_task(self, m):
-        test = m.todo.pop(0)
-        m.flying += 1
+    def best_crowd(self, busy):
+        """The test that promises most for what it costs, and whom it is shown, one mutant of each file."""
+        promise = collections.Counter()
+        for m in busy:
+            for t in m.todo:
+                promise[t] += self.chance(t, m) / (t.cpu + 0.3)
+        test = max(promise, key=lambda t: promise[t])
+        chosen = {}
+        for m in busy:
+            if test in m.todo and len(chosen) < CROWD:
+                chosen.setdefault(m.path, m)
+        for m in chosen.values():
+            m.todo.remove(test)
+        return test, list(chosen.values())
 
-        def task():
-            passed, how, cpu, _ = self.show(m, test) if test.sound is not False else (False, 'cancelled', 0, 0)
+    def crowd_of(self, mutants):
+        if len(mutants) == 1:
+            return mutants[0]
+        key = tuple(m.number for m in mutants)
+        with self.lock:
+            if key not in self.crowds:
+                self.crowds[key] = Crowd('%s/c%d' % (self.o.folder, len(self.crowds)), mutants)
+            return self.crowds[key]
+
+    def test_task(self, test, mutants):
+        for m in mutants:
+            m.flying += 1
+
+        def shown_to(some):
+            """Shows them the test, and tells of each whether it was caught."""
+            some = [m for m in some if m.status is None]
+            if not some:
+                return
+            passed, how, cpu, _ = self.show(self.crowd_of(some), test) if test.sound is not False else (False, 'cancelled', 0, 0)
             if how and how != 'cancelled' and not self.is_sound(test):
                 how = 'cancelled'
             with self.lock:
-                m.flying -= 1
-                if how != 'cancelled':
-                    m.cpu += cpu
+                for m in some if how != 'cancelled' else ():
+                    m.cpu += cpu / len(some)
                     m.passed += passed
-                    test.runs += 1
-                    test.kills += not passed
-                if not passed and how != 'cancelled' and m.status is None:
-                    self.finish(m, 'caught', test.name, how)
-                elif m.status is None and not m.todo and not m.flying and not m.cancelled.is_set():
-                    self.finish(m, 'survived')
-                elif m.status and not m.flying:
-                    shutil.rmtree(m.folder, ignore_errors=True)
+                    test.runs += passed or len(some) == 1
+                    test.kills += not passed and len(some) == 1
+                if not passed and how != 'cancelled' and len(some) == 1 and some[0].status is None:
+                    self.finish(some[0], 'caught', test.name, how)
+            if not passed and how != 'cancelled' and len(some) > 1:
+                half = len(some) // 2
+                shown_to(some[:half])
+                shown_to(some[half:])
+
+        def task():
+            shown_to(mutants)
+            with self.lock:
+                for m in mutants:
+                    m.flying -= 1
+                    if m.status is None and not m.todo and not m.flying and not m.cancelled.is_set():
+                        self.finish(m, 'survived')
+                    elif m.status and not m.flying:
+                        shutil.rmtree(m.folder, ignore_errors=True)
                 self.lock.notify_all()
         return task
 
@@ -899,8 +955,9 @@ class Hunt:
             t.start()
         for t in threads:
             t.join()
+        for crowd in [*self.active, *self.crowds.values()]:
+            shutil.rmtree(crowd.folder, ignore_errors=True)
         for m in self.active:
-            shutil.rmtree(m.folder, ignore_errors=True)
             if m.passed and m.status is None:     # as far as it is known
                 m.status = 'open'
                 self.rows[m.number] = m.row(self.o)
