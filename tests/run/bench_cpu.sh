@@ -47,6 +47,12 @@ judged="r['reference'] == 'eval' and 0 <= float(r['error']) <= float(r['bound'])
     fail "the tuned row does not say what checking and timing took"
 winner=$(python3 -c 'import csv, sys
 print(next(r["config"] for r in csv.DictReader(open(sys.argv[1])) if r["is_winner"] == "1"))' "$csv")
+# Whether that is the default is said beside it.
+if [ "$(rows "$csv" "r['role'] == 'default' and r['kernel'] == 'program' and r['config'] == '$winner'")" = 1 ]; then
+    said ' us, the default$'
+else
+    said ' us, [0-9.]+x default$'
+fi
 
 # A second run compiles and searches nothing, and its rows are the programs'.
 before=$(rows "$csv" True)
