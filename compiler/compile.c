@@ -310,7 +310,8 @@ int ws_config_vectors(const struct ws_program *p, int k, const struct config *c,
         n += ir->values.at[i].kind == INST_LOAD &&
              load_is_vector(ir, &ir->values.at[i], along, y.vec);
     for (uint32_t i = 0; i < ir->stores.n; i++)
-        n += index_is_vector(ir, ir->stores.at[i].index, along, y.vec);
+        n += index_is_vector(ir, ir->stores.at[i].index, along,
+                             dot && !y.product ? layout_unit(y.vec) : y.vec);
     return n;
 }
 

@@ -95,7 +95,7 @@ enum ws_status bench_note_rung(struct bench_point *b) {
     ws_explain(v.captured, v.program, &text);
     g->axes = symbolic_axes(r->arena, c->axes, axis);
     g->graph = (struct store_graph){text.p, arena_strdup(r->arena, c->workload), c->mode,
-                                    arena_strdup(r->arena, c->dtype), g->axes};
+                                    winner_type(c, r->arena), g->axes};
     if (!b->untuned) copy_kernels(g, b, &v);
     return WS_OK;
 }

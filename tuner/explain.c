@@ -30,6 +30,7 @@ static void explain_json(json_t *o, const struct ws_captured *c, const struct ws
     json_object_set_new(o, "workload", json_text(c->workload));
     json_object_set_new(o, "axes", json_text(c->axes));
     json_object_set_new(o, "dtype", json_text(c->dtype));
+    json_object_set_new(o, "precision", json_text(precision_name(c->precision)));
     json_object_set_new(o, "mode", json_text(c->mode));
     json_object_set_new(o, "device", json_text(device));
     json_object_set_new(o, "graph_count", json_integer(1));

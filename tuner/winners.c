@@ -20,6 +20,11 @@ struct store_key winner_machine_key(const struct machine *m, struct arena *a) {
         .toolchain = toolchain_key(m->toolchain, a)};
 }
 
+const char *winner_type(const struct ws_captured *c, struct arena *a) {
+    if (c->precision == PRECISION_F32) return arena_strdup(a, c->dtype);
+    return arena_printf(a, "%s %s", c->dtype, precision_name(c->precision));
+}
+
 struct store_key winner_key(const struct machine *m, const struct ws_captured *c,
                             const struct ws_program *p, int kernel, struct arena *a) {
     struct store_key key = winner_machine_key(m, a);

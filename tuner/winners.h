@@ -6,6 +6,9 @@
 #include "tuner/store.h"
 #include "tuner/variant.h"
 
+/* What people read as the type of such a graph: "bf16", "f32 tf32". */
+const char *winner_type(const struct ws_captured *c, struct arena *a);
+
 /* What all keys on this machine share; graph and kernel are "". */
 struct store_key winner_machine_key(const struct machine *m, struct arena *a);
 /* kernel -1: the whole program. */

@@ -1,44 +1,209 @@
-/* cuda_matmul.c: a plain tiled matrix product with a fused epilogue, in CUDA C++.
+/* cuda_matmul.c: a tiled matrix product by multiply-adds with a fused epilogue, in CUDA C++.
  *
- *     for k0:  As[k][m], Bs[k][n] <- tiles, in opmath type;  barrier
- *              acc[i][j] += As[k][ty*TM + i] * Bs[k][tx*TN + j];  barrier
+ *     for (k_idx next = 0, s = 0;; next += 16, s ^= 1) {
+ *         if (next < nr) ra[...], rb[...] = the next panel's factors, in opmath type
+ *         if (next) for kk:                                      the panel in the other stage
+ *             a[0..3] = quad of As[kk], ...;  acc[i][j] += a[i] * b[j]
+ *         if (next >= nr) break;
+ *         As[kk][m], Bs[kk][n] of stage s = ra, rb;  barrier
+ *     }
  *     for i, j: epilogue values at (m, n); store
  *
  * The factors are any values of (z, m, r) and (z, n, r): a transposed or strided operand is only
- * another index. */
+ * another index. What memory has along m or n, or along the depth, a thread reads as vectors of
+ * four, under way while the panel before is multiplied; what lies in memory as it will in a panel
+ * is copied there meanwhile, and is in no register.
+ *
+ * A thread's rows and columns are quads, so far apart that a warp, 4 by 8 threads, reads 64 and 128
+ * bytes of shared memory side by side: at most a wavefront each. A panel that is written across,
+ * for memory runs along the depth, is swizzled by quads, or all of it would go to a few banks. */
 #include "emit/impl.h"
+
+enum { QUAD = 4, LANES_M = 4, LANES_N = 8 };
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
-/* Does memory run along the depth for this factor? Then neighbouring threads load neighbouring k.
- */
-static bool runs_along_depth(struct emitter *w, value_id v) {
-    bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n);
-    mark_needed(w, v, marks);
-    for (value_id i = 0; i <= v; i++)
-        if (marks[i] && at(w, i)->kind == INST_LOAD && load_stride(w->k, at(w, i), AXIS_R) == 1)
-            return true;
-    return false;
+/* From one unit of a thread's elements to the next. */
+static int unit_distance(int tile, int elements) { return tile / elements * layout_unit(elements); }
+
+/* ---- panels ---------------------------------------------------------------------------------- */
+
+/* A factor's panel: `size` rows, of m or n, by `depth`. */
+struct panel {
+    value_id factor;
+    enum axis axis;
+    const char *side; /* "m" */
+    char letter;      /* of its arrays: ra, As */
+    int size, depth;
+    bool along_depth; /* is memory */
+    int each;         /* elements that a thread reads at once, along memory */
+    value_id copied;  /* a load that is the factor, and lies as the panel does; NO_VALUE: none */
+    int rounds;       /* of all threads */
+    const bool *needed;
+};
+
+static bool loads_vectors(struct emitter *w, const struct panel *p, enum axis along) {
+    for (value_id v = 0; v <= p->factor; v++) {
+        const struct value_node *x = at(w, v);
+        if (!p->needed[v] || x->kind != INST_LOAD) continue;
+        if (x->guarded || !load_is_vector(w->k, x, along, QUAD)) return false;
+    }
+    return true;
 }
 
-/* Fill one tile: side is "m" or "n", of `size` elements, first at p<side>*size. */
-static void put_tile(struct emitter *w, value_id factor, const char *side, const char *array,
-                     int size, int depth) {
+static value_id copied_load(struct emitter *w, const struct panel *p) {
+    const struct value_node *x = at(w, p->factor);
+    bool is_load = x->kind == INST_LOAD && buffer_dtype(w, x->buffer) == x->dtype &&
+                   x->dtype == dtype_opmath(at(w, w->k->dot)->dtype);
+    bool fits = p->each == QUAD && dtype_bytes(x->dtype) * QUAD == 16 && !p->along_depth;
+    return is_load && fits && w->k->limits->sm >= 80 ? p->factor : NO_VALUE;
+}
+
+static struct panel make_panel(struct emitter *w, value_id factor, enum axis axis) {
+    const int32_t *c = w->p->config.knob;
+    bool *needed = NEW_ARRAY(w->arena, bool, w->k->values.n), is_m = axis == AXIS_M;
+    mark_needed(w, factor, needed);
+    struct panel p = {.factor = factor,
+                      .axis = axis,
+                      .side = is_m ? "m" : "n",
+                      .letter = is_m ? 'a' : 'b',
+                      .size = c[is_m ? KNOB_m : KNOB_n],
+                      .depth = c[KNOB_k],
+                      .needed = needed,
+                      .each = 1};
+    for (value_id v = 0; v <= factor; v++)
+        p.along_depth |=
+            needed[v] && at(w, v)->kind == INST_LOAD && load_stride(w->k, at(w, v), AXIS_R) == 1;
+    int width = p.along_depth ? p.depth : p.size;
+    if (width % QUAD == 0 && loads_vectors(w, &p, p.along_depth ? AXIS_R : axis)) p.each = QUAD;
+    p.copied = copied_load(w, &p);
+    int pieces = p.size * p.depth / p.each;
+    p.rounds = (pieces + w->y->threads - 1) / w->y->threads;
+    return p;
+}
+
+/* Where row number `row` lies at depth kk. */
+static const char *swizzled(struct emitter *w, const struct panel *p, const char *row) {
+    if (!p->along_depth || p->size % 32) return row;
+    return arena_printf(w->arena, "(%s ^ kk %s)", row, p->each == QUAD ? "/ 4 % 4 * 8" : "% 8 * 4");
+}
+
+/* Which elements of the panel a thread's piece number i begins with. */
+static void put_piece(struct emitter *w, const struct panel *p) {
+    int width = (p->along_depth ? p->depth : p->size) / p->each;
+    int pieces = p->size * p->depth / p->each;
+    line(w, "const int at = i * %d + tid;", w->y->threads);
+    if (pieces % w->y->threads) line(w, "if (at >= %d) break;", pieces);
+    line(w, "const int %s = at %% %d * %d, %s = at / %d;", p->along_depth ? "kk" : "ss", width,
+         p->each, p->along_depth ? "ss" : "kk", width);
+}
+
+static void put_element(struct emitter *w, const struct panel *p) {
+    for (value_id v = 0; v <= p->factor; v++) {
+        if (!p->needed[v]) continue;
+        if (at(w, v)->kind != INST_LOAD || p->each == 1) {
+            put_local(w, v);
+            continue;
+        }
+        line(w, "const %s v%u = k_get(l%u, e);", math_type(at(w, v)->dtype), v, v);
+        w->where[v] = LOCAL;
+    }
+}
+
+static void put_vectors(struct emitter *w, const struct panel *p) {
+    for (value_id v = 0; v <= p->factor; v++) {
+        const struct value_node *x = at(w, v);
+        if (!p->needed[v] || x->kind != INST_LOAD) continue;
+        const char *type = memory_type(w, buffer_dtype(w, x->buffer));
+        line(w, "const k_pack<%s, %d> l%u = k_load<%s, %d>(p%d + (%s));", type, QUAD, v, type, QUAD,
+             argument_of(w, x->buffer), ex_text(w, x->index));
+    }
+}
+
+/* What of a piece lies in the factor: quads do so as a whole, as vectors divide their axis. */
+static const char *inside(struct emitter *w, const struct panel *p) {
+    bool rows = !ex_divides(w->k->ex, p->size, w->k->bound[p->axis]),
+         depth = !ex_divides(w->k->ex, p->depth, w->k->bound[AXIS_R]);
+    const char *row = arena_printf(w->arena, "%s < n%s", p->side, p->side);
+    return rows && depth ? arena_printf(w->arena, "%s && r < nr", row)
+           : rows        ? row
+           : depth       ? "r < nr"
+                         : NULL;
+}
+
+/* Straight into the panel; of what lies outside, zeros. */
+static void put_copy(struct emitter *w, const struct panel *p) {
+    const struct value_node *x = at(w, p->copied);
+    const char *guard = inside(w, p);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", p->rounds);
+    put_piece(w, p);
+    line(w, "const k_idx %s = p%s * %d + ss, r = next + kk;", p->side, p->side, p->size);
+    if (guard) line(w, "const bool inside = %s;", guard);
+    line(w, "k_cp_async<16>(%cs + kk * %d + ss, p%d + (%s%s);", p->letter == 'a' ? 'A' : 'B',
+         p->size, argument_of(w, x->buffer), ex_text(w, x->index),
+         guard ? ") * inside, inside ? 16u : 0u" : ")");
+    close_brace(w);
+}
+
+static void put_fetch(struct emitter *w, const struct panel *p) {
+    const char *t = math_type(at(w, w->k->dot)->dtype), *guard = inside(w, p);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", p->rounds);
+    put_piece(w, p);
+    line(w, "const k_idx %s = p%s * %d + ss, r = next + kk;", p->side, p->side, p->size);
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
+    if (guard) {
+        line(w, "for (int e = 0; e < %d; e++) r%c[i][e] = 0;", p->each, p->letter);
+        open_brace(w, "if (%s)", guard);
+    }
+    if (p->each > 1) {
+        put_vectors(w, p);
+        const char *x = p->along_depth ? "r" : p->side;
+        line(w, "const k_idx %s0 = %s;", x, x);
+        line(w, "#pragma unroll");
+        open_brace(w, "for (int e = 0; e < %d; e++)", QUAD);
+        line(w, "const k_idx %s = %s0 + e;", x, x);
+        put_element(w, p);
+        line(w, "r%c[i][e] = (%s)%s;", p->letter, t, ref(w, p->factor));
+        close_brace(w);
+    } else {
+        put_element(w, p);
+        line(w, "r%c[i][0] = (%s)%s;", p->letter, t, ref(w, p->factor));
+    }
+    if (guard) close_brace(w);
+    close_brace(w);
+}
+
+static void put_fill(struct emitter *w, const struct panel *p) {
     const char *t = math_type(at(w, w->k->dot)->dtype);
-    line(w, "#pragma unroll 4");
-    open_brace(w, "for (int i = tid; i < %d; i += %d)", size * depth, w->y->threads);
-    if (runs_along_depth(w, factor))
-        line(w, "const int kk = i %% %d, ss = i / %d;", depth, depth);
-    else
-        line(w, "const int ss = i %% %d, kk = i / %d;", size, size);
-    line(w, "const k_idx %s = p%s * %d + ss, r = k0 + kk;", side, side, size);
-    line(w, "%s t = 0;", t);
-    open_brace(w, "if (%s < n%s && r < nr)", side, side);
-    const char *name = put_expression(w, factor);
-    line(w, "t = (%s)%s;", t, name);
+    char array = p->letter == 'a' ? 'A' : 'B';
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", p->rounds);
+    put_piece(w, p);
+    if (p->each == 1) {
+        line(w, "%cs[kk * %d + %s] = r%c[i][0];", array, p->size, swizzled(w, p, "ss"), p->letter);
+    } else if (p->along_depth) {
+        line(w, "#pragma unroll");
+        line(w, "for (int e = 0; e < %d; e++) %cs[(kk + e) * %d + %s] = r%c[i][e];", QUAD, array,
+             p->size, swizzled(w, p, "ss"), p->letter);
+    } else {
+        line(w, "k_put_side_by_side<%s, %d>(%cs + kk * %d + ss, r%c[i]);", t, QUAD, array, p->size,
+             p->letter);
+    }
     close_brace(w);
-    line(w, "%s[kk * %d + ss] = t;", array, size);
-    close_brace(w);
+}
+
+/* A thread's elements of a panel at depth kk, a[] or b[]. */
+static void put_operands(struct emitter *w, const struct panel *p, int elements) {
+    const char *t = math_type(at(w, w->k->dot)->dtype), *thread = p->letter == 'a' ? "ty" : "tx";
+    int unit = layout_unit(elements), distance = unit_distance(p->size, elements);
+    line(w, "#pragma unroll");
+    line(w, "for (int i = 0; i < %d; i += %d)", elements, unit);
+    const char *row =
+        arena_printf(w->arena, "(%s * %d + i / %d * %d)", thread, unit, unit, distance);
+    line(w, "    k_get_side_by_side<%s, %d>(%c + i, %cs + kk * %d + %s);", t, unit, p->letter,
+         p->letter == 'a' ? 'A' : 'B', p->size, swizzled(w, p, row));
 }
 
 /* What is above a thread's accumulators (kernel/chain.c) is in local memory, as cuda_fold.c has it:
@@ -75,30 +240,19 @@ static void put_folded(struct emitter *w, const struct folds *f, int tm, int tn,
     if (!unfold && f->levels > 1) line(w, "folds++;");
 }
 
-static void put_main_loop(struct emitter *w) {
+/* The products of the panel in the other stage, which begins at depth next - k. */
+static void put_panel(struct emitter *w, const struct panel *a, const struct panel *b) {
     const int32_t *c = w->p->config.knob;
-    int bm = c[KNOB_m], bn = c[KNOB_n], depth = c[KNOB_k], tm = c[KNOB_tm], tn = c[KNOB_tn];
+    int depth = c[KNOB_k], tm = c[KNOB_tm], tn = c[KNOB_tn];
     const char *t = math_type(at(w, w->k->dot)->dtype);
-    line(w, "%s *As = (%s *)k_smem, *Bs = As + %d;", t, t, bm * depth);
-    line(w, "%s acc[%d][%d];", t, tm, tn);
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int i = 0; i < %d; i++)", tm);
-    line(w, "#pragma unroll");
-    line(w, "for (int j = 0; j < %d; j++) acc[i][j] = 0;", tn);
-    close_brace(w);
     const struct folds f = layout_depth_folds(w->k, depth);
-    if (f.levels) declare_folded(w, &f, tm, tn);
-    open_brace(w, "for (k_idx k0 = 0; k0 < nr; k0 += %d)", depth);
-    put_tile(w, w->k->dot_a, "m", "As", bm, depth);
-    put_tile(w, w->k->dot_b, "n", "Bs", bn, depth);
-    line(w, "__syncthreads();");
+    line(w, "const %s *const As = panels + (s ^ 1) * %d, *const Bs = As + %d;", t,
+         (a->size + b->size) * depth, a->size * depth);
     line(w, "#pragma unroll");
     open_brace(w, "for (int kk = 0; kk < %d; kk++)", depth);
     line(w, "%s a[%d], b[%d];", t, tm, tn);
-    line(w, "#pragma unroll");
-    line(w, "for (int i = 0; i < %d; i++) a[i] = As[kk * %d + ty * %d + i];", tm, bm, tm);
-    line(w, "#pragma unroll");
-    line(w, "for (int j = 0; j < %d; j++) b[j] = Bs[kk * %d + tx * %d + j];", tn, bn, tn);
+    put_operands(w, a, tm);
+    put_operands(w, b, tn);
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", tm);
     line(w, "#pragma unroll");
@@ -115,40 +269,76 @@ static void put_main_loop(struct emitter *w) {
         put_folded(w, &f, tm, tn, false);
     } else if (f.levels) {
         int panels = f.block / depth;
-        open_brace(w, "if (k0 / %d %% %d == %d)", depth, panels, panels - 1);
+        open_brace(w, "if (next / %d %% %d == 0)", depth, panels);
         put_folded(w, &f, tm, tn, false);
         close_brace(w);
     }
+}
+
+static void put_main_loop(struct emitter *w) {
+    const int32_t *c = w->p->config.knob;
+    int depth = c[KNOB_k], tm = c[KNOB_tm], tn = c[KNOB_tn];
+    const char *t = math_type(at(w, w->k->dot)->dtype);
+    const struct panel a = make_panel(w, w->k->dot_a, AXIS_M),
+                       b = make_panel(w, w->k->dot_b, AXIS_N), *const side[] = {&a, &b};
+    line(w, "%s *const panels = (%s *)k_smem;", t, t);
+    line(w, "%s acc[%d][%d];", t, tm, tn);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", tm);
+    line(w, "#pragma unroll");
+    line(w, "for (int j = 0; j < %d; j++) acc[i][j] = 0;", tn);
+    close_brace(w);
+    const struct folds f = layout_depth_folds(w->k, depth);
+    if (f.levels) declare_folded(w, &f, tm, tn);
+    line(w, "int s = 0;");
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (k_idx next = 0;; next += %d, s ^= 1)", depth);
+    line(w, "%s *const As = panels + s * %d, *const Bs = As + %d;", t, (a.size + b.size) * depth,
+         a.size * depth);
+    for (int i = 0; i < 2; i++)
+        if (side[i]->copied == NO_VALUE)
+            line(w, "%s r%c[%d][%d];", t, side[i]->letter, side[i]->rounds, side[i]->each);
+    bool copies = a.copied != NO_VALUE || b.copied != NO_VALUE;
+    open_brace(w, "if (next < nr)");
+    for (int i = 0; i < 2; i++) (side[i]->copied != NO_VALUE ? put_copy : put_fetch)(w, side[i]);
+    if (copies) line(w, "k_cp_async_commit();");
+    close_brace(w);
+    open_brace(w, "if (next)");
+    put_panel(w, &a, &b);
+    close_brace(w);
+    line(w, "if (next >= nr) break;");
+    for (int i = 0; i < 2; i++)
+        if (side[i]->copied == NO_VALUE) put_fill(w, side[i]);
+    if (copies) line(w, "k_cp_async_wait<0>();");
     line(w, "__syncthreads();");
     close_brace(w);
     if (f.levels) put_folded(w, &f, tm, tn, true);
 }
 
+/* ---- what follows ---------------------------------------------------------------------------- */
+
 /* Vector stores along n where a thread's columns are contiguous, none hangs over the edge, and
  * memory has an instruction for so many. */
 static bool vector_store(struct emitter *w, const struct store_node *s) {
-    bool power_of_two = (w->y->vec & (w->y->vec - 1)) == 0;
-    return w->y->vec > 1 && power_of_two && index_is_vector(w->k, s->index, AXIS_N, w->y->vec);
+    int unit = layout_unit(w->y->vec);
+    return unit > 1 && index_is_vector(w->k, s->index, AXIS_N, unit);
 }
 
-static void put_epilogue(struct emitter *w) {
-    int tm = w->y->ex, tn = w->y->vec;
+/* A unit of a row's columns. */
+static void put_unit(struct emitter *w, int unit) {
     const struct loops *l = w->k->schedule->loops;
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int i = 0; i < %d; i++)", tm);
-    line(w, "const k_idx m = pm * %d + ty * %d + i;", w->y->bx, tm);
-    line(w, "if (m >= nm) break;");
     for (uint32_t s = 0; s < w->k->stores.n; s++)
         if (vector_store(w, &w->k->stores.at[s]))
             line(w, "%s o%u[%d];", math_type(l->buffers.at[w->k->stores.at[s].buffer].meta.dtype),
-                 s, tn);
-    line(w, "const k_idx n0 = pn * %d + tx * %d;", w->y->br, tn);
+                 s, unit);
+    line(w, "const k_idx n0 = pn * %d + tx * %d + j0 / %d * %d;", w->y->br, unit, unit,
+         unit_distance(w->y->br, w->y->vec));
     line(w, "#pragma unroll");
-    open_brace(w, "for (int j = 0; j < %d; j++)", tn);
+    open_brace(w, "for (int j = 0; j < %d; j++)", unit);
     line(w, "const k_idx n = n0 + j;");
     open_brace(w, "if (n < nn)");
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
-    line(w, "const %s v%u = acc[i][j];", math_type(at(w, w->k->dot)->dtype), w->k->dot);
+    line(w, "const %s v%u = acc[i][j0 + j];", math_type(at(w, w->k->dot)->dtype), w->k->dot);
     w->where[w->k->dot] = LOCAL;
     for (uint32_t i = 0; i < w->p->before.n; i++) put_local(w, w->p->before.at[i]);
     for (uint32_t s = 0; s < w->k->stores.n; s++) {
@@ -166,24 +356,53 @@ static void put_epilogue(struct emitter *w) {
         const char *m = memory_type(w, l->buffers.at[st->buffer].meta.dtype);
         open_brace(w, "if (n0 < nn)");
         line(w, "const k_idx n = n0;");
-        line(w, "k_pack<%s, %d> w%u;", m, tn, s);
+        line(w, "k_pack<%s, %d> w%u;", m, unit, s);
         line(w, "k_put(w%u, o%u);", s, s);
-        line(w, "k_store<%s, %d, %d>(p%d + (%s), w%u);", m, tn, w->y->streaming,
+        line(w, "k_store<%s, %d, %d>(p%d + (%s), w%u);", m, unit, w->y->streaming,
              argument_of(w, st->buffer), ex_text(w, st->index), s);
         close_brace(w);
     }
+}
+
+static void put_epilogue(struct emitter *w) {
+    int tm = w->y->ex, tn = w->y->vec, rows = layout_unit(tm), columns = layout_unit(tn);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", tm);
+    line(w, "const k_idx m = pm * %d + ty * %d + i / %d * %d + i %% %d;", w->y->bx, rows, rows,
+         unit_distance(w->y->bx, tm), rows);
+    line(w, "if (m >= nm) break;");
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int j0 = 0; j0 < %d; j0 += %d)", tn, columns);
+    put_unit(w, columns);
+    close_brace(w);
     close_brace(w);
 }
 
 /* A thread of 64 accumulators has some 128 registers: what folds need besides is not to cost a
- * multiprocessor a block. */
+ * multiprocessor a block. A few values that no product reads may lie in memory meanwhile. */
 static const char *least_blocks(struct emitter *w) {
-    enum { REGISTERS = 128 };
+    enum { REGISTERS = 128, MOVED = 64 /* bytes */ };
     const int32_t *c = w->p->config.knob;
     int blocks = (int)(w->k->limits->regs_unit / (w->y->threads * REGISTERS));
     bool folds = layout_depth_folds(w->k, c[KNOB_k]).levels > 0;
     bool fits = dtype_opmath(at(w, w->k->dot)->dtype) != DT_F64 && c[KNOB_tm] * c[KNOB_tn] == 64;
-    return folds && fits && blocks > 1 ? arena_printf(w->arena, ", %d", blocks) : "";
+    if (!folds || !fits || blocks < 2) return "";
+    add_stack(&w->out->launches[w->out->n_launches - 1], MOVED);
+    return arena_printf(w->arena, ", %d", blocks);
+}
+
+/* Warps of 4 by 8 threads, of `down` by `across` in all; rows of threads where these do not fit.
+ * Neighbours are pairs in a column: reads of 128 bits are made for half a warp at a time where two
+ * of them want the same. */
+static void put_threads(struct emitter *w, int down, int across) {
+    line(w, "const int tid = (int)threadIdx.x;");
+    if (down % LANES_M || across % LANES_N) {
+        line(w, "const int tx = tid %% %d, ty = tid / %d;", across, across);
+        return;
+    }
+    int warps = across / LANES_N;
+    line(w, "const int tx = tid / 32 %% %d * %d + tid %% 16 / 2;", warps, LANES_N);
+    line(w, "const int ty = tid / 32 / %d * %d + tid %% 32 / 16 * 2 + tid %% 2;", warps, LANES_M);
 }
 
 void emit_cuda_matmul(struct emitter *w) {
@@ -202,8 +421,7 @@ void emit_cuda_matmul(struct emitter *w) {
     w->indent++;
     line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
     line(w, "k_enter();");
-    line(w, "const int tid = (int)threadIdx.x, tx = tid %% %d, ty = tid / %d;",
-         c[KNOB_n] / c[KNOB_tn], c[KNOB_n] / c[KNOB_tn]);
+    put_threads(w, c[KNOB_m] / c[KNOB_tm], c[KNOB_n] / c[KNOB_tn]);
     line(w, "const k_idx nm = %s, nn = %s, nr = %s;", ex_text(w, k->bound[AXIS_M]),
          ex_text(w, k->bound[AXIS_N]), ex_text(w, k->bound[AXIS_R]));
     line(w, "const k_idx tiles_m = (nm + %d) / %d, tiles_n = (nn + %d) / %d;", c[KNOB_m] - 1,

@@ -2104,6 +2104,19 @@ template <int THREADS> K_DEVICE void k_meet_parts(unsigned *counter, unsigned pa
     }
     k_barrier_sync(id, THREADS);
 }
+/* N neighbours in shared memory, aligned to their size, or to 16 bytes. */
+template <typename T, int N> struct k_side_by_side { alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) T v[N]; };
+template <typename T, int N> K_DEVICE void k_get_side_by_side(T *to, const T *smem) {
+    const k_side_by_side<T, N> x = *(const k_side_by_side<T, N> *)smem;
+#pragma unroll
+    for (int i = 0; i < N; i++) to[i] = x.v[i];
+}
+template <typename T, int N> K_DEVICE void k_put_side_by_side(T *smem, const T *from) {
+    k_side_by_side<T, N> x;
+#pragma unroll
+    for (int i = 0; i < N; i++) x.v[i] = from[i];
+    *(k_side_by_side<T, N> *)smem = x;
+}
 template <int N> K_DEVICE void k_zero(float (&v)[N]) {
 #pragma unroll
     for (int i = 0; i < N; i++) v[i] = 0;

@@ -551,12 +551,13 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
 static double matmul_cost(const struct kernel *k, const struct layout *y) {
     const double TILE = 990, STEP = 53, COPY = 150; /* clocks: of each tile, step, element copied */
     const double OPERAND = 0.17, COPIED = 25;       /* instructions: from shared memory, into it */
-    const double CONFLICTS = 1.3; /* threads read 64 bytes apart: they meet in the same banks */
+    const double WIDE =
+        1.3; /* of more than 8 columns; from when their reads met in the same banks */
     const struct device_limits *d = k->limits;
     double tiles = (double)kernel_size(k, AXIS_Z) * ceil((double)kernel_size(k, AXIS_M) / y->bx) *
                    ceil((double)kernel_size(k, AXIS_N) / y->br);
     int bytes = dtype_bytes(dtype_opmath(k->values.at[k->dot].dtype));
-    double depth = (double)y->smem / bytes / (y->bx + y->br);
+    double depth = (double)y->smem / 2 / bytes / (y->bx + y->br); /* of one of two stages */
     double copied = (double)(y->bx + y->br) / y->threads; /* elements a thread, for each step */
     double sums = (double)y->ex * y->vec, registers = 30 + 1.5 * sums;
     double resident = floor(d->regs_unit / (registers * y->threads));
@@ -566,7 +567,7 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
     double blocks = ceil(tiles / d->units), waves = ceil(blocks / resident);
     double step = waves * alone + blocks * layout_warps(k, y) * warp;
     double ghz = clock_ghz(k);
-    return (double)kernel_size(k, AXIS_R) * step * (y->vec > 8 ? CONFLICTS : 1) / (ghz * 1e3);
+    return (double)kernel_size(k, AXIS_R) * step * (y->vec > 8 ? WIDE : 1) / (ghz * 1e3);
 }
 
 /* Products on the matrix units: a step of a tile takes what the units need for it, or to read it

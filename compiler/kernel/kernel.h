@@ -340,6 +340,8 @@ int64_t matrix_blocks(const struct kernel *k, const struct layout *y);
 /* Bytes of an operand's tile that one line of shared memory has: 32, 64 or 128. */
 int stored_planes(const struct operand *o); /* in shared memory */
 int operand_line(const struct operand *o, int rows, int depth);
+/* matmul by plain arithmetic: of a thread's tm or tn elements, how many lie side by side. */
+int layout_unit(int elements);
 
 /* peel.c: how far before its first element rows start, in the tensors that a kernel whose row
  * length vec does not divide reads and writes by vectors; EX_NONE if it has none. */

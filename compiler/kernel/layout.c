@@ -591,6 +591,8 @@ static const char *cpu_matmul_layout(const struct kernel *k, const struct config
     return NULL;
 }
 
+int layout_unit(int elements) { return elements % 4 == 0 ? 4 : elements % 2 == 0 ? 2 : 1; }
+
 static const char *matmul_layout(const struct kernel *k, const struct config *c, struct layout *y,
                                  struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k], tm = c->knob[KNOB_tm],
@@ -612,7 +614,7 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
     y->bx = m;
     y->br = n;
     if (k->limits->kind == DEVICE_CPU) return cpu_matmul_layout(k, c, y, a);
-    int64_t threads = (int64_t)(m / tm) * (n / tn), smem = ((int64_t)m + n) * depth;
+    int64_t threads = (int64_t)(m / tm) * (n / tn), smem = ((int64_t)m + n) * depth * 2;
     if ((int64_t)c->knob[KNOB_warps] * k->limits->warp != threads)
         return arena_printf(a, "m/tm * n/tn = %lld threads, but warps=%d", (long long)threads,
                             c->knob[KNOB_warps]);

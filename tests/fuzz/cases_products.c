@@ -1,5 +1,6 @@
 /* cases_products.c: products on the matrix units (kernel/matrix.c): layouts of both factors, edges,
- * batches, planes of f32, parts of the depth, clusters, and what is fused before and behind. */
+ * batches, planes of f32, parts of the depth, clusters, and what is fused before and behind; and by
+ * multiply-adds (emit/cuda_matmul.c). */
 #include "tests/fuzz/cases.h"
 
 struct product_case {
@@ -147,6 +148,39 @@ static const struct product_case by_warps[] = {
      "mma=2 m=48 n=64 k=16 tm=48 tn=32 stages=2 warps=2"},
 };
 
+/* By multiply-adds: panels across and along, copied and computed, with edges, in units of four, two
+ * and one, warps of 4 by 8 threads and others, folds, types that are not f32. */
+static const struct product_case by_threads[] = {
+    {"graph(%x: f32[136, 72], %y: f32[72, 88]) products strict {\n %z = mm(%x, %y)\n"
+     " return %z\n}\n",
+     "m=128 n=128 k=16 tm=8 tn=8 warps=8"},
+    {"graph(%x: f32[72, 128], %y: f32[64, 72]) products strict {\n %a = permute(%x, [1, 0])\n"
+     " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
+     "m=64 n=64 k=8 tm=4 tn=4 warps=8"},
+    {"graph(%x: f32[72, 130], %y: f32[72, 66]) products strict {\n %a = permute(%x, [1, 0])\n"
+     " %z = mm(%a, %y)\n return %z\n}\n",
+     "m=64 n=128 k=16 tm=8 tn=8 warps=4"},
+    {"graph(%x: f32[2, 67, 33], %y: f32[2, 33, 41]) products strict {\n %z = bmm(%x, %y)\n"
+     " %r = relu(%z)\n return %r\n}\n",
+     "m=32 n=64 k=32 tm=4 tn=4 warps=4"},
+    {"graph(%x: f32[64, 4352], %y: f32[4352, 32]) products strict {\n %z = mm(%x, %y)\n"
+     " return %z\n}\n",
+     "m=64 n=64 k=16 tm=8 tn=8 warps=2"},
+    {"graph(%x: f32[40, 300], %y: f32[300, 256], %b: f32[256]) products strict {\n"
+     " %a = sigmoid(%x)\n %z = mm(%a, %y)\n %s = add(%z, %b)\n return %z, %s\n}\n",
+     "m=128 n=256 k=8 tm=8 tn=16 warps=8"},
+    {"graph(%x: bf16[72, 64], %y: bf16[64, 96]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
+     " %t = permute(%f, [1, 0])\n %c = exp(%t)\n return %z, %c\n}\n",
+     "m=32 n=64 k=16 tm=2 tn=4 warps=8"},
+    {"graph(%x: f64[36, 44], %y: f64[44, 40]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "m=32 n=32 k=32 tm=2 tn=4 warps=4"},
+    {"graph(%x: i32[20, 36], %y: i32[36, 24]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "m=48 n=48 k=12 tm=3 tn=3 warps=8"},
+    {"graph(%x: f32[2, 6, 9, 9], %w: f32[8, 6, 3, 3]) convolutions strict {\n"
+     " %c = convolution(%x, %w, padding=1)\n return %c\n}\n",
+     "m=16 n=64 k=16 tm=2 tn=4 warps=4"},
+};
+
 static void add(struct arena *a, case_vec *out, const struct product_case *p, bool old, bool tiny) {
     vec_push(a, out,
              ((struct case_graph){.text = p->text,
@@ -161,4 +195,6 @@ void cases_products(struct arena *a, case_vec *out) {
         add(a, out, &by_warpgroups[i], false, i % 2 == 0);
     for (size_t i = 0; i < sizeof by_warps / sizeof *by_warps; i++)
         add(a, out, &by_warps[i], i % 3 != 0, i % 3 == 0);
+    for (size_t i = 0; i < sizeof by_threads / sizeof *by_threads; i++)
+        add(a, out, &by_threads[i], i % 2 == 0, false);
 }

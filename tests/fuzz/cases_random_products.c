@@ -1,6 +1,6 @@
 /* cases_random_products.c: products as a seed has them: sizes around the edges of tiles, layouts,
- * batches, what is computed before and behind, and a config of the matrix units that need not be
- * legal for them. */
+ * batches, what is computed before and behind, and a config, mostly of the matrix units, that need
+ * not be legal for them. */
 #include "tests/fuzz/cases.h"
 #include "tests/fuzz/random.h"
 
@@ -98,7 +98,15 @@ static const char *random_product(struct arena *a, struct rng *r) {
 static int any(struct rng *r, const int *of, size_t n) { return of[rng_below(r, (int)n)]; }
 #define ANY(r, ...) any(r, (const int[]){__VA_ARGS__}, sizeof(int[]){__VA_ARGS__} / sizeof(int))
 
+static const char *config_of_threads(struct arena *a, struct rng *r) {
+    int tm = ANY(r, 1, 2, 4, 8, 8), tn = ANY(r, 1, 2, 3, 4, 8, 16), down = ANY(r, 4, 8, 16),
+        across = ANY(r, 8, 16);
+    return arena_printf(a, "m=%d n=%d k=%d tm=%d tn=%d warps=%d", tm * down, tn * across,
+                        ANY(r, 4, 8, 16, 32, 12), tm, tn, down * across / 32);
+}
+
 static const char *random_config(struct arena *a, struct rng *r, bool by_warps) {
+    if (rng_below(r, 4) == 0) return config_of_threads(a, r);
     int k = ANY(r, 16, 32, 64, 64, 64, 128), stages = ANY(r, 2, 3, 4), split = ANY(r, 0, 0, 2, 3);
     struct buf b = buf_new(a);
     if (by_warps) {

@@ -412,11 +412,11 @@ static void test_refusals_gpu(void **state) {
          "34359738368 threads a block; 1024 is the limit"},
         {product, "m=128 n=128 k=8 tm=2 tn=2 warps=128", "4096 threads a block; 1024 is the limit"},
         {product, "m=128 n=128 k=256 tm=8 tn=8 warps=8",
-         "needs 65536 numbers of shared memory; 58112 is the limit"},
+         "needs 131072 numbers of shared memory; 58112 is the limit"},
         {product64, "m=128 n=128 k=128 tm=8 tn=8 warps=8",
-         "needs 32768 numbers of shared memory; 29056 is the limit"},
+         "needs 65536 numbers of shared memory; 29056 is the limit"},
         {product, "m=32 n=64 k=1073741824 tm=4 tn=4 warps=4",
-         "needs 103079215104 numbers of shared memory"},
+         "needs 206158430208 numbers of shared memory"},
     };
     struct device_limits limits = test_gpu("sm_90a");
     check(&limits, cases, sizeof cases / sizeof *cases);
@@ -529,7 +529,7 @@ static void test_layouts(void **state) {
 
     y = layout_of(a, first_kernel(a, product, &gpu), "m=32 n=64 k=16 tm=4 tn=4 warps=4");
     assert_int_equal(y.threads, 128);
-    assert_int_equal(y.smem, (32 + 64) * 16 * 4); /* bf16 is multiplied as f32 */
+    assert_int_equal(y.smem, 2 * (32 + 64) * 16 * 4); /* stages; bf16 is multiplied as f32 */
 
     y = layout_of(a, first_kernel(a, row_sum, &cpu), "vec=16");
     assert_int_equal(y.br, 4096);
