@@ -108,8 +108,7 @@ static enum ws_status open_kernels(struct bench_point *b) {
     struct buf text = buf_new(b->arena);
     ws_explain(b->captured, p, &text);
     b->tuning.graph = (struct store_graph){text.p, b->captured->workload, b->captured->mode,
-                                           winner_type(b->captured, b->arena),
-                                           b->captured->axes};
+                                           winner_type(b->captured, b->arena), b->captured->axes};
     b->tunes = NEW_ARRAY(b->arena, struct tune, p->n_kernels);
     for (int k = 0; k < p->n_kernels; k++) {
         tune_open(&b->tunes[k], &b->tuning, p, k,

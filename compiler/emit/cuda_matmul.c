@@ -12,7 +12,8 @@
  * The factors are any values of (z, m, r) and (z, n, r): a transposed or strided operand is only
  * another index. What memory has along m or n, or along the depth, a thread reads as vectors of
  * four, under way while the panel before is multiplied; what lies in memory as it will in a panel
- * is copied there meanwhile, and is in no register.
+ * is copied there meanwhile, and is in no register. Nor is what is gathered, as by the windows of a
+ * convolution: it is read when it is written.
  *
  * A thread's rows and columns are quads, so far apart that a warp, 4 by 8 threads, reads 64 and 128
  * bytes of shared memory side by side: at most a wavefront each. A panel that is written across,
@@ -38,15 +39,18 @@ struct panel {
     bool along_depth; /* is memory */
     int each;         /* elements that a thread reads at once, along memory */
     value_id copied;  /* a load that is the factor, and lies as the panel does; NO_VALUE: none */
+    bool gathered;    /* where its elements are takes many registers: it is read as it is written */
     int rounds;       /* of all threads */
     const bool *needed;
 };
+
+static bool is_staged(const struct panel *p) { return p->copied == NO_VALUE && !p->gathered; }
 
 static bool loads_vectors(struct emitter *w, const struct panel *p, enum axis along) {
     for (value_id v = 0; v <= p->factor; v++) {
         const struct value_node *x = at(w, v);
         if (!p->needed[v] || x->kind != INST_LOAD) continue;
-        if (x->guarded || !load_is_vector(w->k, x, along, QUAD)) return false;
+        if (x->n_args || !load_is_vector(w->k, x, along, QUAD)) return false;
     }
     return true;
 }
@@ -71,9 +75,11 @@ static struct panel make_panel(struct emitter *w, value_id factor, enum axis axi
                       .depth = c[KNOB_k],
                       .needed = needed,
                       .each = 1};
-    for (value_id v = 0; v <= factor; v++)
-        p.along_depth |=
-            needed[v] && at(w, v)->kind == INST_LOAD && load_stride(w->k, at(w, v), AXIS_R) == 1;
+    for (value_id v = 0; v <= factor; v++) {
+        if (!needed[v] || at(w, v)->kind != INST_LOAD) continue;
+        p.along_depth |= load_stride(w->k, at(w, v), AXIS_R) == 1;
+        p.gathered |= at(w, v)->n_args > 0;
+    }
     int width = p.along_depth ? p.depth : p.size;
     if (width % QUAD == 0 && loads_vectors(w, &p, p.along_depth ? AXIS_R : axis)) p.each = QUAD;
     p.copied = copied_load(w, &p);
@@ -172,6 +178,25 @@ static void put_fetch(struct emitter *w, const struct panel *p) {
         line(w, "r%c[i][0] = (%s)%s;", p->letter, t, ref(w, p->factor));
     }
     if (guard) close_brace(w);
+    close_brace(w);
+}
+
+static void put_gathered(struct emitter *w, const struct panel *p) {
+    const char *t = math_type(at(w, w->k->dot)->dtype), *guard = inside(w, p);
+    line(w, "#pragma unroll 4");
+    open_brace(w, "for (int i = 0; i < %d; i++)", p->rounds);
+    put_piece(w, p);
+    line(w, "const k_idx %s = p%s * %d + ss, r = next + kk;", p->side, p->side, p->size);
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
+    line(w, "%s x = 0;", t);
+    if (guard)
+        open_brace(w, "if (%s)", guard);
+    else
+        open_scope(w);
+    put_element(w, p);
+    line(w, "x = (%s)%s;", t, ref(w, p->factor));
+    close_brace(w);
+    line(w, "%cs[kk * %d + %s] = x;", p->letter == 'a' ? 'A' : 'B', p->size, swizzled(w, p, "ss"));
     close_brace(w);
 }
 
@@ -296,11 +321,12 @@ static void put_main_loop(struct emitter *w) {
     line(w, "%s *const As = panels + s * %d, *const Bs = As + %d;", t, (a.size + b.size) * depth,
          a.size * depth);
     for (int i = 0; i < 2; i++)
-        if (side[i]->copied == NO_VALUE)
+        if (is_staged(side[i]))
             line(w, "%s r%c[%d][%d];", t, side[i]->letter, side[i]->rounds, side[i]->each);
     bool copies = a.copied != NO_VALUE || b.copied != NO_VALUE;
     open_brace(w, "if (next < nr)");
-    for (int i = 0; i < 2; i++) (side[i]->copied != NO_VALUE ? put_copy : put_fetch)(w, side[i]);
+    for (int i = 0; i < 2; i++)
+        if (!side[i]->gathered) (is_staged(side[i]) ? put_fetch : put_copy)(w, side[i]);
     if (copies) line(w, "k_cp_async_commit();");
     close_brace(w);
     open_brace(w, "if (next)");
@@ -308,7 +334,7 @@ static void put_main_loop(struct emitter *w) {
     close_brace(w);
     line(w, "if (next >= nr) break;");
     for (int i = 0; i < 2; i++)
-        if (side[i]->copied == NO_VALUE) put_fill(w, side[i]);
+        if (side[i]->copied == NO_VALUE) (side[i]->gathered ? put_gathered : put_fill)(w, side[i]);
     if (copies) line(w, "k_cp_async_wait<0>();");
     line(w, "__syncthreads();");
     close_brace(w);
