@@ -128,7 +128,7 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
 }
 
 /* A chunk of a thread's columns in one row by plain arithmetic: an infinity is no sum of planes. A
- * warp whose sums are not all finite does this instead. At most 64 terms are added in a row. */
+ * warp whose sums are not all finite does this instead. At most 16 terms are added in a row. */
 void put_again(struct emitter *w, const struct tile_program *t) {
     const struct kernel *k = w->k;
     if (t->product->n_passes == 1) return;
@@ -142,19 +142,20 @@ void put_again(struct emitter *w, const struct tile_program *t) {
     line(w, "const k_idx n = column + i / 2 * 8 + i %% 2;");
     line(w, "if (m >= %s || n >= %s) continue;", ex_text(w, k->bound[AXIS_M]),
          ex_text(w, k->bound[AXIS_N]));
-    line(w, "float v%u = 0, of_4096 = 0, of_64 = 0;", k->dot);
+    line(w, "float v%u = 0, of_4096 = 0, of_256 = 0, of_16 = 0;", k->dot);
     line(w, "#pragma unroll 1");
     open_brace(w, "for (k_idx r = 0; r < %s; r++)", ex_text(w, k->bound[AXIS_R]));
-    line(w, "if (r %% 64 == 0) of_4096 += of_64, of_64 = 0;");
+    line(w, "if (r %% 16 == 0) of_256 += of_16, of_16 = 0;");
+    line(w, "if (r %% 256 == 0) of_4096 += of_256, of_256 = 0;");
     line(w, "if (r %% 4096 == 0) v%u += of_4096, of_4096 = 0;", k->dot);
     bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
     mark_needed(w, k->dot_a, needed);
     mark_needed(w, k->dot_b, needed);
     for (value_id v = 0; v < k->dot; v++)
         if (needed[v]) put_local(w, v);
-    line(w, "%s", multiply_add_text(w, DT_F32, "of_64", ref(w, k->dot_a), ref(w, k->dot_b)));
+    line(w, "%s", multiply_add_text(w, DT_F32, "of_16", ref(w, k->dot_a), ref(w, k->dot_b)));
     close_brace(w);
-    line(w, "v%u += of_4096 + of_64;", k->dot);
+    line(w, "v%u += of_4096 + (of_256 + of_16);", k->dot);
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
     w->where[k->dot] = LOCAL;
     for (uint32_t i = 0; i < w->p->before.n; i++) put_local(w, w->p->before.at[i]);

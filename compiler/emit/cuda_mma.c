@@ -308,6 +308,12 @@ static const char *unscaled(const struct product *p) {
     return by[(p->a.planes > 1) + (p->b.planes > 1)];
 }
 
+void put_add(struct emitter *w, const struct tile_program *t) {
+    line(w, "#pragma unroll");
+    line(w, "for (int i = 0; i < %d; i++) total[i] += sums[i]%s;", product_thread_sums(t->product),
+         unscaled(t->product));
+}
+
 static void put_code(struct emitter *w, const struct tile_program *t) {
     enum { MOST_REGIONS = 8 };
     enum tile_op open[MOST_REGIONS];
@@ -376,9 +382,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
                  t->ahead ? "" : ", phase ^= 1");
             break;
         case TILE_ADD:
-            line(w, "#pragma unroll");
-            line(w, "for (int i = 0; i < %d; i++) total[i] += sums[i]%s;",
-                 product_thread_sums(t->product), unscaled(t->product));
+            if (!t->ahead || !makes_planes_of_any(t)) put_add(w, t);
             break;
         case TILE_FOLD:
             open_brace(w, "if (step %% %d == %d)", x->n, x->n - 1);

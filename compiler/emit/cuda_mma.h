@@ -13,11 +13,16 @@ void emit_cuda_pack(struct emitter *w, const struct operand *o, int64_t image, c
 void put_copy_by_warps(struct emitter *w, const struct tile_program *t, const struct tile_ring *r,
                        int ahead);
 void put_dot_by_warps(struct emitter *w, const struct tile_program *t);
+/* Its warps make planes of f32 in registers, and add to the total what 16 of the depth come to. */
+bool makes_planes_of_any(const struct tile_program *t);
 /* Before the first tile: where operands begin, where the warp is in the tile. */
 void put_places_of_warps(struct emitter *w, const struct tile_program *t);
 /* Arguments and parameters beside those of every kernel. */
 void add_images(struct emitter *w, const struct tile_program *t, struct ws_launch *l);
 void put_image_parameters(struct emitter *w, const struct tile_program *t);
+
+/* cuda_mma.c: what was summed up is added to the total. */
+void put_add(struct emitter *w, const struct tile_program *t);
 
 /* cuda_epilogue.c: from the sums of a thread, an array of that name, what the product's block
  * stores of them; in scope are z, m0, n0, tid and the first of the thread's rows and of its warp's

@@ -104,50 +104,80 @@ void put_copy_by_warps(struct emitter *w, const struct tile_program *t, const st
     close_brace(w);
 }
 
-/* All planes of what the warp needs of a ring's tile for 16 of the depth, from i on. Fragments of
- * tf32, 8 deep, are those of pairs of 16 bits; what was not packed is rounded here. */
-static void put_fragments(struct emitter *w, const struct tile_ring *r, int n) {
+/* What the warp needs of a ring's tile for an instruction's depth, from i on: of the planes from
+ * `first` on so many. Fragments of tf32, 8 deep, are those of pairs of 16 bits; what was not packed
+ * is rounded here. */
+static void put_fragments(struct emitter *w, const struct tile_ring *r, int n, int first,
+                          int planes) {
     bool left = r->operand->axis == AXIS_M, tf32 = r->operand->dtype == DT_F32;
     char x = letter(r);
     const char *at = arena_printf(w->arena, "%d, warp_%c + f * %d, i%s", ring_box_lines(r),
                                   left ? 'm' : 'n', FRAGMENT, tf32 ? " * 2" : "");
     const char *which = left ? "left" : "right";
-    line(w, "unsigned %c[%d][%d]%s;", x, r->operand->planes, n, left ? "[4]" : "[2][2]");
+    line(w, "unsigned %c[%d][%d]%s;", x, planes, n, left ? "[4]" : "[2][2]");
     line(w, "#pragma unroll");
     open_brace(w, "for (int f = 0; f < %d; f++)", n);
     if (makes_planes(r))
         line(w, "k_%s_planes<%s>(%c[0][f], %c[1][f], %c[2][f], stage + %d, %s);", which,
              along_text(r), x, x, x, r->offset, at);
-    for (int p = 0; p < r->planes && !makes_planes(r); p++)
+    for (int p = 0; p < planes && !makes_planes(r); p++)
         line(w, "k_%s_factor<%d, %s>(%c[%d][f], stage + %d, %s);", which, r->line, along_text(r), x,
-             p, r->offset + p * r->bytes, at);
+             p, r->offset + (first + p) * r->bytes, at);
     if (tf32 && !is_image(r))
         for (int i = 0; i < (left ? 1 : 2); i++)
             line(w, "k_round_to_tf32(%c[0][f]%s);", x, left ? "" : i ? "[1]" : "[0]");
     close_brace(w);
 }
 
+static void put_multiply(struct emitter *w, const struct tile_program *t, int a, int b) {
+    const struct operand *o = t->ring[TILE_A].operand;
+    int down = t->product->warp_rows / FRAGMENT, across = t->product->warp_columns / FRAGMENT;
+    const char *type =
+        o->dtype == DT_F32 ? "_tf32" : arena_printf(w->arena, "<%s>", memory_type(w, o->dtype));
+    line(w, "#pragma unroll");
+    line(w, "for (int f = 0; f < %d; f++)", down);
+    line(w, "#pragma unroll");
+    line(w, "    for (int g = 0; g < %d; g++)", 2 * across);
+    line(
+        w,
+        "        k_mma%s(*(float(*)[4])(sums + (f * %d + g) * 4), a[%d][f], b[%d][g / 2][g %% 2]);",
+        type, 2 * across, a, b);
+}
+
+bool makes_planes_of_any(const struct tile_program *t) {
+    return makes_planes(&t->ring[TILE_A]) || makes_planes(&t->ring[TILE_B]);
+}
+
+/* The sum of an instruction's depth begins with its small products, as that of a whole step does
+ * elsewhere: planes are made once, so all are at hand. The total takes it at once. */
+static void put_dot_of_made_planes(struct emitter *w, const struct tile_program *t, int down,
+                                   int across) {
+    const struct tile_ring *a = &t->ring[TILE_A], *b = &t->ring[TILE_B];
+    line(w, "#pragma unroll 1"); /* registers */
+    open_brace(w, "for (int i = 0; i < %d; i += 16)", a->depth);
+    put_fragments(w, a, down, 0, a->operand->planes);
+    put_fragments(w, b, across, 0, b->operand->planes);
+    line(w, "k_zero(sums);");
+    for (int p = 0; p < t->product->n_passes; p++)
+        put_multiply(w, t, t->product->pass[p].a, t->product->pass[p].b);
+    put_add(w, t);
+    close_brace(w);
+}
+
 void put_dot_by_warps(struct emitter *w, const struct tile_program *t) {
     const struct tile_ring *a = &t->ring[TILE_A], *b = &t->ring[TILE_B];
     int down = t->product->warp_rows / FRAGMENT, across = t->product->warp_columns / FRAGMENT;
-    bool tf32 = a->operand->dtype == DT_F32;
-    const char *type = arena_printf(w->arena, "<%s>", memory_type(w, a->operand->dtype));
     open_scope(w);
     line(w, "unsigned char *const stage = ring + s * %d;", a->stage);
-    line(w, "#pragma unroll %d", makes_planes(a) || makes_planes(b) ? 1 : 2); /* registers */
-    open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, tf32 ? 8 : 16);
-    put_fragments(w, a, down);
-    put_fragments(w, b, across);
-    for (int p = 0; p < t->product->n_passes; p++) {
-        line(w, "#pragma unroll");
-        line(w, "for (int f = 0; f < %d; f++)", down);
-        line(w, "#pragma unroll");
-        line(w, "    for (int g = 0; g < %d; g++)", 2 * across);
-        line(w,
-             "        k_mma%s(*(float(*)[4])(sums + (f * %d + g) * 4), a[%d][f], b[%d][g / 2][g %% "
-             "2]);",
-             tf32 ? "_tf32" : type, 2 * across, t->product->pass[p].a, t->product->pass[p].b);
+    if (makes_planes_of_any(t)) put_dot_of_made_planes(w, t, down, across);
+    for (int p = 0; p < t->product->n_passes && !makes_planes_of_any(t); p++) {
+        line(w, "#pragma unroll 2");
+        open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth,
+                   a->operand->dtype == DT_F32 ? 8 : 16);
+        put_fragments(w, a, down, t->product->pass[p].a, 1);
+        put_fragments(w, b, across, t->product->pass[p].b, 1);
+        put_multiply(w, t, 0, 0);
+        close_brace(w);
     }
-    close_brace(w);
     close_brace(w);
 }
