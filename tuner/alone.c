@@ -122,6 +122,8 @@ static const char *remark_of(const struct judging *j) {
     if (j->n_too_much)
         buf_printf(&b, "; the references of %d kernel%s would be too much work", j->n_too_much,
                    j->n_too_much == 1 ? "" : "s");
+    if (j->bed.unbounded)
+        buf_printf(&b, "; %lld of their elements have no bound", (long long)j->bed.unbounded);
     buf_puts(&b, "\n");
     return b.p;
 }

@@ -16,8 +16,9 @@
 
 /* Of a plan whose outputs are right. WS_WRONG names the first kernel that is wrong. The kernels
  * judged are those whose references are the least work, which together are at most twice that of
- * the reference of the whole; *remark says how many buffers were judged, and how many kernels were
- * too much. "": there is one kernel. What is in the memory of outputs is lost. */
+ * the reference of the whole; *remark says how many buffers were judged, how many kernels were too
+ * much, and how many elements may be anything. "": there is one kernel. What is in the memory of
+ * outputs is lost. */
 enum ws_status alone_judge(struct data *x, const struct plan *p, struct arena *a,
                            const char **remark, struct diag *d);
 

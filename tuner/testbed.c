@@ -40,8 +40,10 @@ enum ws_status testbed_compare(struct testbed *t, const struct variant *v, const
     for (int i = 0; i < k->n_writes && d->status == WS_OK && !*message; i++) {
         int b = k->writes[i];
         if (check_buffer(t->machine->device, t->buffers.at[b], &t->expected[b], NULL, 0, &worst,
-                         message, d) == WS_OK &&
-            *message)
+                         message, d) != WS_OK)
+            break;
+        t->unbounded += worst.unbounded;
+        if (*message)
             *message = arena_printf(d->arena, "%s%s", t->plan->program->buffers[b].name, *message);
     }
     return d->status;

@@ -19,6 +19,7 @@ struct testbed {
     double default_ms;         /* wall time of one checked run of the default program */
     struct expected *expected; /* by buffer that is written; owned by the data, ... */
     bool *taken;               /* ... or else what the default left there */
+    int64_t unbounded;         /* elements that had no bound when they were compared */
 };
 
 enum ws_status testbed_open(struct testbed *t, struct data *x, const struct plan *p,
