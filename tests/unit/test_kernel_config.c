@@ -98,6 +98,8 @@ static const char odd_columns[] = /* 8 divides their elements, 16 does not */
     "graph(%x: bf16[520, 99]) {\n %y = sum(%x, 0)\n return %y\n}\n";
 static const char narrow_columns[] = /* fewer than a vector has */
     "graph(%x: bf16[520, 3]) {\n %y = sum(%x, 0)\n return %y\n}\n";
+static const char odd_columns_stored[] = /* beside their sums, which are stored first */
+    "graph(%x: bf16[520, 99]) {\n %y = sum(%x, 0)\n %z = mul(%x, 2)\n return %y, %z\n}\n";
 static const char odd_softmax[] =
     "graph(%x: bf16[520, 99]) {\n %y = softmax(%x, 0)\n return %y\n}\n";
 static const char column_scan[] =
@@ -330,6 +332,8 @@ static void test_refusals_gpu(void **state) {
          "look_back=1 needs scans on a GPU, none of which stands on another"},
         {odd_columns, "x=64 r=64 warps=8 vec=8 shift=1", NULL},
         {odd_columns, "x=64 r=64 warps=8 vec=8", "vec=8 does not divide the column length 99"},
+        {odd_columns_stored, "x=64 r=64 warps=8 vec=8 shift=1",
+         "vec=8 does not divide the column length 99"},
         {narrow_columns, "x=64 r=64 warps=8 vec=4 shift=1",
          "vec=4 does not divide the column length 3"},
         {odd_columns, "x=128 r=64 warps=8 vec=16 shift=1",
