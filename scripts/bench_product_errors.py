@@ -11,7 +11,6 @@ most 1.5 times PyTorch's, and if what is no finite number is the same as PyTorch
 --most: log2 of the largest depth; depths grow by 2^3 from 2^6 on, and the last is 2^most. $WARPSMITH (build/warpsmith) is run.
 Exit codes: 0 all ok, 1 a row is not, 2 usage, 3 no warpsmith."""
 
-import csv
 import datetime
 import re
 import sys
@@ -73,7 +72,7 @@ def main():
     if not warpsmith:
         return 3
     torch, place, name = save_run.torch_and_place(given.device)
-    rows, wrong = [], 0
+    rows = []
     with tempfile.TemporaryDirectory() as folder, numpy.errstate(all="ignore"):
         for data in DATA:
             if not re.search(given.only, data):
@@ -88,16 +87,9 @@ def main():
                 error, of_loop, of_torch = (units(z, exact, absolute) for z in (got, one, theirs))
                 same = bool((kinds(got) == kinds(theirs)).all())
                 ok = same and error <= of_loop and (not torch or error <= 1.5 * of_torch)
-                wrong += not ok
                 rows.append([name, data, given.size, 1 << power, f"{error:.3g}", f"{of_loop:.3g}", f"{of_torch:.3g}" if torch else "",
                              int(same), int(ok), torch.__version__ if torch else "", f"{datetime.date.today()}"])
-    with open(given.out, "w", newline="") as file:
-        csv.writer(file).writerows([COLUMNS, *rows])
-    for row in rows:
-        if not row[8]:
-            print(" ".join(map(str, row[:9])))
-    print(f"bench_product_errors: {len(rows)} cases on {name}, {wrong} not ok")
-    return 1 if wrong else 0
+    return save_run.report("bench_product_errors", given.out, COLUMNS, rows, name)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ section 4.2). A row is ok if ours is within it, and within twice PyTorch's error
 --most: log2 of the most elements, which grow by 2^6 from 2^10 on. $WARPSMITH (build/warpsmith) is run.
 Exit codes: 0 all ok, 1 a row is not, 2 usage, 3 no warpsmith."""
 
-import csv
 import datetime
 import math
 import re
@@ -102,7 +101,7 @@ def main():
     if not warpsmith:
         return 3
     torch, place, name = save_run.torch_and_place(given.device)
-    rows, wrong = [], 0
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         for op in OPERATORS:
             if not re.search(given.only, op):
@@ -119,16 +118,9 @@ def main():
                     error, theirs = [*error_of(op, x, results), float("nan")][:2]
                     most = 128 + math.log2(n)
                     ok = error <= most and not error > max(2, 2 * theirs)
-                    wrong += not ok
                     rows.append([name, op, data, n, f"{error:.3g}", f"{theirs:.3g}" if torch else "", f"{most:.3g}", int(ok),
                                  torch.__version__ if torch else "", f"{datetime.date.today()}"])
-    with open(given.out, "w", newline="") as file:
-        csv.writer(file).writerows([COLUMNS, *rows])
-    for row in rows:
-        if not row[7]:
-            print(" ".join(map(str, row[:8])))
-    print(f"bench_sums: {len(rows)} cases on {name}, {wrong} not ok")
-    return 1 if wrong else 0
+    return save_run.report("bench_sums", given.out, COLUMNS, rows, name)
 
 
 if __name__ == "__main__":

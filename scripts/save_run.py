@@ -1,7 +1,9 @@
 """What the scripts that compare results with exact ones share: a workload made on the spot, computed by `warpsmith run --save`,
-whose inputs and outputs come back as arrays; PyTorch, where there is one; and the name of the device."""
+whose inputs and outputs come back as arrays; PyTorch, where there is one; the name of the device; and
+how rows are written and reported."""
 
 import argparse
+import csv
 import os
 import platform
 import subprocess
@@ -50,3 +52,15 @@ def run(binary, folder, device, text, names, case):
     if ran.returncode:
         raise RuntimeError(f"{case}: {ran.stderr.strip()[-300:]}")
     return [numpy.load(os.path.join(saved, f"{name}.npy")) for name in names]
+
+
+def report(script, out, columns, rows, device):
+    """Write the rows, print those that are not ok, up to that column. Returns the exit code."""
+    ok = columns.index("ok")
+    wrong = [row for row in rows if not row[ok]]
+    with open(out, "w", newline="") as file:
+        csv.writer(file).writerows([columns, *rows])
+    for row in wrong:
+        print(" ".join(map(str, row[:ok + 1])))
+    print(f"{script}: {len(rows)} cases on {device}, {len(wrong)} not ok")
+    return 1 if wrong else 0

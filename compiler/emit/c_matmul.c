@@ -27,23 +27,11 @@ struct panels {
     struct c_folds sums;
 };
 
+/* Sums of integers wrap. */
 static const char *panel_type(enum dtype math) {
-    switch (dtype_opmath(math)) {
-    case DT_F64: return "double";
-    case DT_I64: return "unsigned long long";
-    case DT_BOOL:
-    case DT_I32: return "unsigned";
-    case DT_U8:
-    case DT_I8:
-    case DT_I16:
-    case DT_F8E4M3:
-    case DT_F8E5M2:
-    case DT_F16:
-    case DT_BF16:
-    case DT_F32:
-    case DT_COUNT: break;
-    }
-    return "float";
+    enum dtype t = dtype_opmath(math);
+    if (t == DT_I64) return "unsigned long long";
+    return t == DT_I32 || t == DT_BOOL ? "unsigned" : math_type(t);
 }
 
 /* Is most of what the factor loads contiguous along the depth, and not along its other axis? */

@@ -180,8 +180,17 @@ static void put_call_again(struct emitter *w) {
     line(w, "k_again(%sz, row, first_column + g * %d + quad * 2);", b.p, chunk_of(w) * OCTET);
 }
 
-static void put_row(struct emitter *w) {
+/* Chunk i of a thread's, of which a row has so many. */
+static void put_place_of_chunk(struct emitter *w, int of_row) {
+    line(w, "const int f = i / %d, h = i / %d %% 2, g = i %% %d;", 2 * of_row, of_row, of_row);
+}
+
+static void put_row_number(struct emitter *w) {
     line(w, "const k_idx row = first_row + f * 16 + h * 8;");
+}
+
+static void put_row(struct emitter *w) {
+    put_row_number(w);
     line(w, "const k_idx m = k_clamp(row, nm - 1);");
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     for (uint32_t i = 0; i < w->p->before.n; i++)
@@ -226,9 +235,8 @@ static void put_whole(struct emitter *w, const struct tile_program *t, const cha
         put_finite(w, product_thread_sums(t->product), sums);
         line(w, "#pragma unroll 1");
         open_brace(w, "for (int i = 0; !finite && i < %d; i++)", sixteens * 2 * octets / chunk);
-        line(w, "const int f = i / %d, h = i / %d %% 2, g = i %% %d;", 2 * octets / chunk,
-             octets / chunk, octets / chunk);
-        line(w, "const k_idx row = first_row + f * 16 + h * 8;");
+        put_place_of_chunk(w, octets / chunk);
+        put_row_number(w);
         put_call_again(w);
         close_brace(w);
         open_brace(w, "if (finite)");
@@ -254,8 +262,7 @@ static void put_share(struct emitter *w, const struct tile_program *t) {
     bool wide = t->product->n_passes > 1;
     line(w, "#pragma unroll 1");
     open_brace(w, "for (int i = part; i < %d; i += %d)", sixteens * 2 * octets / chunk, parts);
-    line(w, "const int f = i / %d, h = i / %d %% 2, g = i %% %d;", 2 * octets / chunk,
-         octets / chunk, octets / chunk);
+    put_place_of_chunk(w, octets / chunk);
     line(w, "float own[%d];", chunk * PAIR);
     line(w, "k_zero(own);");
     line(w, "#pragma unroll 4");

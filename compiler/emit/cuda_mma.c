@@ -382,7 +382,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
                  t->ahead ? "" : ", phase ^= 1");
             break;
         case TILE_ADD:
-            if (!t->ahead || !makes_planes_of_any(t)) put_add(w, t);
+            if (!makes_planes_of_any(t)) put_add(w, t); /* else DOT has */
             break;
         case TILE_FOLD:
             open_brace(w, "if (step %% %d == %d)", x->n, x->n - 1);

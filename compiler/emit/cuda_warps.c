@@ -23,9 +23,7 @@
 enum { PIECE = 16, FRAGMENT = 16, MOST_ROUNDS = 8 }; /* bytes; rows; copies of a thread in a row */
 
 static int piece(const struct tile_ring *r) { return PIECE / dtype_bytes(r->operand->stored); }
-static bool makes_planes(const struct tile_ring *r) {
-    return r->operand->stored != r->operand->dtype;
-}
+static bool makes_planes(const struct tile_ring *r) { return operand_makes_planes(r->operand); }
 
 static bool is_image(const struct tile_ring *r) { return r->operand->load == NO_VALUE; }
 static const char *along_text(const struct tile_ring *r) {

@@ -1748,9 +1748,6 @@ K_DEVICE void k_mbar_arrive(unsigned long long *bar) { k_mbar_arrive(k_in_shared
 K_DEVICE void k_mbar_arrive_expect_tx(unsigned long long *bar, unsigned bytes) {
     k_mbar_arrive_expect_tx(k_in_shared(bar), bytes);
 }
-K_DEVICE void k_mbar_wait_block(unsigned long long *bar, unsigned parity) {
-    k_mbar_wait_block(k_in_shared(bar), parity);
-}
 
 /* The last step of a reduction whose row is spread over the C blocks of a cluster: `writer` is one thread of the block's
  * part of the row, slot its shared memory. Every thread gets the result. */

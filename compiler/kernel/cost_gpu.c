@@ -598,7 +598,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
                  (y->threads / (double)d->warp) / SHARED;
     /* Planes that each warp makes, by so many instructions an element. */
     double made =
-        (p->a.stored != p->a.dtype) * p->warp_rows + (p->b.stored != p->b.dtype) * p->warp_columns;
+        operand_makes_planes(&p->a) * p->warp_rows + operand_makes_planes(&p->b) * p->warp_columns;
     double warps = (double)y->threads / d->warp, busy = fmin(1, warps * p->resident / BUSY);
     if (p->by_warp) units = fmax(units, made * depth * PLANES / (4.0 * d->warp) * warps / busy);
     bool alone = p->warpgroups == 1;

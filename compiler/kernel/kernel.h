@@ -338,7 +338,9 @@ int product_thread_sums(const struct product *p);
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x);
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y);
 /* Bytes of an operand's tile that one line of shared memory has: 32, 64 or 128. */
-int stored_planes(const struct operand *o); /* in shared memory */
+/* Warps make its planes of what is stored; planes in shared memory. */
+bool operand_makes_planes(const struct operand *o);
+int stored_planes(const struct operand *o);
 int operand_line(const struct operand *o, int rows, int depth);
 /* matmul by plain arithmetic: of a thread's tm or tn elements, how many lie side by side. */
 int layout_unit(int elements);

@@ -159,7 +159,8 @@ int operand_line(const struct operand *o, int rows, int depth) {
     return !(bytes % 128) ? 128 : !(bytes % 64) ? 64 : !(bytes % 32) ? 32 : 0;
 }
 
-int stored_planes(const struct operand *o) { return o->stored == o->dtype ? o->planes : 1; }
+bool operand_makes_planes(const struct operand *o) { return o->stored != o->dtype; }
+int stored_planes(const struct operand *o) { return operand_makes_planes(o) ? 1 : o->planes; }
 
 static struct folds promoted_folds(int64_t depth, int step) {
     enum { RADIX = 32 };

@@ -366,7 +366,7 @@ static int element(const struct space *s) {
     return tf32 ? 4 : 2;
 }
 
-static bool makes_planes(const struct kernel *k) {
+static bool may_make_planes(const struct kernel *k) {
     return k->values.at[k->dot].dtype == DT_F32 && k->precision == PRECISION_F32;
 }
 
@@ -397,7 +397,7 @@ static void propose_warps(struct space *s) {
         {16, 128, 16, 32},  {16, 128, 16, 64},  {16, 256, 16, 64},  {32, 64, 32, 16},
         {32, 128, 32, 32},  {64, 64, 64, 16},   {64, 128, 64, 32},
     };
-    if (s->k->limits->wgmma && !makes_planes(s->k)) return;
+    if (s->k->limits->wgmma && !may_make_planes(s->k)) return;
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
         for (int depth = 64 / element(s); depth <= 128 / element(s); depth *= 2) {
             const int *t = tiles[i];

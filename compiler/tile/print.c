@@ -40,8 +40,8 @@ static void put_operand(struct buf *b, const struct tile_ring *r) {
 
 static void put_ring(struct buf *b, const struct tile_ring *r) {
     const struct operand *o = r->operand;
-    bool whole = o->stored != o->dtype; /* planes are made of it */
-    buf_printf(b, "%s = %s[%d]", r->name, whole ? dtype_name(o->stored) : type_name(o), r->stages);
+    buf_printf(b, "%s = %s[%d]", r->name,
+               operand_makes_planes(o) ? dtype_name(o->stored) : type_name(o), r->stages);
     if (r->planes > 1) buf_printf(b, "[%d]", r->planes);
     if (o->along)
         buf_printf(b, "[%d k, %d %s]", r->depth, r->rows, axis_name(o));
