@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """How far products in f32 are off: ours, PyTorch's, and one sum after the other, over depths and kinds of data.
 
-    scripts/bench_product_errors.py --device cpu --out product_errors.csv [--most 19] [--only 'normal|wide'] [--size 64]
+    scripts/bench_product_errors.py --device cpu --out product_errors.csv [--least 6] [--most 19] [--only 'normal|wide'] [--size 64]
 
 Each case is a workload made on the spot, the product of (size, depth) and (depth, size): `warpsmith run --save` computes it and
 hands over its factors, of which the exact product is taken in f64, PyTorch's on the same device (TF32 off), where there is
 PyTorch, and that of a loop over the depth of one f32 fused multiply-add. Errors are in units of u sum|terms| (u = 2^-24; half
 an ulp of the result where that is more), of the element that is furthest off. A row is ok if ours is at most the loop's and at
 most 1.5 times PyTorch's, and if what is no finite number is the same as PyTorch's, or the loop's, in kind and place.
---most: log2 of the largest depth; depths grow by 2^3 from 2^6 on, and the last is 2^most. $WARPSMITH (build/warpsmith) is run.
+--least, --most: log2 of the depths, which grow by 2^3 from the least on; the last is 2^most. $WARPSMITH (build/warpsmith) is run.
 Exit codes: 0 all ok, 1 a row is not, 2 usage, 3 no warpsmith."""
 
 import datetime
@@ -41,8 +41,8 @@ def get_inputs():
 """
 
 
-def depths(most):
-    return [*range(6, most, 3), most]
+def depths(least, most):
+    return [*range(least, most, 3), most]
 
 
 def loop(x, y):
@@ -67,6 +67,7 @@ def kinds(x):
 def main():
     parser = save_run.arguments(__doc__, 19)
     parser.add_argument("--size", type=int, default=64)
+    parser.add_argument("--least", type=int, default=6)
     given = parser.parse_args()
     warpsmith = save_run.warpsmith("bench_product_errors")
     if not warpsmith:
@@ -77,7 +78,7 @@ def main():
         for data in DATA:
             if not re.search(given.only, data):
                 continue
-            for power in depths(given.most):
+            for power in depths(given.least, given.most):
                 text = WORKLOAD.format(size=given.size, depth=1 << power, x=DATA[data][0], y=DATA[data][1])
                 x, y, got = save_run.run(warpsmith, folder, given.device, text, ("x", "y", "out0"), f"{data} {1 << power}")
                 wide = x.astype(numpy.float64), y.astype(numpy.float64)

@@ -1854,9 +1854,10 @@ K_DEVICE void k_reduce_columns_cluster(T *v, T *own, T *all) {
 
 /* A tensor in global memory and a box of it, as the driver describes them: a CUtensorMap, which a kernel takes as
  * `const __grid_constant__ k_map a` and passes on as &a. k_map_load brings the box at these coordinates, the innermost
- * first, to shared memory, swizzled as the map says; what lies outside of the tensor, on any side, is 0. All bytes of the
- * box, these zeros too, complete on the mbarrier, which expects them as those of bulk copies. k_map_load_multicast: to
- * that place of each block of the cluster whose bit is in `blocks`, on the mbarrier at that place of it. */
+ * first, to shared memory, swizzled as the map says; what lies outside of the tensor, on any side, is 0. A box begins at
+ * a multiple of 16 bytes of the innermost dimension: anywhere else the instruction is illegal (seen on an H100). All bytes
+ * of the box, these zeros too, complete on the mbarrier, which expects them as those of bulk copies. k_map_load_multicast:
+ * to that place of each block of the cluster whose bit is in `blocks`, on the mbarrier at that place of it. */
 struct __align__(64) k_map { unsigned long long word[16]; };
 #ifdef WS_EMULATOR
 #define K_MAP_LOAD(rank, at, c0, c1, c2, c3, c4) emu_map_load(smem, m, bar, 0, rank, c0, c1, c2, c3, c4)

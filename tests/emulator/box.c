@@ -129,6 +129,11 @@ void box_load(struct emu *e, void *to, const void *map, void *bar, unsigned bloc
     if (b.map.rank != rank)
         block_mistake(e, EMU_COPY, "%d coordinates for a k_map of rank %d", rank, b.map.rank);
     memcpy(b.at, at, sizeof b.at);
+    if (at[0] * b.map.bytes % 16)
+        block_mistake(e, EMU_MISALIGNED,
+                      "k_map_load: coordinate %d of elements of %d bytes: a box begins at a "
+                      "multiple of 16 bytes",
+                      at[0], b.map.bytes);
     if (!memory_is_shared(e, to)) block_mistake(e, EMU_COPY, "k_map_load: not to shared memory");
     unsigned align = b.map.swizzle ? 8 * (unsigned)b.map.swizzle : 128;
     if ((uintptr_t)to % align)

@@ -20,7 +20,8 @@
  * swizzle. BUG: one of the enum below. */
 static const char RING_TEXT[] =
     "enum { NO_BUG, PARITY, NO_EXPECT, NO_FULL_WAIT, READ_EARLY, NO_WAIT, NO_EMPTY, FREE_EARLY,\n"
-    "       SWIZZLE, STRIDE, LEAD, BOX_OUT, NO_BEGIN, NOT_AGREED, ADDED_TO, BOX_MISPLACED };\n"
+    "       SWIZZLE, STRIDE, LEAD, BOX_OUT, NO_BEGIN, NOT_AGREED, ADDED_TO, BOX_MISPLACED,\n"
+    "       BOX_BETWEEN };\n"
     "template <int W, bool T> K_DEVICE void load(unsigned char *s, const k_map *m,\n"
     "                                            unsigned long long *bar, int row, int k) {\n"
     "    enum { WIDE = W ? W : 16 };\n"
@@ -70,7 +71,7 @@ static const char RING_TEXT[] =
     "            if (BUG != NO_EMPTY) k_mbar_wait(empty + s, phase ^ 1);\n"
     "            if (BUG == NO_EXPECT) k_mbar_arrive(full + s);" /* no line of its own */
     "            else k_mbar_arrive_expect_tx(full + s, 16384);\n"
-    "            load<WA, TA>(at, a, full + s, row, i * 64);\n"
+    "            load<WA, TA>(at, a, full + s, row, i * 64 + (BUG == BOX_BETWEEN ? 4 : 0));\n"
     "            load<WB, TB>(at + 8192, b, full + s, column, i * 64);\n"
     "        }\n"
     "        return;\n"
@@ -144,6 +145,8 @@ static const struct ring BUGS[] = {
      "register 3 of an accumulator was written before this wait"},
     {"box_misplaced", 128, 0, 128, 0, 2, "BOX_MISPLACED", EMU_MISALIGNED, EMU_OK,
      "needs an alignment of 1024"},
+    {"box_between", 128, 0, 128, 0, 2, "BOX_BETWEEN", EMU_MISALIGNED, EMU_OK,
+     "coordinate 4 of elements of 2 bytes: a box begins at a multiple of 16 bytes"},
 };
 enum { N_BUGS = sizeof BUGS / sizeof *BUGS };
 
