@@ -21,7 +21,9 @@ enum {
     TURN = 2,             /* samples of one subject before the next has its turn */
     SLOW_MIN_N = 5,       /* samples that are enough where one takes long */
     THROTTLED_MOST = 3,   /* throttled batches in a row, then they count */
-    COOL_DOWN_US = 50000, /* after a throttled batch */
+    COOL_DOWN_US = 50000, /* after a throttled batch, and again until the device is so no more; */
+    COOL_DOWN_MOST = 8,   /* so often, then it will not be soon; */
+    COOL_DOWN_ALL = 40,   /* and so often for one subject */
     HEALTH_MOST = 256,    /* readings kept */
 };
 #define BATCH_MS 20.0
@@ -43,7 +45,7 @@ struct sampler {
     double clock[HEALTH_MOST], temp[HEALTH_MOST];
     int n_clock, n_temp;
     char throttle[TIMING_THROTTLE];
-    int throttled_in_a_row;
+    int throttled_in_a_row, cool_downs;
     double sample_ms; /* wall time of one, flush included */
     double limit_ms;  /* of the rule */
     int group;        /* repetitions that make up one sample; 0: not known yet */
@@ -99,10 +101,12 @@ static const struct series *judged_by(const struct sampler *s) {
 
 /* ---- one batch ------------------------------------------------------------------------------- */
 
-/* Is the batch to be set aside? Clock and temperature of such a one are no one's. */
-static bool is_throttled(struct sampler *s) {
+/* Is the batch to be set aside, as the device was held back? Clock and temperature of such a one
+ * are no one's. *hot: it was, even if the batch counts. */
+static bool is_throttled(struct sampler *s, bool *hot) {
     struct health h;
     device_health(s->dev, &h);
+    *hot = h.throttle_bits != 0;
     if (h.throttle_bits && s->throttled_in_a_row < THROTTLED_MOST) {
         s->throttled_in_a_row++;
         memcpy(s->throttle, h.throttle, sizeof h.throttle);
@@ -142,10 +146,21 @@ static void keep_sample(struct sampler *s, struct repetitions *r, int first, boo
                    stats_middle_mean(r->span + first, queued));
 }
 
+/* Batches that count although they are throttled have a rest before them, too: a device that is
+ * always at its power limit would else be slower the more is timed on it. */
+static void cool_down(struct sampler *s) {
+    struct health h = {.throttle_bits = 1};
+    for (int i = 0; h.throttle_bits && i < COOL_DOWN_MOST && s->cool_downs < COOL_DOWN_ALL; i++) {
+        usleep(COOL_DOWN_US);
+        s->cool_downs++;
+        device_health(s->dev, &h);
+    }
+}
+
 static void keep_batch(struct sampler *s, struct repetitions *r) {
-    bool throttled = is_throttled(s);
-    for (int k = 0; k + r->group <= r->n; k += r->group) keep_sample(s, r, k, throttled);
-    if (throttled) usleep(COOL_DOWN_US);
+    bool hot, set_aside = is_throttled(s, &hot);
+    for (int k = 0; k + r->group <= r->n; k += r->group) keep_sample(s, r, k, set_aside);
+    if (hot) cool_down(s);
 }
 
 static enum ws_status take_batch(struct sampler *s, int samples, bool keep, struct diag *d) {

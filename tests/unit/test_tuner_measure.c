@@ -26,6 +26,8 @@ struct clockwork {
     int stopped_at;           /* the process is stopped for seconds during this one; 0: never */
     double gap_us;            /* between launches */
     int behind_every;         /* of so many repetitions one has gaps of the host's; 0: none */
+    int cools_after;          /* so many looks at its health a throttled device is so no more */
+    int looks, hot_begins;    /* at it since the last batch; batches that began while it was hot */
     int fails_at;             /* this call of device_time fails; 0: none */
     double limit_ms, most_ms; /* of the call; the longest that was given */
 };
@@ -36,12 +38,19 @@ static bool is_throttled(const struct clockwork *c) {
                          (c->throttled_every && batch % c->throttled_every == 0));
 }
 
+/* Since a throttled batch nobody has waited long enough. */
+static bool is_hot(const struct clockwork *c) {
+    return is_throttled(c) && c->looks <= c->cools_after;
+}
+
 static enum ws_status fake_time(struct device *dev, const struct launch *l, int n, int samples,
                                 bool flush, double *us, struct sample_extra *extra,
                                 struct diag *d) {
     struct clockwork *c = (struct clockwork *)dev;
     (void)l;
     assert_true(flush);
+    c->hot_begins += is_hot(c);
+    c->looks = 0;
     c->batches++;
     c->most_ms = fmax(c->most_ms, c->limit_ms);
     if (c->batches == c->fails_at) return diag_fail(d, WS_MACHINE, "it hangs");
@@ -63,7 +72,8 @@ static void fake_health(struct device *dev, struct health *out) {
     struct clockwork *c = (struct clockwork *)dev;
     out->clock_mhz = 1980;
     out->temp_c = 40;
-    out->throttle_bits = is_throttled(c) ? 4 : 0;
+    out->throttle_bits = is_hot(c) ? 4 : 0;
+    c->looks++;
     strcpy(out->throttle, out->throttle_bits ? "sw_power_cap" : "none");
 }
 
@@ -214,6 +224,23 @@ static void test_never_no_samples(void **state) {
     assert_string_equal(t.throttle, "sw_power_cap");
 }
 
+/* After each throttled batch, also of those that count in the end, it waits until the device is
+ * fine again; but not for ever. */
+static void test_waits_until_it_is_cool(void **state) {
+    (void)state;
+    struct clockwork c = made(30, 0);
+    c.throttled_batches = 1 << 20;
+    c.cools_after = 2;
+    struct measure_rule rule = measure_rule_default(10);
+    struct timing t = alone(&c, rule);
+    assert_true(t.us.n >= LEAST && t.n_throttled == 3);
+    assert_int_equal(c.hot_begins, 0);
+    c = made(30, 0);
+    c.throttled_batches = c.cools_after = 1 << 20;
+    t = alone(&c, rule);
+    assert_true(t.us.n >= LEAST && c.hot_begins == c.batches - 2);
+}
+
 static void test_in_turns(void **state) {
     (void)state;
     struct clockwork c = made(30, 0);
@@ -359,6 +386,7 @@ int main(void) {
         cmocka_unit_test(test_throttled_now_and_then),
         cmocka_unit_test(test_throttled_samples_are_set_aside),
         cmocka_unit_test(test_never_no_samples),
+        cmocka_unit_test(test_waits_until_it_is_cool),
         cmocka_unit_test(test_in_turns),
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_integers),
