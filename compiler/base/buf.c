@@ -52,3 +52,36 @@ void buf_printf(struct buf *b, const char *fmt, ...) {
 void buf_indent(struct buf *b, int levels) {
     for (int i = 0; i < levels; i++) buf_puts(b, "    ");
 }
+
+/* Before the last blank that leaves at most `columns` bytes, or, if there is one, the last such that
+ * parts more than words; else before the first one. Not in what the line begins with. */
+static size_t line_break(const char *line, size_t n, size_t columns) {
+    size_t at = n, apart = n;
+    if (n <= columns) return n;
+    for (size_t i = strspn(line, " "); i < n && (i <= columns || at == n); i++) {
+        if (line[i] != ' ' || line[i - 1] == ' ') continue;
+        at = i;
+        if (strchr(",;:", line[i - 1]) || (i + 1 < n && line[i + 1] == ' ')) apart = i;
+    }
+    return apart < n && 2 * apart > columns ? apart : at;
+}
+
+static void wrap_line(struct buf *b, const char *line, size_t n, size_t columns) {
+    size_t in = strspn(line, " ") + 4, end = line_break(line, n, columns);
+    buf_write(b, line, end);
+    for (line += end, n -= end; n; line += end, n -= end) {
+        for (; n && *line == ' '; n--) line++;
+        if (!n) return;
+        buf_printf(b, "\n%*s", (int)in, "");
+        end = line_break(line, n, columns > in ? columns - in : 0);
+        buf_write(b, line, end);
+    }
+}
+
+void buf_wrap(struct buf *b, const char *text, int columns) {
+    for (size_t n; *text; text += n) {
+        n = strcspn(text, "\n");
+        wrap_line(b, text, n, (size_t)columns);
+        if (text[n]) buf_putc(b, text[n++]);
+    }
+}

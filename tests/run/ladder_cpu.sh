@@ -24,14 +24,14 @@ bench workloads/softmax.py -D rows=16 -D dim=64:512:*2 --budget 0
 said '^ranges of dim, from rows=16 dim=s0$'
 said '^    (64 <= dim|dim == 64)'
 said '(dim <= 512|dim == 512).*: x='
-said '^configs known before: 0 tuned at this size, 0 in a tuned range, 0 from the nearest range, 4 not known$'
+said '^    0 tuned at this size, 0 in a tuned range, 0 from the nearest range, 4 not known$'
 [ "$(rows "$csv" 'r["role"] == "tuned"')" = 4 ] || fail "four rungs, four programs"
 [ "$(rows "$csv" 'r["role"] == "variant" and r["guard"] == "dim == 256"')" -ge 1 ] || fail "a rung's rows say its size"
 
 # Every rung is a point, found at its own size before any range.
 bench workloads/softmax.py -D rows=16 -D dim=256
 said '^cache hit'
-said '^configs known before: 1 tuned at this size, 0 in a tuned range'
+said '^    1 tuned at this size, 0 in a tuned range'
 
 # Between the rungs, whose winners all are legal at any size on the CPU, some range holds.
 before=$(rows "$csv" True)
@@ -39,7 +39,7 @@ bench workloads/softmax.py -D rows=16 -D dim=200
 said '^hit: k_amax_sub_exp_sum_div_0 at dim=200: x=.*, tuned for .*dim'
 said '^nothing to search'
 said '^tuned '
-said '^configs known before: 0 tuned at this size, 1 in a tuned range, 0 from the nearest range, 0 not known'
+said '^    0 tuned at this size, 1 in a tuned range, 0 from the nearest range, 0 not known'
 [ "$(rows "$csv" True)" = $((before + 4)) ] || fail "a hit is timed as a program, and nothing else"
 [ "$(rows "$csv" 'r["role"] == "tuned" and "dim=200" in r["axes"] and "dim" in r["guard"]')" = 1 ] ||
     fail "the row of a hit says for which sizes its config was tuned"

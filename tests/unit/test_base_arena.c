@@ -89,10 +89,27 @@ static void test_buf(void **state) {
     arena_free(a);
 }
 
+static void test_wrap(void **state) {
+    struct arena *a = arena_new();
+    struct buf b = buf_new(a);
+    buf_wrap(&b, "short\n\n  kernel_of_a_long_name  x=1  12 us\nno_blank_at_all_in_it\n  end  ",
+             20);
+    assert_string_equal(b.p, "short\n\n  kernel_of_a_long_name\n      x=1  12 us\n"
+                             "no_blank_at_all_in_it\n  end  ");
+    b = buf_new(a);
+    buf_wrap(&b, "compiled 15: 1.88 s, waited 0.41 s; total 9.55 s", 20);
+    assert_string_equal(b.p, "compiled 15: 1.88 s,\n    waited 0.41 s;\n    total 9.55 s");
+    b = buf_new(a);
+    buf_wrap(&b, "to the last word", 11);
+    assert_string_equal(b.p, "to the last\n    word");
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alloc),   cmocka_unit_test(test_large), cmocka_unit_test(test_used),
         cmocka_unit_test(test_strings), cmocka_unit_test(test_vec),   cmocka_unit_test(test_buf),
+        cmocka_unit_test(test_wrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
