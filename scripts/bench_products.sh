@@ -10,13 +10,13 @@
 # both sides. Caches are flushed before every sample of both (scripts/torch_peer.py, `warpsmith bench`).
 #
 # Written: OUTDIR/results/*.csv, all rows; OUTDIR/products.csv, a line a case (scripts/product_table.py, which prints the
-# geometric means, too).
+# geometric means, too). PyTorch's products are timed by one process behind ours: its start takes longer than they do.
 #
 # Environment: OUTDIR (product-results), WARPSMITH (build/warpsmith), DEVICE (cuda:0), PYTHON (python3)
 #   PARTS  (ours torch)
 #   CASES  (large), strict: its products of f32 by multiply-adds, or small: what a CPU does in some milliseconds
 #   ONLY   a pattern: of the cases, those whose line matches
-#   TOTAL  (540) seconds after which no further case is started
+#   TOTAL  (540) seconds after which no further case of ours is started, and no longer does PyTorch take
 #   ARGS   further arguments of bench
 # Exit codes: 0 fine, 1 a command failed or was left out for lack of time, 2 wrong call, 3 nothing can run here.
 set -u
@@ -97,18 +97,19 @@ batch_64 bmm f32 batch=64 rows=128 inner=64 columns=128
 END
 }
 
-# timed WHO LOG COMMAND...: one half of the case; a failure is said and does not end the script. The case comes from stdin,
-# so no command may read that.
-timed() {
-    local who=$1 log=$2 code=0
-    shift 2
+# ours LOG COMMAND...: a failure is said and does not end the script. The case comes from stdin, so the command may not
+# read that.
+ours() {
+    local log=$1 code=0
+    shift
     timeout 100 "$@" >"$log" 2>&1 </dev/null || code=$?
     [ $code = 0 ] && return
-    echo "bench_products: $name $dtype: $who: exit code $code ($log)" >&2
+    echo "bench_products: $name $dtype: ours: exit code $code ($log)" >&2
     status=1
 }
 
 status=0 matched=0
+: >"$out/torch_cases.txt" || exit 3
 finish_by=$((SECONDS + total))
 while read -r name workload dtype axes; do
     [[ "$name $workload $dtype $axes" =~ $only ]] || continue
@@ -123,14 +124,10 @@ while read -r name workload dtype axes; do
     fi
     if [[ " $parts " == *" ours "* ]]; then
         # shellcheck disable=SC2046,SC2086
-        timed ours "$log.ours" "$warpsmith" bench "workloads/$workload.py" --device "$device" --dtype "$type" \
+        ours "$log.ours" "$warpsmith" bench "workloads/$workload.py" --device "$device" --dtype "$type" \
             --precision "$precision" $(printf -- '-D %s ' $axes) --results "$out/results" --no-figures $more
     fi
-    if [[ " $parts " == *" torch "* ]]; then
-        # shellcheck disable=SC2086
-        timed PyTorch "$log.torch" "$python" scripts/torch_peer.py --workload "workloads/$workload.py" --device "$device" \
-            --dtype "$type" --precision "$precision" --axes $axes --ways eager --results "$out/results"
-    fi
+    echo "workloads/$workload.py $type $precision $axes" >>"$out/torch_cases.txt"
 done < <(case $cases in
     small) small_products ;;
     strict) products strict ;;
@@ -139,6 +136,12 @@ done < <(case $cases in
 if [ $matched = 0 ]; then
     echo "bench_products: no case matches ONLY='$only'" >&2
     exit 2
+fi
+if [[ " $parts " == *" torch "* && -s $out/torch_cases.txt ]]; then
+    code=0
+    timeout "$total" "$python" scripts/torch_peer.py --cases "$out/torch_cases.txt" --device "$device" --ways eager \
+        --results "$out/results" >"$out/logs/torch" 2>&1 </dev/null || code=$?
+    [ $code = 0 ] || { echo "bench_products: PyTorch: exit code $code ($out/logs/torch)" >&2 && status=1; }
 fi
 "$python" scripts/product_table.py "$out"/results/*.csv >"$out/products.csv" || status=1
 exit $status

@@ -3,6 +3,7 @@
 
     scripts/torch_peer.py --workload workloads/softmax.py --dtype bf16 --axes dim=1024,4096 --device cuda:0
     scripts/torch_peer.py --workload workloads/layernorm.py --mode bwd
+    scripts/torch_peer.py --cases cases.txt --ways eager
     scripts/torch_peer.py --check workloads/*.py --mode fwd,train --dtype f32,bf16 --device cpu --max-elements 1048576
 
 Three ways to run it (--ways): eager, torch.compile, torch.compile(mode="max-autotune-no-cudagraphs"). On a GPU the time
@@ -10,6 +11,10 @@ of one call is the sum of its kernel times as CUPTI records them (torch.profiler
 in the L2 become lines like others, and a kernel of ours rewrites a buffer of twice the L2; it cannot be part of the
 sum: it is found by its name, and marks where the next call begins. The columns are read from reports/columns.def, the
 one definition of the format.
+
+--cases times many in one process, as its start takes longer than most of them: a line of the file is `WORKLOAD DTYPE
+PRECISION name=value ...`, with a precision of `-` if PyTorch's flags are to stay as the workload leaves them. The rows of
+each are appended before the next begins; what fails is said, and the rest goes on.
 
 --compile-only fills the cache of torch.compile's ways (TORCHINDUCTOR_CACHE_DIR), for several programs at a time as cores
 allow, and times nothing; what is timed later finds its code there.
@@ -455,6 +460,59 @@ def open_clock(torch, device):
     return CpuClock(torch) if device == "cpu" else CudaClock(torch, device)
 
 
+class Case:
+    def __init__(self, path, dtype, precision, points):
+        self.path, self.dtype, self.precision, self.points = path, dtype, precision, points
+
+
+def read_cases(path):
+    """The lines of --cases."""
+    cases = []
+    try:
+        lines = path.read_text().splitlines()
+    except OSError as error:
+        raise Failure(2, f"{path}: {error.strerror}")
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        workload, dtype, precision = [*words, "", "", ""][:3]
+        if dtype not in TOLERANCE or precision not in ("strict", "f32", "tf32", "-"):
+            raise Failure(2, f"{path}:{number}: a line is WORKLOAD DTYPE PRECISION name=value ..., not '{line}'")
+        cases.append(Case(pathlib.Path(workload), dtype, precision if precision != "-" else None, parse_axes(words[3:])))
+    return cases
+
+
+def run_of(torch, clock):
+    """What all rows of this process have in common."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    return {
+        "schema": result_schemas()[-1][0],
+        "run_id": now.strftime("%Y%m%dT%H%M%SZ") + f"-torch-{os.getpid()}",
+        "timestamp": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "git_rev": git_revision(),
+        "host": socket.gethostname(),
+        "toolchain": f"torch {torch.__version__}",
+        "timer": clock.timer,
+        "kernel": "program",
+        "is_winner": 0,
+    }
+
+
+def bench_case(torch, clock, given, case, run):
+    """Its rows, appended to the workload's file. 1 if an output was wrong."""
+    if given.compile_only:
+        for point in case.points:
+            compile_only(torch, case.path, given.mode, case.dtype, given.device, point, given.ways, case.precision)
+        return 0
+    rows = []
+    for point in case.points:
+        rows += bench(torch, clock, case.path, given.mode, case.dtype, given.device, point, given.ways, given.samples, case.precision)
+    common = {**run, "workload": case.path.stem, "mode": given.mode, "dtype": case.dtype}
+    path = given.results / f"{case.path.stem}.csv"
+    append_rows(path, result_columns(), [{**common, **row} for row in rows])
+    print(f"{len(rows)} rows appended to {path}", flush=True)
+    return 1 if any(row["status"] == "wrong" for row in rows) else 0
+
+
 def parse_axes(pairs):
     """["dim=1024,4096", "rows=8"] -> [{dim: 1024, rows: 8}, {dim: 4096, rows: 8}], values still text."""
     for pair in pairs:
@@ -477,6 +535,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--workload", type=pathlib.Path, metavar="FILE")
+    what.add_argument("--cases", type=pathlib.Path, metavar="FILE", help="a line each: workload, dtype, precision, axes")
     what.add_argument("--check", nargs="+", type=pathlib.Path, metavar="FILE", help="compare warpsmith's outputs")
     parser.add_argument("--mode", default="fwd", help="fwd, bwd or train; --check takes fwd,train")
     parser.add_argument("--dtype", default="f32", help="f32, bf16, f16 or f64; --check takes several")
@@ -495,17 +554,18 @@ def main():
     given.mode = listed(["fwd", "train"] if given.check else ["fwd", "bwd", "train"], given.mode, "--mode")
     given.dtype = listed(sorted(TOLERANCE), given.dtype, "--dtype")
     given.ways = listed(list(WAYS), given.ways, "--ways")
-    if given.workload:
+    if not given.check:
         if len(given.mode) > 1 or len(given.dtype) > 1:
             raise Failure(2, "--workload takes one --mode and one --dtype")
         given.mode, given.dtype = given.mode[0], given.dtype[0]
     if given.samples < 20:
         raise Failure(2, "--samples: fewer than 20 say too little")
     points = parse_axes(given.axes)
+    cases = read_cases(given.cases) if given.cases else [Case(given.workload, given.dtype, given.precision, points)]
     try:
         import torch
 
-        if given.workload:
+        if not given.check:
             import torch._dynamo
             import torch._functorch.config
             import torch.profiler
@@ -516,33 +576,18 @@ def main():
         return torch_check.check(torch, given, points)
     torch._functorch.config.donated_buffer = False  # --mode bwd runs one backward many times
     clock = open_clock(torch, given.device)
-    now = datetime.datetime.now(datetime.timezone.utc)
-    common = {
-        "schema": result_schemas()[-1][0],
-        "run_id": now.strftime("%Y%m%dT%H%M%SZ") + f"-torch-{os.getpid()}",
-        "timestamp": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "git_rev": git_revision(),
-        "host": socket.gethostname(),
-        "toolchain": f"torch {torch.__version__}",
-        "timer": clock.timer,
-        "workload": given.workload.stem,
-        "mode": given.mode,
-        "dtype": given.dtype,
-        "kernel": "program",
-        "is_winner": 0,
-    }
-    if given.compile_only:
-        for point in points:
-            compile_only(torch, given.workload, given.mode, given.dtype, given.device, point, given.ways, given.precision)
-        return 0
-    rows = []
-    for point in points:
-        rows += bench(torch, clock, given.workload, given.mode, given.dtype, given.device, point, given.ways, given.samples,
-                      given.precision)
-    path = given.results / f"{given.workload.stem}.csv"
-    append_rows(path, result_columns(), [{**common, **row} for row in rows])
-    print(f"{len(rows)} rows appended to {path}")
-    return 1 if any(row["status"] == "wrong" for row in rows) else 0
+    run = run_of(torch, clock)
+    flags, worst = (torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32), 0
+    for case in cases:
+        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = flags
+        try:
+            worst = max(worst, bench_case(torch, clock, given, case, run))
+        except Failure as failure:
+            if not given.cases or failure.code == 3:
+                raise
+            print(f"torch_peer: {case.path}: {failure}", file=sys.stderr)
+            worst = max(worst, failure.code)
+    return worst
 
 
 if __name__ == "__main__":

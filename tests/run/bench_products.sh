@@ -27,19 +27,19 @@ import argparse, pathlib, sys
 sys.path.insert(0, "scripts")
 import torch_peer as peer
 parser = argparse.ArgumentParser()
-for name in ("--workload", "--device", "--dtype", "--precision", "--ways", "--results"):
+for name in ("--cases", "--device", "--ways", "--results"):
     parser.add_argument(name)
-parser.add_argument("--axes", nargs="*")
 given = parser.parse_args(sys.argv[2:])
-name = pathlib.Path(given.workload).stem
-path = pathlib.Path(given.results) / f"{name}.csv"
-_, axes = peer.load_workload(pathlib.Path(given.workload), dict(a.split("=") for a in given.axes))
-# The device's name is ours, if we were there before.
-names = {row["device"] for row in peer.csv.DictReader(path.open())} if path.exists() else {"X1"}
-peer.append_rows(path, peer.result_columns(), [{
-    "schema": peer.result_schemas()[-1][0], "timestamp": "2026-01-02T03:04:05Z", "workload": name, "mode": "fwd", "status": "ok",
-    "dtype": given.dtype, "precision": given.precision, "device": names.pop(), "role": "torch_eager", "median_us": 1000.0,
-    "axes": " ".join(f"{k}={v}" for k, v in axes.items())}])
+for case in peer.read_cases(pathlib.Path(given.cases)):
+    name = case.path.stem
+    path = pathlib.Path(given.results) / f"{name}.csv"
+    _, axes = peer.load_workload(case.path, case.points[0])
+    # The device's name is ours, if we were there before.
+    names = {row["device"] for row in peer.csv.DictReader(path.open())} if path.exists() else {"X1"}
+    peer.append_rows(path, peer.result_columns(), [{
+        "schema": peer.result_schemas()[-1][0], "timestamp": "2026-01-02T03:04:05Z", "workload": name, "mode": "fwd",
+        "status": "ok", "dtype": case.dtype, "precision": case.precision, "device": names.pop(), "role": "torch_eager",
+        "median_us": 1000.0, "axes": " ".join(f"{k}={v}" for k, v in axes.items())}])
 PYTHON
 END
 chmod +x "$TMP/python"

@@ -146,6 +146,14 @@ if [ $rc != 2 ] || [[ $said != *'fewer than 20'* ]]; then
     exit 1
 fi
 
+printf '%s\n' 'a.py f32 tf32 rows=8' 'a.py f32 fast' >"$TMP/cases"
+rc=0
+said=$(python3 scripts/torch_peer.py --cases "$TMP/cases" 2>&1) || rc=$?
+if [ $rc != 2 ] || [[ $said != *"cases:2: a line is WORKLOAD DTYPE PRECISION name=value ..., not 'a.py f32 fast'"* ]]; then
+    echo "--cases: exit $rc: $said"
+    exit 1
+fi
+
 rc=0
 said=$(python3 scripts/torch_peer.py --workload "$TMP/workload.py" --ways eager,quick 2>&1) || rc=$?
 if [ $rc != 2 ] || [[ $said != *"--ways has no 'quick'; it takes: eager, compile, max-autotune"* ]]; then
