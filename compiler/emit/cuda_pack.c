@@ -12,15 +12,24 @@
  * Three planes hold an f32's 24 bits: what is left of x goes to the next plane. tf32 is rounded to.
  * What is beyond the factor's end is 0, and nobody reads it but tensor maps that count it in.
  *
- * Where the factor runs across the image, neighbouring threads have neighbouring lines: they read
- * what lies together, and each writes 32 bytes of its line. */
+ * Where the factor runs across the image, blocks turn tiles of it in shared memory, so that what they
+ * read lies together, and what they write, too:
+ *
+ *     for (long long i = blockIdx.x; i < 8192; i += gridDim.x) {     64 lines of 64 each
+ *         ...                                     eight neighbouring lines at one place of theirs:
+ *         for (int e = 0; e < 8; e++) tile[l + e][c] = x[e];
+ *         __syncthreads();
+ *         for (int e = 0; e < 8; e++) x[e] = tile[l][c + e];          eight neighbours of a line
+ *         k_store<k_f32, 8, 0>(image + ..., w);
+ *         __syncthreads();
+ *     } */
 #include "emit/cuda_mma.h"
 
-enum { EACH = 8, THREADS = 256 };
+enum { EACH = 8, THREADS = 256, TILE = 64 };
 
 /* A vector of the load's, for eight neighbours along the image's lines. */
 static bool by_vector(struct emitter *w, const struct operand *o, const struct value_node *x) {
-    return !x->guarded && load_is_vector(w->k, x, o->along ? o->axis : AXIS_R, EACH);
+    return !x->guarded && load_is_vector(w->k, x, o->along || o->across ? o->axis : AXIS_R, EACH);
 }
 
 static void put_vectors(struct emitter *w, const struct operand *o, const bool *needed) {
@@ -48,7 +57,30 @@ static void put_element(struct emitter *w, const struct operand *o, const bool *
     line(w, "x[e] = (float)%s;", ref(w, o->factor));
 }
 
-static void put_planes(struct emitter *w, const struct operand *o) {
+/* x[e] of the eight neighbours from `at` on, along the axis of this name and size. */
+static void put_neighbours(struct emitter *w, const struct operand *o, const char *axis,
+                           const char *at, int64_t size) {
+    const struct kernel *k = w->k;
+    bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
+    mark_needed(w, o->factor, needed);
+    for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
+    open_scope(w);
+    line(w, "const k_idx %s = %s;", axis, at);
+    put_vectors(w, o, needed);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int e = 0; e < %d; e++)", EACH);
+    line(w, "x[e] = 0;");
+    bool whole = size % EACH == 0;
+    if (!whole) open_brace(w, "if (%s + e < %lld)", at, (long long)size);
+    line(w, "const k_idx %s = %s + e;", axis, at);
+    put_element(w, o, needed);
+    if (!whole) close_brace(w);
+    close_brace(w);
+    close_brace(w);
+}
+
+/* The values as planes, from element `to` of the image on. */
+static void put_planes(struct emitter *w, const struct operand *o, const char *to) {
     const char *t = memory_type(w, o->dtype);
     line(w, "k_pack<%s, %d> w;", t, EACH);
     if (o->dtype == DT_F32) {
@@ -60,19 +92,82 @@ static void put_planes(struct emitter *w, const struct operand *o) {
             line(w, "k_put(w, x);");
         else
             line(w, "k_split<%s>(w, x);", p ? "false" : "true");
-        line(w, "k_store<%s, %d, 0>(image + (%s * %d + %lldLL), w);", t, EACH,
-             o->across ? "to" : "i", EACH, (long long)o->plane * p);
+        line(w, "k_store<%s, %d, 0>(image + (%s + %lldLL), w);", t, EACH, to,
+             (long long)o->plane * p);
     }
 }
 
+static const char *row_name(const struct operand *o) { return o->axis == AXIS_M ? "m" : "n"; }
+
+/* Lines of an image, and what lies along them. */
+static void put_lines(struct emitter *w, const struct operand *o) {
+    int64_t lines = o->along ? o->depth : o->rows, chunks = o->pitch / EACH;
+    open_brace(w,
+               "for (long long i = (long long)blockIdx.x * %d + threadIdx.x; i < %lldLL; i += "
+               "(long long)gridDim.x * %d)",
+               THREADS, (long long)(o->plane / EACH), THREADS);
+    line(w, "const k_idx c = (k_idx)(i %% %lld) * %d, at = (k_idx)(i / %lld %% %lld);",
+         (long long)chunks, EACH, (long long)chunks, (long long)lines);
+    line(w, "const k_idx z = (k_idx)(i / %lldLL);", (long long)(chunks * lines));
+    line(w, "(void)z;");
+    line(w, "const k_idx %s = at;", o->along ? "r" : row_name(o));
+    line(w, "float x[%d];", EACH);
+    put_neighbours(w, o, o->along ? row_name(o) : "r", "c", o->along ? o->rows : o->depth);
+    put_planes(w, o, arena_printf(w->arena, "i * %d", EACH));
+    close_brace(w);
+}
+
+/* Of a tile's 64 by 64 elements a thread has eight, twice: first of neighbouring lines, then of one. */
+static void open_share(struct emitter *w, const char *line_of, const char *along) {
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int u = 0; u < %d; u++)", TILE * TILE / EACH / THREADS);
+    line(w, "const int l = %s, c = %s;", line_of, along);
+}
+
+static void put_tiles(struct emitter *w, const struct operand *o) {
+    long long across = tile_count(o->rows, TILE), along = tile_count(o->pitch, TILE);
+    enum { PER = TILE / EACH, BELOW = THREADS / PER };
+    const char *eighth = arena_printf(w->arena, "(int)threadIdx.x %% %d * %d", PER, EACH);
+    const char *rest = arena_printf(w->arena, "(int)threadIdx.x / %d + u * %d", PER, BELOW);
+    line(w, "__shared__ float tile[%d][%d];", TILE, TILE + 1); /* columns lie in all banks */
+    open_brace(w, "for (long long i = blockIdx.x; i < %lldLL; i += gridDim.x)",
+               across * along * (long long)o->batches);
+    line(w, "const k_idx l0 = (k_idx)(i %% %lld) * %d, c0 = (k_idx)(i / %lld %% %lld) * %d;",
+         across, TILE, across, along, TILE);
+    line(w, "const k_idx z = (k_idx)(i / %lldLL);", across * along);
+    line(w, "(void)z;");
+    open_share(w, eighth, rest);
+    line(w, "float x[%d];", EACH);
+    line(w, "const k_idx r = c0 + c, at = l0 + l;");
+    line(w, "for (int e = 0; e < %d; e++) x[e] = 0;", EACH);
+    open_brace(w, "if (r < %lld && at < %lld)", (long long)o->depth, (long long)o->rows);
+    put_neighbours(w, o, row_name(o), "at", o->rows);
+    close_brace(w);
+    line(w, "#pragma unroll");
+    line(w, "for (int e = 0; e < %d; e++) tile[l + e][c] = x[e];", EACH);
+    close_brace(w);
+    line(w, "__syncthreads();");
+    open_share(w, rest, eighth);
+    open_brace(w, "if (l0 + l < %lld && c0 + c < %lld)", (long long)o->rows, (long long)o->pitch);
+    line(w, "float x[%d];", EACH);
+    line(w, "#pragma unroll");
+    line(w, "for (int e = 0; e < %d; e++) x[e] = tile[l][c + e];", EACH);
+    put_planes(w, o,
+               arena_printf(w->arena, "z * %lldLL + (long long)(l0 + l) * %lld + c0 + c",
+                            (long long)o->batch, (long long)o->pitch));
+    close_brace(w);
+    close_brace(w);
+    line(w, "__syncthreads();");
+    close_brace(w);
+}
+
 void emit_cuda_pack(struct emitter *w, const struct operand *o, int64_t image, const char *name) {
-    const struct kernel *k = w->k;
-    int64_t lines = o->along ? o->depth : o->rows, n = o->plane / EACH;
-    int64_t width = o->along ? o->rows : o->depth, chunks = o->pitch / EACH;
-    int64_t blocks = tile_count(n, THREADS), most = (int64_t)k->limits->units * 8;
+    int64_t work = o->across ? tile_count(o->rows, TILE) * tile_count(o->pitch, TILE) * o->batches
+                             : tile_count(o->plane / EACH, THREADS);
+    int64_t most = (int64_t)w->k->limits->units * 8;
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     *l = (struct ws_launch){
-        .entry = name, .grid = {blocks < most ? blocks : most, 1, 1}, .threads = THREADS};
+        .entry = name, .grid = {work < most ? work : most, 1, 1}, .threads = THREADS};
     add_arguments(w, l);
     l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = image};
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", THREADS, name);
@@ -80,41 +175,6 @@ void emit_cuda_pack(struct emitter *w, const struct operand *o, int64_t image, c
     buf_printf(&w->b, ", %s *__restrict__ image) {\n", memory_type(w, o->dtype));
     w->indent++;
     line(w, "k_enter();");
-    open_brace(w,
-               "for (long long i = (long long)blockIdx.x * %d + threadIdx.x; i < %lldLL; i += "
-               "(long long)gridDim.x * %d)",
-               THREADS, (long long)n, THREADS);
-    const char *row = o->axis == AXIS_M ? "m" : "n";
-    if (o->across) {
-        line(w, "const k_idx c = (k_idx)(i / %lld %% %lld) * %d, at = (k_idx)(i %% %lld);",
-             (long long)lines, (long long)chunks, EACH, (long long)lines);
-        line(w, "const long long to = (i / %lld * %lld + at) * %lld + c / %d;",
-             (long long)(chunks * lines), (long long)lines, (long long)chunks, EACH);
-    } else {
-        line(w, "const k_idx c = (k_idx)(i %% %lld) * %d, at = (k_idx)(i / %lld %% %lld);",
-             (long long)chunks, EACH, (long long)chunks, (long long)lines);
-    }
-    line(w, "const k_idx z = (k_idx)(i / %lldLL);", (long long)(chunks * lines));
-    line(w, "(void)z;");
-    line(w, "const k_idx %s = at;", o->along ? "r" : row);
-    line(w, "float x[%d];", EACH);
-    bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
-    mark_needed(w, o->factor, needed);
-    for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
-    open_scope(w);
-    line(w, "const k_idx %s = c;", o->along ? row : "r");
-    put_vectors(w, o, needed);
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int e = 0; e < %d; e++)", EACH);
-    line(w, "x[e] = 0;");
-    bool whole = width % EACH == 0;
-    if (!whole) open_brace(w, "if (c + e < %lld)", (long long)width);
-    line(w, "const k_idx %s = c + e;", o->along ? row : "r");
-    put_element(w, o, needed);
-    if (!whole) close_brace(w);
-    close_brace(w);
-    close_brace(w);
-    put_planes(w, o);
-    close_brace(w);
+    (o->across ? put_tiles : put_lines)(w, o);
     close_brace(w);
 }
